@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+# One flat make over all layers: each layer lists its own rules in <layer>/build.mk, everything
+# built lands in build/. `make help` explains the targets.
+
+ifneq ($(words $(CURDIR)),1)
+$(error the path "$(CURDIR)" contains a space, which make cannot handle: move the checkout)
+endif
+
+B := build
+CC := gcc
+WARN := -Wall -Wextra -Werror
+# -ffp-contract=off: the numerics contract forbids fused multiply-add everywhere a bit can depend on it
+CFLAGS := -O2 -g -std=gnu11 -ffp-contract=off $(WARN)
+CPPFLAGS := -Ihw -Ihw/regs/gen -Iuapi -Ilibwse/include
+# sanitizer flavour of the same objects, used by tests: objects under build/asan/
+ASAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+
+# Filled by the layers:
+#   ALL      what `make` builds
+#   SUITES   test programs of `make test`: each prints TAP and exits non-zero on failure
+#   BENCHES  objects linked into build/wse-bench
+ALL :=
+SUITES :=
+CLEANERS :=
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+include $(wildcard */build.mk)
+
+.PHONY: all setup test help clean lint
+all: $(ALL)
+
+setup: ## install the packages that building and testing need (apt-get, as root)
+	selftests/setup
+
+test: setup-if-missing ## build everything and run every test that fits in CI
+	$(MAKE) all
+	selftests/run-suites $(SUITES)
+
+.PHONY: setup-if-missing
+setup-if-missing:
+	selftests/setup --if-missing
+
+clean: ## remove everything built
+	rm -rf $(B)
+
+help: ## this text
+	@grep -hE '^[a-z][a-zA-Z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
+
+$(B)/%/.d:
+	@mkdir -p $(@D) && touch $@

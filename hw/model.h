@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A device model: the one interface between a wafer and whatever it is plugged into (wse-emu, libwse's
+ * in-process transport, wse-run, the lockstep judge). Two implementations, `func` (the twin) and
+ * `rtl` (Verilator), behave alike in all that hw/doc calls equal.
+ *
+ * Threads: a model has no threads and no locks that a caller sees. Calls for one model must not overlap;
+ * different models are independent. Callbacks run inside wse_model_advance() (and mmio_write, step) on
+ * the calling thread and must not call back into the model.
+ *
+ * Errors are negative errno values. Nothing prints, exits or aborts; a program on the cores can never
+ * make a call here fail: it makes fault records.
+ */
+#ifndef WSE_MODEL_H
+#define WSE_MODEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define WSE_MODEL_API 1	/* raised when this file changes incompatibly */
+
+struct wse_model;
+
+/* What the model needs of its host. All required. */
+struct wse_host_ops {
+	/*
+	 * Bus-master access, len bytes at bus address iova. 0, or a negative errno, which the device sees
+	 * as an error response (status DMA_ERROR, or HALTED on a ring).
+	 */
+	int (*dma_read)(void *host, uint64_t iova, void *buf, size_t len);
+	int (*dma_write)(void *host, uint64_t iova, const void *buf, size_t len);
+	/* MSI-X request, edge. INTR_MASK has been applied. */
+	void (*irq)(void *host, unsigned int vector);
+};
+
+struct wse_model_cfg {
+	uint32_t rows, cols;		/* rtl: must be a tile that was built, else -ENOTSUP */
+	uint32_t dma_latency;		/* cycles from a bus request to its first data; 0: default (64) */
+	uint64_t seed;			/* not 0: random back-pressure and DMA latency, for tests */
+	uint32_t flags;			/* WSE_MODEL_* */
+	uint32_t threads;		/* host threads the model may use; 0 or 1: none of its own */
+};
+
+#define WSE_MODEL_CHECK_RACES	(1u << 0)	/* func: report programs that are not confluent */
+#define WSE_MODEL_HOSTFP	(1u << 1)	/* rtl: the build with host floating point */
+
+/* Why wse_model_advance() returned. */
+enum wse_stop {
+	WSE_STOP_CYCLES,	/* max_cycles have been run */
+	WSE_STOP_IDLE,		/* nothing can happen until the next mmio_write (no time passes) */
+	WSE_STOP_HALTED,	/* STATUS.HALTED: only a reset helps */
+	WSE_STOP_BREAK,		/* a callback asked for it (wse_model_break) */
+};
+
+enum wse_core_run {		/* run state of a core */
+	WSE_CORE_HELD, WSE_CORE_RUNNING, WSE_CORE_FAULTED,
+};
+
+/* Scalar state of a core, for debuggers and lockstep. */
+struct wse_core_state {
+	uint32_t x[32];
+	uint32_t pc;
+	uint32_t mstatus, mtvec, mepc, mcause, mtval, mscratch;
+	uint64_t minstret, mcycle;
+	uint32_t run;			/* enum wse_core_run */
+	uint32_t fault_cause;		/* CAUSE_* when faulted */
+	uint32_t fault_addr;
+	uint32_t wdata, winfo;
+};
+
+/* One retired scalar instruction. */
+struct wse_retire {
+	uint32_t core;			/* row * cols + col */
+	uint32_t pc, insn;
+	uint32_t rd, rd_value;		/* rd = 0: none written */
+	uint32_t mem_addr, mem_data;	/* store: address and data; mem_size = 0: no store */
+	uint8_t mem_size;
+	uint8_t trap;			/* the instruction trapped instead (not retired): cause in rd_value */
+	uint8_t pick;			/* it was TNEXT: pick_task, wdata, winfo say what was taken */
+	uint8_t pick_task;		/* 0 ... 31, or 255 for a start */
+	uint32_t wdata, winfo;		/* of TNEXT and RECV */
+};
+
+typedef void (*wse_retire_fn)(void *arg, const struct wse_retire *r);
+
+struct wse_model_ops {
+	uint32_t api;			/* WSE_MODEL_API */
+	const char *name;		/* "func", "rtl" */
+
+	int (*create)(const struct wse_model_cfg *cfg, const struct wse_host_ops *ops, void *host,
+		      struct wse_model **m);
+	void (*destroy)(struct wse_model *m);
+
+	/* BAR0, 32-bit, never waits for the wafer to reach some state. offset is a multiple of 4. */
+	uint32_t (*mmio_read)(struct wse_model *m, uint32_t offset);
+	void (*mmio_write)(struct wse_model *m, uint32_t offset, uint32_t value);
+
+	/*
+	 * Runs at most max_cycles device cycles and says why it stopped; *ran (may be NULL) gets the cycles.
+	 * Returns early when idle, so that the caller can sleep until the next mmio_write.
+	 */
+	enum wse_stop (*advance)(struct wse_model *m, uint64_t max_cycles, uint64_t *ran);
+	void (*brk)(struct wse_model *m);	/* from a callback: make advance return soon */
+	void (*reset)(struct wse_model *m);	/* function-level reset */
+
+	/*
+	 * Debugger access, between advances, without a cycle passing. addr is absolute (0x8000...).
+	 * -EINVAL for a core or a range that does not exist.
+	 */
+	int (*peek)(struct wse_model *m, uint32_t core, uint32_t addr, void *buf, size_t len);
+	int (*poke)(struct wse_model *m, uint32_t core, uint32_t addr, const void *buf, size_t len);
+	int (*get_acc)(struct wse_model *m, uint32_t core, uint32_t acc[128]);
+	int (*get_state)(struct wse_model *m, uint32_t core, struct wse_core_state *st);
+	int (*set_state)(struct wse_model *m, uint32_t core, const struct wse_core_state *st);
+	int (*boot)(struct wse_model *m, uint32_t core, uint32_t pc);	/* as START with BOOT, without a command */
+	/* Runs until this core has retired one more instruction or max_cycles passed (-ETIME). */
+	int (*step)(struct wse_model *m, uint32_t core, uint64_t max_cycles);
+
+	/* Called for every retired instruction and trap of a core; fn NULL switches it off. core ~0u: all. */
+	int (*trace_retire)(struct wse_model *m, uint32_t core, wse_retire_fn fn, void *arg);
+
+	/*
+	 * Replay for lockstep: the next TNEXT of that core takes this task (255: a start) and, of its sources, this winfo,
+	 * waiting for it if need be. Picks queue up in order. -ENOTSUP on rtl, which leads.
+	 */
+	int (*replay_pick)(struct wse_model *m, uint32_t core, uint8_t task, uint32_t winfo);
+};
+
+extern const struct wse_model_ops wse_model_func;
+extern const struct wse_model_ops wse_model_rtl;
+
+/* "func" or "rtl"; NULL if unknown or not linked in. */
+const struct wse_model_ops *wse_model_find(const char *name);
+
+#endif /* WSE_MODEL_H */

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The element-wise functions of the wafer, as sequences of the primitives of its tensor unit. This
+ * file is their only definition: the oracle runs it, firmware does the same steps with vector
+ * instructions, and both give the same bits because every step has one result:
+ *
+ *   ew_mul ew_add ew_sub   binary32, nearest even, subnormals flushed, NaN is 0x7fc00000
+ *   ew_max ew_min          NaN if either is NaN (canonical); -0 counts as below +0
+ *   ew_gt_select(a,b,x,y)  a > b ? x : y; false when a or b is NaN; subnormals compare as zero
+ *   ew_iadd ew_isub        32-bit integers on the bit pattern, wrapping
+ *   ew_shl ew_shr          logical shifts by a constant
+ *
+ * No float <-> integer convert is used: adding 1.5 * 2^23 rounds to the nearest even integer and
+ * leaves it in the low mantissa bits. Run between wse_ftz_enter() and wse_ftz_leave().
+ */
+#ifndef WSE_TRAIN_ELEMENTWISE_H
+#define WSE_TRAIN_ELEMENTWISE_H
+
+#include "num.h"
+
+static inline float ew_mul(float a, float b)
+{
+	return wse_canon(a * b);
+}
+
+static inline float ew_add(float a, float b)
+{
+	return wse_canon(a + b);
+}
+
+static inline float ew_sub(float a, float b)
+{
+	return wse_canon(a - b);
+}
+
+/* subnormal to zero of the same sign: what DAZ does to an operand */
+static inline float ew_daz(float a)
+{
+	return wse_f2u(a) & 0x7f800000u ? a : wse_u2f(wse_f2u(a) & 0x80000000u);
+}
+
+static inline float ew_max(float a, float b)
+{
+	a = ew_daz(a);
+	b = ew_daz(b);
+	if (wse_f32_isnan(a) || wse_f32_isnan(b))
+		return wse_u2f(WSE_F32_NAN);
+	if (a == b)	/* equal, or zeros of two signs: +0 has the smaller pattern */
+		return wse_f2u(a) < wse_f2u(b) ? a : b;
+	return a > b ? a : b;
+}
+
+static inline float ew_min(float a, float b)
+{
+	a = ew_daz(a);
+	b = ew_daz(b);
+	if (wse_f32_isnan(a) || wse_f32_isnan(b))
+		return wse_u2f(WSE_F32_NAN);
+	if (a == b)
+		return wse_f2u(a) < wse_f2u(b) ? b : a;
+	return a < b ? a : b;
+}
+
+static inline float ew_gt_select(float a, float b, float x, float y)
+{
+	return ew_daz(a) > ew_daz(b) ? x : y;
+}
+
+static inline uint32_t ew_iadd(uint32_t a, uint32_t b)
+{
+	return a + b;
+}
+
+static inline uint32_t ew_isub(uint32_t a, uint32_t b)
+{
+	return a - b;
+}
+
+static inline uint32_t ew_shl(uint32_t a, unsigned int n)
+{
+	return a << n;
+}
+
+static inline uint32_t ew_shr(uint32_t a, unsigned int n)
+{
+	return a >> n;
+}
+
+#define EW_MAGIC 12582912.0f		/* 1.5 * 2^23 = 0x4b400000 */
+#define EW_MAGIC_BITS 0x4b400000u
+
+/*
+ * exp(x), x clamped to [-87, 88]; relative error < 2e-7.
+ *   n = nearest integer to x log2 e; f = x - n ln 2 in two parts; exp f by Horner; times 2^n.
+ * 2^n is a multiply, not an add to the exponent, so that a NaN stays a NaN. The low 9 bits of
+ * EW_MAGIC_BITS are 0, so shifting by 23 leaves n alone in the exponent field.
+ */
+static inline float ew_exp(float x)
+{
+	float t, n, f, p;
+
+	x = ew_min(ew_max(x, -87.0f), 88.0f);
+	t = ew_add(ew_mul(x, 0x1.715476p+0f), EW_MAGIC);
+	n = ew_sub(t, EW_MAGIC);
+	f = ew_add(x, ew_mul(n, -0x1.62e400p-1f));
+	f = ew_add(f, ew_mul(n, -0x1.7f7d1cp-20f));
+	p = 0x1.6c16c2p-10f;				/* 1/720 */
+	p = ew_add(ew_mul(p, f), 0x1.111112p-7f);	/* 1/120 */
+	p = ew_add(ew_mul(p, f), 0x1.555556p-5f);	/* 1/24 */
+	p = ew_add(ew_mul(p, f), 0x1.555556p-3f);	/* 1/6 */
+	p = ew_add(ew_mul(p, f), 0.5f);
+	p = ew_add(ew_mul(p, f), 1.0f);
+	p = ew_add(ew_mul(p, f), 1.0f);
+	return ew_mul(p, wse_u2f(ew_iadd(ew_shl(wse_f2u(t), 23), 0x3f800000u)));
+}
+
+/* 1/s for normal s in [2^-120, 2^120]: integer seed (error < 13 %), three Newton steps */
+static inline float ew_recip(float s)
+{
+	float r = wse_u2f(ew_isub(0x7ef311c7u, wse_f2u(s)));
+
+	for (int i = 0; i < 3; i++)
+		r = ew_mul(r, ew_sub(2.0f, ew_mul(s, r)));
+	return r;
+}
+
+/*
+ * log(s) for positive normal s; absolute error < 2e-7 + 1e-7 |log s|.
+ *   s = m 2^e, m in [sqrt 1/2, sqrt 2); f = m - 1; log(1 + f) = f - f^2/2 + f^3 P(f) (the
+ *   coefficients of Cephes logf). s * 0 at the end turns an infinite or NaN s into a NaN.
+ */
+static inline float ew_log(float s)
+{
+	uint32_t t = ew_iadd(wse_f2u(s), 0x3f800000u - 0x3f3504f3u);
+	float e, f, z, p;
+
+	e = ew_sub(wse_u2f(ew_iadd(ew_shr(t, 23), EW_MAGIC_BITS)), EW_MAGIC + 127.0f);
+	f = ew_sub(wse_u2f(ew_iadd(ew_shr(ew_shl(t, 9), 9), 0x3f3504f3u)), 1.0f);
+	z = ew_mul(f, f);
+	p = 7.0376836292e-2f;
+	p = ew_add(ew_mul(p, f), -1.1514610310e-1f);
+	p = ew_add(ew_mul(p, f), 1.1676998740e-1f);
+	p = ew_add(ew_mul(p, f), -1.2420140846e-1f);
+	p = ew_add(ew_mul(p, f), 1.4249322787e-1f);
+	p = ew_add(ew_mul(p, f), -1.6668057665e-1f);
+	p = ew_add(ew_mul(p, f), 2.0000714765e-1f);
+	p = ew_add(ew_mul(p, f), -2.4999993993e-1f);
+	p = ew_add(ew_mul(p, f), 3.3333331174e-1f);
+	p = ew_mul(ew_mul(p, f), z);
+	p = ew_add(p, ew_mul(z, -0.5f));
+	p = ew_add(p, f);
+	p = ew_add(p, ew_mul(e, 0x1.62e430p-1f));
+	return ew_add(p, ew_mul(s, 0.0f));
+}
+
+/* forward: the fp32 sum with bias; what is stored is its bf16 */
+static inline float ew_relu(float y)
+{
+	return ew_max(y, 0.0f);
+}
+
+/* backward: dx where the stored activation is above zero, else +0 */
+static inline float ew_relu_back(float act, float dx)
+{
+	return ew_gt_select(act, 0.0f, dx, 0.0f);
+}
+
+/*
+ * GELU, tanh form: 0.5 y (1 + tanh u) = y s, s = 1 / (1 + exp(-2u)), u = c (y + 0.044715 y^3).
+ * y is clamped to [-10, 10] inside (s is 0 or 1 to the last bit beyond), and exp's argument to
+ * 80, so that nothing overflows. `deriv` is d gelu / dy = s + y s (1 - s) 2 u'; the core stores it
+ * as bf16 beside the activation, backward is then one multiply.
+ */
+static inline float ew_gelu(float y, float *deriv)
+{
+	float c = ew_max(ew_min(y, 10.0f), -10.0f);
+	float q = ew_mul(c, c);
+	/* -2u = c (-2a - 2ab q), 2u' = 2a + 6ab q, a = sqrt(2/pi), b = 0.044715 */
+	float m = ew_mul(c, ew_add(ew_mul(q, -0.0713548162726f), -1.5957691216057f));
+	float s = ew_recip(ew_add(ew_exp(ew_min(m, 80.0f)), 1.0f));
+	float d = ew_add(ew_mul(q, 0.2140644488178f), 1.5957691216057f);
+
+	d = ew_mul(ew_mul(ew_mul(c, s), ew_sub(1.0f, s)), d);
+	*deriv = ew_add(s, d);
+	return ew_mul(y, s);
+}
+
+#endif
