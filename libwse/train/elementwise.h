@@ -4,11 +4,17 @@
  * file is their only definition: the oracle runs it, firmware does the same steps with vector
  * instructions, and both give the same bits because every step has one result:
  *
- *   ew_mul ew_add ew_sub   binary32, nearest even, subnormals flushed, NaN is 0x7fc00000
- *   ew_max ew_min          NaN if either is NaN (canonical); -0 counts as below +0
- *   ew_gt_select(a,b,x,y)  a > b ? x : y; false when a or b is NaN; subnormals compare as zero
- *   ew_iadd ew_isub        32-bit integers on the bit pattern, wrapping
- *   ew_shl ew_shr          logical shifts by a constant
+ *   ew_mul ew_add ew_sub   VMUL VADD VSUB: binary32, nearest even, subnormals flushed, one NaN
+ *   ew_max(a, b)           VMAX: a > b ? a : b, flushed and canonicalised
+ *   ew_min(a, b)           VMIN: a < b ? a : b, flushed and canonicalised
+ *   ew_gate(a, b)          VGATE: a > 0 ? b : +0, b's bits as they are
+ *   ew_iadd ew_isub        VIADD VISUB: 32-bit integers on the bit pattern, wrapping
+ *   ew_shl ew_shr          VSHL VSHR: logical shifts by a constant
+ *
+ * A comparison with NaN is false, so the order of max's and min's operands decides whether a NaN
+ * gets through: the constant always comes first (a repeated row in SRAM, STRIDE1 = 0), the data
+ * second. A NaN then reaches the loss, where the trainer stops. Where a constant is the first
+ * operand of ew_sub, firmware may as well multiply the other by -1 and add: the same bits.
  *
  * No float <-> integer convert is used: adding 1.5 * 2^23 rounds to the nearest even integer and
  * leaves it in the low mantissa bits. Run between wse_ftz_enter() and wse_ftz_leave().
@@ -43,27 +49,19 @@ static inline float ew_max(float a, float b)
 {
 	a = ew_daz(a);
 	b = ew_daz(b);
-	if (wse_f32_isnan(a) || wse_f32_isnan(b))
-		return wse_u2f(WSE_F32_NAN);
-	if (a == b)	/* equal, or zeros of two signs: +0 has the smaller pattern */
-		return wse_f2u(a) < wse_f2u(b) ? a : b;
-	return a > b ? a : b;
+	return wse_canon(a > b ? a : b);
 }
 
 static inline float ew_min(float a, float b)
 {
 	a = ew_daz(a);
 	b = ew_daz(b);
-	if (wse_f32_isnan(a) || wse_f32_isnan(b))
-		return wse_u2f(WSE_F32_NAN);
-	if (a == b)
-		return wse_f2u(a) < wse_f2u(b) ? b : a;
-	return a < b ? a : b;
+	return wse_canon(a < b ? a : b);
 }
 
-static inline float ew_gt_select(float a, float b, float x, float y)
+static inline float ew_gate(float a, float b)
 {
-	return ew_daz(a) > ew_daz(b) ? x : y;
+	return ew_daz(a) > 0.0f ? b : 0.0f;
 }
 
 static inline uint32_t ew_iadd(uint32_t a, uint32_t b)
@@ -90,7 +88,7 @@ static inline uint32_t ew_shr(uint32_t a, unsigned int n)
 #define EW_MAGIC_BITS 0x4b400000u
 
 /*
- * exp(x), x clamped to [-87, 88]; relative error < 2e-7.
+ * exp(x) for x <= 88, clamped below at -87; relative error < 2e-7.
  *   n = nearest integer to x log2 e; f = x - n ln 2 in two parts; exp f by Horner; times 2^n.
  * 2^n is a multiply, not an add to the exponent, so that a NaN stays a NaN. The low 9 bits of
  * EW_MAGIC_BITS are 0, so shifting by 23 leaves n alone in the exponent field.
@@ -99,7 +97,7 @@ static inline float ew_exp(float x)
 {
 	float t, n, f, p;
 
-	x = ew_min(ew_max(x, -87.0f), 88.0f);
+	x = ew_max(-87.0f, x);
 	t = ew_add(ew_mul(x, 0x1.715476p+0f), EW_MAGIC);
 	n = ew_sub(t, EW_MAGIC);
 	f = ew_add(x, ew_mul(n, -0x1.62e400p-1f));
@@ -153,16 +151,16 @@ static inline float ew_log(float s)
 	return ew_add(p, ew_mul(s, 0.0f));
 }
 
-/* forward: the fp32 sum with bias; what is stored is its bf16 */
+/* forward: the fp32 sum with bias; what is stored is its bf16. -0 stays -0 */
 static inline float ew_relu(float y)
 {
-	return ew_max(y, 0.0f);
+	return ew_max(0.0f, y);
 }
 
 /* backward: dx where the stored activation is above zero, else +0 */
 static inline float ew_relu_back(float act, float dx)
 {
-	return ew_gt_select(act, 0.0f, dx, 0.0f);
+	return ew_gate(act, dx);
 }
 
 /*
@@ -173,11 +171,11 @@ static inline float ew_relu_back(float act, float dx)
  */
 static inline float ew_gelu(float y, float *deriv)
 {
-	float c = ew_max(ew_min(y, 10.0f), -10.0f);
+	float c = ew_max(-10.0f, ew_min(10.0f, y));
 	float q = ew_mul(c, c);
 	/* -2u = c (-2a - 2ab q), 2u' = 2a + 6ab q, a = sqrt(2/pi), b = 0.044715 */
 	float m = ew_mul(c, ew_add(ew_mul(q, -0.0713548162726f), -1.5957691216057f));
-	float s = ew_recip(ew_add(ew_exp(ew_min(m, 80.0f)), 1.0f));
+	float s = ew_recip(ew_add(ew_exp(ew_min(80.0f, m)), 1.0f));
 	float d = ew_add(ew_mul(q, 0.2140644488178f), 1.5957691216057f);
 
 	d = ew_mul(ew_mul(ew_mul(c, s), ew_sub(1.0f, s)), d);

@@ -101,10 +101,10 @@ static void softmax(const struct oracle *o, const struct wse_job *job)
 	float *loss = wse_span_ptr(job->loss);
 
 	for (uint32_t t = 0; t < t_all; t++) {
-		float *y = o->y + t, m = y[0], s = 0.0f, zt = 0.0f, r;
+		float *y = o->y + t, m = wse_u2f(0xff800000u), s = 0.0f, zt = 0.0f, r;
 
-		for (uint32_t n = 1; n < v_all; n++)
-			m = ew_max(m, y[(size_t)n * t_all]);
+		for (uint32_t n = 0; n < v_all; n++)
+			m = ew_max(y[(size_t)n * t_all], m);
 		for (uint32_t i = 1; i <= o->cols; i++) {
 			uint32_t c = i % o->cols;
 			float p = 0.0f;

@@ -11,12 +11,12 @@
  * Hidden layers: a = act(y) stored as bf16 (and for GELU its derivative, bf16).
  *
  * Softmax cross-entropy on fp32 logits y[n][t], column c owns the features n / (V/cols) == c:
- *   m = max_n y (order-free); z = y - m; e = ew_exp(z)
+ *   m = max_n y from -inf, NaN skipped (then no order and no sign of zero matters); z = y - m; e = ew_exp(z)
  *   s[c] = +0.0, + e over its features ascending; S = along the row, owner column 0 last
  *   loss = ew_log(S) - z[target]; dy = bf16((e * ew_recip(S) - onehot) * scale)
  *
  * Linear backward to the data, dx[k][t] = sum_n wT[k][n] dy[n][t]: as forward with the transposed
- * image and without bias. Under ReLU dy' = bf16(act > 0 ? dx : +0), under GELU bf16(dx * deriv).
+ * image and without bias. Under ReLU dy' = bf16(ew_gate(act, dx)), under GELU bf16(dx * deriv).
  * Layer 0's dx leaves as fp32.
  *
  * Linear backward to the weights, dw[n][k] = sum_t dy[n][t] x[k][t], both bf16:
