@@ -11,7 +11,8 @@ initramfs_begin() { # ROOT
 	cp "$busybox" "$root/bin/busybox"
 	# without it a dynamic busybox works too, only larger
 	add_libraries "$busybox"
-	ln -s busybox "$root/bin/sh"
+	# busybox's sh runs its own applets whatever PATH says, and would hide programs that were added
+	add_path /bin/dash:/bin/sh
 	cp "$here/guest-init" "$root/init"
 	cp "$here/guest-host" "$root/bin/wse-host"
 	echo 'root:x:0:0:root:/root:/bin/sh' >"$root/etc/passwd"
