@@ -382,6 +382,7 @@ package wse_regs_pkg;
 
   // ---- Firmware image header (32 bytes) ----
   localparam logic [31:0] FW_MAGIC                   = 32'h46455357;  // the bytes "WSEF"
+  localparam logic [31:0] FW_END                     = 32'h100;  // the resident firmware ends below this SRAM offset; programs are linked from here on (firmware/program.ld)
   localparam int unsigned FW_BYTES = 32;  // firmware header
   localparam int unsigned FW_magic_OFF = 0;  // 1 x 32 bits: FW_MAGIC
   localparam int unsigned FW_abi_minor_OFF = 4;  // 1 x 16 bits: ABI that the image needs

@@ -418,6 +418,7 @@ _Static_assert(sizeof(struct wse_fault) == 64, "wse_fault");
 
 /* ---- Firmware image header (32 bytes) ---- */
 #define WSE_FW_MAGIC                 0x46455357	/* the bytes "WSEF" */
+#define WSE_FW_END                   0x100	/* the resident firmware ends below this SRAM offset; programs are linked from here on (firmware/program.ld) */
 #ifndef __ASSEMBLER__
 /* firmware header */
 struct wse_fw {

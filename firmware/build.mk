@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+# Programs for the cores. One's own: `make kernel SRC=my.c` gives build/firmware/my.elf.
+
+RVCC := riscv64-unknown-elf-gcc
+RVFLAGS := -march=rv32im_zicsr -mabi=ilp32 -O2 -g -std=gnu11 -ffreestanding -nostdlib -nostartfiles \
+	-msmall-data-limit=0 -mno-relax -fno-tree-loop-distribute-patterns $(WARN) -Ifirmware/include -Ihw/regs/gen
+FW := $(B)/firmware
+FW_HDRS := $(wildcard firmware/include/*.h firmware/kernels/*.h) hw/regs/gen/wse_regs.h
+
+$(FW)/wse-fw.elf: firmware/runtime/boot.S firmware/runtime/firmware.ld $(FW_HDRS)
+	@mkdir -p $(@D)
+	$(RVCC) $(RVFLAGS) -T firmware/runtime/firmware.ld -Wl,--build-id=none -o $@ $<
+
+$(FW)/fw-pack: firmware/runtime/fw-pack.c hw/regs/gen/wse_regs.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(CPPFLAGS) -o $@ $<
+
+# header and code are two pieces of the address space: cut them out one by one, then join
+$(FW)/wse-fw.bin: $(FW)/wse-fw.elf $(FW)/fw-pack
+	riscv64-unknown-elf-objcopy -O binary -j .header $< $(FW)/wse-fw.hdr
+	riscv64-unknown-elf-objcopy -O binary -j .text $< $(FW)/wse-fw.code
+	$(FW)/fw-pack $(FW)/wse-fw.hdr $(FW)/wse-fw.code $@
+
+$(FW)/%.elf: firmware/kernels/%.c firmware/program.ld $(FW_HDRS)
+	@mkdir -p $(@D)
+	$(RVCC) $(RVFLAGS) -T firmware/program.ld -Wl,--build-id=none -o $@ $<
+
+.PHONY: kernel
+kernel: ## make kernel SRC=file.c: build a kernel program of one's own into build/firmware/
+	@test -n "$(SRC)" || { echo "usage: make kernel SRC=path/to/kernel.c" >&2; exit 2; }
+	@mkdir -p $(FW)
+	$(RVCC) $(RVFLAGS) -T firmware/program.ld -Wl,--build-id=none -o $(FW)/$(basename $(notdir $(SRC))).elf $(SRC)
+
+FW_KERNELS := $(patsubst firmware/kernels/%.c,$(FW)/%.elf,$(wildcard firmware/kernels/*.c))
+ALL += $(FW)/wse-fw.bin $(FW_KERNELS)
