@@ -164,10 +164,12 @@ static inline float ew_relu_back(float act, float dx)
 }
 
 /*
- * GELU, tanh form: 0.5 y (1 + tanh u) = y s, s = 1 / (1 + exp(-2u)), u = c (y + 0.044715 y^3).
+ * GELU, tanh form: 0.5 y (1 + tanh u) = y s, s = 1 / (1 + w), w = exp(-2u),
+ * u = sqrt(2/pi) (y + 0.044715 y^3).
  * y is clamped to [-10, 10] inside (s is 0 or 1 to the last bit beyond), and exp's argument to
- * 80, so that nothing overflows. `deriv` is d gelu / dy = s + y s (1 - s) 2 u'; the core stores it
- * as bf16 beside the activation, backward is then one multiply.
+ * 80, so that nothing overflows. `deriv` is d gelu / dy = s + y s (w s) 2u' (w s is
+ * 1 - s without the cancellation); the core stores it as bf16 beside the activation, backward is
+ * then one multiply.
  */
 static inline float ew_gelu(float y, float *deriv)
 {
@@ -175,10 +177,11 @@ static inline float ew_gelu(float y, float *deriv)
 	float q = ew_mul(c, c);
 	/* -2u = c (-2a - 2ab q), 2u' = 2a + 6ab q, a = sqrt(2/pi), b = 0.044715 */
 	float m = ew_mul(c, ew_add(ew_mul(q, -0.0713548162726f), -1.5957691216057f));
-	float s = ew_recip(ew_add(ew_exp(ew_min(80.0f, m)), 1.0f));
+	float w = ew_exp(ew_min(80.0f, m));
+	float s = ew_recip(ew_add(w, 1.0f));
 	float d = ew_add(ew_mul(q, 0.2140644488178f), 1.5957691216057f);
 
-	d = ew_mul(ew_mul(ew_mul(c, s), ew_sub(1.0f, s)), d);
+	d = ew_mul(ew_mul(ew_mul(c, s), ew_mul(w, s)), d);
 	*deriv = ew_add(s, d);
 	return ew_mul(y, s);
 }

@@ -11,7 +11,8 @@
  * Hidden layers: a = act(y) stored as bf16 (and for GELU its derivative, bf16).
  *
  * Softmax cross-entropy on fp32 logits y[n][t], column c owns the features n / (V/cols) == c:
- *   m = max_n y from -inf, NaN skipped (then no order and no sign of zero matters); z = y - m; e = ew_exp(z)
+ *   m = max_n y from -inf, NaN skipped (then neither order nor the sign of zero matters)
+ *   z = y - m; e = ew_exp(z)
  *   s[c] = +0.0, + e over its features ascending; S = along the row, owner column 0 last
  *   loss = ew_log(S) - z[target]; dy = bf16((e * ew_recip(S) - onehot) * scale)
  *

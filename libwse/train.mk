@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+# The host side of the trainer: libwse/train, the fp32 reference, wse-train and their tests.
+# To be included by libwse/build.mk, which sets WSE_EXEC_OBJS to the objects of the wafer executor
+# (they provide wse_exec_open_wafer) and WSE_EXEC_LIBS to what they link with, before the include.
+
+TRAIN_SRC := $(wildcard libwse/train/*.c)
+TRAIN_OBJ := $(TRAIN_SRC:%.c=$(B)/%.o)
+TRAIN_ASAN_OBJ := $(TRAIN_SRC:%.c=$(B)/asan/%.o)
+TRAIN_LIBS := -lyaml -lpthread
+REF_CFLAGS = $(shell pkg-config --cflags openblas 2>/dev/null)
+REF_LIBS := -lopenblas -lm
+
+# the inner loops of the oracle want vectors; -O3 changes no bit (no -ffast-math, no contraction)
+$(B)/libwse/train/oracle.o: CFLAGS += -O3
+$(B)/libwse/ref/%.o $(B)/asan/libwse/ref/%.o: CPPFLAGS += $(REF_CFLAGS)
+
+$(B)/libwse/train/%.o: libwse/train/%.c $(B)/libwse/train/.d
+	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -c -o $@ $<
+$(B)/libwse/ref/%.o: libwse/ref/%.c $(B)/libwse/ref/.d
+	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -c -o $@ $<
+$(B)/libwse/tests/train/%.o: libwse/tests/train/%.c $(B)/libwse/tests/train/.d
+	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -c -o $@ $<
+$(B)/libwse/tools/wse-train.o: libwse/tools/wse-train.c $(B)/libwse/tools/.d
+	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -c -o $@ $<
+$(B)/asan/libwse/train/%.o: libwse/train/%.c $(B)/asan/libwse/train/.d
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(ASAN) -MMD -c -o $@ $<
+$(B)/asan/libwse/ref/%.o: libwse/ref/%.c $(B)/asan/libwse/ref/.d
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(ASAN) -MMD -c -o $@ $<
+$(B)/asan/libwse/tests/train/%.o: libwse/tests/train/%.c $(B)/asan/libwse/tests/train/.d
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(ASAN) -MMD -c -o $@ $<
+
+TRAIN_TESTS := $(patsubst libwse/tests/train/%.c,%,$(wildcard libwse/tests/train/test-*.c))
+TRAIN_TEST_BINS := $(TRAIN_TESTS:%=$(B)/libwse/tests/train/%)
+TRAIN_ASAN_BINS := $(TRAIN_TESTS:%=$(B)/asan/libwse/tests/train/%)
+
+$(TRAIN_TEST_BINS): %: %.o $(TRAIN_OBJ) $(B)/libwse/ref/mlp_ref.o
+	$(CC) $(CFLAGS) -o $@ $^ $(TRAIN_LIBS) $(REF_LIBS)
+$(TRAIN_ASAN_BINS): %: %.o $(TRAIN_ASAN_OBJ) $(B)/asan/libwse/ref/mlp_ref.o
+	$(CC) $(CFLAGS) $(ASAN) -o $@ $^ $(TRAIN_LIBS) $(REF_LIBS)
+
+ifneq ($(wildcard libwse/tools/wse-train.c),)
+$(B)/wse-train: $(B)/libwse/tools/wse-train.o $(TRAIN_OBJ) $(WSE_EXEC_OBJS)
+	$(CC) $(CFLAGS) -o $@ $^ $(TRAIN_LIBS) $(WSE_EXEC_LIBS)
+ALL += $(B)/wse-train
+endif
+
+ALL += $(TRAIN_TEST_BINS) $(TRAIN_ASAN_BINS)
+SUITES += $(TRAIN_TEST_BINS) $(TRAIN_ASAN_BINS)
+
+-include $(TRAIN_OBJ:.o=.d) $(TRAIN_ASAN_OBJ:.o=.d) $(TRAIN_TEST_BINS:=.d) $(TRAIN_ASAN_BINS:=.d)

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* Optimizers and learning-rate schedules: IEEE fp32 and double arithmetic, no libm. */
+#ifndef WSE_TRAIN_OPTIM_H
+#define WSE_TRAIN_OPTIM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum wse_optim_kind { WSE_OPTIM_ADAMW, WSE_OPTIM_ADAM, WSE_OPTIM_SGD };
+
+struct wse_optim_cfg {
+	enum wse_optim_kind kind;
+	double beta1, beta2, eps;	/* AdamW, Adam */
+	double momentum;		/* SGD */
+	double weight_decay;		/* AdamW: decoupled; Adam, SGD: added to the gradient */
+};
+
+enum wse_sched_kind { WSE_SCHED_CONSTANT, WSE_SCHED_LINEAR, WSE_SCHED_COSINE };
+
+struct wse_sched {
+	enum wse_sched_kind kind;
+	double from, to;	/* learning rates at its first step and from total_iters on */
+	uint64_t total_iters;
+	uint64_t begin;		/* step at which it takes over; ascending, the first is 0 */
+};
+
+#define WSE_SCHED_MAX 8
+
+struct wse_sched_list {
+	uint32_t n;
+	struct wse_sched s[WSE_SCHED_MAX];
+};
+
+/* the learning rate of step 0, 1, ... */
+double wse_sched_rate(const struct wse_sched_list *list, uint64_t step);
+
+/* What one update of one tensor needs; the powers beta^t are running products (checkpointed). */
+struct wse_update {
+	double lr;
+	double beta1_pow, beta2_pow;	/* after this step: beta^1 in the first */
+	float grad_scale;		/* clipping: gradients are multiplied by it */
+	int decay;			/* 0 for biases */
+};
+
+/* p, m, v [n] in place, g [n] read-only; v is unused by SGD. Element by element: no order. */
+void wse_optim_update(const struct wse_optim_cfg *cfg, const struct wse_update *u, size_t n,
+		      float *p, float *m, float *v, const float *g);
+
+/*
+ * Sum of squares of g [n] in double: blocks of 4096 elements, each in ascending order from 0, then
+ * the block sums in ascending order. Whoever computes the blocks, the bits are the same.
+ */
+double wse_sum_squares(const float *g, size_t n);
+
+#endif

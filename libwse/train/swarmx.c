@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: MIT
+/* SwarmX: a worker thread per device, one step at a time, repeated when a device is lost. */
+#include "swarmx.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reduce.h"
+
+struct worker {
+	struct wse_swarm *s;
+	struct wse_exec *exec;
+	pthread_t thread;
+	uint32_t id;
+	int alive;
+	uint64_t begun, done;		/* generations of work */
+	uint32_t first, n;		/* micro-batches of this generation */
+	int ret;
+};
+
+struct shared_buf {
+	struct wse_buf buf;
+	struct wse_exec *owner;
+	struct shared_buf *next;
+};
+
+struct wse_swarm {
+	struct worker w[WSE_SWARM_MAX];
+	uint32_t n;
+	struct wse_exec_cfg log;
+	pthread_mutex_t lock, pool_lock;
+	pthread_cond_t cond;
+	int stop, failed;
+	int in_flight;
+	struct wse_swarm_step step;
+	struct wse_reduce reduce[WSE_MLP_MAX_LINEAR];
+	uint32_t nreduce;
+	struct shared_buf *bufs;
+};
+
+static int step_failed(struct wse_swarm *s)
+{
+	return __atomic_load_n(&s->failed, __ATOMIC_RELAXED);
+}
+
+static int layer_ready(void *ctx, uint32_t layer)
+{
+	struct wse_swarm *s = ctx;
+
+	if (step_failed(s))
+		return -ECANCELED;
+	return s->step.layer_ready ? s->step.layer_ready(s->step.ready_ctx, layer) : 0;
+}
+
+static int grad_get(void *ctx, uint32_t index, uint32_t layer, struct wse_buf **buf)
+{
+	struct wse_swarm *s = ctx;
+
+	if (step_failed(s))
+		return -ECANCELED;
+	if (layer >= s->nreduce || index >= s->step.n)
+		return -EINVAL;
+	return wse_reduce_get(&s->reduce[layer], buf);
+}
+
+static int grad_put(void *ctx, uint32_t index, uint32_t layer, struct wse_buf *buf)
+{
+	struct wse_swarm *s = ctx;
+
+	if (layer >= s->nreduce)
+		return -EINVAL;
+	return wse_reduce_put(&s->reduce[layer], index, buf);
+}
+
+static const struct wse_job_ops swarm_job_ops = { layer_ready, grad_get, grad_put };
+
+static void *worker(void *arg)
+{
+	struct worker *w = arg;
+	struct wse_swarm *s = w->s;
+
+	pthread_mutex_lock(&s->lock);
+	for (;;) {
+		int ret = 0;
+
+		while (!s->stop && w->begun == w->done)
+			pthread_cond_wait(&s->cond, &s->lock);
+		if (s->stop)
+			break;
+		pthread_mutex_unlock(&s->lock);
+		if (w->n)
+			ret = w->exec->ops->run(w->exec, s->step.jobs + w->first, w->n,
+						&swarm_job_ops, s);
+		pthread_mutex_lock(&s->lock);
+		w->ret = ret;
+		if (ret)
+			__atomic_store_n(&s->failed, 1, __ATOMIC_RELAXED);
+		w->done = w->begun;
+		pthread_cond_broadcast(&s->cond);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}
+
+int wse_swarm_open(struct wse_exec **execs, uint32_t n, const struct wse_exec_cfg *log,
+		   struct wse_swarm **swarm)
+{
+	struct wse_swarm *s;
+	int ret = 0;
+
+	*swarm = NULL;
+	if (!n || n > WSE_SWARM_MAX)
+		return -EINVAL;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	if (log)
+		s->log = *log;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_mutex_init(&s->pool_lock, NULL);
+	pthread_cond_init(&s->cond, NULL);
+	for (uint32_t i = 0; i < n && !ret; i++) {
+		struct worker *w = &s->w[i];
+
+		*w = (struct worker){ .s = s, .exec = execs[i], .id = i, .alive = 1 };
+		ret = -pthread_create(&w->thread, NULL, worker, w);
+		if (!ret)
+			s->n++;
+	}
+	if (ret) {	/* the executors stay the caller's */
+		for (uint32_t i = 0; i < s->n; i++)
+			s->w[i].exec = NULL;
+		wse_swarm_close(s);
+		return ret;
+	}
+	*swarm = s;
+	return 0;
+}
+
+static void give_back(struct wse_swarm *s, struct shared_buf *b)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->w[i].exec && s->w[i].exec != b->owner)
+			s->w[i].exec->ops->unmap(s->w[i].exec, &b->buf);
+	b->owner->ops->free(b->owner, &b->buf);
+	free(b);
+}
+
+void wse_swarm_close(struct wse_swarm *s)
+{
+	if (!s)
+		return;
+	pthread_mutex_lock(&s->lock);
+	s->stop = 1;
+	pthread_cond_broadcast(&s->cond);
+	pthread_mutex_unlock(&s->lock);
+	for (uint32_t i = 0; i < s->n; i++)
+		pthread_join(s->w[i].thread, NULL);
+	for (uint32_t l = 0; l < s->nreduce; l++)
+		wse_reduce_fini(&s->reduce[l]);
+	while (s->bufs) {
+		struct shared_buf *b = s->bufs;
+
+		s->bufs = b->next;
+		give_back(s, b);
+	}
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->w[i].exec)
+			s->w[i].exec->ops->close(s->w[i].exec);
+	pthread_mutex_destroy(&s->lock);
+	pthread_mutex_destroy(&s->pool_lock);
+	pthread_cond_destroy(&s->cond);
+	free(s);
+}
+
+static int pool_alloc(void *ctx, size_t size, struct wse_buf *buf)
+{
+	struct wse_swarm *s = ctx;
+	struct shared_buf *b = calloc(1, sizeof(*b));
+	uint32_t i, owner = 0;
+	int ret;
+
+	if (!b)
+		return -ENOMEM;
+	pthread_mutex_lock(&s->pool_lock);
+	while (owner + 1 < s->n && !s->w[owner].alive)
+		owner++;
+	b->owner = s->w[owner].exec;
+	ret = b->owner->ops->alloc(b->owner, size, &b->buf);
+	if (ret)
+		goto out;
+	for (i = 0; i < s->n && !ret; i++)
+		if (i != owner && s->w[i].alive)
+			ret = s->w[i].exec->ops->map(s->w[i].exec, &b->buf);
+	if (ret) {
+		while (i-- > 1)
+			if (i - 1 != owner && s->w[i - 1].alive)
+				s->w[i - 1].exec->ops->unmap(s->w[i - 1].exec, &b->buf);
+		b->owner->ops->free(b->owner, &b->buf);
+		goto out;
+	}
+	*buf = b->buf;
+	b->next = s->bufs;
+	s->bufs = b;
+	b = NULL;
+out:
+	pthread_mutex_unlock(&s->pool_lock);
+	free(b);
+	return ret;
+}
+
+static void pool_free(void *ctx, struct wse_buf *buf)
+{
+	struct wse_swarm *s = ctx;
+
+	pthread_mutex_lock(&s->pool_lock);
+	for (struct shared_buf **at = &s->bufs; *at; at = &(*at)->next) {
+		struct shared_buf *b = *at;
+
+		if (b->buf.ptr == buf->ptr) {
+			*at = b->next;
+			give_back(s, b);
+			break;
+		}
+	}
+	pthread_mutex_unlock(&s->pool_lock);
+	memset(buf, 0, sizeof(*buf));
+}
+
+struct wse_buf_pool wse_swarm_pool(struct wse_swarm *s)
+{
+	return (struct wse_buf_pool){ pool_alloc, pool_free, s };
+}
+
+uint32_t wse_swarm_alive(const struct wse_swarm *s)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		n += s->w[i].alive != 0;
+	return n;
+}
+
+/* contiguous ranges of the index, as equal as they can be */
+static void hand_out(struct wse_swarm *s)
+{
+	uint64_t alive = wse_swarm_alive(s), i = 0;
+
+	for (uint32_t l = 0; l < s->nreduce; l++)
+		wse_reduce_begin(&s->reduce[l], s->step.n);
+	__atomic_store_n(&s->failed, 0, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&s->lock);
+	for (uint32_t d = 0; d < s->n; d++) {
+		struct worker *w = &s->w[d];
+
+		if (!w->alive)
+			continue;
+		w->first = (uint32_t)(i * s->step.n / alive);
+		w->n = (uint32_t)((i + 1) * s->step.n / alive) - w->first;
+		w->begun++;
+		i++;
+	}
+	pthread_cond_broadcast(&s->cond);
+	pthread_mutex_unlock(&s->lock);
+}
+
+int wse_swarm_start(struct wse_swarm *s, const struct wse_swarm_step *step)
+{
+	const struct wse_mlp *m = step->mlp;
+	struct wse_buf_pool pool = wse_swarm_pool(s);
+
+	if (s->in_flight || !step->n)
+		return -EINVAL;
+	if (!wse_swarm_alive(s))
+		return -ENODEV;
+	while (s->nreduce < m->nlinear) {
+		uint32_t l = s->nreduce;
+		int ret = wse_reduce_init(&s->reduce[l], &pool,
+					  ((size_t)m->width[l] + 1) * m->width[l + 1]);
+
+		if (ret)
+			return ret;
+		s->nreduce++;
+	}
+	s->step = *step;
+	s->in_flight = 1;
+	hand_out(s);
+	return 0;
+}
+
+/* wait for all workers; take out those that failed. 0, or the errno of a lost device */
+static int collect(struct wse_swarm *s)
+{
+	int lost = 0;
+
+	pthread_mutex_lock(&s->lock);
+	for (uint32_t d = 0; d < s->n; d++) {
+		struct worker *w = &s->w[d];
+
+		while (w->alive && w->begun != w->done)
+			pthread_cond_wait(&s->cond, &s->lock);
+		if (w->alive && w->ret && w->ret != -ECANCELED) {
+			w->alive = 0;
+			lost = w->ret;
+			wse_logf(&s->log, WSE_LOG_WARN, "device %u is lost (%s) in step %llu", w->id,
+				 strerror(-w->ret), (unsigned long long)s->step.step);
+		}
+	}
+	pthread_mutex_unlock(&s->lock);
+	return lost;
+}
+
+int wse_swarm_wait(struct wse_swarm *s)
+{
+	const struct wse_mlp *m = s->step.mlp;
+	int ret;
+
+	if (!s->in_flight)
+		return -EINVAL;
+	while ((ret = collect(s))) {
+		if (!wse_swarm_alive(s)) {
+			s->in_flight = 0;
+			return ret;
+		}
+		wse_logf(&s->log, WSE_LOG_WARN, "nothing was committed: step %llu is repeated on "
+			 "the remaining %u", (unsigned long long)s->step.step, wse_swarm_alive(s));
+		hand_out(s);
+	}
+	s->in_flight = 0;
+	if (step_failed(s))
+		return -ECANCELED;
+	for (uint32_t l = 0; s->step.jobs[0].backward && l < m->nlinear; l++) {
+		const float *sum = wse_reduce_result(&s->reduce[l]);
+
+		if (!sum)
+			return -EPROTO;	/* an executor that kept a gradient */
+		memcpy(s->step.grads + s->step.table->t[wse_mlp_weight(l)].off, sum,
+		       s->reduce[l].count * sizeof(float));
+	}
+	return 0;
+}
