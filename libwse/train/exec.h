@@ -95,7 +95,9 @@ struct wse_exec_ops {
 	 * line with the numbers when it does not fit. Called once, before any run. */
 	int (*prepare)(struct wse_exec *e, const struct wse_mlp *m, uint32_t tokens);
 
-	/* Buffers; thread-safe. free and unmap must work after the device is lost. */
+	/* Buffers; thread-safe. map shows a buffer of another executor (look it up by its ptr);
+	 * unmap of one that was never mapped does nothing. free and unmap must work after the
+	 * device is lost. */
 	int (*alloc)(struct wse_exec *e, size_t size, struct wse_buf *buf);
 	void (*free)(struct wse_exec *e, struct wse_buf *buf);
 	int (*map)(struct wse_exec *e, struct wse_buf *buf);

@@ -295,11 +295,13 @@ static int collect(struct wse_swarm *s)
 	int lost = 0;
 
 	pthread_mutex_lock(&s->lock);
+	for (uint32_t d = 0; d < s->n; d++)
+		while (s->w[d].begun != s->w[d].done)
+			pthread_cond_wait(&s->cond, &s->lock);
+	/* only now, when no worker looks at it any more */
 	for (uint32_t d = 0; d < s->n; d++) {
 		struct worker *w = &s->w[d];
 
-		while (w->alive && w->begun != w->done)
-			pthread_cond_wait(&s->cond, &s->lock);
 		if (w->alive && w->ret && w->ret != -ECANCELED) {
 			w->alive = 0;
 			lost = w->ret;

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The text: bytes of a file, or of all text files below a directory in sorted order, or uint16
+ * token files (*.bin, as nanoGPT writes them, or with llm.c's header). A sample is a position: its
+ * token is the target, the `window` tokens before it are the context.
+ *
+ * Held-out tokens are cut out in 8 evenly spaced chunks; no training sample touches one, neither as
+ * target nor as context. A sample is found by its number alone, so that the loader's whole state is
+ * (shuffle seed, epoch, position).
+ */
+#ifndef WSE_TRAIN_DATA_H
+#define WSE_TRAIN_DATA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define WSE_DATA_CHUNKS 8
+
+struct wse_data_cfg {
+	const char *path;
+	const char *val_path;	/* NULL: cut the held-out tokens out of path */
+	uint32_t vocab, window;
+	uint64_t held_out;	/* tokens */
+	int shuffle;
+	uint64_t shuffle_seed;
+};
+
+struct wse_data {
+	struct wse_data_cfg cfg;
+	uint16_t *tok, *val;	/* val may be tok */
+	size_t ntok, nval;
+	size_t train_begin[WSE_DATA_CHUNKS + 1], train_n[WSE_DATA_CHUNKS + 1];
+	size_t held_begin[WSE_DATA_CHUNKS], held_n[WSE_DATA_CHUNKS];
+	uint64_t ntrain, nheld;	/* samples */
+	double unigram, bigram;	/* entropies of the text in nats; bigram: of a token given the one
+				 * before it, 0 if vocab > 4096 */
+};
+
+/* why [WSE_WHY]: what is wrong, in words */
+int wse_data_open(const struct wse_data_cfg *cfg, struct wse_data *d, char *why);
+void wse_data_close(struct wse_data *d);
+
+/* the tokens of a sample: the context is target[-window] ... target[-1] */
+const uint16_t *wse_data_train(const struct wse_data *d, uint64_t epoch, uint64_t i);
+const uint16_t *wse_data_held(const struct wse_data *d, uint64_t i);
+
+#endif

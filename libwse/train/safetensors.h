@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * safetensors files: u64 length of the header, a JSON header, then the tensors' bytes. The writer
+ * is crash-safe; the reader is strict: every length, offset, shape and checksum is checked.
+ */
+#ifndef WSE_TRAIN_SAFETENSORS_H
+#define WSE_TRAIN_SAFETENSORS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define WSE_ST_NAME 128
+
+struct wse_st_tensor {		/* dtype is F32 always */
+	char name[WSE_ST_NAME];
+	uint32_t ndim, dim[2];
+	size_t count;		/* floats */
+	float *data;		/* writer: the caller's; reader: allocated */
+};
+
+struct wse_st_meta {
+	char key[WSE_ST_NAME], value[WSE_ST_NAME];
+};
+
+struct wse_st {
+	uint32_t ntensors, nmeta;
+	struct wse_st_tensor *tensors;
+	struct wse_st_meta *meta;
+};
+
+/*
+ * path.tmp is written, synced and renamed to path, then the directory is synced: path is always
+ * the old file or the new one. A checksum per tensor goes to the metadata as "sum.<name>".
+ * -errno of the file system (-ENOSPC: path is untouched, path.tmp is gone).
+ */
+int wse_st_write(const char *path, const struct wse_st *st);
+
+/*
+ * why [WSE_WHY] says in words what is wrong on error: -EBADMSG for a file that is no safetensors file,
+ * cut short, or whose checksums do not match; -errno of the file system; -ENOMEM.
+ */
+int wse_st_read(const char *path, struct wse_st *st, char *why);
+void wse_st_free(struct wse_st *st);
+
+const char *wse_st_get(const struct wse_st *st, const char *key);	/* NULL if absent */
+const struct wse_st_tensor *wse_st_find(const struct wse_st *st, const char *name);
+
+#endif
