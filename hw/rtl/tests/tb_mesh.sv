@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// Bench of wse_wafer with stub cores: ramps and edges are arrays that the C++ side reads and writes.
+// Public signals: arrays of the bench only.
+
+module tb_mesh #(
+  parameter int unsigned ROWS = 4,
+  parameter int unsigned COLS = 4
+) (
+  input logic clk_i,
+  input logic rst_ni,
+  input logic clear_i
+);
+  logic [6:0]  tx_head [ROWS*COLS] /*verilator public_flat_rw*/;
+  logic [31:0] tx_data [ROWS*COLS] /*verilator public_flat_rw*/;
+  logic [5:0]  tx_cr [ROWS*COLS]   /*verilator public_flat_rw*/;
+  logic [6:0]  rx_head [ROWS*COLS] /*verilator public_flat_rw*/;
+  logic [31:0] rx_data [ROWS*COLS] /*verilator public_flat_rw*/;
+  logic [5:0]  rx_cr [ROWS*COLS]   /*verilator public_flat_rw*/;
+  logic [13:0] rt [ROWS*COLS]      /*verilator public_flat_rw*/;
+
+  logic [6:0]  n_head [COLS] /*verilator public_flat_rw*/;
+  logic [31:0] n_data [COLS] /*verilator public_flat_rw*/;
+  logic [5:0]  n_cr [COLS]   /*verilator public_flat_rd*/;
+  logic [6:0]  s_head [COLS] /*verilator public_flat_rd*/;
+  logic [31:0] s_data [COLS] /*verilator public_flat_rd*/;
+  logic [5:0]  s_cr [COLS]   /*verilator public_flat_rw*/;
+  logic [31:0] sum_wavelet   /*verilator public_flat_rd*/;
+  logic        moved         /*verilator public_flat_rd*/;
+
+  wse_wafer #(.ROWS(ROWS), .COLS(COLS)) u_wafer (
+    .clk_i, .rst_ni, .clear_i,
+    .north_head_i(n_head), .north_data_i(n_data), .north_cr_o(n_cr),
+    .south_head_o(s_head), .south_data_o(s_data), .south_cr_i(s_cr),
+    .svc_op_i('0), .svc_addr_i('0), .svc_wdata_lo_i('0), .svc_wdata_hi_i('0),
+    .svc_rows_i('0), .svc_cols_i('0), .svc_rd_core_i('0),
+    .svc_rdata_lo_o(), .svc_rdata_hi_o(), .svc_busy_o(),
+    .st_en_i(1'b0), .st_core_i('0), .st_held_o(), .st_done_o(), .st_done_value_o(), .st_faulted_o(),
+    .st_fault_cause_o(), .st_fault_pc_o(), .st_fault_addr_o(), .st_fault_color_o(), .st_fault_value_o(),
+    .st_wait_cause_o(), .st_wait_color_o(),
+    .moved_o(moved), .any_fault_o(), .sum_mac_o(), .sum_retire_o(), .sum_wavelet_o(sum_wavelet),
+    .sum_lwait_o()
+  );
+endmodule

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+// Router of one core: five ports (0 north, 1 east, 2 south, 3 west, 4 ramp), 24 colors, static routes with
+// multicast, credits per color. Contract: hw/doc/fabric.md.
+//
+// A link is three registered signals: head {valid, control, color[4:0]} and data one way, a returned credit
+// {valid, color[4:0]} the other. A wavelet that finds its queue empty and its outputs free leaves in the
+// cycle after it arrived: one cycle a hop.
+//
+// Colors are bits of 24-bit masks throughout, so that a cycle costs the same for 1 and for 24 colors, both in
+// gates and in simulation. Queues are one memory per input port (a write and a read port each).
+
+module wse_router (
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  input  logic        clear_i,      // context reset: as rst_ni
+  input  logic [4:0]  link_i,       // output ports that lead somewhere; constant
+
+  input  logic [6:0]  rx_n_head_i,
+  input  logic [6:0]  rx_e_head_i,
+  input  logic [6:0]  rx_s_head_i,
+  input  logic [6:0]  rx_w_head_i,
+  input  logic [6:0]  rx_r_head_i,
+  input  logic [31:0] rx_n_data_i,
+  input  logic [31:0] rx_e_data_i,
+  input  logic [31:0] rx_s_data_i,
+  input  logic [31:0] rx_w_data_i,
+  input  logic [31:0] rx_r_data_i,
+  output logic [5:0]  rx_n_cr_o,
+  output logic [5:0]  rx_e_cr_o,
+  output logic [5:0]  rx_s_cr_o,
+  output logic [5:0]  rx_w_cr_o,
+  output logic [5:0]  rx_r_cr_o,
+
+  output logic [6:0]  tx_n_head_o,
+  output logic [6:0]  tx_e_head_o,
+  output logic [6:0]  tx_s_head_o,
+  output logic [6:0]  tx_w_head_o,
+  output logic [6:0]  tx_r_head_o,
+  output logic [31:0] tx_n_data_o,
+  output logic [31:0] tx_e_data_o,
+  output logic [31:0] tx_s_data_o,
+  output logic [31:0] tx_w_data_o,
+  output logic [31:0] tx_r_data_o,
+  input  logic [5:0]  tx_n_cr_i,
+  input  logic [5:0]  tx_e_cr_i,
+  input  logic [5:0]  tx_s_cr_i,
+  input  logic [5:0]  tx_w_cr_i,
+  input  logic [5:0]  tx_r_cr_i,
+
+  input  logic        rt_we_i,      // route of a color, bits ROUTE
+  input  logic [4:0]  rt_color_i,
+  input  logic [7:0]  rt_cfg_i,
+
+  output logic [2:0]  popped_o      // wavelets that left an input queue in the last cycle
+);
+
+  /*verilator no_inline_module*/
+  localparam int unsigned NP = 5;
+
+  // queue memories, {color, slot}; the control bits are masks per slot, {port, slot}
+  logic [31:0] q_n [128];
+  logic [31:0] q_e [128];
+  logic [31:0] q_s [128];
+  logic [31:0] q_w [128];
+  logic [31:0] q_r [128];
+  logic [23:0] qctl [32];
+  logic [1:0]  wp [256];            // {port, color}
+  logic [1:0]  rp [256];
+  logic [23:0] nonempty [NP];
+  logic [23:0] rxmask [NP];         // colors whose route reads this input
+  logic [23:0] txmask [NP];         // colors whose route writes this output
+  logic [23:0] above [NP];          // colors above the last one taken: they go first
+  logic [23:0] c0 [NP];             // credits, bit-sliced: {c2, c1, c0} per color
+  logic [23:0] c1 [NP];
+  logic [23:0] c2 [NP];
+  logic [2:0]  first;               // input port that goes first in this cycle
+  logic        live;                // something moved in the last cycle
+
+  // values of one cycle
+  logic [6:0]  hin [NP];
+  logic [31:0] din [NP];
+  logic [5:0]  crin [NP];
+  logic [6:0]  hout [NP];
+  logic [31:0] dout [NP];
+  logic [5:0]  crout [NP];
+  logic [1:0]  slot [NP];           // where this cycle's arrival is stored
+  logic [23:0] fresh [NP];          // the arrival is at the head: its data has not been written yet
+  logic [23:0] blk, e, m, h, k;
+  logic [4:0]  col;
+  logic [31:0] data;
+  logic        ctl;
+  logic [2:0]  p, npop;
+  logic        active;
+  logic        overrun;             // a wavelet arrived that had no credit (assertion only)
+
+  function automatic logic [4:0] onehot24(input logic [23:0] x);
+    onehot24 = {|(x & 24'hff0000), |(x & 24'h00ff00), |(x & 24'hf0f0f0),
+                |(x & 24'hcccccc), |(x & 24'haaaaaa)};
+  endfunction
+
+  assign active = live | rx_n_head_i[6] | rx_e_head_i[6] | rx_s_head_i[6] | rx_w_head_i[6] |
+                  rx_r_head_i[6] | tx_n_cr_i[5] | tx_e_cr_i[5] | tx_s_cr_i[5] | tx_w_cr_i[5] |
+                  tx_r_cr_i[5];
+
+  always @(posedge clk_i) begin
+    if (!rst_ni || clear_i) begin
+      for (int i = 0; i < int'(NP); i++) begin
+        nonempty[i] = '0;
+        rxmask[i] = '0;
+        txmask[i] = '0;
+        above[i] = '1;
+        c0[i] = '0;
+        c1[i] = '0;
+        c2[i] = link_i[i] ? '1 : '0;  // CHAN_DEPTH
+      end
+      for (int i = 0; i < 256; i++) begin
+        wp[i] = '0;
+        rp[i] = '0;
+      end
+      first = '0;
+      overrun = 1'b0;
+      live = 1'b0;
+      rx_n_cr_o <= '0; rx_e_cr_o <= '0; rx_s_cr_o <= '0; rx_w_cr_o <= '0; rx_r_cr_o <= '0;
+      tx_n_head_o <= '0; tx_e_head_o <= '0; tx_s_head_o <= '0; tx_w_head_o <= '0; tx_r_head_o <= '0;
+      popped_o <= '0;
+    end else begin
+      if (active) begin
+        hin[0] = rx_n_head_i; hin[1] = rx_e_head_i; hin[2] = rx_s_head_i; hin[3] = rx_w_head_i;
+        hin[4] = rx_r_head_i;
+        din[0] = rx_n_data_i; din[1] = rx_e_data_i; din[2] = rx_s_data_i; din[3] = rx_w_data_i;
+        din[4] = rx_r_data_i;
+        crin[0] = tx_n_cr_i; crin[1] = tx_e_cr_i; crin[2] = tx_s_cr_i; crin[3] = tx_w_cr_i;
+        crin[4] = tx_r_cr_i;
+
+        blk = '0;
+        for (int i = 0; i < int'(NP); i++) begin
+          // credits that came back
+          if (crin[i][5]) begin
+            k = 24'b1 << crin[i][4:0];
+            m = c0[i] & k;
+            c0[i] = c0[i] ^ k;
+            e = c1[i] & m;
+            c1[i] = c1[i] ^ m;
+            c2[i] = c2[i] ^ e;
+          end
+          blk = blk | (txmask[i] & ~(c0[i] | c1[i] | c2[i]));
+          // arrivals
+          fresh[i] = '0;
+          slot[i] = '0;
+          if (hin[i][6]) begin
+            h = 24'b1 << hin[i][4:0];
+            fresh[i] = h & ~nonempty[i];
+            nonempty[i] = nonempty[i] | h;
+            slot[i] = wp[{3'(i), hin[i][4:0]}];
+            overrun = overrun | (fresh[i] == 24'd0 && slot[i] == rp[{3'(i), hin[i][4:0]}]);
+            wp[{3'(i), hin[i][4:0]}] = slot[i] + 2'd1;
+            qctl[{3'(i), slot[i]}] = hin[i][5] ? qctl[{3'(i), slot[i]}] | h
+                                               : qctl[{3'(i), slot[i]}] & ~h;
+          end
+          hout[i] = '0;
+          dout[i] = '0;
+          crout[i] = '0;
+        end
+
+        // each input port sends at most one wavelet, each output takes at most one
+        npop = '0;
+        p = first;
+        first = (first == 3'd4) ? 3'd0 : first + 3'd1;
+        for (int i = 0; i < int'(NP); i++) begin
+          e = nonempty[p] & rxmask[p] & ~blk;
+          if (e != 24'd0) begin
+            m = e & above[p];
+            m = (m != 24'd0) ? m : e;
+            h = m & (~m + 24'd1);
+            above[p] = ~(h | (h - 24'd1));
+            col = onehot24(h);
+            ctl = |(qctl[{p, rp[{p, col}]}] & h);
+            case (p)
+              3'd0:    data = q_n[{col, rp[{p, col}]}];
+              3'd1:    data = q_e[{col, rp[{p, col}]}];
+              3'd2:    data = q_s[{col, rp[{p, col}]}];
+              3'd3:    data = q_w[{col, rp[{p, col}]}];
+              default: data = q_r[{col, rp[{p, col}]}];
+            endcase
+            if ((fresh[p] & h) != 24'd0) data = din[p];
+            rp[{p, col}] = rp[{p, col}] + 2'd1;
+            if (rp[{p, col}] == wp[{p, col}]) nonempty[p] = nonempty[p] & ~h;
+            crout[p] = {1'b1, col};
+            npop = npop + 3'd1;
+            for (int o = 0; o < int'(NP); o++) begin
+              if ((txmask[o] & h) != 24'd0) begin
+                hout[o] = {1'b1, ctl, col};
+                dout[o] = data;
+                blk = blk | txmask[o];
+                k = h & ~c0[o];            // borrow
+                c0[o] = c0[o] ^ h;
+                m = k & ~c1[o];
+                c1[o] = c1[o] ^ k;
+                c2[o] = c2[o] ^ m;
+              end
+            end
+          end
+          p = (p == 3'd4) ? 3'd0 : p + 3'd1;
+        end
+
+        // stored last, so that the memories are read before they are written
+        if (hin[0][6]) q_n[{hin[0][4:0], slot[0]}] = din[0];
+        if (hin[1][6]) q_e[{hin[1][4:0], slot[1]}] = din[1];
+        if (hin[2][6]) q_s[{hin[2][4:0], slot[2]}] = din[2];
+        if (hin[3][6]) q_w[{hin[3][4:0], slot[3]}] = din[3];
+        if (hin[4][6]) q_r[{hin[4][4:0], slot[4]}] = din[4];
+
+        live = npop != 3'd0;               // else nothing can move until something arrives
+        rx_n_cr_o <= crout[0];
+        rx_e_cr_o <= crout[1];
+        rx_s_cr_o <= crout[2];
+        rx_w_cr_o <= crout[3];
+        rx_r_cr_o <= crout[4];
+        tx_n_head_o <= hout[0];
+        tx_e_head_o <= hout[1];
+        tx_s_head_o <= hout[2];
+        tx_w_head_o <= hout[3];
+        tx_r_head_o <= hout[4];
+        tx_n_data_o <= dout[0];
+        tx_e_data_o <= dout[1];
+        tx_s_data_o <= dout[2];
+        tx_w_data_o <= dout[3];
+        tx_r_data_o <= dout[4];
+        popped_o <= npop;
+      end
+      if (rt_we_i) begin
+        h = 24'b1 << rt_color_i;
+        for (int i = 0; i < int'(NP); i++) begin
+          rxmask[i] = (rt_cfg_i[2:0] == 3'(i)) ? rxmask[i] | h : rxmask[i] & ~h;
+          txmask[i] = rt_cfg_i[3'(i) + 3'd3] ? txmask[i] | h : txmask[i] & ~h;
+        end
+        live = 1'b1;                       // waiting wavelets may be able to move now
+      end
+    end
+  end
+
+`ifndef SYNTHESIS
+  always @(posedge clk_i) begin
+    if (rst_ni && !clear_i) begin
+      ChanDepth: assert (!overrun) else $error("a sender overran a channel");
+      for (int i = 0; i < int'(NP); i++) begin
+        CreditBound: assert ((c2[i] & (c1[i] | c0[i])) == 24'd0) else $error("more than CHAN_DEPTH credits");
+      end
+    end
+  end
+`endif
+endmodule
