@@ -4,10 +4,12 @@
 SUITES += selftests/vm/test-vm
 
 # Two small wafers on the functional model; override on the command line, for example
-#	make vm VM='--device "rtl 2x2" --iommu intel'
-VM ?= --device "func 4x4" --device "func 4x4"
+#	make vm VM_DEVICES='--device "rtl 2x2" --iommu intel'
+VM_DEVICES ?= --device "func 4x4" --device "func 4x4"
+# Layers add what the guest should find: --module FILE.ko, --firmware FILE:NAME, --add PROGRAM
+VM_ARGS ?=
 
 .PHONY: vm
 vm: $(ALL) ## a shell in the guest with wse.ko and two func devices
-	selftests/vm/run $(VM) $(if $(wildcard $(B)/wse.ko),--module $(B)/wse.ko) \
-		$(foreach p,$(wildcard $(B)/wse-info $(B)/wse-run $(B)/wse-bench),--add $(p)) --shell
+	selftests/vm/run $(VM_DEVICES) $(VM_ARGS) $$(for p in info run bench train; do \
+		if [ -x $(B)/wse-$$p ]; then echo "--add $(B)/wse-$$p"; fi; done) --shell
