@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* The history of a run: metrics.csv, and the loss curve drawn from it as SVG and as text. */
+#ifndef WSE_TRAIN_METRICS_H
+#define WSE_TRAIN_METRICS_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+struct wse_metric {
+	uint64_t step;
+	int held_out;		/* 0: a training step, 1: an evaluation */
+	double loss;		/* nats per token */
+	double lr, norm;	/* 0 for evaluations */
+	double seconds;		/* of the run so far; not reproducible */
+};
+
+struct wse_metrics {
+	struct wse_metric *m;
+	uint32_t n, room;
+	FILE *csv;
+};
+
+/*
+ * Open path for a run that is at `step`: rows up to there are read back and kept, later ones (of a
+ * run that was killed after its last checkpoint) are dropped. path NULL: keep in memory only.
+ */
+int wse_metrics_open(struct wse_metrics *ms, const char *path, uint64_t step);
+int wse_metrics_add(struct wse_metrics *ms, const struct wse_metric *m);
+int wse_metrics_close(struct wse_metrics *ms);
+
+/* entropies in nats draw a dashed line each; 0: no line */
+int wse_curve_svg(const struct wse_metrics *ms, const char *path, double unigram, double bigram);
+
+/* cols x rows characters of braille (2 x 4 dots each), a line at a time through `line` */
+void wse_curve_text(const struct wse_metrics *ms, uint32_t cols, uint32_t rows, double unigram,
+		    double bigram, void (*line)(void *ctx, const char *text), void *ctx);
+
+#endif

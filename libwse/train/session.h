@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A session: the devices, MemoryX, the text and the buffers between them. It knows how to do one
+ * training step, one evaluation and one piece of generated text; when to do which is loop.c's.
+ */
+#ifndef WSE_TRAIN_SESSION_H
+#define WSE_TRAIN_SESSION_H
+
+#include "ckpt.h"
+#include "config.h"
+#include "data.h"
+#include "exec.h"
+#include "memx.h"
+#include "plan.h"
+#include "swarmx.h"
+
+struct wse_session {
+	struct wse_config cfg;
+	struct wse_exec_cfg log;
+	struct wse_exec_info tile;	/* of every device: shapes are not mixed */
+	struct wse_plan plan;
+	struct wse_swarm *swarm;
+	struct wse_memx *memx;
+	struct wse_data data;
+	struct wse_tensor_table table;
+	struct wse_train_state state;
+	struct wse_job *jobs;		/* [plan.micro_batches] */
+	struct wse_buf x, target, loss, dx, logits;
+	float *grads;			/* [table.params] */
+	const uint16_t **samples;	/* [batch] the target of each token of the step */
+	char why[WSE_WHY];		/* what went wrong last, in words */
+};
+
+/* uris [n]; data is not opened when cfg->data is "". On error, s->why says why */
+int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const char *const *uris,
+		     uint32_t n, const struct wse_exec_cfg *log);
+void wse_session_close(struct wse_session *s);
+
+int wse_session_save(struct wse_session *s, const char *path);
+int wse_session_load(struct wse_session *s, const char *path, int params_only);
+uint64_t wse_session_step(struct wse_session *s);	/* committed steps */
+
+struct wse_step_result {
+	double loss;	/* mean over the batch, nats per token */
+	double norm;	/* of the gradient before clipping */
+	double lr;
+};
+
+/*
+ * A step in three parts, so that --verify-steps can look at the gradients in between:
+ * compute leaves losses, dx and flat gradients; commit updates and moves the data loader on.
+ * -ERANGE: loss or gradient is not finite (s->why names the layer), nothing is changed.
+ */
+int wse_session_compute(struct wse_session *s, struct wse_step_result *r);
+int wse_session_commit(struct wse_session *s, struct wse_step_result *r);
+
+/* mean loss over the held-out samples, at most max_batches batches of them (0: all) */
+int wse_session_eval(struct wse_session *s, uint64_t max_batches, double *loss);
+
+/* continue the prompt by n bytes in `streams` independent ways (at most a micro-batch of them);
+ * text [streams][n + 1]. temperature 0: the most likely byte */
+int wse_session_generate(struct wse_session *s, const char *prompt, uint64_t n, double temperature,
+			 uint32_t streams, char *text);
+
+#endif

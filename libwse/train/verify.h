@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* --verify-steps: the same step once more on another model of the wafer, every bit compared. */
+#ifndef WSE_TRAIN_VERIFY_H
+#define WSE_TRAIN_VERIFY_H
+
+#include "session.h"
+
+/*
+ * Between wse_session_compute() and wse_session_commit(): run the step's micro-batches on one
+ * device opened at `uri` and compare losses, reduced gradients and dx bit for bit.
+ * -EILSEQ, with the first difference in s->why; -errno when the device cannot do it.
+ */
+int wse_verify_step(struct wse_session *s, const char *uri);
+
+#endif
