@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Differences between kernels, and nothing else. WSE_HAVE_* come from Kbuild, which looks for the feature
+ * itself in the headers.
+ */
+#ifndef WSE_COMPAT_H
+#define WSE_COMPAT_H
+
+/* struct drm_driver had a date, and DRM_IOCTL_VERSION warned when it was missing */
+#ifdef WSE_HAVE_DRIVER_DATE
+#define WSE_DRIVER_DATE .date = "20251101",
+#else
+#define WSE_DRIVER_DATE
+#endif
+
+#endif

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The device itself: who it is, start and stop, the admin queue.
+ */
+#include <linux/delay.h>
+#include <linux/dma-mapping.h>
+#include <linux/iopoll.h>
+#include <linux/log2.h>
+
+#include "wse_dev.h"
+#include "wse_irq.h"
+
+#define WSE_GONE	0xffffffffu	/* what a read gives when nothing answers */
+
+/* Between two looks at a device that owes us something. */
+#define WSE_PULSE	(HZ / 2)
+/*
+ * So many looks without a single device cycle mean that it is stuck. This is not a limit on the time of a
+ * command: a wafer may be emulated a million times slower than it is, but while it works its cycles count.
+ */
+#define WSE_STRIKES	20
+
+#define WSE_ADMIN_DEPTH	32u
+
+#define WSE_GET(reg, name, value) (((value) & WSE_##reg##_##name##_MASK) >> WSE_##reg##_##name##_SHIFT)
+
+/* Reads and believes the capability registers, as far as they make sense. */
+int wse_dev_identify(struct wse_device *wdev)
+{
+	struct drm_device *drm = &wdev->drm;
+	u32 magic = wse_read(wdev, WSE_REG_MAGIC), tile, core, queues, major, minor, count, depth_log2;
+
+	if (magic == WSE_GONE) {
+		drm_err(drm, "the device does not answer: is its server (wse-emu) running?\n");
+		return -ENODEV;
+	}
+	if (magic != WSE_MAGIC) {
+		drm_err(drm, "MAGIC is %#x, not %#x: this is no wafer\n", magic, WSE_MAGIC);
+		return -ENODEV;
+	}
+	wdev->abi = wse_read(wdev, WSE_REG_ABI);
+	major = WSE_GET(ABI, MAJOR, wdev->abi);
+	minor = WSE_GET(ABI, MINOR, wdev->abi);
+	if (major != WSE_ABI_MAJOR) {
+		drm_err(drm, "the device has ABI %u.%u, this driver %u.%u: use device and driver of one release\n",
+			major, minor, WSE_ABI_MAJOR, WSE_ABI_MINOR);
+		return -EOPNOTSUPP;
+	}
+
+	tile = wse_read(wdev, WSE_REG_TILE);
+	core = wse_read(wdev, WSE_REG_CORE);
+	queues = wse_read(wdev, WSE_REG_QUEUES);
+	wdev->features = wse_read(wdev, WSE_REG_FEATURES);
+	wdev->geom.rows = WSE_GET(TILE, ROWS, tile);
+	wdev->geom.cols = WSE_GET(TILE, COLS, tile);
+	wdev->sram_kib = WSE_GET(CORE, SRAM_KIB, core);
+	wdev->geom.sram_bytes = wdev->sram_kib * 1024;
+	wdev->geom.colors = WSE_GET(CORE, COLORS, core);
+	wdev->lanes = WSE_GET(CORE, LANES, core);
+	count = WSE_GET(QUEUES, COUNT, queues);
+	depth_log2 = WSE_GET(QUEUES, DEPTH_LOG2, queues);
+	if (!wdev->geom.rows || !wdev->geom.cols || !wdev->sram_kib || !wdev->geom.colors ||
+	    count < 2 || count > WSE_MAX_QUEUES || depth_log2 < 1 || depth_log2 > ilog2(WSE_MAX_DEPTH)) {
+		drm_err(drm, "impossible capabilities: tile %#x, core %#x, queues %#x\n", tile, core, queues);
+		return -ENODEV;
+	}
+	wdev->geom.queues = count - 1;
+	wdev->nrings = count;
+	wdev->depth = 1u << depth_log2;
+	return 0;
+}
+
+/* Memory of rings and fault records, and the interrupts' vectors. All of it goes with the PCI device. */
+int wse_dev_alloc(struct wse_device *wdev)
+{
+	struct device *dev = wdev->drm.dev;
+	unsigned int i;
+	int ret;
+
+	wdev->faults = dmam_alloc_coherent(dev, WSE_FAULTS * sizeof(*wdev->faults), &wdev->faults_dma,
+					   GFP_KERNEL);
+	if (!wdev->faults)
+		return -ENOMEM;
+	for (i = 0; i < wdev->nrings; i++) {
+		ret = wse_ring_alloc(wdev, &wdev->ring[i], i,
+				     i ? wdev->depth : min(WSE_ADMIN_DEPTH, wdev->depth));
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int wse_wait_ready(struct wse_device *wdev, u32 want)
+{
+	u32 status;
+	int ret;
+
+	/*
+	 * The device answers EN within cycles. Ten seconds are for the host below an emulated one, which
+	 * may be busy with something else.
+	 */
+	ret = read_poll_timeout(wse_read, status, status == WSE_GONE || (status & WSE_STATUS_RDY_MASK) == want,
+				50, 10 * USEC_PER_SEC, false, wdev, WSE_REG_STATUS);
+	if (status == WSE_GONE)
+		return -ENODEV;
+	if (ret)
+		drm_err(&wdev->drm, "STATUS.RDY does not become %u (STATUS is %#x)\n", want, status);
+	return ret;
+}
+
+static int wse_create_queue(struct wse_device *wdev, struct wse_ring *ring)
+{
+	struct wse_sqe sqe = {
+		.opcode = WSE_OP_CREATE_QUEUE,
+		.queue = ring->id,
+		.buf = cpu_to_le64(ring->sq_dma),
+		.mask = cpu_to_le64(ring->cq_dma),
+		.seq = cpu_to_le32((ring->size - 1) | (u32)wse_irq_vector(wdev, ring->id) << 16),
+	};
+
+	return wse_admin(wdev, &sqe);
+}
+
+/*
+ * Resets the device and brings it up with empty rings: nothing of before is executed or written after this.
+ * Caller holds hw_mutex and has made sure that no job is left in a ring.
+ */
+int wse_dev_start(struct wse_device *wdev)
+{
+	struct wse_ring *admin = &wdev->ring[0];
+	unsigned int i;
+	int ret;
+
+	lockdep_assert_held(&wdev->hw_mutex);
+	wse_write(wdev, WSE_REG_CTRL, WSE_CTRL_RST_MASK);
+	ret = wse_wait_ready(wdev, 0);
+	if (ret)
+		return ret;
+
+	spin_lock_irq(&wdev->lock);
+	for (i = 0; i < wdev->nrings; i++)
+		wse_ring_init(&wdev->ring[i]);
+	memset(wdev->faults, 0, WSE_FAULTS * sizeof(*wdev->faults));
+	wdev->broken = NULL;
+	spin_unlock_irq(&wdev->lock);
+	wdev->need_restart = false;
+	wdev->clean = false;
+
+	wse_write(wdev, WSE_REG_AQ_SIZE, (admin->size - 1) | (admin->size - 1) << 16);
+	wse_write(wdev, WSE_REG_ASQ_LO, lower_32_bits(admin->sq_dma));
+	wse_write(wdev, WSE_REG_ASQ_HI, upper_32_bits(admin->sq_dma));
+	wse_write(wdev, WSE_REG_ACQ_LO, lower_32_bits(admin->cq_dma));
+	wse_write(wdev, WSE_REG_ACQ_HI, upper_32_bits(admin->cq_dma));
+	wse_write(wdev, WSE_REG_FAULT_LO, lower_32_bits(wdev->faults_dma));
+	wse_write(wdev, WSE_REG_FAULT_HI, upper_32_bits(wdev->faults_dma));
+	wse_write(wdev, WSE_REG_FAULT_SIZE, WSE_FAULTS);
+	wse_write(wdev, WSE_REG_INTR_MASK, 0);
+	wse_write(wdev, WSE_REG_CTRL, WSE_CTRL_EN_MASK);
+	ret = wse_wait_ready(wdev, WSE_STATUS_RDY_MASK);
+	if (ret)
+		return ret;
+
+	for (i = 1; i < wdev->nrings; i++) {
+		ret = wse_create_queue(wdev, &wdev->ring[i]);
+		if (ret) {
+			drm_err(&wdev->drm, "queue %u cannot be created: %d\n", i, ret);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+/* The last thing that it hears: no DMA after this, as far as it obeys. */
+void wse_dev_stop(struct wse_device *wdev)
+{
+	wse_write(wdev, WSE_REG_CTRL, 0);
+	wse_wait_ready(wdev, 0);
+	/* and if it does not */
+	pci_clear_master(wse_pdev(wdev));
+}
+
+/*
+ * A look at a device that owes us completions. 0: it works, or may still; -ENODEV: it is gone; -EIO: it
+ * says that it has halted; -ETIME: it stands still.
+ */
+int wse_dev_health(struct wse_device *wdev, struct wse_pulse *pulse)
+{
+	u32 status = wse_read(wdev, WSE_REG_STATUS), cycles;
+
+	if (status == WSE_GONE)
+		return -ENODEV;
+	if (status & WSE_STATUS_HALTED_MASK)
+		return -EIO;
+	cycles = wse_read(wdev, WSE_REG_CYCLES_LO);
+	if (cycles != pulse->cycles) {
+		pulse->cycles = cycles;
+		pulse->strikes = 0;
+	} else if (++pulse->strikes > WSE_STRIKES) {
+		return -ETIME;
+	}
+	return 0;
+}
+
+/*
+ * One command on the admin queue, alone there. Returns its status as an errno (see wse_status_errno()), or
+ * -ENODEV, -EIO, -ETIME where the device does not work any more: then need_restart is set.
+ */
+int wse_admin(struct wse_device *wdev, const struct wse_sqe *sqe)
+{
+	struct wse_ring *ring = &wdev->ring[0];
+	struct wse_pulse pulse = { };
+	int ret;
+
+	lockdep_assert_held(&wdev->hw_mutex);
+	if (READ_ONCE(wdev->dead))
+		return -ENODEV;
+	if (wdev->need_restart)
+		return -EIO;
+
+	spin_lock_irq(&wdev->lock);
+	reinit_completion(&wdev->admin_done);
+	wse_ring_put(ring, sqe, NULL);
+	wse_ring_kick(wdev, ring);
+	spin_unlock_irq(&wdev->lock);
+
+	while (!wait_for_completion_timeout(&wdev->admin_done, WSE_PULSE)) {
+		/* an interrupt may have been lost */
+		wse_irq_poll(wdev);
+		if (completion_done(&wdev->admin_done))
+			continue;
+		ret = READ_ONCE(wdev->dead) ?: wse_dev_health(wdev, &pulse);
+		if (!ret && READ_ONCE(wdev->broken))
+			ret = -EIO;
+		if (ret) {
+			wdev->need_restart = true;
+			return ret;
+		}
+	}
+	ret = wse_status_errno(wdev->admin_status);
+	if (ret)
+		drm_err(&wdev->drm, "admin command %#x ended with status %#x\n", sqe->opcode,
+			wdev->admin_status);
+	return ret;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef WSE_DEV_H
+#define WSE_DEV_H
+
+#include <linux/completion.h>
+#include <linux/io.h>
+#include <linux/mutex.h>
+#include <linux/pci.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include <drm/drm_device.h>
+#include <drm/drm_print.h>
+
+#include "wse_fw.h"
+#include "wse_ring.h"
+#include "wse_sqe.h"
+
+struct wse_ctx;
+
+/* What the watchdog remembers from one look to the next. */
+struct wse_pulse {
+	u32 cycles;
+	unsigned int strikes;
+};
+
+/*
+ * Locks, outermost first:
+ *  hw_mutex	the admin queue and everything that changes the device's state as a whole: start, reset,
+ *		hand-over of the lease. Held while admin commands run, so waits for it must be interruptible
+ *		where a user is behind them.
+ *  lock	rings, jobs, the state of contexts; taken in hard interrupts, never held across anything slow.
+ *		Fences are signalled after it has been dropped.
+ *  fw_mutex, bo_lock	one thing each, innermost among the sleeping ones.
+ */
+struct wse_device {
+	struct drm_device drm;
+	void __iomem *mmio;
+
+	/* capabilities, constant after probe */
+	struct wse_geom geom;
+	u32 abi;
+	u32 sram_kib;
+	u32 lanes;
+	u32 features;
+	unsigned int nrings;		/* the admin ring included */
+	unsigned int depth;		/* entries of an I/O ring */
+	unsigned int nvectors;
+
+	struct mutex hw_mutex;
+	bool clean;			/* hw_mutex: SRAM is zero, cores are held, nothing is routed */
+	bool need_restart;		/* hw_mutex: the admin queue cannot be trusted any more */
+	u64 resets;			/* hw_mutex */
+	struct completion admin_done;
+	u16 admin_status;		/* written before admin_done */
+
+	spinlock_t lock;
+	struct wse_ring ring[WSE_MAX_QUEUES];
+	struct list_head pending;	/* jobs that wait for fences or room, in order */
+	struct list_head active;	/* jobs in the rings */
+	unsigned int inflight;		/* commands in I/O rings */
+	u64 completions;
+	const char *broken;		/* not NULL: the device misbehaved in this way, reset it */
+	u32 next_ctx;
+
+	/*
+	 * Why there is no device any more: -ENODEV, or 0. Set once, under lock; read anywhere, since whoever
+	 * misses it merely finds out later.
+	 */
+	int dead;
+
+	struct wse_ctx *ctx;		/* owner of the lease; changes under hw_mutex and lock */
+	wait_queue_head_t lease_wait;
+
+	struct workqueue_struct *wq;
+	struct work_struct push_work;
+	struct work_struct reset_work;
+	struct delayed_work reap_work;
+	struct delayed_work watchdog;
+	struct wse_pulse pulse;		/* the watchdog's own */
+	struct llist_head reap;		/* jobs to be freed */
+
+	struct wse_fault *faults;	/* written by the device */
+	dma_addr_t faults_dma;
+
+	struct mutex fw_mutex;
+	struct wse_fw_image fw;
+
+	struct mutex bo_lock;
+	struct list_head bos;
+};
+
+#define to_wse_device(d) container_of(d, struct wse_device, drm)
+
+/* records in the ring of fault records */
+#define WSE_FAULTS 64u
+
+static inline struct pci_dev *wse_pdev(const struct wse_device *wdev)
+{
+	return to_pci_dev(wdev->drm.dev);
+}
+
+static inline u32 wse_read(const struct wse_device *wdev, u32 reg)
+{
+	return readl(wdev->mmio + reg);
+}
+
+static inline void wse_write(const struct wse_device *wdev, u32 reg, u32 value)
+{
+	writel(value, wdev->mmio + reg);
+}
+
+int wse_dev_identify(struct wse_device *wdev);
+int wse_dev_alloc(struct wse_device *wdev);
+int wse_dev_start(struct wse_device *wdev);
+void wse_dev_stop(struct wse_device *wdev);
+int wse_dev_health(struct wse_device *wdev, struct wse_pulse *pulse);
+int wse_admin(struct wse_device *wdev, const struct wse_sqe *sqe);
+
+#endif

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * PCI probe and removal, the table of ioctls, the query.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/module.h>
+
+#include <drm/drm_accel.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_ioctl.h>
+#include <drm/drm_managed.h>
+
+#include "wse_compat.h"
+#include "wse_ctx.h"
+#include "wse_dev.h"
+#include "wse_gem.h"
+#include "wse_irq.h"
+#include "wse_job.h"
+#include "wse_reset.h"
+#include "wse_submit.h"
+
+static int wse_query_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct wse_device *wdev = to_wse_device(drm);
+	struct drm_wse_query *args = data;
+	struct drm_wse_info info = {
+		.abi_major = wdev->abi >> WSE_ABI_MAJOR_SHIFT,
+		.abi_minor = wdev->abi & WSE_ABI_MINOR_MASK,
+		.rows = wdev->geom.rows,
+		.cols = wdev->geom.cols,
+		.sram_kib = wdev->sram_kib,
+		.lanes = wdev->lanes,
+		.colors = wdev->geom.colors,
+		.queues = wdev->geom.queues,
+		.features = wdev->features,
+		.max_cmds = wdev->depth - 1,
+	};
+	u32 size = args->size;
+	int idx;
+
+	if (args->pad)
+		return -EINVAL;
+	if (!drm_dev_enter(drm, &idx))
+		return -ENODEV;
+	/* without firmware the rest is still worth knowing */
+	if (!wse_fw_get(wdev)) {
+		info.fw_version = wdev->fw.version;
+		info.fw_end = wdev->fw.bytes;
+	}
+	drm_dev_exit(idx);
+	info.resets = READ_ONCE(wdev->resets);
+	args->size = sizeof(info);
+	return copy_to_user(u64_to_user_ptr(args->ptr), &info, min_t(size_t, size, sizeof(info))) ? -EFAULT : 0;
+}
+
+static const struct drm_ioctl_desc wse_ioctls[] = {
+	DRM_IOCTL_DEF_DRV(WSE_QUERY, wse_query_ioctl, 0),
+	DRM_IOCTL_DEF_DRV(WSE_BO_CREATE, wse_bo_create_ioctl, 0),
+	DRM_IOCTL_DEF_DRV(WSE_BO_MAP, wse_bo_map_ioctl, 0),
+	DRM_IOCTL_DEF_DRV(WSE_CTX_CREATE, wse_ctx_create_ioctl, 0),
+	DRM_IOCTL_DEF_DRV(WSE_CTX_DESTROY, wse_ctx_destroy_ioctl, 0),
+	DRM_IOCTL_DEF_DRV(WSE_SUBMIT, wse_submit_ioctl, 0),
+	DRM_IOCTL_DEF_DRV(WSE_FAULT, wse_fault_ioctl, 0),
+};
+
+static const struct file_operations wse_fops = {
+	.owner = THIS_MODULE,
+	DRM_ACCEL_FOPS,
+	.show_fdinfo = drm_show_fdinfo,
+};
+
+/*
+ * Version history of the user API, and of what stands in DRM_IOCTL_VERSION:
+ * 1.0	query, buffers, contexts, submit, fault
+ */
+static const struct drm_driver wse_driver = {
+	.driver_features = DRIVER_COMPUTE_ACCEL | DRIVER_GEM | DRIVER_SYNCOBJ | DRIVER_SYNCOBJ_TIMELINE,
+	.name = "wse",
+	.desc = "wafer-scale engine",
+	WSE_DRIVER_DATE
+	.major = WSE_UAPI_MAJOR,
+	.minor = WSE_UAPI_MINOR,
+	.fops = &wse_fops,
+	.open = wse_open,
+	.postclose = wse_postclose,
+	.ioctls = wse_ioctls,
+	.num_ioctls = ARRAY_SIZE(wse_ioctls),
+	.gem_create_object = wse_gem_create_object,
+	.gem_prime_import_sg_table = wse_gem_import,
+	.show_fdinfo = drm_show_memory_stats,
+};
+
+static void wse_destroy_wq(struct drm_device *drm, void *wq)
+{
+	destroy_workqueue(wq);
+}
+
+static int wse_init(struct wse_device *wdev)
+{
+	struct drm_device *drm = &wdev->drm;
+	int ret;
+
+	spin_lock_init(&wdev->lock);
+	INIT_LIST_HEAD(&wdev->pending);
+	INIT_LIST_HEAD(&wdev->active);
+	INIT_LIST_HEAD(&wdev->bos);
+	init_llist_head(&wdev->reap);
+	init_waitqueue_head(&wdev->lease_wait);
+	init_completion(&wdev->admin_done);
+	INIT_WORK(&wdev->push_work, wse_push_work);
+	INIT_WORK(&wdev->reset_work, wse_reset_work);
+	INIT_DELAYED_WORK(&wdev->reap_work, wse_reap_work);
+	INIT_DELAYED_WORK(&wdev->watchdog, wse_watchdog);
+	ret = drmm_mutex_init(drm, &wdev->hw_mutex);
+	if (!ret)
+		ret = drmm_mutex_init(drm, &wdev->fw_mutex);
+	if (!ret)
+		ret = drmm_mutex_init(drm, &wdev->bo_lock);
+	if (ret)
+		return ret;
+	wdev->wq = alloc_workqueue("wse", WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
+	if (!wdev->wq)
+		return -ENOMEM;
+	return drmm_add_action_or_reset(drm, wse_destroy_wq, wdev->wq);
+}
+
+static int wse_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct wse_device *wdev;
+	int ret;
+
+	wdev = devm_drm_dev_alloc(&pdev->dev, &wse_driver, struct wse_device, drm);
+	if (IS_ERR(wdev))
+		return PTR_ERR(wdev);
+	pci_set_drvdata(pdev, wdev);
+	ret = wse_init(wdev);
+	if (ret)
+		return ret;
+
+	ret = pcim_enable_device(pdev);
+	if (ret)
+		return ret;
+	if (pci_resource_len(pdev, 0) < WSE_BAR0_SIZE)
+		return dev_err_probe(&pdev->dev, -ENODEV, "BAR 0 is too small\n");
+	wdev->mmio = pcim_iomap_region(pdev, 0, "wse");
+	if (IS_ERR(wdev->mmio))
+		return PTR_ERR(wdev->mmio);
+	ret = wse_dev_identify(wdev);
+	if (ret)
+		return ret;
+	ret = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
+	if (ret)
+		return ret;
+	/* buffers are described by page lists: segments may be as long as they like */
+	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
+	ret = wse_irq_init(wdev);
+	if (!ret)
+		ret = wse_dev_alloc(wdev);
+	if (ret)
+		return ret;
+	pci_set_master(pdev);
+	ret = wse_irq_request(wdev);
+	if (ret)
+		return ret;
+
+	mutex_lock(&wdev->hw_mutex);
+	ret = wse_dev_start(wdev);
+	if (ret)
+		wse_dev_stop(wdev);
+	mutex_unlock(&wdev->hw_mutex);
+	if (ret)
+		return ret;
+	ret = drm_dev_register(&wdev->drm, 0);
+	if (ret) {
+		wse_dev_stop(wdev);
+		return ret;
+	}
+	drm_info(&wdev->drm, "%u x %u cores, ABI %u.%u, %u queues of %u, %u vectors\n", wdev->geom.rows,
+		 wdev->geom.cols, wdev->abi >> WSE_ABI_MAJOR_SHIFT, wdev->abi & WSE_ABI_MINOR_MASK,
+		 wdev->geom.queues, wdev->depth, wdev->nvectors);
+	return 0;
+}
+
+static void wse_remove(struct pci_dev *pdev)
+{
+	struct wse_device *wdev = pci_get_drvdata(pdev);
+
+	/* whoever waits, for the lease or for the device, gives up: drm_dev_unplug() waits for them */
+	spin_lock_irq(&wdev->lock);
+	wdev->dead = -ENODEV;
+	if (wdev->ctx)
+		wake_up_all(&wdev->ctx->wait);
+	spin_unlock_irq(&wdev->lock);
+	wake_up_all(&wdev->lease_wait);
+	drm_dev_unplug(&wdev->drm);
+	wse_reset_remove(wdev);
+	wse_gem_remove(wdev);
+}
+
+static void wse_shutdown(struct pci_dev *pdev)
+{
+	struct wse_device *wdev = pci_get_drvdata(pdev);
+
+	mutex_lock(&wdev->hw_mutex);
+	wse_dev_stop(wdev);
+	mutex_unlock(&wdev->hw_mutex);
+}
+
+static const struct pci_device_id wse_ids[] = {
+	{ PCI_DEVICE(WSE_PCI_VENDOR, WSE_PCI_DEVICE) },
+	{ }
+};
+MODULE_DEVICE_TABLE(pci, wse_ids);
+
+static struct pci_driver wse_pci_driver = {
+	.name = "wse",
+	.id_table = wse_ids,
+	.probe = wse_probe,
+	.remove = wse_remove,
+	.shutdown = wse_shutdown,
+};
+
+static int __init wse_module_init(void)
+{
+	return pci_register_driver(&wse_pci_driver);
+}
+module_init(wse_module_init);
+
+static void __exit wse_module_exit(void)
+{
+	pci_unregister_driver(&wse_pci_driver);
+	/* the last of our fences may just have been released */
+	rcu_barrier();
+}
+module_exit(wse_module_exit);
+
+MODULE_DESCRIPTION("DRM accel driver of the wafer-scale engine");
+MODULE_LICENSE("GPL");
+MODULE_FIRMWARE(WSE_FIRMWARE);

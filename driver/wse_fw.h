@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef WSE_FW_H
+#define WSE_FW_H
+
+#include <linux/types.h>
+
+struct wse_device;
+
+#define WSE_FIRMWARE "wse/wse-fw.bin"
+
+/* The firmware that contexts boot, in memory that the device can read. */
+struct wse_fw_image {
+	void *cpu;		/* NULL: not loaded yet */
+	dma_addr_t dma;
+	u32 bytes;		/* goes to SRAM offset 0 */
+	u32 entry;		/* absolute */
+	u32 version;
+};
+
+int wse_fw_get(struct wse_device *wdev);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef WSE_GEM_H
+#define WSE_GEM_H
+
+#include <drm/drm_gem_shmem_helper.h>
+
+#include "wse_sqe.h"
+
+struct wse_device;
+
+/* A buffer, resident and mapped for the device for its whole life. */
+struct wse_bo {
+	struct drm_gem_shmem_object shmem;
+	struct wse_buf buf;		/* constant once the buffer has a handle */
+	struct list_head link;		/* wse_device.bos, if it has a page list; bo_lock */
+	__le64 *list;			/* one bus address per page of 2^pshift bytes; NULL: direct */
+	dma_addr_t list_dma;
+	size_t list_bytes;
+};
+
+static inline struct wse_bo *to_wse_bo(struct drm_gem_object *obj)
+{
+	return container_of(to_drm_gem_shmem_obj(obj), struct wse_bo, shmem);
+}
+
+struct drm_gem_object *wse_gem_create_object(struct drm_device *drm, size_t size);
+struct drm_gem_object *wse_gem_import(struct drm_device *drm, struct dma_buf_attachment *attach,
+				      struct sg_table *sgt);
+int wse_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int wse_bo_map_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+void wse_gem_remove(struct wse_device *wdev);
+
+#endif

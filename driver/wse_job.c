@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Jobs: from the list of those that wait, through the rings, to their fences.
+ *
+ * There is no drm_sched here. The lease gives the whole device to one context, so there is nothing to
+ * arbitrate; a job is a burst for several rings at once, ordered inside the device; and time-outs are the
+ * device's own. What is left of a scheduler is one list in order of submission whose head moves when its
+ * fences have signalled and its rings have room. In return a submit that can start does so in the ioctl,
+ * without a switch to a worker, and a reset has nobody else's state to repair.
+ */
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include <drm/drm_gem.h>
+
+#include "wse_ctx.h"
+#include "wse_dev.h"
+#include "wse_job.h"
+#include "wse_reset.h"
+
+/* How long finished jobs, and the references they hold, may lie around when no submit comes. */
+#define WSE_REAP_DELAY	(HZ / 50)
+
+struct wse_fence {
+	struct dma_fence base;
+	spinlock_t lock;
+};
+
+static const char *wse_fence_driver_name(struct dma_fence *fence)
+{
+	return "wse";
+}
+
+static const char *wse_fence_timeline_name(struct dma_fence *fence)
+{
+	return "submit";
+}
+
+/* A fence may outlive the device and every file of ours, but not these functions. */
+static void wse_fence_release(struct dma_fence *fence)
+{
+	dma_fence_free(fence);
+	module_put(THIS_MODULE);
+}
+
+static const struct dma_fence_ops wse_fence_ops = {
+	.get_driver_name = wse_fence_driver_name,
+	.get_timeline_name = wse_fence_timeline_name,
+	.release = wse_fence_release,
+};
+
+/* Each fence is a timeline of its own: submits on different queues end in any order. */
+static struct dma_fence *wse_fence_create(void)
+{
+	struct wse_fence *fence = kzalloc(sizeof(*fence), GFP_KERNEL);
+
+	if (!fence)
+		return NULL;
+	__module_get(THIS_MODULE);
+	spin_lock_init(&fence->lock);
+	dma_fence_init(&fence->base, &wse_fence_ops, &fence->lock, dma_fence_context_alloc(1), 1);
+	return &fence->base;
+}
+
+/* Accounted to the caller's memory cgroup: how many jobs wait is up to user space. */
+struct wse_job *wse_job_alloc(struct wse_ctx *ctx, u32 ncmd, u32 ndep)
+{
+	struct wse_job *job = kvzalloc(struct_size(job, cmd, ncmd), GFP_KERNEL_ACCOUNT);
+
+	if (!job)
+		return NULL;
+	job->ncmd = ncmd;
+	job->left = ncmd;
+	INIT_LIST_HEAD(&job->link);
+	atomic_set(&job->ndeps, 1);
+	wse_ctx_get(ctx);
+	job->ctx = ctx;
+	job->fence = wse_fence_create();
+	/* a command names two buffers at most */
+	job->bos = kvcalloc(ncmd, 2 * sizeof(*job->bos), GFP_KERNEL_ACCOUNT);
+	if (ndep)
+		job->deps = kvcalloc(ndep, sizeof(*job->deps), GFP_KERNEL_ACCOUNT);
+	if (!job->fence || !job->bos || (ndep && !job->deps)) {
+		wse_job_free(job);
+		return NULL;
+	}
+	return job;
+}
+
+/* May sleep. */
+void wse_job_free(struct wse_job *job)
+{
+	u32 i;
+
+	for (i = 0; i < job->ndep; i++) {
+		/* also waits for a callback that runs right now */
+		if (job->deps[i].job)
+			dma_fence_remove_callback(job->deps[i].fence, &job->deps[i].cb);
+		dma_fence_put(job->deps[i].fence);
+	}
+	for (i = 0; i < job->nbo; i++)
+		drm_gem_object_put(job->bos[i]);
+	dma_fence_put(job->fence);
+	wse_ctx_put(job->ctx);
+	kvfree(job->deps);
+	kvfree(job->bos);
+	kvfree(job);
+}
+
+static void wse_dep_signalled(struct dma_fence *fence, struct dma_fence_cb *cb)
+{
+	struct wse_dep *dep = container_of(cb, struct wse_dep, cb);
+	struct wse_device *wdev = dep->job->ctx->wdev;
+
+	/* whoever sees 0 may push the job and free it, so it is not touched after this */
+	if (atomic_dec_and_test(&dep->job->ndeps))
+		queue_work(wdev->wq, &wdev->push_work);
+}
+
+/* dep has its fence; the job is queued. */
+void wse_job_wait_dep(struct wse_job *job, struct wse_dep *dep)
+{
+	dep->job = job;
+	atomic_inc(&job->ndeps);
+	if (dma_fence_add_callback(dep->fence, &dep->cb, wse_dep_signalled)) {
+		dep->job = NULL;
+		atomic_dec(&job->ndeps); /* not the last: the ioctl's own is still there */
+	}
+}
+
+static bool wse_job_fits(const struct wse_device *wdev, const struct wse_job *job)
+{
+	unsigned int q;
+
+	for (q = 1; q < wdev->nrings; q++)
+		if (job->need[q] > wse_ring_room(&wdev->ring[q]))
+			return false;
+	return true;
+}
+
+static void wse_job_put(struct wse_device *wdev, struct wse_job *job)
+{
+	u32 before[WSE_MAX_QUEUES], i;
+
+	for (i = 1; i < wdev->nrings; i++)
+		before[i] = wdev->ring[i].seq;
+	for (i = 0; i < job->ncmd; i++) {
+		struct wse_job_cmd *cmd = &job->cmd[i];
+
+		/* pending jobs are put in order, so these numbers cover all that was accepted before */
+		if (cmd->sqe.opcode == WSE_OP_FENCE) {
+			bool all = cmd->wait_cmd == DRM_WSE_WAIT_QUEUE;
+			u32 queue = all ? cmd->wait_queue : job->cmd[cmd->wait_cmd].queue;
+
+			wse_fence_encode(0, queue, all ? before[queue] : job->cmd[cmd->wait_cmd].seq, &cmd->sqe);
+		}
+		cmd->seq = wse_ring_put(&wdev->ring[cmd->queue], &cmd->sqe, job);
+	}
+	wdev->inflight += job->ncmd;
+}
+
+/* Moves pending jobs into the rings as far as they go, then one doorbell for each ring. */
+static void wse_push(struct wse_device *wdev)
+{
+	struct wse_job *job;
+	unsigned int q;
+
+	lockdep_assert_held(&wdev->lock);
+	while ((job = list_first_entry_or_null(&wdev->pending, struct wse_job, link))) {
+		/* of a lost context: it waits for the reset to be cancelled */
+		if (job->ctx->err || wdev->broken)
+			break;
+		if (atomic_read(&job->ndeps) || !wse_job_fits(wdev, job))
+			break;
+		wse_job_put(wdev, job);
+		list_move_tail(&job->link, &wdev->active);
+	}
+	for (q = 1; q < wdev->nrings; q++)
+		wse_ring_kick(wdev, &wdev->ring[q]);
+	/* it ends by itself when nothing is in flight */
+	if (wdev->inflight && !delayed_work_pending(&wdev->watchdog))
+		queue_delayed_work(wdev->wq, &wdev->watchdog, WSE_WATCHDOG);
+}
+
+void wse_push_work(struct work_struct *work)
+{
+	struct wse_device *wdev = container_of(work, struct wse_device, push_work);
+
+	spin_lock_irq(&wdev->lock);
+	wse_push(wdev);
+	spin_unlock_irq(&wdev->lock);
+}
+
+/*
+ * Accepts the job: from here on its fence will signal, and nothing can fail. -EIO, -ENODEV or -ENOENT if its
+ * context is lost, or gone.
+ */
+int wse_job_queue(struct wse_job *job)
+{
+	struct wse_ctx *ctx = job->ctx;
+	struct wse_device *wdev = ctx->wdev;
+	int ret;
+
+	spin_lock_irq(&wdev->lock);
+	ret = wdev->dead ?: ctx->err;
+	if (!ret) {
+		ctx->njobs++;
+		list_add_tail(&job->link, &wdev->pending);
+	}
+	spin_unlock_irq(&wdev->lock);
+	return ret;
+}
+
+/* All its fences are known: the ioctl's last touch. */
+void wse_job_ready(struct wse_job *job)
+{
+	struct wse_device *wdev = job->ctx->wdev;
+
+	if (!atomic_dec_and_test(&job->ndeps))
+		return;
+	spin_lock_irq(&wdev->lock);
+	wse_push(wdev);
+	spin_unlock_irq(&wdev->lock);
+}
+
+static void wse_job_finish(struct wse_job *job, struct list_head *done)
+{
+	list_move_tail(&job->link, done);
+	if (!--job->ctx->njobs || job->ctx->njobs == WSE_MAX_JOBS / 2)
+		wake_up_all(&job->ctx->wait);
+}
+
+/* A command of it has completed with status. Caller holds wse_device.lock; job's memory stays until signalled. */
+void wse_job_complete(struct wse_device *wdev, struct wse_ring *ring, const struct wse_slot *slot,
+		      u32 cid, u32 status, u32 fault, struct list_head *done)
+{
+	struct wse_job *job = slot->job;
+
+	job->left--;
+	if (status) {
+		if (!job->err)
+			job->err = wse_status_errno(status);
+		wse_ctx_fault(job->ctx, ring->id, cid, slot->op, status, fault);
+		wse_reset_context(wdev, job->ctx);
+	}
+	/*
+	 * A job that failed is finished by the reset: only then have its other commands surely stopped to
+	 * write to its buffers.
+	 */
+	if (!job->left && !job->err)
+		wse_job_finish(job, done);
+}
+
+/* Ends all jobs: nothing of them executes any more. Caller holds wse_device.lock. */
+void wse_jobs_fail(struct wse_device *wdev, int err, struct list_head *done)
+{
+	struct wse_job *job, *next;
+
+	lockdep_assert_held(&wdev->lock);
+	list_splice_init(&wdev->pending, wdev->active.prev);
+	list_for_each_entry_safe(job, next, &wdev->active, link) {
+		if (!job->err)
+			job->err = err;
+		wse_job_finish(job, done);
+	}
+	wdev->inflight = 0;
+}
+
+/* Signals what wse_job_finish() has collected. Any context, no locks held. */
+void wse_jobs_signal(struct wse_device *wdev, struct list_head *done)
+{
+	struct wse_job *job, *next;
+
+	if (list_empty(done))
+		return;
+	list_for_each_entry_safe(job, next, done, link) {
+		if (job->err)
+			dma_fence_set_error(job->fence, job->err);
+		dma_fence_signal(job->fence);
+		/* dropping references may sleep */
+		llist_add(&job->reap, &wdev->reap);
+	}
+	queue_delayed_work(wdev->wq, &wdev->reap_work, WSE_REAP_DELAY);
+}
+
+/* Frees finished jobs. Called by every submit too, so that under load the worker has little to do. */
+void wse_jobs_reap(struct wse_device *wdev)
+{
+	struct wse_job *job, *next;
+
+	llist_for_each_entry_safe(job, next, llist_del_all(&wdev->reap), reap)
+		wse_job_free(job);
+}
+
+void wse_reap_work(struct work_struct *work)
+{
+	wse_jobs_reap(container_of(work, struct wse_device, reap_work.work));
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef WSE_JOB_H
+#define WSE_JOB_H
+
+#include <linux/dma-fence.h>
+#include <linux/list.h>
+#include <linux/llist.h>
+
+#include "wse_ring.h"
+#include "wse_sqe.h"
+
+struct drm_gem_object;
+struct wse_ctx;
+struct wse_device;
+
+/* A fence that a job waits for. */
+struct wse_dep {
+	struct dma_fence *fence;
+	struct dma_fence_cb cb;
+	struct wse_job *job;
+};
+
+/* A command, ready for its ring but for what is only known there. */
+struct wse_job_cmd {
+	struct wse_sqe sqe;
+	u32 queue;
+	u32 wait_cmd;		/* fence: index in the job, or DRM_WSE_WAIT_QUEUE */
+	u32 wait_queue;
+	u32 seq;		/* its number on its queue, once put */
+};
+
+/*
+ * One submit. Belongs to the ioctl until it is pushed, then to the driver until wse_job_free(). What the
+ * device uses (buffers) and what the end needs (the fence) is held here, so that nothing is allocated on
+ * the way there.
+ */
+struct wse_job {
+	struct wse_ctx *ctx;
+	struct list_head link;		/* in pending, active, or a list of finished ones; wse_device.lock */
+	struct llist_node reap;
+	struct dma_fence *fence;
+	int err;			/* of the first command that failed; wse_device.lock */
+	u32 left;			/* commands without completion; wse_device.lock */
+	u32 need[WSE_MAX_QUEUES];	/* commands for each ring */
+	atomic_t ndeps;			/* fences that have not signalled, and one for the ioctl */
+	struct wse_dep *deps;
+	u32 ndep;
+	struct drm_gem_object **bos;
+	u32 nbo;
+	u32 ncmd;
+	struct wse_job_cmd cmd[] __counted_by(ncmd);
+};
+
+struct wse_job *wse_job_alloc(struct wse_ctx *ctx, u32 ncmd, u32 ndep);
+void wse_job_free(struct wse_job *job);
+int wse_job_queue(struct wse_job *job);
+void wse_job_wait_dep(struct wse_job *job, struct wse_dep *dep);
+void wse_job_ready(struct wse_job *job);
+void wse_job_complete(struct wse_device *wdev, struct wse_ring *ring, const struct wse_slot *slot,
+		      u32 cid, u32 status, u32 fault, struct list_head *done);
+void wse_jobs_fail(struct wse_device *wdev, int err, struct list_head *done);
+void wse_jobs_signal(struct wse_device *wdev, struct list_head *done);
+void wse_jobs_reap(struct wse_device *wdev);
+void wse_push_work(struct work_struct *work);
+void wse_reap_work(struct work_struct *work);
+
+#endif

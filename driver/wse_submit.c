@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The submit ioctl: read and check -> look up buffers and syncobjs, allocate, all that can fail -> accept
+ * the job -> hand out its fence.
+ */
+#include <linux/dma-fence-chain.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_syncobj.h>
+
+#include "wse_ctx.h"
+#include "wse_dev.h"
+#include "wse_gem.h"
+#include "wse_job.h"
+#include "wse_submit.h"
+
+#define WSE_MAX_SYNCS		1024u
+/* what version 1.0 knew: older user space cannot know less */
+#define WSE_CMD_BYTES_1_0	168u
+#define WSE_SYNC_BYTES_1_0	16u
+
+struct wse_out_sync {
+	struct drm_syncobj *obj;
+	struct dma_fence_chain *chain;	/* NULL for a binary one */
+	u64 point;
+};
+
+/*
+ * Array of elements of bytes each, from user elements of any size: what user space does not know is 0, and
+ * what we do not know must be (-E2BIG). NULL for no elements.
+ */
+static void *wse_copy_array(const struct drm_wse_array *array, size_t bytes, size_t least)
+{
+	const char __user *from = u64_to_user_ptr(array->ptr);
+	char *to;
+	u32 i;
+	int ret;
+
+	if (array->stride < least || array->stride > PAGE_SIZE || array->stride % 8)
+		return ERR_PTR(-EINVAL);
+	to = kvmalloc_array(array->count, bytes, GFP_KERNEL_ACCOUNT);
+	if (!to)
+		return ERR_PTR(-ENOMEM);
+	if (array->stride == bytes) {
+		if (!copy_from_user(to, from, array->count * bytes))
+			return to;
+		kvfree(to);
+		return ERR_PTR(-EFAULT);
+	}
+	for (i = 0; i < array->count; i++) {
+		ret = copy_struct_from_user(to + i * bytes, bytes, from + (size_t)i * array->stride,
+					    array->stride);
+		if (ret) {
+			kvfree(to);
+			return ERR_PTR(ret);
+		}
+	}
+	return to;
+}
+
+/* An array without elements has neither address nor stride. */
+static int wse_array_check(const struct drm_wse_array *array, u32 max)
+{
+	if (!array->count)
+		return array->ptr || array->stride ? -EINVAL : 0;
+	return array->count > max ? -EINVAL : 0;
+}
+
+/* NULL and 0 bytes for handle 0. The job keeps the reference; a run of commands on one buffer is common. */
+static int wse_job_bo(struct wse_job *job, struct drm_file *file, u32 handle, u32 *last_handle,
+		      struct wse_bo **bo)
+{
+	struct drm_gem_object *obj;
+
+	if (!handle) {
+		*bo = NULL;
+		return 0;
+	}
+	if (*bo && *last_handle == handle)
+		return 0;
+	obj = drm_gem_object_lookup(file, handle);
+	if (!obj)
+		return -ENOENT;
+	job->bos[job->nbo++] = obj;
+	*last_handle = handle;
+	*bo = to_wse_bo(obj);
+	return 0;
+}
+
+static int wse_job_fill(struct wse_job *job, struct drm_file *file, const struct drm_wse_cmd *cmds)
+{
+	struct wse_device *wdev = job->ctx->wdev;
+	struct wse_bo *bo = NULL, *mask = NULL;
+	u32 bo_handle = 0, mask_handle = 0, i;
+	int ret;
+
+	for (i = 0; i < job->ncmd; i++) {
+		const struct drm_wse_cmd *c = &cmds[i];
+		struct wse_job_cmd *cmd = &job->cmd[i];
+
+		ret = wse_job_bo(job, file, c->bo, &bo_handle, &bo);
+		if (!ret)
+			ret = wse_job_bo(job, file, c->mask_bo, &mask_handle, &mask);
+		if (!ret)
+			ret = wse_cmd_check(&wdev->geom, c, bo ? bo->buf.size : 0, mask ? mask->buf.size : 0);
+		if (!ret && c->op == WSE_OP_FENCE)
+			ret = wse_fence_check(&wdev->geom, cmds, i);
+		if (ret) {
+			drm_dbg(&wdev->drm, "command %u (op %u) refused: %d\n", i, c->op, ret);
+			return ret;
+		}
+		cmd->queue = c->queue;
+		job->need[c->queue]++;
+		if (c->op == WSE_OP_FENCE) {
+			/* what it waits for gets its number in the ring */
+			cmd->sqe.opcode = WSE_OP_FENCE;
+			cmd->wait_cmd = c->wait_cmd;
+			cmd->wait_queue = c->wait_queue;
+		} else {
+			wse_cmd_encode(c, 0, bo ? &bo->buf : NULL, mask ? &mask->buf : NULL, &cmd->sqe);
+		}
+	}
+	return 0;
+}
+
+static int wse_find_in_syncs(struct wse_job *job, struct drm_file *file, const struct drm_wse_sync *in, u32 n)
+{
+	u32 i;
+	int ret;
+
+	for (i = 0; i < n; i++) {
+		if (in[i].pad)
+			return -EINVAL;
+		ret = drm_syncobj_find_fence(file, in[i].handle, in[i].point, 0, &job->deps[job->ndep].fence);
+		if (ret)
+			return ret;
+		job->ndep++;
+	}
+	return 0;
+}
+
+static void wse_put_out_syncs(struct wse_out_sync *out, u32 n)
+{
+	u32 i;
+
+	if (!out)
+		return;
+	for (i = 0; i < n; i++) {
+		if (out[i].obj)
+			drm_syncobj_put(out[i].obj);
+		dma_fence_chain_free(out[i].chain);
+	}
+	kvfree(out);
+}
+
+static struct wse_out_sync *wse_find_out_syncs(struct drm_file *file, const struct drm_wse_sync *sync, u32 n)
+{
+	struct wse_out_sync *out = kvcalloc(n, sizeof(*out), GFP_KERNEL_ACCOUNT);
+	int ret = -ENOENT;
+	u32 i;
+
+	if (!out)
+		return ERR_PTR(-ENOMEM);
+	for (i = 0; i < n; i++) {
+		if (sync[i].pad) {
+			ret = -EINVAL;
+			goto put;
+		}
+		out[i].obj = drm_syncobj_find(file, sync[i].handle);
+		if (!out[i].obj)
+			goto put;
+		out[i].point = sync[i].point;
+		if (!out[i].point)
+			continue;
+		out[i].chain = dma_fence_chain_alloc();
+		if (!out[i].chain) {
+			ret = -ENOMEM;
+			goto put;
+		}
+	}
+	return out;
+put:
+	wse_put_out_syncs(out, n);
+	return ERR_PTR(ret);
+}
+
+/* Cannot fail. */
+static void wse_hand_out(struct wse_out_sync *out, u32 n, struct dma_fence *fence)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		if (out[i].chain) {
+			drm_syncobj_add_point(out[i].obj, out[i].chain, fence, out[i].point);
+			out[i].chain = NULL;
+		} else {
+			drm_syncobj_replace_fence(out[i].obj, fence);
+		}
+	}
+}
+
+/* Everything is found and checked: the job starts, or waits for its fences. */
+static int wse_submit_job(struct wse_job *job, struct wse_out_sync *out, u32 nout)
+{
+	struct wse_device *wdev = job->ctx->wdev;
+	struct dma_fence *fence = job->fence;
+	int idx, ret;
+	u32 i;
+
+	if (!drm_dev_enter(&wdev->drm, &idx))
+		return -ENODEV;
+	ret = wse_job_queue(job);
+	if (!ret) {
+		wse_hand_out(out, nout, fence);
+		for (i = 0; i < job->ndep; i++)
+			wse_job_wait_dep(job, &job->deps[i]);
+		/* it may be done and freed when this returns */
+		wse_job_ready(job);
+	}
+	drm_dev_exit(idx);
+	return ret;
+}
+
+int wse_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct wse_device *wdev = to_wse_device(drm);
+	struct drm_wse_submit *args = data;
+	struct drm_wse_cmd *cmds = NULL;
+	struct drm_wse_sync *in = NULL, *outs = NULL;
+	struct wse_out_sync *out = NULL;
+	u32 nin = args->in_syncs.count, nout = args->out_syncs.count;
+	struct wse_job *job = NULL;
+	struct wse_ctx *ctx;
+	int ret;
+
+	BUILD_BUG_ON(sizeof(struct drm_wse_cmd) < WSE_CMD_BYTES_1_0);
+	BUILD_BUG_ON(sizeof(struct drm_wse_sync) < WSE_SYNC_BYTES_1_0);
+
+	if (args->flags || !args->cmds.count || wse_array_check(&args->cmds, wdev->depth - 1) ||
+	    wse_array_check(&args->in_syncs, WSE_MAX_SYNCS) || wse_array_check(&args->out_syncs, WSE_MAX_SYNCS))
+		return -EINVAL;
+	ctx = wse_ctx_find(file, args->ctx);
+	if (!ctx)
+		return -ENOENT;
+	wse_jobs_reap(wdev);
+	ret = wait_event_interruptible(ctx->wait, READ_ONCE(ctx->njobs) < WSE_MAX_JOBS || READ_ONCE(ctx->err));
+	if (ret)
+		goto put_ctx;
+
+	cmds = wse_copy_array(&args->cmds, sizeof(*cmds), WSE_CMD_BYTES_1_0);
+	ret = PTR_ERR_OR_ZERO(cmds);
+	if (ret) {
+		cmds = NULL;
+		goto free;
+	}
+	if (nin) {
+		in = wse_copy_array(&args->in_syncs, sizeof(*in), WSE_SYNC_BYTES_1_0);
+		ret = PTR_ERR_OR_ZERO(in);
+		if (ret) {
+			in = NULL;
+			goto free;
+		}
+	}
+	if (nout) {
+		outs = wse_copy_array(&args->out_syncs, sizeof(*outs), WSE_SYNC_BYTES_1_0);
+		ret = PTR_ERR_OR_ZERO(outs);
+		if (ret) {
+			outs = NULL;
+			goto free;
+		}
+	}
+	job = wse_job_alloc(ctx, args->cmds.count, nin);
+	if (!job) {
+		ret = -ENOMEM;
+		goto free;
+	}
+	ret = wse_job_fill(job, file, cmds);
+	if (!ret)
+		ret = wse_find_in_syncs(job, file, in, nin);
+	if (ret)
+		goto free;
+	if (nout) {
+		out = wse_find_out_syncs(file, outs, nout);
+		ret = PTR_ERR_OR_ZERO(out);
+		if (ret) {
+			out = NULL;
+			goto free;
+		}
+	}
+	ret = wse_submit_job(job, out, nout);
+	if (!ret)
+		job = NULL; /* no longer ours */
+free:
+	if (job)
+		wse_job_free(job);
+	wse_put_out_syncs(out, nout);
+	kvfree(outs);
+	kvfree(in);
+	kvfree(cmds);
+put_ctx:
+	wse_ctx_put(ctx);
+	return ret;
+}
