@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: MIT
+/* wse-train: the command line of the trainer. All printing of the trainer happens here. */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../train/loop.h"
+#include "../train/plan.h"
+
+#define MAX_SETS 64
+#define MAX_URIS 64
+
+static const char usage[] =
+"usage: wse-train --params FILE.yaml [options]\n"
+"  --mode M             train_and_eval (default), train, eval, generate\n"
+"  --num_wse N          number of wafers (default: the file's num_csx, or 1)\n"
+"  --devices URI,...    accel:N | sim:rtl,rows=4,cols=4 | sim:func,rows=4,cols=4\n"
+"                       (default: accel:0 ... if they exist, else sim:func)\n"
+"  --data PATH          text file, directory of text files, or uint16 token file (*.bin)\n"
+"  --model_dir DIR      checkpoints, metrics.csv, loss.svg\n"
+"  --max_steps N\n"
+"  --checkpoint_path F  start from F; \"auto\": from the last one in DIR, if any\n"
+"  --set KEY.PATH=VALUE overrides a key of the file; may be repeated\n"
+"  --plan               print mapping, memory and cost, run nothing\n"
+"  --verify-steps K,... replay these steps in process and compare every bit of the gradients\n"
+"  --verify-device URI  what replays them (default sim:rtl of the same shape)\n"
+"  --require unigram|mean  fail unless the held-out loss ends below the text's unigram entropy,\n"
+"                       or below the mean of the unigram and bigram entropies\n";
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	interrupted = 1;
+}
+
+struct screen {
+	int terminal;
+	int bar;	/* a progress bar is on the last line */
+};
+
+static void line(void *ctx, enum wse_log_level level, const char *text)
+{
+	struct screen *sc = ctx;
+
+	if (sc->bar)
+		fputs("\r\033[K", stderr);
+	sc->bar = 0;
+	if (level == WSE_LOG_INFO) {
+		puts(text);
+		fflush(stdout);
+	} else {
+		fprintf(stderr, "%s: %s\n", level == WSE_LOG_ERROR ? "error" : "warning", text);
+	}
+}
+
+static void progress(void *ctx, const struct wse_progress *p)
+{
+	enum { WIDTH = 30 };
+	struct screen *sc = ctx;
+	int full = p->max_steps ? (int)(WIDTH * p->step / p->max_steps) : WIDTH;
+	long eta = (long)(p->eta + 0.5);
+
+	if (!sc->terminal)
+		return;
+	fprintf(stderr, "\r\033[K[%.*s%*s] %llu/%llu  loss %.3f  %.0f tokens/s  ETA %ld:%02ld",
+		full, "##############################", WIDTH - full, "",
+		(unsigned long long)p->step, (unsigned long long)p->max_steps, p->loss, p->rate,
+		eta / 60, eta % 60);
+	sc->bar = 1;
+}
+
+static int stop(void *ctx)
+{
+	(void)ctx;
+	return interrupted;
+}
+
+struct args {
+	const char *params, *mode, *devices, *data, *model_dir, *max_steps, *checkpoint;
+	const char *verify, *verify_uri, *require;
+	uint32_t num_wse;
+	int plan;
+	const char *sets[MAX_SETS];
+	uint32_t nsets;
+};
+
+static int bad_usage(const char *what)
+{
+	fprintf(stderr, "wse-train: %s\n%s", what, usage);
+	return 2;
+}
+
+/* 0 to go on, else the exit status + 1 */
+static int parse(int argc, char **argv, struct args *a)
+{
+	static const struct option opts[] = {
+		{ "params", required_argument, NULL, 'p' }, { "mode", required_argument, NULL, 'm' },
+		{ "num_wse", required_argument, NULL, 'n' },
+		{ "devices", required_argument, NULL, 'd' }, { "data", required_argument, NULL, 't' },
+		{ "model_dir", required_argument, NULL, 'o' },
+		{ "max_steps", required_argument, NULL, 's' },
+		{ "checkpoint_path", required_argument, NULL, 'c' },
+		{ "set", required_argument, NULL, 'S' }, { "plan", no_argument, NULL, 'P' },
+		{ "verify-steps", required_argument, NULL, 'v' },
+		{ "verify-device", required_argument, NULL, 'V' },
+		{ "require", required_argument, NULL, 'r' }, { "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 }
+	};
+	char *end;
+	int o;
+
+	while ((o = getopt_long(argc, argv, "h", opts, NULL)) != -1) {
+		switch (o) {
+		case 'p': a->params = optarg; break;
+		case 'm': a->mode = optarg; break;
+		case 'n':
+			a->num_wse = (uint32_t)strtoul(optarg, &end, 10);
+			if (*end || !a->num_wse || a->num_wse > MAX_URIS)
+				return 1 + bad_usage("--num_wse takes a number from 1 to 64");
+			break;
+		case 'd': a->devices = optarg; break;
+		case 't': a->data = optarg; break;
+		case 'o': a->model_dir = optarg; break;
+		case 's': a->max_steps = optarg; break;
+		case 'c': a->checkpoint = optarg; break;
+		case 'S':
+			if (a->nsets == MAX_SETS)
+				return 1 + bad_usage("too many --set");
+			a->sets[a->nsets++] = optarg;
+			break;
+		case 'P': a->plan = 1; break;
+		case 'v': a->verify = optarg; break;
+		case 'V': a->verify_uri = optarg; break;
+		case 'r': a->require = optarg; break;
+		case 'h': fputs(usage, stdout); return 1;
+		default: return 1 + bad_usage("unknown option");
+		}
+	}
+	if (optind < argc)
+		return 1 + bad_usage("everything is given by an option");
+	if (!a->params)
+		return 1 + bad_usage("--params is missing");
+	if (a->require && strcmp(a->require, "unigram") && strcmp(a->require, "mean"))
+		return 1 + bad_usage("--require takes unigram or mean");
+	return 0;
+}
+
+/* "sim:rtl,rows=4,cols=4,accel:0": a part with a colon begins a device; list is changed */
+static uint32_t split_devices(char *list, const char **uris)
+{
+	uint32_t n = 0;
+
+	for (char *p = list, *next; p && n < MAX_URIS; p = next) {
+		next = p;
+		do {
+			next = strchr(next, ',');
+			if (next && strcspn(next + 1, ":") < strcspn(next + 1, ","))
+				break;
+			next = next ? next + 1 : NULL;
+		} while (next);
+		if (next)
+			*next++ = 0;
+		uris[n++] = p;
+	}
+	return n;
+}
+
+/* one device named: repeated up to num_wse when it is a simulator, which can be had many times */
+static uint32_t choose_devices(const struct args *a, uint32_t num, char *list, size_t size,
+			       const char **uris)
+{
+	uint32_t n = 0;
+	size_t at = 0;
+
+	if (a->devices) {
+		snprintf(list, size, "%s", a->devices);
+		n = split_devices(list, uris);
+		while (n < num && n < MAX_URIS && strncmp(uris[0], "accel:", 6)) {
+			uris[n] = uris[0];
+			n++;
+		}
+		return n;
+	}
+	for (uint32_t i = 0; i < num && i < MAX_URIS; i++) {
+		char node[40];
+
+		snprintf(node, sizeof(node), "/dev/accel/accel%u", i);
+		if (access("/dev/accel/accel0", F_OK))
+			snprintf(list + at, size - at, "sim:func");
+		else
+			snprintf(list + at, size - at, "accel:%u", i);
+		uris[n++] = list + at;
+		at += strlen(list + at) + 1;
+	}
+	return n;
+}
+
+static int plan(const struct wse_config *cfg, const char *uri, const struct wse_exec_cfg *log)
+{
+	struct wse_exec_info tile = { .lanes = 8, .sram = 48 * 1024, .acc = 512 };
+	struct wse_exec *e = NULL;
+	struct wse_plan p;
+	char why[WSE_WHY];
+	int ret;
+
+	/* a plan needs no device, only a shape; but a real one is asked for its own */
+	snprintf(tile.name, sizeof(tile.name), "%.60s", uri);
+	if (!wse_exec_open(uri, NULL, &e)) {
+		e->ops->info(e, &tile);
+	} else if (wse_uri_number(uri, "rows", 4, &tile.rows) ||
+		   wse_uri_number(uri, "cols", 4, &tile.cols)) {
+		fprintf(stderr, "wse-train: %s: rows and cols take a positive number\n", uri);
+		return 2;
+	}
+	ret = wse_plan_make(&cfg->mlp, &tile, cfg->batch, cfg->micro_batch, &p, why);
+	if (e && p.tokens && e->ops->plan) {
+		uint64_t macs = wse_mlp_macs(&cfg->mlp) * 3 * p.tokens;
+
+		if (!e->ops->plan(e, &cfg->mlp, p.tokens, &p.cycles, &p.total) && p.cycles)
+			p.useful = (double)macs / ((double)p.cycles * tile.lanes * tile.rows *
+						   tile.cols);
+	}
+	if (p.tokens)
+		wse_plan_print(&p, &cfg->mlp, &tile, log);
+	if (e)
+		e->ops->close(e);
+	if (ret)
+		fprintf(stderr, "wse-train: %s\n", why);
+	return ret ? 1 : 0;
+}
+
+static int read_verify(const char *list, struct wse_run *run)
+{
+	while (list && *list) {
+		char *end;
+		unsigned long long k = strtoull(list, &end, 10);
+
+		if (end == list || !k || (*end && *end != ',') || run->nverify == WSE_VERIFY_MAX)
+			return -EINVAL;
+		run->verify[run->nverify++] = k;
+		list = *end ? end + 1 : end;
+	}
+	return 0;
+}
+
+static int finish(const struct wse_run_result *res, const char *require)
+{
+	double limit = res->unigram;
+
+	if (res->checkpoint[0])
+		printf("| Checkpoint %s\n| Hash %s\n", res->checkpoint, res->hash);
+	if (res->stopped) {
+		printf("| Stopped at step %llu; go on with --checkpoint_path auto\n",
+		       (unsigned long long)res->steps);
+		return 130;
+	}
+	if (res->held_out > 0.0)
+		printf("| Held-out loss %.4f, unigram entropy %.4f, bigram entropy %.4f\n",
+		       res->held_out, res->unigram, res->bigram);
+	if (!require)
+		return 0;
+	if (!strcmp(require, "mean"))
+		limit = 0.5 * (res->unigram + res->bigram);
+	if (res->held_out > 0.0 && res->held_out < limit)
+		return 0;
+	fprintf(stderr, "wse-train: the held-out loss %.4f is not below %.4f (%s)\n", res->held_out,
+		limit, require);
+	return 1;
+}
+
+static int set_mode(const char *name, enum wse_mode *mode)
+{
+	static const char *const names[] = { "train", "eval", "train_and_eval", "generate" };
+
+	*mode = WSE_MODE_TRAIN_AND_EVAL;
+	for (unsigned int i = 0; name && i < 4; i++)
+		if (!strcmp(name, names[i])) {
+			*mode = (enum wse_mode)i;
+			return 0;
+		}
+	return name ? -EINVAL : 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct screen sc = { .terminal = isatty(STDERR_FILENO) };
+	struct wse_run_ops ops = { line, progress, stop, &sc };
+	struct wse_exec_cfg log = { line, &sc };
+	struct wse_run_result res;
+	struct args a = { 0 };
+	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND | SA_RESTART };
+	static struct wse_run run;
+	static char list[8192], why[WSE_WHY], steps[64], rtl[100];
+	const char *uris[MAX_URIS];
+	int ret = parse(argc, argv, &a);
+
+	if (ret)
+		return ret - 1;
+	if (set_mode(a.mode, &run.mode))
+		return bad_usage("--mode takes train, eval, train_and_eval or generate");
+	if (a.max_steps && a.nsets < MAX_SETS) {
+		snprintf(steps, sizeof(steps), "loop.max_steps=%.40s", a.max_steps);
+		a.sets[a.nsets++] = steps;
+	}
+	if (wse_config_load(a.params, a.sets, a.nsets, &run.cfg, why)) {
+		fprintf(stderr, "wse-train: %s\n", why);
+		return 2;
+	}
+	if (a.data)
+		snprintf(run.cfg.data, sizeof(run.cfg.data), "%s", a.data);
+	if (a.model_dir)
+		snprintf(run.cfg.model_dir, sizeof(run.cfg.model_dir), "%s", a.model_dir);
+	if (run.cfg.ignored[0])
+		fprintf(stderr, "note: ignored, they concern the vendor's cluster alone: %s\n",
+			run.cfg.ignored);
+	run.uris = uris;
+	run.nuris = choose_devices(&a, a.num_wse ? a.num_wse : run.cfg.num_wse, list, sizeof(list),
+				   uris);
+	if (a.plan)
+		return plan(&run.cfg, uris[0], &log);
+	run.checkpoint = a.checkpoint;
+	if (read_verify(a.verify, &run))
+		return bad_usage("--verify-steps takes up to 16 numbers from 1 on");
+	run.verify_uri = a.verify_uri;
+	if (!run.verify_uri) {
+		uint32_t rows, cols;
+
+		if (wse_uri_number(uris[0], "rows", 4, &rows) ||
+		    wse_uri_number(uris[0], "cols", 4, &cols))
+			return bad_usage("rows and cols take a positive number");
+		snprintf(rtl, sizeof(rtl), "sim:rtl,rows=%u,cols=%u", rows, cols);
+		run.verify_uri = rtl;
+	}
+	/* the first signal asks for a clean end, the second one kills */
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	ret = wse_run(&run, &ops, &res, why);
+	if (sc.bar)
+		fputc('\n', stderr);
+	if (ret) {
+		fprintf(stderr, "wse-train: %s\n", why);
+		return 1;
+	}
+	return finish(&res, a.require);
+}

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: MIT
+/* The run: when to step, evaluate, checkpoint and report. */
+#include "loop.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "metrics.h"
+#include "session.h"
+#include "verify.h"
+
+struct loop {
+	const struct wse_run *run;
+	const struct wse_run_ops *ops;
+	struct wse_run_result *res;
+	struct wse_exec_cfg log;
+	struct wse_session s;
+	struct wse_metrics metrics;
+	double begin;			/* seconds */
+	uint64_t first;			/* step at which this process began */
+	double line_time;		/* of the last log line */
+	uint64_t line_step;
+	uint64_t saved;			/* step of the last checkpoint, UINT64_MAX if none */
+	char path[WSE_PATH + 64];
+};
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static const char *in_dir(struct loop *l, const char *name)
+{
+	snprintf(l->path, sizeof(l->path), "%s/%s", l->run->cfg.model_dir, name);
+	return l->path;
+}
+
+static int make_dir(struct loop *l)
+{
+	char path[WSE_PATH];
+
+	snprintf(path, sizeof(path), "%s", l->run->cfg.model_dir);
+	for (char *p = path + 1;; p++) {
+		char c = *p;
+
+		if (c && c != '/')
+			continue;
+		*p = 0;
+		if (mkdir(path, 0777) && errno != EEXIST)
+			return wse_why(l->s.why, -errno, "model_dir %.200s: %s", path,
+				       strerror(errno));
+		*p = c;
+		if (!c)
+			return 0;
+	}
+}
+
+/* the checkpoint of the highest step in model_dir -> res->checkpoint */
+static void find_last(struct loop *l)
+{
+	DIR *d = opendir(l->run->cfg.model_dir);
+	unsigned long long best = 0, step;
+	struct dirent *e;
+	int end;
+
+	while (d && (e = readdir(d))) {
+		end = 0;
+		if (sscanf(e->d_name, "checkpoint_%llu.safetensors%n", &step, &end) == 1 && end &&
+		    !e->d_name[end] && (step >= best || !l->res->checkpoint[0])) {
+			best = step;
+			snprintf(l->res->checkpoint, sizeof(l->res->checkpoint), "%.1023s/%.60s",
+				 l->run->cfg.model_dir, e->d_name);
+		}
+	}
+	if (d)
+		closedir(d);
+}
+
+static int resume(struct loop *l, int params_only)
+{
+	const char *from = l->run->checkpoint;
+
+	if (from && strcmp(from, "auto"))
+		snprintf(l->res->checkpoint, sizeof(l->res->checkpoint), "%s", from);
+	else if (from || params_only)
+		find_last(l);
+	if (!l->res->checkpoint[0])
+		return params_only ? wse_why(l->s.why, -ENOENT, "no checkpoint in %.200s: give "
+					     "--checkpoint_path", l->run->cfg.model_dir) : 0;
+	wse_logf(&l->log, WSE_LOG_INFO, "| Loading checkpoint %s", l->res->checkpoint);
+	return wse_session_load(&l->s, l->res->checkpoint, params_only);
+}
+
+static int save(struct loop *l)
+{
+	uint64_t step = wse_session_step(&l->s);
+	char name[64];
+	int ret;
+
+	if (l->saved == step)
+		return 0;
+	snprintf(name, sizeof(name), "checkpoint_%" PRIu64 ".safetensors", step);
+	ret = wse_session_save(&l->s, in_dir(l, name));
+	if (ret)
+		return ret;
+	l->saved = step;
+	memcpy(l->res->checkpoint, l->path, sizeof(l->path));
+	wse_logf(&l->log, WSE_LOG_INFO, "| Saved checkpoint %s", l->path);
+	return 0;
+}
+
+static int evaluate(struct loop *l)
+{
+	struct wse_metric m = { .step = wse_session_step(&l->s), .held_out = 1 };
+	int ret = wse_session_eval(&l->s, l->run->cfg.eval_steps, &m.loss);
+
+	if (ret)
+		return ret;
+	m.seconds = now() - l->begin;
+	l->res->held_out = m.loss;
+	wse_logf(&l->log, WSE_LOG_INFO, "| Eval Device=WSE x%u, GlobalStep=%" PRIu64
+		 ", Loss=%.5f, Samples=%" PRIu64 " held-out", wse_swarm_alive(l->s.swarm), m.step,
+		 m.loss, l->s.data.nheld);
+	return wse_metrics_add(&l->metrics, &m);
+}
+
+static int is_asked(const struct loop *l, uint64_t step)
+{
+	for (uint32_t i = 0; i < l->run->nverify; i++)
+		if (l->run->verify[i] == step)
+			return 1;
+	return 0;
+}
+
+static int one_step(struct loop *l)
+{
+	uint64_t step = wse_session_step(&l->s) + 1;
+	struct wse_step_result r;
+	struct wse_metric m;
+	int ret = wse_session_compute(&l->s, &r);
+
+	if (!ret && is_asked(l, step)) {
+		wse_logf(&l->log, WSE_LOG_INFO, "| Replaying step %" PRIu64 " on %s", step,
+			 l->run->verify_uri);
+		ret = wse_verify_step(&l->s, l->run->verify_uri);
+		if (!ret)
+			wse_logf(&l->log, WSE_LOG_INFO, "| Step %" PRIu64 ": all losses and "
+				 "gradients are the same bits", step);
+	}
+	ret = ret ? ret : wse_session_commit(&l->s, &r);
+	if (ret)
+		return ret;
+	l->res->loss = r.loss;
+	m = (struct wse_metric){ .step = step, .loss = r.loss, .lr = r.lr, .norm = r.norm,
+				 .seconds = now() - l->begin };
+	return wse_metrics_add(&l->metrics, &m);
+}
+
+static void report(struct loop *l)
+{
+	uint64_t step = wse_session_step(&l->s), max = l->run->cfg.max_steps;
+	double t = now(), batch = (double)l->run->cfg.batch;
+	double rate = batch * (double)(step - l->first) / (t - l->begin + 1e-9);
+	struct wse_progress p = { step, max, l->res->loss, rate,
+				  (double)(max - step) * batch / (rate + 1e-9) };
+
+	if (step % l->run->cfg.log_steps == 0 || step == max) {
+		wse_logf(&l->log, WSE_LOG_INFO, "| Train Device=WSE x%u, Step=%" PRIu64
+			 ", Loss=%.5f, Rate=%.2f samples/sec, GlobalRate=%.2f samples/sec",
+			 wse_swarm_alive(l->s.swarm), step, l->res->loss,
+			 batch * (double)(step - l->line_step) / (t - l->line_time + 1e-9), rate);
+		l->line_step = step;
+		l->line_time = t;
+	}
+	if (l->ops->progress)
+		l->ops->progress(l->ops->ctx, &p);
+}
+
+static int steps(struct loop *l)
+{
+	const struct wse_config *cfg = &l->run->cfg;
+	int evals = l->run->mode == WSE_MODE_TRAIN_AND_EVAL, ret = 0;
+
+	if (evals && !wse_session_step(&l->s))
+		ret = evaluate(l);
+	while (!ret && wse_session_step(&l->s) < cfg->max_steps) {
+		uint64_t step;
+
+		ret = one_step(l);
+		if (ret)
+			break;
+		report(l);
+		step = wse_session_step(&l->s);
+		if (evals && ((cfg->eval_frequency && step % cfg->eval_frequency == 0) ||
+			      step == cfg->max_steps))
+			ret = evaluate(l);
+		/* a disk that is full now may have room later: the last good one stays */
+		if (!ret && cfg->checkpoint_steps && step % cfg->checkpoint_steps == 0 && save(l))
+			wse_logf(&l->log, WSE_LOG_ERROR, "%s", l->s.why);
+		if (!ret && l->ops->stop && l->ops->stop(l->ops->ctx)) {
+			l->res->stopped = 1;
+			break;
+		}
+	}
+	return ret;
+}
+
+static void curve_line(void *ctx, const char *text)
+{
+	struct loop *l = ctx;
+
+	wse_logf(&l->log, WSE_LOG_INFO, "%s", text);
+}
+
+static void show_curve(struct loop *l)
+{
+	const struct wse_data *d = &l->s.data;
+
+	wse_curve_text(&l->metrics, 64, 12, d->unigram, d->bigram, curve_line, l);
+	if (!wse_curve_svg(&l->metrics, in_dir(l, "loss.svg"), d->unigram, d->bigram))
+		wse_logf(&l->log, WSE_LOG_INFO, "| Loss curve in %s", l->path);
+}
+
+/* a line of text per stream; what a terminal should not see is shown as a dot */
+static int sample(struct loop *l, uint32_t streams)
+{
+	const struct wse_config *cfg = &l->run->cfg;
+	uint64_t n = cfg->sample_bytes;
+	char *text = malloc(streams * (n + 1) + 1);
+	int ret = text ? 0 : -ENOMEM;
+
+	if (!ret)
+		ret = wse_session_generate(&l->s, cfg->sample_prompt, n, cfg->sample_temperature,
+					   streams, text);
+	for (uint32_t i = 0; i < streams && !ret; i++) {
+		char *p = text + i * (n + 1), *next;
+
+		wse_logf(&l->log, WSE_LOG_INFO, "| Sample %u:", i + 1);
+		for (uint64_t j = 0; j < n; j++)
+			if ((unsigned char)p[j] >= 127 || (p[j] < 32 && p[j] != '\n'))
+				p[j] = p[j] == '\t' ? ' ' : '.';
+		for (int head = 1; p; p = next, head = 0) {
+			next = strchr(p, '\n');
+			if (next)
+				*next++ = 0;
+			wse_logf(&l->log, WSE_LOG_INFO, "    %s%s",
+				 head ? cfg->sample_prompt : "", p);
+		}
+	}
+	free(text);
+	return ret;
+}
+
+static int train(struct loop *l)
+{
+	char kept[WSE_WHY], reason[WSE_WHY];
+	int ret, bad;
+
+	ret = make_dir(l);
+	ret = ret ? ret : resume(l, 0);
+	if (ret)
+		return ret;
+	l->first = l->line_step = wse_session_step(&l->s);
+	l->saved = l->first ? l->first : UINT64_MAX;
+	ret = wse_metrics_open(&l->metrics, in_dir(l, "metrics.csv"), l->first);
+	if (ret)
+		return wse_why(l->s.why, ret, "%.200s: %s", l->path, strerror(-ret));
+	wse_logf(&l->log, WSE_LOG_INFO, "| Text: %zu tokens, unigram entropy %.4f, bigram entropy "
+		 "%.4f nats; %" PRIu64 " held out", l->s.data.ntok, l->s.data.unigram,
+		 l->s.data.bigram, l->s.data.nheld);
+	l->begin = l->line_time = now();
+	ret = steps(l);
+	if (ret == -ERANGE || ret == -EILSEQ || ret == -ENODEV) {
+		/* the step was not committed; after NaN its weights are suspect, so nothing new is
+		 * written then */
+		snprintf(reason, sizeof(reason), "%s", l->s.why);
+		if (ret != -ERANGE && save(l))
+			wse_logf(&l->log, WSE_LOG_ERROR, "%s", l->s.why);
+		snprintf(kept, sizeof(kept), "%.150s", l->res->checkpoint);
+		wse_why(l->s.why, ret, "%.300s; last good checkpoint: %s", reason,
+			kept[0] ? kept : "none yet");
+	}
+	bad = ret;
+	if (!bad)
+		ret = save(l);
+	if (l->metrics.n)
+		show_curve(l);
+	if (!ret && !l->res->stopped && l->run->cfg.sample_bytes)
+		ret = sample(l, 2);
+	return ret;
+}
+
+int wse_run(const struct wse_run *run, const struct wse_run_ops *ops, struct wse_run_result *res,
+	    char *why)
+{
+	struct wse_run_result zero = { 0 };
+	struct loop *l = calloc(1, sizeof(*l));
+	int ret;
+
+	*res = zero;
+	if (!l)
+		return wse_why(why, -ENOMEM, "no memory");
+	l->run = run;
+	l->ops = ops;
+	l->res = res;
+	l->saved = UINT64_MAX;
+	l->log = (struct wse_exec_cfg){ ops->line, ops->ctx };
+	l->begin = now();
+	if (!run->cfg.data[0] && run->mode != WSE_MODE_GENERATE)
+		ret = wse_why(l->s.why, -EINVAL, "no text: set trainer.fit.train_dataloader."
+			      "data_dir, or give --data");
+	else
+		ret = wse_session_open(&l->s, &run->cfg, run->uris, run->nuris, &l->log);
+	if (ret)
+		goto out;
+	res->unigram = l->s.data.unigram;
+	res->bigram = l->s.data.bigram;
+	if (run->mode == WSE_MODE_TRAIN || run->mode == WSE_MODE_TRAIN_AND_EVAL) {
+		ret = train(l);
+	} else {
+		ret = resume(l, 1);
+		if (!ret && run->mode == WSE_MODE_EVAL)
+			ret = evaluate(l);
+		else if (!ret)
+			ret = sample(l, 1);
+	}
+	res->steps = wse_session_step(&l->s);
+	if (res->checkpoint[0] && !ret)
+		ret = wse_ckpt_hash(res->checkpoint, res->hash, l->s.why);
+out:
+	wse_metrics_close(&l->metrics);
+	if (l->s.memx)
+		wse_session_close(&l->s);
+	if (ret)
+		wse_why(why, ret, "%s", l->s.why[0] ? l->s.why : strerror(-ret));
+	free(l);
+	return ret;
+}
