@@ -15,7 +15,12 @@
 
 #include "ring.h"
 
-enum linear_act { ACT_NONE, ACT_RELU, ACT_GATE /* y where gate > 0, else 0 */ };
+enum linear_act {
+	ACT_NONE,
+	ACT_RELU,
+	ACT_GATE,	/* y where gate > 0, else 0: backward through ReLU */
+	ACT_MUL,	/* y * gate: backward through GELU, gate is its derivative */
+};
 
 /* argument words of linear_forward; addresses are absolute, y and gate are [N / COLS][T] */
 struct linear_args {
@@ -27,7 +32,7 @@ struct linear_args {
 	uint32_t b;		/* features per block: 1, 2 or 4; b * t <= 128 */
 	uint32_t bias;		/* binary32 [N / COLS], or 0 */
 	uint32_t act;		/* enum linear_act */
-	uint32_t gate;		/* bf16, for ACT_GATE */
+	uint32_t gate;		/* bf16, for ACT_GATE and ACT_MUL */
 	uint32_t ytype;		/* WSE_DT_BF16 or WSE_DT_FP32 */
 };
 
@@ -66,6 +71,8 @@ static struct {
 	uint32_t esize;
 	uint32_t bias, act, gate, ytype;
 } L;
+
+static const uint16_t linear_zero[WSE_NACC] __attribute__((aligned(16)));
 
 static inline uint32_t half_of(uint32_t block)
 {
@@ -180,13 +187,15 @@ static inline void forward_finish(uint32_t h)
 	}
 	wse_dsr_base(D_MEM, L.mem, L.bt, L.esize);
 	L.mem += L.memstep;
-	if (L.act == ACT_RELU) {
-		wse_issue(WSE_TCW(WSE_ENGINE_L, WSE_TOP_VMAX, D_MEM, D_ACC, 0) + WSE_SCALAR +
-			  (h << WSE_TCW_SRC1_SHIFT), 0);
-	} else if (L.act == ACT_GATE) {
+	if (L.act == ACT_RELU) {	/* max(0, y), 0 first so that a NaN gets through */
+		wse_dsr_mem(D_ROW, linear_zero, WSE_DT_BF16, L.bt, 2);
+		wse_issue(WSE_TCW(WSE_ENGINE_L, WSE_TOP_VMAX, D_MEM, D_ROW, D_ACC) + (h << WSE_TCW_SRC2_SHIFT), 0);
+	} else if (L.act == ACT_GATE || L.act == ACT_MUL) {
+		uint32_t op = L.act == ACT_GATE ? WSE_TOP_VGATE : WSE_TOP_VMUL;
+
 		wse_dsr_mem(D_ROW, L.gate, WSE_DT_BF16, L.bt, 2);
 		L.gate += L.bt * 2;
-		wse_issue(WSE_TCW(WSE_ENGINE_L, WSE_TOP_VGATE, D_MEM, D_ROW, D_ACC) + (h << WSE_TCW_SRC2_SHIFT), 0);
+		wse_issue(WSE_TCW(WSE_ENGINE_L, op, D_MEM, D_ROW, D_ACC) + (h << WSE_TCW_SRC2_SHIFT), 0);
 	} else {
 		wse_issue(WSE_TCW(WSE_ENGINE_L, WSE_TOP_VMOV, D_MEM, D_ACC, 0) + (h << WSE_TCW_SRC1_SHIFT), 0);
 	}
