@@ -43,6 +43,14 @@ struct wgrad_args {
 	uint32_t t, k, nblk, b;	/* as above */
 };
 
+/* argument words of linear_bgrad */
+struct bgrad_args {
+	uint32_t dy;		/* bf16 [n][T] */
+	uint32_t db;		/* binary32 [n]: the sums; valid in the last row */
+	uint32_t t;
+	uint32_t n;		/* features of a column: N / COLS */
+};
+
 /*
  * Tasks: one of each kind per half. A task's flag does not count, and a half's next completion cannot come
  * before the last one was handled, so none is ever lost; where both halves are ready, blocks go in order.
@@ -368,6 +376,34 @@ WSE_ENTRY void linear_wgrad(uint32_t args, uint32_t info)
 	wgrad_dy();
 	if (L.halves == 2 && L.nblk > 1)
 		wgrad_dy();
+}
+
+/* ---- bias gradient: db[n] = sum over t of dy[n][t], lanes then tree, then north to south ---- */
+
+/* start function: args of struct bgrad_args */
+WSE_ENTRY void linear_bgrad(uint32_t args, uint32_t info)
+{
+	const struct bgrad_args *a = (const struct bgrad_args *)args;
+	uint32_t r = wse_row(), last = r == wse_rows() - 1, i;
+
+	(void)info;
+	routes_column();
+	for (i = 0; i < a->n; i++) {
+		wse_dsr_mem(D_ROW, a->dy + i * a->t * 2, WSE_DT_BF16, a->t, 2);
+		wse_dsr_mem(D_MEM, a->db + i * 4, WSE_DT_FP32, 1, 4);
+		wse_issue(WSE_TCW(WSE_ENGINE_L, WSE_TOP_VRSUM, D_MEM, D_ROW, 0), 0);
+	}
+	wse_wait(1);
+	wse_dsr_mem(D_MEM, a->db, WSE_DT_FP32, a->n, 4);
+	wse_dsr_fabin(D_COLIN, COLOR_COL + ((r - 1) & 1));
+	wse_dsr_fabout(D_COLOUT, COLOR_COL + (r & 1), a->n);
+	if (r)
+		wse_issue(WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MADD, 0, D_COLIN, D_MEM) +
+			  ((uint32_t)(last ? D_MEM : D_COLOUT) << WSE_TCW_DST_SHIFT), 0);
+	else if (!last)
+		wse_issue(WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MOVE, D_COLOUT, D_MEM, 0), 0);
+	wse_wait(4);
+	wse_done(0);
 }
 
 #endif /* WSE_LINEAR_H */
