@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+/* Checkpoint files: round trip, damage, full disk; and the data loader's files. */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../train/data.h"
+#include "../../train/safetensors.h"
+#include "../../train/sha256.h"
+#include "../../train/why.h"
+#include "tap.h"
+
+static char dir[] = "/tmp/wse-test-XXXXXX";
+
+static const char *file(const char *name)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return path;
+}
+
+static void put(const char *path, const void *data, size_t n)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f || fwrite(data, 1, n, f) != n)
+		perror(path);
+	if (f)
+		fclose(f);
+}
+
+static size_t get(const char *path, char *data, size_t room)
+{
+	FILE *f = fopen(path, "r");
+	size_t n = f ? fread(data, 1, room, f) : 0;
+
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static void sha(struct tap *t)
+{
+	struct wse_sha256 s;
+	char hex[65];
+
+	wse_sha256_init(&s);
+	wse_sha256_add(&s, "abc", 3);
+	wse_sha256_hex(&s, hex);
+	tap_ok(t, !strcmp(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+	       "SHA-256 of abc");
+	wse_sha256_init(&s);
+	for (int i = 0; i < 1000000; i++)
+		wse_sha256_add(&s, "a", 1);
+	wse_sha256_hex(&s, hex);
+	tap_ok(t, !strcmp(hex, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"),
+	       "SHA-256 of a million a");
+}
+
+static void safetensors(struct tap *t)
+{
+	static float big[100000];
+	float a[6] = { 1, -2, 3.5f, 0, 1e-40f, 6 }, b[3] = { 7, 8, 9 };
+	struct wse_st_tensor ts[2] = { { "a.weight", 2, { 2, 3 }, 6, a },
+				       { "a.bias", 1, { 3, 1 }, 3, b } };
+	struct wse_st_meta meta = { "wse.step", "12" };
+	struct wse_st st = { 2, 1, ts, &meta }, in;
+	struct rlimit lim, old;
+	struct stat sb;
+	char good[4096], bad[4096], why[WSE_WHY];
+	int refused = 0, ret;
+	size_t n;
+
+	tap_ok(t, !wse_st_write(file("x.safetensors"), &st), "write");
+	ret = wse_st_read(file("x.safetensors"), &in, why);
+	tap_ok(t, !ret && in.ntensors == 2 && !memcmp(wse_st_find(&in, "a.weight")->data, a, 24) &&
+	       wse_st_find(&in, "a.weight")->dim[1] == 3 &&
+	       !strcmp(wse_st_get(&in, "wse.step"), "12"), "read back %s", why);
+	wse_st_free(&in);
+	n = get(file("x.safetensors"), good, sizeof(good));
+	for (size_t i = 0; i < n; i++) {	/* cut at every byte */
+		put(file("cut"), good, i);
+		refused += wse_st_read(file("cut"), &in, why) == -EBADMSG;
+	}
+	tap_ok(t, refused == (int)n, "a file cut short at each of %zu bytes", n);
+	refused = 0;
+	for (size_t i = n - 36; i < n; i++) {
+		memcpy(bad, good, n);
+		bad[i] ^= 0x10;
+		put(file("bad"), bad, n);
+		refused += wse_st_read(file("bad"), &in, why) == -EBADMSG;
+	}
+	tap_ok(t, refused == 36, "a flipped bit in each data byte: %s", why);
+	for (size_t i = 0; i < n - 36; i++) {	/* headers: refused or read, never a crash */
+		memcpy(bad, good, n);
+		bad[i] ^= 0x04;
+		put(file("bad"), bad, n);
+		if (!wse_st_read(file("bad"), &in, why))
+			wse_st_free(&in);
+	}
+	tap_ok(t, 1, "a flipped bit in each header byte");
+	put(file("bad"), good, n);
+	truncate(file("bad"), (off_t)n + 4);
+	tap_ok(t, wse_st_read(file("bad"), &in, why) == -EBADMSG, "trailing bytes: %s", why);
+	tap_ok(t, wse_st_read(file("none"), &in, why) == -ENOENT, "no file: %s", why);
+	tap_ok(t, wse_st_read(dir, &in, why) == -EINVAL, "a directory: %s", why);
+
+	/* a full disk: the file size limit stands in for it */
+	ts[0] = (struct wse_st_tensor){ "a.weight", 2, { 100, 1000 }, 100000, big };
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &old);
+	lim = (struct rlimit){ 100000, old.rlim_max };
+	setrlimit(RLIMIT_FSIZE, &lim);
+	ret = wse_st_write(file("x.safetensors"), &st);
+	setrlimit(RLIMIT_FSIZE, &old);
+	tap_ok(t, ret == -EFBIG && get(file("x.safetensors"), bad, sizeof(bad)) == n &&
+	       !memcmp(good, bad, n) && stat(file("x.safetensors.tmp"), &sb),
+	       "no room half way: the old checkpoint stays, nothing else does");
+	tap_ok(t, wse_st_write("/proc/nowhere/x", &st) == -ENOENT, "no such folder");
+}
+
+static void data(struct tap *t)
+{
+	struct wse_data_cfg c = { .path = file("text"), .vocab = 256, .window = 4, .held_out = 64,
+				  .shuffle = 1, .shuffle_seed = 5 };
+	static char text[3000];
+	static unsigned char seen[3000];
+	uint16_t words[600];
+	char why[WSE_WHY], path[128], bin[128];
+	struct wse_data d;
+	int twice = 0, touched = 0;
+	uint32_t magic[256] = { 20240520, 1, 300 };
+
+	snprintf(path, sizeof(path), "%s", file("text"));
+	snprintf(bin, sizeof(bin), "%s", file("t.bin"));
+	c.path = path;
+	for (int i = 0; i < 3000; i++)
+		text[i] = (char)("abcd"[i % 4]);
+	put(path, text, sizeof(text));
+	tap_ok(t, !wse_data_open(&c, &d, why) && d.nheld == 64, "text is read %s", why);
+	tap_ok(t, fabs(d.unigram - log(4)) < 1e-9 && d.bigram < 1e-9,
+	       "entropies of abcdabcd...: %.6f and %.6f", d.unigram, d.bigram);
+	for (uint64_t i = 0; i < d.nheld; i++)
+		seen[wse_data_held(&d, i) - d.tok] = 2;
+	for (uint64_t i = 0; i < d.ntrain; i++) {
+		size_t p = (size_t)(wse_data_train(&d, 0, i) - d.tok);
+
+		twice += seen[p] & 1;
+		for (size_t j = p - 4; j <= p; j++)
+			touched += seen[j] == 2;
+		seen[p] |= 1;
+	}
+	tap_ok(t, !twice && !touched && d.ntrain == 3000 - 64 - 9 * 4,
+	       "an epoch has %llu samples, none twice, none near held-out text",
+	       (unsigned long long)d.ntrain);
+	tap_ok(t, wse_data_train(&d, 0, 0) != wse_data_train(&d, 1, 0), "epochs differ");
+	wse_data_close(&d);
+
+	for (int i = 0; i < 600; i++)
+		words[i] = (uint16_t)(i % 200);
+	c.path = bin;
+	put(bin, words, sizeof(words));
+	tap_ok(t, !wse_data_open(&c, &d, why) && d.ntok == 600 && d.tok[5] == 5, "uint16 tokens");
+	wse_data_close(&d);
+	memcpy(text, magic, 1024);
+	memcpy(text + 1024, words, sizeof(words));
+	put(bin, text, 1024 + sizeof(words));
+	tap_ok(t, !wse_data_open(&c, &d, why) && d.ntok == 600, "llm.c's header is skipped");
+	wse_data_close(&d);
+	words[77] = 300;
+	put(bin, words, sizeof(words));
+	tap_ok(t, wse_data_open(&c, &d, why) == -EINVAL && strstr(why, "position 77"), "%s", why);
+	put(bin, words, 77);
+	tap_ok(t, wse_data_open(&c, &d, why) == -EINVAL, "%s", why);
+	c.path = path;
+	put(path, "", 0);
+	tap_ok(t, wse_data_open(&c, &d, why) == -ENODATA, "%s", why);
+	put(path, "short", 5);
+	tap_ok(t, wse_data_open(&c, &d, why) == -EINVAL, "%s", why);
+	unlink(path);
+	tap_ok(t, wse_data_open(&c, &d, why) == -ENOENT, "%s", why);
+	mkdir(path, 0777);
+	tap_ok(t, wse_data_open(&c, &d, why) == -ENODATA, "%s", why);
+	rmdir(path);
+}
+
+int main(void)
+{
+	struct tap t = { 0 };
+	char cmd[64];
+
+	if (!mkdtemp(dir))
+		return 1;
+	sha(&t);
+	safetensors(&t);
+	data(&t);
+	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
+	return system(cmd) ? 1 : tap_done(&t);
+}

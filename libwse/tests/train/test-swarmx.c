@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+/* The reduction tree against its definition, and devices that fail. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../train/num.h"
+#include "../../train/reduce.h"
+#include "../../train/swarmx.h"
+#include "tap.h"
+
+enum { COUNT = 37 };
+
+static int heap_alloc(void *ctx, size_t size, struct wse_buf *buf)
+{
+	(void)ctx;
+	*buf = (struct wse_buf){ malloc(size), size, NULL };
+	return buf->ptr ? 0 : -ENOMEM;
+}
+
+static void heap_free(void *ctx, struct wse_buf *buf)
+{
+	(void)ctx;
+	free(buf->ptr);
+}
+
+static const struct wse_buf_pool heap = { heap_alloc, heap_free, NULL };
+
+static float leaf(uint32_t m, uint32_t i)
+{
+	return (float)(wse_rng_uniform(1, m, i) - 0.5) * (m % 5 == 0 ? 1e4f : 1.0f);
+}
+
+/* the definition in swarmx.h, word for word */
+static float tree(uint32_t a, uint32_t b, uint32_t i)
+{
+	uint32_t h = 1;
+	float left;
+
+	if (b - a == 1)
+		return leaf(a, i);
+	while (2 * h < b - a)
+		h *= 2;
+	left = tree(a, a + h, i);
+	return left + tree(a + h, b, i);
+}
+
+struct feeder {
+	struct wse_reduce *r;
+	uint32_t first, end;
+};
+
+static void *feed(void *arg)
+{
+	struct feeder *f = arg;
+	struct wse_buf *buf;
+
+	for (uint32_t m = f->first; m < f->end; m++) {
+		if (wse_reduce_get(f->r, &buf))
+			return arg;
+		for (uint32_t i = 0; i < COUNT; i++)
+			((float *)buf->ptr)[i] = leaf(m, i);
+		if (wse_reduce_put(f->r, m, buf))
+			return arg;
+	}
+	return NULL;
+}
+
+static void reduction(struct tap *t)
+{
+	uint32_t worst_nodes = 0;
+	int bad = 0, errors = 0;
+	struct wse_buf stray;
+
+	for (uint32_t leaves = 1; leaves <= 70; leaves += leaves < 20 ? 1 : 7) {
+		for (uint32_t devices = 1; devices <= 4; devices++) {
+			struct wse_reduce r;
+			struct feeder f[4];
+			pthread_t th[4];
+			void *fail;
+
+			wse_reduce_init(&r, &heap, COUNT);
+			wse_reduce_begin(&r, leaves);
+			for (uint32_t d = 0; d < devices; d++) {
+				f[d] = (struct feeder){ &r, d * leaves / devices,
+							(d + 1) * leaves / devices };
+				pthread_create(&th[d], NULL, feed, &f[d]);
+			}
+			for (uint32_t d = 0; d < devices; d++) {
+				pthread_join(th[d], &fail);
+				errors += fail != NULL;
+			}
+			for (uint32_t i = 0; i < COUNT; i++)
+				bad += !wse_reduce_result(&r) || wse_reduce_result(&r)[i] !=
+				       tree(0, leaves, i);
+			if (devices == 1 && leaves >= 64)
+				worst_nodes = r.nodes > worst_nodes ? r.nodes : worst_nodes;
+			if (leaves == 5 && devices == 1)
+				errors += wse_reduce_put(&r, 0, &stray) != -EINVAL;
+			wse_reduce_fini(&r);
+		}
+	}
+	tap_ok(t, !bad && !errors, "1 to 70 gradients from 1 to 4 threads: the documented tree");
+	tap_ok(t, worst_nodes <= 8, "a stream of 69 gradients needs %u buffers", worst_nodes);
+}
+
+/* a device that takes tokens' targets for gradients; fails as told */
+struct fake {
+	struct wse_exec base;
+	int fail_at, error, keep, runs;
+};
+
+static int fake_run(struct wse_exec *e, const struct wse_job *jobs, uint32_t n,
+		    const struct wse_job_ops *ops, void *ctx)
+{
+	struct fake *f = (struct fake *)e;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct wse_buf *buf;
+		int ret = ops->layer_ready(ctx, 0);
+
+		ret = ret ? ret : ops->grad_get(ctx, jobs[i].index, 0, &buf);
+		if (ret)
+			return ret;
+		for (size_t j = 0; j < buf->size / 4; j++)
+			((float *)buf->ptr)[j] = leaf(jobs[i].index, (uint32_t)j);
+		if (f->fail_at && ++f->runs == f->fail_at)
+			return f->error;	/* with a borrowed buffer */
+		if (f->keep)
+			continue;
+		ret = ops->grad_put(ctx, jobs[i].index, 0, buf);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int fake_alloc(struct wse_exec *e, size_t size, struct wse_buf *buf)
+{
+	(void)e;
+	return heap_alloc(NULL, size, buf);
+}
+
+static void fake_free(struct wse_exec *e, struct wse_buf *buf)
+{
+	(void)e;
+	free(buf->ptr);
+}
+
+static int fake_map(struct wse_exec *e, struct wse_buf *buf)
+{
+	(void)e;
+	(void)buf;
+	return 0;
+}
+
+static void fake_unmap(struct wse_exec *e, struct wse_buf *buf)
+{
+	(void)e;
+	(void)buf;
+}
+
+static void fake_close(struct wse_exec *e)
+{
+	free(e);
+}
+
+static const struct wse_exec_ops fake_ops = {
+	.run = fake_run, .alloc = fake_alloc, .free = fake_free, .map = fake_map,
+	.unmap = fake_unmap, .close = fake_close,
+};
+
+/* a step of 11 micro-batches on n devices, device `which` as given */
+static int swarm_step(uint32_t n, uint32_t which, int fail_at, int error, int keep, float *grads,
+		      uint32_t *alive)
+{
+	struct wse_exec *execs[4];
+	struct wse_job jobs[11] = { 0 };
+	struct wse_swarm *s;
+	struct wse_tensor_table tab;
+	struct wse_mlp m;
+	struct wse_swarm_step step = { .mlp = &m, .jobs = jobs, .n = 11, .grads = grads,
+				       .table = &tab };
+	int ret;
+
+	wse_mlp_init(&m, 1, 4, 8, NULL, 0, WSE_ACT_RELU);
+	wse_mlp_tensors(&m, &tab);
+	memset(grads, 0, tab.params * 4);
+	for (uint32_t i = 0; i < n; i++) {
+		struct fake *f = calloc(1, sizeof(*f));
+
+		f->base.ops = &fake_ops;
+		if (i == which || which == 99)
+			*f = (struct fake){ f->base, fail_at, error, keep, 0 };
+		execs[i] = &f->base;
+	}
+	for (uint32_t i = 0; i < 11; i++)
+		jobs[i] = (struct wse_job){ .index = i, .backward = 1 };
+	wse_swarm_open(execs, n, NULL, &s);
+	ret = wse_swarm_start(s, &step);
+	ret = ret ? ret : wse_swarm_wait(s);
+	*alive = wse_swarm_alive(s);
+	wse_swarm_close(s);
+	return ret;
+}
+
+static void devices(struct tap *t)
+{
+	float one[200], many[200];
+	uint32_t alive;
+	int same = 1;
+
+	tap_ok(t, !swarm_step(1, 9, 0, 0, 0, one, &alive) && one[32] == tree(0, 11, 0),
+	       "one device: the tree over 11 micro-batches");
+	for (uint32_t n = 2; n <= 4; n++)
+		same &= !swarm_step(n, 9, 0, 0, 0, many, &alive) &&
+			!memcmp(one, many, sizeof(float) * 72);
+	tap_ok(t, same, "2, 3, 4 devices: the same bits");
+	same = 1;
+	for (int at = 1; at <= 3; at++)
+		same &= !swarm_step(3, 1, at, -ENODEV, 0, many, &alive) && alive == 2 &&
+			!memcmp(one, many, sizeof(float) * 72);
+	tap_ok(t, same, "a device dies: the step is repeated on the rest with the same bits");
+	tap_ok(t, !swarm_step(2, 0, 1, -ETIMEDOUT, 0, many, &alive) && alive == 1 &&
+	       !memcmp(one, many, sizeof(float) * 72), "the first device dies");
+	tap_ok(t, swarm_step(2, 99, 2, -EIO, 0, many, &alive) == -EIO && !alive,
+	       "all devices die: the error comes back");
+	tap_ok(t, swarm_step(2, 0, 0, 0, 1, many, &alive) == -EPROTO,
+	       "a device that keeps its gradients is found out");
+}
+
+int main(void)
+{
+	struct tap t = { 0 };
+
+	reduction(&t);
+	devices(&t);
+	return tap_done(&t);
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: MIT
+/* Whole runs on oracle devices: the same bits whatever happens on the way, and learning. */
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../ref/mlp_ref.h"
+#include "../../train/loop.h"
+#include "../../train/session.h"
+#include "../../train/verify.h"
+#include "tap.h"
+
+static const char yaml[] =
+"trainer:\n"
+"  init:\n"
+"    model: {name: mlp, window: 8, embedding_size: 8, hidden_sizes: [64, 32], nonlinearity: gelu}\n"
+"    optimizer: {AdamW: {betas: [0.9, 0.95], weight_decay: 0.01}}\n"
+"    schedulers: [{CosineDecayLR: {initial_learning_rate: 5.0e-3, end_learning_rate: 1.0e-3,"
+" total_iters: 100}}]\n"
+"    precision: {max_gradient_norm: 1.0}\n"
+"    loop: {max_steps: 20, eval_frequency: 0}\n"
+"    checkpoint: {steps: 5}\n"
+"    logging: {log_steps: 5}\n"
+"    sampling: {bytes: 0}\n"
+"  fit:\n"
+"    train_dataloader: {batch_size: 96, micro_batch_size: 16, data_dir: TEXT}\n"
+"    val_dataloader: {held_out_bytes: 1000}\n";
+
+static char dir[] = "/tmp/wse-test-XXXXXX";
+
+struct watch {
+	uint64_t kill_at, stop_at, step;
+	char last[600];		/* the last train line */
+	int repeated;
+};
+
+static void line(void *ctx, enum wse_log_level level, const char *text)
+{
+	struct watch *w = ctx;
+
+	(void)level;
+	if (!strncmp(text, "| Train", 7))
+		snprintf(w->last, sizeof(w->last), "%s", text);
+	w->repeated |= strstr(text, "is repeated") != NULL;
+}
+
+static void progress(void *ctx, const struct wse_progress *p)
+{
+	struct watch *w = ctx;
+
+	w->step = p->step;
+	if (w->kill_at && p->step == w->kill_at)
+		raise(SIGKILL);
+}
+
+static int stop(void *ctx)
+{
+	struct watch *w = ctx;
+
+	return w->stop_at && w->step == w->stop_at;
+}
+
+/* a run with the devices and settings given; name is its folder below dir */
+static int go(const char *name, const char *const *uris, uint32_t n, const char *const *sets,
+	      uint32_t nsets, int resume, struct watch *w, struct wse_run_result *res, char *why)
+{
+	struct wse_run_ops ops = { line, progress, stop, w };
+	struct wse_run run = { .mode = WSE_MODE_TRAIN_AND_EVAL, .uris = uris, .nuris = n,
+			       .checkpoint = resume ? "auto" : NULL,
+			       .verify_uri = "oracle:rows=2,cols=4" };
+	int ret = wse_config_parse("test", yaml, strlen(yaml), sets, nsets, &run.cfg, why);
+
+	if (ret)
+		return ret;
+	snprintf(run.cfg.data, sizeof(run.cfg.data), "%s/text", dir);
+	snprintf(run.cfg.model_dir, sizeof(run.cfg.model_dir), "%s/%s", dir, name);
+	if (!resume) {
+		run.verify[0] = 3;
+		run.nverify = 1;
+	}
+	return wse_run(&run, &ops, res, why);
+}
+
+static const char *const four[] = { "oracle:rows=2,cols=4", "oracle:rows=2,cols=4",
+				    "oracle:rows=2,cols=4", "oracle:rows=2,cols=4" };
+
+static void same_bits(struct tap *t, char *hash)
+{
+	const char *dying[] = { four[0], "oracle:rows=2,cols=4,die_at=9", four[0] };
+	const char *dead[] = { "oracle:rows=2,cols=4,die_at=40" };
+	const char *mixed[] = { four[0], "oracle:rows=4,cols=2" };
+	struct wse_run_result res;
+	char why[WSE_WHY] = "", name[20];
+	struct watch w = { 0 };
+
+	for (uint32_t n = 1; n <= 4; n++) {
+		int ret;
+
+		snprintf(name, sizeof(name), "n%u", n);
+		ret = go(name, four, n, NULL, 0, 0, &w, &res, why);
+		if (n == 1)
+			snprintf(hash, 65, "%s", res.hash);
+		tap_ok(t, !ret && !strcmp(hash, res.hash) && res.steps == 20,
+		       "%u device%s: hash %.16s %s", n, n > 1 ? "s" : "", res.hash, why);
+	}
+	tap_ok(t, strstr(w.last, "| Train Device=WSE x4, Step=20, Loss=") == w.last &&
+	       strstr(w.last, " samples/sec, GlobalRate="), "%s", w.last);
+	w.repeated = 0;
+	tap_ok(t, !go("die", dying, 3, NULL, 0, 0, &w, &res, why) && !strcmp(hash, res.hash) &&
+	       w.repeated, "a device dies in the run: the same hash");
+	tap_ok(t, go("dead", dead, 1, NULL, 0, 0, &w, &res, why) == -ENODEV &&
+	       strstr(why, "checkpoint_6.safetensors"), "the only device dies: %s", why);
+	tap_ok(t, !go("dead", four, 2, NULL, 0, 1, &w, &res, why) && !strcmp(hash, res.hash),
+	       "and goes on with two others: the same hash");
+	tap_ok(t, go("mixed", mixed, 2, NULL, 0, 0, &w, &res, why) == -EINVAL, "%s", why);
+}
+
+static void interruptions(struct tap *t, const char *hash)
+{
+	struct watch w = { .kill_at = 13 };
+	struct wse_run_result res;
+	char why[WSE_WHY] = "", path[100], text[4096];
+	int status;
+	pid_t pid = fork();
+	FILE *f;
+	size_t n;
+
+	if (!pid) {
+		go("kill", four, 2, NULL, 0, 0, &w, &res, why);
+		_exit(1);
+	}
+	waitpid(pid, &status, 0);
+	w.kill_at = 0;
+	tap_ok(t, WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
+	       !go("kill", four, 3, NULL, 0, 1, &w, &res, why) && !strcmp(hash, res.hash),
+	       "kill -9 at step 13, resumed from 10 on other devices: the same hash %s", why);
+	snprintf(path, sizeof(path), "%s/kill/metrics.csv", dir);
+	f = fopen(path, "r");
+	n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+	text[n] = 0;
+	if (f)
+		fclose(f);
+	n = 0;
+	for (char *p = text; *p; p++)
+		n += *p == '\n';
+	tap_ok(t, n == 1 + 20 + 2, "metrics.csv has every step once");
+	w.stop_at = 7;
+	tap_ok(t, !go("int", four, 1, NULL, 0, 0, &w, &res, why) && res.stopped && res.steps == 7,
+	       "asked to stop at step 7: a checkpoint and a clean end");
+	w.stop_at = 0;
+	tap_ok(t, !go("int", four, 1, NULL, 0, 1, &w, &res, why) && !strcmp(hash, res.hash),
+	       "and resumed: the same hash");
+}
+
+/* the same program once more, with another idea of the CPU */
+static void other_cpu(struct tap *t, const char *hash)
+{
+	char exe[300] = "", cmd[500], got[80] = "";
+	FILE *p;
+
+	if (readlink("/proc/self/exe", exe, sizeof(exe) - 1) < 0)
+		return;
+	snprintf(cmd, sizeof(cmd), "GLIBC_TUNABLES=glibc.cpu.hwcaps=-FMA,-AVX2 '%s' %s", exe, dir);
+	p = popen(cmd, "r");
+	if (p && !fgets(got, sizeof(got), p))
+		got[0] = 0;
+	if (p)
+		pclose(p);
+	tap_ok(t, !strncmp(got, hash, 64), "without FMA and AVX2 in glibc: the same hash");
+}
+
+static void bad_input(struct tap *t)
+{
+	struct wse_run_result res;
+	struct watch w = { 0 };
+	char why[WSE_WHY] = "";
+	const char *nan[] = { "schedulers=[{ConstantLR: {learning_rate: 100000}}]",
+			      "optimizer={SGD: {}}", "precision.max_gradient_norm=0",
+			      "checkpoint.steps=1" };
+	const char *wide[] = { "model.hidden_sizes=[4096]" };
+	const char *odd[] = { "model.hidden_sizes=[100]" };
+	const char *tile[] = { "oracle:rows=1,cols=4" };
+	const char *hidden[] = { "model.hidden_sizes=[64, 64]" };
+	int ret = go("nan", four, 1, nan, 4, 0, &w, &res, why);
+
+	tap_ok(t, ret == -ERANGE && strstr(why, "step ") && strstr(why, "last good checkpoint: /") &&
+	       (strstr(why, "layer") || strstr(why, "gradient of")), "%s", why);
+	tap_ok(t, go("wide", four, 1, wide, 1, 0, &w, &res, why) == -E2BIG, "%s", why);
+	tap_ok(t, go("odd", four, 1, odd, 1, 0, &w, &res, why) == -EINVAL, "%s", why);
+	tap_ok(t, go("n1", tile, 1, NULL, 0, 1, &w, &res, why) == -EINVAL, "%s", why);
+	tap_ok(t, go("n1", four, 1, hidden, 1, 1, &w, &res, why) == -EINVAL, "%s", why);
+}
+
+/* a changed bit in the masters between the two runs must be seen */
+static void replay(struct tap *t)
+{
+	struct wse_config cfg;
+	struct wse_session s;
+	struct wse_step_result r;
+	char why[WSE_WHY];
+	int ret;
+
+	wse_config_parse("test", yaml, strlen(yaml), NULL, 0, &cfg, why);
+	snprintf(cfg.data, sizeof(cfg.data), "%s/text", dir);
+	ret = wse_session_open(&s, &cfg, four, 1, NULL);
+	ret = ret ? ret : wse_session_compute(&s, &r);
+	tap_ok(t, !ret && !wse_verify_step(&s, four[0]), "a replayed step has the same bits");
+	s.grads[s.table.t[3].off + 5] += 1e-9f;
+	tap_ok(t, wse_verify_step(&s, four[0]) == -EILSEQ && strstr(s.why, s.table.t[3].name) &&
+	       strstr(s.why, "[5]"), "%s", s.why);
+	wse_session_close(&s);
+}
+
+/* held-out loss below the unigram entropy, and within 1 % of the fp32 reference's */
+static void learning(struct tap *t)
+{
+	struct wse_config cfg;
+	struct wse_session s;
+	struct wse_step_result r;
+	struct mlp_ref ref;
+	const char *set[] = { "train_dataloader.batch_size=128",
+			      "train_dataloader.micro_batch_size=64", "model.hidden_sizes=[128]",
+			      "val_dataloader.held_out_bytes=2048", "precision.max_gradient_norm=0",
+			      "schedulers=[{ConstantLR: {learning_rate: 3.0e-3}}]",
+			      "optimizer={AdamW: {betas: [0.9, 0.95]}}" };
+	uint16_t *context, *target;
+	double held = 0, fp32 = 0;
+	char why[WSE_WHY];
+	int ret = wse_config_parse("test", yaml, strlen(yaml), set, 7, &cfg, why);
+
+	snprintf(cfg.data, sizeof(cfg.data), "%s/text", dir);
+	ret = ret ? ret : wse_session_open(&s, &cfg, four, 2, NULL);
+	mlp_ref_open(&ref, &cfg.mlp, 128, cfg.seed);
+	context = malloc(128 * 8 * 2);
+	target = malloc(128 * 2);
+	for (int step = 0; step < 200 && !ret; step++) {
+		ret = wse_session_compute(&s, &r);
+		ret = ret ? ret : wse_session_commit(&s, &r);
+		for (int b = 0; b < 128 && !ret; b++) {
+			memcpy(context + b * 8, s.samples[b] - 8, 16);
+			target[b] = s.samples[b][0];
+		}
+		mlp_ref_forward(&ref, context, target);
+		mlp_ref_backward(&ref, context);
+		mlp_ref_adamw(&ref, 3e-3f, 0.9f, 0.95f, 1e-8f, 0.0f);
+	}
+	ret = ret ? ret : wse_session_eval(&s, 0, &held);
+	for (uint64_t i = 0; i < s.data.nheld / 128 && !ret; i++) {
+		for (uint64_t b = 0; b < 128; b++) {
+			memcpy(context + b * 8, wse_data_held(&s.data, i * 128 + b) - 8, 16);
+			target[b] = *wse_data_held(&s.data, i * 128 + b);
+		}
+		fp32 += mlp_ref_forward(&ref, context, target) / (double)(s.data.nheld / 128);
+	}
+	tap_ok(t, !ret && held > 0 && held < s.data.unigram,
+	       "held-out loss after 200 steps %.4f, unigram entropy %.4f", held, s.data.unigram);
+	tap_ok(t, fabs(held - fp32) < 0.01 * fp32, "the fp32 reference reaches %.4f", fp32);
+	free(context);
+	free(target);
+	mlp_ref_close(&ref);
+	wse_session_close(&s);
+}
+
+int main(int argc, char **argv)
+{
+	struct tap t = { 0 };
+	char hash[65], cmd[200];
+
+	if (argc == 2) {	/* other_cpu()'s child: print the hash of the plain run */
+		struct wse_run_result res;
+		struct watch w = { 0 };
+		char why[WSE_WHY];
+
+		snprintf(dir, sizeof(dir), "%s", argv[1]);
+		if (go("cpu", four, 1, NULL, 0, 0, &w, &res, why))
+			return 1;
+		puts(res.hash);
+		return 0;
+	}
+	if (!mkdtemp(dir))
+		return 1;
+	snprintf(cmd, sizeof(cmd), "cat /usr/share/common-licenses/GPL-3 "
+		 "/usr/share/common-licenses/LGPL-2.1 > %s/text", dir);
+	if (system(cmd)) {
+		printf("1..0 # SKIP no text: /usr/share/common-licenses is missing\n");
+		return 0;
+	}
+	same_bits(&t, hash);
+	interruptions(&t, hash);
+	other_cpu(&t, hash);
+	replay(&t);
+	bad_input(&t);
+	learning(&t);
+	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
+	return system(cmd) ? 1 : tap_done(&t);
+}
