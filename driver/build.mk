@@ -28,7 +28,7 @@ lint-driver: $(KO_TREE)/.tree ## sparse and checkpatch over the driver
 	@rm -f $(KO_TREE)/driver/*.o
 	@$(ko-fetch); $(ko-make) C=1 CF="-Wsparse-error" modules
 	@eval "$$(selftests/vm/fetch source || echo exit 1)"; \
-	"$$CHECKPATCH" --strict --no-tree --quiet --terse --max-line-length=110 --show-types \
+	"$$CHECKPATCH" --strict --no-tree --quiet --terse --max-line-length=100 --show-types \
 		--ignore SPDX_LICENSE_TAG,LINUX_VERSION_CODE,CONST_STRUCT -f $(KO_SRC) hw/wse_sqe.h
 
 include selftests/driver/build.mk

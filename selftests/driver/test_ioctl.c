@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Every ioctl: what it answers, and what it refuses.
+ */
+#include "wse_test.h"
+#include "kselftest_harness.h"
+
+FIXTURE(wse)
+{
+	int fd;
+	struct drm_wse_info info;
+	uint32_t ctx, bo;
+};
+
+FIXTURE_SETUP(wse)
+{
+	self->fd = wse_open_nth(0);
+	ASSERT_LE(0, self->fd);
+	self->info = wse_info(self->fd);
+	ASSERT_EQ(WSE_ABI_MAJOR, self->info.abi_major);
+	ASSERT_EQ(0, wse_ctx_create(self->fd, DRM_WSE_CTX_WAIT, &self->ctx));
+	ASSERT_EQ(0, wse_bo_create(self->fd, 4 * PAGE, &self->bo));
+}
+
+FIXTURE_TEARDOWN(wse)
+{
+	close(self->fd);
+}
+
+TEST_F(wse, version)
+{
+	char name[8] = "";
+	struct drm_version version = { .name = name, .name_len = sizeof(name) };
+
+	ASSERT_EQ(0, wse_ioctl(self->fd, DRM_IOCTL_VERSION, &version));
+	EXPECT_STREQ("wse", name);
+	EXPECT_EQ(WSE_UAPI_MAJOR, version.version_major);
+	EXPECT_EQ(WSE_UAPI_MINOR, version.version_minor);
+}
+
+TEST_F(wse, query_tells_the_device)
+{
+	const struct drm_wse_info *info = &self->info;
+
+	EXPECT_LT(0, info->rows);
+	EXPECT_LT(0, info->cols);
+	EXPECT_EQ(WSE_SRAM_BYTES, info->sram_kib * 1024);
+	EXPECT_EQ(WSE_NCOLORS, info->colors);
+	EXPECT_LT(0, info->queues);
+	EXPECT_GT(WSE_MAX_QUEUES, info->queues);
+	EXPECT_LT(0, info->max_cmds);
+	EXPECT_LT(0, info->fw_end);
+	EXPECT_GT(WSE_SRAM_BYTES, info->fw_end);
+}
+
+TEST_F(wse, query_fills_what_fits)
+{
+	struct { struct drm_wse_info info; uint8_t guard[8]; } out;
+	struct drm_wse_query query = { .ptr = (uintptr_t)&out, .size = 12 };
+	unsigned int i;
+
+	memset(&out, 0xcc, sizeof(out));
+	ASSERT_EQ(0, wse_ioctl(self->fd, DRM_IOCTL_WSE_QUERY, &query));
+	EXPECT_EQ(sizeof(out.info), query.size);
+	EXPECT_EQ(self->info.rows, out.info.rows);
+	EXPECT_EQ(0xcccccccc, out.info.cols);
+
+	query.size = sizeof(out);
+	ASSERT_EQ(0, wse_ioctl(self->fd, DRM_IOCTL_WSE_QUERY, &query));
+	EXPECT_EQ(sizeof(out.info), query.size);
+	EXPECT_EQ(self->info.cols, out.info.cols);
+	for (i = 0; i < sizeof(out.guard); i++)
+		EXPECT_EQ(0xcc, out.guard[i]);
+	query.ptr = 0;
+	query.size = 0;
+	ASSERT_EQ(0, wse_ioctl(self->fd, DRM_IOCTL_WSE_QUERY, &query));
+	EXPECT_EQ(sizeof(out.info), query.size);
+}
+
+TEST_F(wse, query_bad_address)
+{
+	struct drm_wse_query query = { .ptr = 8, .size = sizeof(struct drm_wse_info) };
+
+	EXPECT_EQ(-EFAULT, wse_ioctl(self->fd, DRM_IOCTL_WSE_QUERY, &query));
+}
+
+TEST_F(wse, pads_refused)
+{
+	struct drm_wse_query query = { .pad = 1 };
+	struct drm_wse_bo_map map = { .handle = self->bo, .pad = 1 };
+	struct drm_wse_ctx_destroy destroy = { .ctx = self->ctx, .pad = 1 };
+	struct drm_wse_cmd nop = cmd_nop(1);
+	struct drm_wse_sync sync = { .handle = syncobj_create(self->fd), .pad = 1 };
+
+	EXPECT_EQ(-EINVAL, wse_ioctl(self->fd, DRM_IOCTL_WSE_QUERY, &query));
+	EXPECT_EQ(-EINVAL, wse_ioctl(self->fd, DRM_IOCTL_WSE_BO_MAP, &map));
+	EXPECT_EQ(-EINVAL, wse_ioctl(self->fd, DRM_IOCTL_WSE_CTX_DESTROY, &destroy));
+	EXPECT_EQ(-EINVAL, wse_submit_syncs(self->fd, self->ctx, &nop, 1, &sync, 1, NULL, 0));
+	EXPECT_EQ(-EINVAL, wse_submit_syncs(self->fd, self->ctx, &nop, 1, NULL, 0, &sync, 1));
+	nop.pad = 1;
+	EXPECT_EQ(-EINVAL, wse_run(self->fd, self->ctx, &nop, 1));
+}
+
+TEST_F(wse, flags_refused)
+{
+	unsigned int bit;
+
+	for (bit = 0; bit < 32; bit++) {
+		struct drm_wse_bo_create create = { .size = PAGE, .flags = 1u << bit };
+		struct drm_wse_cmd nop = cmd_nop(1);
+		struct drm_wse_submit submit = {
+			.ctx = self->ctx, .flags = 1u << bit,
+			.cmds = { .ptr = (uintptr_t)&nop, .count = 1, .stride = sizeof(nop) },
+		};
+		uint32_t ctx;
+
+		EXPECT_EQ(-EINVAL, wse_ioctl(self->fd, DRM_IOCTL_WSE_BO_CREATE, &create));
+		EXPECT_EQ(-EINVAL, wse_ioctl(self->fd, DRM_IOCTL_WSE_SUBMIT, &submit));
+		if (1u << bit != DRM_WSE_CTX_WAIT)
+			EXPECT_EQ(-EINVAL, wse_ctx_create(self->fd, 1u << bit, &ctx));
+		nop.flags = 1u << bit;
+		EXPECT_EQ(-EINVAL, wse_run(self->fd, self->ctx, &nop, 1));
+	}
+}
+
+TEST_F(wse, handles_refused)
+{
+	struct drm_wse_bo_map map = { .handle = 0xdead };
+	struct drm_wse_cmd copy = cmd_copy(WSE_OP_COPY_IN, 0xdead, 0, 0, 0, 0x1000, 8);
+	struct drm_wse_cmd nop = cmd_nop(1);
+	struct drm_wse_sync sync = { .handle = 0xdead };
+	struct drm_wse_fault fault;
+
+	EXPECT_EQ(-ENOENT, wse_ioctl(self->fd, DRM_IOCTL_WSE_BO_MAP, &map));
+	EXPECT_EQ(-ENOENT, wse_run(self->fd, self->ctx, &copy, 1));
+	EXPECT_EQ(-ENOENT, wse_run(self->fd, self->ctx + 1, &nop, 1));
+	EXPECT_EQ(-ENOENT, wse_run(self->fd, 0, &nop, 1));
+	EXPECT_EQ(-ENOENT, wse_submit_syncs(self->fd, self->ctx, &nop, 1, &sync, 1, NULL, 0));
+	EXPECT_EQ(-ENOENT, wse_submit_syncs(self->fd, self->ctx, &nop, 1, NULL, 0, &sync, 1));
+	EXPECT_EQ(-ENOENT, wse_ctx_destroy(self->fd, self->ctx + 1));
+	EXPECT_EQ(-ENOENT, wse_fault(self->fd, self->ctx + 1, &fault));
+	EXPECT_EQ(0, wse_run(self->fd, self->ctx, &nop, 1));
+}
+
+TEST_F(wse, mask_handle_refused)
+{
+	struct drm_wse_cmd stream = {
+		.op = WSE_OP_STREAM_OUT, .queue = 1, .flags = DRM_WSE_CMD_MASKED, .bo = self->bo, .mask_bo = 0xdead,
+		.budget = BUDGET, .cols = 1, .nline = 1, .kcol = 1, .nfeat = 1,
+	};
+
+	EXPECT_EQ(-ENOENT, wse_run(self->fd, self->ctx, &stream, 1));
+}
+
+TEST_F(wse, bo_sizes)
+{
+	static const uint64_t bad[] = { 0 }, big[] = { 1ull << 40, ~0ull, 1ull << 63, -4096ull };
+	uint32_t handle;
+	unsigned int i;
+
+	EXPECT_EQ(-EINVAL, wse_bo_create(self->fd, bad[0], &handle));
+	for (i = 0; i < sizeof(big) / sizeof(big[0]); i++)
+		EXPECT_EQ(-ENOMEM, wse_bo_create(self->fd, big[i], &handle));
+	ASSERT_EQ(0, wse_bo_create(self->fd, 1, &handle));
+	EXPECT_EQ(0, wse_gem_close(self->fd, handle));
+	ASSERT_EQ(0, wse_bo_create(self->fd, 32 << 20, &handle));
+	EXPECT_EQ(0, wse_gem_close(self->fd, handle));
+}
+
+TEST_F(wse, bo_map_is_zero_and_shared)
+{
+	uint32_t *a = wse_bo_map(self->fd, self->bo, 4 * PAGE), *b = wse_bo_map(self->fd, self->bo, 4 * PAGE);
+	unsigned int i;
+
+	ASSERT_NE(NULL, a);
+	ASSERT_NE(NULL, b);
+	for (i = 0; i < PAGE; i++)
+		ASSERT_EQ(0, a[i]);
+	a[PAGE - 1] = 0x12345678;
+	EXPECT_EQ(0x12345678, b[PAGE - 1]);
+}
+
+TEST_F(wse, bo_map_beyond_end)
+{
+	struct drm_wse_bo_map map = { .handle = self->bo };
+
+	ASSERT_EQ(0, wse_ioctl(self->fd, DRM_IOCTL_WSE_BO_MAP, &map));
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, 8 * PAGE, PROT_READ, MAP_SHARED, self->fd, map.offset));
+}
+
+TEST_F(wse, foreign_buffer_refused)
+{
+	int other = wse_open_nth(0);
+	struct drm_wse_cmd copy;
+	uint32_t handle;
+
+	ASSERT_LE(0, other);
+	/* a handle that only the other file has */
+	do {
+		ASSERT_EQ(0, wse_bo_create(other, PAGE, &handle));
+	} while (handle <= self->bo);
+	copy = cmd_copy(WSE_OP_COPY_OUT, handle, 0, 0, 0, 0x1000, 8);
+	EXPECT_EQ(-ENOENT, wse_run(self->fd, self->ctx, &copy, 1));
+	close(other);
+}
+
+TEST_F(wse, foreign_context_refused)
+{
+	int other = wse_open_nth(0);
+	struct drm_wse_cmd nop = cmd_nop(1);
+
+	ASSERT_LE(0, other);
+	EXPECT_EQ(-ENOENT, wse_run(other, self->ctx, &nop, 1));
+	EXPECT_EQ(-ENOENT, wse_ctx_destroy(other, self->ctx));
+	close(other);
+}
+
+/* one of each check; all of them are in sqe_test */
+TEST_F(wse, extents_refused)
+{
+	struct drm_wse_cmd copy = cmd_copy(WSE_OP_COPY_OUT, self->bo, 4 * PAGE - 8, 0, 0, 0x1000, 8), c;
+
+	EXPECT_EQ(0, wse_run(self->fd, self->ctx, &copy, 1));
+	c = copy;
+	c.len = 16;
+	EXPECT_EQ(-ERANGE, wse_run(self->fd, self->ctx, &c, 1));
+	c = copy;
+	c.off = -8ull;
+	EXPECT_EQ(-ERANGE, wse_run(self->fd, self->ctx, &c, 1));
+	c = copy;
+	c.nline = 0xffffffff;
+	c.lstride = 0xfffffff8;
+	EXPECT_EQ(-ERANGE, wse_run(self->fd, self->ctx, &c, 1));
+	c = copy;
+	c.row0 = self->info.rows;
+	EXPECT_EQ(-ERANGE, wse_run(self->fd, self->ctx, &c, 1));
+	c = copy;
+	c.sram = WSE_SRAM_BYTES;
+	EXPECT_EQ(-ERANGE, wse_run(self->fd, self->ctx, &c, 1));
+	c = copy;
+	c.queue = self->info.queues + 1;
+	EXPECT_EQ(-EINVAL, wse_run(self->fd, self->ctx, &c, 1));
+	c = copy;
+	c.op = WSE_OP_CTX_RESET;
+	EXPECT_EQ(-EINVAL, wse_run(self->fd, self->ctx, &c, 1));
+}
+
+TEST_F(wse, submit_is_all_or_nothing)
+{
+	struct drm_wse_cmd cmds[2] = { cmd_nop(1), cmd_nop(0) };
+	uint32_t sync;
+
+	EXPECT_EQ(-EINVAL, wse_submit(self->fd, self->ctx, cmds, 2, &sync));
+	/* nothing was put into it: there is no fence to wait for */
+	EXPECT_EQ(-EINVAL, syncobj_wait(self->fd, sync, 0, 0));
+}
+
+TEST_F(wse, submit_counts)
+{
+	struct drm_wse_cmd *cmds = calloc(self->info.max_cmds + 1, sizeof(*cmds));
+	uint32_t i;
+
+	ASSERT_NE(NULL, cmds);
+	for (i = 0; i <= self->info.max_cmds; i++)
+		cmds[i] = cmd_nop(1);
+	EXPECT_EQ(-EINVAL, wse_run(self->fd, self->ctx, cmds, 0));
+	EXPECT_EQ(-EINVAL, wse_run(self->fd, self->ctx, cmds, self->info.max_cmds + 1));
+	EXPECT_EQ(-EINVAL, wse_run(self->fd, self->ctx, cmds, 0xffffffff));
+	EXPECT_EQ(0, wse_run(self->fd, self->ctx, cmds, self->info.max_cmds));
+	free(cmds);
+}
+
+TEST_F(wse, submit_strides)
+{
+	struct { struct drm_wse_cmd cmd; uint64_t more; } cmds[2] = {
+		{ cmd_nop(1), 0 }, { cmd_nop(1), 0 },
+	};
+	struct drm_wse_submit submit = {
+		.ctx = self->ctx, .cmds = { .ptr = (uintptr_t)cmds, .count = 2, .stride = sizeof(cmds[0]) },
+	};
+
+	/* of a newer user space, which does not use what we do not know */
+	EXPECT_EQ(0, wse_ioctl(self->fd, DRM_IOCTL_WSE_SUBMIT, &submit));
+	cmds[1].more = 1;
+	EXPECT_EQ(-E2BIG, wse_ioctl(self->fd, DRM_IOCTL_WSE_SUBMIT, &submit));
+	submit.cmds.stride = sizeof(struct drm_wse_cmd) - 8;
+	EXPECT_EQ(-EINVAL, wse_ioctl(self->fd, DRM_IOCTL_WSE_SUBMIT, &submit));
+	submit.cmds.stride = sizeof(struct drm_wse_cmd) + 4;
+	EXPECT_EQ(-EINVAL, wse_ioctl(self->fd, DRM_IOCTL_WSE_SUBMIT, &submit));
+	submit.cmds.stride = 0;
+	EXPECT_EQ(-EINVAL, wse_ioctl(self->fd, DRM_IOCTL_WSE_SUBMIT, &submit));
+	submit.cmds.stride = 0xfffffff8;
+	EXPECT_EQ(-EINVAL, wse_ioctl(self->fd, DRM_IOCTL_WSE_SUBMIT, &submit));
+}
+
+TEST_F(wse, submit_bad_addresses)
+{
+	struct drm_wse_cmd nop = cmd_nop(1);
+	struct drm_wse_submit submit = {
+		.ctx = self->ctx, .cmds = { .ptr = 8, .count = 1, .stride = sizeof(nop) },
+	};
+
+	EXPECT_EQ(-EFAULT, wse_ioctl(self->fd, DRM_IOCTL_WSE_SUBMIT, &submit));
+	submit.cmds.ptr = (uintptr_t)&nop;
+	submit.out_syncs.ptr = 8;
+	EXPECT_EQ(-EINVAL, wse_ioctl(self->fd, DRM_IOCTL_WSE_SUBMIT, &submit));
+	submit.out_syncs.count = 1;
+	submit.out_syncs.stride = sizeof(struct drm_wse_sync);
+	EXPECT_EQ(-EFAULT, wse_ioctl(self->fd, DRM_IOCTL_WSE_SUBMIT, &submit));
+	submit.out_syncs.count = 0xffffffff;
+	EXPECT_EQ(-EINVAL, wse_ioctl(self->fd, DRM_IOCTL_WSE_SUBMIT, &submit));
+}
+
+TEST_F(wse, fence_refused)
+{
+	struct drm_wse_cmd cmds[2] = { cmd_nop(1), cmd_fence(2, 1) };
+
+	EXPECT_EQ(0, wse_run(self->fd, self->ctx, cmds, 2));
+	cmds[1] = cmd_fence(2, 2);
+	EXPECT_EQ(-EINVAL, wse_run(self->fd, self->ctx, cmds, 2));
+	cmds[1] = cmd_fence(2, self->info.queues + 1);
+	EXPECT_EQ(-EINVAL, wse_run(self->fd, self->ctx, cmds, 2));
+	cmds[1] = cmd_fence_cmd(2, 1);
+	EXPECT_EQ(-EINVAL, wse_run(self->fd, self->ctx, cmds, 2));
+	cmds[1] = cmd_fence_cmd(1, 0);
+	EXPECT_EQ(-EINVAL, wse_run(self->fd, self->ctx, cmds, 2));
+}
+
+TEST_F(wse, unknown_ioctl)
+{
+	char arg[64] = "";
+
+	EXPECT_EQ(-EINVAL, wse_ioctl(self->fd, DRM_IOWR(DRM_COMMAND_BASE + 0x3f, arg), arg));
+}
+
+TEST_F(wse, no_fault_without_fault)
+{
+	struct drm_wse_fault fault;
+
+	EXPECT_EQ(-ENODATA, wse_fault(self->fd, self->ctx, &fault));
+}
+
+TEST_HARNESS_MAIN

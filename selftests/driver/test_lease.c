@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The lease: who has the device, what the next owner sees, and removal under all of it.
+ */
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "wse_test.h"
+#include "kselftest_harness.h"
+
+FIXTURE(wse)
+{
+	int fd;
+	struct drm_wse_info info;
+	char address[32];
+};
+
+FIXTURE_SETUP(wse)
+{
+	wse_address(0, self->address);
+	self->fd = wse_open_at(self->address);
+	ASSERT_LE(0, self->fd);
+	self->info = wse_info(self->fd);
+}
+
+FIXTURE_TEARDOWN(wse)
+{
+	if (self->fd >= 0)
+		close(self->fd);
+}
+
+TEST_F(wse, busy)
+{
+	int other = wse_open_nth(0);
+	uint32_t ctx, second = 0;
+
+	ASSERT_LE(0, other);
+	ASSERT_EQ(0, wse_ctx_create(self->fd, 0, &ctx));
+	EXPECT_NE(0, ctx);
+	EXPECT_EQ(-EBUSY, wse_ctx_create(other, 0, &second));
+	EXPECT_EQ(-EBUSY, wse_ctx_create(self->fd, 0, &second));
+	ASSERT_EQ(0, wse_ctx_destroy(self->fd, ctx));
+	EXPECT_EQ(-ENOENT, wse_ctx_destroy(self->fd, ctx));
+	ASSERT_EQ(0, wse_ctx_create(other, 0, &second));
+	EXPECT_NE(ctx, second);
+	close(other);
+}
+
+TEST_F(wse, close_gives_back)
+{
+	int other = wse_open_nth(0);
+	uint32_t ctx;
+
+	ASSERT_EQ(0, wse_ctx_create(other, 0, &ctx));
+	EXPECT_EQ(-EBUSY, wse_ctx_create(self->fd, 0, &ctx));
+	close(other);
+	EXPECT_EQ(0, wse_ctx_create(self->fd, 0, &ctx));
+}
+
+/* another process waits until the owner is done */
+TEST_F(wse, wait_for_owner)
+{
+	int status = -1, fd;
+	uint32_t ctx;
+	pid_t pid;
+
+	ASSERT_EQ(0, wse_ctx_create(self->fd, 0, &ctx));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		fd = wse_open_nth(0);
+		_exit(wse_ctx_create(fd, DRM_WSE_CTX_WAIT, &ctx) ? 1 : 0);
+	}
+	usleep(300000);
+	EXPECT_EQ(0, waitpid(pid, &status, WNOHANG));
+	ASSERT_EQ(0, wse_ctx_destroy(self->fd, ctx));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+}
+
+TEST_F(wse, wait_is_interruptible)
+{
+	struct sigaction action = { .sa_handler = on_alarm };
+	uint32_t ctx;
+	int fd, status;
+	pid_t pid;
+
+	ASSERT_EQ(0, wse_ctx_create(self->fd, 0, &ctx));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		fd = wse_open_nth(0);
+		sigaction(SIGUSR1, &action, NULL);
+		_exit(wse_ctx_create(fd, DRM_WSE_CTX_WAIT, &ctx) == -EINTR ? 0 : 1);
+	}
+	usleep(300000);
+	kill(pid, SIGUSR1);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
+/* many processes, one device: all of them get it */
+TEST_F(wse, everybody_in_turn)
+{
+	int status, i, bad = 0;
+	uint32_t ctx;
+
+	for (i = 0; i < 6; i++) {
+		if (!fork()) {
+			struct drm_wse_cmd nop = cmd_nop(1);
+			int fd = wse_open_nth(0), round;
+
+			for (round = 0; round < 3; round++) {
+				if (wse_ctx_create(fd, DRM_WSE_CTX_WAIT, &ctx) ||
+				    wse_run(fd, ctx, &nop, 1) || wse_ctx_destroy(fd, ctx))
+					_exit(1);
+			}
+			_exit(0);
+		}
+	}
+	while (wait(&status) > 0)
+		bad += status != 0;
+	EXPECT_EQ(0, bad);
+}
+
+TEST_F(wse, next_owner_sees_zeros)
+{
+	uint32_t at = (self->info.fw_end + 4095) & ~4095u, bytes = 16384, bo, ctx, i;
+	struct drm_wse_cmd in = cmd_copy(WSE_OP_COPY_IN, 0, 0, 0, 0, at, bytes);
+	struct drm_wse_cmd out = cmd_copy(WSE_OP_COPY_OUT, 0, 0, 0, 0, at, bytes);
+	uint64_t *p;
+
+	ASSERT_EQ(0, wse_bo_create(self->fd, bytes, &bo));
+	p = wse_bo_map(self->fd, bo, bytes);
+	ASSERT_NE(NULL, p);
+	memset(p, 0x5a, bytes);
+	in.bo = bo;
+	out.bo = bo;
+	ASSERT_EQ(0, wse_ctx_create(self->fd, 0, &ctx));
+	ASSERT_EQ(0, wse_run(self->fd, ctx, &in, 1));
+	ASSERT_EQ(0, wse_ctx_destroy(self->fd, ctx));
+	ASSERT_EQ(0, wse_ctx_create(self->fd, 0, &ctx));
+	ASSERT_EQ(0, wse_run(self->fd, ctx, &out, 1));
+	for (i = 0; i < bytes / 8; i++)
+		ASSERT_EQ(0, p[i]);
+}
+
+TEST_F(wse, destroy_waits_for_commands)
+{
+	struct drm_wse_cmd nops[100];
+	uint32_t ctx, sync, i;
+
+	for (i = 0; i < 100; i++)
+		nops[i] = cmd_nop(1);
+	ASSERT_EQ(0, wse_ctx_create(self->fd, 0, &ctx));
+	for (i = 0; i < 10; i++)
+		ASSERT_EQ(0, wse_submit(self->fd, ctx, nops, 100, &sync));
+	ASSERT_EQ(0, wse_ctx_destroy(self->fd, ctx));
+	EXPECT_EQ(0, syncobj_wait(self->fd, sync, 0, 0));
+	EXPECT_EQ(0, syncobj_status(self->fd, sync));
+}
+
+/* the fences of a file that was closed end too */
+TEST_F(wse, close_with_commands)
+{
+	struct drm_wse_cmd nops[100];
+	struct drm_syncobj_handle h = { .flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE };
+	struct sync_file_info info = { };
+	uint32_t ctx, i;
+
+	for (i = 0; i < 100; i++)
+		nops[i] = cmd_nop(1);
+	ASSERT_EQ(0, wse_ctx_create(self->fd, 0, &ctx));
+	for (i = 0; i < 10; i++)
+		ASSERT_EQ(0, wse_submit(self->fd, ctx, nops, 100, &h.handle));
+	ASSERT_EQ(0, wse_ioctl(self->fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &h));
+	close(self->fd);
+	self->fd = -1;
+	ASSERT_EQ(0, wse_ioctl(h.fd, SYNC_IOC_FILE_INFO, &info));
+	EXPECT_TRUE(info.status == 1 || info.status == -ECANCELED);
+	close(h.fd);
+}
+
+/* the file, a mapping and a context survive the device and are of no use any more */
+TEST_F(wse, unbind_with_open_file)
+{
+	struct drm_wse_cmd nop = cmd_nop(1);
+	struct drm_wse_query query = { };
+	uint32_t ctx, bo, handle;
+	uint64_t *p;
+
+	ASSERT_EQ(0, wse_ctx_create(self->fd, 0, &ctx));
+	ASSERT_EQ(0, wse_bo_create(self->fd, 8 << 20, &bo));
+	p = wse_bo_map(self->fd, bo, 8 << 20);
+	ASSERT_NE(NULL, p);
+	p[0] = 1;
+	ASSERT_EQ(0, wse_run(self->fd, ctx, &nop, 1));
+
+	ASSERT_EQ(0, wse_unbind(self->address));
+	EXPECT_EQ(-ENODEV, wse_run(self->fd, ctx, &nop, 1));
+	EXPECT_EQ(-ENODEV, wse_ioctl(self->fd, DRM_IOCTL_WSE_QUERY, &query));
+	EXPECT_EQ(-ENODEV, wse_bo_create(self->fd, PAGE, &handle));
+	EXPECT_EQ(-ENODEV, wse_ctx_destroy(self->fd, ctx));
+	close(self->fd);
+	munmap(p, 8 << 20);
+
+	ASSERT_EQ(0, wse_bind(self->address));
+	self->fd = wse_open_at(self->address);
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, wse_ctx_create(self->fd, 0, &ctx));
+	EXPECT_EQ(0, wse_run(self->fd, ctx, &nop, 1));
+}
+
+TEST_F(wse, unbind_under_load)
+{
+	int round;
+
+	close(self->fd);
+	self->fd = -1;
+	for (round = 0; round < 5; round++) {
+		pid_t pid = fork();
+		int status;
+
+		ASSERT_LE(0, pid);
+		if (!pid) {
+			struct drm_wse_cmd nops[20];
+			uint32_t ctx, sync, i;
+			int fd = wse_open_at(self->address), ret;
+
+			for (i = 0; i < 20; i++)
+				nops[i] = cmd_nop(1 + i % self->info.queues);
+			if (wse_ctx_create(fd, 0, &ctx))
+				_exit(1);
+			do {
+				ret = wse_submit(fd, ctx, nops, 20, &sync);
+			} while (!ret);
+			_exit(ret == -ENODEV ? 0 : 2);
+		}
+		usleep(100000 + 30000 * round);
+		ASSERT_EQ(0, wse_unbind(self->address));
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_EQ(0, status);
+		ASSERT_EQ(0, wse_bind(self->address));
+	}
+}
+
+/* who waits for the lease must not hold up the removal */
+TEST_F(wse, unbind_with_waiter)
+{
+	uint32_t ctx;
+	int status, fd;
+	pid_t pid;
+
+	ASSERT_EQ(0, wse_ctx_create(self->fd, 0, &ctx));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		fd = wse_open_nth(0);
+		_exit(wse_ctx_create(fd, DRM_WSE_CTX_WAIT, &ctx) == -ENODEV ? 0 : 1);
+	}
+	usleep(300000);
+	ASSERT_EQ(0, wse_unbind(self->address));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	close(self->fd);
+	ASSERT_EQ(0, wse_bind(self->address));
+	self->fd = wse_open_at(self->address);
+	EXPECT_EQ(0, wse_ctx_create(self->fd, 0, &ctx));
+}
+
+TEST_F(wse, killed_owner)
+{
+	uint32_t ctx;
+	int status;
+	pid_t pid = fork();
+
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		struct drm_wse_cmd nops[20];
+		uint32_t sync, i;
+		int fd = wse_open_nth(0);
+
+		for (i = 0; i < 20; i++)
+			nops[i] = cmd_nop(1);
+		wse_ctx_create(fd, 0, &ctx);
+		for (;;)
+			wse_submit(fd, ctx, nops, 20, &sync);
+	}
+	usleep(300000);
+	kill(pid, SIGKILL);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, wse_ctx_create(self->fd, DRM_WSE_CTX_WAIT, &ctx));
+}
+
+TEST_F(wse, two_devices_two_leases)
+{
+	int other = wse_open_nth(1);
+	uint32_t a, b;
+	struct drm_wse_cmd nop = cmd_nop(1);
+
+	if (other < 0)
+		SKIP(return, "there is no second device");
+	ASSERT_EQ(0, wse_ctx_create(self->fd, 0, &a));
+	ASSERT_EQ(0, wse_ctx_create(other, 0, &b));
+	EXPECT_EQ(0, wse_run(self->fd, a, &nop, 1));
+	EXPECT_EQ(0, wse_run(other, b, &nop, 1));
+	close(other);
+}
+
+TEST_HARNESS_MAIN

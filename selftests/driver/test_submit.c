@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What commands do, their order, and the fences they signal. No programs on the cores.
+ */
+#include <poll.h>
+
+#include "wse_test.h"
+#include "kselftest_harness.h"
+
+FIXTURE(wse)
+{
+	int fd;
+	struct drm_wse_info info;
+	uint32_t ctx;
+};
+
+FIXTURE_SETUP(wse)
+{
+	self->fd = wse_open_nth(0);
+	ASSERT_LE(0, self->fd);
+	self->info = wse_info(self->fd);
+	ASSERT_EQ(0, wse_ctx_create(self->fd, DRM_WSE_CTX_WAIT, &self->ctx));
+}
+
+FIXTURE_TEARDOWN(wse)
+{
+	close(self->fd);
+}
+
+TEST_F(wse, nop)
+{
+	struct drm_wse_cmd nop = cmd_nop(1);
+
+	EXPECT_EQ(0, wse_run(self->fd, self->ctx, &nop, 1));
+}
+
+TEST_F(wse, nop_without_fence)
+{
+	struct drm_wse_cmd nop = cmd_nop(1);
+
+	EXPECT_EQ(0, wse_submit_syncs(self->fd, self->ctx, &nop, 1, NULL, 0, NULL, 0));
+	EXPECT_EQ(0, wse_ctx_destroy(self->fd, self->ctx));
+}
+
+TEST_F(wse, every_queue)
+{
+	uint32_t q;
+
+	for (q = 1; q <= self->info.queues; q++) {
+		struct drm_wse_cmd nop = cmd_nop(q);
+
+		EXPECT_EQ(0, wse_run(self->fd, self->ctx, &nop, 1));
+	}
+}
+
+/* more than fit into a ring, so it wraps several times and the phase turns */
+TEST_F(wse, ring_wraps)
+{
+	unsigned int i, n = 3 * self->info.max_cmds / 50 + 3, k;
+	struct drm_wse_cmd nops[50];
+	uint32_t sync = 0;
+
+	for (k = 0; k < 50; k++)
+		nops[k] = cmd_nop(1);
+	for (i = 0; i < n; i++)
+		ASSERT_EQ(0, wse_submit(self->fd, self->ctx, nops, 50, &sync));
+	EXPECT_EQ(0, syncobj_wait(self->fd, sync, 0, SECONDS(25)));
+	EXPECT_EQ(0, syncobj_status(self->fd, sync));
+}
+
+static void fill(uint64_t *p, size_t n, uint64_t seed)
+{
+	while (n--)
+		*p++ = seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+}
+
+/* another pattern for each core and back, through one buffer and strides in all directions */
+TEST_F(wse, copy_round_trip)
+{
+	uint32_t rows = self->info.rows, cols = self->info.cols, cores = rows * cols, bo;
+	size_t each = 4 * 1024, bytes = (size_t)cores * each;
+	struct drm_wse_cmd cmds[2] = {
+		cmd_copy(WSE_OP_COPY_IN, 0, 0, 0, 0, 0x2000, 512), cmd_copy(WSE_OP_COPY_OUT, 0, 0, 0, 0, 0x2000, 512),
+	};
+	uint8_t *p;
+	uint32_t i;
+
+	ASSERT_EQ(0, wse_bo_create(self->fd, 2 * bytes, &bo));
+	p = wse_bo_map(self->fd, bo, 2 * bytes);
+	ASSERT_NE(NULL, p);
+	fill((uint64_t *)p, bytes / 8, 1);
+	for (i = 0; i < 2; i++) {
+		cmds[i].bo = bo;
+		cmds[i].off = i * bytes;
+		cmds[i].rows = rows;
+		cmds[i].cols = cols;
+		cmds[i].nline = 8;
+		cmds[i].lstride = 512;
+		cmds[i].sstride = 768;
+		cmds[i].cstride = each;
+		cmds[i].rstride = cols * each;
+	}
+	ASSERT_EQ(0, wse_run(self->fd, self->ctx, cmds, 2));
+	EXPECT_EQ(0, memcmp(p, p + bytes, bytes));
+}
+
+/* a buffer of many pages, which the device reads by page list */
+TEST_F(wse, copy_across_pages)
+{
+	size_t bytes = 24 << 20, at;
+	uint32_t bo;
+	uint64_t *p;
+
+	ASSERT_EQ(0, wse_bo_create(self->fd, bytes, &bo));
+	p = wse_bo_map(self->fd, bo, bytes);
+	ASSERT_NE(NULL, p);
+	fill(p, bytes / 8, 2);
+	for (at = PAGE - 64; at < bytes - 32768; at += (1 << 20) + 3 * PAGE + 8) {
+		struct drm_wse_cmd cmds[2] = {
+			cmd_copy(WSE_OP_COPY_IN, bo, at, 0, 0, 0x1000, 16384),
+			cmd_copy(WSE_OP_COPY_OUT, bo, at + 16384, 0, 0, 0x1000, 16384),
+		};
+
+		ASSERT_EQ(0, wse_run(self->fd, self->ctx, cmds, 2));
+		ASSERT_EQ(0, memcmp((char *)p + at, (char *)p + at + 16384, 16384));
+	}
+}
+
+TEST_F(wse, broadcast)
+{
+	uint32_t rows = self->info.rows, cols = self->info.cols, bo, i;
+	struct drm_wse_cmd cmds[2] = {
+		cmd_copy(WSE_OP_COPY_IN, 0, 0, 0, 0, 0x3000, 256), cmd_copy(WSE_OP_COPY_OUT, 0, PAGE, 0, 0, 0x3000, 256),
+	};
+	size_t bytes = PAGE + 256ul * rows * cols;
+	uint8_t *p;
+
+	ASSERT_EQ(0, wse_bo_create(self->fd, bytes, &bo));
+	p = wse_bo_map(self->fd, bo, bytes);
+	ASSERT_NE(NULL, p);
+	fill((uint64_t *)p, 32, 3);
+	for (i = 0; i < 2; i++) {
+		cmds[i].bo = bo;
+		cmds[i].rows = rows;
+		cmds[i].cols = cols;
+	}
+	cmds[0].flags = DRM_WSE_CMD_BROADCAST;
+	cmds[1].cstride = 256;
+	cmds[1].rstride = 256 * cols;
+	ASSERT_EQ(0, wse_run(self->fd, self->ctx, cmds, 2));
+	for (i = 0; i < rows * cols; i++)
+		EXPECT_EQ(0, memcmp(p, p + PAGE + 256 * i, 256));
+}
+
+/* the second copy must not overtake the first, which is on another queue; then the third again */
+TEST_F(wse, fences_order_queues)
+{
+	struct drm_wse_cmd cmds[5];
+	uint32_t bo, round;
+	uint64_t *p;
+
+	ASSERT_EQ(0, wse_bo_create(self->fd, 3 * 32768, &bo));
+	p = wse_bo_map(self->fd, bo, 3 * 32768);
+	ASSERT_NE(NULL, p);
+	for (round = 0; round < 50; round++) {
+		fill(p, 4096, round);
+		cmds[0] = cmd_copy(WSE_OP_COPY_IN, bo, 0, 0, 0, 0x2000, 32768);
+		cmds[1] = cmd_fence_cmd(2, 0);
+		cmds[2] = cmd_copy(WSE_OP_COPY_OUT, bo, 32768, 0, 0, 0x2000, 32768);
+		cmds[2].queue = 2;
+		cmds[3] = cmd_fence_cmd(1, 2);
+		cmds[4] = cmd_copy(WSE_OP_COPY_IN, bo, 65536, 0, 0, 0x2000, 32768);
+		ASSERT_EQ(0, wse_run(self->fd, self->ctx, cmds, 5));
+		ASSERT_EQ(0, memcmp(p, p + 4096, 32768));
+	}
+}
+
+TEST_F(wse, fence_on_earlier_submits)
+{
+	struct drm_wse_cmd in, out[2];
+	uint32_t bo, sync, round;
+	uint64_t *p;
+
+	ASSERT_EQ(0, wse_bo_create(self->fd, 2 * 32768, &bo));
+	p = wse_bo_map(self->fd, bo, 2 * 32768);
+	ASSERT_NE(NULL, p);
+	for (round = 0; round < 50; round++) {
+		fill(p, 4096, 100 + round);
+		in = cmd_copy(WSE_OP_COPY_IN, bo, 0, 0, 0, 0x2000, 32768);
+		ASSERT_EQ(0, wse_submit(self->fd, self->ctx, &in, 1, &sync));
+		out[0] = cmd_fence(2, 1);
+		out[1] = cmd_copy(WSE_OP_COPY_OUT, bo, 32768, 0, 0, 0x2000, 32768);
+		out[1].queue = 2;
+		ASSERT_EQ(0, wse_run(self->fd, self->ctx, out, 2));
+		ASSERT_EQ(0, memcmp(p, p + 4096, 32768));
+	}
+}
+
+TEST_F(wse, all_queues_at_once)
+{
+	uint32_t n = self->info.max_cmds, i, round;
+	struct drm_wse_cmd *cmds = calloc(n, sizeof(*cmds));
+
+	ASSERT_NE(NULL, cmds);
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < n; i++) {
+			uint32_t queue = 1 + i % self->info.queues;
+
+			/* every command but the first waits for the one before it */
+			cmds[i] = i % 2 && self->info.queues > 1 ? cmd_fence_cmd(queue, i - 1) : cmd_nop(queue);
+		}
+		EXPECT_EQ(0, wse_run(self->fd, self->ctx, cmds, n));
+	}
+	free(cmds);
+}
+
+TEST_F(wse, in_sync_holds_back)
+{
+	struct drm_wse_cmd nop = cmd_nop(1);
+	struct drm_wse_sync in = { .handle = syncobj_create(self->fd), .point = 1 };
+	struct drm_wse_sync out = { .handle = syncobj_create(self->fd) };
+	uint32_t later;
+
+	/* a point that nobody has promised cannot be waited for */
+	EXPECT_EQ(-EINVAL, wse_submit_syncs(self->fd, self->ctx, &nop, 1, &in, 1, &out, 1));
+
+	/* a fence that stays open as long as we like: that of a submit on the other side of a held one */
+	in.point = 0;
+	ASSERT_EQ(0, syncobj_signal(self->fd, in.handle, 1));
+	in.point = 1;
+	ASSERT_EQ(0, wse_submit_syncs(self->fd, self->ctx, &nop, 1, &in, 1, &out, 1));
+	EXPECT_EQ(0, syncobj_wait(self->fd, out.handle, 0, SECONDS(10)));
+	EXPECT_EQ(0, wse_submit(self->fd, self->ctx, &nop, 1, &later));
+	EXPECT_EQ(0, syncobj_wait(self->fd, later, 0, SECONDS(10)));
+}
+
+TEST_F(wse, chain_of_submits)
+{
+	struct drm_wse_cmd nop = cmd_nop(1);
+	struct drm_wse_sync sync = { .handle = syncobj_create(self->fd) }, in;
+	uint32_t i;
+
+	for (i = 1; i <= 200; i++) {
+		in = sync;
+		in.point = i - 1;
+		sync.point = i;
+		nop.queue = 1 + i % self->info.queues;
+		ASSERT_EQ(0, wse_submit_syncs(self->fd, self->ctx, &nop, 1, &in, i > 1, &sync, 1));
+	}
+	EXPECT_EQ(0, syncobj_wait(self->fd, sync.handle, 200, SECONDS(20)));
+	/* earlier points have signalled with it */
+	EXPECT_EQ(0, syncobj_wait(self->fd, sync.handle, 7, 0));
+	EXPECT_NE(0, syncobj_wait(self->fd, sync.handle, 201, 0));
+}
+
+TEST_F(wse, one_syncobj_in_and_out)
+{
+	struct drm_wse_cmd nop = cmd_nop(1);
+	struct drm_wse_sync sync = { .handle = syncobj_create(self->fd) };
+	uint32_t i;
+
+	ASSERT_EQ(0, wse_submit_syncs(self->fd, self->ctx, &nop, 1, NULL, 0, &sync, 1));
+	for (i = 0; i < 20; i++)
+		ASSERT_EQ(0, wse_submit_syncs(self->fd, self->ctx, &nop, 1, &sync, 1, &sync, 1));
+	EXPECT_EQ(0, syncobj_wait(self->fd, sync.handle, 0, SECONDS(10)));
+}
+
+TEST_F(wse, sync_file_polls)
+{
+	struct drm_wse_cmd nop = cmd_nop(1);
+	struct drm_syncobj_handle h = { .flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE };
+	struct pollfd p = { .events = POLLIN };
+
+	ASSERT_EQ(0, wse_submit(self->fd, self->ctx, &nop, 1, &h.handle));
+	ASSERT_EQ(0, wse_ioctl(self->fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &h));
+	p.fd = h.fd;
+	EXPECT_EQ(1, poll(&p, 1, 10000));
+	close(h.fd);
+}
+
+TEST_F(wse, buffer_closed_in_flight)
+{
+	uint32_t bo, sync, i;
+	struct drm_wse_cmd copy;
+
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(0, wse_bo_create(self->fd, 1 << 20, &bo));
+		copy = cmd_copy(WSE_OP_COPY_OUT, bo, 0, 0, 0, 0x1000, 32768);
+		ASSERT_EQ(0, wse_submit(self->fd, self->ctx, &copy, 1, &sync));
+		ASSERT_EQ(0, wse_gem_close(self->fd, bo));
+		ASSERT_EQ(0, syncobj_wait(self->fd, sync, 0, SECONDS(10)));
+		ASSERT_EQ(0, syncobj_status(self->fd, sync));
+	}
+}
+
+TEST_F(wse, prime_self_import)
+{
+	struct drm_prime_handle prime = { .flags = DRM_RDWR | DRM_CLOEXEC };
+	uint32_t bo;
+
+	ASSERT_EQ(0, wse_bo_create(self->fd, PAGE, &bo));
+	prime.handle = bo;
+	ASSERT_EQ(0, wse_ioctl(self->fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime));
+	prime.handle = 0;
+	ASSERT_EQ(0, wse_ioctl(self->fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &prime));
+	EXPECT_EQ(bo, prime.handle);
+	close(prime.fd);
+}
+
+/* a buffer of one wafer, read by another */
+TEST_F(wse, prime_cross_import)
+{
+	struct drm_prime_handle prime = { .flags = DRM_RDWR | DRM_CLOEXEC };
+	struct drm_wse_cmd cmds[2];
+	uint32_t bo, ctx;
+	uint64_t *p;
+	int other = wse_open_nth(1);
+
+	if (other < 0)
+		SKIP(return, "there is no second device");
+	ASSERT_EQ(0, wse_ctx_create(other, DRM_WSE_CTX_WAIT, &ctx));
+	ASSERT_EQ(0, wse_bo_create(self->fd, 4 << 20, &bo));
+	p = wse_bo_map(self->fd, bo, 4 << 20);
+	ASSERT_NE(NULL, p);
+	fill(p, 4096, 9);
+	prime.handle = bo;
+	ASSERT_EQ(0, wse_ioctl(self->fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime));
+	ASSERT_EQ(0, wse_ioctl(other, DRM_IOCTL_PRIME_FD_TO_HANDLE, &prime));
+	cmds[0] = cmd_copy(WSE_OP_COPY_IN, prime.handle, 0, 0, 0, 0x1000, 32768);
+	cmds[1] = cmd_copy(WSE_OP_COPY_OUT, prime.handle, 3 << 20, 0, 0, 0x1000, 32768);
+	ASSERT_EQ(0, wse_run(other, ctx, cmds, 2));
+	EXPECT_EQ(0, memcmp(p, (char *)p + (3 << 20), 32768));
+	close(prime.fd);
+	close(other);
+}
+
+TEST_F(wse, fence_of_another_device)
+{
+	struct drm_syncobj_handle h = { };
+	struct drm_wse_cmd nop = cmd_nop(1);
+	struct drm_wse_sync in = { }, out = { .handle = syncobj_create(self->fd) };
+	int other = wse_open_nth(1);
+	uint32_t ctx;
+
+	if (other < 0)
+		SKIP(return, "there is no second device");
+	ASSERT_EQ(0, wse_ctx_create(other, DRM_WSE_CTX_WAIT, &ctx));
+	ASSERT_EQ(0, wse_submit(other, ctx, &nop, 1, &h.handle));
+	ASSERT_EQ(0, wse_ioctl(other, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &h));
+	h.handle = 0;
+	ASSERT_EQ(0, wse_ioctl(self->fd, DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE, &h));
+	in.handle = h.handle;
+	ASSERT_EQ(0, wse_submit_syncs(self->fd, self->ctx, &nop, 1, &in, 1, &out, 1));
+	EXPECT_EQ(0, syncobj_wait(self->fd, out.handle, 0, SECONDS(10)));
+	close(h.fd);
+	close(other);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the kselftests of wse.ko share: raw ioctls, no library. Functions return what the kernel said, 0 or
+ * -errno; those that return something else cannot fail for another reason than a broken test.
+ */
+#ifndef WSE_TEST_H
+#define WSE_TEST_H
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sync_file.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <drm/wse_accel.h>
+#include "wse_regs.h"
+
+#define PAGE 4096u
+#define SECONDS(n) ((n) * 1000000000ll)
+#define BUDGET 100000000ull
+
+/* The ioctl with 0xcc in everything that the kernel is to fill in is the caller's business. */
+static inline int wse_ioctl(int fd, unsigned long request, void *arg)
+{
+	return ioctl(fd, request, arg) ? -errno : 0;
+}
+
+/* PCI address of the n-th bound wafer, "" if there is none. */
+static inline void wse_address(unsigned int n, char address[32])
+{
+	struct dirent **names;
+	int i, count = scandir("/sys/bus/pci/drivers/wse", &names, NULL, alphasort);
+
+	address[0] = 0;
+	for (i = 0; i < count; i++) {
+		if (strchr(names[i]->d_name, ':') && !n--)
+			snprintf(address, 32, "%.31s", names[i]->d_name);
+		free(names[i]);
+	}
+	if (count >= 0)
+		free(names);
+}
+
+/* The accel node of the wafer at that address, or -errno. */
+static inline int wse_open_at(const char *address)
+{
+	char path[128], node[64] = "";
+	struct dirent *e;
+	DIR *dir;
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/accel", address);
+	dir = opendir(path);
+	if (!dir)
+		return -ENODEV;
+	while ((e = readdir(dir)))
+		if (!strncmp(e->d_name, "accel", 5))
+			snprintf(node, sizeof(node), "/dev/accel/%.32s", e->d_name);
+	closedir(dir);
+	fd = open(node, O_RDWR | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static inline int wse_open_nth(unsigned int n)
+{
+	char address[32];
+
+	wse_address(n, address);
+	return address[0] ? wse_open_at(address) : -ENODEV;
+}
+
+static inline int wse_sysfs_write(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY), ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+static inline int wse_unbind(const char *address)
+{
+	return wse_sysfs_write("/sys/bus/pci/drivers/wse/unbind", address);
+}
+
+static inline int wse_bind(const char *address)
+{
+	return wse_sysfs_write("/sys/bus/pci/drivers/wse/bind", address);
+}
+
+static inline struct drm_wse_info wse_info(int fd)
+{
+	struct drm_wse_info info;
+	struct drm_wse_query query = { .ptr = (uintptr_t)&info, .size = sizeof(info) };
+
+	memset(&info, 0xcc, sizeof(info));
+	if (wse_ioctl(fd, DRM_IOCTL_WSE_QUERY, &query))
+		memset(&info, 0, sizeof(info));
+	return info;
+}
+
+static inline int wse_bo_create(int fd, uint64_t size, uint32_t *handle)
+{
+	struct drm_wse_bo_create create = { .size = size, .handle = 0xcccccccc };
+	int ret = wse_ioctl(fd, DRM_IOCTL_WSE_BO_CREATE, &create);
+
+	*handle = create.handle;
+	return ret;
+}
+
+/* NULL if that fails */
+static inline void *wse_bo_map(int fd, uint32_t handle, size_t size)
+{
+	struct drm_wse_bo_map map = { .handle = handle, .offset = 0xcccccccc };
+	void *p;
+
+	if (wse_ioctl(fd, DRM_IOCTL_WSE_BO_MAP, &map))
+		return NULL;
+	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, map.offset);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static inline int wse_gem_close(int fd, uint32_t handle)
+{
+	struct drm_gem_close close = { .handle = handle };
+
+	return wse_ioctl(fd, DRM_IOCTL_GEM_CLOSE, &close);
+}
+
+static inline int wse_ctx_create(int fd, uint32_t flags, uint32_t *ctx)
+{
+	struct drm_wse_ctx_create create = { .flags = flags, .ctx = 0 };
+	int ret = wse_ioctl(fd, DRM_IOCTL_WSE_CTX_CREATE, &create);
+
+	*ctx = create.ctx;
+	return ret;
+}
+
+static inline int wse_ctx_destroy(int fd, uint32_t ctx)
+{
+	struct drm_wse_ctx_destroy destroy = { .ctx = ctx };
+
+	return wse_ioctl(fd, DRM_IOCTL_WSE_CTX_DESTROY, &destroy);
+}
+
+static inline int wse_fault(int fd, uint32_t ctx, struct drm_wse_fault *fault)
+{
+	memset(fault, 0xcc, sizeof(*fault));
+	fault->ctx = ctx;
+	return wse_ioctl(fd, DRM_IOCTL_WSE_FAULT, fault);
+}
+
+static inline uint32_t syncobj_create(int fd)
+{
+	struct drm_syncobj_create create = { };
+
+	return wse_ioctl(fd, DRM_IOCTL_SYNCOBJ_CREATE, &create) ? 0 : create.handle;
+}
+
+/* 0, -ETIME, ...; timeout in ns from now */
+static inline int syncobj_wait(int fd, uint32_t handle, uint64_t point, int64_t timeout)
+{
+	struct timespec now;
+	struct drm_syncobj_timeline_wait wait = {
+		.handles = (uintptr_t)&handle, .points = (uintptr_t)&point, .count_handles = 1,
+	};
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	wait.timeout_nsec = now.tv_sec * 1000000000ll + now.tv_nsec + timeout;
+	return wse_ioctl(fd, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, &wait);
+}
+
+static inline int syncobj_signal(int fd, uint32_t handle, uint64_t point)
+{
+	struct drm_syncobj_timeline_array array = {
+		.handles = (uintptr_t)&handle, .points = (uintptr_t)&point, .count_handles = 1,
+	};
+
+	return wse_ioctl(fd, DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL, &array);
+}
+
+/* What the fence in a binary syncobj says: 1 active, 0 signalled well, -errno. */
+static inline int syncobj_status(int fd, uint32_t handle)
+{
+	struct drm_syncobj_handle h = {
+		.handle = handle, .flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE, .fd = -1,
+	};
+	struct sync_file_info info = { };
+	int ret = wse_ioctl(fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &h);
+
+	if (ret)
+		return ret;
+	ret = wse_ioctl(h.fd, SYNC_IOC_FILE_INFO, &info);
+	close(h.fd);
+	if (ret)
+		return ret;
+	return info.status < 0 ? info.status : !info.status;
+}
+
+static inline int wse_submit_syncs(int fd, uint32_t ctx, const struct drm_wse_cmd *cmds, uint32_t n,
+				   const struct drm_wse_sync *in, uint32_t nin,
+				   const struct drm_wse_sync *out, uint32_t nout)
+{
+	struct drm_wse_submit submit = {
+		.ctx = ctx,
+		.cmds = { .ptr = (uintptr_t)cmds, .count = n, .stride = sizeof(*cmds) },
+		.in_syncs = { .ptr = (uintptr_t)in, .count = nin, .stride = nin ? sizeof(*in) : 0 },
+		.out_syncs = { .ptr = (uintptr_t)out, .count = nout, .stride = nout ? sizeof(*out) : 0 },
+	};
+
+	return wse_ioctl(fd, DRM_IOCTL_WSE_SUBMIT, &submit);
+}
+
+/* Submits and gives a new syncobj in *sync. */
+static inline int wse_submit(int fd, uint32_t ctx, const struct drm_wse_cmd *cmds, uint32_t n,
+			     uint32_t *sync)
+{
+	struct drm_wse_sync out = { .handle = syncobj_create(fd) };
+
+	*sync = out.handle;
+	return wse_submit_syncs(fd, ctx, cmds, n, NULL, 0, &out, 1);
+}
+
+/* Submits and waits: the errno of the submit, of the wait, or of the fence. */
+static inline int wse_run(int fd, uint32_t ctx, const struct drm_wse_cmd *cmds, uint32_t n)
+{
+	struct drm_syncobj_destroy destroy = { };
+	int ret = wse_submit(fd, ctx, cmds, n, &destroy.handle);
+
+	if (!ret)
+		ret = syncobj_wait(fd, destroy.handle, 0, SECONDS(25));
+	if (!ret)
+		ret = syncobj_status(fd, destroy.handle);
+	wse_ioctl(fd, DRM_IOCTL_SYNCOBJ_DESTROY, &destroy);
+	return ret;
+}
+
+static inline struct drm_wse_cmd cmd_nop(uint32_t queue)
+{
+	return (struct drm_wse_cmd){ .op = WSE_OP_NOP, .queue = queue };
+}
+
+/* queue waits for what was accepted on other before this submit */
+static inline struct drm_wse_cmd cmd_fence(uint32_t queue, uint32_t other)
+{
+	return (struct drm_wse_cmd){
+		.op = WSE_OP_FENCE, .queue = queue, .wait_cmd = DRM_WSE_WAIT_QUEUE, .wait_queue = other,
+	};
+}
+
+static inline struct drm_wse_cmd cmd_fence_cmd(uint32_t queue, uint32_t cmd)
+{
+	return (struct drm_wse_cmd){ .op = WSE_OP_FENCE, .queue = queue, .wait_cmd = cmd };
+}
+
+/* len bytes of one core */
+static inline struct drm_wse_cmd cmd_copy(uint32_t op, uint32_t bo, uint64_t off, uint16_t row, uint16_t col,
+					  uint32_t sram, uint32_t len)
+{
+	return (struct drm_wse_cmd){
+		.op = op, .queue = 1, .bo = bo, .off = off, .budget = BUDGET, .row0 = row, .col0 = col,
+		.rows = 1, .cols = 1, .sram = sram, .len = len, .nline = 1,
+	};
+}
+
+static inline struct drm_wse_cmd cmd_start(const struct drm_wse_info *info, uint32_t sram, uint64_t budget)
+{
+	return (struct drm_wse_cmd){
+		.op = WSE_OP_START, .queue = 1, .budget = budget, .rows = info->rows, .cols = info->cols,
+		.sram = WSE_SRAM_BASE + sram,
+	};
+}
+
+#endif
