@@ -45,6 +45,6 @@ ALL += $(B)/wse-train
 endif
 
 ALL += $(TRAIN_TEST_BINS) $(TRAIN_ASAN_BINS)
-SUITES += $(TRAIN_TEST_BINS) $(TRAIN_ASAN_BINS)
+SUITES += $(TRAIN_TEST_BINS) $(TRAIN_ASAN_BINS) libwse/tests/train/test-cli
 
 -include $(TRAIN_OBJ:.o=.d) $(TRAIN_ASAN_OBJ:.o=.d) $(TRAIN_TEST_BINS:=.d) $(TRAIN_ASAN_BINS:=.d)

@@ -118,7 +118,8 @@ double mlp_ref_forward(struct mlp_ref *r, const uint16_t *context, const uint16_
 	for (uint32_t b = 0; b < b_all; b++)
 		for (uint32_t i = 0; i < m->window; i++)
 			memcpy(r->act[0] + (size_t)b * m->width[0] + i * e,
-			       r->params + (size_t)context[b * m->window + i] * e, e * sizeof(float));
+			       r->params + (size_t)context[b * m->window + i] * e,
+			       e * sizeof(float));
 	for (uint32_t l = 0; l < m->nlinear; l++) {
 		int k = (int)m->width[l], n = (int)m->width[l + 1];
 		const float *w = r->params + r->tab.t[wse_mlp_weight(l)].off;

@@ -100,9 +100,11 @@ static int bad_usage(const char *what)
 static int parse(int argc, char **argv, struct args *a)
 {
 	static const struct option opts[] = {
-		{ "params", required_argument, NULL, 'p' }, { "mode", required_argument, NULL, 'm' },
+		{ "params", required_argument, NULL, 'p' },
+		{ "mode", required_argument, NULL, 'm' },
 		{ "num_wse", required_argument, NULL, 'n' },
-		{ "devices", required_argument, NULL, 'd' }, { "data", required_argument, NULL, 't' },
+		{ "devices", required_argument, NULL, 'd' },
+		{ "data", required_argument, NULL, 't' },
 		{ "model_dir", required_argument, NULL, 'o' },
 		{ "max_steps", required_argument, NULL, 's' },
 		{ "checkpoint_path", required_argument, NULL, 'c' },

@@ -217,7 +217,8 @@ static void read_model(struct reader *r, struct wse_yaml *init)
 		for (uint32_t i = 0; i < n; i++)
 			hidden[i] = width;
 	}
-	if (!r->ret && !r->missing[0] && wse_mlp_init(&r->cfg->mlp, window, embed, vocab, hidden, n, act))
+	if (!r->ret && !r->missing[0] &&
+	    wse_mlp_init(&r->cfg->mlp, window, embed, vocab, hidden, n, act))
 		fail(r, m, "sizes are out of range");
 }
 
@@ -432,7 +433,8 @@ static int set_all(struct wse_yaml *root, const char *const *sets, uint32_t nset
 		int n, ret;
 
 		if (!eq || eq == sets[i])
-			return wse_why(why, -EINVAL, "--set %.80s: must be key.path=value", sets[i]);
+			return wse_why(why, -EINVAL, "--set %.80s: must be key.path=value",
+				       sets[i]);
 		n = (int)(eq - sets[i]);
 		if (!strncmp(sets[i], "trainer.", 8))
 			snprintf(path, sizeof(path), "%.*s", n, sets[i]);

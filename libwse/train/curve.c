@@ -88,7 +88,8 @@ int wse_curve_svg(const struct wse_metrics *ms, const char *path, double unigram
 	fprintf(f, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
 		"font-family=\"sans-serif\" font-size=\"12\">\n"
 		"<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n"
-		"<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#ccc\"/>\n",
+		"<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" "
+		"stroke=\"#ccc\"/>\n",
 		W, H, LEFT, TOP, PLOT_W, PLOT_H);
 	for (int i = 0; i <= 4; i++) {
 		double loss = r.loss0 + (r.loss1 - r.loss0) * i / 4;
@@ -136,7 +137,8 @@ void wse_curve_text(const struct wse_metrics *ms, uint32_t cols, uint32_t rows, 
 		for (uint32_t x = 0; x < cols && lines[l] > 0.0; x++)
 			dot(cells, cols, rows, (x + 0.25) / cols, (r.loss1 - lines[l]) / height);
 	for (uint32_t y = 0; cells && text && y < rows; y++) {
-		double top = r.loss1 - height * y / rows, bottom = r.loss1 - height * (y + 1) / rows;
+		double top = r.loss1 - height * y / rows;
+		double bottom = r.loss1 - height * (y + 1) / rows;
 		int n = sprintf(text, "%6.2f ", (top + bottom) / 2);
 
 		for (uint32_t x = 0; x < cols; x++) {

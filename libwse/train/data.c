@@ -201,8 +201,8 @@ static int cut(struct wse_data *d, char *why)
 	chunk = chunks ? held / chunks : 0;
 	held = chunk * chunks;
 	if (d->ntok < held + (chunks + 1) * (w + 2))
-		return wse_why(why, -EINVAL, "%.128s: %zu tokens are too few for %zu held-out ones and "
-				"windows of %zu", d->cfg.path, d->ntok, held, w);
+		return wse_why(why, -EINVAL, "%.128s: %zu tokens are too few for %zu held-out ones "
+			       "and windows of %zu", d->cfg.path, d->ntok, held, w);
 	part = (d->ntok - held) / (chunks + 1);
 	for (size_t i = 0; i <= chunks; i++) {
 		size_t len = i == chunks ? d->ntok - at : part;
@@ -220,8 +220,8 @@ static int cut(struct wse_data *d, char *why)
 	}
 	if (d->val != d->tok) {
 		if (d->nval <= w)
-			return wse_why(why, -EINVAL, "%.128s: %zu tokens are too few for windows of "
-					"%zu", d->cfg.val_path, d->nval, w);
+			return wse_why(why, -EINVAL, "%.128s: %zu tokens are too few for windows "
+				       "of %zu", d->cfg.val_path, d->nval, w);
 		d->held_begin[0] = w;
 		d->nheld = d->nval - w;
 		if (d->cfg.held_out && d->nheld > d->cfg.held_out)

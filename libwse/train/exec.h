@@ -56,7 +56,7 @@ struct wse_image {
 struct wse_job {
 	uint32_t index;			/* global number of the micro-batch in the step */
 	int backward;			/* 0: only losses (and logits) are wanted */
-	float scale;			/* dlogits = (softmax - onehot) * scale; 1/tokens of the step */
+	float scale;			/* dlogits = (softmax - onehot) * scale: 1 / batch */
 	const struct wse_image *layers;	/* [nlinear] */
 	struct wse_span x;		/* in:  [width[0]][T] bf16, the gathered embeddings */
 	struct wse_span target;		/* in:  [T] uint16 */
@@ -73,7 +73,7 @@ struct wse_job_ops {
 	/* wait until the images of this layer are written (MemoryX may still be updating it while
 	 * earlier layers already run); 0, or -ECANCELED when the step is being given up */
 	int (*layer_ready)(void *ctx, uint32_t layer);
-	/* borrow a buffer of (N*K + N) * 4 bytes for the gradient of one layer of one micro-batch */
+	/* borrow a buffer of (N*K + N) * 4 bytes for a layer's gradient of one micro-batch */
 	int (*grad_get)(void *ctx, uint32_t index, uint32_t layer, struct wse_buf **buf);
 	/* the gradient is complete: hand the buffer over. SwarmX reduces it at once */
 	int (*grad_put)(void *ctx, uint32_t index, uint32_t layer, struct wse_buf *buf);
@@ -141,7 +141,7 @@ int wse_exec_open(const char *uri, const struct wse_exec_cfg *cfg, struct wse_ex
 int wse_exec_open_wafer(const char *uri, const struct wse_exec_cfg *cfg, struct wse_exec **exec)
 	__attribute__((weak));
 
-/* "name,key=value,...": the number of `key`, or `fallback`; -EINVAL when it is no positive number */
+/* "name,key=value,...": the number of `key`, or `fallback`; -EINVAL when it is not positive */
 int wse_uri_number(const char *uri, const char *key, uint32_t fallback, uint32_t *value);
 
 void wse_logf(const struct wse_exec_cfg *cfg, enum wse_log_level level, const char *fmt, ...)

@@ -21,8 +21,8 @@ static uint32_t pick(const float *logits, uint32_t vocab, uint32_t t_all, uint32
 			best = v;
 	for (int pass = 0; pass < 2 && temperature > 0.0; pass++) {
 		for (uint32_t v = 0; v < vocab; v++) {
-			double p = ew_exp((float)((logits[(size_t)v * t_all + t] -
-						   logits[(size_t)best * t_all + t]) / temperature));
+			float z = logits[(size_t)v * t_all + t] - logits[(size_t)best * t_all + t];
+			double p = ew_exp((float)(z / temperature));
 
 			if (!pass) {
 				sum += p;

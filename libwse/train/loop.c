@@ -279,11 +279,11 @@ static int train(struct loop *l)
 		 l->s.data.bigram, l->s.data.nheld);
 	l->begin = l->line_time = now();
 	ret = steps(l);
-	if (ret == -ERANGE || ret == -EILSEQ || ret == -ENODEV) {
-		/* the step was not committed; after NaN its weights are suspect, so nothing new is
-		 * written then */
+	if (ret) {
+		/* the step was not committed, so the state before it can be kept; after NaN or a
+		 * failed replay it is suspect, and nothing new is written */
 		snprintf(reason, sizeof(reason), "%s", l->s.why);
-		if (ret != -ERANGE && save(l))
+		if (ret != -ERANGE && ret != -EILSEQ && save(l))
 			wse_logf(&l->log, WSE_LOG_ERROR, "%s", l->s.why);
 		snprintf(kept, sizeof(kept), "%.150s", l->res->checkpoint);
 		wse_why(l->s.why, ret, "%.300s; last good checkpoint: %s", reason,

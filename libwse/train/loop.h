@@ -20,7 +20,8 @@ struct wse_progress {
 
 struct wse_run_ops {
 	wse_log_fn line;				/* one line of text */
-	void (*progress)(void *ctx, const struct wse_progress *p);	/* after a step; may be NULL */
+	/* after a step; may be NULL */
+	void (*progress)(void *ctx, const struct wse_progress *p);
 	int (*stop)(void *ctx);	/* asked between steps; not 0: checkpoint and end. May be NULL */
 	void *ctx;
 };

@@ -292,8 +292,8 @@ static int oracle_prepare(struct wse_exec *e, const struct wse_mlp *m, uint32_t 
 	}
 	for (uint32_t l = 0; l <= m->nlinear; l++) {
 		if (m->width[l] % o->cols) {
-			wse_logf(&o->cfg, WSE_LOG_ERROR, "width %u of layer %u is not a multiple of "
-				 "the %u columns", m->width[l], l, o->cols);
+			wse_logf(&o->cfg, WSE_LOG_ERROR, "width %u of layer %u is not a multiple "
+				 "of the %u columns", m->width[l], l, o->cols);
 			return -EINVAL;
 		}
 	}

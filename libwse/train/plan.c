@@ -99,10 +99,10 @@ int wse_plan_make(const struct wse_mlp *m, const struct wse_exec_info *tile, uin
 	bytes(m, tile, p);
 	costs(m, tile, p);
 	if (p->total > p->sram)
-		return wse_why(why, -E2BIG, "the model does not fit: %u bytes per core (%u fixed, %u "
-			       "activations, %u derivatives, %u logits, %u gradients, %u bias) of %u"
-			       " with %u tokens per core; use narrower layers, more columns, or a "
-			       "micro_batch_size below %u", p->total, p->fixed, p->activations,
+		return wse_why(why, -E2BIG, "the model does not fit: %u bytes per core (%u fixed, "
+			       "%u activations, %u derivatives, %u logits, %u gradients, %u bias) "
+			       "of %u with %u tokens per core; use narrower layers, more columns, "
+			       "or a micro_batch_size below %u", p->total, p->fixed, p->activations,
 			       p->derivatives, p->logits, p->dy, p->bias, p->sram, p->tokens_core,
 			       p->tokens);
 	return 0;
@@ -119,7 +119,8 @@ void wse_plan_print(const struct wse_plan *p, const struct wse_mlp *m,
 
 		snprintf(widths + n, sizeof(widths) - n, "%s%u", l ? " -> " : "", m->width[l]);
 	}
-	wse_logf(log, i, "model            %s, window %u, embedding %u", widths, m->window, m->embed);
+	wse_logf(log, i, "model            %s, window %u, embedding %u", widths, m->window,
+		 m->embed);
 	wse_logf(log, i, "                 %" PRIu64 " multiply-adds a token forward, x 3 in "
 		 "training", wse_mlp_macs(m));
 	wse_logf(log, i, "tile             %u x %u cores, %u lanes (%s)", tile->rows, tile->cols,

@@ -269,8 +269,8 @@ static int parse(const char *data, size_t size, struct wse_st *st, char *why)
 		return wse_why(why, -EBADMSG, "%zu bytes are too few for a safetensors file", size);
 	memcpy(&len, data, 8);
 	if (len > size - 8 || len > HEADER_MAX)
-		return wse_why(why, -EBADMSG, "the header of %" PRIu64 " bytes does not fit into the "
-				"file: cut short, or no safetensors file", len);
+		return wse_why(why, -EBADMSG, "the header of %" PRIu64 " bytes does not fit into "
+			       "the file: cut short, or no safetensors file", len);
 	base = data + 8 + len;
 	j = (struct json){ data + 8, base, 0 };
 	expect(&j, '{');
@@ -305,7 +305,8 @@ static int parse(const char *data, size_t size, struct wse_st *st, char *why)
 		return wse_why(why, -EBADMSG, "the header is damaged near byte %zu",
 				(size_t)(j.p - data));
 	if (total != size - 8 - len)
-		return wse_why(why, -EBADMSG, "the tensors need %" PRIu64 " bytes, the file has %" PRIu64,
+		return wse_why(why, -EBADMSG, "the tensors need %" PRIu64 " bytes, the file has %"
+			       PRIu64,
 				total, (uint64_t)(size - 8 - len));
 	return 0;
 }
@@ -324,7 +325,8 @@ static int check_sums(const struct wse_st *st, char *why)
 		snprintf(sum, sizeof(sum), "%016" PRIx64,
 			 wse_checksum64(t->data, t->count * sizeof(float)));
 		if (strcmp(sum, want))
-			return wse_why(why, -EBADMSG, "the checksum of %s does not match: corrupted",
+			return wse_why(why, -EBADMSG, "the checksum of %s does not match: "
+				       "corrupted",
 					t->name);
 	}
 	return 0;

@@ -36,8 +36,8 @@ struct wse_st {
 int wse_st_write(const char *path, const struct wse_st *st);
 
 /*
- * why [WSE_WHY] says in words what is wrong on error: -EBADMSG for a file that is no safetensors file,
- * cut short, or whose checksums do not match; -errno of the file system; -ENOMEM.
+ * why [WSE_WHY] says in words what is wrong on error: -EBADMSG for a file that is no safetensors
+ * file, cut short, or whose checksums do not match; -errno of the file system; -ENOMEM.
  */
 int wse_st_read(const char *path, struct wse_st *st, char *why);
 void wse_st_free(struct wse_st *st);

@@ -209,7 +209,7 @@ static int run_jobs(struct wse_session *s, const struct wse_job *jobs, uint32_t 
 
 	if (ret)
 		return wse_why(s->why, ret, "no device is left");
-	wse_memx_finish(s->memx);	/* the rest of the last update, while layer 0 already runs */
+	wse_memx_finish(s->memx);	/* the rest of the last update, while layer 0 runs */
 	ret = wse_swarm_wait(s->swarm);
 	if (ret)
 		return wse_why(s->why, ret, "step %llu: the last device failed: %s",

@@ -305,8 +305,8 @@ static int collect(struct wse_swarm *s)
 		if (w->alive && w->ret && w->ret != -ECANCELED) {
 			w->alive = 0;
 			lost = w->ret;
-			wse_logf(&s->log, WSE_LOG_WARN, "device %u is lost (%s) in step %llu", w->id,
-				 strerror(-w->ret), (unsigned long long)s->step.step);
+			wse_logf(&s->log, WSE_LOG_WARN, "device %u is lost (%s) in step %llu",
+				 w->id, strerror(-w->ret), (unsigned long long)s->step.step);
 		}
 	}
 	pthread_mutex_unlock(&s->lock);

@@ -120,7 +120,7 @@ int main(void)
 	tap_ok(&t, strstr(c.ignored, "max_wgt_servers") && strstr(c.ignored, "backend_type"),
 	       "ignored: %s", c.ignored);
 
-	mistake(&t, "hidden_size: 64", "hidden_sise: 64", "line 13", "accepted there: name, window");
+	mistake(&t, "hidden_size: 64", "hidden_sise: 64", "line 13", "accepted there: name, win");
 	mistake(&t, "max_steps", "max_stepz", "line 37: trainer.init.loop.max_stepz", "max_steps");
 	mistake(&t, "      batch_size: 128\n", "", "train_dataloader", "batch_size");
 	mistake(&t, "window: 8", "window: eight", "line 11", "whole number");

@@ -7,23 +7,8 @@
 
 #include "../../train/memx.h"
 #include "../../train/num.h"
+#include "heap.h"
 #include "tap.h"
-
-static int heap_alloc(void *ctx, size_t size, struct wse_buf *buf)
-{
-	(void)ctx;
-	*buf = (struct wse_buf){ aligned_alloc(64, (size + 63) / 64 * 64), size, NULL };
-	return buf->ptr ? 0 : -ENOMEM;
-}
-
-static void heap_free(void *ctx, struct wse_buf *buf)
-{
-	(void)ctx;
-	free(buf->ptr);
-	buf->ptr = NULL;
-}
-
-static const struct wse_buf_pool heap = { heap_alloc, heap_free, NULL };
 
 /* ten steps of one number against the textbook in double */
 static void optimizers(struct tap *t)

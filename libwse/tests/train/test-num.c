@@ -97,7 +97,8 @@ static void elementwise(struct tap *t)
 	tap_ok(t, wse_f32_isnan(ew_exp(nan)) && wse_f32_isnan(ew_log(nan)) &&
 	       wse_f32_isnan(ew_recip(nan)) && wse_f32_isnan(ew_gelu(nan, &d)) &&
 	       wse_f32_isnan(ew_relu(nan)), "NaN goes through every sequence");
-	tap_ok(t, rel(ew_gelu(1e30f, &d), 1e30) < 2e-7 && fabsf(d - 1.0f) < 2e-7f, "gelu of a large value");
+	tap_ok(t, rel(ew_gelu(1e30f, &d), 1e30) < 2e-7 && fabsf(d - 1.0f) < 2e-7f,
+	       "gelu of a large value");
 	tap_ok(t, ew_relu(-2.0f) == 0.0f && ew_relu(3.0f) == 3.0f &&
 	       ew_relu_back(0.0f, 5.0f) == 0.0f && ew_relu_back(1.0f, 5.0f) == 5.0f, "relu");
 }

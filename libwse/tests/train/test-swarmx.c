@@ -8,24 +8,10 @@
 #include "../../train/num.h"
 #include "../../train/reduce.h"
 #include "../../train/swarmx.h"
+#include "heap.h"
 #include "tap.h"
 
 enum { COUNT = 37 };
-
-static int heap_alloc(void *ctx, size_t size, struct wse_buf *buf)
-{
-	(void)ctx;
-	*buf = (struct wse_buf){ malloc(size), size, NULL };
-	return buf->ptr ? 0 : -ENOMEM;
-}
-
-static void heap_free(void *ctx, struct wse_buf *buf)
-{
-	(void)ctx;
-	free(buf->ptr);
-}
-
-static const struct wse_buf_pool heap = { heap_alloc, heap_free, NULL };
 
 static float leaf(uint32_t m, uint32_t i)
 {

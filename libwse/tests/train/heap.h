@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Buffers without a device: the pool of tests that need none. */
+#ifndef WSE_TESTS_TRAIN_HEAP_H
+#define WSE_TESTS_TRAIN_HEAP_H
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../../train/memx.h"
+
+static inline int heap_alloc(void *ctx, size_t size, struct wse_buf *buf)
+{
+	(void)ctx;
+	*buf = (struct wse_buf){ aligned_alloc(64, (size + 63) / 64 * 64), size, NULL };
+	return buf->ptr ? 0 : -ENOMEM;
+}
+
+static inline void heap_free(void *ctx, struct wse_buf *buf)
+{
+	(void)ctx;
+	free(buf->ptr);
+	buf->ptr = NULL;
+}
+
+static const struct wse_buf_pool heap = { heap_alloc, heap_free, NULL };
+
+#endif
