@@ -10,8 +10,8 @@ TRAIN_LIBS := -lyaml -lpthread
 REF_CFLAGS = $(shell pkg-config --cflags openblas 2>/dev/null)
 REF_LIBS := -lopenblas -lm
 
-# the inner loops of the oracle want vectors; -O3 changes no bit (no -ffast-math, no contraction)
-$(B)/libwse/train/oracle.o: CFLAGS += -O3
+# inner loops that want vectors; -O3 changes no bit (no -ffast-math, no contraction)
+$(B)/libwse/train/oracle.o $(B)/libwse/train/memx.o $(B)/libwse/train/reduce.o: CFLAGS += -O3
 $(B)/libwse/ref/%.o $(B)/asan/libwse/ref/%.o: CPPFLAGS += $(REF_CFLAGS)
 
 $(B)/libwse/train/%.o: libwse/train/%.c $(B)/libwse/train/.d

@@ -183,6 +183,11 @@ static uint32_t choose_devices(const struct args *a, uint32_t num, char *list, s
 	if (a->devices) {
 		snprintf(list, size, "%s", a->devices);
 		n = split_devices(list, uris);
+		if (a->num_wse && n > a->num_wse) {
+			fprintf(stderr, "wse-train: --num_wse %u contradicts the %u --devices\n",
+				a->num_wse, n);
+			return 0;
+		}
 		while (n < num && n < MAX_URIS && strncmp(uris[0], "accel:", 6)) {
 			uris[n] = uris[0];
 			n++;
@@ -324,6 +329,8 @@ int main(int argc, char **argv)
 	run.uris = uris;
 	run.nuris = choose_devices(&a, a.num_wse ? a.num_wse : run.cfg.num_wse, list, sizeof(list),
 				   uris);
+	if (!run.nuris)
+		return 2;
 	if (a.plan)
 		return plan(&run.cfg, uris[0], &log);
 	run.checkpoint = a.checkpoint;

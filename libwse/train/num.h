@@ -82,6 +82,17 @@ static inline uint16_t wse_f32_to_bf16_ftz(float f)
 
 double wse_sqrt(double x);
 float wse_sqrtf(float x);
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+
+/* four square roots in place */
+static inline void wse_sqrt4f(float *x)
+{
+	_mm_storeu_ps(x, _mm_sqrt_ps(_mm_loadu_ps(x)));
+}
+#endif
+
 double wse_log(double x);		/* x > 0 and normal */
 double wse_cos_turns(double turns);	/* cos(2 pi turns), turns in [0, 1) */
 

@@ -23,28 +23,64 @@ double wse_sched_rate(const struct wse_sched_list *list, uint64_t step)
 	return s->to + (s->from - s->to) * 0.5 * (1.0 + wse_cos_turns(0.5 * x));
 }
 
+/* four elements at a time: each lane is the same IEEE arithmetic as a scalar loop */
+typedef float v4 __attribute__((vector_size(16)));
+
+struct adam {
+	float b1, b2, a1, a2, c1, c2, eps, lr, wd, scale;
+	int decoupled;
+};
+
 /* p -= lr (wd p + (m / c1) / (sqrt(v / c2) + eps)) */
+static void adam4(const struct adam *a, float *p, float *m, float *v, const float *g)
+{
+	v4 pi, mi, vi, gi, step;
+
+	memcpy(&pi, p, sizeof(pi));
+	memcpy(&mi, m, sizeof(mi));
+	memcpy(&vi, v, sizeof(vi));
+	memcpy(&gi, g, sizeof(gi));
+	gi = gi * a->scale;
+	if (!a->decoupled)
+		gi = gi + a->wd * pi;
+	mi = a->b1 * mi + a->a1 * gi;
+	vi = a->b2 * vi + a->a2 * (gi * gi);
+	step = vi * a->c2;
+	wse_sqrt4f((float *)&step);
+	step = (mi * a->c1) / (step + a->eps);
+	if (a->decoupled)
+		step = step + a->wd * pi;
+	pi = pi - a->lr * step;
+	memcpy(p, &pi, sizeof(pi));
+	memcpy(m, &mi, sizeof(mi));
+	memcpy(v, &vi, sizeof(vi));
+}
+
 static void adam(const struct wse_optim_cfg *cfg, const struct wse_update *u, size_t n, float *p,
 		 float *m, float *v, const float *g)
 {
-	float b1 = (float)cfg->beta1, b2 = (float)cfg->beta2, eps = (float)cfg->eps;
-	float a1 = (float)(1.0 - cfg->beta1), a2 = (float)(1.0 - cfg->beta2);
-	float c1 = (float)(1.0 / (1.0 - u->beta1_pow)), c2 = (float)(1.0 / (1.0 - u->beta2_pow));
-	float lr = (float)u->lr, wd = u->decay ? (float)cfg->weight_decay : 0.0f;
-	int decoupled = cfg->kind == WSE_OPTIM_ADAMW;
+	const struct adam a = {
+		.b1 = (float)cfg->beta1, .b2 = (float)cfg->beta2, .a1 = (float)(1.0 - cfg->beta1),
+		.a2 = (float)(1.0 - cfg->beta2), .c1 = (float)(1.0 / (1.0 - u->beta1_pow)),
+		.c2 = (float)(1.0 / (1.0 - u->beta2_pow)), .eps = (float)cfg->eps,
+		.lr = (float)u->lr, .wd = u->decay ? (float)cfg->weight_decay : 0.0f,
+		.scale = u->grad_scale, .decoupled = cfg->kind == WSE_OPTIM_ADAMW,
+	};
+	float tail[4][4] = { { 0 } };
+	size_t i, rest = n % 4;
 
-	for (size_t i = 0; i < n; i++) {
-		float gi = g[i] * u->grad_scale, step;
-
-		if (!decoupled)
-			gi = gi + wd * p[i];
-		m[i] = b1 * m[i] + a1 * gi;
-		v[i] = b2 * v[i] + a2 * (gi * gi);
-		step = (m[i] * c1) / (wse_sqrtf(v[i] * c2) + eps);
-		if (decoupled)
-			step = step + wd * p[i];
-		p[i] = p[i] - lr * step;
-	}
+	for (i = 0; i + 4 <= n; i += 4)
+		adam4(&a, p + i, m + i, v + i, g + i);
+	if (!rest)
+		return;
+	memcpy(tail[0], p + i, rest * sizeof(*p));
+	memcpy(tail[1], m + i, rest * sizeof(*p));
+	memcpy(tail[2], v + i, rest * sizeof(*p));
+	memcpy(tail[3], g + i, rest * sizeof(*p));
+	adam4(&a, tail[0], tail[1], tail[2], tail[3]);
+	memcpy(p + i, tail[0], rest * sizeof(*p));
+	memcpy(m + i, tail[1], rest * sizeof(*p));
+	memcpy(v + i, tail[2], rest * sizeof(*p));
 }
 
 /* m = momentum m + g; p -= lr m */
