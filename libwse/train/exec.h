@@ -91,8 +91,9 @@ struct wse_exec;
 struct wse_exec_ops {
 	void (*info)(struct wse_exec *e, struct wse_exec_info *info);
 
-	/* Load what a model of this shape needs, with micro-batches of `tokens`. -E2BIG and a log
-	 * line with the numbers when it does not fit. Called once, before any run. */
+	/* Load what a model of this shape needs, with micro-batches of `tokens`. The planner (see
+	 * the layout in plan.c) has let it pass; -E2BIG and a log line with the numbers when it
+	 * does not fit all the same. Called once, before any run. */
 	int (*prepare)(struct wse_exec *e, const struct wse_mlp *m, uint32_t tokens);
 
 	/* Buffers; thread-safe. map shows a buffer of another executor (look it up by its ptr);

@@ -118,6 +118,15 @@ static int save(struct loop *l)
 	return 0;
 }
 
+/* no reason to stop a run for */
+static void record(struct loop *l, const struct wse_metric *m)
+{
+	int ret = wse_metrics_add(&l->metrics, m);
+
+	if (ret)
+		wse_logf(&l->log, WSE_LOG_WARN, "metrics.csv ends here: %s", strerror(-ret));
+}
+
 static int evaluate(struct loop *l)
 {
 	struct wse_metric m = { .step = wse_session_step(&l->s), .held_out = 1 };
@@ -130,7 +139,8 @@ static int evaluate(struct loop *l)
 	wse_logf(&l->log, WSE_LOG_INFO, "| Eval Device=WSE x%u, GlobalStep=%" PRIu64
 		 ", Loss=%.5f, Samples=%" PRIu64 " held-out", wse_swarm_alive(l->s.swarm), m.step,
 		 m.loss, l->s.data.nheld);
-	return wse_metrics_add(&l->metrics, &m);
+	record(l, &m);
+	return 0;
 }
 
 static int is_asked(const struct loop *l, uint64_t step)
@@ -162,7 +172,8 @@ static int one_step(struct loop *l)
 	l->res->loss = r.loss;
 	m = (struct wse_metric){ .step = step, .loss = r.loss, .lr = r.lr, .norm = r.norm,
 				 .seconds = now() - l->begin };
-	return wse_metrics_add(&l->metrics, &m);
+	record(l, &m);
+	return 0;
 }
 
 static void report(struct loop *l)

@@ -76,7 +76,13 @@ int wse_metrics_add(struct wse_metrics *ms, const struct wse_metric *m)
 {
 	int ret = keep(ms, m);
 
-	return !ret && ms->csv ? write_row(ms->csv, m) : ret;
+	if (!ret && ms->csv)
+		ret = write_row(ms->csv, m);
+	if (ret && ms->csv) {
+		fclose(ms->csv);
+		ms->csv = NULL;
+	}
+	return ret;
 }
 
 int wse_metrics_close(struct wse_metrics *ms)

@@ -25,6 +25,7 @@ struct wse_metrics {
  * run that was killed after its last checkpoint) are dropped. path NULL: keep in memory only.
  */
 int wse_metrics_open(struct wse_metrics *ms, const char *path, uint64_t step);
+/* after an error (a full disk) the file is left as it is and the rest stays in memory */
 int wse_metrics_add(struct wse_metrics *ms, const struct wse_metric *m);
 int wse_metrics_close(struct wse_metrics *ms);
 

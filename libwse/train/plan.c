@@ -12,9 +12,15 @@
  * executor that knows better answers through its plan operation) */
 #define BLOCK_OVERHEAD 24
 
+/*
+ * The layout that the budget is for. Kept: the input of every layer (bf16), and under GELU the
+ * derivative beside it. Backward, layer by layer: first dW from dy and the layer's input, then dX,
+ * which is gated by that input and written over it, as the next dy. So the only gradient with a
+ * place of its own is that of the logits. Biases are brought in with their layer, into one place.
+ */
 static void bytes(const struct wse_mlp *m, const struct wse_exec_info *tile, struct wse_plan *p)
 {
-	uint32_t t = p->tokens_core, c = tile->cols, widest = wse_mlp_widest(m) / c;
+	uint32_t t = p->tokens_core, c = tile->cols;
 
 	p->fixed = FIXED_BYTES;
 	p->activations = p->derivatives = p->bias = 0;
@@ -22,10 +28,11 @@ static void bytes(const struct wse_mlp *m, const struct wse_exec_info *tile, str
 		p->activations += m->width[l] / c * t * 2;
 		if (l && m->act == WSE_ACT_GELU)
 			p->derivatives += m->width[l] / c * t * 2;
-		p->bias += m->width[l + 1] / c * 4;
+		if (m->width[l + 1] / c * 4 > p->bias)
+			p->bias = m->width[l + 1] / c * 4;
 	}
-	p->logits = m->vocab / c * t * 4;
-	p->dy = 2 * widest * t * 2;	/* of this layer and of the one below */
+	p->logits = m->vocab / c * t * 4 + 16 * t;	/* + maximum, sum, target, loss */
+	p->dy = m->vocab / c * t * 2;
 	p->total = p->fixed + p->activations + p->derivatives + p->bias + p->logits + p->dy;
 	p->sram = tile->sram;
 }
@@ -133,8 +140,8 @@ void wse_plan_print(const struct wse_plan *p, const struct wse_mlp *m,
 	wse_logf(log, i, "                 %6u activations", p->activations);
 	wse_logf(log, i, "                 %6u derivatives (GELU)", p->derivatives);
 	wse_logf(log, i, "                 %6u logits", p->logits);
-	wse_logf(log, i, "                 %6u gradients of activations", p->dy);
-	wse_logf(log, i, "                 %6u bias", p->bias);
+	wse_logf(log, i, "                 %6u gradient of the logits", p->dy);
+	wse_logf(log, i, "                 %6u bias of one layer", p->bias);
 	wse_logf(log, i, "streamed         %" PRIu64 " bytes in, %" PRIu64 " out, a micro-batch",
 		 p->streamed_in, p->streamed_out);
 	wse_logf(log, i, "predicted        %" PRIu64 " cycles a micro-batch, %.2f of the lanes "
