@@ -25,6 +25,8 @@ enum wse_log_level { WSE_LOG_ERROR, WSE_LOG_WARN, WSE_LOG_INFO };
 /* one line of text without the newline; may be called from any thread */
 typedef void (*wse_log_fn)(void *ctx, enum wse_log_level level, const char *text);
 
+struct wse_exec;
+
 /*
  * Memory that a device can read and write by DMA. Made by the first executor's alloc, then shown
  * once to every other executor by map, for the life of the buffer: broadcasting costs no copy.
@@ -33,6 +35,7 @@ struct wse_buf {
 	void *ptr;	/* CPU address */
 	size_t size;
 	void *priv;	/* the allocating executor's */
+	struct wse_exec *owner;	/* the allocating executor; SwarmX fills it in */
 };
 
 struct wse_span {
@@ -85,8 +88,6 @@ struct wse_exec_info {
 	uint32_t sram;		/* bytes per core */
 	uint32_t acc;		/* bytes of the accumulator file */
 };
-
-struct wse_exec;
 
 struct wse_exec_ops {
 	void (*info)(struct wse_exec *e, struct wse_exec_info *info);

@@ -69,7 +69,7 @@ uint64_t wse_mlp_macs(const struct wse_mlp *m);
 /*
  * Where did a NaN come from? Plain fp32 forward of one token (x0 [width[0]]), on the host, for the
  * error message only. Returns the first layer whose output is not finite, -1 for the embedding,
- * nlinear when all are finite; -ENOMEM is never returned: scratch is the caller's, 2 * widest.
+ * nlinear when all are finite. scratch [2 * wse_mlp_widest()].
  */
 int wse_mlp_find_nonfinite(const struct wse_mlp *m, const float *params, const float *x0,
 			   float *scratch);

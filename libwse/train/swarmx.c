@@ -21,7 +21,6 @@ struct worker {
 
 struct shared_buf {
 	struct wse_buf buf;
-	struct wse_exec *owner;
 	struct shared_buf *next;
 };
 
@@ -141,9 +140,9 @@ int wse_swarm_open(struct wse_exec **execs, uint32_t n, const struct wse_exec_cf
 static void give_back(struct wse_swarm *s, struct shared_buf *b)
 {
 	for (uint32_t i = 0; i < s->n; i++)
-		if (s->w[i].exec && s->w[i].exec != b->owner)
+		if (s->w[i].exec && s->w[i].exec != b->buf.owner)
 			s->w[i].exec->ops->unmap(s->w[i].exec, &b->buf);
-	b->owner->ops->free(b->owner, &b->buf);
+	b->buf.owner->ops->free(b->buf.owner, &b->buf);
 	free(b);
 }
 
@@ -178,6 +177,7 @@ static int pool_alloc(void *ctx, size_t size, struct wse_buf *buf)
 {
 	struct wse_swarm *s = ctx;
 	struct shared_buf *b = calloc(1, sizeof(*b));
+	struct wse_exec *e;
 	uint32_t i, owner = 0;
 	int ret;
 
@@ -186,10 +186,11 @@ static int pool_alloc(void *ctx, size_t size, struct wse_buf *buf)
 	pthread_mutex_lock(&s->pool_lock);
 	while (owner + 1 < s->n && !s->w[owner].alive)
 		owner++;
-	b->owner = s->w[owner].exec;
-	ret = b->owner->ops->alloc(b->owner, size, &b->buf);
+	e = s->w[owner].exec;
+	ret = e->ops->alloc(e, size, &b->buf);
 	if (ret)
 		goto out;
+	b->buf.owner = e;
 	for (i = 0; i < s->n && !ret; i++)
 		if (i != owner && s->w[i].alive)
 			ret = s->w[i].exec->ops->map(s->w[i].exec, &b->buf);
@@ -197,7 +198,7 @@ static int pool_alloc(void *ctx, size_t size, struct wse_buf *buf)
 		while (i-- > 1)
 			if (i - 1 != owner && s->w[i - 1].alive)
 				s->w[i - 1].exec->ops->unmap(s->w[i - 1].exec, &b->buf);
-		b->owner->ops->free(b->owner, &b->buf);
+		e->ops->free(e, &b->buf);
 		goto out;
 	}
 	*buf = b->buf;

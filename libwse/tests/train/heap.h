@@ -11,7 +11,7 @@
 static inline int heap_alloc(void *ctx, size_t size, struct wse_buf *buf)
 {
 	(void)ctx;
-	*buf = (struct wse_buf){ aligned_alloc(64, (size + 63) / 64 * 64), size, NULL };
+	*buf = (struct wse_buf){ aligned_alloc(64, (size + 63) / 64 * 64), size, NULL, NULL };
 	return buf->ptr ? 0 : -ENOMEM;
 }
 

@@ -99,6 +99,15 @@ static void cut_short(struct tap *t)
 		if (!wse_config_parse("cut", good, n, NULL, 0, &c, why) && n < 900)
 			crashes++;
 	tap_ok(t, !crashes, "a file cut at every byte");
+	for (size_t n = 0; n + 1 < sizeof(good); n++)
+		for (int i = 0; i < 4; i++) {
+			char text[sizeof(good)];
+
+			memcpy(text, good, sizeof(good));
+			text[n] = ":-{\n"[i];
+			wse_config_parse("bad", text, sizeof(good) - 1, NULL, 0, &c, why);
+		}
+	tap_ok(t, 1, "every byte replaced by : - { and a new line");
 }
 
 int main(void)

@@ -7,7 +7,7 @@
 
 #include "../../ref/mlp_ref.h"
 #include "../../train/exec.h"
-#include "../../train/num.h"
+#include "../../train/elementwise.h"
 #include "tap.h"
 
 struct sink {
@@ -42,7 +42,7 @@ static const struct wse_job_ops sink_ops = { NULL, grad_get, grad_put };
 
 static struct wse_buf buffer(size_t size)
 {
-	struct wse_buf b = { aligned_alloc(64, (size + 63) / 64 * 64), size, NULL };
+	struct wse_buf b = { aligned_alloc(64, (size + 63) / 64 * 64), size, NULL, NULL };
 
 	memset(b.ptr, 0, size);
 	return b;
@@ -172,6 +172,143 @@ static void compare(struct tap *t, const char *what, const char *uri, enum wse_a
 	free(loss.ptr);
 }
 
+/*
+ * The orders of oracle.h once more, element by element, as the page says them: one layer, 2 rows,
+ * 4 columns, 32 tokens. Every bit of logits, losses, dW, db and dx.
+ */
+enum { ROWS = 2, COLS = 4, T = 32, K = 24, N = 16 };
+
+/* sum over `all` terms a[i] b[i * step], a column's share at a time, the owner's last */
+static float row_sum(const uint16_t *a, const float *b, int all, int step, int owner)
+{
+	float p[COLS], s;
+
+	for (int c = 0; c < COLS; c++) {
+		p[c] = 0.0f;
+		for (int i = c * all / COLS; i < (c + 1) * all / COLS; i++) {
+			volatile float product = wse_bf16_to_f32(a[i]) * b[i * step];
+
+			p[c] = p[c] + product;
+		}
+	}
+	s = p[(owner + 1) % COLS];
+	for (int i = 2; i <= COLS; i++)
+		s = s + p[(owner + i) % COLS];
+	return s;
+}
+
+static float token_sum(const float *dy, const float *x)
+{
+	float sum = 0.0f, l[8], d;
+
+	for (int r = 0; r < ROWS; r++) {
+		for (int i = 0; i < 8; i++) {
+			l[i] = 0.0f;
+			for (int j = 0; 8 * j + i < T / ROWS; j++) {
+				volatile float product = dy[r * T / ROWS + 8 * j + i] *
+							 x[r * T / ROWS + 8 * j + i];
+
+				l[i] = l[i] + product;
+			}
+		}
+		d = ((l[0] + l[1]) + (l[2] + l[3])) + ((l[4] + l[5]) + (l[6] + l[7]));
+		sum = r ? sum + d : d;
+	}
+	return sum;
+}
+
+static int same(float a, float b)
+{
+	return wse_f2u(a) == wse_f2u(b);
+}
+
+static void orders(struct tap *t)
+{
+	struct wse_mlp m;
+	struct wse_tensor_table tab;
+	struct wse_image img[1];
+	struct wse_buf bufs[3], x = buffer(K * T * 2), target = buffer(T * 2), loss = buffer(T * 4);
+	struct wse_buf dx = buffer(K * T * 4), logits = buffer(N * T * 4);
+	struct wse_job job = { .backward = 1, .scale = 1.0f / T, .layers = img, .x = { &x, 0 },
+			       .target = { &target, 0 }, .loss = { &loss, 0 }, .dx = { &dx, 0 },
+			       .logits = { &logits, 0 } };
+	struct sink s = { .tab = &tab };
+	static float params[N * K + N + N * 3], grads[N * K + N + N * 3], xf[K * T], dy[N * T];
+	static float ones[T];
+	uint16_t *w, *wt;
+	int bad_y = 0, bad_loss = 0, bad_dw = 0, bad_dx = 0;
+	uint32_t saved;
+	struct wse_exec *e;
+
+	wse_mlp_init(&m, 8, 3, N, NULL, 0, WSE_ACT_RELU);
+	wse_mlp_tensors(&m, &tab);
+	for (size_t i = 0; i < tab.params; i++)	/* large and small: the order must matter */
+		params[i] = wse_rng_normal(5, 0, i) * (i % 7 == 0 ? 100.0f : 1.0f);
+	images(&m, &tab, params, img, bufs);
+	w = bufs[0].ptr;
+	wt = bufs[1].ptr;
+	for (int i = 0; i < K * T; i++) {
+		((uint16_t *)x.ptr)[i] = wse_f32_to_bf16(wse_rng_normal(6, 0, (uint64_t)i));
+		xf[i] = wse_bf16_to_f32(((uint16_t *)x.ptr)[i]);
+	}
+	for (int i = 0; i < T; i++) {
+		((uint16_t *)target.ptr)[i] = (uint16_t)(i % N);
+		ones[i] = 1.0f;
+	}
+	s.grads = grads;
+	s.bufs[0] = buffer((K + 1) * N * 4);
+	wse_exec_open("oracle:rows=2,cols=4", NULL, &e);
+	e->ops->prepare(e, &m, T);
+	e->ops->run(e, &job, 1, &sink_ops, &s);
+	e->ops->close(e);
+
+	saved = wse_ftz_enter();
+	for (int i = 0; i < T; i++) {
+		float y[N], max = -INFINITY, p[COLS] = { 0 }, sum, zt = 0.0f;
+
+		for (int n = 0; n < N; n++) {
+			y[n] = row_sum(w + n * K, xf + i, K, T, n / (N / COLS)) +
+			       ((float *)bufs[2].ptr)[n];
+			bad_y += !same(y[n], ((float *)logits.ptr)[n * T + i]);
+			max = y[n] > max ? y[n] : max;
+		}
+		for (int n = 0; n < N; n++) {
+			if (n == i % N)
+				zt = y[n] - max;
+			y[n] = ew_exp(y[n] - max);
+			p[n / (N / COLS)] = p[n / (N / COLS)] + y[n];
+		}
+		sum = ((p[1] + p[2]) + p[3]) + p[0];
+		bad_loss += !same(ew_log(sum) - zt, ((float *)loss.ptr)[i]);
+		for (int n = 0; n < N; n++)
+			dy[n * T + i] = wse_bf16_to_f32(wse_f32_to_bf16_ftz(
+				(y[n] * ew_recip(sum) - (n == i % N ? 1.0f : 0.0f)) * (1.0f / T)));
+	}
+	for (int n = 0; n < N; n++) {
+		for (int k = 0; k < K; k++)
+			bad_dw += !same(token_sum(dy + n * T, xf + k * T),
+					((float *)s.bufs[0].ptr)[n * K + k]);
+		bad_dw += !same(token_sum(dy + n * T, ones), ((float *)s.bufs[0].ptr)[N * K + n]);
+	}
+	for (int k = 0; k < K; k++)
+		for (int i = 0; i < T; i++)
+			bad_dx += !same(row_sum(wt + k * N, dy + i, N, T, k / (K / COLS)),
+					((float *)dx.ptr)[k * T + i]);
+	wse_ftz_leave(saved);
+	tap_ok(t, !bad_y, "order of the forward sums");
+	tap_ok(t, !bad_loss, "order of the softmax");
+	tap_ok(t, !bad_dw, "order of the weight gradients");
+	tap_ok(t, !bad_dx, "order of the data gradients");
+	for (int i = 0; i < 3; i++)
+		free(bufs[i].ptr);
+	free(s.bufs[0].ptr);
+	free(x.ptr);
+	free(target.ptr);
+	free(loss.ptr);
+	free(dx.ptr);
+	free(logits.ptr);
+}
+
 /* a finite difference of the reference itself: is the reference right? */
 static void reference(struct tap *t, enum wse_act act)
 {
@@ -221,6 +358,7 @@ int main(void)
 
 	reference(&t, WSE_ACT_RELU);
 	reference(&t, WSE_ACT_GELU);
+	orders(&t);
 	compare(&t, "relu, 1 hidden layer", "oracle:rows=4,cols=4", WSE_ACT_RELU, 1, 1, 0.014);
 	/* bf16 activations push about one unit in a thousand of the next layers over the kink; that
 	 * is the price of the storage format, the same for any bf16 training of a deep ReLU net */
