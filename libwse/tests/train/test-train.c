@@ -215,6 +215,46 @@ static void replay(struct tap *t)
 	wse_session_close(&s);
 }
 
+/* one more step of a trained model: each tensor's gradient against fp32, same masters */
+static void trained_gradients(struct tap *t, struct wse_session *s, struct mlp_ref *ref,
+			      uint16_t *context, uint16_t *target)
+{
+	struct wse_memx_state st;
+	struct wse_step_result r;
+	double total = 0, worst = 0, cosine = 1;
+	int ret = wse_session_compute(s, &r);
+
+	wse_memx_state(s->memx, &st);
+	memcpy(ref->params, st.params, ref->tab.params * sizeof(float));
+	for (int b = 0; b < 128 && !ret; b++) {
+		memcpy(context + b * 8, s->samples[b] - 8, 16);
+		target[b] = s->samples[b][0];
+	}
+	mlp_ref_forward(ref, context, target);
+	mlp_ref_backward(ref, context);
+	for (size_t i = 0; i < ref->tab.params; i++)
+		total += (double)ref->grads[i] * ref->grads[i];
+	for (uint32_t i = 0; i < ref->tab.n; i++) {
+		const struct wse_tensor *ts = &ref->tab.t[i];
+		double dd = 0, aa = 0, bb = 0, ab = 0;
+
+		for (size_t j = ts->off; j < ts->off + ts->count; j++) {
+			double a = s->grads[j], b = ref->grads[j];
+
+			dd += (a - b) * (a - b);
+			aa += a * a;
+			bb += b * b;
+			ab += a * b;
+		}
+		if (bb <= 1e-8 * total)
+			continue;
+		worst = fmax(worst, sqrt(dd / bb));
+		cosine = fmin(cosine, ab / sqrt(aa * bb));
+	}
+	tap_ok(t, !ret && worst <= 0.015 && cosine >= 0.9998, "gradients of the trained model: "
+	       "worst relative L2 %.3f %%, worst cosine %.6f", 100 * worst, cosine);
+}
+
 /* held-out loss below the unigram entropy, and within 1 % of the fp32 reference's */
 static void learning(struct tap *t)
 {
@@ -259,6 +299,8 @@ static void learning(struct tap *t)
 	tap_ok(t, !ret && held > 0 && held < s.data.unigram,
 	       "held-out loss after 200 steps %.4f, unigram entropy %.4f", held, s.data.unigram);
 	tap_ok(t, fabs(held - fp32) < 0.01 * fp32, "the fp32 reference reaches %.4f", fp32);
+	if (!ret)
+		trained_gradients(t, &s, &ref, context, target);
 	free(context);
 	free(target);
 	mlp_ref_close(&ref);
