@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: MIT
+#include "emu.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "wse_regs.h"
+
+#define FIFO		256u		/* posted writes; a power of two */
+#define QUANTUM_NS	100000		/* host time one advance should take */
+#define QUANTUM_MIN	16u
+#define QUANTUM_MAX	(1u << 20)
+#define AHEAD_NS	200000		/* how far the device clock may lead before its thread sleeps */
+
+struct emu {
+	struct emu_cfg cfg;
+	struct wse_model *model;
+	pthread_t thread;
+
+	/*
+	 * Guards the model. Mutexes are not fair, so whoever wants in counts itself in `waiters` first,
+	 * and the model's thread gives way between two quanta until that is 0.
+	 */
+	pthread_mutex_t lock;
+	pthread_cond_t gone;		/* the last waiter left */
+	atomic_uint waiters;
+
+	/* Guards the posted writes and the sleep of the model's thread. */
+	pthread_mutex_t fifo_lock;
+	pthread_cond_t wake;
+	struct {
+		uint32_t offset, value;
+	} fifo[FIFO];
+	uint32_t head, tail;
+	bool kick, stop;
+
+	atomic_bool master;
+	uint64_t reads, writes, irqs;	/* under lock */
+};
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+/* --- what the model asks of its host; called with lock held ------------------------------------- */
+
+static int refused(struct emu *e, const char *what, uint64_t iova, size_t len, int err)
+{
+	emu_logf(e->cfg.log, "IOMMU fault iova=0x%llx len=%zu %s%s", (unsigned long long)iova, len,
+		 what, atomic_load(&e->master) ? "" : ", bus master off");
+	return err;
+}
+
+static int host_dma_read(void *host, uint64_t iova, void *buf, size_t len)
+{
+	struct emu *e = host;
+	int err;
+
+	if (atomic_load(&e->waiters))
+		e->cfg.ops->brk(e->model);
+	if (++e->reads == e->cfg.faults.dma_read)
+		return refused(e, "read (injected)", iova, len, -EIO);
+	err = atomic_load(&e->master) ? dma_map_read(e->cfg.dma, iova, buf, len) : -EPERM;
+	return err ? refused(e, "read", iova, len, err) : 0;
+}
+
+static int host_dma_write(void *host, uint64_t iova, const void *buf, size_t len)
+{
+	struct emu *e = host;
+	int err;
+
+	if (atomic_load(&e->waiters))
+		e->cfg.ops->brk(e->model);
+	if (++e->writes == e->cfg.faults.dma_write)
+		return refused(e, "write (injected)", iova, len, -EIO);
+	err = atomic_load(&e->master) ? dma_map_write(e->cfg.dma, iova, buf, len) : -EPERM;
+	return err ? refused(e, "write", iova, len, err) : 0;
+}
+
+static void host_irq(void *host, unsigned int vector)
+{
+	struct emu *e = host;
+
+	if (++e->irqs == e->cfg.faults.irq) {
+		emu_logf(e->cfg.log, "interrupt of vector %u lost (injected)", vector);
+		return;
+	}
+	e->cfg.irq(e->cfg.irq_arg, vector);
+}
+
+static const struct wse_host_ops host_ops = {
+	.dma_read = host_dma_read,
+	.dma_write = host_dma_write,
+	.irq = host_irq,
+};
+
+/* --- the model's thread ------------------------------------------------------------------------- */
+
+/* Called with lock held. */
+static void apply_writes(struct emu *e)
+{
+	for (;;) {
+		uint32_t offset, value;
+		bool none;
+
+		pthread_mutex_lock(&e->fifo_lock);
+		none = e->head == e->tail;
+		if (!none) {
+			offset = e->fifo[e->head % FIFO].offset;
+			value = e->fifo[e->head % FIFO].value;
+			e->head++;
+			e->kick = true;		/* an idle model may have work now */
+		}
+		pthread_mutex_unlock(&e->fifo_lock);
+		if (none)
+			return;
+		e->cfg.ops->mmio_write(e->model, offset, value);
+	}
+}
+
+/* Sleeps until something is to be done, or for at most ns if that is not negative. True: stop. */
+static bool rest(struct emu *e, int64_t ns)
+{
+	struct timespec t;
+	bool stop;
+
+	if (ns > 0) {
+		int64_t until = now_ns() + ns;
+
+		t.tv_sec = until / 1000000000;
+		t.tv_nsec = until % 1000000000;
+	}
+	pthread_mutex_lock(&e->fifo_lock);
+	while (!e->stop && !e->kick && e->head == e->tail) {
+		if (!ns)
+			break;
+		if (ns < 0)
+			pthread_cond_wait(&e->wake, &e->fifo_lock);
+		else if (pthread_cond_timedwait(&e->wake, &e->fifo_lock, &t))
+			break;
+	}
+	e->kick = false;
+	stop = e->stop;
+	pthread_mutex_unlock(&e->fifo_lock);
+	return stop;
+}
+
+static uint32_t next_quantum(uint32_t quantum, uint64_t ran, int64_t took)
+{
+	if (took > 2 * QUANTUM_NS && quantum > QUANTUM_MIN) {
+		/* straight to the right size: the load may have grown a thousandfold */
+		uint64_t fit = ran * QUANTUM_NS / (uint64_t)took;
+
+		return fit < QUANTUM_MIN ? QUANTUM_MIN : fit < quantum ? (uint32_t)fit : quantum;
+	}
+	if (took < QUANTUM_NS / 2 && ran == quantum && quantum < QUANTUM_MAX)
+		return 2 * quantum;
+	return quantum;
+}
+
+static void *model_thread(void *arg)
+{
+	struct emu *e = arg;
+	uint32_t quantum = QUANTUM_MIN;
+	int64_t begin = now_ns(), device = 0;	/* device time since begin, ns */
+	bool stop = false;
+
+	while (!stop) {
+		enum wse_stop why;
+		uint64_t ran = 0;
+		int64_t t0, t1;
+
+		pthread_mutex_lock(&e->lock);
+		while (atomic_load(&e->waiters))
+			pthread_cond_wait(&e->gone, &e->lock);
+		apply_writes(e);
+		t0 = now_ns();
+		why = e->cfg.ops->advance(e->model, quantum, &ran);
+		t1 = now_ns();
+		pthread_mutex_unlock(&e->lock);
+
+		quantum = next_quantum(quantum, ran, t1 - t0);
+		if (why == WSE_STOP_IDLE || why == WSE_STOP_HALTED) {
+			stop = rest(e, -1);
+			begin = now_ns();
+			device = 0;
+			continue;
+		}
+		if (e->cfg.clock_mhz) {
+			device += (int64_t)(ran * 1000 / e->cfg.clock_mhz);
+			if (device < t1 - begin) {	/* a slow model never catches up in a burst */
+				begin = t1;
+				device = 0;
+			}
+		}
+		if (device > t1 - begin + AHEAD_NS)
+			stop = rest(e, device - (t1 - begin));
+		else
+			stop = rest(e, 0);
+	}
+	return NULL;
+}
+
+/* --- callers ------------------------------------------------------------------------------------ */
+
+static void enter(struct emu *e)
+{
+	atomic_fetch_add(&e->waiters, 1);
+	pthread_mutex_lock(&e->lock);
+}
+
+static void leave(struct emu *e)
+{
+	if (atomic_fetch_sub(&e->waiters, 1) == 1)
+		pthread_cond_signal(&e->gone);
+	pthread_mutex_unlock(&e->lock);
+}
+
+static void wake(struct emu *e)
+{
+	pthread_mutex_lock(&e->fifo_lock);
+	if (e->kick || e->stop)
+		pthread_cond_signal(&e->wake);
+	pthread_mutex_unlock(&e->fifo_lock);
+}
+
+uint32_t emu_read32(struct emu *e, uint32_t offset)
+{
+	uint32_t v;
+
+	enter(e);
+	apply_writes(e);
+	v = e->cfg.ops->mmio_read(e->model, offset);
+	leave(e);
+	wake(e);
+	return v;
+}
+
+void emu_write32(struct emu *e, uint32_t offset, uint32_t value)
+{
+	bool full;
+
+	pthread_mutex_lock(&e->fifo_lock);
+	full = e->tail - e->head == FIFO;
+	if (!full) {
+		e->fifo[e->tail % FIFO].offset = offset;
+		e->fifo[e->tail % FIFO].value = value;
+		e->tail++;
+		pthread_cond_signal(&e->wake);
+	}
+	pthread_mutex_unlock(&e->fifo_lock);
+	if (!full)
+		return;
+	enter(e);
+	apply_writes(e);
+	e->cfg.ops->mmio_write(e->model, offset, value);
+	leave(e);
+	wake(e);
+}
+
+void emu_reset(struct emu *e)
+{
+	enter(e);
+	pthread_mutex_lock(&e->fifo_lock);
+	e->head = e->tail;
+	e->kick = true;
+	pthread_mutex_unlock(&e->fifo_lock);
+	e->cfg.ops->reset(e->model);
+	leave(e);
+	wake(e);
+}
+
+void emu_bus_master(struct emu *e, bool on)
+{
+	atomic_store(&e->master, on);
+}
+
+int emu_create(const struct emu_cfg *cfg, struct emu **out)
+{
+	struct emu *e = calloc(1, sizeof(*e));
+	pthread_condattr_t mono;
+	int err;
+
+	if (!e)
+		return -ENOMEM;
+	e->cfg = *cfg;
+	err = cfg->ops->create(&cfg->model, &host_ops, e, &e->model);
+	if (err)
+		goto free_emu;
+	pthread_mutex_init(&e->lock, NULL);
+	pthread_mutex_init(&e->fifo_lock, NULL);
+	pthread_cond_init(&e->gone, NULL);
+	pthread_condattr_init(&mono);
+	pthread_condattr_setclock(&mono, CLOCK_MONOTONIC);
+	pthread_cond_init(&e->wake, &mono);
+	pthread_condattr_destroy(&mono);
+	err = -pthread_create(&e->thread, NULL, model_thread, e);
+	if (err)
+		goto destroy;
+	*out = e;
+	return 0;
+
+destroy:
+	cfg->ops->destroy(e->model);
+free_emu:
+	free(e);
+	return err;
+}
+
+void emu_destroy(struct emu *e)
+{
+	if (!e)
+		return;
+	pthread_mutex_lock(&e->fifo_lock);
+	e->stop = true;
+	pthread_mutex_unlock(&e->fifo_lock);
+	wake(e);
+	pthread_join(e->thread, NULL);
+	e->cfg.ops->destroy(e->model);
+	pthread_cond_destroy(&e->wake);
+	pthread_cond_destroy(&e->gone);
+	pthread_mutex_destroy(&e->fifo_lock);
+	pthread_mutex_destroy(&e->lock);
+	free(e);
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#include "log.h"
+
+#include <stdarg.h>
+#include <time.h>
+
+#define LINES_PER_SECOND 50
+
+void emu_log_init(struct emu_log *log, FILE *out)
+{
+	*log = (struct emu_log){ .out = out };
+	pthread_mutex_init(&log->lock, NULL);
+}
+
+void emu_logf(struct emu_log *log, const char *fmt, ...)
+{
+	struct timespec now;
+	va_list ap;
+
+	if (!log->out)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	pthread_mutex_lock(&log->lock);
+	if (now.tv_sec != log->second) {
+		if (log->dropped)
+			fprintf(log->out, "wse-emu: %lu more lines not shown\n", log->dropped);
+		log->second = now.tv_sec;
+		log->lines = 0;
+		log->dropped = 0;
+	}
+	if (log->lines++ < LINES_PER_SECOND) {
+		fputs("wse-emu: ", log->out);
+		va_start(ap, fmt);
+		vfprintf(log->out, fmt, ap);
+		va_end(ap);
+		fputc('\n', log->out);
+		fflush(log->out);
+	} else {
+		log->dropped++;
+	}
+	pthread_mutex_unlock(&log->lock);
+}

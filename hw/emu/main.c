@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+/* wse-emu: a wafer as a PCI function behind a unix socket, for QEMU's vfio-user-pci. See wse-emu.1. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "emu.h"
+#include "vfio_user.h"
+
+static const char usage[] =
+	"usage: wse-emu --socket PATH [--model func|rtl] [--rows R] [--cols C] [--seed N]\n"
+	"               [--dma-latency CYCLES] [--clock MHZ] [--threads N] [--fault SPEC]\n"
+	"               [--quiet | --log FILE]\n"
+	"Serves one wafer as a PCI function (vfio-user) on the unix socket PATH until SIGTERM.\n";
+
+struct options {
+	const char *socket, *model, *log;
+	bool quiet;
+	struct emu_cfg emu;
+};
+
+static int number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *out)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtoull(text, &end, 0);
+	if (errno || end == text || *end || *text == '-' || *out < min || *out > max) {
+		fprintf(stderr, "wse-emu: %s needs a number from %" PRIu64 " to %" PRIu64
+			", not '%s'\n", name, min, max, text);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* NAME:N[,NAME:N...] */
+static int parse_faults(const char *spec, struct emu_faults *f)
+{
+	struct {
+		const char *name;
+		uint64_t *n;
+	} known[] = {
+		{ "dma-read:", &f->dma_read }, { "dma-write:", &f->dma_write }, { "irq:", &f->irq },
+	};
+
+	for (const char *p = spec; *p;) {
+		size_t len = strcspn(p, ","), i;
+		char num[32] = "";
+
+		for (i = 0; i < 3 && strncmp(p, known[i].name, strlen(known[i].name)); i++)
+			;
+		if (i == 3 || len - strlen(known[i].name) >= sizeof(num)) {
+			fprintf(stderr, "wse-emu: --fault knows dma-read:N, dma-write:N and irq:N, "
+				"not '%.*s'\n", (int)len, p);
+			return -EINVAL;
+		}
+		memcpy(num, p + strlen(known[i].name), len - strlen(known[i].name));
+		if (number("--fault", num, 1, UINT64_MAX, known[i].n))
+			return -EINVAL;
+		p += len + (p[len] == ',');
+	}
+	return 0;
+}
+
+static int parse(int argc, char **argv, struct options *o)
+{
+	static const struct option longs[] = {
+		{ "socket", 1, NULL, 's' }, { "model", 1, NULL, 'm' }, { "rows", 1, NULL, 'r' },
+		{ "cols", 1, NULL, 'c' }, { "seed", 1, NULL, 'S' }, { "dma-latency", 1, NULL, 'd' },
+		{ "clock", 1, NULL, 'k' }, { "threads", 1, NULL, 't' }, { "fault", 1, NULL, 'f' },
+		{ "quiet", 0, NULL, 'q' }, { "log", 1, NULL, 'l' }, { "help", 0, NULL, 'h' },
+		{ 0 },
+	};
+	struct wse_model_cfg *m = &o->emu.model;
+	uint64_t n;
+	int c;
+
+	*o = (struct options){ .model = "func", .emu = {
+		.model = { .rows = 4, .cols = 4 }, .clock_mhz = 1000,
+	} };
+	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		switch (c) {
+		case 's': o->socket = optarg; break;
+		case 'm': o->model = optarg; break;
+		case 'l': o->log = optarg; break;
+		case 'q': o->quiet = true; break;
+		case 'r':
+			if (number("--rows", optarg, 1, 65535, &n))
+				return -EINVAL;
+			m->rows = (uint32_t)n;
+			break;
+		case 'c':
+			if (number("--cols", optarg, 1, 65535, &n))
+				return -EINVAL;
+			m->cols = (uint32_t)n;
+			break;
+		case 'S':
+			if (number("--seed", optarg, 0, UINT64_MAX, &m->seed))
+				return -EINVAL;
+			break;
+		case 'd':
+			if (number("--dma-latency", optarg, 0, 1000000, &n))
+				return -EINVAL;
+			m->dma_latency = (uint32_t)n;
+			break;
+		case 'k':
+			if (number("--clock", optarg, 0, 100000, &n))
+				return -EINVAL;
+			o->emu.clock_mhz = (uint32_t)n;
+			break;
+		case 't':
+			if (number("--threads", optarg, 1, 256, &n))
+				return -EINVAL;
+			m->threads = (uint32_t)n;
+			break;
+		case 'f':
+			if (parse_faults(optarg, &o->emu.faults))
+				return -EINVAL;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			exit(0);
+		default:
+			fprintf(stderr, "wse-emu: try --help\n");
+			return -EINVAL;
+		}
+	}
+	if (optind < argc) {
+		fprintf(stderr, "wse-emu: unexpected argument '%s'\n", argv[optind]);
+		return -EINVAL;
+	}
+	if (!o->socket) {
+		fprintf(stderr, "wse-emu: --socket PATH is missing\n");
+		return -EINVAL;
+	}
+	o->emu.ops = wse_model_find(o->model);
+	if (!o->emu.ops) {
+		bool known = !strcmp(o->model, "func") || !strcmp(o->model, "rtl");
+
+		fprintf(stderr, known ? "wse-emu: the model '%s' was not built into this program\n" :
+			"wse-emu: no model is called '%s': func or rtl\n", o->model);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static void say_socket_error(const char *path, int err)
+{
+	if (err == -EADDRINUSE)
+		fprintf(stderr, "wse-emu: socket %s is in use by another server\n", path);
+	else if (err == -EEXIST)
+		fprintf(stderr, "wse-emu: %s exists and is no socket\n", path);
+	else
+		fprintf(stderr, "wse-emu: cannot listen on %s: %s\n", path, strerror(-err));
+}
+
+/* Before any thread starts: all inherit the mask, so that only the descriptor reports these. */
+static int stop_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	if (sigprocmask(SIG_BLOCK, &set, NULL))
+		return -errno;
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+int main(int argc, char **argv)
+{
+	struct vu_server *server = NULL;
+	struct dma_map *dma = NULL;
+	struct emu *emu = NULL;
+	struct emu_log log;
+	struct options o;
+	int err, stop_fd;
+	FILE *out = stderr;
+
+	if (parse(argc, argv, &o))
+		return 2;
+	if (o.quiet)
+		out = NULL;
+	else if (o.log && !(out = fopen(o.log, "w"))) {
+		fprintf(stderr, "wse-emu: cannot write %s: %s\n", o.log, strerror(errno));
+		return 2;
+	}
+	emu_log_init(&log, out);
+	stop_fd = stop_signals();
+	if (stop_fd < 0 || dma_map_catch_sigbus() || dma_map_create(&dma)) {
+		fprintf(stderr, "wse-emu: cannot start: %s\n", strerror(errno));
+		return 1;
+	}
+	err = vu_create(o.socket, dma, &log, &server);
+	if (err) {
+		say_socket_error(o.socket, err);
+		goto out;
+	}
+	o.emu.dma = dma;
+	o.emu.log = &log;
+	o.emu.irq = vu_irq;
+	o.emu.irq_arg = server;
+	err = emu_create(&o.emu, &emu);
+	if (err) {
+		if (err == -ENOTSUP)
+			fprintf(stderr, "wse-emu: no %ux%u tile of the %s model was built: "
+				"make tile ROWS=%u COLS=%u\n", o.emu.model.rows, o.emu.model.cols,
+				o.model, o.emu.model.rows, o.emu.model.cols);
+		else
+			fprintf(stderr, "wse-emu: cannot make a %ux%u %s model: %s\n",
+				o.emu.model.rows, o.emu.model.cols, o.model, strerror(-err));
+		goto out;
+	}
+	emu_logf(&log, "%s %ux%u on %s", o.model, o.emu.model.rows, o.emu.model.cols, o.socket);
+	err = vu_serve(server, emu, stop_fd);
+	if (err)
+		fprintf(stderr, "wse-emu: %s\n", strerror(-err));
+out:
+	emu_destroy(emu);
+	vu_destroy(server);
+	dma_map_destroy(dma);
+	close(stop_fd);
+	if (out && out != stderr)
+		fclose(out);
+	return err ? 1 : 0;
+}
