@@ -426,7 +426,7 @@
             3'd2: res = {31'd0, $signed(s1) < $signed(imm)};
             3'd3: res = {31'd0, s1 < imm};
             3'd4: res = s1 ^ imm;
-            3'd5: res = f7[5] ? $signed(s1) >>> imm[4:0] : s1 >> imm[4:0];
+            3'd5: res = (s1 >> imm[4:0]) | (f7[5] && s1[31] ? ~(32'hffffffff >> imm[4:0]) : 32'd0);
             3'd6: res = s1 | imm;
             default: res = s1 & imm;
           endcase
