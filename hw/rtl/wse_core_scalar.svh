@@ -467,7 +467,9 @@
       do_trap();
     end else if (go && !fault_q) begin
       retire_insn(wr, res);
-      minstret_q = minstret_q + 64'd1;
+      // a write to minstret, either half, takes the place of this instruction's own increment
+      if (!(insn[6:0] == 7'h73 && f3 != 0 && take && (insn[31:20] == 12'hb02 || insn[31:20] == 12'hb82)))
+        minstret_q = minstret_q + 64'd1;
       if (insn[6:0] == 7'h73 && f3 != 0 && take)
         csr_access(insn[31:20], 1'b1, f3[1:0] == 2'd1 ? imm : f3[1:0] == 2'd2 ? res | imm : res & ~imm);
       if (insn[6:0] == 7'h23) begin
