@@ -96,6 +96,7 @@ module wse_core (
   logic [1:0]  fval_q /*verilator public_flat_rw*/;
   logic        fline_q;                               // line on its way
   logic        load_q;                                // a load waits for its data
+  logic [31:0] ldw_q;                                 // the word it asked for
   logic [4:0]  ldrd_q;
   logic [2:0]  ldf3_q;
   logic [3:0]  ldoff_q;

@@ -257,6 +257,7 @@
         for (int i = 0; i < 4; i++) m_line_q[{bown_q[2], bown_q[0], 2'(i)}] = brd_q[i];
         m_tval_q[{bown_q[2], bown_q[0]}] = 1'b1;
       end
+      BLoad: ldw_q = brd_q[ldoff_q[3:2]];
       BFetch: begin
         for (int i = 0; i < 4; i++) fb_q[{fline_q, 2'(i)}] = brd_q[i];
         fval_q[fline_q] = 1'b1;

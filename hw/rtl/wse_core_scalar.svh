@@ -268,7 +268,7 @@
     // a load's data
     if (load_q) begin
       rd = ldrd_q;
-      res = brd_q[ldoff_q[3:2]] >> {ldoff_q[1:0], 3'd0};
+      res = ldw_q >> {ldoff_q[1:0], 3'd0};
       res = ldf3_q == 3'd0 ? {{24{res[7]}}, res[7:0]} : ldf3_q == 3'd1 ? {{16{res[15]}}, res[15:0]} :
             ldf3_q == 3'd4 ? {24'd0, res[7:0]} : ldf3_q == 3'd5 ? {16'd0, res[15:0]} : res;
       insn = fb_q[{pc_q[4], pc_q[3:2]}];
