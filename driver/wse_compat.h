@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Differences between kernels, and nothing else. WSE_HAVE_* come from Kbuild, which looks for the feature
- * itself in the headers.
+ * Differences between kernels, and nothing else. WSE_HAVE_* come from Kbuild, which looks for the
+ * feature itself in the headers.
  */
 #ifndef WSE_COMPAT_H
 #define WSE_COMPAT_H

@@ -12,8 +12,8 @@
 #include "wse_reset.h"
 
 /* Device cycles that the firmware may take to get ready for work. */
-#define WSE_BOOT_CYCLES		10000000ull
-#define WSE_LOAD_CYCLES		100000000ull
+#define WSE_BOOT_CYCLES 10000000ull
+#define WSE_LOAD_CYCLES 100000000ull
 
 static void wse_ctx_release(struct kref *ref)
 {
@@ -59,7 +59,7 @@ void wse_ctx_fault(struct wse_ctx *ctx, u32 queue, u32 cid, u32 op, u32 status, 
 	ctx->first.index = index;
 }
 
-/* Fetches the record of the first fault before a reset lets the ring of records begin anew. With hw_mutex. */
+/* Fetches the record of the first fault before a reset clears its ring. With hw_mutex. */
 void wse_ctx_read_fault(struct wse_ctx *ctx)
 {
 	struct wse_device *wdev = ctx->wdev;
@@ -81,8 +81,8 @@ void wse_ctx_read_fault(struct wse_ctx *ctx)
 	if (first.index < WSE_FAULTS) {
 		rec = wdev->faults[first.index];
 		/* a record of something else would mislead */
-		if (le16_to_cpu(rec.status) == first.status && le16_to_cpu(rec.queue) == first.queue &&
-		    le16_to_cpu(rec.cid) == first.cid) {
+		if (le16_to_cpu(rec.status) == first.status &&
+		    le16_to_cpu(rec.queue) == first.queue && le16_to_cpu(rec.cid) == first.cid) {
 			fault.ncores = le16_to_cpu(rec.ncores);
 			fault.cause = le32_to_cpu(rec.cause);
 			fault.row = le16_to_cpu(rec.row);
@@ -101,8 +101,9 @@ void wse_ctx_read_fault(struct wse_ctx *ctx)
 	spin_lock_irq(&wdev->lock);
 	ctx->fault = fault;
 	spin_unlock_irq(&wdev->lock);
-	drm_dbg(&wdev->drm, "op %u on queue %u: status %#x, cause %#x, core %u,%u, pc %#x\n", fault.cmd_op,
-		fault.queue, fault.status, fault.cause, fault.row, fault.col, fault.pc);
+	drm_dbg(&wdev->drm, "op %u on queue %u: status %#x, cause %#x, core %u,%u, pc %#x\n",
+		fault.cmd_op, fault.queue, fault.status, fault.cause, fault.row, fault.col,
+		fault.pc);
 }
 
 static struct wse_sqe wse_whole_tile(const struct wse_device *wdev, u8 op, u64 budget)
@@ -233,9 +234,9 @@ int wse_ctx_create_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	ctx->wdev = wdev;
 	init_waitqueue_head(&ctx->wait);
 
-	/* outside of drm_dev_enter(): who waits for the lease must not hold up the device's removal */
+	/* not in drm_dev_enter(): who waits for the lease must not hold up the device's removal */
 	do {
-		/* the owner may keep hw_mutex for long, and somebody who does not want to wait need not */
+		/* the owner may hold hw_mutex for long, and not everybody wants to wait */
 		ret = READ_ONCE(wdev->ctx) ? -EBUSY : wse_ctx_try_begin(ctx);
 		if (ret != -EBUSY || !(args->flags & DRM_WSE_CTX_WAIT))
 			break;
@@ -284,7 +285,8 @@ int wse_ctx_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 	if (!ctx)
 		return -ENOENT;
 	do {
-		ret = wait_event_interruptible(ctx->wait, !READ_ONCE(ctx->njobs) || READ_ONCE(wdev->dead));
+		ret = wait_event_interruptible(ctx->wait,
+					       !READ_ONCE(ctx->njobs) || READ_ONCE(wdev->dead));
 		if (ret)
 			break;
 		spin_lock_irq(&wdev->lock);
@@ -326,13 +328,15 @@ int wse_fault_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 
 int wse_open(struct drm_device *drm, struct drm_file *file)
 {
-	file->driver_priv = kzalloc(sizeof(struct wse_file), GFP_KERNEL_ACCOUNT);
-	return file->driver_priv ? 0 : -ENOMEM;
+	struct wse_file *priv = kzalloc(sizeof(*priv), GFP_KERNEL_ACCOUNT);
+
+	file->driver_priv = priv;
+	return priv ? 0 : -ENOMEM;
 }
 
 /*
- * Nobody is left who could make use of this context, so its commands are not waited for, which on a slow
- * device could take as long as their budgets: they end with -ECANCELED.
+ * Nobody is left who could make use of this context, so its commands are not waited for, which on a
+ * slow device could take as long as their budgets: they end with -ECANCELED.
  */
 void wse_postclose(struct drm_device *drm, struct drm_file *file)
 {

@@ -12,30 +12,30 @@ struct drm_file;
 struct wse_device;
 
 /* Jobs that a context may have at a time, before a submit waits. */
-#define WSE_MAX_JOBS	1024u
+#define WSE_MAX_JOBS 1024u
 
 /* Where the record of a fault lies. */
 struct wse_ctx_fault {
-	u32 status;	/* 0: none yet */
+	u32 status; /* 0: none yet */
 	u32 queue, cid, op;
-	u32 index;	/* in the ring of fault records; 0xffff: there is none */
+	u32 index; /* in the ring of fault records; 0xffff: there is none */
 };
 
 /* A lease of the device. Members are protected by wse_device.lock where nothing else is said. */
 struct wse_ctx {
-	struct kref ref;		/* the file's, and one of each job */
+	struct kref ref; /* the file's, and one of each job */
 	struct wse_device *wdev;
 	u32 id;
-	int err;			/* what submits get: 0 as long as the context lives */
-	unsigned int njobs;		/* accepted and not finished */
-	wait_queue_head_t wait;		/* for njobs */
+	int err;		/* what submits get: 0 as long as the context lives */
+	unsigned int njobs;	/* accepted and not finished */
+	wait_queue_head_t wait; /* for njobs */
 	struct wse_ctx_fault first;
-	struct drm_wse_fault fault;	/* hw_mutex; status 0: none */
+	struct drm_wse_fault fault; /* hw_mutex; status 0: none */
 };
 
 /* What an open file has. */
 struct wse_file {
-	struct wse_ctx *ctx;		/* wse_device.lock */
+	struct wse_ctx *ctx; /* wse_device.lock */
 };
 
 struct wse_ctx *wse_ctx_find(struct drm_file *file, u32 id);

@@ -10,25 +10,31 @@
 #include "wse_dev.h"
 #include "wse_irq.h"
 
-#define WSE_GONE	0xffffffffu	/* what a read gives when nothing answers */
+#define WSE_GONE 0xffffffffu /* what a read gives when nothing answers */
 
 /* Between two looks at a device that owes us something. */
-#define WSE_PULSE	(HZ / 2)
+#define WSE_PULSE (HZ / 2)
 /*
- * So many looks without a single device cycle mean that it is stuck. This is not a limit on the time of a
- * command: a wafer may be emulated a million times slower than it is, but while it works its cycles count.
+ * So many looks in a row with hardly a device cycle in between mean that it is stuck. This is not a
+ * limit on the time of a command: a wafer may be emulated a million times slower than it is, but
+ * while it works its cycles count.
  */
-#define WSE_STRIKES	20
+#define WSE_STRIKES	 20
+#define WSE_LEAST_CYCLES 8
+/* Device cycles that an admin command may take besides its budget: a scrub takes some thousand. */
+#define WSE_ADMIN_CYCLES 10000000ull
 
-#define WSE_ADMIN_DEPTH	32u
+#define WSE_ADMIN_DEPTH 32u
 
-#define WSE_GET(reg, name, value) (((value) & WSE_##reg##_##name##_MASK) >> WSE_##reg##_##name##_SHIFT)
+#define WSE_GET(reg, name, value) \
+	(((value) & WSE_##reg##_##name##_MASK) >> WSE_##reg##_##name##_SHIFT)
 
 /* Reads and believes the capability registers, as far as they make sense. */
 int wse_dev_identify(struct wse_device *wdev)
 {
 	struct drm_device *drm = &wdev->drm;
-	u32 magic = wse_read(wdev, WSE_REG_MAGIC), tile, core, queues, major, minor, count, depth_log2;
+	u32 magic = wse_read(wdev, WSE_REG_MAGIC), tile, core, queues;
+	u32 major, minor, count, depth_log2;
 
 	if (magic == WSE_GONE) {
 		drm_err(drm, "the device does not answer: is its server (wse-emu) running?\n");
@@ -42,7 +48,8 @@ int wse_dev_identify(struct wse_device *wdev)
 	major = WSE_GET(ABI, MAJOR, wdev->abi);
 	minor = WSE_GET(ABI, MINOR, wdev->abi);
 	if (major != WSE_ABI_MAJOR) {
-		drm_err(drm, "the device has ABI %u.%u, this driver %u.%u: use device and driver of one release\n",
+		drm_err(drm,
+			"the device has ABI %u.%u, this driver %u.%u: use device and driver of one release\n",
 			major, minor, WSE_ABI_MAJOR, WSE_ABI_MINOR);
 		return -EOPNOTSUPP;
 	}
@@ -60,8 +67,10 @@ int wse_dev_identify(struct wse_device *wdev)
 	count = WSE_GET(QUEUES, COUNT, queues);
 	depth_log2 = WSE_GET(QUEUES, DEPTH_LOG2, queues);
 	if (!wdev->geom.rows || !wdev->geom.cols || !wdev->sram_kib || !wdev->geom.colors ||
-	    count < 2 || count > WSE_MAX_QUEUES || depth_log2 < 1 || depth_log2 > ilog2(WSE_MAX_DEPTH)) {
-		drm_err(drm, "impossible capabilities: tile %#x, core %#x, queues %#x\n", tile, core, queues);
+	    count < 2 || count > WSE_MAX_QUEUES || depth_log2 < 1 ||
+	    depth_log2 > ilog2(WSE_MAX_DEPTH)) {
+		drm_err(drm, "impossible capabilities: tile %#x, core %#x, queues %#x\n", tile,
+			core, queues);
 		return -ENODEV;
 	}
 	wdev->geom.queues = count - 1;
@@ -70,15 +79,15 @@ int wse_dev_identify(struct wse_device *wdev)
 	return 0;
 }
 
-/* Memory of rings and fault records, and the interrupts' vectors. All of it goes with the PCI device. */
+/* Memory of rings and fault records. It goes with the PCI device. */
 int wse_dev_alloc(struct wse_device *wdev)
 {
 	struct device *dev = wdev->drm.dev;
 	unsigned int i;
 	int ret;
 
-	wdev->faults = dmam_alloc_coherent(dev, WSE_FAULTS * sizeof(*wdev->faults), &wdev->faults_dma,
-					   GFP_KERNEL);
+	wdev->faults = dmam_alloc_coherent(dev, WSE_FAULTS * sizeof(*wdev->faults),
+					   &wdev->faults_dma, GFP_KERNEL);
 	if (!wdev->faults)
 		return -ENOMEM;
 	for (i = 0; i < wdev->nrings; i++) {
@@ -96,15 +105,17 @@ static int wse_wait_ready(struct wse_device *wdev, u32 want)
 	int ret;
 
 	/*
-	 * The device answers EN within cycles. Ten seconds are for the host below an emulated one, which
-	 * may be busy with something else.
+	 * The device answers EN within cycles. Ten seconds are for the host below an emulated one,
+	 * which may be busy with something else.
 	 */
-	ret = read_poll_timeout(wse_read, status, status == WSE_GONE || (status & WSE_STATUS_RDY_MASK) == want,
-				50, 10 * USEC_PER_SEC, false, wdev, WSE_REG_STATUS);
+	ret = read_poll_timeout(wse_read, status,
+				status == WSE_GONE || (status & WSE_STATUS_RDY_MASK) == want, 50,
+				10 * USEC_PER_SEC, false, wdev, WSE_REG_STATUS);
 	if (status == WSE_GONE)
 		return -ENODEV;
 	if (ret)
-		drm_err(&wdev->drm, "STATUS.RDY does not become %u (STATUS is %#x)\n", want, status);
+		drm_err(&wdev->drm, "STATUS.RDY does not become %u (STATUS is %#x)\n", want,
+			status);
 	return ret;
 }
 
@@ -122,8 +133,8 @@ static int wse_create_queue(struct wse_device *wdev, struct wse_ring *ring)
 }
 
 /*
- * Resets the device and brings it up with empty rings: nothing of before is executed or written after this.
- * Caller holds hw_mutex and has made sure that no job is left in a ring.
+ * Resets the device and brings it up with empty rings: nothing of before is executed or written
+ * after this. Caller holds hw_mutex and sees to the jobs that were in the rings.
  */
 int wse_dev_start(struct wse_device *wdev)
 {
@@ -180,8 +191,8 @@ void wse_dev_stop(struct wse_device *wdev)
 }
 
 /*
- * A look at a device that owes us completions. 0: it works, or may still; -ENODEV: it is gone; -EIO: it
- * says that it has halted; -ETIME: it stands still.
+ * A look at a device that owes us completions. 0: it works, or may still; -ENODEV: it is gone;
+ * -EIO: it says that it has halted; -ETIME: it stands still.
  */
 int wse_dev_health(struct wse_device *wdev, struct wse_pulse *pulse)
 {
@@ -192,23 +203,26 @@ int wse_dev_health(struct wse_device *wdev, struct wse_pulse *pulse)
 	if (status & WSE_STATUS_HALTED_MASK)
 		return -EIO;
 	cycles = wse_read(wdev, WSE_REG_CYCLES_LO);
-	if (cycles != pulse->cycles) {
-		pulse->cycles = cycles;
+	/* the first look has nothing to compare with */
+	if (pulse->looks++)
+		pulse->total += cycles - pulse->cycles;
+	if (cycles - pulse->cycles >= WSE_LEAST_CYCLES)
 		pulse->strikes = 0;
-	} else if (++pulse->strikes > WSE_STRIKES) {
+	else if (++pulse->strikes > WSE_STRIKES)
 		return -ETIME;
-	}
+	pulse->cycles = cycles;
 	return 0;
 }
 
 /*
- * One command on the admin queue, alone there. Returns its status as an errno (see wse_status_errno()), or
- * -ENODEV, -EIO, -ETIME where the device does not work any more: then need_restart is set.
+ * One command on the admin queue, alone there. Returns its status as an errno (see
+ * wse_status_errno()), or -ENODEV, -EIO, -ETIME where the device does not work any more: then
+ * need_restart is set.
  */
 int wse_admin(struct wse_device *wdev, const struct wse_sqe *sqe)
 {
 	struct wse_ring *ring = &wdev->ring[0];
-	struct wse_pulse pulse = { };
+	struct wse_pulse pulse = {};
 	int ret;
 
 	lockdep_assert_held(&wdev->hw_mutex);
@@ -231,6 +245,9 @@ int wse_admin(struct wse_device *wdev, const struct wse_sqe *sqe)
 		ret = READ_ONCE(wdev->dead) ?: wse_dev_health(wdev, &pulse);
 		if (!ret && READ_ONCE(wdev->broken))
 			ret = -EIO;
+		/* a device that lives but does not answer would hold hw_mutex for ever */
+		if (!ret && pulse.total > le64_to_cpu(sqe->budget) + WSE_ADMIN_CYCLES)
+			ret = -ETIME;
 		if (ret) {
 			wdev->need_restart = true;
 			return ret;

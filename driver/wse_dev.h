@@ -21,18 +21,23 @@ struct wse_ctx;
 
 /* What the watchdog remembers from one look to the next. */
 struct wse_pulse {
-	u32 cycles;
-	unsigned int strikes;
+	u32 cycles; /* low half of the counter */
+	u64 total;  /* cycles since the first look */
+	unsigned int looks;
+	unsigned int strikes; /* looks in a row that saw none */
 };
 
 /*
  * Locks, outermost first:
- *  hw_mutex	the admin queue and everything that changes the device's state as a whole: start, reset,
- *		hand-over of the lease. Held while admin commands run, so waits for it must be interruptible
- *		where a user is behind them.
- *  lock	rings, jobs, the state of contexts; taken in hard interrupts, never held across anything slow.
- *		Fences are signalled after it has been dropped.
- *  fw_mutex, bo_lock	one thing each, innermost among the sleeping ones.
+ *
+ * hw_mutex: the admin queue and everything that changes the device's state as a whole, that is
+ * start, reset, hand-over of the lease. Held while admin commands run, so waits for it must be
+ * interruptible where a user is behind them.
+ *
+ * fw_mutex, bo_lock: one thing each.
+ *
+ * lock: rings, jobs, the state of contexts. Taken in hard interrupts, never held across anything
+ * slow. Fences are signalled after it has been dropped.
  */
 struct wse_device {
 	struct drm_device drm;
@@ -44,33 +49,33 @@ struct wse_device {
 	u32 sram_kib;
 	u32 lanes;
 	u32 features;
-	unsigned int nrings;		/* the admin ring included */
-	unsigned int depth;		/* entries of an I/O ring */
+	unsigned int nrings; /* the admin ring included */
+	unsigned int depth;  /* entries of an I/O ring */
 	unsigned int nvectors;
 
-	struct mutex hw_mutex;
-	bool clean;			/* hw_mutex: SRAM is zero, cores are held, nothing is routed */
-	bool need_restart;		/* hw_mutex: the admin queue cannot be trusted any more */
-	u64 resets;			/* hw_mutex */
+	struct mutex hw_mutex; /* see above, as for the other locks */
+	bool clean;	       /* hw_mutex: SRAM is zero, cores are held, nothing is routed */
+	bool need_restart;     /* hw_mutex: the admin queue cannot be trusted any more */
+	u64 resets;	       /* hw_mutex */
 	struct completion admin_done;
-	u16 admin_status;		/* written before admin_done */
+	u16 admin_status; /* written before admin_done */
 
-	spinlock_t lock;
+	spinlock_t lock; /* all down to ctx */
 	struct wse_ring ring[WSE_MAX_QUEUES];
-	struct list_head pending;	/* jobs that wait for fences or room, in order */
-	struct list_head active;	/* jobs in the rings */
-	unsigned int inflight;		/* commands in I/O rings */
+	struct list_head pending; /* jobs that wait for fences or room, in order */
+	struct list_head active;  /* jobs in the rings */
+	unsigned int inflight;	  /* commands in I/O rings */
 	u64 completions;
-	const char *broken;		/* not NULL: the device misbehaved in this way, reset it */
+	const char *broken; /* not NULL: the device misbehaved in this way, reset it */
 	u32 next_ctx;
 
 	/*
-	 * Why there is no device any more: -ENODEV, or 0. Set once, under lock; read anywhere, since whoever
-	 * misses it merely finds out later.
+	 * Why there is no device any more: -ENODEV, or 0. Set once, under lock; read anywhere,
+	 * since whoever misses it merely finds out later.
 	 */
 	int dead;
 
-	struct wse_ctx *ctx;		/* owner of the lease; changes under hw_mutex and lock */
+	struct wse_ctx *ctx; /* owner of the lease; changes under hw_mutex and lock */
 	wait_queue_head_t lease_wait;
 
 	struct workqueue_struct *wq;
@@ -78,16 +83,16 @@ struct wse_device {
 	struct work_struct reset_work;
 	struct delayed_work reap_work;
 	struct delayed_work watchdog;
-	struct wse_pulse pulse;		/* the watchdog's own */
-	struct llist_head reap;		/* jobs to be freed */
+	struct wse_pulse pulse; /* the watchdog's own */
+	struct llist_head reap; /* jobs to be freed */
 
-	struct wse_fault *faults;	/* written by the device */
+	struct wse_fault *faults; /* written by the device */
 	dma_addr_t faults_dma;
 
-	struct mutex fw_mutex;
+	struct mutex fw_mutex; /* loading of fw */
 	struct wse_fw_image fw;
 
-	struct mutex bo_lock;
+	struct mutex bo_lock; /* bos, and the page lists of those in it */
 	struct list_head bos;
 };
 

@@ -38,21 +38,17 @@ static int wse_query_ioctl(struct drm_device *drm, void *data, struct drm_file *
 		.max_cmds = wdev->depth - 1,
 	};
 	u32 size = args->size;
-	int idx;
 
 	if (args->pad)
 		return -EINVAL;
-	if (!drm_dev_enter(drm, &idx))
-		return -ENODEV;
-	/* without firmware the rest is still worth knowing */
-	if (!wse_fw_get(wdev)) {
+	if (wse_fw_loaded(wdev)) {
 		info.fw_version = wdev->fw.version;
 		info.fw_end = wdev->fw.bytes;
 	}
-	drm_dev_exit(idx);
 	info.resets = READ_ONCE(wdev->resets);
 	args->size = sizeof(info);
-	return copy_to_user(u64_to_user_ptr(args->ptr), &info, min_t(size_t, size, sizeof(info))) ? -EFAULT : 0;
+	size = min_t(u32, size, sizeof(info));
+	return copy_to_user(u64_to_user_ptr(args->ptr), &info, size) ? -EFAULT : 0;
 }
 
 static const struct drm_ioctl_desc wse_ioctls[] = {
@@ -76,7 +72,8 @@ static const struct file_operations wse_fops = {
  * 1.0	query, buffers, contexts, submit, fault
  */
 static const struct drm_driver wse_driver = {
-	.driver_features = DRIVER_COMPUTE_ACCEL | DRIVER_GEM | DRIVER_SYNCOBJ | DRIVER_SYNCOBJ_TIMELINE,
+	.driver_features = DRIVER_COMPUTE_ACCEL | DRIVER_GEM | DRIVER_SYNCOBJ |
+			   DRIVER_SYNCOBJ_TIMELINE,
 	.name = "wse",
 	.desc = "wafer-scale engine",
 	WSE_DRIVER_DATE
@@ -172,14 +169,16 @@ static int wse_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	mutex_unlock(&wdev->hw_mutex);
 	if (ret)
 		return ret;
+	/* if it is not there yet, the first context will ask for it again */
+	wse_fw_get(wdev);
 	ret = drm_dev_register(&wdev->drm, 0);
 	if (ret) {
 		wse_dev_stop(wdev);
 		return ret;
 	}
-	drm_info(&wdev->drm, "%u x %u cores, ABI %u.%u, %u queues of %u, %u vectors\n", wdev->geom.rows,
-		 wdev->geom.cols, wdev->abi >> WSE_ABI_MAJOR_SHIFT, wdev->abi & WSE_ABI_MINOR_MASK,
-		 wdev->geom.queues, wdev->depth, wdev->nvectors);
+	drm_info(&wdev->drm, "%u x %u cores, ABI %u.%u, %u queues of %u, %u vectors\n",
+		 wdev->geom.rows, wdev->geom.cols, wdev->abi >> WSE_ABI_MAJOR_SHIFT,
+		 wdev->abi & WSE_ABI_MINOR_MASK, wdev->geom.queues, wdev->depth, wdev->nvectors);
 	return 0;
 }
 
@@ -187,7 +186,7 @@ static void wse_remove(struct pci_dev *pdev)
 {
 	struct wse_device *wdev = pci_get_drvdata(pdev);
 
-	/* whoever waits, for the lease or for the device, gives up: drm_dev_unplug() waits for them */
+	/* all who wait, for the lease or the device, give up: drm_dev_unplug() waits for them */
 	spin_lock_irq(&wdev->lock);
 	wdev->dead = -ENODEV;
 	if (wdev->ctx)

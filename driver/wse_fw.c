@@ -20,18 +20,20 @@ static int wse_fw_check(struct wse_device *wdev, const struct firmware *fw)
 				    WSE_FIRMWARE);
 		return -ENOEXEC;
 	}
-	if (le16_to_cpu(head->abi_major) != WSE_ABI_MAJOR || le16_to_cpu(head->abi_minor) > dev_minor) {
+	if (le16_to_cpu(head->abi_major) != WSE_ABI_MAJOR ||
+	    le16_to_cpu(head->abi_minor) > dev_minor) {
 		dev_err_ratelimited(dev,
 				    "%s needs ABI %u.%u, the device has %u.%u: install the firmware of the device's release\n",
-				    WSE_FIRMWARE, le16_to_cpu(head->abi_major), le16_to_cpu(head->abi_minor),
-				    WSE_ABI_MAJOR, dev_minor);
+				    WSE_FIRMWARE, le16_to_cpu(head->abi_major),
+				    le16_to_cpu(head->abi_minor), WSE_ABI_MAJOR, dev_minor);
 		return -EOPNOTSUPP;
 	}
 	bytes = le32_to_cpu(head->bytes);
 	entry = le32_to_cpu(head->entry) - WSE_SRAM_BASE;
 	/* the arguments of START are written to the end of the SRAM */
 	if (bytes != fw->size - sizeof(*head) || !bytes || bytes % 8 || bytes > WSE_ARGS_OFFSET ||
-	    bytes > wdev->geom.sram_bytes || entry >= bytes || entry % 4 || head->resv[0] || head->resv[1] ||
+	    bytes > wdev->geom.sram_bytes || entry >= bytes || entry % 4 || head->resv[0] ||
+	    head->resv[1] ||
 	    (crc32_le(~0u, fw->data + sizeof(*head), bytes) ^ ~0u) != le32_to_cpu(head->crc)) {
 		dev_err_ratelimited(dev, "%s is damaged: install it again\n", WSE_FIRMWARE);
 		return -ENOEXEC;
@@ -39,9 +41,16 @@ static int wse_fw_check(struct wse_device *wdev, const struct firmware *fw)
 	return 0;
 }
 
+/* wdev->fw is valid, and stays so. */
+bool wse_fw_loaded(struct wse_device *wdev)
+{
+	/* the other members were written before it */
+	return smp_load_acquire(&wdev->fw.loaded);
+}
+
 /*
  * Makes wdev->fw valid. -ENOENT: there is no such file; -ENOEXEC: it is something else or damaged;
- * -EOPNOTSUPP: of another ABI. The caller is inside drm_dev_enter().
+ * -EOPNOTSUPP: of another ABI. The device cannot be removed meanwhile.
  */
 int wse_fw_get(struct wse_device *wdev)
 {
@@ -54,11 +63,11 @@ int wse_fw_get(struct wse_device *wdev)
 	ret = mutex_lock_interruptible(&wdev->fw_mutex);
 	if (ret)
 		return ret;
-	if (image->cpu)
+	if (image->loaded)
 		goto unlock;
 	ret = firmware_request_nowarn(&fw, WSE_FIRMWARE, dev);
 	if (ret) {
-		dev_err_ratelimited(dev, "firmware %s cannot be loaded (%d): put it into /lib/firmware\n",
+		dev_err_ratelimited(dev, "no firmware %s (%d): put it into /lib/firmware\n",
 				    WSE_FIRMWARE, ret);
 		goto unlock;
 	}
@@ -69,10 +78,13 @@ int wse_fw_get(struct wse_device *wdev)
 		image->entry = le32_to_cpu(head->entry);
 		image->version = le32_to_cpu(head->version);
 		image->cpu = dmam_alloc_coherent(dev, image->bytes, &image->dma, GFP_KERNEL);
-		if (image->cpu)
+		if (image->cpu) {
 			memcpy(image->cpu, fw->data + sizeof(*head), image->bytes);
-		else
+			/* pairs with wse_fw_loaded() */
+			smp_store_release(&image->loaded, true);
+		} else {
 			ret = -ENOMEM;
+		}
 	}
 	release_firmware(fw);
 unlock:

@@ -10,13 +10,15 @@ struct wse_device;
 
 /* The firmware that contexts boot, in memory that the device can read. */
 struct wse_fw_image {
-	void *cpu;		/* NULL: not loaded yet */
+	bool loaded; /* the rest is valid */
+	void *cpu;
 	dma_addr_t dma;
-	u32 bytes;		/* goes to SRAM offset 0 */
-	u32 entry;		/* absolute */
+	u32 bytes; /* goes to SRAM offset 0 */
+	u32 entry; /* absolute */
 	u32 version;
 };
 
+bool wse_fw_loaded(struct wse_device *wdev);
 int wse_fw_get(struct wse_device *wdev);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Buffers. Their pages are pinned and mapped at once, and the list of pages that the device reads is built
- * then too: a submit only copies its address.
+ * Buffers. Their pages are pinned and mapped at once, and the list of pages that the device reads
+ * is built then too: a submit only copies its address.
  *
  * Synchronization is explicit (syncobjs); buffers carry no fences in their reservation objects.
  */
@@ -71,9 +71,9 @@ struct drm_gem_object *wse_gem_create_object(struct drm_device *drm, size_t size
 }
 
 /*
- * The largest page that all of the mapping consists of: every border between two pieces that are not
- * contiguous, and every piece's address, is a multiple of it. Only the end may be ragged, since nothing
- * beyond the buffer's size is ever accessed. *direct: there is but one piece.
+ * The largest page that all of the mapping consists of: every border between two pieces that are
+ * not contiguous, and every piece's address, is a multiple of it. Only the end may be ragged, since
+ * nothing beyond the buffer's size is ever accessed. *direct: there is but one piece.
  */
 static int wse_sgt_shape(struct sg_table *sgt, size_t size, u32 *pshift, bool *direct)
 {
@@ -118,7 +118,8 @@ static int wse_bo_build(struct wse_device *wdev, struct wse_bo *bo, struct sg_ta
 
 	page = (size_t)1 << bo->buf.pshift;
 	bo->list_bytes = DIV_ROUND_UP(size, page) * sizeof(*bo->list);
-	bo->list = dma_alloc_coherent(wdev->drm.dev, bo->list_bytes, &bo->list_dma, GFP_KERNEL | __GFP_NOWARN);
+	bo->list = dma_alloc_coherent(wdev->drm.dev, bo->list_bytes, &bo->list_dma,
+				      GFP_KERNEL | __GFP_NOWARN);
 	if (!bo->list)
 		return -ENOMEM;
 	/* a page begins in some segment, at a multiple of its size from the buffer's start */
@@ -126,7 +127,8 @@ static int wse_bo_build(struct wse_device *wdev, struct wse_bo *bo, struct sg_ta
 		size_t end = min(off + sg_dma_len(sg), size), at;
 
 		for (at = ALIGN(off, page); at < end; at += page)
-			bo->list[at >> bo->buf.pshift] = cpu_to_le64(sg_dma_address(sg) + (at - off));
+			bo->list[at >> bo->buf.pshift] =
+				cpu_to_le64(sg_dma_address(sg) + (at - off));
 		off = end;
 	}
 	bo->buf.addr = bo->list_dma;

@@ -11,9 +11,9 @@ struct wse_device;
 /* A buffer, resident and mapped for the device for its whole life. */
 struct wse_bo {
 	struct drm_gem_shmem_object shmem;
-	struct wse_buf buf;		/* constant once the buffer has a handle */
-	struct list_head link;		/* wse_device.bos, if it has a page list; bo_lock */
-	__le64 *list;			/* one bus address per page of 2^pshift bytes; NULL: direct */
+	struct wse_buf buf;    /* constant once the buffer has a handle */
+	struct list_head link; /* wse_device.bos, if it has a page list; bo_lock */
+	__le64 *list;	       /* one bus address per page of 2^pshift bytes; NULL: direct */
 	dma_addr_t list_dma;
 	size_t list_bytes;
 };

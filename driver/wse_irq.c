@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Interrupts: one vector per ring, or one for all. Edge triggered messages which may have been merged on
- * their way, so a handler looks at the rings and never counts.
+ * Interrupts: one vector per ring, or one for all. Edge triggered messages which may have been
+ * merged on their way, so a handler looks at the rings and never counts.
  */
 #include <linux/interrupt.h>
 
@@ -79,7 +79,8 @@ int wse_irq_request(struct wse_device *wdev)
 	int ret;
 
 	if (wdev->nvectors == 1)
-		return devm_request_irq(&pdev->dev, pci_irq_vector(pdev, 0), wse_irq_all, 0, "wse", wdev);
+		return devm_request_irq(&pdev->dev, pci_irq_vector(pdev, 0), wse_irq_all, 0, "wse",
+					wdev);
 	for (i = 0; i < wdev->nvectors; i++) {
 		ret = devm_request_irq(&pdev->dev, pci_irq_vector(pdev, i), wse_irq_one, 0, "wse",
 				       &wdev->ring[i]);

@@ -2,11 +2,12 @@
 /*
  * Jobs: from the list of those that wait, through the rings, to their fences.
  *
- * There is no drm_sched here. The lease gives the whole device to one context, so there is nothing to
- * arbitrate; a job is a burst for several rings at once, ordered inside the device; and time-outs are the
- * device's own. What is left of a scheduler is one list in order of submission whose head moves when its
- * fences have signalled and its rings have room. In return a submit that can start does so in the ioctl,
- * without a switch to a worker, and a reset has nobody else's state to repair.
+ * There is no drm_sched here. The lease gives the whole device to one context, so there is nothing
+ * to arbitrate; a job is a burst for several rings at once, ordered inside the device; and
+ * time-outs are the device's own. What is left of a scheduler is one list in order of submission
+ * whose head moves when its fences have signalled and its rings have room. In return a submit that
+ * can start does so in the ioctl, without a switch to a worker, and a reset has nobody else's state
+ * to repair.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -19,11 +20,11 @@
 #include "wse_reset.h"
 
 /* How long finished jobs, and the references they hold, may lie around when no submit comes. */
-#define WSE_REAP_DELAY	(HZ / 50)
+#define WSE_REAP_DELAY (HZ / 50)
 
 struct wse_fence {
 	struct dma_fence base;
-	spinlock_t lock;
+	spinlock_t lock; /* dma_fence's own */
 };
 
 static const char *wse_fence_driver_name(struct dma_fence *fence)
@@ -147,12 +148,14 @@ static void wse_job_put(struct wse_device *wdev, struct wse_job *job)
 	for (i = 0; i < job->ncmd; i++) {
 		struct wse_job_cmd *cmd = &job->cmd[i];
 
-		/* pending jobs are put in order, so these numbers cover all that was accepted before */
+		/* jobs are put in order, so these numbers cover all that was accepted before */
 		if (cmd->sqe.opcode == WSE_OP_FENCE) {
 			bool all = cmd->wait_cmd == DRM_WSE_WAIT_QUEUE;
 			u32 queue = all ? cmd->wait_queue : job->cmd[cmd->wait_cmd].queue;
 
-			wse_fence_encode(0, queue, all ? before[queue] : job->cmd[cmd->wait_cmd].seq, &cmd->sqe);
+			wse_fence_encode(0, queue,
+					 all ? before[queue] : job->cmd[cmd->wait_cmd].seq,
+					 &cmd->sqe);
 		}
 		cmd->seq = wse_ring_put(&wdev->ring[cmd->queue], &cmd->sqe, job);
 	}
@@ -192,8 +195,8 @@ void wse_push_work(struct work_struct *work)
 }
 
 /*
- * Accepts the job: from here on its fence will signal, and nothing can fail. -EIO, -ENODEV or -ENOENT if its
- * context is lost, or gone.
+ * Accepts the job: from here on its fence will signal, and nothing can fail. -EIO, -ENODEV or
+ * -ENOENT if its context is lost, or gone.
  */
 int wse_job_queue(struct wse_job *job)
 {
@@ -230,7 +233,7 @@ static void wse_job_finish(struct wse_job *job, struct list_head *done)
 		wake_up_all(&job->ctx->wait);
 }
 
-/* A command of it has completed with status. Caller holds wse_device.lock; job's memory stays until signalled. */
+/* A command has completed with status. Caller holds wse_device.lock. */
 void wse_job_complete(struct wse_device *wdev, struct wse_ring *ring, const struct wse_slot *slot,
 		      u32 cid, u32 status, u32 fault, struct list_head *done)
 {
@@ -244,8 +247,8 @@ void wse_job_complete(struct wse_device *wdev, struct wse_ring *ring, const stru
 		wse_reset_context(wdev, job->ctx);
 	}
 	/*
-	 * A job that failed is finished by the reset: only then have its other commands surely stopped to
-	 * write to its buffers.
+	 * A job that failed is finished by the reset: only then have its other commands surely
+	 * stopped to write to its buffers.
 	 */
 	if (!job->left && !job->err)
 		wse_job_finish(job, done);
@@ -283,7 +286,9 @@ void wse_jobs_signal(struct wse_device *wdev, struct list_head *done)
 	queue_delayed_work(wdev->wq, &wdev->reap_work, WSE_REAP_DELAY);
 }
 
-/* Frees finished jobs. Called by every submit too, so that under load the worker has little to do. */
+/*
+ * Frees finished jobs. Called by every submit too, so that under load the worker has little to do.
+ */
 void wse_jobs_reap(struct wse_device *wdev)
 {
 	struct wse_job *job, *next;

@@ -24,25 +24,25 @@ struct wse_dep {
 struct wse_job_cmd {
 	struct wse_sqe sqe;
 	u32 queue;
-	u32 wait_cmd;		/* fence: index in the job, or DRM_WSE_WAIT_QUEUE */
+	u32 wait_cmd; /* fence: index in the job, or DRM_WSE_WAIT_QUEUE */
 	u32 wait_queue;
-	u32 seq;		/* its number on its queue, once put */
+	u32 seq; /* its number on its queue, once put */
 };
 
 /*
- * One submit. Belongs to the ioctl until it is pushed, then to the driver until wse_job_free(). What the
- * device uses (buffers) and what the end needs (the fence) is held here, so that nothing is allocated on
- * the way there.
+ * One submit. Belongs to the ioctl until it is pushed, then to the driver until wse_job_free().
+ * What the device uses (buffers) and what the end needs (the fence) is held here, so that nothing
+ * is allocated on the way there.
  */
 struct wse_job {
 	struct wse_ctx *ctx;
-	struct list_head link;		/* in pending, active, or a list of finished ones; wse_device.lock */
+	struct list_head link; /* in pending, active, or a list of finished ones; wse_device.lock */
 	struct llist_node reap;
 	struct dma_fence *fence;
-	int err;			/* of the first command that failed; wse_device.lock */
-	u32 left;			/* commands without completion; wse_device.lock */
-	u32 need[WSE_MAX_QUEUES];	/* commands for each ring */
-	atomic_t ndeps;			/* fences that have not signalled, and one for the ioctl */
+	int err;		  /* of the first command that failed; wse_device.lock */
+	u32 left;		  /* commands without completion; wse_device.lock */
+	u32 need[WSE_MAX_QUEUES]; /* commands for each ring */
+	atomic_t ndeps;		  /* fences that have not signalled, and one for the ioctl */
 	struct wse_dep *deps;
 	u32 ndep;
 	struct drm_gem_object **bos;

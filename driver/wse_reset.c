@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * When something went wrong: first the context is reset, then the device, then it is given up. On each
- * step the fences of what will not be completed any more are signalled with the reason.
+ * When something went wrong: first the context is reset, then the device, then it is given up. On
+ * each step the fences of what will not be completed any more are signalled with the reason.
  */
 #include "wse_ctx.h"
 #include "wse_dev.h"
@@ -19,7 +19,7 @@ void wse_reset_context(struct wse_device *wdev, struct wse_ctx *ctx)
 	queue_work(wdev->wq, &wdev->reset_work);
 }
 
-/* The device does what it must not: no ring of it is looked at until it has been reset. Lock as above. */
+/* The device does what it must not: no ring of it is looked at until it is reset. Lock as above. */
 void wse_reset_device(struct wse_device *wdev, const char *why)
 {
 	lockdep_assert_held(&wdev->lock);
@@ -72,7 +72,9 @@ static int wse_restart(struct wse_device *wdev, int err)
 	wdev->resets++;
 	ret = wse_dev_start(wdev);
 	if (ret) {
-		drm_err(drm, "the reset failed (%d): giving the device up, unbind and bind it to try again\n", ret);
+		drm_err(drm,
+			"the reset failed (%d): giving the device up, unbind and bind it to try again\n",
+			ret);
 		wse_dev_stop(wdev);
 		wse_give_up(wdev);
 		return -ENODEV;
@@ -85,9 +87,9 @@ static int wse_restart(struct wse_device *wdev, int err)
 }
 
 /*
- * Ends whatever the I/O queues execute; rings are empty and cores are held afterwards. Jobs that this
- * swallows end with err. No job can come in meanwhile: the context is lost or on its way out, so its err is
- * set. -ENODEV if the device was lost over it. Caller holds hw_mutex.
+ * Ends whatever the I/O queues execute; rings are empty and cores are held afterwards. Jobs that
+ * this swallows end with err. No job can come in meanwhile: the context is lost or on its way out,
+ * so its err is set. -ENODEV if the device was lost over it. Caller holds hw_mutex.
  */
 int wse_quiesce(struct wse_device *wdev, int err)
 {
@@ -137,8 +139,9 @@ void wse_reset_work(struct work_struct *work)
 }
 
 /*
- * Looks whether a device with commands in flight is still there and still works. It never measures how
- * long a command takes: that is the command's budget, which the device watches in its own cycles.
+ * Looks whether a device with commands in flight is still there and still works. It never measures
+ * how long a command takes: that is the command's budget, which the device watches in its own
+ * cycles.
  */
 void wse_watchdog(struct work_struct *work)
 {
@@ -162,7 +165,8 @@ void wse_watchdog(struct work_struct *work)
 		if (ret) {
 			spin_lock_irq(&wdev->lock);
 			wse_reset_device(wdev, ret == -ENODEV ? "the device is gone" :
-					 ret == -EIO ? "the device has halted" : "the device stands still");
+					       ret == -EIO ? "the device has halted" :
+					       "the device stands still");
 			spin_unlock_irq(&wdev->lock);
 			return;
 		}

@@ -9,7 +9,7 @@ struct wse_ctx;
 struct wse_device;
 
 /* Between two looks at a device with commands in flight. */
-#define WSE_WATCHDOG	(HZ / 2)
+#define WSE_WATCHDOG (HZ / 2)
 
 void wse_reset_context(struct wse_device *wdev, struct wse_ctx *ctx);
 void wse_reset_device(struct wse_device *wdev, const char *why);

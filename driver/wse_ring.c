@@ -18,7 +18,8 @@ static u32 wse_db_head(const struct wse_ring *ring)
 	return wse_db_tail(ring) + 4;
 }
 
-int wse_ring_alloc(struct wse_device *wdev, struct wse_ring *ring, unsigned int id, unsigned int size)
+int wse_ring_alloc(struct wse_device *wdev, struct wse_ring *ring, unsigned int id,
+		   unsigned int size)
 {
 	struct device *dev = wdev->drm.dev;
 
@@ -52,7 +53,7 @@ unsigned int wse_ring_room(const struct wse_ring *ring)
 	return (ring->head - ring->tail - 1) & (ring->size - 1);
 }
 
-/* There is room. Sets the command id; returns how many commands the ring has been given with this one. */
+/* There is room. Sets the command id; returns how many commands the ring has got with this one. */
 u32 wse_ring_put(struct wse_ring *ring, const struct wse_sqe *sqe, struct wse_job *job)
 {
 	struct wse_sqe *entry = &ring->sq[ring->tail];
@@ -76,9 +77,9 @@ void wse_ring_kick(struct wse_device *wdev, struct wse_ring *ring)
 }
 
 /*
- * Takes all completions that are there; jobs that end with them go to the list done. Nothing the device
- * wrote is believed: an entry is read once, and if it does not fit the command that is due, the device is
- * reset.
+ * Takes all completions that are there; jobs that end with them go to the list done. Nothing the
+ * device wrote is believed: an entry is read once, and if it does not fit the command that is due,
+ * the device is reset.
  */
 void wse_ring_poll(struct wse_device *wdev, struct wse_ring *ring, struct list_head *done)
 {
@@ -87,15 +88,16 @@ void wse_ring_poll(struct wse_device *wdev, struct wse_ring *ring, struct list_h
 	lockdep_assert_held(&wdev->lock);
 	while (!wdev->broken && ring->head != ring->tail) {
 		const struct wse_cqe *cqe = &ring->cq[ring->head];
-		unsigned int status = le16_to_cpu(READ_ONCE(cqe->status)), next = (ring->head + 1) & mask;
+		unsigned int status = le16_to_cpu(READ_ONCE(cqe->status));
+		unsigned int next = (ring->head + 1) & mask;
 		struct wse_slot slot = ring->slot[ring->head];
 		unsigned int cid, sqhd, fault;
 
 		if ((status & 1) != ring->phase)
 			break;
 		/*
-		 * The rest of the entry, and all that the command wrote to memory, is only valid once the
-		 * phase has been seen: these reads must not be done before that one.
+		 * The rest of the entry, and all that the command wrote to memory, is only valid
+		 * once the phase has been seen: these reads must not be done before that one.
 		 */
 		dma_rmb();
 		cid = le16_to_cpu(READ_ONCE(cqe->cid));
@@ -125,8 +127,9 @@ void wse_ring_poll(struct wse_device *wdev, struct wse_ring *ring, struct list_h
 		}
 	}
 	/*
-	 * The device needs the head only to know that it may write another completion, and there is room for
-	 * as many as commands: a doorbell per quarter of the ring keeps it from ever having to wait.
+	 * The device needs the head only to know that it may write another completion, and there is
+	 * room for as many as commands: a doorbell per quarter of the ring keeps it from ever
+	 * having to wait.
 	 */
 	if (((ring->head - ring->told) & mask) >= (ring->size + 3) / 4) {
 		ring->told = ring->head;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The submit ioctl: read and check -> look up buffers and syncobjs, allocate, all that can fail -> accept
- * the job -> hand out its fence.
+ * The submit ioctl: read and check -> look up buffers and syncobjs, allocate, all that can fail ->
+ * accept the job -> hand out its fence.
  */
 #include <linux/dma-fence-chain.h>
 #include <linux/slab.h>
@@ -18,20 +18,20 @@
 #include "wse_job.h"
 #include "wse_submit.h"
 
-#define WSE_MAX_SYNCS		1024u
+#define WSE_MAX_SYNCS 1024u
 /* what version 1.0 knew: older user space cannot know less */
-#define WSE_CMD_BYTES_1_0	168u
-#define WSE_SYNC_BYTES_1_0	16u
+#define WSE_CMD_BYTES_1_0  168u
+#define WSE_SYNC_BYTES_1_0 16u
 
 struct wse_out_sync {
 	struct drm_syncobj *obj;
-	struct dma_fence_chain *chain;	/* NULL for a binary one */
+	struct dma_fence_chain *chain; /* NULL for a binary one */
 	u64 point;
 };
 
 /*
- * Array of elements of bytes each, from user elements of any size: what user space does not know is 0, and
- * what we do not know must be (-E2BIG). NULL for no elements.
+ * Array of elements of bytes each, from user elements of any size: what user space does not know is
+ * 0, and what we do not know must be (-E2BIG). NULL for no elements.
  */
 static void *wse_copy_array(const struct drm_wse_array *array, size_t bytes, size_t least)
 {
@@ -62,15 +62,7 @@ static void *wse_copy_array(const struct drm_wse_array *array, size_t bytes, siz
 	return to;
 }
 
-/* An array without elements has neither address nor stride. */
-static int wse_array_check(const struct drm_wse_array *array, u32 max)
-{
-	if (!array->count)
-		return array->ptr || array->stride ? -EINVAL : 0;
-	return array->count > max ? -EINVAL : 0;
-}
-
-/* NULL and 0 bytes for handle 0. The job keeps the reference; a run of commands on one buffer is common. */
+/* NULL for handle 0. The job keeps the reference; a run of commands on one buffer is common. */
 static int wse_job_bo(struct wse_job *job, struct drm_file *file, u32 handle, u32 *last_handle,
 		      struct wse_bo **bo)
 {
@@ -106,7 +98,8 @@ static int wse_job_fill(struct wse_job *job, struct drm_file *file, const struct
 		if (!ret)
 			ret = wse_job_bo(job, file, c->mask_bo, &mask_handle, &mask);
 		if (!ret)
-			ret = wse_cmd_check(&wdev->geom, c, bo ? bo->buf.size : 0, mask ? mask->buf.size : 0);
+			ret = wse_cmd_check(&wdev->geom, c, bo ? bo->buf.size : 0,
+					    mask ? mask->buf.size : 0);
 		if (!ret && c->op == WSE_OP_FENCE)
 			ret = wse_fence_check(&wdev->geom, cmds, i);
 		if (ret) {
@@ -121,13 +114,15 @@ static int wse_job_fill(struct wse_job *job, struct drm_file *file, const struct
 			cmd->wait_cmd = c->wait_cmd;
 			cmd->wait_queue = c->wait_queue;
 		} else {
-			wse_cmd_encode(c, 0, bo ? &bo->buf : NULL, mask ? &mask->buf : NULL, &cmd->sqe);
+			wse_cmd_encode(c, 0, bo ? &bo->buf : NULL, mask ? &mask->buf : NULL,
+				       &cmd->sqe);
 		}
 	}
 	return 0;
 }
 
-static int wse_find_in_syncs(struct wse_job *job, struct drm_file *file, const struct drm_wse_sync *in, u32 n)
+static int wse_find_in_syncs(struct wse_job *job, struct drm_file *file,
+			     const struct drm_wse_sync *in, u32 n)
 {
 	u32 i;
 	int ret;
@@ -135,7 +130,8 @@ static int wse_find_in_syncs(struct wse_job *job, struct drm_file *file, const s
 	for (i = 0; i < n; i++) {
 		if (in[i].pad)
 			return -EINVAL;
-		ret = drm_syncobj_find_fence(file, in[i].handle, in[i].point, 0, &job->deps[job->ndep].fence);
+		ret = drm_syncobj_find_fence(file, in[i].handle, in[i].point, 0,
+					     &job->deps[job->ndep].fence);
 		if (ret)
 			return ret;
 		job->ndep++;
@@ -157,7 +153,8 @@ static void wse_put_out_syncs(struct wse_out_sync *out, u32 n)
 	kvfree(out);
 }
 
-static struct wse_out_sync *wse_find_out_syncs(struct drm_file *file, const struct drm_wse_sync *sync, u32 n)
+static struct wse_out_sync *wse_find_out_syncs(struct drm_file *file,
+					       const struct drm_wse_sync *sync, u32 n)
 {
 	struct wse_out_sync *out = kvcalloc(n, sizeof(*out), GFP_KERNEL_ACCOUNT);
 	int ret = -ENOENT;
@@ -240,14 +237,15 @@ int wse_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 	BUILD_BUG_ON(sizeof(struct drm_wse_cmd) < WSE_CMD_BYTES_1_0);
 	BUILD_BUG_ON(sizeof(struct drm_wse_sync) < WSE_SYNC_BYTES_1_0);
 
-	if (args->flags || !args->cmds.count || wse_array_check(&args->cmds, wdev->depth - 1) ||
-	    wse_array_check(&args->in_syncs, WSE_MAX_SYNCS) || wse_array_check(&args->out_syncs, WSE_MAX_SYNCS))
+	if (args->flags || !args->cmds.count || args->cmds.count > wdev->depth - 1 ||
+	    nin > WSE_MAX_SYNCS || nout > WSE_MAX_SYNCS)
 		return -EINVAL;
 	ctx = wse_ctx_find(file, args->ctx);
 	if (!ctx)
 		return -ENOENT;
 	wse_jobs_reap(wdev);
-	ret = wait_event_interruptible(ctx->wait, READ_ONCE(ctx->njobs) < WSE_MAX_JOBS || READ_ONCE(ctx->err));
+	ret = wait_event_interruptible(ctx->wait,
+				       READ_ONCE(ctx->njobs) < WSE_MAX_JOBS || READ_ONCE(ctx->err));
 	if (ret)
 		goto put_ctx;
 

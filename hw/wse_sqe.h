@@ -3,7 +3,8 @@
  * From struct drm_wse_cmd to a submission entry: the checks and the encoding. The kernel driver and
  * libwse's in-process device share this file, so that both refuse and accept the same commands.
  *
- * Usage: wse_cmd_check() and, for a fence, wse_fence_check(); then wse_cmd_encode() or wse_fence_encode().
+ * Usage: wse_cmd_check() and, for a fence, wse_fence_check(); then wse_cmd_encode() or
+ * wse_fence_encode().
  */
 #ifndef WSE_SQE_H
 #define WSE_SQE_H
@@ -37,21 +38,22 @@
 
 /* What commands are checked against, from the capability registers. */
 struct wse_geom {
-	__u32 rows, cols;	/* cores */
-	__u32 sram_bytes;	/* of a core */
+	__u32 rows, cols; /* cores */
+	__u32 sram_bytes; /* of a core */
 	__u32 colors;
-	__u32 queues;		/* I/O queues, numbered from 1 */
+	__u32 queues; /* I/O queues, numbered from 1 */
 };
 
 /* A buffer as the device sees it. */
 struct wse_buf {
-	__u64 addr;		/* bus address of the page list, or of the buffer itself when direct */
-	__u32 pshift;		/* log2 of the list's page size in bytes; 0 when direct */
+	__u64 addr;   /* bus address of the page list, or of the buffer itself when direct */
+	__u32 pshift; /* log2 of the list's page size in bytes; 0 when direct */
 	bool direct;
-	__u64 size;		/* bytes */
+	__u64 size; /* bytes */
 };
 
-#define WSE_STREAM_KMAX	16384	/* elements k of one column: what 14 bits of a wavelet's index can name */
+/* elements k of one column: what 14 bits of a wavelet's index can name */
+#define WSE_STREAM_KMAX 16384
 
 static inline bool wse_cmd_is_stream(const struct drm_wse_cmd *c)
 {
@@ -97,7 +99,8 @@ static inline bool wse_extend(__u64 *end, __u64 n, __u64 stride)
 {
 	__u64 span;
 
-	return __builtin_mul_overflow(n - 1, stride, &span) || __builtin_add_overflow(*end, span, end);
+	return __builtin_mul_overflow(n - 1, stride, &span) ||
+	       __builtin_add_overflow(*end, span, end);
 }
 
 static inline int wse_rect_check(const struct wse_geom *g, const struct drm_wse_cmd *c)
@@ -109,7 +112,8 @@ static inline int wse_rect_check(const struct wse_geom *g, const struct drm_wse_
 	return 0;
 }
 
-static inline int wse_copy_check(const struct wse_geom *g, const struct drm_wse_cmd *c, __u64 bo_size)
+static inline int wse_copy_check(const struct wse_geom *g, const struct drm_wse_cmd *c,
+				 __u64 bo_size)
 {
 	__u64 sram_end = (__u64)c->sram + c->len, end = c->off;
 	int ret;
@@ -129,15 +133,15 @@ static inline int wse_copy_check(const struct wse_geom *g, const struct drm_wse_
 		return ret;
 	if (wse_extend(&sram_end, c->nline, c->sstride) || sram_end > g->sram_bytes)
 		return -ERANGE;
-	if (__builtin_add_overflow(end, (__u64)c->len, &end) || wse_extend(&end, c->nline, c->lstride) ||
-	    wse_extend(&end, c->cols, c->cstride) || wse_extend(&end, c->rows, c->rstride) ||
-	    end > bo_size)
+	if (__builtin_add_overflow(end, (__u64)c->len, &end) ||
+	    wse_extend(&end, c->nline, c->lstride) || wse_extend(&end, c->cols, c->cstride) ||
+	    wse_extend(&end, c->rows, c->rstride) || end > bo_size)
 		return -ERANGE;
 	return 0;
 }
 
-static inline int wse_stream_check(const struct wse_geom *g, const struct drm_wse_cmd *c, __u64 bo_size,
-				   __u64 mask_size)
+static inline int wse_stream_check(const struct wse_geom *g, const struct drm_wse_cmd *c,
+				   __u64 bo_size, __u64 mask_size)
 {
 	__u32 flags = DRM_WSE_CMD_MASKED, bytes = wse_etype_bytes(c->etype);
 	__u64 features = (__u64)c->nline * c->nfeat, end = c->off, mask_end = c->moff;
@@ -163,10 +167,9 @@ static inline int wse_stream_check(const struct wse_geom *g, const struct drm_ws
 		return -EINVAL;
 	if ((__u32)c->col0 + c->cols > g->cols)
 		return -ERANGE;
-	if (wse_cmd_has_bo(c) &&
-	    (__builtin_add_overflow(end, (__u64)c->kcol * bytes, &end) ||
-	     wse_extend(&end, features, c->lstride) || wse_extend(&end, c->cols, c->cstride) ||
-	     end > bo_size))
+	if (wse_cmd_has_bo(c) && (__builtin_add_overflow(end, (__u64)c->kcol * bytes, &end) ||
+				  wse_extend(&end, features, c->lstride) ||
+				  wse_extend(&end, c->cols, c->cstride) || end > bo_size))
 		return -ERANGE;
 	if (wse_cmd_has_mask(c) &&
 	    (__builtin_add_overflow(mask_end, (__u64)(c->kcol + 7) / 8, &mask_end) ||
@@ -182,8 +185,8 @@ static inline int wse_start_check(const struct wse_geom *g, const struct drm_wse
 
 	if (c->flags & ~(DRM_WSE_CMD_BOOT | DRM_WSE_CMD_CLOSED))
 		return -EINVAL;
-	if (c->off || c->moff || c->color || c->len || c->nline || c->lstride || c->sstride || c->cstride ||
-	    c->rstride || c->mcstride || c->kcol || c->nfeat || c->etype)
+	if (c->off || c->moff || c->color || c->len || c->nline || c->lstride || c->sstride ||
+	    c->cstride || c->rstride || c->mcstride || c->kcol || c->nfeat || c->etype)
 		return -EINVAL;
 	ret = wse_rect_check(g, c);
 	if (ret)
@@ -198,30 +201,30 @@ static inline int wse_start_check(const struct wse_geom *g, const struct drm_wse
 /* nop and fence: nothing but op, queue and the fence's own two members */
 static inline int wse_bare_check(const struct drm_wse_cmd *c)
 {
-	if (c->flags || c->off || c->moff || c->color || c->budget || c->row0 || c->col0 || c->rows || c->cols ||
-	    c->sram || c->len || c->nline || c->lstride || c->sstride || c->cstride || c->rstride ||
-	    c->mcstride || c->kcol || c->nfeat || c->etype)
+	if (c->flags || c->off || c->moff || c->color || c->budget || c->row0 || c->col0 ||
+	    c->rows || c->cols || c->sram || c->len || c->nline || c->lstride || c->sstride ||
+	    c->cstride || c->rstride || c->mcstride || c->kcol || c->nfeat || c->etype)
 		return -EINVAL;
 	return 0;
 }
 
 /*
- * Everything that can be said about one command alone. bo_size and mask_size are the bytes of its buffers,
- * 0 where it has none.
+ * Everything that can be said about one command alone. bo_size and mask_size are the bytes of its
+ * buffers, 0 where it has none.
  *
- * -EINVAL	unknown op or flag, a member that must not be 0 is, one that op does not use is not 0, a
- *		misaligned or impossible value
- * -ERANGE	the rectangle leaves the tile, the SRAM range or entry the SRAM, or the host pattern a buffer
+ * -EINVAL: unknown op or flag, a member that must not be 0 is, one that op does not use is not 0, a
+ * misaligned or impossible value. -ERANGE: the rectangle leaves the tile, the SRAM range or entry
+ * the SRAM, or the host pattern a buffer.
  */
-static inline int wse_cmd_check(const struct wse_geom *g, const struct drm_wse_cmd *c, __u64 bo_size,
-				__u64 mask_size)
+static inline int wse_cmd_check(const struct wse_geom *g, const struct drm_wse_cmd *c,
+				__u64 bo_size, __u64 mask_size)
 {
 	unsigned int i;
 
 	if (c->op > WSE_OP_FENCE || !c->queue || c->queue > g->queues || c->pad)
 		return -EINVAL;
 	/* an INDEX_ONLY stream is the one command that may go without its bo */
-	if (wse_cmd_has_bo(c) != (c->bo != 0) || wse_cmd_has_mask(c) != (c->mask_bo != 0))
+	if (wse_cmd_has_bo(c) != !!c->bo || wse_cmd_has_mask(c) != !!c->mask_bo)
 		return -EINVAL;
 	if (c->op != WSE_OP_FENCE && (c->wait_cmd || c->wait_queue))
 		return -EINVAL;
@@ -249,19 +252,24 @@ static inline int wse_cmd_check(const struct wse_geom *g, const struct drm_wse_c
 }
 
 /*
- * The fence cmds[i] names an earlier command on another queue, or another queue that exists. -EINVAL if not.
- * cmds[i] and those before it have passed wse_cmd_check().
+ * The fence cmds[i] names an earlier command on another queue, or another queue that exists.
+ * -EINVAL if not. cmds[i] and those before it have passed wse_cmd_check().
  */
 static inline int wse_fence_check(const struct wse_geom *g, const struct drm_wse_cmd *cmds, __u32 i)
 {
 	const struct drm_wse_cmd *c = &cmds[i];
 
-	if (c->wait_cmd == DRM_WSE_WAIT_QUEUE)
-		return !c->wait_queue || c->wait_queue > g->queues || c->wait_queue == c->queue ? -EINVAL : 0;
-	return c->wait_queue || c->wait_cmd >= i || cmds[c->wait_cmd].queue == c->queue ? -EINVAL : 0;
+	if (c->wait_cmd == DRM_WSE_WAIT_QUEUE) {
+		if (!c->wait_queue || c->wait_queue > g->queues || c->wait_queue == c->queue)
+			return -EINVAL;
+		return 0;
+	}
+	if (c->wait_queue || c->wait_cmd >= i || cmds[c->wait_cmd].queue == c->queue)
+		return -EINVAL;
+	return 0;
 }
 
-/* A FENCE on its queue: waits until queue has completed seq commands since its creation or CTX_RESET. */
+/* A FENCE: waits until queue has completed seq commands since its creation or CTX_RESET. */
 static inline void wse_fence_encode(__u16 cid, __u32 queue, __u32 seq, struct wse_sqe *sqe)
 {
 	memset(sqe, 0, sizeof(*sqe));
@@ -273,14 +281,12 @@ static inline void wse_fence_encode(__u16 cid, __u32 queue, __u32 seq, struct ws
 
 static inline __u8 wse_sqe_flags(__u32 flags)
 {
-	/* clang-format off */
 	return (flags & DRM_WSE_CMD_BROADCAST ? WSE_SQF_BROADCAST : 0) |
 	       (flags & DRM_WSE_CMD_MASKED ? WSE_SQF_MASKED : 0) |
 	       (flags & DRM_WSE_CMD_DROP_ZERO ? WSE_SQF_DROP_ZERO : 0) |
 	       (flags & DRM_WSE_CMD_INDEX_ONLY ? WSE_SQF_INDEX_ONLY : 0) |
 	       (flags & DRM_WSE_CMD_BOOT ? WSE_SQF_BOOT : 0) |
 	       (flags & DRM_WSE_CMD_CLOSED ? WSE_SQF_CLOSED : 0);
-	/* clang-format on */
 }
 
 /*
@@ -336,7 +342,7 @@ static inline void wse_cmd_encode(const struct drm_wse_cmd *c, __u16 cid, const 
 	sqe->mcstride = wse_le32(c->mcstride);
 }
 
-/* WSE_ST_* of a completion to the errno that a fence carries. A status that does not exist is -EPROTO. */
+/* WSE_ST_* of a completion to the errno that a fence carries. An unknown status is -EPROTO. */
 static inline int wse_status_errno(unsigned int status)
 {
 	switch (status) {

@@ -9,11 +9,15 @@
 #include "wse_sqe.h"
 
 static const struct wse_geom geom = {
-	.rows = 4, .cols = 6, .sram_bytes = WSE_SRAM_BYTES, .colors = WSE_NCOLORS, .queues = 2,
+	.rows = 4,
+	.cols = 6,
+	.sram_bytes = WSE_SRAM_BYTES,
+	.colors = WSE_NCOLORS,
+	.queues = 2,
 };
 
-#define BO_SIZE		(1u << 20)
-#define MASK_SIZE	(1u << 14)
+#define BO_SIZE	  (1u << 20)
+#define MASK_SIZE (1u << 14)
 
 static unsigned int count, failed;
 
@@ -78,19 +82,40 @@ static struct drm_wse_cmd good(unsigned int op)
 /* every byte of every member that op does not use, one at a time */
 static int unused_members(unsigned int op)
 {
-	static const struct { size_t off, len; unsigned int users; } members[] = {
+	static const struct {
+		size_t off, len;
+		unsigned int users;
+	} members[] = {
 #define M(m, u) { offsetof(struct drm_wse_cmd, m), sizeof(((struct drm_wse_cmd *)0)->m), u }
 #define COPY	(1 << WSE_OP_COPY_IN | 1 << WSE_OP_COPY_OUT)
 #define STREAM	(1 << WSE_OP_STREAM_IN | 1 << WSE_OP_STREAM_OUT)
 #define START	(1 << WSE_OP_START)
 #define FENCE	(1 << WSE_OP_FENCE)
-		M(bo, COPY | STREAM), M(off, COPY | STREAM), M(mask_bo, STREAM), M(color, STREAM),
-		M(moff, STREAM), M(budget, COPY | STREAM | START), M(row0, COPY | START),
-		M(col0, COPY | STREAM | START), M(rows, COPY | START), M(cols, COPY | STREAM | START),
-		M(sram, COPY | START), M(len, COPY), M(nline, COPY | STREAM), M(lstride, COPY | STREAM),
-		M(sstride, COPY), M(cstride, COPY | STREAM), M(rstride, COPY | STREAM),
-		M(mcstride, STREAM), M(kcol, STREAM), M(nfeat, STREAM), M(etype, STREAM),
-		M(wait_cmd, FENCE), M(wait_queue, FENCE), M(pad, 0), M(arg, START),
+		M(bo, COPY | STREAM),
+		M(off, COPY | STREAM),
+		M(mask_bo, STREAM),
+		M(color, STREAM),
+		M(moff, STREAM),
+		M(budget, COPY | STREAM | START),
+		M(row0, COPY | START),
+		M(col0, COPY | STREAM | START),
+		M(rows, COPY | START),
+		M(cols, COPY | STREAM | START),
+		M(sram, COPY | START),
+		M(len, COPY),
+		M(nline, COPY | STREAM),
+		M(lstride, COPY | STREAM),
+		M(sstride, COPY),
+		M(cstride, COPY | STREAM),
+		M(rstride, COPY | STREAM),
+		M(mcstride, STREAM),
+		M(kcol, STREAM),
+		M(nfeat, STREAM),
+		M(etype, STREAM),
+		M(wait_cmd, FENCE),
+		M(wait_queue, FENCE),
+		M(pad, 0),
+		M(arg, START),
 	};
 	struct drm_wse_cmd c;
 	size_t i, j;
@@ -115,7 +140,8 @@ static int flags_refused(void)
 {
 	static const unsigned int allowed[] = {
 		[WSE_OP_COPY_IN] = DRM_WSE_CMD_BROADCAST,
-		[WSE_OP_STREAM_IN] = DRM_WSE_CMD_MASKED | DRM_WSE_CMD_DROP_ZERO | DRM_WSE_CMD_INDEX_ONLY,
+		[WSE_OP_STREAM_IN] = DRM_WSE_CMD_MASKED | DRM_WSE_CMD_DROP_ZERO |
+				     DRM_WSE_CMD_INDEX_ONLY,
 		[WSE_OP_STREAM_OUT] = DRM_WSE_CMD_MASKED,
 		[WSE_OP_START] = DRM_WSE_CMD_BOOT | DRM_WSE_CMD_CLOSED,
 		[WSE_OP_FENCE] = 0,
@@ -137,18 +163,19 @@ static int flags_refused(void)
 	return !bad;
 }
 
-#define REFUSED(ops, err, change) do { \
-	for (op = 0; op <= WSE_OP_FENCE; op++) { \
-		if (!((ops) & 1 << op)) \
-			continue; \
-		c = good(op); \
-		change; \
-		if (check(&c) != (err)) { \
-			printf("# op %u: %s gave %d\n", op, #change, check(&c)); \
-			bad++; \
-		} \
-	} \
-} while (0)
+#define REFUSED(ops, err, change)                                                        \
+	do {                                                                             \
+		for (op = 0; op <= WSE_OP_FENCE; op++) {                                 \
+			if (!((ops)&1 << op))                                            \
+				continue;                                                \
+			c = good(op);                                                    \
+			change;                                                          \
+			if (check(&c) != (err)) {                                        \
+				printf("# op %u: %s gave %d\n", op, #change, check(&c)); \
+				bad++;                                                   \
+			}                                                                \
+		}                                                                        \
+	} while (0)
 
 static int values_refused(void)
 {
@@ -197,10 +224,12 @@ static int values_refused(void)
 	REFUSED(STREAM, -EINVAL, c.nfeat = 8);
 	REFUSED(STREAM, -EINVAL, c.etype = WSE_ETYPE_FP16);
 	REFUSED(STREAM, -EINVAL, c.etype = WSE_ETYPE_RAW32);
-	REFUSED(1 << WSE_OP_STREAM_IN, -EINVAL, c.flags |= DRM_WSE_CMD_DROP_ZERO | DRM_WSE_CMD_INDEX_ONLY);
+	REFUSED(1 << WSE_OP_STREAM_IN, -EINVAL,
+		c.flags |= DRM_WSE_CMD_DROP_ZERO | DRM_WSE_CMD_INDEX_ONLY);
 	REFUSED(1 << WSE_OP_STREAM_IN, -EINVAL, (c.flags |= DRM_WSE_CMD_INDEX_ONLY, c.bo = 0));
 	REFUSED(1 << WSE_OP_STREAM_IN, 0,
-		(c.flags |= DRM_WSE_CMD_INDEX_ONLY, c.bo = 0, c.off = 0, c.lstride = 0, c.cstride = 0));
+		(c.flags |= DRM_WSE_CMD_INDEX_ONLY, c.bo = 0, c.off = 0, c.lstride = 0,
+		 c.cstride = 0));
 	REFUSED(START, -EINVAL, c.sram += 2);
 	REFUSED(START, -ERANGE, c.sram = WSE_SRAM_BASE - 4);
 	REFUSED(START, -ERANGE, c.sram = WSE_SRAM_BASE + WSE_SRAM_BYTES);
@@ -218,21 +247,21 @@ static int fences_refused(void)
 
 	c[1].queue = 2;
 	bad += wse_fence_check(&geom, c, 2) != 0;
-	c[2].wait_queue = 1;			/* its own */
+	c[2].wait_queue = 1; /* its own */
 	bad += wse_fence_check(&geom, c, 2) != -EINVAL;
 	c[2].wait_queue = 0;
 	bad += wse_fence_check(&geom, c, 2) != -EINVAL;
 	c[2].wait_queue = 3;
 	bad += wse_fence_check(&geom, c, 2) != -EINVAL;
-	c[2].wait_cmd = 1;			/* with a queue */
+	c[2].wait_cmd = 1; /* with a queue */
 	bad += wse_fence_check(&geom, c, 2) != -EINVAL;
 	c[2].wait_queue = 0;
 	bad += wse_fence_check(&geom, c, 2) != 0;
-	c[2].wait_cmd = 0;			/* on its own queue */
+	c[2].wait_cmd = 0; /* on its own queue */
 	bad += wse_fence_check(&geom, c, 2) != -EINVAL;
-	c[2].wait_cmd = 2;			/* itself */
+	c[2].wait_cmd = 2; /* itself */
 	bad += wse_fence_check(&geom, c, 2) != -EINVAL;
-	c[2].wait_cmd = 3;			/* later */
+	c[2].wait_cmd = 3; /* later */
 	bad += wse_fence_check(&geom, c, 2) != -EINVAL;
 	return !bad;
 }
@@ -274,8 +303,10 @@ static int extents_exact(void)
 				c.len = 8;
 			c.sstride = rnd8(32);
 			c.sram = rnd8(16);
-			sram_end = (unsigned __int128)c.sram + c.len + (unsigned __int128)(c.nline - 1) * c.sstride;
-			end = (unsigned __int128)c.off + c.len + (unsigned __int128)(c.nline - 1) * c.lstride +
+			sram_end = (unsigned __int128)c.sram + c.len +
+				   (unsigned __int128)(c.nline - 1) * c.sstride;
+			end = (unsigned __int128)c.off + c.len +
+			      (unsigned __int128)(c.nline - 1) * c.lstride +
 			      (unsigned __int128)(c.cols - 1) * c.cstride +
 			      (unsigned __int128)(c.rows - 1) * c.rstride;
 		} else {
@@ -287,12 +318,14 @@ static int extents_exact(void)
 			c.moff = rnd8(16);
 			c.mcstride = rnd8(32);
 			n = (unsigned __int128)c.nline * c.nfeat;
-			end = c.off + (n - 1) * c.lstride + (unsigned __int128)(c.cols - 1) * c.cstride +
+			end = c.off + (n - 1) * c.lstride +
+			      (unsigned __int128)(c.cols - 1) * c.cstride +
 			      (unsigned __int128)c.kcol * (c.etype == WSE_ETYPE_BF16 ? 2 : 4);
 			mask_end = c.moff + (n - 1) * c.rstride +
 				   (unsigned __int128)(c.cols - 1) * c.mcstride + (c.kcol + 7) / 8;
 		}
-		want = end > BO_SIZE || mask_end > MASK_SIZE || sram_end > WSE_SRAM_BYTES ? -ERANGE : 0;
+		want = end > BO_SIZE || mask_end > MASK_SIZE || sram_end > WSE_SRAM_BYTES ? -ERANGE
+											  : 0;
 		if (check(&c) != want) {
 			printf("# op %u: %d instead of %d\n", op, check(&c), want);
 			return 0;
@@ -342,11 +375,12 @@ static int encoding(void)
 	memset(&s, 0xcc, sizeof(s));
 	wse_cmd_encode(&c, 0x1234, &buf, &mask, &s);
 	bad += s.opcode != WSE_OP_STREAM_IN || s.flags != (WSE_SQF_MASKED | WSE_SQF_MASK_DIRECT) ||
-	       s.cid != 0x1234 || s.pshift != 12 || s.mshift || s.row0 || s.rows || s.col0 != 2 || s.cols != 3 ||
-	       s.color != 5 || s.etype || s.budget != 1000 || s.buf != buf.addr || s.off != 64 ||
-	       s.mask != 0xabc000 || s.moff != 8 || s.sram || s.len || s.nline != 3 || s.lstride != 128 ||
-	       s.sstride || s.cstride != 1024 || s.rstride != 16 || s.kcol != 37 || s.nfeat != 2 || s.queue ||
-	       s.seq || s.mcstride != 256;
+	       s.cid != 0x1234 || s.pshift != 12 || s.mshift || s.row0 || s.rows || s.col0 != 2 ||
+	       s.cols != 3 || s.color != 5 || s.etype || s.budget != 1000 || s.buf != buf.addr ||
+	       s.off != 64 || s.mask != 0xabc000 || s.moff != 8 || s.sram || s.len ||
+	       s.nline != 3 || s.lstride != 128 || s.sstride || s.cstride != 1024 ||
+	       s.rstride != 16 || s.kcol != 37 || s.nfeat != 2 || s.queue || s.seq ||
+	       s.mcstride != 256;
 	for (i = 0; i < 8; i++)
 		bad += s.resv[i] != 0;
 
@@ -355,27 +389,32 @@ static int encoding(void)
 	memset(&s, 0xcc, sizeof(s));
 	wse_cmd_encode(&c, 1, NULL, NULL, &s);
 	start = (struct wse_sqe_start *)&s;
-	bad += start->opcode != WSE_OP_START || start->flags != (WSE_SQF_BOOT | WSE_SQF_CLOSED) || start->resv ||
-	       start->resv2 || start->row0 != 1 || start->rows != 2 || start->entry != WSE_SRAM_BASE + 0x100 ||
-	       start->resv4 || start->arg[15] != 1 || start->arg[0] || start->budget != 1000;
+	bad += start->opcode != WSE_OP_START || start->flags != (WSE_SQF_BOOT | WSE_SQF_CLOSED) ||
+	       start->resv || start->resv2 || start->row0 != 1 || start->rows != 2 ||
+	       start->entry != WSE_SRAM_BASE + 0x100 || start->resv4 || start->arg[15] != 1 ||
+	       start->arg[0] || start->budget != 1000;
 	for (i = 0; i < 8; i++)
 		bad += start->resv3[i] != 0;
 
 	wse_fence_encode(9, 2, 77, &s);
-	bad += s.opcode != WSE_OP_FENCE || s.cid != 9 || s.queue != 2 || s.seq != 77 || s.budget || s.flags;
+	bad += s.opcode != WSE_OP_FENCE || s.cid != 9 || s.queue != 2 || s.seq != 77 || s.budget ||
+	       s.flags;
 
 	c = good(WSE_OP_COPY_IN);
 	c.flags = DRM_WSE_CMD_BROADCAST;
 	wse_cmd_encode(&c, 2, &buf, NULL, &s);
-	bad += s.flags != WSE_SQF_BROADCAST || s.len != 32 || s.sstride != 64 || s.sram != 0x400 || s.mask;
+	bad += s.flags != WSE_SQF_BROADCAST || s.len != 32 || s.sstride != 64 || s.sram != 0x400 ||
+	       s.mask;
 	return !bad;
 }
 
 static int errnos(void)
 {
 	return wse_status_errno(WSE_ST_OK) == 0 && wse_status_errno(WSE_ST_TIMEOUT) == -ETIME &&
-	       wse_status_errno(WSE_ST_DEADLOCK) == -EDEADLK && wse_status_errno(WSE_ST_CORE_FAULT) == -EFAULT &&
-	       wse_status_errno(WSE_ST_KERNEL_ERROR) == -EREMOTEIO && wse_status_errno(WSE_ST_DMA_ERROR) == -EIO &&
+	       wse_status_errno(WSE_ST_DEADLOCK) == -EDEADLK &&
+	       wse_status_errno(WSE_ST_CORE_FAULT) == -EFAULT &&
+	       wse_status_errno(WSE_ST_KERNEL_ERROR) == -EREMOTEIO &&
+	       wse_status_errno(WSE_ST_DMA_ERROR) == -EIO &&
 	       wse_status_errno(WSE_ST_BAD_FIELD) == -EPROTO && wse_status_errno(0x7fff) == -EPROTO;
 }
 
@@ -388,22 +427,26 @@ int main(void)
 		struct drm_wse_cmd c = good(op);
 		char name[64];
 
-		snprintf(name, sizeof(name), "op %u: a good one passes, unused members are refused", op);
+		snprintf(name, sizeof(name), "op %u: a good one passes, unused members are refused",
+			 op);
 		report(check(&c) == 0 && unused_members(op), name);
 	}
 	report(flags_refused(), "every flag is refused but those of the op");
 	report(values_refused(), "impossible values, rectangles and ranges are refused");
-	report(fences_refused(), "fences name an earlier command of another queue, or another queue");
+	report(fences_refused(),
+	       "fences name an earlier command of another queue, or another queue");
 	report(extents_exact(), "extents equal 128-bit arithmetic");
 	report(extents_edge(), "extents up to the last byte");
 	report(encoding(), "encoding of every member");
 	report(errnos(), "status to errno");
 	report(wse_cmd_writes(&(struct drm_wse_cmd){ .op = WSE_OP_COPY_OUT }) &&
-	       wse_cmd_writes(&(struct drm_wse_cmd){ .op = WSE_OP_STREAM_OUT }) &&
-	       !wse_cmd_writes(&(struct drm_wse_cmd){ .op = WSE_OP_COPY_IN }) &&
-	       !wse_cmd_writes(&(struct drm_wse_cmd){ .op = WSE_OP_STREAM_IN }), "which ops write a buffer");
+		       wse_cmd_writes(&(struct drm_wse_cmd){ .op = WSE_OP_STREAM_OUT }) &&
+		       !wse_cmd_writes(&(struct drm_wse_cmd){ .op = WSE_OP_COPY_IN }) &&
+		       !wse_cmd_writes(&(struct drm_wse_cmd){ .op = WSE_OP_STREAM_IN }),
+	       "which ops write a buffer");
 	report(sizeof(struct drm_wse_cmd) == 168 && sizeof(struct drm_wse_info) == 56 &&
-	       sizeof(struct drm_wse_submit) == 56 && sizeof(struct drm_wse_fault) == 64 &&
-	       sizeof(struct drm_wse_sync) == 16, "sizes of the uapi");
+		       sizeof(struct drm_wse_submit) == 56 && sizeof(struct drm_wse_fault) == 64 &&
+		       sizeof(struct drm_wse_sync) == 16,
+	       "sizes of the uapi");
 	return failed != 0;
 }

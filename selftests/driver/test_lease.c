@@ -170,7 +170,7 @@ TEST_F(wse, close_with_commands)
 {
 	struct drm_wse_cmd nops[100];
 	struct drm_syncobj_handle h = { .flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE };
-	struct sync_file_info info = { };
+	struct sync_file_info info = {};
 	uint32_t ctx, i;
 
 	for (i = 0; i < 100; i++)
@@ -190,7 +190,7 @@ TEST_F(wse, close_with_commands)
 TEST_F(wse, unbind_with_open_file)
 {
 	struct drm_wse_cmd nop = cmd_nop(1);
-	struct drm_wse_query query = { };
+	struct drm_wse_query query = {};
 	uint32_t ctx, bo, handle;
 	uint64_t *p;
 

@@ -80,7 +80,8 @@ TEST_F(wse, copy_round_trip)
 	uint32_t rows = self->info.rows, cols = self->info.cols, cores = rows * cols, bo;
 	size_t each = 4 * 1024, bytes = (size_t)cores * each;
 	struct drm_wse_cmd cmds[2] = {
-		cmd_copy(WSE_OP_COPY_IN, 0, 0, 0, 0, 0x2000, 512), cmd_copy(WSE_OP_COPY_OUT, 0, 0, 0, 0, 0x2000, 512),
+		cmd_copy(WSE_OP_COPY_IN, 0, 0, 0, 0, 0x2000, 512),
+		cmd_copy(WSE_OP_COPY_OUT, 0, 0, 0, 0, 0x2000, 512),
 	};
 	uint8_t *p;
 	uint32_t i;
@@ -130,7 +131,8 @@ TEST_F(wse, broadcast)
 {
 	uint32_t rows = self->info.rows, cols = self->info.cols, bo, i;
 	struct drm_wse_cmd cmds[2] = {
-		cmd_copy(WSE_OP_COPY_IN, 0, 0, 0, 0, 0x3000, 256), cmd_copy(WSE_OP_COPY_OUT, 0, PAGE, 0, 0, 0x3000, 256),
+		cmd_copy(WSE_OP_COPY_IN, 0, 0, 0, 0, 0x3000, 256),
+		cmd_copy(WSE_OP_COPY_OUT, 0, PAGE, 0, 0, 0x3000, 256),
 	};
 	size_t bytes = PAGE + 256ul * rows * cols;
 	uint8_t *p;
@@ -207,7 +209,8 @@ TEST_F(wse, all_queues_at_once)
 			uint32_t queue = 1 + i % self->info.queues;
 
 			/* every command but the first waits for the one before it */
-			cmds[i] = i % 2 && self->info.queues > 1 ? cmd_fence_cmd(queue, i - 1) : cmd_nop(queue);
+			cmds[i] = i % 2 && self->info.queues > 1 ? cmd_fence_cmd(queue, i - 1)
+								 : cmd_nop(queue);
 		}
 		EXPECT_EQ(0, wse_run(self->fd, self->ctx, cmds, n));
 	}
@@ -224,7 +227,10 @@ TEST_F(wse, in_sync_holds_back)
 	/* a point that nobody has promised cannot be waited for */
 	EXPECT_EQ(-EINVAL, wse_submit_syncs(self->fd, self->ctx, &nop, 1, &in, 1, &out, 1));
 
-	/* a fence that stays open as long as we like: that of a submit on the other side of a held one */
+	/*
+	 * a fence that stays open as long as we like: that of a submit on the other side of a held
+	 * one
+	 */
 	in.point = 0;
 	ASSERT_EQ(0, syncobj_signal(self->fd, in.handle, 1));
 	in.point = 1;
@@ -336,9 +342,9 @@ TEST_F(wse, prime_cross_import)
 
 TEST_F(wse, fence_of_another_device)
 {
-	struct drm_syncobj_handle h = { };
+	struct drm_syncobj_handle h = {};
 	struct drm_wse_cmd nop = cmd_nop(1);
-	struct drm_wse_sync in = { }, out = { .handle = syncobj_create(self->fd) };
+	struct drm_wse_sync in = {}, out = { .handle = syncobj_create(self->fd) };
 	int other = wse_open_nth(1);
 	uint32_t ctx;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the kselftests of wse.ko share: raw ioctls, no library. Functions return what the kernel said, 0 or
- * -errno; those that return something else cannot fail for another reason than a broken test.
+ * What the kselftests of wse.ko share: raw ioctls, no library. Functions return what the kernel
+ * said, 0 or -errno; those that return something else cannot fail for another reason than a broken
+ * test.
  */
 #ifndef WSE_TEST_H
 #define WSE_TEST_H
@@ -24,9 +25,9 @@
 #include <drm/wse_accel.h>
 #include "wse_regs.h"
 
-#define PAGE 4096u
-#define SECONDS(n) ((n) * 1000000000ll)
-#define BUDGET 100000000ull
+#define PAGE	   4096u
+#define SECONDS(n) ((n)*1000000000ll)
+#define BUDGET	   100000000ull
 
 /* The ioctl with 0xcc in everything that the kernel is to fill in is the caller's business. */
 static inline int wse_ioctl(int fd, unsigned long request, void *arg)
@@ -164,7 +165,7 @@ static inline int wse_fault(int fd, uint32_t ctx, struct drm_wse_fault *fault)
 
 static inline uint32_t syncobj_create(int fd)
 {
-	struct drm_syncobj_create create = { };
+	struct drm_syncobj_create create = {};
 
 	return wse_ioctl(fd, DRM_IOCTL_SYNCOBJ_CREATE, &create) ? 0 : create.handle;
 }
@@ -174,7 +175,9 @@ static inline int syncobj_wait(int fd, uint32_t handle, uint64_t point, int64_t 
 {
 	struct timespec now;
 	struct drm_syncobj_timeline_wait wait = {
-		.handles = (uintptr_t)&handle, .points = (uintptr_t)&point, .count_handles = 1,
+		.handles = (uintptr_t)&handle,
+		.points = (uintptr_t)&point,
+		.count_handles = 1,
 	};
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
@@ -185,7 +188,9 @@ static inline int syncobj_wait(int fd, uint32_t handle, uint64_t point, int64_t 
 static inline int syncobj_signal(int fd, uint32_t handle, uint64_t point)
 {
 	struct drm_syncobj_timeline_array array = {
-		.handles = (uintptr_t)&handle, .points = (uintptr_t)&point, .count_handles = 1,
+		.handles = (uintptr_t)&handle,
+		.points = (uintptr_t)&point,
+		.count_handles = 1,
 	};
 
 	return wse_ioctl(fd, DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL, &array);
@@ -195,9 +200,11 @@ static inline int syncobj_signal(int fd, uint32_t handle, uint64_t point)
 static inline int syncobj_status(int fd, uint32_t handle)
 {
 	struct drm_syncobj_handle h = {
-		.handle = handle, .flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE, .fd = -1,
+		.handle = handle,
+		.flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE,
+		.fd = -1,
 	};
-	struct sync_file_info info = { };
+	struct sync_file_info info = {};
 	int ret = wse_ioctl(fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &h);
 
 	if (ret)
@@ -217,7 +224,9 @@ static inline int wse_submit_syncs(int fd, uint32_t ctx, const struct drm_wse_cm
 		.ctx = ctx,
 		.cmds = { .ptr = (uintptr_t)cmds, .count = n, .stride = sizeof(*cmds) },
 		.in_syncs = { .ptr = (uintptr_t)in, .count = nin, .stride = nin ? sizeof(*in) : 0 },
-		.out_syncs = { .ptr = (uintptr_t)out, .count = nout, .stride = nout ? sizeof(*out) : 0 },
+		.out_syncs = { .ptr = (uintptr_t)out,
+			       .count = nout,
+			       .stride = nout ? sizeof(*out) : 0 },
 	};
 
 	return wse_ioctl(fd, DRM_IOCTL_WSE_SUBMIT, &submit);
@@ -236,7 +245,7 @@ static inline int wse_submit(int fd, uint32_t ctx, const struct drm_wse_cmd *cmd
 /* Submits and waits: the errno of the submit, of the wait, or of the fence. */
 static inline int wse_run(int fd, uint32_t ctx, const struct drm_wse_cmd *cmds, uint32_t n)
 {
-	struct drm_syncobj_destroy destroy = { };
+	struct drm_syncobj_destroy destroy = {};
 	int ret = wse_submit(fd, ctx, cmds, n, &destroy.handle);
 
 	if (!ret)
@@ -256,7 +265,10 @@ static inline struct drm_wse_cmd cmd_nop(uint32_t queue)
 static inline struct drm_wse_cmd cmd_fence(uint32_t queue, uint32_t other)
 {
 	return (struct drm_wse_cmd){
-		.op = WSE_OP_FENCE, .queue = queue, .wait_cmd = DRM_WSE_WAIT_QUEUE, .wait_queue = other,
+		.op = WSE_OP_FENCE,
+		.queue = queue,
+		.wait_cmd = DRM_WSE_WAIT_QUEUE,
+		.wait_queue = other,
 	};
 }
 
@@ -266,19 +278,34 @@ static inline struct drm_wse_cmd cmd_fence_cmd(uint32_t queue, uint32_t cmd)
 }
 
 /* len bytes of one core */
-static inline struct drm_wse_cmd cmd_copy(uint32_t op, uint32_t bo, uint64_t off, uint16_t row, uint16_t col,
-					  uint32_t sram, uint32_t len)
+static inline struct drm_wse_cmd cmd_copy(uint32_t op, uint32_t bo, uint64_t off, uint16_t row,
+					  uint16_t col, uint32_t sram, uint32_t len)
 {
 	return (struct drm_wse_cmd){
-		.op = op, .queue = 1, .bo = bo, .off = off, .budget = BUDGET, .row0 = row, .col0 = col,
-		.rows = 1, .cols = 1, .sram = sram, .len = len, .nline = 1,
+		.op = op,
+		.queue = 1,
+		.bo = bo,
+		.off = off,
+		.budget = BUDGET,
+		.row0 = row,
+		.col0 = col,
+		.rows = 1,
+		.cols = 1,
+		.sram = sram,
+		.len = len,
+		.nline = 1,
 	};
 }
 
-static inline struct drm_wse_cmd cmd_start(const struct drm_wse_info *info, uint32_t sram, uint64_t budget)
+static inline struct drm_wse_cmd cmd_start(const struct drm_wse_info *info, uint32_t sram,
+					   uint64_t budget)
 {
 	return (struct drm_wse_cmd){
-		.op = WSE_OP_START, .queue = 1, .budget = budget, .rows = info->rows, .cols = info->cols,
+		.op = WSE_OP_START,
+		.queue = 1,
+		.budget = budget,
+		.rows = info->rows,
+		.cols = info->cols,
 		.sram = WSE_SRAM_BASE + sram,
 	};
 }

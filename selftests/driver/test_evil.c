@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A device that misbehaves (selftests/driver/evil-device, which lists what it can do): each time
+ * the fences signal with an error, the guest goes on, and a new context works.
+ */
+#include "wse_test.h"
+#include "kselftest_harness.h"
+
+#define EVIL 0x0e110000u
+
+FIXTURE(wse)
+{
+	int fd;
+	struct drm_wse_info info;
+	uint32_t ctx;
+};
+
+FIXTURE_SETUP(wse)
+{
+	self->fd = wse_open_nth(0);
+	ASSERT_LE(0, self->fd);
+	self->info = wse_info(self->fd);
+	ASSERT_EQ(0, wse_ctx_create(self->fd, DRM_WSE_CTX_WAIT, &self->ctx));
+}
+
+FIXTURE_TEARDOWN(wse)
+{
+	close(self->fd);
+}
+
+static int evil(FIXTURE_DATA(wse) * self, uint32_t mode)
+{
+	struct drm_wse_cmd start = cmd_start(&self->info, 0x1000, BUDGET);
+
+	start.arg[0] = EVIL + mode;
+	return wse_run(self->fd, self->ctx, &start, 1);
+}
+
+/*
+ * The context is lost, the next one works; returns how many device resets there were since setup.
+ */
+static int lost_and_new(struct __test_metadata *_metadata, FIXTURE_DATA(wse) * self)
+{
+	struct drm_wse_cmd nop = cmd_nop(1);
+
+	EXPECT_EQ(-EIO, wse_run(self->fd, self->ctx, &nop, 1));
+	EXPECT_EQ(0, wse_ctx_destroy(self->fd, self->ctx));
+	EXPECT_EQ(0, wse_ctx_create(self->fd, 0, &self->ctx));
+	EXPECT_EQ(0, wse_run(self->fd, self->ctx, &nop, 1));
+	return wse_info(self->fd).resets - self->info.resets;
+}
+
+TEST_F(wse, wrong_command_id)
+{
+	EXPECT_EQ(-ECANCELED, evil(self, 1));
+	EXPECT_EQ(1, lost_and_new(_metadata, self));
+}
+
+TEST_F(wse, wrong_submission_head)
+{
+	EXPECT_EQ(-ECANCELED, evil(self, 2));
+	EXPECT_EQ(1, lost_and_new(_metadata, self));
+}
+
+TEST_F(wse, unknown_status)
+{
+	struct drm_wse_fault fault;
+
+	EXPECT_EQ(-EPROTO, evil(self, 3));
+	/* there is no record, but what the completion said */
+	EXPECT_EQ(0, wse_fault(self->fd, self->ctx, &fault));
+	EXPECT_EQ(self->ctx, fault.ctx);
+	EXPECT_EQ(WSE_OP_START, fault.cmd_op);
+	EXPECT_EQ(0x7ff, fault.status);
+	EXPECT_EQ(1, fault.queue);
+	EXPECT_EQ(0, fault.cause);
+	EXPECT_EQ(0xffffffff, fault.color);
+	EXPECT_EQ(0, lost_and_new(_metadata, self));
+}
+
+TEST_F(wse, fault_record_out_of_range)
+{
+	struct drm_wse_fault fault;
+
+	EXPECT_EQ(-EFAULT, evil(self, 4));
+	EXPECT_EQ(0, wse_fault(self->fd, self->ctx, &fault));
+	EXPECT_EQ(WSE_ST_CORE_FAULT, fault.status);
+	EXPECT_EQ(0, fault.pc);
+	EXPECT_EQ(0, lost_and_new(_metadata, self));
+}
+
+TEST_F(wse, fault_record_of_another_queue)
+{
+	struct drm_wse_fault fault;
+
+	EXPECT_EQ(-EFAULT, evil(self, 5));
+	EXPECT_EQ(0, wse_fault(self->fd, self->ctx, &fault));
+	EXPECT_EQ(WSE_ST_CORE_FAULT, fault.status);
+	EXPECT_EQ(0, fault.pc);
+	EXPECT_EQ(0, lost_and_new(_metadata, self));
+}
+
+TEST_F(wse, stands_still)
+{
+	EXPECT_EQ(-ECANCELED, evil(self, 6));
+	EXPECT_EQ(1, lost_and_new(_metadata, self));
+}
+
+TEST_F(wse, halted)
+{
+	EXPECT_EQ(-ECANCELED, evil(self, 7));
+	EXPECT_EQ(1, lost_and_new(_metadata, self));
+}
+
+TEST_F(wse, lost_interrupt)
+{
+	EXPECT_EQ(0, evil(self, 8));
+	EXPECT_EQ(0, evil(self, 0));
+	EXPECT_EQ(0, wse_info(self->fd).resets - self->info.resets);
+}
+
+TEST_F(wse, nonsense_in_the_ring)
+{
+	struct drm_wse_cmd nop = cmd_nop(1);
+	int i, ret = evil(self, 9);
+
+	/* the first completion may have been overwritten by nonsense or not */
+	EXPECT_TRUE(ret <= 0);
+	for (i = 0; i < 10; i++)
+		wse_run(self->fd, self->ctx, &nop, 1);
+	wse_ctx_destroy(self->fd, self->ctx);
+	EXPECT_EQ(0, wse_ctx_create(self->fd, 0, &self->ctx));
+	EXPECT_EQ(0, wse_run(self->fd, self->ctx, &nop, 1));
+}
+
+TEST_F(wse, context_reset_refused)
+{
+	struct drm_wse_fault fault;
+
+	EXPECT_EQ(-EFAULT, evil(self, 10));
+	EXPECT_EQ(0, wse_fault(self->fd, self->ctx, &fault));
+	EXPECT_EQ(0x80000010, fault.pc);
+	EXPECT_EQ(WSE_CAUSE_ILLEGAL, fault.cause);
+	EXPECT_EQ(0xdead, fault.addr);
+	EXPECT_EQ(1, fault.row);
+	EXPECT_EQ(1, lost_and_new(_metadata, self));
+}
+
+TEST_F(wse, context_reset_without_answer)
+{
+	EXPECT_EQ(-EFAULT, evil(self, 13));
+	EXPECT_EQ(1, lost_and_new(_metadata, self));
+}
+
+/* slower than any clock of ours, but its cycles move */
+TEST_F(wse, slow_is_not_stuck)
+{
+	EXPECT_EQ(0, evil(self, 12));
+	EXPECT_EQ(0, wse_info(self->fd).resets - self->info.resets);
+}
+
+/* the first to fail decides, what was behind it is cancelled, what was before is good */
+TEST_F(wse, errors_of_others)
+{
+	struct drm_wse_cmd cmd = cmd_nop(1);
+	uint32_t before, bad, behind, held;
+	struct drm_wse_cmd fence[2] = { cmd_fence(2, 1), cmd_nop(2) };
+
+	ASSERT_EQ(0, wse_submit(self->fd, self->ctx, &cmd, 1, &before));
+	cmd = cmd_start(&self->info, 0x1000, BUDGET);
+	cmd.arg[0] = EVIL + 6;
+	ASSERT_EQ(0, wse_submit(self->fd, self->ctx, &cmd, 1, &bad));
+	cmd = cmd_nop(1);
+	ASSERT_EQ(0, wse_submit(self->fd, self->ctx, &cmd, 1, &behind));
+	ASSERT_EQ(0, wse_submit(self->fd, self->ctx, fence, 2, &held));
+	EXPECT_EQ(0, syncobj_wait(self->fd, held, 0, SECONDS(20)));
+	EXPECT_EQ(0, syncobj_status(self->fd, before));
+	EXPECT_EQ(-ECANCELED, syncobj_status(self->fd, bad));
+	EXPECT_EQ(-ECANCELED, syncobj_status(self->fd, behind));
+	EXPECT_EQ(-ECANCELED, syncobj_status(self->fd, held));
+}
+
+/* a submit that waits for a fence of the lost part is cancelled with it */
+TEST_F(wse, pending_is_cancelled)
+{
+	struct drm_wse_cmd cmd = cmd_start(&self->info, 0x1000, BUDGET);
+	struct drm_wse_sync in = {}, out = { .handle = syncobj_create(self->fd) };
+
+	cmd.arg[0] = EVIL + 6;
+	ASSERT_EQ(0, wse_submit(self->fd, self->ctx, &cmd, 1, &in.handle));
+	cmd = cmd_nop(2);
+	ASSERT_EQ(0, wse_submit_syncs(self->fd, self->ctx, &cmd, 1, &in, 1, &out, 1));
+	EXPECT_EQ(1, syncobj_status(self->fd, out.handle));
+	EXPECT_EQ(0, syncobj_wait(self->fd, out.handle, 0, SECONDS(20)));
+	EXPECT_EQ(-ECANCELED, syncobj_status(self->fd, out.handle));
+	EXPECT_EQ(1, lost_and_new(_metadata, self));
+}
+
+/* closing does not wait for a command that takes its time */
+TEST_F(wse, close_aborts)
+{
+	struct drm_wse_cmd cmd = cmd_start(&self->info, 0x1000, BUDGET);
+	struct drm_syncobj_handle h = { .flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE };
+	struct sync_file_info info = {};
+
+	cmd.arg[0] = EVIL + 12;
+	ASSERT_EQ(0, wse_submit(self->fd, self->ctx, &cmd, 1, &h.handle));
+	ASSERT_EQ(0, wse_ioctl(self->fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &h));
+	close(self->fd);
+	ASSERT_EQ(0, wse_ioctl(h.fd, SYNC_IOC_FILE_INFO, &info));
+	EXPECT_EQ(-ECANCELED, info.status);
+	close(h.fd);
+	self->fd = wse_open_nth(0);
+	EXPECT_EQ(0, wse_ctx_create(self->fd, 0, &self->ctx));
+}
+
+TEST_F(wse, unbind_while_it_stands_still)
+{
+	struct drm_wse_cmd cmd = cmd_start(&self->info, 0x1000, BUDGET);
+	char address[32];
+	uint32_t sync;
+
+	cmd.arg[0] = EVIL + 6;
+	ASSERT_EQ(0, wse_submit(self->fd, self->ctx, &cmd, 1, &sync));
+	wse_address(0, address);
+	ASSERT_EQ(0, wse_unbind(address));
+	close(self->fd);
+	ASSERT_EQ(0, wse_bind(address));
+	self->fd = wse_open_at(address);
+	EXPECT_EQ(0, wse_ctx_create(self->fd, 0, &self->ctx));
+}
+
+TEST_HARNESS_MAIN
