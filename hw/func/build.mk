@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+# The twin: build/hw/libwse_func.a, and its tests.
+
+FUNC_SRCS := hw/model.c $(wildcard hw/func/*.c)
+FUNC_HDRS := hw/model.h $(wildcard hw/func/*.h) hw/regs/gen/wse_regs.h
+FUNC_CFLAGS := $(CFLAGS) -O3
+FUNC_OBJS := $(FUNC_SRCS:%.c=$(B)/%.o)
+FUNC_ASAN_OBJS := $(FUNC_SRCS:%.c=$(B)/asan/%.o)
+
+$(FUNC_OBJS): $(B)/%.o: %.c $(FUNC_HDRS)
+	@mkdir -p $(@D)
+	$(CC) $(FUNC_CFLAGS) $(CPPFLAGS) -c -o $@ $<
+
+$(FUNC_ASAN_OBJS): $(B)/asan/%.o: %.c $(FUNC_HDRS)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(ASAN) $(CPPFLAGS) -c -o $@ $<
+
+$(B)/hw/libwse_func.a: $(FUNC_OBJS)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+ALL += $(B)/hw/libwse_func.a

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The primitives of hw/doc/core.md "Arithmetic" on bit patterns. They lean on the host's SSE: MXCSR must have FTZ and DAZ
+ * set and round to nearest (wse_fp_enter), and the file must be compiled with -ffp-contract=off.
+ */
+#ifndef WSE_FUNC_FP_H
+#define WSE_FUNC_FP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <xmmintrin.h>
+
+#define WSE_NAN		0x7fc00000u
+#define WSE_MXCSR	0x9fc0u		/* FTZ, DAZ, all exceptions masked, nearest even */
+
+static inline unsigned int wse_fp_enter(void)
+{
+	unsigned int old = _mm_getcsr();
+
+	_mm_setcsr(WSE_MXCSR);
+	return old;
+}
+
+static inline void wse_fp_leave(unsigned int old)
+{
+	_mm_setcsr(old);
+}
+
+static inline float wse_f(uint32_t u)
+{
+	float f;
+
+	memcpy(&f, &u, 4);
+	return f;
+}
+
+static inline uint32_t wse_u(float f)
+{
+	uint32_t u;
+
+	memcpy(&u, &f, 4);
+	return u;
+}
+
+static inline bool wse_isnan(uint32_t u)
+{
+	return (u & 0x7fffffffu) > 0x7f800000u;
+}
+
+static inline uint32_t wse_canon(uint32_t u)
+{
+	return wse_isnan(u) ? WSE_NAN : u;
+}
+
+/* subnormals become zero of the same sign, NaN the canonical one */
+static inline uint32_t wse_flush(uint32_t u)
+{
+	if (!(u & 0x7f800000u))
+		return u & 0x80000000u;
+	return wse_canon(u);
+}
+
+static inline uint32_t wse_fadd(uint32_t a, uint32_t b)
+{
+	return wse_canon(wse_u(wse_f(a) + wse_f(b)));
+}
+
+static inline uint32_t wse_fmul(uint32_t a, uint32_t b)
+{
+	return wse_canon(wse_u(wse_f(a) * wse_f(b)));
+}
+
+static inline bool wse_fgt(uint32_t a, uint32_t b)
+{
+	return wse_f(a) > wse_f(b);
+}
+
+static inline uint32_t wse_bf16_widen(uint16_t h)
+{
+	return (uint32_t)h << 16;
+}
+
+static inline uint16_t wse_bf16_round(uint32_t u)
+{
+	if (wse_isnan(u))
+		return 0x7fc0;
+	if (!(u & 0x7f800000u))
+		return u >> 16 & 0x8000;
+	return (u + 0x7fff + (u >> 16 & 1)) >> 16;
+}
+
+static inline uint32_t wse_f2i(uint32_t u)
+{
+	if (wse_isnan(u))
+		return 0x80000000u;
+	if ((u & 0x7fffffffu) >= 0x4f000000u)	/* 2^31 and above */
+		return u >> 31 ? 0x80000000u : 0x7fffffffu;
+	return (uint32_t)_mm_cvtss_si32(_mm_set_ss(wse_f(u)));
+}
+
+static inline uint32_t wse_i2f(uint32_t i)
+{
+	return wse_u((float)(int32_t)i);
+}
+
+#endif /* WSE_FUNC_FP_H */

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* What the twin offers beyond hw/model.h. */
+#ifndef WSE_FUNC_H
+#define WSE_FUNC_H
+
+#include <stdint.h>
+
+struct wse_model;
+
+/*
+ * With WSE_MODEL_CHECK_RACES: violations of the rules that make a program confluent (hw/doc/core.md), counted.
+ * *text (may be NULL) gets a line about the first one, valid until the model is destroyed; "" when there is none.
+ */
+uint64_t wse_func_races(struct wse_model *m, const char **text);
+
+#endif /* WSE_FUNC_H */
