@@ -70,14 +70,15 @@ static int wait_for(int fd, short events, int listen_fd, int stop_fd)
 		}
 		if (p[1].revents)
 			return -EINTR;
+		/* first: when the client has just gone, the next one knocks at the same moment */
+		if (p[0].revents)
+			return 0;
 		if (p[2].revents) {
 			int other = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
 
 			if (other >= 0)
 				close(other);
 		}
-		if (p[0].revents)
-			return 0;
 	}
 }
 

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: MIT
+/* wse-run: a bare-metal RV32IM program on one core of a model. See wse-run.1. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elf32.h"
+#include "model.h"
+#include "wse_regs.h"
+
+static const char usage[] =
+	"usage: wse-run PROGRAM.elf [--model func|rtl] [--core X,Y] [--rows R] [--cols C]\n"
+	"               [--max-cycles N] [--trace FILE]\n"
+	"Runs a bare-metal RV32IM program, linked to 0x80000000, on one core. It ends when the symbol\n"
+	"`tohost` becomes non-zero; the exit status is its low word shifted right by one.\n";
+
+/* Exit statuses besides the program's own, as timeout(1) and the shell use them. */
+#define EXIT_BUDGET	124	/* did not end in --max-cycles */
+#define EXIT_TRAP	125	/* a trap without a handler, or it waits for ever */
+#define EXIT_USAGE	126	/* nothing was run */
+
+#define CHUNK		65536u	/* cycles between two looks at the core */
+
+struct options {
+	const char *program, *model, *trace;
+	uint32_t rows, cols, x, y;
+	uint64_t max_cycles;
+};
+
+struct run {
+	const struct wse_model_ops *ops;
+	struct wse_model *model;
+	uint32_t core, tohost;
+	uint8_t host[8];		/* the symbol's bytes as stores leave them */
+	uint64_t retired;
+	bool ended;
+	FILE *trace;
+};
+
+static const char *cause_name(uint32_t cause)
+{
+	switch (cause) {
+	case WSE_CAUSE_FETCH_MISALIGNED: return "misaligned jump target";
+	case WSE_CAUSE_FETCH_ACCESS: return "instruction fetch outside the SRAM";
+	case WSE_CAUSE_ILLEGAL: return "illegal instruction";
+	case WSE_CAUSE_BREAKPOINT: return "ebreak";
+	case WSE_CAUSE_LOAD_MISALIGNED: return "misaligned load";
+	case WSE_CAUSE_LOAD_ACCESS: return "load outside the SRAM";
+	case WSE_CAUSE_STORE_MISALIGNED: return "misaligned store";
+	case WSE_CAUSE_STORE_ACCESS: return "store outside the SRAM";
+	case WSE_CAUSE_ECALL: return "ecall";
+	case WSE_CAUSE_STREAM_INDEX: return "tensor fault: wavelet index outside the operand";
+	case WSE_CAUSE_BAD_DSR: return "tensor fault: operand not allowed";
+	case WSE_CAUSE_OPERAND_ADDR: return "tensor fault: operand leaves its memory";
+	case WSE_CAUSE_BAD_CTRL: return "tensor fault: unexpected control wavelet";
+	default: return "unknown cause";
+	}
+}
+
+/* A program alone on the wafer has no host: every bus access is refused. */
+static int no_read(void *host, uint64_t iova, void *buf, size_t len)
+{
+	(void)host, (void)iova, (void)buf, (void)len;
+	return -EFAULT;
+}
+
+static int no_write(void *host, uint64_t iova, const void *buf, size_t len)
+{
+	(void)host, (void)iova, (void)buf, (void)len;
+	return -EFAULT;
+}
+
+static void no_irq(void *host, unsigned int vector)
+{
+	(void)host, (void)vector;
+}
+
+static void trace_line(FILE *out, const struct wse_retire *r)
+{
+	fprintf(out, "%08x %08x", r->pc, r->insn);
+	if (r->trap)
+		fprintf(out, " trap %u", r->rd_value);
+	else if (r->rd)
+		fprintf(out, " x%u=%08x", r->rd, r->rd_value);
+	if (r->mem_size)
+		fprintf(out, " [%08x]=%0*x", r->mem_addr, 2 * r->mem_size, r->mem_data);
+	if (r->pick)
+		fprintf(out, " task %u", r->pick_task);
+	fputc('\n', out);
+}
+
+/*
+ * The end is seen at the store itself, so that the count of instructions does not depend on how far the
+ * model runs on.
+ */
+static void on_retire(void *arg, const struct wse_retire *r)
+{
+	struct run *run = arg;
+
+	if (run->ended)
+		return;
+	if (run->trace)
+		trace_line(run->trace, r);
+	if (r->trap)
+		return;
+	run->retired++;
+	for (unsigned int i = 0; i < r->mem_size; i++) {
+		uint32_t at = r->mem_addr + i - run->tohost;
+
+		if (at < sizeof(run->host))
+			run->host[at] = (uint8_t)(r->mem_data >> (8 * i));
+	}
+	for (unsigned int i = 0; i < sizeof(run->host) && r->mem_size; i++)
+		run->ended |= run->host[i];
+	if (run->ended)
+		run->ops->brk(run->model);
+}
+
+static void *read_file(const char *path, size_t *size)
+{
+	FILE *f = fopen(path, "rb");
+	char *buf = NULL;
+	size_t room = 0, n = 0;
+
+	if (!f)
+		return NULL;
+	do {
+		char *p;
+
+		if (room > 1u << 26) {	/* nothing that large is a program for 48 KiB */
+			errno = EFBIG;
+			goto fail;
+		}
+		room = room ? 2 * room : 1u << 16;
+		p = realloc(buf, room);
+		if (!p)
+			goto fail;
+		buf = p;
+		n += fread(buf + n, 1, room - n, f);
+	} while (n == room);
+	if (ferror(f))
+		goto fail;
+	fclose(f);
+	*size = n;
+	return buf;
+fail:
+	fclose(f);
+	free(buf);
+	return NULL;
+}
+
+static int load(struct run *run, const struct elf32 *elf)
+{
+	uint8_t image[WSE_SRAM_BYTES] = { 0 };
+	uint32_t at = elf->tohost - WSE_SRAM_BASE;
+
+	for (unsigned int i = 0; i < elf->nsegments; i++)
+		memcpy(image + (elf->segment[i].addr - WSE_SRAM_BASE), elf->segment[i].data,
+		       elf->segment[i].filesz);
+	run->tohost = elf->tohost;
+	memcpy(run->host, image + at, sizeof(run->host));
+	return run->ops->poke(run->model, run->core, WSE_SRAM_BASE, image, sizeof(image));
+}
+
+/* Why a core that did not end stands still; true if it can never go on. */
+static bool stuck(const struct run *run, const struct wse_core_state *st, enum wse_stop why)
+{
+	return !run->ended && (st->run != WSE_CORE_RUNNING || why != WSE_STOP_CYCLES);
+}
+
+static int execute(struct run *run, const struct options *o, const struct elf32 *elf)
+{
+	struct wse_core_state st;
+	uint64_t cycles = 0, ran, status;
+	enum wse_stop why;
+
+	do {
+		uint64_t left = o->max_cycles - cycles;
+
+		why = run->ops->advance(run->model, left < CHUNK ? left : CHUNK, &ran);
+		cycles += ran;
+		if (run->ops->get_state(run->model, run->core, &st))
+			return EXIT_USAGE;
+	} while (!run->ended && !stuck(run, &st, why) && cycles < o->max_cycles);
+
+	if (run->ended) {
+		status = (run->host[0] | run->host[1] << 8 | run->host[2] << 16 |
+			  (uint32_t)run->host[3] << 24) >> 1;
+		printf("instructions %" PRIu64 " cycles %" PRIu64 " status %" PRIu64 "\n", run->retired,
+		       cycles, status);
+		return status < 255 ? (int)status : 255;
+	}
+	if (st.run == WSE_CORE_FAULTED) {
+		fprintf(stderr, "wse-run: %s, pc 0x%08x, %s 0x%08x, core %u,%u, after %" PRIu64
+			" instructions%s\n", cause_name(st.fault_cause), st.pc,
+			st.fault_cause == WSE_CAUSE_ILLEGAL ? "instruction" : "address", st.fault_addr,
+			o->x, o->y, run->retired,
+			elf->rvc ? " (it has compressed instructions: build with -march=rv32im_zicsr)" : "");
+		return EXIT_TRAP;
+	}
+	if (stuck(run, &st, why)) {
+		fprintf(stderr, "wse-run: the core waits for ever, pc 0x%08x, core %u,%u, after %" PRIu64
+			" instructions\n", st.pc, o->x, o->y, run->retired);
+		return EXIT_TRAP;
+	}
+	fprintf(stderr, "wse-run: not ended after %" PRIu64 " cycles, pc 0x%08x, core %u,%u\n",
+		o->max_cycles, st.pc, o->x, o->y);
+	return EXIT_BUDGET;
+}
+
+static int number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *out)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtoull(text, &end, 0);
+	if (errno || end == text || *end || *text == '-' || *out < min || *out > max) {
+		fprintf(stderr, "wse-run: %s needs a number from %" PRIu64 " to %" PRIu64 ", not '%s'\n",
+			name, min, max, text);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int parse_core(const char *text, struct options *o)
+{
+	char after;
+
+	if (*text < '0' || *text > '9' || sscanf(text, "%u,%u%c", &o->x, &o->y, &after) != 2) {
+		fprintf(stderr, "wse-run: --core needs X,Y (column, row), not '%s'\n", text);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int parse(int argc, char **argv, struct options *o)
+{
+	static const struct option longs[] = {
+		{ "model", 1, NULL, 'm' }, { "core", 1, NULL, 'c' }, { "max-cycles", 1, NULL, 'n' },
+		{ "rows", 1, NULL, 'R' }, { "cols", 1, NULL, 'C' }, { "trace", 1, NULL, 't' },
+		{ "help", 0, NULL, 'h' }, { 0 },
+	};
+	uint64_t n;
+	int c;
+
+	*o = (struct options){ .model = "func", .rows = 2, .cols = 2, .max_cycles = 1000000000 };
+	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		switch (c) {
+		case 'm': o->model = optarg; break;
+		case 't': o->trace = optarg; break;
+		case 'c':
+			if (parse_core(optarg, o))
+				return -EINVAL;
+			break;
+		case 'n':
+			if (number("--max-cycles", optarg, 1, UINT64_MAX, &o->max_cycles))
+				return -EINVAL;
+			break;
+		case 'R':
+			if (number("--rows", optarg, 1, 65535, &n))
+				return -EINVAL;
+			o->rows = (uint32_t)n;
+			break;
+		case 'C':
+			if (number("--cols", optarg, 1, 65535, &n))
+				return -EINVAL;
+			o->cols = (uint32_t)n;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			exit(0);
+		default:
+			fprintf(stderr, "wse-run: try --help\n");
+			return -EINVAL;
+		}
+	}
+	if (optind + 1 != argc) {
+		fprintf(stderr, "wse-run: one program is needed, see --help\n");
+		return -EINVAL;
+	}
+	o->program = argv[optind];
+	if (o->x >= o->cols || o->y >= o->rows) {
+		fprintf(stderr, "wse-run: core %u,%u is outside the tile of %u columns and %u rows\n", o->x,
+			o->y, o->cols, o->rows);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int open_model(struct run *run, const struct options *o)
+{
+	static const struct wse_host_ops alone = { no_read, no_write, no_irq };
+	struct wse_model_cfg cfg = { .rows = o->rows, .cols = o->cols };
+	int err;
+
+	run->ops = wse_model_find(o->model);
+	if (!run->ops) {
+		bool known = !strcmp(o->model, "func") || !strcmp(o->model, "rtl");
+
+		fprintf(stderr, known ? "wse-run: the model '%s' was not built into this program\n" :
+			"wse-run: no model is called '%s': func or rtl\n", o->model);
+		return -ENOENT;
+	}
+	err = run->ops->create(&cfg, &alone, NULL, &run->model);
+	if (err == -ENOTSUP)
+		fprintf(stderr, "wse-run: no %ux%u tile of the %s model was built: "
+			"make tile ROWS=%u COLS=%u\n", o->rows, o->cols, o->model, o->rows, o->cols);
+	else if (err)
+		fprintf(stderr, "wse-run: cannot make a %ux%u %s model: %s\n", o->rows, o->cols, o->model,
+			strerror(-err));
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	struct run run = { 0 };
+	struct options o;
+	struct elf32 elf;
+	char why[160];
+	void *file;
+	size_t size;
+	int status = EXIT_USAGE;
+
+	if (parse(argc, argv, &o))
+		return EXIT_USAGE;
+	file = read_file(o.program, &size);
+	if (!file) {
+		fprintf(stderr, "wse-run: cannot read %s: %s\n", o.program, strerror(errno));
+		return EXIT_USAGE;
+	}
+	if (elf32_parse(file, size, WSE_SRAM_BASE, WSE_SRAM_BYTES, &elf, why, sizeof(why))) {
+		fprintf(stderr, "wse-run: %s: %s\n", o.program, why);
+		goto out;
+	}
+	if (!elf.tohost || elf.tohost - WSE_SRAM_BASE > WSE_SRAM_BYTES - sizeof(run.host)) {
+		fprintf(stderr, elf.tohost ? "wse-run: %s: its symbol 'tohost' lies outside the SRAM\n" :
+			"wse-run: %s: it has no symbol 'tohost', so nothing would tell its end\n", o.program);
+		goto out;
+	}
+	if (o.trace && !(run.trace = fopen(o.trace, "w"))) {
+		fprintf(stderr, "wse-run: cannot write %s: %s\n", o.trace, strerror(errno));
+		goto out;
+	}
+	if (open_model(&run, &o))
+		goto out;
+	run.core = o.y * o.cols + o.x;
+	if (load(&run, &elf) || run.ops->trace_retire(run.model, run.core, on_retire, &run) ||
+	    run.ops->boot(run.model, run.core, elf.entry))
+		fprintf(stderr, "wse-run: the %s model refuses to load the program\n", o.model);
+	else
+		status = execute(&run, &o, &elf);
+	run.ops->destroy(run.model);
+out:
+	if (run.trace)
+		fclose(run.trace);
+	free(file);
+	return status;
+}

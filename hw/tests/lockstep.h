@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lockstep: the same random program on two models. The leader (rtl) runs first and its retired
+ * instructions are recorded; the follower (func) then runs with the leader's task picks and every
+ * instruction is compared as it retires. What is left behind is compared at the end of each program.
+ */
+#ifndef WSE_LOCKSTEP_H
+#define WSE_LOCKSTEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model.h"
+#include "wse_regs.h"
+
+/* --- random numbers: every program has a seed of its own ----------------------------------------- */
+
+struct rng {
+	uint64_t s;
+};
+
+static inline uint64_t rng_next(struct rng *r)
+{
+	uint64_t z = r->s += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return z ^ z >> 31;
+}
+
+/* 0 ... n - 1 */
+static inline uint32_t rng_below(struct rng *r, uint32_t n)
+{
+	return (uint32_t)((rng_next(r) >> 32) * n >> 32);
+}
+
+/* lo ... hi */
+static inline uint32_t rng_range(struct rng *r, uint32_t lo, uint32_t hi)
+{
+	return lo + rng_below(r, hi - lo + 1);
+}
+
+static inline bool rng_chance(struct rng *r, uint32_t percent)
+{
+	return rng_below(r, 100) < percent;
+}
+
+/* --- programs ------------------------------------------------------------------------------------ */
+
+#define LS_MAX_CMDS	64u
+#define LS_QUEUES	4u	/* the admin queue and three more */
+#define LS_MEM		0x200000u	/* bytes of host memory of a program, at LS_IOVA */
+#define LS_IOVA		0x740000000ull
+#define LS_MEM_RINGS	0u	/* offsets in it: rings and fault records */
+#define LS_MEM_DATA	0x40000u	/* what the program uses */
+
+struct ls_cmd {
+	uint8_t queue;
+	struct wse_sqe sqe;
+};
+
+struct ls_program {
+	uint64_t seed;
+	const char *kind;
+	uint32_t rows, cols;
+	uint8_t (*image)[WSE_SRAM_BYTES];	/* [rows * cols] */
+	uint8_t *mem;			/* [LS_MEM] host memory before the program */
+	struct ls_cmd cmd[LS_MAX_CMDS];
+	unsigned int ncmds;
+	bool faults;			/* cores fault: how far others came is then not defined */
+};
+
+/* Random programs; p has rows, cols, image and mem set, images and memory zeroed. */
+void ls_gen_scalar(struct ls_program *p, struct rng *r, uint32_t insns);
+void ls_gen_tensor(struct ls_program *p, struct rng *r);
+void ls_gen_fault(struct ls_program *p, struct rng *r);
+void ls_gen_host(struct ls_program *p, struct rng *r);
+
+/* --- a model with a host ------------------------------------------------------------------------- */
+
+struct ls_done {			/* a completion and its fault record, less time */
+	uint16_t cid, status, sqhd;
+	bool has_fault;
+	struct wse_fault fault;
+};
+
+struct ls_queue {
+	uint32_t tail, head, phase;
+	struct ls_done done[LS_MAX_CMDS + 16];
+	unsigned int ndone, nsent;
+};
+
+struct ls_rig {
+	const struct wse_model_ops *ops;
+	struct wse_model *model;
+	uint32_t rows, cols;
+	uint8_t *mem;			/* [LS_MEM] */
+	struct ls_queue q[LS_QUEUES];
+	const char *broken;		/* the device itself misbehaved: what */
+};
+
+int ls_rig_create(struct ls_rig *rig, const char *model, const struct wse_model_cfg *cfg);
+void ls_rig_destroy(struct ls_rig *rig);
+/* Puts the program's images and memory in place: nothing runs yet. */
+int ls_rig_load(struct ls_rig *rig, const struct ls_program *p);
+/* Runs all commands; advances until all have completed and nothing moves, at most max_cycles. */
+int ls_rig_run(struct ls_rig *rig, const struct ls_program *p, uint64_t max_cycles);
+
+/* --- the judge ----------------------------------------------------------------------------------- */
+
+struct ls_trace {			/* of one core */
+	struct wse_retire *rec;
+	size_t count, room, next;	/* next: of the follower */
+};
+
+struct ls_judge {
+	struct ls_rig lead, follow;
+	struct ls_trace *trace;		/* [cores] */
+	const struct ls_program *prog;
+	bool differ;
+	char what[512];			/* the first difference */
+	uint64_t retired, traps, picks;	/* compared so far */
+	uint64_t inject;		/* not 0: falsify that instruction of the follower (a test of the judge) */
+	/* coverage */
+	uint64_t opcode[128], tensor[128], cause[16], status[16];
+};
+
+int ls_judge_create(struct ls_judge *j, const char *lead, const char *follow,
+		    const struct wse_model_cfg *cfg);
+void ls_judge_destroy(struct ls_judge *j);
+/* 0: alike; 1: they differ, see what; negative: a model failed. */
+int ls_judge_run(struct ls_judge *j, const struct ls_program *p, uint64_t max_cycles);
+
+/* A word as "add x1, x2, x3" or ".word": enough to recognise it. */
+void ls_disassemble(uint32_t insn, char *text, size_t size);
+
+#endif /* WSE_LOCKSTEP_H */

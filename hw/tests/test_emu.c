@@ -1,0 +1,619 @@
+// SPDX-License-Identifier: MIT
+/* wse-emu from the other end of its socket: protocol, configuration space, DMA, interrupts, bad clients. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tap.h"
+#include "vu_client.h"
+#include "wse_regs.h"
+
+#define MEM	(1u << 20)
+#define IOVA	0x100000000ull	/* above 4 GiB: all address bits count */
+#define ASQ	0x0000u		/* offsets in guest memory */
+#define ACQ	0x1000u
+#define FAULTS	0x2000u
+#define LIST	0x3000u
+#define DATA	0x10000u
+#define DEPTH	16u
+
+static const char *emu_path = "build/wse-emu";
+static char dir[] = "/tmp/wse-test-emu-XXXXXX";
+static char sock[64], logfile[64];
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Starts the server with extra arguments (NULL-terminated) and waits for its socket. */
+static pid_t start(const char *const *extra)
+{
+	const char *argv[16] = { emu_path, "--socket", sock, "--log", logfile, "--rows", "2", "--cols", "2" };
+	int n = 9;
+	pid_t pid;
+
+	while (extra && *extra)
+		argv[n++] = *extra++;
+	pid = fork();
+	if (!pid) {
+		execv(emu_path, (char **)argv);
+		_exit(127);
+	}
+	for (int i = 0; i < 500 && access(sock, F_OK); i++)
+		usleep(10000);
+	return pid;
+}
+
+/* Exit status, or 1000 + signal. */
+static int stop(pid_t pid, int sig)
+{
+	int status;
+
+	kill(pid, sig);
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+static bool logged(const char *text)
+{
+	char buf[65536];
+	FILE *f = fopen(logfile, "r");
+	size_t n;
+
+	if (!f)
+		return false;
+	n = fread(buf, 1, sizeof(buf) - 1, f);
+	buf[n] = 0;
+	fclose(f);
+	return strstr(buf, text);
+}
+
+/* A client with the handshake done, memory mapped at IOVA, and interrupts. */
+static bool ready(struct vu_client *c)
+{
+	return !vu_client_open(c, sock, MEM) && !vu_client_hello(c) &&
+		!vu_client_map(c, c->memfd, 0, IOVA, MEM) && !vu_client_irqs(c);
+}
+
+/* --- admin queue -------------------------------------------------------------------------------- */
+
+static uint32_t sq_tail, cq_head, phase;
+
+static void post64(struct vu_client *c, uint32_t reg, uint64_t v)
+{
+	vu_client_post(c, reg, (uint32_t)v);
+	vu_client_post(c, reg + 4, (uint32_t)(v >> 32));
+}
+
+static bool enable(struct vu_client *c)
+{
+	memset(c->mem, 0, DATA);
+	sq_tail = cq_head = 0;
+	phase = 1;
+	vu_client_post(c, WSE_REG_AQ_SIZE, (DEPTH - 1) << 16 | (DEPTH - 1));
+	post64(c, WSE_REG_ASQ_LO, IOVA + ASQ);
+	post64(c, WSE_REG_ACQ_LO, IOVA + ACQ);
+	post64(c, WSE_REG_FAULT_LO, IOVA + FAULTS);
+	vu_client_post(c, WSE_REG_FAULT_SIZE, 16);
+	vu_client_post(c, WSE_REG_CTRL, WSE_CTRL_EN_MASK);
+	for (int i = 0; i < 100; i++) {
+		if (vu_client_reg(c, WSE_REG_STATUS) & WSE_STATUS_RDY_MASK)
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+static void push(struct vu_client *c, const struct wse_sqe *s)
+{
+	memcpy(c->mem + ASQ + sq_tail * sizeof(*s), s, sizeof(*s));
+	sq_tail = (sq_tail + 1) % DEPTH;
+	vu_client_post(c, WSE_DB_BASE, sq_tail);
+}
+
+/* Next completion: its status, or -1 after ms. *cid may be NULL. */
+static int complete(struct vu_client *c, int ms, uint16_t *cid)
+{
+	volatile struct wse_cqe *q = (void *)(c->mem + ACQ);
+	double end = now() + ms / 1000.0;
+	int status;
+
+	q += cq_head;
+	while ((q->status & 1) != phase) {
+		if (now() > end)
+			return -1;
+		usleep(200);
+	}
+	status = q->status >> 1;
+	if (cid)
+		*cid = q->cid;
+	cq_head = (cq_head + 1) % DEPTH;
+	phase ^= !cq_head;
+	vu_client_post(c, WSE_DB_BASE + 4, cq_head);
+	return status;
+}
+
+static int command(struct vu_client *c, const struct wse_sqe *s)
+{
+	push(c, s);
+	return complete(c, 10000, NULL);
+}
+
+static const struct wse_sqe nop = { .opcode = WSE_OP_NOP, .cid = 77 };
+
+/* --- tests -------------------------------------------------------------------------------------- */
+
+static void test_handshake(void)
+{
+	struct vu_client c;
+	char hello[4 + 3] = "\0\0\0\0{}";
+	char reply[64];
+	struct vu_version v2 = { .major = 7 };
+	size_t got;
+
+	ok(!vu_client_open(&c, sock, MEM), "connect");
+	ok(vu_client_call(&c, VU_GET_INFO, NULL, 0, NULL, 0, NULL, 0, NULL) == -EINVAL,
+	   "a command before VERSION is refused");
+	ok(vu_client_call(&c, VU_VERSION, &v2, sizeof(v2), NULL, 0, NULL, 0, NULL) == -EINVAL,
+	   "another major version is refused");
+	ok(!vu_client_call(&c, VU_VERSION, hello, sizeof(hello), NULL, 0, reply, sizeof(reply), &got) &&
+	   got <= sizeof(hello), "the reply to VERSION is not longer than the request");
+	ok(vu_client_hello(&c) == -EINVAL, "VERSION twice is refused");
+	vu_client_close(&c);
+}
+
+static void test_info(struct vu_client *c)
+{
+	struct vu_region_info r = { .argsz = sizeof(r) };
+	struct vu_irq_info q = { .argsz = sizeof(q), .index = VU_IRQ_MSIX };
+	struct vu_device_info d = { .argsz = sizeof(d) };
+	uint64_t sizes[VU_NREGIONS];
+	uint32_t flags = 0;
+	bool good = true;
+
+	ok(!vu_client_call(c, VU_GET_INFO, &d, sizeof(d), NULL, 0, &d, sizeof(d), NULL) &&
+	   d.flags == (VU_DEVICE_RESET | VU_DEVICE_PCI) && d.nregions == 9 && d.nirqs == 5, "device info");
+	for (uint32_t i = 0; i < VU_NREGIONS; i++) {
+		r = (struct vu_region_info){ .argsz = sizeof(r), .index = i };
+		good &= !vu_client_call(c, VU_REGION_INFO, &r, sizeof(r), NULL, 0, &r, sizeof(r), NULL);
+		sizes[i] = r.size;
+		flags |= r.flags;
+	}
+	ok(good && sizes[0] == WSE_BAR0_SIZE && sizes[1] == 0 && sizes[4] == 4096 && sizes[7] == 4096,
+	   "region sizes");
+	ok(flags == (VU_REGION_R | VU_REGION_W), "no region can be mapped");
+	r.index = VU_NREGIONS;
+	ok(vu_client_call(c, VU_REGION_INFO, &r, sizeof(r), NULL, 0, NULL, 0, NULL) == -EINVAL,
+	   "a region too many is refused");
+	ok(!vu_client_call(c, VU_IRQ_INFO, &q, sizeof(q), NULL, 0, &q, sizeof(q), NULL) &&
+	   q.count == WSE_MAX_QUEUES && (q.flags & VU_IRQ_EVENTFD), "a vector per queue");
+}
+
+static void test_config(struct vu_client *c)
+{
+	unsigned int caps = 0, n = 0;
+	uint32_t v;
+
+	ok(vu_client_config(c, 0) == (WSE_PCI_DEVICE << 16 | WSE_PCI_VENDOR), "vendor and device");
+	ok(vu_client_config(c, 8) >> 8 == WSE_PCI_CLASS, "class");
+	vu_client_set_config(c, 0, 0x12345678, 4);
+	vu_client_set_config(c, 0x2c, 0x12345678, 4);
+	ok(vu_client_config(c, 0) == (WSE_PCI_DEVICE << 16 | WSE_PCI_VENDOR) &&
+	   vu_client_config(c, 0x2c) == (WSE_PCI_DEVICE << 16 | WSE_PCI_VENDOR), "IDs cannot be written");
+	vu_client_set_config(c, 4, 0xffff, 2);
+	ok((vu_client_config(c, 4) & 0xffff) == 0x0546, "only existing command bits can be set");
+	vu_client_set_config(c, 4, 6, 2);
+	vu_client_set_config(c, 0x10, ~0u, 4);
+	vu_client_set_config(c, 0x14, ~0u, 4);
+	ok(vu_client_config(c, 0x10) == (~(WSE_BAR0_SIZE - 1u) | 4) && vu_client_config(c, 0x14) == ~0u,
+	   "BAR0 is 64-bit memory and tells its size");
+	vu_client_set_config(c, 0x18, ~0u, 4);
+	vu_client_set_config(c, 0x30, ~0u, 4);
+	ok(!vu_client_config(c, 0x18) && !vu_client_config(c, 0x30), "no BAR2, no ROM");
+	for (v = vu_client_config(c, 0x34) & 0xff; v && n < 10; v = vu_client_config(c, v) >> 8 & 0xff, n++)
+		caps |= 1u << (vu_client_config(c, v) & 31);
+	ok(caps == (1u << 1 | 1u << 0x10 | 1u << 0x11) && n == 3, "capabilities PM, MSI-X, PCIe");
+	ok(vu_client_config(c, 0x64) >> 28 & 1, "FLR is announced");
+	vu_client_read(c, VU_REGION_CONFIG, 4095, &v, 1);
+	ok(vu_client_read(c, VU_REGION_CONFIG, 4094, &v, 4) == -EINVAL, "config reads end at 4096");
+}
+
+static void test_bar0(struct vu_client *c)
+{
+	uint64_t both = 0;
+	uint16_t half = 1;
+
+	ok(vu_client_reg(c, WSE_REG_MAGIC) == WSE_MAGIC, "MAGIC");
+	ok(vu_client_reg(c, WSE_REG_ABI) == (WSE_ABI_MAJOR << 16 | WSE_ABI_MINOR), "ABI");
+	ok(vu_client_reg(c, WSE_REG_TILE) == (2 << 16 | 2), "TILE");
+	ok(!vu_client_read(c, VU_REGION_BAR0, 0, &both, 8) && (uint32_t)both == WSE_MAGIC &&
+	   both >> 32 == (WSE_ABI_MAJOR << 16 | WSE_ABI_MINOR), "two registers in one access");
+	ok(!vu_client_read(c, VU_REGION_BAR0, 0, &half, 2) && !half, "16-bit accesses read 0");
+	ok(vu_client_read(c, VU_REGION_BAR0, WSE_BAR0_SIZE, &both, 4) == -EINVAL, "BAR0 ends");
+}
+
+static void test_dma_maps(struct vu_client *c)
+{
+	int null = open("/dev/null", O_RDWR);
+	bool good = true;
+
+	ok(vu_client_map(c, c->memfd, 0, IOVA + 4096, 4096) == -EEXIST, "a map over another is refused");
+	ok(vu_client_map(c, c->memfd, MEM - 4096, 0x1000, 8192) == -EINVAL, "a map beyond the file is refused");
+	ok(vu_client_map(c, c->memfd, 0, ~0xfffull, 8192) == -EINVAL, "a map that wraps is refused");
+	ok(vu_client_map(c, c->memfd, 0, 0x1000, 0) == -EINVAL, "an empty map is refused");
+	ok(vu_client_map(c, null, 0, 0x1000, 4096) < 0, "a descriptor that is no memory is refused");
+	ok(!vu_client_map(c, -1, 0, 0xc0000, 0x20000), "a map without descriptor is kept");
+	for (unsigned int i = 0; i < 64; i++)
+		good &= !vu_client_map(c, c->memfd, i * 4096, 0x10000000 + i * 8192ull, 4096);
+	ok(good, "64 maps of one page");
+	ok(!vu_client_unmap(c, 0, 0x80000000), "an unmap may cover many maps");
+	ok(!vu_client_unmap(c, 0, 0x80000000), "or none");
+	ok(!vu_client_map(c, c->memfd, 0, 0x10000000, MEM), "all are gone");
+	ok(!vu_client_unmap(c, 0x10000000 + 4096, 4096) &&
+	   !vu_client_map(c, c->memfd, 0, 0x10000000 + 4096, 4096), "an unmap may punch a hole");
+	vu_client_unmap(c, 0, 0x80000000);
+	close(null);
+}
+
+static void test_nop(struct vu_client *c)
+{
+	struct vu_irq_set q = { .argsz = sizeof(q), .flags = VU_SET_DATA_NONE | VU_SET_MASK,
+				.index = VU_IRQ_MSIX, .count = 9 };
+	uint16_t cid = 0;
+	bool good = true;
+	double t;
+
+	ok(enable(c), "the admin queue starts");
+	t = now();
+	push(c, &nop);
+	good = vu_client_wait(c, 0, 5000);
+	t = now() - t;
+	ok(good && complete(c, 0, &cid) == WSE_ST_OK && cid == 77, "NOP completes and interrupts (%.0f us)",
+	   1e6 * t);
+	for (unsigned int i = 0; i < 5 * DEPTH; i++)
+		good &= command(c, &nop) == WSE_ST_OK;
+	ok(good, "five times around the ring");
+	vu_client_wait(c, 0, 0);
+
+	vu_client_set_config(c, 0x52, 0xc000, 2);
+	good = command(c, &nop) == WSE_ST_OK && !vu_client_wait(c, 0, 50);
+	vu_client_set_config(c, 0x52, 0x8000, 2);
+	ok(good && vu_client_wait(c, 0, 1000), "the function mask holds an interrupt back");
+	vu_client_call(c, VU_SET_IRQS, &q, sizeof(q), NULL, 0, NULL, 0, NULL);
+	good = command(c, &nop) == WSE_ST_OK && !vu_client_wait(c, 0, 50);
+	q.flags = VU_SET_DATA_NONE | VU_SET_UNMASK;
+	vu_client_call(c, VU_SET_IRQS, &q, sizeof(q), NULL, 0, NULL, 0, NULL);
+	ok(good && vu_client_wait(c, 0, 1000), "so does masking all vectors");
+	vu_client_set_config(c, 0x52, 0, 2);
+	good = command(c, &nop) == WSE_ST_OK;
+	vu_client_set_config(c, 0x52, 0x8000, 2);
+	ok(good && !vu_client_wait(c, 0, 50), "without MSI-X there are no interrupts");
+}
+
+/* COPY_IN through a page list whose pages are maps of their own, COPY_OUT back. */
+static void test_copy(struct vu_client *c)
+{
+	struct wse_sqe s = {
+		.opcode = WSE_OP_COPY_IN, .cid = 5, .pshift = 12, .rows = 2, .cols = 2, .budget = 1000000,
+		.buf = IOVA + LIST, .sram = 0x100, .len = 2048, .nline = 1, .cstride = 2048, .rstride = 4096,
+	};
+	uint64_t *list = (void *)(c->mem + LIST);
+	bool good = true;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		good &= !vu_client_map(c, c->memfd, DATA + i * 4096, 0x5000000000ull + i * 0x10000, 4096);
+		list[i] = 0x5000000000ull + i * 0x10000;
+		good &= !vu_client_map(c, c->memfd, DATA + 8192 + i * 4096, 0x6000000000ull + i * 0x10000, 4096);
+		list[8 + i] = 0x6000000000ull + i * 0x10000;
+	}
+	for (unsigned int i = 0; i < 8192; i++)
+		c->mem[DATA + i] = (uint8_t)(i * 7 + i / 256);
+	memset(c->mem + DATA + 8192, 0, 8192);
+	ok(good && command(c, &s) == WSE_ST_OK, "COPY_IN from scattered pages");
+	s.opcode = WSE_OP_COPY_OUT;
+	s.buf = IOVA + LIST + 64;
+	ok(command(c, &s) == WSE_ST_OK && !memcmp(c->mem + DATA, c->mem + DATA + 8192, 8192),
+	   "COPY_OUT brings it back");
+	vu_client_unmap(c, 0x6000000000ull, 0x10000);
+	ok(command(c, &s) == WSE_ST_DMA_ERROR && logged("IOMMU fault iova=0x6000000000"),
+	   "a page that was unmapped is a DMA error, and logged");
+	ok(command(c, &nop) == WSE_ST_OK, "the queue goes on");
+	vu_client_unmap(c, 0x5000000000ull, 0x2000000000ull);
+}
+
+/* A core that never ends: registers must answer all the same. */
+static void test_bounded(struct vu_client *c)
+{
+	static const uint32_t loop = 0x0000006f;	/* j . */
+	struct wse_sqe copy = {
+		.opcode = WSE_OP_COPY_IN, .flags = WSE_SQF_BUF_DIRECT | WSE_SQF_BROADCAST, .rows = 2,
+		.cols = 2, .budget = 100000, .buf = IOVA + DATA, .len = 8, .nline = 1,
+	};
+	struct wse_sqe_start start = {
+		.opcode = WSE_OP_START, .flags = WSE_SQF_BOOT, .rows = 2, .cols = 2,
+		.budget = 1ull << 40, .entry = WSE_SRAM_BASE,
+	};
+	double worst = 0, sum = 0;
+	uint32_t before, after;
+	bool good;
+
+	memcpy(c->mem + DATA, &loop, 4);
+	good = command(c, &copy) == WSE_ST_OK;
+	push(c, (const struct wse_sqe *)&start);
+	before = vu_client_reg(c, WSE_REG_CYCLES_LO);
+	for (int i = 0; i < 500; i++) {
+		double t = now();
+
+		good &= vu_client_reg(c, WSE_REG_MAGIC) == WSE_MAGIC;
+		t = now() - t;
+		sum += t;
+		worst = t > worst ? t : worst;
+	}
+	after = vu_client_reg(c, WSE_REG_CYCLES_LO);
+	ok(good && worst < 1.0, "registers answer while the cores loop (mean %.0f us, worst %.0f us)",
+	   1e6 * sum / 500, 1e6 * worst);
+	ok(after != before && vu_client_reg(c, WSE_REG_STATUS) & WSE_STATUS_BUSY_MASK, "and cycles pass");
+}
+
+static void test_flr(struct vu_client *c)
+{
+	uint16_t devctl;
+
+	vu_client_read(c, VU_REGION_CONFIG, 0x68, &devctl, 2);
+	vu_client_set_config(c, 0x68, devctl | 0x8000, 2);
+	ok(!(vu_client_config(c, 4) & 7) && !(vu_client_config(c, 0x50) >> 16 & 0xc000) &&
+	   !(vu_client_config(c, 0x68) & 0x8000), "FLR resets the configuration space");
+	ok(!(vu_client_reg(c, WSE_REG_STATUS) & 7), "and the device");
+	vu_client_set_config(c, 4, 6, 2);
+	vu_client_set_config(c, 0x52, 0x8000, 2);
+	ok(enable(c) && command(c, &nop) == WSE_ST_OK && vu_client_wait(c, 0, 1000),
+	   "which works again, interrupts and maps included");
+	ok(!vu_client_call(c, VU_RESET, NULL, 0, NULL, 0, NULL, 0, NULL) &&
+	   !(vu_client_reg(c, WSE_REG_STATUS) & 7), "so does RESET");
+	vu_client_set_config(c, 0x52, 0x8000, 2);
+	vu_client_set_config(c, 4, 2, 2);
+	vu_client_post(c, WSE_REG_AQ_SIZE, (DEPTH - 1) << 16 | (DEPTH - 1));
+	post64(c, WSE_REG_ASQ_LO, IOVA + ASQ);
+	post64(c, WSE_REG_ACQ_LO, IOVA + ACQ);
+	vu_client_post(c, WSE_REG_CTRL, WSE_CTRL_EN_MASK);
+	vu_client_post(c, WSE_DB_BASE, 1);
+	usleep(20000);
+	ok(vu_client_reg(c, WSE_REG_STATUS) & WSE_STATUS_HALTED_MASK && logged("bus master off"),
+	   "without bus master it reaches nothing and halts");
+}
+
+static void test_write_multi(struct vu_client *c)
+{
+	struct {
+		uint64_t n;
+		struct vu_write_one w[3];
+	} m = { .n = 3 };
+	uint64_t done = 0;
+
+	for (unsigned int i = 0; i < 3; i++) {
+		m.w[i] = (struct vu_write_one){ .offset = WSE_REG_ASQ_LO, .count = 4 };
+		m.w[i].data[1] = (uint8_t)(0x10 * (i + 1));
+	}
+	ok(!vu_client_call(c, VU_REGION_WRITE_MULTI, &m, sizeof(m), NULL, 0, &done, 8, NULL) && done == 3 &&
+	   vu_client_reg(c, WSE_REG_ASQ_LO) == 0x3000, "WRITE_MULTI writes in order");
+	m.n = 1ull << 60;
+	ok(vu_client_call(c, VU_REGION_WRITE_MULTI, &m, sizeof(m), NULL, 0, NULL, 0, NULL) == -EINVAL,
+	   "a false count is refused");
+}
+
+/* Things a client may get wrong but stay connected. */
+static void test_refused(struct vu_client *c)
+{
+	struct vu_irq_set q = { .argsz = sizeof(q), .flags = VU_SET_DATA_EVENTFD | VU_SET_TRIGGER,
+				.index = VU_IRQ_MSIX, .start = 0, .count = 3 };
+	struct vu_region_rw rw = { .region = VU_REGION_CONFIG, .offset = ~0ull - 1, .count = 4 };
+	int fds[40];
+	uint8_t b = 0;
+
+	for (int i = 0; i < 40; i++)
+		fds[i] = c->irq[0];
+	ok(vu_client_call(c, 99, NULL, 0, NULL, 0, NULL, 0, NULL) == -ENOSYS, "an unknown command");
+	ok(vu_client_call(c, VU_DMA_MAP, &b, 1, NULL, 0, NULL, 0, NULL) == -EINVAL, "a short DMA_MAP");
+	ok(vu_client_call(c, VU_SET_IRQS, &b, 1, NULL, 0, NULL, 0, NULL) == -EINVAL, "a short SET_IRQS");
+	ok(vu_client_call(c, VU_SET_IRQS, &q, sizeof(q), fds, 2, NULL, 0, NULL) == -EINVAL,
+	   "two descriptors for three vectors");
+	ok(vu_client_call(c, VU_SET_IRQS, &q, sizeof(q), fds, 40, NULL, 0, NULL) == -EINVAL, "40 descriptors");
+	q.start = ~0u;
+	ok(vu_client_call(c, VU_SET_IRQS, &q, sizeof(q), fds, 3, NULL, 0, NULL) == -EINVAL, "vector 2^32 - 1");
+	q = (struct vu_irq_set){ .argsz = sizeof(q), .flags = VU_SET_DATA_BOOL | VU_SET_TRIGGER,
+				 .index = VU_IRQ_MSIX, .count = 9 };
+	ok(vu_client_call(c, VU_SET_IRQS, &q, sizeof(q), NULL, 0, NULL, 0, NULL) == -EINVAL, "missing booleans");
+	ok(vu_client_call(c, VU_REGION_READ, &rw, sizeof(rw), NULL, 0, NULL, 0, NULL) == -EINVAL,
+	   "an offset that wraps");
+	rw.offset = 0;
+	rw.count = ~0u;
+	ok(vu_client_call(c, VU_REGION_READ, &rw, sizeof(rw), NULL, 0, NULL, 0, NULL) == -EINVAL, "4 GiB to read");
+	rw.count = 64;
+	ok(vu_client_call(c, VU_REGION_WRITE, &rw, sizeof(rw), NULL, 0, NULL, 0, NULL) == -EINVAL,
+	   "a write without its data");
+	rw = (struct vu_region_rw){ .region = ~0u, .count = 4 };
+	ok(vu_client_call(c, VU_REGION_READ, &rw, sizeof(rw), NULL, 0, NULL, 0, NULL) == -EINVAL, "no such region");
+	ok(vu_client_reg(c, WSE_REG_MAGIC) == WSE_MAGIC, "it still answers");
+}
+
+/* Things after which the server hangs up. Each time the next client must find a working device. */
+static void test_hostile(void)
+{
+	static const struct {
+		const char *what;
+		struct vu_hdr h;
+		size_t send;
+	} bad[] = {
+		{ "a message of size 3", { .cmd = VU_GET_INFO, .size = 3 }, 16 },
+		{ "a message of 4 GiB", { .cmd = VU_GET_INFO, .size = ~0u }, 16 },
+		{ "a reply nobody asked for", { .cmd = VU_GET_INFO, .size = 16, .flags = VU_REPLY }, 16 },
+		{ "half a header", { .cmd = VU_GET_INFO, .size = 16 }, 7 },
+		{ "a body that never comes", { .cmd = VU_DMA_MAP, .size = 48 }, 16 },
+	};
+	struct vu_client c;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		bool good = ready(&c);
+
+		good &= !vu_client_send(&c, &bad[i].h, bad[i].send, NULL, 0);
+		usleep(10000);
+		vu_client_close(&c);
+		good &= ready(&c) && vu_client_reg(&c, WSE_REG_MAGIC) == WSE_MAGIC;
+		vu_client_close(&c);
+		ok(good, "%s", bad[i].what);
+	}
+
+	/* the memory behind a map shrinks: the device's DMA meets a hole in the file */
+	if (ok(ready(&c) && enable(&c), "a client that is about to shrink its memory")) {
+		if (ftruncate(c.memfd, 0))
+			ok(false, "ftruncate");
+		vu_client_post(&c, WSE_DB_BASE, 1);
+		usleep(50000);
+		ok(vu_client_reg(&c, WSE_REG_STATUS) & WSE_STATUS_HALTED_MASK, "gets a halted device");
+	}
+	vu_client_close(&c);
+}
+
+static void test_reconnect(void)
+{
+	struct vu_client a, b;
+	bool good = ready(&a) && enable(&a) && command(&a, &nop) == WSE_ST_OK;
+
+	ok(good, "first client");
+	good = !vu_client_open(&b, sock, MEM) && vu_client_hello(&b) == VU_LOST;
+	vu_client_close(&b);
+	ok(good && command(&a, &nop) == WSE_ST_OK, "a second one is turned away, the first does not notice");
+	vu_client_close(&a);
+	ok(!vu_client_open(&b, sock, MEM) && !vu_client_hello(&b), "it may come when the first is gone");
+	ok(!(vu_client_config(&b, 4) & 7) && !vu_client_reg(&b, WSE_REG_CTRL) &&
+	   !vu_client_map(&b, b.memfd, 0, IOVA, MEM), "and finds a fresh device without maps");
+	ok(!vu_client_irqs(&b) && enable(&b) && command(&b, &nop) == WSE_ST_OK && vu_client_wait(&b, 0, 1000),
+	   "that works");
+	vu_client_close(&b);
+}
+
+static void test_faults(void)
+{
+	static const char *const args[] = { "--fault", "irq:1,dma-write:2", NULL };
+	pid_t pid = start(args);
+	struct vu_client c;
+
+	ok(ready(&c) && enable(&c) && command(&c, &nop) == WSE_ST_OK && !vu_client_wait(&c, 0, 100),
+	   "an injected lost interrupt");
+	push(&c, &nop);
+	usleep(50000);
+	ok(complete(&c, 0, NULL) == -1 && vu_client_reg(&c, WSE_REG_STATUS) & WSE_STATUS_HALTED_MASK,
+	   "an injected error of a completion's write halts the device");
+	vu_client_close(&c);
+	stop(pid, SIGTERM);
+}
+
+/* Runs the program; its exit status, with what it said in out. */
+static int say(const char *args, char *out, size_t size)
+{
+	char cmd[512];
+	size_t n;
+	FILE *f;
+
+	snprintf(cmd, sizeof(cmd), "%s %s 2>&1", emu_path, args);
+	f = popen(cmd, "r");
+	if (!f)
+		return -1;
+	n = fread(out, 1, size - 1, f);
+	out[n] = 0;
+	return WEXITSTATUS(pclose(f));
+}
+
+static bool one_line(const char *s)
+{
+	const char *nl = strchr(s, '\n');
+
+	return nl && !nl[1];
+}
+
+static void test_arguments(void)
+{
+	static const struct {
+		const char *args, *text;
+	} bad[] = {
+		{ "", "--socket PATH is missing" },
+		{ "--socket /tmp/x --model cloud", "no model is called 'cloud'" },
+		{ "--socket /tmp/x --rows 0", "--rows needs a number from 1" },
+		{ "--socket /tmp/x --cols 2x", "--cols needs a number" },
+		{ "--socket /tmp/x --fault power:1", "--fault knows" },
+		{ "--socket /tmp/x --fault irq:0", "--fault needs a number from 1" },
+		{ "--socket /tmp/x stray", "unexpected argument 'stray'" },
+		{ "--socket /nonexistent/x", "cannot listen on /nonexistent/x: No such file or directory" },
+		{ "--socket /etc/hostname", "exists and is no socket" },
+		{ "--socket /tmp/x --log /nonexistent/x", "cannot write /nonexistent/x" },
+	};
+	char out[4096], args[256];
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		ok(say(bad[i].args, out, sizeof(out)) && strstr(out, bad[i].text) && one_line(out),
+		   "'%s': %s", bad[i].args, bad[i].text);
+	memset(args, 'a', 200);
+	args[200] = 0;
+	memcpy(args, "--socket /", 10);
+	ok(say(args, out, sizeof(out)) && strstr(out, "File name too long") && one_line(out), "a path too long");
+	snprintf(args, sizeof(args), "--socket %s", sock);
+	ok(say(args, out, sizeof(out)) && strstr(out, "in use by another server") && one_line(out),
+	   "a socket in use");
+}
+
+int main(int argc, char **argv)
+{
+	struct vu_client c;
+	struct stat st;
+	pid_t pid;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc > 1)
+		emu_path = argv[1];
+	if (!mkdtemp(dir))
+		return 1;
+	snprintf(sock, sizeof(sock), "%s/s", dir);
+	snprintf(logfile, sizeof(logfile), "%s/log", dir);
+
+	pid = start(NULL);
+	test_handshake();
+	if (ok(ready(&c), "a client with memory and interrupts")) {
+		test_info(&c);
+		test_config(&c);
+		test_bar0(&c);
+		test_dma_maps(&c);
+		test_nop(&c);
+		test_copy(&c);
+		test_bounded(&c);
+		test_flr(&c);
+		test_write_multi(&c);
+		test_refused(&c);
+	}
+	vu_client_close(&c);
+	test_hostile();
+	test_reconnect();
+	test_arguments();
+	ok(stop(pid, SIGTERM) == 0 && stat(sock, &st), "SIGTERM ends it cleanly, the socket is gone");
+	pid = start(NULL);
+	stop(pid, SIGKILL);
+	ok(!stat(sock, &st), "SIGKILL leaves the socket");
+	pid = start(NULL);
+	usleep(200000);
+	ok(ready(&c) && vu_client_reg(&c, WSE_REG_MAGIC) == WSE_MAGIC, "which the next server takes over");
+	ok(stop(pid, SIGTERM) == 0, "SIGTERM with a client connected");
+	vu_client_close(&c);
+	test_faults();
+	unlink(logfile);
+	rmdir(dir);
+	return tap_end();
+}
