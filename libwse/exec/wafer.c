@@ -1,0 +1,637 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The executor that runs micro-batches on a wafer, through libwse's device API: the same for a device node
+ * and for a model in this process. The program on the cores is firmware/kernels/mlp.c.
+ *
+ * Queues: Q_IN carries the weight (and index) streams, Q_RUN starts and copies in program order, Q_OUT the
+ * gradients. A stream may run ahead of the start that eats it: its wavelets wait in the fabric.
+ */
+#include "../train/exec.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <wse/wse.h>
+
+#include "wse_regs.h"
+
+enum { Q_IN = 1, Q_RUN = 2, Q_OUT = 3 };
+
+/* must match firmware/kernels/ring.h and linear.h */
+enum { COLOR_STREAM = 0, COLOR_COL = 4 };
+enum { ACT_NONE, ACT_RELU, ACT_GATE, ACT_MUL };
+
+#define STACK_BYTES	1024
+#define MAX_PENDING	64
+
+struct shared_buf {
+	void *ptr;
+	struct wse_buffer *buf;
+};
+
+/* a submit that runs, and what to do when it is done */
+struct pending {
+	struct wse_fence *fence;
+	const struct wse_job *job;
+	struct wse_buf *grad;		/* to hand over, or NULL */
+	uint32_t layer;
+	int loss;			/* pick the losses of job */
+	uint32_t slot;			/* of the loss scratch */
+};
+
+struct wafer {
+	struct wse_exec base;
+	struct wse_exec_cfg cfg;
+	struct wse_device *dev;
+	struct wse_context *ctx;
+	struct wse_program *prog;
+	struct drm_wse_info info;
+	struct wse_mlp m;
+	uint32_t tokens, t;		/* per micro-batch, per core */
+	uint32_t nfeat;			/* features of a block */
+	uint32_t forward, wgrad, bgrad, gelu, softmax;	/* entries */
+	/* SRAM offsets */
+	uint32_t act[WSE_MLP_MAX_LINEAR], deriv[WSE_MLP_MAX_LINEAR];
+	uint32_t bias, logits, dy, loss, target, scratch;
+	uint32_t used;			/* bytes of SRAM, stack and arguments included */
+	struct wse_buffer *losses;	/* [2][cols][tokens] fp32: every column's, two micro-batches */
+	pthread_mutex_t lock;		/* the table of buffers */
+	struct shared_buf *bufs;
+	size_t nbufs;
+	struct pending pend[MAX_PENDING];
+	uint32_t npend, first;
+};
+
+static int fail(struct wafer *w, int ret, const char *what)
+{
+	char why[256] = "";
+
+	if (ret && ret != -ECANCELED && w->dev) {
+		wse_device_error(w->dev, why, sizeof(why));
+		wse_logf(&w->cfg, WSE_LOG_ERROR, "%s: %s: %s", wse_device_uri(w->dev), what,
+			 why[0] ? why : strerror(-ret));
+	}
+	return ret;
+}
+
+static struct wse_buffer *buffer_of(struct wafer *w, const struct wse_buf *buf)
+{
+	struct wse_buffer *found = NULL;
+	size_t i;
+
+	pthread_mutex_lock(&w->lock);
+	for (i = 0; i < w->nbufs && !found; i++)
+		if (w->bufs[i].ptr == buf->ptr)
+			found = w->bufs[i].buf;
+	pthread_mutex_unlock(&w->lock);
+	return found;
+}
+
+static int remember(struct wafer *w, void *ptr, struct wse_buffer *buf)
+{
+	struct shared_buf *n;
+
+	pthread_mutex_lock(&w->lock);
+	n = realloc(w->bufs, (w->nbufs + 1) * sizeof(*n));
+	if (n) {
+		w->bufs = n;
+		n[w->nbufs].ptr = ptr;
+		n[w->nbufs++].buf = buf;
+	}
+	pthread_mutex_unlock(&w->lock);
+	return n ? 0 : -ENOMEM;
+}
+
+static void forget(struct wafer *w, void *ptr)
+{
+	struct wse_buffer *buf = NULL;
+	size_t i;
+
+	pthread_mutex_lock(&w->lock);
+	for (i = 0; i < w->nbufs; i++) {
+		if (w->bufs[i].ptr == ptr) {
+			buf = w->bufs[i].buf;
+			w->bufs[i] = w->bufs[--w->nbufs];
+			break;
+		}
+	}
+	pthread_mutex_unlock(&w->lock);
+	wse_buffer_destroy(buf);
+}
+
+static void wafer_info(struct wse_exec *e, struct wse_exec_info *info)
+{
+	struct wafer *w = (struct wafer *)e;
+
+	memset(info, 0, sizeof(*info));
+	snprintf(info->name, sizeof(info->name), "%.40s %ux%u", wse_device_uri(w->dev), w->info.rows,
+		 w->info.cols);
+	info->rows = w->info.rows;
+	info->cols = w->info.cols;
+	info->lanes = w->info.lanes;
+	info->sram = w->info.sram_kib * 1024;
+	info->acc = 512;
+}
+
+/* places n bytes at 16-byte alignment */
+static uint32_t place(uint32_t *at, uint32_t n)
+{
+	uint32_t here = *at;
+
+	*at += (n + 15) & ~15u;
+	return here;
+}
+
+/* See the layout in plan.c: dX is gated over the layer's input; one bias place; logits reused. */
+static int layout(struct wafer *w)
+{
+	const struct wse_mlp *m = &w->m;
+	uint32_t t = w->t, c = w->info.cols, at = wse_program_end(w->prog), bias = 0, big, l;
+	uint32_t end = w->info.sram_kib * 1024 - 64 - STACK_BYTES;
+
+	for (l = 0; l < m->nlinear; l++) {
+		w->act[l] = place(&at, m->width[l] / c * t * 2);
+		if (l && m->act == WSE_ACT_GELU)
+			w->deriv[l] = place(&at, m->width[l] / c * t * 2);
+		if (m->width[l + 1] / c * 4 > bias)
+			bias = m->width[l + 1] / c * 4;
+	}
+	w->bias = place(&at, bias);
+	w->target = place(&at, 2 * t);
+	w->loss = place(&at, 4 * t);
+	w->scratch = place(&at, 12 * t);
+	/* the logits' place also takes dX of layer 0 and, under GELU, sums before the activation */
+	w->logits = at;
+	place(&at, m->vocab / c * t * 4);
+	w->dy = place(&at, m->vocab / c * t * 2);
+	big = m->width[0] / c * t * 4;
+	for (l = 1; l < m->nlinear && m->act == WSE_ACT_GELU; l++)
+		if (m->width[l] / c * t * 4 > big)
+			big = m->width[l] / c * t * 4;
+	if (w->logits + big > at)
+		at = w->logits + big;
+	w->used = at + STACK_BYTES + 64;
+	if (at > end) {
+		wse_logf(&w->cfg, WSE_LOG_ERROR, "the model needs %u bytes of a core's %u with %u tokens per "
+			 "core; use a smaller micro_batch_size, narrower layers or more columns", w->used,
+			 w->info.sram_kib * 1024, t);
+		return -E2BIG;
+	}
+	return 0;
+}
+
+static const char *program_path(char *buf, size_t len)
+{
+	const char *dir = getenv("WSE_KERNELS");
+
+	snprintf(buf, len, "%s/mlp.elf", dir ? dir : WSE_KERNEL_DIR);
+	return buf;
+}
+
+static int wafer_prepare(struct wse_exec *e, const struct wse_mlp *m, uint32_t tokens)
+{
+	struct wafer *w = (struct wafer *)e;
+	const struct { const char *name; uint32_t *addr; } syms[] = {
+		{ "linear_forward", &w->forward }, { "linear_wgrad", &w->wgrad },
+		{ "linear_bgrad", &w->bgrad }, { "mlp_gelu", &w->gelu },
+		{ "mlp_softmax", &w->softmax },
+	};
+	char path[512];
+	size_t i;
+	int ret;
+
+	w->m = *m;
+	w->tokens = tokens;
+	w->t = tokens / w->info.rows;
+	if (!w->t || w->t * w->info.rows != tokens || w->t % w->info.lanes || w->t > 64) {
+		wse_logf(&w->cfg, WSE_LOG_ERROR, "a micro-batch of %u tokens is not 1 to 64 on each of %u rows, "
+			 "in multiples of the %u lanes", tokens, w->info.rows, w->info.lanes);
+		return -EINVAL;
+	}
+	w->nfeat = w->t <= 16 ? 4 : w->t <= 32 ? 2 : 1;
+	for (i = 0; i <= m->nlinear; i++) {
+		if (m->width[i] % (4 * w->info.cols)) {
+			wse_logf(&w->cfg, WSE_LOG_ERROR, "width %u is not a multiple of 4 x %u columns",
+				 m->width[i], w->info.cols);
+			return -EINVAL;
+		}
+	}
+	wse_program_destroy(w->prog);
+	w->prog = NULL;
+	ret = wse_program_load(w->ctx, program_path(path, sizeof(path)), &w->prog);
+	if (ret)
+		return fail(w, ret, "loading the program of the cores");
+	for (i = 0; i < sizeof(syms) / sizeof(syms[0]); i++) {
+		ret = wse_program_symbol(w->prog, syms[i].name, syms[i].addr);
+		if (ret)
+			return fail(w, ret, syms[i].name);
+	}
+	ret = layout(w);
+	if (ret)
+		return ret;
+	wse_buffer_destroy(w->losses);
+	w->losses = NULL;
+	return fail(w, wse_buffer_create(w->dev, 2ul * w->info.cols * tokens * 4, &w->losses), "losses");
+}
+
+static int wafer_alloc(struct wse_exec *e, size_t size, struct wse_buf *buf)
+{
+	struct wafer *w = (struct wafer *)e;
+	struct wse_buffer *b;
+	int ret = wse_buffer_create(w->dev, size, &b);
+
+	if (ret)
+		return fail(w, ret, "allocating a buffer");
+	buf->ptr = wse_buffer_map(b);
+	buf->size = size;
+	buf->priv = b;
+	ret = remember(w, buf->ptr, b);
+	if (ret)
+		wse_buffer_destroy(b);
+	return ret;
+}
+
+static void wafer_free(struct wse_exec *e, struct wse_buf *buf)
+{
+	forget((struct wafer *)e, buf->ptr);
+	buf->ptr = NULL;
+}
+
+static int wafer_map(struct wse_exec *e, struct wse_buf *buf)
+{
+	struct wafer *w = (struct wafer *)e;
+	struct wse_buffer *b;
+	int ret = wse_buffer_share(w->dev, buf->priv, &b);
+
+	if (ret)
+		return fail(w, ret, "sharing a buffer");
+	ret = remember(w, buf->ptr, b);
+	if (ret)
+		wse_buffer_destroy(b);
+	return ret;
+}
+
+static void wafer_unmap(struct wse_exec *e, struct wse_buf *buf)
+{
+	forget((struct wafer *)e, buf->ptr);
+}
+
+/* ---- commands of one micro-batch ---- */
+
+#define MAX_CMDS 16
+
+struct batch {
+	struct wafer *w;
+	struct drm_wse_cmd cmd[MAX_CMDS];
+	uint32_t n;
+	int ret;
+};
+
+static void add(struct batch *b, struct drm_wse_cmd cmd)
+{
+	b->cmd[b->n++] = cmd;
+}
+
+static const struct wse_buffer *span_buf(struct batch *b, struct wse_span s)
+{
+	const struct wse_buffer *buf = buffer_of(b->w, s.buf);
+
+	if (!buf)
+		b->ret = -EINVAL;	/* never shown to this device */
+	return buf;
+}
+
+/* host [width][tokens] <-> core [width / cols][t], size bytes an element */
+static void add_rows(struct batch *b, int out, struct wse_span s, uint32_t sram, uint32_t width, uint32_t size)
+{
+	struct wafer *w = b->w;
+	uint32_t per = width / w->info.cols;
+	struct wse_copy c = {
+		.buf = span_buf(b, s), .off = s.off, .queue = Q_RUN, .sram = sram,
+		.rows = w->info.rows, .cols = w->info.cols, .len = w->t * size, .nline = per,
+		.lstride = w->tokens * size, .sstride = w->t * size, .cstride = per * w->tokens * size,
+		.rstride = w->t * size,
+	};
+
+	if (c.buf)
+		add(b, out ? wse_cmd_copy_out(c) : wse_cmd_copy_in(c));
+}
+
+static void add_start(struct batch *b, uint32_t entry, const uint32_t *arg, uint32_t narg)
+{
+	struct wse_start s = {
+		.queue = Q_RUN, .rows = b->w->info.rows, .cols = b->w->info.cols, .entry = entry, .closed = 1,
+	};
+
+	memcpy(s.arg, arg, narg * sizeof(*arg));
+	add(b, wse_cmd_start(s));
+}
+
+static uint32_t addr(uint32_t sram)
+{
+	return WSE_SRAM_BASE + sram;
+}
+
+/* y [outs / cols][t] = image [outs][ins] x, and the stream it lives from */
+static void add_linear(struct batch *b, struct wse_span image, uint32_t ins, uint32_t outs, uint32_t x, uint32_t y,
+		       uint32_t bias, uint32_t act, uint32_t gate, uint32_t ytype)
+{
+	struct wafer *w = b->w;
+	uint32_t arg[] = { addr(x), addr(y), w->t, ins / w->info.cols, outs / w->nfeat, w->nfeat,
+			   bias ? addr(bias) : 0, act, gate ? addr(gate) : 0, ytype };
+	struct wse_stream s = {
+		.buf = span_buf(b, image), .off = image.off, .queue = Q_IN, .color = COLOR_STREAM,
+		.cols = w->info.cols, .nblock = outs / w->nfeat, .nfeat = w->nfeat, .etype = WSE_ETYPE_BF16,
+		.kcol = ins / w->info.cols, .lstride = ins * 2, .cstride = ins / w->info.cols * 2,
+		.budget = 1ull << 36,
+	};
+
+	if (!s.buf)
+		return;
+	add(b, wse_cmd_stream_in(s));
+	add_start(b, w->forward, arg, 10);
+}
+
+/* dW of layer l from dy and the layer's input, then db, into grad */
+static void add_grads(struct batch *b, uint32_t l, uint32_t dy, const struct wse_buffer *grad)
+{
+	struct wafer *w = b->w;
+	uint32_t ins = w->m.width[l], outs = w->m.width[l + 1], c = w->info.cols;
+	uint32_t arg[] = { addr(w->act[l]), addr(dy), w->t, ins / c, outs / w->nfeat, w->nfeat };
+	uint32_t barg[] = { addr(dy), addr(w->bias), w->t, outs / c };
+	struct wse_stream s = {
+		.queue = Q_IN, .color = COLOR_STREAM, .cols = c, .nblock = outs / w->nfeat,
+		.nfeat = w->nfeat, .etype = WSE_ETYPE_BF16, .kcol = ins / c, .index_only = 1, .budget = 1ull << 36,
+	};
+
+	add(b, wse_cmd_stream_in(s));
+	s.buf = grad;
+	s.queue = Q_OUT;
+	s.color = COLOR_COL + ((w->info.rows - 1) & 1);
+	s.etype = WSE_ETYPE_FP32;
+	s.lstride = ins * 4;
+	s.cstride = ins / c * 4;
+	add(b, wse_cmd_stream_out(s));
+	add_start(b, w->wgrad, arg, 6);
+	add_start(b, w->bgrad, barg, 4);
+	add(b, wse_cmd_copy_out((struct wse_copy){
+		.buf = grad, .off = (uint64_t)ins * outs * 4, .queue = Q_RUN, .sram = w->bias,
+		.row0 = w->info.rows - 1, .rows = 1, .cols = c, .len = outs / c * 4,
+		.cstride = outs / c * 4 }));
+}
+
+/* the oldest submit: wait for it, deliver what it made. Errors of earlier ones go on in ret */
+static int reap(struct wafer *w, const struct wse_job_ops *ops, void *ctx, int ret)
+{
+	struct pending *p = &w->pend[w->first];
+	int r = wse_fence_wait(p->fence, WSE_FOREVER);
+	uint32_t i, per = w->m.vocab / w->info.cols;
+
+	wse_fence_destroy(p->fence);
+	w->first = (w->first + 1) % MAX_PENDING;
+	w->npend--;
+	if (r && !ret)
+		ret = fail(w, r, "a micro-batch");
+	if (!ret && p->loss) {		/* the column that owns the target knows a token's loss */
+		const float *all = (const float *)wse_buffer_map(w->losses) +
+				   (size_t)p->slot * w->info.cols * w->tokens;
+		const uint16_t *target = wse_span_ptr(p->job->target);
+		float *loss = wse_span_ptr(p->job->loss);
+
+		for (i = 0; i < w->tokens; i++)
+			loss[i] = all[(size_t)(target[i] / per) * w->tokens + i];
+	}
+	if (!ret && p->grad)
+		ret = ops->grad_put(ctx, p->job->index, p->layer, p->grad);
+	return ret;
+}
+
+static int submit(struct batch *b, struct pending p, const struct wse_job_ops *ops, void *ctx)
+{
+	struct wafer *w = b->w;
+	int ret = b->ret;
+
+	if (ret)
+		return fail(w, ret, "a buffer that this device was never shown");
+	if (w->npend == MAX_PENDING)
+		ret = reap(w, ops, ctx, 0);
+	if (!ret)
+		ret = fail(w, wse_submit(w->ctx, b->cmd, b->n, NULL, 0, &p.fence), "submit");
+	if (!ret)
+		w->pend[(w->first + w->npend++) % MAX_PENDING] = p;
+	b->n = 0;
+	return ret;
+}
+
+static int forward(struct batch *b, const struct wse_job *job, const struct wse_job_ops *ops, void *ctx)
+{
+	struct wafer *w = b->w;
+	const struct wse_mlp *m = &w->m;
+	uint32_t l, c = w->info.cols;
+	int ret;
+
+	add_rows(b, 0, job->x, w->act[0], m->width[0], 2);
+	add(b, wse_cmd_copy_in((struct wse_copy){
+		.buf = span_buf(b, job->target), .off = job->target.off, .queue = Q_RUN, .sram = w->target,
+		.rows = w->info.rows, .cols = c, .len = 2 * w->t, .rstride = 2 * w->t }));
+	for (l = 0; l < m->nlinear; l++) {
+		const struct wse_image *img = &job->layers[l];
+		uint32_t outs = m->width[l + 1], last = l + 1 == m->nlinear;
+		uint32_t gelu = !last && m->act == WSE_ACT_GELU;
+
+		ret = ops->layer_ready ? ops->layer_ready(ctx, l) : 0;
+		if (ret)
+			return ret;
+		add(b, wse_cmd_copy_in((struct wse_copy){
+			.buf = span_buf(b, img->bias), .off = img->bias.off, .queue = Q_RUN, .sram = w->bias,
+			.rows = w->info.rows, .cols = c, .len = outs / c * 4, .cstride = outs / c * 4 }));
+		add_linear(b, img->fwd, m->width[l], outs, w->act[l], last || gelu ? w->logits : w->act[l + 1],
+			   w->bias, last || gelu ? ACT_NONE : ACT_RELU, 0,
+			   last || gelu ? WSE_DT_FP32 : WSE_DT_BF16);
+		if (gelu) {
+			uint32_t arg[] = { addr(w->logits), addr(w->act[l + 1]), addr(w->deriv[l + 1]),
+					   outs / c * w->t };
+
+			add_start(b, w->gelu, arg, 4);
+		}
+		if (!last) {
+			ret = submit(b, (struct pending){ .job = job }, ops, ctx);
+			if (ret)
+				return ret;
+		}
+	}
+	return 0;
+}
+
+static int backward(struct batch *b, const struct wse_job *job, const struct wse_job_ops *ops, void *ctx)
+{
+	struct wafer *w = b->w;
+	const struct wse_mlp *m = &w->m;
+	uint32_t dy = w->dy, l;
+	int ret;
+
+	for (l = m->nlinear; l-- > 0;) {
+		struct pending p = { .job = job, .layer = l };
+		const struct wse_buffer *grad;
+
+		ret = ops->grad_get(ctx, job->index, l, &p.grad);
+		if (ret)
+			return ret;
+		grad = buffer_of(w, p.grad);
+		if (!grad)
+			return fail(w, -EINVAL, "a gradient buffer that this device was never shown");
+		add_grads(b, l, dy, grad);
+		ret = submit(b, p, ops, ctx);
+		if (ret)
+			return ret;
+		if (l)
+			add_linear(b, job->layers[l].tr, m->width[l + 1], m->width[l], dy, w->act[l], 0,
+				   m->act == WSE_ACT_GELU ? ACT_MUL : ACT_GATE,
+				   m->act == WSE_ACT_GELU ? w->deriv[l] : w->act[l], WSE_DT_BF16);
+		else
+			add_linear(b, job->layers[l].tr, m->width[1], m->width[0], dy, w->logits, 0, ACT_NONE, 0,
+				   WSE_DT_FP32);
+		dy = w->act[l];
+		if (!l)
+			add_rows(b, 1, job->dx, w->logits, m->width[0], 4);
+		ret = submit(b, (struct pending){ .job = job }, ops, ctx);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int one_job(struct batch *b, const struct wse_job *job, uint32_t slot, const struct wse_job_ops *ops,
+		   void *ctx)
+{
+	struct wafer *w = b->w;
+	uint32_t scale;
+	int ret = forward(b, job, ops, ctx);
+
+	if (ret)
+		return ret;
+	if (job->logits.buf)
+		add_rows(b, 1, job->logits, w->logits, w->m.vocab, 4);
+	memcpy(&scale, &job->scale, sizeof(scale));
+	add_start(b, w->softmax, (uint32_t[]){ addr(w->logits), addr(w->dy), addr(w->target), addr(w->loss),
+		  addr(w->scratch), w->t, w->m.vocab / w->info.cols, scale, !!job->backward }, 9);
+	add(b, wse_cmd_copy_out((struct wse_copy){
+		.buf = w->losses, .off = (uint64_t)slot * w->info.cols * w->tokens * 4, .queue = Q_RUN,
+		.sram = w->loss, .rows = w->info.rows, .cols = w->info.cols, .len = 4 * w->t,
+		.cstride = w->tokens * 4, .rstride = w->t * 4 }));
+	ret = submit(b, (struct pending){ .job = job, .loss = 1, .slot = slot }, ops, ctx);
+	return ret || !job->backward ? ret : backward(b, job, ops, ctx);
+}
+
+static int wafer_run(struct wse_exec *e, const struct wse_job *jobs, uint32_t n, const struct wse_job_ops *ops,
+		     void *ctx)
+{
+	struct wafer *w = (struct wafer *)e;
+	struct batch b = { .w = w };
+	uint32_t i;
+	int ret = 0;
+
+	if (!w->prog)
+		return -EINVAL;
+	w->npend = 0;
+	w->first = 0;
+	for (i = 0; i < n && !ret; i++) {
+		/* two micro-batches at once: this one is queued while the one before runs */
+		ret = one_job(&b, &jobs[i], i & 1, ops, ctx);
+		while (!ret && w->npend && w->pend[w->first].job != &jobs[i])
+			ret = reap(w, ops, ctx, ret);
+	}
+	while (w->npend)
+		ret = reap(w, ops, ctx, ret);
+	return ret;
+}
+
+static int wafer_plan(struct wse_exec *e, const struct wse_mlp *m, uint32_t tokens, uint64_t *cycles,
+		      uint32_t *sram_used)
+{
+	struct wafer *w = (struct wafer *)e;
+	uint32_t t = tokens / w->info.rows, c = w->info.cols, l;
+	uint32_t b = t <= 16 ? 4 : t <= 32 ? 2 : 1;
+
+	(void)sram_used;
+	*cycles = 0;
+	for (l = 0; l < m->nlinear; l++) {
+		uint64_t k = m->width[l], n = m->width[l + 1], g = t / w->info.lanes;
+
+		/* forward and to the weights: n / b blocks; to the data: k / b. 40 cycles between blocks */
+		*cycles += 2 * (n / b) * (k / c * b * g + 40) + (k / b) * (n / c * b * g + 40) + 3 * 1500;
+		if (l + 1 < m->nlinear && m->act == WSE_ACT_GELU)
+			*cycles += n / c * t * 15;
+	}
+	*cycles += (uint64_t)m->vocab / c * t * 9;
+	return 0;
+}
+
+static void wafer_close(struct wse_exec *e)
+{
+	struct wafer *w = (struct wafer *)e;
+
+	while (w->npend)
+		reap(w, NULL, NULL, -ECANCELED);
+	wse_buffer_destroy(w->losses);
+	while (w->nbufs)
+		forget(w, w->bufs[0].ptr);
+	free(w->bufs);
+	wse_program_destroy(w->prog);
+	wse_context_destroy(w->ctx);
+	wse_device_close(w->dev);
+	pthread_mutex_destroy(&w->lock);
+	free(w);
+}
+
+static const struct wse_exec_ops wafer_ops = {
+	.info = wafer_info,
+	.prepare = wafer_prepare,
+	.alloc = wafer_alloc,
+	.free = wafer_free,
+	.map = wafer_map,
+	.unmap = wafer_unmap,
+	.run = wafer_run,
+	.plan = wafer_plan,
+	.close = wafer_close,
+};
+
+int wse_exec_open_wafer(const char *uri, const struct wse_exec_cfg *cfg, struct wse_exec **exec)
+{
+	struct wafer *w = calloc(1, sizeof(*w));
+	char why[256];
+	int ret;
+
+	if (!w)
+		return -ENOMEM;
+	w->base.ops = &wafer_ops;
+	if (cfg)
+		w->cfg = *cfg;
+	pthread_mutex_init(&w->lock, NULL);
+	ret = wse_device_open_why(uri, why, sizeof(why), &w->dev);
+	if (ret) {
+		wse_logf(cfg, WSE_LOG_ERROR, "%s", why);
+		goto out;
+	}
+	ret = wse_device_info(w->dev, &w->info);
+	if (!ret)
+		ret = wse_context_create(w->dev, 0, &w->ctx);
+	if (ret) {
+		fail(w, ret, "leasing the device");
+		goto out;
+	}
+	if (w->info.queues < Q_OUT) {
+		wse_logf(cfg, WSE_LOG_ERROR, "%s has %u I/O queues, the trainer needs %u", uri, w->info.queues,
+			 Q_OUT);
+		ret = -ENOTSUP;
+		goto out;
+	}
+	*exec = &w->base;
+	return 0;
+out:
+	wafer_close(&w->base);
+	return ret;
+}
