@@ -13,3 +13,13 @@ VM_ARGS ?=
 vm: $(ALL) ## a shell in the guest with wse.ko and two func devices
 	selftests/vm/run $(VM_DEVICES) $(VM_ARGS) $$(for p in info run bench train; do \
 		if [ -x $(B)/wse-$$p ]; then echo "--add $(B)/wse-$$p"; fi; done) --shell
+
+.PHONY: run train
+run: setup-if-missing ## the main job: train on real text, two RTL wafers behind a stock kernel
+	$(MAKE) all
+	selftests/run-main $(RUN_ARGS)
+
+train: setup-if-missing ## train a larger model in this process, on the functional model
+	$(MAKE) $(B)/wse-train $(B)/firmware/mlp.elf $(B)/firmware/wse-fw.bin
+	$(B)/wse-train --params libwse/configs/mlp_train.yaml --devices sim:func,rows=4,cols=4 \
+		--model_dir $(B)/train --require mean $(TRAIN_ARGS)
