@@ -8,12 +8,21 @@ $(B)/selftests/sqe_test: selftests/driver/sqe_test.c hw/wse_sqe.h uapi/drm/wse_a
 	$(CC) $(CPPFLAGS) $(DRM_CFLAGS) $(CFLAGS) $(ASAN) -o $@ $<
 
 # The harness comes from the kernel's sources and has warnings of its own: -isystem.
-DRIVER_TESTS := $(patsubst selftests/driver/%.c,$(B)/selftests/%,$(wildcard selftests/driver/test_*.c))
+DRIVER_TESTS := $(patsubst selftests/driver/%.c,$(B)/selftests/%,$(wildcard selftests/driver/test_*.c selftests/driver/rtt.c))
 $(DRIVER_TESTS): $(B)/selftests/%: selftests/driver/%.c selftests/driver/wse_test.h uapi/drm/wse_accel.h \
 		hw/regs/gen/wse_regs.h
 	@mkdir -p $(@D)
-	@eval "$$(selftests/vm/fetch source || echo exit 1)"; set -x; \
+	@eval "$$(selftests/vm/fetch source || echo exit 1)"; \
 	$(CC) $(CPPFLAGS) $(DRM_CFLAGS) -isystem "$$KSELFTEST" -D_GNU_SOURCE $(CFLAGS) -o $@ $<
 
 ALL += $(B)/selftests/sqe_test $(DRIVER_TESTS)
-SUITES += $(B)/selftests/sqe_test
+SUITES += $(B)/selftests/sqe_test \
+	"selftests/driver/guest evil test_evil" \
+	"selftests/driver/guest evil test_fw" \
+	"selftests/driver/guest func test_ioctl" \
+	"selftests/driver/guest func test_submit 2x3 2" \
+	"selftests/driver/guest --iommu intel func test_submit 2x2 2" \
+	"selftests/driver/guest func test_lease 2x2 2" \
+	"selftests/driver/guest --iommu virtio func test_lease 2x2 2" \
+	"selftests/driver/guest func test_core 4x4" \
+	"selftests/driver/guest func test_gone 2x2 2"
