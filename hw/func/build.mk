@@ -20,3 +20,16 @@ $(B)/hw/libwse_func.a: $(FUNC_OBJS)
 	$(AR) rcs $@ $^
 
 ALL += $(B)/hw/libwse_func.a
+
+FUNC_TESTS := test_gemm
+FUNC_TEST_CFLAGS := $(CFLAGS) -D_GNU_SOURCE
+func_test = $(B)/hw/func/tests/$(1)
+
+$(B)/hw/func/tests/test_%: hw/func/tests/test_%.c hw/func/tests/dev.c $(B)/hw/libwse_func.a $(wildcard hw/func/tests/*.h) $(FUNC_HDRS)
+	@mkdir -p $(@D)
+	$(CC) $(FUNC_TEST_CFLAGS) $(CPPFLAGS) -o $@ $< hw/func/tests/dev.c $(B)/hw/libwse_func.a
+
+# the same with sanitizers
+$(B)/asan/hw/func/tests/test_%: hw/func/tests/test_%.c hw/func/tests/dev.c $(FUNC_ASAN_OBJS) $(wildcard hw/func/tests/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(FUNC_TEST_CFLAGS) $(ASAN) $(CPPFLAGS) -o $@ $< hw/func/tests/dev.c $(FUNC_ASAN_OBJS)
