@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+/* The public calls: what all transports have in common, then on to the transport. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+#include "wse_regs.h"
+
+int wse_device_init(struct wse_device *dev, const struct wse_transport *ops, const char *uri)
+{
+	dev->ops = ops;
+	atomic_init(&dev->refs, 1);
+	dev->error[0] = 0;
+	dev->uri = strdup(uri);
+	if (!dev->uri)
+		return -ENOMEM;
+	pthread_mutex_init(&dev->error_lock, NULL);
+	return 0;
+}
+
+void wse_device_fini(struct wse_device *dev)
+{
+	pthread_mutex_destroy(&dev->error_lock);
+	free(dev->uri);
+}
+
+void wse_device_get(struct wse_device *dev)
+{
+	atomic_fetch_add(&dev->refs, 1);
+}
+
+void wse_device_put(struct wse_device *dev)
+{
+	if (atomic_fetch_sub(&dev->refs, 1) == 1)
+		dev->ops->close(dev);
+}
+
+int wse_fail(struct wse_device *dev, int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	pthread_mutex_lock(&dev->error_lock);
+	vsnprintf(dev->error, sizeof(dev->error), fmt, ap);
+	pthread_mutex_unlock(&dev->error_lock);
+	va_end(ap);
+	return err;
+}
+
+int wse_device_open_why(const char *uri, char *why, size_t len, struct wse_device **dev)
+{
+	struct wse_uri parsed;
+	int ret;
+
+	if (len)
+		why[0] = 0;
+	ret = wse_uri_parse(uri, why, len, &parsed);
+	if (ret)
+		return ret;
+	if (parsed.sim)
+		return wse_sim_open(uri, &parsed, why, len, dev);
+	return wse_accel_open(uri, &parsed, why, len, dev);
+}
+
+int wse_device_open(const char *uri, struct wse_device **dev)
+{
+	return wse_device_open_why(uri, NULL, 0, dev);
+}
+
+void wse_device_close(struct wse_device *dev)
+{
+	if (dev)
+		wse_device_put(dev);
+}
+
+int wse_device_info(struct wse_device *dev, struct drm_wse_info *info)
+{
+	return dev->ops->info(dev, info);
+}
+
+const char *wse_device_uri(const struct wse_device *dev)
+{
+	return dev->uri;
+}
+
+int wse_device_error(struct wse_device *dev, char *buf, size_t len)
+{
+	int ret;
+
+	pthread_mutex_lock(&dev->error_lock);
+	ret = snprintf(buf, len, "%s", dev->error);
+	pthread_mutex_unlock(&dev->error_lock);
+	return ret;
+}
+
+int wse_device_mmio_read(struct wse_device *dev, uint32_t offset, uint32_t *value)
+{
+	if (!dev->ops->mmio_read)
+		return wse_fail(dev, -ENOTSUP, "%s: registers cannot be read through the driver", dev->uri);
+	if (offset & 3 || offset >= WSE_BAR0_SIZE)
+		return -EINVAL;
+	return dev->ops->mmio_read(dev, &offset, 1, value);
+}
+
+int wse_device_counters(struct wse_device *dev, struct wse_counters *c)
+{
+	/* reading a low half latches the upper one */
+	static const uint32_t offset[] = {
+		WSE_REG_CYCLES_LO, WSE_REG_CYCLES_HI, WSE_REG_CNT_MAC_LO, WSE_REG_CNT_MAC_HI,
+		WSE_REG_CNT_INSTRET_LO, WSE_REG_CNT_INSTRET_HI, WSE_REG_CNT_WAVELET_LO, WSE_REG_CNT_WAVELET_HI,
+		WSE_REG_CNT_DMA_RD_LO, WSE_REG_CNT_DMA_RD_HI, WSE_REG_CNT_DMA_WR_LO, WSE_REG_CNT_DMA_WR_HI,
+		WSE_REG_CNT_LWAIT_LO, WSE_REG_CNT_LWAIT_HI,
+	};
+	uint32_t v[sizeof(offset) / sizeof(offset[0])];
+	int ret;
+
+	if (!dev->ops->mmio_read)
+		return wse_fail(dev, -ENOTSUP, "%s: counters cannot be read through the driver", dev->uri);
+	ret = dev->ops->mmio_read(dev, offset, sizeof(offset) / sizeof(offset[0]), v);
+	if (ret)
+		return ret;
+#define PAIR(i)	(v[i] | (uint64_t)v[(i) + 1] << 32)
+	*c = (struct wse_counters){
+		.cycles = PAIR(0), .mac = PAIR(2), .instret = PAIR(4), .wavelet = PAIR(6),
+		.dma_rd = PAIR(8), .dma_wr = PAIR(10), .lwait = PAIR(12),
+	};
+#undef PAIR
+	return 0;
+}
+
+void wse_buffer_init(struct wse_buffer *buf, struct wse_device *dev)
+{
+	buf->dev = dev;
+	atomic_init(&buf->refs, 1);
+	wse_device_get(dev);
+}
+
+void wse_buffer_get(struct wse_buffer *buf)
+{
+	atomic_fetch_add(&buf->refs, 1);
+}
+
+int wse_buffer_create(struct wse_device *dev, size_t size, struct wse_buffer **buf)
+{
+	if (!size)
+		return wse_fail(dev, -EINVAL, "a buffer cannot have 0 bytes");
+	return dev->ops->buffer_create(dev, size, buf);
+}
+
+int wse_buffer_share(struct wse_device *dev, struct wse_buffer *buf, struct wse_buffer **shared)
+{
+	return dev->ops->buffer_share(dev, buf, shared);
+}
+
+void wse_buffer_destroy(struct wse_buffer *buf)
+{
+	struct wse_device *dev;
+
+	if (!buf || atomic_fetch_sub(&buf->refs, 1) != 1)
+		return;
+	dev = buf->dev;
+	dev->ops->buffer_free(buf);
+	wse_device_put(dev);
+}
+
+void *wse_buffer_map(const struct wse_buffer *buf)
+{
+	return buf->ptr;
+}
+
+size_t wse_buffer_size(const struct wse_buffer *buf)
+{
+	return buf->size;
+}
+
+uint32_t wse_buffer_handle(const struct wse_buffer *buf)
+{
+	return buf->handle;
+}
+
+int wse_context_create(struct wse_device *dev, uint32_t flags, struct wse_context **ctx)
+{
+	int ret;
+
+	if (flags & ~WSE_CONTEXT_WAIT)
+		return wse_fail(dev, -EINVAL, "unknown context flags %#x: only WSE_CONTEXT_WAIT exists", flags);
+	ret = dev->ops->context_create(dev, flags, ctx);
+	if (ret)
+		return ret;
+	(*ctx)->dev = dev;
+	atomic_init(&(*ctx)->refs, 1);
+	wse_device_get(dev);
+	return 0;
+}
+
+void wse_context_get(struct wse_context *ctx)
+{
+	atomic_fetch_add(&ctx->refs, 1);
+}
+
+void wse_context_put(struct wse_context *ctx)
+{
+	struct wse_device *dev = ctx->dev;
+
+	if (atomic_fetch_sub(&ctx->refs, 1) != 1)
+		return;
+	dev->ops->context_free(ctx);
+	wse_device_put(dev);
+}
+
+void wse_context_destroy(struct wse_context *ctx)
+{
+	if (!ctx)
+		return;
+	ctx->dev->ops->context_end(ctx);
+	wse_context_put(ctx);
+}
+
+struct wse_device *wse_context_device(const struct wse_context *ctx)
+{
+	return ctx->dev;
+}
+
+int wse_context_fault(struct wse_context *ctx, struct drm_wse_fault *fault)
+{
+	return ctx->dev->ops->context_fault(ctx, fault);
+}
+
+void wse_fence_init(struct wse_fence *fence, struct wse_context *ctx)
+{
+	fence->dev = ctx->dev;
+	fence->ctx = ctx;
+	wse_context_get(ctx);
+}
+
+int wse_submit(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t n,
+	       struct wse_fence *const *in, uint32_t nin, struct wse_fence **fence)
+{
+	struct wse_device *dev = ctx->dev;
+	int ret;
+
+	if (!n)
+		return wse_fail(dev, -EINVAL, "a submit needs at least one command");
+	if (n > dev->info.max_cmds)
+		return wse_fail(dev, -EINVAL, "a submit of %u commands: %s takes %u, split it", n, dev->uri,
+				dev->info.max_cmds);
+	ret = dev->ops->submit(ctx, cmds, n, in, nin, fence);
+	if (ret)
+		wse_explain_submit(dev, cmds, n, ret);
+	return ret;
+}
+
+int wse_fence_wait(struct wse_fence *fence, int64_t timeout_ns)
+{
+	return fence->dev->ops->fence_wait(fence, timeout_ns < 0 ? 0 : timeout_ns);
+}
+
+int wse_fence_poll(struct wse_fence *fence)
+{
+	return wse_fence_wait(fence, 0);
+}
+
+int wse_fence_cycles(struct wse_fence *fence, uint32_t *start, uint32_t *end)
+{
+	if (!fence->dev->ops->fence_cycles)
+		return wse_fail(fence->dev, -ENOTSUP, "%s: the driver does not tell the cycles of a command",
+				fence->dev->uri);
+	return fence->dev->ops->fence_cycles(fence, start, end);
+}
+
+void wse_fence_destroy(struct wse_fence *fence)
+{
+	struct wse_context *ctx;
+
+	if (!fence)
+		return;
+	ctx = fence->ctx;
+	fence->dev->ops->fence_free(fence);
+	wse_context_put(ctx);
+}
+
+int wse_submit_wait(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t n, int64_t timeout_ns)
+{
+	struct wse_fence *fence;
+	int ret;
+
+	ret = wse_submit(ctx, cmds, n, NULL, 0, &fence);
+	if (ret)
+		return ret;
+	ret = wse_fence_wait(fence, timeout_ns);
+	wse_fence_destroy(fence);
+	return ret;
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+/* Programs: an RV32 executable, its copy into every core, its symbols. */
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+#include "wse_regs.h"
+
+#define FILE_MAX_BYTES	(64u << 20)	/* debug information may be large, but not that large */
+
+struct wse_symbol {
+	uint32_t name;		/* offset in strings */
+	uint32_t addr;
+};
+
+struct wse_program {
+	uint32_t start, end;	/* SRAM offsets, multiples of 8: what is copied */
+	unsigned char *image;	/* end - start bytes */
+	struct wse_symbol *symbols;
+	uint32_t nsymbols;
+	char *strings;		/* terminated */
+};
+
+struct file {
+	const unsigned char *bytes;
+	size_t size;
+	const char *name;	/* for sentences */
+	struct wse_device *dev;
+};
+
+/* n bytes at off, or NULL when they are not all there. */
+static const void *at(const struct file *f, uint64_t off, uint64_t n)
+{
+	return off <= f->size && n <= f->size - off ? f->bytes + off : NULL;
+}
+
+static int damaged(const struct file *f, const char *what)
+{
+	return wse_fail(f->dev, -ENOEXEC, "%s is damaged: its %s leads out of the file", f->name, what);
+}
+
+static int check_header(const struct file *f, Elf32_Ehdr *h)
+{
+	const char *what = NULL;
+	const void *p = at(f, 0, sizeof(*h));
+
+	memset(h, 0, sizeof(*h));
+	if (p)
+		memcpy(h, p, sizeof(*h));
+	if (memcmp(h->e_ident, ELFMAG, SELFMAG))
+		what = "no ELF file";
+	else if (h->e_ident[EI_CLASS] != ELFCLASS32 || h->e_ident[EI_DATA] != ELFDATA2LSB)
+		what = "no 32-bit little-endian ELF file";
+	else if (h->e_machine != EM_RISCV)
+		what = "not for RISC-V";
+	else if (h->e_type != ET_EXEC)
+		what = "no executable (is it a .o file, or linked with -pie?)";
+	else if (h->e_flags & 1)	/* EF_RISCV_RVC */
+		what = "compiled with compressed instructions, which the cores do not have";
+	if (what)
+		return wse_fail(f->dev, -ENOEXEC, "%s is %s: build it with `make kernel SRC=...` "
+				"(-march=rv32im_zicsr -mabi=ilp32)", f->name, what);
+	if (!h->e_phnum || h->e_phentsize != sizeof(Elf32_Phdr))
+		return wse_fail(f->dev, -ENOEXEC, "%s has no program headers: link it with firmware/program.ld", f->name);
+	return 0;
+}
+
+static int check_segment(const struct file *f, const Elf32_Phdr *p, const struct drm_wse_info *info)
+{
+	uint64_t from = p->p_paddr, to = from + p->p_memsz, base = WSE_SRAM_BASE;
+
+	if (p->p_filesz > p->p_memsz || !at(f, p->p_offset, p->p_filesz))
+		return damaged(f, "segment");
+	if (from < base || to > base + WSE_ARGS_OFFSET)
+		return wse_fail(f->dev, -ERANGE, "%s: its segment %#llx ... %#llx leaves the SRAM of a core, %#x ... %#x: it "
+				"is too large, or was not linked with firmware/program.ld", f->name,
+				(unsigned long long)from, (unsigned long long)to, WSE_SRAM_BASE,
+				WSE_SRAM_BASE + WSE_ARGS_OFFSET);
+	if (from - base < info->fw_end)
+		return wse_fail(f->dev, -EADDRINUSE, "%s: its segment at %#llx overlaps the resident firmware, which ends at "
+				"%#x: link it with firmware/program.ld", f->name, (unsigned long long)from,
+				WSE_SRAM_BASE + info->fw_end);
+	return 0;
+}
+
+static int read_segments(const struct file *f, const Elf32_Ehdr *h, const struct drm_wse_info *info,
+			 struct wse_program *prog)
+{
+	uint32_t lo = UINT32_MAX, hi = 0, i;
+	Elf32_Phdr p;
+	int ret;
+
+	if (!at(f, h->e_phoff, (uint64_t)h->e_phnum * sizeof(p)))
+		return damaged(f, "program header table");
+	for (i = 0; i < h->e_phnum; i++) {
+		memcpy(&p, f->bytes + h->e_phoff + i * sizeof(p), sizeof(p));
+		if (p.p_type != PT_LOAD || !p.p_memsz)
+			continue;
+		ret = check_segment(f, &p, info);
+		if (ret)
+			return ret;
+		lo = p.p_paddr < lo ? p.p_paddr : lo;
+		hi = p.p_paddr + p.p_memsz > hi ? p.p_paddr + p.p_memsz : hi;
+	}
+	if (!hi)
+		return wse_fail(f->dev, -ENOEXEC, "%s has nothing to load", f->name);
+	prog->start = (lo - WSE_SRAM_BASE) & ~7u;
+	prog->end = (hi - WSE_SRAM_BASE + 7) & ~7u;
+	/* the firmware's end is a multiple of 8 as well, so rounding start down overwrites nothing of it */
+	prog->image = calloc(1, prog->end - prog->start);
+	if (!prog->image)
+		return -ENOMEM;
+	for (i = 0; i < h->e_phnum; i++) {
+		memcpy(&p, f->bytes + h->e_phoff + i * sizeof(p), sizeof(p));
+		if (p.p_type == PT_LOAD && p.p_memsz)
+			memcpy(prog->image + (p.p_paddr - WSE_SRAM_BASE - prog->start), f->bytes + p.p_offset, p.p_filesz);
+	}
+	return 0;
+}
+
+static int take_symbols(const struct file *f, const Elf32_Shdr *tab, const Elf32_Shdr *str, struct wse_program *prog)
+{
+	const unsigned char *syms = at(f, tab->sh_offset, tab->sh_size);
+	const char *strings = at(f, str->sh_offset, str->sh_size);
+	uint32_t n = tab->sh_size / sizeof(Elf32_Sym), i;
+	Elf32_Sym s;
+
+	if (!syms || !strings)
+		return damaged(f, "symbol table");
+	prog->symbols = calloc(n ? n : 1, sizeof(*prog->symbols));
+	prog->strings = calloc(1, (size_t)str->sh_size + 1);
+	if (!prog->symbols || !prog->strings)
+		return -ENOMEM;
+	memcpy(prog->strings, strings, str->sh_size);
+	for (i = 0; i < n; i++) {
+		memcpy(&s, syms + i * sizeof(s), sizeof(s));
+		if (s.st_shndx == SHN_UNDEF || !s.st_name || s.st_name >= str->sh_size)
+			continue;
+		prog->symbols[prog->nsymbols++] = (struct wse_symbol){ s.st_name, s.st_value };
+	}
+	return 0;
+}
+
+/* A stripped program has no symbols, which is no error until somebody asks for one. */
+static int read_symbols(const struct file *f, const Elf32_Ehdr *h, struct wse_program *prog)
+{
+	Elf32_Shdr tab, str;
+	uint32_t i;
+
+	if (!h->e_shnum || h->e_shentsize != sizeof(Elf32_Shdr))
+		return 0;
+	if (!at(f, h->e_shoff, (uint64_t)h->e_shnum * sizeof(tab)))
+		return damaged(f, "section header table");
+	for (i = 0; i < h->e_shnum; i++) {
+		memcpy(&tab, f->bytes + h->e_shoff + i * sizeof(tab), sizeof(tab));
+		if (tab.sh_type != SHT_SYMTAB)
+			continue;
+		if (tab.sh_link >= h->e_shnum)
+			return damaged(f, "symbol table");
+		memcpy(&str, f->bytes + h->e_shoff + tab.sh_link * sizeof(str), sizeof(str));
+		return take_symbols(f, &tab, &str, prog);
+	}
+	return 0;
+}
+
+static int copy_to_cores(struct wse_context *ctx, const struct wse_program *prog)
+{
+	uint32_t bytes = prog->end - prog->start;
+	struct drm_wse_info *info = &ctx->dev->info;
+	struct wse_buffer *buf;
+	struct drm_wse_cmd cmd;
+	int ret;
+
+	ret = wse_buffer_create(ctx->dev, bytes, &buf);
+	if (ret)
+		return ret;
+	memcpy(wse_buffer_map(buf), prog->image, bytes);
+	cmd = wse_cmd_copy_in((struct wse_copy){
+		.buf = buf, .sram = prog->start, .len = bytes, .broadcast = 1,
+		.rows = (uint16_t)info->rows, .cols = (uint16_t)info->cols,
+	});
+	ret = wse_submit_wait(ctx, &cmd, 1, WSE_FOREVER);
+	wse_buffer_destroy(buf);
+	return ret;
+}
+
+static int load(struct wse_context *ctx, const struct file *f, struct wse_program **out)
+{
+	struct wse_program *prog;
+	struct drm_wse_info info;
+	Elf32_Ehdr h;
+	int ret;
+
+	/* anew: the driver may have learnt the firmware's size when the context booted it */
+	ret = wse_device_info(ctx->dev, &info);
+	if (!ret)
+		ret = check_header(f, &h);
+	if (ret)
+		return ret;
+	prog = calloc(1, sizeof(*prog));
+	if (!prog)
+		return -ENOMEM;
+	ret = read_segments(f, &h, &info, prog);
+	if (!ret)
+		ret = read_symbols(f, &h, prog);
+	if (!ret)
+		ret = copy_to_cores(ctx, prog);
+	if (ret) {
+		wse_program_destroy(prog);
+		return ret;
+	}
+	*out = prog;
+	return 0;
+}
+
+int wse_program_load_memory(struct wse_context *ctx, const void *image, size_t size, struct wse_program **prog)
+{
+	struct file f = { .bytes = image, .size = size, .name = "the program", .dev = ctx->dev };
+
+	return load(ctx, &f, prog);
+}
+
+int wse_program_load(struct wse_context *ctx, const char *path, struct wse_program **prog)
+{
+	struct file f = { .name = path, .dev = ctx->dev };
+	void *bytes;
+	int ret;
+
+	ret = wse_read_file(path, FILE_MAX_BYTES, &bytes, &f.size);
+	if (ret)
+		return wse_fail(ctx->dev, ret, "the program %s cannot be read: %s", path, strerror(-ret));
+	f.bytes = bytes;
+	ret = load(ctx, &f, prog);
+	free(bytes);
+	return ret;
+}
+
+int wse_program_symbol(const struct wse_program *prog, const char *name, uint32_t *addr)
+{
+	uint32_t i;
+
+	for (i = 0; i < prog->nsymbols; i++) {
+		if (strcmp(prog->strings + prog->symbols[i].name, name))
+			continue;
+		*addr = prog->symbols[i].addr;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+uint32_t wse_program_end(const struct wse_program *prog)
+{
+	return (prog->end + 15) & ~15u;
+}
+
+void wse_program_destroy(struct wse_program *prog)
+{
+	if (!prog)
+		return;
+	free(prog->image);
+	free(prog->symbols);
+	free(prog->strings);
+	free(prog);
+}

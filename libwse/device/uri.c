@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+/* Device URIs. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+
+static int bad(char *why, size_t len, const char *text, const char *what)
+{
+	snprintf(why, len, "device \"%s\": %s; accel:0, sim:func,rows=4,cols=4 or sim:rtl,rows=4,cols=4 are right",
+		 text, what);
+	return -EINVAL;
+}
+
+/* Decimal digits and nothing else up to end. */
+static int number(const char *p, const char *end, uint64_t max, uint64_t *value)
+{
+	uint64_t v = 0;
+
+	if (p == end)
+		return -EINVAL;
+	for (; p < end; p++) {
+		if (*p < '0' || *p > '9' || v > (UINT64_MAX - 9) / 10)
+			return -EINVAL;
+		v = v * 10 + (uint64_t)(*p - '0');
+	}
+	if (v > max)
+		return -EINVAL;
+	*value = v;
+	return 0;
+}
+
+static int parse_accel(const char *text, const char *p, char *why, size_t len, struct wse_uri *uri)
+{
+	uint64_t n;
+
+	if (*p == '/') {
+		if (strlen(p) >= sizeof(uri->node))
+			return bad(why, len, text, "the path is too long");
+		strcpy(uri->node, p);
+		return 0;
+	}
+	if (number(p, p + strlen(p), 9999, &n))
+		return bad(why, len, text, "after accel: comes a number or the path of a node");
+	snprintf(uri->node, sizeof(uri->node), "/dev/accel/accel%u", (unsigned int)n);
+	return 0;
+}
+
+static int parse_option(const char *p, const char *end, struct wse_uri *uri)
+{
+	const struct {
+		const char *key;
+		uint32_t *value;
+		uint64_t min, max;
+	} keys[] = {
+		{ "rows", &uri->rows, 1, 65535 }, { "cols", &uri->cols, 1, 65535 },
+		{ "threads", &uri->threads, 0, 1024 }, { "hostfp", &uri->hostfp, 0, 1 },
+		{ "races", &uri->races, 0, 1 }, { "latency", &uri->latency, 1, 1000000 },
+		{ "pages", &uri->pages, 12, 30 },
+	};
+	const char *eq = memchr(p, '=', (size_t)(end - p));
+	uint64_t v;
+	size_t i;
+
+	if (!eq)
+		return -EINVAL;
+	if (eq - p == 4 && !memcmp(p, "seed", 4))
+		return number(eq + 1, end, UINT64_MAX, &uri->seed);
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		if (strlen(keys[i].key) != (size_t)(eq - p) || memcmp(p, keys[i].key, (size_t)(eq - p)))
+			continue;
+		if (number(eq + 1, end, keys[i].max, &v) || v < keys[i].min)
+			return -EINVAL;
+		*keys[i].value = (uint32_t)v;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int wse_uri_parse(const char *text, char *why, size_t len, struct wse_uri *uri)
+{
+	const char *p, *end;
+	char what[96];
+
+	memset(uri, 0, sizeof(*uri));
+	if (!strncmp(text, "accel:", 6))
+		return parse_accel(text, text + 6, why, len, uri);
+	if (strncmp(text, "sim:", 4))
+		return bad(why, len, text, "it starts with neither accel: nor sim:");
+	uri->sim = true;
+	p = text + 4;
+	end = p + strcspn(p, ",");
+	if (end == p || (size_t)(end - p) >= sizeof(uri->model))
+		return bad(why, len, text, "after sim: comes func or rtl");
+	memcpy(uri->model, p, (size_t)(end - p));
+	while (*end == ',') {
+		p = end + 1;
+		end = p + strcspn(p, ",");
+		if (parse_option(p, end, uri)) {
+			snprintf(what, sizeof(what), "\"%.*s\" is no option, or out of range", (int)(end - p), p);
+			return bad(why, len, text, what);
+		}
+	}
+	if (!uri->rows || !uri->cols)
+		return bad(why, len, text, "rows= and cols= are missing");
+	return 0;
+}
