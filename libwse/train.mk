@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: MIT
 # The host side of the trainer: libwse/train, the fp32 reference, wse-train and their tests.
-# To be included by libwse/build.mk, which sets WSE_EXEC_OBJS to the objects of the wafer executor
-# (they provide wse_exec_open_wafer) and WSE_EXEC_LIBS to what they link with, before the include.
+# Included by libwse/build.mk. WSE_EXEC_OBJS is the wafer executor (wse_exec_open_wafer, weakly referenced,
+# so tests of the host side link without a device), WSE_EXEC_LIBS what it links with.
+
+WSE_EXEC_OBJS := $(B)/libwse/exec/wafer.o
+WSE_EXEC_LIBS = $(LIBWSE_MODEL_LINK) $(LIBWSE_LIBS)
+
+$(B)/libwse/exec/%.o: libwse/exec/%.c $(B)/libwse/exec/.d
+	$(CC) $(CPPFLAGS) $(LIBWSE_CPPFLAGS) $(CFLAGS) -MMD -c -o $@ $<
 
 TRAIN_SRC := $(wildcard libwse/train/*.c)
 TRAIN_OBJ := $(TRAIN_SRC:%.c=$(B)/%.o)
@@ -39,12 +45,13 @@ $(TRAIN_ASAN_BINS): %: %.o $(TRAIN_ASAN_OBJ) $(B)/asan/libwse/ref/mlp_ref.o
 	$(CC) $(CFLAGS) $(ASAN) -o $@ $^ $(TRAIN_LIBS) $(REF_LIBS)
 
 ifneq ($(wildcard libwse/tools/wse-train.c),)
-$(B)/wse-train: $(B)/libwse/tools/wse-train.o $(TRAIN_OBJ) $(WSE_EXEC_OBJS)
-	$(CC) $(CFLAGS) -o $@ $^ $(TRAIN_LIBS) $(WSE_EXEC_LIBS)
+$(B)/wse-train: $(B)/libwse/tools/wse-train.o $(TRAIN_OBJ) $(WSE_EXEC_OBJS) $(B)/libwse.a \
+		$(LIBWSE_MODEL_LIBS)
+	$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(B)/libwse.a $(TRAIN_LIBS) $(WSE_EXEC_LIBS)
 ALL += $(B)/wse-train
 endif
 
 ALL += $(TRAIN_TEST_BINS) $(TRAIN_ASAN_BINS)
 SUITES += $(TRAIN_TEST_BINS) $(TRAIN_ASAN_BINS) libwse/tests/train/test-cli
 
--include $(TRAIN_OBJ:.o=.d) $(TRAIN_ASAN_OBJ:.o=.d) $(TRAIN_TEST_BINS:=.d) $(TRAIN_ASAN_BINS:=.d)
+-include $(WSE_EXEC_OBJS:.o=.d) $(TRAIN_OBJ:.o=.d) $(TRAIN_ASAN_OBJ:.o=.d) $(TRAIN_TEST_BINS:=.d) $(TRAIN_ASAN_BINS:=.d)

@@ -16,6 +16,7 @@
 
 #include <wse/wse.h>
 
+#include "../device/device.h"
 #include "wse_regs.h"
 
 enum { Q_IN = 1, Q_RUN = 2, Q_OUT = 3 };
@@ -183,14 +184,6 @@ static int layout(struct wafer *w)
 	return 0;
 }
 
-static const char *program_path(char *buf, size_t len)
-{
-	const char *dir = getenv("WSE_KERNELS");
-
-	snprintf(buf, len, "%s/mlp.elf", dir ? dir : WSE_KERNEL_DIR);
-	return buf;
-}
-
 static int wafer_prepare(struct wse_exec *e, const struct wse_mlp *m, uint32_t tokens)
 {
 	struct wafer *w = (struct wafer *)e;
@@ -221,7 +214,13 @@ static int wafer_prepare(struct wse_exec *e, const struct wse_mlp *m, uint32_t t
 	}
 	wse_program_destroy(w->prog);
 	w->prog = NULL;
-	ret = wse_program_load(w->ctx, program_path(path, sizeof(path)), &w->prog);
+	ret = wse_find_file("WSE_KERNELS", "mlp.elf", sizeof(path), path);
+	if (ret) {
+		wse_logf(&w->cfg, WSE_LOG_ERROR, "there is no program mlp.elf for the cores: set WSE_KERNELS to "
+			 "its directory, or put it into /lib/firmware/wse");
+		return ret;
+	}
+	ret = wse_program_load(w->ctx, path, &w->prog);
 	if (ret)
 		return fail(w, ret, "loading the program of the cores");
 	for (i = 0; i < sizeof(syms) / sizeof(syms[0]); i++) {
