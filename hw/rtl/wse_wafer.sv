@@ -57,20 +57,7 @@ module wse_wafer #(
 );
 
   localparam int unsigned NC = ROWS * COLS;
-
-  // links, named after the output they leave: east_head[r][c] leaves core (r, c) to the east
-  logic [6:0]  east_head [ROWS][COLS+1];
-  logic [6:0]  west_head [ROWS][COLS+1];
-  logic [6:0]  down_head [ROWS+1][COLS];
-  logic [6:0]  up_head [ROWS+1][COLS];
-  logic [31:0] east_data [ROWS][COLS+1];
-  logic [31:0] west_data [ROWS][COLS+1];
-  logic [31:0] down_data [ROWS+1][COLS];
-  logic [31:0] up_data [ROWS+1][COLS];
-  logic [5:0]  east_cr [ROWS][COLS+1];   // credits for the link of that name
-  logic [5:0]  west_cr [ROWS][COLS+1];
-  logic [5:0]  down_cr [ROWS+1][COLS];
-  logic [5:0]  up_cr [ROWS+1][COLS];
+  localparam int unsigned IW = (NC > 1) ? $clog2(NC) : 1;
 
   // status of the cores
   logic        held [NC];
@@ -93,26 +80,6 @@ module wse_wafer #(
   logic [31:0] rdata_lo [NC];
   logic [31:0] rdata_hi [NC];
 
-  for (genvar c = 0; c < COLS; c++) begin : g_edge
-    assign down_head[0][c] = north_head_i[c];
-    assign down_data[0][c] = north_data_i[c];
-    assign north_cr_o[c] = down_cr[0][c];
-    assign south_head_o[c] = down_head[ROWS][c];
-    assign south_data_o[c] = down_data[ROWS][c];
-    assign down_cr[ROWS][c] = south_cr_i[c];
-    assign up_head[ROWS][c] = '0;          // nothing enters from the south
-    assign up_data[ROWS][c] = '0;
-    assign up_cr[0][c] = '0;               // nothing leaves to the north
-  end
-  for (genvar r = 0; r < ROWS; r++) begin : g_side
-    assign east_head[r][0] = '0;           // into column 0 from the west
-    assign east_data[r][0] = '0;
-    assign east_cr[r][COLS] = '0;
-    assign west_head[r][COLS] = '0;
-    assign west_data[r][COLS] = '0;
-    assign west_cr[r][0] = '0;
-  end
-
   for (genvar r = 0; r < ROWS; r++) begin : g_row
     for (genvar c = 0; c < COLS; c++) begin : g_col
       localparam int unsigned N = r * COLS + c;
@@ -122,12 +89,66 @@ module wse_wafer #(
       logic [7:0]  rt_cfg;
       logic [5:0]  c_tx_cr;
       logic [6:0]  c_rx_head;
+      // Links: what this router puts out (o_), what reaches it (i_), the credits that it gives back for its inputs
+      // (b_) and gets for its outputs (a_). Named wires rather than arrays: simulation reads the neighbour itself.
+      logic [6:0]  o_n_head, o_e_head, o_s_head, o_w_head, i_n_head, i_e_head, i_s_head, i_w_head;
+      logic [31:0] o_n_data, o_e_data, o_s_data, o_w_data, i_n_data, i_e_data, i_s_data, i_w_data;
+      logic [5:0]  b_n_cr, b_e_cr, b_s_cr, b_w_cr, a_n_cr, a_e_cr, a_s_cr, a_w_cr;
+      // Registers, not constants: so the cores stay one function in simulation, and one netlist.
+      logic [15:0] row_q, col_q;
+
+      always_ff @(posedge clk_i) begin
+        if (!rst_ni) begin
+          row_q <= 16'(r);
+          col_q <= 16'(c);
+        end
+      end
+
+      if (r == 0) begin : g_n
+        assign i_n_head = north_head_i[c];
+        assign i_n_data = north_data_i[c];
+        assign north_cr_o[c] = b_n_cr;
+        assign a_n_cr = '0;
+      end else begin : g_n
+        assign i_n_head = g_row[r-1].g_col[c].o_s_head;
+        assign i_n_data = g_row[r-1].g_col[c].o_s_data;
+        assign a_n_cr = g_row[r-1].g_col[c].b_s_cr;
+      end
+      if (r == ROWS - 1) begin : g_s
+        assign south_head_o[c] = o_s_head;
+        assign south_data_o[c] = o_s_data;
+        assign a_s_cr = south_cr_i[c];
+        assign i_s_head = '0;              // nothing enters from the south
+        assign i_s_data = '0;
+      end else begin : g_s
+        assign i_s_head = g_row[r+1].g_col[c].o_n_head;
+        assign i_s_data = g_row[r+1].g_col[c].o_n_data;
+        assign a_s_cr = g_row[r+1].g_col[c].b_n_cr;
+      end
+      if (c == COLS - 1) begin : g_e
+        assign i_e_head = '0;
+        assign i_e_data = '0;
+        assign a_e_cr = '0;
+      end else begin : g_e
+        assign i_e_head = g_row[r].g_col[c+1].o_w_head;
+        assign i_e_data = g_row[r].g_col[c+1].o_w_data;
+        assign a_e_cr = g_row[r].g_col[c+1].b_w_cr;
+      end
+      if (c == 0) begin : g_w
+        assign i_w_head = '0;
+        assign i_w_data = '0;
+        assign a_w_cr = '0;
+      end else begin : g_w
+        assign i_w_head = g_row[r].g_col[c-1].o_e_head;
+        assign i_w_data = g_row[r].g_col[c-1].o_e_data;
+        assign a_w_cr = g_row[r].g_col[c-1].b_e_cr;
+      end
 
       wse_core u_core (
         .clk_i,
         .rst_ni,
-        .row_i           (16'(r)),
-        .col_i           (16'(c)),
+        .row_i           (row_q),
+        .col_i           (col_q),
         .rows_i          (16'(ROWS)),
         .cols_i          (16'(COLS)),
         .tile_rst_i      (clear_i),
@@ -146,7 +167,7 @@ module wse_wafer #(
         .rt_we_o         (rt_we),
         .rt_color_o      (rt_color),
         .rt_cfg_o        (rt_cfg),
-        .svc_sel_i       (svc_rows_i[r] & svc_cols_i[c]),
+        .svc_sel_i       (1'(svc_rows_i >> row_q) & 1'(svc_cols_i >> col_q)),
         .svc_op_i,
         .svc_addr_i,
         .svc_wdata_lo_i,
@@ -176,34 +197,34 @@ module wse_wafer #(
         .rst_ni,
         .clear_i,
         // up never leaves row 0; down leaves the last row to the south port
-        .link_i      ({1'b1, c > 0, 1'b1, c < COLS - 1, r > 0}),
-        .rx_n_head_i (down_head[r][c]),
-        .rx_n_data_i (down_data[r][c]),
-        .rx_n_cr_o   (down_cr[r][c]),
-        .rx_e_head_i (west_head[r][c+1]),
-        .rx_e_data_i (west_data[r][c+1]),
-        .rx_e_cr_o   (west_cr[r][c+1]),
-        .rx_s_head_i (up_head[r+1][c]),
-        .rx_s_data_i (up_data[r+1][c]),
-        .rx_s_cr_o   (up_cr[r+1][c]),
-        .rx_w_head_i (east_head[r][c]),
-        .rx_w_data_i (east_data[r][c]),
-        .rx_w_cr_o   (east_cr[r][c]),
+        .link_i      ({1'b1, col_q != 16'd0, 1'b1, col_q != 16'(COLS - 1), row_q != 16'd0}),
+        .rx_n_head_i (i_n_head),
+        .rx_n_data_i (i_n_data),
+        .rx_n_cr_o   (b_n_cr),
+        .rx_e_head_i (i_e_head),
+        .rx_e_data_i (i_e_data),
+        .rx_e_cr_o   (b_e_cr),
+        .rx_s_head_i (i_s_head),
+        .rx_s_data_i (i_s_data),
+        .rx_s_cr_o   (b_s_cr),
+        .rx_w_head_i (i_w_head),
+        .rx_w_data_i (i_w_data),
+        .rx_w_cr_o   (b_w_cr),
         .rx_r_head_i ({c_tx_valid, c_tx_ctrl, c_tx_color}),
         .rx_r_data_i (c_tx_data),
         .rx_r_cr_o   (c_tx_cr),
-        .tx_n_head_o (up_head[r][c]),
-        .tx_n_data_o (up_data[r][c]),
-        .tx_n_cr_i   (up_cr[r][c]),
-        .tx_e_head_o (east_head[r][c+1]),
-        .tx_e_data_o (east_data[r][c+1]),
-        .tx_e_cr_i   (east_cr[r][c+1]),
-        .tx_s_head_o (down_head[r+1][c]),
-        .tx_s_data_o (down_data[r+1][c]),
-        .tx_s_cr_i   (down_cr[r+1][c]),
-        .tx_w_head_o (west_head[r][c]),
-        .tx_w_data_o (west_data[r][c]),
-        .tx_w_cr_i   (west_cr[r][c]),
+        .tx_n_head_o (o_n_head),
+        .tx_n_data_o (o_n_data),
+        .tx_n_cr_i   (a_n_cr),
+        .tx_e_head_o (o_e_head),
+        .tx_e_data_o (o_e_data),
+        .tx_e_cr_i   (a_e_cr),
+        .tx_s_head_o (o_s_head),
+        .tx_s_data_o (o_s_data),
+        .tx_s_cr_i   (a_s_cr),
+        .tx_w_head_o (o_w_head),
+        .tx_w_data_o (o_w_data),
+        .tx_w_cr_i   (a_w_cr),
         .tx_r_head_o (c_rx_head),
         .tx_r_data_o (c_rx_data),
         .tx_r_cr_i   ({c_rx_cr_valid, c_rx_cr_color}),
@@ -246,24 +267,24 @@ module wse_wafer #(
     sum_lwait_o <= s_lw;
 
     // SRAM reads take 3 cycles in the core; which core is remembered beside them
-    svc_rdata_lo_o <= rdata_lo[rd_q2];
-    svc_rdata_hi_o <= rdata_hi[rd_q2];
+    svc_rdata_lo_o <= rdata_lo[IW'(rd_q2)];
+    svc_rdata_hi_o <= rdata_hi[IW'(rd_q2)];
     rd_q2 = rd_q1;
     rd_q1 = rd_q0;
     rd_q0 = svc_rd_core_i;
 
     if (st_en_i) begin
-      st_held_o <= held[st_core_i];
-      st_done_o <= done[st_core_i];
-      st_done_value_o <= done_value[st_core_i];
-      st_faulted_o <= faulted[st_core_i];
-      st_fault_cause_o <= fault_cause[st_core_i];
-      st_fault_pc_o <= fault_pc[st_core_i];
-      st_fault_addr_o <= fault_addr[st_core_i];
-      st_fault_color_o <= fault_color[st_core_i];
-      st_fault_value_o <= fault_value[st_core_i];
-      st_wait_cause_o <= wait_cause[st_core_i];
-      st_wait_color_o <= wait_color[st_core_i];
+      st_held_o <= held[IW'(st_core_i)];
+      st_done_o <= done[IW'(st_core_i)];
+      st_done_value_o <= done_value[IW'(st_core_i)];
+      st_faulted_o <= faulted[IW'(st_core_i)];
+      st_fault_cause_o <= fault_cause[IW'(st_core_i)];
+      st_fault_pc_o <= fault_pc[IW'(st_core_i)];
+      st_fault_addr_o <= fault_addr[IW'(st_core_i)];
+      st_fault_color_o <= fault_color[IW'(st_core_i)];
+      st_fault_value_o <= fault_value[IW'(st_core_i)];
+      st_wait_cause_o <= wait_cause[IW'(st_core_i)];
+      st_wait_color_o <= wait_color[IW'(st_core_i)];
     end
   end
 endmodule

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+// BAR0: the AXI4-Lite target, capability and control registers, counters, doorbells, interrupt requests. An
+// access takes a fixed number of cycles whatever the wafer does.
+
+module wse_bar #(
+  parameter int unsigned ROWS = 4,
+  parameter int unsigned COLS = 4,
+  parameter int unsigned NQ = 5,
+  parameter bit HOSTFP = 1'b0
+) (
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  // AXI4-Lite target
+  input  logic        awvalid_i,
+  output logic        awready_o,
+  input  logic [15:0] awaddr_i,
+  input  logic        wvalid_i,
+  output logic        wready_o,
+  input  logic [31:0] wdata_i,
+  output logic        bvalid_o,
+  input  logic        bready_i,
+  input  logic        arvalid_i,
+  output logic        arready_o,
+  input  logic [15:0] araddr_i,
+  output logic        rvalid_o,
+  input  logic        rready_i,
+  output logic [31:0] rdata_o,
+  // the device's reset: everything but this module and the bus master
+  output logic        dev_rst_no,
+  output logic        flush_o,             // bus master: finish what is outstanding
+  input  logic        quiet_i,
+  // registers
+  output logic [63:0] cycle_o,
+  output logic        en_o,
+  output logic [31:0] aq_size_o,
+  output logic [63:0] asq_o,
+  output logic [63:0] acq_o,
+  output logic [63:0] fault_base_o,
+  output logic [31:0] fault_size_o,
+  output logic [31:0] fault_head_o,
+  input  logic [31:0] fault_tail_i,
+  input  logic [31:0] fault_lost_i,
+  input  logic        rdy_i,
+  input  logic        halted_i,
+  input  logic        busy_i,
+  input  logic        any_fault_i,
+  output logic        db_valid_o,
+  output logic [7:0]  db_index_o,
+  output logic [31:0] db_value_o,
+  // counters: what was added in the last cycle
+  input  logic [31:0] sum_mac_i,
+  input  logic [31:0] sum_retire_i,
+  input  logic [31:0] sum_wavelet_i,
+  input  logic [31:0] sum_lwait_i,
+  input  logic [3:0]  rd_bytes_i,
+  input  logic [3:0]  wr_bytes_i,
+  // interrupts: a vector's event, and what goes out as an MSI-X write
+  input  logic        irq_set_i,
+  input  logic [4:0]  irq_set_vec_i,
+  output logic        irq_o,
+  output logic [4:0]  irq_vec_o
+);
+  import wse_regs_pkg::*;
+  /*verilator no_inline_module*/
+
+  localparam int unsigned NCNT = 6;
+  localparam logic [15:0] CntBase = 16'(REG_CNT_MAC_LO), CntEnd = 16'(REG_CNT_LWAIT_HI);
+  localparam logic [15:0] DbBase = 16'(DB_BASE), DbEnd = 16'(DB_BASE + MAX_QUEUES * DB_STRIDE);
+
+  logic [63:0] cycle /*verilator public_flat_rw*/;
+  logic [31:0] cycle_hi, cnt_hi;
+  logic [63:0] cnt [NCNT];
+  logic [31:0] mask, irq_pending;
+  logic        en, rst_req;
+  logic [4:0]  rst_len;                    // cycles of a device reset still to go
+  logic        b_held;                     // answer of a write that resets: given when the reset is over
+  logic [15:0] a;
+  logic [31:0] d, hot;
+
+  function automatic logic [4:0] onehot32(input logic [31:0] x);
+    onehot32 = {|(x & 32'hffff0000), |(x & 32'hff00ff00), |(x & 32'hf0f0f0f0), |(x & 32'hcccccccc),
+                |(x & 32'haaaaaaaa)};
+  endfunction
+
+  assign awready_o = awvalid_i && wvalid_i && !bvalid_o && !b_held;
+  assign wready_o = awready_o;
+  assign arready_o = !rvalid_o;
+  assign cycle_o = cycle;
+  assign en_o = en;
+
+  always @(posedge clk_i) begin
+    if (!rst_ni) begin
+      bvalid_o <= 1'b0;
+      b_held = 1'b0;
+      rvalid_o <= 1'b0;
+      rst_req = 1'b1;
+      rst_len = 5'd0;
+      flush_o <= 1'b1;
+      dev_rst_no <= 1'b0;
+      db_valid_o <= 1'b0;
+      irq_o <= 1'b0;
+    end else begin
+      cycle = cycle + 64'd1;
+      db_valid_o <= 1'b0;
+
+      // writes
+      if (bready_i) bvalid_o <= 1'b0;
+      if (awready_o) begin
+        bvalid_o <= 1'b1;
+        b_held = 1'b0;
+        a = {awaddr_i[15:2], 2'b0};
+        d = wdata_i;
+        case (a)
+          16'(REG_CTRL): begin
+            if (d[CTRL_RST_LO] || (en && !d[CTRL_EN_LO])) begin
+              rst_req = 1'b1;
+              b_held = 1'b1;
+              bvalid_o <= 1'b0;
+            end else en = d[CTRL_EN_LO];
+          end
+          16'(REG_INTR_MASK): mask = d;
+          16'(REG_AQ_SIZE): aq_size_o <= d;
+          16'(REG_ASQ_LO): asq_o[31:0] <= d;
+          16'(REG_ASQ_HI): asq_o[63:32] <= d;
+          16'(REG_ACQ_LO): acq_o[31:0] <= d;
+          16'(REG_ACQ_HI): acq_o[63:32] <= d;
+          16'(REG_FAULT_LO): fault_base_o[31:0] <= d;
+          16'(REG_FAULT_HI): fault_base_o[63:32] <= d;
+          16'(REG_FAULT_SIZE): fault_size_o <= d;
+          16'(REG_FAULT_HEAD): fault_head_o <= d;
+          default: begin
+            if (a >= DbBase && a < DbEnd) begin
+              db_valid_o <= 1'b1;
+              db_index_o <= 8'((a - DbBase) >> 2);
+              db_value_o <= d;
+            end
+          end
+        endcase
+      end
+
+      // reads
+      if (rready_i) rvalid_o <= 1'b0;
+      if (arvalid_i && arready_o) begin
+        rvalid_o <= 1'b1;
+        a = {araddr_i[15:2], 2'b0};
+        d = '0;
+        case (a)
+          16'(REG_MAGIC): d = MAGIC;
+          16'(REG_ABI): d = ABI_MAJOR << ABI_MAJOR_LO | ABI_MINOR;
+          16'(REG_TILE): d = 32'(COLS) << TILE_COLS_LO | 32'(ROWS);
+          16'(REG_CORE): d = NCOLORS << CORE_COLORS_LO | LANES << CORE_LANES_LO | SRAM_BYTES >> 10;
+          16'(REG_QUEUES): d = 32'd10 << QUEUES_DEPTH_LOG2_LO | 32'(NQ);
+          16'(REG_FEATURES): d = 32'(HOSTFP) << FEATURES_HOSTFP_LO;
+          16'(REG_CTRL): d = 32'(en);
+          16'(REG_STATUS): d = 32'(any_fault_i) << STATUS_FAULT_LO | 32'(busy_i) << STATUS_BUSY_LO |
+                               32'(halted_i) << STATUS_HALTED_LO | 32'(rdy_i) << STATUS_RDY_LO;
+          16'(REG_CYCLES_LO): {cycle_hi, d} = cycle;
+          16'(REG_CYCLES_HI): d = cycle_hi;
+          16'(REG_INTR_MASK): d = mask;
+          16'(REG_AQ_SIZE): d = aq_size_o;
+          16'(REG_ASQ_LO): d = asq_o[31:0];
+          16'(REG_ASQ_HI): d = asq_o[63:32];
+          16'(REG_ACQ_LO): d = acq_o[31:0];
+          16'(REG_ACQ_HI): d = acq_o[63:32];
+          16'(REG_FAULT_LO): d = fault_base_o[31:0];
+          16'(REG_FAULT_HI): d = fault_base_o[63:32];
+          16'(REG_FAULT_SIZE): d = fault_size_o;
+          16'(REG_FAULT_TAIL): d = fault_tail_i;
+          16'(REG_FAULT_HEAD): d = fault_head_o;
+          16'(REG_FAULT_LOST): d = fault_lost_i;
+          default: begin
+            if (a >= CntBase && a <= CntEnd) begin
+              if (a[2]) d = cnt_hi;
+              else {cnt_hi, d} = cnt[3'(a[5:3])];
+            end
+          end
+        endcase
+        rdata_o <= d;
+      end
+
+      // counters
+      cnt[0] = cnt[0] + 64'(sum_mac_i);
+      cnt[1] = cnt[1] + 64'(sum_retire_i);
+      cnt[2] = cnt[2] + 64'(sum_wavelet_i);
+      cnt[3] = cnt[3] + 64'(rd_bytes_i);
+      cnt[4] = cnt[4] + 64'(wr_bytes_i);
+      cnt[5] = cnt[5] + 64'(sum_lwait_i);
+
+      // interrupts: masked ones are remembered
+      if (irq_set_i) irq_pending = irq_pending | (32'd1 << irq_set_vec_i);
+      irq_o <= 1'b0;
+      hot = irq_pending & ~mask;
+      if (hot != 32'd0) begin
+        hot = hot & (~hot + 32'd1);
+        irq_pending = irq_pending & ~hot;
+        irq_o <= 1'b1;
+        irq_vec_o <= onehot32(hot);
+      end
+
+      // device reset: the bus master comes to rest first, then everything is reset for 16 cycles
+      if (rst_req) begin
+        rst_req = 1'b0;
+        rst_len = 5'd17;
+        en = 1'b0;
+      end
+      if (rst_len != 5'd0) begin
+        flush_o <= 1'b1;
+        dev_rst_no <= 1'b0;
+        if (quiet_i || rst_len != 5'd17) rst_len = rst_len - 5'd1;
+        cycle = '0;
+        mask = '0;
+        irq_pending = '0;
+        irq_o <= 1'b0;
+        for (int i = 0; i < int'(NCNT); i++) cnt[i] = '0;
+        if (rst_len == 5'd16) begin
+          aq_size_o <= '0;
+          asq_o <= '0;
+          acq_o <= '0;
+          fault_base_o <= '0;
+          fault_size_o <= '0;
+          fault_head_o <= '0;
+        end
+      end else begin
+        flush_o <= 1'b0;
+        dev_rst_no <= 1'b1;
+        if (b_held) bvalid_o <= 1'b1;
+        b_held = 1'b0;
+      end
+    end
+  end
+endmodule

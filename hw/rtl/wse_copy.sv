@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: MIT
+// Executor of COPY_IN and COPY_OUT. One walker goes through the host side in bursts (core, line, piece of a
+// line), a second one through the SRAM side in words of 8 bytes; a memory of FIFO words lies between. Bursts are
+// issued only when the words they bring have room.
+
+module wse_copy #(
+  parameter int unsigned ROWS = 4,
+  parameter int unsigned COLS = 4
+) (
+  input  logic            clk_i,
+  input  logic            rst_ni,
+  // command: words of the submission entry, then go; result until ack
+  input  logic            ld_i,
+  input  logic [3:0]      ld_idx_i,
+  input  logic [63:0]     ld_word_i,
+  input  logic            go_i,
+  input  logic            abort_i,
+  input  logic [3:0]      abort_status_i,
+  output logic            busy_o,
+  output logic            done_o,
+  output logic [3:0]      status_o,
+  output logic [63:0]     iova_o,
+  input  logic            ack_i,
+  // service plane
+  output logic            svc_valid_o,
+  input  logic            svc_ready_i,
+  output logic [3:0]      svc_op_o,
+  output logic [15:0]     svc_addr_o,
+  output logic [63:0]     svc_wdata_o,
+  output logic [ROWS-1:0] svc_rows_o,
+  output logic [COLS-1:0] svc_cols_o,
+  output logic [15:0]     svc_core_o,
+  input  logic            svc_rd_valid_i,
+  input  logic [63:0]     svc_rdata_i,
+  // bus
+  output logic            rreq_valid_o,
+  input  logic            rreq_ready_i,
+  output logic [63:0]     rreq_addr_o,
+  output logic [5:0]      rreq_beats_o,
+  output logic [23:0]     rreq_tag_o,      // bit 0: page-list entry
+  input  logic            rd_valid_i,
+  input  logic [63:0]     rd_data_i,
+  input  logic            rd_last_i,
+  input  logic            rd_err_i,
+  input  logic [23:0]     rd_tag_i,
+  input  logic [63:0]     rd_addr_i,
+  output logic            wreq_valid_o,
+  input  logic            wreq_ready_i,
+  output logic [63:0]     wreq_addr_o,
+  output logic [5:0]      wreq_beats_o,
+  output logic            wdat_valid_o,
+  input  logic            wdat_ready_i,
+  output logic [63:0]     wdat_data_o,
+  input  logic            wrsp_valid_i,
+  input  logic            wrsp_err_i,
+  input  logic [63:0]     wrsp_addr_i
+);
+  /*verilator no_inline_module*/
+
+  localparam logic [7:0] Depth = 8'd128;   // words of the memory between: covers 64 cycles of latency and more
+  localparam logic [3:0] OpWrite = 4'd1, OpRead = 4'd2;
+
+  // command
+  logic        out, bcast, direct;
+  logic [4:0]  pshift;
+  logic [15:0] row0, col0, rows, cols;
+  logic [63:0] buf_addr, off0;
+  logic [31:0] sram0, len, nline, lstride, sstride, cstride, rstride;
+
+  // host side
+  logic        run, stop, page_wait, h_end;
+  logic [63:0] h_row, h_col, h_line, h_off;  // offsets of: row of cores, core, line, next piece
+  logic [31:0] h_l, h_left;
+  logic [15:0] h_r, h_c;
+  logic [6:0]  rd_out, wr_out;               // bursts outstanding
+  logic [7:0]  held;                         // words promised or stored
+  // SRAM side
+  logic        s_end;
+  logic [15:0] s_r, s_c, s_line, s_addr;
+  logic [31:0] s_l, s_left;
+  logic [7:0]  s_go;                         // out: words of accepted pieces still to be read
+  logic [2:0]  s_flight;                     // out: reads on the service plane
+  // memory between
+  logic [63:0] mem [128];
+  logic [6:0]  wp, rp;
+  logic [7:0]  count;
+  // out: bursts whose words are being read
+  logic [63:0] d_addr [4];
+  logic [5:0]  d_beats [4];
+  logic [2:0]  d_wp, d_rp;
+  logic [5:0]  w_left;
+  logic [2:0]  settle;
+
+  logic        hit, clear, fill;
+  logic [63:0] addr, entry;
+  logic [8:0]  n, room;
+  logic        advance;
+
+  wse_xlate u_xlate (
+    .clk_i, .clear_i(clear), .direct_i(direct), .base_i(buf_addr), .shift_i(pshift), .off_i(h_off),
+    .hit_o(hit), .addr_o(addr), .entry_addr_o(entry), .fill_i(fill), .fill_data_i(rd_data_i)
+  );
+  assign clear = go_i;
+  assign fill = rd_valid_i && rd_tag_i[0] && !rd_err_i;
+  assign wdat_valid_o = w_left != 6'd0;
+  assign wdat_data_o = mem[rp];
+  assign busy_o = run;
+  assign rreq_tag_o = {23'd0, page_wait};
+
+  always @(posedge clk_i) begin
+    if (!rst_ni) begin
+      run = 1'b0;
+      rreq_valid_o <= 1'b0;
+      wreq_valid_o <= 1'b0;
+      svc_valid_o <= 1'b0;
+      done_o <= 1'b0;
+      w_left = '0;
+      page_wait = 1'b0;
+      rd_out = '0; wr_out = '0;
+    end else begin
+      if (ld_i) begin
+        case (ld_idx_i)
+          4'd0: begin
+            out = ld_word_i[7:0] == 8'(wse_regs_pkg::OP_COPY_OUT);
+            direct = |(ld_word_i[15:8] & 8'(wse_regs_pkg::SQF_BUF_DIRECT));
+            bcast = |(ld_word_i[15:8] & 8'(wse_regs_pkg::SQF_BROADCAST));
+            pshift = ld_word_i[36:32];
+            row0 = ld_word_i[63:48];
+          end
+          4'd1: {cols, rows, col0} = ld_word_i[47:0];
+          4'd3: buf_addr = ld_word_i;
+          4'd4: off0 = ld_word_i;
+          4'd7: {len, sram0} = ld_word_i;
+          4'd8: {lstride, nline} = ld_word_i;
+          4'd9: {cstride, sstride} = ld_word_i;
+          4'd10: rstride = ld_word_i[31:0];
+          default: ;
+        endcase
+      end
+      if (ack_i) done_o <= 1'b0;
+      if (go_i) begin
+        run = 1'b1;
+        stop = 1'b0;
+        status_o <= 4'(wse_regs_pkg::ST_OK);
+        iova_o <= '0;
+        h_end = 1'b0; s_end = 1'b0;
+        h_row = off0; h_col = off0; h_line = off0; h_off = off0;
+        h_l = '0; h_left = len; h_r = '0; h_c = '0;
+        s_r = '0; s_c = '0; s_l = '0; s_left = len; s_line = sram0[15:0]; s_addr = sram0[15:0];
+        wp = '0; rp = '0; count = '0; held = '0;
+        d_wp = '0; d_rp = '0;
+        s_go = '0; s_flight = '0;
+        settle = '0;
+      end
+      if (run) begin
+        // answers
+        if (rd_valid_i) begin
+          if (rd_err_i && !stop) begin
+            stop = 1'b1;
+            status_o <= 4'(wse_regs_pkg::ST_DMA_ERROR);
+            iova_o <= rd_addr_i;
+          end
+          if (rd_last_i) rd_out = rd_out - 7'd1;
+          if (rd_tag_i[0]) page_wait = 1'b0;
+          else begin
+            mem[wp] = rd_data_i;
+            wp = wp + 7'd1;
+            count = count + 8'd1;
+          end
+        end
+        if (wrsp_valid_i) begin
+          wr_out = wr_out - 7'd1;
+          if (wrsp_err_i && !stop) begin
+            stop = 1'b1;
+            status_o <= 4'(wse_regs_pkg::ST_DMA_ERROR);
+            iova_o <= wrsp_addr_i;
+          end
+        end
+        if (svc_rd_valid_i) begin
+          mem[wp] = svc_rdata_i;
+          wp = wp + 7'd1;
+          count = count + 8'd1;
+          s_flight = s_flight - 3'd1;
+        end
+        if (abort_i && !stop) begin
+          stop = 1'b1;
+          status_o <= abort_status_i;
+        end
+
+        // out: words to the bus
+        if (w_left != 6'd0 && wdat_ready_i) begin
+          rp = rp + 7'd1;
+          count = count - 8'd1;
+          held = held - 8'd1;
+          w_left = w_left - 6'd1;
+        end
+        if (wreq_valid_o && wreq_ready_i) begin
+          wreq_valid_o <= 1'b0;
+          w_left = wreq_beats_o;
+          wr_out = wr_out + 7'd1;
+          d_rp = d_rp + 3'd1;
+        end else if (!wreq_valid_o && w_left == 6'd0 && d_wp != d_rp && !stop &&
+                     count >= 8'(d_beats[d_rp[1:0]])) begin
+          wreq_valid_o <= 1'b1;
+          wreq_addr_o <= d_addr[d_rp[1:0]];
+          wreq_beats_o <= d_beats[d_rp[1:0]];
+        end
+
+        // SRAM side: one word a cycle
+        if (svc_valid_o && svc_ready_i) begin
+          if (out) s_flight = s_flight + 3'd1;
+          settle = 3'd7;
+        end
+        if (!svc_valid_o || svc_ready_i) begin
+          svc_valid_o <= 1'b0;
+          if (!stop && !s_end && (out ? (s_go != 8'd0) : (count != 8'd0))) begin
+            svc_valid_o <= 1'b1;
+            svc_op_o <= out ? OpRead : OpWrite;
+            svc_addr_o <= s_addr;
+            svc_wdata_o <= mem[rp];
+            svc_core_o <= 16'((32'(row0) + 32'(s_r)) * COLS + 32'(col0) + 32'(s_c));
+            if (bcast) begin
+              svc_rows_o <= ROWS'(((64'd1 << rows) - 64'd1) << row0);
+              svc_cols_o <= COLS'(((64'd1 << cols) - 64'd1) << col0);
+            end else begin
+              svc_rows_o <= ROWS'(64'd1 << (row0 + s_r));
+              svc_cols_o <= COLS'(64'd1 << (col0 + s_c));
+            end
+            if (out) s_go = s_go - 8'd1;
+            else begin
+              rp = rp + 7'd1;
+              count = count - 8'd1;
+              held = held - 8'd1;
+            end
+            s_addr = s_addr + 16'd8;
+            s_left = s_left - 32'd8;
+            if (s_left == 32'd0) begin
+              s_left = len;
+              s_line = s_line + sstride[15:0];
+              s_l = s_l + 32'd1;
+              if (s_l == nline) begin
+                s_l = '0;
+                s_line = sram0[15:0];
+                s_c = s_c + 16'd1;
+                if (bcast) s_end = 1'b1;
+                else if (s_c == cols) begin
+                  s_c = '0;
+                  s_r = s_r + 16'd1;
+                  s_end = s_r == rows;
+                end
+              end
+              s_addr = s_line;
+            end
+          end
+        end
+
+        // host side: one burst at a time
+        advance = 1'b0;
+        n = '0;
+        if (rreq_valid_o && rreq_ready_i) begin
+          rreq_valid_o <= 1'b0;
+          rd_out = rd_out + 7'd1;
+        end else if (!rreq_valid_o && !page_wait && !fill && !h_end && !stop) begin
+          n = 9'd256 - 9'(addr[7:0]);
+          if (32'(n) > h_left) n = h_left[8:0];
+          room = 9'(Depth) - 9'(held);
+          if (!hit) begin
+            page_wait = 1'b1;
+            rreq_valid_o <= 1'b1;
+            rreq_addr_o <= {entry[63:3], 3'b0};
+            rreq_beats_o <= 6'd1;
+          end else if (!out && room >= 9'(n[8:3])) begin
+            rreq_valid_o <= 1'b1;
+            rreq_addr_o <= {addr[63:3], 3'b0};
+            rreq_beats_o <= n[8:3];
+            advance = 1'b1;
+          end else if (out && room >= 9'(n[8:3]) && 3'(d_wp - d_rp) != 3'd4) begin
+            d_addr[d_wp[1:0]] = {addr[63:3], 3'b0};
+            d_beats[d_wp[1:0]] = n[8:3];
+            d_wp = d_wp + 3'd1;
+            s_go = s_go + 8'(n[8:3]);
+            advance = 1'b1;
+          end
+        end
+        if (advance) begin
+          held = held + 8'(n[8:3]);
+          h_off = h_off + 64'(n);
+          h_left = h_left - 32'(n);
+          if (h_left == 32'd0) begin
+            h_left = len;
+            h_line = h_line + 64'(lstride);
+            h_l = h_l + 32'd1;
+            if (h_l == nline) begin
+              h_l = '0;
+              h_col = h_col + 64'(cstride);
+              h_c = h_c + 16'd1;
+              if (bcast) h_end = 1'b1;
+              else if (h_c == cols) begin
+                h_c = '0;
+                h_row = h_row + 64'(rstride);
+                h_col = h_row;
+                h_r = h_r + 16'd1;
+                h_end = h_r == rows;
+              end
+              h_line = h_col;
+            end
+            h_off = h_line;
+          end
+        end
+        if (stop && rreq_valid_o && !rreq_ready_i) rreq_valid_o <= 1'b0;
+        if (stop && wreq_valid_o && !wreq_ready_i) wreq_valid_o <= 1'b0;
+        if (stop && !rreq_valid_o && rd_out == 7'd0) page_wait = 1'b0;
+
+        // the end: the last word has been written to SRAM, or answered for by the host's memory
+        if (settle != 3'd0) settle = settle - 3'd1;
+        if ((stop || (h_end && s_end && held == 8'd0)) && rd_out == 7'd0 && wr_out == 7'd0 &&
+            !rreq_valid_o && !wreq_valid_o && w_left == 6'd0 && !svc_valid_o && s_flight == 3'd0 &&
+            settle == 3'd0) begin
+          run = 1'b0;
+          page_wait = 1'b0;
+          done_o <= 1'b1;
+        end
+      end
+    end
+  end
+
+`ifndef SYNTHESIS
+  always @(posedge clk_i) begin
+    if (rst_ni && run) begin
+      Room: assert (held <= Depth && count <= held) else $error("copy memory overrun");
+    end
+  end
+`endif
+endmodule

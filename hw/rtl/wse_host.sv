@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+// The host interface: registers, queues, executors and bus master, with the service plane and the edge links
+// towards the wafer.
+
+module wse_host #(
+  parameter int unsigned ROWS = 4,
+  parameter int unsigned COLS = 4,
+  parameter int unsigned NQ = 5,
+  parameter bit HOSTFP = 1'b0
+) (
+  input  logic            clk_i,
+  input  logic            rst_ni,
+  // AXI4-Lite target: BAR0
+  input  logic            s_awvalid_i,
+  output logic            s_awready_o,
+  input  logic [15:0]     s_awaddr_i,
+  input  logic            s_wvalid_i,
+  output logic            s_wready_o,
+  input  logic [31:0]     s_wdata_i,
+  output logic            s_bvalid_o,
+  input  logic            s_bready_i,
+  input  logic            s_arvalid_i,
+  output logic            s_arready_o,
+  input  logic [15:0]     s_araddr_i,
+  output logic            s_rvalid_o,
+  input  logic            s_rready_i,
+  output logic [31:0]     s_rdata_o,
+  // AXI4 master
+  output logic            m_arvalid_o,
+  input  logic            m_arready_i,
+  output logic [63:0]     m_araddr_o,
+  output logic [7:0]      m_arlen_o,
+  input  logic            m_rvalid_i,
+  output logic            m_rready_o,
+  input  logic [63:0]     m_rdata_i,
+  input  logic [1:0]      m_rresp_i,
+  input  logic            m_rlast_i,
+  output logic            m_awvalid_o,
+  input  logic            m_awready_i,
+  output logic [63:0]     m_awaddr_o,
+  output logic [7:0]      m_awlen_o,
+  output logic            m_wvalid_o,
+  input  logic            m_wready_i,
+  output logic [63:0]     m_wdata_o,
+  output logic [7:0]      m_wstrb_o,
+  output logic            m_wlast_o,
+  input  logic            m_bvalid_i,
+  output logic            m_bready_o,
+  input  logic [1:0]      m_bresp_i,
+  // MSI-X requests
+  output logic            irq_o,
+  output logic [4:0]      irq_vec_o,
+  // wafer
+  output logic            dev_rst_no,
+  output logic            tile_clear_o,
+  output logic [6:0]      north_head_o [COLS],
+  output logic [31:0]     north_data_o [COLS],
+  input  logic [5:0]      north_cr_i [COLS],
+  input  logic [6:0]      south_head_i [COLS],
+  input  logic [31:0]     south_data_i [COLS],
+  output logic [5:0]      south_cr_o [COLS],
+  output logic [3:0]      svc_op_o,
+  output logic [15:0]     svc_addr_o,
+  output logic [31:0]     svc_wdata_lo_o,
+  output logic [31:0]     svc_wdata_hi_o,
+  output logic [ROWS-1:0] svc_rows_o,
+  output logic [COLS-1:0] svc_cols_o,
+  output logic [15:0]     svc_rd_core_o,
+  input  logic [31:0]     svc_rdata_lo_i,
+  input  logic [31:0]     svc_rdata_hi_i,
+  input  logic            svc_busy_i,
+  output logic            st_en_o,
+  output logic [15:0]     st_core_o,
+  input  logic            st_held_i,
+  input  logic            st_done_i,
+  input  logic [31:0]     st_done_value_i,
+  input  logic            st_faulted_i,
+  input  logic [31:0]     st_fault_cause_i,
+  input  logic [31:0]     st_fault_pc_i,
+  input  logic [31:0]     st_fault_addr_i,
+  input  logic [31:0]     st_fault_color_i,
+  input  logic [31:0]     st_fault_value_i,
+  input  logic [31:0]     st_wait_cause_i,
+  input  logic [31:0]     st_wait_color_i,
+  input  logic            moved_i,
+  input  logic            any_fault_i,
+  input  logic [31:0]     sum_mac_i,
+  input  logic [31:0]     sum_retire_i,
+  input  logic [31:0]     sum_wavelet_i,
+  input  logic [31:0]     sum_lwait_i,
+  output logic            idle_o             // nothing to do before the next doorbell
+);
+
+  logic        rst_n, flush, quiet;
+  logic [63:0] cycle;
+  logic        en, rdy, halted, busy, q_irq, db_valid;
+  logic [31:0] aq_size, fault_size, fault_head, fault_tail, fault_lost, db_value;
+  logic [63:0] asq, acq, fault_base;
+  logic [4:0]  q_irq_vec;
+  logic [7:0]  db_index;
+  logic [3:0]  rd_bytes, wr_bytes;
+
+  // bus master's clients
+  logic [3:0]  rreq_valid, rreq_ready, rd_valid;
+  logic [63:0] rreq_addr0, rreq_addr1, rreq_addr2, rreq_addr3;
+  logic [5:0]  rreq_beats1, rreq_beats2, rreq_beats3;
+  logic [23:0] rreq_tag1, rreq_tag2, rreq_tag3, rd_tag;
+  logic [63:0] rd_data, rd_addr;
+  logic [4:0]  rd_beat;
+  logic        rd_last, rd_err;
+  logic [2:0]  wreq_valid, wreq_ready, wdat_valid, wdat_ready, wrsp_valid;
+  logic [63:0] wreq_addr0, wreq_addr1, wreq_addr2, wdat0, wdat1, wdat2, wrsp_addr;
+  logic [5:0]  wreq_beats0, wreq_beats1, wreq_beats2;
+  logic [7:0]  wstrb2;
+  logic        wrsp_err;
+
+  // executors
+  logic [3:0]  ld, go, abort, abort_status, ack, done, ld_idx, exec_busy;
+  logic [63:0] ld_word;
+  logic [3:0]  status0, status1, status2, status3;
+  logic [63:0] iova0, iova1, iova2;
+  logic [15:0] port1, nports1, port2, nports2;
+  logic [4:0]  color1, color2;
+  logic        edge_moved, closed, in_moved, out_moved;
+  logic [15:0] f_row, f_col, f_ncores;
+  logic [31:0] f_cause, f_pc, f_addr, f_color, f_value;
+
+  // service plane
+  logic        a_valid, b_valid, b_ready, svc_rd_valid;
+  logic [3:0]  a_op, b_op;
+  logic [15:0] a_addr, b_addr, b_core;
+  logic [63:0] a_wdata, b_wdata;
+  logic [ROWS-1:0] a_rows, b_rows;
+  logic [COLS-1:0] a_cols, b_cols;
+
+  assign dev_rst_no = rst_n;
+  assign edge_moved = in_moved | out_moved;
+
+  wse_bar #(.ROWS(ROWS), .COLS(COLS), .NQ(NQ), .HOSTFP(HOSTFP)) u_bar (
+    .clk_i, .rst_ni,
+    .awvalid_i(s_awvalid_i), .awready_o(s_awready_o), .awaddr_i(s_awaddr_i),
+    .wvalid_i(s_wvalid_i), .wready_o(s_wready_o), .wdata_i(s_wdata_i),
+    .bvalid_o(s_bvalid_o), .bready_i(s_bready_i),
+    .arvalid_i(s_arvalid_i), .arready_o(s_arready_o), .araddr_i(s_araddr_i),
+    .rvalid_o(s_rvalid_o), .rready_i(s_rready_i), .rdata_o(s_rdata_o),
+    .dev_rst_no(rst_n), .flush_o(flush), .quiet_i(quiet),
+    .cycle_o(cycle), .en_o(en), .aq_size_o(aq_size), .asq_o(asq), .acq_o(acq),
+    .fault_base_o(fault_base), .fault_size_o(fault_size), .fault_head_o(fault_head),
+    .fault_tail_i(fault_tail), .fault_lost_i(fault_lost),
+    .rdy_i(rdy), .halted_i(halted), .busy_i(busy), .any_fault_i,
+    .db_valid_o(db_valid), .db_index_o(db_index), .db_value_o(db_value),
+    .sum_mac_i, .sum_retire_i, .sum_wavelet_i, .sum_lwait_i,
+    .rd_bytes_i(rd_bytes), .wr_bytes_i(wr_bytes),
+    .irq_set_i(q_irq), .irq_set_vec_i(q_irq_vec), .irq_o, .irq_vec_o
+  );
+
+  wse_queue #(.ROWS(ROWS), .COLS(COLS), .NQ(NQ)) u_queue (
+    .clk_i, .rst_ni(rst_n), .cycle_i(cycle),
+    .en_i(en), .aq_size_i(aq_size), .asq_i(asq), .acq_i(acq),
+    .fault_base_i(fault_base), .fault_size_i(fault_size), .fault_head_i(fault_head),
+    .fault_tail_o(fault_tail), .fault_lost_o(fault_lost),
+    .rdy_o(rdy), .halted_o(halted), .busy_o(busy), .idle_o,
+    .db_valid_i(db_valid), .db_index_i(db_index), .db_value_i(db_value),
+    .irq_o(q_irq), .irq_vec_o(q_irq_vec),
+    .rreq_valid_o(rreq_valid[0]), .rreq_ready_i(rreq_ready[0]), .rreq_addr_o(rreq_addr0),
+    .rd_valid_i(rd_valid[0]), .rd_data_i(rd_data), .rd_beat_i(rd_beat[3:0]), .rd_last_i(rd_last),
+    .rd_err_i(rd_err),
+    .wreq_valid_o(wreq_valid[0]), .wreq_ready_i(wreq_ready[0]), .wreq_addr_o(wreq_addr0),
+    .wreq_beats_o(wreq_beats0), .wdat_valid_o(wdat_valid[0]), .wdat_ready_i(wdat_ready[0]),
+    .wdat_data_o(wdat0), .wrsp_valid_i(wrsp_valid[0]), .wrsp_err_i(wrsp_err),
+    .ld_o(ld), .ld_idx_o(ld_idx), .ld_word_o(ld_word), .go_o(go), .abort_o(abort),
+    .abort_status_o(abort_status), .ack_o(ack), .done_i(done),
+    .status0_i(status0), .status1_i(status1), .status2_i(status2), .status3_i(status3),
+    .iova0_i(iova0), .iova1_i(iova1), .iova2_i(iova2),
+    .port1_i(port1), .nports1_i(nports1), .port2_i(port2), .nports2_i(nports2),
+    .color1_i(color1), .color2_i(color2),
+    .f_row_i(f_row), .f_col_i(f_col), .f_ncores_i(f_ncores), .f_cause_i(f_cause), .f_pc_i(f_pc),
+    .f_addr_i(f_addr), .f_color_i(f_color), .f_value_i(f_value), .closed_i(closed),
+    .moved_i(moved_i | edge_moved), .tile_clear_o
+  );
+
+  wse_copy #(.ROWS(ROWS), .COLS(COLS)) u_copy (
+    .clk_i, .rst_ni(rst_n),
+    .ld_i(ld[0]), .ld_idx_i(ld_idx), .ld_word_i(ld_word), .go_i(go[0]), .abort_i(abort[0]),
+    .abort_status_i(abort_status), .busy_o(exec_busy[0]), .done_o(done[0]), .status_o(status0),
+    .iova_o(iova0), .ack_i(ack[0]),
+    .svc_valid_o(b_valid), .svc_ready_i(b_ready), .svc_op_o(b_op), .svc_addr_o(b_addr),
+    .svc_wdata_o(b_wdata), .svc_rows_o(b_rows), .svc_cols_o(b_cols), .svc_core_o(b_core),
+    .svc_rd_valid_i(svc_rd_valid), .svc_rdata_i({svc_rdata_hi_i, svc_rdata_lo_i}),
+    .rreq_valid_o(rreq_valid[1]), .rreq_ready_i(rreq_ready[1]), .rreq_addr_o(rreq_addr1),
+    .rreq_beats_o(rreq_beats1), .rreq_tag_o(rreq_tag1),
+    .rd_valid_i(rd_valid[1]), .rd_data_i(rd_data), .rd_last_i(rd_last), .rd_err_i(rd_err),
+    .rd_tag_i(rd_tag), .rd_addr_i(rd_addr),
+    .wreq_valid_o(wreq_valid[1]), .wreq_ready_i(wreq_ready[1]), .wreq_addr_o(wreq_addr1),
+    .wreq_beats_o(wreq_beats1), .wdat_valid_o(wdat_valid[1]), .wdat_ready_i(wdat_ready[1]),
+    .wdat_data_o(wdat1), .wrsp_valid_i(wrsp_valid[1]), .wrsp_err_i(wrsp_err), .wrsp_addr_i(wrsp_addr)
+  );
+
+  wse_start #(.ROWS(ROWS), .COLS(COLS)) u_start (
+    .clk_i, .rst_ni(rst_n),
+    .ld_i(ld[3]), .ld_idx_i(ld_idx), .ld_word_i(ld_word), .go_i(go[3]), .abort_i(abort[3]),
+    .abort_status_i(abort_status), .busy_o(exec_busy[3]), .closed_o(closed), .done_o(done[3]),
+    .status_o(status3), .f_row_o(f_row), .f_col_o(f_col), .f_ncores_o(f_ncores), .f_cause_o(f_cause),
+    .f_pc_o(f_pc), .f_addr_o(f_addr), .f_color_o(f_color), .f_value_o(f_value), .ack_i(ack[3]),
+    .svc_valid_o(a_valid), .svc_op_o(a_op), .svc_addr_o(a_addr), .svc_wdata_o(a_wdata),
+    .svc_rows_o(a_rows), .svc_cols_o(a_cols), .svc_busy_i,
+    .st_en_o, .st_core_o, .st_held_i, .st_done_i, .st_done_value_i, .st_faulted_i, .st_fault_cause_i,
+    .st_fault_pc_i, .st_fault_addr_i, .st_fault_color_i, .st_fault_value_i, .st_wait_cause_i,
+    .st_wait_color_i
+  );
+
+  wse_service #(.ROWS(ROWS), .COLS(COLS)) u_service (
+    .clk_i, .rst_ni(rst_n),
+    .a_valid_i(a_valid), .a_op_i(a_op), .a_addr_i(a_addr), .a_wdata_i(a_wdata), .a_rows_i(a_rows),
+    .a_cols_i(a_cols),
+    .b_valid_i(b_valid), .b_ready_o(b_ready), .b_op_i(b_op), .b_addr_i(b_addr), .b_wdata_i(b_wdata),
+    .b_rows_i(b_rows), .b_cols_i(b_cols), .b_core_i(b_core),
+    .svc_op_o, .svc_addr_o, .svc_wdata_lo_o, .svc_wdata_hi_o, .svc_rows_o, .svc_cols_o,
+    .svc_rd_core_o, .rd_valid_o(svc_rd_valid)
+  );
+
+  wse_dma u_dma (
+    .clk_i, .rst_ni, .flush_i(flush), .quiet_o(quiet),
+    .rreq_valid_i(rreq_valid), .rreq_ready_o(rreq_ready),
+    .rreq_addr0_i(rreq_addr0), .rreq_addr1_i(rreq_addr1), .rreq_addr2_i(rreq_addr2),
+    .rreq_addr3_i(rreq_addr3), .rreq_beats0_i(6'd16), .rreq_beats1_i(rreq_beats1),
+    .rreq_beats2_i(rreq_beats2), .rreq_beats3_i(rreq_beats3), .rreq_tag1_i(rreq_tag1),
+    .rreq_tag2_i(rreq_tag2), .rreq_tag3_i(rreq_tag3),
+    .rd_valid_o(rd_valid), .rd_data_o(rd_data), .rd_beat_o(rd_beat), .rd_last_o(rd_last),
+    .rd_err_o(rd_err), .rd_tag_o(rd_tag), .rd_addr_o(rd_addr),
+    .wreq_valid_i(wreq_valid), .wreq_ready_o(wreq_ready), .wreq_addr0_i(wreq_addr0),
+    .wreq_addr1_i(wreq_addr1), .wreq_addr2_i(wreq_addr2), .wreq_beats0_i(wreq_beats0),
+    .wreq_beats1_i(wreq_beats1), .wreq_beats2_i(wreq_beats2), .wdat_valid_i(wdat_valid),
+    .wdat_ready_o(wdat_ready), .wdat_data0_i(wdat0), .wdat_data1_i(wdat1), .wdat_data2_i(wdat2),
+    .wdat_strb2_i(wstrb2), .wrsp_valid_o(wrsp_valid), .wrsp_err_o(wrsp_err), .wrsp_addr_o(wrsp_addr),
+    .rd_bytes_o(rd_bytes), .wr_bytes_o(wr_bytes),
+    .arvalid_o(m_arvalid_o), .arready_i(m_arready_i), .araddr_o(m_araddr_o), .arlen_o(m_arlen_o),
+    .rvalid_i(m_rvalid_i), .rready_o(m_rready_o), .rdata_i(m_rdata_i), .rresp_i(m_rresp_i),
+    .rlast_i(m_rlast_i), .awvalid_o(m_awvalid_o), .awready_i(m_awready_i), .awaddr_o(m_awaddr_o),
+    .awlen_o(m_awlen_o), .wvalid_o(m_wvalid_o), .wready_i(m_wready_i), .wdata_o(m_wdata_o),
+    .wstrb_o(m_wstrb_o), .wlast_o(m_wlast_o), .bvalid_i(m_bvalid_i), .bready_o(m_bready_o),
+    .bresp_i(m_bresp_i)
+  );
+
+  // no streams yet
+  assign {rreq_valid[3:2], rreq_addr2, rreq_addr3, rreq_beats2, rreq_beats3, rreq_tag2, rreq_tag3} = '0;
+  assign {wreq_valid[2], wreq_addr2, wreq_beats2, wdat_valid[2], wdat2, wstrb2} = '0;
+  assign {done[2:1], exec_busy[2:1], status1, status2, iova1, iova2, port1, nports1, port2, nports2, color1, color2, in_moved, out_moved} = '0;
+  for (genvar c = 0; c < COLS; c++) begin : g_edge
+    assign north_head_o[c] = '0;
+    assign north_data_o[c] = '0;
+    assign south_cr_o[c] = '0;
+  end
+endmodule

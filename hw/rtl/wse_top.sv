@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// The device: wafer and host interface. AXI4-Lite target for BAR0, AXI4 master for DMA, MSI-X requests: what a
+// vendor's PCIe bridge offers.
+
+module wse_top #(
+  parameter int unsigned ROWS = 4,
+  parameter int unsigned COLS = 4,
+  parameter int unsigned NQ = 5,
+  parameter bit HOSTFP = 1'b0
+) (
+  input  logic            clk_i,
+  input  logic            rst_ni,
+  // AXI4-Lite target: BAR0
+  input  logic            s_awvalid_i,
+  output logic            s_awready_o,
+  input  logic [15:0]     s_awaddr_i,
+  input  logic            s_wvalid_i,
+  output logic            s_wready_o,
+  input  logic [31:0]     s_wdata_i,
+  output logic            s_bvalid_o,
+  input  logic            s_bready_i,
+  input  logic            s_arvalid_i,
+  output logic            s_arready_o,
+  input  logic [15:0]     s_araddr_i,
+  output logic            s_rvalid_o,
+  input  logic            s_rready_i,
+  output logic [31:0]     s_rdata_o,
+  // AXI4 master
+  output logic            m_arvalid_o,
+  input  logic            m_arready_i,
+  output logic [63:0]     m_araddr_o,
+  output logic [7:0]      m_arlen_o,
+  input  logic            m_rvalid_i,
+  output logic            m_rready_o,
+  input  logic [63:0]     m_rdata_i,
+  input  logic [1:0]      m_rresp_i,
+  input  logic            m_rlast_i,
+  output logic            m_awvalid_o,
+  input  logic            m_awready_i,
+  output logic [63:0]     m_awaddr_o,
+  output logic [7:0]      m_awlen_o,
+  output logic            m_wvalid_o,
+  input  logic            m_wready_i,
+  output logic [63:0]     m_wdata_o,
+  output logic [7:0]      m_wstrb_o,
+  output logic            m_wlast_o,
+  input  logic            m_bvalid_i,
+  output logic            m_bready_o,
+  input  logic [1:0]      m_bresp_i,
+  // MSI-X requests
+  output logic            irq_o,
+  output logic [4:0]      irq_vec_o,
+  // for whoever runs the clock: nothing to do before the next doorbell; nothing moved in the last cycle
+  output logic            idle_o,
+  output logic            moved_o
+);
+
+  logic dev_rst_n;
+  logic tile_clear;
+  logic [6:0] north_head [COLS];
+  logic [31:0] north_data [COLS];
+  logic [5:0] north_cr [COLS];
+  logic [6:0] south_head [COLS];
+  logic [31:0] south_data [COLS];
+  logic [5:0] south_cr [COLS];
+  logic [3:0] svc_op;
+  logic [15:0] svc_addr;
+  logic [31:0] svc_wdata_lo;
+  logic [31:0] svc_wdata_hi;
+  logic [ROWS-1:0] svc_rows;
+  logic [COLS-1:0] svc_cols;
+  logic [15:0] svc_rd_core;
+  logic [31:0] svc_rdata_lo;
+  logic [31:0] svc_rdata_hi;
+  logic svc_busy;
+  logic st_en;
+  logic [15:0] st_core;
+  logic st_held;
+  logic st_done;
+  logic [31:0] st_done_value;
+  logic st_faulted;
+  logic [31:0] st_fault_cause;
+  logic [31:0] st_fault_pc;
+  logic [31:0] st_fault_addr;
+  logic [31:0] st_fault_color;
+  logic [31:0] st_fault_value;
+  logic [31:0] st_wait_cause;
+  logic [31:0] st_wait_color;
+  logic moved;
+  logic any_fault;
+  logic [31:0] sum_mac;
+  logic [31:0] sum_retire;
+  logic [31:0] sum_wavelet;
+  logic [31:0] sum_lwait;
+
+  assign moved_o = moved;
+
+  wse_host #(.ROWS(ROWS), .COLS(COLS), .NQ(NQ), .HOSTFP(HOSTFP)) u_host (
+    .clk_i, .rst_ni,
+    .s_awvalid_i, .s_awready_o, .s_awaddr_i, .s_wvalid_i, .s_wready_o, .s_wdata_i, .s_bvalid_o,
+    .s_bready_i, .s_arvalid_i, .s_arready_o, .s_araddr_i, .s_rvalid_o, .s_rready_i, .s_rdata_o,
+    .m_arvalid_o, .m_arready_i, .m_araddr_o, .m_arlen_o, .m_rvalid_i, .m_rready_o, .m_rdata_i,
+    .m_rresp_i, .m_rlast_i, .m_awvalid_o, .m_awready_i, .m_awaddr_o, .m_awlen_o, .m_wvalid_o,
+    .m_wready_i, .m_wdata_o, .m_wstrb_o, .m_wlast_o, .m_bvalid_i, .m_bready_o, .m_bresp_i, .irq_o,
+    .irq_vec_o, .dev_rst_no(dev_rst_n), .tile_clear_o(tile_clear), .north_head_o(north_head),
+    .north_data_o(north_data), .north_cr_i(north_cr), .south_head_i(south_head),
+    .south_data_i(south_data), .south_cr_o(south_cr), .svc_op_o(svc_op), .svc_addr_o(svc_addr),
+    .svc_wdata_lo_o(svc_wdata_lo), .svc_wdata_hi_o(svc_wdata_hi), .svc_rows_o(svc_rows),
+    .svc_cols_o(svc_cols), .svc_rd_core_o(svc_rd_core), .svc_rdata_lo_i(svc_rdata_lo),
+    .svc_rdata_hi_i(svc_rdata_hi), .svc_busy_i(svc_busy), .st_en_o(st_en), .st_core_o(st_core),
+    .st_held_i(st_held), .st_done_i(st_done), .st_done_value_i(st_done_value),
+    .st_faulted_i(st_faulted), .st_fault_cause_i(st_fault_cause), .st_fault_pc_i(st_fault_pc),
+    .st_fault_addr_i(st_fault_addr), .st_fault_color_i(st_fault_color),
+    .st_fault_value_i(st_fault_value), .st_wait_cause_i(st_wait_cause), .st_wait_color_i(st_wait_color),
+    .moved_i(moved), .any_fault_i(any_fault), .sum_mac_i(sum_mac), .sum_retire_i(sum_retire),
+    .sum_wavelet_i(sum_wavelet), .sum_lwait_i(sum_lwait), .idle_o
+  );
+
+  wse_wafer #(.ROWS(ROWS), .COLS(COLS)) u_wafer (
+    .clk_i, .rst_ni(dev_rst_n), .clear_i(tile_clear),
+    .north_head_i(north_head), .north_data_i(north_data), .north_cr_o(north_cr),
+    .south_head_o(south_head), .south_data_o(south_data), .south_cr_i(south_cr), .svc_op_i(svc_op),
+    .svc_addr_i(svc_addr), .svc_wdata_lo_i(svc_wdata_lo), .svc_wdata_hi_i(svc_wdata_hi),
+    .svc_rows_i(svc_rows), .svc_cols_i(svc_cols), .svc_rd_core_i(svc_rd_core),
+    .svc_rdata_lo_o(svc_rdata_lo), .svc_rdata_hi_o(svc_rdata_hi), .svc_busy_o(svc_busy),
+    .st_en_i(st_en), .st_core_i(st_core), .st_held_o(st_held), .st_done_o(st_done),
+    .st_done_value_o(st_done_value), .st_faulted_o(st_faulted), .st_fault_cause_o(st_fault_cause),
+    .st_fault_pc_o(st_fault_pc), .st_fault_addr_o(st_fault_addr), .st_fault_color_o(st_fault_color),
+    .st_fault_value_o(st_fault_value), .st_wait_cause_o(st_wait_cause), .st_wait_color_o(st_wait_color),
+    .moved_o(moved), .any_fault_o(any_fault), .sum_mac_o(sum_mac), .sum_retire_o(sum_retire),
+    .sum_wavelet_o(sum_wavelet), .sum_lwait_o(sum_lwait)
+  );
+endmodule
