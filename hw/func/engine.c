@@ -41,6 +41,15 @@ static bool begin(struct wse_model *m, struct wse_core *c, struct wse_engine *e,
 		c->claimed |= 1u << e->claim;
 	if (e->op == WSE_TOP_AXPY && t->tcw & WSE_TCW_CLEAR_MASK)
 		memset(&c->acc[t->dsr[0][0]], 0, (size_t)e->nfeat * e->tokens * 4);
+	/* what only sends is a source: bulk.c may hand out whole runs */
+	e->lazy = which != WSE_ENGINE_L && e->out >= 0 && e->claim < 0 && e->o[OPND_SRC1].kind != WSE_KIND_DOTQ &&
+		  e->o[OPND_SRC2].kind != WSE_KIND_DOTQ;
+	e->hurry = false;
+	e->age = 0;
+	if (e->lazy && !(c->listed >> which & 1)) {
+		c->listed |= 1u << which;
+		m->source[m->nsources++] = c->idx << 2 | which;
+	}
 	c->ecyc[which] += 2;
 	return true;
 }

@@ -27,6 +27,7 @@ static void destroy(struct wse_model *m)
 	free(m->run[0]);
 	free(m->run[1]);
 	free(m->work);
+	free(m->source);
 	wse_bulk_free(m);
 	free(m);
 }
@@ -61,8 +62,10 @@ static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *op
 	m->out = calloc(m->cols, sizeof(*m->out));
 	m->run[0] = calloc(n, sizeof(uint32_t));
 	m->run[1] = calloc(n, sizeof(uint32_t));
+	m->source = calloc(n * 2, sizeof(uint32_t));
 	m->work = calloc(n * WSE_NCOLORS, sizeof(uint32_t));
-	if (!m->core || !m->sram || !m->dec || !m->in || !m->out || !m->run[0] || !m->run[1] || !m->work) {
+	if (!m->core || !m->sram || !m->dec || !m->in || !m->out || !m->run[0] || !m->run[1] || !m->work ||
+	    !m->source) {
 		destroy(m);
 		return -ENOMEM;
 	}

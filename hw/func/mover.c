@@ -108,7 +108,7 @@ static enum got peek_fabric(struct wse_model *m, struct wse_core *c, struct wse_
 	return marks && *v & WSE_CTRLW_END_MASK ? GOT_END : bad_ctrl(m, c, color, *v);
 }
 
-static void finish(struct wse_model *m, struct wse_core *c, struct wse_engine *e)
+void wse_mover_finish(struct wse_model *m, struct wse_core *c, struct wse_engine *e)
 {
 	if (e->q[0].tcw & WSE_TCW_SEND_END_MASK)
 		e->end_left = true;
@@ -132,7 +132,7 @@ static bool element(struct wse_model *m, struct wse_core *c, struct wse_engine *
 		if (gb == GOT_END) {
 			pop_dotq(c);
 			if (!--e->outer)
-				finish(m, c, e);
+				wse_mover_finish(m, c, e);
 			return true;
 		}
 	}
@@ -150,7 +150,7 @@ static bool element(struct wse_model *m, struct wse_core *c, struct wse_engine *
 		else
 			wse_recv_pop(m, c, a->color);
 		if (!--e->outer)
-			finish(m, c, e);
+			wse_mover_finish(m, c, e);
 		return true;
 	}
 	if (ga == NOT_YET || gb == NOT_YET) {
@@ -182,7 +182,7 @@ static bool element(struct wse_model *m, struct wse_core *c, struct wse_engine *
 	if (e->op == WSE_TOP_MTEE)
 		store(c, b, v);
 	if (advance(e))
-		finish(m, c, e);
+		wse_mover_finish(m, c, e);
 	return true;
 }
 
@@ -198,11 +198,13 @@ bool wse_run_mover(struct wse_model *m, struct wse_core *c, struct wse_engine *e
 			}
 			wse_send(m, c, e->out, WSE_CTRLW_END_MASK, true);
 			wse_engine_complete(m, c, e);
-		} else if (!element(m, c, e)) {
+		} else if ((e->lazy && !e->hurry) || !element(m, c, e)) {
 			break;
 		}
 		any = true;
 		c->ecyc[which]++;
 	}
+	if (e->n && e->started)
+		e->hurry = false;
 	return any;
 }

@@ -94,7 +94,7 @@ static int load_block(struct wse_model *m, struct wse_job *j, uint32_t col, stru
 		if (err)
 			return err;
 	}
-	p->dense = !drop && !(s->flags & WSE_SQF_MASKED) && !raw;
+	p->dense = drop || s->flags & WSE_SQF_MASKED || raw ? 0 : sh.b;
 	if (p->dense || (raw && !drop && !(s->flags & WSE_SQF_MASKED))) {
 		uint32_t *w = p->w;
 

@@ -84,6 +84,9 @@ struct wse_engine {
 	bool end_left;			/* only the END wavelet of SEND_END is left to send */
 	uint8_t op;
 	bool until_end;
+	bool lazy;			/* mover from memory to the fabric: bulk.c hands out its elements */
+	bool hurry;			/* but now element by element, what the channel holds */
+	uint8_t age;			/* rounds that it has waited */
 	int8_t claim;			/* color that it reads, -1: none */
 	int8_t out;			/* color that it sends on, -1: none */
 	int8_t wait;			/* color that it waits for; -1: not the fabric */
@@ -118,6 +121,7 @@ struct wse_core {
 	uint8_t wait;			/* enum wse_wait: what the instruction at pc waits for */
 	uint8_t wait_color;
 	bool queued;			/* on the run list */
+	uint8_t listed;			/* engines on the list of sources, as a mask */
 	bool done, start;		/* DONE was executed; a start is pending */
 	uint32_t start_entry, done_value;
 	struct wse_dec *dec;		/* [NWORDS + 1] */
@@ -210,12 +214,12 @@ struct wse_result {			/* how a job ended */
 
 struct wse_port_in {			/* stream-in of a column */
 	bool busy, fresh;		/* fresh: before its first block */
-	uint8_t color;
+	uint8_t color, age;		/* age: rounds that it has waited */
 	uint32_t block;
 	uint32_t *w;			/* wavelets of the block; behind them room for values and masks */
 	uint32_t n, pos;
 	bool end_due;			/* the block's END comes after the wavelets */
-	bool dense;			/* all k, all features, in order */
+	uint8_t dense;			/* features per k when all elements come in order, else 0 */
 };
 
 struct wse_port_out {			/* stream-out of a column */
@@ -264,6 +268,8 @@ struct wse_model {
 	uint32_t *work;			/* core << 5 | color */
 	uint32_t nwork;
 	uint32_t limit;			/* instructions of a core in this round */
+	uint32_t *source;		/* core << 2 | engine: movers from memory to the fabric */
+	uint32_t nsources;
 	void *bulk;			/* scratch of wse_bulk */
 	struct wse_races *races;
 };
@@ -310,6 +316,7 @@ uint32_t wse_engine_check(struct wse_core *c, struct wse_engine *e, unsigned int
 bool wse_run_stream(struct wse_model *m, struct wse_core *c, struct wse_engine *e);
 bool wse_run_vector(struct wse_model *m, struct wse_core *c, struct wse_engine *e);
 bool wse_run_mover(struct wse_model *m, struct wse_core *c, struct wse_engine *e, unsigned int which);
+void wse_mover_finish(struct wse_model *m, struct wse_core *c, struct wse_engine *e);
 
 /* fabric.c */
 void wse_route(struct wse_model *m, struct wse_core *c, unsigned int color, uint32_t cfg);

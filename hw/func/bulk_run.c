@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+/* Passes a run of n elements through the nodes that bulk.c has found. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bulk.h"
+#include "fp.h"
+
+bool wse_bulk_reserve(struct bulk *b, uint32_t n)
+{
+	size_t need = (size_t)n * b->norder * 2;	/* a second array per node for operands */
+	uint32_t *p;
+
+	b->arena_used = 0;
+	if (need <= b->arena_cap)
+		return true;
+	p = realloc(b->arena, need * sizeof(*p));
+	if (!p)
+		return false;
+	b->arena = p;
+	b->arena_cap = need;
+	return true;
+}
+
+static uint32_t *take(struct bulk *b, uint32_t n)
+{
+	uint32_t *p = b->arena + b->arena_used;
+
+	b->arena_used += n;
+	return p;
+}
+
+/* a DOT node feeds its mover's dot input; all other outputs arrive as fabric input */
+void wse_bulk_deliver(struct bulk *b, uint32_t first, uint32_t sinks, const struct run *r)
+{
+	uint32_t i;
+
+	for (i = first; i < first + sinks; i++)
+		b->node[b->sink[i]].fab = *r;
+}
+
+static void deliver_dot(struct bulk *b, const struct node *x, const struct run *r)
+{
+	b->node[b->sink[x->first]].dot = *r;
+}
+
+/* wavelets before the first with an index outside the operand */
+static uint32_t good_prefix(const struct wse_engine *e, const uint32_t *w, uint32_t n)
+{
+	uint32_t rows = e->o[OPND_SRC2].len1, bad = 0, i;
+
+	for (i = 0; i < n; i++)
+		bad |= ((w[i] >> 14 & 3) >= e->nfeat) | ((w[i] & 0x3fff) >= rows);
+	if (!bad)
+		return n;
+	for (i = 0; (w[i] >> 14 & 3) < e->nfeat && (w[i] & 0x3fff) < rows; i++)
+		;
+	return i;
+}
+
+static void run_lanes(struct wse_model *m, struct bulk *b, struct node *x, uint32_t n)
+{
+	const struct wse_opnd *s = &x->e->o[OPND_SRC2];
+	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base], good = good_prefix(x->e, x->fab.w, n);
+	const uint8_t *rows = x->c->sram + s->base;
+	struct run out = { 0 };
+
+	if (x->e->op == WSE_TOP_AXPY) {
+		b->k.axpy(acc, rows, s->stride1, x->e->tokens, x->e->nfeat, x->fab.w, good,
+			  x->fab.dense == x->e->nfeat && good == n);
+	} else {
+		uint32_t *v = take(b, n);
+
+		b->k.dot(acc, rows, s->stride1, x->e->tokens, x->fab.w, good, v);
+		if (good < n)
+			memset(v + good, 0, (n - good) * sizeof(*v));
+		out.w = v;
+		deliver_dot(b, x, &out);
+	}
+	m->cnt_mac += (uint64_t)good * x->e->tokens;
+	if (n * (x->e->tokens / WSE_LANES) > m->round)
+		m->round = n * (x->e->tokens / WSE_LANES);
+	if (good < n)
+		wse_tensor_fault(m, x->c, WSE_CAUSE_STREAM_INDEX, 0, x->e->o[OPND_SRC1].color, x->fab.w[good]);
+}
+
+/* ---- movers ---- */
+
+static void load(const struct wse_core *c, const struct wse_opnd *o, uint32_t n, uint32_t *v)
+{
+	int32_t at = o->pos;
+	uint32_t i;
+	uint16_t h;
+
+	if (o->kind == WSE_KIND_ACC && o->stride == 1) {
+		memcpy(v, &c->acc[at], n * 4);
+	} else if (o->kind == WSE_KIND_ACC) {
+		for (i = 0; i < n; i++, at += o->stride)
+			v[i] = c->acc[at];
+	} else if (o->dtype == WSE_DT_BF16) {
+		for (i = 0; i < n; i++, at += o->stride) {
+			memcpy(&h, c->sram + at, 2);
+			v[i] = wse_bf16_widen(h);
+		}
+	} else {
+		for (i = 0; i < n; i++, at += o->stride)
+			memcpy(&v[i], c->sram + at, 4);
+	}
+}
+
+/* rounds n values to bf16, densely */
+static void round_bf16(uint16_t *restrict h, const uint32_t *restrict v, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		uint32_t u = v[i], r = (u + 0x7fff + (u >> 16 & 1)) >> 16;
+
+		r = u & 0x7f800000u ? r : u >> 16 & 0x8000;
+		h[i] = wse_isnan(u) ? 0x7fc0 : r;
+	}
+}
+
+static void store(struct wse_core *c, const struct wse_opnd *o, uint32_t n, const uint32_t *v)
+{
+	int32_t at = o->pos, step = o->stride;
+	uint16_t h[64];
+	uint32_t i, k;
+
+	if (o->kind == WSE_KIND_ACC) {
+		for (i = 0; i < n; i++, at += step)
+			c->acc[at] = v[i];
+		return;
+	}
+	if (o->dtype != WSE_DT_BF16) {
+		for (i = 0; i < n; i++, at += step) {
+			memcpy(c->sram + at, &v[i], 4);
+			if (step != 4)
+				wse_code_changed(c, at, 4);
+		}
+		if (step == 4)
+			wse_code_changed(c, o->pos, n * 4);
+		return;
+	}
+	for (; n; n -= k, v += k) {
+		k = n < 64 ? n : 64;
+		round_bf16(h, v, k);
+		if (step == 2) {
+			memcpy(c->sram + at, h, k * 2);
+			wse_code_changed(c, at, k * 2);
+			at += (int32_t)k * 2;
+			continue;
+		}
+		for (i = 0; i < k; i++, at += step) {
+			memcpy(c->sram + at, &h[i], 2);
+			wse_code_changed(c, at, 2);
+		}
+	}
+}
+
+static void add(uint32_t *restrict v, const uint32_t *a, const uint32_t *b, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		v[i] = wse_fadd(a[i], b[i]);
+}
+
+/* moves an operand n elements on, all in one row; new_row: the row is through */
+static void skip(struct wse_opnd *o, uint32_t n, bool new_row)
+{
+	if (o->kind != WSE_KIND_MEM && o->kind != WSE_KIND_ACC)
+		return;
+	if (new_row)
+		o->pos = o->row += o->stride1;
+	else
+		o->pos += o->stride * (int32_t)n;
+}
+
+static void run_mover(struct wse_model *m, struct bulk *b, struct node *x, uint32_t n)
+{
+	struct wse_engine *e = x->e;
+	struct wse_opnd *d = &e->o[OPND_DST], *s1 = &e->o[OPND_SRC1], *s2 = &e->o[OPND_SRC2];
+	uint32_t *v = take(b, n), *t = take(b, n), at = 0, k;
+	const uint32_t *in, *in2;
+	bool row, last = false;
+	struct run out = { 0 };
+
+	while (at < n) {
+		k = n - at;
+		if (!e->until_end && k > e->inner)
+			k = e->inner;
+		if (s1->kind == WSE_KIND_FABIN) {
+			in = x->fab.w + at;
+		} else if (s1->kind == WSE_KIND_DOTQ) {
+			in = x->dot.w + at;
+		} else {
+			load(x->c, s1, k, v + at);
+			in = v + at;
+		}
+		if (e->op == WSE_TOP_MADD) {
+			if (s2->kind == WSE_KIND_DOTQ) {
+				in2 = x->dot.w + at;
+			} else {
+				load(x->c, s2, k, t);
+				in2 = t;
+			}
+			add(v + at, in, in2, k);
+		} else if (in != v + at) {
+			memcpy(v + at, in, k * 4);
+		}
+		if (d->kind != WSE_KIND_FABOUT)
+			store(x->c, d, k, v + at);
+		if (e->op == WSE_TOP_MTEE)
+			store(x->c, s2, k, v + at);
+		at += k;
+		if (e->until_end)
+			continue;
+		e->inner -= k;
+		row = !e->inner;
+		if (row) {
+			e->inner = e->width;
+			last = !--e->outer;
+		}
+		if (!last) {
+			skip(d, k, row);
+			skip(s1, k, row);
+			skip(s2, k, row);
+		}
+	}
+	if (n > m->round)
+		m->round = n;
+	if (e->out >= 0) {
+		out.w = v;
+		wse_bulk_deliver(b, x->first, x->sinks, &out);
+	}
+	if (last) {
+		wse_mover_finish(m, x->c, e);
+		wse_wake(m, x->c);
+	}
+}
+
+void wse_bulk_run(struct wse_model *m, struct bulk *b, uint32_t n)
+{
+	uint32_t i;
+
+	m->cnt_wavelet += (uint64_t)n * b->hops;
+	m->moved = true;
+	for (i = 0; i < b->norder; i++) {
+		struct node *x = &b->node[b->order[i]];
+
+		if (x->port) {
+			wse_out_take(m, x->col, x->fab.w, n);
+			if (n > m->round)
+				m->round = n;
+		} else if (x->which == WSE_ENGINE_L) {
+			run_lanes(m, b, x, n);
+		} else {
+			run_mover(m, b, x, n);
+		}
+	}
+}
