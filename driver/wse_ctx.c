@@ -9,6 +9,7 @@
 
 #include "wse_ctx.h"
 #include "wse_dev.h"
+#include "wse_job.h"
 #include "wse_reset.h"
 
 /* Device cycles that the firmware may take to get ready for work. */
@@ -344,5 +345,6 @@ void wse_postclose(struct drm_device *drm, struct drm_file *file)
 
 	if (priv->ctx)
 		wse_ctx_drop(priv->ctx);
+	wse_jobs_reap(to_wse_device(drm));
 	kfree(priv);
 }

@@ -84,7 +84,7 @@ struct wse_device {
 	struct delayed_work reap_work;
 	struct delayed_work watchdog;
 	struct wse_pulse pulse; /* the watchdog's own */
-	struct llist_head reap; /* jobs to be freed */
+	struct llist_head reap; /* jobs to let go of */
 
 	struct wse_fault *faults; /* written by the device */
 	dma_addr_t faults_dma;

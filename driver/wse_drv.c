@@ -117,7 +117,7 @@ static int wse_init(struct wse_device *wdev)
 		ret = drmm_mutex_init(drm, &wdev->bo_lock);
 	if (ret)
 		return ret;
-	wdev->wq = alloc_workqueue("wse", WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
+	wdev->wq = alloc_workqueue("wse", WQ_UNBOUND | WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
 	if (!wdev->wq)
 		return -ENOMEM;
 	return drmm_add_action_or_reset(drm, wse_destroy_wq, wdev->wq);

@@ -70,6 +70,7 @@ struct wse_job *wse_job_alloc(struct wse_ctx *ctx, u32 ncmd, u32 ndep)
 
 	if (!job)
 		return NULL;
+	refcount_set(&job->ref, 1);
 	job->ncmd = ncmd;
 	job->left = ncmd;
 	INIT_LIST_HEAD(&job->link);
@@ -82,17 +83,19 @@ struct wse_job *wse_job_alloc(struct wse_ctx *ctx, u32 ncmd, u32 ndep)
 	if (ndep)
 		job->deps = kvcalloc(ndep, sizeof(*job->deps), GFP_KERNEL_ACCOUNT);
 	if (!job->fence || !job->bos || (ndep && !job->deps)) {
-		wse_job_free(job);
+		wse_job_put(job);
 		return NULL;
 	}
 	return job;
 }
 
 /* May sleep. */
-void wse_job_free(struct wse_job *job)
+void wse_job_put(struct wse_job *job)
 {
 	u32 i;
 
+	if (!refcount_dec_and_test(&job->ref))
+		return;
 	for (i = 0; i < job->ndep; i++) {
 		/* also waits for a callback that runs right now */
 		if (job->deps[i].job)
@@ -113,7 +116,7 @@ static void wse_dep_signalled(struct dma_fence *fence, struct dma_fence_cb *cb)
 	struct wse_dep *dep = container_of(cb, struct wse_dep, cb);
 	struct wse_device *wdev = dep->job->ctx->wdev;
 
-	/* whoever sees 0 may push the job and free it, so it is not touched after this */
+	/* whoever sees 0 may push the job, so it is not touched after this */
 	if (atomic_dec_and_test(&dep->job->ndeps))
 		queue_work(wdev->wq, &wdev->push_work);
 }
@@ -139,7 +142,7 @@ static bool wse_job_fits(const struct wse_device *wdev, const struct wse_job *jo
 	return true;
 }
 
-static void wse_job_put(struct wse_device *wdev, struct wse_job *job)
+static void wse_job_issue(struct wse_device *wdev, struct wse_job *job)
 {
 	u32 before[WSE_MAX_QUEUES], i;
 
@@ -175,7 +178,7 @@ static void wse_push(struct wse_device *wdev)
 			break;
 		if (atomic_read(&job->ndeps) || !wse_job_fits(wdev, job))
 			break;
-		wse_job_put(wdev, job);
+		wse_job_issue(wdev, job);
 		list_move_tail(&job->link, &wdev->active);
 	}
 	for (q = 1; q < wdev->nrings; q++)
@@ -195,8 +198,9 @@ void wse_push_work(struct work_struct *work)
 }
 
 /*
- * Accepts the job: from here on its fence will signal, and nothing can fail. -EIO, -ENODEV or
- * -ENOENT if its context is lost, or gone.
+ * Accepts the job: from here on its fence will signal, and nothing can fail. It may be cancelled at
+ * any time after this, so the caller needs references of its own. -EIO, -ENODEV or -ENOENT if its
+ * context is lost, or gone.
  */
 int wse_job_queue(struct wse_job *job)
 {
@@ -208,6 +212,7 @@ int wse_job_queue(struct wse_job *job)
 	ret = wdev->dead ?: ctx->err;
 	if (!ret) {
 		ctx->njobs++;
+		refcount_inc(&job->ref);
 		list_add_tail(&job->link, &wdev->pending);
 	}
 	spin_unlock_irq(&wdev->lock);
@@ -280,21 +285,24 @@ void wse_jobs_signal(struct wse_device *wdev, struct list_head *done)
 		if (job->err)
 			dma_fence_set_error(job->fence, job->err);
 		dma_fence_signal(job->fence);
-		/* dropping references may sleep */
+		/* at once, for a fence keeps the module from being removed */
+		dma_fence_put(job->fence);
+		job->fence = NULL;
+		/* dropping the other references may sleep */
 		llist_add(&job->reap, &wdev->reap);
 	}
 	queue_delayed_work(wdev->wq, &wdev->reap_work, WSE_REAP_DELAY);
 }
 
 /*
- * Frees finished jobs. Called by every submit too, so that under load the worker has little to do.
+ * Lets go of finished jobs. Called by every submit too, so that under load the worker has little to do.
  */
 void wse_jobs_reap(struct wse_device *wdev)
 {
 	struct wse_job *job, *next;
 
 	llist_for_each_entry_safe(job, next, llist_del_all(&wdev->reap), reap)
-		wse_job_free(job);
+		wse_job_put(job);
 }
 
 void wse_reap_work(struct work_struct *work)

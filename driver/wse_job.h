@@ -5,6 +5,7 @@
 #include <linux/dma-fence.h>
 #include <linux/list.h>
 #include <linux/llist.h>
+#include <linux/refcount.h>
 
 #include "wse_ring.h"
 #include "wse_sqe.h"
@@ -30,15 +31,15 @@ struct wse_job_cmd {
 };
 
 /*
- * One submit. Belongs to the ioctl until it is pushed, then to the driver until wse_job_free().
- * What the device uses (buffers) and what the end needs (the fence) is held here, so that nothing
- * is allocated on the way there.
+ * One submit. What the device uses (buffers) and what the end needs (the fence) is held here, so
+ * that nothing is allocated on the way there.
  */
 struct wse_job {
+	refcount_t ref;	/* the ioctl's, and one from wse_job_queue() until it has been reaped */
 	struct wse_ctx *ctx;
 	struct list_head link; /* in pending, active, or a list of finished ones; wse_device.lock */
 	struct llist_node reap;
-	struct dma_fence *fence;
+	struct dma_fence *fence; /* NULL once it has been signalled */
 	int err;		  /* of the first command that failed; wse_device.lock */
 	u32 left;		  /* commands without completion; wse_device.lock */
 	u32 need[WSE_MAX_QUEUES]; /* commands for each ring */
@@ -52,7 +53,7 @@ struct wse_job {
 };
 
 struct wse_job *wse_job_alloc(struct wse_ctx *ctx, u32 ncmd, u32 ndep);
-void wse_job_free(struct wse_job *job);
+void wse_job_put(struct wse_job *job);
 int wse_job_queue(struct wse_job *job);
 void wse_job_wait_dep(struct wse_job *job, struct wse_dep *dep);
 void wse_job_ready(struct wse_job *job);

@@ -204,21 +204,23 @@ static void wse_hand_out(struct wse_out_sync *out, u32 n, struct dma_fence *fenc
 static int wse_submit_job(struct wse_job *job, struct wse_out_sync *out, u32 nout)
 {
 	struct wse_device *wdev = job->ctx->wdev;
-	struct dma_fence *fence = job->fence;
+	struct dma_fence *fence = dma_fence_get(job->fence);
 	int idx, ret;
 	u32 i;
 
-	if (!drm_dev_enter(&wdev->drm, &idx))
+	if (!drm_dev_enter(&wdev->drm, &idx)) {
+		dma_fence_put(fence);
 		return -ENODEV;
+	}
 	ret = wse_job_queue(job);
 	if (!ret) {
 		wse_hand_out(out, nout, fence);
 		for (i = 0; i < job->ndep; i++)
 			wse_job_wait_dep(job, &job->deps[i]);
-		/* it may be done and freed when this returns */
 		wse_job_ready(job);
 	}
 	drm_dev_exit(idx);
+	dma_fence_put(fence);
 	return ret;
 }
 
@@ -290,11 +292,9 @@ int wse_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 		}
 	}
 	ret = wse_submit_job(job, out, nout);
-	if (!ret)
-		job = NULL; /* no longer ours */
 free:
 	if (job)
-		wse_job_free(job);
+		wse_job_put(job);
 	wse_put_out_syncs(out, nout);
 	kvfree(outs);
 	kvfree(in);

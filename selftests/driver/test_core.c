@@ -212,6 +212,34 @@ TEST_F(core, stream_nobody_takes)
 	usable_after(_metadata, self);
 }
 
+/* a program that is busy for a while, and a submit that may not begin before it is done */
+TEST_F(core, in_sync_holds_back)
+{
+	/* li a1, 0x200000 (lui); addi a1, a1, -1; bnez a1, -4; done; ret */
+	static const uint32_t code[6] = { 0x002005b7, 0xfff58593, 0xfe059ee3, DONE, RET };
+	struct drm_wse_cmd cmds[2] = {
+		cmd_copy(WSE_OP_COPY_IN, self->bo, 0, 0, 0, CODE, 24),
+		cmd_start(&self->info, CODE, BUDGET),
+	};
+	struct drm_wse_cmd nop = cmd_nop(2);
+	struct drm_wse_sync in = {}, out = { .handle = syncobj_create(self->fd) };
+	uint32_t behind;
+
+	memcpy(self->p, code, 24);
+	cmds[1].rows = 1;
+	cmds[1].cols = 1;
+	ASSERT_EQ(0, wse_submit(self->fd, self->ctx, cmds, 2, &in.handle));
+	ASSERT_EQ(0, wse_submit_syncs(self->fd, self->ctx, &nop, 1, &in, 1, &out, 1));
+	ASSERT_EQ(0, wse_submit(self->fd, self->ctx, &nop, 1, &behind));
+	if (syncobj_status(self->fd, in.handle) == 1)
+		EXPECT_EQ(1, syncobj_status(self->fd, out.handle));
+	ASSERT_EQ(0, syncobj_wait(self->fd, out.handle, 0, SECONDS(25)));
+	EXPECT_EQ(0, syncobj_status(self->fd, in.handle));
+	EXPECT_EQ(0, syncobj_status(self->fd, out.handle));
+	/* submits begin in the order in which they came */
+	EXPECT_EQ(0, syncobj_wait(self->fd, behind, 0, SECONDS(25)));
+}
+
 /* only the first error is reported, the rest is swallowed with the context */
 TEST_F(core, commands_behind_a_fault)
 {

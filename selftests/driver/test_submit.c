@@ -217,7 +217,8 @@ TEST_F(wse, all_queues_at_once)
 	free(cmds);
 }
 
-TEST_F(wse, in_sync_holds_back)
+/* that one which has not signalled holds a submit back is in test_core and test_evil */
+TEST_F(wse, in_sync_signalled_by_user)
 {
 	struct drm_wse_cmd nop = cmd_nop(1);
 	struct drm_wse_sync in = { .handle = syncobj_create(self->fd), .point = 1 };

@@ -85,7 +85,10 @@ struct drm_wse_ctx_create {
 	__u32 ctx;	/* out: id, never 0 */
 };
 
-/* DRM_IOCTL_WSE_CTX_DESTROY: waits for its commands, then scrubs. */
+/*
+ * DRM_IOCTL_WSE_CTX_DESTROY: waits for its commands, then scrubs. Closing the file does not wait: what
+ * still executes ends with -ECANCELED.
+ */
 struct drm_wse_ctx_destroy {
 	__u32 ctx;
 	__u32 pad;	/* zero */
@@ -143,7 +146,8 @@ struct drm_wse_sync {
  * the errno of the first that failed: -ETIME budget, -EDEADLK deadlock, -EFAULT core fault, -EREMOTEIO the
  * program said DONE with a value, -EIO DMA error, -EPROTO the device refused an entry, -ECANCELED swallowed
  * by a reset, -ENODEV the device is gone. After any of these the context is lost: further submits give -EIO
- * (or -ENODEV), only destroying it helps.
+ * (or -ENODEV), only destroying it helps. The errno is in the fence: read it from a sync_file of a binary
+ * syncobj (SYNC_IOC_FILE_INFO); waiting alone does not tell it, and a timeline forgets it.
  */
 struct drm_wse_submit {
 	__u32 ctx;
