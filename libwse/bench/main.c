@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+/*
+ * wse-bench: all benchmarks, as a table or as one JSON object a line. A value is the best of its runs, since
+ * on a shared machine everything else is somebody else's work; the median stands beside it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bench.h"
+
+#define RUNS_MIN	3
+#define RUNS_MAX	20
+#define SECONDS		1.5	/* a benchmark, unless RUNS_MIN need longer */
+
+struct options {
+	const char *only;
+	int json, raw;
+};
+
+double bench_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void report(const struct bench *b, const struct options *o, double *v, int n)
+{
+	int i;
+
+	if (o->raw)
+		for (i = 0; i < n; i++)
+			printf(o->json ? "{\"name\":\"%s\",\"run\":%d,\"value\":%.6g,\"unit\":\"%s\"}\n" :
+			       "%-24s run %-3d %12.6g %s\n", b->name, i, v[i], b->unit);
+	qsort(v, (size_t)n, sizeof(*v), by_value);
+	if (o->json)
+		printf("{\"name\":\"%s\",\"value\":%.6g,\"unit\":\"%s\",\"median\":%.6g,\"worst\":%.6g,\"runs\":%d}\n", b->name,
+		       v[n - 1], b->unit, v[n / 2], v[0], n);
+	else
+		printf("%-24s %10.4g %-10s median %.4g of %d   %s\n", b->name, v[n - 1], b->unit, v[n / 2], n, b->what);
+	fflush(stdout);
+}
+
+/* 0, 1 when it failed */
+static int run(const struct bench *b, const struct options *o)
+{
+	double v[RUNS_MAX], begin = bench_now();
+	char why[512] = "";
+	int n, ret;
+
+	for (n = 0; n < RUNS_MAX && (n < RUNS_MIN || bench_now() - begin < SECONDS); n++) {
+		ret = b->run(&v[n], why, sizeof(why));
+		if (!ret)
+			continue;
+		if (ret == -ENOTSUP && o->json)
+			printf("{\"name\":\"%s\",\"value\":null,\"unit\":\"%s\",\"skipped\":true}\n", b->name, b->unit);
+		else if (ret == -ENOTSUP)
+			printf("%-24s          - %-10s skipped: %s\n", b->name, b->unit, why);
+		else
+			fprintf(stderr, "wse-bench: %s failed: %s (%s)\n", b->name, why, strerror(-ret));
+		return ret != -ENOTSUP;
+	}
+	report(b, o, v, n);
+	return 0;
+}
+
+static int usage(FILE *f)
+{
+	const struct bench *tables[] = { bench_gemm, bench_scalar }, *b;
+	size_t i;
+
+	fprintf(f, "usage: wse-bench [--only NAME] [--json] [--raw]\n");
+	for (i = 0; i < 2; i++)
+		for (b = tables[i]; b->name; b++)
+			fprintf(f, "  %-24s %s\n", b->name, b->what);
+	return f == stdout ? 0 : 2;
+}
+
+int main(int argc, char **argv)
+{
+	const struct bench *tables[] = { bench_gemm, bench_scalar }, *b;
+	struct options o = { 0 };
+	int i, n = 0, failed = 0;
+
+	for (i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--json"))
+			o.json = 1;
+		else if (!strcmp(argv[i], "--raw"))
+			o.raw = 1;
+		else if (!strcmp(argv[i], "--only") && i + 1 < argc)
+			o.only = argv[++i];
+		else
+			return usage(!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h") ? stdout : stderr);
+	}
+	for (i = 0; i < 2; i++)
+		for (b = tables[i]; b->name; b++) {
+			if (o.only && strcmp(o.only, b->name))
+				continue;
+			failed |= run(b, &o);
+			n++;
+		}
+	if (!n) {
+		fprintf(stderr, "wse-bench: there is no benchmark \"%s\": wse-bench --help lists them\n", o.only);
+		return 2;
+	}
+	return failed;
+}
