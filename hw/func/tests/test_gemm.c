@@ -10,7 +10,7 @@
 #include "dev.h"
 #include "elf.h"
 #include "../fp.h"
-#include "tap.h"
+#include "check.h"
 
 #define SRAM_X	0x2000u		/* bf16 x[K][T] */
 #define HOST_W	(DEV_DATA + (8u << 20))
@@ -329,7 +329,7 @@ int main(int argc, char **argv)
 
 	if (argc < 3 || load_firmware(argv[1]) || elf_open(&lin, argv[2])) {
 		ok(false, "usage: test_gemm wse-fw.bin LINEAR.elf [bench]");
-		return tap_done();
+		return tap_end();
 	}
 	end = elf_load(&lin, image);
 	f_forward = elf_symbol(&lin, "linear_forward");
@@ -344,5 +344,5 @@ int main(int argc, char **argv)
 	}
 	free(lin.file);
 	wse_fp_leave(csr);
-	return tap_done();
+	return tap_end();
 }
