@@ -13,3 +13,16 @@ $(B)/hw/tests/test_emu: $(B)/hw/tests/test_emu.o $(B)/hw/tests/vu_client.o | $(B
 
 ALL += $(B)/hw/tests/test_emu
 SUITES += $(B)/hw/tests/test_emu hw/tests/test_run
+
+LOCKSTEP_OBJS := $(patsubst hw/tests/%.c,$(B)/hw/tests/%.o,$(wildcard hw/tests/lockstep_*.c))
+
+$(B)/wse-lockstep: $(LOCKSTEP_OBJS) $(MODEL_LIBS)
+	$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(MODEL_LINK) -lm
+
+ALL += $(B)/wse-lockstep
+# a million instructions, and at most this many seconds
+SUITES += hw/tests/test_judge "$(B)/wse-lockstep --tap --seconds 120"
+
+.PHONY: lockstep-long
+lockstep-long: $(B)/wse-lockstep ## random programs on rtl and func: 10^8 instructions (INSNS, SEED)
+	$(B)/wse-lockstep --insns $(or $(INSNS),100000000) --seed $(or $(SEED),1000)

@@ -289,7 +289,7 @@ static void handler(struct gen *g)
 	put(c, 0x30200073);
 }
 
-static void core_program(struct gen *g, uint32_t insns)
+static void core_program(struct gen *g, uint32_t insns, uint32_t result)
 {
 	uint32_t start = g->c.pc, end;
 
@@ -326,8 +326,7 @@ static void core_program(struct gen *g, uint32_t insns)
 		}
 	}
 	resolve(g, true);
-	/* some cores report an error: the command's status must name the lowest */
-	put(&g->c, ADDI(R_ADDR, 0, rng_chance(g->r, 2) ? (int32_t)rng_range(g->r, 1, 2047) : 0));
+	put(&g->c, ADDI(R_ADDR, 0, (int32_t)result));
 	put(&g->c, WSE(WSE_F3_SYS, WSE_SYSOP_DONE, 0, R_ADDR, 0));
 	put(&g->c, WSE(WSE_F3_TNEXT, 0, R_ADDR, 0, 0));
 }
@@ -340,13 +339,15 @@ void ls_gen_scalar(struct ls_program *p, struct rng *r, uint32_t insns)
 		.entry = WSE_SRAM_BASE,
 	};
 
+	uint32_t bad = rng_below(r, 8 * p->rows * p->cols);	/* at most one core reports an error */
+
 	p->kind = "scalar";
 	for (uint32_t core = 0; core < p->rows * p->cols; core++) {
 		struct gen g = { .c = { p->image[core], WSE_SRAM_BASE }, .r = r };
 
 		for (uint32_t i = DATA - WSE_SRAM_BASE; i < DATA - WSE_SRAM_BASE + 2048; i++)
 			p->image[core][i] = (uint8_t)rng_next(r);
-		core_program(&g, insns);
+		core_program(&g, insns, core == bad ? rng_range(r, 1, 2047) : 0);
 	}
 	for (unsigned int i = 0; i < WSE_NARGS; i++)
 		start.arg[i] = (uint32_t)rng_next(r);

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+/*
+ * wse-lockstep: random programs on rtl and func until something differs. Says what differed, and the
+ * seed that shows it again.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "lockstep.h"
+
+static const char usage[] =
+	"usage: wse-lockstep [--programs N] [--insns N] [--seed S] [--rows R] [--cols C] [--seconds N]\n"
+	"                    [--lead MODEL] [--follow MODEL] [--kind scalar|tensor|fault|host] [--calm]\n"
+	"                    [--inject N] [--keep-going] [--tap] [--verbose]\n"
+	"Runs random programs on the leading model (rtl) and the following one (func) and compares.\n"
+	"--insns: stop when so many instructions have been compared, whatever --programs says\n"
+	"--calm: no random DMA latency and back-pressure in the leader\n"
+	"--inject: falsify the Nth instruction of the follower; the judge must notice\n";
+
+struct options {
+	uint64_t programs, insns, seed, inject;
+	uint32_t rows, cols, seconds;
+	const char *lead, *follow, *kind;
+	bool calm, keep_going, tap, verbose;
+};
+
+#define MAX_CYCLES 50000000u	/* of one program: none takes a tenth of that */
+
+static int number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *out)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtoull(text, &end, 0);
+	if (errno || end == text || *end || *text == '-' || *out < min || *out > max) {
+		fprintf(stderr, "wse-lockstep: --%s needs a number from %" PRIu64 " to %" PRIu64 ", not '%s'\n",
+			name, min, max, text);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int parse(int argc, char **argv, struct options *o)
+{
+	static const struct option longs[] = {
+		{ "programs", 1, NULL, 'p' }, { "insns", 1, NULL, 'n' }, { "seed", 1, NULL, 's' },
+		{ "rows", 1, NULL, 'R' }, { "cols", 1, NULL, 'C' }, { "lead", 1, NULL, 'l' },
+		{ "follow", 1, NULL, 'f' }, { "kind", 1, NULL, 'k' }, { "inject", 1, NULL, 'i' },
+		{ "seconds", 1, NULL, 'S' }, { "calm", 0, NULL, 'c' }, { "keep-going", 0, NULL, 'g' },
+		{ "tap", 0, NULL, 't' }, { "verbose", 0, NULL, 'v' }, { "help", 0, NULL, 'h' }, { 0 },
+	};
+	int c, at;
+
+	*o = (struct options){
+		.programs = UINT64_MAX, .insns = 1000000, .seed = 1, .rows = 2, .cols = 2,
+		.lead = "rtl", .follow = "func",
+	};
+	while ((c = getopt_long(argc, argv, "", longs, &at)) != -1) {
+		uint64_t n = 0;
+		int err = 0;
+
+		switch (c) {
+		case 'p': err = number("programs", optarg, 1, UINT64_MAX, &o->programs); break;
+		case 'n': err = number("insns", optarg, 1, UINT64_MAX, &o->insns); break;
+		case 's': err = number("seed", optarg, 0, UINT64_MAX, &o->seed); break;
+		case 'i': err = number("inject", optarg, 1, UINT64_MAX, &o->inject); break;
+		case 'R': err = number("rows", optarg, 1, 64, &n); o->rows = (uint32_t)n; break;
+		case 'C': err = number("cols", optarg, 1, 64, &n); o->cols = (uint32_t)n; break;
+		case 'S': err = number("seconds", optarg, 1, 1000000, &n); o->seconds = (uint32_t)n; break;
+		case 'l': o->lead = optarg; break;
+		case 'f': o->follow = optarg; break;
+		case 'k': o->kind = optarg; break;
+		case 'c': o->calm = true; break;
+		case 'g': o->keep_going = true; break;
+		case 't': o->tap = true; break;
+		case 'v': o->verbose = true; break;
+		case 'h': fputs(usage, stdout); exit(0);
+		default: fprintf(stderr, "wse-lockstep: try --help\n"); return -EINVAL;
+		}
+		if (err)
+			return err;
+	}
+	if (optind < argc) {
+		fprintf(stderr, "wse-lockstep: unexpected argument '%s'\n", argv[optind]);
+		return -EINVAL;
+	}
+	if (o->kind && strcmp(o->kind, "scalar") && strcmp(o->kind, "tensor") && strcmp(o->kind, "fault") &&
+	    strcmp(o->kind, "host")) {
+		fprintf(stderr, "wse-lockstep: --kind is scalar, tensor, fault or host, not '%s'\n", o->kind);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* The program of a seed: the seed says it all, kind included, unless the user chose the kind. */
+static void generate(struct ls_program *p, const struct options *o, uint64_t seed)
+{
+	struct rng r = { seed };
+	uint32_t k = rng_below(&r, 100);
+	const char *kind = o->kind ? o->kind : k < 30 ? "scalar" : k < 80 ? "tensor" : k < 90 ? "fault" : "host";
+
+	memset(p->image, 0, (size_t)p->rows * p->cols * sizeof(*p->image));
+	memset(p->mem, 0, LS_MEM);
+	memset(p->cmd, 0, sizeof(p->cmd));
+	p->ncmds = 0;
+	p->faults = false;
+	p->seed = seed;
+	if (!strcmp(kind, "scalar"))
+		ls_gen_scalar(p, &r, rng_range(&r, 200, 4000));
+	else if (!strcmp(kind, "tensor"))
+		ls_gen_tensor(p, &r);
+	else if (!strcmp(kind, "fault"))
+		ls_gen_fault(p, &r);
+	else
+		ls_gen_host(p, &r);
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void coverage(const struct ls_judge *j)
+{
+	static const char *const status[] = {
+		"OK", "BAD_OPCODE", "BAD_FIELD", "BAD_RECT", "BAD_ADDR", "DMA_ERROR", "TIMEOUT", "DEADLOCK",
+		"CORE_FAULT", "KERNEL_ERROR", "BAD_QUEUE", "BAD_FENCE", "NOT_BOOTED", "BAD_DOORBELL",
+	};
+
+	printf("# traps by cause:");
+	for (unsigned int i = 0; i < 16; i++) {
+		if (j->cause[i])
+			printf(" %u:%" PRIu64, i, j->cause[i]);
+	}
+	printf("\n# tensor-unit instructions by funct3.funct7:");
+	for (unsigned int i = 0; i < 64; i++) {
+		if (j->tensor[i])
+			printf(" %u.%u:%" PRIu64, i / 8, i % 8, j->tensor[i]);
+	}
+	printf("\n# completions:");
+	for (unsigned int i = 0; i < 14; i++) {
+		if (j->status[i])
+			printf(" %s:%" PRIu64, status[i], j->status[i]);
+	}
+	printf("\n");
+}
+
+/* 0: alike, 1: they differ, negative: cannot run. */
+static int campaign(const struct options *o, struct ls_program *p, struct ls_judge *j)
+{
+	struct wse_model_cfg cfg = { .rows = o->rows, .cols = o->cols, .seed = o->calm ? 0 : o->seed | 1 };
+	double end = o->seconds ? now() + o->seconds : 0;
+	int err = ls_judge_create(j, o->lead, o->follow, &cfg), result = 0;
+	uint64_t i;
+
+	j->inject = o->inject;
+	for (i = 0; !err && i < o->programs && j->retired < o->insns && (!end || now() < end); i++) {
+		generate(p, o, o->seed + i);
+		if (o->verbose)
+			printf("# seed %" PRIu64 " %s\n", p->seed, p->kind);
+		if (!ls_judge_run(j, p, MAX_CYCLES))
+			continue;
+		result = 1;
+		printf("# difference: %s\n# again: wse-lockstep --lead %s --follow %s --rows %u --cols %u --programs 1 "
+		       "--seed %" PRIu64 "%s%s%s   (%s)\n", j->what, o->lead, o->follow, o->rows, o->cols, p->seed,
+		       o->kind ? " --kind " : "", o->kind ? o->kind : "", o->calm ? " --calm" : "", p->kind);
+		if (!o->keep_going)
+			break;
+		/* both models anew: what the difference left behind must not count again */
+		ls_judge_destroy(j);
+		err = ls_judge_create(j, o->lead, o->follow, &cfg);
+	}
+	if (err)
+		return err;
+	printf("# %" PRIu64 " programs, %" PRIu64 " instructions, %" PRIu64 " traps, %" PRIu64 " task picks compared\n",
+	       i, j->retired, j->traps, j->picks);
+	coverage(j);
+	return result;
+}
+
+int main(int argc, char **argv)
+{
+	struct ls_program p = { 0 };
+	struct ls_judge j = { 0 };
+	struct options o;
+	int result;
+
+	if (parse(argc, argv, &o))
+		return 2;
+	if (!wse_model_find(o.lead) || !wse_model_find(o.follow)) {
+		const char *missing = wse_model_find(o.lead) ? o.follow : o.lead;
+
+		if (o.tap)
+			printf("1..0 # SKIP the model %s was not built\n", missing);
+		else
+			fprintf(stderr, "wse-lockstep: the model '%s' was not built into this program\n", missing);
+		return o.tap ? 0 : 2;
+	}
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	p.rows = o.rows;
+	p.cols = o.cols;
+	p.image = malloc((size_t)o.rows * o.cols * sizeof(*p.image));
+	p.mem = malloc(LS_MEM);
+	result = p.image && p.mem ? campaign(&o, &p, &j) : -ENOMEM;
+	ls_judge_destroy(&j);
+	if (result < 0)
+		fprintf(stderr, "wse-lockstep: cannot run %s and %s at %ux%u: %s\n", o.lead, o.follow, o.rows, o.cols,
+			strerror(-result));
+	if (o.tap)
+		printf("%sok 1 - %s and %s agree on %ux%u\n1..1\n", result ? "not " : "", o.lead, o.follow, o.rows,
+		       o.cols);
+	free(p.image);
+	free(p.mem);
+	return result ? 1 : 0;
+}
