@@ -294,9 +294,7 @@ void wse_jobs_signal(struct wse_device *wdev, struct list_head *done)
 	queue_delayed_work(wdev->wq, &wdev->reap_work, WSE_REAP_DELAY);
 }
 
-/*
- * Lets go of finished jobs. Called by every submit too, so that under load the worker has little to do.
- */
+/* Lets go of finished jobs. Every submit does it too: under load the worker has little to do. */
 void wse_jobs_reap(struct wse_device *wdev)
 {
 	struct wse_job *job, *next;

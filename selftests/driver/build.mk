@@ -25,4 +25,6 @@ SUITES += $(B)/selftests/sqe_test \
 	"selftests/driver/guest func test_lease 2x2 2" \
 	"selftests/driver/guest --iommu virtio func test_lease 2x2 2" \
 	"selftests/driver/guest func test_core 4x4" \
-	"selftests/driver/guest func test_gone 2x2 2"
+	"selftests/driver/guest func test_gone 2x2 2" \
+	"selftests/driver/guest rtl test_submit 2x2" \
+	"selftests/driver/guest rtl test_core 2x2"
