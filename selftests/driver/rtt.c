@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * In the guest: how long a nop takes from the ioctl to the syncobj, how many fit into a second, and how many
- * interrupts that takes; beside them reads of 4 KiB from /dev/nvme0n1 where there is one (vm/run --nvme).
- * One "name value unit" a line.
+ * In the guest: how long a nop takes from the ioctl to the syncobj, how many fit into a second, and
+ * how many interrupts that takes; beside them reads of 4 KiB from /dev/nvme0n1 where there is one
+ * (vm/run --nvme). One "name value unit" a line.
  */
 #include <sys/stat.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs on the cores, good and bad: what the fence says, what the fault record says, and that the device
- * works afterwards. Needs a device with cores (func, rtl) and the firmware.
+ * Programs on the cores, good and bad: what the fence says, what the fault record says, and that
+ * the device works afterwards. Needs a device with cores (func, rtl) and the firmware.
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -10,16 +10,16 @@
 #include "kselftest_harness.h"
 
 /* Instructions. a0 is the address of the arguments when the firmware calls a task. */
-#define DONE 0x0000700bu	/* done zero */
-#define DONE_A0 0x0005700bu	/* done a0 */
-#define RET 0x00008067u
-#define SPIN 0x0000006fu	/* j . */
-#define ILLEGAL 0x00000000u
-#define LI_A0_7 0x00700513u
-#define LW_A1_ARG0 0x00052583u	/* lw a1, 0(a0) */
-#define AUIPC_A2 0x00000617u	/* auipc a2, 0 */
-#define SW_A1_64_A2 0x04b62023u /* sw a1, 64(a2) */
-#define LW_A1_NULL 0x00002583u	/* lw a1, 0(zero) */
+#define DONE	     0x0000700bu /* done zero */
+#define DONE_A0	     0x0005700bu /* done a0 */
+#define RET	     0x00008067u
+#define SPIN	     0x0000006fu /* j . */
+#define ILLEGAL	     0x00000000u
+#define LI_A0_7	     0x00700513u
+#define LW_A1_ARG0   0x00052583u /* lw a1, 0(a0) */
+#define AUIPC_A2     0x00000617u /* auipc a2, 0 */
+#define SW_A1_64_A2  0x04b62023u /* sw a1, 64(a2) */
+#define LW_A1_NULL   0x00002583u /* lw a1, 0(zero) */
 #define RECV_A1_ZERO 0x0000658bu /* recv a1, color zero */
 
 #define CODE 0x4000u /* SRAM offset of programs */
@@ -49,7 +49,7 @@ FIXTURE_TEARDOWN(core)
 }
 
 /* Puts six words on every core and starts them there; the errno of the fence. */
-static int run(FIXTURE_DATA(core) *self, const uint32_t code[6], uint32_t flags, uint64_t budget)
+static int run(FIXTURE_DATA(core) * self, const uint32_t code[6], uint32_t flags, uint64_t budget)
 {
 	struct drm_wse_cmd cmds[2] = {
 		cmd_copy(WSE_OP_COPY_IN, self->bo, 0, 0, 0, CODE, 24),
@@ -65,8 +65,10 @@ static int run(FIXTURE_DATA(core) *self, const uint32_t code[6], uint32_t flags,
 	return wse_run(self->fd, self->ctx, cmds, 2);
 }
 
-/* A context that was lost is refused; the next one works on the same device, without a reset of it. */
-static void usable_after(struct __test_metadata *_metadata, FIXTURE_DATA(core) *self)
+/*
+ * A context that was lost is refused; the next one works on the same device, without a reset of it.
+ */
+static void usable_after(struct __test_metadata *_metadata, FIXTURE_DATA(core) * self)
 {
 	static const uint32_t good[6] = { DONE, RET };
 	struct drm_wse_cmd nop = cmd_nop(1);
@@ -195,8 +197,15 @@ TEST_F(core, done_with_a_value)
 TEST_F(core, stream_nobody_takes)
 {
 	struct drm_wse_cmd stream = {
-		.op = WSE_OP_STREAM_IN, .queue = 1, .bo = self->bo, .budget = 20000, .cols = 1,
-		.nline = 1, .kcol = 64, .nfeat = 1, .etype = WSE_ETYPE_RAW32,
+		.op = WSE_OP_STREAM_IN,
+		.queue = 1,
+		.bo = self->bo,
+		.budget = 20000,
+		.cols = 1,
+		.nline = 1,
+		.kcol = 64,
+		.nfeat = 1,
+		.etype = WSE_ETYPE_RAW32,
 	};
 	struct drm_wse_cmd nop = cmd_nop(2);
 	struct drm_wse_fault fault;
@@ -246,7 +255,9 @@ TEST_F(core, commands_behind_a_fault)
 	static const uint32_t code[6] = { ILLEGAL };
 	struct drm_wse_cmd cmds[4] = {
 		cmd_copy(WSE_OP_COPY_IN, self->bo, 0, 0, 0, CODE, 24),
-		cmd_start(&self->info, CODE, BUDGET), cmd_fence_cmd(2, 1), cmd_nop(2),
+		cmd_start(&self->info, CODE, BUDGET),
+		cmd_fence_cmd(2, 1),
+		cmd_nop(2),
 	};
 	struct drm_wse_fault fault;
 
@@ -263,7 +274,8 @@ TEST_F(core, commands_behind_a_fault)
 TEST_F(core, killed_while_running)
 {
 	struct drm_wse_cmd cmds[2] = {
-		cmd_copy(WSE_OP_COPY_IN, 0, 0, 0, 0, CODE, 8), cmd_start(&self->info, CODE, 1ull << 50),
+		cmd_copy(WSE_OP_COPY_IN, 0, 0, 0, 0, CODE, 8),
+		cmd_start(&self->info, CODE, 1ull << 50),
 	};
 	uint32_t bo, sync, ctx;
 	int fd, status;
