@@ -17,6 +17,7 @@
 #include <wse/wse.h>
 
 #include "../device/device.h"
+#include "../train/layout.h"
 #include "wse_regs.h"
 
 enum { Q_IN = 1, Q_RUN = 2, Q_OUT = 3 };
@@ -25,7 +26,6 @@ enum { Q_IN = 1, Q_RUN = 2, Q_OUT = 3 };
 enum { COLOR_STREAM = 0, COLOR_COL = 4 };
 enum { ACT_NONE, ACT_RELU, ACT_GATE, ACT_MUL };
 
-#define STACK_BYTES	1024
 #define MAX_PENDING	64
 
 struct shared_buf {
@@ -52,18 +52,18 @@ struct wafer {
 	struct drm_wse_info info;
 	struct wse_mlp m;
 	uint32_t tokens, t;		/* per micro-batch, per core */
-	uint32_t nfeat;			/* features of a block */
 	uint32_t forward, wgrad, bgrad, gelu, softmax;	/* entries */
-	/* SRAM offsets */
-	uint32_t act[WSE_MLP_MAX_LINEAR], deriv[WSE_MLP_MAX_LINEAR];
-	uint32_t bias, logits, dy, loss, target, scratch;
-	uint32_t used;			/* bytes of SRAM, stack and arguments included */
+	struct wse_layout at;
 	struct wse_buffer *losses;	/* [2][cols][tokens] fp32: every column's, two micro-batches */
 	pthread_mutex_t lock;		/* the table of buffers */
 	struct shared_buf *bufs;
 	size_t nbufs;
 	struct pending pend[MAX_PENDING];
 	uint32_t npend, first;
+	/* of the last run */
+	int timed;
+	uint32_t begin, end, last_grad;	/* device cycles */
+	struct wse_counters before;
 };
 
 static int fail(struct wafer *w, int ret, const char *what)
@@ -137,53 +137,6 @@ static void wafer_info(struct wse_exec *e, struct wse_exec_info *info)
 	info->acc = 512;
 }
 
-/* places n bytes at 16-byte alignment */
-static uint32_t place(uint32_t *at, uint32_t n)
-{
-	uint32_t here = *at;
-
-	*at += (n + 15) & ~15u;
-	return here;
-}
-
-/* See the layout in plan.c: dX is gated over the layer's input; one bias place; logits reused. */
-static int layout(struct wafer *w)
-{
-	const struct wse_mlp *m = &w->m;
-	uint32_t t = w->t, c = w->info.cols, at = wse_program_end(w->prog), bias = 0, big, l;
-	uint32_t end = w->info.sram_kib * 1024 - 64 - STACK_BYTES;
-
-	for (l = 0; l < m->nlinear; l++) {
-		w->act[l] = place(&at, m->width[l] / c * t * 2);
-		if (l && m->act == WSE_ACT_GELU)
-			w->deriv[l] = place(&at, m->width[l] / c * t * 2);
-		if (m->width[l + 1] / c * 4 > bias)
-			bias = m->width[l + 1] / c * 4;
-	}
-	w->bias = place(&at, bias);
-	w->target = place(&at, 2 * t);
-	w->loss = place(&at, 4 * t);
-	w->scratch = place(&at, 12 * t);
-	/* the logits' place also takes dX of layer 0 and, under GELU, sums before the activation */
-	w->logits = at;
-	place(&at, m->vocab / c * t * 4);
-	w->dy = place(&at, m->vocab / c * t * 2);
-	big = m->width[0] / c * t * 4;
-	for (l = 1; l < m->nlinear && m->act == WSE_ACT_GELU; l++)
-		if (m->width[l] / c * t * 4 > big)
-			big = m->width[l] / c * t * 4;
-	if (w->logits + big > at)
-		at = w->logits + big;
-	w->used = at + STACK_BYTES + 64;
-	if (at > end) {
-		wse_logf(&w->cfg, WSE_LOG_ERROR, "the model needs %u bytes of a core's %u with %u tokens per "
-			 "core; use a smaller micro_batch_size, narrower layers or more columns", w->used,
-			 w->info.sram_kib * 1024, t);
-		return -E2BIG;
-	}
-	return 0;
-}
-
 static int wafer_prepare(struct wse_exec *e, const struct wse_mlp *m, uint32_t tokens)
 {
 	struct wafer *w = (struct wafer *)e;
@@ -192,25 +145,22 @@ static int wafer_prepare(struct wse_exec *e, const struct wse_mlp *m, uint32_t t
 		{ "linear_bgrad", &w->bgrad }, { "mlp_gelu", &w->gelu },
 		{ "mlp_softmax", &w->softmax },
 	};
-	char path[512];
+	char path[512], why[WSE_WHY];
 	size_t i;
 	int ret;
 
 	w->m = *m;
 	w->tokens = tokens;
 	w->t = tokens / w->info.rows;
-	if (!w->t || w->t * w->info.rows != tokens || w->t % w->info.lanes || w->t > 64) {
-		wse_logf(&w->cfg, WSE_LOG_ERROR, "a micro-batch of %u tokens is not 1 to 64 on each of %u rows, "
-			 "in multiples of the %u lanes", tokens, w->info.rows, w->info.lanes);
+	if (w->t * w->info.rows != tokens) {
+		wse_logf(&w->cfg, WSE_LOG_ERROR, "a micro-batch of %u tokens is not a multiple of %u rows", tokens,
+			 w->info.rows);
 		return -EINVAL;
 	}
-	w->nfeat = w->t <= 16 ? 4 : w->t <= 32 ? 2 : 1;
-	for (i = 0; i <= m->nlinear; i++) {
-		if (m->width[i] % (4 * w->info.cols)) {
-			wse_logf(&w->cfg, WSE_LOG_ERROR, "width %u is not a multiple of 4 x %u columns",
-				 m->width[i], w->info.cols);
-			return -EINVAL;
-		}
+	ret = wse_layout_make(m, w->info.cols, w->info.lanes, w->t, w->info.sram_kib * 1024, &w->at, why);
+	if (ret) {
+		wse_logf(&w->cfg, WSE_LOG_ERROR, "%s", why);
+		return ret;
 	}
 	wse_program_destroy(w->prog);
 	w->prog = NULL;
@@ -228,9 +178,11 @@ static int wafer_prepare(struct wse_exec *e, const struct wse_mlp *m, uint32_t t
 		if (ret)
 			return fail(w, ret, syms[i].name);
 	}
-	ret = layout(w);
-	if (ret)
-		return ret;
+	if (wse_program_end(w->prog) > WSE_LAYOUT_BASE) {
+		wse_logf(&w->cfg, WSE_LOG_ERROR, "%s ends at %#x, data begins at %#x: raise WSE_LAYOUT_BASE", path,
+			 wse_program_end(w->prog), WSE_LAYOUT_BASE);
+		return -E2BIG;
+	}
 	wse_buffer_destroy(w->losses);
 	w->losses = NULL;
 	return fail(w, wse_buffer_create(w->dev, 2ul * w->info.cols * tokens * 4, &w->losses), "losses");
@@ -339,11 +291,11 @@ static void add_linear(struct batch *b, struct wse_span image, uint32_t ins, uin
 		       uint32_t bias, uint32_t act, uint32_t gate, uint32_t ytype)
 {
 	struct wafer *w = b->w;
-	uint32_t arg[] = { addr(x), addr(y), w->t, ins / w->info.cols, outs / w->nfeat, w->nfeat,
+	uint32_t arg[] = { addr(x), addr(y), w->t, ins / w->info.cols, outs / w->at.nfeat, w->at.nfeat,
 			   bias ? addr(bias) : 0, act, gate ? addr(gate) : 0, ytype };
 	struct wse_stream s = {
 		.buf = span_buf(b, image), .off = image.off, .queue = Q_IN, .color = COLOR_STREAM,
-		.cols = w->info.cols, .nblock = outs / w->nfeat, .nfeat = w->nfeat, .etype = WSE_ETYPE_BF16,
+		.cols = w->info.cols, .nblock = outs / w->at.nfeat, .nfeat = w->at.nfeat, .etype = WSE_ETYPE_BF16,
 		.kcol = ins / w->info.cols, .lstride = ins * 2, .cstride = ins / w->info.cols * 2,
 		.budget = 1ull << 36,
 	};
@@ -359,11 +311,11 @@ static void add_grads(struct batch *b, uint32_t l, uint32_t dy, const struct wse
 {
 	struct wafer *w = b->w;
 	uint32_t ins = w->m.width[l], outs = w->m.width[l + 1], c = w->info.cols;
-	uint32_t arg[] = { addr(w->act[l]), addr(dy), w->t, ins / c, outs / w->nfeat, w->nfeat };
-	uint32_t barg[] = { addr(dy), addr(w->bias), w->t, outs / c };
+	uint32_t arg[] = { addr(w->at.act[l]), addr(dy), w->t, ins / c, outs / w->at.nfeat, w->at.nfeat };
+	uint32_t barg[] = { addr(dy), addr(w->at.bias), w->t, outs / c };
 	struct wse_stream s = {
-		.queue = Q_IN, .color = COLOR_STREAM, .cols = c, .nblock = outs / w->nfeat,
-		.nfeat = w->nfeat, .etype = WSE_ETYPE_BF16, .kcol = ins / c, .index_only = 1, .budget = 1ull << 36,
+		.queue = Q_IN, .color = COLOR_STREAM, .cols = c, .nblock = outs / w->at.nfeat,
+		.nfeat = w->at.nfeat, .etype = WSE_ETYPE_BF16, .kcol = ins / c, .index_only = 1, .budget = 1ull << 36,
 	};
 
 	add(b, wse_cmd_stream_in(s));
@@ -377,9 +329,24 @@ static void add_grads(struct batch *b, uint32_t l, uint32_t dy, const struct wse
 	add_start(b, w->wgrad, arg, 6);
 	add_start(b, w->bgrad, barg, 4);
 	add(b, wse_cmd_copy_out((struct wse_copy){
-		.buf = grad, .off = (uint64_t)ins * outs * 4, .queue = Q_RUN, .sram = w->bias,
+		.buf = grad, .off = (uint64_t)ins * outs * 4, .queue = Q_RUN, .sram = w->at.bias,
 		.row0 = w->info.rows - 1, .rows = 1, .cols = c, .len = outs / c * 4,
 		.cstride = outs / c * 4 }));
+}
+
+static void note_cycles(struct wafer *w, const struct pending *p)
+{
+	uint32_t begin, end;
+
+	if (wse_fence_cycles(p->fence, &begin, &end))
+		return;		/* a transport that does not tell */
+	if (!w->timed)
+		w->begin = begin;
+	if (!w->timed || (int32_t)(end - w->end) > 0)
+		w->end = end;
+	if (p->grad)
+		w->last_grad = end;
+	w->timed = 1;
 }
 
 /* the oldest submit: wait for it, deliver what it made. Errors of earlier ones go on in ret */
@@ -389,6 +356,8 @@ static int reap(struct wafer *w, const struct wse_job_ops *ops, void *ctx, int r
 	int r = wse_fence_wait(p->fence, WSE_FOREVER);
 	uint32_t i, per = w->m.vocab / w->info.cols;
 
+	if (!r)
+		note_cycles(w, p);
 	wse_fence_destroy(p->fence);
 	w->first = (w->first + 1) % MAX_PENDING;
 	w->npend--;
@@ -432,9 +401,9 @@ static int forward(struct batch *b, const struct wse_job *job, const struct wse_
 	uint32_t l, c = w->info.cols;
 	int ret;
 
-	add_rows(b, 0, job->x, w->act[0], m->width[0], 2);
+	add_rows(b, 0, job->x, w->at.act[0], m->width[0], 2);
 	add(b, wse_cmd_copy_in((struct wse_copy){
-		.buf = span_buf(b, job->target), .off = job->target.off, .queue = Q_RUN, .sram = w->target,
+		.buf = span_buf(b, job->target), .off = job->target.off, .queue = Q_RUN, .sram = w->at.target,
 		.rows = w->info.rows, .cols = c, .len = 2 * w->t, .rstride = 2 * w->t }));
 	for (l = 0; l < m->nlinear; l++) {
 		const struct wse_image *img = &job->layers[l];
@@ -445,13 +414,13 @@ static int forward(struct batch *b, const struct wse_job *job, const struct wse_
 		if (ret)
 			return ret;
 		add(b, wse_cmd_copy_in((struct wse_copy){
-			.buf = span_buf(b, img->bias), .off = img->bias.off, .queue = Q_RUN, .sram = w->bias,
+			.buf = span_buf(b, img->bias), .off = img->bias.off, .queue = Q_RUN, .sram = w->at.bias,
 			.rows = w->info.rows, .cols = c, .len = outs / c * 4, .cstride = outs / c * 4 }));
-		add_linear(b, img->fwd, m->width[l], outs, w->act[l], last || gelu ? w->logits : w->act[l + 1],
-			   w->bias, last || gelu ? ACT_NONE : ACT_RELU, 0,
+		add_linear(b, img->fwd, m->width[l], outs, w->at.act[l], last ? w->at.logits : w->at.act[l + 1],
+			   w->at.bias, last || gelu ? ACT_NONE : ACT_RELU, 0,
 			   last || gelu ? WSE_DT_FP32 : WSE_DT_BF16);
 		if (gelu) {
-			uint32_t arg[] = { addr(w->logits), addr(w->act[l + 1]), addr(w->deriv[l + 1]),
+			uint32_t arg[] = { addr(w->at.act[l + 1]), addr(w->at.act[l + 1]), addr(w->at.deriv[l + 1]),
 					   outs / c * w->t };
 
 			add_start(b, w->gelu, arg, 4);
@@ -469,7 +438,7 @@ static int backward(struct batch *b, const struct wse_job *job, const struct wse
 {
 	struct wafer *w = b->w;
 	const struct wse_mlp *m = &w->m;
-	uint32_t dy = w->dy, l;
+	uint32_t dy = w->at.dy, l;
 	int ret;
 
 	for (l = m->nlinear; l-- > 0;) {
@@ -487,15 +456,15 @@ static int backward(struct batch *b, const struct wse_job *job, const struct wse
 		if (ret)
 			return ret;
 		if (l)
-			add_linear(b, job->layers[l].tr, m->width[l + 1], m->width[l], dy, w->act[l], 0,
+			add_linear(b, job->layers[l].tr, m->width[l + 1], m->width[l], dy, w->at.act[l], 0,
 				   m->act == WSE_ACT_GELU ? ACT_MUL : ACT_GATE,
-				   m->act == WSE_ACT_GELU ? w->deriv[l] : w->act[l], WSE_DT_BF16);
+				   m->act == WSE_ACT_GELU ? w->at.deriv[l] : w->at.act[l], WSE_DT_BF16);
 		else
-			add_linear(b, job->layers[l].tr, m->width[1], m->width[0], dy, w->logits, 0, ACT_NONE, 0,
+			add_linear(b, job->layers[l].tr, m->width[1], m->width[0], dy, w->at.dx, 0, ACT_NONE, 0,
 				   WSE_DT_FP32);
-		dy = w->act[l];
+		dy = w->at.act[l];
 		if (!l)
-			add_rows(b, 1, job->dx, w->logits, m->width[0], 4);
+			add_rows(b, 1, job->dx, w->at.dx, m->width[0], 4);
 		ret = submit(b, (struct pending){ .job = job }, ops, ctx);
 		if (ret)
 			return ret;
@@ -513,13 +482,13 @@ static int one_job(struct batch *b, const struct wse_job *job, uint32_t slot, co
 	if (ret)
 		return ret;
 	if (job->logits.buf)
-		add_rows(b, 1, job->logits, w->logits, w->m.vocab, 4);
+		add_rows(b, 1, job->logits, w->at.logits, w->m.vocab, 4);
 	memcpy(&scale, &job->scale, sizeof(scale));
-	add_start(b, w->softmax, (uint32_t[]){ addr(w->logits), addr(w->dy), addr(w->target), addr(w->loss),
-		  addr(w->scratch), w->t, w->m.vocab / w->info.cols, scale, !!job->backward }, 9);
+	add_start(b, w->softmax, (uint32_t[]){ addr(w->at.logits), addr(w->at.dy), addr(w->at.target), addr(w->at.loss),
+		  addr(w->at.scratch), w->t, w->m.vocab / w->info.cols, scale, !!job->backward }, 9);
 	add(b, wse_cmd_copy_out((struct wse_copy){
 		.buf = w->losses, .off = (uint64_t)slot * w->info.cols * w->tokens * 4, .queue = Q_RUN,
-		.sram = w->loss, .rows = w->info.rows, .cols = w->info.cols, .len = 4 * w->t,
+		.sram = w->at.loss, .rows = w->info.rows, .cols = w->info.cols, .len = 4 * w->t,
 		.cstride = w->tokens * 4, .rstride = w->t * 4 }));
 	ret = submit(b, (struct pending){ .job = job, .loss = 1, .slot = slot }, ops, ctx);
 	return ret || !job->backward ? ret : backward(b, job, ops, ctx);
@@ -537,6 +506,8 @@ static int wafer_run(struct wse_exec *e, const struct wse_job *jobs, uint32_t n,
 		return -EINVAL;
 	w->npend = 0;
 	w->first = 0;
+	w->timed = 0;
+	wse_device_counters(w->dev, &w->before);	/* as far as the device tells: see wafer_cost() */
 	for (i = 0; i < n && !ret; i++) {
 		/* two micro-batches at once: this one is queued while the one before runs */
 		ret = one_job(&b, &jobs[i], i & 1, ops, ctx);
@@ -548,24 +519,19 @@ static int wafer_run(struct wse_exec *e, const struct wse_job *jobs, uint32_t n,
 	return ret;
 }
 
-static int wafer_plan(struct wse_exec *e, const struct wse_mlp *m, uint32_t tokens, uint64_t *cycles,
-		      uint32_t *sram_used)
+static int wafer_cost(struct wse_exec *e, struct wse_exec_cost *cost)
 {
 	struct wafer *w = (struct wafer *)e;
-	uint32_t t = tokens / w->info.rows, c = w->info.cols, l;
-	uint32_t b = t <= 16 ? 4 : t <= 32 ? 2 : 1;
+	struct wse_counters now;
+	int ret = wse_device_counters(w->dev, &now);
 
-	(void)sram_used;
-	*cycles = 0;
-	for (l = 0; l < m->nlinear; l++) {
-		uint64_t k = m->width[l], n = m->width[l + 1], g = t / w->info.lanes;
-
-		/* forward and to the weights: n / b blocks; to the data: k / b. 40 cycles between blocks */
-		*cycles += 2 * (n / b) * (k / c * b * g + 40) + (k / b) * (n / c * b * g + 40) + 3 * 1500;
-		if (l + 1 < m->nlinear && m->act == WSE_ACT_GELU)
-			*cycles += n / c * t * 15;
-	}
-	*cycles += (uint64_t)m->vocab / c * t * 9;
+	if (ret || !w->timed)
+		return ret ? ret : -ENODATA;
+	*cost = (struct wse_exec_cost){
+		.cycles = w->end - w->begin, .mac = now.mac - w->before.mac,
+		.lwait = now.lwait - w->before.lwait, .wavelet = now.wavelet - w->before.wavelet,
+		.dma = now.dma_rd - w->before.dma_rd + now.dma_wr - w->before.dma_wr, .last_grad = w->last_grad - w->begin,
+	};
 	return 0;
 }
 
@@ -594,7 +560,7 @@ static const struct wse_exec_ops wafer_ops = {
 	.map = wafer_map,
 	.unmap = wafer_unmap,
 	.run = wafer_run,
-	.plan = wafer_plan,
+	.cost = wafer_cost,
 	.close = wafer_close,
 };
 

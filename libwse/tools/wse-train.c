@@ -19,7 +19,7 @@ static const char usage[] =
 "  --mode M             train_and_eval (default), train, eval, generate\n"
 "  --num_wse N          number of wafers (default: the file's num_csx, or 1)\n"
 "  --devices URI,...    accel:N | sim:rtl,rows=4,cols=4 | sim:func,rows=4,cols=4\n"
-"                       (default: accel:0 ... if they exist, else sim:func)\n"
+"                       (default: accel:0 ... if they exist, else sim:func,rows=4,cols=4)\n"
 "  --data PATH          text file, directory of text files, or uint16 token file (*.bin)\n"
 "  --model_dir DIR      checkpoints, metrics.csv, loss.svg\n"
 "  --max_steps N\n"
@@ -199,7 +199,7 @@ static uint32_t choose_devices(const struct args *a, uint32_t num, char *list, s
 
 		snprintf(node, sizeof(node), "/dev/accel/accel%u", i);
 		if (access("/dev/accel/accel0", F_OK))
-			snprintf(list + at, size - at, "sim:func");
+			snprintf(list + at, size - at, "sim:func,rows=4,cols=4");
 		else
 			snprintf(list + at, size - at, "accel:%u", i);
 		uris[n++] = list + at;
@@ -226,13 +226,6 @@ static int plan(const struct wse_config *cfg, const char *uri, const struct wse_
 		return 2;
 	}
 	ret = wse_plan_make(&cfg->mlp, &tile, cfg->batch, cfg->micro_batch, &p, why);
-	if (e && p.tokens && e->ops->plan) {
-		uint64_t macs = wse_mlp_macs(&cfg->mlp) * 3 * p.tokens;
-
-		if (!e->ops->plan(e, &cfg->mlp, p.tokens, &p.cycles, &p.total) && p.cycles)
-			p.useful = (double)macs / ((double)p.cycles * tile.lanes * tile.rows *
-						   tile.cols);
-	}
 	if (p.tokens)
 		wse_plan_print(&p, &cfg->mlp, &tile, log);
 	if (e)

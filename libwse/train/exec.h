@@ -89,6 +89,16 @@ struct wse_exec_info {
 	uint32_t acc;		/* bytes of the accumulator file */
 };
 
+/* Device cycles, begin to end, and counters of the whole device in between. */
+struct wse_exec_cost {
+	uint32_t cycles;	/* first command's start to last completion, below 2^32 */
+	uint32_t last_grad;	/* from the first command's start to the last gradient's arrival */
+	uint64_t mac;		/* lane-cycles with a multiply-add */
+	uint64_t lwait;		/* core-cycles in which lanes waited for a wavelet or for room */
+	uint64_t wavelet;
+	uint64_t dma;		/* bytes, both ways */
+};
+
 struct wse_exec_ops {
 	void (*info)(struct wse_exec *e, struct wse_exec_info *info);
 
@@ -115,10 +125,8 @@ struct wse_exec_ops {
 	int (*run)(struct wse_exec *e, const struct wse_job *jobs, uint32_t n,
 		   const struct wse_job_ops *ops, void *ctx);
 
-	/* optional (may be NULL): predicted device cycles of one micro-batch's training step and
-	 * bytes used of the SRAM of the fullest core, for --plan */
-	int (*plan)(struct wse_exec *e, const struct wse_mlp *m, uint32_t tokens,
-		    uint64_t *cycles, uint32_t *sram_used);
+	/* optional (may be NULL): what the last run() cost. -ENOTSUP when the device does not tell */
+	int (*cost)(struct wse_exec *e, struct wse_exec_cost *cost);
 
 	void (*close)(struct wse_exec *e);
 };

@@ -7,14 +7,14 @@
 #define WSE_TRAIN_PLAN_H
 
 #include "exec.h"
-#include "why.h"
+#include "layout.h"
 
 struct wse_plan {
 	uint32_t tokens;		/* per micro-batch */
 	uint32_t tokens_core;		/* per core */
 	uint32_t micro_batches;		/* per step */
-	/* bytes of the fullest core */
-	uint32_t fixed, activations, derivatives, logits, dy, bias, total, sram;
+	struct wse_layout layout;	/* of every core */
+	uint32_t sram;			/* bytes of a core */
 	uint64_t streamed_in;		/* bytes of a micro-batch: weights forward and transposed */
 	uint64_t streamed_out;		/* bytes of a micro-batch: gradients, dx, losses */
 	uint64_t cycles;		/* predicted, of a micro-batch */
