@@ -50,6 +50,13 @@ module wse_host #(
   // MSI-X requests
   output logic            irq_o,
   output logic [4:0]      irq_vec_o,
+  // debugger: boot or hold one core (service plane operations)
+  input  logic            dbg_valid_i,
+  output logic            dbg_ready_o,
+  input  logic [3:0]      dbg_op_i,
+  input  logic [15:0]     dbg_addr_i,
+  input  logic [15:0]     dbg_row_i,
+  input  logic [15:0]     dbg_col_i,
   // wafer
   output logic            dev_rst_no,
   output logic            tile_clear_o,
@@ -88,7 +95,9 @@ module wse_host #(
   input  logic [31:0]     sum_retire_i,
   input  logic [31:0]     sum_wavelet_i,
   input  logic [31:0]     sum_lwait_i,
-  output logic            idle_o             // nothing to do before the next doorbell
+  output logic            idle_o,            // nothing to do before the next doorbell
+  output logic            halted_o,
+  output logic            edge_moved_o      // an edge port transferred
 );
 
   logic        rst_n, flush, quiet;
@@ -134,6 +143,8 @@ module wse_host #(
   logic [COLS-1:0] a_cols, b_cols;
 
   assign dev_rst_no = rst_n;
+  assign halted_o = halted;
+  assign edge_moved_o = edge_moved;
   assign edge_moved = in_moved | out_moved;
 
   wse_bar #(.ROWS(ROWS), .COLS(COLS), .NQ(NQ), .HOSTFP(HOSTFP)) u_bar (
@@ -215,6 +226,8 @@ module wse_host #(
     .a_cols_i(a_cols),
     .b_valid_i(b_valid), .b_ready_o(b_ready), .b_op_i(b_op), .b_addr_i(b_addr), .b_wdata_i(b_wdata),
     .b_rows_i(b_rows), .b_cols_i(b_cols), .b_core_i(b_core),
+    .d_valid_i(dbg_valid_i), .d_ready_o(dbg_ready_o), .d_op_i(dbg_op_i), .d_addr_i(dbg_addr_i),
+    .d_row_i(dbg_row_i), .d_col_i(dbg_col_i),
     .svc_op_o, .svc_addr_o, .svc_wdata_lo_o, .svc_wdata_hi_o, .svc_rows_o, .svc_cols_o,
     .svc_rd_core_o, .rd_valid_o(svc_rd_valid)
   );
@@ -242,13 +255,31 @@ module wse_host #(
     .bresp_i(m_bresp_i)
   );
 
-  // no streams yet
-  assign {rreq_valid[3:2], rreq_addr2, rreq_addr3, rreq_beats2, rreq_beats3, rreq_tag2, rreq_tag3} = '0;
-  assign {wreq_valid[2], wreq_addr2, wreq_beats2, wdat_valid[2], wdat2, wstrb2} = '0;
-  assign {done[2:1], exec_busy[2:1], status1, status2, iova1, iova2, port1, nports1, port2, nports2, color1, color2, in_moved, out_moved} = '0;
-  for (genvar c = 0; c < COLS; c++) begin : g_edge
-    assign north_head_o[c] = '0;
-    assign north_data_o[c] = '0;
-    assign south_cr_o[c] = '0;
-  end
+  wse_stream_in #(.COLS(COLS)) u_stream_in (
+    .clk_i, .rst_ni(rst_n), .clear_i(tile_clear_o),
+    .ld_i(ld[1]), .ld_idx_i(ld_idx), .ld_word_i(ld_word), .go_i(go[1]), .abort_i(abort[1]),
+    .abort_status_i(abort_status), .busy_o(exec_busy[1]), .done_o(done[1]), .status_o(status1),
+    .iova_o(iova1), .port_o(port1), .nports_o(nports1), .color_o(color1), .moved_o(in_moved),
+    .ack_i(ack[1]),
+    .rreq_valid_o(rreq_valid[2]), .rreq_ready_i(rreq_ready[2]), .rreq_addr_o(rreq_addr2),
+    .rreq_beats_o(rreq_beats2), .rreq_tag_o(rreq_tag2), .rd_valid_i(rd_valid[2]), .rd_data_i(rd_data),
+    .rd_beat_i(rd_beat), .rd_last_i(rd_last), .rd_err_i(rd_err), .rd_tag_i(rd_tag), .rd_addr_i(rd_addr),
+    .north_head_o, .north_data_o, .north_cr_i
+  );
+
+  wse_stream_out #(.COLS(COLS)) u_stream_out (
+    .clk_i, .rst_ni(rst_n), .clear_i(tile_clear_o),
+    .ld_i(ld[2]), .ld_idx_i(ld_idx), .ld_word_i(ld_word), .go_i(go[2]), .abort_i(abort[2]),
+    .abort_status_i(abort_status), .busy_o(exec_busy[2]), .done_o(done[2]), .status_o(status2),
+    .iova_o(iova2), .port_o(port2), .nports_o(nports2), .color_o(color2), .moved_o(out_moved),
+    .ack_i(ack[2]),
+    .rreq_valid_o(rreq_valid[3]), .rreq_ready_i(rreq_ready[3]), .rreq_addr_o(rreq_addr3),
+    .rreq_beats_o(rreq_beats3), .rreq_tag_o(rreq_tag3), .rd_valid_i(rd_valid[3]), .rd_data_i(rd_data),
+    .rd_last_i(rd_last), .rd_err_i(rd_err), .rd_tag_i(rd_tag), .rd_addr_i(rd_addr),
+    .wreq_valid_o(wreq_valid[2]), .wreq_ready_i(wreq_ready[2]), .wreq_addr_o(wreq_addr2),
+    .wreq_beats_o(wreq_beats2), .wdat_valid_o(wdat_valid[2]), .wdat_ready_i(wdat_ready[2]),
+    .wdat_data_o(wdat2), .wdat_strb_o(wstrb2), .wrsp_valid_i(wrsp_valid[2]), .wrsp_err_i(wrsp_err),
+    .wrsp_addr_i(wrsp_addr),
+    .south_head_i, .south_data_i, .south_cr_o
+  );
 endmodule

@@ -120,7 +120,8 @@ module wse_queue #(
   logic [31:0] t_start [8];
   logic [31:0] t_end [8];
   // executors
-  logic [3:0]  act, silent, expired;
+  logic [3:0]  act /*verilator public_flat_rd*/;
+  logic [3:0]  silent, expired;
   logic [2:0]  owner [4];
   logic [63:0] deadline [4] /*verilator public_flat_rd*/;
   logic [8:0]  looked [4];

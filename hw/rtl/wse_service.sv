@@ -25,6 +25,13 @@ module wse_service #(
   input  logic [COLS-1:0] b_cols_i,
   input  logic [15:0]     b_core_i,        // read: row * COLS + col
 
+  input  logic            d_valid_i,       // debugger: one core, an operation without data
+  output logic            d_ready_o,
+  input  logic [3:0]      d_op_i,
+  input  logic [15:0]     d_addr_i,
+  input  logic [15:0]     d_row_i,
+  input  logic [15:0]     d_col_i,
+
   output logic [3:0]      svc_op_o,
   output logic [15:0]     svc_addr_o,
   output logic [31:0]     svc_wdata_lo_o,
@@ -38,7 +45,8 @@ module wse_service #(
 
   logic [3:0] pipe;                        // reads on their way
 
-  assign b_ready_o = !a_valid_i;
+  assign d_ready_o = !a_valid_i;
+  assign b_ready_o = !a_valid_i && !d_valid_i;
 
   always @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -56,6 +64,11 @@ module wse_service #(
         svc_wdata_hi_o <= a_wdata_i[63:32];
         svc_rows_o <= a_rows_i;
         svc_cols_o <= a_cols_i;
+      end else if (d_valid_i) begin
+        svc_op_o <= d_op_i;
+        svc_addr_o <= d_addr_i;
+        svc_rows_o <= ROWS'(64'd1 << d_row_i);
+        svc_cols_o <= COLS'(64'd1 << d_col_i);
       end else if (b_valid_i) begin
         svc_op_o <= b_op_i;
         svc_addr_o <= b_addr_i;
@@ -66,7 +79,7 @@ module wse_service #(
         svc_rd_core_o <= b_core_i;
       end
       // on the bus 1, core 3, selection 1 cycles
-      pipe <= {pipe[2:0], b_valid_i && !a_valid_i && b_op_i == OpRead};
+      pipe <= {pipe[2:0], b_valid_i && b_ready_o && b_op_i == OpRead};
       rd_valid_o <= pipe[3];
     end
   end

@@ -50,12 +50,20 @@ module wse_top #(
   // MSI-X requests
   output logic            irq_o,
   output logic [4:0]      irq_vec_o,
+  // debugger: boot or hold one core (service plane operations)
+  input  logic            dbg_valid_i,
+  output logic            dbg_ready_o,
+  input  logic [3:0]      dbg_op_i,
+  input  logic [15:0]     dbg_addr_i,
+  input  logic [15:0]     dbg_row_i,
+  input  logic [15:0]     dbg_col_i,
   // for whoever runs the clock: nothing to do before the next doorbell; nothing moved in the last cycle
   output logic            idle_o,
+  output logic            halted_o,
   output logic            moved_o
 );
 
-  logic dev_rst_n;
+  logic dev_rst_n, edge_moved;
   logic tile_clear;
   logic [6:0] north_head [COLS];
   logic [31:0] north_data [COLS];
@@ -93,10 +101,11 @@ module wse_top #(
   logic [31:0] sum_wavelet;
   logic [31:0] sum_lwait;
 
-  assign moved_o = moved;
+  assign moved_o = moved | edge_moved;
 
   wse_host #(.ROWS(ROWS), .COLS(COLS), .NQ(NQ), .HOSTFP(HOSTFP)) u_host (
     .clk_i, .rst_ni,
+    .dbg_valid_i, .dbg_ready_o, .dbg_op_i, .dbg_addr_i, .dbg_row_i, .dbg_col_i,
     .s_awvalid_i, .s_awready_o, .s_awaddr_i, .s_wvalid_i, .s_wready_o, .s_wdata_i, .s_bvalid_o,
     .s_bready_i, .s_arvalid_i, .s_arready_o, .s_araddr_i, .s_rvalid_o, .s_rready_i, .s_rdata_o,
     .m_arvalid_o, .m_arready_i, .m_araddr_o, .m_arlen_o, .m_rvalid_i, .m_rready_o, .m_rdata_i,
@@ -113,7 +122,8 @@ module wse_top #(
     .st_fault_addr_i(st_fault_addr), .st_fault_color_i(st_fault_color),
     .st_fault_value_i(st_fault_value), .st_wait_cause_i(st_wait_cause), .st_wait_color_i(st_wait_color),
     .moved_i(moved), .any_fault_i(any_fault), .sum_mac_i(sum_mac), .sum_retire_i(sum_retire),
-    .sum_wavelet_i(sum_wavelet), .sum_lwait_i(sum_lwait), .idle_o
+    .sum_wavelet_i(sum_wavelet), .sum_lwait_i(sum_lwait), .idle_o, .halted_o,
+    .edge_moved_o(edge_moved)
   );
 
   wse_wafer #(.ROWS(ROWS), .COLS(COLS)) u_wafer (

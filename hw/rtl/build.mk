@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+# The RTL model: one archive with the tiles of $(TILES), Verilator's runtime compiled once, tests, lint.
+# `make tile ROWS=8 COLS=8` builds another tile into the archive.
+
+-include hw/rtl/core.mk
+
+TILES ?= 2x2 4x4
+ifdef ROWS
+TILES += $(ROWS)x$(COLS)
+endif
+
+RTL := hw/rtl
+RTL_SRC := $(wildcard $(RTL)/*.sv $(RTL)/*.svh) $(RTL)/tile.vlt $(RTL)/dedup.pl $(RTL)/build-tile
+RTL_CXX := $(shell command -v clang++ || echo g++)
+RTL_ARCH := $(shell grep -q -m1 avx2 /proc/cpuinfo && grep -q -m1 bmi2 /proc/cpuinfo && echo -march=x86-64-v3)
+RTL_CXXFLAGS := -O3 $(RTL_ARCH)
+VERILATOR_ROOT ?= $(shell verilator --getenv VERILATOR_ROOT 2>/dev/null)
+RTL_INC := -I$(RTL) -Ihw -Ihw/regs/gen -I$(VERILATOR_ROOT)/include -I$(VERILATOR_ROOT)/include/vltstd
+RTL_COMMON := -std=gnu++17 -ffp-contract=off -D_Static_assert=static_assert
+# what a C program needs besides the archive
+RTL_LIBS := -lstdc++ -lm -pthread -latomic
+
+RTL_RUNTIME := $(patsubst %,$(B)/rtl/%.o,verilated verilated_threads verilated_dpi)
+
+$(RTL_RUNTIME): $(B)/rtl/%.o:
+	@mkdir -p $(@D)
+	$(RTL_CXX) -O2 -w -std=gnu++17 $(RTL_INC) -c -o $@ $(VERILATOR_ROOT)/include/$*.cpp
+
+$(B)/rtl/tile-%/.done: $(RTL_SRC) $(RTL)/tile.cpp $(RTL)/axi_slave.hpp $(RTL)/wse_rtl.h hw/model.h hw/regs/gen/wse_regs.h
+	CXX=$(RTL_CXX) CXXFLAGS="$(RTL_CXXFLAGS)" $(RTL)/build-tile $(subst x, ,$*) $(@D)
+	@touch $@
+
+# the same with assertions, for the tests
+$(B)/rtl/assert-%/.done: $(RTL_SRC) $(RTL)/tile.cpp $(RTL)/axi_slave.hpp $(RTL)/wse_rtl.h hw/model.h hw/regs/gen/wse_regs.h
+	CXX=$(RTL_CXX) CXXFLAGS="-O2 $(RTL_ARCH)" $(RTL)/build-tile $(subst x, ,$*) $(@D) --assert
+	@touch $@
+
+$(B)/rtl/tiles.inc: $(RTL)/build.mk
+	@mkdir -p $(@D)
+	@for t in $(TILES); do echo "TILE($${t%x*}, $${t#*x}, 0)"; done > $@
+
+$(B)/rtl/wse_rtl.o: $(RTL)/wse_rtl.cpp $(RTL)/wse_rtl.h hw/model.h $(B)/rtl/tiles.inc
+	$(RTL_CXX) -O2 -Wall -Wextra -Werror $(RTL_COMMON) -I$(B)/rtl $(RTL_INC) -c -o $@ $<
+
+$(B)/rtl/libwse_rtl.a: $(B)/rtl/wse_rtl.o $(RTL_RUNTIME) $(TILES:%=$(B)/rtl/tile-%/.done)
+	rm -f $@
+	ar rcs $@ $(filter %.o,$^) \
+		$$(ls $(TILES:%=$(B)/rtl/tile-%/*.o))
+
+ALL += $(B)/rtl/libwse_rtl.a
+
+.PHONY: tile lint-rtl
+tile: $(B)/rtl/libwse_rtl.a ## build a tile of the RTL: make tile ROWS=8 COLS=8
+
+lint-rtl: ## Verilator's lint of the RTL, every waiver with its reason in hw/rtl/lint.vlt
+	verilator --lint-only -Wall --unroll-count 2 --top-module wse_top -I$(RTL) $(RTL)/lint.vlt $(RTL)/tile.vlt \
+		$(wildcard $(RTL)/*_pkg.sv) $(RTL)/wse_top.sv
+lint: lint-rtl

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: MIT
+// One tile behind hw/model.h. Compiled once per tile that is built, with
+//	TILE_CLASS	the Verilated class
+//	TILE_OPS	name of the wse_model_ops to define
+//	TILE_ROWS, TILE_COLS
+// and, in cores.inc, one line CORE(row, col) per core.
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <new>
+
+#define STR(x) STR1(x)
+#define STR1(x) #x
+#define CAT(a, b) CAT1(a, b)
+#define CAT1(a, b) a##b
+#include STR(TILE_CLASS.h)
+#include STR(CAT(TILE_CLASS, ___024root.h))
+#include STR(CAT(TILE_CLASS, __Syms.h))
+
+#include "axi_slave.hpp"
+extern "C" {
+#include "wse_rtl.h"
+#include "wse_regs.h"
+}
+
+extern "C" const struct wse_model_ops TILE_OPS;
+
+namespace {
+
+constexpr unsigned N = TILE_ROWS * TILE_COLS;
+constexpr unsigned SETTLE = 128;	// cycles without a move after which nothing is under way in a core
+constexpr unsigned STUCK = 1400;	// ... after which only a budget can end what executes (CLOSED looks at 1024)
+enum { SVC_BOOT = 3 };
+
+using Core = CAT(TILE_CLASS, _wse_core);
+
+struct Model : wse_model {
+	VerilatedContext ctx;
+	TILE_CLASS top;
+	struct wse_host_ops host_ops;
+	void *host;
+	AxiSlave axi;
+	Core *core[N];
+	uint64_t now = 0, still = 0;	// still: cycles since something moved
+	bool stop = false, traced = false;
+	uint32_t irqs = 0;		// requests not delivered yet, a bit per vector
+	wse_retire_fn trace_fn = nullptr;
+	void *trace_arg = nullptr;
+	uint32_t trace_core = 0;
+
+	Model(const struct wse_model_cfg &cfg, const struct wse_host_ops *ops, void *h);
+	uint64_t &cycles() { return top.rootp->vlSymsp->TOP__wse_top__DOT__u_host__DOT__u_bar.cycle; }
+	void edge();
+	void tick();
+	void trace();
+	void deliver();
+	uint64_t jump(uint64_t max);
+	uint32_t read(uint32_t offset);
+	void write(uint32_t offset, uint32_t value);
+};
+
+Model::Model(const struct wse_model_cfg &cfg, const struct wse_host_ops *ops, void *h)
+	: top(&ctx, "tile"), host_ops(*ops), host(h), axi(cfg, &host_ops, h)
+{
+	unsigned i = 0;
+
+#define CORE(r, c)                                                                                              \
+	core[i++] = &top.rootp->vlSymsp                                                                         \
+		->TOP__wse_top__DOT__u_wafer__DOT__g_row__BRA__##r##__KET____DOT__g_col__BRA__##c##__KET____DOT__u_core;
+#include "cores.inc"
+#undef CORE
+	top.s_bready_i = top.s_rready_i = 1;
+	axi.freeze(top);
+	top.rst_ni = 0;
+	for (i = 0; i < 4; i++)
+		edge();
+	top.rst_ni = 1;
+	for (i = 0; i < 40; i++)
+		edge();
+	now = 0;
+}
+
+void Model::edge()
+{
+	top.clk_i = 1;
+	top.eval();
+	top.clk_i = 0;
+	top.eval();
+	now++;
+	still = top.moved_o ? 0 : still + 1;
+	if (top.irq_o)
+		irqs |= 1u << top.irq_vec_o;
+	if (traced)
+		trace();
+}
+
+void Model::tick()
+{
+	axi.drive(top, now);
+	edge();
+}
+
+void Model::deliver()
+{
+	while (irqs) {
+		unsigned v = __builtin_ctz(irqs);
+
+		irqs &= irqs - 1;
+		host_ops.irq(host, v);
+	}
+}
+
+void Model::trace()
+{
+	for (unsigned i = 0; i < N; i++) {
+		const Core *c = core[i];
+		struct wse_retire r = {};
+
+		if (!c->tr_valid_q || (trace_core != ~0u && trace_core != i))
+			continue;
+		r.core = i;
+		r.pc = c->tr_pc_q;
+		r.insn = c->tr_insn_q;
+		r.rd = c->tr_rd_q;
+		r.rd_value = c->tr_rdv_q;
+		r.mem_addr = c->tr_maddr_q;
+		r.mem_data = c->tr_mdata_q;
+		r.mem_size = c->tr_msize_q;
+		r.trap = c->tr_trap_q;
+		r.pick = c->tr_pick_q;
+		r.pick_task = c->tr_task_q;
+		r.wdata = c->wdata_q;
+		r.winfo = c->winfo_q;
+		trace_fn(trace_arg, &r);
+	}
+}
+
+// When only a budget can end what executes: on to the cycle in which the first one does.
+uint64_t Model::jump(uint64_t max)
+{
+	const auto &q = *top.rootp->__PVT__wse_top__DOT__u_host__DOT__u_queue;
+	uint64_t first = UINT64_MAX, n;
+
+	if (!q.act || q.act & 1)
+		return 0;
+	for (unsigned x = 0; x < 4; x++)
+		if (q.act >> x & 1)
+			first = std::min<uint64_t>(first, q.deadline[x]);
+	if (first == UINT64_MAX || first <= cycles() + 2)
+		return 0;
+	n = std::min(first - cycles() - 2, max);
+	cycles() += n;
+	now += n;
+	return n;
+}
+
+uint32_t Model::read(uint32_t offset)
+{
+	uint32_t v;
+
+	axi.freeze(top);
+	top.s_araddr_i = offset & 0xfffc;
+	top.s_arvalid_i = 1;
+	edge();
+	top.s_arvalid_i = 0;
+	while (!top.s_rvalid_o)
+		edge();
+	v = top.s_rdata_o;
+	edge();
+	return v;
+}
+
+void Model::write(uint32_t offset, uint32_t value)
+{
+	// a write that resets is answered when the bus has come to rest, so the bus must run
+	bool bus = (offset & 0xfffc) == WSE_REG_CTRL;
+
+	axi.freeze(top);
+	top.s_awaddr_i = offset & 0xfffc;
+	top.s_wdata_i = value;
+	top.s_awvalid_i = top.s_wvalid_i = 1;
+	edge();
+	top.s_awvalid_i = top.s_wvalid_i = 0;
+	while (!top.s_bvalid_o) {
+		if (bus)
+			tick();
+		else
+			edge();
+	}
+	axi.freeze(top);
+	edge();
+	if (offset == WSE_REG_CTRL)
+		still = 0;
+}
+
+Model *self(struct wse_model *m) { return static_cast<Model *>(m); }
+
+int m_create(const struct wse_model_cfg *cfg, const struct wse_host_ops *ops, void *host, struct wse_model **m)
+{
+	Model *n = new (std::nothrow) Model(*cfg, ops, host);
+
+	if (!n)
+		return -ENOMEM;
+	n->ops = &TILE_OPS;
+	*m = n;
+	return 0;
+}
+
+void m_destroy(struct wse_model *m) { delete self(m); }
+uint32_t m_mmio_read(struct wse_model *m, uint32_t offset) { return self(m)->read(offset); }
+void m_mmio_write(struct wse_model *m, uint32_t offset, uint32_t value) { self(m)->write(offset, value); }
+void m_brk(struct wse_model *m) { self(m)->stop = true; }
+void m_reset(struct wse_model *m) { self(m)->write(WSE_REG_CTRL, WSE_CTRL_RST_MASK); }
+
+enum wse_stop m_advance(struct wse_model *m, uint64_t max_cycles, uint64_t *ran)
+{
+	Model *t = self(m);
+	uint64_t done = 0;
+	enum wse_stop why = WSE_STOP_CYCLES;
+
+	t->stop = false;
+	t->deliver();
+	while (done < max_cycles) {
+		if (t->stop) {
+			why = WSE_STOP_BREAK;
+			break;
+		}
+		t->tick();
+		done++;
+		if (t->irqs)
+			t->deliver();
+		if (t->still < SETTLE || !t->axi.quiet())
+			continue;
+		if (t->top.idle_o) {
+			why = WSE_STOP_IDLE;
+			break;
+		}
+		if (t->top.halted_o) {
+			why = WSE_STOP_HALTED;
+			break;
+		}
+		if (t->still > STUCK)
+			done += t->jump(max_cycles - done);
+	}
+	if (ran)
+		*ran = done;
+	return why;
+}
+
+bool range_ok(uint32_t core, uint32_t addr, size_t len)
+{
+	return core < N && addr >= WSE_SRAM_BASE && addr - WSE_SRAM_BASE <= WSE_SRAM_BYTES &&
+	       len <= WSE_SRAM_BYTES - (addr - WSE_SRAM_BASE);
+}
+
+uint32_t *word(Core *c, uint32_t i)
+{
+	switch (i & 3) {
+	case 0: return &c->mem0[i >> 2];
+	case 1: return &c->mem1[i >> 2];
+	case 2: return &c->mem2[i >> 2];
+	default: return &c->mem3[i >> 2];
+	}
+}
+
+int m_peek(struct wse_model *m, uint32_t core, uint32_t addr, void *buf, size_t len)
+{
+	uint8_t *p = static_cast<uint8_t *>(buf);
+
+	if (!range_ok(core, addr, len))
+		return -EINVAL;
+	for (uint32_t a = addr - WSE_SRAM_BASE; len--; a++)
+		*p++ = *word(self(m)->core[core], a / 4) >> 8 * (a & 3);
+	return 0;
+}
+
+int m_poke(struct wse_model *m, uint32_t core, uint32_t addr, const void *buf, size_t len)
+{
+	const uint8_t *p = static_cast<const uint8_t *>(buf);
+
+	if (!range_ok(core, addr, len))
+		return -EINVAL;
+	for (uint32_t a = addr - WSE_SRAM_BASE; len--; a++) {
+		uint32_t *w = word(self(m)->core[core], a / 4), sh = 8 * (a & 3);
+
+		*w = (*w & ~(0xffu << sh)) | uint32_t(*p++) << sh;
+	}
+	self(m)->core[core]->fval_q = 0;	// fetched lines
+	return 0;
+}
+
+int m_get_acc(struct wse_model *m, uint32_t core, uint32_t acc[128])
+{
+	if (core >= N)
+		return -EINVAL;
+	for (unsigned i = 0; i < 128; i++) {
+		const Core *c = self(m)->core[core];
+
+		acc[i] = c->accz_q >> (i / 8) & 1 ? 0 : c->acc_q[i];
+	}
+	return 0;
+}
+
+int m_get_state(struct wse_model *m, uint32_t core, struct wse_core_state *st)
+{
+	if (core >= N)
+		return -EINVAL;
+	const Core *c = self(m)->core[core];
+
+	for (unsigned i = 0; i < 32; i++)
+		st->x[i] = c->x_q[i];
+	st->pc = c->pc_q;
+	st->mstatus = c->mstatus_q;
+	st->mtvec = c->mtvec_q;
+	st->mepc = c->mepc_q;
+	st->mcause = c->mcause_q;
+	st->mtval = c->mtval_q;
+	st->mscratch = c->mscratch_q;
+	st->minstret = c->minstret_q;
+	st->mcycle = c->mcycle_q;
+	st->run = c->fault_q ? WSE_CORE_FAULTED : c->run_q ? WSE_CORE_RUNNING : WSE_CORE_HELD;
+	st->fault_cause = c->fault_q ? c->fcause_q : 0;
+	st->fault_addr = c->fault_q ? c->faddr_q : 0;
+	st->wdata = c->wdata_q;
+	st->winfo = c->winfo_q;
+	return 0;
+}
+
+int m_set_state(struct wse_model *m, uint32_t core, const struct wse_core_state *st)
+{
+	if (core >= N)
+		return -EINVAL;
+	Core *c = self(m)->core[core];
+
+	for (unsigned i = 1; i < 32; i++)
+		c->x_q[i] = st->x[i];
+	c->pc_q = st->pc;
+	c->mstatus_q = st->mstatus;
+	c->mtvec_q = st->mtvec;
+	c->mepc_q = st->mepc;
+	c->mcause_q = st->mcause;
+	c->mtval_q = st->mtval;
+	c->mscratch_q = st->mscratch;
+	c->minstret_q = st->minstret;
+	c->mcycle_q = st->mcycle;
+	c->wdata_q = st->wdata;
+	c->winfo_q = st->winfo;
+	c->fval_q = 0;
+	self(m)->still = 0;
+	return 0;
+}
+
+int m_boot(struct wse_model *m, uint32_t core, uint32_t pc)
+{
+	Model *t = self(m);
+	bool ready;
+
+	if (core >= N || pc < WSE_SRAM_BASE || pc - WSE_SRAM_BASE >= WSE_SRAM_BYTES || pc & 3)
+		return -EINVAL;
+	t->axi.freeze(t->top);
+	t->top.dbg_op_i = SVC_BOOT;
+	t->top.dbg_addr_i = pc & 0xffff;
+	t->top.dbg_row_i = core / TILE_COLS;
+	t->top.dbg_col_i = core % TILE_COLS;
+	t->top.dbg_valid_i = 1;
+	do {
+		t->top.eval();
+		ready = t->top.dbg_ready_o;
+		t->edge();
+	} while (!ready);
+	t->top.dbg_valid_i = 0;
+	t->edge();
+	t->still = 0;
+	return 0;
+}
+
+int m_step(struct wse_model *m, uint32_t core, uint64_t max_cycles)
+{
+	if (core >= N)
+		return -EINVAL;
+	Model *t = self(m);
+
+	while (max_cycles--) {
+		t->tick();
+		if (t->irqs)
+			t->deliver();
+		if (t->core[core]->tr_valid_q && !t->core[core]->tr_trap_q)
+			return 0;
+	}
+	return -ETIME;
+}
+
+int m_trace_retire(struct wse_model *m, uint32_t core, wse_retire_fn fn, void *arg)
+{
+	Model *t = self(m);
+
+	if (core != ~0u && core >= N)
+		return -EINVAL;
+	t->traced = fn != nullptr;
+	t->trace_fn = fn;
+	t->trace_arg = arg;
+	t->trace_core = core;
+	return 0;
+}
+
+int m_replay_pick(struct wse_model *, uint32_t, uint8_t, uint32_t) { return -ENOTSUP; }
+
+} // namespace
+
+extern "C" const struct wse_model_ops TILE_OPS = {
+	WSE_MODEL_API, "rtl", m_create, m_destroy, m_mmio_read, m_mmio_write, m_advance, m_brk, m_reset, m_peek,
+	m_poke, m_get_acc, m_get_state, m_set_state, m_boot, m_step, m_trace_retire, m_replay_pick,
+};

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Between wse_rtl.cpp (which tile?) and the tiles (tile.cpp, compiled once per ROWS x COLS and arithmetic). */
+#ifndef WSE_RTL_H
+#define WSE_RTL_H
+
+#include "model.h"
+
+/* Every model of this kind begins so. */
+struct wse_model {
+	const struct wse_model_ops *ops;
+};
+
+struct wse_rtl_tile {
+	uint32_t rows, cols;
+	int hostfp;
+	const struct wse_model_ops *ops;
+};
+
+#endif
