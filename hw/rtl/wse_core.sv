@@ -64,6 +64,7 @@ module wse_core (
   output logic        retire_o,
   output logic        lwait_o
 );
+  import wse_fp_pkg::*;
   import wse_regs_pkg::*;
 
   localparam int unsigned Lanes = 8;
@@ -338,7 +339,7 @@ module wse_core (
     opcheck = bad ? CAUSE_BAD_DSR : cause;
   endfunction
 
-`include "wse_core_fp.svh"
+
 `include "wse_core_lanes.svh"
 `include "wse_core_movers.svh"
 `include "wse_core_scalar.svh"

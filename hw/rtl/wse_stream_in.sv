@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: MIT
+// Executor of STREAM_IN with the north ports. For every column and feature of the block a ring of Words words of
+// 8 bytes is kept filled from the host's memory; a port takes element after element out of its rings, k by k and
+// feature by feature, and sends it as a wavelet while the router has room.
+
+module wse_stream_in #(
+  parameter int unsigned COLS = 4
+) (
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  input  logic        clear_i,          // context reset: all credits are back
+  // command: words of the submission entry, then go; result until ack
+  input  logic        ld_i,
+  input  logic [3:0]  ld_idx_i,
+  input  logic [63:0] ld_word_i,
+  input  logic        go_i,
+  input  logic        abort_i,
+  input  logic [3:0]  abort_status_i,
+  output logic        busy_o,
+  output logic        done_o,
+  output logic [3:0]  status_o,
+  output logic [63:0] iova_o,
+  output logic [15:0] port_o,           // lowest column that has not finished, how many, on which color
+  output logic [15:0] nports_o,
+  output logic [4:0]  color_o,
+  output logic        moved_o,
+  input  logic        ack_i,
+  // bus; tag 1:0: 0 data, 1 page-list entry, 2 and 3 the mask's
+  output logic        rreq_valid_o,
+  input  logic        rreq_ready_i,
+  output logic [63:0] rreq_addr_o,
+  output logic [5:0]  rreq_beats_o,
+  output logic [23:0] rreq_tag_o,
+  input  logic        rd_valid_i,
+  input  logic [63:0] rd_data_i,
+  input  logic [4:0]  rd_beat_i,
+  input  logic        rd_last_i,
+  input  logic        rd_err_i,
+  input  logic [23:0] rd_tag_i,
+  input  logic [63:0] rd_addr_i,
+  // links into the wafer
+  output logic [6:0]  north_head_o [COLS],
+  output logic [31:0] north_data_o [COLS],
+  input  logic [5:0]  north_cr_i [COLS]
+);
+  /*verilator no_inline_module*/
+  import wse_regs_pkg::*;
+
+  localparam int unsigned N = 4 * COLS;
+  localparam int unsigned IW = $clog2(N);
+  localparam logic [4:0] Words = 5'd16;         // of a ring
+
+  // command
+  logic        direct, mdirect, masked, dropz, index_only;
+  logic [4:0]  pshift, mshift;
+  logic [15:0] col0, cols, kcol;
+  logic [7:0]  etype;
+  logic [63:0] buf_addr, off0, mask_addr, moff;
+  logic [31:0] nblk, lstride, cstride, rstride, mcstride;
+  logic [2:0]  nfeat;
+
+  logic        run, stop;
+  logic [6:0]  rd_out;                          // bursts outstanding
+  // fetch, per {column, feature}
+  logic [63:0] ring [16*N];                     // {column, feature, word}
+  logic [4:0]  f_room [N];                      // words free
+  logic [3:0]  f_wp [N];
+  logic [63:0] f_row [N];                       // offset of the run
+  logic [31:0] f_blk [N];
+  logic [15:0] f_w [N];                         // word of the run to be asked for
+  logic [4:0]  r_have [N];                      // words arrived
+  logic [3:0]  r_rp [N];
+  logic [IW-1:0] sel;
+  logic        page_wait;
+  logic [15:0] run_words;
+  // ports
+  logic [31:0] p_blk [COLS];
+  logic [15:0] p_k [COLS];
+  logic [2:0]  p_f [COLS];
+  logic        p_end [COLS];                    // only the END of this block is left
+  logic [COLS-1:0] p_run;
+  logic [2:0]  cr [24*COLS];                    // credits {column, color}
+
+  logic [N-1:0] m_valid, m_pop;
+  logic [63:0]  m_word [N];
+  logic         m_req, m_ready;
+  logic [63:0]  m_addr;
+  logic [23:0]  m_tag;
+
+  logic        hit, fill, found, take;
+  logic [63:0] off, addr, entry;
+  logic [15:0] waiting;
+  logic [5:0]  n;
+  logic [IW-1:0] ix;
+  logic [3:0]  want, ready;
+  logic [31:0] v [4];
+  logic [2:0]  pick;
+  logic        wlast, wpop;
+  logic [31:0] val;
+  logic        d_valid;
+  logic [63:0] d_addr;
+  logic [5:0]  d_beats;
+  logic [23:0] d_tag;
+
+  assign off = f_row[sel] + {45'd0, f_w[sel], 3'd0};
+  assign fill = rd_valid_i && rd_tag_i[1:0] == 2'd1 && !rd_err_i;
+  assign busy_o = run;
+  // the mask's requests first: a word of it serves 64 elements
+  assign rreq_valid_o = m_req || d_valid;
+  assign rreq_addr_o = m_req ? m_addr : d_addr;
+  assign rreq_beats_o = m_req ? 6'd1 : d_beats;
+  assign rreq_tag_o = m_req ? m_tag : d_tag;
+  assign m_ready = rreq_ready_i;
+
+  wse_xlate u_xlate (
+    .clk_i, .clear_i(go_i), .direct_i(direct), .base_i(buf_addr), .shift_i(pshift), .off_i(off),
+    .hit_o(hit), .addr_o(addr), .entry_addr_o(entry), .fill_i(fill), .fill_data_i(rd_data_i)
+  );
+  wse_stream_mask #(.COLS(COLS)) u_mask (
+    .clk_i, .rst_ni, .go_i(go_i && masked), .stop_i(stop || !run), .direct_i(mdirect), .shift_i(mshift),
+    .base_i(mask_addr), .moff_i(moff), .rstride_i(rstride), .mcstride_i(mcstride), .nblk_i(nblk),
+    .kcol_i(kcol), .nfeat_i(nfeat), .cols_i(cols), .valid_o(m_valid), .word_o(m_word), .pop_i(m_pop),
+    .rreq_valid_o(m_req), .rreq_ready_i(m_ready), .rreq_addr_o(m_addr), .rreq_tag_o(m_tag),
+    .rd_valid_i, .rd_data_i, .rd_err_i, .rd_tag_i
+  );
+
+  // element k of feature row i as it lies in its ring
+  function automatic logic [31:0] element(input logic [63:0] w, input logic [15:0] k);
+    logic [31:0] e;
+    e = k[0] ? w[63:32] : w[31:0];
+    element = etype == 8'(ETYPE_BF16) ? 32'(16'(w >> {k[1:0], 4'd0})) << 16 :
+              etype == 8'(ETYPE_FP32) ? wse_fp_pkg::fp_to_bf16(e) << 16 : e;
+  endfunction
+
+  always @(posedge clk_i) begin
+    moved_o <= 1'b0;
+    m_pop <= '0;
+    for (int c = 0; c < int'(COLS); c++) north_head_o[c] <= '0;
+    if (!rst_ni || clear_i) for (int i = 0; i < 24 * int'(COLS); i++) cr[i] = 3'(CHAN_DEPTH);
+    else
+      for (int c = 0; c < int'(COLS); c++)
+        if (north_cr_i[c][5]) cr[24*c + int'(north_cr_i[c][4:0])] = cr[24*c + int'(north_cr_i[c][4:0])] + 3'd1;
+    if (!rst_ni) begin
+      run = 1'b0;
+      d_valid <= 1'b0;
+      done_o <= 1'b0;
+      page_wait = 1'b0;
+      rd_out = '0;
+    end else begin
+      if (ld_i) begin
+        case (ld_idx_i)
+          4'd0: begin
+            direct = |(ld_word_i[15:8] & 8'(SQF_BUF_DIRECT));
+            mdirect = |(ld_word_i[15:8] & 8'(SQF_MASK_DIRECT));
+            masked = |(ld_word_i[15:8] & 8'(SQF_MASKED));
+            dropz = |(ld_word_i[15:8] & 8'(SQF_DROP_ZERO));
+            index_only = |(ld_word_i[15:8] & 8'(SQF_INDEX_ONLY));
+            pshift = ld_word_i[36:32];
+            mshift = ld_word_i[44:40];
+          end
+          4'd1: begin
+            col0 = ld_word_i[15:0];
+            cols = ld_word_i[47:32];
+            color_o <= ld_word_i[52:48];
+            etype = ld_word_i[63:56];
+          end
+          4'd3: buf_addr = ld_word_i;
+          4'd4: off0 = ld_word_i;
+          4'd5: mask_addr = ld_word_i;
+          4'd6: moff = ld_word_i;
+          4'd8: {lstride, nblk} = ld_word_i;
+          4'd9: cstride = ld_word_i[63:32];
+          4'd10: begin
+            rstride = ld_word_i[31:0];
+            kcol = ld_word_i[47:32];
+            nfeat = ld_word_i[50:48];
+          end
+          4'd11: mcstride = ld_word_i[63:32];
+          default: ;
+        endcase
+      end
+      if (ack_i) done_o <= 1'b0;
+      if (go_i) begin
+        run = 1'b1;
+        stop = 1'b0;
+        status_o <= 4'(ST_OK);
+        iova_o <= '0;
+        sel = '0;
+        page_wait = 1'b0;
+        rd_out = '0;
+        run_words = etype == 8'(ETYPE_BF16) ? 16'((32'(kcol) + 32'd3) >> 2) : 16'((32'(kcol) + 32'd1) >> 1);
+        for (int i = 0; i < int'(N); i++) begin
+          f_room[i] = Words;
+          f_wp[i] = '0;
+          f_row[i] = off0 + 64'(unsigned'(i / 4)) * 64'(cstride) + 64'(unsigned'(i % 4)) * 64'(lstride);
+          f_blk[i] = '0;
+          f_w[i] = '0;
+          r_have[i] = '0;
+          r_rp[i] = '0;
+        end
+        for (int c = 0; c < int'(COLS); c++) begin
+          p_blk[c] = '0;
+          p_k[c] = '0;
+          p_f[c] = '0;
+          p_end[c] = 1'b0;
+          p_run[c] = c < int'(cols);
+        end
+      end
+      if (run) begin
+        // what the bus brings
+        if (rreq_valid_o && rreq_ready_i) rd_out = rd_out + 7'd1;
+        if (rd_valid_i) begin
+          moved_o <= 1'b1;
+          if (rd_err_i && !stop) begin
+            stop = 1'b1;
+            status_o <= 4'(ST_DMA_ERROR);
+            iova_o <= rd_addr_i;
+          end
+          if (rd_last_i) rd_out = rd_out - 7'd1;
+          if (rd_tag_i[1:0] == 2'd1) page_wait = 1'b0;
+          if (rd_tag_i[1:0] == 2'd0) begin
+            ix = IW'(rd_tag_i[23:6]);
+            ring[{ix, rd_tag_i[5:2] + rd_beat_i[3:0]}] = rd_data_i;
+            r_have[ix] = r_have[ix] + 5'd1;
+          end
+        end
+        if (abort_i && !stop) begin
+          stop = 1'b1;
+          status_o <= abort_status_i;
+        end
+
+        // ports: one wavelet a cycle each
+        for (int c = 0; c < int'(COLS); c++)
+          if (p_run[c] && !stop && cr[24*c + int'(color_o)] != 3'd0) begin
+            if (p_end[c]) begin
+              p_end[c] = 1'b0;
+              north_head_o[c] <= {2'b11, color_o};
+              north_data_o[c] <= 32'd1;
+              cr[24*c + int'(color_o)] = cr[24*c + int'(color_o)] - 3'd1;
+              moved_o <= 1'b1;
+              p_run[c] = p_blk[c] != nblk;
+            end else begin
+              // which features of this k travel, and are they here
+              ready = '0;
+              want = '0;
+              for (int f = 0; f < 4; f++) begin
+                ix = IW'(4 * c + f);
+                v[f] = index_only ? 32'd0 : element(ring[{ix, r_rp[ix]}], p_k[c]);
+                ready[f] = (index_only || r_have[ix] != 5'd0) && (!masked || (m_valid[ix] && !m_pop[ix]));
+                want[f] = (!masked || m_word[ix][p_k[c][5:0]]) && !(dropz && v[f][30:0] == 31'd0) &&
+                          f >= int'(p_f[c]) && f < int'(nfeat);
+              end
+              pick = want[0] ? 3'd0 : want[1] ? 3'd1 : want[2] ? 3'd2 : want[3] ? 3'd3 : 3'd4;
+              take = &(ready | ~((4'd1 << nfeat) - 4'd1));
+              if (take && pick != 3'd4) begin
+                val = v[pick[1:0]];
+                north_head_o[c] <= {2'b10, color_o};
+                north_data_o[c] <= etype == 8'(ETYPE_RAW32) ? val : val | {16'd0, pick[1:0], p_k[c][13:0]};
+                cr[24*c + int'(color_o)] = cr[24*c + int'(color_o)] - 3'd1;
+                moved_o <= 1'b1;
+                p_f[c] = pick + 3'd1;
+                want[pick[1:0]] = 1'b0;
+              end
+              if (take && want == 4'd0) begin            // on to the next k
+                wlast = p_k[c] == kcol - 16'd1;
+                wpop = wlast || (etype == 8'(ETYPE_BF16) ? p_k[c][1:0] == 2'd3 : p_k[c][0]);
+                for (int f = 0; f < 4; f++) begin
+                  ix = IW'(4 * c + f);
+                  if (f < int'(nfeat)) begin
+                    if (wpop && !index_only) begin
+                      r_rp[ix] = r_rp[ix] + 4'd1;
+                      r_have[ix] = r_have[ix] - 5'd1;
+                      f_room[ix] = f_room[ix] + 5'd1;
+                    end
+                    m_pop[ix] <= masked && (wlast || p_k[c][5:0] == 6'd63);
+                  end
+                end
+                p_f[c] = 3'd0;
+                p_k[c] = p_k[c] + 16'd1;
+                moved_o <= 1'b1;
+                if (wlast) begin
+                  p_k[c] = '0;
+                  p_blk[c] = p_blk[c] + 32'd1;
+                  p_end[c] = etype != 8'(ETYPE_RAW32);
+                  p_run[c] = p_end[c] || p_blk[c] != nblk;
+                end
+              end
+            end
+          end
+
+        // fetch: 4 words at a time, within a page
+        if (d_valid && rreq_ready_i && !m_req) begin
+          d_valid <= 1'b0;
+        end else if (!d_valid && !page_wait && !fill && !stop && !index_only) begin
+          found = f_blk[sel] != nblk && f_room[sel] >= 5'd4 && 3'(sel[1:0]) < nfeat && 16'(sel[IW-1:2]) < cols;
+          if (found) begin
+            n = 6'd4;
+            if (16'(n) > run_words - f_w[sel]) n = 6'(run_words - f_w[sel]);
+            if (10'(n) > 10'd512 - {1'b0, addr[11:3]}) n = 6'(10'd512 - {1'b0, addr[11:3]});
+            d_valid <= 1'b1;
+            d_addr <= hit ? {addr[63:3], 3'b0} : {entry[63:3], 3'b0};
+            d_beats <= hit ? n : 6'd1;
+            d_tag <= {18'(sel), f_wp[sel], 1'b0, !hit};
+            page_wait = !hit;
+            if (hit) begin
+              f_room[sel] = f_room[sel] - 5'(n);
+              f_wp[sel] = f_wp[sel] + 4'(n);
+              f_w[sel] = f_w[sel] + 16'(n);
+              if (f_w[sel] == run_words) begin
+                f_w[sel] = '0;
+                f_blk[sel] = f_blk[sel] + 32'd1;
+                f_row[sel] = f_row[sel] + 64'(nfeat) * 64'(lstride);
+              end
+            end
+          end
+          if (!page_wait) sel = sel == IW'(N - 1) ? '0 : sel + IW'(1);
+        end
+        if (stop && d_valid && !(rreq_ready_i && !m_req)) d_valid <= 1'b0;
+
+        waiting = '0;
+        port_o <= '0;
+        for (int c = int'(COLS) - 1; c >= 0; c--)
+          if (p_run[c]) begin
+            port_o <= col0 + 16'(c);
+            waiting = waiting + 16'd1;
+          end
+        nports_o <= waiting;
+        if ((stop || p_run == '0) && rd_out == 7'd0 && !d_valid && !m_req) begin
+          run = 1'b0;
+          page_wait = 1'b0;
+          done_o <= 1'b1;
+        end
+      end
+    end
+  end
+
+`ifndef SYNTHESIS
+  always @(posedge clk_i) begin
+    if (rst_ni && run)
+      for (int i = 0; i < int'(N); i++) Room: assert (r_have[i] <= Words && f_room[i] <= Words) else $error("ring");
+  end
+`endif
+endmodule

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// Mask words of a stream: for every column and feature of the block the 64 bits that cover the elements the
+// port is at, and the next 64 read ahead. Order of the words of one row of bits: block by block, k ascending.
+
+module wse_stream_mask #(
+  parameter int unsigned COLS = 4
+) (
+  input  logic              clk_i,
+  input  logic              rst_ni,
+  input  logic              go_i,             // a masked command begins
+  input  logic              stop_i,
+  input  logic              direct_i,
+  input  logic [4:0]        shift_i,
+  input  logic [63:0]       base_i,
+  input  logic [63:0]       moff_i,
+  input  logic [31:0]       rstride_i,
+  input  logic [31:0]       mcstride_i,
+  input  logic [31:0]       nblk_i,
+  input  logic [15:0]       kcol_i,
+  input  logic [2:0]        nfeat_i,
+  input  logic [15:0]       cols_i,
+  // a word for {column, feature}
+  output logic [4*COLS-1:0] valid_o,
+  output logic [63:0]       word_o [4*COLS],
+  input  logic [4*COLS-1:0] pop_i,
+  // bus; tag 1:0 is 2 for a word, 3 for a page-list entry, 23:6 {column, feature}
+  output logic              rreq_valid_o,
+  input  logic              rreq_ready_i,
+  output logic [63:0]       rreq_addr_o,
+  output logic [23:0]       rreq_tag_o,
+  input  logic              rd_valid_i,
+  input  logic [63:0]       rd_data_i,
+  input  logic              rd_err_i,
+  input  logic [23:0]       rd_tag_i
+);
+  localparam int unsigned N = 4 * COLS;
+  localparam int unsigned IW = $clog2(N);
+
+  logic        run, wait_q;
+  logic [63:0] next_q [N];                     // word read ahead
+  logic [1:0]  have_q [N];                     // words here
+  logic [1:0]  asked_q [N];                    // words here or on their way
+  logic [63:0] row_q [N];                      // offset of the row of bits
+  logic [15:0] w_q [N];                        // word in it
+  logic [31:0] blk_q [N];
+  logic [IW-1:0] sel, cand;
+  logic [15:0] kw;
+  logic        found, hit, fill;
+  logic [63:0] off, addr, entry;
+
+  assign off = row_q[sel] + {45'd0, w_q[sel], 3'd0};
+  assign fill = rd_valid_i && rd_tag_i[1:0] == 2'd3 && !rd_err_i;
+
+  wse_xlate u_xlate (
+    .clk_i, .clear_i(go_i), .direct_i, .base_i, .shift_i, .off_i(off), .hit_o(hit), .addr_o(addr),
+    .entry_addr_o(entry), .fill_i(fill), .fill_data_i(rd_data_i)
+  );
+
+  always @(posedge clk_i) begin
+    if (!rst_ni) begin
+      run = 1'b0;
+      wait_q = 1'b0;
+      rreq_valid_o <= 1'b0;
+      valid_o <= '0;
+    end else begin
+      if (go_i) begin
+        run = 1'b1;
+        wait_q = 1'b0;
+        sel = '0;
+        for (int i = 0; i < int'(N); i++) begin
+          have_q[i] = 2'd0;
+          asked_q[i] = 2'd0;
+          row_q[i] = moff_i + 64'(unsigned'(i / 4)) * 64'(mcstride_i) + 64'(unsigned'(i % 4)) * 64'(rstride_i);
+          w_q[i] = 16'd0;
+          blk_q[i] = 32'd0;
+        end
+        valid_o <= '0;
+      end
+      if (stop_i) run = 1'b0;
+      if (run) begin
+        kw = (kcol_i + 16'd63) >> 6;
+        for (int i = 0; i < int'(N); i++)
+          if (pop_i[i]) begin
+            word_o[i] <= next_q[i];
+            have_q[i] = have_q[i] - 2'd1;
+            asked_q[i] = asked_q[i] - 2'd1;
+            valid_o[i] <= have_q[i] != 2'd0;
+          end
+        if (rd_valid_i && rd_tag_i[1:0] == 2'd3) wait_q = 1'b0;
+        if (rd_valid_i && rd_tag_i[1:0] == 2'd2 && !rd_err_i) begin
+          cand = IW'(rd_tag_i[23:6]);
+          if (have_q[cand] == 2'd0) word_o[cand] <= rd_data_i;
+          else next_q[cand] = rd_data_i;
+          have_q[cand] = have_q[cand] + 2'd1;
+          valid_o[cand] <= 1'b1;
+        end
+        if (rreq_valid_o && rreq_ready_i) begin
+          rreq_valid_o <= 1'b0;
+        end else if (!rreq_valid_o && !wait_q && !fill) begin
+          // the row chosen in the last cycle, if it wants a word
+          found = asked_q[sel] != 2'd2 && blk_q[sel] != nblk_i && 3'(sel[1:0]) < nfeat_i &&
+                  16'(sel[IW-1:2]) < cols_i;
+          if (found) begin
+            rreq_valid_o <= 1'b1;
+            rreq_addr_o <= hit ? addr : {entry[63:3], 3'b0};
+            rreq_tag_o <= {18'(sel), 4'd0, 1'b1, !hit};
+            wait_q = !hit;
+            if (hit) begin
+              asked_q[sel] = asked_q[sel] + 2'd1;
+              w_q[sel] = w_q[sel] + 16'd1;
+              if (w_q[sel] == kw) begin
+                w_q[sel] = 16'd0;
+                blk_q[sel] = blk_q[sel] + 32'd1;
+                row_q[sel] = row_q[sel] + 64'(nfeat_i) * 64'(rstride_i);
+              end
+            end
+          end
+          if (!wait_q)
+            sel = sel == IW'(N - 1) ? '0 : sel + IW'(1);
+        end
+      end else begin
+        if (rreq_valid_o && rreq_ready_i) rreq_valid_o <= 1'b0;
+      end
+    end
+  end
+endmodule

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: MIT
+// Executor of STREAM_OUT with the south ports. A port gathers the elements of each feature of the block into a
+// chunk of up to 32 bytes that does not cross a 32-byte boundary of the buffer; a finished chunk waits in an
+// outgoing slot of its own for the bus, while the next one fills.
+
+module wse_stream_out #(
+  parameter int unsigned COLS = 4
+) (
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  input  logic        clear_i,          // context reset: the ports are empty
+  // command: words of the submission entry, then go; result until ack
+  input  logic        ld_i,
+  input  logic [3:0]  ld_idx_i,
+  input  logic [63:0] ld_word_i,
+  input  logic        go_i,
+  input  logic        abort_i,
+  input  logic [3:0]  abort_status_i,
+  output logic        busy_o,
+  output logic        done_o,
+  output logic [3:0]  status_o,
+  output logic [63:0] iova_o,
+  output logic [15:0] port_o,           // lowest column that has not finished, how many, on which color
+  output logic [15:0] nports_o,
+  output logic [4:0]  color_o,
+  output logic        moved_o,
+  input  logic        ack_i,
+  // bus: page-list entries (tag 1) and mask words (2, 3) in, chunks out
+  output logic        rreq_valid_o,
+  input  logic        rreq_ready_i,
+  output logic [63:0] rreq_addr_o,
+  output logic [5:0]  rreq_beats_o,
+  output logic [23:0] rreq_tag_o,
+  input  logic        rd_valid_i,
+  input  logic [63:0] rd_data_i,
+  input  logic        rd_last_i,
+  input  logic        rd_err_i,
+  input  logic [23:0] rd_tag_i,
+  input  logic [63:0] rd_addr_i,
+  output logic        wreq_valid_o,
+  input  logic        wreq_ready_i,
+  output logic [63:0] wreq_addr_o,
+  output logic [5:0]  wreq_beats_o,
+  output logic        wdat_valid_o,
+  input  logic        wdat_ready_i,
+  output logic [63:0] wdat_data_o,
+  output logic [7:0]  wdat_strb_o,
+  input  logic        wrsp_valid_i,
+  input  logic        wrsp_err_i,
+  input  logic [63:0] wrsp_addr_i,
+  // links out of the wafer
+  input  logic [6:0]  south_head_i [COLS],
+  input  logic [31:0] south_data_i [COLS],
+  output logic [5:0]  south_cr_o [COLS]
+);
+  /*verilator no_inline_module*/
+  import wse_regs_pkg::*;
+
+  localparam int unsigned N = 4 * COLS;
+  localparam int unsigned IW = $clog2(N);
+  localparam int unsigned QW = $clog2(24 * COLS);
+
+  // command
+  logic        direct, mdirect, masked;
+  logic [4:0]  pshift, mshift;
+  logic [15:0] col0, cols, kcol;
+  logic [7:0]  etype;
+  logic [63:0] buf_addr, off0, mask_addr, moff;
+  logic [31:0] nblk, lstride, cstride, rstride, mcstride;
+  logic [2:0]  nfeat;
+
+  logic        run, stop;
+  // south ports: CHAN_DEPTH wavelets per color
+  logic [31:0] q_data [96*COLS];                // {column, color, slot}
+  logic [23:0] q_ctl [4*COLS];                  // control bits {column, slot}
+  logic [1:0]  q_rp [24*COLS];
+  logic [2:0]  q_n [24*COLS];
+  // walkers
+  logic [31:0] p_blk [COLS];
+  logic [15:0] p_k [COLS];
+  logic [2:0]  p_f [COLS];
+  logic [COLS-1:0] p_run;
+  // chunk that fills, per {column, feature}
+  logic [63:0] g_row [N];                       // offset of the run
+  logic [63:0] g_data [4*N];
+  logic [7:0]  g_strb [4*N];
+  logic [63:0] g_off [N];                       // offset of the chunk
+  logic [N-1:0] g_any;                          // something is in it
+  // chunk on its way out
+  logic [63:0] o_data [4*N];
+  logic [7:0]  o_strb [4*N];
+  logic [63:0] o_off [N];
+  logic [2:0]  o_n [N];
+  logic [N-1:0] o_valid;
+  logic [IW-1:0] sel;
+  logic        page_wait, w_pend;
+  logic [2:0]  w_left;
+  logic [6:0]  rd_out, wr_out;
+
+  logic [N-1:0] m_valid, m_pop;
+  logic [63:0]  m_word [N];
+  logic         m_req;
+  logic [63:0]  m_addr;
+  logic [23:0]  m_tag;
+
+  logic        hit, fill, d_valid;
+  logic [63:0] addr, entry, d_addr, boff;
+  logic [IW-1:0] ix;
+  logic [QW-1:0] qx;
+  logic [3:0]  want, ready;
+  logic [2:0]  pick;
+  logic [1:0]  slot;
+  logic        wlast, close;
+  logic [31:0] val;
+  logic [15:0] waiting, nk;
+
+  assign fill = rd_valid_i && rd_tag_i[1:0] == 2'd1 && !rd_err_i;
+  assign busy_o = run;
+  assign rreq_valid_o = m_req || d_valid;
+  assign rreq_addr_o = m_req ? m_addr : d_addr;
+  assign rreq_beats_o = 6'd1;
+  assign rreq_tag_o = m_req ? m_tag : 24'd1;
+  assign wdat_valid_o = w_left != 3'd0;
+  assign wdat_data_o = o_data[{sel, 2'(o_n[sel] - w_left)}];
+  assign wdat_strb_o = o_strb[{sel, 2'(o_n[sel] - w_left)}];
+
+  wse_xlate u_xlate (
+    .clk_i, .clear_i(go_i), .direct_i(direct), .base_i(buf_addr), .shift_i(pshift), .off_i(o_off[sel]),
+    .hit_o(hit), .addr_o(addr), .entry_addr_o(entry), .fill_i(fill), .fill_data_i(rd_data_i)
+  );
+  wse_stream_mask #(.COLS(COLS)) u_mask (
+    .clk_i, .rst_ni, .go_i(go_i && masked), .stop_i(stop || !run), .direct_i(mdirect), .shift_i(mshift),
+    .base_i(mask_addr), .moff_i(moff), .rstride_i(rstride), .mcstride_i(mcstride), .nblk_i(nblk),
+    .kcol_i(kcol), .nfeat_i(nfeat), .cols_i(cols), .valid_o(m_valid), .word_o(m_word), .pop_i(m_pop),
+    .rreq_valid_o(m_req), .rreq_ready_i(rreq_ready_i), .rreq_addr_o(m_addr), .rreq_tag_o(m_tag),
+    .rd_valid_i, .rd_data_i, .rd_err_i, .rd_tag_i
+  );
+
+  always @(posedge clk_i) begin
+    moved_o <= 1'b0;
+    m_pop <= '0;
+    for (int c = 0; c < int'(COLS); c++) south_cr_o[c] <= '0;
+    if (!rst_ni || clear_i) begin
+      for (int i = 0; i < 24 * int'(COLS); i++) begin
+        q_n[i] = '0;
+        q_rp[i] = '0;
+      end
+    end
+    if (!rst_ni) begin
+      run = 1'b0;
+      d_valid <= 1'b0;
+      wreq_valid_o <= 1'b0;
+      done_o <= 1'b0;
+      page_wait = 1'b0;
+      w_left = '0;
+      rd_out = '0;
+      wr_out = '0;
+    end else begin
+      if (ld_i) begin
+        case (ld_idx_i)
+          4'd0: begin
+            direct = |(ld_word_i[15:8] & 8'(SQF_BUF_DIRECT));
+            mdirect = |(ld_word_i[15:8] & 8'(SQF_MASK_DIRECT));
+            masked = |(ld_word_i[15:8] & 8'(SQF_MASKED));
+            pshift = ld_word_i[36:32];
+            mshift = ld_word_i[44:40];
+          end
+          4'd1: begin
+            col0 = ld_word_i[15:0];
+            cols = ld_word_i[47:32];
+            color_o <= ld_word_i[52:48];
+            etype = ld_word_i[63:56];
+          end
+          4'd3: buf_addr = ld_word_i;
+          4'd4: off0 = ld_word_i;
+          4'd5: mask_addr = ld_word_i;
+          4'd6: moff = ld_word_i;
+          4'd8: {lstride, nblk} = ld_word_i;
+          4'd9: cstride = ld_word_i[63:32];
+          4'd10: begin
+            rstride = ld_word_i[31:0];
+            kcol = ld_word_i[47:32];
+            nfeat = ld_word_i[50:48];
+          end
+          4'd11: mcstride = ld_word_i[63:32];
+          default: ;
+        endcase
+      end
+      if (ack_i) done_o <= 1'b0;
+      if (go_i) begin
+        run = 1'b1;
+        stop = 1'b0;
+        status_o <= 4'(ST_OK);
+        iova_o <= '0;
+        sel = '0;
+        page_wait = 1'b0;
+        w_pend = 1'b0;
+        w_left = '0;
+        rd_out = '0;
+        wr_out = '0;
+        g_any = '0;
+        o_valid = '0;
+        for (int i = 0; i < int'(N); i++)
+          g_row[i] = off0 + 64'(unsigned'(i / 4)) * 64'(cstride) + 64'(unsigned'(i % 4)) * 64'(lstride);
+        for (int i = 0; i < 4 * int'(N); i++) g_strb[i] = '0;
+        for (int c = 0; c < int'(COLS); c++) begin
+          p_blk[c] = '0;
+          p_k[c] = '0;
+          p_f[c] = '0;
+          p_run[c] = c < int'(cols);
+        end
+      end
+      if (run) begin
+        if (rreq_valid_o && rreq_ready_i) rd_out = rd_out + 7'd1;
+        if (rd_valid_i) begin
+          moved_o <= 1'b1;
+          if (rd_err_i && !stop) begin
+            stop = 1'b1;
+            status_o <= 4'(ST_DMA_ERROR);
+            iova_o <= rd_addr_i;
+          end
+          if (rd_last_i) rd_out = rd_out - 7'd1;
+          if (rd_tag_i[1:0] == 2'd1) page_wait = 1'b0;
+        end
+        if (wrsp_valid_i) begin
+          moved_o <= 1'b1;
+          wr_out = wr_out - 7'd1;
+          if (wrsp_err_i && !stop) begin
+            stop = 1'b1;
+            status_o <= 4'(ST_DMA_ERROR);
+            iova_o <= wrsp_addr_i;
+          end
+        end
+        if (abort_i && !stop) begin
+          stop = 1'b1;
+          status_o <= abort_status_i;
+        end
+
+        // the bus takes a chunk
+        if (w_left != 3'd0 && wdat_ready_i) begin
+          w_left = w_left - 3'd1;
+          if (w_left == 3'd0) begin
+            o_valid[sel] = 1'b0;
+            w_pend = 1'b0;
+          end
+        end
+        if (wreq_valid_o && wreq_ready_i) begin
+          wreq_valid_o <= 1'b0;
+          w_left = o_n[sel];
+          wr_out = wr_out + 7'd1;
+        end
+        if (d_valid && rreq_ready_i && !m_req) d_valid <= 1'b0;
+        if (!w_pend && !page_wait && !fill && !d_valid) begin
+          if (o_valid[sel] && !stop) begin
+            if (hit) begin
+              wreq_valid_o <= 1'b1;
+              wreq_addr_o <= {addr[63:3], 3'b0};
+              wreq_beats_o <= 6'(o_n[sel]);
+              w_pend = 1'b1;
+            end else begin
+              d_valid <= 1'b1;
+              d_addr <= {entry[63:3], 3'b0};
+              page_wait = 1'b1;
+            end
+          end else begin                                 // the next one that has something
+            for (int i = 0; i < 4; i++)
+              if (!o_valid[sel]) sel = sel == IW'(N - 1) ? '0 : sel + IW'(1);
+          end
+        end
+        if (stop) begin
+          if (wreq_valid_o && !wreq_ready_i) wreq_valid_o <= 1'b0;
+          if (d_valid && !(rreq_ready_i && !m_req)) d_valid <= 1'b0;
+        end
+
+        // ports: one element a cycle each
+        for (int c = 0; c < int'(COLS); c++)
+          if (p_run[c] && !stop) begin
+            qx = QW'(24 * c + int'(color_o));
+            slot = q_rp[qx];
+            ready = '0;
+            want = '0;
+            for (int f = 0; f < 4; f++) begin
+              ix = IW'(4 * c + f);
+              ready[f] = f >= int'(nfeat) || !masked || (m_valid[ix] && !m_pop[ix]);
+              want[f] = (!masked || m_word[ix][p_k[c][5:0]]) && f >= int'(p_f[c]) && f < int'(nfeat);
+            end
+            pick = want[0] ? 3'd0 : want[1] ? 3'd1 : want[2] ? 3'd2 : want[3] ? 3'd3 : 3'd4;
+            if (q_n[qx] != 3'd0 && q_ctl[4 * c + int'(slot)][color_o]) begin
+              q_rp[qx] = slot + 2'd1;                     // control wavelets carry nothing here
+              q_n[qx] = q_n[qx] - 3'd1;
+              south_cr_o[c] <= {1'b1, color_o};
+              moved_o <= 1'b1;
+            end else if (&ready && (pick == 3'd4 || q_n[qx] != 3'd0)) begin
+              wlast = p_k[c] == kcol - 16'd1;
+              nk = p_k[c] + 16'd1;
+              if (pick != 3'd4) begin
+                ix = IW'(4 * c + int'(pick));
+                want[pick[1:0]] = 1'b0;
+                val = q_data[{qx, slot}];
+                boff = g_row[ix] + (etype == 8'(ETYPE_BF16) ? {47'd0, p_k[c], 1'b0} : {46'd0, p_k[c], 2'b00});
+                if (!g_any[ix]) g_off[ix] = {boff[63:5], 5'd0};
+                g_any[ix] = 1'b1;
+                if (etype == 8'(ETYPE_BF16)) begin
+                  val = wse_fp_pkg::fp_to_bf16(val);
+                  g_data[{ix, boff[4:3]}] = (g_data[{ix, boff[4:3]}] & ~(64'hffff << {boff[2:1], 4'd0})) |
+                                            ({32'd0, val} << {boff[2:1], 4'd0});
+                  g_strb[{ix, boff[4:3]}] = g_strb[{ix, boff[4:3]}] | (8'h03 << {boff[2:1], 1'b0});
+                end else begin
+                  g_data[{ix, boff[4:3]}] = boff[2] ? {val, g_data[{ix, boff[4:3]}][31:0]} :
+                                                      {g_data[{ix, boff[4:3]}][63:32], val};
+                  g_strb[{ix, boff[4:3]}] = g_strb[{ix, boff[4:3]}] | (boff[2] ? 8'hf0 : 8'h0f);
+                end
+                q_rp[qx] = slot + 2'd1;
+                q_n[qx] = q_n[qx] - 3'd1;
+                south_cr_o[c] <= {1'b1, color_o};
+                p_f[c] = pick + 3'd1;
+                moved_o <= 1'b1;
+              end
+              if (want == 4'd0) begin
+                // all of this k is here: chunks that end with it leave, when their outgoing slots are free
+                close = 1'b1;
+                for (int f = 0; f < 4; f++) begin
+                  ix = IW'(4 * c + f);
+                  boff = g_row[ix] + (etype == 8'(ETYPE_BF16) ? {47'd0, nk, 1'b0} : {46'd0, nk, 2'b00});
+                  if (f < int'(nfeat) && (wlast || boff[4:0] == 5'd0) && g_any[ix]) begin
+                    if (o_valid[ix]) close = 1'b0;
+                  end
+                end
+                if (close) begin
+                  for (int f = 0; f < 4; f++) begin
+                    ix = IW'(4 * c + f);
+                    boff = g_row[ix] + (etype == 8'(ETYPE_BF16) ? {47'd0, nk, 1'b0} : {46'd0, nk, 2'b00});
+                    if (f < int'(nfeat) && (wlast || boff[4:0] == 5'd0) && g_any[ix]) begin
+                      for (int i = 0; i < 4; i++) begin
+                        o_data[{ix, 2'(i)}] = g_data[{ix, 2'(i)}];
+                        o_strb[{ix, 2'(i)}] = g_strb[{ix, 2'(i)}];
+                        g_strb[{ix, 2'(i)}] = '0;
+                      end
+                      o_off[ix] = g_off[ix];
+                      o_n[ix] = 3'd4;
+                      o_valid[ix] = 1'b1;
+                      g_any[ix] = 1'b0;
+                    end
+                    if (f < int'(nfeat)) m_pop[ix] <= masked && (wlast || p_k[c][5:0] == 6'd63);
+                    if (wlast) g_row[ix] = g_row[ix] + 64'(nfeat) * 64'(lstride);
+                  end
+                  p_f[c] = 3'd0;
+                  p_k[c] = wlast ? 16'd0 : nk;
+                  moved_o <= 1'b1;
+                  if (wlast) begin
+                    p_blk[c] = p_blk[c] + 32'd1;
+                    p_run[c] = p_blk[c] != nblk;
+                  end
+                end
+              end
+            end
+          end
+
+        waiting = '0;
+        port_o <= '0;
+        for (int c = int'(COLS) - 1; c >= 0; c--)
+          if (p_run[c]) begin
+            port_o <= col0 + 16'(c);
+            waiting = waiting + 16'd1;
+          end
+        nports_o <= waiting;
+        if ((stop || (p_run == '0 && o_valid == '0)) && rd_out == 7'd0 && wr_out == 7'd0 && w_left == 3'd0 &&
+            !wreq_valid_o && !d_valid && !m_req) begin
+          run = 1'b0;
+          page_wait = 1'b0;
+          done_o <= 1'b1;
+        end
+      end
+
+      // arrivals
+      for (int c = 0; c < int'(COLS); c++)
+        if (south_head_i[c][6]) begin
+          qx = QW'(24 * c + int'(south_head_i[c][4:0]));
+          slot = q_rp[qx] + q_n[qx][1:0];
+          q_data[{qx, slot}] = south_data_i[c];
+          q_ctl[4 * c + int'(slot)][south_head_i[c][4:0]] = south_head_i[c][5];
+          q_n[qx] = q_n[qx] + 3'd1;
+        end
+    end
+  end
+
+`ifndef SYNTHESIS
+  always @(posedge clk_i) begin
+    if (rst_ni)
+      for (int i = 0; i < 24 * int'(COLS); i++) Depth: assert (q_n[i] <= 3'(CHAN_DEPTH)) else $error("south port");
+  end
+`endif
+endmodule
