@@ -43,6 +43,7 @@ static uint32_t pick(void)
 }
 
 /* the compiler must not do the arithmetic: it does not know MXCSR */
+__attribute__((noinline, noclone))
 static uint32_t mul_of(volatile uint32_t a, volatile uint32_t b)
 {
 	return wse_fmul(a, b);
