@@ -86,7 +86,8 @@ $(filter-out %/test-mock,$(LIBWSE_ASAN_BINS)): %: %.o $(LIBWSE_ASAN_OBJ) $(LIBWS
 
 ALL += $(B)/libwse.a $(B)/libwse.so.1 $(B)/libwse.so $(B)/libwse.pc $(B)/wse-info
 ALL += $(LIBWSE_TEST_BINS) $(LIBWSE_ASAN_BINS)
-SUITES += $(LIBWSE_TEST_BINS) $(LIBWSE_ASAN_BINS) libwse/tests/device/test-symbols libwse/tests/device/test-tools
+SUITES += $(LIBWSE_TEST_BINS) $(LIBWSE_ASAN_BINS) libwse/tests/device/test-symbols libwse/tests/device/test-tools \
+	libwse/tests/device/test-guest
 
 -include $(LIBWSE_OBJ:.o=.d) $(LIBWSE_ASAN_OBJ:.o=.d) $(LIBWSE_BENCH_OBJ:.o=.d) $(B)/libwse/tools/wse-info.d
 -include $(LIBWSE_TEST_BINS:=.d) $(LIBWSE_ASAN_BINS:=.d) $(B)/libwse/tests/device/mock-model.d

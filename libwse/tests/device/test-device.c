@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Devices, buffers, commands and hand-assembled programs on every in-process model. */
+/*
+ * Devices, buffers, commands and hand-assembled programs on every in-process model. With WSE_DEVICE and
+ * WSE_DEVICE2 set to URIs on those instead.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -345,7 +348,7 @@ static void test_threads(struct wse_device *dev, struct wse_context *ctx)
 	OK(s[0].good == 50 && s[1].good == 50, "two threads submit to one context");
 }
 
-static void test_two_devices(const char *uri)
+static void test_two_devices(const char *uri, const char *uri2)
 {
 	struct wse_device *a, *b;
 	struct wse_context *ca, *cb;
@@ -354,7 +357,7 @@ static void test_two_devices(const char *uri)
 	struct drm_wse_cmd cmd;
 	uint8_t *p;
 
-	if (wse_device_open(uri, &a) || wse_device_open(uri, &b)) {
+	if (wse_device_open(uri, &a) || wse_device_open(uri2, &b)) {
 		OK(0, "two devices of one process open");
 		return;
 	}
@@ -471,7 +474,51 @@ static void test_uris(void)
 	OK(wse_device_open("nope", &dev) == -EINVAL, "without a place for the sentence");
 }
 
-static void test_model(const char *uri)
+/* A fence and a buffer of a node cannot be imported by an in-process device, but they can be used with one. */
+static void test_mixed(const char *uri)
+{
+	struct wse_device *a, *b;
+	struct wse_context *ca, *cb;
+	struct wse_buffer *ba, *bb, *none;
+	struct wse_fence *fa, *fb;
+	struct drm_wse_cmd cmd;
+	uint8_t *p;
+
+	if (wse_device_open(uri, &a) || wse_device_open("sim:func,rows=2,cols=2", &b)) {
+		OK(0, "a node and an in-process device open");
+		return;
+	}
+	ca = new_ctx(a);
+	cb = new_ctx(b);
+	ba = new_buf(a, 8192);
+	OK(!wse_buffer_share(b, ba, &bb), "an in-process device maps memory of a node");
+	p = wse_buffer_map(ba);
+	memset(p, 0x33, 64);
+	cmd = wse_cmd_copy_in((struct wse_copy){ .buf = ba, .rows = 1, .cols = 1, .sram = 0x2000, .len = 64 });
+	wse_submit_wait(ca, &cmd, 1, 60000 * MS);
+	cmd = wse_cmd_copy_out((struct wse_copy){ .buf = ba, .off = 1024, .rows = 1, .cols = 1, .sram = 0x2000, .len = 64 });
+	OK(!wse_submit(ca, &cmd, 1, NULL, 0, &fa), "the node writes it");
+	cmd = wse_cmd_copy_in((struct wse_copy){ .buf = bb, .off = 1024, .rows = 1, .cols = 1, .sram = 0x2000, .len = 64 });
+	OK(!wse_submit(cb, &cmd, 1, &fa, 1, &fb) && !wse_fence_wait(fb, 60000 * MS), "the other reads it after the fence");
+	wse_fence_destroy(fa);
+	cmd = wse_cmd_copy_out((struct wse_copy){ .buf = bb, .off = 4096, .rows = 1, .cols = 1, .sram = 0x2000, .len = 64 });
+	OK(!wse_submit_wait(cb, &cmd, 1, 60000 * MS) && !memcmp(p, p + 4096, 64), "the bytes went through both");
+	cmd = wse_cmd_nop(1);
+	OK(!wse_submit(ca, &cmd, 1, &fb, 1, &fa) && !wse_fence_wait(fa, 60000 * MS), "and fences the other way");
+	wse_fence_destroy(fa);
+	wse_fence_destroy(fb);
+	wse_buffer_destroy(bb);
+	bb = new_buf(b, 4096);
+	OK(wse_buffer_share(a, bb, &none) == -EXDEV && says(a, "create the buffer on a device node"), "but not memory");
+	wse_buffer_destroy(ba);
+	wse_buffer_destroy(bb);
+	wse_context_destroy(ca);
+	wse_context_destroy(cb);
+	wse_device_close(a);
+	wse_device_close(b);
+}
+
+static void test_model(const char *uri, const char *uri2)
 {
 	struct wse_device *dev;
 	struct wse_context *ctx;
@@ -494,22 +541,32 @@ static void test_model(const char *uri)
 	test_refused(dev, ctx, &info);
 	test_programs(dev, ctx);
 	test_threads(dev, ctx);
-	test_counters(dev, ctx);
+	if (!strncmp(uri, "sim:", 4))
+		test_counters(dev, ctx);
+	else
+		OK(wse_device_counters(dev, &(struct wse_counters){ 0 }) == -ENOTSUP, "counters are not for users of a node");
 	wse_context_destroy(ctx);
 	test_faults(dev);
 	test_scrub(dev);
 	wse_device_close(dev);
-	test_two_devices(uri);
+	test_two_devices(uri, uri2);
 }
 
 int main(void)
 {
+	const char *uri = getenv("WSE_DEVICE"), *uri2 = getenv("WSE_DEVICE2");
+
 	alarm(600);
 	unsetenv("WSE_FIRMWARE");
+	if (uri && uri2) {
+		test_model(uri, uri2);
+		test_mixed(uri);
+		return tap_done(&t);
+	}
 	test_uris();
-	test_model("sim:func,rows=4,cols=4");
-	test_model("sim:func,rows=2,cols=3,pages=12");
+	test_model("sim:func,rows=4,cols=4", "sim:func,rows=4,cols=4");
+	test_model("sim:func,rows=2,cols=3,pages=12", "sim:func,rows=3,cols=2");
 	test_firmware("sim:func,rows=2,cols=2");
-	test_model("sim:rtl,rows=2,cols=2");
+	test_model("sim:rtl,rows=2,cols=2", "sim:rtl,rows=2,cols=2");
 	return tap_done(&t);
 }

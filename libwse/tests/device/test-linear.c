@@ -217,7 +217,7 @@ static void run_shape(struct wse_device *dev, struct wse_context *ctx, uint32_t 
 	struct drm_wse_info info;
 	struct wse_linear_shape shape;
 	struct wse_place x, w, wt, dy, y, dx, dw, m = { 0 }, mt = { 0 };
-	struct wse_linear *lin;
+	struct wse_linear *lin = NULL;
 	struct layer l;
 	float *want;
 	char name[128];
@@ -286,7 +286,7 @@ static void run_queued(struct wse_device *dev, struct wse_context *ctx)
 {
 	struct drm_wse_info info;
 	struct layer l;
-	struct wse_linear *lin;
+	struct wse_linear *lin = NULL;
 	struct wse_place x, w, y[3];
 	struct wse_fence *f[3];
 	float *want;
@@ -336,7 +336,7 @@ static void run_refused(struct wse_device *dev, struct wse_context *ctx)
 		{ { 8 * tok, f, f, 4 }, -EINVAL, "blocks of 4 features" },
 		{ { tok, 1024 * info.cols, f, 0 }, -E2BIG, "there is room up to" },
 	};
-	struct wse_linear *lin;
+	struct wse_linear *lin = NULL;
 	size_t i;
 
 	for (i = 0; !ret && i < sizeof(c) / sizeof(c[0]); i++)
