@@ -17,7 +17,7 @@ SUITES += $(B)/hw/tests/test_emu hw/tests/test_run
 LOCKSTEP_OBJS := $(patsubst hw/tests/%.c,$(B)/hw/tests/%.o,$(wildcard hw/tests/lockstep_*.c))
 
 $(B)/wse-lockstep: $(LOCKSTEP_OBJS) $(MODEL_LIBS)
-	$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(MODEL_LINK) -lm
+	$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(MODEL_LINK)
 
 ALL += $(B)/wse-lockstep
 # a million instructions, and at most this many seconds

@@ -145,8 +145,12 @@ static void on_follow(void *arg, const struct wse_retire *r)
 		return;
 	}
 	t = &j->trace[r->core];
-	if (j->inject && !--j->inject)
-		b.rd_value ^= 0x00010000;
+	if (j->inject && !--j->inject) {
+		if (b.rd || b.trap)
+			b.rd_value ^= 0x00010000;
+		else
+			b.pc ^= 4;
+	}
 	if (t->next < t->count) {
 		compare(j, &t->rec[t->next], &b);
 	} else if (!j->prog->faults) {
@@ -345,11 +349,31 @@ void ls_judge_destroy(struct ls_judge *j)
 	ls_rig_destroy(&j->follow);
 }
 
+/* What has not come: the first command without a completion. */
+static void missing(const struct ls_rig *rig, const struct ls_program *p, char *text, size_t size)
+{
+	*text = 0;
+	for (unsigned int q = 0; q < LS_QUEUES; q++) {
+		unsigned int n = 0;
+
+		for (unsigned int i = 0; i < p->ncmds; i++) {
+			if (p->cmd[i].queue == q && n++ == rig->q[q].ndone) {
+				snprintf(text, size, ", waiting for queue %u command %u (opcode 0x%02x)", q, n - 1,
+					 p->cmd[i].sqe.opcode);
+				return;
+			}
+		}
+	}
+}
+
 static int failed(struct ls_judge *j, const struct ls_rig *rig, int err)
 {
-	differ(j, "%s: %s", rig->ops->name, rig->broken ? rig->broken :
+	char what[80];
+
+	missing(rig, j->prog, what, sizeof(what));
+	differ(j, "%s: %s%s", rig->ops->name, rig->broken ? rig->broken :
 	       err == -ETIME ? "did not come to rest in time" :
-	       err == -EIO ? "the device halted" : strerror(-err));
+	       err == -EIO ? "the device halted" : strerror(-err), what);
 	return 1;
 }
 

@@ -14,17 +14,18 @@
 #include "lockstep.h"
 
 static const char usage[] =
-	"usage: wse-lockstep [--programs N] [--insns N] [--seed S] [--rows R] [--cols C] [--seconds N]\n"
+	"usage: wse-lockstep [--programs N] [--insns N] [--seed S] [--rows R] [--cols C] [--seconds N] [--commands N]\n"
 	"                    [--lead MODEL] [--follow MODEL] [--kind scalar|tensor|fault|host] [--calm]\n"
 	"                    [--inject N] [--keep-going] [--tap] [--verbose]\n"
 	"Runs random programs on the leading model (rtl) and the following one (func) and compares.\n"
+	"--commands: only the first N commands of a program, to find which one it is\n"
 	"--insns: stop when so many instructions have been compared, whatever --programs says\n"
 	"--calm: no random DMA latency and back-pressure in the leader\n"
 	"--inject: falsify the Nth instruction of the follower; the judge must notice\n";
 
 struct options {
 	uint64_t programs, insns, seed, inject;
-	uint32_t rows, cols, seconds;
+	uint32_t rows, cols, seconds, commands;
 	const char *lead, *follow, *kind;
 	bool calm, keep_going, tap, verbose;
 };
@@ -51,7 +52,7 @@ static int parse(int argc, char **argv, struct options *o)
 		{ "programs", 1, NULL, 'p' }, { "insns", 1, NULL, 'n' }, { "seed", 1, NULL, 's' },
 		{ "rows", 1, NULL, 'R' }, { "cols", 1, NULL, 'C' }, { "lead", 1, NULL, 'l' },
 		{ "follow", 1, NULL, 'f' }, { "kind", 1, NULL, 'k' }, { "inject", 1, NULL, 'i' },
-		{ "seconds", 1, NULL, 'S' }, { "calm", 0, NULL, 'c' }, { "keep-going", 0, NULL, 'g' },
+		{ "seconds", 1, NULL, 'S' }, { "commands", 1, NULL, 'm' }, { "calm", 0, NULL, 'c' }, { "keep-going", 0, NULL, 'g' },
 		{ "tap", 0, NULL, 't' }, { "verbose", 0, NULL, 'v' }, { "help", 0, NULL, 'h' }, { 0 },
 	};
 	int c, at;
@@ -72,6 +73,7 @@ static int parse(int argc, char **argv, struct options *o)
 		case 'R': err = number("rows", optarg, 1, 64, &n); o->rows = (uint32_t)n; break;
 		case 'C': err = number("cols", optarg, 1, 64, &n); o->cols = (uint32_t)n; break;
 		case 'S': err = number("seconds", optarg, 1, 1000000, &n); o->seconds = (uint32_t)n; break;
+		case 'm': err = number("commands", optarg, 1, LS_MAX_CMDS, &n); o->commands = (uint32_t)n; break;
 		case 'l': o->lead = optarg; break;
 		case 'f': o->follow = optarg; break;
 		case 'k': o->kind = optarg; break;
@@ -118,6 +120,21 @@ static void generate(struct ls_program *p, const struct options *o, uint64_t see
 		ls_gen_fault(p, &r);
 	else
 		ls_gen_host(p, &r);
+	if (o->commands && o->commands < p->ncmds)
+		p->ncmds = o->commands;
+}
+
+static void list_commands(const struct ls_program *p)
+{
+	for (unsigned int i = 0; i < p->ncmds; i++) {
+		const struct wse_sqe *s = &p->cmd[i].sqe;
+
+		printf("# queue %u cid %u opcode 0x%02x flags 0x%02x %u,%u %ux%u buf 0x%" PRIx64 " shift %u off 0x%" PRIx64
+		       " sram 0x%x len %u nline %u strides %u %u %u %u color %u kcol %u nfeat %u etype %u budget %" PRIu64
+		       "\n", p->cmd[i].queue, s->cid, s->opcode, s->flags, s->row0, s->col0, s->rows, s->cols,
+		       (uint64_t)s->buf, s->pshift, (uint64_t)s->off, s->sram, s->len, s->nline, s->lstride,
+		       s->sstride, s->cstride, s->rstride, s->color, s->kcol, s->nfeat, s->etype, (uint64_t)s->budget);
+	}
 }
 
 static double now(void)
@@ -166,6 +183,8 @@ static int campaign(const struct options *o, struct ls_program *p, struct ls_jud
 		generate(p, o, o->seed + i);
 		if (o->verbose)
 			printf("# seed %" PRIu64 " %s\n", p->seed, p->kind);
+		if (o->verbose)
+			list_commands(p);
 		if (!ls_judge_run(j, p, MAX_CYCLES))
 			continue;
 		result = 1;
