@@ -86,7 +86,6 @@ module wse_bar #(
   assign wready_o = awready_o;
   assign arready_o = !rvalid_o;
   assign cycle_o = cycle;
-  assign en_o = en;
 
   always @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -100,7 +99,7 @@ module wse_bar #(
       db_valid_o <= 1'b0;
       irq_o <= 1'b0;
     end else begin
-      cycle = cycle + 64'd1;
+      cycle <= cycle + 64'd1;
       db_valid_o <= 1'b0;
 
       // writes
@@ -197,17 +196,20 @@ module wse_bar #(
         irq_vec_o <= onehot32(hot);
       end
 
+      en_o <= en;
+
       // device reset: the bus master comes to rest first, then everything is reset for 16 cycles
       if (rst_req) begin
         rst_req = 1'b0;
         rst_len = 5'd17;
         en = 1'b0;
+        en_o <= 1'b0;
       end
       if (rst_len != 5'd0) begin
         flush_o <= 1'b1;
         dev_rst_no <= 1'b0;
         if (quiet_i || rst_len != 5'd17) rst_len = rst_len - 5'd1;
-        cycle = '0;
+        cycle <= '0;
         mask = '0;
         irq_pending = '0;
         irq_o <= 1'b0;

@@ -16,7 +16,6 @@ module wse_copy #(
   input  logic            go_i,
   input  logic            abort_i,
   input  logic [3:0]      abort_status_i,
-  output logic            busy_o,
   output logic            done_o,
   output logic [3:0]      status_o,
   output logic [63:0]     iova_o,
@@ -102,16 +101,13 @@ module wse_copy #(
   );
   assign clear = go_i;
   assign fill = rd_valid_i && rd_tag_i[0] && !rd_err_i;
-  assign wdat_valid_o = w_left != 6'd0;
-  assign wdat_data_o = mem[rp];
-  assign busy_o = run;
-  assign rreq_tag_o = {23'd0, page_wait};
 
   always @(posedge clk_i) begin
     if (!rst_ni) begin
       run = 1'b0;
       rreq_valid_o <= 1'b0;
       wreq_valid_o <= 1'b0;
+      wdat_valid_o <= 1'b0;
       svc_valid_o <= 1'b0;
       done_o <= 1'b0;
       w_left = '0;
@@ -151,8 +147,7 @@ module wse_copy #(
         d_wp = '0; d_rp = '0;
         s_go = '0; s_flight = '0;
         settle = '0;
-      end
-      if (run) begin
+      end else if (run) begin
         // answers
         if (rd_valid_i) begin
           if (rd_err_i && !stop) begin
@@ -188,15 +183,19 @@ module wse_copy #(
         end
 
         // out: words to the bus
-        if (w_left != 6'd0 && wdat_ready_i) begin
+        if (wdat_valid_o && wdat_ready_i) begin
           rp = rp + 7'd1;
           count = count - 8'd1;
           held = held - 8'd1;
           w_left = w_left - 6'd1;
+          wdat_valid_o <= w_left != 6'd0;
+          wdat_data_o <= mem[rp];
         end
         if (wreq_valid_o && wreq_ready_i) begin
           wreq_valid_o <= 1'b0;
           w_left = wreq_beats_o;
+          wdat_valid_o <= 1'b1;
+          wdat_data_o <= mem[rp];
           wr_out = wr_out + 7'd1;
           d_rp = d_rp + 3'd1;
         end else if (!wreq_valid_o && w_left == 6'd0 && d_wp != d_rp && !stop &&
@@ -267,10 +266,12 @@ module wse_copy #(
           if (!hit) begin
             page_wait = 1'b1;
             rreq_valid_o <= 1'b1;
+            rreq_tag_o <= 24'd1;
             rreq_addr_o <= {entry[63:3], 3'b0};
             rreq_beats_o <= 6'd1;
           end else if (!out && room >= 9'(n[8:3])) begin
             rreq_valid_o <= 1'b1;
+            rreq_tag_o <= 24'd0;
             rreq_addr_o <= {addr[63:3], 3'b0};
             rreq_beats_o <= n[8:3];
             advance = 1'b1;

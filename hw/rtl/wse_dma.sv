@@ -90,14 +90,13 @@ module wse_dma (
   logic [1:0]  rlast_client;             // round robin
   logic [1:0]  rsel;
   logic        rgo;
-  logic        ar_full;                  // arvalid_o, readable here
 
   always_comb begin
     rsel = rlast_client + 2'd1;
     if (!rreq_valid_i[rsel]) rsel = rlast_client + 2'd2;
     if (!rreq_valid_i[rsel]) rsel = rlast_client + 2'd3;
     if (!rreq_valid_i[rsel]) rsel = rlast_client;
-    rgo = rreq_valid_i[rsel] && !flush_i && (!ar_full || arready_i) && (rf_wp - rf_rp != 7'(RN));
+    rgo = rreq_valid_i[rsel] && !flush_i && (!arvalid_o || arready_i) && (rf_wp - rf_rp != 7'(RN));
     rreq_ready_o = rgo ? 4'b1 << rsel : 4'b0;
   end
 
@@ -108,22 +107,21 @@ module wse_dma (
   logic [1:0]  wlast_client, wsel, wcur;
   logic        wgo, wbusy, wtake;
   logic [5:0]  wleft;
-  logic        aw_full, w_full;
 
   always_comb begin
     wsel = (wlast_client == 2'd2) ? 2'd0 : wlast_client + 2'd1;
     if (!wreq_valid_i[wsel]) wsel = (wsel == 2'd2) ? 2'd0 : wsel + 2'd1;
     if (!wreq_valid_i[wsel]) wsel = (wsel == 2'd2) ? 2'd0 : wsel + 2'd1;
-    wgo = wreq_valid_i[wsel] && !flush_i && !wbusy && (!aw_full || awready_i) &&
+    wgo = wreq_valid_i[wsel] && !flush_i && !wbusy && (!awvalid_o || awready_i) &&
           (wf_wp - wf_rp != 5'(WN));
     wreq_ready_o = wgo ? 3'b1 << wsel : 3'b0;
-    wtake = wbusy && (!w_full || wready_i);
+    wtake = wbusy && (!wvalid_o || wready_i);
     wdat_ready_o = (wtake && !flush_i) ? 3'b1 << wcur : 3'b0;
   end
 
   assign rready_o = 1'b1;
   assign bready_o = 1'b1;
-  assign quiet_o = (rf_wp == rf_rp) && (wf_wp == wf_rp) && !wbusy && !w_full && !aw_full && !ar_full;
+  assign quiet_o = (rf_wp == rf_rp) && (wf_wp == wf_rp) && !wbusy && !wvalid_o && !awvalid_o && !arvalid_o;
 
   function automatic logic [3:0] ones8(input logic [7:0] x);
     ones8 = 4'(x[0]) + 4'(x[1]) + 4'(x[2]) + 4'(x[3]) + 4'(x[4]) + 4'(x[5]) + 4'(x[6]) + 4'(x[7]);
@@ -133,16 +131,15 @@ module wse_dma (
   logic [5:0]  rb, wb;
   logic [23:0] rt;
   logic [7:0]  ws;
-  logic [1:0]  rc;
 
+  // What the grants look at changes by non-blocking assignment only: clients see the same grants as this process.
   always @(posedge clk_i) begin
     if (!rst_ni) begin
-      rf_wp = '0; rf_rp = '0;
-      wf_wp = '0; wf_rp = '0;
-      beat = '0;
-      rlast_client = '0; wlast_client = '0;
-      wbusy = 1'b0; wleft = '0; wcur = '0;
-      ar_full = 1'b0; aw_full = 1'b0; w_full = 1'b0;
+      rf_wp <= '0; rf_rp <= '0;
+      wf_wp <= '0; wf_rp <= '0;
+      beat <= '0;
+      rlast_client <= '0; wlast_client <= '0;
+      wbusy <= 1'b0; wleft <= '0; wcur <= '0;
       arvalid_o <= 1'b0; awvalid_o <= 1'b0; wvalid_o <= 1'b0;
       rd_valid_o <= '0; wrsp_valid_o <= '0;
       rd_bytes_o <= '0; wr_bytes_o <= '0;
@@ -151,8 +148,7 @@ module wse_dma (
       rd_valid_o <= '0;
       rd_bytes_o <= '0;
       if (rvalid_i) begin
-        rc = rf_client[rf_rp[5:0]];
-        rd_valid_o <= flush_i ? 4'b0 : 4'b1 << rc;
+        rd_valid_o <= flush_i ? 4'b0 : 4'b1 << rf_client[rf_rp[5:0]];
         rd_data_o <= rdata_i;
         rd_beat_o <= beat;
         rd_last_o <= rlast_i;
@@ -160,18 +156,18 @@ module wse_dma (
         rd_tag_o <= rf_tag[rf_rp[5:0]];
         rd_addr_o <= rf_addr[rf_rp[5:0]];
         rd_bytes_o <= rresp_i[1] ? 4'd0 : 4'd8;
-        beat = rlast_i ? 5'd0 : beat + 5'd1;
-        if (rlast_i) rf_rp = rf_rp + 7'd1;
+        beat <= rlast_i ? 5'd0 : beat + 5'd1;
+        if (rlast_i) rf_rp <= rf_rp + 7'd1;
       end
       wrsp_valid_o <= '0;
       if (bvalid_i) begin
         wrsp_valid_o <= flush_i ? 3'b0 : 3'b1 << wf_client[wf_rp[3:0]];
         wrsp_err_o <= bresp_i[1];
         wrsp_addr_o <= wf_addr[wf_rp[3:0]];
-        wf_rp = wf_rp + 5'd1;
+        wf_rp <= wf_rp + 5'd1;
       end
       // requests
-      if (arready_i) ar_full = 1'b0;
+      if (arready_i) arvalid_o <= 1'b0;
       if (rgo) begin
         case (rsel)
           2'd0:    begin ra = rreq_addr0_i; rb = rreq_beats0_i; rt = '0; end
@@ -179,19 +175,18 @@ module wse_dma (
           2'd2:    begin ra = rreq_addr2_i; rb = rreq_beats2_i; rt = rreq_tag2_i; end
           default: begin ra = rreq_addr3_i; rb = rreq_beats3_i; rt = rreq_tag3_i; end
         endcase
+        arvalid_o <= 1'b1;
         araddr_o <= ra;
         arlen_o <= 8'(rb) - 8'd1;
-        ar_full = 1'b1;
-        rf_client[rf_wp[5:0]] = rsel;
-        rf_tag[rf_wp[5:0]] = rt;
-        rf_addr[rf_wp[5:0]] = ra;
-        rf_wp = rf_wp + 7'd1;
-        rlast_client = rsel;
+        rf_client[rf_wp[5:0]] <= rsel;
+        rf_tag[rf_wp[5:0]] <= rt;
+        rf_addr[rf_wp[5:0]] <= ra;
+        rf_wp <= rf_wp + 7'd1;
+        rlast_client <= rsel;
       end
-      arvalid_o <= ar_full;
 
-      if (awready_i) aw_full = 1'b0;
-      if (wready_i) w_full = 1'b0;
+      if (awready_i) awvalid_o <= 1'b0;
+      if (wready_i) wvalid_o <= 1'b0;
       wr_bytes_o <= '0;
       if (wtake && (flush_i || wdat_valid_i[wcur])) begin
         case (wcur)
@@ -203,9 +198,9 @@ module wse_dma (
         wdata_o <= wd;
         wstrb_o <= ws;
         wlast_o <= wleft == 6'd1;
-        w_full = 1'b1;
-        wleft = wleft - 6'd1;
-        wbusy = wleft != 6'd0;
+        wvalid_o <= 1'b1;
+        wleft <= wleft - 6'd1;
+        wbusy <= wleft != 6'd1;
         wr_bytes_o <= ones8(ws);
       end
       if (wgo) begin
@@ -214,29 +209,27 @@ module wse_dma (
           2'd1:    begin wa = wreq_addr1_i; wb = wreq_beats1_i; end
           default: begin wa = wreq_addr2_i; wb = wreq_beats2_i; end
         endcase
+        awvalid_o <= 1'b1;
         awaddr_o <= wa;
         awlen_o <= 8'(wb) - 8'd1;
-        aw_full = 1'b1;
-        wf_client[wf_wp[3:0]] = wsel;
-        wf_addr[wf_wp[3:0]] = wa;
-        wf_wp = wf_wp + 5'd1;
-        wlast_client = wsel;
-        wcur = wsel;
-        wleft = wb;
-        wbusy = 1'b1;
+        wf_client[wf_wp[3:0]] <= wsel;
+        wf_addr[wf_wp[3:0]] <= wa;
+        wf_wp <= wf_wp + 5'd1;
+        wlast_client <= wsel;
+        wcur <= wsel;
+        wleft <= wb;
+        wbusy <= 1'b1;
       end
-      awvalid_o <= aw_full;
-      wvalid_o <= w_full;
     end
   end
 
 `ifndef SYNTHESIS
   always @(posedge clk_i) begin
     if (rst_ni) begin
-      RdAligned: assert (!rgo || (ra[2:0] == 3'd0 && rb != 6'd0 && rb <= 6'd32)) else $error("read burst");
-      RdInPage: assert (!rgo || 13'(ra[11:0]) + {4'd0, rb, 3'd0} <= 13'h1000) else $error("read crosses a page");
-      WrAligned: assert (!wgo || (wa[2:0] == 3'd0 && wb != 6'd0 && wb <= 6'd32)) else $error("write burst");
-      WrInPage: assert (!wgo || 13'(wa[11:0]) + {4'd0, wb, 3'd0} <= 13'h1000) else $error("write crosses a page");
+      RdAligned: assert (!arvalid_o || (araddr_o[2:0] == 3'd0 && arlen_o < 8'd32)) else $error("read burst");
+      RdInPage: assert (!arvalid_o || 13'(araddr_o[11:3]) + 13'(arlen_o) < 13'd512) else $error("read over a page");
+      WrAligned: assert (!awvalid_o || (awaddr_o[2:0] == 3'd0 && awlen_o < 8'd32)) else $error("write burst");
+      WrInPage: assert (!awvalid_o || 13'(awaddr_o[11:3]) + 13'(awlen_o) < 13'd512) else $error("write over a page");
     end
   end
 `endif

@@ -124,7 +124,8 @@ module wse_host #(
   logic        wrsp_err;
 
   // executors
-  logic [3:0]  ld, go, abort, abort_status, ack, done, ld_idx, exec_busy;
+  logic [3:0]  ld, go, abort, abort_status, ack, done, ld_idx;
+  logic [2:1]  exec_busy;
   logic [63:0] ld_word;
   logic [3:0]  status0, status1, status2, status3;
   logic [63:0] iova0, iova1, iova2;
@@ -193,7 +194,7 @@ module wse_host #(
   wse_copy #(.ROWS(ROWS), .COLS(COLS)) u_copy (
     .clk_i, .rst_ni(rst_n),
     .ld_i(ld[0]), .ld_idx_i(ld_idx), .ld_word_i(ld_word), .go_i(go[0]), .abort_i(abort[0]),
-    .abort_status_i(abort_status), .busy_o(exec_busy[0]), .done_o(done[0]), .status_o(status0),
+    .abort_status_i(abort_status), .done_o(done[0]), .status_o(status0),
     .iova_o(iova0), .ack_i(ack[0]),
     .svc_valid_o(b_valid), .svc_ready_i(b_ready), .svc_op_o(b_op), .svc_addr_o(b_addr),
     .svc_wdata_o(b_wdata), .svc_rows_o(b_rows), .svc_cols_o(b_cols), .svc_core_o(b_core),
@@ -210,7 +211,7 @@ module wse_host #(
   wse_start #(.ROWS(ROWS), .COLS(COLS)) u_start (
     .clk_i, .rst_ni(rst_n),
     .ld_i(ld[3]), .ld_idx_i(ld_idx), .ld_word_i(ld_word), .go_i(go[3]), .abort_i(abort[3]),
-    .abort_status_i(abort_status), .busy_o(exec_busy[3]), .closed_o(closed), .done_o(done[3]),
+    .abort_status_i(abort_status), .closed_o(closed), .done_o(done[3]),
     .status_o(status3), .f_row_o(f_row), .f_col_o(f_col), .f_ncores_o(f_ncores), .f_cause_o(f_cause),
     .f_pc_o(f_pc), .f_addr_o(f_addr), .f_color_o(f_color), .f_value_o(f_value), .ack_i(ack[3]),
     .svc_valid_o(a_valid), .svc_op_o(a_op), .svc_addr_o(a_addr), .svc_wdata_o(a_wdata),

@@ -147,7 +147,9 @@ module wse_queue #(
   logic        bell, from_exec, did, fetch_err;
   logic [7:0]  tq;
   logic [15:0] findex;
-  logic        check_ld, check_eval;
+  logic        ck_ld, ck_eval, ck_admin;
+  logic [3:0]  ck_idx;
+  logic [63:0] ck_word;
   logic [3:0]  c_status;
   logic [7:0]  c_off, c_op, c_queue;
   logic [15:0] c_cid;
@@ -157,16 +159,12 @@ module wse_queue #(
   logic        fault_ok;
   logic [2:0]  dbq;
 
-  assign check_ld = st == SFetched && rd_valid_i;
-  assign check_eval = st == SCheck;
   wse_check #(.ROWS(ROWS), .COLS(COLS)) u_check (
-    .clk_i, .ld_i(check_ld), .ld_idx_i(rd_beat_i), .ld_word_i(rd_data_i), .eval_i(check_eval),
-    .admin_i(q == 3'd0), .status_o(c_status), .off_o(c_off), .opcode_o(c_op), .cid_o(c_cid),
+    .clk_i, .ld_i(ck_ld), .ld_idx_i(ck_idx), .ld_word_i(ck_word), .eval_i(ck_eval), .admin_i(ck_admin),
+    .status_o(c_status), .off_o(c_off), .opcode_o(c_op), .cid_o(c_cid),
     .budget_o(c_budget), .buf_o(c_buf), .mask_o(c_mask), .queue_o(c_queue), .seq_o(c_seq)
   );
 
-  assign wdat_valid_o = st == SData;
-  assign wdat_data_o = wb[cnt[2:0]];
   assign fault_ok = fault_base_i != 64'd0 && fault_size_i != 32'd0 && fault_size_i <= MAX_DEPTH &&
                     (fault_size_i & (fault_size_i - 32'd1)) == 32'd0;
 
@@ -182,7 +180,8 @@ module wse_queue #(
       quiet_scans = '0;
       rdy_o <= 1'b0; halted_o <= 1'b0; busy_o <= 1'b0; idle_o <= 1'b0;
       irq_o <= 1'b0;
-      rreq_valid_o <= 1'b0; wreq_valid_o <= 1'b0;
+      rreq_valid_o <= 1'b0; wreq_valid_o <= 1'b0; wdat_valid_o <= 1'b0;
+      ck_ld <= 1'b0; ck_eval <= 1'b0;
       ld_o <= '0; go_o <= '0; abort_o <= '0; ack_o <= '0;
       tile_clear_o <= 1'b0;
       fault_tail_o <= '0; fault_lost_o <= '0;
@@ -193,6 +192,8 @@ module wse_queue #(
       abort_o <= '0;
       ack_o <= '0;
       tile_clear_o <= 1'b0;
+      ck_ld <= 1'b0;
+      ck_eval <= 1'b0;
       did = 1'b0;
       one = 1'b0;                         // one abort a cycle: they share the status
 
@@ -357,6 +358,11 @@ module wse_queue #(
         end
         SFetched: if (rd_valid_i) begin
           sqe[{q, rd_beat_i}] = rd_data_i;
+          ck_ld <= 1'b1;
+          ck_idx <= rd_beat_i;
+          ck_word <= rd_data_i;
+          ck_admin <= q == 3'd0;
+          cnt = '0;
           fetch_err = fetch_err | rd_err_i;
           if (rd_last_i) begin
             sq_head[q] = (sq_head[q] + 16'd1) & sq_max[q];
@@ -364,7 +370,11 @@ module wse_queue #(
             st = fetch_err ? SHalt : SCheck;
           end
         end
-        SCheck: st = SJudge;
+        SCheck: begin                         // word latched, evaluated, there
+          ck_eval <= cnt == 5'd1;
+          cnt = cnt + 5'd1;
+          if (cnt == 5'd4) st = SJudge;
+        end
         SJudge: begin
           cid[q] = c_cid;
           t_start[q] = cycle_i[31:0];
@@ -561,15 +571,21 @@ module wse_queue #(
           st = SReq;
         end
         SReq: begin
-          cnt = '0;
+          cnt = 5'd1;
           if (wreq_ready_i) begin
             wreq_valid_o <= 1'b0;
+            wdat_valid_o <= 1'b1;
+            wdat_data_o <= wb[0];
             st = SData;
           end
         end
         SData: if (wdat_ready_i) begin
+          wdat_data_o <= wb[cnt[2:0]];
+          if (6'(cnt) == wn) begin
+            wdat_valid_o <= 1'b0;
+            st = SRsp;
+          end
           cnt = cnt + 5'd1;
-          if (6'(cnt) == wn) st = SRsp;
         end
         SRsp: if (wrsp_valid_i) begin
           st = SScan;

@@ -15,7 +15,6 @@ module wse_start #(
   input  logic            go_i,
   input  logic            abort_i,           // with TIMEOUT or DEADLOCK: names a waiting core first
   input  logic [3:0]      abort_status_i,
-  output logic            busy_o,
   output logic            closed_o,          // START with CLOSED
   output logic            done_o,
   output logic [3:0]      status_o,
@@ -74,8 +73,6 @@ module wse_start #(
   logic [15:0] pr0, pc0, pr1, pc1;
   logic [15:0] n_held, n_fault, n_bad, n_open;
   logic        take, scanned;
-
-  assign busy_o = state != SIdle;
 
   always @(posedge clk_i) begin
     if (!rst_ni) begin
