@@ -97,6 +97,8 @@ module wse_stream_in #(
   logic [2:0]  pick;
   logic        wlast, wpop;
   logic [31:0] val;
+  logic [7*COLS-1:0]  nh_d, nh_q;               // links
+  logic [32*COLS-1:0] nd_d, nd_q;
   logic        d_valid;
   logic [63:0] d_addr;
   logic [5:0]  d_beats;
@@ -135,7 +137,8 @@ module wse_stream_in #(
   always @(posedge clk_i) begin
     moved_o <= 1'b0;
     m_pop <= '0;
-    for (int c = 0; c < int'(COLS); c++) north_head_o[c] <= '0;
+    nh_d = '0;
+    nd_d = nd_q;
     if (!rst_ni || clear_i) for (int i = 0; i < 24 * int'(COLS); i++) cr[i] = 3'(CHAN_DEPTH);
     else
       for (int c = 0; c < int'(COLS); c++)
@@ -234,8 +237,8 @@ module wse_stream_in #(
           if (p_run[c] && !stop && cr[24*c + int'(color_o)] != 3'd0) begin
             if (p_end[c]) begin
               p_end[c] = 1'b0;
-              north_head_o[c] <= {2'b11, color_o};
-              north_data_o[c] <= 32'd1;
+              nh_d[7*c +: 7] = {2'b11, color_o};
+              nd_d[32*c +: 32] = 32'd1;
               cr[24*c + int'(color_o)] = cr[24*c + int'(color_o)] - 3'd1;
               moved_o <= 1'b1;
               p_run[c] = p_blk[c] != nblk;
@@ -254,8 +257,8 @@ module wse_stream_in #(
               take = &(ready | ~((4'd1 << nfeat) - 4'd1));
               if (take && pick != 3'd4) begin
                 val = v[pick[1:0]];
-                north_head_o[c] <= {2'b10, color_o};
-                north_data_o[c] <= etype == 8'(ETYPE_RAW32) ? val : val | {16'd0, pick[1:0], p_k[c][13:0]};
+                nh_d[7*c +: 7] = {2'b10, color_o};
+                nd_d[32*c +: 32] = etype == 8'(ETYPE_RAW32) ? val : val | {16'd0, pick[1:0], p_k[c][13:0]};
                 cr[24*c + int'(color_o)] = cr[24*c + int'(color_o)] - 3'd1;
                 moved_o <= 1'b1;
                 p_f[c] = pick + 3'd1;
@@ -332,6 +335,13 @@ module wse_stream_in #(
         end
       end
     end
+    nh_q <= nh_d;
+    nd_q <= nd_d;
+  end
+
+  for (genvar c = 0; c < int'(COLS); c++) begin : g_link
+    assign north_head_o[c] = nh_q[7*c +: 7];
+    assign north_data_o[c] = nd_q[32*c +: 32];
   end
 
 `ifndef SYNTHESIS

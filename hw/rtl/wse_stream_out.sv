@@ -111,6 +111,7 @@ module wse_stream_out #(
   logic [2:0]  pick;
   logic [1:0]  slot;
   logic        wlast, close;
+  logic [6*COLS-1:0] sc_d, sc_q;                // credits
   logic [31:0] val;
   logic [15:0] waiting, nk;
 
@@ -139,7 +140,7 @@ module wse_stream_out #(
   always @(posedge clk_i) begin
     moved_o <= 1'b0;
     m_pop <= '0;
-    for (int c = 0; c < int'(COLS); c++) south_cr_o[c] <= '0;
+    sc_d = '0;
     if (!rst_ni || clear_i) begin
       for (int i = 0; i < 24 * int'(COLS); i++) begin
         q_n[i] = '0;
@@ -288,7 +289,7 @@ module wse_stream_out #(
             if (q_n[qx] != 3'd0 && q_ctl[4 * c + int'(slot)][color_o]) begin
               q_rp[qx] = slot + 2'd1;                     // control wavelets carry nothing here
               q_n[qx] = q_n[qx] - 3'd1;
-              south_cr_o[c] <= {1'b1, color_o};
+              sc_d[6*c +: 6] = {1'b1, color_o};
               moved_o <= 1'b1;
             end else if (&ready && (pick == 3'd4 || q_n[qx] != 3'd0)) begin
               wlast = p_k[c] == kcol - 16'd1;
@@ -312,7 +313,7 @@ module wse_stream_out #(
                 end
                 q_rp[qx] = slot + 2'd1;
                 q_n[qx] = q_n[qx] - 3'd1;
-                south_cr_o[c] <= {1'b1, color_o};
+                sc_d[6*c +: 6] = {1'b1, color_o};
                 p_f[c] = pick + 3'd1;
                 moved_o <= 1'b1;
               end
@@ -382,6 +383,11 @@ module wse_stream_out #(
           q_n[qx] = q_n[qx] + 3'd1;
         end
     end
+    sc_q <= sc_d;
+  end
+
+  for (genvar c = 0; c < int'(COLS); c++) begin : g_link
+    assign south_cr_o[c] = sc_q[6*c +: 6];
   end
 
 `ifndef SYNTHESIS
