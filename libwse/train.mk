@@ -39,9 +39,22 @@ TRAIN_TESTS := $(patsubst libwse/tests/train/%.c,%,$(wildcard libwse/tests/train
 TRAIN_TEST_BINS := $(TRAIN_TESTS:%=$(B)/libwse/tests/train/%)
 TRAIN_ASAN_BINS := $(TRAIN_TESTS:%=$(B)/asan/libwse/tests/train/%)
 
-$(TRAIN_TEST_BINS): %: %.o $(TRAIN_OBJ) $(B)/libwse/ref/mlp_ref.o
+# the one that runs wafers; it looks over the executor's shoulder (--wrap)
+WAFER_TEST := libwse/tests/train/test-wafer
+TRAIN_ASAN_EXEC := $(WSE_EXEC_OBJS:$(B)/%=$(B)/asan/%)
+WAFER_WRAP := -Wl,--wrap=wse_exec_open_wafer
+
+$(B)/libwse/tests/train/test-wafer.o $(B)/asan/libwse/tests/train/test-wafer.o: CPPFLAGS += $(LIBWSE_CPPFLAGS)
+$(B)/asan/libwse/exec/%.o: libwse/exec/%.c $(B)/asan/libwse/exec/.d
+	$(CC) $(CPPFLAGS) $(LIBWSE_CPPFLAGS) $(CFLAGS) $(ASAN) -MMD -c -o $@ $<
+$(B)/$(WAFER_TEST): %: %.o $(TRAIN_OBJ) $(WSE_EXEC_OBJS) $(B)/libwse.a $(LIBWSE_MODEL_LIBS) | $(FW)/wse-fw.bin $(FW)/mlp.elf
+	$(CC) $(CFLAGS) $(WAFER_WRAP) -o $@ $(filter %.o,$^) $(B)/libwse.a $(TRAIN_LIBS) $(WSE_EXEC_LIBS)
+$(B)/asan/$(WAFER_TEST): %: %.o $(TRAIN_ASAN_OBJ) $(TRAIN_ASAN_EXEC) $(LIBWSE_ASAN_OBJ) $(LIBWSE_MODEL_LIBS) | $(FW)/wse-fw.bin $(FW)/mlp.elf
+	$(CC) $(CFLAGS) $(ASAN) $(WAFER_WRAP) -o $@ $(filter %.o,$^) $(TRAIN_LIBS) $(WSE_EXEC_LIBS)
+
+$(filter-out %/test-wafer,$(TRAIN_TEST_BINS)): %: %.o $(TRAIN_OBJ) $(B)/libwse/ref/mlp_ref.o
 	$(CC) $(CFLAGS) -o $@ $^ $(TRAIN_LIBS) $(REF_LIBS)
-$(TRAIN_ASAN_BINS): %: %.o $(TRAIN_ASAN_OBJ) $(B)/asan/libwse/ref/mlp_ref.o
+$(filter-out %/test-wafer,$(TRAIN_ASAN_BINS)): %: %.o $(TRAIN_ASAN_OBJ) $(B)/asan/libwse/ref/mlp_ref.o
 	$(CC) $(CFLAGS) $(ASAN) -o $@ $^ $(TRAIN_LIBS) $(REF_LIBS)
 
 ifneq ($(wildcard libwse/tools/wse-train.c),)
@@ -54,4 +67,4 @@ endif
 ALL += $(TRAIN_TEST_BINS) $(TRAIN_ASAN_BINS)
 SUITES += $(TRAIN_TEST_BINS) $(TRAIN_ASAN_BINS) libwse/tests/train/test-cli
 
--include $(WSE_EXEC_OBJS:.o=.d) $(TRAIN_OBJ:.o=.d) $(TRAIN_ASAN_OBJ:.o=.d) $(TRAIN_TEST_BINS:=.d) $(TRAIN_ASAN_BINS:=.d)
+-include $(WSE_EXEC_OBJS:.o=.d) $(TRAIN_ASAN_EXEC:.o=.d) $(TRAIN_OBJ:.o=.d) $(TRAIN_ASAN_OBJ:.o=.d) $(TRAIN_TEST_BINS:=.d) $(TRAIN_ASAN_BINS:=.d)
