@@ -7,15 +7,16 @@ LIBWSE_SRC := $(wildcard libwse/device/*.c)
 LIBWSE_OBJ := $(LIBWSE_SRC:%.c=$(B)/%.o)
 LIBWSE_ASAN_OBJ := $(LIBWSE_SRC:%.c=$(B)/asan/%.o)
 # paths of a build are compiled in, so that a tree works without being installed
-LIBWSE_CPPFLAGS = $(shell pkg-config --cflags libdrm) -DWSE_BUILD_FIRMWARE='"$(CURDIR)/$(B)/firmware"'
+LIBWSE_CPPFLAGS = $(shell pkg-config --cflags libdrm) -DWSE_BUILD_FIRMWARE='"$(abspath $(B)/firmware)"'
 LIBWSE_CFLAGS := -fPIC -fvisibility=default -pthread
 LIBWSE_LIBS = -ldrm -pthread
 
-# In-process models: what hw/ has built. -u pulls each out of its archive, where only a weak symbol asks for it.
-LIBWSE_MODEL_LIBS := $(if $(MODEL_LIBS),$(MODEL_LIBS),$(B)/hw/libwse_func.a)
-LIBWSE_MODELS := $(if $(MODELS),$(MODELS),func)
-libwse_u := -Wl,-u,wse_model_
-LIBWSE_MODEL_LINK = $(addprefix $(libwse_u),$(LIBWSE_MODELS)) $(LIBWSE_MODEL_LIBS) -lstdc++ -lm
+# In-process models: what hw/ builds. -u pulls each out of its archive, where only a weak symbol asks for it.
+LIBWSE_RTL := $(if $(RTL_LIBS),$(B)/rtl/libwse_rtl.a)
+LIBWSE_MODEL_LIBS := $(B)/hw/libwse_func.a $(LIBWSE_RTL)
+LIBWSE_MODEL_LINK = -Wl,-u,wse_model_find -Wl,-u,wse_model_func $(if $(LIBWSE_RTL),-Wl$(comma)-u$(comma)wse_model_rtl) \
+	$(LIBWSE_MODEL_LIBS) $(RTL_LIBS) -lm
+comma := ,
 
 $(LIBWSE_OBJ): $(B)/%.o: %.c libwse/build.mk
 	@mkdir -p $(@D)
@@ -29,9 +30,10 @@ $(B)/libwse.a: $(LIBWSE_OBJ)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-$(B)/libwse.so.1: $(LIBWSE_OBJ) $(LIBWSE_MODEL_LIBS) libwse/libwse.map
+# the RTL stays out of it: Verilator's runtime is not position independent as it is built
+$(B)/libwse.so.1: $(LIBWSE_OBJ) $(B)/hw/libwse_func.a libwse/libwse.map
 	$(CC) $(CFLAGS) -shared -Wl,-soname,libwse.so.1 -Wl,--version-script=libwse/libwse.map -Wl,-z,defs \
-		-o $@ $(LIBWSE_OBJ) $(LIBWSE_MODEL_LINK) $(LIBWSE_LIBS)
+		-o $@ $(LIBWSE_OBJ) -Wl,-u,wse_model_find $(B)/hw/libwse_func.a -lm $(LIBWSE_LIBS)
 
 $(B)/libwse.so: $(B)/libwse.so.1
 	ln -sf libwse.so.1 $@
