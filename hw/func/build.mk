@@ -21,7 +21,7 @@ $(B)/hw/libwse_func.a: $(FUNC_OBJS)
 
 ALL += $(B)/hw/libwse_func.a
 
-FUNC_TESTS := test_gemm test_numerics test_queue test_tensor
+FUNC_TESTS := test_gemm test_numerics test_queue test_tensor test_fabric
 FUNC_TEST_CFLAGS := $(CFLAGS) -D_GNU_SOURCE
 func_test = $(B)/hw/func/tests/$(1)
 
