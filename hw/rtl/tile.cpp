@@ -189,8 +189,9 @@ void Model::write(uint32_t offset, uint32_t value)
 	}
 	axi.freeze(top);
 	edge();
-	if (offset == WSE_REG_CTRL)
-		still = 0;
+	edge();
+	deliver();			// a vector that was unmasked
+	still = 0;
 }
 
 Model *self(struct wse_model *m) { return static_cast<Model *>(m); }
