@@ -21,15 +21,22 @@ $(B)/hw/libwse_func.a: $(FUNC_OBJS)
 
 ALL += $(B)/hw/libwse_func.a
 
-FUNC_TESTS := test_gemm test_numerics test_queue test_tensor test_fabric
-FUNC_TEST_CFLAGS := $(CFLAGS) -D_GNU_SOURCE
-func_test = $(B)/hw/func/tests/$(1)
+FUNC_TESTS := test_numerics test_scalar test_queue test_tensor test_fabric test_gemm
+FUNC_TEST_DEPS := hw/func/tests/dev.c $(wildcard hw/func/tests/*.h hw/tests/*.h) $(FUNC_HDRS)
 
-$(B)/hw/func/tests/test_%: hw/func/tests/test_%.c hw/func/tests/dev.c $(B)/hw/libwse_func.a $(wildcard hw/func/tests/*.h) $(FUNC_HDRS)
+$(B)/hw/func/tests/test_%: hw/func/tests/test_%.c $(FUNC_TEST_DEPS) $(B)/hw/libwse_func.a
 	@mkdir -p $(@D)
-	$(CC) $(FUNC_TEST_CFLAGS) $(CPPFLAGS) -o $@ $< hw/func/tests/dev.c $(B)/hw/libwse_func.a
+	$(CC) $(CFLAGS) -D_GNU_SOURCE $(CPPFLAGS) -o $@ $< hw/func/tests/dev.c $(B)/hw/libwse_func.a
 
 # the same with sanitizers
-$(B)/asan/hw/func/tests/test_%: hw/func/tests/test_%.c hw/func/tests/dev.c $(FUNC_ASAN_OBJS) $(wildcard hw/func/tests/*.h)
+$(B)/asan/hw/func/tests/test_%: hw/func/tests/test_%.c $(FUNC_TEST_DEPS) $(FUNC_ASAN_OBJS)
 	@mkdir -p $(@D)
-	$(CC) $(FUNC_TEST_CFLAGS) $(ASAN) $(CPPFLAGS) -o $@ $< hw/func/tests/dev.c $(FUNC_ASAN_OBJS)
+	$(CC) $(CFLAGS) -D_GNU_SOURCE $(ASAN) $(CPPFLAGS) -o $@ $< hw/func/tests/dev.c $(FUNC_ASAN_OBJS)
+
+# test_gemm runs the firmware's kernels; `build/hw/func/tests/test_gemm bench` measures
+FUNC_FW := $(B)/firmware/wse-fw.bin $(B)/firmware/linear.elf
+$(B)/hw/func/tests/test_gemm $(B)/asan/hw/func/tests/test_gemm: $(FUNC_FW)
+
+FUNC_SUITES := $(FUNC_TESTS:%=$(B)/hw/func/tests/%) $(FUNC_TESTS:%=$(B)/asan/hw/func/tests/%)
+SUITES += $(FUNC_SUITES)
+ALL += $(FUNC_SUITES)

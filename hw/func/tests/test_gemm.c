@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The firmware's streamed linear layer and its weight gradient on the twin, against ordered scalar loops, bit for bit.
- * test_gemm wse-fw.bin LINEAR.elf [bench]
+ * `test_gemm bench` prints multiply-adds a second.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,7 @@
 #include "../fp.h"
 #include "check.h"
 
+#define FIRMWARE "build/firmware/"
 #define SRAM_X	0x2000u		/* bf16 x[K][T] */
 #define HOST_W	(DEV_DATA + (8u << 20))
 #define HOST_M	(DEV_DATA + (32u << 20))
@@ -327,15 +328,15 @@ int main(int argc, char **argv)
 	unsigned int csr = wse_fp_enter(), i;
 	struct elf lin;
 
-	if (argc < 3 || load_firmware(argv[1]) || elf_open(&lin, argv[2])) {
-		ok(false, "usage: test_gemm wse-fw.bin LINEAR.elf [bench]");
+	if (load_firmware(FIRMWARE "wse-fw.bin") || elf_open(&lin, FIRMWARE "linear.elf")) {
+		ok(false, "run it in the top folder, with the firmware built");
 		return tap_end();
 	}
 	end = elf_load(&lin, image);
 	f_forward = elf_symbol(&lin, "linear_forward");
 	f_wgrad = elf_symbol(&lin, "linear_wgrad");
 	ok(end && end <= SRAM_X && f_forward && f_wgrad, "the firmware's linear program is there and fits");
-	if (argc > 3) {
+	if (argc > 1 && !strcmp(argv[1], "bench")) {
 		for (i = 0; i < sizeof(big) / sizeof(*big); i++)
 			bench(&big[i]);
 	} else {
