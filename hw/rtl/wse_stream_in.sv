@@ -294,7 +294,7 @@ module wse_stream_in #(
         // fetch: 4 words at a time, within a page
         if (d_valid && rreq_ready_i && !m_req) begin
           d_valid <= 1'b0;
-        end else if (!d_valid && !page_wait && !fill && !stop && !index_only) begin
+        end else if (!d_valid && !page_wait && !fill && !stop && !index_only && !go_i) begin
           found = f_blk[sel] != nblk && f_room[sel] >= 5'd4 && 3'(sel[1:0]) < nfeat && 16'(sel[IW-1:2]) < cols;
           if (found) begin
             n = 6'd4;

@@ -96,7 +96,7 @@ module wse_stream_mask #(
         end
         if (rreq_valid_o && rreq_ready_i) begin
           rreq_valid_o <= 1'b0;
-        end else if (!rreq_valid_o && !wait_q && !fill) begin
+        end else if (!rreq_valid_o && !wait_q && !fill && !go_i) begin
           // the row chosen in the last cycle, if it wants a word
           found = asked_q[sel] != 2'd2 && blk_q[sel] != nblk_i && 3'(sel[1:0]) < nfeat_i &&
                   16'(sel[IW-1:2]) < cols_i;
