@@ -63,15 +63,16 @@ static void run_lanes(struct wse_model *m, struct bulk *b, struct node *x, uint3
 	const struct wse_opnd *s = &x->e->o[OPND_SRC2];
 	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base], good = good_prefix(x->e, x->fab.w, n);
 	const uint8_t *rows = x->c->sram + s->base;
+	bool dense = x->fab.dense == x->e->nfeat && good == n;
 	struct run out = { 0 };
 
 	if (x->e->op == WSE_TOP_AXPY) {
-		b->k.axpy(acc, rows, s->stride1, x->e->tokens, x->e->nfeat, x->fab.w, good,
-			  x->fab.dense == x->e->nfeat && good == n);
+		b->k.axpy(acc, rows, s->stride1, x->e->tokens, x->e->nfeat, x->fab.w, good, dense);
 	} else {
 		uint32_t *v = take(b, n);
 
-		b->k.dot(acc, rows, s->stride1, x->e->tokens, x->fab.w, good, v);
+		if (good)
+			b->k.dot(acc, rows, s->stride1, x->e->tokens, x->e->nfeat, x->fab.w, good, v, dense);
 		if (good < n)
 			memset(v + good, 0, (n - good) * sizeof(*v));
 		out.w = v;

@@ -165,11 +165,12 @@ static void axpy_any(uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t t
 	axpy(acc, x, stride, tokens, nb, w, n, is_dense, false);
 }
 
-static void dot_any(const uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens, const uint32_t *w,
-		    uint32_t n, uint32_t *out)
+static void dot_any(const uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens, unsigned int nb,
+		    const uint32_t *w, uint32_t n, uint32_t *out, bool is_dense)
 {
 	uint32_t i;
 
+	(void)nb, (void)is_dense;
 	for (i = 0; i < n; i++)
 		out[i] = dot_one((const float *)(const void *)acc, x, stride, tokens, w[i]);
 }
@@ -182,34 +183,100 @@ static void axpy_avx2(uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t 
 }
 
 /* four wavelets share the lane tree: a horizontal addition is one of its levels */
+#define TREE4(p0, p1, p2, p3, out) do {								\
+	__m256 q_ = _mm256_hadd_ps(_mm256_hadd_ps(p0, p1), _mm256_hadd_ps(p2, p3));		\
+	__m128 s_ = _mm_add_ps(_mm256_castps256_ps128(q_), _mm256_extractf128_ps(q_, 1));	\
+	__m128 nan_ = _mm_cmpunord_ps(s_, s_);							\
+												\
+	s_ = _mm_blendv_ps(s_, _mm_castsi128_ps(_mm_set1_epi32(WSE_NAN)), nan_);		\
+	_mm_storeu_ps((float *)(void *)(out), s_);						\
+} while (0)
+
 __attribute__((target("avx2")))
-static void dot_avx2(const uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens, const uint32_t *w,
-		     uint32_t n, uint32_t *out)
+static void dot_avx2(const uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens, unsigned int nb,
+		     const uint32_t *w, uint32_t n, uint32_t *out, bool is_dense)
 {
 	const float *a = (const float *)(const void *)acc;
 	uint32_t i;
 
+	(void)nb, (void)is_dense;
 	for (i = 0; i + 4 <= n; i += 4) {
 		v8f p[4];
-		__m256 q;
-		__m128 s, nan;
 
 		dot_lanes(a, x, stride, tokens, w[i], &p[0]);
 		dot_lanes(a, x, stride, tokens, w[i + 1], &p[1]);
 		dot_lanes(a, x, stride, tokens, w[i + 2], &p[2]);
 		dot_lanes(a, x, stride, tokens, w[i + 3], &p[3]);
-		q = _mm256_hadd_ps(_mm256_hadd_ps((__m256)p[0], (__m256)p[1]),
-				   _mm256_hadd_ps((__m256)p[2], (__m256)p[3]));
-		s = _mm_add_ps(_mm256_castps256_ps128(q), _mm256_extractf128_ps(q, 1));
-		nan = _mm_cmpunord_ps(s, s);
-		s = _mm_blendv_ps(s, _mm_castsi128_ps(_mm_set1_epi32(WSE_NAN)), nan);
-		_mm_storeu_ps((float *)(void *)(out + i), s);
+		TREE4((__m256)p[0], (__m256)p[1], (__m256)p[2], (__m256)p[3], out + i);
 	}
 	for (; i < n; i++)
 		out[i] = dot_one(a, x, stride, tokens, w[i]);
 }
 
-__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
+
+/*
+ * Dense, pairs of features side by side in a vector: their accumulators stay in registers, x is read once for all
+ * features. groups = tokens / 8; nk rows k.
+ */
+#define DOT_DENSE(nb, groups) do {								\
+	__m512 a_[nb / 2][groups], p_[nb / 2][4 / nb];						\
+	uint32_t k_, i_, f_, r_;								\
+												\
+	for (f_ = 0; f_ < nb / 2; f_++)								\
+		for (i_ = 0; i_ < groups; i_++)							\
+			a_[f_][i_] = _mm512_insertf32x8(_mm512_castps256_ps512(			\
+					_mm256_loadu_ps(a + 2 * f_ * tokens + i_ * 8)),		\
+					_mm256_loadu_ps(a + (2 * f_ + 1) * tokens + i_ * 8), 1);	\
+	for (k_ = 0; k_ + 4 / nb <= nk; k_ += 4 / nb) {						\
+		for (r_ = 0; r_ < 4 / nb; r_++, x += stride) {					\
+			for (f_ = 0; f_ < nb / 2; f_++)						\
+				p_[f_][r_] = _mm512_setzero_ps();				\
+			for (i_ = 0; i_ < groups; i_++) {					\
+				__m512 x_ = _mm512_broadcast_f32x8((__m256)widen8(x + i_ * 16));	\
+												\
+				for (f_ = 0; f_ < nb / 2; f_++)					\
+					p_[f_][r_] = _mm512_add_ps(p_[f_][r_],			\
+								   _mm512_mul_ps(a_[f_][i_], x_));	\
+			}									\
+		}										\
+		TREE4(_mm512_castps512_ps256(p_[0][0]), _mm512_extractf32x8_ps(p_[0][0], 1),	\
+		      _mm512_castps512_ps256(p_[nb / 2 - 1][4 / nb - 1]),			\
+		      _mm512_extractf32x8_ps(p_[nb / 2 - 1][4 / nb - 1], 1), out);		\
+		out += 4;									\
+		done += 4 / nb;									\
+	}											\
+} while (0)
+
+AVX512
+static void dot_avx512(const uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens, unsigned int nb,
+		       const uint32_t *w, uint32_t n, uint32_t *out, bool is_dense)
+{
+	const float *a = (const float *)(const void *)acc;
+	const uint8_t *rows = x;
+	uint32_t nk = n / nb, done = 0, shape = nb << 8 | tokens;
+
+	if (is_dense && !(w[0] >> 14 & 3)) {
+		x += (int32_t)(w[0] & 0x3fff) * stride;
+		if (shape == (4 << 8 | 32))
+			DOT_DENSE(4, 4);
+		else if (shape == (4 << 8 | 16))
+			DOT_DENSE(4, 2);
+		else if (shape == (4 << 8 | 8))
+			DOT_DENSE(4, 1);
+		else if (shape == (2 << 8 | 64))
+			DOT_DENSE(2, 8);
+		else if (shape == (2 << 8 | 32))
+			DOT_DENSE(2, 4);
+		else if (shape == (2 << 8 | 16))
+			DOT_DENSE(2, 2);
+		else if (shape == (2 << 8 | 8))
+			DOT_DENSE(2, 1);
+	}
+	dot_avx2(acc, rows, stride, tokens, nb, w + done * nb, n - done * nb, out, false);
+}
+
+AVX512
 static void axpy_avx512(uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens, unsigned int nb,
 			const uint32_t *w, uint32_t n, bool is_dense)
 {
@@ -228,6 +295,6 @@ bool wse_kernels_get(unsigned int which, struct wse_kernels *k)
 	if ((which == 3 && !avx512) || (which == 2 && !avx2) || which > 3)
 		return false;
 	k->axpy = which == 3 ? axpy_avx512 : which == 2 ? axpy_avx2 : axpy_any;
-	k->dot = which == 1 ? dot_any : dot_avx2;
+	k->dot = which == 3 ? dot_avx512 : which == 2 ? dot_avx2 : dot_any;
 	return true;
 }

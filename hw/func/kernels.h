@@ -14,8 +14,8 @@ struct wse_kernels {
 	void (*axpy)(uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens, unsigned int nb,
 		     const uint32_t *w, uint32_t n, bool dense);
 	/* out[i] = lane tree of acc[f][] * x[k][] for wavelet i */
-	void (*dot)(const uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens, const uint32_t *w,
-		    uint32_t n, uint32_t *out);
+	void (*dot)(const uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens, unsigned int nb,
+		    const uint32_t *w, uint32_t n, uint32_t *out, bool dense);
 };
 
 bool wse_kernels_get(unsigned int which, struct wse_kernels *k);

@@ -49,80 +49,145 @@ static uint64_t row_off(const struct wse_sqe *s, uint32_t col, uint32_t block, u
 	return s->off + ((uint64_t)block * s->nfeat + f) * s->lstride + (uint64_t)col * s->cstride;
 }
 
-/* values of a row as the upper halves of wavelets, or whole words for RAW32 */
-static int load_row(struct wse_model *m, struct wse_job *j, uint32_t col, uint32_t block, uint32_t f, uint32_t *v)
+/* bf16 rows [B][k] to wavelets [k][B] */
+__attribute__((target_clones("arch=haswell", "default")))
+static void pack1(uint32_t *restrict w, const uint16_t *restrict h, uint32_t n)
+{
+	uint32_t k;
+
+	for (k = 0; k < n; k++)
+		w[k] = (uint32_t)h[k] << 16 | k;
+}
+
+__attribute__((target_clones("arch=haswell", "default")))
+static void pack2(uint32_t *restrict w, const uint16_t *restrict h, uint32_t n)
+{
+	const uint16_t *restrict g = h + n;
+	uint32_t k;
+
+	for (k = 0; k < n; k++) {
+		w[2 * k] = (uint32_t)h[k] << 16 | k;
+		w[2 * k + 1] = (uint32_t)g[k] << 16 | 1u << 14 | k;
+	}
+}
+
+__attribute__((target_clones("arch=haswell", "default")))
+static void pack4(uint32_t *restrict w, const uint16_t *restrict h, uint32_t n)
+{
+	const uint16_t *restrict h1 = h + n, *restrict h2 = h1 + n, *restrict h3 = h2 + n;
+	uint32_t k;
+
+	for (k = 0; k < n; k++) {
+		w[4 * k] = (uint32_t)h[k] << 16 | k;
+		w[4 * k + 1] = (uint32_t)h1[k] << 16 | 1u << 14 | k;
+		w[4 * k + 2] = (uint32_t)h2[k] << 16 | 2u << 14 | k;
+		w[4 * k + 3] = (uint32_t)h3[k] << 16 | 3u << 14 | k;
+	}
+}
+
+/* bf16 values [nfeat][kcol] of a block; scratch: room for as many binary32 */
+static int load_values(struct wse_model *m, struct wse_job *j, uint32_t col, uint32_t block, uint16_t *h,
+		       uint32_t *scratch)
 {
 	const struct wse_sqe *s = &j->sqe;
-	const uint16_t *h = (const uint16_t *)(const void *)v;
-	struct shape sh = shape_of(s);
-	uint32_t k;
-	int err;
+	uint32_t f, k;
+	int err = 0;
 
 	if (s->flags & WSE_SQF_INDEX_ONLY) {
-		memset(v, 0, sh.k * sizeof(*v));
+		memset(h, 0, (size_t)s->kcol * s->nfeat * 2);
 		return 0;
 	}
-	if (s->etype == WSE_ETYPE_BF16) {
-		/* packed into the upper half of the buffer, then spread */
-		h = (const uint16_t *)(const void *)(v + sh.k) - sh.k;
-		err = wse_buf_read(m, &j->buf, row_off(s, col, block, f), (void *)h, sh.k * 2, &j->bad);
-		for (k = 0; !err && k < sh.k; k++) {
-			uint16_t x = h[k];
-
-			v[k] = (uint32_t)x << 16;
+	for (f = 0; f < s->nfeat && !err; f++, h += s->kcol) {
+		if (s->etype == WSE_ETYPE_BF16) {
+			err = wse_buf_read(m, &j->buf, row_off(s, col, block, f), h, s->kcol * 2u, &j->bad);
+			continue;
 		}
-		return err;
+		err = wse_buf_read(m, &j->buf, row_off(s, col, block, f), scratch, s->kcol * 4u, &j->bad);
+		for (k = 0; k < s->kcol && !err; k++)
+			h[k] = wse_bf16_round(scratch[k]);
 	}
-	err = wse_buf_read(m, &j->buf, row_off(s, col, block, f), v, sh.k * 4, &j->bad);
-	if (!err && s->etype == WSE_ETYPE_FP32)
-		for (k = 0; k < sh.k; k++)
-			v[k] = (uint32_t)wse_bf16_round(v[k]) << 16;
 	return err;
+}
+
+/* RAW32: words of one feature */
+static int load_raw(struct wse_model *m, struct wse_job *j, uint32_t col, struct wse_port_in *p, uint32_t *v,
+		    uint8_t *mask)
+{
+	const struct wse_sqe *s = &j->sqe;
+	bool drop = s->flags & WSE_SQF_DROP_ZERO;
+	uint32_t k;
+	int err = 0;
+
+	if (s->flags & WSE_SQF_INDEX_ONLY)
+		memset(v, 0, s->kcol * 4u);
+	else
+		err = wse_buf_read(m, &j->buf, row_off(s, col, p->block, 0), v, s->kcol * 4u, &j->bad);
+	if (!err)
+		err = load_masks(m, j, col, p->block, mask);
+	if (err)
+		return err;
+	for (p->n = 0, k = 0; k < s->kcol; k++)
+		if (selected(mask, k) && !(drop && !(v[k] & 0x7fffffffu)))
+			p->w[p->n++] = v[k];
+	return 0;
+}
+
+/* the selected elements of a block, k by k, feature by feature */
+static void pack_selected(const struct wse_sqe *s, struct wse_port_in *p, const uint16_t *h, const uint8_t *mask)
+{
+	uint32_t bytes = (s->kcol + 7u) / 8, n = 0, k, f, x;
+	bool drop = s->flags & WSE_SQF_DROP_ZERO;
+
+	for (k = 0; k < s->kcol; k++) {
+		for (f = 0; f < s->nfeat; f++) {
+			x = h[f * s->kcol + k];
+			p->w[n] = x << 16 | f << 14 | k;
+			n += selected(mask + f * bytes, k) & !(drop && !(x & 0x7fff));
+		}
+	}
+	p->n = n;
 }
 
 static int load_block(struct wse_model *m, struct wse_job *j, uint32_t col, struct wse_port_in *p)
 {
 	const struct wse_sqe *s = &j->sqe;
-	bool raw = s->etype == WSE_ETYPE_RAW32, drop = s->flags & WSE_SQF_DROP_ZERO;
-	struct shape sh = shape_of(s);
-	uint32_t *v = p->w + sh.k * sh.b, bytes = (sh.k + 7) / 8, n = 0, k, f;
-	uint8_t *mask = (uint8_t *)(v + sh.k * sh.b);
+	size_t n = (size_t)s->kcol * s->nfeat;
+	uint32_t *v = p->w + n + 1;		/* one more: pack_selected writes before it decides */
+	uint16_t *h = (uint16_t *)(void *)(v + n);
+	uint8_t *mask = (uint8_t *)(h + n);
 	int err;
 
-	for (f = 0; f < sh.b; f++) {
-		err = load_row(m, j, col, p->block, f, v + f * sh.k);
-		if (err)
-			return err;
-	}
-	p->dense = drop || s->flags & WSE_SQF_MASKED || raw ? 0 : sh.b;
-	if (p->dense || (raw && !drop && !(s->flags & WSE_SQF_MASKED))) {
-		uint32_t *w = p->w;
-
-		if (raw)
-			memcpy(w, v, sh.k * 4);
-		else
-			for (k = 0; k < sh.k; k++)
-				for (f = 0; f < sh.b; f++)
-					*w++ = v[f * sh.k + k] | f << 14 | k;
-		n = sh.k * sh.b;
-	} else {
-		err = load_masks(m, j, col, p->block, mask);
-		if (err)
-			return err;
-		for (k = 0; k < sh.k; k++) {
-			for (f = 0; f < sh.b; f++) {
-				uint32_t x = v[f * sh.k + k];
-
-				if (!selected(mask + f * bytes, k) || (drop && !(x & 0x7fffffffu)))
-					continue;
-				p->w[n++] = raw ? x : x | f << 14 | k;
-			}
-		}
-	}
-	p->n = n;
 	p->pos = 0;
-	p->end_due = !raw;
+	p->dense = 0;
+	p->end_due = s->etype != WSE_ETYPE_RAW32;
+	if (!p->end_due)
+		return load_raw(m, j, col, p, v, mask);
+	err = load_values(m, j, col, p->block, h, v);
+	if (err)
+		return err;
+	if (s->flags & (WSE_SQF_MASKED | WSE_SQF_DROP_ZERO)) {
+		err = load_masks(m, j, col, p->block, mask);
+		if (!err)
+			pack_selected(s, p, h, mask);
+		return err;
+	}
+	if (s->nfeat == 4)
+		pack4(p->w, h, s->kcol);
+	else if (s->nfeat == 2)
+		pack2(p->w, h, s->kcol);
+	else
+		pack1(p->w, h, s->kcol);
+	p->n = n;
+	p->dense = s->nfeat;
 	return 0;
+}
+
+/* bytes of the array behind wse_port_in.w */
+static size_t block_bytes(const struct wse_sqe *s)
+{
+	size_t n = (size_t)s->kcol * s->nfeat;
+
+	return (2 * n + 1) * 4 + n * 2 + (s->kcol + 7u) / 8 * s->nfeat;
 }
 
 void wse_ports_reset(struct wse_model *m, unsigned int exec)
@@ -158,7 +223,6 @@ static void open_bufs(struct wse_job *j)
 void wse_in_begin(struct wse_model *m, struct wse_job *j)
 {
 	const struct wse_sqe *s = &j->sqe;
-	size_t n = (size_t)s->kcol * s->nfeat;
 	uint32_t c;
 
 	open_bufs(j);
@@ -166,7 +230,7 @@ void wse_in_begin(struct wse_model *m, struct wse_job *j)
 		struct wse_port_in *p = &m->in[s->col0 + c];
 
 		memset(p, 0, sizeof(*p));
-		p->w = malloc(n * 8 + ((size_t)s->kcol + 7) / 8 * s->nfeat);
+		p->w = malloc(block_bytes(s));
 		p->color = s->color;
 		p->busy = true;
 		p->fresh = true;
@@ -257,11 +321,15 @@ static int open_block(struct wse_model *m, struct wse_job *j, uint32_t c, struct
 	struct shape sh = shape_of(&j->sqe);
 	uint32_t bytes = (sh.k + 7) / 8, k, f;
 	uint8_t *mask = p->sel;
-	int err = load_masks(m, j, c, p->block, mask);
+	int err;
 
+	p->pos = 0;
+	if (!(j->sqe.flags & WSE_SQF_MASKED) && p->n)
+		return 0;			/* the same in every block */
+	err = load_masks(m, j, c, p->block, mask);
 	if (err)
 		return err;
-	p->n = p->pos = 0;
+	p->n = 0;
 	for (k = 0; k < sh.k; k++)
 		for (f = 0; f < sh.b; f++)
 			if (selected(mask + f * bytes, k))

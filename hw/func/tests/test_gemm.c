@@ -281,7 +281,7 @@ static void test(const struct shape *s)
 	run_close(&r);
 }
 
-static void bench(const struct shape *s)
+static void bench(const struct shape *s, int rounds)
 {
 	double best_f = 1e9, best_g = 1e9, t, macs;
 	struct wse_cqe e;
@@ -291,7 +291,7 @@ static void bench(const struct shape *s)
 	if (run_open(&r, s))
 		return;
 	macs = (double)r.n * s->cols * s->k * s->rows * s->t;
-	for (i = 0; i < 5; i++) {
+	for (i = 0; i < rounds; i++) {
 		t = forward(&r, &e);
 		best_f = t > 0 && t < best_f ? t : best_f;
 		t = wgrad(&r, &e);
@@ -338,7 +338,7 @@ int main(int argc, char **argv)
 	ok(end && end <= SRAM_X && f_forward && f_wgrad, "the firmware's linear program is there and fits");
 	if (argc > 1 && !strcmp(argv[1], "bench")) {
 		for (i = 0; i < sizeof(big) / sizeof(*big); i++)
-			bench(&big[i]);
+			bench(&big[i], argc > 2 ? atoi(argv[2]) : 5);
 	} else {
 		for (i = 0; i < sizeof(shape) / sizeof(*shape); i++)
 			test(&shape[i]);
