@@ -64,6 +64,12 @@ $(B)/wse-train: $(B)/libwse/tools/wse-train.o $(TRAIN_OBJ) $(WSE_EXEC_OBJS) $(B)
 ALL += $(B)/wse-train
 endif
 
+# libwse/bench/train.c; the rule of wse-bench has been read by now, its recipe has not been expanded
+TRAIN_BENCH_OBJ := $(TRAIN_OBJ) $(WSE_EXEC_OBJS) $(B)/libwse/ref/mlp_ref.o
+BENCHES += $(TRAIN_BENCH_OBJ)
+$(B)/wse-bench: $(TRAIN_BENCH_OBJ)
+$(B)/wse-bench: LIBWSE_LIBS += $(TRAIN_LIBS)
+
 ALL += $(TRAIN_TEST_BINS) $(TRAIN_ASAN_BINS)
 SUITES += $(TRAIN_TEST_BINS) $(TRAIN_ASAN_BINS) libwse/tests/train/test-cli
 

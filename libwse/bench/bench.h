@@ -8,17 +8,18 @@
 
 struct bench {
 	const char *name, *unit;
-	const char *what;		/* one line for people */
+	const char *what; /* one line for people */
 	/*
-	 * One measurement. -ENOTSUP: not possible here (a model that was not built); why (len bytes) says so
-	 * then, and on other errors.
+	 * One measurement. -ENOTSUP: not possible here (a model that was not built); why (len
+	 * bytes) says so then, and on other errors.
 	 */
 	int (*run)(double *value, char *why, size_t len);
 	/* keeps nothing between runs; runs are repeated for about a second, at least twice */
 };
 
-extern const struct bench bench_gemm[];	/* both end with a NULL name */
+extern const struct bench bench_gemm[]; /* all end with a NULL name */
 extern const struct bench bench_scalar[];
+extern const struct bench bench_train[];
 
 /* Seconds of a clock that only runs forward. */
 double bench_now(void);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * wse-bench: all benchmarks, as a table or as one JSON object a line. A value is the best of its runs, since
- * on a shared machine everything else is somebody else's work; the median stands beside it.
+ * wse-bench: all benchmarks, as a table or as one JSON object a line. A value is the best of its
+ * runs, since on a shared machine everything else is somebody else's work; the median stands beside
+ * it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,9 +12,9 @@
 
 #include "bench.h"
 
-#define RUNS_MIN	3
-#define RUNS_MAX	20
-#define SECONDS		1.5	/* a benchmark, unless RUNS_MIN need longer */
+#define RUNS_MIN 3
+#define RUNS_MAX 20
+#define SECONDS 1.5 /* a benchmark, unless RUNS_MIN need longer */
 
 struct options {
 	const char *only;
@@ -41,14 +42,18 @@ static void report(const struct bench *b, const struct options *o, double *v, in
 
 	if (o->raw)
 		for (i = 0; i < n; i++)
-			printf(o->json ? "{\"name\":\"%s\",\"run\":%d,\"value\":%.6g,\"unit\":\"%s\"}\n" :
-			       "%-24s run %-3d %12.6g %s\n", b->name, i, v[i], b->unit);
+			printf(o->json ? "{\"name\":\"%s\",\"run\":%d,\"value\":%.6g,\"unit\":\"%"
+					 "s\"}\n"
+				       : "%-24s run %-3d %12.6g %s\n",
+			       b->name, i, v[i], b->unit);
 	qsort(v, (size_t)n, sizeof(*v), by_value);
 	if (o->json)
-		printf("{\"name\":\"%s\",\"value\":%.6g,\"unit\":\"%s\",\"median\":%.6g,\"worst\":%.6g,\"runs\":%d}\n", b->name,
-		       v[n - 1], b->unit, v[n / 2], v[0], n);
+		printf("{\"name\":\"%s\",\"value\":%.6g,\"unit\":\"%s\",\"median\":%.6g,\"worst\":%"
+		       ".6g,\"runs\":%d}\n",
+		       b->name, v[n - 1], b->unit, v[n / 2], v[0], n);
 	else
-		printf("%-24s %10.4g %-10s median %.4g of %d   %s\n", b->name, v[n - 1], b->unit, v[n / 2], n, b->what);
+		printf("%-24s %10.4g %-10s median %.4g of %d   %s\n", b->name, v[n - 1], b->unit,
+		       v[n / 2], n, b->what);
 	fflush(stdout);
 }
 
@@ -64,11 +69,14 @@ static int run(const struct bench *b, const struct options *o)
 		if (!ret)
 			continue;
 		if (ret == -ENOTSUP && o->json)
-			printf("{\"name\":\"%s\",\"value\":null,\"unit\":\"%s\",\"skipped\":true}\n", b->name, b->unit);
+			printf("{\"name\":\"%s\",\"value\":null,\"unit\":\"%s\",\"skipped\":true}"
+			       "\n",
+			       b->name, b->unit);
 		else if (ret == -ENOTSUP)
 			printf("%-24s          - %-10s skipped: %s\n", b->name, b->unit, why);
 		else
-			fprintf(stderr, "wse-bench: %s failed: %s (%s)\n", b->name, why, strerror(-ret));
+			fprintf(stderr, "wse-bench: %s failed: %s (%s)\n", b->name, why,
+				strerror(-ret));
 		return ret != -ENOTSUP;
 	}
 	report(b, o, v, n);
@@ -77,11 +85,11 @@ static int run(const struct bench *b, const struct options *o)
 
 static int usage(FILE *f)
 {
-	const struct bench *tables[] = { bench_gemm, bench_scalar }, *b;
+	const struct bench *tables[] = {bench_gemm, bench_scalar, bench_train}, *b;
 	size_t i;
 
 	fprintf(f, "usage: wse-bench [--only NAME] [--json] [--raw]\n");
-	for (i = 0; i < 2; i++)
+	for (i = 0; i < 3; i++)
 		for (b = tables[i]; b->name; b++)
 			fprintf(f, "  %-24s %s\n", b->name, b->what);
 	return f == stdout ? 0 : 2;
@@ -89,8 +97,8 @@ static int usage(FILE *f)
 
 int main(int argc, char **argv)
 {
-	const struct bench *tables[] = { bench_gemm, bench_scalar }, *b;
-	struct options o = { 0 };
+	const struct bench *tables[] = {bench_gemm, bench_scalar, bench_train}, *b;
+	struct options o = {0};
 	int i, n = 0, failed = 0;
 
 	for (i = 1; i < argc; i++) {
@@ -101,9 +109,10 @@ int main(int argc, char **argv)
 		else if (!strcmp(argv[i], "--only") && i + 1 < argc)
 			o.only = argv[++i];
 		else
-			return usage(!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h") ? stdout : stderr);
+			return usage(!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h") ? stdout
+											  : stderr);
 	}
-	for (i = 0; i < 2; i++)
+	for (i = 0; i < 3; i++)
 		for (b = tables[i]; b->name; b++) {
 			if (o.only && strcmp(o.only, b->name))
 				continue;
@@ -111,7 +120,9 @@ int main(int argc, char **argv)
 			n++;
 		}
 	if (!n) {
-		fprintf(stderr, "wse-bench: there is no benchmark \"%s\": wse-bench --help lists them\n", o.only);
+		fprintf(stderr,
+			"wse-bench: there is no benchmark \"%s\": wse-bench --help lists them\n",
+			o.only);
 		return 2;
 	}
 	return failed;

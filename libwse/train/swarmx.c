@@ -243,6 +243,15 @@ uint32_t wse_swarm_alive(const struct wse_swarm *s)
 	return n;
 }
 
+int wse_swarm_cost(const struct wse_swarm *s, uint32_t device, struct wse_exec_cost *cost)
+{
+	struct wse_exec *e = device < s->n ? s->w[device].exec : NULL;
+
+	if (!e)
+		return -EINVAL;
+	return e->ops->cost ? e->ops->cost(e, cost) : -ENOTSUP;
+}
+
 /* contiguous ranges of the index, as equal as they can be */
 static void hand_out(struct wse_swarm *s)
 {

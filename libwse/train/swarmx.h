@@ -32,6 +32,9 @@ struct wse_buf_pool wse_swarm_pool(struct wse_swarm *s);
 
 uint32_t wse_swarm_alive(const struct wse_swarm *s);
 
+/* what the last step cost a device; between steps. -ENOTSUP when it does not tell */
+int wse_swarm_cost(const struct wse_swarm *s, uint32_t device, struct wse_exec_cost *cost);
+
 struct wse_swarm_step {
 	const struct wse_mlp *mlp;
 	const struct wse_job *jobs;	/* [n], index 0 ... n-1; device spans from wse_swarm_pool */

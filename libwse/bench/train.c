@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Training: what a step keeps busy on the RTL, how fast the twin is beside plain fp32 code on the same two
+ * threads, and what four wafers do to the time of a step.
+ */
+#include <cblas.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <wse/wse.h>
+
+#include "../ref/mlp_ref.h"
+#include "../train/session.h"
+#include "bench.h"
+
+#define TEXT_BYTES	65536u
+
+static const char yaml[] =
+"trainer:\n"
+"  init:\n"
+"    model: {name: mlp, window: 16, embedding_size: 16, hidden_sizes: [256, 256], nonlinearity: relu}\n"
+"    optimizer: {AdamW: {betas: [0.9, 0.95]}}\n"
+"    schedulers: [{ConstantLR: {learning_rate: 1.0e-3}}]\n"
+"    loop: {max_steps: 1}\n"
+"  fit:\n"
+"    train_dataloader: {batch_size: 128, micro_batch_size: 64, data_dir: TEXT}\n"
+"    val_dataloader: {held_out_bytes: 64}\n";
+
+/* numbers, so that there is something like words in it; the same every time */
+static int write_text(char *path, char *text)
+{
+	size_t n = 0;
+	int fd = mkstemp(path), ret = fd < 0 ? -errno : 0;
+
+	for (unsigned int i = 0; n < TEXT_BYTES; i++)
+		n += (size_t)snprintf(text + n, 24, "%u and %x ", i, i * 7919u);
+	if (!ret && write(fd, text, TEXT_BYTES) != TEXT_BYTES)
+		ret = -EIO;
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+/* n devices of one uri; sets: configuration on top of the above */
+static int open_session(struct wse_session *s, const char *uri, uint32_t n, const char *const *sets, uint32_t nsets,
+			char *text, char *why, size_t len)
+{
+	const char *uris[16];
+	struct wse_config cfg;
+	struct wse_device *dev;
+	char path[] = "/tmp/wse-bench-XXXXXX", what[WSE_WHY];
+	int ret = wse_device_open_why(uri, why, len, &dev);
+
+	if (ret)
+		return ret;
+	wse_device_close(dev);
+	ret = wse_config_parse("bench", yaml, strlen(yaml), sets, nsets, &cfg, what);
+	if (ret) {
+		snprintf(why, len, "%s", what);
+		return ret;
+	}
+	ret = write_text(path, text);
+	snprintf(cfg.data, sizeof(cfg.data), "%s", path);
+	for (uint32_t i = 0; i < n; i++)
+		uris[i] = uri;
+	memset(s, 0, sizeof(*s));
+	ret = ret ? ret : wse_session_open(s, &cfg, uris, n, NULL);
+	unlink(path);
+	if (ret)
+		snprintf(why, len, "%s", s->why[0] ? s->why : strerror(-ret));
+	return ret;
+}
+
+static int step(struct wse_session *s)
+{
+	struct wse_step_result r;
+	int ret = wse_session_compute(s, &r);
+
+	return ret ? ret : wse_session_commit(s, &r);
+}
+
+/* ---- one step of three 256-wide layers on 4 x 4 RTL cores, 16 tokens each, two micro-batches ---- */
+
+static int rtl_step(struct wse_exec_cost *cost, double *useful, char *why, size_t len)
+{
+	/* sim:func does for trying out: its cycles are its own */
+	const char *uri = getenv("WSE_BENCH_TRAIN");
+	char *text = malloc(TEXT_BYTES + 64);
+	struct wse_session s;
+	int ret = text ? open_session(&s, uri ? uri : "sim:rtl,rows=4,cols=4", 1, NULL, 0, text, why, len) : -ENOMEM;
+
+	if (!ret) {
+		struct wse_step_result r;
+
+		ret = wse_session_compute(&s, &r);
+		ret = ret ? ret : wse_swarm_cost(s.swarm, 0, cost);
+		*useful = 3.0 * (double)wse_mlp_macs(&s.cfg.mlp) * (double)s.cfg.batch;
+		if (ret)
+			snprintf(why, len, "%s", s.why[0] ? s.why : strerror(-ret));
+		wse_session_close(&s);
+	}
+	free(text);
+	return ret;
+}
+
+#define LANES	(16.0 * 8.0)	/* of the tile */
+
+static int utilisation(double *value, char *why, size_t len)
+{
+	struct wse_exec_cost c;
+	double useful;
+	int ret = rtl_step(&c, &useful, why, len);
+
+	*value = ret ? 0.0 : (double)c.mac / (c.cycles * LANES);
+	return ret;
+}
+
+static int useful(double *value, char *why, size_t len)
+{
+	struct wse_exec_cost c;
+	double macs;
+	int ret = rtl_step(&c, &macs, why, len);
+
+	*value = ret ? 0.0 : macs / (c.cycles * LANES);
+	return ret;
+}
+
+static int step_cycles(double *value, char *why, size_t len)
+{
+	struct wse_exec_cost c;
+	double macs;
+	int ret = rtl_step(&c, &macs, why, len);
+
+	*value = ret ? 0.0 : c.cycles;
+	return ret;
+}
+
+/* ---- the twin on two threads beside OpenBLAS on two threads, 0.92 M parameters ---- */
+
+static const char *const million[] = { "model.hidden_sizes=[1024, 512]", "train_dataloader.batch_size=512" };
+
+/* tokens a second of n devices, of a few steps after one to warm up */
+static int twin_rate(uint32_t n, const char *const *sets, uint32_t nsets, double *rate, char *text, char *why,
+		     size_t len)
+{
+	enum { STEPS = 3 };
+	struct wse_session s;
+	int ret = open_session(&s, "sim:func,rows=4,cols=4", n, sets, nsets, text, why, len);
+	double begin;
+
+	if (ret)
+		return ret;
+	ret = step(&s);
+	begin = bench_now();
+	for (int i = 0; i < STEPS && !ret; i++)
+		ret = step(&s);
+	*rate = STEPS * (double)s.cfg.batch / (bench_now() - begin);
+	if (ret)
+		snprintf(why, len, "%s", s.why);
+	wse_session_close(&s);
+	return ret;
+}
+
+static int reference_rate(double *rate, const char *text)
+{
+	enum { STEPS = 8 };
+	static const uint32_t hidden[] = { 1024, 512 };
+	struct mlp_ref ref;
+	struct wse_mlp m;
+	int ret = wse_mlp_init(&m, 16, 16, 256, hidden, 2, WSE_ACT_RELU);
+
+	ret = ret ? ret : mlp_ref_open(&ref, &m, 512, 1);
+	if (ret)
+		return ret;
+	openblas_set_num_threads(2);
+	mlp_ref_train(&ref, (const uint8_t *)text, TEXT_BYTES, 1, 1e-3f, rate);
+	mlp_ref_train(&ref, (const uint8_t *)text, TEXT_BYTES, STEPS, 1e-3f, rate);
+	mlp_ref_close(&ref);
+	return 0;
+}
+
+/* both in one run, so that they share the machine's mood */
+static int tokens_vs_reference(double *value, char *why, size_t len)
+{
+	char *text = malloc(TEXT_BYTES + 64);
+	double twin = 0.0, ref = 1.0;
+	int ret = text ? twin_rate(2, million, 2, &twin, text, why, len) : -ENOMEM;
+
+	ret = ret ? ret : reference_rate(&ref, text);
+	*value = twin / ref;
+	free(text);
+	return ret;
+}
+
+static int tokens(double *value, char *why, size_t len)
+{
+	char *text = malloc(TEXT_BYTES + 64);
+	int ret = text ? twin_rate(2, million, 2, value, text, why, len) : -ENOMEM;
+
+	free(text);
+	return ret;
+}
+
+static int tokens_reference(double *value, char *why, size_t len)
+{
+	char *text = malloc(TEXT_BYTES + 64), path[] = "/tmp/wse-bench-XXXXXX";
+	int ret = text ? write_text(path, text) : -ENOMEM;
+
+	(void)why, (void)len;
+	unlink(path);
+	ret = ret ? ret : reference_rate(value, text);
+	free(text);
+	return ret;
+}
+
+/* ---- four devices, weak scaling ---- */
+
+/* 1.2 Tb/s at 0.85 GHz over 990 columns: bits per column and cycle, each way */
+#define IO_BITS		1.43
+/* SwarmX's cycles from an element's arrival to the sum's departure, a level of the tree */
+#define TREE_CYCLES	64.0
+
+/*
+ * From the first weight to the last gradient accepted. A device's cycles are counted; its link carries the
+ * weights of every micro-batch in (one stream, broadcast) and its gradients out, beside the computing; what is
+ * left to carry when the last gradient is complete on the wafer, its last row of blocks, comes on top, and
+ * then the levels of the tree between the devices.
+ */
+static int modelled(uint32_t n, double *cycles, char *text, char *why, size_t len)
+{
+	char batch[64];
+	const char *sets[] = { batch };
+	struct wse_session s;
+	double in, out, link = 4 * IO_BITS / 8, worst = 0.0;
+	uint32_t levels = 0, per;
+	int ret;
+
+	snprintf(batch, sizeof(batch), "train_dataloader.batch_size=%u", 128 * n);
+	ret = open_session(&s, "sim:func,rows=4,cols=4", n, sets, 1, text, why, len);
+	if (ret)
+		return ret;
+	ret = step(&s);
+	for (uint32_t i = 0; i < n && !ret; i++) {
+		struct wse_exec_cost c;
+
+		ret = wse_swarm_cost(s.swarm, i, &c);
+		if (!ret && c.last_grad > worst)
+			worst = c.last_grad;
+	}
+	if (ret)
+		snprintf(why, len, "%s", s.why[0] ? s.why : strerror(-ret));
+	per = s.plan.micro_batches / n;
+	in = per * (double)s.plan.streamed_in / link;
+	out = per * (double)s.plan.streamed_out / link;
+	while (1u << levels < n)
+		levels++;
+	worst = worst > in ? worst : in;
+	worst = worst > out ? worst : out;
+	*cycles = worst + 4.0 * s.cfg.mlp.width[0] * 4 / link + levels * TREE_CYCLES;
+	wse_session_close(&s);
+	return ret;
+}
+
+static int scaling_4(double *value, char *why, size_t len)
+{
+	char *text = malloc(TEXT_BYTES + 64);
+	double one = 1.0, four = 1.0;
+	int ret = text ? modelled(1, &one, text, why, len) : -ENOMEM;
+
+	ret = ret ? ret : modelled(4, &four, text, why, len);
+	*value = one / four;
+	free(text);
+	return ret;
+}
+
+/* the same in wall time on this machine's cores: at most cores / 4 */
+static int scaling_4_wall(double *value, char *why, size_t len)
+{
+	static const char *const small[] = { "train_dataloader.batch_size=128" };
+	static const char *const large[] = { "train_dataloader.batch_size=512" };
+	char *text = malloc(TEXT_BYTES + 64);
+	double one = 1.0, four = 0.0;
+	int ret = text ? twin_rate(1, small, 1, &one, text, why, len) : -ENOMEM;
+
+	ret = ret ? ret : twin_rate(4, large, 1, &four, text, why, len);
+	*value = four / (4 * one);
+	free(text);
+	return ret;
+}
+
+const struct bench bench_train[] = {
+	{ "train_utilisation", "of lanes", "a training step on the RTL: lane-cycles with a multiply-add", utilisation },
+	{ "train_useful", "of lanes", "the same step: 3 x the forward's multiply-adds", useful },
+	{ "train_step_cycles", "cycles", "the same step, 128 tokens", step_cycles },
+	{ "train_tokens_vs_reference", "x", "twin against fp32 OpenBLAS, two threads each", tokens_vs_reference },
+	{ "train_tokens", "tokens/s", "its numerator: two devices, 0.92 M parameters", tokens },
+	{ "train_tokens_reference", "tokens/s", "its denominator", tokens_reference },
+	{ "scaling_4", "x", "1 -> 4 wafers, weak; cycles counted (twin), links modelled", scaling_4 },
+	{ "scaling_4_wall", "x", "1 -> 4 twins in wall time on this machine", scaling_4_wall },
+	{ NULL, NULL, NULL, NULL }
+};
