@@ -125,7 +125,6 @@ module wse_host #(
 
   // executors
   logic [3:0]  ld, go, abort, abort_status, ack, done, ld_idx;
-  logic [2:1]  exec_busy;
   logic [63:0] ld_word;
   logic [3:0]  status0, status1, status2, status3;
   logic [63:0] iova0, iova1, iova2;
@@ -259,7 +258,7 @@ module wse_host #(
   wse_stream_in #(.COLS(COLS)) u_stream_in (
     .clk_i, .rst_ni(rst_n), .clear_i(tile_clear_o),
     .ld_i(ld[1]), .ld_idx_i(ld_idx), .ld_word_i(ld_word), .go_i(go[1]), .abort_i(abort[1]),
-    .abort_status_i(abort_status), .busy_o(exec_busy[1]), .done_o(done[1]), .status_o(status1),
+    .abort_status_i(abort_status), .done_o(done[1]), .status_o(status1),
     .iova_o(iova1), .port_o(port1), .nports_o(nports1), .color_o(color1), .moved_o(in_moved),
     .ack_i(ack[1]),
     .rreq_valid_o(rreq_valid[2]), .rreq_ready_i(rreq_ready[2]), .rreq_addr_o(rreq_addr2),
@@ -271,7 +270,7 @@ module wse_host #(
   wse_stream_out #(.COLS(COLS)) u_stream_out (
     .clk_i, .rst_ni(rst_n), .clear_i(tile_clear_o),
     .ld_i(ld[2]), .ld_idx_i(ld_idx), .ld_word_i(ld_word), .go_i(go[2]), .abort_i(abort[2]),
-    .abort_status_i(abort_status), .busy_o(exec_busy[2]), .done_o(done[2]), .status_o(status2),
+    .abort_status_i(abort_status), .done_o(done[2]), .status_o(status2),
     .iova_o(iova2), .port_o(port2), .nports_o(nports2), .color_o(color2), .moved_o(out_moved),
     .ack_i(ack[2]),
     .rreq_valid_o(rreq_valid[3]), .rreq_ready_i(rreq_ready[3]), .rreq_addr_o(rreq_addr3),

@@ -16,7 +16,6 @@ module wse_stream_in #(
   input  logic        go_i,
   input  logic        abort_i,
   input  logic [3:0]  abort_status_i,
-  output logic        busy_o,
   output logic        done_o,
   output logic [3:0]  status_o,
   output logic [63:0] iova_o,
@@ -83,7 +82,7 @@ module wse_stream_in #(
 
   logic [N-1:0] m_valid, m_pop;
   logic [63:0]  m_word [N];
-  logic         m_req, m_ready;
+  logic         m_req, m_ready, m_stop;
   logic [63:0]  m_addr;
   logic [23:0]  m_tag;
 
@@ -106,7 +105,6 @@ module wse_stream_in #(
 
   assign off = f_row[sel] + {45'd0, f_w[sel], 3'd0};
   assign fill = rd_valid_i && rd_tag_i[1:0] == 2'd1 && !rd_err_i;
-  assign busy_o = run;
   // the mask's requests first: a word of it serves 64 elements
   assign rreq_valid_o = m_req || d_valid;
   assign rreq_addr_o = m_req ? m_addr : d_addr;
@@ -119,9 +117,9 @@ module wse_stream_in #(
     .hit_o(hit), .addr_o(addr), .entry_addr_o(entry), .fill_i(fill), .fill_data_i(rd_data_i)
   );
   wse_stream_mask #(.COLS(COLS)) u_mask (
-    .clk_i, .rst_ni, .go_i(go_i && masked), .stop_i(stop || !run), .direct_i(mdirect), .shift_i(mshift),
+    .clk_i, .rst_ni, .go_i(go_i && masked), .stop_i(m_stop), .direct_i(mdirect), .shift_i(mshift),
     .base_i(mask_addr), .moff_i(moff), .rstride_i(rstride), .mcstride_i(mcstride), .nblk_i(nblk),
-    .kcol_i(kcol), .nfeat_i(nfeat), .cols_i(cols), .valid_o(m_valid), .word_o(m_word), .pop_i(m_pop),
+    .kcol_i(kcol), .nfeat_i(nfeat), .col0_i(col0), .cols_i(cols), .valid_o(m_valid), .word_o(m_word), .pop_i(m_pop),
     .rreq_valid_o(m_req), .rreq_ready_i(m_ready), .rreq_addr_o(m_addr), .rreq_tag_o(m_tag),
     .rd_valid_i, .rd_data_i, .rd_err_i, .rd_tag_i
   );
@@ -195,7 +193,7 @@ module wse_stream_in #(
         for (int i = 0; i < int'(N); i++) begin
           f_room[i] = Words;
           f_wp[i] = '0;
-          f_row[i] = off0 + 64'(unsigned'(i / 4)) * 64'(cstride) + 64'(unsigned'(i % 4)) * 64'(lstride);
+          f_row[i] = off0 + 64'(unsigned'(i / 4) - 32'(col0)) * 64'(cstride) + 64'(unsigned'(i % 4)) * 64'(lstride);
           f_blk[i] = '0;
           f_w[i] = '0;
           r_have[i] = '0;
@@ -206,9 +204,10 @@ module wse_stream_in #(
           p_k[c] = '0;
           p_f[c] = '0;
           p_end[c] = 1'b0;
-          p_run[c] = c < int'(cols);
+          p_run[c] = 16'(c) - col0 < cols;
         end
       end
+      // in the cycle of go the address and the mask are still those of the command before
       if (run) begin
         // what the bus brings
         if (rreq_valid_o && rreq_ready_i) rd_out = rd_out + 7'd1;
@@ -234,7 +233,7 @@ module wse_stream_in #(
 
         // ports: one wavelet a cycle each
         for (int c = 0; c < int'(COLS); c++)
-          if (p_run[c] && !stop && cr[24*c + int'(color_o)] != 3'd0) begin
+          if (p_run[c] && !stop && !go_i && cr[24*c + int'(color_o)] != 3'd0) begin
             if (p_end[c]) begin
               p_end[c] = 1'b0;
               nh_d[7*c +: 7] = {2'b11, color_o};
@@ -295,7 +294,7 @@ module wse_stream_in #(
         if (d_valid && rreq_ready_i && !m_req) begin
           d_valid <= 1'b0;
         end else if (!d_valid && !page_wait && !fill && !stop && !index_only && !go_i) begin
-          found = f_blk[sel] != nblk && f_room[sel] >= 5'd4 && 3'(sel[1:0]) < nfeat && 16'(sel[IW-1:2]) < cols;
+          found = f_blk[sel] != nblk && f_room[sel] >= 5'd4 && 3'(sel[1:0]) < nfeat && 16'(sel[IW-1:2]) - col0 < cols;
           if (found) begin
             n = 6'd4;
             if (16'(n) > run_words - f_w[sel]) n = 6'(run_words - f_w[sel]);
@@ -324,7 +323,7 @@ module wse_stream_in #(
         port_o <= '0;
         for (int c = int'(COLS) - 1; c >= 0; c--)
           if (p_run[c]) begin
-            port_o <= col0 + 16'(c);
+            port_o <= 16'(c);
             waiting = waiting + 16'd1;
           end
         nports_o <= waiting;
@@ -335,6 +334,7 @@ module wse_stream_in #(
         end
       end
     end
+    m_stop <= !run || stop;
     nh_q <= nh_d;
     nd_q <= nd_d;
   end

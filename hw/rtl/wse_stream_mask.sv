@@ -18,6 +18,7 @@ module wse_stream_mask #(
   input  logic [31:0]       nblk_i,
   input  logic [15:0]       kcol_i,
   input  logic [2:0]        nfeat_i,
+  input  logic [15:0]       col0_i,
   input  logic [15:0]       cols_i,
   // a word for {column, feature}
   output logic [4*COLS-1:0] valid_o,
@@ -70,13 +71,12 @@ module wse_stream_mask #(
         for (int i = 0; i < int'(N); i++) begin
           have_q[i] = 2'd0;
           asked_q[i] = 2'd0;
-          row_q[i] = moff_i + 64'(unsigned'(i / 4)) * 64'(mcstride_i) + 64'(unsigned'(i % 4)) * 64'(rstride_i);
+          row_q[i] = moff_i + 64'(unsigned'(i / 4) - 32'(col0_i)) * 64'(mcstride_i) + 64'(unsigned'(i % 4)) * 64'(rstride_i);
           w_q[i] = 16'd0;
           blk_q[i] = 32'd0;
         end
         valid_o <= '0;
-      end
-      if (stop_i) run = 1'b0;
+      end else if (stop_i) run = 1'b0;
       if (run) begin
         kw = (kcol_i + 16'd63) >> 6;
         for (int i = 0; i < int'(N); i++)
@@ -99,7 +99,7 @@ module wse_stream_mask #(
         end else if (!rreq_valid_o && !wait_q && !fill && !go_i) begin
           // the row chosen in the last cycle, if it wants a word
           found = asked_q[sel] != 2'd2 && blk_q[sel] != nblk_i && 3'(sel[1:0]) < nfeat_i &&
-                  16'(sel[IW-1:2]) < cols_i;
+                  16'(sel[IW-1:2]) - col0_i < cols_i;
           if (found) begin
             rreq_valid_o <= 1'b1;
             rreq_addr_o <= hit ? addr : {entry[63:3], 3'b0};

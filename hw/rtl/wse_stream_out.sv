@@ -16,7 +16,6 @@ module wse_stream_out #(
   input  logic        go_i,
   input  logic        abort_i,
   input  logic [3:0]  abort_status_i,
-  output logic        busy_o,
   output logic        done_o,
   output logic [3:0]  status_o,
   output logic [63:0] iova_o,
@@ -99,7 +98,7 @@ module wse_stream_out #(
 
   logic [N-1:0] m_valid, m_pop;
   logic [63:0]  m_word [N];
-  logic         m_req;
+  logic         m_req, m_stop;
   logic [63:0]  m_addr;
   logic [23:0]  m_tag;
 
@@ -116,23 +115,19 @@ module wse_stream_out #(
   logic [15:0] waiting, nk;
 
   assign fill = rd_valid_i && rd_tag_i[1:0] == 2'd1 && !rd_err_i;
-  assign busy_o = run;
   assign rreq_valid_o = m_req || d_valid;
   assign rreq_addr_o = m_req ? m_addr : d_addr;
   assign rreq_beats_o = 6'd1;
   assign rreq_tag_o = m_req ? m_tag : 24'd1;
-  assign wdat_valid_o = w_left != 3'd0;
-  assign wdat_data_o = o_data[{sel, 2'(o_n[sel] - w_left)}];
-  assign wdat_strb_o = o_strb[{sel, 2'(o_n[sel] - w_left)}];
 
   wse_xlate u_xlate (
-    .clk_i, .clear_i(go_i), .direct_i(direct), .base_i(buf_addr), .shift_i(pshift), .off_i(o_off[sel]),
+    .clk_i, .clear_i(go_i), .direct_i(direct), .base_i(direct ? 64'd0 : buf_addr), .shift_i(pshift), .off_i(o_off[sel]),
     .hit_o(hit), .addr_o(addr), .entry_addr_o(entry), .fill_i(fill), .fill_data_i(rd_data_i)
   );
   wse_stream_mask #(.COLS(COLS)) u_mask (
-    .clk_i, .rst_ni, .go_i(go_i && masked), .stop_i(stop || !run), .direct_i(mdirect), .shift_i(mshift),
+    .clk_i, .rst_ni, .go_i(go_i && masked), .stop_i(m_stop), .direct_i(mdirect), .shift_i(mshift),
     .base_i(mask_addr), .moff_i(moff), .rstride_i(rstride), .mcstride_i(mcstride), .nblk_i(nblk),
-    .kcol_i(kcol), .nfeat_i(nfeat), .cols_i(cols), .valid_o(m_valid), .word_o(m_word), .pop_i(m_pop),
+    .kcol_i(kcol), .nfeat_i(nfeat), .col0_i(col0), .cols_i(cols), .valid_o(m_valid), .word_o(m_word), .pop_i(m_pop),
     .rreq_valid_o(m_req), .rreq_ready_i(rreq_ready_i), .rreq_addr_o(m_addr), .rreq_tag_o(m_tag),
     .rd_valid_i, .rd_data_i, .rd_err_i, .rd_tag_i
   );
@@ -151,6 +146,7 @@ module wse_stream_out #(
       run = 1'b0;
       d_valid <= 1'b0;
       wreq_valid_o <= 1'b0;
+      wdat_valid_o <= 1'b0;
       done_o <= 1'b0;
       page_wait = 1'b0;
       w_left = '0;
@@ -202,13 +198,13 @@ module wse_stream_out #(
         g_any = '0;
         o_valid = '0;
         for (int i = 0; i < int'(N); i++)
-          g_row[i] = off0 + 64'(unsigned'(i / 4)) * 64'(cstride) + 64'(unsigned'(i % 4)) * 64'(lstride);
+          g_row[i] = off0 + (direct ? buf_addr : 64'd0) + 64'(unsigned'(i / 4) - 32'(col0)) * 64'(cstride) + 64'(unsigned'(i % 4)) * 64'(lstride);
         for (int i = 0; i < 4 * int'(N); i++) g_strb[i] = '0;
         for (int c = 0; c < int'(COLS); c++) begin
           p_blk[c] = '0;
           p_k[c] = '0;
           p_f[c] = '0;
-          p_run[c] = c < int'(cols);
+          p_run[c] = 16'(c) - col0 < cols;
         end
       end
       if (run) begin
@@ -240,7 +236,10 @@ module wse_stream_out #(
         // the bus takes a chunk
         if (w_left != 3'd0 && wdat_ready_i) begin
           w_left = w_left - 3'd1;
+          wdat_data_o <= o_data[{sel, 2'(o_n[sel] - w_left)}];
+          wdat_strb_o <= o_strb[{sel, 2'(o_n[sel] - w_left)}];
           if (w_left == 3'd0) begin
+            wdat_valid_o <= 1'b0;
             o_valid[sel] = 1'b0;
             w_pend = 1'b0;
           end
@@ -248,6 +247,9 @@ module wse_stream_out #(
         if (wreq_valid_o && wreq_ready_i) begin
           wreq_valid_o <= 1'b0;
           w_left = o_n[sel];
+          wdat_valid_o <= 1'b1;
+          wdat_data_o <= o_data[{sel, 2'd0}];
+          wdat_strb_o <= o_strb[{sel, 2'd0}];
           wr_out = wr_out + 7'd1;
         end
         if (d_valid && rreq_ready_i && !m_req) d_valid <= 1'b0;
@@ -275,7 +277,7 @@ module wse_stream_out #(
 
         // ports: one element a cycle each
         for (int c = 0; c < int'(COLS); c++)
-          if (p_run[c] && !stop) begin
+          if (p_run[c] && !stop && !go_i) begin  // in the cycle of go the mask is still the old one
             qx = QW'(24 * c + int'(color_o));
             slot = q_rp[qx];
             ready = '0;
@@ -361,7 +363,7 @@ module wse_stream_out #(
         port_o <= '0;
         for (int c = int'(COLS) - 1; c >= 0; c--)
           if (p_run[c]) begin
-            port_o <= col0 + 16'(c);
+            port_o <= 16'(c);
             waiting = waiting + 16'd1;
           end
         nports_o <= waiting;
@@ -383,6 +385,7 @@ module wse_stream_out #(
           q_n[qx] = q_n[qx] + 3'd1;
         end
     end
+    m_stop <= !run || stop;
     sc_q <= sc_d;
   end
 
