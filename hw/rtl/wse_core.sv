@@ -163,7 +163,7 @@ module wse_core (
   logic [31:0] l_tcw_q, l_scalar_q;
   logic [31:0] l_w_q [0:11];                          // its DSRs: dst, src1, src2
   logic [4:0]  l_color_q;
-  logic [3:0]  l_t8_q;                                // groups per row of x
+  logic [4:0]  l_t8_q;                                // groups per row of x
   logic        w_valid_q;                             // next wavelet, decoded
   logic        w_end_q;
   logic [31:0] w_value_q;
@@ -172,7 +172,8 @@ module wse_core (
   logic        c_valid_q;                             // wavelet whose groups are being issued
   logic [31:0] c_value_q;
   logic [15:0] c_addr_q;
-  logic [3:0]  c_row_q, c_left_q;
+  logic [3:0]  c_row_q;
+  logic [4:0]  c_left_q;
   logic        c_first_q;
   // pipeline: p1 x read, p2 products, then (DOT) p3 partial sums complete, tree p4, p5
   logic        p1_v_q, p1_dot_q, p1_first_q, p1_last_q, p1_end_q;

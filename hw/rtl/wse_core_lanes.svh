@@ -120,7 +120,7 @@
       lc = lbad ? CAUSE_BAD_DSR : opcheck(l_w_q[8], l_w_q[9], l_w_q[10], l_w_q[11], 1'b1, 1'b0);
       lc = lc == 0 && (l_w_q[0] > NACC || l_w_q[0] + lb * lt > NACC) ? CAUSE_OPERAND_ADDR : lc;
       l_color_q = l_w_q[4][4:0];
-      l_t8_q = lt[6:3];
+      l_t8_q = lt[7:3];
       if (lc == 0) begin
         claim_q = claim_q | (24'd1 << l_color_q);
         if (!l_dot_q && l_tcw_q[TCW_CLEAR_LO])
@@ -171,11 +171,11 @@
       p1_value_q = c_value_q;
       p1_row_q = c_row_q;
       p1_first_q = c_first_q;
-      p1_last_q = c_left_q == 4'd1;
+      p1_last_q = c_left_q == 5'd1;
       c_first_q = 1'b0;
       c_addr_q = c_addr_q + 16'd16;
       c_row_q = c_row_q + 4'd1;
-      c_left_q = c_left_q - 4'd1;
+      c_left_q = c_left_q - 5'd1;
       c_valid_q = c_left_q != 0;
       macs = 4'd8;
       moved = 1'b1;
@@ -186,7 +186,7 @@
         c_value_q = w_value_q;
         c_addr_q = w_addr_q;
         c_row_q = w_row_q;
-        c_left_q = l_t8_q == 0 ? 4'd15 : l_t8_q;
+        c_left_q = l_t8_q;
         c_first_q = 1'b1;
         w_valid_q = 1'b0;
       end else if (!p1_v_q) begin
@@ -210,7 +210,7 @@
         w_end_q = 1'b0;
         w_value_q = wv & 32'hffff0000;
         w_addr_q = l_w_q[8][15:0] + 16'({18'd0, wv[13:0]} * sext16(l_w_q[10] >> 16));
-        w_row_q = l_w_q[0][6:3] + 4'({30'd0, wv[15:14]} * {28'd0, l_t8_q});
+        w_row_q = l_w_q[0][6:3] + 4'({30'd0, wv[15:14]} * {27'd0, l_t8_q});
       end
       w_valid_q = 1'b1;
       if (l_dot_q) dqf_q = dqf_q + 4'd1;
