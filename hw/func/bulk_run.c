@@ -45,10 +45,13 @@ static void deliver_dot(struct bulk *b, const struct node *x, const struct run *
 }
 
 /* wavelets before the first with an index outside the operand */
-static uint32_t good_prefix(const struct wse_engine *e, const uint32_t *w, uint32_t n)
+static uint32_t good_prefix(const struct wse_engine *e, const struct run *r, uint32_t n)
 {
 	uint32_t rows = e->o[OPND_SRC2].len1, bad = 0, i;
+	const uint32_t *w = r->w;
 
+	if (r->dense == e->nfeat && (w[n - 1] & 0x3fff) < rows)
+		return n;
 	for (i = 0; i < n; i++)
 		bad |= ((w[i] >> 14 & 3) >= e->nfeat) | ((w[i] & 0x3fff) >= rows);
 	if (!bad)
@@ -61,7 +64,7 @@ static uint32_t good_prefix(const struct wse_engine *e, const uint32_t *w, uint3
 static void run_lanes(struct wse_model *m, struct bulk *b, struct node *x, uint32_t n)
 {
 	const struct wse_opnd *s = &x->e->o[OPND_SRC2];
-	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base], good = good_prefix(x->e, x->fab.w, n);
+	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base], good = good_prefix(x->e, &x->fab, n);
 	const uint8_t *rows = x->c->sram + s->base;
 	bool dense = x->fab.dense == x->e->nfeat && good == n;
 	struct run out = { 0 };
@@ -78,6 +81,7 @@ static void run_lanes(struct wse_model *m, struct bulk *b, struct node *x, uint3
 		out.w = v;
 		deliver_dot(b, x, &out);
 	}
+	wse_lane_work(m, x->e, n * (x->e->tokens / WSE_LANES));
 	m->cnt_mac += (uint64_t)good * x->e->tokens;
 	if (n * (x->e->tokens / WSE_LANES) > m->round)
 		m->round = n * (x->e->tokens / WSE_LANES);

@@ -38,6 +38,8 @@ void wse_core_hold(struct wse_model *m, struct wse_core *c)
 			wse_kick(m, c, i);
 		}
 	}
+	if (m->races)
+		wse_races_reset(m, c);
 	m->moved = true;
 }
 
@@ -226,7 +228,9 @@ void wse_core_run(struct wse_model *m, struct wse_core *c, uint32_t limit)
 		return;
 	wse_engines_run(m, c);
 	if (c->run == WSE_CORE_RUNNING) {
-		if (unlikely(c->trace != NULL))
+		if (unlikely(m->races != NULL))
+			wse_races_exec(m, c, limit);
+		else if (unlikely(c->trace != NULL))
 			wse_trace_exec(m, c, limit);
 		else
 			wse_exec(m, c, limit);

@@ -37,8 +37,12 @@ static bool begin(struct wse_model *m, struct wse_core *c, struct wse_engine *e,
 		return false;
 	}
 	e->started = true;
-	if (e->claim >= 0)
+	e->busy_to = m->now;
+	if (e->claim >= 0) {
+		if (unlikely(m->races != NULL))
+			wse_races_claim(m, c, e->claim);
 		c->claimed |= 1u << e->claim;
+	}
 	if (e->op == WSE_TOP_AXPY && t->tcw & WSE_TCW_CLEAR_MASK)
 		memset(&c->acc[t->dsr[0][0]], 0, (size_t)e->nfeat * e->tokens * 4);
 	/* what only sends is a source: bulk.c may hand out whole runs */
@@ -120,6 +124,8 @@ bool wse_issue(struct wse_model *m, struct wse_core *c, uint32_t tcw, uint32_t s
 	memcpy(t->dsr[1], c->dsr[(tcw & WSE_TCW_SRC1_MASK) >> WSE_TCW_SRC1_SHIFT], sizeof(t->dsr[0]));
 	memcpy(t->dsr[2], c->dsr[(tcw & WSE_TCW_SRC2_MASK) >> WSE_TCW_SRC2_SHIFT], sizeof(t->dsr[0]));
 	m->moved = true;
+	if (unlikely(m->races != NULL))
+		wse_races_issue(m, c, which, t);
 	if (e->n == 1)
 		wse_engines_run(m, c);
 	return true;

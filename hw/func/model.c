@@ -28,6 +28,7 @@ static void destroy(struct wse_model *m)
 	free(m->run[1]);
 	free(m->work);
 	free(m->source);
+	free(m->races);
 	wse_bulk_free(m);
 	free(m);
 }
@@ -76,6 +77,10 @@ static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *op
 		m->core[i].col = i % m->cols;
 		m->core[i].sram = m->sram + i * WSE_SRAM_BYTES;
 		m->core[i].dec = m->dec + i * (WSE_NWORDS + 1);
+	}
+	if (cfg->flags & WSE_MODEL_CHECK_RACES && wse_races_create(m)) {
+		destroy(m);
+		return -ENOMEM;
 	}
 	wse_func_reset(m);
 	*out = m;
@@ -222,14 +227,6 @@ static int step(struct wse_model *m, uint32_t core, uint64_t max_cycles)
 	}
 	wse_fp_leave(csr);
 	return ret;
-}
-
-uint64_t wse_func_races(struct wse_model *m, const char **text)
-{
-	(void)m;
-	if (text)
-		*text = "";
-	return 0;
 }
 
 const struct wse_model_ops wse_model_func = {

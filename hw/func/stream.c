@@ -50,7 +50,7 @@ static uint64_t row_off(const struct wse_sqe *s, uint32_t col, uint32_t block, u
 }
 
 /* bf16 rows [B][k] to wavelets [k][B] */
-__attribute__((target_clones("arch=haswell", "default")))
+__attribute__((target_clones("avx2", "default")))
 static void pack1(uint32_t *restrict w, const uint16_t *restrict h, uint32_t n)
 {
 	uint32_t k;
@@ -59,7 +59,7 @@ static void pack1(uint32_t *restrict w, const uint16_t *restrict h, uint32_t n)
 		w[k] = (uint32_t)h[k] << 16 | k;
 }
 
-__attribute__((target_clones("arch=haswell", "default")))
+__attribute__((target_clones("avx2", "default")))
 static void pack2(uint32_t *restrict w, const uint16_t *restrict h, uint32_t n)
 {
 	const uint16_t *restrict g = h + n;
@@ -71,7 +71,7 @@ static void pack2(uint32_t *restrict w, const uint16_t *restrict h, uint32_t n)
 	}
 }
 
-__attribute__((target_clones("arch=haswell", "default")))
+__attribute__((target_clones("avx2", "default")))
 static void pack4(uint32_t *restrict w, const uint16_t *restrict h, uint32_t n)
 {
 	const uint16_t *restrict h1 = h + n, *restrict h2 = h1 + n, *restrict h3 = h2 + n;

@@ -95,7 +95,7 @@ struct wse_engine {
 	uint32_t width;			/* LEN of the shape */
 	uint32_t nfeat, tokens;		/* AXPY, DOT */
 	uint32_t part[WSE_LANES];	/* VRSUM, VRMAX */
-	uint64_t lwait;			/* device cycle since which L waits, 0: it does not */
+	uint64_t busy_to;		/* L: device cycle up to which it has had something to do */
 };
 
 /* ---- cores ---- */
@@ -325,6 +325,16 @@ void wse_fabric_drain(struct wse_model *m);
 void wse_fabric_clear(struct wse_model *m);
 struct wse_core *wse_neighbour(struct wse_model *m, const struct wse_core *c, unsigned int port);
 
+/* L has wavelets again: what lies between its last work and now was waiting; cycles: what the new work takes */
+static inline void wse_lane_work(struct wse_model *m, struct wse_engine *e, uint32_t cycles)
+{
+	if (m->now > e->busy_to) {
+		m->cnt_lwait += m->now - e->busy_to;
+		e->busy_to = m->now;
+	}
+	e->busy_to += cycles;
+}
+
 /* a core takes the head of its receive queue */
 static inline void wse_recv_pop(struct wse_model *m, struct wse_core *c, unsigned int color)
 {
@@ -395,6 +405,14 @@ int wse_trace_retire(struct wse_model *m, uint32_t core, wse_retire_fn fn, void 
 int wse_replay_pick(struct wse_model *m, uint32_t core, uint8_t task, uint32_t winfo);
 void wse_trace_exec(struct wse_model *m, struct wse_core *c, uint32_t limit);
 
+/* races.c: only with m->races */
+int wse_races_create(struct wse_model *m);
+void wse_races_issue(struct wse_model *m, struct wse_core *c, unsigned int which, const struct wse_tins *t);
+void wse_races_claim(struct wse_model *m, struct wse_core *c, unsigned int color);
+void wse_races_reset(struct wse_model *m, const struct wse_core *c);
+void wse_races_exec(struct wse_model *m, struct wse_core *c, uint32_t limit);
+
+/* copy.c */
 void wse_dma_result(struct wse_result *r, uint64_t bad);
 
 #endif /* WSE_FUNC_INTERNAL_H */

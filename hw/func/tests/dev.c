@@ -43,8 +43,13 @@ static void irq(void *host, unsigned int vector)
 
 int dev_open(struct dev *d, const char *model, uint32_t rows, uint32_t cols)
 {
+	return dev_open_flags(d, model, rows, cols, 0);
+}
+
+int dev_open_flags(struct dev *d, const char *model, uint32_t rows, uint32_t cols, uint32_t flags)
+{
 	static const struct wse_host_ops ops = { dma_read, dma_write, irq };
-	struct wse_model_cfg cfg = { .rows = rows, .cols = cols };
+	struct wse_model_cfg cfg = { .rows = rows, .cols = cols, .flags = flags };
 	unsigned int i;
 	int err;
 

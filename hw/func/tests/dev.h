@@ -36,7 +36,9 @@ struct dev {
 	uint16_t cid;
 };
 
-int dev_open(struct dev *d, const char *model, uint32_t rows, uint32_t cols);	/* EN, RDY, no I/O queue yet */
+/* EN, RDY, no I/O queue yet; flags: WSE_MODEL_* */
+int dev_open_flags(struct dev *d, const char *model, uint32_t rows, uint32_t cols, uint32_t flags);
+int dev_open(struct dev *d, const char *model, uint32_t rows, uint32_t cols);
 void dev_close(struct dev *d);
 int dev_create_queue(struct dev *d, unsigned int id);
 uint16_t dev_post(struct dev *d, unsigned int queue, const struct wse_sqe *s);	/* without doorbell; the cid given */

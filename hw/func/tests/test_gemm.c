@@ -10,6 +10,7 @@
 #include "dev.h"
 #include "elf.h"
 #include "../fp.h"
+#include "../func.h"
 #include "check.h"
 
 #define FIRMWARE "build/firmware/"
@@ -95,7 +96,7 @@ static float wgrad_ref(const struct run *r, uint32_t n, uint32_t c, uint32_t k)
 	return sum;
 }
 
-static int run_open(struct run *r, const struct shape *s)
+static int run_open(struct run *r, const struct shape *s, uint32_t flags)
 {
 	uint32_t i, c;
 
@@ -116,7 +117,7 @@ static int run_open(struct run *r, const struct shape *s)
 		r->dy[i] = rnd_bf16();
 	for (i = 0; i < r->n * s->cols * r->mrow; i++)
 		r->mask[i] = rnd();
-	if (dev_open(&r->d, "func", s->rows, s->cols) || dev_create_queue(&r->d, 1) || dev_create_queue(&r->d, 2) ||
+	if (dev_open_flags(&r->d, "func", s->rows, s->cols, flags) || dev_create_queue(&r->d, 1) || dev_create_queue(&r->d, 2) ||
 	    dev_create_queue(&r->d, 3))
 		return -1;
 	memcpy(r->d.mem + HOST_W, r->w, r->n * s->cols * s->k * 2);
@@ -264,12 +265,13 @@ static void check_wgrad(struct run *r)
 	   r->n, s->masked ? " masked" : "", bad, r->n * s->cols * s->k);
 }
 
-static void test(const struct shape *s)
+static void test(const struct shape *s, uint32_t flags, const char *how)
 {
+	const char *text;
 	struct wse_cqe e;
 	struct run r;
 
-	if (!ok(!run_open(&r, s), "%ux%u opens and boots", s->rows, s->cols))
+	if (!ok(!run_open(&r, s, flags), "%s, %ux%u opens and boots", how, s->rows, s->cols))
 		return;
 	if (!ok(forward(&r, &e) >= 0, "forward ends well"))
 		explain(&r, &e);
@@ -278,6 +280,8 @@ static void test(const struct shape *s)
 	if (!ok(wgrad(&r, &e) >= 0, "weight gradient ends well"))
 		explain(&r, &e);
 	check_wgrad(&r);
+	if (flags & WSE_MODEL_CHECK_RACES)
+		ok(!wse_func_races(r.d.m, &text), "no races %s", text);
 	run_close(&r);
 }
 
@@ -288,7 +292,7 @@ static void bench(const struct shape *s, int rounds)
 	struct run r;
 	int i;
 
-	if (run_open(&r, s))
+	if (run_open(&r, s, 0))
 		return;
 	macs = (double)r.n * s->cols * s->k * s->rows * s->t;
 	for (i = 0; i < rounds; i++) {
@@ -322,6 +326,7 @@ int main(int argc, char **argv)
 		{ 3, 5, 8, 20, 4, 10, true }, { 2, 3, 24, 16, 2, 6, true }, { 4, 4, 16, 64, 4, 8, false },
 	};
 	static const struct shape big[] = {
+		{ 4, 4, 32, 128, 4, 64, false },
 		{ 4, 4, 32, 64, 4, 64, false }, { 4, 4, 32, 64, 2, 128, false }, { 4, 4, 32, 64, 2, 128, true },
 		{ 4, 4, 16, 128, 4, 64, false },
 	};
@@ -341,7 +346,10 @@ int main(int argc, char **argv)
 			bench(&big[i], argc > 2 ? atoi(argv[2]) : 5);
 	} else {
 		for (i = 0; i < sizeof(shape) / sizeof(*shape); i++)
-			test(&shape[i]);
+			test(&shape[i], 0, "runs");
+		test(&shape[2], WSE_MODEL_FUNC_EXACT, "one by one");
+		test(&shape[3], WSE_MODEL_FUNC_EXACT, "one by one");
+		test(&shape[3], WSE_MODEL_CHECK_RACES, "looking for races");
 	}
 	free(lin.file);
 	wse_fp_leave(csr);
