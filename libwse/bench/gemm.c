@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * The streamed product and its weight gradient at the working point: 4 x 4 cores, 32 tokens and 64 hidden in
- * each. Activations are in the SRAM and all commands in the rings before the clock starts.
+ * The streamed product and its weight gradient at the working point: 4 x 4 cores, 32 tokens and 64
+ * hidden in each. Activations are in the SRAM and all commands in the rings before the clock
+ * starts.
  *
- * Utilisation is multiply-adds / (cores x lanes x device cycles from the first start to the last completion),
- * all from the device's own counters.
+ * Utilisation is multiply-adds / (cores x lanes x device cycles from the first start to the last
+ * completion), all from the device's own counters.
  */
 #include <cblas.h>
 #include <errno.h>
@@ -17,22 +18,22 @@
 #include "bench.h"
 #include "wse_regs.h"
 
-#define ROWS	4u
-#define COLS	4u
-#define TOKENS	32u	/* of a core */
-#define HIDDEN	64u	/* of a core */
-#define B	2u	/* features of a block: two halves of 2 x 32 accumulators */
-#define T	(TOKENS * ROWS)
-#define K	(HIDDEN * COLS)
-#define N	(HIDDEN * COLS)
-#define MACS	((double)T * K * N)
+#define ROWS 4u
+#define COLS 4u
+#define TOKENS 32u /* of a core */
+#define HIDDEN 64u /* of a core */
+#define B 2u	   /* features of a block: two halves of 2 x 32 accumulators */
+#define T (TOKENS * ROWS)
+#define K (HIDDEN * COLS)
+#define N (HIDDEN * COLS)
+#define MACS ((double)T * K * N)
 
 struct gemm {
 	struct wse_device *dev;
 	struct wse_context *ctx;
 	struct wse_program *prog;
 	struct wse_buffer *w, *x, *dw;
-	uint32_t in, out;	/* SRAM addresses */
+	uint32_t in, out; /* SRAM addresses */
 };
 
 struct result {
@@ -75,9 +76,16 @@ static void gemm_close(struct gemm *g, char *why, size_t len, int ret)
 
 static int load_x(struct gemm *g, uint32_t addr)
 {
-	struct drm_wse_cmd c = wse_cmd_copy_in((struct wse_copy){
-		.buf = g->x, .rows = ROWS, .cols = COLS, .sram = addr - WSE_SRAM_BASE, .len = TOKENS * 2, .nline = HIDDEN,
-		.lstride = T * 2, .sstride = TOKENS * 2, .cstride = HIDDEN * T * 2, .rstride = TOKENS * 2 });
+	struct drm_wse_cmd c = wse_cmd_copy_in((struct wse_copy){.buf = g->x,
+								 .rows = ROWS,
+								 .cols = COLS,
+								 .sram = addr - WSE_SRAM_BASE,
+								 .len = TOKENS * 2,
+								 .nline = HIDDEN,
+								 .lstride = T * 2,
+								 .sstride = TOKENS * 2,
+								 .cstride = HIDDEN * T * 2,
+								 .rstride = TOKENS * 2});
 
 	return wse_submit_wait(g->ctx, &c, 1, WSE_FOREVER);
 }
@@ -109,18 +117,28 @@ static int gemm_open(struct gemm *g, const char *uri, char *why, size_t len)
 		fill(g->x, K * T);
 		ret = load_x(g, g->in);
 		if (!ret)
-			ret = load_x(g, g->out);	/* the gradient of the output, for dW: any numbers do */
+			ret = load_x(
+				g, g->out); /* the gradient of the output, for dW: any numbers do */
 	}
 	if (ret)
 		gemm_close(g, why, len, ret);
 	return ret;
 }
 
-static struct wse_stream stream(const struct wse_buffer *buf, uint32_t queue, uint32_t color, uint8_t etype, uint32_t size)
+static struct wse_stream stream(const struct wse_buffer *buf, uint32_t queue, uint32_t color,
+				uint8_t etype, uint32_t size)
 {
-	return (struct wse_stream){
-		.buf = buf, .queue = queue, .color = color, .cols = COLS, .nblock = N / B, .nfeat = B, .etype = etype,
-		.kcol = HIDDEN, .lstride = buf ? K * size : 0, .cstride = buf ? HIDDEN * size : 0, .budget = 1000000000 };
+	return (struct wse_stream){.buf = buf,
+				   .queue = queue,
+				   .color = color,
+				   .cols = COLS,
+				   .nblock = N / B,
+				   .nfeat = B,
+				   .etype = etype,
+				   .kcol = HIDDEN,
+				   .lstride = buf ? K * size : 0,
+				   .cstride = buf ? HIDDEN * size : 0,
+				   .budget = 1000000000};
 }
 
 /* count products (or weight gradients) behind one another */
@@ -137,8 +155,9 @@ static int measure(struct gemm *g, int wgrad, uint32_t count, struct result *r)
 		return -ENOMEM;
 	ret = wse_program_symbol(g->prog, wgrad ? "linear_wgrad" : "linear_forward", &entry);
 	for (i = 0; i < count; i++) {
-		struct wse_start s = { .queue = 1, .rows = ROWS, .cols = COLS, .entry = entry };
-		uint32_t forward[] = { g->in, g->out, TOKENS, HIDDEN, N / B, B, 0, 0, 0, WSE_DT_BF16 };
+		struct wse_start s = {.queue = 1, .rows = ROWS, .cols = COLS, .entry = entry};
+		uint32_t forward[] = {g->in, g->out, TOKENS, HIDDEN, N / B,
+				      B,     0,	     0,	     0,	     WSE_DT_BF16};
 		struct wse_stream in = stream(wgrad ? NULL : g->w, 2, 0, WSE_ETYPE_BF16, 2);
 
 		in.index_only = wgrad;
@@ -146,7 +165,8 @@ static int measure(struct gemm *g, int wgrad, uint32_t count, struct result *r)
 		cmds[n++] = wse_cmd_start(s);
 		cmds[n++] = wse_cmd_stream_in(in);
 		if (wgrad)
-			cmds[n++] = wse_cmd_stream_out(stream(g->dw, 3, 4 + ((ROWS - 1) & 1), WSE_ETYPE_FP32, 4));
+			cmds[n++] = wse_cmd_stream_out(
+				stream(g->dw, 3, 4 + ((ROWS - 1) & 1), WSE_ETYPE_FP32, 4));
 	}
 	if (!ret)
 		ret = wse_device_counters(g->dev, &before);
@@ -181,11 +201,12 @@ static int run(const char *uri, int wgrad, uint32_t count, struct result *r, cha
 	ret = measure(&g, wgrad, count, r);
 	gemm_close(&g, why, len, ret);
 	if (ret == -EPROTO)
-		snprintf(why, len, "the device counted %.0f multiply-adds, not %.0f", r->macs, MACS * count);
+		snprintf(why, len, "the device counted %.0f multiply-adds, not %.0f", r->macs,
+			 MACS * count);
 	return ret;
 }
 
-#define RTL	"sim:rtl,rows=4,cols=4"
+#define RTL "sim:rtl,rows=4,cols=4"
 
 static int rtl_mmacs(double *value, char *why, size_t len)
 {
@@ -231,7 +252,8 @@ static double blas_seconds(void)
 		x[i] = bf16((uint16_t)(0x3f00 + i % 241));
 	for (i = 0; w && x && y && i < 50; i++) {
 		begin = bench_now();
-		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, N, T, K, 1, w, K, x, T, 0, y, T);
+		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, N, T, K, 1, w, K, x, T, 0, y,
+			    T);
 		s = bench_now() - begin;
 		best = s < best ? s : best;
 	}
@@ -262,10 +284,15 @@ static int twin_gemm_mmacs(double *value, char *why, size_t len)
 }
 
 const struct bench bench_gemm[] = {
-	{ "rtl_gemm_mmacs", "MMAC/s", "Y = X W^T on the RTL, 4x4 cores, 32 tokens and 64 hidden each, one host thread", rtl_mmacs },
-	{ "rtl_gemm_utilisation", "1", "the same: busy lanes / (lanes x cycles)", rtl_gemm_utilisation },
-	{ "rtl_dot_utilisation", "1", "dW = dY^T X on the RTL: busy lanes / (lanes x cycles)", rtl_dot_utilisation },
-	{ "twin_gemm_mmacs", "MMAC/s", "Y = X W^T on the twin, the same shape", twin_gemm_mmacs },
-	{ "twin_gemm_vs_openblas", "1", "the twin's rate / that of OpenBLAS sgemm, one thread each", twin_gemm_vs_openblas },
-	{ 0 },
+	{"rtl_gemm_mmacs", "MMAC/s",
+	 "Y = X W^T on the RTL, 4x4 cores, 32 tokens and 64 hidden each, one host thread",
+	 rtl_mmacs},
+	{"rtl_gemm_utilisation", "1", "the same: busy lanes / (lanes x cycles)",
+	 rtl_gemm_utilisation},
+	{"rtl_dot_utilisation", "1", "dW = dY^T X on the RTL: busy lanes / (lanes x cycles)",
+	 rtl_dot_utilisation},
+	{"twin_gemm_mmacs", "MMAC/s", "Y = X W^T on the twin, the same shape", twin_gemm_mmacs},
+	{"twin_gemm_vs_openblas", "1", "the twin's rate / that of OpenBLAS sgemm, one thread each",
+	 twin_gemm_vs_openblas},
+	{0},
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Scalar instructions of the twin: a loop of arithmetic, a load, a store and a branch on each of 4 x 4 cores. */
+/* Scalar instructions of the twin: a loop of arithmetic, a load, a store and a branch on each of 4
+ * x 4 cores. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,32 +9,31 @@
 
 #include "bench.h"
 
-#define ENTRY		0x1000u
-#define ITERATIONS	200000u
+#define ENTRY 0x1000u
+#define ITERATIONS 200000u
 
 static const uint32_t code[] = {
-	0x00052583,	/*	lw   a1, 0(a0)		the first argument: iterations */
-	0x80004637,	/*	lui  a2, 0x80004	128 bytes of memory */
-	0x000126b7,	/*	li   a3, 0x12345 */
-	0x34568693,
-	0x00000713,	/*	li   a4, 0 */
-	0x00d69793,	/* 1:	slli a5, a3, 13		xorshift */
-	0x00f6c6b3,	/*	xor  a3, a3, a5 */
-	0x0116d793,	/*	srli a5, a3, 17 */
-	0x00f6c6b3,	/*	xor  a3, a3, a5 */
-	0x00569793,	/*	slli a5, a3, 5 */
-	0x00f6c6b3,	/*	xor  a3, a3, a5 */
-	0x07c6f793,	/*	andi a5, a3, 0x7c */
-	0x00c787b3,	/*	add  a5, a5, a2 */
-	0x0007a803,	/*	lw   a6, 0(a5) */
-	0x01070733,	/*	add  a4, a4, a6 */
-	0x02d70833,	/*	mul  a6, a4, a3 */
-	0x0107a023,	/*	sw   a6, 0(a5) */
-	0xfff58593,	/*	addi a1, a1, -1 */
-	0xfc0596e3,	/*	bnez a1, 1b */
-	0x0000700b,	/*	DONE 0 */
-	0x00008067,	/*	ret */
-	0,		/* copies are multiples of 8 bytes */
+	0x00052583,		/*	lw   a1, 0(a0)		the first argument: iterations */
+	0x80004637,		/*	lui  a2, 0x80004	128 bytes of memory */
+	0x000126b7,		/*	li   a3, 0x12345 */
+	0x34568693, 0x00000713, /*	li   a4, 0 */
+	0x00d69793,		/* 1:	slli a5, a3, 13		xorshift */
+	0x00f6c6b3,		/*	xor  a3, a3, a5 */
+	0x0116d793,		/*	srli a5, a3, 17 */
+	0x00f6c6b3,		/*	xor  a3, a3, a5 */
+	0x00569793,		/*	slli a5, a3, 5 */
+	0x00f6c6b3,		/*	xor  a3, a3, a5 */
+	0x07c6f793,		/*	andi a5, a3, 0x7c */
+	0x00c787b3,		/*	add  a5, a5, a2 */
+	0x0007a803,		/*	lw   a6, 0(a5) */
+	0x01070733,		/*	add  a4, a4, a6 */
+	0x02d70833,		/*	mul  a6, a4, a3 */
+	0x0107a023,		/*	sw   a6, 0(a5) */
+	0xfff58593,		/*	addi a1, a1, -1 */
+	0xfc0596e3,		/*	bnez a1, 1b */
+	0x0000700b,		/*	DONE 0 */
+	0x00008067,		/*	ret */
+	0,			/* copies are multiples of 8 bytes */
 };
 
 static int measure(struct wse_device *dev, struct wse_context *ctx, double *mips)
@@ -48,12 +48,17 @@ static int measure(struct wse_device *dev, struct wse_context *ctx, double *mips
 	if (ret)
 		return ret;
 	memcpy(wse_buffer_map(buf), code, sizeof(code));
-	cmd = wse_cmd_copy_in((struct wse_copy){ .buf = buf, .rows = 4, .cols = 4, .sram = ENTRY, .len = sizeof(code),
-						 .broadcast = 1 });
+	cmd = wse_cmd_copy_in((struct wse_copy){.buf = buf,
+						.rows = 4,
+						.cols = 4,
+						.sram = ENTRY,
+						.len = sizeof(code),
+						.broadcast = 1});
 	ret = wse_submit_wait(ctx, &cmd, 1, WSE_FOREVER);
 	if (!ret)
 		ret = wse_device_counters(dev, &a);
-	cmd = wse_cmd_start((struct wse_start){ .rows = 4, .cols = 4, .entry = 0x80000000u + ENTRY, .arg = { ITERATIONS } });
+	cmd = wse_cmd_start((struct wse_start){
+		.rows = 4, .cols = 4, .entry = 0x80000000u + ENTRY, .arg = {ITERATIONS}});
 	begin = bench_now();
 	if (!ret)
 		ret = wse_submit_wait(ctx, &cmd, 1, WSE_FOREVER);
@@ -88,6 +93,7 @@ static int twin_mips(double *value, char *why, size_t len)
 }
 
 const struct bench bench_scalar[] = {
-	{ "twin_mips", "MIPS", "scalar instructions a second, 4x4 cores on one host thread", twin_mips },
-	{ 0 },
+	{"twin_mips", "MIPS", "scalar instructions a second, 4x4 cores on one host thread",
+	 twin_mips},
+	{0},
 };

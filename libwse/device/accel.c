@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The device node transport: the ioctls of the wse driver, and libdrm for what all DRM drivers share. */
+/* The device node transport: the ioctls of the wse driver, and libdrm for what all DRM drivers
+ * share. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 #include "device.h"
 #include "wse_regs.h"
 
-#define NSEC	1000000000ll
+#define NSEC 1000000000ll
 
 /* One GEM handle; buffers that are the same memory on this device share it. */
 struct accel_bo {
@@ -29,7 +30,8 @@ struct accel_bo {
 struct accel {
 	struct wse_device base;
 	int fd;
-	pthread_mutex_t bo_lock;	/* bos; held over import and close: importing twice gives one handle */
+	pthread_mutex_t
+		bo_lock; /* bos; held over import and close: importing twice gives one handle */
 	struct accel_bo *bos;
 };
 
@@ -65,8 +67,8 @@ static void accel_close(struct wse_device *dev)
 
 static int accel_info(struct wse_device *dev, struct drm_wse_info *info)
 {
-	struct drm_wse_info got = { 0 };
-	struct drm_wse_query q = { .ptr = (uintptr_t)&got, .size = sizeof(got) };
+	struct drm_wse_info got = {0};
+	struct drm_wse_query q = {.ptr = (uintptr_t)&got, .size = sizeof(got)};
 	int ret = call(to_accel(dev), DRM_IOCTL_WSE_QUERY, &q);
 
 	if (ret)
@@ -84,17 +86,23 @@ static int open_node(const char *node, char *why, size_t len, int *out)
 		ret = -errno;
 		switch (ret) {
 		case -ENOENT:
-			snprintf(why, len, "%s does not exist: is wse.ko loaded and bound? `wse-info` says", node);
+			snprintf(why, len,
+				 "%s does not exist: is wse.ko loaded and bound? `wse-info` says",
+				 node);
 			break;
 		case -EACCES:
 		case -EPERM:
-			snprintf(why, len, "no permission for %s: join the group that owns it (ls -l %s), or be root", node,
-				 node);
+			snprintf(why, len,
+				 "no permission for %s: join the group that owns it (ls -l %s), or "
+				 "be root",
+				 node, node);
 			ret = -EACCES;
 			break;
 		case -ENODEV:
 		case -ENXIO:
-			snprintf(why, len, "%s is there, but its device is gone: bind the driver again", node);
+			snprintf(why, len,
+				 "%s is there, but its device is gone: bind the driver again",
+				 node);
 			break;
 		default:
 			snprintf(why, len, "%s cannot be opened: %s", node, strerror(-ret));
@@ -103,12 +111,17 @@ static int open_node(const char *node, char *why, size_t len, int *out)
 	}
 	v = drmGetVersion(fd);
 	if (!v || v->name_len != 3 || memcmp(v->name, "wse", 3)) {
-		snprintf(why, len, "%s belongs to the driver \"%.*s\", not to wse: `wse-info` names the right node", node,
-			 v ? v->name_len : 0, v ? v->name : "");
+		snprintf(why, len,
+			 "%s belongs to the driver \"%.*s\", not to wse: `wse-info` names the "
+			 "right node",
+			 node, v ? v->name_len : 0, v ? v->name : "");
 		ret = -EPROTO;
 	} else if (v->version_major != WSE_UAPI_MAJOR) {
-		snprintf(why, len, "%s speaks version %d.%d of the interface, libwse %d.%d: use driver and library of one "
-			 "release", node, v->version_major, v->version_minor, WSE_UAPI_MAJOR, WSE_UAPI_MINOR);
+		snprintf(why, len,
+			 "%s speaks version %d.%d of the interface, libwse %d.%d: use driver and "
+			 "library of one "
+			 "release",
+			 node, v->version_major, v->version_minor, WSE_UAPI_MAJOR, WSE_UAPI_MINOR);
 		ret = -EPROTO;
 	} else {
 		ret = 0;
@@ -121,7 +134,8 @@ static int open_node(const char *node, char *why, size_t len, int *out)
 	return ret;
 }
 
-int wse_accel_open(const char *text, const struct wse_uri *uri, char *why, size_t len, struct wse_device **dev)
+int wse_accel_open(const char *text, const struct wse_uri *uri, char *why, size_t len,
+		   struct wse_device **dev)
 {
 	struct accel *a = calloc(1, sizeof(*a));
 	int ret;
@@ -139,8 +153,10 @@ int wse_accel_open(const char *text, const struct wse_uri *uri, char *why, size_
 	pthread_mutex_init(&a->bo_lock, NULL);
 	ret = accel_info(&a->base, &a->base.info);
 	if (!ret && a->base.info.abi_major != WSE_ABI_MAJOR) {
-		snprintf(why, len, "%s has ABI %u.%u, libwse %u.%u: use device and library of one release", uri->node,
-			 a->base.info.abi_major, a->base.info.abi_minor, WSE_ABI_MAJOR, WSE_ABI_MINOR);
+		snprintf(why, len,
+			 "%s has ABI %u.%u, libwse %u.%u: use device and library of one release",
+			 uri->node, a->base.info.abi_major, a->base.info.abi_minor, WSE_ABI_MAJOR,
+			 WSE_ABI_MINOR);
 		ret = -EPROTO;
 	} else if (ret) {
 		snprintf(why, len, "%s", a->base.error);
@@ -171,7 +187,7 @@ static int bo_ref(struct accel *a, uint32_t handle, uint64_t size)
 	bo = calloc(1, sizeof(*bo));
 	if (!bo)
 		return -ENOMEM;
-	*bo = (struct accel_bo){ .next = a->bos, .handle = handle, .refs = 1, .size = size };
+	*bo = (struct accel_bo){.next = a->bos, .handle = handle, .refs = 1, .size = size};
 	a->bos = bo;
 	return 0;
 }
@@ -193,7 +209,7 @@ static void bo_unref(struct accel *a, uint32_t handle)
 
 static int map(struct accel *a, struct wse_buffer *buf)
 {
-	struct drm_wse_bo_map arg = { .handle = buf->handle };
+	struct drm_wse_bo_map arg = {.handle = buf->handle};
 	int ret = call(a, DRM_IOCTL_WSE_BO_MAP, &arg);
 	void *p;
 
@@ -209,7 +225,7 @@ static int map(struct accel *a, struct wse_buffer *buf)
 static int accel_buffer_create(struct wse_device *dev, size_t size, struct wse_buffer **out)
 {
 	struct accel *a = to_accel(dev);
-	struct drm_wse_bo_create arg = { .size = size };
+	struct drm_wse_bo_create arg = {.size = size};
 	struct wse_buffer *buf = calloc(1, sizeof(*buf));
 	int ret;
 
@@ -241,15 +257,19 @@ fail:
 }
 
 /* Through a dma-buf. */
-static int accel_buffer_share(struct wse_device *dev, struct wse_buffer *src, struct wse_buffer **out)
+static int accel_buffer_share(struct wse_device *dev, struct wse_buffer *src,
+			      struct wse_buffer **out)
 {
 	struct accel *a = to_accel(dev);
 	struct wse_buffer *buf;
 	int fd, ret = 0;
 
 	if (src->dev->ops != &wse_accel_transport)
-		return wse_fail(dev, -EXDEV, "%s cannot use memory of %s: create the buffer on a device node and share it "
-				"from there", dev->uri, src->dev->uri);
+		return wse_fail(dev, -EXDEV,
+				"%s cannot use memory of %s: create the buffer on a device node "
+				"and share it "
+				"from there",
+				dev->uri, src->dev->uri);
 	buf = calloc(1, sizeof(*buf));
 	if (!buf)
 		return -ENOMEM;
@@ -285,8 +305,8 @@ static int accel_buffer_share(struct wse_device *dev, struct wse_buffer *src, st
 	return 0;
 fail:
 	free(buf);
-	return wse_fail(dev, ret, "%s: memory of %s cannot be shared with it: %s", dev->uri, src->dev->uri,
-			strerror(-ret));
+	return wse_fail(dev, ret, "%s: memory of %s cannot be shared with it: %s", dev->uri,
+			src->dev->uri, strerror(-ret));
 }
 
 static void accel_buffer_free(struct wse_buffer *buf)
@@ -314,7 +334,7 @@ static uint64_t accel_handle_size(struct wse_device *dev, uint32_t handle)
 
 static int accel_context_create(struct wse_device *dev, uint32_t flags, struct wse_context **out)
 {
-	struct drm_wse_ctx_create arg = { .flags = flags };
+	struct drm_wse_ctx_create arg = {.flags = flags};
 	struct accel_context *ctx = calloc(1, sizeof(*ctx));
 	int ret;
 
@@ -329,25 +349,37 @@ static int accel_context_create(struct wse_device *dev, uint32_t flags, struct w
 	free(ctx);
 	switch (ret) {
 	case -EBUSY:
-		return wse_fail(dev, ret, "%s is leased to another process or context: wait with WSE_CONTEXT_WAIT",
-				dev->uri);
+		return wse_fail(
+			dev, ret,
+			"%s is leased to another process or context: wait with WSE_CONTEXT_WAIT",
+			dev->uri);
 	case -ENOENT:
-		return wse_fail(dev, ret, "%s: the driver found no firmware: put wse-fw.bin into /lib/firmware/wse", dev->uri);
+		return wse_fail(
+			dev, ret,
+			"%s: the driver found no firmware: put wse-fw.bin into /lib/firmware/wse",
+			dev->uri);
 	case -ENOEXEC:
-		return wse_fail(dev, ret, "%s: the firmware in /lib/firmware/wse is damaged: install it again", dev->uri);
+		return wse_fail(
+			dev, ret,
+			"%s: the firmware in /lib/firmware/wse is damaged: install it again",
+			dev->uri);
 	case -EOPNOTSUPP:
-		return wse_fail(dev, ret, "%s: the firmware in /lib/firmware/wse is of another ABI: install that of the "
-				"device's release (dmesg has both versions)", dev->uri);
+		return wse_fail(dev, ret,
+				"%s: the firmware in /lib/firmware/wse is of another ABI: install "
+				"that of the "
+				"device's release (dmesg has both versions)",
+				dev->uri);
 	case -ENODEV:
 		return wse_fail(dev, ret, "%s is gone: close it and open it again", dev->uri);
 	default:
-		return wse_fail(dev, ret, "%s: no context: %s (dmesg may say more)", dev->uri, strerror(-ret));
+		return wse_fail(dev, ret, "%s: no context: %s (dmesg may say more)", dev->uri,
+				strerror(-ret));
 	}
 }
 
 static void accel_context_end(struct wse_context *base)
 {
-	struct drm_wse_ctx_destroy arg = { .ctx = ((struct accel_context *)base)->id };
+	struct drm_wse_ctx_destroy arg = {.ctx = ((struct accel_context *)base)->id};
 
 	call(to_accel(base->dev), DRM_IOCTL_WSE_CTX_DESTROY, &arg);
 }
@@ -359,7 +391,7 @@ static void accel_context_free(struct wse_context *ctx)
 
 static int accel_context_fault(struct wse_context *base, struct drm_wse_fault *fault)
 {
-	struct drm_wse_fault got = { .ctx = ((struct accel_context *)base)->id };
+	struct drm_wse_fault got = {.ctx = ((struct accel_context *)base)->id};
 	int ret = call(to_accel(base->dev), DRM_IOCTL_WSE_FAULT, &got);
 
 	if (!ret)
@@ -392,12 +424,14 @@ static int import_fence(struct accel *a, struct wse_fence *fence, uint32_t *sync
 static int submit(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t n,
 		  const struct drm_wse_sync *in, uint32_t nin, uint32_t out)
 {
-	struct drm_wse_sync sync = { .handle = out };
+	struct drm_wse_sync sync = {.handle = out};
 	struct drm_wse_submit arg = {
 		.ctx = ((struct accel_context *)ctx)->id,
-		.cmds = { .ptr = (uintptr_t)cmds, .count = n, .stride = sizeof(*cmds) },
-		.in_syncs = { .ptr = (uintptr_t)in, .count = nin, .stride = sizeof(*in) },
-		.out_syncs = { .ptr = (uintptr_t)&sync, .count = out ? 1 : 0, .stride = sizeof(sync) },
+		.cmds = {.ptr = (uintptr_t)cmds, .count = n, .stride = sizeof(*cmds)},
+		.in_syncs = {.ptr = (uintptr_t)in, .count = nin, .stride = sizeof(*in)},
+		.out_syncs = {.ptr = (uintptr_t)&sync,
+			      .count = out ? 1 : 0,
+			      .stride = sizeof(sync)},
 	};
 
 	return call(to_accel(ctx->dev), DRM_IOCTL_WSE_SUBMIT, &arg);
@@ -461,8 +495,8 @@ free:
 /* What the fence in a signalled syncobj carries. */
 static int fence_result(struct accel *a, uint32_t syncobj)
 {
-	struct sync_fence_info point = { 0 };
-	struct sync_file_info info = { .num_fences = 1, .sync_fence_info = (uintptr_t)&point };
+	struct sync_fence_info point = {0};
+	struct sync_file_info info = {.num_fences = 1, .sync_fence_info = (uintptr_t)&point};
 	int fd, ret;
 
 	if (drmSyncobjExportSyncFile(a->fd, syncobj, &fd))

@@ -99,7 +99,8 @@ int wse_device_error(struct wse_device *dev, char *buf, size_t len)
 int wse_device_mmio_read(struct wse_device *dev, uint32_t offset, uint32_t *value)
 {
 	if (!dev->ops->mmio_read)
-		return wse_fail(dev, -ENOTSUP, "%s: registers cannot be read through the driver", dev->uri);
+		return wse_fail(dev, -ENOTSUP, "%s: registers cannot be read through the driver",
+				dev->uri);
 	if (offset & 3 || offset >= WSE_BAR0_SIZE)
 		return -EINVAL;
 	return dev->ops->mmio_read(dev, &offset, 1, value);
@@ -109,23 +110,30 @@ int wse_device_counters(struct wse_device *dev, struct wse_counters *c)
 {
 	/* reading a low half latches the upper one */
 	static const uint32_t offset[] = {
-		WSE_REG_CYCLES_LO, WSE_REG_CYCLES_HI, WSE_REG_CNT_MAC_LO, WSE_REG_CNT_MAC_HI,
-		WSE_REG_CNT_INSTRET_LO, WSE_REG_CNT_INSTRET_HI, WSE_REG_CNT_WAVELET_LO, WSE_REG_CNT_WAVELET_HI,
-		WSE_REG_CNT_DMA_RD_LO, WSE_REG_CNT_DMA_RD_HI, WSE_REG_CNT_DMA_WR_LO, WSE_REG_CNT_DMA_WR_HI,
-		WSE_REG_CNT_LWAIT_LO, WSE_REG_CNT_LWAIT_HI,
+		WSE_REG_CYCLES_LO,	WSE_REG_CYCLES_HI,	WSE_REG_CNT_MAC_LO,
+		WSE_REG_CNT_MAC_HI,	WSE_REG_CNT_INSTRET_LO, WSE_REG_CNT_INSTRET_HI,
+		WSE_REG_CNT_WAVELET_LO, WSE_REG_CNT_WAVELET_HI, WSE_REG_CNT_DMA_RD_LO,
+		WSE_REG_CNT_DMA_RD_HI,	WSE_REG_CNT_DMA_WR_LO,	WSE_REG_CNT_DMA_WR_HI,
+		WSE_REG_CNT_LWAIT_LO,	WSE_REG_CNT_LWAIT_HI,
 	};
 	uint32_t v[sizeof(offset) / sizeof(offset[0])];
 	int ret;
 
 	if (!dev->ops->mmio_read)
-		return wse_fail(dev, -ENOTSUP, "%s: counters cannot be read through the driver", dev->uri);
+		return wse_fail(dev, -ENOTSUP, "%s: counters cannot be read through the driver",
+				dev->uri);
 	ret = dev->ops->mmio_read(dev, offset, sizeof(offset) / sizeof(offset[0]), v);
 	if (ret)
 		return ret;
-#define PAIR(i)	(v[i] | (uint64_t)v[(i) + 1] << 32)
+#define PAIR(i) (v[i] | (uint64_t)v[(i) + 1] << 32)
 	*c = (struct wse_counters){
-		.cycles = PAIR(0), .mac = PAIR(2), .instret = PAIR(4), .wavelet = PAIR(6),
-		.dma_rd = PAIR(8), .dma_wr = PAIR(10), .lwait = PAIR(12),
+		.cycles = PAIR(0),
+		.mac = PAIR(2),
+		.instret = PAIR(4),
+		.wavelet = PAIR(6),
+		.dma_rd = PAIR(8),
+		.dma_wr = PAIR(10),
+		.lwait = PAIR(12),
 	};
 #undef PAIR
 	return 0;
@@ -186,7 +194,8 @@ int wse_context_create(struct wse_device *dev, uint32_t flags, struct wse_contex
 	int ret;
 
 	if (flags & ~WSE_CONTEXT_WAIT)
-		return wse_fail(dev, -EINVAL, "unknown context flags %#x: only WSE_CONTEXT_WAIT exists", flags);
+		return wse_fail(dev, -EINVAL,
+				"unknown context flags %#x: only WSE_CONTEXT_WAIT exists", flags);
 	ret = dev->ops->context_create(dev, flags, ctx);
 	if (ret)
 		return ret;
@@ -245,8 +254,8 @@ int wse_submit(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t
 	if (!n)
 		return wse_fail(dev, -EINVAL, "a submit needs at least one command");
 	if (n > dev->info.max_cmds)
-		return wse_fail(dev, -EINVAL, "a submit of %u commands: %s takes %u, split it", n, dev->uri,
-				dev->info.max_cmds);
+		return wse_fail(dev, -EINVAL, "a submit of %u commands: %s takes %u, split it", n,
+				dev->uri, dev->info.max_cmds);
 	ret = dev->ops->submit(ctx, cmds, n, in, nin, fence);
 	if (ret)
 		wse_explain_submit(dev, cmds, n, ret);
@@ -266,7 +275,8 @@ int wse_fence_poll(struct wse_fence *fence)
 int wse_fence_cycles(struct wse_fence *fence, uint32_t *start, uint32_t *end)
 {
 	if (!fence->dev->ops->fence_cycles)
-		return wse_fail(fence->dev, -ENOTSUP, "%s: the driver does not tell the cycles of a command",
+		return wse_fail(fence->dev, -ENOTSUP,
+				"%s: the driver does not tell the cycles of a command",
 				fence->dev->uri);
 	return fence->dev->ops->fence_cycles(fence, start, end);
 }
@@ -282,7 +292,8 @@ void wse_fence_destroy(struct wse_fence *fence)
 	wse_context_put(ctx);
 }
 
-int wse_submit_wait(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t n, int64_t timeout_ns)
+int wse_submit_wait(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t n,
+		    int64_t timeout_ns)
 {
 	struct wse_fence *fence;
 	int ret;

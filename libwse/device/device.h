@@ -11,7 +11,7 @@
 
 #include <wse/wse.h>
 
-#define WSE_ERROR_LEN	512	/* bytes of a sentence, terminated */
+#define WSE_ERROR_LEN 512 /* bytes of a sentence, terminated */
 
 struct wse_uri;
 
@@ -22,15 +22,18 @@ struct wse_transport {
 	void (*close)(struct wse_device *dev);
 	int (*info)(struct wse_device *dev, struct drm_wse_info *info);
 	/* n registers one after the other. NULL: -ENOTSUP. */
-	int (*mmio_read)(struct wse_device *dev, const uint32_t *offset, uint32_t n, uint32_t *value);
+	int (*mmio_read)(struct wse_device *dev, const uint32_t *offset, uint32_t n,
+			 uint32_t *value);
 
-	/* These fill an object whose common part is set up; they set ptr, size, handle of a buffer. */
+	/* These fill an object whose common part is set up; they set ptr, size, handle of a buffer.
+	 */
 	int (*buffer_create)(struct wse_device *dev, size_t size, struct wse_buffer **buf);
-	int (*buffer_share)(struct wse_device *dev, struct wse_buffer *src, struct wse_buffer **buf);
+	int (*buffer_share)(struct wse_device *dev, struct wse_buffer *src,
+			    struct wse_buffer **buf);
 	void (*buffer_free)(struct wse_buffer *buf);
 
 	int (*context_create)(struct wse_device *dev, uint32_t flags, struct wse_context **ctx);
-	void (*context_end)(struct wse_context *ctx);	/* the lease is over; memory stays */
+	void (*context_end)(struct wse_context *ctx); /* the lease is over; memory stays */
 	void (*context_free)(struct wse_context *ctx);
 	int (*context_fault)(struct wse_context *ctx, struct drm_wse_fault *fault);
 
@@ -49,9 +52,9 @@ struct wse_device {
 	const struct wse_transport *ops;
 	atomic_uint refs;
 	char *uri;
-	struct drm_wse_info info;	/* as it was when the device was opened */
+	struct drm_wse_info info; /* as it was when the device was opened */
 	pthread_mutex_t error_lock;
-	char error[WSE_ERROR_LEN];	/* error_lock */
+	char error[WSE_ERROR_LEN]; /* error_lock */
 };
 
 struct wse_buffer {
@@ -59,12 +62,12 @@ struct wse_buffer {
 	void *ptr;
 	size_t size;
 	uint32_t handle;
-	atomic_uint refs;		/* the user's, and those who share its memory */
+	atomic_uint refs; /* the user's, and those who share its memory */
 };
 
 struct wse_context {
 	struct wse_device *dev;
-	atomic_uint refs;		/* the user's, fences, programs */
+	atomic_uint refs; /* the user's, fences, programs */
 };
 
 struct wse_fence {
@@ -78,7 +81,8 @@ void wse_device_fini(struct wse_device *dev);
 void wse_device_get(struct wse_device *dev);
 void wse_device_put(struct wse_device *dev);
 /* Sets the sentence of dev; returns err, so that a caller can say `return wse_fail(...)`. */
-int wse_fail(struct wse_device *dev, int err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int wse_fail(struct wse_device *dev, int err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 void wse_buffer_init(struct wse_buffer *buf, struct wse_device *dev);
 void wse_buffer_get(struct wse_buffer *buf);
@@ -98,8 +102,8 @@ void wse_explain_fence(int err, char *buf, size_t len);
 /* ---- uri.c ---- */
 struct wse_uri {
 	bool sim;
-	char node[64];		/* accel: path */
-	char model[16];		/* sim: "func", "rtl" */
+	char node[64];	/* accel: path */
+	char model[16]; /* sim: "func", "rtl" */
 	uint32_t rows, cols;
 	uint64_t seed;
 	uint32_t threads, hostfp, races, latency, pages;
@@ -110,25 +114,27 @@ int wse_uri_parse(const char *text, char *why, size_t len, struct wse_uri *uri);
 
 /* ---- firmware.c ---- */
 struct wse_image_file {
-	void *bytes;		/* for SRAM offset 0 on; free() */
+	void *bytes; /* for SRAM offset 0 on; free() */
 	uint32_t size;
-	uint32_t entry;		/* absolute */
+	uint32_t entry; /* absolute */
 	uint32_t version;
 };
 
 /* -ENOENT, -ENOEXEC, -EOPNOTSUPP as wse_context_create(). abi_minor: of the device. */
 int wse_firmware_read(uint32_t abi_minor, char *why, size_t len, struct wse_image_file *image);
 /*
- * The path of a file that belongs to the library: $env/name (or $env itself if it is a file), where the
- * library was built, /lib/firmware/wse. -ENOENT; -ENAMETOOLONG.
+ * The path of a file that belongs to the library: $env/name (or $env itself if it is a file), where
+ * the library was built, /lib/firmware/wse. -ENOENT; -ENAMETOOLONG.
  */
 int wse_find_file(const char *env, const char *name, size_t len, char *path);
 /* A whole file. free(*bytes). -EFBIG over max. */
 int wse_read_file(const char *path, size_t max, void **bytes, size_t *size);
 
 /* ---- transports ---- */
-int wse_accel_open(const char *text, const struct wse_uri *uri, char *why, size_t len, struct wse_device **dev);
-int wse_sim_open(const char *text, const struct wse_uri *uri, char *why, size_t len, struct wse_device **dev);
+int wse_accel_open(const char *text, const struct wse_uri *uri, char *why, size_t len,
+		   struct wse_device **dev);
+int wse_sim_open(const char *text, const struct wse_uri *uri, char *why, size_t len,
+		 struct wse_device **dev);
 extern const struct wse_transport wse_accel_transport, wse_sim_transport;
 
 #endif

@@ -26,32 +26,39 @@ static void geom_of(const struct drm_wse_info *info, struct wse_geom *g)
 }
 
 /* -ERANGE of one command: what leaves what. */
-static void range_words(const struct wse_geom *g, const struct drm_wse_cmd *c, uint64_t size, uint64_t mask_size,
-			char *buf, size_t len)
+static void range_words(const struct wse_geom *g, const struct drm_wse_cmd *c, uint64_t size,
+			uint64_t mask_size, char *buf, size_t len)
 {
 	bool stream = wse_cmd_is_stream(c);
 
 	if ((!stream && c->row0 + c->rows > (int)g->rows) || c->col0 + c->cols > (int)g->cols)
-		snprintf(buf, len, "rows %u...%u, columns %u...%u leave the tile of %u x %u", c->row0,
-			 stream ? c->row0 : c->row0 + c->rows - 1, c->col0, c->col0 + c->cols - 1, g->rows, g->cols);
+		snprintf(buf, len, "rows %u...%u, columns %u...%u leave the tile of %u x %u",
+			 c->row0, stream ? c->row0 : c->row0 + c->rows - 1, c->col0,
+			 c->col0 + c->cols - 1, g->rows, g->cols);
 	else if (c->op == WSE_OP_START)
-		snprintf(buf, len, "the entry %#x lies outside of the SRAM at %#x, %u bytes", c->sram, WSE_SRAM_BASE,
-			 g->sram_bytes);
-	else if (!stream && (uint64_t)c->sram + c->len + (uint64_t)(c->nline - 1) * c->sstride > g->sram_bytes)
-		snprintf(buf, len, "%u lines of %u bytes at SRAM offset %#x, %u apart, leave the SRAM of %u bytes",
+		snprintf(buf, len, "the entry %#x lies outside of the SRAM at %#x, %u bytes",
+			 c->sram, WSE_SRAM_BASE, g->sram_bytes);
+	else if (!stream &&
+		 (uint64_t)c->sram + c->len + (uint64_t)(c->nline - 1) * c->sstride > g->sram_bytes)
+		snprintf(buf, len,
+			 "%u lines of %u bytes at SRAM offset %#x, %u apart, leave the SRAM of %u "
+			 "bytes",
 			 c->nline, c->len, c->sram, c->sstride, g->sram_bytes);
 	else if (stream && c->flags & DRM_WSE_CMD_MASKED)
 		snprintf(buf, len,
-			 "offsets and strides lead out of the buffer (%llu bytes) or the mask (%llu bytes)",
+			 "offsets and strides lead out of the buffer (%llu bytes) or the mask "
+			 "(%llu bytes)",
 			 (unsigned long long)size, (unsigned long long)mask_size);
 	else
-		snprintf(buf, len, "offset and strides lead out of the buffer of %llu bytes", (unsigned long long)size);
+		snprintf(buf, len, "offset and strides lead out of the buffer of %llu bytes",
+			 (unsigned long long)size);
 }
 
 /* -EINVAL of one command: the commonest mistakes by name. */
 static const char *invalid_words(const struct wse_geom *g, const struct drm_wse_cmd *c)
 {
-	bool stream = wse_cmd_is_stream(c), copy = c->op == WSE_OP_COPY_IN || c->op == WSE_OP_COPY_OUT;
+	bool stream = wse_cmd_is_stream(c),
+	     copy = c->op == WSE_OP_COPY_IN || c->op == WSE_OP_COPY_OUT;
 
 	if (c->op > WSE_OP_FENCE)
 		return "there is no such op";
@@ -69,7 +76,8 @@ static const char *invalid_words(const struct wse_geom *g, const struct drm_wse_
 		return "the rectangle is empty: rows and cols count cores";
 	if (copy && (!c->len || !c->nline))
 		return "len or nline is 0";
-	if (copy && (c->off | c->sram | c->len | c->lstride | c->sstride | c->cstride | c->rstride) & 7)
+	if (copy &&
+	    (c->off | c->sram | c->len | c->lstride | c->sstride | c->cstride | c->rstride) & 7)
 		return "off, sram, len and all strides must be multiples of 8";
 	if (copy && c->flags & DRM_WSE_CMD_BROADCAST && (c->cstride || c->rstride))
 		return "a broadcast has no cstride and rstride: every core gets the same";
@@ -92,7 +100,8 @@ static const char *invalid_words(const struct wse_geom *g, const struct drm_wse_
 	return "a flag or member that this op does not use is not 0";
 }
 
-static int explain_cmd(struct wse_device *dev, const struct wse_geom *g, const struct drm_wse_cmd *cmds, uint32_t i)
+static int explain_cmd(struct wse_device *dev, const struct wse_geom *g,
+		       const struct drm_wse_cmd *cmds, uint32_t i)
 {
 	const struct drm_wse_cmd *c = &cmds[i];
 	uint64_t size = 0, mask_size = 0;
@@ -102,15 +111,19 @@ static int explain_cmd(struct wse_device *dev, const struct wse_geom *g, const s
 	if (c->bo) {
 		size = dev->ops->handle_size(dev, c->bo);
 		if (!size)
-			return wse_fail(dev, -ENOENT, "command %u (%s): %s has no buffer of handle %u (handles of "
-					"another device do not count: use wse_buffer_share)", i, wse_op_name(c->op),
-					dev->uri, c->bo);
+			return wse_fail(
+				dev, -ENOENT,
+				"command %u (%s): %s has no buffer of handle %u (handles of "
+				"another device do not count: use wse_buffer_share)",
+				i, wse_op_name(c->op), dev->uri, c->bo);
 	}
 	if (c->mask_bo) {
 		mask_size = dev->ops->handle_size(dev, c->mask_bo);
 		if (!mask_size)
-			return wse_fail(dev, -ENOENT, "command %u (%s): %s has no buffer of handle %u for the mask",
-					i, wse_op_name(c->op), dev->uri, c->mask_bo);
+			return wse_fail(
+				dev, -ENOENT,
+				"command %u (%s): %s has no buffer of handle %u for the mask", i,
+				wse_op_name(c->op), dev->uri, c->mask_bo);
 	}
 	ret = wse_cmd_check(g, c, size, mask_size);
 	if (ret == -ERANGE) {
@@ -118,10 +131,14 @@ static int explain_cmd(struct wse_device *dev, const struct wse_geom *g, const s
 		return wse_fail(dev, ret, "command %u (%s): %s", i, wse_op_name(c->op), words);
 	}
 	if (ret)
-		return wse_fail(dev, ret, "command %u (%s): %s", i, wse_op_name(c->op), invalid_words(g, c));
+		return wse_fail(dev, ret, "command %u (%s): %s", i, wse_op_name(c->op),
+				invalid_words(g, c));
 	if (c->op == WSE_OP_FENCE && wse_fence_check(g, cmds, i))
-		return wse_fail(dev, -EINVAL, "command %u (fence): it must name an earlier command of this submit on "
-				"another queue, or with wait_cmd DRM_WSE_WAIT_QUEUE another queue", i);
+		return wse_fail(
+			dev, -EINVAL,
+			"command %u (fence): it must name an earlier command of this submit on "
+			"another queue, or with wait_cmd DRM_WSE_WAIT_QUEUE another queue",
+			i);
 	return 0;
 }
 
@@ -138,12 +155,15 @@ int wse_explain_submit(struct wse_device *dev, const struct drm_wse_cmd *cmds, u
 		for (i = 0; i < n; i++)
 			if (explain_cmd(dev, &g, cmds, i))
 				return err;
-		return wse_fail(dev, err, "%s refused the submit: the context or a fence is none of its own", dev->uri);
+		return wse_fail(dev, err,
+				"%s refused the submit: the context or a fence is none of its own",
+				dev->uri);
 	case -EIO:
 		/* the sentence about what was lost is worth more, and still there */
 		pthread_mutex_lock(&dev->error_lock);
 		if (!dev->error[0])
-			snprintf(dev->error, sizeof(dev->error), "the context is lost after an error: destroy it and "
+			snprintf(dev->error, sizeof(dev->error),
+				 "the context is lost after an error: destroy it and "
 				 "create another");
 		pthread_mutex_unlock(&dev->error_lock);
 		return err;
@@ -160,26 +180,29 @@ static const char *cause_words(uint32_t cause)
 		uint32_t cause;
 		const char *words;
 	} table[] = {
-		{ WSE_CAUSE_FETCH_MISALIGNED, "jumped to an address that is no multiple of 4" },
-		{ WSE_CAUSE_FETCH_ACCESS, "fetched code outside of its SRAM" },
-		{ WSE_CAUSE_ILLEGAL, "met an illegal instruction" },
-		{ WSE_CAUSE_BREAKPOINT, "executed ebreak" },
-		{ WSE_CAUSE_LOAD_MISALIGNED, "loaded from a misaligned address" },
-		{ WSE_CAUSE_LOAD_ACCESS, "loaded from outside of its SRAM" },
-		{ WSE_CAUSE_STORE_MISALIGNED, "stored to a misaligned address" },
-		{ WSE_CAUSE_STORE_ACCESS, "stored outside of its SRAM" },
-		{ WSE_CAUSE_ECALL, "executed ecall" },
-		{ WSE_CAUSE_STREAM_INDEX, "got a wavelet whose feature or k its operand does not have" },
-		{ WSE_CAUSE_BAD_DSR, "issued a tensor instruction with an operand that it does not allow" },
-		{ WSE_CAUSE_OPERAND_ADDR, "issued a tensor instruction whose operand leaves the SRAM or the accumulators" },
-		{ WSE_CAUSE_BAD_CTRL, "got a control wavelet where a data wavelet was due" },
-		{ WSE_CAUSE_WAIT_TASK, "waits for a task, and none is ready" },
-		{ WSE_CAUSE_WAIT_RECV, "waits to receive a wavelet" },
-		{ WSE_CAUSE_WAIT_SEND, "waits for room to send a wavelet" },
-		{ WSE_CAUSE_WAIT_ENGINE, "waits for an engine" },
-		{ WSE_CAUSE_WAIT_L, "waits in its lane engine for a wavelet" },
-		{ WSE_CAUSE_WAIT_M0, "waits in mover 0" },
-		{ WSE_CAUSE_WAIT_M1, "waits in mover 1" },
+		{WSE_CAUSE_FETCH_MISALIGNED, "jumped to an address that is no multiple of 4"},
+		{WSE_CAUSE_FETCH_ACCESS, "fetched code outside of its SRAM"},
+		{WSE_CAUSE_ILLEGAL, "met an illegal instruction"},
+		{WSE_CAUSE_BREAKPOINT, "executed ebreak"},
+		{WSE_CAUSE_LOAD_MISALIGNED, "loaded from a misaligned address"},
+		{WSE_CAUSE_LOAD_ACCESS, "loaded from outside of its SRAM"},
+		{WSE_CAUSE_STORE_MISALIGNED, "stored to a misaligned address"},
+		{WSE_CAUSE_STORE_ACCESS, "stored outside of its SRAM"},
+		{WSE_CAUSE_ECALL, "executed ecall"},
+		{WSE_CAUSE_STREAM_INDEX,
+		 "got a wavelet whose feature or k its operand does not have"},
+		{WSE_CAUSE_BAD_DSR,
+		 "issued a tensor instruction with an operand that it does not allow"},
+		{WSE_CAUSE_OPERAND_ADDR,
+		 "issued a tensor instruction whose operand leaves the SRAM or the accumulators"},
+		{WSE_CAUSE_BAD_CTRL, "got a control wavelet where a data wavelet was due"},
+		{WSE_CAUSE_WAIT_TASK, "waits for a task, and none is ready"},
+		{WSE_CAUSE_WAIT_RECV, "waits to receive a wavelet"},
+		{WSE_CAUSE_WAIT_SEND, "waits for room to send a wavelet"},
+		{WSE_CAUSE_WAIT_ENGINE, "waits for an engine"},
+		{WSE_CAUSE_WAIT_L, "waits in its lane engine for a wavelet"},
+		{WSE_CAUSE_WAIT_M0, "waits in mover 0"},
+		{WSE_CAUSE_WAIT_M1, "waits in mover 1"},
 	};
 	size_t i;
 
@@ -195,10 +218,12 @@ void wse_explain_fence(int err, char *buf, size_t len)
 
 	switch (err) {
 	case -ETIME:
-		what = "a command ran out of its budget: give it more cycles, or look why the program does not end";
+		what = "a command ran out of its budget: give it more cycles, or look why the "
+		       "program does not end";
 		break;
 	case -EDEADLK:
-		what = "the tile is deadlocked: every core waits for something that cannot come any more";
+		what = "the tile is deadlocked: every core waits for something that cannot come "
+		       "any more";
 		break;
 	case -EFAULT:
 		what = "a core was halted by a fault";
@@ -210,7 +235,8 @@ void wse_explain_fence(int err, char *buf, size_t len)
 		what = "the host's memory refused an access of the device";
 		break;
 	case -EPROTO:
-		what = "the device refused a command that the library accepted: use device and library of one release";
+		what = "the device refused a command that the library accepted: use device and "
+		       "library of one release";
 		break;
 	case -ECANCELED:
 		what = "an earlier error in this context swallowed the command";
@@ -225,7 +251,7 @@ void wse_explain_fence(int err, char *buf, size_t len)
 	snprintf(buf, len, "%s", what);
 }
 
-#define LOST	"; the context is lost: destroy it and create another"
+#define LOST "; the context is lost: destroy it and create another"
 
 void wse_explain_fault(const struct drm_wse_fault *f, int err, char *buf, size_t len)
 {
@@ -240,41 +266,54 @@ void wse_explain_fault(const struct drm_wse_fault *f, int err, char *buf, size_t
 	if (f->cause == WSE_CAUSE_WAIT_PORT)
 		snprintf(who, sizeof(who), "the edge port of column %u waits%s", f->col, color);
 	else if (words && wait)
-		snprintf(who, sizeof(who), "core (%u,%u) %s%s at pc %#x%s", f->row, f->col, words, color, f->pc, more);
+		snprintf(who, sizeof(who), "core (%u,%u) %s%s at pc %#x%s", f->row, f->col, words,
+			 color, f->pc, more);
 	else if (words && f->status == WSE_ST_CORE_FAULT)
-		snprintf(who, sizeof(who), "core (%u,%u) %s%s at pc %#x, %s %#x%s", f->row, f->col, words, color,
-			 f->pc, f->cause == WSE_CAUSE_ILLEGAL ? "instruction" : "address", f->addr, more);
+		snprintf(who, sizeof(who), "core (%u,%u) %s%s at pc %#x, %s %#x%s", f->row, f->col,
+			 words, color, f->pc,
+			 f->cause == WSE_CAUSE_ILLEGAL ? "instruction" : "address", f->addr, more);
 	else
 		snprintf(who, sizeof(who), "core (%u,%u) at pc %#x", f->row, f->col, f->pc);
 
 	switch (f->status) {
 	case WSE_ST_TIMEOUT:
-		snprintf(buf, len, "%s on queue %u ran out of its budget while the tile was moving: %s; give it more "
-			 "cycles, or look why the program does not end" LOST, wse_op_name(f->cmd_op), f->queue, who);
+		snprintf(buf, len,
+			 "%s on queue %u ran out of its budget while the tile was moving: %s; give "
+			 "it more "
+			 "cycles, or look why the program does not end" LOST,
+			 wse_op_name(f->cmd_op), f->queue, who);
 		break;
 	case WSE_ST_DEADLOCK:
-		snprintf(buf, len, "deadlock in %s on queue %u: %s; check routes, stream lengths and colors" LOST,
+		snprintf(buf, len,
+			 "deadlock in %s on queue %u: %s; check routes, stream lengths and "
+			 "colors" LOST,
 			 wse_op_name(f->cmd_op), f->queue, who);
 		break;
 	case WSE_ST_CORE_FAULT:
-		snprintf(buf, len, "%s on queue %u: %s" LOST, wse_op_name(f->cmd_op), f->queue, who);
+		snprintf(buf, len, "%s on queue %u: %s" LOST, wse_op_name(f->cmd_op), f->queue,
+			 who);
 		break;
 	case WSE_ST_KERNEL_ERROR:
-		snprintf(buf, len, "%s on queue %u: core (%u,%u) said DONE with value %u (%#x)%s" LOST,
-			 wse_op_name(f->cmd_op), f->queue, f->row, f->col, f->value, f->value, more);
+		snprintf(buf, len,
+			 "%s on queue %u: core (%u,%u) said DONE with value %u (%#x)%s" LOST,
+			 wse_op_name(f->cmd_op), f->queue, f->row, f->col, f->value, f->value,
+			 more);
 		break;
 	case WSE_ST_DMA_ERROR:
-		snprintf(buf, len, "%s on queue %u: the host's memory refused bus address %#llx" LOST,
+		snprintf(buf, len,
+			 "%s on queue %u: the host's memory refused bus address %#llx" LOST,
 			 wse_op_name(f->cmd_op), f->queue, (unsigned long long)f->iova);
 		break;
 	case WSE_ST_NOT_BOOTED:
-		snprintf(buf, len, "%s on queue %u: a core of the rectangle is held, nothing was booted on it" LOST,
+		snprintf(buf, len,
+			 "%s on queue %u: a core of the rectangle is held, nothing was booted on "
+			 "it" LOST,
 			 wse_op_name(f->cmd_op), f->queue);
 		break;
 	default:
 		wse_explain_fence(err, general, sizeof(general));
-		snprintf(buf, len, "%s on queue %u: %s (status %u)" LOST, wse_op_name(f->cmd_op), f->queue, general,
-			 f->status);
+		snprintf(buf, len, "%s on queue %u: %s (status %u)" LOST, wse_op_name(f->cmd_op),
+			 f->queue, general, f->status);
 		break;
 	}
 }

@@ -9,14 +9,14 @@
 #include "device.h"
 #include "wse_regs.h"
 
-#define WSE_INSTALLED	"/lib/firmware/wse"
+#define WSE_INSTALLED "/lib/firmware/wse"
 #ifndef WSE_BUILD_FIRMWARE
-#define WSE_BUILD_FIRMWARE	WSE_INSTALLED	/* a build says where it puts firmware */
+#define WSE_BUILD_FIRMWARE WSE_INSTALLED /* a build says where it puts firmware */
 #endif
 
 int wse_find_file(const char *env, const char *name, size_t len, char *path)
 {
-	const char *dirs[] = { getenv(env), WSE_BUILD_FIRMWARE, WSE_INSTALLED };
+	const char *dirs[] = {getenv(env), WSE_BUILD_FIRMWARE, WSE_INSTALLED};
 	struct stat st;
 	size_t i;
 	int n;
@@ -24,7 +24,8 @@ int wse_find_file(const char *env, const char *name, size_t len, char *path)
 	for (i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
 		if (!dirs[i] || !dirs[i][0])
 			continue;
-		/* what the environment names is meant: there is no falling back behind the user's back */
+		/* what the environment names is meant: there is no falling back behind the user's
+		 * back */
 		if (i == 0 && (stat(dirs[i], &st) || !S_ISDIR(st.st_mode)))
 			n = snprintf(path, len, "%s", dirs[i]);
 		else
@@ -80,24 +81,28 @@ static uint32_t crc32(const unsigned char *p, size_t n)
 	return ~c;
 }
 
-static int check(const char *path, const unsigned char *file, size_t size, uint32_t abi_minor, char *why, size_t len)
+static int check(const char *path, const unsigned char *file, size_t size, uint32_t abi_minor,
+		 char *why, size_t len)
 {
 	const struct wse_fw *h = (const struct wse_fw *)file;
 	uint32_t entry;
 
 	if (size < sizeof(*h) || h->magic != WSE_FW_MAGIC) {
-		snprintf(why, len, "%s is no firmware of a wafer: set WSE_FIRMWARE to a wse-fw.bin", path);
+		snprintf(why, len, "%s is no firmware of a wafer: set WSE_FIRMWARE to a wse-fw.bin",
+			 path);
 		return -ENOEXEC;
 	}
 	if (h->abi_major != WSE_ABI_MAJOR || h->abi_minor > abi_minor) {
-		snprintf(why, len, "%s needs ABI %u.%u, the device has %u.%u: use firmware and device of one release",
+		snprintf(why, len,
+			 "%s needs ABI %u.%u, the device has %u.%u: use firmware and device of one "
+			 "release",
 			 path, h->abi_major, h->abi_minor, WSE_ABI_MAJOR, abi_minor);
 		return -EOPNOTSUPP;
 	}
 	entry = h->entry - WSE_SRAM_BASE;
-	if (h->bytes != size - sizeof(*h) || !h->bytes || h->bytes % 8 || h->bytes > WSE_ARGS_OFFSET ||
-	    entry >= h->bytes || entry % 4 || h->resv[0] || h->resv[1] ||
-	    crc32(file + sizeof(*h), h->bytes) != h->crc) {
+	if (h->bytes != size - sizeof(*h) || !h->bytes || h->bytes % 8 ||
+	    h->bytes > WSE_ARGS_OFFSET || entry >= h->bytes || entry % 4 || h->resv[0] ||
+	    h->resv[1] || crc32(file + sizeof(*h), h->bytes) != h->crc) {
 		snprintf(why, len, "%s is damaged: build or install it again", path);
 		return -ENOEXEC;
 	}
@@ -114,14 +119,17 @@ int wse_firmware_read(uint32_t abi_minor, char *why, size_t len, struct wse_imag
 
 	ret = wse_find_file("WSE_FIRMWARE", "wse-fw.bin", sizeof(path), path);
 	if (ret) {
-		snprintf(why, len, "there is no firmware wse-fw.bin: set WSE_FIRMWARE to it or put it into %s",
-			 WSE_INSTALLED);
+		snprintf(
+			why, len,
+			"there is no firmware wse-fw.bin: set WSE_FIRMWARE to it or put it into %s",
+			WSE_INSTALLED);
 		return -ENOENT;
 	}
 	ret = wse_read_file(path, sizeof(struct wse_fw) + WSE_SRAM_BYTES, &file, &size);
 	if (ret) {
-		snprintf(why, len, "the firmware %s cannot be read: %s; set WSE_FIRMWARE to a wse-fw.bin", path,
-			 strerror(-ret));
+		snprintf(why, len,
+			 "the firmware %s cannot be read: %s; set WSE_FIRMWARE to a wse-fw.bin",
+			 path, strerror(-ret));
 		return ret == -EFBIG ? -ENOEXEC : ret;
 	}
 	ret = check(path, file, size, abi_minor, why, len);

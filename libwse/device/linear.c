@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Linear operations on the whole tile: hidden along the columns of cores, tokens along the rows. The work
- * is done by firmware/kernels/linear.h; here are its shapes, its memory, and the commands that feed it.
+ * Linear operations on the whole tile: hidden along the columns of cores, tokens along the rows.
+ * The work is done by firmware/kernels/linear.h; here are its shapes, its memory, and the commands
+ * that feed it.
  *
- * Each operation is one submit on three queues: activations in, start, result out on the first, the stream
- * of weights (or of their indices) on the second, gradients on the third.
+ * Each operation is one submit on three queues: activations in, start, result out on the first, the
+ * stream of weights (or of their indices) on the second, gradients on the third.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,23 +14,23 @@
 #include "device.h"
 #include "wse_regs.h"
 
-#define STACK_BYTES	1024	/* firmware/program.ld */
-#define COLOR_STREAM	0	/* hw/doc/fabric.md */
-#define COLOR_COL	4
-#define DIM_MAX		(1u << 20)	/* sanity: keeps all products below 64 bits */
+#define STACK_BYTES 1024 /* firmware/program.ld */
+#define COLOR_STREAM 0	 /* hw/doc/fabric.md */
+#define COLOR_COL 4
+#define DIM_MAX (1u << 20) /* sanity: keeps all products below 64 bits */
 
 enum { Q_MAIN = 1, Q_IN = 2, Q_OUT = 3 };
 
 struct wse_linear {
 	struct wse_context *ctx;
 	struct wse_program *prog;
-	uint32_t forward, wgrad;	/* entries */
+	uint32_t forward, wgrad; /* entries */
 	uint32_t rows, cols, lanes;
-	uint32_t t;			/* tokens of all cores, of one core */
+	uint32_t t; /* tokens of all cores, of one core */
 	uint32_t tr;
-	uint32_t k, n;			/* inputs, outputs of all columns */
-	uint32_t b;			/* features of a block, 0: chosen for each operation */
-	uint32_t in, out;		/* SRAM offsets: [width / C][T / R] bf16, [width / C][T / R] binary32 */
+	uint32_t k, n;	  /* inputs, outputs of all columns */
+	uint32_t b;	  /* features of a block, 0: chosen for each operation */
+	uint32_t in, out; /* SRAM offsets: [width / C][T / R] bf16, [width / C][T / R] binary32 */
 };
 
 /* The largest block that leaves two halves of the accumulators, else that fits at all. 0: none. */
@@ -51,24 +52,34 @@ static int check_shape(struct wse_linear *l, const struct wse_linear_shape *s)
 	uint32_t c4 = 4 * l->cols, rl = l->rows * l->lanes;
 
 	if (dev->info.queues < 3)
-		return wse_fail(dev, -ENOTSUP, "%s has %u queues, linear operations need 3", dev->uri, dev->info.queues);
-	if (!s->inputs || !s->outputs || s->inputs > DIM_MAX || s->outputs > DIM_MAX || s->inputs % c4 ||
-	    s->outputs % c4)
-		return wse_fail(dev, -EINVAL, "%u inputs and %u outputs: both must be multiples of 4 x columns = %u",
-				s->inputs, s->outputs, c4);
+		return wse_fail(dev, -ENOTSUP, "%s has %u queues, linear operations need 3",
+				dev->uri, dev->info.queues);
+	if (!s->inputs || !s->outputs || s->inputs > DIM_MAX || s->outputs > DIM_MAX ||
+	    s->inputs % c4 || s->outputs % c4)
+		return wse_fail(
+			dev, -EINVAL,
+			"%u inputs and %u outputs: both must be multiples of 4 x columns = %u",
+			s->inputs, s->outputs, c4);
 	if (!s->tokens || s->tokens % rl || s->tokens / l->rows > WSE_NACC)
-		return wse_fail(dev, -EINVAL, "%u tokens: must be a multiple of rows x lanes = %u, and at most %u", s->tokens,
-				rl, WSE_NACC * l->rows);
+		return wse_fail(
+			dev, -EINVAL,
+			"%u tokens: must be a multiple of rows x lanes = %u, and at most %u",
+			s->tokens, rl, WSE_NACC * l->rows);
 	if (s->features > 4 || s->features == 3)
-		return wse_fail(dev, -EINVAL, "%u features in a block: 1, 2, 4, or 0 to have it chosen", s->features);
+		return wse_fail(dev, -EINVAL,
+				"%u features in a block: 1, 2, 4, or 0 to have it chosen",
+				s->features);
 	l->t = s->tokens;
 	l->tr = s->tokens / l->rows;
 	l->k = s->inputs;
 	l->n = s->outputs;
 	l->b = s->features;
 	if (!block_of(l, l->n) || !block_of(l, l->k))
-		return wse_fail(dev, -EINVAL, "blocks of %u features of %u tokens: more than the %u accumulators, or no divisor "
-				"of the %u and %u features of a column", l->b, l->tr, WSE_NACC, l->n / l->cols, l->k / l->cols);
+		return wse_fail(dev, -EINVAL,
+				"blocks of %u features of %u tokens: more than the %u "
+				"accumulators, or no divisor "
+				"of the %u and %u features of a column",
+				l->b, l->tr, WSE_NACC, l->n / l->cols, l->k / l->cols);
 	return 0;
 }
 
@@ -76,23 +87,31 @@ static int check_shape(struct wse_linear *l, const struct wse_linear_shape *s)
 static int place(struct wse_linear *l)
 {
 	struct wse_device *dev = l->ctx->dev;
-	uint64_t width = (l->k > l->n ? l->k : l->n) / l->cols, end = dev->info.sram_kib * 1024, need;
+	uint64_t width = (l->k > l->n ? l->k : l->n) / l->cols, end = dev->info.sram_kib * 1024,
+		 need;
 
-	end = (end < WSE_SRAM_BYTES ? end : WSE_SRAM_BYTES) - (WSE_SRAM_BYTES - WSE_ARGS_OFFSET) - STACK_BYTES;
+	end = (end < WSE_SRAM_BYTES ? end : WSE_SRAM_BYTES) - (WSE_SRAM_BYTES - WSE_ARGS_OFFSET) -
+	      STACK_BYTES;
 	l->in = wse_program_end(l->prog);
 	need = l->in + width * l->tr * 6;
 	if (need > end || width > 16384)
-		return wse_fail(dev, -E2BIG, "%llu features of %u tokens in a core: program, input and result end at byte "
+		return wse_fail(dev, -E2BIG,
+				"%llu features of %u tokens in a core: program, input and result "
+				"end at byte "
 				"%llu, but there is room up to %llu: fewer tokens, or more columns",
-				(unsigned long long)width, l->tr, (unsigned long long)need, (unsigned long long)end);
+				(unsigned long long)width, l->tr, (unsigned long long)need,
+				(unsigned long long)end);
 	l->out = l->in + (uint32_t)width * l->tr * 2;
 	if (width * l->t * 4 > UINT32_MAX || (uint64_t)l->k * 4 > UINT32_MAX)
-		return wse_fail(dev, -E2BIG, "%u tokens of %llu features a column: strides over 4 GiB: fewer tokens", l->t,
-				(unsigned long long)width);
+		return wse_fail(
+			dev, -E2BIG,
+			"%u tokens of %llu features a column: strides over 4 GiB: fewer tokens",
+			l->t, (unsigned long long)width);
 	return 0;
 }
 
-int wse_linear_create(struct wse_context *ctx, const struct wse_linear_shape *shape, struct wse_linear **out)
+int wse_linear_create(struct wse_context *ctx, const struct wse_linear_shape *shape,
+		      struct wse_linear **out)
 {
 	struct wse_device *dev = ctx->dev;
 	struct wse_linear *l;
@@ -112,7 +131,9 @@ int wse_linear_create(struct wse_context *ctx, const struct wse_linear_shape *sh
 		goto destroy;
 	ret = wse_find_file("WSE_KERNELS", "linear.elf", sizeof(path), path);
 	if (ret) {
-		wse_fail(dev, ret, "there is no kernel program linear.elf: set WSE_KERNELS to its directory, or put it into "
+		wse_fail(dev, ret,
+			 "there is no kernel program linear.elf: set WSE_KERNELS to its directory, "
+			 "or put it into "
 			 "/lib/firmware/wse");
 		goto destroy;
 	}
@@ -123,7 +144,9 @@ int wse_linear_create(struct wse_context *ctx, const struct wse_linear_shape *sh
 	if (!ret)
 		ret = wse_program_symbol(l->prog, "linear_wgrad", &l->wgrad);
 	if (ret)
-		wse_fail(dev, ret, "%s has no linear_forward or linear_wgrad: use the one of this release", path);
+		wse_fail(dev, ret,
+			 "%s has no linear_forward or linear_wgrad: use the one of this release",
+			 path);
 	else
 		ret = place(l);
 	if (ret)
@@ -155,7 +178,8 @@ size_t wse_linear_mask_size(const struct wse_linear *l, uint32_t rows, uint32_t 
 	return (size_t)rows * l->cols * mask_piece(l, width);
 }
 
-void wse_linear_mask_pack(const struct wse_linear *l, uint32_t rows, uint32_t width, const uint8_t *select, void *mask)
+void wse_linear_mask_pack(const struct wse_linear *l, uint32_t rows, uint32_t width,
+			  const uint8_t *select, void *mask)
 {
 	uint32_t piece = mask_piece(l, width), per = width / l->cols, c, k;
 	uint8_t *p = mask;
@@ -172,46 +196,68 @@ void wse_linear_mask_pack(const struct wse_linear *l, uint32_t rows, uint32_t wi
 /* Several times what the slowest sensible tile takes for nblk blocks of kc inputs. */
 static uint64_t budget_of(const struct wse_linear *l, uint32_t nblk, uint32_t kc, uint32_t b)
 {
-	uint64_t block = (uint64_t)kc * b * (l->tr / l->lanes + 2) + (uint64_t)b * l->tr * (l->cols + l->rows) + 2000;
+	uint64_t block = (uint64_t)kc * b * (l->tr / l->lanes + 2) +
+			 (uint64_t)b * l->tr * (l->cols + l->rows) + 2000;
 
 	return 10000000 + 16 * block * nblk;
 }
 
-/* The image [width][T], elements of size bytes, between host and cores: [width / C][T / R] at sram. */
-static struct drm_wse_cmd activation(const struct wse_linear *l, struct wse_place p, uint32_t width, uint32_t size,
-				     uint32_t sram, int in)
+/* The image [width][T], elements of size bytes, between host and cores: [width / C][T / R] at sram.
+ */
+static struct drm_wse_cmd activation(const struct wse_linear *l, struct wse_place p, uint32_t width,
+				     uint32_t size, uint32_t sram, int in)
 {
 	struct wse_copy c = {
-		.buf = p.buf, .off = p.off, .queue = Q_MAIN,
-		.rows = (uint16_t)l->rows, .cols = (uint16_t)l->cols,
-		.sram = sram, .len = l->tr * size, .nline = width / l->cols,
-		.lstride = l->t * size, .sstride = l->tr * size,
-		.cstride = width / l->cols * l->t * size, .rstride = l->tr * size,
+		.buf = p.buf,
+		.off = p.off,
+		.queue = Q_MAIN,
+		.rows = (uint16_t)l->rows,
+		.cols = (uint16_t)l->cols,
+		.sram = sram,
+		.len = l->tr * size,
+		.nline = width / l->cols,
+		.lstride = l->t * size,
+		.sstride = l->tr * size,
+		.cstride = width / l->cols * l->t * size,
+		.rstride = l->tr * size,
 	};
 
 	return in ? wse_cmd_copy_in(c) : wse_cmd_copy_out(c);
 }
 
 /* The image [rows][width] between host and edges. */
-static struct wse_stream image(const struct wse_linear *l, struct wse_place p, struct wse_place mask, uint32_t rows,
-			       uint32_t width, uint32_t b, uint32_t size)
+static struct wse_stream image(const struct wse_linear *l, struct wse_place p,
+			       struct wse_place mask, uint32_t rows, uint32_t width, uint32_t b,
+			       uint32_t size)
 {
 	uint32_t piece = mask.buf ? mask_piece(l, width) : 0;
 
 	return (struct wse_stream){
-		.buf = p.buf, .off = p.off, .mask = mask.buf, .moff = mask.buf ? mask.off : 0,
-		.cols = (uint16_t)l->cols, .nblock = rows / b, .nfeat = (uint8_t)b, .kcol = (uint16_t)(width / l->cols),
-		.lstride = p.buf ? width * size : 0, .cstride = p.buf ? width / l->cols * size : 0,
-		.rstride = piece * l->cols, .mcstride = piece,
+		.buf = p.buf,
+		.off = p.off,
+		.mask = mask.buf,
+		.moff = mask.buf ? mask.off : 0,
+		.cols = (uint16_t)l->cols,
+		.nblock = rows / b,
+		.nfeat = (uint8_t)b,
+		.kcol = (uint16_t)(width / l->cols),
+		.lstride = p.buf ? width * size : 0,
+		.cstride = p.buf ? width / l->cols * size : 0,
+		.rstride = piece * l->cols,
+		.mcstride = piece,
 		.budget = budget_of(l, rows / b, width / l->cols, b),
 	};
 }
 
-static struct drm_wse_cmd start(const struct wse_linear *l, uint32_t entry, const uint32_t *arg, uint32_t n,
-				uint64_t budget)
+static struct drm_wse_cmd start(const struct wse_linear *l, uint32_t entry, const uint32_t *arg,
+				uint32_t n, uint64_t budget)
 {
 	struct wse_start s = {
-		.queue = Q_MAIN, .rows = (uint16_t)l->rows, .cols = (uint16_t)l->cols, .entry = entry, .budget = budget,
+		.queue = Q_MAIN,
+		.rows = (uint16_t)l->rows,
+		.cols = (uint16_t)l->cols,
+		.entry = entry,
+		.budget = budget,
 	};
 
 	memcpy(s.arg, arg, n * sizeof(*arg));
@@ -222,12 +268,15 @@ static int need(const struct wse_linear *l, const struct wse_place *p, const cha
 {
 	if (p->buf && p->buf->dev == l->ctx->dev)
 		return 0;
-	return wse_fail(l->ctx->dev, -EINVAL, p->buf ? "%s is a buffer of another device: use wse_buffer_share" :
-			"%s has no buffer", what);
+	return wse_fail(l->ctx->dev, -EINVAL,
+			p->buf ? "%s is a buffer of another device: use wse_buffer_share"
+			       : "%s has no buffer",
+			what);
 }
 
 /* fence NULL: waits. */
-static int run(const struct wse_linear *l, const struct drm_wse_cmd *cmds, uint32_t n, struct wse_fence **fence)
+static int run(const struct wse_linear *l, const struct drm_wse_cmd *cmds, uint32_t n,
+	       struct wse_fence **fence)
 {
 	if (fence)
 		return wse_submit(l->ctx, cmds, n, NULL, 0, fence);
@@ -235,13 +284,24 @@ static int run(const struct wse_linear *l, const struct drm_wse_cmd *cmds, uint3
 }
 
 /* out [rows][T] = w [rows][width] times in [width][T] */
-static int product(struct wse_linear *l, struct wse_place in, struct wse_place w, struct wse_place mask,
-		   struct wse_place out, uint32_t rows, uint32_t width, struct wse_fence **fence)
+static int product(struct wse_linear *l, struct wse_place in, struct wse_place w,
+		   struct wse_place mask, struct wse_place out, uint32_t rows, uint32_t width,
+		   struct wse_fence **fence)
 {
 	uint32_t b = block_of(l, rows);
 	struct wse_stream s = image(l, w, mask, rows, width, b, 2);
-	uint32_t arg[] = {	/* struct linear_args */
-		WSE_SRAM_BASE + l->in, WSE_SRAM_BASE + l->out, l->tr, width / l->cols, rows / b, b, 0, 0, 0, WSE_DT_FP32,
+	uint32_t arg[] = {
+		/* struct linear_args */
+		WSE_SRAM_BASE + l->in,
+		WSE_SRAM_BASE + l->out,
+		l->tr,
+		width / l->cols,
+		rows / b,
+		b,
+		0,
+		0,
+		0,
+		WSE_DT_FP32,
 	};
 	struct drm_wse_cmd cmds[5];
 	int ret;
@@ -266,25 +326,26 @@ static int product(struct wse_linear *l, struct wse_place in, struct wse_place w
 	return run(l, cmds, 5, fence);
 }
 
-int wse_linear_forward(struct wse_linear *l, struct wse_place x, struct wse_place w, struct wse_place mask,
-		       struct wse_place y, struct wse_fence **fence)
+int wse_linear_forward(struct wse_linear *l, struct wse_place x, struct wse_place w,
+		       struct wse_place mask, struct wse_place y, struct wse_fence **fence)
 {
 	return product(l, x, w, mask, y, l->n, l->k, fence);
 }
 
-int wse_linear_backward_data(struct wse_linear *l, struct wse_place dy, struct wse_place wt, struct wse_place mask,
-			     struct wse_place dx, struct wse_fence **fence)
+int wse_linear_backward_data(struct wse_linear *l, struct wse_place dy, struct wse_place wt,
+			     struct wse_place mask, struct wse_place dx, struct wse_fence **fence)
 {
 	return product(l, dy, wt, mask, dx, l->k, l->n, fence);
 }
 
-int wse_linear_backward_weight(struct wse_linear *l, struct wse_place x, struct wse_place dy, struct wse_place mask,
-			       struct wse_place dw, struct wse_fence **fence)
+int wse_linear_backward_weight(struct wse_linear *l, struct wse_place x, struct wse_place dy,
+			       struct wse_place mask, struct wse_place dw, struct wse_fence **fence)
 {
 	uint32_t b = block_of(l, l->n);
-	struct wse_stream in = image(l, (struct wse_place){ 0 }, mask, l->n, l->k, b, 2);
+	struct wse_stream in = image(l, (struct wse_place){0}, mask, l->n, l->k, b, 2);
 	struct wse_stream out = image(l, dw, mask, l->n, l->k, b, 4);
-	uint32_t arg[] = {	/* struct wgrad_args */
+	uint32_t arg[] = {
+		/* struct wgrad_args */
 		WSE_SRAM_BASE + l->in, WSE_SRAM_BASE + l->out, l->tr, l->k / l->cols, l->n / b, b,
 	};
 	struct drm_wse_cmd cmds[7];
@@ -304,7 +365,7 @@ int wse_linear_backward_weight(struct wse_linear *l, struct wse_place x, struct 
 	in.etype = WSE_ETYPE_BF16;
 	in.index_only = 1;
 	out.queue = Q_OUT;
-	out.color = COLOR_COL + ((l->rows - 1) & 1);	/* what the last row sends south on */
+	out.color = COLOR_COL + ((l->rows - 1) & 1); /* what the last row sends south on */
 	out.etype = WSE_ETYPE_FP32;
 	cmds[0] = activation(l, x, l->k, 2, l->in, 1);
 	cmds[1] = activation(l, dy, l->n, 2, l->out, 1);

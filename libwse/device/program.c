@@ -9,25 +9,25 @@
 #include "device.h"
 #include "wse_regs.h"
 
-#define FILE_MAX_BYTES	(64u << 20)	/* debug information may be large, but not that large */
+#define FILE_MAX_BYTES (64u << 20) /* debug information may be large, but not that large */
 
 struct wse_symbol {
-	uint32_t name;		/* offset in strings */
+	uint32_t name; /* offset in strings */
 	uint32_t addr;
 };
 
 struct wse_program {
-	uint32_t start, end;	/* SRAM offsets, multiples of 8: what is copied */
-	unsigned char *image;	/* end - start bytes */
+	uint32_t start, end;  /* SRAM offsets, multiples of 8: what is copied */
+	unsigned char *image; /* end - start bytes */
 	struct wse_symbol *symbols;
 	uint32_t nsymbols;
-	char *strings;		/* terminated */
+	char *strings; /* terminated */
 };
 
 struct file {
 	const unsigned char *bytes;
 	size_t size;
-	const char *name;	/* for sentences */
+	const char *name; /* for sentences */
 	struct wse_device *dev;
 };
 
@@ -39,7 +39,8 @@ static const void *at(const struct file *f, uint64_t off, uint64_t n)
 
 static int damaged(const struct file *f, const char *what)
 {
-	return wse_fail(f->dev, -ENOEXEC, "%s is damaged: its %s leads out of the file", f->name, what);
+	return wse_fail(f->dev, -ENOEXEC, "%s is damaged: its %s leads out of the file", f->name,
+			what);
 }
 
 static int check_header(const struct file *f, Elf32_Ehdr *h)
@@ -58,13 +59,17 @@ static int check_header(const struct file *f, Elf32_Ehdr *h)
 		what = "not for RISC-V";
 	else if (h->e_type != ET_EXEC)
 		what = "no executable (is it a .o file, or linked with -pie?)";
-	else if (h->e_flags & 1)	/* EF_RISCV_RVC */
+	else if (h->e_flags & 1) /* EF_RISCV_RVC */
 		what = "compiled with compressed instructions, which the cores do not have";
 	if (what)
-		return wse_fail(f->dev, -ENOEXEC, "%s is %s: build it with `make kernel SRC=...` "
-				"(-march=rv32im_zicsr -mabi=ilp32)", f->name, what);
+		return wse_fail(f->dev, -ENOEXEC,
+				"%s is %s: build it with `make kernel SRC=...` "
+				"(-march=rv32im_zicsr -mabi=ilp32)",
+				f->name, what);
 	if (!h->e_phnum || h->e_phentsize != sizeof(Elf32_Phdr))
-		return wse_fail(f->dev, -ENOEXEC, "%s has no program headers: link it with firmware/program.ld", f->name);
+		return wse_fail(f->dev, -ENOEXEC,
+				"%s has no program headers: link it with firmware/program.ld",
+				f->name);
 	return 0;
 }
 
@@ -75,14 +80,18 @@ static int check_segment(const struct file *f, const Elf32_Phdr *p, const struct
 	if (p->p_filesz > p->p_memsz || !at(f, p->p_offset, p->p_filesz))
 		return damaged(f, "segment");
 	if (from < base || to > base + WSE_ARGS_OFFSET)
-		return wse_fail(f->dev, -ERANGE, "%s: its segment %#llx ... %#llx leaves the SRAM of a core, %#x ... %#x: it "
-				"is too large, or was not linked with firmware/program.ld", f->name,
-				(unsigned long long)from, (unsigned long long)to, WSE_SRAM_BASE,
-				WSE_SRAM_BASE + WSE_ARGS_OFFSET);
+		return wse_fail(f->dev, -ERANGE,
+				"%s: its segment %#llx ... %#llx leaves the SRAM of a core, %#x "
+				"... %#x: it "
+				"is too large, or was not linked with firmware/program.ld",
+				f->name, (unsigned long long)from, (unsigned long long)to,
+				WSE_SRAM_BASE, WSE_SRAM_BASE + WSE_ARGS_OFFSET);
 	if (from - base < info->fw_end)
-		return wse_fail(f->dev, -EADDRINUSE, "%s: its segment at %#llx overlaps the resident firmware, which ends at "
-				"%#x: link it with firmware/program.ld", f->name, (unsigned long long)from,
-				WSE_SRAM_BASE + info->fw_end);
+		return wse_fail(
+			f->dev, -EADDRINUSE,
+			"%s: its segment at %#llx overlaps the resident firmware, which ends at "
+			"%#x: link it with firmware/program.ld",
+			f->name, (unsigned long long)from, WSE_SRAM_BASE + info->fw_end);
 	return 0;
 }
 
@@ -109,19 +118,22 @@ static int read_segments(const struct file *f, const Elf32_Ehdr *h, const struct
 		return wse_fail(f->dev, -ENOEXEC, "%s has nothing to load", f->name);
 	prog->start = (lo - WSE_SRAM_BASE) & ~7u;
 	prog->end = (hi - WSE_SRAM_BASE + 7) & ~7u;
-	/* the firmware's end is a multiple of 8 as well, so rounding start down overwrites nothing of it */
+	/* the firmware's end is a multiple of 8 as well, so rounding start down overwrites nothing
+	 * of it */
 	prog->image = calloc(1, prog->end - prog->start);
 	if (!prog->image)
 		return -ENOMEM;
 	for (i = 0; i < h->e_phnum; i++) {
 		memcpy(&p, f->bytes + h->e_phoff + i * sizeof(p), sizeof(p));
 		if (p.p_type == PT_LOAD && p.p_memsz)
-			memcpy(prog->image + (p.p_paddr - WSE_SRAM_BASE - prog->start), f->bytes + p.p_offset, p.p_filesz);
+			memcpy(prog->image + (p.p_paddr - WSE_SRAM_BASE - prog->start),
+			       f->bytes + p.p_offset, p.p_filesz);
 	}
 	return 0;
 }
 
-static int take_symbols(const struct file *f, const Elf32_Shdr *tab, const Elf32_Shdr *str, struct wse_program *prog)
+static int take_symbols(const struct file *f, const Elf32_Shdr *tab, const Elf32_Shdr *str,
+			struct wse_program *prog)
 {
 	const unsigned char *syms = at(f, tab->sh_offset, tab->sh_size);
 	const char *strings = at(f, str->sh_offset, str->sh_size);
@@ -139,7 +151,7 @@ static int take_symbols(const struct file *f, const Elf32_Shdr *tab, const Elf32
 		memcpy(&s, syms + i * sizeof(s), sizeof(s));
 		if (s.st_shndx == SHN_UNDEF || !s.st_name || s.st_name >= str->sh_size)
 			continue;
-		prog->symbols[prog->nsymbols++] = (struct wse_symbol){ s.st_name, s.st_value };
+		prog->symbols[prog->nsymbols++] = (struct wse_symbol){s.st_name, s.st_value};
 	}
 	return 0;
 }
@@ -179,8 +191,12 @@ static int copy_to_cores(struct wse_context *ctx, const struct wse_program *prog
 		return ret;
 	memcpy(wse_buffer_map(buf), prog->image, bytes);
 	cmd = wse_cmd_copy_in((struct wse_copy){
-		.buf = buf, .sram = prog->start, .len = bytes, .broadcast = 1,
-		.rows = (uint16_t)info->rows, .cols = (uint16_t)info->cols,
+		.buf = buf,
+		.sram = prog->start,
+		.len = bytes,
+		.broadcast = 1,
+		.rows = (uint16_t)info->rows,
+		.cols = (uint16_t)info->cols,
 	});
 	ret = wse_submit_wait(ctx, &cmd, 1, WSE_FOREVER);
 	wse_buffer_destroy(buf);
@@ -216,22 +232,24 @@ static int load(struct wse_context *ctx, const struct file *f, struct wse_progra
 	return 0;
 }
 
-int wse_program_load_memory(struct wse_context *ctx, const void *image, size_t size, struct wse_program **prog)
+int wse_program_load_memory(struct wse_context *ctx, const void *image, size_t size,
+			    struct wse_program **prog)
 {
-	struct file f = { .bytes = image, .size = size, .name = "the program", .dev = ctx->dev };
+	struct file f = {.bytes = image, .size = size, .name = "the program", .dev = ctx->dev};
 
 	return load(ctx, &f, prog);
 }
 
 int wse_program_load(struct wse_context *ctx, const char *path, struct wse_program **prog)
 {
-	struct file f = { .name = path, .dev = ctx->dev };
+	struct file f = {.name = path, .dev = ctx->dev};
 	void *bytes;
 	int ret;
 
 	ret = wse_read_file(path, FILE_MAX_BYTES, &bytes, &f.size);
 	if (ret)
-		return wse_fail(ctx->dev, ret, "the program %s cannot be read: %s", path, strerror(-ret));
+		return wse_fail(ctx->dev, ret, "the program %s cannot be read: %s", path,
+				strerror(-ret));
 	f.bytes = bytes;
 	ret = load(ctx, &f, prog);
 	free(bytes);

@@ -29,9 +29,10 @@ static void irq(void *host, unsigned int vector)
 	sim->ops->brk(sim->model);
 }
 
-static const struct wse_host_ops host_ops = { .dma_read = dma_read, .dma_write = dma_write, .irq = irq };
+static const struct wse_host_ops host_ops = {
+	.dma_read = dma_read, .dma_write = dma_write, .irq = irq};
 
-#define GET(reg, name, value) (((value) & WSE_##reg##_##name##_MASK) >> WSE_##reg##_##name##_SHIFT)
+#define GET(reg, name, value) (((value)&WSE_##reg##_##name##_MASK) >> WSE_##reg##_##name##_SHIFT)
 
 static int identify(struct sim *sim, char *why, size_t len, uint32_t *depth)
 {
@@ -45,8 +46,10 @@ static int identify(struct sim *sim, char *why, size_t len, uint32_t *depth)
 		return -EPROTO;
 	}
 	if (GET(ABI, MAJOR, abi) != WSE_ABI_MAJOR) {
-		snprintf(why, len, "%s has ABI %u.%u, libwse %u.%u: build model and library from one release",
-			 sim->base.uri, GET(ABI, MAJOR, abi), GET(ABI, MINOR, abi), WSE_ABI_MAJOR, WSE_ABI_MINOR);
+		snprintf(why, len,
+			 "%s has ABI %u.%u, libwse %u.%u: build model and library from one release",
+			 sim->base.uri, GET(ABI, MAJOR, abi), GET(ABI, MINOR, abi), WSE_ABI_MAJOR,
+			 WSE_ABI_MINOR);
 		return -EPROTO;
 	}
 	sim->abi_minor = GET(ABI, MINOR, abi);
@@ -60,41 +63,53 @@ static int identify(struct sim *sim, char *why, size_t len, uint32_t *depth)
 	info->features = sim_read(sim, WSE_REG_FEATURES);
 	if (!info->rows || !info->cols || !info->sram_kib || !info->colors || count < 2 ||
 	    count > WSE_MAX_QUEUES || log2 < 1 || log2 > 10) {
-		snprintf(why, len, "%s: impossible capabilities: tile %#x, core %#x, queues %#x", sim->base.uri, tile,
-			 core, queues);
+		snprintf(why, len, "%s: impossible capabilities: tile %#x, core %#x, queues %#x",
+			 sim->base.uri, tile, core, queues);
 		return -EPROTO;
 	}
 	info->queues = count - 1;
 	*depth = 1u << log2;
 	info->max_cmds = *depth - 1;
 	sim->nrings = count;
-	sim->geom = (struct wse_geom){ .rows = info->rows, .cols = info->cols, .sram_bytes = info->sram_kib * 1024,
-				       .colors = info->colors, .queues = info->queues };
+	sim->geom = (struct wse_geom){.rows = info->rows,
+				      .cols = info->cols,
+				      .sram_bytes = info->sram_kib * 1024,
+				      .colors = info->colors,
+				      .queues = info->queues};
 	return 0;
 }
 
 static int create_model(struct sim *sim, const struct wse_uri *uri, char *why, size_t len)
 {
 	struct wse_model_cfg cfg = {
-		.rows = uri->rows, .cols = uri->cols, .seed = uri->seed, .threads = uri->threads,
+		.rows = uri->rows,
+		.cols = uri->cols,
+		.seed = uri->seed,
+		.threads = uri->threads,
 		.dma_latency = uri->latency,
-		.flags = (uri->hostfp ? WSE_MODEL_HOSTFP : 0) | (uri->races ? WSE_MODEL_CHECK_RACES : 0),
+		.flags = (uri->hostfp ? WSE_MODEL_HOSTFP : 0) |
+			 (uri->races ? WSE_MODEL_CHECK_RACES : 0),
 	};
 	int ret;
 
 	sim->ops = wse_model_find(uri->model);
 	if (!sim->ops || sim->ops->api != WSE_MODEL_API) {
-		snprintf(why, len, "the model \"%s\" is not linked into this program: %s", uri->model,
-			 !strcmp(uri->model, "rtl") ? "use one that is, or sim:func" : "there are func and rtl");
+		snprintf(why, len, "the model \"%s\" is not linked into this program: %s",
+			 uri->model,
+			 !strcmp(uri->model, "rtl") ? "use one that is, or sim:func"
+						    : "there are func and rtl");
 		return -ENOTSUP;
 	}
 	ret = sim->ops->create(&cfg, &host_ops, sim, &sim->model);
 	if (ret == -ENOTSUP)
-		snprintf(why, len, "the model %s was not built for %u x %u cores%s: build it, or use sim:func",
-			 uri->model, uri->rows, uri->cols, uri->hostfp ? " with host floating point" : "");
+		snprintf(
+			why, len,
+			"the model %s was not built for %u x %u cores%s: build it, or use sim:func",
+			uri->model, uri->rows, uri->cols,
+			uri->hostfp ? " with host floating point" : "");
 	else if (ret)
-		snprintf(why, len, "the model %s of %u x %u cores cannot be made: %s", uri->model, uri->rows, uri->cols,
-			 strerror(-ret));
+		snprintf(why, len, "the model %s of %u x %u cores cannot be made: %s", uri->model,
+			 uri->rows, uri->cols, strerror(-ret));
 	return ret;
 }
 
@@ -124,7 +139,8 @@ static void sim_close(struct wse_device *dev)
 	free_memory(sim);
 }
 
-int wse_sim_open(const char *text, const struct wse_uri *uri, char *why, size_t len, struct wse_device **dev)
+int wse_sim_open(const char *text, const struct wse_uri *uri, char *why, size_t len,
+		 struct wse_device **dev)
 {
 	struct sim *sim = calloc(1, sizeof(*sim));
 	char ignored[WSE_ERROR_LEN];
@@ -202,9 +218,10 @@ static int read_registers(struct sim *sim, void *arg)
 	return 0;
 }
 
-static int sim_mmio_read(struct wse_device *dev, const uint32_t *offset, uint32_t n, uint32_t *value)
+static int sim_mmio_read(struct wse_device *dev, const uint32_t *offset, uint32_t n,
+			 uint32_t *value)
 {
-	struct reads r = { offset, n, value };
+	struct reads r = {offset, n, value};
 
 	return sim_call(to_sim(dev), read_registers, &r);
 }

@@ -10,7 +10,8 @@
  *   sim_job.c		submits: from pending through the rings to their fences
  *   sim_fence.c	fences
  *
- * Only the thread calls the model once it runs. Locks, outer first: sim_fence.lock, sim.lock, sim_bus.lock.
+ * Only the thread calls the model once it runs. Locks, outer first: sim_fence.lock, sim.lock,
+ * sim_bus.lock.
  */
 #ifndef WSE_SIM_H
 #define WSE_SIM_H
@@ -19,8 +20,8 @@
 #include "model.h"
 #include "wse_sqe.h"
 
-#define SIM_FAULTS	64	/* fault records */
-#define SIM_MAX_JOBS	1024	/* of a context; more wait in submit */
+#define SIM_FAULTS 64	  /* fault records */
+#define SIM_MAX_JOBS 1024 /* of a context; more wait in submit */
 
 /* ---- bus ---- */
 
@@ -28,8 +29,8 @@
 struct sim_mem {
 	atomic_uint refs;
 	void *ptr;
-	size_t size;			/* a multiple of 4096 */
-	struct wse_buffer *origin;	/* whose memory it is, referenced; NULL: our own */
+	size_t size;		   /* a multiple of 4096 */
+	struct wse_buffer *origin; /* whose memory it is, referenced; NULL: our own */
 };
 
 struct sim_range {
@@ -39,20 +40,20 @@ struct sim_range {
 
 struct sim_bus {
 	pthread_mutex_t lock;
-	struct sim_range *range;	/* ascending iova */
+	struct sim_range *range; /* ascending iova */
 	size_t n, max;
-	uint64_t next;			/* next free bus address */
-	size_t last;			/* where the last access was */
+	uint64_t next; /* next free bus address */
+	size_t last;   /* where the last access was */
 };
 
 /* Memory mapped into one device. */
 struct sim_bo {
-	atomic_uint refs;		/* the handle, and jobs */
+	atomic_uint refs; /* the handle, and jobs */
 	struct sim_bus *bus;
 	struct sim_mem *mem;
-	struct wse_buf buf;		/* for submission entries */
-	uint64_t iova, span;		/* all its ranges lie here */
-	struct sim_bo *list;		/* page list, or NULL when direct */
+	struct wse_buf buf;  /* for submission entries */
+	uint64_t iova, span; /* all its ranges lie here */
+	struct sim_bo *list; /* page list, or NULL when direct */
 };
 
 void sim_bus_init(struct sim_bus *bus);
@@ -62,7 +63,8 @@ int sim_bus_access(struct sim_bus *bus, uint64_t iova, void *buf, size_t len, bo
 int sim_mem_create(size_t size, struct sim_mem **mem);
 int sim_mem_wrap(struct wse_buffer *origin, struct sim_mem **mem);
 void sim_mem_put(struct sim_mem *mem);
-/* pshift 0: one direct range; else pages of that size, scattered. Takes over the reference on mem. */
+/* pshift 0: one direct range; else pages of that size, scattered. Takes over the reference on mem.
+ */
 int sim_bo_create(struct sim_bus *bus, struct sim_mem *mem, uint32_t pshift, struct sim_bo **bo);
 /* Direct, for the library's own use. */
 int sim_bo_alloc(struct sim_bus *bus, size_t size, struct sim_bo **bo);
@@ -74,18 +76,18 @@ void sim_bo_put(struct sim_bo *bo);
 struct sim_job;
 
 struct sim_wait {
-	struct sim_fence *fence;	/* referenced */
-	struct sim_job *job;		/* NULL: not waiting (any more) */
+	struct sim_fence *fence; /* referenced */
+	struct sim_job *job;	 /* NULL: not waiting (any more) */
 	struct sim_wait *next;
 };
 
 struct sim_fence {
 	atomic_uint refs;
 	pthread_mutex_t lock;
-	pthread_cond_t cond;		/* CLOCK_MONOTONIC */
+	pthread_cond_t cond; /* CLOCK_MONOTONIC */
 	bool done;
 	int err;
-	uint32_t start, end;		/* device cycles */
+	uint32_t start, end; /* device cycles */
 	struct sim_wait *waits;
 };
 
@@ -104,7 +106,7 @@ struct sim;
 
 struct sim_slot {
 	struct sim_job *job;
-	uint32_t index;			/* of the command in its submit */
+	uint32_t index; /* of the command in its submit */
 	uint8_t op;
 };
 
@@ -115,14 +117,14 @@ struct sim_ring {
 	struct wse_cqe *cq;
 	struct sim_slot *slot;
 	uint32_t tail, head, told, phase;
-	uint32_t seq;			/* commands given to it since it was made */
+	uint32_t seq; /* commands given to it since it was made */
 	bool bell;
 };
 
 struct sim_job_cmd {
 	struct wse_sqe sqe;
 	uint32_t queue;
-	uint32_t wait_cmd, wait_queue;	/* fence */
+	uint32_t wait_cmd, wait_queue; /* fence */
 	uint32_t seq;
 };
 
@@ -133,11 +135,11 @@ struct sim_job {
 	struct sim *sim;
 	struct sim_fence *fence;
 	int err;
-	uint32_t left;			/* commands without completion */
+	uint32_t left; /* commands without completion */
 	uint32_t need[WSE_MAX_QUEUES];
 	bool timed;
 	uint32_t start, end;
-	atomic_uint ndeps;		/* fences that have not signalled, and one for the submitter */
+	atomic_uint ndeps; /* fences that have not signalled, and one for the submitter */
 	struct sim_wait *deps;
 	uint32_t ndep;
 	struct sim_bo **bos;
@@ -153,9 +155,9 @@ struct sim_job_list {
 struct sim_context {
 	struct wse_context base;
 	struct sim *sim;
-	int err;			/* not 0: lost, or ended; sim.lock */
-	uint32_t njobs;			/* sim.lock */
-	bool first;			/* fault says something; sim.lock */
+	int err;	/* not 0: lost, or ended; sim.lock */
+	uint32_t njobs; /* sim.lock */
+	bool first;	/* fault says something; sim.lock */
 	int fault_err;
 	struct drm_wse_fault fault;
 };
@@ -170,20 +172,20 @@ struct sim_request {
 struct sim {
 	struct wse_device base;
 	const struct wse_model_ops *ops;
-	struct wse_model *model;	/* the thread's */
+	struct wse_model *model; /* the thread's */
 	struct sim_bus bus;
 	struct wse_geom geom;
-	uint32_t pages;			/* page lists with pages of this shift; 0: direct */
+	uint32_t pages; /* page lists with pages of this shift; 0: direct */
 	uint32_t abi_minor;
 
 	pthread_t thread;
 	pthread_mutex_t lock;
-	pthread_cond_t wake;		/* for the thread: something to do */
-	pthread_cond_t changed;		/* for the others: a request is done, a job, the lease */
+	pthread_cond_t wake;	/* for the thread: something to do */
+	pthread_cond_t changed; /* for the others: a request is done, a job, the lease */
 	bool quit;
 	struct sim_request *request;
 
-	struct sim_bo **handles;	/* lock; handle - 1 is the index */
+	struct sim_bo **handles; /* lock; handle - 1 is the index */
 	uint32_t nhandles;
 
 	/* lock */
@@ -195,19 +197,19 @@ struct sim {
 	uint32_t inflight;
 	bool admin_done;
 	uint32_t admin_status;
-	const char *broken;		/* why the device needs a reset */
-	bool reset_due;			/* the context is lost and its jobs wait for the reset */
+	const char *broken; /* why the device needs a reset */
+	bool reset_due;	    /* the context is lost and its jobs wait for the reset */
 	int dead;
 	struct sim_context *ctx;
 	uint32_t next_ctx;
 	uint64_t resets;
 
 	/* the thread's own */
-	bool idle;			/* the model said so, and nothing was written since */
+	bool idle; /* the model said so, and nothing was written since */
 	bool halted;
-	bool clean;			/* SRAM is scrubbed, cores are held */
-	uint64_t chunk;			/* cycles of one advance */
-	uint64_t tail_cycles;		/* run with nothing in flight */
+	bool clean;	      /* SRAM is scrubbed, cores are held */
+	uint64_t chunk;	      /* cycles of one advance */
+	uint64_t tail_cycles; /* run with nothing in flight */
 	struct wse_image_file fw;
 	struct sim_bo *fw_bo;
 	uint32_t fw_version, fw_end;
@@ -246,7 +248,8 @@ int sim_ring_alloc(struct sim *sim, struct sim_ring *ring, uint32_t id, uint32_t
 void sim_ring_free(struct sim_ring *ring);
 void sim_ring_init(struct sim_ring *ring);
 uint32_t sim_ring_room(const struct sim_ring *ring);
-uint32_t sim_ring_put(struct sim_ring *ring, const struct wse_sqe *sqe, struct sim_job *job, uint32_t index);
+uint32_t sim_ring_put(struct sim_ring *ring, const struct wse_sqe *sqe, struct sim_job *job,
+		      uint32_t index);
 bool sim_ring_kick(struct sim *sim, struct sim_ring *ring);
 void sim_ring_poll(struct sim *sim, struct sim_ring *ring, struct sim_job_list *done);
 

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
-/* Start-up of an in-process device, its admin commands, the lease, and what happens after errors. */
+/* Start-up of an in-process device, its admin commands, the lease, and what happens after errors.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim.h"
 
-#define ADMIN_DEPTH	32u
-#define BOOT_CYCLES	10000000ull	/* budget of the firmware's start */
-#define LOAD_CYCLES	100000000ull
-#define ADMIN_CYCLES	1000000000ull	/* more than any admin command can take */
-#define READY_ROUNDS	1000
+#define ADMIN_DEPTH 32u
+#define BOOT_CYCLES 10000000ull /* budget of the firmware's start */
+#define LOAD_CYCLES 100000000ull
+#define ADMIN_CYCLES 1000000000ull /* more than any admin command can take */
+#define READY_ROUNDS 1000
 
 /*
  * One command on the admin ring, alone there; in the thread. Its status as an errno; -ENODEV, and
@@ -82,7 +83,8 @@ static int alloc_rings(struct sim *sim, uint32_t depth)
 		return ret;
 	sim->faults = sim->fault_bo->mem->ptr;
 	for (i = 0; i < sim->nrings; i++) {
-		ret = sim_ring_alloc(sim, &sim->ring[i], i, i || depth < ADMIN_DEPTH ? depth : ADMIN_DEPTH);
+		ret = sim_ring_alloc(sim, &sim->ring[i], i,
+				     i || depth < ADMIN_DEPTH ? depth : ADMIN_DEPTH);
 		if (ret)
 			return ret;
 	}
@@ -90,8 +92,8 @@ static int alloc_rings(struct sim *sim, uint32_t depth)
 }
 
 /*
- * Resets the device and brings it up with empty rings. The first time arg points at the depth of the rings,
- * which are made then.
+ * Resets the device and brings it up with empty rings. The first time arg points at the depth of
+ * the rings, which are made then.
  */
 int sim_start(struct sim *sim, void *arg)
 {
@@ -160,12 +162,15 @@ static int restart(struct sim *sim, int err)
 		sim->ctx->err = -EIO;
 	sim->resets++;
 	pthread_mutex_unlock(&sim->lock);
-	wse_fail(&sim->base, -EIO, "%s was reset: %s; the context is lost: destroy it and create another",
+	wse_fail(&sim->base, -EIO,
+		 "%s was reset: %s; the context is lost: destroy it and create another",
 		 sim->base.uri, why);
 	ret = sim_start(sim, NULL);
 	if (ret) {
-		wse_fail(&sim->base, -ENODEV, "%s is given up: %s, and a reset does not help; close it and open it again",
-			 sim->base.uri, why);
+		wse_fail(
+			&sim->base, -ENODEV,
+			"%s is given up: %s, and a reset does not help; close it and open it again",
+			sim->base.uri, why);
 		sim_give_up(sim);
 		return -ENODEV;
 	}
@@ -180,7 +185,7 @@ static int restart(struct sim *sim, int err)
 /* Ends whatever the I/O queues execute; rings are empty and cores held afterwards. */
 static int quiesce(struct sim *sim, int err)
 {
-	static const struct wse_sqe reset = { .opcode = WSE_OP_CTX_RESET };
+	static const struct wse_sqe reset = {.opcode = WSE_OP_CTX_RESET};
 	struct sim_job_list done;
 	uint32_t q;
 
@@ -210,7 +215,10 @@ void sim_recover(struct sim *sim)
 static struct wse_sqe whole_tile(const struct sim *sim, uint8_t op, uint64_t budget)
 {
 	return (struct wse_sqe){
-		.opcode = op, .rows = (uint16_t)sim->geom.rows, .cols = (uint16_t)sim->geom.cols, .budget = budget,
+		.opcode = op,
+		.rows = (uint16_t)sim->geom.rows,
+		.cols = (uint16_t)sim->geom.cols,
+		.budget = budget,
 	};
 }
 
@@ -307,8 +315,10 @@ static int begin(struct sim *sim)
 		sim_call(sim, sim_end, NULL);
 		ret = -EIO;
 	}
-	return wse_fail(&sim->base, ret, "%s: the firmware did not boot (%s); set WSE_FIRMWARE to one of this release",
-			sim->base.uri, strerror(-ret));
+	return wse_fail(
+		&sim->base, ret,
+		"%s: the firmware did not boot (%s); set WSE_FIRMWARE to one of this release",
+		sim->base.uri, strerror(-ret));
 }
 
 int sim_context_create(struct wse_device *dev, uint32_t flags, struct wse_context **out)
@@ -326,8 +336,10 @@ int sim_context_create(struct wse_device *dev, uint32_t flags, struct wse_contex
 	if (sim->dead)
 		ret = wse_fail(dev, sim->dead, "%s is gone: close it and open it again", dev->uri);
 	else if (sim->ctx)
-		ret = wse_fail(dev, -EBUSY, "%s is leased to another context: destroy that, or wait with "
-			       "WSE_CONTEXT_WAIT", dev->uri);
+		ret = wse_fail(dev, -EBUSY,
+			       "%s is leased to another context: destroy that, or wait with "
+			       "WSE_CONTEXT_WAIT",
+			       dev->uri);
 	else
 		sim->ctx = ctx;
 	pthread_mutex_unlock(&sim->lock);

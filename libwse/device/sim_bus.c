@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The address space that an in-process device sees: a table of what was mapped for it. Anything outside is
- * refused, as an IOMMU would.
+ * The address space that an in-process device sees: a table of what was mapped for it. Anything
+ * outside is refused, as an IOMMU would.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 
 #include "sim.h"
 
-#define PAGE		4096ull
-#define FIRST_IOVA	(1ull << 32)	/* above 32 bits, so that truncation shows */
+#define PAGE 4096ull
+#define FIRST_IOVA (1ull << 32) /* above 32 bits, so that truncation shows */
 
 void sim_bus_init(struct sim_bus *bus)
 {
@@ -76,7 +76,8 @@ int sim_mem_create(size_t size, struct sim_mem **mem)
 		return -ENOMEM;
 	atomic_init(&m->refs, 1);
 	m->size = (size + PAGE - 1) & ~(PAGE - 1);
-	m->ptr = mmap(NULL, m->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	m->ptr = mmap(NULL, m->size, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (m->ptr == MAP_FAILED) {
 		free(m);
 		return -ENOMEM;
@@ -111,7 +112,8 @@ void sim_mem_put(struct sim_mem *mem)
 	free(mem);
 }
 
-/* n ranges of one buffer, the first at iova, step apart; ptr walks through mem, backwards if scattered. */
+/* n ranges of one buffer, the first at iova, step apart; ptr walks through mem, backwards if
+ * scattered. */
 static int map(struct sim_bus *bus, struct sim_bo *bo, uint64_t page, size_t n)
 {
 	uint64_t step = n == 1 ? (bo->mem->size + PAGE) & ~(PAGE - 1) : 2 * page;
@@ -131,9 +133,10 @@ static int map(struct sim_bus *bus, struct sim_bo *bo, uint64_t page, size_t n)
 	}
 	bo->iova = (bus->next + page - 1) & ~(page - 1);
 	bo->span = step * n;
-	bus->next = bo->iova + bo->span + PAGE;	/* a hole, so that running over the end shows */
+	bus->next = bo->iova + bo->span + PAGE; /* a hole, so that running over the end shows */
 	for (i = 0; i < n; i++) {
-		/* ascending bus addresses are descending pages: nothing works that takes pages for contiguous */
+		/* ascending bus addresses are descending pages: nothing works that takes pages for
+		 * contiguous */
 		uint64_t off = (n - 1 - i) * page, left = bo->mem->size - off;
 
 		at = bus->n++;

@@ -6,7 +6,7 @@
 
 #include "sim.h"
 
-#define NSEC	1000000000ll
+#define NSEC 1000000000ll
 
 int sim_fence_create(struct sim_fence **fence)
 {
@@ -40,8 +40,8 @@ void sim_fence_put(struct sim_fence *fence)
 }
 
 /*
- * Jobs are told with the lock held: a job that is freed takes its waits back under it first, so none is told
- * that is gone.
+ * Jobs are told with the lock held: a job that is freed takes its waits back under it first, so
+ * none is told that is gone.
  */
 void sim_fence_signal(struct sim_fence *fence, int err, uint32_t start, uint32_t end)
 {
@@ -109,7 +109,8 @@ static struct timespec deadline(int64_t timeout_ns)
 
 int sim_fence_wait(struct sim_fence *fence, int64_t timeout_ns)
 {
-	bool forever = timeout_ns >= NSEC * (1ll << 32);	/* a century is for ever, and cannot overflow */
+	bool forever =
+		timeout_ns >= NSEC * (1ll << 32); /* a century is for ever, and cannot overflow */
 	struct timespec until = deadline(forever ? 0 : timeout_ns);
 	int ret = 0;
 
@@ -118,7 +119,9 @@ int sim_fence_wait(struct sim_fence *fence, int64_t timeout_ns)
 		if (forever)
 			pthread_cond_wait(&fence->cond, &fence->lock);
 		else
-			ret = timeout_ns ? pthread_cond_timedwait(&fence->cond, &fence->lock, &until) : ETIMEDOUT;
+			ret = timeout_ns
+				      ? pthread_cond_timedwait(&fence->cond, &fence->lock, &until)
+				      : ETIMEDOUT;
 	}
 	ret = fence->done ? fence->err : -ETIMEDOUT;
 	pthread_mutex_unlock(&fence->lock);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Submits to in-process devices: checked and encoded by the submitting thread, then one list in order of
- * submission whose head moves into the rings when its fences have signalled and there is room.
+ * Submits to in-process devices: checked and encoded by the submitting thread, then one list in
+ * order of submission whose head moves into the rings when its fences have signalled and there is
+ * room.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -100,11 +101,13 @@ static int job_fill(struct sim_job *job, const struct drm_wse_cmd *cmds)
 		cmd->queue = c->queue;
 		job->need[c->queue]++;
 		if (c->op == WSE_OP_FENCE) {
-			cmd->sqe.opcode = WSE_OP_FENCE;	/* the number comes with the place in the ring */
+			cmd->sqe.opcode =
+				WSE_OP_FENCE; /* the number comes with the place in the ring */
 			cmd->wait_cmd = c->wait_cmd;
 			cmd->wait_queue = c->wait_queue;
 		} else {
-			wse_cmd_encode(c, 0, bo ? &bo->buf : NULL, mask ? &mask->buf : NULL, &cmd->sqe);
+			wse_cmd_encode(c, 0, bo ? &bo->buf : NULL, mask ? &mask->buf : NULL,
+				       &cmd->sqe);
 		}
 	}
 	return 0;
@@ -135,7 +138,7 @@ static int job_create(struct sim_context *ctx, const struct drm_wse_cmd *cmds, u
 		struct sim_wait *w = &job->deps[job->ndep];
 
 		if (in[i]->dev->ops != &wse_sim_transport)
-			continue;	/* waited for by sim_submit() */
+			continue; /* waited for by sim_submit() */
 		w->fence = ((struct sim_user_fence *)in[i])->fence;
 		sim_fence_get(w->fence);
 		job->ndep++;
@@ -216,13 +219,13 @@ int sim_submit(struct wse_context *base, const struct drm_wse_cmd *cmds, uint32_
 		w->job = job;
 		atomic_fetch_add(&job->ndeps, 1);
 		if (!sim_fence_add(w->fence, w))
-			atomic_fetch_sub(&job->ndeps, 1);	/* not the last: ours is still there */
+			atomic_fetch_sub(&job->ndeps, 1); /* not the last: ours is still there */
 	}
 	if (user) {
 		wse_fence_init(&user->base, base);
 		*fence = &user->base;
 	}
-	sim_dep_signalled(job);		/* it may be done and freed when this returns */
+	sim_dep_signalled(job); /* it may be done and freed when this returns */
 	return 0;
 free_user:
 	free(user);
@@ -248,19 +251,23 @@ static void job_put(struct sim *sim, struct sim_job *job)
 	for (i = 0; i < job->ncmd; i++) {
 		struct sim_job_cmd *cmd = &job->cmd[i];
 
-		/* pending jobs are put in order, so these numbers cover all that was accepted before */
+		/* pending jobs are put in order, so these numbers cover all that was accepted
+		 * before */
 		if (cmd->sqe.opcode == WSE_OP_FENCE) {
 			bool all = cmd->wait_cmd == DRM_WSE_WAIT_QUEUE;
 			uint32_t queue = all ? cmd->wait_queue : job->cmd[cmd->wait_cmd].queue;
 
-			wse_fence_encode(0, queue, all ? before[queue] : job->cmd[cmd->wait_cmd].seq, &cmd->sqe);
+			wse_fence_encode(0, queue,
+					 all ? before[queue] : job->cmd[cmd->wait_cmd].seq,
+					 &cmd->sqe);
 		}
 		cmd->seq = sim_ring_put(&sim->ring[cmd->queue], &cmd->sqe, job, i);
 	}
 	sim->inflight += job->ncmd;
 }
 
-/* Moves pending jobs into the rings as far as they go. True if the device has been told of something. */
+/* Moves pending jobs into the rings as far as they go. True if the device has been told of
+ * something. */
 bool sim_push(struct sim *sim)
 {
 	struct sim_job *job;
@@ -294,8 +301,10 @@ static void note_fault(struct sim *sim, struct sim_ring *ring, const struct sim_
 		       const struct wse_cqe *cqe, int err)
 {
 	struct sim_context *ctx = slot->job->ctx;
-	struct drm_wse_fault f = { .cmd_op = slot->op, .status = cqe->status >> 1, .queue = ring->id,
-				   .color = 0xffffffff };
+	struct drm_wse_fault f = {.cmd_op = slot->op,
+				  .status = cqe->status >> 1,
+				  .queue = ring->id,
+				  .color = 0xffffffff};
 	char text[WSE_ERROR_LEN];
 
 	if (ctx->first)
@@ -348,7 +357,8 @@ void sim_job_complete(struct sim *sim, struct sim_ring *ring, const struct sim_s
 			job->ctx->err = -EIO;
 		sim->reset_due = true;
 	}
-	/* one that failed is finished by the reset: only then its other commands have surely stopped */
+	/* one that failed is finished by the reset: only then its other commands have surely
+	 * stopped */
 	if (!job->left && !job->err) {
 		list_del(&sim->active, job);
 		job_finish(sim, job, done);
@@ -358,7 +368,7 @@ void sim_job_complete(struct sim *sim, struct sim_ring *ring, const struct sim_s
 /* Ends all jobs: nothing of them executes any more. */
 void sim_jobs_fail(struct sim *sim, int err, struct sim_job_list *done)
 {
-	struct sim_job_list *lists[] = { &sim->active, &sim->pending };
+	struct sim_job_list *lists[] = {&sim->active, &sim->pending};
 	struct sim_job *job;
 	int i;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Rings of in-process devices: entries in, completions out. What the device writes is not believed. */
+/* Rings of in-process devices: entries in, completions out. What the device writes is not believed.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,11 +53,12 @@ uint32_t sim_ring_room(const struct sim_ring *ring)
 }
 
 /* There is room. Returns how many commands the ring has been given with this one. */
-uint32_t sim_ring_put(struct sim_ring *ring, const struct wse_sqe *sqe, struct sim_job *job, uint32_t index)
+uint32_t sim_ring_put(struct sim_ring *ring, const struct wse_sqe *sqe, struct sim_job *job,
+		      uint32_t index)
 {
 	ring->sq[ring->tail] = *sqe;
 	ring->sq[ring->tail].cid = (uint16_t)ring->tail;
-	ring->slot[ring->tail] = (struct sim_slot){ .job = job, .index = index, .op = sqe->opcode };
+	ring->slot[ring->tail] = (struct sim_slot){.job = job, .index = index, .op = sqe->opcode};
 	ring->tail = (ring->tail + 1) & (ring->size - 1);
 	ring->bell = true;
 	return ++ring->seq;

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
-/* The thread of an in-process device. Only it calls the model; it sleeps when the model has nothing to do. */
+/* The thread of an in-process device. Only it calls the model; it sleeps when the model has nothing
+ * to do. */
 #include <time.h>
 
 #include "sim.h"
 
 /* How long one advance should take: what a new submit waits at most. */
-#define ADVANCE_NS	300000
-#define CHUNK_MIN	64ull
-#define CHUNK_MAX	(1ull << 22)
+#define ADVANCE_NS 300000
+#define CHUNK_MIN 64ull
+#define CHUNK_MAX (1ull << 22)
 /*
- * A program may go on after it said DONE, but one that never ends must not keep a host core busy when
- * nobody waits for anything. Cycles; time goes on with the next command.
+ * A program may go on after it said DONE, but one that never ends must not keep a host core busy
+ * when nobody waits for anything. Cycles; time goes on with the next command.
  */
-#define TAIL_CYCLES	(1ull << 20)
+#define TAIL_CYCLES (1ull << 20)
 
 uint32_t sim_read(struct sim *sim, uint32_t offset)
 {
@@ -89,8 +90,8 @@ static void round_of(struct sim *sim)
 	if (sim_push(sim))
 		sim->tail_cycles = 0;
 	if (sim->inflight && (sim->halted || sim->idle)) {
-		sim->broken = sim->halted ? "it has halted: a ring could not be read or written" :
-					    "it stands still with commands left to do";
+		sim->broken = sim->halted ? "it has halted: a ring could not be read or written"
+					  : "it stands still with commands left to do";
 		return;
 	}
 	if (may_sleep(sim)) {
@@ -139,7 +140,7 @@ void sim_thread_stop(struct sim *sim)
 
 int sim_call(struct sim *sim, int (*fn)(struct sim *sim, void *arg), void *arg)
 {
-	struct sim_request r = { .fn = fn, .arg = arg };
+	struct sim_request r = {.fn = fn, .arg = arg};
 
 	pthread_mutex_lock(&sim->lock);
 	while (sim->request)

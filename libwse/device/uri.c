@@ -9,7 +9,9 @@
 
 static int bad(char *why, size_t len, const char *text, const char *what)
 {
-	snprintf(why, len, "device \"%s\": %s; accel:0, sim:func,rows=4,cols=4 or sim:rtl,rows=4,cols=4 are right",
+	snprintf(why, len,
+		 "device \"%s\": %s; accel:0, sim:func,rows=4,cols=4 or sim:rtl,rows=4,cols=4 are "
+		 "right",
 		 text, what);
 	return -EINVAL;
 }
@@ -55,10 +57,10 @@ static int parse_option(const char *p, const char *end, struct wse_uri *uri)
 		uint32_t *value;
 		uint64_t min, max;
 	} keys[] = {
-		{ "rows", &uri->rows, 1, 65535 }, { "cols", &uri->cols, 1, 65535 },
-		{ "threads", &uri->threads, 0, 1024 }, { "hostfp", &uri->hostfp, 0, 1 },
-		{ "races", &uri->races, 0, 1 }, { "latency", &uri->latency, 1, 1000000 },
-		{ "pages", &uri->pages, 12, 30 },
+		{"rows", &uri->rows, 1, 65535},	     {"cols", &uri->cols, 1, 65535},
+		{"threads", &uri->threads, 0, 1024}, {"hostfp", &uri->hostfp, 0, 1},
+		{"races", &uri->races, 0, 1},	     {"latency", &uri->latency, 1, 1000000},
+		{"pages", &uri->pages, 12, 30},
 	};
 	const char *eq = memchr(p, '=', (size_t)(end - p));
 	uint64_t v;
@@ -69,7 +71,8 @@ static int parse_option(const char *p, const char *end, struct wse_uri *uri)
 	if (eq - p == 4 && !memcmp(p, "seed", 4))
 		return number(eq + 1, end, UINT64_MAX, &uri->seed);
 	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		if (strlen(keys[i].key) != (size_t)(eq - p) || memcmp(p, keys[i].key, (size_t)(eq - p)))
+		if (strlen(keys[i].key) != (size_t)(eq - p) ||
+		    memcmp(p, keys[i].key, (size_t)(eq - p)))
 			continue;
 		if (number(eq + 1, end, keys[i].max, &v) || v < keys[i].min)
 			return -EINVAL;
@@ -99,7 +102,8 @@ int wse_uri_parse(const char *text, char *why, size_t len, struct wse_uri *uri)
 		p = end + 1;
 		end = p + strcspn(p, ",");
 		if (parse_option(p, end, uri)) {
-			snprintf(what, sizeof(what), "\"%.*s\" is no option, or out of range", (int)(end - p), p);
+			snprintf(what, sizeof(what), "\"%.*s\" is no option, or out of range",
+				 (int)(end - p), p);
 			return bad(why, len, text, what);
 		}
 	}

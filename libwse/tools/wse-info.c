@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * wse-info: which wafers there are, and for each what is wrong, if anything, with the fix on the same line.
- * Exit status: 0 all found devices are usable, 1 something is wrong, 2 wrong usage.
+ * wse-info: which wafers there are, and for each what is wrong, if anything, with the fix on the
+ * same line. Exit status: 0 all found devices are usable, 1 something is wrong, 2 wrong usage.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -40,9 +40,9 @@ static void __attribute__((format(printf, 2, 3))) problem(struct report *r, cons
 
 static void print_info(const struct drm_wse_info *i)
 {
-	printf("  %u x %u cores, %u lanes, %u KiB SRAM, %u colors, %u I/O queues, ABI %u.%u%s\n", i->rows, i->cols, i->lanes,
-	       i->sram_kib, i->colors, i->queues, i->abi_major, i->abi_minor,
-	       i->features & WSE_FEATURES_HOSTFP_MASK ? ", host floating point" : "");
+	printf("  %u x %u cores, %u lanes, %u KiB SRAM, %u colors, %u I/O queues, ABI %u.%u%s\n",
+	       i->rows, i->cols, i->lanes, i->sram_kib, i->colors, i->queues, i->abi_major,
+	       i->abi_minor, i->features & WSE_FEATURES_HOSTFP_MASK ? ", host floating point" : "");
 }
 
 static void print_firmware(struct report *r, const struct drm_wse_info *i, const char *fix)
@@ -65,8 +65,8 @@ static void print_permissions(const char *node)
 		return;
 	pw = getpwuid(st.st_uid);
 	gr = getgrgid(st.st_gid);
-	printf("  node %s, mode %03o, owner %s, group %s\n", node, (unsigned int)(st.st_mode & 0777),
-	       pw ? pw->pw_name : "?", gr ? gr->gr_name : "?");
+	printf("  node %s, mode %03o, owner %s, group %s\n", node,
+	       (unsigned int)(st.st_mode & 0777), pw ? pw->pw_name : "?", gr ? gr->gr_name : "?");
 }
 
 /* The accel node of a PCI device, from sysfs. 0 if there is one. */
@@ -112,7 +112,8 @@ static void query_node(struct report *r, const char *node)
 	char uri[128], why[512];
 
 	if (access(node, F_OK)) {
-		problem(r, "%s does not exist though the driver has made it: is udev running?", node);
+		problem(r, "%s does not exist though the driver has made it: is udev running?",
+			node);
 		return;
 	}
 	print_permissions(node);
@@ -125,8 +126,9 @@ static void query_node(struct report *r, const char *node)
 		wse_device_error(dev, why, sizeof(why));
 		problem(r, "%s", why);
 	} else {
-		printf("  versions: driver interface %u.%u, device ABI %u.%u, this library %u.%u\n", WSE_UAPI_MAJOR,
-		       WSE_UAPI_MINOR, info.abi_major, info.abi_minor, WSE_ABI_MAJOR, WSE_ABI_MINOR);
+		printf("  versions: driver interface %u.%u, device ABI %u.%u, this library %u.%u\n",
+		       WSE_UAPI_MAJOR, WSE_UAPI_MINOR, info.abi_major, info.abi_minor,
+		       WSE_ABI_MAJOR, WSE_ABI_MINOR);
 		print_info(&info);
 		print_firmware(r, &info, "put wse-fw.bin into /lib/firmware/wse");
 	}
@@ -138,19 +140,24 @@ static void print_pci(struct pci_dev *p)
 	struct pci_cap *cap;
 	int i;
 
-	pci_fill_info(p, PCI_FILL_IDENT | PCI_FILL_BASES | PCI_FILL_SIZES | PCI_FILL_CAPS | PCI_FILL_IRQ);
+	pci_fill_info(p, PCI_FILL_IDENT | PCI_FILL_BASES | PCI_FILL_SIZES | PCI_FILL_CAPS |
+				 PCI_FILL_IRQ);
 	for (i = 0; i < 6; i++)
 		if (p->base_addr[i] && p->size[i])
-			printf("  BAR%d at %#llx, %llu KiB\n", i, (unsigned long long)(p->base_addr[i] & PCI_ADDR_MEM_MASK),
+			printf("  BAR%d at %#llx, %llu KiB\n", i,
+			       (unsigned long long)(p->base_addr[i] & PCI_ADDR_MEM_MASK),
 			       (unsigned long long)p->size[i] / 1024);
 	printf("  capabilities:");
 	for (cap = p->first_cap; cap; cap = cap->next) {
 		if (cap->type != PCI_CAP_NORMAL)
 			continue;
 		if (cap->id == PCI_CAP_ID_MSIX)
-			printf(" MSI-X with %d vectors", 1 + (pci_read_word(p, cap->addr + 2) & 0x7ff));
+			printf(" MSI-X with %d vectors",
+			       1 + (pci_read_word(p, cap->addr + 2) & 0x7ff));
 		else
-			printf(" %s", cap->id == PCI_CAP_ID_EXP ? "PCIe" : cap->id == PCI_CAP_ID_PM ? "power" : "other");
+			printf(" %s", cap->id == PCI_CAP_ID_EXP	 ? "PCIe"
+				      : cap->id == PCI_CAP_ID_PM ? "power"
+								 : "other");
 	}
 	putchar('\n');
 }
@@ -160,7 +167,8 @@ static void check_device(struct report *r, struct pci_dev *p)
 	char slot[32], driver[64], node[64];
 	uint16_t command;
 
-	snprintf(slot, sizeof(slot), "%04x:%02x:%02x.%u", (unsigned int)p->domain, p->bus, p->dev, p->func);
+	snprintf(slot, sizeof(slot), "%04x:%02x:%02x.%u", (unsigned int)p->domain, p->bus, p->dev,
+		 p->func);
 	printf("wafer at %s\n", slot);
 	print_pci(p);
 	command = pci_read_word(p, PCI_COMMAND);
@@ -169,12 +177,17 @@ static void check_device(struct report *r, struct pci_dev *p)
 		return;
 	}
 	if (find_driver(slot, driver, sizeof(driver))) {
-		problem(r, "no driver is bound: `modprobe wse` (or insmod build/wse.ko); dmesg says why a probe failed");
+		problem(r, "no driver is bound: `modprobe wse` (or insmod build/wse.ko); dmesg "
+			   "says why a probe failed");
 		return;
 	}
-	printf("  driver %s, bus mastering %s\n", driver, command & PCI_COMMAND_MASTER ? "on" : "off");
+	printf("  driver %s, bus mastering %s\n", driver,
+	       command & PCI_COMMAND_MASTER ? "on" : "off");
 	if (strcmp(driver, "wse")) {
-		problem(r, "the driver %s has it: echo %s > /sys/bus/pci/drivers/%s/unbind, then bind wse", driver, slot, driver);
+		problem(r,
+			"the driver %s has it: echo %s > /sys/bus/pci/drivers/%s/unbind, then bind "
+			"wse",
+			driver, slot, driver);
 		return;
 	}
 	if (find_node(slot, node, sizeof(node))) {
@@ -214,7 +227,8 @@ static void check_pci(struct report *r)
 	}
 	pci_cleanup(acc);
 	if (!n)
-		printf("no wafer on the PCI bus (vendor %04x, device %04x)\n", WSE_PCI_VENDOR, WSE_PCI_DEVICE);
+		printf("no wafer on the PCI bus (vendor %04x, device %04x)\n", WSE_PCI_VENDOR,
+		       WSE_PCI_DEVICE);
 }
 
 static void check_model(struct report *r, const char *name)
@@ -242,14 +256,16 @@ static void check_model(struct report *r, const char *name)
 
 int main(int argc, char **argv)
 {
-	struct report r = { 0 };
+	struct report r = {0};
 
 	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-		printf("usage: wse-info\nLists wafers on the PCI bus and in-process models, and what is wrong with them.\n");
+		printf("usage: wse-info\nLists wafers on the PCI bus and in-process models, and "
+		       "what is wrong with them.\n");
 		return 0;
 	}
 	if (argc != 1) {
-		fprintf(stderr, "wse-info: \"%s\" is no option: it takes none (wse-info --help)\n", argv[1]);
+		fprintf(stderr, "wse-info: \"%s\" is no option: it takes none (wse-info --help)\n",
+			argv[1]);
 		return 2;
 	}
 	check_pci(&r);

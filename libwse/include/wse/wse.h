@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libwse: devices, memory, commands and programs of a wafer. One API over two transports: a device node
- * of the wse driver, and the same device as a model inside this process.
+ * libwse: devices, memory, commands and programs of a wafer. One API over two transports: a device
+ * node of the wse driver, and the same device as a model inside this process.
  *
- * Every function returns 0 or a negative errno unless it says otherwise, and sets its outputs (last) only
- * on success. Nothing prints, exits, or keeps state outside of its objects. For an error that deserves more
- * than an errno wse_device_error() has one sentence which names the thing and the fix.
+ * Every function returns 0 or a negative errno unless it says otherwise, and sets its outputs
+ * (last) only on success. Nothing prints, exits, or keeps state outside of its objects. For an
+ * error that deserves more than an errno wse_device_error() has one sentence which names the thing
+ * and the fix.
  *
- * Threads: any function may be called from any thread at any time, except that an object must not be
- * destroyed while another thread uses it. Objects keep what they stand on alive, so a device, its contexts,
- * buffers and fences may be destroyed in any order.
+ * Threads: any function may be called from any thread at any time, except that an object must not
+ * be destroyed while another thread uses it. Objects keep what they stand on alive, so a device,
+ * its contexts, buffers and fences may be destroyed in any order.
  *
  * wse(7) is the tutorial.
  */
@@ -39,14 +40,15 @@ struct wse_linear;
  *   accel:N				/dev/accel/accelN
  *   accel:/dev/accel/accelN
  *   sim:func,rows=R,cols=C		the twin in this process, any shape
- *   sim:rtl,rows=R,cols=C		the Verilated RTL in this process, in the shapes that were built
- * and for sim, each optional:
+ *   sim:rtl,rows=R,cols=C		the Verilated RTL in this process, in the shapes that were
+ * built and for sim, each optional:
  *   seed=N		not 0: random back-pressure and DMA latency (a result must not depend on it)
  *   threads=N		host threads the model may use
  *   hostfp=1		rtl: the build with host floating point
  *   races=1		func: report programs that are not confluent
  *   latency=N		cycles from a DMA request to its first data
- *   pages=N		12 ... 30: buffers are scattered over pages of 2^N bytes and named by page lists
+ *   pages=N		12 ... 30: buffers are scattered over pages of 2^N bytes and named by page
+ * lists
  *
  * -EINVAL	the URI is malformed
  * -ENOENT	there is no such device
@@ -61,31 +63,34 @@ int wse_device_open_why(const char *uri, char *why, size_t len, struct wse_devic
 
 void wse_device_close(struct wse_device *dev);
 
-/* Copies what is known about the device. See struct drm_wse_info; resets is counted anew by each call. */
+/* Copies what is known about the device. See struct drm_wse_info; resets is counted anew by each
+ * call. */
 int wse_device_info(struct wse_device *dev, struct drm_wse_info *info);
 
 /* The URI it was opened with. Lives as long as dev. */
 const char *wse_device_uri(const struct wse_device *dev);
 
 /*
- * One sentence about the last error of any call on dev or on what belongs to it, "" if there was none; cut
- * off at len. Always terminated. Returns the length of the whole sentence, as snprintf does.
+ * One sentence about the last error of any call on dev or on what belongs to it, "" if there was
+ * none; cut off at len. Always terminated. Returns the length of the whole sentence, as snprintf
+ * does.
  */
 int wse_device_error(struct wse_device *dev, char *buf, size_t len);
 
 /* Counters of the device since its reset; see hw/doc/registers.md. -ENOTSUP on accel. */
 struct wse_counters {
-	uint64_t cycles;	/* device cycles */
-	uint64_t mac;		/* lane-cycles with a useful multiply-add */
-	uint64_t instret;	/* scalar instructions, all cores */
+	uint64_t cycles;  /* device cycles */
+	uint64_t mac;	  /* lane-cycles with a useful multiply-add */
+	uint64_t instret; /* scalar instructions, all cores */
 	uint64_t wavelet;
 	uint64_t dma_rd, dma_wr; /* bytes */
-	uint64_t lwait;		/* core-cycles in which lanes waited */
+	uint64_t lwait;		 /* core-cycles in which lanes waited */
 };
 
 int wse_device_counters(struct wse_device *dev, struct wse_counters *c);
 
-/* Reads a register of BAR0. -ENOTSUP on accel, -EINVAL for an offset that is no multiple of 4 or outside. */
+/* Reads a register of BAR0. -ENOTSUP on accel, -EINVAL for an offset that is no multiple of 4 or
+ * outside. */
 int wse_device_mmio_read(struct wse_device *dev, uint32_t offset, uint32_t *value);
 
 /* ---- buffers: host memory that the device can reach ---- */
@@ -111,7 +116,7 @@ uint32_t wse_buffer_handle(const struct wse_buffer *buf);
 
 /* ---- contexts: the lease of a whole device ---- */
 
-#define WSE_CONTEXT_WAIT	DRM_WSE_CTX_WAIT	/* wait until the device is free */
+#define WSE_CONTEXT_WAIT DRM_WSE_CTX_WAIT /* wait until the device is free */
 
 /*
  * SRAM is scrubbed and the firmware runs on all cores when this returns.
@@ -134,8 +139,8 @@ int wse_context_fault(struct wse_context *ctx, struct drm_wse_fault *fault);
 /* ---- commands ---- */
 
 /*
- * Submits n commands, all or nothing. They start when all nin fences of in (may be NULL if nin is 0) have
- * signalled, well or badly. *fence signals when all commands are done; fence may be NULL.
+ * Submits n commands, all or nothing. They start when all nin fences of in (may be NULL if nin is
+ * 0) have signalled, well or badly. *fence signals when all commands are done; fence may be NULL.
  * A start and the streams it lives from belong into one submit.
  *
  * -EINVAL	a member is wrong (wse_device_error() says which)
@@ -146,18 +151,18 @@ int wse_context_fault(struct wse_context *ctx, struct drm_wse_fault *fault);
 int wse_submit(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t n,
 	       struct wse_fence *const *in, uint32_t nin, struct wse_fence **fence);
 
-#define WSE_FOREVER	INT64_MAX
+#define WSE_FOREVER INT64_MAX
 
 /*
  * Waits at most timeout_ns nanoseconds (0: looks).
  *
  * -ETIMEDOUT	the waiting timed out: the commands still run
  * else what became of the commands: 0, or of the first that failed
- * -ETIME	its budget ran out		-EDEADLK	nothing on the tile could move any more
- * -EFAULT	a core was halted by a fault	-EREMOTEIO	the program said DONE with a value other than 0
- * -EIO		the host's memory refused	-EPROTO		the device refused the entry
- * -ECANCELED	an earlier error swallowed it	-ENODEV		the device is gone
- * After any of these the context is lost.
+ * -ETIME	its budget ran out		-EDEADLK	nothing on the tile could move any
+ * more -EFAULT	a core was halted by a fault	-EREMOTEIO	the program said DONE with a value
+ * other than 0 -EIO		the host's memory refused	-EPROTO		the device refused
+ * the entry -ECANCELED	an earlier error swallowed it	-ENODEV		the device is gone After any
+ * of these the context is lost.
  */
 int wse_fence_wait(struct wse_fence *fence, int64_t timeout_ns);
 
@@ -168,65 +173,66 @@ int wse_fence_poll(struct wse_fence *fence);
 void wse_fence_destroy(struct wse_fence *fence);
 
 /*
- * Device cycles (low 32 bits) at the start of the first and at the end of the last command of a fence that
- * has signalled. -EAGAIN while it runs, -ENOTSUP on accel.
+ * Device cycles (low 32 bits) at the start of the first and at the end of the last command of a
+ * fence that has signalled. -EAGAIN while it runs, -ENOTSUP on accel.
  */
 int wse_fence_cycles(struct wse_fence *fence, uint32_t *start, uint32_t *end);
 
 /* wse_submit() and wse_fence_wait() in one. */
-int wse_submit_wait(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t n, int64_t timeout_ns);
+int wse_submit_wait(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t n,
+		    int64_t timeout_ns);
 
 /*
  * Commands are plain structs; these build the usual ones from designated members, for example
  *
- *	cmds[0] = wse_cmd_copy_in((struct wse_copy){ .queue = 1, .buf = b, .sram = 0x4000, .len = 512,
- *						     .rows = 4, .cols = 4, .broadcast = 1 });
+ *	cmds[0] = wse_cmd_copy_in((struct wse_copy){ .queue = 1, .buf = b, .sram = 0x4000, .len =
+ *512, .rows = 4, .cols = 4, .broadcast = 1 });
  *
  * Units are bytes. A member that is left out is 0; queue 0 becomes 1, nline 0 becomes 1, budget 0 a
  * generous default (see each).
  */
 struct wse_copy {
 	const struct wse_buffer *buf;
-	uint64_t off;			/* of the first line of the first core in buf */
+	uint64_t off; /* of the first line of the first core in buf */
 	uint32_t queue;
 	uint16_t row0, col0, rows, cols;
-	uint32_t sram;			/* SRAM offset of the first line */
-	uint32_t len, nline;		/* bytes of a line, lines */
-	uint32_t lstride, sstride;	/* from line to line: in buf, in SRAM */
-	uint32_t cstride, rstride;	/* in buf: from one column (row) of cores to the next */
-	int broadcast;			/* in: every core gets the same lines */
-	uint64_t budget;		/* cycles; default 64 for each 8 bytes, and 100,000 */
+	uint32_t sram;		   /* SRAM offset of the first line */
+	uint32_t len, nline;	   /* bytes of a line, lines */
+	uint32_t lstride, sstride; /* from line to line: in buf, in SRAM */
+	uint32_t cstride, rstride; /* in buf: from one column (row) of cores to the next */
+	int broadcast;		   /* in: every core gets the same lines */
+	uint64_t budget;	   /* cycles; default 64 for each 8 bytes, and 100,000 */
 };
 
 struct wse_stream {
-	const struct wse_buffer *buf;	/* NULL: index_only without a buffer */
-	const struct wse_buffer *mask;	/* NULL: dense */
+	const struct wse_buffer *buf;  /* NULL: index_only without a buffer */
+	const struct wse_buffer *mask; /* NULL: dense */
 	uint64_t off, moff;
 	uint32_t queue;
 	uint32_t color;
 	uint16_t col0, cols;
-	uint32_t nblock;		/* blocks */
-	uint8_t nfeat;			/* features of a block: 1, 2 or 4 */
-	uint8_t etype;			/* WSE_ETYPE_* */
-	uint16_t kcol;			/* elements of a column */
-	uint32_t lstride, cstride;	/* of buf: from feature to feature, column to column */
-	uint32_t rstride, mcstride;	/* of mask */
-	int drop_zero, index_only;	/* in */
-	uint64_t budget;		/* cycles; default 1024 for each element of a column, and 1,000,000 */
+	uint32_t nblock;	    /* blocks */
+	uint8_t nfeat;		    /* features of a block: 1, 2 or 4 */
+	uint8_t etype;		    /* WSE_ETYPE_* */
+	uint16_t kcol;		    /* elements of a column */
+	uint32_t lstride, cstride;  /* of buf: from feature to feature, column to column */
+	uint32_t rstride, mcstride; /* of mask */
+	int drop_zero, index_only;  /* in */
+	uint64_t budget; /* cycles; default 1024 for each element of a column, and 1,000,000 */
 };
 
 struct wse_start {
 	uint32_t queue;
 	uint16_t row0, col0, rows, cols;
-	uint32_t entry;			/* absolute, from wse_program_symbol() */
+	uint32_t entry; /* absolute, from wse_program_symbol() */
 	uint32_t arg[16];
 	int boot, closed;
-	uint64_t budget;		/* cycles; default 1,000,000,000 */
+	uint64_t budget; /* cycles; default 1,000,000,000 */
 };
 
 static inline struct drm_wse_cmd wse_cmd_copy_(uint32_t op, const struct wse_copy *c)
 {
-	struct drm_wse_cmd cmd = { 0 };
+	struct drm_wse_cmd cmd = {0};
 	uint32_t nline = c->nline ? c->nline : 1;
 
 	cmd.op = op;
@@ -245,8 +251,8 @@ static inline struct drm_wse_cmd wse_cmd_copy_(uint32_t op, const struct wse_cop
 	cmd.sstride = c->sstride;
 	cmd.cstride = c->cstride;
 	cmd.rstride = c->rstride;
-	cmd.budget = c->budget ? c->budget :
-		100000 + 8 * (uint64_t)c->len * nline * c->rows * c->cols;
+	cmd.budget =
+		c->budget ? c->budget : 100000 + 8 * (uint64_t)c->len * nline * c->rows * c->cols;
 	return cmd;
 }
 
@@ -262,13 +268,13 @@ static inline struct drm_wse_cmd wse_cmd_copy_out(struct wse_copy c)
 
 static inline struct drm_wse_cmd wse_cmd_stream_(uint32_t op, const struct wse_stream *s)
 {
-	struct drm_wse_cmd cmd = { 0 };
+	struct drm_wse_cmd cmd = {0};
 
 	cmd.op = op;
 	cmd.queue = s->queue ? s->queue : 1;
 	cmd.flags = (s->mask ? DRM_WSE_CMD_MASKED : 0) |
-		(op == 3 && s->drop_zero ? DRM_WSE_CMD_DROP_ZERO : 0) |
-		(op == 3 && s->index_only ? DRM_WSE_CMD_INDEX_ONLY : 0);
+		    (op == 3 && s->drop_zero ? DRM_WSE_CMD_DROP_ZERO : 0) |
+		    (op == 3 && s->index_only ? DRM_WSE_CMD_INDEX_ONLY : 0);
 	cmd.bo = s->buf ? wse_buffer_handle(s->buf) : 0;
 	cmd.off = s->off;
 	cmd.mask_bo = s->mask ? wse_buffer_handle(s->mask) : 0;
@@ -284,8 +290,8 @@ static inline struct drm_wse_cmd wse_cmd_stream_(uint32_t op, const struct wse_s
 	cmd.cstride = s->cstride;
 	cmd.rstride = s->rstride;
 	cmd.mcstride = s->mcstride;
-	cmd.budget = s->budget ? s->budget :
-		1000000 + 1024 * (uint64_t)s->nblock * s->nfeat * s->kcol;
+	cmd.budget =
+		s->budget ? s->budget : 1000000 + 1024 * (uint64_t)s->nblock * s->nfeat * s->kcol;
 	return cmd;
 }
 
@@ -301,7 +307,7 @@ static inline struct drm_wse_cmd wse_cmd_stream_out(struct wse_stream s)
 
 static inline struct drm_wse_cmd wse_cmd_start(struct wse_start s)
 {
-	struct drm_wse_cmd cmd = { 0 };
+	struct drm_wse_cmd cmd = {0};
 	unsigned int i;
 
 	cmd.op = 5;
@@ -321,7 +327,7 @@ static inline struct drm_wse_cmd wse_cmd_start(struct wse_start s)
 /* On queue: waits for the command of that index in the same submit, which is on another queue. */
 static inline struct drm_wse_cmd wse_cmd_fence(uint32_t queue, uint32_t wait_cmd)
 {
-	struct drm_wse_cmd cmd = { 0 };
+	struct drm_wse_cmd cmd = {0};
 
 	cmd.op = 6;
 	cmd.queue = queue;
@@ -340,7 +346,7 @@ static inline struct drm_wse_cmd wse_cmd_fence_queue(uint32_t queue, uint32_t wa
 
 static inline struct drm_wse_cmd wse_cmd_nop(uint32_t queue)
 {
-	struct drm_wse_cmd cmd = { 0 };
+	struct drm_wse_cmd cmd = {0};
 
 	cmd.queue = queue;
 	return cmd;
@@ -358,12 +364,14 @@ static inline struct drm_wse_cmd wse_cmd_nop(uint32_t queue)
  * and what open(2), wse_submit() and wse_fence_wait() return
  */
 int wse_program_load(struct wse_context *ctx, const char *path, struct wse_program **prog);
-int wse_program_load_memory(struct wse_context *ctx, const void *image, size_t size, struct wse_program **prog);
+int wse_program_load_memory(struct wse_context *ctx, const void *image, size_t size,
+			    struct wse_program **prog);
 
 /* Absolute address of a symbol. -ENOENT. */
 int wse_program_symbol(const struct wse_program *prog, const char *name, uint32_t *addr);
 
-/* First SRAM offset behind the program (a multiple of 16); free up to the stack, info.sram_kib - 1088 B. */
+/* First SRAM offset behind the program (a multiple of 16); free up to the stack, info.sram_kib -
+ * 1088 B. */
 uint32_t wse_program_end(const struct wse_program *prog);
 
 /* The cores keep what was loaded. NULL is ignored. */
@@ -372,14 +380,14 @@ void wse_program_destroy(struct wse_program *prog);
 /* ---- linear operations: hidden along the columns of cores, tokens along the rows ---- */
 
 /*
- * A layer with inputs K, outputs N and T tokens; on a tile of R x C cores T a multiple of R * lanes, K and
- * N of 4 * C, and T / R at most 128.
+ * A layer with inputs K, outputs N and T tokens; on a tile of R x C cores T a multiple of R *
+ * lanes, K and N of 4 * C, and T / R at most 128.
  */
 struct wse_linear_shape {
-	uint32_t tokens;	/* T */
-	uint32_t inputs;	/* K */
-	uint32_t outputs;	/* N */
-	uint32_t features;	/* of a block: 1, 2, 4, or 0: chosen */
+	uint32_t tokens;   /* T */
+	uint32_t inputs;   /* K */
+	uint32_t outputs;  /* N */
+	uint32_t features; /* of a block: 1, 2, 4, or 0: chosen */
 };
 
 /* A place in a buffer of the context's device; off a multiple of 8. */
@@ -390,20 +398,21 @@ struct wse_place {
 
 /*
  * Loads the library's linear program, found in $WSE_KERNELS, or where the library was built, or in
- * /lib/firmware/wse. The context's SRAM behind the firmware belongs to the newest wse_linear, and only one
- * operation of it runs at a time (each waits for the one before, on the device).
+ * /lib/firmware/wse. The context's SRAM behind the firmware belongs to the newest wse_linear, and
+ *only one operation of it runs at a time (each waits for the one before, on the device).
  *
- * -EINVAL	the shape breaks a rule above; -E2BIG: it does not fit into the SRAM. wse_device_error() has
- *		the numbers
+ * -EINVAL	the shape breaks a rule above; -E2BIG: it does not fit into the SRAM.
+ *wse_device_error() has the numbers
  */
-int wse_linear_create(struct wse_context *ctx, const struct wse_linear_shape *shape, struct wse_linear **lin);
+int wse_linear_create(struct wse_context *ctx, const struct wse_linear_shape *shape,
+		      struct wse_linear **lin);
 void wse_linear_destroy(struct wse_linear *lin);
 
 /*
- * Masks select weights: bit 1 takes part. A row of the image is cut into C pieces of equal length, one for
- * each column of cores, each padded to a multiple of 64 bits, bit k of a piece in byte k / 8, bit k % 8.
- * wse_linear_mask_size() is the size of such a mask for rows x width, and wse_linear_mask_pack() makes it
- * from a byte for each weight, select [rows][width], row-major.
+ * Masks select weights: bit 1 takes part. A row of the image is cut into C pieces of equal length,
+ * one for each column of cores, each padded to a multiple of 64 bits, bit k of a piece in byte k /
+ * 8, bit k % 8. wse_linear_mask_size() is the size of such a mask for rows x width, and
+ * wse_linear_mask_pack() makes it from a byte for each weight, select [rows][width], row-major.
  */
 size_t wse_linear_mask_size(const struct wse_linear *lin, uint32_t rows, uint32_t width);
 void wse_linear_mask_pack(const struct wse_linear *lin, uint32_t rows, uint32_t width,
@@ -411,23 +420,26 @@ void wse_linear_mask_pack(const struct wse_linear *lin, uint32_t rows, uint32_t 
 
 /*
  * Y = X W^T. x: bf16 [K][T]; w: bf16 [N][K]; mask: of w, .buf NULL if dense; y: binary32 [N][T].
- * Order of each sum: within a column of cores k ascending from +0; then over columns, the owner's last:
+ * Order of each sum: within a column of cores k ascending from +0; then over columns, the owner's
+ * last:
  * ((p[c+1] + p[c+2]) + ... + p[C-1] + p[0] + ... + p[c-1]) + p[c], c = n / (N / C).
  */
-int wse_linear_forward(struct wse_linear *lin, struct wse_place x, struct wse_place w, struct wse_place mask,
-		       struct wse_place y, struct wse_fence **fence);
+int wse_linear_forward(struct wse_linear *lin, struct wse_place x, struct wse_place w,
+		       struct wse_place mask, struct wse_place y, struct wse_fence **fence);
 
-/* dX = dY W. dy: bf16 [N][T]; wt: the transposed image, bf16 [K][N]; mask: of wt; dx: binary32 [K][T]. */
+/* dX = dY W. dy: bf16 [N][T]; wt: the transposed image, bf16 [K][N]; mask: of wt; dx: binary32
+ * [K][T]. */
 int wse_linear_backward_data(struct wse_linear *lin, struct wse_place dy, struct wse_place wt,
 			     struct wse_place mask, struct wse_place dx, struct wse_fence **fence);
 
 /*
- * dW = dY^T X. x: bf16 [K][T]; dy: bf16 [N][T]; mask: of w; dw: binary32 [N][K], where the mask is 0 left
- * as it was. Order of each sum: within a row of cores one partial for each lane over its tokens ascending
- * from +0, then the lane tree; then over rows, north to south.
+ * dW = dY^T X. x: bf16 [K][T]; dy: bf16 [N][T]; mask: of w; dw: binary32 [N][K], where the mask is
+ * 0 left as it was. Order of each sum: within a row of cores one partial for each lane over its
+ * tokens ascending from +0, then the lane tree; then over rows, north to south.
  */
 int wse_linear_backward_weight(struct wse_linear *lin, struct wse_place x, struct wse_place dy,
-			       struct wse_place mask, struct wse_place dw, struct wse_fence **fence);
+			       struct wse_place mask, struct wse_place dw,
+			       struct wse_fence **fence);
 
 #ifdef __cplusplus
 }

@@ -9,8 +9,8 @@
 #include "model.h"
 #include "wse_regs.h"
 
-#define NQ	4u
-#define DEPTH	16u	/* small, so that rings wrap and fill */
+#define NQ 4u
+#define DEPTH 16u /* small, so that rings wrap and fill */
 
 struct queue {
 	bool on;
@@ -27,7 +27,7 @@ struct wse_model {
 	uint64_t cycle;
 	uint32_t faults;
 	bool halted;
-	unsigned char *sram;	/* [rows * cols][WSE_SRAM_BYTES] */
+	unsigned char *sram; /* [rows * cols][WSE_SRAM_BYTES] */
 };
 
 static atomic_int how;
@@ -65,7 +65,8 @@ static void reset(struct wse_model *m)
 		atomic_store(&how, MOCK_GOOD);
 }
 
-static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *ops, void *host, struct wse_model **out)
+static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *ops, void *host,
+		  struct wse_model **out)
 {
 	struct wse_model *m;
 
@@ -102,7 +103,8 @@ static uint32_t mmio_read(struct wse_model *m, uint32_t offset)
 	case WSE_REG_QUEUES:
 		return NQ | 4 << 8;
 	case WSE_REG_STATUS:
-		return (m->reg[WSE_REG_CTRL / 4] & WSE_CTRL_EN_MASK) | (m->halted ? WSE_STATUS_HALTED_MASK : 0);
+		return (m->reg[WSE_REG_CTRL / 4] & WSE_CTRL_EN_MASK) |
+		       (m->halted ? WSE_STATUS_HALTED_MASK : 0);
 	case WSE_REG_CYCLES_LO:
 		return (uint32_t)m->cycle;
 	case WSE_REG_FAULT_TAIL:
@@ -114,7 +116,7 @@ static uint32_t mmio_read(struct wse_model *m, uint32_t offset)
 
 static void open_queue(struct queue *q, uint64_t sq, uint64_t cq, uint32_t size)
 {
-	*q = (struct queue){ .on = true, .sq = sq, .cq = cq, .size = size, .phase = 1 };
+	*q = (struct queue){.on = true, .sq = sq, .cq = cq, .size = size, .phase = 1};
 }
 
 static void mmio_write(struct wse_model *m, uint32_t offset, uint32_t value)
@@ -161,12 +163,17 @@ static unsigned int copy(struct wse_model *m, const struct wse_sqe *s, uint64_t 
 		for (c = 0; c < s->cols; c++)
 			for (l = 0; l < s->nline; l++)
 				for (b = 0; b < s->len; b += 8) {
-					uint64_t at = bus(m, s, s->off + (uint64_t)r * s->rstride +
-							  (uint64_t)c * s->cstride + (uint64_t)l * s->lstride + b);
-					unsigned char *p = m->sram + ((s->row0 + r) * m->cols + s->col0 + c) * WSE_SRAM_BYTES +
-						s->sram + l * s->sstride + b;
-					int ret = s->opcode == WSE_OP_COPY_IN ?
-						m->ops->dma_read(m->host, at, p, 8) : m->ops->dma_write(m->host, at, p, 8);
+					uint64_t at = bus(m, s,
+							  s->off + (uint64_t)r * s->rstride +
+								  (uint64_t)c * s->cstride +
+								  (uint64_t)l * s->lstride + b);
+					unsigned char *p = m->sram +
+							   ((s->row0 + r) * m->cols + s->col0 + c) *
+								   WSE_SRAM_BYTES +
+							   s->sram + l * s->sstride + b;
+					int ret = s->opcode == WSE_OP_COPY_IN
+							  ? m->ops->dma_read(m->host, at, p, 8)
+							  : m->ops->dma_write(m->host, at, p, 8);
 
 					if (ret) {
 						*bad = at;
@@ -176,11 +183,15 @@ static unsigned int copy(struct wse_model *m, const struct wse_sqe *s, uint64_t 
 	return WSE_ST_OK;
 }
 
-static bool complete(struct wse_model *m, uint32_t id, uint32_t cid, unsigned int status, uint32_t fault)
+static bool complete(struct wse_model *m, uint32_t id, uint32_t cid, unsigned int status,
+		     uint32_t fault)
 {
 	struct queue *q = &m->q[id];
-	struct wse_cqe e = { .cid = (uint16_t)cid, .status = (uint16_t)(status << 1 | q->phase), .fault = (uint16_t)fault,
-			     .start = (uint32_t)m->cycle, .end = (uint32_t)m->cycle + 10 };
+	struct wse_cqe e = {.cid = (uint16_t)cid,
+			    .status = (uint16_t)(status << 1 | q->phase),
+			    .fault = (uint16_t)fault,
+			    .start = (uint32_t)m->cycle,
+			    .end = (uint32_t)m->cycle + 10};
 
 	if (((q->ctail + 1) & (q->size - 1)) == q->chead)
 		return false;
@@ -201,16 +212,29 @@ static bool complete(struct wse_model *m, uint32_t id, uint32_t cid, unsigned in
 	return true;
 }
 
-static uint32_t record(struct wse_model *m, uint32_t id, uint32_t cid, unsigned int status, const uint32_t *arg,
-		       uint64_t iova)
+static uint32_t record(struct wse_model *m, uint32_t id, uint32_t cid, unsigned int status,
+		       const uint32_t *arg, uint64_t iova)
 {
 	uint32_t n = m->faults % m->reg[WSE_REG_FAULT_SIZE / 4];
-	struct wse_fault f = { .status = (uint16_t)status, .queue = (uint16_t)id, .cid = (uint16_t)cid, .ncores = 1,
-			       .row = (uint16_t)arg[1], .col = (uint16_t)arg[2], .cause = arg[3], .color = arg[4],
-			       .pc = 0x80000104, .addr = 0x1234, .value = 77, .iova = iova, .seq = m->faults };
+	struct wse_fault f = {.status = (uint16_t)status,
+			      .queue = (uint16_t)id,
+			      .cid = (uint16_t)cid,
+			      .ncores = 1,
+			      .row = (uint16_t)arg[1],
+			      .col = (uint16_t)arg[2],
+			      .cause = arg[3],
+			      .color = arg[4],
+			      .pc = 0x80000104,
+			      .addr = 0x1234,
+			      .value = 77,
+			      .iova = iova,
+			      .seq = m->faults};
 
-	m->ops->dma_write(m->host, (m->reg[WSE_REG_FAULT_LO / 4] | (uint64_t)m->reg[WSE_REG_FAULT_HI / 4] << 32) + 64ull * n,
-			  &f, sizeof(f));
+	m->ops->dma_write(
+		m->host,
+		(m->reg[WSE_REG_FAULT_LO / 4] | (uint64_t)m->reg[WSE_REG_FAULT_HI / 4] << 32) +
+			64ull * n,
+		&f, sizeof(f));
 	m->faults++;
 	return n;
 }
@@ -290,7 +314,7 @@ static enum wse_stop advance(struct wse_model *m, uint64_t max_cycles, uint64_t 
 		}
 	}
 	if (holds)
-		m->cycle += 100;	/* it computes */
+		m->cycle += 100; /* it computes */
 	*ran = m->cycle - begin;
 	return moved || holds ? WSE_STOP_CYCLES : WSE_STOP_IDLE;
 }
@@ -301,8 +325,15 @@ static void brk(struct wse_model *m)
 }
 
 static const struct wse_model_ops mock = {
-	.api = WSE_MODEL_API, .name = "func", .create = create, .destroy = destroy, .mmio_read = mmio_read,
-	.mmio_write = mmio_write, .advance = advance, .brk = brk, .reset = reset,
+	.api = WSE_MODEL_API,
+	.name = "func",
+	.create = create,
+	.destroy = destroy,
+	.mmio_read = mmio_read,
+	.mmio_write = mmio_write,
+	.advance = advance,
+	.brk = brk,
+	.reset = reset,
 };
 
 const struct wse_model_ops *wse_model_find(const char *name)

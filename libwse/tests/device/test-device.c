@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Devices, buffers, commands and hand-assembled programs on every in-process model. With WSE_DEVICE and
- * WSE_DEVICE2 set to URIs on those instead.
+ * Devices, buffers, commands and hand-assembled programs on every in-process model. With WSE_DEVICE
+ * and WSE_DEVICE2 set to URIs on those instead.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -13,30 +13,31 @@
 #include "tap.h"
 #include "wse_regs.h"
 
-#define MS	1000000ll
-#define OK(cond, ...)	tap_ok(&t, cond, __VA_ARGS__)
-#define CODE	0x1000u		/* SRAM offset of programs */
+#define MS 1000000ll
+#define OK(cond, ...) tap_ok(&t, cond, __VA_ARGS__)
+#define CODE 0x1000u /* SRAM offset of programs */
 
 static struct tap t;
 
 /* ---- a few instructions ---- */
 
-#define A0	10u
-#define A1	11u
-#define A2	12u
-#define RA	1u
-#define I_LUI(rd, imm20)	((uint32_t)(imm20) << 12 | (rd) << 7 | 0x37)
-#define I_ADDI(rd, rs, imm)	((uint32_t)(imm) << 20 | (rs) << 15 | (rd) << 7 | 0x13)
-#define I_LW(rd, imm, rs)	((uint32_t)(imm) << 20 | (rs) << 15 | 2 << 12 | (rd) << 7 | 0x03)
-#define I_SW(rs2, imm, rs)	(((uint32_t)(imm) >> 5 & 0x7f) << 25 | (rs2) << 20 | (rs) << 15 | 2 << 12 | \
-				 ((uint32_t)(imm) & 0x1f) << 7 | 0x23)
-#define I_CSRR(rd, csr)		((uint32_t)(csr) << 20 | 2 << 12 | (rd) << 7 | 0x73)
-#define I_RET			(RA << 15 | 0x67)
-#define I_SELF			0x6fu	/* j . */
+#define A0 10u
+#define A1 11u
+#define A2 12u
+#define RA 1u
+#define I_LUI(rd, imm20) ((uint32_t)(imm20) << 12 | (rd) << 7 | 0x37)
+#define I_ADDI(rd, rs, imm) ((uint32_t)(imm) << 20 | (rs) << 15 | (rd) << 7 | 0x13)
+#define I_LW(rd, imm, rs) ((uint32_t)(imm) << 20 | (rs) << 15 | 2 << 12 | (rd) << 7 | 0x03)
+#define I_SW(rs2, imm, rs)                                                          \
+	(((uint32_t)(imm) >> 5 & 0x7f) << 25 | (rs2) << 20 | (rs) << 15 | 2 << 12 | \
+	 ((uint32_t)(imm)&0x1f) << 7 | 0x23)
+#define I_CSRR(rd, csr) ((uint32_t)(csr) << 20 | 2 << 12 | (rd) << 7 | 0x73)
+#define I_RET (RA << 15 | 0x67)
+#define I_SELF 0x6fu /* j . */
 #define I_CUSTOM(f3, f7, rd, rs1, rs2) \
 	((uint32_t)(f7) << 25 | (rs2) << 20 | (rs1) << 15 | (uint32_t)(f3) << 12 | (rd) << 7 | 0x0b)
-#define I_DONE(rs1)		I_CUSTOM(WSE_F3_SYS, WSE_SYSOP_DONE, 0, rs1, 0)
-#define I_RECV(rd, rs1)		I_CUSTOM(WSE_F3_RECV, 0, rd, rs1, 0)
+#define I_DONE(rs1) I_CUSTOM(WSE_F3_SYS, WSE_SYSOP_DONE, 0, rs1, 0)
+#define I_RECV(rd, rs1) I_CUSTOM(WSE_F3_RECV, 0, rd, rs1, 0)
 
 static char text[512];
 
@@ -77,8 +78,8 @@ static struct wse_buffer *new_buf(struct wse_device *dev, size_t size)
 }
 
 /* Runs n instructions as a task on all cores with the argument words 5, 6. */
-static int run_code(struct wse_device *dev, struct wse_context *ctx, const uint32_t *code, uint32_t n, uint64_t budget,
-		    int closed)
+static int run_code(struct wse_device *dev, struct wse_context *ctx, const uint32_t *code,
+		    uint32_t n, uint64_t budget, int closed)
 {
 	struct drm_wse_info info;
 	struct wse_buffer *buf = new_buf(dev, 4096);
@@ -87,11 +88,18 @@ static int run_code(struct wse_device *dev, struct wse_context *ctx, const uint3
 
 	wse_device_info(dev, &info);
 	memcpy(wse_buffer_map(buf), code, n * 4);
-	cmds[0] = wse_cmd_copy_in((struct wse_copy){ .buf = buf, .rows = (uint16_t)info.rows, .cols = (uint16_t)info.cols,
-						     .sram = CODE, .len = (n * 4 + 7) & ~7u, .broadcast = 1 });
-	cmds[1] = wse_cmd_start((struct wse_start){ .rows = (uint16_t)info.rows, .cols = (uint16_t)info.cols,
-						    .entry = WSE_SRAM_BASE + CODE, .budget = budget, .closed = closed,
-						    .arg = { 5, 6 } });
+	cmds[0] = wse_cmd_copy_in((struct wse_copy){.buf = buf,
+						    .rows = (uint16_t)info.rows,
+						    .cols = (uint16_t)info.cols,
+						    .sram = CODE,
+						    .len = (n * 4 + 7) & ~7u,
+						    .broadcast = 1});
+	cmds[1] = wse_cmd_start((struct wse_start){.rows = (uint16_t)info.rows,
+						   .cols = (uint16_t)info.cols,
+						   .entry = WSE_SRAM_BASE + CODE,
+						   .budget = budget,
+						   .closed = closed,
+						   .arg = {5, 6}});
 	ret = wse_submit_wait(ctx, cmds, 2, 60000 * MS);
 	wse_buffer_destroy(buf);
 	return ret;
@@ -99,12 +107,15 @@ static int run_code(struct wse_device *dev, struct wse_context *ctx, const uint3
 
 /* Adds its two arguments and its mhartid, stores that at CODE + 0x800. */
 static const uint32_t adder[] = {
-	I_LW(A1, 0, A0), I_LW(A2, 4, A0),
-	A2 << 20 | A1 << 15 | A1 << 7 | 0x33,		/* add a1, a1, a2 */
+	I_LW(A1, 0, A0),
+	I_LW(A2, 4, A0),
+	A2 << 20 | A1 << 15 | A1 << 7 | 0x33, /* add a1, a1, a2 */
 	I_CSRR(A2, 0xf14),
 	A2 << 20 | A1 << 15 | A1 << 7 | 0x33,
-	I_LUI(A0, 0x80001), I_SW(A1, 0x7f0, A0),
-	I_DONE(0), I_RET,
+	I_LUI(A0, 0x80001),
+	I_SW(A1, 0x7f0, A0),
+	I_DONE(0),
+	I_RET,
 };
 
 static int adder_works(struct wse_device *dev, struct wse_context *ctx)
@@ -117,8 +128,13 @@ static int adder_works(struct wse_device *dev, struct wse_context *ctx)
 
 	wse_device_info(dev, &info);
 	ret = run_code(dev, ctx, adder, sizeof(adder) / 4, 100000, 1);
-	out = wse_cmd_copy_out((struct wse_copy){ .buf = buf, .rows = (uint16_t)info.rows, .cols = (uint16_t)info.cols,
-						  .sram = CODE + 0x7f0, .len = 8, .cstride = 8, .rstride = 8 * info.cols });
+	out = wse_cmd_copy_out((struct wse_copy){.buf = buf,
+						 .rows = (uint16_t)info.rows,
+						 .cols = (uint16_t)info.cols,
+						 .sram = CODE + 0x7f0,
+						 .len = 8,
+						 .cstride = 8,
+						 .rstride = 8 * info.cols});
 	if (!ret)
 		ret = wse_submit_wait(ctx, &out, 1, 60000 * MS);
 	for (i = 0; !ret && i < info.rows * info.cols; i++)
@@ -128,14 +144,23 @@ static int adder_works(struct wse_device *dev, struct wse_context *ctx)
 	return !ret;
 }
 
-static void test_copy(struct wse_device *dev, struct wse_context *ctx, const struct drm_wse_info *info)
+static void test_copy(struct wse_device *dev, struct wse_context *ctx,
+		      const struct drm_wse_info *info)
 {
 	uint32_t cores = info->rows * info->cols, i, c, l, good = 1, lines = 3, len = 40;
 	struct wse_buffer *in = new_buf(dev, 1 << 20), *out = new_buf(dev, 1 << 20);
 	uint8_t *p = wse_buffer_map(in), *q = wse_buffer_map(out);
-	struct wse_copy s = { .buf = in, .off = 24, .rows = (uint16_t)info->rows, .cols = (uint16_t)info->cols,
-			      .sram = 0x2008, .len = len, .nline = lines, .lstride = 48, .sstride = 56, .cstride = 160,
-			      .rstride = 160 * info->cols + 8 };
+	struct wse_copy s = {.buf = in,
+			     .off = 24,
+			     .rows = (uint16_t)info->rows,
+			     .cols = (uint16_t)info->cols,
+			     .sram = 0x2008,
+			     .len = len,
+			     .nline = lines,
+			     .lstride = 48,
+			     .sstride = 56,
+			     .cstride = 160,
+			     .rstride = 160 * info->cols + 8};
 	struct drm_wse_cmd cmds[2];
 
 	for (i = 0; i < 1 << 20; i++) {
@@ -145,19 +170,26 @@ static void test_copy(struct wse_device *dev, struct wse_context *ctx, const str
 	cmds[0] = wse_cmd_copy_in(s);
 	s.buf = out;
 	s.off = 8;
-	s.lstride = 40;			/* packed on the way out */
+	s.lstride = 40; /* packed on the way out */
 	s.cstride = 120;
 	s.rstride = 120 * info->cols;
 	cmds[1] = wse_cmd_copy_out(s);
 	OK(!wse_submit_wait(ctx, cmds, 2, 60000 * MS), "strided copies in and out");
 	for (c = 0; c < cores; c++)
 		for (l = 0; l < lines; l++)
-			good &= !memcmp(q + 8 + c * 120 + l * 40, p + 24 + c / info->cols * (160 * info->cols + 8) +
-					c % info->cols * 160 + l * 48, len);
-	OK(good && q[7] == 0xee && q[8 + cores * 120] == 0xee, "bring back every line, and nothing beside them");
+			good &= !memcmp(q + 8 + c * 120 + l * 40,
+					p + 24 + c / info->cols * (160 * info->cols + 8) +
+						c % info->cols * 160 + l * 48,
+					len);
+	OK(good && q[7] == 0xee && q[8 + cores * 120] == 0xee,
+	   "bring back every line, and nothing beside them");
 
-	s = (struct wse_copy){ .buf = in, .rows = (uint16_t)info->rows, .cols = (uint16_t)info->cols, .sram = 0x3000, .len = 4096,
-			       .broadcast = 1 };
+	s = (struct wse_copy){.buf = in,
+			      .rows = (uint16_t)info->rows,
+			      .cols = (uint16_t)info->cols,
+			      .sram = 0x3000,
+			      .len = 4096,
+			      .broadcast = 1};
 	cmds[0] = wse_cmd_copy_in(s);
 	s.buf = out;
 	s.broadcast = 0;
@@ -172,7 +204,8 @@ static void test_copy(struct wse_device *dev, struct wse_context *ctx, const str
 	wse_buffer_destroy(out);
 }
 
-/* What a program can do wrong: the errno, what the sentence says, and that the next context works. */
+/* What a program can do wrong: the errno, what the sentence says, and that the next context works.
+ */
 static void test_faults(struct wse_device *dev)
 {
 	static const struct {
@@ -181,19 +214,44 @@ static void test_faults(struct wse_device *dev)
 		uint64_t budget;
 		int closed, err;
 	} c[] = {
-		{ "a load from address 0", "loaded from outside of its SRAM at pc 0x80001000, address 0",
-		  { I_LW(A0, 0, 0), I_DONE(0), I_RET }, 100000, 0, -EFAULT },
-		{ "a misaligned store", "stored to a misaligned address at pc 0x80001000",
-		  { I_SW(A1, 2, A0), I_DONE(0), I_RET }, 100000, 0, -EFAULT },
-		{ "an illegal instruction", "met an illegal instruction at pc 0x80001000, instruction 0xffffffff",
-		  { 0xffffffff }, 100000, 0, -EFAULT },
-		{ "ebreak", "executed ebreak", { 0x00100073 }, 100000, 0, -EFAULT },
-		{ "DONE with 9", "said DONE with value 9", { I_ADDI(A1, 0, 9), I_DONE(A1), I_RET }, 100000, 0, -EREMOTEIO },
-		{ "an endless loop", "ran out of its budget", { I_SELF }, 20000, 0, -ETIME },
-		{ "a wait for a wavelet that nobody sends", "waits to receive a wavelet (color 9)",
-		  { I_ADDI(A1, 0, 9), I_RECV(A0, A1), I_DONE(0), I_RET }, 1000000, 1, -EDEADLK },
-		{ "a wait that the budget ends", "deadlock in start on queue 1",
-		  { I_ADDI(A1, 0, 9), I_RECV(A0, A1), I_DONE(0), I_RET }, 20000, 0, -EDEADLK },
+		{"a load from address 0",
+		 "loaded from outside of its SRAM at pc 0x80001000, address 0",
+		 {I_LW(A0, 0, 0), I_DONE(0), I_RET},
+		 100000,
+		 0,
+		 -EFAULT},
+		{"a misaligned store",
+		 "stored to a misaligned address at pc 0x80001000",
+		 {I_SW(A1, 2, A0), I_DONE(0), I_RET},
+		 100000,
+		 0,
+		 -EFAULT},
+		{"an illegal instruction",
+		 "met an illegal instruction at pc 0x80001000, instruction 0xffffffff",
+		 {0xffffffff},
+		 100000,
+		 0,
+		 -EFAULT},
+		{"ebreak", "executed ebreak", {0x00100073}, 100000, 0, -EFAULT},
+		{"DONE with 9",
+		 "said DONE with value 9",
+		 {I_ADDI(A1, 0, 9), I_DONE(A1), I_RET},
+		 100000,
+		 0,
+		 -EREMOTEIO},
+		{"an endless loop", "ran out of its budget", {I_SELF}, 20000, 0, -ETIME},
+		{"a wait for a wavelet that nobody sends",
+		 "waits to receive a wavelet (color 9)",
+		 {I_ADDI(A1, 0, 9), I_RECV(A0, A1), I_DONE(0), I_RET},
+		 1000000,
+		 1,
+		 -EDEADLK},
+		{"a wait that the budget ends",
+		 "deadlock in start on queue 1",
+		 {I_ADDI(A1, 0, 9), I_RECV(A0, A1), I_DONE(0), I_RET},
+		 20000,
+		 0,
+		 -EDEADLK},
 	};
 	struct drm_wse_fault f;
 	size_t i;
@@ -204,8 +262,10 @@ static void test_faults(struct wse_device *dev)
 
 		OK(ret == c[i].err, "%s: errno %d (%d)", c[i].name, -c[i].err, -ret);
 		OK(says(dev, c[i].words), "%s: %s", c[i].name, c[i].words);
-		OK(!wse_context_fault(ctx, &f) && !f.row && !f.col && f.cmd_op == WSE_OP_START, "%s: a fault record", c[i].name);
-		OK(wse_submit_wait(ctx, &(struct drm_wse_cmd){ .queue = 1 }, 1, 0) == -EIO, "%s: the context is lost", c[i].name);
+		OK(!wse_context_fault(ctx, &f) && !f.row && !f.col && f.cmd_op == WSE_OP_START,
+		   "%s: a fault record", c[i].name);
+		OK(wse_submit_wait(ctx, &(struct drm_wse_cmd){.queue = 1}, 1, 0) == -EIO,
+		   "%s: the context is lost", c[i].name);
 		wse_context_destroy(ctx);
 		ctx = new_ctx(dev);
 		OK(adder_works(dev, ctx), "%s: the device works in another context", c[i].name);
@@ -213,17 +273,22 @@ static void test_faults(struct wse_device *dev)
 	}
 }
 
-static void test_refused(struct wse_device *dev, struct wse_context *ctx, const struct drm_wse_info *info)
+static void test_refused(struct wse_device *dev, struct wse_context *ctx,
+			 const struct drm_wse_info *info)
 {
 	struct wse_buffer *buf = new_buf(dev, 4096);
-	struct drm_wse_cmd good = wse_cmd_copy_in((struct wse_copy){ .buf = buf, .rows = 1, .cols = 1, .len = 64 }), c;
-	struct drm_wse_cmd stream = wse_cmd_stream_in((struct wse_stream){ .buf = buf, .cols = 1, .nblock = 1, .nfeat = 2,
-									   .kcol = 8, .lstride = 16 });
+	struct drm_wse_cmd good = wse_cmd_copy_in(
+				   (struct wse_copy){.buf = buf, .rows = 1, .cols = 1, .len = 64}),
+			   c;
+	struct drm_wse_cmd stream = wse_cmd_stream_in((struct wse_stream){
+		.buf = buf, .cols = 1, .nblock = 1, .nfeat = 2, .kcol = 8, .lstride = 16});
 
-#define REFUSED(base, change, err_, words) do { \
-	c = (base); \
-	change; \
-	OK(wse_submit(ctx, &c, 1, NULL, 0, NULL) == (err_) && says(dev, words), "refused: %s", why(dev)); \
+#define REFUSED(base, change, err_, words)                                              \
+	do {                                                                            \
+		c = (base);                                                             \
+		change;                                                                 \
+		OK(wse_submit(ctx, &c, 1, NULL, 0, NULL) == (err_) && says(dev, words), \
+		   "refused: %s", why(dev));                                            \
 	} while (0)
 	REFUSED(good, c.op = 7, -EINVAL, "no such op");
 	REFUSED(good, c.queue = 0, -EINVAL, "no such queue");
@@ -246,13 +311,16 @@ static void test_refused(struct wse_device *dev, struct wse_context *ctx, const 
 	REFUSED(stream, c.flags = DRM_WSE_CMD_MASKED, -EINVAL, "mask_bo");
 	REFUSED(stream, c.kcol = 0, -EINVAL, "kcol");
 	REFUSED(stream, c.lstride = 8192, -ERANGE, "lead out");
-	REFUSED(wse_cmd_start((struct wse_start){ .rows = 1, .cols = 1, .entry = 0x80000102 }), (void)0, -EINVAL, "multiple of 4");
-	REFUSED(wse_cmd_start((struct wse_start){ .rows = 1, .cols = 1, .entry = 0x8000c000 }), (void)0, -ERANGE, "outside of the SRAM");
+	REFUSED(wse_cmd_start((struct wse_start){.rows = 1, .cols = 1, .entry = 0x80000102}),
+		(void)0, -EINVAL, "multiple of 4");
+	REFUSED(wse_cmd_start((struct wse_start){.rows = 1, .cols = 1, .entry = 0x8000c000}),
+		(void)0, -ERANGE, "outside of the SRAM");
 	REFUSED(wse_cmd_fence(1, 0), (void)0, -EINVAL, "earlier command");
 	REFUSED(wse_cmd_fence_queue(1, 1), (void)0, -EINVAL, "another queue");
 	OK(!wse_submit_wait(ctx, &good, 1, 60000 * MS), "after all that a good command is taken");
 	wse_buffer_destroy(buf);
-	OK(wse_submit(ctx, &good, 1, NULL, 0, NULL) == -ENOENT, "a destroyed buffer's handle is none");
+	OK(wse_submit(ctx, &good, 1, NULL, 0, NULL) == -ENOENT,
+	   "a destroyed buffer's handle is none");
 }
 
 static void test_programs(struct wse_device *dev, struct wse_context *ctx)
@@ -265,26 +333,34 @@ static void test_programs(struct wse_device *dev, struct wse_context *ctx)
 	FILE *f;
 
 	OK(!wse_program_load(ctx, path, &prog), "linear.elf loads");
-	OK(!wse_program_symbol(prog, "linear_forward", &addr) && addr >= 0x80000100 && addr < 0x80002000,
+	OK(!wse_program_symbol(prog, "linear_forward", &addr) && addr >= 0x80000100 &&
+		   addr < 0x80002000,
 	   "and has linear_forward");
 	OK(wse_program_symbol(prog, "no_such_thing", &addr) == -ENOENT, "but not no_such_thing");
-	OK(wse_program_end(prog) > 0x100 && wse_program_end(prog) % 16 == 0, "it ends where free SRAM begins");
+	OK(wse_program_end(prog) > 0x100 && wse_program_end(prog) % 16 == 0,
+	   "it ends where free SRAM begins");
 	wse_program_destroy(prog);
 
-	OK(wse_program_load(ctx, "/nonexistent.elf", &prog) == -ENOENT && says(dev, "/nonexistent.elf"), "no file: %s", why(dev));
-	OK(wse_program_load(ctx, "Makefile", &prog) == -ENOEXEC && says(dev, "no ELF"), "no ELF: %s", why(dev));
-	OK(wse_program_load(ctx, "build/wse-info", &prog) == -ENOEXEC && says(dev, "32-bit"), "of the host: %s", why(dev));
+	OK(wse_program_load(ctx, "/nonexistent.elf", &prog) == -ENOENT &&
+		   says(dev, "/nonexistent.elf"),
+	   "no file: %s", why(dev));
+	OK(wse_program_load(ctx, "Makefile", &prog) == -ENOEXEC && says(dev, "no ELF"),
+	   "no ELF: %s", why(dev));
+	OK(wse_program_load(ctx, "build/wse-info", &prog) == -ENOEXEC && says(dev, "32-bit"),
+	   "of the host: %s", why(dev));
 	f = fopen(path, "rb");
 	image = malloc(1 << 20);
 	size = f ? fread(image, 1, 1 << 20, f) : 0;
 	if (f)
 		fclose(f);
-#define PATCHED(off, type, value, err, words) do { \
-	type old_, new_ = (value); \
-	memcpy(&old_, image + (off), sizeof(old_)); \
-	memcpy(image + (off), &new_, sizeof(new_)); \
-	OK(wse_program_load_memory(ctx, image, size, &prog) == (err) && says(dev, words), "patched: %s", why(dev)); \
-	memcpy(image + (off), &old_, sizeof(old_)); \
+#define PATCHED(off, type, value, err, words)                                                     \
+	do {                                                                                      \
+		type old_, new_ = (value);                                                        \
+		memcpy(&old_, image + (off), sizeof(old_));                                       \
+		memcpy(image + (off), &new_, sizeof(new_));                                       \
+		OK(wse_program_load_memory(ctx, image, size, &prog) == (err) && says(dev, words), \
+		   "patched: %s", why(dev));                                                      \
+		memcpy(image + (off), &old_, sizeof(old_));                                       \
 	} while (0)
 	PATCHED(18, uint16_t, 8, -ENOEXEC, "not for RISC-V");
 	PATCHED(16, uint16_t, 1, -ENOEXEC, "no executable");
@@ -324,12 +400,19 @@ static void *submit_copies(void *arg)
 	uint32_t *p = wse_buffer_map(buf), i, sram = 0x4000 + 0x1000 * s->queue;
 	struct drm_wse_cmd cmds[2];
 
-	cmds[0] = wse_cmd_copy_in((struct wse_copy){ .buf = buf, .queue = s->queue, .rows = 1, .cols = 1, .sram = sram, .len = 64 });
-	cmds[1] = wse_cmd_copy_out((struct wse_copy){ .buf = buf, .off = 2048, .queue = s->queue, .rows = 1, .cols = 1,
-						      .sram = sram, .len = 64 });
+	cmds[0] = wse_cmd_copy_in((struct wse_copy){
+		.buf = buf, .queue = s->queue, .rows = 1, .cols = 1, .sram = sram, .len = 64});
+	cmds[1] = wse_cmd_copy_out((struct wse_copy){.buf = buf,
+						     .off = 2048,
+						     .queue = s->queue,
+						     .rows = 1,
+						     .cols = 1,
+						     .sram = sram,
+						     .len = 64});
 	for (i = 0; i < 50; i++) {
 		p[3] = i * 1000 + s->queue;
-		s->good += !wse_submit_wait(s->ctx, cmds, 2, 60000 * MS) && p[512 + 3] == i * 1000 + s->queue;
+		s->good += !wse_submit_wait(s->ctx, cmds, 2, 60000 * MS) &&
+			   p[512 + 3] == i * 1000 + s->queue;
 	}
 	wse_buffer_destroy(buf);
 	return NULL;
@@ -337,7 +420,7 @@ static void *submit_copies(void *arg)
 
 static void test_threads(struct wse_device *dev, struct wse_context *ctx)
 {
-	struct submitter s[2] = { { dev, ctx, 1, 0 }, { dev, ctx, 2, 0 } };
+	struct submitter s[2] = {{dev, ctx, 1, 0}, {dev, ctx, 2, 0}};
 	pthread_t thread[2];
 	int i;
 
@@ -368,15 +451,20 @@ static void test_two_devices(const char *uri, const char *uri2)
 	p = wse_buffer_map(ba);
 	memset(p, 0x77, 512);
 	/* a writes what b reads, ordered by a fence alone */
-	cmd = wse_cmd_copy_in((struct wse_copy){ .buf = ba, .rows = 1, .cols = 1, .sram = 0x2000, .len = 512 });
+	cmd = wse_cmd_copy_in(
+		(struct wse_copy){.buf = ba, .rows = 1, .cols = 1, .sram = 0x2000, .len = 512});
 	wse_submit_wait(ca, &cmd, 1, 60000 * MS);
-	cmd = wse_cmd_copy_out((struct wse_copy){ .buf = ba, .off = 1024, .rows = 1, .cols = 1, .sram = 0x2000, .len = 512 });
+	cmd = wse_cmd_copy_out((struct wse_copy){
+		.buf = ba, .off = 1024, .rows = 1, .cols = 1, .sram = 0x2000, .len = 512});
 	OK(!wse_submit(ca, &cmd, 1, NULL, 0, &fa), "a copies out");
-	cmd = wse_cmd_copy_in((struct wse_copy){ .buf = bb, .off = 1024, .rows = 1, .cols = 1, .sram = 0x3000, .len = 512 });
+	cmd = wse_cmd_copy_in((struct wse_copy){
+		.buf = bb, .off = 1024, .rows = 1, .cols = 1, .sram = 0x3000, .len = 512});
 	OK(!wse_submit(cb, &cmd, 1, &fa, 1, &fb), "b waits for its fence and copies that in");
 	OK(!wse_fence_wait(fb, 60000 * MS) && !wse_fence_poll(fa), "both end");
-	cmd = wse_cmd_copy_out((struct wse_copy){ .buf = bb, .off = 4096, .rows = 1, .cols = 1, .sram = 0x3000, .len = 512 });
-	OK(!wse_submit_wait(cb, &cmd, 1, 60000 * MS) && !memcmp(p, p + 4096, 512), "the bytes went through both");
+	cmd = wse_cmd_copy_out((struct wse_copy){
+		.buf = bb, .off = 4096, .rows = 1, .cols = 1, .sram = 0x3000, .len = 512});
+	OK(!wse_submit_wait(cb, &cmd, 1, 60000 * MS) && !memcmp(p, p + 4096, 512),
+	   "the bytes went through both");
 	wse_fence_destroy(fa);
 	wse_fence_destroy(fb);
 	wse_buffer_destroy(ba);
@@ -396,11 +484,13 @@ static void test_scrub(struct wse_device *dev)
 	int i, zero = 1;
 
 	memset(p, 0xab, 8192);
-	cmd = wse_cmd_copy_in((struct wse_copy){ .buf = buf, .rows = 1, .cols = 1, .sram = 0x8000, .len = 4096 });
+	cmd = wse_cmd_copy_in(
+		(struct wse_copy){.buf = buf, .rows = 1, .cols = 1, .sram = 0x8000, .len = 4096});
 	OK(!wse_submit_wait(ctx, &cmd, 1, 60000 * MS), "a secret in the SRAM");
 	wse_context_destroy(ctx);
 	ctx = new_ctx(dev);
-	cmd = wse_cmd_copy_out((struct wse_copy){ .buf = buf, .rows = 1, .cols = 1, .sram = 0x8000, .len = 4096 });
+	cmd = wse_cmd_copy_out(
+		(struct wse_copy){.buf = buf, .rows = 1, .cols = 1, .sram = 0x8000, .len = 4096});
 	OK(!wse_submit_wait(ctx, &cmd, 1, 60000 * MS), "the next context looks for it");
 	for (i = 0; i < 4096; i++)
 		zero &= !p[i];
@@ -413,16 +503,23 @@ static void test_counters(struct wse_device *dev, struct wse_context *ctx)
 {
 	struct wse_counters a, b;
 	struct wse_buffer *buf = new_buf(dev, 4096);
-	struct drm_wse_cmd cmd = wse_cmd_copy_in((struct wse_copy){ .buf = buf, .rows = 1, .cols = 1, .sram = 0x2000, .len = 512 });
+	struct drm_wse_cmd cmd = wse_cmd_copy_in(
+		(struct wse_copy){.buf = buf, .rows = 1, .cols = 1, .sram = 0x2000, .len = 512});
 	struct wse_fence *fence;
 	uint32_t start, end, v;
 
 	OK(!wse_device_counters(dev, &a), "counters");
-	OK(!wse_submit(ctx, &cmd, 1, NULL, 0, &fence) && !wse_fence_wait(fence, 60000 * MS), "a copy of 512 bytes");
-	OK(!wse_device_counters(dev, &b) && b.dma_rd - a.dma_rd >= 512 && b.cycles > a.cycles, "is counted");
-	OK(!wse_fence_cycles(fence, &start, &end) && end - start < 1000000, "and has a beginning and an end");
-	OK(!wse_device_mmio_read(dev, WSE_REG_MAGIC, &v) && v == WSE_MAGIC, "registers can be read");
-	OK(wse_device_mmio_read(dev, 2, &v) == -EINVAL && wse_device_mmio_read(dev, 0x10000, &v) == -EINVAL, "where there are some");
+	OK(!wse_submit(ctx, &cmd, 1, NULL, 0, &fence) && !wse_fence_wait(fence, 60000 * MS),
+	   "a copy of 512 bytes");
+	OK(!wse_device_counters(dev, &b) && b.dma_rd - a.dma_rd >= 512 && b.cycles > a.cycles,
+	   "is counted");
+	OK(!wse_fence_cycles(fence, &start, &end) && end - start < 1000000,
+	   "and has a beginning and an end");
+	OK(!wse_device_mmio_read(dev, WSE_REG_MAGIC, &v) && v == WSE_MAGIC,
+	   "registers can be read");
+	OK(wse_device_mmio_read(dev, 2, &v) == -EINVAL &&
+		   wse_device_mmio_read(dev, 0x10000, &v) == -EINVAL,
+	   "where there are some");
 	wse_fence_destroy(fence);
 	wse_buffer_destroy(buf);
 }
@@ -433,8 +530,8 @@ static void test_firmware(const char *uri)
 		const char *path, *words;
 		int err;
 	} c[] = {
-		{ "/nonexistent.bin", "/nonexistent.bin cannot be read", -ENOENT },
-		{ "Makefile", "no firmware of a wafer", -ENOEXEC },
+		{"/nonexistent.bin", "/nonexistent.bin cannot be read", -ENOENT},
+		{"Makefile", "no firmware of a wafer", -ENOEXEC},
 	};
 	struct wse_device *dev;
 	struct wse_context *ctx;
@@ -444,7 +541,8 @@ static void test_firmware(const char *uri)
 		setenv("WSE_FIRMWARE", c[i].path, 1);
 		if (!OK(!wse_device_open(uri, &dev), "opens without firmware"))
 			continue;
-		OK(wse_context_create(dev, 0, &ctx) == c[i].err && says(dev, c[i].words), "but has no context: %s", why(dev));
+		OK(wse_context_create(dev, 0, &ctx) == c[i].err && says(dev, c[i].words),
+		   "but has no context: %s", why(dev));
 		unsetenv("WSE_FIRMWARE");
 		OK(!wse_context_create(dev, 0, &ctx), "until there is firmware");
 		wse_context_destroy(ctx);
@@ -455,9 +553,22 @@ static void test_firmware(const char *uri)
 static void test_uris(void)
 {
 	static const char *const bad[] = {
-		"", "sim", "sim:", "sim:func", "sim:func,rows=4", "sim:func,rows=4,cols=0", "sim:func,rows=4,cols=-1",
-		"sim:func,rows=4,cols=4,", "sim:func,rows=4,cols=4,what=1", "sim:func,rows=4,cols=4x", "sim:func,rows,cols=4",
-		"sim:func,rows=99999999999999999999,cols=1", "accel:", "accel:x", "accel:-1", "usb:0",
+		"",
+		"sim",
+		"sim:",
+		"sim:func",
+		"sim:func,rows=4",
+		"sim:func,rows=4,cols=0",
+		"sim:func,rows=4,cols=-1",
+		"sim:func,rows=4,cols=4,",
+		"sim:func,rows=4,cols=4,what=1",
+		"sim:func,rows=4,cols=4x",
+		"sim:func,rows,cols=4",
+		"sim:func,rows=99999999999999999999,cols=1",
+		"accel:",
+		"accel:x",
+		"accel:-1",
+		"usb:0",
 		"sim:func,rows=4,cols=4,pages=11",
 	};
 	struct wse_device *dev;
@@ -465,16 +576,21 @@ static void test_uris(void)
 	size_t i;
 
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		OK(wse_device_open_why(bad[i], msg, sizeof(msg), &dev) == -EINVAL && strstr(msg, "accel:0"),
+		OK(wse_device_open_why(bad[i], msg, sizeof(msg), &dev) == -EINVAL &&
+			   strstr(msg, "accel:0"),
 		   "\"%s\" is no device", bad[i]);
-	OK(wse_device_open_why("accel:4711", msg, sizeof(msg), &dev) == -ENOENT && strstr(msg, "/dev/accel/accel4711"),
+	OK(wse_device_open_why("accel:4711", msg, sizeof(msg), &dev) == -ENOENT &&
+		   strstr(msg, "/dev/accel/accel4711"),
 	   "accel:4711: %s", msg);
-	OK(wse_device_open_why("accel:/dev/null", msg, sizeof(msg), &dev) == -EPROTO, "accel:/dev/null: %s", msg);
-	OK(wse_device_open_why("sim:nope,rows=1,cols=1", msg, sizeof(msg), &dev) == -ENOTSUP, "sim:nope: %s", msg);
+	OK(wse_device_open_why("accel:/dev/null", msg, sizeof(msg), &dev) == -EPROTO,
+	   "accel:/dev/null: %s", msg);
+	OK(wse_device_open_why("sim:nope,rows=1,cols=1", msg, sizeof(msg), &dev) == -ENOTSUP,
+	   "sim:nope: %s", msg);
 	OK(wse_device_open("nope", &dev) == -EINVAL, "without a place for the sentence");
 }
 
-/* A fence and a buffer of a node cannot be imported by an in-process device, but they can be used with one. */
+/* A fence and a buffer of a node cannot be imported by an in-process device, but they can be used
+ * with one. */
 static void test_mixed(const char *uri)
 {
 	struct wse_device *a, *b;
@@ -494,22 +610,31 @@ static void test_mixed(const char *uri)
 	OK(!wse_buffer_share(b, ba, &bb), "an in-process device maps memory of a node");
 	p = wse_buffer_map(ba);
 	memset(p, 0x33, 64);
-	cmd = wse_cmd_copy_in((struct wse_copy){ .buf = ba, .rows = 1, .cols = 1, .sram = 0x2000, .len = 64 });
+	cmd = wse_cmd_copy_in(
+		(struct wse_copy){.buf = ba, .rows = 1, .cols = 1, .sram = 0x2000, .len = 64});
 	wse_submit_wait(ca, &cmd, 1, 60000 * MS);
-	cmd = wse_cmd_copy_out((struct wse_copy){ .buf = ba, .off = 1024, .rows = 1, .cols = 1, .sram = 0x2000, .len = 64 });
+	cmd = wse_cmd_copy_out((struct wse_copy){
+		.buf = ba, .off = 1024, .rows = 1, .cols = 1, .sram = 0x2000, .len = 64});
 	OK(!wse_submit(ca, &cmd, 1, NULL, 0, &fa), "the node writes it");
-	cmd = wse_cmd_copy_in((struct wse_copy){ .buf = bb, .off = 1024, .rows = 1, .cols = 1, .sram = 0x2000, .len = 64 });
-	OK(!wse_submit(cb, &cmd, 1, &fa, 1, &fb) && !wse_fence_wait(fb, 60000 * MS), "the other reads it after the fence");
+	cmd = wse_cmd_copy_in((struct wse_copy){
+		.buf = bb, .off = 1024, .rows = 1, .cols = 1, .sram = 0x2000, .len = 64});
+	OK(!wse_submit(cb, &cmd, 1, &fa, 1, &fb) && !wse_fence_wait(fb, 60000 * MS),
+	   "the other reads it after the fence");
 	wse_fence_destroy(fa);
-	cmd = wse_cmd_copy_out((struct wse_copy){ .buf = bb, .off = 4096, .rows = 1, .cols = 1, .sram = 0x2000, .len = 64 });
-	OK(!wse_submit_wait(cb, &cmd, 1, 60000 * MS) && !memcmp(p, p + 4096, 64), "the bytes went through both");
+	cmd = wse_cmd_copy_out((struct wse_copy){
+		.buf = bb, .off = 4096, .rows = 1, .cols = 1, .sram = 0x2000, .len = 64});
+	OK(!wse_submit_wait(cb, &cmd, 1, 60000 * MS) && !memcmp(p, p + 4096, 64),
+	   "the bytes went through both");
 	cmd = wse_cmd_nop(1);
-	OK(!wse_submit(ca, &cmd, 1, &fb, 1, &fa) && !wse_fence_wait(fa, 60000 * MS), "and fences the other way");
+	OK(!wse_submit(ca, &cmd, 1, &fb, 1, &fa) && !wse_fence_wait(fa, 60000 * MS),
+	   "and fences the other way");
 	wse_fence_destroy(fa);
 	wse_fence_destroy(fb);
 	wse_buffer_destroy(bb);
 	bb = new_buf(b, 4096);
-	OK(wse_buffer_share(a, bb, &none) == -EXDEV && says(a, "create the buffer on a device node"), "but not memory");
+	OK(wse_buffer_share(a, bb, &none) == -EXDEV &&
+		   says(a, "create the buffer on a device node"),
+	   "but not memory");
 	wse_buffer_destroy(ba);
 	wse_buffer_destroy(bb);
 	wse_context_destroy(ca);
@@ -532,10 +657,11 @@ static void test_model(const char *uri, const char *uri2)
 	}
 	if (!OK(!ret, "%s opens %s", uri, msg))
 		return;
-	OK(!wse_device_info(dev, &info) && info.abi_major == WSE_ABI_MAJOR && info.sram_kib == 48 && info.fw_end &&
-	   info.queues >= 2, "%s says what it is", uri);
+	OK(!wse_device_info(dev, &info) && info.abi_major == WSE_ABI_MAJOR && info.sram_kib == 48 &&
+		   info.fw_end && info.queues >= 2,
+	   "%s says what it is", uri);
 	ctx = new_ctx(dev);
-	OK(!wse_submit_wait(ctx, &(struct drm_wse_cmd){ .queue = 1 }, 1, 60000 * MS), "a nop");
+	OK(!wse_submit_wait(ctx, &(struct drm_wse_cmd){.queue = 1}, 1, 60000 * MS), "a nop");
 	test_copy(dev, ctx, &info);
 	OK(adder_works(dev, ctx), "a hand-assembled task on every core");
 	test_refused(dev, ctx, &info);
@@ -544,7 +670,8 @@ static void test_model(const char *uri, const char *uri2)
 	if (!strncmp(uri, "sim:", 4))
 		test_counters(dev, ctx);
 	else
-		OK(wse_device_counters(dev, &(struct wse_counters){ 0 }) == -ENOTSUP, "counters are not for users of a node");
+		OK(wse_device_counters(dev, &(struct wse_counters){0}) == -ENOTSUP,
+		   "counters are not for users of a node");
 	wse_context_destroy(ctx);
 	test_faults(dev);
 	test_scrub(dev);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Linear operations on every in-process model against ordered scalar loops: the same bits. With WSE_DEVICE
- * set to a URI (accel:0 in the guest) on that device instead.
+ * Linear operations on every in-process model against ordered scalar loops: the same bits. With
+ * WSE_DEVICE set to a URI (accel:0 in the guest) on that device instead.
  */
 #include <errno.h>
 #include <math.h>
@@ -31,8 +31,8 @@ static float ftz(float v)
 }
 
 /*
- * Tininess after rounding: a product in (2^-126 (1 - 2^-25), 2^-126) rounds to 2^-126 with the exponent unbounded, and is
- * not flushed. The double product of two 24-bit numbers is exact.
+ * Tininess after rounding: a product in (2^-126 (1 - 2^-25), 2^-126) rounds to 2^-126 with the
+ * exponent unbounded, and is not flushed. The double product of two 24-bit numbers is exact.
  */
 static float mul(float a, float b)
 {
@@ -40,7 +40,9 @@ static float mul(float a, float b)
 	float f = (float)p;
 
 	if (m < 0x1p-126)
-		return m >= 0x1p-126 * (1 - 0x1p-25) ? (p < 0 ? -0x1p-126f : 0x1p-126f) : p < 0 || (p == 0 && signbit(p)) ? -0.0f : 0.0f;
+		return m >= 0x1p-126 * (1 - 0x1p-25)	 ? (p < 0 ? -0x1p-126f : 0x1p-126f)
+		       : p < 0 || (p == 0 && signbit(p)) ? -0.0f
+							 : 0.0f;
 	return ftz(f);
 }
 
@@ -68,7 +70,8 @@ static uint32_t rnd(void)
 	return (uint32_t)(seed >> 33);
 }
 
-/* Wide exponents, so that every order of a sum gives other bits; now and then a zero or a subnormal. */
+/* Wide exponents, so that every order of a sum gives other bits; now and then a zero or a
+ * subnormal. */
 static uint16_t rnd_bf16(void)
 {
 	uint32_t r = rnd();
@@ -82,13 +85,13 @@ static uint16_t rnd_bf16(void)
 
 struct layer {
 	uint32_t rows, cols, T, K, N;
-	uint16_t *x, *w, *wt, *dy;	/* [K][T] [N][K] [K][N] [N][T] */
-	uint8_t *sel, *selt;		/* [N][K] [K][N] */
+	uint16_t *x, *w, *wt, *dy; /* [K][T] [N][K] [K][N] [N][T] */
+	uint8_t *sel, *selt;	   /* [N][K] [K][N] */
 };
 
 /* out [rows][T] = w [rows][width] in [width][T] */
-static void ref_product(const struct layer *l, const uint16_t *in, const uint16_t *w, const uint8_t *sel, uint32_t rows,
-			uint32_t width, float *out)
+static void ref_product(const struct layer *l, const uint16_t *in, const uint16_t *w,
+			const uint8_t *sel, uint32_t rows, uint32_t width, float *out)
 {
 	uint32_t kc = width / l->cols, n, tok, c, k, i;
 	float p[64];
@@ -102,7 +105,8 @@ static void ref_product(const struct layer *l, const uint16_t *in, const uint16_
 				p[c] = 0;
 				for (k = c * kc; k < (c + 1) * kc; k++)
 					if (sel[n * width + k])
-						p[c] = add(p[c], mul(widen(w[n * width + k]), widen(in[k * l->T + tok])));
+						p[c] = add(p[c], mul(widen(w[n * width + k]),
+								     widen(in[k * l->T + tok])));
 			}
 			s = p[(own + 1) % l->cols];
 			for (i = 2; i <= l->cols; i++)
@@ -122,13 +126,14 @@ static void ref_wgrad(const struct layer *l, uint32_t lanes, float *dw)
 			if (!l->sel[n * l->K + k])
 				continue;
 			for (r = 0; r < l->rows; r++) {
-				float q[8] = { 0 }, s;
+				float q[8] = {0}, s;
 
 				for (j = 0; j < tr; j += lanes)
 					for (i = 0; i < lanes; i++) {
 						uint32_t tok = r * tr + j + i;
 
-						q[i] = add(q[i], mul(widen(l->dy[n * l->T + tok]), widen(l->x[k * l->T + tok])));
+						q[i] = add(q[i], mul(widen(l->dy[n * l->T + tok]),
+								     widen(l->x[k * l->T + tok])));
 					}
 				s = add(add(q[0], q[1]), add(q[2], q[3]));
 				if (lanes == 8)
@@ -156,7 +161,8 @@ static void fill(struct layer *l, int density)
 	for (n = 0; n < l->N; n++)
 		for (k = 0; k < l->K; k++) {
 			l->w[n * l->K + k] = l->wt[k * l->N + n] = rnd_bf16();
-			l->sel[n * l->K + k] = l->selt[k * l->N + n] = rnd() % 100 < (uint32_t)density;
+			l->sel[n * l->K + k] = l->selt[k * l->N + n] =
+				rnd() % 100 < (uint32_t)density;
 		}
 }
 
@@ -174,7 +180,7 @@ static void drop(struct layer *l)
 
 static struct wse_place put(struct wse_device *dev, const void *data, size_t size)
 {
-	struct wse_place p = { .off = 64 };	/* not 0, to see that offsets count */
+	struct wse_place p = {.off = 64}; /* not 0, to see that offsets count */
 
 	if (wse_buffer_create(dev, size + 64, &p.buf)) {
 		printf("Bail out! no buffer of %zu bytes\n", size);
@@ -211,12 +217,12 @@ static int same(struct wse_place p, const float *want, size_t n, uint32_t width)
 	return 1;
 }
 
-static void run_shape(struct wse_device *dev, struct wse_context *ctx, uint32_t tr, uint32_t kc, uint32_t nc, uint32_t b,
-		      int density)
+static void run_shape(struct wse_device *dev, struct wse_context *ctx, uint32_t tr, uint32_t kc,
+		      uint32_t nc, uint32_t b, int density)
 {
 	struct drm_wse_info info;
 	struct wse_linear_shape shape;
-	struct wse_place x, w, wt, dy, y, dx, dw, m = { 0 }, mt = { 0 };
+	struct wse_place x, w, wt, dy, y, dx, dw, m = {0}, mt = {0};
 	struct wse_linear *lin = NULL;
 	struct layer l;
 	float *want;
@@ -225,11 +231,16 @@ static void run_shape(struct wse_device *dev, struct wse_context *ctx, uint32_t 
 	int ret;
 
 	wse_device_info(dev, &info);
-	l = (struct layer){ .rows = info.rows, .cols = info.cols, .T = tr * info.rows, .K = kc * info.cols, .N = nc * info.cols };
-	snprintf(name, sizeof(name), "%s T %u K %u N %u B %u %s", wse_device_uri(dev), l.T, l.K, l.N, b,
-		 density < 100 ? "masked" : "dense");
+	l = (struct layer){.rows = info.rows,
+			   .cols = info.cols,
+			   .T = tr * info.rows,
+			   .K = kc * info.cols,
+			   .N = nc * info.cols};
+	snprintf(name, sizeof(name), "%s T %u K %u N %u B %u %s", wse_device_uri(dev), l.T, l.K,
+		 l.N, b, density < 100 ? "masked" : "dense");
 	fill(&l, density);
-	shape = (struct wse_linear_shape){ .tokens = l.T, .inputs = l.K, .outputs = l.N, .features = b };
+	shape = (struct wse_linear_shape){
+		.tokens = l.T, .inputs = l.K, .outputs = l.N, .features = b};
 	ret = wse_linear_create(ctx, &shape, &lin);
 	if (!tap_ok(&t, !ret, "%s: created%s%s", name, ret ? ": " : "", ret ? why(dev) : "")) {
 		drop(&l);
@@ -256,16 +267,19 @@ static void run_shape(struct wse_device *dev, struct wse_context *ctx, uint32_t 
 
 	ret = wse_linear_forward(lin, x, w, m, y, NULL);
 	ref_product(&l, l.x, l.w, l.sel, l.N, l.K, want);
-	tap_ok(&t, !ret && same(y, want, l.N * l.T, l.T), "%s: Y = X W^T%s%s", name, ret ? ": " : "", ret ? why(dev) : "");
+	tap_ok(&t, !ret && same(y, want, l.N * l.T, l.T), "%s: Y = X W^T%s%s", name,
+	       ret ? ": " : "", ret ? why(dev) : "");
 
 	ret = wse_linear_backward_data(lin, dy, wt, mt, dx, NULL);
 	ref_product(&l, l.dy, l.wt, l.selt, l.K, l.N, want);
-	tap_ok(&t, !ret && same(dx, want, l.K * l.T, l.T), "%s: dX = dY W%s%s", name, ret ? ": " : "", ret ? why(dev) : "");
+	tap_ok(&t, !ret && same(dx, want, l.K * l.T, l.T), "%s: dX = dY W%s%s", name,
+	       ret ? ": " : "", ret ? why(dev) : "");
 
 	ret = wse_linear_backward_weight(lin, x, dy, m, dw, NULL);
 	memset(want, 0x11, l.N * l.K * 4);
 	ref_wgrad(&l, info.lanes, want);
-	tap_ok(&t, !ret && same(dw, want, l.N * l.K, l.K), "%s: dW = dY^T X%s%s", name, ret ? ": " : "", ret ? why(dev) : "");
+	tap_ok(&t, !ret && same(dw, want, l.N * l.K, l.K), "%s: dW = dY^T X%s%s", name,
+	       ret ? ": " : "", ret ? why(dev) : "");
 
 	free(want);
 	wse_linear_destroy(lin);
@@ -288,28 +302,33 @@ static void run_queued(struct wse_device *dev, struct wse_context *ctx)
 	struct layer l;
 	struct wse_linear *lin = NULL;
 	struct wse_place x, w, y[3];
-	struct wse_fence *f[3];
+	struct wse_fence *f[3] = { NULL };
 	float *want;
 	int i, good = 1;
 
 	wse_device_info(dev, &info);
-	l = (struct layer){ .rows = info.rows, .cols = info.cols, .T = 8 * info.rows, .K = 8 * info.cols, .N = 8 * info.cols };
+	l = (struct layer){.rows = info.rows,
+			   .cols = info.cols,
+			   .T = 8 * info.rows,
+			   .K = 8 * info.cols,
+			   .N = 8 * info.cols};
 	fill(&l, 100);
 	want = malloc(l.N * l.T * 4);
 	ref_product(&l, l.x, l.w, l.sel, l.N, l.K, want);
-	if (wse_linear_create(ctx, &(struct wse_linear_shape){ l.T, l.K, l.N, 0 }, &lin))
+	if (wse_linear_create(ctx, &(struct wse_linear_shape){l.T, l.K, l.N, 0}, &lin))
 		good = 0;
 	x = put(dev, l.x, l.K * l.T * 2);
 	w = put(dev, l.w, l.N * l.K * 2);
 	for (i = 0; i < 3; i++)
 		y[i] = put(dev, NULL, l.N * l.T * 4);
 	for (i = 0; i < 3 && good; i++)
-		good = !wse_linear_forward(lin, x, w, (struct wse_place){ 0 }, y[i], &f[i]);
+		good = !wse_linear_forward(lin, x, w, (struct wse_place){0}, y[i], &f[i]);
 	for (i = 2; i >= 0 && good; i--)
 		good = !wse_fence_wait(f[i], WSE_FOREVER) && same(y[i], want, l.N * l.T, l.T);
-	tap_ok(&t, good, "%s: three operations queued%s%s", wse_device_uri(dev), good ? "" : ": ", good ? "" : why(dev));
+	tap_ok(&t, good, "%s: three operations queued%s%s", wse_device_uri(dev), good ? "" : ": ",
+	       good ? "" : why(dev));
 	for (i = 0; i < 3; i++) {
-		wse_fence_destroy(good ? f[i] : NULL);
+		wse_fence_destroy(f[i]);
 		wse_buffer_destroy(y[i].buf);
 	}
 	wse_buffer_destroy(x.buf);
@@ -321,7 +340,7 @@ static void run_queued(struct wse_device *dev, struct wse_context *ctx)
 
 static void run_refused(struct wse_device *dev, struct wse_context *ctx)
 {
-	struct drm_wse_info info = { 0 };
+	struct drm_wse_info info = {0};
 	int ret = wse_device_info(dev, &info);
 	uint32_t tok = info.rows * info.lanes, f = 16 * info.cols;
 	const struct {
@@ -329,26 +348,52 @@ static void run_refused(struct wse_device *dev, struct wse_context *ctx)
 		int err;
 		const char *words;
 	} c[] = {
-		{ { 7, f, f, 0 }, -EINVAL, "7 tokens" },
-		{ { tok, f - 1, f, 0 }, -EINVAL, "both must be multiples" },
-		{ { tok, f, 0, 0 }, -EINVAL, "0 outputs" },
-		{ { tok, f, f, 3 }, -EINVAL, "3 features" },
-		{ { 8 * tok, f, f, 4 }, -EINVAL, "blocks of 4 features" },
-		{ { tok, 1024 * info.cols, f, 0 }, -E2BIG, "there is room up to" },
+		{{7, f, f, 0}, -EINVAL, "7 tokens"},
+		{{tok, f - 1, f, 0}, -EINVAL, "both must be multiples"},
+		{{tok, f, 0, 0}, -EINVAL, "0 outputs"},
+		{{tok, f, f, 3}, -EINVAL, "3 features"},
+		{{8 * tok, f, f, 4}, -EINVAL, "blocks of 4 features"},
+		{{tok, 1024 * info.cols, f, 0}, -E2BIG, "there is room up to"},
 	};
 	struct wse_linear *lin = NULL;
 	size_t i;
 
 	for (i = 0; !ret && i < sizeof(c) / sizeof(c[0]); i++)
-		tap_ok(&t, wse_linear_create(ctx, &c[i].s, &lin) == c[i].err && strstr(why(dev), c[i].words), "refused: %s",
-		       why(dev));
+		tap_ok(&t,
+		       wse_linear_create(ctx, &c[i].s, &lin) == c[i].err &&
+			       strstr(why(dev), c[i].words),
+		       "refused: %s", why(dev));
+}
+
+/* Each part has a context of its own, so that one that fails does not take the rest along. */
+static struct wse_context *fresh(struct wse_device *dev, struct wse_context *old)
+{
+	struct wse_context *ctx;
+
+	wse_context_destroy(old);
+	if (wse_context_create(dev, 0, &ctx)) {
+		printf("Bail out! %s: no context: %s\n", wse_device_uri(dev), why(dev));
+		exit(1);
+	}
+	return ctx;
 }
 
 static void run_device(const char *uri, int many)
 {
+	static const struct {
+		uint32_t tr, kc, nc, b; /* of a core; features of a block */
+		int density;		/* per cent */
+	} shapes[] = {
+		{ 8, 8, 8, 0, 100 }, { 16, 12, 8, 2, 60 }, { 32, 16, 12, 2, 100 },
+		{ 32, 16, 16, 4, 30 },	/* one half only */
+		{ 8, 72, 8, 1, 50 },	/* more than one word of mask a column */
+		{ 128, 4, 4, 1, 100 },	/* all accumulators for one feature */
+		{ 24, 20, 8, 0, 2 },	/* nearly nothing passes the mask */
+	};
 	struct wse_device *dev;
-	struct wse_context *ctx;
+	struct wse_context *ctx = NULL;
 	char text[512];
+	size_t i;
 	int ret = wse_device_open_why(uri, text, sizeof(text), &dev);
 
 	if (ret == -ENOTSUP) {
@@ -357,23 +402,20 @@ static void run_device(const char *uri, int many)
 	}
 	if (!tap_ok(&t, !ret, "%s opens %s", uri, text))
 		return;
-	ret = wse_context_create(dev, 0, &ctx);
-	if (!tap_ok(&t, !ret, "%s: context %s", uri, ret ? why(dev) : "")) {
-		wse_device_close(dev);
-		return;
-	}
 	seed = 1;
-	run_shape(dev, ctx, 8, 8, 8, 0, 100);
-	run_shape(dev, ctx, 16, 12, 8, 2, 60);
-	run_queued(dev, ctx);
-	run_refused(dev, ctx);
-	if (many) {
-		run_shape(dev, ctx, 32, 16, 12, 2, 100);
-		run_shape(dev, ctx, 32, 16, 16, 4, 30);	/* one half only */
-		run_shape(dev, ctx, 8, 72, 8, 1, 50);	/* more than one word of mask a column */
-		run_shape(dev, ctx, 128, 4, 4, 1, 100);
-		run_shape(dev, ctx, 24, 20, 8, 0, 2);	/* nearly nothing passes the mask */
+	for (i = 0; i < (many ? sizeof(shapes) / sizeof(shapes[0]) : 2); i++) {
+		ctx = fresh(dev, ctx);
+		run_shape(dev, ctx, shapes[i].tr, shapes[i].kc, shapes[i].nc, shapes[i].b,
+			  shapes[i].density);
 	}
+	ctx = fresh(dev, ctx);
+	run_queued(dev, ctx);
+	ctx = fresh(dev, ctx);
+	run_refused(dev, ctx);
+	/* one context for several shapes: what an operation leaves behind is nobody's problem */
+	for (i = 0; i < 2; i++)
+		run_shape(dev, ctx, shapes[1 - i].tr, shapes[1 - i].kc, shapes[1 - i].nc,
+			  shapes[1 - i].b, shapes[1 - i].density);
 	wse_context_destroy(ctx);
 	wse_device_close(dev);
 }

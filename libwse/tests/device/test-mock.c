@@ -11,9 +11,9 @@
 #include "tap.h"
 #include "wse_regs.h"
 
-#define URI	"sim:func,rows=2,cols=3"
-#define MS	1000000ll
-#define OK(cond, ...)	tap_ok(&t, cond, __VA_ARGS__)
+#define URI "sim:func,rows=2,cols=3"
+#define MS 1000000ll
+#define OK(cond, ...) tap_ok(&t, cond, __VA_ARGS__)
 
 static struct tap t;
 
@@ -43,11 +43,15 @@ static struct wse_context *open_ctx(struct wse_device *dev)
 	return ctx;
 }
 
-static struct drm_wse_cmd mock_start(uint32_t queue, uint32_t what, uint32_t row, uint32_t col, uint32_t cause,
-				     uint32_t color)
+static struct drm_wse_cmd mock_start(uint32_t queue, uint32_t what, uint32_t row, uint32_t col,
+				     uint32_t cause, uint32_t color)
 {
-	return wse_cmd_start((struct wse_start){ .queue = queue, .rows = 2, .cols = 3, .entry = 0x80000100, .budget = 1000,
-						 .arg = { what, row, col, cause, color } });
+	return wse_cmd_start((struct wse_start){.queue = queue,
+						.rows = 2,
+						.cols = 3,
+						.entry = 0x80000100,
+						.budget = 1000,
+						.arg = {what, row, col, cause, color}});
 }
 
 /* A context works: a pattern makes the round trip. */
@@ -63,10 +67,21 @@ static int works(struct wse_device *dev, struct wse_context *ctx)
 	p = wse_buffer_map(buf);
 	for (i = 0; i < 1024; i++)
 		p[i] = (unsigned char)(i * 7 + 1);
-	cmds[0] = wse_cmd_copy_in((struct wse_copy){ .buf = buf, .rows = 2, .cols = 3, .sram = 0x4000, .len = 64,
-						     .cstride = 64, .rstride = 192 });
-	cmds[1] = wse_cmd_copy_out((struct wse_copy){ .buf = buf, .off = 2048, .rows = 2, .cols = 3, .sram = 0x4000,
-						      .len = 64, .cstride = 64, .rstride = 192 });
+	cmds[0] = wse_cmd_copy_in((struct wse_copy){.buf = buf,
+						    .rows = 2,
+						    .cols = 3,
+						    .sram = 0x4000,
+						    .len = 64,
+						    .cstride = 64,
+						    .rstride = 192});
+	cmds[1] = wse_cmd_copy_out((struct wse_copy){.buf = buf,
+						     .off = 2048,
+						     .rows = 2,
+						     .cols = 3,
+						     .sram = 0x4000,
+						     .len = 64,
+						     .cstride = 64,
+						     .rstride = 192});
 	ret = wse_submit_wait(ctx, cmds, 2, 5000 * MS);
 	ret = !ret && !memcmp(p, p + 2048, 384);
 	wse_buffer_destroy(buf);
@@ -102,7 +117,8 @@ static void test_rings(void)
 		wse_fence_destroy(fence[i]);
 	}
 	OK(!good, "and complete, round the rings many times");
-	OK(wse_submit(ctx, cmds, 16, NULL, 0, NULL) == -EINVAL && says(dev, "takes 15"), "16 commands are too many: said so");
+	OK(wse_submit(ctx, cmds, 16, NULL, 0, NULL) == -EINVAL && says(dev, "takes 15"),
+	   "16 commands are too many: said so");
 	OK(wse_submit(ctx, cmds, 0, NULL, 0, NULL) == -EINVAL, "0 commands are refused");
 	OK(works(dev, ctx), "copies through page lists of scattered pages");
 	wse_context_destroy(ctx);
@@ -116,15 +132,16 @@ static void test_status(void)
 		int err;
 		const char *words;
 	} c[] = {
-		{ WSE_ST_TIMEOUT, WSE_CAUSE_WAIT_RECV, 5, -ETIME, "ran out of its budget" },
-		{ WSE_ST_DEADLOCK, WSE_CAUSE_WAIT_L, 0, -EDEADLK, "core (1,2) waits in its lane engine for a wavelet (color 0)" },
-		{ WSE_ST_CORE_FAULT, WSE_CAUSE_LOAD_ACCESS, 0xffffffff, -EFAULT,
-		  "core (1,2) loaded from outside of its SRAM at pc 0x80000104, address 0x1234" },
-		{ WSE_ST_CORE_FAULT, WSE_CAUSE_STREAM_INDEX, 3, -EFAULT, "(color 3)" },
-		{ WSE_ST_KERNEL_ERROR, 0, 0xffffffff, -EREMOTEIO, "said DONE with value 77" },
-		{ WSE_ST_BAD_FIELD, 0, 0xffffffff, -EPROTO, "refused a command" },
-		{ WSE_ST_NOT_BOOTED, 0, 0xffffffff, -EPROTO, "nothing was booted" },
-		{ 57, 0, 0xffffffff, -EPROTO, "status 57" },
+		{WSE_ST_TIMEOUT, WSE_CAUSE_WAIT_RECV, 5, -ETIME, "ran out of its budget"},
+		{WSE_ST_DEADLOCK, WSE_CAUSE_WAIT_L, 0, -EDEADLK,
+		 "core (1,2) waits in its lane engine for a wavelet (color 0)"},
+		{WSE_ST_CORE_FAULT, WSE_CAUSE_LOAD_ACCESS, 0xffffffff, -EFAULT,
+		 "core (1,2) loaded from outside of its SRAM at pc 0x80000104, address 0x1234"},
+		{WSE_ST_CORE_FAULT, WSE_CAUSE_STREAM_INDEX, 3, -EFAULT, "(color 3)"},
+		{WSE_ST_KERNEL_ERROR, 0, 0xffffffff, -EREMOTEIO, "said DONE with value 77"},
+		{WSE_ST_BAD_FIELD, 0, 0xffffffff, -EPROTO, "refused a command"},
+		{WSE_ST_NOT_BOOTED, 0, 0xffffffff, -EPROTO, "nothing was booted"},
+		{57, 0, 0xffffffff, -EPROTO, "status 57"},
 	};
 	struct wse_device *dev = open_dev(URI);
 	struct drm_wse_fault f;
@@ -140,9 +157,11 @@ static void test_status(void)
 		ret = wse_submit_wait(ctx, &cmd, 1, 5000 * MS);
 		OK(ret == c[i].err, "status %u becomes errno %d", c[i].status, -c[i].err);
 		OK(says(dev, c[i].words), "and a sentence: %s", c[i].words);
-		OK(!wse_context_fault(ctx, &f) && f.status == c[i].status && f.row == 1 && f.col == 2 &&
-		   f.cause == c[i].cause && f.cmd_op == WSE_OP_START, "and a fault record");
-		OK(wse_submit_wait(ctx, &cmd, 1, 0) == -EIO && says(dev, c[i].words), "the context is lost, its sentence stays");
+		OK(!wse_context_fault(ctx, &f) && f.status == c[i].status && f.row == 1 &&
+			   f.col == 2 && f.cause == c[i].cause && f.cmd_op == WSE_OP_START,
+		   "and a fault record");
+		OK(wse_submit_wait(ctx, &cmd, 1, 0) == -EIO && says(dev, c[i].words),
+		   "the context is lost, its sentence stays");
 		wse_context_destroy(ctx);
 		ctx = open_ctx(dev);
 		OK(works(dev, ctx), "another context works");
@@ -162,7 +181,8 @@ static void test_swallowed(void)
 	cmds[0] = mock_start(2, MOCK_HOLD, 0, 0, 0, 0);
 	OK(!wse_submit(ctx, cmds, 1, NULL, 0, &b), "a start that does not end");
 	OK(wse_fence_poll(b) == -ETIMEDOUT, "polling it says that it runs");
-	OK(wse_fence_wait(b, 5 * MS) == -ETIMEDOUT, "waiting for it times out, which is not -ETIME");
+	OK(wse_fence_wait(b, 5 * MS) == -ETIMEDOUT,
+	   "waiting for it times out, which is not -ETIME");
 	cmds[0] = wse_cmd_nop(1);
 	OK(!wse_submit(ctx, cmds, 1, &b, 1, &c), "a nop behind its fence");
 	OK(wse_fence_wait(c, 5 * MS) == -ETIMEDOUT, "waits");
@@ -186,10 +206,10 @@ static void test_broken(void)
 		enum mock_fault how;
 		const char *name, *words;
 	} c[] = {
-		{ MOCK_SILENT, "stands still", "stands still" },
-		{ MOCK_HALT, "halts", "halted" },
-		{ MOCK_WRONG_CID, "completes what was not due", "not due" },
-		{ MOCK_BAD_HEAD, "writes an impossible submission head", "submission head" },
+		{MOCK_SILENT, "stands still", "stands still"},
+		{MOCK_HALT, "halts", "halted"},
+		{MOCK_WRONG_CID, "completes what was not due", "not due"},
+		{MOCK_BAD_HEAD, "writes an impossible submission head", "submission head"},
 	};
 	struct wse_device *dev = open_dev(URI);
 	struct drm_wse_info info;
@@ -200,7 +220,8 @@ static void test_broken(void)
 		struct wse_context *ctx = open_ctx(dev);
 
 		mock_set(c[i].how);
-		OK(wse_submit_wait(ctx, &cmd, 1, 5000 * MS) == -ECANCELED, "a device that %s: -ECANCELED", c[i].name);
+		OK(wse_submit_wait(ctx, &cmd, 1, 5000 * MS) == -ECANCELED,
+		   "a device that %s: -ECANCELED", c[i].name);
 		OK(says(dev, c[i].words), "and a sentence");
 		OK(wse_submit_wait(ctx, &cmd, 1, 5000 * MS) == -EIO, "then -EIO");
 		wse_context_destroy(ctx);
@@ -215,9 +236,11 @@ static void test_broken(void)
 		struct wse_buffer *buf;
 
 		wse_buffer_create(dev, 64, &buf);
-		cmd = wse_cmd_copy_in((struct wse_copy){ .buf = buf, .rows = 1, .cols = 1, .len = 8 });
+		cmd = wse_cmd_copy_in(
+			(struct wse_copy){.buf = buf, .rows = 1, .cols = 1, .len = 8});
 		mock_set(MOCK_BAD_DMA);
-		OK(wse_submit_wait(ctx, &cmd, 1, 5000 * MS) == -EIO, "an access outside of all buffers is a DMA error");
+		OK(wse_submit_wait(ctx, &cmd, 1, 5000 * MS) == -EIO,
+		   "an access outside of all buffers is a DMA error");
 		OK(says(dev, "bus address 0x10"), "and its address is said");
 		wse_buffer_destroy(buf);
 		wse_context_destroy(ctx);
@@ -227,10 +250,13 @@ static void test_broken(void)
 
 		cmd = wse_cmd_nop(1);
 		mock_set(MOCK_DEAD);
-		OK(wse_submit_wait(ctx, &cmd, 1, 5000 * MS) == -ENODEV, "a device that no reset helps: -ENODEV");
+		OK(wse_submit_wait(ctx, &cmd, 1, 5000 * MS) == -ENODEV,
+		   "a device that no reset helps: -ENODEV");
 		OK(wse_submit_wait(ctx, &cmd, 1, 5000 * MS) == -ENODEV, "and again");
 		wse_context_destroy(ctx);
-		OK(wse_context_create(dev, WSE_CONTEXT_WAIT, &other) == -ENODEV && says(dev, "gone"), "no context any more");
+		OK(wse_context_create(dev, WSE_CONTEXT_WAIT, &other) == -ENODEV &&
+			   says(dev, "gone"),
+		   "no context any more");
 		mock_set(MOCK_GOOD);
 	}
 	wse_device_close(dev);
@@ -245,12 +271,15 @@ static void test_refused(void)
 	OK(wse_device_open_why(URI, why, sizeof(why), &dev) == -EPROTO && strstr(why, "ABI 2.3"),
 	   "another major ABI is refused with both versions: %s", why);
 	mock_abi(0);
-	OK(wse_device_open_why("sim:func,rows=9,cols=9", why, sizeof(why), &dev) == -ENOTSUP && strstr(why, "9 x 9"),
+	OK(wse_device_open_why("sim:func,rows=9,cols=9", why, sizeof(why), &dev) == -ENOTSUP &&
+		   strstr(why, "9 x 9"),
 	   "a shape that was not built: %s", why);
-	OK(wse_device_open_why("sim:rtl,rows=4,cols=4", why, sizeof(why), &dev) == -ENOTSUP && strstr(why, "rtl"),
+	OK(wse_device_open_why("sim:rtl,rows=4,cols=4", why, sizeof(why), &dev) == -ENOTSUP &&
+		   strstr(why, "rtl"),
 	   "a model that is not linked in: %s", why);
 	mock_set(MOCK_DEAD);
-	OK(wse_device_open_why(URI, why, sizeof(why), &dev) == -ENODEV && why[0], "a device that does not start: %s", why);
+	OK(wse_device_open_why(URI, why, sizeof(why), &dev) == -ENODEV && why[0],
+	   "a device that does not start: %s", why);
 	mock_set(MOCK_GOOD);
 }
 
@@ -272,10 +301,11 @@ static void test_lease(void)
 {
 	struct wse_device *dev = open_dev(URI);
 	struct wse_context *ctx = open_ctx(dev);
-	struct lease l = { .dev = dev };
+	struct lease l = {.dev = dev};
 	pthread_t thread;
 
-	OK(wse_context_create(dev, 0, &l.ctx) == -EBUSY && says(dev, "leased"), "a second context: -EBUSY");
+	OK(wse_context_create(dev, 0, &l.ctx) == -EBUSY && says(dev, "leased"),
+	   "a second context: -EBUSY");
 	OK(wse_context_create(dev, 2, &l.ctx) == -EINVAL, "unknown flags are refused");
 	pthread_create(&thread, NULL, take_lease, &l);
 	usleep(10000);
@@ -299,16 +329,18 @@ static void test_share(void)
 	wse_buffer_create(a, 100000, &ba);
 	OK(wse_buffer_size(ba) == 102400, "a buffer is whole pages");
 	OK(!wse_buffer_share(b, ba, &bb), "its memory for another device");
-	OK(wse_buffer_map(ba) == wse_buffer_map(bb) && wse_buffer_size(bb) == 102400, "is the same memory");
+	OK(wse_buffer_map(ba) == wse_buffer_map(bb) && wse_buffer_size(bb) == 102400,
+	   "is the same memory");
 	p = wse_buffer_map(ba);
 	memset(p, 0x5a, 64);
 	memset(p + 90000, 0xa5, 64);
 	/* through the SRAM of a, then, after its fence, through that of b */
-	cmd = wse_cmd_copy_in((struct wse_copy){ .buf = bb, .off = 90000, .rows = 1, .cols = 1, .len = 64 });
+	cmd = wse_cmd_copy_in(
+		(struct wse_copy){.buf = bb, .off = 90000, .rows = 1, .cols = 1, .len = 64});
 	OK(!wse_submit_wait(cb, &cmd, 1, 5000 * MS), "b copies from it");
 	wse_buffer_destroy(ba);
 	wse_device_close(a);
-	cmd = wse_cmd_copy_out((struct wse_copy){ .buf = bb, .rows = 1, .cols = 1, .len = 64 });
+	cmd = wse_cmd_copy_out((struct wse_copy){.buf = bb, .rows = 1, .cols = 1, .len = 64});
 	OK(!wse_submit(cb, &cmd, 1, NULL, 0, &fence), "and to it, when its maker has let go of it");
 	wse_buffer_destroy(bb);
 	wse_device_close(b);
@@ -353,7 +385,7 @@ static void test_threads(void)
 	int i, good = 0;
 
 	for (i = 0; i < 3; i++) {
-		w[i] = (struct worker){ .ctx = ctx, .queue = 1 + (uint32_t)i };
+		w[i] = (struct worker){.ctx = ctx, .queue = 1 + (uint32_t)i};
 		pthread_create(&thread[i], NULL, submit_many, &w[i]);
 	}
 	for (i = 0; i < 3; i++) {
