@@ -214,6 +214,7 @@ module wse_copy #(
           svc_valid_o <= 1'b0;
           if (!stop && !s_end && (out ? (s_go != 8'd0) : (count != 8'd0))) begin
             svc_valid_o <= 1'b1;
+            settle = 3'd7;         // the end must see this word: svc_valid_o still reads 0 in this cycle
             svc_op_o <= out ? OpRead : OpWrite;
             svc_addr_o <= s_addr;
             svc_wdata_o <= mem[rp];
