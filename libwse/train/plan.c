@@ -7,25 +7,40 @@
 #include <string.h>
 
 /*
- * Cycles, from counters of real steps (tests/train/test-wafer.c holds the prediction against them): the
- * lanes take T / LANES cycles a wavelet; between two blocks of features they wait for the scalar code; a
- * phase begins with its start command, its routes, and the way round the ring.
+ * Cycles, from counters of steps on the RTL (tests/train/test-wafer.c holds the prediction against them).
+ * A block of features takes what the lanes need, T / LANES cycles a wavelet, in stream DOT 7 more for every
+ * 8 (the lane tree), or what the scalar code of its tasks needs, whichever is longer; gradients leave at
+ * DMA_BYTES a cycle at best. A phase begins with its start command and its routes.
  */
-enum { BLOCK_CYCLES = 40, PHASE_CYCLES = 1500, GELU_CYCLES = 15, SOFTMAX_CYCLES = 9 };
+enum { TREE_CYCLES = 7, GAP_CYCLES = 30, BLOCK_CYCLES = 265, PHASE_CYCLES = 1000, DMA_BYTES = 6,
+       GELU_CYCLES = 15, SOFTMAX_CYCLES = 16 };
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
 
 static uint64_t linear_cycles(const struct wse_plan *p, const struct wse_exec_info *tile, uint64_t ins,
-			      uint64_t outs)
+			      uint64_t outs, int weights)
 {
-	uint64_t b = p->layout.nfeat, groups = p->tokens_core / tile->lanes;
+	uint64_t b = p->layout.nfeat, groups = 8 * (p->tokens_core / tile->lanes) + (weights ? TREE_CYCLES : 0);
+	uint64_t block = most(ins / tile->cols * b * groups / 8 + GAP_CYCLES, BLOCK_CYCLES);
 
-	return outs / b * (ins / tile->cols * b * groups + BLOCK_CYCLES) + PHASE_CYCLES;
+	return most(outs / b * block, weights ? ins * outs * 4 / DMA_BYTES : 0) + PHASE_CYCLES;
+}
+
+/* `lines` lines of some bytes between host and each core */
+static uint64_t copy_cycles(const struct wse_exec_info *tile, uint64_t lines, uint64_t bytes)
+{
+	return lines * tile->rows * tile->cols * (4 + bytes / 16);
 }
 
 static void costs(const struct wse_mlp *m, const struct wse_exec_info *tile, struct wse_plan *p)
 {
-	uint64_t macs = wse_mlp_macs(m) * 3 * p->tokens, vocab = m->vocab / tile->cols;
+	uint64_t macs = wse_mlp_macs(m) * 3 * p->tokens, t = p->tokens_core, cols = tile->cols;
 
-	p->cycles = vocab * p->tokens_core * SOFTMAX_CYCLES;
+	p->cycles = m->vocab / cols * t * SOFTMAX_CYCLES + copy_cycles(tile, m->width[0] / cols, 2 * t) +
+		    copy_cycles(tile, m->width[0] / cols, 4 * t);
 	p->streamed_in = p->streamed_out = 0;
 	for (uint32_t l = 0; l < m->nlinear; l++) {
 		uint64_t k = m->width[l], n = m->width[l + 1];
@@ -33,9 +48,10 @@ static void costs(const struct wse_mlp *m, const struct wse_exec_info *tile, str
 		p->streamed_in += 2 * n * k * 2 + n * 4;
 		p->streamed_out += (n * k + n) * 4;
 		/* forward and to the weights; to the data with the transposed image */
-		p->cycles += 2 * linear_cycles(p, tile, k, n) + linear_cycles(p, tile, n, k);
+		p->cycles += linear_cycles(p, tile, k, n, 0) + linear_cycles(p, tile, k, n, 1) +
+			     linear_cycles(p, tile, n, k, 0);
 		if (l + 1 < m->nlinear && m->act == WSE_ACT_GELU)
-			p->cycles += n / tile->cols * p->tokens_core * GELU_CYCLES;
+			p->cycles += n / cols * t * GELU_CYCLES;
 	}
 	p->streamed_out += (uint64_t)m->width[0] * p->tokens * 4 + p->tokens * 4;
 	p->useful = (double)macs /
