@@ -21,7 +21,8 @@ $(B)/hw/libwse_func.a: $(FUNC_OBJS)
 
 ALL += $(B)/hw/libwse_func.a
 
-FUNC_TESTS := test_numerics test_scalar test_queue test_tensor test_fabric test_gemm
+FUNC_TESTS := test_numerics test_scalar test_queue test_tensor test_refusals test_fabric \
+	test_confluence test_gemm
 FUNC_TEST_DEPS := hw/func/tests/dev.c $(wildcard hw/func/tests/*.h hw/tests/*.h) $(FUNC_HDRS)
 
 $(B)/hw/func/tests/test_%: hw/func/tests/test_%.c $(FUNC_TEST_DEPS) $(B)/hw/libwse_func.a

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: MIT
 /*
- * Whole runs of wavelets at once. Starting from a source (a north port, or a mover that sends from memory or accumulators)
- * this follows the routes to everything that would consume a run right now: engines that read the color, the engines
- * that their results feed in turn, south ports. If every channel on the way is empty, every consumer runs and every join
- * has both of its inputs in the set, n elements can pass through all of it one after the other and leave every channel
- * as empty as it was: a legal order of events, so it is done node by node with arrays. In all other cases wavelets move
- * one by one through the exact queues (fabric.c), which is where capacities, and hence deadlocks, are decided.
+ * Whole runs of wavelets at once. Starting from a source (a north port, or a mover that sends from
+ * memory or accumulators) this follows the routes to everything that would consume a run right now:
+ * engines that read the color, the engines that their results feed in turn, south ports. If every
+ * channel on the way is empty, every consumer runs and every join has both of its inputs in the
+ * set, n elements can pass through all of it one after the other and leave every channel as empty
+ * as it was: a legal order of events, so it is done node by node with arrays. In all other cases
+ * wavelets move one by one through the exact queues (fabric.c), which is where capacities, and
+ * hence deadlocks, are decided.
  *
- * Sources are lazy: they hand out single wavelets only when nothing else moves, or when they have waited for a while, so
- * that channels stay empty while consumers get ready.
+ * Sources are lazy: they hand out single wavelets only when nothing else moves, or when they have
+ * waited for a while, so that channels stay empty while consumers get ready.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "bulk.h"
 
-#define PATIENCE	2	/* rounds a source waits for its consumers while others move */
-#define RUN_MAX		8192u	/* wavelets of one run: bounds the work of a round */
+#define PATIENCE 2    /* rounds a source waits for its consumers while others move */
+#define RUN_MAX 8192u /* wavelets of one run: bounds the work of a round */
 
 static struct bulk *get(struct wse_model *m)
 {
@@ -33,7 +35,8 @@ static struct bulk *get(struct wse_model *m)
 	b->sink = calloc(b->cap, sizeof(*b->sink));
 	b->slot = calloc(b->cap, sizeof(*b->slot));
 	b->stack = calloc((size_t)m->ncores * 5, sizeof(*b->stack));
-	if (!b->node || !b->order || !b->sink || !b->slot || !b->stack || !wse_kernels_get(0, &b->k)) {
+	if (!b->node || !b->order || !b->sink || !b->slot || !b->stack ||
+	    !wse_kernels_get(0, &b->k)) {
 		m->bulk = b;
 		wse_bulk_free(m);
 		return NULL;
@@ -68,7 +71,8 @@ static void clear(struct bulk *b)
 	b->hops = 0;
 }
 
-static struct node *node_of(struct wse_model *m, struct bulk *b, struct wse_core *c, unsigned int which)
+static struct node *node_of(struct wse_model *m, struct bulk *b, struct wse_core *c,
+			    unsigned int which)
 {
 	uint32_t slot = c->idx * 3 + which;
 	struct node *n;
@@ -87,7 +91,8 @@ static struct node *node_of(struct wse_model *m, struct bulk *b, struct wse_core
 		n->need_fab = true;
 	} else {
 		n->need_fab = n->e->o[OPND_SRC1].kind == WSE_KIND_FABIN;
-		n->need_dot = n->e->o[OPND_SRC1].kind == WSE_KIND_DOTQ || n->e->o[OPND_SRC2].kind == WSE_KIND_DOTQ;
+		n->need_dot = n->e->o[OPND_SRC1].kind == WSE_KIND_DOTQ ||
+			      n->e->o[OPND_SRC2].kind == WSE_KIND_DOTQ;
 	}
 	return n;
 }
@@ -100,7 +105,8 @@ static void offer(struct bulk *b, struct node *n)
 }
 
 /* the engine that reads a color at a core's ramp */
-static struct node *reader(struct wse_model *m, struct bulk *b, struct wse_core *c, unsigned int color)
+static struct node *reader(struct wse_model *m, struct bulk *b, struct wse_core *c,
+			   unsigned int color)
 {
 	struct node *n;
 	unsigned int i;
@@ -140,10 +146,12 @@ static bool south_port(struct wse_model *m, struct bulk *b, unsigned int col, un
 	return true;
 }
 
-/* follows a color from an input port of a core to all its readers; false: something on the way is not ready */
-static bool follow(struct wse_model *m, struct bulk *b, struct wse_core *c, unsigned int port, unsigned int color)
+/* follows a color from an input port of a core to all its readers; false: something on the way is
+ * not ready */
+static bool follow(struct wse_model *m, struct bulk *b, struct wse_core *c, unsigned int port,
+		   unsigned int color)
 {
-	static const uint8_t opposite[4] = { WSE_PORT_S, WSE_PORT_W, WSE_PORT_N, WSE_PORT_E };
+	static const uint8_t opposite[4] = {WSE_PORT_S, WSE_PORT_W, WSE_PORT_N, WSE_PORT_E};
 	uint32_t depth = 0, limit = m->ncores * 5, steps = 0;
 	struct wse_core *next;
 	struct node *n;
@@ -193,7 +201,8 @@ static bool follow_dotq(struct wse_model *m, struct bulk *b, struct node *dot)
 		struct wse_engine *e = &c->eng[i];
 
 		if (!e->n || !e->started || e->end_left ||
-		    (e->o[OPND_SRC1].kind != WSE_KIND_DOTQ && e->o[OPND_SRC2].kind != WSE_KIND_DOTQ))
+		    (e->o[OPND_SRC1].kind != WSE_KIND_DOTQ &&
+		     e->o[OPND_SRC2].kind != WSE_KIND_DOTQ))
 			continue;
 		n = node_of(m, b, c, i);
 		if (n->got_dot)
@@ -215,7 +224,8 @@ uint32_t wse_bulk_left(const struct wse_engine *e)
 	return left < RUN_MAX ? left : RUN_MAX;
 }
 
-/* follows everything that the nodes found so far feed; how many elements can pass, 0: not everybody is ready */
+/* follows everything that the nodes found so far feed; how many elements can pass, 0: not everybody
+ * is ready */
 static uint32_t expand(struct wse_model *m, struct bulk *b, uint32_t n)
 {
 	uint32_t i, left;
@@ -256,7 +266,7 @@ static bool port_run(struct wse_model *m, struct bulk *b, unsigned int col)
 	sinks = b->nsinks;
 	n = good ? expand(m, b, n) : 0;
 	if (n && wse_bulk_reserve(b, n)) {
-		struct run r = { .w = p->w + p->pos, .dense = p->dense };
+		struct run r = {.w = p->w + p->pos, .dense = p->dense};
 
 		wse_bulk_deliver(b, 0, sinks, &r);
 		wse_bulk_run(m, b, n);

@@ -8,7 +8,7 @@
 
 bool wse_bulk_reserve(struct bulk *b, uint32_t n)
 {
-	size_t need = (size_t)n * b->norder * 2;	/* a second array per node for operands */
+	size_t need = (size_t)n * b->norder * 2; /* a second array per node for operands */
 	uint32_t *p;
 
 	b->arena_used = 0;
@@ -67,7 +67,7 @@ static void run_lanes(struct wse_model *m, struct bulk *b, struct node *x, uint3
 	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base], good = good_prefix(x->e, &x->fab, n);
 	const uint8_t *rows = x->c->sram + s->base;
 	bool dense = x->fab.dense == x->e->nfeat && good == n;
-	struct run out = { 0 };
+	struct run out = {0};
 
 	if (x->e->op == WSE_TOP_AXPY) {
 		b->k.axpy(acc, rows, s->stride1, x->e->tokens, x->e->nfeat, x->fab.w, good, dense);
@@ -75,7 +75,8 @@ static void run_lanes(struct wse_model *m, struct bulk *b, struct node *x, uint3
 		uint32_t *v = take(b, n);
 
 		if (good)
-			b->k.dot(acc, rows, s->stride1, x->e->tokens, x->e->nfeat, x->fab.w, good, v, dense);
+			b->k.dot(acc, rows, s->stride1, x->e->tokens, x->e->nfeat, x->fab.w, good,
+				 v, dense);
 		if (good < n)
 			memset(v + good, 0, (n - good) * sizeof(*v));
 		out.w = v;
@@ -86,7 +87,8 @@ static void run_lanes(struct wse_model *m, struct bulk *b, struct node *x, uint3
 	if (n * (x->e->tokens / WSE_LANES) > m->round)
 		m->round = n * (x->e->tokens / WSE_LANES);
 	if (good < n)
-		wse_tensor_fault(m, x->c, WSE_CAUSE_STREAM_INDEX, 0, x->e->o[OPND_SRC1].color, x->fab.w[good]);
+		wse_tensor_fault(m, x->c, WSE_CAUSE_STREAM_INDEX, 0, x->e->o[OPND_SRC1].color,
+				 x->fab.w[good]);
 }
 
 /* ---- movers ---- */
@@ -189,7 +191,7 @@ static void run_mover(struct wse_model *m, struct bulk *b, struct node *x, uint3
 	uint32_t *v = take(b, n), *t = take(b, n), at = 0, k;
 	const uint32_t *in, *in2;
 	bool row, last = false;
-	struct run out = { 0 };
+	struct run out = {0};
 
 	while (at < n) {
 		k = n - at;

@@ -4,33 +4,67 @@
 
 #include "wse_func.h"
 
-#define KMAX	16384u
+#define KMAX 16384u
 #define NVECTORS 32u
 
 enum member {
-	M_FLAGS, M_PSHIFT, M_MSHIFT, M_ROW0, M_COL0, M_ROWS, M_COLS, M_COLOR, M_ETYPE, M_BUDGET, M_BUF, M_OFF, M_MASK,
-	M_MOFF, M_SRAM, M_LEN, M_NLINE, M_LSTRIDE, M_SSTRIDE, M_CSTRIDE, M_RSTRIDE, M_KCOL, M_NFEAT, M_QUEUE, M_SEQ,
-	M_MCSTRIDE, M_RESV, M_COUNT
+	M_FLAGS,
+	M_PSHIFT,
+	M_MSHIFT,
+	M_ROW0,
+	M_COL0,
+	M_ROWS,
+	M_COLS,
+	M_COLOR,
+	M_ETYPE,
+	M_BUDGET,
+	M_BUF,
+	M_OFF,
+	M_MASK,
+	M_MOFF,
+	M_SRAM,
+	M_LEN,
+	M_NLINE,
+	M_LSTRIDE,
+	M_SSTRIDE,
+	M_CSTRIDE,
+	M_RSTRIDE,
+	M_KCOL,
+	M_NFEAT,
+	M_QUEUE,
+	M_SEQ,
+	M_MCSTRIDE,
+	M_RESV,
+	M_COUNT
 };
 
-#define MEMBER(name) { offsetof(struct wse_sqe, name), sizeof(((struct wse_sqe *)0)->name) }
-static const struct { uint8_t off, size; } member[M_COUNT] = {
-	MEMBER(flags), MEMBER(pshift), MEMBER(mshift), MEMBER(row0), MEMBER(col0), MEMBER(rows), MEMBER(cols),
-	MEMBER(color), MEMBER(etype), MEMBER(budget), MEMBER(buf), MEMBER(off), MEMBER(mask), MEMBER(moff),
-	MEMBER(sram), MEMBER(len), MEMBER(nline), MEMBER(lstride), MEMBER(sstride), MEMBER(cstride), MEMBER(rstride),
-	MEMBER(kcol), MEMBER(nfeat), MEMBER(queue), MEMBER(seq), MEMBER(mcstride), MEMBER(resv),
+#define MEMBER(name)                                                                \
+	{                                                                           \
+		offsetof(struct wse_sqe, name), sizeof(((struct wse_sqe *)0)->name) \
+	}
+static const struct {
+	uint8_t off, size;
+} member[M_COUNT] = {
+	MEMBER(flags),	  MEMBER(pshift), MEMBER(mshift),  MEMBER(row0),    MEMBER(col0),
+	MEMBER(rows),	  MEMBER(cols),	  MEMBER(color),   MEMBER(etype),   MEMBER(budget),
+	MEMBER(buf),	  MEMBER(off),	  MEMBER(mask),	   MEMBER(moff),    MEMBER(sram),
+	MEMBER(len),	  MEMBER(nline),  MEMBER(lstride), MEMBER(sstride), MEMBER(cstride),
+	MEMBER(rstride),  MEMBER(kcol),	  MEMBER(nfeat),   MEMBER(queue),   MEMBER(seq),
+	MEMBER(mcstride), MEMBER(resv),
 };
 
-#define BIT(m)		(1u << (m))
-#define RECT		(BIT(M_ROW0) | BIT(M_COL0) | BIT(M_ROWS) | BIT(M_COLS))
-#define STRIDES		(BIT(M_NLINE) | BIT(M_LSTRIDE) | BIT(M_CSTRIDE) | BIT(M_RSTRIDE))
-#define COPY		(RECT | STRIDES | BIT(M_PSHIFT) | BIT(M_BUDGET) | BIT(M_BUF) | BIT(M_OFF) | BIT(M_SRAM) | \
-			 BIT(M_LEN) | BIT(M_SSTRIDE))
-#define STREAM		(STRIDES | BIT(M_PSHIFT) | BIT(M_MSHIFT) | BIT(M_COL0) | BIT(M_COLS) | BIT(M_COLOR) | \
-			 BIT(M_ETYPE) | BIT(M_BUDGET) | BIT(M_BUF) | BIT(M_OFF) | BIT(M_MASK) | BIT(M_MOFF) | \
-			 BIT(M_KCOL) | BIT(M_NFEAT) | BIT(M_MCSTRIDE))
+#define BIT(m) (1u << (m))
+#define RECT (BIT(M_ROW0) | BIT(M_COL0) | BIT(M_ROWS) | BIT(M_COLS))
+#define STRIDES (BIT(M_NLINE) | BIT(M_LSTRIDE) | BIT(M_CSTRIDE) | BIT(M_RSTRIDE))
+#define COPY                                                                                      \
+	(RECT | STRIDES | BIT(M_PSHIFT) | BIT(M_BUDGET) | BIT(M_BUF) | BIT(M_OFF) | BIT(M_SRAM) | \
+	 BIT(M_LEN) | BIT(M_SSTRIDE))
+#define STREAM                                                                                \
+	(STRIDES | BIT(M_PSHIFT) | BIT(M_MSHIFT) | BIT(M_COL0) | BIT(M_COLS) | BIT(M_COLOR) | \
+	 BIT(M_ETYPE) | BIT(M_BUDGET) | BIT(M_BUF) | BIT(M_OFF) | BIT(M_MASK) | BIT(M_MOFF) | \
+	 BIT(M_KCOL) | BIT(M_NFEAT) | BIT(M_MCSTRIDE))
 /* START's argument words lie over NLINE and all that follow */
-#define START		(RECT | BIT(M_BUDGET) | BIT(M_SRAM) | (BIT(M_COUNT) - BIT(M_NLINE)))
+#define START (RECT | BIT(M_BUDGET) | BIT(M_SRAM) | (BIT(M_COUNT) - BIT(M_NLINE)))
 
 /* members and flags that an opcode names; false: no such opcode */
 static bool names(uint8_t op, bool admin, uint32_t *members, uint8_t *flags)
@@ -170,7 +204,8 @@ static uint16_t bad_field(uint32_t members, uint32_t *off)
 	return WSE_ST_BAD_FIELD;
 }
 
-uint16_t wse_check_sqe(const struct wse_model *m, const struct wse_sqe *s, bool admin, uint32_t *off)
+uint16_t wse_check_sqe(const struct wse_model *m, const struct wse_sqe *s, bool admin,
+		       uint32_t *off)
 {
 	bool copy = s->opcode == WSE_OP_COPY_IN || s->opcode == WSE_OP_COPY_OUT;
 	bool stream = s->opcode == WSE_OP_STREAM_IN || s->opcode == WSE_OP_STREAM_OUT;
@@ -195,7 +230,8 @@ uint16_t wse_check_sqe(const struct wse_model *m, const struct wse_sqe *s, bool 
 		return WSE_ST_BAD_RECT;
 	}
 	*off = offsetof(struct wse_sqe, sram);
-	if (copy && (uint64_t)s->sram + s->len + (s->nline ? (s->nline - 1ull) * s->sstride : 0) > WSE_SRAM_BYTES)
+	if (copy && (uint64_t)s->sram + s->len + (s->nline ? (s->nline - 1ull) * s->sstride : 0) >
+			    WSE_SRAM_BYTES)
 		return WSE_ST_BAD_ADDR;
 	if (s->opcode == WSE_OP_START && s->sram - WSE_SRAM_BASE >= WSE_SRAM_BYTES)
 		return WSE_ST_BAD_ADDR;

@@ -4,7 +4,7 @@
 
 #include "wse_func.h"
 
-#define CHUNK	65536u		/* bytes of SRAM touched in a round */
+#define CHUNK 65536u /* bytes of SRAM touched in a round */
 
 void wse_dma_result(struct wse_result *r, uint64_t bad)
 {
@@ -43,7 +43,8 @@ static int copy_line(struct wse_model *m, struct wse_job *j, uint64_t *bad, uint
 
 	*touched = s->len;
 	if (s->opcode == WSE_OP_COPY_OUT)
-		return wse_buf_write(m, &j->buf, off, c->sram + s->sram + j->line * s->sstride, s->len, bad);
+		return wse_buf_write(m, &j->buf, off, c->sram + s->sram + j->line * s->sstride,
+				     s->len, bad);
 	err = wse_buf_read(m, &j->buf, off, line, s->len, bad);
 	if (err)
 		return err;

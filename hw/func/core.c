@@ -60,8 +60,8 @@ void wse_core_start(struct wse_model *m, struct wse_core *c, uint32_t entry)
 	wse_wake(m, c);
 }
 
-void wse_core_fault(struct wse_model *m, struct wse_core *c, uint32_t cause, uint32_t pc, uint32_t addr,
-		    uint32_t color, uint32_t value)
+void wse_core_fault(struct wse_model *m, struct wse_core *c, uint32_t cause, uint32_t pc,
+		    uint32_t addr, uint32_t color, uint32_t value)
 {
 	if (c->run != WSE_CORE_RUNNING)
 		return;
@@ -77,7 +77,7 @@ void wse_core_fault(struct wse_model *m, struct wse_core *c, uint32_t cause, uin
 /* what the core waits for, in the order of hw/doc/host.md; cause 0: it does not */
 void wse_core_blame(const struct wse_core *c, uint32_t *cause, uint32_t *color)
 {
-	static const uint32_t engine[3] = { WSE_CAUSE_WAIT_L, WSE_CAUSE_WAIT_M0, WSE_CAUSE_WAIT_M1 };
+	static const uint32_t engine[3] = {WSE_CAUSE_WAIT_L, WSE_CAUSE_WAIT_M0, WSE_CAUSE_WAIT_M1};
 	unsigned int i;
 
 	*cause = 0;
@@ -170,7 +170,8 @@ static bool replay_next(struct wse_model *m, struct wse_core *c, uint32_t *entry
 		*entry = c->entry[p->task & 31];
 	} else {
 		color = p->winfo & 0x1f;
-		if (color >= WSE_NCOLORS || !(task_colors(c) >> color & 1) || wavelet_task(c, color) != p->task)
+		if (color >= WSE_NCOLORS || !(task_colors(c) >> color & 1) ||
+		    wavelet_task(c, color) != p->task)
 			return false;
 		take_wavelet(m, c, color);
 		*entry = c->entry[p->task & 31];

@@ -134,7 +134,13 @@ static bool has_rd(uint32_t insn)
 	uint32_t f3 = insn >> 12 & 7;
 
 	switch (insn & 0x7f) {
-	case 0x37: case 0x17: case 0x6f: case 0x67: case 0x03: case 0x13: case 0x33:
+	case 0x37:
+	case 0x17:
+	case 0x6f:
+	case 0x67:
+	case 0x03:
+	case 0x13:
+	case 0x33:
 		return true;
 	case 0x73:
 		return f3 != 0;
@@ -181,13 +187,14 @@ void wse_trace_exec(struct wse_model *m, struct wse_core *c, uint32_t limit)
 			r.mem_size = 0;
 			r.rd_value = c->last_cause;
 		} else if (c->retired == retired) {
-			return;			/* it waits, or is not running */
+			return; /* it waits, or is not running */
 		} else if (has_rd(r.insn)) {
 			r.rd = r.insn >> 7 & 0x1f;
 			r.rd_value = c->x[r.rd];
 		}
 		f3 = r.insn >> 12 & 7;
-		if (!r.trap && (r.insn & 0x7f) == 0x0b && (f3 == WSE_F3_TNEXT || f3 == WSE_F3_RECV)) {
+		if (!r.trap && (r.insn & 0x7f) == 0x0b &&
+		    (f3 == WSE_F3_TNEXT || f3 == WSE_F3_RECV)) {
 			r.wdata = c->wdata;
 			r.winfo = c->winfo;
 			r.pick = f3 == WSE_F3_TNEXT;

@@ -16,7 +16,8 @@ static int32_t imm_s(uint32_t i)
 
 static int32_t imm_b(uint32_t i)
 {
-	return ((int32_t)i >> 31) * 4096 + ((i >> 7 & 1) << 11 | (i >> 25 & 0x3f) << 5 | (i >> 8 & 0xf) << 1);
+	return ((int32_t)i >> 31) * 4096 +
+	       ((i >> 7 & 1) << 11 | (i >> 25 & 0x3f) << 5 | (i >> 8 & 0xf) << 1);
 }
 
 static int32_t imm_j(uint32_t i)
@@ -27,8 +28,10 @@ static int32_t imm_j(uint32_t i)
 
 static uint8_t decode_op(uint32_t f3, uint32_t f7)
 {
-	static const uint8_t base[8] = { OP_add, OP_sll, OP_slt, OP_sltu, OP_xor, OP_srl, OP_or, OP_and };
-	static const uint8_t mul[8] = { OP_mul, OP_mulh, OP_mulhsu, OP_mulhu, OP_div, OP_divu, OP_rem, OP_remu };
+	static const uint8_t base[8] = {OP_add, OP_sll, OP_slt, OP_sltu,
+					OP_xor, OP_srl, OP_or,	OP_and};
+	static const uint8_t mul[8] = {OP_mul, OP_mulh, OP_mulhsu, OP_mulhu,
+				       OP_div, OP_divu, OP_rem,	   OP_remu};
 
 	if (f7 == 0)
 		return base[f3];
@@ -43,7 +46,8 @@ static uint8_t decode_op(uint32_t f3, uint32_t f7)
 
 static uint8_t decode_op_imm(uint32_t f3, uint32_t f7)
 {
-	static const uint8_t op[8] = { OP_addi, OP_slli, OP_slti, OP_sltiu, OP_xori, OP_srli, OP_ori, OP_andi };
+	static const uint8_t op[8] = {OP_addi, OP_slli, OP_slti, OP_sltiu,
+				      OP_xori, OP_srli, OP_ori,	 OP_andi};
 
 	if (f3 == 1 && f7)
 		return OP_illegal;
@@ -61,7 +65,7 @@ static uint8_t decode_system(uint32_t insn)
 		return OP_ebreak;
 	case 0x30200073:
 		return OP_mret;
-	case 0x10500073:	/* wfi */
+	case 0x10500073: /* wfi */
 		return OP_nop;
 	}
 	return insn >> 12 & 3 ? OP_csr : OP_illegal;
@@ -69,9 +73,8 @@ static uint8_t decode_system(uint32_t insn)
 
 static uint8_t decode_custom(uint32_t f3, uint32_t f7)
 {
-	static const uint8_t op[8] = {
-		0, OP_issue, OP_route, OP_task, OP_tnext, OP_send, OP_recv, 0
-	};
+	static const uint8_t op[8] = {0,	OP_issue, OP_route, OP_task,
+				      OP_tnext, OP_send,  OP_recv,  0};
 
 	switch (f3) {
 	case WSE_F3_DSR:
@@ -87,12 +90,10 @@ static uint8_t decode_custom(uint32_t f3, uint32_t f7)
 
 void wse_decode(struct wse_dec *d, uint32_t insn)
 {
-	static const uint8_t branch[8] = {
-		OP_beq, OP_bne, OP_illegal, OP_illegal, OP_blt, OP_bge, OP_bltu, OP_bgeu
-	};
-	static const uint8_t load[8] = {
-		OP_lb, OP_lh, OP_lw, OP_illegal, OP_lbu, OP_lhu, OP_illegal, OP_illegal
-	};
+	static const uint8_t branch[8] = {OP_beq, OP_bne, OP_illegal, OP_illegal,
+					  OP_blt, OP_bge, OP_bltu,    OP_bgeu};
+	static const uint8_t load[8] = {OP_lb,	OP_lh,	OP_lw,	    OP_illegal,
+					OP_lbu, OP_lhu, OP_illegal, OP_illegal};
 	uint32_t f3 = insn >> 12 & 7, f7 = insn >> 25;
 	uint8_t op = OP_illegal;
 	int32_t imm = (int32_t)insn;

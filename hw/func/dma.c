@@ -25,7 +25,8 @@ void wse_buf_open(struct wse_buf *b, uint64_t base, bool direct, uint8_t shift)
 }
 
 /* bus address of a byte and how many follow it on its page */
-static int translate(struct wse_model *m, struct wse_buf *b, uint64_t off, uint64_t *iova, uint64_t *room, uint64_t *bad)
+static int translate(struct wse_model *m, struct wse_buf *b, uint64_t off, uint64_t *iova,
+		     uint64_t *room, uint64_t *bad)
 {
 	uint64_t i = off >> b->shift, in = off & ((1ull << b->shift) - 1), entry;
 	unsigned int slot = i % (sizeof(b->tag) / sizeof(*b->tag));
@@ -50,7 +51,8 @@ static int translate(struct wse_model *m, struct wse_buf *b, uint64_t off, uint6
 	return 0;
 }
 
-int wse_buf_read(struct wse_model *m, struct wse_buf *b, uint64_t off, void *dst, size_t len, uint64_t *bad)
+int wse_buf_read(struct wse_model *m, struct wse_buf *b, uint64_t off, void *dst, size_t len,
+		 uint64_t *bad)
 {
 	uint64_t iova, room;
 	size_t n;
@@ -70,7 +72,8 @@ int wse_buf_read(struct wse_model *m, struct wse_buf *b, uint64_t off, void *dst
 	return 0;
 }
 
-int wse_buf_write(struct wse_model *m, struct wse_buf *b, uint64_t off, const void *src, size_t len, uint64_t *bad)
+int wse_buf_write(struct wse_model *m, struct wse_buf *b, uint64_t off, const void *src, size_t len,
+		  uint64_t *bad)
 {
 	uint64_t iova, room;
 	size_t n;

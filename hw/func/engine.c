@@ -5,8 +5,8 @@
 #include "fp.h"
 #include "wse_func.h"
 
-void wse_tensor_fault(struct wse_model *m, struct wse_core *c, uint32_t cause, uint32_t addr, uint32_t color,
-		      uint32_t value)
+void wse_tensor_fault(struct wse_model *m, struct wse_core *c, uint32_t cause, uint32_t addr,
+		      uint32_t color, uint32_t value)
 {
 	wse_core_fault(m, c, cause, c->pc, addr, color, value);
 }
@@ -46,8 +46,8 @@ static bool begin(struct wse_model *m, struct wse_core *c, struct wse_engine *e,
 	if (e->op == WSE_TOP_AXPY && t->tcw & WSE_TCW_CLEAR_MASK)
 		memset(&c->acc[t->dsr[0][0]], 0, (size_t)e->nfeat * e->tokens * 4);
 	/* what only sends is a source: bulk.c may hand out whole runs */
-	e->lazy = which != WSE_ENGINE_L && e->out >= 0 && e->claim < 0 && e->o[OPND_SRC1].kind != WSE_KIND_DOTQ &&
-		  e->o[OPND_SRC2].kind != WSE_KIND_DOTQ;
+	e->lazy = which != WSE_ENGINE_L && e->out >= 0 && e->claim < 0 &&
+		  e->o[OPND_SRC1].kind != WSE_KIND_DOTQ && e->o[OPND_SRC2].kind != WSE_KIND_DOTQ;
 	e->hurry = false;
 	e->age = 0;
 	if (e->lazy && !(c->listed >> which & 1)) {
@@ -121,8 +121,10 @@ bool wse_issue(struct wse_model *m, struct wse_core *c, uint32_t tcw, uint32_t s
 	t->tcw = tcw;
 	t->scalar = scalar;
 	memcpy(t->dsr[0], c->dsr[(tcw & WSE_TCW_DST_MASK) >> WSE_TCW_DST_SHIFT], sizeof(t->dsr[0]));
-	memcpy(t->dsr[1], c->dsr[(tcw & WSE_TCW_SRC1_MASK) >> WSE_TCW_SRC1_SHIFT], sizeof(t->dsr[0]));
-	memcpy(t->dsr[2], c->dsr[(tcw & WSE_TCW_SRC2_MASK) >> WSE_TCW_SRC2_SHIFT], sizeof(t->dsr[0]));
+	memcpy(t->dsr[1], c->dsr[(tcw & WSE_TCW_SRC1_MASK) >> WSE_TCW_SRC1_SHIFT],
+	       sizeof(t->dsr[0]));
+	memcpy(t->dsr[2], c->dsr[(tcw & WSE_TCW_SRC2_MASK) >> WSE_TCW_SRC2_SHIFT],
+	       sizeof(t->dsr[0]));
 	m->moved = true;
 	if (unlikely(m->races != NULL))
 		wse_races_issue(m, c, which, t);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The scalar core: threaded dispatch over predecoded instructions. wse_exec() runs until the budget is used up, the
- * instruction at pc has to wait (c->wait), or the core is no longer running.
+ * The scalar core: threaded dispatch over predecoded instructions. wse_exec() runs until the budget
+ * is used up, the instruction at pc has to wait (c->wait), or the core is no longer running.
  */
 #include <string.h>
 
@@ -10,9 +10,9 @@
 struct run {
 	struct wse_model *m;
 	struct wse_core *c;
-	uint32_t limit;		/* instructions that this call may try */
-	uint32_t synced;	/* of those done, how many minstret has */
-	uint32_t trapped;	/* and how many did not retire */
+	uint32_t limit;	  /* instructions that this call may try */
+	uint32_t synced;  /* of those done, how many minstret has */
+	uint32_t trapped; /* and how many did not retire */
 };
 
 /* brings minstret up to date with `done` instructions */
@@ -77,55 +77,64 @@ static bool task_op(struct wse_model *m, struct wse_core *c, uint32_t op, uint32
 	return true;
 }
 
-#define DISPATCH() do {					\
-	if (unlikely(!left))				\
-		goto out;				\
-	left--;						\
-	goto *label[d->op];				\
-} while (0)
-#define NEXT() do { d++; DISPATCH(); } while (0)
+#define DISPATCH()                   \
+	do {                         \
+		if (unlikely(!left)) \
+			goto out;    \
+		left--;              \
+		goto *label[d->op];  \
+	} while (0)
+#define NEXT()              \
+	do {                \
+		d++;        \
+		DISPATCH(); \
+	} while (0)
 #define PC() ((uint32_t)(WSE_SRAM_BASE + (uint32_t)(d - dec) * 4))
 #define X1 x[d->rs1]
 #define X2 x[d->rs2]
-#define ALU(name, expr) L_##name: x[d->rd] = (expr); NEXT()
-#define TRAP(cause, tval) do {				\
-	if (!trap(&r, PC(), cause, tval))		\
-		goto halted;				\
-	goto enter;					\
-} while (0)
-#define BRANCH(name, cond) L_##name:			\
-	if (cond) {					\
-		if (unlikely(d->imm & 2))		\
-			TRAP(WSE_CAUSE_FETCH_MISALIGNED, PC() + (uint32_t)d->imm);	\
-		target = PC() + (uint32_t)d->imm;	\
-		goto jump;				\
-	}						\
+#define ALU(name, expr)               \
+	L_##name : x[d->rd] = (expr); \
 	NEXT()
-#define LOAD(name, type, size) L_##name:		\
-	a = X1 + (uint32_t)d->imm;			\
-	if (unlikely(a & (size - 1)))			\
-		TRAP(WSE_CAUSE_LOAD_MISALIGNED, a);	\
-	if (unlikely(a - WSE_SRAM_BASE >= WSE_SRAM_BYTES))	\
-		TRAP(WSE_CAUSE_LOAD_ACCESS, a);		\
-	{						\
-		type v_;				\
-		memcpy(&v_, sram + (a - WSE_SRAM_BASE), size);	\
-		x[d->rd] = (uint32_t)(int32_t)v_;	\
-	}						\
+#define TRAP(cause, tval)                         \
+	do {                                      \
+		if (!trap(&r, PC(), cause, tval)) \
+			goto halted;              \
+		goto enter;                       \
+	} while (0)
+#define BRANCH(name, cond)                                                         \
+	L_##name : if (cond)                                                       \
+	{                                                                          \
+		if (unlikely(d->imm & 2))                                          \
+			TRAP(WSE_CAUSE_FETCH_MISALIGNED, PC() + (uint32_t)d->imm); \
+		target = PC() + (uint32_t)d->imm;                                  \
+		goto jump;                                                         \
+	}                                                                          \
 	NEXT()
-#define STORE(name, type, size) L_##name:		\
-	a = X1 + (uint32_t)d->imm;			\
-	if (unlikely(a & (size - 1)))			\
-		TRAP(WSE_CAUSE_STORE_MISALIGNED, a);	\
-	a -= WSE_SRAM_BASE;				\
-	if (unlikely(a >= WSE_SRAM_BYTES))		\
-		TRAP(WSE_CAUSE_STORE_ACCESS, a + WSE_SRAM_BASE);	\
-	{						\
-		type v_ = (type)X2;			\
-		memcpy(sram + a, &v_, size);		\
-	}						\
-	if (unlikely(c->code[a >> WSE_CODE_PAGE]))	\
-		dec[a >> 2].op = OP_decode;		\
+#define LOAD(name, type, size)                                 \
+	L_##name : a = X1 + (uint32_t)d->imm;                  \
+	if (unlikely(a & (size - 1)))                          \
+		TRAP(WSE_CAUSE_LOAD_MISALIGNED, a);            \
+	if (unlikely(a - WSE_SRAM_BASE >= WSE_SRAM_BYTES))     \
+		TRAP(WSE_CAUSE_LOAD_ACCESS, a);                \
+	{                                                      \
+		type v_;                                       \
+		memcpy(&v_, sram + (a - WSE_SRAM_BASE), size); \
+		x[d->rd] = (uint32_t)(int32_t)v_;              \
+	}                                                      \
+	NEXT()
+#define STORE(name, type, size)                                  \
+	L_##name : a = X1 + (uint32_t)d->imm;                    \
+	if (unlikely(a & (size - 1)))                            \
+		TRAP(WSE_CAUSE_STORE_MISALIGNED, a);             \
+	a -= WSE_SRAM_BASE;                                      \
+	if (unlikely(a >= WSE_SRAM_BYTES))                       \
+		TRAP(WSE_CAUSE_STORE_ACCESS, a + WSE_SRAM_BASE); \
+	{                                                        \
+		type v_ = (type)X2;                              \
+		memcpy(sram + a, &v_, size);                     \
+	}                                                        \
+	if (unlikely(c->code[a >> WSE_CODE_PAGE]))               \
+		dec[a >> 2].op = OP_decode;                      \
 	NEXT()
 
 void wse_exec(struct wse_model *m, struct wse_core *c, uint32_t limit)
@@ -135,7 +144,7 @@ void wse_exec(struct wse_model *m, struct wse_core *c, uint32_t limit)
 #include "ops.h"
 #undef OP
 	};
-	struct run r = { .m = m, .c = c, .limit = limit };
+	struct run r = {.m = m, .c = c, .limit = limit};
 	uint32_t *const x = c->x;
 	uint8_t *const sram = c->sram;
 	struct wse_dec *const dec = c->dec, *d;
@@ -156,7 +165,8 @@ jump:
 		}
 		left--;
 		c->pc = target;
-		if (!trap(&r, target, target & 3 ? WSE_CAUSE_FETCH_MISALIGNED : WSE_CAUSE_FETCH_ACCESS, target))
+		if (!trap(&r, target,
+			  target & 3 ? WSE_CAUSE_FETCH_MISALIGNED : WSE_CAUSE_FETCH_ACCESS, target))
 			goto sync;
 		goto enter;
 	}
@@ -228,9 +238,13 @@ L_jalr:
 	ALU(mulh, (uint32_t)((uint64_t)((int64_t)(int32_t)X1 * (int32_t)X2) >> 32));
 	ALU(mulhsu, (uint32_t)((uint64_t)((int64_t)(int32_t)X1 * (int64_t)(uint64_t)X2) >> 32));
 	ALU(mulhu, (uint32_t)((uint64_t)X1 * X2 >> 32));
-	ALU(div, !X2 ? ~0u : X1 == 0x80000000u && X2 == ~0u ? X1 : (uint32_t)((int32_t)X1 / (int32_t)X2));
+	ALU(div, !X2				  ? ~0u
+		 : X1 == 0x80000000u && X2 == ~0u ? X1
+						  : (uint32_t)((int32_t)X1 / (int32_t)X2));
 	ALU(divu, !X2 ? ~0u : X1 / X2);
-	ALU(rem, !X2 ? X1 : X1 == 0x80000000u && X2 == ~0u ? 0 : (uint32_t)((int32_t)X1 % (int32_t)X2));
+	ALU(rem, !X2				  ? X1
+		 : X1 == 0x80000000u && X2 == ~0u ? 0
+						  : (uint32_t)((int32_t)X1 % (int32_t)X2));
 	ALU(remu, !X2 ? X1 : X1 % X2);
 L_nop:
 	NEXT();
@@ -247,7 +261,7 @@ L_csr:
 	a = (uint32_t)d->imm;
 	if (!wse_csr(m, c, a, limit - left - 1, a & 1u << 14 ? d->rs1 : X1, &flag))
 		TRAP(WSE_CAUSE_ILLEGAL, a);
-	if (flag) {		/* minstret was written: this instruction counts for the device alone */
+	if (flag) { /* minstret was written: this instruction counts for the device alone */
 		m->cnt_instret++;
 		c->retired++;
 		r.synced++;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Routers, one wavelet at a time with exact channel capacities. A (core, color) is on the work list when the queue that
- * its route reads may have become able to move; wse_fabric_drain() moves until nothing can.
+ * Routers, one wavelet at a time with exact channel capacities. A (core, color) is on the work list
+ * when the queue that its route reads may have become able to move; wse_fabric_drain() moves until
+ * nothing can.
  */
 #include <string.h>
 
 #include "wse_func.h"
 
-static const uint8_t opposite[4] = { WSE_PORT_S, WSE_PORT_W, WSE_PORT_N, WSE_PORT_E };
+static const uint8_t opposite[4] = {WSE_PORT_S, WSE_PORT_W, WSE_PORT_N, WSE_PORT_E};
 
 struct wse_core *wse_neighbour(struct wse_model *m, const struct wse_core *c, unsigned int port)
 {
@@ -29,7 +30,7 @@ void wse_kick(struct wse_model *m, struct wse_core *c, unsigned int color)
 	if (c->kick >> color & 1)
 		return;
 	c->kick |= 1u << color;
-	m->work[m->nwork++] = c->idx << 5 | color;	/* at most one entry each: it fits */
+	m->work[m->nwork++] = c->idx << 5 | color; /* at most one entry each: it fits */
 }
 
 void wse_route(struct wse_model *m, struct wse_core *c, unsigned int color, uint32_t cfg)
@@ -63,7 +64,8 @@ static bool room(struct wse_model *m, struct wse_core *c, unsigned int color)
 	return true;
 }
 
-static void forward(struct wse_model *m, struct wse_core *c, unsigned int color, uint32_t data, bool ctrl)
+static void forward(struct wse_model *m, struct wse_core *c, unsigned int color, uint32_t data,
+		    bool ctrl)
 {
 	unsigned int tx = c->tx[color], p;
 	struct wse_core *n;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The primitives of hw/doc/core.md "Arithmetic" on bit patterns. They lean on the host's SSE: MXCSR must have FTZ and DAZ
- * set and round to nearest (wse_fp_enter), and the file must be compiled with -ffp-contract=off.
+ * The primitives of hw/doc/core.md "Arithmetic" on bit patterns. They lean on the host's SSE: MXCSR
+ * must have FTZ and DAZ set and round to nearest (wse_fp_enter), and the file must be compiled with
+ * -ffp-contract=off.
  */
 #ifndef WSE_FUNC_FP_H
 #define WSE_FUNC_FP_H
@@ -11,8 +12,8 @@
 #include <string.h>
 #include <xmmintrin.h>
 
-#define WSE_NAN		0x7fc00000u
-#define WSE_MXCSR	0x9fc0u		/* FTZ, DAZ, all exceptions masked, nearest even */
+#define WSE_NAN 0x7fc00000u
+#define WSE_MXCSR 0x9fc0u /* FTZ, DAZ, all exceptions masked, nearest even */
 
 static inline unsigned int wse_fp_enter(void)
 {
@@ -94,7 +95,7 @@ static inline uint32_t wse_f2i(uint32_t u)
 {
 	if (wse_isnan(u))
 		return 0x80000000u;
-	if ((u & 0x7fffffffu) >= 0x4f000000u)	/* 2^31 and above */
+	if ((u & 0x7fffffffu) >= 0x4f000000u) /* 2^31 and above */
 		return u >> 31 ? 0x80000000u : 0x7fffffffu;
 	return (uint32_t)_mm_cvtss_si32(_mm_set_ss(wse_f(u)));
 }

@@ -7,12 +7,14 @@
 
 struct wse_model;
 
-/* wse_model_cfg.flags: move every wavelet through its queues one by one; for tests of the fast paths */
-#define WSE_MODEL_FUNC_EXACT	(1u << 31)
+/* wse_model_cfg.flags: move every wavelet through its queues one by one; for tests of the fast
+ * paths */
+#define WSE_MODEL_FUNC_EXACT (1u << 31)
 
 /*
- * With WSE_MODEL_CHECK_RACES: violations of the rules that make a program confluent (hw/doc/core.md), counted.
- * *text (may be NULL) gets a line about the first one, valid until the model is destroyed; "" when there is none.
+ * With WSE_MODEL_CHECK_RACES: violations of the rules that make a program confluent
+ * (hw/doc/core.md), counted. *text (may be NULL) gets a line about the first one, valid until the
+ * model is destroyed; "" when there is none.
  */
 uint64_t wse_func_races(struct wse_model *m, const char **text);
 

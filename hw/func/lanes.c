@@ -8,8 +8,9 @@
 
 void wse_axpy_one(struct wse_core *c, const struct wse_engine *e, uint32_t w)
 {
-	const uint16_t *x = (const uint16_t *)(const void *)
-		(c->sram + e->o[OPND_SRC2].base + (int32_t)(w & 0x3fff) * e->o[OPND_SRC2].stride1);
+	const uint16_t *x =
+		(const uint16_t *)(const void *)(c->sram + e->o[OPND_SRC2].base +
+						 (int32_t)(w & 0x3fff) * e->o[OPND_SRC2].stride1);
 	uint32_t *acc = &c->acc[(uint32_t)e->o[OPND_DST].base + (w >> 14 & 3) * e->tokens];
 	float v = wse_f(w & 0xffff0000u);
 	uint32_t t;
@@ -20,10 +21,11 @@ void wse_axpy_one(struct wse_core *c, const struct wse_engine *e, uint32_t w)
 
 uint32_t wse_dot_one(const struct wse_core *c, const struct wse_engine *e, uint32_t w)
 {
-	const uint16_t *x = (const uint16_t *)(const void *)
-		(c->sram + e->o[OPND_SRC2].base + (int32_t)(w & 0x3fff) * e->o[OPND_SRC2].stride1);
+	const uint16_t *x =
+		(const uint16_t *)(const void *)(c->sram + e->o[OPND_SRC2].base +
+						 (int32_t)(w & 0x3fff) * e->o[OPND_SRC2].stride1);
 	const uint32_t *acc = &c->acc[(uint32_t)e->o[OPND_DST].base + (w >> 14 & 3) * e->tokens];
-	float p[WSE_LANES] = { 0 };
+	float p[WSE_LANES] = {0};
 	uint32_t t, l;
 
 	for (t = 0; t < e->tokens; t += WSE_LANES)

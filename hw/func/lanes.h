@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Elements of stream AXPY and stream DOT, for the exact path and for bulk.c. w: a data wavelet that passed the checks. */
+/* Elements of stream AXPY and stream DOT, for the exact path and for bulk.c. w: a data wavelet that
+ * passed the checks. */
 #ifndef WSE_FUNC_LANES_H
 #define WSE_FUNC_LANES_H
 

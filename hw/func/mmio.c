@@ -42,7 +42,7 @@ static void enable(struct wse_model *m)
 	q->sq_max = size & 0xffff;
 	q->cq_max = size >> 16;
 	if (!pow2_ring(q->sq_max) || !pow2_ring(q->cq_max) || q->sq & 0xfff || q->cq & 0xfff) {
-		m->halted = true;	/* rings that cannot be */
+		m->halted = true; /* rings that cannot be */
 		return;
 	}
 	q->exists = q->phase = true;
@@ -78,9 +78,8 @@ static uint32_t pair(struct wse_model *m, unsigned int latch, bool hi, uint64_t 
 
 static uint32_t counter(struct wse_model *m, uint32_t offset)
 {
-	const uint64_t v[6] = {
-		m->cnt_mac, m->cnt_instret, m->cnt_wavelet, m->cnt_rd, m->cnt_wr, m->cnt_lwait
-	};
+	const uint64_t v[6] = {m->cnt_mac, m->cnt_instret, m->cnt_wavelet,
+			       m->cnt_rd,  m->cnt_wr,	   m->cnt_lwait};
 	uint32_t i = (offset - WSE_REG_CNT_MAC_LO) / 8;
 
 	return pair(m, 1 + i, offset & 4, v[i]);
@@ -96,7 +95,8 @@ uint32_t wse_mmio_read(struct wse_model *m, uint32_t offset)
 	case WSE_REG_TILE:
 		return m->cols << WSE_TILE_COLS_SHIFT | m->rows;
 	case WSE_REG_CORE:
-		return WSE_NCOLORS << WSE_CORE_COLORS_SHIFT | WSE_LANES << WSE_CORE_LANES_SHIFT | WSE_SRAM_BYTES / 1024;
+		return WSE_NCOLORS << WSE_CORE_COLORS_SHIFT | WSE_LANES << WSE_CORE_LANES_SHIFT |
+		       WSE_SRAM_BYTES / 1024;
 	case WSE_REG_QUEUES:
 		return __builtin_ctz(WSE_MAX_DEPTH) << WSE_QUEUES_DEPTH_LOG2_SHIFT | WSE_NQ;
 	case WSE_REG_CTRL:

@@ -33,7 +33,8 @@ static void destroy(struct wse_model *m)
 	free(m);
 }
 
-static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *ops, void *host, struct wse_model **out)
+static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *ops, void *host,
+		  struct wse_model **out)
 {
 	struct wse_model *m;
 	size_t n, i;
@@ -65,8 +66,8 @@ static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *op
 	m->run[1] = calloc(n, sizeof(uint32_t));
 	m->source = calloc(n * 2, sizeof(uint32_t));
 	m->work = calloc(n * WSE_NCOLORS, sizeof(uint32_t));
-	if (!m->core || !m->sram || !m->dec || !m->in || !m->out || !m->run[0] || !m->run[1] || !m->work ||
-	    !m->source) {
+	if (!m->core || !m->sram || !m->dec || !m->in || !m->out || !m->run[0] || !m->run[1] ||
+	    !m->work || !m->source) {
 		destroy(m);
 		return -ENOMEM;
 	}
@@ -103,7 +104,8 @@ static void run_cores(struct wse_model *m)
 	wse_fabric_drain(m);
 }
 
-/* the work of one round; false: nothing moved and nothing can until the host acts or a budget ends */
+/* the work of one round; false: nothing moved and nothing can until the host acts or a budget ends
+ */
 static bool round_work(struct wse_model *m)
 {
 	bool any;

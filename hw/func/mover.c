@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The movers, element by element with exact queue capacities. Whole runs between cores are bulk.c's. */
+/* The movers, element by element with exact queue capacities. Whole runs between cores are
+ * bulk.c's. */
 #include <string.h>
 
 #include "fp.h"
@@ -79,7 +80,8 @@ static enum got bad_ctrl(struct wse_model *m, struct wse_core *c, int color, uin
 }
 
 /* what the DOT queue offers; nothing is taken but an END mark that counts */
-static enum got peek_dotq(struct wse_model *m, struct wse_core *c, struct wse_engine *e, uint32_t *v)
+static enum got peek_dotq(struct wse_model *m, struct wse_core *c, struct wse_engine *e,
+			  uint32_t *v)
 {
 	if (!c->dotq.count)
 		return NOT_YET;
@@ -95,7 +97,8 @@ static void pop_dotq(struct wse_core *c)
 	c->dotq.count--;
 }
 
-static enum got peek_fabric(struct wse_model *m, struct wse_core *c, struct wse_engine *e, bool marks, uint32_t *v)
+static enum got peek_fabric(struct wse_model *m, struct wse_core *c, struct wse_engine *e,
+			    bool marks, uint32_t *v)
 {
 	unsigned int color = e->o[OPND_SRC1].color;
 	bool ctrl;
@@ -186,7 +189,8 @@ static bool element(struct wse_model *m, struct wse_core *c, struct wse_engine *
 	return true;
 }
 
-bool wse_run_mover(struct wse_model *m, struct wse_core *c, struct wse_engine *e, unsigned int which)
+bool wse_run_mover(struct wse_model *m, struct wse_core *c, struct wse_engine *e,
+		   unsigned int which)
 {
 	bool any = false;
 

@@ -42,7 +42,8 @@ static bool inside(const struct wse_opnd *o, int64_t size, int64_t limit)
 }
 
 /* memory or accumulator operand; *range is set when it leaves its store */
-static bool store_ok(const struct wse_opnd *o, uint32_t base, enum rule rule, bool *range, uint32_t *addr)
+static bool store_ok(const struct wse_opnd *o, uint32_t base, enum rule rule, bool *range,
+		     uint32_t *addr)
 {
 	bool acc = o->kind == WSE_KIND_ACC;
 	uint32_t size = size_of(o);
@@ -53,11 +54,12 @@ static bool store_ok(const struct wse_opnd *o, uint32_t base, enum rule rule, bo
 		if (o->len != 1 || o->len1 != 1 || (!acc && base & (size - 1)))
 			return false;
 	} else if (acc) {
-		if (rule == R_LANE && (o->stride != 1 || base % WSE_LANES || o->stride1 % (int)WSE_LANES ||
-				       o->len % WSE_LANES))
+		if (rule == R_LANE && (o->stride != 1 || base % WSE_LANES ||
+				       o->stride1 % (int)WSE_LANES || o->len % WSE_LANES))
 			return false;
 	} else if (rule == R_LANE) {
-		if (o->stride != (int32_t)size || base & 15 || o->stride1 & 15 || o->len % WSE_LANES)
+		if (o->stride != (int32_t)size || base & 15 || o->stride1 & 15 ||
+		    o->len % WSE_LANES)
 			return false;
 	} else if ((base | (uint32_t)o->stride | (uint32_t)o->stride1) & (size - 1)) {
 		return false;
@@ -100,7 +102,8 @@ static bool check_vector(struct wse_engine *e, bool *range, uint32_t *addr)
 	const struct wse_tins *t = &e->q[0];
 	struct wse_opnd *d = &e->o[OPND_DST], *a = &e->o[OPND_SRC1], *b = &e->o[OPND_SRC2];
 	bool reduce = e->op == WSE_TOP_VRSUM || e->op == WSE_TOP_VRMAX;
-	bool unary = reduce || e->op == WSE_TOP_VMOV || e->op == WSE_TOP_VF2I || e->op == WSE_TOP_VI2F;
+	bool unary =
+		reduce || e->op == WSE_TOP_VMOV || e->op == WSE_TOP_VF2I || e->op == WSE_TOP_VI2F;
 	const struct wse_opnd *shape = reduce ? a : d;
 
 	if (unary || t->tcw & WSE_TCW_SCALAR_MASK)
@@ -147,8 +150,10 @@ static bool check_mover(struct wse_engine *e, bool *range, uint32_t *addr)
 	if (!shape->len)
 		return false;
 	if ((is_store(d) && !store_ok(d, t->dsr[0][0], R_MOVER, range, addr)) ||
-	    (is_store(a) && (!store_ok(a, t->dsr[1][0], R_MOVER, range, addr) || !same_shape(a, shape))) ||
-	    (is_store(b) && (!store_ok(b, t->dsr[2][0], R_MOVER, range, addr) || !same_shape(b, shape))))
+	    (is_store(a) &&
+	     (!store_ok(a, t->dsr[1][0], R_MOVER, range, addr) || !same_shape(a, shape))) ||
+	    (is_store(b) &&
+	     (!store_ok(b, t->dsr[2][0], R_MOVER, range, addr) || !same_shape(b, shape))))
 		return false;
 	e->width = shape->len;
 	e->inner = shape->len;
@@ -158,7 +163,8 @@ static bool check_mover(struct wse_engine *e, bool *range, uint32_t *addr)
 	return true;
 }
 
-uint32_t wse_engine_check(struct wse_core *c, struct wse_engine *e, unsigned int which, uint32_t *addr)
+uint32_t wse_engine_check(struct wse_core *c, struct wse_engine *e, unsigned int which,
+			  uint32_t *addr)
 {
 	bool range = false, ok = false;
 	unsigned int i;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Operations of predecoded instructions: OP(name). The order is that of the dispatch table in exec.c. */
+/* Operations of predecoded instructions, in the order of exec.c's dispatch table. */
 OP(decode) OP(fetch) OP(illegal)
 OP(lui) OP(auipc) OP(jal) OP(jalr)
 OP(beq) OP(bne) OP(blt) OP(bge) OP(bltu) OP(bgeu)
 OP(lb) OP(lh) OP(lw) OP(lbu) OP(lhu)
 OP(sb) OP(sh) OP(sw)
-OP(addi) OP(slti) OP(sltiu) OP(xori) OP(ori) OP(andi) OP(slli) OP(srli) OP(srai)
+OP(addi) OP(slti) OP(sltiu) OP(xori) OP(ori) OP(andi)
+OP(slli) OP(srli) OP(srai)
 OP(add) OP(sub) OP(sll) OP(slt) OP(sltu) OP(xor) OP(srl) OP(sra) OP(or) OP(and)
 OP(mul) OP(mulh) OP(mulhsu) OP(mulhu) OP(div) OP(divu) OP(rem) OP(remu)
 OP(nop) OP(ecall) OP(ebreak) OP(mret) OP(csr)
-OP(dsr0) OP(dsr1) OP(issue) OP(route) OP(task) OP(tnext) OP(send) OP(recv) OP(done) OP(wait)
+OP(dsr0) OP(dsr1) OP(issue) OP(route) OP(task)
+OP(tnext) OP(send) OP(recv) OP(done) OP(wait)

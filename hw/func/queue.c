@@ -25,7 +25,8 @@ static uint16_t put_fault(struct wse_model *m, struct wse_fault *f)
 	uint64_t base = (uint64_t)m->reg[WSE_REG_FAULT_HI / 4] << 32 | m->reg[WSE_REG_FAULT_LO / 4];
 	uint32_t size = m->reg[WSE_REG_FAULT_SIZE / 4], i;
 
-	if (!base || !size || size > WSE_MAX_DEPTH || size & (size - 1) || m->fault_tail - m->fault_head >= size) {
+	if (!base || !size || size > WSE_MAX_DEPTH || size & (size - 1) ||
+	    m->fault_tail - m->fault_head >= size) {
 		m->fault_lost++;
 		return 0xffff;
 	}
@@ -79,7 +80,8 @@ void wse_doorbell(struct wse_model *m, unsigned int index, uint32_t value)
 
 /* ---- ends of commands ---- */
 
-static void end_command(struct wse_model *m, struct wse_queue *q, uint16_t status, struct wse_fault *f)
+static void end_command(struct wse_model *m, struct wse_queue *q, uint16_t status,
+			struct wse_fault *f)
 {
 	q->t_end = (uint32_t)m->now;
 	q->res = status;
@@ -95,7 +97,7 @@ static void end_command(struct wse_model *m, struct wse_queue *q, uint16_t statu
 
 static void refuse(struct wse_model *m, struct wse_queue *q, uint16_t status, uint32_t off)
 {
-	struct wse_fault f = { .addr = off, .color = ~0u };
+	struct wse_fault f = {.addr = off, .color = ~0u};
 
 	end_command(m, q, status, &f);
 }
@@ -105,8 +107,12 @@ static bool complete(struct wse_model *m, struct wse_queue *q)
 {
 	uint32_t next = (q->cq_tail + 1) & q->cq_max;
 	struct wse_cqe e = {
-		.cid = q->sqe.cid, .status = q->res << 1 | q->phase, .sqhd = q->sq_head, .fault = q->fault,
-		.start = q->t_start, .end = q->t_end,
+		.cid = q->sqe.cid,
+		.status = q->res << 1 | q->phase,
+		.sqhd = q->sq_head,
+		.fault = q->fault,
+		.start = q->t_start,
+		.end = q->t_end,
 	};
 
 	if (next == q->cq_head)
@@ -216,7 +222,8 @@ static void judge_fence(struct wse_model *m, struct wse_queue *q)
 {
 	const struct wse_sqe *s = &q->sqe;
 
-	if (s->queue >= WSE_NQ || !m->q[s->queue].exists || (&m->q[s->queue] == q && !fence_open(m, s)))
+	if (s->queue >= WSE_NQ || !m->q[s->queue].exists ||
+	    (&m->q[s->queue] == q && !fence_open(m, s)))
 		refuse(m, q, WSE_ST_BAD_FENCE, offsetof(struct wse_sqe, queue));
 	else
 		q->state = Q_FENCE;
@@ -280,7 +287,7 @@ static void fetch(struct wse_model *m, struct wse_queue *q)
 static void dispatch(struct wse_model *m, struct wse_queue *q)
 {
 	struct wse_job *j = &m->job[q->exec];
-	struct wse_result r = { .f.color = ~0u };
+	struct wse_result r = {.f.color = ~0u};
 	uint64_t end = m->now + q->sqe.budget;
 
 	q->t_start = (uint32_t)m->now;
@@ -362,7 +369,7 @@ static bool closed_tile(const struct wse_model *m)
 
 static void expire(struct wse_model *m, unsigned int x, bool moving)
 {
-	struct wse_result r = { .status = moving ? WSE_ST_TIMEOUT : WSE_ST_DEADLOCK, .f.color = ~0u };
+	struct wse_result r = {.status = moving ? WSE_ST_TIMEOUT : WSE_ST_DEADLOCK, .f.color = ~0u};
 
 	if (x == X_START)
 		wse_start_blame(m, &m->job[x], &r);
@@ -372,8 +379,8 @@ static void expire(struct wse_model *m, unsigned int x, bool moving)
 }
 
 /*
- * m->moved speaks of the round before. A job whose budget is used up gets one more round, the "following 256 cycles" of
- * the contract, unless nothing has moved.
+ * m->moved speaks of the round before. A job whose budget is used up gets one more round, the
+ * "following 256 cycles" of the contract, unless nothing has moved.
  */
 static bool budgets(struct wse_model *m)
 {
@@ -390,7 +397,8 @@ static bool budgets(struct wse_model *m)
 			any = true;
 		} else if (m->now >= j->deadline) {
 			j->look = true;
-		} else if (x == X_START && j->sqe.flags & WSE_SQF_CLOSED && m->quiet && closed_tile(m)) {
+		} else if (x == X_START && j->sqe.flags & WSE_SQF_CLOSED && m->quiet &&
+			   closed_tile(m)) {
 			m->now += 1024;
 			expire(m, x, false);
 			any = true;
@@ -408,7 +416,7 @@ bool wse_queues_run(struct wse_model *m)
 	if (m->nbells)
 		bad_bells(m);
 	for (x = 0; x < X_COUNT && !m->halted; x++) {
-		struct wse_result r = { .f.color = ~0u };
+		struct wse_result r = {.f.color = ~0u};
 		struct wse_job *j = &m->job[x];
 
 		if (!j->active)

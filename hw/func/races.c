@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * WSE_MODEL_CHECK_RACES: finds programs whose result depends on timing. The twin runs engines eagerly, so what counts is
- * not when an instruction really ran but when the program could know that it had: from ISSUE until a WAIT for its engine,
- * or until TNEXT picks the task that its completion (or a later one's of the same engine) activates or unblocks.
+ * WSE_MODEL_CHECK_RACES: finds programs whose result depends on timing. The twin runs engines
+ * eagerly, so what counts is not when an instruction really ran but when the program could know
+ * that it had: from ISSUE until a WAIT for its engine, or until TNEXT picks the task that its
+ * completion (or a later one's of the same engine) activates or unblocks.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +11,10 @@
 
 #include "wse_func.h"
 
-#define OPEN_MAX 16		/* instructions of an engine that the program may not know to be complete */
+#define OPEN_MAX 16 /* instructions of an engine that the program may not know to be complete */
 
 struct span {
-	int32_t from, to;	/* SRAM offsets; from == to: none */
+	int32_t from, to; /* SRAM offsets; from == to: none */
 	bool write;
 };
 
@@ -44,7 +45,8 @@ static void report(struct wse_model *m, const struct wse_core *c, const char *wh
 	struct wse_races *r = m->races;
 
 	if (!r->count++)
-		snprintf(r->text, sizeof(r->text), "core %u,%u pc 0x%x: %s 0x%x", c->row, c->col, c->pc, what, at);
+		snprintf(r->text, sizeof(r->text), "core %u,%u pc 0x%x: %s 0x%x", c->row, c->col,
+			 c->pc, what, at);
 }
 
 uint64_t wse_func_races(struct wse_model *m, const char **text)
@@ -60,12 +62,13 @@ static struct span span_of(const uint32_t d[4], bool write)
 	int32_t a, b;
 
 	if ((d[3] & WSE_DSR3_KIND_MASK) != WSE_KIND_MEM || !len)
-		return (struct span){ 0 };
+		return (struct span){0};
 	a = (len - 1) * (int16_t)(d[1] >> 16);
 	b = len1 ? (len1 - 1) * (int16_t)(d[2] >> 16) : 0;
 	return (struct span){
 		.from = base + (a < 0 ? a : 0) + (b < 0 ? b : 0),
-		.to = base + (a > 0 ? a : 0) + (b > 0 ? b : 0) + ((d[3] & WSE_DSR3_DTYPE_MASK) ? 4 : 2),
+		.to = base + (a > 0 ? a : 0) + (b > 0 ? b : 0) +
+		      ((d[3] & WSE_DSR3_DTYPE_MASK) ? 4 : 2),
 		.write = write,
 	};
 }
@@ -76,7 +79,8 @@ static void forget(struct open_core *o, unsigned int which, unsigned int n)
 	o->n[which] -= n;
 }
 
-void wse_races_issue(struct wse_model *m, struct wse_core *c, unsigned int which, const struct wse_tins *t)
+void wse_races_issue(struct wse_model *m, struct wse_core *c, unsigned int which,
+		     const struct wse_tins *t)
 {
 	struct open_core *o = &m->races->core[c->idx];
 	struct open_ins *i;
@@ -113,9 +117,13 @@ static void touch(struct wse_model *m, struct wse_core *c, uint32_t addr, uint32
 			for (k = 0; k < 3; k++) {
 				const struct span *s = &o->ins[w][i].s[k];
 
-				if ((write || s->write) && off < s->to && off + (int32_t)size > s->from) {
-					report(m, c, write ? "store to an operand of a running engine, at" :
-					       "load from a destination of a running engine, at", addr);
+				if ((write || s->write) && off < s->to &&
+				    off + (int32_t)size > s->from) {
+					report(m, c,
+					       write ? "store to an operand of a running engine, at"
+						     : "load from a destination of a running "
+						       "engine, at",
+					       addr);
 					return;
 				}
 			}
@@ -130,7 +138,8 @@ static void picked(struct open_core *o, unsigned int task)
 		for (i = 0; i < o->n[w]; i++) {
 			uint32_t tcw = o->ins[w][i].tcw;
 
-			if (tcw & (WSE_TCW_ACTIVATE_MASK | WSE_TCW_UNBLOCK_MASK) && tcw >> WSE_TCW_TASK_SHIFT == task) {
+			if (tcw & (WSE_TCW_ACTIVATE_MASK | WSE_TCW_UNBLOCK_MASK) &&
+			    tcw >> WSE_TCW_TASK_SHIFT == task) {
 				forget(o, w, i + 1);
 				break;
 			}
@@ -148,10 +157,13 @@ static void before(struct wse_model *m, struct wse_core *c, uint32_t insn)
 		touch(m, c, rs1 + (uint32_t)((int32_t)insn >> 20), 1u << (f3 & 3), false);
 		break;
 	case 0x23:
-		touch(m, c, rs1 + (uint32_t)(((int32_t)insn >> 25) * 32 + (int32_t)(insn >> 7 & 0x1f)), 1u << (f3 & 3), true);
+		touch(m, c,
+		      rs1 + (uint32_t)(((int32_t)insn >> 25) * 32 + (int32_t)(insn >> 7 & 0x1f)),
+		      1u << (f3 & 3), true);
 		break;
 	case 0x0b:
-		if (f3 == WSE_F3_RECV && (rs1 & 0x1f) < WSE_NCOLORS && c->claimed >> (rs1 & 0x1f) & 1)
+		if (f3 == WSE_F3_RECV && (rs1 & 0x1f) < WSE_NCOLORS &&
+		    c->claimed >> (rs1 & 0x1f) & 1)
 			report(m, c, "RECV of a color that an engine reads,", rs1 & 0x1f);
 		break;
 	}

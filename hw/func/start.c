@@ -50,7 +50,8 @@ bool wse_start_begin(struct wse_model *m, struct wse_job *j, struct wse_result *
 	return false;
 }
 
-/* a fault outweighs a bad value, which outweighs a core that is not done; true: the start has ended */
+/* a fault outweighs a bad value, which outweighs a core that is not done; true: the start has ended
+ */
 bool wse_start_poll(struct wse_model *m, struct wse_job *j, struct wse_result *r)
 {
 	const struct wse_sqe *s = &j->sqe;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Edge ports and the executors of STREAM_IN and STREAM_OUT. A port works block by block: a block's wavelets are packed when
- * the port gets to it, a block's results are written when the last of them has arrived.
+ * Edge ports and the executors of STREAM_IN and STREAM_OUT. A port works block by block: a block's
+ * wavelets are packed when the port gets to it, a block's results are written when the last of them
+ * has arrived.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +11,12 @@
 #include "wse_func.h"
 
 struct shape {
-	uint32_t k, b, size;	/* elements of a column, features, bytes of an element */
+	uint32_t k, b, size; /* elements of a column, features, bytes of an element */
 };
 
 static struct shape shape_of(const struct wse_sqe *s)
 {
-	return (struct shape){ s->kcol, s->nfeat, s->etype == WSE_ETYPE_BF16 ? 2 : 4 };
+	return (struct shape){s->kcol, s->nfeat, s->etype == WSE_ETYPE_BF16 ? 2 : 4};
 }
 
 static bool selected(const uint8_t *mask, uint32_t k)
@@ -24,7 +25,8 @@ static bool selected(const uint8_t *mask, uint32_t k)
 }
 
 /* mask rows of a block, [b][(k + 7) / 8]; without MASKED all ones */
-static int load_masks(struct wse_model *m, struct wse_job *j, uint32_t col, uint32_t block, uint8_t *mask)
+static int load_masks(struct wse_model *m, struct wse_job *j, uint32_t col, uint32_t block,
+		      uint8_t *mask)
 {
 	const struct wse_sqe *s = &j->sqe;
 	uint32_t bytes = (s->kcol + 7) / 8, f;
@@ -36,7 +38,8 @@ static int load_masks(struct wse_model *m, struct wse_job *j, uint32_t col, uint
 		return 0;
 	}
 	for (f = 0; f < s->nfeat; f++) {
-		off = s->moff + ((uint64_t)block * s->nfeat + f) * s->rstride + (uint64_t)col * s->mcstride;
+		off = s->moff + ((uint64_t)block * s->nfeat + f) * s->rstride +
+		      (uint64_t)col * s->mcstride;
 		err = wse_buf_read(m, &j->mask, off, mask + f * bytes, bytes, &j->bad);
 		if (err)
 			return err;
@@ -50,8 +53,8 @@ static uint64_t row_off(const struct wse_sqe *s, uint32_t col, uint32_t block, u
 }
 
 /* bf16 rows [B][k] to wavelets [k][B] */
-__attribute__((target_clones("avx2", "default")))
-static void pack1(uint32_t *restrict w, const uint16_t *restrict h, uint32_t n)
+__attribute__((target_clones("avx2", "default"))) static void
+pack1(uint32_t *restrict w, const uint16_t *restrict h, uint32_t n)
 {
 	uint32_t k;
 
@@ -59,8 +62,8 @@ static void pack1(uint32_t *restrict w, const uint16_t *restrict h, uint32_t n)
 		w[k] = (uint32_t)h[k] << 16 | k;
 }
 
-__attribute__((target_clones("avx2", "default")))
-static void pack2(uint32_t *restrict w, const uint16_t *restrict h, uint32_t n)
+__attribute__((target_clones("avx2", "default"))) static void
+pack2(uint32_t *restrict w, const uint16_t *restrict h, uint32_t n)
 {
 	const uint16_t *restrict g = h + n;
 	uint32_t k;
@@ -71,8 +74,8 @@ static void pack2(uint32_t *restrict w, const uint16_t *restrict h, uint32_t n)
 	}
 }
 
-__attribute__((target_clones("avx2", "default")))
-static void pack4(uint32_t *restrict w, const uint16_t *restrict h, uint32_t n)
+__attribute__((target_clones("avx2", "default"))) static void
+pack4(uint32_t *restrict w, const uint16_t *restrict h, uint32_t n)
 {
 	const uint16_t *restrict h1 = h + n, *restrict h2 = h1 + n, *restrict h3 = h2 + n;
 	uint32_t k;
@@ -86,8 +89,8 @@ static void pack4(uint32_t *restrict w, const uint16_t *restrict h, uint32_t n)
 }
 
 /* bf16 values [nfeat][kcol] of a block; scratch: room for as many binary32 */
-static int load_values(struct wse_model *m, struct wse_job *j, uint32_t col, uint32_t block, uint16_t *h,
-		       uint32_t *scratch)
+static int load_values(struct wse_model *m, struct wse_job *j, uint32_t col, uint32_t block,
+		       uint16_t *h, uint32_t *scratch)
 {
 	const struct wse_sqe *s = &j->sqe;
 	uint32_t f, k;
@@ -99,10 +102,12 @@ static int load_values(struct wse_model *m, struct wse_job *j, uint32_t col, uin
 	}
 	for (f = 0; f < s->nfeat && !err; f++, h += s->kcol) {
 		if (s->etype == WSE_ETYPE_BF16) {
-			err = wse_buf_read(m, &j->buf, row_off(s, col, block, f), h, s->kcol * 2u, &j->bad);
+			err = wse_buf_read(m, &j->buf, row_off(s, col, block, f), h, s->kcol * 2u,
+					   &j->bad);
 			continue;
 		}
-		err = wse_buf_read(m, &j->buf, row_off(s, col, block, f), scratch, s->kcol * 4u, &j->bad);
+		err = wse_buf_read(m, &j->buf, row_off(s, col, block, f), scratch, s->kcol * 4u,
+				   &j->bad);
 		for (k = 0; k < s->kcol && !err; k++)
 			h[k] = wse_bf16_round(scratch[k]);
 	}
@@ -110,8 +115,8 @@ static int load_values(struct wse_model *m, struct wse_job *j, uint32_t col, uin
 }
 
 /* RAW32: words of one feature */
-static int load_raw(struct wse_model *m, struct wse_job *j, uint32_t col, struct wse_port_in *p, uint32_t *v,
-		    uint8_t *mask)
+static int load_raw(struct wse_model *m, struct wse_job *j, uint32_t col, struct wse_port_in *p,
+		    uint32_t *v, uint8_t *mask)
 {
 	const struct wse_sqe *s = &j->sqe;
 	bool drop = s->flags & WSE_SQF_DROP_ZERO;
@@ -121,7 +126,8 @@ static int load_raw(struct wse_model *m, struct wse_job *j, uint32_t col, struct
 	if (s->flags & WSE_SQF_INDEX_ONLY)
 		memset(v, 0, s->kcol * 4u);
 	else
-		err = wse_buf_read(m, &j->buf, row_off(s, col, p->block, 0), v, s->kcol * 4u, &j->bad);
+		err = wse_buf_read(m, &j->buf, row_off(s, col, p->block, 0), v, s->kcol * 4u,
+				   &j->bad);
 	if (!err)
 		err = load_masks(m, j, col, p->block, mask);
 	if (err)
@@ -133,7 +139,8 @@ static int load_raw(struct wse_model *m, struct wse_job *j, uint32_t col, struct
 }
 
 /* the selected elements of a block, k by k, feature by feature */
-static void pack_selected(const struct wse_sqe *s, struct wse_port_in *p, const uint16_t *h, const uint8_t *mask)
+static void pack_selected(const struct wse_sqe *s, struct wse_port_in *p, const uint16_t *h,
+			  const uint8_t *mask)
 {
 	uint32_t bytes = (s->kcol + 7u) / 8, n = 0, k, f, x;
 	bool drop = s->flags & WSE_SQF_DROP_ZERO;
@@ -152,7 +159,7 @@ static int load_block(struct wse_model *m, struct wse_job *j, uint32_t col, stru
 {
 	const struct wse_sqe *s = &j->sqe;
 	size_t n = (size_t)s->kcol * s->nfeat;
-	uint32_t *v = p->w + n + 1;		/* one more: pack_selected writes before it decides */
+	uint32_t *v = p->w + n + 1; /* one more: pack_selected writes before it decides */
 	uint16_t *h = (uint16_t *)(void *)(v + n);
 	uint8_t *mask = (uint8_t *)(h + n);
 	int err;
@@ -325,7 +332,7 @@ static int open_block(struct wse_model *m, struct wse_job *j, uint32_t c, struct
 
 	p->pos = 0;
 	if (!(j->sqe.flags & WSE_SQF_MASKED) && p->n)
-		return 0;			/* the same in every block */
+		return 0; /* the same in every block */
 	err = load_masks(m, j, c, p->block, mask);
 	if (err)
 		return err;
@@ -352,8 +359,11 @@ static int close_block(struct wse_model *m, struct wse_job *j, uint32_t c, struc
 				continue;
 			for (from = k; k < sh.k && selected(mask, k); k++)
 				;
-			err = wse_buf_write(m, &j->buf, row_off(&j->sqe, c, p->block, f) + (uint64_t)from * sh.size,
-					    p->data + (size_t)(f * sh.k + from) * sh.size, (k - from) * sh.size, &j->bad);
+			err = wse_buf_write(m, &j->buf,
+					    row_off(&j->sqe, c, p->block, f) +
+						    (uint64_t)from * sh.size,
+					    p->data + (size_t)(f * sh.k + from) * sh.size,
+					    (k - from) * sh.size, &j->bad);
 			if (err)
 				return err;
 		}

@@ -50,31 +50,74 @@ static void next_group(struct wse_opnd *o, bool new_row)
 }
 
 /* the operation of one group: a with b into d (d holds DST's old values for VMAC) */
-#define EACH(expr) do { for (i = 0; i < WSE_LANES; i++) d[i] = (expr); } while (0)
-static void group(unsigned int op, uint32_t *restrict d, const uint32_t *restrict a, const uint32_t *restrict b)
+#define EACH(expr)                              \
+	do {                                    \
+		for (i = 0; i < WSE_LANES; i++) \
+			d[i] = (expr);          \
+	} while (0)
+static void group(unsigned int op, uint32_t *restrict d, const uint32_t *restrict a,
+		  const uint32_t *restrict b)
 {
 	unsigned int i;
 
 	switch (op) {
-	case WSE_TOP_VADD: EACH(wse_fadd(a[i], b[i])); break;
-	case WSE_TOP_VSUB: EACH(wse_canon(wse_u(wse_f(a[i]) - wse_f(b[i])))); break;
-	case WSE_TOP_VMUL: EACH(wse_fmul(a[i], b[i])); break;
-	case WSE_TOP_VMAC: EACH(wse_canon(wse_u(wse_f(d[i]) + wse_f(a[i]) * wse_f(b[i])))); break;
-	case WSE_TOP_VMAX: EACH(wse_flush(wse_fgt(a[i], b[i]) ? a[i] : b[i])); break;
-	case WSE_TOP_VMIN: EACH(wse_flush(wse_f(a[i]) < wse_f(b[i]) ? a[i] : b[i])); break;
-	case WSE_TOP_VMOV: EACH(a[i]); break;
-	case WSE_TOP_VGATE: EACH(wse_fgt(a[i], 0) ? b[i] : 0); break;
-	case WSE_TOP_VCGT: EACH(wse_fgt(a[i], b[i]) ? ~0u : 0); break;
-	case WSE_TOP_VIADD: EACH(a[i] + b[i]); break;
-	case WSE_TOP_VISUB: EACH(a[i] - b[i]); break;
-	case WSE_TOP_VAND: EACH(a[i] & b[i]); break;
-	case WSE_TOP_VOR: EACH(a[i] | b[i]); break;
-	case WSE_TOP_VXOR: EACH(a[i] ^ b[i]); break;
-	case WSE_TOP_VSHL: EACH(a[i] << (b[i] & 31)); break;
-	case WSE_TOP_VSHR: EACH(a[i] >> (b[i] & 31)); break;
-	case WSE_TOP_VSRA: EACH((uint32_t)((int32_t)a[i] >> (b[i] & 31))); break;
-	case WSE_TOP_VF2I: EACH(wse_f2i(a[i])); break;
-	case WSE_TOP_VI2F: EACH(wse_i2f(a[i])); break;
+	case WSE_TOP_VADD:
+		EACH(wse_fadd(a[i], b[i]));
+		break;
+	case WSE_TOP_VSUB:
+		EACH(wse_canon(wse_u(wse_f(a[i]) - wse_f(b[i]))));
+		break;
+	case WSE_TOP_VMUL:
+		EACH(wse_fmul(a[i], b[i]));
+		break;
+	case WSE_TOP_VMAC:
+		EACH(wse_canon(wse_u(wse_f(d[i]) + wse_f(a[i]) * wse_f(b[i]))));
+		break;
+	case WSE_TOP_VMAX:
+		EACH(wse_flush(wse_fgt(a[i], b[i]) ? a[i] : b[i]));
+		break;
+	case WSE_TOP_VMIN:
+		EACH(wse_flush(wse_f(a[i]) < wse_f(b[i]) ? a[i] : b[i]));
+		break;
+	case WSE_TOP_VMOV:
+		EACH(a[i]);
+		break;
+	case WSE_TOP_VGATE:
+		EACH(wse_fgt(a[i], 0) ? b[i] : 0);
+		break;
+	case WSE_TOP_VCGT:
+		EACH(wse_fgt(a[i], b[i]) ? ~0u : 0);
+		break;
+	case WSE_TOP_VIADD:
+		EACH(a[i] + b[i]);
+		break;
+	case WSE_TOP_VISUB:
+		EACH(a[i] - b[i]);
+		break;
+	case WSE_TOP_VAND:
+		EACH(a[i] & b[i]);
+		break;
+	case WSE_TOP_VOR:
+		EACH(a[i] | b[i]);
+		break;
+	case WSE_TOP_VXOR:
+		EACH(a[i] ^ b[i]);
+		break;
+	case WSE_TOP_VSHL:
+		EACH(a[i] << (b[i] & 31));
+		break;
+	case WSE_TOP_VSHR:
+		EACH(a[i] >> (b[i] & 31));
+		break;
+	case WSE_TOP_VSRA:
+		EACH((uint32_t)((int32_t)a[i] >> (b[i] & 31)));
+		break;
+	case WSE_TOP_VF2I:
+		EACH(wse_f2i(a[i]));
+		break;
+	case WSE_TOP_VI2F:
+		EACH(wse_i2f(a[i]));
+		break;
 	}
 }
 
@@ -108,8 +151,9 @@ static uint32_t tree(bool max, uint32_t *p, unsigned int n)
 bool wse_run_vector(struct wse_model *m, struct wse_core *c, struct wse_engine *e)
 {
 	struct wse_opnd *d = &e->o[OPND_DST], *s1 = &e->o[OPND_SRC1], *s2 = &e->o[OPND_SRC2];
-	bool reduce = e->op == WSE_TOP_VRSUM || e->op == WSE_TOP_VRMAX, max = e->op == WSE_TOP_VRMAX;
-	uint32_t a[WSE_LANES], b[WSE_LANES], v[WSE_LANES] = { 0 };
+	bool reduce = e->op == WSE_TOP_VRSUM || e->op == WSE_TOP_VRMAX,
+	     max = e->op == WSE_TOP_VRMAX;
+	uint32_t a[WSE_LANES], b[WSE_LANES], v[WSE_LANES] = {0};
 	unsigned int i;
 	bool last;
 

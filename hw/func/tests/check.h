@@ -5,10 +5,11 @@
 
 #include "../../tests/tap.h"
 
-#define is(got, want, name) do {						\
-	unsigned long long g_ = (got), w_ = (want);				\
-	if (!ok(g_ == w_, "%s", name))						\
-		printf("# got %llu (0x%llx), want %llu (0x%llx)\n", g_, g_, w_, w_);	\
-} while (0)
+#define is(got, want, name)                                                                  \
+	do {                                                                                 \
+		unsigned long long g_ = (got), w_ = (want);                                  \
+		if (!ok(g_ == w_, "%s", name))                                               \
+			printf("# got %llu (0x%llx), want %llu (0x%llx)\n", g_, g_, w_, w_); \
+	} while (0)
 
 #endif /* WSE_FUNC_CHECK_H */

@@ -6,12 +6,13 @@
 
 #include "dev.h"
 
-#define RINGS		0x10000u	/* of all queues, 16 KiB each */
-#define FAULTS		0x8000u
+#define RINGS 0x10000u /* of all queues, 16 KiB each */
+#define FAULTS 0x8000u
 
 static bool bad(struct dev *d, uint64_t iova, size_t len)
 {
-	return iova > DEV_MEM || len > DEV_MEM - iova || (iova < d->fail_to && iova + len > d->fail_from);
+	return iova > DEV_MEM || len > DEV_MEM - iova ||
+	       (iova < d->fail_to && iova + len > d->fail_from);
 }
 
 static int dma_read(void *host, uint64_t iova, void *buf, size_t len)
@@ -48,8 +49,8 @@ int dev_open(struct dev *d, const char *model, uint32_t rows, uint32_t cols)
 
 int dev_open_flags(struct dev *d, const char *model, uint32_t rows, uint32_t cols, uint32_t flags)
 {
-	static const struct wse_host_ops ops = { dma_read, dma_write, irq };
-	struct wse_model_cfg cfg = { .rows = rows, .cols = cols, .flags = flags };
+	static const struct wse_host_ops ops = {dma_read, dma_write, irq};
+	struct wse_model_cfg cfg = {.rows = rows, .cols = cols, .flags = flags};
 	unsigned int i;
 	int err;
 
@@ -92,7 +93,10 @@ void dev_close(struct dev *d)
 int dev_create_queue(struct dev *d, unsigned int id)
 {
 	struct wse_sqe s = {
-		.opcode = WSE_OP_CREATE_QUEUE, .queue = id, .buf = d->q[id].sq, .mask = d->q[id].cq,
+		.opcode = WSE_OP_CREATE_QUEUE,
+		.queue = id,
+		.buf = d->q[id].sq,
+		.mask = d->q[id].cq,
 		.seq = (DEV_RING - 1) | id << 16,
 	};
 
@@ -163,22 +167,36 @@ const struct wse_fault *dev_fault(struct dev *d, const struct wse_cqe *e)
 	if (e->fault >= DEV_FAULTS)
 		return NULL;
 	d->ops->mmio_write(d->m, WSE_REG_FAULT_HEAD, d->ops->mmio_read(d->m, WSE_REG_FAULT_TAIL));
-	return (const struct wse_fault *)(const void *)(d->mem + FAULTS + e->fault * sizeof(struct wse_fault));
+	return (const struct wse_fault *)(const void *)(d->mem + FAULTS +
+							e->fault * sizeof(struct wse_fault));
 }
 
-struct wse_sqe dev_copy(struct dev *d, bool in, uint32_t core, uint32_t sram, uint64_t iova, uint32_t len)
+struct wse_sqe dev_copy(struct dev *d, bool in, uint32_t core, uint32_t sram, uint64_t iova,
+			uint32_t len)
 {
 	return (struct wse_sqe){
-		.opcode = in ? WSE_OP_COPY_IN : WSE_OP_COPY_OUT, .flags = WSE_SQF_BUF_DIRECT,
-		.row0 = core / d->cols, .col0 = core % d->cols, .rows = 1, .cols = 1, .budget = 1u << 30,
-		.buf = iova, .sram = sram, .len = len, .nline = 1,
+		.opcode = in ? WSE_OP_COPY_IN : WSE_OP_COPY_OUT,
+		.flags = WSE_SQF_BUF_DIRECT,
+		.row0 = core / d->cols,
+		.col0 = core % d->cols,
+		.rows = 1,
+		.cols = 1,
+		.budget = 1u << 30,
+		.buf = iova,
+		.sram = sram,
+		.len = len,
+		.nline = 1,
 	};
 }
 
 struct wse_sqe dev_start(struct dev *d, uint32_t entry, uint8_t flags, uint64_t budget)
 {
 	return (struct wse_sqe){
-		.opcode = WSE_OP_START, .flags = flags, .rows = d->rows, .cols = d->cols, .budget = budget,
+		.opcode = WSE_OP_START,
+		.flags = flags,
+		.rows = d->rows,
+		.cols = d->cols,
+		.budget = budget,
 		.sram = entry,
 	};
 }

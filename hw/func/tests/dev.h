@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A device under test: a model, 64 MiB of host memory, the admin queue and one or more I/O queues, driven as a driver would.
- * Works with any model of hw/model.h.
+ * A device under test: a model, 64 MiB of host memory, the admin queue and one or more I/O queues,
+ * driven as a driver would. Works with any model of hw/model.h.
  */
 #ifndef WSE_TEST_DEV_H
 #define WSE_TEST_DEV_H
@@ -13,11 +13,11 @@
 #include "model.h"
 #include "wse_regs.h"
 
-#define DEV_MEM		(64u << 20)
-#define DEV_RING	64u		/* entries of every ring */
-#define DEV_FAULTS	16u
-#define DEV_DATA	0x100000u	/* first byte of host memory free for tests */
-#define DEV_BAD		0xdead0000ull	/* bus addresses from here on give errors */
+#define DEV_MEM (64u << 20)
+#define DEV_RING 64u /* entries of every ring */
+#define DEV_FAULTS 16u
+#define DEV_DATA 0x100000u    /* first byte of host memory free for tests */
+#define DEV_BAD 0xdead0000ull /* bus addresses from here on give errors */
 
 struct dev_queue {
 	uint64_t sq, cq;
@@ -31,7 +31,7 @@ struct dev {
 	uint8_t *mem;
 	struct dev_queue q[WSE_MAX_QUEUES];
 	unsigned int irqs[32];
-	uint64_t fail_from, fail_to;	/* bus addresses that give errors */
+	uint64_t fail_from, fail_to; /* bus addresses that give errors */
 	uint32_t rows, cols;
 	uint16_t cid;
 };
@@ -41,16 +41,23 @@ int dev_open_flags(struct dev *d, const char *model, uint32_t rows, uint32_t col
 int dev_open(struct dev *d, const char *model, uint32_t rows, uint32_t cols);
 void dev_close(struct dev *d);
 int dev_create_queue(struct dev *d, unsigned int id);
-uint16_t dev_post(struct dev *d, unsigned int queue, const struct wse_sqe *s);	/* without doorbell; the cid given */
+uint16_t dev_post(struct dev *d, unsigned int queue,
+		  const struct wse_sqe *s); /* without doorbell; the cid given */
 void dev_ring(struct dev *d, unsigned int queue);
-bool dev_poll(struct dev *d, unsigned int queue, struct wse_cqe *e);		/* takes a completion if there is one */
-bool dev_wait(struct dev *d, unsigned int queue, struct wse_cqe *e);		/* runs the device until there is one */
-unsigned int dev_do(struct dev *d, unsigned int queue, const struct wse_sqe *s, struct wse_cqe *e); /* status */
-const struct wse_fault *dev_fault(struct dev *d, const struct wse_cqe *e);	/* NULL: none */
+bool dev_poll(struct dev *d, unsigned int queue,
+	      struct wse_cqe *e); /* takes a completion if there is one */
+bool dev_wait(struct dev *d, unsigned int queue,
+	      struct wse_cqe *e); /* runs the device until there is one */
+unsigned int dev_do(struct dev *d, unsigned int queue, const struct wse_sqe *s,
+		    struct wse_cqe *e);					   /* status */
+const struct wse_fault *dev_fault(struct dev *d, const struct wse_cqe *e); /* NULL: none */
 
 /* commands */
-struct wse_sqe dev_copy(struct dev *d, bool in, uint32_t core, uint32_t sram, uint64_t iova, uint32_t len);
-struct wse_sqe dev_start(struct dev *d, uint32_t entry, uint8_t flags, uint64_t budget);	/* whole tile */
-int dev_load(struct dev *d, const void *code, uint32_t len);	/* same bytes to SRAM offset 0 of all cores */
+struct wse_sqe dev_copy(struct dev *d, bool in, uint32_t core, uint32_t sram, uint64_t iova,
+			uint32_t len);
+struct wse_sqe dev_start(struct dev *d, uint32_t entry, uint8_t flags,
+			 uint64_t budget); /* whole tile */
+int dev_load(struct dev *d, const void *code,
+	     uint32_t len); /* same bytes to SRAM offset 0 of all cores */
 
 #endif /* WSE_TEST_DEV_H */

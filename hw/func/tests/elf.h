@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Just enough of ELF32 for tests: loads a program that we built ourselves into a core's image, finds symbols. */
+/* Just enough of ELF32 for tests: loads a program that we built ourselves into a core's image,
+ * finds symbols. */
 #ifndef WSE_TEST_ELF_H
 #define WSE_TEST_ELF_H
 
@@ -38,7 +39,8 @@ static inline uint32_t elf_load(const struct elf *e, uint8_t *image)
 
 	for (i = 0; i < h->e_phnum; i++) {
 		off = p[i].p_paddr - WSE_SRAM_BASE;
-		if (p[i].p_type != PT_LOAD || off >= WSE_SRAM_BYTES || p[i].p_memsz > WSE_SRAM_BYTES - off)
+		if (p[i].p_type != PT_LOAD || off >= WSE_SRAM_BYTES ||
+		    p[i].p_memsz > WSE_SRAM_BYTES - off)
 			continue;
 		memcpy(image + off, e->file + p[i].p_offset, p[i].p_filesz);
 		memset(image + off + p[i].p_filesz, 0, p[i].p_memsz - p[i].p_filesz);

@@ -5,11 +5,12 @@
 
 #include <string.h>
 
+#include "dev.h"
 #include "model.h"
 #include "../func.h"
 #include "../../tests/lockstep_asm.h"
 
-#define CODE_AT		0xa000u		/* programs lie here, data below */
+#define CODE_AT 0xa000u /* programs lie here, data below */
 
 static inline uint32_t d1(uint32_t len, int32_t stride)
 {
@@ -21,7 +22,8 @@ static inline uint32_t kind(uint32_t k, uint32_t dtype)
 	return k | dtype << WSE_DSR3_DTYPE_SHIFT;
 }
 
-static inline void dsr(struct code *c, unsigned int n, uint32_t w0, uint32_t w1, uint32_t w2, uint32_t w3)
+static inline void dsr(struct code *c, unsigned int n, uint32_t w0, uint32_t w1, uint32_t w2,
+		       uint32_t w3)
 {
 	li(c, 5, w0);
 	li(c, 6, w1);
@@ -40,8 +42,8 @@ static inline void issue(struct code *c, uint32_t tcw, uint32_t scalar)
 
 static inline uint32_t tcw(uint32_t engine, uint32_t op, uint32_t dst, uint32_t src1, uint32_t src2)
 {
-	return engine << WSE_TCW_ENGINE_SHIFT | op | dst << WSE_TCW_DST_SHIFT | src1 << WSE_TCW_SRC1_SHIFT |
-	       src2 << WSE_TCW_SRC2_SHIFT;
+	return engine << WSE_TCW_ENGINE_SHIFT | op | dst << WSE_TCW_DST_SHIFT |
+	       src1 << WSE_TCW_SRC1_SHIFT | src2 << WSE_TCW_SRC2_SHIFT;
 }
 
 static inline void route(struct code *c, uint32_t color, uint32_t rx, uint32_t tx)
@@ -78,6 +80,25 @@ static inline void park(struct code *c)
 {
 	put(c, WSE(WSE_F3_SYS, WSE_SYSOP_DONE, 0, 0, 0));
 	put(c, WSE(WSE_F3_TNEXT, 0, 5, 0, 0));
+}
+
+/* puts a program into one core, into all cores */
+static inline void program(struct dev *d, uint32_t core, void (*emit)(struct code *c, uint32_t core))
+{
+	static uint8_t image[WSE_SRAM_BYTES];
+	struct code c = {image, (WSE_SRAM_BASE + CODE_AT)};
+
+	memset(image, 0, sizeof(image));
+	emit(&c, core);
+	d->ops->poke(d->m, core, (WSE_SRAM_BASE + CODE_AT), image + CODE_AT, c.pc - (WSE_SRAM_BASE + CODE_AT));
+}
+
+static inline void program_all(struct dev *d, void (*emit)(struct code *c, uint32_t core))
+{
+	uint32_t i;
+
+	for (i = 0; i < d->rows * d->cols; i++)
+		program(d, i, emit);
 }
 
 #endif /* WSE_TEST_PROG_H */

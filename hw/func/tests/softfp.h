@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * binary32 multiply and add of hw/doc/core.md in integer arithmetic, exact and slow: the independent judge of the twin's
- * use of the host's floating point.
+ * binary32 multiply and add of hw/doc/core.md in integer arithmetic, exact and slow: the
+ * independent judge of the twin's use of the host's floating point.
  */
 #ifndef WSE_TEST_SOFTFP_H
 #define WSE_TEST_SOFTFP_H
@@ -21,8 +21,8 @@ static inline uint32_t soft_flush(uint32_t u)
 }
 
 /*
- * Rounds sign * mant * 2^exp (mant not 0) to nearest even; subnormal results become zero, tininess judged after rounding
- * with unbounded exponent.
+ * Rounds sign * mant * 2^exp (mant not 0) to nearest even; subnormal results become zero, tininess
+ * judged after rounding with unbounded exponent.
  */
 static inline uint32_t soft_round(uint32_t sign, u128 mant, int exp)
 {
@@ -47,7 +47,7 @@ static inline uint32_t soft_round(uint32_t sign, u128 mant, int exp)
 		m >>= 1;
 		exp++;
 	}
-	exp += 23 + 127;		/* biased, of 1.m */
+	exp += 23 + 127; /* biased, of 1.m */
 	if (exp >= 255)
 		return sign | 0x7f800000u;
 	if (exp <= 0)
@@ -105,7 +105,7 @@ static inline uint32_t soft_add(uint32_t a, uint32_t b)
 	soft_split(a, &ma, &ea);
 	soft_split(b, &mb, &eb);
 	d = ea - eb;
-	x = (u128)ma << 64;		/* 64 more bits below, and a sticky bit */
+	x = (u128)ma << 64; /* 64 more bits below, and a sticky bit */
 	y = (u128)mb << 64;
 	if (d > 80)
 		y = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The firmware's streamed linear layer and its weight gradient on the twin, against ordered scalar loops, bit for bit.
- * `test_gemm bench` prints multiply-adds a second.
+ * The firmware's streamed linear layer and its weight gradient on the twin, against ordered scalar
+ * loops, bit for bit. `test_gemm bench` prints multiply-adds a second.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +14,13 @@
 #include "check.h"
 
 #define FIRMWARE "build/firmware/"
-#define SRAM_X	0x2000u		/* bf16 x[K][T] */
-#define HOST_W	(DEV_DATA + (8u << 20))
-#define HOST_M	(DEV_DATA + (32u << 20))
-#define HOST_G	(DEV_DATA + (40u << 20))
+#define SRAM_X 0x2000u /* bf16 x[K][T] */
+#define HOST_W (DEV_DATA + (8u << 20))
+#define HOST_M (DEV_DATA + (32u << 20))
+#define HOST_G (DEV_DATA + (40u << 20))
 
 struct shape {
-	uint32_t rows, cols, t, k, b, nblk;	/* k per core, nblk blocks of b features */
+	uint32_t rows, cols, t, k, b, nblk; /* k per core, nblk blocks of b features */
 	bool masked;
 };
 
@@ -50,8 +50,8 @@ static double seconds(void)
 struct run {
 	struct dev d;
 	struct shape s;
-	uint16_t *x, *w, *dy;		/* x[rows][cols][k][t], w[n][cols * k], dy[rows][n][t] */
-	uint8_t *mask;			/* [n][cols][mrow] */
+	uint16_t *x, *w, *dy; /* x[rows][cols][k][t], w[n][cols * k], dy[rows][n][t] */
+	uint8_t *mask;	      /* [n][cols][mrow] */
 	uint32_t n, y, mrow;
 };
 
@@ -72,8 +72,12 @@ static float forward_ref(const struct run *r, uint32_t row, uint32_t n, uint32_t
 		p = 0;
 		for (k = 0; k < s->k; k++)
 			if (on(r, n, c, k))
-				p = p + wse_f((uint32_t)r->w[n * s->cols * s->k + c * s->k + k] << 16) *
-					wse_f((uint32_t)r->x[((row * s->cols + c) * s->k + k) * s->t + t] << 16);
+				p = p +
+				    wse_f((uint32_t)r->w[n * s->cols * s->k + c * s->k + k] << 16) *
+					    wse_f((uint32_t)r->x[((row * s->cols + c) * s->k + k) *
+									 s->t +
+								 t]
+						  << 16);
 		sum = i == 1 ? p : sum + p;
 	}
 	return sum;
@@ -88,8 +92,13 @@ static float wgrad_ref(const struct run *r, uint32_t n, uint32_t c, uint32_t k)
 	for (row = 0; row < s->rows; row++) {
 		memset(p, 0, sizeof(p));
 		for (t = 0; t < s->t; t++)
-			p[t % 8] = p[t % 8] + wse_f((uint32_t)r->dy[(row * r->n + n) * s->t + t] << 16) *
-				wse_f((uint32_t)r->x[((row * s->cols + c) * s->k + k) * s->t + t] << 16);
+			p[t % 8] =
+				p[t % 8] +
+				wse_f((uint32_t)r->dy[(row * r->n + n) * s->t + t] << 16) *
+					wse_f((uint32_t)
+						      r->x[((row * s->cols + c) * s->k + k) * s->t +
+							   t]
+					      << 16);
 		d = ((p[0] + p[1]) + (p[2] + p[3])) + ((p[4] + p[5]) + (p[6] + p[7]));
 		sum = row ? sum + d : d;
 	}
@@ -117,14 +126,15 @@ static int run_open(struct run *r, const struct shape *s, uint32_t flags)
 		r->dy[i] = rnd_bf16();
 	for (i = 0; i < r->n * s->cols * r->mrow; i++)
 		r->mask[i] = rnd();
-	if (dev_open_flags(&r->d, "func", s->rows, s->cols, flags) || dev_create_queue(&r->d, 1) || dev_create_queue(&r->d, 2) ||
-	    dev_create_queue(&r->d, 3))
+	if (dev_open_flags(&r->d, "func", s->rows, s->cols, flags) || dev_create_queue(&r->d, 1) ||
+	    dev_create_queue(&r->d, 2) || dev_create_queue(&r->d, 3))
 		return -1;
 	memcpy(r->d.mem + HOST_W, r->w, r->n * s->cols * s->k * 2);
 	memcpy(r->d.mem + HOST_M, r->mask, r->n * s->cols * r->mrow);
 	dev_load(&r->d, image, end);
 	for (c = 0; c < s->rows * s->cols; c++)
-		r->d.ops->poke(r->d.m, c, WSE_SRAM_BASE + SRAM_X, r->x + c * s->k * s->t, s->k * s->t * 2);
+		r->d.ops->poke(r->d.m, c, WSE_SRAM_BASE + SRAM_X, r->x + c * s->k * s->t,
+			       s->k * s->t * 2);
 	{
 		struct wse_sqe b = dev_start(&r->d, WSE_SRAM_BASE, WSE_SQF_BOOT, 1 << 20);
 
@@ -145,8 +155,16 @@ static struct wse_sqe stream(const struct run *r, uint8_t op)
 {
 	const struct shape *s = &r->s;
 	struct wse_sqe e = {
-		.opcode = op, .flags = WSE_SQF_BUF_DIRECT, .cols = s->cols, .budget = 1ull << 40, .nline = s->nblk,
-		.nfeat = s->b, .kcol = s->k, .etype = WSE_ETYPE_BF16, .buf = HOST_W, .lstride = s->cols * s->k * 2,
+		.opcode = op,
+		.flags = WSE_SQF_BUF_DIRECT,
+		.cols = s->cols,
+		.budget = 1ull << 40,
+		.nline = s->nblk,
+		.nfeat = s->b,
+		.kcol = s->k,
+		.etype = WSE_ETYPE_BF16,
+		.buf = HOST_W,
+		.lstride = s->cols * s->k * 2,
 		.cstride = s->k * 2,
 	};
 
@@ -164,9 +182,13 @@ static double forward(struct run *r, struct wse_cqe *e)
 {
 	const struct shape *s = &r->s;
 	struct wse_sqe_start st = {
-		.opcode = WSE_OP_START, .flags = WSE_SQF_CLOSED, .rows = s->rows, .cols = s->cols,
-		.budget = 1ull << 40, .entry = f_forward,
-		.arg = { WSE_SRAM_BASE + SRAM_X, WSE_SRAM_BASE + r->y, s->t, s->k, s->nblk, s->b },
+		.opcode = WSE_OP_START,
+		.flags = WSE_SQF_CLOSED,
+		.rows = s->rows,
+		.cols = s->cols,
+		.budget = 1ull << 40,
+		.entry = f_forward,
+		.arg = {WSE_SRAM_BASE + SRAM_X, WSE_SRAM_BASE + r->y, s->t, s->k, s->nblk, s->b},
 	};
 	struct wse_sqe in = stream(r, WSE_OP_STREAM_IN), q;
 	double t = seconds();
@@ -185,9 +207,13 @@ static double wgrad(struct run *r, struct wse_cqe *e)
 {
 	const struct shape *s = &r->s;
 	struct wse_sqe_start st = {
-		.opcode = WSE_OP_START, .flags = WSE_SQF_CLOSED, .rows = s->rows, .cols = s->cols,
-		.budget = 1ull << 40, .entry = f_wgrad,
-		.arg = { WSE_SRAM_BASE + SRAM_X, WSE_SRAM_BASE + r->y, s->t, s->k, s->nblk, s->b },
+		.opcode = WSE_OP_START,
+		.flags = WSE_SQF_CLOSED,
+		.rows = s->rows,
+		.cols = s->cols,
+		.budget = 1ull << 40,
+		.entry = f_wgrad,
+		.arg = {WSE_SRAM_BASE + SRAM_X, WSE_SRAM_BASE + r->y, s->t, s->k, s->nblk, s->b},
 	};
 	struct wse_sqe in = stream(r, WSE_OP_STREAM_IN), out = stream(r, WSE_OP_STREAM_OUT), q;
 	uint32_t row, c, own = r->n / s->cols;
@@ -223,8 +249,8 @@ static void explain(struct run *r, const struct wse_cqe *e)
 
 	printf("# status %u", e->status >> 1);
 	if (f)
-		printf(" core %u,%u n %u cause 0x%x pc 0x%x addr 0x%x color %d value 0x%x", f->row, f->col, f->ncores,
-		       f->cause, f->pc, f->addr, (int)f->color, f->value);
+		printf(" core %u,%u n %u cause 0x%x pc 0x%x addr 0x%x color %d value 0x%x", f->row,
+		       f->col, f->ncores, f->cause, f->pc, f->addr, (int)f->color, f->value);
 	printf("\n");
 }
 
@@ -238,13 +264,14 @@ static void check_forward(struct run *r)
 		for (n = 0; n < r->n; n++) {
 			for (t = 0; t < s->t; t++) {
 				r->d.ops->peek(r->d.m, row * s->cols + n / own,
-					       WSE_SRAM_BASE + r->y + ((n % own) * s->t + t) * 2, &y, 2);
+					       WSE_SRAM_BASE + r->y + ((n % own) * s->t + t) * 2,
+					       &y, 2);
 				bad += y != wse_bf16_round(wse_u(forward_ref(r, row, n, t)));
 			}
 		}
 	}
-	ok(!bad, "%ux%u T %u K %u B %u N %u%s: forward, %u of %u wrong", s->rows, s->cols, s->t, s->k, s->b, r->n,
-	   s->masked ? " masked" : "", bad, s->rows * r->n * s->t);
+	ok(!bad, "%ux%u T %u K %u B %u N %u%s: forward, %u of %u wrong", s->rows, s->cols, s->t,
+	   s->k, s->b, r->n, s->masked ? " masked" : "", bad, s->rows * r->n * s->t);
 }
 
 static void check_wgrad(struct run *r)
@@ -255,20 +282,22 @@ static void check_wgrad(struct run *r)
 	for (n = 0; n < r->n; n++) {
 		for (c = 0; c < s->cols; c++) {
 			for (k = 0; k < s->k; k++) {
-				memcpy(&got, r->d.mem + HOST_G + ((n * s->cols + c) * s->k + k) * 4, 4);
+				memcpy(&got, r->d.mem + HOST_G + ((n * s->cols + c) * s->k + k) * 4,
+				       4);
 				want = on(r, n, c, k) ? wse_u(wgrad_ref(r, n, c, k)) : 0;
 				bad += got != want;
 			}
 		}
 	}
-	ok(!bad, "%ux%u T %u K %u B %u N %u%s: weight gradient, %u of %u wrong", s->rows, s->cols, s->t, s->k, s->b,
-	   r->n, s->masked ? " masked" : "", bad, r->n * s->cols * s->k);
+	ok(!bad, "%ux%u T %u K %u B %u N %u%s: weight gradient, %u of %u wrong", s->rows, s->cols,
+	   s->t, s->k, s->b, r->n, s->masked ? " masked" : "", bad, r->n * s->cols * s->k);
 }
 
 static void test(const struct shape *s, uint32_t flags, const char *how)
 {
 	const char *text;
 	struct wse_cqe e;
+	uint64_t races;
 	struct run r;
 
 	if (!ok(!run_open(&r, s, flags), "%s, %ux%u opens and boots", how, s->rows, s->cols))
@@ -280,8 +309,9 @@ static void test(const struct shape *s, uint32_t flags, const char *how)
 	if (!ok(wgrad(&r, &e) >= 0, "weight gradient ends well"))
 		explain(&r, &e);
 	check_wgrad(&r);
+	races = wse_func_races(r.d.m, &text);
 	if (flags & WSE_MODEL_CHECK_RACES)
-		ok(!wse_func_races(r.d.m, &text), "no races %s", text);
+		ok(!races, "no races %s", text);
 	run_close(&r);
 }
 
@@ -301,8 +331,8 @@ static void bench(const struct shape *s, int rounds)
 		t = wgrad(&r, &e);
 		best_g = t > 0 && t < best_g ? t : best_g;
 	}
-	printf("# %ux%u T %u K %u B %u: forward %.0f MMAC/s, weight gradient %.0f MMAC/s\n", s->rows, s->cols, s->t, s->k,
-	       s->b, macs / best_f * 1e-6, macs / best_g * 1e-6);
+	printf("# %ux%u T %u K %u B %u: forward %.0f MMAC/s, weight gradient %.0f MMAC/s\n",
+	       s->rows, s->cols, s->t, s->k, s->b, macs / best_f * 1e-6, macs / best_g * 1e-6);
 	run_close(&r);
 }
 
@@ -322,13 +352,14 @@ static int load_firmware(const char *name)
 int main(int argc, char **argv)
 {
 	static const struct shape shape[] = {
-		{ 1, 1, 8, 8, 1, 2, false }, { 2, 2, 16, 12, 2, 4, false }, { 4, 4, 32, 16, 4, 8, false },
-		{ 3, 5, 8, 20, 4, 10, true }, { 2, 3, 24, 16, 2, 6, true }, { 4, 4, 16, 64, 4, 8, false },
+		{1, 1, 8, 8, 1, 2, false},   {2, 2, 16, 12, 2, 4, false},
+		{4, 4, 32, 16, 4, 8, false}, {3, 5, 8, 20, 4, 10, true},
+		{2, 3, 24, 16, 2, 6, true},  {4, 4, 16, 64, 4, 8, false},
 	};
 	static const struct shape big[] = {
-		{ 4, 4, 32, 128, 4, 64, false },
-		{ 4, 4, 32, 64, 4, 64, false }, { 4, 4, 32, 64, 2, 128, false }, { 4, 4, 32, 64, 2, 128, true },
-		{ 4, 4, 16, 128, 4, 64, false },
+		{4, 4, 32, 128, 4, 64, false}, {4, 4, 32, 64, 4, 64, false},
+		{4, 4, 32, 64, 2, 128, false}, {4, 4, 32, 64, 2, 128, true},
+		{4, 4, 16, 128, 4, 64, false},
 	};
 	unsigned int csr = wse_fp_enter(), i;
 	struct elf lin;
@@ -340,7 +371,8 @@ int main(int argc, char **argv)
 	end = elf_load(&lin, image);
 	f_forward = elf_symbol(&lin, "linear_forward");
 	f_wgrad = elf_symbol(&lin, "linear_wgrad");
-	ok(end && end <= SRAM_X && f_forward && f_wgrad, "the firmware's linear program is there and fits");
+	ok(end && end <= SRAM_X && f_forward && f_wgrad,
+	   "the firmware's linear program is there and fits");
 	if (argc > 1 && !strcmp(argv[1], "bench")) {
 		for (i = 0; i < sizeof(big) / sizeof(*big); i++)
 			bench(&big[i], argc > 2 ? atoi(argv[2]) : 5);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The twin's arithmetic against integer arithmetic, and its vector kernels against one operation at a time. */
+/* The twin's arithmetic against integer arithmetic, and its vector kernels against one operation at
+ * a time. */
 #include <string.h>
 
 #include "check.h"
@@ -21,19 +22,20 @@ static uint32_t rnd(void)
 static uint32_t pick(void)
 {
 	static const uint32_t special[] = {
-		0, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001, 0xffc12345, 1, 0x807fffff, 0x00800000,
-		0x80800000, 0x7f7fffff, 0x3f800000, 0xbf800000, 0x3f7fffff, 0x3f800001,
+		0,	    0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001,
+		0xffc12345, 1,		0x807fffff, 0x00800000, 0x80800000, 0x7f7fffff,
+		0x3f800000, 0xbf800000, 0x3f7fffff, 0x3f800001,
 	};
 	uint32_t r = rnd();
 
 	switch (r & 7) {
 	case 0:
 		return special[rnd() % (sizeof(special) / sizeof(*special))];
-	case 1:		/* around the smallest normal */
+	case 1: /* around the smallest normal */
 		return (rnd() & 0x807fffff) | (rnd() % 30) << 23;
-	case 2:		/* whose products lie there */
+	case 2: /* whose products lie there */
 		return (rnd() & 0x807fffff) | (64 + rnd() % 4 - 1) << 23;
-	case 3:		/* sums that cancel */
+	case 3: /* sums that cancel */
 		return (rnd() & 0x80000007) | 127u << 23 | (rnd() & 1) << 22;
 	case 4:
 		return (rnd() & 0x807fffff) | (120 + rnd() % 16) << 23;
@@ -43,8 +45,7 @@ static uint32_t pick(void)
 }
 
 /* the compiler must not do the arithmetic: it does not know MXCSR */
-__attribute__((noinline, noclone))
-static uint32_t mul_of(volatile uint32_t a, volatile uint32_t b)
+__attribute__((noinline, noclone)) static uint32_t mul_of(volatile uint32_t a, volatile uint32_t b)
 {
 	return wse_fmul(a, b);
 }
@@ -75,7 +76,8 @@ static void test_primitives(void)
 	ok(!add, "add: 2000000 cases, %u differ", add);
 	ok(!round, "round to bf16: 2000000 cases, %u differ", round);
 	ok(!gt, "greater than: %u differ", gt);
-	/* 2^-126 (1 - 2^-26) rounds to 2^-126, which is not tiny; 2^-126 (1 - 2^-24) is a number and is tiny */
+	/* 2^-126 (1 - 2^-26) rounds to 2^-126, which is not tiny; 2^-126 (1 - 2^-24) is a number
+	 * and is tiny */
 	is(mul_of(0x20000400, 0x1ffff800), 0x00800000, "tininess is judged after rounding");
 	is(mul_of(0x3f7fffff, 0x00800000), 0, "just below the smallest normal is zero");
 	is(mul_of(0xbf7fffff, 0x00800000), 0x80000000u, "of the same sign");
@@ -111,8 +113,9 @@ struct problem {
 
 static void one_case(const struct wse_kernels *k, struct problem *p, uint32_t *axpy, uint32_t *dot)
 {
-	static const uint8_t feats[3] = { 1, 2, 4 };
-	uint32_t nb = feats[rnd() % 3], tokens = 8 * (1 + rnd() % (16 / nb)), rows = 1 + rnd() % 60, n = 0, i, f, t;
+	static const uint8_t feats[3] = {1, 2, 4};
+	uint32_t nb = feats[rnd() % 3], tokens = 8 * (1 + rnd() % (16 / nb)), rows = 1 + rnd() % 60,
+		 n = 0, i, f, t;
 	bool dense = rnd() & 1;
 
 	for (i = 0; i < 128; i++)
@@ -134,14 +137,16 @@ static void one_case(const struct wse_kernels *k, struct problem *p, uint32_t *a
 	}
 	k->dot(p->acc, (const uint8_t *)p->x, tokens * 2, tokens, nb, p->w, n, p->out, dense);
 	for (i = 0; i < n; i++) {
-		uint32_t lane[8] = { 0 };
+		uint32_t lane[8] = {0};
 
 		for (t = 0; t < tokens; t++)
-			lane[t % 8] = soft_add(lane[t % 8],
-					       soft_mul(p->acc[(p->w[i] >> 14 & 3) * tokens + t],
-							(uint32_t)p->x[(p->w[i] & 0x3fff) * tokens + t] << 16));
-		*dot += p->out[i] != soft_add(soft_add(soft_add(lane[0], lane[1]), soft_add(lane[2], lane[3])),
-					      soft_add(soft_add(lane[4], lane[5]), soft_add(lane[6], lane[7])));
+			lane[t % 8] = soft_add(
+				lane[t % 8],
+				soft_mul(p->acc[(p->w[i] >> 14 & 3) * tokens + t],
+					 (uint32_t)p->x[(p->w[i] & 0x3fff) * tokens + t] << 16));
+		*dot += p->out[i] !=
+			soft_add(soft_add(soft_add(lane[0], lane[1]), soft_add(lane[2], lane[3])),
+				 soft_add(soft_add(lane[4], lane[5]), soft_add(lane[6], lane[7])));
 	}
 	k->axpy(p->acc, (const uint8_t *)p->x, tokens * 2, tokens, nb, p->w, n, dense);
 	for (i = 0; i < n; i++)
@@ -149,7 +154,8 @@ static void one_case(const struct wse_kernels *k, struct problem *p, uint32_t *a
 			uint32_t *a = &p->ref[(p->w[i] >> 14 & 3) * tokens + t];
 
 			*a = soft_add(*a, soft_mul(p->w[i] & 0xffff0000u,
-						   (uint32_t)p->x[(p->w[i] & 0x3fff) * tokens + t] << 16));
+						   (uint32_t)p->x[(p->w[i] & 0x3fff) * tokens + t]
+							   << 16));
 		}
 	/* sums that got no wavelet keep their bits, but for NaN, which becomes canonical */
 	for (i = 0; i < 128; i++)

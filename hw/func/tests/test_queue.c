@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The host interface: rings, every check of a submission entry, fences, budgets, DMA errors, fault ring, resets. */
+/* The host interface: rings, every check of a submission entry, fences, budgets, DMA errors, fault
+ * ring, resets. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,16 +8,16 @@
 #include "dev.h"
 #include "../../tests/lockstep_asm.h"
 
-#define ENTRY		WSE_SRAM_BASE
-#define NO_OFF		0xffffu
+#define ENTRY WSE_SRAM_BASE
+#define NO_OFF 0xffffu
 
 static struct dev dev;
 
 /* firmware: DONE, then tasks for ever */
 static void load_loop(struct dev *d)
 {
-	uint8_t image[64] = { 0 };
-	struct code c = { image, ENTRY };
+	uint8_t image[64] = {0};
+	struct code c = {image, ENTRY};
 
 	put(&c, WSE(WSE_F3_SYS, WSE_SYSOP_DONE, 0, 0, 0));
 	put(&c, WSE(WSE_F3_TNEXT, 0, 5, 0, 0));
@@ -36,12 +37,13 @@ static void load_task(struct dev *d, const uint32_t *insn, unsigned int n)
 
 static void ack_faults(void)
 {
-	dev.ops->mmio_write(dev.m, WSE_REG_FAULT_HEAD, dev.ops->mmio_read(dev.m, WSE_REG_FAULT_TAIL));
+	dev.ops->mmio_write(dev.m, WSE_REG_FAULT_HEAD,
+			    dev.ops->mmio_read(dev.m, WSE_REG_FAULT_TAIL));
 }
 
 static struct wse_sqe good(uint8_t op)
 {
-	struct wse_sqe s = { .opcode = op, .budget = 100000 };
+	struct wse_sqe s = {.opcode = op, .budget = 100000};
 
 	switch (op) {
 	case WSE_OP_COPY_IN:
@@ -73,29 +75,34 @@ static struct wse_sqe good(uint8_t op)
 	return s;
 }
 
-static void refused(const struct wse_sqe *s, unsigned int queue, unsigned int status, unsigned int off, const char *name)
+static void refused(const struct wse_sqe *s, unsigned int queue, unsigned int status,
+		    unsigned int off, const char *name)
 {
 	const struct wse_fault *f;
-	struct wse_cqe e = { 0 };
+	struct wse_cqe e = {0};
 	unsigned int got = dev_do(&dev, queue, s, &e);
 
 	f = dev_fault(&dev, &e);
 	if (!ok(got == status && f && f->status == status && f->cid == e.cid && f->queue == queue &&
-		f->color == ~0u && (off == NO_OFF || f->addr == off), "%s", name))
-		printf("# status %u want %u, record %s offset %u want %u\n", got, status, f ? "yes" : "no",
-		       f ? f->addr : 0, off);
+			f->color == ~0u && (off == NO_OFF || f->addr == off),
+		"%s", name))
+		printf("# status %u want %u, record %s offset %u want %u\n", got, status,
+		       f ? "yes" : "no", f ? f->addr : 0, off);
 }
 
-#define WRONG(op, member, value, status) do {				\
-	struct wse_sqe s_ = good(op);					\
-	s_.member = (value);						\
-	refused(&s_, 1, status, NO_OFF, #op " " #member " = " #value);	\
-} while (0)
-#define FIELD(op, member, value) do {					\
-	struct wse_sqe s_ = good(op);					\
-	s_.member = (value);						\
-	refused(&s_, 1, WSE_ST_BAD_FIELD, offsetof(struct wse_sqe, member), #op " " #member " = " #value);	\
-} while (0)
+#define WRONG(op, member, value, status)                                       \
+	do {                                                                   \
+		struct wse_sqe s_ = good(op);                                  \
+		s_.member = (value);                                           \
+		refused(&s_, 1, status, NO_OFF, #op " " #member " = " #value); \
+	} while (0)
+#define FIELD(op, member, value)                                                    \
+	do {                                                                        \
+		struct wse_sqe s_ = good(op);                                       \
+		s_.member = (value);                                                \
+		refused(&s_, 1, WSE_ST_BAD_FIELD, offsetof(struct wse_sqe, member), \
+			#op " " #member " = " #value);                              \
+	} while (0)
 
 static void test_checks(void)
 {
@@ -103,13 +110,13 @@ static void test_checks(void)
 	unsigned int op;
 
 	for (op = 0; op < 256; op++) {
-		s = (struct wse_sqe){ .opcode = op };
+		s = (struct wse_sqe){.opcode = op};
 		if (op > WSE_OP_FENCE && dev_do(&dev, 1, &s, NULL) != WSE_ST_BAD_OPCODE)
 			break;
 	}
 	ack_faults();
 	is(op, 256, "every other opcode and every admin opcode is refused on an I/O queue");
-	s = (struct wse_sqe){ .opcode = WSE_OP_CORE_CTL };
+	s = (struct wse_sqe){.opcode = WSE_OP_CORE_CTL};
 	refused(&s, 0, WSE_ST_BAD_OPCODE, NO_OFF, "CORE_CTL is reserved");
 
 	FIELD(WSE_OP_NOP, flags, 1);
@@ -133,7 +140,8 @@ static void test_checks(void)
 	s = good(WSE_OP_COPY_IN);
 	s.flags |= WSE_SQF_BROADCAST;
 	s.cstride = 8;
-	refused(&s, 1, WSE_ST_BAD_FIELD, offsetof(struct wse_sqe, cstride), "BROADCAST with a stride");
+	refused(&s, 1, WSE_ST_BAD_FIELD, offsetof(struct wse_sqe, cstride),
+		"BROADCAST with a stride");
 	s = good(WSE_OP_COPY_IN);
 	s.flags = 0;
 	s.pshift = 11;
@@ -169,10 +177,12 @@ static void test_checks(void)
 	s = good(WSE_OP_STREAM_IN);
 	s.etype = WSE_ETYPE_RAW32;
 	s.nfeat = 2;
-	refused(&s, 1, WSE_ST_BAD_FIELD, offsetof(struct wse_sqe, nfeat), "RAW32 with two features");
+	refused(&s, 1, WSE_ST_BAD_FIELD, offsetof(struct wse_sqe, nfeat),
+		"RAW32 with two features");
 	s = good(WSE_OP_STREAM_IN);
 	s.flags |= WSE_SQF_MASKED;
-	refused(&s, 1, WSE_ST_BAD_FIELD, offsetof(struct wse_sqe, mshift), "MASKED without a page size");
+	refused(&s, 1, WSE_ST_BAD_FIELD, offsetof(struct wse_sqe, mshift),
+		"MASKED without a page size");
 
 	FIELD(WSE_OP_START, budget, 0);
 	FIELD(WSE_OP_START, sram, ENTRY + 2);
@@ -188,7 +198,11 @@ static void test_checks(void)
 	s.seq = 1000000;
 	refused(&s, 1, WSE_ST_BAD_FENCE, NO_OFF, "a fence on its own future");
 
-	s = (struct wse_sqe){ .opcode = WSE_OP_CREATE_QUEUE, .queue = 1, .buf = 0x10000, .mask = 0x20000, .seq = 63 };
+	s = (struct wse_sqe){.opcode = WSE_OP_CREATE_QUEUE,
+			     .queue = 1,
+			     .buf = 0x10000,
+			     .mask = 0x20000,
+			     .seq = 63};
 	refused(&s, 0, WSE_ST_BAD_QUEUE, NO_OFF, "a queue that exists");
 	s.queue = 0;
 	refused(&s, 0, WSE_ST_BAD_QUEUE, NO_OFF, "the admin queue cannot be created");
@@ -196,19 +210,21 @@ static void test_checks(void)
 	refused(&s, 0, WSE_ST_BAD_QUEUE, NO_OFF, "a queue that cannot be");
 	s.queue = 3;
 	s.seq = 62;
-	refused(&s, 0, WSE_ST_BAD_FIELD, offsetof(struct wse_sqe, seq), "a ring size that is no power of two");
+	refused(&s, 0, WSE_ST_BAD_FIELD, offsetof(struct wse_sqe, seq),
+		"a ring size that is no power of two");
 	s.seq = 2047;
 	refused(&s, 0, WSE_ST_BAD_FIELD, offsetof(struct wse_sqe, seq), "a ring that is too large");
 	s.seq = 63;
 	s.buf = 0x10008;
-	refused(&s, 0, WSE_ST_BAD_FIELD, offsetof(struct wse_sqe, buf), "a ring that is not aligned");
-	s = (struct wse_sqe){ .opcode = WSE_OP_DELETE_QUEUE, .queue = 3 };
+	refused(&s, 0, WSE_ST_BAD_FIELD, offsetof(struct wse_sqe, buf),
+		"a ring that is not aligned");
+	s = (struct wse_sqe){.opcode = WSE_OP_DELETE_QUEUE, .queue = 3};
 	refused(&s, 0, WSE_ST_BAD_QUEUE, NO_OFF, "deleting what does not exist");
 }
 
 static void test_rings(void)
 {
-	struct wse_sqe s = { .opcode = WSE_OP_NOP };
+	struct wse_sqe s = {.opcode = WSE_OP_NOP};
 	unsigned int i, j, bad = 0;
 	struct wse_cqe e;
 	uint16_t cid;
@@ -219,7 +235,8 @@ static void test_rings(void)
 			dev_post(&dev, 1, &s);
 		dev_ring(&dev, 1);
 		for (j = 1; j <= 10; j++)
-			bad += !dev_wait(&dev, 1, &e) || e.cid != (uint16_t)(cid + j) || e.status >> 1;
+			bad += !dev_wait(&dev, 1, &e) || e.cid != (uint16_t)(cid + j) ||
+			       e.status >> 1;
 	}
 	is(bad, 0, "500 commands over several passes of a ring, in order");
 	is(e.sqhd, dev.q[1].tail, "the last completion frees the whole ring");
@@ -246,7 +263,7 @@ static void test_rings(void)
 
 static void test_fences(void)
 {
-	struct wse_sqe s = good(WSE_OP_FENCE), nop = { .opcode = WSE_OP_NOP };
+	struct wse_sqe s = good(WSE_OP_FENCE), nop = {.opcode = WSE_OP_NOP};
 	struct wse_cqe e;
 
 	is(dev_create_queue(&dev, 2), 0, "a second queue");
@@ -263,7 +280,7 @@ static void test_fences(void)
 	dev_post(&dev, 1, &s);
 	dev_ring(&dev, 1);
 	dev_wait(&dev, 1, &e);
-	s = (struct wse_sqe){ .opcode = WSE_OP_DELETE_QUEUE, .queue = 2 };
+	s = (struct wse_sqe){.opcode = WSE_OP_DELETE_QUEUE, .queue = 2};
 	is(dev_do(&dev, 0, &s, NULL), 0, "delete the queue waited for");
 	ok(dev_wait(&dev, 1, &e) && e.status >> 1 == WSE_ST_BAD_FENCE, "its fence ends");
 	dev.q[2].tail = dev.q[2].head = 0;
@@ -275,18 +292,20 @@ static void test_bells(void)
 {
 	uint32_t tail = dev.ops->mmio_read(dev.m, WSE_REG_FAULT_TAIL), i;
 	uint32_t lost = dev.ops->mmio_read(dev.m, WSE_REG_FAULT_LOST);
-	struct wse_sqe s = { .opcode = WSE_OP_NOP, .flags = 1 };
+	struct wse_sqe s = {.opcode = WSE_OP_NOP, .flags = 1};
 	const struct wse_fault *f;
-	struct wse_cqe e = { 0 };
+	struct wse_cqe e = {0};
 
 	dev.ops->mmio_write(dev.m, WSE_REG_FAULT_HEAD, tail);
 	dev.irqs[0] = 0;
 	dev.ops->mmio_write(dev.m, WSE_DB_BASE + WSE_DB_STRIDE, DEV_RING);
 	dev.ops->advance(dev.m, 1000, NULL);
 	e.fault = tail % DEV_FAULTS;
-	is(dev.ops->mmio_read(dev.m, WSE_REG_FAULT_TAIL), tail + 1, "a doorbell out of range makes a record");
+	is(dev.ops->mmio_read(dev.m, WSE_REG_FAULT_TAIL), tail + 1,
+	   "a doorbell out of range makes a record");
 	f = dev_fault(&dev, &e);
-	ok(f->status == WSE_ST_BAD_DOORBELL && f->queue == 1 && f->value == DEV_RING && f->seq == tail,
+	ok(f->status == WSE_ST_BAD_DOORBELL && f->queue == 1 && f->value == DEV_RING &&
+		   f->seq == tail,
 	   "which names queue and value");
 	is(dev.irqs[0], 1, "and raises vector 0");
 	s.flags = 0;
@@ -303,7 +322,8 @@ static void test_copy(void)
 {
 	struct wse_sqe s;
 	struct wse_cqe e;
-	uint64_t list[4] = { DEV_DATA + 0x9000, DEV_DATA + 0x3000, DEV_DATA + 0x20000, DEV_DATA + 0x7000 };
+	uint64_t list[4] = {DEV_DATA + 0x9000, DEV_DATA + 0x3000, DEV_DATA + 0x20000,
+			    DEV_DATA + 0x7000};
 	uint32_t i, bad = 0, got;
 	uint8_t *p = dev.mem + DEV_DATA;
 
@@ -312,8 +332,19 @@ static void test_copy(void)
 	memcpy(dev.mem + 0x8800, list, sizeof(list));
 	/* 2 rows x 3 columns, 3 lines each, out of scattered pages */
 	s = (struct wse_sqe){
-		.opcode = WSE_OP_COPY_IN, .rows = 2, .cols = 3, .budget = 1 << 20, .buf = 0x8800, .pshift = 12,
-		.off = 0x800, .sram = 0x2000, .len = 0x88, .nline = 3, .lstride = 0x100, .sstride = 0x90, .cstride = 0x400,
+		.opcode = WSE_OP_COPY_IN,
+		.rows = 2,
+		.cols = 3,
+		.budget = 1 << 20,
+		.buf = 0x8800,
+		.pshift = 12,
+		.off = 0x800,
+		.sram = 0x2000,
+		.len = 0x88,
+		.nline = 3,
+		.lstride = 0x100,
+		.sstride = 0x90,
+		.cstride = 0x400,
 		.rstride = 0x1000,
 	};
 	is(dev_do(&dev, 1, &s, &e), 0, "copy in from a page list");
@@ -359,7 +390,7 @@ static void test_copy(void)
 	s.buf = DEV_DATA + 0x1000;
 	is(dev_do(&dev, 1, &s, &e), WSE_ST_DMA_ERROR, "DMA error on a page list");
 	dev.fail_to = 0;
-	s = (struct wse_sqe){ .opcode = WSE_OP_SCRUB, .rows = 2, .cols = 3 };
+	s = (struct wse_sqe){.opcode = WSE_OP_SCRUB, .rows = 2, .cols = 3};
 	is(dev_do(&dev, 0, &s, &e), 0, "scrub");
 	for (i = 0; i < WSE_SRAM_BYTES; i += 4) {
 		dev.ops->peek(dev.m, 5, WSE_SRAM_BASE + i, &got, 4);
@@ -370,14 +401,16 @@ static void test_copy(void)
 
 static void test_start(void)
 {
-	const uint32_t done[] = { ADDI(6, 0, 0), WSE(WSE_F3_SYS, WSE_SYSOP_DONE, 0, 6, 0), JALR(0, 1, 0) };
-	const uint32_t spin[] = { j_type(0, 0) };
-	const uint32_t ill[] = { 0xffffffff };
-	uint32_t value[] = { ADDI(6, 0, 42), WSE(WSE_F3_SYS, WSE_SYSOP_DONE, 0, 6, 0), JALR(0, 1, 0) };
+	const uint32_t done[] = {ADDI(6, 0, 0), WSE(WSE_F3_SYS, WSE_SYSOP_DONE, 0, 6, 0),
+				 JALR(0, 1, 0)};
+	const uint32_t spin[] = {j_type(0, 0)};
+	const uint32_t ill[] = {0xffffffff};
+	uint32_t value[] = {ADDI(6, 0, 42), WSE(WSE_F3_SYS, WSE_SYSOP_DONE, 0, 6, 0),
+			    JALR(0, 1, 0)};
 	struct wse_sqe s = dev_start(&dev, ENTRY + 0x100, 0, 5000);
 	const struct wse_fault *f;
 	struct wse_core_state st;
-	struct wse_cqe e = { 0 };
+	struct wse_cqe e = {0};
 
 	is(dev_do(&dev, 1, &s, &e), WSE_ST_NOT_BOOTED, "start without boot");
 	is(dev_fault(&dev, &e)->ncores, 6, "counts the cores that are held");
@@ -398,7 +431,7 @@ static void test_start(void)
 	is(dev_do(&dev, 1, &s, &e), WSE_ST_TIMEOUT, "a program that never ends");
 	f = dev_fault(&dev, &e);
 	ok(f->ncores == 6 && !f->cause && e.end - e.start >= 5000, "times out after its budget");
-	s = (struct wse_sqe){ .opcode = WSE_OP_CTX_RESET };
+	s = (struct wse_sqe){.opcode = WSE_OP_CTX_RESET};
 	is(dev_do(&dev, 0, &s, &e), 0, "context reset");
 	dev.q[1].tail = dev.q[1].head = 0;
 	dev.q[1].phase = true;
@@ -413,13 +446,14 @@ static void test_start(void)
 	s.rows = 1;
 	is(dev_do(&dev, 1, &s, &e), WSE_ST_CORE_FAULT, "an illegal instruction");
 	f = dev_fault(&dev, &e);
-	ok(f->cause == WSE_CAUSE_ILLEGAL && f->addr == 0xffffffff && f->pc == ENTRY + 0x100 && f->row == 1 && !f->col &&
-	   f->ncores == 3, "is named with pc and instruction");
+	ok(f->cause == WSE_CAUSE_ILLEGAL && f->addr == 0xffffffff && f->pc == ENTRY + 0x100 &&
+		   f->row == 1 && !f->col && f->ncores == 3,
+	   "is named with pc and instruction");
 	ok(dev.ops->mmio_read(dev.m, WSE_REG_STATUS) & WSE_STATUS_FAULT_MASK, "STATUS.FAULT");
 	s = dev_start(&dev, ENTRY + 0x40, WSE_SQF_BOOT, 1ull << 60);
 	s.flags |= WSE_SQF_CLOSED;
 	{
-		const uint32_t wait[] = { WSE(WSE_F3_TNEXT, 0, 5, 0, 0) };
+		const uint32_t wait[] = {WSE(WSE_F3_TNEXT, 0, 5, 0, 0)};
 		uint32_t i;
 
 		for (i = 0; i < 6; i++)
@@ -427,7 +461,8 @@ static void test_start(void)
 	}
 	is(dev_do(&dev, 1, &s, &e), WSE_ST_DEADLOCK, "CLOSED: a silent tile is a deadlock at once");
 	f = dev_fault(&dev, &e);
-	ok(f->cause == WSE_CAUSE_WAIT_TASK && f->color == ~0u && f->ncores == 6, "cores wait for tasks");
+	ok(f->cause == WSE_CAUSE_WAIT_TASK && f->color == ~0u && f->ncores == 6,
+	   "cores wait for tasks");
 	s.flags = WSE_SQF_BOOT;
 	s.budget = 1ull << 40;
 	dev_post(&dev, 1, &s);
@@ -441,14 +476,15 @@ static void test_start(void)
 
 static void test_resets(void)
 {
-	struct wse_sqe s = { .opcode = WSE_OP_NOP };
+	struct wse_sqe s = {.opcode = WSE_OP_NOP};
 	uint32_t got = 0;
 
 	dev.fail_from = dev.q[1].cq;
 	dev.fail_to = dev.q[1].cq + 0x1000;
 	dev_post(&dev, 1, &s);
 	dev_ring(&dev, 1);
-	is(dev.ops->advance(dev.m, 1000, NULL), WSE_STOP_HALTED, "a ring that cannot be written halts the device");
+	is(dev.ops->advance(dev.m, 1000, NULL), WSE_STOP_HALTED,
+	   "a ring that cannot be written halts the device");
 	ok(dev.ops->mmio_read(dev.m, WSE_REG_STATUS) & WSE_STATUS_HALTED_MASK, "STATUS.HALTED");
 	dev.fail_to = 0;
 	dev.ops->poke(dev.m, 2, WSE_SRAM_BASE, "abcd", 4);
@@ -461,7 +497,8 @@ static void test_resets(void)
 	dev.ops->mmio_write(dev.m, WSE_REG_AQ_SIZE, 62);
 	dev.ops->mmio_write(dev.m, WSE_REG_CTRL, 1);
 	dev.ops->advance(dev.m, 1000, NULL);
-	ok(dev.ops->mmio_read(dev.m, WSE_REG_STATUS) & WSE_STATUS_HALTED_MASK, "rings that cannot be halt it");
+	ok(dev.ops->mmio_read(dev.m, WSE_REG_STATUS) & WSE_STATUS_HALTED_MASK,
+	   "rings that cannot be halt it");
 	dev.ops->reset(dev.m);
 	is(dev.ops->mmio_read(dev.m, WSE_REG_STATUS), 0, "function-level reset");
 	is(dev.ops->mmio_read(dev.m, WSE_REG_MAGIC), WSE_MAGIC, "MAGIC");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The scalar core: arithmetic, traps, CSRs, self-modifying code, debugger, trace and replay. With WSE_RISCV_TESTS=DIR also
- * every rv32ui/um/mi program in that folder. `test_scalar bench` prints millions of instructions a second.
+ * The scalar core: arithmetic, traps, CSRs, self-modifying code, debugger, trace and replay. With
+ * WSE_RISCV_TESTS=DIR also every rv32ui/um/mi program in that folder. `test_scalar bench` prints
+ * millions of instructions a second.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -14,8 +15,8 @@
 #include "elf.h"
 #include "prog.h"
 
-#define ENTRY	(WSE_SRAM_BASE + CODE_AT)
-#define HANDLER	(WSE_SRAM_BASE + 0x9f00)
+#define ENTRY (WSE_SRAM_BASE + CODE_AT)
+#define HANDLER (WSE_SRAM_BASE + 0x9f00)
 
 static struct dev dev;
 
@@ -41,12 +42,13 @@ static uint8_t image[WSE_SRAM_BYTES];
 static struct code fresh(void)
 {
 	memset(image, 0, sizeof(image));
-	return (struct code){ image, ENTRY };
+	return (struct code){image, ENTRY};
 }
 
 static void test_alu(void)
 {
-	static const uint32_t v[] = { 0, 1, 2, 31, 0x7fffffff, 0x80000000, 0x80000001, 0xffffffff, 0x12345678, 0xfffff800 };
+	static const uint32_t v[] = {0,		 1,	     2,		 31,	     0x7fffffff,
+				     0x80000000, 0x80000001, 0xffffffff, 0x12345678, 0xfffff800};
 	struct wse_core_state st;
 	uint32_t i, j, k, a, b, bad = 0, want[18];
 	struct code c;
@@ -92,7 +94,7 @@ static void test_alu(void)
 
 static void trap_case(const char *name, uint32_t insn, uint32_t x1, uint32_t cause, uint32_t tval)
 {
-	struct code c = fresh(), h = { image, HANDLER };
+	struct code c = fresh(), h = {image, HANDLER};
 	struct wse_core_state st;
 	uint32_t pc;
 
@@ -103,15 +105,19 @@ static void trap_case(const char *name, uint32_t insn, uint32_t x1, uint32_t cau
 	pc = c.pc;
 	put(&c, insn);
 	st = run(&c);
-	if (!ok(st.run == WSE_CORE_RUNNING && st.mcause == cause && st.mtval == tval && (cause == 1 || st.mepc == pc), "%s", name))
-		printf("# run %u mcause %u mtval 0x%x mepc 0x%x, pc 0x%x\n", st.run, st.mcause, st.mtval, st.mepc, pc);
+	if (!ok(st.run == WSE_CORE_RUNNING && st.mcause == cause && st.mtval == tval &&
+			(cause == 1 || st.mepc == pc),
+		"%s", name))
+		printf("# run %u mcause %u mtval 0x%x mepc 0x%x, pc 0x%x\n", st.run, st.mcause,
+		       st.mtval, st.mepc, pc);
 	/* the same without a handler halts the core */
 	c = fresh();
 	li(&c, 1, x1);
 	pc = c.pc;
 	put(&c, insn);
 	st = run(&c);
-	ok(st.run == WSE_CORE_FAULTED && st.fault_cause == cause && st.fault_addr == tval && (cause == 1 || st.pc == pc),
+	ok(st.run == WSE_CORE_FAULTED && st.fault_cause == cause && st.fault_addr == tval &&
+		   (cause == 1 || st.pc == pc),
 	   "%s, no handler", name);
 }
 
@@ -120,7 +126,8 @@ static void test_traps(void)
 	const uint32_t base = WSE_SRAM_BASE, end = WSE_SRAM_BASE + WSE_SRAM_BYTES;
 
 	trap_case("load misaligned", LW(2, 1, 1), base, WSE_CAUSE_LOAD_MISALIGNED, base + 1);
-	trap_case("half load misaligned", i_type(0x03, 1, 2, 1, 1), base, WSE_CAUSE_LOAD_MISALIGNED, base + 1);
+	trap_case("half load misaligned", i_type(0x03, 1, 2, 1, 1), base, WSE_CAUSE_LOAD_MISALIGNED,
+		  base + 1);
 	trap_case("load behind the SRAM", LW(2, 1, 0), end, WSE_CAUSE_LOAD_ACCESS, end);
 	trap_case("load from null", LW(2, 0, 0), 0, WSE_CAUSE_LOAD_ACCESS, 0);
 	trap_case("store misaligned", SW(2, 1, 2), base, WSE_CAUSE_STORE_MISALIGNED, base + 2);
@@ -131,13 +138,15 @@ static void test_traps(void)
 	trap_case("zero", 0, 0, WSE_CAUSE_ILLEGAL, 0);
 	trap_case("compressed code", 0x4501, 0, WSE_CAUSE_ILLEGAL, 0x4501);
 	trap_case("custom-1", 0x2b, 0, WSE_CAUSE_ILLEGAL, 0x2b);
-	trap_case("custom-0 with an unknown funct7", WSE(WSE_F3_ISSUE, 1, 0, 0, 0), 0, WSE_CAUSE_ILLEGAL,
-		  WSE(WSE_F3_ISSUE, 1, 0, 0, 0));
+	trap_case("custom-0 with an unknown funct7", WSE(WSE_F3_ISSUE, 1, 0, 0, 0), 0,
+		  WSE_CAUSE_ILLEGAL, WSE(WSE_F3_ISSUE, 1, 0, 0, 0));
 	trap_case("an unknown CSR", CSRRS(2, 0x7c5, 0), 0, WSE_CAUSE_ILLEGAL, CSRRS(2, 0x7c5, 0));
-	trap_case("a write to a read-only CSR", CSRRW(0, 0xf14, 1), 0, WSE_CAUSE_ILLEGAL, CSRRW(0, 0xf14, 1));
-	trap_case("a color of 24", WSE(WSE_F3_RECV, 0, 2, 1, 0), 24, WSE_CAUSE_ILLEGAL, WSE(WSE_F3_RECV, 0, 2, 1, 0));
-	trap_case("a route with a switch position", WSE(WSE_F3_ROUTE, 0, 0, 1, 0), 0x100, WSE_CAUSE_ILLEGAL,
-		  WSE(WSE_F3_ROUTE, 0, 0, 1, 0));
+	trap_case("a write to a read-only CSR", CSRRW(0, 0xf14, 1), 0, WSE_CAUSE_ILLEGAL,
+		  CSRRW(0, 0xf14, 1));
+	trap_case("a color of 24", WSE(WSE_F3_RECV, 0, 2, 1, 0), 24, WSE_CAUSE_ILLEGAL,
+		  WSE(WSE_F3_RECV, 0, 2, 1, 0));
+	trap_case("a route with a switch position", WSE(WSE_F3_ROUTE, 0, 0, 1, 0), 0x100,
+		  WSE_CAUSE_ILLEGAL, WSE(WSE_F3_ROUTE, 0, 0, 1, 0));
 }
 
 static void test_csrs(void)
@@ -212,7 +221,7 @@ static void log_retire(void *arg, const struct wse_retire *r)
 static void test_debug(void)
 {
 	struct wse_core_state st;
-	struct log l = { .n = 0 };
+	struct log l = {.n = 0};
 	struct code c = fresh();
 	uint32_t v = 5, i;
 
@@ -234,12 +243,16 @@ static void test_debug(void)
 	is(dev.ops->replay_pick(dev.m, 0, 2, 1 << 14), 0, "replay: task 2 before task 1");
 	dev.ops->replay_pick(dev.m, 0, 1, 1 << 14);
 	dev.ops->advance(dev.m, 10000, NULL);
-	ok(l.n > 12 && l.r[0].pc == ENTRY && l.r[0].rd == 1 && l.r[0].rd_value == WSE_SRAM_BASE, "the first record");
-	ok(l.r[2].mem_size == 4 && l.r[2].mem_addr == WSE_SRAM_BASE + 0x10 && l.r[2].mem_data == 0x55, "a store");
+	ok(l.n > 12 && l.r[0].pc == ENTRY && l.r[0].rd == 1 && l.r[0].rd_value == WSE_SRAM_BASE,
+	   "the first record");
+	ok(l.r[2].mem_size == 4 && l.r[2].mem_addr == WSE_SRAM_BASE + 0x10 &&
+		   l.r[2].mem_data == 0x55,
+	   "a store");
 	ok(l.r[3].rd == 3 && l.r[3].rd_value == 0x55, "a load");
 	for (i = 0; i < l.n && !l.r[i].pick; i++)
 		;
-	ok(i + 1 < l.n && l.r[i].pick_task == 2 && l.r[i].winfo == 1 << 14 && l.r[i + 1].pick && l.r[i + 1].pick_task == 1,
+	ok(i + 1 < l.n && l.r[i].pick_task == 2 && l.r[i].winfo == 1 << 14 && l.r[i + 1].pick &&
+		   l.r[i + 1].pick_task == 1,
 	   "the picks that were asked for");
 	dev.ops->trace_retire(dev.m, ~0u, NULL, NULL);
 	/* single steps */
@@ -259,7 +272,8 @@ static void test_debug(void)
 	is(st.x[2], 102, "state that a debugger set");
 	is(dev.ops->step(dev.m, 0, 1000), -ETIME, "a core that waits does not step");
 	is(dev.ops->peek(dev.m, 2, WSE_SRAM_BASE, &v, 4), -EINVAL, "no such core");
-	is(dev.ops->peek(dev.m, 0, WSE_SRAM_BASE + WSE_SRAM_BYTES - 2, &v, 4), -EINVAL, "no such memory");
+	is(dev.ops->peek(dev.m, 0, WSE_SRAM_BASE + WSE_SRAM_BYTES - 2, &v, 4), -EINVAL,
+	   "no such memory");
 	is(dev.ops->boot(dev.m, 0, 0x1000), -EINVAL, "no such entry");
 }
 
@@ -286,7 +300,8 @@ static void riscv_tests(const char *dir)
 			continue;
 		}
 		/* need misaligned accesses, physical memory protection, or debug triggers */
-		if (strstr(e->d_name, "ma_data") || strstr(e->d_name, "pmpaddr") || strstr(e->d_name, "-breakpoint")) {
+		if (strstr(e->d_name, "ma_data") || strstr(e->d_name, "pmpaddr") ||
+		    strstr(e->d_name, "-breakpoint")) {
 			ok(true, "%s # SKIP the core does not have that", e->d_name);
 			free(elf.file);
 			continue;
