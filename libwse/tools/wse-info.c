@@ -231,27 +231,42 @@ static void check_pci(struct report *r)
 		       WSE_PCI_DEVICE);
 }
 
-static void check_model(struct report *r, const char *name)
+/* 0, or what opening it gave */
+static int try_model(struct report *r, const char *name, unsigned int size, char *why, size_t len)
 {
 	struct wse_device *dev;
 	struct drm_wse_info info;
-	char uri[64], why[512];
+	char uri[64];
+	int ret;
 
-	if (!wse_model_find(name)) {
-		printf("model %s is not linked in\n", name);
-		return;
-	}
-	snprintf(uri, sizeof(uri), "sim:%s,rows=4,cols=4", name);
+	snprintf(uri, sizeof(uri), "sim:%s,rows=%u,cols=%u", name, size, size);
+	ret = wse_device_open_why(uri, why, len, &dev);
+	if (ret)
+		return ret;
 	printf("in process: %s\n", uri);
-	if (wse_device_open_why(uri, why, sizeof(why), &dev)) {
-		problem(r, "%s", why);
-		return;
-	}
 	if (!wse_device_info(dev, &info)) {
 		print_info(&info);
 		print_firmware(r, &info, "`make` builds it; or set WSE_FIRMWARE to a wse-fw.bin");
 	}
 	wse_device_close(dev);
+	return 0;
+}
+
+static void check_model(struct report *r, const char *name)
+{
+	char why[512];
+	int ret;
+
+	if (!wse_model_find(name)) {
+		printf("model %s is not linked in\n", name);
+		return;
+	}
+	/* the usual tile; a build with other ones has at least the smallest */
+	ret = try_model(r, name, 4, why, sizeof(why));
+	if (ret == -ENOTSUP)
+		ret = try_model(r, name, 2, why, sizeof(why));
+	if (ret)
+		problem(r, "%s", why);
 }
 
 int main(int argc, char **argv)

@@ -346,7 +346,7 @@ static void test_programs(struct wse_device *dev, struct wse_context *ctx)
 	   "no file: %s", why(dev));
 	OK(wse_program_load(ctx, "Makefile", &prog) == -ENOEXEC && says(dev, "no ELF"),
 	   "no ELF: %s", why(dev));
-	OK(wse_program_load(ctx, "build/wse-info", &prog) == -ENOEXEC && says(dev, "32-bit"),
+	OK(wse_program_load(ctx, "/proc/self/exe", &prog) == -ENOEXEC && says(dev, "32-bit"),
 	   "of the host: %s", why(dev));
 	f = fopen(path, "rb");
 	image = malloc(1 << 20);
