@@ -44,7 +44,7 @@ static int translate(struct wse_model *m, struct wse_buf *b, uint64_t off, uint6
 			return err;
 		}
 		b->tag[slot] = i + 1;
-		b->page[slot] = entry;
+		b->page[slot] = entry & ~((1ull << b->shift) - 1);
 	}
 	*iova = b->page[slot] + in;
 	*room = (1ull << b->shift) - in;
