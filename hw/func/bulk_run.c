@@ -87,7 +87,7 @@ static void run_lanes(struct wse_model *m, struct bulk *b, struct node *x, uint3
 	if (n * (x->e->tokens / WSE_LANES) > m->round)
 		m->round = n * (x->e->tokens / WSE_LANES);
 	if (good < n)
-		wse_tensor_fault(m, x->c, WSE_CAUSE_STREAM_INDEX, 0, x->e->o[OPND_SRC1].color,
+		wse_tensor_fault(m, x->c, WSE_CAUSE_STREAM_INDEX, x->e->o[OPND_SRC1].color,
 				 x->fab.w[good]);
 }
 

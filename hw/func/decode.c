@@ -71,21 +71,26 @@ static uint8_t decode_system(uint32_t insn)
 	return insn >> 12 & 3 ? OP_csr : OP_illegal;
 }
 
-static uint8_t decode_custom(uint32_t f3, uint32_t f7)
+/* fields that an instruction does not use must be 0, as any other combination is illegal */
+static uint8_t decode_custom(uint32_t insn)
 {
-	static const uint8_t op[8] = {0,	OP_issue, OP_route, OP_task,
-				      OP_tnext, OP_send,  OP_recv,  0};
+	static const uint8_t op[8] = { 0,	 OP_issue, OP_route, OP_task,
+				       OP_tnext, OP_send,  OP_recv,  0 };
+	uint32_t f3 = insn >> 12 & 7, f7 = insn >> 25, rd = insn >> 7 & 0x1f;
 
-	switch (f3) {
-	case WSE_F3_DSR:
-		return f7 == 0 ? OP_dsr0 : f7 == 1 ? OP_dsr1 : OP_illegal;
-	case WSE_F3_TASK:
+	if (f3 == WSE_F3_DSR)
+		return rd >= WSE_NDSR || f7 > 1 ? OP_illegal : f7 ? OP_dsr1 : OP_dsr0;
+	if (f3 == WSE_F3_TNEXT)
+		return f7 || insn >> 15 & 0x3ff ? OP_illegal : OP_tnext;
+	if (f3 == WSE_F3_RECV)
+		return f7 || insn >> 20 & 0x1f ? OP_illegal : OP_recv;
+	if (rd)
+		return OP_illegal;
+	if (f3 == WSE_F3_TASK)
 		return f7 <= WSE_TASKOP_UNBLOCK ? OP_task : OP_illegal;
-	case WSE_F3_SYS:
-		return f7 == WSE_SYSOP_DONE ? OP_done : f7 == WSE_SYSOP_WAIT ? OP_wait : OP_illegal;
-	default:
-		return f7 ? OP_illegal : op[f3];
-	}
+	if (f3 == WSE_F3_SYS)
+		return f7 > WSE_SYSOP_WAIT ? OP_illegal : f7 == WSE_SYSOP_DONE ? OP_done : OP_wait;
+	return f7 ? OP_illegal : op[f3];
 }
 
 void wse_decode(struct wse_dec *d, uint32_t insn)
@@ -141,7 +146,7 @@ void wse_decode(struct wse_dec *d, uint32_t insn)
 		op = decode_system(insn);
 		break;
 	case 0x0b:
-		op = decode_custom(f3, f7);
+		op = decode_custom(insn);
 		break;
 	}
 	if (op == OP_illegal || op == OP_csr)

@@ -5,10 +5,10 @@
 #include "fp.h"
 #include "wse_func.h"
 
-void wse_tensor_fault(struct wse_model *m, struct wse_core *c, uint32_t cause, uint32_t addr,
-		      uint32_t color, uint32_t value)
+void wse_tensor_fault(struct wse_model *m, struct wse_core *c, uint32_t cause, uint32_t color,
+		      uint32_t value)
 {
-	wse_core_fault(m, c, cause, c->pc, addr, color, value);
+	wse_core_fault(m, c, cause, c->pc, 0, color, value);
 }
 
 void wse_engine_complete(struct wse_model *m, struct wse_core *c, struct wse_engine *e)
@@ -29,11 +29,11 @@ void wse_engine_complete(struct wse_model *m, struct wse_core *c, struct wse_eng
 
 static bool begin(struct wse_model *m, struct wse_core *c, struct wse_engine *e, unsigned int which)
 {
-	uint32_t addr, cause = wse_engine_check(c, e, which, &addr);
+	uint32_t cause = wse_engine_check(e, which);
 	const struct wse_tins *t = &e->q[0];
 
 	if (cause) {
-		wse_tensor_fault(m, c, cause, addr, ~0u, 0);
+		wse_tensor_fault(m, c, cause, ~0u, 0);
 		return false;
 	}
 	e->started = true;
@@ -108,8 +108,8 @@ bool wse_issue(struct wse_model *m, struct wse_core *c, uint32_t tcw, uint32_t s
 	struct wse_tins *t;
 
 	if (which > WSE_ENGINE_M1) {
-		wse_tensor_fault(m, c, WSE_CAUSE_BAD_DSR, 0, ~0u, 0);
-		return false;
+		wse_tensor_fault(m, c, WSE_CAUSE_BAD_DSR, ~0u, 0);
+		return true;	/* as any ISSUE whose instruction is refused later */
 	}
 	e = &c->eng[which];
 	if (e->n == 1 + WSE_ENGINE_DEPTH) {

@@ -52,11 +52,11 @@ bool wse_run_stream(struct wse_model *m, struct wse_core *c, struct wse_engine *
 	while (q->count && c->ecyc[WSE_ENGINE_L] < WSE_EQUANTUM) {
 		w = chan_head(q, &ctrl);
 		if (ctrl && !(w & WSE_CTRLW_END_MASK)) {
-			wse_tensor_fault(m, c, WSE_CAUSE_BAD_CTRL, 0, color, w);
+			wse_tensor_fault(m, c, WSE_CAUSE_BAD_CTRL, color, w);
 			return any;
 		}
 		if (!ctrl && ((w >> 14 & 3) >= e->nfeat || (w & 0x3fff) >= e->o[OPND_SRC2].len1)) {
-			wse_tensor_fault(m, c, WSE_CAUSE_STREAM_INDEX, 0, color, w);
+			wse_tensor_fault(m, c, WSE_CAUSE_STREAM_INDEX, color, w);
 			return any;
 		}
 		if (dot && c->dotq.count == WSE_DOTQ_DEPTH)

@@ -75,7 +75,7 @@ static bool advance(struct wse_engine *e)
 
 static enum got bad_ctrl(struct wse_model *m, struct wse_core *c, int color, uint32_t value)
 {
-	wse_tensor_fault(m, c, WSE_CAUSE_BAD_CTRL, 0, color < 0 ? ~0u : (uint32_t)color, value);
+	wse_tensor_fault(m, c, WSE_CAUSE_BAD_CTRL, color < 0 ? ~0u : (uint32_t)color, value);
 	return FAULTED;
 }
 

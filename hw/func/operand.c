@@ -42,8 +42,7 @@ static bool inside(const struct wse_opnd *o, int64_t size, int64_t limit)
 }
 
 /* memory or accumulator operand; *range is set when it leaves its store */
-static bool store_ok(const struct wse_opnd *o, uint32_t base, enum rule rule, bool *range,
-		     uint32_t *addr)
+static bool store_ok(const struct wse_opnd *o, uint32_t base, enum rule rule, bool *range)
 {
 	bool acc = o->kind == WSE_KIND_ACC;
 	uint32_t size = size_of(o);
@@ -64,10 +63,8 @@ static bool store_ok(const struct wse_opnd *o, uint32_t base, enum rule rule, bo
 	} else if ((base | (uint32_t)o->stride | (uint32_t)o->stride1) & (size - 1)) {
 		return false;
 	}
-	if (!(acc ? inside(o, 1, WSE_NACC) : inside(o, size, WSE_SRAM_BYTES)) && !*range) {
+	if (!(acc ? inside(o, 1, WSE_NACC) : inside(o, size, WSE_SRAM_BYTES)))
 		*range = true;
-		*addr = base;
-	}
 	return true;
 }
 
@@ -76,7 +73,7 @@ static bool same_shape(const struct wse_opnd *a, const struct wse_opnd *b)
 	return a->len == b->len && a->len1 == b->len1;
 }
 
-static bool check_stream(struct wse_engine *e, bool *range, uint32_t *addr)
+static bool check_stream(struct wse_engine *e, bool *range)
 {
 	const struct wse_tins *t = &e->q[0];
 	struct wse_opnd *acc = &e->o[OPND_DST], *in = &e->o[OPND_SRC1], *x = &e->o[OPND_SRC2];
@@ -85,19 +82,17 @@ static bool check_stream(struct wse_engine *e, bool *range, uint32_t *addr)
 	if (in->kind != WSE_KIND_FABIN || in->color == 0xff || acc->kind != WSE_KIND_ACC ||
 	    x->kind != WSE_KIND_MEM || x->dtype != WSE_DT_BF16 || (b != 1 && b != 2 && b != 4))
 		return false;
-	if (!store_ok(x, t->dsr[2][0], R_LANE, range, addr) || t->dsr[0][0] % WSE_LANES)
+	if (!store_ok(x, t->dsr[2][0], R_LANE, range) || t->dsr[0][0] % WSE_LANES)
 		return false;
-	if ((uint64_t)t->dsr[0][0] + (uint64_t)b * x->len > WSE_NACC && !*range) {
+	if ((uint64_t)t->dsr[0][0] + (uint64_t)b * x->len > WSE_NACC)
 		*range = true;
-		*addr = t->dsr[0][0];
-	}
 	e->nfeat = b;
 	e->tokens = x->len;
 	e->claim = in->color;
 	return true;
 }
 
-static bool check_vector(struct wse_engine *e, bool *range, uint32_t *addr)
+static bool check_vector(struct wse_engine *e, bool *range)
 {
 	const struct wse_tins *t = &e->q[0];
 	struct wse_opnd *d = &e->o[OPND_DST], *a = &e->o[OPND_SRC1], *b = &e->o[OPND_SRC2];
@@ -108,11 +103,11 @@ static bool check_vector(struct wse_engine *e, bool *range, uint32_t *addr)
 
 	if (unary || t->tcw & WSE_TCW_SCALAR_MASK)
 		b->kind = WSE_KIND_NONE;
-	if (!store_ok(d, t->dsr[0][0], reduce ? R_SINGLE : R_LANE, range, addr) ||
-	    !store_ok(a, t->dsr[1][0], R_LANE, range, addr) || !same_shape(a, shape))
+	if (!store_ok(d, t->dsr[0][0], reduce ? R_SINGLE : R_LANE, range) ||
+	    !store_ok(a, t->dsr[1][0], R_LANE, range) || !same_shape(a, shape))
 		return false;
 	if (b->kind != WSE_KIND_NONE &&
-	    (!store_ok(b, t->dsr[2][0], R_LANE, range, addr) || !same_shape(b, shape)))
+	    (!store_ok(b, t->dsr[2][0], R_LANE, range) || !same_shape(b, shape)))
 		return false;
 	if (!unary && !(t->tcw & WSE_TCW_SCALAR_MASK) && b->kind == WSE_KIND_NONE)
 		return false;
@@ -122,7 +117,7 @@ static bool check_vector(struct wse_engine *e, bool *range, uint32_t *addr)
 	return true;
 }
 
-static bool check_mover(struct wse_engine *e, bool *range, uint32_t *addr)
+static bool check_mover(struct wse_engine *e, bool *range)
 {
 	const struct wse_tins *t = &e->q[0];
 	struct wse_opnd *d = &e->o[OPND_DST], *a = &e->o[OPND_SRC1], *b = &e->o[OPND_SRC2];
@@ -149,11 +144,11 @@ static bool check_mover(struct wse_engine *e, bool *range, uint32_t *addr)
 	shape = d->kind == WSE_KIND_FABOUT && is_store(a) ? a : d;
 	if (!shape->len)
 		return false;
-	if ((is_store(d) && !store_ok(d, t->dsr[0][0], R_MOVER, range, addr)) ||
+	if ((is_store(d) && !store_ok(d, t->dsr[0][0], R_MOVER, range)) ||
 	    (is_store(a) &&
-	     (!store_ok(a, t->dsr[1][0], R_MOVER, range, addr) || !same_shape(a, shape))) ||
+	     (!store_ok(a, t->dsr[1][0], R_MOVER, range) || !same_shape(a, shape))) ||
 	    (is_store(b) &&
-	     (!store_ok(b, t->dsr[2][0], R_MOVER, range, addr) || !same_shape(b, shape))))
+	     (!store_ok(b, t->dsr[2][0], R_MOVER, range) || !same_shape(b, shape))))
 		return false;
 	e->width = shape->len;
 	e->inner = shape->len;
@@ -163,32 +158,28 @@ static bool check_mover(struct wse_engine *e, bool *range, uint32_t *addr)
 	return true;
 }
 
-uint32_t wse_engine_check(struct wse_core *c, struct wse_engine *e, unsigned int which,
-			  uint32_t *addr)
+uint32_t wse_engine_check(struct wse_engine *e, unsigned int which)
 {
 	bool range = false, ok = false;
 	unsigned int i;
 
-	(void)c;
 	e->op = e->q[0].tcw & WSE_TCW_OP_MASK;
 	e->claim = e->out = e->wait = -1;
 	e->until_end = e->end_left = false;
 	for (i = 0; i < 3; i++)
 		unpack(&e->o[i], e->q[0].dsr[i]);
-	*addr = 0;
 	if (which == WSE_ENGINE_L) {
 		if (e->op == WSE_TOP_AXPY || e->op == WSE_TOP_DOT)
-			ok = check_stream(e, &range, addr);
+			ok = check_stream(e, &range);
 		else if (e->op >= WSE_TOP_VADD && e->op <= WSE_TOP_VRMAX && e->op != 0x19)
-			ok = check_vector(e, &range, addr);
+			ok = check_vector(e, &range);
 	} else if (e->op >= WSE_TOP_MOVE && e->op <= WSE_TOP_MTEE) {
-		ok = check_mover(e, &range, addr);
+		ok = check_mover(e, &range);
 	}
 	if (ok && !range)
 		return 0;
 	e->claim = e->out = -1;
 	if (ok)
 		return WSE_CAUSE_OPERAND_ADDR;
-	*addr = 0;
 	return WSE_CAUSE_BAD_DSR;
 }

@@ -318,11 +318,11 @@ static inline void wse_wake(struct wse_model *m, struct wse_core *c)
 bool wse_issue(struct wse_model *m, struct wse_core *c, uint32_t tcw, uint32_t scalar);
 void wse_engines_run(struct wse_model *m, struct wse_core *c);
 void wse_engine_complete(struct wse_model *m, struct wse_core *c, struct wse_engine *e);
-void wse_tensor_fault(struct wse_model *m, struct wse_core *c, uint32_t cause, uint32_t addr,
-		      uint32_t color, uint32_t value);
-/* operand.c: 0, or the CAUSE_* of the violation with *addr */
-uint32_t wse_engine_check(struct wse_core *c, struct wse_engine *e, unsigned int which,
-			  uint32_t *addr);
+/* an engine's fault: the record has no address */
+void wse_tensor_fault(struct wse_model *m, struct wse_core *c, uint32_t cause, uint32_t color,
+		      uint32_t value);
+/* operand.c: 0, or the CAUSE_* of the violation */
+uint32_t wse_engine_check(struct wse_engine *e, unsigned int which);
 /* lanes.c, vector.c, mover.c: true when something was done; the instruction may have completed or
  * faulted */
 bool wse_run_stream(struct wse_model *m, struct wse_core *c, struct wse_engine *e);
