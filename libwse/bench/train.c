@@ -138,6 +138,16 @@ static int step_cycles(double *value, char *why, size_t len)
 	return ret;
 }
 
+static int step_macs(double *value, char *why, size_t len)
+{
+	struct wse_exec_cost c;
+	double macs;
+	int ret = rtl_step(&c, &macs, why, len);
+
+	*value = ret ? 0.0 : (double)c.mac;
+	return ret;
+}
+
 /* ---- the twin on two threads beside OpenBLAS on two threads, 0.92 M parameters ---- */
 
 static const char *const million[] = { "model.hidden_sizes=[1024, 512]", "train_dataloader.batch_size=512" };
@@ -295,6 +305,7 @@ const struct bench bench_train[] = {
 	{ "train_utilisation", "of lanes", "a training step on the RTL: lane-cycles with a multiply-add", utilisation },
 	{ "train_useful", "of lanes", "the same step: 3 x the forward's multiply-adds", useful },
 	{ "train_step_cycles", "cycles", "the same step, 128 tokens", step_cycles },
+	{ "train_step_macs", "MAC", "the same step: multiply-adds that the lanes did", step_macs },
 	{ "train_tokens_vs_reference", "x", "twin against fp32 OpenBLAS, two threads each", tokens_vs_reference },
 	{ "train_tokens", "tokens/s", "its numerator: two devices, 0.92 M parameters", tokens },
 	{ "train_tokens_reference", "tokens/s", "its denominator", tokens_reference },
