@@ -112,8 +112,10 @@ INLINE void axpy(uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t token
 		 const uint32_t *w, uint32_t n, bool is_dense, const bool wide)
 {
 	float *a = (float *)(void *)acc;
-	uint32_t i, head;
+	uint32_t seen = 0, i, head;
 
+	for (i = 0; i < n && seen != (1u << nb) - 1; i++)
+		seen |= 1u << (w[i] >> 14 & 3);
 	if (is_dense) {
 		for (head = 0; head < n && (w[head] >> 14 & 3); head++)
 			;
@@ -135,8 +137,10 @@ INLINE void axpy(uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t token
 		}
 	}
 	sparse(a, x, stride, tokens, w, n, wide);
+	/* the sums of a feature that did not come keep their bits, NaN as it was */
 	for (i = 0; i < nb * tokens; i++)
-		acc[i] = wse_canon(acc[i]);
+		if (seen >> (i / tokens) & 1)
+			acc[i] = wse_canon(acc[i]);
 }
 
 /* eight lane partials of one wavelet */
