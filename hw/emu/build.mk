@@ -24,4 +24,14 @@ $(B)/wse-emu: $(EMU_SERVER:%=$(B)/hw/emu/%.o) $(MODEL_LIBS)
 $(B)/wse-run: $(EMU_RUN:%=$(B)/hw/emu/%.o) $(MODEL_LIBS)
 	$(CC) $(CFLAGS) -pthread -o $@ $(filter %.o,$^) $(MODEL_LINK)
 
+# the server with the twin under sanitizers, for its test
+EMU_ASAN_OBJS := $(EMU_SERVER:%=$(B)/asan/hw/emu/%.o)
+
+$(EMU_ASAN_OBJS): $(B)/asan/hw/emu/%.o: hw/emu/%.c $(EMU_HDRS)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(ASAN) -pthread $(CPPFLAGS) -c -o $@ $<
+
+$(B)/asan/wse-emu: $(EMU_ASAN_OBJS) $(FUNC_ASAN_OBJS)
+	$(CC) $(CFLAGS) $(ASAN) -pthread -o $@ $^ -lm
+
 ALL += $(B)/wse-emu $(B)/wse-run

@@ -11,8 +11,9 @@ $(HWT_OBJS): $(B)/hw/tests/%.o: hw/tests/%.c $(HWT_HDRS)
 $(B)/hw/tests/test_emu: $(B)/hw/tests/test_emu.o $(B)/hw/tests/vu_client.o | $(B)/wse-emu
 	$(CC) $(CFLAGS) -o $@ $^
 
-ALL += $(B)/hw/tests/test_emu
-SUITES += $(B)/hw/tests/test_emu hw/tests/test_run
+ALL += $(B)/hw/tests/test_emu $(B)/asan/wse-emu
+SUITES += $(B)/hw/tests/test_emu "$(B)/hw/tests/test_emu rtl" hw/tests/test_run \
+	"$(B)/hw/tests/test_emu func $(B)/asan/wse-emu"
 
 LOCKSTEP_OBJS := $(patsubst hw/tests/%.c,$(B)/hw/tests/%.o,$(wildcard hw/tests/lockstep_*.c))
 
@@ -21,7 +22,8 @@ $(B)/wse-lockstep: $(LOCKSTEP_OBJS) $(MODEL_LIBS)
 
 ALL += $(B)/wse-lockstep
 # a million instructions, and at most this many seconds
-SUITES += hw/tests/test_judge "$(B)/wse-lockstep --tap --seconds 120"
+SUITES += hw/tests/test_judge "$(B)/wse-lockstep --tap --seconds 120" \
+	"$(B)/wse-lockstep --tap --seconds 60 --rows 4 --cols 4 --insns 300000 --seed 7000"
 
 .PHONY: lockstep-long
 lockstep-long: $(B)/wse-lockstep ## random programs on rtl and func: 10^8 instructions (INSNS, SEED)

@@ -129,6 +129,9 @@ struct ls_judge {
 int ls_judge_create(struct ls_judge *j, const char *lead, const char *follow,
 		    const struct wse_model_cfg *cfg);
 void ls_judge_destroy(struct ls_judge *j);
+/* Fresh models after a difference; the counts stay. */
+int ls_judge_renew(struct ls_judge *j, const char *lead, const char *follow,
+		   const struct wse_model_cfg *cfg);
 /* 0: alike; 1: they differ, see what; negative: a model failed. */
 int ls_judge_run(struct ls_judge *j, const struct ls_program *p, uint64_t max_cycles);
 

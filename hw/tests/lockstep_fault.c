@@ -285,6 +285,8 @@ void ls_gen_host(struct ls_program *p, struct rng *r)
 		/* what a spoilt copy may do must not depend on time */
 		if ((s.opcode == WSE_OP_COPY_IN || s.opcode == WSE_OP_COPY_OUT) && s.budget < 1000)
 			s.budget = 0;
+		if (s.opcode == WSE_OP_FENCE && s.queue < LS_QUEUES)
+			s.seq = 0;	/* nobody else submits: it would wait for ever */
 		s.cid = (uint16_t)(i + 1);
 		p->cmd[i].queue = queue;
 		p->cmd[i].sqe = s;

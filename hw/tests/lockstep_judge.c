@@ -324,20 +324,32 @@ static void compare_end(struct ls_judge *j)
 
 /* --- calls ---------------------------------------------------------------------------------------- */
 
-int ls_judge_create(struct ls_judge *j, const char *lead, const char *follow,
-		    const struct wse_model_cfg *cfg)
+static int create_rigs(struct ls_judge *j, const char *lead, const char *follow,
+		       const struct wse_model_cfg *cfg)
 {
 	struct wse_model_cfg calm = *cfg;
 	int err;
 
-	memset(j, 0, sizeof(*j));
 	/* the follower runs with other timing on purpose: results must not depend on it */
 	calm.seed = 0;
 	err = ls_rig_create(&j->lead, lead, cfg);
-	if (!err)
-		err = ls_rig_create(&j->follow, follow, &calm);
+	return err ? err : ls_rig_create(&j->follow, follow, &calm);
+}
+
+int ls_judge_create(struct ls_judge *j, const char *lead, const char *follow,
+		    const struct wse_model_cfg *cfg)
+{
+	memset(j, 0, sizeof(*j));
 	j->trace = calloc((size_t)cfg->rows * cfg->cols, sizeof(*j->trace));
-	return err ? err : j->trace ? 0 : -ENOMEM;
+	return j->trace ? create_rigs(j, lead, follow, cfg) : -ENOMEM;
+}
+
+int ls_judge_renew(struct ls_judge *j, const char *lead, const char *follow,
+		   const struct wse_model_cfg *cfg)
+{
+	ls_rig_destroy(&j->lead);
+	ls_rig_destroy(&j->follow);
+	return create_rigs(j, lead, follow, cfg);
 }
 
 void ls_judge_destroy(struct ls_judge *j)

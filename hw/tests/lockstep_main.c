@@ -137,6 +137,22 @@ static void list_commands(const struct ls_program *p)
 	}
 }
 
+static void list_completions(const struct ls_rig *rig)
+{
+	for (unsigned int q = 0; q < LS_QUEUES; q++) {
+		for (unsigned int i = 0; i < rig->q[q].ndone; i++) {
+			const struct ls_done *d = &rig->q[q].done[i];
+
+			printf("# %s: queue %u cid %u status %u", rig->ops->name, q, d->cid, d->status);
+			if (d->has_fault)
+				printf(", cause 0x%x core %u,%u pc 0x%x addr 0x%x color %u value 0x%x (%u cores)",
+				       d->fault.cause, d->fault.row, d->fault.col, d->fault.pc, d->fault.addr,
+				       d->fault.color, d->fault.value, d->fault.ncores);
+			printf("\n");
+		}
+	}
+}
+
 static double now(void)
 {
 	struct timespec t;
@@ -191,11 +207,14 @@ static int campaign(const struct options *o, struct ls_program *p, struct ls_jud
 		printf("# difference: %s\n# again: wse-lockstep --lead %s --follow %s --rows %u --cols %u --programs 1 "
 		       "--seed %" PRIu64 "%s%s%s   (%s)\n", j->what, o->lead, o->follow, o->rows, o->cols, p->seed,
 		       o->kind ? " --kind " : "", o->kind ? o->kind : "", o->calm ? " --calm" : "", p->kind);
+		if (o->verbose) {
+			list_completions(&j->lead);
+			list_completions(&j->follow);
+		}
 		if (!o->keep_going)
 			break;
 		/* both models anew: what the difference left behind must not count again */
-		ls_judge_destroy(j);
-		err = ls_judge_create(j, o->lead, o->follow, &cfg);
+		err = ls_judge_renew(j, o->lead, o->follow, &cfg);
 	}
 	if (err)
 		return err;
