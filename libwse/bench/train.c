@@ -84,7 +84,7 @@ static int step(struct wse_session *s)
 
 /* ---- one step of three 256-wide layers on 4 x 4 RTL cores, 16 tokens each, two micro-batches ---- */
 
-static int rtl_step(struct wse_exec_cost *cost, double *useful, char *why, size_t len)
+static int rtl_step(struct wse_exec_cost *cost, double *macs, char *why, size_t len)
 {
 	/* sim:func does for trying out: its cycles are its own */
 	const char *uri = getenv("WSE_BENCH_TRAIN");
@@ -97,7 +97,7 @@ static int rtl_step(struct wse_exec_cost *cost, double *useful, char *why, size_
 
 		ret = wse_session_compute(&s, &r);
 		ret = ret ? ret : wse_swarm_cost(s.swarm, 0, cost);
-		*useful = 3.0 * (double)wse_mlp_macs(&s.cfg.mlp) * (double)s.cfg.batch;
+		*macs = 3.0 * (double)wse_mlp_macs(&s.cfg.mlp) * (double)s.cfg.batch;
 		if (ret)
 			snprintf(why, len, "%s", s.why[0] ? s.why : strerror(-ret));
 		wse_session_close(&s);
@@ -108,44 +108,38 @@ static int rtl_step(struct wse_exec_cost *cost, double *useful, char *why, size_
 
 #define LANES	(16.0 * 8.0)	/* of the tile */
 
+enum figure { UTILISATION, USEFUL, CYCLES, MACS };
+
+static int figure(enum figure f, double *value, char *why, size_t len)
+{
+	struct wse_exec_cost c = { 0 };
+	double macs = 0.0;
+	int ret = rtl_step(&c, &macs, why, len);
+
+	if (!ret)
+		*value = f == UTILISATION ? (double)c.mac / (c.cycles * LANES) :
+			 f == USEFUL ? macs / (c.cycles * LANES) : f == CYCLES ? c.cycles : (double)c.mac;
+	return ret;
+}
+
 static int utilisation(double *value, char *why, size_t len)
 {
-	struct wse_exec_cost c;
-	double useful;
-	int ret = rtl_step(&c, &useful, why, len);
-
-	*value = ret ? 0.0 : (double)c.mac / (c.cycles * LANES);
-	return ret;
+	return figure(UTILISATION, value, why, len);
 }
 
 static int useful(double *value, char *why, size_t len)
 {
-	struct wse_exec_cost c;
-	double macs;
-	int ret = rtl_step(&c, &macs, why, len);
-
-	*value = ret ? 0.0 : macs / (c.cycles * LANES);
-	return ret;
+	return figure(USEFUL, value, why, len);
 }
 
 static int step_cycles(double *value, char *why, size_t len)
 {
-	struct wse_exec_cost c;
-	double macs;
-	int ret = rtl_step(&c, &macs, why, len);
-
-	*value = ret ? 0.0 : c.cycles;
-	return ret;
+	return figure(CYCLES, value, why, len);
 }
 
 static int step_macs(double *value, char *why, size_t len)
 {
-	struct wse_exec_cost c;
-	double macs;
-	int ret = rtl_step(&c, &macs, why, len);
-
-	*value = ret ? 0.0 : (double)c.mac;
-	return ret;
+	return figure(MACS, value, why, len);
 }
 
 /* ---- the twin on two threads beside OpenBLAS on two threads, 0.92 M parameters ---- */

@@ -12,6 +12,7 @@
 #include "../../train/loop.h"
 #include "../../train/session.h"
 #include "../../train/verify.h"
+#include "other_cpu.h"
 #include "tap.h"
 
 static const char yaml[] =
@@ -154,23 +155,6 @@ static void interruptions(struct tap *t, const char *hash)
 	w.stop_at = 0;
 	tap_ok(t, !go("int", four, 1, NULL, 0, 1, &w, &res, why) && !strcmp(hash, res.hash),
 	       "and resumed: the same hash");
-}
-
-/* the same program once more, with another idea of the CPU */
-static void other_cpu(struct tap *t, const char *hash)
-{
-	char exe[300] = "", cmd[500], got[80] = "";
-	FILE *p;
-
-	if (readlink("/proc/self/exe", exe, sizeof(exe) - 1) < 0)
-		return;
-	snprintf(cmd, sizeof(cmd), "GLIBC_TUNABLES=glibc.cpu.hwcaps=-FMA,-AVX2 '%s' %s", exe, dir);
-	p = popen(cmd, "r");
-	if (p && !fgets(got, sizeof(got), p))
-		got[0] = 0;
-	if (p)
-		pclose(p);
-	tap_ok(t, !strncmp(got, hash, 64), "without FMA and AVX2 in glibc: the same hash");
 }
 
 static void bad_input(struct tap *t)
@@ -333,7 +317,7 @@ int main(int argc, char **argv)
 	}
 	same_bits(&t, hash);
 	interruptions(&t, hash);
-	other_cpu(&t, hash);
+	other_cpu(&t, dir, hash);
 	replay(&t);
 	bad_input(&t);
 	learning(&t);

@@ -18,6 +18,7 @@
 #include "../../train/num.h"
 #include "../../train/session.h"
 #include "../../train/verify.h"
+#include "other_cpu.h"
 #include "tap.h"
 
 #ifdef __SANITIZE_ADDRESS__
@@ -351,23 +352,6 @@ static void interruptions(struct tap *t, const char *hash)
 	tap_ok(t, !ret && !strcmp(hash, res.hash), "and four others go on: the same hash %s", why);
 }
 
-/* the same program once more, with another idea of the CPU */
-static void other_cpu(struct tap *t, const char *hash)
-{
-	char exe[300] = "", cmd[500], got[80] = "";
-	FILE *p;
-
-	if (readlink("/proc/self/exe", exe, sizeof(exe) - 1) < 0)
-		return;
-	snprintf(cmd, sizeof(cmd), "GLIBC_TUNABLES=glibc.cpu.hwcaps=-FMA,-AVX2 '%s' %s", exe, dir);
-	p = popen(cmd, "r");
-	if (p && !fgets(got, sizeof(got), p))
-		got[0] = 0;
-	if (p)
-		pclose(p);
-	tap_ok(t, !strncmp(got, hash, 64), "without FMA and AVX2 in glibc: the same hash");
-}
-
 /* ---- the plan ---- */
 
 static void memory(struct tap *t)
@@ -521,7 +505,7 @@ int main(int argc, char **argv)
 	shapes(&t);
 	same_bits(&t, hash);
 	interruptions(&t, hash);
-	other_cpu(&t, hash);
+	other_cpu(&t, dir, hash);
 	memory(&t);
 	cycles(&t, "func");
 	cycles(&t, "rtl");
