@@ -62,7 +62,7 @@ for my $file (sort glob("$dir/${prefix}_*__DepSet_*.cpp")) {
 			next;
 		}
 		my $args = join('', map { ", $type{$refs[$_]}& near$_" } 0 .. $#refs);
-		my $key = "$class$args $plain";
+		(my $key = "$class$args $plain") =~ s/\s+//g;	# lines break elsewhere when names are longer
 		if (!exists $first{$key}) {
 			$first{$key} = "${class}__shared_" . scalar(keys %first);
 			push @out, "${attr}void $first{$key}($class* vlSelf$args) {\n", $plain;
