@@ -214,11 +214,12 @@ static void shapes(struct tap *t)
 /* one step on the RTL against the twin, and the RTL's own cost against the plan */
 static void rtl(struct tap *t)
 {
-	static const struct shape all[] = { { 2, 2, 16, "gelu", "[32]" }, { 4, 4, 16, "relu", "[32]" } };
+	static const struct shape all[] = { { 2, 2, 16, "gelu", "[32]" }, { 2, 2, 8, "relu", "[16, 32]" },
+					    { 2, 2, 32, "gelu", "[32]" }, { 4, 4, 16, "relu", "[32]" } };
 	struct wse_device *dev;
 	char uri[60], twin[60];
 
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		snprintf(uri, sizeof(uri), "sim:rtl,rows=%u,cols=%u", all[i].rows, all[i].cols);
 		snprintf(twin, sizeof(twin), "sim:func,rows=%u,cols=%u", all[i].rows, all[i].cols);
 		if (wse_device_open(uri, &dev) == -ENOTSUP) {
