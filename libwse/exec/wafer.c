@@ -349,7 +349,7 @@ static void note_cycles(struct wafer *w, const struct pending *p)
 	w->timed = 1;
 }
 
-/* the oldest submit: wait for it, deliver what it made. Errors of earlier ones go on in ret */
+/* the oldest submit: wait for it, deliver what it made. An earlier error goes on in ret */
 static int reap(struct wafer *w, const struct wse_job_ops *ops, void *ctx, int ret)
 {
 	struct pending *p = &w->pend[w->first];
@@ -361,7 +361,8 @@ static int reap(struct wafer *w, const struct wse_job_ops *ops, void *ctx, int r
 	wse_fence_destroy(p->fence);
 	w->first = (w->first + 1) % MAX_PENDING;
 	w->npend--;
-	if (r && !ret)
+	/* a submit that was refused because the context is lost: the fence knows why it is */
+	if (r && (!ret || ret == -EIO))
 		ret = fail(w, r, "a micro-batch");
 	if (!ret && p->loss) {		/* the column that owns the target knows a token's loss */
 		const float *all = (const float *)wse_buffer_map(w->losses) +

@@ -353,6 +353,32 @@ static void interruptions(struct tap *t, const char *hash)
 	tap_ok(t, !ret && !strcmp(hash, res.hash), "and four others go on: the same hash %s", why);
 }
 
+/* two steps on two RTL wafers: the checkpoint of the twin */
+static void rtl_run(struct tap *t)
+{
+	static const char *const uris[] = { "sim:rtl,rows=2,cols=2", "sim:rtl,rows=2,cols=2" };
+	static const char *const sets[] = { "loop.max_steps=2", "train_dataloader.batch_size=32",
+					    "model.hidden_sizes=[32]", "sampling.bytes=0" };
+	struct wse_run_result res;
+	struct wse_device *dev;
+	struct watch w = { 0 };
+	char why[WSE_WHY], hash[65] = "";
+	int ret = wse_device_open(uris[0], &dev);
+
+	if (ret == -ENOTSUP || SANITIZED) {
+		printf("ok %d - two steps on two RTL wafers # SKIP %s\n", ++t->n, SANITIZED ?
+		       "too slow with sanitizers" : "the RTL is not linked into this program");
+		return;
+	}
+	wse_device_close(dev);
+	ret = go("rtl-func", WSE_MODE_TRAIN, four, 1, sets, 4, NULL, &w, &res, why);
+	if (!ret) {
+		snprintf(hash, sizeof(hash), "%s", res.hash);
+		ret = go("rtl", WSE_MODE_TRAIN, uris, 2, sets, 4, NULL, &w, &res, why);
+	}
+	tap_ok(t, !ret && !strcmp(hash, res.hash), "two steps on two RTL wafers: the twin's hash %.16s %s", hash, why);
+}
+
 /* ---- the plan ---- */
 
 static void memory(struct tap *t)
@@ -511,6 +537,7 @@ int main(int argc, char **argv)
 	cycles(&t, "func");
 	cycles(&t, "rtl");
 	rtl(&t);
+	rtl_run(&t);
 	size(&t);
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
 	return system(cmd) ? 1 : tap_done(&t);
