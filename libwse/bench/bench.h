@@ -20,6 +20,7 @@ struct bench {
 extern const struct bench bench_gemm[]; /* all end with a NULL name */
 extern const struct bench bench_scalar[];
 extern const struct bench bench_train[];
+extern const struct bench bench_driver[];
 
 /* Seconds of a clock that only runs forward. */
 double bench_now(void);

@@ -85,11 +85,11 @@ static int run(const struct bench *b, const struct options *o)
 
 static int usage(FILE *f)
 {
-	const struct bench *tables[] = {bench_gemm, bench_scalar, bench_train}, *b;
+	const struct bench *tables[] = {bench_gemm, bench_scalar, bench_train, bench_driver}, *b;
 	size_t i;
 
 	fprintf(f, "usage: wse-bench [--only NAME] [--json] [--raw]\n");
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
 		for (b = tables[i]; b->name; b++)
 			fprintf(f, "  %-24s %s\n", b->name, b->what);
 	return f == stdout ? 0 : 2;
@@ -97,9 +97,11 @@ static int usage(FILE *f)
 
 int main(int argc, char **argv)
 {
-	const struct bench *tables[] = {bench_gemm, bench_scalar, bench_train}, *b;
+	const struct bench *tables[] = {bench_gemm, bench_scalar, bench_train, bench_driver}, *b;
 	struct options o = {0};
-	int i, n = 0, failed = 0;
+	int n = 0, failed = 0;
+	size_t t;
+	int i;
 
 	for (i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--json"))
@@ -112,8 +114,8 @@ int main(int argc, char **argv)
 			return usage(!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h") ? stdout
 											  : stderr);
 	}
-	for (i = 0; i < 3; i++)
-		for (b = tables[i]; b->name; b++) {
+	for (t = 0; t < sizeof(tables) / sizeof(tables[0]); t++)
+		for (b = tables[t]; b->name; b++) {
 			if (o.only && strcmp(o.only, b->name))
 				continue;
 			failed |= run(b, &o);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Training: what a step keeps busy on the RTL, how fast the twin is beside plain fp32 code on the same two
- * threads, and what four wafers do to the time of a step.
+ * Training: what a step keeps busy on the RTL, how fast the twin is beside plain fp32 code on the
+ * same two threads, and what four wafers do to the time of a step.
  */
 #include <cblas.h>
 #include <errno.h>
@@ -16,18 +16,19 @@
 #include "../train/session.h"
 #include "bench.h"
 
-#define TEXT_BYTES	65536u
+#define TEXT_BYTES 65536u
 
 static const char yaml[] =
-"trainer:\n"
-"  init:\n"
-"    model: {name: mlp, window: 16, embedding_size: 16, hidden_sizes: [256, 256], nonlinearity: relu}\n"
-"    optimizer: {AdamW: {betas: [0.9, 0.95]}}\n"
-"    schedulers: [{ConstantLR: {learning_rate: 1.0e-3}}]\n"
-"    loop: {max_steps: 1}\n"
-"  fit:\n"
-"    train_dataloader: {batch_size: 128, micro_batch_size: 64, data_dir: TEXT}\n"
-"    val_dataloader: {held_out_bytes: 64}\n";
+	"trainer:\n"
+	"  init:\n"
+	"    model: {name: mlp, window: 16, embedding_size: 16, hidden_sizes: [256, 256], "
+	"nonlinearity: relu}\n"
+	"    optimizer: {AdamW: {betas: [0.9, 0.95]}}\n"
+	"    schedulers: [{ConstantLR: {learning_rate: 1.0e-3}}]\n"
+	"    loop: {max_steps: 1}\n"
+	"  fit:\n"
+	"    train_dataloader: {batch_size: 128, micro_batch_size: 64, data_dir: TEXT}\n"
+	"    val_dataloader: {held_out_bytes: 64}\n";
 
 /* numbers, so that there is something like words in it; the same every time */
 static int write_text(char *path, char *text)
@@ -45,8 +46,8 @@ static int write_text(char *path, char *text)
 }
 
 /* n devices of one uri; sets: configuration on top of the above */
-static int open_session(struct wse_session *s, const char *uri, uint32_t n, const char *const *sets, uint32_t nsets,
-			char *text, char *why, size_t len)
+static int open_session(struct wse_session *s, const char *uri, uint32_t n, const char *const *sets,
+			uint32_t nsets, char *text, char *why, size_t len)
 {
 	const char *uris[16];
 	struct wse_config cfg;
@@ -82,7 +83,8 @@ static int step(struct wse_session *s)
 	return ret ? ret : wse_session_commit(s, &r);
 }
 
-/* ---- one step of three 256-wide layers on 4 x 4 RTL cores, 16 tokens each, two micro-batches ---- */
+/* ---- one step of three 256-wide layers on 4 x 4 RTL cores, 16 tokens each, two micro-batches ----
+ */
 
 static int rtl_step(struct wse_exec_cost *cost, double *macs, char *why, size_t len)
 {
@@ -90,7 +92,9 @@ static int rtl_step(struct wse_exec_cost *cost, double *macs, char *why, size_t 
 	const char *uri = getenv("WSE_BENCH_TRAIN");
 	char *text = malloc(TEXT_BYTES + 64);
 	struct wse_session s;
-	int ret = text ? open_session(&s, uri ? uri : "sim:rtl,rows=4,cols=4", 1, NULL, 0, text, why, len) : -ENOMEM;
+	int ret = text ? open_session(&s, uri ? uri : "sim:rtl,rows=4,cols=4", 1, NULL, 0, text,
+				      why, len)
+		       : -ENOMEM;
 
 	if (!ret) {
 		struct wse_step_result r;
@@ -106,19 +110,21 @@ static int rtl_step(struct wse_exec_cost *cost, double *macs, char *why, size_t 
 	return ret;
 }
 
-#define LANES	(16.0 * 8.0)	/* of the tile */
+#define LANES (16.0 * 8.0) /* of the tile */
 
 enum figure { UTILISATION, USEFUL, CYCLES, MACS };
 
 static int figure(enum figure f, double *value, char *why, size_t len)
 {
-	struct wse_exec_cost c = { 0 };
+	struct wse_exec_cost c = {0};
 	double macs = 0.0;
 	int ret = rtl_step(&c, &macs, why, len);
 
 	if (!ret)
-		*value = f == UTILISATION ? (double)c.mac / (c.cycles * LANES) :
-			 f == USEFUL ? macs / (c.cycles * LANES) : f == CYCLES ? c.cycles : (double)c.mac;
+		*value = f == UTILISATION ? (double)c.mac / (c.cycles * LANES)
+			 : f == USEFUL	  ? macs / (c.cycles * LANES)
+			 : f == CYCLES	  ? c.cycles
+					  : (double)c.mac;
 	return ret;
 }
 
@@ -144,11 +150,12 @@ static int step_macs(double *value, char *why, size_t len)
 
 /* ---- the twin on two threads beside OpenBLAS on two threads, 0.92 M parameters ---- */
 
-static const char *const million[] = { "model.hidden_sizes=[1024, 512]", "train_dataloader.batch_size=512" };
+static const char *const million[] = {"model.hidden_sizes=[1024, 512]",
+				      "train_dataloader.batch_size=512"};
 
 /* tokens a second of n devices, of a few steps after one to warm up */
-static int twin_rate(uint32_t n, const char *const *sets, uint32_t nsets, double *rate, char *text, char *why,
-		     size_t len)
+static int twin_rate(uint32_t n, const char *const *sets, uint32_t nsets, double *rate, char *text,
+		     char *why, size_t len)
 {
 	enum { STEPS = 3 };
 	struct wse_session s;
@@ -171,7 +178,7 @@ static int twin_rate(uint32_t n, const char *const *sets, uint32_t nsets, double
 static int reference_rate(double *rate, const char *text)
 {
 	enum { STEPS = 8 };
-	static const uint32_t hidden[] = { 1024, 512 };
+	static const uint32_t hidden[] = {1024, 512};
 	struct mlp_ref ref;
 	struct wse_mlp m;
 	int ret = wse_mlp_init(&m, 16, 16, 256, hidden, 2, WSE_ACT_RELU);
@@ -223,20 +230,20 @@ static int tokens_reference(double *value, char *why, size_t len)
 /* ---- four devices, weak scaling ---- */
 
 /* 1.2 Tb/s at 0.85 GHz over 990 columns: bits per column and cycle, each way */
-#define IO_BITS		1.43
+#define IO_BITS 1.43
 /* SwarmX's cycles from an element's arrival to the sum's departure, a level of the tree */
-#define TREE_CYCLES	64.0
+#define TREE_CYCLES 64.0
 
 /*
- * From the first weight to the last gradient accepted. A device's cycles are counted; its link carries the
- * weights of every micro-batch in (one stream, broadcast) and its gradients out, beside the computing; what is
- * left to carry when the last gradient is complete on the wafer, its last row of blocks, comes on top, and
- * then the levels of the tree between the devices.
+ * From the first weight to the last gradient accepted. A device's cycles are counted; its link
+ * carries the weights of every micro-batch in (one stream, broadcast) and its gradients out, beside
+ * the computing; what is left to carry when the last gradient is complete on the wafer, its last
+ * row of blocks, comes on top, and then the levels of the tree between the devices.
  */
 static int modelled(uint32_t n, double *cycles, char *text, char *why, size_t len)
 {
 	char batch[64];
-	const char *sets[] = { batch };
+	const char *sets[] = {batch};
 	struct wse_session s;
 	double in, out, link = 4 * IO_BITS / 8, worst = 0.0;
 	uint32_t levels = 0, per;
@@ -283,8 +290,8 @@ static int scaling_4(double *value, char *why, size_t len)
 /* the same in wall time on this machine's cores: at most cores / 4 */
 static int scaling_4_wall(double *value, char *why, size_t len)
 {
-	static const char *const small[] = { "train_dataloader.batch_size=128" };
-	static const char *const large[] = { "train_dataloader.batch_size=512" };
+	static const char *const small[] = {"train_dataloader.batch_size=128"};
+	static const char *const large[] = {"train_dataloader.batch_size=512"};
 	char *text = malloc(TEXT_BYTES + 64);
 	double one = 1.0, four = 0.0;
 	int ret = text ? twin_rate(1, small, 1, &one, text, why, len) : -ENOMEM;
@@ -296,14 +303,15 @@ static int scaling_4_wall(double *value, char *why, size_t len)
 }
 
 const struct bench bench_train[] = {
-	{ "train_utilisation", "of lanes", "a training step on the RTL: lane-cycles with a multiply-add", utilisation },
-	{ "train_useful", "of lanes", "the same step: 3 x the forward's multiply-adds", useful },
-	{ "train_step_cycles", "cycles", "the same step, 128 tokens", step_cycles },
-	{ "train_step_macs", "MAC", "the same step: multiply-adds that the lanes did", step_macs },
-	{ "train_tokens_vs_reference", "x", "twin against fp32 OpenBLAS, two threads each", tokens_vs_reference },
-	{ "train_tokens", "tokens/s", "its numerator: two devices, 0.92 M parameters", tokens },
-	{ "train_tokens_reference", "tokens/s", "its denominator", tokens_reference },
-	{ "scaling_4", "x", "1 -> 4 wafers, weak; cycles counted (twin), links modelled", scaling_4 },
-	{ "scaling_4_wall", "x", "1 -> 4 twins in wall time on this machine", scaling_4_wall },
-	{ NULL, NULL, NULL, NULL }
-};
+	{"train_utilisation", "of lanes",
+	 "a training step on the RTL: lane-cycles with a multiply-add", utilisation},
+	{"train_useful", "of lanes", "the same step: 3 x the forward's multiply-adds", useful},
+	{"train_step_cycles", "cycles", "the same step, 128 tokens", step_cycles},
+	{"train_step_macs", "MAC", "the same step: multiply-adds that the lanes did", step_macs},
+	{"train_tokens_vs_reference", "x", "twin against fp32 OpenBLAS, two threads each",
+	 tokens_vs_reference},
+	{"train_tokens", "tokens/s", "its numerator: two devices, 0.92 M parameters", tokens},
+	{"train_tokens_reference", "tokens/s", "its denominator", tokens_reference},
+	{"scaling_4", "x", "1 -> 4 wafers, weak; cycles counted (twin), links modelled", scaling_4},
+	{"scaling_4_wall", "x", "1 -> 4 twins in wall time on this machine", scaling_4_wall},
+	{NULL, NULL, NULL, NULL}};
