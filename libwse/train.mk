@@ -3,7 +3,7 @@
 # Included by libwse/build.mk. WSE_EXEC_OBJS is the wafer executor (wse_exec_open_wafer, weakly referenced,
 # so tests of the host side link without a device), WSE_EXEC_LIBS what it links with.
 
-WSE_EXEC_OBJS := $(B)/libwse/exec/wafer.o
+WSE_EXEC_OBJS := $(B)/libwse/exec/wafer.o $(B)/libwse/exec/commands.o
 WSE_EXEC_LIBS = $(LIBWSE_MODEL_LINK) $(LIBWSE_LIBS)
 
 $(B)/libwse/exec/%.o: libwse/exec/%.c $(B)/libwse/exec/.d

@@ -1,70 +1,21 @@
 // SPDX-License-Identifier: MIT
 /*
- * The executor that runs micro-batches on a wafer, through libwse's device API: the same for a device node
- * and for a model in this process. The program on the cores is firmware/kernels/mlp.c.
+ * The executor that runs micro-batches on a wafer, through libwse's device API: the same for a
+ * device node and for a model in this process. The program on the cores is firmware/kernels/mlp.c.
  *
- * Queues: Q_IN carries the weight (and index) streams, Q_RUN starts and copies in program order, Q_OUT the
- * gradients. A stream may run ahead of the start that eats it: its wavelets wait in the fabric.
+ * Queues: Q_IN carries the weight (and index) streams, Q_RUN starts and copies in program order,
+ * Q_OUT the gradients. A stream may run ahead of the start that eats it: its wavelets wait in the
+ * fabric.
  */
-#include "../train/exec.h"
+#include "wafer.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <wse/wse.h>
-
 #include "../device/device.h"
-#include "../train/layout.h"
 #include "wse_regs.h"
-
-enum { Q_IN = 1, Q_RUN = 2, Q_OUT = 3 };
-
-/* must match firmware/kernels/ring.h and linear.h */
-enum { COLOR_STREAM = 0, COLOR_COL = 4 };
-enum { ACT_NONE, ACT_RELU, ACT_GATE, ACT_MUL };
-
-#define MAX_PENDING	64
-
-struct shared_buf {
-	void *ptr;
-	struct wse_buffer *buf;
-};
-
-/* a submit that runs, and what to do when it is done */
-struct pending {
-	struct wse_fence *fence;
-	const struct wse_job *job;
-	struct wse_buf *grad;		/* to hand over, or NULL */
-	uint32_t layer;
-	int loss;			/* pick the losses of job */
-	uint32_t slot;			/* of the loss scratch */
-};
-
-struct wafer {
-	struct wse_exec base;
-	struct wse_exec_cfg cfg;
-	struct wse_device *dev;
-	struct wse_context *ctx;
-	struct wse_program *prog;
-	struct drm_wse_info info;
-	struct wse_mlp m;
-	uint32_t tokens, t;		/* per micro-batch, per core */
-	uint32_t forward, wgrad, bgrad, gelu, softmax;	/* entries */
-	struct wse_layout at;
-	struct wse_buffer *losses;	/* [2][cols][tokens] fp32: every column's, two micro-batches */
-	pthread_mutex_t lock;		/* the table of buffers */
-	struct shared_buf *bufs;
-	size_t nbufs;
-	struct pending pend[MAX_PENDING];
-	uint32_t npend, first;
-	/* of the last run */
-	int timed;
-	uint32_t begin, end, last_grad;	/* device cycles */
-	struct wse_counters before;
-};
 
 static int fail(struct wafer *w, int ret, const char *what)
 {
@@ -78,7 +29,7 @@ static int fail(struct wafer *w, int ret, const char *what)
 	return ret;
 }
 
-static struct wse_buffer *buffer_of(struct wafer *w, const struct wse_buf *buf)
+struct wse_buffer *wse_wafer_buffer(struct wafer *w, const struct wse_buf *buf)
 {
 	struct wse_buffer *found = NULL;
 	size_t i;
@@ -128,8 +79,8 @@ static void wafer_info(struct wse_exec *e, struct wse_exec_info *info)
 	struct wafer *w = (struct wafer *)e;
 
 	memset(info, 0, sizeof(*info));
-	snprintf(info->name, sizeof(info->name), "%.40s %ux%u", wse_device_uri(w->dev), w->info.rows,
-		 w->info.cols);
+	snprintf(info->name, sizeof(info->name), "%.40s %ux%u", wse_device_uri(w->dev),
+		 w->info.rows, w->info.cols);
 	info->rows = w->info.rows;
 	info->cols = w->info.cols;
 	info->lanes = w->info.lanes;
@@ -140,10 +91,13 @@ static void wafer_info(struct wse_exec *e, struct wse_exec_info *info)
 static int wafer_prepare(struct wse_exec *e, const struct wse_mlp *m, uint32_t tokens)
 {
 	struct wafer *w = (struct wafer *)e;
-	const struct { const char *name; uint32_t *addr; } syms[] = {
-		{ "linear_forward", &w->forward }, { "linear_wgrad", &w->wgrad },
-		{ "linear_bgrad", &w->bgrad }, { "mlp_gelu", &w->gelu },
-		{ "mlp_softmax", &w->softmax },
+	const struct {
+		const char *name;
+		uint32_t *addr;
+	} syms[] = {
+		{"linear_forward", &w->forward}, {"linear_wgrad", &w->wgrad},
+		{"linear_bgrad", &w->bgrad},	 {"mlp_gelu", &w->gelu},
+		{"mlp_softmax", &w->softmax},
 	};
 	char path[512], why[WSE_WHY];
 	size_t i;
@@ -153,11 +107,13 @@ static int wafer_prepare(struct wse_exec *e, const struct wse_mlp *m, uint32_t t
 	w->tokens = tokens;
 	w->t = tokens / w->info.rows;
 	if (w->t * w->info.rows != tokens) {
-		wse_logf(&w->cfg, WSE_LOG_ERROR, "a micro-batch of %u tokens is not a multiple of %u rows", tokens,
+		wse_logf(&w->cfg, WSE_LOG_ERROR,
+			 "a micro-batch of %u tokens is not a multiple of %u rows", tokens,
 			 w->info.rows);
 		return -EINVAL;
 	}
-	ret = wse_layout_make(m, w->info.cols, w->info.lanes, w->t, w->info.sram_kib * 1024, &w->at, why);
+	ret = wse_layout_make(m, w->info.cols, w->info.lanes, w->t, w->info.sram_kib * 1024, &w->at,
+			      why);
 	if (ret) {
 		wse_logf(&w->cfg, WSE_LOG_ERROR, "%s", why);
 		return ret;
@@ -166,7 +122,8 @@ static int wafer_prepare(struct wse_exec *e, const struct wse_mlp *m, uint32_t t
 	w->prog = NULL;
 	ret = wse_find_file("WSE_KERNELS", "mlp.elf", sizeof(path), path);
 	if (ret) {
-		wse_logf(&w->cfg, WSE_LOG_ERROR, "there is no program mlp.elf for the cores: set WSE_KERNELS to "
+		wse_logf(&w->cfg, WSE_LOG_ERROR,
+			 "there is no program mlp.elf for the cores: set WSE_KERNELS to "
 			 "its directory, or put it into /lib/firmware/wse");
 		return ret;
 	}
@@ -179,13 +136,15 @@ static int wafer_prepare(struct wse_exec *e, const struct wse_mlp *m, uint32_t t
 			return fail(w, ret, syms[i].name);
 	}
 	if (wse_program_end(w->prog) > WSE_LAYOUT_BASE) {
-		wse_logf(&w->cfg, WSE_LOG_ERROR, "%s ends at %#x, data begins at %#x: raise WSE_LAYOUT_BASE", path,
+		wse_logf(&w->cfg, WSE_LOG_ERROR,
+			 "%s ends at %#x, data begins at %#x: raise WSE_LAYOUT_BASE", path,
 			 wse_program_end(w->prog), WSE_LAYOUT_BASE);
 		return -E2BIG;
 	}
 	wse_buffer_destroy(w->losses);
 	w->losses = NULL;
-	return fail(w, wse_buffer_create(w->dev, 2ul * w->info.cols * tokens * 4, &w->losses), "losses");
+	return fail(w, wse_buffer_create(w->dev, 2ul * w->info.cols * tokens * 4, &w->losses),
+		    "losses");
 }
 
 static int wafer_alloc(struct wse_exec *e, size_t size, struct wse_buf *buf)
@@ -230,116 +189,12 @@ static void wafer_unmap(struct wse_exec *e, struct wse_buf *buf)
 	forget((struct wafer *)e, buf->ptr);
 }
 
-/* ---- commands of one micro-batch ---- */
-
-#define MAX_CMDS 16
-
-struct batch {
-	struct wafer *w;
-	struct drm_wse_cmd cmd[MAX_CMDS];
-	uint32_t n;
-	int ret;
-};
-
-static void add(struct batch *b, struct drm_wse_cmd cmd)
-{
-	b->cmd[b->n++] = cmd;
-}
-
-static const struct wse_buffer *span_buf(struct batch *b, struct wse_span s)
-{
-	const struct wse_buffer *buf = buffer_of(b->w, s.buf);
-
-	if (!buf)
-		b->ret = -EINVAL;	/* never shown to this device */
-	return buf;
-}
-
-/* host [width][tokens] <-> core [width / cols][t], size bytes an element */
-static void add_rows(struct batch *b, int out, struct wse_span s, uint32_t sram, uint32_t width, uint32_t size)
-{
-	struct wafer *w = b->w;
-	uint32_t per = width / w->info.cols;
-	struct wse_copy c = {
-		.buf = span_buf(b, s), .off = s.off, .queue = Q_RUN, .sram = sram,
-		.rows = w->info.rows, .cols = w->info.cols, .len = w->t * size, .nline = per,
-		.lstride = w->tokens * size, .sstride = w->t * size, .cstride = per * w->tokens * size,
-		.rstride = w->t * size,
-	};
-
-	if (c.buf)
-		add(b, out ? wse_cmd_copy_out(c) : wse_cmd_copy_in(c));
-}
-
-static void add_start(struct batch *b, uint32_t entry, const uint32_t *arg, uint32_t narg)
-{
-	struct wse_start s = {
-		.queue = Q_RUN, .rows = b->w->info.rows, .cols = b->w->info.cols, .entry = entry, .closed = 1,
-	};
-
-	memcpy(s.arg, arg, narg * sizeof(*arg));
-	add(b, wse_cmd_start(s));
-}
-
-static uint32_t addr(uint32_t sram)
-{
-	return WSE_SRAM_BASE + sram;
-}
-
-/* y [outs / cols][t] = image [outs][ins] x, and the stream it lives from */
-static void add_linear(struct batch *b, struct wse_span image, uint32_t ins, uint32_t outs, uint32_t x, uint32_t y,
-		       uint32_t bias, uint32_t act, uint32_t gate, uint32_t ytype)
-{
-	struct wafer *w = b->w;
-	uint32_t arg[] = { addr(x), addr(y), w->t, ins / w->info.cols, outs / w->at.nfeat, w->at.nfeat,
-			   bias ? addr(bias) : 0, act, gate ? addr(gate) : 0, ytype };
-	struct wse_stream s = {
-		.buf = span_buf(b, image), .off = image.off, .queue = Q_IN, .color = COLOR_STREAM,
-		.cols = w->info.cols, .nblock = outs / w->at.nfeat, .nfeat = w->at.nfeat, .etype = WSE_ETYPE_BF16,
-		.kcol = ins / w->info.cols, .lstride = ins * 2, .cstride = ins / w->info.cols * 2,
-		.budget = 1ull << 36,
-	};
-
-	if (!s.buf)
-		return;
-	add(b, wse_cmd_stream_in(s));
-	add_start(b, w->forward, arg, 10);
-}
-
-/* dW of layer l from dy and the layer's input, then db, into grad */
-static void add_grads(struct batch *b, uint32_t l, uint32_t dy, const struct wse_buffer *grad)
-{
-	struct wafer *w = b->w;
-	uint32_t ins = w->m.width[l], outs = w->m.width[l + 1], c = w->info.cols;
-	uint32_t arg[] = { addr(w->at.act[l]), addr(dy), w->t, ins / c, outs / w->at.nfeat, w->at.nfeat };
-	uint32_t barg[] = { addr(dy), addr(w->at.bias), w->t, outs / c };
-	struct wse_stream s = {
-		.queue = Q_IN, .color = COLOR_STREAM, .cols = c, .nblock = outs / w->at.nfeat,
-		.nfeat = w->at.nfeat, .etype = WSE_ETYPE_BF16, .kcol = ins / c, .index_only = 1, .budget = 1ull << 36,
-	};
-
-	add(b, wse_cmd_stream_in(s));
-	s.buf = grad;
-	s.queue = Q_OUT;
-	s.color = COLOR_COL + ((w->info.rows - 1) & 1);
-	s.etype = WSE_ETYPE_FP32;
-	s.lstride = ins * 4;
-	s.cstride = ins / c * 4;
-	add(b, wse_cmd_stream_out(s));
-	add_start(b, w->wgrad, arg, 6);
-	add_start(b, w->bgrad, barg, 4);
-	add(b, wse_cmd_copy_out((struct wse_copy){
-		.buf = grad, .off = (uint64_t)ins * outs * 4, .queue = Q_RUN, .sram = w->at.bias,
-		.row0 = w->info.rows - 1, .rows = 1, .cols = c, .len = outs / c * 4,
-		.cstride = outs / c * 4 }));
-}
-
 static void note_cycles(struct wafer *w, const struct pending *p)
 {
 	uint32_t begin, end;
 
 	if (wse_fence_cycles(p->fence, &begin, &end))
-		return;		/* a transport that does not tell */
+		return; /* a transport that does not tell */
 	if (!w->timed)
 		w->begin = begin;
 	if (!w->timed || (int32_t)(end - w->end) > 0)
@@ -364,7 +219,7 @@ static int reap(struct wafer *w, const struct wse_job_ops *ops, void *ctx, int r
 	/* a submit that was refused because the context is lost: the fence knows why it is */
 	if (r && (!ret || ret == -EIO))
 		ret = fail(w, r, "a micro-batch");
-	if (!ret && p->loss) {		/* the column that owns the target knows a token's loss */
+	if (!ret && p->loss) { /* the column that owns the target knows a token's loss */
 		const float *all = (const float *)wse_buffer_map(w->losses) +
 				   (size_t)p->slot * w->info.cols * w->tokens;
 		const uint16_t *target = wse_span_ptr(p->job->target);
@@ -395,17 +250,23 @@ static int submit(struct batch *b, struct pending p, const struct wse_job_ops *o
 	return ret;
 }
 
-static int forward(struct batch *b, const struct wse_job *job, const struct wse_job_ops *ops, void *ctx)
+static int forward(struct batch *b, const struct wse_job *job, const struct wse_job_ops *ops,
+		   void *ctx)
 {
 	struct wafer *w = b->w;
 	const struct wse_mlp *m = &w->m;
 	uint32_t l, c = w->info.cols;
 	int ret;
 
-	add_rows(b, 0, job->x, w->at.act[0], m->width[0], 2);
-	add(b, wse_cmd_copy_in((struct wse_copy){
-		.buf = span_buf(b, job->target), .off = job->target.off, .queue = Q_RUN, .sram = w->at.target,
-		.rows = w->info.rows, .cols = c, .len = 2 * w->t, .rstride = 2 * w->t }));
+	wse_wafer_add_rows(b, 0, job->x, w->at.act[0], m->width[0], 2);
+	wse_wafer_add(b, wse_cmd_copy_in((struct wse_copy){.buf = wse_wafer_span(b, job->target),
+							   .off = job->target.off,
+							   .queue = Q_RUN,
+							   .sram = w->at.target,
+							   .rows = w->info.rows,
+							   .cols = c,
+							   .len = 2 * w->t,
+							   .rstride = 2 * w->t}));
 	for (l = 0; l < m->nlinear; l++) {
 		const struct wse_image *img = &job->layers[l];
 		uint32_t outs = m->width[l + 1], last = l + 1 == m->nlinear;
@@ -414,20 +275,28 @@ static int forward(struct batch *b, const struct wse_job *job, const struct wse_
 		ret = ops->layer_ready ? ops->layer_ready(ctx, l) : 0;
 		if (ret)
 			return ret;
-		add(b, wse_cmd_copy_in((struct wse_copy){
-			.buf = span_buf(b, img->bias), .off = img->bias.off, .queue = Q_RUN, .sram = w->at.bias,
-			.rows = w->info.rows, .cols = c, .len = outs / c * 4, .cstride = outs / c * 4 }));
-		add_linear(b, img->fwd, m->width[l], outs, w->at.act[l], last ? w->at.logits : w->at.act[l + 1],
-			   w->at.bias, last || gelu ? ACT_NONE : ACT_RELU, 0,
-			   last || gelu ? WSE_DT_FP32 : WSE_DT_BF16);
+		wse_wafer_add(b,
+			      wse_cmd_copy_in((struct wse_copy){.buf = wse_wafer_span(b, img->bias),
+								.off = img->bias.off,
+								.queue = Q_RUN,
+								.sram = w->at.bias,
+								.rows = w->info.rows,
+								.cols = c,
+								.len = outs / c * 4,
+								.cstride = outs / c * 4}));
+		wse_wafer_add_linear(b, img->fwd, m->width[l], outs, w->at.act[l],
+				     last ? w->at.logits : w->at.act[l + 1], w->at.bias,
+				     last || gelu ? ACT_NONE : ACT_RELU, 0,
+				     last || gelu ? WSE_DT_FP32 : WSE_DT_BF16);
 		if (gelu) {
-			uint32_t arg[] = { addr(w->at.act[l + 1]), addr(w->at.act[l + 1]), addr(w->at.deriv[l + 1]),
-					   outs / c * w->t };
+			uint32_t arg[] = {wse_wafer_addr(w->at.act[l + 1]),
+					  wse_wafer_addr(w->at.act[l + 1]),
+					  wse_wafer_addr(w->at.deriv[l + 1]), outs / c * w->t};
 
-			add_start(b, w->gelu, arg, 4);
+			wse_wafer_add_start(b, w->gelu, arg, 4);
 		}
 		if (!last) {
-			ret = submit(b, (struct pending){ .job = job }, ops, ctx);
+			ret = submit(b, (struct pending){.job = job}, ops, ctx);
 			if (ret)
 				return ret;
 		}
@@ -435,7 +304,8 @@ static int forward(struct batch *b, const struct wse_job *job, const struct wse_
 	return 0;
 }
 
-static int backward(struct batch *b, const struct wse_job *job, const struct wse_job_ops *ops, void *ctx)
+static int backward(struct batch *b, const struct wse_job *job, const struct wse_job_ops *ops,
+		    void *ctx)
 {
 	struct wafer *w = b->w;
 	const struct wse_mlp *m = &w->m;
@@ -443,38 +313,41 @@ static int backward(struct batch *b, const struct wse_job *job, const struct wse
 	int ret;
 
 	for (l = m->nlinear; l-- > 0;) {
-		struct pending p = { .job = job, .layer = l };
+		struct pending p = {.job = job, .layer = l};
 		const struct wse_buffer *grad;
 
 		ret = ops->grad_get(ctx, job->index, l, &p.grad);
 		if (ret)
 			return ret;
-		grad = buffer_of(w, p.grad);
+		grad = wse_wafer_buffer(w, p.grad);
 		if (!grad)
-			return fail(w, -EINVAL, "a gradient buffer that this device was never shown");
-		add_grads(b, l, dy, grad);
+			return fail(w, -EINVAL,
+				    "a gradient buffer that this device was never shown");
+		wse_wafer_add_grads(b, l, dy, grad);
 		ret = submit(b, p, ops, ctx);
 		if (ret)
 			return ret;
 		if (l)
-			add_linear(b, job->layers[l].tr, m->width[l + 1], m->width[l], dy, w->at.act[l], 0,
-				   m->act == WSE_ACT_GELU ? ACT_MUL : ACT_GATE,
-				   m->act == WSE_ACT_GELU ? w->at.deriv[l] : w->at.act[l], WSE_DT_BF16);
+			wse_wafer_add_linear(b, job->layers[l].tr, m->width[l + 1], m->width[l], dy,
+					     w->at.act[l], 0,
+					     m->act == WSE_ACT_GELU ? ACT_MUL : ACT_GATE,
+					     m->act == WSE_ACT_GELU ? w->at.deriv[l] : w->at.act[l],
+					     WSE_DT_BF16);
 		else
-			add_linear(b, job->layers[l].tr, m->width[1], m->width[0], dy, w->at.dx, 0, ACT_NONE, 0,
-				   WSE_DT_FP32);
+			wse_wafer_add_linear(b, job->layers[l].tr, m->width[1], m->width[0], dy,
+					     w->at.dx, 0, ACT_NONE, 0, WSE_DT_FP32);
 		dy = w->at.act[l];
 		if (!l)
-			add_rows(b, 1, job->dx, w->at.dx, m->width[0], 4);
-		ret = submit(b, (struct pending){ .job = job }, ops, ctx);
+			wse_wafer_add_rows(b, 1, job->dx, w->at.dx, m->width[0], 4);
+		ret = submit(b, (struct pending){.job = job}, ops, ctx);
 		if (ret)
 			return ret;
 	}
 	return 0;
 }
 
-static int one_job(struct batch *b, const struct wse_job *job, uint32_t slot, const struct wse_job_ops *ops,
-		   void *ctx)
+static int one_job(struct batch *b, const struct wse_job *job, uint32_t slot,
+		   const struct wse_job_ops *ops, void *ctx)
 {
 	struct wafer *w = b->w;
 	uint32_t scale;
@@ -483,23 +356,33 @@ static int one_job(struct batch *b, const struct wse_job *job, uint32_t slot, co
 	if (ret)
 		return ret;
 	if (job->logits.buf)
-		add_rows(b, 1, job->logits, w->at.logits, w->m.vocab, 4);
+		wse_wafer_add_rows(b, 1, job->logits, w->at.logits, w->m.vocab, 4);
 	memcpy(&scale, &job->scale, sizeof(scale));
-	add_start(b, w->softmax, (uint32_t[]){ addr(w->at.logits), addr(w->at.dy), addr(w->at.target), addr(w->at.loss),
-		  addr(w->at.scratch), w->t, w->m.vocab / w->info.cols, scale, !!job->backward }, 9);
-	add(b, wse_cmd_copy_out((struct wse_copy){
-		.buf = w->losses, .off = (uint64_t)slot * w->info.cols * w->tokens * 4, .queue = Q_RUN,
-		.sram = w->at.loss, .rows = w->info.rows, .cols = w->info.cols, .len = 4 * w->t,
-		.cstride = w->tokens * 4, .rstride = w->t * 4 }));
-	ret = submit(b, (struct pending){ .job = job, .loss = 1, .slot = slot }, ops, ctx);
+	wse_wafer_add_start(b, w->softmax,
+			    (uint32_t[]){wse_wafer_addr(w->at.logits), wse_wafer_addr(w->at.dy),
+					 wse_wafer_addr(w->at.target), wse_wafer_addr(w->at.loss),
+					 wse_wafer_addr(w->at.scratch), w->t,
+					 w->m.vocab / w->info.cols, scale, !!job->backward},
+			    9);
+	wse_wafer_add(b, wse_cmd_copy_out((struct wse_copy){.buf = w->losses,
+							    .off = (uint64_t)slot * w->info.cols *
+								   w->tokens * 4,
+							    .queue = Q_RUN,
+							    .sram = w->at.loss,
+							    .rows = w->info.rows,
+							    .cols = w->info.cols,
+							    .len = 4 * w->t,
+							    .cstride = w->tokens * 4,
+							    .rstride = w->t * 4}));
+	ret = submit(b, (struct pending){.job = job, .loss = 1, .slot = slot}, ops, ctx);
 	return ret || !job->backward ? ret : backward(b, job, ops, ctx);
 }
 
-static int wafer_run(struct wse_exec *e, const struct wse_job *jobs, uint32_t n, const struct wse_job_ops *ops,
-		     void *ctx)
+static int wafer_run(struct wse_exec *e, const struct wse_job *jobs, uint32_t n,
+		     const struct wse_job_ops *ops, void *ctx)
 {
 	struct wafer *w = (struct wafer *)e;
-	struct batch b = { .w = w };
+	struct batch b = {.w = w};
 	uint32_t i;
 	int ret = 0;
 
@@ -508,7 +391,7 @@ static int wafer_run(struct wse_exec *e, const struct wse_job *jobs, uint32_t n,
 	w->npend = 0;
 	w->first = 0;
 	w->timed = 0;
-	wse_device_counters(w->dev, &w->before);	/* as far as the device tells: see wafer_cost() */
+	wse_device_counters(w->dev, &w->before); /* as far as the device tells: see wafer_cost() */
 	for (i = 0; i < n && !ret; i++) {
 		/* two micro-batches at once: this one is queued while the one before runs */
 		ret = one_job(&b, &jobs[i], i & 1, ops, ctx);
@@ -529,9 +412,12 @@ static int wafer_cost(struct wse_exec *e, struct wse_exec_cost *cost)
 	if (ret || !w->timed)
 		return ret ? ret : -ENODATA;
 	*cost = (struct wse_exec_cost){
-		.cycles = w->end - w->begin, .mac = now.mac - w->before.mac,
-		.lwait = now.lwait - w->before.lwait, .wavelet = now.wavelet - w->before.wavelet,
-		.dma = now.dma_rd - w->before.dma_rd + now.dma_wr - w->before.dma_wr, .last_grad = w->last_grad - w->begin,
+		.cycles = w->end - w->begin,
+		.mac = now.mac - w->before.mac,
+		.lwait = now.lwait - w->before.lwait,
+		.wavelet = now.wavelet - w->before.wavelet,
+		.dma = now.dma_rd - w->before.dma_rd + now.dma_wr - w->before.dma_wr,
+		.last_grad = w->last_grad - w->begin,
 	};
 	return 0;
 }
@@ -590,8 +476,8 @@ int wse_exec_open_wafer(const char *uri, const struct wse_exec_cfg *cfg, struct 
 		goto out;
 	}
 	if (w->info.queues < Q_OUT) {
-		wse_logf(cfg, WSE_LOG_ERROR, "%s has %u I/O queues, the trainer needs %u", uri, w->info.queues,
-			 Q_OUT);
+		wse_logf(cfg, WSE_LOG_ERROR, "%s has %u I/O queues, the trainer needs %u", uri,
+			 w->info.queues, Q_OUT);
 		ret = -ENOTSUP;
 		goto out;
 	}

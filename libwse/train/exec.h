@@ -94,7 +94,7 @@ struct wse_exec_cost {
 	uint32_t cycles;	/* first command's start to last completion, below 2^32 */
 	uint32_t last_grad;	/* from the first command's start to the last gradient's arrival */
 	uint64_t mac;		/* lane-cycles with a multiply-add */
-	uint64_t lwait;		/* core-cycles in which lanes waited for a wavelet or for room */
+	uint64_t lwait;		/* core-cycles in which lanes waited for wavelets or for room */
 	uint64_t wavelet;
 	uint64_t dma;		/* bytes, both ways */
 };
@@ -125,7 +125,7 @@ struct wse_exec_ops {
 	int (*run)(struct wse_exec *e, const struct wse_job *jobs, uint32_t n,
 		   const struct wse_job_ops *ops, void *ctx);
 
-	/* optional (may be NULL): what the last run() cost. -ENOTSUP when the device does not tell */
+	/* optional (may be NULL): what the last run() cost; -ENOTSUP when nobody can tell */
 	int (*cost)(struct wse_exec *e, struct wse_exec_cost *cost);
 
 	void (*close)(struct wse_exec *e);

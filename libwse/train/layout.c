@@ -21,21 +21,26 @@ static int check(const struct wse_mlp *m, uint32_t cols, uint32_t lanes, uint32_
 		uint32_t w = m->width[l], unit = 4 * cols;
 
 		if (w % unit)
-			return wse_why(why, -EINVAL, "the %s of width %u is not a multiple of 4 x %u columns; "
-				       "choose %u or %u", l == 0 ? "input (window x embedding_size)" :
-				       l == m->nlinear ? "vocabulary" : "hidden layer", w, cols, w / unit * unit,
-				       (w / unit + 1) * unit);
-		if (w / cols > 16384)	/* the index of a wavelet has 14 bits */
-			return wse_why(why, -EINVAL, "width %u is more than 16384 x %u columns", w, cols);
+			return wse_why(why, -EINVAL,
+				       "the %s of width %u is not a multiple of 4 x %u columns; "
+				       "choose %u or %u",
+				       l == 0		 ? "input (window x embedding_size)"
+				       : l == m->nlinear ? "vocabulary"
+							 : "hidden layer",
+				       w, cols, w / unit * unit, (w / unit + 1) * unit);
+		if (w / cols > 16384) /* the index of a wavelet has 14 bits */
+			return wse_why(why, -EINVAL, "width %u is more than 16384 x %u columns", w,
+				       cols);
 	}
 	if (!tokens || tokens % lanes || tokens > 64)
-		return wse_why(why, -EINVAL, "%u tokens per core are not 1 to 64 in multiples of the %u lanes",
+		return wse_why(why, -EINVAL,
+			       "%u tokens per core are not 1 to 64 in multiples of the %u lanes",
 			       tokens, lanes);
 	return 0;
 }
 
-int wse_layout_make(const struct wse_mlp *m, uint32_t cols, uint32_t lanes, uint32_t tokens, uint32_t sram,
-		    struct wse_layout *lay, char *why)
+int wse_layout_make(const struct wse_mlp *m, uint32_t cols, uint32_t lanes, uint32_t tokens,
+		    uint32_t sram, struct wse_layout *lay, char *why)
 {
 	uint64_t t = tokens, bias = 0, need, sums = 0;
 	uint32_t at = WSE_LAYOUT_BASE, dx;
@@ -78,11 +83,14 @@ int wse_layout_make(const struct wse_mlp *m, uint32_t cols, uint32_t lanes, uint
 	}
 	lay->total = at + WSE_LAYOUT_TOP;
 	if (lay->total > sram)
-		return wse_why(why, -E2BIG, "the model does not fit: %u bytes per core (%u fixed, %u activations, "
-			       "%u derivatives, %u logits, %u their gradient, %u bias, %u softmax, %u overhang) of "
-			       "%u with %u tokens per core; use narrower layers, more columns, or a "
-			       "smaller micro_batch_size", lay->total, lay->b_fixed, lay->b_act,
-			       lay->b_deriv, lay->b_logits, lay->b_dy, lay->b_bias, lay->b_softmax, lay->b_over,
-			       sram, tokens);
+		return wse_why(
+			why, -E2BIG,
+			"the model does not fit: %u bytes per core (%u fixed, %u activations, "
+			"%u derivatives, %u logits, %u their gradient, %u bias, %u softmax, %u "
+			"overhang) of "
+			"%u with %u tokens per core; use narrower layers, more columns, or a "
+			"smaller micro_batch_size",
+			lay->total, lay->b_fixed, lay->b_act, lay->b_deriv, lay->b_logits,
+			lay->b_dy, lay->b_bias, lay->b_softmax, lay->b_over, sram, tokens);
 	return 0;
 }

@@ -16,7 +16,8 @@ static inline void other_cpu(struct tap *t, const char *dir, const char *hash)
 	FILE *p = NULL;
 
 	if (readlink("/proc/self/exe", exe, sizeof(exe) - 1) > 0) {
-		snprintf(cmd, sizeof(cmd), "GLIBC_TUNABLES=glibc.cpu.hwcaps=-FMA,-AVX2 '%s' %s", exe, dir);
+		snprintf(cmd, sizeof(cmd), "GLIBC_TUNABLES=glibc.cpu.hwcaps=-FMA,-AVX2 '%s' %s",
+			 exe, dir);
 		p = popen(cmd, "r");
 	}
 	if (p && !fgets(got, sizeof(got), p))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Training on wafers, the twin in this process: every bit against the oracle, the same checkpoint whatever
- * happens on the way, the map of the SRAM, the cost of a step. One step on the RTL where it is linked.
+ * Training on wafers, the twin in this process: every bit against the oracle, the same checkpoint
+ * whatever happens on the way, the map of the SRAM, the cost of a step. One step on the RTL where
+ * it is linked.
  */
 #include <errno.h>
 #include <signal.h>
@@ -28,31 +29,34 @@ enum { SANITIZED = 0 };
 #endif
 
 static const char yaml[] =
-"trainer:\n"
-"  init:\n"
-"    model: {name: mlp, window: 8, embedding_size: 8, hidden_sizes: [64, 32], nonlinearity: gelu}\n"
-"    optimizer: {AdamW: {betas: [0.9, 0.95], weight_decay: 0.01}}\n"
-"    schedulers: [{ConstantLR: {learning_rate: 5.0e-3}}]\n"
-"    precision: {max_gradient_norm: 1.0}\n"
-"    loop: {max_steps: 12, eval_frequency: 0}\n"
-"    checkpoint: {steps: 3}\n"
-"    logging: {log_steps: 4}\n"
-"    sampling: {bytes: 16, prompt: 'the '}\n"
-"  fit:\n"
-"    train_dataloader: {batch_size: 96, micro_batch_size: 16, data_dir: TEXT}\n"
-"    val_dataloader: {held_out_bytes: 100}\n";
+	"trainer:\n"
+	"  init:\n"
+	"    model: {name: mlp, window: 8, embedding_size: 8, hidden_sizes: [64, 32], "
+	"nonlinearity: gelu}\n"
+	"    optimizer: {AdamW: {betas: [0.9, 0.95], weight_decay: 0.01}}\n"
+	"    schedulers: [{ConstantLR: {learning_rate: 5.0e-3}}]\n"
+	"    precision: {max_gradient_norm: 1.0}\n"
+	"    loop: {max_steps: 12, eval_frequency: 0}\n"
+	"    checkpoint: {steps: 3}\n"
+	"    logging: {log_steps: 4}\n"
+	"    sampling: {bytes: 16, prompt: 'the '}\n"
+	"  fit:\n"
+	"    train_dataloader: {batch_size: 96, micro_batch_size: 16, data_dir: TEXT}\n"
+	"    val_dataloader: {held_out_bytes: 100}\n";
 
 static char dir[] = "/tmp/wse-wafer-XXXXXX";
 
 /* ---- executors on their way in: the linker sends wse_exec_open_wafer() through here ---- */
 
-int __real_wse_exec_open_wafer(const char *uri, const struct wse_exec_cfg *cfg, struct wse_exec **exec);
-int __wrap_wse_exec_open_wafer(const char *uri, const struct wse_exec_cfg *cfg, struct wse_exec **exec);
+int __real_wse_exec_open_wafer(const char *uri, const struct wse_exec_cfg *cfg,
+			       struct wse_exec **exec);
+int __wrap_wse_exec_open_wafer(const char *uri, const struct wse_exec_cfg *cfg,
+			       struct wse_exec **exec);
 
 static struct {
 	uint32_t opened;
-	uint32_t victim;	/* the victim-th device opened (from 1) ... */
-	uint32_t runs;		/* ... faults in its runs-th step */
+	uint32_t victim; /* the victim-th device opened (from 1) ... */
+	uint32_t runs;	 /* ... faults in its runs-th step */
 	const struct wse_exec_ops *real;
 	struct wse_exec_ops ops;
 	struct wse_mlp mlp;
@@ -66,9 +70,10 @@ static int victim_prepare(struct wse_exec *e, const struct wse_mlp *m, uint32_t 
 	return hook.real->prepare(e, m, tokens);
 }
 
-/* from this step on the program of its cores has an illegal instruction where the weight gradient starts */
-static int victim_run(struct wse_exec *e, const struct wse_job *jobs, uint32_t n, const struct wse_job_ops *ops,
-		      void *ctx)
+/* from this step on the program of its cores has an illegal instruction where the weight gradient
+ * starts */
+static int victim_run(struct wse_exec *e, const struct wse_job *jobs, uint32_t n,
+		      const struct wse_job_ops *ops, void *ctx)
 {
 	char path[100];
 
@@ -81,7 +86,8 @@ static int victim_run(struct wse_exec *e, const struct wse_job *jobs, uint32_t n
 	return hook.real->run(e, jobs, n, ops, ctx);
 }
 
-int __wrap_wse_exec_open_wafer(const char *uri, const struct wse_exec_cfg *cfg, struct wse_exec **exec)
+int __wrap_wse_exec_open_wafer(const char *uri, const struct wse_exec_cfg *cfg,
+			       struct wse_exec **exec)
 {
 	int ret = __real_wse_exec_open_wafer(uri, cfg, exec);
 
@@ -122,13 +128,13 @@ static int sabotage(void)
 	ret = ret ? ret : wse_read_file(path, 1 << 20, (void **)&elf, &size);
 	if (ret)
 		return ret;
-	memcpy(&shoff, elf + 28, 4);	/* e_phoff: the segment that holds the address */
+	memcpy(&shoff, elf + 28, 4); /* e_phoff: the segment that holds the address */
 	sections = elf + shoff;
 	for (i = 0; i < elf[44]; i++) {
 		uint32_t p[5];
 
 		s = sections + 32 * i;
-		memcpy(p, s, sizeof(p));	/* type, offset, vaddr, paddr, filesz */
+		memcpy(p, s, sizeof(p)); /* type, offset, vaddr, paddr, filesz */
 		if (p[0] == 1 && addr >= p[2] && addr < p[2] + p[4])
 			off = p[1] + addr - p[2];
 	}
@@ -144,7 +150,8 @@ static int sabotage(void)
 
 /* ---- single steps ---- */
 
-static int open_session(struct wse_session *s, const char *uri, const char *const *sets, uint32_t nsets)
+static int open_session(struct wse_session *s, const char *uri, const char *const *sets,
+			uint32_t nsets)
 {
 	struct wse_config cfg;
 	char why[WSE_WHY];
@@ -168,7 +175,7 @@ struct shape {
 static void compare(struct tap *t, const struct shape *sh, const char *uri, const char *other)
 {
 	char set[4][80], what[200];
-	const char *sets[] = { set[0], set[1], set[2], set[3] };
+	const char *sets[] = {set[0], set[1], set[2], set[3]};
 	struct wse_step_result r;
 	struct wse_session s;
 	int ret;
@@ -182,8 +189,8 @@ static void compare(struct tap *t, const struct shape *sh, const char *uri, cons
 	ret = ret ? ret : wse_session_commit(&s, &r);
 	ret = ret ? ret : wse_session_compute(&s, &r);
 	ret = ret ? ret : wse_verify_step(&s, other);
-	snprintf(what, sizeof(what), "%s = %.30s, %u tokens a core, %s, hidden %s", uri, other, sh->t, sh->act,
-		 sh->hidden);
+	snprintf(what, sizeof(what), "%s = %.30s, %u tokens a core, %s, hidden %s", uri, other,
+		 sh->t, sh->act, sh->hidden);
 	tap_ok(t, !ret, "%s%s%s", what, ret ? ": " : "", ret ? s.why : "");
 	if (s.memx)
 		wse_session_close(&s);
@@ -192,13 +199,14 @@ static void compare(struct tap *t, const struct shape *sh, const char *uri, cons
 static void shapes(struct tap *t)
 {
 	static const struct shape all[] = {
-		{ 1, 1, 8, "gelu", "[32]" }, { 1, 1, 16, "relu", "[16, 16]" }, { 1, 4, 64, "gelu", "[16]" },
-		{ 2, 2, 8, "relu", "[32]" }, { 2, 2, 16, "gelu", "[64]" }, { 2, 2, 32, "gelu", "[64, 32]" },
-		{ 2, 2, 16, "relu", "[64, 32, 48]" }, { 2, 4, 8, "gelu", "[32, 64, 32]" },
-		{ 2, 4, 16, "relu", "[64]" }, { 2, 4, 32, "relu", "[64, 16]" }, { 4, 4, 8, "gelu", "[64]" },
-		{ 4, 4, 16, "gelu", "[32, 32]" }, { 4, 4, 32, "relu", "[48, 64, 32]" },
-		{ 3, 2, 16, "gelu", "[40]" }, { 4, 2, 24, "gelu", "[16, 32, 16]" },
-		{ 2, 2, 8, "gelu", "[]" },
+		{1, 1, 8, "gelu", "[32]"},	    {1, 1, 16, "relu", "[16, 16]"},
+		{1, 4, 64, "gelu", "[16]"},	    {2, 2, 8, "relu", "[32]"},
+		{2, 2, 16, "gelu", "[64]"},	    {2, 2, 32, "gelu", "[64, 32]"},
+		{2, 2, 16, "relu", "[64, 32, 48]"}, {2, 4, 8, "gelu", "[32, 64, 32]"},
+		{2, 4, 16, "relu", "[64]"},	    {2, 4, 32, "relu", "[64, 16]"},
+		{4, 4, 8, "gelu", "[64]"},	    {4, 4, 16, "gelu", "[32, 32]"},
+		{4, 4, 32, "relu", "[48, 64, 32]"}, {3, 2, 16, "gelu", "[40]"},
+		{4, 2, 24, "gelu", "[16, 32, 16]"}, {2, 2, 8, "gelu", "[]"},
 	};
 	char uri[60], oracle[60];
 
@@ -214,8 +222,10 @@ static void shapes(struct tap *t)
 /* one step on the RTL against the twin, and the RTL's own cost against the plan */
 static void rtl(struct tap *t)
 {
-	static const struct shape all[] = { { 2, 2, 16, "gelu", "[32]" }, { 2, 2, 8, "relu", "[16, 32]" },
-					    { 2, 2, 32, "gelu", "[32]" }, { 4, 4, 16, "relu", "[32]" } };
+	static const struct shape all[] = {{2, 2, 16, "gelu", "[32]"},
+					   {2, 2, 8, "relu", "[16, 32]"},
+					   {2, 2, 32, "gelu", "[32]"},
+					   {4, 4, 16, "relu", "[32]"}};
 	struct wse_device *dev;
 	char uri[60], twin[60];
 
@@ -223,12 +233,15 @@ static void rtl(struct tap *t)
 		snprintf(uri, sizeof(uri), "sim:rtl,rows=%u,cols=%u", all[i].rows, all[i].cols);
 		snprintf(twin, sizeof(twin), "sim:func,rows=%u,cols=%u", all[i].rows, all[i].cols);
 		if (wse_device_open(uri, &dev) == -ENOTSUP) {
-			printf("ok %d - a step on %s # SKIP the RTL is not linked into this program\n", ++t->n, uri);
+			printf("ok %d - a step on %s # SKIP the RTL is not linked into this "
+			       "program\n",
+			       ++t->n, uri);
 			continue;
 		}
 		wse_device_close(dev);
 		if (SANITIZED)
-			printf("ok %d - a step on %s # SKIP too slow with sanitizers\n", ++t->n, uri);
+			printf("ok %d - a step on %s # SKIP too slow with sanitizers\n", ++t->n,
+			       uri);
 		else
 			compare(t, &all[i], twin, uri);
 	}
@@ -239,7 +252,7 @@ static void rtl(struct tap *t)
 struct watch {
 	uint64_t kill_at, steps;
 	int repeated;
-	double first, last;	/* losses */
+	double first, last; /* losses */
 	char sample[400];
 };
 
@@ -250,7 +263,8 @@ static void line(void *ctx, enum wse_log_level level, const char *text)
 	(void)level;
 	w->repeated |= strstr(text, "is repeated") != NULL;
 	if (!strncmp(text, "    the ", 8))
-		snprintf(w->sample + strlen(w->sample), sizeof(w->sample) - strlen(w->sample), "%.100s|", text);
+		snprintf(w->sample + strlen(w->sample), sizeof(w->sample) - strlen(w->sample),
+			 "%.100s|", text);
 }
 
 static void progress(void *ctx, const struct wse_progress *p)
@@ -264,15 +278,16 @@ static void progress(void *ctx, const struct wse_progress *p)
 		raise(SIGKILL);
 }
 
-static const char *const four[] = { "sim:func,rows=2,cols=2", "sim:func,rows=2,cols=2",
-				    "sim:func,rows=2,cols=2", "sim:func,rows=2,cols=2" };
-static const char *const oracle[] = { "oracle:rows=2,cols=2" };
+static const char *const four[] = {"sim:func,rows=2,cols=2", "sim:func,rows=2,cols=2",
+				   "sim:func,rows=2,cols=2", "sim:func,rows=2,cols=2"};
+static const char *const oracle[] = {"oracle:rows=2,cols=2"};
 
-static int go(const char *name, enum wse_mode mode, const char *const *uris, uint32_t n, const char *const *sets,
-	      uint32_t nsets, const char *from, struct watch *w, struct wse_run_result *res, char *why)
+static int go(const char *name, enum wse_mode mode, const char *const *uris, uint32_t n,
+	      const char *const *sets, uint32_t nsets, const char *from, struct watch *w,
+	      struct wse_run_result *res, char *why)
 {
-	struct wse_run_ops ops = { line, progress, NULL, w };
-	struct wse_run run = { .mode = mode, .uris = uris, .nuris = n, .checkpoint = from };
+	struct wse_run_ops ops = {line, progress, NULL, w};
+	struct wse_run run = {.mode = mode, .uris = uris, .nuris = n, .checkpoint = from};
 	int ret = wse_config_parse("test", yaml, strlen(yaml), sets, nsets, &run.cfg, why);
 
 	memset(res, 0, sizeof(*res));
@@ -289,34 +304,38 @@ static void same_bits(struct tap *t, char *hash)
 {
 	struct wse_run_result res;
 	char why[WSE_WHY], name[20], sample[400];
-	struct watch w = { 0 }, o = { 0 };
+	struct watch w = {0}, o = {0};
 	int ret = go("oracle", WSE_MODE_TRAIN_AND_EVAL, oracle, 1, NULL, 0, NULL, &o, &res, why);
 	double held = res.held_out;
 
 	snprintf(hash, 65, "%s", res.hash);
-	tap_ok(t, !ret && res.steps == 12 && o.last < o.first, "the oracle: hash %.16s %s", hash, why);
+	tap_ok(t, !ret && res.steps == 12 && o.last < o.first, "the oracle: hash %.16s %s", hash,
+	       why);
 	for (uint32_t n = 1; n <= 4; n++) {
 		snprintf(name, sizeof(name), "n%u", n);
-		w = (struct watch){ 0 };
+		w = (struct watch){0};
 		ret = go(name, WSE_MODE_TRAIN_AND_EVAL, four, n, NULL, 0, NULL, &w, &res, why);
-		tap_ok(t, !ret && !strcmp(hash, res.hash) && res.held_out == held && o.sample[0] &&
-		       !strcmp(w.sample, o.sample), "%u wafer%s: hash %.16s, held-out loss %.6f %s", n,
-		       n > 1 ? "s" : "", res.hash, res.held_out, why);
+		tap_ok(t,
+		       !ret && !strcmp(hash, res.hash) && res.held_out == held && o.sample[0] &&
+			       !strcmp(w.sample, o.sample),
+		       "%u wafer%s: hash %.16s, held-out loss %.6f %s", n, n > 1 ? "s" : "",
+		       res.hash, res.held_out, why);
 	}
 	snprintf(sample, sizeof(sample), "%s", o.sample);
 	ret = go("n2", WSE_MODE_EVAL, four, 3, NULL, 0, NULL, &w, &res, why);
-	tap_ok(t, !ret && res.held_out == held, "eval of the checkpoint on 3 wafers: %.6f %s", res.held_out, why);
-	w = (struct watch){ 0 };
+	tap_ok(t, !ret && res.held_out == held, "eval of the checkpoint on 3 wafers: %.6f %s",
+	       res.held_out, why);
+	w = (struct watch){0};
 	ret = go("n2", WSE_MODE_GENERATE, four, 1, NULL, 0, NULL, &w, &res, why);
-	tap_ok(t, !ret && w.sample[0] && !strncmp(sample, w.sample, strlen(w.sample)), "generate: %s %s", w.sample,
-	       why);
+	tap_ok(t, !ret && w.sample[0] && !strncmp(sample, w.sample, strlen(w.sample)),
+	       "generate: %s %s", w.sample, why);
 }
 
 static void interruptions(struct tap *t, const char *hash)
 {
 	struct timespec now;
 	struct wse_run_result res;
-	struct watch w = { 0 };
+	struct watch w = {0};
 	char why[WSE_WHY];
 	int status, ret;
 	pid_t pid;
@@ -333,7 +352,9 @@ static void interruptions(struct tap *t, const char *hash)
 	printf("# killed at step %llu\n", (unsigned long long)w.kill_at);
 	w.kill_at = 0;
 	ret = go("kill", WSE_MODE_TRAIN, four, 3, NULL, 0, "auto", &w, &res, why);
-	tap_ok(t, WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !ret && !strcmp(hash, res.hash),
+	tap_ok(t,
+	       WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !ret &&
+		       !strcmp(hash, res.hash),
 	       "kill -9 at a random step, resumed on three wafers: the same hash %s", why);
 
 	if (sabotage()) {
@@ -343,12 +364,14 @@ static void interruptions(struct tap *t, const char *hash)
 	hook.victim = 2;
 	hook.runs = 5;
 	ret = go("die", WSE_MODE_TRAIN, four, 3, NULL, 0, NULL, &w, &res, why);
-	tap_ok(t, !ret && w.repeated && !strcmp(hash, res.hash), "a wafer faults in step 5: the same hash %s", why);
+	tap_ok(t, !ret && w.repeated && !strcmp(hash, res.hash),
+	       "a wafer faults in step 5: the same hash %s", why);
 	hook.victim = 1;
 	hook.runs = 8;
 	ret = go("dead", WSE_MODE_TRAIN, four, 1, NULL, 0, NULL, &w, &res, why);
 	hook.victim = 0;
-	tap_ok(t, ret == -EFAULT && strstr(why, "checkpoint_7.safetensors"), "the only wafer faults: %s", why);
+	tap_ok(t, ret == -EFAULT && strstr(why, "checkpoint_7.safetensors"),
+	       "the only wafer faults: %s", why);
 	ret = go("dead", WSE_MODE_TRAIN, four, 4, NULL, 0, "auto", &w, &res, why);
 	tap_ok(t, !ret && !strcmp(hash, res.hash), "and four others go on: the same hash %s", why);
 }
@@ -356,18 +379,19 @@ static void interruptions(struct tap *t, const char *hash)
 /* two steps on two RTL wafers: the checkpoint of the twin */
 static void rtl_run(struct tap *t)
 {
-	static const char *const uris[] = { "sim:rtl,rows=2,cols=2", "sim:rtl,rows=2,cols=2" };
-	static const char *const sets[] = { "loop.max_steps=2", "train_dataloader.batch_size=32",
-					    "model.hidden_sizes=[32]", "sampling.bytes=0" };
+	static const char *const uris[] = {"sim:rtl,rows=2,cols=2", "sim:rtl,rows=2,cols=2"};
+	static const char *const sets[] = {"loop.max_steps=2", "train_dataloader.batch_size=32",
+					   "model.hidden_sizes=[32]", "sampling.bytes=0"};
 	struct wse_run_result res;
 	struct wse_device *dev;
-	struct watch w = { 0 };
+	struct watch w = {0};
 	char why[WSE_WHY], hash[65] = "";
 	int ret = wse_device_open(uris[0], &dev);
 
 	if (ret == -ENOTSUP || SANITIZED) {
-		printf("ok %d - two steps on two RTL wafers # SKIP %s\n", ++t->n, SANITIZED ?
-		       "too slow with sanitizers" : "the RTL is not linked into this program");
+		printf("ok %d - two steps on two RTL wafers # SKIP %s\n", ++t->n,
+		       SANITIZED ? "too slow with sanitizers"
+				 : "the RTL is not linked into this program");
 		return;
 	}
 	wse_device_close(dev);
@@ -376,20 +400,21 @@ static void rtl_run(struct tap *t)
 		snprintf(hash, sizeof(hash), "%s", res.hash);
 		ret = go("rtl", WSE_MODE_TRAIN, uris, 2, sets, 4, NULL, &w, &res, why);
 	}
-	tap_ok(t, !ret && !strcmp(hash, res.hash), "two steps on two RTL wafers: the twin's hash %.16s %s", hash, why);
+	tap_ok(t, !ret && !strcmp(hash, res.hash),
+	       "two steps on two RTL wafers: the twin's hash %.16s %s", hash, why);
 }
 
 /* ---- the plan ---- */
 
 static void memory(struct tap *t)
 {
-	const char *wide[] = { "model.hidden_sizes=[4096]" };
+	const char *wide[] = {"model.hidden_sizes=[4096]"};
 	struct wse_run_result res;
-	struct watch w = { 0 };
+	struct watch w = {0};
 	struct wse_device *dev = NULL;
 	struct wse_context *ctx = NULL;
 	struct wse_program *prog = NULL;
-	struct drm_wse_info info = { 0 };
+	struct drm_wse_info info = {0};
 	struct wse_layout lay;
 	struct wse_mlp m;
 	char path[600], why[WSE_WHY];
@@ -412,15 +437,15 @@ static void memory(struct tap *t)
 	for (h[0] = 16; h[0] <= 4096; h[0] += 16) {
 		wse_mlp_init(&m, 8, 8, 256, h, 1, WSE_ACT_GELU);
 		ret = wse_layout_make(&m, 4, 8, 16, info.sram_kib * 1024, &lay, why);
-		if (lay.total != lay.b_fixed + lay.b_act + lay.b_deriv + lay.b_bias + lay.b_softmax +
-				 lay.b_logits + lay.b_dy + lay.b_over)
+		if (lay.total != lay.b_fixed + lay.b_act + lay.b_deriv + lay.b_bias +
+					 lay.b_softmax + lay.b_logits + lay.b_dy + lay.b_over)
 			break;
 		if (ret)
 			break;
 		fits = (int)h[0];
 	}
-	tap_ok(t, ret == -E2BIG && fits > 512, "the widest layer of 16 tokens that fits 4 columns: %d; then: %s",
-	       fits, why);
+	tap_ok(t, ret == -E2BIG && fits > 512,
+	       "the widest layer of 16 tokens that fits 4 columns: %d; then: %s", fits, why);
 	ret = go("wide", WSE_MODE_TRAIN, four, 1, wide, 1, NULL, &w, &res, why);
 	tap_ok(t, ret == -E2BIG && strstr(why, "use narrower layers"), "%s", why);
 }
@@ -428,9 +453,9 @@ static void memory(struct tap *t)
 /* predicted against counted cycles. They are the RTL's; the twin's time is its own */
 static void cycles(struct tap *t, const char *model)
 {
-	static const char *const hidden[] = { "[256]", "[256, 256]" };
+	static const char *const hidden[] = {"[256]", "[256, 256]"};
 	char set[5][80], uri[60];
-	const char *sets[] = { set[0], set[1], set[2], set[3], set[4] };
+	const char *sets[] = {set[0], set[1], set[2], set[3], set[4]};
 	struct wse_exec_cost cost;
 	struct wse_step_result r;
 	struct wse_session s;
@@ -439,8 +464,9 @@ static void cycles(struct tap *t, const char *model)
 
 	snprintf(uri, sizeof(uri), "sim:%s,rows=4,cols=4", model);
 	if (is_rtl && (SANITIZED || wse_device_open(uri, &dev) == -ENOTSUP)) {
-		printf("ok %d - cycles of %s # SKIP %s\n", ++t->n, uri, SANITIZED ? "too slow with sanitizers" :
-		       "the RTL is not linked into this program");
+		printf("ok %d - cycles of %s # SKIP %s\n", ++t->n, uri,
+		       SANITIZED ? "too slow with sanitizers"
+				 : "the RTL is not linked into this program");
 		return;
 	}
 	if (is_rtl)
@@ -460,8 +486,8 @@ static void cycles(struct tap *t, const char *model)
 		plan = ret ? 1 : s.plan.cycles;
 		got = ret ? 0 : cost.cycles;
 		tap_ok(t, !ret && (is_rtl ? got * 4 >= plan * 3 && got * 4 <= plan * 5 : got > 0),
-		       "%s, hidden %s: %llu cycles predicted, %llu counted, lanes busy %.3f", uri, hidden[i],
-		       (unsigned long long)plan, (unsigned long long)got,
+		       "%s, hidden %s: %llu cycles predicted, %llu counted, lanes busy %.3f", uri,
+		       hidden[i], (unsigned long long)plan, (unsigned long long)got,
 		       (double)cost.mac / ((double)cost.cycles * 16 * 8));
 		if (s.memx)
 			wse_session_close(&s);
@@ -472,14 +498,20 @@ static void cycles(struct tap *t, const char *model)
 static void size(struct tap *t)
 {
 	static const char *const sets[] = {
-		"model.hidden_sizes=[1536, 1536, 1536, 1536]", "model.window=16", "model.embedding_size=16",
-		"model.nonlinearity=relu", "train_dataloader.batch_size=32",
-		"train_dataloader.micro_batch_size=32", "loop.max_steps=20", "sampling.bytes=0",
-		"schedulers=[{ConstantLR: {learning_rate: 1.0e-3}}]", "checkpoint.steps=0",
+		"model.hidden_sizes=[1536, 1536, 1536, 1536]",
+		"model.window=16",
+		"model.embedding_size=16",
+		"model.nonlinearity=relu",
+		"train_dataloader.batch_size=32",
+		"train_dataloader.micro_batch_size=32",
+		"loop.max_steps=20",
+		"sampling.bytes=0",
+		"schedulers=[{ConstantLR: {learning_rate: 1.0e-3}}]",
+		"checkpoint.steps=0",
 	};
-	static const char *const wafer[] = { "sim:func,rows=4,cols=4" };
+	static const char *const wafer[] = {"sim:func,rows=4,cols=4"};
 	struct wse_run_result res;
-	struct watch w = { 0 };
+	struct watch w = {0};
 	char why[WSE_WHY];
 	int ret;
 
@@ -489,15 +521,16 @@ static void size(struct tap *t)
 	}
 	ret = go("size", WSE_MODE_TRAIN, wafer, 1, sets, 10, NULL, &w, &res, why);
 	tap_ok(t, !ret && w.steps == 20 && w.last < w.first - 1.0,
-	       "256 -> 1536 x 4 -> 256, 7.86 M weights: loss %.3f -> %.3f in 20 steps %s", w.first, w.last, why);
+	       "256 -> 1536 x 4 -> 256, 7.86 M weights: loss %.3f -> %.3f in 20 steps %s", w.first,
+	       w.last, why);
 }
 
 /* words of a small language, with more order than chance */
 static int write_text(void)
 {
-	static const char *const word[] = { "the ", "wafer ", "streams ", "weights ", "down ", "columns ", "and ",
-					    "sums ", "go ", "along ", "rows ", "of ", "cores. ", "A ", "step ",
-					    "ends\n" };
+	static const char *const word[] = {
+		"the ", "wafer ", "streams ", "weights ", "down ",   "columns ", "and ",  "sums ",
+		"go ",	"along ", "rows ",    "of ",	  "cores. ", "A ",	 "step ", "ends\n"};
 	char path[100];
 	uint32_t at = 0;
 	FILE *f;
@@ -513,12 +546,12 @@ static int write_text(void)
 
 int main(int argc, char **argv)
 {
-	struct tap t = { 0 };
+	struct tap t = {0};
 	char hash[65], cmd[200];
 
-	if (argc == 2) {	/* other_cpu()'s child: print the hash of the plain run */
+	if (argc == 2) { /* other_cpu()'s child: print the hash of the plain run */
 		struct wse_run_result res;
-		struct watch w = { 0 };
+		struct watch w = {0};
 		char why[WSE_WHY];
 
 		snprintf(dir, sizeof(dir), "%s", argv[1]);
