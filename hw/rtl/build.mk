@@ -49,6 +49,47 @@ $(B)/rtl/libwse_rtl.a: $(B)/rtl/wse_rtl.o $(RTL_RUNTIME) $(TILES:%=$(B)/rtl/tile
 
 ALL += $(B)/rtl/libwse_rtl.a
 
+# ---- tests: small tiles with assertions, judged by the tests of the host contract and by those of the twin ----
+RTL_TEST_TILES := 1x1 1x3 2x2 2x3 3x2 3x3
+
+$(B)/rtl/test/tiles.inc: $(RTL)/build.mk
+	@mkdir -p $(@D)
+	@for t in $(RTL_TEST_TILES); do echo "TILE($${t%x*}, $${t#*x}, 0)"; done > $@
+
+$(B)/rtl/test/wse_rtl.o: $(RTL)/wse_rtl.cpp $(RTL)/wse_rtl.h hw/model.h $(B)/rtl/test/tiles.inc
+	$(RTL_CXX) -O2 -Wall -Wextra -Werror $(RTL_COMMON) -I$(B)/rtl/test $(RTL_INC) -c -o $@ $<
+
+$(B)/rtl/libwse_rtl_test.a: $(B)/rtl/test/wse_rtl.o $(RTL_RUNTIME) $(RTL_TEST_TILES:%=$(B)/rtl/assert-%/.done)
+	rm -f $@
+	ar rcs $@ $(filter %.o,$^) $$(ls $(RTL_TEST_TILES:%=$(B)/rtl/assert-%/*.o))
+
+RTL_TEST_C := hw/func/tests/dev.c $(RTL)/tests/model_find_rtl.c
+RTL_TEST_DEPS := $(RTL_TEST_C) $(wildcard hw/func/tests/*.h hw/tests/*.h) hw/model.h hw/regs/gen/wse_regs.h \
+	$(B)/rtl/libwse_rtl_test.a $(B)/hw/libwse_func.a
+rtl_test = @mkdir -p $(@D) && $(CC) $(CFLAGS) -D_GNU_SOURCE $(1) $(CPPFLAGS) -o $@ $< $(RTL_TEST_C) \
+	$(B)/rtl/libwse_rtl_test.a $(B)/hw/libwse_func.a $(RTL_LIBS)
+
+$(B)/rtl/tests/model_host: $(RTL)/tests/model_host.c $(RTL_TEST_DEPS)
+	$(call rtl_test)
+$(B)/rtl/tests/test_%: hw/func/tests/test_%.c $(RTL_TEST_DEPS)
+	$(call rtl_test)
+$(B)/rtl/tests/seed_%: hw/func/tests/test_%.c $(RTL_TEST_DEPS)
+	$(call rtl_test,-DRTL_SEED=0x9e3779b97f4a7c15ull)
+
+# router and mesh alone, with a stub in the core's place
+RTL_MESH := $(RTL)/wse_regs_pkg.sv $(RTL)/wse_router.sv $(RTL)/wse_wafer.sv $(RTL)/tests/wse_core_stub.sv $(RTL)/tests/tb_mesh.sv
+$(B)/rtl/tests/test_mesh: $(RTL_MESH) $(RTL)/tests/test_mesh.cpp $(RTL)/tests/tap.hpp
+	@mkdir -p $(@D)
+	verilator --cc --exe --build --assert -Wno-fatal -Wno-lint --top-module tb_mesh -Mdir $(B)/rtl/mesh -O3 \
+		--unroll-count 2 --prefix Vmesh -CFLAGS "-O2 -w $(RTL_COMMON) -I$(CURDIR)/hw/regs/gen" \
+		-o $(CURDIR)/$@ $(RTL_MESH) $(CURDIR)/$(RTL)/tests/test_mesh.cpp > $(B)/rtl/mesh.log 2>&1 || \
+		{ cat $(B)/rtl/mesh.log; false; }
+
+RTL_SUITES := $(B)/rtl/tests/test_mesh $(B)/rtl/tests/model_host $(B)/rtl/tests/test_queue \
+	$(B)/rtl/tests/test_fabric $(B)/rtl/tests/seed_queue $(B)/rtl/tests/seed_fabric
+SUITES += $(RTL_SUITES)
+ALL += $(RTL_SUITES)
+
 .PHONY: tile lint-rtl
 tile: $(B)/rtl/libwse_rtl.a ## build a tile of the RTL: make tile ROWS=8 COLS=8
 

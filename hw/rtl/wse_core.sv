@@ -210,11 +210,11 @@ module wse_core (
   logic [3:0]  m_tval_q;
   logic [1:0]  m_send_q;                              // only the END wavelet is left
   logic [4:0]  m_wcol_q [0:1];
-  logic [1:0]  m_wait_q, m_wcolv_q, m_half_q;         // half: one of two memory writes is done
+  logic [1:0]  m_wcolv_q, m_half_q;         // half: one of two memory writes is done
 
   logic        scrub_q;
   logic [11:0] scrubrow_q;
-  logic        svcrd_q, svcrd2_q, svchi_q;
+  logic        svchi_q;
   logic [31:0] svclo2_q, svchi2_q;
   logic        moved, lwait, retire;
   logic [3:0]  macs;
@@ -398,7 +398,6 @@ module wse_core (
     m_run_q[1] = 1'b0;
     m_tval_q = 4'd0;
     m_send_q = 2'd0;
-    m_wait_q = 2'd0;
     swait_q = 2'd0;
     tnext_q = 1'b0;
     bown_q = BNone;
@@ -449,8 +448,6 @@ module wse_core (
     if (clr) begin
       core_reset();
       ramp_reset();
-      svcrd_q = 1'b0;
-      svcrd2_q = 1'b0;
       mturn_q = 1'b0;
     end else begin
       // service plane: has port B first, and its read data leaves through two more registers

@@ -108,7 +108,6 @@
     mcol = m_w_q[{m, 4'd4}][4:0];
     mok = 1'b1;
     mmark = 1'b0;
-    m_wait_q[m] = 1'b1;
     m_wcolv_q[m] = 1'b0;
 
     // an END mark of the DOT queue, or of the fabric when no DOT queue takes part
@@ -202,7 +201,6 @@
       end
       if (mok) begin
         m_half_q[m] = 1'b0;
-        m_wait_q[m] = 1'b0;
         moved = 1'b1;
         if (mk1 == 4'(KIND_FABIN)) rxpop(mcol);
         if (mk1 == 4'(KIND_DOTQ) || (mtwo && mk2 == 4'(KIND_DOTQ))) begin

@@ -193,7 +193,7 @@ module wse_stream_in #(
         for (int i = 0; i < int'(N); i++) begin
           f_room[i] = Words;
           f_wp[i] = '0;
-          f_row[i] = off0 + 64'(unsigned'(i / 4) - 32'(col0)) * 64'(cstride) + 64'(unsigned'(i % 4)) * 64'(lstride);
+          f_row[i] = off0 + (64'(unsigned'(i / 4)) - 64'(col0)) * 64'(cstride) + 64'(unsigned'(i % 4)) * 64'(lstride);
           f_blk[i] = '0;
           f_w[i] = '0;
           r_have[i] = '0;

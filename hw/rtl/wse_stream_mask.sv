@@ -71,7 +71,7 @@ module wse_stream_mask #(
         for (int i = 0; i < int'(N); i++) begin
           have_q[i] = 2'd0;
           asked_q[i] = 2'd0;
-          row_q[i] = moff_i + 64'(unsigned'(i / 4) - 32'(col0_i)) * 64'(mcstride_i) + 64'(unsigned'(i % 4)) * 64'(rstride_i);
+          row_q[i] = moff_i + (64'(unsigned'(i / 4)) - 64'(col0_i)) * 64'(mcstride_i) + 64'(unsigned'(i % 4)) * 64'(rstride_i);
           w_q[i] = 16'd0;
           blk_q[i] = 32'd0;
         end

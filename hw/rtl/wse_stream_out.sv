@@ -198,7 +198,7 @@ module wse_stream_out #(
         g_any = '0;
         o_valid = '0;
         for (int i = 0; i < int'(N); i++)
-          g_row[i] = off0 + (direct ? buf_addr : 64'd0) + 64'(unsigned'(i / 4) - 32'(col0)) * 64'(cstride) + 64'(unsigned'(i % 4)) * 64'(lstride);
+          g_row[i] = off0 + (direct ? buf_addr : 64'd0) + (64'(unsigned'(i / 4)) - 64'(col0)) * 64'(cstride) + 64'(unsigned'(i % 4)) * 64'(lstride);
         for (int i = 0; i < 4 * int'(N); i++) g_strb[i] = '0;
         for (int c = 0; c < int'(COLS); c++) begin
           p_blk[c] = '0;
