@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 
 /*
- * A file is mapped once however many ranges lie in it: under a vIOMMU every 4 KiB page comes as a map
- * of its own, with its own descriptor of the same memfd.
+ * A file is mapped once however many ranges lie in it: under a vIOMMU every 4 KiB page comes as a
+ * map of its own, with its own descriptor of the same memfd.
  */
 struct dma_file {
 	struct dma_file *next;
@@ -25,17 +25,17 @@ struct dma_file {
 };
 
 struct dma_range {
-	uint64_t first, last;		/* inclusive: a range may end at 2^64 - 1 */
-	struct dma_file *file;		/* NULL: nothing behind it */
-	uint64_t offset;		/* of first in the file */
+	uint64_t first, last;  /* inclusive: a range may end at 2^64 - 1 */
+	struct dma_file *file; /* NULL: nothing behind it */
+	uint64_t offset;       /* of first in the file */
 	bool readable, writeable;
 };
 
 struct dma_map {
 	pthread_mutex_t lock;
-	struct dma_range *ranges;	/* sorted, disjoint */
+	struct dma_range *ranges; /* sorted, disjoint */
 	size_t count, room;
-	size_t hint;			/* where the last access was */
+	size_t hint; /* where the last access was */
 	struct dma_file *files;
 };
 
@@ -53,7 +53,7 @@ static void on_sigbus(int sig)
 int dma_map_catch_sigbus(void)
 {
 	/* SA_NODEFER: siglongjmp leaves the handler without restoring the signal mask */
-	struct sigaction sa = { .sa_handler = on_sigbus, .sa_flags = SA_NODEFER };
+	struct sigaction sa = {.sa_handler = on_sigbus, .sa_flags = SA_NODEFER};
 
 	return sigaction(SIGBUS, &sa, NULL) ? -errno : 0;
 }
@@ -168,8 +168,11 @@ int dma_map_add(struct dma_map *d, int fd, uint64_t fd_offset, uint64_t iova, ui
 		bool readable, bool writeable)
 {
 	struct dma_range r = {
-		.first = iova, .last = iova + (size - 1), .offset = fd_offset,
-		.readable = readable, .writeable = writeable,
+		.first = iova,
+		.last = iova + (size - 1),
+		.offset = fd_offset,
+		.readable = readable,
+		.writeable = writeable,
 	};
 	int err = 0;
 	size_t at;
@@ -209,7 +212,8 @@ int dma_map_remove(struct dma_map *d, uint64_t iova, uint64_t size)
 		struct dma_range *r = &d->ranges[from];
 		struct dma_range right = *r;
 
-		if (r->last > last) {	/* a hole in the middle: the right part becomes a range of its own */
+		if (r->last >
+		    last) { /* a hole in the middle: the right part becomes a range of its own */
 			right.offset += last + 1 - r->first;
 			right.first = last + 1;
 			err = insert(d, from + 1, &right);
@@ -307,7 +311,8 @@ static __attribute__((noinline)) void copy(struct dma_map *d, size_t i, uint64_t
 	}
 }
 
-static int guarded_copy(struct dma_map *d, size_t i, uint64_t iova, char *buf, size_t len, bool write)
+static int guarded_copy(struct dma_map *d, size_t i, uint64_t iova, char *buf, size_t len,
+			bool write)
 {
 	sigjmp_buf escape;
 

@@ -26,14 +26,17 @@ static int check_header(const uint8_t *f, size_t size, Elf32_Ehdr *h, char *why,
 		return refuse("ELF header cut short");
 	memcpy(h, f, sizeof(*h));
 	if (h->e_machine != EM_RISCV)
-		return refuse("ELF file for another machine (%u), not RISC-V (%u)", h->e_machine, EM_RISCV);
+		return refuse("ELF file for another machine (%u), not RISC-V (%u)", h->e_machine,
+			      EM_RISCV);
 	if (h->e_ident[EI_CLASS] != ELFCLASS32)
-		return refuse("RV64 program: the cores are RV32, build with -march=rv32im_zicsr -mabi=ilp32");
+		return refuse("RV64 program: the cores are RV32, build with -march=rv32im_zicsr "
+			      "-mabi=ilp32");
 	if (h->e_ident[EI_DATA] != ELFDATA2LSB)
 		return refuse("big-endian program");
 	if (h->e_type != ET_EXEC)
-		return refuse("not a linked executable (ELF type %u): link it statically, without -pie",
-			      h->e_type);
+		return refuse(
+			"not a linked executable (ELF type %u): link it statically, without -pie",
+			h->e_type);
 	if (h->e_phentsize != sizeof(Elf32_Phdr) || !h->e_phnum ||
 	    !inside(size, h->e_phoff, (uint64_t)h->e_phnum * sizeof(Elf32_Phdr)))
 		return refuse("bad program headers");
@@ -44,16 +47,19 @@ static uint32_t find_symbol(const uint8_t *f, size_t size, const Elf32_Ehdr *h, 
 {
 	Elf32_Shdr sym, str;
 
-	if (h->e_shentsize != sizeof(sym) || !inside(size, h->e_shoff, (uint64_t)h->e_shnum * sizeof(sym)))
+	if (h->e_shentsize != sizeof(sym) ||
+	    !inside(size, h->e_shoff, (uint64_t)h->e_shnum * sizeof(sym)))
 		return 0;
 	for (unsigned int i = 0; i < h->e_shnum; i++) {
 		memcpy(&sym, f + h->e_shoff + i * sizeof(sym), sizeof(sym));
 		if (sym.sh_type != SHT_SYMTAB || sym.sh_link >= h->e_shnum)
 			continue;
 		memcpy(&str, f + h->e_shoff + sym.sh_link * sizeof(str), sizeof(str));
-		if (!inside(size, sym.sh_offset, sym.sh_size) || !inside(size, str.sh_offset, str.sh_size))
+		if (!inside(size, sym.sh_offset, sym.sh_size) ||
+		    !inside(size, str.sh_offset, str.sh_size))
 			continue;
-		for (uint32_t at = 0; at + sizeof(Elf32_Sym) <= sym.sh_size; at += sizeof(Elf32_Sym)) {
+		for (uint32_t at = 0; at + sizeof(Elf32_Sym) <= sym.sh_size;
+		     at += sizeof(Elf32_Sym)) {
 			Elf32_Sym s;
 			const char *p;
 
@@ -88,7 +94,8 @@ int elf32_parse(const void *file, size_t size, uint32_t base, uint32_t bytes, st
 		if (p.p_filesz > p.p_memsz || !inside(size, p.p_offset, p.p_filesz))
 			return refuse("segment %u is cut short", i);
 		if (p.p_paddr < base || p.p_memsz > bytes || p.p_paddr - base > bytes - p.p_memsz)
-			return refuse("segment at 0x%08x of %u bytes lies outside the core's SRAM (%u bytes at 0x%08x)",
+			return refuse("segment at 0x%08x of %u bytes lies outside the core's SRAM "
+				      "(%u bytes at 0x%08x)",
 				      p.p_paddr, p.p_memsz, bytes, base);
 		if (elf->nsegments == ELF32_SEGMENTS)
 			return refuse("more than %u segments", ELF32_SEGMENTS);
@@ -100,7 +107,8 @@ int elf32_parse(const void *file, size_t size, uint32_t base, uint32_t bytes, st
 	if (!elf->nsegments)
 		return refuse("nothing to load in it");
 	if (elf->entry < base || elf->entry - base >= bytes || elf->entry & 3)
-		return refuse("entry 0x%08x is no instruction address in the core's SRAM", elf->entry);
+		return refuse("entry 0x%08x is no instruction address in the core's SRAM",
+			      elf->entry);
 	elf->tohost = find_symbol(f, size, &h, "tohost");
 	return 0;
 }

@@ -9,11 +9,11 @@
 
 #include "wse_regs.h"
 
-#define FIFO		256u		/* posted writes; a power of two */
-#define QUANTUM_NS	100000		/* host time one advance should take */
-#define QUANTUM_MIN	16u
-#define QUANTUM_MAX	(1u << 20)
-#define AHEAD_NS	200000		/* how far the device clock may lead before its thread sleeps */
+#define FIFO 256u	  /* posted writes; a power of two */
+#define QUANTUM_NS 100000 /* host time one advance should take */
+#define QUANTUM_MIN 16u
+#define QUANTUM_MAX (1u << 20)
+#define AHEAD_NS 200000 /* how far the device clock may lead before its thread sleeps */
 
 struct emu {
 	struct emu_cfg cfg;
@@ -21,11 +21,11 @@ struct emu {
 	pthread_t thread;
 
 	/*
-	 * Guards the model. Mutexes are not fair, so whoever wants in counts itself in `waiters` first,
-	 * and the model's thread gives way between two quanta until that is 0.
+	 * Guards the model. Mutexes are not fair, so whoever wants in counts itself in `waiters`
+	 * first, and the model's thread gives way between two quanta until that is 0.
 	 */
 	pthread_mutex_t lock;
-	pthread_cond_t gone;		/* the last waiter left */
+	pthread_cond_t gone; /* the last waiter left */
 	atomic_uint waiters;
 
 	/* Guards the posted writes and the sleep of the model's thread. */
@@ -38,7 +38,7 @@ struct emu {
 	bool kick, stop;
 
 	atomic_bool master;
-	uint64_t reads, writes, irqs;	/* under lock */
+	uint64_t reads, writes, irqs; /* under lock */
 };
 
 static int64_t now_ns(void)
@@ -49,7 +49,8 @@ static int64_t now_ns(void)
 	return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
 
-/* --- what the model asks of its host; called with lock held ------------------------------------- */
+/* --- what the model asks of its host; called with lock held -------------------------------------
+ */
 
 static int refused(struct emu *e, const char *what, uint64_t iova, size_t len, int err)
 {
@@ -101,7 +102,8 @@ static const struct wse_host_ops host_ops = {
 	.irq = host_irq,
 };
 
-/* --- the model's thread ------------------------------------------------------------------------- */
+/* --- the model's thread -------------------------------------------------------------------------
+ */
 
 /* Called with lock held. */
 static void apply_writes(struct emu *e)
@@ -116,7 +118,7 @@ static void apply_writes(struct emu *e)
 			offset = e->fifo[e->head % FIFO].offset;
 			value = e->fifo[e->head % FIFO].value;
 			e->head++;
-			e->kick = true;		/* an idle model may have work now */
+			e->kick = true; /* an idle model may have work now */
 		}
 		pthread_mutex_unlock(&e->fifo_lock);
 		if (none)
@@ -169,7 +171,7 @@ static void *model_thread(void *arg)
 {
 	struct emu *e = arg;
 	uint32_t quantum = QUANTUM_MIN;
-	int64_t begin = now_ns(), device = 0;	/* device time since begin, ns */
+	int64_t begin = now_ns(), device = 0; /* device time since begin, ns */
 	bool stop = false;
 
 	while (!stop) {
@@ -195,7 +197,7 @@ static void *model_thread(void *arg)
 		}
 		if (e->cfg.clock_mhz) {
 			device += (int64_t)(ran * 1000 / e->cfg.clock_mhz);
-			if (device < t1 - begin) {	/* a slow model never catches up in a burst */
+			if (device < t1 - begin) { /* a slow model never catches up in a burst */
 				begin = t1;
 				device = 0;
 			}
@@ -208,7 +210,8 @@ static void *model_thread(void *arg)
 	return NULL;
 }
 
-/* --- callers ------------------------------------------------------------------------------------ */
+/* --- callers ------------------------------------------------------------------------------------
+ */
 
 static void enter(struct emu *e)
 {

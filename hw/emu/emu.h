@@ -17,21 +17,22 @@ struct emu;
 
 /* Injected faults: the nth event (from 1, counted since start) goes wrong; 0: never. */
 struct emu_faults {
-	uint64_t dma_read, dma_write;	/* refused */
-	uint64_t irq;			/* lost */
+	uint64_t dma_read, dma_write; /* refused */
+	uint64_t irq;		      /* lost */
 };
 
 struct emu_cfg {
 	const struct wse_model_ops *ops;
 	struct wse_model_cfg model;
 	/*
-	 * The device never runs ahead of this clock, so that a budget in cycles gives the host at least
-	 * the time that a real device would (an idle model skips cycles for free). 0: no limit.
+	 * The device never runs ahead of this clock, so that a budget in cycles gives the host at
+	 * least the time that a real device would (an idle model skips cycles for free). 0: no
+	 * limit.
 	 */
 	uint32_t clock_mhz;
 	struct emu_faults faults;
 	struct dma_map *dma;
-	void (*irq)(void *arg, unsigned int vector);	/* on the model's thread */
+	void (*irq)(void *arg, unsigned int vector); /* on the model's thread */
 	void *irq_arg;
 	struct emu_log *log;
 };
@@ -40,9 +41,9 @@ struct emu_cfg {
 int emu_create(const struct emu_cfg *cfg, struct emu **e);
 void emu_destroy(struct emu *e);
 
-uint32_t emu_read32(struct emu *e, uint32_t offset);	/* after all earlier writes */
-void emu_write32(struct emu *e, uint32_t offset, uint32_t value);	/* posted */
-void emu_reset(struct emu *e);			/* function-level */
-void emu_bus_master(struct emu *e, bool on);	/* off: every DMA is refused */
+uint32_t emu_read32(struct emu *e, uint32_t offset);		  /* after all earlier writes */
+void emu_write32(struct emu *e, uint32_t offset, uint32_t value); /* posted */
+void emu_reset(struct emu *e);					  /* function-level */
+void emu_bus_master(struct emu *e, bool on);			  /* off: every DMA is refused */
 
 #endif /* WSE_EMU_H */

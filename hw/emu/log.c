@@ -8,7 +8,7 @@
 
 void emu_log_init(struct emu_log *log, FILE *out)
 {
-	*log = (struct emu_log){ .out = out };
+	*log = (struct emu_log){.out = out};
 	pthread_mutex_init(&log->lock, NULL);
 }
 

@@ -8,10 +8,10 @@
 #include <stdio.h>
 
 struct emu_log {
-	FILE *out;		/* NULL: quiet */
+	FILE *out; /* NULL: quiet */
 	pthread_mutex_t lock;
-	int64_t second;		/* of the last line */
-	unsigned int lines;	/* in that second */
+	int64_t second;	    /* of the last line */
+	unsigned int lines; /* in that second */
 	unsigned long dropped;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* wse-emu: a wafer as a PCI function behind a unix socket, for QEMU's vfio-user-pci. See wse-emu.1. */
+/* wse-emu: a wafer as a PCI function behind a unix socket, for QEMU's vfio-user-pci. See wse-emu.1.
+ */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -31,8 +32,9 @@ static int number(const char *name, const char *text, uint64_t min, uint64_t max
 	errno = 0;
 	*out = strtoull(text, &end, 0);
 	if (errno || end == text || *end || *text == '-' || *out < min || *out > max) {
-		fprintf(stderr, "wse-emu: %s needs a number from %" PRIu64 " to %" PRIu64
-			", not '%s'\n", name, min, max, text);
+		fprintf(stderr,
+			"wse-emu: %s needs a number from %" PRIu64 " to %" PRIu64 ", not '%s'\n",
+			name, min, max, text);
 		return -EINVAL;
 	}
 	return 0;
@@ -45,7 +47,9 @@ static int parse_faults(const char *spec, struct emu_faults *f)
 		const char *name;
 		uint64_t *n;
 	} known[] = {
-		{ "dma-read:", &f->dma_read }, { "dma-write:", &f->dma_write }, { "irq:", &f->irq },
+		{"dma-read:", &f->dma_read},
+		{"dma-write:", &f->dma_write},
+		{"irq:", &f->irq},
 	};
 
 	for (const char *p = spec; *p;) {
@@ -55,8 +59,10 @@ static int parse_faults(const char *spec, struct emu_faults *f)
 		for (i = 0; i < 3 && strncmp(p, known[i].name, strlen(known[i].name)); i++)
 			;
 		if (i == 3 || len - strlen(known[i].name) >= sizeof(num)) {
-			fprintf(stderr, "wse-emu: --fault knows dma-read:N, dma-write:N and irq:N, "
-				"not '%.*s'\n", (int)len, p);
+			fprintf(stderr,
+				"wse-emu: --fault knows dma-read:N, dma-write:N and irq:N, "
+				"not '%.*s'\n",
+				(int)len, p);
 			return -EINVAL;
 		}
 		memcpy(num, p + strlen(known[i].name), len - strlen(known[i].name));
@@ -70,25 +76,43 @@ static int parse_faults(const char *spec, struct emu_faults *f)
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
-		{ "socket", 1, NULL, 's' }, { "model", 1, NULL, 'm' }, { "rows", 1, NULL, 'r' },
-		{ "cols", 1, NULL, 'c' }, { "seed", 1, NULL, 'S' }, { "dma-latency", 1, NULL, 'd' },
-		{ "clock", 1, NULL, 'k' }, { "threads", 1, NULL, 't' }, { "fault", 1, NULL, 'f' },
-		{ "quiet", 0, NULL, 'q' }, { "log", 1, NULL, 'l' }, { "help", 0, NULL, 'h' },
-		{ 0 },
+		{"socket", 1, NULL, 's'},
+		{"model", 1, NULL, 'm'},
+		{"rows", 1, NULL, 'r'},
+		{"cols", 1, NULL, 'c'},
+		{"seed", 1, NULL, 'S'},
+		{"dma-latency", 1, NULL, 'd'},
+		{"clock", 1, NULL, 'k'},
+		{"threads", 1, NULL, 't'},
+		{"fault", 1, NULL, 'f'},
+		{"quiet", 0, NULL, 'q'},
+		{"log", 1, NULL, 'l'},
+		{"help", 0, NULL, 'h'},
+		{0},
 	};
 	struct wse_model_cfg *m = &o->emu.model;
 	uint64_t n;
 	int c;
 
-	*o = (struct options){ .model = "func", .emu = {
-		.model = { .rows = 4, .cols = 4 }, .clock_mhz = 1000,
-	} };
+	*o = (struct options){.model = "func",
+			      .emu = {
+				      .model = {.rows = 4, .cols = 4},
+				      .clock_mhz = 1000,
+			      }};
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
 		switch (c) {
-		case 's': o->socket = optarg; break;
-		case 'm': o->model = optarg; break;
-		case 'l': o->log = optarg; break;
-		case 'q': o->quiet = true; break;
+		case 's':
+			o->socket = optarg;
+			break;
+		case 'm':
+			o->model = optarg;
+			break;
+		case 'l':
+			o->log = optarg;
+			break;
+		case 'q':
+			o->quiet = true;
+			break;
 		case 'r':
 			if (number("--rows", optarg, 1, 65535, &n))
 				return -EINVAL;
@@ -142,8 +166,10 @@ static int parse(int argc, char **argv, struct options *o)
 	if (!o->emu.ops) {
 		bool known = !strcmp(o->model, "func") || !strcmp(o->model, "rtl");
 
-		fprintf(stderr, known ? "wse-emu: the model '%s' was not built into this program\n" :
-			"wse-emu: no model is called '%s': func or rtl\n", o->model);
+		fprintf(stderr,
+			known ? "wse-emu: the model '%s' was not built into this program\n"
+			      : "wse-emu: no model is called '%s': func or rtl\n",
+			o->model);
 		return -EINVAL;
 	}
 	return 0;
@@ -209,9 +235,11 @@ int main(int argc, char **argv)
 	err = emu_create(&o.emu, &emu);
 	if (err) {
 		if (err == -ENOTSUP)
-			fprintf(stderr, "wse-emu: no %ux%u tile of the %s model was built: "
-				"make tile ROWS=%u COLS=%u\n", o.emu.model.rows, o.emu.model.cols,
-				o.model, o.emu.model.rows, o.emu.model.cols);
+			fprintf(stderr,
+				"wse-emu: no %ux%u tile of the %s model was built: "
+				"make tile ROWS=%u COLS=%u\n",
+				o.emu.model.rows, o.emu.model.cols, o.model, o.emu.model.rows,
+				o.emu.model.cols);
 		else
 			fprintf(stderr, "wse-emu: cannot make a %ux%u %s model: %s\n",
 				o.emu.model.rows, o.emu.model.cols, o.model, strerror(-err));

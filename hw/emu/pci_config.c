@@ -8,9 +8,9 @@
 #include "wse_regs.h"
 
 /* Where the capabilities lie. */
-#define CAP_PM		0x40u
-#define CAP_MSIX	0x50u
-#define CAP_EXP		0x60u	/* 0x3c bytes */
+#define CAP_PM 0x40u
+#define CAP_MSIX 0x50u
+#define CAP_EXP 0x60u /* 0x3c bytes */
 
 static void set(uint8_t *p, uint32_t at, uint32_t value, unsigned int bytes)
 {
@@ -29,8 +29,10 @@ static void init_header(struct pci_config *c)
 
 	set(b, PCI_VENDOR_ID, WSE_PCI_VENDOR, 2);
 	set(b, PCI_DEVICE_ID, WSE_PCI_DEVICE, 2);
-	set(w, PCI_COMMAND, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER | PCI_COMMAND_PARITY |
-	    PCI_COMMAND_SERR | PCI_COMMAND_INTX_DISABLE, 2);
+	set(w, PCI_COMMAND,
+	    PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER | PCI_COMMAND_PARITY | PCI_COMMAND_SERR |
+		    PCI_COMMAND_INTX_DISABLE,
+	    2);
 	set(b, PCI_STATUS, PCI_STATUS_CAP_LIST, 2);
 	set(c->w1c, PCI_STATUS, 0xf900, 2);
 	set(b, PCI_REVISION_ID, WSE_ABI_MAJOR, 1);
@@ -52,15 +54,18 @@ static void init_express(struct pci_config *c)
 
 	set(b, CAP_EXP, PCI_CAP_ID_EXP, 1);
 	set(b, CAP_EXP + PCI_EXP_FLAGS, 2 | PCI_EXP_TYPE_ENDPOINT << 4, 2);
-	set(b, CAP_EXP + PCI_EXP_DEVCAP, PCI_EXP_DEVCAP_FLR | PCI_EXP_DEVCAP_RBER | 1 /* 256 B */, 4);
+	set(b, CAP_EXP + PCI_EXP_DEVCAP, PCI_EXP_DEVCAP_FLR | PCI_EXP_DEVCAP_RBER | 1 /* 256 B */,
+	    4);
 	/* BCR_FLR reads as 0 and is handled apart */
 	set(w, CAP_EXP + PCI_EXP_DEVCTL, 0x7fff, 2);
-	set(b, CAP_EXP + PCI_EXP_DEVCTL, PCI_EXP_DEVCTL_RELAX_EN | PCI_EXP_DEVCTL_NOSNOOP_EN |
-	    2 << 12 /* read requests of 512 B */, 2);
+	set(b, CAP_EXP + PCI_EXP_DEVCTL,
+	    PCI_EXP_DEVCTL_RELAX_EN | PCI_EXP_DEVCTL_NOSNOOP_EN |
+		    2 << 12 /* read requests of 512 B */,
+	    2);
 	set(c->w1c, CAP_EXP + PCI_EXP_DEVSTA, 0xf, 2);
 	set(b, CAP_EXP + PCI_EXP_LNKCAP, PCI_EXP_LNKCAP_SLS_8_0GB | 16 << 4, 4);
-	set(w, CAP_EXP + PCI_EXP_LNKCTL, PCI_EXP_LNKCTL_ASPMC | PCI_EXP_LNKCTL_RCB |
-	    PCI_EXP_LNKCTL_CCC | PCI_EXP_LNKCTL_ES, 2);
+	set(w, CAP_EXP + PCI_EXP_LNKCTL,
+	    PCI_EXP_LNKCTL_ASPMC | PCI_EXP_LNKCTL_RCB | PCI_EXP_LNKCTL_CCC | PCI_EXP_LNKCTL_ES, 2);
 	set(b, CAP_EXP + PCI_EXP_LNKSTA, PCI_EXP_LNKSTA_CLS_8_0GB | 16 << 4, 2);
 	set(b, CAP_EXP + PCI_EXP_DEVCAP2, PCI_EXP_DEVCAP2_COMP_TMOUT_DIS, 4);
 	set(w, CAP_EXP + PCI_EXP_DEVCTL2, PCI_EXP_DEVCTL2_COMP_TMOUT_DIS, 2);
@@ -110,7 +115,7 @@ bool pci_config_write(struct pci_config *c, uint32_t offset, const void *data, u
 		if (at == CAP_EXP + PCI_EXP_DEVCTL + 1 && (p[i] & (PCI_EXP_DEVCTL_BCR_FLR >> 8)))
 			flr = true;
 		c->byte[at] = (uint8_t)((c->byte[at] & ~c->wmask[at]) | (p[i] & c->wmask[at]));
-		c->byte[at] &= (uint8_t)~(p[i] & c->w1c[at]);
+		c->byte[at] &= (uint8_t) ~(p[i] & c->w1c[at]);
 	}
 	return flr;
 }

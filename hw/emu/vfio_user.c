@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#define _GNU_SOURCE	/* accept4 */
+#define _GNU_SOURCE /* accept4 */
 #include "vfio_user.h"
 
 #include <errno.h>
@@ -22,23 +22,26 @@ _Static_assert(VU_VECTORS == WSE_MAX_QUEUES, "one vector per queue pair");
 struct vu_server {
 	int listen_fd, client_fd, stop_fd;
 	char *path;
-	struct stat st;			/* of the socket we bound: not to remove another's */
+	struct stat st; /* of the socket we bound: not to remove another's */
 	struct dma_map *dma;
 	struct emu_log *log;
 	struct emu *emu;
-	bool greeted;			/* VERSION has been exchanged */
+	bool greeted; /* VERSION has been exchanged */
 
-	/* Configuration space and interrupts: this thread writes, the model's thread asks in vu_irq(). */
+	/* Configuration space and interrupts: this thread writes, the model's thread asks in
+	 * vu_irq(). */
 	pthread_mutex_t irq_lock;
 	struct pci_config config;
-	int eventfd[VU_VECTORS];	/* -1: none */
-	uint32_t masked, pending;	/* bit per vector */
+	int eventfd[VU_VECTORS];  /* -1: none */
+	uint32_t masked, pending; /* bit per vector */
 
-	uint8_t bar4[PCI_BAR4_BYTES];	/* MSI-X table; the client emulates it, so this is memory only */
+	uint8_t bar4[PCI_BAR4_BYTES]; /* MSI-X table; the client emulates it, so this is memory only
+				       */
 	struct vu_msg msg;
 };
 
-/* --- interrupts --------------------------------------------------------------------------------- */
+/* --- interrupts ---------------------------------------------------------------------------------
+ */
 
 /* Hands over what is pending and not masked. Called with irq_lock held. */
 static void deliver(struct vu_server *s)
@@ -92,7 +95,7 @@ static int set_irqs(struct vu_server *s, struct vu_msg *m)
 	memcpy(&q, m->body, sizeof(q));
 	if (q.index >= VU_NIRQS)
 		return -EINVAL;
-	if (q.index != VU_IRQ_MSIX)	/* none of them exist: only switching off makes sense */
+	if (q.index != VU_IRQ_MSIX) /* none of them exist: only switching off makes sense */
 		return q.count || m->nfds ? -EINVAL : 0;
 	if (q.start > VU_VECTORS || q.count > VU_VECTORS - q.start)
 		return -EINVAL;
@@ -114,10 +117,10 @@ static int set_irqs(struct vu_server *s, struct vu_msg *m)
 					m->fd[i] = -1;
 			}
 		} else {
-			err = -EINVAL;	/* events on masking: nobody needs them */
+			err = -EINVAL; /* events on masking: nobody needs them */
 		}
 	} else if (q.flags & VU_SET_TRIGGER) {
-		if (!q.count) {		/* all off */
+		if (!q.count) { /* all off */
 			for (unsigned int v = 0; v < VU_VECTORS; v++)
 				set_eventfd(s, v, -1);
 			s->pending = 0;
@@ -136,7 +139,8 @@ static int set_irqs(struct vu_server *s, struct vu_msg *m)
 	return err;
 }
 
-/* --- the function: reset, configuration space, BARs ---------------------------------------------- */
+/* --- the function: reset, configuration space, BARs ----------------------------------------------
+ */
 
 static void function_reset(struct vu_server *s)
 {
@@ -188,13 +192,15 @@ static bool region_fits(uint32_t region, uint64_t offset, uint32_t count)
 	return count && count <= size && offset <= size - count;
 }
 
-/* Registers are 32 bits: other widths read 0 and write nothing; a pair of registers may come as one. */
+/* Registers are 32 bits: other widths read 0 and write nothing; a pair of registers may come as
+ * one. */
 static bool bar0_access(uint64_t offset, uint32_t count)
 {
 	return !(offset & 3) && (count == 4 || count == 8);
 }
 
-static void region_read(struct vu_server *s, uint32_t region, uint64_t offset, void *data, uint32_t n)
+static void region_read(struct vu_server *s, uint32_t region, uint64_t offset, void *data,
+			uint32_t n)
 {
 	uint32_t v;
 
@@ -228,7 +234,8 @@ static void region_write(struct vu_server *s, uint32_t region, uint64_t offset, 
 	}
 }
 
-/* --- commands: each takes m->body and leaves its reply there, *len bytes ------------------------- */
+/* --- commands: each takes m->body and leaves its reply there, *len bytes -------------------------
+ */
 
 static int cmd_version(struct vu_server *s, struct vu_msg *m, uint32_t *len)
 {
@@ -241,7 +248,8 @@ static int cmd_version(struct vu_server *s, struct vu_msg *m, uint32_t *len)
 		return -EINVAL;
 	memcpy(&v, m->body, sizeof(v));
 	if (v.major != 0) {
-		emu_logf(s->log, "client speaks vfio-user %u.%u, this server 0.0", v.major, v.minor);
+		emu_logf(s->log, "client speaks vfio-user %u.%u, this server 0.0", v.major,
+			 v.minor);
 		return -EINVAL;
 	}
 	m->body[m->len < VU_MAX_BODY ? m->len : VU_MAX_BODY - 1] = 0;
@@ -271,8 +279,8 @@ static int cmd_dma_map(struct vu_server *s, struct vu_msg *m)
 	err = dma_map_add(s->dma, m->nfds ? m->fd[0] : -1, q.offset, q.iova, q.size,
 			  q.flags & VU_DMA_READABLE, q.flags & VU_DMA_WRITEABLE);
 	if (err)
-		emu_logf(s->log, "cannot map iova=0x%llx len=0x%llx: %s", (unsigned long long)q.iova,
-			 (unsigned long long)q.size, strerror(-err));
+		emu_logf(s->log, "cannot map iova=0x%llx len=0x%llx: %s",
+			 (unsigned long long)q.iova, (unsigned long long)q.size, strerror(-err));
 	return err;
 }
 
@@ -294,8 +302,10 @@ static int cmd_dma_unmap(struct vu_server *s, struct vu_msg *m, uint32_t *len)
 static int cmd_get_info(struct vu_msg *m, uint32_t *len)
 {
 	struct vu_device_info r = {
-		.argsz = sizeof(r), .flags = VU_DEVICE_RESET | VU_DEVICE_PCI,
-		.nregions = VU_NREGIONS, .nirqs = VU_NIRQS,
+		.argsz = sizeof(r),
+		.flags = VU_DEVICE_RESET | VU_DEVICE_PCI,
+		.nregions = VU_NREGIONS,
+		.nirqs = VU_NIRQS,
 	};
 
 	memcpy(m->body, &r, sizeof(r));
@@ -312,8 +322,10 @@ static int cmd_region_info(struct vu_msg *m, uint32_t *len)
 	memcpy(&r, m->body, sizeof(r));
 	if (r.index >= VU_NREGIONS)
 		return -EINVAL;
-	r = (struct vu_region_info){ .argsz = sizeof(r), .index = r.index, .size = region_size(r.index) };
-	if (r.size)	/* never mmap: the model must see every access, and writes would not be posted */
+	r = (struct vu_region_info){
+		.argsz = sizeof(r), .index = r.index, .size = region_size(r.index)};
+	if (r.size) /* never mmap: the model must see every access, and writes would not be posted
+		     */
 		r.flags = VU_REGION_R | VU_REGION_W;
 	memcpy(m->body, &r, sizeof(r));
 	*len = sizeof(r);
@@ -422,7 +434,8 @@ static int dispatch(struct vu_server *s, struct vu_msg *m, uint32_t *len)
 	}
 }
 
-/* --- clients ------------------------------------------------------------------------------------ */
+/* --- clients ------------------------------------------------------------------------------------
+ */
 
 static int serve_client(struct vu_server *s)
 {
@@ -470,8 +483,8 @@ int vu_serve(struct vu_server *s, struct emu *emu, int stop_fd)
 	s->stop_fd = stop_fd;
 	for (;;) {
 		struct pollfd p[2] = {
-			{ .fd = s->listen_fd, .events = POLLIN },
-			{ .fd = stop_fd, .events = POLLIN },
+			{.fd = s->listen_fd, .events = POLLIN},
+			{.fd = stop_fd, .events = POLLIN},
 		};
 		int err;
 
@@ -491,7 +504,9 @@ int vu_serve(struct vu_server *s, struct emu *emu, int stop_fd)
 		if (err == -EINTR)
 			return 0;
 		emu_logf(s->log, "client gone%s%s", err == -EPIPE ? "" : ": ",
-			 err == -EPIPE ? "" : err == -EPROTO ? "bad message" : strerror(-err));
+			 err == -EPIPE	  ? ""
+			 : err == -EPROTO ? "bad message"
+					  : strerror(-err));
 	}
 }
 

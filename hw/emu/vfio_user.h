@@ -12,18 +12,19 @@
 #include "emu.h"
 #include "log.h"
 
-#define VU_VECTORS	9u	/* WSE_MAX_QUEUES: one per queue pair */
+#define VU_VECTORS 9u /* WSE_MAX_QUEUES: one per queue pair */
 
 struct vu_server;
 
 /*
- * -EADDRINUSE: a server lives behind that path; -EEXIST: something else does; -ENAMETOOLONG; or what
- * socket, bind, listen gave. dma and log must outlive the server.
+ * -EADDRINUSE: a server lives behind that path; -EEXIST: something else does; -ENAMETOOLONG; or
+ * what socket, bind, listen gave. dma and log must outlive the server.
  */
 int vu_create(const char *path, struct dma_map *dma, struct emu_log *log, struct vu_server **s);
-void vu_destroy(struct vu_server *s);	/* removes the socket */
+void vu_destroy(struct vu_server *s); /* removes the socket */
 
-/* An interrupt request of the device; any thread. Remembered while masked, lost while MSI-X is off. */
+/* An interrupt request of the device; any thread. Remembered while masked, lost while MSI-X is off.
+ */
 void vu_irq(void *server, unsigned int vector);
 
 /* Serves clients until stop_fd is readable. 0 or -errno. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#define _GNU_SOURCE	/* accept4 */
+#define _GNU_SOURCE /* accept4 */
 #include "vu_socket.h"
 
 #include <errno.h>
@@ -10,7 +10,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Is somebody answering behind the path? Only then is it in use; a killed server leaves its socket. */
+/* Is somebody answering behind the path? Only then is it in use; a killed server leaves its socket.
+ */
 static int clear_stale(const char *path, const struct sockaddr_un *addr)
 {
 	struct stat st;
@@ -32,7 +33,7 @@ static int clear_stale(const char *path, const struct sockaddr_un *addr)
 
 int vu_listen(const char *path, int *out)
 {
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	int fd, err;
 
 	if (strlen(path) >= sizeof(addr.sun_path))
@@ -58,9 +59,9 @@ static int wait_for(int fd, short events, int listen_fd, int stop_fd)
 {
 	for (;;) {
 		struct pollfd p[3] = {
-			{ .fd = fd, .events = events },
-			{ .fd = stop_fd, .events = POLLIN },
-			{ .fd = listen_fd, .events = POLLIN },
+			{.fd = fd, .events = events},
+			{.fd = stop_fd, .events = POLLIN},
+			{.fd = listen_fd, .events = POLLIN},
 		};
 
 		if (poll(p, 3, -1) < 0) {
@@ -115,10 +116,12 @@ static int recv_all(int fd, int listen_fd, int stop_fd, struct vu_msg *m, void *
 			struct cmsghdr align;
 			char space[CMSG_SPACE(VU_MAX_FDS * sizeof(int))];
 		} control;
-		struct iovec iov = { .iov_base = p, .iov_len = len };
+		struct iovec iov = {.iov_base = p, .iov_len = len};
 		struct msghdr mh = {
-			.msg_iov = &iov, .msg_iovlen = 1,
-			.msg_control = &control, .msg_controllen = sizeof(control),
+			.msg_iov = &iov,
+			.msg_iovlen = 1,
+			.msg_control = &control,
+			.msg_controllen = sizeof(control),
 		};
 		ssize_t n = recvmsg(fd, &mh, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 		int err;
@@ -174,10 +177,10 @@ void vu_close_fds(struct vu_msg *m)
 int vu_send(int fd, int stop_fd, const struct vu_hdr *hdr, const void *body, size_t len)
 {
 	struct iovec iov[2] = {
-		{ .iov_base = (void *)hdr, .iov_len = sizeof(*hdr) },
-		{ .iov_base = (void *)body, .iov_len = len },
+		{.iov_base = (void *)hdr, .iov_len = sizeof(*hdr)},
+		{.iov_base = (void *)body, .iov_len = len},
 	};
-	struct msghdr mh = { .msg_iov = iov, .msg_iovlen = 2 };
+	struct msghdr mh = {.msg_iov = iov, .msg_iovlen = 2};
 
 	while (iov[0].iov_len + iov[1].iov_len) {
 		ssize_t n = sendmsg(fd, &mh, MSG_NOSIGNAL | MSG_DONTWAIT);

@@ -8,24 +8,24 @@
 
 #include "vfio_user_proto.h"
 
-#define VU_MAX_FDS	16u
-#define VU_MAX_BODY	65536u
+#define VU_MAX_FDS 16u
+#define VU_MAX_BODY 65536u
 
 struct vu_msg {
 	struct vu_hdr hdr;
 	uint8_t body[VU_MAX_BODY];
-	uint32_t len;			/* of body */
-	int fd[VU_MAX_FDS];		/* taken ones become -1 */
+	uint32_t len;	    /* of body */
+	int fd[VU_MAX_FDS]; /* taken ones become -1 */
 	unsigned int nfds;
-	int fds_lost;			/* more came than fit */
+	int fds_lost; /* more came than fit */
 };
 
 /* See vfio_user.h for the errors. *path is bound and listens. */
 int vu_listen(const char *path, int *fd);
 
 /*
- * Receives one message. While waiting, connections that knock at listen_fd are turned away, because a
- * device has one owner. 0; -EPIPE: the client is gone; -EINTR: stop_fd is readable; -EPROTO: no
+ * Receives one message. While waiting, connections that knock at listen_fd are turned away, because
+ * a device has one owner. 0; -EPIPE: the client is gone; -EINTR: stop_fd is readable; -EPROTO: no
  * message (bad size or type); -errno.
  */
 int vu_recv(int fd, int listen_fd, int stop_fd, struct vu_msg *m);

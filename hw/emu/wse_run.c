@@ -14,15 +14,16 @@
 static const char usage[] =
 	"usage: wse-run PROGRAM.elf [--model func|rtl] [--core X,Y] [--rows R] [--cols C]\n"
 	"               [--max-cycles N] [--trace FILE]\n"
-	"Runs a bare-metal RV32IM program, linked to 0x80000000, on one core. It ends when the symbol\n"
+	"Runs a bare-metal RV32IM program, linked to 0x80000000, on one core. It ends when the "
+	"symbol\n"
 	"`tohost` becomes non-zero; the exit status is its low word shifted right by one.\n";
 
 /* Exit statuses besides the program's own, as timeout(1) and the shell use them. */
-#define EXIT_BUDGET	124	/* did not end in --max-cycles */
-#define EXIT_TRAP	125	/* a trap without a handler, or it waits for ever */
-#define EXIT_USAGE	126	/* nothing was run */
+#define EXIT_BUDGET 124 /* did not end in --max-cycles */
+#define EXIT_TRAP 125	/* a trap without a handler, or it waits for ever */
+#define EXIT_USAGE 126	/* nothing was run */
 
-#define CHUNK		65536u	/* cycles between two looks at the core */
+#define CHUNK 65536u /* cycles between two looks at the core */
 
 struct options {
 	const char *program, *model, *trace;
@@ -34,7 +35,7 @@ struct run {
 	const struct wse_model_ops *ops;
 	struct wse_model *model;
 	uint32_t core, tohost;
-	uint8_t host[8];		/* the symbol's bytes as stores leave them */
+	uint8_t host[8]; /* the symbol's bytes as stores leave them */
 	uint64_t retired;
 	bool ended;
 	FILE *trace;
@@ -43,20 +44,34 @@ struct run {
 static const char *cause_name(uint32_t cause)
 {
 	switch (cause) {
-	case WSE_CAUSE_FETCH_MISALIGNED: return "misaligned jump target";
-	case WSE_CAUSE_FETCH_ACCESS: return "instruction fetch outside the SRAM";
-	case WSE_CAUSE_ILLEGAL: return "illegal instruction";
-	case WSE_CAUSE_BREAKPOINT: return "ebreak";
-	case WSE_CAUSE_LOAD_MISALIGNED: return "misaligned load";
-	case WSE_CAUSE_LOAD_ACCESS: return "load outside the SRAM";
-	case WSE_CAUSE_STORE_MISALIGNED: return "misaligned store";
-	case WSE_CAUSE_STORE_ACCESS: return "store outside the SRAM";
-	case WSE_CAUSE_ECALL: return "ecall";
-	case WSE_CAUSE_STREAM_INDEX: return "tensor fault: wavelet index outside the operand";
-	case WSE_CAUSE_BAD_DSR: return "tensor fault: operand not allowed";
-	case WSE_CAUSE_OPERAND_ADDR: return "tensor fault: operand leaves its memory";
-	case WSE_CAUSE_BAD_CTRL: return "tensor fault: unexpected control wavelet";
-	default: return "unknown cause";
+	case WSE_CAUSE_FETCH_MISALIGNED:
+		return "misaligned jump target";
+	case WSE_CAUSE_FETCH_ACCESS:
+		return "instruction fetch outside the SRAM";
+	case WSE_CAUSE_ILLEGAL:
+		return "illegal instruction";
+	case WSE_CAUSE_BREAKPOINT:
+		return "ebreak";
+	case WSE_CAUSE_LOAD_MISALIGNED:
+		return "misaligned load";
+	case WSE_CAUSE_LOAD_ACCESS:
+		return "load outside the SRAM";
+	case WSE_CAUSE_STORE_MISALIGNED:
+		return "misaligned store";
+	case WSE_CAUSE_STORE_ACCESS:
+		return "store outside the SRAM";
+	case WSE_CAUSE_ECALL:
+		return "ecall";
+	case WSE_CAUSE_STREAM_INDEX:
+		return "tensor fault: wavelet index outside the operand";
+	case WSE_CAUSE_BAD_DSR:
+		return "tensor fault: operand not allowed";
+	case WSE_CAUSE_OPERAND_ADDR:
+		return "tensor fault: operand leaves its memory";
+	case WSE_CAUSE_BAD_CTRL:
+		return "tensor fault: unexpected control wavelet";
+	default:
+		return "unknown cause";
 	}
 }
 
@@ -93,8 +108,8 @@ static void trace_line(FILE *out, const struct wse_retire *r)
 }
 
 /*
- * The end is seen at the store itself, so that the count of instructions does not depend on how far the
- * model runs on.
+ * The end is seen at the store itself, so that the count of instructions does not depend on how far
+ * the model runs on.
  */
 static void on_retire(void *arg, const struct wse_retire *r)
 {
@@ -130,7 +145,7 @@ static void *read_file(const char *path, size_t *size)
 	do {
 		char *p;
 
-		if (room > 1u << 26) {	/* nothing that large is a program for 48 KiB */
+		if (room > 1u << 26) { /* nothing that large is a program for 48 KiB */
 			errno = EFBIG;
 			goto fail;
 		}
@@ -154,7 +169,7 @@ fail:
 
 static int load(struct run *run, const struct elf32 *elf)
 {
-	uint8_t image[WSE_SRAM_BYTES] = { 0 };
+	uint8_t image[WSE_SRAM_BYTES] = {0};
 	uint32_t at = elf->tohost - WSE_SRAM_BASE;
 
 	for (unsigned int i = 0; i < elf->nsegments; i++)
@@ -188,22 +203,29 @@ static int execute(struct run *run, const struct options *o, const struct elf32 
 
 	if (run->ended) {
 		status = (run->host[0] | run->host[1] << 8 | run->host[2] << 16 |
-			  (uint32_t)run->host[3] << 24) >> 1;
-		printf("instructions %" PRIu64 " cycles %" PRIu64 " status %" PRIu64 "\n", run->retired,
-		       cycles, status);
+			  (uint32_t)run->host[3] << 24) >>
+			 1;
+		printf("instructions %" PRIu64 " cycles %" PRIu64 " status %" PRIu64 "\n",
+		       run->retired, cycles, status);
 		return status < 255 ? (int)status : 255;
 	}
 	if (st.run == WSE_CORE_FAULTED) {
-		fprintf(stderr, "wse-run: %s, pc 0x%08x, %s 0x%08x, core %u,%u, after %" PRIu64
-			" instructions%s\n", cause_name(st.fault_cause), st.pc,
-			st.fault_cause == WSE_CAUSE_ILLEGAL ? "instruction" : "address", st.fault_addr,
-			o->x, o->y, run->retired,
-			elf->rvc ? " (it has compressed instructions: build with -march=rv32im_zicsr)" : "");
+		fprintf(stderr,
+			"wse-run: %s, pc 0x%08x, %s 0x%08x, core %u,%u, after %" PRIu64
+			" instructions%s\n",
+			cause_name(st.fault_cause), st.pc,
+			st.fault_cause == WSE_CAUSE_ILLEGAL ? "instruction" : "address",
+			st.fault_addr, o->x, o->y, run->retired,
+			elf->rvc ? " (it has compressed instructions: build with "
+				   "-march=rv32im_zicsr)"
+				 : "");
 		return EXIT_TRAP;
 	}
 	if (stuck(run, &st, why)) {
-		fprintf(stderr, "wse-run: the core waits for ever, pc 0x%08x, core %u,%u, after %" PRIu64
-			" instructions\n", st.pc, o->x, o->y, run->retired);
+		fprintf(stderr,
+			"wse-run: the core waits for ever, pc 0x%08x, core %u,%u, after %" PRIu64
+			" instructions\n",
+			st.pc, o->x, o->y, run->retired);
 		return EXIT_TRAP;
 	}
 	fprintf(stderr, "wse-run: not ended after %" PRIu64 " cycles, pc 0x%08x, core %u,%u\n",
@@ -218,7 +240,8 @@ static int number(const char *name, const char *text, uint64_t min, uint64_t max
 	errno = 0;
 	*out = strtoull(text, &end, 0);
 	if (errno || end == text || *end || *text == '-' || *out < min || *out > max) {
-		fprintf(stderr, "wse-run: %s needs a number from %" PRIu64 " to %" PRIu64 ", not '%s'\n",
+		fprintf(stderr,
+			"wse-run: %s needs a number from %" PRIu64 " to %" PRIu64 ", not '%s'\n",
 			name, min, max, text);
 		return -EINVAL;
 	}
@@ -239,18 +262,23 @@ static int parse_core(const char *text, struct options *o)
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
-		{ "model", 1, NULL, 'm' }, { "core", 1, NULL, 'c' }, { "max-cycles", 1, NULL, 'n' },
-		{ "rows", 1, NULL, 'R' }, { "cols", 1, NULL, 'C' }, { "trace", 1, NULL, 't' },
-		{ "help", 0, NULL, 'h' }, { 0 },
+		{"model", 1, NULL, 'm'},      {"core", 1, NULL, 'c'},
+		{"max-cycles", 1, NULL, 'n'}, {"rows", 1, NULL, 'R'},
+		{"cols", 1, NULL, 'C'},	      {"trace", 1, NULL, 't'},
+		{"help", 0, NULL, 'h'},	      {0},
 	};
 	uint64_t n;
 	int c;
 
-	*o = (struct options){ .model = "func", .rows = 2, .cols = 2, .max_cycles = 1000000000 };
+	*o = (struct options){.model = "func", .rows = 2, .cols = 2, .max_cycles = 1000000000};
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
 		switch (c) {
-		case 'm': o->model = optarg; break;
-		case 't': o->trace = optarg; break;
+		case 'm':
+			o->model = optarg;
+			break;
+		case 't':
+			o->trace = optarg;
+			break;
 		case 'c':
 			if (parse_core(optarg, o))
 				return -EINVAL;
@@ -283,7 +311,8 @@ static int parse(int argc, char **argv, struct options *o)
 	}
 	o->program = argv[optind];
 	if (o->x >= o->cols || o->y >= o->rows) {
-		fprintf(stderr, "wse-run: core %u,%u is outside the tile of %u columns and %u rows\n", o->x,
+		fprintf(stderr,
+			"wse-run: core %u,%u is outside the tile of %u columns and %u rows\n", o->x,
 			o->y, o->cols, o->rows);
 		return -EINVAL;
 	}
@@ -292,31 +321,35 @@ static int parse(int argc, char **argv, struct options *o)
 
 static int open_model(struct run *run, const struct options *o)
 {
-	static const struct wse_host_ops alone = { no_read, no_write, no_irq };
-	struct wse_model_cfg cfg = { .rows = o->rows, .cols = o->cols };
+	static const struct wse_host_ops alone = {no_read, no_write, no_irq};
+	struct wse_model_cfg cfg = {.rows = o->rows, .cols = o->cols};
 	int err;
 
 	run->ops = wse_model_find(o->model);
 	if (!run->ops) {
 		bool known = !strcmp(o->model, "func") || !strcmp(o->model, "rtl");
 
-		fprintf(stderr, known ? "wse-run: the model '%s' was not built into this program\n" :
-			"wse-run: no model is called '%s': func or rtl\n", o->model);
+		fprintf(stderr,
+			known ? "wse-run: the model '%s' was not built into this program\n"
+			      : "wse-run: no model is called '%s': func or rtl\n",
+			o->model);
 		return -ENOENT;
 	}
 	err = run->ops->create(&cfg, &alone, NULL, &run->model);
 	if (err == -ENOTSUP)
-		fprintf(stderr, "wse-run: no %ux%u tile of the %s model was built: "
-			"make tile ROWS=%u COLS=%u\n", o->rows, o->cols, o->model, o->rows, o->cols);
+		fprintf(stderr,
+			"wse-run: no %ux%u tile of the %s model was built: "
+			"make tile ROWS=%u COLS=%u\n",
+			o->rows, o->cols, o->model, o->rows, o->cols);
 	else if (err)
-		fprintf(stderr, "wse-run: cannot make a %ux%u %s model: %s\n", o->rows, o->cols, o->model,
-			strerror(-err));
+		fprintf(stderr, "wse-run: cannot make a %ux%u %s model: %s\n", o->rows, o->cols,
+			o->model, strerror(-err));
 	return err;
 }
 
 int main(int argc, char **argv)
 {
-	struct run run = { 0 };
+	struct run run = {0};
 	struct options o;
 	struct elf32 elf;
 	char why[160];
@@ -336,8 +369,11 @@ int main(int argc, char **argv)
 		goto out;
 	}
 	if (!elf.tohost || elf.tohost - WSE_SRAM_BASE > WSE_SRAM_BYTES - sizeof(run.host)) {
-		fprintf(stderr, elf.tohost ? "wse-run: %s: its symbol 'tohost' lies outside the SRAM\n" :
-			"wse-run: %s: it has no symbol 'tohost', so nothing would tell its end\n", o.program);
+		fprintf(stderr,
+			elf.tohost ? "wse-run: %s: its symbol 'tohost' lies outside the SRAM\n"
+				   : "wse-run: %s: it has no symbol 'tohost', so nothing would "
+				     "tell its end\n",
+			o.program);
 		goto out;
 	}
 	if (o.trace && !(run.trace = fopen(o.trace, "w"))) {

@@ -2,7 +2,8 @@
 /*
  * Lockstep: the same random program on two models. The leader (rtl) runs first and its retired
  * instructions are recorded; the follower (func) then runs with the leader's task picks and every
- * instruction is compared as it retires. What is left behind is compared at the end of each program.
+ * instruction is compared as it retires. What is left behind is compared at the end of each
+ * program.
  */
 #ifndef WSE_LOCKSTEP_H
 #define WSE_LOCKSTEP_H
@@ -14,7 +15,8 @@
 #include "model.h"
 #include "wse_regs.h"
 
-/* --- random numbers: every program has a seed of its own ----------------------------------------- */
+/* --- random numbers: every program has a seed of its own -----------------------------------------
+ */
 
 struct rng {
 	uint64_t s;
@@ -46,14 +48,15 @@ static inline bool rng_chance(struct rng *r, uint32_t percent)
 	return rng_below(r, 100) < percent;
 }
 
-/* --- programs ------------------------------------------------------------------------------------ */
+/* --- programs ------------------------------------------------------------------------------------
+ */
 
-#define LS_MAX_CMDS	64u
-#define LS_QUEUES	4u	/* the admin queue and three more */
-#define LS_MEM		0x200000u	/* bytes of host memory of a program, at LS_IOVA */
-#define LS_IOVA		0x740000000ull
-#define LS_MEM_RINGS	0u	/* offsets in it: rings and fault records */
-#define LS_MEM_DATA	0x40000u	/* what the program uses */
+#define LS_MAX_CMDS 64u
+#define LS_QUEUES 4u	 /* the admin queue and three more */
+#define LS_MEM 0x200000u /* bytes of host memory of a program, at LS_IOVA */
+#define LS_IOVA 0x740000000ull
+#define LS_MEM_RINGS 0u	     /* offsets in it: rings and fault records */
+#define LS_MEM_DATA 0x40000u /* what the program uses */
 
 struct ls_cmd {
 	uint8_t queue;
@@ -64,11 +67,11 @@ struct ls_program {
 	uint64_t seed;
 	const char *kind;
 	uint32_t rows, cols;
-	uint8_t (*image)[WSE_SRAM_BYTES];	/* [rows * cols] */
-	uint8_t *mem;			/* [LS_MEM] host memory before the program */
+	uint8_t (*image)[WSE_SRAM_BYTES]; /* [rows * cols] */
+	uint8_t *mem;			  /* [LS_MEM] host memory before the program */
 	struct ls_cmd cmd[LS_MAX_CMDS];
 	unsigned int ncmds;
-	bool faults;			/* cores fault: how far others came is then not defined */
+	bool faults; /* cores fault: how far others came is then not defined */
 };
 
 /* Random programs; p has rows, cols, image and mem set, images and memory zeroed. */
@@ -77,9 +80,10 @@ void ls_gen_tensor(struct ls_program *p, struct rng *r);
 void ls_gen_fault(struct ls_program *p, struct rng *r);
 void ls_gen_host(struct ls_program *p, struct rng *r);
 
-/* --- a model with a host ------------------------------------------------------------------------- */
+/* --- a model with a host -------------------------------------------------------------------------
+ */
 
-struct ls_done {			/* a completion and its fault record, less time */
+struct ls_done { /* a completion and its fault record, less time */
 	uint16_t cid, status, sqhd;
 	bool has_fault;
 	struct wse_fault fault;
@@ -95,9 +99,9 @@ struct ls_rig {
 	const struct wse_model_ops *ops;
 	struct wse_model *model;
 	uint32_t rows, cols;
-	uint8_t *mem;			/* [LS_MEM] */
+	uint8_t *mem; /* [LS_MEM] */
 	struct ls_queue q[LS_QUEUES];
-	const char *broken;		/* the device itself misbehaved: what */
+	const char *broken; /* the device itself misbehaved: what */
 };
 
 int ls_rig_create(struct ls_rig *rig, const char *model, const struct wse_model_cfg *cfg);
@@ -107,21 +111,22 @@ int ls_rig_load(struct ls_rig *rig, const struct ls_program *p);
 /* Runs all commands; advances until all have completed and nothing moves, at most max_cycles. */
 int ls_rig_run(struct ls_rig *rig, const struct ls_program *p, uint64_t max_cycles);
 
-/* --- the judge ----------------------------------------------------------------------------------- */
+/* --- the judge -----------------------------------------------------------------------------------
+ */
 
-struct ls_trace {			/* of one core */
+struct ls_trace { /* of one core */
 	struct wse_retire *rec;
-	size_t count, room, next;	/* next: of the follower */
+	size_t count, room, next; /* next: of the follower */
 };
 
 struct ls_judge {
 	struct ls_rig lead, follow;
-	struct ls_trace *trace;		/* [cores] */
+	struct ls_trace *trace; /* [cores] */
 	const struct ls_program *prog;
 	bool differ;
 	char what[512];			/* the first difference */
-	uint64_t retired, traps, picks;	/* compared so far */
-	uint64_t inject;		/* not 0: falsify that instruction of the follower (a test of the judge) */
+	uint64_t retired, traps, picks; /* compared so far */
+	uint64_t inject; /* not 0: falsify that instruction of the follower (a test of the judge) */
 	/* coverage */
 	uint64_t opcode[128], tensor[128], cause[16], status[16];
 };

@@ -1,28 +1,34 @@
 // SPDX-License-Identifier: MIT
 /*
- * Programs in which one core does something wrong, or in which nothing can go on: the command's status and
- * its fault record must be the same. And lists of commands, good and bad, for the host interface.
+ * Programs in which one core does something wrong, or in which nothing can go on: the command's
+ * status and its fault record must be the same. And lists of commands, good and bad, for the host
+ * interface.
  */
 #include "lockstep.h"
 #include "lockstep_asm.h"
 #include "lockstep_ops.h"
 
-/* --- a core that faults or waits for ever --------------------------------------------------------- */
+/* --- a core that faults or waits for ever
+ * --------------------------------------------------------- */
 
 /* A valid instruction with one wrong field, more often than not. */
 static void corrupt(struct code *c, struct rng *r)
 {
-	static const uint32_t wrong0[] = { 0, 0x7ffffff0, 0x8000bff0, 0x8000c000, 0x80008001, 0x80008002,
-		0x80008008, 127, 128, 4, 24, 0xffffffff };
-	static const uint32_t wrong1[] = { 0, 8, 8 | 1 << 16, 8 | 3 << 16, 7 | 4 << 16, 0xffff | 4 << 16,
-		8 | 2 << 16, 8 | 4 << 16, 16 | 4 << 16, 1 | 4 << 16 };
-	static const uint32_t ops[] = { 0, 1, 2, 3, 8, 9, 10, 11, 16, 18, 19, 22, 25, 31, 36, 37, 38, 127 };
+	static const uint32_t wrong0[] = {0,	      0x7ffffff0, 0x8000bff0, 0x8000c000,
+					  0x80008001, 0x80008002, 0x80008008, 127,
+					  128,	      4,	  24,	      0xffffffff};
+	static const uint32_t wrong1[] = {
+		0,	     8,		  8 | 1 << 16,	8 | 3 << 16, 7 | 4 << 16, 0xffff | 4 << 16,
+		8 | 2 << 16, 8 | 4 << 16, 16 | 4 << 16, 1 | 4 << 16};
+	static const uint32_t ops[] = {0,  1,  2,  3,  8,  9,  10, 11, 16,
+				       18, 19, 22, 25, 31, 36, 37, 38, 127};
 	uint32_t d[3][4] = {
-		{ OPS_L, 8 | 4 << 16, 0, WSE_KIND_MEM | WSE_DT_FP32 << 4 },
-		{ OPS_L + 64, 8 | 4 << 16, 0, WSE_KIND_MEM | WSE_DT_FP32 << 4 },
-		{ OPS_L + 128, 8 | 4 << 16, 0, WSE_KIND_MEM | WSE_DT_FP32 << 4 },
+		{OPS_L, 8 | 4 << 16, 0, WSE_KIND_MEM | WSE_DT_FP32 << 4},
+		{OPS_L + 64, 8 | 4 << 16, 0, WSE_KIND_MEM | WSE_DT_FP32 << 4},
+		{OPS_L + 128, 8 | 4 << 16, 0, WSE_KIND_MEM | WSE_DT_FP32 << 4},
 	};
-	uint32_t op = ops[rng_below(r, 18)], engine = op < 8 || op > 15 ? 0 : rng_range(r, 1, 2), w, flags = 0;
+	uint32_t op = ops[rng_below(r, 18)], engine = op < 8 || op > 15 ? 0 : rng_range(r, 1, 2), w,
+		 flags = 0;
 	uint32_t n = rng_range(r, 1, 2);
 
 	while (n--) {
@@ -67,7 +73,8 @@ static void bad_stream(struct code *c, struct rng *r)
 	for (int i = 0; i < 3; i++) {
 		bool ctrl = rng_chance(r, 20);
 
-		w = ctrl ? rng_below(r, 4) : (uint32_t)rng_next(r) << 16 | rng_below(r, 4) << 14 | rng_below(r, 6);
+		w = ctrl ? rng_below(r, 4)
+			 : (uint32_t)rng_next(r) << 16 | rng_below(r, 4) << 14 | rng_below(r, 6);
 		li(c, 5, w);
 		li(c, 6, color | (uint32_t)ctrl << 8);
 		put(c, WSE(WSE_F3_SEND, 0, 0, 5, 6));
@@ -77,10 +84,15 @@ static void bad_stream(struct code *c, struct rng *r)
 static void trap(struct code *c, struct rng *r)
 {
 	static const uint32_t insn[] = {
-		0, 0x00000073, 0x00100073, 0x0005a003 /* lw x0, 0(x11) */, 0x00b5a023 /* sw x11, 0(x11) */,
-		0x00058067 /* jalr x0, 0(x11) */, 0x1ff00073,
+		0,
+		0x00000073,
+		0x00100073,
+		0x0005a003 /* lw x0, 0(x11) */,
+		0x00b5a023 /* sw x11, 0(x11) */,
+		0x00058067 /* jalr x0, 0(x11) */,
+		0x1ff00073,
 	};
-	static const uint32_t addr[] = { 0, 2, 0x80000002, 0x8000c000, 0x7ffffffc, 0x80008001 };
+	static const uint32_t addr[] = {0, 2, 0x80000002, 0x8000c000, 0x7ffffffc, 0x80008001};
 
 	li(c, 11, addr[rng_below(r, 6)]);
 	put(c, insn[rng_below(r, 7)]);
@@ -97,7 +109,7 @@ static void block(struct code *c, struct rng *r)
 		li(c, 5, color);
 		put(c, WSE(WSE_F3_RECV, 0, 6, 5, 0));
 		break;
-	case 1:		/* no route: the ramp's queue fills */
+	case 1: /* no route: the ramp's queue fills */
 		li(c, 6, color);
 		for (n = 0; n < 6; n++)
 			put(c, WSE(WSE_F3_SEND, 0, 0, 5, 6));
@@ -112,7 +124,7 @@ static void block(struct code *c, struct rng *r)
 			op_wait(c, 7);
 		break;
 	default:
-		break;	/* and TNEXT follows */
+		break; /* and TNEXT follows */
 	}
 	put(c, WSE(WSE_F3_TNEXT, 0, 10, 0, 0));
 }
@@ -128,14 +140,19 @@ void ls_gen_fault(struct ls_program *p, struct rng *r)
 {
 	uint32_t bad = rng_below(r, p->rows * p->cols), kind = rng_below(r, 12);
 	struct wse_sqe_start start = {
-		.opcode = WSE_OP_START, .flags = WSE_SQF_BOOT | WSE_SQF_CLOSED, .cid = 1,
-		.rows = (uint16_t)p->rows, .cols = (uint16_t)p->cols, .budget = 1000000, .entry = WSE_SRAM_BASE,
+		.opcode = WSE_OP_START,
+		.flags = WSE_SQF_BOOT | WSE_SQF_CLOSED,
+		.cid = 1,
+		.rows = (uint16_t)p->rows,
+		.cols = (uint16_t)p->cols,
+		.budget = 1000000,
+		.entry = WSE_SRAM_BASE,
 	};
 
 	p->kind = "fault";
 	p->faults = true;
 	for (uint32_t core = 0; core < p->rows * p->cols; core++) {
-		struct code c = { p->image[core], WSE_SRAM_BASE };
+		struct code c = {p->image[core], WSE_SRAM_BASE};
 
 		op_random_floats(r, p->image[core] + OPS_DATA - WSE_SRAM_BASE, OPS_DATA_BYTES);
 		op_fill_acc(&c, r);
@@ -149,7 +166,7 @@ void ls_gen_fault(struct ls_program *p, struct rng *r)
 			else if (kind < 11)
 				block(&c, r);
 			else
-				put(&c, j_type(0, 0));	/* until the budget ends */
+				put(&c, j_type(0, 0)); /* until the budget ends */
 			op_wait(&c, 7);
 		}
 		done(&c, core == bad && rng_chance(r, 30) ? 99 : 0);
@@ -160,25 +177,31 @@ void ls_gen_fault(struct ls_program *p, struct rng *r)
 	memcpy(&p->cmd[0].sqe, &start, sizeof(start));
 	/* stops the loop, and shows that the tile can be cleared after anything */
 	p->cmd[1].queue = 0;
-	p->cmd[1].sqe = (struct wse_sqe){ .opcode = WSE_OP_CTX_RESET, .cid = 2 };
+	p->cmd[1].sqe = (struct wse_sqe){.opcode = WSE_OP_CTX_RESET, .cid = 2};
 	p->ncmds = 2;
 }
 
-/* --- the host interface --------------------------------------------------------------------------- */
+/* --- the host interface
+ * --------------------------------------------------------------------------- */
 
 static uint32_t random8(struct rng *r, uint32_t max)
 {
 	return 8 * rng_below(r, max / 8 + 1);
 }
 
-/* A copy that is allowed: lines of a rectangle, buffer direct or through a list of scattered pages. */
+/* A copy that is allowed: lines of a rectangle, buffer direct or through a list of scattered pages.
+ */
 static struct wse_sqe copy(struct ls_program *p, struct rng *r)
 {
 	bool in = rng_chance(r, 50);
 	struct wse_sqe s = {
-		.opcode = in ? WSE_OP_COPY_IN : WSE_OP_COPY_OUT, .budget = 10000000,
-		.row0 = (uint16_t)rng_below(r, p->rows), .col0 = (uint16_t)rng_below(r, p->cols),
-		.nline = rng_range(r, 1, 4), .len = 8 + random8(r, 248), .sram = random8(r, 0x8000),
+		.opcode = in ? WSE_OP_COPY_IN : WSE_OP_COPY_OUT,
+		.budget = 10000000,
+		.row0 = (uint16_t)rng_below(r, p->rows),
+		.col0 = (uint16_t)rng_below(r, p->cols),
+		.nline = rng_range(r, 1, 4),
+		.len = 8 + random8(r, 248),
+		.sram = random8(r, 0x8000),
 	};
 
 	s.rows = (uint16_t)rng_range(r, 1, p->rows - s.row0);
@@ -192,7 +215,7 @@ static struct wse_sqe copy(struct ls_program *p, struct rng *r)
 		s.cstride = s.rstride = 0;
 	}
 	s.off = random8(r, 8000);
-	if (rng_chance(r, 4)) {	/* nothing of it is there, so that nothing moves before the error */
+	if (rng_chance(r, 4)) { /* nothing of it is there, so that nothing moves before the error */
 		s.flags |= WSE_SQF_BUF_DIRECT;
 		s.buf = 0x1000;
 	} else if (rng_chance(r, 40)) {
@@ -207,17 +230,25 @@ static struct wse_sqe copy(struct ls_program *p, struct rng *r)
 
 static struct wse_sqe command(struct ls_program *p, struct rng *r)
 {
-	static const uint8_t ops[] = { WSE_OP_NOP, WSE_OP_FENCE, WSE_OP_START, WSE_OP_SCRUB, WSE_OP_CREATE_QUEUE,
-		WSE_OP_DELETE_QUEUE, WSE_OP_CORE_CTL, 0x07, 0x7f, 0xff };
-	struct wse_sqe s = { .opcode = ops[rng_below(r, sizeof(ops))] };
+	static const uint8_t ops[] = {WSE_OP_NOP,
+				      WSE_OP_FENCE,
+				      WSE_OP_START,
+				      WSE_OP_SCRUB,
+				      WSE_OP_CREATE_QUEUE,
+				      WSE_OP_DELETE_QUEUE,
+				      WSE_OP_CORE_CTL,
+				      0x07,
+				      0x7f,
+				      0xff};
+	struct wse_sqe s = {.opcode = ops[rng_below(r, sizeof(ops))]};
 
 	if (rng_chance(r, 60))
 		return copy(p, r);
 	switch (s.opcode) {
-	case WSE_OP_FENCE:	/* of a queue that is empty, or of none */
+	case WSE_OP_FENCE: /* of a queue that is empty, or of none */
 		s.queue = (uint8_t)rng_below(r, 12);
 		break;
-	case WSE_OP_START:	/* of cores that are held */
+	case WSE_OP_START: /* of cores that are held */
 		s.rows = s.cols = 1;
 		s.budget = 1000;
 		s.sram = WSE_SRAM_BASE + rng_below(r, 64);
@@ -227,7 +258,7 @@ static struct wse_sqe command(struct ls_program *p, struct rng *r)
 		s.cols = (uint16_t)rng_range(r, 1, p->cols + 1);
 		s.budget = rng_chance(r, 50) ? 1000000 : 0;
 		break;
-	case WSE_OP_CREATE_QUEUE:	/* bad ones only */
+	case WSE_OP_CREATE_QUEUE: /* bad ones only */
 		s.queue = (uint8_t)rng_below(r, 4);
 		s.seq = 15;
 		s.buf = LS_IOVA;
@@ -245,9 +276,10 @@ static struct wse_sqe command(struct ls_program *p, struct rng *r)
 /* One member goes wrong. */
 static void spoil(struct wse_sqe *s, struct rng *r)
 {
-	static const uint8_t at[] = { 1, 1, 4, 5, 6, 8, 10, 12, 14, 15, 16, 32, 33, 48, 56, 57, 58, 60, 61, 63,
-		64, 68, 72, 76, 80, 84, 86, 87, 88, 92, 96, 127, 40 };
-	static const uint8_t v[] = { 0, 1, 2, 4, 8, 0x10, 0x80, 0xff };
+	static const uint8_t at[] = {1,	 1,  4,	 5,  6,	 8,  10, 12, 14, 15,  16,
+				     32, 33, 48, 56, 57, 58, 60, 61, 63, 64,  68,
+				     72, 76, 80, 84, 86, 87, 88, 92, 96, 127, 40};
+	static const uint8_t v[] = {0, 1, 2, 4, 8, 0x10, 0x80, 0xff};
 
 	((uint8_t *)s)[at[rng_below(r, sizeof(at))]] = v[rng_below(r, sizeof(v))];
 }
@@ -286,7 +318,7 @@ void ls_gen_host(struct ls_program *p, struct rng *r)
 		if ((s.opcode == WSE_OP_COPY_IN || s.opcode == WSE_OP_COPY_OUT) && s.budget < 1000)
 			s.budget = 0;
 		if (s.opcode == WSE_OP_FENCE && s.queue < LS_QUEUES)
-			s.seq = 0;	/* nobody else submits: it would wait for ever */
+			s.seq = 0; /* nobody else submits: it would wait for ever */
 		s.cid = (uint16_t)(i + 1);
 		p->cmd[i].queue = queue;
 		p->cmd[i].sqe = s;

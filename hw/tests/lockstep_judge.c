@@ -9,8 +9,6 @@
 
 #include "lockstep.h"
 
-
-
 static void differ(struct ls_judge *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 static void differ(struct ls_judge *j, const char *fmt, ...)
@@ -35,7 +33,8 @@ static uint32_t col_of(const struct ls_judge *j, uint32_t core)
 	return core % j->lead.cols;
 }
 
-/* --- the leader's side: record -------------------------------------------------------------------- */
+/* --- the leader's side: record
+ * -------------------------------------------------------------------- */
 
 static void cover(struct ls_judge *j, const struct wse_retire *r)
 {
@@ -75,7 +74,8 @@ static void on_lead(void *arg, const struct wse_retire *r)
 	cover(j, r);
 }
 
-/* --- the follower's side: compare ----------------------------------------------------------------- */
+/* --- the follower's side: compare
+ * ----------------------------------------------------------------- */
 
 /* Counters of cycles differ between models; programs throw away what they read there. */
 static bool reads_cycles(uint32_t insn)
@@ -83,7 +83,7 @@ static bool reads_cycles(uint32_t insn)
 	uint32_t csr = insn >> 20;
 
 	return (insn & 0x7f) == 0x73 && (insn >> 12 & 3) &&
-		(csr == 0xb00 || csr == 0xb80 || csr == 0xc00 || csr == 0xc80);
+	       (csr == 0xb00 || csr == 0xb80 || csr == 0xc00 || csr == 0xc80);
 }
 
 static void instruction(struct ls_judge *j, const struct wse_retire *a, const struct wse_retire *b,
@@ -92,9 +92,10 @@ static void instruction(struct ls_judge *j, const struct wse_retire *a, const st
 	char text[64];
 
 	ls_disassemble(a->insn, text, sizeof(text));
-	differ(j, "core %u,%u instruction %zu pc 0x%08x [%08x %s]: %s is 0x%08x on %s, 0x%08x on %s",
-	       row_of(j, a->core), col_of(j, a->core), j->trace[a->core].next, a->pc, a->insn, text, what, va,
-	       j->lead.ops->name, vb, j->follow.ops->name);
+	differ(j,
+	       "core %u,%u instruction %zu pc 0x%08x [%08x %s]: %s is 0x%08x on %s, 0x%08x on %s",
+	       row_of(j, a->core), col_of(j, a->core), j->trace[a->core].next, a->pc, a->insn, text,
+	       what, va, j->lead.ops->name, vb, j->follow.ops->name);
 	(void)b;
 }
 
@@ -157,8 +158,10 @@ static void on_follow(void *arg, const struct wse_retire *r)
 		char text[64];
 
 		ls_disassemble(b.insn, text, sizeof(text));
-		differ(j, "core %u,%u pc 0x%08x [%08x %s]: retired on %s only, after %zu instructions", row_of(j, r->core),
-		       col_of(j, r->core), b.pc, b.insn, text, j->follow.ops->name, t->count);
+		differ(j,
+		       "core %u,%u pc 0x%08x [%08x %s]: retired on %s only, after %zu instructions",
+		       row_of(j, r->core), col_of(j, r->core), b.pc, b.insn, text,
+		       j->follow.ops->name, t->count);
 	}
 	t->next++;
 	if (j->differ)
@@ -176,7 +179,8 @@ static int replay_picks(struct ls_judge *j)
 
 			if (!r->pick || r->trap)
 				continue;
-			err = j->follow.ops->replay_pick(j->follow.model, core, r->pick_task, r->winfo);
+			err = j->follow.ops->replay_pick(j->follow.model, core, r->pick_task,
+							 r->winfo);
 			if (err && err != -ENOTSUP)
 				return err;
 		}
@@ -184,18 +188,19 @@ static int replay_picks(struct ls_judge *j)
 	return 0;
 }
 
-/* --- what is left behind -------------------------------------------------------------------------- */
+/* --- what is left behind
+ * -------------------------------------------------------------------------- */
 
-static void compare_fault(struct ls_judge *j, unsigned int q, unsigned int i, const struct ls_done *a,
-			  const struct ls_done *b)
+static void compare_fault(struct ls_judge *j, unsigned int q, unsigned int i,
+			  const struct ls_done *a, const struct ls_done *b)
 {
 	static const struct {
 		const char *name;
 		uint8_t at, size;
 	} member[] = {
-		{ "status", 0, 2 }, { "queue", 2, 2 }, { "cid", 4, 2 }, { "ncores", 6, 2 }, { "row", 8, 2 },
-		{ "col", 10, 2 }, { "cause", 12, 4 }, { "pc", 16, 4 }, { "addr", 20, 4 }, { "color", 24, 4 },
-		{ "value", 28, 4 }, { "iova", 32, 8 },
+		{"status", 0, 2}, {"queue", 2, 2},  {"cid", 4, 2},    {"ncores", 6, 2},
+		{"row", 8, 2},	  {"col", 10, 2},   {"cause", 12, 4}, {"pc", 16, 4},
+		{"addr", 20, 4},  {"color", 24, 4}, {"value", 28, 4}, {"iova", 32, 8},
 	};
 
 	for (size_t k = 0; k < sizeof(member) / sizeof(*member); k++) {
@@ -210,11 +215,13 @@ static void compare_fault(struct ls_judge *j, unsigned int q, unsigned int i, co
 		memcpy(&va, (const char *)&a->fault + member[k].at, member[k].size);
 		memcpy(&vb, (const char *)&b->fault + member[k].at, member[k].size);
 		if (va != vb)
-			differ(j, "queue %u command %u (%s, opcode 0x%02x): fault record's %s is 0x%" PRIx64
-			       " on %s, 0x%" PRIx64 " on %s (cause 0x%x, core %u,%u)", q, i, j->prog->kind,
-			       j->prog->cmd[a->cid < j->prog->ncmds ? a->cid : 0].sqe.opcode, member[k].name,
-			       va, j->lead.ops->name, vb, j->follow.ops->name, a->fault.cause, a->fault.row,
-			       a->fault.col);
+			differ(j,
+			       "queue %u command %u (%s, opcode 0x%02x): fault record's %s is "
+			       "0x%" PRIx64 " on %s, 0x%" PRIx64 " on %s (cause 0x%x, core %u,%u)",
+			       q, i, j->prog->kind,
+			       j->prog->cmd[a->cid < j->prog->ncmds ? a->cid : 0].sqe.opcode,
+			       member[k].name, va, j->lead.ops->name, vb, j->follow.ops->name,
+			       a->fault.cause, a->fault.row, a->fault.col);
 	}
 }
 
@@ -224,24 +231,30 @@ static void compare_completions(struct ls_judge *j)
 		const struct ls_queue *ka = &j->lead.q[q], *kb = &j->follow.q[q];
 
 		if (ka->ndone != kb->ndone)
-			differ(j, "queue %u: %u completions on %s, %u on %s", q, ka->ndone, j->lead.ops->name,
-			       kb->ndone, j->follow.ops->name);
+			differ(j, "queue %u: %u completions on %s, %u on %s", q, ka->ndone,
+			       j->lead.ops->name, kb->ndone, j->follow.ops->name);
 		for (unsigned int i = 0; i < ka->ndone && i < kb->ndone; i++) {
 			const struct ls_done *a = &ka->done[i], *b = &kb->done[i];
 
 			j->status[a->status & 15]++;
 			if (a->cid != b->cid)
-				differ(j, "queue %u completion %u: cid %u on %s, %u on %s", q, i, a->cid,
-				       j->lead.ops->name, b->cid, j->follow.ops->name);
+				differ(j, "queue %u completion %u: cid %u on %s, %u on %s", q, i,
+				       a->cid, j->lead.ops->name, b->cid, j->follow.ops->name);
 			else if (a->status != b->status)
-				differ(j, "queue %u completion %u (cid %u): status %u on %s, %u on %s", q, i,
-				       a->cid, a->status, j->lead.ops->name, b->status, j->follow.ops->name);
+				differ(j,
+				       "queue %u completion %u (cid %u): status %u on %s, %u on %s",
+				       q, i, a->cid, a->status, j->lead.ops->name, b->status,
+				       j->follow.ops->name);
 			else if (a->sqhd != b->sqhd)
-				differ(j, "queue %u completion %u (cid %u): sqhd %u on %s, %u on %s", q, i,
-				       a->cid, a->sqhd, j->lead.ops->name, b->sqhd, j->follow.ops->name);
+				differ(j,
+				       "queue %u completion %u (cid %u): sqhd %u on %s, %u on %s",
+				       q, i, a->cid, a->sqhd, j->lead.ops->name, b->sqhd,
+				       j->follow.ops->name);
 			else if (a->has_fault != b->has_fault)
-				differ(j, "queue %u completion %u (cid %u): fault record %u on %s, %u on %s", q,
-				       i, a->cid, a->has_fault, j->lead.ops->name, b->has_fault,
+				differ(j,
+				       "queue %u completion %u (cid %u): fault record %u on %s, %u "
+				       "on %s",
+				       q, i, a->cid, a->has_fault, j->lead.ops->name, b->has_fault,
 				       j->follow.ops->name);
 			else if (a->has_fault)
 				compare_fault(j, q, i, a, b);
@@ -252,7 +265,7 @@ static void compare_completions(struct ls_judge *j)
 static void compare_core(struct ls_judge *j, uint32_t core)
 {
 	static uint8_t sa[WSE_SRAM_BYTES], sb[WSE_SRAM_BYTES];
-	struct wse_core_state a = { 0 }, b = { 0 };
+	struct wse_core_state a = {0}, b = {0};
 	uint32_t aa[WSE_NACC], ab[WSE_NACC];
 	const uint32_t r = row_of(j, core), c = col_of(j, core);
 	const char *la = j->lead.ops->name, *lb = j->follow.ops->name;
@@ -269,31 +282,32 @@ static void compare_core(struct ls_judge *j, uint32_t core)
 		memcpy(&va, sa + i, 4);
 		memcpy(&vb, sb + i, 4);
 		if (va != vb) {
-			differ(j, "core %u,%u SRAM 0x%08x: 0x%08x on %s, 0x%08x on %s", r, c, WSE_SRAM_BASE + i,
-			       va, la, vb, lb);
+			differ(j, "core %u,%u SRAM 0x%08x: 0x%08x on %s, 0x%08x on %s", r, c,
+			       WSE_SRAM_BASE + i, va, la, vb, lb);
 			break;
 		}
 	}
 	for (uint32_t i = 0; i < WSE_NACC; i++) {
 		if (aa[i] != ab[i])
-			differ(j, "core %u,%u accumulator %u: 0x%08x on %s, 0x%08x on %s", r, c, i, aa[i], la,
-			       ab[i], lb);
+			differ(j, "core %u,%u accumulator %u: 0x%08x on %s, 0x%08x on %s", r, c, i,
+			       aa[i], la, ab[i], lb);
 	}
 	if (a.run != b.run)
 		differ(j, "core %u,%u run state: %u on %s, %u on %s", r, c, a.run, la, b.run, lb);
-	if (a.run == WSE_CORE_FAULTED && (a.fault_cause != b.fault_cause || a.fault_addr != b.fault_addr))
-		differ(j, "core %u,%u fault: cause 0x%x address 0x%08x on %s, 0x%x 0x%08x on %s", r, c,
-		       a.fault_cause, a.fault_addr, la, b.fault_cause, b.fault_addr, lb);
+	if (a.run == WSE_CORE_FAULTED &&
+	    (a.fault_cause != b.fault_cause || a.fault_addr != b.fault_addr))
+		differ(j, "core %u,%u fault: cause 0x%x address 0x%08x on %s, 0x%x 0x%08x on %s", r,
+		       c, a.fault_cause, a.fault_addr, la, b.fault_cause, b.fault_addr, lb);
 	if (j->prog->faults)
 		return;
 	for (unsigned int x = 1; x < 32; x++) {
 		if (a.x[x] != b.x[x])
-			differ(j, "core %u,%u x%u at the end: 0x%08x on %s, 0x%08x on %s", r, c, x, a.x[x], la,
-			       b.x[x], lb);
+			differ(j, "core %u,%u x%u at the end: 0x%08x on %s, 0x%08x on %s", r, c, x,
+			       a.x[x], la, b.x[x], lb);
 	}
 	if (a.minstret != b.minstret)
-		differ(j, "core %u,%u minstret: %" PRIu64 " on %s, %" PRIu64 " on %s", r, c, a.minstret, la,
-		       b.minstret, lb);
+		differ(j, "core %u,%u minstret: %" PRIu64 " on %s, %" PRIu64 " on %s", r, c,
+		       a.minstret, la, b.minstret, lb);
 }
 
 static void compare_end(struct ls_judge *j)
@@ -308,8 +322,11 @@ static void compare_end(struct ls_judge *j)
 			char text[64];
 
 			ls_disassemble(r->insn, text, sizeof(text));
-			differ(j, "core %u,%u pc 0x%08x [%08x %s]: retired on %s only, after %zu instructions",
-			       row_of(j, core), col_of(j, core), r->pc, r->insn, text, j->lead.ops->name, t->next);
+			differ(j,
+			       "core %u,%u pc 0x%08x [%08x %s]: retired on %s only, after %zu "
+			       "instructions",
+			       row_of(j, core), col_of(j, core), r->pc, r->insn, text,
+			       j->lead.ops->name, t->next);
 		}
 	}
 	compare_completions(j);
@@ -317,12 +334,14 @@ static void compare_end(struct ls_judge *j)
 		compare_core(j, core);
 	for (size_t i = LS_MEM_DATA; i < LS_MEM && !j->differ; i++) {
 		if (j->lead.mem[i] != j->follow.mem[i])
-			differ(j, "host memory 0x%zx: 0x%02x on %s, 0x%02x on %s", i, j->lead.mem[i],
-			       j->lead.ops->name, j->follow.mem[i], j->follow.ops->name);
+			differ(j, "host memory 0x%zx: 0x%02x on %s, 0x%02x on %s", i,
+			       j->lead.mem[i], j->lead.ops->name, j->follow.mem[i],
+			       j->follow.ops->name);
 	}
 }
 
-/* --- calls ---------------------------------------------------------------------------------------- */
+/* --- calls
+ * ---------------------------------------------------------------------------------------- */
 
 static int create_rigs(struct ls_judge *j, const char *lead, const char *follow,
 		       const struct wse_model_cfg *cfg)
@@ -370,8 +389,9 @@ static void missing(const struct ls_rig *rig, const struct ls_program *p, char *
 
 		for (unsigned int i = 0; i < p->ncmds; i++) {
 			if (p->cmd[i].queue == q && n++ == rig->q[q].ndone) {
-				snprintf(text, size, ", waiting for queue %u command %u (opcode 0x%02x)", q, n - 1,
-					 p->cmd[i].sqe.opcode);
+				snprintf(text, size,
+					 ", waiting for queue %u command %u (opcode 0x%02x)", q,
+					 n - 1, p->cmd[i].sqe.opcode);
 				return;
 			}
 		}
@@ -383,9 +403,12 @@ static int failed(struct ls_judge *j, const struct ls_rig *rig, int err)
 	char what[80];
 
 	missing(rig, j->prog, what, sizeof(what));
-	differ(j, "%s: %s%s", rig->ops->name, rig->broken ? rig->broken :
-	       err == -ETIME ? "did not come to rest in time" :
-	       err == -EIO ? "the device halted" : strerror(-err), what);
+	differ(j, "%s: %s%s", rig->ops->name,
+	       rig->broken     ? rig->broken
+	       : err == -ETIME ? "did not come to rest in time"
+	       : err == -EIO   ? "the device halted"
+			       : strerror(-err),
+	       what);
 	return 1;
 }
 

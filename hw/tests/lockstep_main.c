@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * wse-lockstep: random programs on rtl and func until something differs. Says what differed, and the
- * seed that shows it again.
+ * wse-lockstep: random programs on rtl and func until something differs. Says what differed, and
+ * the seed that shows it again.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -14,10 +14,13 @@
 #include "lockstep.h"
 
 static const char usage[] =
-	"usage: wse-lockstep [--programs N] [--insns N] [--seed S] [--rows R] [--cols C] [--seconds N] [--commands N]\n"
-	"                    [--lead MODEL] [--follow MODEL] [--kind scalar|tensor|fault|host] [--calm]\n"
+	"usage: wse-lockstep [--programs N] [--insns N] [--seed S] [--rows R] [--cols C] "
+	"[--seconds N] [--commands N]\n"
+	"                    [--lead MODEL] [--follow MODEL] [--kind scalar|tensor|fault|host] "
+	"[--calm]\n"
 	"                    [--inject N] [--keep-going] [--tap] [--verbose]\n"
-	"Runs random programs on the leading model (rtl) and the following one (func) and compares.\n"
+	"Runs random programs on the leading model (rtl) and the following one (func) and "
+	"compares.\n"
 	"--commands: only the first N commands of a program, to find which one it is\n"
 	"--insns: stop when so many instructions have been compared, whatever --programs says\n"
 	"--calm: no random DMA latency and back-pressure in the leader\n"
@@ -30,7 +33,7 @@ struct options {
 	bool calm, keep_going, tap, verbose;
 };
 
-#define MAX_CYCLES 50000000u	/* of one program: none takes a tenth of that */
+#define MAX_CYCLES 50000000u /* of one program: none takes a tenth of that */
 
 static int number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *out)
 {
@@ -39,7 +42,9 @@ static int number(const char *name, const char *text, uint64_t min, uint64_t max
 	errno = 0;
 	*out = strtoull(text, &end, 0);
 	if (errno || end == text || *end || *text == '-' || *out < min || *out > max) {
-		fprintf(stderr, "wse-lockstep: --%s needs a number from %" PRIu64 " to %" PRIu64 ", not '%s'\n",
+		fprintf(stderr,
+			"wse-lockstep: --%s needs a number from %" PRIu64 " to %" PRIu64
+			", not '%s'\n",
 			name, min, max, text);
 		return -EINVAL;
 	}
@@ -49,40 +54,95 @@ static int number(const char *name, const char *text, uint64_t min, uint64_t max
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
-		{ "programs", 1, NULL, 'p' }, { "insns", 1, NULL, 'n' }, { "seed", 1, NULL, 's' },
-		{ "rows", 1, NULL, 'R' }, { "cols", 1, NULL, 'C' }, { "lead", 1, NULL, 'l' },
-		{ "follow", 1, NULL, 'f' }, { "kind", 1, NULL, 'k' }, { "inject", 1, NULL, 'i' },
-		{ "seconds", 1, NULL, 'S' }, { "commands", 1, NULL, 'm' }, { "calm", 0, NULL, 'c' }, { "keep-going", 0, NULL, 'g' },
-		{ "tap", 0, NULL, 't' }, { "verbose", 0, NULL, 'v' }, { "help", 0, NULL, 'h' }, { 0 },
+		{"programs", 1, NULL, 'p'},
+		{"insns", 1, NULL, 'n'},
+		{"seed", 1, NULL, 's'},
+		{"rows", 1, NULL, 'R'},
+		{"cols", 1, NULL, 'C'},
+		{"lead", 1, NULL, 'l'},
+		{"follow", 1, NULL, 'f'},
+		{"kind", 1, NULL, 'k'},
+		{"inject", 1, NULL, 'i'},
+		{"seconds", 1, NULL, 'S'},
+		{"commands", 1, NULL, 'm'},
+		{"calm", 0, NULL, 'c'},
+		{"keep-going", 0, NULL, 'g'},
+		{"tap", 0, NULL, 't'},
+		{"verbose", 0, NULL, 'v'},
+		{"help", 0, NULL, 'h'},
+		{0},
 	};
 	int c, at;
 
 	*o = (struct options){
-		.programs = UINT64_MAX, .insns = 1000000, .seed = 1, .rows = 2, .cols = 2,
-		.lead = "rtl", .follow = "func",
+		.programs = UINT64_MAX,
+		.insns = 1000000,
+		.seed = 1,
+		.rows = 2,
+		.cols = 2,
+		.lead = "rtl",
+		.follow = "func",
 	};
 	while ((c = getopt_long(argc, argv, "", longs, &at)) != -1) {
 		uint64_t n = 0;
 		int err = 0;
 
 		switch (c) {
-		case 'p': err = number("programs", optarg, 1, UINT64_MAX, &o->programs); break;
-		case 'n': err = number("insns", optarg, 1, UINT64_MAX, &o->insns); break;
-		case 's': err = number("seed", optarg, 0, UINT64_MAX, &o->seed); break;
-		case 'i': err = number("inject", optarg, 1, UINT64_MAX, &o->inject); break;
-		case 'R': err = number("rows", optarg, 1, 64, &n); o->rows = (uint32_t)n; break;
-		case 'C': err = number("cols", optarg, 1, 64, &n); o->cols = (uint32_t)n; break;
-		case 'S': err = number("seconds", optarg, 1, 1000000, &n); o->seconds = (uint32_t)n; break;
-		case 'm': err = number("commands", optarg, 1, LS_MAX_CMDS, &n); o->commands = (uint32_t)n; break;
-		case 'l': o->lead = optarg; break;
-		case 'f': o->follow = optarg; break;
-		case 'k': o->kind = optarg; break;
-		case 'c': o->calm = true; break;
-		case 'g': o->keep_going = true; break;
-		case 't': o->tap = true; break;
-		case 'v': o->verbose = true; break;
-		case 'h': fputs(usage, stdout); exit(0);
-		default: fprintf(stderr, "wse-lockstep: try --help\n"); return -EINVAL;
+		case 'p':
+			err = number("programs", optarg, 1, UINT64_MAX, &o->programs);
+			break;
+		case 'n':
+			err = number("insns", optarg, 1, UINT64_MAX, &o->insns);
+			break;
+		case 's':
+			err = number("seed", optarg, 0, UINT64_MAX, &o->seed);
+			break;
+		case 'i':
+			err = number("inject", optarg, 1, UINT64_MAX, &o->inject);
+			break;
+		case 'R':
+			err = number("rows", optarg, 1, 64, &n);
+			o->rows = (uint32_t)n;
+			break;
+		case 'C':
+			err = number("cols", optarg, 1, 64, &n);
+			o->cols = (uint32_t)n;
+			break;
+		case 'S':
+			err = number("seconds", optarg, 1, 1000000, &n);
+			o->seconds = (uint32_t)n;
+			break;
+		case 'm':
+			err = number("commands", optarg, 1, LS_MAX_CMDS, &n);
+			o->commands = (uint32_t)n;
+			break;
+		case 'l':
+			o->lead = optarg;
+			break;
+		case 'f':
+			o->follow = optarg;
+			break;
+		case 'k':
+			o->kind = optarg;
+			break;
+		case 'c':
+			o->calm = true;
+			break;
+		case 'g':
+			o->keep_going = true;
+			break;
+		case 't':
+			o->tap = true;
+			break;
+		case 'v':
+			o->verbose = true;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			exit(0);
+		default:
+			fprintf(stderr, "wse-lockstep: try --help\n");
+			return -EINVAL;
 		}
 		if (err)
 			return err;
@@ -91,9 +151,10 @@ static int parse(int argc, char **argv, struct options *o)
 		fprintf(stderr, "wse-lockstep: unexpected argument '%s'\n", argv[optind]);
 		return -EINVAL;
 	}
-	if (o->kind && strcmp(o->kind, "scalar") && strcmp(o->kind, "tensor") && strcmp(o->kind, "fault") &&
-	    strcmp(o->kind, "host")) {
-		fprintf(stderr, "wse-lockstep: --kind is scalar, tensor, fault or host, not '%s'\n", o->kind);
+	if (o->kind && strcmp(o->kind, "scalar") && strcmp(o->kind, "tensor") &&
+	    strcmp(o->kind, "fault") && strcmp(o->kind, "host")) {
+		fprintf(stderr, "wse-lockstep: --kind is scalar, tensor, fault or host, not '%s'\n",
+			o->kind);
 		return -EINVAL;
 	}
 	return 0;
@@ -102,9 +163,13 @@ static int parse(int argc, char **argv, struct options *o)
 /* The program of a seed: the seed says it all, kind included, unless the user chose the kind. */
 static void generate(struct ls_program *p, const struct options *o, uint64_t seed)
 {
-	struct rng r = { seed };
+	struct rng r = {seed};
 	uint32_t k = rng_below(&r, 100);
-	const char *kind = o->kind ? o->kind : k < 30 ? "scalar" : k < 80 ? "tensor" : k < 90 ? "fault" : "host";
+	const char *kind = o->kind  ? o->kind
+			   : k < 30 ? "scalar"
+			   : k < 80 ? "tensor"
+			   : k < 90 ? "fault"
+				    : "host";
 
 	memset(p->image, 0, (size_t)p->rows * p->cols * sizeof(*p->image));
 	memset(p->mem, 0, LS_MEM);
@@ -129,11 +194,14 @@ static void list_commands(const struct ls_program *p)
 	for (unsigned int i = 0; i < p->ncmds; i++) {
 		const struct wse_sqe *s = &p->cmd[i].sqe;
 
-		printf("# queue %u cid %u opcode 0x%02x flags 0x%02x %u,%u %ux%u buf 0x%" PRIx64 " shift %u off 0x%" PRIx64
-		       " sram 0x%x len %u nline %u strides %u %u %u %u color %u kcol %u nfeat %u etype %u budget %" PRIu64
-		       "\n", p->cmd[i].queue, s->cid, s->opcode, s->flags, s->row0, s->col0, s->rows, s->cols,
-		       (uint64_t)s->buf, s->pshift, (uint64_t)s->off, s->sram, s->len, s->nline, s->lstride,
-		       s->sstride, s->cstride, s->rstride, s->color, s->kcol, s->nfeat, s->etype, (uint64_t)s->budget);
+		printf("# queue %u cid %u opcode 0x%02x flags 0x%02x %u,%u %ux%u buf 0x%" PRIx64
+		       " shift %u off 0x%" PRIx64
+		       " sram 0x%x len %u nline %u strides %u %u %u %u color %u kcol %u nfeat %u "
+		       "etype %u budget %" PRIu64 "\n",
+		       p->cmd[i].queue, s->cid, s->opcode, s->flags, s->row0, s->col0, s->rows,
+		       s->cols, (uint64_t)s->buf, s->pshift, (uint64_t)s->off, s->sram, s->len,
+		       s->nline, s->lstride, s->sstride, s->cstride, s->rstride, s->color, s->kcol,
+		       s->nfeat, s->etype, (uint64_t)s->budget);
 	}
 }
 
@@ -143,11 +211,14 @@ static void list_completions(const struct ls_rig *rig)
 		for (unsigned int i = 0; i < rig->q[q].ndone; i++) {
 			const struct ls_done *d = &rig->q[q].done[i];
 
-			printf("# %s: queue %u cid %u status %u", rig->ops->name, q, d->cid, d->status);
+			printf("# %s: queue %u cid %u status %u", rig->ops->name, q, d->cid,
+			       d->status);
 			if (d->has_fault)
-				printf(", cause 0x%x core %u,%u pc 0x%x addr 0x%x color %u value 0x%x (%u cores)",
-				       d->fault.cause, d->fault.row, d->fault.col, d->fault.pc, d->fault.addr,
-				       d->fault.color, d->fault.value, d->fault.ncores);
+				printf(", cause 0x%x core %u,%u pc 0x%x addr 0x%x color %u value "
+				       "0x%x (%u cores)",
+				       d->fault.cause, d->fault.row, d->fault.col, d->fault.pc,
+				       d->fault.addr, d->fault.color, d->fault.value,
+				       d->fault.ncores);
 			printf("\n");
 		}
 	}
@@ -164,8 +235,9 @@ static double now(void)
 static void coverage(const struct ls_judge *j)
 {
 	static const char *const status[] = {
-		"OK", "BAD_OPCODE", "BAD_FIELD", "BAD_RECT", "BAD_ADDR", "DMA_ERROR", "TIMEOUT", "DEADLOCK",
-		"CORE_FAULT", "KERNEL_ERROR", "BAD_QUEUE", "BAD_FENCE", "NOT_BOOTED", "BAD_DOORBELL",
+		"OK",	     "BAD_OPCODE", "BAD_FIELD",	 "BAD_RECT",	 "BAD_ADDR",
+		"DMA_ERROR", "TIMEOUT",	   "DEADLOCK",	 "CORE_FAULT",	 "KERNEL_ERROR",
+		"BAD_QUEUE", "BAD_FENCE",  "NOT_BOOTED", "BAD_DOORBELL",
 	};
 
 	printf("# traps by cause:");
@@ -189,13 +261,15 @@ static void coverage(const struct ls_judge *j)
 /* 0: alike, 1: they differ, negative: cannot run. */
 static int campaign(const struct options *o, struct ls_program *p, struct ls_judge *j)
 {
-	struct wse_model_cfg cfg = { .rows = o->rows, .cols = o->cols, .seed = o->calm ? 0 : o->seed | 1 };
+	struct wse_model_cfg cfg = {
+		.rows = o->rows, .cols = o->cols, .seed = o->calm ? 0 : o->seed | 1};
 	double end = o->seconds ? now() + o->seconds : 0;
 	int err = ls_judge_create(j, o->lead, o->follow, &cfg), result = 0;
 	uint64_t i;
 
 	j->inject = o->inject;
-	for (i = 0; !err && i < o->programs && j->retired < o->insns && (!end || now() < end); i++) {
+	for (i = 0; !err && i < o->programs && j->retired < o->insns && (!end || now() < end);
+	     i++) {
 		generate(p, o, o->seed + i);
 		if (o->verbose)
 			printf("# seed %" PRIu64 " %s\n", p->seed, p->kind);
@@ -204,9 +278,12 @@ static int campaign(const struct options *o, struct ls_program *p, struct ls_jud
 		if (!ls_judge_run(j, p, MAX_CYCLES))
 			continue;
 		result = 1;
-		printf("# difference: %s\n# again: wse-lockstep --lead %s --follow %s --rows %u --cols %u --programs 1 "
-		       "--seed %" PRIu64 "%s%s%s   (%s)\n", j->what, o->lead, o->follow, o->rows, o->cols, p->seed,
-		       o->kind ? " --kind " : "", o->kind ? o->kind : "", o->calm ? " --calm" : "", p->kind);
+		printf("# difference: %s\n# again: wse-lockstep --lead %s --follow %s --rows %u "
+		       "--cols %u --programs 1 "
+		       "--seed %" PRIu64 "%s%s%s   (%s)\n",
+		       j->what, o->lead, o->follow, o->rows, o->cols, p->seed,
+		       o->kind ? " --kind " : "", o->kind ? o->kind : "", o->calm ? " --calm" : "",
+		       p->kind);
 		if (o->verbose) {
 			list_completions(&j->lead);
 			list_completions(&j->follow);
@@ -218,7 +295,8 @@ static int campaign(const struct options *o, struct ls_program *p, struct ls_jud
 	}
 	if (err)
 		return err;
-	printf("# %" PRIu64 " programs, %" PRIu64 " instructions, %" PRIu64 " traps, %" PRIu64 " task picks compared\n",
+	printf("# %" PRIu64 " programs, %" PRIu64 " instructions, %" PRIu64 " traps, %" PRIu64
+	       " task picks compared\n",
 	       i, j->retired, j->traps, j->picks);
 	coverage(j);
 	return result;
@@ -226,8 +304,8 @@ static int campaign(const struct options *o, struct ls_program *p, struct ls_jud
 
 int main(int argc, char **argv)
 {
-	struct ls_program p = { 0 };
-	struct ls_judge j = { 0 };
+	struct ls_program p = {0};
+	struct ls_judge j = {0};
 	struct options o;
 	int result;
 
@@ -239,7 +317,9 @@ int main(int argc, char **argv)
 		if (o.tap)
 			printf("1..0 # SKIP the model %s was not built\n", missing);
 		else
-			fprintf(stderr, "wse-lockstep: the model '%s' was not built into this program\n", missing);
+			fprintf(stderr,
+				"wse-lockstep: the model '%s' was not built into this program\n",
+				missing);
 		return o.tap ? 0 : 2;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -250,11 +330,11 @@ int main(int argc, char **argv)
 	result = p.image && p.mem ? campaign(&o, &p, &j) : -ENOMEM;
 	ls_judge_destroy(&j);
 	if (result < 0)
-		fprintf(stderr, "wse-lockstep: cannot run %s and %s at %ux%u: %s\n", o.lead, o.follow, o.rows, o.cols,
-			strerror(-result));
+		fprintf(stderr, "wse-lockstep: cannot run %s and %s at %ux%u: %s\n", o.lead,
+			o.follow, o.rows, o.cols, strerror(-result));
 	if (o.tap)
-		printf("%sok 1 - %s and %s agree on %ux%u\n1..1\n", result ? "not " : "", o.lead, o.follow, o.rows,
-		       o.cols);
+		printf("%sok 1 - %s and %s agree on %ux%u\n1..1\n", result ? "not " : "", o.lead,
+		       o.follow, o.rows, o.cols);
 	free(p.image);
 	free(p.mem);
 	return result ? 1 : 0;

@@ -17,9 +17,9 @@ void op_random_floats(struct rng *r, uint8_t *bytes, uint32_t n)
 
 		if (k == 0)
 			w = special[rng_below(r, sizeof(special) / 4)];
-		else if (k < 8)		/* near 1: sums that cancel and round */
+		else if (k < 8) /* near 1: sums that cancel and round */
 			w = (w & 0x807fffff) | (0x3f800000 + (rng_below(r, 24) << 23) - 0x06000000);
-		else if (k < 9)		/* near the smallest normal number */
+		else if (k < 9) /* near the smallest normal number */
 			w = (w & 0x80ffffff) | rng_below(r, 4) << 23;
 		memcpy(bytes + i, &w, n - i < 4 ? n - i : 4);
 	}
@@ -55,7 +55,8 @@ void op_wait(struct code *c, uint32_t mask)
 	put(c, WSE(WSE_F3_SYS, WSE_SYSOP_WAIT, 0, 5, 0));
 }
 
-/* --- operands ------------------------------------------------------------------------------------- */
+/* --- operands
+ * ------------------------------------------------------------------------------------- */
 
 struct opnd {
 	uint32_t w[4];
@@ -63,11 +64,12 @@ struct opnd {
 
 static struct opnd fabric(uint32_t kind, uint32_t color)
 {
-	return (struct opnd){ { color, 0, 0, kind } };
+	return (struct opnd){{color, 0, 0, kind}};
 }
 
 /* words 1 and 2; a count of one row may also be written as 0 */
-static void shape(struct rng *r, struct opnd *o, uint32_t len, int32_t stride, uint32_t rows, int32_t stride1)
+static void shape(struct rng *r, struct opnd *o, uint32_t len, int32_t stride, uint32_t rows,
+		  int32_t stride1)
 {
 	if (rows == 1 && rng_chance(r, 50))
 		rows = 0;
@@ -75,8 +77,10 @@ static void shape(struct rng *r, struct opnd *o, uint32_t len, int32_t stride, u
 	o->w[2] = rows | (uint32_t)stride1 << 16;
 }
 
-/* Somewhere in [lo, hi), both multiples of align, so that [first, last] relative to it fits; false: it cannot. */
-static bool place(struct rng *r, uint32_t lo, uint32_t hi, int32_t first, int32_t last, uint32_t align, uint32_t *at)
+/* Somewhere in [lo, hi), both multiples of align, so that [first, last] relative to it fits; false:
+ * it cannot. */
+static bool place(struct rng *r, uint32_t lo, uint32_t hi, int32_t first, int32_t last,
+		  uint32_t align, uint32_t *at)
 {
 	int64_t a = (int64_t)lo - first, b = (int64_t)hi - 1 - last;
 
@@ -92,12 +96,14 @@ static bool place(struct rng *r, uint32_t lo, uint32_t hi, int32_t first, int32_
  * An operand of L or a mover in memory [lo, hi) or accumulators [acc_lo, acc_hi), of len x rows
  * elements. lane: the stricter rules of L.
  */
-static struct opnd store(struct rng *r, uint32_t lo, uint32_t hi, uint32_t acc_lo, uint32_t acc_hi, uint32_t len,
-			 uint32_t rows, bool lane)
+static struct opnd store(struct rng *r, uint32_t lo, uint32_t hi, uint32_t acc_lo, uint32_t acc_hi,
+			 uint32_t len, uint32_t rows, bool lane)
 {
 	for (;;) {
 		bool acc = rng_chance(r, 35);
-		uint32_t dt = acc ? rng_below(r, 3) : rng_below(r, 3), es = acc ? 1 : dt == WSE_DT_BF16 ? 2 : 4;
+		uint32_t dt = acc ? rng_below(r, 3) : rng_below(r, 3), es = acc			? 1
+									    : dt == WSE_DT_BF16 ? 2
+												: 4;
 		uint32_t align = lane ? (acc ? WSE_LANES : 16) : es, base;
 		int32_t stride = (int32_t)es, stride1, first = 0, last = 0;
 		struct opnd o;
@@ -107,9 +113,9 @@ static struct opnd store(struct rng *r, uint32_t lo, uint32_t hi, uint32_t acc_l
 		stride1 = (int32_t)(len * es + align * rng_below(r, 3));
 		if (rng_chance(r, 25))
 			stride1 = (int32_t)align * ((int32_t)rng_below(r, 9) - 4);
-		for (uint32_t i = 0; i < 4; i++) {	/* the corners */
+		for (uint32_t i = 0; i < 4; i++) { /* the corners */
 			int32_t at = (i & 1 ? (int32_t)(len - 1) * stride : 0) +
-				(i & 2 ? (int32_t)(rows - 1) * stride1 : 0);
+				     (i & 2 ? (int32_t)(rows - 1) * stride1 : 0);
 
 			if (!i || at < first)
 				first = at;
@@ -132,7 +138,8 @@ static struct opnd lane_store(struct rng *r, uint32_t len, uint32_t rows)
 }
 
 /* half 0 or 1 of a mover's memory and accumulators */
-static struct opnd mover_store(struct rng *r, uint32_t engine, uint32_t half, uint32_t len, uint32_t rows)
+static struct opnd mover_store(struct rng *r, uint32_t engine, uint32_t half, uint32_t len,
+			       uint32_t rows)
 {
 	uint32_t m = (engine == WSE_ENGINE_M0 ? OPS_M0 : OPS_M1) + half * OPS_M_HALF;
 	uint32_t a = (engine == WSE_ENGINE_M0 ? 64 : 96) + half * 16;
@@ -141,10 +148,12 @@ static struct opnd mover_store(struct rng *r, uint32_t engine, uint32_t half, ui
 }
 
 /* Sets three different DSRs and issues. */
-static void run(struct code *c, struct rng *r, uint32_t op, uint32_t engine, uint32_t flags, uint32_t scalar,
-		const struct opnd *dst, const struct opnd *src1, const struct opnd *src2)
+static void run(struct code *c, struct rng *r, uint32_t op, uint32_t engine, uint32_t flags,
+		uint32_t scalar, const struct opnd *dst, const struct opnd *src1,
+		const struct opnd *src2)
 {
-	uint32_t d = rng_below(r, 16), a = (d + 1 + rng_below(r, 5)) & 15, b = (a + 1 + rng_below(r, 5)) & 15;
+	uint32_t d = rng_below(r, 16), a = (d + 1 + rng_below(r, 5)) & 15,
+		 b = (a + 1 + rng_below(r, 5)) & 15;
 
 	op_dsr(c, d, dst->w);
 	if (src1)
@@ -154,18 +163,20 @@ static void run(struct code *c, struct rng *r, uint32_t op, uint32_t engine, uin
 	op_issue(c, TCW(op, d, a, b, engine) | flags, scalar);
 	/* ISSUE has captured all: what happens to the registers now must not matter */
 	if (rng_chance(r, 20))
-		op_dsr(c, d, (const uint32_t[4]){ ~0u, ~0u, ~0u, ~0u });
+		op_dsr(c, d, (const uint32_t[4]){~0u, ~0u, ~0u, ~0u});
 }
 
-/* --- lanes ---------------------------------------------------------------------------------------- */
+/* --- lanes
+ * ---------------------------------------------------------------------------------------- */
 
 void op_vector(struct code *c, struct rng *r)
 {
 	static const uint8_t ops[] = {
-		WSE_TOP_VADD, WSE_TOP_VSUB, WSE_TOP_VMUL, WSE_TOP_VMAC, WSE_TOP_VMAX, WSE_TOP_VMIN, WSE_TOP_VMOV,
-		WSE_TOP_VGATE, WSE_TOP_VCGT, WSE_TOP_VIADD, WSE_TOP_VISUB, WSE_TOP_VAND, WSE_TOP_VOR, WSE_TOP_VXOR,
-		WSE_TOP_VSHL, WSE_TOP_VSHR, WSE_TOP_VSRA, WSE_TOP_VF2I, WSE_TOP_VI2F, WSE_TOP_VRSUM, WSE_TOP_VRMAX,
-		WSE_TOP_VADD, WSE_TOP_VMUL, WSE_TOP_VMAC,
+		WSE_TOP_VADD,  WSE_TOP_VSUB, WSE_TOP_VMUL,  WSE_TOP_VMAC, WSE_TOP_VMAX,
+		WSE_TOP_VMIN,  WSE_TOP_VMOV, WSE_TOP_VGATE, WSE_TOP_VCGT, WSE_TOP_VIADD,
+		WSE_TOP_VISUB, WSE_TOP_VAND, WSE_TOP_VOR,   WSE_TOP_VXOR, WSE_TOP_VSHL,
+		WSE_TOP_VSHR,  WSE_TOP_VSRA, WSE_TOP_VF2I,  WSE_TOP_VI2F, WSE_TOP_VRSUM,
+		WSE_TOP_VRMAX, WSE_TOP_VADD, WSE_TOP_VMUL,  WSE_TOP_VMAC,
 	};
 	uint32_t op = ops[rng_below(r, sizeof(ops))], rows = rng_range(r, 1, 4);
 	uint32_t len = 8 * rng_range(r, 1, rows > 2 ? 2 : 4);
@@ -178,14 +189,15 @@ void op_vector(struct code *c, struct rng *r)
 		d = store(r, OPS_L, OPS_L + OPS_L_BYTES, 0, 64, 1, 1, false);
 	else
 		d = lane_store(r, len, rows);
-	if (!reduce && rng_chance(r, 15))	/* in place */
+	if (!reduce && rng_chance(r, 15)) /* in place */
 		d = a;
 	op_random_floats(r, (uint8_t *)&word, 4);
 	run(c, r, op, WSE_ENGINE_L, scalar ? WSE_TCW_SCALAR_MASK : 0, word, &d, &a, &b);
 }
 
 /* x[k][t] and B * T accumulators for a stream */
-static void stream(struct rng *r, uint32_t B, uint32_t K, struct opnd *x, struct opnd *acc, struct op_shape *s)
+static void stream(struct rng *r, uint32_t B, uint32_t K, struct opnd *x, struct opnd *acc,
+		   struct op_shape *s)
 {
 	uint32_t max = 64 / B / 8;
 	uint32_t T = 8 * rng_range(r, 1, max < 4 ? max : 4), row, at = OPS_L;
@@ -201,17 +213,19 @@ static void stream(struct rng *r, uint32_t B, uint32_t K, struct opnd *x, struct
 	x->w[1] = T | 2 << 16;
 	x->w[2] = K | row << 16;
 	place(r, 0, 64, 0, (int32_t)(B * T - 1), 8, &at);
-	*acc = (struct opnd){ { at, (uint32_t)rng_next(r), (uint32_t)rng_next(r), WSE_KIND_ACC } };
+	*acc = (struct opnd){{at, (uint32_t)rng_next(r), (uint32_t)rng_next(r), WSE_KIND_ACC}};
 	s->tokens = T;
 	s->acc = at;
 }
 
-void op_axpy(struct code *c, struct rng *r, uint32_t color, uint32_t B, uint32_t K, struct op_shape *s)
+void op_axpy(struct code *c, struct rng *r, uint32_t color, uint32_t B, uint32_t K,
+	     struct op_shape *s)
 {
 	struct opnd in = fabric(WSE_KIND_FABIN, color), x, acc;
 
 	stream(r, B, K, &x, &acc, s);
-	run(c, r, WSE_TOP_AXPY, WSE_ENGINE_L, rng_chance(r, 50) ? WSE_TCW_CLEAR_MASK : 0, B, &acc, &in, &x);
+	run(c, r, WSE_TOP_AXPY, WSE_ENGINE_L, rng_chance(r, 50) ? WSE_TCW_CLEAR_MASK : 0, B, &acc,
+	    &in, &x);
 }
 
 void op_dot(struct code *c, struct rng *r, uint32_t color, uint32_t B, uint32_t K)
@@ -223,14 +237,17 @@ void op_dot(struct code *c, struct rng *r, uint32_t color, uint32_t B, uint32_t 
 	run(c, r, WSE_TOP_DOT, WSE_ENGINE_L, 0, B, &acc, &in, &x);
 }
 
-/* --- movers --------------------------------------------------------------------------------------- */
+/* --- movers
+ * --------------------------------------------------------------------------------------- */
 
 static void local_move(struct code *c, struct rng *r, uint32_t engine, uint32_t flags)
 {
-	uint32_t len = rng_range(r, 1, 12), rows = rng_range(r, 1, 3), half = rng_below(r, 2), k = rng_below(r, 3);
-	struct opnd d = mover_store(r, engine, half, len, rows), a = mover_store(r, engine, !half, len, rows), b;
+	uint32_t len = rng_range(r, 1, 12), rows = rng_range(r, 1, 3), half = rng_below(r, 2),
+		 k = rng_below(r, 3);
+	struct opnd d = mover_store(r, engine, half, len, rows),
+		    a = mover_store(r, engine, !half, len, rows), b;
 
-	if (k == 2) {		/* two destinations, which must not overlap: one takes accumulators */
+	if (k == 2) { /* two destinations, which must not overlap: one takes accumulators */
 		do {
 			d = mover_store(r, engine, half, len, rows);
 		} while ((d.w[3] & 15) != WSE_KIND_ACC);
@@ -263,19 +280,20 @@ void op_move_then(struct code *c, struct rng *r, uint32_t engine, uint32_t task)
 void op_fill_acc(struct code *c, struct rng *r)
 {
 	/* all 128 from memory, raw */
-	struct opnd a = { { OPS_L, WSE_NACC | 4 << 16, 0, WSE_KIND_MEM | WSE_DT_FP32 << 4 } };
-	struct opnd d = { { 0, WSE_NACC | 1 << 16, 0, WSE_KIND_ACC } };
+	struct opnd a = {{OPS_L, WSE_NACC | 4 << 16, 0, WSE_KIND_MEM | WSE_DT_FP32 << 4}};
+	struct opnd d = {{0, WSE_NACC | 1 << 16, 0, WSE_KIND_ACC}};
 
 	run(c, r, WSE_TOP_MOVE, WSE_ENGINE_M0, 0, 0, &d, &a, NULL);
 	op_wait(c, 7);
 }
 
-void op_send(struct code *c, struct rng *r, uint32_t color, uint32_t n, bool end, uint32_t B, uint32_t K)
+void op_send(struct code *c, struct rng *r, uint32_t color, uint32_t n, bool end, uint32_t B,
+	     uint32_t K)
 {
 	struct opnd d = fabric(WSE_KIND_FABOUT, color), a, b;
 	uint32_t flags = end ? WSE_TCW_SEND_END_MASK : 0, half = rng_below(r, 2);
 
-	if (B) {	/* indexed wavelets are written into the mover's own half by scalar stores first */
+	if (B) { /* indexed wavelets are written into the mover's own half by scalar stores first */
 		uint32_t at = OPS_M0 + half * OPS_M_HALF;
 
 		li(c, 7, at);
@@ -286,7 +304,7 @@ void op_send(struct code *c, struct rng *r, uint32_t color, uint32_t n, bool end
 			li(c, 6, (v & 0xffff0000) | rng_below(r, B) << 14 | rng_below(r, K));
 			put(c, SW(6, 7, (int32_t)(4 * i)));
 		}
-		a = (struct opnd){ { at, n | 4 << 16, 0, WSE_KIND_MEM | WSE_DT_I32 << 4 } };
+		a = (struct opnd){{at, n | 4 << 16, 0, WSE_KIND_MEM | WSE_DT_I32 << 4}};
 		run(c, r, WSE_TOP_MOVE, WSE_ENGINE_M0, flags, 0, &d, &a, NULL);
 		return;
 	}
@@ -301,7 +319,8 @@ void op_send(struct code *c, struct rng *r, uint32_t color, uint32_t n, bool end
 void op_receive(struct code *c, struct rng *r, uint32_t color, uint32_t n, bool add)
 {
 	uint32_t half = rng_below(r, 2);
-	struct opnd a = fabric(WSE_KIND_FABIN, color), d = mover_store(r, WSE_ENGINE_M1, half, n, 1);
+	struct opnd a = fabric(WSE_KIND_FABIN, color),
+		    d = mover_store(r, WSE_ENGINE_M1, half, n, 1);
 	struct opnd b = mover_store(r, WSE_ENGINE_M1, !half, n, 1);
 
 	run(c, r, add ? WSE_TOP_MADD : WSE_TOP_MOVE, WSE_ENGINE_M1, 0, 0, &d, &a, add ? &b : NULL);
@@ -312,7 +331,7 @@ void op_drain_dot(struct code *c, struct rng *r, int add, uint32_t out)
 	struct opnd d = fabric(WSE_KIND_FABOUT, out), q = fabric(WSE_KIND_DOTQ, 0), in;
 	uint32_t flags = WSE_TCW_UNTIL_END_MASK | WSE_TCW_SEND_END_MASK;
 
-	d.w[1] = 1;	/* one END mark */
+	d.w[1] = 1; /* one END mark */
 	if (add < 0) {
 		run(c, r, WSE_TOP_MOVE, WSE_ENGINE_M1, flags, 0, &d, &q, NULL);
 		return;
@@ -326,5 +345,6 @@ void op_forward(struct code *c, struct rng *r, uint32_t in, uint32_t out)
 	struct opnd d = fabric(WSE_KIND_FABOUT, out), a = fabric(WSE_KIND_FABIN, in);
 
 	d.w[1] = 1;
-	run(c, r, WSE_TOP_MOVE, WSE_ENGINE_M1, WSE_TCW_UNTIL_END_MASK | WSE_TCW_SEND_END_MASK, 0, &d, &a, NULL);
+	run(c, r, WSE_TOP_MOVE, WSE_ENGINE_M1, WSE_TCW_UNTIL_END_MASK | WSE_TCW_SEND_END_MASK, 0,
+	    &d, &a, NULL);
 }

@@ -7,38 +7,44 @@
 #include "lockstep_asm.h"
 
 /* SRAM of a core, absolute addresses. */
-#define OPS_DATA	0x80008000u
-#define OPS_L		0x80008000u	/* 4 KiB: vector operands, x[k][t] */
-#define OPS_L_BYTES	0x1000u
-#define OPS_M0		0x80009000u	/* 2 KiB for each mover: one half is read, the other written */
-#define OPS_M1		0x80009800u
-#define OPS_M_HALF	0x400u
-#define OPS_DATA_BYTES	0x2000u
-#define OPS_SCALAR	0x8000a000u	/* what scalar code receives */
+#define OPS_DATA 0x80008000u
+#define OPS_L 0x80008000u /* 4 KiB: vector operands, x[k][t] */
+#define OPS_L_BYTES 0x1000u
+#define OPS_M0 0x80009000u /* 2 KiB for each mover: one half is read, the other written */
+#define OPS_M1 0x80009800u
+#define OPS_M_HALF 0x400u
+#define OPS_DATA_BYTES 0x2000u
+#define OPS_SCALAR 0x8000a000u /* what scalar code receives */
 #define OPS_SCALAR_BYTES 0x1000u
-#define OPS_TASKS	0x8000b000u	/* counters and digests of tasks */
+#define OPS_TASKS 0x8000b000u /* counters and digests of tasks */
 
 struct op_shape {
 	uint32_t tokens, acc;
 };
 
-void op_random_floats(struct rng *r, uint8_t *bytes, uint32_t n);	/* wide exponents, special values */
+void op_random_floats(struct rng *r, uint8_t *bytes,
+		      uint32_t n); /* wide exponents, special values */
 void op_fill_acc(struct code *c, struct rng *r);
 void op_route(struct code *c, uint32_t color, uint32_t rx, uint32_t tx);
 void op_wait(struct code *c, uint32_t mask);
 
-void op_vector(struct code *c, struct rng *r);			/* any operation of L on L's region */
-void op_local_move(struct code *c, struct rng *r, uint32_t engine);	/* MOVE, MADD, MTEE without fabric */
-void op_move_then(struct code *c, struct rng *r, uint32_t engine, uint32_t task);	/* ... activating task */
+void op_vector(struct code *c, struct rng *r); /* any operation of L on L's region */
+void op_local_move(struct code *c, struct rng *r,
+		   uint32_t engine); /* MOVE, MADD, MTEE without fabric */
+void op_move_then(struct code *c, struct rng *r, uint32_t engine,
+		  uint32_t task); /* ... activating task */
 
 /* M0 sends n elements and, with end, END. B not 0: wavelets of B features and K rows. */
-void op_send(struct code *c, struct rng *r, uint32_t color, uint32_t n, bool end, uint32_t B, uint32_t K);
-void op_receive(struct code *c, struct rng *r, uint32_t color, uint32_t n, bool add);	/* M1: n elements */
-void op_axpy(struct code *c, struct rng *r, uint32_t color, uint32_t B, uint32_t K, struct op_shape *x);
+void op_send(struct code *c, struct rng *r, uint32_t color, uint32_t n, bool end, uint32_t B,
+	     uint32_t K);
+void op_receive(struct code *c, struct rng *r, uint32_t color, uint32_t n,
+		bool add); /* M1: n elements */
+void op_axpy(struct code *c, struct rng *r, uint32_t color, uint32_t B, uint32_t K,
+	     struct op_shape *x);
 void op_dot(struct code *c, struct rng *r, uint32_t color, uint32_t B, uint32_t K);
 /* M1: the DOT queue, added to color add unless that is negative, to color out, END behind it */
 void op_drain_dot(struct code *c, struct rng *r, int add, uint32_t out);
-void op_forward(struct code *c, struct rng *r, uint32_t in, uint32_t out);	/* M1, until END */
+void op_forward(struct code *c, struct rng *r, uint32_t in, uint32_t out); /* M1, until END */
 
 /* For programs with faults. */
 void op_dsr(struct code *c, uint32_t n, const uint32_t w[4]);

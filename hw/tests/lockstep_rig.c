@@ -6,13 +6,13 @@
 
 #include "lockstep.h"
 
-#define DEPTH		128u		/* entries of each ring */
-#define RING_BYTES	0x8000u		/* submission ring of a queue, then its completion ring */
-#define NFAULTS		1024u
-#define OFF_FAULTS	(LS_QUEUES * RING_BYTES)
-#define SETUP_CYCLES	1000000u
+#define DEPTH 128u	   /* entries of each ring */
+#define RING_BYTES 0x8000u /* submission ring of a queue, then its completion ring */
+#define NFAULTS 1024u
+#define OFF_FAULTS (LS_QUEUES * RING_BYTES)
+#define SETUP_CYCLES 1000000u
 
-_Static_assert(DEPTH * (sizeof(struct wse_sqe) + sizeof(struct wse_cqe)) <= RING_BYTES, "rings");
+_Static_assert(DEPTH *(sizeof(struct wse_sqe) + sizeof(struct wse_cqe)) <= RING_BYTES, "rings");
 _Static_assert(OFF_FAULTS + NFAULTS * sizeof(struct wse_fault) <= LS_MEM_DATA, "fault ring");
 
 static uint8_t *guest(struct ls_rig *rig, uint64_t iova, size_t len)
@@ -44,10 +44,10 @@ static int dma_write(void *host, uint64_t iova, const void *buf, size_t len)
 
 static void irq(void *host, unsigned int vector)
 {
-	(void)host, (void)vector;	/* completions are read from the rings */
+	(void)host, (void)vector; /* completions are read from the rings */
 }
 
-static const struct wse_host_ops host_ops = { dma_read, dma_write, irq };
+static const struct wse_host_ops host_ops = {dma_read, dma_write, irq};
 
 static uint64_t sq_iova(unsigned int q)
 {
@@ -87,7 +87,7 @@ static void collect_fault(struct ls_rig *rig, uint16_t index, struct ls_done *d)
 	d->has_fault = true;
 	d->fault = ring[index];
 	d->fault.cycle = 0;
-	d->fault.seq = 0;	/* the order between queues is not defined */
+	d->fault.seq = 0; /* the order between queues is not defined */
 }
 
 /* Takes the completions that have come. True: all that was sent is done. */
@@ -108,7 +108,8 @@ static bool collect(struct ls_rig *rig)
 				rig->broken = "a completion that nobody asked for";
 				return true;
 			}
-			*d = (struct ls_done){ .cid = e->cid, .status = e->status >> 1, .sqhd = e->sqhd };
+			*d = (struct ls_done){
+				.cid = e->cid, .status = e->status >> 1, .sqhd = e->sqhd};
 			collect_fault(rig, e->fault, d);
 			k->ndone++;
 			k->head = (k->head + 1) % DEPTH;
@@ -129,7 +130,8 @@ static int drain(struct ls_rig *rig, uint64_t max_cycles)
 
 	while (max_cycles) {
 		uint64_t ran = 0;
-		enum wse_stop why = rig->ops->advance(rig->model, max_cycles < 4096 ? max_cycles : 4096, &ran);
+		enum wse_stop why =
+			rig->ops->advance(rig->model, max_cycles < 4096 ? max_cycles : 4096, &ran);
 
 		max_cycles -= ran;
 		all = collect(rig);
@@ -154,7 +156,7 @@ static int setup(struct ls_rig *rig)
 	int err;
 
 	for (unsigned int q = 0; q < LS_QUEUES; q++)
-		rig->q[q] = (struct ls_queue){ .phase = 1 };
+		rig->q[q] = (struct ls_queue){.phase = 1};
 	memset(rig->mem, 0, LS_MEM_DATA);
 	reg(rig, WSE_REG_CTRL, WSE_CTRL_RST_MASK);
 	reg(rig, WSE_REG_AQ_SIZE, (DEPTH - 1) << 16 | (DEPTH - 1));
@@ -168,8 +170,11 @@ static int setup(struct ls_rig *rig)
 	reg(rig, WSE_REG_CTRL, WSE_CTRL_EN_MASK);
 	for (unsigned int q = 1; q < LS_QUEUES; q++) {
 		struct wse_sqe s = {
-			.opcode = WSE_OP_CREATE_QUEUE, .queue = (uint8_t)q, .buf = sq_iova(q),
-			.mask = cq_iova(q), .seq = q << 16 | (DEPTH - 1),
+			.opcode = WSE_OP_CREATE_QUEUE,
+			.queue = (uint8_t)q,
+			.buf = sq_iova(q),
+			.mask = cq_iova(q),
+			.seq = q << 16 | (DEPTH - 1),
 		};
 
 		submit(rig, 0, &s);
@@ -189,7 +194,7 @@ int ls_rig_create(struct ls_rig *rig, const char *model, const struct wse_model_
 {
 	int err;
 
-	*rig = (struct ls_rig){ .ops = wse_model_find(model), .rows = cfg->rows, .cols = cfg->cols };
+	*rig = (struct ls_rig){.ops = wse_model_find(model), .rows = cfg->rows, .cols = cfg->cols};
 	if (!rig->ops)
 		return -ENOENT;
 	rig->mem = calloc(1, LS_MEM);
@@ -215,7 +220,8 @@ int ls_rig_load(struct ls_rig *rig, const struct ls_program *p)
 	/* a reset between programs: nothing of one may reach into the next */
 	err = setup(rig);
 	for (uint32_t core = 0; !err && core < p->rows * p->cols; core++)
-		err = rig->ops->poke(rig->model, core, WSE_SRAM_BASE, p->image[core], WSE_SRAM_BYTES);
+		err = rig->ops->poke(rig->model, core, WSE_SRAM_BASE, p->image[core],
+				     WSE_SRAM_BYTES);
 	memcpy(rig->mem + LS_MEM_DATA, p->mem + LS_MEM_DATA, LS_MEM - LS_MEM_DATA);
 	return err;
 }

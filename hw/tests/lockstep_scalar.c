@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT
 /*
- * Random scalar programs: straight-line items with forward branches and counted loops, so that every
- * program ends. A trap handler notes cause and value and goes on behind the instruction.
+ * Random scalar programs: straight-line items with forward branches and counted loops, so that
+ * every program ends. A trap handler notes cause and value and goes on behind the instruction.
  *
- * Registers: x8 data area, x9 address that an item has just made, x25 loop counter, x26 where to go on
- * after a wild jump, x27 digest of the traps, x28-x30 the handler's. All others are random.
+ * Registers: x8 data area, x9 address that an item has just made, x25 loop counter, x26 where to go
+ * on after a wild jump, x27 digest of the traps, x28-x30 the handler's. All others are random.
  */
 #include "lockstep.h"
 #include "lockstep_asm.h"
 
-#define DATA	0x8000a000u	/* 2 KiB to load and store */
+#define DATA 0x8000a000u /* 2 KiB to load and store */
 #define CODE_END 0x80009f00u
-#define R_DATA	8u
-#define R_ADDR	9u
-#define R_LOOP	25u
-#define R_NEXT	26u
-#define R_HASH	27u
+#define R_DATA 8u
+#define R_ADDR 9u
+#define R_LOOP 25u
+#define R_NEXT 26u
+#define R_HASH 27u
 
 struct gen {
 	struct code c;
 	struct rng *r;
 	uint32_t handler;
-	struct {			/* branches that wait for their target item */
+	struct { /* branches that wait for their target item */
 		uint32_t pc, items;
 		bool jal;
 	} fix[64];
@@ -61,26 +61,28 @@ static uint32_t dest(struct gen *g)
 
 static void item_alu(struct gen *g)
 {
-	static const uint8_t f7[8] = { 0x20, 0, 0, 0, 0, 0x20, 0, 0 };
+	static const uint8_t f7[8] = {0x20, 0, 0, 0, 0, 0x20, 0, 0};
 	uint32_t f3 = rng_below(g->r, 8);
 
 	switch (rng_below(g->r, 5)) {
-	case 0:		/* OP */
-		put(&g->c, r_type(0x33, f3, rng_chance(g->r, 40) ? f7[f3] : 0, dest(g), any(g), any(g)));
+	case 0: /* OP */
+		put(&g->c,
+		    r_type(0x33, f3, rng_chance(g->r, 40) ? f7[f3] : 0, dest(g), any(g), any(g)));
 		break;
-	case 1:		/* M */
+	case 1: /* M */
 		put(&g->c, r_type(0x33, f3, 1, dest(g), any(g), any(g)));
 		break;
-	case 2:		/* LUI, AUIPC */
+	case 2: /* LUI, AUIPC */
 		put(&g->c, ((uint32_t)rng_next(g->r) & 0xfffff000) | dest(g) << 7 |
-		    (rng_chance(g->r, 50) ? 0x37 : 0x17));
+				   (rng_chance(g->r, 50) ? 0x37 : 0x17));
 		break;
-	default:	/* OP-IMM */
+	default: /* OP-IMM */
 		if (f3 == 1 || f3 == 5)
-			put(&g->c, r_type(0x13, f3, f3 == 5 && rng_chance(g->r, 50) ? 0x20 : 0, dest(g),
-					  any(g), any(g)));
+			put(&g->c, r_type(0x13, f3, f3 == 5 && rng_chance(g->r, 50) ? 0x20 : 0,
+					  dest(g), any(g), any(g)));
 		else
-			put(&g->c, i_type(0x13, f3, dest(g), any(g), (int32_t)rng_below(g->r, 4096)));
+			put(&g->c,
+			    i_type(0x13, f3, dest(g), any(g), (int32_t)rng_below(g->r, 4096)));
 	}
 }
 
@@ -91,19 +93,20 @@ static void item_li(struct gen *g)
 
 static void item_memory(struct gen *g)
 {
-	static const uint8_t loads[] = { 0, 1, 2, 4, 5 };
+	static const uint8_t loads[] = {0, 1, 2, 4, 5};
 	static const uint32_t edge[] = {
-		0x7ffffffc, 0x7fffffff, 0x80000000, 0x8000bffc, 0x8000bfff, 0x8000bffe, 0x8000c000,
-		0x8000bffd, 0, 4, 0xfffffffc, 0x90000000,
+		0x7ffffffc, 0x7fffffff, 0x80000000, 0x8000bffc, 0x8000bfff, 0x8000bffe,
+		0x8000c000, 0x8000bffd, 0,	    4,		0xfffffffc, 0x90000000,
 	};
 	bool store = rng_chance(g->r, 50);
 	uint32_t f3 = store ? rng_below(g->r, 3) : loads[rng_below(g->r, 5)];
 	int32_t off = (int32_t)rng_below(g->r, 2048);
 	uint32_t base = R_DATA;
 
-	if (rng_chance(g->r, 80)) {		/* aligned, inside */
+	if (rng_chance(g->r, 80)) { /* aligned, inside */
 		off &= ~((1 << (f3 & 3)) - 1);
-	} else if (rng_chance(g->r, 50)) {	/* an address from anywhere: not to be stored to if valid */
+	} else if (rng_chance(g->r,
+			      50)) { /* an address from anywhere: not to be stored to if valid */
 		uint32_t a = rng_chance(g->r, 60) ? edge[rng_below(g->r, 12)] : value(g->r);
 
 		if (store && a - WSE_SRAM_BASE < DATA - WSE_SRAM_BASE)
@@ -121,7 +124,7 @@ static void item_memory(struct gen *g)
 /* A branch or jump over the next few items. */
 static void item_branch(struct gen *g)
 {
-	static const uint8_t f3s[] = { 0, 1, 4, 5, 6, 7 };
+	static const uint8_t f3s[] = {0, 1, 4, 5, 6, 7};
 	uint32_t f3 = f3s[rng_below(g->r, 6)];
 
 	if (g->nfix == 64)
@@ -157,12 +160,12 @@ static void item_jump(struct gen *g)
 	uint32_t at, rd;
 
 	switch (rng_below(g->r, 4)) {
-	case 0:		/* through a register, to the next item; jalr clears bit 0 */
+	case 0: /* through a register, to the next item; jalr clears bit 0 */
 		at = li2(&g->c, R_ADDR);
 		put(&g->c, JALR(dest(g), R_ADDR, (int32_t)rng_below(g->r, 2)));
 		li2_at(g->c.image, at, R_ADDR, g->c.pc);
 		break;
-	case 1:		/* misaligned: traps on the jump */
+	case 1: /* misaligned: traps on the jump */
 		if (rng_chance(g->r, 50)) {
 			put(&g->c, rng_chance(g->r, 50) ? j_type(dest(g), 6) : b_type(0, 0, 0, 6));
 		} else {
@@ -170,14 +173,14 @@ static void item_jump(struct gen *g)
 			put(&g->c, JALR(dest(g), R_ADDR, 0));
 		}
 		break;
-	case 2:		/* outside the SRAM: traps at the target, the handler goes on at x26 */
+	case 2: /* outside the SRAM: traps at the target, the handler goes on at x26 */
 		rd = dest(g);
 		at = li2(&g->c, R_NEXT);
 		li(&g->c, R_ADDR, (value(g->r) & ~3u) | 0x40000000);
 		put(&g->c, JALR(rd, R_ADDR, 0));
 		li2_at(g->c.image, at, R_NEXT, g->c.pc);
 		break;
-	default:	/* mret to the next item */
+	default: /* mret to the next item */
 		at = li2(&g->c, R_ADDR);
 		put(&g->c, CSRRW(0, 0x341, R_ADDR));
 		put(&g->c, 0x30200073);
@@ -189,24 +192,24 @@ static void item_csr(struct gen *g)
 {
 	/* free to be written and compared */
 	static const uint16_t plain[] = {
-		0x300, 0x301, 0x304, 0x344, 0x340, 0x341, 0x342, 0x343, 0xb02, 0xb82,
-		WSE_CSR_WDATA, WSE_CSR_WINFO,
+		0x300, 0x301, 0x304, 0x344, 0x340,	   0x341,
+		0x342, 0x343, 0xb02, 0xb82, WSE_CSR_WDATA, WSE_CSR_WINFO,
 	};
 	/* only to be read: a write is illegal. 0x310 and others do not exist at all */
 	static const uint16_t fixed[] = {
-		0xf14, 0xf11, 0xf12, 0xf13, 0xc02, 0xc82, WSE_CSR_ID, WSE_CSR_DIM, WSE_CSR_CFG,
-		0x310, 0x7a0, 0xc01, 0x000, 0xb03, 0x320, 0xfff,
+		0xf14,	     0xf11, 0xf12, 0xf13, 0xc02, 0xc82, WSE_CSR_ID, WSE_CSR_DIM,
+		WSE_CSR_CFG, 0x310, 0x7a0, 0xc01, 0x000, 0xb03, 0x320,	    0xfff,
 	};
-	static const uint16_t cycles[] = { 0xb00, 0xb80, 0xc00, 0xc80 };
-	static const uint8_t f3s[] = { 1, 2, 3, 5, 6, 7 };
+	static const uint16_t cycles[] = {0xb00, 0xb80, 0xc00, 0xc80};
+	static const uint8_t f3s[] = {1, 2, 3, 5, 6, 7};
 	uint32_t f3 = f3s[rng_below(g->r, 6)], rd = dest(g);
 
 	switch (rng_below(g->r, 8)) {
-	case 0:		/* cycles differ between models: what was read must not live on */
+	case 0: /* cycles differ between models: what was read must not live on */
 		put(&g->c, i_type(0x73, 2, rd, 0, cycles[rng_below(g->r, 4)]));
 		li(&g->c, rd, value(g->r));
 		break;
-	case 1:		/* mtvec ignores the low bits; the handler's address stays */
+	case 1: /* mtvec ignores the low bits; the handler's address stays */
 		li(&g->c, R_ADDR, g->handler | rng_below(g->r, 4));
 		put(&g->c, CSRRW(rd, 0x305, R_ADDR));
 		break;
@@ -241,7 +244,8 @@ static void item_illegal(struct gen *g)
 	};
 	uint32_t w = words[rng_below(g->r, sizeof(words) / 4)];
 
-	if (rng_chance(g->r, 30) && (w & 3) == 3 && (w & 0x7f) != 0x73)	/* other registers, as illegal */
+	if (rng_chance(g->r, 30) && (w & 3) == 3 &&
+	    (w & 0x7f) != 0x73) /* other registers, as illegal */
 		w |= (rng_below(g->r, 32) & ~((w >> 15) & 31)) << 15;
 	put(&g->c, w);
 }
@@ -276,14 +280,14 @@ static void handler(struct gen *g)
 
 	put(c, CSRRS(28, 0x342, 0));
 	put(c, CSRRS(29, 0x343, 0));
-	put(c, r_type(0x33, 4, 0, R_HASH, R_HASH, 29));		/* xor */
+	put(c, r_type(0x33, 4, 0, R_HASH, R_HASH, 29)); /* xor */
 	put(c, ADDI(30, 0, 31));
-	put(c, r_type(0x33, 0, 1, R_HASH, R_HASH, 30));		/* mul */
+	put(c, r_type(0x33, 0, 1, R_HASH, R_HASH, 30)); /* mul */
 	put(c, ADD(R_HASH, R_HASH, 28));
 	put(c, ADDI(29, 0, 1));
 	put(c, CSRRS(30, 0x341, 0));
 	put(c, ADDI(30, 30, 4));
-	put(c, b_type(1, 28, 29, 8));				/* bne cause, 1 */
+	put(c, b_type(1, 28, 29, 8)); /* bne cause, 1 */
 	put(c, ADDI(30, R_NEXT, 0));
 	put(c, CSRRW(0, 0x341, 30));
 	put(c, 0x30200073);
@@ -293,11 +297,12 @@ static void core_program(struct gen *g, uint32_t insns, uint32_t result)
 {
 	uint32_t start = g->c.pc, end;
 
-	put(&g->c, j_type(0, 0));		/* filled in: over the handler */
+	put(&g->c, j_type(0, 0)); /* filled in: over the handler */
 	g->handler = g->c.pc;
 	handler(g);
 	li2_at(g->c.image, g->c.pc, R_ADDR, g->handler);
-	memcpy(g->c.image + (start - WSE_SRAM_BASE), &(uint32_t){ j_type(0, (int32_t)(g->c.pc - start)) }, 4);
+	memcpy(g->c.image + (start - WSE_SRAM_BASE),
+	       &(uint32_t){j_type(0, (int32_t)(g->c.pc - start))}, 4);
 	g->c.pc += 8;
 	put(&g->c, CSRRW(0, 0x305, R_ADDR));
 	li(&g->c, R_DATA, DATA);
@@ -313,7 +318,7 @@ static void core_program(struct gen *g, uint32_t insns, uint32_t result)
 		if (rng_chance(g->r, 3)) {
 			uint32_t n = rng_range(g->r, 1, 8), top;
 
-			resolve(g, true);	/* nobody jumps into a loop */
+			resolve(g, true); /* nobody jumps into a loop */
 			li(&g->c, R_LOOP, rng_range(g->r, 1, 10));
 			top = g->c.pc;
 			while (n--)
@@ -334,16 +339,20 @@ static void core_program(struct gen *g, uint32_t insns, uint32_t result)
 void ls_gen_scalar(struct ls_program *p, struct rng *r, uint32_t insns)
 {
 	struct wse_sqe_start start = {
-		.opcode = WSE_OP_START, .flags = WSE_SQF_BOOT | WSE_SQF_CLOSED, .cid = 1,
-		.rows = (uint16_t)p->rows, .cols = (uint16_t)p->cols, .budget = 10000000,
+		.opcode = WSE_OP_START,
+		.flags = WSE_SQF_BOOT | WSE_SQF_CLOSED,
+		.cid = 1,
+		.rows = (uint16_t)p->rows,
+		.cols = (uint16_t)p->cols,
+		.budget = 10000000,
 		.entry = WSE_SRAM_BASE,
 	};
 
-	uint32_t bad = rng_below(r, 8 * p->rows * p->cols);	/* at most one core reports an error */
+	uint32_t bad = rng_below(r, 8 * p->rows * p->cols); /* at most one core reports an error */
 
 	p->kind = "scalar";
 	for (uint32_t core = 0; core < p->rows * p->cols; core++) {
-		struct gen g = { .c = { p->image[core], WSE_SRAM_BASE }, .r = r };
+		struct gen g = {.c = {p->image[core], WSE_SRAM_BASE}, .r = r};
 
 		for (uint32_t i = DATA - WSE_SRAM_BASE; i < DATA - WSE_SRAM_BASE + 2048; i++)
 			p->image[core][i] = (uint8_t)rng_next(r);

@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: MIT
 /*
- * Random programs for the tensor unit, the fabric and the tasks of a whole tile. Correct by construction:
- * every core goes through the same phases in the same order; in a phase engines are issued first and
- * scalar code waits last, each transfer has a color of its own, and what is sent is received. So each
- * program ends, and its result does not depend on timing.
+ * Random programs for the tensor unit, the fabric and the tasks of a whole tile. Correct by
+ * construction: every core goes through the same phases in the same order; in a phase engines are
+ * issued first and scalar code waits last, each transfer has a color of its own, and what is sent
+ * is received. So each program ends, and its result does not depend on timing.
  *
- * SRAM of a core: code; a region for L (vector operands), one for each mover, one for scalar code. The
- * accumulators are divided likewise: engines that run side by side never share memory.
+ * SRAM of a core: code; a region for L (vector operands), one for each mover, one for scalar code.
+ * The accumulators are divided likewise: engines that run side by side never share memory.
  */
 #include "lockstep.h"
 #include "lockstep_asm.h"
 #include "lockstep_ops.h"
 
-#define MAX_CORES	64u
-#define MAX_PATH	6u
+#define MAX_CORES 64u
+#define MAX_PATH 6u
 
 struct tile {
 	struct ls_program *p;
 	struct rng *r;
-	struct code c[MAX_CORES];	/* where each core's program has got to */
-	uint32_t out[MAX_CORES];	/* next free word of a core's scalar region */
-	uint32_t colors;		/* taken */
-	bool used[MAX_CORES];		/* by this phase */
+	struct code c[MAX_CORES]; /* where each core's program has got to */
+	uint32_t out[MAX_CORES];  /* next free word of a core's scalar region */
+	uint32_t colors;	  /* taken */
+	bool used[MAX_CORES];	  /* by this phase */
 };
 
 /* A path: wavelets of a color from the first core's ramp (or the north edge) to the last one's. */
 struct path {
 	uint32_t color, n;
 	uint32_t core[MAX_PATH];
-	bool tap[MAX_PATH];		/* this core receives a copy */
-	uint8_t in[MAX_PATH], out[MAX_PATH];	/* port in; port out, or 4 at the end */
+	bool tap[MAX_PATH];		     /* this core receives a copy */
+	uint8_t in[MAX_PATH], out[MAX_PATH]; /* port in; port out, or 4 at the end */
 };
 
 static uint32_t ncores(const struct tile *t)
@@ -57,10 +57,13 @@ static bool neighbour(const struct tile *t, uint32_t core, uint32_t port, uint32
 	uint32_t row = core / t->p->cols, col = core % t->p->cols;
 
 	if ((port == WSE_PORT_N && !row) || (port == WSE_PORT_W && !col) ||
-	    (port == WSE_PORT_S && row + 1 == t->p->rows) || (port == WSE_PORT_E && col + 1 == t->p->cols))
+	    (port == WSE_PORT_S && row + 1 == t->p->rows) ||
+	    (port == WSE_PORT_E && col + 1 == t->p->cols))
 		return false;
-	*to = port == WSE_PORT_N ? core - t->p->cols : port == WSE_PORT_S ? core + t->p->cols :
-		port == WSE_PORT_W ? core - 1 : core + 1;
+	*to = port == WSE_PORT_N   ? core - t->p->cols
+	      : port == WSE_PORT_S ? core + t->p->cols
+	      : port == WSE_PORT_W ? core - 1
+				   : core + 1;
 	return true;
 }
 
@@ -127,7 +130,8 @@ static void emit_recv(struct tile *t, uint32_t core, uint32_t color, uint32_t co
 	}
 }
 
-/* --- phases -------------------------------------------------------------------------------------- */
+/* --- phases --------------------------------------------------------------------------------------
+ */
 
 /* Each core for itself: vector operations, both movers beside them. */
 static void phase_local(struct tile *t)
@@ -151,7 +155,8 @@ enum how { BY_MOVE, BY_MADD, BY_RECV, BY_AXPY };
 /* One core sends, others receive; each in its own way. */
 static void phase_transfer(struct tile *t)
 {
-	uint32_t src = rng_below(t->r, ncores(t)), n, B = 1u << rng_below(t->r, 3), K = rng_range(t->r, 1, 24);
+	uint32_t src = rng_below(t->r, ncores(t)), n, B = 1u << rng_below(t->r, 3),
+		 K = rng_range(t->r, 1, 24);
 	bool end = rng_chance(t->r, 60), indexed = end && rng_chance(t->r, 60), scalar;
 	enum how how[MAX_PATH];
 	struct op_shape x[MAX_PATH];
@@ -167,7 +172,8 @@ static void phase_transfer(struct tile *t)
 	for (uint32_t i = 0; i < w.n; i++) {
 		if (!w.tap[i])
 			continue;
-		how[i] = indexed ? (rng_chance(t->r, 80) ? BY_AXPY : BY_RECV) : (enum how)rng_below(t->r, 3);
+		how[i] = indexed ? (rng_chance(t->r, 80) ? BY_AXPY : BY_RECV)
+				 : (enum how)rng_below(t->r, 3);
 		if (how[i] == BY_MOVE || how[i] == BY_MADD)
 			op_receive(&t->c[w.core[i]], t->r, w.color, n, how[i] == BY_MADD);
 		else if (how[i] == BY_AXPY)
@@ -192,12 +198,13 @@ static void phase_transfer(struct tile *t)
 }
 
 /*
- * An index stream to a core's DOT, whose sums leave through M1 (beside partial sums that arrive, or not)
- * for a third core; or, without DOT, M1 just passes the stream on.
+ * An index stream to a core's DOT, whose sums leave through M1 (beside partial sums that arrive, or
+ * not) for a third core; or, without DOT, M1 just passes the stream on.
  */
 static void phase_chain(struct tile *t)
 {
-	uint32_t src = rng_below(t->r, ncores(t)), B = 1u << rng_below(t->r, 3), K = rng_range(t->r, 1, 24);
+	uint32_t src = rng_below(t->r, ncores(t)), B = 1u << rng_below(t->r, 3),
+		 K = rng_range(t->r, 1, 24);
 	uint32_t n = rng_range(t->r, 1, 40), x, y;
 	bool dot = rng_chance(t->r, 70), add = dot && rng_chance(t->r, 50);
 	struct path in, out, part;
@@ -212,7 +219,8 @@ static void phase_chain(struct tile *t)
 	for (uint32_t i = 0; i + 1 < out.n; i++)
 		out.tap[i] = false;
 	y = out.core[out.n - 1];
-	/* the partial sums come from the core itself: its M0 is free unless it is the source, too */
+	/* the partial sums come from the core itself: its M0 is free unless it is the source, too
+	 */
 	if (add && (x == src || !new_color(t, &part.color)))
 		add = false;
 	emit_routes(t, &in);
@@ -235,7 +243,8 @@ static void phase_chain(struct tile *t)
 		op_wait(&t->c[out.core[i]], 7);
 }
 
-/* --- host streams -------------------------------------------------------------------------------- */
+/* --- host streams --------------------------------------------------------------------------------
+ */
 
 static uint64_t host_place(struct tile *t, uint32_t *at, uint32_t bytes)
 {
@@ -249,15 +258,24 @@ static uint64_t host_place(struct tile *t, uint32_t *at, uint32_t bytes)
 /* From the north edge down some columns into AXPY, a block after the other. */
 static void phase_stream_in(struct tile *t, uint32_t *mem)
 {
-	uint32_t col0 = rng_below(t->r, t->p->cols), cols = rng_range(t->r, 1, t->p->cols - col0), color;
-	uint32_t B = 1u << rng_below(t->r, 3), K = rng_range(t->r, 1, 24), blocks = rng_range(t->r, 1, 3);
+	uint32_t col0 = rng_below(t->r, t->p->cols), cols = rng_range(t->r, 1, t->p->cols - col0),
+		 color;
+	uint32_t B = 1u << rng_below(t->r, 3), K = rng_range(t->r, 1, 24),
+		 blocks = rng_range(t->r, 1, 3);
 	uint32_t etype = rng_below(t->r, 2), es = etype ? 4 : 2, row = (K * es + 7) & ~7u;
 	uint32_t mrow = ((K + 7) / 8 + 7) & ~7u, rows = blocks * B;
 	struct ls_cmd *cmd = &t->p->cmd[t->p->ncmds];
 	struct wse_sqe s = {
-		.opcode = WSE_OP_STREAM_IN, .flags = WSE_SQF_BUF_DIRECT, .cid = (uint16_t)(100 + t->p->ncmds),
-		.col0 = (uint16_t)col0, .cols = (uint16_t)cols, .etype = (uint8_t)etype,
-		.budget = 10000000, .nline = blocks, .kcol = (uint16_t)K, .nfeat = (uint8_t)B,
+		.opcode = WSE_OP_STREAM_IN,
+		.flags = WSE_SQF_BUF_DIRECT,
+		.cid = (uint16_t)(100 + t->p->ncmds),
+		.col0 = (uint16_t)col0,
+		.cols = (uint16_t)cols,
+		.etype = (uint8_t)etype,
+		.budget = 10000000,
+		.nline = blocks,
+		.kcol = (uint16_t)K,
+		.nfeat = (uint8_t)B,
 		.lstride = row + 8 * rng_below(t->r, 2),
 	};
 
@@ -300,14 +318,25 @@ static void phase_stream_in(struct tile *t, uint32_t *mem)
 /* From a core of each column to the south edge. */
 static void phase_stream_out(struct tile *t, uint32_t *mem)
 {
-	uint32_t col0 = rng_below(t->r, t->p->cols), cols = rng_range(t->r, 1, t->p->cols - col0), color;
-	uint32_t n = rng_range(t->r, 1, 40), etype = rng_below(t->r, 3), es = etype == WSE_ETYPE_BF16 ? 2 : 4;
+	uint32_t col0 = rng_below(t->r, t->p->cols), cols = rng_range(t->r, 1, t->p->cols - col0),
+		 color;
+	uint32_t n = rng_range(t->r, 1, 40), etype = rng_below(t->r, 3),
+		 es = etype == WSE_ETYPE_BF16 ? 2 : 4;
 	uint32_t row = (n * es + 7) & ~7u;
 	struct ls_cmd *cmd = &t->p->cmd[t->p->ncmds];
 	struct wse_sqe s = {
-		.opcode = WSE_OP_STREAM_OUT, .flags = WSE_SQF_BUF_DIRECT, .cid = (uint16_t)(100 + t->p->ncmds),
-		.col0 = (uint16_t)col0, .cols = (uint16_t)cols, .etype = (uint8_t)etype,
-		.budget = 10000000, .nline = 1, .kcol = (uint16_t)n, .nfeat = 1, .lstride = row, .cstride = row,
+		.opcode = WSE_OP_STREAM_OUT,
+		.flags = WSE_SQF_BUF_DIRECT,
+		.cid = (uint16_t)(100 + t->p->ncmds),
+		.col0 = (uint16_t)col0,
+		.cols = (uint16_t)cols,
+		.etype = (uint8_t)etype,
+		.budget = 10000000,
+		.nline = 1,
+		.kcol = (uint16_t)n,
+		.nfeat = 1,
+		.lstride = row,
+		.cstride = row,
 	};
 
 	if (!new_color(t, &color))
@@ -322,16 +351,17 @@ static void phase_stream_out(struct tile *t, uint32_t *mem)
 		uint32_t from = rng_below(t->r, t->p->rows);
 
 		for (uint32_t r = from; r < t->p->rows; r++)
-			op_route(&t->c[r * t->p->cols + c], color, r == from ? WSE_PORT_R : WSE_PORT_N,
-				 1u << WSE_PORT_S);
+			op_route(&t->c[r * t->p->cols + c], color,
+				 r == from ? WSE_PORT_R : WSE_PORT_N, 1u << WSE_PORT_S);
 		op_send(&t->c[from * t->p->cols + c], t->r, color, n, rng_chance(t->r, 30), 0, 0);
 		op_wait(&t->c[from * t->p->cols + c], 7);
 	}
 }
 
-/* --- tasks --------------------------------------------------------------------------------------- */
+/* --- tasks ---------------------------------------------------------------------------------------
+ */
 
-#define LEFT	(OPS_TASKS)		/* runs of tasks still to come, then a digest per task */
+#define LEFT (OPS_TASKS) /* runs of tasks still to come, then a digest per task */
 
 /* x10: pointer to the task's digest; may leave by DONE. */
 static void task_body(struct tile *t, uint32_t core, uint32_t task, int wakes)
@@ -341,7 +371,7 @@ static void task_body(struct tile *t, uint32_t core, uint32_t task, int wakes)
 	li(c, 13, LEFT + 4 + 4 * task);
 	put(c, LW(14, 13, 0));
 	li(c, 15, 31);
-	put(c, r_type(0x33, 0, 1, 14, 14, 15));		/* digest * 31 + wdata ^ winfo */
+	put(c, r_type(0x33, 0, 1, 14, 14, 15)); /* digest * 31 + wdata ^ winfo */
 	put(c, ADD(14, 14, 11));
 	put(c, r_type(0x33, 4, 0, 14, 14, 12));
 	put(c, SW(14, 13, 0));
@@ -367,10 +397,11 @@ static void task_op(struct code *c, uint32_t op, uint32_t a, uint32_t b)
 }
 
 struct tasks {
-	uint32_t busy;			/* tasks taken on this core */
-	uint32_t runs;			/* how often tasks will run in all */
-	uint32_t entry_at[WSE_NTASKS];	/* where a task's address is to be put (li2), 0: no such task */
-	int wakes[WSE_NTASKS];		/* another task that it unblocks and activates, -1: none */
+	uint32_t busy;		       /* tasks taken on this core */
+	uint32_t runs;		       /* how often tasks will run in all */
+	uint32_t entry_at[WSE_NTASKS]; /* where a task's address is to be put (li2), 0: no such task
+					*/
+	int wakes[WSE_NTASKS];	       /* another task that it unblocks and activates, -1: none */
 };
 
 static uint32_t new_task(struct tile *t, struct tasks *k)
@@ -412,7 +443,8 @@ static void local_tasks(struct tile *t, uint32_t core, struct tasks *k)
 			k->runs++;
 		}
 		if (rng_chance(t->r, 40))
-			op_move_then(c, t->r, rng_chance(t->r, 50) ? WSE_ENGINE_M0 : WSE_ENGINE_M1, a);
+			op_move_then(c, t->r, rng_chance(t->r, 50) ? WSE_ENGINE_M0 : WSE_ENGINE_M1,
+				     a);
 		else
 			task_op(c, WSE_TASKOP_ACTIVATE, a, 0);
 	}
@@ -481,7 +513,7 @@ static void phase_tasks(struct tile *t, uint32_t *loop)
 
 static void emit_start(uint8_t *image)
 {
-	struct code c = { image, START_ENTRY };
+	struct code c = {image, START_ENTRY};
 
 	li(&c, 14, 0);
 	for (int i = 0; i < (int)WSE_NARGS; i++) {
@@ -494,11 +526,17 @@ static void emit_start(uint8_t *image)
 	put(&c, JALR(0, 1, 0));
 }
 
-static void add_start(struct ls_program *p, struct rng *r, uint8_t flags, uint32_t entry, uint16_t cid)
+static void add_start(struct ls_program *p, struct rng *r, uint8_t flags, uint32_t entry,
+		      uint16_t cid)
 {
 	struct wse_sqe_start s = {
-		.opcode = WSE_OP_START, .flags = flags, .cid = cid, .rows = (uint16_t)p->rows,
-		.cols = (uint16_t)p->cols, .budget = 10000000, .entry = entry,
+		.opcode = WSE_OP_START,
+		.flags = flags,
+		.cid = cid,
+		.rows = (uint16_t)p->rows,
+		.cols = (uint16_t)p->cols,
+		.budget = 10000000,
+		.entry = entry,
 	};
 
 	for (unsigned int i = 0; i < WSE_NARGS; i++)
@@ -509,12 +547,12 @@ static void add_start(struct ls_program *p, struct rng *r, uint8_t flags, uint32
 
 void ls_gen_tensor(struct ls_program *p, struct rng *r)
 {
-	struct tile t = { .p = p, .r = r };
+	struct tile t = {.p = p, .r = r};
 	uint32_t mem = LS_MEM_DATA, phases = rng_range(r, 2, 12), loop[MAX_CORES];
 
 	p->kind = "tensor";
 	for (uint32_t core = 0; core < ncores(&t); core++) {
-		t.c[core] = (struct code){ p->image[core], WSE_SRAM_BASE };
+		t.c[core] = (struct code){p->image[core], WSE_SRAM_BASE};
 		t.out[core] = OPS_SCALAR;
 		op_random_floats(r, p->image[core] + OPS_DATA - WSE_SRAM_BASE, OPS_DATA_BYTES);
 		emit_start(p->image[core]);
@@ -528,7 +566,7 @@ void ls_gen_tensor(struct ls_program *p, struct rng *r)
 
 		for (uint32_t core = 0; core < ncores(&t); core++) {
 			if (t.c[core].pc > START_ENTRY - 0x1800)
-				phases = 0;	/* the code is full */
+				phases = 0; /* the code is full */
 		}
 		if (k < 45)
 			phase_local(&t);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* wse-emu from the other end of its socket: protocol, configuration space, DMA, interrupts, bad clients. */
+/* wse-emu from the other end of its socket: protocol, configuration space, DMA, interrupts, bad
+ * clients. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,14 +15,14 @@
 #include "vu_client.h"
 #include "wse_regs.h"
 
-#define MEM	(1u << 20)
-#define IOVA	0x100000000ull	/* above 4 GiB: all address bits count */
-#define ASQ	0x0000u		/* offsets in guest memory */
-#define ACQ	0x1000u
-#define FAULTS	0x2000u
-#define LIST	0x3000u
-#define DATA	0x10000u
-#define DEPTH	16u
+#define MEM (1u << 20)
+#define IOVA 0x100000000ull /* above 4 GiB: all address bits count */
+#define ASQ 0x0000u	    /* offsets in guest memory */
+#define ACQ 0x1000u
+#define FAULTS 0x2000u
+#define LIST 0x3000u
+#define DATA 0x10000u
+#define DEPTH 16u
 
 static const char *emu_path = "build/wse-emu";
 static const char *model = "func";
@@ -39,8 +40,8 @@ static double now(void)
 /* Starts the server with extra arguments (NULL-terminated) and waits for its socket. */
 static pid_t start(const char *const *extra)
 {
-	const char *argv[16] = { emu_path, "--socket", sock, "--log", logfile, "--rows", "2", "--cols", "2",
-				 "--model", model };
+	const char *argv[16] = {emu_path, "--socket", sock, "--log",   logfile, "--rows",
+				"2",	  "--cols",   "2",  "--model", model};
 	int n = 11;
 	pid_t pid;
 
@@ -52,9 +53,10 @@ static pid_t start(const char *const *extra)
 		_exit(127);
 	}
 	for (int i = 0; i < 1000 && access(sock, F_OK); i++) {
-		siginfo_t info = { 0 };
+		siginfo_t info = {0};
 
-		if (!waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid == pid)
+		if (!waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) &&
+		    info.si_pid == pid)
 			break;
 		usleep(10000);
 	}
@@ -89,10 +91,11 @@ static bool logged(const char *text)
 static bool ready(struct vu_client *c)
 {
 	return !vu_client_open(c, sock, MEM) && !vu_client_hello(c) &&
-		!vu_client_map(c, c->memfd, 0, IOVA, MEM) && !vu_client_irqs(c);
+	       !vu_client_map(c, c->memfd, 0, IOVA, MEM) && !vu_client_irqs(c);
 }
 
-/* --- admin queue -------------------------------------------------------------------------------- */
+/* --- admin queue --------------------------------------------------------------------------------
+ */
 
 static uint32_t sq_tail, cq_head, phase;
 
@@ -156,16 +159,17 @@ static int command(struct vu_client *c, const struct wse_sqe *s)
 	return complete(c, 10000, NULL);
 }
 
-static const struct wse_sqe nop = { .opcode = WSE_OP_NOP, .cid = 77 };
+static const struct wse_sqe nop = {.opcode = WSE_OP_NOP, .cid = 77};
 
-/* --- tests -------------------------------------------------------------------------------------- */
+/* --- tests --------------------------------------------------------------------------------------
+ */
 
 static void test_handshake(void)
 {
 	struct vu_client c;
 	char hello[4 + 3] = "\0\0\0\0{}";
 	char reply[64];
-	struct vu_version v2 = { .major = 7 };
+	struct vu_version v2 = {.major = 7};
 	size_t got;
 
 	ok(!vu_client_open(&c, sock, MEM), "connect");
@@ -173,37 +177,43 @@ static void test_handshake(void)
 	   "a command before VERSION is refused");
 	ok(vu_client_call(&c, VU_VERSION, &v2, sizeof(v2), NULL, 0, NULL, 0, NULL) == -EINVAL,
 	   "another major version is refused");
-	ok(!vu_client_call(&c, VU_VERSION, hello, sizeof(hello), NULL, 0, reply, sizeof(reply), &got) &&
-	   got <= sizeof(hello), "the reply to VERSION is not longer than the request");
+	ok(!vu_client_call(&c, VU_VERSION, hello, sizeof(hello), NULL, 0, reply, sizeof(reply),
+			   &got) &&
+		   got <= sizeof(hello),
+	   "the reply to VERSION is not longer than the request");
 	ok(vu_client_hello(&c) == -EINVAL, "VERSION twice is refused");
 	vu_client_close(&c);
 }
 
 static void test_info(struct vu_client *c)
 {
-	struct vu_region_info r = { .argsz = sizeof(r) };
-	struct vu_irq_info q = { .argsz = sizeof(q), .index = VU_IRQ_MSIX };
-	struct vu_device_info d = { .argsz = sizeof(d) };
+	struct vu_region_info r = {.argsz = sizeof(r)};
+	struct vu_irq_info q = {.argsz = sizeof(q), .index = VU_IRQ_MSIX};
+	struct vu_device_info d = {.argsz = sizeof(d)};
 	uint64_t sizes[VU_NREGIONS];
 	uint32_t flags = 0;
 	bool good = true;
 
 	ok(!vu_client_call(c, VU_GET_INFO, &d, sizeof(d), NULL, 0, &d, sizeof(d), NULL) &&
-	   d.flags == (VU_DEVICE_RESET | VU_DEVICE_PCI) && d.nregions == 9 && d.nirqs == 5, "device info");
+		   d.flags == (VU_DEVICE_RESET | VU_DEVICE_PCI) && d.nregions == 9 && d.nirqs == 5,
+	   "device info");
 	for (uint32_t i = 0; i < VU_NREGIONS; i++) {
-		r = (struct vu_region_info){ .argsz = sizeof(r), .index = i };
-		good &= !vu_client_call(c, VU_REGION_INFO, &r, sizeof(r), NULL, 0, &r, sizeof(r), NULL);
+		r = (struct vu_region_info){.argsz = sizeof(r), .index = i};
+		good &= !vu_client_call(c, VU_REGION_INFO, &r, sizeof(r), NULL, 0, &r, sizeof(r),
+					NULL);
 		sizes[i] = r.size;
 		flags |= r.flags;
 	}
-	ok(good && sizes[0] == WSE_BAR0_SIZE && sizes[1] == 0 && sizes[4] == 4096 && sizes[7] == 4096,
+	ok(good && sizes[0] == WSE_BAR0_SIZE && sizes[1] == 0 && sizes[4] == 4096 &&
+		   sizes[7] == 4096,
 	   "region sizes");
 	ok(flags == (VU_REGION_R | VU_REGION_W), "no region can be mapped");
 	r.index = VU_NREGIONS;
 	ok(vu_client_call(c, VU_REGION_INFO, &r, sizeof(r), NULL, 0, NULL, 0, NULL) == -EINVAL,
 	   "a region too many is refused");
 	ok(!vu_client_call(c, VU_IRQ_INFO, &q, sizeof(q), NULL, 0, &q, sizeof(q), NULL) &&
-	   q.count == WSE_MAX_QUEUES && (q.flags & VU_IRQ_EVENTFD), "a vector per queue");
+		   q.count == WSE_MAX_QUEUES && (q.flags & VU_IRQ_EVENTFD),
+	   "a vector per queue");
 }
 
 static void test_config(struct vu_client *c)
@@ -216,18 +226,21 @@ static void test_config(struct vu_client *c)
 	vu_client_set_config(c, 0, 0x12345678, 4);
 	vu_client_set_config(c, 0x2c, 0x12345678, 4);
 	ok(vu_client_config(c, 0) == (WSE_PCI_DEVICE << 16 | WSE_PCI_VENDOR) &&
-	   vu_client_config(c, 0x2c) == (WSE_PCI_DEVICE << 16 | WSE_PCI_VENDOR), "IDs cannot be written");
+		   vu_client_config(c, 0x2c) == (WSE_PCI_DEVICE << 16 | WSE_PCI_VENDOR),
+	   "IDs cannot be written");
 	vu_client_set_config(c, 4, 0xffff, 2);
 	ok((vu_client_config(c, 4) & 0xffff) == 0x0546, "only existing command bits can be set");
 	vu_client_set_config(c, 4, 6, 2);
 	vu_client_set_config(c, 0x10, ~0u, 4);
 	vu_client_set_config(c, 0x14, ~0u, 4);
-	ok(vu_client_config(c, 0x10) == (~(WSE_BAR0_SIZE - 1u) | 4) && vu_client_config(c, 0x14) == ~0u,
+	ok(vu_client_config(c, 0x10) == (~(WSE_BAR0_SIZE - 1u) | 4) &&
+		   vu_client_config(c, 0x14) == ~0u,
 	   "BAR0 is 64-bit memory and tells its size");
 	vu_client_set_config(c, 0x18, ~0u, 4);
 	vu_client_set_config(c, 0x30, ~0u, 4);
 	ok(!vu_client_config(c, 0x18) && !vu_client_config(c, 0x30), "no BAR2, no ROM");
-	for (v = vu_client_config(c, 0x34) & 0xff; v && n < 10; v = vu_client_config(c, v) >> 8 & 0xff, n++)
+	for (v = vu_client_config(c, 0x34) & 0xff; v && n < 10;
+	     v = vu_client_config(c, v) >> 8 & 0xff, n++)
 		caps |= 1u << (vu_client_config(c, v) & 31);
 	ok(caps == (1u << 1 | 1u << 0x10 | 1u << 0x11) && n == 3, "capabilities PM, MSI-X, PCIe");
 	ok(vu_client_config(c, 0x64) >> 28 & 1, "FLR is announced");
@@ -244,7 +257,8 @@ static void test_bar0(struct vu_client *c)
 	ok(vu_client_reg(c, WSE_REG_ABI) == (WSE_ABI_MAJOR << 16 | WSE_ABI_MINOR), "ABI");
 	ok(vu_client_reg(c, WSE_REG_TILE) == (2 << 16 | 2), "TILE");
 	ok(!vu_client_read(c, VU_REGION_BAR0, 0, &both, 8) && (uint32_t)both == WSE_MAGIC &&
-	   both >> 32 == (WSE_ABI_MAJOR << 16 | WSE_ABI_MINOR), "two registers in one access");
+		   both >> 32 == (WSE_ABI_MAJOR << 16 | WSE_ABI_MINOR),
+	   "two registers in one access");
 	ok(!vu_client_read(c, VU_REGION_BAR0, 0, &half, 2) && !half, "16-bit accesses read 0");
 	ok(vu_client_read(c, VU_REGION_BAR0, WSE_BAR0_SIZE, &both, 4) == -EINVAL, "BAR0 ends");
 }
@@ -254,11 +268,15 @@ static void test_dma_maps(struct vu_client *c)
 	int null = open("/dev/null", O_RDWR);
 	bool good = true;
 
-	ok(vu_client_map(c, c->memfd, 0, IOVA + 4096, 4096) == -EEXIST, "a map over another is refused");
-	ok(vu_client_map(c, c->memfd, MEM - 4096, 0x1000, 8192) == -EINVAL, "a map beyond the file is refused");
-	ok(vu_client_map(c, c->memfd, 0, ~0xfffull, 8192) == -EINVAL, "a map that wraps is refused");
+	ok(vu_client_map(c, c->memfd, 0, IOVA + 4096, 4096) == -EEXIST,
+	   "a map over another is refused");
+	ok(vu_client_map(c, c->memfd, MEM - 4096, 0x1000, 8192) == -EINVAL,
+	   "a map beyond the file is refused");
+	ok(vu_client_map(c, c->memfd, 0, ~0xfffull, 8192) == -EINVAL,
+	   "a map that wraps is refused");
 	ok(vu_client_map(c, c->memfd, 0, 0x1000, 0) == -EINVAL, "an empty map is refused");
-	ok(vu_client_map(c, null, 0, 0x1000, 4096) < 0, "a descriptor that is no memory is refused");
+	ok(vu_client_map(c, null, 0, 0x1000, 4096) < 0,
+	   "a descriptor that is no memory is refused");
 	ok(!vu_client_map(c, -1, 0, 0xc0000, 0x20000), "a map without descriptor is kept");
 	for (unsigned int i = 0; i < 64; i++)
 		good &= !vu_client_map(c, c->memfd, i * 4096, 0x10000000 + i * 8192ull, 4096);
@@ -267,15 +285,18 @@ static void test_dma_maps(struct vu_client *c)
 	ok(!vu_client_unmap(c, 0, 0x80000000), "or none");
 	ok(!vu_client_map(c, c->memfd, 0, 0x10000000, MEM), "all are gone");
 	ok(!vu_client_unmap(c, 0x10000000 + 4096, 4096) &&
-	   !vu_client_map(c, c->memfd, 0, 0x10000000 + 4096, 4096), "an unmap may punch a hole");
+		   !vu_client_map(c, c->memfd, 0, 0x10000000 + 4096, 4096),
+	   "an unmap may punch a hole");
 	vu_client_unmap(c, 0, 0x80000000);
 	close(null);
 }
 
 static void test_nop(struct vu_client *c)
 {
-	struct vu_irq_set q = { .argsz = sizeof(q), .flags = VU_SET_DATA_NONE | VU_SET_MASK,
-				.index = VU_IRQ_MSIX, .count = 9 };
+	struct vu_irq_set q = {.argsz = sizeof(q),
+			       .flags = VU_SET_DATA_NONE | VU_SET_MASK,
+			       .index = VU_IRQ_MSIX,
+			       .count = 9};
 	uint16_t cid = 0;
 	bool good = true;
 	double t;
@@ -285,8 +306,8 @@ static void test_nop(struct vu_client *c)
 	push(c, &nop);
 	good = vu_client_wait(c, 0, 5000);
 	t = now() - t;
-	ok(good && complete(c, 0, &cid) == WSE_ST_OK && cid == 77, "NOP completes and interrupts (%.0f us)",
-	   1e6 * t);
+	ok(good && complete(c, 0, &cid) == WSE_ST_OK && cid == 77,
+	   "NOP completes and interrupts (%.0f us)", 1e6 * t);
 	for (unsigned int i = 0; i < 5 * DEPTH; i++)
 		good &= command(c, &nop) == WSE_ST_OK;
 	ok(good, "five times around the ring");
@@ -311,16 +332,28 @@ static void test_nop(struct vu_client *c)
 static void test_copy(struct vu_client *c)
 {
 	struct wse_sqe s = {
-		.opcode = WSE_OP_COPY_IN, .cid = 5, .pshift = 12, .rows = 2, .cols = 2, .budget = 1000000,
-		.buf = IOVA + LIST, .sram = 0x100, .len = 2048, .nline = 1, .cstride = 2048, .rstride = 4096,
+		.opcode = WSE_OP_COPY_IN,
+		.cid = 5,
+		.pshift = 12,
+		.rows = 2,
+		.cols = 2,
+		.budget = 1000000,
+		.buf = IOVA + LIST,
+		.sram = 0x100,
+		.len = 2048,
+		.nline = 1,
+		.cstride = 2048,
+		.rstride = 4096,
 	};
 	uint64_t *list = (void *)(c->mem + LIST);
 	bool good = true;
 
 	for (unsigned int i = 0; i < 2; i++) {
-		good &= !vu_client_map(c, c->memfd, DATA + i * 4096, 0x5000000000ull + i * 0x10000, 4096);
+		good &= !vu_client_map(c, c->memfd, DATA + i * 4096, 0x5000000000ull + i * 0x10000,
+				       4096);
 		list[i] = 0x5000000000ull + i * 0x10000;
-		good &= !vu_client_map(c, c->memfd, DATA + 8192 + i * 4096, 0x6000000000ull + i * 0x10000, 4096);
+		good &= !vu_client_map(c, c->memfd, DATA + 8192 + i * 4096,
+				       0x6000000000ull + i * 0x10000, 4096);
 		list[8 + i] = 0x6000000000ull + i * 0x10000;
 	}
 	for (unsigned int i = 0; i < 8192; i++)
@@ -341,14 +374,24 @@ static void test_copy(struct vu_client *c)
 /* A core that never ends: registers must answer all the same. */
 static void test_bounded(struct vu_client *c)
 {
-	static const uint32_t loop = 0x0000006f;	/* j . */
+	static const uint32_t loop = 0x0000006f; /* j . */
 	struct wse_sqe copy = {
-		.opcode = WSE_OP_COPY_IN, .flags = WSE_SQF_BUF_DIRECT | WSE_SQF_BROADCAST, .rows = 2,
-		.cols = 2, .budget = 100000, .buf = IOVA + DATA, .len = 8, .nline = 1,
+		.opcode = WSE_OP_COPY_IN,
+		.flags = WSE_SQF_BUF_DIRECT | WSE_SQF_BROADCAST,
+		.rows = 2,
+		.cols = 2,
+		.budget = 100000,
+		.buf = IOVA + DATA,
+		.len = 8,
+		.nline = 1,
 	};
 	struct wse_sqe_start start = {
-		.opcode = WSE_OP_START, .flags = WSE_SQF_BOOT, .rows = 2, .cols = 2,
-		.budget = 1ull << 40, .entry = WSE_SRAM_BASE,
+		.opcode = WSE_OP_START,
+		.flags = WSE_SQF_BOOT,
+		.rows = 2,
+		.cols = 2,
+		.budget = 1ull << 40,
+		.entry = WSE_SRAM_BASE,
 	};
 	double worst = 0, sum = 0;
 	uint32_t before, after;
@@ -367,9 +410,11 @@ static void test_bounded(struct vu_client *c)
 		worst = t > worst ? t : worst;
 	}
 	after = vu_client_reg(c, WSE_REG_CYCLES_LO);
-	ok(good && worst < 1.0, "registers answer while the cores loop (mean %.0f us, worst %.0f us)",
-	   1e6 * sum / 500, 1e6 * worst);
-	ok(after != before && vu_client_reg(c, WSE_REG_STATUS) & WSE_STATUS_BUSY_MASK, "and cycles pass");
+	ok(good && worst < 1.0,
+	   "registers answer while the cores loop (mean %.0f us, worst %.0f us)", 1e6 * sum / 500,
+	   1e6 * worst);
+	ok(after != before && vu_client_reg(c, WSE_REG_STATUS) & WSE_STATUS_BUSY_MASK,
+	   "and cycles pass");
 }
 
 static void test_flr(struct vu_client *c)
@@ -379,14 +424,16 @@ static void test_flr(struct vu_client *c)
 	vu_client_read(c, VU_REGION_CONFIG, 0x68, &devctl, 2);
 	vu_client_set_config(c, 0x68, devctl | 0x8000, 2);
 	ok(!(vu_client_config(c, 4) & 7) && !(vu_client_config(c, 0x50) >> 16 & 0xc000) &&
-	   !(vu_client_config(c, 0x68) & 0x8000), "FLR resets the configuration space");
+		   !(vu_client_config(c, 0x68) & 0x8000),
+	   "FLR resets the configuration space");
 	ok(!(vu_client_reg(c, WSE_REG_STATUS) & 7), "and the device");
 	vu_client_set_config(c, 4, 6, 2);
 	vu_client_set_config(c, 0x52, 0x8000, 2);
 	ok(enable(c) && command(c, &nop) == WSE_ST_OK && vu_client_wait(c, 0, 1000),
 	   "which works again, interrupts and maps included");
 	ok(!vu_client_call(c, VU_RESET, NULL, 0, NULL, 0, NULL, 0, NULL) &&
-	   !(vu_client_reg(c, WSE_REG_STATUS) & 7), "so does RESET");
+		   !(vu_client_reg(c, WSE_REG_STATUS) & 7),
+	   "so does RESET");
 	vu_client_set_config(c, 0x52, 0x8000, 2);
 	vu_client_set_config(c, 4, 2, 2);
 	vu_client_post(c, WSE_REG_AQ_SIZE, (DEPTH - 1) << 16 | (DEPTH - 1));
@@ -404,52 +451,66 @@ static void test_write_multi(struct vu_client *c)
 	struct {
 		uint64_t n;
 		struct vu_write_one w[3];
-	} m = { .n = 3 };
+	} m = {.n = 3};
 	uint64_t done = 0;
 
 	for (unsigned int i = 0; i < 3; i++) {
-		m.w[i] = (struct vu_write_one){ .offset = WSE_REG_ASQ_LO, .count = 4 };
+		m.w[i] = (struct vu_write_one){.offset = WSE_REG_ASQ_LO, .count = 4};
 		m.w[i].data[1] = (uint8_t)(0x10 * (i + 1));
 	}
-	ok(!vu_client_call(c, VU_REGION_WRITE_MULTI, &m, sizeof(m), NULL, 0, &done, 8, NULL) && done == 3 &&
-	   vu_client_reg(c, WSE_REG_ASQ_LO) == 0x3000, "WRITE_MULTI writes in order");
+	ok(!vu_client_call(c, VU_REGION_WRITE_MULTI, &m, sizeof(m), NULL, 0, &done, 8, NULL) &&
+		   done == 3 && vu_client_reg(c, WSE_REG_ASQ_LO) == 0x3000,
+	   "WRITE_MULTI writes in order");
 	m.n = 1ull << 60;
-	ok(vu_client_call(c, VU_REGION_WRITE_MULTI, &m, sizeof(m), NULL, 0, NULL, 0, NULL) == -EINVAL,
+	ok(vu_client_call(c, VU_REGION_WRITE_MULTI, &m, sizeof(m), NULL, 0, NULL, 0, NULL) ==
+		   -EINVAL,
 	   "a false count is refused");
 }
 
 /* Things a client may get wrong but stay connected. */
 static void test_refused(struct vu_client *c)
 {
-	struct vu_irq_set q = { .argsz = sizeof(q), .flags = VU_SET_DATA_EVENTFD | VU_SET_TRIGGER,
-				.index = VU_IRQ_MSIX, .start = 0, .count = 3 };
-	struct vu_region_rw rw = { .region = VU_REGION_CONFIG, .offset = ~0ull - 1, .count = 4 };
+	struct vu_irq_set q = {.argsz = sizeof(q),
+			       .flags = VU_SET_DATA_EVENTFD | VU_SET_TRIGGER,
+			       .index = VU_IRQ_MSIX,
+			       .start = 0,
+			       .count = 3};
+	struct vu_region_rw rw = {.region = VU_REGION_CONFIG, .offset = ~0ull - 1, .count = 4};
 	int fds[40];
 	uint8_t b = 0;
 
 	for (int i = 0; i < 40; i++)
 		fds[i] = c->irq[0];
 	ok(vu_client_call(c, 99, NULL, 0, NULL, 0, NULL, 0, NULL) == -ENOSYS, "an unknown command");
-	ok(vu_client_call(c, VU_DMA_MAP, &b, 1, NULL, 0, NULL, 0, NULL) == -EINVAL, "a short DMA_MAP");
-	ok(vu_client_call(c, VU_SET_IRQS, &b, 1, NULL, 0, NULL, 0, NULL) == -EINVAL, "a short SET_IRQS");
+	ok(vu_client_call(c, VU_DMA_MAP, &b, 1, NULL, 0, NULL, 0, NULL) == -EINVAL,
+	   "a short DMA_MAP");
+	ok(vu_client_call(c, VU_SET_IRQS, &b, 1, NULL, 0, NULL, 0, NULL) == -EINVAL,
+	   "a short SET_IRQS");
 	ok(vu_client_call(c, VU_SET_IRQS, &q, sizeof(q), fds, 2, NULL, 0, NULL) == -EINVAL,
 	   "two descriptors for three vectors");
-	ok(vu_client_call(c, VU_SET_IRQS, &q, sizeof(q), fds, 40, NULL, 0, NULL) == -EINVAL, "40 descriptors");
+	ok(vu_client_call(c, VU_SET_IRQS, &q, sizeof(q), fds, 40, NULL, 0, NULL) == -EINVAL,
+	   "40 descriptors");
 	q.start = ~0u;
-	ok(vu_client_call(c, VU_SET_IRQS, &q, sizeof(q), fds, 3, NULL, 0, NULL) == -EINVAL, "vector 2^32 - 1");
-	q = (struct vu_irq_set){ .argsz = sizeof(q), .flags = VU_SET_DATA_BOOL | VU_SET_TRIGGER,
-				 .index = VU_IRQ_MSIX, .count = 9 };
-	ok(vu_client_call(c, VU_SET_IRQS, &q, sizeof(q), NULL, 0, NULL, 0, NULL) == -EINVAL, "missing booleans");
+	ok(vu_client_call(c, VU_SET_IRQS, &q, sizeof(q), fds, 3, NULL, 0, NULL) == -EINVAL,
+	   "vector 2^32 - 1");
+	q = (struct vu_irq_set){.argsz = sizeof(q),
+				.flags = VU_SET_DATA_BOOL | VU_SET_TRIGGER,
+				.index = VU_IRQ_MSIX,
+				.count = 9};
+	ok(vu_client_call(c, VU_SET_IRQS, &q, sizeof(q), NULL, 0, NULL, 0, NULL) == -EINVAL,
+	   "missing booleans");
 	ok(vu_client_call(c, VU_REGION_READ, &rw, sizeof(rw), NULL, 0, NULL, 0, NULL) == -EINVAL,
 	   "an offset that wraps");
 	rw.offset = 0;
 	rw.count = ~0u;
-	ok(vu_client_call(c, VU_REGION_READ, &rw, sizeof(rw), NULL, 0, NULL, 0, NULL) == -EINVAL, "4 GiB to read");
+	ok(vu_client_call(c, VU_REGION_READ, &rw, sizeof(rw), NULL, 0, NULL, 0, NULL) == -EINVAL,
+	   "4 GiB to read");
 	rw.count = 64;
 	ok(vu_client_call(c, VU_REGION_WRITE, &rw, sizeof(rw), NULL, 0, NULL, 0, NULL) == -EINVAL,
 	   "a write without its data");
-	rw = (struct vu_region_rw){ .region = ~0u, .count = 4 };
-	ok(vu_client_call(c, VU_REGION_READ, &rw, sizeof(rw), NULL, 0, NULL, 0, NULL) == -EINVAL, "no such region");
+	rw = (struct vu_region_rw){.region = ~0u, .count = 4};
+	ok(vu_client_call(c, VU_REGION_READ, &rw, sizeof(rw), NULL, 0, NULL, 0, NULL) == -EINVAL,
+	   "no such region");
 	ok(vu_client_reg(c, WSE_REG_MAGIC) == WSE_MAGIC, "it still answers");
 }
 
@@ -461,11 +522,13 @@ static void test_hostile(void)
 		struct vu_hdr h;
 		size_t send;
 	} bad[] = {
-		{ "a message of size 3", { .cmd = VU_GET_INFO, .size = 3 }, 16 },
-		{ "a message of 4 GiB", { .cmd = VU_GET_INFO, .size = ~0u }, 16 },
-		{ "a reply nobody asked for", { .cmd = VU_GET_INFO, .size = 16, .flags = VU_REPLY }, 16 },
-		{ "half a header", { .cmd = VU_GET_INFO, .size = 16 }, 7 },
-		{ "a body that never comes", { .cmd = VU_DMA_MAP, .size = 48 }, 16 },
+		{"a message of size 3", {.cmd = VU_GET_INFO, .size = 3}, 16},
+		{"a message of 4 GiB", {.cmd = VU_GET_INFO, .size = ~0u}, 16},
+		{"a reply nobody asked for",
+		 {.cmd = VU_GET_INFO, .size = 16, .flags = VU_REPLY},
+		 16},
+		{"half a header", {.cmd = VU_GET_INFO, .size = 16}, 7},
+		{"a body that never comes", {.cmd = VU_DMA_MAP, .size = 48}, 16},
 	};
 	struct vu_client c;
 
@@ -486,7 +549,8 @@ static void test_hostile(void)
 			ok(false, "ftruncate");
 		vu_client_post(&c, WSE_DB_BASE, 1);
 		usleep(50000);
-		ok(vu_client_reg(&c, WSE_REG_STATUS) & WSE_STATUS_HALTED_MASK, "gets a halted device");
+		ok(vu_client_reg(&c, WSE_REG_STATUS) & WSE_STATUS_HALTED_MASK,
+		   "gets a halted device");
 	}
 	vu_client_close(&c);
 }
@@ -499,19 +563,23 @@ static void test_reconnect(void)
 	ok(good, "first client");
 	good = !vu_client_open(&b, sock, MEM) && vu_client_hello(&b) == VU_LOST;
 	vu_client_close(&b);
-	ok(good && command(&a, &nop) == WSE_ST_OK, "a second one is turned away, the first does not notice");
+	ok(good && command(&a, &nop) == WSE_ST_OK,
+	   "a second one is turned away, the first does not notice");
 	vu_client_close(&a);
-	ok(!vu_client_open(&b, sock, MEM) && !vu_client_hello(&b), "it may come when the first is gone");
+	ok(!vu_client_open(&b, sock, MEM) && !vu_client_hello(&b),
+	   "it may come when the first is gone");
 	ok(!(vu_client_config(&b, 4) & 7) && !vu_client_reg(&b, WSE_REG_CTRL) &&
-	   !vu_client_map(&b, b.memfd, 0, IOVA, MEM), "and finds a fresh device without maps");
-	ok(!vu_client_irqs(&b) && enable(&b) && command(&b, &nop) == WSE_ST_OK && vu_client_wait(&b, 0, 1000),
+		   !vu_client_map(&b, b.memfd, 0, IOVA, MEM),
+	   "and finds a fresh device without maps");
+	ok(!vu_client_irqs(&b) && enable(&b) && command(&b, &nop) == WSE_ST_OK &&
+		   vu_client_wait(&b, 0, 1000),
 	   "that works");
 	vu_client_close(&b);
 }
 
 static void test_faults(void)
 {
-	static const char *const args[] = { "--fault", "irq:1,dma-write:2", NULL };
+	static const char *const args[] = {"--fault", "irq:1,dma-write:2", NULL};
 	pid_t pid = start(args);
 	struct vu_client c;
 
@@ -519,7 +587,8 @@ static void test_faults(void)
 	   "an injected lost interrupt");
 	push(&c, &nop);
 	usleep(50000);
-	ok(complete(&c, 0, NULL) == -1 && vu_client_reg(&c, WSE_REG_STATUS) & WSE_STATUS_HALTED_MASK,
+	ok(complete(&c, 0, NULL) == -1 &&
+		   vu_client_reg(&c, WSE_REG_STATUS) & WSE_STATUS_HALTED_MASK,
 	   "an injected error of a completion's write halts the device");
 	vu_client_close(&c);
 	stop(pid, SIGTERM);
@@ -553,16 +622,17 @@ static void test_arguments(void)
 	static const struct {
 		const char *args, *text;
 	} bad[] = {
-		{ "", "--socket PATH is missing" },
-		{ "--socket /tmp/x --model cloud", "no model is called 'cloud'" },
-		{ "--socket /tmp/x --rows 0", "--rows needs a number from 1" },
-		{ "--socket /tmp/x --cols 2x", "--cols needs a number" },
-		{ "--socket /tmp/x --fault power:1", "--fault knows" },
-		{ "--socket /tmp/x --fault irq:0", "--fault needs a number from 1" },
-		{ "--socket /tmp/x stray", "unexpected argument 'stray'" },
-		{ "--socket /nonexistent/x", "cannot listen on /nonexistent/x: No such file or directory" },
-		{ "--socket /etc/hostname", "exists and is no socket" },
-		{ "--socket /tmp/x --log /nonexistent/x", "cannot write /nonexistent/x" },
+		{"", "--socket PATH is missing"},
+		{"--socket /tmp/x --model cloud", "no model is called 'cloud'"},
+		{"--socket /tmp/x --rows 0", "--rows needs a number from 1"},
+		{"--socket /tmp/x --cols 2x", "--cols needs a number"},
+		{"--socket /tmp/x --fault power:1", "--fault knows"},
+		{"--socket /tmp/x --fault irq:0", "--fault needs a number from 1"},
+		{"--socket /tmp/x stray", "unexpected argument 'stray'"},
+		{"--socket /nonexistent/x",
+		 "cannot listen on /nonexistent/x: No such file or directory"},
+		{"--socket /etc/hostname", "exists and is no socket"},
+		{"--socket /tmp/x --log /nonexistent/x", "cannot write /nonexistent/x"},
 	};
 	char out[4096], args[256];
 
@@ -572,7 +642,8 @@ static void test_arguments(void)
 	memset(args, 'a', 200);
 	args[200] = 0;
 	memcpy(args, "--socket /", 10);
-	ok(say(args, out, sizeof(out)) && strstr(out, "File name too long") && one_line(out), "a path too long");
+	ok(say(args, out, sizeof(out)) && strstr(out, "File name too long") && one_line(out),
+	   "a path too long");
 	snprintf(args, sizeof(args), "--socket %s", sock);
 	ok(say(args, out, sizeof(out)) && strstr(out, "in use by another server") && one_line(out),
 	   "a socket in use");
@@ -617,13 +688,15 @@ int main(int argc, char **argv)
 	test_hostile();
 	test_reconnect();
 	test_arguments();
-	ok(stop(pid, SIGTERM) == 0 && stat(sock, &st), "SIGTERM ends it cleanly, the socket is gone");
+	ok(stop(pid, SIGTERM) == 0 && stat(sock, &st),
+	   "SIGTERM ends it cleanly, the socket is gone");
 	pid = start(NULL);
 	stop(pid, SIGKILL);
 	ok(!stat(sock, &st), "SIGKILL leaves the socket");
 	pid = start(NULL);
 	usleep(200000);
-	ok(ready(&c) && vu_client_reg(&c, WSE_REG_MAGIC) == WSE_MAGIC, "which the next server takes over");
+	ok(ready(&c) && vu_client_reg(&c, WSE_REG_MAGIC) == WSE_MAGIC,
+	   "which the next server takes over");
 	ok(stop(pid, SIGTERM) == 0, "SIGTERM with a client connected");
 	vu_client_close(&c);
 	test_faults();
