@@ -32,7 +32,7 @@ $(B)/rtl/tile-%/.done: $(RTL_SRC) $(RTL)/tile.cpp $(RTL)/axi_slave.hpp $(RTL)/ws
 
 # the same with assertions, for the tests
 $(B)/rtl/assert-%/.done: $(RTL_SRC) $(RTL)/tile.cpp $(RTL)/axi_slave.hpp $(RTL)/wse_rtl.h hw/model.h hw/regs/gen/wse_regs.h
-	CXX=$(RTL_CXX) CXXFLAGS="-O2 $(RTL_ARCH)" $(RTL)/build-tile $(subst x, ,$*) $(@D) --assert
+	CXX=$(RTL_CXX) CXXFLAGS=-O0 $(RTL)/build-tile $(subst x, ,$*) $(@D) --assert
 	@touch $@
 
 $(B)/rtl/tiles.inc: $(RTL)/build.mk
@@ -85,7 +85,14 @@ $(B)/rtl/tests/test_mesh: $(RTL_MESH) $(RTL)/tests/test_mesh.cpp $(RTL)/tests/ta
 		-o $(CURDIR)/$@ $(RTL_MESH) $(CURDIR)/$(RTL)/tests/test_mesh.cpp > $(B)/rtl/mesh.log 2>&1 || \
 		{ cat $(B)/rtl/mesh.log; false; }
 
-RTL_SUITES := $(B)/rtl/tests/test_mesh $(B)/rtl/tests/model_host $(B)/rtl/tests/test_queue \
+# the arithmetic alone
+$(B)/rtl/tests/test_fp: $(RTL)/wse_fp_pkg.sv $(RTL)/tests/tb_fp.sv $(RTL)/tests/test_fp.cpp $(RTL)/tests/tap.hpp
+	@mkdir -p $(@D)
+	verilator --cc --exe --build -Wno-fatal -Wno-lint --top-module tb_fp -Mdir $(B)/rtl/fp -O3 --prefix Vfp \
+		-CFLAGS "-O2 -w $(RTL_COMMON)" -o $(CURDIR)/$@ $(RTL)/wse_fp_pkg.sv $(RTL)/tests/tb_fp.sv \
+		$(CURDIR)/$(RTL)/tests/test_fp.cpp > $(B)/rtl/fp.log 2>&1 || { cat $(B)/rtl/fp.log; false; }
+
+RTL_SUITES := $(B)/rtl/tests/test_fp $(B)/rtl/tests/test_mesh $(B)/rtl/tests/model_host $(B)/rtl/tests/test_queue \
 	$(B)/rtl/tests/test_fabric $(B)/rtl/tests/seed_queue $(B)/rtl/tests/seed_fabric
 SUITES += $(RTL_SUITES)
 ALL += $(RTL_SUITES)
