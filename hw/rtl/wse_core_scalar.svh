@@ -99,7 +99,6 @@
   // TNEXT: a start, else the lowest ready task; on a tie its flag before wavelets, then the lowest color
   task automatic tnext();
     best = 6'd63;
-    rm = tflag_q != 0 || start_q ? 24'd0 : 24'd0;
     col = 5'd0;
     for (int t = 31; t >= 0; t--)
       if (tflag_q[t] && !tblock_q[t]) best = 6'(t);
