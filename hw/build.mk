@@ -18,4 +18,7 @@ check-regs: $(B)/hw/regs-gen
 	@$< sv < hw/regs/wse.regs | diff -u hw/rtl/wse_regs_pkg.sv -
 	@$< md < hw/regs/wse.regs | diff -u hw/doc/registers.md -
 
+ALL += $(B)/hw/regs-gen
+SUITES += hw/regs/test-regs
+
 -include hw/func/build.mk hw/rtl/build.mk hw/emu/build.mk hw/tests/build.mk
