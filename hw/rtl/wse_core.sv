@@ -122,7 +122,7 @@ module wse_core (
 
   // ---- tasks ----
   logic [31:0] tflag_q, tblock_q;
-  logic [15:0] tentry_q [0:31];
+  logic [31:0] tentry_q [0:31];
   logic [4:0]  bind_q [0:23];
   logic [4:0]  cbind_q [0:23];
   logic [23:0] bound_q, cbound_q;                     // colors with a data, a control task
@@ -210,7 +210,8 @@ module wse_core (
   logic [3:0]  m_tval_q;
   logic [1:0]  m_send_q;                              // only the END wavelet is left
   logic [4:0]  m_wcol_q [0:1];
-  logic [1:0]  m_wcolv_q, m_half_q;         // half: one of two memory writes is done
+  logic [1:0]  m_wcolv_q, m_half_q;         // half: one of two memory writes is done ...
+  logic [31:0] m_hold_q [0:1];                        // ... of this value
 
   logic        scrub_q;
   logic [11:0] scrubrow_q;
@@ -349,7 +350,7 @@ module wse_core (
   task automatic core_reset();
     for (int i = 0; i < 32; i++) begin
       x_q[i] = 32'd0;
-      tentry_q[i] = 16'd0;
+      tentry_q[i] = 32'd0;
     end
     for (int i = 0; i < 64; i++) dsr_q[i] = 32'd0;
     for (int i = 0; i < 3; i++) begin

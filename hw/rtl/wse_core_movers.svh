@@ -4,7 +4,7 @@
 
   logic [31:0] mc, mv1, mv2, mva;
   logic [3:0]  mk0, mk1, mk2;
-  logic        mok, mtwo, muntil, mmark, mlast, mst;
+  logic        mok, mtwo, muntil, mmark, mlast, mst, mboth;
   logic [4:0]  mcol;
 
   function automatic logic [31:0] m_half(input logic [31:0] w, input logic hi);
@@ -191,24 +191,26 @@
         mok = mok && !txbusy && txok_q[m_w_q[{m, 4'd0}][4:0]];
       end
       if (mk0 == 4'(KIND_MEM) || (mst && mk2 == 4'(KIND_MEM))) mok = mok && !bport;
-      if (mok && mst && !m_half_q[m]) begin
-        mover_store(m, 2'd2, mv1);
-        if (mk2 == 4'(KIND_MEM) && mk0 == 4'(KIND_MEM)) begin   // two writes take two cycles
-          m_half_q[m] = 1'b1;
-          mok = 1'b0;
-          moved = 1'b1;
-        end
+      mboth = mst && mk2 == 4'(KIND_MEM) && mk0 == 4'(KIND_MEM);   // two writes take two cycles, DST first
+      if (m_half_q[m]) mv1 = m_hold_q[m];                     // the first may have hit the source
+      if (mok && mboth && !m_half_q[m]) begin
+        mover_store(m, 2'd0, mv1);
+        m_hold_q[m] = mv1;
+        m_half_q[m] = 1'b1;
+        mok = 1'b0;
+        moved = 1'b1;
       end
       if (mok) begin
         m_half_q[m] = 1'b0;
         moved = 1'b1;
+        if (mst) mover_store(m, 2'd2, mv1);
         if (mk1 == 4'(KIND_FABIN)) rxpop(mcol);
         if (mk1 == 4'(KIND_DOTQ) || (mtwo && mk2 == 4'(KIND_DOTQ))) begin
           dqr_q = dqr_q + 3'd1;
           dqn_q = dqn_q - 4'd1;
         end
         if (mk0 == 4'(KIND_FABOUT)) txput(m_w_q[{m, 4'd0}][4:0], 1'b0, mv1);
-        else mover_store(m, 2'd0, mv1);
+        else if (!mboth) mover_store(m, 2'd0, mv1);
         if (!muntil) begin
           m_i_q[m] = m_i_q[m] + 16'd1;
           mlast = m_i_q[m] == m_len_q[m];

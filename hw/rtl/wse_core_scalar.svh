@@ -121,7 +121,7 @@
       winfo_q = 32'h8000;
       res = {16'h8000, startpc_q};
     end else if (go) begin
-      res = {16'h8000, tentry_q[best[4:0]]};
+      res = tentry_q[best[4:0]];
       if (take) begin
         wdata_q = rxd_q[{col, rxr_q[col]}];
         winfo_q = {23'd0, rxhc_q[col], 3'd0, col};
@@ -184,7 +184,7 @@
               cbound_q[s1[4:0]] = s2[7:0] != 8'hff;
             end
           end
-          7'(TASKOP_ENTRY): if (rd != 0) trap = 1'b1; else tentry_q[s1[4:0]] = s2[15:0];
+          7'(TASKOP_ENTRY): if (rd != 0) trap = 1'b1; else tentry_q[s1[4:0]] = s2;
           7'(TASKOP_ACTIVATE): if (rd != 0) trap = 1'b1; else tflag_q[s1[4:0]] = 1'b1;
           7'(TASKOP_BLOCK): if (rd != 0) trap = 1'b1; else tblock_q[s1[4:0]] = 1'b1;
           7'(TASKOP_UNBLOCK): if (rd != 0) trap = 1'b1; else tblock_q[s1[4:0]] = 1'b0;
