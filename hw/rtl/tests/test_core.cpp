@@ -32,7 +32,7 @@ uint32_t word(CoreTb &t, uint32_t addr)
 
 int main(int argc, char **argv)
 {
-	unsigned rounds = argc > 1 ? atoi(argv[1]) : 60;
+	unsigned rounds = argc > 1 ? atoi(argv[1]) : 120;
 	auto tb = std::make_unique<CoreTb>();
 	CoreTb &t = *tb;
 	unsigned old = wse_fp_enter();

@@ -335,6 +335,13 @@ static bool run_elf(CoreTb &t, const std::string &path, uint32_t *result)
 	return *result == 1;
 }
 
+// what a program is about, if that is outside hw/doc/core.md
+static const char *foreign(const std::string &name)
+{
+	return name == "rv32mi-p-breakpoint" ? "debug triggers" : name == "rv32mi-p-pmpaddr" ? "memory protection" :
+	       name == "rv32ui-p-ma_data" ? "misaligned loads and stores" : nullptr;
+}
+
 void test_public(CoreTb &t)
 {
 	const char *dir = getenv("WSE_RISCV_TESTS");
@@ -354,13 +361,20 @@ void test_public(CoreTb &t)
 		closedir(d);
 	}
 	std::sort(names.begin(), names.end());
+	t.top.row_i = t.top.col_i = 0;		// they want hart 0
 	tap.ok(!names.empty(), "%zu public programs", names.size());
 	for (auto &n : names) {
 		uint32_t r = 0;
-		bool good = run_elf(t, std::string(dir) + "/" + n, &r);
+		bool good;
 
+		if (const char *why = foreign(n)) {
+			tap.ok(true, "%s # SKIP the core has no %s", n.c_str(), why);
+			continue;
+		}
+		good = run_elf(t, std::string(dir) + "/" + n, &r);
 		if (!good)
-			printf("# tohost %#x fault %d cause %#x pc %#x\n", r, t.top.faulted_o, t.top.fault_cause_o, t.top.fault_pc_o);
+			printf("# tohost %#x fault %d cause %#x pc %#x\n", r, t.top.faulted_o, t.top.fault_cause_o,
+			       t.top.fault_pc_o);
 		tap.ok(good, "%s", n.c_str());
 	}
 }
