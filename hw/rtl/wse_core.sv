@@ -550,6 +550,15 @@ module wse_core (
       end
     end
 
+    // inside the process: outside it, its variables would be seen before or after this cycle as the simulator likes
+    assert (!rst_ni || !rx_valid_i || rxn_q[rx_color_i] <= 3'(CHAN_DEPTH))
+      else $error("receive queue of color %0d overflows", rx_color_i);
+    assert (!rst_ni || !tx_cr_valid_i || txc_q[tx_cr_color_i] <= 3'(CHAN_DEPTH))
+      else $error("a credit of color %0d too many", tx_cr_color_i);
+    assert (!run_q || {1'b0, dqn_q} + {1'b0, dqf_q} <= 5'(DOTQ_DEPTH)) else $error("DOT queue overflows");
+    assert (!run_q || (eqn_q[0] <= 2'(ENGINE_DEPTH) && eqn_q[1] <= 2'(ENGINE_DEPTH) && eqn_q[2] <= 2'(ENGINE_DEPTH)))
+      else $error("more waiting instructions than slots");
+
     svc_busy_o <= scrub_q;
     held_o <= !run_q;
     done_o <= done_q;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Block test of the core: scalar side, tasks, engines, against independent computations on the host's FPU.
+#include <csignal>
 #include <cstdlib>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "test_core.hpp"
 
@@ -30,6 +33,29 @@ uint32_t word(CoreTb &t, uint32_t addr)
 	return v[addr >> 2 & 1];
 }
 
+// a fifth wavelet without a credit must end the simulation: the assertions are alive
+static void test_assertions()
+{
+	pid_t child;
+	int status = 0;
+
+	fflush(stdout);
+	child = fork();
+	if (!child) {
+		CoreTb t;
+
+		if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
+			_exit(0);
+		t.in_credit[3] = 5;
+		for (int i = 0; i < 5; i++)
+			t.feed(3, i);
+		t.run(20);
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	tap.ok(child > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT, "an overfull receive queue fires its assertion");
+}
+
 int main(int argc, char **argv)
 {
 	unsigned rounds = argc > 1 ? atoi(argv[1]) : 120;
@@ -37,6 +63,7 @@ int main(int argc, char **argv)
 	CoreTb &t = *tb;
 	unsigned old = wse_fp_enter();
 
+	test_assertions();
 	test_service(t);
 	test_scalar(t);
 	test_arithmetic(t, rounds);
