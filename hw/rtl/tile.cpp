@@ -297,7 +297,7 @@ int m_get_acc(struct wse_model *m, uint32_t core, uint32_t acc[128])
 	for (unsigned i = 0; i < 128; i++) {
 		const Core *c = self(m)->core[core];
 
-		acc[i] = c->accz_q >> (i / 8) & 1 ? 0 : c->acc_q[i];
+		acc[i] = c->accz_q >> (i / 8) & 1 ? 0 : c->acc_q[i / 8][i % 8];
 	}
 	return 0;
 }

@@ -7,7 +7,7 @@
 //   port A  16 bytes a cycle, read or write: the lane engine
 //   port B  16 bytes a cycle: service plane, then movers, then scalar loads and stores, then fetch
 //
-// For the model wrapper (public): mem0..3 (word i of SRAM is mem<i%4>[i/4]), x_q, pc_q, the CSRs, acc_q with
+// For the model wrapper (public): mem0..3 (word i of SRAM is mem<i%4>[i/4]), x_q, pc_q, the CSRs, acc_q[group][lane] with
 // accz_q (a set bit: that row of 8 reads as zero), and tr_* (the instruction that retired or trapped in the
 // last cycle: tr_valid_q with tr_trap_q telling which).
 
@@ -149,7 +149,7 @@ module wse_core (
   logic [31:0] eq_q [0:127];
   logic [1:0]  eqn_q [0:2];
   logic        eqr_q [0:2];
-  logic [31:0] acc_q [0:127] /*verilator public_flat_rw*/;
+  logic [31:0] acc_q [0:15][0:7] /*verilator public_flat_rw*/;
   logic [15:0] accz_q /*verilator public_flat_rw*/;
   logic [31:0] dq_q [0:7];                            // DOT queue
   logic [7:0]  dqe_q;                                 // END marks in it
@@ -228,15 +228,15 @@ module wse_core (
   endfunction
 
   function automatic logic [31:0] accrd(input logic [6:0] i);
-    accrd = accz_q[i[6:3]] ? 32'd0 : acc_q[i];
+    accrd = accz_q[i[6:3]] ? 32'd0 : acc_q[i[6:3]][i[2:0]];
   endfunction
 
   task automatic accwr(input logic [6:0] i, input logic [31:0] v);
     if (accz_q[i[6:3]]) begin
-      for (int l = 0; l < 8; l++) acc_q[{i[6:3], 3'(l)}] = 32'd0;
+      for (int l = 0; l < 8; l++) acc_q[i[6:3]][l] = 32'd0;
       accz_q[i[6:3]] = 1'b0;
     end
-    acc_q[i] = v;
+    acc_q[i[6:3]][i[2:0]] = v;
   endtask
 
   // takes the wavelet at the head of a color's queue; its credit goes back later

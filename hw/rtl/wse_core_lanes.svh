@@ -9,18 +9,56 @@
     ax = (l & 1) != 0 ? ard_q[l >> 1] & 32'hffff0000 : ard_q[l >> 1] << 16;
   endfunction
 
+  // these loops run over local arrays: a simulator's compiler sees that nothing overlaps and makes vector code
   task automatic products_axpy();
-    for (int l = 0; l < 8; l++) p2_p_q[l] = fp_mul_bf16(p1_value_q, ax(l));
+    logic [31:0] x [0:7];
+    logic [31:0] y [0:7];
+    logic [31:0] w [0:3];
+    for (int l = 0; l < 4; l++) w[l] = ard_q[l];
+    for (int i = 0; i < 4; i++) begin
+      x[2*i] = w[i] << 16;
+      x[2*i+1] = w[i] & 32'hffff0000;
+    end
+    for (int l = 0; l < 8; l++) y[l] = fp_mul_bf16(p1_value_q, x[l]);
+    for (int l = 0; l < 8; l++) p2_p_q[l] = y[l];
   endtask
 
   task automatic products_dot();
-    for (int l = 0; l < 8; l++) p2_p_q[l] = fp_mul(accrd({p1_row_q, 3'(l)}), ax(l));
+    logic [31:0] a [0:7];
+    logic [31:0] x [0:7];
+    logic [31:0] y [0:7];
+    logic [31:0] w [0:3];
+    logic [31:0] keep;
+    keep = accz_q[p1_row_q] ? 32'd0 : 32'hffffffff;
+    for (int l = 0; l < 8; l++) a[l] = acc_q[p1_row_q][l];
+    for (int l = 0; l < 4; l++) w[l] = ard_q[l];
+    for (int i = 0; i < 4; i++) begin
+      x[2*i] = w[i] << 16;
+      x[2*i+1] = w[i] & 32'hffff0000;
+    end
+    for (int l = 0; l < 8; l++) y[l] = fp_mul_half(a[l] & keep, x[l]);
+    for (int l = 0; l < 8; l++) p2_p_q[l] = y[l];
   endtask
 
   task automatic sums_axpy();
-    for (int l = 0; l < 8; l++)
-      acc_q[{p2_row_q, 3'(l)}] = fp_add(accz_q[p2_row_q] ? 32'd0 : acc_q[{p2_row_q, 3'(l)}], p2_p_q[l]);
+    logic [31:0] a [0:7];
+    logic [31:0] y [0:7];
+    logic [31:0] keep;
+    keep = accz_q[p2_row_q] ? 32'd0 : 32'hffffffff;
+    for (int l = 0; l < 8; l++) a[l] = acc_q[p2_row_q][l];
+    for (int l = 0; l < 8; l++) y[l] = fp_add(a[l] & keep, p2_p_q[l]);
+    for (int l = 0; l < 8; l++) acc_q[p2_row_q][l] = y[l];
     accz_q[p2_row_q] = 1'b0;
+  endtask
+
+  task automatic tree_pairs();
+    logic [31:0] a [0:3];
+    logic [31:0] b [0:3];
+    logic [31:0] y [0:3];
+    for (int i = 0; i < 4; i++) a[i] = p3_q[2*i];
+    for (int i = 0; i < 4; i++) b[i] = p3_q[2*i+1];
+    for (int i = 0; i < 4; i++) y[i] = fp_add(a[i], b[i]);
+    for (int i = 0; i < 4; i++) p4_q[i] = y[i];
   endtask
 
   task automatic sums_dot();
@@ -54,7 +92,7 @@
     end
     p4_v_q = p3_v_q;
     p4_end_q = p3_end_q;
-    if (p3_v_q) for (int i = 0; i < 4; i++) p4_q[i] = fp_add(p3_q[2*i], p3_q[2*i+1]);
+    if (p3_v_q) tree_pairs();
     p3_v_q = p2_dot_q && ((p2_v_q && p2_last_q) || p2_end_q);
     p3_end_q = p2_end_q;
     if (p2_v_q) begin
@@ -384,7 +422,7 @@
         if (lred) begin
         end else if (l_w_q[3][3:0] == 4'(KIND_ACC)) begin
           vad = v_pd_q + {16'd0, v_i_q};
-          for (int l = 0; l < 8; l++) acc_q[{vad[6:3], 3'(l)}] = v_r_q[l];
+          for (int l = 0; l < 8; l++) acc_q[vad[6:3]][l] = v_r_q[l];
           accz_q[vad[6:3]] = 1'b0;
         end else if (l_w_q[3][7:4] == 4'(DT_BF16)) begin
           vad = v_pd_q + {15'd0, v_i_q, 1'b0};

@@ -94,6 +94,18 @@ package wse_fp_pkg;
     fp_mul_bf16 = fp_mul_special(x, y, fp_pack((x ^ y) & 32'h80000000, e, p));
   endfunction
 
+  // binary32 times bf16 (b, in the upper half): 24 x 8 bits
+  function automatic logic [31:0] fp_mul_half(input logic [31:0] a, input logic [31:0] b);
+    logic [31:0] x, y, e, p, m;
+    x = fp_flush(a);
+    y = fp_flush(b);
+    p = ((x & 32'h007fffff) | 32'h00800000) * (((y >> 16) & 32'h7f) | 32'h80);
+    e = ((x >> 23) & 32'hff) + ((y >> 23) & 32'hff) - 32'd127 + (p >> 31);
+    p = (p >> 31) != 0 ? p : p << 1;                           // leading one at bit 31
+    m = (p >> 8) + ((p >> 7) & 32'd1 & (((p & 32'h7f) | ((p >> 8) & 32'd1)) != 0 ? 32'd1 : 32'd0));
+    fp_mul_half = fp_mul_special(x, y, fp_pack((x ^ y) & 32'h80000000, e, m));
+  endfunction
+
   // a > b after flushing; false with NaN
   function automatic logic fp_gt(input logic [31:0] a, input logic [31:0] b);
     logic [31:0] x, y, kx, ky;

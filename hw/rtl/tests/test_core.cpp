@@ -68,6 +68,7 @@ int main(int argc, char **argv)
 	test_scalar(t);
 	test_arithmetic(t, rounds);
 	test_vector_kinds(t);
+	test_dot_products(t, rounds);
 	for (unsigned k = 0; k < 3; k++) {
 		t.busy_in = k * 5;
 		t.busy_out = k * 4;

@@ -23,6 +23,7 @@ void test_arithmetic(CoreTb &t, unsigned rounds);
 void test_vector_kinds(CoreTb &t);
 void test_axpy(CoreTb &t);
 void test_dot(CoreTb &t);
+void test_dot_products(CoreTb &t, unsigned rounds);
 void test_rates(CoreTb &t);
 // test_core_movers.cpp
 void test_movers(CoreTb &t);
