@@ -9,7 +9,7 @@ FW_HDRS := $(wildcard firmware/include/*.h firmware/kernels/*.h) hw/regs/gen/wse
 
 $(FW)/wse-fw.elf: firmware/runtime/boot.S firmware/runtime/firmware.ld $(FW_HDRS)
 	@mkdir -p $(@D)
-	$(RVCC) $(RVFLAGS) -T firmware/runtime/firmware.ld -Wl,--build-id=none,-n -o $@ $<
+	$(RVCC) $(RVFLAGS) -T firmware/runtime/firmware.ld -Wl,--build-id=none,-n,--no-warn-rwx-segments -o $@ $<
 
 $(FW)/fw-pack: firmware/runtime/fw-pack.c hw/regs/gen/wse_regs.h
 	@mkdir -p $(@D)
@@ -23,13 +23,13 @@ $(FW)/wse-fw.bin: $(FW)/wse-fw.elf $(FW)/fw-pack
 
 $(FW)/%.elf: firmware/kernels/%.c firmware/program.ld $(FW_HDRS)
 	@mkdir -p $(@D)
-	$(RVCC) $(RVFLAGS) -T firmware/program.ld -Wl,--build-id=none,-n -o $@ $<
+	$(RVCC) $(RVFLAGS) -T firmware/program.ld -Wl,--build-id=none,-n,--no-warn-rwx-segments -o $@ $<
 
 .PHONY: kernel
 kernel: ## make kernel SRC=file.c: build a kernel program of one's own into build/firmware/
 	@test -n "$(SRC)" || { echo "usage: make kernel SRC=path/to/kernel.c" >&2; exit 2; }
 	@mkdir -p $(FW)
-	$(RVCC) $(RVFLAGS) -T firmware/program.ld -Wl,--build-id=none,-n -o $(FW)/$(basename $(notdir $(SRC))).elf $(SRC)
+	$(RVCC) $(RVFLAGS) -T firmware/program.ld -Wl,--build-id=none,-n,--no-warn-rwx-segments -o $(FW)/$(basename $(notdir $(SRC))).elf $(SRC)
 
 FW_KERNELS := $(patsubst firmware/kernels/%.c,$(FW)/%.elf,$(wildcard firmware/kernels/*.c))
 ALL += $(FW)/wse-fw.bin $(FW_KERNELS)
