@@ -6,11 +6,13 @@ SUITES += selftests/vm/test-vm
 # Two small wafers on the functional model; override on the command line, for example
 #	make vm VM_DEVICES='--device "rtl 2x2" --iommu intel'
 VM_DEVICES ?= --device "func 4x4" --device "func 4x4"
-# Layers add what the guest should find: --module FILE.ko, --firmware FILE:NAME, --add PROGRAM
-VM_ARGS ?=
+# The module, its firmware, and the programs of the cores where libwse looks for them
+VM_ARGS ?= --module $(B)/wse.ko --firmware $(B)/firmware/wse-fw.bin:wse/wse-fw.bin \
+	--firmware $(B)/firmware/mlp.elf:wse/mlp.elf --firmware $(B)/firmware/linear.elf:wse/linear.elf \
+	--add libwse/configs/mlp_run.yaml:/root/mlp_run.yaml
 
 .PHONY: vm
-vm: $(ALL) ## a shell in the guest with wse.ko and two func devices
+vm: all ## a shell in the guest with wse.ko and two func devices
 	selftests/vm/run $(VM_DEVICES) $(VM_ARGS) $$(for p in info run bench train; do \
 		if [ -x $(B)/wse-$$p ]; then echo "--add $(B)/wse-$$p"; fi; done) --shell
 
