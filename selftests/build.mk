@@ -9,7 +9,7 @@ VM_DEVICES ?= --device "func 4x4" --device "func 4x4"
 # The module, its firmware, and the programs of the cores where libwse looks for them
 VM_ARGS ?= --module $(B)/wse.ko --firmware $(B)/firmware/wse-fw.bin:wse/wse-fw.bin \
 	--firmware $(B)/firmware/mlp.elf:wse/mlp.elf --firmware $(B)/firmware/linear.elf:wse/linear.elf \
-	--add libwse/configs/mlp_run.yaml:/root/mlp_run.yaml
+	--add libwse/configs/mlp_run.yaml:/root/mlp_run.yaml --add hw/doc/registers.md:/root/text
 
 .PHONY: vm
 vm: all ## a shell in the guest with wse.ko and two func devices
