@@ -15,6 +15,7 @@ struct bench {
 	 */
 	int (*run)(double *value, char *why, size_t len);
 	/* keeps nothing between runs; runs are repeated for about a second, at least twice */
+	int less_is_better; /* the best run is reported: the largest, or with this the smallest */
 };
 
 extern const struct bench bench_gemm[]; /* all end with a NULL name */

@@ -294,13 +294,13 @@ static int twin_gemm_mmacs(double *value, char *why, size_t len)
 const struct bench bench_gemm[] = {
 	{"rtl_gemm_mmacs", "MMAC/s",
 	 "Y = X W^T on the RTL, 4x4 cores, 32 tokens and 64 hidden each, one host thread",
-	 rtl_mmacs},
+	 rtl_mmacs, 0},
 	{"rtl_gemm_utilisation", "1", "the same: busy lanes / (lanes x cycles)",
-	 rtl_gemm_utilisation},
+	 rtl_gemm_utilisation, 0},
 	{"rtl_dot_utilisation", "1", "dW = dY^T X on the RTL: busy lanes / (lanes x cycles)",
-	 rtl_dot_utilisation},
-	{"twin_gemm_mmacs", "MMAC/s", "Y = X W^T on the twin, the same shape, blocks of 4 features", twin_gemm_mmacs},
+	 rtl_dot_utilisation, 0},
+	{"twin_gemm_mmacs", "MMAC/s", "Y = X W^T on the twin, the same shape, blocks of 4 features", twin_gemm_mmacs, 0},
 	{"twin_gemm_vs_openblas", "1", "the twin's rate / that of OpenBLAS sgemm, one thread each",
-	 twin_gemm_vs_openblas},
+	 twin_gemm_vs_openblas, 0},
 	{0},
 };

@@ -38,7 +38,7 @@ static int by_value(const void *a, const void *b)
 
 static void report(const struct bench *b, const struct options *o, double *v, int n)
 {
-	int i;
+	int i, best = b->less_is_better ? 0 : n - 1;
 
 	if (o->raw)
 		for (i = 0; i < n; i++)
@@ -50,9 +50,9 @@ static void report(const struct bench *b, const struct options *o, double *v, in
 	if (o->json)
 		printf("{\"name\":\"%s\",\"value\":%.6g,\"unit\":\"%s\",\"median\":%.6g,\"worst\":%"
 		       ".6g,\"runs\":%d}\n",
-		       b->name, v[n - 1], b->unit, v[n / 2], v[0], n);
+		       b->name, v[best], b->unit, v[n / 2], v[n - 1 - best], n);
 	else
-		printf("%-24s %10.4g %-10s median %.4g of %d   %s\n", b->name, v[n - 1], b->unit,
+		printf("%-24s %10.4g %-10s median %.4g of %d   %s\n", b->name, v[best], b->unit,
 		       v[n / 2], n, b->what);
 	fflush(stdout);
 }

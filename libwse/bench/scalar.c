@@ -94,6 +94,6 @@ static int twin_mips(double *value, char *why, size_t len)
 
 const struct bench bench_scalar[] = {
 	{"twin_mips", "MIPS", "scalar instructions a second, 4x4 cores on one host thread",
-	 twin_mips},
+	 twin_mips, 0},
 	{0},
 };

@@ -304,14 +304,14 @@ static int scaling_4_wall(double *value, char *why, size_t len)
 
 const struct bench bench_train[] = {
 	{"train_utilisation", "of lanes",
-	 "a training step on the RTL: lane-cycles with a multiply-add", utilisation},
-	{"train_useful", "of lanes", "the same step: 3 x the forward's multiply-adds", useful},
-	{"train_step_cycles", "cycles", "the same step, 128 tokens", step_cycles},
-	{"train_step_macs", "MAC", "the same step: multiply-adds that the lanes did", step_macs},
+	 "a training step on the RTL: lane-cycles with a multiply-add", utilisation, 0},
+	{"train_useful", "of lanes", "the same step: 3 x the forward's multiply-adds", useful, 0},
+	{"train_step_cycles", "cycles", "the same step, 128 tokens", step_cycles, 0},
+	{"train_step_macs", "MAC", "the same step: multiply-adds that the lanes did", step_macs, 0},
 	{"train_tokens_vs_reference", "x", "twin against fp32 OpenBLAS, two threads each",
-	 tokens_vs_reference},
-	{"train_tokens", "tokens/s", "its numerator: two devices, 0.92 M parameters", tokens},
-	{"train_tokens_reference", "tokens/s", "its denominator", tokens_reference},
-	{"scaling_4", "x", "1 -> 4 wafers, weak; cycles counted (twin), links modelled", scaling_4},
-	{"scaling_4_wall", "x", "1 -> 4 twins in wall time on this machine", scaling_4_wall},
-	{NULL, NULL, NULL, NULL}};
+	 tokens_vs_reference, 0},
+	{"train_tokens", "tokens/s", "its numerator: two devices, 0.92 M parameters", tokens, 0},
+	{"train_tokens_reference", "tokens/s", "its denominator", tokens_reference, 0},
+	{"scaling_4", "x", "1 -> 4 wafers, weak; cycles counted (twin), links modelled", scaling_4, 0},
+	{"scaling_4_wall", "x", "1 -> 4 twins in wall time on this machine", scaling_4_wall, 0},
+	{0}};
