@@ -97,6 +97,8 @@ RTL_SUITES := $(B)/rtl/tests/test_fp $(B)/rtl/tests/test_mesh $(B)/rtl/tests/mod
 SUITES += $(RTL_SUITES)
 ALL += $(RTL_SUITES)
 
+-include hw/rtl/blocks.mk
+
 .PHONY: tile lint-rtl
 tile: $(B)/rtl/libwse_rtl.a ## build a tile of the RTL: make tile ROWS=8 COLS=8
 

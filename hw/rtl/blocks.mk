@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+# One module of hw/rtl with assertions and its bench, hw/rtl/tests/test_MODULE.cpp on block_tb.hpp:
+#	make build/rtl/tests/test_wse_bar && build/rtl/tests/test_wse_bar [SEED]
+
+# All C++ of the model is one file: most of a small one's compile time is its headers.
+# $(1) module, $(2) options of Verilator
+BLOCK_INC = -isystem $(B)/rtl/block-$(1) -isystem $(VERILATOR_ROOT)/include -Ihw/rtl/tests -Ihw -Ihw/regs/gen
+define build_block
+	@mkdir -p $(@D)
+	@rm -rf $(B)/rtl/block-$(1)
+	verilator --cc --assert -O3 --unroll-count 2 -Wno-fatal -Wno-lint -Werror-UNOPTFLAT --output-split 0 \
+		-Ihw/rtl --top-module $(1) $(2) -Mdir $(B)/rtl/block-$(1) --prefix V$(1) \
+		hw/rtl/wse_regs_pkg.sv hw/rtl/$(1).sv > $(B)/rtl/block-$(1).log 2>&1 || \
+		{ cat $(B)/rtl/block-$(1).log; false; }
+	@for f in $(B)/rtl/block-$(1)/*.cpp; do echo "#include \"$${f##*/}\""; done > $(B)/rtl/block-$(1)/all.cc
+	$(RTL_CXX) -O1 -w $(RTL_COMMON) $(RTL_INC) -c -o $(B)/rtl/block-$(1)/all.o $(B)/rtl/block-$(1)/all.cc
+	$(RTL_CXX) -O1 -Wall -Wextra -Werror $(RTL_COMMON) $(BLOCK_INC) -o $@ hw/rtl/tests/test_$(1).cpp \
+		$(B)/rtl/block-$(1)/all.o $(RTL_RUNTIME) -pthread -latomic
+endef
+
+# $(1) module, $(2) modules that it instantiates, $(3) options of Verilator, $(4) further files of the bench
+define block
+BLOCKS += $(B)/rtl/tests/test_$(1)
+$(B)/rtl/tests/test_$(1): $(addprefix hw/rtl/,wse_regs_pkg.sv $(1).sv $(2:%=%.sv) tests/test_$(1).cpp \
+		tests/block_tb.hpp tests/tap.hpp blocks.mk) hw/regs/gen/wse_regs.h $(4) $$(RTL_RUNTIME)
+	$$(call build_block,$(1),$(3))
+endef
+
+# One line a block; test_core, test_mesh and test_fp have rules of their own.
+$(eval $(call block,wse_service,,-GROWS=3 -GCOLS=5))
+
+ALL += $(BLOCKS)
+SUITES += $(BLOCKS)
