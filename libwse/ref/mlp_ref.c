@@ -8,7 +8,8 @@
  *   dX[B][K] = dY[B][N] W[N][K]              backward to the data
  *   dW[N][K] = dY[B][N]^T X[B][K]            backward to the weights
  *
- * Nothing of the trainer's arithmetic is shared with it, only shapes and the initial values.
+ * Nothing of the trainer's arithmetic is shared with it, only shapes and the initial values. With
+ * bf16_storage it follows the wafer's storage format, and still nothing of its arithmetic.
  */
 #include "mlp_ref.h"
 
@@ -31,13 +32,14 @@ int mlp_ref_open(struct mlp_ref *r, const struct wse_mlp *m, uint32_t batch, uin
 	r->batch = batch;
 	wse_mlp_tensors(m, &r->tab);
 	r->params = calloc(r->tab.params, sizeof(float));
+	r->rounded = malloc(r->tab.params * sizeof(float));
 	r->grads = calloc(r->tab.params, sizeof(float));
 	r->m1 = calloc(r->tab.params, sizeof(float));
 	r->m2 = calloc(r->tab.params, sizeof(float));
 	r->d0 = malloc(wide * sizeof(float));
 	r->d1 = malloc(wide * sizeof(float));
 	r->loss = malloc(batch * sizeof(float));
-	ok = r->params && r->grads && r->m1 && r->m2 && r->d0 && r->d1 && r->loss;
+	ok = r->params && r->rounded && r->grads && r->m1 && r->m2 && r->d0 && r->d1 && r->loss;
 	for (uint32_t l = 0; l < m->nlinear; l++) {
 		r->act[l] = malloc((size_t)batch * m->width[l] * sizeof(float));
 		r->pre[l] = malloc((size_t)batch * m->width[l + 1] * sizeof(float));
@@ -58,6 +60,7 @@ void mlp_ref_close(struct mlp_ref *r)
 		free(r->pre[l]);
 	}
 	free(r->params);
+	free(r->rounded);
 	free(r->grads);
 	free(r->m1);
 	free(r->m2);
@@ -65,6 +68,30 @@ void mlp_ref_close(struct mlp_ref *r)
 	free(r->d1);
 	free(r->loss);
 	memset(r, 0, sizeof(*r));
+}
+
+/* nearest even; a number, not NaN, below the largest bf16 */
+static float bf16(float f)
+{
+	uint32_t u;
+
+	memcpy(&u, &f, sizeof(u));
+	u = (u + 0x7fff + (u >> 16 & 1)) & 0xffff0000;
+	memcpy(&f, &u, sizeof(f));
+	return f;
+}
+
+/* weights and embeddings as bf16; biases stay fp32 */
+static const float *round_params(struct mlp_ref *r)
+{
+	memcpy(r->rounded, r->params, r->tab.params * sizeof(float));
+	for (uint32_t i = 0; i < r->tab.n; i++) {
+		const struct wse_tensor *t = &r->tab.t[i];
+
+		for (size_t j = t->off; j < t->off + t->count && !t->is_bias; j++)
+			r->rounded[j] = bf16(r->params[j]);
+	}
+	return r->rounded;
 }
 
 #define GELU_A 0.79788456f	/* sqrt(2 / pi) */
@@ -115,24 +142,27 @@ double mlp_ref_forward(struct mlp_ref *r, const uint16_t *context, const uint16_
 	const struct wse_mlp *m = &r->m;
 	uint32_t b_all = r->batch, e = m->embed;
 
+	r->w = r->bf16_storage ? round_params(r) : r->params;
 	for (uint32_t b = 0; b < b_all; b++)
 		for (uint32_t i = 0; i < m->window; i++)
 			memcpy(r->act[0] + (size_t)b * m->width[0] + i * e,
-			       r->params + (size_t)context[b * m->window + i] * e,
+			       r->w + (size_t)context[b * m->window + i] * e,
 			       e * sizeof(float));
 	for (uint32_t l = 0; l < m->nlinear; l++) {
 		int k = (int)m->width[l], n = (int)m->width[l + 1];
-		const float *w = r->params + r->tab.t[wse_mlp_weight(l)].off;
-		const float *bias = r->params + r->tab.t[wse_mlp_bias(l)].off;
+		const float *w = r->w + r->tab.t[wse_mlp_weight(l)].off;
+		const float *bias = r->w + r->tab.t[wse_mlp_bias(l)].off;
 		float *y = r->pre[l];
 
 		for (uint32_t b = 0; b < b_all; b++)
 			memcpy(y + (size_t)b * n, bias, n * sizeof(float));
 		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)b_all, n, k, 1.0f,
 			    r->act[l], k, w, k, 1.0f, y, n);
-		if (l + 1 < m->nlinear)
-			for (size_t i = 0; i < (size_t)b_all * n; i++)
-				r->act[l + 1][i] = act_forward(m->act, y[i]);
+		for (size_t i = 0; l + 1 < m->nlinear && i < (size_t)b_all * n; i++) {
+			float a = act_forward(m->act, y[i]);
+
+			r->act[l + 1][i] = r->bf16_storage ? bf16(a) : a;
+		}
 	}
 	return softmax_xent(r, r->pre[m->nlinear - 1], target);
 }
@@ -146,7 +176,7 @@ void mlp_ref_backward(struct mlp_ref *r, const uint16_t *context)
 	memset(r->grads, 0, r->tab.params * sizeof(float));
 	for (uint32_t l = m->nlinear; l-- > 0;) {
 		int k = (int)m->width[l], n = (int)m->width[l + 1];
-		const float *w = r->params + r->tab.t[wse_mlp_weight(l)].off;
+		const float *w = r->w + r->tab.t[wse_mlp_weight(l)].off;
 		float *dw = r->grads + r->tab.t[wse_mlp_weight(l)].off;
 		float *db = r->grads + r->tab.t[wse_mlp_bias(l)].off;
 

@@ -8,6 +8,7 @@
 #include "../../ref/mlp_ref.h"
 #include "../../train/exec.h"
 #include "../../train/elementwise.h"
+#include "gradient.h"
 #include "tap.h"
 
 struct sink {
@@ -72,11 +73,13 @@ static void images(const struct wse_mlp *m, const struct wse_tensor_table *tab, 
 	}
 }
 
-/* one micro-batch of all B tokens on a rows x cols tile, gradients and losses against fp32:
- * relative L2 below limit, cosine above 1 - limit^2 (0.9998 for 1.4 %) */
+/*
+ * One micro-batch of all B tokens on a rows x cols tile, gradients and losses against the reference
+ * in plain fp32 and in bf16 storage. GELU is close to both. ReLU is close to the one that stores in
+ * bf16 as it does; what remains to plain fp32 is what storing in bf16 costs the reference itself.
+ */
 static void compare(struct tap *t, const char *what, const char *uri, enum wse_act act,
-		    uint32_t nhidden, int rounded,
-		    double limit)
+		    uint32_t nhidden)
 {
 	static const uint32_t hidden[] = { 128, 64, 96 };
 	enum { B = 64, WINDOW = 8, EMBED = 16 };
@@ -88,17 +91,14 @@ static void compare(struct tap *t, const char *what, const char *uri, enum wse_a
 	struct wse_job job = { .backward = 1, .scale = 1.0f / B, .layers = img };
 	struct sink s = { 0 };
 	uint16_t context[B * WINDOW];
-	double mean, got = 0, total = 0, worst = 0, worst_cos = 1;
-	int small_ok = 1;
+	struct distance plain, stored, storage;
+	double mean, got = 0;
+	float *g32;
 
 	wse_mlp_init(&m, WINDOW, EMBED, 256, hidden, nhidden, act);
 	mlp_ref_open(&r, &m, B, 42);
 	for (size_t i = 0; i < r.tab.params; i++)	/* biases that are not zero */
 		r.params[i] += 0.02f * wse_rng_normal(1, 1, i);
-	/* both compute the same function: with other weights, some units of a ReLU sit on the other
-	 * side of the kink, and the gradients differ by the root of their share */
-	for (size_t i = 0; i < r.tab.params && rounded; i++)
-		r.params[i] = wse_bf16_to_f32(wse_f32_to_bf16(r.params[i]));
 	images(&m, &r.tab, r.params, img, bufs);
 	x = buffer((size_t)m.width[0] * B * 2);
 	dx = buffer((size_t)m.width[0] * B * 4);
@@ -135,29 +135,20 @@ static void compare(struct tap *t, const char *what, const char *uri, enum wse_a
 					((float *)dx.ptr)[(i * EMBED + j) * B + b];
 	}
 	tap_ok(t, fabs(got - mean) < 2e-3 * mean, "%s: loss %.5f, fp32 %.5f", what, got, mean);
-	for (size_t i = 0; i < r.tab.params; i++)
-		total += (double)r.grads[i] * r.grads[i];
-	for (uint32_t i = 0; i < r.tab.n; i++) {
-		double dd = 0, aa = 0, bb = 0, ab = 0;
-
-		for (size_t j = r.tab.t[i].off; j < r.tab.t[i].off + r.tab.t[i].count; j++) {
-			double a = s.grads[j], b = r.grads[j];
-
-			dd += (a - b) * (a - b);
-			aa += a * a;
-			bb += b * b;
-			ab += a * b;
-		}
-		if (bb <= 1e-8 * total) {
-			small_ok &= sqrt(dd) <= 1e-6 * sqrt(total);
-			continue;
-		}
-		worst = fmax(worst, sqrt(dd / bb));
-		worst_cos = fmin(worst_cos, ab / sqrt(aa * bb));
-	}
-	tap_ok(t, worst <= limit && worst_cos >= 1 - limit * limit && small_ok,
-	       "%s: gradients, worst relative L2 %.4f %%, worst cosine %.6f", what, 100 * worst,
-	       worst_cos);
+	plain = gradient_distance(&r.tab, s.grads, r.grads);
+	g32 = malloc(r.tab.params * sizeof(float));
+	memcpy(g32, r.grads, r.tab.params * sizeof(float));
+	r.bf16_storage = 1;
+	mlp_ref_forward(&r, context, target.ptr);
+	mlp_ref_backward(&r, context);
+	stored = gradient_distance(&r.tab, s.grads, r.grads);
+	storage = gradient_distance(&r.tab, r.grads, g32);
+	tap_ok(t, gradient_close(stored), "%s: gradients, worst relative L2 %.3f %%, cosine %.6f "
+	       "to the reference in bf16 storage", what, 100 * stored.l2, stored.cosine);
+	tap_ok(t, act == WSE_ACT_RELU ? plain.l2 <= storage.l2 + 0.005 : gradient_close(plain),
+	       "%s: %.3f %%, %.6f to plain fp32, from which bf16 storage alone is %.3f %%, %.6f",
+	       what, 100 * plain.l2, plain.cosine, 100 * storage.l2, storage.cosine);
+	free(g32);
 	e->ops->close(e);
 	mlp_ref_close(&r);
 	for (uint32_t l = 0; l < m.nlinear; l++) {
@@ -359,12 +350,10 @@ int main(void)
 	reference(&t, WSE_ACT_RELU);
 	reference(&t, WSE_ACT_GELU);
 	orders(&t);
-	compare(&t, "relu, 1 hidden layer", "oracle:rows=4,cols=4", WSE_ACT_RELU, 1, 1, 0.014);
-	/* bf16 activations push about one unit in a thousand of the next layers over the kink; that
-	 * is the price of the storage format, the same for any bf16 training of a deep ReLU net */
-	compare(&t, "relu, 3 hidden layers", "oracle:rows=2,cols=4", WSE_ACT_RELU, 3, 1, 0.06);
-	compare(&t, "gelu, 3 hidden layers", "oracle:rows=1,cols=1", WSE_ACT_GELU, 3, 0, 0.014);
-	compare(&t, "gelu, 2 hidden layers", "oracle:rows=2,cols=2", WSE_ACT_GELU, 2, 0, 0.014);
+	compare(&t, "relu, 1 hidden layer", "oracle:rows=4,cols=4", WSE_ACT_RELU, 1);
+	compare(&t, "relu, 3 hidden layers", "oracle:rows=2,cols=4", WSE_ACT_RELU, 3);
+	compare(&t, "gelu, 3 hidden layers", "oracle:rows=1,cols=1", WSE_ACT_GELU, 3);
+	compare(&t, "gelu, 2 hidden layers", "oracle:rows=2,cols=2", WSE_ACT_GELU, 2);
 
 	tap_ok(&t, wse_exec_open("tpu:0", NULL, &e) == -EINVAL, "an unknown device is refused");
 	tap_ok(&t, wse_exec_open("oracle:rows=x", NULL, &e) == -EINVAL, "rows=x is refused");
