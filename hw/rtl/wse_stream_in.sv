@@ -37,10 +37,10 @@ module wse_stream_in #(
   input  logic        rd_err_i,
   input  logic [23:0] rd_tag_i,
   input  logic [63:0] rd_addr_i,
-  // links into the wafer
-  output logic [6:0]  north_head_o [COLS],
-  output logic [31:0] north_data_o [COLS],
-  input  logic [5:0]  north_cr_i [COLS]
+  // links into the wafer, one per column
+  output logic [7*COLS-1:0]  north_head_o,
+  output logic [32*COLS-1:0] north_data_o,
+  input  logic [6*COLS-1:0]  north_cr_i
 );
   /*verilator no_inline_module*/
   import wse_regs_pkg::*;
@@ -81,7 +81,7 @@ module wse_stream_in #(
   logic [2:0]  cr [24*COLS];                    // credits {column, color}
 
   logic [N-1:0] m_valid, m_pop;
-  logic [63:0]  m_word [N];
+  logic [64*N-1:0] m_word;
   logic         m_req, m_ready, m_stop;
   logic [63:0]  m_addr;
   logic [23:0]  m_tag;
@@ -96,8 +96,8 @@ module wse_stream_in #(
   logic [2:0]  pick;
   logic        wlast, wpop;
   logic [31:0] val;
-  logic [7*COLS-1:0]  nh_d, nh_q;               // links
-  logic [32*COLS-1:0] nd_d, nd_q;
+  logic [7*COLS-1:0]  nh_d;                     // links
+  logic [32*COLS-1:0] nd_d;
   logic        d_valid;
   logic [63:0] d_addr;
   logic [5:0]  d_beats;
@@ -136,11 +136,11 @@ module wse_stream_in #(
     moved_o <= 1'b0;
     m_pop <= '0;
     nh_d = '0;
-    nd_d = nd_q;
+    nd_d = north_data_o;
     if (!rst_ni || clear_i) for (int i = 0; i < 24 * int'(COLS); i++) cr[i] = 3'(CHAN_DEPTH);
     else
       for (int c = 0; c < int'(COLS); c++)
-        if (north_cr_i[c][5]) cr[24*c + int'(north_cr_i[c][4:0])] = cr[24*c + int'(north_cr_i[c][4:0])] + 3'd1;
+        if (north_cr_i[6*c+5]) cr[24*c + int'(north_cr_i[6*c +: 5])] = cr[24*c + int'(north_cr_i[6*c +: 5])] + 3'd1;
     if (!rst_ni) begin
       run = 1'b0;
       d_valid <= 1'b0;
@@ -249,7 +249,7 @@ module wse_stream_in #(
                 ix = IW'(4 * c + f);
                 v[f] = index_only ? 32'd0 : element(ring[{ix, r_rp[ix]}], p_k[c]);
                 ready[f] = (index_only || r_have[ix] != 5'd0) && (!masked || (m_valid[ix] && !m_pop[ix]));
-                want[f] = (!masked || m_word[ix][p_k[c][5:0]]) && !(dropz && v[f][30:0] == 31'd0) &&
+                want[f] = (!masked || m_word[{ix, p_k[c][5:0]}]) && !(dropz && v[f][30:0] == 31'd0) &&
                           f >= int'(p_f[c]) && f < int'(nfeat);
               end
               pick = want[0] ? 3'd0 : want[1] ? 3'd1 : want[2] ? 3'd2 : want[3] ? 3'd3 : 3'd4;
@@ -335,13 +335,8 @@ module wse_stream_in #(
       end
     end
     m_stop <= !run || stop;
-    nh_q <= nh_d;
-    nd_q <= nd_d;
-  end
-
-  for (genvar c = 0; c < int'(COLS); c++) begin : g_link
-    assign north_head_o[c] = nh_q[7*c +: 7];
-    assign north_data_o[c] = nd_q[32*c +: 32];
+    north_head_o <= nh_d;
+    north_data_o <= nd_d;
   end
 
 `ifndef SYNTHESIS

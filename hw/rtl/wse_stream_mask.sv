@@ -22,7 +22,7 @@ module wse_stream_mask #(
   input  logic [15:0]       cols_i,
   // a word for {column, feature}
   output logic [4*COLS-1:0] valid_o,
-  output logic [63:0]       word_o [4*COLS],  // changes before valid_o says so, or in the cycle after a pop
+  output logic [256*COLS-1:0] word_o,          // 64 bits each; changes before valid_o says so, or in the cycle after a pop
   input  logic [4*COLS-1:0] pop_i,
   // bus; tag 1:0 is 2 for a word, 3 for a page-list entry, 23:6 {column, feature}
   output logic              rreq_valid_o,
@@ -81,7 +81,7 @@ module wse_stream_mask #(
         kw = (kcol_i + 16'd63) >> 6;
         for (int i = 0; i < int'(N); i++)
           if (pop_i[i]) begin
-            word_o[i] = next_q[i];
+            word_o[64*i +: 64] = next_q[i];
             have_q[i] = have_q[i] - 2'd1;
             asked_q[i] = asked_q[i] - 2'd1;
             valid_o[i] <= have_q[i] != 2'd0;
@@ -89,7 +89,7 @@ module wse_stream_mask #(
         if (rd_valid_i && rd_tag_i[1:0] == 2'd3) wait_q = 1'b0;
         if (rd_valid_i && rd_tag_i[1:0] == 2'd2 && !rd_err_i) begin
           cand = IW'(rd_tag_i[23:6]);
-          if (have_q[cand] == 2'd0) word_o[cand] = rd_data_i;
+          if (have_q[cand] == 2'd0) word_o[64*cand +: 64] = rd_data_i;
           else next_q[cand] = rd_data_i;
           have_q[cand] = have_q[cand] + 2'd1;
           valid_o[cand] <= 1'b1;

@@ -47,10 +47,10 @@ module wse_stream_out #(
   input  logic        wrsp_valid_i,
   input  logic        wrsp_err_i,
   input  logic [63:0] wrsp_addr_i,
-  // links out of the wafer
-  input  logic [6:0]  south_head_i [COLS],
-  input  logic [31:0] south_data_i [COLS],
-  output logic [5:0]  south_cr_o [COLS]
+  // links out of the wafer, one per column
+  input  logic [7*COLS-1:0]  south_head_i,
+  input  logic [32*COLS-1:0] south_data_i,
+  output logic [6*COLS-1:0]  south_cr_o
 );
   /*verilator no_inline_module*/
   import wse_regs_pkg::*;
@@ -97,7 +97,7 @@ module wse_stream_out #(
   logic [6:0]  rd_out, wr_out;
 
   logic [N-1:0] m_valid, m_pop;
-  logic [63:0]  m_word [N];
+  logic [64*N-1:0] m_word;
   logic         m_req, m_stop;
   logic [63:0]  m_addr;
   logic [23:0]  m_tag;
@@ -110,7 +110,7 @@ module wse_stream_out #(
   logic [2:0]  pick;
   logic [1:0]  slot;
   logic        wlast, close;
-  logic [6*COLS-1:0] sc_d, sc_q;                // credits
+  logic [6*COLS-1:0] sc_d;                      // credits
   logic [31:0] val;
   logic [15:0] waiting, nk;
 
@@ -285,7 +285,7 @@ module wse_stream_out #(
             for (int f = 0; f < 4; f++) begin
               ix = IW'(4 * c + f);
               ready[f] = f >= int'(nfeat) || !masked || (m_valid[ix] && !m_pop[ix]);
-              want[f] = (!masked || m_word[ix][p_k[c][5:0]]) && f >= int'(p_f[c]) && f < int'(nfeat);
+              want[f] = (!masked || m_word[{ix, p_k[c][5:0]}]) && f >= int'(p_f[c]) && f < int'(nfeat);
             end
             pick = want[0] ? 3'd0 : want[1] ? 3'd1 : want[2] ? 3'd2 : want[3] ? 3'd3 : 3'd4;
             if (q_n[qx] != 3'd0 && q_ctl[4 * c + int'(slot)][color_o]) begin
@@ -377,20 +377,16 @@ module wse_stream_out #(
 
       // arrivals
       for (int c = 0; c < int'(COLS); c++)
-        if (south_head_i[c][6]) begin
-          qx = QW'(24 * c + int'(south_head_i[c][4:0]));
+        if (south_head_i[7*c+6]) begin
+          qx = QW'(24 * c + int'(south_head_i[7*c +: 5]));
           slot = q_rp[qx] + q_n[qx][1:0];
-          q_data[{qx, slot}] = south_data_i[c];
-          q_ctl[4 * c + int'(slot)][south_head_i[c][4:0]] = south_head_i[c][5];
+          q_data[{qx, slot}] = south_data_i[32*c +: 32];
+          q_ctl[4 * c + int'(slot)][south_head_i[7*c +: 5]] = south_head_i[7*c+5];
           q_n[qx] = q_n[qx] + 3'd1;
         end
     end
     m_stop <= !run || stop;
-    sc_q <= sc_d;
-  end
-
-  for (genvar c = 0; c < int'(COLS); c++) begin : g_link
-    assign south_cr_o[c] = sc_q[6*c +: 6];
+    south_cr_o <= sc_d;
   end
 
 `ifndef SYNTHESIS

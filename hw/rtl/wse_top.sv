@@ -65,12 +65,9 @@ module wse_top #(
 
   logic dev_rst_n, edge_moved;
   logic tile_clear;
-  logic [6:0] north_head [COLS];
-  logic [31:0] north_data [COLS];
-  logic [5:0] north_cr [COLS];
-  logic [6:0] south_head [COLS];
-  logic [31:0] south_data [COLS];
-  logic [5:0] south_cr [COLS];
+  logic [7*COLS-1:0] north_head, south_head;
+  logic [32*COLS-1:0] north_data, south_data;
+  logic [6*COLS-1:0] north_cr, south_cr;
   logic [3:0] svc_op;
   logic [15:0] svc_addr;
   logic [31:0] svc_wdata_lo;

@@ -12,13 +12,13 @@ module wse_wafer #(
   input  logic            clear_i,            // context reset of cores and routers
 
   // north edge, one link per column: into input N of row 0
-  input  logic [6:0]      north_head_i [COLS],
-  input  logic [31:0]     north_data_i [COLS],
-  output logic [5:0]      north_cr_o [COLS],
+  input  logic [7*COLS-1:0]  north_head_i,
+  input  logic [32*COLS-1:0] north_data_i,
+  output logic [6*COLS-1:0]  north_cr_o,
   // south edge: out of output S of the last row
-  output logic [6:0]      south_head_o [COLS],
-  output logic [31:0]     south_data_o [COLS],
-  input  logic [5:0]      south_cr_i [COLS],
+  output logic [7*COLS-1:0]  south_head_o,
+  output logic [32*COLS-1:0] south_data_o,
+  input  logic [6*COLS-1:0]  south_cr_i,
 
   // service plane: one operation a cycle to all cores in svc_rows x svc_cols
   input  logic [3:0]      svc_op_i,
@@ -105,9 +105,9 @@ module wse_wafer #(
       end
 
       if (r == 0) begin : g_n
-        assign i_n_head = north_head_i[c];
-        assign i_n_data = north_data_i[c];
-        assign north_cr_o[c] = b_n_cr;
+        assign i_n_head = north_head_i[7*c +: 7];
+        assign i_n_data = north_data_i[32*c +: 32];
+        assign north_cr_o[6*c +: 6] = b_n_cr;
         assign a_n_cr = '0;
       end else begin : g_n
         assign i_n_head = g_row[r-1].g_col[c].o_s_head;
@@ -115,9 +115,9 @@ module wse_wafer #(
         assign a_n_cr = g_row[r-1].g_col[c].b_s_cr;
       end
       if (r == ROWS - 1) begin : g_s
-        assign south_head_o[c] = o_s_head;
-        assign south_data_o[c] = o_s_data;
-        assign a_s_cr = south_cr_i[c];
+        assign south_head_o[7*c +: 7] = o_s_head;
+        assign south_data_o[32*c +: 32] = o_s_data;
+        assign a_s_cr = south_cr_i[6*c +: 6];
         assign i_s_head = '0;              // nothing enters from the south
         assign i_s_data = '0;
       end else begin : g_s

@@ -27,10 +27,24 @@ module tb_mesh #(
   logic [31:0] sum_wavelet   /*verilator public_flat_rd*/;
   logic        moved         /*verilator public_flat_rd*/;
 
+  // the links as the wafer has them
+  logic [7*COLS-1:0]  north_head, south_head;
+  logic [32*COLS-1:0] north_data, south_data;
+  logic [6*COLS-1:0]  north_cr, south_cr;
+
+  for (genvar c = 0; c < COLS; c++) begin : g_link
+    assign north_head[7*c +: 7] = n_head[c];
+    assign north_data[32*c +: 32] = n_data[c];
+    assign n_cr[c] = north_cr[6*c +: 6];
+    assign s_head[c] = south_head[7*c +: 7];
+    assign s_data[c] = south_data[32*c +: 32];
+    assign south_cr[6*c +: 6] = s_cr[c];
+  end
+
   wse_wafer #(.ROWS(ROWS), .COLS(COLS)) u_wafer (
     .clk_i, .rst_ni, .clear_i,
-    .north_head_i(n_head), .north_data_i(n_data), .north_cr_o(n_cr),
-    .south_head_o(s_head), .south_data_o(s_data), .south_cr_i(s_cr),
+    .north_head_i(north_head), .north_data_i(north_data), .north_cr_o(north_cr),
+    .south_head_o(south_head), .south_data_o(south_data), .south_cr_i(south_cr),
     .svc_op_i('0), .svc_addr_i('0), .svc_wdata_lo_i('0), .svc_wdata_hi_i('0),
     .svc_rows_i('0), .svc_cols_i('0), .svc_rd_core_i('0),
     .svc_rdata_lo_o(), .svc_rdata_hi_o(), .svc_busy_o(),
