@@ -4,7 +4,8 @@
 
 # All C++ of the model is one file: most of a small one's compile time is its headers.
 # $(1) module, $(2) options of Verilator
-BLOCK_INC = -isystem $(B)/rtl/block-$(1) -isystem $(VERILATOR_ROOT)/include -Ihw/rtl/tests -Ihw -Ihw/regs/gen
+BLOCK_INC = -isystem $(B)/rtl/block-$(1) -isystem $(VERILATOR_ROOT)/include -Ihw/rtl/tests -Ihw -Ihw/regs/gen \
+	-Iuapi $(shell pkg-config --cflags libdrm)
 define build_block
 	@mkdir -p $(@D)
 	@rm -rf $(B)/rtl/block-$(1)
@@ -26,8 +27,12 @@ $(B)/rtl/tests/test_$(1): $(addprefix hw/rtl/,wse_regs_pkg.sv $(1).sv $(2:%=%.sv
 	$$(call build_block,$(1),$(3))
 endef
 
+# executors: a command, the host's memory
+EXEC_TB := $(addprefix hw/rtl/tests/,exec_tb.hpp host_mem.hpp) hw/wse_sqe.h uapi/drm/wse_accel.h
+
 # One line a block; test_core, test_mesh and test_fp have rules of their own.
 $(eval $(call block,wse_service,,-GROWS=3 -GCOLS=5))
+$(eval $(call block,wse_start,,-GROWS=3 -GCOLS=5,$(EXEC_TB)))
 
 ALL += $(BLOCKS)
 SUITES += $(BLOCKS)
