@@ -4,7 +4,8 @@
 
 # All C++ of the model is one file: most of a small one's compile time is its headers.
 # $(1) module, $(2) options of Verilator
-BLOCK_INC = -isystem $(B)/rtl/block-$(1) -isystem $(VERILATOR_ROOT)/include -Ihw/rtl/tests -Ihw -Ihw/regs/gen
+BLOCK_INC = -isystem $(B)/rtl/block-$(1) -isystem $(VERILATOR_ROOT)/include -Ihw/rtl/tests -Ihw -Ihw/regs/gen -Iuapi \
+	-isystem /usr/include/libdrm
 define build_block
 	@mkdir -p $(@D)
 	@rm -rf $(B)/rtl/block-$(1)
@@ -15,10 +16,10 @@ define build_block
 	@for f in $(B)/rtl/block-$(1)/*.cpp; do echo "#include \"$${f##*/}\""; done > $(B)/rtl/block-$(1)/all.cc
 	$(RTL_CXX) -O1 -w $(RTL_COMMON) $(RTL_INC) -c -o $(B)/rtl/block-$(1)/all.o $(B)/rtl/block-$(1)/all.cc
 	$(RTL_CXX) -O1 -Wall -Wextra -Werror $(RTL_COMMON) $(BLOCK_INC) -o $@ hw/rtl/tests/test_$(1).cpp \
-		$(B)/rtl/block-$(1)/all.o $(RTL_RUNTIME) -pthread -latomic
+		$(B)/rtl/block-$(1)/all.o $(filter %.a,$^) $(RTL_RUNTIME) -pthread -latomic
 endef
 
-# $(1) module, $(2) modules that it instantiates, $(3) options of Verilator, $(4) further files of the bench
+# $(1) module, $(2) modules that it instantiates, $(3) options of Verilator, $(4) headers and archives of the bench
 define block
 BLOCKS += $(B)/rtl/tests/test_$(1)
 $(B)/rtl/tests/test_$(1): $(addprefix hw/rtl/,wse_regs_pkg.sv $(1).sv $(2:%=%.sv) tests/test_$(1).cpp \
@@ -26,8 +27,13 @@ $(B)/rtl/tests/test_$(1): $(addprefix hw/rtl/,wse_regs_pkg.sv $(1).sv $(2:%=%.sv
 	$$(call build_block,$(1),$(3))
 endef
 
+# executors: a command, the host's memory
+EXEC_TB := $(addprefix hw/rtl/tests/,exec_tb.hpp host_mem.hpp) hw/wse_sqe.h uapi/drm/wse_accel.h
+
 # One line a block; test_core, test_mesh and test_fp have rules of their own.
+$(eval $(call block,wse_check,,-GROWS=3 -GCOLS=5,hw/wse_sqe.h uapi/drm/wse_accel.h $(B)/hw/libwse_func.a))
 $(eval $(call block,wse_service,,-GROWS=3 -GCOLS=5))
+$(eval $(call block,wse_start,,-GROWS=3 -GCOLS=5,$(EXEC_TB)))
 
 ALL += $(BLOCKS)
 SUITES += $(BLOCKS)

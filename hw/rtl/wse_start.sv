@@ -66,6 +66,7 @@ module wse_start #(
   logic [3:0]  state;
   logic [3:0]  cnt;
   logic [3:0]  verdict;                      // of an abort
+  logic        started;                      // the cores' DONE speaks of this start
   // scan
   logic        scanning, s_issue;
   logic [15:0] s_r, s_c, s_row, s_col;
@@ -108,6 +109,7 @@ module wse_start #(
         scanning = 1'b0;
         cnt = '0;
         verdict = '0;
+        started = 1'b0;
       end
 
       // one pass over the rectangle
@@ -127,8 +129,8 @@ module wse_start #(
               take = st_held_i && n_held == 16'd0;
               if (st_held_i) n_held = n_held + 16'd1;
             end else if (state == SBlame) begin
-              take = !st_done_i && n_open == 16'd0;
-              if (!st_done_i) n_open = n_open + 16'd1;
+              take = !(st_done_i && started) && n_open == 16'd0;
+              if (!(st_done_i && started)) n_open = n_open + 16'd1;
             end else begin
               // a fault outweighs a bad value, which outweighs a core that is not done
               if (st_faulted_i) begin
@@ -142,7 +144,7 @@ module wse_start #(
             if (take) begin
               f_row_o <= pr1;
               f_col_o <= pc1;
-              f_pc_o <= (state == SHeld || !st_faulted_i) ? 32'd0 : st_fault_pc_i;
+              f_pc_o <= (state == SWatch && st_faulted_i) ? st_fault_pc_i : 32'd0;
               f_cause_o <= '0;
               f_addr_o <= '0;
               f_color_o <= '1;
@@ -209,6 +211,7 @@ module wse_start #(
           svc_op_o <= boot ? OpBoot : OpStart;
           svc_addr_o <= entry[15:0];
           cnt = '0;
+          started = 1'b1;
           state = SSettle;
         end
         SSettle: begin                        // until the cores' status speaks of this start
@@ -232,10 +235,13 @@ module wse_start #(
           end
         end
         SBlame: if (scanned) begin
-          status_o <= verdict;
-          f_ncores_o <= n_open;
-          done_o <= 1'b1;
-          state = SIdle;
+          if (n_open == 16'd0) state = SWatch;       // the last DONE came meanwhile: it is complete
+          else begin
+            status_o <= verdict;
+            f_ncores_o <= n_open;
+            done_o <= 1'b1;
+            state = SIdle;
+          end
         end
         SHold: begin
           svc_valid_o <= 1'b1;

@@ -156,7 +156,7 @@ int wse_sim_open(const char *text, const struct wse_uri *uri, char *why, size_t 
 	}
 	sim_bus_init(&sim->bus);
 	pthread_mutex_init(&sim->lock, NULL);
-	pthread_cond_init(&sim->wake, NULL);
+	sim_cond_init(&sim->wake);
 	pthread_cond_init(&sim->changed, NULL);
 	sim_list_init(&sim->pending);
 	sim_list_init(&sim->active);

@@ -91,6 +91,7 @@ struct sim_fence {
 	struct sim_wait *waits;
 };
 
+void sim_cond_init(pthread_cond_t *cond); /* CLOCK_MONOTONIC */
 int sim_fence_create(struct sim_fence **fence);
 void sim_fence_get(struct sim_fence *fence);
 void sim_fence_put(struct sim_fence *fence);
@@ -209,6 +210,7 @@ struct sim {
 	bool halted;
 	bool clean;	      /* SRAM is scrubbed, cores are held */
 	uint64_t chunk;	      /* cycles of one advance */
+	int64_t device_ns;    /* device time at 1 GHz on the host's clock */
 	uint64_t tail_cycles; /* run with nothing in flight */
 	struct wse_image_file fw;
 	struct sim_bo *fw_bo;
@@ -261,6 +263,7 @@ int sim_user_wait(struct wse_fence *fence, int64_t timeout_ns);
 int sim_user_cycles(struct wse_fence *fence, uint32_t *start, uint32_t *end);
 void sim_user_free(struct wse_fence *fence);
 /* with sim.lock, in the thread */
+struct sim_job *sim_ready(struct sim *sim);
 bool sim_push(struct sim *sim);
 void sim_job_complete(struct sim *sim, struct sim_ring *ring, const struct sim_slot *slot,
 		      const struct wse_cqe *cqe, struct sim_job_list *done);

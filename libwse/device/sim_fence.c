@@ -8,19 +8,25 @@
 
 #define NSEC 1000000000ll
 
+void sim_cond_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
 int sim_fence_create(struct sim_fence **fence)
 {
 	struct sim_fence *f = calloc(1, sizeof(*f));
-	pthread_condattr_t attr;
 
 	if (!f)
 		return -ENOMEM;
 	atomic_init(&f->refs, 1);
 	pthread_mutex_init(&f->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&f->cond, &attr);
-	pthread_condattr_destroy(&attr);
+	sim_cond_init(&f->cond);
 	*fence = f;
 	return 0;
 }

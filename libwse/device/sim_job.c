@@ -266,6 +266,17 @@ static void job_put(struct sim *sim, struct sim_job *job)
 	sim->inflight += job->ncmd;
 }
 
+/* The next job, if it can go into the rings now. Of a lost context, it waits for the reset to be
+ * cancelled. */
+struct sim_job *sim_ready(struct sim *sim)
+{
+	struct sim_job *job = sim->pending.first;
+
+	if (!job || job->ctx->err || sim->broken || atomic_load(&job->ndeps))
+		return NULL;
+	return job_fits(sim, job) ? job : NULL;
+}
+
 /* Moves pending jobs into the rings as far as they go. True if the device has been told of
  * something. */
 bool sim_push(struct sim *sim)
@@ -274,12 +285,7 @@ bool sim_push(struct sim *sim)
 	bool told = false;
 	uint32_t q;
 
-	while ((job = sim->pending.first)) {
-		/* of a lost context: it waits for the reset to be cancelled */
-		if (job->ctx->err || sim->broken)
-			break;
-		if (atomic_load(&job->ndeps) || !job_fits(sim, job))
-			break;
+	while ((job = sim_ready(sim))) {
 		list_del(&sim->pending, job);
 		job_put(sim, job);
 		list_add(&sim->active, job);

@@ -38,6 +38,7 @@ static struct tap t;
 	((uint32_t)(f7) << 25 | (rs2) << 20 | (rs1) << 15 | (uint32_t)(f3) << 12 | (rd) << 7 | 0x0b)
 #define I_DONE(rs1) I_CUSTOM(WSE_F3_SYS, WSE_SYSOP_DONE, 0, rs1, 0)
 #define I_RECV(rd, rs1) I_CUSTOM(WSE_F3_RECV, 0, rd, rs1, 0)
+#define I_ROUTE(rs1, rs2) I_CUSTOM(WSE_F3_ROUTE, 0, 0, rs1, rs2)
 
 static char text[512];
 
@@ -271,6 +272,45 @@ static void test_faults(struct wse_device *dev)
 		OK(adder_works(dev, ctx), "%s: the device works in another context", c[i].name);
 		wse_context_destroy(ctx);
 	}
+}
+
+/* A start without CLOSED waits for a stream that the host submits later; meanwhile its budget of
+ * device cycles must not run out in no time. */
+static void test_late_stream(struct wse_device *dev, struct wse_context *ctx)
+{
+	enum { COLOR = 9, NORTH_TO_RAMP = 1 << 4 << WSE_ROUTE_TX_SHIFT };
+	static const uint32_t code[] = {
+		I_ADDI(A1, 0, COLOR), I_ADDI(A2, 0, NORTH_TO_RAMP), I_ROUTE(A1, A2),
+		I_RECV(A0, A1),	      I_DONE(0),		    I_RET,
+	};
+	struct wse_buffer *buf = new_buf(dev, 4096);
+	struct drm_wse_cmd cmds[2], in;
+	struct wse_fence *fence = NULL;
+	int ret;
+
+	memcpy(wse_buffer_map(buf), code, sizeof(code));
+	cmds[0] = wse_cmd_copy_in((struct wse_copy){
+		.buf = buf, .rows = 1, .cols = 1, .sram = CODE, .len = sizeof(code)});
+	cmds[1] = wse_cmd_start((struct wse_start){
+		.rows = 1, .cols = 1, .entry = WSE_SRAM_BASE + CODE, .budget = 2000000000});
+	ret = wse_submit(ctx, cmds, 2, NULL, 0, &fence);
+	usleep(20000);
+	in = wse_cmd_stream_in((struct wse_stream){.buf = buf,
+						   .queue = 2,
+						   .color = COLOR,
+						   .cols = 1,
+						   .nblock = 1,
+						   .nfeat = 1,
+						   .kcol = 1,
+						   .lstride = 8,
+						   .off = 8});
+	ret = ret ? ret : wse_submit_wait(ctx, &in, 1, 60000 * MS);
+	OK(!ret, "a stream 20 ms after the start that waits for it%s%s", ret ? ": " : "",
+	   ret ? why(dev) : "");
+	ret = ret ? ret : wse_fence_wait(fence, 60000 * MS);
+	OK(!ret, "the start ends%s%s", ret ? ": " : "", ret ? why(dev) : "");
+	wse_fence_destroy(fence);
+	wse_buffer_destroy(buf);
 }
 
 static void test_refused(struct wse_device *dev, struct wse_context *ctx,
@@ -664,6 +704,7 @@ static void test_model(const char *uri, const char *uri2)
 	OK(!wse_submit_wait(ctx, &(struct drm_wse_cmd){.queue = 1}, 1, 60000 * MS), "a nop");
 	test_copy(dev, ctx, &info);
 	OK(adder_works(dev, ctx), "a hand-assembled task on every core");
+	test_late_stream(dev, ctx);
 	test_refused(dev, ctx, &info);
 	test_programs(dev, ctx);
 	test_threads(dev, ctx);
