@@ -32,8 +32,10 @@ EXEC_TB := $(addprefix hw/rtl/tests/,exec_tb.hpp host_mem.hpp) hw/wse_sqe.h uapi
 
 # One line a block; test_core, test_mesh and test_fp have rules of their own.
 $(eval $(call block,wse_check,,-GROWS=3 -GCOLS=5,hw/wse_sqe.h uapi/drm/wse_accel.h $(B)/hw/libwse_func.a))
+$(eval $(call block,wse_dma))
 $(eval $(call block,wse_service,,-GROWS=3 -GCOLS=5))
 $(eval $(call block,wse_start,,-GROWS=3 -GCOLS=5,$(EXEC_TB)))
+$(eval $(call block,wse_xlate))
 
 ALL += $(BLOCKS)
 SUITES += $(BLOCKS)
