@@ -4,9 +4,11 @@
  * in-process transport, wse-run, the lockstep judge). Two implementations, `func` (the twin) and
  * `rtl` (Verilator), behave alike in all that hw/doc calls equal.
  *
+ * Reference: hw/doc/model.md, which selftests/interfaces holds against this file.
+ *
  * Threads: a model has no threads and no locks that a caller sees. Calls for one model must not overlap;
- * different models are independent. Callbacks run inside wse_model_advance() (and mmio_write, step) on
- * the calling thread and must not call back into the model.
+ * different models are independent. Callbacks run on the calling thread, inside advance, step, mmio_read,
+ * mmio_write, reset and boot, and may call nothing of the model but brk.
  *
  * Errors are negative errno values. Nothing prints, exits or aborts; a program on the cores can never
  * make a call here fail: it makes fault records.
@@ -36,20 +38,20 @@ struct wse_host_ops {
 struct wse_model_cfg {
 	uint32_t rows, cols;		/* rtl: must be a tile that was built, else -ENOTSUP */
 	uint32_t dma_latency;		/* cycles from a bus request to its first data; 0: default (64) */
-	uint64_t seed;			/* not 0: random back-pressure and DMA latency, for tests */
+	uint64_t seed;			/* rtl: not 0: random back-pressure and DMA latency, for tests */
 	uint32_t flags;			/* WSE_MODEL_* */
-	uint32_t threads;		/* host threads the model may use; 0 or 1: none of its own */
+	uint32_t threads;		/* host threads the model may use; 0 or 1: none of its own (nor else, today) */
 };
 
 #define WSE_MODEL_CHECK_RACES	(1u << 0)	/* func: report programs that are not confluent */
-#define WSE_MODEL_HOSTFP	(1u << 1)	/* rtl: the build with host floating point */
+#define WSE_MODEL_HOSTFP	(1u << 1)	/* rtl: the build with host floating point; -ENOTSUP if there is none */
 
 /* Why wse_model_advance() returned. */
 enum wse_stop {
 	WSE_STOP_CYCLES,	/* max_cycles have been run */
-	WSE_STOP_IDLE,		/* nothing can happen until the next mmio_write (no time passes) */
+	WSE_STOP_IDLE,		/* nothing executes and nothing can happen until the next mmio_write */
 	WSE_STOP_HALTED,	/* STATUS.HALTED: only a reset helps */
-	WSE_STOP_BREAK,		/* a callback asked for it (wse_model_break) */
+	WSE_STOP_BREAK,		/* a callback asked for it (brk) */
 };
 
 enum wse_core_run {		/* run state of a core */
@@ -104,8 +106,8 @@ struct wse_model_ops {
 	void (*reset)(struct wse_model *m);	/* function-level reset */
 
 	/*
-	 * Debugger access, between advances, without a cycle passing. addr is absolute (0x8000...).
-	 * -EINVAL for a core or a range that does not exist.
+	 * Debugger access, between advances, without a cycle passing (but for step, and boot on rtl). addr is
+	 * absolute (0x8000...). -EINVAL for a core, a range, an entry or a state that does not exist.
 	 */
 	int (*peek)(struct wse_model *m, uint32_t core, uint32_t addr, void *buf, size_t len);
 	int (*poke)(struct wse_model *m, uint32_t core, uint32_t addr, const void *buf, size_t len);
@@ -116,7 +118,10 @@ struct wse_model_ops {
 	/* Runs until this core has retired one more instruction or max_cycles passed (-ETIME). */
 	int (*step)(struct wse_model *m, uint32_t core, uint64_t max_cycles);
 
-	/* Called for every retired instruction and trap of a core; fn NULL switches it off. core ~0u: all. */
+	/*
+	 * Called for every retired instruction and trap of a core; fn NULL switches that core off. core ~0u: all.
+	 * Each core has a fn and an arg of its own.
+	 */
 	int (*trace_retire)(struct wse_model *m, uint32_t core, wse_retire_fn fn, void *arg);
 
 	/*

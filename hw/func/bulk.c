@@ -253,6 +253,21 @@ static uint32_t expand(struct wse_model *m, struct bulk *b, uint32_t n)
 	return b->norder == b->nnodes ? n : 0;
 }
 
+/* all that a north port feeds are lanes that can do without wavelets: no index is refused */
+static bool takes_values(const struct bulk *b, uint32_t sinks, const struct wse_port_in *p)
+{
+	uint32_t i;
+
+	for (i = 0; i < sinks && p->dense; i++) {
+		const struct node *x = &b->node[b->sink[i]];
+
+		if (x->port || x->which != WSE_ENGINE_L || x->e->nfeat != p->dense ||
+		    x->e->o[OPND_SRC2].len1 < p->n / p->dense)
+			return false;
+	}
+	return p->dense;
+}
+
 /* a run from a north port */
 static bool port_run(struct wse_model *m, struct bulk *b, unsigned int col)
 {
@@ -266,8 +281,12 @@ static bool port_run(struct wse_model *m, struct bulk *b, unsigned int col)
 	sinks = b->nsinks;
 	n = good ? expand(m, b, n) : 0;
 	if (n && wse_bulk_reserve(b, n)) {
-		struct run r = {.w = p->w + p->pos, .dense = p->dense};
+		struct run r = {0};
 
+		if (takes_values(b, sinks, p))
+			r = (struct run){.v = p->v, .at = p->pos, .dense = p->dense};
+		else
+			r.w = wse_in_words(p) + p->pos;
 		wse_bulk_deliver(b, 0, sinks, &r);
 		wse_bulk_run(m, b, n);
 		p->pos += n;

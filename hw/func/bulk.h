@@ -8,7 +8,10 @@
 
 struct run { /* an array of data wavelets */
 	const uint32_t *w;
-	uint8_t dense; /* as wse_port_in.dense */
+	/* or, dense, all features of each k in order: elements from place at of a block's values */
+	const float *v;
+	uint32_t at;
+	uint8_t dense;
 };
 
 struct node { /* an engine with its running instruction, or a south port */

@@ -50,8 +50,6 @@ static uint32_t good_prefix(const struct wse_engine *e, const struct run *r, uin
 	uint32_t rows = e->o[OPND_SRC2].len1, bad = 0, i;
 	const uint32_t *w = r->w;
 
-	if (r->dense == e->nfeat && (w[n - 1] & 0x3fff) < rows)
-		return n;
 	for (i = 0; i < n; i++)
 		bad |= ((w[i] >> 14 & 3) >= e->nfeat) | ((w[i] & 0x3fff) >= rows);
 	if (!bad)
@@ -61,26 +59,64 @@ static uint32_t good_prefix(const struct wse_engine *e, const struct run *r, uin
 	return i;
 }
 
+/* n elements of a dense run from its element at on, as wavelets: less than a k */
+static void words_of(const struct run *r, uint32_t at, uint32_t n, uint32_t *w)
+{
+	for (; n; n--, at++)
+		*w++ = wse_u(r->v[at]) | at % r->dense << 14 | at / r->dense;
+}
+
+/* a dense run: what is left of a k, whole ks, the beginning of one. out: DOT's results */
+static void run_dense(struct bulk *b, struct node *x, uint32_t n, uint32_t *out)
+{
+	const struct wse_opnd *s = &x->e->o[OPND_SRC2];
+	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base], nb = x->e->nfeat, t = x->e->tokens;
+	const uint8_t *rows = x->c->sram + s->base;
+	uint32_t at = x->fab.at, end = at + n, k, w[4];
+
+	while (at < end) {
+		n = at % nb ? nb - at % nb : (end - at) / nb * nb;
+		if (!n || n > end - at)
+			n = end - at;
+		k = n / nb;
+		if (!k || at % nb) {
+			words_of(&x->fab, at, n, w);
+			if (out)
+				b->k.dot(acc, rows, s->stride1, t, w, n, out);
+			else
+				b->k.axpy(acc, rows, s->stride1, t, w, n);
+		} else {
+			const uint8_t *row = rows + (int32_t)(at / nb) * s->stride1;
+
+			if (out)
+				b->k.dot_dense(acc, row, s->stride1, t, nb, k, out);
+			else
+				b->k.axpy_dense(acc, row, s->stride1, t, nb, x->fab.v + at, k);
+		}
+		at += n;
+		if (out)
+			out += n;
+	}
+}
+
 static void run_lanes(struct wse_model *m, struct bulk *b, struct node *x, uint32_t n)
 {
 	const struct wse_opnd *s = &x->e->o[OPND_SRC2];
-	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base], good = good_prefix(x->e, &x->fab, n);
+	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base];
+	uint32_t good = x->fab.dense ? n : good_prefix(x->e, &x->fab, n);
 	const uint8_t *rows = x->c->sram + s->base;
-	bool dense = x->fab.dense == x->e->nfeat && good == n;
-	struct run out = {0};
+	uint32_t *v = x->e->op == WSE_TOP_DOT ? take(b, n) : NULL;
 
-	if (x->e->op == WSE_TOP_AXPY) {
-		b->k.axpy(acc, rows, s->stride1, x->e->tokens, x->e->nfeat, x->fab.w, good, dense);
-	} else {
-		uint32_t *v = take(b, n);
-
-		if (good)
-			b->k.dot(acc, rows, s->stride1, x->e->tokens, x->e->nfeat, x->fab.w, good,
-				 v, dense);
+	if (x->fab.dense)
+		run_dense(b, x, n, v);
+	else if (v)
+		b->k.dot(acc, rows, s->stride1, x->e->tokens, x->fab.w, good, v);
+	else
+		b->k.axpy(acc, rows, s->stride1, x->e->tokens, x->fab.w, good);
+	if (v) {
 		if (good < n)
 			memset(v + good, 0, (n - good) * sizeof(*v));
-		out.w = v;
-		deliver_dot(b, x, &out);
+		deliver_dot(b, x, &(struct run){.w = v});
 	}
 	wse_lane_work(m, x->e, n * (x->e->tokens / WSE_LANES));
 	m->cnt_mac += (uint64_t)good * x->e->tokens;

@@ -6,17 +6,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/*
+ * acc: [nb][tokens], x: row 0 of the operand (dense: the first row wanted), stride bytes to the
+ * next. Dense means k ascending without holes, all nb features of each k in order.
+ */
 struct wse_kernels {
-	/*
-	 * acc[nb][tokens] += value * x[k][0..tokens) for n wavelets in order; x: row 0, stride
-	 * bytes to the next. dense: k ascending, all nb features of each k in order (the first k
-	 * may have begun before).
-	 */
+	/* acc[f] += value * x[k] for n wavelets in order */
 	void (*axpy)(uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens,
-		     unsigned int nb, const uint32_t *w, uint32_t n, bool dense);
-	/* out[i] = lane tree of acc[f][] * x[k][] for wavelet i */
+		     const uint32_t *w, uint32_t n);
+	/* the same for values v[nk][nb] */
+	void (*axpy_dense)(uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens,
+			   unsigned int nb, const float *v, uint32_t nk);
+	/* out[i] = lane tree of acc[f] * x[k] for wavelet i */
 	void (*dot)(const uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens,
-		    unsigned int nb, const uint32_t *w, uint32_t n, uint32_t *out, bool dense);
+		    const uint32_t *w, uint32_t n, uint32_t *out);
+	void (*dot_dense)(const uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens,
+			  unsigned int nb, uint32_t nk, uint32_t *out);
 };
 
 bool wse_kernels_get(unsigned int which, struct wse_kernels *k);

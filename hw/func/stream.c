@@ -4,6 +4,7 @@
  * wavelets are packed when the port gets to it, a block's results are written when the last of them
  * has arrived.
  */
+#include <emmintrin.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +89,64 @@ pack4(uint32_t *restrict w, const uint16_t *restrict h, uint32_t n)
 	}
 }
 
+/* the same to values [k][B]: four rows at a time are interleaved as words, then widened */
+static void widen4(float *v, const uint16_t *h, uint32_t n)
+{
+	const __m128i zero = _mm_setzero_si128();
+	uint32_t k, i;
+
+	for (k = 0; k + 8 <= n; k += 8, v += 32) {
+		__m128i a = _mm_loadu_si128((const __m128i *)(const void *)(h + k));
+		__m128i b = _mm_loadu_si128((const __m128i *)(const void *)(h + n + k));
+		__m128i c = _mm_loadu_si128((const __m128i *)(const void *)(h + 2 * n + k));
+		__m128i d = _mm_loadu_si128((const __m128i *)(const void *)(h + 3 * n + k));
+		__m128i ab[2] = {_mm_unpacklo_epi16(a, b), _mm_unpackhi_epi16(a, b)};
+		__m128i cd[2] = {_mm_unpacklo_epi16(c, d), _mm_unpackhi_epi16(c, d)};
+		__m128i *to = (__m128i *)(void *)v;
+
+		for (i = 0; i < 2; i++) {
+			__m128i lo = _mm_unpacklo_epi32(ab[i], cd[i]);
+			__m128i hi = _mm_unpackhi_epi32(ab[i], cd[i]);
+
+			_mm_storeu_si128(to + 4 * i, _mm_unpacklo_epi16(zero, lo));
+			_mm_storeu_si128(to + 4 * i + 1, _mm_unpackhi_epi16(zero, lo));
+			_mm_storeu_si128(to + 4 * i + 2, _mm_unpacklo_epi16(zero, hi));
+			_mm_storeu_si128(to + 4 * i + 3, _mm_unpackhi_epi16(zero, hi));
+		}
+	}
+	for (; k < n; k++)
+		for (i = 0; i < 4; i++)
+			*v++ = wse_f(wse_bf16_widen(h[i * n + k]));
+}
+
+static void widen(float *v, const uint16_t *h, uint32_t n, uint32_t nfeat)
+{
+	uint32_t k, f;
+
+	if (nfeat == 4) {
+		widen4(v, h, n);
+		return;
+	}
+	for (k = 0; k < n; k++)
+		for (f = 0; f < nfeat; f++)
+			*v++ = wse_f(wse_bf16_widen(h[f * n + k]));
+}
+
+/* the wavelets of the port's block */
+const uint32_t *wse_in_words(struct wse_port_in *p)
+{
+	if (!p->dense || p->words)
+		return p->w;
+	p->words = true;
+	if (p->dense == 4)
+		pack4(p->w, p->h, p->n / 4);
+	else if (p->dense == 2)
+		pack2(p->w, p->h, p->n / 2);
+	else
+		pack1(p->w, p->h, p->n);
+	return p->w;
+}
+
 /* bf16 values [nfeat][kcol] of a block; scratch: room for as many binary32 */
 static int load_values(struct wse_model *m, struct wse_job *j, uint32_t col, uint32_t block,
 		       uint16_t *h, uint32_t *scratch)
@@ -165,8 +224,11 @@ static int load_block(struct wse_model *m, struct wse_job *j, uint32_t col, stru
 	int err;
 
 	p->pos = 0;
-	p->dense = 0;
 	p->end_due = s->etype != WSE_ETYPE_RAW32;
+	if (p->dense && s->flags & WSE_SQF_INDEX_ONLY)
+		return 0; /* the same in every block */
+	p->dense = 0;
+	p->words = false;
 	if (!p->end_due)
 		return load_raw(m, j, col, p, v, mask);
 	err = load_values(m, j, col, p->block, h, v);
@@ -178,12 +240,9 @@ static int load_block(struct wse_model *m, struct wse_job *j, uint32_t col, stru
 			pack_selected(s, p, h, mask);
 		return err;
 	}
-	if (s->nfeat == 4)
-		pack4(p->w, h, s->kcol);
-	else if (s->nfeat == 2)
-		pack2(p->w, h, s->kcol);
-	else
-		pack1(p->w, h, s->kcol);
+	p->h = h;
+	p->v = (float *)(void *)v;
+	widen(p->v, h, s->kcol, s->nfeat);
 	p->n = n;
 	p->dense = s->nfeat;
 	return 0;
@@ -267,6 +326,7 @@ bool wse_in_inject(struct wse_model *m, unsigned int col)
 	struct wse_port_in *p = &m->in[col];
 	struct wse_core *c = &m->core[col];
 	struct wse_chan *q = &c->in[WSE_PORT_N][p->color];
+	const uint32_t *w = p->busy && p->pos < p->n ? wse_in_words(p) : NULL;
 	uint32_t n = 0;
 
 	while (p->busy && (p->pos < p->n || p->end_due)) {
@@ -276,7 +336,7 @@ bool wse_in_inject(struct wse_model *m, unsigned int col)
 				break;
 		}
 		if (p->pos < p->n) {
-			chan_push(q, p->w[p->pos++], false);
+			chan_push(q, w[p->pos++], false);
 		} else {
 			chan_push(q, WSE_CTRLW_END_MASK, true);
 			p->end_due = false;

@@ -226,6 +226,9 @@ struct wse_port_in {	    /* stream-in of a column */
 	uint32_t n, pos;
 	bool end_due;  /* the block's END comes after the wavelets */
 	uint8_t dense; /* features per k when all elements come in order, else 0 */
+	bool words;    /* dense: the wavelets have been made; until then there are values alone */
+	float *v;      /* dense: [k][f] */
+	uint16_t *h;   /* [f][k] */
 };
 
 struct wse_port_out { /* stream-out of a column */
@@ -399,6 +402,7 @@ bool wse_copy_run(struct wse_model *m, struct wse_job *j, struct wse_result *r, 
 void wse_in_begin(struct wse_model *m, struct wse_job *j);
 bool wse_in_run(struct wse_model *m, struct wse_job *j, struct wse_result *r, bool *done);
 bool wse_in_inject(struct wse_model *m, unsigned int col);
+const uint32_t *wse_in_words(struct wse_port_in *p);
 void wse_out_begin(struct wse_model *m, struct wse_job *j);
 bool wse_out_run(struct wse_model *m, struct wse_job *j, struct wse_result *r, bool *done);
 void wse_out_take(struct wse_model *m, unsigned int col, const uint32_t *w, uint32_t n);

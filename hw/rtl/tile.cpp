@@ -42,11 +42,11 @@ struct Model : wse_model {
 	AxiSlave axi;
 	Core *core[N];
 	uint64_t now = 0, still = 0;	// still: cycles since something moved
-	bool stop = false, traced = false;
+	bool stop = false;
 	uint32_t irqs = 0;		// requests not delivered yet, a bit per vector
-	wse_retire_fn trace_fn = nullptr;
-	void *trace_arg = nullptr;
-	uint32_t trace_core = 0;
+	unsigned traced = 0;		// cores with a trace
+	wse_retire_fn trace_fn[N] = {};
+	void *trace_arg[N] = {};
 
 	Model(const struct wse_model_cfg &cfg, const struct wse_host_ops *ops, void *h);
 	uint64_t &cycles() { return top.rootp->vlSymsp->TOP__wse_top__DOT__u_host__DOT__u_bar.cycle; }
@@ -116,7 +116,7 @@ void Model::trace()
 		const Core *c = core[i];
 		struct wse_retire r = {};
 
-		if (!c->tr_valid_q || (trace_core != ~0u && trace_core != i))
+		if (!c->tr_valid_q || !trace_fn[i])
 			continue;
 		r.core = i;
 		r.pc = c->tr_pc_q;
@@ -131,7 +131,7 @@ void Model::trace()
 		r.pick_task = c->tr_task_q;
 		r.wdata = c->wdata_q;
 		r.winfo = c->winfo_q;
-		trace_fn(trace_arg, &r);
+		trace_fn[i](trace_arg[i], &r);
 	}
 }
 
@@ -329,21 +329,25 @@ int m_get_state(struct wse_model *m, uint32_t core, struct wse_core_state *st)
 
 int m_set_state(struct wse_model *m, uint32_t core, const struct wse_core_state *st)
 {
-	if (core >= N)
+	if (core >= N || st->run > WSE_CORE_FAULTED)
 		return -EINVAL;
 	Core *c = self(m)->core[core];
 
 	for (unsigned i = 1; i < 32; i++)
 		c->x_q[i] = st->x[i];
 	c->pc_q = st->pc;
-	c->mstatus_q = st->mstatus;
-	c->mtvec_q = st->mtvec;
-	c->mepc_q = st->mepc;
+	c->mstatus_q = (st->mstatus & (1u << 3 | 1u << 7)) | 3u << 11;
+	c->mtvec_q = st->mtvec & ~3u;
+	c->mepc_q = st->mepc & ~3u;
 	c->mcause_q = st->mcause;
 	c->mtval_q = st->mtval;
 	c->mscratch_q = st->mscratch;
 	c->minstret_q = st->minstret;
 	c->mcycle_q = st->mcycle;
+	c->run_q = st->run != WSE_CORE_HELD;
+	c->fault_q = st->run == WSE_CORE_FAULTED;
+	c->fcause_q = st->fault_cause;
+	c->faddr_q = st->fault_addr;
 	c->wdata_q = st->wdata;
 	c->winfo_q = st->winfo;
 	c->fval_q = 0;
@@ -397,10 +401,14 @@ int m_trace_retire(struct wse_model *m, uint32_t core, wse_retire_fn fn, void *a
 
 	if (core != ~0u && core >= N)
 		return -EINVAL;
-	t->traced = fn != nullptr;
-	t->trace_fn = fn;
-	t->trace_arg = arg;
-	t->trace_core = core;
+	for (unsigned i = 0; i < N; i++) {
+		if (core != ~0u && core != i)
+			continue;
+		t->traced += !!fn;
+		t->traced -= !!t->trace_fn[i];
+		t->trace_fn[i] = fn;
+		t->trace_arg[i] = arg;
+	}
 	return 0;
 }
 

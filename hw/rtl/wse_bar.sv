@@ -60,12 +60,13 @@ module wse_bar #(
   output logic        irq_o,
   output logic [4:0]  irq_vec_o
 );
-  import wse_regs_pkg::*;
   /*verilator no_inline_module*/
 
   localparam int unsigned NCNT = 6;
-  localparam logic [15:0] CntBase = 16'(REG_CNT_MAC_LO), CntEnd = 16'(REG_CNT_LWAIT_HI);
-  localparam logic [15:0] DbBase = 16'(DB_BASE), DbEnd = 16'(DB_BASE + MAX_QUEUES * DB_STRIDE);
+  localparam logic [15:0] CntBase = 16'(wse_regs_pkg::REG_CNT_MAC_LO);
+  localparam logic [15:0] CntEnd = 16'(wse_regs_pkg::REG_CNT_LWAIT_HI);
+  localparam logic [15:0] DbBase = 16'(wse_regs_pkg::DB_BASE);
+  localparam logic [15:0] DbEnd = DbBase + 16'(wse_regs_pkg::MAX_QUEUES * wse_regs_pkg::DB_STRIDE);
 
   logic [63:0] cycle /*verilator public_flat_rw*/;
   logic [31:0] cycle_hi, cnt_hi;
@@ -87,7 +88,8 @@ module wse_bar #(
   assign arready_o = !rvalid_o;
   assign cycle_o = cycle;
 
-  always @(posedge clk_i) begin
+  always @(posedge clk_i) begin : p_seq
+    integer i;
     if (!rst_ni) begin
       bvalid_o <= 1'b0;
       b_held = 1'b0;
@@ -109,24 +111,24 @@ module wse_bar #(
         b_held = 1'b0;
         a = {awaddr_i[15:2], 2'b0};
         d = wdata_i;
-        case (a)
-          16'(REG_CTRL): begin
-            if (d[CTRL_RST_LO] || (en && !d[CTRL_EN_LO])) begin
+        case (32'(a))
+          wse_regs_pkg::REG_CTRL: begin
+            if (d[wse_regs_pkg::CTRL_RST_LO] || (en && !d[wse_regs_pkg::CTRL_EN_LO])) begin
               rst_req = 1'b1;
               b_held = 1'b1;
               bvalid_o <= 1'b0;
-            end else en = d[CTRL_EN_LO];
+            end else en = d[wse_regs_pkg::CTRL_EN_LO];
           end
-          16'(REG_INTR_MASK): mask = d;
-          16'(REG_AQ_SIZE): aq_size_o <= d;
-          16'(REG_ASQ_LO): asq_o[31:0] <= d;
-          16'(REG_ASQ_HI): asq_o[63:32] <= d;
-          16'(REG_ACQ_LO): acq_o[31:0] <= d;
-          16'(REG_ACQ_HI): acq_o[63:32] <= d;
-          16'(REG_FAULT_LO): fault_base_o[31:0] <= d;
-          16'(REG_FAULT_HI): fault_base_o[63:32] <= d;
-          16'(REG_FAULT_SIZE): fault_size_o <= d;
-          16'(REG_FAULT_HEAD): fault_head_o <= d;
+          wse_regs_pkg::REG_INTR_MASK: mask = d;
+          wse_regs_pkg::REG_AQ_SIZE: aq_size_o <= d;
+          wse_regs_pkg::REG_ASQ_LO: asq_o[31:0] <= d;
+          wse_regs_pkg::REG_ASQ_HI: asq_o[63:32] <= d;
+          wse_regs_pkg::REG_ACQ_LO: acq_o[31:0] <= d;
+          wse_regs_pkg::REG_ACQ_HI: acq_o[63:32] <= d;
+          wse_regs_pkg::REG_FAULT_LO: fault_base_o[31:0] <= d;
+          wse_regs_pkg::REG_FAULT_HI: fault_base_o[63:32] <= d;
+          wse_regs_pkg::REG_FAULT_SIZE: fault_size_o <= d;
+          wse_regs_pkg::REG_FAULT_HEAD: fault_head_o <= d;
           default: begin
             if (a >= DbBase && a < DbEnd) begin
               db_valid_o <= 1'b1;
@@ -143,30 +145,34 @@ module wse_bar #(
         rvalid_o <= 1'b1;
         a = {araddr_i[15:2], 2'b0};
         d = '0;
-        case (a)
-          16'(REG_MAGIC): d = MAGIC;
-          16'(REG_ABI): d = ABI_MAJOR << ABI_MAJOR_LO | ABI_MINOR;
-          16'(REG_TILE): d = 32'(COLS) << TILE_COLS_LO | 32'(ROWS);
-          16'(REG_CORE): d = NCOLORS << CORE_COLORS_LO | LANES << CORE_LANES_LO | SRAM_BYTES >> 10;
-          16'(REG_QUEUES): d = 32'd10 << QUEUES_DEPTH_LOG2_LO | 32'(NQ);
-          16'(REG_FEATURES): d = 32'(HOSTFP) << FEATURES_HOSTFP_LO;
-          16'(REG_CTRL): d = 32'(en);
-          16'(REG_STATUS): d = 32'(any_fault_i) << STATUS_FAULT_LO | 32'(busy_i) << STATUS_BUSY_LO |
-                               32'(halted_i) << STATUS_HALTED_LO | 32'(rdy_i) << STATUS_RDY_LO;
-          16'(REG_CYCLES_LO): {cycle_hi, d} = cycle;
-          16'(REG_CYCLES_HI): d = cycle_hi;
-          16'(REG_INTR_MASK): d = mask;
-          16'(REG_AQ_SIZE): d = aq_size_o;
-          16'(REG_ASQ_LO): d = asq_o[31:0];
-          16'(REG_ASQ_HI): d = asq_o[63:32];
-          16'(REG_ACQ_LO): d = acq_o[31:0];
-          16'(REG_ACQ_HI): d = acq_o[63:32];
-          16'(REG_FAULT_LO): d = fault_base_o[31:0];
-          16'(REG_FAULT_HI): d = fault_base_o[63:32];
-          16'(REG_FAULT_SIZE): d = fault_size_o;
-          16'(REG_FAULT_TAIL): d = fault_tail_i;
-          16'(REG_FAULT_HEAD): d = fault_head_o;
-          16'(REG_FAULT_LOST): d = fault_lost_i;
+        case (32'(a))
+          wse_regs_pkg::REG_MAGIC: d = wse_regs_pkg::MAGIC;
+          wse_regs_pkg::REG_ABI:
+            d = wse_regs_pkg::ABI_MAJOR << wse_regs_pkg::ABI_MAJOR_LO | wse_regs_pkg::ABI_MINOR;
+          wse_regs_pkg::REG_TILE: d = 32'(COLS) << wse_regs_pkg::TILE_COLS_LO | 32'(ROWS);
+          wse_regs_pkg::REG_CORE:
+            d = wse_regs_pkg::NCOLORS << wse_regs_pkg::CORE_COLORS_LO |
+                wse_regs_pkg::LANES << wse_regs_pkg::CORE_LANES_LO | wse_regs_pkg::SRAM_BYTES >> 10;
+          wse_regs_pkg::REG_QUEUES: d = 32'd10 << wse_regs_pkg::QUEUES_DEPTH_LOG2_LO | 32'(NQ);
+          wse_regs_pkg::REG_FEATURES: d = 32'(HOSTFP) << wse_regs_pkg::FEATURES_HOSTFP_LO;
+          wse_regs_pkg::REG_CTRL: d = 32'(en);
+          wse_regs_pkg::REG_STATUS:
+            d = 32'(any_fault_i) << wse_regs_pkg::STATUS_FAULT_LO | 32'(busy_i) << wse_regs_pkg::STATUS_BUSY_LO |
+                32'(halted_i) << wse_regs_pkg::STATUS_HALTED_LO | 32'(rdy_i) << wse_regs_pkg::STATUS_RDY_LO;
+          wse_regs_pkg::REG_CYCLES_LO: {cycle_hi, d} = cycle;
+          wse_regs_pkg::REG_CYCLES_HI: d = cycle_hi;
+          wse_regs_pkg::REG_INTR_MASK: d = mask;
+          wse_regs_pkg::REG_AQ_SIZE: d = aq_size_o;
+          wse_regs_pkg::REG_ASQ_LO: d = asq_o[31:0];
+          wse_regs_pkg::REG_ASQ_HI: d = asq_o[63:32];
+          wse_regs_pkg::REG_ACQ_LO: d = acq_o[31:0];
+          wse_regs_pkg::REG_ACQ_HI: d = acq_o[63:32];
+          wse_regs_pkg::REG_FAULT_LO: d = fault_base_o[31:0];
+          wse_regs_pkg::REG_FAULT_HI: d = fault_base_o[63:32];
+          wse_regs_pkg::REG_FAULT_SIZE: d = fault_size_o;
+          wse_regs_pkg::REG_FAULT_TAIL: d = fault_tail_i;
+          wse_regs_pkg::REG_FAULT_HEAD: d = fault_head_o;
+          wse_regs_pkg::REG_FAULT_LOST: d = fault_lost_i;
           default: begin
             if (a >= CntBase && a <= CntEnd) begin
               if (a[2]) d = cnt_hi;
@@ -213,7 +219,7 @@ module wse_bar #(
         mask = '0;
         irq_pending = '0;
         irq_o <= 1'b0;
-        for (int i = 0; i < int'(NCNT); i++) cnt[i] = '0;
+        for (i = 0; i < NCNT; i++) cnt[i] = '0;
         if (rst_len == 5'd16) begin
           aq_size_o <= '0;
           asq_o <= '0;

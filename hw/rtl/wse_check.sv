@@ -23,9 +23,9 @@ module wse_check #(
   output logic [7:0]  queue_o,
   output logic [31:0] seq_o
 );
-  import wse_regs_pkg::*;
 
-  localparam logic [7:0] ShiftMin = 8'(PAGE_SHIFT_MIN), ShiftMax = 8'(PAGE_SHIFT_MAX);
+  localparam logic [7:0] ShiftMin = 8'(wse_regs_pkg::PAGE_SHIFT_MIN);
+  localparam logic [7:0] ShiftMax = 8'(wse_regs_pkg::PAGE_SHIFT_MAX);
   localparam logic [15:0] KMax = 16'd16384;
 
   logic [7:0]  op, flags, pshift, mshift, color, etype, nfeat;
@@ -82,41 +82,44 @@ module wse_check #(
   // one evaluation per entry, not one per cycle
   always @(posedge clk_i) begin
     if (eval_i) begin
-      copy = op == 8'(OP_COPY_IN) || op == 8'(OP_COPY_OUT);
-      stream = op == 8'(OP_STREAM_IN) || op == 8'(OP_STREAM_OUT);
-      start = op == 8'(OP_START);
-      scrub = op == 8'(OP_SCRUB);
-      known = op <= 8'(OP_FENCE) || (admin_i && op >= 8'(OP_CREATE_QUEUE) && op <= 8'(OP_SCRUB));
-      direct = |(flags & 8'(SQF_BUF_DIRECT));
-      mdirect = |(flags & 8'(SQF_MASK_DIRECT));
-      masked = |(flags & 8'(SQF_MASKED));
-      index_only = |(flags & 8'(SQF_INDEX_ONLY));
-      bcast = |(flags & 8'(SQF_BROADCAST));
-      raw32 = etype == 8'(ETYPE_RAW32);
+      copy = op == 8'(wse_regs_pkg::OP_COPY_IN) || op == 8'(wse_regs_pkg::OP_COPY_OUT);
+      stream = op == 8'(wse_regs_pkg::OP_STREAM_IN) || op == 8'(wse_regs_pkg::OP_STREAM_OUT);
+      start = op == 8'(wse_regs_pkg::OP_START);
+      scrub = op == 8'(wse_regs_pkg::OP_SCRUB);
+      known = op <= 8'(wse_regs_pkg::OP_FENCE) ||
+              (admin_i && op >= 8'(wse_regs_pkg::OP_CREATE_QUEUE) && op <= 8'(wse_regs_pkg::OP_SCRUB));
+      direct = |(flags & 8'(wse_regs_pkg::SQF_BUF_DIRECT));
+      mdirect = |(flags & 8'(wse_regs_pkg::SQF_MASK_DIRECT));
+      masked = |(flags & 8'(wse_regs_pkg::SQF_MASKED));
+      index_only = |(flags & 8'(wse_regs_pkg::SQF_INDEX_ONLY));
+      bcast = |(flags & 8'(wse_regs_pkg::SQF_BROADCAST));
+      raw32 = etype == 8'(wse_regs_pkg::ETYPE_RAW32);
 
       // which members and flags an opcode names
       named = '0;
       okflags = '0;
-      case (op)
-        8'(OP_NOP): named = M_BUDGET;
-        8'(OP_COPY_IN), 8'(OP_COPY_OUT): begin
+      case (32'(op))
+        wse_regs_pkg::OP_NOP: named = M_BUDGET;
+        wse_regs_pkg::OP_COPY_IN, wse_regs_pkg::OP_COPY_OUT: begin
           named = M_PSHIFT | Rect | M_BUDGET | M_BUFA | M_OFF | M_SRAM | M_LEN | Strides | M_SSTRIDE;
-          okflags = 8'(SQF_BUF_DIRECT) | (op == 8'(OP_COPY_IN) ? 8'(SQF_BROADCAST) : 8'd0);
+          okflags = 8'(wse_regs_pkg::SQF_BUF_DIRECT) |
+                    (op == 8'(wse_regs_pkg::OP_COPY_IN) ? 8'(wse_regs_pkg::SQF_BROADCAST) : 8'd0);
         end
-        8'(OP_STREAM_IN), 8'(OP_STREAM_OUT): begin
+        wse_regs_pkg::OP_STREAM_IN, wse_regs_pkg::OP_STREAM_OUT: begin
           named = M_PSHIFT | M_MSHIFT | M_COL0 | M_COLS | M_COLOR | M_ETYPE | M_BUDGET | M_BUFA | M_OFF | M_MASK |
                   M_MOFF | Strides | M_KCOL | M_NFEAT | M_MCSTRIDE;
-          okflags = 8'(SQF_BUF_DIRECT | SQF_MASK_DIRECT | SQF_MASKED) |
-                    (op == 8'(OP_STREAM_IN) ? 8'(SQF_DROP_ZERO | SQF_INDEX_ONLY) : 8'd0);
+          okflags = 8'(wse_regs_pkg::SQF_BUF_DIRECT | wse_regs_pkg::SQF_MASK_DIRECT | wse_regs_pkg::SQF_MASKED) |
+                    (op == 8'(wse_regs_pkg::OP_STREAM_IN) ?
+                     8'(wse_regs_pkg::SQF_DROP_ZERO | wse_regs_pkg::SQF_INDEX_ONLY) : 8'd0);
         end
-        8'(OP_START): begin
+        wse_regs_pkg::OP_START: begin
           named = Rect | M_BUDGET | M_SRAM | Args;
-          okflags = 8'(SQF_BOOT | SQF_CLOSED);
+          okflags = 8'(wse_regs_pkg::SQF_BOOT | wse_regs_pkg::SQF_CLOSED);
         end
-        8'(OP_FENCE): named = M_QUEUE | M_SEQ;
-        8'(OP_CREATE_QUEUE): named = M_BUDGET | M_BUFA | M_MASK | M_QUEUE | M_SEQ;
-        8'(OP_DELETE_QUEUE): named = M_BUDGET | M_QUEUE;
-        8'(OP_SCRUB): named = Rect | M_BUDGET;
+        wse_regs_pkg::OP_FENCE: named = M_QUEUE | M_SEQ;
+        wse_regs_pkg::OP_CREATE_QUEUE: named = M_BUDGET | M_BUFA | M_MASK | M_QUEUE | M_SEQ;
+        wse_regs_pkg::OP_DELETE_QUEUE: named = M_BUDGET | M_QUEUE;
+        wse_regs_pkg::OP_SCRUB: named = Rect | M_BUDGET;
         default: named = M_BUDGET;
       endcase
 
@@ -128,8 +131,9 @@ module wse_check #(
                       (cols == 16'd0 || 17'(col0) + 17'(cols) > 17'(COLS) ||
                        (!stream && (rows == 16'd0 || 17'(row0) + 17'(rows) > 17'(ROWS))));
       sram_end = 64'(sram) + 64'(len) + (nline == 32'd0 ? 64'd0 : (64'(nline) - 64'd1) * 64'(sstride));
-      bad_addr = (copy && sram_end > 64'(SRAM_BYTES)) ||
-                      (start && (sram < SRAM_BASE || sram - SRAM_BASE >= SRAM_BYTES));
+      bad_addr = (copy && sram_end > 64'(wse_regs_pkg::SRAM_BYTES)) ||
+                      (start && (sram < wse_regs_pkg::SRAM_BASE ||
+                                 sram - wse_regs_pkg::SRAM_BASE >= wse_regs_pkg::SRAM_BYTES));
       entries = 17'(seq[15:0]) + 17'd1;
 
       // values; what the opcode does not name is zero by now
@@ -152,10 +156,10 @@ module wse_check #(
         if (sstride[2:0] != 3'd0) wrong = wrong | M_SSTRIDE;
       end
       if (stream) begin
-        if (index_only && |(flags & 8'(SQF_DROP_ZERO))) wrong = wrong | M_FLAGS;
+        if (index_only && |(flags & 8'(wse_regs_pkg::SQF_DROP_ZERO))) wrong = wrong | M_FLAGS;
         if (masked && !mdirect && (mshift < ShiftMin || mshift > ShiftMax)) wrong = wrong | M_MSHIFT;
-        if (color >= 8'(NCOLORS)) wrong = wrong | M_COLOR;
-        if (etype > 8'(ETYPE_RAW32)) wrong = wrong | M_ETYPE;
+        if (color >= 8'(wse_regs_pkg::NCOLORS)) wrong = wrong | M_COLOR;
+        if (etype > 8'(wse_regs_pkg::ETYPE_RAW32)) wrong = wrong | M_ETYPE;
         if (masked && mask[2:0] != 3'd0) wrong = wrong | M_MASK;
         if (moff[2:0] != 3'd0) wrong = wrong | M_MOFF;
         if (kcol == 16'd0 || kcol > KMax) wrong = wrong | M_KCOL;
@@ -163,29 +167,29 @@ module wse_check #(
         if (mcstride[2:0] != 3'd0) wrong = wrong | M_MCSTRIDE;
       end
       if (start && sram[1:0] != 2'd0) wrong = wrong | M_SRAM;
-      if (op == 8'(OP_CREATE_QUEUE)) begin
+      if (op == 8'(wse_regs_pkg::OP_CREATE_QUEUE)) begin
         if (bufa[11:0] != 12'd0) wrong = wrong | M_BUFA;
         if (mask[11:0] != 12'd0) wrong = wrong | M_MASK;
-        if (entries < 17'd2 || entries > 17'(MAX_DEPTH) || (entries & (entries - 17'd1)) != 17'd0 ||
+        if (entries < 17'd2 || entries > 17'(wse_regs_pkg::MAX_DEPTH) || (entries & (entries - 17'd1)) != 17'd0 ||
             seq[31:16] >= 16'd32)
           wrong = wrong | M_SEQ;
       end
 
       pick = '0;
       bad_off = 8'd0;
-      st = 4'(ST_OK);
-      if (!known) st = 4'(ST_BAD_OPCODE);
+      st = 4'(wse_regs_pkg::ST_OK);
+      if (!known) st = 4'(wse_regs_pkg::ST_BAD_OPCODE);
       else if ((present & ~named) != '0) begin
-        st = 4'(ST_BAD_FIELD);
+        st = 4'(wse_regs_pkg::ST_BAD_FIELD);
         pick = present & ~named;
       end else if (bad_rect) begin
-        st = 4'(ST_BAD_RECT);
-        bad_off = 8'(SQE_row0_OFF);
+        st = 4'(wse_regs_pkg::ST_BAD_RECT);
+        bad_off = 8'(wse_regs_pkg::SQE_row0_OFF);
       end else if (bad_addr) begin
-        st = 4'(ST_BAD_ADDR);
-        bad_off = 8'(SQE_sram_OFF);
+        st = 4'(wse_regs_pkg::ST_BAD_ADDR);
+        bad_off = 8'(wse_regs_pkg::SQE_sram_OFF);
       end else if (wrong != '0) begin
-        st = 4'(ST_BAD_FIELD);
+        st = 4'(wse_regs_pkg::ST_BAD_FIELD);
         pick = wrong;
       end
       case (pick & (~pick + NM'(1)))

@@ -83,7 +83,6 @@ module wse_queue #(
   input  logic        moved_i,
   output logic        tile_clear_o         // context reset
 );
-  import wse_regs_pkg::*;
   /*verilator no_inline_module*/
 
   localparam logic [2:0] LastQ = 3'(NQ - 1);
@@ -165,13 +164,14 @@ module wse_queue #(
     .budget_o(c_budget), .buf_o(c_buf), .mask_o(c_mask), .queue_o(c_queue), .seq_o(c_seq)
   );
 
-  assign fault_ok = fault_base_i != 64'd0 && fault_size_i != 32'd0 && fault_size_i <= MAX_DEPTH &&
+  assign fault_ok = fault_base_i != 64'd0 && fault_size_i != 32'd0 && fault_size_i <= wse_regs_pkg::MAX_DEPTH &&
                     (fault_size_i & (fault_size_i - 32'd1)) == 32'd0;
 
-  always @(posedge clk_i) begin
+  always @(posedge clk_i) begin : p_seq
+    integer i;
     if (!rst_ni) begin
       exists = '0; phase = '0; pending = '0;
-      for (int i = 0; i < 8; i++) qs[i] = QEmpty;
+      for (i = 0; i < 8; i++) qs[i] = QEmpty;
       act = '0; silent = '0; expired = '0;
       bad_wp = '0; bad_rp = '0;
       st = SScan;
@@ -201,8 +201,8 @@ module wse_queue #(
       if (en_i && !exists[0]) begin
         nx = aq_size_i[15:0];
         lim = aq_size_i[31:16];
-        if (nx == 16'd0 || nx >= 16'(MAX_DEPTH) || (nx & (nx + 16'd1)) != 16'd0 || lim == 16'd0 ||
-            lim >= 16'(MAX_DEPTH) || (lim & (lim + 16'd1)) != 16'd0 || asq_i[11:0] != 12'd0 ||
+        if (nx == 16'd0 || nx >= 16'(wse_regs_pkg::MAX_DEPTH) || (nx & (nx + 16'd1)) != 16'd0 || lim == 16'd0 ||
+            lim >= 16'(wse_regs_pkg::MAX_DEPTH) || (lim & (lim + 16'd1)) != 16'd0 || asq_i[11:0] != 12'd0 ||
             acq_i[11:0] != 12'd0) begin
           halted_o <= 1'b1;               // rings that cannot be
           st = SHalt;
@@ -239,7 +239,7 @@ module wse_queue #(
       // ---- budgets and deadlocks ----
       still = moved_i ? 11'd0 : (still == Still) ? Still : still + 11'd1;
       if (act != 4'd0) begin
-        for (int i = 0; i < 4; i++) begin
+        for (i = 0; i < 4; i++) begin
           if (act[i] && !silent[i] && !expired[i] && !one) begin
             if (cycle_i >= deadline[i]) begin
               // someone who moves is slow, someone who does not is stuck; copy and scrub are never stuck
@@ -247,12 +247,12 @@ module wse_queue #(
                 expired[i] = 1'b1;
                 one = 1'b1;
                 abort_o[i] <= 1'b1;
-                abort_status_o <= 4'(ST_TIMEOUT);
+                abort_status_o <= 4'(wse_regs_pkg::ST_TIMEOUT);
               end else if (looked[i] == Look) begin
                 expired[i] = 1'b1;
                 one = 1'b1;
                 abort_o[i] <= 1'b1;
-                abort_status_o <= 4'(ST_DEADLOCK);
+                abort_status_o <= 4'(wse_regs_pkg::ST_DEADLOCK);
               end
               looked[i] = looked[i] + 9'd1;
             end
@@ -263,7 +263,7 @@ module wse_queue #(
           one = 1'b1;
           expired[3] = 1'b1;
           abort_o[3] <= 1'b1;
-          abort_status_o <= 4'(ST_DEADLOCK);
+          abort_status_o <= 4'(wse_regs_pkg::ST_DEADLOCK);
         end
       end
 
@@ -281,7 +281,7 @@ module wse_queue #(
             did = 1'b1;
             bell = 1'b1;
             from_exec = 1'b0;
-            fstat = 4'(ST_BAD_DOORBELL);
+            fstat = 4'(wse_regs_pkg::ST_BAD_DOORBELL);
             q = bad_q[bad_rp[2:0]];
             st = SFault;
           end else if (dn != 4'd0) begin
@@ -303,7 +303,7 @@ module wse_queue #(
               res_fault[q] = '1;
               qs[q] = QDone;
               foff = '0;
-              if (fstat != 4'(ST_OK)) st = SFault;
+              if (fstat != 4'(wse_regs_pkg::ST_OK)) st = SFault;
             end
           end else if (exists[fq]) begin
             q = fq;
@@ -328,14 +328,14 @@ module wse_queue #(
                 if (!exists[tq[2:0]] || !ahead[31]) begin
                   did = 1'b1;
                   t_end[q] = cycle_i[31:0];
-                  res[q] = exists[tq[2:0]] ? 4'(ST_OK) : 4'(ST_BAD_FENCE);
+                  res[q] = exists[tq[2:0]] ? 4'(wse_regs_pkg::ST_OK) : 4'(wse_regs_pkg::ST_BAD_FENCE);
                   res_fault[q] = '1;
                   qs[q] = QDone;
                   if (!exists[tq[2:0]]) begin
                     bell = 1'b0;
                     from_exec = 1'b0;
-                    fstat = 4'(ST_BAD_FENCE);
-                    foff = 8'(SQE_queue_OFF);
+                    fstat = 4'(wse_regs_pkg::ST_BAD_FENCE);
+                    foff = 8'(wse_regs_pkg::SQE_queue_OFF);
                     st = SFault;
                   end
                 end
@@ -384,29 +384,31 @@ module wse_queue #(
           tq = c_queue;
           st = SScan;
           qs[q] = QDone;
-          if (fstat == 4'(ST_OK)) begin
-            case (c_op)
-              8'(OP_COPY_IN), 8'(OP_COPY_OUT), 8'(OP_STREAM_IN), 8'(OP_STREAM_OUT), 8'(OP_START), 8'(OP_SCRUB): begin
-                exec[q] = (c_op == 8'(OP_STREAM_IN)) ? 2'd1 : (c_op == 8'(OP_STREAM_OUT)) ? 2'd2 :
-                          (c_op == 8'(OP_START) || c_op == 8'(OP_SCRUB)) ? 2'd3 : 2'd0;
-                budget[q] = (c_op == 8'(OP_SCRUB)) ? '1 : c_budget;
+          if (fstat == 4'(wse_regs_pkg::ST_OK)) begin
+            case (32'(c_op))
+              wse_regs_pkg::OP_COPY_IN, wse_regs_pkg::OP_COPY_OUT, wse_regs_pkg::OP_STREAM_IN,
+              wse_regs_pkg::OP_STREAM_OUT, wse_regs_pkg::OP_START, wse_regs_pkg::OP_SCRUB: begin
+                exec[q] = (c_op == 8'(wse_regs_pkg::OP_STREAM_IN)) ? 2'd1 :
+                          (c_op == 8'(wse_regs_pkg::OP_STREAM_OUT)) ? 2'd2 :
+                          (c_op == 8'(wse_regs_pkg::OP_START) || c_op == 8'(wse_regs_pkg::OP_SCRUB)) ? 2'd3 : 2'd0;
+                budget[q] = (c_op == 8'(wse_regs_pkg::OP_SCRUB)) ? '1 : c_budget;
                 qs[q] = QWait;
               end
-              8'(OP_FENCE): begin
+              wse_regs_pkg::OP_FENCE: begin
                 ahead = completed[tq[2:0]] - c_seq;
                 if (tq >= 8'(NQ) || !exists[tq[2:0]] || (tq[2:0] == q && ahead[31])) begin
-                  fstat = 4'(ST_BAD_FENCE);
-                  foff = 8'(SQE_queue_OFF);
+                  fstat = 4'(wse_regs_pkg::ST_BAD_FENCE);
+                  foff = 8'(wse_regs_pkg::SQE_queue_OFF);
                 end else begin
                   fence_q[q] = tq;
                   fence_seq[q] = c_seq;
                   qs[q] = QFence;
                 end
               end
-              8'(OP_CREATE_QUEUE): begin
+              wse_regs_pkg::OP_CREATE_QUEUE: begin
                 if (tq == 8'd0 || tq >= 8'(NQ) || exists[tq[2:0]]) begin
-                  fstat = 4'(ST_BAD_QUEUE);
-                  foff = 8'(SQE_queue_OFF);
+                  fstat = 4'(wse_regs_pkg::ST_BAD_QUEUE);
+                  foff = 8'(wse_regs_pkg::SQE_queue_OFF);
                 end else begin
                   exists[tq[2:0]] = 1'b1;
                   sq_base[tq[2:0]] = c_buf;
@@ -422,10 +424,10 @@ module wse_queue #(
                   qs[tq[2:0]] = QEmpty;
                 end
               end
-              8'(OP_DELETE_QUEUE): begin
+              wse_regs_pkg::OP_DELETE_QUEUE: begin
                 if (tq == 8'd0 || tq >= 8'(NQ) || !exists[tq[2:0]]) begin
-                  fstat = 4'(ST_BAD_QUEUE);
-                  foff = 8'(SQE_queue_OFF);
+                  fstat = 4'(wse_regs_pkg::ST_BAD_QUEUE);
+                  foff = 8'(wse_regs_pkg::SQE_queue_OFF);
                 end else begin
                   if (qs[tq[2:0]] == QRun) begin
                     silent[exec[tq[2:0]]] = 1'b1;
@@ -436,9 +438,9 @@ module wse_queue #(
                   st = SAbort;
                 end
               end
-              8'(OP_CTX_RESET): begin
+              wse_regs_pkg::OP_CTX_RESET: begin
                 silent = silent | act;
-                for (int i = 1; i < int'(NQ); i++) begin
+                for (i = 1; i < NQ; i++) begin
                   sq_head[i] = '0; sq_tail[i] = '0; cq_head[i] = '0; cq_tail[i] = '0;
                   completed[i] = '0;
                   qs[i] = QEmpty;
@@ -455,7 +457,7 @@ module wse_queue #(
           fired = 1'b0;
           bell = 1'b0;
           from_exec = 1'b0;
-          if (fstat != 4'(ST_OK)) st = SFault;
+          if (fstat != 4'(wse_regs_pkg::ST_OK)) st = SFault;
         end
 
         // executors that were told to stop come to rest
@@ -464,12 +466,12 @@ module wse_queue #(
           if (!fired) begin
             if (!one) begin
               abort_o <= act & silent;
-              abort_status_o <= 4'(ST_OK);
+              abort_status_o <= 4'(wse_regs_pkg::ST_OK);
               fired = 1'b1;
             end
-          end else if ((act & silent) == 4'd0) st = (c_op == 8'(OP_CTX_RESET)) ? SClear : SScan;
+          end else if ((act & silent) == 4'd0) st = (c_op == 8'(wse_regs_pkg::OP_CTX_RESET)) ? SClear : SScan;
           else begin
-            for (int i = 0; i < 4; i++) begin
+            for (i = 0; i < 4; i++) begin
               if (act[i] && silent[i] && done_i[i]) begin
                 ack_o[i] <= 1'b1;
                 act[i] = 1'b0;
@@ -510,7 +512,7 @@ module wse_queue #(
         // ---- fault record ----
         SFault: begin
           findex = 16'(fault_tail_o & (fault_size_i - 32'd1));
-          for (int i = 0; i < 8; i++) wb[i] = '0;
+          for (i = 0; i < 8; i++) wb[i] = '0;
           wb[3] = 64'h0000_0000_ffff_ffff;
           if (bell) wb[3][63:32] = bad_v[bad_rp[2:0]];
           else if (!from_exec) wb[2][63:32] = 32'(foff);
@@ -519,17 +521,17 @@ module wse_queue #(
               2'd0: wb[4] = iova0_i;
               2'd1: begin
                 wb[4] = iova1_i;
-                if (fstat != 4'(ST_DMA_ERROR)) begin
+                if (fstat != 4'(wse_regs_pkg::ST_DMA_ERROR)) begin
                   wb[0][63:48] = nports1_i;
-                  wb[1] = {CAUSE_WAIT_PORT, port1_i, 16'd0};
+                  wb[1] = {wse_regs_pkg::CAUSE_WAIT_PORT, port1_i, 16'd0};
                   wb[3][31:0] = 32'(color1_i);
                 end
               end
               2'd2: begin
                 wb[4] = iova2_i;
-                if (fstat != 4'(ST_DMA_ERROR)) begin
+                if (fstat != 4'(wse_regs_pkg::ST_DMA_ERROR)) begin
                   wb[0][63:48] = nports2_i;
-                  wb[1] = {CAUSE_WAIT_PORT, port2_i, 16'(ROWS - 1)};
+                  wb[1] = {wse_regs_pkg::CAUSE_WAIT_PORT, port2_i, 16'(ROWS - 1)};
                   wb[3][31:0] = 32'(color2_i);
                 end
               end
@@ -608,7 +610,7 @@ module wse_queue #(
           if (!halted_o) begin
             abort_o <= act;
             silent = silent | act;
-            abort_status_o <= 4'(ST_OK);
+            abort_status_o <= 4'(wse_regs_pkg::ST_OK);
           end
           halted_o <= 1'b1;
         end

@@ -102,9 +102,10 @@ module wse_router (
                   rx_r_head_i[6] | tx_n_cr_i[5] | tx_e_cr_i[5] | tx_s_cr_i[5] | tx_w_cr_i[5] |
                   tx_r_cr_i[5];
 
-  always @(posedge clk_i) begin
+  always @(posedge clk_i) begin : p_seq
+    integer i, o;
     if (!rst_ni || clear_i) begin
-      for (int i = 0; i < int'(NP); i++) begin
+      for (i = 0; i < NP; i++) begin
         nonempty[i] = '0;
         rxmask[i] = '0;
         txmask[i] = '0;
@@ -113,7 +114,7 @@ module wse_router (
         c1[i] = '0;
         c2[i] = link_i[i] ? '1 : '0;  // CHAN_DEPTH
       end
-      for (int i = 0; i < 256; i++) begin
+      for (i = 0; i < 256; i++) begin
         wp[i] = '0;
         rp[i] = '0;
       end
@@ -133,7 +134,7 @@ module wse_router (
         crin[4] = tx_r_cr_i;
 
         blk = '0;
-        for (int i = 0; i < int'(NP); i++) begin
+        for (i = 0; i < NP; i++) begin
           // credits that came back
           if (crin[i][5]) begin
             k = 24'b1 << crin[i][4:0];
@@ -166,7 +167,7 @@ module wse_router (
         npop = '0;
         p = first;
         first = (first == 3'd4) ? 3'd0 : first + 3'd1;
-        for (int i = 0; i < int'(NP); i++) begin
+        for (i = 0; i < NP; i++) begin
           e = nonempty[p] & rxmask[p] & ~blk;
           if (e != 24'd0) begin
             m = e & above[p];
@@ -187,7 +188,7 @@ module wse_router (
             if (rp[{p, col}] == wp[{p, col}]) nonempty[p] = nonempty[p] & ~h;
             crout[p] = {1'b1, col};
             npop = npop + 3'd1;
-            for (int o = 0; o < int'(NP); o++) begin
+            for (o = 0; o < NP; o++) begin
               if ((txmask[o] & h) != 24'd0) begin
                 hout[o] = {1'b1, ctl, col};
                 dout[o] = data;
@@ -230,7 +231,7 @@ module wse_router (
       end
       if (rt_we_i) begin
         h = 24'b1 << rt_color_i;
-        for (int i = 0; i < int'(NP); i++) begin
+        for (i = 0; i < NP; i++) begin
           rxmask[i] = (rt_cfg_i[2:0] == 3'(i)) ? rxmask[i] | h : rxmask[i] & ~h;
           txmask[i] = rt_cfg_i[3'(i) + 3'd3] ? txmask[i] | h : txmask[i] & ~h;
         end

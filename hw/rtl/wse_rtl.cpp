@@ -21,10 +21,11 @@ const struct wse_rtl_tile tiles[] = {
 
 int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *ops, void *host, struct wse_model **m)
 {
-	int hostfp = !!(cfg->flags & WSE_MODEL_HOSTFP);
+	int hostfp;
 
-	if (!ops->dma_read || !ops->dma_write || !ops->irq)
+	if (!cfg || !ops || !ops->dma_read || !ops->dma_write || !ops->irq || !m || !cfg->rows || !cfg->cols)
 		return -EINVAL;
+	hostfp = !!(cfg->flags & WSE_MODEL_HOSTFP);
 	for (const auto &t : tiles)
 		if (t.rows == cfg->rows && t.cols == cfg->cols && t.hostfp == hostfp)
 			return t.ops->create(cfg, ops, host, m);

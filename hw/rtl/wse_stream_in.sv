@@ -43,7 +43,6 @@ module wse_stream_in #(
   input  logic [6*COLS-1:0]  north_cr_i
 );
   /*verilator no_inline_module*/
-  import wse_regs_pkg::*;
 
   localparam int unsigned N = 4 * COLS;
   localparam int unsigned IW = $clog2(N);
@@ -128,19 +127,20 @@ module wse_stream_in #(
   function automatic logic [31:0] element(input logic [63:0] w, input logic [15:0] k);
     logic [31:0] e;
     e = k[0] ? w[63:32] : w[31:0];
-    element = etype == 8'(ETYPE_BF16) ? 32'(16'(w >> {k[1:0], 4'd0})) << 16 :
-              etype == 8'(ETYPE_FP32) ? wse_fp_pkg::fp_to_bf16(e) << 16 : e;
+    element = etype == 8'(wse_regs_pkg::ETYPE_BF16) ? 32'(16'(w >> {k[1:0], 4'd0})) << 16 :
+              etype == 8'(wse_regs_pkg::ETYPE_FP32) ? wse_fp_pkg::fp_to_bf16(e) << 16 : e;
   endfunction
 
-  always @(posedge clk_i) begin
+  always @(posedge clk_i) begin : p_seq
+    integer c, f, i;
     moved_o <= 1'b0;
     m_pop <= '0;
     nh_d = '0;
     nd_d = north_data_o;
-    if (!rst_ni || clear_i) for (int i = 0; i < 24 * int'(COLS); i++) cr[i] = 3'(CHAN_DEPTH);
+    if (!rst_ni || clear_i) for (i = 0; i < 24 * COLS; i++) cr[i] = 3'(wse_regs_pkg::CHAN_DEPTH);
     else
-      for (int c = 0; c < int'(COLS); c++)
-        if (north_cr_i[6*c+5]) cr[24*c + int'(north_cr_i[6*c +: 5])] = cr[24*c + int'(north_cr_i[6*c +: 5])] + 3'd1;
+      for (c = 0; c < COLS; c++)
+        if (north_cr_i[6*c+5]) cr[24*c + 32'(north_cr_i[6*c +: 5])] = cr[24*c + 32'(north_cr_i[6*c +: 5])] + 3'd1;
     if (!rst_ni) begin
       run = 1'b0;
       d_valid <= 1'b0;
@@ -151,11 +151,11 @@ module wse_stream_in #(
       if (ld_i) begin
         case (ld_idx_i)
           4'd0: begin
-            direct = |(ld_word_i[15:8] & 8'(SQF_BUF_DIRECT));
-            mdirect = |(ld_word_i[15:8] & 8'(SQF_MASK_DIRECT));
-            masked = |(ld_word_i[15:8] & 8'(SQF_MASKED));
-            dropz = |(ld_word_i[15:8] & 8'(SQF_DROP_ZERO));
-            index_only = |(ld_word_i[15:8] & 8'(SQF_INDEX_ONLY));
+            direct = |(ld_word_i[15:8] & 8'(wse_regs_pkg::SQF_BUF_DIRECT));
+            mdirect = |(ld_word_i[15:8] & 8'(wse_regs_pkg::SQF_MASK_DIRECT));
+            masked = |(ld_word_i[15:8] & 8'(wse_regs_pkg::SQF_MASKED));
+            dropz = |(ld_word_i[15:8] & 8'(wse_regs_pkg::SQF_DROP_ZERO));
+            index_only = |(ld_word_i[15:8] & 8'(wse_regs_pkg::SQF_INDEX_ONLY));
             pshift = ld_word_i[36:32];
             mshift = ld_word_i[44:40];
           end
@@ -184,22 +184,24 @@ module wse_stream_in #(
       if (go_i) begin
         run = 1'b1;
         stop = 1'b0;
-        status_o <= 4'(ST_OK);
+        status_o <= 4'(wse_regs_pkg::ST_OK);
         iova_o <= '0;
         sel = '0;
         page_wait = 1'b0;
         rd_out = '0;
-        run_words = etype == 8'(ETYPE_BF16) ? 16'((32'(kcol) + 32'd3) >> 2) : 16'((32'(kcol) + 32'd1) >> 1);
-        for (int i = 0; i < int'(N); i++) begin
+        run_words = etype == 8'(wse_regs_pkg::ETYPE_BF16) ? 16'((32'(kcol) + 32'd3) >> 2) :
+                                                            16'((32'(kcol) + 32'd1) >> 1);
+        for (i = 0; i < N; i++) begin
           f_room[i] = Words;
           f_wp[i] = '0;
-          f_row[i] = off0 + (64'(unsigned'(i / 4)) - 64'(col0)) * 64'(cstride) + 64'(unsigned'(i % 4)) * 64'(lstride);
+          f_row[i] = off0 + (64'($unsigned(i / 4)) - 64'(col0)) * 64'(cstride) +
+                     64'($unsigned(i % 4)) * 64'(lstride);
           f_blk[i] = '0;
           f_w[i] = '0;
           r_have[i] = '0;
           r_rp[i] = '0;
         end
-        for (int c = 0; c < int'(COLS); c++) begin
+        for (c = 0; c < COLS; c++) begin
           p_blk[c] = '0;
           p_k[c] = '0;
           p_f[c] = '0;
@@ -215,7 +217,7 @@ module wse_stream_in #(
           moved_o <= 1'b1;
           if (rd_err_i && !stop) begin
             stop = 1'b1;
-            status_o <= 4'(ST_DMA_ERROR);
+            status_o <= 4'(wse_regs_pkg::ST_DMA_ERROR);
             iova_o <= rd_addr_i;
           end
           if (rd_last_i) rd_out = rd_out - 7'd1;
@@ -232,43 +234,44 @@ module wse_stream_in #(
         end
 
         // ports: one wavelet a cycle each
-        for (int c = 0; c < int'(COLS); c++)
-          if (p_run[c] && !stop && !go_i && cr[24*c + int'(color_o)] != 3'd0) begin
+        for (c = 0; c < COLS; c++)
+          if (p_run[c] && !stop && !go_i && cr[24*c + 32'(color_o)] != 3'd0) begin
             if (p_end[c]) begin
               p_end[c] = 1'b0;
               nh_d[7*c +: 7] = {2'b11, color_o};
               nd_d[32*c +: 32] = 32'd1;
-              cr[24*c + int'(color_o)] = cr[24*c + int'(color_o)] - 3'd1;
+              cr[24*c + 32'(color_o)] = cr[24*c + 32'(color_o)] - 3'd1;
               moved_o <= 1'b1;
               p_run[c] = p_blk[c] != nblk;
             end else begin
               // which features of this k travel, and are they here
               ready = '0;
               want = '0;
-              for (int f = 0; f < 4; f++) begin
+              for (f = 0; f < 4; f++) begin
                 ix = IW'(4 * c + f);
                 v[f] = index_only ? 32'd0 : element(ring[{ix, r_rp[ix]}], p_k[c]);
                 ready[f] = (index_only || r_have[ix] != 5'd0) && (!masked || (m_valid[ix] && !m_pop[ix]));
                 want[f] = (!masked || m_word[{ix, p_k[c][5:0]}]) && !(dropz && v[f][30:0] == 31'd0) &&
-                          f >= int'(p_f[c]) && f < int'(nfeat);
+                          f >= 32'(p_f[c]) && f < 32'(nfeat);
               end
               pick = want[0] ? 3'd0 : want[1] ? 3'd1 : want[2] ? 3'd2 : want[3] ? 3'd3 : 3'd4;
               take = &(ready | ~((4'd1 << nfeat) - 4'd1));
               if (take && pick != 3'd4) begin
                 val = v[pick[1:0]];
                 nh_d[7*c +: 7] = {2'b10, color_o};
-                nd_d[32*c +: 32] = etype == 8'(ETYPE_RAW32) ? val : val | {16'd0, pick[1:0], p_k[c][13:0]};
-                cr[24*c + int'(color_o)] = cr[24*c + int'(color_o)] - 3'd1;
+                nd_d[32*c +: 32] = etype == 8'(wse_regs_pkg::ETYPE_RAW32) ? val :
+                                                                            val | {16'd0, pick[1:0], p_k[c][13:0]};
+                cr[24*c + 32'(color_o)] = cr[24*c + 32'(color_o)] - 3'd1;
                 moved_o <= 1'b1;
                 p_f[c] = pick + 3'd1;
                 want[pick[1:0]] = 1'b0;
               end
               if (take && want == 4'd0) begin            // on to the next k
                 wlast = p_k[c] == kcol - 16'd1;
-                wpop = wlast || (etype == 8'(ETYPE_BF16) ? p_k[c][1:0] == 2'd3 : p_k[c][0]);
-                for (int f = 0; f < 4; f++) begin
+                wpop = wlast || (etype == 8'(wse_regs_pkg::ETYPE_BF16) ? p_k[c][1:0] == 2'd3 : p_k[c][0]);
+                for (f = 0; f < 4; f++) begin
                   ix = IW'(4 * c + f);
-                  if (f < int'(nfeat)) begin
+                  if (f < 32'(nfeat)) begin
                     if (wpop && !index_only) begin
                       r_rp[ix] = r_rp[ix] + 4'd1;
                       r_have[ix] = r_have[ix] - 5'd1;
@@ -283,7 +286,7 @@ module wse_stream_in #(
                 if (wlast) begin
                   p_k[c] = '0;
                   p_blk[c] = p_blk[c] + 32'd1;
-                  p_end[c] = etype != 8'(ETYPE_RAW32);
+                  p_end[c] = etype != 8'(wse_regs_pkg::ETYPE_RAW32);
                   p_run[c] = p_end[c] || p_blk[c] != nblk;
                 end
               end
@@ -321,7 +324,7 @@ module wse_stream_in #(
 
         waiting = '0;
         port_o <= '0;
-        for (int c = int'(COLS) - 1; c >= 0; c--)
+        for (c = COLS - 1; c >= 0; c--)
           if (p_run[c]) begin
             port_o <= 16'(c);
             waiting = waiting + 16'd1;

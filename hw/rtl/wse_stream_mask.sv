@@ -22,7 +22,8 @@ module wse_stream_mask #(
   input  logic [15:0]       cols_i,
   // a word for {column, feature}
   output logic [4*COLS-1:0] valid_o,
-  output logic [256*COLS-1:0] word_o,          // 64 bits each; changes before valid_o says so, or in the cycle after a pop
+  output logic [256*COLS-1:0] word_o,         // 64 bits each; changes before valid_o says so, or in the cycle
+                                              // after a pop
   input  logic [4*COLS-1:0] pop_i,
   // bus; tag 1:0 is 2 for a word, 3 for a page-list entry, 23:6 {column, feature}
   output logic              rreq_valid_o,
@@ -57,7 +58,8 @@ module wse_stream_mask #(
     .entry_addr_o(entry), .fill_i(fill), .fill_data_i(rd_data_i)
   );
 
-  always @(posedge clk_i) begin
+  always @(posedge clk_i) begin : p_seq
+    integer i;
     if (!rst_ni) begin
       run = 1'b0;
       wait_q = 1'b0;
@@ -68,10 +70,11 @@ module wse_stream_mask #(
         run = 1'b1;
         wait_q = 1'b0;
         sel = '0;
-        for (int i = 0; i < int'(N); i++) begin
+        for (i = 0; i < N; i++) begin
           have_q[i] = 2'd0;
           asked_q[i] = 2'd0;
-          row_q[i] = moff_i + (64'(unsigned'(i / 4)) - 64'(col0_i)) * 64'(mcstride_i) + 64'(unsigned'(i % 4)) * 64'(rstride_i);
+          row_q[i] = moff_i + (64'($unsigned(i / 4)) - 64'(col0_i)) * 64'(mcstride_i) +
+                     64'($unsigned(i % 4)) * 64'(rstride_i);
           w_q[i] = 16'd0;
           blk_q[i] = 32'd0;
         end
@@ -79,7 +82,7 @@ module wse_stream_mask #(
       end else if (stop_i) run = 1'b0;
       if (run) begin
         kw = (kcol_i + 16'd63) >> 6;
-        for (int i = 0; i < int'(N); i++)
+        for (i = 0; i < N; i++)
           if (pop_i[i]) begin
             word_o[64*i +: 64] = next_q[i];
             have_q[i] = have_q[i] - 2'd1;

@@ -53,7 +53,6 @@ module wse_stream_out #(
   output logic [6*COLS-1:0]  south_cr_o
 );
   /*verilator no_inline_module*/
-  import wse_regs_pkg::*;
 
   localparam int unsigned N = 4 * COLS;
   localparam int unsigned IW = $clog2(N);
@@ -132,12 +131,13 @@ module wse_stream_out #(
     .rd_valid_i, .rd_data_i, .rd_err_i, .rd_tag_i
   );
 
-  always @(posedge clk_i) begin
+  always @(posedge clk_i) begin : p_seq
+    integer c, f, i;
     moved_o <= 1'b0;
     m_pop <= '0;
     sc_d = '0;
     if (!rst_ni || clear_i) begin
-      for (int i = 0; i < 24 * int'(COLS); i++) begin
+      for (i = 0; i < 24 * COLS; i++) begin
         q_n[i] = '0;
         q_rp[i] = '0;
       end
@@ -156,9 +156,9 @@ module wse_stream_out #(
       if (ld_i) begin
         case (ld_idx_i)
           4'd0: begin
-            direct = |(ld_word_i[15:8] & 8'(SQF_BUF_DIRECT));
-            mdirect = |(ld_word_i[15:8] & 8'(SQF_MASK_DIRECT));
-            masked = |(ld_word_i[15:8] & 8'(SQF_MASKED));
+            direct = |(ld_word_i[15:8] & 8'(wse_regs_pkg::SQF_BUF_DIRECT));
+            mdirect = |(ld_word_i[15:8] & 8'(wse_regs_pkg::SQF_MASK_DIRECT));
+            masked = |(ld_word_i[15:8] & 8'(wse_regs_pkg::SQF_MASKED));
             pshift = ld_word_i[36:32];
             mshift = ld_word_i[44:40];
           end
@@ -187,7 +187,7 @@ module wse_stream_out #(
       if (go_i) begin
         run = 1'b1;
         stop = 1'b0;
-        status_o <= 4'(ST_OK);
+        status_o <= 4'(wse_regs_pkg::ST_OK);
         iova_o <= '0;
         sel = '0;
         page_wait = 1'b0;
@@ -197,10 +197,12 @@ module wse_stream_out #(
         wr_out = '0;
         g_any = '0;
         o_valid = '0;
-        for (int i = 0; i < int'(N); i++)
-          g_row[i] = off0 + (direct ? buf_addr : 64'd0) + (64'(unsigned'(i / 4)) - 64'(col0)) * 64'(cstride) + 64'(unsigned'(i % 4)) * 64'(lstride);
-        for (int i = 0; i < 4 * int'(N); i++) g_strb[i] = '0;
-        for (int c = 0; c < int'(COLS); c++) begin
+        for (i = 0; i < N; i++)
+          g_row[i] = off0 + (direct ? buf_addr : 64'd0) +
+                     (64'($unsigned(i / 4)) - 64'(col0)) * 64'(cstride) +
+                     64'($unsigned(i % 4)) * 64'(lstride);
+        for (i = 0; i < 4 * N; i++) g_strb[i] = '0;
+        for (c = 0; c < COLS; c++) begin
           p_blk[c] = '0;
           p_k[c] = '0;
           p_f[c] = '0;
@@ -213,7 +215,7 @@ module wse_stream_out #(
           moved_o <= 1'b1;
           if (rd_err_i && !stop) begin
             stop = 1'b1;
-            status_o <= 4'(ST_DMA_ERROR);
+            status_o <= 4'(wse_regs_pkg::ST_DMA_ERROR);
             iova_o <= rd_addr_i;
           end
           if (rd_last_i) rd_out = rd_out - 7'd1;
@@ -224,7 +226,7 @@ module wse_stream_out #(
           wr_out = wr_out - 7'd1;
           if (wrsp_err_i && !stop) begin
             stop = 1'b1;
-            status_o <= 4'(ST_DMA_ERROR);
+            status_o <= 4'(wse_regs_pkg::ST_DMA_ERROR);
             iova_o <= wrsp_addr_i;
           end
         end
@@ -266,7 +268,7 @@ module wse_stream_out #(
               page_wait = 1'b1;
             end
           end else begin                                 // the next one that has something
-            for (int i = 0; i < 4; i++)
+            for (i = 0; i < 4; i++)
               if (!o_valid[sel]) sel = sel == IW'(N - 1) ? '0 : sel + IW'(1);
           end
         end
@@ -276,19 +278,19 @@ module wse_stream_out #(
         end
 
         // ports: one element a cycle each
-        for (int c = 0; c < int'(COLS); c++)
+        for (c = 0; c < COLS; c++)
           if (p_run[c] && !stop && !go_i) begin  // in the cycle of go the mask is still the old one
-            qx = QW'(24 * c + int'(color_o));
+            qx = QW'(24 * c + 32'(color_o));
             slot = q_rp[qx];
             ready = '0;
             want = '0;
-            for (int f = 0; f < 4; f++) begin
+            for (f = 0; f < 4; f++) begin
               ix = IW'(4 * c + f);
-              ready[f] = f >= int'(nfeat) || !masked || (m_valid[ix] && !m_pop[ix]);
-              want[f] = (!masked || m_word[{ix, p_k[c][5:0]}]) && f >= int'(p_f[c]) && f < int'(nfeat);
+              ready[f] = f >= 32'(nfeat) || !masked || (m_valid[ix] && !m_pop[ix]);
+              want[f] = (!masked || m_word[{ix, p_k[c][5:0]}]) && f >= 32'(p_f[c]) && f < 32'(nfeat);
             end
             pick = want[0] ? 3'd0 : want[1] ? 3'd1 : want[2] ? 3'd2 : want[3] ? 3'd3 : 3'd4;
-            if (q_n[qx] != 3'd0 && q_ctl[4 * c + int'(slot)][color_o]) begin
+            if (q_n[qx] != 3'd0 && q_ctl[4 * c + 32'(slot)][color_o]) begin
               q_rp[qx] = slot + 2'd1;                     // control wavelets carry nothing here
               q_n[qx] = q_n[qx] - 3'd1;
               sc_d[6*c +: 6] = {1'b1, color_o};
@@ -297,13 +299,14 @@ module wse_stream_out #(
               wlast = p_k[c] == kcol - 16'd1;
               nk = p_k[c] + 16'd1;
               if (pick != 3'd4) begin
-                ix = IW'(4 * c + int'(pick));
+                ix = IW'(4 * c + 32'(pick));
                 want[pick[1:0]] = 1'b0;
                 val = q_data[{qx, slot}];
-                boff = g_row[ix] + (etype == 8'(ETYPE_BF16) ? {47'd0, p_k[c], 1'b0} : {46'd0, p_k[c], 2'b00});
+                boff = g_row[ix] + (etype == 8'(wse_regs_pkg::ETYPE_BF16) ? {47'd0, p_k[c], 1'b0} :
+                                                                            {46'd0, p_k[c], 2'b00});
                 if (!g_any[ix]) g_off[ix] = {boff[63:5], 5'd0};
                 g_any[ix] = 1'b1;
-                if (etype == 8'(ETYPE_BF16)) begin
+                if (etype == 8'(wse_regs_pkg::ETYPE_BF16)) begin
                   val = wse_fp_pkg::fp_to_bf16(val);
                   g_data[{ix, boff[4:3]}] = (g_data[{ix, boff[4:3]}] & ~(64'hffff << {boff[2:1], 4'd0})) |
                                             ({32'd0, val} << {boff[2:1], 4'd0});
@@ -322,19 +325,19 @@ module wse_stream_out #(
               if (want == 4'd0) begin
                 // all of this k is here: chunks that end with it leave, when their outgoing slots are free
                 close = 1'b1;
-                for (int f = 0; f < 4; f++) begin
+                for (f = 0; f < 4; f++) begin
                   ix = IW'(4 * c + f);
-                  boff = g_row[ix] + (etype == 8'(ETYPE_BF16) ? {47'd0, nk, 1'b0} : {46'd0, nk, 2'b00});
-                  if (f < int'(nfeat) && (wlast || boff[4:0] == 5'd0) && g_any[ix]) begin
+                  boff = g_row[ix] + (etype == 8'(wse_regs_pkg::ETYPE_BF16) ? {47'd0, nk, 1'b0} : {46'd0, nk, 2'b00});
+                  if (f < 32'(nfeat) && (wlast || boff[4:0] == 5'd0) && g_any[ix]) begin
                     if (o_valid[ix]) close = 1'b0;
                   end
                 end
                 if (close) begin
-                  for (int f = 0; f < 4; f++) begin
+                  for (f = 0; f < 4; f++) begin
                     ix = IW'(4 * c + f);
-                    boff = g_row[ix] + (etype == 8'(ETYPE_BF16) ? {47'd0, nk, 1'b0} : {46'd0, nk, 2'b00});
-                    if (f < int'(nfeat) && (wlast || boff[4:0] == 5'd0) && g_any[ix]) begin
-                      for (int i = 0; i < 4; i++) begin
+                    boff = g_row[ix] + (etype == 8'(wse_regs_pkg::ETYPE_BF16) ? {47'd0, nk, 1'b0} : {46'd0, nk, 2'b00});
+                    if (f < 32'(nfeat) && (wlast || boff[4:0] == 5'd0) && g_any[ix]) begin
+                      for (i = 0; i < 4; i++) begin
                         o_data[{ix, 2'(i)}] = g_data[{ix, 2'(i)}];
                         o_strb[{ix, 2'(i)}] = g_strb[{ix, 2'(i)}];
                         g_strb[{ix, 2'(i)}] = '0;
@@ -344,7 +347,7 @@ module wse_stream_out #(
                       o_valid[ix] = 1'b1;
                       g_any[ix] = 1'b0;
                     end
-                    if (f < int'(nfeat)) m_pop[ix] <= masked && (wlast || p_k[c][5:0] == 6'd63);
+                    if (f < 32'(nfeat)) m_pop[ix] <= masked && (wlast || p_k[c][5:0] == 6'd63);
                     if (wlast) g_row[ix] = g_row[ix] + 64'(nfeat) * 64'(lstride);
                   end
                   p_f[c] = 3'd0;
@@ -361,7 +364,7 @@ module wse_stream_out #(
 
         waiting = '0;
         port_o <= '0;
-        for (int c = int'(COLS) - 1; c >= 0; c--)
+        for (c = COLS - 1; c >= 0; c--)
           if (p_run[c]) begin
             port_o <= 16'(c);
             waiting = waiting + 16'd1;
@@ -377,12 +380,12 @@ module wse_stream_out #(
       end
 
       // arrivals
-      for (int c = 0; c < int'(COLS); c++)
+      for (c = 0; c < COLS; c++)
         if (south_head_i[7*c+6]) begin
-          qx = QW'(24 * c + int'(south_head_i[7*c +: 5]));
+          qx = QW'(24 * c + 32'(south_head_i[7*c +: 5]));
           slot = q_rp[qx] + q_n[qx][1:0];
           q_data[{qx, slot}] = south_data_i[32*c +: 32];
-          q_ctl[4 * c + int'(slot)][south_head_i[7*c +: 5]] = south_head_i[7*c+5];
+          q_ctl[4 * c + 32'(slot)][south_head_i[7*c +: 5]] = south_head_i[7*c+5];
           q_n[qx] = q_n[qx] + 3'd1;
         end
     end
@@ -393,7 +396,8 @@ module wse_stream_out #(
 `ifndef SYNTHESIS
   always @(posedge clk_i) begin
     if (rst_ni)
-      for (int i = 0; i < 24 * int'(COLS); i++) Depth: assert (q_n[i] <= 3'(CHAN_DEPTH)) else $error("south port");
+      for (int i = 0; i < 24 * int'(COLS); i++)
+        Depth: assert (q_n[i] <= 3'(wse_regs_pkg::CHAN_DEPTH)) else $error("south port");
   end
 `endif
 endmodule

@@ -241,7 +241,8 @@ module wse_wafer #(
   logic [31:0] s_mac, s_ret, s_wav, s_lw;
   logic [15:0] rd_q0, rd_q1, rd_q2;
 
-  always @(posedge clk_i) begin
+  always @(posedge clk_i) begin : p_seq
+    integer i;
     mv = 1'b0;
     flt = 1'b0;
     bsy = 1'b0;
@@ -249,7 +250,7 @@ module wse_wafer #(
     s_ret = '0;
     s_wav = '0;
     s_lw = '0;
-    for (int i = 0; i < int'(NC); i++) begin
+    for (i = 0; i < NC; i++) begin
       s_wav = s_wav + 32'(popped[i]);
       mv = mv | moved[i];
       flt = flt | faulted[i];

@@ -11,8 +11,12 @@ $(HWT_OBJS): $(B)/hw/tests/%.o: hw/tests/%.c $(HWT_HDRS)
 $(B)/hw/tests/test_emu: $(B)/hw/tests/test_emu.o $(B)/hw/tests/vu_client.o | $(B)/wse-emu
 	$(CC) $(CFLAGS) -o $@ $^
 
-ALL += $(B)/hw/tests/test_emu $(B)/asan/wse-emu
+$(B)/hw/tests/test_model: $(B)/hw/tests/test_model.o hw/func/tests/dev.c $(MODEL_LIBS)
+	$(CC) $(CFLAGS) -D_GNU_SOURCE $(CPPFLAGS) -o $@ $(filter %.o %.c,$^) $(MODEL_LINK)
+
+ALL += $(B)/hw/tests/test_emu $(B)/hw/tests/test_model $(B)/asan/wse-emu
 SUITES += $(B)/hw/tests/test_emu "$(B)/hw/tests/test_emu rtl" hw/tests/test_run \
+	$(B)/hw/tests/test_model "$(B)/hw/tests/test_model rtl" \
 	"$(B)/hw/tests/test_emu func $(B)/asan/wse-emu"
 
 LOCKSTEP_OBJS := $(patsubst hw/tests/%.c,$(B)/hw/tests/%.o,$(wildcard hw/tests/lockstep_*.c))

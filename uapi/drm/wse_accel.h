@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * User API of the wse driver (/dev/accel/accelN).
+ * User API of the wse driver (/dev/accel/accelN). Reference, with every offset and errno: uapi/README.md,
+ * which selftests/interfaces holds against this file.
  *
  * Rules: every struct is a multiple of 8 bytes, has no implicit padding and no unions; reserved members
  * and unknown flags must be zero (-EINVAL); arrays carry their stride, so members can be added at the end
@@ -54,8 +55,8 @@ struct drm_wse_info {
 	__u32 sram_kib, lanes;
 	__u32 colors, queues;		/* queues: I/O queues, numbered from 1 */
 	__u32 features;			/* register FEATURES */
-	__u32 fw_version;		/* of the firmware that contexts boot */
-	__u32 fw_end;			/* first SRAM offset that the firmware leaves to programs */
+	__u32 fw_version;		/* of the firmware that contexts boot; 0: not loaded yet */
+	__u32 fw_end;			/* first SRAM offset that the firmware leaves to programs; 0: ditto */
 	__u32 max_cmds;			/* commands in one submit */
 	__u64 resets;			/* device resets since probe */
 };
@@ -103,7 +104,7 @@ struct drm_wse_cmd {
 				 * 5 start, 6 fence */
 	__u32 queue;		/* 1 ... info.queues */
 	__u32 flags;		/* DRM_WSE_CMD_* */
-	__u32 bo;		/* GEM handle */
+	__u32 bo;		/* GEM handle: copies and streams; with INDEX_ONLY it may be 0 */
 	__u64 off;
 	__u32 mask_bo;		/* GEM handle, with DRM_WSE_CMD_MASKED */
 	__u32 color;
@@ -117,8 +118,8 @@ struct drm_wse_cmd {
 	__u8 nfeat;
 	__u8 etype;
 	/*
-	 * fence: wait_cmd is the index of an earlier command of this submit (on another queue), or 0xffffffff:
-	 * everything accepted on queue wait_queue before this submit.
+	 * fence: wait_cmd is the index of an earlier command of this submit (on another queue; wait_queue is 0),
+	 * or 0xffffffff: everything accepted on queue wait_queue (another one) before this submit.
 	 */
 	__u32 wait_cmd;
 	__u32 wait_queue;
@@ -142,8 +143,8 @@ struct drm_wse_sync {
 };
 
 /*
- * DRM_IOCTL_WSE_SUBMIT: all or nothing. Out syncs signal when every command is done; on failure they carry
- * the errno of the first that failed: -ETIME budget, -EDEADLK deadlock, -EFAULT core fault, -EREMOTEIO the
+ * DRM_IOCTL_WSE_SUBMIT: all or nothing. In syncs must have a fence already. Out syncs signal when every
+ * command is done; on failure they carry the errno of the first that failed: -ETIME budget, -EDEADLK deadlock, -EFAULT core fault, -EREMOTEIO the
  * program said DONE with a value, -EIO DMA error, -EPROTO the device refused an entry, -ECANCELED swallowed
  * by a reset, -ENODEV the device is gone. After any of these the context is lost: further submits give -EIO
  * (or -ENODEV), only destroying it helps. The errno is in the fence: read it from a sync_file of a binary

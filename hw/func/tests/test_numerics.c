@@ -109,13 +109,14 @@ struct problem {
 	uint32_t acc[128], ref[128];
 	uint16_t x[64 * 128];
 	uint32_t w[512], out[512];
+	float v[512];
 };
 
 static void one_case(const struct wse_kernels *k, struct problem *p, uint32_t *axpy, uint32_t *dot)
 {
 	static const uint8_t feats[3] = {1, 2, 4};
 	uint32_t nb = feats[rnd() % 3], tokens = 8 * (1 + rnd() % (16 / nb)), rows = 1 + rnd() % 60,
-		 n = 0, i, f, t;
+		 n = 0, first = 0, i, f, t;
 	bool dense = rnd() & 1;
 
 	for (i = 0; i < 128; i++)
@@ -123,19 +124,20 @@ static void one_case(const struct wse_kernels *k, struct problem *p, uint32_t *a
 	for (i = 0; i < rows * tokens; i++)
 		p->x[i] = pick() >> 16;
 	if (dense) {
-		for (i = rnd() % rows; i < rows; i++)
-			for (f = 0; f < nb; f++)
-				p->w[n++] = (pick() & 0xffff0000u) | f << 14 | i;
-		/* a run may begin and end inside a k */
-		i = rnd() & 1 ? 0 : rnd() % (n < 4 ? n : 4);
-		memmove(p->w, p->w + i, (n - i) * 4);
-		n -= i;
-		n -= n > 3 ? rnd() % 3 : 0;
+		for (i = first = rnd() % rows; i < rows; i++)
+			for (f = 0; f < nb; f++, n++) {
+				p->w[n] = (pick() & 0xffff0000u) | f << 14 | i;
+				p->v[n] = wse_f(p->w[n] & 0xffff0000u);
+			}
 	} else {
 		for (n = 0; n < 1 + rnd() % 200; n++)
 			p->w[n] = (pick() & 0xffff0000u) | (rnd() % nb) << 14 | rnd() % rows;
 	}
-	k->dot(p->acc, (const uint8_t *)p->x, tokens * 2, tokens, nb, p->w, n, p->out, dense);
+	if (dense)
+		k->dot_dense(p->acc, (const uint8_t *)&p->x[first * tokens], (int32_t)tokens * 2,
+			     tokens, nb, n / nb, p->out);
+	else
+		k->dot(p->acc, (const uint8_t *)p->x, (int32_t)tokens * 2, tokens, p->w, n, p->out);
 	for (i = 0; i < n; i++) {
 		uint32_t lane[8] = {0};
 
@@ -148,7 +150,11 @@ static void one_case(const struct wse_kernels *k, struct problem *p, uint32_t *a
 			soft_add(soft_add(soft_add(lane[0], lane[1]), soft_add(lane[2], lane[3])),
 				 soft_add(soft_add(lane[4], lane[5]), soft_add(lane[6], lane[7])));
 	}
-	k->axpy(p->acc, (const uint8_t *)p->x, tokens * 2, tokens, nb, p->w, n, dense);
+	if (dense)
+		k->axpy_dense(p->acc, (const uint8_t *)&p->x[first * tokens], (int32_t)tokens * 2,
+			      tokens, nb, p->v, n / nb);
+	else
+		k->axpy(p->acc, (const uint8_t *)p->x, (int32_t)tokens * 2, tokens, p->w, n);
 	for (i = 0; i < n; i++)
 		for (t = 0; t < tokens; t++) {
 			uint32_t *a = &p->ref[(p->w[i] >> 14 & 3) * tokens + t];
