@@ -132,6 +132,24 @@ TEST_F(core, illegal_instruction)
 	usable_after(_metadata, self);
 }
 
+/* a fence that carries an errno has signalled: what waits for it runs */
+TEST_F(core, in_sync_with_an_error)
+{
+	struct drm_wse_sync in = {}, out = { .handle = syncobj_create(self->fd) };
+	/* the firmware is the only program there: zeros */
+	struct drm_wse_cmd cmd = cmd_start(&self->info, 0x4000, BUDGET);
+
+	cmd.flags = DRM_WSE_CMD_CLOSED;
+	ASSERT_EQ(0, wse_submit(self->fd, self->ctx, &cmd, 1, &in.handle));
+	ASSERT_EQ(0, syncobj_wait(self->fd, in.handle, 0, SECONDS(20)));
+	ASSERT_EQ(-EFAULT, syncobj_status(self->fd, in.handle));
+	usable_after(_metadata, self);
+	cmd = cmd_nop(1);
+	ASSERT_EQ(0, wse_submit_syncs(self->fd, self->ctx, &cmd, 1, &in, 1, &out, 1));
+	EXPECT_EQ(0, syncobj_wait(self->fd, out.handle, 0, SECONDS(20)));
+	EXPECT_EQ(0, syncobj_status(self->fd, out.handle));
+}
+
 TEST_F(core, load_from_null)
 {
 	static const uint32_t code[6] = { LW_A1_NULL };

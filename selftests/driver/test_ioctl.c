@@ -201,6 +201,28 @@ TEST_F(wse, bo_map_beyond_end)
 	EXPECT_EQ(MAP_FAILED, mmap(NULL, 8 * PAGE, PROT_READ, MAP_SHARED, self->fd, map.offset));
 }
 
+TEST_F(wse, bo_map_private_refused)
+{
+	struct drm_wse_bo_map map = { .handle = self->bo };
+
+	ASSERT_EQ(0, wse_ioctl(self->fd, DRM_IOCTL_WSE_BO_MAP, &map));
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, self->fd, map.offset));
+	EXPECT_EQ(EINVAL, errno);
+}
+
+/* an offset is no right: it goes with the handle */
+TEST_F(wse, bo_map_by_another_file_refused)
+{
+	struct drm_wse_bo_map map = { .handle = self->bo };
+	int other = wse_open_nth(0);
+
+	ASSERT_LE(0, other);
+	ASSERT_EQ(0, wse_ioctl(self->fd, DRM_IOCTL_WSE_BO_MAP, &map));
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, PAGE, PROT_READ, MAP_SHARED, other, map.offset));
+	EXPECT_EQ(EACCES, errno);
+	close(other);
+}
+
 TEST_F(wse, foreign_buffer_refused)
 {
 	int other = wse_open_nth(0);
