@@ -40,6 +40,7 @@ $(eval $(call block,wse_copy,wse_xlate,-GROWS=3 -GCOLS=4,$(EXEC_TB)))
 $(eval $(call block,wse_start,,-GROWS=3 -GCOLS=5,$(EXEC_TB)))
 $(eval $(call block,wse_stream_mask,wse_xlate,-GCOLS=3,$(EXEC_TB)))
 $(eval $(call block,wse_stream_in,wse_stream_mask wse_xlate wse_fp_pkg,-GCOLS=3 hw/rtl/wse_fp_pkg.sv,$(STREAM_TB)))
+$(eval $(call block,wse_stream_out,wse_stream_mask wse_xlate wse_fp_pkg,-GCOLS=3 hw/rtl/wse_fp_pkg.sv,$(STREAM_TB)))
 $(eval $(call block,wse_xlate))
 
 ALL += $(BLOCKS)
