@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The guest: selftests/vm/run boots it, selftests/vm/fetch fills its cache.
 
-SUITES += selftests/vm/test-vm selftests/interfaces
+SUITES += selftests/vm/test-vm selftests/interfaces selftests/vm/test-train
 
 # Two small wafers on the functional model; override on the command line, for example
 #	make vm VM_DEVICES='--device "rtl 2x2" --iommu intel'

@@ -338,7 +338,8 @@ module wse_stream_in #(
             waiting = waiting + 16'd1;
           end
         nports_o <= waiting;
-        if ((stop || p_run == '0) && rd_out == 7'd0 && !d_valid && !m_req) begin
+        // stopped, the mask may still have asked in the cycle before it heard of it
+        if (((stop && m_stop) || p_run == '0) && rd_out == 7'd0 && !d_valid && !m_req) begin
           run = 1'b0;
           page_wait = 1'b0;
           done_o <= 1'b1;

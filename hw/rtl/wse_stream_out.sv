@@ -368,7 +368,8 @@ module wse_stream_out #(
             waiting = waiting + 16'd1;
           end
         nports_o <= waiting;
-        if ((stop || (p_run == '0 && o_valid == '0)) && rd_out == 7'd0 && wr_out == 7'd0 && w_left == 3'd0 &&
+        // stopped, the mask may still have asked in the cycle before it heard of it
+        if (((stop && m_stop) || (p_run == '0 && o_valid == '0)) && rd_out == 7'd0 && wr_out == 7'd0 && w_left == 3'd0 &&
             !wreq_valid_o && !d_valid && !m_req) begin
           run = 1'b0;
           page_wait = 1'b0;

@@ -202,7 +202,9 @@ static int cut(struct wse_data *d, char *why)
 	held = chunk * chunks;
 	if (d->ntok < held + (chunks + 1) * (w + 2))
 		return wse_why(why, -EINVAL, "%.128s: %zu tokens are too few for %zu held-out ones "
-			       "and windows of %zu", d->cfg.path, d->ntok, held, w);
+			       "and windows of %zu: %zu are needed; give a longer text, or a "
+			       "smaller val_dataloader.held_out_bytes", d->cfg.path, d->ntok, held,
+			       w, held + (chunks + 1) * (w + 2));
 	part = (d->ntok - held) / (chunks + 1);
 	for (size_t i = 0; i <= chunks; i++) {
 		size_t len = i == chunks ? d->ntok - at : part;
@@ -221,7 +223,8 @@ static int cut(struct wse_data *d, char *why)
 	if (d->val != d->tok) {
 		if (d->nval <= w)
 			return wse_why(why, -EINVAL, "%.128s: %zu tokens are too few for windows "
-				       "of %zu", d->cfg.val_path, d->nval, w);
+				       "of %zu: give a longer held-out text, or a smaller "
+				       "model.window", d->cfg.val_path, d->nval, w);
 		d->held_begin[0] = w;
 		d->nheld = d->nval - w;
 		if (d->cfg.held_out && d->nheld > d->cfg.held_out)
@@ -249,9 +252,13 @@ int wse_data_open(const struct wse_data_cfg *cfg, struct wse_data *d, char *why)
 		ret = cut(d, why);
 	if (!ret)
 		ret = entropies(d);
-	if (ret)
+	if (ret) {
 		wse_data_close(d);
-	return ret;
+		return ret;
+	}
+	d->sum = wse_checksum64(d->tok, d->ntok * sizeof(*d->tok));
+	d->val_sum = d->val == d->tok ? d->sum : wse_checksum64(d->val, d->nval * sizeof(*d->val));
+	return 0;
 }
 
 void wse_data_close(struct wse_data *d)

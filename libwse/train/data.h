@@ -32,6 +32,7 @@ struct wse_data {
 	size_t train_begin[WSE_DATA_CHUNKS + 1], train_n[WSE_DATA_CHUNKS + 1];
 	size_t held_begin[WSE_DATA_CHUNKS], held_n[WSE_DATA_CHUNKS];
 	uint64_t ntrain, nheld;	/* samples */
+	uint64_t sum, val_sum;	/* checksums of tok and val: which text it was */
 	double unigram, bigram;	/* entropies of the text in nats; bigram: of a token given the one
 				 * before it, 0 if vocab > 4096 */
 };

@@ -157,11 +157,6 @@ int wse_memx_layer_ready(struct wse_memx *mx, uint32_t layer)
 	return 0;
 }
 
-size_t wse_memx_layer_offset(const struct wse_memx *mx, uint32_t layer)
-{
-	return mx->tab.t[wse_mlp_weight(layer)].off;
-}
-
 static void update(struct wse_memx *mx, uint32_t tensor)
 {
 	const struct wse_tensor *t = &mx->tab.t[tensor];

@@ -60,7 +60,4 @@ int wse_memx_layer_ready(struct wse_memx *mx, uint32_t layer);
 int wse_memx_commit(struct wse_memx *mx, const float *grads, double *norm, double *lr);
 void wse_memx_finish(struct wse_memx *mx);
 
-/* where the reduced gradient of one layer [N][K] and [N] belongs in a flat gradient array */
-size_t wse_memx_layer_offset(const struct wse_memx *mx, uint32_t layer);
-
 #endif

@@ -212,13 +212,14 @@ static void metadata(struct json *j, struct wse_st *st)
 	expect(j, '}');
 }
 
-/* offset of the tensor's first byte in *begin */
-static void tensor(struct json *j, struct wse_st_tensor *t, uint64_t *begin, uint64_t data_size)
+/* the tensor's first byte and the one after its last, which may lie behind the end of the file */
+static void tensor(struct json *j, struct wse_st_tensor *t, uint64_t *begin, uint64_t *end)
 {
 	char key[WSE_ST_NAME], dtype[WSE_ST_NAME] = "";
 	uint64_t b = 1, e = 0, count = 1;
 	int have_shape = 0;
 
+	t->ndim = 0;
 	expect(j, '{');
 	do {
 		string(j, key);
@@ -250,23 +251,25 @@ static void tensor(struct json *j, struct wse_st_tensor *t, uint64_t *begin, uin
 		}
 	} while (!j->bad && next_is(j, ','));
 	expect(j, '}');
-	if (strcmp(dtype, "F32") || !have_shape || b > e || e > data_size || b % 4 ||
-	    count > data_size / 4 || e - b != count * 4)
+	if (strcmp(dtype, "F32") || !have_shape || b > e || b % 4 || count > UINT64_MAX / 4 ||
+	    e - b != count * 4)
 		j->bad = 1;
 	t->count = (size_t)count;
 	if (t->ndim == 1)
 		t->dim[1] = 1;
 	*begin = b;
+	*end = e;
 }
 
 static int parse(const char *data, size_t size, struct wse_st *st, char *why)
 {
-	uint64_t len, begin, total = 0;
+	uint64_t len, begin, end, total = 0, need = 0;
 	struct json j;
 	const char *base;
 
 	if (size < 8)
-		return wse_why(why, -EBADMSG, "%zu bytes are too few for a safetensors file", size);
+		return wse_why(why, -EBADMSG, "cut short: %zu bytes are too few for a safetensors "
+			       "file", size);
 	memcpy(&len, data, 8);
 	if (len > size - 8 || len > HEADER_MAX)
 		return wse_why(why, -EBADMSG, "the header of %" PRIu64 " bytes does not fit into "
@@ -289,9 +292,12 @@ static int parse(const char *data, size_t size, struct wse_st *st, char *why)
 		if (j.bad)
 			break;
 		memcpy(t->name, name, sizeof(t->name));
-		tensor(&j, t, &begin, size - 8 - len);
+		tensor(&j, t, &begin, &end);
 		if (j.bad)
 			break;
+		need = end > need ? end : need;
+		if (need > size - 8 - len)	/* go on, to see how much is missing */
+			continue;
 		t->data = malloc(t->count * sizeof(float));
 		if (!t->data)
 			return wse_why(why, -ENOMEM, "no memory for %s", name);
@@ -304,6 +310,9 @@ static int parse(const char *data, size_t size, struct wse_st *st, char *why)
 	if (j.bad || j.p != j.end)
 		return wse_why(why, -EBADMSG, "the header is damaged near byte %zu",
 				(size_t)(j.p - data));
+	if (need > size - 8 - len)
+		return wse_why(why, -EBADMSG, "cut short: needs %" PRIu64 " bytes, has %zu",
+			       need + 8 + len, size);
 	if (total != size - 8 - len)
 		return wse_why(why, -EBADMSG, "the tensors need %" PRIu64 " bytes, the file has %"
 			       PRIu64,
