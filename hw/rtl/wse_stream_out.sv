@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Executor of STREAM_OUT with the south ports. A port gathers the elements of each feature of the block into a
-// chunk of up to 32 bytes that does not cross a 32-byte boundary of the buffer; a finished chunk waits in an
-// outgoing slot of its own for the bus, while the next one fills.
+// chunk of up to 32 bytes that does not cross a 32-byte boundary of the buffer; a finished chunk waits in a
+// bank of its own for the bus, while the next one fills the other.
 
 module wse_stream_out #(
   parameter int unsigned COLS = 4
@@ -81,7 +81,7 @@ module wse_stream_out #(
   logic [COLS-1:0] p_run;
   // chunk that fills, per {column, feature}
   logic [63:0] g_row [N];                       // offset of the run
-  logic [63:0] g_data [8*N];                    // {bank, column, feature, word}
+  logic [63:0] g_data [8*N];                    // {column, feature, bank, word}
   logic [31:0] g_strb [2*N];
   logic [N-1:0] g_bank;                         // the other bank holds the chunk on its way out
   logic [63:0] g_off [N];                       // offset of the chunk
@@ -239,7 +239,7 @@ module wse_stream_out #(
         // the bus takes a chunk
         if (w_left != 3'd0 && wdat_ready_i) begin
           w_left = w_left - 3'd1;
-          ox = {~g_bank[sel], sel};
+          ox = {sel, ~g_bank[sel]};
           wdat_data_o <= g_data[{ox, 2'(Words - w_left)}];
           wdat_strb_o <= 8'(g_strb[ox] >> {2'(Words - w_left), 3'd0});
           if (w_left == 3'd0) begin
@@ -250,7 +250,7 @@ module wse_stream_out #(
         end
         if (wreq_valid_o && wreq_ready_i) begin
           wreq_valid_o <= 1'b0;
-          ox = {~g_bank[sel], sel};
+          ox = {sel, ~g_bank[sel]};
           w_left = Words;
           wdat_valid_o <= 1'b1;
           wdat_data_o <= g_data[{ox, 2'd0}];
@@ -307,7 +307,7 @@ module wse_stream_out #(
                 val = q_data[{qx, slot}];
                 boff = g_row[ix] + (etype == 8'(wse_regs_pkg::ETYPE_BF16) ? {47'd0, p_k[c], 1'b0} :
                                                                             {46'd0, p_k[c], 2'b00});
-                ox = {g_bank[ix], ix};
+                ox = {ix, g_bank[ix]};
                 strb = g_any[ix] ? g_strb[ox] : 32'd0;
                 if (!g_any[ix]) g_off[ix] = {boff[63:5], 5'd0};
                 g_any[ix] = 1'b1;
