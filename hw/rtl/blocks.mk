@@ -4,8 +4,8 @@
 
 # All C++ of the model is one file: most of a small one's compile time is its headers.
 # $(1) module, $(2) options of Verilator
-BLOCK_INC = -isystem $(B)/rtl/block-$(1) -isystem $(VERILATOR_ROOT)/include -Ihw/rtl/tests -Ihw -Ihw/regs/gen -Iuapi \
-	-isystem /usr/include/libdrm
+BLOCK_INC = -isystem $(B)/rtl/block-$(1) -isystem $(VERILATOR_ROOT)/include -isystem $(VERILATOR_ROOT)/include/vltstd \
+	-Ihw/rtl/tests -Ihw -Ihw/regs/gen -Iuapi -isystem /usr/include/libdrm
 define build_block
 	@mkdir -p $(@D)
 	@rm -rf $(B)/rtl/block-$(1)
@@ -32,6 +32,7 @@ EXEC_TB := $(addprefix hw/rtl/tests/,exec_tb.hpp host_mem.hpp) hw/wse_sqe.h uapi
 STREAM_TB := $(EXEC_TB) hw/rtl/tests/stream_tb.hpp hw/func/fp.h
 
 # One line a block; test_core, test_mesh and test_fp have rules of their own.
+$(eval $(call block,wse_bar,,-GROWS=3 -GCOLS=5 -GNQ=3 -GHOSTFP=1))
 $(eval $(call block,wse_check,,-GROWS=3 -GCOLS=5,hw/wse_sqe.h uapi/drm/wse_accel.h $(B)/hw/libwse_func.a))
 $(eval $(call block,wse_dma))
 $(eval $(call block,wse_service,,-GROWS=3 -GCOLS=5))
@@ -39,6 +40,7 @@ $(eval $(call block,wse_copy,wse_xlate,-GROWS=3 -GCOLS=4,$(EXEC_TB)))
 $(eval $(call block,wse_start,,-GROWS=3 -GCOLS=5,$(EXEC_TB)))
 $(eval $(call block,wse_stream_mask,wse_xlate,-GCOLS=3,$(EXEC_TB)))
 $(eval $(call block,wse_stream_in,wse_stream_mask wse_xlate wse_fp_pkg,-GCOLS=3 hw/rtl/wse_fp_pkg.sv,$(STREAM_TB)))
+$(eval $(call block,wse_stream_out,wse_stream_mask wse_xlate wse_fp_pkg,-GCOLS=3 hw/rtl/wse_fp_pkg.sv,$(STREAM_TB)))
 $(eval $(call block,wse_xlate))
 
 ALL += $(BLOCKS)

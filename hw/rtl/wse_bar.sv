@@ -69,7 +69,8 @@ module wse_bar #(
   localparam logic [15:0] DbEnd = DbBase + 16'(wse_regs_pkg::MAX_QUEUES * wse_regs_pkg::DB_STRIDE);
 
   logic [63:0] cycle /*verilator public_flat_rw*/;
-  logic [31:0] cycle_hi, cnt_hi;
+  logic [31:0] cycle_hi;
+  logic [31:0] cnt_hi [NCNT];              // each pair has its own
   logic [63:0] cnt [NCNT];
   logic [31:0] mask, irq_pending;
   logic        en, rst_req;
@@ -83,7 +84,8 @@ module wse_bar #(
                 |(x & 32'haaaaaaaa)};
   endfunction
 
-  assign awready_o = awvalid_i && wvalid_i && !bvalid_o && !b_held;
+  // not while a reset, which would undo it, is going on
+  assign awready_o = awvalid_i && wvalid_i && !bvalid_o && !b_held && rst_len == 5'd0;
   assign wready_o = awready_o;
   assign arready_o = !rvalid_o;
   assign cycle_o = cycle;
@@ -94,8 +96,10 @@ module wse_bar #(
       bvalid_o <= 1'b0;
       b_held = 1'b0;
       rvalid_o <= 1'b0;
-      rst_req = 1'b1;
-      rst_len = 5'd0;
+      en = 1'b0;
+      en_o <= 1'b0;
+      rst_req = 1'b0;
+      rst_len = 5'd17;
       flush_o <= 1'b1;
       dev_rst_no <= 1'b0;
       db_valid_o <= 1'b0;
@@ -175,8 +179,8 @@ module wse_bar #(
           wse_regs_pkg::REG_FAULT_LOST: d = fault_lost_i;
           default: begin
             if (a >= CntBase && a <= CntEnd) begin
-              if (a[2]) d = cnt_hi;
-              else {cnt_hi, d} = cnt[3'(a[5:3])];
+              if (a[2]) d = cnt_hi[3'(a[5:3])];
+              else {cnt_hi[3'(a[5:3])], d} = cnt[3'(a[5:3])];
             end
           end
         endcase
@@ -214,12 +218,17 @@ module wse_bar #(
       if (rst_len != 5'd0) begin
         flush_o <= 1'b1;
         dev_rst_no <= 1'b0;
-        if (quiet_i || rst_len != 5'd17) rst_len = rst_len - 5'd1;
+        // while flush_o is not seen yet, a request may still go out
+        if ((quiet_i && flush_o) || rst_len != 5'd17) rst_len = rst_len - 5'd1;
         cycle <= '0;
         mask = '0;
         irq_pending = '0;
         irq_o <= 1'b0;
-        for (i = 0; i < NCNT; i++) cnt[i] = '0;
+        cycle_hi = '0;
+        for (i = 0; i < NCNT; i++) begin
+          cnt[i] = '0;
+          cnt_hi[i] = '0;
+        end
         if (rst_len == 5'd16) begin
           aq_size_o <= '0;
           asq_o <= '0;

@@ -6,15 +6,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* One measurement: its value, and for --raw the counters that it was made of. */
+struct bench_measure {
+	double value;
+	struct bench_counter {
+		const char *name, *unit;
+		double value;
+	} counter[16];
+	int ncounters;
+	char why[512]; /* what went wrong, one sentence */
+};
+
 struct bench {
 	const char *name, *unit;
 	const char *what; /* one line for people */
-	/*
-	 * One measurement. -ENOTSUP: not possible here (a model that was not built); why (len
-	 * bytes) says so then, and on other errors.
-	 */
-	int (*run)(double *value, char *why, size_t len);
-	/* keeps nothing between runs; runs are repeated for about a second, at least twice */
+	/* One measurement, m zeroed. -ENOTSUP: not possible here (a model that was not built). */
+	int (*run)(struct bench_measure *m);
+	/* keeps nothing between runs; runs are repeated for about a second, at least three times */
 	int less_is_better; /* the best run is reported: the largest, or with this the smallest */
 };
 
@@ -22,6 +30,8 @@ extern const struct bench bench_gemm[]; /* all end with a NULL name */
 extern const struct bench bench_scalar[];
 extern const struct bench bench_train[];
 extern const struct bench bench_driver[];
+
+void bench_count(struct bench_measure *m, const char *name, const char *unit, double value);
 
 /* Seconds of a clock that only runs forward. */
 double bench_now(void);

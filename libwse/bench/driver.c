@@ -88,16 +88,19 @@ static int nop_rtt(double *seconds, char *why, size_t len)
 	return 0;
 }
 
-static int driver_rtt_vs_nvme(double *value, char *why, size_t len)
+static int driver_rtt_vs_nvme(struct bench_measure *m)
 {
 	double nop, nvme;
-	int ret = nvme_rtt(&nvme, why, len);
+	int ret = nvme_rtt(&nvme, m->why, sizeof(m->why));
 
 	if (!ret)
-		ret = nop_rtt(&nop, why, len);
-	if (!ret)
-		*value = nop / nvme;
-	return ret;
+		ret = nop_rtt(&nop, m->why, sizeof(m->why));
+	if (ret)
+		return ret;
+	bench_count(m, "nop", "s", nop);
+	bench_count(m, "nvme_read_4k", "s", nvme);
+	m->value = nop / nvme;
+	return 0;
 }
 
 const struct bench bench_driver[] = {

@@ -29,6 +29,12 @@ double bench_now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+void bench_count(struct bench_measure *m, const char *name, const char *unit, double value)
+{
+	if (m->ncounters < (int)(sizeof(m->counter) / sizeof(m->counter[0])))
+		m->counter[m->ncounters++] = (struct bench_counter){name, unit, value};
+}
+
 static int by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -36,16 +42,23 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+static void report_raw(const struct bench *b, const struct options *o, int run,
+		       const struct bench_measure *m)
+{
+	const char *line = o->json ? "{\"name\":\"%s\",\"run\":%d,\"counter\":\"%s\",\"value\":"
+				     "%.9g,\"unit\":\"%s\"}\n"
+				   : "%-24s run %-3d %-22s %14.9g %s\n";
+
+	for (int i = 0; i < m->ncounters; i++)
+		printf(line, b->name, run, m->counter[i].name, m->counter[i].value,
+		       m->counter[i].unit);
+	printf(line, b->name, run, "value", m->value, b->unit);
+}
+
 static void report(const struct bench *b, const struct options *o, double *v, int n)
 {
-	int i, best = b->less_is_better ? 0 : n - 1;
+	int best = b->less_is_better ? 0 : n - 1;
 
-	if (o->raw)
-		for (i = 0; i < n; i++)
-			printf(o->json ? "{\"name\":\"%s\",\"run\":%d,\"value\":%.6g,\"unit\":\"%"
-					 "s\"}\n"
-				       : "%-24s run %-3d %12.6g %s\n",
-			       b->name, i, v[i], b->unit);
 	qsort(v, (size_t)n, sizeof(*v), by_value);
 	if (o->json)
 		printf("{\"name\":\"%s\",\"value\":%.6g,\"unit\":\"%s\",\"median\":%.6g,\"worst\":%"
@@ -61,11 +74,15 @@ static void report(const struct bench *b, const struct options *o, double *v, in
 static int run(const struct bench *b, const struct options *o)
 {
 	double v[RUNS_MAX], begin = bench_now();
-	char why[512] = "";
 	int n, ret;
 
 	for (n = 0; n < RUNS_MAX && (n < RUNS_MIN || bench_now() - begin < SECONDS); n++) {
-		ret = b->run(&v[n], why, sizeof(why));
+		struct bench_measure m = {0};
+
+		ret = b->run(&m);
+		v[n] = m.value;
+		if (!ret && o->raw)
+			report_raw(b, o, n, &m);
 		if (!ret)
 			continue;
 		if (ret == -ENOTSUP && o->json)
@@ -73,9 +90,9 @@ static int run(const struct bench *b, const struct options *o)
 			       "\n",
 			       b->name, b->unit);
 		else if (ret == -ENOTSUP)
-			printf("%-24s          - %-10s skipped: %s\n", b->name, b->unit, why);
+			printf("%-24s          - %-10s skipped: %s\n", b->name, b->unit, m.why);
 		else
-			fprintf(stderr, "wse-bench: %s failed: %s (%s)\n", b->name, why,
+			fprintf(stderr, "wse-bench: %s failed: %s (%s)\n", b->name, m.why,
 				strerror(-ret));
 		return ret != -ENOTSUP;
 	}

@@ -36,7 +36,7 @@ static const uint32_t code[] = {
 	0,			/* copies are multiples of 8 bytes */
 };
 
-static int measure(struct wse_device *dev, struct wse_context *ctx, double *mips)
+static int measure(struct wse_device *dev, struct wse_context *ctx, struct bench_measure *m)
 {
 	struct wse_counters a, b;
 	struct wse_buffer *buf;
@@ -66,28 +66,30 @@ static int measure(struct wse_device *dev, struct wse_context *ctx, double *mips
 		double seconds = bench_now() - begin;
 
 		ret = wse_device_counters(dev, &b);
-		*mips = (double)(b.instret - a.instret) / seconds * 1e-6;
+		bench_count(m, "instructions", "", (double)(b.instret - a.instret));
+		bench_count(m, "time", "s", seconds);
+		m->value = (double)(b.instret - a.instret) / seconds * 1e-6;
 	}
 	wse_buffer_destroy(buf);
 	return ret;
 }
 
-static int twin_mips(double *value, char *why, size_t len)
+static int twin_mips(struct bench_measure *m)
 {
 	struct wse_device *dev;
 	struct wse_context *ctx;
 	int ret;
 
-	ret = wse_device_open_why("sim:func,rows=4,cols=4", why, len, &dev);
+	ret = wse_device_open_why("sim:func,rows=4,cols=4", m->why, sizeof(m->why), &dev);
 	if (ret)
 		return ret;
 	ret = wse_context_create(dev, 0, &ctx);
 	if (!ret) {
-		ret = measure(dev, ctx, value);
+		ret = measure(dev, ctx, m);
 		wse_context_destroy(ctx);
 	}
 	if (ret)
-		wse_device_error(dev, why, len);
+		wse_device_error(dev, m->why, sizeof(m->why));
 	wse_device_close(dev);
 	return ret;
 }

@@ -112,40 +112,35 @@ static int rtl_step(struct wse_exec_cost *cost, double *macs, char *why, size_t 
 
 #define LANES (16.0 * 8.0) /* of the tile */
 
-enum figure { UTILISATION, USEFUL, CYCLES, MACS };
-
-static int figure(enum figure f, double *value, char *why, size_t len)
+static int figure(struct wse_exec_cost *c, double *macs, struct bench_measure *m)
 {
-	struct wse_exec_cost c = {0};
-	double macs = 0.0;
-	int ret = rtl_step(&c, &macs, why, len);
+	int ret = rtl_step(c, macs, m->why, sizeof(m->why));
 
-	if (!ret)
-		*value = f == UTILISATION ? (double)c.mac / (c.cycles * LANES)
-			 : f == USEFUL	  ? macs / (c.cycles * LANES)
-			 : f == CYCLES	  ? c.cycles
-					  : (double)c.mac;
+	bench_count(m, "lane_multiply_adds", "MAC", (double)c->mac);
+	bench_count(m, "model_multiply_adds", "MAC", *macs);
+	bench_count(m, "lanes", "", LANES);
+	bench_count(m, "device_cycles", "cycles", c->cycles);
 	return ret;
 }
 
-static int utilisation(double *value, char *why, size_t len)
+static int utilisation(struct bench_measure *m)
 {
-	return figure(UTILISATION, value, why, len);
+	struct wse_exec_cost c = {0};
+	double macs = 0.0;
+	int ret = figure(&c, &macs, m);
+
+	m->value = (double)c.mac / (c.cycles * LANES);
+	return ret;
 }
 
-static int useful(double *value, char *why, size_t len)
+static int useful(struct bench_measure *m)
 {
-	return figure(USEFUL, value, why, len);
-}
+	struct wse_exec_cost c = {0};
+	double macs = 0.0;
+	int ret = figure(&c, &macs, m);
 
-static int step_cycles(double *value, char *why, size_t len)
-{
-	return figure(CYCLES, value, why, len);
-}
-
-static int step_macs(double *value, char *why, size_t len)
-{
-	return figure(MACS, value, why, len);
+	m->value = macs / (c.cycles * LANES);
+	return ret;
 }
 
 /* ---- the twin on two threads beside OpenBLAS on two threads, 0.92 M parameters ---- */
@@ -194,35 +189,16 @@ static int reference_rate(double *rate, const char *text)
 }
 
 /* both in one run, so that they share the machine's mood */
-static int tokens_vs_reference(double *value, char *why, size_t len)
+static int tokens_vs_reference(struct bench_measure *m)
 {
 	char *text = malloc(TEXT_BYTES + 64);
 	double twin = 0.0, ref = 1.0;
-	int ret = text ? twin_rate(2, million, 2, &twin, text, why, len) : -ENOMEM;
+	int ret = text ? twin_rate(2, million, 2, &twin, text, m->why, sizeof(m->why)) : -ENOMEM;
 
 	ret = ret ? ret : reference_rate(&ref, text);
-	*value = twin / ref;
-	free(text);
-	return ret;
-}
-
-static int tokens(double *value, char *why, size_t len)
-{
-	char *text = malloc(TEXT_BYTES + 64);
-	int ret = text ? twin_rate(2, million, 2, value, text, why, len) : -ENOMEM;
-
-	free(text);
-	return ret;
-}
-
-static int tokens_reference(double *value, char *why, size_t len)
-{
-	char *text = malloc(TEXT_BYTES + 64), path[] = "/tmp/wse-bench-XXXXXX";
-	int ret = text ? write_text(path, text) : -ENOMEM;
-
-	(void)why, (void)len;
-	unlink(path);
-	ret = ret ? ret : reference_rate(value, text);
+	bench_count(m, "twin", "tokens/s", twin);
+	bench_count(m, "reference", "tokens/s", ref);
+	m->value = twin / ref;
 	free(text);
 	return ret;
 }
@@ -240,7 +216,7 @@ static int tokens_reference(double *value, char *why, size_t len)
  * the computing; what is left to carry when the last gradient is complete on the wafer, its last
  * row of blocks, comes on top, and then the levels of the tree between the devices.
  */
-static int modelled(uint32_t n, double *cycles, char *text, char *why, size_t len)
+static int modelled(uint32_t n, double *cycles, char *text, struct bench_measure *m)
 {
 	char batch[64];
 	const char *sets[] = {batch};
@@ -250,7 +226,8 @@ static int modelled(uint32_t n, double *cycles, char *text, char *why, size_t le
 	int ret;
 
 	snprintf(batch, sizeof(batch), "train_dataloader.batch_size=%u", 128 * n);
-	ret = open_session(&s, "sim:func,rows=4,cols=4", n, sets, 1, text, why, len);
+	ret = open_session(&s, "sim:func,rows=4,cols=4", n, sets, 1, text, m->why,
+			   sizeof(m->why));
 	if (ret)
 		return ret;
 	ret = step(&s);
@@ -262,42 +239,49 @@ static int modelled(uint32_t n, double *cycles, char *text, char *why, size_t le
 			worst = c.last_grad;
 	}
 	if (ret)
-		snprintf(why, len, "%s", s.why[0] ? s.why : strerror(-ret));
+		snprintf(m->why, sizeof(m->why), "%s", s.why[0] ? s.why : strerror(-ret));
 	per = s.plan.micro_batches / n;
 	in = per * (double)s.plan.streamed_in / link;
 	out = per * (double)s.plan.streamed_out / link;
 	while (1u << levels < n)
 		levels++;
+	bench_count(m, "wafers", "", n);
+	bench_count(m, "last_gradient_counted", "cycles", worst);
+	bench_count(m, "link_in", "cycles", in);
+	bench_count(m, "link_out", "cycles", out);
 	worst = worst > in ? worst : in;
 	worst = worst > out ? worst : out;
 	*cycles = worst + 4.0 * s.cfg.mlp.width[0] * 4 / link + levels * TREE_CYCLES;
+	bench_count(m, "step", "cycles", *cycles);
 	wse_session_close(&s);
 	return ret;
 }
 
-static int scaling_4(double *value, char *why, size_t len)
+static int scaling_4(struct bench_measure *m)
 {
 	char *text = malloc(TEXT_BYTES + 64);
 	double one = 1.0, four = 1.0;
-	int ret = text ? modelled(1, &one, text, why, len) : -ENOMEM;
+	int ret = text ? modelled(1, &one, text, m) : -ENOMEM;
 
-	ret = ret ? ret : modelled(4, &four, text, why, len);
-	*value = one / four;
+	ret = ret ? ret : modelled(4, &four, text, m);
+	m->value = one / four;
 	free(text);
 	return ret;
 }
 
 /* the same in wall time on this machine's cores: at most cores / 4 */
-static int scaling_4_wall(double *value, char *why, size_t len)
+static int scaling_4_wall(struct bench_measure *m)
 {
 	static const char *const small[] = {"train_dataloader.batch_size=128"};
 	static const char *const large[] = {"train_dataloader.batch_size=512"};
 	char *text = malloc(TEXT_BYTES + 64);
 	double one = 1.0, four = 0.0;
-	int ret = text ? twin_rate(1, small, 1, &one, text, why, len) : -ENOMEM;
+	int ret = text ? twin_rate(1, small, 1, &one, text, m->why, sizeof(m->why)) : -ENOMEM;
 
-	ret = ret ? ret : twin_rate(4, large, 1, &four, text, why, len);
-	*value = four / (4 * one);
+	ret = ret ? ret : twin_rate(4, large, 1, &four, text, m->why, sizeof(m->why));
+	bench_count(m, "one_wafer", "tokens/s", one);
+	bench_count(m, "four_wafers", "tokens/s", four);
+	m->value = four / (4 * one);
 	free(text);
 	return ret;
 }
@@ -306,12 +290,8 @@ const struct bench bench_train[] = {
 	{"train_utilisation", "of lanes",
 	 "a training step on the RTL: lane-cycles with a multiply-add", utilisation, 0},
 	{"train_useful", "of lanes", "the same step: 3 x the forward's multiply-adds", useful, 0},
-	{"train_step_cycles", "cycles", "the same step, 128 tokens", step_cycles, 0},
-	{"train_step_macs", "MAC", "the same step: multiply-adds that the lanes did", step_macs, 0},
-	{"train_tokens_vs_reference", "x", "twin against fp32 OpenBLAS, two threads each",
+	{"train_tokens_vs_reference", "x", "twin against fp32 OpenBLAS, two threads each, 0.92 M parameters",
 	 tokens_vs_reference, 0},
-	{"train_tokens", "tokens/s", "its numerator: two devices, 0.92 M parameters", tokens, 0},
-	{"train_tokens_reference", "tokens/s", "its denominator", tokens_reference, 0},
 	{"scaling_4", "x", "1 -> 4 wafers, weak; cycles counted (twin), links modelled", scaling_4, 0},
 	{"scaling_4_wall", "x", "1 -> 4 twins in wall time on this machine", scaling_4_wall, 0},
 	{0}};

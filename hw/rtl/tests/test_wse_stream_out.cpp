@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: MIT
+// STREAM_OUT from a model of the routers in front of the south edge to one of the host's memory, against
+// hw/doc/fabric.md: types, features, masks, control wavelets, other colors; refused accesses, streams cut short, aborts.
+#include <deque>
+#include <vector>
+
+#include "Vwse_stream_out.h"
+#include "stream_tb.hpp"
+
+namespace {
+
+constexpr unsigned Limit = 2000000;		// cycles that no command here needs
+
+struct Bench : StreamTb<Vwse_stream_out> {
+	std::deque<Wavelet> todo[Cols][WSE_NCOLORS];	// not sent yet
+	std::deque<uint32_t> line[Cols][WSE_NCOLORS];	// data wavelets that no command has taken, sent or not
+	unsigned credit[Cols][WSE_NCOLORS];
+	unsigned send[Cols] = {};			// percent of the cycles in which a column sends, if it may
+
+	explicit Bench(uint64_t seed) : StreamTb(seed)
+	{
+		forget();
+		top.south_head_i = 0;
+		top.wrsp_valid_i = 0;
+		reset();
+	}
+	void forget()
+	{
+		for (unsigned c = 0; c < Cols; c++)
+			for (unsigned k = 0; k < WSE_NCOLORS; k++) {
+				todo[c][k].clear();
+				line[c][k].clear();
+				credit[c][k] = WSE_CHAN_DEPTH;
+			}
+	}
+	void drive() override
+	{
+		bus.reads(top);
+		bus.writes(top);
+		if (!running && (top.rreq_valid_o || top.wreq_valid_o))
+			bus.broken("a request without a command");
+		top.south_head_i = 0;
+		for (unsigned c = 0; c < Cols; c++) {
+			unsigned cr = top.south_cr_o >> 6 * c & 0x3f, from = rng.below(WSE_NCOLORS);
+
+			if (cr & 0x20 && (!running || !top.moved_o || ++credit[c][cr & 31] > WSE_CHAN_DEPTH))
+				bus.broken("a credit of color %u for column %u", cr & 31, c);
+			top.south_data_i[c] = uint32_t(rng.u64());
+			for (unsigned i = 0; i < WSE_NCOLORS && rng.chance(send[c]); i++) {
+				unsigned k = (from + i) % WSE_NCOLORS;
+
+				if (todo[c][k].empty() || !credit[c][k])
+					continue;
+				credit[c][k]--;
+				top.south_head_i |= (0x40 | unsigned(todo[c][k].front().ctl) << 5 | k) << 7 * c;
+				top.south_data_i[c] = todo[c][k].front().data;
+				todo[c][k].pop_front();
+				break;
+			}
+		}
+	}
+	void pace()
+	{
+		bus.pace();
+		for (unsigned &p : send)
+			p = rng.pick({100u, 95u, 90u, 50u});
+	}
+	// n wavelets of data more, and control wavelets among them
+	void feed(unsigned c, unsigned k, unsigned n, unsigned control)
+	{
+		while (n--) {
+			uint32_t v = uint32_t(rng.u64());
+
+			switch (rng.below(6)) {
+			case 0: v &= 0x807fffff; break;			// what rounding to bf16 may stumble over
+			case 1: v |= 0x7f800000; break;
+			case 2: v = (v & 0xffff0000) | 0x8000; break;
+			default: break;
+			}
+			while (rng.chance(control))
+				todo[c][k].push_back({uint32_t(rng.u64()), true});
+			todo[c][k].push_back({v, false});
+			line[c][k].push_back(v);
+		}
+		if (rng.chance(control))
+			todo[c][k].push_back({WSE_CTRLW_END_MASK, true});
+	}
+	// context reset: the ports are empty, and the routers in front of them
+	void clear()
+	{
+		forget();
+		top.clear_i = 1;
+		steps(4);
+		top.clear_i = 0;
+		steps(2);
+	}
+};
+
+struct Job : StreamJob {
+	unsigned need[Cols] = {};		// data wavelets of a column
+	HostMem want;
+	Bench &b;
+
+	explicit Job(Bench &bench) : b(bench) {}
+	void random()
+	{
+		do
+			shape(b.rng, WSE_OP_STREAM_OUT);
+		while (!lay(b.rng, b.bus.mem));
+		prepare();
+	}
+	// the wavelets of this command, and what they make of the memory
+	void prepare()
+	{
+		unsigned control = b.rng.pick({0u, 0u, 10u, 50u});
+
+		want = b.bus.mem;
+		for (unsigned i = 0; i < Cols; i++) {
+			auto &line = b.line[i][cmd.color];
+			unsigned c = i - cmd.col0, at = 0;
+
+			need[i] = 0;
+			if (c >= cmd.cols)
+				continue;
+			for (unsigned n = 0; n < rows(); n++)
+				for (unsigned k = 0; k < cmd.kcol; k++)
+					need[i] += selected(b.bus.mem, n, c, k);
+			if (need[i] > line.size())
+				b.feed(i, cmd.color, need[i] - line.size() + b.rng.below(3), control);
+			for (unsigned blk = 0; blk < cmd.nline; blk++)
+				for (unsigned k = 0; k < cmd.kcol; k++)
+					for (unsigned f = 0; f < cmd.nfeat; f++) {
+						unsigned n = blk * cmd.nfeat + f;
+
+						if (!selected(b.bus.mem, n, c, k))
+							continue;
+						uint32_t v = line[at++];
+
+						if (cmd.etype == WSE_ETYPE_BF16)
+							v = wse_bf16_round(v);
+						want.put(buf, off(n, c, k), &v, bytes());
+					}
+		}
+		for (unsigned i = b.rng.below(4); i--; )	// other colors pass by, or wait
+			b.feed(b.rng.below(Cols), b.rng.below(WSE_NCOLORS), b.rng.below(8), control);
+	}
+	void taken()
+	{
+		for (unsigned i = 0; i < Cols; i++)
+			b.line[i][cmd.color].erase(b.line[i][cmd.color].begin(), b.line[i][cmd.color].begin() + need[i]);
+	}
+	bool old_or_new(HostMem &old)
+	{
+		for (auto &p : b.bus.mem.piece)
+			for (unsigned i = 0; i < 4096; i++)
+				if (p.second[i] != old.piece[p.first][i] && p.second[i] != want.piece[p.first][i])
+					return false;
+		return true;
+	}
+	bool run()
+	{
+		b.bus.refusals.clear();
+		b.start(*this);
+		if (!b.wait_done(Limit) || b.top.status_o != WSE_ST_OK || !(b.bus.mem == want))
+			return false;
+		taken();
+		return b.rest() && b.bus.mem == want;
+	}
+};
+
+// wavelets at the front that hold so many of data
+unsigned prefix(const std::deque<Wavelet> &q, unsigned data)
+{
+	unsigned n = 0;
+
+	while (n < q.size() && data)
+		data -= !q[n++].ctl;
+	return n;
+}
+
+bool streams(Bench &b)
+{
+	Job j(b);
+
+	b.pace();
+	j.random();
+	return j.run();
+}
+
+bool one_type(Bench &b, unsigned etype, unsigned nfeat, bool masked)
+{
+	Job j(b);
+
+	b.pace();
+	do {
+		j.shape(b.rng, WSE_OP_STREAM_OUT);
+		j.cmd.etype = etype;
+		j.cmd.nfeat = nfeat;
+		j.cmd.flags = masked ? DRM_WSE_CMD_MASKED : 0;
+		j.cmd.mask_bo = j.cmd.moff = j.cmd.rstride = j.cmd.mcstride = 0;
+		j.strides(b.rng);
+	} while (!j.lay(b.rng, b.bus.mem));
+	j.prepare();
+	return j.run();
+}
+
+bool deep(Bench &b)		// the largest KCOL
+{
+	Job j(b);
+
+	b.pace();
+	b.bus.grant = b.bus.flow = 100;
+	j.shape(b.rng, WSE_OP_STREAM_OUT);
+	j.cmd.kcol = WSE_STREAM_KMAX;
+	j.cmd.nline = 1;
+	j.cmd.flags = DRM_WSE_CMD_MASKED;
+	j.density = 3;
+	j.strides(b.rng);
+	if (!j.lay(b.rng, b.bus.mem))
+		return false;
+	j.prepare();
+	return j.run();
+}
+
+// A refused write, mask word or page entry
+bool refused(Bench &b)
+{
+	Job j(b);
+	bool of_mask;
+
+	b.pace();
+	do {
+		b.clear();
+		j.random();
+	} while (j.flag(DRM_WSE_CMD_MASKED) && j.density != 100);
+	of_mask = j.flag(DRM_WSE_CMD_MASKED) && b.rng.below(2);
+	b.bus.mem.refuse(j.vital(b.rng, of_mask), 8);
+	HostMem old = b.bus.mem;
+
+	b.bus.refusals.clear();
+	b.start(j);
+	if (!b.wait_done(Limit) || b.top.status_o != WSE_ST_DMA_ERROR || !b.names_refusal())
+		return false;
+	if (!b.rest() || !j.old_or_new(old))
+		return false;
+	b.bus.mem.refuse_nothing();
+	b.clear();
+	return streams(b);
+}
+
+bool aborted(Bench &b, unsigned status)
+{
+	Job j(b);
+	unsigned at = b.rng.below(b.rng.pick({4u, 12u, 60u, 400u}));
+	bool early;
+
+	b.pace();
+	j.random();
+	HostMem old = b.bus.mem;
+
+	b.start(j);
+	while (at-- && !b.top.done_o)
+		b.step();
+	early = !b.top.done_o;
+	if (early)
+		b.abort(status);
+	if (!b.wait_done(100 + 40 * b.bus.latency + 40 * b.bus.jitter + 300 * 100 / b.bus.flow * 100 / b.bus.grant))
+		return false;
+	if (b.top.status_o != WSE_ST_OK && (!early || b.top.status_o != status))
+		return false;
+	if (!b.rest() || !j.old_or_new(old))
+		return false;
+	b.clear();
+	return streams(b);
+}
+
+// The wafer sends less than the command wants: the port comes to rest, and the record names the lowest column that waits.
+bool cut_short(Bench &b)
+{
+	Job j(b);
+	unsigned still = 0, max = Limit, lowest = Cols, n = 0;
+
+	b.clear();
+	b.pace();
+	j.random();
+	for (unsigned c = 0; c < Cols; c++) {
+		auto &todo = b.todo[c][j.cmd.color];
+		unsigned keep = b.rng.below(3) ? prefix(todo, b.rng.below(j.need[c] + 1)) : unsigned(todo.size());
+		unsigned data = 0;
+
+		todo.resize(std::min<size_t>(todo.size(), keep));
+		for (const Wavelet &w : todo)
+			data += !w.ctl;
+		if (data < j.need[c]) {
+			lowest = n ? lowest : c;
+			n++;
+		}
+	}
+	HostMem old = b.bus.mem;
+
+	b.start(j);
+	while (still < 256 && max-- && !b.top.done_o) {
+		b.step();
+		still = b.top.moved_o || b.bus.outstanding ? 0 : still + 1;
+	}
+	if (b.top.done_o || !n)
+		return !n && b.top.status_o == WSE_ST_OK && b.bus.mem == j.want && b.rest();
+	b.abort(WSE_ST_DEADLOCK);
+	return b.wait_done(100) && b.top.status_o == WSE_ST_DEADLOCK && b.top.port_o == lowest && b.top.nports_o == n &&
+	       b.top.color_o == j.cmd.color && b.rest() && j.old_or_new(old) && (b.clear(), streams(b));
+}
+
+// 32-bit gradients of four features from all columns, as the library stores them
+bool fast(Bench &b, uint64_t *cycles, unsigned *words)
+{
+	Job j(b);
+
+	b.clear();
+	b.bus.latency = 20;
+	b.bus.jitter = 1;
+	b.bus.grant = b.bus.flow = 100;
+	for (unsigned &p : b.send)
+		p = 100;
+	j.shape(b.rng, WSE_OP_STREAM_OUT);
+	j.cmd.col0 = 0;
+	j.cmd.cols = Cols;
+	j.cmd.etype = WSE_ETYPE_FP32;
+	j.cmd.nfeat = 4;
+	j.cmd.nline = 16;
+	j.cmd.kcol = 64;
+	j.cmd.flags = 0;
+	j.cmd.mask_bo = j.cmd.moff = j.cmd.rstride = j.cmd.mcstride = 0;
+	j.cmd.off = 0;
+	j.cmd.cstride = 256;
+	j.cmd.lstride = 256 * Cols;
+	if (!j.lay(b.rng, b.bus.mem, true))
+		return false;
+	j.prepare();
+	*cycles = b.cycles;
+	bool good = j.run();
+
+	*cycles = b.cycles - *cycles;
+	*words = Cols * j.need[0] / 2;
+	return good && *cycles < 2 * *words;		// 4 B a cycle: what hw/doc/arithmetic.md counts on
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	Tap t;
+	Bench b(bench_seed(argc, argv));
+	static const char *const types[] = {"bf16", "fp32", "raw32"};
+	uint64_t cycles = 0;
+	unsigned words = 0;
+	auto many = [&](unsigned n, auto f) {
+		bool good = true;
+
+		while (n-- && good)
+			good = f();
+		if (!good) {
+			b.~Bench();		// so that the next test stands alone
+			new (&b) Bench(bench_seed(argc, argv) + 17);
+		}
+		return good;
+	};
+
+	for (unsigned e = 0; e < 3; e++)
+		for (unsigned f = 1; f <= (e == WSE_ETYPE_RAW32 ? 1 : 4); f *= 2)
+			t.ok(many(60, [&] { return one_type(b, e, f, false) && one_type(b, e, f, true); }),
+			     "%s, %u a block: every selected element in its place, all other bytes as they were", types[e], f);
+	t.ok(many(400, [&] { return streams(b); }), "shapes, strides, masks, page lists, control wavelets and other colors at random");
+	t.ok(many(3, [&] { return deep(b); }), "the largest KCOL");
+	t.ok(many(300, [&] { return refused(b); }), "DMA_ERROR of a write, the mask or a list; the next stream is clean");
+	t.ok(many(600, [&] { return aborted(b, WSE_ST_TIMEOUT); }), "TIMEOUT at any cycle: every byte old or new; the next stream is clean");
+	t.ok(many(300, [&] { return aborted(b, WSE_ST_OK); }), "context reset at any cycle; the next stream is clean");
+	t.ok(many(200, [&] { return cut_short(b); }), "a stream cut short: at rest, DEADLOCK names the lowest column, how many, the color");
+	bool good = many(1, [&] { return fast(b, &cycles, &words); });
+
+	t.ok(good, "%u words from %u columns in %llu cycles", words, Cols, (unsigned long long)cycles);
+	return t.plan();
+}
