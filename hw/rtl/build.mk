@@ -5,7 +5,11 @@
 -include hw/rtl/core.mk
 
 TILES ?= 2x2 4x4
-ifdef ROWS
+# of the command line only: environments have been seen with ROWS and COLS of a terminal
+ifneq ($(filter command,$(origin ROWS) $(origin COLS)),)
+ifneq ($(shell echo 'x$(ROWS) x$(COLS)' | grep -cE '^x[1-9][0-9]{0,2} x[1-9][0-9]{0,2}$$'),1)
+$(error a tile needs ROWS and COLS, numbers from 1 to 999, not ROWS=$(ROWS) COLS=$(COLS): make tile ROWS=8 COLS=8)
+endif
 TILES += $(ROWS)x$(COLS)
 endif
 
@@ -105,4 +109,3 @@ tile: $(B)/rtl/libwse_rtl.a ## build a tile of the RTL: make tile ROWS=8 COLS=8
 lint-rtl: ## Verilator's lint of the RTL, every waiver with its reason in hw/rtl/lint.vlt
 	verilator --lint-only -Wall --unroll-count 2 --top-module wse_top -I$(RTL) $(RTL)/lint.vlt $(RTL)/tile.vlt \
 		$(wildcard $(RTL)/*_pkg.sv) $(RTL)/wse_top.sv
-lint: lint-rtl
