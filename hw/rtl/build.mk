@@ -14,7 +14,7 @@ TILES += $(ROWS)x$(COLS)
 endif
 
 RTL := hw/rtl
-RTL_SRC := $(wildcard $(RTL)/*.sv $(RTL)/*.svh) $(RTL)/tile.vlt $(RTL)/dedup.pl $(RTL)/build-tile
+RTL_SRC := $(wildcard $(RTL)/*.sv) $(RTL)/tile.vlt $(RTL)/dedup.pl $(RTL)/build-tile
 RTL_CXX := $(shell command -v clang++ || echo g++)
 RTL_ARCH := $(shell grep -q -m1 avx2 /proc/cpuinfo && grep -q -m1 bmi2 /proc/cpuinfo && echo -march=x86-64-v3)
 RTL_CXXFLAGS := -O3 $(RTL_ARCH)
