@@ -3,6 +3,16 @@
 
 SUITES += selftests/vm/test-vm selftests/interfaces selftests/vm/test-train
 
+LINT := lint-rtl lint-driver lint-shell lint-spdx
+SUITES += "selftests/lint tap $(LINT)"
+
+.PHONY: lint lint-shell lint-spdx
+lint: $(LINT) ## all lint: of the RTL, the driver, the scripts, the licence lines
+lint-shell: ## shellcheck over every script
+	selftests/lint shell
+lint-spdx: ## every file says its licence
+	selftests/lint spdx
+
 # Two small wafers on the functional model; override on the command line, for example
 #	make vm VM_DEVICES='--device "rtl 2x2" --iommu intel'
 VM_DEVICES ?= --device "func 4x4" --device "func 4x4"
@@ -23,5 +33,6 @@ run: setup-if-missing ## the main job: train on real text, two RTL wafers behind
 
 train: setup-if-missing ## train a larger model in this process, on the functional model
 	$(MAKE) $(B)/wse-train $(B)/firmware/mlp.elf $(B)/firmware/wse-fw.bin
+	$(if $(findstring --checkpoint_path,$(TRAIN_ARGS)),,rm -rf $(B)/train)
 	$(B)/wse-train --params libwse/configs/mlp_train.yaml --devices sim:func,rows=4,cols=4 \
 		--model_dir $(B)/train --require mean $(TRAIN_ARGS)

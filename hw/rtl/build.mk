@@ -5,12 +5,16 @@
 -include hw/rtl/core.mk
 
 TILES ?= 2x2 4x4
-ifdef ROWS
+# of the command line only: environments have been seen with ROWS and COLS of a terminal
+ifneq ($(filter command,$(origin ROWS) $(origin COLS)),)
+ifneq ($(shell echo 'x$(ROWS) x$(COLS)' | grep -cE '^x[1-9][0-9]{0,2} x[1-9][0-9]{0,2}$$'),1)
+$(error a tile needs ROWS and COLS, numbers from 1 to 999, not ROWS=$(ROWS) COLS=$(COLS): make tile ROWS=8 COLS=8)
+endif
 TILES := $(filter-out $(ROWS)x$(COLS),$(TILES)) $(ROWS)x$(COLS)
 endif
 
 RTL := hw/rtl
-RTL_SRC := $(wildcard $(RTL)/*.sv $(RTL)/*.svh) $(RTL)/tile.vlt $(RTL)/dedup.pl $(RTL)/build-tile
+RTL_SRC := $(wildcard $(RTL)/*.sv) $(RTL)/tile.vlt $(RTL)/dedup.pl $(RTL)/build-tile
 RTL_CXX := $(shell command -v clang++ || echo g++)
 RTL_ARCH := $(shell grep -q -m1 avx2 /proc/cpuinfo && grep -q -m1 bmi2 /proc/cpuinfo && echo -march=x86-64-v3)
 RTL_CXXFLAGS := -O3 $(RTL_ARCH)
@@ -111,4 +115,3 @@ yosys: ## elaborate every module of the RTL in Yosys
 lint-rtl: ## Verilator's lint of the RTL, every waiver with its reason in hw/rtl/lint.vlt
 	verilator --lint-only -Wall --unroll-count 2 --top-module wse_top -I$(RTL) $(RTL)/lint.vlt $(RTL)/tile.vlt \
 		$(wildcard $(RTL)/*_pkg.sv) $(RTL)/wse_top.sv
-lint: lint-rtl
