@@ -86,6 +86,10 @@ $(filter-out %/test-mock,$(LIBWSE_TEST_BINS)): %: %.o $(B)/libwse.a $(LIBWSE_MOD
 $(filter-out %/test-mock,$(LIBWSE_ASAN_BINS)): %: %.o $(LIBWSE_ASAN_OBJ) $(LIBWSE_MODEL_LIBS) | $(FW)/wse-fw.bin $(FW_KERNELS)
 	$(CC) $(CFLAGS) $(ASAN) -o $@ $< $(LIBWSE_ASAN_OBJ) $(LIBWSE_MODEL_LINK) $(LIBWSE_LIBS)
 
+# plays a kernel of another release
+$(B)/libwse/tests/device/test-versions $(B)/asan/libwse/tests/device/test-versions: LIBWSE_LIBS += \
+	-Wl,--wrap=drmGetVersion,--wrap=drmFreeVersion,--wrap=drmIoctl
+
 ALL += $(B)/libwse.a $(B)/libwse.so.1 $(B)/libwse.so $(B)/libwse.pc $(B)/wse-info
 ALL += $(LIBWSE_TEST_BINS) $(LIBWSE_ASAN_BINS)
 SUITES += $(LIBWSE_TEST_BINS) $(LIBWSE_ASAN_BINS) libwse/tests/device/test-symbols libwse/tests/device/test-tools \

@@ -73,4 +73,5 @@ $(B)/wse-bench: LIBWSE_LIBS += $(TRAIN_LIBS)
 ALL += $(TRAIN_TEST_BINS) $(TRAIN_ASAN_BINS)
 SUITES += $(TRAIN_TEST_BINS) $(TRAIN_ASAN_BINS) libwse/tests/train/test-cli
 
+-include $(B)/libwse/tools/wse-train.d $(B)/libwse/ref/mlp_ref.d $(B)/asan/libwse/ref/mlp_ref.d
 -include $(WSE_EXEC_OBJS:.o=.d) $(TRAIN_ASAN_EXEC:.o=.d) $(TRAIN_OBJ:.o=.d) $(TRAIN_ASAN_OBJ:.o=.d) $(TRAIN_TEST_BINS:=.d) $(TRAIN_ASAN_BINS:=.d)

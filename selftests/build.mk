@@ -23,5 +23,6 @@ run: setup-if-missing ## the main job: train on real text, two RTL wafers behind
 
 train: setup-if-missing ## train a larger model in this process, on the functional model
 	$(MAKE) $(B)/wse-train $(B)/firmware/mlp.elf $(B)/firmware/wse-fw.bin
+	$(if $(findstring --checkpoint_path,$(TRAIN_ARGS)),,rm -rf $(B)/train)
 	$(B)/wse-train --params libwse/configs/mlp_train.yaml --devices sim:func,rows=4,cols=4 \
 		--model_dir $(B)/train --require mean $(TRAIN_ARGS)

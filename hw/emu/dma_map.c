@@ -249,16 +249,6 @@ void dma_map_clear(struct dma_map *d)
 	pthread_mutex_unlock(&d->lock);
 }
 
-size_t dma_map_count(struct dma_map *d)
-{
-	size_t n;
-
-	pthread_mutex_lock(&d->lock);
-	n = d->count;
-	pthread_mutex_unlock(&d->lock);
-	return n;
-}
-
 static bool covers(const struct dma_map *d, size_t i, uint64_t iova)
 {
 	return i < d->count && d->ranges[i].first <= iova && iova <= d->ranges[i].last;

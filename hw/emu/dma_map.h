@@ -29,7 +29,6 @@ int dma_map_add(struct dma_map *d, int fd, uint64_t fd_offset, uint64_t iova, ui
 /* Removes what lies in [iova, iova + size), which may be many ranges, parts of them, or nothing. */
 int dma_map_remove(struct dma_map *d, uint64_t iova, uint64_t size);
 void dma_map_clear(struct dma_map *d);
-size_t dma_map_count(struct dma_map *d);
 
 /* Copies between buf and guest memory. -EFAULT, and nothing is written, if any byte is out of
  * reach. */

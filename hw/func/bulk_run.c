@@ -151,19 +151,6 @@ static void load(const struct wse_core *c, const struct wse_opnd *o, uint32_t n,
 	}
 }
 
-/* rounds n values to bf16, densely */
-static void round_bf16(uint16_t *restrict h, const uint32_t *restrict v, uint32_t n)
-{
-	uint32_t i;
-
-	for (i = 0; i < n; i++) {
-		uint32_t u = v[i], r = (u + 0x7fff + (u >> 16 & 1)) >> 16;
-
-		r = u & 0x7f800000u ? r : u >> 16 & 0x8000;
-		h[i] = wse_isnan(u) ? 0x7fc0 : r;
-	}
-}
-
 static void store(struct wse_core *c, const struct wse_opnd *o, uint32_t n, const uint32_t *v)
 {
 	int32_t at = o->pos, step = o->stride;
@@ -187,7 +174,7 @@ static void store(struct wse_core *c, const struct wse_opnd *o, uint32_t n, cons
 	}
 	for (; n; n -= k, v += k) {
 		k = n < 64 ? n : 64;
-		round_bf16(h, v, k);
+		wse_bf16_round_n(h, v, k);
 		if (step == 2) {
 			memcpy(c->sram + at, h, k * 2);
 			wse_code_changed(c, at, k * 2);

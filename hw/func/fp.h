@@ -91,6 +91,19 @@ static inline uint16_t wse_bf16_round(uint32_t u)
 	return (u + 0x7fff + (u >> 16 & 1)) >> 16;
 }
 
+static inline void wse_bf16_round_n(uint16_t *__restrict h, const uint32_t *__restrict v,
+				    uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		uint32_t u = v[i], r = (u + 0x7fff + (u >> 16 & 1)) >> 16;
+
+		r = u & 0x7f800000u ? r : u >> 16 & 0x8000;
+		h[i] = (uint16_t)(wse_isnan(u) ? 0x7fc0 : r);
+	}
+}
+
 static inline uint32_t wse_f2i(uint32_t u)
 {
 	if (wse_isnan(u))

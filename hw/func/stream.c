@@ -404,6 +404,17 @@ static int open_block(struct wse_model *m, struct wse_job *j, uint32_t c, struct
 	return 0;
 }
 
+/* the first element from k on that is (sel) or is not selected; n: there is none */
+static uint32_t next_of(const struct wse_port_out *p, const uint8_t *mask, uint32_t k, uint32_t n,
+			bool sel)
+{
+	if (p->dense)
+		return sel ? k : n;
+	while (k < n && selected(mask, k) != sel)
+		k++;
+	return k;
+}
+
 /* writes the block's elements, run by run of selected ones */
 static int close_block(struct wse_model *m, struct wse_job *j, uint32_t c, struct wse_port_out *p)
 {
@@ -414,11 +425,8 @@ static int close_block(struct wse_model *m, struct wse_job *j, uint32_t c, struc
 	for (f = 0; f < sh.b; f++) {
 		const uint8_t *mask = p->sel + f * bytes;
 
-		for (k = 0; k < sh.k; k++) {
-			if (!selected(mask, k))
-				continue;
-			for (from = k; k < sh.k && selected(mask, k); k++)
-				;
+		for (k = 0; (from = next_of(p, mask, k, sh.k, true)) < sh.k;) {
+			k = next_of(p, mask, from, sh.k, false);
 			err = wse_buf_write(m, &j->buf,
 					    row_off(&j->sqe, c, p->block, f) +
 						    (uint64_t)from * sh.size,
@@ -465,6 +473,7 @@ void wse_out_begin(struct wse_model *m, struct wse_job *j)
 		p->sel = calloc(sh.b, (sh.k + 7) / 8);
 		p->color = s->color;
 		p->etype = s->etype;
+		p->dense = s->flags & WSE_SQF_MASKED ? 0 : s->nfeat;
 		p->block = p->n = p->pos = 0;
 		p->busy = p->fresh = true;
 		j->failed |= !p->data || !p->order || !p->sel;
@@ -473,13 +482,35 @@ void wse_out_begin(struct wse_model *m, struct wse_job *j)
 		turn_blocks(m, j, c);
 }
 
+/* four features, all selected, of 32 bits each: [k][f] to [f][k]. How many were taken: whole fours of k */
+static uint32_t take4(struct wse_port_out *p, const uint32_t *w, uint32_t n)
+{
+	uint32_t kcol = p->n / 4, k = p->pos / 4, i, f;
+	float *to = (float *)(void *)p->data + k;
+
+	for (i = 0; i + 16 <= n; i += 16, to += 4) {
+		const float *from = (const float *)(const void *)(w + i);
+		__m128 r[4];
+
+		for (f = 0; f < 4; f++)
+			r[f] = _mm_loadu_ps(from + 4 * f);
+		_MM_TRANSPOSE4_PS(r[0], r[1], r[2], r[3]);
+		for (f = 0; f < 4; f++)
+			_mm_storeu_ps(to + f * kcol, r[f]);
+	}
+	p->pos += i;
+	return i;
+}
+
 void wse_out_take(struct wse_model *m, unsigned int col, const uint32_t *w, uint32_t n)
 {
 	struct wse_port_out *p = &m->out[col];
-	uint32_t i;
+	uint32_t i = 0;
 	uint16_t h;
 
-	for (i = 0; i < n; i++) {
+	if (p->dense == 4 && p->etype != WSE_ETYPE_BF16 && !(p->pos % 4))
+		i = take4(p, w, n);
+	for (; i < n; i++) {
 		uint32_t at = p->order[p->pos++];
 
 		if (p->etype == WSE_ETYPE_BF16) {

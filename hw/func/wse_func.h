@@ -239,6 +239,7 @@ struct wse_port_out { /* stream-out of a column */
 	uint8_t *sel;	 /* [nfeat][(kcol + 7) / 8] mask */
 	uint32_t *order; /* selected elements: f * kcol + k */
 	uint32_t n, pos;
+	uint8_t dense; /* features when all elements are selected, else 0 */
 	struct wse_chan q[WSE_NCOLORS]; /* south edge port */
 };
 

@@ -29,6 +29,10 @@ ALL += $(B)/wse-lockstep
 SUITES += hw/tests/test_judge "$(B)/wse-lockstep --tap --insns 10000000 --seconds 120" \
 	"$(B)/wse-lockstep --tap --seconds 60 --rows 4 --cols 4 --insns 3000000 --seed 7000"
 
+.PHONY: riscv-tests
+riscv-tests: $(B)/rtl/tests/test_core $(B)/hw/func/tests/test_scalar $(B)/wse-run ## the public rv32ui, rv32um, rv32mi programs: make riscv-tests DIR=path/to/riscv-tests
+	hw/tests/riscv-tests "$(DIR)"
+
 .PHONY: lockstep-long
 lockstep-long: $(B)/wse-lockstep ## random programs on rtl and func: 10^8 instructions (INSNS, SEED)
 	$(B)/wse-lockstep --insns $(or $(INSNS),100000000) --seed $(or $(SEED),1000)

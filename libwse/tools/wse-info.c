@@ -130,7 +130,9 @@ static void query_node(struct report *r, const char *node)
 		       WSE_UAPI_MAJOR, WSE_UAPI_MINOR, info.abi_major, info.abi_minor,
 		       WSE_ABI_MAJOR, WSE_ABI_MINOR);
 		print_info(&info);
-		print_firmware(r, &info, "put wse-fw.bin into /lib/firmware/wse");
+		print_firmware(r, &info,
+			       "put this release's wse-fw.bin into /lib/firmware/wse; if there "
+			       "is one, dmesg says what is wrong with it");
 	}
 	wse_device_close(dev);
 }

@@ -92,7 +92,7 @@ struct args {
 
 static int bad_usage(const char *what)
 {
-	fprintf(stderr, "wse-train: %s\n%s", what, usage);
+	fprintf(stderr, "wse-train: %s; see wse-train --help\n", what);
 	return 2;
 }
 
@@ -114,10 +114,11 @@ static int parse(int argc, char **argv, struct args *a)
 		{ "require", required_argument, NULL, 'r' }, { "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 }
 	};
-	char *end;
+	char *end, text[100];
 	int o;
 
-	while ((o = getopt_long(argc, argv, "h", opts, NULL)) != -1) {
+	opterr = 0;	/* one line, ours */
+	while ((o = getopt_long(argc, argv, ":h", opts, NULL)) != -1) {
 		switch (o) {
 		case 'p': a->params = optarg; break;
 		case 'm': a->mode = optarg; break;
@@ -141,7 +142,10 @@ static int parse(int argc, char **argv, struct args *a)
 		case 'V': a->verify_uri = optarg; break;
 		case 'r': a->require = optarg; break;
 		case 'h': fputs(usage, stdout); return 1;
-		default: return 1 + bad_usage("unknown option");
+		default:
+			snprintf(text, sizeof(text), o == ':' ? "%.60s needs a value" :
+				 "%.60s is no option, or takes no value", argv[optind - 1]);
+			return 1 + bad_usage(text);
 		}
 	}
 	if (optind < argc)
@@ -173,7 +177,8 @@ static uint32_t split_devices(char *list, const char **uris)
 	return n;
 }
 
-/* one device named: repeated up to num_wse when it is a simulator, which can be had many times */
+/* devices are used as named; a single simulator as often as wafers are wanted: it can be had many
+ * times */
 static uint32_t choose_devices(const struct args *a, uint32_t num, char *list, size_t size,
 			       const char **uris)
 {
@@ -183,16 +188,14 @@ static uint32_t choose_devices(const struct args *a, uint32_t num, char *list, s
 	if (a->devices) {
 		snprintf(list, size, "%s", a->devices);
 		n = split_devices(list, uris);
-		if (a->num_wse && n > a->num_wse) {
-			fprintf(stderr, "wse-train: --num_wse %u contradicts the %u --devices\n",
-				a->num_wse, n);
-			return 0;
-		}
-		while (n < num && n < MAX_URIS && strncmp(uris[0], "accel:", 6)) {
-			uris[n] = uris[0];
-			n++;
-		}
-		return n;
+		if (n == 1 && strncmp(uris[0], "accel:", 6))
+			while (n < num && n < MAX_URIS)
+				uris[n++] = uris[0];
+		if (!a->num_wse || n == a->num_wse)
+			return n;
+		fprintf(stderr, "wse-train: --num_wse %u contradicts --devices, which names %u: "
+			"leave out --num_wse, or name as many\n", a->num_wse, n);
+		return 0;
 	}
 	for (uint32_t i = 0; i < num && i < MAX_URIS; i++) {
 		char node[40];
@@ -208,23 +211,34 @@ static uint32_t choose_devices(const struct args *a, uint32_t num, char *list, s
 	return n;
 }
 
+static void keep_error(void *ctx, enum wse_log_level level, const char *text)
+{
+	if (level == WSE_LOG_ERROR)
+		snprintf(ctx, WSE_WHY, "%s", text);
+}
+
 static int plan(const struct wse_config *cfg, const char *uri, const struct wse_exec_cfg *log)
 {
 	struct wse_exec_info tile = { .lanes = 8, .sram = 48 * 1024, .acc = 512 };
+	char why[WSE_WHY] = "";
+	struct wse_exec_cfg keep = { keep_error, why };
 	struct wse_exec *e = NULL;
 	struct wse_plan p;
-	char why[WSE_WHY];
 	int ret;
 
-	/* a plan needs no device, only a shape; but a real one is asked for its own */
+	/* a plan needs no device, only a shape; but one that is there is asked for its own */
 	snprintf(tile.name, sizeof(tile.name), "%.60s", uri);
-	if (!wse_exec_open(uri, NULL, &e)) {
-		e->ops->info(e, &tile);
-	} else if (wse_uri_number(uri, "rows", 4, &tile.rows) ||
-		   wse_uri_number(uri, "cols", 4, &tile.cols)) {
-		fprintf(stderr, "wse-train: %s: rows and cols take a positive number\n", uri);
+	ret = wse_exec_open(uri, &keep, &e);
+	if (ret == -EINVAL || wse_uri_number(uri, "rows", 4, &tile.rows) ||
+	    wse_uri_number(uri, "cols", 4, &tile.cols)) {
+		fprintf(stderr, "wse-train: %s\n", why[0] ? why : uri);
 		return 2;
 	}
+	if (e)
+		e->ops->info(e, &tile);
+	else
+		fprintf(stderr, "note: %s; planned for %u x %u cores all the same\n",
+			why[0] ? why : strerror(-ret), tile.rows, tile.cols);
 	ret = wse_plan_make(&cfg->mlp, &tile, cfg->batch, cfg->micro_batch, &p, why);
 	if (p.tokens)
 		wse_plan_print(&p, &cfg->mlp, &tile, log);
@@ -260,14 +274,18 @@ static int finish(const struct wse_run_result *res, const char *require)
 		       (unsigned long long)res->steps);
 		return 130;
 	}
-	if (res->held_out > 0.0)
+	if (res->evaluated)
 		printf("| Held-out loss %.4f, unigram entropy %.4f, bigram entropy %.4f\n",
 		       res->held_out, res->unigram, res->bigram);
 	if (!require)
 		return 0;
 	if (!strcmp(require, "mean"))
 		limit = 0.5 * (res->unigram + res->bigram);
-	if (res->held_out > 0.0 && res->held_out < limit)
+	if (!res->evaluated) {
+		fprintf(stderr, "wse-train: --require %s: nothing was evaluated\n", require);
+		return 1;
+	}
+	if (res->held_out < limit)
 		return 0;
 	fprintf(stderr, "wse-train: the held-out loss %.4f is not below %.4f (%s)\n", res->held_out,
 		limit, require);
@@ -304,6 +322,13 @@ int main(int argc, char **argv)
 		return ret - 1;
 	if (set_mode(a.mode, &run.mode))
 		return bad_usage("--mode takes train, eval, train_and_eval or generate");
+	if (a.require && (run.mode == WSE_MODE_TRAIN || run.mode == WSE_MODE_GENERATE))
+		return bad_usage("--require needs a held-out loss: --mode train_and_eval or eval");
+	if (a.verify && (run.mode == WSE_MODE_EVAL || run.mode == WSE_MODE_GENERATE))
+		return bad_usage("--verify-steps replays training steps: --mode train or "
+				 "train_and_eval");
+	if (a.verify_uri && !a.verify)
+		return bad_usage("--verify-device replays nothing without --verify-steps");
 	if (a.max_steps && a.nsets < MAX_SETS) {
 		snprintf(steps, sizeof(steps), "loop.max_steps=%.40s", a.max_steps);
 		a.sets[a.nsets++] = steps;

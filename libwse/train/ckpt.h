@@ -1,32 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checkpoints: parameters, optimizer state and everything else that decides the next step's bits,
- * in one safetensors file. It holds no device names, counts or times, so equal training gives equal
- * files.
+ * Checkpoints: parameters, optimizer state and everything else that decides the bits of the steps
+ * to come, in one safetensors file. It holds no device names, counts or times, so equal training
+ * gives equal files.
  */
 #ifndef WSE_TRAIN_CKPT_H
 #define WSE_TRAIN_CKPT_H
 
 #include "memx.h"
 
-/* what decides a step's bits besides the tensors */
+/* what decides a step's bits besides the tensors, the optimizer and the schedule */
 struct wse_train_state {
-	uint64_t shuffle_seed, epoch, position;	/* data loader */
-	uint64_t batch, micro_batch;		/* tokens */
-	uint32_t rows, cols, lanes;		/* tile shape: decides the order of sums */
+	uint64_t epoch, position;	/* data loader; the rest is the same from step to step */
+	int shuffle;
+	uint64_t shuffle_seed;
+	uint64_t text_tokens, text_sum;	/* which text */
+	uint64_t held_out;		/* tokens cut out of it; 0: they are from another one */
+	uint64_t batch, micro_batch;	/* tokens */
+	uint32_t rows, cols, lanes;	/* tile shape: decides the order of sums */
 };
 
-int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_mlp *m,
-		  const struct wse_optim_cfg *optim, const struct wse_train_state *ts);
+/* -ERANGE when a parameter or moment is not finite; -errno of the file system */
+int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_cfg *cfg,
+		  const struct wse_train_state *ts, char *why);
+
+/* what to take out of a checkpoint, in the words of checkpoint.load_checkpoint_states */
+enum wse_ckpt_load {
+	WSE_CKPT_ALL,		/* "all": go on as if there had been no break */
+	WSE_CKPT_RATES_NEW,	/* "model,optimizer,dataloader": betas, weight decay, clipping and
+				 * schedule are this run's */
+	WSE_CKPT_MODEL,		/* "model": parameters alone; step and state are those of a start */
+	WSE_CKPT_EVAL,		/* parameters, and the step they are of, if the file tells */
+};
 
 /*
- * Resume: everything is restored, and must fit the model, optimizer, batch and tile of this run
- * (-EINVAL, with what differs in why [WSE_WHY]). With params_only (evaluation, generation) only the
- * parameters must fit. -EBADMSG for a damaged file. Nothing is changed on error.
+ * What is taken must fit this run, else -EINVAL, and why [WSE_WHY] names the thing, its value in
+ * both, and what to do. -EBADMSG for a damaged file. Nothing is changed on error. On success why is
+ * what differs all the same, "" if nothing does.
  */
-int wse_ckpt_load(const char *path, struct wse_memx *mx, const struct wse_mlp *m,
-		  const struct wse_optim_cfg *optim, int params_only, struct wse_train_state *ts,
-		  char *why);
+int wse_ckpt_load(const char *path, struct wse_memx *mx, const struct wse_memx_cfg *cfg,
+		  enum wse_ckpt_load what, struct wse_train_state *ts, char *why);
 
 /* SHA-256 over tensors and training state, hex [65] */
 int wse_ckpt_hash(const char *path, char *hex, char *why);

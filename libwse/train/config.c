@@ -145,7 +145,7 @@ static int choice(struct reader *r, struct wse_yaml *y, const char *key, int req
 
 		if (c->type == WSE_YAML_SCALAR && !strcmp(c->text, values[i]))
 			return i;
-		snprintf(list + n, sizeof(list) - n, "%s%s", n ? ", " : "", values[i]);
+		snprintf(list + n, sizeof(list) - n, "%s%s", n ? " or " : "", values[i]);
 	}
 	fail(r, c, "is \"%.40s\"; accepted: %s",
 	     c->type == WSE_YAML_SCALAR ? c->text : "a list or map", list);
@@ -372,6 +372,7 @@ static void read_rates(struct reader *r, struct wse_yaml *init)
 static void read_loop(struct reader *r, struct wse_yaml *init)
 {
 	static const char *const types[] = { "bfloat16", NULL };
+	static const char *const states[] = { "all", "model,optimizer,dataloader", "model", NULL };
 	struct wse_yaml *y = map(r, init, "loop", 1);
 	struct wse_config *c = r->cfg;
 
@@ -380,6 +381,7 @@ static void read_loop(struct reader *r, struct wse_yaml *init)
 	c->eval_steps = u64(r, y, "eval_steps", 0, 0, 0, UINT32_MAX);
 	y = map(r, init, "checkpoint", 0);
 	c->checkpoint_steps = u64(r, y, "steps", 0, 0, 0, UINT32_MAX);
+	c->load_states = (enum wse_ckpt_load)choice(r, y, "load_checkpoint_states", 0, states);
 	y = map(r, init, "logging", 0);
 	c->log_steps = u64(r, y, "log_steps", 0, 10, 1, UINT32_MAX);
 	y = map(r, init, "precision", 0);

@@ -6,7 +6,7 @@
 #ifndef WSE_TRAIN_CONFIG_H
 #define WSE_TRAIN_CONFIG_H
 
-#include "memx.h"
+#include "ckpt.h"
 #include "why.h"
 
 #define WSE_PATH 1024
@@ -21,6 +21,7 @@ struct wse_config {
 	uint64_t eval_frequency;	/* steps between evaluations; 0: only at the end */
 	uint64_t eval_steps;		/* batches of an evaluation; 0: all held-out samples */
 	uint64_t checkpoint_steps;	/* 0: only at the end */
+	enum wse_ckpt_load load_states;	/* checkpoint.load_checkpoint_states */
 	uint64_t log_steps;
 	uint32_t num_wse;		/* backend.cluster_config.num_csx */
 	char model_dir[WSE_PATH];

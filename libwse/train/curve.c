@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "metrics.h"
 
@@ -80,9 +81,13 @@ static void svg_line(FILE *f, const struct wse_metrics *ms, const struct range *
 int wse_curve_svg(const struct wse_metrics *ms, const char *path, double unigram, double bigram)
 {
 	struct range r = range_of(ms, unigram, bigram);
-	FILE *f = fopen(path, "we");
-	int bad;
+	char tmp[4096];
+	FILE *f;
+	int ret;
 
+	if ((size_t)snprintf(tmp, sizeof(tmp), "%s.tmp", path) >= sizeof(tmp))
+		return -ENAMETOOLONG;
+	f = fopen(tmp, "we");
 	if (!f)
 		return -errno;
 	fprintf(f, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
@@ -108,8 +113,14 @@ int wse_curve_svg(const struct wse_metrics *ms, const char *path, double unigram
 	svg_line(f, ms, &r, 0, "#7aa6d8");
 	svg_line(f, ms, &r, 1, "#c0392b");
 	fprintf(f, "</svg>\n");
-	bad = ferror(f);
-	return fclose(f) || bad ? -EIO : 0;
+	ret = fflush(f) ? -errno : ferror(f) ? -EIO : 0;
+	if (fclose(f) && !ret)
+		ret = -errno;
+	if (!ret && rename(tmp, path))
+		ret = -errno;
+	if (ret)
+		unlink(tmp);
+	return ret;
 }
 
 /* dots [4 * rows][2 * cols] -> lines of braille: U+2800 + a bit per dot */

@@ -75,6 +75,10 @@ int wse_session_generate(struct wse_session *s, const char *prompt, uint64_t n, 
 		job.layers = wse_memx_images(s->memx);
 		ret = wse_swarm_start(s->swarm, &step);
 		ret = ret ? ret : wse_swarm_wait(s->swarm);
+		for (size_t i = 0; i < (size_t)s->cfg.mlp.vocab * t_all && !ret; i++)
+			if (wse_f32_isbad(((float *)s->logits.ptr)[i]))
+				ret = wse_why(s->why, -ERANGE, "sampling: the logits are not finite "
+					      "at byte %llu", (unsigned long long)pos);
 		for (uint32_t t = 0; t < t_all && !ret; t++) {
 			uint32_t c = pick(s->logits.ptr, s->cfg.mlp.vocab, t_all, t, temperature,
 					  wse_rng_uniform(s->cfg.seed, STREAM_BASE + t, pos));
@@ -88,7 +92,7 @@ int wse_session_generate(struct wse_session *s, const char *prompt, uint64_t n, 
 	for (uint32_t t = 0; t < streams; t++)
 		text[t * (n + 1) + n] = 0;
 	free(ctx);
-	if (ret)
+	if (ret && ret != -ERANGE)
 		wse_why(s->why, ret, "sampling: %s", strerror(-ret));
 	return ret;
 }

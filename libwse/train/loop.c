@@ -27,6 +27,7 @@ struct loop {
 	double line_time;		/* of the last log line */
 	uint64_t line_step;
 	uint64_t saved;			/* step of the last checkpoint, UINT64_MAX if none */
+	uint64_t due;			/* step whose checkpoint waits for proof, likewise */
 	char path[WSE_PATH + 64];
 };
 
@@ -64,40 +65,62 @@ static int make_dir(struct loop *l)
 	}
 }
 
-/* the checkpoint of the highest step in model_dir -> res->checkpoint */
-static void find_last(struct loop *l)
+/* the checkpoint of the highest step in model_dir; path [WSE_PATH + 64] is "" if there is none */
+static void find_last(struct loop *l, char *path)
 {
 	DIR *d = opendir(l->run->cfg.model_dir);
 	unsigned long long best = 0, step;
 	struct dirent *e;
 	int end;
 
+	path[0] = 0;
 	while (d && (e = readdir(d))) {
 		end = 0;
 		if (sscanf(e->d_name, "checkpoint_%llu.safetensors%n", &step, &end) == 1 && end &&
-		    !e->d_name[end] && (step >= best || !l->res->checkpoint[0])) {
+		    !e->d_name[end] && (step >= best || !path[0])) {
 			best = step;
-			snprintf(l->res->checkpoint, sizeof(l->res->checkpoint), "%.1023s/%.60s",
-				 l->run->cfg.model_dir, e->d_name);
+			snprintf(path, WSE_PATH + 64, "%.1023s/%.60s", l->run->cfg.model_dir,
+				 e->d_name);
 		}
 	}
 	if (d)
 		closedir(d);
 }
 
-static int resume(struct loop *l, int params_only)
+static int resume(struct loop *l, enum wse_ckpt_load what)
 {
 	const char *from = l->run->checkpoint;
 
 	if (from && strcmp(from, "auto"))
 		snprintf(l->res->checkpoint, sizeof(l->res->checkpoint), "%s", from);
-	else if (from || params_only)
-		find_last(l);
+	else if (from || what == WSE_CKPT_EVAL)
+		find_last(l, l->res->checkpoint);
 	if (!l->res->checkpoint[0])
-		return params_only ? wse_why(l->s.why, -ENOENT, "no checkpoint in %.200s: give "
-					     "--checkpoint_path", l->run->cfg.model_dir) : 0;
+		return what == WSE_CKPT_EVAL ? wse_why(l->s.why, -ENOENT, "no checkpoint in "
+			"%.200s: give --checkpoint_path", l->run->cfg.model_dir) : 0;
 	wse_logf(&l->log, WSE_LOG_INFO, "| Loading checkpoint %s", l->res->checkpoint);
-	return wse_session_load(&l->s, l->res->checkpoint, params_only);
+	return wse_session_load(&l->s, l->res->checkpoint, what);
+}
+
+static int same_file(const char *a, const char *b)
+{
+	struct stat sa, sb;
+
+	return !stat(a, &sa) && !stat(b, &sb) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+}
+
+/* two runs in one model_dir: the next "auto" would take the other one's checkpoint */
+static int check_dir(struct loop *l)
+{
+	char last[WSE_PATH + 64];
+
+	find_last(l, last);
+	if (!last[0] || (l->run->cfg.load_states != WSE_CKPT_MODEL &&
+			 same_file(last, l->res->checkpoint)))
+		return 0;
+	return wse_why(l->s.why, -EEXIST, "%.300s is there, of an earlier run: go on from it with "
+		       "--checkpoint_path auto, or give another --model_dir, or remove the old "
+		       "checkpoints", last);
 }
 
 static int save(struct loop *l)
@@ -118,6 +141,34 @@ static int save(struct loop *l)
 	return 0;
 }
 
+/*
+ * A checkpoint is written when it is known that training can go on from it. That of a step in the
+ * middle waits for losses and gradients of the next step, which are the proof, and is written
+ * before they are committed. -ERANGE only: a disk that is full now may have room later.
+ */
+static int save_due(struct loop *l)
+{
+	int ret;
+
+	if (l->due != wse_session_step(&l->s))
+		return 0;
+	l->due = UINT64_MAX;
+	ret = wse_session_check_grads(&l->s);
+	ret = ret ? ret : save(l);
+	if (!ret || ret == -ERANGE)
+		return ret;
+	wse_logf(&l->log, WSE_LOG_ERROR, "%s", l->s.why);
+	return 0;
+}
+
+/* the last one: no next step will prove it, so a forward of it is done for that alone */
+static int save_last(struct loop *l)
+{
+	int ret = l->saved == wse_session_step(&l->s) ? 0 : wse_session_probe(&l->s);
+
+	return ret ? ret : save(l);
+}
+
 /* no reason to stop a run for */
 static void record(struct loop *l, const struct wse_metric *m)
 {
@@ -130,15 +181,17 @@ static void record(struct loop *l, const struct wse_metric *m)
 static int evaluate(struct loop *l)
 {
 	struct wse_metric m = { .step = wse_session_step(&l->s), .held_out = 1 };
-	int ret = wse_session_eval(&l->s, l->run->cfg.eval_steps, &m.loss);
+	uint64_t samples;
+	int ret = wse_session_eval(&l->s, l->run->cfg.eval_steps, &m.loss, &samples);
 
 	if (ret)
 		return ret;
 	m.seconds = now() - l->begin;
+	l->res->evaluated = 1;
 	l->res->held_out = m.loss;
 	wse_logf(&l->log, WSE_LOG_INFO, "| Eval Device=WSE x%u, GlobalStep=%" PRIu64
 		 ", Loss=%.5f, Samples=%" PRIu64 " held-out", wse_swarm_alive(l->s.swarm), m.step,
-		 m.loss, l->s.data.nheld);
+		 m.loss, samples);
 	record(l, &m);
 	return 0;
 }
@@ -166,6 +219,7 @@ static int one_step(struct loop *l)
 			wse_logf(&l->log, WSE_LOG_INFO, "| Step %" PRIu64 ": all losses and "
 				 "gradients are the same bits", step);
 	}
+	ret = ret ? ret : save_due(l);
 	ret = ret ? ret : wse_session_commit(&l->s, &r);
 	if (ret)
 		return ret;
@@ -214,9 +268,8 @@ static int steps(struct loop *l)
 		if (evals && ((cfg->eval_frequency && step % cfg->eval_frequency == 0) ||
 			      step == cfg->max_steps))
 			ret = evaluate(l);
-		/* a disk that is full now may have room later: the last good one stays */
-		if (!ret && cfg->checkpoint_steps && step % cfg->checkpoint_steps == 0 && save(l))
-			wse_logf(&l->log, WSE_LOG_ERROR, "%s", l->s.why);
+		if (cfg->checkpoint_steps && step % cfg->checkpoint_steps == 0)
+			l->due = step;
 		if (!ret && l->ops->stop && l->ops->stop(l->ops->ctx)) {
 			l->res->stopped = 1;
 			break;
@@ -235,9 +288,13 @@ static void curve_line(void *ctx, const char *text)
 static void show_curve(struct loop *l)
 {
 	const struct wse_data *d = &l->s.data;
+	int ret;
 
 	wse_curve_text(&l->metrics, 64, 12, d->unigram, d->bigram, curve_line, l);
-	if (!wse_curve_svg(&l->metrics, in_dir(l, "loss.svg"), d->unigram, d->bigram))
+	ret = wse_curve_svg(&l->metrics, in_dir(l, "loss.svg"), d->unigram, d->bigram);
+	if (ret)
+		wse_logf(&l->log, WSE_LOG_WARN, "no loss curve in %s: %s", l->path, strerror(-ret));
+	else
 		wse_logf(&l->log, WSE_LOG_INFO, "| Loss curve in %s", l->path);
 }
 
@@ -271,17 +328,60 @@ static int sample(struct loop *l, uint32_t streams)
 	return ret;
 }
 
+/* a step that is asked for and never comes, or a device that is missing at the end of a long run */
+static int check_verify(struct loop *l)
+{
+	unsigned long long first = wse_session_step(&l->s) + 1, last = l->run->cfg.max_steps;
+	struct wse_exec *e;
+	int ret;
+
+	for (uint32_t i = 0; i < l->run->nverify; i++)
+		if (l->run->verify[i] < first || l->run->verify[i] > last)
+			return wse_why(l->s.why, -EINVAL, "--verify-steps %llu: this run makes the "
+				       "steps %llu to %llu", (unsigned long long)l->run->verify[i],
+				       first, last);
+	if (!l->run->nverify)
+		return 0;
+	ret = wse_session_device(&l->s, l->run->verify_uri, &e);
+	if (!ret)
+		e->ops->close(e);
+	return ret;
+}
+
+/* what is left after a failed step, in words; nothing of it was committed */
+static int failed(struct loop *l, int why, int keep)
+{
+	char reason[WSE_WHY], kept[WSE_PATH + 64];
+
+	snprintf(reason, sizeof(reason), "%s", l->s.why);
+	/* after NaN or a replay that differs, the state before the step is in doubt, too */
+	if (keep && why != -ERANGE && why != -EILSEQ && save_last(l))
+		wse_logf(&l->log, WSE_LOG_ERROR, "%s", l->s.why);
+	snprintf(kept, sizeof(kept), "%s", l->res->checkpoint);
+	if (why == -ERANGE && kept[0] && wse_session_step(&l->s) == l->first)
+		return wse_why(l->s.why, why, "%.300s; so %.150s, from which it started, is not "
+			       "good: take an earlier one", reason, kept);
+	return wse_why(l->s.why, why, "%.300s; last good checkpoint: %.150s", reason,
+		       kept[0] ? kept : "none yet");
+}
+
 static int train(struct loop *l)
 {
-	char kept[WSE_WHY], reason[WSE_WHY];
-	int ret, bad;
+	int ret;
 
 	ret = make_dir(l);
-	ret = ret ? ret : resume(l, 0);
+	ret = ret ? ret : resume(l, l->run->cfg.load_states);
+	ret = ret ? ret : check_dir(l);
 	if (ret)
 		return ret;
 	l->first = l->line_step = wse_session_step(&l->s);
 	l->saved = l->first ? l->first : UINT64_MAX;
+	if (l->first >= l->run->cfg.max_steps)
+		wse_logf(&l->log, WSE_LOG_WARN, "nothing to train: the checkpoint is of step %"
+			 PRIu64 ", max_steps is %" PRIu64, l->first, l->run->cfg.max_steps);
+	ret = check_verify(l);
+	if (ret)
+		return ret;
 	ret = wse_metrics_open(&l->metrics, in_dir(l, "metrics.csv"), l->first);
 	if (ret)
 		return wse_why(l->s.why, ret, "%.200s: %s", l->path, strerror(-ret));
@@ -291,18 +391,12 @@ static int train(struct loop *l)
 	l->begin = l->line_time = now();
 	ret = steps(l);
 	if (ret) {
-		/* the step was not committed, so the state before it can be kept; after NaN or a
-		 * failed replay it is suspect, and nothing new is written */
-		snprintf(reason, sizeof(reason), "%s", l->s.why);
-		if (ret != -ERANGE && ret != -EILSEQ && save(l))
-			wse_logf(&l->log, WSE_LOG_ERROR, "%s", l->s.why);
-		snprintf(kept, sizeof(kept), "%.150s", l->res->checkpoint);
-		wse_why(l->s.why, ret, "%.300s; last good checkpoint: %s", reason,
-			kept[0] ? kept : "none yet");
+		failed(l, ret, 1);
+	} else {
+		ret = save_last(l);
+		if (ret)
+			failed(l, ret, 0);
 	}
-	bad = ret;
-	if (!bad)
-		ret = save(l);
 	if (l->metrics.n)
 		show_curve(l);
 	if (!ret && !l->res->stopped && l->run->cfg.sample_bytes)
@@ -323,7 +417,7 @@ int wse_run(const struct wse_run *run, const struct wse_run_ops *ops, struct wse
 	l->run = run;
 	l->ops = ops;
 	l->res = res;
-	l->saved = UINT64_MAX;
+	l->saved = l->due = UINT64_MAX;
 	l->log = (struct wse_exec_cfg){ ops->line, ops->ctx };
 	l->begin = now();
 	if (!run->cfg.data[0] && run->mode != WSE_MODE_GENERATE)
@@ -338,7 +432,7 @@ int wse_run(const struct wse_run *run, const struct wse_run_ops *ops, struct wse
 	if (run->mode == WSE_MODE_TRAIN || run->mode == WSE_MODE_TRAIN_AND_EVAL) {
 		ret = train(l);
 	} else {
-		ret = resume(l, 1);
+		ret = resume(l, WSE_CKPT_EVAL);
 		if (!ret && run->mode == WSE_MODE_EVAL)
 			ret = evaluate(l);
 		else if (!ret)

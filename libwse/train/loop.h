@@ -34,8 +34,9 @@ struct wse_run {
 	const char *const *uris;
 	uint32_t nuris;
 	const char *checkpoint;		/* to start from; NULL: none; "auto": the last one in
-					 * model_dir, if any */
-	uint64_t verify[WSE_VERIFY_MAX];	/* steps (1...) to replay */
+					 * model_dir, if any. A run that does not go on from the
+					 * last one there refuses a model_dir that has some */
+	uint64_t verify[WSE_VERIFY_MAX];	/* steps (1...) to replay; all must be run */
 	uint32_t nverify;
 	const char *verify_uri;
 };
@@ -43,7 +44,8 @@ struct wse_run {
 struct wse_run_result {
 	uint64_t steps;			/* committed in all */
 	double loss;			/* of the last step */
-	double held_out;		/* of the last evaluation, 0 if none */
+	int evaluated;
+	double held_out;		/* of the last evaluation, if evaluated */
 	double unigram, bigram;		/* entropies of the text, nats */
 	char checkpoint[WSE_PATH + 64];	/* the last one written or read, "" if none */
 	char hash[65];			/* of that checkpoint */

@@ -29,7 +29,7 @@ static int write_row(FILE *f, const struct wse_metric *m)
 	int n = fprintf(f, "%" PRIu64 ",%s,%.6f,%.8g,%.6g,%.3f\n", m->step,
 			m->held_out ? "held_out" : "train", m->loss, m->lr, m->norm, m->seconds);
 
-	return n < 0 || fflush(f) ? -EIO : 0;
+	return n < 0 || fflush(f) ? -errno : 0;
 }
 
 static int read_back(struct wse_metrics *ms, const char *path, uint64_t step)

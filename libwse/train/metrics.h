@@ -29,7 +29,7 @@ int wse_metrics_open(struct wse_metrics *ms, const char *path, uint64_t step);
 int wse_metrics_add(struct wse_metrics *ms, const struct wse_metric *m);
 int wse_metrics_close(struct wse_metrics *ms);
 
-/* entropies in nats draw a dashed line each; 0: no line */
+/* entropies in nats draw a dashed line each; 0: no line. path is the old file or the new one */
 int wse_curve_svg(const struct wse_metrics *ms, const char *path, double unigram, double bigram);
 
 /* cols x rows characters of braille (2 x 4 dots each), a line at a time through `line` */

@@ -28,6 +28,9 @@ struct wse_session {
 	struct wse_buf x, target, loss, dx, logits;
 	float *grads;			/* [table.params] */
 	const uint16_t **samples;	/* [batch] the target of each token of the step */
+	struct wse_exec_cfg device_log;	/* for devices that are being opened: their errors go to */
+	char device_why[WSE_WHY];	/* here, the rest to log */
+	int opening;
 	char why[WSE_WHY];		/* what went wrong last, in words */
 };
 
@@ -36,8 +39,12 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 		     uint32_t n, const struct wse_exec_cfg *log);
 void wse_session_close(struct wse_session *s);
 
+/* another device of the same tile shape, ready for the model; on error, s->why says why */
+int wse_session_device(struct wse_session *s, const char *uri, struct wse_exec **exec);
+
 int wse_session_save(struct wse_session *s, const char *path);
-int wse_session_load(struct wse_session *s, const char *path, int params_only);
+/* what is odd but no error is logged */
+int wse_session_load(struct wse_session *s, const char *path, enum wse_ckpt_load what);
 uint64_t wse_session_step(struct wse_session *s);	/* committed steps */
 
 struct wse_step_result {
@@ -53,9 +60,18 @@ struct wse_step_result {
  */
 int wse_session_compute(struct wse_session *s, struct wse_step_result *r);
 int wse_session_commit(struct wse_session *s, struct wse_step_result *r);
+/* between the two: -ERANGE, and s->why, when a gradient is not finite; commit would say so */
+int wse_session_check_grads(struct wse_session *s);
 
-/* mean loss over the held-out samples, at most max_batches batches of them (0: all) */
-int wse_session_eval(struct wse_session *s, uint64_t max_batches, double *loss);
+/*
+ * Can training go on from here? A forward of the next step, -ERANGE when it is not finite; what a
+ * checkpoint needs before it may be called good. On the host when no device is left to ask.
+ */
+int wse_session_probe(struct wse_session *s);
+
+/* mean loss over the held-out samples, at most max_batches batches of them (0: all); -ERANGE when
+ * one is not finite. *samples is their number */
+int wse_session_eval(struct wse_session *s, uint64_t max_batches, double *loss, uint64_t *samples);
 
 /* continue the prompt by n bytes in `streams` independent ways (at most a micro-batch of them);
  * text [streams][n + 1]. temperature 0: the most likely byte */

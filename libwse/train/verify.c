@@ -77,19 +77,14 @@ int wse_verify_step(struct wse_session *s, const char *uri)
 {
 	struct replay r = { 0 };
 	struct wse_exec *e = NULL;
-	struct wse_exec_info info;
-	int ret = wse_exec_open(uri, &s->log, &e);
+	int ret = wse_session_device(s, uri, &e);
 
 	if (ret)
-		return wse_why(s->why, ret, "device %.100s: %s", uri, strerror(-ret));
-	e->ops->info(e, &info);
-	if (info.rows != s->tile.rows || info.cols != s->tile.cols || info.lanes != s->tile.lanes)
-		ret = wse_why(s->why, -EINVAL, "%.100s has another tile shape than the run", uri);
-	ret = ret ? ret : e->ops->prepare(e, &s->cfg.mlp, s->plan.tokens);
-	ret = ret ? ret : wse_swarm_open(&e, 1, &s->log, &r.swarm);
+		return ret;
+	ret = wse_swarm_open(&e, 1, &s->log, &r.swarm);
 	if (ret) {
 		e->ops->close(e);
-		return ret;
+		return wse_why(s->why, ret, "replay on %.100s: %s", uri, strerror(-ret));
 	}
 	r.jobs = calloc(s->plan.micro_batches, sizeof(*r.jobs));
 	r.grads = calloc(s->table.params, sizeof(float));

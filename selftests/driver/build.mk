@@ -18,7 +18,7 @@ $(DRIVER_TESTS): $(B)/selftests/%: selftests/driver/%.c selftests/driver/wse_tes
 ALL += $(B)/selftests/sqe_test $(DRIVER_TESTS)
 SUITES += $(B)/selftests/sqe_test \
 	"selftests/driver/guest evil test_evil" \
-	"selftests/driver/guest evil test_fw" \
+	"selftests/driver/guest evil test_fw" selftests/driver/test-versions \
 	"selftests/driver/guest func test_ioctl" \
 	"selftests/driver/guest func test_submit 2x3 2" \
 	"selftests/driver/guest --iommu intel func test_submit 2x2 2" \

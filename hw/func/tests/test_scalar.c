@@ -365,7 +365,7 @@ int main(int argc, char **argv)
 		if (dir)
 			riscv_tests(dir);
 		else
-			ok(true, "riscv-tests # SKIP WSE_RISCV_TESTS is not set");
+			ok(true, "riscv-tests # SKIP WSE_RISCV_TESTS is not set: make riscv-tests DIR=...");
 		test_debug();
 	}
 	dev_close(&dev);

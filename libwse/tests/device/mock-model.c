@@ -33,7 +33,6 @@ struct wse_model {
 static atomic_int how;
 static atomic_bool released;
 static atomic_uint next_abi;
-static atomic_ullong starts;
 
 void mock_set(enum mock_fault fault)
 {
@@ -48,11 +47,6 @@ void mock_release(void)
 void mock_abi(uint32_t abi)
 {
 	atomic_store(&next_abi, abi);
-}
-
-uint64_t mock_starts(void)
-{
-	return atomic_load(&starts);
 }
 
 static void reset(struct wse_model *m)
@@ -262,7 +256,6 @@ static bool execute(struct wse_model *m, uint32_t id, const struct wse_sqe *s)
 		if (id && arg[0] == MOCK_HOLD && !atomic_load(&released))
 			return false;
 		status = !id || arg[0] == MOCK_HOLD ? WSE_ST_OK : arg[0];
-		atomic_fetch_add(&starts, 1);
 	} else if (s->opcode == WSE_OP_FENCE) {
 		if ((int32_t)(m->q[s->queue].done - s->seq) < 0)
 			return false;

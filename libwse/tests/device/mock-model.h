@@ -30,6 +30,5 @@ void mock_set(enum mock_fault fault);
 void mock_release(void);
 /* Versions and sizes that the next device reports; 0: as usual. */
 void mock_abi(uint32_t abi);
-uint64_t mock_starts(void); /* STARTs executed so far */
 
 #endif

@@ -136,7 +136,7 @@ int main(void)
 	mistake(&t, "window: 8", "window: -8", "line 11", "whole number");
 	mistake(&t, "window: 8", "window: [8]", "line 11", "whole number");
 	mistake(&t, "name: mlp", "name: gpt3", "line 10", "accepted: mlp");
-	mistake(&t, "gelu", "swish", "line 15", "relu, gelu");
+	mistake(&t, "gelu", "swish", "line 15", "relu or gelu");
 	mistake(&t, "shuffle: false", "shuffle: maybe", "line 48", "true or false");
 	mistake(&t, "hidden_size: 64", "hidden_sizes: [64]", "line 13", "contradicts");
 	mistake(&t, "AdamW:", "Lion:", "line 16", "AdamW, Adam, SGD");
@@ -158,6 +158,13 @@ int main(void)
 	setting(&t, "model.window=x", 0, "whole number");
 	setting(&t, "model", 0, "key.path=value");
 	setting(&t, "seed.deeper=1", 0, "no such place");
+	setting(&t, "checkpoint.load_checkpoint_states=optimizer", 0,
+		"accepted: all or model,optimizer,dataloader or model");
+	tap_ok(&t, c.load_states == WSE_CKPT_ALL &&
+	       !parse(good, "checkpoint.load_checkpoint_states=model", &c, why) &&
+	       c.load_states == WSE_CKPT_MODEL &&
+	       !parse(good, "checkpoint.load_checkpoint_states=model,optimizer,dataloader", &c,
+		      why) && c.load_states == WSE_CKPT_RATES_NEW, "load_checkpoint_states");
 	parse(good, "fit.train_dataloader.batch_size=256", &c, why);
 	tap_ok(&t, c.batch == 256, "--set overrides");
 	cut_short(&t);

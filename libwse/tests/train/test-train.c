@@ -15,80 +15,7 @@
 #include "gradient.h"
 #include "other_cpu.h"
 #include "tap.h"
-
-static const char yaml[] =
-"trainer:\n"
-"  init:\n"
-"    model: {name: mlp, window: 8, embedding_size: 8, hidden_sizes: [64, 32], nonlinearity: gelu}\n"
-"    optimizer: {AdamW: {betas: [0.9, 0.95], weight_decay: 0.01}}\n"
-"    schedulers: [{CosineDecayLR: {initial_learning_rate: 5.0e-3, end_learning_rate: 1.0e-3,"
-" total_iters: 100}}]\n"
-"    precision: {max_gradient_norm: 1.0}\n"
-"    loop: {max_steps: 20, eval_frequency: 0}\n"
-"    checkpoint: {steps: 5}\n"
-"    logging: {log_steps: 5}\n"
-"    sampling: {bytes: 0}\n"
-"  fit:\n"
-"    train_dataloader: {batch_size: 96, micro_batch_size: 16, data_dir: TEXT}\n"
-"    val_dataloader: {held_out_bytes: 1000}\n";
-
-static char dir[] = "/tmp/wse-test-XXXXXX";
-
-struct watch {
-	uint64_t kill_at, stop_at, step;
-	char last[600];		/* the last train line */
-	int repeated;
-};
-
-static void line(void *ctx, enum wse_log_level level, const char *text)
-{
-	struct watch *w = ctx;
-
-	(void)level;
-	if (!strncmp(text, "| Train", 7))
-		snprintf(w->last, sizeof(w->last), "%s", text);
-	w->repeated |= strstr(text, "is repeated") != NULL;
-}
-
-static void progress(void *ctx, const struct wse_progress *p)
-{
-	struct watch *w = ctx;
-
-	w->step = p->step;
-	if (w->kill_at && p->step == w->kill_at)
-		raise(SIGKILL);
-}
-
-static int stop(void *ctx)
-{
-	struct watch *w = ctx;
-
-	return w->stop_at && w->step == w->stop_at;
-}
-
-/* a run with the devices and settings given; name is its folder below dir */
-static int go(const char *name, const char *const *uris, uint32_t n, const char *const *sets,
-	      uint32_t nsets, int resume, struct watch *w, struct wse_run_result *res, char *why)
-{
-	struct wse_run_ops ops = { line, progress, stop, w };
-	struct wse_run run = { .mode = WSE_MODE_TRAIN_AND_EVAL, .uris = uris, .nuris = n,
-			       .checkpoint = resume ? "auto" : NULL,
-			       .verify_uri = "oracle:rows=2,cols=4" };
-	int ret = wse_config_parse("test", yaml, strlen(yaml), sets, nsets, &run.cfg, why);
-
-	if (ret)
-		return ret;
-	snprintf(run.cfg.data, sizeof(run.cfg.data), "%s/text", dir);
-	snprintf(run.cfg.model_dir, sizeof(run.cfg.model_dir), "%s/%s", dir, name);
-	if (!resume) {
-		run.verify[0] = 3;
-		run.nverify = 1;
-	}
-	return wse_run(&run, &ops, res, why);
-}
-
-static const char *const four[] = { "oracle:rows=2,cols=4", "oracle:rows=2,cols=4",
-				    "oracle:rows=2,cols=4", "oracle:rows=2,cols=4" };
+#include "whole_run.h"
 
 static void same_bits(struct tap *t, char *hash)
 {
@@ -238,6 +165,7 @@ static void learning(struct tap *t, const char *act)
 			      "optimizer={AdamW: {betas: [0.9, 0.95]}}", act };
 	uint16_t *context, *target;
 	double held = 0, fp32 = 0;
+	uint64_t samples = 0;
 	char why[WSE_WHY];
 	int ret = wse_config_parse("test", yaml, strlen(yaml), set, 8, &cfg, why);
 
@@ -257,7 +185,7 @@ static void learning(struct tap *t, const char *act)
 		mlp_ref_backward(&ref, context);
 		mlp_ref_adamw(&ref, 3e-3f, 0.9f, 0.95f, 1e-8f, 0.0f);
 	}
-	ret = ret ? ret : wse_session_eval(&s, 0, &held);
+	ret = ret ? ret : wse_session_eval(&s, 0, &held, &samples);
 	for (uint64_t i = 0; i < s.data.nheld / 128 && !ret; i++) {
 		for (uint64_t b = 0; b < 128; b++) {
 			memcpy(context + b * 8, wse_data_held(&s.data, i * 128 + b) - 8, 16);
@@ -281,6 +209,7 @@ int main(int argc, char **argv)
 {
 	struct tap t = { 0 };
 	char hash[65], cmd[200];
+	int ret;
 
 	if (argc == 2) {	/* other_cpu()'s child: print the hash of the plain run */
 		struct wse_run_result res;
@@ -293,14 +222,9 @@ int main(int argc, char **argv)
 		puts(res.hash);
 		return 0;
 	}
-	if (!mkdtemp(dir))
-		return 1;
-	snprintf(cmd, sizeof(cmd), "cat /usr/share/common-licenses/GPL-3 "
-		 "/usr/share/common-licenses/LGPL-2.1 > %s/text", dir);
-	if (system(cmd)) {
-		printf("1..0 # SKIP no text: /usr/share/common-licenses is missing\n");
-		return 0;
-	}
+	ret = make_text();
+	if (ret)
+		return ret < 0;
 	same_bits(&t, hash);
 	interruptions(&t, hash);
 	other_cpu(&t, dir, hash);

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* A whole run of a small model on oracle devices, in a folder below `dir`. */
+#ifndef TEST_WHOLE_RUN_H
+#define TEST_WHOLE_RUN_H
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../train/loop.h"
+
+static const char yaml[] =
+"trainer:\n"
+"  init:\n"
+"    model: {name: mlp, window: 8, embedding_size: 8, hidden_sizes: [64, 32], nonlinearity: gelu}\n"
+"    optimizer: {AdamW: {betas: [0.9, 0.95], weight_decay: 0.01}}\n"
+"    schedulers: [{CosineDecayLR: {initial_learning_rate: 5.0e-3, end_learning_rate: 1.0e-3,"
+" total_iters: 100}}]\n"
+"    precision: {max_gradient_norm: 1.0}\n"
+"    loop: {max_steps: 20, eval_frequency: 0}\n"
+"    checkpoint: {steps: 5}\n"
+"    logging: {log_steps: 5}\n"
+"    sampling: {bytes: 0}\n"
+"  fit:\n"
+"    train_dataloader: {batch_size: 96, micro_batch_size: 16, data_dir: TEXT}\n"
+"    val_dataloader: {held_out_bytes: 1000}\n";
+
+static char dir[] = "/tmp/wse-test-XXXXXX";
+
+struct watch {
+	int no_eval, eval_only;
+	uint64_t kill_at, stop_at, step;
+	char last[600];		/* the last train line */
+	char said[600];		/* the last line with `listen` in it */
+	const char *listen;
+	int repeated;
+	const char *from;	/* a checkpoint by name */
+	uint64_t verify;	/* a step to replay, and where; default 3 */
+	const char *verify_uri;
+};
+
+static void line(void *ctx, enum wse_log_level level, const char *text)
+{
+	struct watch *w = ctx;
+
+	(void)level;
+	if (!strncmp(text, "| Train", 7))
+		snprintf(w->last, sizeof(w->last), "%s", text);
+	if (w->listen && strstr(text, w->listen))
+		snprintf(w->said, sizeof(w->said), "%s", text);
+	w->repeated |= strstr(text, "is repeated") != NULL;
+}
+
+static void progress(void *ctx, const struct wse_progress *p)
+{
+	struct watch *w = ctx;
+
+	w->step = p->step;
+	if (w->kill_at && p->step == w->kill_at)
+		raise(SIGKILL);
+}
+
+static int stop(void *ctx)
+{
+	struct watch *w = ctx;
+
+	return w->stop_at && w->step == w->stop_at;
+}
+
+static const char *const four[] = { "oracle:rows=2,cols=4", "oracle:rows=2,cols=4",
+				    "oracle:rows=2,cols=4", "oracle:rows=2,cols=4" };
+
+/* a run with the devices and settings given; name is its folder below dir */
+static int go(const char *name, const char *const *uris, uint32_t n, const char *const *sets,
+	      uint32_t nsets, int resume, struct watch *w, struct wse_run_result *res, char *why)
+{
+	struct wse_run_ops ops = { line, progress, stop, w };
+	struct wse_run run = { .mode = w->eval_only ? WSE_MODE_EVAL : w->no_eval ? WSE_MODE_TRAIN :
+			       WSE_MODE_TRAIN_AND_EVAL, .uris = uris, .nuris = n,
+			       .checkpoint = w->from ? w->from : resume ? "auto" : NULL,
+			       .verify_uri = w->verify_uri ? w->verify_uri : four[0] };
+	int ret = wse_config_parse("test", yaml, strlen(yaml), sets, nsets, &run.cfg, why);
+
+	if (ret)
+		return ret;
+	if (!strcmp(run.cfg.data, "TEXT"))
+		snprintf(run.cfg.data, sizeof(run.cfg.data), "%s/text", dir);
+	snprintf(run.cfg.model_dir, sizeof(run.cfg.model_dir), "%s/%s", dir, name);
+	run.verify[0] = w->verify ? w->verify : 3;
+	run.nverify = w->verify || (!resume && run.cfg.max_steps >= 3);
+	return wse_run(&run, &ops, res, why);
+}
+
+/* dir/text; 1, after a line for the reader of TAP, where there is none; -1 without a dir */
+static int make_text(void)
+{
+	char cmd[200];
+
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(cmd, sizeof(cmd), "cat /usr/share/common-licenses/GPL-3 "
+		 "/usr/share/common-licenses/LGPL-2.1 > %s/text", dir);
+	if (!system(cmd))
+		return 0;
+	printf("1..0 # SKIP no text: /usr/share/common-licenses is missing\n");
+	return 1;
+}
+
+#endif
