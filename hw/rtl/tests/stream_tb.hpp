@@ -91,19 +91,19 @@ struct StreamJob {
 			cmd.off = cmd.lstride = cmd.cstride = 0;
 		}
 	}
-	// buffers in a new memory, in one piece if direct; false: the driver would not let this command pass
-	bool lay(Rng &g, HostMem &mem, bool direct = false)
+	// buffers in a new memory, pshift < 0: of any kind; false: the driver would not let this command pass
+	bool lay(Rng &g, HostMem &mem, int pshift = -1)
 	{
 		mem = HostMem();
 		if (wse_cmd_check(&StreamGeom, &cmd, ~0ull >> 1, ~0ull >> 1))
 			return false;
 		if (wse_cmd_has_bo(&cmd))
-			buf = mem.alloc(g, end(), direct ? 0 : random_pshift(g));
+			buf = mem.alloc(g, end(), pshift < 0 ? random_pshift(g) : pshift);
 		if (flag(DRM_WSE_CMD_MASKED)) {
 			uint64_t size = cmd.moff + uint64_t(rows() - 1) * cmd.rstride + (cmd.cols - 1) * cmd.mcstride +
 					(cmd.kcol + 63) / 64 * 8;
 
-			mask = mem.alloc(g, size, direct ? 0 : random_pshift(g));
+			mask = mem.alloc(g, size, pshift < 0 ? random_pshift(g) : pshift);
 			for (uint64_t o = 0; o < size; o++) {
 				uint8_t byte = 0;
 
@@ -125,6 +125,19 @@ struct StreamJob {
 			sqe.cstride = uint32_t(g.u64());
 		}
 		return true;
+	}
+	// every row of every column on pages of its own: more of values and mask than are remembered
+	void spread(Rng &g)
+	{
+		cmd.flags = DRM_WSE_CMD_MASKED;
+		cmd.bo = 1;
+		cmd.nline = 4;
+		cmd.kcol = 1 + g.below(150);
+		strides(g);
+		cmd.lstride = 4096 + 8 * g.below(4);
+		cmd.cstride = rows() * cmd.lstride;
+		cmd.rstride = 4096 + 8 * g.below(4);
+		cmd.mcstride = 4096 * g.below(3);
 	}
 	// the bus address of something that the command cannot do without
 	uint64_t vital(Rng &g, bool of_mask) const

@@ -188,6 +188,19 @@ bool one_type(Bench &b, unsigned etype, unsigned nfeat, unsigned flags)
 	return run(b, j);
 }
 
+bool lists(Bench &b)		// two page lists at a time, and most of their entries not remembered
+{
+	Job j;
+
+	b.pace();
+	j.shape(b.rng, WSE_OP_STREAM_IN);
+	j.spread(b.rng);
+	if (!j.lay(b.rng, b.bus.mem, 12))
+		return false;
+	j.fill(b.rng, b.bus.mem, 30);
+	return run(b, j);
+}
+
 bool deep(Bench &b)		// the largest KCOL
 {
 	Job j;
@@ -291,7 +304,7 @@ bool fast(Bench &b, uint64_t *cycles, size_t *wavelets)
 	j.cmd.bo = 1;
 	j.cmd.mask_bo = j.cmd.moff = j.cmd.rstride = j.cmd.mcstride = 0;
 	j.strides(b.rng);
-	if (!j.lay(b.rng, b.bus.mem, true))
+	if (!j.lay(b.rng, b.bus.mem, 0))
 		return false;
 	j.fill(b.rng, b.bus.mem, 0);
 	*cycles = b.cycles;
@@ -321,6 +334,7 @@ int main(int argc, char **argv)
 				       one_type(b, e, f, fl | DRM_WSE_CMD_INDEX_ONLY);
 			}), "%s, %u a block: every element once and in order, zeros dropped, indices alone, END", types[e], f);
 	t.ok(many(b, 500, streams), "shapes, strides, masks and page lists at random, columns stall at random");
+	t.ok(many(b, 60, lists), "two page lists at a time, more pages than are remembered");
 	t.ok(many(b, 3, deep), "the largest KCOL");
 	t.ok(many(b, 300, refused), "DMA_ERROR of values, mask or a list; the next stream is clean");
 	t.ok(many(b, 600, [&](Bench &) { return aborted(b, WSE_ST_TIMEOUT); }), "TIMEOUT at any cycle: what went was right; the next stream is clean");

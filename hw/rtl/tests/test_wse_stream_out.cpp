@@ -198,6 +198,19 @@ bool one_type(Bench &b, unsigned etype, unsigned nfeat, bool masked)
 	return j.run();
 }
 
+bool lists(Bench &b)		// two page lists at a time, and most of their entries not remembered
+{
+	Job j(b);
+
+	b.pace();
+	j.shape(b.rng, WSE_OP_STREAM_OUT);
+	j.spread(b.rng);
+	if (!j.lay(b.rng, b.bus.mem, 12))
+		return false;
+	j.prepare();
+	return j.run();
+}
+
 bool deep(Bench &b)		// the largest KCOL
 {
 	Job j(b);
@@ -314,7 +327,7 @@ bool fast(Bench &b, uint64_t *cycles, unsigned *words)
 	j.cmd.off = 0;
 	j.cmd.cstride = 256;
 	j.cmd.lstride = 256 * Cols;
-	if (!j.lay(b.rng, b.bus.mem, true))
+	if (!j.lay(b.rng, b.bus.mem, 0))
 		return false;
 	j.prepare();
 	*cycles = b.cycles;
@@ -340,6 +353,7 @@ int main(int argc, char **argv)
 			t.ok(many(b, 60, [&](Bench &) { return one_type(b, e, f, false) && one_type(b, e, f, true); }),
 			     "%s, %u a block: every selected element in its place, all other bytes as they were", types[e], f);
 	t.ok(many(b, 400, streams), "shapes, strides, masks, page lists, control wavelets and other colors at random");
+	t.ok(many(b, 60, lists), "two page lists at a time, more pages than are remembered");
 	t.ok(many(b, 3, deep), "the largest KCOL");
 	t.ok(many(b, 300, refused), "DMA_ERROR of a write, the mask or a list; the next stream is clean");
 	t.ok(many(b, 600, [&](Bench &) { return aborted(b, WSE_ST_TIMEOUT); }), "TIMEOUT at any cycle: every byte old or new; the next stream is clean");
