@@ -29,7 +29,7 @@ CLEANERS :=
 
 include $(wildcard */build.mk)
 
-.PHONY: all setup test help clean lint
+.PHONY: all setup test help clean
 all: $(ALL)
 
 setup: ## install the packages that building and testing need (apt-get, as root)

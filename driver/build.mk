@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: MIT
+# SPDX-License-Identifier: GPL-2.0
 # wse.ko for the guest's kernel, of another flavour (make driver KERNEL=next, see selftests/vm/fetch), or
 # for any other kernel: make driver KDIR=/lib/modules/$(uname -r)/build
 #

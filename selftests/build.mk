@@ -3,6 +3,16 @@
 
 SUITES += selftests/vm/test-vm selftests/interfaces selftests/vm/test-train
 
+LINT := lint-rtl lint-driver lint-shell lint-spdx
+SUITES += "selftests/lint tap $(LINT)"
+
+.PHONY: lint lint-shell lint-spdx
+lint: $(LINT) ## all lint: of the RTL, the driver, the scripts, the licence lines
+lint-shell: ## shellcheck over every script
+	selftests/lint shell
+lint-spdx: ## every file says its licence
+	selftests/lint spdx
+
 # Two small wafers on the functional model; override on the command line, for example
 #	make vm VM_DEVICES='--device "rtl 2x2" --iommu intel'
 VM_DEVICES ?= --device "func 4x4" --device "func 4x4"

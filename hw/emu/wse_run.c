@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "elf32.h"
 #include "model.h"
@@ -186,10 +188,35 @@ static bool stuck(const struct run *run, const struct wse_core_state *st, enum w
 	return !run->ended && (st->run != WSE_CORE_RUNNING || why != WSE_STOP_CYCLES);
 }
 
+/*
+ * How far a long run is, twice a second, where a person sees it: the RTL needs minutes for the
+ * default budget. *next is 0 at the start, *next < 0: nobody looks.
+ */
+static void progress(const struct options *o, uint64_t cycles, double *next)
+{
+	struct timespec t;
+	double now;
+
+	if (*next < 0)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	now = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+	if (!*next && !isatty(STDERR_FILENO)) {
+		*next = -1;
+		return;
+	}
+	if (*next && now >= *next)
+		fprintf(stderr, "\r\033[Kwse-run: %.1f of at most %.1f million cycles",
+			1e-6 * (double)cycles, 1e-6 * (double)o->max_cycles);
+	if (!*next || now >= *next)
+		*next = now + 0.5;
+}
+
 static int execute(struct run *run, const struct options *o, const struct elf32 *elf)
 {
 	struct wse_core_state st;
 	uint64_t cycles = 0, ran, status;
+	double next = 0;
 	enum wse_stop why;
 
 	do {
@@ -199,7 +226,10 @@ static int execute(struct run *run, const struct options *o, const struct elf32 
 		cycles += ran;
 		if (run->ops->get_state(run->model, run->core, &st))
 			return EXIT_USAGE;
+		progress(o, cycles, &next);
 	} while (!run->ended && !stuck(run, &st, why) && cycles < o->max_cycles);
+	if (next > 0)
+		fputs("\r\033[K", stderr);
 
 	if (run->ended) {
 		status = (run->host[0] | run->host[1] << 8 | run->host[2] << 16 |
@@ -228,7 +258,9 @@ static int execute(struct run *run, const struct options *o, const struct elf32 
 			st.pc, o->x, o->y, run->retired);
 		return EXIT_TRAP;
 	}
-	fprintf(stderr, "wse-run: not ended after %" PRIu64 " cycles, pc 0x%08x, core %u,%u\n",
+	fprintf(stderr,
+		"wse-run: not ended after %" PRIu64
+		" cycles (--max-cycles), pc 0x%08x, core %u,%u\n",
 		o->max_cycles, st.pc, o->x, o->y);
 	return EXIT_BUDGET;
 }

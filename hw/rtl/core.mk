@@ -2,10 +2,10 @@
 # The core alone, with assertions: its block test. WSE_RISCV_TESTS=dir makes it run the public rv32ui, rv32um and
 # rv32mi programs (riscv-tests built with -march=rv32im_zicsr, the "p" environment) of that directory, too.
 
-CORE_V := $(addprefix hw/rtl/,wse_regs_pkg.sv wse_fp_pkg.sv wse_core.sv)
+CORE_V := $(patsubst %,hw/rtl/wse_%.sv,regs_pkg fp_pkg tensor_pkg sram dotq ramp issue tasks lanes mover rv32 core)
 CORE_TEST := $(addprefix hw/rtl/tests/,test_core.cpp test_core_lanes.cpp test_core_movers.cpp test_core_scalar.cpp)
 
-$(B)/rtl/tests/test_core: $(CORE_V) $(wildcard hw/rtl/wse_core_*.svh) $(CORE_TEST) \
+$(B)/rtl/tests/test_core: $(CORE_V) $(CORE_TEST) \
 		$(addprefix hw/rtl/tests/,test_core.hpp core_tb.hpp tap.hpp) hw/func/fp.h hw/regs/gen/wse_regs.h
 	@mkdir -p $(@D)
 	verilator --cc --exe --build --assert -Wno-fatal -Wno-lint -Ihw/rtl --top-module wse_core -Mdir $(B)/rtl/core -O3 \

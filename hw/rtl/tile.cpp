@@ -49,6 +49,8 @@ struct Model : wse_model {
 	void *trace_arg[N] = {};
 
 	Model(const struct wse_model_cfg &cfg, const struct wse_host_ops *ops, void *h);
+	// the scopes of a Verilated class sign off with the thread's context, which may be a later model's
+	~Model() { Verilated::threadContextp(&ctx); }
 	uint64_t &cycles() { return top.rootp->vlSymsp->TOP__wse_top__DOT__u_host__DOT__u_bar.cycle; }
 	void edge();
 	void tick();
@@ -116,21 +118,21 @@ void Model::trace()
 		const Core *c = core[i];
 		struct wse_retire r = {};
 
-		if (!c->tr_valid_q || !trace_fn[i])
+		if (!c->u_rv32__DOT__tr_valid || !trace_fn[i])
 			continue;
 		r.core = i;
-		r.pc = c->tr_pc_q;
-		r.insn = c->tr_insn_q;
-		r.rd = c->tr_rd_q;
-		r.rd_value = c->tr_rdv_q;
-		r.mem_addr = c->tr_maddr_q;
-		r.mem_data = c->tr_mdata_q;
-		r.mem_size = c->tr_msize_q;
-		r.trap = c->tr_trap_q;
-		r.pick = c->tr_pick_q;
-		r.pick_task = c->tr_task_q;
-		r.wdata = c->wdata_q;
-		r.winfo = c->winfo_q;
+		r.pc = c->u_rv32__DOT__tr_pc;
+		r.insn = c->u_rv32__DOT__tr_insn;
+		r.rd = c->u_rv32__DOT__tr_rd;
+		r.rd_value = c->u_rv32__DOT__tr_value;
+		r.mem_addr = c->u_rv32__DOT__tr_addr;
+		r.mem_data = c->u_rv32__DOT__tr_data;
+		r.mem_size = c->u_rv32__DOT__tr_size;
+		r.trap = c->u_rv32__DOT__tr_trap;
+		r.pick = c->u_rv32__DOT__tr_pick;
+		r.pick_task = c->u_rv32__DOT__tr_task;
+		r.wdata = c->u_rv32__DOT__wdata;
+		r.winfo = c->u_rv32__DOT__winfo;
 		trace_fn[i](trace_arg[i], &r);
 	}
 }
@@ -257,10 +259,10 @@ bool range_ok(uint32_t core, uint32_t addr, size_t len)
 uint32_t *word(Core *c, uint32_t i)
 {
 	switch (i & 3) {
-	case 0: return &c->mem0[i >> 2];
-	case 1: return &c->mem1[i >> 2];
-	case 2: return &c->mem2[i >> 2];
-	default: return &c->mem3[i >> 2];
+	case 0: return &c->u_sram__DOT__m0[i >> 2];
+	case 1: return &c->u_sram__DOT__m1[i >> 2];
+	case 2: return &c->u_sram__DOT__m2[i >> 2];
+	default: return &c->u_sram__DOT__m3[i >> 2];
 	}
 }
 
@@ -286,7 +288,8 @@ int m_poke(struct wse_model *m, uint32_t core, uint32_t addr, const void *buf, s
 
 		*w = (*w & ~(0xffu << sh)) | uint32_t(*p++) << sh;
 	}
-	self(m)->core[core]->fval_q = 0;	// fetched lines
+	self(m)->core[core]->u_rv32__DOT__ib_ok = 0;	// fetched rows
+	self(m)->core[core]->u_rv32__DOT__f_in = 0;
 	return 0;
 }
 
@@ -297,7 +300,7 @@ int m_get_acc(struct wse_model *m, uint32_t core, uint32_t acc[128])
 	for (unsigned i = 0; i < 128; i++) {
 		const Core *c = self(m)->core[core];
 
-		acc[i] = c->accz_q >> (i / 8) & 1 ? 0 : c->acc_q[i / 8][i % 8];
+		acc[i] = c->u_lanes__DOT__acc[i / 8][i % 8];
 	}
 	return 0;
 }
@@ -309,21 +312,21 @@ int m_get_state(struct wse_model *m, uint32_t core, struct wse_core_state *st)
 	const Core *c = self(m)->core[core];
 
 	for (unsigned i = 0; i < 32; i++)
-		st->x[i] = c->x_q[i];
-	st->pc = c->pc_q;
-	st->mstatus = c->mstatus_q;
-	st->mtvec = c->mtvec_q;
-	st->mepc = c->mepc_q;
-	st->mcause = c->mcause_q;
-	st->mtval = c->mtval_q;
-	st->mscratch = c->mscratch_q;
-	st->minstret = c->minstret_q;
-	st->mcycle = c->mcycle_q;
-	st->run = c->fault_q ? WSE_CORE_FAULTED : c->run_q ? WSE_CORE_RUNNING : WSE_CORE_HELD;
-	st->fault_cause = c->fault_q ? c->fcause_q : 0;
-	st->fault_addr = c->fault_q ? c->faddr_q : 0;
-	st->wdata = c->wdata_q;
-	st->winfo = c->winfo_q;
+		st->x[i] = c->u_rv32__DOT__x[i];
+	st->pc = c->u_rv32__DOT__pc;
+	st->mstatus = c->u_rv32__DOT__mstatus | 3u << 11;
+	st->mtvec = c->u_rv32__DOT__mtvec;
+	st->mepc = c->u_rv32__DOT__mepc;
+	st->mcause = c->u_rv32__DOT__mcause;
+	st->mtval = c->u_rv32__DOT__mtval;
+	st->mscratch = c->u_rv32__DOT__mscratch;
+	st->minstret = c->u_rv32__DOT__minstret;
+	st->mcycle = c->u_rv32__DOT__mcycle;
+	st->run = c->faulted ? WSE_CORE_FAULTED : (c->run || c->goes) && !c->halt ? WSE_CORE_RUNNING : WSE_CORE_HELD;
+	st->fault_cause = c->faulted ? c->fault_cause_o : 0;
+	st->fault_addr = c->faulted ? c->fault_addr_o : 0;
+	st->wdata = c->u_rv32__DOT__wdata;
+	st->winfo = c->u_rv32__DOT__winfo;
 	return 0;
 }
 
@@ -334,23 +337,25 @@ int m_set_state(struct wse_model *m, uint32_t core, const struct wse_core_state 
 	Core *c = self(m)->core[core];
 
 	for (unsigned i = 1; i < 32; i++)
-		c->x_q[i] = st->x[i];
-	c->pc_q = st->pc;
-	c->mstatus_q = (st->mstatus & (1u << 3 | 1u << 7)) | 3u << 11;
-	c->mtvec_q = st->mtvec & ~3u;
-	c->mepc_q = st->mepc & ~3u;
-	c->mcause_q = st->mcause;
-	c->mtval_q = st->mtval;
-	c->mscratch_q = st->mscratch;
-	c->minstret_q = st->minstret;
-	c->mcycle_q = st->mcycle;
-	c->run_q = st->run != WSE_CORE_HELD;
-	c->fault_q = st->run == WSE_CORE_FAULTED;
-	c->fcause_q = st->fault_cause;
-	c->faddr_q = st->fault_addr;
-	c->wdata_q = st->wdata;
-	c->winfo_q = st->winfo;
-	c->fval_q = 0;
+		c->u_rv32__DOT__x[i] = st->x[i];
+	c->u_rv32__DOT__pc = st->pc;
+	c->u_rv32__DOT__mstatus = st->mstatus & (1u << 3 | 1u << 7);
+	c->u_rv32__DOT__mtvec = st->mtvec & ~3u;
+	c->u_rv32__DOT__mepc = st->mepc & ~3u;
+	c->u_rv32__DOT__mcause = st->mcause;
+	c->u_rv32__DOT__mtval = st->mtval;
+	c->u_rv32__DOT__mscratch = st->mscratch;
+	c->u_rv32__DOT__minstret = st->minstret;
+	c->u_rv32__DOT__mcycle = st->mcycle;
+	c->halt = st->run == WSE_CORE_HELD;
+	c->goes |= c->booting && st->run != WSE_CORE_HELD;
+	c->run |= !c->booting && st->run != WSE_CORE_HELD;
+	c->faulted = st->run == WSE_CORE_FAULTED;
+	c->fault_cause_o = st->fault_cause;
+	c->fault_addr_o = st->fault_addr;
+	c->u_rv32__DOT__wdata = st->wdata;
+	c->u_rv32__DOT__winfo = st->winfo;
+	c->u_rv32__DOT__redo = 1;
 	self(m)->still = 0;
 	return 0;
 }
@@ -374,7 +379,10 @@ int m_boot(struct wse_model *m, uint32_t core, uint32_t pc)
 		t->edge();
 	} while (!ready);
 	t->top.dbg_valid_i = 0;
-	t->edge();
+	while (!t->core[core]->booting)		// the operation is on its way
+		t->edge();
+	while (t->core[core]->booting)
+		t->edge();
 	t->still = 0;
 	return 0;
 }
@@ -389,7 +397,7 @@ int m_step(struct wse_model *m, uint32_t core, uint64_t max_cycles)
 		t->tick();
 		if (t->irqs)
 			t->deliver();
-		if (t->core[core]->tr_valid_q && !t->core[core]->tr_trap_q)
+		if (t->core[core]->u_rv32__DOT__tr_valid && !t->core[core]->u_rv32__DOT__tr_trap)
 			return 0;
 	}
 	return -ETIME;

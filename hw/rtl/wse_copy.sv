@@ -81,6 +81,8 @@ module wse_copy #(
   logic [2:0]  s_flight;                     // out: reads on the service plane
   // memory between
   logic [63:0] mem [128];
+  logic        in_valid;                     // this cycle's word, and
+  logic [63:0] in_data;
   logic [6:0]  wp, rp;
   logic [7:0]  count;
   // out: bursts whose words are being read
@@ -149,6 +151,7 @@ module wse_copy #(
         settle = '0;
       end else if (run) begin
         // answers
+        in_valid = 1'b0;
         if (rd_valid_i) begin
           if (rd_err_i && !stop) begin
             stop = 1'b1;
@@ -158,9 +161,8 @@ module wse_copy #(
           if (rd_last_i) rd_out = rd_out - 7'd1;
           if (rd_tag_i[0]) page_wait = 1'b0;
           else begin
-            mem[wp] = rd_data_i;
-            wp = wp + 7'd1;
-            count = count + 8'd1;
+            in_valid = 1'b1;
+            in_data = rd_data_i;
           end
         end
         if (wrsp_valid_i) begin
@@ -172,11 +174,11 @@ module wse_copy #(
           end
         end
         if (svc_rd_valid_i) begin
-          mem[wp] = svc_rdata_i;
-          wp = wp + 7'd1;
-          count = count + 8'd1;
+          in_valid = 1'b1;
+          in_data = svc_rdata_i;
           s_flight = s_flight - 3'd1;
         end
+        if (in_valid) count = count + 8'd1;
         if (abort_i && !stop) begin
           stop = 1'b1;
           status_o <= abort_status_i;
@@ -189,13 +191,13 @@ module wse_copy #(
           held = held - 8'd1;
           w_left = w_left - 6'd1;
           wdat_valid_o <= w_left != 6'd0;
-          wdat_data_o <= mem[rp];
+          wdat_data_o <= in_valid && rp == wp ? in_data : mem[rp];
         end
         if (wreq_valid_o && wreq_ready_i) begin
           wreq_valid_o <= 1'b0;
           w_left = wreq_beats_o;
           wdat_valid_o <= 1'b1;
-          wdat_data_o <= mem[rp];
+          wdat_data_o <= in_valid && rp == wp ? in_data : mem[rp];
           wr_out = wr_out + 7'd1;
           d_rp = d_rp + 3'd1;
         end else if (!wreq_valid_o && w_left == 6'd0 && d_wp != d_rp && !stop &&
@@ -217,7 +219,7 @@ module wse_copy #(
             settle = 3'd7;         // the end must see this word: svc_valid_o still reads 0 in this cycle
             svc_op_o <= out ? OpRead : OpWrite;
             svc_addr_o <= s_addr;
-            svc_wdata_o <= mem[rp];
+            svc_wdata_o <= in_valid && rp == wp ? in_data : mem[rp];
             svc_core_o <= 16'((32'(row0) + 32'(s_r)) * COLS + 32'(col0) + 32'(s_c));
             if (bcast) begin
               svc_rows_o <= ROWS'(((64'd1 << rows) - 64'd1) << row0);
@@ -252,6 +254,12 @@ module wse_copy #(
               s_addr = s_line;
             end
           end
+        end
+
+        // stored last, so that the memory is read before it is written
+        if (in_valid) begin
+          mem[wp] = in_data;
+          wp = wp + 7'd1;
         end
 
         // host side: one burst at a time

@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: MIT
-// One core: RV32IM_Zicsr, task unit, lane engine, two movers, 48 KiB of SRAM. Contract: hw/doc/core.md.
+// One core: scalar side, task unit, three engines, SRAM and the core's side of the ramp.
 //
-// One clocked process in reverse pipeline order, internal values by blocking assignment: what a unit hands to
-// the next one crosses a register, and simulation evaluates each unit once a cycle and only when it is busy.
-// The units share nothing but the SRAM's two ports:
-//   port A  16 bytes a cycle, read or write: the lane engine
-//   port B  16 bytes a cycle: service plane, then movers, then scalar loads and stores, then fetch
+// Service plane. An operation is presented for one cycle with svc_sel_i; one is accepted every cycle:
+//   1 write 8 bytes   2 read 8 bytes (svc_rdata_*_o is valid 3 cycles after the cycle of the operation)
+//   3 boot: reset the core, run from svc_addr_i (low 16 bits of the pc)   4 start: entry svc_addr_i becomes pending
+//   5 hold: reset the core   6 scrub: hold, and zero SRAM (16 bytes a cycle, svc_busy_o meanwhile)   7 clear done
+// Boot, hold and scrub empty the receive queues; their credits go back to the router. All three clear the core's
+// registers in the 32 cycles that follow.
 //
-// For the model wrapper (public): mem0..3 (word i of SRAM is mem<i%4>[i/4]), x_q, pc_q, the CSRs, acc_q[group][lane] with
-// accz_q (a set bit: that row of 8 reads as zero), and tr_* (the instruction that retired or trapped in the
-// last cycle: tr_valid_q with tr_trap_q telling which).
+// For the C++ model (names below u_core in the flattened design):
+//   SRAM         u_sram.m0 ... m3 [3072]: byte address 16 r + 4 w is m<w>[r]. After a poke set u_rv32.ib_ok = u_rv32.f_in = 0
+//   accumulators u_lanes.acc[16][8]: accumulator 8 g + l is acc[g][l]
+//   scalar state u_rv32.x[32], pc, mstatus (add 0x1800: MPP reads 3), mtvec, mepc, mcause, mtval, mscratch, minstret,
+//                mcycle, wdata, winfo; to be changed between two clock edges
+//   run state    run (1: booted), booting, goes (booting: run when that is over), faulted, fault_cause_o, fault_addr_o;
+//                halt: a debugger holds the core: everything stands and can go on. After a change of scalar state or of
+//                halt set u_rv32.redo: an instruction in progress begins again at pc, or retires if it has had its effect
+//   trace        u_rv32.tr_valid (one cycle, the state has just changed): tr_pc, tr_insn, tr_rd (0: none), tr_value,
+//                store: tr_addr, tr_data, tr_size (bytes; 0: none); tr_trap: cause in tr_value;
+//                tr_pick (TNEXT): tr_task (255: a start), and tr_wdata, tr_winfo (RECV too)
 
 module wse_core (
   input  logic        clk_i,
@@ -18,27 +27,22 @@ module wse_core (
   input  logic [15:0] col_i,
   input  logic [15:0] rows_i,
   input  logic [15:0] cols_i,
-  input  logic        tile_rst_i,       // context reset: everything but the SRAM
-  // ramp into the router
+  input  logic        tile_rst_i,
   output logic        tx_valid_o,
   output logic        tx_ctrl_o,
   output logic [4:0]  tx_color_o,
   output logic [31:0] tx_data_o,
   input  logic        tx_cr_valid_i,
   input  logic [4:0]  tx_cr_color_i,
-  // ramp from the router
   input  logic        rx_valid_i,
   input  logic        rx_ctrl_i,
   input  logic [4:0]  rx_color_i,
   input  logic [31:0] rx_data_i,
   output logic        rx_cr_valid_o,
   output logic [4:0]  rx_cr_color_o,
-  // route configuration
   output logic        rt_we_o,
   output logic [4:0]  rt_color_o,
   output logic [7:0]  rt_cfg_o,
-  // service plane: 1 write 8 bytes, 2 read 8 bytes (data 3 cycles later), 3 boot, 4 start, 5 hold, 6 scrub,
-  // 7 clear done
   input  logic        svc_sel_i,
   input  logic [3:0]  svc_op_i,
   input  logic [15:0] svc_addr_i,
@@ -47,7 +51,6 @@ module wse_core (
   output logic [31:0] svc_rdata_lo_o,
   output logic [31:0] svc_rdata_hi_o,
   output logic        svc_busy_o,
-  // state
   output logic        held_o,
   output logic        done_o,
   output logic [31:0] done_value_o,
@@ -64,519 +67,603 @@ module wse_core (
   output logic        retire_o,
   output logic        lwait_o
 );
-  import wse_fp_pkg::*;
   import wse_regs_pkg::*;
 
-  localparam int unsigned Lanes = 8;
-  localparam int unsigned Rows16 = 3072;              // 16-byte rows of SRAM
+  // ---- control: held, booting, running, faulted ----
+  logic        run /*verilator public_flat_rw*/;
+  logic        booting /*verilator public_flat_rw*/;  // registers become zero ...
+  logic        goes /*verilator public_flat_rw*/;     // ... and then the core runs
+  logic        faulted /*verilator public_flat_rw*/;
+  logic        halt /*verilator public_flat_rw*/;     // a debugger's hold
+  logic        scrubbing, flush, stop;
+  logic [4:0]  boot_idx;
+  logic [31:0] boot_pc;
+  logic [11:0] scrub_row;
+  logic [3:0]  q_op;
+  logic [15:0] q_addr;
+  logic [31:0] q_lo, q_hi;
+  logic        rd_out, rd_hi;
+  logic        start;
+  logic [31:0] start_pc;
+  logic        clr, rst;
 
-  // ---- SRAM ----
-  logic [31:0] mem0 [0:Rows16-1] /*verilator public_flat_rw*/;
-  logic [31:0] mem1 [0:Rows16-1] /*verilator public_flat_rw*/;
-  logic [31:0] mem2 [0:Rows16-1] /*verilator public_flat_rw*/;
-  logic [31:0] mem3 [0:Rows16-1] /*verilator public_flat_rw*/;
-  logic [31:0] ard_q [0:3];                           // port A read data
-  logic [31:0] brd_q [0:3];                           // port B read data
-  logic [2:0]  bown_q;                                // who asked for it
-  localparam logic [2:0] BNone = 0, BSvc = 1, BM0A = 2, BM0B = 3, BM1A = 4, BM1B = 5, BLoad = 6, BFetch = 7;
-  logic        bport;                                 // port B taken in this cycle
+  // ---- between the units ----
+  logic        rv_done, rv_fault, rv_retire, rv_tnext, rv_recv;
+  logic [31:0] rv_done_value, rv_fault_cause, rv_fault_addr, rv_pc;
+  logic [2:0]  rv_wait;
+  logic [4:0]  rv_recv_color;
+  logic        if_req, if_gnt, ls_req, ls_gnt;
+  logic [11:0] if_row, ls_row;
+  logic [15:0] ls_we;
+  logic [31:0] ls_wd;
+  logic        iq_valid, tk_valid;
+  logic [1:0]  iq_op;
+  logic [3:0]  iq_idx;
+  logic [2:0]  tk_op, iq_full, iq_head, iq_take, iq_pending, busy, act, unb, eng_moved;
+  logic [31:0] cmd_a, cmd_b;
+  wse_tensor_pkg::ins_t l_ins, m0_ins, m1_ins;
+  logic        ans;
+  logic [7:0]  ans_task;
+  logic [31:0] ans_entry, ans_wdata, ans_winfo;
+  logic [4:0]  l_task, m0_task, m1_task;
+  logic        l_claim, m0_claim, m1_claim;
+  logic [4:0]  l_color, m0_color, m1_color, s_color;
+  logic        l_pop, m0_pop, m1_pop, s_pop;
+  logic        l_valid, m0_valid, m1_valid, s_valid, l_ctrl, m0_ctrl, m1_ctrl, s_ctrl;
+  logic [31:0] l_data, m0_data, m1_data, s_data;
+  logic [23:0] some, ctrl, claim;
+  logic        l_fault, m0_fault, m1_fault;
+  logic [31:0] l_fault_cause, m0_fault_cause, m1_fault_cause;
+  logic [31:0] l_fault_color, m0_fault_color, m1_fault_color, l_fault_value, m0_fault_value, m1_fault_value;
+  logic        m0_wait, m1_wait;
+  logic [4:0]  m0_wait_color, m1_wait_color;
+  logic        dq_push, dq_end, dq_valid, dq_head_end, m0_dq_pop, m1_dq_pop;
+  logic [31:0] dq_data, dq_head;
+  logic [3:0]  dq_count;
+  logic        a_en, b_en;
+  logic [15:0] a_we, b_we;
+  logic [11:0] a_row, b_row;
+  logic [31:0] a_wd0, a_wd1, a_wd2, a_wd3, a_rd0, a_rd1, a_rd2, a_rd3;
+  logic [31:0] b_wd0, b_wd1, b_wd2, b_wd3, b_rd0, b_rd1, b_rd2, b_rd3;
+  logic        m0_re, m1_re, m0_we, m1_we;
+  logic [6:0]  m0_ra, m0_rb, m0_wa, m1_ra, m1_rb, m1_wa;
+  logic [31:0] m0_rda, m0_rdb, m0_wd, m1_rda, m1_rdb, m1_wd;
+  logic        m0_mreq, m1_mreq, m0_mgnt, m1_mgnt;
+  logic [15:0] m0_mwe, m1_mwe;
+  logic [11:0] m0_mrow, m1_mrow;
+  logic [31:0] m0_mwd, m1_mwd;
+  logic        st_valid, st_ctrl, st_ready, m0t_valid, m0t_ctrl, m0t_room, m0t_ready, m1t_valid, m1t_ctrl, m1t_room;
+  logic        m1t_ready;
+  logic [4:0]  st_color, m0t_color, m1t_color;
+  logic [31:0] st_data, m0t_data, m1t_data;
+  logic [2:0]  m0t_infl, m1t_infl;
 
-  // ---- scalar ----
-  logic [31:0] x_q [0:31] /*verilator public_flat_rw*/;
-  logic [31:0] pc_q /*verilator public_flat_rw*/;
-  logic [31:0] mstatus_q /*verilator public_flat_rw*/, mtvec_q /*verilator public_flat_rw*/;
-  logic [31:0] mepc_q /*verilator public_flat_rw*/, mcause_q /*verilator public_flat_rw*/;
-  logic [31:0] mtval_q /*verilator public_flat_rw*/, mscratch_q /*verilator public_flat_rw*/;
-  logic [63:0] mcycle_q /*verilator public_flat_rw*/, minstret_q /*verilator public_flat_rw*/;
-  logic [31:0] wdata_q /*verilator public_flat_rw*/, winfo_q /*verilator public_flat_rw*/;
-  logic        run_q /*verilator public_flat_rw*/, fault_q /*verilator public_flat_rw*/;
-  logic [31:0] fcause_q /*verilator public_flat_rw*/, faddr_q /*verilator public_flat_rw*/;
-  // fetched lines of 16 bytes, two: even and odd
-  logic [31:0] fb_q [0:7];
-  logic [11:0] ftag_q [0:1];
-  logic [1:0]  fval_q /*verilator public_flat_rw*/;
-  logic        fline_q;                               // line on its way
-  logic        load_q;                                // a load waits for its data
-  logic [31:0] ldw_q;                                 // the word it asked for
-  logic [4:0]  ldrd_q;
-  logic [2:0]  ldf3_q;
-  logic [3:0]  ldoff_q;
-  logic        mdiv_q;                                // multiply or divide in progress
-  logic [5:0]  mcnt_q;
-  logic [31:0] mrem_q, mquo_q, mdvs_q;
-  logic        done_q;
-  logic [31:0] dvalue_q;
-  logic [1:0]  swait_q;                               // scalar side waits: 1 receive, 2 send, 3 engine
-  logic        tnext_q;                               // waits in TNEXT
-  logic [4:0]  swcol_q;
+  assign rst = !rst_ni || tile_rst_i;
+  assign clr = !run;
+  assign stop = faulted || halt;
+  assign faulted_o = faulted;
+  assign held_o = (!run && !goes) || halt;
+  assign svc_busy_o = scrubbing;
 
-  // ---- retired instruction, for the wrapper ----
-  logic        tr_valid_q /*verilator public_flat_rd*/, tr_trap_q /*verilator public_flat_rd*/;
-  logic [31:0] tr_pc_q /*verilator public_flat_rd*/, tr_insn_q /*verilator public_flat_rd*/;
-  logic [31:0] tr_rdv_q /*verilator public_flat_rd*/, tr_maddr_q /*verilator public_flat_rd*/;
-  logic [31:0] tr_mdata_q /*verilator public_flat_rd*/;
-  logic [4:0]  tr_rd_q /*verilator public_flat_rd*/;
-  logic [2:0]  tr_msize_q /*verilator public_flat_rd*/;  // bytes of a store, 0: none
-  logic        tr_pick_q /*verilator public_flat_rd*/;   // TNEXT took tr_task_q (255: a start)
-  logic [7:0]  tr_task_q /*verilator public_flat_rd*/;
-
-  // ---- tasks ----
-  logic [31:0] tflag_q, tblock_q;
-  logic [31:0] tentry_q [0:31];
-  logic [4:0]  bind_q [0:23];
-  logic [4:0]  cbind_q [0:23];
-  logic [23:0] bound_q, cbound_q;                     // colors with a data, a control task
-  logic        start_q;
-  logic [15:0] startpc_q;
-
-  // ---- ramp ----
-  logic [31:0] rxd_q [0:95];                          // receive queues, {color, slot}
-  logic [23:0] rxc0_q, rxc1_q, rxc2_q, rxc3_q;        // control bit per slot
-  logic [1:0]  rxr_q [0:23];
-  logic [2:0]  rxn_q [0:23];
-  logic [23:0] rxne_q;                                // not empty
-  logic [23:0] rxhc_q;                                // control wavelet at the head
-  logic [2:0]  crp_q [0:23];                          // credits still to be given back
-  logic [23:0] crm_q;
-  logic [2:0]  txc_q [0:23];                          // credits held
-  logic [23:0] txok_q;
-  logic        txbusy;                                // ramp taken in this cycle
-  logic        mturn_q;                               // the mover that goes first
-
-  // ---- engines ----
-  logic [31:0] dsr_q [0:63];                          // {number, word}
-  // waiting instructions, {engine, slot, word}: tcw, scalar, dst 0-3, src1 0-3, src2 0-3
-  logic [31:0] eq_q [0:127];
-  logic [1:0]  eqn_q [0:2];
-  logic        eqr_q [0:2];
-  logic [31:0] acc_q [0:15][0:7] /*verilator public_flat_rw*/;
-  logic [15:0] accz_q /*verilator public_flat_rw*/;
-  logic [31:0] dq_q [0:7];                            // DOT queue
-  logic [7:0]  dqe_q;                                 // END marks in it
-  logic [2:0]  dqr_q;
-  logic [3:0]  dqn_q;
-  logic [3:0]  dqf_q;                                 // results on their way to it
-  logic [23:0] claim_q;                               // colors that engines read
-
-  // the running lane instruction
-  logic        l_run_q, l_stream_q, l_dot_q, l_end_q;
-  logic [31:0] l_tcw_q, l_scalar_q;
-  logic [31:0] l_w_q [0:11];                          // its DSRs: dst, src1, src2
-  logic [4:0]  l_color_q;
-  logic [4:0]  l_t8_q;                                // groups per row of x
-  logic        w_valid_q;                             // next wavelet, decoded
-  logic        w_end_q;
-  logic [31:0] w_value_q;
-  logic [15:0] w_addr_q;
-  logic [3:0]  w_row_q;
-  logic        c_valid_q;                             // wavelet whose groups are being issued
-  logic [31:0] c_value_q;
-  logic [15:0] c_addr_q;
-  logic [3:0]  c_row_q;
-  logic [4:0]  c_left_q;
-  logic        c_first_q;
-  // pipeline: p1 x read, p2 products, then (DOT) p3 partial sums complete, tree p4, p5
-  logic        p1_v_q, p1_dot_q, p1_first_q, p1_last_q, p1_end_q;
-  logic [31:0] p1_value_q;
-  logic [3:0]  p1_row_q;
-  logic        p2_v_q, p2_dot_q, p2_first_q, p2_last_q, p2_end_q;
-  logic [3:0]  p2_row_q;
-  logic [31:0] p2_p_q [0:7];
-  logic        p3_v_q, p3_end_q, p4_v_q, p4_end_q, p5_v_q, p5_end_q;
-  logic [31:0] p3_q [0:7];
-  logic [31:0] p4_q [0:3];
-  logic [31:0] p5_q [0:1];
-  logic [31:0] dpart_q [0:7];
-  // vector operations
-  logic [3:0]  v_st_q;
-  logic [31:0] v_a_q [0:7];
-  logic [31:0] v_b_q [0:7];
-  logic [31:0] v_r_q [0:7];
-  logic [15:0] v_i_q, v_j_q;                          // group in the row, row
-  logic [31:0] v_pa_q, v_pb_q, v_pd_q;                // row starts
-
-  // movers, {mover}
-  logic        m_run_q [0:1];
-  logic [31:0] m_tcw_q [0:1];
-  logic [31:0] m_w_q [0:31];                          // {mover, 0 dst / 1 src1 / 2 src2, word}
-  logic [15:0] m_i_q [0:1];
-  logic [15:0] m_j_q [0:1];
-  logic [15:0] m_len_q [0:1];
-  logic [15:0] m_len1_q [0:1];
-  logic [31:0] m_p_q [0:7];                           // {mover, operand}: address of the element
-  logic [31:0] m_s_q [0:7];                           // address of the row
-  logic [31:0] m_line_q [0:15];                       // {mover, src1/src2, word}: last line read
-  logic [11:0] m_tag_q [0:3];
-  logic [3:0]  m_tval_q;
-  logic [1:0]  m_send_q;                              // only the END wavelet is left
-  logic [4:0]  m_wcol_q [0:1];
-  logic [1:0]  m_wcolv_q, m_half_q;         // half: one of two memory writes is done ...
-  logic [31:0] m_hold_q [0:1];                        // ... of this value
-
-  logic        scrub_q;
-  logic [11:0] scrubrow_q;
-  logic        svchi_q;
-  logic [31:0] svclo2_q, svchi2_q;
-  logic        moved, lwait, retire;
-  logic [3:0]  macs;
-
-  // ---- helpers: values of the process below ----
-  logic        clr;
-
-  function automatic logic [31:0] sext16(input logic [31:0] a);
-    sext16 = {{16{a[15]}}, a[15:0]};
-  endfunction
-
-  function automatic logic [31:0] accrd(input logic [6:0] i);
-    accrd = accz_q[i[6:3]] ? 32'd0 : acc_q[i[6:3]][i[2:0]];
-  endfunction
-
-  task automatic accwr(input logic [6:0] i, input logic [31:0] v);
-    if (accz_q[i[6:3]]) begin
-      for (int l = 0; l < 8; l++) acc_q[i[6:3]][l] = 32'd0;
-      accz_q[i[6:3]] = 1'b0;
-    end
-    acc_q[i[6:3]][i[2:0]] = v;
-  endtask
-
-  // takes the wavelet at the head of a color's queue; its credit goes back later
-  task automatic rxpop(input logic [4:0] c);
-    rxr_q[c] = rxr_q[c] + 2'd1;
-    rxn_q[c] = rxn_q[c] - 3'd1;
-    rxne_q[c] = rxn_q[c] != 0;
-    rxhc_q[c] = rxr_q[c] == 0 ? rxc0_q[c] : rxr_q[c] == 1 ? rxc1_q[c] : rxr_q[c] == 2 ? rxc2_q[c] : rxc3_q[c];
-    crp_q[c] = crp_q[c] + 3'd1;
-    crm_q[c] = 1'b1;
-    moved = 1'b1;
-  endtask
-
-  task automatic txput(input logic [4:0] c, input logic ctrl, input logic [31:0] v);
-    txbusy = 1'b1;
-    txc_q[c] = txc_q[c] - 3'd1;
-    txok_q[c] = txc_q[c] != 0;
-    tx_valid_o <= 1'b1;
-    tx_ctrl_o <= ctrl;
-    tx_color_o <= c;
-    tx_data_o <= v;
-    moved = 1'b1;
-  endtask
-
-  task automatic complete(input logic [31:0] tcw);
-    if (tcw[TCW_ACTIVATE_LO]) tflag_q[tcw[31:27]] = 1'b1;
-    if (tcw[TCW_UNBLOCK_LO]) tblock_q[tcw[31:27]] = 1'b0;
-    moved = 1'b1;
-  endtask
-
-  task automatic fault(input logic [31:0] cause, input logic [31:0] addr, input logic [31:0] color,
-                       input logic [31:0] value);
-    if (!fault_q) begin
-      fault_q = 1'b1;
-      fcause_q = cause;
-      faddr_q = addr;
-      fault_pc_o <= pc_q;
-      fault_color_o <= color;
-      fault_value_o <= value;
-    end
-  endtask
-
-  task automatic bread(input logic [11:0] r, input logic [2:0] owner);
-    brd_q[0] = mem0[r];
-    brd_q[1] = mem1[r];
-    brd_q[2] = mem2[r];
-    brd_q[3] = mem3[r];
-    bown_q = owner;
-    bport = 1'b1;
-  endtask
-
-  // bytes of one 32-bit word; a store into fetched code takes effect at once
-  task automatic bwrite(input logic [15:0] a, input logic [31:0] v, input logic [31:0] mask);
-    case (a[3:2])
-      2'd0: mem0[a[15:4]] = (mem0[a[15:4]] & ~mask) | (v & mask);
-      2'd1: mem1[a[15:4]] = (mem1[a[15:4]] & ~mask) | (v & mask);
-      2'd2: mem2[a[15:4]] = (mem2[a[15:4]] & ~mask) | (v & mask);
-      default: mem3[a[15:4]] = (mem3[a[15:4]] & ~mask) | (v & mask);
-    endcase
-    if (ftag_q[a[4]] == a[15:4]) fval_q[a[4]] = 1'b0;
-    for (int k = 0; k < 4; k++) if (m_tag_q[k] == a[15:4]) m_tval_q[k] = 1'b0;
-    bport = 1'b1;
-  endtask
-
-  // -- operand checks: 0 good, else the cause --
-
-  // extent of base ... in 2-D, inside [lo, hi)
-  function automatic logic fits(input logic [31:0] base, input logic [31:0] len, input logic [31:0] st,
-                                  input logic [31:0] len1, input logic [31:0] st1, input logic [31:0] size,
-                                  input logic [31:0] hi);
-    logic [31:0] a, b, lo, up;
-    a = (len - 1) * st;
-    b = (len1 - 1) * st1;
-    lo = base + ($signed(a) < 0 ? a : 32'd0) + ($signed(b) < 0 ? b : 32'd0);
-    up = base + ($signed(a) > 0 ? a : 32'd0) + ($signed(b) > 0 ? b : 32'd0) + size;
-    fits = base <= 32'hffff && $signed(lo) >= 0 && $signed(up) >= 0 && up <= hi;
-  endfunction
-
-  // lane: the rules of lane operations; red: the single element that a reduction writes
-  function automatic logic [31:0] opcheck(input logic [31:0] w0, input logic [31:0] w1, input logic [31:0] w2,
-                                          input logic [31:0] w3, input logic lane, input logic red);
-    logic [31:0] len, st, len1, st1, size, cause;
-    logic        isacc, bad;
-    len = {16'd0, w1[15:0]};
-    st = sext16(w1 >> 16);
-    len1 = w2[15:0] == 0 ? 32'd1 : {16'd0, w2[15:0]};
-    st1 = sext16(w2 >> 16);
-    isacc = w3[3:0] == 4'(KIND_ACC);
-    size = w3[7:4] == 4'(DT_BF16) ? 32'd2 : 32'd4;
-    bad = len == 0 || (!isacc && (w3[3:0] != 4'(KIND_MEM) || w3[7:4] > 4'(DT_I32)));
-    if (red)
-      bad = bad || len != 1 || len1 != 1 || (!isacc && (w0 & (size - 1)) != 0);
-    else if (isacc)
-      bad = bad || (lane && (st != 1 || w0[2:0] != 0 || st1[2:0] != 0 || len[2:0] != 0));
-    else if (lane)
-      bad = bad || st != size || w0[3:0] != 0 || st1[3:0] != 0 || len[2:0] != 0;
-    else
-      bad = bad || ((w0 | st | st1) & (size - 1)) != 0;
-    cause = isacc ? (fits(w0, len, st, len1, st1, 32'd1, 32'd128) ? 32'd0 : CAUSE_OPERAND_ADDR) :
-                    (w0 - SRAM_BASE <= 32'hffff &&
-                     fits(w0 - SRAM_BASE, len, st, len1, st1, size, SRAM_BYTES) ? 32'd0 : CAUSE_OPERAND_ADDR);
-    opcheck = bad ? CAUSE_BAD_DSR : cause;
-  endfunction
-
-
-`include "wse_core_lanes.svh"
-`include "wse_core_movers.svh"
-`include "wse_core_scalar.svh"
-
-  // everything but the SRAM and the credits that others hold of us
-  task automatic core_reset();
-    for (int i = 0; i < 32; i++) begin
-      x_q[i] = 32'd0;
-      tentry_q[i] = 32'd0;
-    end
-    for (int i = 0; i < 64; i++) dsr_q[i] = 32'd0;
-    for (int i = 0; i < 3; i++) begin
-      eqn_q[i] = 2'd0;
-      eqr_q[i] = 1'b0;
-    end
-    accz_q = 16'hffff;
-    mstatus_q = 32'h1800;
-    mtvec_q = 32'd0;
-    mepc_q = 32'd0;
-    mcause_q = 32'd0;
-    mtval_q = 32'd0;
-    mscratch_q = 32'd0;
-    mcycle_q = 64'd0;
-    minstret_q = 64'd0;
-    wdata_q = 32'd0;
-    winfo_q = 32'd0;
-    fval_q = 2'd0;
-    load_q = 1'b0;
-    mdiv_q = 1'b0;
-    tflag_q = 32'd0;
-    tblock_q = 32'd0;
-    bound_q = 24'd0;
-    cbound_q = 24'd0;
-    start_q = 1'b0;
-    done_q = 1'b0;
-    dvalue_q = 32'd0;
-    fault_q = 1'b0;
-    run_q = 1'b0;
-    dqn_q = 4'd0;
-    dqf_q = 4'd0;
-    dqr_q = 3'd0;
-    claim_q = 24'd0;
-    l_run_q = 1'b0;
-    w_end_q = 1'b0;
-    w_valid_q = 1'b0;
-    c_valid_q = 1'b0;
-    p1_v_q = 1'b0;
-    p1_end_q = 1'b0;
-    p2_v_q = 1'b0;
-    p2_end_q = 1'b0;
-    p3_v_q = 1'b0;
-    p4_v_q = 1'b0;
-    p5_v_q = 1'b0;
-    m_run_q[0] = 1'b0;
-    m_run_q[1] = 1'b0;
-    m_tval_q = 4'd0;
-    m_send_q = 2'd0;
-    swait_q = 2'd0;
-    tnext_q = 1'b0;
-    bown_q = BNone;
-    scrub_q = 1'b0;
-  endtask
-
-  // what is in the receive queues is dropped, its credits go back
-  task automatic rx_drop();
-    for (int i = 0; i < 24; i++) begin
-      crp_q[i] = crp_q[i] + rxn_q[i];
-      crm_q[i] = crp_q[i] != 0;
-      rxn_q[i] = 3'd0;
-    end
-    rxne_q = 24'd0;
-    rxhc_q = 24'd0;
-  endtask
-
-  task automatic ramp_reset();
-    for (int i = 0; i < 24; i++) begin
-      rxr_q[i] = 2'd0;
-      rxn_q[i] = 3'd0;
-      crp_q[i] = 3'd0;
-      txc_q[i] = 3'(CHAN_DEPTH);
-    end
-    rxne_q = 24'd0;
-    rxhc_q = 24'd0;
-    crm_q = 24'd0;
-    txok_q = 24'hffffff;
-  endtask
-
-  logic [23:0] h;
-  logic [4:0]  hc;
-  logic [1:0]  slot;
+  logic svc_rw;
+  assign svc_rw = q_op == 4'd1 || q_op == 4'd2;
 
   always @(posedge clk_i) begin
-    tx_valid_o <= 1'b0;
-    rx_cr_valid_o <= 1'b0;
-    rt_we_o <= 1'b0;
-    tr_valid_q = 1'b0;
-    clr = !rst_ni || tile_rst_i;
-    moved = 1'b0;
-    lwait = 1'b0;
-    retire = 1'b0;
-    macs = 4'd0;
-    txbusy = 1'b0;
-    bport = 1'b0;
-
-    if (clr) begin
-      core_reset();
-      ramp_reset();
-      mturn_q = 1'b0;
-    end else begin
-      // service plane: has port B first, and its read data leaves through two more registers
-      svc_rdata_lo_o <= svclo2_q;
-      svc_rdata_hi_o <= svchi2_q;
-      if (bown_q == BSvc) begin
-        svclo2_q = svchi_q ? brd_q[2] : brd_q[0];
-        svchi2_q = svchi_q ? brd_q[3] : brd_q[1];
-      end
-      if (bown_q != BNone && bown_q != BSvc) port_b_data();
-      bown_q = BNone;
-      if (scrub_q) begin
-        mem0[scrubrow_q] = 32'd0;
-        mem1[scrubrow_q] = 32'd0;
-        mem2[scrubrow_q] = 32'd0;
-        mem3[scrubrow_q] = 32'd0;
-        scrub_q = scrubrow_q != 12'(Rows16 - 1);
-        scrubrow_q = scrubrow_q + 12'd1;
-        moved = 1'b1;
-      end
-      if (svc_sel_i && svc_op_i != 0) begin
-        case (svc_op_i)
-          4'd1: begin
-            bwrite({svc_addr_i[15:3], 3'b000}, svc_wdata_lo_i, 32'hffffffff);
-            bwrite({svc_addr_i[15:3], 3'b100}, svc_wdata_hi_i, 32'hffffffff);
-          end
-          4'd2: begin
-            bread(svc_addr_i[15:4], BSvc);
-            svchi_q = svc_addr_i[3];
-          end
-          4'd3: begin
-            core_reset();
-            rx_drop();
-            pc_q = {16'h8000, svc_addr_i};
-            run_q = 1'b1;
-          end
-          4'd4: begin
-            start_q = 1'b1;
-            startpc_q = svc_addr_i;
-            done_q = 1'b0;
-          end
-          4'd5: begin
-            core_reset();
-            rx_drop();
-          end
-          4'd6: begin
-            core_reset();
-            rx_drop();
-            scrub_q = 1'b1;
-            scrubrow_q = 12'd0;
-          end
-          4'd7: done_q = 1'b0;
-          default: ;
-        endcase
-        moved = 1'b1;
-      end
-
-      // credits and arrivals of the ramp
-      if (tx_cr_valid_i) begin
-        txc_q[tx_cr_color_i] = txc_q[tx_cr_color_i] + 3'd1;
-        txok_q[tx_cr_color_i] = 1'b1;
-      end
-
-      if (run_q && !fault_q) begin
-        mcycle_q = mcycle_q + 64'd1;
-        if (p5_v_q || p4_v_q || p3_v_q || p2_v_q || p2_end_q || p1_v_q || p1_end_q)
-          lanes_pipe();
-        if (l_run_q || eqn_q[0] != 0) lanes_step();
-        if (m_run_q[0] || m_run_q[1] || eqn_q[1] != 0 || eqn_q[2] != 0) begin
-          mover_step(mturn_q);
-          mover_step(!mturn_q);
-          mturn_q = !mturn_q;
-        end
-        scalar_step();
-      end
-
-      // an arrival is seen by the units in the next cycle
-      if (rx_valid_i) begin
-        slot = rxr_q[rx_color_i] + rxn_q[rx_color_i][1:0];
-        rxd_q[{rx_color_i, slot}] = rx_data_i;
-        case (slot)
-          2'd0: rxc0_q[rx_color_i] = rx_ctrl_i;
-          2'd1: rxc1_q[rx_color_i] = rx_ctrl_i;
-          2'd2: rxc2_q[rx_color_i] = rx_ctrl_i;
-          default: rxc3_q[rx_color_i] = rx_ctrl_i;
-        endcase
-        if (rxn_q[rx_color_i] == 0) rxhc_q[rx_color_i] = rx_ctrl_i;
-        rxn_q[rx_color_i] = rxn_q[rx_color_i] + 3'd1;
-        rxne_q[rx_color_i] = 1'b1;
-      end
-      if (crm_q != 0) begin
-        h = crm_q & -crm_q;
-        hc = {h[23:16] != 0, (h & 24'h00ff00) != 0, (h & 24'hf0f0f0) != 0, (h & 24'hcccccc) != 0,
-              (h & 24'haaaaaa) != 0};
-        crp_q[hc] = crp_q[hc] - 3'd1;
-        crm_q[hc] = crp_q[hc] != 0;
-        rx_cr_valid_o <= 1'b1;
-        rx_cr_color_o <= hc;
+    flush <= 1'b0;
+    start <= start && booting;          // kept until the task unit has been cleared
+    rd_out <= q_op == 4'd2;
+    rd_hi <= q_addr[3];
+    if (rd_out) begin
+      svc_rdata_lo_o <= rd_hi ? b_rd2 : b_rd0;
+      svc_rdata_hi_o <= rd_hi ? b_rd3 : b_rd1;
+    end
+    q_op <= svc_sel_i ? svc_op_i : '0;
+    q_addr <= svc_addr_i;
+    q_lo <= svc_wdata_lo_i;
+    q_hi <= svc_wdata_hi_i;
+    if (scrubbing && q_op != 4'd1 && q_op != 4'd2) begin
+      scrub_row <= scrub_row + 12'd1;
+      scrubbing <= scrub_row != 12'd3071;
+    end
+    if (booting) begin
+      boot_idx <= boot_idx + 5'd1;
+      booting <= boot_idx != 5'd31;
+      if (boot_idx == 5'd31) begin
+        run <= goes;
+        goes <= 1'b0;
       end
     end
-
-    // inside the process: outside it, its variables would be seen before or after this cycle as the simulator likes
-    assert (!rst_ni || !rx_valid_i || rxn_q[rx_color_i] <= 3'(CHAN_DEPTH))
-      else $error("receive queue of color %0d overflows", rx_color_i);
-    assert (!rst_ni || !tx_cr_valid_i || txc_q[tx_cr_color_i] <= 3'(CHAN_DEPTH))
-      else $error("a credit of color %0d too many", tx_cr_color_i);
-    assert (!run_q || {1'b0, dqn_q} + {1'b0, dqf_q} <= 5'(DOTQ_DEPTH)) else $error("DOT queue overflows");
-    assert (!run_q || (eqn_q[0] <= 2'(ENGINE_DEPTH) && eqn_q[1] <= 2'(ENGINE_DEPTH) && eqn_q[2] <= 2'(ENGINE_DEPTH)))
-      else $error("more waiting instructions than slots");
-
-    svc_busy_o <= scrub_q;
-    held_o <= !run_q;
-    done_o <= done_q;
-    done_value_o <= dvalue_q;
-    faulted_o <= fault_q;
-    fault_cause_o <= fcause_q;
-    fault_addr_o <= faddr_q;
-    moved_o <= moved;
-    mac_o <= macs;
-    retire_o <= retire;
-    lwait_o <= lwait;
-    // who waits for what, in the order of hw/doc/host.md
-    wait_cause_o <= swait_q == 2'd1 ? CAUSE_WAIT_RECV : swait_q == 2'd2 ? CAUSE_WAIT_SEND :
-                    swait_q == 2'd3 ? CAUSE_WAIT_ENGINE : l_run_q ? CAUSE_WAIT_L :
-                    m_run_q[0] ? CAUSE_WAIT_M0 : m_run_q[1] ? CAUSE_WAIT_M1 : tnext_q ? CAUSE_WAIT_TASK : 32'd0;
-    wait_color_o <= swait_q == 2'd1 || swait_q == 2'd2 ? {27'd0, swcol_q} : swait_q == 2'd3 ? 32'hffffffff :
-                    l_run_q ? {27'd0, l_color_q} :
-                    m_run_q[0] ? (m_wcolv_q[0] ? {27'd0, m_wcol_q[0]} : 32'hffffffff) :
-                    m_run_q[1] ? (m_wcolv_q[1] ? {27'd0, m_wcol_q[1]} : 32'hffffffff) : 32'hffffffff;
+    if (rv_done && !faulted) begin
+      done_o <= 1'b1;
+      done_value_o <= rv_done_value;
+    end
+    if (run && !faulted && (rv_fault || l_fault || m0_fault || m1_fault)) begin
+      faulted <= 1'b1;
+      fault_pc_o <= rv_pc;
+      fault_cause_o <= rv_fault ? rv_fault_cause : l_fault ? l_fault_cause : m0_fault ? m0_fault_cause : m1_fault_cause;
+      fault_addr_o <= rv_fault ? rv_fault_addr : '0;
+      fault_color_o <= rv_fault ? '1 : l_fault ? l_fault_color : m0_fault ? m0_fault_color : m1_fault_color;
+      fault_value_o <= rv_fault ? '0 : l_fault ? l_fault_value : m0_fault ? m0_fault_value : m1_fault_value;
+    end
+    case (q_op)
+      4'd3, 4'd5, 4'd6: begin
+        run <= 1'b0;
+        booting <= 1'b1;
+        goes <= q_op == 4'd3;
+        halt <= 1'b0;
+        boot_idx <= '0;
+        boot_pc <= q_op == 4'd3 ? SRAM_BASE | 32'(q_addr) : '0;
+        scrubbing <= q_op == 4'd6;
+        scrub_row <= '0;
+        flush <= 1'b1;
+        start <= 1'b0;
+        done_o <= 1'b0;
+        done_value_o <= '0;
+        faulted <= 1'b0;
+      end
+      4'd4: begin
+        start <= 1'b1;
+        start_pc <= SRAM_BASE | 32'(q_addr);
+        done_o <= 1'b0;
+      end
+      4'd7: done_o <= 1'b0;
+      default: ;
+    endcase
+    if (rst) begin
+      run <= 1'b0;
+      booting <= 1'b1;
+      goes <= 1'b0;
+      halt <= 1'b0;
+      boot_idx <= '0;
+      boot_pc <= '0;
+      scrubbing <= 1'b0;
+      start <= 1'b0;
+      faulted <= 1'b0;
+      done_o <= 1'b0;
+      done_value_o <= '0;
+      q_op <= '0;
+    end
   end
+
+  // ---- status ----
+  always @(posedge clk_i) begin
+    moved_o <= rv_retire || eng_moved != '0 || q_op != '0 || start || goes || scrubbing || ans || tx_valid_o;
+    retire_o <= rv_retire;
+    wait_cause_o <= '0;
+    wait_color_o <= '1;
+    if (run && !stop) begin
+      if (rv_wait == 3'd2) begin
+        wait_cause_o <= CAUSE_WAIT_RECV;
+        wait_color_o <= 32'(rv_recv_color);
+      end else if (rv_wait == 3'd3) begin
+        wait_cause_o <= CAUSE_WAIT_SEND;
+        wait_color_o <= 32'(st_color);
+      end else if (rv_wait == 3'd4) begin
+        wait_cause_o <= CAUSE_WAIT_ENGINE;
+      end else if (busy[0]) begin
+        wait_cause_o <= CAUSE_WAIT_L;
+        if (l_claim) wait_color_o <= 32'(l_color);
+      end else if (busy[1]) begin
+        wait_cause_o <= CAUSE_WAIT_M0;
+        if (m0_wait) wait_color_o <= 32'(m0_wait_color);
+      end else if (busy[2]) begin
+        wait_cause_o <= CAUSE_WAIT_M1;
+        if (m1_wait) wait_color_o <= 32'(m1_wait_color);
+      end else if (rv_wait == 3'd1) begin
+        wait_cause_o <= CAUSE_WAIT_TASK;
+      end
+    end
+  end
+
+  // ---- SRAM port B: service plane, movers, loads and stores, fetch ----
+  assign m0_mgnt = m0_mreq && !svc_rw && !scrubbing;
+  assign m1_mgnt = m1_mreq && !svc_rw && !scrubbing && !m0_mreq;
+  assign ls_gnt = ls_req && !svc_rw && !scrubbing && !m0_mreq && !m1_mreq;
+  assign if_gnt = if_req && !svc_rw && !scrubbing && !m0_mreq && !m1_mreq && !ls_req;
+  always_comb begin
+    b_en = svc_rw || scrubbing || m0_mreq || m1_mreq || ls_req || if_req;
+    b_we = '0;
+    b_row = if_row;
+    b_wd0 = '0;
+    b_wd1 = '0;
+    b_wd2 = '0;
+    b_wd3 = '0;
+    if (svc_rw) begin
+      b_row = q_addr[15:4];
+      b_we = q_op == 4'd2 ? '0 : q_addr[3] ? 16'hff00 : 16'h00ff;
+      b_wd0 = q_lo;
+      b_wd1 = q_hi;
+      b_wd2 = q_lo;
+      b_wd3 = q_hi;
+    end else if (scrubbing) begin
+      b_row = scrub_row;
+      b_we = '1;
+    end else if (m0_mreq || m1_mreq || ls_req) begin
+      b_row = m0_mreq ? m0_mrow : m1_mreq ? m1_mrow : ls_row;
+      b_we = m0_mreq ? m0_mwe : m1_mreq ? m1_mwe : ls_we;
+      b_wd0 = m0_mreq ? m0_mwd : m1_mreq ? m1_mwd : ls_wd;
+      b_wd1 = b_wd0;
+      b_wd2 = b_wd0;
+      b_wd3 = b_wd0;
+    end
+  end
+
+  assign claim = (24'(l_claim) << l_color) | (24'(m0_claim) << m0_color) | (24'(m1_claim) << m1_color);
+
+  wse_rv32 u_rv32 (
+    .clk_i,
+    .clr_i          (clr),
+    .init_i         (booting),
+    .init_idx_i     (boot_idx),
+    .boot_pc_i      (boot_pc),
+    .stop_i         (stop),
+    .flush_i        (q_op == 4'd1),
+    .row_i,
+    .col_i,
+    .rows_i,
+    .cols_i,
+    .if_req_o       (if_req),
+    .if_row_o       (if_row),
+    .if_gnt_i       (if_gnt),
+    .ls_req_o       (ls_req),
+    .ls_we_o        (ls_we),
+    .ls_row_o       (ls_row),
+    .ls_wd_o        (ls_wd),
+    .ls_gnt_i       (ls_gnt),
+    .rd0_i          (b_rd0),
+    .rd1_i          (b_rd1),
+    .rd2_i          (b_rd2),
+    .rd3_i          (b_rd3),
+    .iq_valid_o     (iq_valid),
+    .iq_op_o        (iq_op),
+    .iq_idx_o       (iq_idx),
+    .tk_valid_o     (tk_valid),
+    .tk_op_o        (tk_op),
+    .cmd_a_o        (cmd_a),
+    .cmd_b_o        (cmd_b),
+    .iq_full_i      (iq_full),
+    .eng_idle_i     (~busy & ~iq_pending),
+    .tnext_o        (rv_tnext),
+    .recv_o         (rv_recv),
+    .recv_color_o   (rv_recv_color),
+    .ans_i          (ans),
+    .ans_task_i     (ans_task),
+    .ans_entry_i    (ans_entry),
+    .ans_wdata_i    (ans_wdata),
+    .ans_winfo_i    (ans_winfo),
+    .rt_we_o,
+    .rt_color_o,
+    .rt_cfg_o,
+    .tx_valid_o     (st_valid),
+    .tx_ctrl_o      (st_ctrl),
+    .tx_color_o     (st_color),
+    .tx_data_o      (st_data),
+    .tx_ready_i     (st_ready),
+    .done_o         (rv_done),
+    .done_value_o   (rv_done_value),
+    .fault_o        (rv_fault),
+    .fault_cause_o  (rv_fault_cause),
+    .fault_addr_o   (rv_fault_addr),
+    .pc_o           (rv_pc),
+    .retire_o       (rv_retire),
+    .wait_o         (rv_wait)
+  );
+
+  wse_issue u_issue (
+    .clk_i,
+    .clr_i          (clr),
+    .init_i         (booting),
+    .init_idx_i     (boot_idx[3:0]),
+    .cmd_valid_i    (iq_valid),
+    .cmd_op_i       (iq_op),
+    .cmd_idx_i      (iq_idx),
+    .cmd_a_i        (cmd_a),
+    .cmd_b_i        (cmd_b),
+    .full_o         (iq_full),
+    .valid_o        (iq_head),
+    .l_o            (l_ins),
+    .m0_o           (m0_ins),
+    .m1_o           (m1_ins),
+    .take_i         (iq_take),
+    .pending_o      (iq_pending)
+  );
+
+  wse_tasks u_tasks (
+    .clk_i,
+    .clr_i          (clr),
+    .init_i         (booting),
+    .init_idx_i     (boot_idx),
+    .start_i        (start),
+    .start_pc_i     (start_pc),
+    .cmd_valid_i    (tk_valid),
+    .cmd_op_i       (tk_op),
+    .cmd_a_i        (cmd_a),
+    .cmd_b_i        (cmd_b),
+    .act_i          (act),
+    .unb_i          (unb),
+    .task0_i        (l_task),
+    .task1_i        (m0_task),
+    .task2_i        (m1_task),
+    .tnext_i        (rv_tnext),
+    .recv_i         (rv_recv),
+    .recv_color_i   (rv_recv_color),
+    .settled_i      ((iq_pending & ~busy) == '0),
+    .claim_i        (claim),
+    .some_i         (some),
+    .ctrl_i         (ctrl),
+    .s_color_o      (s_color),
+    .s_pop_o        (s_pop),
+    .s_valid_i      (s_valid),
+    .s_ctrl_i       (s_ctrl),
+    .s_data_i       (s_data),
+    .ans_o          (ans),
+    .ans_task_o     (ans_task),
+    .ans_entry_o    (ans_entry),
+    .ans_wdata_o    (ans_wdata),
+    .ans_winfo_o    (ans_winfo)
+  );
+
+  wse_lanes u_lanes (
+    .clk_i,
+    .clr_i          (clr),
+    .stop_i         (stop),
+    .ins_valid_i    (iq_head[0]),
+    .ins_i          (l_ins),
+    .ins_take_o     (iq_take[0]),
+    .busy_o         (busy[0]),
+    .act_o          (act[0]),
+    .unb_o          (unb[0]),
+    .task_o         (l_task),
+    .fault_o        (l_fault),
+    .fault_cause_o  (l_fault_cause),
+    .fault_color_o  (l_fault_color),
+    .fault_value_o  (l_fault_value),
+    .moved_o        (eng_moved[0]),
+    .lwait_o,
+    .mac_o,
+    .claim_o        (l_claim),
+    .color_o        (l_color),
+    .rx_pop_o       (l_pop),
+    .rx_valid_i     (l_valid),
+    .rx_ctrl_i      (l_ctrl),
+    .rx_data_i      (l_data),
+    .dq_push_o      (dq_push),
+    .dq_end_o       (dq_end),
+    .dq_data_o      (dq_data),
+    .dq_count_i     (dq_count),
+    .a_en_o         (a_en),
+    .a_we_o         (a_we),
+    .a_row_o        (a_row),
+    .a_wd0_o        (a_wd0),
+    .a_wd1_o        (a_wd1),
+    .a_wd2_o        (a_wd2),
+    .a_wd3_o        (a_wd3),
+    .a_rd0_i        (a_rd0),
+    .a_rd1_i        (a_rd1),
+    .a_rd2_i        (a_rd2),
+    .a_rd3_i        (a_rd3),
+    .m0_re_i        (m0_re),
+    .m0_ra_i        (m0_ra),
+    .m0_rb_i        (m0_rb),
+    .m0_rda_o       (m0_rda),
+    .m0_rdb_o       (m0_rdb),
+    .m0_we_i        (m0_we),
+    .m0_wa_i        (m0_wa),
+    .m0_wd_i        (m0_wd),
+    .m1_re_i        (m1_re),
+    .m1_ra_i        (m1_ra),
+    .m1_rb_i        (m1_rb),
+    .m1_rda_o       (m1_rda),
+    .m1_rdb_o       (m1_rdb),
+    .m1_we_i        (m1_we),
+    .m1_wa_i        (m1_wa),
+    .m1_wd_i        (m1_wd)
+  );
+
+  wse_mover u_m0 (
+    .clk_i,
+    .clr_i          (clr),
+    .stop_i         (stop),
+    .ins_valid_i    (iq_head[1]),
+    .ins_i          (m0_ins),
+    .ins_take_o     (iq_take[1]),
+    .busy_o         (busy[1]),
+    .act_o          (act[1]),
+    .unb_o          (unb[1]),
+    .task_o         (m0_task),
+    .fault_o        (m0_fault),
+    .fault_cause_o  (m0_fault_cause),
+    .fault_color_o  (m0_fault_color),
+    .fault_value_o  (m0_fault_value),
+    .moved_o        (eng_moved[1]),
+    .wait_fab_o     (m0_wait),
+    .wait_color_o   (m0_wait_color),
+    .claim_o        (m0_claim),
+    .color_o        (m0_color),
+    .rx_pop_o       (m0_pop),
+    .rx_valid_i     (m0_valid),
+    .rx_ctrl_i      (m0_ctrl),
+    .rx_data_i      (m0_data),
+    .dq_pop_o       (m0_dq_pop),
+    .dq_valid_i     (dq_valid),
+    .dq_end_i       (dq_head_end),
+    .dq_data_i      (dq_head),
+    .tx_valid_o     (m0t_valid),
+    .tx_ctrl_o      (m0t_ctrl),
+    .tx_color_o     (m0t_color),
+    .tx_data_o      (m0t_data),
+    .tx_infl_o      (m0t_infl),
+    .tx_room_i      (m0t_room),
+    .tx_ready_i     (m0t_ready),
+    .acc_re_o       (m0_re),
+    .acc_ra_o       (m0_ra),
+    .acc_rb_o       (m0_rb),
+    .acc_rda_i      (m0_rda),
+    .acc_rdb_i      (m0_rdb),
+    .acc_we_o       (m0_we),
+    .acc_wa_o       (m0_wa),
+    .acc_wd_o       (m0_wd),
+    .mem_req_o      (m0_mreq),
+    .mem_we_o       (m0_mwe),
+    .mem_row_o      (m0_mrow),
+    .mem_wd_o       (m0_mwd),
+    .mem_gnt_i      (m0_mgnt),
+    .mem_rd0_i      (b_rd0),
+    .mem_rd1_i      (b_rd1),
+    .mem_rd2_i      (b_rd2),
+    .mem_rd3_i      (b_rd3)
+  );
+
+  wse_mover u_m1 (
+    .clk_i,
+    .clr_i          (clr),
+    .stop_i         (stop),
+    .ins_valid_i    (iq_head[2]),
+    .ins_i          (m1_ins),
+    .ins_take_o     (iq_take[2]),
+    .busy_o         (busy[2]),
+    .act_o          (act[2]),
+    .unb_o          (unb[2]),
+    .task_o         (m1_task),
+    .fault_o        (m1_fault),
+    .fault_cause_o  (m1_fault_cause),
+    .fault_color_o  (m1_fault_color),
+    .fault_value_o  (m1_fault_value),
+    .moved_o        (eng_moved[2]),
+    .wait_fab_o     (m1_wait),
+    .wait_color_o   (m1_wait_color),
+    .claim_o        (m1_claim),
+    .color_o        (m1_color),
+    .rx_pop_o       (m1_pop),
+    .rx_valid_i     (m1_valid),
+    .rx_ctrl_i      (m1_ctrl),
+    .rx_data_i      (m1_data),
+    .dq_pop_o       (m1_dq_pop),
+    .dq_valid_i     (dq_valid),
+    .dq_end_i       (dq_head_end),
+    .dq_data_i      (dq_head),
+    .tx_valid_o     (m1t_valid),
+    .tx_ctrl_o      (m1t_ctrl),
+    .tx_color_o     (m1t_color),
+    .tx_data_o      (m1t_data),
+    .tx_infl_o      (m1t_infl),
+    .tx_room_i      (m1t_room),
+    .tx_ready_i     (m1t_ready),
+    .acc_re_o       (m1_re),
+    .acc_ra_o       (m1_ra),
+    .acc_rb_o       (m1_rb),
+    .acc_rda_i      (m1_rda),
+    .acc_rdb_i      (m1_rdb),
+    .acc_we_o       (m1_we),
+    .acc_wa_o       (m1_wa),
+    .acc_wd_o       (m1_wd),
+    .mem_req_o      (m1_mreq),
+    .mem_we_o       (m1_mwe),
+    .mem_row_o      (m1_mrow),
+    .mem_wd_o       (m1_mwd),
+    .mem_gnt_i      (m1_mgnt),
+    .mem_rd0_i      (b_rd0),
+    .mem_rd1_i      (b_rd1),
+    .mem_rd2_i      (b_rd2),
+    .mem_rd3_i      (b_rd3)
+  );
+
+  wse_dotq u_dotq (
+    .clk_i,
+    .clr_i          (clr),
+    .push_i         (dq_push),
+    .end_i          (dq_end),
+    .data_i         (dq_data),
+    .count_o        (dq_count),
+    .m0_pop_i       (m0_dq_pop),
+    .m1_pop_i       (m1_dq_pop),
+    .valid_o        (dq_valid),
+    .end_o          (dq_head_end),
+    .data_o         (dq_head)
+  );
+
+  wse_ramp u_ramp (
+    .clk_i,
+    .rst_i          (rst),
+    .flush_i        (flush),
+    .rx_valid_i,
+    .rx_ctrl_i,
+    .rx_color_i,
+    .rx_data_i,
+    .rx_cr_valid_o,
+    .rx_cr_color_o,
+    .tx_valid_o,
+    .tx_ctrl_o,
+    .tx_color_o,
+    .tx_data_o,
+    .tx_cr_valid_i,
+    .tx_cr_color_i,
+    .l_color_i      (l_color),
+    .l_pop_i        (l_pop),
+    .l_valid_o      (l_valid),
+    .l_ctrl_o       (l_ctrl),
+    .l_data_o       (l_data),
+    .m0_color_i     (m0_color),
+    .m0_pop_i       (m0_pop),
+    .m0_valid_o     (m0_valid),
+    .m0_ctrl_o      (m0_ctrl),
+    .m0_data_o      (m0_data),
+    .m1_color_i     (m1_color),
+    .m1_pop_i       (m1_pop),
+    .m1_valid_o     (m1_valid),
+    .m1_ctrl_o      (m1_ctrl),
+    .m1_data_o      (m1_data),
+    .s_color_i      (s_color),
+    .s_pop_i        (s_pop),
+    .s_valid_o      (s_valid),
+    .s_ctrl_o       (s_ctrl),
+    .s_data_o       (s_data),
+    .some_o         (some),
+    .ctrl_o         (ctrl),
+    .st_valid_i     (st_valid),
+    .st_ctrl_i      (st_ctrl),
+    .st_color_i     (st_color),
+    .st_data_i      (st_data),
+    .st_ready_o     (st_ready),
+    .m0t_valid_i    (m0t_valid),
+    .m0t_ctrl_i     (m0t_ctrl),
+    .m0t_color_i    (m0t_color),
+    .m0t_data_i     (m0t_data),
+    .m0t_infl_i     (m0t_infl),
+    .m0t_room_o     (m0t_room),
+    .m0t_ready_o    (m0t_ready),
+    .m1t_valid_i    (m1t_valid),
+    .m1t_ctrl_i     (m1t_ctrl),
+    .m1t_color_i    (m1t_color),
+    .m1t_data_i     (m1t_data),
+    .m1t_infl_i     (m1t_infl),
+    .m1t_room_o     (m1t_room),
+    .m1t_ready_o    (m1t_ready)
+  );
+
+  wse_sram u_sram (
+    .clk_i,
+    .a_en_i         (a_en && run && !stop),
+    .a_we_i         (a_we),
+    .a_row_i        (a_row),
+    .a_wd0_i        (a_wd0),
+    .a_wd1_i        (a_wd1),
+    .a_wd2_i        (a_wd2),
+    .a_wd3_i        (a_wd3),
+    .a_rd0_o        (a_rd0),
+    .a_rd1_o        (a_rd1),
+    .a_rd2_o        (a_rd2),
+    .a_rd3_o        (a_rd3),
+    .b_en_i         (b_en),
+    .b_we_i         (b_we),
+    .b_row_i        (b_row),
+    .b_wd0_i        (b_wd0),
+    .b_wd1_i        (b_wd1),
+    .b_wd2_i        (b_wd2),
+    .b_wd3_i        (b_wd3),
+    .b_rd0_o        (b_rd0),
+    .b_rd1_o        (b_rd1),
+    .b_rd2_o        (b_rd2),
+    .b_rd3_o        (b_rd3)
+  );
 endmodule

@@ -73,6 +73,7 @@ module wse_start #(
   logic        p0, p1, last0, last1;         // a core is on its way, it is the last one
   logic [15:0] pr0, pc0, pr1, pc1;
   logic [15:0] n_held, n_fault, n_bad, n_open;
+  logic        ended;                        // the pass before saw a fault or a bad value: this one counts them
   logic        take, scanned;
 
   always @(posedge clk_i) begin
@@ -107,6 +108,7 @@ module wse_start #(
         svc_cols_o <= COLS'(((64'd1 << cols) - 64'd1) << col0);
         state = scrub ? SHold : boot ? SClear : SHeld;
         scanning = 1'b0;
+        ended = 1'b0;
         cnt = '0;
         verdict = '0;
         started = 1'b0;
@@ -219,17 +221,21 @@ module wse_start #(
           if (cnt == 4'd8) state = SWatch;
         end
         SWatch: if (scanned) begin
-          if (n_fault != 16'd0) begin
+          // cores that end together do so in the middle of a pass: a whole one after it names and counts them all
+          if (!ended) begin
+            ended = n_fault != 16'd0 || n_bad != 16'd0;
+            if (!ended && n_open == 16'd0) begin
+              done_o <= 1'b1;
+              state = SIdle;
+            end
+          end else if (n_fault != 16'd0) begin
             status_o <= 4'(wse_regs_pkg::ST_CORE_FAULT);
             f_ncores_o <= n_fault;
             done_o <= 1'b1;
             state = SIdle;
-          end else if (n_bad != 16'd0) begin
+          end else begin
             status_o <= 4'(wse_regs_pkg::ST_KERNEL_ERROR);
-            f_ncores_o <= n_bad;
-            done_o <= 1'b1;
-            state = SIdle;
-          end else if (n_open == 16'd0) begin
+            f_ncores_o <= n_bad == 16'd0 ? 16'd1 : n_bad;   // it may have said another value since
             done_o <= 1'b1;
             state = SIdle;
           end
@@ -264,7 +270,8 @@ module wse_start #(
         default: ;
       endcase
 
-      if (abort_i && state != SIdle && state != SBlame) begin
+      if (abort_i && state != SIdle && state != SBlame &&
+          (!ended || abort_status_i == 4'(wse_regs_pkg::ST_OK))) begin
         verdict = abort_status_i;
         scanning = 1'b0;
         if (abort_status_i == 4'(wse_regs_pkg::ST_OK)) begin   // reset: nobody asks who waits

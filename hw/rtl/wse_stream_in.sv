@@ -90,6 +90,8 @@ module wse_stream_in #(
   logic [15:0] waiting;
   logic [5:0]  n;
   logic [IW-1:0] ix;
+  logic        in_valid;                        // this cycle's word, its place
+  logic [IW+3:0] in_at, at;
   logic [3:0]  want, ready;
   logic [31:0] v [4];
   logic [2:0]  pick;
@@ -212,6 +214,7 @@ module wse_stream_in #(
       // in the cycle of go the address and the mask are still those of the command before
       if (run) begin
         // what the bus brings
+        in_valid = 1'b0;
         if (rreq_valid_o && rreq_ready_i) rd_out = rd_out + 7'd1;
         if (rd_valid_i) begin
           moved_o <= 1'b1;
@@ -224,7 +227,8 @@ module wse_stream_in #(
           if (rd_tag_i[1:0] == 2'd1) page_wait = 1'b0;
           if (rd_tag_i[1:0] == 2'd0) begin
             ix = IW'(rd_tag_i[23:6]);
-            ring[{ix, rd_tag_i[5:2] + rd_beat_i[3:0]}] = rd_data_i;
+            in_valid = 1'b1;
+            in_at = {ix, rd_tag_i[5:2] + rd_beat_i[3:0]};
             r_have[ix] = r_have[ix] + 5'd1;
           end
         end
@@ -249,7 +253,8 @@ module wse_stream_in #(
               want = '0;
               for (f = 0; f < 4; f++) begin
                 ix = IW'(4 * c + f);
-                v[f] = index_only ? 32'd0 : element(ring[{ix, r_rp[ix]}], p_k[c]);
+                at = {ix, r_rp[ix]};
+                v[f] = index_only ? 32'd0 : element(in_valid && in_at == at ? rd_data_i : ring[at], p_k[c]);
                 ready[f] = (index_only || r_have[ix] != 5'd0) && (!masked || (m_valid[ix] && !m_pop[ix]));
                 want[f] = (!masked || m_word[{ix, p_k[c][5:0]}]) && !(dropz && v[f][30:0] == 31'd0) &&
                           f >= 32'(p_f[c]) && f < 32'(nfeat);
@@ -293,11 +298,14 @@ module wse_stream_in #(
             end
           end
 
+        // stored last, so that the rings are read before they are written: a memory
+        if (in_valid) ring[in_at] = rd_data_i;
+
         // fetch: 4 words at a time, within a page
         if (d_valid && rreq_ready_i && !m_req) begin
           d_valid <= 1'b0;
         end else if (!d_valid && !page_wait && !fill && !stop && !index_only && !go_i) begin
-          found = f_blk[sel] != nblk && f_room[sel] >= 5'd4 && 3'(sel[1:0]) < nfeat && 16'(sel[IW-1:2]) - col0 < cols;
+          found = f_blk[sel] != nblk && f_room[sel] >= 5'd4 && 3'(sel[1:0]) < nfeat && (16'(sel) >> 2) - col0 < cols;
           if (found) begin
             n = 6'd4;
             if (16'(n) > run_words - f_w[sel]) n = 6'(run_words - f_w[sel]);

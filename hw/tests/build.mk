@@ -8,7 +8,7 @@ $(HWT_OBJS): $(B)/hw/tests/%.o: hw/tests/%.c $(HWT_HDRS)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(CPPFLAGS) -Ihw/emu -c -o $@ $<
 
-$(B)/hw/tests/test_emu: $(B)/hw/tests/test_emu.o $(B)/hw/tests/vu_client.o | $(B)/wse-emu
+$(B)/hw/tests/test_emu: $(patsubst %,$(B)/hw/tests/%.o,test_emu vu_admin vu_client) | $(B)/wse-emu
 	$(CC) $(CFLAGS) -o $@ $^
 
 $(B)/hw/tests/test_model: $(B)/hw/tests/test_model.o hw/func/tests/dev.c $(MODEL_LIBS)
@@ -17,7 +17,7 @@ $(B)/hw/tests/test_model: $(B)/hw/tests/test_model.o hw/func/tests/dev.c $(MODEL
 ALL += $(B)/hw/tests/test_emu $(B)/hw/tests/test_model $(B)/asan/wse-emu
 SUITES += $(B)/hw/tests/test_emu "$(B)/hw/tests/test_emu rtl" hw/tests/test_run \
 	$(B)/hw/tests/test_model "$(B)/hw/tests/test_model rtl" \
-	"$(B)/hw/tests/test_emu func $(B)/asan/wse-emu"
+	"$(B)/hw/tests/test_emu func $(B)/asan/wse-emu" hw/tests/test_emu_args "hw/tests/test_emu_args $(B)/asan/wse-emu"
 
 LOCKSTEP_OBJS := $(patsubst hw/tests/%.c,$(B)/hw/tests/%.o,$(wildcard hw/tests/lockstep_*.c))
 

@@ -8,34 +8,18 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tap.h"
+#include "vu_admin.h"
 #include "vu_client.h"
-#include "wse_regs.h"
 
-#define MEM (1u << 20)
-#define IOVA 0x100000000ull /* above 4 GiB: all address bits count */
-#define ASQ 0x0000u	    /* offsets in guest memory */
-#define ACQ 0x1000u
-#define FAULTS 0x2000u
-#define LIST 0x3000u
-#define DATA 0x10000u
-#define DEPTH 16u
+#define LIST (VU_DATA - 0x1000) /* a page list in guest memory */
 
 static const char *emu_path = "build/wse-emu";
 static const char *model = "func";
 static char dir[] = "/tmp/wse-test-emu-XXXXXX";
 static char sock[64], logfile[64];
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Starts the server with extra arguments (NULL-terminated) and waits for its socket. */
 static pid_t start(const char *const *extra)
@@ -87,79 +71,12 @@ static bool logged(const char *text)
 	return strstr(buf, text);
 }
 
-/* A client with the handshake done, memory mapped at IOVA, and interrupts. */
+/* A client with the handshake done, memory mapped at VU_IOVA, and interrupts. */
 static bool ready(struct vu_client *c)
 {
-	return !vu_client_open(c, sock, MEM) && !vu_client_hello(c) &&
-	       !vu_client_map(c, c->memfd, 0, IOVA, MEM) && !vu_client_irqs(c);
+	return !vu_client_open(c, sock, VU_MEM) && !vu_client_hello(c) &&
+	       !vu_client_map(c, c->memfd, 0, VU_IOVA, VU_MEM) && !vu_client_irqs(c);
 }
-
-/* --- admin queue --------------------------------------------------------------------------------
- */
-
-static uint32_t sq_tail, cq_head, phase;
-
-static void post64(struct vu_client *c, uint32_t reg, uint64_t v)
-{
-	vu_client_post(c, reg, (uint32_t)v);
-	vu_client_post(c, reg + 4, (uint32_t)(v >> 32));
-}
-
-static bool enable(struct vu_client *c)
-{
-	memset(c->mem, 0, DATA);
-	sq_tail = cq_head = 0;
-	phase = 1;
-	vu_client_post(c, WSE_REG_AQ_SIZE, (DEPTH - 1) << 16 | (DEPTH - 1));
-	post64(c, WSE_REG_ASQ_LO, IOVA + ASQ);
-	post64(c, WSE_REG_ACQ_LO, IOVA + ACQ);
-	post64(c, WSE_REG_FAULT_LO, IOVA + FAULTS);
-	vu_client_post(c, WSE_REG_FAULT_SIZE, 16);
-	vu_client_post(c, WSE_REG_CTRL, WSE_CTRL_EN_MASK);
-	for (int i = 0; i < 100; i++) {
-		if (vu_client_reg(c, WSE_REG_STATUS) & WSE_STATUS_RDY_MASK)
-			return true;
-		usleep(1000);
-	}
-	return false;
-}
-
-static void push(struct vu_client *c, const struct wse_sqe *s)
-{
-	memcpy(c->mem + ASQ + sq_tail * sizeof(*s), s, sizeof(*s));
-	sq_tail = (sq_tail + 1) % DEPTH;
-	vu_client_post(c, WSE_DB_BASE, sq_tail);
-}
-
-/* Next completion: its status, or -1 after ms. *cid may be NULL. */
-static int complete(struct vu_client *c, int ms, uint16_t *cid)
-{
-	volatile struct wse_cqe *q = (void *)(c->mem + ACQ);
-	double end = now() + ms / 1000.0;
-	int status;
-
-	q += cq_head;
-	while ((q->status & 1) != phase) {
-		if (now() > end)
-			return -1;
-		usleep(200);
-	}
-	status = q->status >> 1;
-	if (cid)
-		*cid = q->cid;
-	cq_head = (cq_head + 1) % DEPTH;
-	phase ^= !cq_head;
-	vu_client_post(c, WSE_DB_BASE + 4, cq_head);
-	return status;
-}
-
-static int command(struct vu_client *c, const struct wse_sqe *s)
-{
-	push(c, s);
-	return complete(c, 10000, NULL);
-}
-
-static const struct wse_sqe nop = {.opcode = WSE_OP_NOP, .cid = 77};
 
 /* --- tests --------------------------------------------------------------------------------------
  */
@@ -172,7 +89,7 @@ static void test_handshake(void)
 	struct vu_version v2 = {.major = 7};
 	size_t got;
 
-	ok(!vu_client_open(&c, sock, MEM), "connect");
+	ok(!vu_client_open(&c, sock, VU_MEM), "connect");
 	ok(vu_client_call(&c, VU_GET_INFO, NULL, 0, NULL, 0, NULL, 0, NULL) == -EINVAL,
 	   "a command before VERSION is refused");
 	ok(vu_client_call(&c, VU_VERSION, &v2, sizeof(v2), NULL, 0, NULL, 0, NULL) == -EINVAL,
@@ -268,9 +185,9 @@ static void test_dma_maps(struct vu_client *c)
 	int null = open("/dev/null", O_RDWR);
 	bool good = true;
 
-	ok(vu_client_map(c, c->memfd, 0, IOVA + 4096, 4096) == -EEXIST,
+	ok(vu_client_map(c, c->memfd, 0, VU_IOVA + 4096, 4096) == -EEXIST,
 	   "a map over another is refused");
-	ok(vu_client_map(c, c->memfd, MEM - 4096, 0x1000, 8192) == -EINVAL,
+	ok(vu_client_map(c, c->memfd, VU_MEM - 4096, 0x1000, 8192) == -EINVAL,
 	   "a map beyond the file is refused");
 	ok(vu_client_map(c, c->memfd, 0, ~0xfffull, 8192) == -EINVAL,
 	   "a map that wraps is refused");
@@ -283,7 +200,7 @@ static void test_dma_maps(struct vu_client *c)
 	ok(good, "64 maps of one page");
 	ok(!vu_client_unmap(c, 0, 0x80000000), "an unmap may cover many maps");
 	ok(!vu_client_unmap(c, 0, 0x80000000), "or none");
-	ok(!vu_client_map(c, c->memfd, 0, 0x10000000, MEM), "all are gone");
+	ok(!vu_client_map(c, c->memfd, 0, 0x10000000, VU_MEM), "all are gone");
 	ok(!vu_client_unmap(c, 0x10000000 + 4096, 4096) &&
 		   !vu_client_map(c, c->memfd, 0, 0x10000000 + 4096, 4096),
 	   "an unmap may punch a hole");
@@ -301,29 +218,29 @@ static void test_nop(struct vu_client *c)
 	bool good = true;
 	double t;
 
-	ok(enable(c), "the admin queue starts");
-	t = now();
-	push(c, &nop);
+	ok(vu_admin_enable(c), "the admin queue starts");
+	t = vu_now();
+	vu_admin_push(c, &vu_nop);
 	good = vu_client_wait(c, 0, 5000);
-	t = now() - t;
-	ok(good && complete(c, 0, &cid) == WSE_ST_OK && cid == 77,
+	t = vu_now() - t;
+	ok(good && vu_admin_complete(c, 0, &cid) == WSE_ST_OK && cid == 77,
 	   "NOP completes and interrupts (%.0f us)", 1e6 * t);
-	for (unsigned int i = 0; i < 5 * DEPTH; i++)
-		good &= command(c, &nop) == WSE_ST_OK;
+	for (unsigned int i = 0; i < 5 * VU_DEPTH; i++)
+		good &= vu_admin_run(c, &vu_nop) == WSE_ST_OK;
 	ok(good, "five times around the ring");
 	vu_client_wait(c, 0, 0);
 
 	vu_client_set_config(c, 0x52, 0xc000, 2);
-	good = command(c, &nop) == WSE_ST_OK && !vu_client_wait(c, 0, 50);
+	good = vu_admin_run(c, &vu_nop) == WSE_ST_OK && !vu_client_wait(c, 0, 50);
 	vu_client_set_config(c, 0x52, 0x8000, 2);
 	ok(good && vu_client_wait(c, 0, 1000), "the function mask holds an interrupt back");
 	vu_client_call(c, VU_SET_IRQS, &q, sizeof(q), NULL, 0, NULL, 0, NULL);
-	good = command(c, &nop) == WSE_ST_OK && !vu_client_wait(c, 0, 50);
+	good = vu_admin_run(c, &vu_nop) == WSE_ST_OK && !vu_client_wait(c, 0, 50);
 	q.flags = VU_SET_DATA_NONE | VU_SET_UNMASK;
 	vu_client_call(c, VU_SET_IRQS, &q, sizeof(q), NULL, 0, NULL, 0, NULL);
 	ok(good && vu_client_wait(c, 0, 1000), "so does masking all vectors");
 	vu_client_set_config(c, 0x52, 0, 2);
-	good = command(c, &nop) == WSE_ST_OK;
+	good = vu_admin_run(c, &vu_nop) == WSE_ST_OK;
 	vu_client_set_config(c, 0x52, 0x8000, 2);
 	ok(good && !vu_client_wait(c, 0, 50), "without MSI-X there are no interrupts");
 }
@@ -338,7 +255,7 @@ static void test_copy(struct vu_client *c)
 		.rows = 2,
 		.cols = 2,
 		.budget = 1000000,
-		.buf = IOVA + LIST,
+		.buf = VU_IOVA + LIST,
 		.sram = 0x100,
 		.len = 2048,
 		.nline = 1,
@@ -349,25 +266,26 @@ static void test_copy(struct vu_client *c)
 	bool good = true;
 
 	for (unsigned int i = 0; i < 2; i++) {
-		good &= !vu_client_map(c, c->memfd, DATA + i * 4096, 0x5000000000ull + i * 0x10000,
-				       4096);
+		good &= !vu_client_map(c, c->memfd, VU_DATA + i * 4096,
+				       0x5000000000ull + i * 0x10000, 4096);
 		list[i] = 0x5000000000ull + i * 0x10000;
-		good &= !vu_client_map(c, c->memfd, DATA + 8192 + i * 4096,
+		good &= !vu_client_map(c, c->memfd, VU_DATA + 8192 + i * 4096,
 				       0x6000000000ull + i * 0x10000, 4096);
 		list[8 + i] = 0x6000000000ull + i * 0x10000;
 	}
 	for (unsigned int i = 0; i < 8192; i++)
-		c->mem[DATA + i] = (uint8_t)(i * 7 + i / 256);
-	memset(c->mem + DATA + 8192, 0, 8192);
-	ok(good && command(c, &s) == WSE_ST_OK, "COPY_IN from scattered pages");
+		c->mem[VU_DATA + i] = (uint8_t)(i * 7 + i / 256);
+	memset(c->mem + VU_DATA + 8192, 0, 8192);
+	ok(good && vu_admin_run(c, &s) == WSE_ST_OK, "COPY_IN from scattered pages");
 	s.opcode = WSE_OP_COPY_OUT;
-	s.buf = IOVA + LIST + 64;
-	ok(command(c, &s) == WSE_ST_OK && !memcmp(c->mem + DATA, c->mem + DATA + 8192, 8192),
+	s.buf = VU_IOVA + LIST + 64;
+	ok(vu_admin_run(c, &s) == WSE_ST_OK &&
+		   !memcmp(c->mem + VU_DATA, c->mem + VU_DATA + 8192, 8192),
 	   "COPY_OUT brings it back");
 	vu_client_unmap(c, 0x6000000000ull, 0x10000);
-	ok(command(c, &s) == WSE_ST_DMA_ERROR && logged("IOMMU fault iova=0x6000000000"),
+	ok(vu_admin_run(c, &s) == WSE_ST_DMA_ERROR && logged("IOMMU fault iova=0x6000000000"),
 	   "a page that was unmapped is a DMA error, and logged");
-	ok(command(c, &nop) == WSE_ST_OK, "the queue goes on");
+	ok(vu_admin_run(c, &vu_nop) == WSE_ST_OK, "the queue goes on");
 	vu_client_unmap(c, 0x5000000000ull, 0x2000000000ull);
 }
 
@@ -381,7 +299,7 @@ static void test_bounded(struct vu_client *c)
 		.rows = 2,
 		.cols = 2,
 		.budget = 100000,
-		.buf = IOVA + DATA,
+		.buf = VU_IOVA + VU_DATA,
 		.len = 8,
 		.nline = 1,
 	};
@@ -397,15 +315,15 @@ static void test_bounded(struct vu_client *c)
 	uint32_t before, after;
 	bool good;
 
-	memcpy(c->mem + DATA, &loop, 4);
-	good = command(c, &copy) == WSE_ST_OK;
-	push(c, (const struct wse_sqe *)&start);
+	memcpy(c->mem + VU_DATA, &loop, 4);
+	good = vu_admin_run(c, &copy) == WSE_ST_OK;
+	vu_admin_push(c, (const struct wse_sqe *)&start);
 	before = vu_client_reg(c, WSE_REG_CYCLES_LO);
 	for (int i = 0; i < 500; i++) {
-		double t = now();
+		double t = vu_now();
 
 		good &= vu_client_reg(c, WSE_REG_MAGIC) == WSE_MAGIC;
-		t = now() - t;
+		t = vu_now() - t;
 		sum += t;
 		worst = t > worst ? t : worst;
 	}
@@ -429,16 +347,17 @@ static void test_flr(struct vu_client *c)
 	ok(!(vu_client_reg(c, WSE_REG_STATUS) & 7), "and the device");
 	vu_client_set_config(c, 4, 6, 2);
 	vu_client_set_config(c, 0x52, 0x8000, 2);
-	ok(enable(c) && command(c, &nop) == WSE_ST_OK && vu_client_wait(c, 0, 1000),
+	ok(vu_admin_enable(c) && vu_admin_run(c, &vu_nop) == WSE_ST_OK &&
+		   vu_client_wait(c, 0, 1000),
 	   "which works again, interrupts and maps included");
 	ok(!vu_client_call(c, VU_RESET, NULL, 0, NULL, 0, NULL, 0, NULL) &&
 		   !(vu_client_reg(c, WSE_REG_STATUS) & 7),
 	   "so does RESET");
 	vu_client_set_config(c, 0x52, 0x8000, 2);
 	vu_client_set_config(c, 4, 2, 2);
-	vu_client_post(c, WSE_REG_AQ_SIZE, (DEPTH - 1) << 16 | (DEPTH - 1));
-	post64(c, WSE_REG_ASQ_LO, IOVA + ASQ);
-	post64(c, WSE_REG_ACQ_LO, IOVA + ACQ);
+	vu_client_post(c, WSE_REG_AQ_SIZE, (VU_DEPTH - 1) << 16 | (VU_DEPTH - 1));
+	vu_post64(c, WSE_REG_ASQ_LO, VU_IOVA + VU_ASQ);
+	vu_post64(c, WSE_REG_ACQ_LO, VU_IOVA + VU_ACQ);
 	vu_client_post(c, WSE_REG_CTRL, WSE_CTRL_EN_MASK);
 	vu_client_post(c, WSE_DB_BASE, 1);
 	usleep(20000);
@@ -544,7 +463,7 @@ static void test_hostile(void)
 	}
 
 	/* the memory behind a map shrinks: the device's DMA meets a hole in the file */
-	if (ok(ready(&c) && enable(&c), "a client that is about to shrink its memory")) {
+	if (ok(ready(&c) && vu_admin_enable(&c), "a client that is about to shrink its memory")) {
 		if (ftruncate(c.memfd, 0))
 			ok(false, "ftruncate");
 		vu_client_post(&c, WSE_DB_BASE, 1);
@@ -558,20 +477,20 @@ static void test_hostile(void)
 static void test_reconnect(void)
 {
 	struct vu_client a, b;
-	bool good = ready(&a) && enable(&a) && command(&a, &nop) == WSE_ST_OK;
+	bool good = ready(&a) && vu_admin_enable(&a) && vu_admin_run(&a, &vu_nop) == WSE_ST_OK;
 
 	ok(good, "first client");
-	good = !vu_client_open(&b, sock, MEM) && vu_client_hello(&b) == VU_LOST;
+	good = !vu_client_open(&b, sock, VU_MEM) && vu_client_hello(&b) == VU_LOST;
 	vu_client_close(&b);
-	ok(good && command(&a, &nop) == WSE_ST_OK,
+	ok(good && vu_admin_run(&a, &vu_nop) == WSE_ST_OK,
 	   "a second one is turned away, the first does not notice");
 	vu_client_close(&a);
-	ok(!vu_client_open(&b, sock, MEM) && !vu_client_hello(&b),
+	ok(!vu_client_open(&b, sock, VU_MEM) && !vu_client_hello(&b),
 	   "it may come when the first is gone");
 	ok(!(vu_client_config(&b, 4) & 7) && !vu_client_reg(&b, WSE_REG_CTRL) &&
-		   !vu_client_map(&b, b.memfd, 0, IOVA, MEM),
+		   !vu_client_map(&b, b.memfd, 0, VU_IOVA, VU_MEM),
 	   "and finds a fresh device without maps");
-	ok(!vu_client_irqs(&b) && enable(&b) && command(&b, &nop) == WSE_ST_OK &&
+	ok(!vu_client_irqs(&b) && vu_admin_enable(&b) && vu_admin_run(&b, &vu_nop) == WSE_ST_OK &&
 		   vu_client_wait(&b, 0, 1000),
 	   "that works");
 	vu_client_close(&b);
@@ -583,70 +502,16 @@ static void test_faults(void)
 	pid_t pid = start(args);
 	struct vu_client c;
 
-	ok(ready(&c) && enable(&c) && command(&c, &nop) == WSE_ST_OK && !vu_client_wait(&c, 0, 100),
+	ok(ready(&c) && vu_admin_enable(&c) && vu_admin_run(&c, &vu_nop) == WSE_ST_OK &&
+		   !vu_client_wait(&c, 0, 100),
 	   "an injected lost interrupt");
-	push(&c, &nop);
+	vu_admin_push(&c, &vu_nop);
 	usleep(50000);
-	ok(complete(&c, 0, NULL) == -1 &&
+	ok(vu_admin_complete(&c, 0, NULL) == -1 &&
 		   vu_client_reg(&c, WSE_REG_STATUS) & WSE_STATUS_HALTED_MASK,
 	   "an injected error of a completion's write halts the device");
 	vu_client_close(&c);
 	stop(pid, SIGTERM);
-}
-
-/* Runs the program; its exit status, with what it said in out. */
-static int say(const char *args, char *out, size_t size)
-{
-	char cmd[512];
-	size_t n;
-	FILE *f;
-
-	snprintf(cmd, sizeof(cmd), "%s %s 2>&1", emu_path, args);
-	f = popen(cmd, "r");
-	if (!f)
-		return -1;
-	n = fread(out, 1, size - 1, f);
-	out[n] = 0;
-	return WEXITSTATUS(pclose(f));
-}
-
-static bool one_line(const char *s)
-{
-	const char *nl = strchr(s, '\n');
-
-	return nl && !nl[1];
-}
-
-static void test_arguments(void)
-{
-	static const struct {
-		const char *args, *text;
-	} bad[] = {
-		{"", "--socket PATH is missing"},
-		{"--socket /tmp/x --model cloud", "no model is called 'cloud'"},
-		{"--socket /tmp/x --rows 0", "--rows needs a number from 1"},
-		{"--socket /tmp/x --cols 2x", "--cols needs a number"},
-		{"--socket /tmp/x --fault power:1", "--fault knows"},
-		{"--socket /tmp/x --fault irq:0", "--fault needs a number from 1"},
-		{"--socket /tmp/x stray", "unexpected argument 'stray'"},
-		{"--socket /nonexistent/x",
-		 "cannot listen on /nonexistent/x: No such file or directory"},
-		{"--socket /etc/hostname", "exists and is no socket"},
-		{"--socket /tmp/x --log /nonexistent/x", "cannot write /nonexistent/x"},
-	};
-	char out[4096], args[256];
-
-	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		ok(say(bad[i].args, out, sizeof(out)) && strstr(out, bad[i].text) && one_line(out),
-		   "'%s': %s", bad[i].args, bad[i].text);
-	memset(args, 'a', 200);
-	args[200] = 0;
-	memcpy(args, "--socket /", 10);
-	ok(say(args, out, sizeof(out)) && strstr(out, "File name too long") && one_line(out),
-	   "a path too long");
-	snprintf(args, sizeof(args), "--socket %s", sock);
-	ok(say(args, out, sizeof(out)) && strstr(out, "in use by another server") && one_line(out),
-	   "a socket in use");
 }
 
 int main(int argc, char **argv)
@@ -687,7 +552,6 @@ int main(int argc, char **argv)
 	vu_client_close(&c);
 	test_hostile();
 	test_reconnect();
-	test_arguments();
 	ok(stop(pid, SIGTERM) == 0 && stat(sock, &st),
 	   "SIGTERM ends it cleanly, the socket is gone");
 	pid = start(NULL);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "Vwse_core.h"
+#include "Vwse_core___024root.h"
 #include "verilated.h"
 #include "wse_regs.h"
 
@@ -28,6 +29,7 @@ public:
 	std::deque<unsigned> owed;		// credits that the core will get back
 	int loop[24];				// color that wavelets of this color come back on, -1: none
 	bool stall_out[24];			// keep the credits of a color
+	bool holds = false;			// a debugger holds the core now and then
 	unsigned busy_in = 0, busy_out = 0;	// of 16 cycles, so many without a wavelet or a credit (random)
 	unsigned max_owed = 4;
 	uint32_t seed = 1;
@@ -83,6 +85,10 @@ public:
 			top.tx_cr_valid_i = 1;
 			top.tx_cr_color_i = owed.front();
 			owed.pop_front();
+		}
+		if (holds && top.rootp->wse_core__DOT__run && rnd() % 32 == 0) {
+			top.rootp->wse_core__DOT__halt = !top.rootp->wse_core__DOT__halt;
+			top.rootp->wse_core__DOT__u_rv32__DOT__redo = 1;
 		}
 		top.clk_i = 0;
 		top.eval();

@@ -78,6 +78,14 @@ int main(int argc, char **argv)
 		test_movers(t);
 	}
 	t.busy_in = t.busy_out = 0;
+	printf("# a debugger holds the core half of the time\n");
+	t.holds = true;
+	test_axpy(t);
+	test_dot(t);
+	test_movers(t);
+	test_sends(t);
+	t.holds = false;
+	t.run(1);
 	test_tasks(t);
 	test_faults(t);
 	test_rates(t);

@@ -31,6 +31,7 @@ void test_faults(CoreTb &t);
 // test_core_scalar.cpp
 void test_service(CoreTb &t);
 void test_scalar(CoreTb &t);
+void test_sends(CoreTb &t);
 void test_tasks(CoreTb &t);
 void test_public(CoreTb &t);
 #endif

@@ -98,6 +98,40 @@ void test_service(CoreTb &t)
 	t.svc(7);
 	t.run(3);
 	tap.ok(!t.top.done_o, "clear done");
+	t.svc(3);
+	t.svc(4, 0x2468);
+	tap.ok(t.finish() && word(t, 0x2008) == 0x80002468, "a start right behind boot");
+	t.svc(4, 0x1234);
+	t.svc(3);
+	t.run(100);
+	tap.ok(!t.top.done_o && t.top.wait_cause_o == WSE_CAUSE_WAIT_TASK, "boot forgets a start");
+}
+
+// a hundred SENDs of what a hundred RECVs got: each once
+void test_sends(CoreTb &t)
+{
+	Asm p;
+	bool good;
+
+	for (unsigned i = 0; i < 100; i++) {
+		p.recv(S0, 9);
+		p.li(A1, 11);
+		p.r(WSE_F3_SEND, 0, 0, S0, A1);
+	}
+	p.sw(S0, WSE_SRAM_BASE + 0x2000);
+	p.done(1);
+	p.spin();
+	load(t, p);
+	t.out[11].clear();
+	t.boot();
+	for (unsigned i = 0; i < 100; i++)
+		t.feed(9, 1000 + i);
+	good = t.finish() && t.top.done_value_o == 1;
+	t.run(200);
+	good = good && t.out[11].size() == 100 && word(t, 0x2000) == 1099;
+	for (unsigned i = 0; good && i < 100; i++)
+		good = t.out[11][i].data == 1000 + i;
+	tap.ok(good, "a hundred wavelets, received and sent: %zu", t.out[11].size());
 }
 
 void test_scalar(CoreTb &t)

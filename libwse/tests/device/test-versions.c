@@ -105,7 +105,8 @@ static void test_node(void)
 	this_release();
 	kernel.major++;
 	kernel.minor = 7;
-	snprintf(words, sizeof(words), NODE " speaks version %d.7 of the interface, libwse %d.%d: use driver",
+	snprintf(words, sizeof(words),
+		 NODE " speaks version %d.7 of the interface, libwse %d.%d: use driver",
 		 WSE_UAPI_MAJOR + 1, WSE_UAPI_MAJOR, WSE_UAPI_MINOR);
 	refused(words, "a driver of the next major version");
 	kernel.major = WSE_UAPI_MAJOR - 1;
@@ -133,7 +134,8 @@ static void test_node(void)
 		return;
 	ret = wse_context_create(dev, 0, &ctx);
 	wse_device_error(dev, why, sizeof(why));
-	OK(ret == -EOPNOTSUPP && sentence(why, "firmware in /lib/firmware/wse is of another ABI: install that"),
+	OK(ret == -EOPNOTSUPP &&
+		   sentence(why, "firmware in /lib/firmware/wse is of another ABI: install that"),
 	   "the driver refused its firmware: %s", why);
 	wse_device_close(dev);
 }
@@ -151,8 +153,9 @@ static void test_firmware(const struct wse_fw *good, size_t size, int major, int
 	memcpy(fw, good, size);
 	fw->abi_major = (uint16_t)(good->abi_major + major);
 	fw->abi_minor = (uint16_t)(WSE_ABI_MINOR + minor);
-	snprintf(words, sizeof(words), "%s needs ABI %u.%u, the device has %u.%u: use firmware and device of one",
-		 path, fw->abi_major, fw->abi_minor, WSE_ABI_MAJOR, WSE_ABI_MINOR);
+	snprintf(words, sizeof(words),
+		 "%s needs ABI %u.%u, the device has %u.%u: use firmware and device of one", path,
+		 fw->abi_major, fw->abi_minor, WSE_ABI_MAJOR, WSE_ABI_MINOR);
 	ret = fd < 0 || write(fd, fw, size) != (ssize_t)size ? -EIO : 0;
 	setenv("WSE_FIRMWARE", path, 1);
 	if (!ret)

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// The queue between stream DOT and the movers. A mover sees the head in the same cycle and says one cycle later that it
+// took it, so the head skips what was just taken.
+
+module wse_dotq (
+  input  logic        clk_i,
+  input  logic        clr_i,
+
+  input  logic        push_i,       // the lanes have made sure that there is room
+  input  logic        end_i,
+  input  logic [31:0] data_i,
+  output logic [3:0]  count_o,
+
+  input  logic        m0_pop_i,
+  input  logic        m1_pop_i,
+  output logic        valid_o,
+  output logic        end_o,
+  output logic [31:0] data_o
+);
+  logic [31:0] data [8];
+  logic [7:0]  ends;
+  logic [2:0]  rp, wp, head;
+  logic [3:0]  count, taken;
+
+  assign taken = 4'(m0_pop_i) + 4'(m1_pop_i);
+  assign head = rp + 3'(taken);
+  assign count_o = count;
+  assign valid_o = count > taken;
+  assign end_o = ends[head];
+  assign data_o = data[head];
+
+  always @(posedge clk_i) begin
+    if (clr_i) begin
+      rp <= '0;
+      wp <= '0;
+      count <= '0;
+      ends <= '0;
+    end else if (push_i || m0_pop_i || m1_pop_i) begin
+      if (push_i) begin
+        data[wp] <= data_i;
+        ends[wp] <= end_i;
+        wp <= wp + 3'd1;
+      end
+      rp <= head;
+      count <= count + 4'(push_i) - taken;
+    end
+  end
+
+  always @(posedge clk_i) if (!clr_i) begin
+    assert (!(push_i && count == 4'd8)) else $error("DOT queue overflow");
+    assert (count >= taken) else $error("DOT queue underflow");
+  end
+endmodule

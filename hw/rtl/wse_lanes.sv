@@ -1,0 +1,656 @@
+// SPDX-License-Identifier: MIT
+// Engine L: 8 lanes with the accumulator file. Streams (AXPY, DOT) take one group of 8 elements a cycle:
+//
+//   head of the receive queue -> address | SRAM read | product | sum (into the accumulators, or DOT's partials)
+//
+// A sum is read and written in one stage, so the same accumulators may follow each other at once. DOT's partials then go
+// through a pipelined tree of adders. Vector operations walk group by group: load, execute, store.
+//
+// The accumulator file is a register file; movers read it with one cycle of latency and write it here.
+
+module wse_lanes (
+  input  logic        clk_i,
+  input  logic        clr_i,            // held
+  input  logic        stop_i,           // faulted, or held by a debugger: freeze, and port A with it
+
+  input  logic        ins_valid_i,
+  input  wse_tensor_pkg::ins_t ins_i,
+  output logic        ins_take_o,
+  output logic        busy_o,
+  output logic        act_o,            // completion, one cycle: make task_o ready ...
+  output logic        unb_o,            // ... unblock it
+  output logic [4:0]  task_o,
+  output logic        fault_o,          // one cycle
+  output logic [31:0] fault_cause_o,
+  output logic [31:0] fault_color_o,
+  output logic [31:0] fault_value_o,
+  output logic        moved_o,
+  output logic        lwait_o,          // a stream waits for a wavelet or for room
+  output logic [3:0]  mac_o,            // useful multiply-adds of this cycle
+
+  output logic        claim_o,          // reads color_o
+  output logic [4:0]  color_o,
+  output logic        rx_pop_o,
+  input  logic        rx_valid_i,
+  input  logic        rx_ctrl_i,
+  input  logic [31:0] rx_data_i,
+
+  output logic        dq_push_o,
+  output logic        dq_end_o,
+  output logic [31:0] dq_data_o,
+  input  logic [3:0]  dq_count_i,
+
+  output logic        a_en_o,
+  output logic [15:0] a_we_o,
+  output logic [11:0] a_row_o,
+  output logic [31:0] a_wd0_o,
+  output logic [31:0] a_wd1_o,
+  output logic [31:0] a_wd2_o,
+  output logic [31:0] a_wd3_o,
+  input  logic [31:0] a_rd0_i,
+  input  logic [31:0] a_rd1_i,
+  input  logic [31:0] a_rd2_i,
+  input  logic [31:0] a_rd3_i,
+
+  // movers: two reads and a write each
+  input  logic        m0_re_i,
+  input  logic [6:0]  m0_ra_i,
+  input  logic [6:0]  m0_rb_i,
+  output logic [31:0] m0_rda_o,
+  output logic [31:0] m0_rdb_o,
+  input  logic        m0_we_i,
+  input  logic [6:0]  m0_wa_i,
+  input  logic [31:0] m0_wd_i,
+  input  logic        m1_re_i,
+  input  logic [6:0]  m1_ra_i,
+  input  logic [6:0]  m1_rb_i,
+  output logic [31:0] m1_rda_o,
+  output logic [31:0] m1_rdb_o,
+  input  logic        m1_we_i,
+  input  logic [6:0]  m1_wa_i,
+  input  logic [31:0] m1_wd_i
+);
+  import wse_regs_pkg::*;
+  import wse_fp_pkg::*;
+  import wse_tensor_pkg::*;
+
+  typedef enum logic [3:0] {
+    StIdle, StCheck, StStream, StDrain, StFresh, StEnd, StLoad, StExec, StAdd, StStore, StTree
+  } state_e;
+
+  logic [31:0] acc [16][8] /*verilator public_flat_rw*/;   // accumulator 8 g + l is acc[g][l]
+  state_e      state;
+  ins_t        ins;
+  logic [6:0]  op;
+  logic [1:0]  step;
+  logic [1:0]  chk_d, chk_a, chk_b;
+  logic        dot, bad, zeroed;
+  logic        failed;                  // a stream that ends in a fault: cause and value wait until it has drained
+  logic [31:0] cause, value;
+
+  // ---- streams ----
+  logic [31:0] base, stride1;           // x
+  logic [15:0] len1;
+  logic [2:0]  feats;
+  logic [4:0]  groups;                  // T / 8
+  logic [3:0]  group0;                  // first accumulator / 8
+  logic [4:0]  left;                    // groups of the current wavelet that still have to be addressed
+  logic [11:0] row;
+  logic [15:0] fresh;                   // groups of a CLEAR that still count as zero
+  logic [4:0]  infl;                    // results on their way to the DOT queue
+  // stage registers: address out, data there, product there
+  logic        r_v, d_v, x_v, r_first, d_first, x_first, r_last, d_last, x_last;
+  logic [3:0]  r_g, d_g, x_g;
+  logic [31:0] r_w, d_w;                // the wavelet's value, widened
+  logic        t1_v, t2_v, t3_v, pushed, took;
+  logic [31:0] xw [8];                  // row of x, widened
+  logic [31:0] prod [8];
+  logic [31:0] part [8];
+  logic [31:0] t1 [8];
+  logic [31:0] t2 [4];
+  logic [31:0] t3 [2];
+
+  task automatic widen;
+    xw[0] = a_rd0_i << 16;
+    xw[1] = a_rd0_i & 32'hffff0000;
+    xw[2] = a_rd1_i << 16;
+    xw[3] = a_rd1_i & 32'hffff0000;
+    xw[4] = a_rd2_i << 16;
+    xw[5] = a_rd2_i & 32'hffff0000;
+    xw[6] = a_rd3_i << 16;
+    xw[7] = a_rd3_i & 32'hffff0000;
+  endtask
+  // the loops work on local arrays, so that a simulator's compiler sees that nothing overlaps
+  task automatic axpy_mul(input logic [31:0] w);
+    logic [31:0] x [8];
+    logic [31:0] y [8];
+    for (int l = 0; l < 8; l++) x[l] = xw[l];
+    for (int l = 0; l < 8; l++) y[l] = fp_mul_bf16(x[l], w);
+    for (int l = 0; l < 8; l++) prod[l] = y[l];
+  endtask
+  task automatic axpy_add(input logic [3:0] g, input logic [31:0] keep);
+    logic [31:0] x [8];
+    logic [31:0] y [8];
+    for (int l = 0; l < 8; l++) x[l] = acc[g][l];
+    for (int l = 0; l < 8; l++) y[l] = fp_add(x[l] & keep, prod[l]);
+    for (int l = 0; l < 8; l++) acc[g][l] = y[l];
+  endtask
+  task automatic dot_mul(input logic [3:0] g);
+    logic [31:0] x [8];
+    logic [31:0] d [8];
+    logic [31:0] y [8];
+    for (int l = 0; l < 8; l++) x[l] = xw[l];
+    for (int l = 0; l < 8; l++) d[l] = acc[g][l];
+    for (int l = 0; l < 8; l++) y[l] = fp_mul_half(d[l], x[l]);
+    for (int l = 0; l < 8; l++) prod[l] = y[l];
+  endtask
+  task automatic dot_add(input logic [31:0] keep);
+    for (int l = 0; l < 8; l++) part[l] = fp_add(part[l] & keep, prod[l]);
+  endtask
+  task automatic tree1;
+    logic [31:0] x [4];
+    logic [31:0] y [4];
+    for (int l = 0; l < 4; l++) begin
+      x[l] = t1[2*l];
+      y[l] = t1[2*l+1];
+    end
+    for (int l = 0; l < 4; l++) t2[l] = fp_add(x[l], y[l]);
+  endtask
+  task automatic tree2;
+    for (int l = 0; l < 2; l++) t3[l] = fp_add(t2[2*l], t2[2*l+1]);
+  endtask
+  task automatic copy_part;
+    for (int l = 0; l < 8; l++) t1[l] = part[l];
+  endtask
+
+  // ---- vector operations ----
+  logic        d_acc, a_acc, b_acc, d_half, a_half, b_half, b_mem, b_scalar, reduce, vmax;
+  logic [15:0] d_pos, a_pos, b_pos, d_line, a_line, b_line;  // accumulator or byte offset of group and row
+  logic [12:0] in_left;                 // groups left in the row, rows left
+  logic [15:0] rows_left;
+  logic [5:0]  need;                    // rows of SRAM to read: SRC1, SRC2, DST; low and high
+  logic [5:0]  n_now, n_out, n_in;      // this cycle, address out, data there
+  logic        last;
+  logic [31:0] av [8];
+  logic [31:0] bv [8];
+  logic [31:0] dv [8];
+  logic [31:0] rv [8];
+
+  task automatic put_half(input logic [1:0] which);
+    for (int l = 0; l < 8; l++) begin
+      if (which == 2'd0) av[l] = xw[l];
+      if (which == 2'd1) bv[l] = xw[l];
+      if (which == 2'd2) dv[l] = xw[l];
+    end
+  endtask
+  task automatic from_acc(input logic [1:0] which, input logic [3:0] g);
+    for (int l = 0; l < 8; l++) begin
+      if (which == 2'd0) av[l] = acc[g][l];
+      if (which == 2'd1) bv[l] = acc[g][l];
+      if (which == 2'd2) dv[l] = acc[g][l];
+    end
+  endtask
+  task automatic from_scalar(input logic [31:0] s);
+    for (int l = 0; l < 8; l++) bv[l] = s;
+  endtask
+  task automatic to_acc(input logic [3:0] g);
+    for (int l = 0; l < 8; l++) acc[g][l] = rv[l];
+  endtask
+  task automatic zero_acc(input logic [3:0] g);
+    for (int l = 0; l < 8; l++) acc[g][l] = '0;
+  endtask
+  task automatic zero_all;
+    for (int g = 0; g < 16; g++) zero_acc(g[3:0]);
+  endtask
+  task automatic v_addsub(input logic [31:0] flip);
+    for (int l = 0; l < 8; l++) rv[l] = fp_add(av[l], bv[l] ^ flip);
+  endtask
+  task automatic v_mul;
+    for (int l = 0; l < 8; l++) rv[l] = fp_mul(av[l], bv[l]);
+  endtask
+  task automatic v_mac_add;
+    for (int l = 0; l < 8; l++) rv[l] = fp_add(dv[l], rv[l]);
+  endtask
+  task automatic v_max;
+    for (int l = 0; l < 8; l++) rv[l] = fp_canon(fp_gt(av[l], bv[l]) != 0 ? av[l] : bv[l]);
+  endtask
+  task automatic v_min;
+    for (int l = 0; l < 8; l++) rv[l] = fp_canon(fp_gt(bv[l], av[l]) != 0 ? av[l] : bv[l]);
+  endtask
+  task automatic v_gate;
+    for (int l = 0; l < 8; l++) rv[l] = fp_gt(av[l], 32'd0) != 0 ? bv[l] : 32'd0;
+  endtask
+  task automatic v_cgt;
+    for (int l = 0; l < 8; l++) rv[l] = 32'd0 - 32'(fp_gt(av[l], bv[l]));
+  endtask
+  task automatic v_f2i;
+    for (int l = 0; l < 8; l++) rv[l] = fp_to_int(av[l]);
+  endtask
+  task automatic v_i2f;
+    for (int l = 0; l < 8; l++) rv[l] = fp_from_int(av[l]);
+  endtask
+  task automatic v_int;
+    for (int l = 0; l < 8; l++)
+      rv[l] = op == TOP_VIADD[6:0] ? av[l] + bv[l] : op == TOP_VISUB[6:0] ? av[l] - bv[l] :
+              op == TOP_VAND[6:0] ? av[l] & bv[l] : op == TOP_VOR[6:0] ? av[l] | bv[l] :
+              op == TOP_VXOR[6:0] ? av[l] ^ bv[l] : op == TOP_VSHL[6:0] ? av[l] << bv[l][4:0] :
+              op == TOP_VSHR[6:0] ? av[l] >> bv[l][4:0] :
+              op == TOP_VSRA[6:0] ? $unsigned($signed(av[l]) >>> bv[l][4:0]) : av[l];
+  endtask
+  // n results out of pairs of partials, or of partials and elements
+  task automatic v_reduce(input int n, input logic pairs);
+    for (int l = 0; l < n; l++) begin
+      rv[l] = pairs ? part[2*l+1] : av[l];
+      t1[l] = pairs ? part[2*l] : part[l];
+    end
+    for (int l = 0; l < n; l++)
+      part[l] = vmax ? fp_canon(fp_gt(t1[l], rv[l]) != 0 ? t1[l] : rv[l]) : fp_add(t1[l], rv[l]);
+  endtask
+  task automatic init_part(input logic [31:0] v);
+    for (int l = 0; l < 8; l++) part[l] = v;
+  endtask
+
+  function automatic logic [31:0] pair(input logic [31:0] lo, input logic [31:0] hi);
+    pair = fp_to_bf16(lo) | (fp_to_bf16(hi) << 16);
+  endfunction
+  // where the next group of an operand lies
+  function automatic logic [15:0] next_pos(input logic [15:0] pos, input logic [15:0] line, input logic wrap,
+                                           input logic [15:0] s1, input logic is_acc, input logic half);
+    next_pos = wrap ? line + s1 : pos + (is_acc ? 16'd8 : half ? 16'd16 : 16'd32);
+  endfunction
+  // rows to read for a group: per operand, low and high
+  function automatic logic [5:0] needs(input logic aa, input logic ah, input logic bm, input logic bh,
+                                       input logic dm, input logic dh);
+    needs = {dm & ~dh, dm, bm & ~bh, bm, ~aa & ~ah, ~aa};
+  endfunction
+
+  task automatic complete;
+    busy_o <= 1'b0;
+    claim_o <= 1'b0;
+    act_o <= ins.cw[TCW_ACTIVATE_LO];
+    unb_o <= ins.cw[TCW_UNBLOCK_LO];
+    moved_o <= 1'b1;
+    state = StIdle;
+  endtask
+  task automatic fail(input logic [31:0] c, input logic [31:0] col, input logic [31:0] v);
+    fault_o <= 1'b1;
+    fault_cause_o <= c;
+    fault_color_o <= col;
+    fault_value_o <= v;
+    state = StIdle;
+  endtask
+
+  always @(posedge clk_i) begin
+    act_o <= 1'b0;
+    unb_o <= 1'b0;
+    ins_take_o <= 1'b0;
+    fault_o <= 1'b0;
+    moved_o <= 1'b0;
+    lwait_o <= 1'b0;
+    mac_o <= '0;
+    rx_pop_o <= 1'b0;
+    dq_push_o <= 1'b0;
+    if (!stop_i) a_en_o <= 1'b0;          // port A stands with its reader
+    if (clr_i) begin
+      if (!zeroed) zero_all;
+      zeroed = 1'b1;
+      busy_o <= 1'b0;
+      claim_o <= 1'b0;
+      state = StIdle;
+    end else begin
+      zeroed = 1'b0;
+      // ---- the movers' writes ----
+      if (m0_we_i) acc[m0_wa_i[6:3]][m0_wa_i[2:0]] = m0_wd_i;
+      if (m1_we_i) acc[m1_wa_i[6:3]][m1_wa_i[2:0]] = m1_wd_i;
+    end
+    if (!clr_i && !stop_i) begin
+      if (state == StIdle) begin
+        if (ins_valid_i && !ins_take_o && !fault_o) begin
+          ins = ins_i;
+          ins_take_o <= 1'b1;
+          busy_o <= 1'b1;
+          task_o <= ins_i.cw[31:27];
+          op = ins_i.cw[6:0];
+          color_o <= ins_i.a0[4:0];
+          // the claim begins here; a fault follows if the operands are wrong
+          claim_o <= (op == TOP_AXPY[6:0] || op == TOP_DOT[6:0]) && ins_i.a3[3:0] == KIND_FABIN[3:0] &&
+                     ins_i.a0 < NCOLORS;
+          step = '0;
+          state = StCheck;
+          moved_o <= 1'b1;
+        end
+      end else if (state == StCheck) begin
+        reduce = op == TOP_VRSUM[6:0] || op == TOP_VRMAX[6:0];
+        dot = op == TOP_DOT[6:0];
+        step = step + 2'd1;
+        if (step == 2'd1) begin
+          chk_d = check(ins.d0, ins.d1, ins.d2, ins.d3[7:0], reduce ? RuleSingle : RuleLane);
+        end else if (step == 2'd2) begin
+          chk_a = check(ins.a0, ins.a1, ins.a2, ins.a3[7:0], RuleLane);
+        end else begin
+          chk_b = check(ins.b0, ins.b1, ins.b2, ins.b3[7:0], RuleLane);
+          if (op == TOP_AXPY[6:0] || dot) begin
+            feats = ins.scalar[2:0];
+            bad = ins.a3[3:0] != KIND_FABIN[3:0] || ins.a0 >= NCOLORS || ins.d3[3:0] != KIND_ACC[3:0] ||
+                  ins.b3[7:0] != {DT_BF16[3:0], KIND_MEM[3:0]} || ins.d0[2:0] != '0 ||
+                  (feats != 3'd1 && feats != 3'd2 && feats != 3'd4) || chk_b[0];
+            chk_a = '0;
+            chk_d[1] = ins.d0 >= NACC || 32'(feats) * 32'(ins.b1[15:0]) > NACC - ins.d0;
+            base = 32'(ins.b0[15:0]);
+            len1 = ins.b2[15:0] == '0 ? 16'd1 : ins.b2[15:0];
+            stride1 = 32'($signed(ins.b2[31:16]));
+            groups = ins.b1[7:3];
+            group0 = ins.d0[6:3];
+            fresh = '0;
+            if (op == TOP_AXPY[6:0] && ins.cw[TCW_CLEAR_LO])
+              fresh = 16'(((32'd1 << (32'(feats) * 32'(groups))) - 1) << group0);
+            left = '0;
+            infl = '0;
+            {r_v, d_v, x_v, t1_v, t2_v, t3_v, pushed} = '0;
+            failed = 1'b0;
+            state = StStream;
+          end else begin
+            d_acc = ins.d3[3:0] == KIND_ACC[3:0];
+            a_acc = ins.a3[3:0] == KIND_ACC[3:0];
+            b_acc = ins.b3[3:0] == KIND_ACC[3:0];
+            b_scalar = reduce || op == TOP_VMOV[6:0] || op == TOP_VF2I[6:0] || op == TOP_VI2F[6:0] ||
+                       ins.cw[TCW_SCALAR_LO];
+            b_acc = b_acc && !b_scalar;
+            b_mem = !b_acc && !b_scalar;
+            d_half = ins.d3[7:4] == DT_BF16[3:0];
+            a_half = ins.a3[7:4] == DT_BF16[3:0];
+            b_half = ins.b3[7:4] == DT_BF16[3:0];
+            bad = op < TOP_VADD[6:0] || op > TOP_VRMAX[6:0] || op == 7'h19 || chk_d[0] || chk_a[0] ||
+                  (!b_scalar && chk_b[0]) ||
+                  (!reduce && !same_shape(ins.a1, ins.a2, ins.d1, ins.d2)) ||
+                  (!b_scalar && !same_shape(ins.b1, ins.b2, ins.d1, ins.d2));
+            if (b_scalar) chk_b = '0;
+            d_pos = ins.d0[15:0];
+            a_pos = ins.a0[15:0];
+            b_pos = ins.b0[15:0];
+            d_line = d_pos;
+            a_line = a_pos;
+            b_line = b_pos;
+            in_left = ins.a1[15:3];
+            rows_left = ins.a2[15:0] == '0 ? 16'd1 : ins.a2[15:0];
+            vmax = op == TOP_VRMAX[6:0];
+            if (reduce) init_part(vmax ? 32'hff800000 : 32'd0);
+            need = needs(a_acc, a_half, b_mem, b_half, !d_acc && op == TOP_VMAC[6:0], d_half);
+            n_out = '0;
+            n_in = '0;
+            state = need != '0 ? StLoad : StExec;
+            from_scalar(ins.scalar);
+          end
+          if (bad) fail(CAUSE_BAD_DSR, '1, '0);
+          else if (chk_d[1] || chk_a[1] || chk_b[1]) fail(CAUSE_OPERAND_ADDR, '1, '0);
+        end
+      end else if (state == StStream || state == StDrain) begin
+        // ---- streams, last stage first ----
+        if (dot) begin
+          took = pushed;                          // counted by the queue from the next cycle on
+          pushed = t3_v;
+          if (t3_v) begin
+            dq_push_o <= 1'b1;
+            dq_end_o <= 1'b0;
+            dq_data_o <= fp_add(t3[0], t3[1]);
+          end
+          t3_v = t2_v;
+          if (t2_v) tree2;
+          t2_v = t1_v;
+          if (t1_v) tree1;
+          t1_v = 1'b0;
+        end else begin
+          took = 1'b0;
+        end
+        if (x_v) begin
+          mac_o <= 4'd8;
+          moved_o <= 1'b1;
+          if (dot) begin
+            dot_add(x_first ? '0 : '1);
+            if (x_last) begin
+              copy_part;
+              t1_v = 1'b1;
+            end
+          end else begin
+            axpy_add(x_g, fresh[x_g] ? '0 : '1);
+            fresh[x_g] = 1'b0;
+          end
+        end
+        x_v = d_v;
+        x_g = d_g;
+        x_first = d_first;
+        x_last = d_last;
+        if (d_v) begin
+          widen;
+          if (dot) dot_mul(d_g);
+          else axpy_mul(d_w);
+        end
+        d_v = r_v;
+        d_g = r_g;
+        d_w = r_w;
+        d_first = r_first;
+        d_last = r_last;
+        r_v = 1'b0;
+        if (left != '0) begin
+          row = row + 12'd1;
+          r_g = r_g + 4'd1;
+          r_v = 1'b1;
+          r_first = 1'b0;
+          left = left - 5'd1;
+          r_last = left == '0;
+          a_en_o <= 1'b1;
+          a_row_o <= row;
+        end else if (state == StStream) begin
+          if (rx_valid_i) begin
+            if (rx_ctrl_i && !rx_data_i[CTRLW_END_LO]) begin
+              failed = 1'b1;
+              cause = CAUSE_BAD_CTRL;
+              value = rx_data_i;
+              state = StDrain;
+            end else if (!rx_ctrl_i && (3'(rx_data_i[15:14]) >= feats || 16'(rx_data_i[13:0]) >= len1)) begin
+              failed = 1'b1;
+              cause = CAUSE_STREAM_INDEX;
+              value = rx_data_i;
+              state = StDrain;
+            end else if (dot && 5'(dq_count_i) + infl >= 5'd8) begin
+              lwait_o <= 1'b1;
+            end else begin
+              rx_pop_o <= 1'b1;
+              moved_o <= 1'b1;
+              if (dot) infl = infl + 5'd1;
+              if (rx_ctrl_i) begin
+                state = StDrain;
+              end else begin
+                row = 12'((base + 32'(rx_data_i[13:0]) * stride1) >> 4);
+                r_g = group0 + 4'(rx_data_i[15:14]) * groups[3:0];
+                r_w = rx_data_i & 32'hffff0000;
+                r_v = 1'b1;
+                r_first = 1'b1;
+                left = groups - 5'd1;
+                r_last = left == '0;
+                a_en_o <= 1'b1;
+                a_row_o <= row;
+              end
+            end
+          end else begin
+            lwait_o <= 1'b1;
+          end
+        end else if (!d_v && !x_v && !t1_v && !t2_v && !t3_v) begin
+          state = StFresh;
+        end
+        if (took) infl = infl - 5'd1;
+        a_we_o <= '0;
+      end else if (state == StFresh) begin
+        // sums that no wavelet has touched are zero, too
+        if (fresh != '0) begin
+          for (int g = 0; g < 16; g++) if (fresh[g]) zero_acc(g[3:0]);
+          fresh = '0;
+        end
+        if (failed) begin
+          fail(cause, 32'(color_o), value);
+        end else begin
+          if (dot) begin
+            dq_push_o <= 1'b1;
+            dq_end_o <= 1'b1;
+            dq_data_o <= '0;
+          end
+          complete;
+        end
+      end else if (state == StLoad) begin
+        // ---- vector operations: rows of SRAM that this group needs ----
+        if (n_in != '0) begin
+          if (n_in[0] && a_half) begin
+            widen;
+            put_half(2'd0);
+          end else if (n_in[2] && b_half) begin
+            widen;
+            put_half(2'd1);
+          end else if (n_in[4] && d_half) begin
+            widen;
+            put_half(2'd2);
+          end else begin
+            if (n_in[0]) begin av[0] = a_rd0_i; av[1] = a_rd1_i; av[2] = a_rd2_i; av[3] = a_rd3_i; end
+            if (n_in[1]) begin av[4] = a_rd0_i; av[5] = a_rd1_i; av[6] = a_rd2_i; av[7] = a_rd3_i; end
+            if (n_in[2]) begin bv[0] = a_rd0_i; bv[1] = a_rd1_i; bv[2] = a_rd2_i; bv[3] = a_rd3_i; end
+            if (n_in[3]) begin bv[4] = a_rd0_i; bv[5] = a_rd1_i; bv[6] = a_rd2_i; bv[7] = a_rd3_i; end
+            if (n_in[4]) begin dv[0] = a_rd0_i; dv[1] = a_rd1_i; dv[2] = a_rd2_i; dv[3] = a_rd3_i; end
+            if (n_in[5]) begin dv[4] = a_rd0_i; dv[5] = a_rd1_i; dv[6] = a_rd2_i; dv[7] = a_rd3_i; end
+          end
+        end
+        n_in = n_out;
+        n_now = need & -need;
+        need = need & ~n_now;
+        n_out = n_now;
+        if (n_now != '0) begin
+          a_en_o <= 1'b1;
+          a_we_o <= '0;
+          a_row_o <= ((n_now[0] || n_now[1]) ? a_pos[15:4] : (n_now[2] || n_now[3]) ? b_pos[15:4] : d_pos[15:4]) +
+                     12'(n_now[1] || n_now[3] || n_now[5]);
+        end
+        if (need == '0 && n_now == '0 && n_in == '0) begin
+          state = StExec;
+        end
+      end else if (state == StStore) begin
+        // second row of 32-bit results
+        a_en_o <= 1'b1;
+        a_we_o <= '1;
+        a_row_o <= d_pos[15:4] + 12'd1;
+        a_wd0_o <= rv[4];
+        a_wd1_o <= rv[5];
+        a_wd2_o <= rv[6];
+        a_wd3_o <= rv[7];
+        d_pos = next_pos(d_pos, d_line, last, ins.d2[31:16], d_acc, d_half);
+        if (last) d_line = d_pos;
+        if (rows_left == '0) complete;
+        else state = need != '0 ? StLoad : StExec;
+      end else if (state == StTree) begin
+        v_reduce(step == 2'd0 ? 4 : step == 2'd1 ? 2 : 1, 1'b1);
+        step = step + 2'd1;
+        if (step == 2'd3) begin
+          if (d_acc) begin
+            acc[d_pos[6:3]][d_pos[2:0]] = part[0];
+          end else begin
+            a_en_o <= 1'b1;
+            a_row_o <= d_pos[15:4];
+            a_we_o <= d_half ? 16'h3 << d_pos[3:0] : 16'hf << d_pos[3:0];
+            rv[0] = d_half ? pair(part[0], part[0]) : part[0];
+            a_wd0_o <= rv[0];
+            a_wd1_o <= rv[0];
+            a_wd2_o <= rv[0];
+            a_wd3_o <= rv[0];
+          end
+          complete;
+        end
+      end else if (state == StExec || state == StAdd) begin
+        moved_o <= 1'b1;
+        if (state == StAdd) begin
+          v_mac_add;
+          mac_o <= 4'd8;
+          state = StExec;
+        end else begin
+          if (a_acc) from_acc(2'd0, a_pos[6:3]);
+          if (b_acc) from_acc(2'd1, b_pos[6:3]);
+          if (op == TOP_VMAC[6:0]) begin
+            if (d_acc) from_acc(2'd2, d_pos[6:3]);
+            v_mul;
+            state = StAdd;
+          end else if (reduce) begin
+            v_reduce(8, 1'b0);
+          end else if (op == TOP_VADD[6:0] || op == TOP_VSUB[6:0]) begin
+            v_addsub(op == TOP_VSUB[6:0] ? 32'h80000000 : '0);
+          end else if (op == TOP_VMUL[6:0]) begin
+            v_mul;
+          end else if (op == TOP_VMAX[6:0]) begin
+            v_max;
+          end else if (op == TOP_VMIN[6:0]) begin
+            v_min;
+          end else if (op == TOP_VGATE[6:0]) begin
+            v_gate;
+          end else if (op == TOP_VCGT[6:0]) begin
+            v_cgt;
+          end else if (op == TOP_VF2I[6:0]) begin
+            v_f2i;
+          end else if (op == TOP_VI2F[6:0]) begin
+            v_i2f;
+          end else begin
+            v_int;
+          end
+        end
+        if (state != StAdd) begin
+          // store, and on to the next group
+          in_left = in_left - 13'd1;
+          last = in_left == '0;
+          if (last) begin
+            in_left = ins.a1[15:3];
+            rows_left = rows_left - 16'd1;
+          end
+          a_pos = next_pos(a_pos, a_line, last, ins.a2[31:16], a_acc, a_half);
+          b_pos = next_pos(b_pos, b_line, last, ins.b2[31:16], b_acc, b_half);
+          if (last) begin
+            a_line = a_pos;
+            b_line = b_pos;
+          end
+          need = needs(a_acc, a_half, b_mem, b_half, !d_acc && op == TOP_VMAC[6:0], d_half);
+          if (reduce) begin
+            step = '0;
+            state = rows_left == '0 ? StTree : need != '0 ? StLoad : StExec;
+          end else begin
+            if (d_acc) begin
+              to_acc(d_pos[6:3]);
+            end else begin
+              a_en_o <= 1'b1;
+              a_we_o <= '1;
+              a_row_o <= d_pos[15:4];
+              a_wd0_o <= d_half ? pair(rv[0], rv[1]) : rv[0];
+              a_wd1_o <= d_half ? pair(rv[2], rv[3]) : rv[1];
+              a_wd2_o <= d_half ? pair(rv[4], rv[5]) : rv[2];
+              a_wd3_o <= d_half ? pair(rv[6], rv[7]) : rv[3];
+            end
+            if (!d_acc && !d_half) begin
+              state = StStore;
+            end else begin
+              d_pos = next_pos(d_pos, d_line, last, ins.d2[31:16], d_acc, d_half);
+              if (last) d_line = d_pos;
+              if (rows_left == '0) complete;
+              else state = need != '0 ? StLoad : StExec;
+            end
+          end
+        end
+      end
+
+    end
+    // ---- the movers' reads ----
+    if (m0_re_i) begin
+      m0_rda_o <= acc[m0_ra_i[6:3]][m0_ra_i[2:0]];
+      m0_rdb_o <= acc[m0_rb_i[6:3]][m0_rb_i[2:0]];
+    end
+    if (m1_re_i) begin
+      m1_rda_o <= acc[m1_ra_i[6:3]][m1_ra_i[2:0]];
+      m1_rdb_o <= acc[m1_rb_i[6:3]][m1_rb_i[2:0]];
+    end
+  end
+
+  always @(posedge clk_i) if (!clr_i && !stop_i && (state == StStream || state == StDrain)) begin
+    assert (infl <= 5'd8) else $error("lanes: %0d results on their way", infl);
+  end
+endmodule

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: MIT
+// Engines M0 and M1: DST := SRC1, SRC1 + SRC2, or SRC1 to two destinations, one element a cycle.
+//
+// Elements of memory and accumulators are read ahead into a queue of four per operand; wavelets and DOT results are
+// taken in the cycle in which the element is. An element is taken only when everything it needs is there, room at its
+// destination included: the capacity of a channel is the router's alone, whatever is in this pipeline.
+//
+// Reading ahead is allowed when no destination can be a source of a later element: different stores, disjoint ranges, or
+// the very same distinct addresses. Otherwise (`serial`) an element is read when the one before has been written.
+
+module wse_mover (
+  input  logic        clk_i,
+  input  logic        clr_i,
+  input  logic        stop_i,           // faulted, or held by a debugger
+
+  input  logic        ins_valid_i,
+  input  wse_tensor_pkg::ins_t ins_i,
+  output logic        ins_take_o,
+  output logic        busy_o,
+  output logic        act_o,
+  output logic        unb_o,
+  output logic [4:0]  task_o,
+  output logic        fault_o,
+  output logic [31:0] fault_cause_o,
+  output logic [31:0] fault_color_o,
+  output logic [31:0] fault_value_o,
+  output logic        moved_o,
+  output logic        wait_fab_o,       // waits for a wavelet or for room of wait_color_o
+  output logic [4:0]  wait_color_o,
+
+  output logic        claim_o,
+  output logic [4:0]  color_o,
+  output logic        rx_pop_o,
+  input  logic        rx_valid_i,
+  input  logic        rx_ctrl_i,
+  input  logic [31:0] rx_data_i,
+
+  output logic        dq_pop_o,
+  input  logic        dq_valid_i,
+  input  logic        dq_end_i,
+  input  logic [31:0] dq_data_i,
+
+  output logic        tx_valid_o,
+  output logic        tx_ctrl_o,
+  output logic [4:0]  tx_color_o,
+  output logic [31:0] tx_data_o,
+  output logic [2:0]  tx_infl_o,        // elements taken for tx_color_o that have not left
+  input  logic        tx_room_i,
+  input  logic        tx_ready_i,
+
+  output logic        acc_re_o,
+  output logic [6:0]  acc_ra_o,
+  output logic [6:0]  acc_rb_o,
+  input  logic [31:0] acc_rda_i,
+  input  logic [31:0] acc_rdb_i,
+  output logic        acc_we_o,
+  output logic [6:0]  acc_wa_o,
+  output logic [31:0] acc_wd_o,
+
+  output logic        mem_req_o,        // until mem_gnt_i; data of a read one cycle later
+  output logic [15:0] mem_we_o,         // byte enables; 0: read
+  output logic [11:0] mem_row_o,
+  output logic [31:0] mem_wd_o,         // for every word of the row
+  input  logic        mem_gnt_i,
+  input  logic [31:0] mem_rd0_i,
+  input  logic [31:0] mem_rd1_i,
+  input  logic [31:0] mem_rd2_i,
+  input  logic [31:0] mem_rd3_i
+);
+  import wse_regs_pkg::*;
+  import wse_fp_pkg::*;
+  import wse_tensor_pkg::*;
+
+  typedef enum logic [2:0] {StIdle, StCheck, StRun, StEnd, StFinish} state_e;
+
+  state_e      state;
+  ins_t        ins;
+  logic [6:0]  op;
+  logic [1:0]  step;
+  logic [1:0]  chk [3];
+  logic        bad, serial, to_end, send_end;
+  logic [3:0]  kd, ka, kb;
+  logic        fab_out, fab_in, dq_a, dq_b, madd, tee, mem_a, mem_b, acc_a, acc_b;
+
+  // operands 0 DST, 1 SRC1, 2 SRC2 (or second destination): position, row, elements left in the row
+  logic [15:0] pos [3];
+  logic [15:0] line [3];
+  logic [15:0] left [3];
+  logic [15:0] len [3];
+  logic [15:0] st [3];
+  logic [15:0] st1 [3];
+  logic [2:0]  half;
+  logic [15:0] shape, shape1, inner, outer;       // elements (or END marks, in outer) still to be taken
+  logic [15:0] rows [3];                          // rows still to be read ahead
+  logic        over;                              // all elements are taken
+
+  // read-ahead
+  logic [31:0] q1 [4];
+  logic [31:0] q2 [4];
+  logic [2:0]  n1, n2;                            // filled
+  logic [1:0]  h1, h2;                            // head
+  logic [2:0]  f1, f2;                            // filled or on the way
+  logic        aa_out, aa_in, ab_out, ab_in;      // accumulator reads: address out, data there
+  logic        m_in, m_which;                     // memory read: data there, of SRC2
+  logic [3:0]  m_at, m_at_out;
+  logic        m_b;                               // the request that is out: for SRC2, a write
+  logic        m_req;
+  logic        m_half;
+
+  // element between take and destination
+  logic        c_v, c_d, c_t;                     // still to go to DST, to the second destination
+  logic [31:0] c_a, c_b, c_r, word;
+  logic        c_done;                            // the sum has been made
+  logic        tx_v, ok_a, ok_b, end_mark, took;
+  logic [2:0]  infl;
+  logic        quiet, acc_used;
+
+  task automatic advance(input logic [1:0] i);
+    left[i] = left[i] - 16'd1;
+    if (left[i] == '0) begin
+      line[i] = line[i] + st1[i];
+      pos[i] = line[i];
+      left[i] = len[i];
+      rows[i] = rows[i] - 16'd1;
+    end else begin
+      pos[i] = pos[i] + st[i];
+    end
+  endtask
+
+  function automatic logic [15:0] enables(input logic [3:0] at, input logic h);
+    enables = h ? 16'h3 << at : 16'hf << at;
+  endfunction
+
+  // [first, last] of two operands overlap, in units of their store
+  function automatic logic overlap(input logic [31:0] x0, input logic [31:0] x1, input logic [31:0] x2,
+                                   input logic [31:0] y0, input logic [31:0] y1, input logic [31:0] y2,
+                                   input logic [3:0] xsize, input logic [3:0] ysize);
+    logic signed [35:0] xl, xh, yl, yh;
+    xl = $signed({4'd0, x0}) + 36'(span(x1, x2, 1'b0));
+    xh = $signed({4'd0, x0}) + 36'(span(x1, x2, 1'b1)) + $signed({32'd0, xsize});
+    yl = $signed({4'd0, y0}) + 36'(span(y1, y2, 1'b0));
+    yh = $signed({4'd0, y0}) + 36'(span(y1, y2, 1'b1)) + $signed({32'd0, ysize});
+    overlap = xl < yh && yl < xh;
+  endfunction
+  // all elements of an operand of one row lie apart
+  function automatic logic apart(input logic [31:0] w1, input logic [31:0] w2);
+    apart = w2[15:0] <= 16'd1 && w1[31:16] != '0;
+  endfunction
+  // a source may be read ahead of the writes to a destination
+  function automatic logic [3:0] size_of(input logic [3:0] kind, input logic [3:0] dtype);
+    size_of = kind == KIND_ACC[3:0] ? 4'd1 : dtype == DT_BF16[3:0] ? 4'd2 : 4'd4;
+  endfunction
+  function automatic logic hazard(input logic [3:0] ks, input logic [3:0] kt,
+                                  input logic [31:0] s0, input logic [31:0] s1, input logic [31:0] s2, input logic [3:0] sd,
+                                  input logic [31:0] t0, input logic [31:0] t1, input logic [31:0] t2, input logic [3:0] td);
+    hazard = ks == kt && is_store(ks) && overlap(s0, s1, s2, t0, t1, t2, size_of(ks, sd), size_of(kt, td)) &&
+             !(s0 == t0 && s1 == t1 && s2 == t2 && (sd == td || ks == KIND_ACC[3:0]) && apart(s1, s2));
+  endfunction
+
+  task automatic arrivals;
+    // what was read
+    if (m_in) begin
+      word = m_at[3] ? (m_at[2] ? mem_rd3_i : mem_rd2_i) : (m_at[2] ? mem_rd1_i : mem_rd0_i);
+      if (m_half) word = m_at[1] ? word & 32'hffff0000 : word << 16;
+      if (m_which) begin
+        q2[h2 + n2[1:0]] = word;
+        n2 = n2 + 3'd1;
+      end else begin
+        q1[h1 + n1[1:0]] = word;
+        n1 = n1 + 3'd1;
+      end
+      m_in = 1'b0;
+    end
+    if (aa_in) begin
+      q1[h1 + n1[1:0]] = acc_rda_i;
+      n1 = n1 + 3'd1;
+    end
+    if (ab_in) begin
+      q2[h2 + n2[1:0]] = acc_rdb_i;
+      n2 = n2 + 3'd1;
+    end
+    aa_in = aa_out;
+    ab_in = ab_out;
+    aa_out = 1'b0;
+    ab_out = 1'b0;
+    // what was asked for or offered has gone
+    if (m_req && mem_gnt_i) begin
+      m_req = 1'b0;
+      mem_req_o <= 1'b0;
+      m_in = mem_we_o == '0;
+      m_which = m_b;
+      m_at = m_at_out;
+      m_half = m_b ? half[2] : half[1];
+    end
+    if (tx_v && tx_ready_i) begin
+      tx_v = 1'b0;
+      tx_valid_o <= 1'b0;
+      infl = infl - 3'd1;
+      tx_infl_o <= infl;
+    end
+  endtask
+
+  task automatic fail(input logic [31:0] c, input logic [31:0] col, input logic [31:0] v);
+    fault_o <= 1'b1;
+    fault_cause_o <= c;
+    fault_color_o <= col;
+    fault_value_o <= v;
+    state = StIdle;
+  endtask
+
+  always @(posedge clk_i) begin
+    ins_take_o <= 1'b0;
+    act_o <= 1'b0;
+    unb_o <= 1'b0;
+    fault_o <= 1'b0;
+    moved_o <= 1'b0;
+    wait_fab_o <= 1'b0;
+    rx_pop_o <= 1'b0;
+    dq_pop_o <= 1'b0;
+    acc_re_o <= 1'b0;
+    acc_we_o <= 1'b0;
+    if (clr_i) begin
+      state = StIdle;
+      busy_o <= 1'b0;
+      claim_o <= 1'b0;
+      tx_valid_o <= 1'b0;
+      tx_infl_o <= '0;
+      mem_req_o <= 1'b0;
+      tx_v = 1'b0;
+      m_req = 1'b0;
+      m_in = 1'b0;
+      infl = '0;
+    end else if (stop_i) begin
+      // what has left the read-ahead is on its way and comes to its end, nothing else begins
+      if (state != StIdle && state != StCheck) arrivals;
+    end else if (state == StIdle) begin
+      if (ins_valid_i && !ins_take_o && !fault_o) begin
+        ins = ins_i;
+        ins_take_o <= 1'b1;
+        busy_o <= 1'b1;
+        task_o <= ins_i.cw[31:27];
+        op = ins_i.cw[6:0];
+        ka = ins_i.a3[3:0];
+        color_o <= ins_i.a0[4:0];
+        tx_color_o <= ins_i.d0[4:0];
+        claim_o <= ka == KIND_FABIN[3:0] && ins_i.a0 < NCOLORS;
+        step = '0;
+        state = StCheck;
+        moved_o <= 1'b1;
+      end
+    end else if (state == StCheck) begin
+      step = step + 2'd1;
+      if (step == 2'd1) begin
+        chk[0] = check(ins.d0, ins.d1, ins.d2, ins.d3[7:0], RuleMover);
+        kd = ins.d3[3:0];
+        kb = ins.b3[3:0];
+        madd = op == TOP_MADD[6:0];
+        tee = op == TOP_MTEE[6:0];
+        if (!madd && !tee) kb = KIND_NONE[3:0];
+      end else if (step == 2'd2) begin
+        chk[1] = check(ins.a0, ins.a1, ins.a2, ins.a3[7:0], RuleMover);
+        fab_out = kd == KIND_FABOUT[3:0];
+        fab_in = ka == KIND_FABIN[3:0];
+        dq_a = ka == KIND_DOTQ[3:0];
+        dq_b = madd && kb == KIND_DOTQ[3:0];
+        to_end = ins.cw[TCW_UNTIL_END_LO];
+        send_end = ins.cw[TCW_SEND_END_LO];
+        mem_a = ka == KIND_MEM[3:0];
+        acc_a = ka == KIND_ACC[3:0];
+        mem_b = madd && kb == KIND_MEM[3:0];
+        acc_b = madd && kb == KIND_ACC[3:0];
+      end else begin
+        chk[2] = check(ins.b0, ins.b1, ins.b2, ins.b3[7:0], RuleMover);
+        shape = fab_out && is_store(ka) ? ins.a1[15:0] : ins.d1[15:0];
+        shape1 = fab_out && is_store(ka) ? ins.a2[15:0] : ins.d2[15:0];
+        bad = op < TOP_MOVE[6:0] || op > TOP_MTEE[6:0] ||
+              (fab_out ? ins.d0 >= NCOLORS : !is_store(kd)) ||
+              (fab_in ? ins.a0 >= NCOLORS : !is_store(ka) && !dq_a) ||
+              (madd && !is_store(kb) && !(dq_b && !dq_a)) || (tee && !is_store(kb)) ||
+              (send_end && !fab_out) || (to_end && (!fab_out || is_store(ka) || is_store(kb))) || shape == '0 ||
+              (is_store(kd) && chk[0][0]) ||
+              (is_store(ka) && (chk[1][0] || !same_shape(ins.a1, ins.a2, 32'(shape), 32'(shape1)))) ||
+              (is_store(kb) && (chk[2][0] || !same_shape(ins.b1, ins.b2, 32'(shape), 32'(shape1))));
+        if (!is_store(kd)) chk[0] = '0;
+        if (!is_store(ka)) chk[1] = '0;
+        if (!is_store(kb)) chk[2] = '0;
+        serial = hazard(ka, kd, ins.a0, ins.a1, ins.a2, ins.a3[7:4], ins.d0, ins.d1, ins.d2, ins.d3[7:4]) ||
+                 (madd && hazard(kb, kd, ins.b0, ins.b1, ins.b2, ins.b3[7:4], ins.d0, ins.d1, ins.d2, ins.d3[7:4])) ||
+                 (tee && hazard(ka, kb, ins.a0, ins.a1, ins.a2, ins.a3[7:4], ins.b0, ins.b1, ins.b2, ins.b3[7:4]));
+        pos[0] = ins.d0[15:0];
+        pos[1] = ins.a0[15:0];
+        pos[2] = ins.b0[15:0];
+        st[0] = ins.d1[31:16];
+        st[1] = ins.a1[31:16];
+        st[2] = ins.b1[31:16];
+        st1[0] = ins.d2[31:16];
+        st1[1] = ins.a2[31:16];
+        st1[2] = ins.b2[31:16];
+        shape1 = shape1 == '0 ? 16'd1 : shape1;
+        line[0] = pos[0];
+        line[1] = pos[1];
+        line[2] = pos[2];
+        left[0] = shape;
+        left[1] = shape;
+        left[2] = shape;
+        len[0] = shape;
+        len[1] = shape;
+        len[2] = shape;
+        rows[0] = shape1;
+        rows[1] = shape1;
+        rows[2] = shape1;
+        half[0] = kd == KIND_MEM[3:0] && ins.d3[7:4] == DT_BF16[3:0];
+        half[1] = mem_a && ins.a3[7:4] == DT_BF16[3:0];
+        half[2] = kb == KIND_MEM[3:0] && ins.b3[7:4] == DT_BF16[3:0];
+        inner = shape;
+        outer = to_end ? shape : shape1;
+        over = 1'b0;
+        {n1, n2, f1, f2, h1, h2} = '0;
+        {aa_out, aa_in, ab_out, ab_in, m_in, c_v} = '0;
+        state = StRun;
+        if (bad) fail(CAUSE_BAD_DSR, '1, '0);
+        else if (chk[0][1] || chk[1][1] || chk[2][1]) fail(CAUSE_OPERAND_ADDR, '1, '0);
+      end
+    end else begin
+      arrivals;
+      // ---- the element goes to its destinations ----
+      if (c_v) begin
+        if (!c_done) c_r = madd ? fp_add(c_a, c_b) : c_a;
+        c_done = 1'b1;
+        acc_used = 1'b0;
+        if (c_d) begin
+          if (fab_out) begin
+            if (!tx_v) begin
+              tx_v = 1'b1;
+              tx_valid_o <= 1'b1;
+              tx_ctrl_o <= 1'b0;
+              tx_data_o <= c_r;
+              c_d = 1'b0;
+            end
+          end else if (kd == KIND_ACC[3:0]) begin
+            acc_we_o <= 1'b1;
+            acc_wa_o <= pos[0][6:0];
+            acc_wd_o <= c_r;
+            acc_used = 1'b1;
+            c_d = 1'b0;
+          end else if (!m_req) begin
+            m_req = 1'b1;
+            mem_req_o <= 1'b1;
+            mem_we_o <= enables(pos[0][3:0], half[0]);
+            mem_row_o <= pos[0][15:4];
+            mem_wd_o <= half[0] ? fp_to_bf16(c_r) | (fp_to_bf16(c_r) << 16) : c_r;
+            c_d = 1'b0;
+          end
+        end
+        if (c_t) begin
+          if (kb == KIND_ACC[3:0]) begin
+            if (!acc_used) begin
+              acc_we_o <= 1'b1;
+              acc_wa_o <= pos[2][6:0];
+              acc_wd_o <= c_r;
+              c_t = 1'b0;
+            end
+          end else if (!m_req && !(c_d && kd == KIND_MEM[3:0])) begin
+            m_req = 1'b1;
+            mem_req_o <= 1'b1;
+            mem_we_o <= enables(pos[2][3:0], half[2]);
+            mem_row_o <= pos[2][15:4];
+            mem_wd_o <= half[2] ? fp_to_bf16(c_r) | (fp_to_bf16(c_r) << 16) : c_r;
+            c_t = 1'b0;
+          end
+        end
+        if (!c_d && !c_t) begin
+          c_v = 1'b0;
+          advance(2'd0);
+          if (tee) advance(2'd2);
+        end
+        moved_o <= 1'b1;
+      end
+      // ---- take the next element or END mark ----
+      if (state == StRun && !over && !c_v) begin
+        ok_a = fab_in ? rx_valid_i : dq_a ? dq_valid_i : n1 != '0;
+        ok_b = !madd || (dq_b ? dq_valid_i : n2 != '0);
+        end_mark = 1'b0;
+        took = 1'b0;
+        if ((dq_a || dq_b) && dq_valid_i && dq_end_i) begin
+          if (to_end) begin
+            end_mark = 1'b1;
+            dq_pop_o <= 1'b1;
+          end else begin
+            fail(CAUSE_BAD_CTRL, '1, '0);
+          end
+        end else if (fab_in && rx_valid_i && rx_ctrl_i) begin
+          if (to_end && !dq_b && rx_data_i[CTRLW_END_LO]) begin
+            end_mark = 1'b1;
+            rx_pop_o <= 1'b1;
+          end else begin
+            fail(CAUSE_BAD_CTRL, 32'(color_o), rx_data_i);
+          end
+        end else if (ok_a && ok_b && (!fab_out || tx_room_i)) begin
+          took = 1'b1;
+        end else if ((fab_in && !ok_a) || (ok_a && ok_b)) begin
+          wait_fab_o <= 1'b1;
+          wait_color_o <= fab_in && !ok_a ? color_o : tx_color_o;
+        end
+        if (took) begin
+          c_v = 1'b1;
+          c_done = 1'b0;
+          c_d = 1'b1;
+          c_t = tee;
+          c_a = fab_in ? rx_data_i : dq_a ? dq_data_i : q1[h1];
+          c_b = dq_b ? dq_data_i : q2[h2];
+          if (fab_in) rx_pop_o <= 1'b1;
+          if (dq_a || dq_b) dq_pop_o <= 1'b1;
+          if (mem_a || acc_a) begin
+            h1 = h1 + 2'd1;
+            n1 = n1 - 3'd1;
+            f1 = f1 - 3'd1;
+          end
+          if (mem_b || acc_b) begin
+            h2 = h2 + 2'd1;
+            n2 = n2 - 3'd1;
+            f2 = f2 - 3'd1;
+          end
+          if (fab_out) infl = infl + 3'd1;
+          if (!to_end) begin
+            inner = inner - 16'd1;
+            if (inner == '0) begin
+              inner = shape;
+              outer = outer - 16'd1;
+              over = outer == '0;
+            end
+          end
+        end
+        if (end_mark) begin
+          outer = outer - 16'd1;
+          over = outer == '0;
+          moved_o <= 1'b1;
+        end
+      end
+      // ---- read ahead ----
+      quiet = !c_v && !m_req && !m_in;
+      if (state == StRun && (!serial || (quiet && f1 == '0 && f2 == '0) || (quiet && f1 + f2 == 3'd1))) begin
+        if (acc_a && rows[1] != '0 && (serial ? f1 == '0 : f1 < 3'd4)) begin
+          acc_re_o <= 1'b1;
+          acc_ra_o <= pos[1][6:0];
+          aa_out = 1'b1;
+          f1 = f1 + 3'd1;
+          advance(2'd1);
+        end
+        if (acc_b && rows[2] != '0 && (serial ? f2 == '0 : f2 < 3'd4)) begin
+          acc_re_o <= 1'b1;
+          acc_rb_o <= pos[2][6:0];
+          ab_out = 1'b1;
+          f2 = f2 + 3'd1;
+          advance(2'd2);
+        end
+        if (!m_req) begin
+          if (mem_a && rows[1] != '0 && (serial ? f1 == '0 : f1 < 3'd4) && !(mem_b && f2 < f1 && rows[2] != '0)) begin
+            m_req = 1'b1;
+            m_b = 1'b0;
+            m_at_out = pos[1][3:0];
+            mem_req_o <= 1'b1;
+            mem_we_o <= '0;
+            mem_row_o <= pos[1][15:4];
+            f1 = f1 + 3'd1;
+            advance(2'd1);
+          end else if (mem_b && rows[2] != '0 && (serial ? f2 == '0 : f2 < 3'd4)) begin
+            m_req = 1'b1;
+            m_b = 1'b1;
+            m_at_out = pos[2][3:0];
+            mem_req_o <= 1'b1;
+            mem_we_o <= '0;
+            mem_row_o <= pos[2][15:4];
+            f2 = f2 + 3'd1;
+            advance(2'd2);
+          end
+        end
+      end
+      // ---- the end ----
+      if (state == StRun && over && !c_v) state = send_end ? StEnd : StFinish;
+      else if (state == StEnd && !tx_v) begin
+        if (tx_room_i) begin
+          tx_v = 1'b1;
+          tx_valid_o <= 1'b1;
+          tx_ctrl_o <= 1'b1;
+          tx_data_o <= 32'd1 << CTRLW_END_LO;
+          infl = infl + 3'd1;
+          state = StFinish;
+        end else begin
+          wait_fab_o <= 1'b1;
+          wait_color_o <= tx_color_o;
+        end
+      end else if (state == StFinish && !tx_v && !m_req) begin
+        busy_o <= 1'b0;
+        claim_o <= 1'b0;
+        act_o <= ins.cw[TCW_ACTIVATE_LO];
+        unb_o <= ins.cw[TCW_UNBLOCK_LO];
+        moved_o <= 1'b1;
+        state = StIdle;
+      end
+      tx_infl_o <= infl;
+    end
+  end
+
+  always @(posedge clk_i) if (!clr_i && !stop_i && state == StRun) begin
+    assert (f1 <= 3'd4 && f2 <= 3'd4 && n1 <= f1 && n2 <= f2) else $error("mover: read-ahead overruns");
+    assert (infl <= 3'd3) else $error("mover: %0d wavelets on their way", infl);
+  end
+endmodule

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+// The core's side of the ramp: receive queues of CHAN_DEPTH wavelets per color, credits both ways, and the one wavelet a
+// cycle that the core sends.
+//
+// Per-color state is bit-sliced (plane b holds bit b of all colors' counters): one update serves all colors.
+// A reader names a color and sees the head of its queue in the same cycle; it says one cycle later that it took it, so
+// the head skips what was just taken. A sender's credit is used when its wavelet leaves; a mover that has elements on
+// their way says how many (infl), so that it never takes an element for which there is no room.
+
+module wse_ramp (
+  input  logic        clk_i,
+  input  logic        rst_i,        // reset of the tile: queues empty, all credits there
+  input  logic        flush_i,      // BOOT: queues empty, credits go back to the router
+
+  input  logic        rx_valid_i,
+  input  logic        rx_ctrl_i,
+  input  logic [4:0]  rx_color_i,
+  input  logic [31:0] rx_data_i,
+  output logic        rx_cr_valid_o,
+  output logic [4:0]  rx_cr_color_o,
+  output logic        tx_valid_o,
+  output logic        tx_ctrl_o,
+  output logic [4:0]  tx_color_o,
+  output logic [31:0] tx_data_o,
+  input  logic        tx_cr_valid_i,
+  input  logic [4:0]  tx_cr_color_i,
+
+  // readers: lanes, movers, scalar side
+  input  logic [4:0]  l_color_i,
+  input  logic        l_pop_i,
+  output logic        l_valid_o,
+  output logic        l_ctrl_o,
+  output logic [31:0] l_data_o,
+  input  logic [4:0]  m0_color_i,
+  input  logic        m0_pop_i,
+  output logic        m0_valid_o,
+  output logic        m0_ctrl_o,
+  output logic [31:0] m0_data_o,
+  input  logic [4:0]  m1_color_i,
+  input  logic        m1_pop_i,
+  output logic        m1_valid_o,
+  output logic        m1_ctrl_o,
+  output logic [31:0] m1_data_o,
+  input  logic [4:0]  s_color_i,
+  input  logic        s_pop_i,
+  output logic        s_valid_o,
+  output logic        s_ctrl_o,
+  output logic [31:0] s_data_o,
+  output logic [23:0] some_o,       // colors with a wavelet
+  output logic [23:0] ctrl_o,       // of these, a control wavelet is at the head
+
+  // senders: scalar side, movers
+  input  logic        st_valid_i,
+  input  logic        st_ctrl_i,
+  input  logic [4:0]  st_color_i,
+  input  logic [31:0] st_data_i,
+  output logic        st_ready_o,
+  input  logic        m0t_valid_i,
+  input  logic        m0t_ctrl_i,
+  input  logic [4:0]  m0t_color_i,
+  input  logic [31:0] m0t_data_i,
+  input  logic [2:0]  m0t_infl_i,
+  output logic        m0t_room_o,
+  output logic        m0t_ready_o,
+  input  logic        m1t_valid_i,
+  input  logic        m1t_ctrl_i,
+  input  logic [4:0]  m1t_color_i,
+  input  logic [31:0] m1t_data_i,
+  input  logic [2:0]  m1t_infl_i,
+  output logic        m1t_room_o,
+  output logic        m1t_ready_o
+);
+  // ---- receive ----
+  logic [31:0] data [128];              // {color, slot}
+  logic [23:0] n0, n1, n2;              // wavelets
+  logic [23:0] r0, r1, w0, w1;          // read and write slot
+  logic [23:0] k0, k1, k2, k3;          // slot i holds a control wavelet
+  logic [23:0] p0, p1, p2;              // credits that are still to be handed back
+  logic [23:0] last;                    // colors up to the one that got its credit last
+  logic [1:0]  l_slot, m0_slot, m1_slot, s_slot;
+
+  assign l_slot = {r1[l_color_i], r0[l_color_i]} + 2'(l_pop_i);
+  assign l_valid_o = n1[l_color_i] | n2[l_color_i] | (n0[l_color_i] & ~l_pop_i);
+  assign l_ctrl_o = l_slot[1] ? (l_slot[0] ? k3[l_color_i] : k2[l_color_i]) : (l_slot[0] ? k1[l_color_i] : k0[l_color_i]);
+  assign l_data_o = data[{l_color_i, l_slot}];
+  assign m0_slot = {r1[m0_color_i], r0[m0_color_i]} + 2'(m0_pop_i);
+  assign m0_valid_o = n1[m0_color_i] | n2[m0_color_i] | (n0[m0_color_i] & ~m0_pop_i);
+  assign m0_ctrl_o = m0_slot[1] ? (m0_slot[0] ? k3[m0_color_i] : k2[m0_color_i]) :
+                     (m0_slot[0] ? k1[m0_color_i] : k0[m0_color_i]);
+  assign m0_data_o = data[{m0_color_i, m0_slot}];
+  assign m1_slot = {r1[m1_color_i], r0[m1_color_i]} + 2'(m1_pop_i);
+  assign m1_valid_o = n1[m1_color_i] | n2[m1_color_i] | (n0[m1_color_i] & ~m1_pop_i);
+  assign m1_ctrl_o = m1_slot[1] ? (m1_slot[0] ? k3[m1_color_i] : k2[m1_color_i]) :
+                     (m1_slot[0] ? k1[m1_color_i] : k0[m1_color_i]);
+  assign m1_data_o = data[{m1_color_i, m1_slot}];
+  assign s_slot = {r1[s_color_i], r0[s_color_i]} + 2'(s_pop_i);
+  assign s_valid_o = n1[s_color_i] | n2[s_color_i] | (n0[s_color_i] & ~s_pop_i);
+  assign s_ctrl_o = s_slot[1] ? (s_slot[0] ? k3[s_color_i] : k2[s_color_i]) : (s_slot[0] ? k1[s_color_i] : k0[s_color_i]);
+  assign s_data_o = data[{s_color_i, s_slot}];
+  assign some_o = n0 | n1 | n2;
+  assign ctrl_o = (~r1 & ((~r0 & k0) | (r0 & k1))) | (r1 & ((~r0 & k2) | (r0 & k3)));
+
+  logic [23:0] pop, push, some, inc, dec, c0, c1, owed, one, q0, q1, q2;
+  always @(posedge clk_i) begin
+    if (rst_i) begin
+      n0 <= '0; n1 <= '0; n2 <= '0;
+      r0 <= '0; r1 <= '0; w0 <= '0; w1 <= '0;
+      k0 <= '0; k1 <= '0; k2 <= '0; k3 <= '0;
+      p0 <= '0; p1 <= '0; p2 <= '0;
+      last <= '0;
+      rx_cr_valid_o <= 1'b0;
+      rx_cr_color_o <= '0;
+    end else begin
+      if (flush_i) begin
+        // what lies in the queues and what arrives now is dropped: all of it is owed to the router
+        push = rx_valid_i ? 24'd1 << rx_color_i : '0;
+        c0 = n0 & push;
+        c1 = n1 & c0;
+        q0 = n0 ^ push; q1 = n1 ^ c0; q2 = n2 ^ c1;
+        c0 = p0 & q0;
+        c1 = (p1 & q1) | (c0 & (p1 ^ q1));
+        p2 <= p2 ^ q2 ^ c1;
+        p1 <= p1 ^ q1 ^ c0;
+        p0 <= p0 ^ q0;
+        n0 <= '0; n1 <= '0; n2 <= '0;
+        r0 <= '0; r1 <= '0; w0 <= '0; w1 <= '0;
+        rx_cr_valid_o <= 1'b0;
+      end else begin
+        some = n0 | n1 | n2;
+        pop = '0;
+        if (l_pop_i || m0_pop_i || m1_pop_i || s_pop_i)
+          pop = some & ((24'(l_pop_i) << l_color_i) | (24'(m0_pop_i) << m0_color_i) |
+                        (24'(m1_pop_i) << m1_color_i) | (24'(s_pop_i) << s_color_i));
+        push = '0;
+        if (rx_valid_i) begin
+          push = 24'd1 << rx_color_i;
+          data[{rx_color_i, w1[rx_color_i], w0[rx_color_i]}] <= rx_data_i;
+          one = rx_ctrl_i ? push : '0;
+          k0 <= (k0 & ~(push & ~w1 & ~w0)) | (one & ~w1 & ~w0);
+          k1 <= (k1 & ~(push & ~w1 &  w0)) | (one & ~w1 &  w0);
+          k2 <= (k2 & ~(push &  w1 & ~w0)) | (one &  w1 & ~w0);
+          k3 <= (k3 & ~(push &  w1 &  w0)) | (one &  w1 &  w0);
+        end
+        if ((pop | push) != '0) begin
+          r1 <= r1 ^ (r0 & pop);
+          r0 <= r0 ^ pop;
+          w1 <= w1 ^ (w0 & push);
+          w0 <= w0 ^ push;
+          inc = push & ~pop;
+          dec = pop & ~push;
+          n0 <= n0 ^ inc ^ dec;
+          n1 <= n1 ^ (n0 & inc) ^ (~n0 & dec);
+          n2 <= n2 ^ (n1 & n0 & inc) ^ (~n1 & ~n0 & dec);
+        end
+        // one credit a cycle, round robin
+        owed = p0 | p1 | p2 | pop;
+        rx_cr_valid_o <= owed != '0;
+        if (owed != '0) begin
+          one = (owed & ~last) != '0 ? owed & ~last : owed;
+          one = one & -one;
+          last <= one | (one - 24'd1);
+          rx_cr_color_o <= {|(one & 24'hff0000), |(one & 24'h00ff00), |(one & 24'hf0f0f0), |(one & 24'hcccccc),
+                            |(one & 24'haaaaaa)};
+          inc = pop & ~one;
+          dec = one & ~pop;
+          p0 <= p0 ^ inc ^ dec;
+          p1 <= p1 ^ (p0 & inc) ^ (~p0 & dec);
+          p2 <= p2 ^ (p1 & p0 & inc) ^ (~p1 & ~p0 & dec);
+        end
+      end
+    end
+  end
+
+  // ---- send ----
+  logic [23:0] t0, t1, t2;              // credits
+  logic        turn;                    // mover 1 goes first
+  logic        m0_go, m1_go;
+
+  function automatic logic [2:0] pick(input logic [23:0] b0, input logic [23:0] b1, input logic [23:0] b2,
+                                      input logic [4:0] c);
+    pick = {b2[c], b1[c], b0[c]};
+  endfunction
+
+  // infl counts what has been taken for the color and has not left, the wavelet in mXt included
+  assign m0t_room_o = pick(t0, t1, t2, m0t_color_i) > m0t_infl_i + (m1t_color_i == m0t_color_i ? m1t_infl_i : 3'd0);
+  assign m1t_room_o = pick(t0, t1, t2, m1t_color_i) > m1t_infl_i + (m1t_color_i == m0t_color_i ? m0t_infl_i : 3'd0);
+  assign st_ready_o = st_valid_i && pick(t0, t1, t2, st_color_i) >
+                      (m0t_color_i == st_color_i ? m0t_infl_i : 3'd0) + (m1t_color_i == st_color_i ? m1t_infl_i : 3'd0);
+  assign m0_go = m0t_valid_i && !st_ready_o;
+  assign m1_go = m1t_valid_i && !st_ready_o;
+  assign m0t_ready_o = m0_go && !(m1_go && turn);
+  assign m1t_ready_o = m1_go && !(m0_go && !turn);
+
+  logic [23:0] give, take;
+  logic        go;
+  always @(posedge clk_i) begin
+    if (rst_i) begin
+      t0 <= '0;
+      t1 <= '0;
+      t2 <= '1;                         // CHAN_DEPTH is 4
+      turn <= 1'b0;
+      tx_valid_o <= 1'b0;
+    end else begin
+      go = st_ready_o || m0t_valid_i || m1t_valid_i;
+      tx_valid_o <= go;
+      take = '0;
+      if (go) begin
+        tx_ctrl_o <= st_ready_o ? st_ctrl_i : m0t_ready_o ? m0t_ctrl_i : m1t_ctrl_i;
+        tx_color_o <= st_ready_o ? st_color_i : m0t_ready_o ? m0t_color_i : m1t_color_i;
+        tx_data_o <= st_ready_o ? st_data_i : m0t_ready_o ? m0t_data_i : m1t_data_i;
+        take = 24'd1 << (st_ready_o ? st_color_i : m0t_ready_o ? m0t_color_i : m1t_color_i);
+        turn <= m0t_ready_o;
+      end
+      give = tx_cr_valid_i ? 24'd1 << tx_cr_color_i : '0;
+      if (go || tx_cr_valid_i) begin
+        t0 <= t0 ^ (give & ~take) ^ (take & ~give);
+        t1 <= t1 ^ (t0 & give & ~take) ^ (~t0 & take & ~give);
+        t2 <= t2 ^ (t1 & t0 & give & ~take) ^ (~t1 & ~t0 & take & ~give);
+      end
+    end
+  end
+
+  always @(posedge clk_i) if (!rst_i) begin
+    assert (!(rx_valid_i && !flush_i && n2[rx_color_i])) else $error("ramp: receive queue of color %0d overflows", rx_color_i);
+    assert ((n2 & (n0 | n1)) == '0) else $error("ramp: more than 4 wavelets");
+    assert (!(tx_cr_valid_i && t2[tx_cr_color_i])) else $error("ramp: credit of color %0d too many", tx_cr_color_i);
+    assert (!(m0t_ready_o && pick(t0, t1, t2, m0t_color_i) == 0)) else $error("ramp: mover 0 sends without a credit");
+    assert (!(m1t_ready_o && pick(t0, t1, t2, m1t_color_i) == 0)) else $error("ramp: mover 1 sends without a credit");
+  end
+endmodule
