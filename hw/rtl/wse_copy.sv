@@ -97,6 +97,10 @@ module wse_copy #(
   logic [8:0]  n, room;
   logic        advance;
 
+  wse_cmd u_cmd (
+    .clk_i, .ld_i, .ld_idx_i, .ld_word_i, .direct_o(direct), .pshift_o(pshift), .col0_o(col0), .cols_o(cols),
+    .buf_o(buf_addr), .off_o(off0), .nline_o(nline), .lstride_o(lstride), .cstride_o(cstride), .rstride_o(rstride)
+  );
   wse_xlate u_xlate (
     .clk_i, .clear_i(clear), .direct_i(direct), .base_i(buf_addr), .shift_i(pshift), .off_i(h_off),
     .hit_o(hit), .addr_o(addr), .entry_addr_o(entry), .fill_i(fill), .fill_data_i(rd_data_i)
@@ -120,18 +124,12 @@ module wse_copy #(
         case (ld_idx_i)
           4'd0: begin
             out = ld_word_i[7:0] == 8'(wse_regs_pkg::OP_COPY_OUT);
-            direct = |(ld_word_i[15:8] & 8'(wse_regs_pkg::SQF_BUF_DIRECT));
             bcast = |(ld_word_i[15:8] & 8'(wse_regs_pkg::SQF_BROADCAST));
-            pshift = ld_word_i[36:32];
             row0 = ld_word_i[63:48];
           end
-          4'd1: {cols, rows, col0} = ld_word_i[47:0];
-          4'd3: buf_addr = ld_word_i;
-          4'd4: off0 = ld_word_i;
+          4'd1: rows = ld_word_i[31:16];
           4'd7: {len, sram0} = ld_word_i;
-          4'd8: {lstride, nline} = ld_word_i;
-          4'd9: {cstride, sstride} = ld_word_i;
-          4'd10: rstride = ld_word_i[31:0];
+          4'd9: sstride = ld_word_i[31:0];
           default: ;
         endcase
       end
@@ -319,7 +317,6 @@ module wse_copy #(
         end
         if (stop && rreq_valid_o && !rreq_ready_i) rreq_valid_o <= 1'b0;
         if (stop && wreq_valid_o && !wreq_ready_i) wreq_valid_o <= 1'b0;
-        if (stop && !rreq_valid_o && rd_out == 7'd0) page_wait = 1'b0;
 
         // the end: the last word has been written to SRAM, or answered for by the host's memory
         if (settle != 3'd0) settle = settle - 3'd1;
