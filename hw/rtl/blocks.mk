@@ -29,6 +29,7 @@ endef
 
 # executors: a command, the host's memory
 EXEC_TB := $(addprefix hw/rtl/tests/,exec_tb.hpp host_mem.hpp) hw/wse_sqe.h uapi/drm/wse_accel.h
+STREAM_V := wse_stream_cmd wse_stream_mask wse_cmd wse_xlate wse_fp_pkg
 STREAM_TB := $(EXEC_TB) hw/rtl/tests/stream_tb.hpp hw/func/fp.h
 
 # One line a block; test_core, test_mesh and test_fp have rules of their own.
@@ -36,11 +37,11 @@ $(eval $(call block,wse_bar,,-GROWS=3 -GCOLS=5 -GNQ=3 -GHOSTFP=1))
 $(eval $(call block,wse_check,,-GROWS=3 -GCOLS=5,hw/wse_sqe.h uapi/drm/wse_accel.h $(B)/hw/libwse_func.a))
 $(eval $(call block,wse_dma))
 $(eval $(call block,wse_service,,-GROWS=3 -GCOLS=5))
-$(eval $(call block,wse_copy,wse_xlate,-GROWS=3 -GCOLS=4,$(EXEC_TB)))
+$(eval $(call block,wse_copy,wse_cmd wse_xlate,-GROWS=3 -GCOLS=4,$(EXEC_TB)))
 $(eval $(call block,wse_start,,-GROWS=3 -GCOLS=5,$(EXEC_TB)))
 $(eval $(call block,wse_stream_mask,wse_xlate,-GCOLS=3,$(EXEC_TB)))
-$(eval $(call block,wse_stream_in,wse_stream_mask wse_xlate wse_fp_pkg,-GCOLS=3 hw/rtl/wse_fp_pkg.sv,$(STREAM_TB)))
-$(eval $(call block,wse_stream_out,wse_stream_mask wse_xlate wse_fp_pkg,-GCOLS=3 hw/rtl/wse_fp_pkg.sv,$(STREAM_TB)))
+$(eval $(call block,wse_stream_in,$(STREAM_V),-GCOLS=3 hw/rtl/wse_fp_pkg.sv,$(STREAM_TB)))
+$(eval $(call block,wse_stream_out,$(STREAM_V),-GCOLS=3 hw/rtl/wse_fp_pkg.sv,$(STREAM_TB)))
 $(eval $(call block,wse_xlate))
 
 ALL += $(BLOCKS)

@@ -10,7 +10,7 @@ ifneq ($(filter command,$(origin ROWS) $(origin COLS)),)
 ifneq ($(shell echo 'x$(ROWS) x$(COLS)' | grep -cE '^x[1-9][0-9]{0,2} x[1-9][0-9]{0,2}$$'),1)
 $(error a tile needs ROWS and COLS, numbers from 1 to 999, not ROWS=$(ROWS) COLS=$(COLS): make tile ROWS=8 COLS=8)
 endif
-TILES += $(ROWS)x$(COLS)
+TILES := $(filter-out $(ROWS)x$(COLS),$(TILES)) $(ROWS)x$(COLS)
 endif
 
 RTL := hw/rtl
@@ -39,9 +39,13 @@ $(B)/rtl/assert-%/.done: $(RTL_SRC) $(RTL)/tile.cpp $(RTL)/axi_slave.hpp $(RTL)/
 	CXX=$(RTL_CXX) CXXFLAGS=-O0 $(RTL)/build-tile $(subst x, ,$*) $(@D) --assert
 	@touch $@
 
-$(B)/rtl/tiles.inc: $(RTL)/build.mk
-	@mkdir -p $(@D)
-	@for t in $(TILES); do echo "TILE($${t%x*}, $${t#*x}, 0)"; done > $@
+# written when its content changes, so that another value of TILES rebuilds what depends on it
+# $(1) tiles
+tiles_inc = @mkdir -p $(@D); for t in $(1); do echo "TILE($${t%x*}, $${t\#*x}, 0)"; done > $@.new; \
+	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+$(B)/rtl/tiles.inc: FORCE
+	$(call tiles_inc,$(TILES))
 
 $(B)/rtl/wse_rtl.o: $(RTL)/wse_rtl.cpp $(RTL)/wse_rtl.h hw/model.h $(B)/rtl/tiles.inc
 	$(RTL_CXX) -O2 -Wall -Wextra -Werror $(RTL_COMMON) -I$(B)/rtl $(RTL_INC) -c -o $@ $<
@@ -56,9 +60,8 @@ ALL += $(B)/rtl/libwse_rtl.a
 # ---- tests: small tiles with assertions, judged by the tests of the host contract and by those of the twin ----
 RTL_TEST_TILES := 1x1 1x3 2x2 2x3 3x2 3x3
 
-$(B)/rtl/test/tiles.inc: $(RTL)/build.mk
-	@mkdir -p $(@D)
-	@for t in $(RTL_TEST_TILES); do echo "TILE($${t%x*}, $${t#*x}, 0)"; done > $@
+$(B)/rtl/test/tiles.inc: FORCE
+	$(call tiles_inc,$(RTL_TEST_TILES))
 
 $(B)/rtl/test/wse_rtl.o: $(RTL)/wse_rtl.cpp $(RTL)/wse_rtl.h hw/model.h $(B)/rtl/test/tiles.inc
 	$(RTL_CXX) -O2 -Wall -Wextra -Werror $(RTL_COMMON) -I$(B)/rtl/test $(RTL_INC) -c -o $@ $<
@@ -96,15 +99,18 @@ $(B)/rtl/tests/test_fp: $(RTL)/wse_fp_pkg.sv $(RTL)/tests/tb_fp.sv $(RTL)/tests/
 		-CFLAGS "-O2 -w $(RTL_COMMON)" -o $(CURDIR)/$@ $(RTL)/wse_fp_pkg.sv $(RTL)/tests/tb_fp.sv \
 		$(CURDIR)/$(RTL)/tests/test_fp.cpp > $(B)/rtl/fp.log 2>&1 || { cat $(B)/rtl/fp.log; false; }
 
-RTL_SUITES := $(B)/rtl/tests/test_fp $(B)/rtl/tests/test_mesh $(B)/rtl/tests/model_host $(B)/rtl/tests/test_queue \
+RTL_SUITES := $(RTL)/tests/test-yosys $(RTL)/tests/test-tiles $(B)/rtl/tests/test_fp $(B)/rtl/tests/test_mesh $(B)/rtl/tests/model_host $(B)/rtl/tests/test_queue \
 	$(B)/rtl/tests/test_fabric $(B)/rtl/tests/seed_queue $(B)/rtl/tests/seed_fabric
 SUITES += $(RTL_SUITES)
-ALL += $(RTL_SUITES)
+ALL += $(filter $(B)/%,$(RTL_SUITES))
 
 -include hw/rtl/blocks.mk
 
-.PHONY: tile lint-rtl
+.PHONY: tile lint-rtl yosys FORCE
 tile: $(B)/rtl/libwse_rtl.a ## build a tile of the RTL: make tile ROWS=8 COLS=8
+
+yosys: ## elaborate every module of the RTL in Yosys
+	$(RTL)/tests/test-yosys
 
 lint-rtl: ## Verilator's lint of the RTL, every waiver with its reason in hw/rtl/lint.vlt
 	verilator --lint-only -Wall --unroll-count 2 --top-module wse_top -I$(RTL) $(RTL)/lint.vlt $(RTL)/tile.vlt \

@@ -81,6 +81,8 @@ module wse_copy #(
   logic [2:0]  s_flight;                     // out: reads on the service plane
   // memory between
   logic [63:0] mem [128];
+  logic        in_valid;                     // this cycle's word, and
+  logic [63:0] in_data;
   logic [6:0]  wp, rp;
   logic [7:0]  count;
   // out: bursts whose words are being read
@@ -95,6 +97,10 @@ module wse_copy #(
   logic [8:0]  n, room;
   logic        advance;
 
+  wse_cmd u_cmd (
+    .clk_i, .ld_i, .ld_idx_i, .ld_word_i, .direct_o(direct), .pshift_o(pshift), .col0_o(col0), .cols_o(cols),
+    .buf_o(buf_addr), .off_o(off0), .nline_o(nline), .lstride_o(lstride), .cstride_o(cstride), .rstride_o(rstride)
+  );
   wse_xlate u_xlate (
     .clk_i, .clear_i(clear), .direct_i(direct), .base_i(buf_addr), .shift_i(pshift), .off_i(h_off),
     .hit_o(hit), .addr_o(addr), .entry_addr_o(entry), .fill_i(fill), .fill_data_i(rd_data_i)
@@ -118,18 +124,12 @@ module wse_copy #(
         case (ld_idx_i)
           4'd0: begin
             out = ld_word_i[7:0] == 8'(wse_regs_pkg::OP_COPY_OUT);
-            direct = |(ld_word_i[15:8] & 8'(wse_regs_pkg::SQF_BUF_DIRECT));
             bcast = |(ld_word_i[15:8] & 8'(wse_regs_pkg::SQF_BROADCAST));
-            pshift = ld_word_i[36:32];
             row0 = ld_word_i[63:48];
           end
-          4'd1: {cols, rows, col0} = ld_word_i[47:0];
-          4'd3: buf_addr = ld_word_i;
-          4'd4: off0 = ld_word_i;
+          4'd1: rows = ld_word_i[31:16];
           4'd7: {len, sram0} = ld_word_i;
-          4'd8: {lstride, nline} = ld_word_i;
-          4'd9: {cstride, sstride} = ld_word_i;
-          4'd10: rstride = ld_word_i[31:0];
+          4'd9: sstride = ld_word_i[31:0];
           default: ;
         endcase
       end
@@ -149,6 +149,7 @@ module wse_copy #(
         settle = '0;
       end else if (run) begin
         // answers
+        in_valid = 1'b0;
         if (rd_valid_i) begin
           if (rd_err_i && !stop) begin
             stop = 1'b1;
@@ -158,9 +159,8 @@ module wse_copy #(
           if (rd_last_i) rd_out = rd_out - 7'd1;
           if (rd_tag_i[0]) page_wait = 1'b0;
           else begin
-            mem[wp] = rd_data_i;
-            wp = wp + 7'd1;
-            count = count + 8'd1;
+            in_valid = 1'b1;
+            in_data = rd_data_i;
           end
         end
         if (wrsp_valid_i) begin
@@ -172,11 +172,11 @@ module wse_copy #(
           end
         end
         if (svc_rd_valid_i) begin
-          mem[wp] = svc_rdata_i;
-          wp = wp + 7'd1;
-          count = count + 8'd1;
+          in_valid = 1'b1;
+          in_data = svc_rdata_i;
           s_flight = s_flight - 3'd1;
         end
+        if (in_valid) count = count + 8'd1;
         if (abort_i && !stop) begin
           stop = 1'b1;
           status_o <= abort_status_i;
@@ -189,13 +189,13 @@ module wse_copy #(
           held = held - 8'd1;
           w_left = w_left - 6'd1;
           wdat_valid_o <= w_left != 6'd0;
-          wdat_data_o <= mem[rp];
+          wdat_data_o <= in_valid && rp == wp ? in_data : mem[rp];
         end
         if (wreq_valid_o && wreq_ready_i) begin
           wreq_valid_o <= 1'b0;
           w_left = wreq_beats_o;
           wdat_valid_o <= 1'b1;
-          wdat_data_o <= mem[rp];
+          wdat_data_o <= in_valid && rp == wp ? in_data : mem[rp];
           wr_out = wr_out + 7'd1;
           d_rp = d_rp + 3'd1;
         end else if (!wreq_valid_o && w_left == 6'd0 && d_wp != d_rp && !stop &&
@@ -217,7 +217,7 @@ module wse_copy #(
             settle = 3'd7;         // the end must see this word: svc_valid_o still reads 0 in this cycle
             svc_op_o <= out ? OpRead : OpWrite;
             svc_addr_o <= s_addr;
-            svc_wdata_o <= mem[rp];
+            svc_wdata_o <= in_valid && rp == wp ? in_data : mem[rp];
             svc_core_o <= 16'((32'(row0) + 32'(s_r)) * COLS + 32'(col0) + 32'(s_c));
             if (bcast) begin
               svc_rows_o <= ROWS'(((64'd1 << rows) - 64'd1) << row0);
@@ -252,6 +252,12 @@ module wse_copy #(
               s_addr = s_line;
             end
           end
+        end
+
+        // stored last, so that the memory is read before it is written
+        if (in_valid) begin
+          mem[wp] = in_data;
+          wp = wp + 7'd1;
         end
 
         // host side: one burst at a time
@@ -311,7 +317,6 @@ module wse_copy #(
         end
         if (stop && rreq_valid_o && !rreq_ready_i) rreq_valid_o <= 1'b0;
         if (stop && wreq_valid_o && !wreq_ready_i) wreq_valid_o <= 1'b0;
-        if (stop && !rreq_valid_o && rd_out == 7'd0) page_wait = 1'b0;
 
         // the end: the last word has been written to SRAM, or answered for by the host's memory
         if (settle != 3'd0) settle = settle - 3'd1;

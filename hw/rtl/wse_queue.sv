@@ -108,6 +108,7 @@ module wse_queue #(
   logic [2:0]  qs [8];
   logic [7:0]  exists, phase, pending;    // pending: entries not fetched yet
   // the command of a queue
+  (* nomem2reg *)                         // one state writes it, another reads it: a memory
   logic [63:0] sqe [128];                 // {queue, word}
   logic [15:0] cid [8];
   logic [1:0]  exec [8];

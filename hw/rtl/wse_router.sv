@@ -64,8 +64,10 @@ module wse_router (
   logic [31:0] q_w [128];
   logic [31:0] q_r [128];
   logic [23:0] qctl [32];
-  logic [1:0]  wp [256];            // {port, color}
-  logic [1:0]  rp [256];
+  logic [23:0] wp0 [NP];            // slot to be written and read next, bit-sliced: {wp1, wp0} per color
+  logic [23:0] wp1 [NP];
+  logic [23:0] rp0 [NP];
+  logic [23:0] rp1 [NP];
   logic [23:0] nonempty [NP];
   logic [23:0] rxmask [NP];         // colors whose route reads this input
   logic [23:0] txmask [NP];         // colors whose route writes this output
@@ -87,6 +89,7 @@ module wse_router (
   logic [23:0] fresh [NP];          // the arrival is at the head: its data has not been written yet
   logic [23:0] blk, e, m, h, k;
   logic [4:0]  col;
+  logic [1:0]  head;
   logic [31:0] data;
   logic        ctl;
   logic [2:0]  p, npop;
@@ -107,16 +110,16 @@ module wse_router (
     if (!rst_ni || clear_i) begin
       for (i = 0; i < NP; i++) begin
         nonempty[i] = '0;
+        wp0[i] = '0;
+        wp1[i] = '0;
+        rp0[i] = '0;
+        rp1[i] = '0;
         rxmask[i] = '0;
         txmask[i] = '0;
         above[i] = '1;
         c0[i] = '0;
         c1[i] = '0;
         c2[i] = link_i[i] ? '1 : '0;  // CHAN_DEPTH
-      end
-      for (i = 0; i < 256; i++) begin
-        wp[i] = '0;
-        rp[i] = '0;
       end
       first = '0;
       overrun = 1'b0;
@@ -152,9 +155,10 @@ module wse_router (
             h = 24'b1 << hin[i][4:0];
             fresh[i] = h & ~nonempty[i];
             nonempty[i] = nonempty[i] | h;
-            slot[i] = wp[{3'(i), hin[i][4:0]}];
-            overrun = overrun | (fresh[i] == 24'd0 && slot[i] == rp[{3'(i), hin[i][4:0]}]);
-            wp[{3'(i), hin[i][4:0]}] = slot[i] + 2'd1;
+            slot[i] = {|(wp1[i] & h), |(wp0[i] & h)};
+            overrun = overrun | (fresh[i] == 24'd0 && slot[i] == {|(rp1[i] & h), |(rp0[i] & h)});
+            wp1[i] = wp1[i] ^ (wp0[i] & h);
+            wp0[i] = wp0[i] ^ h;
             qctl[{3'(i), slot[i]}] = hin[i][5] ? qctl[{3'(i), slot[i]}] | h
                                                : qctl[{3'(i), slot[i]}] & ~h;
           end
@@ -175,17 +179,19 @@ module wse_router (
             h = m & (~m + 24'd1);
             above[p] = ~(h | (h - 24'd1));
             col = onehot24(h);
-            ctl = |(qctl[{p, rp[{p, col}]}] & h);
+            head = {|(rp1[p] & h), |(rp0[p] & h)};
+            ctl = |(qctl[{p, head}] & h);
             case (p)
-              3'd0:    data = q_n[{col, rp[{p, col}]}];
-              3'd1:    data = q_e[{col, rp[{p, col}]}];
-              3'd2:    data = q_s[{col, rp[{p, col}]}];
-              3'd3:    data = q_w[{col, rp[{p, col}]}];
-              default: data = q_r[{col, rp[{p, col}]}];
+              3'd0:    data = q_n[{col, head}];
+              3'd1:    data = q_e[{col, head}];
+              3'd2:    data = q_s[{col, head}];
+              3'd3:    data = q_w[{col, head}];
+              default: data = q_r[{col, head}];
             endcase
             if ((fresh[p] & h) != 24'd0) data = din[p];
-            rp[{p, col}] = rp[{p, col}] + 2'd1;
-            if (rp[{p, col}] == wp[{p, col}]) nonempty[p] = nonempty[p] & ~h;
+            rp1[p] = rp1[p] ^ (rp0[p] & h);
+            rp0[p] = rp0[p] ^ h;
+            nonempty[p] = nonempty[p] & ~(h & ~((rp0[p] ^ wp0[p]) | (rp1[p] ^ wp1[p])));
             crout[p] = {1'b1, col};
             npop = npop + 3'd1;
             for (o = 0; o < NP; o++) begin

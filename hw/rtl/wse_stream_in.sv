@@ -49,12 +49,12 @@ module wse_stream_in #(
   localparam logic [4:0] Words = 5'd16;         // of a ring
 
   // command
-  logic        direct, mdirect, masked, dropz, index_only;
-  logic [4:0]  pshift, mshift;
+  logic        direct, masked, dropz, index_only;
+  logic [4:0]  pshift;
   logic [15:0] col0, cols, kcol;
   logic [7:0]  etype;
-  logic [63:0] buf_addr, off0, mask_addr, moff;
-  logic [31:0] nblk, lstride, cstride, rstride, mcstride;
+  logic [63:0] buf_addr, off0;
+  logic [31:0] nblk, lstride, cstride;
   logic [2:0]  nfeat;
 
   logic        run, stop;
@@ -81,15 +81,15 @@ module wse_stream_in #(
 
   logic [N-1:0] m_valid, m_pop;
   logic [64*N-1:0] m_word;
-  logic         m_req, m_ready, m_stop;
-  logic [63:0]  m_addr;
-  logic [23:0]  m_tag;
+  logic         m_stop;
 
   logic        hit, fill, found, take;
   logic [63:0] off, addr, entry;
   logic [15:0] waiting;
   logic [5:0]  n;
   logic [IW-1:0] ix;
+  logic        in_valid;                        // this cycle's word, its place
+  logic [IW+3:0] in_at, at;
   logic [3:0]  want, ready;
   logic [31:0] v [4];
   logic [2:0]  pick;
@@ -97,30 +97,25 @@ module wse_stream_in #(
   logic [31:0] val;
   logic [7*COLS-1:0]  nh_d;                     // links
   logic [32*COLS-1:0] nd_d;
-  logic        d_valid;
+  logic        d_valid, d_ready;
   logic [63:0] d_addr;
   logic [5:0]  d_beats;
   logic [23:0] d_tag;
 
   assign off = f_row[sel] + {45'd0, f_w[sel], 3'd0};
   assign fill = rd_valid_i && rd_tag_i[1:0] == 2'd1 && !rd_err_i;
-  // the mask's requests first: a word of it serves 64 elements
-  assign rreq_valid_o = m_req || d_valid;
-  assign rreq_addr_o = m_req ? m_addr : d_addr;
-  assign rreq_beats_o = m_req ? 6'd1 : d_beats;
-  assign rreq_tag_o = m_req ? m_tag : d_tag;
-  assign m_ready = rreq_ready_i;
 
   wse_xlate u_xlate (
     .clk_i, .clear_i(go_i), .direct_i(direct), .base_i(buf_addr), .shift_i(pshift), .off_i(off),
     .hit_o(hit), .addr_o(addr), .entry_addr_o(entry), .fill_i(fill), .fill_data_i(rd_data_i)
   );
-  wse_stream_mask #(.COLS(COLS)) u_mask (
-    .clk_i, .rst_ni, .go_i(go_i && masked), .stop_i(m_stop), .direct_i(mdirect), .shift_i(mshift),
-    .base_i(mask_addr), .moff_i(moff), .rstride_i(rstride), .mcstride_i(mcstride), .nblk_i(nblk),
-    .kcol_i(kcol), .nfeat_i(nfeat), .col0_i(col0), .cols_i(cols), .valid_o(m_valid), .word_o(m_word), .pop_i(m_pop),
-    .rreq_valid_o(m_req), .rreq_ready_i(m_ready), .rreq_addr_o(m_addr), .rreq_tag_o(m_tag),
-    .rd_valid_i, .rd_data_i, .rd_err_i, .rd_tag_i
+  wse_stream_cmd #(.COLS(COLS)) u_cmd (
+    .clk_i, .rst_ni, .ld_i, .ld_idx_i, .ld_word_i, .go_i, .stop_i(m_stop), .direct_o(direct), .pshift_o(pshift),
+    .col0_o(col0), .cols_o(cols), .buf_o(buf_addr), .off_o(off0), .nblk_o(nblk), .lstride_o(lstride),
+    .cstride_o(cstride), .masked_o(masked), .color_o, .etype_o(etype), .kcol_o(kcol), .nfeat_o(nfeat),
+    .m_valid_o(m_valid), .m_word_o(m_word), .m_pop_i(m_pop), .d_valid_i(d_valid), .d_ready_o(d_ready),
+    .d_addr_i(d_addr), .d_beats_i(d_beats), .d_tag_i(d_tag), .rreq_valid_o, .rreq_ready_i, .rreq_addr_o,
+    .rreq_beats_o, .rreq_tag_o, .rd_valid_i, .rd_data_i, .rd_err_i, .rd_tag_i
   );
 
   // element k of feature row i as it lies in its ring
@@ -148,37 +143,9 @@ module wse_stream_in #(
       page_wait = 1'b0;
       rd_out = '0;
     end else begin
-      if (ld_i) begin
-        case (ld_idx_i)
-          4'd0: begin
-            direct = |(ld_word_i[15:8] & 8'(wse_regs_pkg::SQF_BUF_DIRECT));
-            mdirect = |(ld_word_i[15:8] & 8'(wse_regs_pkg::SQF_MASK_DIRECT));
-            masked = |(ld_word_i[15:8] & 8'(wse_regs_pkg::SQF_MASKED));
-            dropz = |(ld_word_i[15:8] & 8'(wse_regs_pkg::SQF_DROP_ZERO));
-            index_only = |(ld_word_i[15:8] & 8'(wse_regs_pkg::SQF_INDEX_ONLY));
-            pshift = ld_word_i[36:32];
-            mshift = ld_word_i[44:40];
-          end
-          4'd1: begin
-            col0 = ld_word_i[15:0];
-            cols = ld_word_i[47:32];
-            color_o <= ld_word_i[52:48];
-            etype = ld_word_i[63:56];
-          end
-          4'd3: buf_addr = ld_word_i;
-          4'd4: off0 = ld_word_i;
-          4'd5: mask_addr = ld_word_i;
-          4'd6: moff = ld_word_i;
-          4'd8: {lstride, nblk} = ld_word_i;
-          4'd9: cstride = ld_word_i[63:32];
-          4'd10: begin
-            rstride = ld_word_i[31:0];
-            kcol = ld_word_i[47:32];
-            nfeat = ld_word_i[50:48];
-          end
-          4'd11: mcstride = ld_word_i[63:32];
-          default: ;
-        endcase
+      if (ld_i && ld_idx_i == 4'd0) begin
+        dropz = |(ld_word_i[15:8] & 8'(wse_regs_pkg::SQF_DROP_ZERO));
+        index_only = |(ld_word_i[15:8] & 8'(wse_regs_pkg::SQF_INDEX_ONLY));
       end
       if (ack_i) done_o <= 1'b0;
       if (go_i) begin
@@ -212,6 +179,7 @@ module wse_stream_in #(
       // in the cycle of go the address and the mask are still those of the command before
       if (run) begin
         // what the bus brings
+        in_valid = 1'b0;
         if (rreq_valid_o && rreq_ready_i) rd_out = rd_out + 7'd1;
         if (rd_valid_i) begin
           moved_o <= 1'b1;
@@ -224,7 +192,8 @@ module wse_stream_in #(
           if (rd_tag_i[1:0] == 2'd1) page_wait = 1'b0;
           if (rd_tag_i[1:0] == 2'd0) begin
             ix = IW'(rd_tag_i[23:6]);
-            ring[{ix, rd_tag_i[5:2] + rd_beat_i[3:0]}] = rd_data_i;
+            in_valid = 1'b1;
+            in_at = {ix, rd_tag_i[5:2] + rd_beat_i[3:0]};
             r_have[ix] = r_have[ix] + 5'd1;
           end
         end
@@ -249,7 +218,8 @@ module wse_stream_in #(
               want = '0;
               for (f = 0; f < 4; f++) begin
                 ix = IW'(4 * c + f);
-                v[f] = index_only ? 32'd0 : element(ring[{ix, r_rp[ix]}], p_k[c]);
+                at = {ix, r_rp[ix]};
+                v[f] = index_only ? 32'd0 : element(in_valid && in_at == at ? rd_data_i : ring[at], p_k[c]);
                 ready[f] = (index_only || r_have[ix] != 5'd0) && (!masked || (m_valid[ix] && !m_pop[ix]));
                 want[f] = (!masked || m_word[{ix, p_k[c][5:0]}]) && !(dropz && v[f][30:0] == 31'd0) &&
                           f >= 32'(p_f[c]) && f < 32'(nfeat);
@@ -293,11 +263,14 @@ module wse_stream_in #(
             end
           end
 
+        // stored last, so that the rings are read before they are written: a memory
+        if (in_valid) ring[in_at] = rd_data_i;
+
         // fetch: 4 words at a time, within a page
-        if (d_valid && rreq_ready_i && !m_req) begin
+        if (d_valid && d_ready) begin
           d_valid <= 1'b0;
         end else if (!d_valid && !page_wait && !fill && !stop && !index_only && !go_i) begin
-          found = f_blk[sel] != nblk && f_room[sel] >= 5'd4 && 3'(sel[1:0]) < nfeat && 16'(sel[IW-1:2]) - col0 < cols;
+          found = f_blk[sel] != nblk && f_room[sel] >= 5'd4 && 3'(sel[1:0]) < nfeat && (16'(sel) >> 2) - col0 < cols;
           if (found) begin
             n = 6'd4;
             if (16'(n) > run_words - f_w[sel]) n = 6'(run_words - f_w[sel]);
@@ -320,7 +293,7 @@ module wse_stream_in #(
           end
           if (!page_wait) sel = sel == IW'(N - 1) ? '0 : sel + IW'(1);
         end
-        if (stop && d_valid && !(rreq_ready_i && !m_req)) d_valid <= 1'b0;
+        if (stop && d_valid && !d_ready) d_valid <= 1'b0;
 
         waiting = '0;
         port_o <= '0;
@@ -331,7 +304,7 @@ module wse_stream_in #(
           end
         nports_o <= waiting;
         // stopped, the mask may still have asked in the cycle before it heard of it
-        if (((stop && m_stop) || p_run == '0) && rd_out == 7'd0 && !d_valid && !m_req) begin
+        if (((stop && m_stop) || p_run == '0) && rd_out == 7'd0 && !rreq_valid_o) begin
           run = 1'b0;
           page_wait = 1'b0;
           done_o <= 1'b1;

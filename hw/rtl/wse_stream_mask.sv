@@ -102,7 +102,7 @@ module wse_stream_mask #(
         end else if (!rreq_valid_o && !wait_q && !fill && !go_i) begin
           // the row chosen in the last cycle, if it wants a word
           found = asked_q[sel] != 2'd2 && blk_q[sel] != nblk_i && 3'(sel[1:0]) < nfeat_i &&
-                  16'(sel[IW-1:2]) - col0_i < cols_i;
+                  (16'(sel) >> 2) - col0_i < cols_i;
           if (found) begin
             rreq_valid_o <= 1'b1;
             rreq_addr_o <= hit ? addr : {entry[63:3], 3'b0};

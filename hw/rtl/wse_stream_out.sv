@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Executor of STREAM_OUT with the south ports. A port gathers the elements of each feature of the block into a
-// chunk of up to 32 bytes that does not cross a 32-byte boundary of the buffer; a finished chunk waits in an
-// outgoing slot of its own for the bus, while the next one fills.
+// chunk of up to 32 bytes that does not cross a 32-byte boundary of the buffer; a finished chunk waits in a
+// bank of its own for the bus, while the next one fills the other.
 
 module wse_stream_out #(
   parameter int unsigned COLS = 4
@@ -57,14 +57,15 @@ module wse_stream_out #(
   localparam int unsigned N = 4 * COLS;
   localparam int unsigned IW = $clog2(N);
   localparam int unsigned QW = $clog2(24 * COLS);
+  localparam logic [2:0] Words = 3'd4;          // of a chunk
 
   // command
-  logic        direct, mdirect, masked;
-  logic [4:0]  pshift, mshift;
+  logic        direct, masked;
+  logic [4:0]  pshift;
   logic [15:0] col0, cols, kcol;
   logic [7:0]  etype;
-  logic [63:0] buf_addr, off0, mask_addr, moff;
-  logic [31:0] nblk, lstride, cstride, rstride, mcstride;
+  logic [63:0] buf_addr, off0;
+  logic [31:0] nblk, lstride, cstride;
   logic [2:0]  nfeat;
 
   logic        run, stop;
@@ -80,15 +81,13 @@ module wse_stream_out #(
   logic [COLS-1:0] p_run;
   // chunk that fills, per {column, feature}
   logic [63:0] g_row [N];                       // offset of the run
-  logic [63:0] g_data [4*N];
-  logic [7:0]  g_strb [4*N];
+  logic [63:0] g_data [8*N];                    // {column, feature, bank, word}
+  logic [31:0] g_strb [2*N];
+  logic [N-1:0] g_bank;                         // the other bank holds the chunk on its way out
   logic [63:0] g_off [N];                       // offset of the chunk
   logic [N-1:0] g_any;                          // something is in it
   // chunk on its way out
-  logic [63:0] o_data [4*N];
-  logic [7:0]  o_strb [4*N];
   logic [63:0] o_off [N];
-  logic [2:0]  o_n [N];
   logic [N-1:0] o_valid;
   logic [IW-1:0] sel;
   logic        page_wait, w_pend;
@@ -97,13 +96,13 @@ module wse_stream_out #(
 
   logic [N-1:0] m_valid, m_pop;
   logic [64*N-1:0] m_word;
-  logic         m_req, m_stop;
-  logic [63:0]  m_addr;
-  logic [23:0]  m_tag;
+  logic         m_stop;
 
-  logic        hit, fill, d_valid;
+  logic        hit, fill, d_valid, d_ready;
   logic [63:0] addr, entry, d_addr, boff;
   logic [IW-1:0] ix;
+  logic [IW:0] ox;
+  logic [31:0] strb;
   logic [QW-1:0] qx;
   logic [3:0]  want, ready;
   logic [2:0]  pick;
@@ -114,21 +113,18 @@ module wse_stream_out #(
   logic [15:0] waiting, nk;
 
   assign fill = rd_valid_i && rd_tag_i[1:0] == 2'd1 && !rd_err_i;
-  assign rreq_valid_o = m_req || d_valid;
-  assign rreq_addr_o = m_req ? m_addr : d_addr;
-  assign rreq_beats_o = 6'd1;
-  assign rreq_tag_o = m_req ? m_tag : 24'd1;
 
   wse_xlate u_xlate (
     .clk_i, .clear_i(go_i), .direct_i(direct), .base_i(direct ? 64'd0 : buf_addr), .shift_i(pshift), .off_i(o_off[sel]),
     .hit_o(hit), .addr_o(addr), .entry_addr_o(entry), .fill_i(fill), .fill_data_i(rd_data_i)
   );
-  wse_stream_mask #(.COLS(COLS)) u_mask (
-    .clk_i, .rst_ni, .go_i(go_i && masked), .stop_i(m_stop), .direct_i(mdirect), .shift_i(mshift),
-    .base_i(mask_addr), .moff_i(moff), .rstride_i(rstride), .mcstride_i(mcstride), .nblk_i(nblk),
-    .kcol_i(kcol), .nfeat_i(nfeat), .col0_i(col0), .cols_i(cols), .valid_o(m_valid), .word_o(m_word), .pop_i(m_pop),
-    .rreq_valid_o(m_req), .rreq_ready_i(rreq_ready_i), .rreq_addr_o(m_addr), .rreq_tag_o(m_tag),
-    .rd_valid_i, .rd_data_i, .rd_err_i, .rd_tag_i
+  wse_stream_cmd #(.COLS(COLS)) u_cmd (
+    .clk_i, .rst_ni, .ld_i, .ld_idx_i, .ld_word_i, .go_i, .stop_i(m_stop), .direct_o(direct), .pshift_o(pshift),
+    .col0_o(col0), .cols_o(cols), .buf_o(buf_addr), .off_o(off0), .nblk_o(nblk), .lstride_o(lstride),
+    .cstride_o(cstride), .masked_o(masked), .color_o, .etype_o(etype), .kcol_o(kcol), .nfeat_o(nfeat),
+    .m_valid_o(m_valid), .m_word_o(m_word), .m_pop_i(m_pop), .d_valid_i(d_valid), .d_ready_o(d_ready),
+    .d_addr_i(d_addr), .d_beats_i(6'd1), .d_tag_i(24'd1), .rreq_valid_o, .rreq_ready_i, .rreq_addr_o,
+    .rreq_beats_o, .rreq_tag_o, .rd_valid_i, .rd_data_i, .rd_err_i, .rd_tag_i
   );
 
   always @(posedge clk_i) begin : p_seq
@@ -153,36 +149,6 @@ module wse_stream_out #(
       rd_out = '0;
       wr_out = '0;
     end else begin
-      if (ld_i) begin
-        case (ld_idx_i)
-          4'd0: begin
-            direct = |(ld_word_i[15:8] & 8'(wse_regs_pkg::SQF_BUF_DIRECT));
-            mdirect = |(ld_word_i[15:8] & 8'(wse_regs_pkg::SQF_MASK_DIRECT));
-            masked = |(ld_word_i[15:8] & 8'(wse_regs_pkg::SQF_MASKED));
-            pshift = ld_word_i[36:32];
-            mshift = ld_word_i[44:40];
-          end
-          4'd1: begin
-            col0 = ld_word_i[15:0];
-            cols = ld_word_i[47:32];
-            color_o <= ld_word_i[52:48];
-            etype = ld_word_i[63:56];
-          end
-          4'd3: buf_addr = ld_word_i;
-          4'd4: off0 = ld_word_i;
-          4'd5: mask_addr = ld_word_i;
-          4'd6: moff = ld_word_i;
-          4'd8: {lstride, nblk} = ld_word_i;
-          4'd9: cstride = ld_word_i[63:32];
-          4'd10: begin
-            rstride = ld_word_i[31:0];
-            kcol = ld_word_i[47:32];
-            nfeat = ld_word_i[50:48];
-          end
-          4'd11: mcstride = ld_word_i[63:32];
-          default: ;
-        endcase
-      end
       if (ack_i) done_o <= 1'b0;
       if (go_i) begin
         run = 1'b1;
@@ -196,12 +162,12 @@ module wse_stream_out #(
         rd_out = '0;
         wr_out = '0;
         g_any = '0;
+        g_bank = '0;
         o_valid = '0;
         for (i = 0; i < N; i++)
           g_row[i] = off0 + (direct ? buf_addr : 64'd0) +
                      (64'($unsigned(i / 4)) - 64'(col0)) * 64'(cstride) +
                      64'($unsigned(i % 4)) * 64'(lstride);
-        for (i = 0; i < 4 * N; i++) g_strb[i] = '0;
         for (c = 0; c < COLS; c++) begin
           p_blk[c] = '0;
           p_k[c] = '0;
@@ -238,8 +204,9 @@ module wse_stream_out #(
         // the bus takes a chunk
         if (w_left != 3'd0 && wdat_ready_i) begin
           w_left = w_left - 3'd1;
-          wdat_data_o <= o_data[{sel, 2'(o_n[sel] - w_left)}];
-          wdat_strb_o <= o_strb[{sel, 2'(o_n[sel] - w_left)}];
+          ox = {sel, ~g_bank[sel]};
+          wdat_data_o <= g_data[{ox, 2'(Words - w_left)}];
+          wdat_strb_o <= 8'(g_strb[ox] >> {2'(Words - w_left), 3'd0});
           if (w_left == 3'd0) begin
             wdat_valid_o <= 1'b0;
             o_valid[sel] = 1'b0;
@@ -248,19 +215,20 @@ module wse_stream_out #(
         end
         if (wreq_valid_o && wreq_ready_i) begin
           wreq_valid_o <= 1'b0;
-          w_left = o_n[sel];
+          ox = {sel, ~g_bank[sel]};
+          w_left = Words;
           wdat_valid_o <= 1'b1;
-          wdat_data_o <= o_data[{sel, 2'd0}];
-          wdat_strb_o <= o_strb[{sel, 2'd0}];
+          wdat_data_o <= g_data[{ox, 2'd0}];
+          wdat_strb_o <= g_strb[ox][7:0];
           wr_out = wr_out + 7'd1;
         end
-        if (d_valid && rreq_ready_i && !m_req) d_valid <= 1'b0;
+        if (d_valid && d_ready) d_valid <= 1'b0;
         if (!w_pend && !page_wait && !fill && !d_valid) begin
           if (o_valid[sel] && !stop) begin
             if (hit) begin
               wreq_valid_o <= 1'b1;
               wreq_addr_o <= {addr[63:3], 3'b0};
-              wreq_beats_o <= 6'(o_n[sel]);
+              wreq_beats_o <= 6'(Words);
               w_pend = 1'b1;
             end else begin
               d_valid <= 1'b1;
@@ -274,7 +242,7 @@ module wse_stream_out #(
         end
         if (stop) begin
           if (wreq_valid_o && !wreq_ready_i) wreq_valid_o <= 1'b0;
-          if (d_valid && !(rreq_ready_i && !m_req)) d_valid <= 1'b0;
+          if (d_valid && !d_ready) d_valid <= 1'b0;
         end
 
         // ports: one element a cycle each
@@ -304,17 +272,17 @@ module wse_stream_out #(
                 val = q_data[{qx, slot}];
                 boff = g_row[ix] + (etype == 8'(wse_regs_pkg::ETYPE_BF16) ? {47'd0, p_k[c], 1'b0} :
                                                                             {46'd0, p_k[c], 2'b00});
+                ox = {ix, g_bank[ix]};
+                strb = g_any[ix] ? g_strb[ox] : 32'd0;
                 if (!g_any[ix]) g_off[ix] = {boff[63:5], 5'd0};
                 g_any[ix] = 1'b1;
                 if (etype == 8'(wse_regs_pkg::ETYPE_BF16)) begin
                   val = wse_fp_pkg::fp_to_bf16(val);
-                  g_data[{ix, boff[4:3]}] = (g_data[{ix, boff[4:3]}] & ~(64'hffff << {boff[2:1], 4'd0})) |
-                                            ({32'd0, val} << {boff[2:1], 4'd0});
-                  g_strb[{ix, boff[4:3]}] = g_strb[{ix, boff[4:3]}] | (8'h03 << {boff[2:1], 1'b0});
+                  g_data[{ox, boff[4:3]}][{boff[2:1], 4'd0} +: 16] = val[15:0];
+                  g_strb[ox] = strb | (32'h3 << {boff[4:1], 1'b0});
                 end else begin
-                  g_data[{ix, boff[4:3]}] = boff[2] ? {val, g_data[{ix, boff[4:3]}][31:0]} :
-                                                      {g_data[{ix, boff[4:3]}][63:32], val};
-                  g_strb[{ix, boff[4:3]}] = g_strb[{ix, boff[4:3]}] | (boff[2] ? 8'hf0 : 8'h0f);
+                  g_data[{ox, boff[4:3]}][{boff[2], 5'd0} +: 32] = val;
+                  g_strb[ox] = strb | (32'hf << {boff[4:2], 2'b00});
                 end
                 q_rp[qx] = slot + 2'd1;
                 q_n[qx] = q_n[qx] - 3'd1;
@@ -337,13 +305,8 @@ module wse_stream_out #(
                     ix = IW'(4 * c + f);
                     boff = g_row[ix] + (etype == 8'(wse_regs_pkg::ETYPE_BF16) ? {47'd0, nk, 1'b0} : {46'd0, nk, 2'b00});
                     if (f < 32'(nfeat) && (wlast || boff[4:0] == 5'd0) && g_any[ix]) begin
-                      for (i = 0; i < 4; i++) begin
-                        o_data[{ix, 2'(i)}] = g_data[{ix, 2'(i)}];
-                        o_strb[{ix, 2'(i)}] = g_strb[{ix, 2'(i)}];
-                        g_strb[{ix, 2'(i)}] = '0;
-                      end
+                      g_bank[ix] = ~g_bank[ix];
                       o_off[ix] = g_off[ix];
-                      o_n[ix] = 3'd4;
                       o_valid[ix] = 1'b1;
                       g_any[ix] = 1'b0;
                     end
@@ -372,7 +335,7 @@ module wse_stream_out #(
         nports_o <= waiting;
         // stopped, the mask may still have asked in the cycle before it heard of it
         if (((stop && m_stop) || (p_run == '0 && o_valid == '0)) && rd_out == 7'd0 && wr_out == 7'd0 && w_left == 3'd0 &&
-            !wreq_valid_o && !d_valid && !m_req) begin
+            !wreq_valid_o && !rreq_valid_o) begin
           run = 1'b0;
           page_wait = 1'b0;
           done_o <= 1'b1;

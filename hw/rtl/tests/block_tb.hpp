@@ -11,6 +11,7 @@
 #define WSE_RTL_BLOCK_TB_HPP
 #include <cstdint>
 #include <cstdlib>
+#include <new>
 
 #include "tap.hpp"
 #include "verilated.h"
@@ -77,6 +78,20 @@ private:
 		c.randSeed(int(seed & 0x7fffffff) | 1);
 	}
 };
+
+// n times, until one is not good: then the bench begins anew, so that the next test stands alone
+template <class Bench, class F> bool many(Bench &b, unsigned n, F f)
+{
+	while (n--)
+		if (!f(b)) {
+			uint64_t seed = b.rng.u64();
+
+			b.~Bench();
+			new (&b) Bench(seed);
+			return false;
+		}
+	return true;
+}
 
 static inline uint64_t bench_seed(int argc, char **argv)
 {

@@ -84,6 +84,15 @@ struct HostMem {
 		}
 		return buf;
 	}
+	// a command that ended early has written what it should, or not yet
+	bool between(HostMem &before, HostMem &after)
+	{
+		for (auto &p : piece)
+			for (unsigned i = 0; i < 4096; i++)
+				if (p.second[i] != before.piece[p.first][i] && p.second[i] != after.piece[p.first][i])
+					return false;
+		return true;
+	}
 	void get(const HostBuf &b, uint64_t off, void *to, size_t n)
 	{
 		for (size_t i = 0; i < n; i++)
@@ -123,7 +132,7 @@ struct HostBus {
 	unsigned grant = 70, flow = 80;			// percent of the cycles in which a request is taken, a beat moves
 	unsigned outstanding = 0;			// bursts of reads and writes
 	bool good = true;				// false: the client broke a promise
-	uint64_t now = 0, refused = 0, read_words = 0;
+	uint64_t now = 0;
 	std::vector<uint64_t> refusals;			// addresses of bursts that were answered with an error
 
 	explicit HostBus(uint64_t seed) : rng(seed) {}
@@ -146,6 +155,16 @@ struct HostBus {
 		}
 		va_end(ap);
 		good = false;
+	}
+	// the time in which what the client has asked for, and no more, comes to an end
+	unsigned drain() const { return 200 + 64 * (latency + jitter) + 64 * 32 * 100 / flow; }
+	// addr belongs to a burst that was answered with an error
+	bool was_refused(uint64_t addr) const
+	{
+		for (uint64_t a : refusals)
+			if (a == addr)
+				return true;
+		return false;
 	}
 	// before an edge: looks at what the client puts out and chooses its inputs
 	template <class Top> void reads(Top &t)
@@ -171,7 +190,6 @@ struct HostBus {
 		t.rd_tag_i = a.tag;
 		set_read(t, a.last, a.addr, 0);
 		set_beat(t, a.beat, 0);
-		read_words++;
 		if (a.err)
 			refusals.push_back(a.addr);
 		if (a.last) {

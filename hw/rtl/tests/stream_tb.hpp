@@ -163,13 +163,25 @@ template <class Top> struct StreamTb : ExecTb<Top> {
 		running = false;
 		return this->acknowledge() && good && bus.good;
 	}
-	// the executor's answer to a refused access or to an abort
-	bool names_refusal() const
+	// until nothing has moved for as long as the queue looks; false: it ended before
+	bool comes_to_rest(unsigned max)
 	{
-		for (uint64_t a : bus.refusals)
-			if (a == this->top.iova_o)
-				return true;
-		return false;
+		for (unsigned still = 0; still < 256 && max-- && !this->top.done_o; ) {
+			this->step();
+			still = this->top.moved_o || bus.outstanding ? 0 : still + 1;
+		}
+		return !this->top.done_o;
+	}
+	// DEADLOCK of a stream that is at rest: what the fault record takes from the port
+	bool deadlock(unsigned lowest, unsigned n, unsigned color)
+	{
+		this->abort(WSE_ST_DEADLOCK);
+		return this->wait_done(100) && this->top.status_o == WSE_ST_DEADLOCK && this->top.port_o == lowest &&
+		       this->top.nports_o == n && this->top.color_o == color && rest();
+	}
+	bool refused()
+	{
+		return this->top.status_o == WSE_ST_DMA_ERROR && bus.was_refused(this->top.iova_o) && rest();
 	}
 };
 #endif

@@ -176,6 +176,16 @@ bool copies(Bench &b, bool apart, unsigned pshift)
 	return j.start_and_finish() && b.top.status_o == WSE_ST_OK && b.bus.mem == mem && b.sram == sram;
 }
 
+// whatever has been moved has been moved to its place
+bool between(const Sram &now, const Sram &before, const Sram &after)
+{
+	for (unsigned i = 0; i < N; i++)
+		for (unsigned k = 0; k < WSE_SRAM_BYTES; k++)
+			if (now[i][k] != before[i][k] && now[i][k] != after[i][k])
+				return false;
+	return true;
+}
+
 // A refused address (of a word that the command needs, or of its page's entry) ends it.
 bool refused(Bench &b)
 {
@@ -184,7 +194,7 @@ bool refused(Bench &b)
 	bool cast = j.cmd.flags & DRM_WSE_CMD_BROADCAST;
 	uint64_t off = j.off(cast ? 0 : b.rng.below(j.cmd.rows), cast ? 0 : b.rng.below(j.cmd.cols), b.rng.below(j.cmd.nline)) +
 		       8 * b.rng.below(j.cmd.len / 8);
-	bool entry = !j.buf.b.direct && b.rng.below(3) == 0, named = false;
+	bool entry = !j.buf.b.direct && b.rng.below(3) == 0;
 
 	b.bus.mem.refuse(entry ? j.buf.b.addr + 8 * (off >> j.buf.b.pshift) : j.buf.bus(off), 8);
 	HostMem old = b.bus.mem, mem = old;
@@ -194,19 +204,10 @@ bool refused(Bench &b)
 	b.bus.refusals.clear();
 	if (!j.start_and_finish() || b.top.status_o != WSE_ST_DMA_ERROR)
 		return false;
-	for (uint64_t a : b.bus.refusals)
-		named |= a == b.top.iova_o;
-	// whatever has been moved has been moved to its place
-	for (unsigned i = 0; i < N; i++)
-		for (unsigned k = 0; k < WSE_SRAM_BYTES; k++)
-			if (b.sram[i][k] != was[i][k] && b.sram[i][k] != sram[i][k])
-				return false;
-	for (auto &p : b.bus.mem.piece)
-		for (unsigned k = 0; k < 4096; k++)
-			if (p.second[k] != old.piece[p.first][k] && p.second[k] != mem.piece[p.first][k])
-				return false;
+	if (!b.bus.was_refused(b.top.iova_o) || !between(b.sram, was, sram) || !b.bus.mem.between(old, mem))
+		return false;
 	b.bus.mem.refuse_nothing();
-	return named && copies(b, false, random_pshift(b.rng));
+	return copies(b, false, random_pshift(b.rng));
 }
 
 bool aborted(Bench &b, unsigned status)
@@ -215,31 +216,15 @@ bool aborted(Bench &b, unsigned status)
 	Job j(b, true, random_pshift(b.rng));
 	HostMem old = b.bus.mem, mem = old;
 	Sram was = b.sram, sram = was;
-	unsigned at = b.rng.below(b.rng.pick({5u, 60u, 400u, 4000u})), max;
 	bool early;
 
 	j.expect(mem, sram);
 	b.running = true;
 	b.begin(j.sqe);
-	while (at-- && !b.top.done_o)
-		b.step();
-	early = !b.top.done_o;
-	if (early)
-		b.abort(status);
-	// what the bus has seen must end: a bound that no data goes into
-	max = 200 + 64 * 100 / b.bus.flow * 4 + 100 * b.bus.latency / b.bus.flow + 2 * b.bus.jitter + 64 * 32 * 100 / b.bus.flow;
-	if (!b.wait_done(max) || !j.rest())
+	if (!b.abort_at_random(status, b.bus.drain(), &early) || !j.rest())
 		return false;
-	if (early && b.top.status_o != status && b.top.status_o != WSE_ST_OK)
+	if (!between(b.sram, was, sram) || !b.bus.mem.between(old, mem))
 		return false;
-	for (unsigned i = 0; i < N; i++)
-		for (unsigned k = 0; k < WSE_SRAM_BYTES; k++)
-			if (b.sram[i][k] != was[i][k] && b.sram[i][k] != sram[i][k])
-				return false;
-	for (auto &p : b.bus.mem.piece)
-		for (unsigned k = 0; k < 4096; k++)
-			if (p.second[k] != old.piece[p.first][k] && p.second[k] != mem.piece[p.first][k])
-				return false;
 	if (!early && (b.sram != sram || !(b.bus.mem == mem)))
 		return false;
 	return copies(b, false, random_pshift(b.rng));
@@ -279,29 +264,18 @@ int main(int argc, char **argv)
 {
 	Tap t;
 	Bench b(bench_seed(argc, argv));
-	auto many = [&](unsigned n, auto f) {
-		bool good = true;
-
-		while (n-- && good)
-			good = f();
-		if (!good) {
-			b.~Bench();		// so that the next test stands alone
-			new (&b) Bench(bench_seed(argc, argv) + 17);
-		}
-		return good;
-	};
 	uint64_t cycles = 0;
 	unsigned words = 0;
 
-	t.ok(many(300, [&] { return copies(b, true, 0); }), "rectangles, lines, strides, broadcast in one piece of memory");
-	t.ok(many(300, [&] { return copies(b, true, b.rng.pick({12u, 13u, 16u, 21u, 30u})); }), "the same behind page lists");
-	t.ok(many(300, [&] { return copies(b, false, random_pshift(b.rng)); }),
+	t.ok(many(b, 300, [&](Bench &) { return copies(b, true, 0); }), "rectangles, lines, strides, broadcast in one piece of memory");
+	t.ok(many(b, 300, [&](Bench &) { return copies(b, true, b.rng.pick({12u, 13u, 16u, 21u, 30u})); }), "the same behind page lists");
+	t.ok(many(b, 300, [&](Bench &) { return copies(b, false, random_pshift(b.rng)); }),
 	     "strides that overlap: row-major cores, line by line, the last one stays");
-	t.ok(many(300, [&] { return refused(b); }), "DMA_ERROR names a request that failed; nothing lands elsewhere; the next command is clean");
-	t.ok(many(400, [&] { return aborted(b, WSE_ST_TIMEOUT); }), "TIMEOUT at any cycle: every byte old or new; the next command is clean");
-	t.ok(many(200, [&] { return aborted(b, WSE_ST_OK); }), "context reset at any cycle; the next command is clean");
+	t.ok(many(b, 300, refused), "DMA_ERROR names a request that failed; nothing lands elsewhere; the next command is clean");
+	t.ok(many(b, 400, [&](Bench &) { return aborted(b, WSE_ST_TIMEOUT); }), "TIMEOUT at any cycle: every byte old or new; the next command is clean");
+	t.ok(many(b, 200, [&](Bench &) { return aborted(b, WSE_ST_OK); }), "context reset at any cycle; the next command is clean");
 	for (int in = 1; in >= 0; in--) {
-		bool good = many(1, [&] { return fast(b, in, &cycles, &words); });
+		bool good = many(b, 1, [&](Bench &) { return fast(b, in, &cycles, &words); });
 
 		t.ok(good, "%s: %u words in %llu cycles with 64 cycles of latency", in ? "in" : "out", words,
 		     (unsigned long long)cycles);

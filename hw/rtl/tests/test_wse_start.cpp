@@ -470,34 +470,25 @@ int main(int argc, char **argv)
 	Tap t;
 	Bench b(bench_seed(argc, argv));
 	std::vector<Rect> rects = all_rects();
-	auto many = [&](unsigned n, auto f) {
-		bool good = true;
-
-		while (n-- && good)
-			good = f();
-		if (!good)
-			b.reset();		// so that the next test stands alone
-		return good;
-	};
 	size_t i = 0;
 
 	for (int boot = 0; boot < 2; boot++) {
 		i = 0;
-		t.ok(many(unsigned(rects.size()), [&] { return ends(b, rects[i++], boot); }),
+		t.ok(many(b, unsigned(rects.size()), [&](Bench &) { return ends(b, rects[i++], boot); }),
 		     "%s: arguments, entry and end of every rectangle of a %ux%u tile, whatever the cores showed before",
 		     boot ? "BOOT" : "START", Rows, Cols);
 	}
-	t.ok(many(300, [&] { return held(b); }), "a held core: NOT_BOOTED names the lowest, nothing is sent");
-	t.ok(many(300, [&] { return verdict(b, 30, 0); }), "CORE_FAULT: the lowest core's record, how many");
-	t.ok(many(300, [&] { return verdict(b, 0, 30); }), "KERNEL_ERROR: the lowest core's value, how many");
-	t.ok(many(300, [&] { return verdict(b, 20, 40); }), "a fault outweighs a value");
-	t.ok(many(300, [&] { return late_fault(b); }), "faults at any time");
-	t.ok(many(300, [&] { return blamed(b, false); }), "budget or deadlock: the lowest core that waits, what for, pc 0");
-	t.ok(many(300, [&] { return blamed(b, true); }), "in the first cycles, too: an earlier start's DONE does not count");
-	t.ok(many(1000, [&] { return photo_finish(b); }), "DONE as the budget runs out: complete or named");
-	t.ok(many(300, [&] { return reset_any_time(b); }), "context reset at any cycle, then a start");
+	t.ok(many(b, 300, held), "a held core: NOT_BOOTED names the lowest, nothing is sent");
+	t.ok(many(b, 300, [&](Bench &) { return verdict(b, 30, 0); }), "CORE_FAULT: the lowest core's record, how many");
+	t.ok(many(b, 300, [&](Bench &) { return verdict(b, 0, 30); }), "KERNEL_ERROR: the lowest core's value, how many");
+	t.ok(many(b, 300, [&](Bench &) { return verdict(b, 20, 40); }), "a fault outweighs a value");
+	t.ok(many(b, 300, late_fault), "faults at any time");
+	t.ok(many(b, 300, [&](Bench &) { return blamed(b, false); }), "budget or deadlock: the lowest core that waits, what for, pc 0");
+	t.ok(many(b, 300, [&](Bench &) { return blamed(b, true); }), "in the first cycles, too: an earlier start's DONE does not count");
+	t.ok(many(b, 1000, photo_finish), "DONE as the budget runs out: complete or named");
+	t.ok(many(b, 300, reset_any_time), "context reset at any cycle, then a start");
 	i = 0;
-	t.ok(many(unsigned(rects.size()), [&] { return scrub(b, rects[i++]); }), "SCRUB of every rectangle, complete when no core is busy");
-	t.ok(many(50, [&] { return closed(b); }), "CLOSED is told to the queue");
+	t.ok(many(b, unsigned(rects.size()), [&](Bench &) { return scrub(b, rects[i++]); }), "SCRUB of every rectangle, complete when no core is busy");
+	t.ok(many(b, 50, closed), "CLOSED is told to the queue");
 	return t.plan();
 }

@@ -222,9 +222,7 @@ bool refused(Bench &b)
 	of_mask = j.flag(DRM_WSE_CMD_MASKED) && (!j.reads_values() || b.rng.below(2));
 	b.bus.mem.refuse(j.vital(b.rng, of_mask), 8);
 	b.begin_job(j);
-	if (!b.wait_done(Limit) || b.top.status_o != WSE_ST_DMA_ERROR || !b.names_refusal())
-		return false;
-	if (!b.rest() || !j.arrived(b, false))
+	if (!b.wait_done(Limit) || !b.refused() || !j.arrived(b, false))
 		return false;
 	b.bus.mem.refuse_nothing();
 	b.clear();
@@ -234,22 +232,12 @@ bool refused(Bench &b)
 bool aborted(Bench &b, unsigned status)
 {
 	Job j;
-	unsigned at = b.rng.below(b.rng.pick({4u, 12u, 60u, 400u}));
 	bool early;
 
 	b.pace();
 	j.random(b);
 	b.begin_job(j);
-	while (at-- && !b.top.done_o)
-		b.step();
-	early = !b.top.done_o;
-	if (early)
-		b.abort(status);
-	if (!b.wait_done(100 + 40 * b.bus.latency + 40 * b.bus.jitter + 300 * 100 / b.bus.flow * 100 / b.bus.grant))
-		return false;
-	if (b.top.status_o != WSE_ST_OK && (!early || b.top.status_o != status))
-		return false;
-	if (!b.rest() || !j.arrived(b, false))
+	if (!b.abort_at_random(status, b.bus.drain(), &early) || !b.rest() || !j.arrived(b, !early))
 		return false;
 	if (b.rng.below(2))
 		b.clear();
@@ -260,7 +248,7 @@ bool aborted(Bench &b, unsigned status)
 bool stuck(Bench &b)
 {
 	Job j;
-	unsigned still = 0, max = Limit, lowest = Cols, n = 0;
+	unsigned lowest = Cols, n = 0;
 
 	b.pace();
 	do
@@ -269,22 +257,15 @@ bool stuck(Bench &b)
 	for (unsigned &p : b.back)
 		p = b.rng.below(2) ? p : 0;
 	b.begin_job(j);
-	while (still < 256 && max-- && !b.top.done_o) {
-		b.step();
-		still = b.top.moved_o || b.bus.outstanding ? 0 : still + 1;
-	}
-	if (b.top.done_o)
+	if (!b.comes_to_rest(Limit))
 		return b.top.status_o == WSE_ST_OK && b.rest() && j.arrived(b, true);
 	for (unsigned c = 0; c < Cols; c++)
 		if (b.got[c].size() < j.want[c].size()) {
 			lowest = n ? lowest : c;
 			n++;
 		}
-	b.abort(WSE_ST_DEADLOCK);
-	bool good = b.wait_done(100) && b.top.status_o == WSE_ST_DEADLOCK && n && b.top.port_o == lowest &&
-		    b.top.nports_o == n && b.top.color_o == j.cmd.color;
+	bool good = n && b.deadlock(lowest, n, j.cmd.color) && j.arrived(b, false);
 
-	good = b.rest() && j.arrived(b, false) && good;
 	b.clear();
 	return good;
 }
@@ -330,33 +311,22 @@ int main(int argc, char **argv)
 	static const char *const types[] = {"bf16", "fp32", "raw32"};
 	uint64_t cycles = 0;
 	size_t wavelets = 0;
-	auto many = [&](unsigned n, auto f) {
-		bool good = true;
-
-		while (n-- && good)
-			good = f();
-		if (!good) {
-			b.~Bench();		// so that the next test stands alone
-			new (&b) Bench(bench_seed(argc, argv) + 17);
-		}
-		return good;
-	};
 
 	for (unsigned e = 0; e < 3; e++)
 		for (unsigned f = 1; f <= (e == WSE_ETYPE_RAW32 ? 1 : 4); f *= 2)
-			t.ok(many(40, [&] {
+			t.ok(many(b, 40, [&](Bench &) {
 				unsigned fl = b.rng.below(2) ? DRM_WSE_CMD_MASKED : 0;
 
 				return one_type(b, e, f, fl) && one_type(b, e, f, fl | DRM_WSE_CMD_DROP_ZERO) &&
 				       one_type(b, e, f, fl | DRM_WSE_CMD_INDEX_ONLY);
 			}), "%s, %u a block: every element once and in order, zeros dropped, indices alone, END", types[e], f);
-	t.ok(many(500, [&] { return streams(b); }), "shapes, strides, masks and page lists at random, columns stall at random");
-	t.ok(many(3, [&] { return deep(b); }), "the largest KCOL");
-	t.ok(many(300, [&] { return refused(b); }), "DMA_ERROR of values, mask or a list; the next stream is clean");
-	t.ok(many(600, [&] { return aborted(b, WSE_ST_TIMEOUT); }), "TIMEOUT at any cycle: what went was right; the next stream is clean");
-	t.ok(many(300, [&] { return aborted(b, WSE_ST_OK); }), "context reset at any cycle; the next stream is clean");
-	t.ok(many(200, [&] { return stuck(b); }), "columns without room: at rest, DEADLOCK names the lowest, how many, the color");
-	bool good = many(1, [&] { return fast(b, &cycles, &wavelets); });
+	t.ok(many(b, 500, streams), "shapes, strides, masks and page lists at random, columns stall at random");
+	t.ok(many(b, 3, deep), "the largest KCOL");
+	t.ok(many(b, 300, refused), "DMA_ERROR of values, mask or a list; the next stream is clean");
+	t.ok(many(b, 600, [&](Bench &) { return aborted(b, WSE_ST_TIMEOUT); }), "TIMEOUT at any cycle: what went was right; the next stream is clean");
+	t.ok(many(b, 300, [&](Bench &) { return aborted(b, WSE_ST_OK); }), "context reset at any cycle; the next stream is clean");
+	t.ok(many(b, 200, stuck), "columns without room: at rest, DEADLOCK names the lowest, how many, the color");
+	bool good = many(b, 1, [&](Bench &) { return fast(b, &cycles, &wavelets); });
 
 	t.ok(good, "%zu wavelets into each of %u columns in %llu cycles", wavelets, Cols, (unsigned long long)cycles);
 	return t.plan();

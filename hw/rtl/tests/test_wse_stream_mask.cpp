@@ -235,21 +235,10 @@ int main(int argc, char **argv)
 {
 	Tap t;
 	Bench b(bench_seed(argc, argv));
-	auto many = [&](unsigned n, auto f) {
-		bool good = true;
 
-		while (n-- && good)
-			good = f(b);
-		if (!good) {
-			b.~Bench();		// so that the next test stands alone
-			new (&b) Bench(bench_seed(argc, argv) + 17);
-		}
-		return good;
-	};
-
-	t.ok(many(400, whole), "every word of every column and feature once and in order: shapes, densities, offsets, page lists");
-	t.ok(many(300, stopped), "stopped at any cycle: no request begins after; the next stream is clean");
-	t.ok(many(200, refused), "a refused word or page entry is no mask; the next stream is clean");
-	t.ok(many(1, ahead), "words are read ahead: a port at full rate never waits behind 70 cycles of latency");
+	t.ok(many(b, 400, whole), "every word of every column and feature once and in order: shapes, densities, offsets, page lists");
+	t.ok(many(b, 300, stopped), "stopped at any cycle: no request begins after; the next stream is clean");
+	t.ok(many(b, 200, refused), "a refused word or page entry is no mask; the next stream is clean");
+	t.ok(many(b, 1, ahead), "words are read ahead: a port at full rate never waits behind 70 cycles of latency");
 	return t.plan();
 }
