@@ -30,10 +30,9 @@ $(B)/libwse.a: $(LIBWSE_OBJ)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-# the RTL stays out of it: Verilator's runtime is not position independent as it is built
-$(B)/libwse.so.1: $(LIBWSE_OBJ) $(B)/hw/libwse_func.a libwse/libwse.map
+$(B)/libwse.so.1: $(LIBWSE_OBJ) $(LIBWSE_MODEL_LIBS) libwse/libwse.map
 	$(CC) $(CFLAGS) -shared -Wl,-soname,libwse.so.1 -Wl,--version-script=libwse/libwse.map -Wl,-z,defs \
-		-o $@ $(LIBWSE_OBJ) -Wl,-u,wse_model_find $(B)/hw/libwse_func.a -lm $(LIBWSE_LIBS)
+		-o $@ $(LIBWSE_OBJ) $(LIBWSE_MODEL_LINK) $(LIBWSE_LIBS)
 
 $(B)/libwse.so: $(B)/libwse.so.1
 	ln -sf libwse.so.1 $@
@@ -91,9 +90,13 @@ $(B)/libwse/tests/device/test-versions $(B)/asan/libwse/tests/device/test-versio
 	-Wl,--wrap=drmGetVersion,--wrap=drmFreeVersion,--wrap=drmIoctl
 
 ALL += $(B)/libwse.a $(B)/libwse.so.1 $(B)/libwse.so $(B)/libwse.pc $(B)/wse-info
-ALL += $(LIBWSE_TEST_BINS) $(LIBWSE_ASAN_BINS)
+# the same program on the shared library: every device and nothing but the exported names
+$(B)/libwse/tests/device/test-linear-so: $(B)/libwse/tests/device/test-linear.o $(B)/libwse.so | $(FW)/wse-fw.bin $(FW_KERNELS)
+	$(CC) $(CFLAGS) -o $@ $< -L$(B) -lwse -Wl,-rpath,'$$ORIGIN/../../..' -pthread -lm
+
+ALL += $(LIBWSE_TEST_BINS) $(LIBWSE_ASAN_BINS) $(B)/libwse/tests/device/test-linear-so
 SUITES += $(LIBWSE_TEST_BINS) $(LIBWSE_ASAN_BINS) libwse/tests/device/test-symbols libwse/tests/device/test-tools \
-	libwse/tests/device/test-guest
+	libwse/tests/device/test-guest $(B)/libwse/tests/device/test-linear-so
 
 -include $(LIBWSE_OBJ:.o=.d) $(LIBWSE_ASAN_OBJ:.o=.d) $(LIBWSE_BENCH_OBJ:.o=.d) $(B)/libwse/tools/wse-info.d
 -include $(LIBWSE_TEST_BINS:=.d) $(LIBWSE_ASAN_BINS:=.d) $(B)/libwse/tests/device/mock-model.d

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "bulk.h"
+#include "lanes.h"
 
 #define PATIENCE 32    /* rounds a source waits for its consumers while others move */
 #define RUN_MAX 8192u /* wavelets of one run: bounds the work of a round */
@@ -81,12 +82,14 @@ static struct node *node_of(struct wse_model *m, struct bulk *b, struct wse_core
 	if (b->slot[slot])
 		return &b->node[b->slot[slot] - 1];
 	n = &b->node[b->nnodes++];
-	memset(n, 0, sizeof(*n));
 	b->slot[slot] = b->nnodes;
 	n->slot = slot;
 	n->c = c;
 	n->e = &c->eng[which];
+	n->port = NULL;
 	n->which = which;
+	n->got_fab = n->got_dot = n->need_dot = false;
+	n->first = n->sinks = 0;
 	if (which == WSE_ENGINE_L) {
 		n->need_fab = true;
 	} else {
@@ -268,6 +271,36 @@ static bool takes_values(const struct bulk *b, uint32_t sinks, const struct wse_
 	return p->dense;
 }
 
+/*
+ * The END of a block, once all its readers (the sinks) are lanes that wait for it. It goes to them
+ * at once when it would only pass through; false: it has to go by the queues.
+ */
+static bool pass_end(struct wse_model *m, struct bulk *b, uint32_t sinks, struct wse_port_in *p)
+{
+	uint32_t i;
+
+	for (i = 0; i < sinks; i++) {
+		const struct node *x = &b->node[b->sink[i]];
+
+		if (x->port || x->which != WSE_ENGINE_L || x->c->run != WSE_CORE_RUNNING ||
+		    (x->e->op == WSE_TOP_DOT && x->c->dotq.count == WSE_DOTQ_DEPTH))
+			return false;
+	}
+	for (i = 0; i < sinks; i++) {
+		struct node *x = &b->node[b->sink[i]];
+
+		if (x->e->op == WSE_TOP_DOT)
+			wse_dotq_push(x->c, 0, true);
+		wse_engine_complete(m, x->c, x->e);
+		wse_wake(m, x->c);
+	}
+	p->end_due = false;
+	m->cnt_wavelet += b->hops;
+	if (!m->round)
+		m->round = 1;
+	return true;
+}
+
 /* a run from a north port */
 static bool port_run(struct wse_model *m, struct bulk *b, unsigned int col)
 {
@@ -302,9 +335,10 @@ static bool port_end(struct wse_model *m, struct bulk *b, unsigned int col)
 {
 	struct wse_port_in *p = &m->in[col];
 	bool good = follow(m, b, &m->core[col], WSE_PORT_N, p->color);
+	bool passed = good && pass_end(m, b, b->nsinks, p);
 
 	clear(b);
-	return good && wse_in_inject(m, col);
+	return passed || (good && wse_in_inject(m, col));
 }
 
 /* a run from a mover */

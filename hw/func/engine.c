@@ -19,7 +19,8 @@ void wse_engine_complete(struct wse_model *m, struct wse_core *c, struct wse_eng
 		c->claimed &= ~(1u << e->claim);
 	e->claim = e->out = e->wait = -1;
 	e->started = false;
-	memmove(&e->q[0], &e->q[1], sizeof(e->q[0]) * --e->n);
+	if (--e->n)
+		memmove(&e->q[0], &e->q[1], sizeof(e->q[0]) * e->n);
 	if (tcw & WSE_TCW_ACTIVATE_MASK)
 		c->ready |= 1u << task;
 	if (tcw & WSE_TCW_UNBLOCK_MASK)

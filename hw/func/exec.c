@@ -2,6 +2,9 @@
 /*
  * The scalar core: threaded dispatch over predecoded instructions. wse_exec() runs until the budget
  * is used up, the instruction at pc has to wait (c->wait), or the core is no longer running.
+ *
+ * Instructions are counted where the flow changes, by how far d has come since, and a budget of more
+ * than one is looked at there too: it may be exceeded by what lies before the next jump.
  */
 #include <string.h>
 
@@ -10,7 +13,6 @@
 struct run {
 	struct wse_model *m;
 	struct wse_core *c;
-	uint32_t limit;	  /* instructions that this call may try */
 	uint32_t synced;  /* of those done, how many minstret has */
 	uint32_t trapped; /* and how many did not retire */
 };
@@ -77,18 +79,15 @@ static bool task_op(struct wse_model *m, struct wse_core *c, uint32_t op, uint32
 	return true;
 }
 
-#define DISPATCH()                   \
-	do {                         \
-		if (unlikely(!left)) \
-			goto out;    \
-		left--;              \
-		goto *label[d->op];  \
-	} while (0)
+#define DISPATCH() goto *dispatch[d->op]
 #define NEXT()              \
 	do {                \
 		d++;        \
 		DISPATCH(); \
 	} while (0)
+/* instructions before the one at d; and with it, as the flow leaves d */
+#define RAN() (done + (uint32_t)(d - from))
+#define LEAVE() (done += (uint32_t)(d - from) + 1)
 #define PC() ((uint32_t)(WSE_SRAM_BASE + (uint32_t)(d - dec) * 4))
 #define X1 x[d->rs1]
 #define X2 x[d->rs2]
@@ -97,6 +96,8 @@ static bool task_op(struct wse_model *m, struct wse_core *c, uint32_t op, uint32
 	NEXT()
 #define TRAP(cause, tval)                         \
 	do {                                      \
+		LEAVE();                          \
+		from = d;                         \
 		if (!trap(&r, PC(), cause, tval)) \
 			goto halted;              \
 		goto enter;                       \
@@ -107,6 +108,7 @@ static bool task_op(struct wse_model *m, struct wse_core *c, uint32_t op, uint32
 		if (unlikely(d->imm & 2))                                          \
 			TRAP(WSE_CAUSE_FETCH_MISALIGNED, PC() + (uint32_t)d->imm); \
 		target = PC() + (uint32_t)d->imm;                                  \
+		LEAVE();                                                           \
 		goto jump;                                                         \
 	}                                                                          \
 	NEXT()
@@ -137,18 +139,27 @@ static bool task_op(struct wse_model *m, struct wse_core *c, uint32_t op, uint32
 		dec[a >> 2].op = OP_decode;                      \
 	NEXT()
 
-void wse_exec(struct wse_model *m, struct wse_core *c, uint32_t limit)
+/* every instruction keeps a dispatch of its own, which is what branch predictors like */
+__attribute__((optimize("no-gcse", "no-crossjumping"))) void
+wse_exec(struct wse_model *m, struct wse_core *c, uint32_t limit)
 {
 	static const void *const label[] = {
 #define OP(name) &&L_##name,
 #include "ops.h"
 #undef OP
 	};
-	struct run r = {.m = m, .c = c, .limit = limit};
+	/* one instruction alone: look at each */
+	static const void *const each[] = {
+#define OP(name) &&L_budget,
+#include "ops.h"
+#undef OP
+	};
+	const void *const *const dispatch = limit == 1 ? each : label;
+	struct run r = {.m = m, .c = c};
 	uint32_t *const x = c->x;
 	uint8_t *const sram = c->sram;
-	struct wse_dec *const dec = c->dec, *d;
-	uint32_t left = limit, a, b, target;
+	struct wse_dec *const dec = c->dec, *d = dec, *from = dec;
+	uint32_t done = 0, a, b, target; /* done: instructions up to the last change of flow, to from */
 	uint8_t task;
 	bool flag;
 
@@ -157,22 +168,26 @@ void wse_exec(struct wse_model *m, struct wse_core *c, uint32_t limit)
 enter:
 	target = c->pc;
 jump:
+	if (unlikely(done >= limit)) {
+		c->pc = target;
+		goto sync;
+	}
 	a = target - WSE_SRAM_BASE;
 	if (unlikely(a > WSE_SRAM_BYTES || target & 3)) {
-		if (!left) {
-			c->pc = target;
-			goto sync;
-		}
-		left--;
+		done++;
 		c->pc = target;
 		if (!trap(&r, target,
 			  target & 3 ? WSE_CAUSE_FETCH_MISALIGNED : WSE_CAUSE_FETCH_ACCESS, target))
 			goto sync;
 		goto enter;
 	}
-	d = dec + (a >> 2);
+	d = from = dec + (a >> 2);
 	DISPATCH();
 
+L_budget:
+	if (RAN() >= limit)
+		goto wait;
+	goto *label[d->op];
 L_decode:
 	if (d == dec + WSE_NWORDS)
 		goto L_fetch;
@@ -194,12 +209,14 @@ L_jal:
 		TRAP(WSE_CAUSE_FETCH_MISALIGNED, PC() + (uint32_t)d->imm);
 	x[d->rd] = PC() + 4;
 	target = PC() + (uint32_t)d->imm;
+	LEAVE();
 	goto jump;
 L_jalr:
 	target = (X1 + (uint32_t)d->imm) & ~1u;
 	if (unlikely(target & 2))
 		TRAP(WSE_CAUSE_FETCH_MISALIGNED, target);
 	x[d->rd] = PC() + 4;
+	LEAVE();
 	goto jump;
 	BRANCH(beq, X1 == X2);
 	BRANCH(bne, X1 != X2);
@@ -255,11 +272,12 @@ L_ebreak:
 L_mret:
 	c->mstatus = 1u << 7 | (c->mstatus & 1u << 7 ? 1u << 3 : 0);
 	target = c->mepc;
+	LEAVE();
 	goto jump;
 L_csr:
-	sync_instret(&r, limit - left - 1);
+	sync_instret(&r, RAN());
 	a = (uint32_t)d->imm;
-	if (!wse_csr(m, c, a, limit - left - 1, a & 1u << 14 ? d->rs1 : X1, &flag))
+	if (!wse_csr(m, c, a, RAN(), a & 1u << 14 ? d->rs1 : X1, &flag))
 		TRAP(WSE_CAUSE_ILLEGAL, a);
 	if (flag) { /* minstret was written: this instruction counts for the device alone */
 		m->cnt_instret++;
@@ -282,14 +300,14 @@ L_issue:
 	if (!wse_issue(m, c, X1, X2)) {
 		if (c->run != WSE_CORE_RUNNING) {
 			r.trapped++;
-			goto halted;
+			goto stopped;
 		}
 		c->wait = WAIT_ISSUE;
 		goto wait;
 	}
 	/* the engine may have stopped the core at once; the ISSUE itself is done */
 	if (unlikely(c->run != WSE_CORE_RUNNING))
-		goto halted;
+		goto stopped;
 	NEXT();
 L_route:
 	if ((X1 & 0x1f) >= WSE_NCOLORS || X1 & 0x300)
@@ -353,15 +371,16 @@ L_wait:
 	NEXT();
 
 wait:
-	left++;
-out:
+	done = RAN();
 	c->pc = PC();
 	goto sync;
+stopped: /* behind the instruction at d */
+	LEAVE();
 halted:
 	c->pc = PC();
 sync:
-	sync_instret(&r, limit - left);
-	if (limit != left)
+	sync_instret(&r, done);
+	if (done)
 		m->moved = true;
-	c->cyc += limit - left;
+	c->cyc += done;
 }

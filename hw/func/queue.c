@@ -70,6 +70,8 @@ void wse_doorbell(struct wse_model *m, unsigned int index, uint32_t value)
 		if (m->nbells < sizeof(m->bell) / sizeof(*m->bell)) {
 			m->bell[m->nbells].queue = index / 2;
 			m->bell[m->nbells++].value = value;
+		} else {
+			m->fault_lost++;
 		}
 	} else if (head) {
 		q->cq_head = value;

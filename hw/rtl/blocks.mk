@@ -36,6 +36,7 @@ STREAM_TB := $(EXEC_TB) hw/rtl/tests/stream_tb.hpp hw/func/fp.h
 $(eval $(call block,wse_bar,,-GROWS=3 -GCOLS=5 -GNQ=3 -GHOSTFP=1))
 $(eval $(call block,wse_check,,-GROWS=3 -GCOLS=5,hw/wse_sqe.h uapi/drm/wse_accel.h $(B)/hw/libwse_func.a))
 $(eval $(call block,wse_dma))
+$(eval $(call block,wse_queue,wse_check,-GROWS=3 -GCOLS=5 -GNQ=5,hw/rtl/tests/queue_tb.hpp))
 $(eval $(call block,wse_service,,-GROWS=3 -GCOLS=5))
 $(eval $(call block,wse_copy,wse_cmd wse_xlate,-GROWS=3 -GCOLS=4,$(EXEC_TB)))
 $(eval $(call block,wse_start,,-GROWS=3 -GCOLS=5,$(EXEC_TB)))

@@ -17,6 +17,8 @@ RTL := hw/rtl
 RTL_SRC := $(wildcard $(RTL)/*.sv) $(RTL)/tile.vlt $(RTL)/dedup.pl $(RTL)/build-tile
 RTL_CXX := $(shell command -v clang++ || echo g++)
 RTL_ARCH := $(shell grep -q -m1 avx2 /proc/cpuinfo && grep -q -m1 bmi2 /proc/cpuinfo && echo -march=x86-64-v3)
+# for libwse.so, as in build-tile; hidden, so that calls stay direct
+RTL_PIC := -fPIC -fvisibility=hidden
 RTL_CXXFLAGS := -O3 $(RTL_ARCH)
 VERILATOR_ROOT ?= $(shell verilator --getenv VERILATOR_ROOT 2>/dev/null)
 RTL_INC := -I$(RTL) -Ihw -Ihw/regs/gen -I$(VERILATOR_ROOT)/include -I$(VERILATOR_ROOT)/include/vltstd
@@ -26,9 +28,9 @@ RTL_LIBS := -lstdc++ -lm -pthread -latomic
 
 RTL_RUNTIME := $(patsubst %,$(B)/rtl/%.o,verilated verilated_threads verilated_dpi)
 
-$(RTL_RUNTIME): $(B)/rtl/%.o:
+$(RTL_RUNTIME): $(B)/rtl/%.o: $(RTL)/build.mk
 	@mkdir -p $(@D)
-	$(RTL_CXX) -O2 -w -std=gnu++17 $(RTL_INC) -c -o $@ $(VERILATOR_ROOT)/include/$*.cpp
+	$(RTL_CXX) -O2 -w -std=gnu++17 $(RTL_PIC) $(RTL_INC) -c -o $@ $(VERILATOR_ROOT)/include/$*.cpp
 
 $(B)/rtl/tile-%/.done: $(RTL_SRC) $(RTL)/tile.cpp $(RTL)/axi_slave.hpp $(RTL)/wse_rtl.h hw/model.h hw/regs/gen/wse_regs.h
 	CXX=$(RTL_CXX) CXXFLAGS="$(RTL_CXXFLAGS)" $(RTL)/build-tile $(subst x, ,$*) $(@D)
@@ -47,8 +49,8 @@ tiles_inc = @mkdir -p $(@D); for t in $(1); do echo "TILE($${t%x*}, $${t\#*x}, 0
 $(B)/rtl/tiles.inc: FORCE
 	$(call tiles_inc,$(TILES))
 
-$(B)/rtl/wse_rtl.o: $(RTL)/wse_rtl.cpp $(RTL)/wse_rtl.h hw/model.h $(B)/rtl/tiles.inc
-	$(RTL_CXX) -O2 -Wall -Wextra -Werror $(RTL_COMMON) -I$(B)/rtl $(RTL_INC) -c -o $@ $<
+$(B)/rtl/wse_rtl.o: $(RTL)/build.mk $(RTL)/wse_rtl.cpp $(RTL)/wse_rtl.h hw/model.h $(B)/rtl/tiles.inc
+	$(RTL_CXX) -O2 -Wall -Wextra -Werror $(RTL_COMMON) $(RTL_PIC) -I$(B)/rtl $(RTL_INC) -c -o $@ $(RTL)/wse_rtl.cpp
 
 $(B)/rtl/libwse_rtl.a: $(B)/rtl/wse_rtl.o $(RTL_RUNTIME) $(TILES:%=$(B)/rtl/tile-%/.done)
 	rm -f $@

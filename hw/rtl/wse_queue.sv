@@ -157,6 +157,7 @@ module wse_queue #(
   logic [31:0] c_seq;
   logic [31:0] room;
   logic        fault_ok;
+  logic [1:0]  lost;                      // fault records that could not be kept in this cycle
   logic [2:0]  dbq;
 
   wse_check #(.ROWS(ROWS), .COLS(COLS)) u_check (
@@ -196,6 +197,7 @@ module wse_queue #(
       ck_ld <= 1'b0;
       ck_eval <= 1'b0;
       did = 1'b0;
+      lost = '0;
       one = 1'b0;                         // one abort a cycle: they share the status
 
       // ---- start-up: the admin pair ----
@@ -229,7 +231,7 @@ module wse_queue #(
             bad_q[bad_wp[2:0]] = dbq;
             bad_v[bad_wp[2:0]] = db_value_i;
             bad_wp = bad_wp + 4'd1;
-          end
+          end else lost = 2'd1;
         end else if (db_index_i[0]) cq_head[dbq] = db_value_i[15:0];
         else begin
           sq_tail[dbq] = db_value_i[15:0];
@@ -272,7 +274,6 @@ module wse_queue #(
       case (st)
         SScan: if (exists[0]) begin
           fq = scan_q;
-          scan_q = (scan_q == LastQ) ? 3'd0 : scan_q + 3'd1;
           dn = done_i & ~ack_o;
           x = '0;
           if (dn[1]) x = 2'd1;
@@ -306,7 +307,10 @@ module wse_queue #(
               foff = '0;
               if (fstat != 4'(wse_regs_pkg::ST_OK)) st = SFault;
             end
-          end else if (exists[fq]) begin
+          end else begin
+            // No queue's turn is passed over: so a fence sees that its queue was deleted before that id is given again.
+            // One that does not exist is empty.
+            scan_q = (scan_q == LastQ) ? 3'd0 : scan_q + 3'd1;
             q = fq;
             tq = fence_q[q];
             nx = (cq_tail[q] + 16'd1) & cq_max[q];
@@ -550,7 +554,7 @@ module wse_queue #(
           if (bell) bad_rp = bad_rp + 4'd1;
           room = fault_tail_o - fault_head_i;
           if (!fault_ok || room >= fault_size_i) begin
-            fault_lost_o <= fault_lost_o + 32'd1;
+            lost = lost + 2'd1;
             irq_o <= bell;
             irq_vec_o <= '0;
             st = SScan;
@@ -619,6 +623,7 @@ module wse_queue #(
       endcase
 
       wreq_beats_o <= wn;
+      fault_lost_o <= fault_lost_o + 32'(lost);
       busy_o <= act != 4'd0 || (st != SScan && st != SHalt);
       // a whole round in which there was nothing to do
       if (did || st != SScan || act != 4'd0) quiet_scans = '0;

@@ -157,12 +157,15 @@ static int parse(int argc, char **argv, struct args *a)
 	return 0;
 }
 
-/* "sim:rtl,rows=4,cols=4,accel:0": a part with a colon begins a device; list is changed */
+/* "sim:rtl,rows=4,cols=4,accel:0": a part with a colon begins a device; list is changed. 0 when
+ * there are too many */
 static uint32_t split_devices(char *list, const char **uris)
 {
 	uint32_t n = 0;
 
-	for (char *p = list, *next; p && n < MAX_URIS; p = next) {
+	for (char *p = list, *next; p; p = next) {
+		if (n == MAX_URIS)
+			return 0;
 		next = p;
 		do {
 			next = strchr(next, ',');
@@ -186,8 +189,12 @@ static uint32_t choose_devices(const struct args *a, uint32_t num, char *list, s
 	size_t at = 0;
 
 	if (a->devices) {
-		snprintf(list, size, "%s", a->devices);
-		n = split_devices(list, uris);
+		if ((size_t)snprintf(list, size, "%s", a->devices) < size)
+			n = split_devices(list, uris);
+		if (!n) {
+			fprintf(stderr, "wse-train: --devices names more than %d\n", MAX_URIS);
+			return 0;
+		}
 		if (n == 1 && strncmp(uris[0], "accel:", 6))
 			while (n < num && n < MAX_URIS)
 				uris[n++] = uris[0];

@@ -233,7 +233,29 @@ static struct opnd lane_opnd(unsigned int n, uint32_t len, uint32_t len1)
 	return o;
 }
 
-static bool vector_case(struct rig *r, bool overlap)
+/* an operand that d's results run into, or that runs into them: its rows lie a little off d's */
+static struct opnd near_opnd(const struct opnd *d)
+{
+	struct opnd o = *d;
+
+	if (d->acc) {
+		o.base = d->base / 8 * 8;
+		o.stride1 = rnd() & 1 ? 0 : d->stride1;
+		o.base -= o.base >= 8 ? rnd() % 2 * 8 : 0;
+		return o;
+	}
+	if (rnd() & 1)
+		o.dtype = rnd() % 3;
+	o.stride = esize(&o);
+	if (rnd() & 1)
+		o.stride1 = rnd() & 1 ? 0 : (int32_t)(d->len * o.stride + 15) / 16 * 16;
+	o.base += (int32_t)(rnd() % 9) * 16 - 64;
+	return o;
+}
+
+enum place { APART, IN_PLACE, NEAR };
+
+static bool vector_case(struct rig *r, enum place place)
 {
 	static const uint8_t ops[] = {0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x1a,
 				      0x1b, 0x1c, 0x1d, 0x1e, 0x1f, 0x20, 0x21, 0x22, 0x23};
@@ -247,8 +269,14 @@ static bool vector_case(struct rig *r, bool overlap)
 	struct wse_core_state st;
 	struct code c;
 
-	if (overlap)
+	if (place == NEAR) {
+		d.base += d.acc ? 0 : 0x100;
+		if (rnd() & 1)
+			b = near_opnd(&d);
+		a = near_opnd(&d);
+	} else if (place == IN_PLACE) {
 		a = d;
+	}
 	fill(r);
 	c = rig_code(r);
 	load_acc(r, &c);
@@ -463,11 +491,12 @@ static bool stream_case(struct rig *r, bool dot)
 
 static void test_random(struct rig *r, const char *how, unsigned int n)
 {
-	unsigned int i, bad[7] = {0};
+	unsigned int i, bad[8] = {0};
 
 	for (i = 0; i < n; i++) {
-		bad[0] += !vector_case(r, false);
-		bad[1] += !vector_case(r, true);
+		bad[0] += !vector_case(r, APART);
+		bad[1] += !vector_case(r, IN_PLACE);
+		bad[7] += !vector_case(r, NEAR);
 		bad[2] += !reduce_case(r);
 		bad[3] += !mover_case(r, false);
 		bad[4] += !mover_case(r, true);
@@ -476,6 +505,7 @@ static void test_random(struct rig *r, const char *how, unsigned int n)
 	}
 	ok(!bad[0], "%s: %u vector operations, %u wrong", how, n, bad[0]);
 	ok(!bad[1], "%s: %u in place, %u wrong", how, n, bad[1]);
+	ok(!bad[7], "%s: %u from near where they write, %u wrong", how, n, bad[7]);
 	ok(!bad[2], "%s: %u reductions, %u wrong", how, n, bad[2]);
 	ok(!bad[3], "%s: %u moves, %u wrong", how, n, bad[3]);
 	ok(!bad[4], "%s: %u moves through the fabric, %u wrong", how, n, bad[4]);

@@ -42,6 +42,8 @@ template <class Top> struct BlockTb {
 	{
 		top.clk_i = 0;
 	}
+	// several in one scope: a model's destructor looks for its scopes in the context used last
+	~BlockTb() { Verilated::threadContextp(&ctx); }
 	void settle()
 	{
 		top.clk_i = 0;

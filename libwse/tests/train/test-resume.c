@@ -63,11 +63,11 @@ static void not_finite(struct tap *t)
 	       "the last device dies there: %s", why);
 }
 
-/* a checkpoint with one number replaced by NaN, and right checksums */
-static void damaged(struct tap *t, const char *tensor)
+/* a checkpoint with all numbers of a tensor replaced, and right checksums */
+static void damaged(struct tap *t, const char *tensor, float value, int eval, const char *want)
 {
 	char path[200], why[WSE_WHY] = "";
-	struct watch w = { .eval_only = !strstr(tensor, "optimizer") };
+	struct watch w = { .eval_only = eval };
 	struct wse_run_result res;
 	struct wse_st st;
 	uint32_t n = 0;
@@ -82,15 +82,15 @@ static void damaged(struct tap *t, const char *tensor)
 	st.nmeta = n;	/* the writer makes the sums */
 	for (uint32_t i = 0; i < st.ntensors && !ret; i++)
 		if (!strcmp(st.tensors[i].name, tensor))
-			st.tensors[i].data[7] = NAN;
+			for (size_t j = 0; j < st.tensors[i].count; j++)
+				st.tensors[i].data[j] = value;
 	ret = ret ? ret : wse_st_write(path, &st);
 	wse_st_free(&st);
 	if (strstr(tensor, "optimizer"))
 		w.eval_only = 0;
 	w.no_eval = 1;
 	ret = ret ? ret : go("damaged", four, 1, NULL, 0, 1, &w, &res, why);
-	tap_ok(t, ret == -ERANGE && strstr(why, tensor) && strstr(why, "[7] is not finite"), "%s",
-	       why);
+	tap_ok(t, ret == -ERANGE && strstr(why, tensor) && strstr(why, want), "%s", why);
 }
 
 /* resume ten steps with one setting changed */
@@ -142,8 +142,10 @@ static void another_run(struct tap *t)
 	changed(t, "schedulers.0.CosineDecayLR.total_iters=200", "in 100 from step 0",
 		"in 200 from step 0");
 	changed(t, "model.nonlinearity=relu", "act=gelu layers=3", "act=relu layers=3");
-	damaged(t, "transformer.h.0.mlp.c_fc.weight");
-	damaged(t, "optimizer.exp_avg_sq.transformer.wte.weight");
+	damaged(t, "transformer.h.0.mlp.c_fc.weight", NAN, 1, "[0] is not finite");
+	damaged(t, "optimizer.exp_avg_sq.transformer.wte.weight", INFINITY, 0, "[0] is not finite");
+	damaged(t, "lm_head.weight", 1e38f, 0, "from which it started, is not good");
+	damaged(t, "lm_head.weight", 1e38f, 1, "evaluation at step 10: ");
 
 	ret = go("ten", four, 1, new_text, 2, 1, &w, &res, why);
 	tap_ok(t, ret == -EINVAL && strstr(why, "text: "), "a new rate is no new text: %s", why);
