@@ -3,15 +3,15 @@
 #	make build/rtl/tests/test_wse_bar && build/rtl/tests/test_wse_bar [SEED]
 
 # All C++ of the model is one file: most of a small one's compile time is its headers.
-# $(1) module, $(2) options of Verilator
+# $(1) module, $(2) options of Verilator, packages among them
 BLOCK_INC = -isystem $(B)/rtl/block-$(1) -isystem $(VERILATOR_ROOT)/include -isystem $(VERILATOR_ROOT)/include/vltstd \
 	-Ihw/rtl/tests -Ihw -Ihw/regs/gen -Iuapi -isystem /usr/include/libdrm
 define build_block
 	@mkdir -p $(@D)
 	@rm -rf $(B)/rtl/block-$(1)
 	verilator --cc --assert -O3 --unroll-count 2 -Wno-fatal -Wno-lint -Werror-UNOPTFLAT --output-split 0 \
-		-Ihw/rtl --top-module $(1) $(2) -Mdir $(B)/rtl/block-$(1) --prefix V$(1) \
-		hw/rtl/wse_regs_pkg.sv hw/rtl/$(1).sv > $(B)/rtl/block-$(1).log 2>&1 || \
+		-Ihw/rtl --top-module $(1) -Mdir $(B)/rtl/block-$(1) --prefix V$(1) \
+		hw/rtl/wse_regs_pkg.sv $(2) hw/rtl/$(1).sv > $(B)/rtl/block-$(1).log 2>&1 || \
 		{ cat $(B)/rtl/block-$(1).log; false; }
 	@for f in $(B)/rtl/block-$(1)/*.cpp; do echo "#include \"$${f##*/}\""; done > $(B)/rtl/block-$(1)/all.cc
 	$(RTL_CXX) -O1 -w $(RTL_COMMON) $(RTL_INC) -c -o $(B)/rtl/block-$(1)/all.o $(B)/rtl/block-$(1)/all.cc
@@ -44,6 +44,13 @@ $(eval $(call block,wse_stream_mask,wse_xlate,-GCOLS=3,$(EXEC_TB)))
 $(eval $(call block,wse_stream_in,$(STREAM_V),-GCOLS=3 hw/rtl/wse_fp_pkg.sv,$(STREAM_TB)))
 $(eval $(call block,wse_stream_out,$(STREAM_V),-GCOLS=3 hw/rtl/wse_fp_pkg.sv,$(STREAM_TB)))
 $(eval $(call block,wse_xlate))
+
+# the core's
+TENSOR_V := wse_tensor_pkg wse_fp_pkg
+TENSOR_OPT := hw/rtl/wse_tensor_pkg.sv hw/rtl/wse_fp_pkg.sv
+$(eval $(call block,wse_sram))
+$(eval $(call block,wse_dotq))
+$(eval $(call block,wse_issue,wse_tensor_pkg,hw/rtl/wse_tensor_pkg.sv))
 
 ALL += $(BLOCKS)
 SUITES += $(BLOCKS)
