@@ -67,7 +67,6 @@ module wse_core (
   output logic        retire_o,
   output logic        lwait_o
 );
-  import wse_regs_pkg::*;
 
   // ---- control: held, booting, running, faulted ----
   logic        run /*verilator public_flat_rw*/;
@@ -192,7 +191,7 @@ module wse_core (
         goes <= q_op == 4'd3;
         halt <= 1'b0;
         boot_idx <= '0;
-        boot_pc <= q_op == 4'd3 ? SRAM_BASE | 32'(q_addr) : '0;
+        boot_pc <= q_op == 4'd3 ? wse_regs_pkg::SRAM_BASE | 32'(q_addr) : '0;
         scrubbing <= q_op == 4'd6;
         scrub_row <= '0;
         flush <= 1'b1;
@@ -203,7 +202,7 @@ module wse_core (
       end
       4'd4: begin
         start <= 1'b1;
-        start_pc <= SRAM_BASE | 32'(q_addr);
+        start_pc <= wse_regs_pkg::SRAM_BASE | 32'(q_addr);
         done_o <= 1'b0;
       end
       4'd7: done_o <= 1'b0;
@@ -233,24 +232,24 @@ module wse_core (
     wait_color_o <= '1;
     if (run && !stop) begin
       if (rv_wait == 3'd2) begin
-        wait_cause_o <= CAUSE_WAIT_RECV;
+        wait_cause_o <= wse_regs_pkg::CAUSE_WAIT_RECV;
         wait_color_o <= 32'(rv_recv_color);
       end else if (rv_wait == 3'd3) begin
-        wait_cause_o <= CAUSE_WAIT_SEND;
+        wait_cause_o <= wse_regs_pkg::CAUSE_WAIT_SEND;
         wait_color_o <= 32'(st_color);
       end else if (rv_wait == 3'd4) begin
-        wait_cause_o <= CAUSE_WAIT_ENGINE;
+        wait_cause_o <= wse_regs_pkg::CAUSE_WAIT_ENGINE;
       end else if (busy[0]) begin
-        wait_cause_o <= CAUSE_WAIT_L;
+        wait_cause_o <= wse_regs_pkg::CAUSE_WAIT_L;
         if (l_claim) wait_color_o <= 32'(l_color);
       end else if (busy[1]) begin
-        wait_cause_o <= CAUSE_WAIT_M0;
+        wait_cause_o <= wse_regs_pkg::CAUSE_WAIT_M0;
         if (m0_wait) wait_color_o <= 32'(m0_wait_color);
       end else if (busy[2]) begin
-        wait_cause_o <= CAUSE_WAIT_M1;
+        wait_cause_o <= wse_regs_pkg::CAUSE_WAIT_M1;
         if (m1_wait) wait_color_o <= 32'(m1_wait_color);
       end else if (rv_wait == 3'd1) begin
-        wait_cause_o <= CAUSE_WAIT_TASK;
+        wait_cause_o <= wse_regs_pkg::CAUSE_WAIT_TASK;
       end
     end
   end

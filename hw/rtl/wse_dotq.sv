@@ -46,8 +46,10 @@ module wse_dotq (
     end
   end
 
+`ifndef SYNTHESIS
   always @(posedge clk_i) if (!clr_i) begin
     assert (!(push_i && count == 4'd8)) else $error("DOT queue overflow");
     assert (count >= taken) else $error("DOT queue underflow");
   end
+`endif
 endmodule

@@ -70,9 +70,6 @@ module wse_lanes (
   input  logic [6:0]  m1_wa_i,
   input  logic [31:0] m1_wd_i
 );
-  import wse_regs_pkg::*;
-  import wse_fp_pkg::*;
-  import wse_tensor_pkg::*;
 
   typedef enum logic [3:0] {
     StIdle, StCheck, StStream, StDrain, StFresh, StEnd, StLoad, StExec, StAdd, StStore, StTree
@@ -80,7 +77,7 @@ module wse_lanes (
 
   logic [31:0] acc [16][8] /*verilator public_flat_rw*/;   // accumulator 8 g + l is acc[g][l]
   state_e      state;
-  ins_t        ins;
+  wse_tensor_pkg::ins_t        ins;
   logic [6:0]  op;
   logic [1:0]  step;
   logic [1:0]  chk_d, chk_a, chk_b;
@@ -120,47 +117,48 @@ module wse_lanes (
     xw[6] = a_rd3_i << 16;
     xw[7] = a_rd3_i & 32'hffff0000;
   endtask
-  // the loops work on local arrays, so that a simulator's compiler sees that nothing overlaps
+  // scratch: the loops work on arrays of their own, so that a simulator's compiler sees that nothing overlaps
+  logic [31:0] x [8];
+  logic [31:0] y [8];
+  logic [31:0] d [8];
   task automatic axpy_mul(input logic [31:0] w);
-    logic [31:0] x [8];
-    logic [31:0] y [8];
-    for (int l = 0; l < 8; l++) x[l] = xw[l];
-    for (int l = 0; l < 8; l++) y[l] = fp_mul_bf16(x[l], w);
-    for (int l = 0; l < 8; l++) prod[l] = y[l];
+    integer l;
+    for (l = 0; l < 8; l++) x[l] = xw[l];
+    for (l = 0; l < 8; l++) y[l] = wse_fp_pkg::fp_mul_bf16(x[l], w);
+    for (l = 0; l < 8; l++) prod[l] = y[l];
   endtask
   task automatic axpy_add(input logic [3:0] g, input logic [31:0] keep);
-    logic [31:0] x [8];
-    logic [31:0] y [8];
-    for (int l = 0; l < 8; l++) x[l] = acc[g][l];
-    for (int l = 0; l < 8; l++) y[l] = fp_add(x[l] & keep, prod[l]);
-    for (int l = 0; l < 8; l++) acc[g][l] = y[l];
+    integer l;
+    for (l = 0; l < 8; l++) x[l] = acc[g][l];
+    for (l = 0; l < 8; l++) y[l] = wse_fp_pkg::fp_add(x[l] & keep, prod[l]);
+    for (l = 0; l < 8; l++) acc[g][l] = y[l];
   endtask
   task automatic dot_mul(input logic [3:0] g);
-    logic [31:0] x [8];
-    logic [31:0] d [8];
-    logic [31:0] y [8];
-    for (int l = 0; l < 8; l++) x[l] = xw[l];
-    for (int l = 0; l < 8; l++) d[l] = acc[g][l];
-    for (int l = 0; l < 8; l++) y[l] = fp_mul_half(d[l], x[l]);
-    for (int l = 0; l < 8; l++) prod[l] = y[l];
+    integer l;
+    for (l = 0; l < 8; l++) x[l] = xw[l];
+    for (l = 0; l < 8; l++) d[l] = acc[g][l];
+    for (l = 0; l < 8; l++) y[l] = wse_fp_pkg::fp_mul_half(d[l], x[l]);
+    for (l = 0; l < 8; l++) prod[l] = y[l];
   endtask
   task automatic dot_add(input logic [31:0] keep);
-    for (int l = 0; l < 8; l++) part[l] = fp_add(part[l] & keep, prod[l]);
+    integer l;
+    for (l = 0; l < 8; l++) part[l] = wse_fp_pkg::fp_add(part[l] & keep, prod[l]);
   endtask
   task automatic tree1;
-    logic [31:0] x [4];
-    logic [31:0] y [4];
-    for (int l = 0; l < 4; l++) begin
+    integer l;
+    for (l = 0; l < 4; l++) begin
       x[l] = t1[2*l];
       y[l] = t1[2*l+1];
     end
-    for (int l = 0; l < 4; l++) t2[l] = fp_add(x[l], y[l]);
+    for (l = 0; l < 4; l++) t2[l] = wse_fp_pkg::fp_add(x[l], y[l]);
   endtask
   task automatic tree2;
-    for (int l = 0; l < 2; l++) t3[l] = fp_add(t2[2*l], t2[2*l+1]);
+    integer l;
+    for (l = 0; l < 2; l++) t3[l] = wse_fp_pkg::fp_add(t2[2*l], t2[2*l+1]);
   endtask
   task automatic copy_part;
-    for (int l = 0; l < 8; l++) t1[l] = part[l];
+    integer l;
+    for (l = 0; l < 8; l++) t1[l] = part[l];
   endtask
 
   // ---- vector operations ----
@@ -177,81 +175,107 @@ module wse_lanes (
   logic [31:0] rv [8];
 
   task automatic put_half(input logic [1:0] which);
-    for (int l = 0; l < 8; l++) begin
+    integer l;
+    for (l = 0; l < 8; l++) begin
       if (which == 2'd0) av[l] = xw[l];
       if (which == 2'd1) bv[l] = xw[l];
       if (which == 2'd2) dv[l] = xw[l];
     end
   endtask
   task automatic from_acc(input logic [1:0] which, input logic [3:0] g);
-    for (int l = 0; l < 8; l++) begin
+    integer l;
+    for (l = 0; l < 8; l++) begin
       if (which == 2'd0) av[l] = acc[g][l];
       if (which == 2'd1) bv[l] = acc[g][l];
       if (which == 2'd2) dv[l] = acc[g][l];
     end
   endtask
   task automatic from_scalar(input logic [31:0] s);
-    for (int l = 0; l < 8; l++) bv[l] = s;
+    integer l;
+    for (l = 0; l < 8; l++) bv[l] = s;
   endtask
   task automatic to_acc(input logic [3:0] g);
-    for (int l = 0; l < 8; l++) acc[g][l] = rv[l];
+    integer l;
+    for (l = 0; l < 8; l++) acc[g][l] = rv[l];
   endtask
   task automatic zero_acc(input logic [3:0] g);
-    for (int l = 0; l < 8; l++) acc[g][l] = '0;
+    integer l;
+    for (l = 0; l < 8; l++) acc[g][l] = '0;
+  endtask
+  task automatic zero_fresh;
+    integer g;
+    for (g = 0; g < 16; g++) if (fresh[g]) zero_acc(g[3:0]);
   endtask
   task automatic zero_all;
-    for (int g = 0; g < 16; g++) zero_acc(g[3:0]);
+    integer g;
+    for (g = 0; g < 16; g++) zero_acc(g[3:0]);
   endtask
   task automatic v_addsub(input logic [31:0] flip);
-    for (int l = 0; l < 8; l++) rv[l] = fp_add(av[l], bv[l] ^ flip);
+    integer l;
+    for (l = 0; l < 8; l++) rv[l] = wse_fp_pkg::fp_add(av[l], bv[l] ^ flip);
   endtask
   task automatic v_mul;
-    for (int l = 0; l < 8; l++) rv[l] = fp_mul(av[l], bv[l]);
+    integer l;
+    for (l = 0; l < 8; l++) rv[l] = wse_fp_pkg::fp_mul(av[l], bv[l]);
   endtask
   task automatic v_mac_add;
-    for (int l = 0; l < 8; l++) rv[l] = fp_add(dv[l], rv[l]);
+    integer l;
+    for (l = 0; l < 8; l++) rv[l] = wse_fp_pkg::fp_add(dv[l], rv[l]);
   endtask
   task automatic v_max;
-    for (int l = 0; l < 8; l++) rv[l] = fp_canon(fp_gt(av[l], bv[l]) != 0 ? av[l] : bv[l]);
+    integer l;
+    for (l = 0; l < 8; l++) rv[l] = wse_fp_pkg::fp_canon(wse_fp_pkg::fp_gt(av[l], bv[l]) != 0 ? av[l] : bv[l]);
   endtask
   task automatic v_min;
-    for (int l = 0; l < 8; l++) rv[l] = fp_canon(fp_gt(bv[l], av[l]) != 0 ? av[l] : bv[l]);
+    integer l;
+    for (l = 0; l < 8; l++) rv[l] = wse_fp_pkg::fp_canon(wse_fp_pkg::fp_gt(bv[l], av[l]) != 0 ? av[l] : bv[l]);
   endtask
   task automatic v_gate;
-    for (int l = 0; l < 8; l++) rv[l] = fp_gt(av[l], 32'd0) != 0 ? bv[l] : 32'd0;
+    integer l;
+    for (l = 0; l < 8; l++) rv[l] = wse_fp_pkg::fp_gt(av[l], 32'd0) != 0 ? bv[l] : 32'd0;
   endtask
   task automatic v_cgt;
-    for (int l = 0; l < 8; l++) rv[l] = 32'd0 - 32'(fp_gt(av[l], bv[l]));
+    integer l;
+    for (l = 0; l < 8; l++) rv[l] = 32'd0 - 32'(wse_fp_pkg::fp_gt(av[l], bv[l]));
   endtask
   task automatic v_f2i;
-    for (int l = 0; l < 8; l++) rv[l] = fp_to_int(av[l]);
+    integer l;
+    for (l = 0; l < 8; l++) rv[l] = wse_fp_pkg::fp_to_int(av[l]);
   endtask
   task automatic v_i2f;
-    for (int l = 0; l < 8; l++) rv[l] = fp_from_int(av[l]);
+    integer l;
+    for (l = 0; l < 8; l++) rv[l] = wse_fp_pkg::fp_from_int(av[l]);
   endtask
   task automatic v_int;
-    for (int l = 0; l < 8; l++)
-      rv[l] = op == TOP_VIADD[6:0] ? av[l] + bv[l] : op == TOP_VISUB[6:0] ? av[l] - bv[l] :
-              op == TOP_VAND[6:0] ? av[l] & bv[l] : op == TOP_VOR[6:0] ? av[l] | bv[l] :
-              op == TOP_VXOR[6:0] ? av[l] ^ bv[l] : op == TOP_VSHL[6:0] ? av[l] << bv[l][4:0] :
-              op == TOP_VSHR[6:0] ? av[l] >> bv[l][4:0] :
-              op == TOP_VSRA[6:0] ? $unsigned($signed(av[l]) >>> bv[l][4:0]) : av[l];
+    integer l;
+    for (l = 0; l < 8; l++)
+      rv[l] = op == wse_regs_pkg::TOP_VIADD[6:0] ? av[l] + bv[l] : op == wse_regs_pkg::TOP_VISUB[6:0] ? av[l] - bv[l] :
+              op == wse_regs_pkg::TOP_VAND[6:0] ? av[l] & bv[l] : op == wse_regs_pkg::TOP_VOR[6:0] ? av[l] | bv[l] :
+              op == wse_regs_pkg::TOP_VXOR[6:0] ? av[l] ^ bv[l] : op == wse_regs_pkg::TOP_VSHL[6:0] ? av[l] << bv[l][4:0] :
+              op == wse_regs_pkg::TOP_VSHR[6:0] ? av[l] >> bv[l][4:0] :
+              op == wse_regs_pkg::TOP_VSRA[6:0] ? $unsigned($signed(av[l]) >>> bv[l][4:0]) : av[l];
   endtask
-  // n results out of pairs of partials, or of partials and elements
-  task automatic v_reduce(input int n, input logic pairs);
-    for (int l = 0; l < n; l++) begin
-      rv[l] = pairs ? part[2*l+1] : av[l];
-      t1[l] = pairs ? part[2*l] : part[l];
+  // partials of a reduction: one more element each, or (upper half of no meaning) a level of the tree
+  task automatic v_reduce(input logic pairs);
+    integer l;
+    for (l = 0; l < 8; l++) x[l] = part[l];
+    if (pairs) begin
+      for (l = 0; l < 4; l++) begin
+        av[l] = x[2*l+1];
+        x[l] = part[2*l];
+      end
     end
-    for (int l = 0; l < n; l++)
-      part[l] = vmax ? fp_canon(fp_gt(t1[l], rv[l]) != 0 ? t1[l] : rv[l]) : fp_add(t1[l], rv[l]);
+    for (l = 0; l < 8; l++)
+      part[l] = vmax ? wse_fp_pkg::fp_canon(wse_fp_pkg::fp_gt(x[l], av[l]) != 0 ? x[l] : av[l]) :
+                wse_fp_pkg::fp_add(x[l], av[l]);
   endtask
   task automatic init_part(input logic [31:0] v);
-    for (int l = 0; l < 8; l++) part[l] = v;
+    integer l;
+    for (l = 0; l < 8; l++) part[l] = v;
   endtask
 
   function automatic logic [31:0] pair(input logic [31:0] lo, input logic [31:0] hi);
-    pair = fp_to_bf16(lo) | (fp_to_bf16(hi) << 16);
+    pair = wse_fp_pkg::fp_to_bf16(lo) | (wse_fp_pkg::fp_to_bf16(hi) << 16);
   endfunction
   // where the next group of an operand lies
   function automatic logic [15:0] next_pos(input logic [15:0] pos, input logic [15:0] line, input logic wrap,
@@ -267,8 +291,8 @@ module wse_lanes (
   task automatic complete;
     busy_o <= 1'b0;
     claim_o <= 1'b0;
-    act_o <= ins.cw[TCW_ACTIVATE_LO];
-    unb_o <= ins.cw[TCW_UNBLOCK_LO];
+    act_o <= ins.cw[wse_regs_pkg::TCW_ACTIVATE_LO];
+    unb_o <= ins.cw[wse_regs_pkg::TCW_UNBLOCK_LO];
     moved_o <= 1'b1;
     state = StIdle;
   endtask
@@ -313,36 +337,36 @@ module wse_lanes (
           op = ins_i.cw[6:0];
           color_o <= ins_i.a0[4:0];
           // the claim begins here; a fault follows if the operands are wrong
-          claim_o <= (op == TOP_AXPY[6:0] || op == TOP_DOT[6:0]) && ins_i.a3[3:0] == KIND_FABIN[3:0] &&
-                     ins_i.a0 < NCOLORS;
+          claim_o <= (op == wse_regs_pkg::TOP_AXPY[6:0] || op == wse_regs_pkg::TOP_DOT[6:0]) && ins_i.a3[3:0] == wse_regs_pkg::KIND_FABIN[3:0] &&
+                     ins_i.a0 < wse_regs_pkg::NCOLORS;
           step = '0;
           state = StCheck;
           moved_o <= 1'b1;
         end
       end else if (state == StCheck) begin
-        reduce = op == TOP_VRSUM[6:0] || op == TOP_VRMAX[6:0];
-        dot = op == TOP_DOT[6:0];
+        reduce = op == wse_regs_pkg::TOP_VRSUM[6:0] || op == wse_regs_pkg::TOP_VRMAX[6:0];
+        dot = op == wse_regs_pkg::TOP_DOT[6:0];
         step = step + 2'd1;
         if (step == 2'd1) begin
-          chk_d = check(ins.d0, ins.d1, ins.d2, ins.d3[7:0], reduce ? RuleSingle : RuleLane);
+          chk_d = wse_tensor_pkg::check(ins.d0, ins.d1, ins.d2, ins.d3[7:0], reduce ? wse_tensor_pkg::RuleSingle : wse_tensor_pkg::RuleLane);
         end else if (step == 2'd2) begin
-          chk_a = check(ins.a0, ins.a1, ins.a2, ins.a3[7:0], RuleLane);
+          chk_a = wse_tensor_pkg::check(ins.a0, ins.a1, ins.a2, ins.a3[7:0], wse_tensor_pkg::RuleLane);
         end else begin
-          chk_b = check(ins.b0, ins.b1, ins.b2, ins.b3[7:0], RuleLane);
-          if (op == TOP_AXPY[6:0] || dot) begin
+          chk_b = wse_tensor_pkg::check(ins.b0, ins.b1, ins.b2, ins.b3[7:0], wse_tensor_pkg::RuleLane);
+          if (op == wse_regs_pkg::TOP_AXPY[6:0] || dot) begin
             feats = ins.scalar[2:0];
-            bad = ins.a3[3:0] != KIND_FABIN[3:0] || ins.a0 >= NCOLORS || ins.d3[3:0] != KIND_ACC[3:0] ||
-                  ins.b3[7:0] != {DT_BF16[3:0], KIND_MEM[3:0]} || ins.d0[2:0] != '0 ||
+            bad = ins.a3[3:0] != wse_regs_pkg::KIND_FABIN[3:0] || ins.a0 >= wse_regs_pkg::NCOLORS || ins.d3[3:0] != wse_regs_pkg::KIND_ACC[3:0] ||
+                  ins.b3[7:0] != {wse_regs_pkg::DT_BF16[3:0], wse_regs_pkg::KIND_MEM[3:0]} || ins.d0[2:0] != '0 ||
                   (feats != 3'd1 && feats != 3'd2 && feats != 3'd4) || chk_b[0];
             chk_a = '0;
-            chk_d[1] = ins.d0 >= NACC || 32'(feats) * 32'(ins.b1[15:0]) > NACC - ins.d0;
+            chk_d[1] = ins.d0 >= wse_regs_pkg::NACC || 32'(feats) * 32'(ins.b1[15:0]) > wse_regs_pkg::NACC - ins.d0;
             base = 32'(ins.b0[15:0]);
             len1 = ins.b2[15:0] == '0 ? 16'd1 : ins.b2[15:0];
             stride1 = 32'($signed(ins.b2[31:16]));
             groups = ins.b1[7:3];
             group0 = ins.d0[6:3];
             fresh = '0;
-            if (op == TOP_AXPY[6:0] && ins.cw[TCW_CLEAR_LO])
+            if (op == wse_regs_pkg::TOP_AXPY[6:0] && ins.cw[wse_regs_pkg::TCW_CLEAR_LO])
               fresh = 16'(((32'd1 << (32'(feats) * 32'(groups))) - 1) << group0);
             left = '0;
             infl = '0;
@@ -350,20 +374,20 @@ module wse_lanes (
             failed = 1'b0;
             state = StStream;
           end else begin
-            d_acc = ins.d3[3:0] == KIND_ACC[3:0];
-            a_acc = ins.a3[3:0] == KIND_ACC[3:0];
-            b_acc = ins.b3[3:0] == KIND_ACC[3:0];
-            b_scalar = reduce || op == TOP_VMOV[6:0] || op == TOP_VF2I[6:0] || op == TOP_VI2F[6:0] ||
-                       ins.cw[TCW_SCALAR_LO];
+            d_acc = ins.d3[3:0] == wse_regs_pkg::KIND_ACC[3:0];
+            a_acc = ins.a3[3:0] == wse_regs_pkg::KIND_ACC[3:0];
+            b_acc = ins.b3[3:0] == wse_regs_pkg::KIND_ACC[3:0];
+            b_scalar = reduce || op == wse_regs_pkg::TOP_VMOV[6:0] || op == wse_regs_pkg::TOP_VF2I[6:0] || op == wse_regs_pkg::TOP_VI2F[6:0] ||
+                       ins.cw[wse_regs_pkg::TCW_SCALAR_LO];
             b_acc = b_acc && !b_scalar;
             b_mem = !b_acc && !b_scalar;
-            d_half = ins.d3[7:4] == DT_BF16[3:0];
-            a_half = ins.a3[7:4] == DT_BF16[3:0];
-            b_half = ins.b3[7:4] == DT_BF16[3:0];
-            bad = op < TOP_VADD[6:0] || op > TOP_VRMAX[6:0] || op == 7'h19 || chk_d[0] || chk_a[0] ||
+            d_half = ins.d3[7:4] == wse_regs_pkg::DT_BF16[3:0];
+            a_half = ins.a3[7:4] == wse_regs_pkg::DT_BF16[3:0];
+            b_half = ins.b3[7:4] == wse_regs_pkg::DT_BF16[3:0];
+            bad = op < wse_regs_pkg::TOP_VADD[6:0] || op > wse_regs_pkg::TOP_VRMAX[6:0] || op == 7'h19 || chk_d[0] || chk_a[0] ||
                   (!b_scalar && chk_b[0]) ||
-                  (!reduce && !same_shape(ins.a1, ins.a2, ins.d1, ins.d2)) ||
-                  (!b_scalar && !same_shape(ins.b1, ins.b2, ins.d1, ins.d2));
+                  (!reduce && !wse_tensor_pkg::same_shape(ins.a1, ins.a2, ins.d1, ins.d2)) ||
+                  (!b_scalar && !wse_tensor_pkg::same_shape(ins.b1, ins.b2, ins.d1, ins.d2));
             if (b_scalar) chk_b = '0;
             d_pos = ins.d0[15:0];
             a_pos = ins.a0[15:0];
@@ -373,16 +397,16 @@ module wse_lanes (
             b_line = b_pos;
             in_left = ins.a1[15:3];
             rows_left = ins.a2[15:0] == '0 ? 16'd1 : ins.a2[15:0];
-            vmax = op == TOP_VRMAX[6:0];
+            vmax = op == wse_regs_pkg::TOP_VRMAX[6:0];
             if (reduce) init_part(vmax ? 32'hff800000 : 32'd0);
-            need = needs(a_acc, a_half, b_mem, b_half, !d_acc && op == TOP_VMAC[6:0], d_half);
+            need = needs(a_acc, a_half, b_mem, b_half, !d_acc && op == wse_regs_pkg::TOP_VMAC[6:0], d_half);
             n_out = '0;
             n_in = '0;
             state = need != '0 ? StLoad : StExec;
             from_scalar(ins.scalar);
           end
-          if (bad) fail(CAUSE_BAD_DSR, '1, '0);
-          else if (chk_d[1] || chk_a[1] || chk_b[1]) fail(CAUSE_OPERAND_ADDR, '1, '0);
+          if (bad) fail(wse_regs_pkg::CAUSE_BAD_DSR, '1, '0);
+          else if (chk_d[1] || chk_a[1] || chk_b[1]) fail(wse_regs_pkg::CAUSE_OPERAND_ADDR, '1, '0);
         end
       end else if (state == StStream || state == StDrain) begin
         // ---- streams, last stage first ----
@@ -392,7 +416,7 @@ module wse_lanes (
           if (t3_v) begin
             dq_push_o <= 1'b1;
             dq_end_o <= 1'b0;
-            dq_data_o <= fp_add(t3[0], t3[1]);
+            dq_data_o <= wse_fp_pkg::fp_add(t3[0], t3[1]);
           end
           t3_v = t2_v;
           if (t2_v) tree2;
@@ -442,14 +466,14 @@ module wse_lanes (
           a_row_o <= row;
         end else if (state == StStream) begin
           if (rx_valid_i) begin
-            if (rx_ctrl_i && !rx_data_i[CTRLW_END_LO]) begin
+            if (rx_ctrl_i && !rx_data_i[wse_regs_pkg::CTRLW_END_LO]) begin
               failed = 1'b1;
-              cause = CAUSE_BAD_CTRL;
+              cause = wse_regs_pkg::CAUSE_BAD_CTRL;
               value = rx_data_i;
               state = StDrain;
             end else if (!rx_ctrl_i && (3'(rx_data_i[15:14]) >= feats || 16'(rx_data_i[13:0]) >= len1)) begin
               failed = 1'b1;
-              cause = CAUSE_STREAM_INDEX;
+              cause = wse_regs_pkg::CAUSE_STREAM_INDEX;
               value = rx_data_i;
               state = StDrain;
             end else if (dot && 5'(dq_count_i) + infl >= 5'd8) begin
@@ -483,7 +507,7 @@ module wse_lanes (
       end else if (state == StFresh) begin
         // sums that no wavelet has touched are zero, too
         if (fresh != '0) begin
-          for (int g = 0; g < 16; g++) if (fresh[g]) zero_acc(g[3:0]);
+          zero_fresh;
           fresh = '0;
         end
         if (failed) begin
@@ -544,7 +568,7 @@ module wse_lanes (
         if (rows_left == '0) complete;
         else state = need != '0 ? StLoad : StExec;
       end else if (state == StTree) begin
-        v_reduce(step == 2'd0 ? 4 : step == 2'd1 ? 2 : 1, 1'b1);
+        v_reduce(1'b1);
         step = step + 2'd1;
         if (step == 2'd3) begin
           if (d_acc) begin
@@ -570,27 +594,27 @@ module wse_lanes (
         end else begin
           if (a_acc) from_acc(2'd0, a_pos[6:3]);
           if (b_acc) from_acc(2'd1, b_pos[6:3]);
-          if (op == TOP_VMAC[6:0]) begin
+          if (op == wse_regs_pkg::TOP_VMAC[6:0]) begin
             if (d_acc) from_acc(2'd2, d_pos[6:3]);
             v_mul;
             state = StAdd;
           end else if (reduce) begin
-            v_reduce(8, 1'b0);
-          end else if (op == TOP_VADD[6:0] || op == TOP_VSUB[6:0]) begin
-            v_addsub(op == TOP_VSUB[6:0] ? 32'h80000000 : '0);
-          end else if (op == TOP_VMUL[6:0]) begin
+            v_reduce(1'b0);
+          end else if (op == wse_regs_pkg::TOP_VADD[6:0] || op == wse_regs_pkg::TOP_VSUB[6:0]) begin
+            v_addsub(op == wse_regs_pkg::TOP_VSUB[6:0] ? 32'h80000000 : '0);
+          end else if (op == wse_regs_pkg::TOP_VMUL[6:0]) begin
             v_mul;
-          end else if (op == TOP_VMAX[6:0]) begin
+          end else if (op == wse_regs_pkg::TOP_VMAX[6:0]) begin
             v_max;
-          end else if (op == TOP_VMIN[6:0]) begin
+          end else if (op == wse_regs_pkg::TOP_VMIN[6:0]) begin
             v_min;
-          end else if (op == TOP_VGATE[6:0]) begin
+          end else if (op == wse_regs_pkg::TOP_VGATE[6:0]) begin
             v_gate;
-          end else if (op == TOP_VCGT[6:0]) begin
+          end else if (op == wse_regs_pkg::TOP_VCGT[6:0]) begin
             v_cgt;
-          end else if (op == TOP_VF2I[6:0]) begin
+          end else if (op == wse_regs_pkg::TOP_VF2I[6:0]) begin
             v_f2i;
-          end else if (op == TOP_VI2F[6:0]) begin
+          end else if (op == wse_regs_pkg::TOP_VI2F[6:0]) begin
             v_i2f;
           end else begin
             v_int;
@@ -610,7 +634,7 @@ module wse_lanes (
             a_line = a_pos;
             b_line = b_pos;
           end
-          need = needs(a_acc, a_half, b_mem, b_half, !d_acc && op == TOP_VMAC[6:0], d_half);
+          need = needs(a_acc, a_half, b_mem, b_half, !d_acc && op == wse_regs_pkg::TOP_VMAC[6:0], d_half);
           if (reduce) begin
             step = '0;
             state = rows_left == '0 ? StTree : need != '0 ? StLoad : StExec;
@@ -650,7 +674,9 @@ module wse_lanes (
     end
   end
 
+`ifndef SYNTHESIS
   always @(posedge clk_i) if (!clr_i && !stop_i && (state == StStream || state == StDrain)) begin
     assert (infl <= 5'd8) else $error("lanes: %0d results on their way", infl);
   end
+`endif
 endmodule

@@ -67,14 +67,11 @@ module wse_mover (
   input  logic [31:0] mem_rd2_i,
   input  logic [31:0] mem_rd3_i
 );
-  import wse_regs_pkg::*;
-  import wse_fp_pkg::*;
-  import wse_tensor_pkg::*;
 
   typedef enum logic [2:0] {StIdle, StCheck, StRun, StEnd, StFinish} state_e;
 
   state_e      state;
-  ins_t        ins;
+  wse_tensor_pkg::ins_t        ins;
   logic [6:0]  op;
   logic [1:0]  step;
   logic [1:0]  chk [3];
@@ -136,10 +133,10 @@ module wse_mover (
                                    input logic [31:0] y0, input logic [31:0] y1, input logic [31:0] y2,
                                    input logic [3:0] xsize, input logic [3:0] ysize);
     logic signed [35:0] xl, xh, yl, yh;
-    xl = $signed({4'd0, x0}) + 36'(span(x1, x2, 1'b0));
-    xh = $signed({4'd0, x0}) + 36'(span(x1, x2, 1'b1)) + $signed({32'd0, xsize});
-    yl = $signed({4'd0, y0}) + 36'(span(y1, y2, 1'b0));
-    yh = $signed({4'd0, y0}) + 36'(span(y1, y2, 1'b1)) + $signed({32'd0, ysize});
+    xl = $signed({4'd0, x0}) + 36'(wse_tensor_pkg::span(x1, x2, 1'b0));
+    xh = $signed({4'd0, x0}) + 36'(wse_tensor_pkg::span(x1, x2, 1'b1)) + $signed({32'd0, xsize});
+    yl = $signed({4'd0, y0}) + 36'(wse_tensor_pkg::span(y1, y2, 1'b0));
+    yh = $signed({4'd0, y0}) + 36'(wse_tensor_pkg::span(y1, y2, 1'b1)) + $signed({32'd0, ysize});
     overlap = xl < yh && yl < xh;
   endfunction
   // all elements of an operand of one row lie apart
@@ -148,13 +145,13 @@ module wse_mover (
   endfunction
   // a source may be read ahead of the writes to a destination
   function automatic logic [3:0] size_of(input logic [3:0] kind, input logic [3:0] dtype);
-    size_of = kind == KIND_ACC[3:0] ? 4'd1 : dtype == DT_BF16[3:0] ? 4'd2 : 4'd4;
+    size_of = kind == wse_regs_pkg::KIND_ACC[3:0] ? 4'd1 : dtype == wse_regs_pkg::DT_BF16[3:0] ? 4'd2 : 4'd4;
   endfunction
   function automatic logic hazard(input logic [3:0] ks, input logic [3:0] kt,
                                   input logic [31:0] s0, input logic [31:0] s1, input logic [31:0] s2, input logic [3:0] sd,
                                   input logic [31:0] t0, input logic [31:0] t1, input logic [31:0] t2, input logic [3:0] td);
-    hazard = ks == kt && is_store(ks) && overlap(s0, s1, s2, t0, t1, t2, size_of(ks, sd), size_of(kt, td)) &&
-             !(s0 == t0 && s1 == t1 && s2 == t2 && (sd == td || ks == KIND_ACC[3:0]) && apart(s1, s2));
+    hazard = ks == kt && wse_tensor_pkg::is_store(ks) && overlap(s0, s1, s2, t0, t1, t2, size_of(ks, sd), size_of(kt, td)) &&
+             !(s0 == t0 && s1 == t1 && s2 == t2 && (sd == td || ks == wse_regs_pkg::KIND_ACC[3:0]) && apart(s1, s2));
   endfunction
 
   task automatic arrivals;
@@ -243,7 +240,7 @@ module wse_mover (
         ka = ins_i.a3[3:0];
         color_o <= ins_i.a0[4:0];
         tx_color_o <= ins_i.d0[4:0];
-        claim_o <= ka == KIND_FABIN[3:0] && ins_i.a0 < NCOLORS;
+        claim_o <= ka == wse_regs_pkg::KIND_FABIN[3:0] && ins_i.a0 < wse_regs_pkg::NCOLORS;
         step = '0;
         state = StCheck;
         moved_o <= 1'b1;
@@ -251,39 +248,39 @@ module wse_mover (
     end else if (state == StCheck) begin
       step = step + 2'd1;
       if (step == 2'd1) begin
-        chk[0] = check(ins.d0, ins.d1, ins.d2, ins.d3[7:0], RuleMover);
+        chk[0] = wse_tensor_pkg::check(ins.d0, ins.d1, ins.d2, ins.d3[7:0], wse_tensor_pkg::RuleMover);
         kd = ins.d3[3:0];
         kb = ins.b3[3:0];
-        madd = op == TOP_MADD[6:0];
-        tee = op == TOP_MTEE[6:0];
-        if (!madd && !tee) kb = KIND_NONE[3:0];
+        madd = op == wse_regs_pkg::TOP_MADD[6:0];
+        tee = op == wse_regs_pkg::TOP_MTEE[6:0];
+        if (!madd && !tee) kb = wse_regs_pkg::KIND_NONE[3:0];
       end else if (step == 2'd2) begin
-        chk[1] = check(ins.a0, ins.a1, ins.a2, ins.a3[7:0], RuleMover);
-        fab_out = kd == KIND_FABOUT[3:0];
-        fab_in = ka == KIND_FABIN[3:0];
-        dq_a = ka == KIND_DOTQ[3:0];
-        dq_b = madd && kb == KIND_DOTQ[3:0];
-        to_end = ins.cw[TCW_UNTIL_END_LO];
-        send_end = ins.cw[TCW_SEND_END_LO];
-        mem_a = ka == KIND_MEM[3:0];
-        acc_a = ka == KIND_ACC[3:0];
-        mem_b = madd && kb == KIND_MEM[3:0];
-        acc_b = madd && kb == KIND_ACC[3:0];
+        chk[1] = wse_tensor_pkg::check(ins.a0, ins.a1, ins.a2, ins.a3[7:0], wse_tensor_pkg::RuleMover);
+        fab_out = kd == wse_regs_pkg::KIND_FABOUT[3:0];
+        fab_in = ka == wse_regs_pkg::KIND_FABIN[3:0];
+        dq_a = ka == wse_regs_pkg::KIND_DOTQ[3:0];
+        dq_b = madd && kb == wse_regs_pkg::KIND_DOTQ[3:0];
+        to_end = ins.cw[wse_regs_pkg::TCW_UNTIL_END_LO];
+        send_end = ins.cw[wse_regs_pkg::TCW_SEND_END_LO];
+        mem_a = ka == wse_regs_pkg::KIND_MEM[3:0];
+        acc_a = ka == wse_regs_pkg::KIND_ACC[3:0];
+        mem_b = madd && kb == wse_regs_pkg::KIND_MEM[3:0];
+        acc_b = madd && kb == wse_regs_pkg::KIND_ACC[3:0];
       end else begin
-        chk[2] = check(ins.b0, ins.b1, ins.b2, ins.b3[7:0], RuleMover);
-        shape = fab_out && is_store(ka) ? ins.a1[15:0] : ins.d1[15:0];
-        shape1 = fab_out && is_store(ka) ? ins.a2[15:0] : ins.d2[15:0];
-        bad = op < TOP_MOVE[6:0] || op > TOP_MTEE[6:0] ||
-              (fab_out ? ins.d0 >= NCOLORS : !is_store(kd)) ||
-              (fab_in ? ins.a0 >= NCOLORS : !is_store(ka) && !dq_a) ||
-              (madd && !is_store(kb) && !(dq_b && !dq_a)) || (tee && !is_store(kb)) ||
-              (send_end && !fab_out) || (to_end && (!fab_out || is_store(ka) || is_store(kb))) || shape == '0 ||
-              (is_store(kd) && chk[0][0]) ||
-              (is_store(ka) && (chk[1][0] || !same_shape(ins.a1, ins.a2, 32'(shape), 32'(shape1)))) ||
-              (is_store(kb) && (chk[2][0] || !same_shape(ins.b1, ins.b2, 32'(shape), 32'(shape1))));
-        if (!is_store(kd)) chk[0] = '0;
-        if (!is_store(ka)) chk[1] = '0;
-        if (!is_store(kb)) chk[2] = '0;
+        chk[2] = wse_tensor_pkg::check(ins.b0, ins.b1, ins.b2, ins.b3[7:0], wse_tensor_pkg::RuleMover);
+        shape = fab_out && wse_tensor_pkg::is_store(ka) ? ins.a1[15:0] : ins.d1[15:0];
+        shape1 = fab_out && wse_tensor_pkg::is_store(ka) ? ins.a2[15:0] : ins.d2[15:0];
+        bad = op < wse_regs_pkg::TOP_MOVE[6:0] || op > wse_regs_pkg::TOP_MTEE[6:0] ||
+              (fab_out ? ins.d0 >= wse_regs_pkg::NCOLORS : !wse_tensor_pkg::is_store(kd)) ||
+              (fab_in ? ins.a0 >= wse_regs_pkg::NCOLORS : !wse_tensor_pkg::is_store(ka) && !dq_a) ||
+              (madd && !wse_tensor_pkg::is_store(kb) && !(dq_b && !dq_a)) || (tee && !wse_tensor_pkg::is_store(kb)) ||
+              (send_end && !fab_out) || (to_end && (!fab_out || wse_tensor_pkg::is_store(ka) || wse_tensor_pkg::is_store(kb))) || shape == '0 ||
+              (wse_tensor_pkg::is_store(kd) && chk[0][0]) ||
+              (wse_tensor_pkg::is_store(ka) && (chk[1][0] || !wse_tensor_pkg::same_shape(ins.a1, ins.a2, 32'(shape), 32'(shape1)))) ||
+              (wse_tensor_pkg::is_store(kb) && (chk[2][0] || !wse_tensor_pkg::same_shape(ins.b1, ins.b2, 32'(shape), 32'(shape1))));
+        if (!wse_tensor_pkg::is_store(kd)) chk[0] = '0;
+        if (!wse_tensor_pkg::is_store(ka)) chk[1] = '0;
+        if (!wse_tensor_pkg::is_store(kb)) chk[2] = '0;
         serial = hazard(ka, kd, ins.a0, ins.a1, ins.a2, ins.a3[7:4], ins.d0, ins.d1, ins.d2, ins.d3[7:4]) ||
                  (madd && hazard(kb, kd, ins.b0, ins.b1, ins.b2, ins.b3[7:4], ins.d0, ins.d1, ins.d2, ins.d3[7:4])) ||
                  (tee && hazard(ka, kb, ins.a0, ins.a1, ins.a2, ins.a3[7:4], ins.b0, ins.b1, ins.b2, ins.b3[7:4]));
@@ -309,23 +306,23 @@ module wse_mover (
         rows[0] = shape1;
         rows[1] = shape1;
         rows[2] = shape1;
-        half[0] = kd == KIND_MEM[3:0] && ins.d3[7:4] == DT_BF16[3:0];
-        half[1] = mem_a && ins.a3[7:4] == DT_BF16[3:0];
-        half[2] = kb == KIND_MEM[3:0] && ins.b3[7:4] == DT_BF16[3:0];
+        half[0] = kd == wse_regs_pkg::KIND_MEM[3:0] && ins.d3[7:4] == wse_regs_pkg::DT_BF16[3:0];
+        half[1] = mem_a && ins.a3[7:4] == wse_regs_pkg::DT_BF16[3:0];
+        half[2] = kb == wse_regs_pkg::KIND_MEM[3:0] && ins.b3[7:4] == wse_regs_pkg::DT_BF16[3:0];
         inner = shape;
         outer = to_end ? shape : shape1;
         over = 1'b0;
         {n1, n2, f1, f2, h1, h2} = '0;
         {aa_out, aa_in, ab_out, ab_in, m_in, c_v} = '0;
         state = StRun;
-        if (bad) fail(CAUSE_BAD_DSR, '1, '0);
-        else if (chk[0][1] || chk[1][1] || chk[2][1]) fail(CAUSE_OPERAND_ADDR, '1, '0);
+        if (bad) fail(wse_regs_pkg::CAUSE_BAD_DSR, '1, '0);
+        else if (chk[0][1] || chk[1][1] || chk[2][1]) fail(wse_regs_pkg::CAUSE_OPERAND_ADDR, '1, '0);
       end
     end else begin
       arrivals;
       // ---- the element goes to its destinations ----
       if (c_v) begin
-        if (!c_done) c_r = madd ? fp_add(c_a, c_b) : c_a;
+        if (!c_done) c_r = madd ? wse_fp_pkg::fp_add(c_a, c_b) : c_a;
         c_done = 1'b1;
         acc_used = 1'b0;
         if (c_d) begin
@@ -337,7 +334,7 @@ module wse_mover (
               tx_data_o <= c_r;
               c_d = 1'b0;
             end
-          end else if (kd == KIND_ACC[3:0]) begin
+          end else if (kd == wse_regs_pkg::KIND_ACC[3:0]) begin
             acc_we_o <= 1'b1;
             acc_wa_o <= pos[0][6:0];
             acc_wd_o <= c_r;
@@ -348,24 +345,24 @@ module wse_mover (
             mem_req_o <= 1'b1;
             mem_we_o <= enables(pos[0][3:0], half[0]);
             mem_row_o <= pos[0][15:4];
-            mem_wd_o <= half[0] ? fp_to_bf16(c_r) | (fp_to_bf16(c_r) << 16) : c_r;
+            mem_wd_o <= half[0] ? wse_fp_pkg::fp_to_bf16(c_r) | (wse_fp_pkg::fp_to_bf16(c_r) << 16) : c_r;
             c_d = 1'b0;
           end
         end
         if (c_t) begin
-          if (kb == KIND_ACC[3:0]) begin
+          if (kb == wse_regs_pkg::KIND_ACC[3:0]) begin
             if (!acc_used) begin
               acc_we_o <= 1'b1;
               acc_wa_o <= pos[2][6:0];
               acc_wd_o <= c_r;
               c_t = 1'b0;
             end
-          end else if (!m_req && !(c_d && kd == KIND_MEM[3:0])) begin
+          end else if (!m_req && !(c_d && kd == wse_regs_pkg::KIND_MEM[3:0])) begin
             m_req = 1'b1;
             mem_req_o <= 1'b1;
             mem_we_o <= enables(pos[2][3:0], half[2]);
             mem_row_o <= pos[2][15:4];
-            mem_wd_o <= half[2] ? fp_to_bf16(c_r) | (fp_to_bf16(c_r) << 16) : c_r;
+            mem_wd_o <= half[2] ? wse_fp_pkg::fp_to_bf16(c_r) | (wse_fp_pkg::fp_to_bf16(c_r) << 16) : c_r;
             c_t = 1'b0;
           end
         end
@@ -387,14 +384,14 @@ module wse_mover (
             end_mark = 1'b1;
             dq_pop_o <= 1'b1;
           end else begin
-            fail(CAUSE_BAD_CTRL, '1, '0);
+            fail(wse_regs_pkg::CAUSE_BAD_CTRL, '1, '0);
           end
         end else if (fab_in && rx_valid_i && rx_ctrl_i) begin
-          if (to_end && !dq_b && rx_data_i[CTRLW_END_LO]) begin
+          if (to_end && !dq_b && rx_data_i[wse_regs_pkg::CTRLW_END_LO]) begin
             end_mark = 1'b1;
             rx_pop_o <= 1'b1;
           end else begin
-            fail(CAUSE_BAD_CTRL, 32'(color_o), rx_data_i);
+            fail(wse_regs_pkg::CAUSE_BAD_CTRL, 32'(color_o), rx_data_i);
           end
         end else if (ok_a && ok_b && (!fab_out || tx_room_i)) begin
           took = 1'b1;
@@ -483,7 +480,7 @@ module wse_mover (
           tx_v = 1'b1;
           tx_valid_o <= 1'b1;
           tx_ctrl_o <= 1'b1;
-          tx_data_o <= 32'd1 << CTRLW_END_LO;
+          tx_data_o <= 32'd1 << wse_regs_pkg::CTRLW_END_LO;
           infl = infl + 3'd1;
           state = StFinish;
         end else begin
@@ -493,8 +490,8 @@ module wse_mover (
       end else if (state == StFinish && !tx_v && !m_req) begin
         busy_o <= 1'b0;
         claim_o <= 1'b0;
-        act_o <= ins.cw[TCW_ACTIVATE_LO];
-        unb_o <= ins.cw[TCW_UNBLOCK_LO];
+        act_o <= ins.cw[wse_regs_pkg::TCW_ACTIVATE_LO];
+        unb_o <= ins.cw[wse_regs_pkg::TCW_UNBLOCK_LO];
         moved_o <= 1'b1;
         state = StIdle;
       end
@@ -502,8 +499,10 @@ module wse_mover (
     end
   end
 
+`ifndef SYNTHESIS
   always @(posedge clk_i) if (!clr_i && !stop_i && state == StRun) begin
     assert (f1 <= 3'd4 && f2 <= 3'd4 && n1 <= f1 && n2 <= f2) else $error("mover: read-ahead overruns");
     assert (infl <= 3'd3) else $error("mover: %0d wavelets on their way", infl);
   end
+`endif
 endmodule

@@ -220,6 +220,7 @@ module wse_ramp (
     end
   end
 
+`ifndef SYNTHESIS
   always @(posedge clk_i) if (!rst_i) begin
     assert (!(rx_valid_i && !flush_i && n2[rx_color_i])) else $error("ramp: receive queue of color %0d overflows", rx_color_i);
     assert ((n2 & (n0 | n1)) == '0) else $error("ramp: more than 4 wavelets");
@@ -227,4 +228,5 @@ module wse_ramp (
     assert (!(m0t_ready_o && pick(t0, t1, t2, m0t_color_i) == 0)) else $error("ramp: mover 0 sends without a credit");
     assert (!(m1t_ready_o && pick(t0, t1, t2, m1t_color_i) == 0)) else $error("ramp: mover 1 sends without a credit");
   end
+`endif
 endmodule

@@ -67,7 +67,6 @@ module wse_rv32 (
   output logic        retire_o,
   output logic [2:0]  wait_o            // 0 no, 1 TNEXT, 2 RECV, 3 SEND, 4 engine
 );
-  import wse_regs_pkg::*;
 
   // ---- architectural state ----
   logic [31:0] x [32] /*verilator public_flat_rw*/;
@@ -145,11 +144,11 @@ module wse_rv32 (
       12'hb80, 12'hc80: old = mcycle[63:32];
       12'hb02, 12'hc02: old = minstret[31:0];
       12'hb82, 12'hc82: old = minstret[63:32];
-      CSR_WDATA[11:0]: old = wdata;
-      CSR_WINFO[11:0]: old = winfo;
-      CSR_ID[11:0]: old = {row_i, col_i};
-      CSR_DIM[11:0]: old = {rows_i, cols_i};
-      CSR_CFG[11:0]: old = {16'(SRAM_BYTES / 1024), NCOLORS[7:0], LANES[7:0]};
+      wse_regs_pkg::CSR_WDATA[11:0]: old = wdata;
+      wse_regs_pkg::CSR_WINFO[11:0]: old = winfo;
+      wse_regs_pkg::CSR_ID[11:0]: old = {row_i, col_i};
+      wse_regs_pkg::CSR_DIM[11:0]: old = {rows_i, cols_i};
+      wse_regs_pkg::CSR_CFG[11:0]: old = {16'(wse_regs_pkg::SRAM_BYTES / 1024), wse_regs_pkg::NCOLORS[7:0], wse_regs_pkg::LANES[7:0]};
       default: begin
         old = '0;
         ok = 1'b0;
@@ -168,8 +167,8 @@ module wse_rv32 (
       12'hb80: begin mcycle[63:32] = val; count_mcycle = 1'b0; end
       12'hb02: begin minstret[31:0] = val; count_minstret = 1'b0; end
       12'hb82: begin minstret[63:32] = val; count_minstret = 1'b0; end
-      CSR_WDATA[11:0]: wdata = val;
-      CSR_WINFO[11:0]: winfo = val;
+      wse_regs_pkg::CSR_WDATA[11:0]: wdata = val;
+      wse_regs_pkg::CSR_WINFO[11:0]: winfo = val;
       default: ;
     endcase
   endtask
@@ -177,20 +176,20 @@ module wse_rv32 (
   // custom-0: waits (wait_now), traps or retires
   task automatic custom;
     ok = 1'b1;
-    if (rd != '0 && f3 != F3_DSR[2:0] && f3 != F3_TNEXT[2:0] && f3 != F3_RECV[2:0]) begin
+    if (rd != '0 && f3 != wse_regs_pkg::F3_DSR[2:0] && f3 != wse_regs_pkg::F3_TNEXT[2:0] && f3 != wse_regs_pkg::F3_RECV[2:0]) begin
       ok = 1'b0;
     end else if (st_req) begin
       wait_now = 1'b1;                    // the store before it must be in SRAM
-    end else if (f3 == F3_DSR[2:0]) begin
+    end else if (f3 == wse_regs_pkg::F3_DSR[2:0]) begin
       ok = f7 <= 7'd1 && !rd[4];
       iq_valid_o <= ok;
       iq_op_o <= f7[1:0];
       iq_idx_o <= rd[3:0];
-    end else if (f3 == F3_ISSUE[2:0]) begin
+    end else if (f3 == wse_regs_pkg::F3_ISSUE[2:0]) begin
       ok = f7 == '0;
       if (ok && a[21:20] == 2'd3) begin
         fault_o <= 1'b1;
-        fault_cause_o <= CAUSE_BAD_DSR;
+        fault_cause_o <= wse_regs_pkg::CAUSE_BAD_DSR;
         fault_addr_o <= '0;
         state = StHalt;                   // the ISSUE itself retires
       end else if (ok && iq_full_i[a[21:20]]) begin
@@ -200,24 +199,24 @@ module wse_rv32 (
         iq_valid_o <= ok;
         iq_op_o <= 2'd2;
       end
-    end else if (f3 == F3_ROUTE[2:0]) begin
-      ok = f7 == '0 && a[4:0] < NCOLORS[4:0] && a[9:8] == '0;
+    end else if (f3 == wse_regs_pkg::F3_ROUTE[2:0]) begin
+      ok = f7 == '0 && a[4:0] < wse_regs_pkg::NCOLORS[4:0] && a[9:8] == '0;
       rt_we_o <= ok;
       rt_color_o <= a[4:0];
       rt_cfg_o <= b[7:0];
-    end else if (f3 == F3_TASK[2:0]) begin
-      ok = f7 <= TASKOP_UNBLOCK[6:0] && (f7 > TASKOP_CBIND[6:0] || a[4:0] < NCOLORS[4:0]);
+    end else if (f3 == wse_regs_pkg::F3_TASK[2:0]) begin
+      ok = f7 <= wse_regs_pkg::TASKOP_UNBLOCK[6:0] && (f7 > wse_regs_pkg::TASKOP_CBIND[6:0] || a[4:0] < wse_regs_pkg::NCOLORS[4:0]);
       tk_valid_o <= ok;
       tk_op_o <= f7[2:0];
-    end else if (f3 == F3_TNEXT[2:0]) begin
+    end else if (f3 == wse_regs_pkg::F3_TNEXT[2:0]) begin
       ok = f7 == '0 && rs1 == '0 && rs2 == '0;
       if (ok) begin
         tnext_o <= 1'b1;
         wait_now = 1'b1;
         state = StTask;
       end
-    end else if (f3 == F3_SEND[2:0]) begin
-      ok = f7 == '0 && b[4:0] < NCOLORS[4:0];
+    end else if (f3 == wse_regs_pkg::F3_SEND[2:0]) begin
+      ok = f7 == '0 && b[4:0] < wse_regs_pkg::NCOLORS[4:0];
       if (ok) begin
         tx_valid_o <= 1'b1;
         tx_ctrl_o <= b[8];
@@ -226,8 +225,8 @@ module wse_rv32 (
         wait_now = 1'b1;
         state = StSend;
       end
-    end else if (f3 == F3_RECV[2:0]) begin
-      ok = f7 == '0 && rs2 == '0 && a[4:0] < NCOLORS[4:0];
+    end else if (f3 == wse_regs_pkg::F3_RECV[2:0]) begin
+      ok = f7 == '0 && rs2 == '0 && a[4:0] < wse_regs_pkg::NCOLORS[4:0];
       if (ok) begin
         recv_o <= 1'b1;
         recv_color_o <= a[4:0];
@@ -235,8 +234,8 @@ module wse_rv32 (
         state = StTask;
       end
     end else begin
-      ok = f7 <= SYSOP_WAIT[6:0];
-      if (f7 == SYSOP_DONE[6:0]) begin
+      ok = f7 <= wse_regs_pkg::SYSOP_WAIT[6:0];
+      if (f7 == wse_regs_pkg::SYSOP_DONE[6:0]) begin
         done_o <= 1'b1;
         done_value_o <= a;
       end else if (ok && (a[2:0] & ~eng_idle_i) != '0) begin
@@ -248,7 +247,7 @@ module wse_rv32 (
     cmd_b_o <= b;
     if (!ok) begin
       trap = 1'b1;
-      cause = CAUSE_ILLEGAL;
+      cause = wse_regs_pkg::CAUSE_ILLEGAL;
       tval = insn;
     end
   endtask
@@ -364,18 +363,18 @@ module wse_rv32 (
       end
 
       if (state == StRun) begin
-        in_sram = pc >= SRAM_BASE && pc < SRAM_BASE + SRAM_BYTES;
+        in_sram = pc >= wse_regs_pkg::SRAM_BASE && pc < wse_regs_pkg::SRAM_BASE + wse_regs_pkg::SRAM_BYTES;
         if (!in_sram) begin
           if (!st_req) begin
             trap = 1'b1;
             insn = '0;
-            cause = CAUSE_FETCH_ACCESS;
+            cause = wse_regs_pkg::CAUSE_FETCH_ACCESS;
             tval = pc;
           end
         end else if (pc[1:0] != '0) begin
           trap = 1'b1;
           insn = '0;
-          cause = CAUSE_FETCH_MISALIGNED;
+          cause = wse_regs_pkg::CAUSE_FETCH_MISALIGNED;
           tval = pc;
         end else if (has(pc[15:4])) begin
           // ---- decode ----
@@ -391,7 +390,7 @@ module wse_rv32 (
           npc = pc + 4;
           jump = 1'b0;
           res = '0;
-          cause = CAUSE_ILLEGAL;
+          cause = wse_regs_pkg::CAUSE_ILLEGAL;
           tval = insn;
           target = '0;
           case (opc)
@@ -430,10 +429,10 @@ module wse_rv32 (
                 tval = target;
                 if ((f3[1:0] == 2'd1 && target[0]) || (f3[1:0] == 2'd2 && target[1:0] != '0)) begin
                   trap = 1'b1;
-                  cause = opc[5] ? CAUSE_STORE_MISALIGNED : CAUSE_LOAD_MISALIGNED;
-                end else if (target - SRAM_BASE >= SRAM_BYTES) begin
+                  cause = opc[5] ? wse_regs_pkg::CAUSE_STORE_MISALIGNED : wse_regs_pkg::CAUSE_LOAD_MISALIGNED;
+                end else if (target - wse_regs_pkg::SRAM_BASE >= wse_regs_pkg::SRAM_BYTES) begin
                   trap = 1'b1;
-                  cause = opc[5] ? CAUSE_STORE_ACCESS : CAUSE_LOAD_ACCESS;
+                  cause = opc[5] ? wse_regs_pkg::CAUSE_STORE_ACCESS : wse_regs_pkg::CAUSE_LOAD_ACCESS;
                 end else if (st_req) begin
                   wait_now = 1'b1;
                 end else begin
@@ -495,11 +494,11 @@ module wse_rv32 (
               if (f3 == '0) begin
                 if (insn == 32'h00000073) begin
                   trap = 1'b1;
-                  cause = CAUSE_ECALL;
+                  cause = wse_regs_pkg::CAUSE_ECALL;
                   tval = '0;
                 end else if (insn == 32'h00100073) begin
                   trap = 1'b1;
-                  cause = CAUSE_BREAKPOINT;
+                  cause = wse_regs_pkg::CAUSE_BREAKPOINT;
                   tval = pc;
                 end else if (insn == 32'h30200073) begin       // mret
                   mstatus = {24'd0, 1'b1, 3'd0, mstatus[7], 3'd0};
@@ -527,7 +526,7 @@ module wse_rv32 (
           if (jump && !trap) begin
             if (target[1:0] != '0) begin
               trap = 1'b1;
-              cause = CAUSE_FETCH_MISALIGNED;
+              cause = wse_regs_pkg::CAUSE_FETCH_MISALIGNED;
               tval = target;
             end
             npc = target;
@@ -567,10 +566,10 @@ module wse_rv32 (
       end else if (state == StTask) begin
         wait_o <= recv_o ? 3'd2 : 3'd1;
         if (ans_i) begin
-          res = f3 == F3_RECV[2:0] ? ans_wdata_i : ans_entry_i;
+          res = f3 == wse_regs_pkg::F3_RECV[2:0] ? ans_wdata_i : ans_entry_i;
           wdata = ans_wdata_i;
           winfo = ans_winfo_i;
-          tr_pick <= f3 == F3_TNEXT[2:0];
+          tr_pick <= f3 == wse_regs_pkg::F3_TNEXT[2:0];
           tr_task <= ans_task_i;
           tr_wdata <= ans_wdata_i;
           tr_winfo <= ans_winfo_i;

@@ -31,48 +31,68 @@ module wse_sram (
 );
   localparam int unsigned Rows = 3072;
 
-  // word w of row r is mw[r]: byte address 16 r + 4 w
-  logic [31:0] m0 [Rows] /*verilator public_flat_rw*/;
-  logic [31:0] m1 [Rows] /*verilator public_flat_rw*/;
-  logic [31:0] m2 [Rows] /*verilator public_flat_rw*/;
-  logic [31:0] m3 [Rows] /*verilator public_flat_rw*/;
-
-  function automatic logic [31:0] bits(input logic [3:0] be);
-    bits = {{8{be[3]}}, {8{be[2]}}, {8{be[1]}}, {8{be[0]}}};
-  endfunction
+  // Word w of row r is mw[r]: byte address 16 r + 4 w. Written by blocking assignment, after both reads: a simulator's
+  // shortest way to say that a read gives the old data; nomem2reg: and it is a memory all the same.
+  (* nomem2reg *) logic [31:0] m0 [Rows] /*verilator public_flat_rw*/;
+  (* nomem2reg *) logic [31:0] m1 [Rows] /*verilator public_flat_rw*/;
+  (* nomem2reg *) logic [31:0] m2 [Rows] /*verilator public_flat_rw*/;
+  (* nomem2reg *) logic [31:0] m3 [Rows] /*verilator public_flat_rw*/;
 
   always @(posedge clk_i) begin
-    if (a_en_i) begin
-      if (a_we_i == '0) begin
-        a_rd0_o <= m0[a_row_i];
-        a_rd1_o <= m1[a_row_i];
-        a_rd2_o <= m2[a_row_i];
-        a_rd3_o <= m3[a_row_i];
-      end
+    if (a_en_i && a_we_i == '0) begin
+      a_rd0_o <= m0[a_row_i];
+      a_rd1_o <= m1[a_row_i];
+      a_rd2_o <= m2[a_row_i];
+      a_rd3_o <= m3[a_row_i];
     end
-    if (b_en_i) begin
-      if (b_we_i == '0) begin
-        b_rd0_o <= m0[b_row_i];
-        b_rd1_o <= m1[b_row_i];
-        b_rd2_o <= m2[b_row_i];
-        b_rd3_o <= m3[b_row_i];
-      end else begin
-        m0[b_row_i] = (m0[b_row_i] & ~bits(b_we_i[3:0]))   | (b_wd0_i & bits(b_we_i[3:0]));
-        m1[b_row_i] = (m1[b_row_i] & ~bits(b_we_i[7:4]))   | (b_wd1_i & bits(b_we_i[7:4]));
-        m2[b_row_i] = (m2[b_row_i] & ~bits(b_we_i[11:8]))  | (b_wd2_i & bits(b_we_i[11:8]));
-        m3[b_row_i] = (m3[b_row_i] & ~bits(b_we_i[15:12])) | (b_wd3_i & bits(b_we_i[15:12]));
-      end
+    if (b_en_i && b_we_i == '0) begin
+      b_rd0_o <= m0[b_row_i];
+      b_rd1_o <= m1[b_row_i];
+      b_rd2_o <= m2[b_row_i];
+      b_rd3_o <= m3[b_row_i];
+    end
+    if (b_en_i && b_we_i != '0) begin
+      if (b_we_i[0]) m0[b_row_i][7:0] = b_wd0_i[7:0];
+      if (b_we_i[1]) m0[b_row_i][15:8] = b_wd0_i[15:8];
+      if (b_we_i[2]) m0[b_row_i][23:16] = b_wd0_i[23:16];
+      if (b_we_i[3]) m0[b_row_i][31:24] = b_wd0_i[31:24];
+      if (b_we_i[4]) m1[b_row_i][7:0] = b_wd1_i[7:0];
+      if (b_we_i[5]) m1[b_row_i][15:8] = b_wd1_i[15:8];
+      if (b_we_i[6]) m1[b_row_i][23:16] = b_wd1_i[23:16];
+      if (b_we_i[7]) m1[b_row_i][31:24] = b_wd1_i[31:24];
+      if (b_we_i[8]) m2[b_row_i][7:0] = b_wd2_i[7:0];
+      if (b_we_i[9]) m2[b_row_i][15:8] = b_wd2_i[15:8];
+      if (b_we_i[10]) m2[b_row_i][23:16] = b_wd2_i[23:16];
+      if (b_we_i[11]) m2[b_row_i][31:24] = b_wd2_i[31:24];
+      if (b_we_i[12]) m3[b_row_i][7:0] = b_wd3_i[7:0];
+      if (b_we_i[13]) m3[b_row_i][15:8] = b_wd3_i[15:8];
+      if (b_we_i[14]) m3[b_row_i][23:16] = b_wd3_i[23:16];
+      if (b_we_i[15]) m3[b_row_i][31:24] = b_wd3_i[31:24];
     end
     if (a_en_i && a_we_i != '0) begin
-      m0[a_row_i] = (m0[a_row_i] & ~bits(a_we_i[3:0]))   | (a_wd0_i & bits(a_we_i[3:0]));
-      m1[a_row_i] = (m1[a_row_i] & ~bits(a_we_i[7:4]))   | (a_wd1_i & bits(a_we_i[7:4]));
-      m2[a_row_i] = (m2[a_row_i] & ~bits(a_we_i[11:8]))  | (a_wd2_i & bits(a_we_i[11:8]));
-      m3[a_row_i] = (m3[a_row_i] & ~bits(a_we_i[15:12])) | (a_wd3_i & bits(a_we_i[15:12]));
+      if (a_we_i[0]) m0[a_row_i][7:0] = a_wd0_i[7:0];
+      if (a_we_i[1]) m0[a_row_i][15:8] = a_wd0_i[15:8];
+      if (a_we_i[2]) m0[a_row_i][23:16] = a_wd0_i[23:16];
+      if (a_we_i[3]) m0[a_row_i][31:24] = a_wd0_i[31:24];
+      if (a_we_i[4]) m1[a_row_i][7:0] = a_wd1_i[7:0];
+      if (a_we_i[5]) m1[a_row_i][15:8] = a_wd1_i[15:8];
+      if (a_we_i[6]) m1[a_row_i][23:16] = a_wd1_i[23:16];
+      if (a_we_i[7]) m1[a_row_i][31:24] = a_wd1_i[31:24];
+      if (a_we_i[8]) m2[a_row_i][7:0] = a_wd2_i[7:0];
+      if (a_we_i[9]) m2[a_row_i][15:8] = a_wd2_i[15:8];
+      if (a_we_i[10]) m2[a_row_i][23:16] = a_wd2_i[23:16];
+      if (a_we_i[11]) m2[a_row_i][31:24] = a_wd2_i[31:24];
+      if (a_we_i[12]) m3[a_row_i][7:0] = a_wd3_i[7:0];
+      if (a_we_i[13]) m3[a_row_i][15:8] = a_wd3_i[15:8];
+      if (a_we_i[14]) m3[a_row_i][23:16] = a_wd3_i[23:16];
+      if (a_we_i[15]) m3[a_row_i][31:24] = a_wd3_i[31:24];
     end
   end
 
+`ifndef SYNTHESIS
   always @(posedge clk_i) begin
     assert (!a_en_i || a_row_i < 12'(Rows)) else $error("SRAM port A: row %0d", a_row_i);
     assert (!b_en_i || b_row_i < 12'(Rows)) else $error("SRAM port B: row %0d", b_row_i);
   end
+`endif
 endmodule

@@ -43,7 +43,6 @@ module wse_tasks (
   output logic [31:0] ans_wdata_o,
   output logic [31:0] ans_winfo_o
 );
-  import wse_regs_pkg::*;
 
   logic [31:0] entry [32];
   logic [4:0]  dtask [24];              // task of a color's data wavelets
@@ -64,13 +63,15 @@ module wse_tasks (
   logic [23:0] cand;
   logic [4:0]  color;
   task automatic wavelet_tasks;
+    integer c;
     wtask = '0;
-    for (int c = 0; c < 24; c++)
+    for (c = 0; c < 24; c++)
       if (cand[c]) wtask = wtask | (32'd1 << (ctrl_i[c] ? ctask[c] : dtask[c]));
   endtask
   task automatic color_of(input logic [4:0] t);
+    integer c;
     color = '0;
-    for (int c = 23; c >= 0; c--)
+    for (c = 23; c >= 0; c--)
       if (cand[c] && (ctrl_i[c] ? ctask[c] : dtask[c]) == t) color = c[4:0];
   endtask
 
@@ -113,7 +114,7 @@ module wse_tasks (
           ans_o <= 1'b1;
           ans_task_o <= 8'hff;
           ans_entry_o <= start_pc;
-          ans_wdata_o <= SRAM_BASE + ARGS_OFFSET;
+          ans_wdata_o <= wse_regs_pkg::SRAM_BASE + wse_regs_pkg::ARGS_OFFSET;
           ans_winfo_o <= 32'h8000;
         end else if (cand != '0 || (ready & ~blocked) != '0) begin
           wtask = '0;
@@ -142,17 +143,17 @@ module wse_tasks (
       end
       if (cmd_valid_i) begin
         one = 32'd1 << cmd_a_i[4:0];
-        if (cmd_op_i == TASKOP_BIND[2:0]) begin
+        if (cmd_op_i == wse_regs_pkg::TASKOP_BIND[2:0]) begin
           dbound[cmd_a_i[4:0]] = cmd_b_i[7:0] != 8'hff;
           dtask[cmd_a_i[4:0]] = cmd_b_i[4:0];
-        end else if (cmd_op_i == TASKOP_CBIND[2:0]) begin
+        end else if (cmd_op_i == wse_regs_pkg::TASKOP_CBIND[2:0]) begin
           cbound[cmd_a_i[4:0]] = cmd_b_i[7:0] != 8'hff;
           ctask[cmd_a_i[4:0]] = cmd_b_i[4:0];
-        end else if (cmd_op_i == TASKOP_ENTRY[2:0]) begin
+        end else if (cmd_op_i == wse_regs_pkg::TASKOP_ENTRY[2:0]) begin
           entry[cmd_a_i[4:0]] = cmd_b_i;
-        end else if (cmd_op_i == TASKOP_ACTIVATE[2:0]) begin
+        end else if (cmd_op_i == wse_regs_pkg::TASKOP_ACTIVATE[2:0]) begin
           ready = ready | one;
-        end else if (cmd_op_i == TASKOP_BLOCK[2:0]) begin
+        end else if (cmd_op_i == wse_regs_pkg::TASKOP_BLOCK[2:0]) begin
           blocked = blocked | one;
         end else begin
           blocked = blocked & ~one;
