@@ -174,6 +174,7 @@ module wse_ramp (
   // ---- send ----
   logic [23:0] t0, t1, t2;              // credits
   logic        turn;                    // mover 1 goes first
+  logic        last_turn;               // of two movers on one color, mover 1 may take for the last credit
   logic        m0_go, m1_go;
 
   function automatic logic [2:0] pick(input logic [23:0] b0, input logic [23:0] b1, input logic [23:0] b2,
@@ -181,9 +182,14 @@ module wse_ramp (
     pick = {b2[c], b1[c], b0[c]};
   endfunction
 
-  // infl counts what has been taken for the color and has not left, the wavelet in mXt included
-  assign m0t_room_o = pick(t0, t1, t2, m0t_color_i) > m0t_infl_i + (m1t_color_i == m0t_color_i ? m1t_infl_i : 3'd0);
-  assign m1t_room_o = pick(t0, t1, t2, m1t_color_i) > m1t_infl_i + (m1t_color_i == m0t_color_i ? m0t_infl_i : 3'd0);
+  // infl counts what has been taken for the color and has not left, the wavelet in mXt included. A credit that a SEND uses
+  // in this cycle is no room, and the last one is not promised to both movers at once.
+  logic        same;
+  assign same = m0t_color_i == m1t_color_i;
+  assign m0t_room_o = pick(t0, t1, t2, m0t_color_i) > m0t_infl_i + (same ? m1t_infl_i + 3'(last_turn) : 3'd0) +
+                      3'(st_ready_o && st_color_i == m0t_color_i);
+  assign m1t_room_o = pick(t0, t1, t2, m1t_color_i) > m1t_infl_i + (same ? m0t_infl_i + 3'(!last_turn) : 3'd0) +
+                      3'(st_ready_o && st_color_i == m1t_color_i);
   assign st_ready_o = st_valid_i && pick(t0, t1, t2, st_color_i) >
                       (m0t_color_i == st_color_i ? m0t_infl_i : 3'd0) + (m1t_color_i == st_color_i ? m1t_infl_i : 3'd0);
   assign m0_go = m0t_valid_i && !st_ready_o;
@@ -199,10 +205,12 @@ module wse_ramp (
       t1 <= '0;
       t2 <= '1;                         // CHAN_DEPTH is 4
       turn <= 1'b0;
+      last_turn <= 1'b0;
       tx_valid_o <= 1'b0;
     end else begin
       go = st_ready_o || m0t_valid_i || m1t_valid_i;
       tx_valid_o <= go;
+      if (same) last_turn <= !last_turn;
       take = '0;
       if (go) begin
         tx_ctrl_o <= st_ready_o ? st_ctrl_i : m0t_ready_o ? m0t_ctrl_i : m1t_ctrl_i;
