@@ -51,6 +51,7 @@ TENSOR_OPT := hw/rtl/wse_tensor_pkg.sv hw/rtl/wse_fp_pkg.sv
 $(eval $(call block,wse_sram))
 $(eval $(call block,wse_dotq))
 $(eval $(call block,wse_ramp))
+$(eval $(call block,wse_tasks))
 $(eval $(call block,wse_issue,wse_tensor_pkg,hw/rtl/wse_tensor_pkg.sv))
 
 ALL += $(BLOCKS)
