@@ -52,6 +52,8 @@ $(eval $(call block,wse_sram))
 $(eval $(call block,wse_dotq))
 $(eval $(call block,wse_ramp))
 $(eval $(call block,wse_tasks))
+$(eval $(call block,wse_rv32,,,hw/rtl/tests/rv32_ref.hpp))
+$(eval $(call block,wse_mover,$(TENSOR_V),$(TENSOR_OPT),hw/func/fp.h))
 $(eval $(call block,wse_issue,wse_tensor_pkg,hw/rtl/wse_tensor_pkg.sv))
 
 ALL += $(BLOCKS)

@@ -229,8 +229,9 @@ module wse_mover (
       infl = '0;
     end else if (stop_i) begin
       // what has left the read-ahead is on its way and comes to its end, nothing else begins
-      if (state != StIdle && state != StCheck) arrivals;
+      if ((state != StIdle && state != StCheck) || tx_v || m_req) arrivals;
     end else if (state == StIdle) begin
+      if (tx_v || m_req) arrivals;        // the last element of an instruction that has failed
       if (ins_valid_i && !ins_take_o && !fault_o) begin
         ins = ins_i;
         ins_take_o <= 1'b1;
