@@ -267,6 +267,8 @@ struct Bench : BlockTb<Vwse_mover> {
 			good &= top.fault_color_o == (on_fabric ? color_in : ~0u) && top.fault_value_o == (on_fabric ? bad_value : 0);
 			// the core stops, what has left comes to its end, and BOOT follows
 			hold = false;
+			top.stop_i = 0;
+			good &= step();			// as in the core: the fault stops it one cycle later
 			top.stop_i = 1;
 			for (unsigned i = 0; i < 60; i++)
 				good &= step();
@@ -474,6 +476,21 @@ void test_ctrl(Tap &tap, Bench &tb)
 		good &= tb.executes(n);
 	}
 	tb.end_in_dots = false;
+	for (unsigned i = 0; i < 50; i++) {
+		Ins n;
+
+		n.cw = WSE_TOP_MADD | WSE_TCW_UNTIL_END_MASK;
+		n.dst = fabric(WSE_KIND_FABOUT, 2, 1, 1);
+		n.src1 = fabric(WSE_KIND_FABIN, 7, 0, 0);
+		n.src2 = fabric(WSE_KIND_DOTQ, 0, 0, 0);
+		for (unsigned k = i % 5; k; k--) {
+			tb.rx_later.push_back({tb.any(), false});
+			tb.dq_later.push_back({tb.any(), false});
+		}
+		tb.rx_later.push_back({WSE_CTRLW_END_MASK, true});
+		tb.dq_later.push_back({tb.any(), false});
+		good &= tb.executes(n);		// only the DOT queue's marks count
+	}
 	tap.ok(good, "a control wavelet or an END mark among elements, and one without END, is BAD_CTRL with color and value");
 }
 
@@ -508,6 +525,7 @@ void test_refused(Tap &tap, Bench &tb)
 	tb.fill();
 	bad([](Ins &n, unsigned) { n.dst.len = 0; });
 	bad([](Ins &n, unsigned) { n.src1.len = 0; });
+	bad([](Ins &n, unsigned) { n.src1 = fabric(WSE_KIND_FABIN, 3, 0, 1), n.dst = fabric(WSE_KIND_FABOUT, 3, 0, 1); });
 	bad([](Ins &n, unsigned) { n.src1.len = 3; });
 	bad([](Ins &n, unsigned) { n.src1.len1 = 2; });
 	bad([](Ins &n, unsigned) { n.dst.base += 2; });
@@ -573,7 +591,7 @@ void test_refused(Tap &tap, Bench &tb)
 		else
 			n.src2.base = WSE_SRAM_BASE + WSE_SRAM_BYTES;
 	});
-	tap.ok(good && tb.ran - from == 2 * 3 * 40, "%u instructions with a forbidden operand: BAD_DSR or OPERAND_ADDR, nothing is done",
+	tap.ok(good && tb.ran - from == 2 * 3 * 41, "%u instructions with a forbidden operand: BAD_DSR or OPERAND_ADDR, nothing is done",
 	       unsigned(tb.ran - from) / 2);
 }
 

@@ -221,6 +221,15 @@ private:
 		top.ans_wdata_i = top.ans_i ? out.wdata : uint32_t(rng.u64());
 		top.ans_winfo_i = top.ans_i ? out.winfo : uint32_t(rng.u64());
 	}
+	// ISSUE has room and WAIT's engines are idle at the edge at which they retire
+	bool allowed(uint32_t insn)
+	{
+		uint32_t f3 = insn >> 12 & 7, a = ref.x[insn >> 15 & 31];
+
+		if (f3 == WSE_F3_ISSUE)
+			return !(top.iq_full_i >> (a >> WSE_TCW_ENGINE_SHIFT & 3) & 1);
+		return f3 != WSE_F3_SYS || insn >> 25 != WSE_SYSOP_WAIT || !(a & 7 & ~top.eng_idle_i);
+	}
 	bool retires(uint64_t before)
 	{
 		auto &r = *top.rootp;
@@ -258,6 +267,8 @@ private:
 		if (events.size() != s.event.has_value() || (s.event && !(events.front() == *s.event)))
 			return differs("command");
 		events.clear();
+		if (s.custom && !s.trap && !allowed(insn))
+			return differs("a command that had to wait");
 		if (s.custom && top.ls_req_o)
 			return differs("a store that waits behind a command");
 		if (s.halts != bool(top.fault_o))
@@ -304,7 +315,7 @@ uint32_t some_custom(Rng &r)
 	unsigned f3 = r.below(8), f7 = 0, rd = 0, rs1 = r.below(32), rs2 = r.below(32);
 
 	if (f3 == WSE_F3_DSR) {
-		rd = some_rd(r) & ~16u;
+		rd = r.below(18);
 		f7 = r.below(2);
 	}
 	if (f3 == WSE_F3_ISSUE)
@@ -373,6 +384,8 @@ bool spoils(uint32_t i)
 {
 	unsigned opc = i & 0x7f, rd = i >> 7 & 31;
 
+	if (opc == 0x0b && (i >> 12 & 7) != WSE_F3_TNEXT && (i >> 12 & 7) != WSE_F3_RECV)
+		return false;
 	return opc != 0x23 && opc != 0x63 && rd >= RData && rd < RKept;
 }
 
@@ -401,7 +414,7 @@ void program(Bench &tb)
 	}
 	for (uint32_t off = Data - 0x1000; off < WSE_SRAM_BYTES; off += 4)
 		tb.put(off, tb.rng.u64());
-	tb.put(Handler, {itype(0x341, 0, 2, 5, 0x73),			// x5 = mepc
+	tb.put(Handler, {itype(0x300, 0, 2, 5, 0x73), itype(0x341, 0, 2, 5, 0x73),	// mstatus; x5 = mepc
 			 0x80000000u | 6 << 7 | 0x37, rtype(0x20, 6, 5, 0, 5, 0x33),
 			 Code | 7 << 7 | 0x37, branch(12, 7, 5, 6),	// in the code?
 			 itype(0xb02, 0, 2, 5, 0x73), rtype(0, 5, 5, 0, 5, 0x33),
@@ -448,7 +461,11 @@ bool halts(Bench &tb, std::initializer_list<uint32_t> code, uint32_t cause, uint
 {
 	tb.put(0, code);
 	tb.boot(Base + at);
-	return tb.run(20) && tb.halted() && tb.top.fault_cause_o == cause && tb.top.fault_addr_o == addr && tb.run(0) && tb.same_state();
+	bool good = tb.run(20) && tb.halted() && tb.top.fault_cause_o == cause && tb.top.fault_addr_o == addr;
+
+	for (unsigned i = 0; i < 30; i++)		// nothing more retires
+		good &= tb.step();
+	return good && tb.same_state();
 }
 
 void test_faults(Tap &tap, Bench &tb)
@@ -467,6 +484,34 @@ void test_faults(Tap &tap, Bench &tb)
 	good &= halts(tb, {0}, WSE_CAUSE_FETCH_MISALIGNED, Base + 2, 2);
 	good &= halts(tb, {0}, WSE_CAUSE_FETCH_ACCESS, Base + WSE_SRAM_BYTES, WSE_SRAM_BYTES);
 	tap.ok(good, "a trap with mtvec = 0 halts: cause and address of each kind, nothing runs afterwards");
+
+	// x1 = 24, no color; x2 = 0x100, a switch position
+	static const uint32_t illegal[] = {
+		stype(0, 0, 0, 3), stype(0, 0, 0, 4), stype(0, 0, 0, 7), itype(0, 0, 3, 3, 0x03), itype(0, 0, 6, 3, 0x03),
+		itype(0, 0, 7, 3, 0x03), branch(8, 0, 0, 2), branch(8, 0, 0, 3), itype(0, 0, 1, 3, 0x67), itype(0, 0, 2, 0, 0x0f),
+		itype(0x020, 0, 1, 3, 0x13), itype(0x400, 0, 1, 3, 0x13), itype(0x200, 0, 5, 3, 0x13), rtype(2, 0, 0, 0, 3, 0x33),
+		rtype(0x20, 0, 0, 1, 3, 0x33), rtype(0x21, 0, 0, 0, 3, 0x33), itype(0x10, 0, 0, 0, 0x73), itype(0x102, 0, 0, 0, 0x73),
+		itype(0, 0, 0, 3, 0x73), itype(0x105, 0, 0, 3, 0x73), itype(0x340, 0, 4, 3, 0x73), itype(0x7c2, 0, 2, 3, 0x73),
+		itype(0xc01, 0, 2, 3, 0x73), itype(0xf14, 0, 1, 3, 0x73), itype(0xf14, 2, 2, 3, 0x73), itype(0xc00, 1, 6, 3, 0x73),
+		0x0000002b, 0x00000001, 0x0000007f,
+		custom(WSE_F3_DSR, 0, 16, 0, 0), custom(WSE_F3_DSR, 2, 0, 0, 0), custom(WSE_F3_ISSUE, 1, 0, 0, 0),
+		custom(WSE_F3_ISSUE, 0, 3, 0, 0), custom(WSE_F3_ROUTE, 0, 0, 1, 0), custom(WSE_F3_ROUTE, 0, 0, 2, 0),
+		custom(WSE_F3_ROUTE, 1, 0, 0, 0), custom(WSE_F3_ROUTE, 0, 1, 0, 0), custom(WSE_F3_TASK, 6, 0, 0, 0),
+		custom(WSE_F3_TASK, WSE_TASKOP_BIND, 0, 1, 0), custom(WSE_F3_TASK, WSE_TASKOP_CBIND, 0, 1, 0),
+		custom(WSE_F3_TASK, WSE_TASKOP_BLOCK, 1, 0, 0), custom(WSE_F3_TNEXT, 1, 3, 0, 0), custom(WSE_F3_TNEXT, 0, 3, 4, 0),
+		custom(WSE_F3_TNEXT, 0, 3, 0, 4), custom(WSE_F3_SEND, 0, 0, 0, 1), custom(WSE_F3_SEND, 0, 1, 0, 0),
+		custom(WSE_F3_SEND, 1, 0, 0, 0), custom(WSE_F3_RECV, 0, 3, 1, 0), custom(WSE_F3_RECV, 0, 3, 0, 4),
+		custom(WSE_F3_RECV, 1, 3, 0, 0), custom(WSE_F3_SYS, 2, 0, 0, 0), custom(WSE_F3_SYS, 0, 1, 0, 0),
+		custom(WSE_F3_SYS, 1, 1, 0, 0)};
+	good = true;
+	for (uint32_t i : illegal) {
+		bool ok = halts(tb, {itype(24, 0, 0, 1, 0x13), itype(0x100, 0, 0, 2, 0x13), i}, WSE_CAUSE_ILLEGAL, i);
+
+		if (!ok)
+			printf("# %08x\n", i);
+		good &= ok;
+	}
+	tap.ok(good, "%zu words that are no instruction, or have a bit in a field that is not used", sizeof(illegal) / 4);
 
 	good = halts(tb, {3u << WSE_TCW_ENGINE_SHIFT | 1 << 7 | 0x37, custom(WSE_F3_ISSUE, 0, 0, 1, 0), itype(1, 0, 0, 2, 0x13)},
 		     WSE_CAUSE_BAD_DSR, 0);
@@ -504,8 +549,11 @@ void test_code(Tap &tap, Bench &tb)
 		tb.put(0, {itype(1, 1, 0, 1, 0x13), itype(1, 2, 0, 2, 0x13), jal(-8, 0)});
 		tb.p_grant = 30 + tb.rng.below(71);
 		tb.boot(Base);
-		for (unsigned n = 20 + tb.rng.below(20); n; n--)
+		for (unsigned n = 20 + tb.rng.below(20); n; n--) {	// what ran before BOOT is forgotten, too
 			tb.step();
+			if (r.wse_rv32__DOT__tr_valid && r.wse_rv32__DOT__tr_pc == Base)
+				good &= r.wse_rv32__DOT__tr_insn == itype(1, 1, 0, 1, 0x13);
+		}
 		tb.put(0, itype(2, 1, 0, 1, 0x13));
 		tb.step(true);
 		for (unsigned n = 0; n < 40; n++) {
