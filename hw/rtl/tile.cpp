@@ -300,7 +300,7 @@ int m_get_acc(struct wse_model *m, uint32_t core, uint32_t acc[128])
 	for (unsigned i = 0; i < 128; i++) {
 		const Core *c = self(m)->core[core];
 
-		acc[i] = c->u_lanes__DOT__acc[i / 8][i % 8];
+		acc[i] = c->u_lanes__DOT__clean >> i / 8 & 1 ? 0 : c->u_lanes__DOT__acc[i / 8][i % 8];
 	}
 	return 0;
 }

@@ -9,13 +9,14 @@
 // registers in the 32 cycles that follow.
 //
 // For the C++ model (names below u_core in the flattened design):
-//   SRAM         u_sram.m0 ... m3 [3072]: byte address 16 r + 4 w is m<w>[r]. After a poke set u_rv32.ib_ok = u_rv32.f_in = 0
-//   accumulators u_lanes.acc[16][8]: accumulator 8 g + l is acc[g][l]
+//   SRAM         u_sram.m0 ... m3 [3072]: byte address 16 r + 4 w is m<w>[r]. After a poke set u_rv32.ib_ok and f_in to 0
+//   accumulators u_lanes.acc[16][8]: accumulator 8 g + l is acc[g][l], or 0 where bit g of u_lanes.clean is set
 //   scalar state u_rv32.x[32], pc, mstatus (add 0x1800: MPP reads 3), mtvec, mepc, mcause, mtval, mscratch, minstret,
 //                mcycle, wdata, winfo; to be changed between two clock edges
 //   run state    run (1: booted), booting, goes (booting: run when that is over), faulted, fault_cause_o, fault_addr_o;
 //                halt: a debugger holds the core: everything stands and can go on. After a change of scalar state or of
-//                halt set u_rv32.redo: an instruction in progress begins again at pc, or retires if it has had its effect
+//                halt set u_rv32.redo: an instruction in progress begins again at pc, or retires if
+//                it has had its effect
 //   trace        u_rv32.tr_valid (one cycle, the state has just changed): tr_pc, tr_insn, tr_rd (0: none), tr_value,
 //                store: tr_addr, tr_data, tr_size (bytes; 0: none); tr_trap: cause in tr_value;
 //                tr_pick (TNEXT): tr_task (255: a start), and tr_wdata, tr_winfo (RECV too)

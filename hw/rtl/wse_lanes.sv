@@ -71,17 +71,47 @@ module wse_lanes (
   input  logic [31:0] m1_wd_i
 );
 
+  localparam logic [6:0] OpAxpy = wse_regs_pkg::TOP_AXPY[6:0];
+  localparam logic [6:0] OpDot = wse_regs_pkg::TOP_DOT[6:0];
+  localparam logic [6:0] OpVadd = wse_regs_pkg::TOP_VADD[6:0];
+  localparam logic [6:0] OpVand = wse_regs_pkg::TOP_VAND[6:0];
+  localparam logic [6:0] OpVcgt = wse_regs_pkg::TOP_VCGT[6:0];
+  localparam logic [6:0] OpVf2i = wse_regs_pkg::TOP_VF2I[6:0];
+  localparam logic [6:0] OpVgate = wse_regs_pkg::TOP_VGATE[6:0];
+  localparam logic [6:0] OpVi2f = wse_regs_pkg::TOP_VI2F[6:0];
+  localparam logic [6:0] OpViadd = wse_regs_pkg::TOP_VIADD[6:0];
+  localparam logic [6:0] OpVisub = wse_regs_pkg::TOP_VISUB[6:0];
+  localparam logic [6:0] OpVmac = wse_regs_pkg::TOP_VMAC[6:0];
+  localparam logic [6:0] OpVmax = wse_regs_pkg::TOP_VMAX[6:0];
+  localparam logic [6:0] OpVmin = wse_regs_pkg::TOP_VMIN[6:0];
+  localparam logic [6:0] OpVmov = wse_regs_pkg::TOP_VMOV[6:0];
+  localparam logic [6:0] OpVmul = wse_regs_pkg::TOP_VMUL[6:0];
+  localparam logic [6:0] OpVor = wse_regs_pkg::TOP_VOR[6:0];
+  localparam logic [6:0] OpVrmax = wse_regs_pkg::TOP_VRMAX[6:0];
+  localparam logic [6:0] OpVrsum = wse_regs_pkg::TOP_VRSUM[6:0];
+  localparam logic [6:0] OpVshl = wse_regs_pkg::TOP_VSHL[6:0];
+  localparam logic [6:0] OpVshr = wse_regs_pkg::TOP_VSHR[6:0];
+  localparam logic [6:0] OpVsra = wse_regs_pkg::TOP_VSRA[6:0];
+  localparam logic [6:0] OpVsub = wse_regs_pkg::TOP_VSUB[6:0];
+  localparam logic [6:0] OpVxor = wse_regs_pkg::TOP_VXOR[6:0];
+  localparam logic [3:0] Mem = wse_regs_pkg::KIND_MEM[3:0];
+  localparam logic [3:0] Acc = wse_regs_pkg::KIND_ACC[3:0];
+  localparam logic [3:0] FabIn = wse_regs_pkg::KIND_FABIN[3:0];
+  localparam logic [3:0] Half = wse_regs_pkg::DT_BF16[3:0];
+
   typedef enum logic [3:0] {
-    StIdle, StCheck, StStream, StDrain, StFresh, StEnd, StLoad, StExec, StAdd, StStore, StTree
+    StIdle, StCheck, StStream, StDrain, StLast, StEnd, StLoad, StExec, StAdd, StStore, StTree
   } state_e;
 
-  logic [31:0] acc [16][8] /*verilator public_flat_rw*/;   // accumulator 8 g + l is acc[g][l]
+  // Accumulator 8 g + l is acc[g][l], or 0 while clean[g]. In a cycle all reads come before all writes.
+  (* nomem2reg *) logic [31:0] acc [16][8] /*verilator public_flat_rw*/;
+  logic [15:0] clean /*verilator public_flat_rd*/;
   state_e      state;
   wse_tensor_pkg::ins_t        ins;
   logic [6:0]  op;
   logic [1:0]  step;
   logic [1:0]  chk_d, chk_a, chk_b;
-  logic        dot, bad, zeroed;
+  logic        dot, bad;
   logic        failed;                  // a stream that ends in a fault: cause and value wait until it has drained
   logic [31:0] cause, value;
 
@@ -93,7 +123,6 @@ module wse_lanes (
   logic [3:0]  group0;                  // first accumulator / 8
   logic [4:0]  left;                    // groups of the current wavelet that still have to be addressed
   logic [11:0] row;
-  logic [15:0] fresh;                   // groups of a CLEAR that still count as zero
   logic [4:0]  infl;                    // results on their way to the DOT queue
   // stage registers: address out, data there, product there
   logic        r_v, d_v, x_v, r_first, d_first, x_first, r_last, d_last, x_last;
@@ -101,12 +130,14 @@ module wse_lanes (
   logic [31:0] r_w, d_w;                // the wavelet's value, widened
   logic        t1_v, t2_v, t3_v, pushed, took;
   logic [31:0] xw [8];                  // row of x, widened
-  logic [31:0] prod [8];
   logic [31:0] part [8];
   logic [31:0] t1 [8];
   logic [31:0] t2 [4];
   logic [31:0] t3 [2];
 
+  function automatic logic [31:0] keep(input logic [3:0] g);
+    keep = clean[g] ? '0 : '1;
+  endfunction
   task automatic widen;
     xw[0] = a_rd0_i << 16;
     xw[1] = a_rd0_i & 32'hffff0000;
@@ -117,40 +148,70 @@ module wse_lanes (
     xw[6] = a_rd3_i << 16;
     xw[7] = a_rd3_i & 32'hffff0000;
   endtask
-  // scratch: the loops work on arrays of their own, so that a simulator's compiler sees that nothing overlaps
-  logic [31:0] x [8];
-  logic [31:0] y [8];
-  logic [31:0] d [8];
-  task automatic axpy_mul(input logic [31:0] w);
+  // ---- one adder and one multiplier a lane, one stage each; whoever works sets the operands ----
+  // All loops run over arrays, each by itself: a simulator's compiler makes vector instructions of them.
+  localparam logic [1:0] MulNone = 2'd0, MulBf16 = 2'd1, MulHalf = 2'd2, MulFull = 2'd3;
+  logic        adds, compares;
+  logic [1:0]  mul;                     // bf16 x bf16, binary32 x bf16, binary32 x binary32
+  logic [31:0] p [8];                   // operands of adder and comparator
+  logic [31:0] q [8];
+  logic [31:0] sum [8];
+  logic [31:0] more [8];                // all ones: p > q
+  logic [31:0] mp [8];                  // operands of the multiplier
+  logic [31:0] mq [8];
+  logic [31:0] prod [8];
+
+  task automatic add_lanes;
     integer l;
-    for (l = 0; l < 8; l++) x[l] = xw[l];
-    for (l = 0; l < 8; l++) y[l] = wse_fp_pkg::fp_mul_bf16(x[l], w);
-    for (l = 0; l < 8; l++) prod[l] = y[l];
+    for (l = 0; l < 8; l++) sum[l] = wse_fp_pkg::fp_add(p[l], q[l]);
   endtask
-  task automatic axpy_add(input logic [3:0] g, input logic [31:0] keep);
+  task automatic compare_lanes;
     integer l;
-    for (l = 0; l < 8; l++) x[l] = acc[g][l];
-    for (l = 0; l < 8; l++) y[l] = wse_fp_pkg::fp_add(x[l] & keep, prod[l]);
-    for (l = 0; l < 8; l++) acc[g][l] = y[l];
+    for (l = 0; l < 8; l++) more[l] = 32'd0 - 32'(wse_fp_pkg::fp_gt(p[l], q[l]));
   endtask
-  task automatic dot_mul(input logic [3:0] g);
+  task automatic multiply_lanes;
     integer l;
-    for (l = 0; l < 8; l++) x[l] = xw[l];
-    for (l = 0; l < 8; l++) d[l] = acc[g][l];
-    for (l = 0; l < 8; l++) y[l] = wse_fp_pkg::fp_mul_half(d[l], x[l]);
-    for (l = 0; l < 8; l++) prod[l] = y[l];
+    if (mul == MulBf16) begin
+      for (l = 0; l < 8; l++) prod[l] = wse_fp_pkg::fp_mul_bf16(mp[l], mq[l]);
+    end else if (mul == MulHalf) begin
+      for (l = 0; l < 8; l++) prod[l] = wse_fp_pkg::fp_mul_half(mp[l], mq[l]);
+    end else begin
+      for (l = 0; l < 8; l++) prod[l] = wse_fp_pkg::fp_mul(mp[l], mq[l]);
+    end
   endtask
-  task automatic dot_add(input logic [31:0] keep);
+  // streams: product added to accumulator or partial; weight or dy times x
+  task automatic axpy_operands(input logic [3:0] g);
     integer l;
-    for (l = 0; l < 8; l++) part[l] = wse_fp_pkg::fp_add(part[l] & keep, prod[l]);
+    for (l = 0; l < 8; l++) p[l] = acc[g][l] & keep(g);
+    for (l = 0; l < 8; l++) q[l] = prod[l];
+  endtask
+  task automatic dot_operands(input logic [31:0] mask);
+    integer l;
+    for (l = 0; l < 8; l++) p[l] = part[l] & mask;
+    for (l = 0; l < 8; l++) q[l] = prod[l];
+  endtask
+  task automatic sum_to_acc(input logic [3:0] g);
+    integer l;
+    for (l = 0; l < 8; l++) acc[g][l] = sum[l];
+    clean[g] = 1'b0;
+  endtask
+  task automatic sum_to_part;
+    integer l;
+    for (l = 0; l < 8; l++) part[l] = sum[l];
+  endtask
+  task automatic axpy_factors(input logic [31:0] w);
+    integer l;
+    for (l = 0; l < 8; l++) mp[l] = xw[l];
+    for (l = 0; l < 8; l++) mq[l] = w;
+  endtask
+  task automatic dot_factors(input logic [3:0] g);
+    integer l;
+    for (l = 0; l < 8; l++) mp[l] = acc[g][l] & keep(g);
+    for (l = 0; l < 8; l++) mq[l] = xw[l];
   endtask
   task automatic tree1;
     integer l;
-    for (l = 0; l < 4; l++) begin
-      x[l] = t1[2*l];
-      y[l] = t1[2*l+1];
-    end
-    for (l = 0; l < 4; l++) t2[l] = wse_fp_pkg::fp_add(x[l], y[l]);
+    for (l = 0; l < 4; l++) t2[l] = wse_fp_pkg::fp_add(t1[2*l], t1[2*l+1]);
   endtask
   task automatic tree2;
     integer l;
@@ -182,13 +243,17 @@ module wse_lanes (
       if (which == 2'd2) dv[l] = xw[l];
     end
   endtask
-  task automatic from_acc(input logic [1:0] which, input logic [3:0] g);
+  task automatic a_from_acc(input logic [3:0] g);
     integer l;
-    for (l = 0; l < 8; l++) begin
-      if (which == 2'd0) av[l] = acc[g][l];
-      if (which == 2'd1) bv[l] = acc[g][l];
-      if (which == 2'd2) dv[l] = acc[g][l];
-    end
+    for (l = 0; l < 8; l++) av[l] = acc[g][l] & keep(g);
+  endtask
+  task automatic b_from_acc(input logic [3:0] g);
+    integer l;
+    for (l = 0; l < 8; l++) bv[l] = acc[g][l] & keep(g);
+  endtask
+  task automatic d_from_acc(input logic [3:0] g);
+    integer l;
+    for (l = 0; l < 8; l++) dv[l] = acc[g][l] & keep(g);
   endtask
   task automatic from_scalar(input logic [31:0] s);
     integer l;
@@ -197,46 +262,71 @@ module wse_lanes (
   task automatic to_acc(input logic [3:0] g);
     integer l;
     for (l = 0; l < 8; l++) acc[g][l] = rv[l];
+    clean[g] = 1'b0;
   endtask
-  task automatic zero_acc(input logic [3:0] g);
+  // one accumulator
+  task automatic put(input logic [6:0] a, input logic [31:0] v);
     integer l;
-    for (l = 0; l < 8; l++) acc[g][l] = '0;
+    if (clean[a[6:3]]) begin
+      for (l = 0; l < 8; l++) acc[a[6:3]][l] = '0;
+    end
+    acc[a[6:3]][a[2:0]] = v;
+    clean[a[6:3]] = 1'b0;
   endtask
-  task automatic zero_fresh;
-    integer g;
-    for (g = 0; g < 16; g++) if (fresh[g]) zero_acc(g[3:0]);
-  endtask
-  task automatic zero_all;
-    integer g;
-    for (g = 0; g < 16; g++) zero_acc(g[3:0]);
-  endtask
-  task automatic v_addsub(input logic [31:0] flip);
+  // operands: SRC1, SRC2 with signs flipped; DST, product; partials, SRC1; pairs of partials
+  task automatic v_operands(input logic [31:0] flip);
     integer l;
-    for (l = 0; l < 8; l++) rv[l] = wse_fp_pkg::fp_add(av[l], bv[l] ^ flip);
+    for (l = 0; l < 8; l++) p[l] = av[l];
+    for (l = 0; l < 8; l++) q[l] = bv[l] ^ flip;
   endtask
-  task automatic v_mul;
+  task automatic v_swapped;
     integer l;
-    for (l = 0; l < 8; l++) rv[l] = wse_fp_pkg::fp_mul(av[l], bv[l]);
+    for (l = 0; l < 8; l++) p[l] = bv[l];
+    for (l = 0; l < 8; l++) q[l] = av[l];
   endtask
-  task automatic v_mac_add;
+  task automatic v_against_zero;
     integer l;
-    for (l = 0; l < 8; l++) rv[l] = wse_fp_pkg::fp_add(dv[l], rv[l]);
+    for (l = 0; l < 8; l++) p[l] = av[l];
+    for (l = 0; l < 8; l++) q[l] = '0;
   endtask
-  task automatic v_max;
+  task automatic v_mac_operands;
     integer l;
-    for (l = 0; l < 8; l++) rv[l] = wse_fp_pkg::fp_canon(wse_fp_pkg::fp_gt(av[l], bv[l]) != 0 ? av[l] : bv[l]);
+    for (l = 0; l < 8; l++) p[l] = dv[l];
+    for (l = 0; l < 8; l++) q[l] = prod[l];
   endtask
-  task automatic v_min;
+  task automatic v_reduce_operands;
     integer l;
-    for (l = 0; l < 8; l++) rv[l] = wse_fp_pkg::fp_canon(wse_fp_pkg::fp_gt(bv[l], av[l]) != 0 ? av[l] : bv[l]);
+    for (l = 0; l < 8; l++) p[l] = part[l];
+    for (l = 0; l < 8; l++) q[l] = av[l];
   endtask
-  task automatic v_gate;
+  task automatic v_pairs;               // the upper half has no meaning
     integer l;
-    for (l = 0; l < 8; l++) rv[l] = wse_fp_pkg::fp_gt(av[l], 32'd0) != 0 ? bv[l] : 32'd0;
+    for (l = 0; l < 4; l++) p[l] = part[2*l];
+    for (l = 0; l < 4; l++) q[l] = part[2*l+1];
   endtask
-  task automatic v_cgt;
+  task automatic v_factors;
     integer l;
-    for (l = 0; l < 8; l++) rv[l] = 32'd0 - 32'(wse_fp_pkg::fp_gt(av[l], bv[l]));
+    for (l = 0; l < 8; l++) mp[l] = av[l];
+    for (l = 0; l < 8; l++) mq[l] = bv[l];
+  endtask
+  // results
+  task automatic v_sum;
+    integer l;
+    for (l = 0; l < 8; l++) rv[l] = sum[l];
+  endtask
+  task automatic v_product;
+    integer l;
+    for (l = 0; l < 8; l++) rv[l] = prod[l];
+  endtask
+  task automatic choose;                // the greater one; VMIN: p and q are swapped, so the lesser one
+    integer l;
+    for (l = 0; l < 8; l++)
+      sum[l] = wse_fp_pkg::fp_canon(op == OpVmin ? (q[l] & more[l]) | (p[l] & ~more[l]) :
+                                    (p[l] & more[l]) | (q[l] & ~more[l]));
+  endtask
+  task automatic v_masked(input logic gate);
+    integer l;
+    for (l = 0; l < 8; l++) rv[l] = gate ? bv[l] & more[l] : more[l];
   endtask
   task automatic v_f2i;
     integer l;
@@ -249,25 +339,11 @@ module wse_lanes (
   task automatic v_int;
     integer l;
     for (l = 0; l < 8; l++)
-      rv[l] = op == wse_regs_pkg::TOP_VIADD[6:0] ? av[l] + bv[l] : op == wse_regs_pkg::TOP_VISUB[6:0] ? av[l] - bv[l] :
-              op == wse_regs_pkg::TOP_VAND[6:0] ? av[l] & bv[l] : op == wse_regs_pkg::TOP_VOR[6:0] ? av[l] | bv[l] :
-              op == wse_regs_pkg::TOP_VXOR[6:0] ? av[l] ^ bv[l] : op == wse_regs_pkg::TOP_VSHL[6:0] ? av[l] << bv[l][4:0] :
-              op == wse_regs_pkg::TOP_VSHR[6:0] ? av[l] >> bv[l][4:0] :
-              op == wse_regs_pkg::TOP_VSRA[6:0] ? $unsigned($signed(av[l]) >>> bv[l][4:0]) : av[l];
-  endtask
-  // partials of a reduction: one more element each, or (upper half of no meaning) a level of the tree
-  task automatic v_reduce(input logic pairs);
-    integer l;
-    for (l = 0; l < 8; l++) x[l] = part[l];
-    if (pairs) begin
-      for (l = 0; l < 4; l++) begin
-        av[l] = x[2*l+1];
-        x[l] = part[2*l];
-      end
-    end
-    for (l = 0; l < 8; l++)
-      part[l] = vmax ? wse_fp_pkg::fp_canon(wse_fp_pkg::fp_gt(x[l], av[l]) != 0 ? x[l] : av[l]) :
-                wse_fp_pkg::fp_add(x[l], av[l]);
+      rv[l] = op == OpViadd ? av[l] + bv[l] : op == OpVisub ? av[l] - bv[l] :
+              op == OpVand ? av[l] & bv[l] : op == OpVor ? av[l] | bv[l] :
+              op == OpVxor ? av[l] ^ bv[l] : op == OpVshl ? av[l] << bv[l][4:0] :
+              op == OpVshr ? av[l] >> bv[l][4:0] :
+              op == OpVsra ? $unsigned($signed(av[l]) >>> bv[l][4:0]) : av[l];
   endtask
   task automatic init_part(input logic [31:0] v);
     integer l;
@@ -315,19 +391,67 @@ module wse_lanes (
     rx_pop_o <= 1'b0;
     dq_push_o <= 1'b0;
     if (!stop_i) a_en_o <= 1'b0;          // port A stands with its reader
+    // ---- the movers' reads ----
+    if (m0_re_i) begin
+      m0_rda_o <= acc[m0_ra_i[6:3]][m0_ra_i[2:0]] & keep(m0_ra_i[6:3]);
+      m0_rdb_o <= acc[m0_rb_i[6:3]][m0_rb_i[2:0]] & keep(m0_rb_i[6:3]);
+    end
+    if (m1_re_i) begin
+      m1_rda_o <= acc[m1_ra_i[6:3]][m1_ra_i[2:0]] & keep(m1_ra_i[6:3]);
+      m1_rdb_o <= acc[m1_rb_i[6:3]][m1_rb_i[2:0]] & keep(m1_rb_i[6:3]);
+    end
     if (clr_i) begin
-      if (!zeroed) zero_all;
-      zeroed = 1'b1;
+      clean = '1;
       busy_o <= 1'b0;
       claim_o <= 1'b0;
       state = StIdle;
-    end else begin
-      zeroed = 1'b0;
-      // ---- the movers' writes ----
-      if (m0_we_i) acc[m0_wa_i[6:3]][m0_wa_i[2:0]] = m0_wd_i;
-      if (m1_we_i) acc[m1_wa_i[6:3]][m1_wa_i[2:0]] = m1_wd_i;
-    end
-    if (!clr_i && !stop_i) begin
+    end else if (!stop_i) begin
+      // ---- the adders and comparators ----
+      adds = 1'b0;
+      compares = 1'b0;
+      if (state == StStream || state == StDrain) begin
+        adds = x_v;
+        if (x_v && dot) dot_operands(x_first ? '0 : '1);
+        else if (x_v) axpy_operands(x_g);
+      end else if (state == StExec) begin
+        if (a_acc) a_from_acc(a_pos[6:3]);
+        if (b_acc) b_from_acc(b_pos[6:3]);
+        if (d_acc && op == OpVmac) d_from_acc(d_pos[6:3]);
+        adds = op == OpVadd || op == OpVsub || (reduce && !vmax);
+        compares = op == OpVmax || op == OpVmin || op == OpVgate || op == OpVcgt || vmax;
+        if (reduce) v_reduce_operands;
+        else if (op == OpVmin) v_swapped;
+        else if (op == OpVgate) v_against_zero;
+        else if (adds || compares) v_operands(op == OpVsub ? 32'h80000000 : '0);
+      end else if (state == StAdd) begin
+        adds = 1'b1;
+        v_mac_operands;
+      end else if (state == StTree) begin
+        adds = !vmax;
+        compares = vmax;
+        v_pairs;
+      end
+      if (adds) add_lanes;
+      if (compares) begin
+        compare_lanes;
+        if (op != OpVgate && op != OpVcgt) choose;
+      end
+
+      // ---- the multipliers ----
+      mul = MulNone;
+      if (state == StStream || state == StDrain) begin
+        if (d_v) begin
+          widen;
+          mul = dot ? MulHalf : MulBf16;
+          if (dot) dot_factors(d_g);
+          else axpy_factors(d_w);
+        end
+      end else if (state == StExec && (op == OpVmul || op == OpVmac)) begin
+        mul = MulFull;
+        v_factors;
+      end
+      if (mul != MulNone) multiply_lanes;
+
       if (state == StIdle) begin
         if (ins_valid_i && !ins_take_o && !fault_o) begin
           ins = ins_i;
@@ -337,26 +461,27 @@ module wse_lanes (
           op = ins_i.cw[6:0];
           color_o <= ins_i.a0[4:0];
           // the claim begins here; a fault follows if the operands are wrong
-          claim_o <= (op == wse_regs_pkg::TOP_AXPY[6:0] || op == wse_regs_pkg::TOP_DOT[6:0]) && ins_i.a3[3:0] == wse_regs_pkg::KIND_FABIN[3:0] &&
+          claim_o <= (op == OpAxpy || op == OpDot) && ins_i.a3[3:0] == FabIn &&
                      ins_i.a0 < wse_regs_pkg::NCOLORS;
           step = '0;
           state = StCheck;
           moved_o <= 1'b1;
         end
       end else if (state == StCheck) begin
-        reduce = op == wse_regs_pkg::TOP_VRSUM[6:0] || op == wse_regs_pkg::TOP_VRMAX[6:0];
-        dot = op == wse_regs_pkg::TOP_DOT[6:0];
+        reduce = op == OpVrsum || op == OpVrmax;
+        dot = op == OpDot;
         step = step + 2'd1;
         if (step == 2'd1) begin
-          chk_d = wse_tensor_pkg::check(ins.d0, ins.d1, ins.d2, ins.d3[7:0], reduce ? wse_tensor_pkg::RuleSingle : wse_tensor_pkg::RuleLane);
+          chk_d = wse_tensor_pkg::check(ins.d0, ins.d1, ins.d2, ins.d3[7:0],
+                                        reduce ? wse_tensor_pkg::RuleSingle : wse_tensor_pkg::RuleLane);
         end else if (step == 2'd2) begin
           chk_a = wse_tensor_pkg::check(ins.a0, ins.a1, ins.a2, ins.a3[7:0], wse_tensor_pkg::RuleLane);
         end else begin
           chk_b = wse_tensor_pkg::check(ins.b0, ins.b1, ins.b2, ins.b3[7:0], wse_tensor_pkg::RuleLane);
-          if (op == wse_regs_pkg::TOP_AXPY[6:0] || dot) begin
+          if (op == OpAxpy || dot) begin
             feats = ins.scalar[2:0];
-            bad = ins.a3[3:0] != wse_regs_pkg::KIND_FABIN[3:0] || ins.a0 >= wse_regs_pkg::NCOLORS || ins.d3[3:0] != wse_regs_pkg::KIND_ACC[3:0] ||
-                  ins.b3[7:0] != {wse_regs_pkg::DT_BF16[3:0], wse_regs_pkg::KIND_MEM[3:0]} || ins.d0[2:0] != '0 ||
+            bad = ins.a3[3:0] != FabIn || ins.a0 >= wse_regs_pkg::NCOLORS || ins.d3[3:0] != Acc ||
+                  ins.b3[7:0] != {Half, Mem} || ins.d0[2:0] != '0 ||
                   (feats != 3'd1 && feats != 3'd2 && feats != 3'd4) || chk_b[0];
             chk_a = '0;
             chk_d[1] = ins.d0 >= wse_regs_pkg::NACC || 32'(feats) * 32'(ins.b1[15:0]) > wse_regs_pkg::NACC - ins.d0;
@@ -365,26 +490,25 @@ module wse_lanes (
             stride1 = 32'($signed(ins.b2[31:16]));
             groups = ins.b1[7:3];
             group0 = ins.d0[6:3];
-            fresh = '0;
-            if (op == wse_regs_pkg::TOP_AXPY[6:0] && ins.cw[wse_regs_pkg::TCW_CLEAR_LO])
-              fresh = 16'(((32'd1 << (32'(feats) * 32'(groups))) - 1) << group0);
+            if (op == OpAxpy && ins.cw[wse_regs_pkg::TCW_CLEAR_LO])
+              clean = clean | 16'(((32'd1 << (32'(feats) * 32'(groups))) - 1) << group0);
             left = '0;
             infl = '0;
             {r_v, d_v, x_v, t1_v, t2_v, t3_v, pushed} = '0;
             failed = 1'b0;
             state = StStream;
           end else begin
-            d_acc = ins.d3[3:0] == wse_regs_pkg::KIND_ACC[3:0];
-            a_acc = ins.a3[3:0] == wse_regs_pkg::KIND_ACC[3:0];
-            b_acc = ins.b3[3:0] == wse_regs_pkg::KIND_ACC[3:0];
-            b_scalar = reduce || op == wse_regs_pkg::TOP_VMOV[6:0] || op == wse_regs_pkg::TOP_VF2I[6:0] || op == wse_regs_pkg::TOP_VI2F[6:0] ||
+            d_acc = ins.d3[3:0] == Acc;
+            a_acc = ins.a3[3:0] == Acc;
+            b_acc = ins.b3[3:0] == Acc;
+            b_scalar = reduce || op == OpVmov || op == OpVf2i || op == OpVi2f ||
                        ins.cw[wse_regs_pkg::TCW_SCALAR_LO];
             b_acc = b_acc && !b_scalar;
             b_mem = !b_acc && !b_scalar;
-            d_half = ins.d3[7:4] == wse_regs_pkg::DT_BF16[3:0];
-            a_half = ins.a3[7:4] == wse_regs_pkg::DT_BF16[3:0];
-            b_half = ins.b3[7:4] == wse_regs_pkg::DT_BF16[3:0];
-            bad = op < wse_regs_pkg::TOP_VADD[6:0] || op > wse_regs_pkg::TOP_VRMAX[6:0] || op == 7'h19 || chk_d[0] || chk_a[0] ||
+            d_half = ins.d3[7:4] == Half;
+            a_half = ins.a3[7:4] == Half;
+            b_half = ins.b3[7:4] == Half;
+            bad = op < OpVadd || op > OpVrmax || op == 7'h19 || chk_d[0] || chk_a[0] ||
                   (!b_scalar && chk_b[0]) ||
                   (!reduce && !wse_tensor_pkg::same_shape(ins.a1, ins.a2, ins.d1, ins.d2)) ||
                   (!b_scalar && !wse_tensor_pkg::same_shape(ins.b1, ins.b2, ins.d1, ins.d2));
@@ -397,9 +521,9 @@ module wse_lanes (
             b_line = b_pos;
             in_left = ins.a1[15:3];
             rows_left = ins.a2[15:0] == '0 ? 16'd1 : ins.a2[15:0];
-            vmax = op == wse_regs_pkg::TOP_VRMAX[6:0];
+            vmax = op == OpVrmax;
             if (reduce) init_part(vmax ? 32'hff800000 : 32'd0);
-            need = needs(a_acc, a_half, b_mem, b_half, !d_acc && op == wse_regs_pkg::TOP_VMAC[6:0], d_half);
+            need = needs(a_acc, a_half, b_mem, b_half, !d_acc && op == OpVmac, d_half);
             n_out = '0;
             n_in = '0;
             state = need != '0 ? StLoad : StExec;
@@ -430,25 +554,19 @@ module wse_lanes (
           mac_o <= 4'd8;
           moved_o <= 1'b1;
           if (dot) begin
-            dot_add(x_first ? '0 : '1);
+            sum_to_part;
             if (x_last) begin
               copy_part;
               t1_v = 1'b1;
             end
           end else begin
-            axpy_add(x_g, fresh[x_g] ? '0 : '1);
-            fresh[x_g] = 1'b0;
+            sum_to_acc(x_g);
           end
         end
         x_v = d_v;
         x_g = d_g;
         x_first = d_first;
         x_last = d_last;
-        if (d_v) begin
-          widen;
-          if (dot) dot_mul(d_g);
-          else axpy_mul(d_w);
-        end
         d_v = r_v;
         d_g = r_g;
         d_w = r_w;
@@ -500,16 +618,12 @@ module wse_lanes (
             lwait_o <= 1'b1;
           end
         end else if (!d_v && !x_v && !t1_v && !t2_v && !t3_v) begin
-          state = StFresh;
+          state = StLast;
         end
         if (took) infl = infl - 5'd1;
         a_we_o <= '0;
-      end else if (state == StFresh) begin
+      end else if (state == StLast) begin
         // sums that no wavelet has touched are zero, too
-        if (fresh != '0) begin
-          zero_fresh;
-          fresh = '0;
-        end
         if (failed) begin
           fail(cause, 32'(color_o), value);
         end else begin
@@ -568,11 +682,11 @@ module wse_lanes (
         if (rows_left == '0) complete;
         else state = need != '0 ? StLoad : StExec;
       end else if (state == StTree) begin
-        v_reduce(1'b1);
+        sum_to_part;
         step = step + 2'd1;
         if (step == 2'd3) begin
           if (d_acc) begin
-            acc[d_pos[6:3]][d_pos[2:0]] = part[0];
+            put(d_pos[6:0], part[0]);
           end else begin
             a_en_o <= 1'b1;
             a_row_o <= d_pos[15:4];
@@ -588,37 +702,24 @@ module wse_lanes (
       end else if (state == StExec || state == StAdd) begin
         moved_o <= 1'b1;
         if (state == StAdd) begin
-          v_mac_add;
+          v_sum;
           mac_o <= 4'd8;
           state = StExec;
+        end else if (reduce) begin
+          sum_to_part;
+        end else if (op == OpVmac || op == OpVmul) begin
+          v_product;
+          if (op == OpVmac) state = StAdd;
+        end else if (op == OpVadd || op == OpVsub || op == OpVmax || op == OpVmin) begin
+          v_sum;
+        end else if (op == OpVgate || op == OpVcgt) begin
+          v_masked(op == OpVgate);
+        end else if (op == OpVf2i) begin
+          v_f2i;
+        end else if (op == OpVi2f) begin
+          v_i2f;
         end else begin
-          if (a_acc) from_acc(2'd0, a_pos[6:3]);
-          if (b_acc) from_acc(2'd1, b_pos[6:3]);
-          if (op == wse_regs_pkg::TOP_VMAC[6:0]) begin
-            if (d_acc) from_acc(2'd2, d_pos[6:3]);
-            v_mul;
-            state = StAdd;
-          end else if (reduce) begin
-            v_reduce(1'b0);
-          end else if (op == wse_regs_pkg::TOP_VADD[6:0] || op == wse_regs_pkg::TOP_VSUB[6:0]) begin
-            v_addsub(op == wse_regs_pkg::TOP_VSUB[6:0] ? 32'h80000000 : '0);
-          end else if (op == wse_regs_pkg::TOP_VMUL[6:0]) begin
-            v_mul;
-          end else if (op == wse_regs_pkg::TOP_VMAX[6:0]) begin
-            v_max;
-          end else if (op == wse_regs_pkg::TOP_VMIN[6:0]) begin
-            v_min;
-          end else if (op == wse_regs_pkg::TOP_VGATE[6:0]) begin
-            v_gate;
-          end else if (op == wse_regs_pkg::TOP_VCGT[6:0]) begin
-            v_cgt;
-          end else if (op == wse_regs_pkg::TOP_VF2I[6:0]) begin
-            v_f2i;
-          end else if (op == wse_regs_pkg::TOP_VI2F[6:0]) begin
-            v_i2f;
-          end else begin
-            v_int;
-          end
+          v_int;
         end
         if (state != StAdd) begin
           // store, and on to the next group
@@ -634,7 +735,7 @@ module wse_lanes (
             a_line = a_pos;
             b_line = b_pos;
           end
-          need = needs(a_acc, a_half, b_mem, b_half, !d_acc && op == wse_regs_pkg::TOP_VMAC[6:0], d_half);
+          need = needs(a_acc, a_half, b_mem, b_half, !d_acc && op == OpVmac, d_half);
           if (reduce) begin
             step = '0;
             state = rows_left == '0 ? StTree : need != '0 ? StLoad : StExec;
@@ -663,15 +764,9 @@ module wse_lanes (
       end
 
     end
-    // ---- the movers' reads ----
-    if (m0_re_i) begin
-      m0_rda_o <= acc[m0_ra_i[6:3]][m0_ra_i[2:0]];
-      m0_rdb_o <= acc[m0_rb_i[6:3]][m0_rb_i[2:0]];
-    end
-    if (m1_re_i) begin
-      m1_rda_o <= acc[m1_ra_i[6:3]][m1_ra_i[2:0]];
-      m1_rdb_o <= acc[m1_rb_i[6:3]][m1_rb_i[2:0]];
-    end
+    // ---- the movers' writes ----
+    if (m0_we_i && !clr_i) put(m0_wa_i, m0_wd_i);
+    if (m1_we_i && !clr_i) put(m1_wa_i, m1_wd_i);
   end
 
 `ifndef SYNTHESIS

@@ -76,6 +76,7 @@ module wse_mover (
   logic [1:0]  step;
   logic [1:0]  chk [3];
   logic        bad, serial, to_end, send_end;
+  logic        set_d, set_a, set_b;               // operands in memory or accumulators
   logic [3:0]  kd, ka, kb;
   logic        fab_out, fab_in, dq_a, dq_b, madd, tee, mem_a, mem_b, acc_a, acc_b;
 
@@ -148,9 +149,12 @@ module wse_mover (
     size_of = kind == wse_regs_pkg::KIND_ACC[3:0] ? 4'd1 : dtype == wse_regs_pkg::DT_BF16[3:0] ? 4'd2 : 4'd4;
   endfunction
   function automatic logic hazard(input logic [3:0] ks, input logic [3:0] kt,
-                                  input logic [31:0] s0, input logic [31:0] s1, input logic [31:0] s2, input logic [3:0] sd,
-                                  input logic [31:0] t0, input logic [31:0] t1, input logic [31:0] t2, input logic [3:0] td);
-    hazard = ks == kt && wse_tensor_pkg::is_store(ks) && overlap(s0, s1, s2, t0, t1, t2, size_of(ks, sd), size_of(kt, td)) &&
+                                  input logic [31:0] s0, input logic [31:0] s1, input logic [31:0] s2,
+                                  input logic [3:0] sd,
+                                  input logic [31:0] t0, input logic [31:0] t1, input logic [31:0] t2,
+                                  input logic [3:0] td);
+    hazard = ks == kt && wse_tensor_pkg::is_store(ks) &&
+             overlap(s0, s1, s2, t0, t1, t2, size_of(ks, sd), size_of(kt, td)) &&
              !(s0 == t0 && s1 == t1 && s2 == t2 && (sd == td || ks == wse_regs_pkg::KIND_ACC[3:0]) && apart(s1, s2));
   endfunction
 
@@ -268,20 +272,23 @@ module wse_mover (
         mem_b = madd && kb == wse_regs_pkg::KIND_MEM[3:0];
         acc_b = madd && kb == wse_regs_pkg::KIND_ACC[3:0];
       end else begin
+        set_d = wse_tensor_pkg::is_store(kd);
+        set_a = wse_tensor_pkg::is_store(ka);
+        set_b = wse_tensor_pkg::is_store(kb);
         chk[2] = wse_tensor_pkg::check(ins.b0, ins.b1, ins.b2, ins.b3[7:0], wse_tensor_pkg::RuleMover);
-        shape = fab_out && wse_tensor_pkg::is_store(ka) ? ins.a1[15:0] : ins.d1[15:0];
-        shape1 = fab_out && wse_tensor_pkg::is_store(ka) ? ins.a2[15:0] : ins.d2[15:0];
+        shape = fab_out && set_a ? ins.a1[15:0] : ins.d1[15:0];
+        shape1 = fab_out && set_a ? ins.a2[15:0] : ins.d2[15:0];
         bad = op < wse_regs_pkg::TOP_MOVE[6:0] || op > wse_regs_pkg::TOP_MTEE[6:0] ||
-              (fab_out ? ins.d0 >= wse_regs_pkg::NCOLORS : !wse_tensor_pkg::is_store(kd)) ||
-              (fab_in ? ins.a0 >= wse_regs_pkg::NCOLORS : !wse_tensor_pkg::is_store(ka) && !dq_a) ||
-              (madd && !wse_tensor_pkg::is_store(kb) && !(dq_b && !dq_a)) || (tee && !wse_tensor_pkg::is_store(kb)) ||
-              (send_end && !fab_out) || (to_end && (!fab_out || wse_tensor_pkg::is_store(ka) || wse_tensor_pkg::is_store(kb))) || shape == '0 ||
-              (wse_tensor_pkg::is_store(kd) && chk[0][0]) ||
-              (wse_tensor_pkg::is_store(ka) && (chk[1][0] || !wse_tensor_pkg::same_shape(ins.a1, ins.a2, 32'(shape), 32'(shape1)))) ||
-              (wse_tensor_pkg::is_store(kb) && (chk[2][0] || !wse_tensor_pkg::same_shape(ins.b1, ins.b2, 32'(shape), 32'(shape1))));
-        if (!wse_tensor_pkg::is_store(kd)) chk[0] = '0;
-        if (!wse_tensor_pkg::is_store(ka)) chk[1] = '0;
-        if (!wse_tensor_pkg::is_store(kb)) chk[2] = '0;
+              (fab_out ? ins.d0 >= wse_regs_pkg::NCOLORS : !set_d) ||
+              (fab_in ? ins.a0 >= wse_regs_pkg::NCOLORS : !set_a && !dq_a) ||
+              (madd && !set_b && !(dq_b && !dq_a)) || (tee && !set_b) ||
+              (send_end && !fab_out) || (to_end && (!fab_out || set_a || set_b)) || shape == '0 ||
+              (set_d && chk[0][0]) ||
+              (set_a && (chk[1][0] || !wse_tensor_pkg::same_shape(ins.a1, ins.a2, 32'(shape), 32'(shape1)))) ||
+              (set_b && (chk[2][0] || !wse_tensor_pkg::same_shape(ins.b1, ins.b2, 32'(shape), 32'(shape1))));
+        if (!set_d) chk[0] = '0;
+        if (!set_a) chk[1] = '0;
+        if (!set_b) chk[2] = '0;
         serial = hazard(ka, kd, ins.a0, ins.a1, ins.a2, ins.a3[7:4], ins.d0, ins.d1, ins.d2, ins.d3[7:4]) ||
                  (madd && hazard(kb, kd, ins.b0, ins.b1, ins.b2, ins.b3[7:4], ins.d0, ins.d1, ins.d2, ins.d3[7:4])) ||
                  (tee && hazard(ka, kb, ins.a0, ins.a1, ins.a2, ins.a3[7:4], ins.b0, ins.b1, ins.b2, ins.b3[7:4]));
@@ -322,10 +329,10 @@ module wse_mover (
     end else begin
       arrivals;
       // ---- the element goes to its destinations ----
+      acc_used = 1'b0;
       if (c_v) begin
         if (!c_done) c_r = madd ? wse_fp_pkg::fp_add(c_a, c_b) : c_a;
         c_done = 1'b1;
-        acc_used = 1'b0;
         if (c_d) begin
           if (fab_out) begin
             if (!tx_v) begin
@@ -356,6 +363,7 @@ module wse_mover (
               acc_we_o <= 1'b1;
               acc_wa_o <= pos[2][6:0];
               acc_wd_o <= c_r;
+              acc_used = 1'b1;
               c_t = 1'b0;
             end
           end else if (!m_req && !(c_d && kd == wse_regs_pkg::KIND_MEM[3:0])) begin
@@ -436,7 +444,7 @@ module wse_mover (
         end
       end
       // ---- read ahead ----
-      quiet = !c_v && !m_req && !m_in;
+      quiet = !c_v && !m_req && !m_in && !acc_used;   // a write of this cycle is not there yet
       if (state == StRun && (!serial || (quiet && f1 == '0 && f2 == '0) || (quiet && f1 + f2 == 3'd1))) begin
         if (acc_a && rows[1] != '0 && (serial ? f1 == '0 : f1 < 3'd4)) begin
           acc_re_o <= 1'b1;

@@ -148,7 +148,8 @@ module wse_rv32 (
       wse_regs_pkg::CSR_WINFO[11:0]: old = winfo;
       wse_regs_pkg::CSR_ID[11:0]: old = {row_i, col_i};
       wse_regs_pkg::CSR_DIM[11:0]: old = {rows_i, cols_i};
-      wse_regs_pkg::CSR_CFG[11:0]: old = {16'(wse_regs_pkg::SRAM_BYTES / 1024), wse_regs_pkg::NCOLORS[7:0], wse_regs_pkg::LANES[7:0]};
+      wse_regs_pkg::CSR_CFG[11:0]: old = {16'(wse_regs_pkg::SRAM_BYTES / 1024), wse_regs_pkg::NCOLORS[7:0],
+                                           wse_regs_pkg::LANES[7:0]};
       default: begin
         old = '0;
         ok = 1'b0;
@@ -176,7 +177,8 @@ module wse_rv32 (
   // custom-0: waits (wait_now), traps or retires
   task automatic custom;
     ok = 1'b1;
-    if (rd != '0 && f3 != wse_regs_pkg::F3_DSR[2:0] && f3 != wse_regs_pkg::F3_TNEXT[2:0] && f3 != wse_regs_pkg::F3_RECV[2:0]) begin
+    if (rd != '0 && f3 != wse_regs_pkg::F3_DSR[2:0] && f3 != wse_regs_pkg::F3_TNEXT[2:0] &&
+        f3 != wse_regs_pkg::F3_RECV[2:0]) begin
       ok = 1'b0;
     end else if (st_req) begin
       wait_now = 1'b1;                    // the store before it must be in SRAM
@@ -205,7 +207,8 @@ module wse_rv32 (
       rt_color_o <= a[4:0];
       rt_cfg_o <= b[7:0];
     end else if (f3 == wse_regs_pkg::F3_TASK[2:0]) begin
-      ok = f7 <= wse_regs_pkg::TASKOP_UNBLOCK[6:0] && (f7 > wse_regs_pkg::TASKOP_CBIND[6:0] || a[4:0] < wse_regs_pkg::NCOLORS[4:0]);
+      ok = f7 <= wse_regs_pkg::TASKOP_UNBLOCK[6:0] &&
+           (f7 > wse_regs_pkg::TASKOP_CBIND[6:0] || a[4:0] < wse_regs_pkg::NCOLORS[4:0]);
       tk_valid_o <= ok;
       tk_op_o <= f7[2:0];
     end else if (f3 == wse_regs_pkg::F3_TNEXT[2:0]) begin
@@ -261,17 +264,16 @@ module wse_rv32 (
     end
   endtask
 
-  // what a SEND, TNEXT or RECV has waited for happens at this edge: held or not, it retires
-  assign lands = ((state == StSend && tx_ready_i) || (state == StTask && ans_i)) && npc == pc + 4;
-
   always @(posedge clk_i) begin
-    tr_valid <= 1'b0;
+    tr_valid = 1'b0;
     retire_o <= 1'b0;
     iq_valid_o <= 1'b0;
     tk_valid_o <= 1'b0;
     rt_we_o <= 1'b0;
     done_o <= 1'b0;
     fault_o <= 1'b0;
+    // what a SEND, TNEXT or RECV has waited for happens at this edge: held or not, it retires
+    lands = ((state == StSend && tx_ready_i) || (state == StTask && ans_i)) && npc == pc + 4;
     if (clr_i) begin
       if (init_i && init_idx_i == '0) redo = 1'b0;
       if (init_i && !redo) begin
@@ -532,10 +534,10 @@ module wse_rv32 (
             npc = target;
           end
           retire = !trap && !wait_now;
-          tr_size <= opc == 7'h23 ? 3'd1 << f3[1:0] : '0;
-          tr_addr <= target;
-          tr_data <= f3[1] ? b : f3[0] ? b & 32'hffff : b & 32'hff;
-          tr_pick <= 1'b0;
+          tr_size = opc == 7'h23 ? 3'd1 << f3[1:0] : '0;
+          tr_addr = target;
+          tr_data = f3[1] ? b : f3[0] ? b & 32'hffff : b & 32'hff;
+          tr_pick = 1'b0;
         end
         if (trap) begin
           wr = 1'b0;
@@ -569,10 +571,10 @@ module wse_rv32 (
           res = f3 == wse_regs_pkg::F3_RECV[2:0] ? ans_wdata_i : ans_entry_i;
           wdata = ans_wdata_i;
           winfo = ans_winfo_i;
-          tr_pick <= f3 == wse_regs_pkg::F3_TNEXT[2:0];
-          tr_task <= ans_task_i;
-          tr_wdata <= ans_wdata_i;
-          tr_winfo <= ans_winfo_i;
+          tr_pick = f3 == wse_regs_pkg::F3_TNEXT[2:0];
+          tr_task = ans_task_i;
+          tr_wdata = ans_wdata_i;
+          tr_winfo = ans_winfo_i;
           tnext_o <= 1'b0;
           recv_o <= 1'b0;
           wait_o <= '0;
@@ -593,26 +595,26 @@ module wse_rv32 (
       // ---- retire or trap ----
       if (count_mcycle) mcycle = mcycle + 64'd1;
       if (retire) begin
-        tr_valid <= 1'b1;
-        tr_trap <= 1'b0;
-        tr_pc <= pc;
-        tr_insn <= insn;
-        tr_rd <= wr ? rd : '0;
-        tr_value <= res;
+        tr_valid = 1'b1;
+        tr_trap = 1'b0;
+        tr_pc = pc;
+        tr_insn = insn;
+        tr_rd = wr ? rd : '0;
+        tr_value = res;
         retire_o <= 1'b1;
         if (wr && rd != '0) x[rd] = res;
         if (count_minstret) minstret = minstret + 64'd1;
         pc = npc;
         pc_o <= npc;
       end else if (trap) begin
-        tr_valid <= 1'b1;
-        tr_trap <= 1'b1;
-        tr_pc <= pc;
-        tr_insn <= insn;
-        tr_rd <= '0;
-        tr_value <= cause;
-        tr_size <= '0;
-        tr_pick <= 1'b0;
+        tr_valid = 1'b1;
+        tr_trap = 1'b1;
+        tr_pc = pc;
+        tr_insn = insn;
+        tr_rd = '0;
+        tr_value = cause;
+        tr_size = '0;
+        tr_pick = 1'b0;
         if (mtvec == '0) begin
           fault_o <= 1'b1;
           fault_cause_o <= cause;
