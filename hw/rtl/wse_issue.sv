@@ -25,10 +25,11 @@ module wse_issue (
   input  logic [2:0]  take_i,
   output logic [2:0]  pending_o         // something waits or is on its way here
 );
-  logic [31:0] w0 [16];
-  logic [31:0] w1 [16];
-  logic [31:0] w2 [16];
-  logic [7:0]  w3 [16];
+  // memories: a cycle reads or writes
+  (* nomem2reg *) logic [31:0] w0 [16];
+  (* nomem2reg *) logic [31:0] w1 [16];
+  (* nomem2reg *) logic [31:0] w2 [16];
+  (* nomem2reg *) logic [7:0] w3 [16];
   wse_tensor_pkg::ins_t l1, m01, m11;   // second slots
   logic [2:0] v0, v1;                   // slots taken
   logic [2:0] coming;

@@ -68,8 +68,8 @@ module wse_rv32 (
   output logic [2:0]  wait_o            // 0 no, 1 TNEXT, 2 RECV, 3 SEND, 4 engine
 );
 
-  // ---- architectural state ----
-  logic [31:0] x [32] /*verilator public_flat_rw*/;
+  // ---- architectural state: the registers are a memory, one write a cycle behind two reads ----
+  (* nomem2reg *) logic [31:0] x [32] /*verilator public_flat_rw*/;
   logic [31:0] pc /*verilator public_flat_rw*/;
   logic [31:0] mstatus /*verilator public_flat_rw*/;
   logic [31:0] mtvec /*verilator public_flat_rw*/;

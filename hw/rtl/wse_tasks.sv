@@ -44,7 +44,7 @@ module wse_tasks (
   output logic [31:0] ans_winfo_o
 );
 
-  logic [31:0] entry [32];
+  (* nomem2reg *) logic [31:0] entry [32];    // a memory: one write a cycle, behind the reads
   logic [4:0]  dtask [24];              // task of a color's data wavelets
   logic [4:0]  ctask [24];              // and control wavelets
   logic [23:0] dbound, cbound;
