@@ -54,6 +54,7 @@ $(eval $(call block,wse_ramp))
 $(eval $(call block,wse_tasks))
 $(eval $(call block,wse_rv32,,,hw/rtl/tests/rv32_ref.hpp))
 $(eval $(call block,wse_mover,$(TENSOR_V),$(TENSOR_OPT),hw/func/fp.h))
+$(eval $(call block,wse_lanes,$(TENSOR_V),$(TENSOR_OPT),$(addprefix hw/rtl/tests/,lanes_tb.hpp lanes_ref.hpp) hw/func/fp.h))
 $(eval $(call block,wse_issue,wse_tensor_pkg,hw/rtl/wse_tensor_pkg.sv))
 
 ALL += $(BLOCKS)

@@ -490,8 +490,6 @@ module wse_lanes (
             stride1 = 32'($signed(ins.b2[31:16]));
             groups = ins.b1[7:3];
             group0 = ins.d0[6:3];
-            if (op == OpAxpy && ins.cw[wse_regs_pkg::TCW_CLEAR_LO])
-              clean = clean | 16'(((32'd1 << (32'(feats) * 32'(groups))) - 1) << group0);
             left = '0;
             infl = '0;
             {r_v, d_v, x_v, t1_v, t2_v, t3_v, pushed} = '0;
@@ -531,6 +529,8 @@ module wse_lanes (
           end
           if (bad) fail(wse_regs_pkg::CAUSE_BAD_DSR, '1, '0);
           else if (chk_d[1] || chk_a[1] || chk_b[1]) fail(wse_regs_pkg::CAUSE_OPERAND_ADDR, '1, '0);
+          else if (op == OpAxpy && ins.cw[wse_regs_pkg::TCW_CLEAR_LO])    // not before: a refused one does nothing
+            clean = clean | 16'(((32'd1 << (32'(feats) * 32'(groups))) - 1) << group0);
         end
       end else if (state == StStream || state == StDrain) begin
         // ---- streams, last stage first ----

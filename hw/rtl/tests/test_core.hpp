@@ -3,7 +3,7 @@
 #ifndef WSE_TEST_CORE_HPP
 #define WSE_TEST_CORE_HPP
 #include "core_tb.hpp"
-#include "fp.h"
+#include "func/fp.h"
 #include "tap.hpp"
 
 extern Tap tap;

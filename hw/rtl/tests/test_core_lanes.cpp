@@ -2,32 +2,8 @@
 // The lanes: arithmetic, vector operations on operands of all kinds, stream AXPY and DOT, and how busy they are kept.
 #include <algorithm>
 
+#include "lanes_ref.hpp"
 #include "test_core.hpp"
-
-static uint32_t vec_ref(unsigned op, uint32_t a, uint32_t b, uint32_t d)
-{
-	switch (op) {
-	case WSE_TOP_VADD: return wse_fadd(a, b);
-	case WSE_TOP_VSUB: return wse_fadd(a, b ^ 0x80000000);
-	case WSE_TOP_VMUL: return wse_fmul(a, b);
-	case WSE_TOP_VMAC: return wse_fadd(d, wse_fmul(a, b));
-	case WSE_TOP_VMAX: return wse_flush(wse_f(a) > wse_f(b) ? a : b);
-	case WSE_TOP_VMIN: return wse_flush(wse_f(a) < wse_f(b) ? a : b);
-	case WSE_TOP_VMOV: return a;
-	case WSE_TOP_VGATE: return wse_f(a) > 0 ? b : 0;
-	case WSE_TOP_VCGT: return wse_f(a) > wse_f(b) ? ~0u : 0;
-	case WSE_TOP_VIADD: return a + b;
-	case WSE_TOP_VISUB: return a - b;
-	case WSE_TOP_VAND: return a & b;
-	case WSE_TOP_VOR: return a | b;
-	case WSE_TOP_VXOR: return a ^ b;
-	case WSE_TOP_VSHL: return a << (b & 31);
-	case WSE_TOP_VSHR: return a >> (b & 31);
-	case WSE_TOP_VSRA: return uint32_t(int32_t(a) >> (b & 31));
-	case WSE_TOP_VF2I: return wse_f2i(a);
-	default: return wse_i2f(a);
-	}
-}
 
 static const struct { unsigned op; const char *name; } vops[] = {
 	{ WSE_TOP_VADD, "VADD" }, { WSE_TOP_VSUB, "VSUB" }, { WSE_TOP_VMUL, "VMUL" }, { WSE_TOP_VMAC, "VMAC" },
@@ -73,7 +49,7 @@ void test_arithmetic(CoreTb &t, unsigned rounds)
 			t.finish();
 			t.read(DATA, r, sizeof(r));
 			for (int i = 0; i < N; i++) {
-				uint32_t want = vec_ref(v.op, a[i], b[i], d[i]);
+				uint32_t want = lane_element(v.op, a[i], b[i], d[i]);
 
 				if (r[i] != want && bad++ < 4)
 					printf("# %s %08x %08x %08x: %08x, not %08x\n", v.name, a[i], b[i], d[i], r[i], want);
@@ -180,7 +156,7 @@ void test_vector_kinds(CoreTb &t)
 						part[l] = max ? wse_flush(wse_f(part[l]) > wse_f(u) ? part[l] : u) :
 							wse_fadd(part[l], u);
 					else
-						x[l] = vec_ref(op, u, scalar ? sv : rd(2, at[2]), rd(0, at[0]));
+						x[l] = lane_element(op, u, scalar ? sv : rd(2, at[2]), rd(0, at[0]));
 				}
 				if (!reduce)
 					for (int l = 0; l < 8; l++)
