@@ -317,6 +317,7 @@ struct Bench : BlockTb<Vwse_lanes> {
 			value = 0;
 		while (!takes && limit--)
 			good &= step();
+		good &= takes == 1;
 		for (unsigned i = 0; i < 14; i++)
 			top.ins_i[i] = rng.u64();		// captured
 		top.ins_valid_i = rng.chance(50);		// the next one waits

@@ -254,6 +254,7 @@ struct Bench : BlockTb<Vwse_mover> {
 		top.ins_valid_i = 1;
 		while (!took && limit--)
 			good &= step();
+		good &= took;
 		top.ins_valid_i = 0;
 		for (auto i = 0; i < 14; i++)
 			top.ins_i[i] = rng.u64();		// captured
