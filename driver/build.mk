@@ -19,7 +19,7 @@ $(KO_TREE)/.tree: $(KO_DEPS)
 	@touch $@
 
 $(KO): $(KO_TREE)/.tree
-	@$(ko-make) KCFLAGS=-Werror modules
+	+@$(ko-make) KCFLAGS=-Werror modules
 	@cp $(KO_TREE)/wse.ko $@
 
 ALL += $(B)/wse.ko
@@ -29,7 +29,7 @@ driver: $(KO) ## the kernel module build/wse.ko
 
 lint-driver: $(KO_TREE)/.tree ## sparse and checkpatch over the driver
 	@rm -f $(KO_TREE)/driver/*.o
-	@$(ko-make) KCFLAGS=-Werror C=1 CF="-Wsparse-error" modules
+	+@$(ko-make) KCFLAGS=-Werror C=1 CF="-Wsparse-error" modules
 	@eval "$$(selftests/vm/fetch source || echo exit 1)"; \
 	"$$CHECKPATCH" --strict --no-tree --quiet --terse --max-line-length=100 --show-types \
 		--ignore SPDX_LICENSE_TAG -f $(KO_SRC) hw/wse_sqe.h
