@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# One flat make over all layers: each layer lists its own rules in <layer>/build.mk, everything
-# built lands in build/. `make help` explains the targets.
+# One flat make over all layers: each folder lists what it has in its build.mk, scripts/rules.mk says how
+# it is built; everything built lands in build/. `make help` explains the targets.
 
 ifneq ($(words $(CURDIR)),1)
 $(error the path "$(CURDIR)" contains a space, which make cannot handle: move the checkout)
@@ -11,7 +11,6 @@ CC := gcc
 WARN := -Wall -Wextra -Werror
 # -ffp-contract=off: the numerics contract forbids fused multiply-add everywhere a bit can depend on it
 CFLAGS := -O2 -g -std=gnu11 -ffp-contract=off $(WARN)
-CPPFLAGS := -Ihw -Ihw/regs/gen -Iuapi -Ilibwse/include
 # sanitizer flavour of the same objects, used by tests: objects under build/asan/
 ASAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 
@@ -27,13 +26,15 @@ CLEANERS :=
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
+include scripts/rules.mk
 include $(wildcard */build.mk)
+-include $(foreach s,$(C_SRCS:.c=.d),$(B)/$(s) $(B)/asan/$(s))
 
 .PHONY: all setup test help clean
 all: $(ALL)
 
 setup: ## install the packages that building and testing need (apt-get, as root)
-	selftests/setup
+	scripts/setup
 
 test: setup-if-missing ## build everything and run every test that fits in CI
 	$(MAKE) all
@@ -41,7 +42,7 @@ test: setup-if-missing ## build everything and run every test that fits in CI
 
 .PHONY: setup-if-missing
 setup-if-missing:
-	selftests/setup --if-missing
+	scripts/setup --if-missing
 
 clean: ## remove everything built
 	rm -rf $(B)

@@ -6,7 +6,7 @@
 
 KERNEL ?= backports
 KO_SRC := $(wildcard driver/*.c driver/*.h)
-KO_DEPS := Kbuild $(KO_SRC) hw/wse_sqe.h hw/regs/gen/wse_regs.h uapi/drm/wse_accel.h driver/build.mk
+KO_DEPS := Kbuild $(KO_SRC) uapi/wse/wse_cmd.h uapi/wse/gen/wse_regs.h uapi/drm/wse_accel.h driver/build.mk
 KO_TREE := $(B)/kmod$(if $(KDIR),,$(filter-out -backports,-$(KERNEL)))
 KO := $(B)/wse$(if $(KDIR),,$(filter-out -backports,-$(KERNEL))).ko
 ko-make = $(if $(KDIR),$(MAKE) -C $(KDIR),selftests/vm/kbuild --kernel $(KERNEL)) \
@@ -14,7 +14,7 @@ ko-make = $(if $(KDIR),$(MAKE) -C $(KDIR),selftests/vm/kbuild --kernel $(KERNEL)
 
 $(KO_TREE)/.tree: $(KO_DEPS)
 	@rm -rf $(KO_TREE) && mkdir -p $(KO_TREE)/driver
-	@ln -s $(abspath Kbuild hw uapi) $(KO_TREE)/
+	@ln -s $(abspath Kbuild uapi) $(KO_TREE)/
 	@ln -s $(abspath $(KO_SRC)) $(KO_TREE)/driver/
 	@touch $@
 
@@ -32,6 +32,6 @@ lint-driver: $(KO_TREE)/.tree ## sparse and checkpatch over the driver
 	+@$(ko-make) KCFLAGS=-Werror C=1 CF="-Wsparse-error" modules
 	@eval "$$(selftests/vm/fetch source || echo exit 1)"; \
 	"$$CHECKPATCH" --strict --no-tree --quiet --terse --max-line-length=100 --show-types \
-		--ignore SPDX_LICENSE_TAG -f $(KO_SRC) hw/wse_sqe.h
+		--ignore SPDX_LICENSE_TAG -f $(KO_SRC) uapi/wse/wse_cmd.h
 
 include selftests/driver/build.mk

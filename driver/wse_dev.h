@@ -15,7 +15,7 @@
 
 #include "wse_fw.h"
 #include "wse_ring.h"
-#include "wse_sqe.h"
+#include "wse_cmd.h"
 
 struct wse_ctx;
 

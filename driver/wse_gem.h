@@ -4,7 +4,7 @@
 
 #include <drm/drm_gem_shmem_helper.h>
 
-#include "wse_sqe.h"
+#include "wse_cmd.h"
 
 struct wse_device;
 

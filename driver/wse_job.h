@@ -8,7 +8,7 @@
 #include <linux/refcount.h>
 
 #include "wse_ring.h"
-#include "wse_sqe.h"
+#include "wse_cmd.h"
 
 struct drm_gem_object;
 struct wse_ctx;

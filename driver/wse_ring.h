@@ -5,7 +5,7 @@
 #include <linux/list.h>
 #include <linux/types.h>
 
-#include "wse_sqe.h"
+#include "wse_cmd.h"
 
 struct wse_device;
 struct wse_job;

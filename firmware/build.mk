@@ -3,17 +3,17 @@
 
 RVCC := riscv64-unknown-elf-gcc
 RVFLAGS := -march=rv32im_zicsr -mabi=ilp32 -O2 -g -std=gnu11 -ffreestanding -nostdlib -nostartfiles \
-	-msmall-data-limit=0 -mno-relax -fno-tree-loop-distribute-patterns $(WARN) -Ifirmware/include -Ihw/regs/gen
+	-msmall-data-limit=0 -mno-relax -fno-tree-loop-distribute-patterns $(WARN) -Ifirmware/include -Ifirmware/lib -Iuapi/wse -Iuapi/wse/gen
+RVLINK := -Wl,--build-id=none,-n,--no-warn-rwx-segments
 FW := $(B)/firmware
-FW_HDRS := $(wildcard firmware/include/*.h firmware/kernels/*.h) hw/regs/gen/wse_regs.h
+FW_HDRS := $(wildcard firmware/include/*.h firmware/lib/*.h uapi/wse/*.h) uapi/wse/gen/wse_regs.h
+FW_PROGRAMS := $(patsubst firmware/programs/%.c,$(FW)/%.elf,$(wildcard firmware/programs/*.c))
 
 $(FW)/wse-fw.elf: firmware/runtime/boot.S firmware/runtime/firmware.ld $(FW_HDRS)
 	@mkdir -p $(@D)
-	$(RVCC) $(RVFLAGS) -T firmware/runtime/firmware.ld -Wl,--build-id=none,-n,--no-warn-rwx-segments -o $@ $<
+	$(RVCC) $(RVFLAGS) -T firmware/runtime/firmware.ld $(RVLINK) -o $@ $<
 
-$(FW)/fw-pack: firmware/runtime/fw-pack.c hw/regs/gen/wse_regs.h
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(CPPFLAGS) -o $@ $<
+$(eval $(call c_program,firmware/fw-pack,firmware/runtime/fw-pack.c))
 
 # header and code are two pieces of the address space: cut them out one by one, then join
 $(FW)/wse-fw.bin: $(FW)/wse-fw.elf $(FW)/fw-pack
@@ -21,15 +21,14 @@ $(FW)/wse-fw.bin: $(FW)/wse-fw.elf $(FW)/fw-pack
 	riscv64-unknown-elf-objcopy -O binary -j .text $< $(FW)/wse-fw.code
 	$(FW)/fw-pack $(FW)/wse-fw.hdr $(FW)/wse-fw.code $@
 
-$(FW)/%.elf: firmware/kernels/%.c firmware/program.ld $(FW_HDRS)
+$(FW)/%.elf: firmware/programs/%.c firmware/runtime/program.ld $(FW_HDRS)
 	@mkdir -p $(@D)
-	$(RVCC) $(RVFLAGS) -T firmware/program.ld -Wl,--build-id=none,-n,--no-warn-rwx-segments -o $@ $<
+	$(RVCC) $(RVFLAGS) -T firmware/runtime/program.ld $(RVLINK) -o $@ $<
 
 .PHONY: kernel
 kernel: ## make kernel SRC=file.c: build a kernel program of one's own into build/firmware/
 	@test -n "$(SRC)" || { echo "usage: make kernel SRC=path/to/kernel.c" >&2; exit 2; }
 	@mkdir -p $(FW)
-	$(RVCC) $(RVFLAGS) -T firmware/program.ld -Wl,--build-id=none,-n,--no-warn-rwx-segments -o $(FW)/$(basename $(notdir $(SRC))).elf $(SRC)
+	$(RVCC) $(RVFLAGS) -T firmware/runtime/program.ld $(RVLINK) -o $(FW)/$(basename $(notdir $(SRC))).elf $(SRC)
 
-FW_KERNELS := $(patsubst firmware/kernels/%.c,$(FW)/%.elf,$(wildcard firmware/kernels/*.c))
-ALL += $(FW)/wse-fw.bin $(FW_KERNELS)
+ALL += $(FW)/wse-fw.bin $(FW_PROGRAMS)

@@ -4,14 +4,14 @@
 SUITES += selftests/vm/test-vm selftests/interfaces selftests/vm/test-train
 
 LINT := lint-rtl lint-driver lint-shell lint-spdx
-SUITES += "selftests/lint tap $(LINT)"
+SUITES += "scripts/lint tap $(LINT)"
 
 .PHONY: lint lint-shell lint-spdx
 lint: $(LINT) ## all lint: of the RTL, the driver, the scripts, the licence lines
 lint-shell: ## shellcheck over every script
-	selftests/lint shell
+	scripts/lint shell
 lint-spdx: ## every file says its licence
-	selftests/lint spdx
+	scripts/lint spdx
 
 # Two small wafers on the functional model; override on the command line, for example
 #	make vm VM_DEVICES='--device "rtl 2x2" --iommu intel'
@@ -29,7 +29,7 @@ vm: all ## a shell in the guest with wse.ko and two func devices
 .PHONY: run train
 run: setup-if-missing ## the main job: train on real text, two RTL wafers behind a stock kernel
 	$(MAKE) all
-	selftests/run-main $(RUN_ARGS)
+	scripts/run $(RUN_ARGS)
 
 train: setup-if-missing ## train a larger model in this process, on the functional model
 	$(MAKE) $(B)/wse-train $(B)/firmware/mlp.elf $(B)/firmware/wse-fw.bin

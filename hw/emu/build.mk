@@ -1,37 +1,11 @@
 # SPDX-License-Identifier: MIT
-# wse-emu (device server for QEMU) and wse-run (one program on one core).
+# wse-emu, the device server for QEMU, and its tests.
 
-, := ,
-EMU_SERVER := main emu vfio_user vu_socket dma_map pci_config log
-EMU_RUN := wse_run elf32
-EMU_OBJS := $(patsubst %,$(B)/hw/emu/%.o,$(EMU_SERVER) $(EMU_RUN))
-EMU_HDRS := $(wildcard hw/emu/*.h) hw/model.h hw/regs/gen/wse_regs.h
+EMU_SRCS := $(wildcard hw/emu/*.c)
+EMU_TEST := $(addprefix hw/emu/tests/,test_emu.c vu_admin.c vu_client.c)
+$(eval $(call c_program,wse-emu,$(EMU_SRCS),$(MODEL_LIBS),$(MODEL_LINK),$(B)/asan/hw/libwse_twin.a))
+$(eval $(call c_program,hw/emu/tests/test_emu,$(EMU_TEST)))
 
-# What a program that runs models links. `make MODELS=func` leaves the RTL and its minutes of compiling out.
-# -u: wse_model_find() asks for the RTL weakly, which alone pulls nothing out of an archive.
-MODELS ?= func rtl
-MODEL_LIBS := $(B)/hw/libwse_func.a $(if $(filter rtl,$(MODELS)),$(B)/rtl/libwse_rtl.a)
-MODEL_LINK := -Wl,-u,wse_model_find $(if $(filter rtl,$(MODELS)),-Wl$(,)-u$(,)wse_model_rtl) \
-	-Wl,--start-group $(MODEL_LIBS) -Wl,--end-group $(if $(filter rtl,$(MODELS)),$(RTL_LIBS),-lm)
-
-$(EMU_OBJS): $(B)/hw/emu/%.o: hw/emu/%.c $(EMU_HDRS)
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -pthread $(CPPFLAGS) -c -o $@ $<
-
-$(B)/wse-emu: $(EMU_SERVER:%=$(B)/hw/emu/%.o) $(MODEL_LIBS)
-	$(CC) $(CFLAGS) -pthread -o $@ $(filter %.o,$^) $(MODEL_LINK)
-
-$(B)/wse-run: $(EMU_RUN:%=$(B)/hw/emu/%.o) $(MODEL_LIBS)
-	$(CC) $(CFLAGS) -pthread -o $@ $(filter %.o,$^) $(MODEL_LINK)
-
-# the server with the twin under sanitizers, for its test
-EMU_ASAN_OBJS := $(EMU_SERVER:%=$(B)/asan/hw/emu/%.o)
-
-$(EMU_ASAN_OBJS): $(B)/asan/hw/emu/%.o: hw/emu/%.c $(EMU_HDRS)
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(ASAN) -pthread $(CPPFLAGS) -c -o $@ $<
-
-$(B)/asan/wse-emu: $(EMU_ASAN_OBJS) $(FUNC_ASAN_OBJS)
-	$(CC) $(CFLAGS) $(ASAN) -pthread -o $@ $^ -lm
-
-ALL += $(B)/wse-emu $(B)/wse-run
+ALL += $(B)/wse-emu $(B)/asan/wse-emu $(B)/hw/emu/tests/test_emu
+SUITES += $(B)/hw/emu/tests/test_emu "$(B)/hw/emu/tests/test_emu rtl" "$(B)/hw/emu/tests/test_emu func $(B)/asan/wse-emu" \
+	hw/emu/tests/test_emu_args "hw/emu/tests/test_emu_args $(B)/asan/wse-emu"

@@ -1,119 +1,110 @@
 # SPDX-License-Identifier: MIT
-# The RTL model: one archive with the tiles of $(TILES), Verilator's runtime compiled once, tests, lint.
-# `make tile ROWS=8 COLS=8` builds another tile into the archive.
+# The RTL's benches and lint. One module with assertions and its bench, FOLDER/tests/test_MODULE.cpp on block_tb.hpp:
+#	make build/rtl/tests/test_wse_bar && build/rtl/tests/test_wse_bar [SEED]
 
--include hw/rtl/core.mk
-
-TILES ?= 2x2 4x4
-# of the command line only: environments have been seen with ROWS and COLS of a terminal
-ifneq ($(filter command,$(origin ROWS) $(origin COLS)),)
-ifneq ($(shell echo 'x$(ROWS) x$(COLS)' | grep -cE '^x[1-9][0-9]{0,2} x[1-9][0-9]{0,2}$$'),1)
-$(error a tile needs ROWS and COLS, numbers from 1 to 999, not ROWS=$(ROWS) COLS=$(COLS): make tile ROWS=8 COLS=8)
-endif
-TILES := $(filter-out $(ROWS)x$(COLS),$(TILES)) $(ROWS)x$(COLS)
-endif
-
-RTL := hw/rtl
-RTL_SRC := $(wildcard $(RTL)/*.sv) $(RTL)/tile.vlt $(RTL)/dedup.pl $(RTL)/build-tile
+RTL_DIRS := $(addprefix hw/rtl/,core fabric host)
+RTL_PKGS := hw/rtl/wse_regs_pkg.sv hw/rtl/wse_fp_pkg.sv hw/rtl/core/wse_tensor_pkg.sv
+RTL_SRC := $(wildcard hw/rtl/*.sv $(RTL_DIRS:%=%/*.sv))
 RTL_CXX := $(shell command -v clang++ || echo g++)
 RTL_ARCH := $(shell grep -q -m1 avx2 /proc/cpuinfo && grep -q -m1 bmi2 /proc/cpuinfo && echo -march=x86-64-v3)
 # for libwse.so, as in build-tile; hidden, so that calls stay direct
 RTL_PIC := -fPIC -fvisibility=hidden
 RTL_CXXFLAGS := -O3 $(RTL_ARCH)
 VERILATOR_ROOT ?= $(shell verilator --getenv VERILATOR_ROOT 2>/dev/null)
-RTL_INC := -I$(RTL) -Ihw -Ihw/regs/gen -I$(VERILATOR_ROOT)/include -I$(VERILATOR_ROOT)/include/vltstd
+RTL_INC := -Ihw/verilator -Ihw -Ihw/model -Iuapi/wse/gen -isystem $(VERILATOR_ROOT)/include -isystem $(VERILATOR_ROOT)/include/vltstd
 RTL_COMMON := -std=gnu++17 -ffp-contract=off -D_Static_assert=static_assert
 # what a C program needs besides the archive
 RTL_LIBS := -lstdc++ -lm -pthread -latomic
-
 RTL_RUNTIME := $(patsubst %,$(B)/rtl/%.o,verilated verilated_threads verilated_dpi)
 
-$(RTL_RUNTIME): $(B)/rtl/%.o: $(RTL)/build.mk
+# where the modules are
+rtl = $(foreach m,$(1),$(filter %/$(m).sv,$(RTL_SRC)))
+RTL_V := $(foreach d,hw/rtl $(RTL_DIRS),-I$(d))
+BENCH_INC := $(foreach d,hw/rtl $(RTL_DIRS),-I$(d)/tests) -Ihw -Ihw/model -Iuapi -Iuapi/wse -Iuapi/wse/gen -isystem /usr/include/libdrm
+
+# All C++ of the model is one file: most of a small one's compile time is its headers.
+# $(1) module, $(2) options of Verilator, packages among them
+BLOCK_INC = -isystem $(B)/rtl/block-$(1) -isystem $(VERILATOR_ROOT)/include -isystem $(VERILATOR_ROOT)/include/vltstd $(BENCH_INC)
+define build_block
 	@mkdir -p $(@D)
-	$(RTL_CXX) -O2 -w -std=gnu++17 $(RTL_PIC) $(RTL_INC) -c -o $@ $(VERILATOR_ROOT)/include/$*.cpp
+	@rm -rf $(B)/rtl/block-$(1)
+	verilator --cc --assert -O3 --unroll-count 2 -Wno-fatal -Wno-lint -Werror-UNOPTFLAT --output-split 0 \
+		$(RTL_V) --top-module $(1) -Mdir $(B)/rtl/block-$(1) --prefix V$(1) \
+		hw/rtl/wse_regs_pkg.sv $(2) $(call rtl,$(1)) > $(B)/rtl/block-$(1).log 2>&1 || \
+		{ cat $(B)/rtl/block-$(1).log; false; }
+	@for f in $(B)/rtl/block-$(1)/*.cpp; do echo "#include \"$${f##*/}\""; done > $(B)/rtl/block-$(1)/all.cc
+	$(RTL_CXX) -O1 -w $(RTL_COMMON) $(RTL_INC) -I$(B)/rtl/block-$(1) -c -o $(B)/rtl/block-$(1)/all.o $(B)/rtl/block-$(1)/all.cc
+	$(RTL_CXX) -O1 -Wall -Wextra -Werror $(RTL_COMMON) $(BLOCK_INC) -o $@ $(dir $(call rtl,$(1)))tests/test_$(1).cpp \
+		$(B)/rtl/block-$(1)/all.o $(filter %.a,$^) $(RTL_RUNTIME) -pthread -latomic
+endef
 
-$(B)/rtl/tile-%/.done: $(RTL_SRC) $(RTL)/tile.cpp $(RTL)/axi_slave.hpp $(RTL)/wse_rtl.h hw/model.h hw/regs/gen/wse_regs.h
-	CXX=$(RTL_CXX) CXXFLAGS="$(RTL_CXXFLAGS)" $(RTL)/build-tile $(subst x, ,$*) $(@D)
-	@touch $@
+# $(1) module, $(2) modules that it instantiates, $(3) options of Verilator, $(4) headers and archives of the bench
+define block
+BLOCKS += $(B)/rtl/tests/test_$(1)
+$(B)/rtl/tests/test_$(1): $(call rtl,wse_regs_pkg $(1) $(2)) $(dir $(call rtl,$(1)))tests/test_$(1).cpp \
+		hw/rtl/tests/block_tb.hpp hw/rtl/tests/tap.hpp hw/rtl/build.mk $(REGS) $(4) $(RTL_RUNTIME)
+	$$(call build_block,$(1),$(3))
+endef
 
-# the same with assertions, for the tests
-$(B)/rtl/assert-%/.done: $(RTL_SRC) $(RTL)/tile.cpp $(RTL)/axi_slave.hpp $(RTL)/wse_rtl.h hw/model.h hw/regs/gen/wse_regs.h
-	CXX=$(RTL_CXX) CXXFLAGS=-O0 $(RTL)/build-tile $(subst x, ,$*) $(@D) --assert
-	@touch $@
+# executors: a command, the host's memory
+EXEC_TB := $(addprefix hw/rtl/host/tests/,exec_tb.hpp host_mem.hpp) uapi/wse/wse_cmd.h uapi/drm/wse_accel.h
+STREAM_V := wse_stream_cmd wse_stream_mask wse_cmd wse_xlate wse_fp_pkg
+STREAM_TB := $(EXEC_TB) hw/rtl/host/tests/stream_tb.hpp hw/twin/fp.h
+FP_PKG := hw/rtl/wse_fp_pkg.sv
 
-# written when its content changes, so that another value of TILES rebuilds what depends on it
-# $(1) tiles
-tiles_inc = @mkdir -p $(@D); for t in $(1); do echo "TILE($${t%x*}, $${t\#*x}, 0)"; done > $@.new; \
-	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+$(eval $(call block,wse_bar,,-GROWS=3 -GCOLS=5 -GNQ=3 -GHOSTFP=1))
+$(eval $(call block,wse_check,,-GROWS=3 -GCOLS=5,uapi/wse/wse_cmd.h uapi/drm/wse_accel.h $(TWIN)))
+$(eval $(call block,wse_dma))
+$(eval $(call block,wse_queue,wse_check,-GROWS=3 -GCOLS=5 -GNQ=5,hw/rtl/host/tests/queue_tb.hpp))
+$(eval $(call block,wse_service,,-GROWS=3 -GCOLS=5))
+$(eval $(call block,wse_copy,wse_cmd wse_xlate,-GROWS=3 -GCOLS=4,$(EXEC_TB)))
+$(eval $(call block,wse_start,,-GROWS=3 -GCOLS=5,$(EXEC_TB)))
+$(eval $(call block,wse_stream_mask,wse_xlate,-GCOLS=3,$(EXEC_TB)))
+$(eval $(call block,wse_stream_in,$(STREAM_V),-GCOLS=3 $(FP_PKG),$(STREAM_TB)))
+$(eval $(call block,wse_stream_out,$(STREAM_V),-GCOLS=3 $(FP_PKG),$(STREAM_TB)))
+$(eval $(call block,wse_xlate))
 
-$(B)/rtl/tiles.inc: FORCE
-	$(call tiles_inc,$(TILES))
+# the core's
+TENSOR_V := wse_tensor_pkg wse_fp_pkg
+TENSOR_OPT := hw/rtl/core/wse_tensor_pkg.sv $(FP_PKG)
+CORE_TB := hw/rtl/core/tests
+$(eval $(call block,wse_sram))
+$(eval $(call block,wse_dotq))
+$(eval $(call block,wse_ramp))
+$(eval $(call block,wse_tasks))
+$(eval $(call block,wse_rv32,,,$(CORE_TB)/rv32_ref.hpp))
+$(eval $(call block,wse_mover,$(TENSOR_V),$(TENSOR_OPT),hw/twin/fp.h))
+$(eval $(call block,wse_lanes,$(TENSOR_V),$(TENSOR_OPT),$(CORE_TB)/lanes_tb.hpp $(CORE_TB)/lanes_ref.hpp hw/twin/fp.h))
+$(eval $(call block,wse_issue,wse_tensor_pkg,hw/rtl/core/wse_tensor_pkg.sv))
 
-$(B)/rtl/wse_rtl.o: $(RTL)/build.mk $(RTL)/wse_rtl.cpp $(RTL)/wse_rtl.h hw/model.h $(B)/rtl/tiles.inc
-	$(RTL_CXX) -O2 -Wall -Wextra -Werror $(RTL_COMMON) $(RTL_PIC) -I$(B)/rtl $(RTL_INC) -c -o $@ $(RTL)/wse_rtl.cpp
-
-$(B)/rtl/libwse_rtl.a: $(B)/rtl/wse_rtl.o $(RTL_RUNTIME) $(TILES:%=$(B)/rtl/tile-%/.done)
-	rm -f $@
-	ar rcs $@ $(filter %.o,$^) \
-		$$(ls $(TILES:%=$(B)/rtl/tile-%/*.o))
-
-ALL += $(B)/rtl/libwse_rtl.a
-
-# ---- tests: small tiles with assertions, judged by the tests of the host contract and by those of the twin ----
-RTL_TEST_TILES := 1x1 1x3 2x2 2x3 3x2 3x3
-
-$(B)/rtl/test/tiles.inc: FORCE
-	$(call tiles_inc,$(RTL_TEST_TILES))
-
-$(B)/rtl/test/wse_rtl.o: $(RTL)/wse_rtl.cpp $(RTL)/wse_rtl.h hw/model.h $(B)/rtl/test/tiles.inc
-	$(RTL_CXX) -O2 -Wall -Wextra -Werror $(RTL_COMMON) -I$(B)/rtl/test $(RTL_INC) -c -o $@ $<
-
-$(B)/rtl/libwse_rtl_test.a: $(B)/rtl/test/wse_rtl.o $(RTL_RUNTIME) $(RTL_TEST_TILES:%=$(B)/rtl/assert-%/.done)
-	rm -f $@
-	ar rcs $@ $(filter %.o,$^) $$(ls $(RTL_TEST_TILES:%=$(B)/rtl/assert-%/*.o))
-
-RTL_TEST_C := hw/func/tests/dev.c $(RTL)/tests/model_find_rtl.c
-RTL_TEST_DEPS := $(RTL_TEST_C) $(wildcard hw/func/tests/*.h hw/tests/*.h) hw/model.h hw/regs/gen/wse_regs.h \
-	$(B)/rtl/libwse_rtl_test.a $(B)/hw/libwse_func.a
-rtl_test = @mkdir -p $(@D) && $(CC) $(CFLAGS) -D_GNU_SOURCE $(1) $(CPPFLAGS) -o $@ $< $(RTL_TEST_C) \
-	$(B)/rtl/libwse_rtl_test.a $(B)/hw/libwse_func.a $(RTL_LIBS)
-
-$(B)/rtl/tests/model_host: $(RTL)/tests/model_host.c $(RTL_TEST_DEPS)
-	$(call rtl_test)
-$(B)/rtl/tests/test_%: hw/func/tests/test_%.c $(RTL_TEST_DEPS)
-	$(call rtl_test)
-$(B)/rtl/tests/seed_%: hw/func/tests/test_%.c $(RTL_TEST_DEPS)
-	$(call rtl_test,-DRTL_SEED=0x9e3779b97f4a7c15ull)
+# ---- benches of more than one module: $(1) top, $(2) sources, $(3) benches, $(4) options, $(5) more dependencies ----
+define bench
+$(B)/rtl/tests/test_$(1): $(2) $(3) hw/rtl/tests/tap.hpp $(REGS) $(5)
+	@mkdir -p $$(@D)
+	verilator --cc --exe --build --assert -Wno-fatal -Wno-lint $(RTL_V) -Mdir $(B)/rtl/$(1) -O3 --unroll-count 2 $(4) \
+		-CFLAGS "-w $(RTL_COMMON) $(patsubst -I%,-I$(CURDIR)/%,$(BENCH_INC))" -LDFLAGS "-latomic" \
+		-o $(CURDIR)/$$@ $(2) $(3:%=$(CURDIR)/%) > $(B)/rtl/$(1).log 2>&1 || { cat $(B)/rtl/$(1).log; false; }
+BLOCKS += $(B)/rtl/tests/test_$(1)
+endef
 
 # router and mesh alone, with a stub in the core's place
-RTL_MESH := $(RTL)/wse_regs_pkg.sv $(RTL)/wse_router.sv $(RTL)/wse_wafer.sv $(RTL)/tests/wse_core_stub.sv $(RTL)/tests/tb_mesh.sv
-$(B)/rtl/tests/test_mesh: $(RTL_MESH) $(RTL)/tests/test_mesh.cpp $(RTL)/tests/tap.hpp
-	@mkdir -p $(@D)
-	verilator --cc --exe --build --assert -Wno-fatal -Wno-lint --top-module tb_mesh -Mdir $(B)/rtl/mesh -O3 \
-		--unroll-count 2 --prefix Vmesh -CFLAGS "-O2 -w $(RTL_COMMON) -I$(CURDIR)/hw/regs/gen" \
-		-o $(CURDIR)/$@ $(RTL_MESH) $(CURDIR)/$(RTL)/tests/test_mesh.cpp > $(B)/rtl/mesh.log 2>&1 || \
-		{ cat $(B)/rtl/mesh.log; false; }
-
+$(eval $(call bench,mesh,$(call rtl,wse_regs_pkg wse_router wse_wafer) $(addprefix hw/rtl/fabric/tests/,wse_core_stub.sv tb_mesh.sv),\
+	hw/rtl/fabric/tests/test_mesh.cpp,--top-module tb_mesh --prefix Vmesh -CFLAGS -O2))
 # the arithmetic alone
-$(B)/rtl/tests/test_fp: $(RTL)/wse_fp_pkg.sv $(RTL)/tests/tb_fp.sv $(RTL)/tests/test_fp.cpp $(RTL)/tests/tap.hpp
-	@mkdir -p $(@D)
-	verilator --cc --exe --build -Wno-fatal -Wno-lint --top-module tb_fp -Mdir $(B)/rtl/fp -O3 --prefix Vfp \
-		-CFLAGS "-O2 -w $(RTL_COMMON)" -o $(CURDIR)/$@ $(RTL)/wse_fp_pkg.sv $(RTL)/tests/tb_fp.sv \
-		$(CURDIR)/$(RTL)/tests/test_fp.cpp > $(B)/rtl/fp.log 2>&1 || { cat $(B)/rtl/fp.log; false; }
+$(eval $(call bench,fp,$(FP_PKG) hw/rtl/tests/tb_fp.sv,hw/rtl/tests/test_fp.cpp,--top-module tb_fp --prefix Vfp -CFLAGS -O2))
+# the whole core. WSE_RISCV_TESTS=dir makes it run the public rv32ui, rv32um and rv32mi programs (riscv-tests built with
+# -march=rv32im_zicsr, the "p" environment) of that directory, too
+$(eval $(call bench,core,$(call rtl,$(addprefix wse_,regs_pkg fp_pkg tensor_pkg sram dotq ramp issue tasks lanes mover rv32 core)),\
+	$(addprefix $(CORE_TB)/,test_core.cpp test_core_lanes.cpp test_core_movers.cpp test_core_scalar.cpp),\
+	--top-module wse_core --prefix Vwse_core -CFLAGS -O1,$(addprefix $(CORE_TB)/,test_core.hpp core_tb.hpp lanes_ref.hpp) hw/twin/fp.h))
 
-RTL_SUITES := $(RTL)/tests/test-yosys $(RTL)/tests/test-tiles $(B)/rtl/tests/test_fp $(B)/rtl/tests/test_mesh $(B)/rtl/tests/model_host $(B)/rtl/tests/test_queue \
-	$(B)/rtl/tests/test_fabric $(B)/rtl/tests/seed_queue $(B)/rtl/tests/seed_fabric
-SUITES += $(RTL_SUITES)
-ALL += $(filter $(B)/%,$(RTL_SUITES))
+ALL += $(BLOCKS)
+SUITES += hw/rtl/tests/test-yosys $(BLOCKS)
 
--include hw/rtl/blocks.mk
-
-.PHONY: tile lint-rtl yosys FORCE
-tile: $(B)/rtl/libwse_rtl.a ## build a tile of the RTL: make tile ROWS=8 COLS=8
-
+.PHONY: lint-rtl yosys
 yosys: ## elaborate every module of the RTL in Yosys
-	$(RTL)/tests/test-yosys
+	hw/rtl/tests/test-yosys
 
 lint-rtl: ## Verilator's lint of the RTL, every waiver with its reason in hw/rtl/lint.vlt
-	verilator --lint-only -Wall --unroll-count 2 --top-module wse_top -I$(RTL) $(RTL)/lint.vlt $(RTL)/tile.vlt \
-		$(wildcard $(RTL)/*_pkg.sv) $(RTL)/wse_top.sv
+	verilator --lint-only -Wall --unroll-count 2 --top-module wse_top $(RTL_V) hw/rtl/lint.vlt hw/verilator/tile.vlt \
+		$(RTL_PKGS) hw/rtl/wse_top.sv

@@ -12,8 +12,8 @@
 
 #include <wse/wse.h>
 
-#include "../ref/mlp_ref.h"
-#include "../train/session.h"
+#include "ref/mlp_ref.h"
+#include "train/session.h"
 #include "bench.h"
 
 #define TEXT_BYTES 65536u

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "device.h"
-#include "wse_sqe.h"
+#include "wse_cmd.h"
 
 const char *wse_op_name(uint32_t op)
 {

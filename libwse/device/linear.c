@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Linear operations on the whole tile: hidden along the columns of cores, tokens along the rows.
- * The work is done by firmware/kernels/linear.h; here are its shapes, its memory, and the commands
+ * The work is done by firmware/lib/linear.h; here are its shapes, its memory, and the commands
  * that feed it.
  *
  * Each operation is one submit on three queues: activations in, start, result out on the first, the
@@ -14,7 +14,7 @@
 #include "device.h"
 #include "wse_regs.h"
 
-#define STACK_BYTES 1024 /* firmware/program.ld */
+#define STACK_BYTES 1024 /* firmware/runtime/program.ld */
 #define COLOR_STREAM 0	 /* hw/doc/fabric.md */
 #define COLOR_COL 4
 #define DIM_MAX (1u << 20) /* sanity: keeps all products below 64 bits */

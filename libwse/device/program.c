@@ -68,7 +68,7 @@ static int check_header(const struct file *f, Elf32_Ehdr *h)
 				f->name, what);
 	if (!h->e_phnum || h->e_phentsize != sizeof(Elf32_Phdr))
 		return wse_fail(f->dev, -ENOEXEC,
-				"%s has no program headers: link it with firmware/program.ld",
+				"%s has no program headers: link it with firmware/runtime/program.ld",
 				f->name);
 	return 0;
 }
@@ -83,14 +83,14 @@ static int check_segment(const struct file *f, const Elf32_Phdr *p, const struct
 		return wse_fail(f->dev, -ERANGE,
 				"%s: its segment %#llx ... %#llx leaves the SRAM of a core, %#x "
 				"... %#x: it "
-				"is too large, or was not linked with firmware/program.ld",
+				"is too large, or was not linked with firmware/runtime/program.ld",
 				f->name, (unsigned long long)from, (unsigned long long)to,
 				WSE_SRAM_BASE, WSE_SRAM_BASE + WSE_ARGS_OFFSET);
 	if (from - base < info->fw_end)
 		return wse_fail(
 			f->dev, -EADDRINUSE,
 			"%s: its segment at %#llx overlaps the resident firmware, which ends at "
-			"%#x: link it with firmware/program.ld",
+			"%#x: link it with firmware/runtime/program.ld",
 			f->name, (unsigned long long)from, WSE_SRAM_BASE + info->fw_end);
 	return 0;
 }

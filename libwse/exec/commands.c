@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The commands of a micro-batch, phase by phase. The kernels' arguments are firmware/kernels/'s. */
+/* The commands of a micro-batch, phase by phase. The kernels' arguments are firmware/lib/'s. */
 #include "wafer.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 #include "wse_regs.h"
 
-/* must match firmware/kernels/ring.h */
+/* must match firmware/lib/ring.h */
 enum { COLOR_STREAM = 0, COLOR_COL = 4 };
 
 void wse_wafer_add(struct batch *b, struct drm_wse_cmd cmd)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The executor that runs micro-batches on a wafer, through libwse's device API: the same for a
- * device node and for a model in this process. The program on the cores is firmware/kernels/mlp.c.
+ * device node and for a model in this process. The program on the cores is firmware/lib/mlp.c.
  *
  * Queues: Q_IN carries the weight (and index) streams, Q_RUN starts and copies in program order,
  * Q_OUT the gradients. A stream may run ahead of the start that eats it: its wavelets wait in the
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../device/device.h"
+#include "device/device.h"
 #include "wse_regs.h"
 
 static int fail(struct wafer *w, int ret, const char *what)

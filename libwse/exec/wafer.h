@@ -8,8 +8,8 @@
 
 #include <wse/wse.h>
 
-#include "../train/exec.h"
-#include "../train/layout.h"
+#include "exec.h"
+#include "model/layout.h"
 
 enum { Q_IN = 1, Q_RUN = 2, Q_OUT = 3 };
 
@@ -53,7 +53,7 @@ struct wafer {
 	struct wse_counters before;
 };
 
-/* what a layer does with its sums; must match firmware/kernels/linear.h */
+/* what a layer does with its sums; must match firmware/lib/linear.h */
 enum { ACT_NONE, ACT_RELU, ACT_GATE, ACT_MUL };
 
 #define MAX_CMDS 16

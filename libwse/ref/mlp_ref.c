@@ -20,7 +20,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../train/num.h"
+#include "num/num.h"
 
 int mlp_ref_open(struct mlp_ref *r, const struct wse_mlp *m, uint32_t batch, uint64_t seed)
 {

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "../train/model.h"
+#include "model/mlp.h"
 
 struct mlp_ref {
 	struct wse_mlp m;

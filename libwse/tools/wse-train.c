@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../train/loop.h"
-#include "../train/plan.h"
+#include "train/loop.h"
+#include "model/plan.h"
 
 #define MAX_SETS 64
 #define MAX_URIS 64

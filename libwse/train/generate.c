@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "elementwise.h"
+#include "num/elementwise.h"
 #include "session.h"
 
 #define STREAM_BASE 0x73616d706c65ull	/* of the random numbers: apart from the tensors' */

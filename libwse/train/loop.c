@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "metrics.h"
+#include "output/metrics.h"
 #include "session.h"
 #include "verify.h"
 

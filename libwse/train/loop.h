@@ -6,8 +6,8 @@
 #ifndef WSE_TRAIN_LOOP_H
 #define WSE_TRAIN_LOOP_H
 
-#include "config.h"
-#include "exec.h"
+#include "input/config.h"
+#include "exec/exec.h"
 
 enum wse_mode { WSE_MODE_TRAIN, WSE_MODE_EVAL, WSE_MODE_TRAIN_AND_EVAL, WSE_MODE_GENERATE };
 

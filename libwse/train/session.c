@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "num.h"
+#include "num/num.h"
 
 static size_t align64(size_t n)
 {

@@ -6,13 +6,13 @@
 #ifndef WSE_TRAIN_SESSION_H
 #define WSE_TRAIN_SESSION_H
 
-#include "ckpt.h"
-#include "config.h"
-#include "data.h"
-#include "exec.h"
-#include "memx.h"
-#include "plan.h"
-#include "swarmx.h"
+#include "memx/ckpt.h"
+#include "input/config.h"
+#include "input/data.h"
+#include "exec/exec.h"
+#include "memx/memx.h"
+#include "model/plan.h"
+#include "swarmx/swarmx.h"
 
 struct wse_session {
 	struct wse_config cfg;

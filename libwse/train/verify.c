@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "num.h"
+#include "num/num.h"
 
 struct replay {
 	struct wse_swarm *swarm;

@@ -250,7 +250,7 @@ TEST_F(wse, foreign_context_refused)
 	close(other);
 }
 
-/* one of each check; all of them are in sqe_test */
+/* one of each check; all of them are in cmd_test */
 TEST_F(wse, extents_refused)
 {
 	struct drm_wse_cmd copy = cmd_copy(WSE_OP_COPY_OUT, self->bo, 4 * PAGE - 8, 0, 0, 0x1000,

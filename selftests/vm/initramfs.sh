@@ -6,7 +6,7 @@
 initramfs_begin() { # ROOT
 	root=$1
 	here=$(dirname "${BASH_SOURCE[0]}")
-	busybox=$(command -v busybox) || die "busybox not found: run selftests/setup"
+	busybox=$(command -v busybox) || die "busybox not found: run scripts/setup"
 	mkdir -p "$root"/{bin,sbin,lib,lib64,usr/bin,usr/lib,proc,sys,dev,tmp,root,run,etc,vm,modules,lib/firmware}
 	cp "$busybox" "$root/bin/busybox"
 	# without it a dynamic busybox works too, only larger

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../func/tests/dev.h"
-#include "../../tests/tap.h"
+#include "twin/tests/dev.h"
+#include "tap.h"
 
 static struct dev d;
 

@@ -356,7 +356,7 @@ static inline struct drm_wse_cmd wse_cmd_nop(uint32_t queue)
 
 /*
  * Reads an RV32 ELF (a file, or size bytes at image), copies it to every core, and waits for that.
- * Programs are linked with firmware/program.ld, above the resident firmware (info.fw_end).
+ * Programs are linked with firmware/runtime/program.ld, above the resident firmware (info.fw_end).
  *
  * -ENOEXEC	no ELF executable for RV32 (see wse_device_error()), or damaged
  * -ERANGE	a segment leaves the SRAM

@@ -11,10 +11,9 @@
 #include "wse_regs.h"
 
 #define MS 1000000ll
-#define OK(cond, ...) tap_ok(&t, cond, __VA_ARGS__)
+#define OK(cond, ...) ok(cond, __VA_ARGS__)
 #define CODE 0x1000u /* SRAM offset of programs */
 
-static struct tap t;
 
 /* ---- a few instructions ---- */
 

@@ -595,12 +595,12 @@ int main(void)
 	if (uri && uri2) {
 		test_model(uri, uri2);
 		test_mixed(uri);
-		return tap_done(&t);
+		return tap_end();
 	}
 	test_uris();
 	test_model("sim:func,rows=4,cols=4", "sim:func,rows=4,cols=4");
 	test_model("sim:func,rows=2,cols=3,pages=12", "sim:func,rows=3,cols=2");
 	test_firmware("sim:func,rows=2,cols=2");
 	test_model("sim:rtl,rows=2,cols=2", "sim:rtl,rows=2,cols=2");
-	return tap_done(&t);
+	return tap_end();
 }

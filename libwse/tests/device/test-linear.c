@@ -13,7 +13,6 @@
 #include "model.h"
 #include "tap.h"
 
-static struct tap t;
 
 /* ---- arithmetic of the contract: binary32, flush to zero, no fused multiply-add ---- */
 
@@ -242,7 +241,7 @@ static void run_shape(struct wse_device *dev, struct wse_context *ctx, uint32_t 
 	shape = (struct wse_linear_shape){
 		.tokens = l.T, .inputs = l.K, .outputs = l.N, .features = b};
 	ret = wse_linear_create(ctx, &shape, &lin);
-	if (!tap_ok(&t, !ret, "%s: created%s%s", name, ret ? ": " : "", ret ? why(dev) : "")) {
+	if (!ok(!ret, "%s: created%s%s", name, ret ? ": " : "", ret ? why(dev) : "")) {
 		drop(&l);
 		return;
 	}
@@ -267,18 +266,18 @@ static void run_shape(struct wse_device *dev, struct wse_context *ctx, uint32_t 
 
 	ret = wse_linear_forward(lin, x, w, m, y, NULL);
 	ref_product(&l, l.x, l.w, l.sel, l.N, l.K, want);
-	tap_ok(&t, !ret && same(y, want, l.N * l.T, l.T), "%s: Y = X W^T%s%s", name,
+	ok(!ret && same(y, want, l.N * l.T, l.T), "%s: Y = X W^T%s%s", name,
 	       ret ? ": " : "", ret ? why(dev) : "");
 
 	ret = wse_linear_backward_data(lin, dy, wt, mt, dx, NULL);
 	ref_product(&l, l.dy, l.wt, l.selt, l.K, l.N, want);
-	tap_ok(&t, !ret && same(dx, want, l.K * l.T, l.T), "%s: dX = dY W%s%s", name,
+	ok(!ret && same(dx, want, l.K * l.T, l.T), "%s: dX = dY W%s%s", name,
 	       ret ? ": " : "", ret ? why(dev) : "");
 
 	ret = wse_linear_backward_weight(lin, x, dy, m, dw, NULL);
 	memset(want, 0x11, l.N * l.K * 4);
 	ref_wgrad(&l, info.lanes, want);
-	tap_ok(&t, !ret && same(dw, want, l.N * l.K, l.K), "%s: dW = dY^T X%s%s", name,
+	ok(!ret && same(dw, want, l.N * l.K, l.K), "%s: dW = dY^T X%s%s", name,
 	       ret ? ": " : "", ret ? why(dev) : "");
 
 	free(want);
@@ -325,7 +324,7 @@ static void run_queued(struct wse_device *dev, struct wse_context *ctx)
 		good = !wse_linear_forward(lin, x, w, (struct wse_place){0}, y[i], &f[i]);
 	for (i = 2; i >= 0 && good; i--)
 		good = !wse_fence_wait(f[i], WSE_FOREVER) && same(y[i], want, l.N * l.T, l.T);
-	tap_ok(&t, good, "%s: three operations queued%s%s", wse_device_uri(dev), good ? "" : ": ",
+	ok(good, "%s: three operations queued%s%s", wse_device_uri(dev), good ? "" : ": ",
 	       good ? "" : why(dev));
 	for (i = 0; i < 3; i++) {
 		wse_fence_destroy(f[i]);
@@ -359,8 +358,7 @@ static void run_refused(struct wse_device *dev, struct wse_context *ctx)
 	size_t i;
 
 	for (i = 0; !ret && i < sizeof(c) / sizeof(c[0]); i++)
-		tap_ok(&t,
-		       wse_linear_create(ctx, &c[i].s, &lin) == c[i].err &&
+		ok(wse_linear_create(ctx, &c[i].s, &lin) == c[i].err &&
 			       strstr(why(dev), c[i].words),
 		       "refused: %s", why(dev));
 }
@@ -397,10 +395,10 @@ static void run_device(const char *uri, int many)
 	int ret = wse_device_open_why(uri, text, sizeof(text), &dev);
 
 	if (ret == -ENOTSUP) {
-		tap_ok(&t, 1, "%s # SKIP %s", uri, text);
+		ok(1, "%s # SKIP %s", uri, text);
 		return;
 	}
-	if (!tap_ok(&t, !ret, "%s opens %s", uri, text))
+	if (!ok(!ret, "%s opens %s", uri, text))
 		return;
 	seed = 1;
 	for (i = 0; i < (many ? sizeof(shapes) / sizeof(shapes[0]) : 2); i++) {
@@ -427,7 +425,7 @@ int main(void)
 	alarm(600);
 	if (uri) {
 		run_device(uri, 1);
-		return tap_done(&t);
+		return tap_end();
 	}
 	run_device("sim:func,rows=4,cols=4", 1);
 	run_device("sim:func,rows=2,cols=2,pages=12", 1);
@@ -439,5 +437,5 @@ int main(void)
 	run_device("sim:rtl,rows=2,cols=2", 1);
 	run_device("sim:rtl,rows=2,cols=2,seed=3,pages=12", 0);
 	run_device("sim:rtl,rows=4,cols=4", 0);
-	return tap_done(&t);
+	return tap_end();
 }

@@ -13,9 +13,8 @@
 
 #define URI "sim:func,rows=2,cols=3"
 #define MS 1000000ll
-#define OK(cond, ...) tap_ok(&t, cond, __VA_ARGS__)
+#define OK(cond, ...) ok(cond, __VA_ARGS__)
 
-static struct tap t;
 
 static struct wse_device *open_dev(const char *uri)
 {
@@ -408,5 +407,5 @@ int main(void)
 	test_lease();
 	test_share();
 	test_threads();
-	return tap_done(&t);
+	return tap_end();
 }

@@ -17,10 +17,9 @@
 #include "tap.h"
 #include "wse_regs.h"
 
-#define OK(cond, ...) tap_ok(&t, cond, __VA_ARGS__)
+#define OK(cond, ...) ok(cond, __VA_ARGS__)
 #define NODE "/dev/null" /* anything that can be opened */
 
-static struct tap t;
 
 /* ---- a kernel of another release ---- */
 
@@ -185,11 +184,11 @@ int main(void)
 	if (!OK(!wse_find_file("WSE_FIRMWARE", "wse-fw.bin", sizeof(path), path) &&
 			!wse_read_file(path, 65536, &fw, &size),
 		"this release's firmware"))
-		return tap_done(&t);
+		return tap_end();
 	test_firmware(fw, size, 0, 0, 0);
 	test_firmware(fw, size, 0, 1, -EOPNOTSUPP);
 	test_firmware(fw, size, 1, 0, -EOPNOTSUPP);
 	test_firmware(fw, size, -1, 0, -EOPNOTSUPP);
 	free(fw);
-	return tap_done(&t);
+	return tap_end();
 }

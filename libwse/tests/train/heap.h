@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../../train/memx.h"
+#include "memx/memx.h"
 
 static inline int heap_alloc(void *ctx, size_t size, struct wse_buf *buf)
 {

@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../train/data.h"
-#include "../../train/safetensors.h"
-#include "../../train/sha256.h"
-#include "../../train/why.h"
+#include "input/data.h"
+#include "memx/safetensors.h"
+#include "num/sha256.h"
+#include "num/why.h"
 #include "tap.h"
 
 static char dir[] = "/tmp/wse-test-XXXXXX";
@@ -46,7 +46,7 @@ static size_t get(const char *path, char *data, size_t room)
 	return n;
 }
 
-static void sha(struct tap *t)
+static void sha(void)
 {
 	struct wse_sha256 s;
 	char hex[65];
@@ -54,17 +54,17 @@ static void sha(struct tap *t)
 	wse_sha256_init(&s);
 	wse_sha256_add(&s, "abc", 3);
 	wse_sha256_hex(&s, hex);
-	tap_ok(t, !strcmp(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+	ok(!strcmp(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
 	       "SHA-256 of abc");
 	wse_sha256_init(&s);
 	for (int i = 0; i < 1000000; i++)
 		wse_sha256_add(&s, "a", 1);
 	wse_sha256_hex(&s, hex);
-	tap_ok(t, !strcmp(hex, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"),
+	ok(!strcmp(hex, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"),
 	       "SHA-256 of a million a");
 }
 
-static void safetensors(struct tap *t)
+static void safetensors(void)
 {
 	static float big[100000];
 	float a[6] = { 1, -2, 3.5f, 0, 1e-40f, 6 }, b[3] = { 7, 8, 9 };
@@ -78,9 +78,9 @@ static void safetensors(struct tap *t)
 	int refused = 0, said = 0, ret;
 	size_t n;
 
-	tap_ok(t, !wse_st_write(file("x.safetensors"), &st), "write");
+	ok(!wse_st_write(file("x.safetensors"), &st), "write");
 	ret = wse_st_read(file("x.safetensors"), &in, why);
-	tap_ok(t, !ret && in.ntensors == 2 && !memcmp(wse_st_find(&in, "a.weight")->data, a, 24) &&
+	ok(!ret && in.ntensors == 2 && !memcmp(wse_st_find(&in, "a.weight")->data, a, 24) &&
 	       wse_st_find(&in, "a.weight")->dim[1] == 3 &&
 	       !strcmp(wse_st_get(&in, "wse.step"), "12"), "read back %s", why);
 	wse_st_free(&in);
@@ -90,11 +90,11 @@ static void safetensors(struct tap *t)
 		refused += wse_st_read(file("cut"), &in, why) == -EBADMSG;
 		said += strstr(why, "cut short") != NULL;
 	}
-	tap_ok(t, refused == (int)n && said == (int)n, "a file cut short at each of %zu bytes is "
+	ok(refused == (int)n && said == (int)n, "a file cut short at each of %zu bytes is "
 	       "said to be cut short", n);
 	snprintf(want, sizeof(want), "needs %zu bytes, has %zu", n, n - 30);
 	put(file("cut"), good, n - 30);	/* in the middle of the first of two tensors */
-	tap_ok(t, wse_st_read(file("cut"), &in, why) == -EBADMSG && strstr(why, want), "%s", why);
+	ok(wse_st_read(file("cut"), &in, why) == -EBADMSG && strstr(why, want), "%s", why);
 	refused = 0;
 	for (size_t i = n - 36; i < n; i++) {
 		memcpy(bad, good, n);
@@ -102,7 +102,7 @@ static void safetensors(struct tap *t)
 		put(file("bad"), bad, n);
 		refused += wse_st_read(file("bad"), &in, why) == -EBADMSG;
 	}
-	tap_ok(t, refused == 36, "a flipped bit in each data byte: %s", why);
+	ok(refused == 36, "a flipped bit in each data byte: %s", why);
 	for (size_t i = 0; i < n - 36; i++) {	/* headers: refused or read, never a crash */
 		memcpy(bad, good, n);
 		bad[i] ^= 0x04;
@@ -110,12 +110,12 @@ static void safetensors(struct tap *t)
 		if (!wse_st_read(file("bad"), &in, why))
 			wse_st_free(&in);
 	}
-	tap_ok(t, 1, "a flipped bit in each header byte");
+	ok(1, "a flipped bit in each header byte");
 	put(file("bad"), good, n);
 	truncate(file("bad"), (off_t)n + 4);
-	tap_ok(t, wse_st_read(file("bad"), &in, why) == -EBADMSG, "trailing bytes: %s", why);
-	tap_ok(t, wse_st_read(file("none"), &in, why) == -ENOENT, "no file: %s", why);
-	tap_ok(t, wse_st_read(dir, &in, why) == -EINVAL, "a directory: %s", why);
+	ok(wse_st_read(file("bad"), &in, why) == -EBADMSG, "trailing bytes: %s", why);
+	ok(wse_st_read(file("none"), &in, why) == -ENOENT, "no file: %s", why);
+	ok(wse_st_read(dir, &in, why) == -EINVAL, "a directory: %s", why);
 
 	/* a full disk: the file size limit stands in for it */
 	ts[0] = (struct wse_st_tensor){ "a.weight", 2, { 100, 1000 }, 100000, big };
@@ -125,13 +125,13 @@ static void safetensors(struct tap *t)
 	setrlimit(RLIMIT_FSIZE, &lim);
 	ret = wse_st_write(file("x.safetensors"), &st);
 	setrlimit(RLIMIT_FSIZE, &old);
-	tap_ok(t, ret == -EFBIG && get(file("x.safetensors"), bad, sizeof(bad)) == n &&
+	ok(ret == -EFBIG && get(file("x.safetensors"), bad, sizeof(bad)) == n &&
 	       !memcmp(good, bad, n) && stat(file("x.safetensors.tmp"), &sb),
 	       "no room half way: the old checkpoint stays, nothing else does");
-	tap_ok(t, wse_st_write("/proc/nowhere/x", &st) == -ENOENT, "no such folder");
+	ok(wse_st_write("/proc/nowhere/x", &st) == -ENOENT, "no such folder");
 }
 
-static void data(struct tap *t)
+static void data(void)
 {
 	struct wse_data_cfg c = { .path = file("text"), .vocab = 256, .window = 4, .held_out = 64,
 				  .shuffle = 1, .shuffle_seed = 5 };
@@ -149,8 +149,8 @@ static void data(struct tap *t)
 	for (int i = 0; i < 3000; i++)
 		text[i] = (char)("abcd"[i % 4]);
 	put(path, text, sizeof(text));
-	tap_ok(t, !wse_data_open(&c, &d, why) && d.nheld == 64, "text is read %s", why);
-	tap_ok(t, fabs(d.unigram - log(4)) < 1e-9 && d.bigram < 1e-9,
+	ok(!wse_data_open(&c, &d, why) && d.nheld == 64, "text is read %s", why);
+	ok(fabs(d.unigram - log(4)) < 1e-9 && d.bigram < 1e-9,
 	       "entropies of abcdabcd...: %.6f and %.6f", d.unigram, d.bigram);
 	for (uint64_t i = 0; i < d.nheld; i++)
 		seen[wse_data_held(&d, i) - d.tok] = 2;
@@ -162,51 +162,50 @@ static void data(struct tap *t)
 			touched += seen[j] == 2;
 		seen[p] |= 1;
 	}
-	tap_ok(t, !twice && !touched && d.ntrain == 3000 - 64 - 9 * 4,
+	ok(!twice && !touched && d.ntrain == 3000 - 64 - 9 * 4,
 	       "an epoch has %llu samples, none twice, none near held-out text",
 	       (unsigned long long)d.ntrain);
-	tap_ok(t, wse_data_train(&d, 0, 0) != wse_data_train(&d, 1, 0), "epochs differ");
+	ok(wse_data_train(&d, 0, 0) != wse_data_train(&d, 1, 0), "epochs differ");
 	wse_data_close(&d);
 
 	for (int i = 0; i < 600; i++)
 		words[i] = (uint16_t)(i % 200);
 	c.path = bin;
 	put(bin, words, sizeof(words));
-	tap_ok(t, !wse_data_open(&c, &d, why) && d.ntok == 600 && d.tok[5] == 5, "uint16 tokens");
+	ok(!wse_data_open(&c, &d, why) && d.ntok == 600 && d.tok[5] == 5, "uint16 tokens");
 	wse_data_close(&d);
 	memcpy(text, magic, 1024);
 	memcpy(text + 1024, words, sizeof(words));
 	put(bin, text, 1024 + sizeof(words));
-	tap_ok(t, !wse_data_open(&c, &d, why) && d.ntok == 600, "llm.c's header is skipped");
+	ok(!wse_data_open(&c, &d, why) && d.ntok == 600, "llm.c's header is skipped");
 	wse_data_close(&d);
 	words[77] = 300;
 	put(bin, words, sizeof(words));
-	tap_ok(t, wse_data_open(&c, &d, why) == -EINVAL && strstr(why, "position 77"), "%s", why);
+	ok(wse_data_open(&c, &d, why) == -EINVAL && strstr(why, "position 77"), "%s", why);
 	put(bin, words, 77);
-	tap_ok(t, wse_data_open(&c, &d, why) == -EINVAL, "%s", why);
+	ok(wse_data_open(&c, &d, why) == -EINVAL, "%s", why);
 	c.path = path;
 	put(path, "", 0);
-	tap_ok(t, wse_data_open(&c, &d, why) == -ENODATA, "%s", why);
+	ok(wse_data_open(&c, &d, why) == -ENODATA, "%s", why);
 	put(path, "short", 5);
-	tap_ok(t, wse_data_open(&c, &d, why) == -EINVAL && strstr(why, "118 are needed") &&
+	ok(wse_data_open(&c, &d, why) == -EINVAL && strstr(why, "118 are needed") &&
 	       strstr(why, "held_out_bytes"), "%s", why);
 	unlink(path);
-	tap_ok(t, wse_data_open(&c, &d, why) == -ENOENT, "%s", why);
+	ok(wse_data_open(&c, &d, why) == -ENOENT, "%s", why);
 	mkdir(path, 0777);
-	tap_ok(t, wse_data_open(&c, &d, why) == -ENODATA, "%s", why);
+	ok(wse_data_open(&c, &d, why) == -ENODATA, "%s", why);
 	rmdir(path);
 }
 
 int main(void)
 {
-	struct tap t = { 0 };
 	char cmd[64];
 
 	if (!mkdtemp(dir))
 		return 1;
-	sha(&t);
-	safetensors(&t);
-	data(&t);
+	sha();
+	safetensors();
+	data();
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
-	return system(cmd) ? 1 : tap_done(&t);
+	return system(cmd) ? 1 : tap_end();
 }

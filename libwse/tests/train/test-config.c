@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../train/config.h"
+#include "input/config.h"
 #include "tap.h"
 
 static const char good[] =
@@ -65,7 +65,7 @@ static int parse(const char *text, const char *set, struct wse_config *c, char *
 }
 
 /* the good file with one piece of text replaced */
-static void mistake(struct tap *t, const char *from, const char *to, const char *want1,
+static void mistake(const char *from, const char *to, const char *want1,
 		    const char *want2)
 {
 	char text[4096], why[WSE_WHY] = "";
@@ -75,20 +75,20 @@ static void mistake(struct tap *t, const char *from, const char *to, const char 
 
 	snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - good), good, to, at + strlen(from));
 	ret = parse(text, NULL, &c, why);
-	tap_ok(t, ret == -EINVAL && strstr(why, want1) && strstr(why, want2), "%s", why);
+	ok(ret == -EINVAL && strstr(why, want1) && strstr(why, want2), "%s", why);
 }
 
-static void setting(struct tap *t, const char *set, int ok, const char *want)
+static void setting(const char *set, int taken, const char *want)
 {
 	char why[WSE_WHY] = "";
 	struct wse_config c;
 	int ret = parse(good, set, &c, why);
 
-	tap_ok(t, ok ? !ret : ret == -EINVAL && strstr(why, want), "--set %s: %s", set,
-	       ok ? "taken" : why);
+	ok(taken ? !ret : ret == -EINVAL && strstr(why, want), "--set %s: %s", set,
+	   taken ? "taken" : why);
 }
 
-static void cut_short(struct tap *t)
+static void cut_short(void)
 {
 	char why[WSE_WHY];
 	struct wse_config c;
@@ -98,7 +98,7 @@ static void cut_short(struct tap *t)
 	for (size_t n = 0; n + 40 < sizeof(good); n++)
 		if (!wse_config_parse("cut", good, n, NULL, 0, &c, why) && n < 900)
 			crashes++;
-	tap_ok(t, !crashes, "a file cut at every byte");
+	ok(!crashes, "a file cut at every byte");
 	for (size_t n = 0; n + 1 < sizeof(good); n++)
 		for (int i = 0; i < 4; i++) {
 			char text[sizeof(good)];
@@ -107,66 +107,65 @@ static void cut_short(struct tap *t)
 			text[n] = ":-{\n"[i];
 			wse_config_parse("bad", text, sizeof(good) - 1, NULL, 0, &c, why);
 		}
-	tap_ok(t, 1, "every byte replaced by : - { and a new line");
+	ok(1, "every byte replaced by : - { and a new line");
 }
 
 int main(void)
 {
-	struct tap t = { 0 };
 	struct wse_config c;
 	char why[WSE_WHY];
 	int ret = parse(good, NULL, &c, why);
 
-	tap_ok(&t, !ret, "a good file%s%s", ret ? ": " : "", ret ? why : "");
-	tap_ok(&t, c.mlp.nlinear == 3 && c.mlp.width[0] == 128 && c.mlp.width[1] == 64 &&
+	ok(!ret, "a good file%s%s", ret ? ": " : "", ret ? why : "");
+	ok(c.mlp.nlinear == 3 && c.mlp.width[0] == 128 && c.mlp.width[1] == 64 &&
 	       c.mlp.width[3] == 256 && c.mlp.act == WSE_ACT_GELU, "model");
-	tap_ok(&t, c.sched.n == 2 && c.sched.s[1].begin == 10 && c.sched.s[1].from == 0.01 &&
+	ok(c.sched.n == 2 && c.sched.s[1].begin == 10 && c.sched.s[1].from == 0.01 &&
 	       c.optim.beta1 == 0.8 && c.optim.beta2 == 0.99, "optimizer and schedule");
-	tap_ok(&t, c.max_steps == 100 && c.eval_frequency == 20 && c.checkpoint_steps == 50 &&
+	ok(c.max_steps == 100 && c.eval_frequency == 20 && c.checkpoint_steps == 50 &&
 	       c.log_steps == 5 && c.max_norm == 1.0 && c.seed == 7 && c.num_wse == 3, "loop");
-	tap_ok(&t, c.batch == 128 && !c.micro_batch && !c.shuffle && c.shuffle_seed == 3 &&
+	ok(c.batch == 128 && !c.micro_batch && !c.shuffle && c.shuffle_seed == 3 &&
 	       c.held_out == 1024 && !strcmp(c.data, "/some/text"), "data");
-	tap_ok(&t, strstr(c.ignored, "max_wgt_servers") && strstr(c.ignored, "backend_type"),
+	ok(strstr(c.ignored, "max_wgt_servers") && strstr(c.ignored, "backend_type"),
 	       "ignored: %s", c.ignored);
 
-	mistake(&t, "hidden_size: 64", "hidden_sise: 64", "line 13", "accepted there: name, win");
-	mistake(&t, "max_steps", "max_stepz", "line 37: trainer.init.loop.max_stepz", "max_steps");
-	mistake(&t, "      batch_size: 128\n", "", "train_dataloader", "batch_size");
-	mistake(&t, "window: 8", "window: eight", "line 11", "whole number");
-	mistake(&t, "window: 8", "window: -8", "line 11", "whole number");
-	mistake(&t, "window: 8", "window: [8]", "line 11", "whole number");
-	mistake(&t, "name: mlp", "name: gpt3", "line 10", "accepted: mlp");
-	mistake(&t, "gelu", "swish", "line 15", "relu or gelu");
-	mistake(&t, "shuffle: false", "shuffle: maybe", "line 48", "true or false");
-	mistake(&t, "hidden_size: 64", "hidden_sizes: [64]", "line 13", "contradicts");
-	mistake(&t, "AdamW:", "Lion:", "line 16", "AdamW, Adam, SGD");
-	mistake(&t, "CosineDecayLR", "StepLR", "line 28", "CosineDecayLR");
-	mistake(&t, "correct_bias: true", "learning_rate: 1.0", "line 19", "contradicts");
-	mistake(&t, "micro_batch_size: auto", "micro_batch_size: 48", "line 47", "contradicts");
-	mistake(&t, "seed: 7", "seed: 7\n    seed: 8", "9", "twice");
-	mistake(&t, "seed: 7", "seed: {", "f.yaml:", "YAML");
-	mistake(&t, "bfloat16", "float16", "line 34", "accepted: bfloat16");
-	mistake(&t, "[0.8, 0.99]", "0.8", "line 18", "two numbers");
-	mistake(&t, "trainer:", "trainee:", "trainee", "trainer");
+	mistake("hidden_size: 64", "hidden_sise: 64", "line 13", "accepted there: name, win");
+	mistake("max_steps", "max_stepz", "line 37: trainer.init.loop.max_stepz", "max_steps");
+	mistake("      batch_size: 128\n", "", "train_dataloader", "batch_size");
+	mistake("window: 8", "window: eight", "line 11", "whole number");
+	mistake("window: 8", "window: -8", "line 11", "whole number");
+	mistake("window: 8", "window: [8]", "line 11", "whole number");
+	mistake("name: mlp", "name: gpt3", "line 10", "accepted: mlp");
+	mistake("gelu", "swish", "line 15", "relu or gelu");
+	mistake("shuffle: false", "shuffle: maybe", "line 48", "true or false");
+	mistake("hidden_size: 64", "hidden_sizes: [64]", "line 13", "contradicts");
+	mistake("AdamW:", "Lion:", "line 16", "AdamW, Adam, SGD");
+	mistake("CosineDecayLR", "StepLR", "line 28", "CosineDecayLR");
+	mistake("correct_bias: true", "learning_rate: 1.0", "line 19", "contradicts");
+	mistake("micro_batch_size: auto", "micro_batch_size: 48", "line 47", "contradicts");
+	mistake("seed: 7", "seed: 7\n    seed: 8", "9", "twice");
+	mistake("seed: 7", "seed: {", "f.yaml:", "YAML");
+	mistake("bfloat16", "float16", "line 34", "accepted: bfloat16");
+	mistake("[0.8, 0.99]", "0.8", "line 18", "two numbers");
+	mistake("trainer:", "trainee:", "trainee", "trainer");
 
-	setting(&t, "model.hidden_size=128", 1, "");
-	setting(&t, "trainer.init.loop.max_steps=5", 1, "");
-	setting(&t, "train_dataloader.batch_size=64", 1, "");
-	setting(&t, "schedulers.0.SequentialLR.milestones=[20]", 1, "");
-	setting(&t, "schedulers.0.SequentialLR.milestones=[20, 30]", 0, "too many");
-	setting(&t, "model.hidden_sise=128", 0, "--set: trainer.init.model.hidden_sise");
-	setting(&t, "model.window=x", 0, "whole number");
-	setting(&t, "model", 0, "key.path=value");
-	setting(&t, "seed.deeper=1", 0, "no such place");
-	setting(&t, "checkpoint.load_checkpoint_states=optimizer", 0,
+	setting("model.hidden_size=128", 1, "");
+	setting("trainer.init.loop.max_steps=5", 1, "");
+	setting("train_dataloader.batch_size=64", 1, "");
+	setting("schedulers.0.SequentialLR.milestones=[20]", 1, "");
+	setting("schedulers.0.SequentialLR.milestones=[20, 30]", 0, "too many");
+	setting("model.hidden_sise=128", 0, "--set: trainer.init.model.hidden_sise");
+	setting("model.window=x", 0, "whole number");
+	setting("model", 0, "key.path=value");
+	setting("seed.deeper=1", 0, "no such place");
+	setting("checkpoint.load_checkpoint_states=optimizer", 0,
 		"accepted: all or model,optimizer,dataloader or model");
-	tap_ok(&t, c.load_states == WSE_CKPT_ALL &&
+	ok(c.load_states == WSE_CKPT_ALL &&
 	       !parse(good, "checkpoint.load_checkpoint_states=model", &c, why) &&
 	       c.load_states == WSE_CKPT_MODEL &&
 	       !parse(good, "checkpoint.load_checkpoint_states=model,optimizer,dataloader", &c,
 		      why) && c.load_states == WSE_CKPT_RATES_NEW, "load_checkpoint_states");
 	parse(good, "fit.train_dataloader.batch_size=256", &c, why);
-	tap_ok(&t, c.batch == 256, "--set overrides");
-	cut_short(&t);
-	return tap_done(&t);
+	ok(c.batch == 256, "--set overrides");
+	cut_short();
+	return tap_end();
 }

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../train/memx.h"
-#include "../../train/num.h"
+#include "memx/memx.h"
+#include "num/num.h"
 #include "heap.h"
 #include "tap.h"
 
 /* ten steps of one number against the textbook in double */
-static void optimizers(struct tap *t)
+static void optimizers(void)
 {
 	static const char *const names[] = { "AdamW", "Adam", "SGD" };
 
@@ -44,28 +44,28 @@ static void optimizers(struct tap *t)
 			}
 			worst = fmax(worst, fabs(p - dp));
 		}
-		tap_ok(t, worst < 2e-6, "%s, ten steps, worst %.1e", names[kind], worst);
+		ok(worst < 2e-6, "%s, ten steps, worst %.1e", names[kind], worst);
 	}
 }
 
-static void schedules(struct tap *t)
+static void schedules(void)
 {
 	struct wse_sched_list l = { 3, { { WSE_SCHED_LINEAR, 0, 1, 10, 0 },
 					 { WSE_SCHED_COSINE, 1, 0.1, 100, 10 },
 					 { WSE_SCHED_CONSTANT, 0.05, 0.05, 1, 200 } } };
 	double worst = 0;
 
-	tap_ok(t, wse_sched_rate(&l, 0) == 0 && wse_sched_rate(&l, 5) == 0.5, "linear warm-up");
+	ok(wse_sched_rate(&l, 0) == 0 && wse_sched_rate(&l, 5) == 0.5, "linear warm-up");
 	for (uint64_t s = 10; s < 110; s++)
 		worst = fmax(worst, fabs(wse_sched_rate(&l, s) -
 			(0.1 + 0.9 * 0.5 * (1 + cos(M_PI * (double)(s - 10) / 100)))));
-	tap_ok(t, worst < 1e-14, "cosine decay, worst %.1e", worst);
-	tap_ok(t, wse_sched_rate(&l, 110) == 0.1 && wse_sched_rate(&l, 199) == 0.1,
+	ok(worst < 1e-14, "cosine decay, worst %.1e", worst);
+	ok(wse_sched_rate(&l, 110) == 0.1 && wse_sched_rate(&l, 199) == 0.1,
 	       "the end rate stays until the next scheduler");
-	tap_ok(t, wse_sched_rate(&l, 200) == 0.05, "the third scheduler takes over");
+	ok(wse_sched_rate(&l, 200) == 0.05, "the third scheduler takes over");
 }
 
-static void memx(struct tap *t)
+static void memx(void)
 {
 	uint32_t hidden = 40;
 	struct wse_memx_cfg c = { .max_norm = 1.0, .seed = 9 };
@@ -84,8 +84,8 @@ static void memx(struct tap *t)
 	wse_memx_open(&c, &heap, &again);
 	wse_memx_state(mx, &s);
 	wse_memx_state(again, &s2);
-	tap_ok(t, !memcmp(s.params, s2.params, s.table->params * 4), "initial weights by seed");
-	tap_ok(t, !strcmp(s.table->t[1].name, "transformer.h.0.mlp.c_fc.weight") &&
+	ok(!memcmp(s.params, s2.params, s.table->params * 4), "initial weights by seed");
+	ok(!strcmp(s.table->t[1].name, "transformer.h.0.mlp.c_fc.weight") &&
 	       !strcmp(s.table->t[3].name, "lm_head.weight"), "names as Hugging Face has them");
 	img = wse_memx_images(mx);
 	fwd = wse_span_ptr(img[0].fwd);
@@ -94,7 +94,7 @@ static void memx(struct tap *t)
 		for (uint32_t k = 0; k < 32; k++)
 			bad += fwd[n * 32 + k] != tr[k * 40 + n] || fwd[n * 32 + k] !=
 			       wse_f32_to_bf16(s.params[s.table->t[1].off + n * 32 + k]);
-	tap_ok(t, !bad, "images are bf16 of the masters, and transposed");
+	ok(!bad, "images are bf16 of the masters, and transposed");
 
 	g = calloc(s.table->params, sizeof(float));
 	g[0] = 3.0f;
@@ -102,21 +102,21 @@ static void memx(struct tap *t)
 	before = s.params[s.table->t[1].off];
 	old = img;
 	bad = wse_memx_commit(mx, g, &norm, &lr);
-	tap_ok(t, !bad && norm == 5.0 && lr == 0.5 && *s.step == 1, "commit: norm %g, rate %g",
+	ok(!bad && norm == 5.0 && lr == 0.5 && *s.step == 1, "commit: norm %g, rate %g",
 	       norm, lr);
-	tap_ok(t, s.params[s.table->t[1].off] == before, "layers are updated after the embedding");
+	ok(s.params[s.table->t[1].off] == before, "layers are updated after the embedding");
 	wse_memx_finish(mx);
-	tap_ok(t, fabsf(before - s.params[s.table->t[1].off] - 0.4f) < 1e-5f,
+	ok(fabsf(before - s.params[s.table->t[1].off] - 0.4f) < 1e-5f,
 	       "clipped to norm 1: 0.5 * 4/5");
 	img = wse_memx_images(mx);
-	tap_ok(t, img != old && ((uint16_t *)wse_span_ptr(img[0].fwd))[0] ==
+	ok(img != old && ((uint16_t *)wse_span_ptr(img[0].fwd))[0] ==
 	       wse_f32_to_bf16(s.params[s.table->t[1].off]) &&
 	       ((uint16_t *)wse_span_ptr(old[0].fwd))[0] == wse_f32_to_bf16(before),
 	       "images are double-buffered by step");
-	tap_ok(t, wse_memx_layer_ready(mx, 1) == 0, "the layers of the new step are ready");
+	ok(wse_memx_layer_ready(mx, 1) == 0, "the layers of the new step are ready");
 	g[5] = INFINITY;
 	before = s.params[0];
-	tap_ok(t, wse_memx_commit(mx, g, &norm, &lr) == -ERANGE && *s.step == 1 &&
+	ok(wse_memx_commit(mx, g, &norm, &lr) == -ERANGE && *s.step == 1 &&
 	       s.params[0] == before, "an infinite gradient changes nothing");
 	wse_memx_close(mx);
 	wse_memx_close(again);
@@ -125,10 +125,9 @@ static void memx(struct tap *t)
 
 int main(void)
 {
-	struct tap t = { 0 };
 
-	optimizers(&t);
-	schedules(&t);
-	memx(&t);
-	return tap_done(&t);
+	optimizers();
+	schedules();
+	memx();
+	return tap_end();
 }

@@ -3,29 +3,29 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "../../train/elementwise.h"
+#include "num/elementwise.h"
 #include "tap.h"
 
-static void bf16(struct tap *t)
+static void bf16(void)
 {
 	int bad = 0;
 
-	tap_ok(t, wse_f32_to_bf16(1.0f) == 0x3f80, "bf16 of 1");
-	tap_ok(t, wse_f32_to_bf16(wse_u2f(0x3f808000)) == 0x3f80, "bf16 tie to even, down");
-	tap_ok(t, wse_f32_to_bf16(wse_u2f(0x3f818000)) == 0x3f82, "bf16 tie to even, up");
-	tap_ok(t, wse_f32_to_bf16(wse_u2f(0x7f7fffff)) == 0x7f80, "bf16 rounds to infinity");
-	tap_ok(t, wse_f32_to_bf16(wse_u2f(0xffc12345)) == 0x7fc0, "bf16 has one NaN");
-	tap_ok(t, wse_f32_to_bf16_ftz(wse_u2f(0x807fffff)) == 0x8000,
+	ok(wse_f32_to_bf16(1.0f) == 0x3f80, "bf16 of 1");
+	ok(wse_f32_to_bf16(wse_u2f(0x3f808000)) == 0x3f80, "bf16 tie to even, down");
+	ok(wse_f32_to_bf16(wse_u2f(0x3f818000)) == 0x3f82, "bf16 tie to even, up");
+	ok(wse_f32_to_bf16(wse_u2f(0x7f7fffff)) == 0x7f80, "bf16 rounds to infinity");
+	ok(wse_f32_to_bf16(wse_u2f(0xffc12345)) == 0x7fc0, "bf16 has one NaN");
+	ok(wse_f32_to_bf16_ftz(wse_u2f(0x807fffff)) == 0x8000,
 	       "the wafer's bf16 flushes subnormals, keeps the sign");
 	for (uint32_t h = 0; h < 65536; h++) {
 		float f = wse_bf16_to_f32((uint16_t)h);
 
 		bad += wse_f32_to_bf16(f) != (isnan(f) ? 0x7fc0 : h);
 	}
-	tap_ok(t, !bad, "bf16 -> fp32 -> bf16 of all 65536");
+	ok(!bad, "bf16 -> fp32 -> bf16 of all 65536");
 }
 
-static void ftz(struct tap *t)
+static void ftz(void)
 {
 	volatile float tiny = 0x1p-126f, half = 0.5f, inf = INFINITY, zero = 0.0f, r;
 	volatile float a = 0x1p-126f * (1.0f + 0x1p-13f), b = 1.0f - 0x1p-13f;
@@ -45,12 +45,12 @@ static void ftz(struct tap *t)
 	r = ew_mul(inf, zero);
 	nan = wse_f2u(r);
 	wse_ftz_leave(saved);
-	tap_ok(t, round_up == 0x00800000 && !exact, "tininess is judged after rounding");
-	tap_ok(t, flushed == 0x80000000, "subnormal result is a zero of its sign");
-	tap_ok(t, sub == 0, "subnormal input is zero");
-	tap_ok(t, nan == 0x7fc00000, "one canonical NaN");
+	ok(round_up == 0x00800000 && !exact, "tininess is judged after rounding");
+	ok(flushed == 0x80000000, "subnormal result is a zero of its sign");
+	ok(sub == 0, "subnormal input is zero");
+	ok(nan == 0x7fc00000, "one canonical NaN");
 	r = tiny * half;
-	tap_ok(t, r == host && r != 0.0f, "the host keeps subnormals afterwards");
+	ok(r == host && r != 0.0f, "the host keeps subnormals afterwards");
 }
 
 static double rel(double got, double want)
@@ -58,7 +58,7 @@ static double rel(double got, double want)
 	return fabs(got - want) / fabs(want);
 }
 
-static void elementwise(struct tap *t)
+static void elementwise(void)
 {
 	double e_exp = 0, e_log = 0, e_rec = 0, e_gelu = 0, e_der = 0, e;
 	float nan = wse_u2f(WSE_F32_NAN), d;
@@ -89,21 +89,21 @@ static void elementwise(struct tap *t)
 			      0.5 * x * (1 - th * th) * c * (1 + 3 * b * x * x)));
 		e_der = e > e_der ? e : e_der;
 	}
-	tap_ok(t, e_exp < 3e-7, "exp, relative error %.1e", e_exp);
-	tap_ok(t, e_log < 3e-7, "log, error %.1e", e_log);
-	tap_ok(t, e_rec < 3e-7, "reciprocal, relative error %.1e", e_rec);
-	tap_ok(t, e_gelu < 1e-6, "gelu, error %.1e", e_gelu);
-	tap_ok(t, e_der < 2e-6, "gelu's derivative, error %.1e", e_der);
-	tap_ok(t, wse_f32_isnan(ew_exp(nan)) && wse_f32_isnan(ew_log(nan)) &&
+	ok(e_exp < 3e-7, "exp, relative error %.1e", e_exp);
+	ok(e_log < 3e-7, "log, error %.1e", e_log);
+	ok(e_rec < 3e-7, "reciprocal, relative error %.1e", e_rec);
+	ok(e_gelu < 1e-6, "gelu, error %.1e", e_gelu);
+	ok(e_der < 2e-6, "gelu's derivative, error %.1e", e_der);
+	ok(wse_f32_isnan(ew_exp(nan)) && wse_f32_isnan(ew_log(nan)) &&
 	       wse_f32_isnan(ew_recip(nan)) && wse_f32_isnan(ew_gelu(nan, &d)) &&
 	       wse_f32_isnan(ew_relu(nan)), "NaN goes through every sequence");
-	tap_ok(t, rel(ew_gelu(1e30f, &d), 1e30) < 2e-7 && fabsf(d - 1.0f) < 2e-7f,
+	ok(rel(ew_gelu(1e30f, &d), 1e30) < 2e-7 && fabsf(d - 1.0f) < 2e-7f,
 	       "gelu of a large value");
-	tap_ok(t, ew_relu(-2.0f) == 0.0f && ew_relu(3.0f) == 3.0f &&
+	ok(ew_relu(-2.0f) == 0.0f && ew_relu(3.0f) == 3.0f &&
 	       ew_relu_back(0.0f, 5.0f) == 0.0f && ew_relu_back(1.0f, 5.0f) == 5.0f, "relu");
 }
 
-static void host(struct tap *t)
+static void host(void)
 {
 	double e_log = 0, e_cos = 0, sum = 0, sq = 0;
 	int n = 200000, twice = 0;
@@ -122,31 +122,30 @@ static void host(struct tap *t)
 		sum += v;
 		sq += v * v;
 	}
-	tap_ok(t, e_log < 2e-14, "log in double, error %.1e", e_log);
-	tap_ok(t, e_cos < 2e-14, "cos in double, error %.1e", e_cos);
-	tap_ok(t, wse_sqrt(2.0) == sqrt(2.0) && wse_sqrtf(2.0f) == sqrtf(2.0f), "sqrt is IEEE's");
-	tap_ok(t, fabs(sum / n) < 0.01 && fabs(sq / n - 1) < 0.01, "normal: mean %.4f var %.4f",
+	ok(e_log < 2e-14, "log in double, error %.1e", e_log);
+	ok(e_cos < 2e-14, "cos in double, error %.1e", e_cos);
+	ok(wse_sqrt(2.0) == sqrt(2.0) && wse_sqrtf(2.0f) == sqrtf(2.0f), "sqrt is IEEE's");
+	ok(fabs(sum / n) < 0.01 && fabs(sq / n - 1) < 0.01, "normal: mean %.4f var %.4f",
 	       sum / n, sq / n);
-	tap_ok(t, wse_rng_u64(1, 2, 3) == 0xe44fab56efa387caull, "counter-based: %016llx",
+	ok(wse_rng_u64(1, 2, 3) == 0xe44fab56efa387caull, "counter-based: %016llx",
 	       (unsigned long long)wse_rng_u64(1, 2, 3));
 	for (int i = 0; i < 1000; i++) {
 		uint64_t p = wse_rng_permute(5, 1, 1000, (uint64_t)i);
 
 		twice += p >= 1000 || seen[p]++;
 	}
-	tap_ok(t, !twice, "a shuffled epoch visits every sample once");
-	tap_ok(t, wse_rng_permute(5, 1, 1, 0) == 0, "an epoch of one sample");
-	tap_ok(t, wse_checksum64("abc", 3) != wse_checksum64("abd", 3) &&
+	ok(!twice, "a shuffled epoch visits every sample once");
+	ok(wse_rng_permute(5, 1, 1, 0) == 0, "an epoch of one sample");
+	ok(wse_checksum64("abc", 3) != wse_checksum64("abd", 3) &&
 	       wse_checksum64("abc", 3) != wse_checksum64("abc\0", 4), "checksum differs");
 }
 
 int main(void)
 {
-	struct tap t = { 0 };
 
-	bf16(&t);
-	ftz(&t);
-	elementwise(&t);
-	host(&t);
-	return tap_done(&t);
+	bf16();
+	ftz();
+	elementwise();
+	host();
+	return tap_end();
 }

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../ref/mlp_ref.h"
-#include "../../train/exec.h"
-#include "../../train/elementwise.h"
+#include "ref/mlp_ref.h"
+#include "exec/exec.h"
+#include "num/elementwise.h"
 #include "gradient.h"
 #include "tap.h"
 
@@ -78,7 +78,7 @@ static void images(const struct wse_mlp *m, const struct wse_tensor_table *tab, 
  * in plain fp32 and in bf16 storage. GELU is close to both. ReLU is close to the one that stores in
  * bf16 as it does; what remains to plain fp32 is what storing in bf16 costs the reference itself.
  */
-static void compare(struct tap *t, const char *what, const char *uri, enum wse_act act,
+static void compare(const char *what, const char *uri, enum wse_act act,
 		    uint32_t nhidden)
 {
 	static const uint32_t hidden[] = { 128, 64, 96 };
@@ -124,7 +124,7 @@ static void compare(struct tap *t, const char *what, const char *uri, enum wse_a
 
 	wse_exec_open(uri, NULL, &e);
 	e->ops->prepare(e, &m, B);
-	tap_ok(t, e->ops->run(e, &job, 1, &sink_ops, &s) == 0, "%s: runs on %s", what, uri);
+	ok(e->ops->run(e, &job, 1, &sink_ops, &s) == 0, "%s: runs on %s", what, uri);
 	mean = mlp_ref_forward(&r, context, target.ptr);
 	mlp_ref_backward(&r, context);
 	for (uint32_t b = 0; b < B; b++) {
@@ -134,7 +134,7 @@ static void compare(struct tap *t, const char *what, const char *uri, enum wse_a
 				s.grads[context[b * WINDOW + i] * EMBED + j] +=
 					((float *)dx.ptr)[(i * EMBED + j) * B + b];
 	}
-	tap_ok(t, fabs(got - mean) < 2e-3 * mean, "%s: loss %.5f, fp32 %.5f", what, got, mean);
+	ok(fabs(got - mean) < 2e-3 * mean, "%s: loss %.5f, fp32 %.5f", what, got, mean);
 	plain = gradient_distance(&r.tab, s.grads, r.grads);
 	g32 = malloc(r.tab.params * sizeof(float));
 	memcpy(g32, r.grads, r.tab.params * sizeof(float));
@@ -143,9 +143,9 @@ static void compare(struct tap *t, const char *what, const char *uri, enum wse_a
 	mlp_ref_backward(&r, context);
 	stored = gradient_distance(&r.tab, s.grads, r.grads);
 	storage = gradient_distance(&r.tab, r.grads, g32);
-	tap_ok(t, gradient_close(stored), "%s: gradients, worst relative L2 %.3f %%, cosine %.6f "
+	ok(gradient_close(stored), "%s: gradients, worst relative L2 %.3f %%, cosine %.6f "
 	       "to the reference in bf16 storage", what, 100 * stored.l2, stored.cosine);
-	tap_ok(t, act == WSE_ACT_RELU ? plain.l2 <= storage.l2 + 0.005 : gradient_close(plain),
+	ok(act == WSE_ACT_RELU ? plain.l2 <= storage.l2 + 0.005 : gradient_close(plain),
 	       "%s: %.3f %%, %.6f to plain fp32, from which bf16 storage alone is %.3f %%, %.6f",
 	       what, 100 * plain.l2, plain.cosine, 100 * storage.l2, storage.cosine);
 	free(g32);
@@ -213,7 +213,7 @@ static int same(float a, float b)
 	return wse_f2u(a) == wse_f2u(b);
 }
 
-static void orders(struct tap *t)
+static void orders(void)
 {
 	struct wse_mlp m;
 	struct wse_tensor_table tab;
@@ -286,10 +286,10 @@ static void orders(struct tap *t)
 			bad_dx += !same(row_sum(wt + k * N, dy + i, N, T, k / (K / COLS)),
 					((float *)dx.ptr)[k * T + i]);
 	wse_ftz_leave(saved);
-	tap_ok(t, !bad_y, "order of the forward sums");
-	tap_ok(t, !bad_loss, "order of the softmax");
-	tap_ok(t, !bad_dw, "order of the weight gradients");
-	tap_ok(t, !bad_dx, "order of the data gradients");
+	ok(!bad_y, "order of the forward sums");
+	ok(!bad_loss, "order of the softmax");
+	ok(!bad_dw, "order of the weight gradients");
+	ok(!bad_dx, "order of the data gradients");
 	for (int i = 0; i < 3; i++)
 		free(bufs[i].ptr);
 	free(s.bufs[0].ptr);
@@ -301,7 +301,7 @@ static void orders(struct tap *t)
 }
 
 /* a finite difference of the reference itself: is the reference right? */
-static void reference(struct tap *t, enum wse_act act)
+static void reference(enum wse_act act)
 {
 	static const uint32_t hidden[] = { 24, 16 };
 	struct wse_mlp m;
@@ -335,33 +335,32 @@ static void reference(struct tap *t, enum wse_act act)
 			r.params[j] += (float)h * r.grads[j];
 		worst = fmax(worst, fabs((up - down) / (2 * h) / g2 - 1));
 	}
-	tap_ok(t, worst < 0.02, "reference against finite differences, %s: worst %.4f",
+	ok(worst < 0.02, "reference against finite differences, %s: worst %.4f",
 	       act == WSE_ACT_RELU ? "relu" : "gelu", worst);
 	mlp_ref_close(&r);
 }
 
 int main(void)
 {
-	struct tap t = { 0 };
 	struct wse_exec *e;
 	struct wse_mlp m;
 	uint32_t hidden = 36;
 
-	reference(&t, WSE_ACT_RELU);
-	reference(&t, WSE_ACT_GELU);
-	orders(&t);
-	compare(&t, "relu, 1 hidden layer", "oracle:rows=4,cols=4", WSE_ACT_RELU, 1);
-	compare(&t, "relu, 3 hidden layers", "oracle:rows=2,cols=4", WSE_ACT_RELU, 3);
-	compare(&t, "gelu, 3 hidden layers", "oracle:rows=1,cols=1", WSE_ACT_GELU, 3);
-	compare(&t, "gelu, 2 hidden layers", "oracle:rows=2,cols=2", WSE_ACT_GELU, 2);
+	reference(WSE_ACT_RELU);
+	reference(WSE_ACT_GELU);
+	orders();
+	compare("relu, 1 hidden layer", "oracle:rows=4,cols=4", WSE_ACT_RELU, 1);
+	compare("relu, 3 hidden layers", "oracle:rows=2,cols=4", WSE_ACT_RELU, 3);
+	compare("gelu, 3 hidden layers", "oracle:rows=1,cols=1", WSE_ACT_GELU, 3);
+	compare("gelu, 2 hidden layers", "oracle:rows=2,cols=2", WSE_ACT_GELU, 2);
 
-	tap_ok(&t, wse_exec_open("tpu:0", NULL, &e) == -EINVAL, "an unknown device is refused");
-	tap_ok(&t, wse_exec_open("oracle:rows=x", NULL, &e) == -EINVAL, "rows=x is refused");
+	ok(wse_exec_open("tpu:0", NULL, &e) == -EINVAL, "an unknown device is refused");
+	ok(wse_exec_open("oracle:rows=x", NULL, &e) == -EINVAL, "rows=x is refused");
 	wse_exec_open("oracle:rows=2,cols=8", NULL, &e);
 	wse_mlp_init(&m, 8, 16, 256, &hidden, 1, WSE_ACT_RELU);
-	tap_ok(&t, e->ops->prepare(e, &m, 64) == -EINVAL, "a width the columns do not divide");
+	ok(e->ops->prepare(e, &m, 64) == -EINVAL, "a width the columns do not divide");
 	m.width[1] = 32;
-	tap_ok(&t, e->ops->prepare(e, &m, 24) == -EINVAL, "tokens the rows do not divide");
+	ok(e->ops->prepare(e, &m, 24) == -EINVAL, "tokens the rows do not divide");
 	e->ops->close(e);
-	return tap_done(&t);
+	return tap_end();
 }

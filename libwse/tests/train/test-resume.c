@@ -4,8 +4,8 @@
 #include <math.h>
 #include <sys/stat.h>
 
-#include "../../train/safetensors.h"
-#include "../../train/why.h"
+#include "memx/safetensors.h"
+#include "num/why.h"
 #include "tap.h"
 #include "whole_run.h"
 
@@ -23,7 +23,7 @@ static const char *const nan_sets[] = {
 	"schedulers=[{ConstantLR: {learning_rate: 100000}}]", "optimizer={SGD: {}}",
 	"precision.max_gradient_norm=0", "checkpoint.steps=1", "loop.max_steps=2" };
 
-static void not_finite(struct tap *t)
+static void not_finite(void)
 {
 	const char *dying[] = { "oracle:rows=2,cols=4,die_at=14" };
 	struct watch w = { .listen = "| Eval" };
@@ -31,40 +31,40 @@ static void not_finite(struct tap *t)
 	char why[WSE_WHY] = "";
 	int ret = go("nan", four, 1, nan_sets, 4, 0, &w, &res, why);
 
-	tap_ok(t, ret == -ERANGE && strstr(why, "step 3: ") && strstr(why, "checkpoint_1.safet") &&
+	ok(ret == -ERANGE && strstr(why, "step 3: ") && strstr(why, "checkpoint_1.safet") &&
 	       is_there("nan/checkpoint_1.safetensors") &&
 	       !is_there("nan/checkpoint_2.safetensors"),
 	       "a step that breaks the parameters leaves no checkpoint: %s", why);
 	ret = go("nan", four, 1, nan_sets, 4, 1, &w, &res, why);
-	tap_ok(t, ret == -ERANGE && strstr(why, "step 3: ") && strstr(why, "checkpoint_1.safet"),
+	ok(ret == -ERANGE && strstr(why, "step 3: ") && strstr(why, "checkpoint_1.safet"),
 	       "and auto goes on from the one before it: %s", why);
 	w.eval_only = 1;
 	ret = go("nan", four, 1, nan_sets, 4, 1, &w, &res, why);
-	tap_ok(t, !ret && res.evaluated && isfinite(res.held_out),
+	ok(!ret && res.evaluated && isfinite(res.held_out),
 	       "which is as good as it was called: loss %.3f", res.held_out);
 	w.eval_only = 0;
 	w.no_eval = 1;
 	ret = go("end", four, 1, nan_sets, 5, 0, &w, &res, why);
-	tap_ok(t, ret == -ERANGE && !is_there("end/checkpoint_2.safetensors"),
+	ok(ret == -ERANGE && !is_there("end/checkpoint_2.safetensors"),
 	       "the last step broke them: not saved either: %s", why);
 	w.no_eval = 0;
 	ret = go("eval", four, 1, nan_sets, 5, 0, &w, &res, why);
-	tap_ok(t, ret == -ERANGE && strstr(why, "evaluation at step 2: the loss of held-out token") &&
+	ok(ret == -ERANGE && strstr(why, "evaluation at step 2: the loss of held-out token") &&
 	       strstr(why, "layer transformer.h.") && !is_there("eval/checkpoint_2.safetensors") &&
 	       !strstr(w.said, "nan"), "a held-out loss that is not finite: %s", why);
 	w.stop_at = 2;
 	ret = go("int", four, 1, nan_sets, 4, 0, &w, &res, why);
-	tap_ok(t, ret == -ERANGE && !is_there("int/checkpoint_2.safetensors"),
+	ok(ret == -ERANGE && !is_there("int/checkpoint_2.safetensors"),
 	       "stopped by a signal there: %s", why);
 	w.stop_at = 0;
 	ret = go("die", dying, 1, nan_sets, 4, 0, &w, &res, why);
-	tap_ok(t, ret == -ENODEV && strstr(why, "last good checkpoint: ") &&
+	ok(ret == -ENODEV && strstr(why, "last good checkpoint: ") &&
 	       strstr(why, "checkpoint_1.safet") && !is_there("die/checkpoint_2.safetensors"),
 	       "the last device dies there: %s", why);
 }
 
 /* a checkpoint with all numbers of a tensor replaced, and right checksums */
-static void damaged(struct tap *t, const char *tensor, float value, int eval, const char *want)
+static void damaged(const char *tensor, float value, int eval, const char *want)
 {
 	char path[200], why[WSE_WHY] = "";
 	struct watch w = { .eval_only = eval };
@@ -90,11 +90,11 @@ static void damaged(struct tap *t, const char *tensor, float value, int eval, co
 		w.eval_only = 0;
 	w.no_eval = 1;
 	ret = ret ? ret : go("damaged", four, 1, NULL, 0, 1, &w, &res, why);
-	tap_ok(t, ret == -ERANGE && strstr(why, tensor) && strstr(why, want), "%s", why);
+	ok(ret == -ERANGE && strstr(why, tensor) && strstr(why, want), "%s", why);
 }
 
 /* resume ten steps with one setting changed */
-static void changed(struct tap *t, const char *set, const char *there, const char *here)
+static void changed(const char *set, const char *there, const char *here)
 {
 	struct wse_run_result res;
 	struct watch w = { 0 };
@@ -103,11 +103,11 @@ static void changed(struct tap *t, const char *set, const char *there, const cha
 
 	snprintf(one, sizeof(one), "%s\" there", there);
 	snprintf(two, sizeof(two), "%s\" in this run", here);
-	tap_ok(t, ret == -EINVAL && strstr(why, one) && strstr(why, two) &&
+	ok(ret == -EINVAL && strstr(why, one) && strstr(why, two) &&
 	       (strstr(why, "load_checkpoint_states=model") || strstr(set, "model.")), "%s", why);
 }
 
-static void another_run(struct tap *t)
+static void another_run(void)
 {
 	static const char rates[] =
 		"checkpoint.load_checkpoint_states=model,optimizer,dataloader";
@@ -128,58 +128,58 @@ static void another_run(struct tap *t)
 	snprintf(text, sizeof(text), "train_dataloader.data_dir=%s/small", dir);
 	snprintf(path, sizeof(path), "%s/ten/checkpoint_10.safetensors", dir);
 	ret = ret ? ret : go("ten", four, 1, ten, 1, 0, &w, &res, why);
-	tap_ok(t, !ret, "ten steps %s", why);
-	changed(t, text, "", "");	/* two checksums, of whatever text this machine has */
-	changed(t, "val_dataloader.held_out_bytes=1008", "\"1000", "\"1008");
-	changed(t, "train_dataloader.shuffle=false", "\"true, seed 1", "\"false");
-	changed(t, "train_dataloader.shuffle_seed=2", "\"true, seed 1", "\"true, seed 2");
-	changed(t, "optimizer.AdamW.betas=[0.9, 0.99]", "\"0.9, 0.95", "\"0.9, 0.99");
-	changed(t, "optimizer.AdamW.eps=1.0e-6", "\"1e-08", "\"1e-06");
-	changed(t, "optimizer.AdamW.weight_decay=0.1", "\"0.01", "\"0.1");
-	changed(t, "precision.max_gradient_norm=0.5", "\"1", "\"0.5");
-	changed(t, "schedulers=[{ConstantLR: {learning_rate: 0.1}}]",
+	ok(!ret, "ten steps %s", why);
+	changed(text, "", "");	/* two checksums, of whatever text this machine has */
+	changed("val_dataloader.held_out_bytes=1008", "\"1000", "\"1008");
+	changed("train_dataloader.shuffle=false", "\"true, seed 1", "\"false");
+	changed("train_dataloader.shuffle_seed=2", "\"true, seed 1", "\"true, seed 2");
+	changed("optimizer.AdamW.betas=[0.9, 0.99]", "\"0.9, 0.95", "\"0.9, 0.99");
+	changed("optimizer.AdamW.eps=1.0e-6", "\"1e-08", "\"1e-06");
+	changed("optimizer.AdamW.weight_decay=0.1", "\"0.01", "\"0.1");
+	changed("precision.max_gradient_norm=0.5", "\"1", "\"0.5");
+	changed("schedulers=[{ConstantLR: {learning_rate: 0.1}}]",
 		"cosine 0.005 to 0.001 in 100 from step 0", "0.1 from step 0");
-	changed(t, "schedulers.0.CosineDecayLR.total_iters=200", "in 100 from step 0",
+	changed("schedulers.0.CosineDecayLR.total_iters=200", "in 100 from step 0",
 		"in 200 from step 0");
-	changed(t, "model.nonlinearity=relu", "act=gelu layers=3", "act=relu layers=3");
-	damaged(t, "transformer.h.0.mlp.c_fc.weight", NAN, 1, "[0] is not finite");
-	damaged(t, "optimizer.exp_avg_sq.transformer.wte.weight", INFINITY, 0, "[0] is not finite");
-	damaged(t, "lm_head.weight", 1e38f, 0, "from which it started, is not good");
-	damaged(t, "lm_head.weight", 1e38f, 1, "evaluation at step 10: ");
+	changed("model.nonlinearity=relu", "act=gelu layers=3", "act=relu layers=3");
+	damaged("transformer.h.0.mlp.c_fc.weight", NAN, 1, "[0] is not finite");
+	damaged("optimizer.exp_avg_sq.transformer.wte.weight", INFINITY, 0, "[0] is not finite");
+	damaged("lm_head.weight", 1e38f, 0, "from which it started, is not good");
+	damaged("lm_head.weight", 1e38f, 1, "evaluation at step 10: ");
 
 	ret = go("ten", four, 1, new_text, 2, 1, &w, &res, why);
-	tap_ok(t, ret == -EINVAL && strstr(why, "text: "), "a new rate is no new text: %s", why);
+	ok(ret == -EINVAL && strstr(why, "text: "), "a new rate is no new text: %s", why);
 	w.from = path;
 	ret = go("rates", four, 1, new_rates, 3, 1, &w, &res, why);
-	tap_ok(t, !ret && res.steps == 20 && strstr(w.said, "betas: 0.9, 0.95 -> 0.8, 0.95") &&
+	ok(!ret && res.steps == 20 && strstr(w.said, "betas: 0.9, 0.95 -> 0.8, 0.95") &&
 	       strstr(w.said, "max_gradient_norm: 1 -> 0.5"), "%s %s", w.said, why);
 	w.from = NULL;
 	ret = go("fresh", four, 1, tune + 1, 1, 0, &w, &res, why);
 	fresh = res.loss;
 	w.from = path;
 	ret = ret ? ret : go("tune", four, 1, tune, 2, 1, &w, &res, why);
-	tap_ok(t, !ret && res.steps == 20 && res.loss < fresh,
+	ok(!ret && res.steps == 20 && res.loss < fresh,
 	       "its parameters begin a run on another text: %.3f, from nothing %.3f %s", res.loss,
 	       fresh, why);
 	ret = go("ten", four, 1, tune, 2, 1, &w, &res, why);
-	tap_ok(t, ret == -EEXIST, "not in the same folder: %s", why);
+	ok(ret == -EEXIST, "not in the same folder: %s", why);
 
 	w.from = NULL;
 	ret = go("ten", four, 1, NULL, 0, 0, &w, &res, why);
-	tap_ok(t, ret == -EEXIST && strstr(why, "checkpoint_10.safetensors is there") &&
+	ok(ret == -EEXIST && strstr(why, "checkpoint_10.safetensors is there") &&
 	       strstr(why, "--checkpoint_path auto") && strstr(why, "--model_dir"), "%s", why);
 	ret = go("ten", four, 1, longer, 1, 1, &w, &res, why);
-	tap_ok(t, !ret && res.steps == 12, "more steps are the same run %s", why);
+	ok(!ret && res.steps == 12, "more steps are the same run %s", why);
 	w.from = path;
 	ret = go("ten", four, 1, NULL, 0, 1, &w, &res, why);
-	tap_ok(t, ret == -EEXIST, "back to step 10 beside step 12: %s", why);
+	ok(ret == -EEXIST, "back to step 10 beside step 12: %s", why);
 	w.from = NULL;
 	w.listen = "nothing to train";
 	ret = go("ten", four, 1, ten, 1, 1, &w, &res, why);
-	tap_ok(t, !ret && strstr(w.said, "of step 12, max_steps is 10"), "%s", w.said);
+	ok(!ret && strstr(w.said, "of step 12, max_steps is 10"), "%s", w.said);
 }
 
-static void evaluations(struct tap *t)
+static void evaluations(void)
 {
 	const char *one[] = { "loop.eval_steps=1" };
 	const char *leak[] = { "val_dataloader.held_out_bytes=64" };
@@ -188,35 +188,35 @@ static void evaluations(struct tap *t)
 	char why[WSE_WHY] = "";
 	int ret = go("ten", four, 2, one, 1, 1, &w, &res, why);
 
-	tap_ok(t, !ret && strstr(w.said, "GlobalStep=12,") &&
+	ok(!ret && strstr(w.said, "GlobalStep=12,") &&
 	       strstr(w.said, "Samples=96 held-out"), "%s", w.said);
 	w.listen = "trained on";
 	ret = go("ten", four, 2, leak, 1, 1, &w, &res, why);
-	tap_ok(t, !ret && strstr(w.said, "held_out_bytes 1000 in training, 64 now"), "%s", w.said);
+	ok(!ret && strstr(w.said, "held_out_bytes 1000 in training, 64 now"), "%s", w.said);
 }
 
-static void replays(struct tap *t)
+static void replays(void)
 {
 	struct watch w = { .verify = 21 };
 	struct wse_run_result res;
 	char why[WSE_WHY] = "";
 
-	tap_ok(t, go("v", four, 1, NULL, 0, 0, &w, &res, why) == -EINVAL &&
+	ok(go("v", four, 1, NULL, 0, 0, &w, &res, why) == -EINVAL &&
 	       strstr(why, "--verify-steps 21: this run makes the steps 1 to 20"), "%s", why);
 	w.verify = 12;
-	tap_ok(t, go("ten", four, 1, NULL, 0, 1, &w, &res, why) == -EINVAL &&
+	ok(go("ten", four, 1, NULL, 0, 1, &w, &res, why) == -EINVAL &&
 	       strstr(why, "this run makes the steps 13 to 20"), "%s", why);
 	w.verify = 20;
 	w.verify_uri = "oracle:rows=x";
-	tap_ok(t, go("v", four, 1, NULL, 0, 0, &w, &res, why) == -EINVAL && !w.step &&
+	ok(go("v", four, 1, NULL, 0, 0, &w, &res, why) == -EINVAL && !w.step &&
 	       strstr(why, "oracle:rows=x"), "before the first step: %s", why);
 	w.verify_uri = "oracle:rows=4,cols=4";
-	tap_ok(t, go("v", four, 1, NULL, 0, 0, &w, &res, why) == -EINVAL && !w.step &&
+	ok(go("v", four, 1, NULL, 0, 0, &w, &res, why) == -EINVAL && !w.step &&
 	       strstr(why, "tile shapes are not mixed"), "likewise: %s", why);
 }
 
 /* the incomplete batch at an epoch's end belongs to no step: neither side of a break may count it */
-static void epochs(struct tap *t)
+static void epochs(void)
 {
 	char cmd[200], text[200], steps[40], hash[65], why[WSE_WHY] = "";
 	const char *sets[] = { text, steps };
@@ -235,23 +235,22 @@ static void epochs(struct tap *t)
 		ret = go("broken", four, 1, sets, 2, 1, &w, &res, why);
 	}
 	same = !strcmp(hash, res.hash);
-	tap_ok(t, !ret && same, "twenty runs of a step are a run of twenty, over epochs of six %s",
+	ok(!ret && same, "twenty runs of a step are a run of twenty, over epochs of six %s",
 	       why);
 }
 
 int main(void)
 {
-	struct tap t = { 0 };
 	char cmd[200];
 	int ret = make_text();
 
 	if (ret)
 		return ret < 0;
-	not_finite(&t);
-	another_run(&t);
-	evaluations(&t);
-	replays(&t);
-	epochs(&t);
+	not_finite();
+	another_run();
+	evaluations();
+	replays();
+	epochs();
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
-	return system(cmd) ? 1 : tap_done(&t);
+	return system(cmd) ? 1 : tap_end();
 }

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../train/num.h"
-#include "../../train/reduce.h"
-#include "../../train/swarmx.h"
+#include "num/num.h"
+#include "swarmx/reduce.h"
+#include "swarmx/swarmx.h"
 #include "heap.h"
 #include "tap.h"
 
@@ -53,7 +53,7 @@ static void *feed(void *arg)
 	return NULL;
 }
 
-static void reduction(struct tap *t)
+static void reduction(void)
 {
 	uint32_t worst_nodes = 0;
 	int bad = 0, errors = 0;
@@ -87,8 +87,8 @@ static void reduction(struct tap *t)
 			wse_reduce_fini(&r);
 		}
 	}
-	tap_ok(t, !bad && !errors, "1 to 70 gradients from 1 to 4 threads: the documented tree");
-	tap_ok(t, worst_nodes <= 8, "a stream of 69 gradients needs %u buffers", worst_nodes);
+	ok(!bad && !errors, "1 to 70 gradients from 1 to 4 threads: the documented tree");
+	ok(worst_nodes <= 8, "a stream of 69 gradients needs %u buffers", worst_nodes);
 }
 
 /* a device that takes tokens' targets for gradients; fails as told */
@@ -191,36 +191,35 @@ static int swarm_step(uint32_t n, uint32_t which, int fail_at, int error, int ke
 	return ret;
 }
 
-static void devices(struct tap *t)
+static void devices(void)
 {
 	float one[200], many[200];
 	uint32_t alive;
 	int same = 1;
 
-	tap_ok(t, !swarm_step(1, 9, 0, 0, 0, one, &alive) && one[32] == tree(0, 11, 0),
+	ok(!swarm_step(1, 9, 0, 0, 0, one, &alive) && one[32] == tree(0, 11, 0),
 	       "one device: the tree over 11 micro-batches");
 	for (uint32_t n = 2; n <= 4; n++)
 		same &= !swarm_step(n, 9, 0, 0, 0, many, &alive) &&
 			!memcmp(one, many, sizeof(float) * 72);
-	tap_ok(t, same, "2, 3, 4 devices: the same bits");
+	ok(same, "2, 3, 4 devices: the same bits");
 	same = 1;
 	for (int at = 1; at <= 3; at++)
 		same &= !swarm_step(3, 1, at, -ENODEV, 0, many, &alive) && alive == 2 &&
 			!memcmp(one, many, sizeof(float) * 72);
-	tap_ok(t, same, "a device dies: the step is repeated on the rest with the same bits");
-	tap_ok(t, !swarm_step(2, 0, 1, -ETIMEDOUT, 0, many, &alive) && alive == 1 &&
+	ok(same, "a device dies: the step is repeated on the rest with the same bits");
+	ok(!swarm_step(2, 0, 1, -ETIMEDOUT, 0, many, &alive) && alive == 1 &&
 	       !memcmp(one, many, sizeof(float) * 72), "the first device dies");
-	tap_ok(t, swarm_step(2, 99, 2, -EIO, 0, many, &alive) == -EIO && !alive,
+	ok(swarm_step(2, 99, 2, -EIO, 0, many, &alive) == -EIO && !alive,
 	       "all devices die: the error comes back");
-	tap_ok(t, swarm_step(2, 0, 0, 0, 1, many, &alive) == -EPROTO,
+	ok(swarm_step(2, 0, 0, 0, 1, many, &alive) == -EPROTO,
 	       "a device that keeps its gradients is found out");
 }
 
 int main(void)
 {
-	struct tap t = { 0 };
 
-	reduction(&t);
-	devices(&t);
-	return tap_done(&t);
+	reduction();
+	devices();
+	return tap_end();
 }

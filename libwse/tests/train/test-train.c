@@ -8,16 +8,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../ref/mlp_ref.h"
-#include "../../train/loop.h"
-#include "../../train/session.h"
-#include "../../train/verify.h"
+#include "ref/mlp_ref.h"
+#include "train/loop.h"
+#include "train/session.h"
+#include "train/verify.h"
 #include "gradient.h"
 #include "other_cpu.h"
 #include "tap.h"
 #include "whole_run.h"
 
-static void same_bits(struct tap *t, char *hash)
+static void same_bits(char *hash)
 {
 	const char *dying[] = { four[0], "oracle:rows=2,cols=4,die_at=9", four[0] };
 	const char *dead[] = { "oracle:rows=2,cols=4,die_at=40" };
@@ -33,22 +33,22 @@ static void same_bits(struct tap *t, char *hash)
 		ret = go(name, four, n, NULL, 0, 0, &w, &res, why);
 		if (n == 1)
 			snprintf(hash, 65, "%s", res.hash);
-		tap_ok(t, !ret && !strcmp(hash, res.hash) && res.steps == 20,
+		ok(!ret && !strcmp(hash, res.hash) && res.steps == 20,
 		       "%u device%s: hash %.16s %s", n, n > 1 ? "s" : "", res.hash, why);
 	}
-	tap_ok(t, strstr(w.last, "| Train Device=WSE x4, Step=20, Loss=") == w.last &&
+	ok(strstr(w.last, "| Train Device=WSE x4, Step=20, Loss=") == w.last &&
 	       strstr(w.last, " samples/sec, GlobalRate="), "%s", w.last);
 	w.repeated = 0;
-	tap_ok(t, !go("die", dying, 3, NULL, 0, 0, &w, &res, why) && !strcmp(hash, res.hash) &&
+	ok(!go("die", dying, 3, NULL, 0, 0, &w, &res, why) && !strcmp(hash, res.hash) &&
 	       w.repeated, "a device dies in the run: the same hash");
-	tap_ok(t, go("dead", dead, 1, NULL, 0, 0, &w, &res, why) == -ENODEV &&
+	ok(go("dead", dead, 1, NULL, 0, 0, &w, &res, why) == -ENODEV &&
 	       strstr(why, "checkpoint_6.safetensors"), "the only device dies: %s", why);
-	tap_ok(t, !go("dead", four, 2, NULL, 0, 1, &w, &res, why) && !strcmp(hash, res.hash),
+	ok(!go("dead", four, 2, NULL, 0, 1, &w, &res, why) && !strcmp(hash, res.hash),
 	       "and goes on with two others: the same hash");
-	tap_ok(t, go("mixed", mixed, 2, NULL, 0, 0, &w, &res, why) == -EINVAL, "%s", why);
+	ok(go("mixed", mixed, 2, NULL, 0, 0, &w, &res, why) == -EINVAL, "%s", why);
 }
 
-static void interruptions(struct tap *t, const char *hash)
+static void interruptions(const char *hash)
 {
 	struct watch w = { .kill_at = 13 };
 	struct wse_run_result res;
@@ -64,7 +64,7 @@ static void interruptions(struct tap *t, const char *hash)
 	}
 	waitpid(pid, &status, 0);
 	w.kill_at = 0;
-	tap_ok(t, WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
+	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
 	       !go("kill", four, 3, NULL, 0, 1, &w, &res, why) && !strcmp(hash, res.hash),
 	       "kill -9 at step 13, resumed from 10 on other devices: the same hash %s", why);
 	snprintf(path, sizeof(path), "%s/kill/metrics.csv", dir);
@@ -76,16 +76,16 @@ static void interruptions(struct tap *t, const char *hash)
 	n = 0;
 	for (char *p = text; *p; p++)
 		n += *p == '\n';
-	tap_ok(t, n == 1 + 20 + 2, "metrics.csv has every step once");
+	ok(n == 1 + 20 + 2, "metrics.csv has every step once");
 	w.stop_at = 7;
-	tap_ok(t, !go("int", four, 1, NULL, 0, 0, &w, &res, why) && res.stopped && res.steps == 7,
+	ok(!go("int", four, 1, NULL, 0, 0, &w, &res, why) && res.stopped && res.steps == 7,
 	       "asked to stop at step 7: a checkpoint and a clean end");
 	w.stop_at = 0;
-	tap_ok(t, !go("int", four, 1, NULL, 0, 1, &w, &res, why) && !strcmp(hash, res.hash),
+	ok(!go("int", four, 1, NULL, 0, 1, &w, &res, why) && !strcmp(hash, res.hash),
 	       "and resumed: the same hash");
 }
 
-static void bad_input(struct tap *t)
+static void bad_input(void)
 {
 	struct wse_run_result res;
 	struct watch w = { 0 };
@@ -99,16 +99,16 @@ static void bad_input(struct tap *t)
 	const char *hidden[] = { "model.hidden_sizes=[64, 64]" };
 	int ret = go("nan", four, 1, nan, 4, 0, &w, &res, why);
 
-	tap_ok(t, ret == -ERANGE && strstr(why, "step ") && strstr(why, "last good checkpoint: ") &&
+	ok(ret == -ERANGE && strstr(why, "step ") && strstr(why, "last good checkpoint: ") &&
 	       (strstr(why, "layer") || strstr(why, "gradient of")), "%s", why);
-	tap_ok(t, go("wide", four, 1, wide, 1, 0, &w, &res, why) == -E2BIG, "%s", why);
-	tap_ok(t, go("odd", four, 1, odd, 1, 0, &w, &res, why) == -EINVAL, "%s", why);
-	tap_ok(t, go("n1", tile, 1, NULL, 0, 1, &w, &res, why) == -EINVAL, "%s", why);
-	tap_ok(t, go("n1", four, 1, hidden, 1, 1, &w, &res, why) == -EINVAL, "%s", why);
+	ok(go("wide", four, 1, wide, 1, 0, &w, &res, why) == -E2BIG, "%s", why);
+	ok(go("odd", four, 1, odd, 1, 0, &w, &res, why) == -EINVAL, "%s", why);
+	ok(go("n1", tile, 1, NULL, 0, 1, &w, &res, why) == -EINVAL, "%s", why);
+	ok(go("n1", four, 1, hidden, 1, 1, &w, &res, why) == -EINVAL, "%s", why);
 }
 
 /* a changed bit in the masters between the two runs must be seen */
-static void replay(struct tap *t)
+static void replay(void)
 {
 	struct wse_config cfg;
 	struct wse_session s;
@@ -120,16 +120,16 @@ static void replay(struct tap *t)
 	snprintf(cfg.data, sizeof(cfg.data), "%s/text", dir);
 	ret = wse_session_open(&s, &cfg, four, 1, NULL);
 	ret = ret ? ret : wse_session_compute(&s, &r);
-	tap_ok(t, !ret && !wse_verify_step(&s, four[0]), "a replayed step has the same bits");
+	ok(!ret && !wse_verify_step(&s, four[0]), "a replayed step has the same bits");
 	s.grads[s.table.t[3].off + 5] += 1e-9f;
-	tap_ok(t, wse_verify_step(&s, four[0]) == -EILSEQ && strstr(s.why, s.table.t[3].name) &&
+	ok(wse_verify_step(&s, four[0]) == -EILSEQ && strstr(s.why, s.table.t[3].name) &&
 	       strstr(s.why, "[5]"), "%s", s.why);
 	wse_session_close(&s);
 }
 
 /* one more step of a trained model: each tensor's gradient against the reference, same masters;
  * for ReLU the reference stores in bf16 as the wafer does (mlp_ref.h) */
-static void trained_gradients(struct tap *t, struct wse_session *s, struct mlp_ref *ref,
+static void trained_gradients(struct wse_session *s, struct mlp_ref *ref,
 			      uint16_t *context, uint16_t *target)
 {
 	struct wse_memx_state st;
@@ -147,12 +147,12 @@ static void trained_gradients(struct tap *t, struct wse_session *s, struct mlp_r
 	mlp_ref_forward(ref, context, target);
 	mlp_ref_backward(ref, context);
 	d = gradient_distance(&ref->tab, s->grads, ref->grads);
-	tap_ok(t, !ret && gradient_close(d), "gradients of the trained model: worst relative L2 "
+	ok(!ret && gradient_close(d), "gradients of the trained model: worst relative L2 "
 	       "%.3f %%, worst cosine %.6f, small tensors %.1e", 100 * d.l2, d.cosine, d.small);
 }
 
 /* held-out loss below the unigram entropy, and within 1 % of the plain fp32 reference's */
-static void learning(struct tap *t, const char *act)
+static void learning(const char *act)
 {
 	struct wse_config cfg;
 	struct wse_session s;
@@ -193,12 +193,12 @@ static void learning(struct tap *t, const char *act)
 		}
 		fp32 += mlp_ref_forward(&ref, context, target) / (double)(s.data.nheld / 128);
 	}
-	tap_ok(t, !ret && held > 0 && held < s.data.unigram,
+	ok(!ret && held > 0 && held < s.data.unigram,
 	       "%s: held-out loss after 200 steps %.4f, unigram entropy %.4f", act, held,
 	       s.data.unigram);
-	tap_ok(t, fabs(held - fp32) < 0.01 * fp32, "the fp32 reference reaches %.4f", fp32);
+	ok(fabs(held - fp32) < 0.01 * fp32, "the fp32 reference reaches %.4f", fp32);
 	if (!ret)
-		trained_gradients(t, &s, &ref, context, target);
+		trained_gradients(&s, &ref, context, target);
 	free(context);
 	free(target);
 	mlp_ref_close(&ref);
@@ -207,7 +207,6 @@ static void learning(struct tap *t, const char *act)
 
 int main(int argc, char **argv)
 {
-	struct tap t = { 0 };
 	char hash[65], cmd[200];
 	int ret;
 
@@ -225,13 +224,13 @@ int main(int argc, char **argv)
 	ret = make_text();
 	if (ret)
 		return ret < 0;
-	same_bits(&t, hash);
-	interruptions(&t, hash);
-	other_cpu(&t, dir, hash);
-	replay(&t);
-	bad_input(&t);
-	learning(&t, "model.nonlinearity=gelu");
-	learning(&t, "model.nonlinearity=relu");
+	same_bits(hash);
+	interruptions(hash);
+	other_cpu(dir, hash);
+	replay();
+	bad_input();
+	learning("model.nonlinearity=gelu");
+	learning("model.nonlinearity=relu");
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
-	return system(cmd) ? 1 : tap_done(&t);
+	return system(cmd) ? 1 : tap_end();
 }

@@ -14,11 +14,11 @@
 
 #include <wse/wse.h>
 
-#include "../../device/device.h"
-#include "../../train/loop.h"
-#include "../../train/num.h"
-#include "../../train/session.h"
-#include "../../train/verify.h"
+#include "device/device.h"
+#include "train/loop.h"
+#include "num/num.h"
+#include "train/session.h"
+#include "train/verify.h"
 #include "other_cpu.h"
 #include "tap.h"
 
@@ -172,7 +172,7 @@ struct shape {
 };
 
 /* a step on uri, and the same on `other`: all losses and gradients. */
-static void compare(struct tap *t, const struct shape *sh, const char *uri, const char *other)
+static void compare(const struct shape *sh, const char *uri, const char *other)
 {
 	char set[4][80], what[200];
 	const char *sets[] = {set[0], set[1], set[2], set[3]};
@@ -191,12 +191,12 @@ static void compare(struct tap *t, const struct shape *sh, const char *uri, cons
 	ret = ret ? ret : wse_verify_step(&s, other);
 	snprintf(what, sizeof(what), "%s = %.30s, %u tokens a core, %s, hidden %s", uri, other,
 		 sh->t, sh->act, sh->hidden);
-	tap_ok(t, !ret, "%s%s%s", what, ret ? ": " : "", ret ? s.why : "");
+	ok(!ret, "%s%s%s", what, ret ? ": " : "", ret ? s.why : "");
 	if (s.memx)
 		wse_session_close(&s);
 }
 
-static void shapes(struct tap *t)
+static void shapes(void)
 {
 	static const struct shape all[] = {
 		{1, 1, 8, "gelu", "[32]"},	    {1, 1, 16, "relu", "[16, 16]"},
@@ -215,12 +215,12 @@ static void shapes(struct tap *t)
 
 		snprintf(uri, sizeof(uri), "sim:func,rows=%u,cols=%u", sh->rows, sh->cols);
 		snprintf(oracle, sizeof(oracle), "oracle:rows=%u,cols=%u", sh->rows, sh->cols);
-		compare(t, sh, uri, oracle);
+		compare(sh, uri, oracle);
 	}
 }
 
 /* one step on the RTL against the twin, and the RTL's own cost against the plan */
-static void rtl(struct tap *t)
+static void rtl(void)
 {
 	static const struct shape all[] = {{2, 2, 16, "gelu", "[32]"},
 					   {2, 2, 8, "relu", "[16, 32]"},
@@ -233,17 +233,14 @@ static void rtl(struct tap *t)
 		snprintf(uri, sizeof(uri), "sim:rtl,rows=%u,cols=%u", all[i].rows, all[i].cols);
 		snprintf(twin, sizeof(twin), "sim:func,rows=%u,cols=%u", all[i].rows, all[i].cols);
 		if (wse_device_open(uri, &dev) == -ENOTSUP) {
-			printf("ok %d - a step on %s # SKIP the RTL is not linked into this "
-			       "program\n",
-			       ++t->n, uri);
+			tap_skip("the RTL is not linked into this program", "a step on %s", uri);
 			continue;
 		}
 		wse_device_close(dev);
 		if (SANITIZED)
-			printf("ok %d - a step on %s # SKIP too slow with sanitizers\n", ++t->n,
-			       uri);
+			tap_skip("too slow with sanitizers", "a step on %s", uri);
 		else
-			compare(t, &all[i], twin, uri);
+			compare(&all[i], twin, uri);
 	}
 }
 
@@ -300,7 +297,7 @@ static int go(const char *name, enum wse_mode mode, const char *const *uris, uin
 	return wse_run(&run, &ops, res, why);
 }
 
-static void same_bits(struct tap *t, char *hash)
+static void same_bits(char *hash)
 {
 	struct wse_run_result res;
 	char why[WSE_WHY], name[20], sample[400];
@@ -309,29 +306,28 @@ static void same_bits(struct tap *t, char *hash)
 	double held = res.held_out;
 
 	snprintf(hash, 65, "%s", res.hash);
-	tap_ok(t, !ret && res.steps == 12 && o.last < o.first, "the oracle: hash %.16s %s", hash,
+	ok(!ret && res.steps == 12 && o.last < o.first, "the oracle: hash %.16s %s", hash,
 	       why);
 	for (uint32_t n = 1; n <= 4; n++) {
 		snprintf(name, sizeof(name), "n%u", n);
 		w = (struct watch){0};
 		ret = go(name, WSE_MODE_TRAIN_AND_EVAL, four, n, NULL, 0, NULL, &w, &res, why);
-		tap_ok(t,
-		       !ret && !strcmp(hash, res.hash) && res.held_out == held && o.sample[0] &&
+		ok(!ret && !strcmp(hash, res.hash) && res.held_out == held && o.sample[0] &&
 			       !strcmp(w.sample, o.sample),
 		       "%u wafer%s: hash %.16s, held-out loss %.6f %s", n, n > 1 ? "s" : "",
 		       res.hash, res.held_out, why);
 	}
 	snprintf(sample, sizeof(sample), "%s", o.sample);
 	ret = go("n2", WSE_MODE_EVAL, four, 3, NULL, 0, NULL, &w, &res, why);
-	tap_ok(t, !ret && res.held_out == held, "eval of the checkpoint on 3 wafers: %.6f %s",
+	ok(!ret && res.held_out == held, "eval of the checkpoint on 3 wafers: %.6f %s",
 	       res.held_out, why);
 	w = (struct watch){0};
 	ret = go("n2", WSE_MODE_GENERATE, four, 1, NULL, 0, NULL, &w, &res, why);
-	tap_ok(t, !ret && w.sample[0] && !strncmp(sample, w.sample, strlen(w.sample)),
+	ok(!ret && w.sample[0] && !strncmp(sample, w.sample, strlen(w.sample)),
 	       "generate: %s %s", w.sample, why);
 }
 
-static void interruptions(struct tap *t, const char *hash)
+static void interruptions(const char *hash)
 {
 	struct timespec now;
 	struct wse_run_result res;
@@ -352,32 +348,31 @@ static void interruptions(struct tap *t, const char *hash)
 	printf("# killed at step %llu\n", (unsigned long long)w.kill_at);
 	w.kill_at = 0;
 	ret = go("kill", WSE_MODE_TRAIN, four, 3, NULL, 0, "auto", &w, &res, why);
-	tap_ok(t,
-	       WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !ret &&
+	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !ret &&
 		       !strcmp(hash, res.hash),
 	       "kill -9 at a random step, resumed on three wafers: the same hash %s", why);
 
 	if (sabotage()) {
-		tap_ok(t, 0, "no program with a fault in it");
+		ok(0, "no program with a fault in it");
 		return;
 	}
 	hook.victim = 2;
 	hook.runs = 5;
 	ret = go("die", WSE_MODE_TRAIN, four, 3, NULL, 0, NULL, &w, &res, why);
-	tap_ok(t, !ret && w.repeated && !strcmp(hash, res.hash),
+	ok(!ret && w.repeated && !strcmp(hash, res.hash),
 	       "a wafer faults in step 5: the same hash %s", why);
 	hook.victim = 1;
 	hook.runs = 8;
 	ret = go("dead", WSE_MODE_TRAIN, four, 1, NULL, 0, NULL, &w, &res, why);
 	hook.victim = 0;
-	tap_ok(t, ret == -EFAULT && strstr(why, "checkpoint_7.safetensors"),
+	ok(ret == -EFAULT && strstr(why, "checkpoint_7.safetensors"),
 	       "the only wafer faults: %s", why);
 	ret = go("dead", WSE_MODE_TRAIN, four, 4, NULL, 0, "auto", &w, &res, why);
-	tap_ok(t, !ret && !strcmp(hash, res.hash), "and four others go on: the same hash %s", why);
+	ok(!ret && !strcmp(hash, res.hash), "and four others go on: the same hash %s", why);
 }
 
 /* two steps on two RTL wafers: the checkpoint of the twin */
-static void rtl_run(struct tap *t)
+static void rtl_run(void)
 {
 	static const char *const uris[] = {"sim:rtl,rows=2,cols=2", "sim:rtl,rows=2,cols=2"};
 	static const char *const sets[] = {"loop.max_steps=2", "train_dataloader.batch_size=32",
@@ -389,9 +384,9 @@ static void rtl_run(struct tap *t)
 	int ret = wse_device_open(uris[0], &dev);
 
 	if (ret == -ENOTSUP || SANITIZED) {
-		printf("ok %d - two steps on two RTL wafers # SKIP %s\n", ++t->n,
-		       SANITIZED ? "too slow with sanitizers"
-				 : "the RTL is not linked into this program");
+		tap_skip(SANITIZED ? "too slow with sanitizers"
+				   : "the RTL is not linked into this program",
+			 "two steps on two RTL wafers");
 		return;
 	}
 	wse_device_close(dev);
@@ -400,13 +395,13 @@ static void rtl_run(struct tap *t)
 		snprintf(hash, sizeof(hash), "%s", res.hash);
 		ret = go("rtl", WSE_MODE_TRAIN, uris, 2, sets, 4, NULL, &w, &res, why);
 	}
-	tap_ok(t, !ret && !strcmp(hash, res.hash),
+	ok(!ret && !strcmp(hash, res.hash),
 	       "two steps on two RTL wafers: the twin's hash %.16s %s", hash, why);
 }
 
 /* ---- the plan ---- */
 
-static void memory(struct tap *t)
+static void memory(void)
 {
 	const char *wide[] = {"model.hidden_sizes=[4096]"};
 	struct wse_run_result res;
@@ -431,7 +426,7 @@ static void memory(struct tap *t)
 	wse_program_destroy(prog);
 	wse_context_destroy(ctx);
 	wse_device_close(dev);
-	tap_ok(t, !ret && end <= WSE_LAYOUT_BASE && end + 2048 > WSE_LAYOUT_BASE,
+	ok(!ret && end <= WSE_LAYOUT_BASE && end + 2048 > WSE_LAYOUT_BASE,
 	       "the program ends at %u, data begins at %u", end, WSE_LAYOUT_BASE);
 	/* the widest that fits uses what is left, and the classes add up */
 	for (h[0] = 16; h[0] <= 4096; h[0] += 16) {
@@ -444,14 +439,14 @@ static void memory(struct tap *t)
 			break;
 		fits = (int)h[0];
 	}
-	tap_ok(t, ret == -E2BIG && fits > 512,
+	ok(ret == -E2BIG && fits > 512,
 	       "the widest layer of 16 tokens that fits 4 columns: %d; then: %s", fits, why);
 	ret = go("wide", WSE_MODE_TRAIN, four, 1, wide, 1, NULL, &w, &res, why);
-	tap_ok(t, ret == -E2BIG && strstr(why, "use narrower layers"), "%s", why);
+	ok(ret == -E2BIG && strstr(why, "use narrower layers"), "%s", why);
 }
 
 /* predicted against counted cycles. They are the RTL's; the twin's time is its own */
-static void cycles(struct tap *t, const char *model)
+static void cycles(const char *model)
 {
 	static const char *const hidden[] = {"[256]", "[256, 256]"};
 	char set[5][80], uri[60];
@@ -464,9 +459,9 @@ static void cycles(struct tap *t, const char *model)
 
 	snprintf(uri, sizeof(uri), "sim:%s,rows=4,cols=4", model);
 	if (is_rtl && (SANITIZED || wse_device_open(uri, &dev) == -ENOTSUP)) {
-		printf("ok %d - cycles of %s # SKIP %s\n", ++t->n, uri,
-		       SANITIZED ? "too slow with sanitizers"
-				 : "the RTL is not linked into this program");
+		tap_skip(SANITIZED ? "too slow with sanitizers"
+				   : "the RTL is not linked into this program",
+			 "cycles of %s", uri);
 		return;
 	}
 	if (is_rtl)
@@ -485,7 +480,7 @@ static void cycles(struct tap *t, const char *model)
 		ret = ret ? ret : wse_swarm_cost(s.swarm, 0, &cost);
 		plan = ret ? 1 : s.plan.cycles;
 		got = ret ? 0 : cost.cycles;
-		tap_ok(t, !ret && (is_rtl ? got * 4 >= plan * 3 && got * 4 <= plan * 5 : got > 0),
+		ok(!ret && (is_rtl ? got * 4 >= plan * 3 && got * 4 <= plan * 5 : got > 0),
 		       "%s, hidden %s: %llu cycles predicted, %llu counted, lanes busy %.3f", uri,
 		       hidden[i], (unsigned long long)plan, (unsigned long long)got,
 		       (double)cost.mac / ((double)cost.cycles * 16 * 8));
@@ -495,7 +490,7 @@ static void cycles(struct tap *t, const char *model)
 }
 
 /* 7.86 M distinct weights on a tile of 768 KiB */
-static void size(struct tap *t)
+static void size(void)
 {
 	static const char *const sets[] = {
 		"model.hidden_sizes=[1536, 1536, 1536, 1536]",
@@ -516,11 +511,11 @@ static void size(struct tap *t)
 	int ret;
 
 	if (SANITIZED) {
-		printf("ok %d - 7.86 M weights # SKIP too slow with sanitizers\n", ++t->n);
+		tap_skip("too slow with sanitizers", "7.86 M weights");
 		return;
 	}
 	ret = go("size", WSE_MODE_TRAIN, wafer, 1, sets, 10, NULL, &w, &res, why);
-	tap_ok(t, !ret && w.steps == 20 && w.last < w.first - 1.0,
+	ok(!ret && w.steps == 20 && w.last < w.first - 1.0,
 	       "256 -> 1536 x 4 -> 256, 7.86 M weights: loss %.3f -> %.3f in 20 steps %s", w.first,
 	       w.last, why);
 }
@@ -546,7 +541,6 @@ static int write_text(void)
 
 int main(int argc, char **argv)
 {
-	struct tap t = {0};
 	char hash[65], cmd[200];
 
 	if (argc == 2) { /* other_cpu()'s child: print the hash of the plain run */
@@ -562,16 +556,16 @@ int main(int argc, char **argv)
 	}
 	if (!mkdtemp(dir) || write_text())
 		return 1;
-	shapes(&t);
-	same_bits(&t, hash);
-	interruptions(&t, hash);
-	other_cpu(&t, dir, hash);
-	memory(&t);
-	cycles(&t, "func");
-	cycles(&t, "rtl");
-	rtl(&t);
-	rtl_run(&t);
-	size(&t);
+	shapes();
+	same_bits(hash);
+	interruptions(hash);
+	other_cpu(dir, hash);
+	memory();
+	cycles("func");
+	cycles("rtl");
+	rtl();
+	rtl_run();
+	size();
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
-	return system(cmd) ? 1 : tap_done(&t);
+	return system(cmd) ? 1 : tap_end();
 }

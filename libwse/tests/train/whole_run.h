@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../train/loop.h"
+#include "train/loop.h"
 
 static const char yaml[] =
 "trainer:\n"

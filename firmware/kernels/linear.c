@@ -1,3 +1,0 @@
-// SPDX-License-Identifier: MIT
-/* The program behind libwse's linear operations: start functions linear_forward and linear_wgrad. */
-#include "linear.h"

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * exp, log, 1/x and GELU as sequences of vector instructions. Their definition, step by step, is
+ * libwse/num/elementwise.h; the bits are the same because every step has one result.
+ *
+ * The accumulator file serves as vector registers V0 ... V7, each a DSR over n accumulators seen as rows of
+ * 8, so that a constant needs a row of 8 only. A constant that must be the first operand (a comparison with
+ * NaN is false, and NaN must get through) lies in memory; others are scalar operands.
+ */
+#ifndef WSE_VEC_H
+#define WSE_VEC_H
+
+#include "wse_core.h"
+
+enum { V0, V1, V2, V3, V4, V5, V6, V7, D_A = 8, D_B, D_C, D_K };
+
+#define VEC_ROW(x)	{ x, x, x, x, x, x, x, x }
+static const uint32_t vec_m87[8] __attribute__((aligned(16))) = VEC_ROW(0xc2ae0000);	/* -87 */
+static const uint32_t vec_80[8] __attribute__((aligned(16))) = VEC_ROW(0x42a00000);
+static const uint32_t vec_10[8] __attribute__((aligned(16))) = VEC_ROW(0x41200000);
+static const uint32_t vec_m10[8] __attribute__((aligned(16))) = VEC_ROW(0xc1200000);
+
+/* an instruction of the lanes on DSRs d, a, b; vs: on DSR a and the 32 bits of scalar */
+#define vv(op, d, a, b)	wse_issue(WSE_TCW(WSE_ENGINE_L, WSE_TOP_##op, d, a, b), 0)
+#define vs(op, d, a, scalar) \
+	wse_issue(WSE_TCW(WSE_ENGINE_L, WSE_TOP_##op, d, a, 0) + WSE_SCALAR, scalar)
+
+/* n elements (a multiple of 8) as rows of 8: contiguous memory, accumulators, a repeated row of 8 */
+#define vec_mem(d, addr, type, n) \
+	wse_dsr_mem2(d, addr, type, 8, (type) == WSE_DT_BF16 ? 2 : 4, (n) / 8, (type) == WSE_DT_BF16 ? 16 : 32)
+#define vec_acc(d, base, n)	wse_dsr_acc2(d, base, 8, (n) / 8, 8)
+#define vec_const(row, n)	wse_dsr_mem2(D_K, row, WSE_DT_FP32, 8, 4, (n) / 8, 0)
+
+/* V0 ... V(count-1), n accumulators each */
+#define vec_regs4(n) do { \
+	vec_acc(V0, 0, n); vec_acc(V1, n, n); vec_acc(V2, 2 * (n), n); vec_acc(V3, 3 * (n), n); } while (0)
+#define vec_regs8(n) do { \
+	vec_regs4(n); vec_acc(V4, 4 * (n), n); vec_acc(V5, 5 * (n), n); \
+	vec_acc(V6, 6 * (n), n); vec_acc(V7, 7 * (n), n); } while (0)
+
+#define VEC_MAGIC	WSE_F32(12582912.0f)	/* 1.5 * 2^23 */
+
+/* dst = exp(src), of n elements; uses V0 ... V3 (dst may be one of them or memory) */
+static inline void vexp(uint32_t dst, uint32_t src, uint32_t n)
+{
+	vec_const(vec_m87, n);
+	vv(VMAX, V0, D_K, src);
+	vs(VMUL, V1, V0, WSE_F32(0x1.715476p+0f));
+	vs(VADD, V1, V1, VEC_MAGIC);
+	vs(VADD, V2, V1, WSE_F32(-12582912.0f));
+	vs(VMUL, V3, V2, WSE_F32(-0x1.62e400p-1f));
+	vv(VADD, V0, V0, V3);
+	vs(VMUL, V3, V2, WSE_F32(-0x1.7f7d1cp-20f));
+	vv(VADD, V0, V0, V3);
+	vs(VMUL, V2, V0, WSE_F32(0x1.6c16c2p-10f));
+	vs(VADD, V2, V2, WSE_F32(0x1.111112p-7f));
+	vv(VMUL, V2, V2, V0);
+	vs(VADD, V2, V2, WSE_F32(0x1.555556p-5f));
+	vv(VMUL, V2, V2, V0);
+	vs(VADD, V2, V2, WSE_F32(0x1.555556p-3f));
+	vv(VMUL, V2, V2, V0);
+	vs(VADD, V2, V2, WSE_F32(0.5f));
+	vv(VMUL, V2, V2, V0);
+	vs(VADD, V2, V2, WSE_F32(1.0f));
+	vv(VMUL, V2, V2, V0);
+	vs(VADD, V2, V2, WSE_F32(1.0f));
+	vs(VSHL, V1, V1, 23);
+	vs(VIADD, V1, V1, 0x3f800000);
+	vv(VMUL, dst, V2, V1);
+}
+
+/* dst = 1 / src; dst, src and the scratch vectors t, u are different */
+static inline void vrecip(uint32_t dst, uint32_t src, uint32_t t, uint32_t u)
+{
+	int i;
+
+	vs(VXOR, dst, src, ~0u);			/* magic - x = ~x + magic + 1 */
+	vs(VIADD, dst, dst, 0x7ef311c7 + 1);
+	vs(VMUL, u, src, WSE_F32(-1.0f));		/* 2 - s r = (-s) r + 2 */
+	for (i = 0; i < 3; i++) {
+		vv(VMUL, t, u, dst);
+		vs(VADD, t, t, WSE_F32(2.0f));
+		vv(VMUL, dst, dst, t);
+	}
+}
+
+/* V5 = log(V4); uses V0 ... V3, V5, V6 */
+static inline void vlog(void)
+{
+	vs(VIADD, V0, V4, 0x3f800000 - 0x3f3504f3);
+	vs(VSHR, V1, V0, 23);
+	vs(VIADD, V1, V1, 0x4b400000);
+	vs(VADD, V1, V1, WSE_F32(-12583039.0f));	/* e */
+	vs(VSHL, V0, V0, 9);
+	vs(VSHR, V0, V0, 9);
+	vs(VIADD, V0, V0, 0x3f3504f3);
+	vs(VADD, V2, V0, WSE_F32(-1.0f));		/* f */
+	vv(VMUL, V3, V2, V2);				/* z */
+	vs(VMUL, V5, V2, WSE_F32(7.0376836292e-2f));
+	vs(VADD, V5, V5, WSE_F32(-1.1514610310e-1f));
+	vv(VMUL, V5, V5, V2);
+	vs(VADD, V5, V5, WSE_F32(1.1676998740e-1f));
+	vv(VMUL, V5, V5, V2);
+	vs(VADD, V5, V5, WSE_F32(-1.2420140846e-1f));
+	vv(VMUL, V5, V5, V2);
+	vs(VADD, V5, V5, WSE_F32(1.4249322787e-1f));
+	vv(VMUL, V5, V5, V2);
+	vs(VADD, V5, V5, WSE_F32(-1.6668057665e-1f));
+	vv(VMUL, V5, V5, V2);
+	vs(VADD, V5, V5, WSE_F32(2.0000714765e-1f));
+	vv(VMUL, V5, V5, V2);
+	vs(VADD, V5, V5, WSE_F32(-2.4999993993e-1f));
+	vv(VMUL, V5, V5, V2);
+	vs(VADD, V5, V5, WSE_F32(3.3333331174e-1f));
+	vv(VMUL, V5, V5, V2);
+	vv(VMUL, V5, V5, V3);
+	vs(VMUL, V6, V3, WSE_F32(-0.5f));
+	vv(VADD, V5, V5, V6);
+	vv(VADD, V5, V5, V2);
+	vs(VMUL, V6, V1, WSE_F32(0x1.62e430p-1f));
+	vv(VADD, V5, V5, V6);
+	vs(VMUL, V6, V4, 0);
+	vv(VADD, V5, V5, V6);
+}
+
+/* out = gelu(y), deriv = d gelu / dy, of n elements; y, out, deriv are memory DSRs; uses V0 ... V7 */
+static inline void vgelu(uint32_t out, uint32_t deriv, uint32_t y, uint32_t n)
+{
+	vec_const(vec_10, n);
+	vv(VMIN, V4, D_K, y);
+	vec_const(vec_m10, n);
+	vv(VMAX, V4, D_K, V4);				/* c */
+	vv(VMUL, V5, V4, V4);				/* q */
+	vs(VMUL, V6, V5, WSE_F32(-0.0713548162726f));
+	vs(VADD, V6, V6, WSE_F32(-1.5957691216057f));
+	vv(VMUL, V6, V4, V6);				/* m */
+	vec_const(vec_80, n);
+	vv(VMIN, V6, D_K, V6);
+	vexp(V2, V6, n);				/* w */
+	vs(VADD, V6, V2, WSE_F32(1.0f));
+	vrecip(V7, V6, V0, V1);				/* s */
+	vs(VMUL, V5, V5, WSE_F32(0.2140644488178f));
+	vs(VADD, V5, V5, WSE_F32(1.5957691216057f));
+	vv(VMUL, V0, V4, V7);				/* c s */
+	vv(VMUL, V1, V2, V7);				/* w s */
+	vv(VMUL, V0, V0, V1);
+	vv(VMUL, V0, V0, V5);
+	vv(VADD, deriv, V7, V0);
+	vv(VMUL, out, y, V7);
+}
+
+#endif /* WSE_VEC_H */

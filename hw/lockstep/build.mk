@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: MIT
+# wse-lockstep: random programs on rtl and func, the first difference is named.
+
+$(eval $(call c_program,wse-lockstep,$(wildcard hw/lockstep/*.c),$(MODEL_LIBS),$(MODEL_LINK)))
+
+ALL += $(B)/wse-lockstep
+# ten million instructions on 2x2, three on 4x4; on a busy machine no longer than so many seconds
+SUITES += hw/lockstep/tests/test_judge "$(B)/wse-lockstep --tap --insns 10000000 --seconds 120" \
+	"$(B)/wse-lockstep --tap --seconds 60 --rows 4 --cols 4 --insns 3000000 --seed 7000"
+
+.PHONY: lockstep-long
+lockstep-long: $(B)/wse-lockstep ## random programs on rtl and func: 10^8 instructions (INSNS, SEED)
+	$(B)/wse-lockstep --insns $(or $(INSNS),100000000) --seed $(or $(SEED),1000)

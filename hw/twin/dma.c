@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+/* Bus-master accesses and page lists. */
+#include <string.h>
+
+#include "twin.h"
+
+int wse_dma_read(struct wse_model *m, uint64_t iova, void *buf, size_t len)
+{
+	m->cnt_rd += len;
+	return m->ops.dma_read(m->host, iova, buf, len);
+}
+
+int wse_dma_write(struct wse_model *m, uint64_t iova, const void *buf, size_t len)
+{
+	m->cnt_wr += len;
+	return m->ops.dma_write(m->host, iova, buf, len);
+}
+
+void wse_buf_open(struct wse_buf *b, uint64_t base, bool direct, uint8_t shift)
+{
+	b->base = base;
+	b->direct = direct;
+	b->shift = shift;
+	memset(b->tag, 0, sizeof(b->tag));
+}
+
+/* bus address of a byte and how many follow it on its page */
+static int translate(struct wse_model *m, struct wse_buf *b, uint64_t off, uint64_t *iova,
+		     uint64_t *room, uint64_t *bad)
+{
+	uint64_t i = off >> b->shift, in = off & ((1ull << b->shift) - 1), entry;
+	unsigned int slot = i % (sizeof(b->tag) / sizeof(*b->tag));
+	int err;
+
+	if (b->direct) {
+		*iova = b->base + off;
+		*room = UINT64_MAX;
+		return 0;
+	}
+	if (b->tag[slot] != i + 1) {
+		err = wse_dma_read(m, b->base + i * 8, &entry, sizeof(entry));
+		if (err) {
+			*bad = b->base + i * 8;
+			return err;
+		}
+		b->tag[slot] = i + 1;
+		b->page[slot] = entry & ~((1ull << b->shift) - 1);
+	}
+	*iova = b->page[slot] + in;
+	*room = (1ull << b->shift) - in;
+	return 0;
+}
+
+int wse_buf_read(struct wse_model *m, struct wse_buf *b, uint64_t off, void *dst, size_t len,
+		 uint64_t *bad)
+{
+	uint64_t iova, room;
+	size_t n;
+	int err;
+
+	for (; len; len -= n, off += n, dst = (uint8_t *)dst + n) {
+		err = translate(m, b, off, &iova, &room, bad);
+		if (err)
+			return err;
+		n = len < room ? len : room;
+		err = wse_dma_read(m, iova, dst, n);
+		if (err) {
+			*bad = iova;
+			return err;
+		}
+	}
+	return 0;
+}
+
+int wse_buf_write(struct wse_model *m, struct wse_buf *b, uint64_t off, const void *src, size_t len,
+		  uint64_t *bad)
+{
+	uint64_t iova, room;
+	size_t n;
+	int err;
+
+	for (; len; len -= n, off += n, src = (const uint8_t *)src + n) {
+		err = translate(m, b, off, &iova, &room, bad);
+		if (err)
+			return err;
+		n = len < room ? len : room;
+		err = wse_dma_write(m, iova, src, n);
+		if (err) {
+			*bad = iova;
+			return err;
+		}
+	}
+	return 0;
+}

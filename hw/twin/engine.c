@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+/* Engines: the queues in front of them, start and completion of their instructions. */
+#include <string.h>
+
+#include "fp.h"
+#include "twin.h"
+
+void wse_tensor_fault(struct wse_model *m, struct wse_core *c, uint32_t cause, uint32_t color,
+		      uint32_t value)
+{
+	wse_core_fault(m, c, cause, c->pc, 0, color, value);
+}
+
+void wse_engine_complete(struct wse_model *m, struct wse_core *c, struct wse_engine *e)
+{
+	uint32_t tcw = e->q[0].tcw, task = tcw >> WSE_TCW_TASK_SHIFT;
+
+	if (e->claim >= 0)
+		c->claimed &= ~(1u << e->claim);
+	e->claim = e->out = e->wait = -1;
+	e->started = false;
+	if (--e->n)
+		memmove(&e->q[0], &e->q[1], sizeof(e->q[0]) * e->n);
+	if (tcw & WSE_TCW_ACTIVATE_MASK)
+		c->ready |= 1u << task;
+	if (tcw & WSE_TCW_UNBLOCK_MASK)
+		c->blocked &= ~(1u << task);
+	m->moved = true;
+}
+
+static bool begin(struct wse_model *m, struct wse_core *c, struct wse_engine *e, unsigned int which)
+{
+	uint32_t cause = wse_engine_check(e, which);
+	const struct wse_tins *t = &e->q[0];
+
+	if (cause) {
+		wse_tensor_fault(m, c, cause, ~0u, 0);
+		return false;
+	}
+	e->started = true;
+	e->busy_to = m->now;
+	if (e->claim >= 0) {
+		if (unlikely(m->races != NULL))
+			wse_races_claim(m, c, e->claim);
+		c->claimed |= 1u << e->claim;
+	}
+	if (e->op == WSE_TOP_AXPY && t->tcw & WSE_TCW_CLEAR_MASK)
+		memset(&c->acc[t->dsr[0][0]], 0, (size_t)e->nfeat * e->tokens * 4);
+	/* what only sends is a source: bulk.c may hand out whole runs */
+	e->lazy = which != WSE_ENGINE_L && e->out >= 0 && e->claim < 0 &&
+		  e->o[OPND_SRC1].kind != WSE_KIND_DOTQ && e->o[OPND_SRC2].kind != WSE_KIND_DOTQ;
+	e->hurry = false;
+	e->age = 0;
+	if (e->lazy && !(c->listed >> which & 1)) {
+		c->listed |= 1u << which;
+		m->source[m->nsources++] = c->idx << 2 | which;
+	}
+	c->ecyc[which] += 2;
+	return true;
+}
+
+/* true: something was done */
+static bool engine_run(struct wse_model *m, struct wse_core *c, unsigned int which)
+{
+	struct wse_engine *e = &c->eng[which];
+	bool any = false, did;
+
+	while (e->n && c->run == WSE_CORE_RUNNING) {
+		if (c->ecyc[which] >= WSE_EQUANTUM) {
+			wse_wake(m, c);
+			break;
+		}
+		if (!e->started) {
+			if (!begin(m, c, e, which))
+				return true;
+			any = true;
+		}
+		if (which != WSE_ENGINE_L)
+			did = wse_run_mover(m, c, e, which);
+		else if (e->op == WSE_TOP_AXPY || e->op == WSE_TOP_DOT)
+			did = wse_run_stream(m, c, e);
+		else
+			did = wse_run_vector(m, c, e);
+		any |= did;
+		if (!did)
+			break;
+	}
+	return any;
+}
+
+void wse_engines_run(struct wse_model *m, struct wse_core *c)
+{
+	bool any;
+
+	do {
+		any = engine_run(m, c, WSE_ENGINE_L);
+		any |= engine_run(m, c, WSE_ENGINE_M0);
+		any |= engine_run(m, c, WSE_ENGINE_M1);
+		if (m->nwork)
+			wse_fabric_drain(m);
+		m->moved |= any;
+	} while (any && c->run == WSE_CORE_RUNNING);
+}
+
+bool wse_issue(struct wse_model *m, struct wse_core *c, uint32_t tcw, uint32_t scalar)
+{
+	unsigned int which = (tcw & WSE_TCW_ENGINE_MASK) >> WSE_TCW_ENGINE_SHIFT;
+	struct wse_engine *e;
+	struct wse_tins *t;
+
+	if (which > WSE_ENGINE_M1) {
+		wse_tensor_fault(m, c, WSE_CAUSE_BAD_DSR, ~0u, 0);
+		return true;	/* as any ISSUE whose instruction is refused later */
+	}
+	e = &c->eng[which];
+	if (e->n == 1 + WSE_ENGINE_DEPTH) {
+		wse_engines_run(m, c);
+		if (c->run != WSE_CORE_RUNNING || e->n == 1 + WSE_ENGINE_DEPTH)
+			return false;
+	}
+	t = &e->q[e->n++];
+	t->tcw = tcw;
+	t->scalar = scalar;
+	memcpy(t->dsr[0], c->dsr[(tcw & WSE_TCW_DST_MASK) >> WSE_TCW_DST_SHIFT], sizeof(t->dsr[0]));
+	memcpy(t->dsr[1], c->dsr[(tcw & WSE_TCW_SRC1_MASK) >> WSE_TCW_SRC1_SHIFT],
+	       sizeof(t->dsr[0]));
+	memcpy(t->dsr[2], c->dsr[(tcw & WSE_TCW_SRC2_MASK) >> WSE_TCW_SRC2_SHIFT],
+	       sizeof(t->dsr[0]));
+	m->moved = true;
+	if (unlikely(m->races != NULL))
+		wse_races_issue(m, c, which, t);
+	if (e->n == 1)
+		wse_engines_run(m, c);
+	return true;
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Routers, one wavelet at a time with exact channel capacities. A (core, color) is on the work list
+ * when the queue that its route reads may have become able to move; wse_fabric_drain() moves until
+ * nothing can.
+ */
+#include <string.h>
+
+#include "twin.h"
+
+static const uint8_t opposite[4] = {WSE_PORT_S, WSE_PORT_W, WSE_PORT_N, WSE_PORT_E};
+
+struct wse_core *wse_neighbour(struct wse_model *m, const struct wse_core *c, unsigned int port)
+{
+	switch (port) {
+	case WSE_PORT_N:
+		return c->row ? &m->core[c->idx - m->cols] : NULL;
+	case WSE_PORT_S:
+		return c->row + 1u < m->rows ? &m->core[c->idx + m->cols] : NULL;
+	case WSE_PORT_W:
+		return c->col ? &m->core[c->idx - 1] : NULL;
+	case WSE_PORT_E:
+		return c->col + 1u < m->cols ? &m->core[c->idx + 1] : NULL;
+	}
+	return NULL;
+}
+
+void wse_kick(struct wse_model *m, struct wse_core *c, unsigned int color)
+{
+	if (c->kick >> color & 1)
+		return;
+	c->kick |= 1u << color;
+	m->work[m->nwork++] = c->idx << 5 | color; /* at most one entry each: it fits */
+}
+
+void wse_route(struct wse_model *m, struct wse_core *c, unsigned int color, uint32_t cfg)
+{
+	c->rx[color] = cfg & WSE_ROUTE_RX_MASK;
+	c->tx[color] = (cfg & WSE_ROUTE_TX_MASK) >> WSE_ROUTE_TX_SHIFT;
+	m->moved = true;
+	wse_kick(m, c, color);
+}
+
+/* room for one wavelet at every output of the route */
+static bool room(struct wse_model *m, struct wse_core *c, unsigned int color)
+{
+	unsigned int tx = c->tx[color], p;
+
+	if (tx & 1u << WSE_PORT_R && chan_full(&c->recv[color]))
+		return false;
+	for (p = 0; p < 4; p++) {
+		struct wse_core *n;
+
+		if (!(tx & 1u << p))
+			continue;
+		n = wse_neighbour(m, c, p);
+		if (n) {
+			if (chan_full(&n->in[opposite[p]][color]))
+				return false;
+		} else if (p != WSE_PORT_S || chan_full(&m->out[c->col].q[color])) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static void forward(struct wse_model *m, struct wse_core *c, unsigned int color, uint32_t data,
+		    bool ctrl)
+{
+	unsigned int tx = c->tx[color], p;
+	struct wse_core *n;
+
+	if (tx & 1u << WSE_PORT_R) {
+		chan_push(&c->recv[color], data, ctrl);
+		c->recv_any |= 1u << color;
+		wse_wake(m, c);
+	}
+	for (p = 0; p < 4; p++) {
+		if (!(tx & 1u << p))
+			continue;
+		n = wse_neighbour(m, c, p);
+		if (!n) {
+			chan_push(&m->out[c->col].q[color], data, ctrl);
+			continue;
+		}
+		chan_push(&n->in[opposite[p]][color], data, ctrl);
+		if (n->rx[color] == opposite[p])
+			wse_kick(m, n, color);
+	}
+}
+
+/* whoever feeds the input queue that has just lost a wavelet may go on */
+static void feed(struct wse_model *m, struct wse_core *c, unsigned int port, unsigned int color)
+{
+	struct wse_core *n;
+
+	if (port == WSE_PORT_R) {
+		wse_wake(m, c);
+		return;
+	}
+	n = wse_neighbour(m, c, port);
+	if (n)
+		wse_kick(m, n, color);
+}
+
+static void move(struct wse_model *m, struct wse_core *c, unsigned int color)
+{
+	unsigned int port = c->rx[color];
+	struct wse_chan *q;
+	uint32_t data;
+	bool ctrl, any = false;
+
+	if (port > WSE_PORT_R)
+		return;
+	q = &c->in[port][color];
+	while (q->count && room(m, c, color)) {
+		data = chan_head(q, &ctrl);
+		chan_pop(q);
+		m->cnt_wavelet++;
+		any = true;
+		forward(m, c, color, data, ctrl);
+	}
+	if (any) {
+		m->moved = true;
+		feed(m, c, port, color);
+	}
+}
+
+void wse_fabric_drain(struct wse_model *m)
+{
+	while (m->nwork) {
+		uint32_t w = m->work[--m->nwork];
+		struct wse_core *c = &m->core[w >> 5];
+
+		c->kick &= ~(1u << (w & 31));
+		move(m, c, w & 31);
+	}
+}
+
+/* all colors unrouted, all queues empty */
+void wse_fabric_clear(struct wse_model *m)
+{
+	uint32_t i;
+
+	m->nwork = 0;
+	for (i = 0; i < m->ncores; i++) {
+		struct wse_core *c = &m->core[i];
+
+		c->kick = 0;
+		c->recv_any = 0;
+		memset(c->rx, 7, sizeof(c->rx));
+		memset(c->tx, 0, sizeof(c->tx));
+		memset(c->in, 0, sizeof(c->in));
+		memset(c->recv, 0, sizeof(c->recv));
+	}
+	for (i = 0; i < m->cols; i++)
+		memset(m->out[i].q, 0, sizeof(m->out[i].q));
+}

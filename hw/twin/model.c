@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+/* The twin as a device model: creation, and the rounds that make time pass. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fp.h"
+#include "twin.h"
+
+static void destroy(struct wse_model *m)
+{
+	uint32_t i;
+
+	if (!m)
+		return;
+	if (m->in && m->out) {
+		wse_ports_reset(m, X_IN);
+		wse_ports_reset(m, X_OUT);
+	}
+	for (i = 0; m->core && i < m->ncores; i++)
+		free(m->core[i].picks);
+	free(m->core);
+	free(m->sram);
+	free(m->dec);
+	free(m->in);
+	free(m->out);
+	free(m->run[0]);
+	free(m->run[1]);
+	free(m->work);
+	free(m->source);
+	free(m->races);
+	wse_bulk_free(m);
+	free(m);
+}
+
+static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *ops, void *host,
+		  struct wse_model **out)
+{
+	struct wse_model *m;
+	size_t n, i;
+
+	if (!cfg || !ops || !ops->dma_read || !ops->dma_write || !ops->irq || !out)
+		return -EINVAL;
+	if (!cfg->rows || !cfg->cols || cfg->rows > 0xffff || cfg->cols > 0xffff)
+		return -EINVAL;
+	n = (size_t)cfg->rows * cfg->cols;
+	if (n >= 1u << 24)
+		return -ENOTSUP;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return -ENOMEM;
+	m->cfg = *cfg;
+	if (!m->cfg.dma_latency)
+		m->cfg.dma_latency = 64;
+	m->ops = *ops;
+	m->host = host;
+	m->rows = cfg->rows;
+	m->cols = cfg->cols;
+	m->ncores = n;
+	m->core = aligned_alloc(64, n * sizeof(*m->core));
+	m->sram = calloc(n, WSE_SRAM_BYTES);
+	m->dec = calloc(n * (WSE_NWORDS + 1), sizeof(*m->dec));
+	m->in = calloc(m->cols, sizeof(*m->in));
+	m->out = calloc(m->cols, sizeof(*m->out));
+	m->run[0] = calloc(n, sizeof(uint32_t));
+	m->run[1] = calloc(n, sizeof(uint32_t));
+	m->source = calloc(n * 2, sizeof(uint32_t));
+	m->work = calloc(n * WSE_NCOLORS, sizeof(uint32_t));
+	if (!m->core || !m->sram || !m->dec || !m->in || !m->out || !m->run[0] || !m->run[1] ||
+	    !m->work || !m->source) {
+		destroy(m);
+		return -ENOMEM;
+	}
+	memset(m->core, 0, n * sizeof(*m->core));
+	for (i = 0; i < n; i++) {
+		m->core[i].idx = i;
+		m->core[i].row = i / m->cols;
+		m->core[i].col = i % m->cols;
+		m->core[i].sram = m->sram + i * WSE_SRAM_BYTES;
+		m->core[i].dec = m->dec + i * (WSE_NWORDS + 1);
+	}
+	if (cfg->flags & WSE_MODEL_CHECK_RACES && wse_races_create(m)) {
+		destroy(m);
+		return -ENOMEM;
+	}
+	wse_func_reset(m);
+	*out = m;
+	return 0;
+}
+
+static void run_cores(struct wse_model *m)
+{
+	uint32_t n = m->nrun, i, *list;
+
+	m->cur ^= 1;
+	list = m->run[m->cur];
+	m->nrun = 0;
+	for (i = 0; i < n; i++) {
+		struct wse_core *c = &m->core[list[i]];
+
+		c->queued = false;
+		wse_core_run(m, c, m->limit);
+	}
+	wse_fabric_drain(m);
+}
+
+/* the work of one round; false: nothing moved and nothing can until the host acts or a budget ends
+ */
+static bool round_work(struct wse_model *m)
+{
+	bool any;
+
+	m->moved = false;
+	m->round = 0;
+	any = wse_queues_run(m);
+	if (m->halted)
+		return true;
+	run_cores(m);
+	any |= wse_bulk(m);
+	return any || m->moved || m->nrun;
+}
+
+/* the next cycle at which a budget ends; UINT64_MAX: none */
+static uint64_t next_deadline(const struct wse_model *m)
+{
+	uint64_t t = UINT64_MAX;
+	unsigned int i;
+
+	for (i = 0; i < X_COUNT; i++)
+		if (m->job[i].active && m->job[i].deadline < t)
+			t = m->job[i].deadline;
+	return t;
+}
+
+/* one round, at most up to cycle end; true: idle */
+static bool round_once(struct wse_model *m, uint64_t end)
+{
+	uint64_t t, room = end - m->now;
+
+	if (m->debt) {
+		t = m->debt < room ? m->debt : room;
+		m->now += t;
+		m->debt -= t;
+		return false;
+	}
+	if (!round_work(m)) {
+		if (m->quiet) {
+			if (!wse_queues_busy(m))
+				return true;
+			t = next_deadline(m);
+			m->now = t < end ? (t > m->now ? t : m->now) : end;
+			return false;
+		}
+		m->quiet = true;
+		return false;
+	}
+	m->quiet = false;
+	t = m->round ? m->round : 1;
+	m->now += t < room ? t : room;
+	m->debt = t < room ? 0 : t - room;
+	return false;
+}
+
+static enum wse_stop advance(struct wse_model *m, uint64_t max_cycles, uint64_t *ran)
+{
+	uint64_t start = m->now, end = start + max_cycles;
+	enum wse_stop why = WSE_STOP_CYCLES;
+	unsigned int csr = wse_fp_enter();
+
+	if (end < start)
+		end = UINT64_MAX;
+	m->brk = false;
+	m->limit = WSE_QUANTUM;
+	while (m->now < end) {
+		if (m->halted) {
+			why = WSE_STOP_HALTED;
+			break;
+		}
+		if (round_once(m, end)) {
+			why = WSE_STOP_IDLE;
+			break;
+		}
+		if (m->brk) {
+			why = WSE_STOP_BREAK;
+			break;
+		}
+	}
+	wse_fp_leave(csr);
+	if (ran)
+		*ran = m->now - start;
+	return why;
+}
+
+static void brk(struct wse_model *m)
+{
+	m->brk = true;
+}
+
+static int boot(struct wse_model *m, uint32_t core, uint32_t pc)
+{
+	if (core >= m->ncores || pc & 3 || pc - WSE_SRAM_BASE >= WSE_SRAM_BYTES)
+		return -EINVAL;
+	wse_core_boot(m, &m->core[core], pc);
+	return 0;
+}
+
+static int step(struct wse_model *m, uint32_t core, uint64_t max_cycles)
+{
+	uint64_t end = m->now + max_cycles, before;
+	unsigned int csr;
+	int ret = -ETIME;
+
+	if (core >= m->ncores)
+		return -EINVAL;
+	if (end < m->now)
+		end = UINT64_MAX;
+	before = m->core[core].retired;
+	csr = wse_fp_enter();
+	m->limit = 1;
+	while (m->now < end && !m->halted) {
+		bool idle = round_once(m, end);
+
+		if (m->core[core].retired != before) {
+			ret = 0;
+			break;
+		}
+		if (idle)
+			break;
+	}
+	wse_fp_leave(csr);
+	return ret;
+}
+
+const struct wse_model_ops wse_model_func = {
+	.api = WSE_MODEL_API,
+	.name = "func",
+	.create = create,
+	.destroy = destroy,
+	.mmio_read = wse_mmio_read,
+	.mmio_write = wse_mmio_write,
+	.advance = advance,
+	.brk = brk,
+	.reset = wse_func_reset,
+	.peek = wse_peek,
+	.poke = wse_poke,
+	.get_acc = wse_get_acc,
+	.get_state = wse_get_state,
+	.set_state = wse_set_state,
+	.boot = boot,
+	.step = step,
+	.trace_retire = wse_trace_retire,
+	.replay_pick = wse_replay_pick,
+};

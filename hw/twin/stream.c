@@ -1,0 +1,574 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Edge ports and the executors of STREAM_IN and STREAM_OUT. A port works block by block: a block's
+ * wavelets are packed when the port gets to it, a block's results are written when the last of them
+ * has arrived.
+ */
+#include <emmintrin.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fp.h"
+#include "twin.h"
+
+struct shape {
+	uint32_t k, b, size; /* elements of a column, features, bytes of an element */
+};
+
+static struct shape shape_of(const struct wse_sqe *s)
+{
+	return (struct shape){s->kcol, s->nfeat, s->etype == WSE_ETYPE_BF16 ? 2 : 4};
+}
+
+static bool selected(const uint8_t *mask, uint32_t k)
+{
+	return mask[k >> 3] >> (k & 7) & 1;
+}
+
+/* mask rows of a block, [b][(k + 7) / 8]; without MASKED all ones */
+static int load_masks(struct wse_model *m, struct wse_job *j, uint32_t col, uint32_t block,
+		      uint8_t *mask)
+{
+	const struct wse_sqe *s = &j->sqe;
+	uint32_t bytes = (s->kcol + 7) / 8, f;
+	uint64_t off;
+	int err;
+
+	if (!(s->flags & WSE_SQF_MASKED)) {
+		memset(mask, 0xff, (size_t)bytes * s->nfeat);
+		return 0;
+	}
+	for (f = 0; f < s->nfeat; f++) {
+		off = s->moff + ((uint64_t)block * s->nfeat + f) * s->rstride +
+		      (uint64_t)col * s->mcstride;
+		err = wse_buf_read(m, &j->mask, off, mask + f * bytes, bytes, &j->bad);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static uint64_t row_off(const struct wse_sqe *s, uint32_t col, uint32_t block, uint32_t f)
+{
+	return s->off + ((uint64_t)block * s->nfeat + f) * s->lstride + (uint64_t)col * s->cstride;
+}
+
+/* bf16 rows [B][k] to wavelets [k][B] */
+__attribute__((target_clones("avx2", "default"))) static void
+pack1(uint32_t *restrict w, const uint16_t *restrict h, uint32_t n)
+{
+	uint32_t k;
+
+	for (k = 0; k < n; k++)
+		w[k] = (uint32_t)h[k] << 16 | k;
+}
+
+__attribute__((target_clones("avx2", "default"))) static void
+pack2(uint32_t *restrict w, const uint16_t *restrict h, uint32_t n)
+{
+	const uint16_t *restrict g = h + n;
+	uint32_t k;
+
+	for (k = 0; k < n; k++) {
+		w[2 * k] = (uint32_t)h[k] << 16 | k;
+		w[2 * k + 1] = (uint32_t)g[k] << 16 | 1u << 14 | k;
+	}
+}
+
+__attribute__((target_clones("avx2", "default"))) static void
+pack4(uint32_t *restrict w, const uint16_t *restrict h, uint32_t n)
+{
+	const uint16_t *restrict h1 = h + n, *restrict h2 = h1 + n, *restrict h3 = h2 + n;
+	uint32_t k;
+
+	for (k = 0; k < n; k++) {
+		w[4 * k] = (uint32_t)h[k] << 16 | k;
+		w[4 * k + 1] = (uint32_t)h1[k] << 16 | 1u << 14 | k;
+		w[4 * k + 2] = (uint32_t)h2[k] << 16 | 2u << 14 | k;
+		w[4 * k + 3] = (uint32_t)h3[k] << 16 | 3u << 14 | k;
+	}
+}
+
+/* the same to values [k][B]: four rows at a time are interleaved as words, then widened */
+static void widen4(float *v, const uint16_t *h, uint32_t n)
+{
+	const __m128i zero = _mm_setzero_si128();
+	uint32_t k, i;
+
+	for (k = 0; k + 8 <= n; k += 8, v += 32) {
+		__m128i a = _mm_loadu_si128((const __m128i *)(const void *)(h + k));
+		__m128i b = _mm_loadu_si128((const __m128i *)(const void *)(h + n + k));
+		__m128i c = _mm_loadu_si128((const __m128i *)(const void *)(h + 2 * n + k));
+		__m128i d = _mm_loadu_si128((const __m128i *)(const void *)(h + 3 * n + k));
+		__m128i ab[2] = {_mm_unpacklo_epi16(a, b), _mm_unpackhi_epi16(a, b)};
+		__m128i cd[2] = {_mm_unpacklo_epi16(c, d), _mm_unpackhi_epi16(c, d)};
+		__m128i *to = (__m128i *)(void *)v;
+
+		for (i = 0; i < 2; i++) {
+			__m128i lo = _mm_unpacklo_epi32(ab[i], cd[i]);
+			__m128i hi = _mm_unpackhi_epi32(ab[i], cd[i]);
+
+			_mm_storeu_si128(to + 4 * i, _mm_unpacklo_epi16(zero, lo));
+			_mm_storeu_si128(to + 4 * i + 1, _mm_unpackhi_epi16(zero, lo));
+			_mm_storeu_si128(to + 4 * i + 2, _mm_unpacklo_epi16(zero, hi));
+			_mm_storeu_si128(to + 4 * i + 3, _mm_unpackhi_epi16(zero, hi));
+		}
+	}
+	for (; k < n; k++)
+		for (i = 0; i < 4; i++)
+			*v++ = wse_f(wse_bf16_widen(h[i * n + k]));
+}
+
+static void widen(float *v, const uint16_t *h, uint32_t n, uint32_t nfeat)
+{
+	uint32_t k, f;
+
+	if (nfeat == 4) {
+		widen4(v, h, n);
+		return;
+	}
+	for (k = 0; k < n; k++)
+		for (f = 0; f < nfeat; f++)
+			*v++ = wse_f(wse_bf16_widen(h[f * n + k]));
+}
+
+/* the wavelets of the port's block */
+const uint32_t *wse_in_words(struct wse_port_in *p)
+{
+	if (!p->dense || p->words)
+		return p->w;
+	p->words = true;
+	if (p->dense == 4)
+		pack4(p->w, p->h, p->n / 4);
+	else if (p->dense == 2)
+		pack2(p->w, p->h, p->n / 2);
+	else
+		pack1(p->w, p->h, p->n);
+	return p->w;
+}
+
+/* bf16 values [nfeat][kcol] of a block; scratch: room for as many binary32 */
+static int load_values(struct wse_model *m, struct wse_job *j, uint32_t col, uint32_t block,
+		       uint16_t *h, uint32_t *scratch)
+{
+	const struct wse_sqe *s = &j->sqe;
+	uint32_t f, k;
+	int err = 0;
+
+	if (s->flags & WSE_SQF_INDEX_ONLY) {
+		memset(h, 0, (size_t)s->kcol * s->nfeat * 2);
+		return 0;
+	}
+	for (f = 0; f < s->nfeat && !err; f++, h += s->kcol) {
+		if (s->etype == WSE_ETYPE_BF16) {
+			err = wse_buf_read(m, &j->buf, row_off(s, col, block, f), h, s->kcol * 2u,
+					   &j->bad);
+			continue;
+		}
+		err = wse_buf_read(m, &j->buf, row_off(s, col, block, f), scratch, s->kcol * 4u,
+				   &j->bad);
+		for (k = 0; k < s->kcol && !err; k++)
+			h[k] = wse_bf16_round(scratch[k]);
+	}
+	return err;
+}
+
+/* RAW32: words of one feature */
+static int load_raw(struct wse_model *m, struct wse_job *j, uint32_t col, struct wse_port_in *p,
+		    uint32_t *v, uint8_t *mask)
+{
+	const struct wse_sqe *s = &j->sqe;
+	bool drop = s->flags & WSE_SQF_DROP_ZERO;
+	uint32_t k;
+	int err = 0;
+
+	if (s->flags & WSE_SQF_INDEX_ONLY)
+		memset(v, 0, s->kcol * 4u);
+	else
+		err = wse_buf_read(m, &j->buf, row_off(s, col, p->block, 0), v, s->kcol * 4u,
+				   &j->bad);
+	if (!err)
+		err = load_masks(m, j, col, p->block, mask);
+	if (err)
+		return err;
+	for (p->n = 0, k = 0; k < s->kcol; k++)
+		if (selected(mask, k) && !(drop && !(v[k] & 0x7fffffffu)))
+			p->w[p->n++] = v[k];
+	return 0;
+}
+
+/* the selected elements of a block, k by k, feature by feature */
+static void pack_selected(const struct wse_sqe *s, struct wse_port_in *p, const uint16_t *h,
+			  const uint8_t *mask)
+{
+	uint32_t bytes = (s->kcol + 7u) / 8, n = 0, k, f, x;
+	bool drop = s->flags & WSE_SQF_DROP_ZERO;
+
+	for (k = 0; k < s->kcol; k++) {
+		for (f = 0; f < s->nfeat; f++) {
+			x = h[f * s->kcol + k];
+			p->w[n] = x << 16 | f << 14 | k;
+			n += selected(mask + f * bytes, k) & !(drop && !(x & 0x7fff));
+		}
+	}
+	p->n = n;
+}
+
+static int load_block(struct wse_model *m, struct wse_job *j, uint32_t col, struct wse_port_in *p)
+{
+	const struct wse_sqe *s = &j->sqe;
+	size_t n = (size_t)s->kcol * s->nfeat;
+	uint32_t *v = p->w + n + 1; /* one more: pack_selected writes before it decides */
+	uint16_t *h = (uint16_t *)(void *)(v + n);
+	uint8_t *mask = (uint8_t *)(h + n);
+	int err;
+
+	p->pos = 0;
+	p->end_due = s->etype != WSE_ETYPE_RAW32;
+	if (p->dense && s->flags & WSE_SQF_INDEX_ONLY)
+		return 0; /* the same in every block */
+	p->dense = 0;
+	p->words = false;
+	if (!p->end_due)
+		return load_raw(m, j, col, p, v, mask);
+	err = load_values(m, j, col, p->block, h, v);
+	if (err)
+		return err;
+	if (s->flags & (WSE_SQF_MASKED | WSE_SQF_DROP_ZERO)) {
+		err = load_masks(m, j, col, p->block, mask);
+		if (!err)
+			pack_selected(s, p, h, mask);
+		return err;
+	}
+	p->h = h;
+	p->v = (float *)(void *)v;
+	widen(p->v, h, s->kcol, s->nfeat);
+	p->n = n;
+	p->dense = s->nfeat;
+	return 0;
+}
+
+/* bytes of the array behind wse_port_in.w */
+static size_t block_bytes(const struct wse_sqe *s)
+{
+	size_t n = (size_t)s->kcol * s->nfeat;
+
+	return (2 * n + 1) * 4 + n * 2 + (s->kcol + 7u) / 8 * s->nfeat;
+}
+
+void wse_ports_reset(struct wse_model *m, unsigned int exec)
+{
+	uint32_t c;
+
+	for (c = 0; c < m->cols; c++) {
+		if (exec == X_IN) {
+			free(m->in[c].w);
+			memset(&m->in[c], 0, sizeof(m->in[c]));
+		} else {
+			struct wse_port_out *p = &m->out[c];
+
+			free(p->data);
+			free(p->order);
+			free(p->sel);
+			p->data = p->sel = NULL;
+			p->order = NULL;
+			p->busy = false;
+		}
+	}
+}
+
+static void open_bufs(struct wse_job *j)
+{
+	const struct wse_sqe *s = &j->sqe;
+
+	wse_buf_open(&j->buf, s->buf, s->flags & WSE_SQF_BUF_DIRECT, s->pshift);
+	wse_buf_open(&j->mask, s->mask, s->flags & WSE_SQF_MASK_DIRECT, s->mshift);
+	j->failed = false;
+}
+
+void wse_in_begin(struct wse_model *m, struct wse_job *j)
+{
+	const struct wse_sqe *s = &j->sqe;
+	uint32_t c;
+
+	open_bufs(j);
+	for (c = 0; c < s->cols; c++) {
+		struct wse_port_in *p = &m->in[s->col0 + c];
+
+		memset(p, 0, sizeof(*p));
+		p->w = malloc(block_bytes(s));
+		p->color = s->color;
+		p->busy = true;
+		p->fresh = true;
+		j->failed |= !p->w;
+	}
+}
+
+/* the port's block is through: the next one, or the end */
+static void next_block(struct wse_model *m, struct wse_job *j, uint32_t c)
+{
+	struct wse_port_in *p = &m->in[j->sqe.col0 + c];
+
+	while (p->busy && !j->failed && p->pos == p->n && !p->end_due) {
+		if (!p->fresh)
+			p->block++;
+		p->fresh = false;
+		if (p->block == j->sqe.nline)
+			p->busy = false;
+		else if (load_block(m, j, c, p))
+			j->failed = true;
+	}
+}
+
+/* as many wavelets of a column as its north port takes, one by one */
+bool wse_in_inject(struct wse_model *m, unsigned int col)
+{
+	struct wse_port_in *p = &m->in[col];
+	struct wse_core *c = &m->core[col];
+	struct wse_chan *q = &c->in[WSE_PORT_N][p->color];
+	const uint32_t *w = p->busy && p->pos < p->n ? wse_in_words(p) : NULL;
+	uint32_t n = 0;
+
+	while (p->busy && (p->pos < p->n || p->end_due)) {
+		if (chan_full(q)) {
+			wse_fabric_drain(m);
+			if (chan_full(q))
+				break;
+		}
+		if (p->pos < p->n) {
+			chan_push(q, w[p->pos++], false);
+		} else {
+			chan_push(q, WSE_CTRLW_END_MASK, true);
+			p->end_due = false;
+		}
+		wse_kick(m, c, p->color);
+		if (++n == WSE_QUANTUM)
+			break;
+	}
+	if (n > m->round)
+		m->round = n;
+	m->moved |= n != 0;
+	return n;
+}
+
+static bool failed(struct wse_job *j, struct wse_result *r, bool *done)
+{
+	if (!j->failed)
+		return false;
+	wse_dma_result(r, j->bad);
+	*done = true;
+	return true;
+}
+
+bool wse_in_run(struct wse_model *m, struct wse_job *j, struct wse_result *r, bool *done)
+{
+	bool busy = false, any = false;
+	uint32_t c;
+
+	for (c = 0; c < j->sqe.cols; c++) {
+		struct wse_port_in *p = &m->in[j->sqe.col0 + c];
+
+		if (p->busy && p->pos == p->n && !p->end_due) {
+			next_block(m, j, c);
+			any = true;
+		}
+		busy |= p->busy;
+	}
+	if (failed(j, r, done))
+		return true;
+	*done = !busy;
+	return any;
+}
+
+/* ---- stream-out ---- */
+
+/* which elements of the block arrive, and in which order */
+static int open_block(struct wse_model *m, struct wse_job *j, uint32_t c, struct wse_port_out *p)
+{
+	struct shape sh = shape_of(&j->sqe);
+	uint32_t bytes = (sh.k + 7) / 8, k, f;
+	uint8_t *mask = p->sel;
+	int err;
+
+	p->pos = 0;
+	if (!(j->sqe.flags & WSE_SQF_MASKED) && p->n)
+		return 0; /* the same in every block */
+	err = load_masks(m, j, c, p->block, mask);
+	if (err)
+		return err;
+	p->n = 0;
+	for (k = 0; k < sh.k; k++)
+		for (f = 0; f < sh.b; f++)
+			if (selected(mask + f * bytes, k))
+				p->order[p->n++] = f * sh.k + k;
+	return 0;
+}
+
+/* the first element from k on that is (sel) or is not selected; n: there is none */
+static uint32_t next_of(const struct wse_port_out *p, const uint8_t *mask, uint32_t k, uint32_t n,
+			bool sel)
+{
+	if (p->dense)
+		return sel ? k : n;
+	while (k < n && selected(mask, k) != sel)
+		k++;
+	return k;
+}
+
+/* writes the block's elements, run by run of selected ones */
+static int close_block(struct wse_model *m, struct wse_job *j, uint32_t c, struct wse_port_out *p)
+{
+	struct shape sh = shape_of(&j->sqe);
+	uint32_t bytes = (sh.k + 7) / 8, k, f, from;
+	int err;
+
+	for (f = 0; f < sh.b; f++) {
+		const uint8_t *mask = p->sel + f * bytes;
+
+		for (k = 0; (from = next_of(p, mask, k, sh.k, true)) < sh.k;) {
+			k = next_of(p, mask, from, sh.k, false);
+			err = wse_buf_write(m, &j->buf,
+					    row_off(&j->sqe, c, p->block, f) +
+						    (uint64_t)from * sh.size,
+					    p->data + (size_t)(f * sh.k + from) * sh.size,
+					    (k - from) * sh.size, &j->bad);
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+/* closes full blocks and opens the next until one wants wavelets */
+static void turn_blocks(struct wse_model *m, struct wse_job *j, uint32_t c)
+{
+	struct wse_port_out *p = &m->out[j->sqe.col0 + c];
+
+	while (p->busy && !j->failed && p->pos == p->n) {
+		if (!p->fresh) {
+			if (close_block(m, j, c, p))
+				j->failed = true;
+			p->block++;
+		}
+		p->fresh = false;
+		if (p->block == j->sqe.nline)
+			p->busy = false;
+		else if (!j->failed && open_block(m, j, c, p))
+			j->failed = true;
+	}
+}
+
+void wse_out_begin(struct wse_model *m, struct wse_job *j)
+{
+	const struct wse_sqe *s = &j->sqe;
+	struct shape sh = shape_of(s);
+	uint32_t c;
+
+	open_bufs(j);
+	for (c = 0; c < s->cols; c++) {
+		struct wse_port_out *p = &m->out[s->col0 + c];
+
+		p->data = calloc((size_t)sh.k * sh.b, sh.size);
+		p->order = calloc((size_t)sh.k * sh.b, sizeof(*p->order));
+		p->sel = calloc(sh.b, (sh.k + 7) / 8);
+		p->color = s->color;
+		p->etype = s->etype;
+		p->dense = s->flags & WSE_SQF_MASKED ? 0 : s->nfeat;
+		p->block = p->n = p->pos = 0;
+		p->busy = p->fresh = true;
+		j->failed |= !p->data || !p->order || !p->sel;
+	}
+	for (c = 0; c < s->cols; c++)
+		turn_blocks(m, j, c);
+}
+
+/* four features, all selected, of 32 bits each: [k][f] to [f][k]. How many were taken: whole fours of k */
+static uint32_t take4(struct wse_port_out *p, const uint32_t *w, uint32_t n)
+{
+	uint32_t kcol = p->n / 4, k = p->pos / 4, i, f;
+	float *to = (float *)(void *)p->data + k;
+
+	for (i = 0; i + 16 <= n; i += 16, to += 4) {
+		const float *from = (const float *)(const void *)(w + i);
+		__m128 r[4];
+
+		for (f = 0; f < 4; f++)
+			r[f] = _mm_loadu_ps(from + 4 * f);
+		_MM_TRANSPOSE4_PS(r[0], r[1], r[2], r[3]);
+		for (f = 0; f < 4; f++)
+			_mm_storeu_ps(to + f * kcol, r[f]);
+	}
+	p->pos += i;
+	return i;
+}
+
+void wse_out_take(struct wse_model *m, unsigned int col, const uint32_t *w, uint32_t n)
+{
+	struct wse_port_out *p = &m->out[col];
+	uint32_t i = 0;
+	uint16_t h;
+
+	if (p->dense == 4 && p->etype != WSE_ETYPE_BF16 && !(p->pos % 4))
+		i = take4(p, w, n);
+	for (; i < n; i++) {
+		uint32_t at = p->order[p->pos++];
+
+		if (p->etype == WSE_ETYPE_BF16) {
+			h = wse_bf16_round(w[i]);
+			memcpy(p->data + at * 2, &h, 2);
+		} else {
+			memcpy(p->data + at * 4, &w[i], 4);
+		}
+	}
+}
+
+bool wse_out_run(struct wse_model *m, struct wse_job *j, struct wse_result *r, bool *done)
+{
+	bool busy = false, any = false, ctrl;
+	uint32_t c, n, w;
+
+	for (c = 0; c < j->sqe.cols && !j->failed; c++) {
+		unsigned int col = j->sqe.col0 + c;
+		struct wse_port_out *p = &m->out[col];
+		struct wse_chan *q = &p->q[p->color];
+
+		if (p->busy && p->pos == p->n)
+			turn_blocks(m, j, c);
+		for (n = 0; p->busy && q->count && n < WSE_QUANTUM && !j->failed; n++) {
+			w = chan_head(q, &ctrl);
+			chan_pop(q);
+			wse_kick(m, &m->core[(m->rows - 1) * m->cols + col], p->color);
+			if (!ctrl)
+				wse_out_take(m, col, &w, 1);
+			if (p->pos == p->n)
+				turn_blocks(m, j, c);
+			if (!q->count)
+				wse_fabric_drain(m);
+		}
+		if (n > m->round)
+			m->round = n;
+		m->moved |= n != 0;
+		any |= n != 0;
+		busy |= p->busy;
+	}
+	if (failed(j, r, done))
+		return true;
+	*done = !busy;
+	return any || !busy;
+}
+
+/* TIMEOUT or DEADLOCK: the lowest column whose port waits */
+void wse_stream_blame(struct wse_model *m, unsigned int exec, struct wse_result *r)
+{
+	const struct wse_sqe *s = &m->job[exec].sqe;
+	uint32_t c;
+
+	for (c = s->col0; c < (uint32_t)s->col0 + s->cols; c++) {
+		if (!(exec == X_IN ? m->in[c].busy : m->out[c].busy) || r->f.ncores++)
+			continue;
+		r->f.row = exec == X_IN ? 0 : m->rows - 1;
+		r->f.col = c;
+		r->f.cause = WSE_CAUSE_WAIT_PORT;
+		r->f.color = s->color;
+	}
+}

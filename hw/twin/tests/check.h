@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Checks of the twin's tests: the TAP of all tests, and comparisons that say both values. */
+#ifndef WSE_FUNC_CHECK_H
+#define WSE_FUNC_CHECK_H
+
+#include "tap.h"
+
+#define is(got, want, name)                                                                  \
+	do {                                                                                 \
+		unsigned long long g_ = (got), w_ = (want);                                  \
+		if (!ok(g_ == w_, "%s", name))                                               \
+			printf("# got %llu (0x%llx), want %llu (0x%llx)\n", g_, g_, w_, w_); \
+	} while (0)
+
+#endif /* WSE_FUNC_CHECK_H */

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+/* The twin's arithmetic against integer arithmetic, and its vector kernels against one operation at
+ * a time. */
+#include <string.h>
+
+#include "check.h"
+#include "twin/fp.h"
+#include "twin/kernels.h"
+#include "softfp.h"
+
+static uint64_t state = 88172645463325252ull;
+
+static uint32_t rnd(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state >> 16;
+}
+
+/* binary32 with an exponent near the interesting ones; now and then a special value */
+static uint32_t pick(void)
+{
+	static const uint32_t special[] = {
+		0,	    0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001,
+		0xffc12345, 1,		0x807fffff, 0x00800000, 0x80800000, 0x7f7fffff,
+		0x3f800000, 0xbf800000, 0x3f7fffff, 0x3f800001,
+	};
+	uint32_t r = rnd();
+
+	switch (r & 7) {
+	case 0:
+		return special[rnd() % (sizeof(special) / sizeof(*special))];
+	case 1: /* around the smallest normal */
+		return (rnd() & 0x807fffff) | (rnd() % 30) << 23;
+	case 2: /* whose products lie there */
+		return (rnd() & 0x807fffff) | (64 + rnd() % 4 - 1) << 23;
+	case 3: /* sums that cancel */
+		return (rnd() & 0x80000007) | 127u << 23 | (rnd() & 1) << 22;
+	case 4:
+		return (rnd() & 0x807fffff) | (120 + rnd() % 16) << 23;
+	default:
+		return rnd();
+	}
+}
+
+/* the compiler must not do the arithmetic: it does not know MXCSR */
+__attribute__((noinline, noclone)) static uint32_t mul_of(volatile uint32_t a, volatile uint32_t b)
+{
+	return wse_fmul(a, b);
+}
+
+static void test_primitives(void)
+{
+	uint32_t i, a, b, mul = 0, add = 0, round = 0, gt = 0;
+
+	for (i = 0; i < 2000000; i++) {
+		a = pick();
+		b = pick();
+		mul += wse_fmul(a, b) != soft_mul(a, b);
+		add += wse_fadd(a, b) != soft_add(a, b);
+		round += wse_bf16_round(a) != soft_bf16(a);
+		if (!soft_nan(a) && !soft_nan(b)) {
+			/* a > b by the sign of the difference; equal infinities have none */
+			uint32_t d = soft_add(a, b ^ 0x80000000u);
+			bool want = a != b && !soft_nan(d) && d << 1 && !(d >> 31);
+
+			/* a tiny difference is flushed, comparison is not */
+			if (d << 1)
+				gt += wse_fgt(a, b) != want;
+		} else {
+			gt += wse_fgt(a, b);
+		}
+	}
+	ok(!mul, "multiply: 2000000 cases, %u differ", mul);
+	ok(!add, "add: 2000000 cases, %u differ", add);
+	ok(!round, "round to bf16: 2000000 cases, %u differ", round);
+	ok(!gt, "greater than: %u differ", gt);
+	/* 2^-126 (1 - 2^-26) rounds to 2^-126, which is not tiny; 2^-126 (1 - 2^-24) is a number
+	 * and is tiny */
+	is(mul_of(0x20000400, 0x1ffff800), 0x00800000, "tininess is judged after rounding");
+	is(mul_of(0x3f7fffff, 0x00800000), 0, "just below the smallest normal is zero");
+	is(mul_of(0xbf7fffff, 0x00800000), 0x80000000u, "of the same sign");
+	/* multiply, round, add, round is not a fused operation */
+	a = mul_of(0x3f800001, 0x3f800001);
+	is(wse_fadd(a, 0xbf800002), 0, "a MAC rounds its product");
+}
+
+static void test_conversions(void)
+{
+	is(wse_f2i(0x7fc00000), 0x80000000u, "f2i of NaN");
+	is(wse_f2i(0x4f000000), 0x7fffffffu, "f2i of 2^31");
+	is(wse_f2i(0xcf000000), 0x80000000u, "f2i of -2^31");
+	is(wse_f2i(0xff800000), 0x80000000u, "f2i of -inf");
+	is(wse_f2i(0x3f000000), 0, "f2i of 0.5: to even");
+	is(wse_f2i(0x3fc00000), 2, "f2i of 1.5: to even");
+	is(wse_f2i(0xc0200000), (uint32_t)-2, "f2i of -2.5: to even");
+	is(wse_f2i(0x00000001), 0, "f2i of a subnormal");
+	is(wse_i2f(0x01000001), 0x4b800000, "i2f of 2^24 + 1: to even");
+	is(wse_i2f(0x01000003), 0x4b800002, "i2f of 2^24 + 3: to even");
+	is(wse_i2f(0x80000000), 0xcf000000, "i2f of -2^31");
+	is(wse_i2f(0x7fffffff), 0x4f000000, "i2f of 2^31 - 1");
+	is(wse_bf16_round(0x7f7fffff), 0x7f80, "bf16 overflows to infinity");
+	is(wse_bf16_round(0x80000001), 0x8000, "bf16 of a subnormal keeps the sign");
+	is(wse_flush(0x807fffff), 0x80000000u, "flush keeps the sign");
+}
+
+struct problem {
+	uint32_t acc[128], ref[128];
+	uint16_t x[64 * 128];
+	uint32_t w[512], out[512];
+	float v[512];
+};
+
+static void one_case(const struct wse_kernels *k, struct problem *p, uint32_t *axpy, uint32_t *dot)
+{
+	static const uint8_t feats[3] = {1, 2, 4};
+	uint32_t nb = feats[rnd() % 3], tokens = 8 * (1 + rnd() % (16 / nb)), rows = 1 + rnd() % 60,
+		 n = 0, first = 0, i, f, t;
+	bool dense = rnd() & 1;
+
+	for (i = 0; i < 128; i++)
+		p->acc[i] = p->ref[i] = pick();
+	for (i = 0; i < rows * tokens; i++)
+		p->x[i] = pick() >> 16;
+	if (dense) {
+		for (i = first = rnd() % rows; i < rows; i++)
+			for (f = 0; f < nb; f++, n++) {
+				p->w[n] = (pick() & 0xffff0000u) | f << 14 | i;
+				p->v[n] = wse_f(p->w[n] & 0xffff0000u);
+			}
+	} else {
+		for (n = 0; n < 1 + rnd() % 200; n++)
+			p->w[n] = (pick() & 0xffff0000u) | (rnd() % nb) << 14 | rnd() % rows;
+	}
+	if (dense)
+		k->dot_dense(p->acc, (const uint8_t *)&p->x[first * tokens], (int32_t)tokens * 2,
+			     tokens, nb, n / nb, p->out);
+	else
+		k->dot(p->acc, (const uint8_t *)p->x, (int32_t)tokens * 2, tokens, p->w, n, p->out);
+	for (i = 0; i < n; i++) {
+		uint32_t lane[8] = {0};
+
+		for (t = 0; t < tokens; t++)
+			lane[t % 8] = soft_add(
+				lane[t % 8],
+				soft_mul(p->acc[(p->w[i] >> 14 & 3) * tokens + t],
+					 (uint32_t)p->x[(p->w[i] & 0x3fff) * tokens + t] << 16));
+		*dot += p->out[i] !=
+			soft_add(soft_add(soft_add(lane[0], lane[1]), soft_add(lane[2], lane[3])),
+				 soft_add(soft_add(lane[4], lane[5]), soft_add(lane[6], lane[7])));
+	}
+	if (dense)
+		k->axpy_dense(p->acc, (const uint8_t *)&p->x[first * tokens], (int32_t)tokens * 2,
+			      tokens, nb, p->v, n / nb);
+	else
+		k->axpy(p->acc, (const uint8_t *)p->x, (int32_t)tokens * 2, tokens, p->w, n);
+	for (i = 0; i < n; i++)
+		for (t = 0; t < tokens; t++) {
+			uint32_t *a = &p->ref[(p->w[i] >> 14 & 3) * tokens + t];
+
+			*a = soft_add(*a, soft_mul(p->w[i] & 0xffff0000u,
+						   (uint32_t)p->x[(p->w[i] & 0x3fff) * tokens + t]
+							   << 16));
+		}
+	/* sums that got no wavelet keep their bits, but for NaN, which becomes canonical */
+	for (i = 0; i < 128; i++)
+		*axpy += p->acc[i] != p->ref[i] && !(soft_nan(p->acc[i]) && soft_nan(p->ref[i]));
+}
+
+static void test_kernels(void)
+{
+	static struct problem p;
+	struct wse_kernels k;
+	unsigned int which, i;
+	uint32_t axpy, dot;
+
+	for (which = 1; which <= 3; which++) {
+		if (!wse_kernels_get(which, &k)) {
+			ok(true, "kernels %u # SKIP this processor cannot run them", which);
+			continue;
+		}
+		axpy = dot = 0;
+		for (i = 0; i < 600; i++)
+			one_case(&k, &p, &axpy, &dot);
+		ok(!axpy, "stream AXPY, variant %u: %u sums differ", which, axpy);
+		ok(!dot, "stream DOT, variant %u: %u sums differ", which, dot);
+	}
+}
+
+int main(void)
+{
+	unsigned int csr = wse_fp_enter();
+
+	test_primitives();
+	test_conversions();
+	test_kernels();
+	wse_fp_leave(csr);
+	return tap_end();
+}

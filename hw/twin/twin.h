@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The twin's inside: what its files share. Nothing here is visible to users of hw/model.h.
+ *
+ * Time. The twin runs in rounds: every core that can run gets up to WSE_QUANTUM scalar
+ * instructions, engines run as far as their data allows, and the device's cycle counter then moves
+ * by the largest share that a core took. Confluent programs cannot tell; everything else about time
+ * is documented as not equal to the RTL.
+ */
+#ifndef WSE_FUNC_INTERNAL_H
+#define WSE_FUNC_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "func.h"
+#include "model.h"
+#include "wse_regs.h"
+
+#define WSE_QUANTUM 1024u   /* scalar instructions of a core in a round */
+#define WSE_EQUANTUM 16384u /* elements of an engine in a round */
+#define WSE_NQ 5u	    /* queue pairs, as the RTL's default */
+#define WSE_NWORDS (WSE_SRAM_BYTES / 4)
+#define WSE_CODE_PAGE 8 /* log2 of the bytes that one "holds decoded code" flag covers */
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+/* ---- channels ---- */
+
+/* CHAN_DEPTH wavelets of one color in one port */
+struct wse_chan {
+	uint32_t data[WSE_CHAN_DEPTH];
+	uint8_t ctrl; /* bit i: data[i] is a control wavelet */
+	uint8_t head, count;
+};
+
+static inline bool chan_full(const struct wse_chan *q)
+{
+	return q->count == WSE_CHAN_DEPTH;
+}
+
+static inline void chan_push(struct wse_chan *q, uint32_t data, bool ctrl)
+{
+	unsigned int i = (q->head + q->count++) % WSE_CHAN_DEPTH;
+
+	q->data[i] = data;
+	q->ctrl = (q->ctrl & ~(1u << i)) | (uint32_t)ctrl << i;
+}
+
+static inline uint32_t chan_head(const struct wse_chan *q, bool *ctrl)
+{
+	*ctrl = q->ctrl >> q->head & 1;
+	return q->data[q->head];
+}
+
+static inline void chan_pop(struct wse_chan *q)
+{
+	q->head = (q->head + 1) % WSE_CHAN_DEPTH;
+	q->count--;
+}
+
+/* ---- engines ---- */
+
+/* a tensor instruction as ISSUE captured it */
+struct wse_tins {
+	uint32_t tcw, scalar;
+	uint32_t dsr[3][4]; /* DST, SRC1, SRC2 */
+};
+
+/* an operand while its instruction runs */
+struct wse_opnd {
+	uint8_t kind, dtype, color;
+	uint16_t len, len1;	 /* len1 >= 1 */
+	int32_t stride, stride1; /* bytes or accumulators */
+	int32_t base;		 /* SRAM byte offset or accumulator */
+	int32_t row, pos;	 /* where the current row starts; where the next element lies */
+};
+
+struct wse_engine {
+	struct wse_tins q[1 + WSE_ENGINE_DEPTH];
+	uint8_t n;     /* instructions, the running one included */
+	bool started;  /* q[0] has been checked and runs */
+	bool end_left; /* only the END wavelet of SEND_END is left to send */
+	uint8_t op;
+	bool until_end;
+	bool lazy;    /* mover from memory to the fabric: bulk.c hands out its elements */
+	bool hurry;   /* but now element by element, what the channel holds */
+	uint8_t age;  /* rounds that it has waited */
+	int8_t claim; /* color that it reads, -1: none */
+	int8_t out;   /* color that it sends on, -1: none */
+	int8_t wait;  /* color that it waits for; -1: not the fabric */
+	struct wse_opnd o[3];
+	uint32_t inner, outer; /* elements left in the row, rows left; or END marks left in outer */
+	uint32_t width;	       /* LEN of the shape */
+	uint32_t nfeat, tokens;	  /* AXPY, DOT */
+	uint32_t part[WSE_LANES]; /* VRSUM, VRMAX */
+	uint64_t busy_to;	  /* L: device cycle up to which it has had something to do */
+};
+
+/* ---- cores ---- */
+
+struct wse_dec {		  /* a predecoded instruction; op 0: not decoded yet */
+	uint8_t op, rd, rs1, rs2; /* rd 32: nowhere */
+	int32_t imm;
+};
+
+enum wse_wait {
+	WAIT_NONE,
+	WAIT_TASK,
+	WAIT_RECV,
+	WAIT_SEND,
+	WAIT_ISSUE,
+	WAIT_ENGINES,
+};
+
+struct wse_pick {
+	uint8_t task;
+	uint32_t winfo;
+};
+
+struct wse_core {
+	uint32_t x[33]; /* [32] swallows writes to x0 */
+	uint32_t pc;
+	uint8_t run;  /* enum wse_core_run */
+	uint8_t wait; /* enum wse_wait: what the instruction at pc waits for */
+	uint8_t wait_color;
+	bool queued;	  /* on the run list */
+	uint8_t listed;	  /* engines on the list of sources, as a mask */
+	bool done, start; /* DONE was executed; a start is pending */
+	uint32_t start_entry, done_value;
+	struct wse_dec *dec; /* [NWORDS + 1] */
+	uint8_t *sram;
+	uint32_t idx; /* row * cols + col */
+	uint16_t row, col;
+	uint32_t mstatus, mtvec, mepc, mcause, mtval, mscratch;
+	uint64_t minstret;
+	uint64_t mcycle_off;	 /* mcycle = device cycle + cycles in this round + this */
+	uint64_t retired, traps; /* since creation: for step and trace */
+	uint32_t last_cause;	 /* of the latest trap */
+	uint8_t last_pick;	 /* task that TNEXT took last */
+	uint32_t wdata, winfo;
+	uint32_t cyc;	  /* cycles taken in this round by the scalar side */
+	uint32_t ecyc[3]; /* by the engines */
+	uint32_t fault_cause, fault_pc, fault_addr, fault_color, fault_value;
+	/* tasks */
+	uint32_t ready, blocked;
+	uint32_t entry[WSE_NTASKS];
+	uint8_t bind[2][WSE_NCOLORS]; /* [control][color] -> task, 0xff: none */
+	uint32_t bound;		      /* colors with a binding of either kind */
+	/* tensor unit */
+	uint32_t dsr[WSE_NDSR][4];
+	uint32_t acc[WSE_NACC] __attribute__((aligned(64)));
+	struct wse_engine eng[3];
+	uint32_t claimed; /* colors that running engines read */
+	struct {
+		uint32_t data[WSE_DOTQ_DEPTH];
+		uint8_t end; /* bit i: entry i is an END mark */
+		uint8_t head, count;
+	} dotq;
+	/* fabric */
+	uint32_t recv_any; /* colors with a wavelet in recv */
+	uint32_t kick;	   /* colors on the work list */
+	uint8_t rx[WSE_NCOLORS], tx[WSE_NCOLORS];
+	struct wse_chan in[5][WSE_NCOLORS];
+	struct wse_chan recv[WSE_NCOLORS];
+	uint8_t code[WSE_SRAM_BYTES >> WSE_CODE_PAGE]; /* holds decoded instructions */
+	/* debugging */
+	wse_retire_fn trace;
+	void *trace_arg;
+	struct wse_pick *picks;
+	uint32_t npicks, pick_at;
+	bool replay;
+};
+
+/* ---- host side ---- */
+
+/* host memory of a command */
+struct wse_buf {
+	uint64_t base;
+	bool direct;
+	uint8_t shift;
+	uint64_t tag[64], page[64]; /* cache of list entries; tag = index + 1 */
+};
+
+enum wse_qstate { Q_EMPTY, Q_WAIT, Q_RUN, Q_FENCE, Q_DONE };
+enum wse_exec { X_COPY, X_IN, X_OUT, X_START, X_COUNT };
+
+struct wse_queue {
+	bool exists, phase;
+	uint64_t sq, cq;
+	uint32_t sq_max, cq_max; /* entries - 1 */
+	uint32_t sq_head, sq_tail, cq_head, cq_tail;
+	uint32_t vector, completed;
+	uint8_t state; /* enum wse_qstate */
+	uint8_t exec;  /* enum wse_exec */
+	struct wse_sqe sqe;
+	uint16_t res, fault;
+	uint32_t t_start, t_end;
+};
+
+struct wse_job { /* what an executor works on */
+	bool active;
+	uint8_t queue;
+	struct wse_sqe sqe;
+	uint64_t deadline, began;
+	bool look; /* the budget is used up: the next round decides */
+	struct wse_buf buf, mask;
+	bool failed; /* streams: DMA error at bus address bad */
+	uint64_t bad;
+	/* copy */
+	uint32_t row, col, line;
+};
+
+struct wse_result { /* how a job ended */
+	uint16_t status;
+	struct wse_fault f; /* without status, queue, cid, cycle, seq */
+};
+
+struct wse_port_in {	    /* stream-in of a column */
+	bool busy, fresh;   /* fresh: before its first block */
+	uint8_t color, age; /* age: rounds that it has waited */
+	uint32_t block;
+	uint32_t *w; /* wavelets of the block; behind them room for values and masks */
+	uint32_t n, pos;
+	bool end_due;  /* the block's END comes after the wavelets */
+	uint8_t dense; /* features per k when all elements come in order, else 0 */
+	bool words;    /* dense: the wavelets have been made; until then there are values alone */
+	float *v;      /* dense: [k][f] */
+	uint16_t *h;   /* [f][k] */
+};
+
+struct wse_port_out { /* stream-out of a column */
+	bool busy, fresh;
+	uint8_t color, etype;
+	uint32_t block;
+	uint8_t *data;	 /* [nfeat][kcol] elements */
+	uint8_t *sel;	 /* [nfeat][(kcol + 7) / 8] mask */
+	uint32_t *order; /* selected elements: f * kcol + k */
+	uint32_t n, pos;
+	uint8_t dense; /* features when all elements are selected, else 0 */
+	struct wse_chan q[WSE_NCOLORS]; /* south edge port */
+};
+
+struct wse_model {
+	struct wse_model_cfg cfg;
+	struct wse_host_ops ops;
+	void *host;
+	uint32_t rows, cols, ncores;
+	struct wse_core *core;
+	uint8_t *sram;
+	struct wse_dec *dec;
+	size_t dec_bytes;
+	/* registers */
+	uint32_t ctrl_en, intr_mask, irq_pending;
+	uint32_t reg[0x60 / 4];
+	uint32_t latch[8];
+	uint32_t fault_tail, fault_head, fault_lost;
+	bool halted, brk;
+	struct wse_queue q[WSE_NQ];
+	struct wse_job job[X_COUNT];
+	struct wse_port_in *in;
+	struct wse_port_out *out;
+	struct {
+		uint8_t queue;
+		uint32_t value;
+	} bell[8];
+	unsigned int nbells;
+	/* time */
+	uint64_t now;
+	uint64_t debt;	/* cycles of work already done that now has not counted yet */
+	uint32_t round; /* cycles of the current round */
+	bool moved;	/* something moved in the current round */
+	bool quiet;	/* nothing can move before the host does something */
+	uint64_t cnt_mac, cnt_instret, cnt_wavelet, cnt_rd, cnt_wr, cnt_lwait;
+	/* run list and fabric work list */
+	uint32_t *run[2];
+	uint32_t nrun;
+	unsigned int cur;
+	uint32_t *work; /* core << 5 | color */
+	uint32_t nwork;
+	uint32_t limit;	  /* instructions of a core in this round */
+	uint32_t *source; /* core << 2 | engine: movers from memory to the fabric */
+	uint32_t nsources;
+	void *bulk; /* scratch of wse_bulk */
+	struct wse_races *races;
+};
+
+#define OPND_DST 0
+#define OPND_SRC1 1
+#define OPND_SRC2 2
+
+/* exec.c, decode.c: the scalar side */
+void wse_exec(struct wse_model *m, struct wse_core *c, uint32_t limit);
+void wse_decode(struct wse_dec *d, uint32_t insn);
+void wse_code_changed(struct wse_core *c, uint32_t off, uint32_t len);
+
+/* csr.c: csr instructions; false: illegal */
+bool wse_csr(struct wse_model *m, struct wse_core *c, uint32_t insn, uint32_t ran, uint32_t src,
+	     bool *counted);
+
+/* core.c */
+void wse_core_hold(struct wse_model *m, struct wse_core *c);
+void wse_core_boot(struct wse_model *m, struct wse_core *c, uint32_t pc);
+void wse_core_start(struct wse_model *m, struct wse_core *c, uint32_t entry);
+void wse_core_run(struct wse_model *m, struct wse_core *c, uint32_t limit);
+void wse_core_fault(struct wse_model *m, struct wse_core *c, uint32_t cause, uint32_t pc,
+		    uint32_t addr, uint32_t color, uint32_t value);
+void wse_core_blame(const struct wse_core *c, uint32_t *cause, uint32_t *color);
+bool wse_task_next(struct wse_model *m, struct wse_core *c, uint32_t *entry, uint8_t *task);
+
+static inline void wse_wake(struct wse_model *m, struct wse_core *c)
+{
+	if (!c->queued && c->run == WSE_CORE_RUNNING) {
+		c->queued = true;
+		m->run[m->cur ^ 1][m->nrun++] = c->idx;
+	}
+}
+
+/* engine.c */
+bool wse_issue(struct wse_model *m, struct wse_core *c, uint32_t tcw, uint32_t scalar);
+void wse_engines_run(struct wse_model *m, struct wse_core *c);
+void wse_engine_complete(struct wse_model *m, struct wse_core *c, struct wse_engine *e);
+/* an engine's fault: the record has no address */
+void wse_tensor_fault(struct wse_model *m, struct wse_core *c, uint32_t cause, uint32_t color,
+		      uint32_t value);
+/* operand.c: 0, or the CAUSE_* of the violation */
+uint32_t wse_engine_check(struct wse_engine *e, unsigned int which);
+/* lanes.c, vector.c, mover.c: true when something was done; the instruction may have completed or
+ * faulted */
+bool wse_run_stream(struct wse_model *m, struct wse_core *c, struct wse_engine *e);
+bool wse_run_vector(struct wse_model *m, struct wse_core *c, struct wse_engine *e);
+bool wse_run_mover(struct wse_model *m, struct wse_core *c, struct wse_engine *e,
+		   unsigned int which);
+void wse_mover_finish(struct wse_model *m, struct wse_core *c, struct wse_engine *e);
+
+/* fabric.c */
+void wse_route(struct wse_model *m, struct wse_core *c, unsigned int color, uint32_t cfg);
+void wse_kick(struct wse_model *m, struct wse_core *c, unsigned int color);
+void wse_fabric_drain(struct wse_model *m);
+void wse_fabric_clear(struct wse_model *m);
+struct wse_core *wse_neighbour(struct wse_model *m, const struct wse_core *c, unsigned int port);
+
+/* L has wavelets again: what lies between its last work and now was waiting; cycles: what the new
+ * work takes */
+static inline void wse_lane_work(struct wse_model *m, struct wse_engine *e, uint32_t cycles)
+{
+	if (m->now > e->busy_to) {
+		m->cnt_lwait += m->now - e->busy_to;
+		e->busy_to = m->now;
+	}
+	e->busy_to += cycles;
+}
+
+/* a core takes the head of its receive queue */
+static inline void wse_recv_pop(struct wse_model *m, struct wse_core *c, unsigned int color)
+{
+	chan_pop(&c->recv[color]);
+	if (!c->recv[color].count)
+		c->recv_any &= ~(1u << color);
+	m->moved = true;
+	wse_kick(m, c, color);
+}
+
+/* a core sends; the caller looked for room in c->in[WSE_PORT_R][color] */
+static inline void wse_send(struct wse_model *m, struct wse_core *c, unsigned int color,
+			    uint32_t data, bool ctrl)
+{
+	chan_push(&c->in[WSE_PORT_R][color], data, ctrl);
+	m->moved = true;
+	wse_kick(m, c, color);
+}
+
+/* bulk.c: hands runs of wavelets from sources to engines; true: something moved */
+bool wse_bulk(struct wse_model *m);
+void wse_bulk_free(struct wse_model *m);
+
+/* dma.c: 0, or an errno with *bad the bus address */
+int wse_dma_read(struct wse_model *m, uint64_t iova, void *buf, size_t len);
+int wse_dma_write(struct wse_model *m, uint64_t iova, const void *buf, size_t len);
+void wse_buf_open(struct wse_buf *b, uint64_t base, bool direct, uint8_t shift);
+int wse_buf_read(struct wse_model *m, struct wse_buf *b, uint64_t off, void *dst, size_t len,
+		 uint64_t *bad);
+int wse_buf_write(struct wse_model *m, struct wse_buf *b, uint64_t off, const void *src, size_t len,
+		  uint64_t *bad);
+
+/* check.c: status of an entry; *off: byte offset of the bad member */
+uint16_t wse_check_sqe(const struct wse_model *m, const struct wse_sqe *s, bool admin,
+		       uint32_t *off);
+
+/* queue.c */
+bool wse_queues_run(struct wse_model *m);
+void wse_queues_reset(struct wse_model *m);
+void wse_doorbell(struct wse_model *m, unsigned int index, uint32_t value);
+void wse_raise(struct wse_model *m, unsigned int vector);
+bool wse_queues_busy(const struct wse_model *m);
+
+/* copy.c, stream.c, start.c: executors. begin may end at once; run: true when something moved; both
+ * set *done */
+void wse_copy_begin(struct wse_model *m, struct wse_job *j);
+bool wse_copy_run(struct wse_model *m, struct wse_job *j, struct wse_result *r, bool *done);
+void wse_in_begin(struct wse_model *m, struct wse_job *j);
+bool wse_in_run(struct wse_model *m, struct wse_job *j, struct wse_result *r, bool *done);
+bool wse_in_inject(struct wse_model *m, unsigned int col);
+const uint32_t *wse_in_words(struct wse_port_in *p);
+void wse_out_begin(struct wse_model *m, struct wse_job *j);
+bool wse_out_run(struct wse_model *m, struct wse_job *j, struct wse_result *r, bool *done);
+void wse_out_take(struct wse_model *m, unsigned int col, const uint32_t *w, uint32_t n);
+void wse_stream_blame(struct wse_model *m, unsigned int exec, struct wse_result *r);
+void wse_ports_reset(struct wse_model *m, unsigned int exec);
+bool wse_start_begin(struct wse_model *m, struct wse_job *j, struct wse_result *r);
+bool wse_start_poll(struct wse_model *m, struct wse_job *j, struct wse_result *r);
+void wse_start_blame(struct wse_model *m, struct wse_job *j, struct wse_result *r);
+void wse_scrub(struct wse_model *m, const struct wse_sqe *s);
+
+/* mmio.c */
+uint32_t wse_mmio_read(struct wse_model *m, uint32_t offset);
+void wse_mmio_write(struct wse_model *m, uint32_t offset, uint32_t value);
+void wse_func_reset(struct wse_model *m);
+
+/* debug.c: the debugger's side of hw/model/model.h, and tracing */
+int wse_peek(struct wse_model *m, uint32_t core, uint32_t addr, void *buf, size_t len);
+int wse_poke(struct wse_model *m, uint32_t core, uint32_t addr, const void *buf, size_t len);
+int wse_get_acc(struct wse_model *m, uint32_t core, uint32_t acc[128]);
+int wse_get_state(struct wse_model *m, uint32_t core, struct wse_core_state *st);
+int wse_set_state(struct wse_model *m, uint32_t core, const struct wse_core_state *st);
+int wse_trace_retire(struct wse_model *m, uint32_t core, wse_retire_fn fn, void *arg);
+int wse_replay_pick(struct wse_model *m, uint32_t core, uint8_t task, uint32_t winfo);
+void wse_trace_exec(struct wse_model *m, struct wse_core *c, uint32_t limit);
+
+/* races.c: only with m->races */
+int wse_races_create(struct wse_model *m);
+void wse_races_issue(struct wse_model *m, struct wse_core *c, unsigned int which,
+		     const struct wse_tins *t);
+void wse_races_claim(struct wse_model *m, struct wse_core *c, unsigned int color);
+void wse_races_reset(struct wse_model *m, const struct wse_core *c);
+void wse_races_exec(struct wse_model *m, struct wse_core *c, uint32_t limit);
+
+/* copy.c */
+void wse_dma_result(struct wse_result *r, uint64_t bad);
+
+#endif /* WSE_FUNC_INTERNAL_H */

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Vector operations of the lane engine. They work in groups of LANES, strictly in order; where no
+ * group reads what an earlier one wrote, many groups are done at once.
+ */
+#include <string.h>
+
+#include "fp.h"
+#include "twin.h"
+
+#define CHUNK 256u /* elements done at once, at most */
+
+/* n elements in a row */
+static void load(const struct wse_core *c, const struct wse_opnd *o, uint32_t *v, uint32_t n)
+{
+	uint16_t h[CHUNK];
+	uint32_t i;
+
+	if (o->kind == WSE_KIND_ACC) {
+		memcpy(v, &c->acc[o->pos], n * 4);
+	} else if (o->dtype == WSE_DT_BF16) {
+		memcpy(h, c->sram + o->pos, n * 2);
+		for (i = 0; i < n; i++)
+			v[i] = wse_bf16_widen(h[i]);
+	} else {
+		memcpy(v, c->sram + o->pos, n * 4);
+	}
+}
+
+static void store(struct wse_core *c, const struct wse_opnd *o, const uint32_t *v, uint32_t n)
+{
+	uint16_t h[CHUNK];
+
+	if (o->kind == WSE_KIND_ACC) {
+		memcpy(&c->acc[o->pos], v, n * 4);
+	} else if (o->dtype == WSE_DT_BF16) {
+		wse_bf16_round_n(h, v, n);
+		memcpy(c->sram + o->pos, h, n * 2);
+		wse_code_changed(c, o->pos, n * 2);
+	} else {
+		memcpy(c->sram + o->pos, v, n * 4);
+		wse_code_changed(c, o->pos, n * 4);
+	}
+}
+
+/* moves an operand n elements on, of which `inner` are in the current row */
+static void advance(struct wse_opnd *o, uint32_t inner, uint32_t width, uint32_t n)
+{
+	uint32_t at = width - inner + n;
+
+	o->row += o->stride1 * (int32_t)(at / width);
+	o->pos = o->row + o->stride * (int32_t)(at % width);
+}
+
+/* n elements, row by row unless the rows adjoin, from or to v; the operand stays where it is */
+#define EACH_ROW(what)                                                          \
+	do {                                                                    \
+		struct wse_opnd at_ = *o;                                       \
+		uint32_t in_ = o->stride1 == o->stride * (int32_t)width ? n : inner, k_; \
+                                                                                \
+		for (; n; n -= k_, v += k_) {                                   \
+			k_ = n < in_ ? n : in_;                                 \
+			what(c, &at_, v, k_);                                   \
+			at_.pos = at_.row += at_.stride1;                       \
+			in_ = width;                                            \
+		}                                                               \
+	} while (0)
+
+static void load_rows(const struct wse_core *c, const struct wse_opnd *o, uint32_t inner,
+		      uint32_t width, uint32_t *v, uint32_t n)
+{
+	EACH_ROW(load);
+}
+
+static void store_rows(struct wse_core *c, const struct wse_opnd *o, uint32_t inner, uint32_t width,
+		       const uint32_t *v, uint32_t n)
+{
+	EACH_ROW(store);
+}
+
+static int32_t size_of(const struct wse_opnd *o)
+{
+	return o->kind == WSE_KIND_ACC ? 1 : o->dtype == WSE_DT_BF16 ? 2 : 4;
+}
+
+/* source s and destination d meet in n elements of this row, or in rows rows; but not element on
+ * element */
+static bool meet(const struct wse_opnd *d, const struct wse_opnd *s, uint32_t n, uint32_t rows)
+{
+	int32_t dn = size_of(d) * (int32_t)n, sn = size_of(s) * (int32_t)n;
+	int32_t dlo = d->pos, slo = s->pos, dspan, sspan;
+
+	if (s->kind != d->kind)
+		return false;
+	if (d->pos == s->pos && size_of(d) == size_of(s) &&
+	    (rows == 1 || (d->stride1 == s->stride1 && (d->stride1 >= dn || d->stride1 <= -dn))))
+		return false;
+	if (rows > 1) {
+		dlo = d->row;
+		slo = s->row;
+	}
+	dspan = d->stride1 * (int32_t)(rows - 1);
+	sspan = s->stride1 * (int32_t)(rows - 1);
+	dlo += dspan < 0 ? dspan : 0;
+	slo += sspan < 0 ? sspan : 0;
+	dn += dspan < 0 ? -dspan : dspan;
+	sn += sspan < 0 ? -sspan : sspan;
+	return dlo < slo + sn && slo < dlo + dn;
+}
+
+/* how many elements may be read before the first result is written */
+static uint32_t at_once(const struct wse_engine *e)
+{
+	const struct wse_opnd *d = &e->o[OPND_DST], *s1 = &e->o[OPND_SRC1], *s2 = &e->o[OPND_SRC2];
+	bool mac = e->op == WSE_TOP_VMAC;
+
+	/* VMAC reads DST too: a row that comes again must have been written */
+	if (!meet(d, s1, e->width, e->outer) && !meet(d, s2, e->width, e->outer) &&
+	    !(mac && e->outer > 1 && meet(d, d, e->width, e->outer)))
+		return CHUNK;
+	if (!meet(d, s1, e->inner, 1) && !meet(d, s2, e->inner, 1))
+		return e->inner < CHUNK ? e->inner : CHUNK;
+	return WSE_LANES;
+}
+
+/* the operation of n elements: a with b into d (d holds DST's old values for VMAC) */
+#define EACH(expr)                              \
+	do {                                    \
+		for (i = 0; i < n; i++) \
+			d[i] = (expr);          \
+	} while (0)
+__attribute__((target_clones("avx2", "default"))) static void
+compute(unsigned int op, uint32_t *restrict d, const uint32_t *restrict a,
+	const uint32_t *restrict b, uint32_t n)
+{
+	unsigned int i;
+
+	switch (op) {
+	case WSE_TOP_VADD:
+		EACH(wse_fadd(a[i], b[i]));
+		break;
+	case WSE_TOP_VSUB:
+		EACH(wse_canon(wse_u(wse_f(a[i]) - wse_f(b[i]))));
+		break;
+	case WSE_TOP_VMUL:
+		EACH(wse_fmul(a[i], b[i]));
+		break;
+	case WSE_TOP_VMAC:
+		EACH(wse_canon(wse_u(wse_f(d[i]) + wse_f(a[i]) * wse_f(b[i]))));
+		break;
+	case WSE_TOP_VMAX:
+		EACH(wse_flush(wse_fgt(a[i], b[i]) ? a[i] : b[i]));
+		break;
+	case WSE_TOP_VMIN:
+		EACH(wse_flush(wse_f(a[i]) < wse_f(b[i]) ? a[i] : b[i]));
+		break;
+	case WSE_TOP_VMOV:
+		EACH(a[i]);
+		break;
+	case WSE_TOP_VGATE:
+		EACH(wse_fgt(a[i], 0) ? b[i] : 0);
+		break;
+	case WSE_TOP_VCGT:
+		EACH(wse_fgt(a[i], b[i]) ? ~0u : 0);
+		break;
+	case WSE_TOP_VIADD:
+		EACH(a[i] + b[i]);
+		break;
+	case WSE_TOP_VISUB:
+		EACH(a[i] - b[i]);
+		break;
+	case WSE_TOP_VAND:
+		EACH(a[i] & b[i]);
+		break;
+	case WSE_TOP_VOR:
+		EACH(a[i] | b[i]);
+		break;
+	case WSE_TOP_VXOR:
+		EACH(a[i] ^ b[i]);
+		break;
+	case WSE_TOP_VSHL:
+		EACH(a[i] << (b[i] & 31));
+		break;
+	case WSE_TOP_VSHR:
+		EACH(a[i] >> (b[i] & 31));
+		break;
+	case WSE_TOP_VSRA:
+		EACH((uint32_t)((int32_t)a[i] >> (b[i] & 31)));
+		break;
+	case WSE_TOP_VF2I:
+		EACH(wse_f2i(a[i]));
+		break;
+	case WSE_TOP_VI2F:
+		EACH(wse_i2f(a[i]));
+		break;
+	}
+}
+
+static uint32_t combine(bool max, uint32_t p, uint32_t v)
+{
+	return max ? wse_flush(wse_fgt(p, v) ? p : v) : wse_fadd(p, v);
+}
+
+/* one more group into the lane partials */
+static void reduce_step(struct wse_core *c, struct wse_engine *e, uint32_t *part)
+{
+	bool max = e->op == WSE_TOP_VRMAX;
+	uint32_t a[WSE_LANES];
+	unsigned int i;
+
+	load(c, &e->o[OPND_SRC1], a, WSE_LANES);
+	for (i = 0; i < WSE_LANES; i++)
+		part[i] = combine(max, part[i], a[i]);
+}
+
+static uint32_t tree(bool max, uint32_t *p, unsigned int n)
+{
+	unsigned int i;
+
+	for (; n > 1; n /= 2)
+		for (i = 0; i < n / 2; i++)
+			p[i] = combine(max, p[2 * i], p[2 * i + 1]);
+	return p[0];
+}
+
+static bool reduce(struct wse_model *m, struct wse_core *c, struct wse_engine *e)
+{
+	struct wse_opnd *s = &e->o[OPND_SRC1];
+	bool max = e->op == WSE_TOP_VRMAX;
+	unsigned int i;
+
+	if (e->inner == e->width && e->outer == s->len1)
+		for (i = 0; i < WSE_LANES; i++)
+			e->part[i] = max ? 0xff800000u : 0;
+	while (e->outer) {
+		if (c->ecyc[WSE_ENGINE_L] >= WSE_EQUANTUM)
+			return true;
+		reduce_step(c, e, e->part);
+		advance(s, e->inner, e->width, WSE_LANES);
+		e->inner -= WSE_LANES;
+		if (!e->inner) {
+			e->inner = e->width;
+			e->outer--;
+		}
+		c->ecyc[WSE_ENGINE_L]++;
+	}
+	store(c, &e->o[OPND_DST], (uint32_t[]){tree(max, e->part, WSE_LANES)}, 1);
+	wse_engine_complete(m, c, e);
+	return true;
+}
+
+bool wse_run_vector(struct wse_model *m, struct wse_core *c, struct wse_engine *e)
+{
+	struct wse_opnd *d = &e->o[OPND_DST], *s1 = &e->o[OPND_SRC1], *s2 = &e->o[OPND_SRC2];
+	uint32_t a[CHUNK], b[CHUNK], v[CHUNK], left, n, i;
+
+	if (e->op == WSE_TOP_VRSUM || e->op == WSE_TOP_VRMAX)
+		return reduce(m, c, e);
+	left = e->inner + (e->outer - 1) * e->width;
+	if (s2->kind == WSE_KIND_NONE)
+		for (i = 0; i < CHUNK && i < left; i++)
+			b[i] = e->q[0].scalar;
+	for (; left; left -= n) {
+		if (c->ecyc[WSE_ENGINE_L] >= WSE_EQUANTUM)
+			return true;
+		n = at_once(e);
+		n = left < n ? left : n;
+		load_rows(c, s1, e->inner, e->width, a, n);
+		if (s2->kind != WSE_KIND_NONE)
+			load_rows(c, s2, e->inner, e->width, b, n);
+		if (e->op == WSE_TOP_VMAC)
+			load_rows(c, d, e->inner, e->width, v, n);
+		compute(e->op, v, a, b, n);
+		store_rows(c, d, e->inner, e->width, v, n);
+		advance(d, e->inner, e->width, n);
+		advance(s1, e->inner, e->width, n);
+		if (s2->kind != WSE_KIND_NONE)
+			advance(s2, e->inner, e->width, n);
+		i = e->width - e->inner + n;
+		e->inner = e->width - i % e->width;
+		e->outer -= i / e->width;
+		c->ecyc[WSE_ENGINE_L] += n / WSE_LANES;
+		if (e->op == WSE_TOP_VMAC)
+			m->cnt_mac += n;
+	}
+	wse_engine_complete(m, c, e);
+	return true;
+}

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+# RTL to a model: build/rtl/libwse_rtl.a with the tiles of $(TILES), Verilator's runtime compiled once.
+# `make tile ROWS=8 COLS=8` builds another tile into the archive.
+
+TILES ?= 2x2 4x4
+# of the command line only: environments have been seen with ROWS and COLS of a terminal
+ifneq ($(filter command,$(origin ROWS) $(origin COLS)),)
+ifneq ($(shell echo 'x$(ROWS) x$(COLS)' | grep -cE '^x[1-9][0-9]{0,2} x[1-9][0-9]{0,2}$$'),1)
+$(error a tile needs ROWS and COLS, numbers from 1 to 999, not ROWS=$(ROWS) COLS=$(COLS): make tile ROWS=8 COLS=8)
+endif
+TILES := $(filter-out $(ROWS)x$(COLS),$(TILES)) $(ROWS)x$(COLS)
+endif
+
+TILE_DEPS := $(RTL_SRC) $(wildcard hw/verilator/*) hw/model/model.h $(REGS)
+
+$(RTL_RUNTIME): $(B)/rtl/%.o: hw/verilator/build.mk
+	@mkdir -p $(@D)
+	$(RTL_CXX) -O2 -w -std=gnu++17 $(RTL_PIC) $(RTL_INC) -c -o $@ $(VERILATOR_ROOT)/include/$*.cpp
+
+$(B)/rtl/tile-%/.done: $(TILE_DEPS)
+	CXX=$(RTL_CXX) CXXFLAGS="$(RTL_CXXFLAGS)" hw/verilator/build-tile $(subst x, ,$*) $(@D)
+	@touch $@
+
+# the same with assertions, for the tests
+$(B)/rtl/assert-%/.done: $(TILE_DEPS)
+	CXX=$(RTL_CXX) CXXFLAGS=-O0 hw/verilator/build-tile $(subst x, ,$*) $(@D) --assert
+	@touch $@
+
+# written when its content changes, so that another value of TILES rebuilds what depends on it
+# $(1) tiles
+tiles_inc = @mkdir -p $(@D); for t in $(1); do echo "TILE($${t%x*}, $${t\#*x}, 0)"; done > $@.new; \
+	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+# $(eval $(call rtl_archive,OUT.a,FOLDER,TILES,KIND)): tiles built as KIND-RxC, listed in build/FOLDER/tiles.inc
+define rtl_archive
+$(B)/$(2)/tiles.inc: FORCE
+	$$(call tiles_inc,$(3))
+
+$(B)/$(2)/wse_rtl.o: hw/verilator/wse_rtl.cpp hw/verilator/wse_rtl.h hw/model/model.h $(B)/$(2)/tiles.inc
+	$(RTL_CXX) -O2 -Wall -Wextra -Werror $(RTL_COMMON) $(RTL_PIC) -I$(B)/$(2) $(RTL_INC) -c -o $$@ $$<
+
+$(B)/$(1): $(B)/$(2)/wse_rtl.o $(RTL_RUNTIME) $(3:%=$(B)/rtl/$(4)-%/.done)
+	rm -f $$@
+	ar rcs $$@ $$(filter %.o,$$^) $$$$(ls $(3:%=$(B)/rtl/$(4)-%/*.o))
+endef
+
+$(eval $(call rtl_archive,rtl/libwse_rtl.a,rtl,$(TILES),tile))
+
+ALL += $(B)/rtl/libwse_rtl.a
+
+# ---- tests: small tiles with assertions, judged by the tests of the host contract and by those of the twin ----
+RTL_TEST_TILES := 1x1 1x3 2x2 2x3 3x2 3x3
+$(eval $(call rtl_archive,rtl/libwse_rtl_test.a,rtl/test,$(RTL_TEST_TILES),assert))
+
+RTL_TEST_C := hw/twin/tests/dev.c hw/rtl/tests/model_find_rtl.c
+RTL_TEST_LIBS := $(B)/rtl/libwse_rtl_test.a $(TWIN)
+# $(1) output, $(2) source, $(3) options
+define rtl_test
+$(B)/rtl/tests/$(1): $(2) $(RTL_TEST_C) $(wildcard hw/twin/tests/*.h) selftests/tap.h hw/model/model.h $(REGS) $(RTL_TEST_LIBS)
+	@mkdir -p $$(@D)
+	$(CC) $(CFLAGS) -D_GNU_SOURCE $(3) $(CPPFLAGS) -o $$@ $(2) $(RTL_TEST_C) $(RTL_TEST_LIBS) $(RTL_LIBS)
+ALL += $(B)/rtl/tests/$(1)
+SUITES += $(B)/rtl/tests/$(1)
+endef
+$(eval $(call rtl_test,model_host,hw/rtl/tests/model_host.c))
+$(foreach t,queue fabric,$(eval $(call rtl_test,test_$(t),hw/twin/tests/test_$(t).c)))
+$(foreach t,queue fabric,$(eval $(call rtl_test,seed_$(t),hw/twin/tests/test_$(t).c,-DRTL_SEED=0x9e3779b97f4a7c15ull)))
+SUITES += hw/rtl/tests/test-tiles
+
+.PHONY: tile FORCE
+tile: $(B)/rtl/libwse_rtl.a ## build a tile of the RTL: make tile ROWS=8 COLS=8

@@ -1,0 +1,562 @@
+// SPDX-License-Identifier: MIT
+/* The device node transport: the ioctls of the wse driver, and libdrm for what all DRM drivers
+ * share. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/sync_file.h>
+#include <sys/ioctl.h>
+#include <xf86drm.h>
+
+#include "device/device.h"
+#include "wse_regs.h"
+
+#define NSEC 1000000000ll
+
+/* One GEM handle; buffers that are the same memory on this device share it. */
+struct accel_bo {
+	struct accel_bo *next;
+	uint32_t handle, refs;
+	uint64_t size;
+};
+
+struct accel {
+	struct wse_device base;
+	int fd;
+	pthread_mutex_t
+		bo_lock; /* bos; held over import and close: importing twice gives one handle */
+	struct accel_bo *bos;
+};
+
+struct accel_context {
+	struct wse_context base;
+	uint32_t id;
+};
+
+struct accel_fence {
+	struct wse_fence base;
+	uint32_t syncobj;
+};
+
+static struct accel *to_accel(struct wse_device *dev)
+{
+	return (struct accel *)dev;
+}
+
+static int call(struct accel *a, unsigned long request, void *arg)
+{
+	return drmIoctl(a->fd, request, arg) ? -errno : 0;
+}
+
+static void accel_close(struct wse_device *dev)
+{
+	struct accel *a = to_accel(dev);
+
+	close(a->fd);
+	pthread_mutex_destroy(&a->bo_lock);
+	wse_device_fini(dev);
+	free(a);
+}
+
+static int accel_info(struct wse_device *dev, struct drm_wse_info *info)
+{
+	struct drm_wse_info got = {0};
+	struct drm_wse_query q = {.ptr = (uintptr_t)&got, .size = sizeof(got)};
+	int ret = call(to_accel(dev), DRM_IOCTL_WSE_QUERY, &q);
+
+	if (ret)
+		return wse_fail(dev, ret, "%s: the query failed: %s", dev->uri, strerror(-ret));
+	*info = got;
+	return 0;
+}
+
+static int open_node(const char *node, char *why, size_t len, int *out)
+{
+	int fd = open(node, O_RDWR | O_CLOEXEC), ret;
+	drmVersionPtr v;
+
+	if (fd < 0) {
+		ret = -errno;
+		switch (ret) {
+		case -ENOENT:
+			snprintf(why, len,
+				 "%s does not exist: is wse.ko loaded and bound? `wse-info` says",
+				 node);
+			break;
+		case -EACCES:
+		case -EPERM:
+			snprintf(why, len,
+				 "no permission for %s: join the group that owns it (ls -l %s), or "
+				 "be root",
+				 node, node);
+			ret = -EACCES;
+			break;
+		case -ENODEV:
+		case -ENXIO:
+			snprintf(why, len,
+				 "%s is there, but its device is gone: bind the driver again",
+				 node);
+			break;
+		default:
+			snprintf(why, len, "%s cannot be opened: %s", node, strerror(-ret));
+		}
+		return ret;
+	}
+	v = drmGetVersion(fd);
+	if (!v || v->name_len != 3 || memcmp(v->name, "wse", 3)) {
+		snprintf(why, len,
+			 "%s belongs to the driver \"%.*s\", not to wse: `wse-info` names the "
+			 "right node",
+			 node, v ? v->name_len : 0, v ? v->name : "");
+		ret = -EPROTO;
+	} else if (v->version_major != WSE_UAPI_MAJOR) {
+		snprintf(why, len,
+			 "%s speaks version %d.%d of the interface, libwse %d.%d: use driver and "
+			 "library of one "
+			 "release",
+			 node, v->version_major, v->version_minor, WSE_UAPI_MAJOR, WSE_UAPI_MINOR);
+		ret = -EPROTO;
+	} else {
+		ret = 0;
+	}
+	drmFreeVersion(v);
+	if (ret)
+		close(fd);
+	else
+		*out = fd;
+	return ret;
+}
+
+int wse_accel_open(const char *text, const struct wse_uri *uri, char *why, size_t len,
+		   struct wse_device **dev)
+{
+	struct accel *a = calloc(1, sizeof(*a));
+	int ret;
+
+	if (!a)
+		return -ENOMEM;
+	ret = open_node(uri->node, why, len, &a->fd);
+	if (ret)
+		goto free;
+	ret = wse_device_init(&a->base, &wse_accel_transport, text);
+	if (ret) {
+		close(a->fd);
+		goto free;
+	}
+	pthread_mutex_init(&a->bo_lock, NULL);
+	ret = accel_info(&a->base, &a->base.info);
+	if (!ret && a->base.info.abi_major != WSE_ABI_MAJOR) {
+		snprintf(why, len,
+			 "%s has ABI %u.%u, libwse %u.%u: use device and library of one release",
+			 uri->node, a->base.info.abi_major, a->base.info.abi_minor, WSE_ABI_MAJOR,
+			 WSE_ABI_MINOR);
+		ret = -EPROTO;
+	} else if (ret) {
+		snprintf(why, len, "%s", a->base.error);
+	}
+	if (ret) {
+		accel_close(&a->base);
+		return ret;
+	}
+	*dev = &a->base;
+	return 0;
+free:
+	free(a);
+	return ret;
+}
+
+/* ---- buffers ---- */
+
+/* Counts one more user of that handle; with bo_lock. */
+static int bo_ref(struct accel *a, uint32_t handle, uint64_t size)
+{
+	struct accel_bo *bo;
+
+	for (bo = a->bos; bo; bo = bo->next)
+		if (bo->handle == handle) {
+			bo->refs++;
+			return 0;
+		}
+	bo = calloc(1, sizeof(*bo));
+	if (!bo)
+		return -ENOMEM;
+	*bo = (struct accel_bo){.next = a->bos, .handle = handle, .refs = 1, .size = size};
+	a->bos = bo;
+	return 0;
+}
+
+static void bo_unref(struct accel *a, uint32_t handle)
+{
+	struct accel_bo **p, *bo;
+
+	pthread_mutex_lock(&a->bo_lock);
+	for (p = &a->bos; (bo = *p) && bo->handle != handle; p = &bo->next)
+		;
+	if (bo && !--bo->refs) {
+		*p = bo->next;
+		free(bo);
+		drmCloseBufferHandle(a->fd, handle);
+	}
+	pthread_mutex_unlock(&a->bo_lock);
+}
+
+static int map(struct accel *a, struct wse_buffer *buf)
+{
+	struct drm_wse_bo_map arg = {.handle = buf->handle};
+	int ret = call(a, DRM_IOCTL_WSE_BO_MAP, &arg);
+	void *p;
+
+	if (ret)
+		return ret;
+	p = mmap(NULL, buf->size, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd, (off_t)arg.offset);
+	if (p == MAP_FAILED)
+		return -errno;
+	buf->ptr = p;
+	return 0;
+}
+
+static int accel_buffer_create(struct wse_device *dev, size_t size, struct wse_buffer **out)
+{
+	struct accel *a = to_accel(dev);
+	struct drm_wse_bo_create arg = {.size = size};
+	struct wse_buffer *buf = calloc(1, sizeof(*buf));
+	int ret;
+
+	if (!buf)
+		return -ENOMEM;
+	ret = call(a, DRM_IOCTL_WSE_BO_CREATE, &arg);
+	if (ret)
+		goto fail;
+	buf->handle = arg.handle;
+	buf->size = (size + 4095) & ~(size_t)4095;
+	pthread_mutex_lock(&a->bo_lock);
+	ret = bo_ref(a, buf->handle, buf->size);
+	pthread_mutex_unlock(&a->bo_lock);
+	if (ret) {
+		drmCloseBufferHandle(a->fd, buf->handle);
+		goto fail;
+	}
+	ret = map(a, buf);
+	if (ret) {
+		bo_unref(a, buf->handle);
+		goto fail;
+	}
+	wse_buffer_init(buf, dev);
+	*out = buf;
+	return 0;
+fail:
+	free(buf);
+	return wse_fail(dev, ret, "%s: a buffer of %zu bytes: %s", dev->uri, size, strerror(-ret));
+}
+
+/* Through a dma-buf. */
+static int accel_buffer_share(struct wse_device *dev, struct wse_buffer *src,
+			      struct wse_buffer **out)
+{
+	struct accel *a = to_accel(dev);
+	struct wse_buffer *buf;
+	int fd, ret = 0;
+
+	if (src->dev->ops != &wse_accel_transport)
+		return wse_fail(dev, -EXDEV,
+				"%s cannot use memory of %s: create the buffer on a device node "
+				"and share it "
+				"from there",
+				dev->uri, src->dev->uri);
+	buf = calloc(1, sizeof(*buf));
+	if (!buf)
+		return -ENOMEM;
+	if (drmPrimeHandleToFD(to_accel(src->dev)->fd, src->handle, DRM_CLOEXEC | DRM_RDWR, &fd)) {
+		ret = -errno;
+		goto fail;
+	}
+	pthread_mutex_lock(&a->bo_lock);
+	if (drmPrimeFDToHandle(a->fd, fd, &buf->handle)) {
+		ret = -errno;
+	} else {
+		ret = bo_ref(a, buf->handle, src->size);
+		if (ret)
+			drmCloseBufferHandle(a->fd, buf->handle);
+	}
+	pthread_mutex_unlock(&a->bo_lock);
+	if (ret) {
+		close(fd);
+		goto fail;
+	}
+	buf->size = src->size;
+	/* a dma-buf maps by itself, so that no buffer depends on another one's device */
+	buf->ptr = mmap(NULL, buf->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (buf->ptr == MAP_FAILED)
+		ret = -errno;
+	close(fd);
+	if (ret) {
+		bo_unref(a, buf->handle);
+		goto fail;
+	}
+	wse_buffer_init(buf, dev);
+	*out = buf;
+	return 0;
+fail:
+	free(buf);
+	return wse_fail(dev, ret, "%s: memory of %s cannot be shared with it: %s", dev->uri,
+			src->dev->uri, strerror(-ret));
+}
+
+static void accel_buffer_free(struct wse_buffer *buf)
+{
+	munmap(buf->ptr, buf->size);
+	bo_unref(to_accel(buf->dev), buf->handle);
+	free(buf);
+}
+
+static uint64_t accel_handle_size(struct wse_device *dev, uint32_t handle)
+{
+	struct accel *a = to_accel(dev);
+	struct accel_bo *bo;
+	uint64_t size = 0;
+
+	pthread_mutex_lock(&a->bo_lock);
+	for (bo = a->bos; bo; bo = bo->next)
+		if (bo->handle == handle)
+			size = bo->size;
+	pthread_mutex_unlock(&a->bo_lock);
+	return size;
+}
+
+/* ---- contexts ---- */
+
+static int accel_context_create(struct wse_device *dev, uint32_t flags, struct wse_context **out)
+{
+	struct drm_wse_ctx_create arg = {.flags = flags};
+	struct accel_context *ctx = calloc(1, sizeof(*ctx));
+	int ret;
+
+	if (!ctx)
+		return -ENOMEM;
+	ret = call(to_accel(dev), DRM_IOCTL_WSE_CTX_CREATE, &arg);
+	if (!ret) {
+		ctx->id = arg.ctx;
+		*out = &ctx->base;
+		return 0;
+	}
+	free(ctx);
+	switch (ret) {
+	case -EBUSY:
+		return wse_fail(
+			dev, ret,
+			"%s is leased to another process or context: wait with WSE_CONTEXT_WAIT",
+			dev->uri);
+	case -ENOENT:
+		return wse_fail(
+			dev, ret,
+			"%s: the driver found no firmware: put wse-fw.bin into /lib/firmware/wse",
+			dev->uri);
+	case -ENOEXEC:
+		return wse_fail(
+			dev, ret,
+			"%s: the firmware in /lib/firmware/wse is damaged: install it again",
+			dev->uri);
+	case -EOPNOTSUPP:
+		return wse_fail(dev, ret,
+				"%s: the firmware in /lib/firmware/wse is of another ABI: install "
+				"that of the "
+				"device's release (dmesg has both versions)",
+				dev->uri);
+	case -ENODEV:
+		return wse_fail(dev, ret, "%s is gone: close it and open it again", dev->uri);
+	default:
+		return wse_fail(dev, ret, "%s: no context: %s (dmesg may say more)", dev->uri,
+				strerror(-ret));
+	}
+}
+
+static void accel_context_end(struct wse_context *base)
+{
+	struct drm_wse_ctx_destroy arg = {.ctx = ((struct accel_context *)base)->id};
+
+	call(to_accel(base->dev), DRM_IOCTL_WSE_CTX_DESTROY, &arg);
+}
+
+static void accel_context_free(struct wse_context *ctx)
+{
+	free(ctx);
+}
+
+static int accel_context_fault(struct wse_context *base, struct drm_wse_fault *fault)
+{
+	struct drm_wse_fault got = {.ctx = ((struct accel_context *)base)->id};
+	int ret = call(to_accel(base->dev), DRM_IOCTL_WSE_FAULT, &got);
+
+	if (!ret)
+		*fault = got;
+	return ret;
+}
+
+/* ---- submits and fences ---- */
+
+/* A syncobj of ours for a fence of any device. *own: it was made for this and must be destroyed. */
+static int import_fence(struct accel *a, struct wse_fence *fence, uint32_t *syncobj, bool *own)
+{
+	struct accel *from = to_accel(fence->dev);
+	int fd, ret = 0;
+
+	*own = false;
+	*syncobj = ((struct accel_fence *)fence)->syncobj;
+	if (from == a)
+		return 0;
+	if (drmSyncobjHandleToFD(from->fd, *syncobj, &fd))
+		return -errno;
+	if (drmSyncobjFDToHandle(a->fd, fd, syncobj))
+		ret = -errno;
+	else
+		*own = true;
+	close(fd);
+	return ret;
+}
+
+static int submit(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t n,
+		  const struct drm_wse_sync *in, uint32_t nin, uint32_t out)
+{
+	struct drm_wse_sync sync = {.handle = out};
+	struct drm_wse_submit arg = {
+		.ctx = ((struct accel_context *)ctx)->id,
+		.cmds = {.ptr = (uintptr_t)cmds, .count = n, .stride = sizeof(*cmds)},
+		.in_syncs = {.ptr = (uintptr_t)in, .count = nin, .stride = sizeof(*in)},
+		.out_syncs = {.ptr = (uintptr_t)&sync,
+			      .count = out ? 1 : 0,
+			      .stride = sizeof(sync)},
+	};
+
+	return call(to_accel(ctx->dev), DRM_IOCTL_WSE_SUBMIT, &arg);
+}
+
+static int accel_submit(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t n,
+			struct wse_fence *const *in, uint32_t nin, struct wse_fence **fence)
+{
+	struct accel *a = to_accel(ctx->dev);
+	struct accel_fence *f = NULL;
+	struct drm_wse_sync *syncs = NULL;
+	bool *own = NULL;
+	uint32_t i, nsync = 0;
+	int ret = -ENOMEM;
+
+	if (nin) {
+		syncs = calloc(nin, sizeof(*syncs));
+		own = calloc(nin, sizeof(*own));
+		if (!syncs || !own)
+			goto free;
+	}
+	for (i = 0; i < nin; i++) {
+		/* an in-process device has nothing that the kernel could wait for */
+		if (in[i]->dev->ops != &wse_accel_transport) {
+			wse_fence_wait(in[i], WSE_FOREVER);
+			continue;
+		}
+		ret = import_fence(a, in[i], &syncs[nsync].handle, &own[nsync]);
+		if (ret)
+			goto free;
+		nsync++;
+	}
+	if (fence) {
+		ret = -ENOMEM;
+		f = calloc(1, sizeof(*f));
+		if (!f)
+			goto free;
+		if (drmSyncobjCreate(a->fd, 0, &f->syncobj)) {
+			ret = -errno;
+			goto free;
+		}
+	}
+	ret = submit(ctx, cmds, n, syncs, nsync, f ? f->syncobj : 0);
+	if (!ret && f) {
+		wse_fence_init(&f->base, ctx);
+		*fence = &f->base;
+		f = NULL;
+	}
+free:
+	if (f && f->syncobj)
+		drmSyncobjDestroy(a->fd, f->syncobj);
+	free(f);
+	for (i = 0; i < nsync; i++)
+		if (own[i])
+			drmSyncobjDestroy(a->fd, syncs[i].handle);
+	free(own);
+	free(syncs);
+	return ret;
+}
+
+/* What the fence in a signalled syncobj carries. */
+static int fence_result(struct accel *a, uint32_t syncobj)
+{
+	struct sync_fence_info point = {0};
+	struct sync_file_info info = {.num_fences = 1, .sync_fence_info = (uintptr_t)&point};
+	int fd, ret;
+
+	if (drmSyncobjExportSyncFile(a->fd, syncobj, &fd))
+		return -errno;
+	ret = drmIoctl(fd, SYNC_IOC_FILE_INFO, &info) ? -errno : 0;
+	close(fd);
+	if (ret)
+		return ret;
+	/* 1: signalled, 0: active, negative: signalled with that error */
+	return info.status < 0 ? info.status : point.status < 0 ? point.status : 0;
+}
+
+static int accel_fence_wait(struct wse_fence *base, int64_t timeout_ns)
+{
+	struct accel_fence *f = (struct accel_fence *)base;
+	struct accel *a = to_accel(base->dev);
+	char text[WSE_ERROR_LEN];
+	struct drm_wse_fault fault;
+	struct timespec now;
+	int64_t until, ns;
+	int ret;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	ns = (int64_t)now.tv_sec * NSEC + now.tv_nsec;
+	until = timeout_ns > INT64_MAX - ns ? INT64_MAX : ns + timeout_ns;
+	ret = drmSyncobjWait(a->fd, &f->syncobj, 1, until, DRM_SYNCOBJ_WAIT_FLAGS_WAIT_ALL, NULL);
+	if (ret == -ETIME)
+		return -ETIMEDOUT;
+	if (!ret)
+		ret = fence_result(a, f->syncobj);
+	if (!ret)
+		return 0;
+	if (!accel_context_fault(base->ctx, &fault))
+		wse_explain_fault(&fault, ret, text, sizeof(text));
+	else
+		wse_explain_fence(ret, text, sizeof(text));
+	return wse_fail(base->dev, ret, "%s", text);
+}
+
+static void accel_fence_free(struct wse_fence *base)
+{
+	struct accel_fence *f = (struct accel_fence *)base;
+
+	drmSyncobjDestroy(to_accel(base->dev)->fd, f->syncobj);
+	free(f);
+}
+
+const struct wse_transport wse_accel_transport = {
+	.name = "accel",
+	.close = accel_close,
+	.info = accel_info,
+	.buffer_create = accel_buffer_create,
+	.buffer_share = accel_buffer_share,
+	.buffer_free = accel_buffer_free,
+	.context_create = accel_context_create,
+	.context_end = accel_context_end,
+	.context_free = accel_context_free,
+	.context_fault = accel_context_fault,
+	.handle_size = accel_handle_size,
+	.submit = accel_submit,
+	.fence_wait = accel_fence_wait,
+	.fence_free = accel_fence_free,
+};

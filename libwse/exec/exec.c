@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+/* Device URIs: which executor opens what. */
+#include "exec.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "oracle.h"
+
+void wse_logf(const struct wse_exec_cfg *cfg, enum wse_log_level level, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	if (!cfg || !cfg->log)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	cfg->log(cfg->log_ctx, level, text);
+}
+
+int wse_uri_number(const char *uri, const char *key, uint32_t fallback, uint32_t *value)
+{
+	const char *p = strpbrk(uri, ":,");
+	size_t len = strlen(key);
+
+	*value = fallback;
+	for (; p; p = strchr(p, ',')) {
+		unsigned long v;
+		char *end;
+
+		p++;
+		if (strncmp(p, key, len) || p[len] != '=')
+			continue;
+		v = strtoul(p + len + 1, &end, 10);
+		if (end == p + len + 1 || (*end && *end != ',') || !v || v > 1u << 20)
+			return -EINVAL;
+		*value = (uint32_t)v;
+		return 0;
+	}
+	return 0;
+}
+
+int wse_exec_open(const char *uri, const struct wse_exec_cfg *cfg, struct wse_exec **exec)
+{
+	*exec = NULL;
+	if (!strncmp(uri, "oracle:", 7))
+		return wse_oracle_open(uri, cfg, exec);
+	if (strncmp(uri, "accel:", 6) && strncmp(uri, "sim:", 4)) {
+		wse_logf(cfg, WSE_LOG_ERROR, "\"%s\" is no device; accepted: accel:N, "
+			 "sim:rtl,rows=R,cols=C, sim:func,rows=R,cols=C", uri);
+		return -EINVAL;
+	}
+	return wse_exec_open_wafer(uri, cfg, exec);
+}

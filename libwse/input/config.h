@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A parameter file in the Model Zoo's trainer form, as the trainer needs it. Every key must be
+ * known: the first that is unknown, missing, mistyped or contradictory is an error with its line.
+ */
+#ifndef WSE_TRAIN_CONFIG_H
+#define WSE_TRAIN_CONFIG_H
+
+#include "memx/ckpt.h"
+#include "num/why.h"
+
+#define WSE_PATH 1024
+
+struct wse_config {
+	struct wse_mlp mlp;
+	struct wse_optim_cfg optim;
+	struct wse_sched_list sched;
+	double max_norm;		/* precision.max_gradient_norm, 0: off */
+	uint64_t seed;			/* trainer.init.seed */
+	uint64_t max_steps;		/* loop.max_steps */
+	uint64_t eval_frequency;	/* steps between evaluations; 0: only at the end */
+	uint64_t eval_steps;		/* batches of an evaluation; 0: all held-out samples */
+	uint64_t checkpoint_steps;	/* 0: only at the end */
+	enum wse_ckpt_load load_states;	/* checkpoint.load_checkpoint_states */
+	uint64_t log_steps;
+	uint32_t num_wse;		/* backend.cluster_config.num_csx */
+	char model_dir[WSE_PATH];
+	char data[WSE_PATH];		/* fit.train_dataloader.data_dir */
+	char val_data[WSE_PATH];	/* fit.val_dataloader.data_dir, "" if none */
+	uint64_t held_out;		/* fit.val_dataloader.held_out_bytes */
+	uint64_t batch, micro_batch;	/* tokens; micro_batch 0: auto */
+	int shuffle;
+	uint64_t shuffle_seed;
+	uint64_t sample_bytes;		/* trainer.init.sampling */
+	double sample_temperature;
+	char sample_prompt[256];
+	char ignored[512];		/* keys about the vendor's cluster, ", " between */
+};
+
+/*
+ * text [size] is the file's content, name its name for messages. sets [nsets] are "key.path=value",
+ * where a path may leave out "trainer.init." or "trainer.fit.".
+ */
+int wse_config_parse(const char *name, const char *text, size_t size, const char *const *sets,
+		     uint32_t nsets, struct wse_config *cfg, char *why);
+int wse_config_load(const char *path, const char *const *sets, uint32_t nsets,
+		    struct wse_config *cfg, char *why);
+
+#endif

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: MIT
+/* What goes into a checkpoint and what must match when it comes back. */
+#include "ckpt.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "num/num.h"
+#include "safetensors.h"
+#include "num/sha256.h"
+#include "num/why.h"
+
+#define MAX_META 48
+
+static const char *const optim_names[] = { "AdamW", "Adam", "SGD" };
+
+/* tensors of the optimizer: prefix and array, NULL ends */
+static const char *moment_prefix(const struct wse_optim_cfg *optim, int which)
+{
+	if (optim->kind == WSE_OPTIM_SGD)
+		return which == 0 ? "optimizer.momentum_buffer." : NULL;
+	return which == 0 ? "optimizer.exp_avg." : which == 1 ? "optimizer.exp_avg_sq." : NULL;
+}
+
+/* what a value is about, and so what a difference means */
+enum about { SHAPE, DATA, RATES, STATE };
+
+/* everything that a checkpoint says besides its tensors */
+struct facts {
+	uint32_t n;
+	struct wse_st_meta m[MAX_META];
+	enum about about[MAX_META];
+};
+
+__attribute__((format(printf, 4, 5)))
+static void fact(struct facts *f, enum about about, const char *key, const char *fmt, ...)
+{
+	struct wse_st_meta *m = &f->m[f->n];
+	va_list ap;
+
+	f->about[f->n++] = about;
+	snprintf(m->key, sizeof(m->key), "wse.%s", key);
+	va_start(ap, fmt);
+	vsnprintf(m->value, sizeof(m->value), fmt, ap);
+	va_end(ap);
+}
+
+static uint64_t bits(double d)
+{
+	uint64_t u;
+
+	memcpy(&u, &d, sizeof(u));
+	return u;
+}
+
+/* the shortest decimal that is this number; text [32] */
+static const char *real(double d, char *text)
+{
+	for (int digits = 1; digits <= 17; digits++) {
+		snprintf(text, 32, "%.*g", digits, d);
+		if (bits(strtod(text, NULL)) == bits(d))
+			break;
+	}
+	return text;
+}
+
+static void schedule_facts(struct facts *f, const struct wse_sched_list *list)
+{
+	char key[32], from[32], to[32];
+
+	fact(f, RATES, "schedulers", "%u", list->n);
+	for (uint32_t i = 0; i < list->n; i++) {
+		const struct wse_sched *s = &list->s[i];
+
+		snprintf(key, sizeof(key), "schedulers.%u", i);
+		real(s->from, from);
+		if (s->kind == WSE_SCHED_CONSTANT)
+			fact(f, RATES, key, "%s from step %" PRIu64, from, s->begin);
+		else
+			fact(f, RATES, key, "%s %s to %s in %" PRIu64 " from step %" PRIu64,
+			     s->kind == WSE_SCHED_LINEAR ? "linear" : "cosine", from,
+			     real(s->to, to), s->total_iters, s->begin);
+	}
+}
+
+/* what the run itself says, in the keys of the parameter file where it has them */
+static void run_facts(struct facts *f, const struct wse_memx_cfg *cfg,
+		      const struct wse_train_state *ts)
+{
+	const struct wse_mlp *m = &cfg->mlp;
+	const struct wse_optim_cfg *o = &cfg->optim;
+	char a[32], b[32];
+
+	f->n = 0;
+	fact(f, SHAPE, "version", "2");
+	fact(f, SHAPE, "model", "mlp window=%u embed=%u vocab=%u act=%s layers=%u", m->window,
+	     m->embed, m->vocab, m->act == WSE_ACT_RELU ? "relu" : "gelu", m->nlinear);
+	fact(f, SHAPE, "optimizer", "%s", optim_names[o->kind]);
+	fact(f, SHAPE, "tile", "%ux%ux%u", ts->rows, ts->cols, ts->lanes);
+	fact(f, SHAPE, "batch_size", "%" PRIu64, ts->batch);
+	fact(f, SHAPE, "micro_batch_size", "%" PRIu64, ts->micro_batch);
+	fact(f, DATA, "text", "%" PRIu64 " tokens, checksum %016" PRIx64, ts->text_tokens,
+	     ts->text_sum);
+	if (ts->held_out)
+		fact(f, DATA, "held_out_bytes", "%" PRIu64, ts->held_out);
+	else
+		fact(f, DATA, "held_out_bytes", "of another text");
+	if (ts->shuffle)
+		fact(f, DATA, "shuffle", "true, seed %" PRIu64, ts->shuffle_seed);
+	else
+		fact(f, DATA, "shuffle", "false");
+	if (o->kind == WSE_OPTIM_SGD) {
+		fact(f, RATES, "momentum", "%s", real(o->momentum, a));
+	} else {
+		fact(f, RATES, "betas", "%s, %s", real(o->beta1, a), real(o->beta2, b));
+		fact(f, RATES, "eps", "%s", real(o->eps, a));
+	}
+	fact(f, RATES, "weight_decay", "%s", real(o->weight_decay, a));
+	fact(f, RATES, "max_gradient_norm", "%s", real(cfg->max_norm, a));
+	schedule_facts(f, &cfg->sched);
+}
+
+static void add_tensors(struct wse_st *st, const struct wse_tensor_table *tab, const char *prefix,
+			float *data)
+{
+	for (uint32_t i = 0; i < tab->n; i++) {
+		struct wse_st_tensor *t = &st->tensors[st->ntensors++];
+
+		snprintf(t->name, sizeof(t->name), "%s%s", prefix, tab->t[i].name);
+		t->ndim = tab->t[i].ndim;
+		t->dim[0] = tab->t[i].dim[0];
+		t->dim[1] = tab->t[i].dim[1];
+		t->count = tab->t[i].count;
+		t->data = data + tab->t[i].off;
+	}
+}
+
+/* the first number that is not finite, by name; data [tab->params] may be NULL */
+static int check_finite(const struct wse_tensor_table *tab, const char *prefix, const float *data,
+			char *why)
+{
+	for (uint32_t i = 0; data && i < tab->n; i++)
+		for (size_t j = 0; j < tab->t[i].count; j++)
+			if (wse_f32_isbad(data[tab->t[i].off + j]))
+				return wse_why(why, -ERANGE, "%s%s[%zu] is not finite", prefix,
+					       tab->t[i].name, j);
+	return 0;
+}
+
+int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_cfg *cfg,
+		  const struct wse_train_state *ts, char *why)
+{
+	const char *first = moment_prefix(&cfg->optim, 0), *second = moment_prefix(&cfg->optim, 1);
+	struct facts *f = calloc(1, sizeof(*f));
+	struct wse_memx_state s;
+	struct wse_st st = { 0 };
+	int ret = -ENOMEM;
+
+	wse_memx_finish(mx);
+	wse_memx_state(mx, &s);
+	st.tensors = calloc(3 * s.table->n, sizeof(*st.tensors));
+	if (!st.tensors || !f) {
+		wse_why(why, ret, "%s", strerror(-ret));
+		goto out;
+	}
+	ret = check_finite(s.table, "", s.params, why);
+	ret = ret ? ret : check_finite(s.table, first, s.m, why);
+	ret = ret ? ret : check_finite(s.table, second, s.v, why);
+	if (ret)
+		goto out;
+	run_facts(f, cfg, ts);
+	fact(f, STATE, "step", "%" PRIu64, *s.step);
+	fact(f, STATE, "beta1_pow", "%016" PRIx64, bits(*s.beta1_pow));
+	fact(f, STATE, "beta2_pow", "%016" PRIx64, bits(*s.beta2_pow));
+	fact(f, STATE, "epoch", "%" PRIu64, ts->epoch);
+	fact(f, STATE, "position", "%" PRIu64, ts->position);
+	st.meta = f->m;
+	st.nmeta = f->n;
+	add_tensors(&st, s.table, "", s.params);
+	add_tensors(&st, s.table, first, s.m);
+	if (second)
+		add_tensors(&st, s.table, second, s.v);
+	ret = wse_st_write(path, &st);
+	if (ret)
+		wse_why(why, ret, "%s", strerror(-ret));
+out:
+	free(st.tensors);
+	free(f);
+	return ret;
+}
+
+/* every tensor of one kind is there, has its shape and is finite; copied only when `to` is given */
+static int get_tensors(const struct wse_st *st, const struct wse_tensor_table *tab,
+		       const char *prefix, float *to, char *why)
+{
+	for (uint32_t i = 0; i < tab->n; i++) {
+		const struct wse_tensor *want = &tab->t[i];
+		const struct wse_st_tensor *t;
+		char name[WSE_ST_NAME];
+
+		snprintf(name, sizeof(name), "%s%s", prefix, want->name);
+		t = wse_st_find(st, name);
+		if (!t)
+			return wse_why(why, -EINVAL, "%s is not in it", name);
+		if (t->ndim != want->ndim || t->dim[0] != want->dim[0] ||
+		    t->dim[1] != want->dim[1])
+			return wse_why(why, -EINVAL, "%s is %u x %u there, %u x %u in this model",
+					name, t->dim[0], t->dim[1], want->dim[0], want->dim[1]);
+		for (size_t j = 0; j < t->count && !to; j++)
+			if (wse_f32_isbad(t->data[j]))
+				return wse_why(why, -ERANGE, "%s[%zu] is not finite: take an "
+					       "earlier checkpoint", name, j);
+		if (to)
+			memcpy(to + want->off, t->data, t->count * sizeof(float));
+	}
+	return 0;
+}
+
+static int get_number(const struct wse_st *st, const char *key, int base, uint64_t *v, char *why)
+{
+	char name[WSE_ST_NAME], *end;
+	const char *text;
+
+	snprintf(name, sizeof(name), "wse.%s", key);
+	text = wse_st_get(st, name);
+	errno = 0;
+	*v = text ? strtoull(text, &end, base) : 0;
+	if (!text || !*text || *end || errno)
+		return wse_why(why, -EBADMSG, "%s is missing or no number", name);
+	return 0;
+}
+
+/* NULL when the file says the same as fact i; else what it says */
+static const char *differs(const struct wse_st *st, const struct facts *f, uint32_t i)
+{
+	const char *have = wse_st_get(st, f->m[i].key);
+
+	if (have && !strcmp(have, f->m[i].value))
+		return NULL;
+	return have ? have : "nothing";
+}
+
+/* the first difference of one kind is an error, with what to do about it */
+static int must_fit(const struct wse_st *st, const struct facts *f, enum about about,
+		    const char *remedy, char *why)
+{
+	for (uint32_t i = 0; i < f->n; i++) {
+		const char *have = f->about[i] == about ? differs(st, f, i) : NULL;
+
+		if (have)
+			return wse_why(why, -EINVAL, "%s: \"%.90s\" there, \"%.90s\" in this run; %s",
+				       f->m[i].key + 4, have, f->m[i].value, remedy);
+	}
+	return 0;
+}
+
+/* all differences of one kind, as a note: "betas: 0.9, 0.95 -> 0.9, 0.99; ..." */
+static void note(const struct wse_st *st, const struct facts *f, enum about about, char *text)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < f->n && n < WSE_WHY; i++) {
+		const char *have = f->about[i] == about ? differs(st, f, i) : NULL;
+
+		if (have)
+			n += (size_t)snprintf(text + n, WSE_WHY - n, "%s%s: %s -> %s", n ? "; " : "",
+					      f->m[i].key + 4, have, f->m[i].value);
+	}
+}
+
+/* may the model be taken from this file into this run, and what is odd about it? */
+static int check_model(const struct wse_st *st, const struct facts *f,
+		       const struct wse_train_state *ts, enum wse_ckpt_load what, char *text,
+		       char *why)
+{
+	const char *same_text = NULL, *held = NULL, *model = wse_st_get(st, "wse.model");
+
+	for (uint32_t i = 0; i < f->n; i++) {
+		if (!strcmp(f->m[i].key, "wse.model") && model && strcmp(model, f->m[i].value))
+			return wse_why(why, -EINVAL, "model: \"%.90s\" there, \"%.90s\" in this "
+				       "run", model, f->m[i].value);
+		if (!strcmp(f->m[i].key, "wse.text"))
+			same_text = differs(st, f, i) ? NULL : f->m[i].value;
+		if (!strcmp(f->m[i].key, "wse.held_out_bytes"))
+			held = differs(st, f, i);
+	}
+	if (what == WSE_CKPT_EVAL && ts->text_tokens && ts->held_out && same_text && held)
+		snprintf(text, WSE_WHY, "the held-out text is in part what was trained on: "
+			 "held_out_bytes %s in training, %" PRIu64 " now", held, ts->held_out);
+	return 0;
+}
+
+static int check_run(const struct wse_st *st, const struct facts *f, enum wse_ckpt_load what,
+		     char *text, char *why)
+{
+	int ret = must_fit(st, f, SHAPE, "a run goes on with what it began with; to take the "
+			   "parameters alone: --set checkpoint.load_checkpoint_states=model", why);
+
+	if (!ret)
+		ret = must_fit(st, f, DATA, "its place in the text would mean another one; to "
+			       "begin anew with its parameters: --set "
+			       "checkpoint.load_checkpoint_states=model", why);
+	if (!ret && what == WSE_CKPT_ALL)
+		ret = must_fit(st, f, RATES, "to go on with the new one: --set "
+			       "checkpoint.load_checkpoint_states=model,optimizer,dataloader", why);
+	else if (!ret)
+		note(st, f, RATES, text);
+	return ret;
+}
+
+int wse_ckpt_load(const char *path, struct wse_memx *mx, const struct wse_memx_cfg *cfg,
+		  enum wse_ckpt_load what, struct wse_train_state *ts, char *why)
+{
+	uint64_t step = 0, b1 = 0, b2 = 0, epoch = 0, position = 0;
+	const char *first = moment_prefix(&cfg->optim, 0), *second = moment_prefix(&cfg->optim, 1);
+	int all = what == WSE_CKPT_ALL || what == WSE_CKPT_RATES_NEW;
+	struct facts *f = calloc(1, sizeof(*f));
+	char text[WSE_WHY] = "";
+	struct wse_memx_state s;
+	struct wse_st st;
+	int ret = f ? wse_st_read(path, &st, why) : wse_why(why, -ENOMEM, "no memory");
+
+	if (ret) {
+		free(f);
+		return ret;
+	}
+	wse_memx_finish(mx);
+	wse_memx_state(mx, &s);
+	run_facts(f, cfg, ts);
+	ret = get_tensors(&st, s.table, "", NULL, why);
+	ret = ret ? ret : check_model(&st, f, ts, what, text, why);
+	if (!ret && all) {
+		ret = check_run(&st, f, what, text, why);
+		ret = ret ? ret : get_tensors(&st, s.table, first, NULL, why);
+		if (!ret && second)
+			ret = get_tensors(&st, s.table, second, NULL, why);
+		ret = ret ? ret : get_number(&st, "beta1_pow", 16, &b1, why);
+		ret = ret ? ret : get_number(&st, "beta2_pow", 16, &b2, why);
+		ret = ret ? ret : get_number(&st, "epoch", 10, &epoch, why);
+		ret = ret ? ret : get_number(&st, "position", 10, &position, why);
+	}
+	if (!ret && (all || (what == WSE_CKPT_EVAL && wse_st_get(&st, "wse.step"))))
+		ret = get_number(&st, "step", 10, &step, why);
+	if (ret)
+		goto out;
+	get_tensors(&st, s.table, "", s.params, why);
+	*s.step = step;
+	if (all) {
+		get_tensors(&st, s.table, first, s.m, why);
+		if (second)
+			get_tensors(&st, s.table, second, s.v, why);
+		memcpy(s.beta1_pow, &b1, sizeof(b1));
+		memcpy(s.beta2_pow, &b2, sizeof(b2));
+		ts->epoch = epoch;
+		ts->position = position;
+	}
+	wse_memx_refresh(mx);
+	memcpy(why, text, sizeof(text));
+out:
+	wse_st_free(&st);
+	free(f);
+	return ret;
+}
+
+int wse_ckpt_hash(const char *path, char *hex, char *why)
+{
+	struct wse_sha256 sha;
+	struct wse_st st;
+	int ret = wse_st_read(path, &st, why);
+
+	if (ret)
+		return ret;
+	/* in the order of the file, which the writer fixes */
+	wse_sha256_init(&sha);
+	for (uint32_t i = 0; i < st.nmeta; i++) {
+		if (strncmp(st.meta[i].key, "wse.", 4))
+			continue;
+		wse_sha256_add(&sha, st.meta[i].key, strlen(st.meta[i].key) + 1);
+		wse_sha256_add(&sha, st.meta[i].value, strlen(st.meta[i].value) + 1);
+	}
+	for (uint32_t i = 0; i < st.ntensors; i++) {
+		const struct wse_st_tensor *t = &st.tensors[i];
+
+		wse_sha256_add(&sha, t->name, strlen(t->name) + 1);
+		wse_sha256_add(&sha, t->dim, sizeof(t->dim));
+		wse_sha256_add(&sha, t->data, t->count * sizeof(float));
+	}
+	wse_sha256_hex(&sha, hex);
+	wse_st_free(&st);
+	return 0;
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+/* AdamW, Adam, SGD with momentum; constant, linear and cosine schedules in sequence. */
+#include "optim.h"
+
+#include "num/num.h"
+
+double wse_sched_rate(const struct wse_sched_list *list, uint64_t step)
+{
+	const struct wse_sched *s = &list->s[0];
+	double x;
+
+	for (uint32_t i = 1; i < list->n; i++)
+		if (step >= list->s[i].begin)
+			s = &list->s[i];
+	step -= s->begin;
+	if (s->kind == WSE_SCHED_CONSTANT)
+		return s->from;
+	if (step >= s->total_iters)
+		return s->to;
+	x = (double)step / (double)s->total_iters;
+	if (s->kind == WSE_SCHED_LINEAR)
+		return s->from + (s->to - s->from) * x;
+	return s->to + (s->from - s->to) * 0.5 * (1.0 + wse_cos_turns(0.5 * x));
+}
+
+/* four elements at a time: each lane is the same IEEE arithmetic as a scalar loop */
+typedef float v4 __attribute__((vector_size(16)));
+
+struct adam {
+	float b1, b2, a1, a2, c1, c2, eps, lr, wd, scale;
+	int decoupled;
+};
+
+/* p -= lr (wd p + (m / c1) / (sqrt(v / c2) + eps)) */
+static void adam4(const struct adam *a, float *p, float *m, float *v, const float *g)
+{
+	v4 pi, mi, vi, gi, step;
+
+	memcpy(&pi, p, sizeof(pi));
+	memcpy(&mi, m, sizeof(mi));
+	memcpy(&vi, v, sizeof(vi));
+	memcpy(&gi, g, sizeof(gi));
+	gi = gi * a->scale;
+	if (!a->decoupled)
+		gi = gi + a->wd * pi;
+	mi = a->b1 * mi + a->a1 * gi;
+	vi = a->b2 * vi + a->a2 * (gi * gi);
+	step = vi * a->c2;
+	wse_sqrt4f((float *)&step);
+	step = (mi * a->c1) / (step + a->eps);
+	if (a->decoupled)
+		step = step + a->wd * pi;
+	pi = pi - a->lr * step;
+	memcpy(p, &pi, sizeof(pi));
+	memcpy(m, &mi, sizeof(mi));
+	memcpy(v, &vi, sizeof(vi));
+}
+
+static void adam(const struct wse_optim_cfg *cfg, const struct wse_update *u, size_t n, float *p,
+		 float *m, float *v, const float *g)
+{
+	const struct adam a = {
+		.b1 = (float)cfg->beta1, .b2 = (float)cfg->beta2, .a1 = (float)(1.0 - cfg->beta1),
+		.a2 = (float)(1.0 - cfg->beta2), .c1 = (float)(1.0 / (1.0 - u->beta1_pow)),
+		.c2 = (float)(1.0 / (1.0 - u->beta2_pow)), .eps = (float)cfg->eps,
+		.lr = (float)u->lr, .wd = u->decay ? (float)cfg->weight_decay : 0.0f,
+		.scale = u->grad_scale, .decoupled = cfg->kind == WSE_OPTIM_ADAMW,
+	};
+	float tail[4][4] = { { 0 } };
+	size_t i, rest = n % 4;
+
+	for (i = 0; i + 4 <= n; i += 4)
+		adam4(&a, p + i, m + i, v + i, g + i);
+	if (!rest)
+		return;
+	memcpy(tail[0], p + i, rest * sizeof(*p));
+	memcpy(tail[1], m + i, rest * sizeof(*p));
+	memcpy(tail[2], v + i, rest * sizeof(*p));
+	memcpy(tail[3], g + i, rest * sizeof(*p));
+	adam4(&a, tail[0], tail[1], tail[2], tail[3]);
+	memcpy(p + i, tail[0], rest * sizeof(*p));
+	memcpy(m + i, tail[1], rest * sizeof(*p));
+	memcpy(v + i, tail[2], rest * sizeof(*p));
+}
+
+/* m = momentum m + g; p -= lr m */
+static void sgd(const struct wse_optim_cfg *cfg, const struct wse_update *u, size_t n, float *p,
+		float *m, const float *g)
+{
+	float mu = (float)cfg->momentum, lr = (float)u->lr;
+	float wd = u->decay ? (float)cfg->weight_decay : 0.0f;
+
+	for (size_t i = 0; i < n; i++) {
+		m[i] = mu * m[i] + (g[i] * u->grad_scale + wd * p[i]);
+		p[i] = p[i] - lr * m[i];
+	}
+}
+
+void wse_optim_update(const struct wse_optim_cfg *cfg, const struct wse_update *u, size_t n,
+		      float *p, float *m, float *v, const float *g)
+{
+	if (cfg->kind == WSE_OPTIM_SGD)
+		sgd(cfg, u, n, p, m, g);
+	else
+		adam(cfg, u, n, p, m, v, g);
+}
+
+double wse_sum_squares(const float *g, size_t n)
+{
+	double sum = 0.0;
+
+	for (size_t at = 0; at < n; at += 4096) {
+		size_t end = at + 4096 < n ? at + 4096 : n;
+		double block = 0.0;
+
+		for (size_t i = at; i < end; i++)
+			block += (double)g[i] * (double)g[i];
+		sum += block;
+	}
+	return sum;
+}

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: MIT
+/* Crash-safe safetensors writer and strict reader. */
+#include "safetensors.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "num/num.h"
+#include "num/why.h"
+
+#define HEADER_MAX (16u << 20)
+#define COUNT_MAX 4096
+
+static int write_all(int fd, const void *data, size_t n)
+{
+	const char *p = data;
+
+	while (n) {
+		ssize_t w = write(fd, p, n < 1u << 30 ? n : 1u << 30);
+
+		if (w < 0 && errno == EINTR)
+			continue;
+		if (w < 0)
+			return -errno;
+		p += w;
+		n -= (size_t)w;
+	}
+	return 0;
+}
+
+static int sync_dir_of(const char *path)
+{
+	char dir[4096];
+	char *slash;
+	int fd, ret = 0;
+
+	snprintf(dir, sizeof(dir), "%s", path);
+	slash = strrchr(dir, '/');
+	if (slash)
+		slash[slash == dir] = 0;
+	fd = open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fsync(fd))
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+/* names and values that we write contain no character that JSON escapes */
+static int header_text(const struct wse_st *st, FILE *f)
+{
+	uint64_t off = 0;
+
+	fputs("{\"__metadata__\":{", f);
+	for (uint32_t i = 0; i < st->nmeta; i++)
+		fprintf(f, "\"%s\":\"%s\",", st->meta[i].key, st->meta[i].value);
+	for (uint32_t i = 0; i < st->ntensors; i++) {
+		const struct wse_st_tensor *t = &st->tensors[i];
+
+		fprintf(f, "%s\"sum.%s\":\"%016" PRIx64 "\"", i ? "," : "", t->name,
+			wse_checksum64(t->data, t->count * sizeof(float)));
+	}
+	fputc('}', f);
+	for (uint32_t i = 0; i < st->ntensors; i++) {
+		const struct wse_st_tensor *t = &st->tensors[i];
+
+		fprintf(f, ",\"%s\":{\"dtype\":\"F32\",\"shape\":[%u", t->name, t->dim[0]);
+		if (t->ndim == 2)
+			fprintf(f, ",%u", t->dim[1]);
+		fprintf(f, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", off,
+			off + t->count * sizeof(float));
+		off += t->count * sizeof(float);
+	}
+	fputc('}', f);
+	while (ftell(f) % 8)
+		fputc(' ', f);
+	return ferror(f) ? -ENOMEM : 0;
+}
+
+int wse_st_write(const char *path, const struct wse_st *st)
+{
+	char tmp[4096], *header = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&header, &len);
+	uint64_t len64;
+	int fd, ret;
+
+	if (!f)
+		return -ENOMEM;
+	ret = header_text(st, f);
+	if (fclose(f) && !ret)
+		ret = -ENOMEM;
+	if (!ret && (size_t)snprintf(tmp, sizeof(tmp), "%s.tmp", path) >= sizeof(tmp))
+		ret = -ENAMETOOLONG;
+	if (ret) {
+		free(header);
+		return ret;
+	}
+	fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd < 0) {
+		ret = -errno;
+		free(header);
+		return ret;
+	}
+	len64 = len;
+	ret = write_all(fd, &len64, sizeof(len64));
+	if (!ret)
+		ret = write_all(fd, header, len);
+	for (uint32_t i = 0; i < st->ntensors && !ret; i++)
+		ret = write_all(fd, st->tensors[i].data, st->tensors[i].count * sizeof(float));
+	if (!ret && fsync(fd))
+		ret = -errno;
+	if (close(fd) && !ret)
+		ret = -errno;
+	if (!ret && rename(tmp, path))
+		ret = -errno;
+	if (ret)
+		unlink(tmp);
+	else
+		ret = sync_dir_of(path);
+	free(header);
+	return ret;
+}
+
+/* a reader of the JSON subset that safetensors headers use */
+struct json {
+	const char *p, *end;
+	int bad;
+};
+
+static void skip_space(struct json *j)
+{
+	while (j->p < j->end && (*j->p == ' ' || *j->p == '\n' || *j->p == '\t' || *j->p == '\r'))
+		j->p++;
+}
+
+static int next_is(struct json *j, char c)
+{
+	skip_space(j);
+	if (j->bad || j->p >= j->end || *j->p != c)
+		return 0;
+	j->p++;
+	return 1;
+}
+
+static void expect(struct json *j, char c)
+{
+	if (!next_is(j, c))
+		j->bad = 1;
+}
+
+/* text [WSE_ST_NAME]; escapes are refused: neither names nor our values need any */
+static void string(struct json *j, char *text)
+{
+	size_t n = 0;
+
+	expect(j, '"');
+	while (!j->bad) {
+		unsigned char c;
+
+		if (j->p >= j->end || n + 1 >= WSE_ST_NAME) {
+			j->bad = 1;
+			break;
+		}
+		c = (unsigned char)*j->p++;
+		if (c == '"')
+			break;
+		if (c < 0x20 || c == '\\')
+			j->bad = 1;
+		text[n++] = (char)c;
+	}
+	text[n] = 0;
+}
+
+static uint64_t number(struct json *j)
+{
+	uint64_t v = 0;
+	int digits = 0;
+
+	skip_space(j);
+	for (; j->p < j->end && *j->p >= '0' && *j->p <= '9' && digits < 18; digits++)
+		v = v * 10 + (uint64_t)(*j->p++ - '0');
+	if (!digits)
+		j->bad = 1;
+	return v;
+}
+
+static void metadata(struct json *j, struct wse_st *st)
+{
+	expect(j, '{');
+	if (next_is(j, '}'))
+		return;
+	do {
+		struct wse_st_meta *m;
+
+		if (st->nmeta >= COUNT_MAX) {
+			j->bad = 1;
+			return;
+		}
+		m = &st->meta[st->nmeta++];
+		string(j, m->key);
+		expect(j, ':');
+		string(j, m->value);
+	} while (next_is(j, ','));
+	expect(j, '}');
+}
+
+/* the tensor's first byte and the one after its last, which may lie behind the end of the file */
+static void tensor(struct json *j, struct wse_st_tensor *t, uint64_t *begin, uint64_t *end)
+{
+	char key[WSE_ST_NAME], dtype[WSE_ST_NAME] = "";
+	uint64_t b = 1, e = 0, count = 1;
+	int have_shape = 0;
+
+	t->ndim = 0;
+	expect(j, '{');
+	do {
+		string(j, key);
+		expect(j, ':');
+		if (!strcmp(key, "dtype")) {
+			string(j, dtype);
+		} else if (!strcmp(key, "shape")) {
+			have_shape = 1;
+			expect(j, '[');
+			do {
+				uint64_t d = number(j);
+
+				if (t->ndim >= 2 || !d || d > UINT32_MAX) {
+					j->bad = 1;
+					break;
+				}
+				t->dim[t->ndim++] = (uint32_t)d;
+				count *= d;
+			} while (next_is(j, ','));
+			expect(j, ']');
+		} else if (!strcmp(key, "data_offsets")) {
+			expect(j, '[');
+			b = number(j);
+			expect(j, ',');
+			e = number(j);
+			expect(j, ']');
+		} else {
+			j->bad = 1;
+		}
+	} while (!j->bad && next_is(j, ','));
+	expect(j, '}');
+	if (strcmp(dtype, "F32") || !have_shape || b > e || b % 4 || count > UINT64_MAX / 4 ||
+	    e - b != count * 4)
+		j->bad = 1;
+	t->count = (size_t)count;
+	if (t->ndim == 1)
+		t->dim[1] = 1;
+	*begin = b;
+	*end = e;
+}
+
+static int parse(const char *data, size_t size, struct wse_st *st, char *why)
+{
+	uint64_t len, begin, end, total = 0, need = 0;
+	struct json j;
+	const char *base;
+
+	if (size < 8)
+		return wse_why(why, -EBADMSG, "cut short: %zu bytes are too few for a safetensors "
+			       "file", size);
+	memcpy(&len, data, 8);
+	if (len > size - 8 || len > HEADER_MAX)
+		return wse_why(why, -EBADMSG, "the header of %" PRIu64 " bytes does not fit into "
+			       "the file: cut short, or no safetensors file", len);
+	base = data + 8 + len;
+	j = (struct json){ data + 8, base, 0 };
+	expect(&j, '{');
+	do {
+		char name[WSE_ST_NAME];
+		struct wse_st_tensor *t = &st->tensors[st->ntensors];
+
+		string(&j, name);
+		expect(&j, ':');
+		if (!j.bad && !strcmp(name, "__metadata__")) {
+			metadata(&j, st);
+			continue;
+		}
+		if (st->ntensors >= COUNT_MAX)
+			j.bad = 1;
+		if (j.bad)
+			break;
+		memcpy(t->name, name, sizeof(t->name));
+		tensor(&j, t, &begin, &end);
+		if (j.bad)
+			break;
+		need = end > need ? end : need;
+		if (need > size - 8 - len)	/* go on, to see how much is missing */
+			continue;
+		t->data = malloc(t->count * sizeof(float));
+		if (!t->data)
+			return wse_why(why, -ENOMEM, "no memory for %s", name);
+		memcpy(t->data, base + begin, t->count * sizeof(float));
+		total += t->count * sizeof(float);
+		st->ntensors++;
+	} while (next_is(&j, ','));
+	expect(&j, '}');
+	skip_space(&j);
+	if (j.bad || j.p != j.end)
+		return wse_why(why, -EBADMSG, "the header is damaged near byte %zu",
+				(size_t)(j.p - data));
+	if (need > size - 8 - len)
+		return wse_why(why, -EBADMSG, "cut short: needs %" PRIu64 " bytes, has %zu",
+			       need + 8 + len, size);
+	if (total != size - 8 - len)
+		return wse_why(why, -EBADMSG, "the tensors need %" PRIu64 " bytes, the file has %"
+			       PRIu64,
+				total, (uint64_t)(size - 8 - len));
+	return 0;
+}
+
+static int check_sums(const struct wse_st *st, char *why)
+{
+	for (uint32_t i = 0; i < st->ntensors; i++) {
+		const struct wse_st_tensor *t = &st->tensors[i];
+		char key[WSE_ST_NAME + 8], sum[20];
+		const char *want;
+
+		snprintf(key, sizeof(key), "sum.%s", t->name);
+		want = wse_st_get(st, key);
+		if (!want)
+			continue;	/* another program's file */
+		snprintf(sum, sizeof(sum), "%016" PRIx64,
+			 wse_checksum64(t->data, t->count * sizeof(float)));
+		if (strcmp(sum, want))
+			return wse_why(why, -EBADMSG, "the checksum of %s does not match: "
+				       "corrupted",
+					t->name);
+	}
+	return 0;
+}
+
+static int read_file(const char *path, char **data, size_t *size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat sb;
+	size_t at = 0;
+	int ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &sb))
+		ret = -errno;
+	else if (!S_ISREG(sb.st_mode))
+		ret = -EINVAL;
+	*data = ret ? NULL : malloc((size_t)sb.st_size + 1);
+	if (!ret && !*data)
+		ret = -ENOMEM;
+	while (!ret && at < (size_t)sb.st_size) {
+		ssize_t n = read(fd, *data + at, (size_t)sb.st_size - at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			ret = n ? -errno : -EIO;
+		else
+			at += (size_t)n;
+	}
+	*size = at;
+	close(fd);
+	return ret;
+}
+
+int wse_st_read(const char *path, struct wse_st *st, char *why)
+{
+	char *data = NULL;
+	size_t size = 0;
+	int ret = read_file(path, &data, &size);
+
+	memset(st, 0, sizeof(*st));
+	why[0] = 0;
+	if (ret) {
+		wse_why(why, ret, "%s", strerror(-ret));
+		free(data);
+		return ret;
+	}
+	st->tensors = calloc(COUNT_MAX + 1, sizeof(*st->tensors));
+	st->meta = calloc(COUNT_MAX, sizeof(*st->meta));
+	if (!st->tensors || !st->meta)
+		ret = -ENOMEM;
+	if (!ret)
+		ret = parse(data, size, st, why);
+	if (!ret)
+		ret = check_sums(st, why);
+	if (ret)
+		wse_st_free(st);
+	free(data);
+	return ret;
+}
+
+void wse_st_free(struct wse_st *st)
+{
+	for (uint32_t i = 0; st->tensors && i < st->ntensors; i++)
+		free(st->tensors[i].data);
+	free(st->tensors);
+	free(st->meta);
+	memset(st, 0, sizeof(*st));
+}
+
+const char *wse_st_get(const struct wse_st *st, const char *key)
+{
+	for (uint32_t i = 0; i < st->nmeta; i++)
+		if (!strcmp(st->meta[i].key, key))
+			return st->meta[i].value;
+	return NULL;
+}
+
+const struct wse_st_tensor *wse_st_find(const struct wse_st *st, const char *name)
+{
+	for (uint32_t i = 0; i < st->ntensors; i++)
+		if (!strcmp(st->tensors[i].name, name))
+			return &st->tensors[i];
+	return NULL;
+}

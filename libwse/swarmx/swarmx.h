@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * SwarmX: one step over N devices. Each device has a worker thread and takes a contiguous range of
+ * the step's micro-batches; the gradients of a layer are added in the left-balanced binary tree
+ * over the global micro-batch index:
+ *
+ *   sum[a, b) = one gradient, if b - a = 1
+ *             = sum[a, a + h) + sum[a + h, b), h the largest power of two below b - a
+ *
+ * whichever device computed which, as they arrive: at most log2(M) + 1 buffers a device and layer
+ * wait for their partner. So 1, 2, 3 or 4 devices give the same bits.
+ *
+ * When a device fails, nothing has been committed: it is taken out and the step is run again.
+ */
+#ifndef WSE_TRAIN_SWARMX_H
+#define WSE_TRAIN_SWARMX_H
+
+#include "exec/exec.h"
+#include "memx/memx.h"
+
+#define WSE_SWARM_MAX 64
+
+struct wse_swarm;
+
+/* Executors are opened by the caller, prepared, and owned by the swarm from here on. */
+int wse_swarm_open(struct wse_exec **execs, uint32_t n, const struct wse_exec_cfg *log,
+		   struct wse_swarm **swarm);
+void wse_swarm_close(struct wse_swarm *s);
+
+/* buffers made by the first device, mapped once by all others; all are given back by close */
+struct wse_buf_pool wse_swarm_pool(struct wse_swarm *s);
+
+uint32_t wse_swarm_alive(const struct wse_swarm *s);
+
+/* what the last step cost a device; between steps. -ENOTSUP when it does not tell */
+int wse_swarm_cost(const struct wse_swarm *s, uint32_t device, struct wse_exec_cost *cost);
+
+struct wse_swarm_step {
+	const struct wse_mlp *mlp;
+	const struct wse_job *jobs;	/* [n], index 0 ... n-1; device spans from wse_swarm_pool */
+	uint32_t n;
+	uint64_t step;			/* for messages */
+	int (*layer_ready)(void *ctx, uint32_t layer);
+	void *ready_ctx;
+	float *grads;			/* out: flat gradients [params]; the layers' part */
+	const struct wse_tensor_table *table;
+};
+
+/* start gives the work to the devices and returns; wait returns when the step is complete, -errno
+ * of the last device when none is left. The step's memory must stay until then. */
+int wse_swarm_start(struct wse_swarm *s, const struct wse_swarm_step *step);
+int wse_swarm_wait(struct wse_swarm *s);
+
+#endif

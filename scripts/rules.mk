@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+# How things are built; which things there are is listed by the build.mk of each folder.
+#
+# Objects: build/<path>.o, and build/asan/<path>.o with sanitizers. A folder's or file's own flags are
+# CFLAGS_<folder>, CFLAGS_<file>: CFLAGS_hw/twin := -O3. Headers are found by the compiler (-MMD).
+
+CPPFLAGS := -Iuapi -Iuapi/wse -Iuapi/wse/gen -Ihw -Ihw/model -Ilibwse/include -Ilibwse -Iselftests \
+	$(shell pkg-config --cflags libdrm 2>/dev/null)
+own_flags = $(CFLAGS_$(firstword $(subst /, ,$<))) $(CFLAGS_$(patsubst %/,%,$(dir $<))) $(CFLAGS_$<)
+
+$(B)/%.o: %.c scripts/rules.mk
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(own_flags) -MMD -MP -c -o $@ $<
+$(B)/asan/%.o: %.c scripts/rules.mk
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(own_flags) $(ASAN) -MMD -MP -c -o $@ $<
+
+C_SRCS :=
+comma := ,
+
+# $(eval $(call c_archive,OUT.a,SOURCES)): build/OUT.a and build/asan/OUT.a
+define c_archive
+C_SRCS += $(2)
+$(B)/$(1): $(2:%.c=$(B)/%.o)
+	@rm -f $$@
+	$$(AR) rcs $$@ $$^
+$(B)/asan/$(1): $(2:%.c=$(B)/asan/%.o)
+	@rm -f $$@
+	$$(AR) rcs $$@ $$^
+endef
+
+# $(eval $(call c_program,OUT,SOURCES,ARCHIVES,LIBS,ASAN-ARCHIVES)): build/OUT, and build/asan/OUT from
+# ASAN-ARCHIVES. wse_model_find() asks for a model weakly, which alone pulls nothing out of an archive: -u.
+# $(1) archives
+pull_models = $(if $(filter %/libwse_twin.a,$(1)),-Wl$(comma)-u$(comma)wse_model_find -Wl$(comma)-u$(comma)wse_model_func) \
+	$(if $(filter %/libwse_rtl.a,$(1)),-Wl$(comma)-u$(comma)wse_model_rtl)
+c_link = $(CC) $(CFLAGS) -pthread $(1) -o $@ $(filter %.o,$^) $(call pull_models,$^) $(LDFLAGS_$(@:$(B)/%=%)) $(2)
+define c_program
+C_SRCS += $(2)
+$(B)/$(1): $(2:%.c=$(B)/%.o) $(3)
+	@mkdir -p $$(@D)
+	$$(call c_link,,-Wl$$(comma)--start-group $$(filter %.a,$$^) -Wl$$(comma)--end-group $(4))
+$(B)/asan/$(1): $(2:%.c=$(B)/asan/%.o) $(5)
+	@mkdir -p $$(@D)
+	$$(call c_link,$$(ASAN),-Wl$$(comma)--start-group $$(filter %.a,$$^) -Wl$$(comma)--end-group $(4))
+endef
+
+# the same for a test: built by `make`, run by `make test`, with and without sanitizers; PATH has no .c
+# $(eval $(call c_test,PATH,MORE-SOURCES,ARCHIVES,LIBS,ASAN-ARCHIVES))
+define c_test
+$(call c_program,$(1),$(1).c $(2),$(3),$(4),$(5))
+ALL += $(B)/$(1) $(B)/asan/$(1)
+SUITES += $(B)/$(1) $(B)/asan/$(1)
+endef
