@@ -3,15 +3,19 @@
 
 SUITES += selftests/vm/test-vm selftests/interfaces selftests/vm/test-train
 
-LINT := lint-rtl lint-driver lint-shell lint-spdx
+LINT := lint-rtl lint-driver lint-shell lint-spdx lint-format
 SUITES += "scripts/lint tap $(LINT)"
 
-.PHONY: lint lint-shell lint-spdx
+.PHONY: lint lint-shell lint-spdx lint-format format
 lint: $(LINT) ## all lint: of the RTL, the driver, the scripts, the licence lines
 lint-shell: ## shellcheck over every script
 	scripts/lint shell
 lint-spdx: ## every file says its licence
 	scripts/lint spdx
+lint-format: ## every .c file (the driver's: checkpatch) is as clang-format leaves it
+	scripts/lint format
+format: ## clang-format over every .c file
+	scripts/lint format -i
 
 # Two small wafers on the functional model; override on the command line, for example
 #	make vm VM_DEVICES='--device "rtl 2x2" --iommu intel'

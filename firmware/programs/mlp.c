@@ -11,21 +11,21 @@
 struct gelu_args {
 	uint32_t y;	/* binary32 [n], n = N / COLS * T, a multiple of 8 */
 	uint32_t out;	/* bf16 [n] */
-	uint32_t deriv;	/* bf16 [n] */
+	uint32_t deriv; /* bf16 [n] */
 	uint32_t n;
 };
 
 /* argument words of mlp_softmax; T tokens per core, V / COLS classes per column */
 struct softmax_args {
-	uint32_t y;		/* binary32 [V / COLS][T] logits; destroyed */
-	uint32_t dy;		/* bf16 [V / COLS][T]: gradient of the logits */
-	uint32_t target;	/* u16 [T] classes 0 ... V - 1, the same in every column of a row */
-	uint32_t loss;		/* binary32 [T]: valid in the column that owns the token's target */
-	uint32_t scratch;	/* binary32 [3][T] */
+	uint32_t y;	  /* binary32 [V / COLS][T] logits; destroyed */
+	uint32_t dy;	  /* bf16 [V / COLS][T]: gradient of the logits */
+	uint32_t target;  /* u16 [T] classes 0 ... V - 1, the same in every column of a row */
+	uint32_t loss;	  /* binary32 [T]: valid in the column that owns the token's target */
+	uint32_t scratch; /* binary32 [3][T] */
 	uint32_t t;
-	uint32_t v;		/* V / COLS */
-	uint32_t scale;		/* binary32: dy = (softmax - onehot) * scale */
-	uint32_t backward;	/* 0: loss alone */
+	uint32_t v;	   /* V / COLS */
+	uint32_t scale;	   /* binary32: dy = (softmax - onehot) * scale */
+	uint32_t backward; /* 0: loss alone */
 };
 
 WSE_ENTRY void mlp_gelu(uint32_t args, uint32_t info)
@@ -76,10 +76,12 @@ static void row_combine(uint32_t addr, uint32_t t, int max)
 		vv(VMAX, D_TMP, D_K, D_TMP);
 		wse_wait(1);
 		wse_issue(WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, 0, D_TMP, 0) +
-			  ((uint32_t)(c ? D_FOUT : D_RES) << WSE_TCW_DST_SHIFT), 0);
+				  ((uint32_t)(c ? D_FOUT : D_RES) << WSE_TCW_DST_SHIFT),
+			  0);
 	} else {
 		wse_issue(WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MADD, 0, D_FIN, D_TMP) +
-			  ((uint32_t)(c ? D_FOUT : D_RES) << WSE_TCW_DST_SHIFT), 0);
+				  ((uint32_t)(c ? D_FOUT : D_RES) << WSE_TCW_DST_SHIFT),
+			  0);
 	}
 	/* back round the ring from column 0 */
 	if (c == 0)
@@ -92,12 +94,13 @@ static void row_combine(uint32_t addr, uint32_t t, int max)
 }
 
 /* row a of [v][t], binary32 at addr: as 2-D operand; and a single row of t repeated v times */
-#define dsr_rows(d, addr, type, t, v) \
-	wse_dsr_mem2(d, addr, type, t, (type) == WSE_DT_BF16 ? 2 : 4, v, (t) * ((type) == WSE_DT_BF16 ? 2 : 4))
-#define dsr_repeat(d, addr, t, v)	wse_dsr_mem2(d, addr, WSE_DT_FP32, t, 4, v, 0)
-#define dsr_repeat_acc(d, base, t, v)	wse_dsr_acc2(d, base, t, v, 0)
+#define dsr_rows(d, addr, type, t, v)                                    \
+	wse_dsr_mem2(d, addr, type, t, (type) == WSE_DT_BF16 ? 2 : 4, v, \
+		     (t) * ((type) == WSE_DT_BF16 ? 2 : 4))
+#define dsr_repeat(d, addr, t, v)     wse_dsr_mem2(d, addr, WSE_DT_FP32, t, 4, v, 0)
+#define dsr_repeat_acc(d, base, t, v) wse_dsr_acc2(d, base, t, v, 0)
 
-static uint32_t softmax_onehot[64] __attribute__((aligned(16)));	/* 8 x 8 identity, binary32 */
+static uint32_t softmax_onehot[64] __attribute__((aligned(16))); /* 8 x 8 identity, binary32 */
 
 WSE_ENTRY void mlp_softmax(uint32_t args, uint32_t info)
 {

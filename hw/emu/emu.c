@@ -9,11 +9,11 @@
 
 #include "wse_regs.h"
 
-#define FIFO 256u	  /* posted writes; a power of two */
-#define QUANTUM_NS 100000 /* host time one advance should take */
+#define FIFO	    256u   /* posted writes; a power of two */
+#define QUANTUM_NS  100000 /* host time one advance should take */
 #define QUANTUM_MIN 16u
 #define QUANTUM_MAX (1u << 20)
-#define AHEAD_NS 200000 /* how far the device clock may lead before its thread sleeps */
+#define AHEAD_NS    200000 /* how far the device clock may lead before its thread sleeps */
 
 struct emu {
 	struct emu_cfg cfg;

@@ -8,9 +8,9 @@
 #include "wse_regs.h"
 
 /* Where the capabilities lie. */
-#define CAP_PM 0x40u
+#define CAP_PM	 0x40u
 #define CAP_MSIX 0x50u
-#define CAP_EXP 0x60u /* 0x3c bytes */
+#define CAP_EXP	 0x60u /* 0x3c bytes */
 
 static void set(uint8_t *p, uint32_t at, uint32_t value, unsigned int bytes)
 {

@@ -6,10 +6,10 @@
 
 #include "lockstep.h"
 
-#define DEPTH 128u	   /* entries of each ring */
-#define RING_BYTES 0x8000u /* submission ring of a queue, then its completion ring */
-#define NFAULTS 1024u
-#define OFF_FAULTS (LS_QUEUES * RING_BYTES)
+#define DEPTH	     128u    /* entries of each ring */
+#define RING_BYTES   0x8000u /* submission ring of a queue, then its completion ring */
+#define NFAULTS	     1024u
+#define OFF_FAULTS   (LS_QUEUES * RING_BYTES)
 #define SETUP_CYCLES 1000000u
 
 _Static_assert(DEPTH *(sizeof(struct wse_sqe) + sizeof(struct wse_cqe)) <= RING_BYTES, "rings");

@@ -9,13 +9,13 @@
 #include "lockstep.h"
 #include "lockstep_asm.h"
 
-#define DATA 0x8000a000u /* 2 KiB to load and store */
+#define DATA	 0x8000a000u /* 2 KiB to load and store */
 #define CODE_END 0x80009f00u
-#define R_DATA 8u
-#define R_ADDR 9u
-#define R_LOOP 25u
-#define R_NEXT 26u
-#define R_HASH 27u
+#define R_DATA	 8u
+#define R_ADDR	 9u
+#define R_LOOP	 25u
+#define R_NEXT	 26u
+#define R_HASH	 27u
 
 struct gen {
 	struct code c;

@@ -13,7 +13,7 @@
 #include "lockstep_ops.h"
 
 #define MAX_CORES 64u
-#define MAX_PATH 6u
+#define MAX_PATH  6u
 
 struct tile {
 	struct ls_program *p;

@@ -22,10 +22,10 @@ static const char usage[] =
 
 /* Exit statuses besides the program's own, as timeout(1) and the shell use them. */
 #define EXIT_BUDGET 124 /* did not end in --max-cycles */
-#define EXIT_TRAP 125	/* a trap without a handler, or it waits for ever */
-#define EXIT_USAGE 126	/* nothing was run */
+#define EXIT_TRAP   125 /* a trap without a handler, or it waits for ever */
+#define EXIT_USAGE  126 /* nothing was run */
 
-#define CHUNK 65536u /* cycles between two looks at the core */
+#define CHUNK	    65536u /* cycles between two looks at the core */
 
 struct options {
 	const char *program, *model, *trace;

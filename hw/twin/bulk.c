@@ -19,7 +19,7 @@
 #include "lanes.h"
 
 #define PATIENCE 32    /* rounds a source waits for its consumers while others move */
-#define RUN_MAX 8192u /* wavelets of one run: bounds the work of a round */
+#define RUN_MAX	 8192u /* wavelets of one run: bounds the work of a round */
 
 static struct bulk *get(struct wse_model *m)
 {

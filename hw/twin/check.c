@@ -4,7 +4,7 @@
 
 #include "twin.h"
 
-#define KMAX 16384u
+#define KMAX	 16384u
 #define NVECTORS 32u
 
 enum member {
@@ -53,8 +53,8 @@ static const struct {
 	MEMBER(mcstride), MEMBER(resv),
 };
 
-#define BIT(m) (1u << (m))
-#define RECT (BIT(M_ROW0) | BIT(M_COL0) | BIT(M_ROWS) | BIT(M_COLS))
+#define BIT(m)	(1u << (m))
+#define RECT	(BIT(M_ROW0) | BIT(M_COL0) | BIT(M_ROWS) | BIT(M_COLS))
 #define STRIDES (BIT(M_NLINE) | BIT(M_LSTRIDE) | BIT(M_CSTRIDE) | BIT(M_RSTRIDE))
 #define COPY                                                                                      \
 	(RECT | STRIDES | BIT(M_PSHIFT) | BIT(M_BUDGET) | BIT(M_BUF) | BIT(M_OFF) | BIT(M_SRAM) | \

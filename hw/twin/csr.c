@@ -2,10 +2,10 @@
 /* Control and status registers. */
 #include "twin.h"
 
-#define MSTATUS_MIE (1u << 3)
+#define MSTATUS_MIE  (1u << 3)
 #define MSTATUS_MPIE (1u << 7)
-#define MSTATUS_MPP (3u << 11)
-#define MISA 0x40001100u /* RV32, I and M */
+#define MSTATUS_MPP  (3u << 11)
+#define MISA	     0x40001100u /* RV32, I and M */
 
 static uint64_t cycles(const struct wse_model *m, const struct wse_core *c, uint32_t ran)
 {

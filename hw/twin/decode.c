@@ -74,8 +74,8 @@ static uint8_t decode_system(uint32_t insn)
 /* fields that an instruction does not use must be 0, as any other combination is illegal */
 static uint8_t decode_custom(uint32_t insn)
 {
-	static const uint8_t op[8] = { 0,	 OP_issue, OP_route, OP_task,
-				       OP_tnext, OP_send,  OP_recv,  0 };
+	static const uint8_t op[8] = {0,	OP_issue, OP_route, OP_task,
+				      OP_tnext, OP_send,  OP_recv,  0};
 	uint32_t f3 = insn >> 12 & 7, f7 = insn >> 25, rd = insn >> 7 & 0x1f;
 
 	if (f3 == WSE_F3_DSR)

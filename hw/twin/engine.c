@@ -110,7 +110,7 @@ bool wse_issue(struct wse_model *m, struct wse_core *c, uint32_t tcw, uint32_t s
 
 	if (which > WSE_ENGINE_M1) {
 		wse_tensor_fault(m, c, WSE_CAUSE_BAD_DSR, ~0u, 0);
-		return true;	/* as any ISSUE whose instruction is refused later */
+		return true; /* as any ISSUE whose instruction is refused later */
 	}
 	e = &c->eng[which];
 	if (e->n == 1 + WSE_ENGINE_DEPTH) {

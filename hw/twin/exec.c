@@ -86,11 +86,11 @@ static bool task_op(struct wse_model *m, struct wse_core *c, uint32_t op, uint32
 		DISPATCH(); \
 	} while (0)
 /* instructions before the one at d; and with it, as the flow leaves d */
-#define RAN() (done + (uint32_t)(d - from))
+#define RAN()	(done + (uint32_t)(d - from))
 #define LEAVE() (done += (uint32_t)(d - from) + 1)
-#define PC() ((uint32_t)(WSE_SRAM_BASE + (uint32_t)(d - dec) * 4))
-#define X1 x[d->rs1]
-#define X2 x[d->rs2]
+#define PC()	((uint32_t)(WSE_SRAM_BASE + (uint32_t)(d - dec) * 4))
+#define X1	x[d->rs1]
+#define X2	x[d->rs2]
 #define ALU(name, expr)               \
 	L_##name : x[d->rd] = (expr); \
 	NEXT()
@@ -159,7 +159,8 @@ wse_exec(struct wse_model *m, struct wse_core *c, uint32_t limit)
 	uint32_t *const x = c->x;
 	uint8_t *const sram = c->sram;
 	struct wse_dec *const dec = c->dec, *d = dec, *from = dec;
-	uint32_t done = 0, a, b, target; /* done: instructions up to the last change of flow, to from */
+	uint32_t done = 0, a, b,
+		 target; /* done: instructions up to the last change of flow, to from */
 	uint8_t task;
 	bool flag;
 

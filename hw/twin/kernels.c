@@ -18,7 +18,7 @@ typedef int32_t v8i __attribute__((vector_size(32), aligned(4), may_alias));
 typedef uint16_t v8h __attribute__((vector_size(16), aligned(2), may_alias));
 
 #define INLINE static inline __attribute__((always_inline))
-#define AVX2 __attribute__((target("avx2")))
+#define AVX2   __attribute__((target("avx2")))
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
 
 /* bf16 at p as binary32; macros, because a vector cannot be returned where its registers may not

@@ -147,8 +147,7 @@ static bool check_mover(struct wse_engine *e, bool *range)
 	if ((is_store(d) && !store_ok(d, t->dsr[0][0], R_MOVER, range)) ||
 	    (is_store(a) &&
 	     (!store_ok(a, t->dsr[1][0], R_MOVER, range) || !same_shape(a, shape))) ||
-	    (is_store(b) &&
-	     (!store_ok(b, t->dsr[2][0], R_MOVER, range) || !same_shape(b, shape))))
+	    (is_store(b) && (!store_ok(b, t->dsr[2][0], R_MOVER, range) || !same_shape(b, shape))))
 		return false;
 	e->width = shape->len;
 	e->inner = shape->len;

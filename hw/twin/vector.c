@@ -53,17 +53,17 @@ static void advance(struct wse_opnd *o, uint32_t inner, uint32_t width, uint32_t
 }
 
 /* n elements, row by row unless the rows adjoin, from or to v; the operand stays where it is */
-#define EACH_ROW(what)                                                          \
-	do {                                                                    \
-		struct wse_opnd at_ = *o;                                       \
+#define EACH_ROW(what)                                                                   \
+	do {                                                                             \
+		struct wse_opnd at_ = *o;                                                \
 		uint32_t in_ = o->stride1 == o->stride * (int32_t)width ? n : inner, k_; \
-                                                                                \
-		for (; n; n -= k_, v += k_) {                                   \
-			k_ = n < in_ ? n : in_;                                 \
-			what(c, &at_, v, k_);                                   \
-			at_.pos = at_.row += at_.stride1;                       \
-			in_ = width;                                            \
-		}                                                               \
+                                                                                         \
+		for (; n; n -= k_, v += k_) {                                            \
+			k_ = n < in_ ? n : in_;                                          \
+			what(c, &at_, v, k_);                                            \
+			at_.pos = at_.row += at_.stride1;                                \
+			in_ = width;                                                     \
+		}                                                                        \
 	} while (0)
 
 static void load_rows(const struct wse_core *c, const struct wse_opnd *o, uint32_t inner,
@@ -124,10 +124,10 @@ static uint32_t at_once(const struct wse_engine *e)
 }
 
 /* the operation of n elements: a with b into d (d holds DST's old values for VMAC) */
-#define EACH(expr)                              \
-	do {                                    \
+#define EACH(expr)                      \
+	do {                            \
 		for (i = 0; i < n; i++) \
-			d[i] = (expr);          \
+			d[i] = (expr);  \
 	} while (0)
 __attribute__((target_clones("avx2", "default"))) static void
 compute(unsigned int op, uint32_t *restrict d, const uint32_t *restrict a,

@@ -35,7 +35,8 @@ static int nvme_rtt(double *seconds, char *why, size_t len)
 
 	fd = open("/dev/nvme0n1", O_RDONLY | O_DIRECT);
 	if (fd < 0) {
-		snprintf(why, len, "no /dev/nvme0n1: run it in the guest (selftests/vm/run --nvme)");
+		snprintf(why, len,
+			 "no /dev/nvme0n1: run it in the guest (selftests/vm/run --nvme)");
 		return -ENOTSUP;
 	}
 	if (posix_memalign(&page, 4096, 4096)) {
@@ -104,7 +105,7 @@ static int driver_rtt_vs_nvme(struct bench_measure *m)
 }
 
 const struct bench bench_driver[] = {
-	{ "driver_rtt_vs_nvme", "x", "nop through the driver / 4 KiB read of QEMU's nvme, in the guest",
-	  driver_rtt_vs_nvme, 1 },
-	{ 0 },
+	{"driver_rtt_vs_nvme", "x",
+	 "nop through the driver / 4 KiB read of QEMU's nvme, in the guest", driver_rtt_vs_nvme, 1},
+	{0},
 };

@@ -18,20 +18,20 @@
 #include "bench.h"
 #include "wse_regs.h"
 
-#define ROWS 4u
-#define COLS 4u
+#define ROWS   4u
+#define COLS   4u
 #define TOKENS 32u /* of a core */
 #define HIDDEN 64u /* of a core */
 /*
  * Features of a block. The RTL overlaps draining with the next block when two blocks fit the 128 accumulators;
  * the twin's cost is the task code between blocks, so it takes them as large as they get.
  */
-#define RTL_B 2u
+#define RTL_B  2u
 #define TWIN_B 4u
-#define T (TOKENS * ROWS)
-#define K (HIDDEN * COLS)
-#define N (HIDDEN * COLS)
-#define MACS ((double)T * K * N)
+#define T      (TOKENS * ROWS)
+#define K      (HIDDEN * COLS)
+#define N      (HIDDEN * COLS)
+#define MACS   ((double)T * K * N)
 
 struct gemm {
 	struct wse_device *dev;
@@ -345,7 +345,8 @@ const struct bench bench_gemm[] = {
 	 rtl_gemm_utilisation, 0},
 	{"rtl_dot_utilisation", "1", "dW = dY^T X on the RTL: busy lanes / (lanes x cycles)",
 	 rtl_dot_utilisation, 0},
-	{"twin_gemm_mmacs", "MMAC/s", "Y = X W^T on the twin, the same shape, blocks of 4 features", twin_gemm_mmacs, 0},
+	{"twin_gemm_mmacs", "MMAC/s", "Y = X W^T on the twin, the same shape, blocks of 4 features",
+	 twin_gemm_mmacs, 0},
 	{"twin_gemm_vs_openblas", "1", "the twin's rate / that of OpenBLAS sgemm, one thread each",
 	 twin_gemm_vs_openblas, 0},
 	{0},

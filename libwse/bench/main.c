@@ -14,7 +14,7 @@
 
 #define RUNS_MIN 3
 #define RUNS_MAX 20
-#define SECONDS 1.5 /* a benchmark, unless RUNS_MIN need longer */
+#define SECONDS	 1.5 /* a benchmark, unless RUNS_MIN need longer */
 
 struct options {
 	const char *only;

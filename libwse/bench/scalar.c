@@ -9,7 +9,7 @@
 
 #include "bench.h"
 
-#define ENTRY 0x1000u
+#define ENTRY	   0x1000u
 #define ITERATIONS 200000u
 
 static const uint32_t code[] = {

@@ -226,8 +226,7 @@ static int modelled(uint32_t n, double *cycles, char *text, struct bench_measure
 	int ret;
 
 	snprintf(batch, sizeof(batch), "train_dataloader.batch_size=%u", 128 * n);
-	ret = open_session(&s, "sim:func,rows=4,cols=4", n, sets, 1, text, m->why,
-			   sizeof(m->why));
+	ret = open_session(&s, "sim:func,rows=4,cols=4", n, sets, 1, text, m->why, sizeof(m->why));
 	if (ret)
 		return ret;
 	ret = step(&s);
@@ -290,8 +289,9 @@ const struct bench bench_train[] = {
 	{"train_utilisation", "of lanes",
 	 "a training step on the RTL: lane-cycles with a multiply-add", utilisation, 0},
 	{"train_useful", "of lanes", "the same step: 3 x the forward's multiply-adds", useful, 0},
-	{"train_tokens_vs_reference", "x", "twin against fp32 OpenBLAS, two threads each, 0.92 M parameters",
-	 tokens_vs_reference, 0},
-	{"scaling_4", "x", "1 -> 4 wafers, weak; cycles counted (twin), links modelled", scaling_4, 0},
+	{"train_tokens_vs_reference", "x",
+	 "twin against fp32 OpenBLAS, two threads each, 0.92 M parameters", tokens_vs_reference, 0},
+	{"scaling_4", "x", "1 -> 4 wafers, weak; cycles counted (twin), links modelled", scaling_4,
+	 0},
 	{"scaling_4_wall", "x", "1 -> 4 twins in wall time on this machine", scaling_4_wall, 0},
 	{0}};

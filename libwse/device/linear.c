@@ -14,10 +14,10 @@
 #include "device.h"
 #include "wse_regs.h"
 
-#define STACK_BYTES 1024 /* firmware/runtime/program.ld */
-#define COLOR_STREAM 0	 /* hw/doc/fabric.md */
-#define COLOR_COL 4
-#define DIM_MAX (1u << 20) /* sanity: keeps all products below 64 bits */
+#define STACK_BYTES  1024 /* firmware/runtime/program.ld */
+#define COLOR_STREAM 0	  /* hw/doc/fabric.md */
+#define COLOR_COL    4
+#define DIM_MAX	     (1u << 20) /* sanity: keeps all products below 64 bits */
 
 enum { Q_MAIN = 1, Q_IN = 2, Q_OUT = 3 };
 

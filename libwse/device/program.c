@@ -67,9 +67,10 @@ static int check_header(const struct file *f, Elf32_Ehdr *h)
 				"(-march=rv32im_zicsr -mabi=ilp32)",
 				f->name, what);
 	if (!h->e_phnum || h->e_phentsize != sizeof(Elf32_Phdr))
-		return wse_fail(f->dev, -ENOEXEC,
-				"%s has no program headers: link it with firmware/runtime/program.ld",
-				f->name);
+		return wse_fail(
+			f->dev, -ENOEXEC,
+			"%s has no program headers: link it with firmware/runtime/program.ld",
+			f->name);
 	return 0;
 }
 

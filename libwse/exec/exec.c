@@ -51,8 +51,10 @@ int wse_exec_open(const char *uri, const struct wse_exec_cfg *cfg, struct wse_ex
 	if (!strncmp(uri, "oracle:", 7))
 		return wse_oracle_open(uri, cfg, exec);
 	if (strncmp(uri, "accel:", 6) && strncmp(uri, "sim:", 4)) {
-		wse_logf(cfg, WSE_LOG_ERROR, "\"%s\" is no device; accepted: accel:N, "
-			 "sim:rtl,rows=R,cols=C, sim:func,rows=R,cols=C", uri);
+		wse_logf(cfg, WSE_LOG_ERROR,
+			 "\"%s\" is no device; accepted: accel:N, "
+			 "sim:rtl,rows=R,cols=C, sim:func,rows=R,cols=C",
+			 uri);
 		return -EINVAL;
 	}
 	return wse_exec_open_wafer(uri, cfg, exec);

@@ -18,15 +18,15 @@ struct oracle {
 	struct wse_exec base;
 	struct wse_exec_cfg cfg;
 	uint32_t rows, cols;
-	uint32_t die_at, ran;	/* micro-batches */
+	uint32_t die_at, ran; /* micro-batches */
 	struct wse_mlp m;
 	uint32_t tokens;
 	/* fp32 copies of bf16 values: act[l] [width[l]][T] is the input of layer l */
 	float *act[WSE_MLP_MAX_LINEAR];
-	float *deriv[WSE_MLP_MAX_LINEAR];	/* [width[l]][T], GELU only */
-	float *dy, *dx, *y;	/* [widest][T] each */
-	float *part;		/* [cols][T] */
-	float *ones;		/* [T] */
+	float *deriv[WSE_MLP_MAX_LINEAR]; /* [width[l]][T], GELU only */
+	float *dy, *dx, *y;		  /* [widest][T] each */
+	float *part;			  /* [cols][T] */
+	float *ones;			  /* [T] */
 };
 
 static float through_bf16(float f)
@@ -79,7 +79,7 @@ static float dot(const struct oracle *o, const float *a, const float *b)
 	float sum = 0.0f;
 
 	for (uint32_t r = 0; r < o->rows; r++) {
-		lanes_t l = { 0 }, va, vb;
+		lanes_t l = {0}, va, vb;
 		float d;
 
 		for (uint32_t t = r * t_core; t < (r + 1) * t_core; t += LANES) {
@@ -286,14 +286,18 @@ static int oracle_prepare(struct wse_exec *e, const struct wse_mlp *m, uint32_t 
 
 	unprepare(o);
 	if (!tokens || tokens % (o->rows * LANES)) {
-		wse_logf(&o->cfg, WSE_LOG_ERROR, "a micro-batch of %u tokens is not a multiple of "
-			 "%u rows x %u lanes", tokens, o->rows, LANES);
+		wse_logf(&o->cfg, WSE_LOG_ERROR,
+			 "a micro-batch of %u tokens is not a multiple of "
+			 "%u rows x %u lanes",
+			 tokens, o->rows, LANES);
 		return -EINVAL;
 	}
 	for (uint32_t l = 0; l <= m->nlinear; l++) {
 		if (m->width[l] % o->cols) {
-			wse_logf(&o->cfg, WSE_LOG_ERROR, "width %u of layer %u is not a multiple "
-				 "of the %u columns", m->width[l], l, o->cols);
+			wse_logf(&o->cfg, WSE_LOG_ERROR,
+				 "width %u of layer %u is not a multiple "
+				 "of the %u columns",
+				 m->width[l], l, o->cols);
 			return -EINVAL;
 		}
 	}

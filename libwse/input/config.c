@@ -22,8 +22,8 @@ struct reader {
 	struct wse_config *cfg;
 };
 
-__attribute__((format(printf, 3, 4)))
-static void fail(struct reader *r, const struct wse_yaml *y, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void fail(struct reader *r, const struct wse_yaml *y,
+						       const char *fmt, ...)
 {
 	char text[300], where[200] = "";
 	va_list ap;
@@ -166,9 +166,13 @@ static void ignore(struct reader *r, struct wse_yaml *y, const char *key)
 static void read_backend(struct reader *r, struct wse_yaml *init)
 {
 	static const char *const vendor[] = {
-		"num_workers_per_csx", "max_wgt_servers", "max_act_per_csx", "num_act_servers",
-		"mount_dirs", "python_paths", "job_labels", "job_priority", "job_time_sec",
-		"disable_version_check", "mgmt_address", "mgmt_namespace", "credentials_path",
+		"num_workers_per_csx", "max_wgt_servers",
+		"max_act_per_csx",     "num_act_servers",
+		"mount_dirs",	       "python_paths",
+		"job_labels",	       "job_priority",
+		"job_time_sec",	       "disable_version_check",
+		"mgmt_address",	       "mgmt_namespace",
+		"credentials_path",
 	};
 	struct wse_yaml *backend = map(r, init, "backend", 0);
 	struct wse_yaml *cluster = map(r, backend, "cluster_config", 0);
@@ -183,8 +187,8 @@ static void read_backend(struct reader *r, struct wse_yaml *init)
 
 static void read_model(struct reader *r, struct wse_yaml *init)
 {
-	static const char *const names[] = { "mlp", NULL };
-	static const char *const acts[] = { "relu", "gelu", NULL };
+	static const char *const names[] = {"mlp", NULL};
+	static const char *const acts[] = {"relu", "gelu", NULL};
 	struct wse_yaml *m = map(r, init, "model", 1), *sizes, *c;
 	uint32_t hidden[WSE_MLP_MAX_LINEAR], n = 0, window, embed, vocab;
 	int act;
@@ -196,7 +200,8 @@ static void read_model(struct reader *r, struct wse_yaml *init)
 	act = choice(r, m, "nonlinearity", 0, acts);
 	sizes = want(r, m, "hidden_sizes", 0);
 	if (sizes && (wse_yaml_peek(m, "hidden_size") || wse_yaml_peek(m, "num_hidden_layers"))) {
-		fail(r, sizes, "contradicts hidden_size and num_hidden_layers: give the one or "
+		fail(r, sizes,
+		     "contradicts hidden_size and num_hidden_layers: give the one or "
 		     "the others");
 		return;
 	}
@@ -248,7 +253,7 @@ static int kind(struct reader *r, struct wse_yaml *y, const char *const *names,
 static void read_optimizer(struct reader *r, struct wse_yaml *init, double *lr,
 			   const struct wse_yaml **lr_node)
 {
-	static const char *const names[] = { "AdamW", "Adam", "SGD", NULL };
+	static const char *const names[] = {"AdamW", "Adam", "SGD", NULL};
 	struct wse_optim_cfg *o = &r->cfg->optim;
 	struct wse_yaml *args, *betas;
 
@@ -264,7 +269,8 @@ static void read_optimizer(struct reader *r, struct wse_yaml *init, double *lr,
 	o->beta1 = 0.9;
 	o->beta2 = 0.999;
 	if (!flag(r, args, "correct_bias", 1))
-		fail(r, wse_yaml_peek(args, "correct_bias"), "must be true: the moments are always "
+		fail(r, wse_yaml_peek(args, "correct_bias"),
+		     "must be true: the moments are always "
 		     "corrected");
 	betas = want(r, args, "betas", 0);
 	if (!betas)
@@ -310,10 +316,10 @@ static void read_sequence(struct reader *r, struct wse_yaml *args, uint64_t begi
 
 static void read_schedule(struct reader *r, struct wse_yaml *y, uint64_t begin, int nested)
 {
-	static const char *const names[] = { "ConstantLR", "LinearLR", "CosineDecayLR",
-					     "SequentialLR", NULL };
+	static const char *const names[] = {"ConstantLR", "LinearLR", "CosineDecayLR",
+					    "SequentialLR", NULL};
 	struct wse_sched_list *list = &r->cfg->sched;
-	struct wse_sched s = { .begin = begin };
+	struct wse_sched s = {.begin = begin};
 	struct wse_yaml *args;
 	int which = kind(r, y, names, &args);
 
@@ -356,23 +362,25 @@ static void read_rates(struct reader *r, struct wse_yaml *init)
 		fail(r, lr_node, "contradicts trainer.init.schedulers: give the one or the other");
 	} else if (scheds) {
 		if (scheds->type != WSE_YAML_LIST || !scheds->child || scheds->child->next)
-			fail(r, scheds, "must be a list of one scheduler (SequentialLR holds "
+			fail(r, scheds,
+			     "must be a list of one scheduler (SequentialLR holds "
 			     "several)");
 		else
 			read_schedule(r, scheds->child, 0, 0);
 	} else if (lr_node) {
 		r->cfg->sched.n = 1;
-		r->cfg->sched.s[0] = (struct wse_sched){ WSE_SCHED_CONSTANT, lr, lr, 1, 0 };
+		r->cfg->sched.s[0] = (struct wse_sched){WSE_SCHED_CONSTANT, lr, lr, 1, 0};
 	} else {
-		fail(r, wse_yaml_peek(init, "optimizer"), "has no learning rate: give "
+		fail(r, wse_yaml_peek(init, "optimizer"),
+		     "has no learning rate: give "
 		     "learning_rate, or trainer.init.schedulers");
 	}
 }
 
 static void read_loop(struct reader *r, struct wse_yaml *init)
 {
-	static const char *const types[] = { "bfloat16", NULL };
-	static const char *const states[] = { "all", "model,optimizer,dataloader", "model", NULL };
+	static const char *const types[] = {"bfloat16", NULL};
+	static const char *const states[] = {"all", "model,optimizer,dataloader", "model", NULL};
 	struct wse_yaml *y = map(r, init, "loop", 1);
 	struct wse_config *c = r->cfg;
 
@@ -388,7 +396,7 @@ static void read_loop(struct reader *r, struct wse_yaml *init)
 	if (!flag(r, y, "enabled", 1))
 		fail(r, wse_yaml_peek(y, "enabled"), "must be true: a wafer stores bfloat16");
 	choice(r, y, "fp16_type", 0, types);
-	ignore(r, y, "loss_scaling_factor");	/* bf16 has fp32's range */
+	ignore(r, y, "loss_scaling_factor"); /* bf16 has fp32's range */
 	c->max_norm = real(r, y, "max_gradient_norm", 0, 0.0, 0.0, 1e30);
 	c->seed = u64(r, init, "seed", 0, 1, 0, UINT64_MAX);
 	snprintf(c->model_dir, sizeof(c->model_dir), "model_dir");
@@ -457,7 +465,7 @@ static int set_all(struct wse_yaml *root, const char *const *sets, uint32_t nset
 int wse_config_parse(const char *name, const char *text, size_t size, const char *const *sets,
 		     uint32_t nsets, struct wse_config *cfg, char *why)
 {
-	struct reader r = { .name = name, .why = why, .cfg = cfg };
+	struct reader r = {.name = name, .why = why, .cfg = cfg};
 	struct wse_yaml *root, *trainer, *init;
 	const struct wse_yaml *bad;
 	char where[200];

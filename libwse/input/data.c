@@ -14,7 +14,7 @@
 #include "num/num.h"
 #include "num/why.h"
 
-#define LLMC_MAGIC 20240520	/* llm.c's dataloader: 256 int32, then uint16 tokens */
+#define LLMC_MAGIC 20240520 /* llm.c's dataloader: 256 int32, then uint16 tokens */
 
 struct text {
 	unsigned char *p;
@@ -56,7 +56,7 @@ static int read_more(struct text *t, const char *path)
 
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
-	return strcmp((*a)->d_name, (*b)->d_name);	/* not alphasort: no locale */
+	return strcmp((*a)->d_name, (*b)->d_name); /* not alphasort: no locale */
 }
 
 /* all text files below path; a file with a NUL byte is none and is left out */
@@ -77,7 +77,8 @@ static int read_tree(struct text *t, const char *path, int depth)
 
 		if (!ret && list[i]->d_name[0] != '.' &&
 		    (size_t)snprintf(sub, sizeof(sub), "%s/%s", path, list[i]->d_name) <
-		    sizeof(sub) && !lstat(sub, &sb)) {
+			    sizeof(sub) &&
+		    !lstat(sub, &sb)) {
 			if (S_ISDIR(sb.st_mode))
 				ret = read_tree(t, sub, depth + 1);
 			else if (S_ISREG(sb.st_mode))
@@ -112,7 +113,7 @@ static int to_tokens(const struct text *t, const char *path, uint32_t vocab, int
 	}
 	if (words && (t->n - skip) % 2)
 		return wse_why(why, -EINVAL, "%s: %zu bytes are no whole number of uint16 tokens",
-				path, t->n - skip);
+			       path, t->n - skip);
 	n = words ? (t->n - skip) / 2 : t->n;
 	*tok = malloc((n + 1) * sizeof(**tok));
 	if (!*tok)
@@ -126,8 +127,10 @@ static int to_tokens(const struct text *t, const char *path, uint32_t vocab, int
 		else
 			v = t->p[i];
 		if (v >= vocab)
-			return wse_why(why, -EINVAL, "%s: token %u at position %zu is outside the "
-					"vocabulary of %u", path, v, i, vocab);
+			return wse_why(why, -EINVAL,
+				       "%s: token %u at position %zu is outside the "
+				       "vocabulary of %u",
+				       path, v, i, vocab);
 		(*tok)[i] = v;
 	}
 	return 0;
@@ -135,7 +138,7 @@ static int to_tokens(const struct text *t, const char *path, uint32_t vocab, int
 
 static int load(const char *path, uint32_t vocab, uint16_t **tok, size_t *ntok, char *why)
 {
-	struct text t = { 0 };
+	struct text t = {0};
 	struct stat sb;
 	int words, ret = 0;
 
@@ -201,10 +204,11 @@ static int cut(struct wse_data *d, char *why)
 	chunk = chunks ? held / chunks : 0;
 	held = chunk * chunks;
 	if (d->ntok < held + (chunks + 1) * (w + 2))
-		return wse_why(why, -EINVAL, "%.128s: %zu tokens are too few for %zu held-out ones "
+		return wse_why(why, -EINVAL,
+			       "%.128s: %zu tokens are too few for %zu held-out ones "
 			       "and windows of %zu: %zu are needed; give a longer text, or a "
-			       "smaller val_dataloader.held_out_bytes", d->cfg.path, d->ntok, held,
-			       w, held + (chunks + 1) * (w + 2));
+			       "smaller val_dataloader.held_out_bytes",
+			       d->cfg.path, d->ntok, held, w, held + (chunks + 1) * (w + 2));
 	part = (d->ntok - held) / (chunks + 1);
 	for (size_t i = 0; i <= chunks; i++) {
 		size_t len = i == chunks ? d->ntok - at : part;
@@ -222,9 +226,11 @@ static int cut(struct wse_data *d, char *why)
 	}
 	if (d->val != d->tok) {
 		if (d->nval <= w)
-			return wse_why(why, -EINVAL, "%.128s: %zu tokens are too few for windows "
+			return wse_why(why, -EINVAL,
+				       "%.128s: %zu tokens are too few for windows "
 				       "of %zu: give a longer held-out text, or a smaller "
-				       "model.window", d->cfg.val_path, d->nval, w);
+				       "model.window",
+				       d->cfg.val_path, d->nval, w);
 		d->held_begin[0] = w;
 		d->nheld = d->nval - w;
 		if (d->cfg.held_out && d->nheld > d->cfg.held_out)

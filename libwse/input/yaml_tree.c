@@ -41,8 +41,8 @@ static int convert_map(struct build *b, yaml_node_t *n, struct wse_yaml *y, int 
 {
 	struct wse_yaml **tail = &y->child;
 
-	for (yaml_node_pair_t *p = n->data.mapping.pairs.start;
-	     p < n->data.mapping.pairs.top; p++) {
+	for (yaml_node_pair_t *p = n->data.mapping.pairs.start; p < n->data.mapping.pairs.top;
+	     p++) {
 		yaml_node_t *k = yaml_document_get_node(b->doc, p->key);
 		const char *key;
 
@@ -107,7 +107,7 @@ static struct wse_yaml *convert(struct build *b, yaml_node_t *n, int depth)
 int wse_yaml_parse(const char *name, const char *text, size_t size, struct wse_yaml **root,
 		   char *why)
 {
-	struct build b = { .name = name, .why = why };
+	struct build b = {.name = name, .why = why};
 	yaml_document_t doc;
 	yaml_parser_t parser;
 
@@ -117,8 +117,7 @@ int wse_yaml_parse(const char *name, const char *text, size_t size, struct wse_y
 		return wse_why(why, -ENOMEM, "%s: no memory", name);
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
 	if (!yaml_parser_load(&parser, &doc)) {
-		wse_why(why, -EINVAL, "%s:%d: no YAML: %s", name,
-			(int)parser.problem_mark.line + 1,
+		wse_why(why, -EINVAL, "%s:%d: no YAML: %s", name, (int)parser.problem_mark.line + 1,
 			parser.problem ? parser.problem : "cannot be read");
 		yaml_parser_delete(&parser);
 		return -EINVAL;

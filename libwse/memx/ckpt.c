@@ -15,7 +15,7 @@
 
 #define MAX_META 48
 
-static const char *const optim_names[] = { "AdamW", "Adam", "SGD" };
+static const char *const optim_names[] = {"AdamW", "Adam", "SGD"};
 
 /* tensors of the optimizer: prefix and array, NULL ends */
 static const char *moment_prefix(const struct wse_optim_cfg *optim, int which)
@@ -35,8 +35,8 @@ struct facts {
 	enum about about[MAX_META];
 };
 
-__attribute__((format(printf, 4, 5)))
-static void fact(struct facts *f, enum about about, const char *key, const char *fmt, ...)
+__attribute__((format(printf, 4, 5))) static void fact(struct facts *f, enum about about,
+						       const char *key, const char *fmt, ...)
 {
 	struct wse_st_meta *m = &f->m[f->n];
 	va_list ap;
@@ -156,7 +156,7 @@ int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_c
 	const char *first = moment_prefix(&cfg->optim, 0), *second = moment_prefix(&cfg->optim, 1);
 	struct facts *f = calloc(1, sizeof(*f));
 	struct wse_memx_state s;
-	struct wse_st st = { 0 };
+	struct wse_st st = {0};
 	int ret = -ENOMEM;
 
 	wse_memx_finish(mx);
@@ -205,14 +205,15 @@ static int get_tensors(const struct wse_st *st, const struct wse_tensor_table *t
 		t = wse_st_find(st, name);
 		if (!t)
 			return wse_why(why, -EINVAL, "%s is not in it", name);
-		if (t->ndim != want->ndim || t->dim[0] != want->dim[0] ||
-		    t->dim[1] != want->dim[1])
+		if (t->ndim != want->ndim || t->dim[0] != want->dim[0] || t->dim[1] != want->dim[1])
 			return wse_why(why, -EINVAL, "%s is %u x %u there, %u x %u in this model",
-					name, t->dim[0], t->dim[1], want->dim[0], want->dim[1]);
+				       name, t->dim[0], t->dim[1], want->dim[0], want->dim[1]);
 		for (size_t j = 0; j < t->count && !to; j++)
 			if (wse_f32_isbad(t->data[j]))
-				return wse_why(why, -ERANGE, "%s[%zu] is not finite: take an "
-					       "earlier checkpoint", name, j);
+				return wse_why(why, -ERANGE,
+					       "%s[%zu] is not finite: take an "
+					       "earlier checkpoint",
+					       name, j);
 		if (to)
 			memcpy(to + want->off, t->data, t->count * sizeof(float));
 	}
@@ -251,7 +252,8 @@ static int must_fit(const struct wse_st *st, const struct facts *f, enum about a
 		const char *have = f->about[i] == about ? differs(st, f, i) : NULL;
 
 		if (have)
-			return wse_why(why, -EINVAL, "%s: \"%.90s\" there, \"%.90s\" in this run; %s",
+			return wse_why(why, -EINVAL,
+				       "%s: \"%.90s\" there, \"%.90s\" in this run; %s",
 				       f->m[i].key + 4, have, f->m[i].value, remedy);
 	}
 	return 0;
@@ -266,8 +268,8 @@ static void note(const struct wse_st *st, const struct facts *f, enum about abou
 		const char *have = f->about[i] == about ? differs(st, f, i) : NULL;
 
 		if (have)
-			n += (size_t)snprintf(text + n, WSE_WHY - n, "%s%s: %s -> %s", n ? "; " : "",
-					      f->m[i].key + 4, have, f->m[i].value);
+			n += (size_t)snprintf(text + n, WSE_WHY - n, "%s%s: %s -> %s",
+					      n ? "; " : "", f->m[i].key + 4, have, f->m[i].value);
 	}
 }
 
@@ -280,32 +282,42 @@ static int check_model(const struct wse_st *st, const struct facts *f,
 
 	for (uint32_t i = 0; i < f->n; i++) {
 		if (!strcmp(f->m[i].key, "wse.model") && model && strcmp(model, f->m[i].value))
-			return wse_why(why, -EINVAL, "model: \"%.90s\" there, \"%.90s\" in this "
-				       "run", model, f->m[i].value);
+			return wse_why(why, -EINVAL,
+				       "model: \"%.90s\" there, \"%.90s\" in this "
+				       "run",
+				       model, f->m[i].value);
 		if (!strcmp(f->m[i].key, "wse.text"))
 			same_text = differs(st, f, i) ? NULL : f->m[i].value;
 		if (!strcmp(f->m[i].key, "wse.held_out_bytes"))
 			held = differs(st, f, i);
 	}
 	if (what == WSE_CKPT_EVAL && ts->text_tokens && ts->held_out && same_text && held)
-		snprintf(text, WSE_WHY, "the held-out text is in part what was trained on: "
-			 "held_out_bytes %s in training, %" PRIu64 " now", held, ts->held_out);
+		snprintf(text, WSE_WHY,
+			 "the held-out text is in part what was trained on: "
+			 "held_out_bytes %s in training, %" PRIu64 " now",
+			 held, ts->held_out);
 	return 0;
 }
 
 static int check_run(const struct wse_st *st, const struct facts *f, enum wse_ckpt_load what,
 		     char *text, char *why)
 {
-	int ret = must_fit(st, f, SHAPE, "a run goes on with what it began with; to take the "
-			   "parameters alone: --set checkpoint.load_checkpoint_states=model", why);
+	int ret = must_fit(st, f, SHAPE,
+			   "a run goes on with what it began with; to take the "
+			   "parameters alone: --set checkpoint.load_checkpoint_states=model",
+			   why);
 
 	if (!ret)
-		ret = must_fit(st, f, DATA, "its place in the text would mean another one; to "
+		ret = must_fit(st, f, DATA,
+			       "its place in the text would mean another one; to "
 			       "begin anew with its parameters: --set "
-			       "checkpoint.load_checkpoint_states=model", why);
+			       "checkpoint.load_checkpoint_states=model",
+			       why);
 	if (!ret && what == WSE_CKPT_ALL)
-		ret = must_fit(st, f, RATES, "to go on with the new one: --set "
-			       "checkpoint.load_checkpoint_states=model,optimizer,dataloader", why);
+		ret = must_fit(st, f, RATES,
+			       "to go on with the new one: --set "
+			       "checkpoint.load_checkpoint_states=model,optimizer,dataloader",
+			       why);
 	else if (!ret)
 		note(st, f, RATES, text);
 	return ret;

@@ -13,20 +13,20 @@ struct wse_memx {
 	struct wse_memx_cfg cfg;
 	struct wse_buf_pool pool;
 	struct wse_tensor_table tab;
-	float *params, *m, *v;		/* [tab.params] */
+	float *params, *m, *v; /* [tab.params] */
 	uint64_t step;
 	double beta1_pow, beta2_pow;
 
-	const float *pending;		/* gradients of a commit whose layers are not updated yet */
+	const float *pending; /* gradients of a commit whose layers are not updated yet */
 	struct wse_update update;
 
-	struct wse_buf bufs[2][WSE_MLP_MAX_LINEAR];	/* one per layer: fwd, tr, bias */
+	struct wse_buf bufs[2][WSE_MLP_MAX_LINEAR]; /* one per layer: fwd, tr, bias */
 	struct wse_image images[2][WSE_MLP_MAX_LINEAR];
-	uint32_t set;			/* which of the two the current step streams */
+	uint32_t set; /* which of the two the current step streams */
 
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
-	uint32_t ready;			/* layers whose image of the current set is written */
+	uint32_t ready; /* layers whose image of the current set is written */
 };
 
 static size_t align64(size_t n)
@@ -45,8 +45,7 @@ static int alloc_images(struct wse_memx *mx)
 
 			if (ret)
 				return ret;
-			mx->images[s][l] = (struct wse_image){ { b, 0 }, { b, image },
-							       { b, 2 * image } };
+			mx->images[s][l] = (struct wse_image){{b, 0}, {b, image}, {b, 2 * image}};
 		}
 	}
 	return 0;
@@ -102,8 +101,13 @@ void wse_memx_close(struct wse_memx *mx)
 void wse_memx_state(struct wse_memx *mx, struct wse_memx_state *state)
 {
 	*state = (struct wse_memx_state){
-		.table = &mx->tab, .params = mx->params, .m = mx->m, .v = mx->v,
-		.step = &mx->step, .beta1_pow = &mx->beta1_pow, .beta2_pow = &mx->beta2_pow,
+		.table = &mx->tab,
+		.params = mx->params,
+		.m = mx->m,
+		.v = mx->v,
+		.step = &mx->step,
+		.beta1_pow = &mx->beta1_pow,
+		.beta2_pow = &mx->beta2_pow,
 	};
 }
 
@@ -176,12 +180,14 @@ int wse_memx_commit(struct wse_memx *mx, const float *grads, double *norm, doubl
 		sum += wse_sum_squares(grads + mx->tab.t[i].off, mx->tab.t[i].count);
 	*norm = wse_sqrt(sum);
 	*lr = wse_sched_rate(&mx->cfg.sched, mx->step);
-	if (!(sum - sum == 0.0))	/* NaN or infinite */
+	if (!(sum - sum == 0.0)) /* NaN or infinite */
 		return -ERANGE;
 	mx->beta1_pow *= mx->cfg.optim.beta1;
 	mx->beta2_pow *= mx->cfg.optim.beta2;
 	mx->update = (struct wse_update){
-		.lr = *lr, .beta1_pow = mx->beta1_pow, .beta2_pow = mx->beta2_pow,
+		.lr = *lr,
+		.beta1_pow = mx->beta1_pow,
+		.beta2_pow = mx->beta2_pow,
 		.grad_scale = 1.0f,
 	};
 	/* as torch's clip_grad_norm_, so that a published max_gradient_norm means the same */

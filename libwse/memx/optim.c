@@ -60,13 +60,19 @@ static void adam(const struct wse_optim_cfg *cfg, const struct wse_update *u, si
 		 float *m, float *v, const float *g)
 {
 	const struct adam a = {
-		.b1 = (float)cfg->beta1, .b2 = (float)cfg->beta2, .a1 = (float)(1.0 - cfg->beta1),
-		.a2 = (float)(1.0 - cfg->beta2), .c1 = (float)(1.0 / (1.0 - u->beta1_pow)),
-		.c2 = (float)(1.0 / (1.0 - u->beta2_pow)), .eps = (float)cfg->eps,
-		.lr = (float)u->lr, .wd = u->decay ? (float)cfg->weight_decay : 0.0f,
-		.scale = u->grad_scale, .decoupled = cfg->kind == WSE_OPTIM_ADAMW,
+		.b1 = (float)cfg->beta1,
+		.b2 = (float)cfg->beta2,
+		.a1 = (float)(1.0 - cfg->beta1),
+		.a2 = (float)(1.0 - cfg->beta2),
+		.c1 = (float)(1.0 / (1.0 - u->beta1_pow)),
+		.c2 = (float)(1.0 / (1.0 - u->beta2_pow)),
+		.eps = (float)cfg->eps,
+		.lr = (float)u->lr,
+		.wd = u->decay ? (float)cfg->weight_decay : 0.0f,
+		.scale = u->grad_scale,
+		.decoupled = cfg->kind == WSE_OPTIM_ADAMW,
 	};
-	float tail[4][4] = { { 0 } };
+	float tail[4][4] = {{0}};
 	size_t i, rest = n % 4;
 
 	for (i = 0; i + 4 <= n; i += 4)

@@ -15,7 +15,7 @@
 #include "num/why.h"
 
 #define HEADER_MAX (16u << 20)
-#define COUNT_MAX 4096
+#define COUNT_MAX  4096
 
 static int write_all(int fd, const void *data, size_t n)
 {
@@ -268,14 +268,18 @@ static int parse(const char *data, size_t size, struct wse_st *st, char *why)
 	const char *base;
 
 	if (size < 8)
-		return wse_why(why, -EBADMSG, "cut short: %zu bytes are too few for a safetensors "
-			       "file", size);
+		return wse_why(why, -EBADMSG,
+			       "cut short: %zu bytes are too few for a safetensors "
+			       "file",
+			       size);
 	memcpy(&len, data, 8);
 	if (len > size - 8 || len > HEADER_MAX)
-		return wse_why(why, -EBADMSG, "the header of %" PRIu64 " bytes does not fit into "
-			       "the file: cut short, or no safetensors file", len);
+		return wse_why(why, -EBADMSG,
+			       "the header of %" PRIu64 " bytes does not fit into "
+			       "the file: cut short, or no safetensors file",
+			       len);
 	base = data + 8 + len;
-	j = (struct json){ data + 8, base, 0 };
+	j = (struct json){data + 8, base, 0};
 	expect(&j, '{');
 	do {
 		char name[WSE_ST_NAME];
@@ -296,7 +300,7 @@ static int parse(const char *data, size_t size, struct wse_st *st, char *why)
 		if (j.bad)
 			break;
 		need = end > need ? end : need;
-		if (need > size - 8 - len)	/* go on, to see how much is missing */
+		if (need > size - 8 - len) /* go on, to see how much is missing */
 			continue;
 		t->data = malloc(t->count * sizeof(float));
 		if (!t->data)
@@ -309,14 +313,14 @@ static int parse(const char *data, size_t size, struct wse_st *st, char *why)
 	skip_space(&j);
 	if (j.bad || j.p != j.end)
 		return wse_why(why, -EBADMSG, "the header is damaged near byte %zu",
-				(size_t)(j.p - data));
+			       (size_t)(j.p - data));
 	if (need > size - 8 - len)
 		return wse_why(why, -EBADMSG, "cut short: needs %" PRIu64 " bytes, has %zu",
 			       need + 8 + len, size);
 	if (total != size - 8 - len)
-		return wse_why(why, -EBADMSG, "the tensors need %" PRIu64 " bytes, the file has %"
-			       PRIu64,
-				total, (uint64_t)(size - 8 - len));
+		return wse_why(why, -EBADMSG,
+			       "the tensors need %" PRIu64 " bytes, the file has %" PRIu64, total,
+			       (uint64_t)(size - 8 - len));
 	return 0;
 }
 
@@ -330,13 +334,14 @@ static int check_sums(const struct wse_st *st, char *why)
 		snprintf(key, sizeof(key), "sum.%s", t->name);
 		want = wse_st_get(st, key);
 		if (!want)
-			continue;	/* another program's file */
+			continue; /* another program's file */
 		snprintf(sum, sizeof(sum), "%016" PRIx64,
 			 wse_checksum64(t->data, t->count * sizeof(float)));
 		if (strcmp(sum, want))
-			return wse_why(why, -EBADMSG, "the checksum of %s does not match: "
+			return wse_why(why, -EBADMSG,
+				       "the checksum of %s does not match: "
 				       "corrupted",
-					t->name);
+				       t->name);
 	}
 	return 0;
 }

@@ -55,11 +55,11 @@ void wse_mlp_tensors(const struct wse_mlp *m, struct wse_tensor_table *tab)
 	for (uint32_t l = 0; l < m->nlinear; l++) {
 		int last = l + 1 == m->nlinear;
 
-		snprintf(name, sizeof(name), last ? "lm_head.weight" :
-			 "transformer.h.%u.mlp.c_fc.weight", l);
+		snprintf(name, sizeof(name),
+			 last ? "lm_head.weight" : "transformer.h.%u.mlp.c_fc.weight", l);
 		add(tab, name, l, 2, m->width[l + 1], m->width[l]);
-		snprintf(name, sizeof(name), last ? "lm_head.bias" :
-			 "transformer.h.%u.mlp.c_fc.bias", l);
+		snprintf(name, sizeof(name),
+			 last ? "lm_head.bias" : "transformer.h.%u.mlp.c_fc.bias", l);
 		add(tab, name, l, 1, m->width[l + 1], 1);
 	}
 }

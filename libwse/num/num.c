@@ -5,10 +5,10 @@
 #if defined(__x86_64__)
 #include <emmintrin.h>
 
-#define MXCSR_DAZ 0x0040u
-#define MXCSR_FTZ 0x8000u
+#define MXCSR_DAZ      0x0040u
+#define MXCSR_FTZ      0x8000u
 #define MXCSR_ROUNDING 0x6000u
-#define MXCSR_FLAGS 0x003fu
+#define MXCSR_FLAGS    0x003fu
 
 uint32_t wse_ftz_enter(void)
 {
@@ -73,7 +73,7 @@ double wse_log(double x)
 double wse_cos_turns(double turns)
 {
 	const double two_pi = 6.28318530717958647693;
-	double t = turns > 0.5 ? 1.0 - turns : turns;	/* cos is even */
+	double t = turns > 0.5 ? 1.0 - turns : turns; /* cos is even */
 	double sign = 1.0, a, z, p = 1.0;
 
 	if (t > 0.25) {
@@ -117,7 +117,7 @@ double wse_rng_uniform(uint64_t seed, uint64_t stream, uint64_t index)
 /* Box and Muller; the two uniforms are neighbours of one counter */
 float wse_rng_normal(uint64_t seed, uint64_t stream, uint64_t index)
 {
-	double u = 1.0 - wse_rng_uniform(seed, stream, 2 * index);	/* (0, 1] */
+	double u = 1.0 - wse_rng_uniform(seed, stream, 2 * index); /* (0, 1] */
 	double v = wse_rng_uniform(seed, stream, 2 * index + 1);
 
 	return (float)(wse_sqrt(-2.0 * wse_log(u)) * wse_cos_turns(v));
@@ -150,7 +150,7 @@ uint64_t wse_rng_permute(uint64_t seed, uint64_t epoch, uint64_t n, uint64_t i)
 uint64_t wse_checksum64(const void *data, size_t bytes)
 {
 	const unsigned char *p = data;
-	uint64_t lane[4] = { 1, 2, 3, 4 }, w, h = bytes;
+	uint64_t lane[4] = {1, 2, 3, 4}, w, h = bytes;
 
 	for (; bytes >= 32; bytes -= 32, p += 32) {
 		for (int i = 0; i < 4; i++) {

@@ -54,8 +54,8 @@ static void compress(uint32_t *h, const unsigned char *p)
 
 void wse_sha256_init(struct wse_sha256 *s)
 {
-	static const uint32_t h[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-				       0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
+	static const uint32_t h[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+				      0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
 
 	memcpy(s->h, h, sizeof(h));
 	s->bytes = 0;

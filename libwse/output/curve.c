@@ -13,8 +13,8 @@ struct range {
 
 static struct range range_of(const struct wse_metrics *ms, double unigram, double bigram)
 {
-	struct range r = { 0, 1, 1e30, -1e30 };
-	double also[2] = { unigram, bigram };
+	struct range r = {0, 1, 1e30, -1e30};
+	double also[2] = {unigram, bigram};
 
 	for (uint32_t i = 0; i < ms->n; i++) {
 		r.step1 = (double)ms->m[i].step > r.step1 ? (double)ms->m[i].step : r.step1;
@@ -35,10 +35,10 @@ static struct range range_of(const struct wse_metrics *ms, double unigram, doubl
 	return r;
 }
 
-#define W 760
-#define H 420
-#define LEFT 60
-#define TOP 30
+#define W      760
+#define H      420
+#define LEFT   60
+#define TOP    30
 #define PLOT_W 680
 #define PLOT_H 340
 
@@ -56,10 +56,12 @@ static void svg_entropy(FILE *f, const struct range *r, double nats, const char 
 {
 	if (nats <= 0.0)
 		return;
-	fprintf(f, "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#888\" "
+	fprintf(f,
+		"<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#888\" "
 		"stroke-dasharray=\"6 4\"/>\n<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\" "
-		"fill=\"#666\">%s entropy %.3f</text>\n", LEFT, sy(r, nats), LEFT + PLOT_W,
-		sy(r, nats), LEFT + PLOT_W - 4, sy(r, nats) - 4, name, nats);
+		"fill=\"#666\">%s entropy %.3f</text>\n",
+		LEFT, sy(r, nats), LEFT + PLOT_W, sy(r, nats), LEFT + PLOT_W - 4, sy(r, nats) - 4,
+		name, nats);
 }
 
 static void svg_line(FILE *f, const struct wse_metrics *ms, const struct range *r, int held_out,
@@ -90,7 +92,8 @@ int wse_curve_svg(const struct wse_metrics *ms, const char *path, double unigram
 	f = fopen(tmp, "we");
 	if (!f)
 		return -errno;
-	fprintf(f, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+	fprintf(f,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
 		"font-family=\"sans-serif\" font-size=\"12\">\n"
 		"<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n"
 		"<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" "
@@ -100,14 +103,16 @@ int wse_curve_svg(const struct wse_metrics *ms, const char *path, double unigram
 		double loss = r.loss0 + (r.loss1 - r.loss0) * i / 4;
 		double step = r.step1 * i / 4;
 
-		fprintf(f, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.2f</text>\n"
-			"<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.0f</text>\n", LEFT - 6,
-			sy(&r, loss) + 4, loss, sx(&r, step), TOP + PLOT_H + 18, step);
+		fprintf(f,
+			"<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.2f</text>\n"
+			"<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.0f</text>\n",
+			LEFT - 6, sy(&r, loss) + 4, loss, sx(&r, step), TOP + PLOT_H + 18, step);
 	}
-	fprintf(f, "<text x=\"%d\" y=\"18\">loss, nats per token: <tspan fill=\"#7aa6d8\">training"
+	fprintf(f,
+		"<text x=\"%d\" y=\"18\">loss, nats per token: <tspan fill=\"#7aa6d8\">training"
 		"</tspan>, <tspan fill=\"#c0392b\">held-out</tspan></text>\n"
-		"<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">step</text>\n", LEFT,
-		LEFT + PLOT_W / 2, H - 8);
+		"<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">step</text>\n",
+		LEFT, LEFT + PLOT_W / 2, H - 8);
 	svg_entropy(f, &r, unigram, "unigram");
 	svg_entropy(f, &r, bigram, "bigram");
 	svg_line(f, ms, &r, 0, "#7aa6d8");
@@ -126,7 +131,7 @@ int wse_curve_svg(const struct wse_metrics *ms, const char *path, double unigram
 /* dots [4 * rows][2 * cols] -> lines of braille: U+2800 + a bit per dot */
 static void dot(unsigned char *cells, uint32_t cols, uint32_t rows, double x, double y)
 {
-	static const unsigned char bit[4][2] = { { 1, 8 }, { 2, 16 }, { 4, 32 }, { 64, 128 } };
+	static const unsigned char bit[4][2] = {{1, 8}, {2, 16}, {4, 32}, {64, 128}};
 	long px = (long)(x * (2.0 * cols - 1) + 0.5), py = (long)(y * (4.0 * rows - 1) + 0.5);
 
 	if (px >= 0 && py >= 0 && px < 2 * (long)cols && py < 4 * (long)rows)
@@ -139,7 +144,7 @@ void wse_curve_text(const struct wse_metrics *ms, uint32_t cols, uint32_t rows, 
 	struct range r = range_of(ms, unigram, bigram);
 	unsigned char *cells = calloc(cols, rows);
 	char *text = malloc(cols * 3 + 64);
-	double height = r.loss1 - r.loss0, lines[2] = { unigram, bigram };
+	double height = r.loss1 - r.loss0, lines[2] = {unigram, bigram};
 
 	for (uint32_t i = 0; cells && text && i < ms->n; i++)
 		dot(cells, cols, rows, (double)ms->m[i].step / r.step1,

@@ -43,7 +43,8 @@ static int read_back(struct wse_metrics *ms, const char *path, uint64_t step)
 		return errno == ENOENT ? 0 : -errno;
 	while (!ret && fgets(line, sizeof(line), f))
 		if (sscanf(line, "%" SCNu64 ",%15[a-z_],%lf,%lf,%lf,%lf", &m.step, split, &m.loss,
-			   &m.lr, &m.norm, &m.seconds) == 6 && m.step <= step) {
+			   &m.lr, &m.norm, &m.seconds) == 6 &&
+		    m.step <= step) {
 			m.held_out = split[0] == 'h';
 			ret = keep(ms, &m);
 		}

@@ -94,7 +94,7 @@ static const float *round_params(struct mlp_ref *r)
 	return r->rounded;
 }
 
-#define GELU_A 0.79788456f	/* sqrt(2 / pi) */
+#define GELU_A 0.79788456f /* sqrt(2 / pi) */
 #define GELU_B 0.044715f
 
 static float act_forward(enum wse_act act, float y)
@@ -146,8 +146,7 @@ double mlp_ref_forward(struct mlp_ref *r, const uint16_t *context, const uint16_
 	for (uint32_t b = 0; b < b_all; b++)
 		for (uint32_t i = 0; i < m->window; i++)
 			memcpy(r->act[0] + (size_t)b * m->width[0] + i * e,
-			       r->w + (size_t)context[b * m->window + i] * e,
-			       e * sizeof(float));
+			       r->w + (size_t)context[b * m->window + i] * e, e * sizeof(float));
 	for (uint32_t l = 0; l < m->nlinear; l++) {
 		int k = (int)m->width[l], n = (int)m->width[l + 1];
 		const float *w = r->w + r->tab.t[wse_mlp_weight(l)].off;

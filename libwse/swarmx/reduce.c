@@ -132,7 +132,7 @@ int wse_reduce_put(struct wse_reduce *r, uint32_t leaf, struct wse_buf *buf)
 			pthread_mutex_unlock(&r->lock);
 			return 0;
 		}
-		if (sibling < n->pos) {	/* left + right, into the left one's buffer */
+		if (sibling < n->pos) { /* left + right, into the left one's buffer */
 			struct wse_node *t = n;
 
 			n = other;

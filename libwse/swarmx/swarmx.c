@@ -14,8 +14,8 @@ struct worker {
 	pthread_t thread;
 	uint32_t id;
 	int alive;
-	uint64_t begun, done;		/* generations of work */
-	uint32_t first, n;		/* micro-batches of this generation */
+	uint64_t begun, done; /* generations of work */
+	uint32_t first, n;    /* micro-batches of this generation */
 	int ret;
 };
 
@@ -72,7 +72,7 @@ static int grad_put(void *ctx, uint32_t index, uint32_t layer, struct wse_buf *b
 	return wse_reduce_put(&s->reduce[layer], index, buf);
 }
 
-static const struct wse_job_ops swarm_job_ops = { layer_ready, grad_get, grad_put };
+static const struct wse_job_ops swarm_job_ops = {layer_ready, grad_get, grad_put};
 
 static void *worker(void *arg)
 {
@@ -122,12 +122,12 @@ int wse_swarm_open(struct wse_exec **execs, uint32_t n, const struct wse_exec_cf
 	for (uint32_t i = 0; i < n && !ret; i++) {
 		struct worker *w = &s->w[i];
 
-		*w = (struct worker){ .s = s, .exec = execs[i], .id = i, .alive = 1 };
+		*w = (struct worker){.s = s, .exec = execs[i], .id = i, .alive = 1};
 		ret = -pthread_create(&w->thread, NULL, worker, w);
 		if (!ret)
 			s->n++;
 	}
-	if (ret) {	/* the executors stay the caller's */
+	if (ret) { /* the executors stay the caller's */
 		for (uint32_t i = 0; i < s->n; i++)
 			s->w[i].exec = NULL;
 		wse_swarm_close(s);
@@ -231,7 +231,7 @@ static void pool_free(void *ctx, struct wse_buf *buf)
 
 struct wse_buf_pool wse_swarm_pool(struct wse_swarm *s)
 {
-	return (struct wse_buf_pool){ pool_alloc, pool_free, s };
+	return (struct wse_buf_pool){pool_alloc, pool_free, s};
 }
 
 uint32_t wse_swarm_alive(const struct wse_swarm *s)
@@ -335,8 +335,10 @@ int wse_swarm_wait(struct wse_swarm *s)
 			s->in_flight = 0;
 			return ret;
 		}
-		wse_logf(&s->log, WSE_LOG_WARN, "nothing was committed: step %llu is repeated on "
-			 "the remaining %u", (unsigned long long)s->step.step, wse_swarm_alive(s));
+		wse_logf(&s->log, WSE_LOG_WARN,
+			 "nothing was committed: step %llu is repeated on "
+			 "the remaining %u",
+			 (unsigned long long)s->step.step, wse_swarm_alive(s));
 		hand_out(s);
 	}
 	s->in_flight = 0;
@@ -346,7 +348,7 @@ int wse_swarm_wait(struct wse_swarm *s)
 		const float *sum = wse_reduce_result(&s->reduce[l]);
 
 		if (!sum)
-			return -EPROTO;	/* an executor that kept a gradient */
+			return -EPROTO; /* an executor that kept a gradient */
 		memcpy(s->step.grads + s->step.table->t[wse_mlp_weight(l)].off, sum,
 		       s->reduce[l].count * sizeof(float));
 	}

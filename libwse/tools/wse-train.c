@@ -15,21 +15,21 @@
 #define MAX_URIS 64
 
 static const char usage[] =
-"usage: wse-train --params FILE.yaml [options]\n"
-"  --mode M             train_and_eval (default), train, eval, generate\n"
-"  --num_wse N          number of wafers (default: the file's num_csx, or 1)\n"
-"  --devices URI,...    accel:N | sim:rtl,rows=4,cols=4 | sim:func,rows=4,cols=4\n"
-"                       (default: accel:0 ... if they exist, else sim:func,rows=4,cols=4)\n"
-"  --data PATH          text file, directory of text files, or uint16 token file (*.bin)\n"
-"  --model_dir DIR      checkpoints, metrics.csv, loss.svg\n"
-"  --max_steps N\n"
-"  --checkpoint_path F  start from F; \"auto\": from the last one in DIR, if any\n"
-"  --set KEY.PATH=VALUE overrides a key of the file; may be repeated\n"
-"  --plan               print mapping, memory and cost, run nothing\n"
-"  --verify-steps K,... replay these steps in process and compare every bit of the gradients\n"
-"  --verify-device URI  what replays them (default sim:rtl of the same shape)\n"
-"  --require unigram|mean  fail unless the held-out loss ends below the text's unigram entropy,\n"
-"                       or below the mean of the unigram and bigram entropies\n";
+	"usage: wse-train --params FILE.yaml [options]\n"
+	"  --mode M             train_and_eval (default), train, eval, generate\n"
+	"  --num_wse N          number of wafers (default: the file's num_csx, or 1)\n"
+	"  --devices URI,...    accel:N | sim:rtl,rows=4,cols=4 | sim:func,rows=4,cols=4\n"
+	"                       (default: accel:0 ... if they exist, else sim:func,rows=4,cols=4)\n"
+	"  --data PATH          text file, directory of text files, or uint16 token file (*.bin)\n"
+	"  --model_dir DIR      checkpoints, metrics.csv, loss.svg\n"
+	"  --max_steps N\n"
+	"  --checkpoint_path F  start from F; \"auto\": from the last one in DIR, if any\n"
+	"  --set KEY.PATH=VALUE overrides a key of the file; may be repeated\n"
+	"  --plan               print mapping, memory and cost, run nothing\n"
+	"  --verify-steps K,... replay these steps in process and compare every bit of the gradients\n"
+	"  --verify-device URI  what replays them (default sim:rtl of the same shape)\n"
+	"  --require unigram|mean  fail unless the held-out loss ends below the text's unigram entropy,\n"
+	"                       or below the mean of the unigram and bigram entropies\n";
 
 static volatile sig_atomic_t interrupted;
 
@@ -41,7 +41,7 @@ static void on_signal(int sig)
 
 struct screen {
 	int terminal;
-	int bar;	/* a progress bar is on the last line */
+	int bar; /* a progress bar is on the last line */
 };
 
 static void line(void *ctx, enum wse_log_level level, const char *text)
@@ -99,52 +99,78 @@ static int bad_usage(const char *what)
 /* 0 to go on, else the exit status + 1 */
 static int parse(int argc, char **argv, struct args *a)
 {
-	static const struct option opts[] = {
-		{ "params", required_argument, NULL, 'p' },
-		{ "mode", required_argument, NULL, 'm' },
-		{ "num_wse", required_argument, NULL, 'n' },
-		{ "devices", required_argument, NULL, 'd' },
-		{ "data", required_argument, NULL, 't' },
-		{ "model_dir", required_argument, NULL, 'o' },
-		{ "max_steps", required_argument, NULL, 's' },
-		{ "checkpoint_path", required_argument, NULL, 'c' },
-		{ "set", required_argument, NULL, 'S' }, { "plan", no_argument, NULL, 'P' },
-		{ "verify-steps", required_argument, NULL, 'v' },
-		{ "verify-device", required_argument, NULL, 'V' },
-		{ "require", required_argument, NULL, 'r' }, { "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 }
-	};
+	static const struct option opts[] = {{"params", required_argument, NULL, 'p'},
+					     {"mode", required_argument, NULL, 'm'},
+					     {"num_wse", required_argument, NULL, 'n'},
+					     {"devices", required_argument, NULL, 'd'},
+					     {"data", required_argument, NULL, 't'},
+					     {"model_dir", required_argument, NULL, 'o'},
+					     {"max_steps", required_argument, NULL, 's'},
+					     {"checkpoint_path", required_argument, NULL, 'c'},
+					     {"set", required_argument, NULL, 'S'},
+					     {"plan", no_argument, NULL, 'P'},
+					     {"verify-steps", required_argument, NULL, 'v'},
+					     {"verify-device", required_argument, NULL, 'V'},
+					     {"require", required_argument, NULL, 'r'},
+					     {"help", no_argument, NULL, 'h'},
+					     {NULL, 0, NULL, 0}};
 	char *end, text[100];
 	int o;
 
-	opterr = 0;	/* one line, ours */
+	opterr = 0; /* one line, ours */
 	while ((o = getopt_long(argc, argv, ":h", opts, NULL)) != -1) {
 		switch (o) {
-		case 'p': a->params = optarg; break;
-		case 'm': a->mode = optarg; break;
+		case 'p':
+			a->params = optarg;
+			break;
+		case 'm':
+			a->mode = optarg;
+			break;
 		case 'n':
 			a->num_wse = (uint32_t)strtoul(optarg, &end, 10);
 			if (*end || !a->num_wse || a->num_wse > MAX_URIS)
 				return 1 + bad_usage("--num_wse takes a number from 1 to 64");
 			break;
-		case 'd': a->devices = optarg; break;
-		case 't': a->data = optarg; break;
-		case 'o': a->model_dir = optarg; break;
-		case 's': a->max_steps = optarg; break;
-		case 'c': a->checkpoint = optarg; break;
+		case 'd':
+			a->devices = optarg;
+			break;
+		case 't':
+			a->data = optarg;
+			break;
+		case 'o':
+			a->model_dir = optarg;
+			break;
+		case 's':
+			a->max_steps = optarg;
+			break;
+		case 'c':
+			a->checkpoint = optarg;
+			break;
 		case 'S':
 			if (a->nsets == MAX_SETS)
 				return 1 + bad_usage("too many --set");
 			a->sets[a->nsets++] = optarg;
 			break;
-		case 'P': a->plan = 1; break;
-		case 'v': a->verify = optarg; break;
-		case 'V': a->verify_uri = optarg; break;
-		case 'r': a->require = optarg; break;
-		case 'h': fputs(usage, stdout); return 1;
+		case 'P':
+			a->plan = 1;
+			break;
+		case 'v':
+			a->verify = optarg;
+			break;
+		case 'V':
+			a->verify_uri = optarg;
+			break;
+		case 'r':
+			a->require = optarg;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return 1;
 		default:
-			snprintf(text, sizeof(text), o == ':' ? "%.60s needs a value" :
-				 "%.60s is no option, or takes no value", argv[optind - 1]);
+			snprintf(text, sizeof(text),
+				 o == ':' ? "%.60s needs a value"
+					  : "%.60s is no option, or takes no value",
+				 argv[optind - 1]);
 			return 1 + bad_usage(text);
 		}
 	}
@@ -200,8 +226,10 @@ static uint32_t choose_devices(const struct args *a, uint32_t num, char *list, s
 				uris[n++] = uris[0];
 		if (!a->num_wse || n == a->num_wse)
 			return n;
-		fprintf(stderr, "wse-train: --num_wse %u contradicts --devices, which names %u: "
-			"leave out --num_wse, or name as many\n", a->num_wse, n);
+		fprintf(stderr,
+			"wse-train: --num_wse %u contradicts --devices, which names %u: "
+			"leave out --num_wse, or name as many\n",
+			a->num_wse, n);
 		return 0;
 	}
 	for (uint32_t i = 0; i < num && i < MAX_URIS; i++) {
@@ -226,9 +254,9 @@ static void keep_error(void *ctx, enum wse_log_level level, const char *text)
 
 static int plan(const struct wse_config *cfg, const char *uri, const struct wse_exec_cfg *log)
 {
-	struct wse_exec_info tile = { .lanes = 8, .sram = 48 * 1024, .acc = 512 };
+	struct wse_exec_info tile = {.lanes = 8, .sram = 48 * 1024, .acc = 512};
 	char why[WSE_WHY] = "";
-	struct wse_exec_cfg keep = { keep_error, why };
+	struct wse_exec_cfg keep = {keep_error, why};
 	struct wse_exec *e = NULL;
 	struct wse_plan p;
 	int ret;
@@ -301,7 +329,7 @@ static int finish(const struct wse_run_result *res, const char *require)
 
 static int set_mode(const char *name, enum wse_mode *mode)
 {
-	static const char *const names[] = { "train", "eval", "train_and_eval", "generate" };
+	static const char *const names[] = {"train", "eval", "train_and_eval", "generate"};
 
 	*mode = WSE_MODE_TRAIN_AND_EVAL;
 	for (unsigned int i = 0; name && i < 4; i++)
@@ -314,12 +342,12 @@ static int set_mode(const char *name, enum wse_mode *mode)
 
 int main(int argc, char **argv)
 {
-	struct screen sc = { .terminal = isatty(STDERR_FILENO) };
-	struct wse_run_ops ops = { line, progress, stop, &sc };
-	struct wse_exec_cfg log = { line, &sc };
+	struct screen sc = {.terminal = isatty(STDERR_FILENO)};
+	struct wse_run_ops ops = {line, progress, stop, &sc};
+	struct wse_exec_cfg log = {line, &sc};
 	struct wse_run_result res;
-	struct args a = { 0 };
-	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND | SA_RESTART };
+	struct args a = {0};
+	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND | SA_RESTART};
 	static struct wse_run run;
 	static char list[8192], why[WSE_WHY], steps[64], rtl[100];
 	const char *uris[MAX_URIS];

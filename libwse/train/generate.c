@@ -7,7 +7,7 @@
 #include "num/elementwise.h"
 #include "session.h"
 
-#define STREAM_BASE 0x73616d706c65ull	/* of the random numbers: apart from the tensors' */
+#define STREAM_BASE 0x73616d706c65ull /* of the random numbers: apart from the tensors' */
 
 /* logits [vocab][T], column t -> a byte */
 static uint32_t pick(const float *logits, uint32_t vocab, uint32_t t_all, uint32_t t,
@@ -53,7 +53,7 @@ int wse_session_generate(struct wse_session *s, const char *prompt, uint64_t n, 
 	if (!ctx)
 		return -ENOMEM;
 	wse_memx_state(s->memx, &st);
-	for (uint32_t t = 0; t < t_all; t++)	/* newlines before a short prompt */
+	for (uint32_t t = 0; t < t_all; t++) /* newlines before a short prompt */
 		for (uint32_t i = 0; i < win; i++) {
 			size_t back = win - i;
 			unsigned char c = back <= plen ? (unsigned char)prompt[plen - back] : '\n';
@@ -61,10 +61,10 @@ int wse_session_generate(struct wse_session *s, const char *prompt, uint64_t n, 
 			ctx[t * win + i] = c < s->cfg.mlp.vocab ? c : 0;
 		}
 	job.backward = 0;
-	job.logits = (struct wse_span){ &s->logits, 0 };
+	job.logits = (struct wse_span){&s->logits, 0};
 	memset(wse_span_ptr(job.target), 0, t_all * sizeof(uint16_t));
 	for (uint64_t pos = 0; pos < n && !ret; pos++) {
-		struct wse_swarm_step step = { .mlp = &s->cfg.mlp, .jobs = &job, .n = 1 };
+		struct wse_swarm_step step = {.mlp = &s->cfg.mlp, .jobs = &job, .n = 1};
 
 		for (uint32_t t = 0; t < t_all; t++)
 			for (uint32_t i = 0; i < win; i++)
@@ -77,8 +77,10 @@ int wse_session_generate(struct wse_session *s, const char *prompt, uint64_t n, 
 		ret = ret ? ret : wse_swarm_wait(s->swarm);
 		for (size_t i = 0; i < (size_t)s->cfg.mlp.vocab * t_all && !ret; i++)
 			if (wse_f32_isbad(((float *)s->logits.ptr)[i]))
-				ret = wse_why(s->why, -ERANGE, "sampling: the logits are not finite "
-					      "at byte %llu", (unsigned long long)pos);
+				ret = wse_why(s->why, -ERANGE,
+					      "sampling: the logits are not finite "
+					      "at byte %llu",
+					      (unsigned long long)pos);
 		for (uint32_t t = 0; t < t_all && !ret; t++) {
 			uint32_t c = pick(s->logits.ptr, s->cfg.mlp.vocab, t_all, t, temperature,
 					  wse_rng_uniform(s->cfg.seed, STREAM_BASE + t, pos));

@@ -22,12 +22,12 @@ struct loop {
 	struct wse_exec_cfg log;
 	struct wse_session s;
 	struct wse_metrics metrics;
-	double begin;			/* seconds */
-	uint64_t first;			/* step at which this process began */
-	double line_time;		/* of the last log line */
+	double begin;	  /* seconds */
+	uint64_t first;	  /* step at which this process began */
+	double line_time; /* of the last log line */
 	uint64_t line_step;
-	uint64_t saved;			/* step of the last checkpoint, UINT64_MAX if none */
-	uint64_t due;			/* step whose checkpoint waits for proof, likewise */
+	uint64_t saved; /* step of the last checkpoint, UINT64_MAX if none */
+	uint64_t due;	/* step whose checkpoint waits for proof, likewise */
 	char path[WSE_PATH + 64];
 };
 
@@ -96,8 +96,11 @@ static int resume(struct loop *l, enum wse_ckpt_load what)
 	else if (from || what == WSE_CKPT_EVAL)
 		find_last(l, l->res->checkpoint);
 	if (!l->res->checkpoint[0])
-		return what == WSE_CKPT_EVAL ? wse_why(l->s.why, -ENOENT, "no checkpoint in "
-			"%.200s: give --checkpoint_path", l->run->cfg.model_dir) : 0;
+		return what == WSE_CKPT_EVAL ? wse_why(l->s.why, -ENOENT,
+						       "no checkpoint in "
+						       "%.200s: give --checkpoint_path",
+						       l->run->cfg.model_dir)
+					     : 0;
 	wse_logf(&l->log, WSE_LOG_INFO, "| Loading checkpoint %s", l->res->checkpoint);
 	return wse_session_load(&l->s, l->res->checkpoint, what);
 }
@@ -115,12 +118,14 @@ static int check_dir(struct loop *l)
 	char last[WSE_PATH + 64];
 
 	find_last(l, last);
-	if (!last[0] || (l->run->cfg.load_states != WSE_CKPT_MODEL &&
-			 same_file(last, l->res->checkpoint)))
+	if (!last[0] ||
+	    (l->run->cfg.load_states != WSE_CKPT_MODEL && same_file(last, l->res->checkpoint)))
 		return 0;
-	return wse_why(l->s.why, -EEXIST, "%.300s is there, of an earlier run: go on from it with "
+	return wse_why(l->s.why, -EEXIST,
+		       "%.300s is there, of an earlier run: go on from it with "
 		       "--checkpoint_path auto, or give another --model_dir, or remove the old "
-		       "checkpoints", last);
+		       "checkpoints",
+		       last);
 }
 
 static int save(struct loop *l)
@@ -180,7 +185,7 @@ static void record(struct loop *l, const struct wse_metric *m)
 
 static int evaluate(struct loop *l)
 {
-	struct wse_metric m = { .step = wse_session_step(&l->s), .held_out = 1 };
+	struct wse_metric m = {.step = wse_session_step(&l->s), .held_out = 1};
 	uint64_t samples;
 	int ret = wse_session_eval(&l->s, l->run->cfg.eval_steps, &m.loss, &samples);
 
@@ -189,9 +194,10 @@ static int evaluate(struct loop *l)
 	m.seconds = now() - l->begin;
 	l->res->evaluated = 1;
 	l->res->held_out = m.loss;
-	wse_logf(&l->log, WSE_LOG_INFO, "| Eval Device=WSE x%u, GlobalStep=%" PRIu64
-		 ", Loss=%.5f, Samples=%" PRIu64 " held-out", wse_swarm_alive(l->s.swarm), m.step,
-		 m.loss, samples);
+	wse_logf(&l->log, WSE_LOG_INFO,
+		 "| Eval Device=WSE x%u, GlobalStep=%" PRIu64 ", Loss=%.5f, Samples=%" PRIu64
+		 " held-out",
+		 wse_swarm_alive(l->s.swarm), m.step, m.loss, samples);
 	record(l, &m);
 	return 0;
 }
@@ -216,16 +222,21 @@ static int one_step(struct loop *l)
 			 l->run->verify_uri);
 		ret = wse_verify_step(&l->s, l->run->verify_uri);
 		if (!ret)
-			wse_logf(&l->log, WSE_LOG_INFO, "| Step %" PRIu64 ": all losses and "
-				 "gradients are the same bits", step);
+			wse_logf(&l->log, WSE_LOG_INFO,
+				 "| Step %" PRIu64 ": all losses and "
+				 "gradients are the same bits",
+				 step);
 	}
 	ret = ret ? ret : save_due(l);
 	ret = ret ? ret : wse_session_commit(&l->s, &r);
 	if (ret)
 		return ret;
 	l->res->loss = r.loss;
-	m = (struct wse_metric){ .step = step, .loss = r.loss, .lr = r.lr, .norm = r.norm,
-				 .seconds = now() - l->begin };
+	m = (struct wse_metric){.step = step,
+				.loss = r.loss,
+				.lr = r.lr,
+				.norm = r.norm,
+				.seconds = now() - l->begin};
 	record(l, &m);
 	return 0;
 }
@@ -235,11 +246,12 @@ static void report(struct loop *l)
 	uint64_t step = wse_session_step(&l->s), max = l->run->cfg.max_steps;
 	double t = now(), batch = (double)l->run->cfg.batch;
 	double rate = batch * (double)(step - l->first) / (t - l->begin + 1e-9);
-	struct wse_progress p = { step, max, l->res->loss, rate,
-				  (double)(max - step) * batch / (rate + 1e-9) };
+	struct wse_progress p = {step, max, l->res->loss, rate,
+				 (double)(max - step) * batch / (rate + 1e-9)};
 
 	if (step % l->run->cfg.log_steps == 0 || step == max) {
-		wse_logf(&l->log, WSE_LOG_INFO, "| Train Device=WSE x%u, Step=%" PRIu64
+		wse_logf(&l->log, WSE_LOG_INFO,
+			 "| Train Device=WSE x%u, Step=%" PRIu64
 			 ", Loss=%.5f, Rate=%.2f samples/sec, GlobalRate=%.2f samples/sec",
 			 wse_swarm_alive(l->s.swarm), step, l->res->loss,
 			 batch * (double)(step - l->line_step) / (t - l->line_time + 1e-9), rate);
@@ -320,8 +332,8 @@ static int sample(struct loop *l, uint32_t streams)
 			next = strchr(p, '\n');
 			if (next)
 				*next++ = 0;
-			wse_logf(&l->log, WSE_LOG_INFO, "    %s%s",
-				 head ? cfg->sample_prompt : "", p);
+			wse_logf(&l->log, WSE_LOG_INFO, "    %s%s", head ? cfg->sample_prompt : "",
+				 p);
 		}
 	}
 	free(text);
@@ -337,9 +349,10 @@ static int check_verify(struct loop *l)
 
 	for (uint32_t i = 0; i < l->run->nverify; i++)
 		if (l->run->verify[i] < first || l->run->verify[i] > last)
-			return wse_why(l->s.why, -EINVAL, "--verify-steps %llu: this run makes the "
-				       "steps %llu to %llu", (unsigned long long)l->run->verify[i],
-				       first, last);
+			return wse_why(l->s.why, -EINVAL,
+				       "--verify-steps %llu: this run makes the "
+				       "steps %llu to %llu",
+				       (unsigned long long)l->run->verify[i], first, last);
 	if (!l->run->nverify)
 		return 0;
 	ret = wse_session_device(&l->s, l->run->verify_uri, &e);
@@ -359,8 +372,10 @@ static int failed(struct loop *l, int why, int keep)
 		wse_logf(&l->log, WSE_LOG_ERROR, "%s", l->s.why);
 	snprintf(kept, sizeof(kept), "%s", l->res->checkpoint);
 	if (why == -ERANGE && kept[0] && wse_session_step(&l->s) == l->first)
-		return wse_why(l->s.why, why, "%.300s; so %.150s, from which it started, is not "
-			       "good: take an earlier one", reason, kept);
+		return wse_why(l->s.why, why,
+			       "%.300s; so %.150s, from which it started, is not "
+			       "good: take an earlier one",
+			       reason, kept);
 	return wse_why(l->s.why, why, "%.300s; last good checkpoint: %.150s", reason,
 		       kept[0] ? kept : "none yet");
 }
@@ -377,17 +392,20 @@ static int train(struct loop *l)
 	l->first = l->line_step = wse_session_step(&l->s);
 	l->saved = l->first ? l->first : UINT64_MAX;
 	if (l->first >= l->run->cfg.max_steps)
-		wse_logf(&l->log, WSE_LOG_WARN, "nothing to train: the checkpoint is of step %"
-			 PRIu64 ", max_steps is %" PRIu64, l->first, l->run->cfg.max_steps);
+		wse_logf(&l->log, WSE_LOG_WARN,
+			 "nothing to train: the checkpoint is of step %" PRIu64
+			 ", max_steps is %" PRIu64,
+			 l->first, l->run->cfg.max_steps);
 	ret = check_verify(l);
 	if (ret)
 		return ret;
 	ret = wse_metrics_open(&l->metrics, in_dir(l, "metrics.csv"), l->first);
 	if (ret)
 		return wse_why(l->s.why, ret, "%.200s: %s", l->path, strerror(-ret));
-	wse_logf(&l->log, WSE_LOG_INFO, "| Text: %zu tokens, unigram entropy %.4f, bigram entropy "
-		 "%.4f nats; %" PRIu64 " held out", l->s.data.ntok, l->s.data.unigram,
-		 l->s.data.bigram, l->s.data.nheld);
+	wse_logf(&l->log, WSE_LOG_INFO,
+		 "| Text: %zu tokens, unigram entropy %.4f, bigram entropy "
+		 "%.4f nats; %" PRIu64 " held out",
+		 l->s.data.ntok, l->s.data.unigram, l->s.data.bigram, l->s.data.nheld);
 	l->begin = l->line_time = now();
 	ret = steps(l);
 	if (ret) {
@@ -407,7 +425,7 @@ static int train(struct loop *l)
 int wse_run(const struct wse_run *run, const struct wse_run_ops *ops, struct wse_run_result *res,
 	    char *why)
 {
-	struct wse_run_result zero = { 0 };
+	struct wse_run_result zero = {0};
 	struct loop *l = calloc(1, sizeof(*l));
 	int ret;
 
@@ -418,10 +436,11 @@ int wse_run(const struct wse_run *run, const struct wse_run_ops *ops, struct wse
 	l->ops = ops;
 	l->res = res;
 	l->saved = l->due = UINT64_MAX;
-	l->log = (struct wse_exec_cfg){ ops->line, ops->ctx };
+	l->log = (struct wse_exec_cfg){ops->line, ops->ctx};
 	l->begin = now();
 	if (!run->cfg.data[0] && run->mode != WSE_MODE_GENERATE)
-		ret = wse_why(l->s.why, -EINVAL, "no text: set trainer.fit.train_dataloader."
+		ret = wse_why(l->s.why, -EINVAL,
+			      "no text: set trainer.fit.train_dataloader."
 			      "data_dir, or give --data");
 	else
 		ret = wse_session_open(&l->s, &run->cfg, run->uris, run->nuris, &l->log);

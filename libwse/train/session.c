@@ -61,9 +61,10 @@ static int check_shape(struct wse_session *s, const char *uri, struct wse_exec *
 
 	e->ops->info(e, &info);
 	if (info.rows != s->tile.rows || info.cols != s->tile.cols || info.lanes != s->tile.lanes)
-		return wse_why(s->why, -EINVAL, "device %.100s has %u x %u cores, the first has "
-			       "%u x %u: tile shapes are not mixed", uri, info.rows, info.cols,
-			       s->tile.rows, s->tile.cols);
+		return wse_why(s->why, -EINVAL,
+			       "device %.100s has %u x %u cores, the first has "
+			       "%u x %u: tile shapes are not mixed",
+			       uri, info.rows, info.cols, s->tile.rows, s->tile.cols);
 	return 0;
 }
 
@@ -84,7 +85,7 @@ int wse_session_device(struct wse_session *s, const char *uri, struct wse_exec *
 
 static int open_devices(struct wse_session *s, const char *const *uris, uint32_t n)
 {
-	struct wse_exec *execs[WSE_SWARM_MAX] = { NULL };
+	struct wse_exec *execs[WSE_SWARM_MAX] = {NULL};
 	int ret = n && n <= WSE_SWARM_MAX ? 0 : -EINVAL;
 
 	if (ret)
@@ -128,9 +129,13 @@ static int alloc_jobs(struct wse_session *s, const struct wse_buf_pool *pool)
 		return ret ? ret : -ENOMEM;
 	for (uint32_t i = 0; i < m; i++)
 		s->jobs[i] = (struct wse_job){
-			.index = i, .backward = 1, .scale = 1.0f / (float)s->cfg.batch,
-			.x = { &s->x, i * x }, .target = { &s->target, i * target },
-			.loss = { &s->loss, i * loss }, .dx = { &s->dx, i * dx },
+			.index = i,
+			.backward = 1,
+			.scale = 1.0f / (float)s->cfg.batch,
+			.x = {&s->x, i * x},
+			.target = {&s->target, i * target},
+			.loss = {&s->loss, i * loss},
+			.dx = {&s->dx, i * dx},
 		};
 	return 0;
 }
@@ -138,8 +143,11 @@ static int alloc_jobs(struct wse_session *s, const struct wse_buf_pool *pool)
 static struct wse_memx_cfg memx_cfg(const struct wse_config *cfg)
 {
 	return (struct wse_memx_cfg){
-		.mlp = cfg->mlp, .optim = cfg->optim, .sched = cfg->sched,
-		.max_norm = cfg->max_norm, .seed = cfg->seed,
+		.mlp = cfg->mlp,
+		.optim = cfg->optim,
+		.sched = cfg->sched,
+		.max_norm = cfg->max_norm,
+		.seed = cfg->seed,
 	};
 }
 
@@ -147,9 +155,13 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 		     uint32_t n, const struct wse_exec_cfg *log)
 {
 	struct wse_data_cfg dc = {
-		.path = cfg->data, .val_path = cfg->val_data[0] ? cfg->val_data : NULL,
-		.vocab = cfg->mlp.vocab, .window = cfg->mlp.window, .held_out = cfg->held_out,
-		.shuffle = cfg->shuffle, .shuffle_seed = cfg->shuffle_seed,
+		.path = cfg->data,
+		.val_path = cfg->val_data[0] ? cfg->val_data : NULL,
+		.vocab = cfg->mlp.vocab,
+		.window = cfg->mlp.window,
+		.held_out = cfg->held_out,
+		.shuffle = cfg->shuffle,
+		.shuffle_seed = cfg->shuffle_seed,
 	};
 	struct wse_memx_cfg mc = memx_cfg(cfg);
 	struct wse_buf_pool pool;
@@ -159,15 +171,17 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 	s->cfg = *cfg;
 	if (log)
 		s->log = *log;
-	s->device_log = (struct wse_exec_cfg){ device_said, s };
+	s->device_log = (struct wse_exec_cfg){device_said, s};
 	wse_mlp_tensors(&cfg->mlp, &s->table);
 	if (cfg->data[0])
 		ret = wse_data_open(&dc, &s->data, s->why);
 	if (!ret && cfg->data[0] && s->data.ntrain < cfg->batch)
-		ret = wse_why(s->why, -EINVAL, "%.200s: %llu training samples are less than a "
+		ret = wse_why(s->why, -EINVAL,
+			      "%.200s: %llu training samples are less than a "
 			      "batch of %llu: give a longer text, or a smaller "
-			      "train_dataloader.batch_size", cfg->data,
-			      (unsigned long long)s->data.ntrain, (unsigned long long)cfg->batch);
+			      "train_dataloader.batch_size",
+			      cfg->data, (unsigned long long)s->data.ntrain,
+			      (unsigned long long)cfg->batch);
 	ret = ret ? ret : open_devices(s, uris, n);
 	if (ret)
 		goto fail;
@@ -179,10 +193,15 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 		goto fail;
 	}
 	s->state = (struct wse_train_state){
-		.shuffle = cfg->shuffle, .shuffle_seed = cfg->shuffle_seed,
-		.text_tokens = s->data.ntok, .text_sum = s->data.sum,
-		.held_out = s->data.val == s->data.tok ? cfg->held_out : 0, .batch = cfg->batch,
-		.micro_batch = s->plan.tokens, .rows = s->tile.rows, .cols = s->tile.cols,
+		.shuffle = cfg->shuffle,
+		.shuffle_seed = cfg->shuffle_seed,
+		.text_tokens = s->data.ntok,
+		.text_sum = s->data.sum,
+		.held_out = s->data.val == s->data.tok ? cfg->held_out : 0,
+		.batch = cfg->batch,
+		.micro_batch = s->plan.tokens,
+		.rows = s->tile.rows,
+		.cols = s->tile.cols,
 		.lanes = s->tile.lanes,
 	};
 	return 0;
@@ -196,7 +215,7 @@ void wse_session_close(struct wse_session *s)
 	char why[WSE_WHY];
 
 	wse_memx_close(s->memx);
-	wse_swarm_close(s->swarm);	/* gives all buffers back */
+	wse_swarm_close(s->swarm); /* gives all buffers back */
 	wse_data_close(&s->data);
 	free(s->jobs);
 	free(s->grads);
@@ -224,10 +243,12 @@ int wse_session_load(struct wse_session *s, const char *path, enum wse_ckpt_load
 
 	if (ret)
 		return wse_why(s->why, ret, "checkpoint %.120s: %.380s", path, why);
-	if (s->cfg.data[0] && (ts.position > s->data.ntrain ||
-			       ts.position + s->cfg.batch > s->data.ntrain))
-		return wse_why(s->why, -EBADMSG, "checkpoint %.200s: its place in the text is "
-			       "behind the end", path);
+	if (s->cfg.data[0] &&
+	    (ts.position > s->data.ntrain || ts.position + s->cfg.batch > s->data.ntrain))
+		return wse_why(s->why, -EBADMSG,
+			       "checkpoint %.200s: its place in the text is "
+			       "behind the end",
+			       path);
 	if (why[0])
 		wse_logf(&s->log, what == WSE_CKPT_EVAL ? WSE_LOG_WARN : WSE_LOG_INFO, "%s%.400s",
 			 what == WSE_CKPT_EVAL ? "" : "| Changed: ", why);
@@ -271,15 +292,20 @@ static int layer_ready(void *ctx, uint32_t layer)
 static int run_jobs(struct wse_session *s, const struct wse_job *jobs, uint32_t n)
 {
 	struct wse_swarm_step step = {
-		.mlp = &s->cfg.mlp, .jobs = jobs, .n = n, .step = wse_session_step(s) + 1,
-		.layer_ready = layer_ready, .ready_ctx = s->memx, .grads = s->grads,
+		.mlp = &s->cfg.mlp,
+		.jobs = jobs,
+		.n = n,
+		.step = wse_session_step(s) + 1,
+		.layer_ready = layer_ready,
+		.ready_ctx = s->memx,
+		.grads = s->grads,
 		.table = &s->table,
 	};
 	int ret = wse_swarm_start(s->swarm, &step);
 
 	if (ret)
 		return wse_why(s->why, ret, "no device is left");
-	wse_memx_finish(s->memx);	/* the rest of the last update, while layer 0 runs */
+	wse_memx_finish(s->memx); /* the rest of the last update, while layer 0 runs */
 	ret = wse_swarm_wait(s->swarm);
 	if (ret)
 		return wse_why(s->why, ret, "step %llu: the last device failed: %s",
@@ -291,7 +317,7 @@ static int run_jobs(struct wse_session *s, const struct wse_job *jobs, uint32_t 
 static void scatter_embedding(struct wse_session *s)
 {
 	uint32_t t_all = s->plan.tokens, win = s->cfg.mlp.window, e = s->cfg.mlp.embed;
-	float *g = s->grads;	/* the embedding is the first tensor */
+	float *g = s->grads; /* the embedding is the first tensor */
 
 	memset(g, 0, s->table.t[0].count * sizeof(*g));
 	for (uint32_t b = 0; b < s->cfg.batch; b++) {
@@ -342,15 +368,18 @@ static int add_losses(struct wse_session *s, uint64_t n, const uint64_t *held, d
 		if (!wse_f32_isbad(loss))
 			continue;
 		if (held)
-			snprintf(who, sizeof(who), "evaluation at step %llu: the loss of held-out "
-				 "token %llu", step, (unsigned long long)(*held + b));
+			snprintf(who, sizeof(who),
+				 "evaluation at step %llu: the loss of held-out "
+				 "token %llu",
+				 step, (unsigned long long)(*held + b));
 		else
 			snprintf(who, sizeof(who), "step %llu: the loss of token %llu", step + 1,
 				 (unsigned long long)b);
 		layer = find_nonfinite(s, (uint32_t)b);
 		if (layer < (int)s->cfg.mlp.nlinear)
-			snprintf(where, sizeof(where), "layer %s", layer < 0 ? s->table.t[0].name :
-				 s->table.t[wse_mlp_weight((uint32_t)layer)].name);
+			snprintf(where, sizeof(where), "layer %s",
+				 layer < 0 ? s->table.t[0].name
+					   : s->table.t[wse_mlp_weight((uint32_t)layer)].name);
 		return wse_why(s->why, -ERANGE, "%s is not finite; first seen at %s", who, where);
 	}
 	return 0;
@@ -404,8 +433,10 @@ int wse_session_probe(struct wse_session *s)
 		int layer = find_nonfinite(s, b);
 
 		if (layer < (int)s->cfg.mlp.nlinear)
-			return wse_why(s->why, -ERANGE, "step %llu: token %u is not finite at layer "
-				       "%d", (unsigned long long)wse_session_step(s) + 1, b, layer);
+			return wse_why(s->why, -ERANGE,
+				       "step %llu: token %u is not finite at layer "
+				       "%d",
+				       (unsigned long long)wse_session_step(s) + 1, b, layer);
 	}
 	return 0;
 }
@@ -415,7 +446,8 @@ int wse_session_check_grads(struct wse_session *s)
 	for (uint32_t i = 0; i < s->table.n; i++)
 		for (size_t j = 0; j < s->table.t[i].count; j++)
 			if (wse_f32_isbad(s->grads[s->table.t[i].off + j]))
-				return wse_why(s->why, -ERANGE, "step %llu: the gradient of %s is "
+				return wse_why(s->why, -ERANGE,
+					       "step %llu: the gradient of %s is "
 					       "not finite",
 					       (unsigned long long)wse_session_step(s) + 1,
 					       s->table.t[i].name);
@@ -431,7 +463,7 @@ int wse_session_commit(struct wse_session *s, struct wse_step_result *r)
 	if (ret)
 		return ret;
 	s->state.position += s->cfg.batch;
-	if (s->state.position + s->cfg.batch > s->data.ntrain) {	/* the incomplete batch */
+	if (s->state.position + s->cfg.batch > s->data.ntrain) { /* the incomplete batch */
 		s->state.epoch++;
 		s->state.position = 0;
 	}
@@ -452,7 +484,7 @@ int wse_session_eval(struct wse_session *s, uint64_t max_batches, double *loss, 
 		uint32_t m = (uint32_t)((left + t_all - 1) / t_all);
 		int ret;
 
-		for (uint64_t b = 0; b < m * t_all; b++)	/* the last sample fills up */
+		for (uint64_t b = 0; b < m * t_all; b++) /* the last sample fills up */
 			s->samples[b] = wse_data_held(&s->data, done + (b < left ? b : left - 1));
 		for (uint32_t i = 0; i < m; i++)
 			gather(s, &s->jobs[i], s->samples + i * t_all);

@@ -25,9 +25,11 @@ static int differ(struct wse_session *s, const char *what, const char *uri, cons
 		i++;
 	if (i == n)
 		return 0;
-	return wse_why(s->why, -EILSEQ, "step %llu differs at %s[%zu]: %08x (%g) in the run, %08x "
-		       "(%g) on %.60s", (unsigned long long)wse_session_step(s) + 1, what, i,
-		       wse_f2u(a[i]), a[i], wse_f2u(b[i]), b[i], uri);
+	return wse_why(s->why, -EILSEQ,
+		       "step %llu differs at %s[%zu]: %08x (%g) in the run, %08x "
+		       "(%g) on %.60s",
+		       (unsigned long long)wse_session_step(s) + 1, what, i, wse_f2u(a[i]), a[i],
+		       wse_f2u(b[i]), b[i], uri);
 }
 
 /* the replay writes to buffers of its own and reads the run's, which its device has to see */
@@ -35,8 +37,12 @@ static int run(struct wse_session *s, struct wse_exec *e, struct replay *r)
 {
 	struct wse_buf_pool pool = wse_swarm_pool(r->swarm);
 	struct wse_swarm_step step = {
-		.mlp = &s->cfg.mlp, .jobs = r->jobs, .n = s->plan.micro_batches,
-		.step = wse_session_step(s) + 1, .grads = r->grads, .table = &s->table,
+		.mlp = &s->cfg.mlp,
+		.jobs = r->jobs,
+		.n = s->plan.micro_batches,
+		.step = wse_session_step(s) + 1,
+		.grads = r->grads,
+		.table = &s->table,
 	};
 	int ret = pool.alloc(pool.ctx, s->loss.size, &r->loss);
 
@@ -75,7 +81,7 @@ static int compare(struct wse_session *s, const char *uri, const struct replay *
 
 int wse_verify_step(struct wse_session *s, const char *uri)
 {
-	struct replay r = { 0 };
+	struct replay r = {0};
 	struct wse_exec *e = NULL;
 	int ret = wse_session_device(s, uri, &e);
 

@@ -13,12 +13,12 @@ enum out { OUT_C, OUT_SV, OUT_MD };
 
 static enum out out;
 static int lineno;
-static char group[64];		/* enum, bits or reg prefix that val/field lines belong to */
-static char sname[64];		/* open struct, "" if none */
-static unsigned long ssize;	/* its size in bytes */
-static unsigned long spos;	/* bytes described so far */
-static int in_asm_guard;	/* C: inside #ifndef __ASSEMBLER__ */
-static int table;		/* MD: a table is open */
+static char group[64];	    /* enum, bits or reg prefix that val/field lines belong to */
+static char sname[64];	    /* open struct, "" if none */
+static unsigned long ssize; /* its size in bytes */
+static unsigned long spos;  /* bytes described so far */
+static int in_asm_guard;    /* C: inside #ifndef __ASSEMBLER__ */
+static int table;	    /* MD: a table is open */
 
 static void die(const char *what)
 {
@@ -78,8 +78,8 @@ static void end_struct(void)
 		die("the members of the struct before do not add up to its size");
 	if (out == OUT_C) {
 		printf("};\n");
-		printf("_Static_assert(sizeof(struct wse_%s) == %lu, \"wse_%s\");\n",
-		       lower(sname), ssize, lower(sname));
+		printf("_Static_assert(sizeof(struct wse_%s) == %lu, \"wse_%s\");\n", lower(sname),
+		       ssize, lower(sname));
 	}
 	sname[0] = 0;
 }
@@ -153,8 +153,8 @@ static void member(unsigned long off, char *type, const char *name, const char *
 		printf(";\t/* %lu: %s */\n", off, doc);
 		break;
 	case OUT_SV:
-		printf("  localparam int unsigned %s_%s_OFF = %lu;  // %lu x %lu bits: %s\n",
-		       sname, name, off, n, size * 8, doc);
+		printf("  localparam int unsigned %s_%s_OFF = %lu;  // %lu x %lu bits: %s\n", sname,
+		       name, off, n, size * 8, doc);
 		break;
 	case OUT_MD:
 		printf("| %lu | %s%s%s%s | `%s` | %s |\n", off, type, n > 1 ? "[" : "",
@@ -229,8 +229,10 @@ static void line(char *p)
 	}
 	if (!strcmp(kind, "section")) {
 		cguard(0);
-		printf(out == OUT_C ? "\n/* ---- %s ---- */\n" : out == OUT_SV ? "\n  // ---- %s ----\n" :
-		       "\n## %s\n", p);
+		printf(out == OUT_C    ? "\n/* ---- %s ---- */\n"
+		       : out == OUT_SV ? "\n  // ---- %s ----\n"
+				       : "\n## %s\n",
+		       p);
 	} else if (!strcmp(kind, "text")) {
 		if (out == OUT_MD)
 			printf("\n%s\n", p);
@@ -257,8 +259,10 @@ static void line(char *p)
 		cguard(0);
 		a = word(&p);
 		snprintf(group, sizeof(group), "%s", a);
-		printf(out == OUT_C ? "/* %s: %s */\n" : out == OUT_SV ? "  // %s: %s\n" :
-		       "\n**%s**: %s\n", a, p);
+		printf(out == OUT_C    ? "/* %s: %s */\n"
+		       : out == OUT_SV ? "  // %s: %s\n"
+				       : "\n**%s**: %s\n",
+		       a, p);
 	} else if (!strcmp(kind, "struct")) {
 		a = word(&p);
 		b = word(&p);

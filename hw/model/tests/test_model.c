@@ -8,10 +8,10 @@
 #include "twin/tests/dev.h"
 #include "tap.h"
 
-#define ENTRY WSE_SRAM_BASE
-#define ADDI_X2 0x00110113u /* addi x2, x2, 1 */
+#define ENTRY	  WSE_SRAM_BASE
+#define ADDI_X2	  0x00110113u /* addi x2, x2, 1 */
 #define JUMP_SELF 0x0000006fu
-#define ILLEGAL 0xffffffffu
+#define ILLEGAL	  0xffffffffu
 
 static struct dev d;
 

@@ -11,7 +11,8 @@
 
 extern const struct wse_model_ops wse_model_rtl;
 
-static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *ops, void *host, struct wse_model **m)
+static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *ops, void *host,
+		  struct wse_model **m)
 {
 	struct wse_model_cfg c = *cfg;
 

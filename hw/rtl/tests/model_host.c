@@ -43,13 +43,17 @@ static void fill(uint64_t at, uint32_t len, uint32_t seed)
 
 static void registers(void)
 {
-	ok(rd(WSE_REG_MAGIC) == WSE_MAGIC && rd(WSE_REG_ABI) == (WSE_ABI_MAJOR << 16 | WSE_ABI_MINOR), "magic and ABI");
+	ok(rd(WSE_REG_MAGIC) == WSE_MAGIC &&
+		   rd(WSE_REG_ABI) == (WSE_ABI_MAJOR << 16 | WSE_ABI_MINOR),
+	   "magic and ABI");
 	ok(rd(WSE_REG_TILE) == (d.cols << 16 | d.rows), "shape of the tile");
-	ok(rd(WSE_REG_CORE) == (WSE_NCOLORS << 24 | WSE_LANES << 16 | WSE_SRAM_BYTES >> 10), "shape of a core");
+	ok(rd(WSE_REG_CORE) == (WSE_NCOLORS << 24 | WSE_LANES << 16 | WSE_SRAM_BYTES >> 10),
+	   "shape of a core");
 	ok((rd(WSE_REG_QUEUES) & 0xff) >= 3 && rd(WSE_REG_QUEUES) >> 8 == 10, "queue capabilities");
 	ok((rd(WSE_REG_STATUS) & 3) == 1, "ready, not halted");
 	wr(WSE_REG_FAULT_HEAD, 5);
-	ok(rd(WSE_REG_FAULT_HEAD) == 5 && rd(0x60) == 0 && rd(0x8000) == 0, "rw register keeps, unnamed reads 0");
+	ok(rd(WSE_REG_FAULT_HEAD) == 5 && rd(0x60) == 0 && rd(0x8000) == 0,
+	   "rw register keeps, unnamed reads 0");
 	wr(WSE_REG_FAULT_HEAD, 0);
 	wr(WSE_REG_MAGIC, 0);
 	ok(rd(WSE_REG_MAGIC) == WSE_MAGIC, "ro register ignores writes");
@@ -57,16 +61,16 @@ static void registers(void)
 
 static void nops(void)
 {
-	struct wse_sqe s = { .opcode = WSE_OP_NOP };
+	struct wse_sqe s = {.opcode = WSE_OP_NOP};
 	struct wse_cqe e;
 	uint16_t cid[150];
 	unsigned int i, good = 0;
 
-	for (i = 0; i < 150; i++) {		/* more than two passes of a ring of 64 */
+	for (i = 0; i < 150; i++) { /* more than two passes of a ring of 64 */
 		cid[i] = dev_post(&d, 1, &s);
 		dev_ring(&d, 1);
-		good += dev_wait(&d, 1, &e) && e.cid == cid[i] && e.status >> 1 == WSE_ST_OK && e.fault == 0xffff &&
-			e.sqhd == (i + 1) % DEV_RING;
+		good += dev_wait(&d, 1, &e) && e.cid == cid[i] && e.status >> 1 == WSE_ST_OK &&
+			e.fault == 0xffff && e.sqhd == (i + 1) % DEV_RING;
 	}
 	ok(good == 150, "150 nops, rings wrap twice: %u good", good);
 	ok(rd(WSE_REG_CYCLES_LO) > 150 && !rd(WSE_REG_CYCLES_HI), "cycles run");
@@ -84,15 +88,26 @@ static void copies(void)
 	const uint64_t list = DEV_DATA, back = DEV_DATA + 0x1000, data = DEV_DATA + 0x100000;
 	uint32_t n = d.rows * d.cols, len = 200, nline = 11, line = 256, core, l, bad = 0;
 	struct wse_sqe s = {
-		.opcode = WSE_OP_COPY_IN, .pshift = 12, .rows = (uint16_t)d.rows, .cols = (uint16_t)d.cols,
-		.budget = 1000000, .buf = list, .off = 4096 - 64, .sram = 0x1008, .len = len, .nline = nline,
-		.lstride = line, .sstride = 208, .cstride = line * nline, .rstride = line * nline * d.cols,
+		.opcode = WSE_OP_COPY_IN,
+		.pshift = 12,
+		.rows = (uint16_t)d.rows,
+		.cols = (uint16_t)d.cols,
+		.budget = 1000000,
+		.buf = list,
+		.off = 4096 - 64,
+		.sram = 0x1008,
+		.len = len,
+		.nline = nline,
+		.lstride = line,
+		.sstride = 208,
+		.cstride = line * nline,
+		.rstride = line * nline * d.cols,
 	};
 	uint8_t *want, got[256];
 	struct wse_cqe e;
 	unsigned int st, i;
 
-	for (i = 0; i < 256; i++) {		/* page i of the buffer lies somewhere else */
+	for (i = 0; i < 256; i++) { /* page i of the buffer lies somewhere else */
 		put64(list + 8 * i, data + 4096ull * ((i * 37) & 255));
 		put64(back + 8 * i, data + 0x200000 + 4096ull * ((i * 91) & 255));
 	}
@@ -105,10 +120,12 @@ static void copies(void)
 
 			d.ops->peek(d.m, core, WSE_SRAM_BASE + s.sram + l * s.sstride, got, len);
 			for (i = 0; i < len; i++, off++)
-				bad += got[i] != d.mem[data + 4096 * ((off >> 12) * 37 & 255) + (off & 4095)];
+				bad += got[i] !=
+				       d.mem[data + 4096 * ((off >> 12) * 37 & 255) + (off & 4095)];
 		}
 	}
-	ok(!bad, "copy in: every byte of %u cores x %u lines is where it belongs (%u wrong)", n, nline, bad);
+	ok(!bad, "copy in: every byte of %u cores x %u lines is where it belongs (%u wrong)", n,
+	   nline, bad);
 
 	s.opcode = WSE_OP_COPY_OUT;
 	s.buf = back;
@@ -122,16 +139,26 @@ static void copies(void)
 				uint64_t off = s.off + core * line * nline + l * line + i;
 
 				want[4096 * ((off >> 12) * 91 & 255) + (off & 4095)] =
-					d.mem[data + 4096 * ((off >> 12) * 37 & 255) + (off & 4095)];
+					d.mem[data + 4096 * ((off >> 12) * 37 & 255) +
+					      (off & 4095)];
 			}
 	ok(st == WSE_ST_OK && !memcmp(want, d.mem + data + 0x200000, 0x100000),
 	   "copy out over another page list: the same bytes, nothing else touched");
 	free(want);
 
 	s = (struct wse_sqe){
-		.opcode = WSE_OP_COPY_IN, .flags = WSE_SQF_BUF_DIRECT | WSE_SQF_BROADCAST, .row0 = (uint16_t)(d.rows - 1),
-		.col0 = 1, .rows = 1, .cols = (uint16_t)(d.cols - 1), .budget = 100000, .buf = data, .off = 8, .sram = 0,
-		.len = 12288, .nline = 1,
+		.opcode = WSE_OP_COPY_IN,
+		.flags = WSE_SQF_BUF_DIRECT | WSE_SQF_BROADCAST,
+		.row0 = (uint16_t)(d.rows - 1),
+		.col0 = 1,
+		.rows = 1,
+		.cols = (uint16_t)(d.cols - 1),
+		.budget = 100000,
+		.buf = data,
+		.off = 8,
+		.sram = 0,
+		.len = 12288,
+		.nline = 1,
 	};
 	st = dev_do(&d, 1, &s, &e);
 	for (core = bad = 0; core < n; core++) {
@@ -141,7 +168,8 @@ static void copies(void)
 		d.ops->peek(d.m, core, WSE_SRAM_BASE, all, sizeof(all));
 		bad += in == !!memcmp(all, d.mem + data + 8, sizeof(all));
 	}
-	ok(st == WSE_ST_OK && !bad, "broadcast of 12 KiB reaches its rectangle and no other core (%u cycles)",
+	ok(st == WSE_ST_OK && !bad,
+	   "broadcast of 12 KiB reaches its rectangle and no other core (%u cycles)",
 	   e.end - e.start);
 }
 
@@ -149,29 +177,48 @@ static void copies(void)
 static void refused(void)
 {
 	const struct wse_sqe copy = {
-		.opcode = WSE_OP_COPY_IN, .flags = WSE_SQF_BUF_DIRECT, .rows = 1, .cols = 1, .budget = 1000,
-		.buf = DEV_DATA, .sram = 0, .len = 8, .nline = 1,
+		.opcode = WSE_OP_COPY_IN,
+		.flags = WSE_SQF_BUF_DIRECT,
+		.rows = 1,
+		.cols = 1,
+		.budget = 1000,
+		.buf = DEV_DATA,
+		.sram = 0,
+		.len = 8,
+		.nline = 1,
 	};
 	const struct wse_sqe stream = {
-		.opcode = WSE_OP_STREAM_IN, .flags = WSE_SQF_BUF_DIRECT, .cols = 1, .budget = 1000, .buf = DEV_DATA,
-		.nline = 1, .kcol = 8, .nfeat = 1,
+		.opcode = WSE_OP_STREAM_IN,
+		.flags = WSE_SQF_BUF_DIRECT,
+		.cols = 1,
+		.budget = 1000,
+		.buf = DEV_DATA,
+		.nline = 1,
+		.kcol = 8,
+		.nfeat = 1,
 	};
 	const struct wse_sqe start = {
-		.opcode = WSE_OP_START, .rows = 1, .cols = 1, .budget = 1000, .sram = WSE_SRAM_BASE,
+		.opcode = WSE_OP_START,
+		.rows = 1,
+		.cols = 1,
+		.budget = 1000,
+		.sram = WSE_SRAM_BASE,
 	};
 	struct wse_sqe s;
 	struct wse_cqe e;
 	unsigned int st;
 
-#define REFUSE(base, change, want, at) do {								\
-		const struct wse_fault *f;								\
-		s = base;										\
-		change;											\
-		st = dev_do(&d, 1, &s, &e);								\
-		f = dev_fault(&d, &e);									\
-		ok(st == (want) && f && f->status == (want) && f->addr == (at) && f->queue == 1 &&	\
-		   f->cid == e.cid, "%s: %s gives %s (%u, offset %u)", #base, #change, #want, st,	\
-		   f ? f->addr : ~0u);									\
+#define REFUSE(base, change, want, at)                                                             \
+	do {                                                                                       \
+		const struct wse_fault *f;                                                         \
+		s = base;                                                                          \
+		change;                                                                            \
+		st = dev_do(&d, 1, &s, &e);                                                        \
+		f = dev_fault(&d, &e);                                                             \
+		ok(st == (want) && f && f->status == (want) && f->addr == (at) && f->queue == 1 && \
+			   f->cid == e.cid,                                                        \
+		   "%s: %s gives %s (%u, offset %u)", #base, #change, #want, st,                   \
+		   f ? f->addr : ~0u);                                                             \
 	} while (0)
 
 	REFUSE(copy, s.opcode = 0x07, WSE_ST_BAD_OPCODE, 0);
@@ -206,7 +253,8 @@ static void refused(void)
 	REFUSE(stream, s.etype = 3, WSE_ST_BAD_FIELD, 15);
 	REFUSE(stream, s.flags |= WSE_SQF_MASKED, WSE_ST_BAD_FIELD, 5);
 	REFUSE(stream, s.flags |= WSE_SQF_DROP_ZERO | WSE_SQF_INDEX_ONLY, WSE_ST_BAD_FIELD, 1);
-	REFUSE(stream, s.opcode = WSE_OP_STREAM_OUT; s.flags |= WSE_SQF_DROP_ZERO, WSE_ST_BAD_FIELD, 1);
+	REFUSE(stream, s.opcode = WSE_OP_STREAM_OUT;
+	       s.flags |= WSE_SQF_DROP_ZERO, WSE_ST_BAD_FIELD, 1);
 	REFUSE(stream, s.kcol = 0, WSE_ST_BAD_FIELD, 84);
 	REFUSE(stream, s.kcol = 16385, WSE_ST_BAD_FIELD, 84);
 	REFUSE(stream, s.nfeat = 3, WSE_ST_BAD_FIELD, 86);

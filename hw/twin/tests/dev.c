@@ -6,7 +6,7 @@
 
 #include "dev.h"
 
-#define RINGS 0x10000u /* of all queues, 16 KiB each */
+#define RINGS  0x10000u /* of all queues, 16 KiB each */
 #define FAULTS 0x8000u
 
 static bool bad(struct dev *d, uint64_t iova, size_t len)

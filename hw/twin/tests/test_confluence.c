@@ -9,7 +9,7 @@
 #include "dev.h"
 #include "prog.h"
 
-#define ENTRY	(WSE_SRAM_BASE + CODE_AT)
+#define ENTRY (WSE_SRAM_BASE + CODE_AT)
 
 static uint64_t state = 0x123456789abcdefull;
 

@@ -9,8 +9,8 @@
 #include "softfp.h"
 
 #define ENTRY (WSE_SRAM_BASE + CODE_AT)
-#define OUT (DEV_DATA + 0x400000)
-#define MASK (DEV_DATA + 0x800000)
+#define OUT   (DEV_DATA + 0x400000)
+#define MASK  (DEV_DATA + 0x800000)
 
 static uint64_t state = 0x123456789abcdefull;
 

@@ -14,10 +14,10 @@
 #include "check.h"
 
 #define FIRMWARE "build/firmware/"
-#define SRAM_X 0x2000u /* bf16 x[K][T] */
-#define HOST_W (DEV_DATA + (8u << 20))
-#define HOST_M (DEV_DATA + (32u << 20))
-#define HOST_G (DEV_DATA + (40u << 20))
+#define SRAM_X	 0x2000u /* bf16 x[K][T] */
+#define HOST_W	 (DEV_DATA + (8u << 20))
+#define HOST_M	 (DEV_DATA + (32u << 20))
+#define HOST_G	 (DEV_DATA + (40u << 20))
 
 struct shape {
 	uint32_t rows, cols, t, k, b, nblk; /* k per core, nblk blocks of b features */

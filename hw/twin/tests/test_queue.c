@@ -8,7 +8,7 @@
 #include "dev.h"
 #include "lockstep/lockstep_asm.h"
 
-#define ENTRY WSE_SRAM_BASE
+#define ENTRY  WSE_SRAM_BASE
 #define NO_OFF 0xffffu
 
 static struct dev dev;

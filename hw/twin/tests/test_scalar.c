@@ -15,7 +15,7 @@
 #include "elf.h"
 #include "prog.h"
 
-#define ENTRY (WSE_SRAM_BASE + CODE_AT)
+#define ENTRY	(WSE_SRAM_BASE + CODE_AT)
 #define HANDLER (WSE_SRAM_BASE + 0x9f00)
 
 static struct dev dev;
@@ -365,7 +365,8 @@ int main(int argc, char **argv)
 		if (dir)
 			riscv_tests(dir);
 		else
-			ok(true, "riscv-tests # SKIP WSE_RISCV_TESTS is not set: make riscv-tests DIR=...");
+			ok(true,
+			   "riscv-tests # SKIP WSE_RISCV_TESTS is not set: make riscv-tests DIR=...");
 		test_debug();
 	}
 	dev_close(&dev);

@@ -102,10 +102,11 @@ static int create_model(struct sim *sim, const struct wse_uri *uri, char *why, s
 	}
 	ret = sim->ops->create(&cfg, &host_ops, sim, &sim->model);
 	if (ret == -ENOTSUP && !strcmp(uri->model, "rtl") && !uri->hostfp)
-		snprintf(why, len,
-			 "the model rtl was not built for %u x %u cores: `make tile ROWS=%u COLS=%u "
-			 "&& make` builds it, or use sim:func",
-			 uri->rows, uri->cols, uri->rows, uri->cols);
+		snprintf(
+			why, len,
+			"the model rtl was not built for %u x %u cores: `make tile ROWS=%u COLS=%u "
+			"&& make` builds it, or use sim:func",
+			uri->rows, uri->cols, uri->rows, uri->cols);
 	else if (ret == -ENOTSUP)
 		snprintf(why, len, "the model %s was not built for %u x %u cores%s", uri->model,
 			 uri->rows, uri->cols, uri->hostfp ? " with host floating point" : "");

@@ -7,9 +7,9 @@
 
 #include "sim.h"
 
-#define ADMIN_DEPTH 32u
-#define BOOT_CYCLES 10000000ull /* budget of the firmware's start */
-#define LOAD_CYCLES 100000000ull
+#define ADMIN_DEPTH  32u
+#define BOOT_CYCLES  10000000ull /* budget of the firmware's start */
+#define LOAD_CYCLES  100000000ull
 #define ADMIN_CYCLES 1000000000ull /* more than any admin command can take */
 #define READY_ROUNDS 1000
 

@@ -10,7 +10,7 @@
 
 #include "sim.h"
 
-#define PAGE 4096ull
+#define PAGE	   4096ull
 #define FIRST_IOVA (1ull << 32) /* above 32 bits, so that truncation shows */
 
 void sim_bus_init(struct sim_bus *bus)

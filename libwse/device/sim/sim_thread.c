@@ -7,8 +7,8 @@
 
 /* How long one advance should take: what a new submit waits at most. */
 #define ADVANCE_NS 300000
-#define CHUNK_MIN 64ull
-#define CHUNK_MAX (1ull << 22)
+#define CHUNK_MIN  64ull
+#define CHUNK_MAX  (1ull << 22)
 /*
  * A program may go on after it said DONE, but one that never ends must not keep a host core busy
  * when nobody waits for anything. Cycles; time goes on with the next command.
@@ -66,8 +66,7 @@ static void rest(struct sim *sim)
 {
 	struct timespec until = {sim->device_ns / 1000000000, sim->device_ns % 1000000000};
 
-	if (sim->device_ns > now_ns() + AHEAD_NS && !sim_ready(sim) && !sim->request &&
-	    !sim->quit)
+	if (sim->device_ns > now_ns() + AHEAD_NS && !sim_ready(sim) && !sim->request && !sim->quit)
 		pthread_cond_timedwait(&sim->wake, &sim->lock, &until);
 }
 

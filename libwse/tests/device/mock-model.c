@@ -9,7 +9,7 @@
 #include "model.h"
 #include "wse_regs.h"
 
-#define NQ 4u
+#define NQ    4u
 #define DEPTH 16u /* small, so that rings wrap and fill */
 
 struct queue {

@@ -146,8 +146,12 @@ static void test_late_stream(struct wse_device *dev, struct wse_context *ctx)
 {
 	enum { COLOR = 9, NORTH_TO_RAMP = 1 << 4 << WSE_ROUTE_TX_SHIFT };
 	static const uint32_t code[] = {
-		I_ADDI(A1, 0, COLOR), I_ADDI(A2, 0, NORTH_TO_RAMP), I_ROUTE(A1, A2),
-		I_RECV(A0, A1),	      I_DONE(0),		    I_RET,
+		I_ADDI(A1, 0, COLOR),
+		I_ADDI(A2, 0, NORTH_TO_RAMP),
+		I_ROUTE(A1, A2),
+		I_RECV(A0, A1),
+		I_DONE(0),
+		I_RET,
 	};
 	struct wse_buffer *buf = new_buf(dev, 4096);
 	struct drm_wse_cmd cmds[2], in;

@@ -13,7 +13,6 @@
 #include "model.h"
 #include "tap.h"
 
-
 /* ---- arithmetic of the contract: binary32, flush to zero, no fused multiply-add ---- */
 
 static float ftz(float v)
@@ -266,19 +265,19 @@ static void run_shape(struct wse_device *dev, struct wse_context *ctx, uint32_t 
 
 	ret = wse_linear_forward(lin, x, w, m, y, NULL);
 	ref_product(&l, l.x, l.w, l.sel, l.N, l.K, want);
-	ok(!ret && same(y, want, l.N * l.T, l.T), "%s: Y = X W^T%s%s", name,
-	       ret ? ": " : "", ret ? why(dev) : "");
+	ok(!ret && same(y, want, l.N * l.T, l.T), "%s: Y = X W^T%s%s", name, ret ? ": " : "",
+	   ret ? why(dev) : "");
 
 	ret = wse_linear_backward_data(lin, dy, wt, mt, dx, NULL);
 	ref_product(&l, l.dy, l.wt, l.selt, l.K, l.N, want);
-	ok(!ret && same(dx, want, l.K * l.T, l.T), "%s: dX = dY W%s%s", name,
-	       ret ? ": " : "", ret ? why(dev) : "");
+	ok(!ret && same(dx, want, l.K * l.T, l.T), "%s: dX = dY W%s%s", name, ret ? ": " : "",
+	   ret ? why(dev) : "");
 
 	ret = wse_linear_backward_weight(lin, x, dy, m, dw, NULL);
 	memset(want, 0x11, l.N * l.K * 4);
 	ref_wgrad(&l, info.lanes, want);
-	ok(!ret && same(dw, want, l.N * l.K, l.K), "%s: dW = dY^T X%s%s", name,
-	       ret ? ": " : "", ret ? why(dev) : "");
+	ok(!ret && same(dw, want, l.N * l.K, l.K), "%s: dW = dY^T X%s%s", name, ret ? ": " : "",
+	   ret ? why(dev) : "");
 
 	free(want);
 	wse_linear_destroy(lin);
@@ -301,7 +300,7 @@ static void run_queued(struct wse_device *dev, struct wse_context *ctx)
 	struct layer l;
 	struct wse_linear *lin = NULL;
 	struct wse_place x, w, y[3];
-	struct wse_fence *f[3] = { NULL };
+	struct wse_fence *f[3] = {NULL};
 	float *want;
 	int i, good = 1;
 
@@ -325,7 +324,7 @@ static void run_queued(struct wse_device *dev, struct wse_context *ctx)
 	for (i = 2; i >= 0 && good; i--)
 		good = !wse_fence_wait(f[i], WSE_FOREVER) && same(y[i], want, l.N * l.T, l.T);
 	ok(good, "%s: three operations queued%s%s", wse_device_uri(dev), good ? "" : ": ",
-	       good ? "" : why(dev));
+	   good ? "" : why(dev));
 	for (i = 0; i < 3; i++) {
 		wse_fence_destroy(f[i]);
 		wse_buffer_destroy(y[i].buf);
@@ -359,8 +358,8 @@ static void run_refused(struct wse_device *dev, struct wse_context *ctx)
 
 	for (i = 0; !ret && i < sizeof(c) / sizeof(c[0]); i++)
 		ok(wse_linear_create(ctx, &c[i].s, &lin) == c[i].err &&
-			       strstr(why(dev), c[i].words),
-		       "refused: %s", why(dev));
+			   strstr(why(dev), c[i].words),
+		   "refused: %s", why(dev));
 }
 
 /* Each part has a context of its own, so that one that fails does not take the rest along. */
@@ -382,11 +381,11 @@ static void run_device(const char *uri, int many)
 		uint32_t tr, kc, nc, b; /* of a core; features of a block */
 		int density;		/* per cent */
 	} shapes[] = {
-		{ 8, 8, 8, 0, 100 }, { 16, 12, 8, 2, 60 }, { 32, 16, 12, 2, 100 },
-		{ 32, 16, 16, 4, 30 },	/* one half only */
-		{ 8, 72, 8, 1, 50 },	/* more than one word of mask a column */
-		{ 128, 4, 4, 1, 100 },	/* all accumulators for one feature */
-		{ 24, 20, 8, 0, 2 },	/* nearly nothing passes the mask */
+		{8, 8, 8, 0, 100},    {16, 12, 8, 2, 60},
+		{32, 16, 12, 2, 100}, {32, 16, 16, 4, 30}, /* one half only */
+		{8, 72, 8, 1, 50},			   /* more than one word of mask a column */
+		{128, 4, 4, 1, 100},			   /* all accumulators for one feature */
+		{24, 20, 8, 0, 2},			   /* nearly nothing passes the mask */
 	};
 	struct wse_device *dev;
 	struct wse_context *ctx = NULL;

@@ -11,10 +11,9 @@
 #include "tap.h"
 #include "wse_regs.h"
 
-#define URI "sim:func,rows=2,cols=3"
-#define MS 1000000ll
+#define URI	      "sim:func,rows=2,cols=3"
+#define MS	      1000000ll
 #define OK(cond, ...) ok(cond, __VA_ARGS__)
-
 
 static struct wse_device *open_dev(const char *uri)
 {

@@ -18,8 +18,7 @@
 #include "wse_regs.h"
 
 #define OK(cond, ...) ok(cond, __VA_ARGS__)
-#define NODE "/dev/null" /* anything that can be opened */
-
+#define NODE	      "/dev/null" /* anything that can be opened */
 
 /* ---- a kernel of another release ---- */
 

@@ -55,23 +55,22 @@ static void sha(void)
 	wse_sha256_add(&s, "abc", 3);
 	wse_sha256_hex(&s, hex);
 	ok(!strcmp(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
-	       "SHA-256 of abc");
+	   "SHA-256 of abc");
 	wse_sha256_init(&s);
 	for (int i = 0; i < 1000000; i++)
 		wse_sha256_add(&s, "a", 1);
 	wse_sha256_hex(&s, hex);
 	ok(!strcmp(hex, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"),
-	       "SHA-256 of a million a");
+	   "SHA-256 of a million a");
 }
 
 static void safetensors(void)
 {
 	static float big[100000];
-	float a[6] = { 1, -2, 3.5f, 0, 1e-40f, 6 }, b[3] = { 7, 8, 9 };
-	struct wse_st_tensor ts[2] = { { "a.weight", 2, { 2, 3 }, 6, a },
-				       { "a.bias", 1, { 3, 1 }, 3, b } };
-	struct wse_st_meta meta = { "wse.step", "12" };
-	struct wse_st st = { 2, 1, ts, &meta }, in;
+	float a[6] = {1, -2, 3.5f, 0, 1e-40f, 6}, b[3] = {7, 8, 9};
+	struct wse_st_tensor ts[2] = {{"a.weight", 2, {2, 3}, 6, a}, {"a.bias", 1, {3, 1}, 3, b}};
+	struct wse_st_meta meta = {"wse.step", "12"};
+	struct wse_st st = {2, 1, ts, &meta}, in;
 	struct rlimit lim, old;
 	struct stat sb;
 	char good[4096], bad[4096], why[WSE_WHY], want[80];
@@ -81,19 +80,22 @@ static void safetensors(void)
 	ok(!wse_st_write(file("x.safetensors"), &st), "write");
 	ret = wse_st_read(file("x.safetensors"), &in, why);
 	ok(!ret && in.ntensors == 2 && !memcmp(wse_st_find(&in, "a.weight")->data, a, 24) &&
-	       wse_st_find(&in, "a.weight")->dim[1] == 3 &&
-	       !strcmp(wse_st_get(&in, "wse.step"), "12"), "read back %s", why);
+		   wse_st_find(&in, "a.weight")->dim[1] == 3 &&
+		   !strcmp(wse_st_get(&in, "wse.step"), "12"),
+	   "read back %s", why);
 	wse_st_free(&in);
 	n = get(file("x.safetensors"), good, sizeof(good));
-	for (size_t i = 0; i < n; i++) {	/* cut at every byte */
+	for (size_t i = 0; i < n; i++) { /* cut at every byte */
 		put(file("cut"), good, i);
 		refused += wse_st_read(file("cut"), &in, why) == -EBADMSG;
 		said += strstr(why, "cut short") != NULL;
 	}
-	ok(refused == (int)n && said == (int)n, "a file cut short at each of %zu bytes is "
-	       "said to be cut short", n);
+	ok(refused == (int)n && said == (int)n,
+	   "a file cut short at each of %zu bytes is "
+	   "said to be cut short",
+	   n);
 	snprintf(want, sizeof(want), "needs %zu bytes, has %zu", n, n - 30);
-	put(file("cut"), good, n - 30);	/* in the middle of the first of two tensors */
+	put(file("cut"), good, n - 30); /* in the middle of the first of two tensors */
 	ok(wse_st_read(file("cut"), &in, why) == -EBADMSG && strstr(why, want), "%s", why);
 	refused = 0;
 	for (size_t i = n - 36; i < n; i++) {
@@ -103,7 +105,7 @@ static void safetensors(void)
 		refused += wse_st_read(file("bad"), &in, why) == -EBADMSG;
 	}
 	ok(refused == 36, "a flipped bit in each data byte: %s", why);
-	for (size_t i = 0; i < n - 36; i++) {	/* headers: refused or read, never a crash */
+	for (size_t i = 0; i < n - 36; i++) { /* headers: refused or read, never a crash */
 		memcpy(bad, good, n);
 		bad[i] ^= 0x04;
 		put(file("bad"), bad, n);
@@ -118,30 +120,34 @@ static void safetensors(void)
 	ok(wse_st_read(dir, &in, why) == -EINVAL, "a directory: %s", why);
 
 	/* a full disk: the file size limit stands in for it */
-	ts[0] = (struct wse_st_tensor){ "a.weight", 2, { 100, 1000 }, 100000, big };
+	ts[0] = (struct wse_st_tensor){"a.weight", 2, {100, 1000}, 100000, big};
 	signal(SIGXFSZ, SIG_IGN);
 	getrlimit(RLIMIT_FSIZE, &old);
-	lim = (struct rlimit){ 100000, old.rlim_max };
+	lim = (struct rlimit){100000, old.rlim_max};
 	setrlimit(RLIMIT_FSIZE, &lim);
 	ret = wse_st_write(file("x.safetensors"), &st);
 	setrlimit(RLIMIT_FSIZE, &old);
 	ok(ret == -EFBIG && get(file("x.safetensors"), bad, sizeof(bad)) == n &&
-	       !memcmp(good, bad, n) && stat(file("x.safetensors.tmp"), &sb),
-	       "no room half way: the old checkpoint stays, nothing else does");
+		   !memcmp(good, bad, n) && stat(file("x.safetensors.tmp"), &sb),
+	   "no room half way: the old checkpoint stays, nothing else does");
 	ok(wse_st_write("/proc/nowhere/x", &st) == -ENOENT, "no such folder");
 }
 
 static void data(void)
 {
-	struct wse_data_cfg c = { .path = file("text"), .vocab = 256, .window = 4, .held_out = 64,
-				  .shuffle = 1, .shuffle_seed = 5 };
+	struct wse_data_cfg c = {.path = file("text"),
+				 .vocab = 256,
+				 .window = 4,
+				 .held_out = 64,
+				 .shuffle = 1,
+				 .shuffle_seed = 5};
 	static char text[3000];
 	static unsigned char seen[3000];
 	uint16_t words[600];
 	char why[WSE_WHY], path[128], bin[128];
 	struct wse_data d;
 	int twice = 0, touched = 0;
-	uint32_t magic[256] = { 20240520, 1, 300 };
+	uint32_t magic[256] = {20240520, 1, 300};
 
 	snprintf(path, sizeof(path), "%s", file("text"));
 	snprintf(bin, sizeof(bin), "%s", file("t.bin"));
@@ -151,7 +157,7 @@ static void data(void)
 	put(path, text, sizeof(text));
 	ok(!wse_data_open(&c, &d, why) && d.nheld == 64, "text is read %s", why);
 	ok(fabs(d.unigram - log(4)) < 1e-9 && d.bigram < 1e-9,
-	       "entropies of abcdabcd...: %.6f and %.6f", d.unigram, d.bigram);
+	   "entropies of abcdabcd...: %.6f and %.6f", d.unigram, d.bigram);
 	for (uint64_t i = 0; i < d.nheld; i++)
 		seen[wse_data_held(&d, i) - d.tok] = 2;
 	for (uint64_t i = 0; i < d.ntrain; i++) {
@@ -163,8 +169,8 @@ static void data(void)
 		seen[p] |= 1;
 	}
 	ok(!twice && !touched && d.ntrain == 3000 - 64 - 9 * 4,
-	       "an epoch has %llu samples, none twice, none near held-out text",
-	       (unsigned long long)d.ntrain);
+	   "an epoch has %llu samples, none twice, none near held-out text",
+	   (unsigned long long)d.ntrain);
 	ok(wse_data_train(&d, 0, 0) != wse_data_train(&d, 1, 0), "epochs differ");
 	wse_data_close(&d);
 
@@ -189,7 +195,8 @@ static void data(void)
 	ok(wse_data_open(&c, &d, why) == -ENODATA, "%s", why);
 	put(path, "short", 5);
 	ok(wse_data_open(&c, &d, why) == -EINVAL && strstr(why, "118 are needed") &&
-	       strstr(why, "held_out_bytes"), "%s", why);
+		   strstr(why, "held_out_bytes"),
+	   "%s", why);
 	unlink(path);
 	ok(wse_data_open(&c, &d, why) == -ENOENT, "%s", why);
 	mkdir(path, 0777);

@@ -6,6 +6,7 @@
 #include "input/config.h"
 #include "tap.h"
 
+/* clang-format off */
 static const char good[] =
 "trainer:\n"
 "  init:\n"
@@ -58,6 +59,7 @@ static const char good[] =
 "      shuffle_seed: 3\n"
 "    val_dataloader:\n"				/* 50 */
 "      held_out_bytes: 1024\n";
+/* clang-format on */
 
 static int parse(const char *text, const char *set, struct wse_config *c, char *why)
 {
@@ -65,8 +67,7 @@ static int parse(const char *text, const char *set, struct wse_config *c, char *
 }
 
 /* the good file with one piece of text replaced */
-static void mistake(const char *from, const char *to, const char *want1,
-		    const char *want2)
+static void mistake(const char *from, const char *to, const char *want1, const char *want2)
 {
 	char text[4096], why[WSE_WHY] = "";
 	const char *at = strstr(good, from);
@@ -118,15 +119,19 @@ int main(void)
 
 	ok(!ret, "a good file%s%s", ret ? ": " : "", ret ? why : "");
 	ok(c.mlp.nlinear == 3 && c.mlp.width[0] == 128 && c.mlp.width[1] == 64 &&
-	       c.mlp.width[3] == 256 && c.mlp.act == WSE_ACT_GELU, "model");
+		   c.mlp.width[3] == 256 && c.mlp.act == WSE_ACT_GELU,
+	   "model");
 	ok(c.sched.n == 2 && c.sched.s[1].begin == 10 && c.sched.s[1].from == 0.01 &&
-	       c.optim.beta1 == 0.8 && c.optim.beta2 == 0.99, "optimizer and schedule");
+		   c.optim.beta1 == 0.8 && c.optim.beta2 == 0.99,
+	   "optimizer and schedule");
 	ok(c.max_steps == 100 && c.eval_frequency == 20 && c.checkpoint_steps == 50 &&
-	       c.log_steps == 5 && c.max_norm == 1.0 && c.seed == 7 && c.num_wse == 3, "loop");
+		   c.log_steps == 5 && c.max_norm == 1.0 && c.seed == 7 && c.num_wse == 3,
+	   "loop");
 	ok(c.batch == 128 && !c.micro_batch && !c.shuffle && c.shuffle_seed == 3 &&
-	       c.held_out == 1024 && !strcmp(c.data, "/some/text"), "data");
-	ok(strstr(c.ignored, "max_wgt_servers") && strstr(c.ignored, "backend_type"),
-	       "ignored: %s", c.ignored);
+		   c.held_out == 1024 && !strcmp(c.data, "/some/text"),
+	   "data");
+	ok(strstr(c.ignored, "max_wgt_servers") && strstr(c.ignored, "backend_type"), "ignored: %s",
+	   c.ignored);
 
 	mistake("hidden_size: 64", "hidden_sise: 64", "line 13", "accepted there: name, win");
 	mistake("max_steps", "max_stepz", "line 37: trainer.init.loop.max_stepz", "max_steps");
@@ -160,10 +165,12 @@ int main(void)
 	setting("checkpoint.load_checkpoint_states=optimizer", 0,
 		"accepted: all or model,optimizer,dataloader or model");
 	ok(c.load_states == WSE_CKPT_ALL &&
-	       !parse(good, "checkpoint.load_checkpoint_states=model", &c, why) &&
-	       c.load_states == WSE_CKPT_MODEL &&
-	       !parse(good, "checkpoint.load_checkpoint_states=model,optimizer,dataloader", &c,
-		      why) && c.load_states == WSE_CKPT_RATES_NEW, "load_checkpoint_states");
+		   !parse(good, "checkpoint.load_checkpoint_states=model", &c, why) &&
+		   c.load_states == WSE_CKPT_MODEL &&
+		   !parse(good, "checkpoint.load_checkpoint_states=model,optimizer,dataloader", &c,
+			  why) &&
+		   c.load_states == WSE_CKPT_RATES_NEW,
+	   "load_checkpoint_states");
 	parse(good, "fit.train_dataloader.batch_size=256", &c, why);
 	ok(c.batch == 256, "--set overrides");
 	cut_short();

@@ -16,7 +16,7 @@ static void bf16(void)
 	ok(wse_f32_to_bf16(wse_u2f(0x7f7fffff)) == 0x7f80, "bf16 rounds to infinity");
 	ok(wse_f32_to_bf16(wse_u2f(0xffc12345)) == 0x7fc0, "bf16 has one NaN");
 	ok(wse_f32_to_bf16_ftz(wse_u2f(0x807fffff)) == 0x8000,
-	       "the wafer's bf16 flushes subnormals, keeps the sign");
+	   "the wafer's bf16 flushes subnormals, keeps the sign");
 	for (uint32_t h = 0; h < 65536; h++) {
 		float f = wse_bf16_to_f32((uint16_t)h);
 
@@ -34,9 +34,9 @@ static void ftz(void)
 	uint32_t saved = wse_ftz_enter();
 	uint32_t round_up, exact, flushed, sub, nan;
 
-	r = a * b;		/* 2^-126 (1 - 2^-26) rounds to 2^-126, which is not tiny */
+	r = a * b; /* 2^-126 (1 - 2^-26) rounds to 2^-126, which is not tiny */
 	round_up = wse_f2u(r);
-	r = tiny * c;		/* 2^-126 (1 - 2^-24) is exact, and tiny */
+	r = tiny * c; /* 2^-126 (1 - 2^-24) is exact, and tiny */
 	exact = wse_f2u(r);
 	r = -tiny * half;
 	flushed = wse_f2u(r);
@@ -85,8 +85,7 @@ static void elementwise(void)
 
 		e = fabs(ew_gelu((float)x, &d) - 0.5 * x * (1 + th)) / (1 + fabs(x));
 		e_gelu = e > e_gelu ? e : e_gelu;
-		e = fabs(d - (0.5 * (1 + th) +
-			      0.5 * x * (1 - th * th) * c * (1 + 3 * b * x * x)));
+		e = fabs(d - (0.5 * (1 + th) + 0.5 * x * (1 - th * th) * c * (1 + 3 * b * x * x)));
 		e_der = e > e_der ? e : e_der;
 	}
 	ok(e_exp < 3e-7, "exp, relative error %.1e", e_exp);
@@ -95,12 +94,14 @@ static void elementwise(void)
 	ok(e_gelu < 1e-6, "gelu, error %.1e", e_gelu);
 	ok(e_der < 2e-6, "gelu's derivative, error %.1e", e_der);
 	ok(wse_f32_isnan(ew_exp(nan)) && wse_f32_isnan(ew_log(nan)) &&
-	       wse_f32_isnan(ew_recip(nan)) && wse_f32_isnan(ew_gelu(nan, &d)) &&
-	       wse_f32_isnan(ew_relu(nan)), "NaN goes through every sequence");
+		   wse_f32_isnan(ew_recip(nan)) && wse_f32_isnan(ew_gelu(nan, &d)) &&
+		   wse_f32_isnan(ew_relu(nan)),
+	   "NaN goes through every sequence");
 	ok(rel(ew_gelu(1e30f, &d), 1e30) < 2e-7 && fabsf(d - 1.0f) < 2e-7f,
-	       "gelu of a large value");
-	ok(ew_relu(-2.0f) == 0.0f && ew_relu(3.0f) == 3.0f &&
-	       ew_relu_back(0.0f, 5.0f) == 0.0f && ew_relu_back(1.0f, 5.0f) == 5.0f, "relu");
+	   "gelu of a large value");
+	ok(ew_relu(-2.0f) == 0.0f && ew_relu(3.0f) == 3.0f && ew_relu_back(0.0f, 5.0f) == 0.0f &&
+		   ew_relu_back(1.0f, 5.0f) == 5.0f,
+	   "relu");
 }
 
 static void host(void)
@@ -125,10 +126,10 @@ static void host(void)
 	ok(e_log < 2e-14, "log in double, error %.1e", e_log);
 	ok(e_cos < 2e-14, "cos in double, error %.1e", e_cos);
 	ok(wse_sqrt(2.0) == sqrt(2.0) && wse_sqrtf(2.0f) == sqrtf(2.0f), "sqrt is IEEE's");
-	ok(fabs(sum / n) < 0.01 && fabs(sq / n - 1) < 0.01, "normal: mean %.4f var %.4f",
-	       sum / n, sq / n);
+	ok(fabs(sum / n) < 0.01 && fabs(sq / n - 1) < 0.01, "normal: mean %.4f var %.4f", sum / n,
+	   sq / n);
 	ok(wse_rng_u64(1, 2, 3) == 0xe44fab56efa387caull, "counter-based: %016llx",
-	       (unsigned long long)wse_rng_u64(1, 2, 3));
+	   (unsigned long long)wse_rng_u64(1, 2, 3));
 	for (int i = 0; i < 1000; i++) {
 		uint64_t p = wse_rng_permute(5, 1, 1000, (uint64_t)i);
 
@@ -137,7 +138,8 @@ static void host(void)
 	ok(!twice, "a shuffled epoch visits every sample once");
 	ok(wse_rng_permute(5, 1, 1, 0) == 0, "an epoch of one sample");
 	ok(wse_checksum64("abc", 3) != wse_checksum64("abd", 3) &&
-	       wse_checksum64("abc", 3) != wse_checksum64("abc\0", 4), "checksum differs");
+		   wse_checksum64("abc", 3) != wse_checksum64("abc\0", 4),
+	   "checksum differs");
 }
 
 int main(void)

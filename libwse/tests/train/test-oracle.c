@@ -14,7 +14,7 @@
 struct sink {
 	const struct wse_tensor_table *tab;
 	struct wse_buf bufs[WSE_MLP_MAX_LINEAR];
-	float *grads;	/* [params], added up over micro-batches */
+	float *grads; /* [params], added up over micro-batches */
 };
 
 static int grad_get(void *ctx, uint32_t index, uint32_t layer, struct wse_buf **buf)
@@ -39,11 +39,11 @@ static int grad_put(void *ctx, uint32_t index, uint32_t layer, struct wse_buf *b
 	return 0;
 }
 
-static const struct wse_job_ops sink_ops = { NULL, grad_get, grad_put };
+static const struct wse_job_ops sink_ops = {NULL, grad_get, grad_put};
 
 static struct wse_buf buffer(size_t size)
 {
-	struct wse_buf b = { aligned_alloc(64, (size + 63) / 64 * 64), size, NULL, NULL };
+	struct wse_buf b = {aligned_alloc(64, (size + 63) / 64 * 64), size, NULL, NULL};
 
 	memset(b.ptr, 0, size);
 	return b;
@@ -61,8 +61,8 @@ static void images(const struct wse_mlp *m, const struct wse_tensor_table *tab, 
 		bufs[3 * l] = buffer((size_t)n_all * k_all * 2);
 		bufs[3 * l + 1] = buffer((size_t)n_all * k_all * 2);
 		bufs[3 * l + 2] = buffer(n_all * sizeof(float));
-		img[l] = (struct wse_image){ { &bufs[3 * l], 0 }, { &bufs[3 * l + 1], 0 },
-					     { &bufs[3 * l + 2], 0 } };
+		img[l] = (struct wse_image){
+			{&bufs[3 * l], 0}, {&bufs[3 * l + 1], 0}, {&bufs[3 * l + 2], 0}};
 		fwd = bufs[3 * l].ptr;
 		tr = bufs[3 * l + 1].ptr;
 		for (uint32_t n = 0; n < n_all; n++)
@@ -78,18 +78,17 @@ static void images(const struct wse_mlp *m, const struct wse_tensor_table *tab, 
  * in plain fp32 and in bf16 storage. GELU is close to both. ReLU is close to the one that stores in
  * bf16 as it does; what remains to plain fp32 is what storing in bf16 costs the reference itself.
  */
-static void compare(const char *what, const char *uri, enum wse_act act,
-		    uint32_t nhidden)
+static void compare(const char *what, const char *uri, enum wse_act act, uint32_t nhidden)
 {
-	static const uint32_t hidden[] = { 128, 64, 96 };
+	static const uint32_t hidden[] = {128, 64, 96};
 	enum { B = 64, WINDOW = 8, EMBED = 16 };
 	struct wse_mlp m;
 	struct mlp_ref r;
 	struct wse_exec *e;
 	struct wse_image img[WSE_MLP_MAX_LINEAR];
 	struct wse_buf bufs[3 * WSE_MLP_MAX_LINEAR], x, target, loss, dx;
-	struct wse_job job = { .backward = 1, .scale = 1.0f / B, .layers = img };
-	struct sink s = { 0 };
+	struct wse_job job = {.backward = 1, .scale = 1.0f / B, .layers = img};
+	struct sink s = {0};
 	uint16_t context[B * WINDOW];
 	struct distance plain, stored, storage;
 	double mean, got = 0;
@@ -97,7 +96,7 @@ static void compare(const char *what, const char *uri, enum wse_act act,
 
 	wse_mlp_init(&m, WINDOW, EMBED, 256, hidden, nhidden, act);
 	mlp_ref_open(&r, &m, B, 42);
-	for (size_t i = 0; i < r.tab.params; i++)	/* biases that are not zero */
+	for (size_t i = 0; i < r.tab.params; i++) /* biases that are not zero */
 		r.params[i] += 0.02f * wse_rng_normal(1, 1, i);
 	images(&m, &r.tab, r.params, img, bufs);
 	x = buffer((size_t)m.width[0] * B * 2);
@@ -143,11 +142,13 @@ static void compare(const char *what, const char *uri, enum wse_act act,
 	mlp_ref_backward(&r, context);
 	stored = gradient_distance(&r.tab, s.grads, r.grads);
 	storage = gradient_distance(&r.tab, r.grads, g32);
-	ok(gradient_close(stored), "%s: gradients, worst relative L2 %.3f %%, cosine %.6f "
-	       "to the reference in bf16 storage", what, 100 * stored.l2, stored.cosine);
+	ok(gradient_close(stored),
+	   "%s: gradients, worst relative L2 %.3f %%, cosine %.6f "
+	   "to the reference in bf16 storage",
+	   what, 100 * stored.l2, stored.cosine);
 	ok(act == WSE_ACT_RELU ? plain.l2 <= storage.l2 + 0.005 : gradient_close(plain),
-	       "%s: %.3f %%, %.6f to plain fp32, from which bf16 storage alone is %.3f %%, %.6f",
-	       what, 100 * plain.l2, plain.cosine, 100 * storage.l2, storage.cosine);
+	   "%s: %.3f %%, %.6f to plain fp32, from which bf16 storage alone is %.3f %%, %.6f", what,
+	   100 * plain.l2, plain.cosine, 100 * storage.l2, storage.cosine);
 	free(g32);
 	e->ops->close(e);
 	mlp_ref_close(&r);
@@ -196,8 +197,8 @@ static float token_sum(const float *dy, const float *x)
 		for (int i = 0; i < 8; i++) {
 			l[i] = 0.0f;
 			for (int j = 0; 8 * j + i < T / ROWS; j++) {
-				volatile float product = dy[r * T / ROWS + 8 * j + i] *
-							 x[r * T / ROWS + 8 * j + i];
+				volatile float product =
+					dy[r * T / ROWS + 8 * j + i] * x[r * T / ROWS + 8 * j + i];
 
 				l[i] = l[i] + product;
 			}
@@ -220,10 +221,15 @@ static void orders(void)
 	struct wse_image img[1];
 	struct wse_buf bufs[3], x = buffer(K * T * 2), target = buffer(T * 2), loss = buffer(T * 4);
 	struct wse_buf dx = buffer(K * T * 4), logits = buffer(N * T * 4);
-	struct wse_job job = { .backward = 1, .scale = 1.0f / T, .layers = img, .x = { &x, 0 },
-			       .target = { &target, 0 }, .loss = { &loss, 0 }, .dx = { &dx, 0 },
-			       .logits = { &logits, 0 } };
-	struct sink s = { .tab = &tab };
+	struct wse_job job = {.backward = 1,
+			      .scale = 1.0f / T,
+			      .layers = img,
+			      .x = {&x, 0},
+			      .target = {&target, 0},
+			      .loss = {&loss, 0},
+			      .dx = {&dx, 0},
+			      .logits = {&logits, 0}};
+	struct sink s = {.tab = &tab};
 	static float params[N * K + N + N * 3], grads[N * K + N + N * 3], xf[K * T], dy[N * T];
 	static float ones[T];
 	uint16_t *w, *wt;
@@ -233,7 +239,7 @@ static void orders(void)
 
 	wse_mlp_init(&m, 8, 3, N, NULL, 0, WSE_ACT_RELU);
 	wse_mlp_tensors(&m, &tab);
-	for (size_t i = 0; i < tab.params; i++)	/* large and small: the order must matter */
+	for (size_t i = 0; i < tab.params; i++) /* large and small: the order must matter */
 		params[i] = wse_rng_normal(5, 0, i) * (i % 7 == 0 ? 100.0f : 1.0f);
 	images(&m, &tab, params, img, bufs);
 	w = bufs[0].ptr;
@@ -255,7 +261,7 @@ static void orders(void)
 
 	saved = wse_ftz_enter();
 	for (int i = 0; i < T; i++) {
-		float y[N], max = -INFINITY, p[COLS] = { 0 }, sum, zt = 0.0f;
+		float y[N], max = -INFINITY, p[COLS] = {0}, sum, zt = 0.0f;
 
 		for (int n = 0; n < N; n++) {
 			y[n] = row_sum(w + n * K, xf + i, K, T, n / (N / COLS)) +
@@ -303,7 +309,7 @@ static void orders(void)
 /* a finite difference of the reference itself: is the reference right? */
 static void reference(enum wse_act act)
 {
-	static const uint32_t hidden[] = { 24, 16 };
+	static const uint32_t hidden[] = {24, 16};
 	struct wse_mlp m;
 	struct mlp_ref r;
 	uint16_t context[16 * 4], target[16];
@@ -336,7 +342,7 @@ static void reference(enum wse_act act)
 		worst = fmax(worst, fabs((up - down) / (2 * h) / g2 - 1));
 	}
 	ok(worst < 0.02, "reference against finite differences, %s: worst %.4f",
-	       act == WSE_ACT_RELU ? "relu" : "gelu", worst);
+	   act == WSE_ACT_RELU ? "relu" : "gelu", worst);
 	mlp_ref_close(&r);
 }
 

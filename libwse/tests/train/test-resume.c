@@ -19,55 +19,56 @@ static int is_there(const char *name)
 }
 
 /* steps of 1e5 x the gradient: the loss of step 3 is not finite */
-static const char *const nan_sets[] = {
-	"schedulers=[{ConstantLR: {learning_rate: 100000}}]", "optimizer={SGD: {}}",
-	"precision.max_gradient_norm=0", "checkpoint.steps=1", "loop.max_steps=2" };
+static const char *const nan_sets[] = {"schedulers=[{ConstantLR: {learning_rate: 100000}}]",
+				       "optimizer={SGD: {}}", "precision.max_gradient_norm=0",
+				       "checkpoint.steps=1", "loop.max_steps=2"};
 
 static void not_finite(void)
 {
-	const char *dying[] = { "oracle:rows=2,cols=4,die_at=14" };
-	struct watch w = { .listen = "| Eval" };
+	const char *dying[] = {"oracle:rows=2,cols=4,die_at=14"};
+	struct watch w = {.listen = "| Eval"};
 	struct wse_run_result res;
 	char why[WSE_WHY] = "";
 	int ret = go("nan", four, 1, nan_sets, 4, 0, &w, &res, why);
 
 	ok(ret == -ERANGE && strstr(why, "step 3: ") && strstr(why, "checkpoint_1.safet") &&
-	       is_there("nan/checkpoint_1.safetensors") &&
-	       !is_there("nan/checkpoint_2.safetensors"),
-	       "a step that breaks the parameters leaves no checkpoint: %s", why);
+		   is_there("nan/checkpoint_1.safetensors") &&
+		   !is_there("nan/checkpoint_2.safetensors"),
+	   "a step that breaks the parameters leaves no checkpoint: %s", why);
 	ret = go("nan", four, 1, nan_sets, 4, 1, &w, &res, why);
 	ok(ret == -ERANGE && strstr(why, "step 3: ") && strstr(why, "checkpoint_1.safet"),
-	       "and auto goes on from the one before it: %s", why);
+	   "and auto goes on from the one before it: %s", why);
 	w.eval_only = 1;
 	ret = go("nan", four, 1, nan_sets, 4, 1, &w, &res, why);
 	ok(!ret && res.evaluated && isfinite(res.held_out),
-	       "which is as good as it was called: loss %.3f", res.held_out);
+	   "which is as good as it was called: loss %.3f", res.held_out);
 	w.eval_only = 0;
 	w.no_eval = 1;
 	ret = go("end", four, 1, nan_sets, 5, 0, &w, &res, why);
 	ok(ret == -ERANGE && !is_there("end/checkpoint_2.safetensors"),
-	       "the last step broke them: not saved either: %s", why);
+	   "the last step broke them: not saved either: %s", why);
 	w.no_eval = 0;
 	ret = go("eval", four, 1, nan_sets, 5, 0, &w, &res, why);
 	ok(ret == -ERANGE && strstr(why, "evaluation at step 2: the loss of held-out token") &&
-	       strstr(why, "layer transformer.h.") && !is_there("eval/checkpoint_2.safetensors") &&
-	       !strstr(w.said, "nan"), "a held-out loss that is not finite: %s", why);
+		   strstr(why, "layer transformer.h.") &&
+		   !is_there("eval/checkpoint_2.safetensors") && !strstr(w.said, "nan"),
+	   "a held-out loss that is not finite: %s", why);
 	w.stop_at = 2;
 	ret = go("int", four, 1, nan_sets, 4, 0, &w, &res, why);
 	ok(ret == -ERANGE && !is_there("int/checkpoint_2.safetensors"),
-	       "stopped by a signal there: %s", why);
+	   "stopped by a signal there: %s", why);
 	w.stop_at = 0;
 	ret = go("die", dying, 1, nan_sets, 4, 0, &w, &res, why);
 	ok(ret == -ENODEV && strstr(why, "last good checkpoint: ") &&
-	       strstr(why, "checkpoint_1.safet") && !is_there("die/checkpoint_2.safetensors"),
-	       "the last device dies there: %s", why);
+		   strstr(why, "checkpoint_1.safet") && !is_there("die/checkpoint_2.safetensors"),
+	   "the last device dies there: %s", why);
 }
 
 /* a checkpoint with all numbers of a tensor replaced, and right checksums */
 static void damaged(const char *tensor, float value, int eval, const char *want)
 {
 	char path[200], why[WSE_WHY] = "";
-	struct watch w = { .eval_only = eval };
+	struct watch w = {.eval_only = eval};
 	struct wse_run_result res;
 	struct wse_st st;
 	uint32_t n = 0;
@@ -79,7 +80,7 @@ static void damaged(const char *tensor, float value, int eval, const char *want)
 	ret = wse_st_read(why, &st, why);
 	while (!ret && n < st.nmeta && strncmp(st.meta[n].key, "sum.", 4))
 		n++;
-	st.nmeta = n;	/* the writer makes the sums */
+	st.nmeta = n; /* the writer makes the sums */
 	for (uint32_t i = 0; i < st.ntensors && !ret; i++)
 		if (!strcmp(st.tensors[i].name, tensor))
 			for (size_t j = 0; j < st.tensors[i].count; j++)
@@ -97,28 +98,28 @@ static void damaged(const char *tensor, float value, int eval, const char *want)
 static void changed(const char *set, const char *there, const char *here)
 {
 	struct wse_run_result res;
-	struct watch w = { 0 };
+	struct watch w = {0};
 	char why[WSE_WHY] = "", one[80], two[80];
 	int ret = go("ten", four, 1, &set, 1, 1, &w, &res, why);
 
 	snprintf(one, sizeof(one), "%s\" there", there);
 	snprintf(two, sizeof(two), "%s\" in this run", here);
 	ok(ret == -EINVAL && strstr(why, one) && strstr(why, two) &&
-	       (strstr(why, "load_checkpoint_states=model") || strstr(set, "model.")), "%s", why);
+		   (strstr(why, "load_checkpoint_states=model") || strstr(set, "model.")),
+	   "%s", why);
 }
 
 static void another_run(void)
 {
-	static const char rates[] =
-		"checkpoint.load_checkpoint_states=model,optimizer,dataloader";
+	static const char rates[] = "checkpoint.load_checkpoint_states=model,optimizer,dataloader";
 	static const char model[] = "checkpoint.load_checkpoint_states=model";
-	const char *ten[] = { "loop.max_steps=10" };
+	const char *ten[] = {"loop.max_steps=10"};
 	char text[200], small[200], path[200], why[WSE_WHY] = "";
-	const char *new_rates[] = { rates, "precision.max_gradient_norm=0.5",
-				    "optimizer.AdamW.betas=[0.8, 0.95]" };
-	const char *new_text[] = { rates, text }, *tune[] = { model, text };
-	const char *longer[] = { "loop.max_steps=12" };
-	struct watch w = { .listen = "Changed" };
+	const char *new_rates[] = {rates, "precision.max_gradient_norm=0.5",
+				   "optimizer.AdamW.betas=[0.8, 0.95]"};
+	const char *new_text[] = {rates, text}, *tune[] = {model, text};
+	const char *longer[] = {"loop.max_steps=12"};
+	struct watch w = {.listen = "Changed"};
 	struct wse_run_result res;
 	double fresh;
 	int ret;
@@ -129,7 +130,7 @@ static void another_run(void)
 	snprintf(path, sizeof(path), "%s/ten/checkpoint_10.safetensors", dir);
 	ret = ret ? ret : go("ten", four, 1, ten, 1, 0, &w, &res, why);
 	ok(!ret, "ten steps %s", why);
-	changed(text, "", "");	/* two checksums, of whatever text this machine has */
+	changed(text, "", ""); /* two checksums, of whatever text this machine has */
 	changed("val_dataloader.held_out_bytes=1008", "\"1000", "\"1008");
 	changed("train_dataloader.shuffle=false", "\"true, seed 1", "\"false");
 	changed("train_dataloader.shuffle_seed=2", "\"true, seed 1", "\"true, seed 2");
@@ -152,22 +153,24 @@ static void another_run(void)
 	w.from = path;
 	ret = go("rates", four, 1, new_rates, 3, 1, &w, &res, why);
 	ok(!ret && res.steps == 20 && strstr(w.said, "betas: 0.9, 0.95 -> 0.8, 0.95") &&
-	       strstr(w.said, "max_gradient_norm: 1 -> 0.5"), "%s %s", w.said, why);
+		   strstr(w.said, "max_gradient_norm: 1 -> 0.5"),
+	   "%s %s", w.said, why);
 	w.from = NULL;
 	ret = go("fresh", four, 1, tune + 1, 1, 0, &w, &res, why);
 	fresh = res.loss;
 	w.from = path;
 	ret = ret ? ret : go("tune", four, 1, tune, 2, 1, &w, &res, why);
 	ok(!ret && res.steps == 20 && res.loss < fresh,
-	       "its parameters begin a run on another text: %.3f, from nothing %.3f %s", res.loss,
-	       fresh, why);
+	   "its parameters begin a run on another text: %.3f, from nothing %.3f %s", res.loss,
+	   fresh, why);
 	ret = go("ten", four, 1, tune, 2, 1, &w, &res, why);
 	ok(ret == -EEXIST, "not in the same folder: %s", why);
 
 	w.from = NULL;
 	ret = go("ten", four, 1, NULL, 0, 0, &w, &res, why);
 	ok(ret == -EEXIST && strstr(why, "checkpoint_10.safetensors is there") &&
-	       strstr(why, "--checkpoint_path auto") && strstr(why, "--model_dir"), "%s", why);
+		   strstr(why, "--checkpoint_path auto") && strstr(why, "--model_dir"),
+	   "%s", why);
 	ret = go("ten", four, 1, longer, 1, 1, &w, &res, why);
 	ok(!ret && res.steps == 12, "more steps are the same run %s", why);
 	w.from = path;
@@ -181,15 +184,15 @@ static void another_run(void)
 
 static void evaluations(void)
 {
-	const char *one[] = { "loop.eval_steps=1" };
-	const char *leak[] = { "val_dataloader.held_out_bytes=64" };
-	struct watch w = { .eval_only = 1, .listen = "| Eval" };
+	const char *one[] = {"loop.eval_steps=1"};
+	const char *leak[] = {"val_dataloader.held_out_bytes=64"};
+	struct watch w = {.eval_only = 1, .listen = "| Eval"};
 	struct wse_run_result res;
 	char why[WSE_WHY] = "";
 	int ret = go("ten", four, 2, one, 1, 1, &w, &res, why);
 
-	ok(!ret && strstr(w.said, "GlobalStep=12,") &&
-	       strstr(w.said, "Samples=96 held-out"), "%s", w.said);
+	ok(!ret && strstr(w.said, "GlobalStep=12,") && strstr(w.said, "Samples=96 held-out"), "%s",
+	   w.said);
 	w.listen = "trained on";
 	ret = go("ten", four, 2, leak, 1, 1, &w, &res, why);
 	ok(!ret && strstr(w.said, "held_out_bytes 1000 in training, 64 now"), "%s", w.said);
@@ -197,31 +200,35 @@ static void evaluations(void)
 
 static void replays(void)
 {
-	struct watch w = { .verify = 21 };
+	struct watch w = {.verify = 21};
 	struct wse_run_result res;
 	char why[WSE_WHY] = "";
 
 	ok(go("v", four, 1, NULL, 0, 0, &w, &res, why) == -EINVAL &&
-	       strstr(why, "--verify-steps 21: this run makes the steps 1 to 20"), "%s", why);
+		   strstr(why, "--verify-steps 21: this run makes the steps 1 to 20"),
+	   "%s", why);
 	w.verify = 12;
 	ok(go("ten", four, 1, NULL, 0, 1, &w, &res, why) == -EINVAL &&
-	       strstr(why, "this run makes the steps 13 to 20"), "%s", why);
+		   strstr(why, "this run makes the steps 13 to 20"),
+	   "%s", why);
 	w.verify = 20;
 	w.verify_uri = "oracle:rows=x";
 	ok(go("v", four, 1, NULL, 0, 0, &w, &res, why) == -EINVAL && !w.step &&
-	       strstr(why, "oracle:rows=x"), "before the first step: %s", why);
+		   strstr(why, "oracle:rows=x"),
+	   "before the first step: %s", why);
 	w.verify_uri = "oracle:rows=4,cols=4";
 	ok(go("v", four, 1, NULL, 0, 0, &w, &res, why) == -EINVAL && !w.step &&
-	       strstr(why, "tile shapes are not mixed"), "likewise: %s", why);
+		   strstr(why, "tile shapes are not mixed"),
+	   "likewise: %s", why);
 }
 
 /* the incomplete batch at an epoch's end belongs to no step: neither side of a break may count it */
 static void epochs(void)
 {
 	char cmd[200], text[200], steps[40], hash[65], why[WSE_WHY] = "";
-	const char *sets[] = { text, steps };
+	const char *sets[] = {text, steps};
 	struct wse_run_result res;
-	struct watch w = { 0 };
+	struct watch w = {0};
 	int ret, same = 0;
 
 	snprintf(cmd, sizeof(cmd), "head -c 1700 %s/text > %s/tiny", dir, dir);
@@ -235,8 +242,7 @@ static void epochs(void)
 		ret = go("broken", four, 1, sets, 2, 1, &w, &res, why);
 	}
 	same = !strcmp(hash, res.hash);
-	ok(!ret && same, "twenty runs of a step are a run of twenty, over epochs of six %s",
-	       why);
+	ok(!ret && same, "twenty runs of a step are a run of twenty, over epochs of six %s", why);
 }
 
 int main(void)

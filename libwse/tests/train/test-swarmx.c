@@ -69,8 +69,8 @@ static void reduction(void)
 			wse_reduce_init(&r, &heap, COUNT);
 			wse_reduce_begin(&r, leaves);
 			for (uint32_t d = 0; d < devices; d++) {
-				f[d] = (struct feeder){ &r, d * leaves / devices,
-							(d + 1) * leaves / devices };
+				f[d] = (struct feeder){&r, d * leaves / devices,
+						       (d + 1) * leaves / devices};
 				pthread_create(&th[d], NULL, feed, &f[d]);
 			}
 			for (uint32_t d = 0; d < devices; d++) {
@@ -78,8 +78,8 @@ static void reduction(void)
 				errors += fail != NULL;
 			}
 			for (uint32_t i = 0; i < COUNT; i++)
-				bad += !wse_reduce_result(&r) || wse_reduce_result(&r)[i] !=
-				       tree(0, leaves, i);
+				bad += !wse_reduce_result(&r) ||
+				       wse_reduce_result(&r)[i] != tree(0, leaves, i);
 			if (devices == 1 && leaves >= 64)
 				worst_nodes = r.nodes > worst_nodes ? r.nodes : worst_nodes;
 			if (leaves == 5 && devices == 1)
@@ -112,7 +112,7 @@ static int fake_run(struct wse_exec *e, const struct wse_job *jobs, uint32_t n,
 		for (size_t j = 0; j < buf->size / 4; j++)
 			((float *)buf->ptr)[j] = leaf(jobs[i].index, (uint32_t)j);
 		if (f->fail_at && ++f->runs == f->fail_at)
-			return f->error;	/* with a borrowed buffer */
+			return f->error; /* with a borrowed buffer */
 		if (f->keep)
 			continue;
 		ret = ops->grad_put(ctx, jobs[i].index, 0, buf);
@@ -153,8 +153,12 @@ static void fake_close(struct wse_exec *e)
 }
 
 static const struct wse_exec_ops fake_ops = {
-	.run = fake_run, .alloc = fake_alloc, .free = fake_free, .map = fake_map,
-	.unmap = fake_unmap, .close = fake_close,
+	.run = fake_run,
+	.alloc = fake_alloc,
+	.free = fake_free,
+	.map = fake_map,
+	.unmap = fake_unmap,
+	.close = fake_close,
 };
 
 /* a step of 11 micro-batches on n devices, device `which` as given */
@@ -162,12 +166,12 @@ static int swarm_step(uint32_t n, uint32_t which, int fail_at, int error, int ke
 		      uint32_t *alive)
 {
 	struct wse_exec *execs[4];
-	struct wse_job jobs[11] = { 0 };
+	struct wse_job jobs[11] = {0};
 	struct wse_swarm *s;
 	struct wse_tensor_table tab;
 	struct wse_mlp m;
-	struct wse_swarm_step step = { .mlp = &m, .jobs = jobs, .n = 11, .grads = grads,
-				       .table = &tab };
+	struct wse_swarm_step step = {
+		.mlp = &m, .jobs = jobs, .n = 11, .grads = grads, .table = &tab};
 	int ret;
 
 	wse_mlp_init(&m, 1, 4, 8, NULL, 0, WSE_ACT_RELU);
@@ -178,11 +182,11 @@ static int swarm_step(uint32_t n, uint32_t which, int fail_at, int error, int ke
 
 		f->base.ops = &fake_ops;
 		if (i == which || which == 99)
-			*f = (struct fake){ f->base, fail_at, error, keep, 0 };
+			*f = (struct fake){f->base, fail_at, error, keep, 0};
 		execs[i] = &f->base;
 	}
 	for (uint32_t i = 0; i < 11; i++)
-		jobs[i] = (struct wse_job){ .index = i, .backward = 1 };
+		jobs[i] = (struct wse_job){.index = i, .backward = 1};
 	wse_swarm_open(execs, n, NULL, &s);
 	ret = wse_swarm_start(s, &step);
 	ret = ret ? ret : wse_swarm_wait(s);
@@ -198,7 +202,7 @@ static void devices(void)
 	int same = 1;
 
 	ok(!swarm_step(1, 9, 0, 0, 0, one, &alive) && one[32] == tree(0, 11, 0),
-	       "one device: the tree over 11 micro-batches");
+	   "one device: the tree over 11 micro-batches");
 	for (uint32_t n = 2; n <= 4; n++)
 		same &= !swarm_step(n, 9, 0, 0, 0, many, &alive) &&
 			!memcmp(one, many, sizeof(float) * 72);
@@ -209,11 +213,12 @@ static void devices(void)
 			!memcmp(one, many, sizeof(float) * 72);
 	ok(same, "a device dies: the step is repeated on the rest with the same bits");
 	ok(!swarm_step(2, 0, 1, -ETIMEDOUT, 0, many, &alive) && alive == 1 &&
-	       !memcmp(one, many, sizeof(float) * 72), "the first device dies");
+		   !memcmp(one, many, sizeof(float) * 72),
+	   "the first device dies");
 	ok(swarm_step(2, 99, 2, -EIO, 0, many, &alive) == -EIO && !alive,
-	       "all devices die: the error comes back");
+	   "all devices die: the error comes back");
 	ok(swarm_step(2, 0, 0, 0, 1, many, &alive) == -EPROTO,
-	       "a device that keeps its gradients is found out");
+	   "a device that keeps its gradients is found out");
 }
 
 int main(void)

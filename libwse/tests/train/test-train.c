@@ -19,12 +19,12 @@
 
 static void same_bits(char *hash)
 {
-	const char *dying[] = { four[0], "oracle:rows=2,cols=4,die_at=9", four[0] };
-	const char *dead[] = { "oracle:rows=2,cols=4,die_at=40" };
-	const char *mixed[] = { four[0], "oracle:rows=4,cols=2" };
+	const char *dying[] = {four[0], "oracle:rows=2,cols=4,die_at=9", four[0]};
+	const char *dead[] = {"oracle:rows=2,cols=4,die_at=40"};
+	const char *mixed[] = {four[0], "oracle:rows=4,cols=2"};
 	struct wse_run_result res;
 	char why[WSE_WHY] = "", name[20];
-	struct watch w = { 0 };
+	struct watch w = {0};
 
 	for (uint32_t n = 1; n <= 4; n++) {
 		int ret;
@@ -33,24 +33,26 @@ static void same_bits(char *hash)
 		ret = go(name, four, n, NULL, 0, 0, &w, &res, why);
 		if (n == 1)
 			snprintf(hash, 65, "%s", res.hash);
-		ok(!ret && !strcmp(hash, res.hash) && res.steps == 20,
-		       "%u device%s: hash %.16s %s", n, n > 1 ? "s" : "", res.hash, why);
+		ok(!ret && !strcmp(hash, res.hash) && res.steps == 20, "%u device%s: hash %.16s %s",
+		   n, n > 1 ? "s" : "", res.hash, why);
 	}
 	ok(strstr(w.last, "| Train Device=WSE x4, Step=20, Loss=") == w.last &&
-	       strstr(w.last, " samples/sec, GlobalRate="), "%s", w.last);
+		   strstr(w.last, " samples/sec, GlobalRate="),
+	   "%s", w.last);
 	w.repeated = 0;
-	ok(!go("die", dying, 3, NULL, 0, 0, &w, &res, why) && !strcmp(hash, res.hash) &&
-	       w.repeated, "a device dies in the run: the same hash");
+	ok(!go("die", dying, 3, NULL, 0, 0, &w, &res, why) && !strcmp(hash, res.hash) && w.repeated,
+	   "a device dies in the run: the same hash");
 	ok(go("dead", dead, 1, NULL, 0, 0, &w, &res, why) == -ENODEV &&
-	       strstr(why, "checkpoint_6.safetensors"), "the only device dies: %s", why);
+		   strstr(why, "checkpoint_6.safetensors"),
+	   "the only device dies: %s", why);
 	ok(!go("dead", four, 2, NULL, 0, 1, &w, &res, why) && !strcmp(hash, res.hash),
-	       "and goes on with two others: the same hash");
+	   "and goes on with two others: the same hash");
 	ok(go("mixed", mixed, 2, NULL, 0, 0, &w, &res, why) == -EINVAL, "%s", why);
 }
 
 static void interruptions(const char *hash)
 {
-	struct watch w = { .kill_at = 13 };
+	struct watch w = {.kill_at = 13};
 	struct wse_run_result res;
 	char why[WSE_WHY] = "", path[100], text[4096];
 	int status;
@@ -65,8 +67,8 @@ static void interruptions(const char *hash)
 	waitpid(pid, &status, 0);
 	w.kill_at = 0;
 	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
-	       !go("kill", four, 3, NULL, 0, 1, &w, &res, why) && !strcmp(hash, res.hash),
-	       "kill -9 at step 13, resumed from 10 on other devices: the same hash %s", why);
+		   !go("kill", four, 3, NULL, 0, 1, &w, &res, why) && !strcmp(hash, res.hash),
+	   "kill -9 at step 13, resumed from 10 on other devices: the same hash %s", why);
 	snprintf(path, sizeof(path), "%s/kill/metrics.csv", dir);
 	f = fopen(path, "r");
 	n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
@@ -79,28 +81,29 @@ static void interruptions(const char *hash)
 	ok(n == 1 + 20 + 2, "metrics.csv has every step once");
 	w.stop_at = 7;
 	ok(!go("int", four, 1, NULL, 0, 0, &w, &res, why) && res.stopped && res.steps == 7,
-	       "asked to stop at step 7: a checkpoint and a clean end");
+	   "asked to stop at step 7: a checkpoint and a clean end");
 	w.stop_at = 0;
 	ok(!go("int", four, 1, NULL, 0, 1, &w, &res, why) && !strcmp(hash, res.hash),
-	       "and resumed: the same hash");
+	   "and resumed: the same hash");
 }
 
 static void bad_input(void)
 {
 	struct wse_run_result res;
-	struct watch w = { 0 };
+	struct watch w = {0};
 	char why[WSE_WHY] = "";
-	const char *nan[] = { "schedulers=[{ConstantLR: {learning_rate: 100000}}]",
-			      "optimizer={SGD: {}}", "precision.max_gradient_norm=0",
-			      "checkpoint.steps=1" };
-	const char *wide[] = { "model.hidden_sizes=[4096]" };
-	const char *odd[] = { "model.hidden_sizes=[100]" };
-	const char *tile[] = { "oracle:rows=1,cols=4" };
-	const char *hidden[] = { "model.hidden_sizes=[64, 64]" };
+	const char *nan[] = {"schedulers=[{ConstantLR: {learning_rate: 100000}}]",
+			     "optimizer={SGD: {}}", "precision.max_gradient_norm=0",
+			     "checkpoint.steps=1"};
+	const char *wide[] = {"model.hidden_sizes=[4096]"};
+	const char *odd[] = {"model.hidden_sizes=[100]"};
+	const char *tile[] = {"oracle:rows=1,cols=4"};
+	const char *hidden[] = {"model.hidden_sizes=[64, 64]"};
 	int ret = go("nan", four, 1, nan, 4, 0, &w, &res, why);
 
 	ok(ret == -ERANGE && strstr(why, "step ") && strstr(why, "last good checkpoint: ") &&
-	       (strstr(why, "layer") || strstr(why, "gradient of")), "%s", why);
+		   (strstr(why, "layer") || strstr(why, "gradient of")),
+	   "%s", why);
 	ok(go("wide", four, 1, wide, 1, 0, &w, &res, why) == -E2BIG, "%s", why);
 	ok(go("odd", four, 1, odd, 1, 0, &w, &res, why) == -EINVAL, "%s", why);
 	ok(go("n1", tile, 1, NULL, 0, 1, &w, &res, why) == -EINVAL, "%s", why);
@@ -123,14 +126,15 @@ static void replay(void)
 	ok(!ret && !wse_verify_step(&s, four[0]), "a replayed step has the same bits");
 	s.grads[s.table.t[3].off + 5] += 1e-9f;
 	ok(wse_verify_step(&s, four[0]) == -EILSEQ && strstr(s.why, s.table.t[3].name) &&
-	       strstr(s.why, "[5]"), "%s", s.why);
+		   strstr(s.why, "[5]"),
+	   "%s", s.why);
 	wse_session_close(&s);
 }
 
 /* one more step of a trained model: each tensor's gradient against the reference, same masters;
  * for ReLU the reference stores in bf16 as the wafer does (mlp_ref.h) */
-static void trained_gradients(struct wse_session *s, struct mlp_ref *ref,
-			      uint16_t *context, uint16_t *target)
+static void trained_gradients(struct wse_session *s, struct mlp_ref *ref, uint16_t *context,
+			      uint16_t *target)
 {
 	struct wse_memx_state st;
 	struct wse_step_result r;
@@ -147,8 +151,10 @@ static void trained_gradients(struct wse_session *s, struct mlp_ref *ref,
 	mlp_ref_forward(ref, context, target);
 	mlp_ref_backward(ref, context);
 	d = gradient_distance(&ref->tab, s->grads, ref->grads);
-	ok(!ret && gradient_close(d), "gradients of the trained model: worst relative L2 "
-	       "%.3f %%, worst cosine %.6f, small tensors %.1e", 100 * d.l2, d.cosine, d.small);
+	ok(!ret && gradient_close(d),
+	   "gradients of the trained model: worst relative L2 "
+	   "%.3f %%, worst cosine %.6f, small tensors %.1e",
+	   100 * d.l2, d.cosine, d.small);
 }
 
 /* held-out loss below the unigram entropy, and within 1 % of the plain fp32 reference's */
@@ -158,11 +164,14 @@ static void learning(const char *act)
 	struct wse_session s;
 	struct wse_step_result r;
 	struct mlp_ref ref;
-	const char *set[] = { "train_dataloader.batch_size=128",
-			      "train_dataloader.micro_batch_size=64", "model.hidden_sizes=[128]",
-			      "val_dataloader.held_out_bytes=2048", "precision.max_gradient_norm=0",
-			      "schedulers=[{ConstantLR: {learning_rate: 3.0e-3}}]",
-			      "optimizer={AdamW: {betas: [0.9, 0.95]}}", act };
+	const char *set[] = {"train_dataloader.batch_size=128",
+			     "train_dataloader.micro_batch_size=64",
+			     "model.hidden_sizes=[128]",
+			     "val_dataloader.held_out_bytes=2048",
+			     "precision.max_gradient_norm=0",
+			     "schedulers=[{ConstantLR: {learning_rate: 3.0e-3}}]",
+			     "optimizer={AdamW: {betas: [0.9, 0.95]}}",
+			     act};
 	uint16_t *context, *target;
 	double held = 0, fp32 = 0;
 	uint64_t samples = 0;
@@ -194,8 +203,8 @@ static void learning(const char *act)
 		fp32 += mlp_ref_forward(&ref, context, target) / (double)(s.data.nheld / 128);
 	}
 	ok(!ret && held > 0 && held < s.data.unigram,
-	       "%s: held-out loss after 200 steps %.4f, unigram entropy %.4f", act, held,
-	       s.data.unigram);
+	   "%s: held-out loss after 200 steps %.4f, unigram entropy %.4f", act, held,
+	   s.data.unigram);
 	ok(fabs(held - fp32) < 0.01 * fp32, "the fp32 reference reaches %.4f", fp32);
 	if (!ret)
 		trained_gradients(&s, &ref, context, target);
@@ -210,9 +219,9 @@ int main(int argc, char **argv)
 	char hash[65], cmd[200];
 	int ret;
 
-	if (argc == 2) {	/* other_cpu()'s child: print the hash of the plain run */
+	if (argc == 2) { /* other_cpu()'s child: print the hash of the plain run */
 		struct wse_run_result res;
-		struct watch w = { 0 };
+		struct watch w = {0};
 		char why[WSE_WHY];
 
 		snprintf(dir, sizeof(dir), "%s", argv[1]);

@@ -306,25 +306,24 @@ static void same_bits(char *hash)
 	double held = res.held_out;
 
 	snprintf(hash, 65, "%s", res.hash);
-	ok(!ret && res.steps == 12 && o.last < o.first, "the oracle: hash %.16s %s", hash,
-	       why);
+	ok(!ret && res.steps == 12 && o.last < o.first, "the oracle: hash %.16s %s", hash, why);
 	for (uint32_t n = 1; n <= 4; n++) {
 		snprintf(name, sizeof(name), "n%u", n);
 		w = (struct watch){0};
 		ret = go(name, WSE_MODE_TRAIN_AND_EVAL, four, n, NULL, 0, NULL, &w, &res, why);
 		ok(!ret && !strcmp(hash, res.hash) && res.held_out == held && o.sample[0] &&
-			       !strcmp(w.sample, o.sample),
-		       "%u wafer%s: hash %.16s, held-out loss %.6f %s", n, n > 1 ? "s" : "",
-		       res.hash, res.held_out, why);
+			   !strcmp(w.sample, o.sample),
+		   "%u wafer%s: hash %.16s, held-out loss %.6f %s", n, n > 1 ? "s" : "", res.hash,
+		   res.held_out, why);
 	}
 	snprintf(sample, sizeof(sample), "%s", o.sample);
 	ret = go("n2", WSE_MODE_EVAL, four, 3, NULL, 0, NULL, &w, &res, why);
 	ok(!ret && res.held_out == held, "eval of the checkpoint on 3 wafers: %.6f %s",
-	       res.held_out, why);
+	   res.held_out, why);
 	w = (struct watch){0};
 	ret = go("n2", WSE_MODE_GENERATE, four, 1, NULL, 0, NULL, &w, &res, why);
-	ok(!ret && w.sample[0] && !strncmp(sample, w.sample, strlen(w.sample)),
-	       "generate: %s %s", w.sample, why);
+	ok(!ret && w.sample[0] && !strncmp(sample, w.sample, strlen(w.sample)), "generate: %s %s",
+	   w.sample, why);
 }
 
 static void interruptions(const char *hash)
@@ -348,9 +347,8 @@ static void interruptions(const char *hash)
 	printf("# killed at step %llu\n", (unsigned long long)w.kill_at);
 	w.kill_at = 0;
 	ret = go("kill", WSE_MODE_TRAIN, four, 3, NULL, 0, "auto", &w, &res, why);
-	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !ret &&
-		       !strcmp(hash, res.hash),
-	       "kill -9 at a random step, resumed on three wafers: the same hash %s", why);
+	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !ret && !strcmp(hash, res.hash),
+	   "kill -9 at a random step, resumed on three wafers: the same hash %s", why);
 
 	if (sabotage()) {
 		ok(0, "no program with a fault in it");
@@ -360,13 +358,13 @@ static void interruptions(const char *hash)
 	hook.runs = 5;
 	ret = go("die", WSE_MODE_TRAIN, four, 3, NULL, 0, NULL, &w, &res, why);
 	ok(!ret && w.repeated && !strcmp(hash, res.hash),
-	       "a wafer faults in step 5: the same hash %s", why);
+	   "a wafer faults in step 5: the same hash %s", why);
 	hook.victim = 1;
 	hook.runs = 8;
 	ret = go("dead", WSE_MODE_TRAIN, four, 1, NULL, 0, NULL, &w, &res, why);
 	hook.victim = 0;
-	ok(ret == -EFAULT && strstr(why, "checkpoint_7.safetensors"),
-	       "the only wafer faults: %s", why);
+	ok(ret == -EFAULT && strstr(why, "checkpoint_7.safetensors"), "the only wafer faults: %s",
+	   why);
 	ret = go("dead", WSE_MODE_TRAIN, four, 4, NULL, 0, "auto", &w, &res, why);
 	ok(!ret && !strcmp(hash, res.hash), "and four others go on: the same hash %s", why);
 }
@@ -395,8 +393,8 @@ static void rtl_run(void)
 		snprintf(hash, sizeof(hash), "%s", res.hash);
 		ret = go("rtl", WSE_MODE_TRAIN, uris, 2, sets, 4, NULL, &w, &res, why);
 	}
-	ok(!ret && !strcmp(hash, res.hash),
-	       "two steps on two RTL wafers: the twin's hash %.16s %s", hash, why);
+	ok(!ret && !strcmp(hash, res.hash), "two steps on two RTL wafers: the twin's hash %.16s %s",
+	   hash, why);
 }
 
 /* ---- the plan ---- */
@@ -427,7 +425,7 @@ static void memory(void)
 	wse_context_destroy(ctx);
 	wse_device_close(dev);
 	ok(!ret && end <= WSE_LAYOUT_BASE && end + 2048 > WSE_LAYOUT_BASE,
-	       "the program ends at %u, data begins at %u", end, WSE_LAYOUT_BASE);
+	   "the program ends at %u, data begins at %u", end, WSE_LAYOUT_BASE);
 	/* the widest that fits uses what is left, and the classes add up */
 	for (h[0] = 16; h[0] <= 4096; h[0] += 16) {
 		wse_mlp_init(&m, 8, 8, 256, h, 1, WSE_ACT_GELU);
@@ -440,7 +438,7 @@ static void memory(void)
 		fits = (int)h[0];
 	}
 	ok(ret == -E2BIG && fits > 512,
-	       "the widest layer of 16 tokens that fits 4 columns: %d; then: %s", fits, why);
+	   "the widest layer of 16 tokens that fits 4 columns: %d; then: %s", fits, why);
 	ret = go("wide", WSE_MODE_TRAIN, four, 1, wide, 1, NULL, &w, &res, why);
 	ok(ret == -E2BIG && strstr(why, "use narrower layers"), "%s", why);
 }
@@ -481,9 +479,9 @@ static void cycles(const char *model)
 		plan = ret ? 1 : s.plan.cycles;
 		got = ret ? 0 : cost.cycles;
 		ok(!ret && (is_rtl ? got * 4 >= plan * 3 && got * 4 <= plan * 5 : got > 0),
-		       "%s, hidden %s: %llu cycles predicted, %llu counted, lanes busy %.3f", uri,
-		       hidden[i], (unsigned long long)plan, (unsigned long long)got,
-		       (double)cost.mac / ((double)cost.cycles * 16 * 8));
+		   "%s, hidden %s: %llu cycles predicted, %llu counted, lanes busy %.3f", uri,
+		   hidden[i], (unsigned long long)plan, (unsigned long long)got,
+		   (double)cost.mac / ((double)cost.cycles * 16 * 8));
 		if (s.memx)
 			wse_session_close(&s);
 	}
@@ -516,8 +514,8 @@ static void size(void)
 	}
 	ret = go("size", WSE_MODE_TRAIN, wafer, 1, sets, 10, NULL, &w, &res, why);
 	ok(!ret && w.steps == 20 && w.last < w.first - 1.0,
-	       "256 -> 1536 x 4 -> 256, 7.86 M weights: loss %.3f -> %.3f in 20 steps %s", w.first,
-	       w.last, why);
+	   "256 -> 1536 x 4 -> 256, 7.86 M weights: loss %.3f -> %.3f in 20 steps %s", w.first,
+	   w.last, why);
 }
 
 /* words of a small language, with more order than chance */

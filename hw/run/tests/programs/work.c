@@ -46,7 +46,8 @@ int main(void)
 			return 5;
 	}
 	if ((unsigned int)(((unsigned long long)sum * seed) >> 32) ==
-	    (unsigned int)((unsigned long long)sum * seed) && sum)
+		    (unsigned int)((unsigned long long)sum * seed) &&
+	    sum)
 		return 6;
 	return 0;
 }
