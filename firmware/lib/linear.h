@@ -203,7 +203,7 @@ static inline void linear_setup(uint32_t x, uint32_t t, uint32_t k, uint32_t nbl
 
 	routes_stream();
 	routes_ring();
-	wse_dsr_fabin(D_STREAM, COLOR_STREAM);
+	wse_dsr_fabin(D_STREAM, WSE_COLOR_STREAM);
 	wse_dsr_mem2(D_X, x, WSE_DT_BF16, t, 2, k, t * 2);
 	wse_dsr_acc(D_ACC, 0, bt);
 	wse_dsr_acc(D_ACC + 1, bt, bt);
@@ -424,8 +424,8 @@ WSE_ENTRY void linear_wgrad(uint32_t args, uint32_t info)
 	L.mem = a->dy;
 	L.memstep = L.bt * 2;
 	wse_dsr_mem(D_MEM, a->dy, WSE_DT_BF16, L.bt, 2);
-	wse_dsr_fabin(D_COLIN, COLOR_COL + ((r - 1) & 1));
-	wse_dsr_fabout(D_COLOUT, COLOR_COL + (r & 1), a->nblk);
+	wse_dsr_fabin(D_COLIN, WSE_COLOR_COL + ((r - 1) & 1));
+	wse_dsr_fabout(D_COLOUT, WSE_COLOR_COL + (r & 1), a->nblk);
 	wse_dsr_dotq(D_DOTQ);
 	wse_task_entry(T_SUM, wgrad_dots0);
 	wse_task_entry(T_SUM + 1, wgrad_dots1);
@@ -460,8 +460,8 @@ WSE_ENTRY void linear_bgrad(uint32_t args, uint32_t info)
 	}
 	wse_wait(1);
 	wse_dsr_mem(D_MEM, a->db, WSE_DT_FP32, a->n, 4);
-	wse_dsr_fabin(D_COLIN, COLOR_COL + ((r - 1) & 1));
-	wse_dsr_fabout(D_COLOUT, COLOR_COL + (r & 1), a->n);
+	wse_dsr_fabin(D_COLIN, WSE_COLOR_COL + ((r - 1) & 1));
+	wse_dsr_fabout(D_COLOUT, WSE_COLOR_COL + (r & 1), a->n);
 	if (r)
 		wse_issue(WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MADD, 0, D_COLIN, D_MEM) +
 			  ((uint32_t)(last ? D_MEM : D_COLOUT) << WSE_TCW_DST_SHIFT), 0);

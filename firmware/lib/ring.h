@@ -1,29 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Colors and routes of the library's kernels (table in hw/doc/fabric.md): weights down the columns, a ring
+ * Routes of the library's kernels (colors: uapi/wse/wse_kernel.h): weights down the columns, a ring
  * along each row made of neighbour hops with a return path for the wrap, column sums north to south.
  */
 #ifndef WSE_RING_H
 #define WSE_RING_H
 
 #include "wse_core.h"
-
-enum {
-	COLOR_STREAM = 0,	/* weights and indices, north edge to every core of a column */
-	COLOR_ROW = 1,		/* 1 and 2: core c sends to c + 1 on COLOR_ROW + (c & 1) */
-	COLOR_WRAP = 3,		/* column COLS - 1 back to column 0 */
-	COLOR_COL = 4,		/* 4 and 5: row r sends to r + 1 on COLOR_COL + (r & 1) */
-};
+#include "wse_kernel.h"
 
 /* color on which this core's ring predecessor (successor) is heard (spoken to) */
 static inline uint32_t ring_in(uint32_t col)
 {
-	return col ? COLOR_ROW + ((col - 1) & 1) : COLOR_WRAP;
+	return col ? WSE_COLOR_ROW + ((col - 1) & 1) : WSE_COLOR_WRAP;
 }
 
 static inline uint32_t ring_out(uint32_t col, uint32_t cols)
 {
-	return col == cols - 1 ? COLOR_WRAP : COLOR_ROW + (col & 1);
+	return col == cols - 1 ? WSE_COLOR_WRAP : WSE_COLOR_ROW + (col & 1);
 }
 
 static inline void routes_stream(void)
@@ -32,7 +26,7 @@ static inline void routes_stream(void)
 
 	if (wse_row() + 1 < wse_rows())
 		tx |= WSE_TX(S);
-	wse_route(COLOR_STREAM, WSE_RX(N) | tx);
+	wse_route(WSE_COLOR_STREAM, WSE_RX(N) | tx);
 }
 
 static inline void routes_ring(void)
@@ -42,24 +36,24 @@ static inline void routes_ring(void)
 	if (cols == 1)
 		return;
 	if (c + 1 < cols)
-		wse_route(COLOR_ROW + (c & 1), WSE_RX(R) | WSE_TX(E));
+		wse_route(WSE_COLOR_ROW + (c & 1), WSE_RX(R) | WSE_TX(E));
 	if (c > 0)
-		wse_route(COLOR_ROW + ((c - 1) & 1), WSE_RX(W) | WSE_TX(R));
+		wse_route(WSE_COLOR_ROW + ((c - 1) & 1), WSE_RX(W) | WSE_TX(R));
 	if (c == cols - 1)
-		wse_route(COLOR_WRAP, WSE_RX(R) | WSE_TX(W));
+		wse_route(WSE_COLOR_WRAP, WSE_RX(R) | WSE_TX(W));
 	else if (c > 0)
-		wse_route(COLOR_WRAP, WSE_RX(E) | WSE_TX(W));
+		wse_route(WSE_COLOR_WRAP, WSE_RX(E) | WSE_TX(W));
 	else
-		wse_route(COLOR_WRAP, WSE_RX(E) | WSE_TX(R));
+		wse_route(WSE_COLOR_WRAP, WSE_RX(E) | WSE_TX(R));
 }
 
 static inline void routes_column(void)
 {
 	uint32_t r = wse_row();
 
-	wse_route(COLOR_COL + (r & 1), WSE_RX(R) | WSE_TX(S));
+	wse_route(WSE_COLOR_COL + (r & 1), WSE_RX(R) | WSE_TX(S));
 	if (r > 0)
-		wse_route(COLOR_COL + ((r - 1) & 1), WSE_RX(N) | WSE_TX(R));
+		wse_route(WSE_COLOR_COL + ((r - 1) & 1), WSE_RX(N) | WSE_TX(R));
 }
 
 #endif /* WSE_RING_H */

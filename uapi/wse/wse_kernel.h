@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the host and the kernels of firmware/ share: programs, entries, argument words, colors, what a linear
+ * layer does with its sums. Compiled by both compilers; a START carries one of these structs as its 16 words.
+ *
+ * Geometry: hidden along x, tokens along y. Core (r, c) of a ROWS x COLS tile holds [N / COLS][T] of every value of
+ * width N: the features that column c owns, the T tokens of row r, token index fastest. Addresses are absolute
+ * (WSE_SRAM_BASE + offset) and multiples of 16; lengths are in elements. binary32 constants travel as their bits.
+ * In these comments h = width / COLS, and K, N are a linear layer's inputs and outputs.
+ */
+#ifndef WSE_KERNEL_H
+#define WSE_KERNEL_H
+
+#ifdef __KERNEL__
+#include <linux/types.h>
+#else
+#include <stdint.h>
+#endif
+
+/*
+ * Colors. Two where the sender alternates: a color whose route changes at run time must not be used again before
+ * every router on its way has seen the change (hw/doc/fabric.md).
+ */
+enum wse_color {
+	WSE_COLOR_STREAM = 0,	/* weights and indices, north edge to every core of a column */
+	WSE_COLOR_ROW = 1,	/* 1 and 2: core c sends to c + 1 on WSE_COLOR_ROW + (c & 1) */
+	WSE_COLOR_WRAP = 3,	/* column COLS - 1 back to column 0 */
+	WSE_COLOR_COL = 4,	/* 4 and 5: row r sends to r + 1 on WSE_COLOR_COL + (r & 1) */
+	WSE_COLOR_RESULT = 6,	/* results of kernels of one's own */
+	WSE_COLOR_KEYS = 7,	/* 7 and 8: keys and values southward, by round */
+	WSE_COLOR_INDEX = 9,	/* index of DOTX, ramp to ramp */
+	WSE_COLOR_KGRAD = 10,	/* 10 and 11: dK, dV northward, row r sends on WSE_COLOR_KGRAD + (r & 1) */
+	WSE_COLOR_GROUP = 12,	/* 12 and 13: head groups eastward, by column */
+	WSE_COLOR_GROUP_BACK = 14, /* head groups' result westward */
+};
+
+/* a linear layer's pass over its sums, after the last block; s = sum, or sum + bias where there is a bias */
+enum wse_post {
+	WSE_POST_NONE = 0,	/* y = s */
+	WSE_POST_BF16 = 1,	/* out = bf16(s); the first nscale features bf16(s * scale) */
+	WSE_POST_RELU = 2,	/* out = bf16(max(0, s)), NaN gets through */
+	WSE_POST_GELU = 3,	/* out = bf16(gelu(s)), out2 = bf16(gelu'(s)) */
+	WSE_POST_GATE = 4,	/* out = bf16(s where aux > 0, else 0); aux bf16: backward through ReLU */
+	WSE_POST_MUL = 5,	/* out = bf16(s * aux); aux bf16: backward through an activation by its derivative */
+	WSE_POST_ADD16 = 6,	/* y = aux + s; aux bf16; out2 = bf16(y) if out2 is not 0 */
+	WSE_POST_ADD32 = 7,	/* y = aux + s; aux binary32; out2 = bf16(y) if out2 is not 0 */
+};
+
+/*
+ * Y = X W^T: the streamed product, forward and to the data (with the transposed image). `out` may be y: the pass
+ * reads element i at 4 i before it writes it at 2 i.
+ */
+struct wse_linear_args {
+	uint32_t x;		/* bf16 [K / COLS][T] */
+	uint32_t y;		/* binary32 [N / COLS][T]: sums */
+	uint32_t t;		/* tokens per core: a multiple of the lanes */
+	uint32_t k;		/* K / COLS */
+	uint32_t nblk;		/* blocks of the stream: N / b, a multiple of COLS */
+	uint32_t b;		/* features per block: 1, 2 or 4; b * t <= 128 */
+	uint32_t post;		/* enum wse_post */
+	uint32_t bias;		/* binary32 [N / COLS], or 0 */
+	uint32_t aux;		/* [N / COLS][T], by post */
+	uint32_t out;		/* bf16 [N / COLS][T], by post */
+	uint32_t out2;		/* bf16 [N / COLS][T], by post, or 0 */
+	uint32_t scale;		/* binary32, WSE_POST_BF16 */
+	uint32_t nscale;	/* features of this core that it multiplies: the first ones */
+};
+
+/* dW = dY^T X, and the bias gradient: sums over this core's tokens by the lanes and their tree, then north to south */
+struct wse_wgrad_args {
+	uint32_t x;		/* bf16 [K / COLS][T] */
+	uint32_t dy;		/* bf16 [N / COLS][T] */
+	uint32_t t, k, nblk, b;	/* as above */
+	uint32_t db;		/* binary32 [N / COLS], valid in the last row; 0: no bias */
+};
+
+/* out = bf16(a + b), n elements, a multiple of 8; out may be a or b */
+struct wse_add_args {
+	uint32_t a, b, out;	/* bf16 [n] */
+	uint32_t n;
+};
+
+/* layer norm over the width: out = bf16((x - mean) * rstd * gain + bias) */
+struct wse_norm_args {
+	uint32_t x;		/* bf16 [h][T] */
+	uint32_t out;		/* bf16 [h][T] */
+	uint32_t gain, bias;	/* binary32 [h] */
+	uint32_t mean, rstd;	/* binary32 [T] each, out: kept for the backward pass */
+	uint32_t work;		/* wse_norm_work(t) bytes */
+	uint32_t t, h;
+	uint32_t inv_width;	/* binary32: 1 / (h * COLS) */
+	uint32_t eps;		/* binary32 */
+};
+
+static inline uint32_t wse_norm_work(uint32_t t)
+{
+	return 4 * 4 * t;
+}
+
+/* its backward pass. dres = (add ? dres : 0) + dx, also as bf16 */
+struct wse_norm_back_args {
+	uint32_t dy;		/* binary32 [h][T]; destroyed */
+	uint32_t x;		/* bf16 [h][T] */
+	uint32_t gain;		/* binary32 [h] */
+	uint32_t mean, rstd;	/* binary32 [T] */
+	uint32_t dres;		/* binary32 [h][T] */
+	uint32_t dres16;	/* bf16 [h][T] */
+	uint32_t dgain, dbias;	/* binary32 [h], out, valid in the last row; dgain may be gain */
+	uint32_t work;		/* wse_norm_work(t) bytes */
+	uint32_t t, h;
+	uint32_t inv_width;	/* binary32 */
+	uint32_t add;		/* 0 or 1 */
+};
+
+/*
+ * Causal attention of the heads that this column owns (d features each: h = heads * d). Sequences of s tokens lie
+ * over s / t neighbouring rows, tokens ascending southward; s / t divides ROWS. q comes scaled by 1 / sqrt(d).
+ */
+struct wse_attn_args {
+	uint32_t qkv;		/* bf16 [3][h][T]: q, k, v */
+	uint32_t o;		/* bf16 [h][T], out */
+	uint32_t max, recip;	/* binary32 [heads][T] each, out, kept: m and 1 / l */
+	uint32_t work;		/* wse_attn_work() bytes */
+	uint32_t t, s, d, heads;
+};
+
+/* its backward pass; the gradients of q (times scale), k and v take the places of q, k and v */
+struct wse_attn_back_args {
+	uint32_t qkv;		/* bf16 [3][h][T]; out: bf16 gradients */
+	uint32_t o;		/* bf16 [h][T] */
+	uint32_t dout;		/* bf16 [h][T]; may be destroyed */
+	uint32_t max, recip;	/* binary32 [heads][T] */
+	uint32_t work;		/* wse_attn_back_work() bytes */
+	uint32_t t, s, d, heads;
+	uint32_t scale;		/* binary32: 1 / sqrt(d) */
+};
+
+/* softmax cross-entropy over the columns; dy = bf16((softmax - onehot) * scale) */
+struct wse_loss_args {
+	uint32_t y;		/* binary32 [V / COLS][T] logits; destroyed */
+	uint32_t dy;		/* bf16 [V / COLS][T] */
+	uint32_t target;	/* u16 [T] classes 0 ... V - 1, the same in every column of a row */
+	uint32_t loss;		/* binary32 [T]: valid in the column that owns the token's target */
+	uint32_t work;		/* binary32 [3][T] */
+	uint32_t t;
+	uint32_t v;		/* V / COLS */
+	uint32_t scale;		/* binary32 */
+	uint32_t backward;	/* 0: loss alone */
+	uint32_t classes;	/* classes of the whole vocabulary that exist: the rest is padding */
+};
+
+/* entries of the programs: X(name of the start function, its struct) */
+#define WSE_KERNELS(X) \
+	X(linear_forward, wse_linear_args) \
+	X(linear_wgrad, wse_wgrad_args) \
+	X(add, wse_add_args) \
+	X(norm, wse_norm_args) \
+	X(norm_back, wse_norm_back_args) \
+	X(attn, wse_attn_args) \
+	X(attn_back, wse_attn_back_args) \
+	X(loss, wse_loss_args)
+
+#define WSE_KERNEL_FITS(entry, args) \
+	_Static_assert(sizeof(struct args) <= 64, #args ": a START has 16 argument words");
+WSE_KERNELS(WSE_KERNEL_FITS)
+
+#endif /* WSE_KERNEL_H */
