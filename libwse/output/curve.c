@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The loss curve: training loss, held-out loss, and the text's entropies to measure them by. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,35 +12,71 @@ struct range {
 	double step0, step1, loss0, loss1;
 };
 
+/* a diverging run ends in numbers whose difference is not finite: what is beyond is not drawn */
+#define LOSS_MAX 1e300
+
+static int drawable(const struct wse_metric *m)
+{
+	return fabs(m->loss) <= LOSS_MAX;
+}
+
 static struct range range_of(const struct wse_metrics *ms, double unigram, double bigram)
 {
-	struct range r = {0, 1, 1e30, -1e30};
+	struct range r = {0, 1, LOSS_MAX, -LOSS_MAX};
 	double also[2] = {unigram, bigram};
 
 	for (uint32_t i = 0; i < ms->n; i++) {
-		r.step1 = (double)ms->m[i].step > r.step1 ? (double)ms->m[i].step : r.step1;
-		r.loss0 = ms->m[i].loss < r.loss0 ? ms->m[i].loss : r.loss0;
-		r.loss1 = ms->m[i].loss > r.loss1 ? ms->m[i].loss : r.loss1;
+		if (!drawable(&ms->m[i]))
+			continue;
+		r.step1 = fmax(r.step1, (double)ms->m[i].step);
+		r.loss0 = fmin(r.loss0, ms->m[i].loss);
+		r.loss1 = fmax(r.loss1, ms->m[i].loss);
 	}
 	for (int i = 0; i < 2; i++)
 		if (also[i] > 0.0) {
-			r.loss0 = also[i] < r.loss0 ? also[i] : r.loss0;
-			r.loss1 = also[i] > r.loss1 ? also[i] : r.loss1;
+			r.loss0 = fmin(r.loss0, also[i]);
+			r.loss1 = fmax(r.loss1, also[i]);
 		}
-	if (!(r.loss1 > r.loss0)) {
-		r.loss0 -= 0.5;
-		r.loss1 = r.loss0 + 1.0;
+	if (r.loss0 > r.loss1)
+		r.loss0 = r.loss1 = 0.0;
+	if (r.loss0 == r.loss1) {
+		double room = fmax(0.5, fabs(r.loss1) * 0.1);
+
+		r.loss0 -= room;
+		r.loss1 += room;
 	}
 	r.loss0 -= 0.03 * (r.loss1 - r.loss0);
 	r.loss1 += 0.03 * (r.loss1 - r.loss0);
 	return r;
 }
 
+/* the distance of ticks that people read easily: 1, 2 or 5 times a power of ten, 4 to 9 of them */
+static double tick_of(double length)
+{
+	double unit = pow(10.0, floor(log10(length / 4.0)));
+
+	if (length / (5.0 * unit) >= 4.0)
+		return 5.0 * unit;
+	return length / (2.0 * unit) >= 4.0 ? 2.0 * unit : unit;
+}
+
+/* a loss as a tick or a label: always short; text [24] */
+static const char *number(double loss, double tick, char *text)
+{
+	int digits = tick < 1.0 ? (int)ceil(-log10(tick) - 1e-9) : 0;
+
+	if (fabs(loss) < 1e5 && digits < 7)
+		snprintf(text, 24, "%.*f", digits, loss);
+	else
+		snprintf(text, 24, "%.3g", loss);
+	return text;
+}
+
 #define W      760
 #define H      420
 #define LEFT   60
 #define TOP    30
-#define PLOT_W 680
+#define PLOT_W 570
 #define PLOT_H 340
 
 static double sx(const struct range *r, double step)
@@ -52,16 +89,36 @@ static double sy(const struct range *r, double loss)
 	return TOP + PLOT_H * (r->loss1 - loss) / (r->loss1 - r->loss0);
 }
 
-static void svg_entropy(FILE *f, const struct range *r, double nats, const char *name)
+static void svg_ticks(FILE *f, const struct range *r)
 {
+	double tick = tick_of(r->loss1 - r->loss0), step = fmax(1.0, tick_of(r->step1));
+	char text[24];
+
+	for (double k = ceil(r->loss0 / tick); k * tick <= r->loss1; k++)
+		fprintf(f,
+			"<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#eee\"/>\n"
+			"<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
+			LEFT, sy(r, k * tick), LEFT + PLOT_W, sy(r, k * tick), LEFT - 6,
+			sy(r, k * tick) + 4, number(k * tick, tick, text));
+	for (double at = 0; at <= r->step1; at += step)
+		fprintf(f, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.0f</text>\n",
+			sx(r, at), TOP + PLOT_H + 18, at);
+}
+
+/* a dashed line, and its name beside the plot, where no curve is; *free is the lowest place that
+ * no label has taken yet */
+static void svg_entropy(FILE *f, const struct range *r, double nats, const char *name, double *free)
+{
+	double y = sy(r, nats), at = fmax(y + 4, *free);
+
 	if (nats <= 0.0)
 		return;
 	fprintf(f,
 		"<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#888\" "
-		"stroke-dasharray=\"6 4\"/>\n<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\" "
-		"fill=\"#666\">%s entropy %.3f</text>\n",
-		LEFT, sy(r, nats), LEFT + PLOT_W, sy(r, nats), LEFT + PLOT_W - 4, sy(r, nats) - 4,
-		name, nats);
+		"stroke-dasharray=\"6 4\"/>\n<text x=\"%d\" y=\"%.1f\" fill=\"#666\">"
+		"%s %.3f</text>\n",
+		LEFT, y, LEFT + PLOT_W, y, LEFT + PLOT_W + 6, at, name, nats);
+	*free = at + 14;
 }
 
 static void svg_line(FILE *f, const struct wse_metrics *ms, const struct range *r, int held_out,
@@ -70,19 +127,45 @@ static void svg_line(FILE *f, const struct wse_metrics *ms, const struct range *
 	fprintf(f, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"%s\" points=\"", color,
 		held_out ? "2" : "1");
 	for (uint32_t i = 0; i < ms->n; i++)
-		if (ms->m[i].held_out == held_out)
+		if (ms->m[i].held_out == held_out && drawable(&ms->m[i]))
 			fprintf(f, "%.1f,%.1f ", sx(r, (double)ms->m[i].step),
 				sy(r, ms->m[i].loss));
 	fprintf(f, "\"/>\n");
 	for (uint32_t i = 0; i < ms->n && held_out; i++)
-		if (ms->m[i].held_out)
+		if (ms->m[i].held_out && drawable(&ms->m[i]))
 			fprintf(f, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"/>\n",
 				sx(r, (double)ms->m[i].step), sy(r, ms->m[i].loss), color);
 }
 
-int wse_curve_svg(const struct wse_metrics *ms, const char *path, double unigram, double bigram)
+static void svg(FILE *f, const struct wse_metrics *ms, double unigram, double bigram)
 {
 	struct range r = range_of(ms, unigram, bigram);
+	double free = TOP;
+
+	fprintf(f,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+		"viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"12\">\n"
+		"<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
+		W, H, W, H);
+	svg_ticks(f, &r);
+	fprintf(f,
+		"<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" "
+		"stroke=\"#ccc\"/>\n"
+		"<text x=\"%d\" y=\"18\">loss, nats per token: <tspan fill=\"#7aa6d8\">training"
+		"</tspan>, <tspan fill=\"#c0392b\">held-out</tspan>; entropy of the text: "
+		"<tspan fill=\"#666\">dashed</tspan></text>\n"
+		"<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">step</text>\n",
+		LEFT, TOP, PLOT_W, PLOT_H, LEFT, LEFT + PLOT_W / 2, H - 8);
+	/* the larger one is the upper one */
+	svg_entropy(f, &r, fmax(unigram, bigram), unigram >= bigram ? "unigram" : "bigram", &free);
+	svg_entropy(f, &r, fmin(unigram, bigram), unigram >= bigram ? "bigram" : "unigram", &free);
+	svg_line(f, ms, &r, 0, "#7aa6d8");
+	svg_line(f, ms, &r, 1, "#c0392b");
+	fprintf(f, "</svg>\n");
+}
+
+int wse_curve_svg(const struct wse_metrics *ms, const char *path, double unigram, double bigram)
+{
 	char tmp[4096];
 	FILE *f;
 	int ret;
@@ -92,32 +175,7 @@ int wse_curve_svg(const struct wse_metrics *ms, const char *path, double unigram
 	f = fopen(tmp, "we");
 	if (!f)
 		return -errno;
-	fprintf(f,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-		"font-family=\"sans-serif\" font-size=\"12\">\n"
-		"<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n"
-		"<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" "
-		"stroke=\"#ccc\"/>\n",
-		W, H, LEFT, TOP, PLOT_W, PLOT_H);
-	for (int i = 0; i <= 4; i++) {
-		double loss = r.loss0 + (r.loss1 - r.loss0) * i / 4;
-		double step = r.step1 * i / 4;
-
-		fprintf(f,
-			"<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.2f</text>\n"
-			"<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.0f</text>\n",
-			LEFT - 6, sy(&r, loss) + 4, loss, sx(&r, step), TOP + PLOT_H + 18, step);
-	}
-	fprintf(f,
-		"<text x=\"%d\" y=\"18\">loss, nats per token: <tspan fill=\"#7aa6d8\">training"
-		"</tspan>, <tspan fill=\"#c0392b\">held-out</tspan></text>\n"
-		"<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">step</text>\n",
-		LEFT, LEFT + PLOT_W / 2, H - 8);
-	svg_entropy(f, &r, unigram, "unigram");
-	svg_entropy(f, &r, bigram, "bigram");
-	svg_line(f, ms, &r, 0, "#7aa6d8");
-	svg_line(f, ms, &r, 1, "#c0392b");
-	fprintf(f, "</svg>\n");
+	svg(f, ms, unigram, bigram);
 	ret = fflush(f) ? -errno : ferror(f) ? -EIO : 0;
 	if (fclose(f) && !ret)
 		ret = -errno;
@@ -128,14 +186,35 @@ int wse_curve_svg(const struct wse_metrics *ms, const char *path, double unigram
 	return ret;
 }
 
-/* dots [4 * rows][2 * cols] -> lines of braille: U+2800 + a bit per dot */
+/* dots [4 * rows][2 * cols] -> lines of braille: U+2800 + a bit per dot; x and y from 0 to 1 */
 static void dot(unsigned char *cells, uint32_t cols, uint32_t rows, double x, double y)
 {
 	static const unsigned char bit[4][2] = {{1, 8}, {2, 16}, {4, 32}, {64, 128}};
-	long px = (long)(x * (2.0 * cols - 1) + 0.5), py = (long)(y * (4.0 * rows - 1) + 0.5);
+	long px, py;
 
-	if (px >= 0 && py >= 0 && px < 2 * (long)cols && py < 4 * (long)rows)
-		cells[(py / 4) * cols + px / 2] |= bit[py % 4][px % 2];
+	if (!(x >= 0.0 && x <= 1.0 && y >= 0.0 && y <= 1.0))
+		return;
+	px = (long)(x * (2.0 * cols - 1) + 0.5);
+	py = (long)(y * (4.0 * rows - 1) + 0.5);
+	cells[(py / 4) * cols + px / 2] |= bit[py % 4][px % 2];
+}
+
+/* one row of cells; size of text: MARGIN in front, 3 bytes a cell, two labels behind */
+#define MARGIN 32
+#define LABELS 64
+
+static void text_row(const unsigned char *cells, uint32_t cols, double middle, char *text)
+{
+	int n = snprintf(text, MARGIN, fabs(middle) < 1e4 ? "%7.2f " : "%7.1e ", middle);
+
+	for (uint32_t x = 0; x < cols; x++) {
+		unsigned int c = 0x2800u + cells[x];
+
+		text[n++] = (char)(0xe0 | c >> 12);
+		text[n++] = (char)(0x80 | (c >> 6 & 0x3f));
+		text[n++] = (char)(0x80 | (c & 0x3f));
+	}
+	text[n] = 0;
 }
 
 void wse_curve_text(const struct wse_metrics *ms, uint32_t cols, uint32_t rows, double unigram,
@@ -143,32 +222,29 @@ void wse_curve_text(const struct wse_metrics *ms, uint32_t cols, uint32_t rows, 
 {
 	struct range r = range_of(ms, unigram, bigram);
 	unsigned char *cells = calloc(cols, rows);
-	char *text = malloc(cols * 3 + 64);
+	size_t size = MARGIN + 3 * (size_t)cols + LABELS;
+	char *text = malloc(size);
 	double height = r.loss1 - r.loss0, lines[2] = {unigram, bigram};
 
 	for (uint32_t i = 0; cells && text && i < ms->n; i++)
-		dot(cells, cols, rows, (double)ms->m[i].step / r.step1,
-		    (r.loss1 - ms->m[i].loss) / height);
+		if (drawable(&ms->m[i]))
+			dot(cells, cols, rows, (double)ms->m[i].step / r.step1,
+			    (r.loss1 - ms->m[i].loss) / height);
 	for (uint32_t l = 0; cells && text && l < 2; l++)
 		for (uint32_t x = 0; x < cols && lines[l] > 0.0; x++)
 			dot(cells, cols, rows, (x + 0.25) / cols, (r.loss1 - lines[l]) / height);
 	for (uint32_t y = 0; cells && text && y < rows; y++) {
 		double top = r.loss1 - height * y / rows;
 		double bottom = r.loss1 - height * (y + 1) / rows;
-		int n = sprintf(text, "%6.2f ", (top + bottom) / 2);
+		size_t n;
 
-		for (uint32_t x = 0; x < cols; x++) {
-			unsigned int c = 0x2800u + cells[y * cols + x];
-
-			text[n++] = (char)(0xe0 | c >> 12);
-			text[n++] = (char)(0x80 | (c >> 6 & 0x3f));
-			text[n++] = (char)(0x80 | (c & 0x3f));
+		text_row(cells + (size_t)y * cols, cols, (top + bottom) / 2, text);
+		for (int l = 0; l < 2; l++) {
+			n = strlen(text);
+			if (lines[l] > 0.0 && lines[l] <= top && lines[l] > bottom)
+				snprintf(text + n, size - n, " %s %.2f", l ? "bigram" : "unigram",
+					 lines[l]);
 		}
-		text[n] = 0;
-		for (int l = 0; l < 2; l++)
-			if (lines[l] <= top && lines[l] > bottom)
-				n += sprintf(text + n, " %s %.2f", l ? "bigram" : "unigram",
-					     lines[l]);
 		line(ctx, text);
 	}
 	free(cells);
