@@ -219,7 +219,7 @@ static void read_model(struct reader *r, struct wse_yaml *init)
 		uint32_t width = (uint32_t)u64(r, m, "hidden_size", 1, 0, 1, 1u << 16);
 
 		n = (uint32_t)u64(r, m, "num_hidden_layers", 1, 0, 0, WSE_MLP_MAX_LINEAR - 1);
-		for (uint32_t i = 0; i < n; i++)
+		for (uint32_t i = 0; i < n && !r->ret; i++) /* n may be what was refused */
 			hidden[i] = width;
 	}
 	if (!r->ret && !r->missing[0] &&

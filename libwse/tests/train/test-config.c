@@ -161,6 +161,7 @@ int main(void)
 	setting("model.hidden_sise=128", 0, "--set: trainer.init.model.hidden_sise");
 	setting("model.window=x", 0, "whole number");
 	setting("model", 0, "key.path=value");
+	setting("model.num_hidden_layers=1000", 0, "from 0 to 31, not \"1000\"");
 	setting("seed.deeper=1", 0, "no such place");
 	setting("checkpoint.load_checkpoint_states=optimizer", 0,
 		"accepted: all or model,optimizer,dataloader or model");
