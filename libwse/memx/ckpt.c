@@ -2,6 +2,7 @@
 /* What goes into a checkpoint and what must match when it comes back. */
 #include "ckpt.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -229,9 +230,37 @@ static int get_number(const struct wse_st *st, const char *key, int base, uint64
 	text = wse_st_get(st, name);
 	errno = 0;
 	*v = text ? strtoull(text, &end, base) : 0;
-	if (!text || !*text || *end || errno)
-		return wse_why(why, -EBADMSG, "%s is missing or no number", name);
+	if (!text || !isxdigit((unsigned char)*text) || *end || errno)
+		return wse_why(why, -EBADMSG, "%s is %.40s, no number from 0 on", name,
+			       text ? text : "missing");
 	return 0;
+}
+
+/* a power of beta after some steps; betas may have changed on the way, so only its range is known */
+static int get_power(const struct wse_st *st, const char *key, uint64_t *v, char *why)
+{
+	int ret = get_number(st, key, 16, v, why);
+	double power;
+
+	memcpy(&power, v, sizeof(power));
+	if (!ret && !(power >= 0.0 && power <= 1.0))
+		return wse_why(why, -EBADMSG, "wse.%s is %g, not from 0 to 1", key, power);
+	return ret;
+}
+
+/* the step; a file that is named after one is of that step */
+static int get_step(const struct wse_st *st, const char *path, uint64_t *step, char *why)
+{
+	const char *base = strrchr(path, '/');
+	unsigned long long named;
+	int ret = get_number(st, "step", 10, step, why), end = 0;
+
+	base = base ? base + 1 : path;
+	if (ret || sscanf(base, "checkpoint_%llu.safetensors%n", &named, &end) != 1 || !end ||
+	    base[end] || named == *step)
+		return ret;
+	return wse_why(why, -EBADMSG, "it is of step %" PRIu64 ", not of the step in its name",
+		       *step);
 }
 
 /* NULL when the file says the same as fact i; else what it says */
@@ -349,13 +378,13 @@ int wse_ckpt_load(const char *path, struct wse_memx *mx, const struct wse_memx_c
 		ret = ret ? ret : get_tensors(&st, s.table, first, NULL, why);
 		if (!ret && second)
 			ret = get_tensors(&st, s.table, second, NULL, why);
-		ret = ret ? ret : get_number(&st, "beta1_pow", 16, &b1, why);
-		ret = ret ? ret : get_number(&st, "beta2_pow", 16, &b2, why);
+		ret = ret ? ret : get_power(&st, "beta1_pow", &b1, why);
+		ret = ret ? ret : get_power(&st, "beta2_pow", &b2, why);
 		ret = ret ? ret : get_number(&st, "epoch", 10, &epoch, why);
 		ret = ret ? ret : get_number(&st, "position", 10, &position, why);
 	}
 	if (!ret && (all || (what == WSE_CKPT_EVAL && wse_st_get(&st, "wse.step"))))
-		ret = get_number(&st, "step", 10, &step, why);
+		ret = get_step(&st, path, &step, why);
 	if (ret)
 		goto out;
 	get_tensors(&st, s.table, "", s.params, why);

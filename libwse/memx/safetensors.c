@@ -12,10 +12,32 @@
 #include <unistd.h>
 
 #include "num/num.h"
+#include "num/sha256.h"
 #include "num/why.h"
 
 #define HEADER_MAX (16u << 20)
 #define COUNT_MAX  4096
+
+/*
+ * The seal: metadata entry with the SHA-256 of length and header, its own digits taken as zeros.
+ * The header holds a checksum of each tensor, so no bit of the file can change unseen.
+ */
+#define SEAL	 "header.sha256"
+#define SEAL_LEN 64
+
+/* header [len], at: where the 64 digits are in it; hex [65] */
+static void seal_of(const char *header, uint64_t len, size_t at, char *hex)
+{
+	static const char zeros[SEAL_LEN] = {[0 ... SEAL_LEN - 1] = '0'};
+	struct wse_sha256 sha;
+
+	wse_sha256_init(&sha);
+	wse_sha256_add(&sha, &len, sizeof(len));
+	wse_sha256_add(&sha, header, at);
+	wse_sha256_add(&sha, zeros, SEAL_LEN);
+	wse_sha256_add(&sha, header + at + SEAL_LEN, (size_t)len - at - SEAL_LEN);
+	wse_sha256_hex(&sha, hex);
+}
 
 static int write_all(int fd, const void *data, size_t n)
 {
@@ -53,14 +75,18 @@ static int sync_dir_of(const char *path)
 	return ret;
 }
 
-/* names and values that we write contain no character that JSON escapes */
-static int header_text(const struct wse_st *st, FILE *f)
+/* names and values that we write contain no character that JSON escapes; *seal is where its digits
+ * are to be put */
+static int header_text(const struct wse_st *st, FILE *f, size_t *seal)
 {
 	uint64_t off = 0;
 
-	fputs("{\"__metadata__\":{", f);
+	fputs("{\"__metadata__\":{\"" SEAL "\":\"", f);
+	*seal = (size_t)ftell(f);
+	fprintf(f, "%0*d\"%s", SEAL_LEN, 0, st->nmeta || st->ntensors ? "," : "");
 	for (uint32_t i = 0; i < st->nmeta; i++)
-		fprintf(f, "\"%s\":\"%s\",", st->meta[i].key, st->meta[i].value);
+		fprintf(f, "\"%s\":\"%s\"%s", st->meta[i].key, st->meta[i].value,
+			i + 1 < st->nmeta || st->ntensors ? "," : "");
 	for (uint32_t i = 0; i < st->ntensors; i++) {
 		const struct wse_st_tensor *t = &st->tensors[i];
 
@@ -86,15 +112,15 @@ static int header_text(const struct wse_st *st, FILE *f)
 
 int wse_st_write(const char *path, const struct wse_st *st)
 {
-	char tmp[4096], *header = NULL;
-	size_t len = 0;
+	char tmp[4096], hex[SEAL_LEN + 1], *header = NULL;
+	size_t len = 0, seal = 0;
 	FILE *f = open_memstream(&header, &len);
 	uint64_t len64;
 	int fd, ret;
 
 	if (!f)
 		return -ENOMEM;
-	ret = header_text(st, f);
+	ret = header_text(st, f, &seal);
 	if (fclose(f) && !ret)
 		ret = -ENOMEM;
 	if (!ret && (size_t)snprintf(tmp, sizeof(tmp), "%s.tmp", path) >= sizeof(tmp))
@@ -110,6 +136,8 @@ int wse_st_write(const char *path, const struct wse_st *st)
 		return ret;
 	}
 	len64 = len;
+	seal_of(header, len64, seal, hex);
+	memcpy(header + seal, hex, SEAL_LEN);
 	ret = write_all(fd, &len64, sizeof(len64));
 	if (!ret)
 		ret = write_all(fd, header, len);
@@ -133,6 +161,7 @@ int wse_st_write(const char *path, const struct wse_st *st)
 struct json {
 	const char *p, *end;
 	int bad;
+	const char *seal; /* its digits, NULL if there is none */
 };
 
 static void skip_space(struct json *j)
@@ -208,6 +237,11 @@ static void metadata(struct json *j, struct wse_st *st)
 		string(j, m->key);
 		expect(j, ':');
 		string(j, m->value);
+		if (strcmp(m->key, SEAL))
+			continue;
+		j->bad |= j->seal || strlen(m->value) != SEAL_LEN;
+		j->seal = j->p - 1 - SEAL_LEN;
+		st->nmeta--; /* of the file, not of what it holds */
 	} while (next_is(j, ','));
 	expect(j, '}');
 }
@@ -261,6 +295,32 @@ static void tensor(struct json *j, struct wse_st_tensor *t, uint64_t *begin, uin
 	*end = e;
 }
 
+/* a file of ours: only the writer below makes these keys */
+static int is_ours(const struct wse_st *st)
+{
+	for (uint32_t i = 0; i < st->nmeta; i++)
+		if (!strncmp(st->meta[i].key, "wse.", 4) || !strncmp(st->meta[i].key, "sum.", 4))
+			return 1;
+	return 0;
+}
+
+static int check_seal(const struct wse_st *st, const struct json *j, const char *header,
+		      uint64_t len, char *why)
+{
+	char hex[SEAL_LEN + 1];
+
+	if (!j->seal)
+		return is_ours(st) ? wse_why(why, -EBADMSG,
+					     "its header has no checksum (" SEAL "): corrupted, or "
+					     "of a release before there was one")
+				   : 0;
+	seal_of(header, len, (size_t)(j->seal - header), hex);
+	if (memcmp(hex, j->seal, SEAL_LEN))
+		return wse_why(why, -EBADMSG,
+			       "the checksum of the header does not match: corrupted");
+	return 0;
+}
+
 static int parse(const char *data, size_t size, struct wse_st *st, char *why)
 {
 	uint64_t len, begin, end, total = 0, need = 0;
@@ -279,7 +339,7 @@ static int parse(const char *data, size_t size, struct wse_st *st, char *why)
 			       "the file: cut short, or no safetensors file",
 			       len);
 	base = data + 8 + len;
-	j = (struct json){data + 8, base, 0};
+	j = (struct json){.p = data + 8, .end = base};
 	expect(&j, '{');
 	do {
 		char name[WSE_ST_NAME];
@@ -321,7 +381,7 @@ static int parse(const char *data, size_t size, struct wse_st *st, char *why)
 		return wse_why(why, -EBADMSG,
 			       "the tensors need %" PRIu64 " bytes, the file has %" PRIu64, total,
 			       (uint64_t)(size - 8 - len));
-	return 0;
+	return check_seal(st, &j, data + 8, len, why);
 }
 
 static int check_sums(const struct wse_st *st, char *why)
@@ -333,6 +393,8 @@ static int check_sums(const struct wse_st *st, char *why)
 
 		snprintf(key, sizeof(key), "sum.%s", t->name);
 		want = wse_st_get(st, key);
+		if (!want && is_ours(st))
+			return wse_why(why, -EBADMSG, "%s has no checksum: corrupted", t->name);
 		if (!want)
 			continue; /* another program's file */
 		snprintf(sum, sizeof(sum), "%016" PRIx64,
@@ -348,7 +410,7 @@ static int check_sums(const struct wse_st *st, char *why)
 
 static int read_file(const char *path, char **data, size_t *size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a FIFO has no writer */
 	struct stat sb;
 	size_t at = 0;
 	int ret = 0;
@@ -386,7 +448,7 @@ int wse_st_read(const char *path, struct wse_st *st, char *why)
 	memset(st, 0, sizeof(*st));
 	why[0] = 0;
 	if (ret) {
-		wse_why(why, ret, "%s", strerror(-ret));
+		wse_why(why, ret, "%s", ret == -EINVAL ? "no regular file" : strerror(-ret));
 		free(data);
 		return ret;
 	}

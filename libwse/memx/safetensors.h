@@ -30,14 +30,16 @@ struct wse_st {
 
 /*
  * path.tmp is written, synced and renamed to path, then the directory is synced: path is always
- * the old file or the new one. A checksum per tensor goes to the metadata as "sum.<name>".
+ * the old file or the new one. A checksum per tensor goes to the metadata as "sum.<name>", one over
+ * the header as "header.sha256": together they cover every bit of the file.
  * -errno of the file system (-ENOSPC: path is untouched, path.tmp is gone).
  */
 int wse_st_write(const char *path, const struct wse_st *st);
 
 /*
  * why [WSE_WHY] says in words what is wrong on error: -EBADMSG for a file that is no safetensors
- * file, cut short, or whose checksums do not match; -errno of the file system; -ENOMEM.
+ * file, cut short, or whose checksums do not match; -errno of the file system; -ENOMEM. A file of
+ * another program needs no checksums; one with keys of ours ("wse.", "sum.") needs them all.
  */
 int wse_st_read(const char *path, struct wse_st *st, char *why);
 void wse_st_free(struct wse_st *st);

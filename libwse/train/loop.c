@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,8 +66,9 @@ static int make_dir(struct loop *l)
 	}
 }
 
-/* the checkpoint of the highest step in model_dir; path [WSE_PATH + 64] is "" if there is none */
-static void find_last(struct loop *l, char *path)
+/* the checkpoint of the highest step below `below` in model_dir; path [WSE_PATH + 64] is "" if there
+ * is none */
+static void find_last(struct loop *l, unsigned long long below, char *path)
 {
 	DIR *d = opendir(l->run->cfg.model_dir);
 	unsigned long long best = 0, step;
@@ -77,7 +79,7 @@ static void find_last(struct loop *l, char *path)
 	while (d && (e = readdir(d))) {
 		end = 0;
 		if (sscanf(e->d_name, "checkpoint_%llu.safetensors%n", &step, &end) == 1 && end &&
-		    !e->d_name[end] && (step >= best || !path[0])) {
+		    !e->d_name[end] && step < below && (step >= best || !path[0])) {
 			best = step;
 			snprintf(path, WSE_PATH + 64, "%.1023s/%.60s", l->run->cfg.model_dir,
 				 e->d_name);
@@ -87,14 +89,36 @@ static void find_last(struct loop *l, char *path)
 		closedir(d);
 }
 
+/* the last checkpoint is damaged: which one before it is good? The choice is the user's */
+static int damaged(struct loop *l, int why)
+{
+	char reason[WSE_WHY], text[WSE_WHY], hex[65], path[WSE_PATH + 64];
+	const char *name = strrchr(l->res->checkpoint, '/') + 1;
+	unsigned long long step = 0;
+
+	snprintf(reason, sizeof(reason), "%s", l->s.why);
+	sscanf(name, "checkpoint_%llu", &step);
+	do {
+		find_last(l, step, path);
+		if (path[0])
+			sscanf(strrchr(path, '/') + 1, "checkpoint_%llu", &step);
+	} while (path[0] && wse_ckpt_hash(path, hex, text));
+	if (path[0])
+		return wse_why(l->s.why, why,
+			       "%.260s; %.150s is good: move %.60s away, and auto goes on from it",
+			       reason, path, name);
+	return wse_why(l->s.why, why, "%.400s; there is no good one before it", reason);
+}
+
 static int resume(struct loop *l, enum wse_ckpt_load what)
 {
 	const char *from = l->run->checkpoint;
+	int named = from && strcmp(from, "auto"), ret;
 
-	if (from && strcmp(from, "auto"))
+	if (named)
 		snprintf(l->res->checkpoint, sizeof(l->res->checkpoint), "%s", from);
 	else if (from || what == WSE_CKPT_EVAL)
-		find_last(l, l->res->checkpoint);
+		find_last(l, ULLONG_MAX, l->res->checkpoint);
 	if (!l->res->checkpoint[0])
 		return what == WSE_CKPT_EVAL ? wse_why(l->s.why, -ENOENT,
 						       "no checkpoint in "
@@ -102,7 +126,8 @@ static int resume(struct loop *l, enum wse_ckpt_load what)
 						       l->run->cfg.model_dir)
 					     : 0;
 	wse_logf(&l->log, WSE_LOG_INFO, "| Loading checkpoint %s", l->res->checkpoint);
-	return wse_session_load(&l->s, l->res->checkpoint, what);
+	ret = wse_session_load(&l->s, l->res->checkpoint, what);
+	return ret == -EBADMSG && !named ? damaged(l, ret) : ret;
 }
 
 static int same_file(const char *a, const char *b)
@@ -117,7 +142,7 @@ static int check_dir(struct loop *l)
 {
 	char last[WSE_PATH + 64];
 
-	find_last(l, last);
+	find_last(l, ULLONG_MAX, last);
 	if (!last[0] ||
 	    (l->run->cfg.load_states != WSE_CKPT_MODEL && same_file(last, l->res->checkpoint)))
 		return 0;

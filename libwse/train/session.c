@@ -243,12 +243,15 @@ int wse_session_load(struct wse_session *s, const char *path, enum wse_ckpt_load
 
 	if (ret)
 		return wse_why(s->why, ret, "checkpoint %.120s: %.380s", path, why);
-	if (s->cfg.data[0] &&
-	    (ts.position > s->data.ntrain || ts.position + s->cfg.batch > s->data.ntrain))
-		return wse_why(s->why, -EBADMSG,
-			       "checkpoint %.200s: its place in the text is "
-			       "behind the end",
-			       path);
+	if (s->cfg.data[0] && (what == WSE_CKPT_ALL || what == WSE_CKPT_RATES_NEW)) {
+		uint64_t step = wse_session_step(s), batches = s->data.ntrain / s->cfg.batch;
+
+		if (ts.epoch != step / batches || ts.position != step % batches * s->cfg.batch)
+			return wse_why(s->why, -EBADMSG,
+				       "checkpoint %.200s: its place in the text is not that of "
+				       "step %llu",
+				       path, (unsigned long long)step);
+	}
 	if (why[0])
 		wse_logf(&s->log, what == WSE_CKPT_EVAL ? WSE_LOG_WARN : WSE_LOG_INFO, "%s%.400s",
 			 what == WSE_CKPT_EVAL ? "" : "| Changed: ", why);

@@ -64,6 +64,46 @@ static void sha(void)
 	   "SHA-256 of a million a");
 }
 
+/* a file whose key has another name, as if there had been no such checksum */
+static void unsealed(const char *good, size_t n, const char *key, const char *other, int want)
+{
+	char bad[4096], why[WSE_WHY], *at = bad;
+	struct wse_st in;
+	int ret;
+
+	memcpy(bad, good, n);
+	while (memcmp(at, key, strlen(key)))
+		at++;
+	memcpy(at, other, strlen(other));
+	put(file("bad"), bad, n);
+	ret = wse_st_read(file("bad"), &in, why);
+	if (!ret)
+		wse_st_free(&in);
+	ok(ret == want, "without %s: %s", key, why);
+}
+
+/* another program's file has no checksums at all, and is read */
+static void foreign(void)
+{
+	static const char header[] =
+		"{\"__metadata__\":{\"format\":\"pt\"},\"w\":{\"dtype\":\"F32\","
+		"\"shape\":[1],\"data_offsets\":[0,4]}}";
+	char all[200], why[WSE_WHY];
+	uint64_t len = strlen(header);
+	float one = 1.0f;
+	struct wse_st in;
+	int ret;
+
+	memcpy(all, &len, 8);
+	memcpy(all + 8, header, len);
+	memcpy(all + 8 + len, &one, 4);
+	put(file("pt"), all, 12 + len);
+	ret = wse_st_read(file("pt"), &in, why);
+	ok(!ret && in.ntensors == 1 && !strcmp(wse_st_get(&in, "format"), "pt"),
+	   "another program's file %s", why);
+	wse_st_free(&in);
+}
+
 static void safetensors(void)
 {
 	static float big[100000];
@@ -105,17 +145,23 @@ static void safetensors(void)
 		refused += wse_st_read(file("bad"), &in, why) == -EBADMSG;
 	}
 	ok(refused == 36, "a flipped bit in each data byte: %s", why);
-	for (size_t i = 0; i < n - 36; i++) { /* headers: refused or read, never a crash */
+	refused = 0; /* length and header: names, shapes, metadata, every scalar, every checksum */
+	for (size_t i = 0; i < 8 * (n - 36); i++) {
 		memcpy(bad, good, n);
-		bad[i] ^= 0x04;
+		bad[i / 8] ^= (char)(1 << i % 8);
 		put(file("bad"), bad, n);
-		if (!wse_st_read(file("bad"), &in, why))
+		ret = wse_st_read(file("bad"), &in, why);
+		refused += ret == -EBADMSG;
+		if (!ret)
 			wse_st_free(&in);
 	}
-	ok(1, "a flipped bit in each header byte");
+	ok(refused == 8 * ((int)n - 36), "each of %zu flipped bits of the header is refused",
+	   8 * (n - 36));
 	put(file("bad"), good, n);
 	truncate(file("bad"), (off_t)n + 4);
 	ok(wse_st_read(file("bad"), &in, why) == -EBADMSG, "trailing bytes: %s", why);
+	unsealed(good, n, "header.sha256", "header.sha255", -EBADMSG);
+	unsealed(good, n, "sum.a.bias", "som.a.bias", -EBADMSG);
 	ok(wse_st_read(file("none"), &in, why) == -ENOENT, "no file: %s", why);
 	ok(wse_st_read(dir, &in, why) == -EINVAL, "a directory: %s", why);
 
@@ -212,6 +258,7 @@ int main(void)
 		return 1;
 	sha();
 	safetensors();
+	foreign();
 	data();
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
 	return system(cmd) ? 1 : tap_end();

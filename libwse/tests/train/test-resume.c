@@ -94,6 +94,62 @@ static void damaged(const char *tensor, float value, int eval, const char *want)
 	ok(ret == -ERANGE && strstr(why, tensor) && strstr(why, want), "%s", why);
 }
 
+/* a checkpoint with one scalar of its state replaced, and right checksums; `name` in its folder */
+static void forged(const char *name, const char *key, const char *value, const char *want)
+{
+	char path[200], why[WSE_WHY] = "";
+	struct watch w = {.from = path, .no_eval = 1};
+	struct wse_run_result res;
+	struct wse_st st;
+	uint32_t n = 0;
+	int ret;
+
+	snprintf(path, sizeof(path), "%s/ten/checkpoint_10.safetensors", dir);
+	ret = wse_st_read(path, &st, why);
+	for (uint32_t i = 0; i < st.nmeta && !ret; i++)
+		if (!strcmp(st.meta[i].key, key))
+			snprintf(st.meta[i].value, sizeof(st.meta[i].value), "%s", value);
+	while (!ret && n < st.nmeta && strncmp(st.meta[n].key, "sum.", 4))
+		n++;
+	st.nmeta = n;
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	ret = ret ? ret : wse_st_write(path, &st);
+	wse_st_free(&st);
+	ret = ret ? ret : go("forged", four, 1, NULL, 0, 1, &w, &res, why);
+	ok(ret == -EBADMSG && strstr(why, want), "%s=%s: %s", key, value, why);
+}
+
+/* auto and a last checkpoint that is damaged: the one before it is named, and nothing is begun */
+static void last_is_damaged(void)
+{
+	struct watch w = {0};
+	struct wse_run_result res;
+	char cmd[400], why[WSE_WHY] = "";
+	int ret;
+
+	snprintf(
+		cmd, sizeof(cmd),
+		"cp -r %s/ten %s/hurt && cd %s/hurt && head -c 5000 "
+		"checkpoint_10.safetensors > checkpoint_11.safetensors && "
+		"printf x | dd of=checkpoint_10.safetensors conv=notrunc bs=1 seek=900 2>/dev/null",
+		dir, dir, dir);
+	ret = system(cmd);
+	ret = ret ? ret : go("hurt", four, 1, NULL, 0, 1, &w, &res, why);
+	ok(ret == -EBADMSG && strstr(why, "checkpoint_11.safetensors: cut short") &&
+		   strstr(why,
+			  "checkpoint_5.safetensors is good: move checkpoint_11.safetensors away"),
+	   "%s", why);
+	w.eval_only = 1;
+	ret = go("hurt", four, 1, NULL, 0, 1, &w, &res, why);
+	ok(ret == -EBADMSG && strstr(why, "checkpoint_5.safetensors is good"), "eval, too: %s",
+	   why);
+	snprintf(cmd, sizeof(cmd), "cd %s/hurt && rm checkpoint_5.safetensors", dir);
+	w.eval_only = 0;
+	ret = system(cmd);
+	ret = ret ? ret : go("hurt", four, 1, NULL, 0, 1, &w, &res, why);
+	ok(ret == -EBADMSG && strstr(why, "no good one before it"), "%s", why);
+}
+
 /* resume ten steps with one setting changed */
 static void changed(const char *set, const char *there, const char *here)
 {
@@ -147,6 +203,16 @@ static void another_run(void)
 	damaged("optimizer.exp_avg_sq.transformer.wte.weight", INFINITY, 0, "[0] is not finite");
 	damaged("lm_head.weight", 1e38f, 0, "from which it started, is not good");
 	damaged("lm_head.weight", 1e38f, 1, "evaluation at step 10: ");
+	forged("bad.safetensors", "wse.step", "-3", "wse.step is -3");
+	forged("bad.safetensors", "wse.step", "+3", "wse.step is +3");
+	forged("bad.safetensors", "wse.step", "", "no number");
+	forged("checkpoint_10.safetensors", "wse.step", "9", "step 9, not of the step in its name");
+	forged("bad.safetensors", "wse.step", "9", "place in the text");
+	forged("bad.safetensors", "wse.epoch", "1", "place in the text");
+	forged("bad.safetensors", "wse.position", "95", "place in the text");
+	forged("bad.safetensors", "wse.beta1_pow", "3ff8000000000000", "1.5, not from 0 to 1");
+	forged("bad.safetensors", "wse.beta2_pow", "7ff8000000000000", "nan, not from 0 to 1");
+	last_is_damaged();
 
 	ret = go("ten", four, 1, new_text, 2, 1, &w, &res, why);
 	ok(ret == -EINVAL && strstr(why, "text: "), "a new rate is no new text: %s", why);
