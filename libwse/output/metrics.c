@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT
-/* metrics.csv: written as the run goes, read back when it is resumed. */
+/* metrics.csv: written as the run goes, gone on with when it is resumed. */
 #include "metrics.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "num/why.h"
 
 #define HEADER "step,split,loss,learning_rate,gradient_norm,seconds\n"
 
@@ -24,52 +29,178 @@ static int keep(struct wse_metrics *ms, const struct wse_metric *m)
 	return 0;
 }
 
-static int write_row(FILE *f, const struct wse_metric *m)
+static int put(int fd, const char *text, size_t n)
 {
-	int n = fprintf(f, "%" PRIu64 ",%s,%.6f,%.8g,%.6g,%.3f\n", m->step,
-			m->held_out ? "held_out" : "train", m->loss, m->lr, m->norm, m->seconds);
+	while (n) {
+		ssize_t w = write(fd, text, n);
 
-	return n < 0 || fflush(f) ? -errno : 0;
+		if (w < 0 && errno == EINTR)
+			continue;
+		if (w < 0)
+			return -errno;
+		text += w;
+		n -= (size_t)w;
+	}
+	return 0;
 }
 
-static int read_back(struct wse_metrics *ms, const char *path, uint64_t step)
+/* a whole row in one write: whoever is killed leaves none that is cut short */
+static int write_row(int fd, const struct wse_metric *m)
 {
-	FILE *f = fopen(path, "re");
-	char line[256], split[16];
-	struct wse_metric m;
-	int ret = 0;
+	char row[200];
+	int n = snprintf(row, sizeof(row), "%" PRIu64 ",%s,%.7g,%.8g,%.6g,%.3f\n", m->step,
+			 m->held_out ? "held_out" : "train", m->loss, m->lr, m->norm, m->seconds);
 
-	if (!f)
-		return errno == ENOENT ? 0 : -errno;
-	while (!ret && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%" SCNu64 ",%15[a-z_],%lf,%lf,%lf,%lf", &m.step, split, &m.loss,
-			   &m.lr, &m.norm, &m.seconds) == 6 &&
-		    m.step <= step) {
-			m.held_out = split[0] == 'h';
-			ret = keep(ms, &m);
-		}
-	fclose(f);
-	return ret;
+	return put(fd, row, (size_t)n);
 }
 
-int wse_metrics_open(struct wse_metrics *ms, const char *path, uint64_t step)
+static int slurp(int fd, char **text, size_t *size)
 {
-	int ret = 0;
+	struct stat sb;
+	ssize_t n = 1;
+
+	*size = 0;
+	if (fstat(fd, &sb))
+		return -errno;
+	*text = malloc((size_t)sb.st_size + 1);
+	if (!*text)
+		return -ENOMEM;
+	while (n > 0 && *size < (size_t)sb.st_size) {
+		n = pread(fd, *text + *size, (size_t)sb.st_size - *size, (off_t)*size);
+		if (n > 0)
+			*size += (size_t)n;
+	}
+	(*text)[*size] = 0;
+	return n < 0 ? -errno : 0;
+}
+
+static int read_row(const char *row, struct wse_metric *m)
+{
+	char split[16];
+
+	if (sscanf(row, "%" SCNu64 ",%15[a-z_],%lf,%lf,%lf,%lf", &m->step, split, &m->loss, &m->lr,
+		   &m->norm, &m->seconds) != 6)
+		return -EINVAL;
+	m->held_out = split[0] == 'h';
+	return 0;
+}
+
+/*
+ * The rows up to `step` into memory, and to the front of text, whose new size is *size. What else
+ * there is, is of steps that are made again, or was cut short.
+ */
+static int read_back(struct wse_metrics *ms, uint64_t step, char *text, size_t *size)
+{
+	size_t kept = strlen(HEADER);
+	char *end = text + *size, *next;
+
+	for (char *row = text + kept; row < end; row = next) {
+		struct wse_metric m;
+
+		next = memchr(row, '\n', (size_t)(end - row));
+		if (!next)
+			break;
+		next++;
+		if (read_row(row, &m) || m.step > step)
+			continue;
+		if (keep(ms, &m))
+			return -ENOMEM;
+		ms->seconds = m.seconds;
+		memmove(text + kept, row, (size_t)(next - row));
+		kept += (size_t)(next - row);
+	}
+	*size = kept;
+	return 0;
+}
+
+/* the file as text [size], the old one or the new one at any time */
+static int replace(struct wse_metrics *ms, const char *path, const char *text, size_t size)
+{
+	char tmp[4096];
+	int fd, ret;
+
+	if ((size_t)snprintf(tmp, sizeof(tmp), "%s.tmp", path) >= sizeof(tmp))
+		return -ENAMETOOLONG;
+	fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return -errno;
+	ret = put(fd, text, size);
+	if (!ret && (fsync(fd) || rename(tmp, path)))
+		ret = -errno;
+	if (ret) {
+		close(fd);
+		unlink(tmp);
+		return ret;
+	}
+	close(ms->fd);
+	ms->fd = fd;
+	return 0;
+}
+
+/* the history of an earlier run that left no checkpoint: beside the new one, as path.1, path.2, ... */
+static int move_away(const char *path)
+{
+	char old[4096];
+
+	for (int i = 1; i < 10000; i++) {
+		if ((size_t)snprintf(old, sizeof(old), "%s.%d", path, i) >= sizeof(old))
+			return -ENAMETOOLONG;
+		if (access(old, F_OK))
+			return rename(path, old) ? -errno : 0;
+	}
+	return -EEXIST;
+}
+
+static int open_file(struct wse_metrics *ms, const char *path)
+{
+	/* O_NONBLOCK: a FIFO without a reader is opened, and refused by name */
+	ms->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666);
+	return ms->fd < 0 ? -errno : 0;
+}
+
+static int go_on(struct wse_metrics *ms, const char *path, uint64_t step, char *text, size_t size,
+		 char *why)
+{
+	size_t all = size;
+	int ret;
+
+	if (size && strncmp(text, HEADER, strlen(HEADER)) && strncmp(HEADER, text, size))
+		return wse_why(why, -EINVAL,
+			       "%.200s is there, but no history of a run: move it away", path);
+	if (size < strlen(HEADER)) /* new, or killed while it was */
+		return replace(ms, path, HEADER, strlen(HEADER));
+	if (!step && size > strlen(HEADER)) {
+		ret = move_away(path);
+		close(ms->fd);
+		ret = ret ? ret : open_file(ms, path);
+		return ret ? ret : put(ms->fd, HEADER, strlen(HEADER));
+	}
+	ret = read_back(ms, step, text, &size);
+	return ret || size == all ? ret : replace(ms, path, text, size);
+}
+
+int wse_metrics_open(struct wse_metrics *ms, const char *path, uint64_t step, char *why)
+{
+	char *text = NULL;
+	struct stat sb;
+	size_t size;
+	int ret;
 
 	memset(ms, 0, sizeof(*ms));
+	ms->fd = -1;
+	why[0] = 0;
 	if (!path)
 		return 0;
-	if (step)
-		ret = read_back(ms, path, step);
+	ret = open_file(ms, path);
+	if (!ret && (fstat(ms->fd, &sb) || !S_ISREG(sb.st_mode)))
+		ret = wse_why(why, -EINVAL, "%.200s is no regular file: move it away", path);
+	ret = ret ? ret : slurp(ms->fd, &text, &size);
+	ret = ret ? ret : go_on(ms, path, step, text, size, why);
+	free(text);
+	if (ret && !why[0])
+		wse_why(why, ret, "%.200s: %s", path, strerror(-ret));
 	if (ret)
-		return ret;
-	ms->csv = fopen(path, "we");
-	if (!ms->csv)
-		return -errno;
-	if (fputs(HEADER, ms->csv) < 0)
-		ret = -EIO;
-	for (uint32_t i = 0; i < ms->n && !ret; i++)
-		ret = write_row(ms->csv, &ms->m[i]);
+		wse_metrics_close(ms);
 	return ret;
 }
 
@@ -77,20 +208,21 @@ int wse_metrics_add(struct wse_metrics *ms, const struct wse_metric *m)
 {
 	int ret = keep(ms, m);
 
-	if (!ret && ms->csv)
-		ret = write_row(ms->csv, m);
-	if (ret && ms->csv) {
-		fclose(ms->csv);
-		ms->csv = NULL;
+	if (!ret && ms->fd >= 0)
+		ret = write_row(ms->fd, m);
+	if (ret && ms->fd >= 0) {
+		close(ms->fd);
+		ms->fd = -1;
 	}
 	return ret;
 }
 
 int wse_metrics_close(struct wse_metrics *ms)
 {
-	int ret = ms->csv && fclose(ms->csv) ? -errno : 0;
+	int ret = ms->fd >= 0 && close(ms->fd) ? -errno : 0;
 
 	free(ms->m);
 	memset(ms, 0, sizeof(*ms));
+	ms->fd = -1;
 	return ret;
 }

@@ -17,14 +17,17 @@ struct wse_metric {
 struct wse_metrics {
 	struct wse_metric *m;
 	uint32_t n, room;
-	FILE *csv;
+	double seconds;		/* of the last row that was read back */
+	int fd;			/* of metrics.csv, -1: none */
 };
 
 /*
  * Open path for a run that is at `step`: rows up to there are read back and kept, later ones (of a
- * run that was killed after its last checkpoint) are dropped. path NULL: keep in memory only.
+ * run that was killed after its last checkpoint) are dropped, because their steps are made again.
+ * The file grows only; when rows are dropped it is replaced by a new one at once. A run from step 0
+ * moves an old one to path.1 (.2, ...). path NULL: keep in memory only. On error why [WSE_WHY].
  */
-int wse_metrics_open(struct wse_metrics *ms, const char *path, uint64_t step);
+int wse_metrics_open(struct wse_metrics *ms, const char *path, uint64_t step, char *why);
 /* after an error (a full disk) the file is left as it is and the rest stays in memory */
 int wse_metrics_add(struct wse_metrics *ms, const struct wse_metric *m);
 int wse_metrics_close(struct wse_metrics *ms);

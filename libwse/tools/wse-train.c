@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* wse-train: the command line of the trainer. All printing of the trainer happens here. */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -340,6 +341,18 @@ static int set_mode(const char *name, enum wse_mode *mode)
 	return name ? -EINVAL : 0;
 }
 
+/* a closed stdout would become the number of the next file that is opened, and the log land there */
+static void open_std_fds(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	struct screen sc = {.terminal = isatty(STDERR_FILENO)};
@@ -351,8 +364,10 @@ int main(int argc, char **argv)
 	static struct wse_run run;
 	static char list[8192], why[WSE_WHY], steps[64], rtl[100];
 	const char *uris[MAX_URIS];
-	int ret = parse(argc, argv, &a);
+	int ret;
 
+	open_std_fds();
+	ret = parse(argc, argv, &a);
 	if (ret)
 		return ret - 1;
 	if (set_mode(a.mode, &run.mode))

@@ -4,13 +4,16 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "output/metrics.h"
 #include "session.h"
@@ -23,6 +26,7 @@ struct loop {
 	struct wse_exec_cfg log;
 	struct wse_session s;
 	struct wse_metrics metrics;
+	int lock;	  /* of model_dir, -1: none */
 	double begin;	  /* seconds */
 	uint64_t first;	  /* step at which this process began */
 	double line_time; /* of the last log line */
@@ -64,6 +68,27 @@ static int make_dir(struct loop *l)
 		if (!c)
 			return 0;
 	}
+}
+
+/* One run at a time writes there; the lock ends with the process, however that ends. */
+static int lock_dir(struct loop *l)
+{
+	const char *dir = l->run->cfg.model_dir;
+
+	l->lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (l->lock < 0)
+		return wse_why(l->s.why, -errno, "model_dir %.200s: %s", dir, strerror(errno));
+	if (!flock(l->lock, LOCK_EX | LOCK_NB))
+		return 0;
+	if (errno == EWOULDBLOCK)
+		return wse_why(l->s.why, -EBUSY,
+			       "model_dir %.200s: another run is writing there: wait for its end, "
+			       "or give another --model_dir",
+			       dir);
+	wse_logf(&l->log, WSE_LOG_WARN,
+		 "model_dir %.200s cannot be locked (%s): see that no other run writes there", dir,
+		 strerror(errno));
+	return 0;
 }
 
 /* the checkpoint of the highest step below `below` in model_dir; path [WSE_PATH + 64] is "" if there
@@ -216,7 +241,7 @@ static int evaluate(struct loop *l)
 
 	if (ret)
 		return ret;
-	m.seconds = now() - l->begin;
+	m.seconds = l->metrics.seconds + now() - l->begin;
 	l->res->evaluated = 1;
 	l->res->held_out = m.loss;
 	wse_logf(&l->log, WSE_LOG_INFO,
@@ -261,7 +286,7 @@ static int one_step(struct loop *l)
 				.loss = r.loss,
 				.lr = r.lr,
 				.norm = r.norm,
-				.seconds = now() - l->begin};
+				.seconds = l->metrics.seconds + now() - l->begin};
 	record(l, &m);
 	return 0;
 }
@@ -410,6 +435,7 @@ static int train(struct loop *l)
 	int ret;
 
 	ret = make_dir(l);
+	ret = ret ? ret : lock_dir(l);
 	ret = ret ? ret : resume(l, l->run->cfg.load_states);
 	ret = ret ? ret : check_dir(l);
 	if (ret)
@@ -424,9 +450,9 @@ static int train(struct loop *l)
 	ret = check_verify(l);
 	if (ret)
 		return ret;
-	ret = wse_metrics_open(&l->metrics, in_dir(l, "metrics.csv"), l->first);
+	ret = wse_metrics_open(&l->metrics, in_dir(l, "metrics.csv"), l->first, l->s.why);
 	if (ret)
-		return wse_why(l->s.why, ret, "%.200s: %s", l->path, strerror(-ret));
+		return ret;
 	wse_logf(&l->log, WSE_LOG_INFO,
 		 "| Text: %zu tokens, unigram entropy %.4f, bigram entropy "
 		 "%.4f nats; %" PRIu64 " held out",
@@ -461,6 +487,7 @@ int wse_run(const struct wse_run *run, const struct wse_run_ops *ops, struct wse
 	l->ops = ops;
 	l->res = res;
 	l->saved = l->due = UINT64_MAX;
+	l->lock = l->metrics.fd = -1;
 	l->log = (struct wse_exec_cfg){ops->line, ops->ctx};
 	l->begin = now();
 	if (!run->cfg.data[0] && run->mode != WSE_MODE_GENERATE)
@@ -487,6 +514,8 @@ int wse_run(const struct wse_run *run, const struct wse_run_ops *ops, struct wse
 		ret = wse_ckpt_hash(res->checkpoint, res->hash, l->s.why);
 out:
 	wse_metrics_close(&l->metrics);
+	if (l->lock >= 0)
+		close(l->lock);
 	if (l->s.memx)
 		wse_session_close(&l->s);
 	if (ret)

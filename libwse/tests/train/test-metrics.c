@@ -4,7 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "num/why.h"
 #include "output/metrics.h"
 #include "tap.h"
 
@@ -45,7 +48,9 @@ static void line(void *ctx, const char *text)
 
 static void history(struct wse_metrics *ms, uint64_t steps, double first, double factor)
 {
-	wse_metrics_open(ms, NULL, 0);
+	char why[WSE_WHY];
+
+	wse_metrics_open(ms, NULL, 0, why);
 	for (uint64_t i = 1; i <= steps; i++, first *= factor) {
 		struct wse_metric m = {.step = i, .loss = first, .held_out = i % 10 == 0};
 
@@ -101,6 +106,101 @@ static void ticks(void)
 	wse_metrics_close(&ms);
 }
 
+#define HEADER "step,split,loss,learning_rate,gradient_norm,seconds\n"
+
+/* a run from `first` steps on to `last`, on what is in metrics.csv */
+static int run(uint64_t first, uint64_t last, struct wse_metrics *ms, char *why)
+{
+	int ret = wse_metrics_open(ms, file("metrics.csv"), first, why);
+
+	for (uint64_t i = first + 1; i <= last && !ret; i++) {
+		struct wse_metric m = {.step = i, .loss = 4.0 / (double)i, .seconds = (double)i};
+
+		ret = wse_metrics_add(ms, &m);
+		m.held_out = 1;
+		if (i % 2 == 0)
+			ret = ret ? ret : wse_metrics_add(ms, &m);
+	}
+	return ret;
+}
+
+static ino_t inode(const char *name)
+{
+	struct stat sb;
+
+	return stat(file(name), &sb) ? 0 : sb.st_ino;
+}
+
+static void resumed(void)
+{
+	static char once[1 << 16];
+	struct wse_metrics ms;
+	char why[WSE_WHY] = "";
+	FILE *f;
+	ino_t was;
+	int ret = run(0, 10, &ms, why);
+
+	ok(!ret && ms.n == 15, "ten steps %s", why);
+	wse_metrics_close(&ms);
+	strcpy(once, content("metrics.csv"));
+	was = inode("metrics.csv");
+	ret = run(10, 10, &ms, why);
+	ok(!ret && ms.n == 15 && ms.seconds == 10.0 && inode("metrics.csv") == was &&
+		   !strcmp(content("metrics.csv"), once),
+	   "a resume leaves the file as it is, and knows it %s", why);
+	wse_metrics_close(&ms);
+	ret = run(6, 10, &ms, why);
+	ok(!ret && ms.n == 15 && inode("metrics.csv") != was &&
+		   !strcmp(content("metrics.csv"), once),
+	   "rows of steps that are made again are replaced, in a file of its own %s", why);
+	wse_metrics_close(&ms);
+	f = fopen(file("metrics.csv"), "a");
+	fputs("11,train,0.3", f);
+	fclose(f);
+	ret = run(10, 10, &ms, why);
+	ok(!ret && ms.n == 15 && !strcmp(content("metrics.csv"), once),
+	   "a row that was cut short is dropped %s", why);
+	wse_metrics_close(&ms);
+	ret = run(0, 0, &ms, why);
+	ok(!ret && !ms.n && !strcmp(content("metrics.csv"), HEADER) &&
+		   !strcmp(content("metrics.csv.1"), once),
+	   "a new run keeps the old history beside its own %s", why);
+	wse_metrics_close(&ms);
+	truncate(file("metrics.csv"), 20);
+	ret = run(3, 3, &ms, why);
+	ok(!ret && !ms.n && !strcmp(content("metrics.csv"), HEADER),
+	   "a header that was cut short %s", why);
+	wse_metrics_close(&ms);
+	unlink(file("metrics.csv"));
+}
+
+static void refused(const char *want)
+{
+	struct wse_metrics ms;
+	char why[WSE_WHY] = "";
+	int ret;
+
+	alarm(10); /* a FIFO blocked for ever */
+	ret = run(1, 2, &ms, why);
+	alarm(0);
+	ok(ret == -EINVAL && strstr(why, want), "%s", why);
+	unlink(file("metrics.csv"));
+}
+
+static void not_ours(void)
+{
+	FILE *f;
+
+	mkfifo(file("metrics.csv"), 0600);
+	refused("metrics.csv is no regular file");
+	symlink("/dev/null", file("metrics.csv"));
+	refused("metrics.csv is no regular file");
+	f = fopen(file("metrics.csv"), "w");
+	fputs("name,marks\n", f);
+	fclose(f);
+	refused("no history of a run: move it away");
+}
+
 int main(void)
 {
 	char cmd[64];
@@ -112,6 +212,8 @@ int main(void)
 	diverging(-1e36, 1.5);
 	diverging(1e-300, 0.5);
 	ticks();
+	resumed();
+	not_ours();
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
 	return system(cmd) ? 1 : tap_end();
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* What a checkpoint is worth: it is good, it is this run's, and nothing in it is another's. */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "memx/safetensors.h"
 #include "num/why.h"
@@ -248,6 +251,25 @@ static void another_run(void)
 	ok(!ret && strstr(w.said, "of step 12, max_steps is 10"), "%s", w.said);
 }
 
+/* model_dir belongs to one process at a time */
+static void locked(void)
+{
+	struct watch w = {0};
+	struct wse_run_result res;
+	char path[200], why[WSE_WHY] = "";
+	int fd, ret;
+
+	snprintf(path, sizeof(path), "%s/ten", dir);
+	fd = open(path, O_RDONLY | O_DIRECTORY);
+	ret = flock(fd, LOCK_EX | LOCK_NB);
+	ret = ret ? ret : go("ten", four, 1, NULL, 0, 1, &w, &res, why);
+	ok(ret == -EBUSY && strstr(why, "another run is writing there") && !w.step, "%s", why);
+	w.eval_only = 1;
+	ret = go("ten", four, 1, NULL, 0, 1, &w, &res, why);
+	ok(!ret && res.evaluated, "which may be evaluated meanwhile %s", why);
+	close(fd);
+}
+
 static void evaluations(void)
 {
 	const char *one[] = {"loop.eval_steps=1"};
@@ -320,6 +342,7 @@ int main(void)
 		return ret < 0;
 	not_finite();
 	another_run();
+	locked();
 	evaluations();
 	replays();
 	epochs();
