@@ -11,6 +11,8 @@ CFLAGS_libwse := -fPIC -pthread -DWSE_BUILD_FIRMWARE='"$(abspath $(B)/firmware)"
 CFLAGS_libwse/exec/oracle.c := -O3
 CFLAGS_libwse/memx/memx.c := -O3
 CFLAGS_libwse/swarmx/reduce.c := -O3
+# fp32 references with OpenBLAS, of benches and tests
+REF_SRC := $(wildcard libwse/ref/*.c)
 OPENBLAS_CFLAGS := $(shell pkg-config --cflags openblas 2>/dev/null)
 CFLAGS_libwse/ref := $(OPENBLAS_CFLAGS)
 CFLAGS_libwse/bench := $(OPENBLAS_CFLAGS)
@@ -36,7 +38,7 @@ $(B)/libwse.pc: libwse/libwse.pc.in libwse/build.mk
 # ---- tools and benches ----
 $(eval $(call c_program,wse-info,libwse/tools/wse-info.c,$(LIBWSE),$(LIBWSE_LINK) -lpci))
 $(eval $(call c_program,wse-train,libwse/tools/wse-train.c,$(LIBWSE),$(LIBWSE_LINK)))
-$(eval $(call c_program,wse-bench,$(wildcard libwse/bench/*.c) libwse/ref/mlp_ref.c,$(LIBWSE),$(LIBWSE_LINK) -lopenblas))
+$(eval $(call c_program,wse-bench,$(wildcard libwse/bench/*.c) $(REF_SRC),$(LIBWSE),$(LIBWSE_LINK) -lopenblas))
 
 ALL += $(B)/libwse.a $(B)/libwse.so.1 $(B)/libwse.so $(B)/libwse.pc $(B)/wse-info $(B)/wse-train $(B)/wse-bench
 
@@ -53,7 +55,7 @@ LDFLAGS_asan/libwse/tests/device/test-versions := $(LDFLAGS_libwse/tests/device/
 LDFLAGS_libwse/tests/train/test-wafer := -Wl,--wrap=wse_exec_open_wafer
 LDFLAGS_asan/libwse/tests/train/test-wafer := $(LDFLAGS_libwse/tests/train/test-wafer)
 $(foreach t,$(filter-out $(MOCK_TEST),$(DEVICE_TESTS)),$(eval $(call c_test,$(t),,$(LIBWSE),$(LIBWSE_LINK),$(LIBWSE_ASAN))))
-$(foreach t,$(TRAIN_TESTS),$(eval $(call c_test,$(t),libwse/ref/mlp_ref.c,$(LIBWSE),$(LIBWSE_LINK) -lopenblas,$(LIBWSE_ASAN))))
+$(foreach t,$(TRAIN_TESTS),$(eval $(call c_test,$(t),$(REF_SRC),$(LIBWSE),$(LIBWSE_LINK) -lopenblas,$(LIBWSE_ASAN))))
 $(foreach t,$(DEVICE_TESTS) $(TRAIN_TESTS),$(B)/$(t) $(B)/asan/$(t)): | $(FW)/wse-fw.bin $(FW_PROGRAMS)
 
 # the same program on the shared library: every device and nothing but the exported names
