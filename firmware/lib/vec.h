@@ -69,7 +69,7 @@ static inline void vexp(uint32_t dst, uint32_t src, uint32_t n)
 	vv(VMUL, dst, V2, V1);
 }
 
-/* dst = 1 / src; dst, src and the scratch vectors t, u are different */
+/* dst = 1 / src; dst, src and the scratch vectors t, u are different, but u may be src */
 static inline void vrecip(uint32_t dst, uint32_t src, uint32_t t, uint32_t u)
 {
 	int i;
@@ -123,30 +123,41 @@ static inline void vlog(void)
 	vv(VADD, V5, V5, V6);
 }
 
-/* out = gelu(y), deriv = d gelu / dy, of n elements; y, out, deriv are memory DSRs; uses V0 ... V7 */
-static inline void vgelu(uint32_t out, uint32_t deriv, uint32_t y, uint32_t n)
+/*
+ * out = gelu(y), deriv = d gelu / dy, of n elements; y, out, deriv are memory DSRs, out may lie at y. Uses
+ * V0 ... V3 alone, so that 32 elements fit: what exp leaves no room for (the clamped y, its square) is made
+ * again.
+ */
+static inline void vgelu_clamp(uint32_t c, uint32_t y, uint32_t n)
 {
 	vec_const(vec_10, n);
-	vv(VMIN, V4, D_K, y);
+	vv(VMIN, c, D_K, y);
 	vec_const(vec_m10, n);
-	vv(VMAX, V4, D_K, V4);				/* c */
-	vv(VMUL, V5, V4, V4);				/* q */
-	vs(VMUL, V6, V5, WSE_F32(-0.0713548162726f));
-	vs(VADD, V6, V6, WSE_F32(-1.5957691216057f));
-	vv(VMUL, V6, V4, V6);				/* m */
+	vv(VMAX, c, D_K, c);
+}
+
+static inline void vgelu(uint32_t out, uint32_t deriv, uint32_t y, uint32_t n)
+{
+	vgelu_clamp(V0, y, n);				/* c */
+	vv(VMUL, V1, V0, V0);				/* q */
+	vs(VMUL, V1, V1, WSE_F32(-0.0713548162726f));
+	vs(VADD, V1, V1, WSE_F32(-1.5957691216057f));
+	vv(VMUL, V0, V0, V1);				/* m */
 	vec_const(vec_80, n);
-	vv(VMIN, V6, D_K, V6);
-	vexp(V2, V6, n);				/* w */
-	vs(VADD, V6, V2, WSE_F32(1.0f));
-	vrecip(V7, V6, V0, V1);				/* s */
-	vs(VMUL, V5, V5, WSE_F32(0.2140644488178f));
-	vs(VADD, V5, V5, WSE_F32(1.5957691216057f));
-	vv(VMUL, V0, V4, V7);				/* c s */
-	vv(VMUL, V1, V2, V7);				/* w s */
-	vv(VMUL, V0, V0, V1);
-	vv(VMUL, V0, V0, V5);
-	vv(VADD, deriv, V7, V0);
-	vv(VMUL, out, y, V7);
+	vv(VMIN, V0, D_K, V0);
+	vexp(V2, V0, n);				/* w */
+	vs(VADD, V0, V2, WSE_F32(1.0f));
+	vrecip(V1, V0, V3, V0);				/* s */
+	vv(VMUL, V2, V2, V1);				/* w s */
+	vgelu_clamp(V0, y, n);
+	vv(VMUL, V3, V0, V0);
+	vs(VMUL, V3, V3, WSE_F32(0.2140644488178f));
+	vs(VADD, V3, V3, WSE_F32(1.5957691216057f));
+	vv(VMUL, V0, V0, V1);				/* c s */
+	vv(VMUL, V0, V0, V2);
+	vv(VMUL, V0, V0, V3);
+	vv(VADD, deriv, V1, V0);
+	vv(VMUL, out, y, V1);
 }
 
 #endif /* WSE_VEC_H */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The program that trains an MLP: the streamed linear layers of linear.h and, as start functions of their
+ * The program that trains an MLP: the streamed linear layers of linear_tasks.h and, as start functions of their
  * own, GELU and the softmax cross-entropy across the columns. One program for all phases: nothing is
  * loaded between them, and activations stay where they are.
  */
-#include "../lib/linear.h"
+#include "../lib/linear_tasks.h"
 #include "../lib/vec.h"
 
 /* argument words of mlp_gelu */
@@ -35,8 +35,8 @@ WSE_ENTRY void mlp_gelu(uint32_t args, uint32_t info)
 
 	(void)info;
 	for (i = 0; i < a->n; i += n) {
-		n = a->n - i < 16 ? a->n - i : 16;
-		vec_regs8(n);
+		n = a->n - i < 32 ? a->n - i : 32;
+		vec_regs4(n);
 		vec_mem(D_A, a->y + 4 * i, WSE_DT_FP32, n);
 		vec_mem(D_B, a->out + 2 * i, WSE_DT_BF16, n);
 		vec_mem(D_C, a->deriv + 2 * i, WSE_DT_BF16, n);

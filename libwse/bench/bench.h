@@ -30,6 +30,7 @@ extern const struct bench bench_gemm[]; /* all end with a NULL name */
 extern const struct bench bench_scalar[];
 extern const struct bench bench_train[];
 extern const struct bench bench_driver[];
+extern const struct bench bench_kernels[];
 
 void bench_count(struct bench_measure *m, const char *name, const char *unit, double value);
 

@@ -102,7 +102,9 @@ static int run(const struct bench *b, const struct options *o)
 
 static int usage(FILE *f)
 {
-	const struct bench *tables[] = {bench_gemm, bench_scalar, bench_train, bench_driver}, *b;
+	const struct bench *tables[] = {bench_gemm, bench_kernels, bench_scalar, bench_train,
+					bench_driver},
+			   *b;
 	size_t i;
 
 	fprintf(f, "usage: wse-bench [--only NAME] [--json] [--raw]\n");
@@ -114,7 +116,9 @@ static int usage(FILE *f)
 
 int main(int argc, char **argv)
 {
-	const struct bench *tables[] = {bench_gemm, bench_scalar, bench_train, bench_driver}, *b;
+	const struct bench *tables[] = {bench_gemm, bench_kernels, bench_scalar, bench_train,
+					bench_driver},
+			   *b;
 	struct options o = {0};
 	int n = 0, failed = 0;
 	size_t t;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Linear operations on the whole tile: hidden along the columns of cores, tokens along the rows.
- * The work is done by firmware/lib/linear.h; here are its shapes, its memory, and the commands
+ * The work is done by firmware/lib/linear_tasks.h; here are its shapes, its memory, and the commands
  * that feed it.
  *
  * Each operation is one submit on three queues: activations in, start, result out on the first, the

@@ -53,7 +53,7 @@ struct wafer {
 	struct wse_counters before;
 };
 
-/* what a layer does with its sums; must match firmware/lib/linear.h */
+/* what a layer does with its sums; must match firmware/lib/linear_tasks.h */
 enum { ACT_NONE, ACT_RELU, ACT_GATE, ACT_MUL };
 
 #define MAX_CMDS 16

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Cycles of train.elf's kernels on the RTL, 4x4 cores: device cycles of two runs that differ in the number of blocks
+ * (or in what comes after them) and in nothing else, so that set-up, fill and the commands themselves cancel out.
+ * Values do not matter to the cycles: everything is zero.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <wse/wse.h>
+
+#include "bench.h"
+#include "wse_kernel.h"
+#include "wse_regs.h"
+
+#define ROWS 4u
+#define COLS 4u
+#define URI  "sim:rtl,rows=4,cols=4"
+
+struct kernels {
+	struct wse_device *dev;
+	struct wse_context *ctx;
+	struct wse_program *prog;
+	struct wse_buffer *w, *dw;
+	uint32_t base; /* address of the free SRAM */
+};
+
+/* a layer; features: of a column */
+struct layer {
+	uint32_t k, t, b, features;
+	int wgrad, bias;
+	enum wse_post post;
+};
+
+#define BUFFER (1u << 20) /* zeros, more than any layer here has */
+
+static int kernels_open(struct kernels *s, char *why, size_t len)
+{
+	const char *dir = getenv("WSE_KERNELS");
+	char path[4096];
+	int ret;
+
+	memset(s, 0, sizeof(*s));
+	snprintf(path, sizeof(path), "%s/train.elf", dir ? dir : WSE_BUILD_FIRMWARE);
+	ret = wse_device_open_why(URI, why, len, &s->dev);
+	if (ret)
+		return ret;
+	ret = wse_context_create(s->dev, 0, &s->ctx);
+	if (!ret)
+		ret = wse_program_load(s->ctx, path, &s->prog);
+	if (!ret)
+		ret = wse_buffer_create(s->dev, BUFFER, &s->w);
+	if (!ret)
+		ret = wse_buffer_create(s->dev, BUFFER, &s->dw);
+	if (!ret)
+		s->base = WSE_SRAM_BASE + wse_program_end(s->prog);
+	else
+		wse_device_error(s->dev, why, len);
+	return ret;
+}
+
+static void kernels_close(struct kernels *s)
+{
+	wse_program_destroy(s->prog);
+	wse_buffer_destroy(s->w);
+	wse_buffer_destroy(s->dw);
+	wse_context_destroy(s->ctx);
+	wse_device_close(s->dev);
+}
+
+static struct drm_wse_cmd start_of(const struct kernels *s, const char *kernel, const void *args,
+				   size_t size)
+{
+	struct wse_start start = {.queue = 1, .rows = ROWS, .cols = COLS};
+
+	wse_program_symbol(s->prog, kernel, &start.entry);
+	memcpy(start.arg, args, size);
+	return wse_cmd_start(start);
+}
+
+/* device cycles of one layer, its streams and its start, or a negative errno */
+static int64_t layer_cycles(const struct kernels *s, const struct layer *l, struct bench_measure *m)
+{
+	uint32_t x = s->base, y = x + l->k * l->t * 2, elements = l->features * l->t, begin, end,
+		 n = 0;
+	struct wse_linear_args forward = {.x = x,
+					  .y = y,
+					  .t = l->t,
+					  .k = l->k,
+					  .nblk = COLS * l->features / l->b,
+					  .b = l->b,
+					  .post = l->post,
+					  .bias = l->bias ? y + elements * 6 : 0,
+					  .out = y,
+					  .out2 = y + elements * 4};
+	struct wse_wgrad_args wgrad = {.x = x,
+				       .dy = y,
+				       .t = l->t,
+				       .k = l->k,
+				       .nblk = forward.nblk,
+				       .b = l->b,
+				       .db = l->bias ? y + elements * 6 : 0};
+	struct wse_stream in = {.buf = l->wgrad ? NULL : s->w,
+				.queue = 2,
+				.color = WSE_COLOR_STREAM,
+				.cols = COLS,
+				.nblock = forward.nblk,
+				.nfeat = (uint8_t)l->b,
+				.etype = WSE_ETYPE_BF16,
+				.kcol = (uint16_t)l->k,
+				.lstride = l->wgrad ? 0 : l->k * COLS * 2,
+				.cstride = l->wgrad ? 0 : l->k * 2,
+				.index_only = l->wgrad};
+	struct wse_stream out = in;
+	struct drm_wse_cmd cmds[3];
+	struct wse_fence *fence;
+	int ret;
+
+	out.buf = s->dw;
+	out.queue = 3;
+	out.color = WSE_COLOR_COL + ((ROWS - 1) & 1);
+	out.etype = WSE_ETYPE_FP32;
+	out.lstride = l->k * COLS * 4;
+	out.cstride = l->k * 4;
+	out.index_only = 0;
+	cmds[n++] = wse_cmd_stream_in(in);
+	if (l->wgrad) {
+		cmds[n++] = wse_cmd_stream_out(out);
+		cmds[n++] = start_of(s, "linear_wgrad", &wgrad, sizeof(wgrad));
+	} else {
+		cmds[n++] = start_of(s, "linear_forward", &forward, sizeof(forward));
+	}
+	ret = wse_submit(s->ctx, cmds, n, NULL, 0, &fence);
+	if (!ret) {
+		ret = wse_fence_wait(fence, WSE_FOREVER);
+		if (!ret)
+			ret = wse_fence_cycles(fence, &begin, &end);
+		wse_fence_destroy(fence);
+	}
+	if (ret) {
+		wse_device_error(s->dev, m->why, sizeof(m->why));
+		return ret;
+	}
+	return end - begin;
+}
+
+/* cycles of one more block: 16 features a column against 32 */
+static int block_cycles(const struct kernels *s, struct layer l, struct bench_measure *m,
+			double *cycles)
+{
+	int64_t few, many;
+
+	l.features = 16;
+	few = layer_cycles(s, &l, m);
+	l.features = 32;
+	many = layer_cycles(s, &l, m);
+	if (few < 0 || many < 0)
+		return (int)(few < 0 ? few : many);
+	*cycles = (double)(many - few) / (COLS * 16 / l.b);
+	return 0;
+}
+
+static int linear_block_cycles(struct bench_measure *m)
+{
+	static const struct {
+		const char *name;
+		struct layer layer;
+	} rows[] = {
+		{"forward_k16_t16", {.k = 16, .t = 16, .b = 4}},
+		{"forward_k16_t16_bias", {.k = 16, .t = 16, .b = 4, .bias = 1}},
+		{"forward_k16_t32", {.k = 16, .t = 32, .b = 2}},
+		{"forward_k16_t32_bias", {.k = 16, .t = 32, .b = 2, .bias = 1}},
+		{"forward_k64_t16", {.k = 64, .t = 16, .b = 4}},
+		{"forward_k64_t16_bias", {.k = 64, .t = 16, .b = 4, .bias = 1}},
+		{"wgrad_k16_t16", {.k = 16, .t = 16, .b = 4, .wgrad = 1}},
+		{"wgrad_k16_t32", {.k = 16, .t = 32, .b = 2, .wgrad = 1}},
+		{"wgrad_k64_t16", {.k = 64, .t = 16, .b = 4, .wgrad = 1}},
+		{"wgrad_k64_t32", {.k = 64, .t = 32, .b = 2, .wgrad = 1}},
+	};
+	struct kernels s;
+	double cycles = 0;
+	int ret = kernels_open(&s, m->why, sizeof(m->why));
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && !ret; i++) {
+		ret = block_cycles(&s, rows[i].layer, m, &cycles);
+		if (ret)
+			break;
+		bench_count(m, rows[i].name, "cycles", cycles);
+		if (!i)
+			m->value = cycles;
+	}
+	kernels_close(&s);
+	return ret;
+}
+
+/* the pass with GELU against the one without, by element */
+static int gelu_cycles_element(struct bench_measure *m)
+{
+	struct layer l = {.k = 16, .t = 16, .b = 4, .features = 64, .post = WSE_POST_GELU};
+	int64_t with = 0, without = 0;
+	struct kernels s;
+	int ret = kernels_open(&s, m->why, sizeof(m->why));
+
+	if (!ret)
+		with = layer_cycles(&s, &l, m);
+	l.post = WSE_POST_NONE;
+	if (!ret)
+		without = layer_cycles(&s, &l, m);
+	kernels_close(&s);
+	if (ret || with < 0 || without < 0)
+		return ret ? ret : (int)(with < 0 ? with : without);
+	bench_count(m, "elements", "", l.features * l.t);
+	bench_count(m, "with_gelu", "cycles", (double)with);
+	bench_count(m, "without", "cycles", (double)without);
+	m->value = (double)(with - without) / (l.features * l.t);
+	return 0;
+}
+
+const struct bench bench_kernels[] = {
+	{"linear_block_cycles", "cycles",
+	 "a block of a streamed layer on the RTL, 4x4 cores, 16 inputs and 16 tokens each, 4 features",
+	 linear_block_cycles, 1},
+	{"gelu_cycles_element", "cycles",
+	 "GELU and its derivative on the RTL, an element of a core", gelu_cycles_element, 1},
+	{0},
+};

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the order of a sum depends on: the shape of the tile and its lanes. The oracles of this folder work on flat
+ * arrays [width][tokens], row-major, with the tokens of all rows of the tile: row r has tokens r * tokens / rows and
+ * on, column c features c * width / cols and on. They are pure and need no wse_ftz_enter(); their bits are a wafer's.
+ */
+#ifndef WSE_OPS_TILE_H
+#define WSE_OPS_TILE_H
+
+#include <stdint.h>
+
+struct wse_tile {
+	uint32_t rows, cols;
+	uint32_t lanes;		/* 4 or 8 */
+};
+
+#endif

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+/* The kernels of train.elf against the oracles of libwse/ops: the same bits, and nothing else touched. */
+#include <unistd.h>
+
+#include "ops/linear.h"
+#include "rig.h"
+
+static struct wse_buffer *buffer_of(struct rig *g, const void *data, size_t size)
+{
+	struct wse_buffer *buf;
+
+	if (wse_buffer_create(g->dev, size, &buf)) {
+		printf("Bail out! no buffer of %zu bytes\n", size);
+		exit(1);
+	}
+	if (data)
+		memcpy(wse_buffer_map(buf), data, size);
+	else
+		memset(wse_buffer_map(buf), 0x11, size);
+	return buf;
+}
+
+/* ---- linear layers ---- */
+
+struct shape {
+	uint32_t t, kc, nc,
+		b; /* tokens of a core, inputs and outputs of a column, features of a block */
+	int wild;
+};
+
+/* what a pass needs beside the sums: size of an element of aux, is there out, out2 */
+static const struct {
+	const char *name;
+	uint8_t aux, out, out2;
+} posts[] = {
+	[WSE_POST_NONE] = {"none", 0, 0, 0},   [WSE_POST_BF16] = {"bf16", 0, 1, 0},
+	[WSE_POST_RELU] = {"relu", 0, 1, 0},   [WSE_POST_GELU] = {"gelu", 0, 1, 1},
+	[WSE_POST_GATE] = {"gate", 2, 1, 0},   [WSE_POST_MUL] = {"mul", 2, 1, 0},
+	[WSE_POST_ADD16] = {"add16", 2, 0, 1}, [WSE_POST_ADD32] = {"add32", 4, 0, 1},
+};
+
+static struct wse_stream stream_of(const struct rig *g, const struct wse_buffer *buf,
+				   const struct shape *s, uint32_t size)
+{
+	uint32_t cols = g->tile.cols;
+
+	return (struct wse_stream){.buf = buf,
+				   .cols = (uint16_t)cols,
+				   .nblock = s->nc * cols / s->b,
+				   .nfeat = (uint8_t)s->b,
+				   .kcol = (uint16_t)s->kc,
+				   .lstride = buf ? s->kc * cols * size : 0,
+				   .cstride = buf ? s->kc * size : 0};
+}
+
+static int run_forward(struct rig *g, const struct shape *s, const struct wse_linear_args *a,
+		       const uint16_t *w)
+{
+	uint32_t n = s->nc * g->tile.cols, k = s->kc * g->tile.cols;
+	struct wse_buffer *buf = buffer_of(g, w, (size_t)n * k * 2);
+	struct wse_stream in = stream_of(g, buf, s, 2);
+	struct drm_wse_cmd cmds[2];
+	int ret;
+
+	in.queue = 2;
+	in.color = WSE_COLOR_STREAM;
+	in.etype = WSE_ETYPE_BF16;
+	cmds[0] = wse_cmd_stream_in(in);
+	cmds[1] = rig_start(g, "linear_forward", a, sizeof(*a));
+	ret = rig_run(g, cmds, 2);
+	wse_buffer_destroy(buf);
+	return ret;
+}
+
+/* `inplace`: out lies at y, where there is one; with out2 a sum has a bf16 copy */
+static void test_forward(struct rig *g, const struct shape *s, enum wse_post post, int bias,
+			 int inplace)
+{
+	uint32_t tokens = s->t * g->tile.rows, k = s->kc * g->tile.cols, n = s->nc * g->tile.cols;
+	uint32_t size = s->nc * s->t, scale = 0x3e800000 + (rig_rnd() << 8 & 0x7fff00);
+	uint16_t *w = rig_numbers((size_t)n * k, 2, 0),
+		 *x = rig_numbers((size_t)k * tokens, 2, s->wild);
+	uint16_t *out = malloc((size_t)n * tokens * 2), *out2 = malloc((size_t)n * tokens * 2);
+	float *b = rig_numbers(n, 4, 0), *y = malloc((size_t)n * tokens * 4);
+	void *aux =
+		posts[post].aux ? rig_numbers((size_t)n * tokens, posts[post].aux, s->wild) : NULL;
+	int has_out2 = posts[post].out2 && (post == WSE_POST_GELU || !inplace), ret;
+	struct wse_linear_args a = {.t = s->t, .k = s->kc, .b = s->b, .post = post};
+	struct wse_linear_post p = {.post = post, .bias = bias ? b : NULL, .aux = aux};
+
+	rig_clear(g);
+	a.nblk = n / s->b;
+	a.x = rig_alloc(g, s->kc * s->t * 2);
+	rig_rows(g, a.x, x, k, tokens, 2);
+	a.y = rig_alloc(g, size * 4);
+	if (bias) {
+		a.bias = rig_alloc(g, s->nc * 4);
+		rig_vector(g, a.bias, b, n, 0);
+	}
+	if (aux) {
+		a.aux = rig_alloc(g, size * posts[post].aux);
+		rig_rows(g, a.aux, aux, n, tokens, posts[post].aux);
+	}
+	if (posts[post].out) {
+		a.out = inplace ? a.y : rig_alloc(g, size * 2);
+		p.out = out;
+	}
+	if (has_out2) {
+		a.out2 = rig_alloc(g, size * 2);
+		p.out2 = out2;
+	}
+	if (post == WSE_POST_BF16) {
+		a.scale = scale;
+		p.scale = rig_float(scale);
+		a.nscale = p.nscale = rig_rnd() % 3 ? rig_rnd() % (s->nc + 1) : 0;
+	}
+	ret = rig_load(g);
+	if (!ret)
+		ret = run_forward(g, s, &a, w);
+	wse_linear_oracle(&g->tile, k, n, tokens, w, x, y);
+	wse_linear_post_oracle(&g->tile, n, tokens, &p, y);
+	rig_rows(g, a.y, y, n, tokens, 4);
+	if (p.out)
+		rig_rows(g, a.out, out, n, tokens, 2);
+	if (p.out && inplace)
+		rig_any(g, a.y + size * 2, size * 2, g->tile.rows);
+	if (p.out2)
+		rig_rows(g, a.out2, out2, n, tokens, 2);
+	if (!ret)
+		ret = rig_compare(g);
+	ok(!ret, "%s T %u K %u N %u B %u %s%s%s%s: Y = X W^T, %u cycles%s%s",
+	   wse_device_uri(g->dev), s->t, s->kc, s->nc, s->b, posts[post].name, bias ? ", bias" : "",
+	   inplace && p.out ? ", in place" : "", s->wild ? ", wild" : "", g->cycles,
+	   ret ? ": " : "", ret ? g->why : "");
+	free(w);
+	free(x);
+	free(out);
+	free(out2);
+	free(b);
+	free(y);
+	free(aux);
+}
+
+static int run_wgrad(struct rig *g, const struct shape *s, const struct wse_wgrad_args *a,
+		     const float *want)
+{
+	uint32_t n = s->nc * g->tile.cols, k = s->kc * g->tile.cols;
+	struct wse_buffer *buf = buffer_of(g, NULL, (size_t)n * k * 4);
+	struct wse_stream in = stream_of(g, NULL, s, 2), out = stream_of(g, buf, s, 4);
+	struct drm_wse_cmd cmds[3];
+	int ret;
+
+	in.queue = 2;
+	in.color = WSE_COLOR_STREAM;
+	in.etype = WSE_ETYPE_BF16;
+	in.index_only = 1;
+	out.queue = 3;
+	out.color = WSE_COLOR_COL + ((g->tile.rows - 1) & 1);
+	out.etype = WSE_ETYPE_FP32;
+	cmds[0] = wse_cmd_stream_in(in);
+	cmds[1] = wse_cmd_stream_out(out);
+	cmds[2] = rig_start(g, "linear_wgrad", a, sizeof(*a));
+	ret = rig_run(g, cmds, 3);
+	if (!ret && memcmp(wse_buffer_map(buf), want, (size_t)n * k * 4)) {
+		snprintf(g->why, sizeof(g->why), "other gradients");
+		ret = -EILSEQ;
+	}
+	wse_buffer_destroy(buf);
+	return ret;
+}
+
+static void test_wgrad(struct rig *g, const struct shape *s, int bias)
+{
+	uint32_t tokens = s->t * g->tile.rows, k = s->kc * g->tile.cols, n = s->nc * g->tile.cols;
+	uint16_t *x = rig_numbers((size_t)k * tokens, 2, s->wild),
+		 *dy = rig_numbers((size_t)n * tokens, 2, s->wild);
+	float *dw = malloc((size_t)n * k * 4), *db = malloc(n * 4);
+	struct wse_wgrad_args a = {.t = s->t, .k = s->kc, .b = s->b};
+	int ret;
+
+	rig_clear(g);
+	a.nblk = n / s->b;
+	a.x = rig_alloc(g, s->kc * s->t * 2);
+	rig_rows(g, a.x, x, k, tokens, 2);
+	a.dy = rig_alloc(g, s->nc * s->t * 2);
+	rig_rows(g, a.dy, dy, n, tokens, 2);
+	if (bias)
+		a.db = rig_alloc(g, s->nc * 4);
+	wse_linear_wgrad_oracle(&g->tile, k, n, tokens, x, dy, dw);
+	wse_linear_bgrad_oracle(&g->tile, n, tokens, dy, db);
+	ret = rig_load(g);
+	if (!ret)
+		ret = run_wgrad(g, s, &a, dw);
+	if (bias) {
+		rig_vector(g, a.db, db, n, g->tile.rows - 1);
+		rig_any(g, a.db, s->nc * 4, g->tile.rows - 1);
+	}
+	if (!ret)
+		ret = rig_compare(g);
+	ok(!ret, "%s T %u K %u N %u B %u%s%s: dW = dY^T X, %u cycles%s%s", wse_device_uri(g->dev),
+	   s->t, s->kc, s->nc, s->b, bias ? ", bias" : "", s->wild ? ", wild" : "", g->cycles,
+	   ret ? ": " : "", ret ? g->why : "");
+	free(x);
+	free(dy);
+	free(dw);
+	free(db);
+}
+
+/* ---- a device ---- */
+
+static void random_shape(struct shape *s, uint32_t t)
+{
+	s->t = t;
+	s->kc = 4 + 4 * (rig_rnd() % 4);
+	s->nc = 4 + 4 * (rig_rnd() % 3);
+	do
+		s->b = 1u << rig_rnd() % 3;
+	while (s->b * t > WSE_NACC);
+	s->wild = rig_rnd() % 4 == 0;
+}
+
+static void test_device(const char *uri, uint64_t seed, int many)
+{
+	static const uint32_t tokens[] = {8, 16, 32, 64};
+	struct rig g;
+	struct shape s;
+
+	if (rig_open(&g, uri))
+		return;
+	rig_seed = seed;
+	for (uint32_t post = 0; post < sizeof(posts) / sizeof(posts[0]); post++) {
+		for (uint32_t i = 0; i < (many ? 8u : 2u); i++) {
+			random_shape(&s, tokens[many ? i % 4 : rig_rnd() % 4]);
+			test_forward(&g, &s, post, many ? i / 4 : i, rig_rnd() & 1);
+		}
+	}
+	for (uint32_t i = 0; i < (many ? 16u : 4u); i++) {
+		random_shape(&s, tokens[i % 4]);
+		test_wgrad(&g, &s, i & 1);
+	}
+	rig_close(&g);
+}
+
+int main(void)
+{
+	alarm(600);
+	test_device("sim:func,rows=1,cols=1", 1, 1);
+	test_device("sim:func,rows=2,cols=2,races=1", 2, 1);
+	test_device("sim:func,rows=2,cols=3", 3, 1);
+	test_device("sim:func,rows=4,cols=4", 4, 1);
+	test_device("sim:rtl,rows=2,cols=2", 5, 0);
+	test_device("sim:rtl,rows=2,cols=2,seed=7", 6, 0);
+	return tap_end();
+}
