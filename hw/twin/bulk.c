@@ -420,6 +420,8 @@ static bool force(struct wse_model *m)
 
 		c->eng[m->source[i] & 3].hurry = true;
 		wse_engines_run(m, c);
+		if (m->moved)
+			wse_wake(m, c); /* whoever waits for the mover */
 	}
 	wse_fabric_drain(m);
 	return any;

@@ -53,6 +53,36 @@ static void test_races(void)
 	dev_close(&d);
 }
 
+/* ---- a channel takes CHAN_DEPTH wavelets, whether they travel on or not ---- */
+
+static void emit_fill(struct code *c, uint32_t core)
+{
+	dsr(c, 0, 5, 0, 0, kind(WSE_KIND_FABOUT, 0));
+	dsr(c, 1, WSE_SRAM_BASE + 0x800, d1(WSE_CHAN_DEPTH + core, 4), 0,
+	    kind(WSE_KIND_MEM, WSE_DT_I32));
+	issue(c, tcw(WSE_ENGINE_M0, WSE_TOP_MOVE, 0, 1, 0), 0);
+	wait_engines(c, 2);
+	park(c);
+}
+
+static void test_no_route(void)
+{
+	struct wse_cqe e = {0};
+	struct wse_sqe s;
+	struct dev d;
+
+	dev_open(&d, "func", 1, 2);
+	dev_create_queue(&d, 3);
+	program_all(&d, emit_fill);
+	s = dev_start(&d, ENTRY, WSE_SQF_BOOT | WSE_SQF_CLOSED, 1000000);
+	s.cols = 1;
+	is(dev_do(&d, 3, &s, &e), WSE_ST_OK,
+	   "a mover fills the ramp's queue of a color without route");
+	s.col0 = 1;
+	is(dev_do(&d, 3, &s, &e), WSE_ST_DEADLOCK, "one wavelet more has no room");
+	dev_close(&d);
+}
+
 /* ---- runs against single wavelets ---- */
 
 /*
@@ -172,6 +202,7 @@ static void test_same_end(void)
 int main(void)
 {
 	test_races();
+	test_no_route();
 	test_same_end();
 	return tap_end();
 }
