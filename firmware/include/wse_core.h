@@ -83,6 +83,16 @@ static inline void wse_issue(uint32_t tcw, uint32_t scalar)
 	WSE_INSN0(WSE_F3_ISSUE, 0, tcw, scalar);
 }
 
+/*
+ * MIDX (ABI 1.1): elements of DSR s1, len <= 4 features by len1 rows, to the fabric of DSR d as a weight stream whose
+ * first row is k0. more: WSE_SEND_END where the block ends, WSE_THEN.
+ */
+#define wse_issue_index(engine, d, s1, k0, more) \
+	wse_issue(WSE_TCW(engine, WSE_TOP_MIDX, d, s1, 0) | (more), k0)
+/* DOTX (ABI 1.1): DOT whose results are taken by count; acc in DSR d, color in s1, x in s2, b features */
+#define wse_issue_dotx(d, s1, s2, b, more) \
+	wse_issue(WSE_TCW(WSE_ENGINE_L, WSE_TOP_DOTX, d, s1, s2) | (more), b)
+
 /* waits until the engines of mask (1 L, 2 M0, 4 M1) have nothing left to do */
 static inline void wse_wait(uint32_t mask)
 {

@@ -7,9 +7,12 @@
 #define __ASSEMBLER__ 1
 #include "wse_regs.h"
 
+/* of the ABI, what this image uses: raised with the first newer instruction in here */
+#define FW_NEEDS_MINOR 0
+
 	.section .header, "a"
 	.word	WSE_FW_MAGIC
-	.half	WSE_ABI_MINOR
+	.half	FW_NEEDS_MINOR
 	.half	WSE_ABI_MAJOR
 	.word	_start
 	.word	__fw_bytes

@@ -20,17 +20,24 @@ static void corrupt(struct code *c, struct rng *r)
 	static const uint32_t wrong1[] = {
 		0,	     8,		  8 | 1 << 16,	8 | 3 << 16, 7 | 4 << 16, 0xffff | 4 << 16,
 		8 | 2 << 16, 8 | 4 << 16, 16 | 4 << 16, 1 | 4 << 16};
-	static const uint32_t ops[] = {0,  1,  2,  3,  8,  9,  10, 11, 16,
-				       18, 19, 22, 25, 31, 36, 37, 38, 127};
+	static const uint32_t ops[] = {0,  1,  2,  3,  8,  9,  10, 11,	16,	      18,
+				       19, 22, 25, 31, 36, 37, 38, 127, WSE_TOP_MIDX, WSE_TOP_MIDX};
 	uint32_t d[3][4] = {
 		{OPS_L, 8 | 4 << 16, 0, WSE_KIND_MEM | WSE_DT_FP32 << 4},
 		{OPS_L + 64, 8 | 4 << 16, 0, WSE_KIND_MEM | WSE_DT_FP32 << 4},
 		{OPS_L + 128, 8 | 4 << 16, 0, WSE_KIND_MEM | WSE_DT_FP32 << 4},
 	};
-	uint32_t op = ops[rng_below(r, 18)], engine = op < 8 || op > 15 ? 0 : rng_range(r, 1, 2), w,
-		 flags = 0;
-	uint32_t n = rng_range(r, 1, 2);
+	uint32_t op = ops[rng_below(r, sizeof(ops) / sizeof(ops[0]))],
+		 engine = op < 8 || op > 15 ? 0 : rng_range(r, 1, 2), w, flags = 0;
+	static const uint32_t row[] = {0, 1, 16380, 16383, 16384, 0xffffffff};
+	uint32_t n = rng_range(r, 1, 2), scalar = rng_below(r, 6);
 
+	if (op == WSE_TOP_MIDX && rng_chance(r, 80)) { /* four wavelets find room without a route */
+		d[0][0] = rng_below(r, WSE_NCOLORS);
+		d[0][3] = WSE_KIND_FABOUT;
+		d[1][1] = rng_range(r, 1, 4) | 4 << 16;
+		scalar = row[scalar];
+	}
 	while (n--) {
 		uint32_t i = rng_below(r, 3);
 
@@ -56,7 +63,7 @@ static void corrupt(struct code *c, struct rng *r)
 	}
 	for (uint32_t i = 0; i < 3; i++)
 		op_dsr(c, i, d[i]);
-	op_issue(c, op | 0 << 8 | 1 << 12 | 2 << 16 | engine << 20 | flags, rng_below(r, 6));
+	op_issue(c, op | 0 << 8 | 1 << 12 | 2 << 16 | engine << 20 | flags, scalar);
 }
 
 /* A stream from the core to itself whose wavelets the reader cannot take. */

@@ -228,13 +228,23 @@ void op_axpy(struct code *c, struct rng *r, uint32_t color, uint32_t B, uint32_t
 	    &in, &x);
 }
 
-void op_dot(struct code *c, struct rng *r, uint32_t color, uint32_t B, uint32_t K)
+static void dot(struct code *c, struct rng *r, uint32_t op, uint32_t color, uint32_t B, uint32_t K)
 {
 	struct opnd in = fabric(WSE_KIND_FABIN, color), x, acc;
 	struct op_shape s;
 
 	stream(r, B, K, &x, &acc, &s);
-	run(c, r, WSE_TOP_DOT, WSE_ENGINE_L, 0, B, &acc, &in, &x);
+	run(c, r, op, WSE_ENGINE_L, 0, B, &acc, &in, &x);
+}
+
+void op_dot(struct code *c, struct rng *r, uint32_t color, uint32_t B, uint32_t K)
+{
+	dot(c, r, WSE_TOP_DOT, color, B, K);
+}
+
+void op_dotx(struct code *c, struct rng *r, uint32_t color, uint32_t B, uint32_t K)
+{
+	dot(c, r, WSE_TOP_DOTX, color, B, K);
 }
 
 /* --- movers
@@ -324,6 +334,35 @@ void op_receive(struct code *c, struct rng *r, uint32_t color, uint32_t n, bool 
 	struct opnd b = mover_store(r, WSE_ENGINE_M1, !half, n, 1);
 
 	run(c, r, add ? WSE_TOP_MADD : WSE_TOP_MOVE, WSE_ENGINE_M1, 0, 0, &d, &a, add ? &b : NULL);
+}
+
+void op_take_dots(struct code *c, struct rng *r, uint32_t n, int add, int out)
+{
+	uint32_t half = rng_below(r, 2), rows = n % 2 || rng_chance(r, 50) ? 1 : 2, len = n / rows;
+	struct opnd q = fabric(WSE_KIND_DOTQ, 0), d, a;
+	bool sum = add >= 0 || rng_chance(r, 40);
+
+	a = add >= 0 ? fabric(WSE_KIND_FABIN, (uint32_t)add)
+		     : mover_store(r, WSE_ENGINE_M1, !half, len, rows);
+	if (out < 0) {
+		d = mover_store(r, WSE_ENGINE_M1, half, len, rows);
+	} else {
+		d = fabric(WSE_KIND_FABOUT, (uint32_t)out);
+		d.w[1] = len;
+		d.w[2] = rows;
+	}
+	run(c, r, sum ? WSE_TOP_MADD : WSE_TOP_MOVE, WSE_ENGINE_M1, 0, 0, &d, sum ? &a : &q,
+	    sum ? &q : NULL);
+}
+
+uint32_t op_send_index(struct code *c, struct rng *r, uint32_t color, uint32_t F, uint32_t K,
+		       uint32_t k0, bool end)
+{
+	struct opnd d = fabric(WSE_KIND_FABOUT, color),
+		    a = mover_store(r, WSE_ENGINE_M0, rng_below(r, 2), F, K);
+
+	run(c, r, WSE_TOP_MIDX, WSE_ENGINE_M0, end ? WSE_TCW_SEND_END_MASK : 0, k0, &d, &a, NULL);
+	return F * K;
 }
 
 void op_drain_dot(struct code *c, struct rng *r, int add, uint32_t out)

@@ -42,6 +42,13 @@ void op_receive(struct code *c, struct rng *r, uint32_t color, uint32_t n,
 void op_axpy(struct code *c, struct rng *r, uint32_t color, uint32_t B, uint32_t K,
 	     struct op_shape *x);
 void op_dot(struct code *c, struct rng *r, uint32_t color, uint32_t B, uint32_t K);
+void op_dotx(struct code *c, struct rng *r, uint32_t color, uint32_t B, uint32_t K);
+/* M1: n entries of the DOT queue by count, added to color add (negative: to the mover's own store,
+ * or to nothing), to color out (negative: into the mover's own store) */
+void op_take_dots(struct code *c, struct rng *r, uint32_t n, int add, int out);
+/* M0: MIDX of F features and K rows, from row k0 on; returns the number of wavelets */
+uint32_t op_send_index(struct code *c, struct rng *r, uint32_t color, uint32_t F, uint32_t K,
+		       uint32_t k0, bool end);
 /* M1: the DOT queue, added to color add unless that is negative, to color out, END behind it */
 void op_drain_dot(struct code *c, struct rng *r, int add, uint32_t out);
 void op_forward(struct code *c, struct rng *r, uint32_t in, uint32_t out); /* M1, until END */

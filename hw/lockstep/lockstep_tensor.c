@@ -150,6 +150,21 @@ static void phase_local(struct tile *t)
 	}
 }
 
+/* A block by MIDX in up to three instructions, which together send any of its rows; the last sends
+ * END. How many wavelets. */
+static uint32_t send_index(struct tile *t, uint32_t src, uint32_t color, uint32_t B, uint32_t K)
+{
+	uint32_t parts = rng_range(t->r, 1, 3), n = 0;
+
+	while (parts--) {
+		uint32_t k0 = rng_below(t->r, K), F = rng_range(t->r, 1, B);
+		uint32_t rows = rng_range(t->r, 1, K - k0 < 5 ? K - k0 : 5);
+
+		n += op_send_index(&t->c[src], t->r, color, F, rows, k0, !parts);
+	}
+	return n;
+}
+
 enum how { BY_MOVE, BY_MADD, BY_RECV, BY_AXPY };
 
 /* One core sends, others receive; each in its own way. */
@@ -157,7 +172,7 @@ static void phase_transfer(struct tile *t)
 {
 	uint32_t src = rng_below(t->r, ncores(t)), n, B = 1u << rng_below(t->r, 3),
 		 K = rng_range(t->r, 1, 24);
-	bool end = rng_chance(t->r, 60), indexed = end && rng_chance(t->r, 60), scalar;
+	bool end = rng_chance(t->r, 60), indexed = end && rng_chance(t->r, 60), scalar, midx;
 	enum how how[MAX_PATH];
 	struct op_shape x[MAX_PATH];
 	struct path w;
@@ -165,9 +180,12 @@ static void phase_transfer(struct tile *t)
 	if (!random_path(t, src, &w))
 		return;
 	scalar = !indexed && rng_chance(t->r, 25);
+	midx = indexed && rng_chance(t->r, 50);
 	n = scalar ? rng_range(t->r, 1, WSE_CHAN_DEPTH - 1) : rng_range(t->r, 1, 40);
 	emit_routes(t, &w);
-	if (!scalar)
+	if (midx)
+		n = send_index(t, src, w.color, B, K);
+	else if (!scalar)
 		op_send(&t->c[src], t->r, w.color, n, end, indexed ? B : 0, K);
 	for (uint32_t i = 0; i < w.n; i++) {
 		if (!w.tap[i])
@@ -205,8 +223,9 @@ static void phase_chain(struct tile *t)
 {
 	uint32_t src = rng_below(t->r, ncores(t)), B = 1u << rng_below(t->r, 3),
 		 K = rng_range(t->r, 1, 24);
-	uint32_t n = rng_range(t->r, 1, 40), x, y;
-	bool dot = rng_chance(t->r, 70), add = dot && rng_chance(t->r, 50);
+	uint32_t n = rng_range(t->r, 1, 40), x, y, left;
+	bool dot = rng_chance(t->r, 80), add = dot && rng_chance(t->r, 50);
+	bool count = dot && rng_chance(t->r, 60);
 	struct path in, out, part;
 
 	if (!random_path(t, src, &in))
@@ -225,18 +244,29 @@ static void phase_chain(struct tile *t)
 		add = false;
 	emit_routes(t, &in);
 	emit_routes(t, &out);
-	op_send(&t->c[src], t->r, in.color, n, true, B, K);
+	if (rng_chance(t->r, 50))
+		n = send_index(t, src, in.color, B, K);
+	else
+		op_send(&t->c[src], t->r, in.color, n, true, B, K);
+	left = n;
 	if (add) {
 		op_route(&t->c[x], part.color, WSE_PORT_R, 1u << WSE_PORT_R);
 		op_send(&t->c[x], t->r, part.color, n, false, 0, 0);
 	}
-	if (dot) {
+	if (count) { /* the first of them stay here, or none */
+		op_dotx(&t->c[x], t->r, in.color, B, K);
+		if (n > 1 && rng_chance(t->r, 60)) {
+			left = rng_range(t->r, 1, n - 1);
+			op_take_dots(&t->c[x], t->r, n - left, add ? (int)part.color : -1, -1);
+		}
+		op_take_dots(&t->c[x], t->r, left, add ? (int)part.color : -1, (int)out.color);
+	} else if (dot) {
 		op_dot(&t->c[x], t->r, in.color, B, K);
 		op_drain_dot(&t->c[x], t->r, add ? (int)part.color : -1, out.color);
 	} else {
 		op_forward(&t->c[x], t->r, in.color, out.color);
 	}
-	emit_recv(t, y, out.color, n + 1);
+	emit_recv(t, y, out.color, left + !count);
 	for (uint32_t i = 0; i < in.n; i++)
 		op_wait(&t->c[in.core[i]], 7);
 	for (uint32_t i = 0; i < out.n; i++)

@@ -10,7 +10,7 @@ package wse_regs_pkg;
   localparam logic [31:0] PCI_CLASS                  = 32'h120000;  // processing accelerator
   localparam logic [31:0] MAGIC                      = 32'h31455357;  // register MAGIC: the bytes "WSE1"
   localparam logic [31:0] ABI_MAJOR                  = 32'h1;  // layers with different majors refuse each other
-  localparam logic [31:0] ABI_MINOR                  = 32'h0;  // raised when something is added
+  localparam logic [31:0] ABI_MINOR                  = 32'h1;  // raised when something is added (1: MIDX, DOTX)
   localparam logic [31:0] BAR0_SIZE                  = 32'h10000;  // bytes of BAR0
   localparam logic [31:0] SRAM_BASE                  = 32'h80000000;  // where a core sees its SRAM (as on Spike and QEMU: null traps)
   localparam logic [31:0] SRAM_BYTES                 = 32'hc000;  // 48 KiB, code included
@@ -355,9 +355,11 @@ package wse_regs_pkg;
   // TOP: tensor operations
   localparam logic [31:0] TOP_AXPY                   = 32'h1;  // L: for every wavelet (v, f, k) of SRC1: acc[DST + f*T + t] += v * SRC2[k][t], t < T = SRC2.LEN; until END. rs2[2:0] = B
   localparam logic [31:0] TOP_DOT                    = 32'h2;  // L: for every wavelet (-, f, k) of SRC1: push sum over t of acc[DST + f*T + t] * SRC2[k][t] to the DOT queue; END pushes an END mark. rs2[2:0] = B
+  localparam logic [31:0] TOP_DOTX                   = 32'h3;  // L: DOT without the END mark, so that movers take its results by count (ABI 1.1)
   localparam logic [31:0] TOP_MOVE                   = 32'h8;  // M: DST := SRC1
   localparam logic [31:0] TOP_MADD                   = 32'h9;  // M: DST := SRC1 + SRC2
   localparam logic [31:0] TOP_MTEE                   = 32'ha;  // M: DST := SRC1 and SRC2 := SRC1
+  localparam logic [31:0] TOP_MIDX                   = 32'hb;  // M: DST (fabric) := SRC1 as a weight stream: bf16 value in 31:16, place in the row in 15:14, rs2 + row in 13:0 (ABI 1.1)
   localparam logic [31:0] TOP_VADD                   = 32'h10;  // L: DST := SRC1 + SRC2
   localparam logic [31:0] TOP_VSUB                   = 32'h11;  // L: DST := SRC1 - SRC2
   localparam logic [31:0] TOP_VMUL                   = 32'h12;  // L: DST := SRC1 * SRC2

@@ -121,7 +121,7 @@ static struct node *reader(struct wse_model *m, struct bulk *b, struct wse_core 
 
 		if (!e->n || !e->started || e->end_left || e->claim != (int)color)
 			continue;
-		if (i == WSE_ENGINE_L && e->op != WSE_TOP_AXPY && e->op != WSE_TOP_DOT)
+		if (i == WSE_ENGINE_L && !wse_is_stream(e->op))
 			continue;
 		n = node_of(m, b, c, i);
 		return n->got_fab ? NULL : n;
@@ -243,7 +243,7 @@ static uint32_t expand(struct wse_model *m, struct bulk *b, uint32_t n)
 			continue;
 		}
 		if (x->which == WSE_ENGINE_L) {
-			if (x->e->op == WSE_TOP_DOT && !follow_dotq(m, b, x))
+			if (x->e->op != WSE_TOP_AXPY && !follow_dotq(m, b, x))
 				return 0;
 		} else {
 			left = wse_bulk_left(x->e);

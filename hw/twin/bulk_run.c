@@ -105,7 +105,7 @@ static void run_lanes(struct wse_model *m, struct bulk *b, struct node *x, uint3
 	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base];
 	uint32_t good = x->fab.dense ? n : good_prefix(x->e, &x->fab, n);
 	const uint8_t *rows = x->c->sram + s->base;
-	uint32_t *v = x->e->op == WSE_TOP_DOT ? take(b, n) : NULL;
+	uint32_t *v = x->e->op != WSE_TOP_AXPY ? take(b, n) : NULL;
 
 	if (x->fab.dense)
 		run_dense(b, x, n, v);
@@ -211,7 +211,7 @@ static void run_mover(struct wse_model *m, struct bulk *b, struct node *x, uint3
 {
 	struct wse_engine *e = x->e;
 	struct wse_opnd *d = &e->o[OPND_DST], *s1 = &e->o[OPND_SRC1], *s2 = &e->o[OPND_SRC2];
-	uint32_t *v = take(b, n), *t = take(b, n), at = 0, k;
+	uint32_t *v = take(b, n), *t = take(b, n), at = 0, i, k;
 	const uint32_t *in, *in2;
 	bool row, last = false;
 	struct run out = {0};
@@ -239,6 +239,8 @@ static void run_mover(struct wse_model *m, struct bulk *b, struct node *x, uint3
 		} else if (in != v + at) {
 			memcpy(v + at, in, k * 4);
 		}
+		for (i = 0; e->op == WSE_TOP_MIDX && i < k; i++)
+			v[at + i] = wse_midx(e, v[at + i], e->width - e->inner + i, e->outer);
 		if (d->kind != WSE_KIND_FABOUT)
 			store(x->c, d, k, v + at);
 		if (e->op == WSE_TOP_MTEE)

@@ -77,7 +77,7 @@ static bool engine_run(struct wse_model *m, struct wse_core *c, unsigned int whi
 		}
 		if (which != WSE_ENGINE_L)
 			did = wse_run_mover(m, c, e, which);
-		else if (e->op == WSE_TOP_AXPY || e->op == WSE_TOP_DOT)
+		else if (wse_is_stream(e->op))
 			did = wse_run_stream(m, c, e);
 		else
 			did = wse_run_vector(m, c, e);

@@ -46,7 +46,7 @@ bool wse_run_stream(struct wse_model *m, struct wse_core *c, struct wse_engine *
 {
 	unsigned int color = e->o[OPND_SRC1].color;
 	struct wse_chan *q = &c->recv[color];
-	bool dot = e->op == WSE_TOP_DOT, any = false, ctrl;
+	bool dot = e->op != WSE_TOP_AXPY, any = false, ctrl;
 	uint32_t w;
 
 	while (q->count && c->ecyc[WSE_ENGINE_L] < WSE_EQUANTUM) {
@@ -59,12 +59,12 @@ bool wse_run_stream(struct wse_model *m, struct wse_core *c, struct wse_engine *
 			wse_tensor_fault(m, c, WSE_CAUSE_STREAM_INDEX, color, w);
 			return any;
 		}
-		if (dot && c->dotq.count == WSE_DOTQ_DEPTH)
+		if (dot && !(ctrl && e->op == WSE_TOP_DOTX) && c->dotq.count == WSE_DOTQ_DEPTH)
 			break;
 		any = true;
 		wse_recv_pop(m, c, color);
 		if (ctrl) {
-			if (dot)
+			if (e->op == WSE_TOP_DOT)
 				wse_dotq_push(c, 0, true);
 			wse_engine_complete(m, c, e);
 			break;

@@ -119,6 +119,12 @@ void wse_mover_finish(struct wse_model *m, struct wse_core *c, struct wse_engine
 		wse_engine_complete(m, c, e);
 }
 
+uint32_t wse_midx(const struct wse_engine *e, uint32_t v, uint32_t f, uint32_t left)
+{
+	return (uint32_t)wse_bf16_round(v) << 16 | f << 14 |
+	       (e->q[0].scalar + e->o[OPND_SRC1].len1 - left);
+}
+
 /* one element or END mark; false: it waits or the core has faulted */
 static bool element(struct wse_model *m, struct wse_core *c, struct wse_engine *e)
 {
@@ -178,6 +184,8 @@ static bool element(struct wse_model *m, struct wse_core *c, struct wse_engine *
 		w = load(c, b);
 	if (e->op == WSE_TOP_MADD)
 		v = wse_fadd(v, w);
+	if (e->op == WSE_TOP_MIDX)
+		v = wse_midx(e, v, e->width - e->inner, e->outer);
 	if (d->kind == WSE_KIND_FABOUT)
 		wse_send(m, c, d->color, v, false);
 	else

@@ -122,6 +122,7 @@ static bool check_mover(struct wse_engine *e, bool *range)
 	const struct wse_tins *t = &e->q[0];
 	struct wse_opnd *d = &e->o[OPND_DST], *a = &e->o[OPND_SRC1], *b = &e->o[OPND_SRC2];
 	bool tee = e->op == WSE_TOP_MTEE, madd = e->op == WSE_TOP_MADD;
+	bool midx = e->op == WSE_TOP_MIDX;
 	const struct wse_opnd *shape;
 
 	if (!tee && !madd)
@@ -139,6 +140,9 @@ static bool check_mover(struct wse_engine *e, bool *range)
 	if (t->tcw & WSE_TCW_SEND_END_MASK && d->kind != WSE_KIND_FABOUT)
 		return false;
 	if (e->until_end && (d->kind != WSE_KIND_FABOUT || is_store(a) || is_store(b)))
+		return false;
+	if (midx && (d->kind != WSE_KIND_FABOUT || !is_store(a) || a->len > 4 ||
+		     (uint64_t)t->scalar + a->len1 > 1u << 14))
 		return false;
 	/* shape */
 	shape = d->kind == WSE_KIND_FABOUT && is_store(a) ? a : d;
@@ -168,11 +172,11 @@ uint32_t wse_engine_check(struct wse_engine *e, unsigned int which)
 	for (i = 0; i < 3; i++)
 		unpack(&e->o[i], e->q[0].dsr[i]);
 	if (which == WSE_ENGINE_L) {
-		if (e->op == WSE_TOP_AXPY || e->op == WSE_TOP_DOT)
+		if (wse_is_stream(e->op))
 			ok = check_stream(e, &range);
 		else if (e->op >= WSE_TOP_VADD && e->op <= WSE_TOP_VRMAX && e->op != 0x19)
 			ok = check_vector(e, &range);
-	} else if (e->op >= WSE_TOP_MOVE && e->op <= WSE_TOP_MTEE) {
+	} else if (e->op >= WSE_TOP_MOVE && e->op <= WSE_TOP_MIDX) {
 		ok = check_mover(e, &range);
 	}
 	if (ok && !range)

@@ -318,6 +318,12 @@ static inline void wse_wake(struct wse_model *m, struct wse_core *c)
 	}
 }
 
+/* L's operations that read a fabric color */
+static inline bool wse_is_stream(uint32_t op)
+{
+	return op >= WSE_TOP_AXPY && op <= WSE_TOP_DOTX;
+}
+
 /* engine.c */
 bool wse_issue(struct wse_model *m, struct wse_core *c, uint32_t tcw, uint32_t scalar);
 void wse_engines_run(struct wse_model *m, struct wse_core *c);
@@ -334,6 +340,8 @@ bool wse_run_vector(struct wse_model *m, struct wse_core *c, struct wse_engine *
 bool wse_run_mover(struct wse_model *m, struct wse_core *c, struct wse_engine *e,
 		   unsigned int which);
 void wse_mover_finish(struct wse_model *m, struct wse_core *c, struct wse_engine *e);
+/* MIDX: the wavelet of element v, place f of a row; left: rows left, this one included */
+uint32_t wse_midx(const struct wse_engine *e, uint32_t v, uint32_t f, uint32_t left);
 
 /* fabric.c */
 void wse_route(struct wse_model *m, struct wse_core *c, unsigned int color, uint32_t cfg);

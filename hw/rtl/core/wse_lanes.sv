@@ -73,6 +73,7 @@ module wse_lanes (
 
   localparam logic [6:0] OpAxpy = wse_regs_pkg::TOP_AXPY[6:0];
   localparam logic [6:0] OpDot = wse_regs_pkg::TOP_DOT[6:0];
+  localparam logic [6:0] OpDotx = wse_regs_pkg::TOP_DOTX[6:0];
   localparam logic [6:0] OpVadd = wse_regs_pkg::TOP_VADD[6:0];
   localparam logic [6:0] OpVand = wse_regs_pkg::TOP_VAND[6:0];
   localparam logic [6:0] OpVcgt = wse_regs_pkg::TOP_VCGT[6:0];
@@ -461,7 +462,7 @@ module wse_lanes (
           op = ins_i.cw[6:0];
           color_o <= ins_i.a0[4:0];
           // the claim begins here; a fault follows if the operands are wrong
-          claim_o <= (op == OpAxpy || op == OpDot) && ins_i.a3[3:0] == FabIn &&
+          claim_o <= (op == OpAxpy || op == OpDot || op == OpDotx) && ins_i.a3[3:0] == FabIn &&
                      ins_i.a0 < wse_regs_pkg::NCOLORS;
           step = '0;
           state = StCheck;
@@ -469,7 +470,7 @@ module wse_lanes (
         end
       end else if (state == StCheck) begin
         reduce = op == OpVrsum || op == OpVrmax;
-        dot = op == OpDot;
+        dot = op == OpDot || op == OpDotx;
         step = step + 2'd1;
         if (step == 2'd1) begin
           chk_d = wse_tensor_pkg::check(ins.d0, ins.d1, ins.d2, ins.d3[7:0],
@@ -594,12 +595,12 @@ module wse_lanes (
               cause = wse_regs_pkg::CAUSE_STREAM_INDEX;
               value = rx_data_i;
               state = StDrain;
-            end else if (dot && 5'(dq_count_i) + infl >= 5'd8) begin
+            end else if (dot && !(rx_ctrl_i && op == OpDotx) && 5'(dq_count_i) + infl >= 5'd8) begin
               lwait_o <= 1'b1;
             end else begin
               rx_pop_o <= 1'b1;
               moved_o <= 1'b1;
-              if (dot) infl = infl + 5'd1;
+              if (dot && !(rx_ctrl_i && op == OpDotx)) infl = infl + 5'd1;
               if (rx_ctrl_i) begin
                 state = StDrain;
               end else begin
@@ -627,7 +628,7 @@ module wse_lanes (
         if (failed) begin
           fail(cause, 32'(color_o), value);
         end else begin
-          if (dot) begin
+          if (op == OpDot) begin
             dq_push_o <= 1'b1;
             dq_end_o <= 1'b1;
             dq_data_o <= '0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Engines M0 and M1: DST := SRC1, SRC1 + SRC2, or SRC1 to two destinations, one element a cycle.
+// Engines M0 and M1: DST := SRC1, SRC1 + SRC2, SRC1 to two destinations, or SRC1 as value and index, one element a cycle.
 //
 // Elements of memory and accumulators are read ahead into a queue of four per operand; wavelets and DOT results are
 // taken in the cycle in which the element is. An element is taken only when everything it needs is there, room at its
@@ -78,9 +78,10 @@ module wse_mover (
   logic        bad, serial, to_end, send_end;
   logic        set_d, set_a, set_b;               // operands in memory or accumulators
   logic [3:0]  kd, ka, kb;
-  logic        fab_out, fab_in, dq_a, dq_b, madd, tee, mem_a, mem_b, acc_a, acc_b;
+  logic        fab_out, fab_in, dq_a, dq_b, madd, tee, midx, mem_a, mem_b, acc_a, acc_b;
 
-  // operands 0 DST, 1 SRC1, 2 SRC2 (or second destination): position, row, elements left in the row
+  // operands 0 DST, 1 SRC1, 2 SRC2 (or second destination): position, row, elements left in the row.
+  // The position of MIDX's DST is the index of its next wavelet.
   logic [15:0] pos [3];
   logic [15:0] line [3];
   logic [15:0] left [3];
@@ -258,6 +259,7 @@ module wse_mover (
         kb = ins.b3[3:0];
         madd = op == wse_regs_pkg::TOP_MADD[6:0];
         tee = op == wse_regs_pkg::TOP_MTEE[6:0];
+        midx = op == wse_regs_pkg::TOP_MIDX[6:0];
         if (!madd && !tee) kb = wse_regs_pkg::KIND_NONE[3:0];
       end else if (step == 2'd2) begin
         chk[1] = wse_tensor_pkg::check(ins.a0, ins.a1, ins.a2, ins.a3[7:0], wse_tensor_pkg::RuleMover);
@@ -278,7 +280,9 @@ module wse_mover (
         chk[2] = wse_tensor_pkg::check(ins.b0, ins.b1, ins.b2, ins.b3[7:0], wse_tensor_pkg::RuleMover);
         shape = fab_out && set_a ? ins.a1[15:0] : ins.d1[15:0];
         shape1 = fab_out && set_a ? ins.a2[15:0] : ins.d2[15:0];
-        bad = op < wse_regs_pkg::TOP_MOVE[6:0] || op > wse_regs_pkg::TOP_MTEE[6:0] ||
+        shape1 = shape1 == '0 ? 16'd1 : shape1;
+        bad = op < wse_regs_pkg::TOP_MOVE[6:0] || op > wse_regs_pkg::TOP_MIDX[6:0] ||
+              (midx && (!fab_out || !set_a || shape > 16'd4 || 33'(ins.scalar) + 33'(shape1) > 33'h4000)) ||
               (fab_out ? ins.d0 >= wse_regs_pkg::NCOLORS : !set_d) ||
               (fab_in ? ins.a0 >= wse_regs_pkg::NCOLORS : !set_a && !dq_a) ||
               (madd && !set_b && !(dq_b && !dq_a)) || (tee && !set_b) ||
@@ -301,7 +305,11 @@ module wse_mover (
         st1[0] = ins.d2[31:16];
         st1[1] = ins.a2[31:16];
         st1[2] = ins.b2[31:16];
-        shape1 = shape1 == '0 ? 16'd1 : shape1;
+        if (midx) begin
+          pos[0] = ins.scalar[15:0];
+          st[0] = 16'h4000;
+          st1[0] = 16'd1;
+        end
         line[0] = pos[0];
         line[1] = pos[1];
         line[2] = pos[2];
@@ -339,7 +347,7 @@ module wse_mover (
               tx_v = 1'b1;
               tx_valid_o <= 1'b1;
               tx_ctrl_o <= 1'b0;
-              tx_data_o <= c_r;
+              tx_data_o <= midx ? (wse_fp_pkg::fp_to_bf16(c_r) << 16) | 32'(pos[0]) : c_r;
               c_d = 1'b0;
             end
           end else if (kd == wse_regs_pkg::KIND_ACC[3:0]) begin

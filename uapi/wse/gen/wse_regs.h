@@ -26,7 +26,7 @@ typedef uint64_t __le64;
 #define WSE_PCI_CLASS                0x120000	/* processing accelerator */
 #define WSE_MAGIC                    0x31455357	/* register MAGIC: the bytes "WSE1" */
 #define WSE_ABI_MAJOR                0x1	/* layers with different majors refuse each other */
-#define WSE_ABI_MINOR                0x0	/* raised when something is added */
+#define WSE_ABI_MINOR                0x1	/* raised when something is added (1: MIDX, DOTX) */
 #define WSE_BAR0_SIZE                0x10000	/* bytes of BAR0 */
 #define WSE_SRAM_BASE                0x80000000	/* where a core sees its SRAM (as on Spike and QEMU: null traps) */
 #define WSE_SRAM_BYTES               0xc000	/* 48 KiB, code included */
@@ -391,9 +391,11 @@ _Static_assert(sizeof(struct wse_fault) == 64, "wse_fault");
 /* TOP: tensor operations */
 #define WSE_TOP_AXPY                 0x1	/* L: for every wavelet (v, f, k) of SRC1: acc[DST + f*T + t] += v * SRC2[k][t], t < T = SRC2.LEN; until END. rs2[2:0] = B */
 #define WSE_TOP_DOT                  0x2	/* L: for every wavelet (-, f, k) of SRC1: push sum over t of acc[DST + f*T + t] * SRC2[k][t] to the DOT queue; END pushes an END mark. rs2[2:0] = B */
+#define WSE_TOP_DOTX                 0x3	/* L: DOT without the END mark, so that movers take its results by count (ABI 1.1) */
 #define WSE_TOP_MOVE                 0x8	/* M: DST := SRC1 */
 #define WSE_TOP_MADD                 0x9	/* M: DST := SRC1 + SRC2 */
 #define WSE_TOP_MTEE                 0xa	/* M: DST := SRC1 and SRC2 := SRC1 */
+#define WSE_TOP_MIDX                 0xb	/* M: DST (fabric) := SRC1 as a weight stream: bf16 value in 31:16, place in the row in 15:14, rs2 + row in 13:0 (ABI 1.1) */
 #define WSE_TOP_VADD                 0x10	/* L: DST := SRC1 + SRC2 */
 #define WSE_TOP_VSUB                 0x11	/* L: DST := SRC1 - SRC2 */
 #define WSE_TOP_VMUL                 0x12	/* L: DST := SRC1 * SRC2 */

@@ -62,7 +62,8 @@ struct Ins {
 	Operand dst, src1, src2;
 
 	unsigned op() const { return cw & WSE_TCW_OP_MASK; }
-	bool stream() const { return op() == WSE_TOP_AXPY || op() == WSE_TOP_DOT; }
+	bool dot() const { return op() == WSE_TOP_DOT || op() == WSE_TOP_DOTX; }
+	bool stream() const { return op() == WSE_TOP_AXPY || dot(); }
 	bool reduce() const { return op() == WSE_TOP_VRSUM || op() == WSE_TOP_VRMAX; }
 	bool unary() const { return reduce() || op() == WSE_TOP_VMOV || op() == WSE_TOP_VF2I || op() == WSE_TOP_VI2F; }
 	bool two() const { return !unary() && !(cw & WSE_TCW_SCALAR_MASK); }
@@ -158,7 +159,7 @@ private:
 	uint32_t run_stream(const Ins &n)
 	{
 		uint32_t tokens = n.src2.len, part[WSE_LANES];
-		bool dot = n.op() == WSE_TOP_DOT;
+		bool dot = n.dot();
 
 		if (!dot && n.cw & WSE_TCW_CLEAR_MASK)
 			for (uint32_t i = 0; i < n.feats() * tokens; i++)
@@ -170,7 +171,7 @@ private:
 			if (w.ctrl && !(w.data & WSE_CTRLW_END_MASK))
 				return WSE_CAUSE_BAD_CTRL;
 			if (w.ctrl) {
-				if (dot)
+				if (n.op() == WSE_TOP_DOT)
 					dots.push_back({0, true});
 				rx.pop_front();
 				return 0;
@@ -417,7 +418,7 @@ private:
 		want.dots.clear();
 		color = n.src1.base & 31;
 		claims = n.stream() && n.src1.kind == WSE_KIND_FABIN && n.src1.base < WSE_NCOLORS;
-		dot = n.op() == WSE_TOP_DOT;
+		dot = n.dot();
 		held_lately = false;
 		top.ins_valid_i = 1;
 		return !top.busy_o;

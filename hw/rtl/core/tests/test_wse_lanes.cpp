@@ -5,6 +5,7 @@
 
 namespace {
 
+const char *const names[] = {"AXPY", "DOT", "DOTX"};
 const unsigned vector_ops[] = {
 	WSE_TOP_VADD, WSE_TOP_VSUB, WSE_TOP_VMUL, WSE_TOP_VMAC, WSE_TOP_VMAX, WSE_TOP_VMIN, WSE_TOP_VMOV,
 	WSE_TOP_VGATE, WSE_TOP_VCGT, WSE_TOP_VIADD, WSE_TOP_VISUB, WSE_TOP_VAND, WSE_TOP_VOR, WSE_TOP_VXOR,
@@ -191,7 +192,7 @@ void test_changed(Tap &tap, Bench &tb)
 	for (unsigned i = 0; i < count && good; i++) {
 		Rng &r = tb.rng;
 		Ins n = i % 3 ? some_vector(r, r.pick(vector_ops)) :
-				some_stream(tb, r.chance(50) ? WSE_TOP_AXPY : WSE_TOP_DOT, 3);
+				some_stream(tb, WSE_TOP_AXPY + r.below(3), 3);
 		unsigned which = r.below(3);
 		Operand &o = which == 0 ? n.dst : which == 1 ? n.src1 : n.src2;
 		uint32_t v = r.pick(odd);
@@ -267,6 +268,7 @@ void test_refused(Tap &tap, Bench &tb)
 	auto streams = [&](uint32_t cause, auto change) {
 		gives(WSE_TOP_AXPY, cause, change);
 		gives(WSE_TOP_DOT, cause, change);
+		gives(WSE_TOP_DOTX, cause, change);
 	};
 	const uint32_t bad = WSE_CAUSE_BAD_DSR, addr = WSE_CAUSE_OPERAND_ADDR, top = WSE_SRAM_BASE + WSE_SRAM_BYTES;
 
@@ -292,7 +294,7 @@ void test_refused(Tap &tap, Bench &tb)
 	vectors(bad, [](Ins &n) { n.src1.len = 0, n.dst.base = 0; });	// BAD_DSR wins
 	vectors(bad, [](Ins &n) { n.dst.kind = WSE_KIND_ACC, n.dst.base = 4, n.dst.stride = 1; });
 	vectors(bad, [](Ins &n) { n.dst.kind = WSE_KIND_ACC, n.dst.base = 0, n.dst.stride = 2; });
-	for (unsigned op : {0u, 3u, unsigned(WSE_TOP_MOVE), unsigned(WSE_TOP_MTEE), 0x0fu, 0x19u, 0x26u, 0x50u, 0x7fu})
+	for (unsigned op : {0u, 4u, unsigned(WSE_TOP_MOVE), unsigned(WSE_TOP_MTEE), 0x0fu, 0x19u, 0x26u, 0x50u, 0x7fu})
 		gives(op, bad, [](Ins &) {});
 	vectors(0, [=](Ins &n) { n.dst.base = top - 64; });
 	vectors(addr, [=](Ins &n) { n.dst.base = top - 48; });
@@ -382,7 +384,7 @@ void test_rate(Tap &tap, Bench &tb)
 {
 	tb.p = tb.p_dots = 100;
 	tb.hold = tb.others = false;
-	for (unsigned op : {WSE_TOP_AXPY, WSE_TOP_DOT}) {
+	for (unsigned op : {WSE_TOP_AXPY, WSE_TOP_DOT, WSE_TOP_DOTX}) {
 		for (uint32_t b : {1, 2, 4}) {
 			bool good = tb.fill();
 			Ins n;
@@ -401,7 +403,7 @@ void test_rate(Tap &tap, Bench &tb)
 			good &= complains("starved", n, tb.executes(n));
 			tap.ok(good && cycles < 1600 + 40 && waits < 12 && tb.waits > 290 && tb.waits < 304,
 			       "%s, %u features: 400 wavelets of 4 groups in %u cycles, %u of them waits; 300 without any, %u waits",
-			       op == WSE_TOP_DOT ? "DOT" : "AXPY", b, cycles, waits, tb.waits);
+			       names[op - WSE_TOP_AXPY], b, cycles, waits, tb.waits);
 		}
 	}
 	tb.others = true;
@@ -415,7 +417,7 @@ void test_room(Tap &tap, Bench &tb)
 
 	tb.p = 100;
 	for (unsigned i = 0; i < 200 && good; i++) {
-		Ins n = some_stream(tb, WSE_TOP_DOT, 30);
+		Ins n = some_stream(tb, i % 2 ? WSE_TOP_DOT : WSE_TOP_DOTX, 30);
 
 		tb.p_dots = i % 4;				// percent
 		if (!tb.p_dots)
@@ -424,7 +426,25 @@ void test_room(Tap &tap, Bench &tb)
 		good &= complains("room", n, tb.executes(n));
 		waits += tb.waits;
 	}
-	tap.ok(good && waits > 10000, "200 of DOT with a slow reader: never more than 8 results, the waits (%u) count", waits);
+	tap.ok(good && waits > 10000, "200 of DOT and DOTX with a slow reader: never more than 8 results, the waits (%u) count", waits);
+}
+
+// 8 results fill the queue: DOT's END mark waits for its reader, DOTX needs no room any more
+void test_end(Tap &tap, Bench &tb)
+{
+	bool good = tb.fill();
+
+	tb.p = 100;
+	tb.hold = false;
+	for (unsigned i = 0; i < 50 && good; i++) {
+		tb.p_dots = 100;
+		for (unsigned k = 0; k < 2 * WSE_DOTQ_DEPTH; k++)
+			good &= tb.step();		// its reader empties the queue ...
+		tb.p_dots = 0;				// ... and is gone
+		Ins n = some_stream(tb, WSE_TOP_DOTX, WSE_DOTQ_DEPTH);
+		good &= complains("end", n, tb.executes(n));
+	}
+	tap.ok(good, "DOTX completes while its results wait, without an END mark");
 }
 
 } // namespace
@@ -445,8 +465,10 @@ int main(int argc, char **argv)
 	alone(test_changed);
 	alone(test_long);
 	alone(test_room);
+	alone(test_end);
 	alone(test_streams, WSE_TOP_AXPY, "AXPY");
 	alone(test_streams, WSE_TOP_DOT, "DOT");
+	alone(test_streams, WSE_TOP_DOTX, "DOTX");
 	alone(test_vectors);
 	return tap.plan();
 }

@@ -43,7 +43,7 @@ struct Operand {
 };
 
 struct Ins {
-	uint32_t cw = 0;
+	uint32_t cw = 0, scalar = 0;
 	Operand dst, src1, src2;
 };
 
@@ -96,6 +96,8 @@ struct State {
 			uint32_t v = source(n.src1, i, j);
 			if (madd)
 				v = wse_fadd(v, source(n.src2, i, j));
+			if (op == WSE_TOP_MIDX)
+				v = uint32_t(wse_bf16_round(v)) << 16 | i << 14 | (n.scalar + j);
 			store(n.dst, i, j, v);
 			if (op == WSE_TOP_MTEE)
 				store(n.src2, i, j, v);
@@ -241,7 +243,7 @@ struct Bench : BlockTb<Vwse_mover> {
 			must = want.run(n);
 		bad_value = want.rx.empty() ? 0 : want.rx.front().data;
 		w[13] = n.cw;
-		w[12] = rng.u64();
+		w[12] = (n.cw & WSE_TCW_OP_MASK) == WSE_TOP_MIDX ? n.scalar : uint32_t(rng.u64());
 		words(w + 8, n.dst);
 		words(w + 4, n.src1);
 		words(w, n.src2);
@@ -363,21 +365,27 @@ Operand fabric(uint32_t kind, uint32_t color, uint32_t len, uint32_t len1)
 Ins some_ins(Bench &tb)
 {
 	Rng &r = tb.rng;
-	unsigned op = WSE_TOP_MOVE + r.below(3);
+	unsigned op = WSE_TOP_MOVE + r.below(4);
 	uint32_t len = 1 + r.below(9), len1 = r.below(5), n = len * (len1 ? len1 : 1), flags = 0;
 	bool until = r.chance(25);
 	Ins i;
 
-	if (until && op == WSE_TOP_MTEE)
+	if (until && op >= WSE_TOP_MTEE)
 		op = WSE_TOP_MOVE;
-	i.dst = until || r.chance(35) ? fabric(WSE_KIND_FABOUT, r.below(24), len, len1) : some_store(r, len, len1);
+	bool midx = op == WSE_TOP_MIDX;
+	if (midx) {
+		len = 1 + r.below(4);
+		n = len * (len1 ? len1 : 1);
+		i.scalar = r.chance(70) ? r.below(64) : r.below((1 << 14) - 4);
+	}
+	i.dst = until || midx || r.chance(35) ? fabric(WSE_KIND_FABOUT, r.below(24), len, len1) : some_store(r, len, len1);
 	// MADD until END has its elements from fabric and DOT queue
-	unsigned from = until ? (op == WSE_TOP_MADD ? 2 : 2 + r.below(2)) : r.below(4);
+	unsigned from = midx ? 0 : until ? (op == WSE_TOP_MADD ? 2 : 2 + r.below(2)) : r.below(4);
 	i.src1 = from < 2 ? some_store(r, len, len1) :
 		 fabric(from == 2 ? WSE_KIND_FABIN : WSE_KIND_DOTQ, r.below(24), r.u64() & 0xffff, r.u64() & 0xffff);
 	if (op == WSE_TOP_MADD && (until || (from != 3 && r.chance(30))))
 		i.src2 = fabric(WSE_KIND_DOTQ, r.u64(), r.u64() & 0xffff, 1);
-	else if (op != WSE_TOP_MOVE)
+	else if (op == WSE_TOP_MADD || op == WSE_TOP_MTEE)
 		i.src2 = some_store(r, len, len1);
 	if (!until && r.chance(30) && i.dst.store() && i.src2.store())
 		i.src2 = i.dst;				// in place
@@ -551,7 +559,7 @@ void test_refused(Tap &tap, Bench &tb)
 		n.dst.kind = WSE_KIND_FABOUT;
 		n.dst.base = 1;
 	});
-	bad([](Ins &n, unsigned) { n.cw = (n.cw & ~WSE_TCW_OP_MASK) | 0x0b; });
+	bad([](Ins &n, unsigned) { n.cw = (n.cw & ~WSE_TCW_OP_MASK) | 0x0c; });
 	bad([](Ins &n, unsigned) { n.cw = (n.cw & ~WSE_TCW_OP_MASK) | WSE_TOP_VADD; });
 	bad([](Ins &n, unsigned) { n.cw = n.cw & ~WSE_TCW_OP_MASK; });
 	bad([](Ins &n, unsigned op) {
@@ -592,8 +600,42 @@ void test_refused(Tap &tap, Bench &tb)
 		else
 			n.src2.base = WSE_SRAM_BASE + WSE_SRAM_BYTES;
 	});
-	tap.ok(good && tb.ran - from == 2 * 3 * 41, "%u instructions with a forbidden operand: BAD_DSR or OPERAND_ADDR, nothing is done",
-	       unsigned(tb.ran - from) / 2);
+	auto index = [&](uint32_t cause, auto change) {
+		Ins n;
+
+		n.cw = WSE_TOP_MIDX | WSE_TCW_ACTIVATE_MASK;
+		n.dst = fabric(WSE_KIND_FABOUT, 3, 0, 0);
+		n.src1.kind = WSE_KIND_MEM;
+		n.src1.base = WSE_SRAM_BASE + 64;
+		n.src1.dt = WSE_DT_BF16;
+		n.src1.len = 4;
+		n.src1.len1 = 3;
+		n.src1.stride = 2;
+		n.src1.stride1 = 16;
+		n.scalar = 5;
+		change(n);
+		good &= tb.executes(n, cause);
+	};
+	const uint32_t dsr = WSE_CAUSE_BAD_DSR;
+	index(0, [](Ins &) {});
+	index(0, [](Ins &n) { n.src1.len = 1, n.src1.len1 = 0, n.scalar = 0x3fff; });
+	index(0, [](Ins &n) { n.scalar = 0x3ffd; });
+	index(0, [](Ins &n) { n.src1.stride = n.src1.stride1 = 0, n.src1.len1 = 0x4000 - 5; });
+	index(dsr, [](Ins &n) { n.src1.len = 5; });
+	index(dsr, [](Ins &n) { n.src1.len = 0; });
+	index(dsr, [](Ins &n) { n.scalar = 0x3ffe; });
+	index(dsr, [](Ins &n) { n.src1.len1 = 0, n.scalar = 0x4000; });
+	index(dsr, [](Ins &n) { n.src1.len1 = 0, n.scalar = 0xffffffff; });
+	index(dsr, [](Ins &n) { n.src1.stride = n.src1.stride1 = 0, n.src1.len1 = 0x4000 - 4; });
+	index(dsr, [](Ins &n) { n.src1.stride = n.src1.stride1 = 0, n.scalar = 0, n.src1.len1 = 0xffff; });
+	index(dsr, [](Ins &n) { n.dst = n.src1; });
+	index(dsr, [](Ins &n) { n.dst.base = 24; });
+	index(dsr, [](Ins &n) { n.cw |= WSE_TCW_UNTIL_END_MASK; });
+	index(dsr, [](Ins &n) { n.src1 = fabric(WSE_KIND_DOTQ, 0, 4, 3); });
+	index(dsr, [](Ins &n) { n.src1 = fabric(WSE_KIND_FABIN, 3, 4, 3); });
+	index(WSE_CAUSE_OPERAND_ADDR, [](Ins &n) { n.src1.base = WSE_SRAM_BASE + WSE_SRAM_BYTES - 16; });
+	tap.ok(good && tb.ran - from == 2 * 3 * 41 + 17, "%u instructions with a forbidden operand: BAD_DSR or OPERAND_ADDR, nothing is done",
+	       3 * 41 + 13);
 }
 
 } // namespace
