@@ -14,42 +14,81 @@
 #include "num/num.h"
 #include "num/why.h"
 
-#define LLMC_MAGIC 20240520 /* llm.c's dataloader: 256 int32, then uint16 tokens */
+/* of a file or of all in a directory; three bytes of memory a byte of text */
+#define TEXT_MAX (2ull << 30)
+
+/* llm.c's header: 256 int32 of magic, version, tokens, then the tokens */
+enum { LLMC_MAGIC = 20240520, LLMC_MAGIC_32 = 20240801, LLMC_VERSION = 1, LLMC_HEADER = 1024 };
 
 struct text {
 	unsigned char *p;
 	size_t n, room;
+	uint32_t left_out; /* files of a directory that are no text */
+	char *why;
 };
 
-static int read_more(struct text *t, const char *path)
+static int cannot(const struct text *t, const char *path, int err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), ret = 0;
+	return wse_why(t->why, -err, "%.400s: %s", path, strerror(err));
+}
 
-	if (fd < 0)
-		return -errno;
+static int grow(struct text *t)
+{
+	size_t room = t->room * 2 + (1u << 20);
+	unsigned char *p = realloc(t->p, room);
+
+	if (!p)
+		return -ENOMEM;
+	t->p = p;
+	t->room = room;
+	return 0;
+}
+
+static int too_much(const struct text *t, const char *path)
+{
+	return wse_why(t->why, -EFBIG, "%.400s: more than %llu MiB of text: give a part of it",
+		       path, TEXT_MAX >> 20);
+}
+
+static int read_all(struct text *t, int fd, const char *path)
+{
 	for (;;) {
 		ssize_t n;
 
-		if (t->room - t->n < 65536) {
-			size_t room = t->room * 2 + (1u << 20);
-			unsigned char *p = realloc(t->p, room);
-
-			if (!p) {
-				ret = -ENOMEM;
-				break;
-			}
-			t->p = p;
-			t->room = room;
-		}
+		if (t->room - t->n < 65536 && grow(t))
+			return cannot(t, path, ENOMEM);
 		n = read(fd, t->p + t->n, t->room - t->n);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			ret = -errno;
-		if (n <= 0)
-			break;
+			return cannot(t, path, errno);
+		if (!n)
+			return 0;
 		t->n += (size_t)n;
+		if (t->n > TEXT_MAX)
+			return too_much(t, path);
 	}
+}
+
+static int read_more(struct text *t, const char *path)
+{
+	/* O_NONBLOCK: a FIFO is opened, and refused by name */
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), ret;
+	struct stat sb;
+
+	if (fd < 0)
+		return cannot(t, path, errno);
+	if (fstat(fd, &sb))
+		ret = cannot(t, path, errno);
+	else if (!S_ISREG(sb.st_mode))
+		ret = wse_why(t->why, -EINVAL,
+			      "%.400s is neither a file nor a directory: give a text file, a "
+			      "directory of them, or uint16 tokens (*.bin)",
+			      path);
+	else if ((uint64_t)sb.st_size > TEXT_MAX - t->n)
+		ret = too_much(t, path);
+	else
+		ret = read_all(t, fd, path);
 	close(fd);
 	return ret;
 }
@@ -59,34 +98,47 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name); /* not alphasort: no locale */
 }
 
-/* all text files below path; a file with a NUL byte is none and is left out */
+static int read_tree(struct text *t, const char *path, int depth);
+
+/* one entry of a directory; a file with a NUL byte is no text and is left out */
+static int read_entry(struct text *t, const char *path, const char *name, int depth)
+{
+	size_t before = t->n;
+	char sub[4096];
+	struct stat sb;
+	int ret;
+
+	if (name[0] == '.')
+		return 0;
+	if ((size_t)snprintf(sub, sizeof(sub), "%s/%s", path, name) >= sizeof(sub))
+		return cannot(t, path, ENAMETOOLONG);
+	if (lstat(sub, &sb))
+		return cannot(t, sub, errno);
+	if (S_ISDIR(sb.st_mode))
+		return read_tree(t, sub, depth + 1);
+	if (!S_ISREG(sb.st_mode))
+		return 0;
+	ret = read_more(t, sub);
+	if (!ret && t->n > before && memchr(t->p + before, 0, t->n - before)) {
+		t->n = before;
+		t->left_out++;
+	}
+	return ret;
+}
+
 static int read_tree(struct text *t, const char *path, int depth)
 {
 	struct dirent **list;
 	int n, ret = 0;
 
 	if (depth > 32)
-		return -ELOOP;
+		return cannot(t, path, ELOOP);
 	n = scandir(path, &list, NULL, by_name);
 	if (n < 0)
-		return -errno;
+		return cannot(t, path, errno);
 	for (int i = 0; i < n; i++) {
-		char sub[4096];
-		struct stat sb;
-		size_t before = t->n;
-
-		if (!ret && list[i]->d_name[0] != '.' &&
-		    (size_t)snprintf(sub, sizeof(sub), "%s/%s", path, list[i]->d_name) <
-			    sizeof(sub) &&
-		    !lstat(sub, &sb)) {
-			if (S_ISDIR(sb.st_mode))
-				ret = read_tree(t, sub, depth + 1);
-			else if (S_ISREG(sb.st_mode))
-				ret = read_more(t, sub);
-			if (S_ISREG(sb.st_mode) && t->n > before &&
-			    memchr(t->p + before, 0, t->n - before))
-				t->n = before;
-		}
+		if (!ret)
+			ret = read_entry(t, path, list[i]->d_name, depth);
 		free(list[i]);
 	}
 	free(list);
@@ -100,24 +152,99 @@ static int is_token_file(const char *path)
 	return n > 4 && !strcmp(path + n - 4, ".bin");
 }
 
+/* what a file that is no text says it is, NULL if it does not say */
+static const char *kind_of(const struct text *t)
+{
+	static const struct {
+		const char *name;
+		size_t n;
+		const char *magic;
+	} kinds[] = {
+		{"an HDF5 file", 8, "\x89HDF\r\n\x1a\n"},
+		{"gzip data", 2, "\x1f\x8b"},
+		{"zstd data", 4, "\x28\xb5\x2f\xfd"},
+		{"xz data", 6,
+		 "\xfd"
+		 "7zXZ\0"},
+		{"bzip2 data", 3, "BZh"},
+		{"a zip archive", 4, "PK\3\4"},
+		{"a Parquet file", 4, "PAR1"},
+		{"an Arrow file", 6, "ARROW1"},
+		{"a NumPy array", 6, "\x93NUMPY"},
+		{"an ELF file", 4,
+		 "\x7f"
+		 "ELF"},
+		{"a PNG picture", 4, "\x89PNG"},
+		{"a PDF document", 5, "%PDF-"},
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (t->n >= kinds[i].n && !memcmp(t->p, kinds[i].magic, kinds[i].n))
+			return kinds[i].name;
+	return NULL;
+}
+
+/* text has no NUL bytes; one in 500 and more is binary data of whatever kind */
+static int check_text(const struct text *t, const char *path, int words)
+{
+	const char *kind = kind_of(t);
+	size_t nuls = 0;
+
+	for (size_t i = 0; i < t->n && !words; i++)
+		nuls += !t->p[i];
+	if (!kind && nuls && nuls >= t->n / 500)
+		kind = "binary data (it has NUL bytes)";
+	if (kind)
+		return wse_why(t->why, -EINVAL,
+			       "%.300s is %s, no text: give a text file, a directory of them, or "
+			       "uint16 tokens (*.bin)",
+			       path, kind);
+	return 0;
+}
+
+/* bytes in front of the tokens: llm.c's header, which must fit the file */
+static int header_of(const struct text *t, const char *path, size_t *skip)
+{
+	uint32_t h[3] = {0};
+
+	*skip = 0;
+	if (t->n < sizeof(h))
+		return 0;
+	memcpy(h, t->p, sizeof(h));
+	if (h[0] == LLMC_MAGIC_32)
+		return wse_why(t->why, -EINVAL,
+			       "%.300s: llm.c's file of uint32 tokens; only uint16 ones are read",
+			       path);
+	if (h[0] != LLMC_MAGIC)
+		return 0;
+	if (h[1] != LLMC_VERSION)
+		return wse_why(t->why, -EINVAL, "%.300s: llm.c's header of version %u; read is %d",
+			       path, h[1], LLMC_VERSION);
+	if (t->n < LLMC_HEADER || (t->n - LLMC_HEADER) / 2 != h[2])
+		return wse_why(t->why, -EINVAL,
+			       "%.300s: llm.c's header says %u tokens, the file has %zu", path,
+			       h[2], t->n < LLMC_HEADER ? 0 : (t->n - LLMC_HEADER) / 2);
+	*skip = LLMC_HEADER;
+	return 0;
+}
+
 /* bytes or uint16 -> tokens, each below vocab */
 static int to_tokens(const struct text *t, const char *path, uint32_t vocab, int words,
-		     uint16_t **tok, size_t *ntok, char *why)
+		     uint16_t **tok, size_t *ntok)
 {
 	size_t skip = 0, n;
-	uint32_t magic = 0;
+	int ret = words ? header_of(t, path, &skip) : 0;
 
-	if (words && t->n >= 1024) {
-		memcpy(&magic, t->p, sizeof(magic));
-		skip = magic == LLMC_MAGIC ? 1024 : 0;
-	}
+	if (ret)
+		return ret;
 	if (words && (t->n - skip) % 2)
-		return wse_why(why, -EINVAL, "%s: %zu bytes are no whole number of uint16 tokens",
-			       path, t->n - skip);
+		return wse_why(t->why, -EINVAL,
+			       "%.300s: %zu bytes are no whole number of uint16 tokens", path,
+			       t->n - skip);
 	n = words ? (t->n - skip) / 2 : t->n;
 	*tok = malloc((n + 1) * sizeof(**tok));
 	if (!*tok)
-		return wse_why(why, -ENOMEM, "%s: no memory for %zu tokens", path, n);
+		return wse_why(t->why, -ENOMEM, "%.300s: no memory for %zu tokens", path, n);
 	*ntok = n;
 	for (size_t i = 0; i < n; i++) {
 		uint16_t v;
@@ -127,8 +254,8 @@ static int to_tokens(const struct text *t, const char *path, uint32_t vocab, int
 		else
 			v = t->p[i];
 		if (v >= vocab)
-			return wse_why(why, -EINVAL,
-				       "%s: token %u at position %zu is outside the "
+			return wse_why(t->why, -EINVAL,
+				       "%.300s: token %u at position %zu is outside the "
 				       "vocabulary of %u",
 				       path, v, i, vocab);
 		(*tok)[i] = v;
@@ -138,21 +265,24 @@ static int to_tokens(const struct text *t, const char *path, uint32_t vocab, int
 
 static int load(const char *path, uint32_t vocab, uint16_t **tok, size_t *ntok, char *why)
 {
-	struct text t = {0};
+	struct text t = {.why = why};
 	struct stat sb;
-	int words, ret = 0;
+	int words, tree, ret;
 
 	if (stat(path, &sb))
-		ret = -errno;
-	words = !ret && !S_ISDIR(sb.st_mode) && is_token_file(path);
-	if (!ret)
-		ret = S_ISDIR(sb.st_mode) ? read_tree(&t, path, 0) : read_more(&t, path);
-	if (ret)
-		wse_why(why, ret, "%.200s: %s", path, strerror(-ret));
-	else if (!t.n)
-		ret = wse_why(why, -ENODATA, "%.200s: no text in it", path);
-	else
-		ret = to_tokens(&t, path, vocab, words, tok, ntok, why);
+		return cannot(&t, path, errno);
+	tree = S_ISDIR(sb.st_mode);
+	words = !tree && is_token_file(path);
+	ret = tree ? read_tree(&t, path, 0) : read_more(&t, path);
+	if (!ret && !tree)
+		ret = check_text(&t, path, words);
+	if (!ret && !t.n && t.left_out)
+		ret = wse_why(why, -ENODATA,
+			      "%.300s: no text in it: %u files with NUL bytes were left out", path,
+			      t.left_out);
+	else if (!ret && !t.n)
+		ret = wse_why(why, -ENODATA, "%.300s: no text in it", path);
+	ret = ret ? ret : to_tokens(&t, path, vocab, words, tok, ntok);
 	free(t.p);
 	return ret;
 }

@@ -50,6 +50,11 @@ static int convert_map(struct build *b, yaml_node_t *n, struct wse_yaml *y, int 
 			return wse_why(b->why, -EINVAL, "%s:%d: a key must be a word", b->name,
 				       y->line);
 		key = (const char *)k->data.scalar.value;
+		if (!strcmp(key, "<<") && k->data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
+			return wse_why(b->why, -EINVAL,
+				       "%s:%d: merge keys (<<) are not supported: write the keys "
+				       "out",
+				       b->name, (int)k->start_mark.line + 1);
 		if (wse_yaml_peek(y, key))
 			return wse_why(b->why, -EINVAL, "%s:%d: key \"%.80s\" is given twice",
 				       b->name, (int)k->start_mark.line + 1, key);

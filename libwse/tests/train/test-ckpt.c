@@ -193,7 +193,7 @@ static void data(void)
 	char why[WSE_WHY], path[128], bin[128];
 	struct wse_data d;
 	int twice = 0, touched = 0;
-	uint32_t magic[256] = {20240520, 1, 300};
+	uint32_t magic[256] = {20240520, 1, 600};
 
 	snprintf(path, sizeof(path), "%s", file("text"));
 	snprintf(bin, sizeof(bin), "%s", file("t.bin"));
@@ -226,6 +226,21 @@ static void data(void)
 	put(bin, words, sizeof(words));
 	ok(!wse_data_open(&c, &d, why) && d.ntok == 600 && d.tok[5] == 5, "uint16 tokens");
 	wse_data_close(&d);
+	for (uint32_t i = 0; i < 4; i++) { /* version, too many, too few, uint32 */
+		static const char *const want[] = {"version 2; read is 1", "says 601 tokens",
+						   "the file has 600", "uint32 tokens"};
+		const uint32_t change[] = {2, 601, 599, 20240801};
+		uint32_t bad[256];
+
+		memcpy(bad, magic, 1024);
+		bad[i == 3 ? 0 : i ? 2 : 1] = change[i];
+		memcpy(text, bad, 1024);
+		memcpy(text + 1024, words, sizeof(words));
+		put(bin, text, 1024 + sizeof(words));
+		ok(wse_data_open(&c, &d, why) == -EINVAL && strstr(why, want[i]), "%s", why);
+	}
+	put(bin, magic, 12);
+	ok(wse_data_open(&c, &d, why) == -EINVAL && strstr(why, "the file has 0"), "%s", why);
 	memcpy(text, magic, 1024);
 	memcpy(text + 1024, words, sizeof(words));
 	put(bin, text, 1024 + sizeof(words));
@@ -250,6 +265,68 @@ static void data(void)
 	rmdir(path);
 }
 
+/* data at `path`: what is refused is named, and quickly */
+static void no_text(const char *path, int want_ret, const char *want)
+{
+	struct wse_data_cfg c = {.path = path, .vocab = 256, .window = 4, .held_out = 64};
+	char why[WSE_WHY] = "";
+	struct wse_data d;
+	int ret;
+
+	alarm(20); /* /dev/zero and a FIFO have no end */
+	ret = wse_data_open(&c, &d, why);
+	alarm(0);
+	ok(ret == want_ret && strstr(why, want), "%s", why);
+	if (!ret)
+		wse_data_close(&d);
+}
+
+static void binary(void)
+{
+	static const char hdf5[] = "\x89HDF\r\n\x1a\n and more";
+	char words[4000], dir2[128], path[128];
+
+	for (int i = 0; i < 4000; i++)
+		words[i] = i % 400 ? 'a' : 0;
+	snprintf(path, sizeof(path), "%s", file("x.h5"));
+	put(path, hdf5, sizeof(hdf5));
+	no_text(path, -EINVAL, "x.h5 is an HDF5 file, no text");
+	snprintf(path, sizeof(path), "%s", file("x.bin"));
+	put(path, hdf5, sizeof(hdf5));
+	no_text(path, -EINVAL, "x.bin is an HDF5 file, no text");
+	put(path, "\x1f\x8b\x08", 3);
+	no_text(path, -EINVAL, "gzip data");
+	snprintf(path, sizeof(path), "%s", file("x.dat"));
+	put(path, words, sizeof(words));
+	no_text(path, -EINVAL, "binary data (it has NUL bytes)");
+	memset(words, 'a', 3900);
+	words[3901] = 0;
+	put(path, words, 3902); /* one NUL is a slip */
+	no_text(path, 0, "");
+	no_text("/dev/zero", -EINVAL, "/dev/zero is neither a file nor a directory");
+	snprintf(path, sizeof(path), "%s", file("fifo"));
+	mkfifo(path, 0600);
+	no_text(path, -EINVAL, "fifo is neither");
+	snprintf(dir2, sizeof(dir2), "%s", file("tree"));
+	mkdir(dir2, 0777);
+	put(file("tree/a.h5"), words, sizeof(words));
+	put(file("tree/b.h5"), hdf5, sizeof(hdf5));
+	no_text(dir2, -ENODATA, "2 files with NUL bytes were left out");
+	snprintf(path, sizeof(path), "%s", file("tree/huge"));
+	put(path, "", 0);
+	truncate(path, (off_t)3 << 30);
+	no_text(path, -EFBIG, "huge: more than 2048 MiB of text");
+	unlink(path);
+	put(file("tree/c.txt"), words, 3000);
+	chmod(file("tree/c.txt"), 0);
+	chmod(dir, 0755);
+	ok(geteuid() || !seteuid(65534), "root reads everything: be somebody else");
+	no_text(dir2, -EACCES, "tree/c.txt: Permission denied");
+	ok(!seteuid(getuid()), "and be root again");
+	chmod(file("tree/c.txt"), 0600);
+	no_text(dir2, 0, "");
+}
+
 int main(void)
 {
 	char cmd[64];
@@ -260,6 +337,7 @@ int main(void)
 	safetensors();
 	foreign();
 	data();
+	binary();
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
 	return system(cmd) ? 1 : tap_end();
 }

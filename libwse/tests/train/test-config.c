@@ -148,6 +148,8 @@ int main(void)
 	mistake("correct_bias: true", "learning_rate: 1.0", "line 19", "contradicts");
 	mistake("micro_batch_size: auto", "micro_batch_size: 48", "line 47", "contradicts");
 	mistake("seed: 7", "seed: 7\n    seed: 8", "9", "twice");
+	mistake("seed: 7", "seed: 7\n    <<: {a: 1}\n    <<: {b: 2}", "f.yaml:9",
+		"merge keys (<<)");
 	mistake("seed: 7", "seed: {", "f.yaml:", "YAML");
 	mistake("bfloat16", "float16", "line 34", "accepted: bfloat16");
 	mistake("[0.8, 0.99]", "0.8", "line 18", "two numbers");
