@@ -66,32 +66,55 @@ static void words_of(const struct run *r, uint32_t at, uint32_t n, uint32_t *w)
 		*w++ = wse_u(r->v[at]) | at % r->dense << 14 | at / r->dense;
 }
 
+/* whole ks of a dense run, from its element at on */
+static void run_ks(struct bulk *b, struct node *x, uint32_t at, uint32_t nk, uint32_t *out)
+{
+	const struct wse_opnd *s = &x->e->o[OPND_SRC2];
+	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base], nb = x->e->nfeat, t = x->e->tokens;
+	const uint8_t *rows = x->c->sram + s->base;
+	uint32_t k = at / nb, w[64], n, pitch;
+	const float *wide;
+
+	if (!out) {
+		wide = wse_wide_rows(x->c, &b->k, s);
+		if (wide)
+			b->k.axpy_rows(acc, wide + (size_t)k * t, t, nb, x->fab.v + at, nk);
+		else
+			b->k.axpy_dense(acc, rows + (int32_t)k * s->stride1, s->stride1, t, nb,
+					x->fab.v + at, nk);
+		return;
+	}
+	wide = wse_wide_cols(x->c, &b->k, s, &pitch);
+	if (wide) {
+		b->k.dot_cols(acc, wide + k, pitch, t, nb, nk, out);
+		return;
+	}
+	for (nk *= nb; nk; nk -= n, at += n, out += n) {
+		n = nk < 64 ? nk : 64;
+		words_of(&x->fab, at, n, w);
+		b->k.dot(acc, rows, s->stride1, t, w, n, out);
+	}
+}
+
 /* a dense run: what is left of a k, whole ks, the beginning of one. out: DOT's results */
 static void run_dense(struct bulk *b, struct node *x, uint32_t n, uint32_t *out)
 {
 	const struct wse_opnd *s = &x->e->o[OPND_SRC2];
 	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base], nb = x->e->nfeat, t = x->e->tokens;
-	const uint8_t *rows = x->c->sram + s->base;
-	uint32_t at = x->fab.at, end = at + n, k, w[4];
+	uint32_t at = x->fab.at, end = at + n, w[4];
 
 	while (at < end) {
 		n = at % nb ? nb - at % nb : (end - at) / nb * nb;
 		if (!n || n > end - at)
 			n = end - at;
-		k = n / nb;
-		if (!k || at % nb) {
+		if (n >= nb && !(at % nb)) {
+			run_ks(b, x, at, n / nb, out);
+		} else {
 			words_of(&x->fab, at, n, w);
 			if (out)
-				b->k.dot(acc, rows, s->stride1, t, w, n, out);
+				b->k.dot(acc, x->c->sram + s->base, s->stride1, t, w, n, out);
 			else
-				b->k.axpy(acc, rows, s->stride1, t, w, n);
-		} else {
-			const uint8_t *row = rows + (int32_t)(at / nb) * s->stride1;
-
-			if (out)
-				b->k.dot_dense(acc, row, s->stride1, t, nb, k, out);
-			else
-				b->k.axpy_dense(acc, row, s->stride1, t, nb, x->fab.v + at, k);
+				b->k.axpy(acc, x->c->sram + s->base, s->stride1, t, w, n);
 		}
 		at += n;
 		if (out)

@@ -171,8 +171,10 @@ void wse_code_changed(struct wse_core *c, uint32_t off, uint32_t len)
 	if (!len)
 		return;
 	for (page = off >> WSE_CODE_PAGE; page <= last; page++) {
-		if (c->code[page]) {
-			c->code[page] = 0;
+		if (c->code[page] & WSE_PAGE_COPIED)
+			wse_wide_changed(c, off, len);
+		if (c->code[page] & WSE_PAGE_DECODED) {
+			c->code[page] &= ~WSE_PAGE_DECODED;
 			memset(&c->dec[page * words], 0, words * sizeof(*c->dec));
 		}
 	}

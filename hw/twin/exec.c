@@ -79,6 +79,14 @@ static bool task_op(struct wse_model *m, struct wse_core *c, uint32_t op, uint32
 	return true;
 }
 
+/* a store to a page that something was made of */
+static void stored(struct wse_core *c, uint32_t off, uint32_t size)
+{
+	c->dec[off >> 2].op = OP_decode;
+	if (c->code[off >> WSE_CODE_PAGE] & WSE_PAGE_COPIED)
+		wse_wide_changed(c, off, size);
+}
+
 #define DISPATCH() goto *dispatch[d->op]
 #define NEXT()              \
 	do {                \
@@ -136,7 +144,7 @@ static bool task_op(struct wse_model *m, struct wse_core *c, uint32_t op, uint32
 		memcpy(sram + a, &v_, size);                     \
 	}                                                        \
 	if (unlikely(c->code[a >> WSE_CODE_PAGE]))               \
-		dec[a >> 2].op = OP_decode;                      \
+		stored(c, a, size);                              \
 	NEXT()
 
 /* every instruction keeps a dispatch of its own, which is what branch predictors like */
@@ -195,7 +203,7 @@ L_decode:
 	a = (uint32_t)(d - dec) * 4;
 	memcpy(&b, sram + a, 4);
 	wse_decode(d, b);
-	c->code[a >> WSE_CODE_PAGE] = 1;
+	c->code[a >> WSE_CODE_PAGE] |= WSE_PAGE_DECODED;
 	goto *label[d->op];
 L_fetch:
 	TRAP(WSE_CAUSE_FETCH_ACCESS, PC());

@@ -17,8 +17,10 @@ static void destroy(struct wse_model *m)
 		wse_ports_reset(m, X_IN);
 		wse_ports_reset(m, X_OUT);
 	}
-	for (i = 0; m->core && i < m->ncores; i++)
+	for (i = 0; m->core && i < m->ncores; i++) {
 		free(m->core[i].picks);
+		wse_wide_free(&m->core[i]);
+	}
 	free(m->core);
 	free(m->sram);
 	free(m->dec);

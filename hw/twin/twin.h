@@ -22,7 +22,9 @@
 #define WSE_EQUANTUM 16384u /* elements of an engine in a round */
 #define WSE_NQ 5u	    /* queue pairs, as the RTL's default */
 #define WSE_NWORDS (WSE_SRAM_BYTES / 4)
-#define WSE_CODE_PAGE 8 /* log2 of the bytes that one "holds decoded code" flag covers */
+#define WSE_CODE_PAGE 8 /* log2 of the bytes that one flag of wse_core.code covers */
+#define WSE_PAGE_DECODED 1u /* instructions of it have been decoded */
+#define WSE_PAGE_COPIED	 2u /* wide.c has a copy of some of it */
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -99,6 +101,16 @@ struct wse_engine {
 	uint64_t busy_to;	  /* L: device cycle up to which it has had something to do */
 };
 
+/* a copy of a bf16 operand in binary32, see wide.c */
+struct wse_wide {
+	bool full, met;		     /* it is there; its operand has been used once */
+	int32_t base, stride1;	     /* the operand */
+	uint32_t tokens, rows;
+	uint32_t lo, hi;	     /* SRAM bytes that it depends on: [lo, hi) */
+	float *v;
+	size_t cap;
+};
+
 /* ---- cores ---- */
 
 struct wse_dec {		  /* a predecoded instruction; op 0: not decoded yet */
@@ -165,7 +177,8 @@ struct wse_core {
 	uint8_t rx[WSE_NCOLORS], tx[WSE_NCOLORS];
 	struct wse_chan in[5][WSE_NCOLORS];
 	struct wse_chan recv[WSE_NCOLORS];
-	uint8_t code[WSE_SRAM_BYTES >> WSE_CODE_PAGE]; /* holds decoded instructions */
+	uint8_t code[WSE_SRAM_BYTES >> WSE_CODE_PAGE]; /* WSE_PAGE_* */
+	struct wse_wide wide[2];		       /* by rows, by columns */
 	/* debugging */
 	wse_retire_fn trace;
 	void *trace_arg;
@@ -295,6 +308,15 @@ struct wse_model {
 void wse_exec(struct wse_model *m, struct wse_core *c, uint32_t limit);
 void wse_decode(struct wse_dec *d, uint32_t insn);
 void wse_code_changed(struct wse_core *c, uint32_t off, uint32_t len);
+
+/* wide.c: a copy of a checked lane operand; NULL: not now. changed: SRAM bytes were written */
+struct wse_kernels;
+const float *wse_wide_rows(struct wse_core *c, const struct wse_kernels *k,
+			   const struct wse_opnd *x);
+const float *wse_wide_cols(struct wse_core *c, const struct wse_kernels *k,
+			   const struct wse_opnd *x, uint32_t *pitch);
+void wse_wide_changed(struct wse_core *c, uint32_t off, uint32_t len);
+void wse_wide_free(struct wse_core *c);
 
 /* csr.c: csr instructions; false: illegal */
 bool wse_csr(struct wse_model *m, struct wse_core *c, uint32_t insn, uint32_t ran, uint32_t src,

@@ -108,9 +108,35 @@ static void test_conversions(void)
 struct problem {
 	uint32_t acc[128], ref[128];
 	uint16_t x[64 * 128];
+	float copy[128 * (64 + WSE_COLS_PAD)];
 	uint32_t w[512], out[512];
 	float v[512];
 };
+
+/* a dense run from row `first` on, by the copies in binary32 that the twin keeps, or without */
+static void dense_dot(const struct wse_kernels *k, struct problem *p, uint32_t tokens, uint32_t nb,
+		      uint32_t rows, uint32_t first)
+{
+	uint32_t pitch = rows + WSE_COLS_PAD;
+
+	memset(p->copy, 0x7f, sizeof(p->copy));
+	k->to_cols(p->copy, pitch, (const uint8_t *)p->x, (int32_t)tokens * 2, tokens, rows);
+	k->dot_cols(p->acc, p->copy + first, pitch, tokens, nb, rows - first, p->out);
+}
+
+static void dense_axpy(const struct wse_kernels *k, struct problem *p, uint32_t tokens, uint32_t nb,
+		       uint32_t rows, uint32_t first)
+{
+	const uint8_t *x = (const uint8_t *)p->x;
+
+	if (rnd() & 1) {
+		k->axpy_dense(p->acc, x + first * tokens * 2, (int32_t)tokens * 2, tokens, nb, p->v,
+			      rows - first);
+		return;
+	}
+	k->to_rows(p->copy, x, (int32_t)tokens * 2, tokens, rows);
+	k->axpy_rows(p->acc, p->copy + first * tokens, tokens, nb, p->v, rows - first);
+}
 
 static void one_case(const struct wse_kernels *k, struct problem *p, uint32_t *axpy, uint32_t *dot)
 {
@@ -134,8 +160,7 @@ static void one_case(const struct wse_kernels *k, struct problem *p, uint32_t *a
 			p->w[n] = (pick() & 0xffff0000u) | (rnd() % nb) << 14 | rnd() % rows;
 	}
 	if (dense)
-		k->dot_dense(p->acc, (const uint8_t *)&p->x[first * tokens], (int32_t)tokens * 2,
-			     tokens, nb, n / nb, p->out);
+		dense_dot(k, p, tokens, nb, rows, first);
 	else
 		k->dot(p->acc, (const uint8_t *)p->x, (int32_t)tokens * 2, tokens, p->w, n, p->out);
 	for (i = 0; i < n; i++) {
@@ -151,8 +176,7 @@ static void one_case(const struct wse_kernels *k, struct problem *p, uint32_t *a
 				 soft_add(soft_add(lane[4], lane[5]), soft_add(lane[6], lane[7])));
 	}
 	if (dense)
-		k->axpy_dense(p->acc, (const uint8_t *)&p->x[first * tokens], (int32_t)tokens * 2,
-			      tokens, nb, p->v, n / nb);
+		dense_axpy(k, p, tokens, nb, rows, first);
 	else
 		k->axpy(p->acc, (const uint8_t *)p->x, (int32_t)tokens * 2, tokens, p->w, n);
 	for (i = 0; i < n; i++)
@@ -181,7 +205,7 @@ static void test_kernels(void)
 			continue;
 		}
 		axpy = dot = 0;
-		for (i = 0; i < 600; i++)
+		for (i = 0; i < 2000; i++)
 			one_case(&k, &p, &axpy, &dot);
 		ok(!axpy, "stream AXPY, variant %u: %u sums differ", which, axpy);
 		ok(!dot, "stream DOT, variant %u: %u sums differ", which, dot);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which vector extensions of the processor may be used, as glibc sees it: a user, or a test, can
+ * take some away with GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F,-AVX2. All code behind these gives
+ * the same bits.
+ */
+#ifndef WSE_MODEL_CPU_H
+#define WSE_MODEL_CPU_H
+
+#include <stdbool.h>
+#include <sys/platform/x86.h>
+
+/* as CPU_FEATURE_ACTIVE, whose shift into the sign bit the sanitizer objects to */
+static inline bool wse_cpu_active(unsigned int index)
+{
+	const struct cpuid_feature *leaf = __x86_get_cpuid_feature_leaf(index / 128);
+
+	return leaf->active_array[index % 128 / 32] >> index % 32 & 1;
+}
+
+static inline bool wse_cpu_avx2(void)
+{
+	return wse_cpu_active(x86_cpu_AVX2);
+}
+
+static inline bool wse_cpu_avx512(void)
+{
+	return wse_cpu_avx2() && wse_cpu_active(x86_cpu_AVX512F) &&
+	       wse_cpu_active(x86_cpu_AVX512BW) && wse_cpu_active(x86_cpu_AVX512DQ) &&
+	       wse_cpu_active(x86_cpu_AVX512VL);
+}
+
+#endif /* WSE_MODEL_CPU_H */

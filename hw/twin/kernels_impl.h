@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stream AXPY and stream DOT, included once for each vector width W (floats; 4, 8 or 16) with
+ * NAME(x) a name of its own, and
+ *
+ *   CELLS	vectors of sums that AXPY holds in registers
+ *   PAIR	1: DOT works on two features and two vectors of rows at a time, two lanes after the
+ *		other (sixteen registers); 0: on two features and one vector, eight lanes at once
+ *	WIDEN(p)	W bf16 at p as binary32
+ *	ORDER4(to, a, b, c, d)	vectors at a ... d to memory: a[0] b[0] c[0] d[0] a[1] ...
+ *
+ * Every sum is formed in stream order, each product rounded, each addition rounded, so all variants
+ * give the same bits; wider vectors only work on more sums at once. MXCSR as in fp.h. Once a sum is
+ * NaN it stays one, so it is made canonical at the end.
+ */
+typedef float NAME(vec) __attribute__((vector_size(4 * W), aligned(4), may_alias));
+typedef uint32_t NAME(bits) __attribute__((vector_size(4 * W), aligned(4), may_alias));
+typedef uint16_t NAME(half) __attribute__((vector_size(2 * W), aligned(2), may_alias));
+
+#define V	 NAME(vec)
+#define B	 NAME(bits)
+#define H	 NAME(half)
+#define LOAD(p)	 (*(const V *)(const void *)(p))
+#define STORE(p) (*(V *)(void *)(p))
+/* NaN becomes canonical */
+#define CANON(s)                                                                         \
+	((V)(((B)(s) & (B)((s) == (s))) | (B)(((B)((s) != (s))) & (WSE_NAN + (B){0}))))
+#define INLINE static inline __attribute__((always_inline))
+
+/* ---- AXPY ---- */
+
+/*
+ * Values v[nk][nb] into nb x u vectors of sums. x: bf16 rows stride bytes apart (rows NULL), or
+ * binary32 rows tokens apart.
+ */
+INLINE void NAME(cells)(float *acc, const uint8_t *x, int32_t stride, const float *rows,
+			uint32_t tokens, const float *v, uint32_t nk, const unsigned int nb,
+			const unsigned int u, const bool wide)
+{
+	unsigned int f, i;
+	V s[CELLS];
+	uint32_t k;
+
+	for (f = 0; f < nb; f++)
+		for (i = 0; i < u; i++)
+			s[f * u + i] = LOAD(acc + f * tokens + i * W);
+	for (k = 0; k < nk; k++, v += nb) {
+		V xv[CELLS];
+
+		for (i = 0; i < u; i++)
+			xv[i] = wide ? LOAD(rows + i * W) : WIDEN(x + i * W * 2);
+		for (f = 0; f < nb; f++)
+			for (i = 0; i < u; i++)
+				s[f * u + i] = s[f * u + i] + v[f] * xv[i];
+		if (wide)
+			rows += tokens;
+		else
+			x += stride;
+	}
+	for (f = 0; f < nb; f++)
+		for (i = 0; i < u; i++)
+			STORE(acc + f * tokens + i * W) = CANON(s[f * u + i]);
+}
+
+/* all tokens in pieces */
+INLINE void NAME(pieces)(float *acc, const uint8_t *x, int32_t stride, const float *rows,
+			 uint32_t tokens, const float *v, uint32_t nk, const unsigned int nb,
+			 const bool wide)
+{
+	const unsigned int u = CELLS / nb;
+	uint32_t t = 0;
+
+#define PIECE(n)                                                                              \
+	for (; t + (n) * W <= tokens; t += (n) * W)                                           \
+	NAME(cells)(acc + t, x + t * 2, stride, wide ? rows + t : NULL, tokens, v, nk, nb, n, \
+		    wide)
+	PIECE(u);
+	if (u >= 8)
+		PIECE(4);
+	if (u >= 4)
+		PIECE(2);
+	if (u >= 2)
+		PIECE(1);
+#undef PIECE
+}
+
+INLINE void NAME(by_nb)(uint32_t *acc, const uint8_t *x, int32_t stride, const float *rows,
+			uint32_t tokens, unsigned int nb, const float *v, uint32_t nk,
+			const bool wide)
+{
+	float *a = (float *)(void *)acc;
+
+	if (nb == 4)
+		NAME(pieces)(a, x, stride, rows, tokens, v, nk, 4, wide);
+	else if (nb == 2)
+		NAME(pieces)(a, x, stride, rows, tokens, v, nk, 2, wide);
+	else
+		NAME(pieces)(a, x, stride, rows, tokens, v, nk, 1, wide);
+}
+
+static void NAME(axpy_dense)(uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens,
+			     unsigned int nb, const float *v, uint32_t nk)
+{
+	NAME(by_nb)(acc, x, stride, NULL, tokens, nb, v, nk, false);
+}
+
+static void NAME(axpy_rows)(uint32_t *acc, const float *r, uint32_t tokens, unsigned int nb,
+			    const float *v, uint32_t nk)
+{
+	NAME(by_nb)(acc, NULL, 0, r, tokens, nb, v, nk, true);
+}
+
+/* any order: one wavelet after the other */
+static void NAME(axpy)(uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens,
+		       const uint32_t *w, uint32_t n)
+{
+	uint32_t i, t;
+
+	for (i = 0; i < n; i++) {
+		const uint8_t *xk = x + (int32_t)(w[i] & 0x3fff) * stride;
+		float *a = (float *)(void *)acc + (w[i] >> 14 & 3) * tokens;
+		float v = wse_f(w[i] & 0xffff0000u);
+
+		for (t = 0; t < tokens; t += W) {
+			V s = LOAD(a + t) + v * WIDEN(xk + t * 2);
+
+			STORE(a + t) = CANON(s);
+		}
+	}
+}
+
+static void NAME(to_rows)(float *r, const uint8_t *x, int32_t stride, uint32_t tokens,
+			  uint32_t rows)
+{
+	uint32_t k, t;
+
+	for (k = 0; k < rows; k++, x += stride, r += tokens)
+		for (t = 0; t < tokens; t += W)
+			STORE(r + t) = WIDEN(x + t * 2);
+}
+
+/* ---- DOT by columns: a vector holds the sums of neighbouring rows, lane partials are added as
+ * whole vectors ---- */
+
+#define TREE(p) (((p[0] + p[1]) + (p[2] + p[3])) + ((p[4] + p[5]) + (p[6] + p[7])))
+
+#if PAIR
+/* q[feature][vector] = p[l] + p[l + 1] of up to two features and of two vectors of rows */
+INLINE void NAME(two_lanes)(const float *a, const float *c, uint32_t pitch, uint32_t tokens,
+			    const unsigned int nf, unsigned int l, V q[2][2])
+{
+	V p[2][2][2] = {0};
+	unsigned int f, i, j;
+	uint32_t t;
+
+	for (t = l; t < tokens; t += 8)
+		for (j = 0; j < 2; j++) {
+			V x0 = LOAD(c + (size_t)(t + j) * pitch);
+			V x1 = LOAD(c + (size_t)(t + j) * pitch + W);
+
+			for (f = 0; f < nf; f++) {
+				float y = a[f * tokens + t + j];
+
+				p[j][f][0] = p[j][f][0] + y * x0;
+				p[j][f][1] = p[j][f][1] + y * x1;
+			}
+		}
+	for (f = 0; f < nf; f++)
+		for (i = 0; i < 2; i++)
+			q[f][i] = p[0][f][i] + p[1][f][i];
+}
+
+/* sums of nf features of 2 W rows into s[feature][row] */
+INLINE void NAME(rows_sum)(const float *a, const float *c, uint32_t pitch, uint32_t tokens,
+			   const unsigned int nf, float (*s)[2 * W])
+{
+	V left[2][2], q[2][2], r[2][2];
+	unsigned int f, i;
+
+	NAME(two_lanes)(a, c, pitch, tokens, nf, 0, q);
+	NAME(two_lanes)(a, c, pitch, tokens, nf, 2, r);
+	for (f = 0; f < nf; f++)
+		for (i = 0; i < 2; i++)
+			left[f][i] = q[f][i] + r[f][i];
+	NAME(two_lanes)(a, c, pitch, tokens, nf, 4, q);
+	NAME(two_lanes)(a, c, pitch, tokens, nf, 6, r);
+	for (f = 0; f < nf; f++)
+		for (i = 0; i < 2; i++) {
+			V v = left[f][i] + (q[f][i] + r[f][i]);
+
+			STORE(&s[f][i * W]) = CANON(v);
+		}
+}
+#define STEP (2 * W)
+#else
+INLINE void NAME(rows_sum)(const float *a, const float *c, uint32_t pitch, uint32_t tokens,
+			   const unsigned int nf, float (*s)[W])
+{
+	V p[2][8] = {0};
+	unsigned int l, f;
+	uint32_t t;
+
+	for (t = 0; t < tokens; t += 8)
+		for (l = 0; l < 8; l++) {
+			V x = LOAD(c + (size_t)(t + l) * pitch);
+
+			for (f = 0; f < nf; f++)
+				p[f][l] = p[f][l] + a[f * tokens + t + l] * x;
+		}
+	for (f = 0; f < nf; f++) {
+		V q = TREE(p[f]);
+
+		STORE(s[f]) = CANON(q);
+	}
+}
+#define STEP W
+#endif
+
+/* s[feature][row] to the order of the stream */
+INLINE void NAME(in_order)(uint32_t *out, float (*s)[STEP], const unsigned int nb, uint32_t n)
+{
+	unsigned int f;
+	uint32_t k = 0;
+
+	if (nb == 4 && n == STEP) {
+		for (; k < STEP; k += W)
+			ORDER4(out + 4 * k, &s[0][k], &s[1][k], &s[2][k], &s[3][k]);
+		return;
+	}
+	for (; k < n; k++)
+		for (f = 0; f < nb; f++)
+			out[k * nb + f] = wse_u(s[f][k]);
+}
+
+INLINE void NAME(dot_nb)(const float *a, const float *c, uint32_t pitch, uint32_t tokens,
+			 const unsigned int nb, uint32_t nk, uint32_t *out)
+{
+	uint32_t k, n;
+
+	for (k = 0; k < nk; k += n, c += STEP, out += n * nb) {
+		float s[4][STEP];
+
+		n = nk - k < STEP ? nk - k : STEP;
+		NAME(rows_sum)(a, c, pitch, tokens, nb == 1 ? 1 : 2, s);
+		if (nb == 4)
+			NAME(rows_sum)(a + 2 * tokens, c, pitch, tokens, 2, s + 2);
+		NAME(in_order)(out, s, nb, n);
+	}
+}
+
+static void NAME(dot_cols)(const uint32_t *acc, const float *c, uint32_t pitch, uint32_t tokens,
+			   unsigned int nb, uint32_t nk, uint32_t *out)
+{
+	const float *a = (const float *)(const void *)acc;
+
+	if (nb == 4)
+		NAME(dot_nb)(a, c, pitch, tokens, 4, nk, out);
+	else if (nb == 2)
+		NAME(dot_nb)(a, c, pitch, tokens, 2, nk, out);
+	else
+		NAME(dot_nb)(a, c, pitch, tokens, 1, nk, out);
+}
+
+#undef V
+#undef B
+#undef H
+#undef LOAD
+#undef STORE
+#undef CANON
+#undef INLINE
+#undef TREE
+#undef STEP

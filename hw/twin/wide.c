@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Copies in binary32 of what the lanes read again and again: the bf16 operand of a stream AXPY by
+ * rows, that of a DOT by columns. A copy lives until something writes to the memory that it was
+ * made of. The first use of an operand makes no copy by rows, as it may be the only one.
+ */
+#include <stdlib.h>
+
+#include "kernels.h"
+#include "twin.h"
+
+static void mark(struct wse_core *c, const struct wse_wide *w)
+{
+	uint32_t page;
+
+	for (page = w->lo >> WSE_CODE_PAGE; page <= (w->hi - 1) >> WSE_CODE_PAGE; page++)
+		c->code[page] |= WSE_PAGE_COPIED;
+}
+
+static void unmark(struct wse_core *c, const struct wse_wide *w)
+{
+	uint32_t page;
+
+	for (page = w->lo >> WSE_CODE_PAGE; page <= (w->hi - 1) >> WSE_CODE_PAGE; page++)
+		c->code[page] &= ~WSE_PAGE_COPIED;
+}
+
+void wse_wide_changed(struct wse_core *c, uint32_t off, uint32_t len)
+{
+	bool any = false;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		struct wse_wide *w = &c->wide[i];
+
+		if (!w->full || off >= w->hi || off + len <= w->lo)
+			continue;
+		w->full = w->met = false;
+		unmark(c, w);
+		any = true;
+	}
+	for (i = 0; i < 2 && any; i++)
+		if (c->wide[i].full)
+			mark(c, &c->wide[i]);
+}
+
+void wse_wide_free(struct wse_core *c)
+{
+	free(c->wide[0].v);
+	free(c->wide[1].v);
+}
+
+static bool same(const struct wse_wide *w, const struct wse_opnd *x)
+{
+	return w->base == x->base && w->stride1 == x->stride1 && w->tokens == x->len &&
+	       w->rows == x->len1;
+}
+
+/* the copy's buffer for another operand, of n values; false: no memory */
+static bool take(struct wse_core *c, struct wse_wide *w, const struct wse_opnd *x, size_t n)
+{
+	int32_t span = x->stride1 * (int32_t)(x->len1 - 1);
+
+	if (w->full)
+		wse_wide_changed(c, w->lo, w->hi - w->lo);
+	if (w->cap < n) {
+		free(w->v);
+		w->v = aligned_alloc(64, (n * sizeof(*w->v) + 63) & ~(size_t)63);
+		w->cap = w->v ? n : 0;
+		if (!w->v)
+			return false;
+	}
+	w->lo = (uint32_t)(x->base + (span < 0 ? span : 0));
+	w->hi = (uint32_t)(x->base + (span > 0 ? span : 0)) + x->len * 2u;
+	return true;
+}
+
+static void key(struct wse_wide *w, const struct wse_opnd *x)
+{
+	w->base = x->base;
+	w->stride1 = x->stride1;
+	w->tokens = x->len;
+	w->rows = x->len1;
+}
+
+const float *wse_wide_rows(struct wse_core *c, const struct wse_kernels *k,
+			   const struct wse_opnd *x)
+{
+	struct wse_wide *w = &c->wide[0];
+
+	if (same(w, x) && w->full)
+		return w->v;
+	if (!same(w, x) || !w->met) {
+		if (w->full)
+			wse_wide_changed(c, w->lo, w->hi - w->lo);
+		key(w, x);
+		w->met = true;
+		return NULL;
+	}
+	if (!take(c, w, x, (size_t)x->len * x->len1))
+		return NULL;
+	k->to_rows(w->v, c->sram + x->base, x->stride1, x->len, x->len1);
+	w->full = true;
+	mark(c, w);
+	return w->v;
+}
+
+const float *wse_wide_cols(struct wse_core *c, const struct wse_kernels *k,
+			   const struct wse_opnd *x, uint32_t *pitch)
+{
+	struct wse_wide *w = &c->wide[1];
+
+	*pitch = ((x->len1 + 15u) & ~15u) + WSE_COLS_PAD;
+	if (same(w, x) && w->full)
+		return w->v;
+	if (!take(c, w, x, (size_t)x->len * *pitch))
+		return NULL;
+	key(w, x);
+	k->to_cols(w->v, *pitch, c->sram + x->base, x->stride1, x->len, x->len1);
+	w->full = true;
+	mark(c, w);
+	return w->v;
+}
