@@ -15,8 +15,9 @@ CFLAGS_libwse/swarmx/reduce.c := -O3
 # fp32 references with OpenBLAS, of benches and tests
 REF_SRC := $(wildcard libwse/ref/*.c)
 OPENBLAS_CFLAGS := $(shell pkg-config --cflags openblas 2>/dev/null)
-CFLAGS_libwse/ref := $(OPENBLAS_CFLAGS)
+CFLAGS_libwse/ref := $(OPENBLAS_CFLAGS) -O3
 CFLAGS_libwse/bench := $(OPENBLAS_CFLAGS)
+CFLAGS_libwse/tools/gpt-ref-train.c := $(OPENBLAS_CFLAGS)
 CFLAGS_libwse/tests/device := -Ilibwse/device
 
 # $(LIBWSE): what a program that uses the library links, models included
@@ -40,8 +41,9 @@ $(B)/libwse.pc: libwse/libwse.pc.in libwse/build.mk
 $(eval $(call c_program,wse-info,libwse/tools/wse-info.c,$(LIBWSE),$(LIBWSE_LINK) -lpci))
 $(eval $(call c_program,wse-train,libwse/tools/wse-train.c,$(LIBWSE),$(LIBWSE_LINK)))
 $(eval $(call c_program,wse-bench,$(wildcard libwse/bench/*.c) $(REF_SRC),$(LIBWSE),$(LIBWSE_LINK) -lopenblas))
+$(eval $(call c_program,gpt-ref-train,libwse/tools/gpt-ref-train.c $(REF_SRC),$(B)/libwse.a,-lopenblas -lm))
 
-ALL += $(B)/libwse.a $(B)/libwse.so.1 $(B)/libwse.so $(B)/libwse.pc $(B)/wse-info $(B)/wse-train $(B)/wse-bench
+ALL += $(B)/libwse.a $(B)/libwse.so.1 $(B)/libwse.so $(B)/libwse.pc $(B)/wse-info $(B)/wse-train $(B)/wse-bench $(B)/gpt-ref-train
 
 # ---- tests: one program each, with and without sanitizers ----
 DEVICE_TESTS := $(patsubst %.c,%,$(wildcard libwse/tests/device/test-*.c))

@@ -395,29 +395,24 @@ static void attention_backward(struct share *share)
 
 /* ---- activation ---- */
 
-#define GELU_A 0.79788456f /* sqrt(2 / pi) */
+#define GELU_A 1.5957691f /* 2 sqrt(2 / pi) */
 #define GELU_B 0.044715f
 
+/* GELU: y (1 + tanh(u / 2)) / 2 = y / (1 + exp(-u)), u = GELU_A (y + GELU_B y^3) */
 static float activate(enum gpt_ref_act act, float y, float *derivative)
 {
-	float t;
+	float s;
 
-	if (act != GPT_REF_GELU && !(y > 0.0f)) {
-		*derivative = 0.0f;
+	if (act == GPT_REF_GELU) {
+		s = 1.0f / (1.0f + expf(-GELU_A * (y + GELU_B * y * y * y)));
+		*derivative = s + y * s * (1.0f - s) * GELU_A * (1.0f + 3.0f * GELU_B * y * y);
+		return y * s;
+	}
+	*derivative = 0.0f;
+	if (!(y > 0.0f))
 		return 0.0f * y; /* keeps a NaN */
-	}
-	if (act == GPT_REF_RELU) {
-		*derivative = 1.0f;
-		return y;
-	}
-	if (act == GPT_REF_RELU2) {
-		*derivative = 2.0f * y;
-		return y * y;
-	}
-	t = tanhf(GELU_A * (y + GELU_B * y * y * y));
-	*derivative = 0.5f * (1.0f + t) +
-		      0.5f * y * (1.0f - t * t) * GELU_A * (1.0f + 3.0f * GELU_B * y * y);
-	return 0.5f * y * (1.0f + t);
+	*derivative = act == GPT_REF_RELU ? 1.0f : 2.0f * y;
+	return act == GPT_REF_RELU ? y : y * y;
 }
 
 /* f [N][F]: y in, act(y) out; df its derivative */

@@ -10,6 +10,7 @@
 
 #include "num/num.h"
 #include "ref/gpt_ref.h"
+#include "ref/gpt_run.h"
 #include "tap.h"
 
 #define MAX_S 16
@@ -472,6 +473,43 @@ static void adamw(void)
 	drop(&m);
 }
 
+/* ---- runs ---- */
+
+static void run(void)
+{
+	const struct gpt_recipe *n = &gpt_recipe_nanogpt;
+	struct gpt_recipe rc = *n;
+	uint8_t text[1000];
+	struct gpt_run r;
+	double first, last, held, again;
+
+	ok(fabsf(gpt_recipe_rate(n, 0) - 1e-3f / 101) < 1e-9f &&
+		   fabsf(gpt_recipe_rate(n, 100) - 1e-3f) < 1e-9f &&
+		   fabsf(gpt_recipe_rate(n, 1050) - 5.5e-4f) < 1e-9f &&
+		   fabsf(gpt_recipe_rate(n, 5000) - 1e-4f) < 1e-9f,
+	   "nanoGPT's rates: up to 1e-3 at step 100, half way down at 1050, 1e-4 in the end");
+	rc.cfg = small;
+	rc.cfg.vocab = 128;
+	rc.batch = 4;
+	rc.seq = 12;
+	rc.warmup = 5;
+	rc.steps = 400;
+	rc.lr = 3e-3f;
+	for (size_t i = 0; i < sizeof(text); i++)
+		text[i] = (uint8_t) "aabb"[i % 4]; /* only two tokens tell the next */
+	if (gpt_run_open(&r, &rc, 1, 2))
+		abort();
+	first = gpt_run_held_out(&r, text, sizeof(text), 0);
+	gpt_run_steps(&r, text, sizeof(text), 390);
+	last = gpt_run_steps(&r, text, sizeof(text), 10);
+	held = gpt_run_held_out(&r, text, sizeof(text), 0);
+	again = gpt_run_held_out(&r, text, sizeof(text), 10);
+	ok(fabs(first - log(128)) < 0.3 && last < 0.15 && held < 0.15,
+	   "400 steps on a pattern: loss %.3f -> %.3f, held out %.3f", first, last, held);
+	ok(fabs(again - held) < 0.05, "10 sequences of 83 say the same: %.3f", again);
+	gpt_run_close(&r);
+}
+
 static void sizes(void)
 {
 	struct gpt_ref_cfg c = small;
@@ -531,5 +569,6 @@ int main(void)
 	storage(2, 64);
 	storage(8, 128);
 	adamw();
+	run();
 	return tap_end();
 }
