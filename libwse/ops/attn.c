@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT
+/* Attention in the order of the wafer. The orders are in attn.h. */
+#include "attn.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "num/elementwise.h"
+
+#define LANES_MAX 8
+
+/* one head, one row of cores: its T tokens against the keys of the n tokens from the sequence's start on */
+struct part {
+	uint32_t t, n, d, lanes;
+	size_t stride;	     /* tokens of the micro-batch */
+	const float *q;	     /* [d] rows; the row's first token */
+	const float *k, *v;  /* [d] rows; the sequence's first token */
+	float *s, *p;	     /* [n][t] */
+	const float *m, *r;  /* [t] */
+	float *dot, *ds, *g; /* backward: [t]; [n][t]; [d] rows, the row's first token */
+};
+
+static float through_bf16(float f)
+{
+	return wse_bf16_to_f32(wse_f32_to_bf16_ftz(f));
+}
+
+static int masked(const struct part *a, uint32_t key, uint32_t t)
+{
+	return key > a->n - a->t + t;
+}
+
+/* out[key][t] = sum over f ascending of kv[f][key] x[f][t] */
+static void over_features(const struct part *a, const float *kv, const float *x, float *out)
+{
+	memset(out, 0, sizeof(*out) * a->n * a->t);
+	for (uint32_t key = 0; key < a->n; key++) {
+		float *acc = out + (size_t)key * a->t;
+
+		for (uint32_t f = 0; f < a->d; f++) {
+			float w = kv[f * a->stride + key];
+
+			for (uint32_t t = 0; t < a->t; t++)
+				acc[t] = acc[t] + w * x[f * a->stride + t];
+		}
+		for (uint32_t t = 0; t < a->t; t++)
+			acc[t] = wse_canon(acc[t]);
+	}
+}
+
+/* acc[t] = sum over keys ascending of kv[key] x[key][t] */
+static void over_keys(const struct part *a, const float *kv, const float *x, float *acc)
+{
+	memset(acc, 0, sizeof(*acc) * a->t);
+	for (uint32_t key = 0; key < a->n; key++)
+		for (uint32_t t = 0; t < a->t; t++)
+			acc[t] = acc[t] + kv[key] * x[(size_t)key * a->t + t];
+	for (uint32_t t = 0; t < a->t; t++)
+		acc[t] = wse_canon(acc[t]);
+}
+
+/* sum over the row's tokens of x y: lanes, then their tree */
+static float over_tokens(const struct part *a, const float *x, const float *y)
+{
+	float l[LANES_MAX] = {0};
+
+	for (uint32_t t = 0; t < a->t; t += a->lanes)
+		for (uint32_t i = 0; i < a->lanes; i++)
+			l[i] = l[i] + x[t + i] * y[t + i];
+	for (uint32_t n = a->lanes; n > 1; n /= 2)
+		for (uint32_t i = 0; i < n / 2; i++)
+			l[i] = l[2 * i] + l[2 * i + 1];
+	return wse_canon(l[0]);
+}
+
+/* scores, and from them and m the probabilities before the division */
+static void probabilities(const struct part *a)
+{
+	for (uint32_t key = 0; key < a->n; key++)
+		for (uint32_t t = 0; t < a->t; t++) {
+			size_t i = (size_t)key * a->t + t;
+
+			a->p[i] = masked(a, key, t)
+					  ? 0.0f
+					  : through_bf16(ew_exp(ew_sub(a->s[i], a->m[t])));
+		}
+}
+
+static void forward(const struct part *a, uint16_t *o, float *m, float *r)
+{
+	float acc[1024];
+
+	over_features(a, a->k, a->q, a->s);
+	for (uint32_t t = 0; t < a->t; t++)
+		m[t] = wse_u2f(0xff800000u);
+	for (uint32_t key = 0; key < a->n; key++)
+		for (uint32_t t = 0; t < a->t; t++)
+			if (!masked(a, key, t))
+				m[t] = ew_max(a->s[(size_t)key * a->t + t], m[t]);
+	probabilities(a);
+	for (uint32_t t = 0; t < a->t; t++) {
+		float l = 0.0f;
+
+		for (uint32_t key = 0; key < a->n; key++)
+			l = ew_add(l, a->p[(size_t)key * a->t + t]);
+		r[t] = ew_recip(l);
+	}
+	for (uint32_t f = 0; f < a->d; f++) {
+		over_keys(a, a->v + f * a->stride, a->p, acc);
+		for (uint32_t t = 0; t < a->t; t++)
+			o[f * a->stride + t] = wse_f32_to_bf16_ftz(ew_mul(acc[t], r[t]));
+	}
+}
+
+/* dq; P and dS stay for dv and dk */
+static void backward(const struct part *a, const float *o, const float *dout, float scale,
+		     uint16_t *dq)
+{
+	float acc[1024];
+
+	memset(a->dot, 0, sizeof(*a->dot) * a->t);
+	for (uint32_t f = 0; f < a->d; f++)
+		for (uint32_t t = 0; t < a->t; t++) {
+			size_t i = f * a->stride + t;
+
+			a->g[i] = through_bf16(ew_mul(dout[i], a->r[t]));
+			a->dot[t] = ew_add(a->dot[t], ew_mul(a->g[i], o[i]));
+		}
+	over_features(a, a->k, a->q, a->s);
+	probabilities(a);
+	over_features(a, a->v, a->g, a->s);
+	for (uint32_t key = 0; key < a->n; key++)
+		for (uint32_t t = 0; t < a->t; t++) {
+			size_t i = (size_t)key * a->t + t;
+
+			a->ds[i] = through_bf16(ew_mul(ew_sub(a->s[i], a->dot[t]), a->p[i]));
+		}
+	for (uint32_t f = 0; f < a->d; f++) {
+		over_keys(a, a->k + f * a->stride, a->ds, acc);
+		for (uint32_t t = 0; t < a->t; t++)
+			dq[f * a->stride + t] = wse_f32_to_bf16_ftz(ew_mul(acc[t], scale));
+	}
+}
+
+/* ---- the arrays ---- */
+
+struct whole {
+	struct wse_attn_shape s;
+	const struct wse_tile *tile;
+	uint32_t t, rho;
+	float *in; /* [3 h cols][tokens] of qkv, widened; backward: then o, dout, g of [h cols] rows */
+	float *score, *p,
+		*ds; /* forward: [s][t]; backward: p, ds of a sequence's rows, [rho][s][t] */
+	float *dot;
+};
+
+static float *widened(float *to, const uint16_t *from, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] = wse_bf16_to_f32(from[i]);
+	return to + n;
+}
+
+static int whole_init(struct whole *w, const struct wse_tile *tile, const struct wse_attn_shape *s,
+		      int back)
+{
+	size_t width = (size_t)s->d * s->heads * tile->cols, st;
+
+	memset(w, 0, sizeof(*w));
+	w->s = *s;
+	w->tile = tile;
+	if (!tile->rows || !tile->cols || (tile->lanes != 8 && tile->lanes != 4) || !s->s ||
+	    !s->d || !s->heads || !s->tokens || s->tokens % tile->rows)
+		return -EINVAL;
+	w->t = s->tokens / tile->rows;
+	if (w->t % 8 || w->t > 1024 || s->s % w->t || s->tokens % s->s)
+		return -EINVAL;
+	w->rho = s->s / w->t;
+	st = (size_t)s->s * w->t;
+	w->in = malloc(sizeof(float) * width * s->tokens * (back ? 6 : 3));
+	w->score = malloc(sizeof(float) * st);
+	w->p = malloc(sizeof(float) * st * (back ? w->rho : 1));
+	w->ds = malloc(sizeof(float) * st * w->rho);
+	w->dot = malloc(sizeof(float) * w->t);
+	return w->in && w->score && w->p && w->ds && w->dot ? 0 : -ENOMEM;
+}
+
+static void whole_free(struct whole *w)
+{
+	free(w->in);
+	free(w->score);
+	free(w->p);
+	free(w->ds);
+	free(w->dot);
+}
+
+/* row i of the sequence that starts at token first, head a of column c; head numbers the rows of max */
+static struct part part_of(const struct whole *w, uint32_t c, uint32_t a, uint32_t first,
+			   uint32_t i)
+{
+	size_t h = (size_t)w->s.d * w->s.heads, n = w->s.tokens;
+	const float *q = w->in + (c * 3 * h + a * w->s.d) * n;
+
+	return (struct part){
+		.t = w->t,
+		.n = (i + 1) * w->t,
+		.d = w->s.d,
+		.lanes = w->tile->lanes,
+		.stride = n,
+		.q = q + first + i * w->t,
+		.k = q + h * n + first,
+		.v = q + 2 * h * n + first,
+		.s = w->score,
+		.p = w->p,
+		.dot = w->dot,
+	};
+}
+
+int wse_attn_oracle(const struct wse_tile *tile, const struct wse_attn_shape *shape,
+		    const uint16_t *qkv, uint16_t *o, float *max, float *recip)
+{
+	size_t width = (size_t)shape->d * shape->heads * tile->cols;
+	struct whole w;
+	uint32_t saved = wse_ftz_enter();
+	int ret = whole_init(&w, tile, shape, 0);
+
+	if (!ret)
+		widened(w.in, qkv, 3 * width * shape->tokens);
+	for (uint32_t head = 0; !ret && head < shape->heads * tile->cols; head++)
+		for (uint32_t tok = 0; tok < shape->tokens; tok += w.t) {
+			uint32_t i = tok / w.t % w.rho, first = tok - i * w.t;
+			struct part p =
+				part_of(&w, head / shape->heads, head % shape->heads, first, i);
+			float *m = max + (size_t)head * shape->tokens + tok;
+			float *r = recip + (size_t)head * shape->tokens + tok;
+
+			p.m = m;
+			forward(&p, o + (size_t)head * shape->d * shape->tokens + tok, m, r);
+		}
+	whole_free(&w);
+	wse_ftz_leave(saved);
+	return ret;
+}
+
+/* one head of one sequence; parts of its rows hold g (or q), P and dS */
+static void to_keys(const struct whole *w, const struct part *rows, uint16_t *dk, uint16_t *dv)
+{
+	size_t st = (size_t)w->s.s * w->t;
+
+	for (uint32_t f = 0; f < w->s.d; f++)
+		for (uint32_t key = 0; key < w->s.s; key++) {
+			float sk = 0.0f, sv = 0.0f;
+
+			for (uint32_t i = w->rho; i-- > key / w->t;) {
+				const struct part *a = &rows[i];
+				size_t at = i * st + (size_t)key * w->t;
+				float k = over_tokens(a, a->q + f * a->stride, w->ds + at);
+				float v = over_tokens(a, a->g + f * a->stride, w->p + at);
+
+				sk = i + 1 == w->rho ? k : ew_add(sk, k);
+				sv = i + 1 == w->rho ? v : ew_add(sv, v);
+			}
+			dk[(size_t)f * w->s.tokens + key] = wse_f32_to_bf16_ftz(sk);
+			dv[(size_t)f * w->s.tokens + key] = wse_f32_to_bf16_ftz(sv);
+		}
+}
+
+int wse_attn_back_oracle(const struct wse_tile *tile, const struct wse_attn_shape *shape,
+			 const uint16_t *qkv, const uint16_t *o, const uint16_t *dout,
+			 const float *max, const float *recip, float scale, uint16_t *dqkv)
+{
+	size_t h = (size_t)shape->d * shape->heads, width = h * tile->cols, n = shape->tokens;
+	float *wo = NULL, *wdout = NULL, *g = NULL;
+	struct part *rows = NULL;
+	struct whole w;
+	uint32_t saved = wse_ftz_enter();
+	int ret = whole_init(&w, tile, shape, 1);
+
+	if (!ret) {
+		wo = widened(w.in, qkv, 3 * width * n);
+		wdout = widened(wo, o, width * n);
+		g = widened(wdout, dout, width * n);
+		rows = calloc(w.rho, sizeof(*rows));
+		ret = rows ? 0 : -ENOMEM;
+	}
+	for (uint32_t head = 0; !ret && head < shape->heads * tile->cols; head++)
+		for (uint32_t first = 0; first < n; first += shape->s) {
+			uint32_t c = head / shape->heads, a = head % shape->heads;
+			uint16_t *dq = dqkv + (c * 3 * h + a * shape->d) * n + first;
+
+			for (uint32_t i = 0; i < w.rho; i++) {
+				size_t tok = first + i * w.t, at = head * shape->d * n + tok;
+				struct part *p = &rows[i];
+
+				*p = part_of(&w, c, a, first, i);
+				p->m = max + head * n + tok;
+				p->r = recip + head * n + tok;
+				p->p = w.p + (size_t)i * shape->s * w.t;
+				p->ds = w.ds + (size_t)i * shape->s * w.t;
+				p->g = g + at;
+				backward(p, wo + at, wdout + at, scale, dq + i * w.t);
+			}
+			to_keys(&w, rows, dq + h * n, dq + 2 * h * n);
+		}
+	free(rows);
+	whole_free(&w);
+	wse_ftz_leave(saved);
+	return ret;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Causal attention, exactly as the wafer does it (firmware/lib/attn.h, attn_back.h): pure functions on flat arrays
+ * [width][tokens of the micro-batch], token index fastest, with the order of every sum.
+ *
+ * Column c owns `heads` heads of d features: h = d * heads. qkv has 3 h cols rows; row c * 3 h + p * h + a * d + f is
+ * feature f of head a of the column's queries (p = 0, scaled by 1 / sqrt(d) already), keys (1) or values (2). o has
+ * h cols rows, max and recip heads * cols. A row of cores holds T = tokens / rows tokens, a sequence lies in
+ * s / T rows of them. u16 is bf16.
+ *
+ * For the token t of row i of its sequence, keys t' = 0 ... (i + 1) T - 1 counted from the sequence's start, those
+ * behind t masked:
+ *   s[t']  = +0, + k[f][t'] * q[f][t] for f ascending (product rounded, then the sum, here and below)
+ *   m      = max from -inf over t' ascending of s, masked ones as -inf; a NaN is skipped
+ *   P[t']  = bf16(ew_exp(s - m)), +0 where masked
+ *   l      = +0, + P for t' ascending;	r = ew_recip(l)
+ *   o[f]   = bf16((+0, + v[f][t'] * P[t'] for t' ascending) * r)
+ * backward, with g[f] = bf16(do[f] * r) and D = +0, + g[f] * o[f] for f ascending:
+ *   dP[t'] = +0, + v[f][t'] * g[f] for f ascending
+ *   dS[t'] = bf16((dP - D) * P)
+ *   dq[f]  = bf16((+0, + k[f][t'] * dS[t'] for t' ascending) * scale)
+ * and for a key t' of row j of its sequence, over the rows i of the sequence from the last one north to j:
+ *   part   = lanes and tree as in oracle.h over row i's tokens of g[f][t] * P[t'][t] (dv), of q[f][t] * dS[t'][t] (dk)
+ *   dv, dk = bf16(part of the last row, + part of the row before ... + part of row j)
+ */
+#ifndef WSE_OPS_ATTN_H
+#define WSE_OPS_ATTN_H
+
+#include "tile.h"
+
+struct wse_attn_shape {
+	uint32_t tokens; /* of the micro-batch: rows * T, T a multiple of 8 */
+	uint32_t s;	 /* tokens of a sequence: a multiple of T that divides tokens */
+	uint32_t d;	 /* features of a head */
+	uint32_t heads;	 /* of a column */
+};
+
+/* -EINVAL: the shape does not fit the tile; -ENOMEM */
+int wse_attn_oracle(const struct wse_tile *tile, const struct wse_attn_shape *shape, const uint16_t *qkv,
+	     uint16_t *o, float *max, float *recip);
+
+/* dqkv as qkv; it may be qkv. */
+int wse_attn_back_oracle(const struct wse_tile *tile, const struct wse_attn_shape *shape,
+		  const uint16_t *qkv, const uint16_t *o, const uint16_t *dout, const float *max,
+		  const float *recip, float scale, uint16_t *dqkv);
+
+#endif
