@@ -124,16 +124,28 @@ struct wse_attn_args {
 	uint32_t t, s, d, heads;
 };
 
+static inline uint32_t wse_attn_work(uint32_t t, uint32_t s, uint32_t d, uint32_t heads)
+{
+	(void)d, (void)heads;
+	return 4 * s * t;	/* scores, then P */
+}
+
 /* its backward pass; the gradients of q (times scale), k and v take the places of q, k and v */
 struct wse_attn_back_args {
 	uint32_t qkv;		/* bf16 [3][h][T]; out: bf16 gradients */
 	uint32_t o;		/* bf16 [h][T] */
-	uint32_t dout;		/* bf16 [h][T]; may be destroyed */
+	uint32_t dout;		/* bf16 [h][T]; destroyed */
 	uint32_t max, recip;	/* binary32 [heads][T] */
 	uint32_t work;		/* wse_attn_back_work() bytes */
 	uint32_t t, s, d, heads;
 	uint32_t scale;		/* binary32: 1 / sqrt(d) */
 };
+
+static inline uint32_t wse_attn_back_work(uint32_t t, uint32_t s, uint32_t d, uint32_t heads)
+{
+	(void)d, (void)heads;
+	return 6 * s * t + 4 * t;	/* P; scores, dP, then dS; a sum a token */
+}
 
 /* softmax cross-entropy over the columns; dy = bf16((softmax - onehot) * scale) */
 struct wse_loss_args {

@@ -78,7 +78,7 @@ static uint32_t rig_number(int wild)
 }
 
 /* n elements of size 2 (bf16) or 4, to be freed */
-static void *rig_numbers(size_t n, uint32_t size, int wild)
+static inline void *rig_numbers(size_t n, uint32_t size, int wild)
 {
 	void *p = malloc(n * size);
 
@@ -135,7 +135,7 @@ static void rig_rows(struct rig *g, uint32_t addr, const void *host, uint32_t wi
 }
 
 /* host [width] -> core [width / cols], 4 bytes an element, in rows row0 and on */
-static void rig_vector(struct rig *g, uint32_t addr, const void *host, uint32_t width, uint32_t row0)
+static inline void rig_vector(struct rig *g, uint32_t addr, const void *host, uint32_t width, uint32_t row0)
 {
 	uint32_t per = width / g->tile.cols * 4, c, r;
 
@@ -145,7 +145,7 @@ static void rig_vector(struct rig *g, uint32_t addr, const void *host, uint32_t 
 }
 
 /* anything may be there afterwards, in rows 0 ... rows - 1 */
-static void rig_any(struct rig *g, uint32_t addr, uint32_t bytes, uint32_t rows)
+static inline void rig_any(struct rig *g, uint32_t addr, uint32_t bytes, uint32_t rows)
 {
 	for (uint32_t r = 0; r < rows; r++)
 		for (uint32_t c = 0; c < g->tile.cols; c++)

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Attention on every in-process model against libwse/ops/attn.c: the same bits, whatever the tile, the rows that hold a
+ * sequence, the back-pressure, and nothing else touched. Starts are CLOSED, so that a deadlock is one at once.
+ */
+#include <math.h>
+#include <unistd.h>
+
+#include "num/num.h"
+#include "ops/attn.h"
+#include "rig.h"
+
+/* tokens of a core, tokens of a sequence, features of a head, heads of a column */
+struct shape {
+	uint32_t t, s, d, heads;
+};
+
+/* what both sides compute on; tokens are those of all rows, width the features of all columns */
+struct data {
+	struct wse_attn_shape s;
+	uint32_t width, heads; /* of all columns */
+	uint16_t *qkv, *dout;  /* [3 width][tokens] [width][tokens] */
+	uint16_t *o, *dqkv;    /* the oracle's */
+	float *max, *recip;    /* [heads][tokens] */
+	float scale;
+};
+
+/* normally distributed; wild: now and then large, an infinity or a NaN */
+static uint16_t *numbers(size_t n, float scale, int wild)
+{
+	uint16_t *v = malloc(n * sizeof(*v));
+	uint64_t seed = rig_rnd();
+
+	for (size_t i = 0; i < n; i++) {
+		v[i] = wse_f32_to_bf16(wse_rng_normal(seed, 0, i) * scale);
+		if (wild && rig_rnd() % 29 == 0)
+			v[i] = (uint16_t)(rig_number(1) >> 16);
+	}
+	return v;
+}
+
+static void data_init(struct data *d, const struct wse_tile *tile, const struct shape *s, int wild)
+{
+	size_t n;
+
+	*d = (struct data){.s = {s->t * tile->rows, s->s, s->d, s->heads},
+			   .width = s->d * s->heads * tile->cols,
+			   .heads = s->heads * tile->cols,
+			   .scale = 1 / sqrtf((float)s->d)};
+	n = (size_t)d->width * d->s.tokens;
+	d->qkv = numbers(3 * n, 1.5f / powf((float)s->d, 0.25f), wild);
+	d->dout = numbers(n, 1, wild);
+	d->o = malloc(n * 2);
+	d->dqkv = malloc(3 * n * 2);
+	d->max = malloc(n * 4);
+	d->recip = malloc(n * 4);
+	if (wse_attn_oracle(tile, &d->s, d->qkv, d->o, d->max, d->recip) ||
+	    wse_attn_back_oracle(tile, &d->s, d->qkv, d->o, d->dout, d->max, d->recip, d->scale,
+				 d->dqkv)) {
+		printf("Bail out! the oracle refuses a shape\n");
+		exit(1);
+	}
+}
+
+static void data_free(struct data *d)
+{
+	free(d->qkv);
+	free(d->dout);
+	free(d->o);
+	free(d->dqkv);
+	free(d->max);
+	free(d->recip);
+}
+
+static int run(struct rig *g, const char *kernel, const void *args, size_t size, uint32_t *cycles)
+{
+	struct drm_wse_cmd cmd = rig_start(g, kernel, args, size);
+	int ret = rig_run(g, &cmd, 1);
+
+	*cycles = g->cycles;
+	return ret ? ret : rig_compare(g);
+}
+
+static void test_shape(struct rig *g, const struct shape *s, int wild)
+{
+	uint32_t h = s->d * s->heads, tokens = s->t * g->tile.rows, cycles = 0;
+	struct wse_attn_args a = {.t = s->t, .s = s->s, .d = s->d, .heads = s->heads};
+	struct wse_attn_back_args b = {.t = s->t, .s = s->s, .d = s->d, .heads = s->heads};
+	uint32_t work = wse_attn_work(s->t, s->s, s->d, s->heads);
+	uint32_t work_back = wse_attn_back_work(s->t, s->s, s->d, s->heads);
+	struct data d;
+	char name[160];
+	int ret;
+
+	snprintf(name, sizeof(name), "%s: t %u, s %u, d %u, %u heads a column%s",
+		 wse_device_uri(g->dev), s->t, s->s, s->d, s->heads, wild ? ", wild" : "");
+	data_init(&d, &g->tile, s, wild);
+	rig_clear(g);
+	a.qkv = rig_alloc(g, 3 * h * s->t * 2);
+	a.o = rig_alloc(g, h * s->t * 2);
+	b.dout = rig_alloc(g, h * s->t * 2);
+	a.max = rig_alloc(g, s->heads * s->t * 4);
+	a.recip = rig_alloc(g, s->heads * s->t * 4);
+	a.work = rig_alloc(g, work > work_back ? work : work_back);
+	rig_rows(g, a.qkv, d.qkv, 3 * d.width, tokens, 2);
+	rig_rows(g, b.dout, d.dout, d.width, tokens, 2);
+	ret = rig_load(g);
+	rig_rows(g, a.o, d.o, d.width, tokens, 2);
+	rig_rows(g, a.max, d.max, d.heads, tokens, 4);
+	rig_rows(g, a.recip, d.recip, d.heads, tokens, 4);
+	rig_any(g, a.work, work, g->tile.rows);
+	if (!ret)
+		ret = run(g, "attn", &a, sizeof(a), &cycles);
+	ok(!ret, "%s: forward, %u cycles%s%s", name, cycles, ret ? ": " : "", ret ? g->why : "");
+
+	b.qkv = a.qkv;
+	b.o = a.o;
+	b.max = a.max;
+	b.recip = a.recip;
+	b.work = a.work;
+	b.scale = rig_bits(d.scale);
+	rig_rows(g, a.qkv, d.dqkv, 3 * d.width, tokens, 2);
+	rig_any(g, b.dout, h * s->t * 2, g->tile.rows);
+	rig_any(g, a.work, work_back, g->tile.rows);
+	if (!ret)
+		ret = run(g, "attn_back", &b, sizeof(b), &cycles);
+	ok(!ret, "%s: backward, %u cycles%s%s", name, cycles, ret ? ": " : "", ret ? g->why : "");
+	data_free(&d);
+}
+
+static void test_device(const char *uri, const struct shape *shapes, size_t n)
+{
+	struct rig g;
+
+	if (rig_open(&g, uri))
+		return;
+	rig_seed = 1;
+	for (size_t i = 0; i < n; i++)
+		test_shape(&g, &shapes[i], i % 3 == 2);
+	rig_close(&g);
+}
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+int main(int argc, char **argv)
+{
+	/* for 1, 2, 4 rows; one context runs them all, so that sequences change what routes there were */
+	static const struct shape one[] = {
+		{8, 8, 8, 1},	 {16, 16, 16, 2}, {32, 32, 8, 1},
+		{64, 64, 16, 1}, {24, 24, 12, 1}, {40, 40, 8, 1},
+	};
+	static const struct shape two[] = {
+		{16, 32, 16, 1}, {8, 16, 32, 2}, {32, 64, 8, 1},
+		{16, 16, 64, 1}, {64, 64, 8, 1}, {32, 64, 16, 2},
+	};
+	static const struct shape four[] = {
+		{16, 64, 16, 1}, {8, 32, 8, 3},	  {8, 8, 64, 1},   {16, 32, 8, 2},
+		{32, 64, 16, 1}, {16, 64, 32, 1}, {16, 64, 64, 1},
+	};
+
+	(void)argv;
+	alarm(600);
+	test_device("sim:func,rows=1,cols=1", one, COUNT(one));
+	test_device("sim:func,rows=4,cols=2", one, COUNT(one));
+	test_device("sim:func,rows=4,cols=4,races=1", two, COUNT(two));
+	test_device("sim:func,rows=4,cols=4", four, COUNT(four));
+	test_device("sim:func,rows=8,cols=3", four, COUNT(four));
+	if (argc > 1)
+		return tap_end();
+	test_device("sim:rtl,rows=2,cols=2", two, 4);
+	test_device("sim:rtl,rows=4,cols=4", four, COUNT(four));
+	test_device("sim:rtl,rows=4,cols=4,seed=5", four, 5);
+	return tap_end();
+}
