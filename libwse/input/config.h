@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A parameter file in the Model Zoo's trainer form, as the trainer needs it. Every key must be
- * known: the first that is unknown, missing, mistyped or contradictory is an error with its line.
+ * known: each that is unknown, missing, mistyped or contradictory is a fault with its line.
  */
 #ifndef WSE_TRAIN_CONFIG_H
 #define WSE_TRAIN_CONFIG_H
 
+#include "faults.h"
 #include "memx/ckpt.h"
-#include "num/why.h"
 
 #define WSE_PATH 1024
 
@@ -34,13 +34,27 @@ struct wse_config {
 	uint64_t sample_bytes;		/* trainer.init.sampling */
 	double sample_temperature;
 	char sample_prompt[256];
-	char ignored[512];		/* keys about the vendor's cluster, ", " between */
+	char ignored[512];		/* keys that make no difference here, ", " between */
+	char unneeded[512];		/* of a plan: what training would need and is not available */
 };
 
-/*
- * text [size] is the file's content, name its name for messages. sets [nsets] are "key.path=value",
- * where a path may leave out "trainer.init." or "trainer.fit.".
- */
+struct wse_config_source {
+	const char *name, *text;	/* of the file, the name for messages; text [size] */
+	size_t size;
+	const char *const *sets;	/* [nsets] "key.path=value", where a path may leave out */
+	uint32_t nsets;			/* "trainer.init." or "trainer.fit." */
+	const char *data, *model_dir;	/* instead of the file's, or NULL */
+	const char *prompt;		/* likewise, bytes kept as they are */
+	int plan;			/* nothing is read or trained: sections that would be refused */
+};					/* for that are named in unneeded */
+
+/* -EINVAL when there are faults: all of them, in the order of lines */
+int wse_config_read(const struct wse_config_source *src, struct wse_config *cfg,
+		    struct wse_faults *faults);
+/* the same for a file; name, text and size of src are set here */
+int wse_config_read_file(const char *path, struct wse_config_source *src, struct wse_config *cfg,
+			 struct wse_faults *faults);
+/* the first fault alone, in why [WSE_WHY] */
 int wse_config_parse(const char *name, const char *text, size_t size, const char *const *sets,
 		     uint32_t nsets, struct wse_config *cfg, char *why);
 int wse_config_load(const char *path, const char *const *sets, uint32_t nsets,

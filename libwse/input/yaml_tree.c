@@ -13,14 +13,17 @@
 struct build {
 	const char *name;
 	yaml_document_t *doc;
-	char *why;
+	struct wse_faults *faults;
 	int nodes;
+	int failed; /* too large, or no memory */
 };
 
 static void free_one(struct wse_yaml *y)
 {
 	free(y->text);
+	free(y->raw);
 	free(y->key);
+	free(y->accepted);
 	free(y);
 }
 
@@ -37,93 +40,102 @@ void wse_yaml_free(struct wse_yaml *y)
 
 static struct wse_yaml *convert(struct build *b, yaml_node_t *n, int depth);
 
-static int convert_map(struct build *b, yaml_node_t *n, struct wse_yaml *y, int depth)
+/* why a key cannot be one, NULL if it can */
+static const char *check_key(const struct wse_yaml *y, const yaml_node_t *k)
+{
+	if (!k || k->type != YAML_SCALAR_NODE)
+		return "a key must be a word";
+	if (!strcmp((const char *)k->data.scalar.value, "<<") &&
+	    k->data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
+		return "merge keys (<<) are not supported: write the keys out";
+	if (wse_yaml_peek(y, (const char *)k->data.scalar.value))
+		return "is given twice";
+	return NULL;
+}
+
+static void convert_map(struct build *b, yaml_node_t *n, struct wse_yaml *y, int depth)
 {
 	struct wse_yaml **tail = &y->child;
 
-	for (yaml_node_pair_t *p = n->data.mapping.pairs.start; p < n->data.mapping.pairs.top;
-	     p++) {
+	for (yaml_node_pair_t *p = n->data.mapping.pairs.start;
+	     !b->failed && p < n->data.mapping.pairs.top; p++) {
 		yaml_node_t *k = yaml_document_get_node(b->doc, p->key);
-		const char *key;
+		int line = k ? (int)k->start_mark.line + 1 : y->line;
+		const char *bad = check_key(y, k);
 
-		if (!k || k->type != YAML_SCALAR_NODE)
-			return wse_why(b->why, -EINVAL, "%s:%d: a key must be a word", b->name,
-				       y->line);
-		key = (const char *)k->data.scalar.value;
-		if (!strcmp(key, "<<") && k->data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
-			return wse_why(b->why, -EINVAL,
-				       "%s:%d: merge keys (<<) are not supported: write the keys "
-				       "out",
-				       b->name, (int)k->start_mark.line + 1);
-		if (wse_yaml_peek(y, key))
-			return wse_why(b->why, -EINVAL, "%s:%d: key \"%.80s\" is given twice",
-				       b->name, (int)k->start_mark.line + 1, key);
+		if (bad) {
+			wse_fault(b->faults, line, "%.80s: line %d: %.80s%s%s", b->name, line,
+				  *bad == 'i' ? (const char *)k->data.scalar.value : "",
+				  *bad == 'i' ? " " : "", bad);
+			continue;
+		}
 		*tail = convert(b, yaml_document_get_node(b->doc, p->value), depth + 1);
 		if (!*tail)
-			return -EINVAL;
-		(*tail)->key = strdup(key);
+			return;
+		(*tail)->key = strdup((const char *)k->data.scalar.value);
 		(*tail)->parent = y;
-		(*tail)->line = (int)k->start_mark.line + 1;
+		(*tail)->line = line;
 		tail = &(*tail)->next;
 	}
-	return 0;
+}
+
+static void convert_list(struct build *b, yaml_node_t *n, struct wse_yaml *y, int depth)
+{
+	struct wse_yaml **tail = &y->child;
+
+	for (yaml_node_item_t *i = n->data.sequence.items.start;
+	     !b->failed && i < n->data.sequence.items.top; i++) {
+		*tail = convert(b, yaml_document_get_node(b->doc, *i), depth + 1);
+		if (!*tail)
+			return;
+		(*tail)->parent = y;
+		tail = &(*tail)->next;
+	}
 }
 
 static struct wse_yaml *convert(struct build *b, yaml_node_t *n, int depth)
 {
-	struct wse_yaml *y, **tail;
-	int ret = 0;
+	struct wse_yaml *y = NULL;
 
-	if (!n || depth > MAX_DEPTH || ++b->nodes > MAX_NODES) {
-		wse_why(b->why, -EINVAL, "%s: nested too deep, or too large", b->name);
+	if (n && depth <= MAX_DEPTH && b->nodes < MAX_NODES)
+		y = calloc(1, sizeof(*y));
+	if (!y) {
+		b->failed = 1;
 		return NULL;
 	}
-	y = calloc(1, sizeof(*y));
-	if (!y)
-		return NULL;
+	b->nodes++;
 	y->line = (int)n->start_mark.line + 1;
-	tail = &y->child;
 	if (n->type == YAML_SCALAR_NODE) {
 		y->type = WSE_YAML_SCALAR;
 		y->text = strdup((const char *)n->data.scalar.value);
 	} else if (n->type == YAML_MAPPING_NODE) {
 		y->type = WSE_YAML_MAP;
-		ret = convert_map(b, n, y, depth);
+		convert_map(b, n, y, depth);
 	} else {
 		y->type = WSE_YAML_LIST;
-		for (yaml_node_item_t *i = n->data.sequence.items.start;
-		     !ret && i < n->data.sequence.items.top; i++) {
-			*tail = convert(b, yaml_document_get_node(b->doc, *i), depth + 1);
-			if (!*tail) {
-				ret = -EINVAL;
-				break;
-			}
-			(*tail)->parent = y;
-			tail = &(*tail)->next;
-		}
-	}
-	if (ret) {
-		wse_yaml_free(y);
-		return NULL;
+		convert_list(b, n, y, depth);
 	}
 	return y;
 }
 
 int wse_yaml_parse(const char *name, const char *text, size_t size, struct wse_yaml **root,
-		   char *why)
+		   struct wse_faults *faults)
 {
-	struct build b = {.name = name, .why = why};
+	struct build b = {.name = name, .faults = faults};
 	yaml_document_t doc;
 	yaml_parser_t parser;
+	int line;
 
 	*root = NULL;
-	why[0] = 0;
-	if (!yaml_parser_initialize(&parser))
-		return wse_why(why, -ENOMEM, "%s: no memory", name);
+	if (!yaml_parser_initialize(&parser)) {
+		wse_fault(faults, 0, "%s: no memory", name);
+		return -ENOMEM;
+	}
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
 	if (!yaml_parser_load(&parser, &doc)) {
-		wse_why(why, -EINVAL, "%s:%d: no YAML: %s", name, (int)parser.problem_mark.line + 1,
-			parser.problem ? parser.problem : "cannot be read");
+		line = (int)parser.problem_mark.line + 1;
+		wse_fault(faults, line, "%s: line %d: no YAML: %s", name, line,
+			  parser.problem ? parser.problem : "cannot be read");
 		yaml_parser_delete(&parser);
 		return -EINVAL;
 	}
@@ -131,7 +143,12 @@ int wse_yaml_parse(const char *name, const char *text, size_t size, struct wse_y
 	if (yaml_document_get_root_node(&doc))
 		*root = convert(&b, yaml_document_get_root_node(&doc), 0);
 	else
-		wse_why(why, -EINVAL, "%s: empty", name);
+		wse_fault(faults, 0, "%s: empty", name);
+	if (b.failed) {
+		wse_fault(faults, 0, "%s: nested too deep, or too large", name);
+		wse_yaml_free(*root);
+		*root = NULL;
+	}
 	yaml_document_delete(&doc);
 	yaml_parser_delete(&parser);
 	return *root ? 0 : -EINVAL;
@@ -149,14 +166,20 @@ struct wse_yaml *wse_yaml_peek(const struct wse_yaml *y, const char *key)
 struct wse_yaml *wse_yaml_get(struct wse_yaml *y, const char *key)
 {
 	struct wse_yaml *c = wse_yaml_peek(y, key);
-	size_t n;
+	const char **p;
+	uint32_t i = 0;
 
 	if (!y)
 		return NULL;
-	n = strlen(y->accepted);
-	snprintf(y->accepted + n, sizeof(y->accepted) - n, "%s%s", n ? ", " : "", key);
 	if (c)
 		c->used = 1;
+	while (i < y->naccepted && strcmp(y->accepted[i], key))
+		i++;
+	p = i < y->naccepted ? NULL : realloc(y->accepted, (i + 1) * sizeof(*p));
+	if (p) {
+		y->accepted = p;
+		p[y->naccepted++] = key;
+	}
 	return c;
 }
 
@@ -186,30 +209,25 @@ static void path_of(const struct wse_yaml *y, char *buf, size_t size)
 	}
 }
 
+const char *wse_yaml_path(const struct wse_yaml *y, char *buf)
+{
+	buf[0] = 0;
+	path_of(y, buf, 160);
+	if (!y->parent)
+		strcpy(buf, "the file");
+	return buf;
+}
+
 const char *wse_yaml_where(const struct wse_yaml *y, char *buf)
 {
-	char path[160] = "";
+	char path[160];
 
-	path_of(y, path, sizeof(path));
+	wse_yaml_path(y, path);
 	if (y->line)
 		snprintf(buf, 200, "line %d: %s", y->line, path);
 	else
 		snprintf(buf, 200, "--set: %s", path);
 	return buf;
-}
-
-const struct wse_yaml *wse_yaml_unused(const struct wse_yaml *y)
-{
-	for (const struct wse_yaml *c = y->child; c; c = c->next) {
-		const struct wse_yaml *bad;
-
-		if (c->key && !c->used)
-			return c;
-		bad = wse_yaml_unused(c);
-		if (bad)
-			return bad;
-	}
-	return NULL;
 }
 
 static void from_set(struct wse_yaml *y)
@@ -251,23 +269,45 @@ static struct wse_yaml **entry(struct wse_yaml *y, const char *key, size_t n)
 	return at;
 }
 
-int wse_yaml_set(struct wse_yaml *root, const char *path, const char *value, char *why)
+/* the value of a --set: YAML, but a bare word keeps its blanks, and nothing is an empty text */
+static struct wse_yaml *value_of(const char *path, const char *value, struct wse_faults *faults)
 {
-	struct wse_yaml *y = root, *fresh, *old, **at;
-	const char *p = path;
-	int ret;
+	struct wse_yaml *y = NULL;
+	char name[128];
 
-	ret = wse_yaml_parse("--set", value, strlen(value), &fresh, why);
-	if (ret)
-		return ret;
-	from_set(fresh);
+	if (!*value) {
+		y = calloc(1, sizeof(*y));
+		if (y) {
+			y->type = WSE_YAML_SCALAR;
+			y->text = strdup("");
+		}
+		return y;
+	}
+	snprintf(name, sizeof(name), "--set %.100s", path);
+	if (wse_yaml_parse(name, value, strlen(value), &y, faults))
+		return NULL;
+	from_set(y);
+	if (y->type == WSE_YAML_SCALAR && *value != '"' && *value != '\'')
+		y->raw = strdup(value);
+	return y;
+}
+
+int wse_yaml_set(struct wse_yaml *root, const char *path, const char *value,
+		 struct wse_faults *faults)
+{
+	struct wse_yaml *y = root, *fresh = value_of(path, value, faults), *old, **at;
+	const char *p = path;
+
+	if (!fresh)
+		return -EINVAL;
 	for (;;) {
 		size_t n = strcspn(p, ".");
 
 		at = n ? entry(y, p, n) : NULL;
 		if (!at) {
 			wse_yaml_free(fresh);
-			return wse_why(why, -EINVAL, "--set %.100s: there is no such place", path);
+			wse_fault(faults, 0, "--set %.100s: there is no such place", path);
+			return -EINVAL;
 		}
 		p += n;
 		if (!*p)

@@ -18,7 +18,7 @@
 static const char usage[] =
 	"usage: wse-train --params FILE.yaml [options]\n"
 	"  --mode M             train_and_eval (default), train, eval, generate\n"
-	"  --num_wse N          number of wafers (default: the file's num_csx, or 1)\n"
+	"  --num_wse N          number of wafers (default: the file's num_csx, or 1); also --num_csx\n"
 	"  --devices URI,...    accel:N | sim:rtl,rows=4,cols=4 | sim:func,rows=4,cols=4\n"
 	"                       (default: accel:0 ... if they exist, else sim:func,rows=4,cols=4)\n"
 	"  --data PATH          text file, directory of text files, or uint16 token file (*.bin)\n"
@@ -26,6 +26,8 @@ static const char usage[] =
 	"  --max_steps N\n"
 	"  --checkpoint_path F  start from F; \"auto\": from the last one in DIR, if any\n"
 	"  --set KEY.PATH=VALUE overrides a key of the file; may be repeated\n"
+	"  --prompt TEXT        what the sampled text goes on from (default: the file's, or \"The \")\n"
+	"  --validate_only      check the file and the options, run nothing\n"
 	"  --plan               print mapping, memory and cost, run nothing\n"
 	"  --verify-steps K,... replay these steps in process and compare every bit of the gradients\n"
 	"  --verify-device URI  what replays them (default sim:rtl of the same shape)\n"
@@ -84,9 +86,9 @@ static int stop(void *ctx)
 
 struct args {
 	const char *params, *mode, *devices, *data, *model_dir, *max_steps, *checkpoint;
-	const char *verify, *verify_uri, *require;
+	const char *verify, *verify_uri, *require, *prompt;
 	uint32_t num_wse;
-	int plan;
+	int plan, validate;
 	const char *sets[MAX_SETS];
 	uint32_t nsets;
 };
@@ -103,6 +105,9 @@ static int parse(int argc, char **argv, struct args *a)
 	static const struct option opts[] = {{"params", required_argument, NULL, 'p'},
 					     {"mode", required_argument, NULL, 'm'},
 					     {"num_wse", required_argument, NULL, 'n'},
+					     {"num_csx", required_argument, NULL, 'n'},
+					     {"prompt", required_argument, NULL, 'i'},
+					     {"validate_only", no_argument, NULL, 'C'},
 					     {"devices", required_argument, NULL, 'd'},
 					     {"data", required_argument, NULL, 't'},
 					     {"model_dir", required_argument, NULL, 'o'},
@@ -154,6 +159,12 @@ static int parse(int argc, char **argv, struct args *a)
 			break;
 		case 'P':
 			a->plan = 1;
+			break;
+		case 'C':
+			a->validate = 1;
+			break;
+		case 'i':
+			a->prompt = optarg;
 			break;
 		case 'v':
 			a->verify = optarg;
@@ -253,20 +264,46 @@ static void keep_error(void *ctx, enum wse_log_level level, const char *text)
 		snprintf(ctx, WSE_WHY, "%s", text);
 }
 
+/* the shape that a URI names; a plan needs no device */
+static int tile_of(const char *uri, struct wse_exec_info *tile)
+{
+	*tile = (struct wse_exec_info){.lanes = 8, .sram = 48 * 1024, .acc = 512};
+	snprintf(tile->name, sizeof(tile->name), "%.60s", uri);
+	return wse_uri_number(uri, "rows", 4, &tile->rows) ||
+			       wse_uri_number(uri, "cols", 4, &tile->cols)
+		       ? -EINVAL
+		       : 0;
+}
+
+/* --validate_only: the file has no faults; does the model fit the wafers? */
+static int validate(const struct args *a, const struct wse_config *cfg, const char *uri, uint32_t n)
+{
+	struct wse_exec_info tile;
+	char why[WSE_WHY] = "";
+	struct wse_plan p;
+
+	snprintf(why, sizeof(why), "%.200s: rows and cols take a positive number", uri);
+	if (tile_of(uri, &tile) ||
+	    wse_plan_make(&cfg->mlp, &tile, cfg->batch, cfg->micro_batch, &p, why)) {
+		fprintf(stderr, "wse-train: %s\n", why);
+		return 2;
+	}
+	printf("| %s: no faults; fits %u x %s\n", a->params, n, uri);
+	return 0;
+}
+
 static int plan(const struct wse_config *cfg, const char *uri, const struct wse_exec_cfg *log)
 {
-	struct wse_exec_info tile = {.lanes = 8, .sram = 48 * 1024, .acc = 512};
+	struct wse_exec_info tile;
 	char why[WSE_WHY] = "";
 	struct wse_exec_cfg keep = {keep_error, why};
 	struct wse_exec *e = NULL;
 	struct wse_plan p;
 	int ret;
 
-	/* a plan needs no device, only a shape; but one that is there is asked for its own */
-	snprintf(tile.name, sizeof(tile.name), "%.60s", uri);
+	/* one that is there is asked for its own shape */
 	ret = wse_exec_open(uri, &keep, &e);
-	if (ret == -EINVAL || wse_uri_number(uri, "rows", 4, &tile.rows) ||
-	    wse_uri_number(uri, "cols", 4, &tile.cols)) {
+	if (ret == -EINVAL || tile_of(uri, &tile)) {
 		fprintf(stderr, "wse-train: %s\n", why[0] ? why : uri);
 		return 2;
 	}
@@ -328,6 +365,33 @@ static int finish(const struct wse_run_result *res, const char *require)
 	return 1;
 }
 
+/* all that is wrong with the file, a line each */
+static int read_config(const struct args *a, struct wse_config *cfg)
+{
+	static struct wse_faults faults;
+	struct wse_config_source src = {
+		.sets = a->sets,
+		.nsets = a->nsets,
+		.data = a->data,
+		.model_dir = a->model_dir,
+		.prompt = a->prompt,
+		.plan = a->plan || a->validate,
+	};
+	int ret = wse_config_read_file(a->params, &src, cfg, &faults);
+
+	for (uint32_t i = 0; i < faults.n; i++)
+		fprintf(stderr, "wse-train: %s\n", faults.f[i].text);
+	if (ret)
+		return ret;
+	if (cfg->unneeded[0])
+		fprintf(stderr, "note: training would need what is not available: %s\n",
+			cfg->unneeded);
+	if (cfg->ignored[0])
+		fprintf(stderr, "note: not used, as it makes no difference here: %s\n",
+			cfg->ignored);
+	return 0;
+}
+
 static int set_mode(const char *name, enum wse_mode *mode)
 {
 	static const char *const names[] = {"train", "eval", "train_and_eval", "generate"};
@@ -383,22 +447,15 @@ int main(int argc, char **argv)
 		snprintf(steps, sizeof(steps), "loop.max_steps=%.40s", a.max_steps);
 		a.sets[a.nsets++] = steps;
 	}
-	if (wse_config_load(a.params, a.sets, a.nsets, &run.cfg, why)) {
-		fprintf(stderr, "wse-train: %s\n", why);
+	if (read_config(&a, &run.cfg))
 		return 2;
-	}
-	if (a.data)
-		snprintf(run.cfg.data, sizeof(run.cfg.data), "%s", a.data);
-	if (a.model_dir)
-		snprintf(run.cfg.model_dir, sizeof(run.cfg.model_dir), "%s", a.model_dir);
-	if (run.cfg.ignored[0])
-		fprintf(stderr, "note: ignored, they concern the vendor's cluster alone: %s\n",
-			run.cfg.ignored);
 	run.uris = uris;
 	run.nuris = choose_devices(&a, a.num_wse ? a.num_wse : run.cfg.num_wse, list, sizeof(list),
 				   uris);
 	if (!run.nuris)
 		return 2;
+	if (a.validate)
+		return validate(&a, &run.cfg, uris[0], run.nuris);
 	if (a.plan)
 		return plan(&run.cfg, uris[0], &log);
 	run.checkpoint = a.checkpoint;

@@ -111,6 +111,152 @@ static void cut_short(void)
 	ok(1, "every byte replaced by : - { and a new line");
 }
 
+/* ten faults, ten messages, in the order of the lines */
+/* clang-format off */
+static const char ten[] =
+"trainer:\n"
+"  init:\n"
+"    seed: -1\n"					/* 3 */
+"    model:\n"					/* 4: no window */
+"      name: mlp\n"
+"      embeding_size: 16\n"			/* 6 */
+"      hidden_sizes: [64, wide]\n"		/* 7 */
+"      nonlinearity: gleu\n"			/* 8 */
+"    optimizer:\n"
+"      AdamW: {betas: [0.9], learning_rate: 0.1}\n" /* 10 */
+"    loop:\n"
+"      max_steps: 1\n"
+"      max_steps: 2\n"				/* 13 */
+"      batch_size: 4\n"				/* 14: not here */
+"  fit:\n"
+"    train_dataloader:\n"
+"      data_dir: [a, b]\n"			/* 17 */
+"      batch_size: 64\n"
+"      micro_batch_size: 48\n"			/* 19 */
+"      shuffle: true\n";
+/* clang-format on */
+
+static void ten_faults(void)
+{
+	static const int lines[] = {3, 4, 6, 7, 8, 10, 13, 14, 17, 19};
+	struct wse_config_source src = {.name = "ten.yaml", .text = ten, .size = strlen(ten)};
+	static struct wse_faults f;
+	struct wse_config c;
+	int ret = wse_config_read(&src, &c, &f), right = 0;
+
+	for (uint32_t i = 0; i < f.n && i < 10; i++) {
+		right += f.f[i].line == lines[i];
+		printf("# %s\n", f.f[i].text);
+	}
+	ok(ret == -EINVAL && f.n == 10 && right == 10, "ten faults, ten messages, by line");
+	ok(strstr(f.f[1].text, "lacks the key \"window\"") &&
+		   strstr(f.f[2].text, "(did you mean embedding_size?); accepted there: name,") &&
+		   strstr(f.f[4].text, "(did you mean gelu?); accepted: relu or gelu") &&
+		   strstr(f.f[7].text, "(it belongs to trainer.fit.train_dataloader)"),
+	   "with the nearest names");
+}
+
+/* the sections of a published file that are not the model's; clang-format off keeps its lines */
+/* clang-format off */
+static const char zoo[] =
+"    precision: {enabled: true, fp16_type: bfloat16, precision_opt_level: 0, log_loss_scale: true}\n"
+"    loop: {max_steps: 9, eval_frequency: 3, eval_steps: 2}\n"
+"    checkpoint: {steps: 9, save_initial_checkpoint: false}\n"
+"    callbacks:\n"
+"    - ComputeNorm: {}\n"
+"    - ScopedTrainFlags: {a: 1}\n"
+"    loggers: [ProgressLogger: {}, TensorBoardLogger: {dir: x}]\n"
+"  fit:\n"
+"    train_dataloader:\n"
+"      data_processor: GptHDF5DataProcessor\n"
+"      data_dir: [./train/0, ./train/1]\n"
+"      batch_size: 64\n"
+"      num_workers: 1\n"
+"    val_dataloader: &val\n"
+"      data_processor: GptHDF5DataProcessor\n"
+"      data_dir: ./val\n"
+"      batch_size: 64\n"
+"      shuffle: false\n"
+"  validate: {val_dataloader: *val}\n"
+"  validate_all: {val_dataloaders: *val}\n";
+/* clang-format on */
+
+static void model_zoo(void)
+{
+	static struct wse_faults f;
+	struct wse_config_source src = {.name = "zoo.yaml"};
+	struct wse_config c;
+	char text[4096];
+	int ret;
+
+	snprintf(text, sizeof(text), "%.*s%s", (int)(strstr(good, "    precision:") - good), good,
+		 zoo);
+	src.text = text;
+	src.size = strlen(text);
+	ret = wse_config_read(&src, &c, &f);
+	ok(ret == -EINVAL && f.n == 4 &&
+		   strstr(f.f[0].text, "is the callback ScopedTrainFlags, which is not") &&
+		   strstr(f.f[1].text, "logger TensorBoardLogger, which") &&
+		   strstr(f.f[2].text, "data processor GptHDF5DataProcessor, which") &&
+		   strstr(f.f[3].text, "val_dataloader.data_processor"),
+	   "training refuses by name: %s", f.f[2].text);
+	src.plan = 1;
+	ret = wse_config_read(&src, &c, &f);
+	ok(!ret && !strcmp(c.unneeded, "callback ScopedTrainFlags, logger TensorBoardLogger, "
+				       "data processor GptHDF5DataProcessor"),
+	   "a plan names them: %s", c.unneeded);
+	ok(strstr(c.ignored, "precision_opt_level") && strstr(c.ignored, "validate_all") &&
+		   strstr(c.ignored, "validate,"),
+	   "ignored: %s", c.ignored);
+	src.plan = 0;
+	src.data = "my.txt";
+	ret = wse_config_read(&src, &c, &f);
+	ok(ret == -EINVAL && f.n == 2 && !strcmp(c.data, "my.txt") && !c.val_data[0] &&
+		   strstr(c.ignored, "data_processor"),
+	   "--data takes the place of its data");
+}
+
+static void prompt(const char *set, const char *option, int vocab, const char *want)
+{
+	char why[WSE_WHY], size[40];
+	const char *sets[] = {size, set};
+	struct wse_config_source src = {.name = "f.yaml",
+					.text = good,
+					.size = strlen(good),
+					.sets = sets,
+					.nsets = set ? 2 : 1,
+					.prompt = option};
+	static struct wse_faults f;
+	struct wse_config c;
+	int ret;
+
+	snprintf(size, sizeof(size), "model.vocab_size=%d", vocab);
+	ret = wse_config_read(&src, &c, &f);
+	snprintf(why, sizeof(why), "%s", ret ? f.f[0].text : c.sample_prompt);
+	ok(ret ? strstr(why, want) != NULL : !strcmp(why, want), "prompt %s%s, vocabulary %d: '%s'",
+	   set ? set : "", option ? option : "", vocab, why);
+}
+
+static void prompts(void)
+{
+	prompt(NULL, NULL, 256, "The ");
+	prompt(NULL, NULL, 64, "");
+	prompt(NULL, NULL, 1024, "");
+	prompt("sampling.prompt=", NULL, 256, "");
+	prompt("sampling.prompt=The end  ", NULL, 256, "The end  ");
+	prompt("sampling.prompt=\"a\\nb \"", NULL, 256, "a\nb ");
+	prompt("sampling.prompt=it # is", NULL, 256, "it # is");
+	prompt(NULL, "* {\xc3\xa9 ", 256, "* {\xc3\xa9 ");
+	prompt(NULL, "", 256, "");
+	prompt("sampling.prompt=a\xc3", NULL, 128, "incomplete UTF-8");
+	prompt("sampling.prompt=az", NULL, 100,
+	       "prompt has byte 122 at 1, outside the vocabulary of 100");
+	prompt(NULL, "a\xc3", 128, "--prompt: has byte 195 at 1, outside");
+	prompt("sampling.prompt=The ", NULL, 1024, "needs a vocabulary of bytes");
+	prompt("sampling.bytes=4", NULL, 1024, "must be 0: text is made of bytes");
+	prompt(NULL, "The ", 1024, "--prompt: needs a vocabulary of bytes");
+}
+
 int main(void)
 {
 	struct wse_config c;
@@ -148,7 +294,7 @@ int main(void)
 	mistake("correct_bias: true", "learning_rate: 1.0", "line 19", "contradicts");
 	mistake("micro_batch_size: auto", "micro_batch_size: 48", "line 47", "contradicts");
 	mistake("seed: 7", "seed: 7\n    seed: 8", "9", "twice");
-	mistake("seed: 7", "seed: 7\n    <<: {a: 1}\n    <<: {b: 2}", "f.yaml:9",
+	mistake("seed: 7", "seed: 7\n    <<: {a: 1}\n    <<: {b: 2}", "f.yaml: line 9",
 		"merge keys (<<)");
 	mistake("seed: 7", "seed: {", "f.yaml:", "YAML");
 	mistake("bfloat16", "float16", "line 34", "accepted: bfloat16");
@@ -177,5 +323,8 @@ int main(void)
 	parse(good, "fit.train_dataloader.batch_size=256", &c, why);
 	ok(c.batch == 256, "--set overrides");
 	cut_short();
+	ten_faults();
+	model_zoo();
+	prompts();
 	return tap_end();
 }

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* What the sections of a parameter file share while it is read; private to config*.c. */
+#ifndef WSE_INPUT_SECTIONS_H
+#define WSE_INPUT_SECTIONS_H
+
+#include "config.h"
+#include "reader.h"
+
+struct sections {
+	struct reader r;
+	const struct wse_config_source *src;
+	struct wse_config *cfg;
+	uint32_t vocab;
+};
+
+void wse_config_rates(struct sections *s, struct wse_yaml *init);
+
+#endif
