@@ -15,8 +15,7 @@
 #ifndef WSE_LINEAR_H
 #define WSE_LINEAR_H
 
-#include "ring.h"
-#include "vec.h"
+#include "row.h"
 
 /* descriptors; the two halves are neighbours, and the first has an even number */
 enum { L_STREAM = 0, L_X = 1, L_HALF = 2 /* and 3 */, L_IN = 4, L_OUT = 5, L_OWN = 6, L_DOTQ = 7, L_COLIN = 8,
@@ -30,8 +29,6 @@ enum { L_STREAM = 0, L_X = 1, L_HALF = 2 /* and 3 */, L_IN = 4, L_OUT = 5, L_OWN
 #define ENG_L	(1u << WSE_ENGINE_L)
 #define ENG_M0	(1u << WSE_ENGINE_M0)
 #define ENG_M1	(1u << WSE_ENGINE_M1)
-
-static const uint32_t vec_zero[8] __attribute__((aligned(16))) = VEC_ROW(0);
 
 /* a control word of the first half, and what makes it the second half's */
 struct word {
@@ -218,7 +215,7 @@ WSE_ENTRY void linear_forward(uint32_t args, uint32_t info)
 /* db[f] = sum over this core's tokens of dy[f][t], then north to south */
 static inline void bias_gradient(const struct wse_wgrad_args *a, uint32_t features)
 {
-	uint32_t r = wse_row(), last = r == wse_rows() - 1, dy = a->dy, db = a->db, i;
+	uint32_t dy = a->dy, db = a->db, i;
 
 	wse_dsr_mem(D_A, dy, WSE_DT_BF16, a->t, 2);
 	wse_dsr_mem(D_B, db, WSE_DT_FP32, 1, 4);
@@ -230,14 +227,7 @@ static inline void bias_gradient(const struct wse_wgrad_args *a, uint32_t featur
 		db += 4;
 	}
 	wse_wait(ENG_L);
-	wse_dsr_mem(D_B, a->db, WSE_DT_FP32, features, 4);
-	wse_dsr_fabout(D_C, WSE_COLOR_COL + (r & 1), features);
-	wse_dsr_fabin(D_A, WSE_COLOR_COL + ((r - 1) & 1));
-	if (r)
-		wse_issue(WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MADD, 0, D_A, D_B) +
-			  ((uint32_t)(last ? D_B : D_C) << WSE_TCW_DST_SHIFT), 0);
-	else if (!last)
-		wse_issue(WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MOVE, D_C, D_B, 0), 0);
+	column_sum(a->db, features);
 }
 
 /*

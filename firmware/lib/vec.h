@@ -15,6 +15,7 @@
 enum { V0, V1, V2, V3, V4, V5, V6, V7, D_A = 8, D_B, D_C, D_K };
 
 #define VEC_ROW(x)	{ x, x, x, x, x, x, x, x }
+static const uint32_t vec_zero[8] __attribute__((aligned(16), unused)) = VEC_ROW(0);
 static const uint32_t vec_m87[8] __attribute__((aligned(16))) = VEC_ROW(0xc2ae0000);	/* -87 */
 static const uint32_t vec_80[8] __attribute__((aligned(16))) = VEC_ROW(0x42a00000);
 static const uint32_t vec_10[8] __attribute__((aligned(16))) = VEC_ROW(0x41200000);
@@ -80,6 +81,23 @@ static inline void vrecip(uint32_t dst, uint32_t src, uint32_t t, uint32_t u)
 	for (i = 0; i < 3; i++) {
 		vv(VMUL, t, u, dst);
 		vs(VADD, t, t, WSE_F32(2.0f));
+		vv(VMUL, dst, dst, t);
+	}
+}
+
+/* dst = 1 / sqrt(src), of positive values; src is destroyed, t is scratch */
+static inline void vrsqrt(uint32_t dst, uint32_t src, uint32_t t)
+{
+	int i;
+
+	vs(VSHR, dst, src, 1);
+	vs(VXOR, dst, dst, ~0u);			/* magic - x = ~x + magic + 1 */
+	vs(VIADD, dst, dst, 0x5f3759df + 1);
+	vs(VMUL, src, src, WSE_F32(-0.5f));
+	for (i = 0; i < 3; i++) {
+		vv(VMUL, t, src, dst);
+		vv(VMUL, t, t, dst);
+		vs(VADD, t, t, WSE_F32(1.5f));
 		vv(VMUL, dst, dst, t);
 	}
 }

@@ -5,6 +5,7 @@
  * loaded between them, and activations stay where they are.
  */
 #include "../lib/linear_tasks.h"
+#include "../lib/row.h"
 #include "../lib/vec.h"
 
 /* argument words of mlp_gelu */
@@ -45,60 +46,6 @@ WSE_ENTRY void mlp_gelu(uint32_t args, uint32_t info)
 	wse_wait(1);
 	wse_done(0);
 }
-
-enum { D_FIN = 12, D_FOUT = 13, D_TMP = 14, D_RES = 15 };
-
-/*
- * A row of t values, one per token, combined over the columns with column 0 last, then known everywhere.
- * In: accumulators 0 ... t-1; out: binary32 [t] at addr. max: by the lanes, from accumulators t ... 2t-1;
- * else: sums by mover 0. Needs 2 t <= 128.
- */
-static void row_combine(uint32_t addr, uint32_t t, int max)
-{
-	uint32_t c = wse_col(), cols = wse_cols();
-
-	wse_dsr_mem(D_RES, addr, WSE_DT_FP32, t, 4);
-	wse_dsr_acc(D_TMP, 0, t);
-	wse_wait(1);
-	if (cols == 1) {
-		wse_issue(WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, D_RES, D_TMP, 0), 0);
-		wse_wait(2);
-		return;
-	}
-	wse_dsr_fabin(D_FIN, ring_in(c));
-	wse_dsr_fabout(D_FOUT, ring_out(c, cols), t);
-	if (c == 1) {
-		wse_issue(WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, D_FOUT, D_TMP, 0), 0);
-	} else if (max) {
-		wse_dsr_acc(D_K, t, t);
-		wse_issue(WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, D_K, D_FIN, 0), 0);
-		wse_wait(2);
-		vv(VMAX, D_TMP, D_K, D_TMP);
-		wse_wait(1);
-		wse_issue(WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, 0, D_TMP, 0) +
-				  ((uint32_t)(c ? D_FOUT : D_RES) << WSE_TCW_DST_SHIFT),
-			  0);
-	} else {
-		wse_issue(WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MADD, 0, D_FIN, D_TMP) +
-				  ((uint32_t)(c ? D_FOUT : D_RES) << WSE_TCW_DST_SHIFT),
-			  0);
-	}
-	/* back round the ring from column 0 */
-	if (c == 0)
-		wse_issue(WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, D_FOUT, D_RES, 0), 0);
-	else if (c < cols - 1)
-		wse_issue(WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MTEE, D_FOUT, D_FIN, D_RES), 0);
-	else
-		wse_issue(WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, D_RES, D_FIN, 0), 0);
-	wse_wait(2);
-}
-
-/* row a of [v][t], binary32 at addr: as 2-D operand; and a single row of t repeated v times */
-#define dsr_rows(d, addr, type, t, v)                                    \
-	wse_dsr_mem2(d, addr, type, t, (type) == WSE_DT_BF16 ? 2 : 4, v, \
-		     (t) * ((type) == WSE_DT_BF16 ? 2 : 4))
-#define dsr_repeat(d, addr, t, v)     wse_dsr_mem2(d, addr, WSE_DT_FP32, t, 4, v, 0)
-#define dsr_repeat_acc(d, base, t, v) wse_dsr_acc2(d, base, t, v, 0)
 
 static uint32_t softmax_onehot[64] __attribute__((aligned(16))); /* 8 x 8 identity, binary32 */
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Everything that training needs, in one program: the kernels of wse_kernel.h that exist so far. */
+/* Everything that training needs, in one program: the kernels of wse_kernel.h. */
+#include "../lib/add.h"
 #include "../lib/attn.h"
 #include "../lib/attn_back.h"
 #include "../lib/linear.h"
+#include "../lib/loss.h"
+#include "../lib/norm.h"

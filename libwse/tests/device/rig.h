@@ -123,7 +123,7 @@ static uint8_t *rig_at(struct rig *g, uint8_t *area, uint32_t r, uint32_t c, uin
 }
 
 /* host [width][tokens] -> core [width / cols][t], size bytes an element */
-static void rig_rows(struct rig *g, uint32_t addr, const void *host, uint32_t width, uint32_t tokens,
+static inline void rig_rows(struct rig *g, uint32_t addr, const void *host, uint32_t width, uint32_t tokens,
 		     uint32_t size)
 {
 	uint32_t per = width / g->tile.cols, t = tokens / g->tile.rows, n, r;
@@ -142,6 +142,16 @@ static inline void rig_vector(struct rig *g, uint32_t addr, const void *host, ui
 	for (r = row0; r < g->tile.rows; r++)
 		for (c = 0; c < g->tile.cols; c++)
 			memcpy(rig_at(g, g->mirror, r, c, addr), (const uint8_t *)host + c * per, per);
+}
+
+/* host [tokens] -> core [t], size bytes an element, the same in every column */
+static inline void rig_tokens(struct rig *g, uint32_t addr, const void *host, uint32_t tokens, uint32_t size)
+{
+	uint32_t bytes = tokens / g->tile.rows * size;
+
+	for (uint32_t r = 0; r < g->tile.rows; r++)
+		for (uint32_t c = 0; c < g->tile.cols; c++)
+			memcpy(rig_at(g, g->mirror, r, c, addr), (const uint8_t *)host + r * bytes, bytes);
 }
 
 /* anything may be there afterwards, in rows 0 ... rows - 1 */
@@ -209,6 +219,15 @@ static int rig_run(struct rig *g, const struct drm_wse_cmd *cmds, uint32_t n)
 		g->cycles = end - begin;
 	wse_fence_destroy(fence);
 	return rig_failed(g, ret);
+}
+
+/* one kernel from the mirror's operands; args: its struct, of size bytes */
+static inline int rig_kernel(struct rig *g, const char *kernel, const void *args, size_t size)
+{
+	struct drm_wse_cmd cmd = rig_start(g, kernel, args, size);
+	int ret = rig_load(g);
+
+	return ret ? ret : rig_run(g, &cmd, 1);
 }
 
 /* the cores against the mirror */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* The kernels of train.elf against the oracles of libwse/ops: the same bits, and nothing else touched. */
+/* Linear layers and add of train.elf against the oracles of libwse/ops: the same bits, and nothing else touched. */
 #include <unistd.h>
 
+#include "ops/add.h"
 #include "ops/linear.h"
 #include "rig.h"
 
@@ -206,6 +207,34 @@ static void test_wgrad(struct rig *g, const struct shape *s, int bias)
 	free(db);
 }
 
+/* ---- add ---- */
+
+/* where: out at a place of its own, at a, at b */
+static void test_add(struct rig *g, uint32_t t, uint32_t per, int where)
+{
+	uint32_t tokens = t * g->tile.rows, width = per * g->tile.cols;
+	uint16_t *a = rig_numbers((size_t)width * tokens, 2, 1),
+		 *b = rig_numbers((size_t)width * tokens, 2, 1);
+	struct wse_add_args args = {.n = per * t};
+	int ret;
+
+	rig_clear(g);
+	args.a = rig_alloc(g, args.n * 2);
+	args.b = rig_alloc(g, args.n * 2);
+	args.out = where == 0 ? rig_alloc(g, args.n * 2) : where == 1 ? args.a : args.b;
+	rig_rows(g, args.a, a, width, tokens, 2);
+	rig_rows(g, args.b, b, width, tokens, 2);
+	ret = rig_kernel(g, "add", &args, sizeof(args));
+	wse_add_oracle((size_t)width * tokens, a, b, a);
+	rig_rows(g, args.out, a, width, tokens, 2);
+	if (!ret)
+		ret = rig_compare(g);
+	ok(!ret, "%s add, T %u, %u features, %s: %u cycles%s%s", wse_device_uri(g->dev), t, per,
+	   where ? "in place" : "elsewhere", g->cycles, ret ? ": " : "", ret ? g->why : "");
+	free(a);
+	free(b);
+}
+
 /* ---- a device ---- */
 
 static void random_shape(struct shape *s, uint32_t t)
@@ -238,6 +267,8 @@ static void test_device(const char *uri, uint64_t seed, int many)
 		random_shape(&s, tokens[i % 4]);
 		test_wgrad(&g, &s, i & 1);
 	}
+	for (int i = 0; i < 3; i++)
+		test_add(&g, 8 << i, 5 - i, i);
 	rig_close(&g);
 }
 

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Softmax cross-entropy over the columns: struct wse_loss_args; t <= 64. The order of every sum is libwse/ops/loss.h.
+ * Classes that do not exist are the last features of the last columns; nothing is computed for them, and their
+ * gradients are 0.
+ */
+#ifndef WSE_LOSS_H
+#define WSE_LOSS_H
+
+#include "row.h"
+
+static uint32_t loss_onehot[64] __attribute__((aligned(16))); /* 8 x 8 identity, binary32 */
+
+/* dy = (e / S - onehot) * scale. Subtracting 0 changes nothing, so only groups with a 1 are touched */
+static inline void loss_gradient(const struct wse_loss_args *a, uint32_t recip, uint32_t first, uint32_t v)
+{
+	const uint16_t *target = (const uint16_t *)a->target;
+	uint32_t t = a->t, i, n;
+
+	dsr_rows(D_A, a->y, WSE_DT_FP32, t, v);
+	dsr_repeat(D_C, recip, t, v);
+	vv(VMUL, D_A, D_A, D_C);
+	for (i = 0; i < 8; i++)
+		loss_onehot[9 * i] = 0x3f800000;
+	for (i = 0; i < t; i++) {
+		n = target[i] - first;
+		if (n >= v)
+			continue;
+		wse_dsr_mem(D_B, a->y + 4 * (n * t + (i & ~7u)), WSE_DT_FP32, 8, 4);
+		wse_dsr_mem(D_C, &loss_onehot[8 * (i & 7)], WSE_DT_FP32, 8, 4);
+		vv(VSUB, D_B, D_B, D_C);
+	}
+	dsr_rows(D_B, a->dy, WSE_DT_BF16, t, v);
+	vs(VMUL, D_B, D_A, a->scale);
+}
+
+WSE_ENTRY void loss(uint32_t args, uint32_t info)
+{
+	const struct wse_loss_args *a = (const struct wse_loss_args *)args;
+	uint32_t t = a->t, first = wse_col() * a->v, left = a->classes > first ? a->classes - first : 0;
+	uint32_t v = left < a->v ? left : a->v, i, n;
+	uint32_t row = a->work, zt = row + 4 * t, recip = zt + 4 * t;
+	const uint16_t *target = (const uint16_t *)a->target;
+
+	(void)info;
+	routes_ring();
+
+	/* m[t] = max over all classes, from -inf */
+	wse_dsr_acc(D_TMP, 0, t);
+	vs(VAND, D_TMP, D_TMP, 0);
+	vs(VOR, D_TMP, D_TMP, 0xff800000);
+	dsr_repeat_acc(D_B, 0, t, v);
+	if (v) {
+		dsr_rows(D_A, a->y, WSE_DT_FP32, t, v);
+		vv(VMAX, D_B, D_A, D_B);
+	}
+	row_combine(row, t, 1);
+
+	/* z = y - m; z of the target, for the loss */
+	if (v) {
+		dsr_repeat(D_C, row, t, v);
+		vv(VSUB, D_A, D_A, D_C);
+		wse_wait(1);
+	}
+	for (i = 0; i < t; i++) {
+		n = target[i] - first;
+		((uint32_t *)zt)[i] = n < v ? ((const uint32_t *)a->y)[n * t + i] : 0;
+	}
+
+	/* e = exp(z), S[t] = sum over all classes */
+	for (i = 0; i < v * t; i += n) {
+		n = v * t - i < 32 ? v * t - i : 32;
+		vec_regs4(n);
+		vec_mem(D_A, a->y + 4 * i, WSE_DT_FP32, n);
+		vexp(D_A, D_A, n);
+	}
+	wse_dsr_acc(D_TMP, 0, t);
+	vs(VAND, D_TMP, D_TMP, 0);
+	if (v) {
+		dsr_rows(D_A, a->y, WSE_DT_FP32, t, v);
+		vv(VADD, D_B, D_B, D_A);
+	}
+	row_combine(row, t, 0);
+
+	/* loss = log S - z[target]; 1 / S */
+	for (i = 0; i < t; i += n) {
+		n = t - i < 16 ? t - i : 16;
+		vec_regs8(n);
+		vec_mem(D_A, row + 4 * i, WSE_DT_FP32, n);
+		vv(VMOV, V4, D_A, 0);
+		vlog();
+		vec_mem(D_A, zt + 4 * i, WSE_DT_FP32, n);
+		vec_mem(D_C, a->loss + 4 * i, WSE_DT_FP32, n);
+		vv(VSUB, D_C, V5, D_A);
+		vrecip(V0, V4, V1, V2);
+		vec_mem(D_A, recip + 4 * i, WSE_DT_FP32, n);
+		vv(VMOV, D_A, V0, 0);
+	}
+
+	if (a->backward && v)
+		loss_gradient(a, recip, first, v);
+	if (a->backward && v < a->v) {
+		vec_mem(D_B, a->dy + 2 * v * t, WSE_DT_BF16, (a->v - v) * t);
+		vec_const(vec_zero, (a->v - v) * t);
+		vv(VMOV, D_B, D_K, 0);
+	}
+	wse_wait(1);
+	wse_done(0);
+}
+
+#endif /* WSE_LOSS_H */

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layer norm over the width and its backward pass, in the exact order of a wafer's sums (firmware/lib/norm.h).
+ * inv = 1 / width in binary32. A sum over features f of a token:
+ *   column c:  s[c] = +0.0; for its features ascending: s[c] = s[c] + value
+ *   the row:   S = s[1]; S = S + s[2] ... + s[cols-1]; S = S + s[0] (cols = 1: S = s[0])
+ *
+ * Forward, of a token:
+ *   mean = (sum of x) * inv;  d = x - mean;  rstd = ew_rsqrt((sum of d * d) * inv + eps)
+ *   out = bf16((((x - mean) * rstd) * gain) + bias)
+ *
+ * Backward, xhat = (x - mean) * rstd:
+ *   g = dy * gain;  a = (sum of g) * inv;  b = (sum of (xhat * dy) * gain) * inv
+ *   dx = ((g - a) - (xhat * b)) * rstd;  dres = dres + dx, or dx;  dres16 = bf16(dres)
+ *   dgain = sum over tokens of xhat * dy, dbias = sum over tokens of dy:
+ *     row r:   lane l = +0.0, + value[Lj+l] for j ascending over the row's tokens, L lanes;
+ *              d[r] = ((l0+l1)+(l2+l3)) + ((l4+l5)+(l6+l7)), with four lanes (l0+l1)+(l2+l3)
+ *     the column: north to south, ((d[0] + d[1]) + d[2]) + ...
+ */
+#ifndef WSE_OPS_NORM_H
+#define WSE_OPS_NORM_H
+
+#include <stdint.h>
+
+#include "tile.h"
+
+/* x: bf16 [width][tokens]; gain, bias: [width]; out: bf16 [width][tokens]; mean, rstd: [tokens] */
+void wse_norm_oracle(const struct wse_tile *tile, uint32_t width, uint32_t tokens, const uint16_t *x,
+		     const float *gain, const float *bias, float inv_width, float eps, uint16_t *out, float *mean,
+		     float *rstd);
+
+struct wse_norm_back {
+	const float *dy;	  /* [width][tokens] */
+	const uint16_t *x;	  /* bf16 [width][tokens] */
+	const float *gain;	  /* [width] */
+	const float *mean, *rstd; /* [tokens] */
+	float inv_width;
+	int add;
+	float *dres;	   /* [width][tokens] */
+	uint16_t *dres16;  /* bf16 [width][tokens] */
+	float *dgain, *dbias; /* [width], not gain */
+};
+
+void wse_norm_back_oracle(const struct wse_tile *tile, uint32_t width, uint32_t tokens, const struct wse_norm_back *b);
+
+#endif

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+/* Layer norm of train.elf, forward and backward, against its oracle: the same bits, and nothing else touched. */
+#include <unistd.h>
+
+#include "ops/norm.h"
+#include "rig.h"
+
+struct shape {
+	uint32_t t, h; /* tokens of a core, features of a column */
+	int wild;
+};
+
+/* activations as they are: a mean that is not 0, deviations of 1 or so; `wild`: anything */
+static void fill(uint16_t *x, size_t n, int wild)
+{
+	for (size_t i = 0; i < n; i++)
+		x[i] = wild ? (uint16_t)(rig_number(1) >> 16)
+			    : (uint16_t)(rig_bits(3.0f + (float)(rig_rnd() % 4096) / 1024) >> 16);
+}
+
+static void test_forward(struct rig *g, const struct shape *s, int inplace)
+{
+	uint32_t tokens = s->t * g->tile.rows, width = s->h * g->tile.cols, size = s->h * s->t;
+	uint16_t *x = malloc((size_t)width * tokens * 2), *out = malloc((size_t)width * tokens * 2);
+	float *gain = rig_numbers(width, 4, 0), *bias = rig_numbers(width, 4, 0);
+	float *mean = malloc(tokens * 4), *rstd = malloc(tokens * 4);
+	struct wse_norm_args a = {.t = s->t, .h = s->h};
+	int ret;
+
+	fill(x, (size_t)width * tokens, s->wild);
+	rig_clear(g);
+	a.x = rig_alloc(g, size * 2);
+	a.out = inplace ? a.x : rig_alloc(g, size * 2);
+	a.gain = rig_alloc(g, s->h * 4);
+	a.bias = rig_alloc(g, s->h * 4);
+	a.mean = rig_alloc(g, s->t * 4);
+	a.rstd = rig_alloc(g, s->t * 4);
+	a.work = rig_alloc(g, wse_norm_work(s->t));
+	a.inv_width = rig_bits(1.0f / (float)width);
+	a.eps = rig_bits(1e-5f);
+	rig_rows(g, a.x, x, width, tokens, 2);
+	rig_vector(g, a.gain, gain, width, 0);
+	rig_vector(g, a.bias, bias, width, 0);
+	ret = rig_kernel(g, "norm", &a, sizeof(a));
+	wse_norm_oracle(&g->tile, width, tokens, x, gain, bias, 1.0f / (float)width, 1e-5f, out,
+			mean, rstd);
+	rig_rows(g, a.out, out, width, tokens, 2);
+	rig_tokens(g, a.mean, mean, tokens, 4);
+	rig_tokens(g, a.rstd, rstd, tokens, 4);
+	rig_any(g, a.work, wse_norm_work(s->t), g->tile.rows);
+	if (!ret)
+		ret = rig_compare(g);
+	ok(!ret, "%s norm, T %u, %u features%s%s: %u cycles%s%s", wse_device_uri(g->dev), s->t,
+	   s->h, inplace ? ", in place" : "", s->wild ? ", wild" : "", g->cycles, ret ? ": " : "",
+	   ret ? g->why : "");
+	free(x);
+	free(out);
+	free(gain);
+	free(bias);
+	free(mean);
+	free(rstd);
+}
+
+/* inplace: the gain's gradient takes the gain's place */
+static void test_backward(struct rig *g, const struct shape *s, int add, int inplace)
+{
+	uint32_t tokens = s->t * g->tile.rows, width = s->h * g->tile.cols, size = s->h * s->t;
+	uint32_t last = g->tile.rows - 1;
+	size_t n = (size_t)width * tokens;
+	uint16_t *x = malloc(n * 2), *dres16 = malloc(n * 2);
+	float *dy = rig_numbers(n, 4, s->wild), *dres = rig_numbers(n, 4, s->wild);
+	float *gain = rig_numbers(width, 4, 0), *mean = rig_numbers(tokens, 4, 0),
+	      *rstd = rig_numbers(tokens, 4, 0);
+	float *dgain = malloc(width * 4), *dbias = malloc(width * 4);
+	struct wse_norm_back_args a = {.t = s->t, .h = s->h, .add = (uint32_t)add};
+	struct wse_norm_back b = {.dy = dy,
+				  .x = x,
+				  .gain = gain,
+				  .mean = mean,
+				  .rstd = rstd,
+				  .inv_width = 1.0f / (float)width,
+				  .add = add,
+				  .dres = dres,
+				  .dres16 = dres16,
+				  .dgain = dgain,
+				  .dbias = dbias};
+	int ret;
+
+	fill(x, n, s->wild);
+	rig_clear(g);
+	a.dy = rig_alloc(g, size * 4);
+	a.x = rig_alloc(g, size * 2);
+	a.gain = rig_alloc(g, s->h * 4);
+	a.mean = rig_alloc(g, s->t * 4);
+	a.rstd = rig_alloc(g, s->t * 4);
+	a.dres = rig_alloc(g, size * 4);
+	a.dres16 = rig_alloc(g, size * 2);
+	a.dgain = inplace ? a.gain : rig_alloc(g, s->h * 4);
+	a.dbias = rig_alloc(g, s->h * 4);
+	a.work = rig_alloc(g, wse_norm_work(s->t));
+	a.inv_width = rig_bits(b.inv_width);
+	rig_rows(g, a.dy, dy, width, tokens, 4);
+	rig_rows(g, a.x, x, width, tokens, 2);
+	rig_vector(g, a.gain, gain, width, 0);
+	rig_tokens(g, a.mean, mean, tokens, 4);
+	rig_tokens(g, a.rstd, rstd, tokens, 4);
+	rig_rows(g, a.dres, dres, width, tokens, 4);
+	ret = rig_kernel(g, "norm_back", &a, sizeof(a));
+	wse_norm_back_oracle(&g->tile, width, tokens, &b);
+	rig_rows(g, a.dres, dres, width, tokens, 4);
+	rig_rows(g, a.dres16, dres16, width, tokens, 2);
+	rig_vector(g, a.dgain, dgain, width, last);
+	rig_vector(g, a.dbias, dbias, width, last);
+	rig_any(g, a.dy, size * 4, g->tile.rows);
+	rig_any(g, a.work, wse_norm_work(s->t), g->tile.rows);
+	rig_any(g, a.dgain, s->h * 4, last);
+	rig_any(g, a.dbias, s->h * 4, last);
+	if (!ret)
+		ret = rig_compare(g);
+	ok(!ret, "%s norm_back, T %u, %u features%s%s%s: %u cycles%s%s", wse_device_uri(g->dev),
+	   s->t, s->h, add ? ", added" : "", inplace ? ", in place" : "", s->wild ? ", wild" : "",
+	   g->cycles, ret ? ": " : "", ret ? g->why : "");
+	free(x);
+	free(dres16);
+	free(dy);
+	free(dres);
+	free(gain);
+	free(mean);
+	free(rstd);
+	free(dgain);
+	free(dbias);
+}
+
+static void test_device(const char *uri, uint64_t seed, uint32_t many)
+{
+	static const uint32_t tokens[] = {8, 16, 24, 32, 40, 64};
+	struct rig g;
+	struct shape s;
+
+	if (rig_open(&g, uri))
+		return;
+	rig_seed = seed;
+	for (uint32_t i = 0; i < many; i++) {
+		s.t = tokens[i % 6];
+		s.h = 1 + rig_rnd() % 20;
+		s.wild = rig_rnd() % 4 == 0;
+		test_forward(&g, &s, i & 1);
+		test_backward(&g, &s, rig_rnd() & 1, rig_rnd() & 1);
+	}
+	rig_close(&g);
+}
+
+int main(void)
+{
+	alarm(600);
+	test_device("sim:func,rows=1,cols=1", 1, 12);
+	test_device("sim:func,rows=2,cols=2,races=1", 2, 12);
+	test_device("sim:func,rows=2,cols=3", 3, 12);
+	test_device("sim:func,rows=4,cols=4", 4, 12);
+	test_device("sim:rtl,rows=2,cols=2", 5, 6);
+	test_device("sim:rtl,rows=2,cols=2,seed=7", 6, 6);
+	return tap_end();
+}
