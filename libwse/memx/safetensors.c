@@ -75,9 +75,34 @@ static int sync_dir_of(const char *path)
 	return ret;
 }
 
+/* a tensor's floats as the file has them; scratch has room for a transposed one */
+static const float *as_written(const struct wse_st_tensor *t, float *scratch)
+{
+	const size_t rows = t->dim[0], cols = t->dim[1], tile = 16; /* a cache line */
+
+	if (!t->transposed)
+		return t->data;
+	for (size_t r0 = 0; r0 < rows; r0 += tile)
+		for (size_t c = 0; c < cols; c++)
+			for (size_t r = r0; r < rows && r < r0 + tile; r++)
+				scratch[r * cols + c] = t->data[c * rows + r];
+	return scratch;
+}
+
+/* room for the largest transposed tensor; NULL without memory */
+static float *scratch_for(const struct wse_st *st)
+{
+	size_t most = 1;
+
+	for (uint32_t i = 0; i < st->ntensors; i++)
+		if (st->tensors[i].transposed && st->tensors[i].count > most)
+			most = st->tensors[i].count;
+	return malloc(most * sizeof(float));
+}
+
 /* names and values that we write contain no character that JSON escapes; *seal is where its digits
  * are to be put */
-static int header_text(const struct wse_st *st, FILE *f, size_t *seal)
+static int header_text(const struct wse_st *st, FILE *f, size_t *seal, float *scratch)
 {
 	uint64_t off = 0;
 
@@ -91,7 +116,7 @@ static int header_text(const struct wse_st *st, FILE *f, size_t *seal)
 		const struct wse_st_tensor *t = &st->tensors[i];
 
 		fprintf(f, "%s\"sum.%s\":\"%016" PRIx64 "\"", i ? "," : "", t->name,
-			wse_checksum64(t->data, t->count * sizeof(float)));
+			wse_checksum64(as_written(t, scratch), t->count * sizeof(float)));
 	}
 	fputc('}', f);
 	for (uint32_t i = 0; i < st->ntensors; i++) {
@@ -115,23 +140,26 @@ int wse_st_write(const char *path, const struct wse_st *st)
 	char tmp[4096], hex[SEAL_LEN + 1], *header = NULL;
 	size_t len = 0, seal = 0;
 	FILE *f = open_memstream(&header, &len);
+	float *scratch = f ? scratch_for(st) : NULL;
 	uint64_t len64;
 	int fd, ret;
 
 	if (!f)
 		return -ENOMEM;
-	ret = header_text(st, f, &seal);
+	ret = scratch ? header_text(st, f, &seal, scratch) : -ENOMEM;
 	if (fclose(f) && !ret)
 		ret = -ENOMEM;
 	if (!ret && (size_t)snprintf(tmp, sizeof(tmp), "%s.tmp", path) >= sizeof(tmp))
 		ret = -ENAMETOOLONG;
 	if (ret) {
+		free(scratch);
 		free(header);
 		return ret;
 	}
 	fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0) {
 		ret = -errno;
+		free(scratch);
 		free(header);
 		return ret;
 	}
@@ -142,7 +170,8 @@ int wse_st_write(const char *path, const struct wse_st *st)
 	if (!ret)
 		ret = write_all(fd, header, len);
 	for (uint32_t i = 0; i < st->ntensors && !ret; i++)
-		ret = write_all(fd, st->tensors[i].data, st->tensors[i].count * sizeof(float));
+		ret = write_all(fd, as_written(&st->tensors[i], scratch),
+				st->tensors[i].count * sizeof(float));
 	if (!ret && fsync(fd))
 		ret = -errno;
 	if (close(fd) && !ret)
@@ -153,6 +182,7 @@ int wse_st_write(const char *path, const struct wse_st *st)
 		unlink(tmp);
 	else
 		ret = sync_dir_of(path);
+	free(scratch);
 	free(header);
 	return ret;
 }
@@ -246,53 +276,79 @@ static void metadata(struct json *j, struct wse_st *st)
 	expect(j, '}');
 }
 
+/* bytes of an element, 0 for a type that we do not know */
+static uint32_t dtype_bytes(const char *dtype)
+{
+	static const struct {
+		char name[8];
+		uint32_t bytes;
+	} known[] = {{"F64", 8}, {"I64", 8}, {"U64", 8},  {"F32", 4}, {"I32", 4},
+		     {"U32", 4}, {"F16", 2}, {"BF16", 2}, {"I16", 2}, {"U16", 2},
+		     {"I8", 1},	 {"U8", 1},  {"BOOL", 1}};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strcmp(dtype, known[i].name))
+			return known[i].bytes;
+	return 0;
+}
+
+static void shape(struct json *j, struct wse_st_view *t)
+{
+	expect(j, '[');
+	if (next_is(j, ']'))
+		return; /* a scalar */
+	do {
+		uint64_t d = number(j);
+
+		if (t->ndim >= WSE_ST_DIMS || d > UINT32_MAX ||
+		    (d && t->count > (UINT64_MAX >> 4) / d)) {
+			j->bad = 1;
+			return;
+		}
+		t->dim[t->ndim++] = (uint32_t)d;
+		t->count *= d;
+	} while (next_is(j, ','));
+	expect(j, ']');
+}
+
 /* the tensor's first byte and the one after its last, which may lie behind the end of the file */
-static void tensor(struct json *j, struct wse_st_tensor *t, uint64_t *begin, uint64_t *end)
+static void tensor(struct json *j, struct wse_st_view *t, uint64_t *begin, uint64_t *end)
 {
 	char key[WSE_ST_NAME], dtype[WSE_ST_NAME] = "";
-	uint64_t b = 1, e = 0, count = 1;
-	int have_shape = 0;
+	uint32_t size;
+	int have_shape = 0, have_offsets = 0;
 
 	t->ndim = 0;
+	t->count = 1;
+	*begin = *end = 0;
 	expect(j, '{');
 	do {
 		string(j, key);
 		expect(j, ':');
 		if (!strcmp(key, "dtype")) {
 			string(j, dtype);
-		} else if (!strcmp(key, "shape")) {
+		} else if (!strcmp(key, "shape") && !have_shape) {
 			have_shape = 1;
-			expect(j, '[');
-			do {
-				uint64_t d = number(j);
-
-				if (t->ndim >= 2 || !d || d > UINT32_MAX) {
-					j->bad = 1;
-					break;
-				}
-				t->dim[t->ndim++] = (uint32_t)d;
-				count *= d;
-			} while (next_is(j, ','));
-			expect(j, ']');
+			shape(j, t);
 		} else if (!strcmp(key, "data_offsets")) {
+			have_offsets = 1;
 			expect(j, '[');
-			b = number(j);
+			*begin = number(j);
 			expect(j, ',');
-			e = number(j);
+			*end = number(j);
 			expect(j, ']');
 		} else {
 			j->bad = 1;
 		}
 	} while (!j->bad && next_is(j, ','));
 	expect(j, '}');
-	if (strcmp(dtype, "F32") || !have_shape || b > e || b % 4 || count > UINT64_MAX / 4 ||
-	    e - b != count * 4)
+	size = dtype_bytes(dtype);
+	if (!have_shape || !have_offsets || *begin > *end || !*dtype ||
+	    strlen(dtype) >= sizeof(t->dtype) || (size && *end - *begin != t->count * size))
 		j->bad = 1;
-	t->count = (size_t)count;
-	if (t->ndim == 1)
-		t->dim[1] = 1;
-	*begin = b;
-	*end = e;
+	else
+		memcpy(t->dtype, dtype, strlen(dtype) + 1);
+	t->bytes = *end - *begin;
 }
 
 /* a file of ours: only the writer below makes these keys */
@@ -321,7 +377,7 @@ static int check_seal(const struct wse_st *st, const struct json *j, const char 
 	return 0;
 }
 
-static int parse(const char *data, size_t size, struct wse_st *st, char *why)
+static int parse(const char *data, size_t size, struct wse_st_file *f, char *why)
 {
 	uint64_t len, begin, end, total = 0, need = 0;
 	struct json j;
@@ -343,15 +399,15 @@ static int parse(const char *data, size_t size, struct wse_st *st, char *why)
 	expect(&j, '{');
 	do {
 		char name[WSE_ST_NAME];
-		struct wse_st_tensor *t = &st->tensors[st->ntensors];
+		struct wse_st_view *t = &f->views[f->nviews];
 
 		string(&j, name);
 		expect(&j, ':');
 		if (!j.bad && !strcmp(name, "__metadata__")) {
-			metadata(&j, st);
+			metadata(&j, &f->meta);
 			continue;
 		}
-		if (st->ntensors >= COUNT_MAX)
+		if (f->nviews >= COUNT_MAX)
 			j.bad = 1;
 		if (j.bad)
 			break;
@@ -362,12 +418,9 @@ static int parse(const char *data, size_t size, struct wse_st *st, char *why)
 		need = end > need ? end : need;
 		if (need > size - 8 - len) /* go on, to see how much is missing */
 			continue;
-		t->data = malloc(t->count * sizeof(float));
-		if (!t->data)
-			return wse_why(why, -ENOMEM, "no memory for %s", name);
-		memcpy(t->data, base + begin, t->count * sizeof(float));
-		total += t->count * sizeof(float);
-		st->ntensors++;
+		t->data = base + begin;
+		total += t->bytes;
+		f->nviews++;
 	} while (next_is(&j, ','));
 	expect(&j, '}');
 	skip_space(&j);
@@ -381,24 +434,23 @@ static int parse(const char *data, size_t size, struct wse_st *st, char *why)
 		return wse_why(why, -EBADMSG,
 			       "the tensors need %" PRIu64 " bytes, the file has %" PRIu64, total,
 			       (uint64_t)(size - 8 - len));
-	return check_seal(st, &j, data + 8, len, why);
+	return check_seal(&f->meta, &j, data + 8, len, why);
 }
 
-static int check_sums(const struct wse_st *st, char *why)
+static int check_sums(const struct wse_st_file *f, char *why)
 {
-	for (uint32_t i = 0; i < st->ntensors; i++) {
-		const struct wse_st_tensor *t = &st->tensors[i];
+	for (uint32_t i = 0; i < f->nviews; i++) {
+		const struct wse_st_view *t = &f->views[i];
 		char key[WSE_ST_NAME + 8], sum[20];
 		const char *want;
 
 		snprintf(key, sizeof(key), "sum.%s", t->name);
-		want = wse_st_get(st, key);
-		if (!want && is_ours(st))
+		want = wse_st_get(&f->meta, key);
+		if (!want && is_ours(&f->meta))
 			return wse_why(why, -EBADMSG, "%s has no checksum: corrupted", t->name);
 		if (!want)
 			continue; /* another program's file */
-		snprintf(sum, sizeof(sum), "%016" PRIx64,
-			 wse_checksum64(t->data, t->count * sizeof(float)));
+		snprintf(sum, sizeof(sum), "%016" PRIx64, wse_checksum64(t->data, t->bytes));
 		if (strcmp(sum, want))
 			return wse_why(why, -EBADMSG,
 				       "the checksum of %s does not match: "
@@ -439,30 +491,69 @@ static int read_file(const char *path, char **data, size_t *size)
 	return ret;
 }
 
+int wse_st_open(const char *path, struct wse_st_file *f, char *why)
+{
+	int ret;
+
+	memset(f, 0, sizeof(*f));
+	ret = read_file(path, &f->bytes, &f->size);
+	why[0] = 0;
+	if (ret)
+		wse_why(why, ret, "%s", ret == -EINVAL ? "no regular file" : strerror(-ret));
+	f->views = calloc(COUNT_MAX + 1, sizeof(*f->views));
+	f->meta.meta = calloc(COUNT_MAX, sizeof(*f->meta.meta));
+	if (!ret && (!f->views || !f->meta.meta))
+		ret = wse_why(why, -ENOMEM, "no memory for its header");
+	ret = ret ? ret : parse(f->bytes, f->size, f, why);
+	ret = ret ? ret : check_sums(f, why);
+	if (ret)
+		wse_st_close(f);
+	return ret;
+}
+
+void wse_st_close(struct wse_st_file *f)
+{
+	free(f->bytes);
+	free(f->views);
+	wse_st_free(&f->meta);
+	memset(f, 0, sizeof(*f));
+}
+
+/* a matrix or vector of F32, as our own files have them */
+static int load(const struct wse_st_view *v, struct wse_st_tensor *t, char *why)
+{
+	if (strcmp(v->dtype, "F32") || v->ndim < 1 || v->ndim > 2 || !v->count)
+		return wse_why(why, -EBADMSG, "%s is no matrix or vector of F32", v->name);
+	t->data = malloc(v->bytes);
+	if (!t->data)
+		return wse_why(why, -ENOMEM, "no memory for %s", v->name);
+	memcpy(t->data, v->data, v->bytes);
+	memcpy(t->name, v->name, sizeof(t->name));
+	t->ndim = v->ndim;
+	t->dim[0] = v->dim[0];
+	t->dim[1] = v->ndim == 2 ? v->dim[1] : 1;
+	t->count = v->count;
+	return 0;
+}
+
 int wse_st_read(const char *path, struct wse_st *st, char *why)
 {
-	char *data = NULL;
-	size_t size = 0;
-	int ret = read_file(path, &data, &size);
+	struct wse_st_file f;
+	int ret = wse_st_open(path, &f, why);
 
 	memset(st, 0, sizeof(*st));
-	why[0] = 0;
-	if (ret) {
-		wse_why(why, ret, "%s", ret == -EINVAL ? "no regular file" : strerror(-ret));
-		free(data);
+	if (ret)
 		return ret;
-	}
-	st->tensors = calloc(COUNT_MAX + 1, sizeof(*st->tensors));
-	st->meta = calloc(COUNT_MAX, sizeof(*st->meta));
-	if (!st->tensors || !st->meta)
-		ret = -ENOMEM;
-	if (!ret)
-		ret = parse(data, size, st, why);
-	if (!ret)
-		ret = check_sums(st, why);
+	*st = f.meta;
+	f.meta = (struct wse_st){0};
+	st->tensors = calloc(f.nviews + 1, sizeof(*st->tensors));
+	if (!st->tensors)
+		ret = wse_why(why, -ENOMEM, "no memory for its header");
+	for (uint32_t i = 0; i < f.nviews && !ret; i++, st->ntensors++)
+		ret = load(&f.views[i], &st->tensors[i], why);
 	if (ret)
 		wse_st_free(st);
-	free(data);
+	wse_st_close(&f);
 	return ret;
 }
 

@@ -16,6 +16,7 @@ struct wse_st_tensor {		/* dtype is F32 always */
 	uint32_t ndim, dim[2];
 	size_t count;		/* floats */
 	float *data;		/* writer: the caller's; reader: allocated */
+	int transposed;		/* writer: data is [dim[1]][dim[0]] */
 };
 
 struct wse_st_meta {
@@ -43,6 +44,28 @@ int wse_st_write(const char *path, const struct wse_st *st);
  */
 int wse_st_read(const char *path, struct wse_st *st, char *why);
 void wse_st_free(struct wse_st *st);
+
+/* One tensor where it lies in a file, of any type and shape: files of other programs. */
+#define WSE_ST_DIMS 8
+
+struct wse_st_view {
+	char name[WSE_ST_NAME], dtype[16];
+	uint32_t ndim, dim[WSE_ST_DIMS];
+	uint64_t count, bytes;	/* elements; a dtype that we do not know: bytes as the file says */
+	const char *data;	/* unaligned */
+};
+
+struct wse_st_file {
+	uint32_t nviews;
+	struct wse_st_view *views;
+	struct wse_st meta;	/* without tensors: for wse_st_get() */
+	char *bytes;		/* of the whole file */
+	size_t size;
+};
+
+/* errors as of wse_st_read() */
+int wse_st_open(const char *path, struct wse_st_file *f, char *why);
+void wse_st_close(struct wse_st_file *f);
 
 const char *wse_st_get(const struct wse_st *st, const char *key);	/* NULL if absent */
 const struct wse_st_tensor *wse_st_find(const struct wse_st *st, const char *name);

@@ -108,7 +108,8 @@ static void safetensors(void)
 {
 	static float big[100000];
 	float a[6] = {1, -2, 3.5f, 0, 1e-40f, 6}, b[3] = {7, 8, 9};
-	struct wse_st_tensor ts[2] = {{"a.weight", 2, {2, 3}, 6, a}, {"a.bias", 1, {3, 1}, 3, b}};
+	struct wse_st_tensor ts[2] = {{"a.weight", 2, {2, 3}, 6, a, 0},
+				      {"a.bias", 1, {3, 1}, 3, b, 0}};
 	struct wse_st_meta meta = {"wse.step", "12"};
 	struct wse_st st = {2, 1, ts, &meta}, in;
 	struct rlimit lim, old;
@@ -166,7 +167,7 @@ static void safetensors(void)
 	ok(wse_st_read(dir, &in, why) == -EINVAL, "a directory: %s", why);
 
 	/* a full disk: the file size limit stands in for it */
-	ts[0] = (struct wse_st_tensor){"a.weight", 2, {100, 1000}, 100000, big};
+	ts[0] = (struct wse_st_tensor){"a.weight", 2, {100, 1000}, 100000, big, 0};
 	signal(SIGXFSZ, SIG_IGN);
 	getrlimit(RLIMIT_FSIZE, &old);
 	lim = (struct rlimit){100000, old.rlim_max};

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+/* Hugging Face's GPT-2 files in and out. */
+#include "hf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "num/num.h"
+#include "num/why.h"
+#include "safetensors.h"
+
+/* ---- names ---- */
+
+#define PREFIX "transformer."
+
+static const char *bare(const char *name)
+{
+	return strncmp(name, PREFIX, strlen(PREFIX)) ? name : name + strlen(PREFIX);
+}
+
+static int ends_with(const char *name, const char *tail)
+{
+	size_t n = strlen(name), m = strlen(tail);
+
+	return n >= m && !strcmp(name + n - m, tail);
+}
+
+/* what files hold besides the parameters: causal masks of old releases, moments of ours */
+static int is_skipped(const char *name)
+{
+	name = bare(name);
+	return !strncmp(name, "optimizer.", 10) ||
+	       (!strncmp(name, "h.", 2) &&
+		(ends_with(name, ".attn.bias") || ends_with(name, ".attn.masked_bias")));
+}
+
+static const struct wse_st_view *in_file(const struct wse_st_file *f, const char *name)
+{
+	for (uint32_t i = 0; i < f->nviews; i++)
+		if (!is_skipped(f->views[i].name) && !strcmp(bare(f->views[i].name), bare(name)))
+			return &f->views[i];
+	return NULL;
+}
+
+static const struct wse_hf_tensor *in_table(const struct wse_hf_tensor *table, uint32_t n,
+					    const char *name)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (!strcmp(bare(table[i].name), bare(name)))
+			return &table[i];
+	return NULL;
+}
+
+/* the layer of "h.7.ln_1.weight" plus one, 0 for a name without one */
+static uint32_t layers_to(const char *name)
+{
+	char *end;
+	unsigned long l;
+
+	name = bare(name);
+	if (strncmp(name, "h.", 2) || name[2] < '0' || name[2] > '9')
+		return 0;
+	l = strtoul(name + 2, &end, 10);
+	return *end == '.' && l < UINT32_MAX ? (uint32_t)l + 1 : 0;
+}
+
+/* ---- elements ---- */
+
+static float f16(uint16_t h)
+{
+	uint32_t sign = (uint32_t)(h & 0x8000) << 16, e = h >> 10 & 31, m = h & 1023;
+
+	if (e == 0)
+		return wse_u2f(sign | wse_f2u((float)m * 0x1p-24f));
+	return wse_u2f(sign | (e == 31 ? 0x7f800000u : (e + 112) << 23) | m << 13);
+}
+
+enum dtype { F32, F16, BF16, OTHER };
+
+static enum dtype dtype_of(const struct wse_st_view *v)
+{
+	static const char *const names[] = {"F32", "F16", "BF16"};
+
+	for (int i = 0; i < OTHER; i++)
+		if (!strcmp(v->dtype, names[i]))
+			return i;
+	return OTHER;
+}
+
+static float element(const struct wse_st_view *v, enum dtype type, size_t i)
+{
+	uint16_t h;
+	float f;
+
+	if (type == F32) {
+		memcpy(&f, v->data + i * sizeof(f), sizeof(f));
+		return f;
+	}
+	memcpy(&h, v->data + i * sizeof(h), sizeof(h));
+	return type == F16 ? f16(h) : wse_bf16_to_f32(h);
+}
+
+/* ---- does the file fit? ---- */
+
+/* "50257 x 768" of up to four dimensions; text [64] */
+static const char *shape(uint32_t ndim, const uint32_t *dim, char *text)
+{
+	size_t n = 0;
+
+	snprintf(text, 64, "a scalar");
+	for (uint32_t i = 0; i < ndim && i < 4; i++)
+		n += (size_t)snprintf(text + n, 64 - n, "%s%u", i ? " x " : "", dim[i]);
+	return text;
+}
+
+/* the tensor's shape in a file */
+static void file_dims(const struct wse_hf_tensor *t, uint32_t *dim)
+{
+	dim[0] = t->dim[t->transposed];
+	dim[1] = t->dim[!t->transposed];
+}
+
+/* one entry of the list of differences, in the words of parameter files */
+static void differ(char *why, size_t *n, const char *key, uint32_t there, uint32_t here)
+{
+	if (there != here && *n < WSE_WHY)
+		*n += (size_t)snprintf(why + *n, WSE_WHY - *n, "%s%s is %u there, %u in this model",
+				       *n ? "; " : "", key, there, here);
+}
+
+/* the sizes of the model, all that differ: they tell more than the first misfitting tensor */
+static int check_sizes(const struct wse_st_file *f, const struct wse_hf_tensor *table, uint32_t n,
+		       char *why)
+{
+	static const struct {
+		const char *key, *name;
+		uint32_t dim; /* of the file */
+	} sizes[] = {{"hidden_size", "wte.weight", 1},
+		     {"vocab_size", "wte.weight", 0},
+		     {"max_position_embeddings", "wpe.weight", 0},
+		     {"filter_size", "h.0.mlp.c_fc.bias", 0}};
+	uint32_t there = 0, here = 0;
+	size_t said = 0;
+
+	if (!in_file(f, "wte.weight"))
+		return wse_why(
+			why, -EINVAL,
+			"wte.weight is not in it: no GPT-2 of Hugging Face's (it has %u tensors, "
+			"the first is %.64s)",
+			f->nviews, f->nviews ? f->views[0].name : "none");
+	for (uint32_t i = 0; i < f->nviews; i++)
+		if (!is_skipped(f->views[i].name) && layers_to(f->views[i].name) > there)
+			there = layers_to(f->views[i].name);
+	for (uint32_t i = 0; i < n; i++)
+		here = layers_to(table[i].name) > here ? layers_to(table[i].name) : here;
+	why[0] = 0;
+	differ(why, &said, "num_hidden_layers", there, here);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		const struct wse_st_view *v = in_file(f, sizes[i].name);
+		const struct wse_hf_tensor *t = in_table(table, n, sizes[i].name);
+
+		if (v && t && v->ndim == t->ndim)
+			differ(why, &said, sizes[i].key, v->dim[sizes[i].dim],
+			       t->dim[sizes[i].dim]);
+	}
+	return said ? -EINVAL : 0;
+}
+
+static int check_tensor(const struct wse_st_file *f, const struct wse_hf_tensor *t, char *why)
+{
+	const struct wse_st_view *v = in_file(f, t->name);
+	char there[64], here[64];
+	uint32_t dim[2];
+
+	file_dims(t, dim);
+	if (!v && !strcmp(bare(t->name), "lm_head.weight"))
+		return wse_why(why, -EINVAL,
+			       "lm_head.weight is not in it: its output layer is tied to wte, this "
+			       "model's is not (share_embedding_weights)");
+	if (!v)
+		return wse_why(why, -EINVAL, "%s is not in it, with or without \"" PREFIX "\"",
+			       t->name);
+	if (v->ndim != t->ndim || v->dim[0] != dim[0] || (t->ndim == 2 && v->dim[1] != dim[1]))
+		return wse_why(why, -EINVAL, "%s is %s there, %s in this model%s", v->name,
+			       shape(v->ndim, v->dim, there), shape(t->ndim, dim, here),
+			       t->transposed && v->ndim == 2 && v->dim[0] == dim[1] &&
+					       v->dim[1] == dim[0]
+				       ? ": it lies as [out][in], Hugging Face's as [in][out]"
+				       : "");
+	if (dtype_of(v) == OTHER)
+		return wse_why(why, -EINVAL, "%s is of type %s there; F32, F16 and BF16 are read",
+			       v->name, v->dtype);
+	for (size_t i = 0; i < v->count; i++)
+		if (wse_f32_isbad(element(v, dtype_of(v), i)))
+			return wse_why(why, -ERANGE, "%s[%zu] is not finite", v->name, i);
+	return 0;
+}
+
+/* lm_head.weight beside a model whose output layer is wte: it must be wte */
+static int check_tied(const struct wse_st_file *f, const struct wse_st_view *head, char *why)
+{
+	const struct wse_st_view *wte = in_file(f, "wte.weight");
+	int same = head->ndim == wte->ndim && head->count == wte->count &&
+		   dtype_of(head) == dtype_of(wte) && head->bytes == wte->bytes &&
+		   !memcmp(head->data, wte->data, wte->bytes);
+
+	return same ? 0
+		    : wse_why(why, -EINVAL,
+			      "%s is not wte.weight there: its output layer has weights of its own, "
+			      "this model's is tied (share_embedding_weights)",
+			      head->name);
+}
+
+/* names that the model does not have, or that the file has twice */
+static int check_rest(const struct wse_st_file *f, const struct wse_hf_tensor *table, uint32_t n,
+		      char *why)
+{
+	for (uint32_t i = 0; i < f->nviews; i++) {
+		const struct wse_st_view *v = &f->views[i];
+		int ret = 0;
+
+		if (is_skipped(v->name))
+			continue;
+		if (in_file(f, v->name) != v)
+			return wse_why(why, -EINVAL, "%s is in it twice, as %s too", v->name,
+				       in_file(f, v->name)->name);
+		if (in_table(table, n, v->name))
+			continue;
+		if (strcmp(bare(v->name), "lm_head.weight"))
+			return wse_why(why, -EINVAL, "%s is in it, and not in this model", v->name);
+		ret = check_tied(f, v, why);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* ---- in and out ---- */
+
+static void copy(const struct wse_st_view *v, const struct wse_hf_tensor *t)
+{
+	const enum dtype type = dtype_of(v);
+	const size_t rows = t->dim[0], cols = t->ndim == 2 ? t->dim[1] : 1;
+
+	for (size_t r = 0; r < rows; r++)
+		for (size_t c = 0; c < cols; c++)
+			t->data[r * cols + c] =
+				element(v, type, t->transposed ? c * rows + r : r * cols + c);
+}
+
+int wse_hf_read(const char *path, const struct wse_hf_tensor *table, uint32_t n, char *why)
+{
+	struct wse_st_file f;
+	int ret = wse_st_open(path, &f, why);
+
+	if (ret)
+		return ret;
+	ret = check_sizes(&f, table, n, why);
+	for (uint32_t i = 0; i < n && !ret; i++)
+		ret = check_tensor(&f, &table[i], why);
+	ret = ret ? ret : check_rest(&f, table, n, why);
+	for (uint32_t i = 0; i < n && !ret; i++)
+		copy(in_file(&f, table[i].name), &table[i]);
+	wse_st_close(&f);
+	return ret;
+}
+
+int wse_hf_write(const char *path, const struct wse_hf_tensor *table, uint32_t n, char *why)
+{
+	struct wse_st_meta format = {"format", "pt"};
+	struct wse_st st = {.nmeta = 1, .meta = &format};
+	int ret = 0;
+
+	st.tensors = calloc(n + 1, sizeof(*st.tensors));
+	if (!st.tensors)
+		return wse_why(why, -ENOMEM, "no memory for its header");
+	for (uint32_t i = 0; i < n && !ret; i++) {
+		struct wse_st_tensor *t = &st.tensors[st.ntensors++];
+
+		snprintf(t->name, sizeof(t->name), "%s", table[i].name);
+		t->ndim = table[i].ndim;
+		file_dims(&table[i], t->dim);
+		t->count = (size_t)table[i].dim[0] * table[i].dim[1];
+		t->data = table[i].data;
+		t->transposed = table[i].transposed;
+		for (size_t j = 0; j < t->count && !ret; j++)
+			if (wse_f32_isbad(t->data[j]))
+				ret = wse_why(why, -ERANGE, "%s[%zu] is not finite", t->name, j);
+	}
+	if (!ret) {
+		ret = wse_st_write(path, &st);
+		if (ret)
+			wse_why(why, ret, "%s", strerror(-ret));
+	}
+	free(st.tensors);
+	return ret;
+}

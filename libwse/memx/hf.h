@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * GPT-2 files as Hugging Face's transformers reads and writes them: safetensors with the names
+ * "transformer.h.0.attn.c_attn.weight", ..., the weights of the four Conv1D layers of a block lying
+ * as [in][out].
+ */
+#ifndef WSE_MEMX_HF_H
+#define WSE_MEMX_HF_H
+
+#include <stdint.h>
+
+/* A tensor of the model, where it lies in memory; a model is a table of them. */
+struct wse_hf_tensor {
+	const char *name;	/* with "transformer.", lm_head.weight only if it is not tied to wte */
+	uint32_t ndim, dim[2];	/* in memory: matrices [out][in], embeddings [row][width], vectors [n][1] */
+	int transposed;		/* the file has it as [dim[1]][dim[0]] */
+	float *data;
+};
+
+/*
+ * Fills every tensor of the table from the file. Names may lack "transformer."; F32, F16 and BF16
+ * are read; the attention's mask buffers and our checkpoints' optimizer tensors are skipped; an
+ * lm_head.weight equal to wte is taken for tied. Whatever else differs is -EINVAL (names, shapes,
+ * types) or -ERANGE (a number that is not finite), and why [WSE_WHY] says what, with both values.
+ * Else errors as of wse_st_read(). Nothing is changed on error.
+ */
+int wse_hf_read(const char *path, const struct wse_hf_tensor *table, uint32_t n, char *why);
+
+/* F32, what transformers asks for in the metadata, crash-safe as wse_st_write(); -ERANGE for a
+ * number that is not finite: path is untouched. */
+int wse_hf_write(const char *path, const struct wse_hf_tensor *table, uint32_t n, char *why);
+
+#endif

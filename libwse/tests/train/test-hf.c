@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT
+/* Hugging Face's GPT-2 files: from an independent writer and to an independent reader, hf-file */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "memx/hf.h"
+#include "memx/safetensors.h"
+#include "num/num.h"
+#include "num/why.h"
+#include "ref/gpt_ref.h"
+#include "tap.h"
+
+static char dir[] = "/tmp/wse-test-XXXXXX";
+
+static const char *file(const char *name)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return path;
+}
+
+__attribute__((format(printf, 1, 2))) static int hf_file(const char *fmt, ...)
+{
+	char command[512] = "libwse/tests/train/hf-file ";
+	size_t n = strlen(command);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(command + n, sizeof(command) - n, fmt, ap);
+	va_end(ap);
+	return system(command);
+}
+
+/* ---- the model: the sizes that hf-file has when it is not told others ---- */
+
+#define MAX_TENSORS 64
+
+struct model {
+	struct gpt_ref_cfg c;
+	uint32_t n;
+	struct gpt_ref_tensor t[MAX_TENSORS];
+	struct wse_hf_tensor table[MAX_TENSORS];
+	size_t params;
+	float *p;
+};
+
+static void make(struct model *m, uint32_t layers, uint32_t hidden, uint32_t vocab, int tied)
+{
+	m->c = (struct gpt_ref_cfg){.vocab = vocab,
+				    .positions = 6,
+				    .hidden = hidden,
+				    .layers = layers,
+				    .heads = 2,
+				    .filter = 12,
+				    .eps = 1e-5f,
+				    .tied = tied};
+	m->n = gpt_ref_ntensors(&m->c);
+	m->params = gpt_ref_nparams(&m->c);
+	m->p = malloc(m->params * sizeof(float));
+	if (!m->p || m->n > MAX_TENSORS)
+		abort();
+	for (size_t i = 0; i < m->params; i++)
+		m->p[i] = 1000;
+	for (uint32_t i = 0; i < m->n; i++) {
+		struct gpt_ref_tensor *t = &m->t[i];
+
+		*t = gpt_ref_tensor(&m->c, i);
+		m->table[i] = (struct wse_hf_tensor){
+			t->name, t->ndim, {t->dim[0], t->dim[1]}, t->transposed, m->p + t->off};
+	}
+}
+
+/* what hf-file puts at [row][col] of a tensor that is [out][in] */
+static float value(const char *name, uint32_t row, uint32_t col)
+{
+	uint32_t sum = 5 * row + 3 * col;
+
+	name = strncmp(name, "transformer.", 12) ? name : name + 12;
+	for (; *name; name++)
+		sum += (unsigned char)*name;
+	return ((float)(sum % 31) - 15) / 8;
+}
+
+/* numbers that are not what hf-file wrote; 1000 is what they were before */
+static size_t wrong(const struct model *m)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < m->n; i++)
+		for (uint32_t j = 0; j < m->t[i].count; j++)
+			n += m->p[m->t[i].off + j] !=
+			     value(m->t[i].name, j / m->t[i].dim[1], j % m->t[i].dim[1]);
+	return n;
+}
+
+/* ---- in ---- */
+
+static void reads(struct model *m, const char *what, const char *words)
+{
+	char why[WSE_WHY] = "";
+	int ret;
+
+	for (size_t i = 0; i < m->params; i++)
+		m->p[i] = 1000;
+	if (hf_file("write %s %s", file("in"), words))
+		abort();
+	ret = wse_hf_read(file("in"), m->table, m->n, why);
+	ok(!ret && !wrong(m), "%s: %zu of %zu numbers wrong %s", what, wrong(m), m->params, why);
+}
+
+static void in(void)
+{
+	struct model m, own;
+
+	make(&m, 2, 8, 11, 1);
+	make(&own, 2, 8, 11, 0);
+	reads(&m, "F32", "");
+	reads(&m, "F16", "dtype=F16");
+	reads(&m, "BF16", "dtype=BF16");
+	reads(&m, "names without transformer.", "prefix=");
+	reads(&m, "mask buffers, one of them a scalar", "masks=1 dtype=F16");
+	reads(&m, "mask buffers without transformer.", "masks=1 prefix=");
+	reads(&m, "moments of a checkpoint of ours", "extra=optimizer.exp_avg.wte.weight");
+	reads(&m, "lm_head.weight that is wte", "head=1");
+	reads(&own, "lm_head.weight of its own", "head=2");
+	free(m.p);
+	free(own.p);
+}
+
+/* ---- what does not fit ---- */
+
+static void refuses(struct model *m, const char *words, int err, const char *says)
+{
+	char why[WSE_WHY] = "";
+	size_t touched = 0;
+	int ret;
+
+	for (size_t i = 0; i < m->params; i++)
+		m->p[i] = 1000;
+	if (hf_file("write %s %s", file("in"), words))
+		abort();
+	ret = wse_hf_read(file("in"), m->table, m->n, why);
+	for (size_t i = 0; i < m->params; i++)
+		touched += m->p[i] != 1000;
+	ok(ret == err && !touched && strstr(why, says), "%s: %s (%s)", words, why, strerror(-ret));
+}
+
+static void misfits(void)
+{
+	struct model m, own;
+
+	make(&m, 2, 8, 11, 1);
+	make(&own, 2, 8, 11, 0);
+	refuses(&m, "layers=3", -EINVAL, "num_hidden_layers is 3 there, 2 in this model");
+	refuses(&m, "layers=1", -EINVAL, "num_hidden_layers is 1 there, 2 in this model");
+	refuses(&m, "hidden=6", -EINVAL, "hidden_size is 6 there, 8 in this model");
+	refuses(&m, "vocab=12 positions=7 filter=16", -EINVAL,
+		"vocab_size is 12 there, 11 in this model; max_position_embeddings is 7 there, 6 in "
+		"this model; filter_size is 16 there, 12 in this model");
+	refuses(&m, "linear=1", -EINVAL,
+		"24 x 8 there, 8 x 24 in this model: it lies as [out][in]");
+	refuses(&m, "drop=h.1.ln_2.bias", -EINVAL, "transformer.h.1.ln_2.bias is not in it");
+	refuses(&m, "drop=wte.weight", -EINVAL, "wte.weight is not in it: no GPT-2");
+	refuses(&m, "extra=transformer.h.0.attn.rotary", -EINVAL,
+		"transformer.h.0.attn.rotary is in it, and not in this model");
+	refuses(&m, "extra=ln_f.bias", -EINVAL, "ln_f.bias is 2 there, 8 in this model");
+	refuses(&m, "hidden=8 prefix= extra=transformer.ln_f.bias drop=ln_f.bias", -EINVAL,
+		"transformer.ln_f.bias is 2 there, 8 in this model");
+	refuses(&m, "dtype=F64", -EINVAL, "of type F64 there; F32, F16 and BF16 are read");
+	refuses(&m, "nan=h.1.mlp.c_proj.weight", -ERANGE, "h.1.mlp.c_proj.weight[3] is not finite");
+	refuses(&m, "nan=wte.weight dtype=BF16", -ERANGE, "wte.weight[3] is not finite");
+	refuses(&m, "nan=wte.weight dtype=F16", -ERANGE, "wte.weight[3] is not finite");
+	refuses(&m, "head=2", -EINVAL, "output layer has weights of its own, this model's is tied");
+	refuses(&own, "", -EINVAL, "output layer is tied to wte, this model's is not");
+	free(m.p);
+	free(own.p);
+}
+
+/* a whole file with two tensors of one name, with and without the prefix */
+static void twice(void)
+{
+	float data[8] = {0};
+	struct wse_st_tensor t[2] = {{"transformer.wte.weight", 2, {2, 4}, 8, data, 0},
+				     {"wte.weight", 2, {2, 4}, 8, data, 0}};
+	struct wse_st st = {.ntensors = 2, .tensors = t};
+	struct wse_hf_tensor table = {"transformer.wte.weight", 2, {2, 4}, 0, data};
+	char why[WSE_WHY] = "";
+	int ret;
+
+	if (wse_st_write(file("twice"), &st))
+		abort();
+	ret = wse_hf_read(file("twice"), &table, 1, why);
+	ok(ret == -EINVAL &&
+		   strstr(why, "wte.weight is in it twice, as transformer.wte.weight too"),
+	   "%s", why);
+}
+
+static void damage(void)
+{
+	char why[WSE_WHY], cut[128];
+	int refused = 0, n = 0;
+	struct model m;
+	struct stat sb;
+
+	make(&m, 2, 8, 11, 1);
+	snprintf(cut, sizeof(cut), "%s", file("cut"));
+	if (hf_file("write %s masks=1", cut) || stat(cut, &sb))
+		abort();
+	for (off_t at = sb.st_size - 1; at >= 0; at -= 101, n++)
+		refused += !truncate(cut, at) && wse_hf_read(cut, m.table, m.n, why) == -EBADMSG;
+	ok(refused == n, "a file cut short, %d times: %s", n, why);
+	ok(wse_hf_read(file("none"), m.table, m.n, why) == -ENOENT, "no file: %s", why);
+	free(m.p);
+}
+
+/* ---- numbers ---- */
+
+/* every F16 and BF16 against the value by its definition */
+static void halves(void)
+{
+	static uint16_t data[2][65536];
+	static float got[65536];
+	struct wse_hf_tensor table = {"wte.weight", 2, {1, 65536}, 0, got};
+	char why[WSE_WHY] = "", header[256];
+	int bad = 0, ret = 0;
+
+	for (int type = 0; type < 2; type++) {
+		uint16_t mask =
+			type ? 0x7f80 : 0x7c00; /* infinities and NaN are refused elsewhere */
+		uint64_t len;
+		FILE *f;
+
+		for (uint32_t i = 0; i < 65536; i++)
+			data[type][i] = (i & mask) == mask ? 0 : (uint16_t)i;
+		len = (uint64_t)snprintf(header, sizeof(header),
+					 "{\"wte.weight\":{\"dtype\":\"%s\",\"shape\":[1,65536],"
+					 "\"data_offsets\":[0,131072]}}",
+					 type ? "BF16" : "F16");
+		f = fopen(file("half"), "w");
+		if (!f)
+			abort();
+		fwrite(&len, 8, 1, f);
+		fwrite(header, len, 1, f);
+		fwrite(data[type], sizeof(data[type]), 1, f);
+		fclose(f);
+		ret |= wse_hf_read(file("half"), &table, 1, why);
+		for (uint32_t i = 0; i < 65536; i++) {
+			uint16_t h = data[type][i];
+			int mbits = type ? 7 : 10, bias = type ? 127 : 15;
+			int e = (h & 0x7fff) >> mbits, m = h & ((1 << mbits) - 1);
+			double v = e ? (1 << mbits) + m : m;
+
+			for (int k = (e ? e : 1) - bias - mbits; k; k += k < 0 ? 1 : -1)
+				v = k < 0 ? v / 2 : v * 2;
+			bad += wse_f2u(got[i]) != wse_f2u((float)(h & 0x8000 ? -v : v));
+		}
+	}
+	ok(!ret && !bad, "all F16 and BF16 numbers: %d wrong %s", bad, why);
+}
+
+/* ---- out ---- */
+
+static void out(void)
+{
+	char why[WSE_WHY] = "";
+	struct model m, back;
+	struct stat sb;
+	int ret;
+
+	make(&m, 2, 8, 11, 1);
+	make(&back, 2, 8, 11, 1);
+	for (uint32_t i = 0; i < m.n; i++)
+		for (uint32_t j = 0; j < m.t[i].count; j++)
+			m.p[m.t[i].off + j] =
+				value(m.t[i].name, j / m.t[i].dim[1], j % m.t[i].dim[1]);
+	ret = wse_hf_write(file("out"), m.table, m.n, why);
+	ok(!ret && !hf_file("check %s", file("out")), "written as Hugging Face's %s", why);
+	ret = wse_hf_read(file("out"), back.table, back.n, why);
+	ok(!ret && !memcmp(back.p, m.p, m.params * sizeof(float)), "and read back %s", why);
+	m.p[m.t[2].off + 1] = 1.0f / 0.0f;
+	ret = wse_hf_write(file("inf"), m.table, m.n, why);
+	ok(ret == -ERANGE && strstr(why, "transformer.h.0.ln_1.weight[1] is not finite") &&
+		   stat(file("inf"), &sb),
+	   "%s: nothing is written", why);
+	ret = wse_hf_write("/proc/nowhere/x", back.table, back.n, why);
+	ok(ret == -ENOENT, "no such folder: %s", why);
+	free(m.p);
+	free(back.p);
+}
+
+int main(void)
+{
+	if (!mkdtemp(dir))
+		return 1;
+	in();
+	misfits();
+	twice();
+	damage();
+	halves();
+	out();
+	for (size_t i = 0; i < 5; i++)
+		unlink(file(((const char *[]){"in", "twice", "cut", "half", "out"})[i]));
+	rmdir(dir);
+	return tap_end();
+}
