@@ -18,19 +18,20 @@ static const char usage[] =
 	"[--seconds N] [--commands N]\n"
 	"                    [--lead MODEL] [--follow MODEL] [--kind scalar|tensor|fault|host] "
 	"[--calm]\n"
-	"                    [--inject N] [--keep-going] [--tap] [--verbose]\n"
+	"                    [--shuffle] [--inject N] [--keep-going] [--tap] [--verbose]\n"
 	"Runs random programs on the leading model (rtl) and the following one (func) and "
 	"compares.\n"
 	"--commands: only the first N commands of a program, to find which one it is\n"
 	"--insns: stop when so many instructions have been compared, whatever --programs says\n"
 	"--calm: no random DMA latency and back-pressure in the leader\n"
+	"--shuffle: the follower runs in another order of events for each --seed\n"
 	"--inject: falsify the Nth instruction of the follower; the judge must notice\n";
 
 struct options {
 	uint64_t programs, insns, seed, inject;
 	uint32_t rows, cols, seconds, commands;
 	const char *lead, *follow, *kind;
-	bool calm, keep_going, tap, verbose;
+	bool calm, shuffle, keep_going, tap, verbose;
 };
 
 #define MAX_CYCLES 50000000u /* of one program: none takes a tenth of that */
@@ -54,23 +55,12 @@ static int number(const char *name, const char *text, uint64_t min, uint64_t max
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
-		{"programs", 1, NULL, 'p'},
-		{"insns", 1, NULL, 'n'},
-		{"seed", 1, NULL, 's'},
-		{"rows", 1, NULL, 'R'},
-		{"cols", 1, NULL, 'C'},
-		{"lead", 1, NULL, 'l'},
-		{"follow", 1, NULL, 'f'},
-		{"kind", 1, NULL, 'k'},
-		{"inject", 1, NULL, 'i'},
-		{"seconds", 1, NULL, 'S'},
-		{"commands", 1, NULL, 'm'},
-		{"calm", 0, NULL, 'c'},
-		{"keep-going", 0, NULL, 'g'},
-		{"tap", 0, NULL, 't'},
-		{"verbose", 0, NULL, 'v'},
-		{"help", 0, NULL, 'h'},
-		{0},
+		{"programs", 1, NULL, 'p'}, {"insns", 1, NULL, 'n'},	  {"seed", 1, NULL, 's'},
+		{"rows", 1, NULL, 'R'},	    {"cols", 1, NULL, 'C'},	  {"lead", 1, NULL, 'l'},
+		{"follow", 1, NULL, 'f'},   {"kind", 1, NULL, 'k'},	  {"inject", 1, NULL, 'i'},
+		{"seconds", 1, NULL, 'S'},  {"commands", 1, NULL, 'm'},	  {"calm", 0, NULL, 'c'},
+		{"shuffle", 0, NULL, 'u'},  {"keep-going", 0, NULL, 'g'}, {"tap", 0, NULL, 't'},
+		{"verbose", 0, NULL, 'v'},  {"help", 0, NULL, 'h'},	  {0},
 	};
 	int c, at;
 
@@ -127,6 +117,9 @@ static int parse(int argc, char **argv, struct options *o)
 			break;
 		case 'c':
 			o->calm = true;
+			break;
+		case 'u':
+			o->shuffle = true;
 			break;
 		case 'g':
 			o->keep_going = true;
@@ -262,7 +255,11 @@ static void coverage(const struct ls_judge *j)
 static int campaign(const struct options *o, struct ls_program *p, struct ls_judge *j)
 {
 	struct wse_model_cfg cfg = {
-		.rows = o->rows, .cols = o->cols, .seed = o->calm ? 0 : o->seed | 1};
+		.rows = o->rows,
+		.cols = o->cols,
+		.seed = o->calm ? 0 : o->seed | 1,
+		.flags = o->shuffle ? WSE_MODEL_SHUFFLE : 0,
+	};
 	double end = o->seconds ? now() + o->seconds : 0;
 	int err = ls_judge_create(j, o->lead, o->follow, &cfg), result = 0;
 	uint64_t i;
@@ -280,10 +277,10 @@ static int campaign(const struct options *o, struct ls_program *p, struct ls_jud
 		result = 1;
 		printf("# difference: %s\n# again: wse-lockstep --lead %s --follow %s --rows %u "
 		       "--cols %u --programs 1 "
-		       "--seed %" PRIu64 "%s%s%s   (%s)\n",
+		       "--seed %" PRIu64 "%s%s%s%s   (%s)\n",
 		       j->what, o->lead, o->follow, o->rows, o->cols, p->seed,
 		       o->kind ? " --kind " : "", o->kind ? o->kind : "", o->calm ? " --calm" : "",
-		       p->kind);
+		       o->shuffle ? " --shuffle" : "", p->kind);
 		if (o->verbose) {
 			list_completions(&j->lead);
 			list_completions(&j->follow);

@@ -38,12 +38,13 @@ struct wse_host_ops {
 struct wse_model_cfg {
 	uint32_t rows, cols;		/* rtl: must be a tile that was built, else -ENOTSUP */
 	uint32_t dma_latency;		/* cycles from a bus request to its first data; 0: default (64) */
-	uint64_t seed;			/* rtl: not 0: random back-pressure and DMA latency, for tests */
+	uint64_t seed;			/* rtl: not 0: random back-pressure and DMA latency, for tests; func: of SHUFFLE */
 	uint32_t flags;			/* WSE_MODEL_* */
 	uint32_t threads;		/* host threads the model may use; 0 or 1: none of its own (nor else, today) */
 };
 
 #define WSE_MODEL_CHECK_RACES	(1u << 0)	/* func: report programs that are not confluent */
+#define WSE_MODEL_SHUFFLE	(1u << 2)	/* func: another order of events for each seed */
 #define WSE_MODEL_HOSTFP	(1u << 1)	/* rtl: the build with host floating point; -ENOTSUP if there is none */
 
 /* Why wse_model_advance() returned. */

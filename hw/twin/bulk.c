@@ -356,6 +356,11 @@ static bool mover_run(struct wse_model *m, struct bulk *b, struct wse_core *c, u
 	return n;
 }
 
+static uint32_t patience(struct wse_model *m)
+{
+	return likely(!m->shuffle) ? PATIENCE : wse_shuffle_below(m, PATIENCE);
+}
+
 static bool run_ports(struct wse_model *m, struct bulk *b)
 {
 	bool any = false, did;
@@ -373,7 +378,7 @@ static bool run_ports(struct wse_model *m, struct bulk *b)
 			did |= port_end(m, b, c);
 		if (did)
 			p->age = 0;
-		else if (++p->age > PATIENCE)
+		else if (++p->age > patience(m))
 			did = wse_in_inject(m, c);
 		any |= did;
 	}
@@ -398,7 +403,7 @@ static bool run_movers(struct wse_model *m, struct bulk *b)
 		did = b && !e->end_left && mover_run(m, b, c, which);
 		if (did)
 			e->age = 0;
-		else if (++e->age > PATIENCE)
+		else if (++e->age > patience(m))
 			e->hurry = true, wse_wake(m, c);
 		any |= did;
 	}
@@ -432,10 +437,16 @@ bool wse_bulk(struct wse_model *m)
 	struct bulk *b = m->cfg.flags & WSE_MODEL_FUNC_EXACT ? NULL : get(m);
 	bool any;
 
+	if (unlikely(m->shuffle)) {
+		if (wse_shuffle_below(m, 2))
+			b = NULL;
+		wse_shuffle_list(m, m->source, m->nsources);
+	}
+
 	any = run_ports(m, b);
 	any |= run_movers(m, b);
 	wse_fabric_drain(m);
-	if (!any && !m->moved && !m->nrun)
+	if (!any && !m->moved && !m->nrun && !m->nwork)
 		any = force(m);
 	return any;
 }

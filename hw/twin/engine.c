@@ -66,7 +66,7 @@ static bool engine_run(struct wse_model *m, struct wse_core *c, unsigned int whi
 	bool any = false, did;
 
 	while (e->n && c->run == WSE_CORE_RUNNING) {
-		if (c->ecyc[which] >= WSE_EQUANTUM) {
+		if (c->ecyc[which] >= m->equantum) {
 			wse_wake(m, c);
 			break;
 		}
@@ -90,12 +90,14 @@ static bool engine_run(struct wse_model *m, struct wse_core *c, unsigned int whi
 
 void wse_engines_run(struct wse_model *m, struct wse_core *c)
 {
+	uint32_t first = WSE_ENGINE_L, i;
 	bool any;
 
 	do {
-		any = engine_run(m, c, WSE_ENGINE_L);
-		any |= engine_run(m, c, WSE_ENGINE_M0);
-		any |= engine_run(m, c, WSE_ENGINE_M1);
+		if (unlikely(m->shuffle))
+			first = wse_shuffle_below(m, 3);
+		for (i = 0, any = false; i < 3; i++)
+			any |= engine_run(m, c, (first + i) % 3);
 		if (m->nwork)
 			wse_fabric_drain(m);
 		m->moved |= any;

@@ -35,8 +35,12 @@ void wse_kick(struct wse_model *m, struct wse_core *c, unsigned int color)
 
 void wse_route(struct wse_model *m, struct wse_core *c, unsigned int color, uint32_t cfg)
 {
-	c->rx[color] = cfg & WSE_ROUTE_RX_MASK;
-	c->tx[color] = (cfg & WSE_ROUTE_TX_MASK) >> WSE_ROUTE_TX_SHIFT;
+	uint32_t rx = cfg & WSE_ROUTE_RX_MASK, tx = (cfg & WSE_ROUTE_TX_MASK) >> WSE_ROUTE_TX_SHIFT;
+
+	if (unlikely(m->races != NULL))
+		wse_races_route(m, c, color, rx, tx);
+	c->rx[color] = rx;
+	c->tx[color] = tx;
 	m->moved = true;
 	wse_kick(m, c, color);
 }
@@ -103,37 +107,42 @@ static void feed(struct wse_model *m, struct wse_core *c, unsigned int port, uns
 		wse_kick(m, n, color);
 }
 
-static void move(struct wse_model *m, struct wse_core *c, unsigned int color)
+bool wse_fabric_move(struct wse_model *m, struct wse_core *c, unsigned int color, uint32_t most)
 {
 	unsigned int port = c->rx[color];
 	struct wse_chan *q;
 	uint32_t data;
-	bool ctrl, any = false;
+	uint32_t n = 0;
+	bool ctrl;
 
 	if (port > WSE_PORT_R)
-		return;
+		return false;
 	q = &c->in[port][color];
-	while (q->count && room(m, c, color)) {
+	for (; n < most && q->count && room(m, c, color); n++) {
 		data = chan_head(q, &ctrl);
 		chan_pop(q);
 		m->cnt_wavelet++;
-		any = true;
 		forward(m, c, color, data, ctrl);
 	}
-	if (any) {
+	if (n) {
 		m->moved = true;
 		feed(m, c, port, color);
 	}
+	return n == most;
 }
 
 void wse_fabric_drain(struct wse_model *m)
 {
+	if (unlikely(m->shuffle)) {
+		wse_shuffle_drain(m);
+		return;
+	}
 	while (m->nwork) {
 		uint32_t w = m->work[--m->nwork];
 		struct wse_core *c = &m->core[w >> 5];
 
 		c->kick &= ~(1u << (w & 31));
-		move(m, c, w & 31);
+		wse_fabric_move(m, c, w & 31, WSE_CHAN_DEPTH);
 	}
 }
 

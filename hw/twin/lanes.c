@@ -49,7 +49,7 @@ bool wse_run_stream(struct wse_model *m, struct wse_core *c, struct wse_engine *
 	bool dot = e->op != WSE_TOP_AXPY, any = false, ctrl;
 	uint32_t w;
 
-	while (q->count && c->ecyc[WSE_ENGINE_L] < WSE_EQUANTUM) {
+	while (q->count && c->ecyc[WSE_ENGINE_L] < m->equantum) {
 		w = chan_head(q, &ctrl);
 		if (ctrl && !(w & WSE_CTRLW_END_MASK)) {
 			wse_tensor_fault(m, c, WSE_CAUSE_BAD_CTRL, color, w);

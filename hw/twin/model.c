@@ -59,6 +59,9 @@ static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *op
 	m->rows = cfg->rows;
 	m->cols = cfg->cols;
 	m->ncores = n;
+	m->equantum = WSE_EQUANTUM;
+	if (cfg->flags & WSE_MODEL_SHUFFLE)
+		m->shuffle = cfg->seed << 1 | 1;
 	m->core = aligned_alloc(64, n * sizeof(*m->core));
 	m->sram = calloc(n, WSE_SRAM_BYTES);
 	m->dec = calloc(n * (WSE_NWORDS + 1), sizeof(*m->dec));
@@ -97,11 +100,16 @@ static void run_cores(struct wse_model *m)
 	m->cur ^= 1;
 	list = m->run[m->cur];
 	m->nrun = 0;
+	if (unlikely(m->shuffle))
+		wse_shuffle_list(m, list, n);
 	for (i = 0; i < n; i++) {
 		struct wse_core *c = &m->core[list[i]];
 
 		c->queued = false;
-		wse_core_run(m, c, m->limit);
+		if (unlikely(m->shuffle))
+			wse_shuffle_turn(m, c);
+		else
+			wse_core_run(m, c, m->limit);
 	}
 	wse_fabric_drain(m);
 }
@@ -119,7 +127,7 @@ static bool round_work(struct wse_model *m)
 		return true;
 	run_cores(m);
 	any |= wse_bulk(m);
-	return any || m->moved || m->nrun;
+	return any || m->moved || m->nrun || m->nwork;
 }
 
 /* the next cycle at which a budget ends; UINT64_MAX: none */

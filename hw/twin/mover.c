@@ -202,7 +202,7 @@ bool wse_run_mover(struct wse_model *m, struct wse_core *c, struct wse_engine *e
 {
 	bool any = false;
 
-	while (e->n && e->started && c->ecyc[which] < WSE_EQUANTUM) {
+	while (e->n && e->started && c->ecyc[which] < m->equantum) {
 		if (e->end_left) {
 			if (chan_full(&c->in[WSE_PORT_R][e->out])) {
 				e->wait = e->out;

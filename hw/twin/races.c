@@ -101,6 +101,15 @@ void wse_races_claim(struct wse_model *m, struct wse_core *c, unsigned int color
 		report(m, c, "two engines read color", color);
 }
 
+/* the color's route changes, while wavelets are where it took them from */
+void wse_races_route(struct wse_model *m, struct wse_core *c, unsigned int color, uint32_t rx,
+		     uint32_t tx)
+{
+	if ((rx != c->rx[color] || tx != c->tx[color]) && c->rx[color] <= WSE_PORT_R &&
+	    c->in[c->rx[color]][color].count)
+		report(m, c, "ROUTE while wavelets wait for the old route of color", color);
+}
+
 void wse_races_reset(struct wse_model *m, const struct wse_core *c)
 {
 	memset(m->races->core[c->idx].n, 0, sizeof(m->races->core[c->idx].n));

@@ -294,6 +294,8 @@ struct wse_model {
 	uint32_t *work; /* core << 5 | color */
 	uint32_t nwork;
 	uint32_t limit;	  /* instructions of a core in this round */
+	uint32_t equantum; /* elements of an engine in this round */
+	uint64_t shuffle;  /* state of WSE_MODEL_SHUFFLE's random numbers; 0: off */
 	uint32_t *source; /* core << 2 | engine: movers from memory to the fabric */
 	uint32_t nsources;
 	void *bulk; /* scratch of wse_bulk */
@@ -369,6 +371,8 @@ uint32_t wse_midx(const struct wse_engine *e, uint32_t v, uint32_t f, uint32_t l
 void wse_route(struct wse_model *m, struct wse_core *c, unsigned int color, uint32_t cfg);
 void wse_kick(struct wse_model *m, struct wse_core *c, unsigned int color);
 void wse_fabric_drain(struct wse_model *m);
+/* at most that many wavelets of a color by its route; true: that many have moved */
+bool wse_fabric_move(struct wse_model *m, struct wse_core *c, unsigned int color, uint32_t most);
 void wse_fabric_clear(struct wse_model *m);
 struct wse_core *wse_neighbour(struct wse_model *m, const struct wse_core *c, unsigned int port);
 
@@ -401,6 +405,12 @@ static inline void wse_send(struct wse_model *m, struct wse_core *c, unsigned in
 	m->moved = true;
 	wse_kick(m, c, color);
 }
+
+/* shuffle.c: other orders of events, when m->shuffle is not 0 */
+uint32_t wse_shuffle_below(struct wse_model *m, uint32_t n);
+void wse_shuffle_list(struct wse_model *m, uint32_t *list, uint32_t n);
+void wse_shuffle_turn(struct wse_model *m, struct wse_core *c);
+void wse_shuffle_drain(struct wse_model *m);
 
 /* bulk.c: hands runs of wavelets from sources to engines; true: something moved */
 bool wse_bulk(struct wse_model *m);
@@ -464,6 +474,8 @@ int wse_races_create(struct wse_model *m);
 void wse_races_issue(struct wse_model *m, struct wse_core *c, unsigned int which,
 		     const struct wse_tins *t);
 void wse_races_claim(struct wse_model *m, struct wse_core *c, unsigned int color);
+void wse_races_route(struct wse_model *m, struct wse_core *c, unsigned int color, uint32_t rx,
+		     uint32_t tx);
 void wse_races_reset(struct wse_model *m, const struct wse_core *c);
 void wse_races_exec(struct wse_model *m, struct wse_core *c, uint32_t limit);
 

@@ -233,7 +233,7 @@ static bool reduce(struct wse_model *m, struct wse_core *c, struct wse_engine *e
 		for (i = 0; i < WSE_LANES; i++)
 			e->part[i] = max ? 0xff800000u : 0;
 	while (e->outer) {
-		if (c->ecyc[WSE_ENGINE_L] >= WSE_EQUANTUM)
+		if (c->ecyc[WSE_ENGINE_L] >= m->equantum)
 			return true;
 		reduce_step(c, e, e->part);
 		advance(s, e->inner, e->width, WSE_LANES);
@@ -261,7 +261,7 @@ bool wse_run_vector(struct wse_model *m, struct wse_core *c, struct wse_engine *
 		for (i = 0; i < CHUNK && i < left; i++)
 			b[i] = e->q[0].scalar;
 	for (; left; left -= n) {
-		if (c->ecyc[WSE_ENGINE_L] >= WSE_EQUANTUM)
+		if (c->ecyc[WSE_ENGINE_L] >= m->equantum)
 			return true;
 		n = at_once(e);
 		n = left < n ? left : n;

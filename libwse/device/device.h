@@ -106,7 +106,7 @@ struct wse_uri {
 	char model[16]; /* sim: "func", "rtl" */
 	uint32_t rows, cols;
 	uint64_t seed;
-	uint32_t threads, hostfp, races, latency, pages;
+	uint32_t threads, hostfp, races, shuffle, latency, pages;
 };
 
 /* why: see wse_device_open_why(). */

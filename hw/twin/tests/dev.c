@@ -49,8 +49,14 @@ int dev_open(struct dev *d, const char *model, uint32_t rows, uint32_t cols)
 
 int dev_open_flags(struct dev *d, const char *model, uint32_t rows, uint32_t cols, uint32_t flags)
 {
+	return dev_open_seed(d, model, rows, cols, flags, 0);
+}
+
+int dev_open_seed(struct dev *d, const char *model, uint32_t rows, uint32_t cols, uint32_t flags,
+		  uint64_t seed)
+{
 	static const struct wse_host_ops ops = {dma_read, dma_write, irq};
-	struct wse_model_cfg cfg = {.rows = rows, .cols = cols, .flags = flags};
+	struct wse_model_cfg cfg = {.rows = rows, .cols = cols, .flags = flags, .seed = seed};
 	unsigned int i;
 	int err;
 

@@ -382,6 +382,8 @@ int main(int argc, char **argv)
 		test(&shape[2], WSE_MODEL_FUNC_EXACT, "one by one");
 		test(&shape[3], WSE_MODEL_FUNC_EXACT, "one by one");
 		test(&shape[3], WSE_MODEL_CHECK_RACES, "looking for races");
+		test(&shape[2], WSE_MODEL_SHUFFLE, "in another order");
+		test(&shape[3], WSE_MODEL_SHUFFLE | WSE_MODEL_CHECK_RACES, "in another order");
 	}
 	free(lin.file);
 	wse_fp_leave(csr);

@@ -46,6 +46,7 @@ struct wse_linear;
  *   threads=N		host threads the model may use
  *   hostfp=1		rtl: the build with host floating point
  *   races=1		func: report programs that are not confluent
+ *   shuffle=1		func: another order of events for each seed (a result must not depend on it)
  *   latency=N		cycles from a DMA request to its first data
  *   pages=N		12 ... 30: buffers are scattered over pages of 2^N bytes and named by page
  * lists

@@ -165,6 +165,9 @@ int main(int argc, char **argv)
 	test_device("sim:func,rows=4,cols=4,races=1", two, COUNT(two));
 	test_device("sim:func,rows=4,cols=4", four, COUNT(four));
 	test_device("sim:func,rows=8,cols=3", four, COUNT(four));
+	test_device("sim:func,rows=4,cols=4,shuffle=1,seed=1", two, COUNT(two));
+	test_device("sim:func,rows=4,cols=4,shuffle=1,seed=2", four, COUNT(four));
+	test_device("sim:func,rows=8,cols=3,shuffle=1,seed=3", four, COUNT(four));
 	if (argc > 1)
 		return tap_end();
 	test_device("sim:rtl,rows=2,cols=2", two, 4);
