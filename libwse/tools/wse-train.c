@@ -11,6 +11,8 @@
 
 #include "train/loop.h"
 #include "model/plan.h"
+#include "output/log_json.h"
+#include "wse_release.h"
 
 #define MAX_SETS 64
 #define MAX_URIS 64
@@ -22,17 +24,22 @@ static const char usage[] =
 	"  --devices URI,...    accel:N | sim:rtl,rows=4,cols=4 | sim:func,rows=4,cols=4\n"
 	"                       (default: accel:0 ... if they exist, else sim:func,rows=4,cols=4)\n"
 	"  --data PATH          text file, directory of text files, or uint16 token file (*.bin)\n"
-	"  --model_dir DIR      checkpoints, metrics.csv, loss.svg\n"
-	"  --max_steps N\n"
-	"  --checkpoint_path F  start from F; \"auto\": from the last one in DIR, if any\n"
+	"                       (default: the file's train_dataloader.data_dir)\n"
+	"  --model_dir DIR      checkpoints, metrics.csv, loss.svg (default: the file's, or model_dir)\n"
+	"  --max_steps N        the step to end at (default: the file's)\n"
+	"  --checkpoint_path F  start from F; \"auto\": from the last one in DIR, if any (default: step 0;\n"
+	"                       for eval and generate the last one)\n"
 	"  --set KEY.PATH=VALUE overrides a key of the file; may be repeated\n"
 	"  --prompt TEXT        what the sampled text goes on from (default: the file's, or \"The \")\n"
+	"  --log-json FILE      append what happens as JSON, an object a line (default: none)\n"
 	"  --validate_only      check the file and the options, run nothing\n"
 	"  --plan               print mapping, memory and cost, run nothing\n"
 	"  --verify-steps K,... replay these steps in process and compare every bit of the gradients\n"
-	"  --verify-device URI  what replays them (default sim:rtl of the same shape)\n"
+	"                       (default: none)\n"
+	"  --verify-device URI  what replays them (default: sim:rtl of the same shape)\n"
 	"  --require unigram|mean  fail unless the held-out loss ends below the text's unigram entropy,\n"
-	"                       or below the mean of the unigram and bigram entropies\n";
+	"                       or below the mean of the unigram and bigram entropies (default: neither)\n"
+	"  --version, --help\n";
 
 static volatile sig_atomic_t interrupted;
 
@@ -44,8 +51,19 @@ static void on_signal(int sig)
 
 struct screen {
 	int terminal;
-	int bar; /* a progress bar is on the last line */
+	int bar;    /* a progress bar is on the last line */
+	FILE *json; /* --log-json */
 };
+
+static void write_json(struct screen *sc, const char *text);
+
+/* escape sequences only where they are understood */
+static int is_terminal(void)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb");
+}
 
 static void line(void *ctx, enum wse_log_level level, const char *text)
 {
@@ -58,7 +76,12 @@ static void line(void *ctx, enum wse_log_level level, const char *text)
 		puts(text);
 		fflush(stdout);
 	} else {
-		fprintf(stderr, "%s: %s\n", level == WSE_LOG_ERROR ? "error" : "warning", text);
+		const char *what = level == WSE_LOG_ERROR ? "error" : "warning";
+		char json[8192];
+
+		fprintf(stderr, "%s: %s\n", what, text);
+		if (sc->json && !wse_json_text(what, text, json, sizeof(json)))
+			write_json(sc, json);
 	}
 }
 
@@ -71,11 +94,29 @@ static void progress(void *ctx, const struct wse_progress *p)
 
 	if (!sc->terminal)
 		return;
-	fprintf(stderr, "\r\033[K[%.*s%*s] %llu/%llu  loss %.3f  %.0f tokens/s  ETA %ld:%02ld",
+	fprintf(stderr, "\r\033[K[%.*s%*s] %llu/%llu  loss %.3f  %.0f samples/sec  ETA %ld:%02ld",
 		full, "##############################", WIDTH - full, "",
 		(unsigned long long)p->step, (unsigned long long)p->max_steps, p->loss, p->rate,
 		eta / 60, eta % 60);
 	sc->bar = 1;
+}
+
+/* a line in one write, so that whoever reads along sees whole ones */
+static void write_json(struct screen *sc, const char *text)
+{
+	if (!sc->json || (fputs(text, sc->json) >= 0 && !fflush(sc->json)))
+		return;
+	fprintf(stderr, "warning: --log-json ends here: %s\n", strerror(errno));
+	fclose(sc->json);
+	sc->json = NULL;
+}
+
+static void event(void *ctx, const struct wse_event *e)
+{
+	char text[8192];
+
+	if (!wse_json_event(e, text, sizeof(text)))
+		write_json(ctx, text);
 }
 
 static int stop(void *ctx)
@@ -86,7 +127,7 @@ static int stop(void *ctx)
 
 struct args {
 	const char *params, *mode, *devices, *data, *model_dir, *max_steps, *checkpoint;
-	const char *verify, *verify_uri, *require, *prompt;
+	const char *verify, *verify_uri, *require, *prompt, *json;
 	uint32_t num_wse;
 	int plan, validate;
 	const char *sets[MAX_SETS];
@@ -114,6 +155,8 @@ static int parse(int argc, char **argv, struct args *a)
 					     {"max_steps", required_argument, NULL, 's'},
 					     {"checkpoint_path", required_argument, NULL, 'c'},
 					     {"set", required_argument, NULL, 'S'},
+					     {"log-json", required_argument, NULL, 'j'},
+					     {"version", no_argument, NULL, 1},
 					     {"plan", no_argument, NULL, 'P'},
 					     {"verify-steps", required_argument, NULL, 'v'},
 					     {"verify-device", required_argument, NULL, 'V'},
@@ -163,6 +206,12 @@ static int parse(int argc, char **argv, struct args *a)
 		case 'C':
 			a->validate = 1;
 			break;
+		case 'j':
+			a->json = optarg;
+			break;
+		case 1:
+			printf("wse-train " WSE_RELEASE "\n");
+			return 1;
 		case 'i':
 			a->prompt = optarg;
 			break;
@@ -336,6 +385,20 @@ static int read_verify(const char *list, struct wse_run *run)
 	return 0;
 }
 
+/* the last line of the JSON log: how the run ended */
+static void end_json(struct screen *sc, const struct wse_run_result *res, const char *why)
+{
+	char text[8192];
+
+	if (why && !wse_json_text("error", why, text, sizeof(text)))
+		write_json(sc, text);
+	if (!why &&
+	    !wse_json_end(res->steps, res->stopped, res->checkpoint, res->hash, text, sizeof(text)))
+		write_json(sc, text);
+	if (sc->json)
+		fclose(sc->json);
+}
+
 static int finish(const struct wse_run_result *res, const char *require)
 {
 	double limit = res->unigram;
@@ -419,8 +482,8 @@ static void open_std_fds(void)
 
 int main(int argc, char **argv)
 {
-	struct screen sc = {.terminal = isatty(STDERR_FILENO)};
-	struct wse_run_ops ops = {line, progress, stop, &sc};
+	struct screen sc = {.terminal = is_terminal()};
+	struct wse_run_ops ops = {line, progress, stop, &sc, event};
 	struct wse_exec_cfg log = {line, &sc};
 	struct wse_run_result res;
 	struct args a = {0};
@@ -471,12 +534,20 @@ int main(int argc, char **argv)
 		snprintf(rtl, sizeof(rtl), "sim:rtl,rows=%u,cols=%u", rows, cols);
 		run.verify_uri = rtl;
 	}
+	if (a.json) {
+		sc.json = fopen(a.json, "ae");
+		if (!sc.json) {
+			fprintf(stderr, "wse-train: --log-json %s: %s\n", a.json, strerror(errno));
+			return 2;
+		}
+	}
 	/* the first signal asks for a clean end, the second one kills */
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
 	ret = wse_run(&run, &ops, &res, why);
 	if (sc.bar)
 		fputc('\n', stderr);
+	end_json(&sc, &res, ret ? why : NULL);
 	if (ret) {
 		fprintf(stderr, "wse-train: %s\n", why);
 		return 1;

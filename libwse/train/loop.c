@@ -26,13 +26,14 @@ struct loop {
 	struct wse_exec_cfg log;
 	struct wse_session s;
 	struct wse_metrics metrics;
-	int lock;	  /* of model_dir, -1: none */
-	double begin;	  /* seconds */
-	uint64_t first;	  /* step at which this process began */
-	double line_time; /* of the last log line */
-	uint64_t line_step;
-	uint64_t saved; /* step of the last checkpoint, UINT64_MAX if none */
-	uint64_t due;	/* step whose checkpoint waits for proof, likewise */
+	int lock;	       /* of model_dir, -1: none */
+	double begin;	       /* seconds */
+	uint64_t first;	       /* step at which this process began */
+	uint64_t line_step;    /* of the last log line */
+	double line_seconds;   /* that its steps took, evaluations and checkpoints not counted */
+	struct wse_event last; /* of the last step */
+	uint64_t saved;	       /* step of the last checkpoint, UINT64_MAX if none */
+	uint64_t due;	       /* step whose checkpoint waits for proof, likewise */
 	char path[WSE_PATH + 64];
 };
 
@@ -42,6 +43,19 @@ static double now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double seconds(const struct loop *l)
+{
+	return l->metrics.seconds + now() - l->begin;
+}
+
+static void tell(struct loop *l, struct wse_event e)
+{
+	e.seconds = seconds(l);
+	e.devices = wse_swarm_alive(l->s.swarm);
+	if (l->ops->event)
+		l->ops->event(l->ops->ctx, &e);
 }
 
 static const char *in_dir(struct loop *l, const char *name)
@@ -193,6 +207,7 @@ static int save(struct loop *l)
 	l->saved = step;
 	memcpy(l->res->checkpoint, l->path, sizeof(l->path));
 	wse_logf(&l->log, WSE_LOG_INFO, "| Saved checkpoint %s", l->path);
+	tell(l, (struct wse_event){.kind = WSE_EVENT_CHECKPOINT, .step = step, .text = l->path});
 	return 0;
 }
 
@@ -241,13 +256,16 @@ static int evaluate(struct loop *l)
 
 	if (ret)
 		return ret;
-	m.seconds = l->metrics.seconds + now() - l->begin;
+	m.seconds = seconds(l);
 	l->res->evaluated = 1;
 	l->res->held_out = m.loss;
 	wse_logf(&l->log, WSE_LOG_INFO,
 		 "| Eval Device=WSE x%u, GlobalStep=%" PRIu64 ", Loss=%.5f, Samples=%" PRIu64
 		 " held-out",
 		 wse_swarm_alive(l->s.swarm), m.step, m.loss, samples);
+	tell(l,
+	     (struct wse_event){
+		     .kind = WSE_EVENT_EVAL, .step = m.step, .loss = m.loss, .samples = samples});
 	record(l, &m);
 	return 0;
 }
@@ -260,53 +278,71 @@ static int is_asked(const struct loop *l, uint64_t step)
 	return 0;
 }
 
+static int replay(struct loop *l, uint64_t step)
+{
+	int ret;
+
+	wse_logf(&l->log, WSE_LOG_INFO, "| Replaying step %" PRIu64 " on %s", step,
+		 l->run->verify_uri);
+	ret = wse_verify_step(&l->s, l->run->verify_uri);
+	if (!ret)
+		wse_logf(&l->log, WSE_LOG_INFO,
+			 "| Step %" PRIu64 ": all losses and gradients are the same bits", step);
+	return ret;
+}
+
 static int one_step(struct loop *l)
 {
 	uint64_t step = wse_session_step(&l->s) + 1;
 	struct wse_step_result r;
 	struct wse_metric m;
+	double t0 = now(), took;
 	int ret = wse_session_compute(&l->s, &r);
 
-	if (!ret && is_asked(l, step)) {
-		wse_logf(&l->log, WSE_LOG_INFO, "| Replaying step %" PRIu64 " on %s", step,
-			 l->run->verify_uri);
-		ret = wse_verify_step(&l->s, l->run->verify_uri);
-		if (!ret)
-			wse_logf(&l->log, WSE_LOG_INFO,
-				 "| Step %" PRIu64 ": all losses and "
-				 "gradients are the same bits",
-				 step);
-	}
+	took = now() - t0;
+	if (!ret && is_asked(l, step))
+		ret = replay(l, step);
 	ret = ret ? ret : save_due(l);
+	t0 = now();
 	ret = ret ? ret : wse_session_commit(&l->s, &r);
 	if (ret)
 		return ret;
+	took += now() - t0;
+	l->line_seconds += took;
 	l->res->loss = r.loss;
-	m = (struct wse_metric){.step = step,
-				.loss = r.loss,
-				.lr = r.lr,
-				.norm = r.norm,
-				.seconds = l->metrics.seconds + now() - l->begin};
+	m = (struct wse_metric){
+		.step = step, .loss = r.loss, .lr = r.lr, .norm = r.norm, .seconds = seconds(l)};
 	record(l, &m);
+	l->last = (struct wse_event){.kind = WSE_EVENT_TRAIN,
+				     .step = step,
+				     .loss = r.loss,
+				     .lr = r.lr,
+				     .norm = r.norm,
+				     .ms = 1e3 * took,
+				     .rate = (double)l->run->cfg.batch / (took + 1e-9)};
+	tell(l, l->last);
 	return 0;
 }
 
 static void report(struct loop *l)
 {
 	uint64_t step = wse_session_step(&l->s), max = l->run->cfg.max_steps;
-	double t = now(), batch = (double)l->run->cfg.batch;
-	double rate = batch * (double)(step - l->first) / (t - l->begin + 1e-9);
+	double batch = (double)l->run->cfg.batch;
+	double rate = batch * (double)(step - l->first) / (now() - l->begin + 1e-9);
+	double n = (double)(step - l->line_step);
 	struct wse_progress p = {step, max, l->res->loss, rate,
 				 (double)(max - step) * batch / (rate + 1e-9)};
 
 	if (step % l->run->cfg.log_steps == 0 || step == max) {
 		wse_logf(&l->log, WSE_LOG_INFO,
 			 "| Train Device=WSE x%u, Step=%" PRIu64
-			 ", Loss=%.5f, Rate=%.2f samples/sec, GlobalRate=%.2f samples/sec",
+			 ", Loss=%.5f, Rate=%.2f samples/sec, GlobalRate=%.2f samples/sec"
+			 ", LR=%.4g, GradNorm=%.4g, Time=%.2f ms/step",
 			 wse_swarm_alive(l->s.swarm), step, l->res->loss,
-			 batch * (double)(step - l->line_step) / (t - l->line_time + 1e-9), rate);
+			 batch * n / (l->line_seconds + 1e-9), rate, l->last.lr, l->last.norm,
+			 1e3 * l->line_seconds / n);
 		l->line_step = step;
-		l->line_time = t;
+		l->line_seconds = 0.0;
 	}
 	if (l->ops->progress)
 		l->ops->progress(l->ops->ctx, &p);
@@ -457,7 +493,11 @@ static int train(struct loop *l)
 		 "| Text: %zu tokens, unigram entropy %.4f, bigram entropy "
 		 "%.4f nats; %" PRIu64 " held out",
 		 l->s.data.ntok, l->s.data.unigram, l->s.data.bigram, l->s.data.nheld);
-	l->begin = l->line_time = now();
+	l->begin = now();
+	tell(l, (struct wse_event){.kind = WSE_EVENT_BEGIN,
+				   .step = l->first,
+				   .max_steps = l->run->cfg.max_steps,
+				   .samples = l->s.data.nheld});
 	ret = steps(l);
 	if (ret) {
 		failed(l, ret, 1);

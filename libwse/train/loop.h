@@ -8,13 +8,14 @@
 
 #include "input/config.h"
 #include "exec/exec.h"
+#include "output/event.h"
 
 enum wse_mode { WSE_MODE_TRAIN, WSE_MODE_EVAL, WSE_MODE_TRAIN_AND_EVAL, WSE_MODE_GENERATE };
 
 struct wse_progress {
 	uint64_t step, max_steps;
 	double loss;
-	double rate;		/* tokens a second */
+	double rate;		/* samples a second */
 	double eta;		/* seconds */
 };
 
@@ -24,6 +25,8 @@ struct wse_run_ops {
 	void (*progress)(void *ctx, const struct wse_progress *p);
 	int (*stop)(void *ctx);	/* asked between steps; not 0: checkpoint and end. May be NULL */
 	void *ctx;
+	/* what the lines say, for programs; may be NULL */
+	void (*event)(void *ctx, const struct wse_event *e);
 };
 
 #define WSE_VERIFY_MAX 16
