@@ -19,6 +19,7 @@
 #include "device/device.h"
 #include "model.h"
 #include "wse_cmd.h"
+#include "wse_ring.h"
 
 #define SIM_FAULTS 64	  /* fault records */
 #define SIM_MAX_JOBS 1024 /* of a context; more wait in submit */
@@ -112,14 +113,12 @@ struct sim_slot {
 };
 
 struct sim_ring {
-	uint32_t id, size;
+	uint32_t id;
+	struct wse_ring_state state;
 	struct sim_bo *sq_bo, *cq_bo;
 	struct wse_sqe *sq;
 	struct wse_cqe *cq;
 	struct sim_slot *slot;
-	uint32_t tail, head, told, phase;
-	uint32_t seq; /* commands given to it since it was made */
-	bool bell;
 };
 
 struct sim_job_cmd {
@@ -249,7 +248,6 @@ int sim_load_firmware(struct sim *sim, char *why, size_t len);
 int sim_ring_alloc(struct sim *sim, struct sim_ring *ring, uint32_t id, uint32_t size);
 void sim_ring_free(struct sim_ring *ring);
 void sim_ring_init(struct sim_ring *ring);
-uint32_t sim_ring_room(const struct sim_ring *ring);
 uint32_t sim_ring_put(struct sim_ring *ring, const struct wse_sqe *sqe, struct sim_job *job,
 		      uint32_t index);
 bool sim_ring_kick(struct sim *sim, struct sim_ring *ring);

@@ -67,7 +67,7 @@ static int create_queue(struct sim *sim, struct sim_ring *ring)
 		.queue = (uint8_t)ring->id,
 		.buf = ring->sq_bo->iova,
 		.mask = ring->cq_bo->iova,
-		.seq = (ring->size - 1) | ring->id << 16,
+		.seq = (ring->state.size - 1) | ring->id << 16,
 	};
 
 	return admin(sim, &sqe);
@@ -120,7 +120,7 @@ int sim_start(struct sim *sim, void *arg)
 	pthread_mutex_unlock(&sim->lock);
 	sim->clean = false;
 
-	sim_write(sim, WSE_REG_AQ_SIZE, (a->size - 1) | (a->size - 1) << 16);
+	sim_write(sim, WSE_REG_AQ_SIZE, (a->state.size - 1) | (a->state.size - 1) << 16);
 	sim_write(sim, WSE_REG_ASQ_LO, (uint32_t)a->sq_bo->iova);
 	sim_write(sim, WSE_REG_ASQ_HI, (uint32_t)(a->sq_bo->iova >> 32));
 	sim_write(sim, WSE_REG_ACQ_LO, (uint32_t)a->cq_bo->iova);

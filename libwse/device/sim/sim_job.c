@@ -237,7 +237,7 @@ static bool job_fits(const struct sim *sim, const struct sim_job *job)
 	uint32_t q;
 
 	for (q = 1; q < sim->nrings; q++)
-		if (job->need[q] > sim_ring_room(&sim->ring[q]))
+		if (job->need[q] > wse_ring_space(&sim->ring[q].state))
 			return false;
 	return true;
 }
@@ -247,7 +247,7 @@ static void job_put(struct sim *sim, struct sim_job *job)
 	uint32_t before[WSE_MAX_QUEUES], i;
 
 	for (i = 1; i < sim->nrings; i++)
-		before[i] = sim->ring[i].seq;
+		before[i] = sim->ring[i].state.seq;
 	for (i = 0; i < job->ncmd; i++) {
 		struct sim_job_cmd *cmd = &job->cmd[i];
 
