@@ -6,7 +6,7 @@
 
 KERNEL ?= backports
 KO_SRC := $(wildcard driver/*.c driver/*.h)
-KO_DEPS := Kbuild $(KO_SRC) uapi/wse/wse_cmd.h uapi/wse/gen/wse_regs.h uapi/drm/wse_accel.h driver/build.mk
+KO_DEPS := Kbuild $(KO_SRC) uapi/wse/wse_cmd.h uapi/wse/wse_ring.h uapi/wse/gen/wse_regs.h uapi/drm/wse_accel.h driver/build.mk
 KO_TREE := $(B)/kmod$(if $(KDIR),,$(filter-out -backports,-$(KERNEL)))
 KO := $(B)/wse$(if $(KDIR),,$(filter-out -backports,-$(KERNEL))).ko
 ko-make = $(if $(KDIR),$(MAKE) -C $(KDIR),selftests/vm/kbuild --kernel $(KERNEL)) \

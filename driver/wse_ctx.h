@@ -3,12 +3,14 @@
 #define WSE_CTX_H
 
 #include <linux/kref.h>
+#include <linux/list.h>
 #include <linux/wait.h>
 
 #include <drm/wse_accel.h>
 
 struct drm_device;
 struct drm_file;
+struct wse_completion;
 struct wse_device;
 
 /* Jobs that a context may have at a time, before a submit waits. */
@@ -23,9 +25,12 @@ struct wse_ctx_fault {
 
 /* A lease of the device. Members are protected by wse_device.lock where nothing else is said. */
 struct wse_ctx {
-	struct kref ref; /* the file's, and one of each job */
+	struct kref ref; /* the file's, the lease's, and one of each job */
 	struct wse_device *wdev;
 	u32 id;
+	struct list_head waiting; /* wse_device.waiters */
+	int boot;		/* of the firmware: -EINPROGRESS, or how it ended; hw_mutex */
+	bool ending;		/* the file has let go of it: the lease ends once it is clean */
 	int err;		/* what submits get: 0 as long as the context lives */
 	unsigned int njobs;	/* accepted and not finished */
 	wait_queue_head_t wait; /* for njobs */
@@ -38,16 +43,12 @@ struct wse_file {
 	struct wse_ctx *ctx; /* wse_device.lock */
 };
 
+struct wse_ctx *wse_ctx_alloc(struct wse_device *wdev);
 struct wse_ctx *wse_ctx_find(struct drm_file *file, u32 id);
 void wse_ctx_get(struct wse_ctx *ctx);
 void wse_ctx_put(struct wse_ctx *ctx);
-void wse_ctx_fault(struct wse_ctx *ctx, u32 queue, u32 cid, u32 op, u32 status, u32 index);
+void wse_ctx_fault(struct wse_ctx *ctx, u32 queue, const struct wse_completion *completion);
 void wse_ctx_read_fault(struct wse_ctx *ctx);
-
-int wse_open(struct drm_device *drm, struct drm_file *file);
-void wse_postclose(struct drm_device *drm, struct drm_file *file);
-int wse_ctx_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-int wse_ctx_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int wse_fault_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 
 #endif

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The device itself: who it is, start and stop, the admin queue.
+ * The device itself: who it is, on and off, whether it lives.
  */
 #include <linux/delay.h>
 #include <linux/dma-mapping.h>
 #include <linux/iopoll.h>
 #include <linux/log2.h>
 
+#include "wse_ctx.h"
 #include "wse_dev.h"
-#include "wse_irq.h"
 
 #define WSE_GONE 0xffffffffu /* what a read gives when nothing answers */
 
-/* Between two looks at a device that owes us something. */
-#define WSE_PULSE (HZ / 2)
 /*
  * So many looks in a row with hardly a device cycle in between mean that it is stuck. This is not a
  * limit on the time of a command: a wafer may be emulated a million times slower than it is, but
@@ -21,8 +19,6 @@
  */
 #define WSE_STRIKES	 20
 #define WSE_LEAST_CYCLES 8
-/* Device cycles that an admin command may take besides its budget: a scrub takes some thousand. */
-#define WSE_ADMIN_CYCLES 10000000ull
 
 #define WSE_ADMIN_DEPTH 32u
 
@@ -119,26 +115,14 @@ static int wse_wait_ready(struct wse_device *wdev, u32 want)
 	return ret;
 }
 
-static int wse_create_queue(struct wse_device *wdev, struct wse_ring *ring)
-{
-	struct wse_sqe sqe = {
-		.opcode = WSE_OP_CREATE_QUEUE,
-		.queue = ring->id,
-		.buf = cpu_to_le64(ring->sq_dma),
-		.mask = cpu_to_le64(ring->cq_dma),
-		.seq = cpu_to_le32((ring->size - 1) | (u32)wse_irq_vector(wdev, ring->id) << 16),
-	};
-
-	return wse_admin(wdev, &sqe);
-}
-
 /*
- * Resets the device and brings it up with empty rings: nothing of before is executed or written
- * after this. Caller holds hw_mutex and sees to the jobs that were in the rings.
+ * Resets the device and brings it up with an empty admin ring and no queues: nothing of before is
+ * executed or written after this. Caller holds hw_mutex and sees to the jobs of before.
  */
-int wse_dev_start(struct wse_device *wdev)
+int wse_dev_enable(struct wse_device *wdev)
 {
 	struct wse_ring *admin = &wdev->ring[0];
+	u32 entries = admin->state.size - 1;
 	unsigned int i;
 	int ret;
 
@@ -152,12 +136,12 @@ int wse_dev_start(struct wse_device *wdev)
 	for (i = 0; i < wdev->nrings; i++)
 		wse_ring_init(&wdev->ring[i]);
 	memset(wdev->faults, 0, WSE_FAULTS * sizeof(*wdev->faults));
-	wdev->broken = NULL;
+	wdev->error = NULL;
 	spin_unlock_irq(&wdev->lock);
 	wdev->need_restart = false;
 	wdev->clean = false;
 
-	wse_write(wdev, WSE_REG_AQ_SIZE, (admin->size - 1) | (admin->size - 1) << 16);
+	wse_write(wdev, WSE_REG_AQ_SIZE, entries | entries << 16);
 	wse_write(wdev, WSE_REG_ASQ_LO, lower_32_bits(admin->sq_dma));
 	wse_write(wdev, WSE_REG_ASQ_HI, upper_32_bits(admin->sq_dma));
 	wse_write(wdev, WSE_REG_ACQ_LO, lower_32_bits(admin->cq_dma));
@@ -167,22 +151,11 @@ int wse_dev_start(struct wse_device *wdev)
 	wse_write(wdev, WSE_REG_FAULT_SIZE, WSE_FAULTS);
 	wse_write(wdev, WSE_REG_INTR_MASK, 0);
 	wse_write(wdev, WSE_REG_CTRL, WSE_CTRL_EN_MASK);
-	ret = wse_wait_ready(wdev, WSE_STATUS_RDY_MASK);
-	if (ret)
-		return ret;
-
-	for (i = 1; i < wdev->nrings; i++) {
-		ret = wse_create_queue(wdev, &wdev->ring[i]);
-		if (ret) {
-			drm_err(&wdev->drm, "queue %u cannot be created: %d\n", i, ret);
-			return ret;
-		}
-	}
-	return 0;
+	return wse_wait_ready(wdev, WSE_STATUS_RDY_MASK);
 }
 
 /* The last thing that it hears: no DMA after this, as far as it obeys. */
-void wse_dev_stop(struct wse_device *wdev)
+void wse_dev_disable(struct wse_device *wdev)
 {
 	wse_write(wdev, WSE_REG_CTRL, 0);
 	wse_wait_ready(wdev, 0);
@@ -215,47 +188,16 @@ int wse_dev_health(struct wse_device *wdev, struct wse_pulse *pulse)
 }
 
 /*
- * One command on the admin queue, alone there. Returns its status as an errno (see
- * wse_status_errno()), or -ENODEV, -EIO, -ETIME where the device does not work any more: then
- * need_restart is set.
+ * The device does what it must not: no ring of it is looked at until it is reset. Who waits for an
+ * admin command looks at error himself. Caller holds wse_device.lock.
  */
-int wse_admin(struct wse_device *wdev, const struct wse_sqe *sqe)
+void wse_dev_fail(struct wse_device *wdev, const char *error)
 {
-	struct wse_ring *ring = &wdev->ring[0];
-	struct wse_pulse pulse = {};
-	int ret;
-
-	lockdep_assert_held(&wdev->hw_mutex);
-	if (READ_ONCE(wdev->dead))
-		return -ENODEV;
-	if (wdev->need_restart)
-		return -EIO;
-
-	spin_lock_irq(&wdev->lock);
-	reinit_completion(&wdev->admin_done);
-	wse_ring_put(ring, sqe, NULL);
-	wse_ring_kick(wdev, ring);
-	spin_unlock_irq(&wdev->lock);
-
-	while (!wait_for_completion_timeout(&wdev->admin_done, WSE_PULSE)) {
-		/* an interrupt may have been lost */
-		wse_irq_poll(wdev);
-		if (completion_done(&wdev->admin_done))
-			continue;
-		ret = READ_ONCE(wdev->dead) ?: wse_dev_health(wdev, &pulse);
-		if (!ret && READ_ONCE(wdev->broken))
-			ret = -EIO;
-		/* a device that lives but does not answer would hold hw_mutex for ever */
-		if (!ret && pulse.total > le64_to_cpu(sqe->budget) + WSE_ADMIN_CYCLES)
-			ret = -ETIME;
-		if (ret) {
-			wdev->need_restart = true;
-			return ret;
-		}
-	}
-	ret = wse_status_errno(wdev->admin_status);
-	if (ret)
-		drm_err(&wdev->drm, "admin command %#x ended with status %#x\n", sqe->opcode,
-			wdev->admin_status);
-	return ret;
+	lockdep_assert_held(&wdev->lock);
+	if (wdev->error || wdev->dead)
+		return;
+	wdev->error = error;
+	if (wdev->ctx && !wdev->ctx->err)
+		wdev->ctx->err = -EIO;
+	queue_work(wdev->wq, &wdev->reset_work);
 }

@@ -28,11 +28,14 @@ struct wse_pulse {
 };
 
 /*
+ * Calls go one way: drv -> lease, submit, gem -> reset -> irq -> job -> admin -> ctx, dev -> ring.
+ * What lower parts find out, they leave in here, and queue the work that acts on it.
+ *
  * Locks, outermost first:
  *
  * hw_mutex: the admin queue and everything that changes the device's state as a whole, that is
- * start, reset, hand-over of the lease. Held while admin commands run, so waits for it must be
- * interruptible where a user is behind them.
+ * start, reset, hand-over of the lease. Held while admin commands run, that is for as long as the
+ * device likes: only workers, probe and removal take it, never a user's process.
  *
  * fw_mutex, bo_lock: one thing each.
  *
@@ -66,21 +69,23 @@ struct wse_device {
 	struct list_head active;  /* jobs in the rings */
 	unsigned int inflight;	  /* commands in I/O rings */
 	u64 completions;
-	const char *broken; /* not NULL: the device misbehaved in this way, reset it */
+	const char *error; /* not NULL: the device misbehaved in this way, reset it */
 	u32 next_ctx;
 
 	/*
-	 * Why there is no device any more: -ENODEV, or 0. Set once, under lock; read anywhere,
-	 * since whoever misses it merely finds out later.
+	 * The errno of a device that is lost for good: -ENODEV, or 0. Set once, under lock; read
+	 * anywhere, since whoever misses it merely finds out later.
 	 */
 	int dead;
 
-	struct wse_ctx *ctx; /* owner of the lease; changes under hw_mutex and lock */
+	struct wse_ctx *ctx; /* owner of the lease; lock, and to NULL only with hw_mutex */
+	struct list_head waiters; /* contexts that wait for it, in order; lock */
 	wait_queue_head_t lease_wait;
 
 	struct workqueue_struct *wq;
 	struct work_struct push_work;
 	struct work_struct reset_work;
+	struct work_struct lease_work;
 	struct delayed_work reap_work;
 	struct delayed_work watchdog;
 	struct wse_pulse pulse; /* the watchdog's own */
@@ -118,9 +123,9 @@ static inline void wse_write(const struct wse_device *wdev, u32 reg, u32 value)
 
 int wse_dev_identify(struct wse_device *wdev);
 int wse_dev_alloc(struct wse_device *wdev);
-int wse_dev_start(struct wse_device *wdev);
-void wse_dev_stop(struct wse_device *wdev);
+int wse_dev_enable(struct wse_device *wdev);
+void wse_dev_disable(struct wse_device *wdev);
 int wse_dev_health(struct wse_device *wdev, struct wse_pulse *pulse);
-int wse_admin(struct wse_device *wdev, const struct wse_sqe *sqe);
+void wse_dev_fail(struct wse_device *wdev, const char *error);
 
 #endif

@@ -18,6 +18,7 @@
 #include "wse_gem.h"
 #include "wse_irq.h"
 #include "wse_job.h"
+#include "wse_lease.h"
 #include "wse_reset.h"
 #include "wse_submit.h"
 
@@ -103,11 +104,13 @@ static int wse_init(struct wse_device *wdev)
 	INIT_LIST_HEAD(&wdev->pending);
 	INIT_LIST_HEAD(&wdev->active);
 	INIT_LIST_HEAD(&wdev->bos);
+	INIT_LIST_HEAD(&wdev->waiters);
 	init_llist_head(&wdev->reap);
 	init_waitqueue_head(&wdev->lease_wait);
 	init_completion(&wdev->admin_done);
 	INIT_WORK(&wdev->push_work, wse_push_work);
 	INIT_WORK(&wdev->reset_work, wse_reset_work);
+	INIT_WORK(&wdev->lease_work, wse_lease_work);
 	INIT_DELAYED_WORK(&wdev->reap_work, wse_reap_work);
 	INIT_DELAYED_WORK(&wdev->watchdog, wse_watchdog);
 	ret = drmm_mutex_init(drm, &wdev->hw_mutex);
@@ -160,26 +163,26 @@ static int wse_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	pci_set_master(pdev);
 	ret = wse_irq_request(wdev);
 	if (ret)
-		return ret;
+		goto stop;
 
 	mutex_lock(&wdev->hw_mutex);
-	ret = wse_dev_start(wdev);
-	if (ret)
-		wse_dev_stop(wdev);
+	ret = wse_start(wdev);
 	mutex_unlock(&wdev->hw_mutex);
 	if (ret)
-		return ret;
+		goto stop;
 	/* if it is not there yet, the first context will ask for it again */
 	wse_fw_get(wdev);
 	ret = drm_dev_register(&wdev->drm, 0);
-	if (ret) {
-		wse_dev_stop(wdev);
-		return ret;
-	}
+	if (ret)
+		goto stop;
 	drm_info(&wdev->drm, "%u x %u cores, ABI %u.%u, %u queues of %u, %u vectors\n",
 		 wdev->geom.rows, wdev->geom.cols, wdev->abi >> WSE_ABI_MAJOR_SHIFT,
 		 wdev->abi & WSE_ABI_MINOR_MASK, wdev->geom.queues, wdev->depth, wdev->nvectors);
 	return 0;
+stop:
+	/* the device has been given memory and interrupts, and may have made work for us */
+	wse_stop(wdev);
+	return ret;
 }
 
 static void wse_remove(struct pci_dev *pdev)
@@ -187,24 +190,15 @@ static void wse_remove(struct pci_dev *pdev)
 	struct wse_device *wdev = pci_get_drvdata(pdev);
 
 	/* all who wait, for the lease or the device, give up: drm_dev_unplug() waits for them */
-	spin_lock_irq(&wdev->lock);
-	wdev->dead = -ENODEV;
-	if (wdev->ctx)
-		wake_up_all(&wdev->ctx->wait);
-	spin_unlock_irq(&wdev->lock);
-	wake_up_all(&wdev->lease_wait);
+	wse_set_dead(wdev);
 	drm_dev_unplug(&wdev->drm);
-	wse_reset_remove(wdev);
+	wse_stop(wdev);
 	wse_gem_remove(wdev);
 }
 
 static void wse_shutdown(struct pci_dev *pdev)
 {
-	struct wse_device *wdev = pci_get_drvdata(pdev);
-
-	mutex_lock(&wdev->hw_mutex);
-	wse_dev_stop(wdev);
-	mutex_unlock(&wdev->hw_mutex);
+	wse_stop(pci_get_drvdata(pdev));
 }
 
 static const struct pci_device_id wse_ids[] = {

@@ -5,6 +5,7 @@
  */
 #include <linux/interrupt.h>
 
+#include "wse_admin.h"
 #include "wse_dev.h"
 #include "wse_irq.h"
 #include "wse_job.h"
@@ -42,8 +43,12 @@ static void wse_process(struct wse_device *wdev, unsigned int first, unsigned in
 	LIST_HEAD(done);
 
 	spin_lock_irqsave(&wdev->lock, flags);
-	for (; n; n--, first++)
-		wse_ring_poll(wdev, &wdev->ring[first], &done);
+	for (; n; n--, first++) {
+		if (first)
+			wse_jobs_poll(wdev, &wdev->ring[first], &done);
+		else
+			wse_admin_poll(wdev);
+	}
 	more = !list_empty(&wdev->pending);
 	spin_unlock_irqrestore(&wdev->lock, flags);
 	wse_jobs_signal(wdev, &done);
@@ -88,4 +93,13 @@ int wse_irq_request(struct wse_device *wdev)
 			return ret;
 	}
 	return 0;
+}
+
+/* No handler runs any more that began before this. */
+void wse_irq_sync(struct wse_device *wdev)
+{
+	unsigned int i;
+
+	for (i = 0; i < wdev->nvectors; i++)
+		synchronize_irq(pci_irq_vector(wse_pdev(wdev), i));
 }

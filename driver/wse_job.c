@@ -17,10 +17,11 @@
 #include "wse_ctx.h"
 #include "wse_dev.h"
 #include "wse_job.h"
-#include "wse_reset.h"
 
 /* How long finished jobs, and the references they hold, may lie around when no submit comes. */
 #define WSE_REAP_DELAY (HZ / 50)
+/* Until the first look at a device with commands in flight, see wse_watchdog(). */
+#define WSE_FIRST_LOOK (HZ / 2)
 
 struct wse_fence {
 	struct dma_fence base;
@@ -137,7 +138,7 @@ static bool wse_job_fits(const struct wse_device *wdev, const struct wse_job *jo
 	unsigned int q;
 
 	for (q = 1; q < wdev->nrings; q++)
-		if (job->need[q] > wse_ring_room(&wdev->ring[q]))
+		if (job->need[q] > wse_ring_space(&wdev->ring[q].state))
 			return false;
 	return true;
 }
@@ -147,7 +148,7 @@ static void wse_job_issue(struct wse_device *wdev, struct wse_job *job)
 	u32 before[WSE_MAX_QUEUES], i;
 
 	for (i = 1; i < wdev->nrings; i++)
-		before[i] = wdev->ring[i].seq;
+		before[i] = wdev->ring[i].state.seq;
 	for (i = 0; i < job->ncmd; i++) {
 		struct wse_job_cmd *cmd = &job->cmd[i];
 
@@ -174,7 +175,7 @@ static void wse_push(struct wse_device *wdev)
 	lockdep_assert_held(&wdev->lock);
 	while ((job = list_first_entry_or_null(&wdev->pending, struct wse_job, link))) {
 		/* of a lost context: it waits for the reset to be cancelled */
-		if (job->ctx->err || wdev->broken)
+		if (job->ctx->err || wdev->error)
 			break;
 		if (atomic_read(&job->ndeps) || !wse_job_fits(wdev, job))
 			break;
@@ -185,7 +186,7 @@ static void wse_push(struct wse_device *wdev)
 		wse_ring_kick(wdev, &wdev->ring[q]);
 	/* it ends by itself when nothing is in flight */
 	if (wdev->inflight && !delayed_work_pending(&wdev->watchdog))
-		queue_delayed_work(wdev->wq, &wdev->watchdog, WSE_WATCHDOG);
+		queue_delayed_work(wdev->wq, &wdev->watchdog, WSE_FIRST_LOOK);
 }
 
 void wse_push_work(struct work_struct *work)
@@ -238,18 +239,24 @@ static void wse_job_finish(struct wse_job *job, struct list_head *done)
 		wake_up_all(&job->ctx->wait);
 }
 
-/* A command has completed with status. Caller holds wse_device.lock. */
-void wse_job_complete(struct wse_device *wdev, struct wse_ring *ring, const struct wse_slot *slot,
-		      u32 cid, u32 status, u32 fault, struct list_head *done)
+/* A command has completed. Caller holds wse_device.lock. */
+static void wse_job_complete(struct wse_device *wdev, unsigned int queue,
+			     const struct wse_completion *c, struct list_head *done)
 {
-	struct wse_job *job = slot->job;
+	struct wse_job *job = c->slot.job;
 
+	wdev->inflight--;
+	wdev->completions++;
 	job->left--;
-	if (status) {
+	if (c->status) {
 		if (!job->err)
-			job->err = wse_status_errno(status);
-		wse_ctx_fault(job->ctx, ring->id, cid, slot->op, status, fault);
-		wse_reset_context(wdev, job->ctx);
+			job->err = wse_status_errno(c->status);
+		wse_ctx_fault(job->ctx, queue, c);
+		/* the context is lost, and with it whatever else of it executes */
+		if (!job->ctx->err) {
+			job->ctx->err = -EIO;
+			queue_work(wdev->wq, &wdev->reset_work);
+		}
 	}
 	/*
 	 * A job that failed is finished by the reset: only then have its other commands surely
@@ -257,6 +264,23 @@ void wse_job_complete(struct wse_device *wdev, struct wse_ring *ring, const stru
 	 */
 	if (!job->left && !job->err)
 		wse_job_finish(job, done);
+}
+
+/*
+ * Takes all completions of an I/O ring that are there; jobs that end with them go to the list done.
+ * Caller holds wse_device.lock.
+ */
+void wse_jobs_poll(struct wse_device *wdev, struct wse_ring *ring, struct list_head *done)
+{
+	struct wse_completion completion;
+	const char *error = NULL;
+
+	lockdep_assert_held(&wdev->lock);
+	while (!wdev->error && wse_ring_next(ring, &completion, &error))
+		wse_job_complete(wdev, ring->id, &completion, done);
+	if (error)
+		wse_dev_fail(wdev, error);
+	wse_ring_ack(wdev, ring);
 }
 
 /* Ends all jobs: nothing of them executes any more. Caller holds wse_device.lock. */

@@ -57,8 +57,7 @@ void wse_job_put(struct wse_job *job);
 int wse_job_queue(struct wse_job *job);
 void wse_job_wait_dep(struct wse_job *job, struct wse_dep *dep);
 void wse_job_ready(struct wse_job *job);
-void wse_job_complete(struct wse_device *wdev, struct wse_ring *ring, const struct wse_slot *slot,
-		      u32 cid, u32 status, u32 fault, struct list_head *done);
+void wse_jobs_poll(struct wse_device *wdev, struct wse_ring *ring, struct list_head *done);
 void wse_jobs_fail(struct wse_device *wdev, int err, struct list_head *done);
 void wse_jobs_signal(struct wse_device *wdev, struct list_head *done);
 void wse_jobs_reap(struct wse_device *wdev);

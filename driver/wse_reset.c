@@ -1,57 +1,67 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * When something went wrong: first the context is reset, then the device, then it is given up. On
- * each step the fences of what will not be completed any more are signalled with the reason.
+ * Start and stop, and what lies between them when something goes wrong: first the context is reset,
+ * then the device, then it is lost. On each step the fences of what will not be completed any more
+ * are signalled with the reason.
  */
+#include "wse_admin.h"
 #include "wse_ctx.h"
 #include "wse_dev.h"
 #include "wse_irq.h"
 #include "wse_job.h"
 #include "wse_reset.h"
 
-/* A command of ctx has failed: it is lost. Caller holds wse_device.lock. */
-void wse_reset_context(struct wse_device *wdev, struct wse_ctx *ctx)
+/* Between two looks at a device with commands in flight. */
+#define WSE_WATCHDOG (HZ / 2)
+
+/* From whatever state to one with empty rings and all queues. Caller holds hw_mutex. */
+int wse_start(struct wse_device *wdev)
 {
-	lockdep_assert_held(&wdev->lock);
-	if (ctx->err)
-		return;
-	ctx->err = -EIO;
-	queue_work(wdev->wq, &wdev->reset_work);
+	unsigned int i;
+	int ret = wse_dev_enable(wdev);
+
+	for (i = 1; !ret && i < wdev->nrings; i++) {
+		ret = wse_admin_create_queue(wdev, &wdev->ring[i], wse_irq_vector(wdev, i));
+		if (ret)
+			drm_err(&wdev->drm, "queue %u cannot be created: %d\n", i, ret);
+	}
+	return ret;
 }
 
-/* The device does what it must not: no ring of it is looked at until it is reset. Lock as above. */
-void wse_reset_device(struct wse_device *wdev, const char *why)
+/* From here on there is no device. What waits for it finds out. */
+void wse_set_dead(struct wse_device *wdev)
 {
-	lockdep_assert_held(&wdev->lock);
-	if (wdev->broken)
-		return;
-	wdev->broken = why;
-	if (wdev->ctx && !wdev->ctx->err)
-		wdev->ctx->err = -EIO;
-	/* who waits for an admin command looks at broken himself */
-	queue_work(wdev->wq, &wdev->reset_work);
-}
-
-/* There is no device any more. */
-static void wse_give_up(struct wse_device *wdev)
-{
-	LIST_HEAD(done);
-
 	spin_lock_irq(&wdev->lock);
 	wdev->dead = -ENODEV;
-	if (wdev->ctx)
+	if (wdev->ctx) {
 		wdev->ctx->err = -ENODEV;
+		wake_up_all(&wdev->ctx->wait);
+	}
+	spin_unlock_irq(&wdev->lock);
+	wake_up_all(&wdev->lease_wait);
+}
+
+/* Ends all that is left of a device that is lost. Caller holds hw_mutex. */
+static void wse_lost(struct wse_device *wdev)
+{
+	LIST_HEAD(done);
+	unsigned int i;
+
+	wse_set_dead(wdev);
+	spin_lock_irq(&wdev->lock);
+	/* whatever it still writes there, and whenever it interrupts, is no completion */
+	for (i = 0; i < wdev->nrings; i++)
+		wse_ring_init(&wdev->ring[i]);
 	wse_jobs_fail(wdev, -ENODEV, &done);
 	spin_unlock_irq(&wdev->lock);
 	wse_jobs_signal(wdev, &done);
-	wake_up_all(&wdev->lease_wait);
 }
 
 /* In place of a context reset, or when that failed. */
 static int wse_restart(struct wse_device *wdev, int err)
 {
 	struct drm_device *drm = &wdev->drm;
-	const char *why = READ_ONCE(wdev->broken);
+	const char *error = READ_ONCE(wdev->error);
 	LIST_HEAD(done);
 	int ret;
 
@@ -59,24 +69,24 @@ static int wse_restart(struct wse_device *wdev, int err)
 	if (wse_read(wdev, WSE_REG_MAGIC) != WSE_MAGIC) {
 		drm_err(drm, "the device is gone\n");
 		pci_clear_master(wse_pdev(wdev));
-		wse_give_up(wdev);
+		wse_lost(wdev);
 		return -ENODEV;
 	}
-	drm_err(drm, "%s: resetting the device\n", why ?: "the device does not work");
+	drm_err(drm, "%s: resetting the device\n", error ?: "the device does not work");
 	spin_lock_irq(&wdev->lock);
-	/* keeps everybody off the rings until wse_dev_start() has made them new */
-	if (!wdev->broken)
-		wdev->broken = "reset";
+	/* keeps everybody off the rings until wse_dev_enable() has made them new */
+	if (!wdev->error)
+		wdev->error = "reset";
 	spin_unlock_irq(&wdev->lock);
 
 	wdev->resets++;
-	ret = wse_dev_start(wdev);
+	ret = wse_start(wdev);
 	if (ret) {
 		drm_err(drm,
 			"the reset failed (%d): giving the device up, unbind and bind it to try again\n",
 			ret);
-		wse_dev_stop(wdev);
-		wse_give_up(wdev);
+		wse_dev_disable(wdev);
+		wse_lost(wdev);
 		return -ENODEV;
 	}
 	spin_lock_irq(&wdev->lock);
@@ -100,14 +110,14 @@ int wse_quiesce(struct wse_device *wdev, int err)
 	lockdep_assert_held(&wdev->hw_mutex);
 	if (wdev->dead)
 		return -ENODEV;
-	if (READ_ONCE(wdev->broken) || wse_admin(wdev, &reset))
+	if (READ_ONCE(wdev->error) || wse_admin(wdev, &reset))
 		return wse_restart(wdev, err);
 
 	spin_lock_irq(&wdev->lock);
 	/* what was completed before the reset came is good */
 	for (q = 1; q < wdev->nrings; q++)
-		wse_ring_poll(wdev, &wdev->ring[q], &done);
-	if (wdev->broken) {
+		wse_jobs_poll(wdev, &wdev->ring[q], &done);
+	if (wdev->error) {
 		spin_unlock_irq(&wdev->lock);
 		wse_jobs_signal(wdev, &done);
 		return wse_restart(wdev, err);
@@ -128,7 +138,7 @@ void wse_reset_work(struct work_struct *work)
 	mutex_lock(&wdev->hw_mutex);
 	spin_lock_irq(&wdev->lock);
 	/* somebody else may have done it: who gives back a lost context resets it too */
-	due = !wdev->dead && (wdev->broken || (wdev->ctx && wdev->ctx->err && wdev->ctx->njobs));
+	due = !wdev->dead && (wdev->error || (wdev->ctx && wdev->ctx->err && wdev->ctx->njobs));
 	spin_unlock_irq(&wdev->lock);
 	if (due) {
 		if (wdev->ctx)
@@ -151,7 +161,7 @@ void wse_watchdog(struct work_struct *work)
 
 	spin_lock_irq(&wdev->lock);
 	completions = wdev->completions;
-	if (!wdev->inflight || wdev->broken || wdev->dead) {
+	if (!wdev->inflight || wdev->error || wdev->dead) {
 		wdev->pulse.strikes = 0;
 		spin_unlock_irq(&wdev->lock);
 		return;
@@ -164,9 +174,9 @@ void wse_watchdog(struct work_struct *work)
 		ret = wse_dev_health(wdev, &wdev->pulse);
 		if (ret) {
 			spin_lock_irq(&wdev->lock);
-			wse_reset_device(wdev, ret == -ENODEV ? "the device is gone" :
-					       ret == -EIO ? "the device has halted" :
-					       "the device stands still");
+			wse_dev_fail(wdev, ret == -ENODEV ? "the device is gone" :
+					   ret == -EIO ? "the device has halted" :
+					   "the device stands still");
 			spin_unlock_irq(&wdev->lock);
 			return;
 		}
@@ -176,15 +186,22 @@ void wse_watchdog(struct work_struct *work)
 	queue_delayed_work(wdev->wq, &wdev->watchdog, WSE_WATCHDOG);
 }
 
-/* The driver lets go of the device, which may be there or not. Users can no longer get in. */
-void wse_reset_remove(struct wse_device *wdev)
+/*
+ * The driver lets go of the device, which may be there or not: nothing of ours touches it after
+ * this, and it touches nothing of ours. Users can no longer get in, or never could.
+ */
+void wse_stop(struct wse_device *wdev)
 {
+	/* first, so that whoever holds hw_mutex for the device's sake lets go of it */
+	wse_set_dead(wdev);
 	mutex_lock(&wdev->hw_mutex);
-	wse_dev_stop(wdev);
-	wse_give_up(wdev);
+	wse_dev_disable(wdev);
+	wse_lost(wdev);
 	mutex_unlock(&wdev->hw_mutex);
+	wse_irq_sync(wdev);
 	cancel_work_sync(&wdev->reset_work);
 	cancel_delayed_work_sync(&wdev->watchdog);
 	cancel_work_sync(&wdev->push_work);
+	flush_work(&wdev->lease_work);
 	flush_delayed_work(&wdev->reap_work);
 }

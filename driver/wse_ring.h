@@ -2,9 +2,9 @@
 #ifndef WSE_RING_H
 #define WSE_RING_H
 
-#include <linux/list.h>
 #include <linux/types.h>
 
+#include "wse/wse_ring.h"
 #include "wse_cmd.h"
 
 struct wse_device;
@@ -16,32 +16,30 @@ struct wse_slot {
 	u8 op;
 };
 
-/*
- * A pair of rings of one size. Every command gives exactly one completion, in order: entry i of the
- * submission ring is completed by entry i of the completion ring, and its command id is i. So one
- * head does for both. All members are protected by wse_device.lock.
- */
+/* A pair of rings. All members are protected by wse_device.lock. */
 struct wse_ring {
 	unsigned int id;
-	unsigned int size; /* entries, a power of two */
+	struct wse_ring_state state;
 	struct wse_sqe *sq;
 	struct wse_cqe *cq; /* written by the device */
 	dma_addr_t sq_dma, cq_dma;
 	struct wse_slot *slot;
-	unsigned int tail;  /* the next entry to fill */
-	unsigned int head;  /* the next entry to complete */
-	unsigned int told;  /* the completion head that the device knows */
-	unsigned int phase; /* that a new completion has */
-	u32 seq;	    /* commands put since the ring was made or reset: what FENCE counts */
-	bool ring_bell;	    /* entries were put that the device does not know of */
+};
+
+/* A command that has completed. */
+struct wse_completion {
+	struct wse_slot slot;
+	u16 cid;
+	u16 status; /* WSE_ST_*, or whatever the device wrote */
+	u16 fault;  /* index of a fault record */
 };
 
 int wse_ring_alloc(struct wse_device *wdev, struct wse_ring *ring, unsigned int id,
 		   unsigned int size);
 void wse_ring_init(struct wse_ring *ring);
-unsigned int wse_ring_room(const struct wse_ring *ring);
 u32 wse_ring_put(struct wse_ring *ring, const struct wse_sqe *sqe, struct wse_job *job);
 void wse_ring_kick(struct wse_device *wdev, struct wse_ring *ring);
-void wse_ring_poll(struct wse_device *wdev, struct wse_ring *ring, struct list_head *done);
+bool wse_ring_next(struct wse_ring *ring, struct wse_completion *completion, const char **error);
+void wse_ring_ack(struct wse_device *wdev, struct wse_ring *ring);
 
 #endif

@@ -3,6 +3,9 @@
  * A device that misbehaves (selftests/driver/evil-device, which lists what it can do): each time
  * the fences signal with an error, the guest goes on, and a new context works.
  */
+#include <signal.h>
+#include <sys/wait.h>
+
 #include "wse_test.h"
 #include "kselftest_harness.h"
 
@@ -25,7 +28,8 @@ FIXTURE_SETUP(wse)
 
 FIXTURE_TEARDOWN(wse)
 {
-	close(self->fd);
+	if (self->fd >= 0)
+		close(self->fd);
 }
 
 static int evil(FIXTURE_DATA(wse) * self, uint32_t mode)
@@ -34,6 +38,142 @@ static int evil(FIXTURE_DATA(wse) * self, uint32_t mode)
 
 	start.arg[0] = EVIL + mode;
 	return wse_run(self->fd, self->ctx, &start, 1);
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+static int admin_timeout(const char *seconds)
+{
+	return wse_sysfs_write("/sys/module/wse/parameters/admin_timeout", seconds);
+}
+
+/* A process with a context whose device does that; returns once the device has begun to. */
+static pid_t evil_process(FIXTURE_DATA(wse) * self, uint32_t mode)
+{
+	struct drm_wse_cmd start = cmd_start(&self->info, 0x1000, BUDGET);
+	int ready[2];
+	pid_t pid;
+	char c;
+
+	close(self->fd);
+	self->fd = -1;
+	if (pipe(ready))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		setsid();
+		self->fd = wse_open_nth(0);
+		start.arg[0] = EVIL + mode;
+		if (wse_ctx_create(self->fd, DRM_WSE_CTX_WAIT, &self->ctx) ||
+		    wse_submit_syncs(self->fd, self->ctx, &start, 1, NULL, 0, NULL, 0))
+			_exit(1);
+		usleep(200000);
+		if (write(ready[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	if (read(ready[0], &c, 1) != 1)
+		pid = -1;
+	close(ready[0]);
+	close(ready[1]);
+	return pid;
+}
+
+/* The last one that runs, for the harness goes backwards: power-off must not wait for the device. */
+TEST_F(wse, poweroff_while_it_creeps)
+{
+	EXPECT_LT(0, evil_process(self, 16));
+}
+
+/* an admin command is never answered, and there are too few cycles for its budget to end */
+TEST_F(wse, killed_while_it_creeps)
+{
+	double begin;
+	pid_t pid;
+
+	ASSERT_EQ(0, admin_timeout("4"));
+	pid = evil_process(self, 16);
+	ASSERT_LT(0, pid);
+	begin = now();
+	kill(pid, SIGKILL);
+	EXPECT_EQ(pid, waitpid(pid, NULL, 0));
+	EXPECT_GT(1.0, now() - begin);
+	/* the driver's own patience ends later */
+	self->fd = wse_open_nth(0);
+	EXPECT_EQ(0, wse_ctx_create(self->fd, DRM_WSE_CTX_WAIT, &self->ctx));
+	EXPECT_GT(15.0, now() - begin);
+	ASSERT_EQ(0, admin_timeout("120"));
+}
+
+TEST_F(wse, unbind_while_it_creeps)
+{
+	char address[32];
+	double begin;
+	pid_t pid;
+
+	wse_address(0, address);
+	pid = evil_process(self, 16);
+	ASSERT_LT(0, pid);
+	begin = now();
+	ASSERT_EQ(0, wse_unbind(address));
+	EXPECT_GT(3.0, now() - begin);
+	kill(pid, SIGKILL);
+	EXPECT_EQ(pid, waitpid(pid, NULL, 0));
+	ASSERT_EQ(0, wse_bind(address));
+	self->fd = wse_open_at(address);
+	EXPECT_EQ(0, wse_ctx_create(self->fd, 0, &self->ctx));
+}
+
+/* what a device makes the driver do while probe runs must not be done after probe has failed */
+TEST_F(wse, probe_fails_midway)
+{
+	char address[32];
+	int i;
+
+	wse_address(0, address);
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, evil(self, 14));
+		ASSERT_EQ(0, wse_unbind(address));
+		close(self->fd);
+		EXPECT_NE(0, wse_bind(address));
+		usleep(50000);
+		ASSERT_EQ(0, wse_bind(address));
+		self->fd = wse_open_at(address);
+		ASSERT_EQ(0, wse_ctx_create(self->fd, 0, &self->ctx));
+	}
+}
+
+/* a device that was given up completes: nobody waits for that any more, and nothing of it is there */
+TEST_F(wse, completes_after_it_was_lost)
+{
+	struct drm_wse_cmd start = cmd_start(&self->info, 0x1000, BUDGET), nop = cmd_nop(1);
+	char address[32];
+	uint32_t sync, i;
+
+	wse_address(0, address);
+	start.arg[0] = EVIL + 15;
+	for (i = 0; i < 20; i++) {
+		start.queue = 1 + i % 4;
+		ASSERT_EQ(0, wse_submit(self->fd, self->ctx, &start, 1, &sync));
+	}
+	close(self->fd);
+	/* memory of the jobs has found another use by then */
+	usleep(900000);
+	self->fd = wse_open_at(address);
+	EXPECT_EQ(-ENODEV, wse_ctx_create(self->fd, 0, &self->ctx));
+	close(self->fd);
+	ASSERT_EQ(0, wse_unbind(address));
+	ASSERT_EQ(0, wse_bind(address));
+	self->fd = wse_open_at(address);
+	ASSERT_EQ(0, wse_ctx_create(self->fd, 0, &self->ctx));
+	EXPECT_EQ(0, wse_run(self->fd, self->ctx, &nop, 1));
 }
 
 /*

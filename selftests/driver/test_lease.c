@@ -128,6 +128,47 @@ TEST_F(wse, everybody_in_turn)
 	EXPECT_EQ(0, bad);
 }
 
+/* who waits once gets it before those who come again and again */
+TEST_F(wse, in_the_order_of_arrival)
+{
+	struct timespec begin, end;
+	double worst = 0, took;
+	uint32_t ctx;
+	pid_t pid[10];
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		pid[i] = fork();
+		ASSERT_LE(0, pid[i]);
+		if (!pid[i]) {
+			int fd = wse_open_nth(0);
+
+			/* eight that wait and use it, two that only ever try */
+			for (;;) {
+				if (wse_ctx_create(fd, i < 8 ? DRM_WSE_CTX_WAIT : 0, &ctx))
+					continue;
+				usleep(20000);
+				wse_ctx_destroy(fd, ctx);
+			}
+		}
+	}
+	usleep(100000);
+	for (i = 0; i < 10; i++) {
+		clock_gettime(CLOCK_MONOTONIC, &begin);
+		ASSERT_EQ(0, wse_ctx_create(self->fd, DRM_WSE_CTX_WAIT, &ctx));
+		clock_gettime(CLOCK_MONOTONIC, &end);
+		ASSERT_EQ(0, wse_ctx_destroy(self->fd, ctx));
+		took = end.tv_sec - begin.tv_sec + (end.tv_nsec - begin.tv_nsec) * 1e-9;
+		worst = took > worst ? took : worst;
+	}
+	for (i = 0; i < 10; i++) {
+		kill(pid[i], SIGKILL);
+		waitpid(pid[i], NULL, 0);
+	}
+	TH_LOG("the longest wait was %.3f s", worst);
+	EXPECT_GT(1.0, worst);
+}
+
 TEST_F(wse, next_owner_sees_zeros)
 {
 	uint32_t at = (self->info.fw_end + 4095) & ~4095u, bytes = 16384, bo, ctx, i;

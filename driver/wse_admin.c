@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The admin queue: commands of the driver itself, one at a time.
+ */
+#include <linux/moduleparam.h>
+
+#include "wse_admin.h"
+#include "wse_dev.h"
+
+/* Between two looks at a device that owes us something. */
+#define WSE_PULSE (HZ / 2)
+/* Device cycles that an admin command may take besides its budget: a scrub takes some thousand. */
+#define WSE_ADMIN_CYCLES 10000000ull
+
+/*
+ * Cycles alone are no bound: a device that counts a few of them in every look holds hw_mutex for
+ * days. The host's clock is the last resort. A scrub of a large wafer, emulated in RTL on a machine
+ * with other work, takes seconds.
+ */
+static unsigned int wse_admin_timeout = 120;
+module_param_named(admin_timeout, wse_admin_timeout, uint, 0644);
+MODULE_PARM_DESC(admin_timeout,
+		 "seconds after which a command of the driver itself is given up and the device reset (120)");
+
+/* Takes the completion, if it is there. Caller holds wse_device.lock. */
+void wse_admin_poll(struct wse_device *wdev)
+{
+	struct wse_ring *ring = &wdev->ring[0];
+	struct wse_completion completion;
+	const char *error = NULL;
+
+	lockdep_assert_held(&wdev->lock);
+	while (!wdev->error && wse_ring_next(ring, &completion, &error)) {
+		wdev->admin_status = completion.status;
+		complete(&wdev->admin_done);
+	}
+	if (error)
+		wse_dev_fail(wdev, error);
+	wse_ring_ack(wdev, ring);
+}
+
+/* Why the command will never complete, as an errno; 0: it may. */
+static int wse_admin_lost(struct wse_device *wdev, struct wse_pulse *pulse, u64 cycles,
+			  unsigned long end)
+{
+	int ret = READ_ONCE(wdev->dead);
+
+	if (!ret && READ_ONCE(wdev->error))
+		ret = -EIO;
+	if (!ret)
+		ret = wse_dev_health(wdev, pulse);
+	/* a device that lives but does not answer would hold hw_mutex for ever */
+	if (!ret && (pulse->total > cycles || time_after(jiffies, end)))
+		ret = -ETIME;
+	return ret;
+}
+
+/*
+ * One command, alone in its queue. Returns its status as an errno (see wse_status_errno()), or
+ * -ENODEV, -EIO, -ETIME where the device does not work any more: then need_restart is set. For
+ * workers, probe and removal: a process would not be killable in here.
+ */
+int wse_admin(struct wse_device *wdev, const struct wse_sqe *sqe)
+{
+	unsigned long end = jiffies + min(READ_ONCE(wse_admin_timeout), 86400u) * HZ;
+	struct wse_ring *ring = &wdev->ring[0];
+	struct wse_pulse pulse = {};
+	int ret;
+
+	lockdep_assert_held(&wdev->hw_mutex);
+	if (READ_ONCE(wdev->dead))
+		return -ENODEV;
+	if (wdev->need_restart)
+		return -EIO;
+
+	spin_lock_irq(&wdev->lock);
+	reinit_completion(&wdev->admin_done);
+	wse_ring_put(ring, sqe, NULL);
+	wse_ring_kick(wdev, ring);
+	spin_unlock_irq(&wdev->lock);
+
+	while (!wait_for_completion_timeout(&wdev->admin_done, WSE_PULSE)) {
+		/* an interrupt may have been lost */
+		spin_lock_irq(&wdev->lock);
+		wse_admin_poll(wdev);
+		spin_unlock_irq(&wdev->lock);
+		if (completion_done(&wdev->admin_done))
+			continue;
+		ret = wse_admin_lost(wdev, &pulse, le64_to_cpu(sqe->budget) + WSE_ADMIN_CYCLES,
+				     end);
+		if (ret) {
+			wdev->need_restart = true;
+			return ret;
+		}
+	}
+	ret = wse_status_errno(wdev->admin_status);
+	if (ret)
+		drm_err(&wdev->drm, "admin command %#x ended with status %#x\n", sqe->opcode,
+			wdev->admin_status);
+	return ret;
+}
+
+int wse_admin_create_queue(struct wse_device *wdev, struct wse_ring *ring, unsigned int vector)
+{
+	struct wse_sqe sqe = {
+		.opcode = WSE_OP_CREATE_QUEUE,
+		.queue = ring->id,
+		.buf = cpu_to_le64(ring->sq_dma),
+		.mask = cpu_to_le64(ring->cq_dma),
+		.seq = cpu_to_le32((ring->state.size - 1) | (u32)vector << 16),
+	};
+
+	return wse_admin(wdev, &sqe);
+}

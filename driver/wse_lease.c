@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The lease of a device, from scrub to scrub.
+ *
+ * Whoever wants it stands in line. What the device has to do at its beginning and its end is a
+ * worker's affair: it takes as long as the device takes, and no process that is being killed must
+ * have to wait for that.
+ */
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+
+#include <drm/drm_file.h>
+
+#include "wse_admin.h"
+#include "wse_ctx.h"
+#include "wse_dev.h"
+#include "wse_job.h"
+#include "wse_lease.h"
+#include "wse_reset.h"
+
+/* Device cycles that the firmware may take to get ready for work. */
+#define WSE_BOOT_CYCLES 10000000ull
+#define WSE_LOAD_CYCLES 100000000ull
+
+static struct wse_sqe wse_whole_tile(const struct wse_device *wdev, u8 op, u64 budget)
+{
+	return (struct wse_sqe){
+		.opcode = op,
+		.rows = cpu_to_le16(wdev->geom.rows),
+		.cols = cpu_to_le16(wdev->geom.cols),
+		.budget = cpu_to_le64(budget),
+	};
+}
+
+/* Nothing of an owner is left for the next one. */
+static int wse_scrub(struct wse_device *wdev)
+{
+	struct wse_sqe sqe = wse_whole_tile(wdev, WSE_OP_SCRUB, 0);
+	int ret = wse_admin(wdev, &sqe);
+
+	wdev->clean = !ret;
+	return ret;
+}
+
+static int wse_boot(struct wse_device *wdev)
+{
+	struct wse_sqe copy = wse_whole_tile(wdev, WSE_OP_COPY_IN, WSE_LOAD_CYCLES);
+	struct wse_sqe start = wse_whole_tile(wdev, WSE_OP_START, WSE_BOOT_CYCLES);
+	int ret;
+
+	if (!wdev->clean) {
+		ret = wse_quiesce(wdev, -ECANCELED);
+		if (!ret)
+			ret = wse_scrub(wdev);
+		if (ret)
+			return ret;
+	}
+	wdev->clean = false;
+	copy.flags = WSE_SQF_BUF_DIRECT | WSE_SQF_BROADCAST;
+	copy.buf = cpu_to_le64(wdev->fw.dma);
+	copy.len = cpu_to_le32(wdev->fw.bytes);
+	copy.nline = cpu_to_le32(1);
+	ret = wse_admin(wdev, &copy);
+	if (ret)
+		return ret;
+	start.flags = WSE_SQF_BOOT;
+	start.sram = cpu_to_le32(wdev->fw.entry);
+	return wse_admin(wdev, &start);
+}
+
+/* The lease of ctx ends as soon as the device is clean again. Nothing more of it is accepted. */
+static void wse_lease_drop(struct wse_ctx *ctx)
+{
+	struct wse_device *wdev = ctx->wdev;
+
+	spin_lock_irq(&wdev->lock);
+	if (!ctx->err)
+		ctx->err = -ENOENT;
+	ctx->ending = true;
+	spin_unlock_irq(&wdev->lock);
+	queue_work(wdev->wq, &wdev->lease_work);
+}
+
+/* The lease of ctx, which was dropped, has ended; false if this process is being killed. */
+static bool wse_lease_wait_end(struct wse_ctx *ctx)
+{
+	struct wse_device *wdev = ctx->wdev;
+
+	/* a process on its way out takes no signal any more, so nothing would end this wait */
+	if (current->flags & (PF_EXITING | PF_KTHREAD))
+		return false;
+	return !wait_event_killable(wdev->lease_wait, READ_ONCE(wdev->ctx) != ctx);
+}
+
+/* The device is made ready for ctx. Caller holds hw_mutex. */
+static int wse_lease_boot(struct wse_device *wdev)
+{
+	int ret = READ_ONCE(wdev->dead);
+
+	if (!ret)
+		ret = wse_fw_get(wdev);
+	if (ret)
+		return ret;
+	ret = wse_boot(wdev);
+	if (ret && ret != -ENODEV) {
+		dev_err_ratelimited(wdev->drm.dev, "the firmware did not boot: %d\n", ret);
+		ret = -EIO;
+	}
+	return ret;
+}
+
+/* What there is to be done for the owner: the beginning of a lease, or its end. */
+void wse_lease_work(struct work_struct *work)
+{
+	struct wse_device *wdev = container_of(work, struct wse_device, lease_work);
+	struct wse_ctx *ctx, *ended = NULL;
+	bool ending;
+
+	mutex_lock(&wdev->hw_mutex);
+	spin_lock_irq(&wdev->lock);
+	ctx = wdev->ctx;
+	ending = ctx && ctx->ending;
+	spin_unlock_irq(&wdev->lock);
+	if (ending) {
+		if (!wdev->clean && !wse_quiesce(wdev, -ECANCELED))
+			wse_scrub(wdev);
+		spin_lock_irq(&wdev->lock);
+		wdev->ctx = NULL;
+		spin_unlock_irq(&wdev->lock);
+		ended = ctx;
+	} else if (ctx && ctx->boot == -EINPROGRESS) {
+		WRITE_ONCE(ctx->boot, wse_lease_boot(wdev));
+	}
+	mutex_unlock(&wdev->hw_mutex);
+	wake_up_all(&wdev->lease_wait);
+	if (ended)
+		wse_ctx_put(ended);
+}
+
+/* ctx got the lease, or never will. */
+static bool wse_lease_take(struct wse_ctx *ctx)
+{
+	struct wse_device *wdev = ctx->wdev;
+	bool over = true;
+
+	spin_lock_irq(&wdev->lock);
+	if (wdev->dead) {
+		list_del_init(&ctx->waiting);
+		ctx->err = wdev->dead;
+	} else if (!wdev->ctx && list_first_entry(&wdev->waiters, struct wse_ctx, waiting) == ctx) {
+		list_del_init(&ctx->waiting);
+		if (!++wdev->next_ctx)
+			++wdev->next_ctx;
+		ctx->id = wdev->next_ctx;
+		wse_ctx_get(ctx);
+		wdev->ctx = ctx;
+	} else {
+		over = false;
+	}
+	spin_unlock_irq(&wdev->lock);
+	return over;
+}
+
+/* Waits in line. Without wait, -EBUSY if somebody has the lease, or waits for it. */
+static int wse_lease_get(struct wse_ctx *ctx, bool wait)
+{
+	struct wse_device *wdev = ctx->wdev;
+	int ret = 0;
+
+	spin_lock_irq(&wdev->lock);
+	/* an owner who has gone is nobody: the device will be free as soon as it is clean */
+	if (!wait && (!list_empty(&wdev->waiters) || (wdev->ctx && !wdev->ctx->ending)))
+		ret = -EBUSY;
+	else
+		list_add_tail(&ctx->waiting, &wdev->waiters);
+	spin_unlock_irq(&wdev->lock);
+	if (ret)
+		return ret;
+
+	ret = wait_event_interruptible(wdev->lease_wait, wse_lease_take(ctx));
+	if (!ret)
+		return ctx->err;
+	spin_lock_irq(&wdev->lock);
+	list_del_init(&ctx->waiting);
+	spin_unlock_irq(&wdev->lock);
+	/* who was behind may be the first now */
+	wake_up_all(&wdev->lease_wait);
+	return ret;
+}
+
+/* ctx has the lease: waits until the device is ready for it. */
+static int wse_lease_begin(struct wse_ctx *ctx)
+{
+	struct wse_device *wdev = ctx->wdev;
+	int ret;
+
+	queue_work(wdev->wq, &wdev->lease_work);
+	ret = wait_event_interruptible(wdev->lease_wait,
+				       READ_ONCE(ctx->boot) != -EINPROGRESS ||
+				       READ_ONCE(wdev->dead));
+	return ret ?: READ_ONCE(wdev->dead) ?: READ_ONCE(ctx->boot);
+}
+
+int wse_ctx_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct wse_device *wdev = to_wse_device(drm);
+	struct wse_file *priv = file->driver_priv;
+	struct drm_wse_ctx_create *args = data;
+	struct wse_ctx *ctx;
+	int ret;
+
+	if (args->flags & ~DRM_WSE_CTX_WAIT)
+		return -EINVAL;
+	ctx = wse_ctx_alloc(wdev);
+	if (!ctx)
+		return -ENOMEM;
+	/* not in drm_dev_enter(): who waits must not hold up the device's removal */
+	ret = wse_lease_get(ctx, args->flags & DRM_WSE_CTX_WAIT);
+	if (ret)
+		goto put;
+	ret = wse_lease_begin(ctx);
+	if (ret) {
+		wse_lease_drop(ctx);
+		goto put;
+	}
+	args->ctx = ctx->id;
+	spin_lock_irq(&wdev->lock);
+	priv->ctx = ctx;
+	spin_unlock_irq(&wdev->lock);
+	return 0;
+put:
+	wse_ctx_put(ctx);
+	return ret;
+}
+
+int wse_ctx_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct wse_device *wdev = to_wse_device(drm);
+	struct wse_file *priv = file->driver_priv;
+	struct drm_wse_ctx_destroy *args = data;
+	struct wse_ctx *ctx;
+	int ret;
+
+	if (args->pad)
+		return -EINVAL;
+	ctx = wse_ctx_find(file, args->ctx);
+	if (!ctx)
+		return -ENOENT;
+	do {
+		ret = wait_event_interruptible(ctx->wait,
+					       !READ_ONCE(ctx->njobs) || READ_ONCE(wdev->dead));
+		if (ret)
+			break;
+		spin_lock_irq(&wdev->lock);
+		if (priv->ctx != ctx) {
+			ret = -ENOENT; /* another thread was quicker */
+		} else if (ctx->njobs && !wdev->dead) {
+			ret = -EAGAIN;
+		} else {
+			priv->ctx = NULL;
+			if (!ctx->err)
+				ctx->err = -ENOENT;
+		}
+		spin_unlock_irq(&wdev->lock);
+	} while (ret == -EAGAIN);
+	if (!ret) {
+		wse_lease_drop(ctx);
+		wse_lease_wait_end(ctx);
+		wse_ctx_put(ctx); /* the file's */
+	}
+	wse_ctx_put(ctx);
+	return ret;
+}
+
+int wse_open(struct drm_device *drm, struct drm_file *file)
+{
+	struct wse_file *priv = kzalloc(sizeof(*priv), GFP_KERNEL_ACCOUNT);
+
+	file->driver_priv = priv;
+	return priv ? 0 : -ENOMEM;
+}
+
+/*
+ * Nobody is left who could make use of this context, so its commands are not waited for, which on a
+ * slow device could take as long as their budgets: they end with -ECANCELED.
+ */
+void wse_postclose(struct drm_device *drm, struct drm_file *file)
+{
+	struct wse_file *priv = file->driver_priv;
+
+	if (priv->ctx) {
+		wse_lease_drop(priv->ctx);
+		wse_lease_wait_end(priv->ctx);
+		wse_ctx_put(priv->ctx);
+	}
+	wse_jobs_reap(to_wse_device(drm));
+	kfree(priv);
+}
