@@ -253,26 +253,35 @@ static void linear_backward(float *dx, float *dw, float *dbias, const float *dy,
 
 /* ---- norm ---- */
 
-/* y [n][h] = (x - mean) rstd gain + bias, rstd = 1 / sqrt(variance + eps) over h */
-static void norm_forward(float *y, float *mean, float *rstd, const float *x, const float *gain,
-			 const float *bias, size_t n, uint32_t h, float eps)
+/* what a norm reads of the residual, forward and backward */
+static float kept(const struct gpt_ref *r, float x)
 {
+	return r->c.bf16_storage ? bf16(x) : x;
+}
+
+/* y [n][H] = (x - mean) rstd gain + bias, rstd = 1 / sqrt(variance + eps) over H */
+static void norm_forward(const struct gpt_ref *r, float *y, float *mean, float *rstd,
+			 const float *x, const float *gain, const float *bias, size_t n)
+{
+	const uint32_t h = r->c.hidden;
+
 	for (size_t i = 0; i < n; i++, x += h, y += h) {
 		float m = 0.0f, v = 0.0f;
 
 		for (uint32_t j = 0; j < h; j++)
-			m += x[j];
+			m += y[j] = kept(r, x[j]);
 		m /= (float)h;
 		for (uint32_t j = 0; j < h; j++)
-			v += (x[j] - m) * (x[j] - m);
+			v += (y[j] - m) * (y[j] - m);
 		mean[i] = m;
-		rstd[i] = 1.0f / sqrtf(v / (float)h + eps);
+		rstd[i] = 1.0f / sqrtf(v / (float)h + r->c.eps);
 		for (uint32_t j = 0; j < h; j++)
-			y[j] = (x[j] - m) * rstd[i] * gain[j] + bias[j];
+			y[j] = (y[j] - m) * rstd[i] * gain[j] + bias[j];
+		store(r, y, h);
 	}
 }
 
-/* dx [n][h] += rstd (g - mean(g) - xhat mean(g xhat)) with g = dy gain; dgain, dbias [h] += */
+/* dx [n][H] += rstd (g - mean(g) - xhat mean(g xhat)) with g = dy gain; dgain, dbias [H] += */
 static void norm_backward(const struct gpt_ref *r, float *dx, float *dgain, float *dbias,
 			  const float *dy, const float *x, const float *mean, const float *rstd,
 			  const float *gain, size_t n)
@@ -283,8 +292,7 @@ static void norm_backward(const struct gpt_ref *r, float *dx, float *dgain, floa
 		float sum = 0.0f, sumx = 0.0f;
 
 		for (uint32_t j = 0; j < h; j++) {
-			float kept = r->c.bf16_storage ? bf16(x[j]) : x[j];
-			float xhat = (kept - mean[i]) * rstd[i];
+			float xhat = (kept(r, x[j]) - mean[i]) * rstd[i];
 
 			sum += dy[j] * gain[j];
 			sumx += dy[j] * gain[j] * xhat;
@@ -294,8 +302,7 @@ static void norm_backward(const struct gpt_ref *r, float *dx, float *dgain, floa
 		sum /= (float)h;
 		sumx /= (float)h;
 		for (uint32_t j = 0; j < h; j++) {
-			float kept = r->c.bf16_storage ? bf16(x[j]) : x[j];
-			float xhat = (kept - mean[i]) * rstd[i];
+			float xhat = (kept(r, x[j]) - mean[i]) * rstd[i];
 
 			dx[j] += rstd[i] * (dy[j] * gain[j] - sum - xhat * sumx);
 		}
@@ -465,6 +472,7 @@ static void forward(struct gpt_ref *r, const uint16_t *tokens, uint32_t b_all)
 	const float scale = 1.0f / sqrtf((float)h / (float)c->heads);
 
 	embed_forward(r, tokens, b_all, r->block[0].x);
+	store(r, r->block[0].x, n * h);
 	for (uint32_t l = 0; l < c->layers; l++) {
 		struct block_acts *b = &r->block[l];
 		float *x3 = l + 1 < c->layers ? r->block[l + 1].x : r->x;
@@ -472,9 +480,7 @@ static void forward(struct gpt_ref *r, const uint16_t *tokens, uint32_t b_all)
 
 		for (uint32_t i = 0; i < GPT_BLOCK; i++)
 			w[i] = r->w + gpt_ref_offset(c, gpt_ref_in_block(l, i));
-		norm_forward(b->a, b->mean1, b->rstd1, b->x, w[GPT_LN1_G], w[GPT_LN1_B], n, h,
-			     c->eps);
-		store(r, b->a, n * h);
+		norm_forward(r, b->a, b->mean1, b->rstd1, b->x, w[GPT_LN1_G], w[GPT_LN1_B], n);
 		linear_forward(b->qkv, b->a, w[GPT_QKV_W], w[GPT_QKV_B], n, h, 3 * h);
 		for (size_t i = 0; i < n; i++)
 			for (uint32_t j = 0; j < h; j++)
@@ -484,19 +490,16 @@ static void forward(struct gpt_ref *r, const uint16_t *tokens, uint32_t b_all)
 		linear_forward(b->x2, b->o, w[GPT_PROJ_W], w[GPT_PROJ_B], n, h, h);
 		for (size_t i = 0; i < n * h; i++)
 			b->x2[i] += b->x[i];
-		norm_forward(b->c, b->mean2, b->rstd2, b->x2, w[GPT_LN2_G], w[GPT_LN2_B], n, h,
-			     c->eps);
-		store(r, b->c, n * h);
+		norm_forward(r, b->c, b->mean2, b->rstd2, b->x2, w[GPT_LN2_G], w[GPT_LN2_B], n);
 		linear_forward(b->f, b->c, w[GPT_FC1_W], w[GPT_FC1_B], n, h, f);
 		spread(act_forward, r, b, NULL, n * f);
 		linear_forward(x3, b->f, w[GPT_FC2_W], w[GPT_FC2_B], n, f, h);
 		for (size_t i = 0; i < n * h; i++)
 			x3[i] += b->x2[i];
 	}
-	norm_forward(r->y, r->meanf, r->rstdf, r->x,
+	norm_forward(r, r->y, r->meanf, r->rstdf, r->x,
 		     r->w + gpt_ref_offset(c, gpt_ref_behind(c, GPT_LNF_G)),
-		     r->w + gpt_ref_offset(c, gpt_ref_behind(c, GPT_LNF_B)), n, h, c->eps);
-	store(r, r->y, n * h);
+		     r->w + gpt_ref_offset(c, gpt_ref_behind(c, GPT_LNF_B)), n);
 	linear_forward(r->logits, r->y,
 		       r->w + (c->tied ? 0 : gpt_ref_offset(c, gpt_ref_behind(c, GPT_HEAD))), NULL,
 		       n, h, c->vocab);
