@@ -29,6 +29,7 @@ struct bench {
 extern const struct bench bench_gemm[]; /* all end with a NULL name */
 extern const struct bench bench_scalar[];
 extern const struct bench bench_train[];
+extern const struct bench bench_host[];
 extern const struct bench bench_driver[];
 extern const struct bench bench_kernels[];
 

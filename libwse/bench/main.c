@@ -102,8 +102,8 @@ static int run(const struct bench *b, const struct options *o)
 
 static int usage(FILE *f)
 {
-	const struct bench *tables[] = {bench_gemm, bench_kernels, bench_scalar, bench_train,
-					bench_driver},
+	const struct bench *tables[] = {bench_gemm,  bench_kernels, bench_scalar,
+					bench_train, bench_host,    bench_driver},
 			   *b;
 	size_t i;
 
@@ -116,8 +116,8 @@ static int usage(FILE *f)
 
 int main(int argc, char **argv)
 {
-	const struct bench *tables[] = {bench_gemm, bench_kernels, bench_scalar, bench_train,
-					bench_driver},
+	const struct bench *tables[] = {bench_gemm,  bench_kernels, bench_scalar,
+					bench_train, bench_host,    bench_driver},
 			   *b;
 	struct options o = {0};
 	int n = 0, failed = 0;

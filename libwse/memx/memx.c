@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "num/image.h"
 #include "num/num.h"
 
 struct wse_memx {
@@ -111,24 +112,15 @@ void wse_memx_state(struct wse_memx *mx, struct wse_memx_state *state)
 	};
 }
 
-/* bf16 image, its transpose in blocks that stay in the cache, and the bias */
 static void write_image(struct wse_memx *mx, uint32_t layer)
 {
-	enum { BLOCK = 32 };
 	const struct wse_image *img = &mx->images[mx->set][layer];
-	uint32_t k_all = mx->cfg.mlp.width[layer], n_all = mx->cfg.mlp.width[layer + 1];
+	uint32_t k = mx->cfg.mlp.width[layer], n = mx->cfg.mlp.width[layer + 1];
 	const float *w = mx->params + mx->tab.t[wse_mlp_weight(layer)].off;
 	const float *bias = mx->params + mx->tab.t[wse_mlp_bias(layer)].off;
-	uint16_t *fwd = wse_span_ptr(img->fwd), *tr = wse_span_ptr(img->tr);
 
-	for (size_t i = 0; i < (size_t)n_all * k_all; i++)
-		fwd[i] = wse_f32_to_bf16(w[i]);
-	for (uint32_t n0 = 0; n0 < n_all; n0 += BLOCK)
-		for (uint32_t k0 = 0; k0 < k_all; k0 += BLOCK)
-			for (uint32_t k = k0; k < k0 + BLOCK && k < k_all; k++)
-				for (uint32_t n = n0; n < n0 + BLOCK && n < n_all; n++)
-					tr[(size_t)k * n_all + n] = fwd[(size_t)n * k_all + k];
-	memcpy(wse_span_ptr(img->bias), bias, n_all * sizeof(float));
+	wse_bf16_image(w, n, k, wse_span_ptr(img->fwd), wse_span_ptr(img->tr));
+	memcpy(wse_span_ptr(img->bias), bias, n * sizeof(float));
 }
 
 static void set_ready(struct wse_memx *mx, uint32_t layers)

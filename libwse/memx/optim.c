@@ -2,6 +2,9 @@
 /* AdamW, Adam, SGD with momentum; constant, linear and cosine schedules in sequence. */
 #include "optim.h"
 
+#include <immintrin.h>
+
+#include "cpu.h"
 #include "num/num.h"
 
 double wse_sched_rate(const struct wse_sched_list *list, uint64_t step)
@@ -23,43 +26,62 @@ double wse_sched_rate(const struct wse_sched_list *list, uint64_t step)
 	return s->to + (s->from - s->to) * 0.5 * (1.0 + wse_cos_turns(0.5 * x));
 }
 
-/* four elements at a time: each lane is the same IEEE arithmetic as a scalar loop */
-typedef float v4 __attribute__((vector_size(16)));
-
 struct adam {
 	float b1, b2, a1, a2, c1, c2, eps, lr, wd, scale;
 	int decoupled;
 };
 
-/* p -= lr (wd p + (m / c1) / (sqrt(v / c2) + eps)) */
-static void adam4(const struct adam *a, float *p, float *m, float *v, const float *g)
-{
-	v4 pi, mi, vi, gi, step;
+/*
+ * p -= lr (wd p + (m / c1) / (sqrt(v / c2) + eps)), some elements at a time: each is the same IEEE
+ * arithmetic as in a scalar loop. root: the square root of a vector, in place.
+ */
+#define ADAM(attr, name, vec, root)                                                           \
+	attr static inline __attribute__((always_inline)) void name##_some(                   \
+		const struct adam *a, float *p, float *m, float *v, const float *g)           \
+	{                                                                                     \
+		vec pi, mi, vi, gi, step;                                                     \
+                                                                                              \
+		memcpy(&pi, p, sizeof(pi));                                                   \
+		memcpy(&mi, m, sizeof(mi));                                                   \
+		memcpy(&vi, v, sizeof(vi));                                                   \
+		memcpy(&gi, g, sizeof(gi));                                                   \
+		gi = gi * a->scale;                                                           \
+		if (!a->decoupled)                                                            \
+			gi = gi + a->wd * pi;                                                 \
+		mi = a->b1 * mi + a->a1 * gi;                                                 \
+		vi = a->b2 * vi + a->a2 * (gi * gi);                                          \
+		step = vi * a->c2;                                                            \
+		step = (vec)root(step);                                                       \
+		step = (mi * a->c1) / (step + a->eps);                                        \
+		if (a->decoupled)                                                             \
+			step = step + a->wd * pi;                                             \
+		pi = pi - a->lr * step;                                                       \
+		memcpy(p, &pi, sizeof(pi));                                                   \
+		memcpy(m, &mi, sizeof(mi));                                                   \
+		memcpy(v, &vi, sizeof(vi));                                                   \
+	}                                                                                     \
+                                                                                              \
+	/* how many were done: all but less than a vector */                                  \
+	attr static size_t name(const struct adam *a, size_t n, float *p, float *m, float *v, \
+				const float *g)                                               \
+	{                                                                                     \
+		const struct adam fixed = *a; /* nothing that is written can be it */         \
+		size_t i, w = sizeof(vec) / sizeof(float);                                    \
+                                                                                              \
+		for (i = 0; i + w <= n; i += w)                                               \
+			name##_some(&fixed, p + i, m + i, v + i, g + i);                      \
+		return i;                                                                     \
+	}
 
-	memcpy(&pi, p, sizeof(pi));
-	memcpy(&mi, m, sizeof(mi));
-	memcpy(&vi, v, sizeof(vi));
-	memcpy(&gi, g, sizeof(gi));
-	gi = gi * a->scale;
-	if (!a->decoupled)
-		gi = gi + a->wd * pi;
-	mi = a->b1 * mi + a->a1 * gi;
-	vi = a->b2 * vi + a->a2 * (gi * gi);
-	step = vi * a->c2;
-	wse_sqrt4f((float *)&step);
-	step = (mi * a->c1) / (step + a->eps);
-	if (a->decoupled)
-		step = step + a->wd * pi;
-	pi = pi - a->lr * step;
-	memcpy(p, &pi, sizeof(pi));
-	memcpy(m, &mi, sizeof(mi));
-	memcpy(v, &vi, sizeof(vi));
-}
+typedef float v4 __attribute__((vector_size(16)));
+typedef float v8 __attribute__((vector_size(32)));
 
-static void adam(const struct wse_optim_cfg *cfg, const struct wse_update *u, size_t n, float *p,
-		 float *m, float *v, const float *g)
+ADAM(, adam4, v4, _mm_sqrt_ps)
+ADAM(__attribute__((target("avx2"))), adam8, v8, _mm256_sqrt_ps)
+
+static struct adam constants(const struct wse_optim_cfg *cfg, const struct wse_update *u)
 {
-	const struct adam a = {
+	return (struct adam){
 		.b1 = (float)cfg->beta1,
 		.b2 = (float)cfg->beta2,
 		.a1 = (float)(1.0 - cfg->beta1),
@@ -72,18 +94,22 @@ static void adam(const struct wse_optim_cfg *cfg, const struct wse_update *u, si
 		.scale = u->grad_scale,
 		.decoupled = cfg->kind == WSE_OPTIM_ADAMW,
 	};
-	float tail[4][4] = {{0}};
-	size_t i, rest = n % 4;
+}
 
-	for (i = 0; i + 4 <= n; i += 4)
-		adam4(&a, p + i, m + i, v + i, g + i);
+static void adam(const struct adam *a, size_t n, float *p, float *m, float *v, const float *g)
+{
+	float tail[4][4] = {{0}};
+	size_t i = wse_cpu_avx2() ? adam8(a, n, p, m, v, g) : 0, rest;
+
+	i += adam4(a, n - i, p + i, m + i, v + i, g + i);
+	rest = n - i;
 	if (!rest)
 		return;
 	memcpy(tail[0], p + i, rest * sizeof(*p));
 	memcpy(tail[1], m + i, rest * sizeof(*p));
 	memcpy(tail[2], v + i, rest * sizeof(*p));
 	memcpy(tail[3], g + i, rest * sizeof(*p));
-	adam4(&a, tail[0], tail[1], tail[2], tail[3]);
+	adam4(a, 4, tail[0], tail[1], tail[2], tail[3]);
 	memcpy(p + i, tail[0], rest * sizeof(*p));
 	memcpy(m + i, tail[1], rest * sizeof(*p));
 	memcpy(v + i, tail[2], rest * sizeof(*p));
@@ -105,18 +131,35 @@ static void sgd(const struct wse_optim_cfg *cfg, const struct wse_update *u, siz
 void wse_optim_update(const struct wse_optim_cfg *cfg, const struct wse_update *u, size_t n,
 		      float *p, float *m, float *v, const float *g)
 {
-	if (cfg->kind == WSE_OPTIM_SGD)
+	struct adam a;
+
+	if (cfg->kind == WSE_OPTIM_SGD) {
 		sgd(cfg, u, n, p, m, g);
-	else
-		adam(cfg, u, n, p, m, v, g);
+		return;
+	}
+	a = constants(cfg, u);
+	adam(&a, n, p, m, v, g);
 }
+
+#define BLOCK 4096u
+#define SIDE  4u /* blocks side by side: each is a chain of additions that wait for one another */
 
 double wse_sum_squares(const float *g, size_t n)
 {
 	double sum = 0.0;
+	size_t at = 0;
 
-	for (size_t at = 0; at < n; at += 4096) {
-		size_t end = at + 4096 < n ? at + 4096 : n;
+	for (; at + SIDE * BLOCK <= n; at += SIDE * BLOCK) {
+		double b[SIDE] = {0};
+
+		for (size_t i = at; i < at + BLOCK; i++)
+			for (unsigned int j = 0; j < SIDE; j++)
+				b[j] += (double)g[i + j * BLOCK] * (double)g[i + j * BLOCK];
+		for (unsigned int j = 0; j < SIDE; j++)
+			sum += b[j];
+	}
+	for (; at < n; at += BLOCK) {
+		size_t end = at + BLOCK < n ? at + BLOCK : n;
 		double block = 0.0;
 
 		for (size_t i = at; i < end; i++)

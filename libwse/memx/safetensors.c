@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Crash-safe safetensors writer and strict reader. */
+#define _GNU_SOURCE /* sync_file_range */
 #include "safetensors.h"
 
 #include <errno.h>
@@ -56,6 +57,33 @@ static int write_all(int fd, const void *data, size_t n)
 	return 0;
 }
 
+#define PIECE (1u << 20)
+
+/*
+ * A tensor and its checksum, in pieces that stay in the cache from one to the other. The disk begins
+ * with a piece while the next is copied, so that fsync finds little to do.
+ */
+static int write_tensor(int fd, const float *data, size_t count, uint64_t *sum)
+{
+	size_t n = count * sizeof(float), part;
+	const char *p = (const char *)data;
+	struct wse_sum64 s;
+	int ret;
+
+	wse_sum64_begin(&s);
+	for (; n; n -= part, p += part) {
+		part = n < PIECE ? n : PIECE;
+		wse_sum64_add(&s, p, part);
+		ret = write_all(fd, p, part);
+		if (ret)
+			return ret;
+		if (part == PIECE) /* a hint: where it is not taken, fsync waits */
+			sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+	}
+	*sum = wse_sum64_end(&s);
+	return 0;
+}
+
 static int sync_dir_of(const char *path)
 {
 	char dir[4096];
@@ -101,8 +129,8 @@ static float *scratch_for(const struct wse_st *st)
 }
 
 /* names and values that we write contain no character that JSON escapes; *seal is where its digits
- * are to be put */
-static int header_text(const struct wse_st *st, FILE *f, size_t *seal, float *scratch)
+ * are to be put. sums NULL: zeros instead, the text is as long */
+static int header_text(const struct wse_st *st, const uint64_t *sums, FILE *f, size_t *seal)
 {
 	uint64_t off = 0;
 
@@ -116,7 +144,7 @@ static int header_text(const struct wse_st *st, FILE *f, size_t *seal, float *sc
 		const struct wse_st_tensor *t = &st->tensors[i];
 
 		fprintf(f, "%s\"sum.%s\":\"%016" PRIx64 "\"", i ? "," : "", t->name,
-			wse_checksum64(as_written(t, scratch), t->count * sizeof(float)));
+			sums ? sums[i] : 0);
 	}
 	fputc('}', f);
 	for (uint32_t i = 0; i < st->ntensors; i++) {
@@ -135,45 +163,69 @@ static int header_text(const struct wse_st *st, FILE *f, size_t *seal, float *sc
 	return ferror(f) ? -ENOMEM : 0;
 }
 
-int wse_st_write(const char *path, const struct wse_st *st)
+/* the header with its length before it; *out is to be freed */
+static int make_header(const struct wse_st *st, const uint64_t *sums, char **out, size_t *len)
 {
-	char tmp[4096], hex[SEAL_LEN + 1], *header = NULL;
-	size_t len = 0, seal = 0;
-	FILE *f = open_memstream(&header, &len);
-	float *scratch = f ? scratch_for(st) : NULL;
+	char hex[SEAL_LEN + 1];
+	size_t seal = 0;
 	uint64_t len64;
-	int fd, ret;
+	FILE *f = open_memstream(out, len);
+	int ret;
 
 	if (!f)
 		return -ENOMEM;
-	ret = scratch ? header_text(st, f, &seal, scratch) : -ENOMEM;
+	fwrite(&(uint64_t){0}, sizeof(len64), 1, f);
+	ret = header_text(st, sums, f, &seal);
 	if (fclose(f) && !ret)
 		ret = -ENOMEM;
-	if (!ret && (size_t)snprintf(tmp, sizeof(tmp), "%s.tmp", path) >= sizeof(tmp))
-		ret = -ENAMETOOLONG;
-	if (ret) {
-		free(scratch);
-		free(header);
+	if (ret)
 		return ret;
-	}
-	fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (fd < 0) {
+	len64 = *len - sizeof(len64);
+	memcpy(*out, &len64, sizeof(len64));
+	seal_of(*out + sizeof(len64), len64, seal - sizeof(len64), hex);
+	memcpy(*out + seal, hex, SEAL_LEN);
+	return 0;
+}
+
+/* tensors first, as the header has their checksums: its place is left open */
+static int write_file(int fd, const struct wse_st *st)
+{
+	uint64_t *sums = calloc(st->ntensors + 1, sizeof(*sums));
+	float *scratch = scratch_for(st);
+	char *header = NULL;
+	size_t len = 0;
+	int ret = sums && scratch ? make_header(st, NULL, &header, &len) : -ENOMEM;
+
+	if (!ret && lseek(fd, (off_t)len, SEEK_SET) < 0)
 		ret = -errno;
-		free(scratch);
-		free(header);
-		return ret;
-	}
-	len64 = len;
-	seal_of(header, len64, seal, hex);
-	memcpy(header + seal, hex, SEAL_LEN);
-	ret = write_all(fd, &len64, sizeof(len64));
-	if (!ret)
-		ret = write_all(fd, header, len);
 	for (uint32_t i = 0; i < st->ntensors && !ret; i++)
-		ret = write_all(fd, as_written(&st->tensors[i], scratch),
-				st->tensors[i].count * sizeof(float));
+		ret = write_tensor(fd, as_written(&st->tensors[i], scratch), st->tensors[i].count,
+				   &sums[i]);
+	free(header);
+	header = NULL;
+	ret = ret ? ret : make_header(st, sums, &header, &len);
+	if (!ret && lseek(fd, 0, SEEK_SET) < 0)
+		ret = -errno;
+	ret = ret ? ret : write_all(fd, header, len);
 	if (!ret && fsync(fd))
 		ret = -errno;
+	free(header);
+	free(scratch);
+	free(sums);
+	return ret;
+}
+
+int wse_st_write(const char *path, const struct wse_st *st)
+{
+	char tmp[4096];
+	int fd, ret;
+
+	if ((size_t)snprintf(tmp, sizeof(tmp), "%s.tmp", path) >= sizeof(tmp))
+		return -ENAMETOOLONG;
+	fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return -errno;
+	ret = write_file(fd, st);
 	if (close(fd) && !ret)
 		ret = -errno;
 	if (!ret && rename(tmp, path))
@@ -182,8 +234,6 @@ int wse_st_write(const char *path, const struct wse_st *st)
 		unlink(tmp);
 	else
 		ret = sync_dir_of(path);
-	free(scratch);
-	free(header);
 	return ret;
 }
 

@@ -85,8 +85,7 @@ void wse_mlp_init_params(const struct wse_mlp *m, uint64_t seed, float *params)
 			dev = (float)wse_sqrt(2.0 / t->dim[1]);
 		else
 			dev = (float)(0.5 / wse_sqrt(t->dim[1]));
-		for (size_t j = 0; j < t->count; j++)
-			p[j] = dev * wse_rng_normal(seed, i, j);
+		wse_rng_normals(seed, i, 0, dev, t->count, p);
 	}
 }
 

@@ -102,11 +102,14 @@ static uint64_t mix(uint64_t z)
 	return z ^ (z >> 31);
 }
 
+uint64_t wse_rng_key(uint64_t seed, uint64_t stream)
+{
+	return mix(mix(seed + 0x9e3779b97f4a7c15ull) + stream * 0xd1342543de82ef95ull);
+}
+
 uint64_t wse_rng_u64(uint64_t seed, uint64_t stream, uint64_t index)
 {
-	uint64_t key = mix(mix(seed + 0x9e3779b97f4a7c15ull) + stream * 0xd1342543de82ef95ull);
-
-	return mix(key + (index + 1) * 0x9e3779b97f4a7c15ull);
+	return mix(wse_rng_key(seed, stream) + (index + 1) * 0x9e3779b97f4a7c15ull);
 }
 
 double wse_rng_uniform(uint64_t seed, uint64_t stream, uint64_t index)
@@ -147,21 +150,48 @@ uint64_t wse_rng_permute(uint64_t seed, uint64_t epoch, uint64_t n, uint64_t i)
 	return i;
 }
 
-uint64_t wse_checksum64(const void *data, size_t bytes)
+void wse_sum64_begin(struct wse_sum64 *s)
+{
+	*s = (struct wse_sum64){.lane = {1, 2, 3, 4}};
+}
+
+/* SSE2 has no 64-bit multiply: as vectors this is several times as slow */
+__attribute__((optimize("no-tree-vectorize"))) void wse_sum64_add(struct wse_sum64 *s,
+								  const void *data, size_t bytes)
 {
 	const unsigned char *p = data;
-	uint64_t lane[4] = {1, 2, 3, 4}, w, h = bytes;
+	uint64_t lane[4], w[4];
 
+	memcpy(lane, s->lane, sizeof(lane));
+	s->bytes += bytes;
 	for (; bytes >= 32; bytes -= 32, p += 32) {
+		memcpy(w, p, 32);
 		for (int i = 0; i < 4; i++) {
-			memcpy(&w, p + 8 * i, 8);
-			lane[i] = (lane[i] ^ w) * 0x9e3779b97f4a7c15ull;
+			lane[i] = (lane[i] ^ w[i]) * 0x9e3779b97f4a7c15ull;
 			lane[i] ^= lane[i] >> 29;
 		}
 	}
-	for (; bytes; bytes--, p++)
-		h = mix(h ^ *p);
+	memcpy(s->lane, lane, sizeof(lane));
+	memcpy(s->rest, p, bytes);
+	s->nrest = (uint32_t)bytes;
+}
+
+uint64_t wse_sum64_end(const struct wse_sum64 *s)
+{
+	uint64_t h = s->bytes;
+
+	for (uint32_t i = 0; i < s->nrest; i++)
+		h = mix(h ^ s->rest[i]);
 	for (int i = 0; i < 4; i++)
-		h = mix(h ^ lane[i]);
+		h = mix(h ^ s->lane[i]);
 	return h;
+}
+
+uint64_t wse_checksum64(const void *data, size_t bytes)
+{
+	struct wse_sum64 s;
+
+	wse_sum64_begin(&s);
+	wse_sum64_add(&s, data, bytes);
+	return wse_sum64_end(&s);
 }

@@ -83,16 +83,6 @@ static inline uint16_t wse_f32_to_bf16_ftz(float f)
 double wse_sqrt(double x);
 float wse_sqrtf(float x);
 
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-
-/* four square roots in place */
-static inline void wse_sqrt4f(float *x)
-{
-	_mm_storeu_ps(x, _mm_sqrt_ps(_mm_loadu_ps(x)));
-}
-#endif
-
 double wse_log(double x);		/* x > 0 and normal */
 double wse_cos_turns(double turns);	/* cos(2 pi turns), turns in [0, 1) */
 
@@ -101,10 +91,27 @@ uint64_t wse_rng_u64(uint64_t seed, uint64_t stream, uint64_t index);
 double wse_rng_uniform(uint64_t seed, uint64_t stream, uint64_t index);	/* [0, 1) */
 float wse_rng_normal(uint64_t seed, uint64_t stream, uint64_t index);	/* mean 0, deviation 1 */
 
+/* out[i] = scale * wse_rng_normal(seed, stream, index + i), n of them, several at a time */
+void wse_rng_normals(uint64_t seed, uint64_t stream, uint64_t index, float scale, size_t n,
+		     float *out);
+/* the part of wse_rng_u64() that does not depend on the index */
+uint64_t wse_rng_key(uint64_t seed, uint64_t stream);
+
 /* a keyed permutation of [0, n): where a shuffled epoch finds its i-th sample, in O(1) memory */
 uint64_t wse_rng_permute(uint64_t seed, uint64_t epoch, uint64_t n, uint64_t i);
 
 /* 64-bit checksum against corruption (not against malice), several GB/s */
 uint64_t wse_checksum64(const void *data, size_t bytes);
+
+/* the same in parts: all but the last are multiples of 32 bytes */
+struct wse_sum64 {
+	uint64_t lane[4], bytes;
+	unsigned char rest[32];
+	uint32_t nrest;
+};
+
+void wse_sum64_begin(struct wse_sum64 *s);
+void wse_sum64_add(struct wse_sum64 *s, const void *data, size_t bytes);
+uint64_t wse_sum64_end(const struct wse_sum64 *s);
 
 #endif

@@ -1,94 +1,36 @@
 // SPDX-License-Identifier: MIT
-/* SHA-256 as FIPS 180-4 writes it. */
+/*
+ * SHA-256 by OpenSSL, which uses the processor's instructions for it. The functions of its 1.1 API
+ * need no memory and cannot fail, unlike those that replace them.
+ */
+#define OPENSSL_API_COMPAT 10100
 #include "sha256.h"
 
+#include <openssl/sha.h>
 #include <stdio.h>
-#include <string.h>
 
-static const uint32_t k[64] = {
-	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4,
-	0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe,
-	0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f,
-	0x4a7484aa, 0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7,
-	0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc,
-	0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85, 0xa2bfe8a1, 0xa81a664b,
-	0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116,
-	0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
-	0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7,
-	0xc67178f2,
-};
+_Static_assert(sizeof(SHA256_CTX) <= sizeof(struct wse_sha256), "OpenSSL's state does not fit");
 
-static uint32_t ror(uint32_t x, int n)
+static SHA256_CTX *ctx(struct wse_sha256 *s)
 {
-	return x >> n | x << (32 - n);
-}
-
-static void compress(uint32_t *h, const unsigned char *p)
-{
-	uint32_t w[64], s[8];
-
-	for (int i = 0; i < 16; i++)
-		w[i] = (uint32_t)p[4 * i] << 24 | (uint32_t)p[4 * i + 1] << 16 |
-		       (uint32_t)p[4 * i + 2] << 8 | p[4 * i + 3];
-	for (int i = 16; i < 64; i++) {
-		uint32_t a = w[i - 15], b = w[i - 2];
-
-		w[i] = w[i - 16] + (ror(a, 7) ^ ror(a, 18) ^ a >> 3) + w[i - 7] +
-		       (ror(b, 17) ^ ror(b, 19) ^ b >> 10);
-	}
-	memcpy(s, h, sizeof(s));
-	for (int i = 0; i < 64; i++) {
-		uint32_t e = s[4], a = s[0];
-		uint32_t t1 = s[7] + (ror(e, 6) ^ ror(e, 11) ^ ror(e, 25)) +
-			      ((e & s[5]) ^ (~e & s[6])) + k[i] + w[i];
-		uint32_t t2 = (ror(a, 2) ^ ror(a, 13) ^ ror(a, 22)) +
-			      ((a & s[1]) ^ (a & s[2]) ^ (s[1] & s[2]));
-
-		memmove(s + 1, s, 7 * sizeof(*s));
-		s[4] += t1;
-		s[0] = t1 + t2;
-	}
-	for (int i = 0; i < 8; i++)
-		h[i] += s[i];
+	return (SHA256_CTX *)(void *)s->state;
 }
 
 void wse_sha256_init(struct wse_sha256 *s)
 {
-	static const uint32_t h[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-				      0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-
-	memcpy(s->h, h, sizeof(h));
-	s->bytes = 0;
+	SHA256_Init(ctx(s));
 }
 
 void wse_sha256_add(struct wse_sha256 *s, const void *data, size_t n)
 {
-	const unsigned char *p = data;
-
-	while (n) {
-		size_t fill = s->bytes % 64, part = 64 - fill < n ? 64 - fill : n;
-
-		memcpy(s->block + fill, p, part);
-		s->bytes += part;
-		p += part;
-		n -= part;
-		if (s->bytes % 64 == 0)
-			compress(s->h, s->block);
-	}
+	SHA256_Update(ctx(s), data, n);
 }
 
 void wse_sha256_hex(struct wse_sha256 *s, char *hex)
 {
-	uint64_t bits = s->bytes * 8;
-	unsigned char len[8], pad = 0x80;
+	unsigned char digest[SHA256_DIGEST_LENGTH];
 
-	for (int i = 0; i < 8; i++)
-		len[i] = (unsigned char)(bits >> (56 - 8 * i));
-	wse_sha256_add(s, &pad, 1);
-	pad = 0;
-	while (s->bytes % 64 != 56)
-		wse_sha256_add(s, &pad, 1);
-	wse_sha256_add(s, len, 8);
-	for (int i = 0; i < 8; i++)
-		snprintf(hex + 8 * i, 9, "%08x", s->h[i]);
+	SHA256_Final(digest, ctx(s));
+	for (size_t i = 0; i < sizeof(digest); i++)
+		snprintf(hex + 2 * i, 3, "%02x", digest[i]);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* SHA-256 (FIPS 180-4): the hash that says whether two checkpoints are the same. */
+/* SHA-256 (FIPS 180-4, by OpenSSL): the hash that says whether two checkpoints are the same. */
 #ifndef WSE_TRAIN_SHA256_H
 #define WSE_TRAIN_SHA256_H
 
@@ -7,9 +7,7 @@
 #include <stdint.h>
 
 struct wse_sha256 {
-	uint32_t h[8];
-	uint64_t bytes;
-	unsigned char block[64];
+	uint64_t state[16]; /* OpenSSL's */
 };
 
 void wse_sha256_init(struct wse_sha256 *s);

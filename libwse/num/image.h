@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Streaming images: matrices of binary32 as bf16, as they are and transposed. */
+#ifndef WSE_TRAIN_IMAGE_H
+#define WSE_TRAIN_IMAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * w [n][k] to bf16 (wse_f32_to_bf16 of each element): plain [n][k] and, of the same values, turned
+ * [k][n]. Either may be NULL.
+ */
+void wse_bf16_image(const float *w, size_t n, size_t k, uint16_t *plain, uint16_t *turned);
+/* of it rows n0 <= i < n1, columns k0 <= j < k1; best at multiples of 32 */
+void wse_bf16_image_part(const float *w, size_t n, size_t k, size_t n0, size_t n1, size_t k0,
+			 size_t k1, uint16_t *plain, uint16_t *turned);
+
+/* variant 1: SSE2; 2: AVX2, -1 where there is none; for tests */
+int wse_bf16_image_by(int variant, const float *w, size_t n, size_t k, uint16_t *plain,
+		      uint16_t *turned);
+
+#endif
