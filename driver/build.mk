@@ -30,8 +30,9 @@ driver: $(KO) ## the kernel module build/wse.ko
 lint-driver: $(KO_TREE)/.tree ## sparse and checkpatch over the driver
 	@rm -f $(KO_TREE)/driver/*.o
 	+@$(ko-make) KCFLAGS=-Werror C=1 CF="-Wsparse-error" modules
-	@eval "$$(selftests/vm/fetch source || echo exit 1)"; \
+	@set -e; eval "$$(selftests/vm/fetch source || echo exit 1)"; \
 	"$$CHECKPATCH" --strict --no-tree --quiet --terse --max-line-length=100 --show-types \
-		--ignore SPDX_LICENSE_TAG -f $(KO_SRC) uapi/wse/wse_cmd.h
+		--ignore SPDX_LICENSE_TAG -f $(KO_SRC) uapi/wse/wse_cmd.h uapi/wse/wse_ring.h; \
+	"$$CHECKPATCH" --strict --no-tree --quiet --terse --show-types --ignore NO_AUTHOR_SIGN_OFF driver/upstream/*.patch
 
 include selftests/driver/build.mk

@@ -62,9 +62,43 @@ static const struct drm_ioctl_desc wse_ioctls[] = {
 	DRM_IOCTL_DEF_DRV(WSE_FAULT, wse_fault_ioctl, 0),
 };
 
+/*
+ * Two ioctls of the core take the file's master, and files of accel nodes have none: they would
+ * dereference NULL (driver/upstream has the patch that mends the core). The core goes by the number
+ * alone, whatever the type, size and direction.
+ */
+static bool wse_ioctl_refused(unsigned int cmd)
+{
+	return _IOC_NR(cmd) == _IOC_NR(DRM_IOCTL_GET_UNIQUE) ||
+	       _IOC_NR(cmd) == _IOC_NR(DRM_IOCTL_GET_MAGIC);
+}
+
+static long wse_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	return wse_ioctl_refused(cmd) ? -EINVAL : drm_ioctl(filp, cmd, arg);
+}
+
+#ifdef CONFIG_COMPAT
+static long wse_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	return wse_ioctl_refused(cmd) ? -EINVAL : drm_compat_ioctl(filp, cmd, arg);
+}
+#else
+#define wse_compat_ioctl NULL
+#endif
+
+/* DRM_ACCEL_FOPS has neither these ioctls nor show_fdinfo */
 static const struct file_operations wse_fops = {
 	.owner = THIS_MODULE,
-	DRM_ACCEL_FOPS,
+	.open = accel_open,
+	.release = drm_release,
+	.unlocked_ioctl = wse_ioctl,
+	.compat_ioctl = wse_compat_ioctl,
+	.poll = drm_poll,
+	.read = drm_read,
+	.llseek = noop_llseek,
+	.mmap = drm_gem_mmap,
+	.fop_flags = FOP_UNSIGNED_OFFSET,
 	.show_fdinfo = drm_show_fdinfo,
 };
 

@@ -376,6 +376,33 @@ TEST_F(wse, unknown_ioctl)
 	EXPECT_EQ(-EINVAL, wse_ioctl(self->fd, DRM_IOWR(DRM_COMMAND_BASE + 0x3f, arg), arg));
 }
 
+/* of the core, which would follow a NULL pointer of an accel node's file */
+TEST_F(wse, core_ioctls_without_master)
+{
+	char buf[256] = "";
+	struct drm_unique unique = { .unique = buf, .unique_len = sizeof(buf) };
+	struct drm_auth auth = {};
+
+	EXPECT_EQ(-EINVAL, wse_ioctl(self->fd, DRM_IOCTL_GET_UNIQUE, &unique));
+	EXPECT_EQ(-EINVAL, wse_ioctl(self->fd, DRM_IOCTL_GET_MAGIC, &auth));
+	/* the core looks at nothing but the number */
+	EXPECT_EQ(-EINVAL, wse_ioctl(self->fd, _IO('w', 0x01), buf));
+	EXPECT_EQ(-EINVAL, wse_ioctl(self->fd, _IOWR('d', 0x02, struct drm_wse_cmd), buf));
+	EXPECT_EQ(-EACCES, wse_ioctl(self->fd, DRM_IOCTL_AUTH_MAGIC, &auth));
+	EXPECT_GT(0, wse_ioctl(self->fd, DRM_IOCTL_SET_MASTER, NULL));
+	EXPECT_GT(0, wse_ioctl(self->fd, DRM_IOCTL_DROP_MASTER, NULL));
+}
+
+/* the core warns here, from the page allocator: the harness knows that this one is not ours */
+TEST_F(wse, core_syncobj_count)
+{
+	uint32_t handle = syncobj_create(self->fd);
+	struct drm_syncobj_array array = { .handles = (uintptr_t)&handle,
+					   .count_handles = 0xffffffff };
+
+	EXPECT_EQ(-ENOMEM, wse_ioctl(self->fd, DRM_IOCTL_SYNCOBJ_RESET, &array));
+}
+
 TEST_F(wse, no_fault_without_fault)
 {
 	struct drm_wse_fault fault;

@@ -3,9 +3,9 @@
  * The arithmetic of a pair of rings (hw/doc/host.md), as whoever submits sees it. The kernel driver
  * and libwse's in-process device share this file.
  *
- * Both rings have one size, and every command gives exactly one completion, in order: entry i of the
- * submission ring is completed by entry i of the completion ring, and its command id is i. So one
- * head does for both.
+ * Both rings have one size, and every command gives exactly one completion, in order: entry i of
+ * the submission ring is completed by entry i of the completion ring, and its command id is i. So
+ * one head does for both.
  */
 #ifndef WSE_RING_STATE_H
 #define WSE_RING_STATE_H
@@ -24,7 +24,7 @@ struct wse_ring_state {
 	__u32 head;	       /* the next entry to complete */
 	__u32 cq_doorbell;     /* the completion head that the device was told last */
 	__u32 phase;	       /* bit 0 of the status of a completion that is new */
-	__u32 seq;	       /* commands put since the ring was made or reset: what FENCE counts */
+	__u32 seq;	       /* commands put since it was made or reset: what FENCE counts */
 	bool doorbell_pending; /* entries were put that the device does not know of */
 };
 
