@@ -64,6 +64,8 @@ bool sim_ring_kick(struct sim *sim, struct sim_ring *ring)
 
 void sim_ring_poll(struct sim *sim, struct sim_ring *ring, struct sim_job_list *done)
 {
+	if (!ring->cq)
+		return; /* the thread runs before its first request has made the rings */
 	while (!sim->broken) {
 		uint32_t at = ring->state.head;
 		struct wse_cqe cqe = ring->cq[at];
