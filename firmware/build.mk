@@ -3,7 +3,7 @@
 
 RVCC := riscv64-unknown-elf-gcc
 RVFLAGS := -march=rv32im_zicsr -mabi=ilp32 -O2 -g -std=gnu11 -ffreestanding -nostdlib -nostartfiles \
-	-msmall-data-limit=0 -mno-relax -fno-tree-loop-distribute-patterns $(WARN) -Ifirmware/include -Ifirmware/lib -Iuapi/wse -Iuapi/wse/gen
+	-msmall-data-limit=0 -fno-tree-loop-distribute-patterns $(WARN) -Ifirmware/include -Ifirmware/lib -Iuapi/wse -Iuapi/wse/gen
 RVLINK := -Wl,--build-id=none,-n,--no-warn-rwx-segments
 FW := $(B)/firmware
 FW_HDRS := $(wildcard firmware/include/*.h firmware/lib/*.h uapi/wse/*.h) uapi/wse/gen/wse_regs.h

@@ -35,7 +35,7 @@ static inline uint32_t wse_lanes(void) { return wse_csr_read(WSE_CSR_CFG) & 0xff
 	__asm__ volatile(".insn r 0x0b, %0, %1, x%2, %3, %4" \
 			 :: "i"(WSE_F3_DSR), "i"(half), "i"(d), "r"(a), "r"(b))
 
-#define WSE_SHAPE(len, stride)	(((uint32_t)(stride) << 16) | (uint16_t)(len))
+#define WSE_SHAPE(len, stride)	((uint32_t)(stride) << 16 | (uint32_t)(len))
 #define WSE_KIND_TYPE(k, t)	((k) | (t) << WSE_DSR3_DTYPE_SHIFT)
 
 /* base address and inner shape alone; kind and outer shape stay */

@@ -3,20 +3,16 @@
 #ifndef WSE_ADD_H
 #define WSE_ADD_H
 
+#include "kernel.h"
 #include "vec.h"
-#include "wse_kernel.h"
 
-WSE_ENTRY void add(uint32_t args, uint32_t info)
+static inline void add_kernel(const struct wse_add_args *a)
 {
-	const struct wse_add_args *a = (const struct wse_add_args *)args;
-
-	(void)info;
 	wse_dsr_mem(D_A, a->a, WSE_DT_BF16, a->n, 2);
 	wse_dsr_mem(D_B, a->b, WSE_DT_BF16, a->n, 2);
 	wse_dsr_mem(D_C, a->out, WSE_DT_BF16, a->n, 2);
 	vv(VADD, D_C, D_A, D_B);
 	wse_wait(1);
-	wse_done(0);
 }
 
 #endif /* WSE_ADD_H */

@@ -24,8 +24,7 @@
 #ifndef WSE_ATTN_H
 #define WSE_ATTN_H
 
-#include "wse_core.h"
-#include "wse_kernel.h"
+#include "kernel.h"
 #include "vec.h"
 
 /* beside vec.h's */
@@ -92,7 +91,6 @@ static void attn_done(void)
 	wse_wait(7);
 	wse_route(WSE_COLOR_KEYS, ROUTE_NONE);
 	wse_route(WSE_COLOR_KEYS + 1, ROUTE_NONE);
-	wse_done(0);
 }
 
 /* what is sent from here on is this row's own */
@@ -250,18 +248,16 @@ static inline void attn_recip(uint32_t p, uint32_t recip)
 		n = A.t - i < 32 ? A.t - i : 32;
 		vec_regs4(n);
 		vec_mem(D_A, recip + 4 * i, WSE_DT_FP32, n);
-		vv(VMOV, V3, D_A, 0);
-		vrecip(V0, V3, V1, V2);
-		vv(VMOV, D_A, V0, 0);
+		vv(VMOV, V0, D_A, 0);
+		vrecip();
+		vv(VMOV, D_A, V1, 0);
 	}
 }
 
-WSE_ENTRY void attn(uint32_t args, uint32_t info)
+static inline void attn_kernel(const struct wse_attn_args *a)
 {
-	const struct wse_attn_args *a = (const struct wse_attn_args *)args;
 	uint32_t t = a->t, d = a->d, i, q, part = 2 * t * d * a->heads;
 
-	(void)info;
 	attn_setup(t, a->s, d);
 	for (i = 0; i < a->heads; i++) {
 		uint32_t max = a->max + 4 * t * i, recip = a->recip + 4 * t * i;

@@ -91,13 +91,11 @@ static inline void attn_back_scores(uint32_t dp, uint32_t p, uint32_t dot)
 	vv(VMUL, T_DST, D_A, D_B);
 }
 
-WSE_ENTRY void attn_back(uint32_t args, uint32_t info)
+static inline void attn_back_kernel(const struct wse_attn_back_args *a)
 {
-	const struct wse_attn_back_args *a = (const struct wse_attn_back_args *)args;
 	uint32_t t = a->t, d = a->d, head = 2 * t * d, part = head * a->heads, i;
 	uint32_t s = a->work, p = s + 4 * a->s * t, dot = p + 2 * a->s * t;
 
-	(void)info;
 	attn_setup(t, a->s, d);
 	routes_kgrad();
 	for (i = 0; i < a->heads; i++) {

@@ -11,11 +11,19 @@
  *
  * The lanes wait for this code once a block, so the loop does no more than hand on control words that were
  * made when its role changed. Bias, activation and residual come after the last block, over all sums at once.
+ *
+ * A program that needs a few passes only defines LINEAR_POSTS first, a bit for each of enum wse_post; another pass is a
+ * fault of the core then.
  */
 #ifndef WSE_LINEAR_H
 #define WSE_LINEAR_H
 
+#include "kernel.h"
 #include "row.h"
+
+#ifndef LINEAR_POSTS
+#define LINEAR_POSTS	((2u << WSE_POST_ADD32) - 1)
+#endif
 
 /* descriptors; the two halves are neighbours, and the first has an even number */
 enum { L_STREAM = 0, L_X = 1, L_HALF = 2 /* and 3 */, L_IN = 4, L_OUT = 5, L_OWN = 6, L_DOTQ = 7, L_COLIN = 8,
@@ -60,7 +68,7 @@ static inline uint32_t next_place(uint32_t place, uint32_t cols)
 }
 
 /* descriptors and routes that both products need; own: y or dy of the own blocks */
-static inline void linear_setup(uint32_t x, uint32_t t, uint32_t k, uint32_t bt)
+static __attribute__((noinline)) void linear_setup(uint32_t x, uint32_t t, uint32_t k, uint32_t bt)
 {
 	uint32_t c = wse_col(), cols = wse_cols();
 
@@ -104,63 +112,61 @@ static inline void post_gelu(uint32_t y, uint32_t out, uint32_t deriv, uint32_t 
 	}
 }
 
+/* out = bf16(y), the first features scaled */
+static inline void post_bf16(const struct wse_linear_args *a, uint32_t t, uint32_t n)
+{
+	uint32_t scaled = a->nscale * t;
+
+	if (scaled) {
+		vec_mem(D_A, a->y, WSE_DT_FP32, scaled);
+		vec_mem(D_B, a->out, WSE_DT_BF16, scaled);
+		vs(VMUL, D_B, D_A, a->scale);
+	}
+	if (scaled < n) {
+		vec_mem(D_A, a->y + 4 * scaled, WSE_DT_FP32, n - scaled);
+		vec_mem(D_B, a->out + 2 * scaled, WSE_DT_BF16, n - scaled);
+		vv(VMOV, D_B, D_A, 0);
+	}
+}
+
+#define LINEAR_HAS(p, a)	((LINEAR_POSTS >> WSE_POST_##p & 1) && (a)->post == WSE_POST_##p)
+
 static __attribute__((noinline)) void linear_post(const struct wse_linear_args *a)
 {
-	uint32_t t = a->t, features = a->nblk / wse_cols() * a->b, n = features * t, scaled;
+	uint32_t t = a->t, features = a->nblk / wse_cols() * a->b, n = features * t;
 
 	if (a->bias)
 		post_bias(a->y, t, features, (const uint32_t *)a->bias);
+	if (!(LINEAR_POSTS >> a->post & 1))
+		__builtin_trap();
 	vec_mem(D_A, a->y, WSE_DT_FP32, n);
 	vec_mem(D_B, a->out, WSE_DT_BF16, n);
-	switch (a->post) {
-	case WSE_POST_BF16:
-		scaled = a->nscale * t;
-		if (scaled) {
-			vec_mem(D_A, a->y, WSE_DT_FP32, scaled);
-			vec_mem(D_B, a->out, WSE_DT_BF16, scaled);
-			vs(VMUL, D_B, D_A, a->scale);
-		}
-		if (scaled < n) {
-			vec_mem(D_A, a->y + 4 * scaled, WSE_DT_FP32, n - scaled);
-			vec_mem(D_B, a->out + 2 * scaled, WSE_DT_BF16, n - scaled);
-			vv(VMOV, D_B, D_A, 0);
-		}
-		break;
-	case WSE_POST_RELU:
+	vec_mem(D_C, a->aux, a->post == WSE_POST_ADD32 ? WSE_DT_FP32 : WSE_DT_BF16, n);
+	if (LINEAR_HAS(BF16, a))
+		post_bf16(a, t, n);
+	if (LINEAR_HAS(RELU, a)) {
 		vec_const(vec_zero, n);
 		vv(VMAX, D_B, D_K, D_A);
-		break;
-	case WSE_POST_GELU:
+	}
+	if (LINEAR_HAS(GELU, a))
 		post_gelu(a->y, a->out, a->out2, n);
-		break;
-	case WSE_POST_GATE:
-	case WSE_POST_MUL:
-		vec_mem(D_C, a->aux, WSE_DT_BF16, n);
-		if (a->post == WSE_POST_GATE)
-			vv(VGATE, D_B, D_C, D_A);
-		else
-			vv(VMUL, D_B, D_C, D_A);
-		break;
-	case WSE_POST_ADD16:
-	case WSE_POST_ADD32:
-		if (a->post == WSE_POST_ADD16)
-			vec_mem(D_C, a->aux, WSE_DT_BF16, n);
-		else
-			vec_mem(D_C, a->aux, WSE_DT_FP32, n);
+	if (LINEAR_HAS(GATE, a))
+		vv(VGATE, D_B, D_C, D_A);
+	if (LINEAR_HAS(MUL, a))
+		vv(VMUL, D_B, D_C, D_A);
+	if (LINEAR_HAS(ADD16, a) || LINEAR_HAS(ADD32, a)) {
 		vv(VADD, D_A, D_C, D_A);
 		if (a->out2) {
 			vec_mem(D_B, a->out2, WSE_DT_BF16, n);
 			vv(VMOV, D_B, D_A, 0);
 		}
-		break;
 	}
 }
 
 /* ---- forward, and backward to the data with the transposed image ---- */
 
-WSE_ENTRY void linear_forward(uint32_t args, uint32_t info)
+static inline void linear_forward_kernel(const struct wse_linear_args *a)
 {
-	const struct wse_linear_args *a = (const struct wse_linear_args *)args;
 	uint32_t cols = wse_cols(), nblk = a->nblk, own = nblk / cols, b = a->b, bt = b * a->t;
 	uint32_t overlap = 2 * bt <= WSE_NACC, y = a->y, place = first_place(cols), half = 0, i, o;
 	struct trip trip = {
@@ -171,7 +177,6 @@ WSE_ENTRY void linear_forward(uint32_t args, uint32_t info)
 	};
 	uint32_t lanes = WSE_TCW(WSE_ENGINE_L, WSE_TOP_AXPY, L_HALF, L_STREAM, L_X) + WSE_CLEAR;
 
-	(void)info;
 	if (cols == 1)
 		trip.owner = (struct word){ WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, L_OWN, L_HALF, 0), FLIP_SRC1 };
 	linear_setup(a->x, a->t, a->k, bt);
@@ -207,7 +212,6 @@ WSE_ENTRY void linear_forward(uint32_t args, uint32_t info)
 	wse_wait(ENG_M0);
 	linear_post(a);
 	wse_wait(ENG_L);
-	wse_done(0);
 }
 
 /* ---- backward to the weights ---- */
@@ -234,9 +238,8 @@ static inline void bias_gradient(const struct wse_wgrad_args *a, uint32_t featur
  * The owner passes its dy round the ring, everybody keeps a copy in a half; the trip ends before the owner.
  * Mover 1 adds the lanes' results to what comes from the north.
  */
-WSE_ENTRY void linear_wgrad(uint32_t args, uint32_t info)
+static inline void linear_wgrad_kernel(const struct wse_wgrad_args *a)
 {
-	const struct wse_wgrad_args *a = (const struct wse_wgrad_args *)args;
 	uint32_t cols = wse_cols(), own = a->nblk / cols, b = a->b, bt = b * a->t, r = wse_row();
 	uint32_t overlap = 2 * bt <= WSE_NACC, dy = a->dy, place = first_place(cols), half = 0, begun = 0, i, o;
 	struct trip trip = {
@@ -247,7 +250,6 @@ WSE_ENTRY void linear_wgrad(uint32_t args, uint32_t info)
 	};
 	uint32_t lanes = WSE_TCW(WSE_ENGINE_L, WSE_TOP_DOT, L_HALF, L_STREAM, L_X);
 
-	(void)info;
 	if (cols == 1)
 		trip.owner = (struct word){ WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, L_HALF, L_OWN, 0), FLIP_DST };
 	linear_setup(a->x, a->t, a->k, bt);
@@ -292,7 +294,6 @@ WSE_ENTRY void linear_wgrad(uint32_t args, uint32_t info)
 	if (a->db)
 		bias_gradient(a, own * b);
 	wse_wait(ENG_M1);
-	wse_done(0);
 }
 
 #endif /* WSE_LINEAR_H */

@@ -7,6 +7,7 @@
 #ifndef WSE_LOSS_H
 #define WSE_LOSS_H
 
+#include "kernel.h"
 #include "row.h"
 
 static uint32_t loss_onehot[64] __attribute__((aligned(16))); /* 8 x 8 identity, binary32 */
@@ -34,15 +35,13 @@ static inline void loss_gradient(const struct wse_loss_args *a, uint32_t recip, 
 	vs(VMUL, D_B, D_A, a->scale);
 }
 
-WSE_ENTRY void loss(uint32_t args, uint32_t info)
+static inline void loss_kernel(const struct wse_loss_args *a)
 {
-	const struct wse_loss_args *a = (const struct wse_loss_args *)args;
 	uint32_t t = a->t, first = wse_col() * a->v, left = a->classes > first ? a->classes - first : 0;
 	uint32_t v = left < a->v ? left : a->v, i, n;
 	uint32_t row = a->work, zt = row + 4 * t, recip = zt + 4 * t;
 	const uint16_t *target = (const uint16_t *)a->target;
 
-	(void)info;
 	routes_ring();
 
 	/* m[t] = max over all classes, from -inf */
@@ -92,9 +91,10 @@ WSE_ENTRY void loss(uint32_t args, uint32_t info)
 		vec_mem(D_A, zt + 4 * i, WSE_DT_FP32, n);
 		vec_mem(D_C, a->loss + 4 * i, WSE_DT_FP32, n);
 		vv(VSUB, D_C, V5, D_A);
-		vrecip(V0, V4, V1, V2);
+		vv(VMOV, V0, V4, 0);
+		vrecip();
 		vec_mem(D_A, recip + 4 * i, WSE_DT_FP32, n);
-		vv(VMOV, D_A, V0, 0);
+		vv(VMOV, D_A, V1, 0);
 	}
 
 	if (a->backward && v)
@@ -105,7 +105,6 @@ WSE_ENTRY void loss(uint32_t args, uint32_t info)
 		vv(VMOV, D_B, D_K, 0);
 	}
 	wse_wait(1);
-	wse_done(0);
 }
 
 #endif /* WSE_LOSS_H */

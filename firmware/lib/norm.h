@@ -5,36 +5,31 @@
  *
  * Features go in chunks that fit the accumulators beside what is summed; what belongs to a token (mean, rstd, the two
  * means of the backward pass) is a row in memory that counts for every feature, what belongs to a feature (gain, bias)
- * a scalar operand.
+ * a scalar operand. Descriptors are made when the size of a chunk changes, which is for the last one at most: from one
+ * chunk to the next only their bases move.
  */
 #ifndef WSE_NORM_H
 #define WSE_NORM_H
 
+#include "kernel.h"
 #include "row.h"
 
-enum { N_ROW = 6, N_SUM = 7 }; /* beside D_A ... D_K of vec.h */
+/* descriptors: matrices of a chunk, rows of t, accumulators; N_ONE, N_TWO: a row of t of these */
+enum { N_X, N_MEAN, N_RSTD, N_ACC, N_SUM, N_ONE, N_TWO, N_DY, N_MORE, N_OUT, N_OUT2, N_DGAIN = 12, N_DBIAS };
 
-/* accumulators base ... base + t - 1 are 0 */
-static inline void acc_zero(uint32_t base, uint32_t t)
+/* accumulators base ... base + n - 1 are 0 */
+static inline void acc_zero(uint32_t base, uint32_t n)
 {
-	wse_dsr_acc(N_ROW, base, t);
-	vs(VAND, N_ROW, N_ROW, 0);
+	wse_dsr_acc(N_ONE, base, n);
+	vs(VAND, N_ONE, N_ONE, 0);
 }
 
-/* N_ROW, `features` rows of accumulators at base: x - mean */
-static inline void norm_centre(uint32_t base, uint32_t x, uint32_t mean, uint32_t t, uint32_t features)
+/* a chunk of n features: x, and what x - mean is multiplied with */
+static __attribute__((noinline)) void norm_chunk(uint32_t x, uint32_t mean, uint32_t row, uint32_t t, uint32_t n)
 {
-	dsr_rows(D_A, x, WSE_DT_BF16, t, features);
-	dsr_repeat(D_B, mean, t, features);
-	wse_dsr_acc2(N_ROW, base, t, features, t);
-	vv(VSUB, N_ROW, D_A, D_B);
-}
-
-/* N_ROW *= a row of t at addr, for every feature */
-static inline void norm_by_row(uint32_t addr, uint32_t t, uint32_t features)
-{
-	dsr_repeat(D_B, addr, t, features);
-	vv(VMUL, N_ROW, N_ROW, D_B);
+	dsr_rows(N_X, x, WSE_DT_BF16, t, n);
+	dsr_repeat(N_MEAN, mean, t, n);
+	dsr_repeat(N_RSTD, row, t, n);
 }
 
 /* [t] at addr: 1 / sqrt(value * inv_width + eps) */
@@ -54,163 +49,187 @@ static inline void norm_rstd(uint32_t addr, uint32_t t, uint32_t inv_width, uint
 	}
 }
 
-WSE_ENTRY void norm(uint32_t args, uint32_t info)
+/* sum of centred squares over the own features: accumulators 0 ... t-1 */
+static inline void norm_squares(const struct wse_norm_args *a)
 {
-	const struct wse_norm_args *a = (const struct wse_norm_args *)args;
-	const uint32_t *gain = (const uint32_t *)a->gain, *bias = (const uint32_t *)a->bias;
-	uint32_t t = a->t, h = a->h, x = a->x, out = a->out, chunk, n, i, acc;
+	uint32_t t = a->t, h = a->h, x = a->x, chunk = WSE_NACC / t - 1, shaped = 0, n;
 
-	(void)info;
-	routes_ring();
-
-	/* mean */
 	acc_zero(0, t);
-	dsr_repeat_acc(N_SUM, 0, t, h);
-	dsr_rows(D_A, x, WSE_DT_BF16, t, h);
-	vv(VADD, N_SUM, N_SUM, D_A);
-	row_combine(a->mean, t, 0);
-	wse_dsr_mem(D_A, a->mean, WSE_DT_FP32, t, 4);
-	vs(VMUL, D_A, D_A, a->inv_width);
-
-	/* centred squares: sums at 0, features behind them */
-	acc_zero(0, t);
-	chunk = WSE_NACC / t - 1;
-	for (i = 0; i < h; i += n) {
-		n = h - i < chunk ? h - i : chunk;
-		norm_centre(t, x + 2 * i * t, a->mean, t, n);
-		dsr_repeat_acc(N_SUM, 0, t, n);
-		vv(VMAC, N_SUM, N_ROW, N_ROW);
+	for (; h; h -= n, x += 2 * n * t) {
+		n = h < chunk ? h : chunk;
+		if (n != shaped) {
+			norm_chunk(x, a->mean, 0, t, n);
+			wse_dsr_acc2(N_ACC, t, t, n, t);
+			dsr_repeat_acc(N_SUM, 0, t, n);
+			shaped = n;
+		}
+		wse_dsr_base(N_X, x, t, 2);
+		vv(VSUB, N_ACC, N_X, N_MEAN);
+		vv(VMAC, N_SUM, N_ACC, N_ACC);
 	}
+}
+
+static inline void norm_out(const struct wse_norm_args *a)
+{
+	const uint32_t *gain = (const uint32_t *)a->gain, *bias = (const uint32_t *)a->bias;
+	uint32_t t = a->t, h = a->h, x = a->x, out = a->out, chunk = WSE_NACC / t, shaped = 0, n, i, acc;
+
+	wse_dsr_acc(N_ONE, 0, t);
+	wse_dsr_mem(N_OUT, out, WSE_DT_BF16, t, 2);
+	for (; h; h -= n, x += 2 * n * t) {
+		n = h < chunk ? h : chunk;
+		if (n != shaped) {
+			norm_chunk(x, a->mean, a->rstd, t, n);
+			wse_dsr_acc2(N_ACC, 0, t, n, t);
+			shaped = n;
+		}
+		wse_dsr_base(N_X, x, t, 2);
+		vv(VSUB, N_ACC, N_X, N_MEAN);
+		vv(VMUL, N_ACC, N_ACC, N_RSTD);
+		for (i = n, acc = 0; i; i--, acc += t, out += 2 * t) {
+			wse_dsr_base(N_ONE, acc, t, 1);
+			vs(VMUL, N_ONE, N_ONE, *gain++);
+			wse_dsr_base(N_OUT, out, t, 2);
+			vs(VADD, N_OUT, N_ONE, *bias++);
+		}
+	}
+}
+
+static inline void norm_kernel(const struct wse_norm_args *a)
+{
+	uint32_t t = a->t;
+
+	routes_ring();
+	acc_zero(0, t);
+	dsr_repeat_acc(N_SUM, 0, t, a->h);
+	dsr_rows(N_X, a->x, WSE_DT_BF16, t, a->h);
+	vv(VADD, N_SUM, N_SUM, N_X);
+	row_combine(a->mean, t, 0);
+	wse_dsr_mem(N_ONE, a->mean, WSE_DT_FP32, t, 4);
+	vs(VMUL, N_ONE, N_ONE, a->inv_width);
+	norm_squares(a);
 	row_combine(a->rstd, t, 0);
 	norm_rstd(a->rstd, t, a->inv_width, a->eps);
-
-	/* out */
-	chunk = WSE_NACC / t;
-	wse_dsr_mem(D_C, out, WSE_DT_BF16, t, 2);
-	while (h) {
-		n = h < chunk ? h : chunk;
-		norm_centre(0, x, a->mean, t, n);
-		norm_by_row(a->rstd, t, n);
-		wse_dsr_acc(N_SUM, 0, t);
-		for (i = n, acc = 0; i; i--, acc += t, out += 2 * t) {
-			wse_dsr_base(N_SUM, acc, t, 1);
-			vs(VMUL, N_SUM, N_SUM, *gain++);
-			wse_dsr_base(D_C, out, t, 2);
-			vs(VADD, D_C, N_SUM, *bias++);
-		}
-		x += 2 * n * t;
-		h -= n;
-	}
+	norm_out(a);
 	wse_wait(1);
-	wse_done(0);
 }
 
 /*
- * First pass over the features: dy * xhat for the gain's gradient and its sum with the gain, dy for the bias's; then dy
- * becomes dy * gain. A gain is read before its gradient takes its place.
+ * First pass over the features: dy * xhat for the gain's gradient and, times the gain, for a sum over features; dy for
+ * the bias's; then dy * gain takes dy's place and is summed over features, too. A gain is read before its gradient takes
+ * its place. Sums: accumulators 0 ... 2t-1; while there is no room, work.
  */
-static inline void norm_back_sums(const struct wse_norm_back_args *a, uint32_t sums)
+static inline void norm_back_sums(const struct wse_norm_back_args *a)
 {
 	uint32_t t = a->t, h = a->h, x = a->x, dy = a->dy, dgain = a->dgain, dbias = a->dbias, gain, acc, n, i;
-	uint32_t first = t <= WSE_NACC / 4 ? 2 * t : 0, chunk = (WSE_NACC - first) / t;
+	uint32_t room = t <= WSE_NACC / 4, first = room ? 2 * t : 0, chunk = (WSE_NACC - first) / 2 / t, shaped = 0;
 
-	wse_dsr_mem(V0, dy, WSE_DT_FP32, t, 4);
-	wse_dsr_mem(V1, dgain, WSE_DT_FP32, 1, 4);
-	wse_dsr_mem(V2, dbias, WSE_DT_FP32, 1, 4);
-	wse_dsr_acc(V3, 0, t);
-	while (h) {
+	acc_zero(0, 2 * t);
+	wse_dsr_acc(N_OUT, t, t);
+	wse_dsr_mem(N_MORE, a->work, WSE_DT_FP32, 2 * t, 4);
+	if (!room) {
+		vv(VMOV, N_MORE, N_ONE, 0);
+		wse_dsr_mem(N_OUT, a->work + 4 * t, WSE_DT_FP32, t, 4);
+	}
+	wse_dsr_acc(N_ONE, 0, t);
+	wse_dsr_acc(N_TWO, 0, t);
+	wse_dsr_mem(N_DGAIN, dgain, WSE_DT_FP32, 1, 4);
+	wse_dsr_mem(N_DBIAS, dbias, WSE_DT_FP32, 1, 4);
+	for (; h; h -= n, x += 2 * n * t, dy += 4 * n * t) {
 		n = h < chunk ? h : chunk;
-		norm_centre(first, x, a->mean, t, n);
-		norm_by_row(a->rstd, t, n);
-		dsr_rows(D_B, dy, WSE_DT_FP32, t, n);
-		vv(VMUL, N_ROW, N_ROW, D_B);
+		if (n != shaped) {
+			norm_chunk(x, a->mean, a->rstd, t, n);
+			wse_dsr_acc2(N_ACC, first, t, n, t);
+			wse_dsr_acc2(N_MORE, first + n * t, t, n, t);
+			dsr_rows(N_DY, dy, WSE_DT_FP32, t, n);
+			if (room)
+				dsr_repeat_acc(N_SUM, 0, t, n);
+			else
+				dsr_repeat(N_SUM, a->work, t, n);
+			shaped = n;
+		}
+		wse_dsr_base(N_X, x, t, 2);
+		wse_dsr_base(N_DY, dy, t, 4);
+		vv(VMOV, N_MORE, N_DY, 0);
+		vv(VSUB, N_ACC, N_X, N_MEAN);
+		vv(VMUL, N_ACC, N_ACC, N_RSTD);
+		vv(VMUL, N_ACC, N_ACC, N_MORE);
 		for (i = n, acc = first; i; i--, acc += t) {
 			gain = *(const uint32_t *)(a->gain + (dgain - a->dgain));
-			wse_dsr_base(V0, dy, t, 4);
-			wse_dsr_base(V1, dgain, 1, 4);
-			wse_dsr_base(V2, dbias, 1, 4);
-			wse_dsr_base(V3, acc, t, 1);
-			vv(VRSUM, V2, V0, 0);
-			vv(VRSUM, V1, V3, 0);
-			vs(VMAC, sums, V3, gain);
-			vs(VMUL, V0, V0, gain);
-			dy += 4 * t;
+			wse_dsr_base(N_ONE, acc, t, 1);
+			wse_dsr_base(N_TWO, acc + n * t, t, 1);
+			wse_dsr_base(N_DGAIN, dgain, 1, 4);
+			wse_dsr_base(N_DBIAS, dbias, 1, 4);
+			vv(VRSUM, N_DGAIN, N_ONE, 0);
+			vv(VRSUM, N_DBIAS, N_TWO, 0);
+			vs(VMAC, N_OUT, N_ONE, gain);
+			vs(VMUL, N_TWO, N_TWO, gain);
 			dgain += 4;
 			dbias += 4;
 		}
-		x += 2 * n * t;
-		h -= n;
+		vv(VADD, N_SUM, N_SUM, N_MORE);
+		vv(VMOV, N_DY, N_MORE, 0);
+	}
+	if (!room) {
+		wse_dsr_acc(N_ONE, 0, 2 * t);
+		wse_dsr_mem(N_MORE, a->work, WSE_DT_FP32, 2 * t, 4);
+		vv(VMOV, N_ONE, N_MORE, 0);
 	}
 }
 
-/* second pass: dx, with the means of dy * gain and of that times xhat in rows at mean_g and behind it */
-static inline void norm_back_dx(const struct wse_norm_back_args *a, uint32_t mean_g)
+/* second pass: dx. Rows of t in work: mean of dy * gain, mean of that times xhat */
+static inline void norm_back_dx(const struct wse_norm_back_args *a)
 {
 	uint32_t t = a->t, h = a->h, x = a->x, dy = a->dy, dres = a->dres, dres16 = a->dres16, n;
-	uint32_t chunk = WSE_NACC / 2 / t;
+	uint32_t chunk = WSE_NACC / 2 / t, slope = a->work + 4 * t, shaped = 0;
 
-	while (h) {
+	/* what x - mean is multiplied with */
+	wse_dsr_mem(N_ONE, slope, WSE_DT_FP32, t, 4);
+	wse_dsr_mem(N_TWO, a->rstd, WSE_DT_FP32, t, 4);
+	vv(VMUL, N_ONE, N_ONE, N_TWO);
+	vv(VMUL, N_ONE, N_ONE, N_TWO);
+	for (; h; h -= n, x += 2 * n * t, dy += 4 * n * t, dres += 4 * n * t, dres16 += 2 * n * t) {
 		n = h < chunk ? h : chunk;
-		norm_centre(0, x, a->mean, t, n);
-		norm_by_row(a->rstd, t, n);
-		norm_by_row(mean_g + 4 * t, t, n);
-		wse_dsr_acc2(N_SUM, WSE_NACC / 2, t, n, t);
-		dsr_rows(D_A, dy, WSE_DT_FP32, t, n);
-		dsr_repeat(D_B, mean_g, t, n);
-		vv(VSUB, N_SUM, D_A, D_B);
-		vv(VSUB, N_ROW, N_SUM, N_ROW);
-		norm_by_row(a->rstd, t, n);
-		dsr_rows(D_C, dres, WSE_DT_FP32, t, n);
+		if (n != shaped) {
+			norm_chunk(x, a->mean, a->rstd, t, n);
+			dsr_repeat(N_ONE, slope, t, n);
+			dsr_repeat(N_TWO, a->work, t, n);
+			wse_dsr_acc2(N_ACC, 0, t, n, t);
+			wse_dsr_acc2(N_SUM, WSE_NACC / 2, t, n, t);
+			dsr_rows(N_DY, dy, WSE_DT_FP32, t, n);
+			dsr_rows(N_OUT, dres, WSE_DT_FP32, t, n);
+			dsr_rows(N_OUT2, dres16, WSE_DT_BF16, t, n);
+			shaped = n;
+		}
+		wse_dsr_base(N_X, x, t, 2);
+		wse_dsr_base(N_DY, dy, t, 4);
+		wse_dsr_base(N_OUT, dres, t, 4);
+		wse_dsr_base(N_OUT2, dres16, t, 2);
+		vv(VSUB, N_ACC, N_X, N_MEAN);
+		vv(VMUL, N_ACC, N_ACC, N_ONE);
+		vv(VSUB, N_SUM, N_DY, N_TWO);
+		vv(VMUL, N_SUM, N_SUM, N_RSTD);
+		vv(VSUB, N_ACC, N_SUM, N_ACC);
 		if (a->add)
-			vv(VADD, N_ROW, D_C, N_ROW);
-		vv(VMOV, D_C, N_ROW, 0);
-		dsr_rows(D_C, dres16, WSE_DT_BF16, t, n);
-		vv(VMOV, D_C, N_ROW, 0);
-		x += 2 * n * t;
-		dy += 4 * n * t;
-		dres += 4 * n * t;
-		dres16 += 2 * n * t;
-		h -= n;
+			vv(VADD, N_ACC, N_OUT, N_ACC);
+		vv(VMOV, N_OUT, N_ACC, 0);
+		vv(VMOV, N_OUT2, N_ACC, 0);
 	}
 }
 
-WSE_ENTRY void norm_back(uint32_t args, uint32_t info)
+static inline void norm_back_kernel(const struct wse_norm_back_args *a)
 {
-	const struct wse_norm_back_args *a = (const struct wse_norm_back_args *)args;
-	uint32_t t = a->t, h = a->h;
-
-	(void)info;
 	routes_ring();
 	routes_column();
-
-	/* sums of dy * gain at accumulator 0, of dy * gain * xhat behind it; those in memory while there is no room */
-	if (t <= WSE_NACC / 4) {
-		acc_zero(0, 2 * t);
-		wse_dsr_acc(N_SUM, t, t);
-	} else {
-		acc_zero(0, t);
-		wse_dsr_mem(N_SUM, a->work, WSE_DT_FP32, t, 4);
-		vv(VMOV, N_SUM, N_ROW, 0);
-	}
-	norm_back_sums(a, N_SUM);
+	norm_back_sums(a);
 	wse_wait(1);
-	column_sum(a->dgain, h);
-	column_sum(a->dbias, h);
-	if (t > WSE_NACC / 4) {
-		acc_zero(0, t);
-		wse_dsr_acc(N_ROW, t, t);
-		vv(VMOV, N_ROW, N_SUM, 0);
-	}
-	dsr_repeat_acc(N_SUM, 0, t, h);
-	dsr_rows(D_A, a->dy, WSE_DT_FP32, t, h);
-	vv(VADD, N_SUM, N_SUM, D_A);
-	row_combine(a->work, 2 * t, 0);
-	wse_dsr_mem(D_A, a->work, WSE_DT_FP32, 2 * t, 4);
-	vs(VMUL, D_A, D_A, a->inv_width);
-
-	norm_back_dx(a, a->work);
+	column_sum(a->dgain, a->h);
+	column_sum(a->dbias, a->h);
+	row_combine(a->work, 2 * a->t, 0);
+	wse_dsr_mem(N_ONE, a->work, WSE_DT_FP32, 2 * a->t, 4);
+	vs(VMUL, N_ONE, N_ONE, a->inv_width);
+	norm_back_dx(a);
 	wse_wait(1 | 4);
-	wse_done(0);
 }
 
 #endif /* WSE_NORM_H */

@@ -29,7 +29,7 @@ static inline void routes_stream(void)
 	wse_route(WSE_COLOR_STREAM, WSE_RX(N) | tx);
 }
 
-static inline void routes_ring(void)
+static __attribute__((noinline, unused)) void routes_ring(void)
 {
 	uint32_t c = wse_col(), cols = wse_cols();
 
@@ -47,7 +47,7 @@ static inline void routes_ring(void)
 		wse_route(WSE_COLOR_WRAP, WSE_RX(E) | WSE_TX(R));
 }
 
-static inline void routes_column(void)
+static __attribute__((noinline, unused)) void routes_column(void)
 {
 	uint32_t r = wse_row();
 

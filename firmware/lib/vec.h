@@ -41,11 +41,15 @@ static const uint32_t vec_m10[8] __attribute__((aligned(16))) = VEC_ROW(0xc12000
 
 #define VEC_MAGIC	WSE_F32(12582912.0f)	/* 1.5 * 2^23 */
 
-/* dst = exp(src), of n elements; uses V0 ... V3 (dst may be one of them or memory) */
-static inline void vexp(uint32_t dst, uint32_t src, uint32_t n)
+/*
+ * Functions that several kernels need are there once. What they compute in is fixed, V0 ... V3 of 32 elements at
+ * most, so that four of them fill the accumulators.
+ */
+#define VEC_FN	static __attribute__((noinline, unused))
+
+/* V0 at least -87: exp(V0) = V2 * V1; uses V3 */
+VEC_FN void vexp_parts(void)
 {
-	vec_const(vec_m87, n);
-	vv(VMAX, V0, D_K, src);
 	vs(VMUL, V1, V0, WSE_F32(0x1.715476p+0f));
 	vs(VADD, V1, V1, VEC_MAGIC);
 	vs(VADD, V2, V1, WSE_F32(-12582912.0f));
@@ -67,21 +71,29 @@ static inline void vexp(uint32_t dst, uint32_t src, uint32_t n)
 	vs(VADD, V2, V2, WSE_F32(1.0f));
 	vs(VSHL, V1, V1, 23);
 	vs(VIADD, V1, V1, 0x3f800000);
+}
+
+/* dst = exp(src), of n elements; uses V0 ... V3 (dst may be one of them or memory) */
+static inline void vexp(uint32_t dst, uint32_t src, uint32_t n)
+{
+	vec_const(vec_m87, n);
+	vv(VMAX, V0, D_K, src);
+	vexp_parts();
 	vv(VMUL, dst, V2, V1);
 }
 
-/* dst = 1 / src; dst, src and the scratch vectors t, u are different, but u may be src */
-static inline void vrecip(uint32_t dst, uint32_t src, uint32_t t, uint32_t u)
+/* V1 = 1 / V0; V0 becomes -V0; uses V3 */
+VEC_FN void vrecip(void)
 {
 	int i;
 
-	vs(VXOR, dst, src, ~0u);			/* magic - x = ~x + magic + 1 */
-	vs(VIADD, dst, dst, 0x7ef311c7 + 1);
-	vs(VMUL, u, src, WSE_F32(-1.0f));		/* 2 - s r = (-s) r + 2 */
+	vs(VXOR, V1, V0, ~0u);				/* magic - x = ~x + magic + 1 */
+	vs(VIADD, V1, V1, 0x7ef311c7 + 1);
+	vs(VMUL, V0, V0, WSE_F32(-1.0f));		/* 2 - s r = (-s) r + 2 */
 	for (i = 0; i < 3; i++) {
-		vv(VMUL, t, u, dst);
-		vs(VADD, t, t, WSE_F32(2.0f));
-		vv(VMUL, dst, dst, t);
+		vv(VMUL, V3, V0, V1);
+		vs(VADD, V3, V3, WSE_F32(2.0f));
+		vv(VMUL, V1, V1, V3);
 	}
 }
 
@@ -165,7 +177,7 @@ static inline void vgelu(uint32_t out, uint32_t deriv, uint32_t y, uint32_t n)
 	vv(VMIN, V0, D_K, V0);
 	vexp(V2, V0, n);				/* w */
 	vs(VADD, V0, V2, WSE_F32(1.0f));
-	vrecip(V1, V0, V3, V0);				/* s */
+	vrecip();					/* V1 = s */
 	vv(VMUL, V2, V2, V1);				/* w s */
 	vgelu_clamp(V0, y, n);
 	vv(VMUL, V3, V0, V0);

@@ -100,9 +100,10 @@ WSE_ENTRY void mlp_softmax(uint32_t args, uint32_t info)
 		vec_mem(D_A, zt + 4 * i, WSE_DT_FP32, n);
 		vec_mem(D_C, a->loss + 4 * i, WSE_DT_FP32, n);
 		vv(VSUB, D_C, V5, D_A);
-		vrecip(V0, V4, V1, V2);
+		vv(VMOV, V0, V4, 0);
+		vrecip();
 		vec_mem(D_A, recip + 4 * i, WSE_DT_FP32, n);
-		vv(VMOV, D_A, V0, 0);
+		vv(VMOV, D_A, V1, 0);
 	}
 
 	/* dy = (e / S - onehot) * scale. Subtracting 0 changes nothing, so only groups with a 1 are touched */

@@ -17,6 +17,7 @@
 
 #define ROWS 4u
 #define COLS 4u
+#define T    16u
 #define URI  "sim:rtl,rows=4,cols=4"
 
 struct kernels {
@@ -80,11 +81,31 @@ static struct drm_wse_cmd start_of(const struct kernels *s, const char *kernel, 
 	return wse_cmd_start(start);
 }
 
+/* device cycles of commands, or a negative errno */
+static int64_t cycles_of(const struct kernels *s, const struct drm_wse_cmd *cmds, uint32_t n,
+			 struct bench_measure *m)
+{
+	struct wse_fence *fence;
+	uint32_t begin, end;
+	int ret = wse_submit(s->ctx, cmds, n, NULL, 0, &fence);
+
+	if (!ret) {
+		ret = wse_fence_wait(fence, WSE_FOREVER);
+		if (!ret)
+			ret = wse_fence_cycles(fence, &begin, &end);
+		wse_fence_destroy(fence);
+	}
+	if (ret) {
+		wse_device_error(s->dev, m->why, sizeof(m->why));
+		return ret;
+	}
+	return end - begin;
+}
+
 /* device cycles of one layer, its streams and its start, or a negative errno */
 static int64_t layer_cycles(const struct kernels *s, const struct layer *l, struct bench_measure *m)
 {
-	uint32_t x = s->base, y = x + l->k * l->t * 2, elements = l->features * l->t, begin, end,
-		 n = 0;
+	uint32_t x = s->base, y = x + l->k * l->t * 2, elements = l->features * l->t, n = 0;
 	struct wse_linear_args forward = {.x = x,
 					  .y = y,
 					  .t = l->t,
@@ -115,8 +136,6 @@ static int64_t layer_cycles(const struct kernels *s, const struct layer *l, stru
 				.index_only = l->wgrad};
 	struct wse_stream out = in;
 	struct drm_wse_cmd cmds[3];
-	struct wse_fence *fence;
-	int ret;
 
 	out.buf = s->dw;
 	out.queue = 3;
@@ -132,18 +151,7 @@ static int64_t layer_cycles(const struct kernels *s, const struct layer *l, stru
 	} else {
 		cmds[n++] = start_of(s, "linear_forward", &forward, sizeof(forward));
 	}
-	ret = wse_submit(s->ctx, cmds, n, NULL, 0, &fence);
-	if (!ret) {
-		ret = wse_fence_wait(fence, WSE_FOREVER);
-		if (!ret)
-			ret = wse_fence_cycles(fence, &begin, &end);
-		wse_fence_destroy(fence);
-	}
-	if (ret) {
-		wse_device_error(s->dev, m->why, sizeof(m->why));
-		return ret;
-	}
-	return end - begin;
+	return cycles_of(s, cmds, n, m);
 }
 
 /* cycles of one more block: 16 features a column against 32 */
@@ -218,11 +226,57 @@ static int gelu_cycles_element(struct bench_measure *m)
 	return 0;
 }
 
+/* what a block of a GPT does beside its products: width 64, 16 tokens a core; a start costs about 260 of them */
+static int norm_cycles(struct bench_measure *m)
+{
+	enum { H = 16, N = H * T };
+	struct kernels s;
+	int ret = kernels_open(&s, m->why, sizeof(m->why));
+	uint32_t a = s.base, b = a + 4 * N, c = b + 4 * N, vec = c + 4 * N, tok = vec + 16 * H,
+		 work = tok + 8 * T;
+	struct wse_norm_args norm = {a,	   b, vec, vec + 4 * H, tok,	   tok + 4 * T,
+				     work, T, H,   0x3c800000,	0x3727c5ac};
+	struct wse_norm_back_args back = {a,   b,	    vec,  tok, tok + 4 * T, c,		b,
+					  vec, vec + 4 * H, work, T,   H,	    0x3c800000, 1};
+	struct wse_add_args add = {a, b, c, N};
+	struct wse_loss_args loss = {.y = a,
+				     .dy = b,
+				     .target = vec,
+				     .loss = tok,
+				     .work = work,
+				     .t = T,
+				     .v = H,
+				     .scale = 0x3c800000,
+				     .backward = 1,
+				     .classes = COLS * H};
+	struct drm_wse_cmd cmds[4];
+	static const char *const names[] = {"norm", "norm_back", "add", "loss_of_64_classes"};
+	int64_t cycles = 0;
+
+	for (uint32_t i = 0; i < 4 && !ret && cycles >= 0; i++) {
+		if (!i) {
+			cmds[0] = start_of(&s, "norm", &norm, sizeof(norm));
+			cmds[1] = start_of(&s, "norm_back", &back, sizeof(back));
+			cmds[2] = start_of(&s, "add", &add, sizeof(add));
+			cmds[3] = start_of(&s, "loss", &loss, sizeof(loss));
+		}
+		cycles = cycles_of(&s, &cmds[i], 1, m);
+		bench_count(m, names[i], "cycles", (double)cycles);
+		if (i < 2)
+			m->value += (double)cycles;
+	}
+	kernels_close(&s);
+	return ret ? ret : cycles < 0 ? (int)cycles : 0;
+}
+
 const struct bench bench_kernels[] = {
 	{"linear_block_cycles", "cycles",
 	 "a block of a streamed layer on the RTL, 4x4 cores, 16 inputs and 16 tokens each, 4 features",
 	 linear_block_cycles, 1},
 	{"gelu_cycles_element", "cycles",
 	 "GELU and its derivative on the RTL, an element of a core", gelu_cycles_element, 1},
+	{"norm_cycles", "cycles",
+	 "layer norm, forward and backward, of width 64 and 16 tokens a core on the RTL",
+	 norm_cycles, 1},
 	{0},
 };

@@ -123,13 +123,14 @@ void wse_norm_back_oracle(const struct wse_tile *tile, uint32_t width, uint32_t 
 	for (uint32_t t = 0; t < tokens; t++) {
 		float mg = ew_mul(sum_over_row(tile, width, &first, t), b->inv_width);
 		float mgx = ew_mul(sum_over_row(tile, width, &second, t), b->inv_width);
+		float slope = ew_mul(ew_mul(mgx, b->rstd[t]), b->rstd[t]);
 
 		for (uint32_t n = 0; n < width; n++) {
 			size_t i = (size_t)n * tokens + t;
 			float g = ew_mul(b->dy[i], b->gain[n]);
-			float dx = ew_sub(ew_sub(g, mg), ew_mul(xhat_of(b, tokens, n, t), mgx));
+			float d = ew_sub(wse_bf16_to_f32(b->x[i]), b->mean[t]);
+			float dx = ew_sub(ew_mul(ew_sub(g, mg), b->rstd[t]), ew_mul(d, slope));
 
-			dx = ew_mul(dx, b->rstd[t]);
 			b->dres[i] = b->add ? ew_add(b->dres[i], dx) : dx;
 			b->dres16[i] = wse_f32_to_bf16_ftz(b->dres[i]);
 		}

@@ -11,7 +11,7 @@
  *
  * Backward, xhat = (x - mean) * rstd:
  *   g = dy * gain;  a = (sum of g) * inv;  b = (sum of (xhat * dy) * gain) * inv
- *   dx = ((g - a) - (xhat * b)) * rstd;  dres = dres + dx, or dx;  dres16 = bf16(dres)
+ *   c = (b * rstd) * rstd;  dx = ((g - a) * rstd) - ((x - mean) * c);  dres = dres + dx, or dx;  dres16 = bf16(dres)
  *   dgain = sum over tokens of xhat * dy, dbias = sum over tokens of dy:
  *     row r:   lane l = +0.0, + value[Lj+l] for j ascending over the row's tokens, L lanes;
  *              d[r] = ((l0+l1)+(l2+l3)) + ((l4+l5)+(l6+l7)), with four lanes (l0+l1)+(l2+l3)

@@ -80,7 +80,7 @@ struct wse_add_args {
 	uint32_t n;
 };
 
-/* layer norm over the width: out = bf16((x - mean) * rstd * gain + bias) */
+/* layer norm over the width: out = bf16((x - mean) * rstd * gain + bias); t at most 64, out may be x */
 struct wse_norm_args {
 	uint32_t x;		/* bf16 [h][T] */
 	uint32_t out;		/* bf16 [h][T] */
@@ -97,7 +97,7 @@ static inline uint32_t wse_norm_work(uint32_t t)
 	return 4 * 4 * t;
 }
 
-/* its backward pass. dres = (add ? dres : 0) + dx, also as bf16 */
+/* its backward pass. dres = add ? dres + dx : dx, also as bf16; t at most 64 */
 struct wse_norm_back_args {
 	uint32_t dy;		/* binary32 [h][T]; destroyed */
 	uint32_t x;		/* bf16 [h][T] */
@@ -147,7 +147,7 @@ static inline uint32_t wse_attn_back_work(uint32_t t, uint32_t s, uint32_t d, ui
 	return 6 * s * t + 4 * t;	/* P; scores, dP, then dS; a sum a token */
 }
 
-/* softmax cross-entropy over the columns; dy = bf16((softmax - onehot) * scale) */
+/* softmax cross-entropy over the columns; dy = bf16((softmax - onehot) * scale), of padding 0; t at most 64 */
 struct wse_loss_args {
 	uint32_t y;		/* binary32 [V / COLS][T] logits; destroyed */
 	uint32_t dy;		/* bf16 [V / COLS][T] */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tile with train.elf on it, for tests of single kernels: a test lays out operands by wse_kernel.h's geometry in a
+ * A tile with train.elf (or another program) on it, for tests of single kernels: a test lays out operands by wse_kernel.h's geometry in a
  * mirror of the cores' SRAM, runs a kernel, puts what it expects into the mirror, and compares all of it: a kernel that
  * writes where it must not is found as well as one that writes the wrong bits. Included by a program, once.
  */
@@ -198,7 +198,7 @@ static struct drm_wse_cmd rig_start(struct rig *g, const char *kernel, const voi
 	struct wse_start s = {.rows = (uint16_t)g->tile.rows, .cols = (uint16_t)g->tile.cols, .closed = 1};
 
 	if (wse_program_symbol(g->prog, kernel, &s.entry)) {
-		printf("Bail out! train.elf has no %s\n", kernel);
+		printf("Bail out! there is no %s\n", kernel);
 		exit(1);
 	}
 	memcpy(s.arg, args, size);
@@ -266,7 +266,7 @@ static void rig_close(struct rig *g)
 }
 
 /* -ENOTSUP: not built here, reported as skipped */
-static int rig_open(struct rig *g, const char *uri)
+static int rig_open_program(struct rig *g, const char *uri, const char *program)
 {
 	struct drm_wse_info info;
 	const char *dir = getenv("WSE_KERNELS");
@@ -280,7 +280,7 @@ static int rig_open(struct rig *g, const char *uri)
 		tap_skip(g->why, "%s", uri);
 		return ret;
 	}
-	snprintf(path, sizeof(path), "%s/train.elf", dir ? dir : WSE_BUILD_FIRMWARE);
+	snprintf(path, sizeof(path), "%s/%s", dir ? dir : WSE_BUILD_FIRMWARE, program);
 	if (!ret)
 		ret = rig_failed(g, wse_context_create(g->dev, 0, &g->ctx));
 	if (!ret)
@@ -301,6 +301,11 @@ static int rig_open(struct rig *g, const char *uri)
 		exit(1);
 	}
 	return 0;
+}
+
+static inline int rig_open(struct rig *g, const char *uri)
+{
+	return rig_open_program(g, uri, "train.elf");
 }
 
 #endif

@@ -272,6 +272,34 @@ static void test_device(const char *uri, uint64_t seed, int many)
 	rig_close(&g);
 }
 
+/* a phase's program has some of the kernels, and some of the passes: bits of `has` */
+static void test_phase(const char *program, uint32_t has, int wgrad)
+{
+	static const struct shape s = {16, 8, 8, 4, 0};
+	struct rig g;
+
+	for (uint32_t post = 0; post < sizeof(posts) / sizeof(posts[0]); post++) {
+		struct wse_linear_args a = {.t = 16, .k = 8, .nblk = 4, .b = 4, .post = post};
+		uint16_t *w = rig_numbers(16 * 16, 2, 0);
+
+		if (rig_open_program(&g, "sim:func,rows=2,cols=2", program)) {
+			free(w);
+			return;
+		}
+		if (has >> post & 1) {
+			test_forward(&g, &s, post, 1, 0);
+		} else {
+			a.x = a.y = a.out = a.out2 = a.aux = WSE_SRAM_BASE + g.base;
+			ok(run_forward(&g, &s, &a, w) == -EFAULT, "%s has no pass %s: %s", program,
+			   posts[post].name, g.why);
+		}
+		if (!post && wgrad)
+			test_wgrad(&g, &s, 1);
+		rig_close(&g);
+		free(w);
+	}
+}
+
 int main(void)
 {
 	alarm(600);
@@ -282,5 +310,13 @@ int main(void)
 	test_device("sim:func,rows=4,cols=4", 4, 1);
 	test_device("sim:rtl,rows=2,cols=2", 5, 0);
 	test_device("sim:rtl,rows=2,cols=2,seed=7", 6, 0);
+	test_phase("forward.elf",
+		   1 << WSE_POST_BF16 | 1 << WSE_POST_RELU | 1 << WSE_POST_GELU |
+			   1 << WSE_POST_ADD16 | 1 << WSE_POST_ADD32,
+		   0);
+	test_phase("backward.elf",
+		   1 << WSE_POST_NONE | 1 << WSE_POST_BF16 | 1 << WSE_POST_GATE | 1 << WSE_POST_MUL,
+		   1);
+	test_phase("loss.elf", 1 << WSE_POST_NONE | 1 << WSE_POST_BF16, 1);
 	return tap_end();
 }

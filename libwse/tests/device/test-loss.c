@@ -58,12 +58,12 @@ static void test_loss(struct rig *g, uint32_t t, uint32_t v, uint32_t padding, i
 	free(target);
 }
 
-static void test_device(const char *uri, uint64_t seed, uint32_t many)
+static void test_device(const char *uri, const char *program, uint64_t seed, uint32_t many)
 {
 	static const uint32_t tokens[] = {8, 16, 24, 32, 64};
 	struct rig g;
 
-	if (rig_open(&g, uri))
+	if (rig_open_program(&g, uri, program))
 		return;
 	rig_seed = seed;
 	for (uint32_t i = 0; i < many; i++) {
@@ -80,11 +80,12 @@ static void test_device(const char *uri, uint64_t seed, uint32_t many)
 int main(void)
 {
 	alarm(600);
-	test_device("sim:func,rows=1,cols=1", 1, 15);
-	test_device("sim:func,rows=2,cols=2,races=1", 2, 15);
-	test_device("sim:func,rows=2,cols=3", 3, 15);
-	test_device("sim:func,rows=4,cols=4", 4, 15);
-	test_device("sim:rtl,rows=2,cols=2", 5, 6);
-	test_device("sim:rtl,rows=2,cols=2,seed=7", 6, 6);
+	test_device("sim:func,rows=1,cols=1", "train.elf", 1, 15);
+	test_device("sim:func,rows=2,cols=2,races=1", "train.elf", 2, 15);
+	test_device("sim:func,rows=2,cols=3", "train.elf", 3, 15);
+	test_device("sim:func,rows=4,cols=4", "train.elf", 4, 15);
+	test_device("sim:rtl,rows=2,cols=2", "train.elf", 5, 6);
+	test_device("sim:rtl,rows=2,cols=2,seed=7", "train.elf", 6, 6);
+	test_device("sim:func,rows=2,cols=2", "loss.elf", 7, 5);
 	return tap_end();
 }

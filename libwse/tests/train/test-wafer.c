@@ -424,7 +424,7 @@ static void memory(void)
 	wse_program_destroy(prog);
 	wse_context_destroy(ctx);
 	wse_device_close(dev);
-	ok(!ret && end <= WSE_LAYOUT_BASE && end + 2048 > WSE_LAYOUT_BASE,
+	ok(!ret && end <= WSE_LAYOUT_BASE && end + 3072 > WSE_LAYOUT_BASE,
 	   "the program ends at %u, data begins at %u", end, WSE_LAYOUT_BASE);
 	/* the widest that fits uses what is left, and the classes add up */
 	for (h[0] = 16; h[0] <= 4096; h[0] += 16) {

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kernels of wse_kernel.h and programs made of them. A header of this folder defines a kernel as a function
+ * NAME_kernel(args); a program includes headers and says with WSE_KERNEL which of their kernels it has. What
+ * nobody asks for costs nothing.
+ */
+#ifndef WSE_KERNEL_ENTRY_H
+#define WSE_KERNEL_ENTRY_H
+
+#include "wse_core.h"
+#include "wse_kernel.h"
+
+/* the start function of a kernel; X macro of WSE_KERNELS */
+#define WSE_KERNEL(entry, args)						\
+	WSE_ENTRY void entry(uint32_t words, uint32_t info)		\
+	{								\
+		(void)info;						\
+		entry##_kernel((const struct args *)words);		\
+		wse_done(0);						\
+	}
+
+#endif /* WSE_KERNEL_ENTRY_H */

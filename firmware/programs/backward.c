@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+/* The backward phase of a transformer: what its blocks need when nothing is computed again. */
+#define LINEAR_POSTS \
+	(1u << WSE_POST_NONE | 1u << WSE_POST_BF16 | 1u << WSE_POST_GATE | 1u << WSE_POST_MUL)
+
+#include "../lib/attn_back.h"
+#include "../lib/linear.h"
+#include "../lib/norm.h"
+
+WSE_KERNEL(attn_back, wse_attn_back_args)
+WSE_KERNEL(linear_forward, wse_linear_args)
+WSE_KERNEL(linear_wgrad, wse_wgrad_args)
+WSE_KERNEL(norm_back, wse_norm_back_args)
