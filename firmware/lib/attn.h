@@ -205,13 +205,13 @@ static void attn_exp(uint32_t s, uint32_t p, uint32_t max)
 	attn_rows(D_A, s, WSE_DT_FP32, A.keys);
 	attn_again(T_ROW, max, A.keys);
 	vv(VSUB, D_A, D_A, T_ROW);
-	vec_regs4(32);
+	vexp_setup(32);
 	vec_mem(D_A, s, WSE_DT_FP32, 32);
 	vec_mem(D_B, p, WSE_DT_BF16, 32);
 	for (i = 0; i < n; i += 32) {
 		wse_dsr_base(D_A, s + 4 * i, 8, 4);
 		wse_dsr_base(D_B, p + 2 * i, 8, 2);
-		vexp(D_B, D_A, 32);
+		vexp(D_B, D_A);
 	}
 	attn_mask(p, 0);
 }

@@ -97,18 +97,21 @@ static inline void post_bias(uint32_t y, uint32_t t, uint32_t features, const ui
 
 static inline void post_gelu(uint32_t y, uint32_t out, uint32_t deriv, uint32_t n)
 {
-	uint32_t m;
+	uint32_t shaped = 0, m;
 
-	for (; n; n -= m) {
+	for (; n; n -= m, y += 4 * m, out += 2 * m, deriv += 2 * m) {
 		m = n < 32 ? n : 32;
-		vec_regs4(m);
-		vec_mem(D_A, y, WSE_DT_FP32, m);
-		vec_mem(D_B, out, WSE_DT_BF16, m);
-		vec_mem(D_C, deriv, WSE_DT_BF16, m);
-		vgelu(D_B, D_C, D_A, m);
-		y += 4 * m;
-		out += 2 * m;
-		deriv += 2 * m;
+		if (m != shaped) {
+			vgelu_setup(m);
+			vec_mem(D_A, y, WSE_DT_FP32, m);
+			vec_mem(D_B, out, WSE_DT_BF16, m);
+			vec_mem(D_C, deriv, WSE_DT_BF16, m);
+			shaped = m;
+		}
+		wse_dsr_base(D_A, y, 8, 4);
+		wse_dsr_base(D_B, out, 8, 2);
+		wse_dsr_base(D_C, deriv, 8, 2);
+		vgelu(D_B, D_C, D_A);
 	}
 }
 
@@ -145,7 +148,7 @@ static __attribute__((noinline)) void linear_post(const struct wse_linear_args *
 	if (LINEAR_HAS(BF16, a))
 		post_bf16(a, t, n);
 	if (LINEAR_HAS(RELU, a)) {
-		vec_const(vec_zero, n);
+		vec_const(D_K, vec_zero, n);
 		vv(VMAX, D_B, D_K, D_A);
 	}
 	if (LINEAR_HAS(GELU, a))

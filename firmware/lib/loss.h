@@ -38,7 +38,7 @@ static inline void loss_gradient(const struct wse_loss_args *a, uint32_t recip, 
 static inline void loss_kernel(const struct wse_loss_args *a)
 {
 	uint32_t t = a->t, first = wse_col() * a->v, left = a->classes > first ? a->classes - first : 0;
-	uint32_t v = left < a->v ? left : a->v, i, n;
+	uint32_t v = left < a->v ? left : a->v, shaped, i, n;
 	uint32_t row = a->work, zt = row + 4 * t, recip = zt + 4 * t;
 	const uint16_t *target = (const uint16_t *)a->target;
 
@@ -67,11 +67,15 @@ static inline void loss_kernel(const struct wse_loss_args *a)
 	}
 
 	/* e = exp(z), S[t] = sum over all classes */
-	for (i = 0; i < v * t; i += n) {
+	for (i = 0, shaped = 0; i < v * t; i += n) {
 		n = v * t - i < 32 ? v * t - i : 32;
-		vec_regs4(n);
-		vec_mem(D_A, a->y + 4 * i, WSE_DT_FP32, n);
-		vexp(D_A, D_A, n);
+		if (n != shaped) {
+			vexp_setup(n);
+			vec_mem(D_A, a->y + 4 * i, WSE_DT_FP32, n);
+			shaped = n;
+		}
+		wse_dsr_base(D_A, a->y + 4 * i, 8, 4);
+		vexp(D_A, D_A);
 	}
 	wse_dsr_acc(D_TMP, 0, t);
 	vs(VAND, D_TMP, D_TMP, 0);
@@ -101,7 +105,7 @@ static inline void loss_kernel(const struct wse_loss_args *a)
 		loss_gradient(a, recip, first, v);
 	if (a->backward && v < a->v) {
 		vec_mem(D_B, a->dy + 2 * v * t, WSE_DT_BF16, (a->v - v) * t);
-		vec_const(vec_zero, (a->v - v) * t);
+		vec_const(D_K, vec_zero, (a->v - v) * t);
 		vv(VMOV, D_B, D_K, 0);
 	}
 	wse_wait(1);

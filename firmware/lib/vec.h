@@ -12,14 +12,16 @@
 
 #include "wse_core.h"
 
-enum { V0, V1, V2, V3, V4, V5, V6, V7, D_A = 8, D_B, D_C, D_K };
+enum { V0, V1, V2, V3, V4, V5, V6, V7, D_A = 8, D_B, D_C, D_K, D_K2, D_K3, D_K4 };
 
+/* rows of constants, in bf16 */
 #define VEC_ROW(x)	{ x, x, x, x, x, x, x, x }
-static const uint32_t vec_zero[8] __attribute__((aligned(16), unused)) = VEC_ROW(0);
-static const uint32_t vec_m87[8] __attribute__((aligned(16))) = VEC_ROW(0xc2ae0000);	/* -87 */
-static const uint32_t vec_80[8] __attribute__((aligned(16))) = VEC_ROW(0x42a00000);
-static const uint32_t vec_10[8] __attribute__((aligned(16))) = VEC_ROW(0x41200000);
-static const uint32_t vec_m10[8] __attribute__((aligned(16))) = VEC_ROW(0xc1200000);
+#define VEC_CONST	static const uint16_t __attribute__((aligned(16), unused))
+VEC_CONST vec_zero[8] = VEC_ROW(0);
+VEC_CONST vec_m87[8] = VEC_ROW(0xc2ae);
+VEC_CONST vec_80[8] = VEC_ROW(0x42a0);
+VEC_CONST vec_10[8] = VEC_ROW(0x4120);
+VEC_CONST vec_m10[8] = VEC_ROW(0xc120);
 
 /* an instruction of the lanes on DSRs d, a, b; vs: on DSR a and the 32 bits of scalar */
 #define vv(op, d, a, b)	wse_issue(WSE_TCW(WSE_ENGINE_L, WSE_TOP_##op, d, a, b), 0)
@@ -30,7 +32,7 @@ static const uint32_t vec_m10[8] __attribute__((aligned(16))) = VEC_ROW(0xc12000
 #define vec_mem(d, addr, type, n) \
 	wse_dsr_mem2(d, addr, type, 8, (type) == WSE_DT_BF16 ? 2 : 4, (n) / 8, (type) == WSE_DT_BF16 ? 16 : 32)
 #define vec_acc(d, base, n)	wse_dsr_acc2(d, base, 8, (n) / 8, 8)
-#define vec_const(row, n)	wse_dsr_mem2(D_K, row, WSE_DT_FP32, 8, 4, (n) / 8, 0)
+#define vec_const(d, row, n)	wse_dsr_mem2(d, row, WSE_DT_BF16, 8, 2, (n) / 8, 0)
 
 /* V0 ... V(count-1), n accumulators each */
 #define vec_regs4(n) do { \
@@ -73,10 +75,16 @@ VEC_FN void vexp_parts(void)
 	vs(VIADD, V1, V1, 0x3f800000);
 }
 
-/* dst = exp(src), of n elements; uses V0 ... V3 (dst may be one of them or memory) */
-static inline void vexp(uint32_t dst, uint32_t src, uint32_t n)
+/* before vexp(): V0 ... V3 of n elements */
+static inline void vexp_setup(uint32_t n)
 {
-	vec_const(vec_m87, n);
+	vec_regs4(n);
+	vec_const(D_K, vec_m87, n);
+}
+
+/* dst = exp(src); uses V0 ... V3 and D_K (dst may be one of V0 ... V3, or memory) */
+static inline void vexp(uint32_t dst, uint32_t src)
+{
 	vv(VMAX, V0, D_K, src);
 	vexp_parts();
 	vv(VMUL, dst, V2, V1);
@@ -153,33 +161,34 @@ static inline void vlog(void)
 	vv(VADD, V5, V5, V6);
 }
 
-/*
- * out = gelu(y), deriv = d gelu / dy, of n elements; y, out, deriv are memory DSRs, out may lie at y. Uses
- * V0 ... V3 alone, so that 32 elements fit: what exp leaves no room for (the clamped y, its square) is made
- * again.
- */
-static inline void vgelu_clamp(uint32_t c, uint32_t y, uint32_t n)
+/* before vgelu(): V0 ... V3 and constants, of n elements */
+static inline void vgelu_setup(uint32_t n)
 {
-	vec_const(vec_10, n);
-	vv(VMIN, c, D_K, y);
-	vec_const(vec_m10, n);
-	vv(VMAX, c, D_K, c);
+	vexp_setup(n);
+	vec_const(D_K2, vec_10, n);
+	vec_const(D_K3, vec_m10, n);
+	vec_const(D_K4, vec_80, n);
 }
 
-static inline void vgelu(uint32_t out, uint32_t deriv, uint32_t y, uint32_t n)
+/*
+ * out = gelu(y), deriv = d gelu / dy; y, out, deriv are memory DSRs, out may lie at y. Uses V0 ... V3 alone, so that 32
+ * elements fit: what exp leaves no room for (the clamped y, its square) is made again.
+ */
+static inline void vgelu(uint32_t out, uint32_t deriv, uint32_t y)
 {
-	vgelu_clamp(V0, y, n);				/* c */
+	vv(VMIN, V0, D_K2, y);
+	vv(VMAX, V0, D_K3, V0);				/* c */
 	vv(VMUL, V1, V0, V0);				/* q */
 	vs(VMUL, V1, V1, WSE_F32(-0.0713548162726f));
 	vs(VADD, V1, V1, WSE_F32(-1.5957691216057f));
 	vv(VMUL, V0, V0, V1);				/* m */
-	vec_const(vec_80, n);
-	vv(VMIN, V0, D_K, V0);
-	vexp(V2, V0, n);				/* w */
+	vv(VMIN, V0, D_K4, V0);
+	vexp(V2, V0);					/* w */
 	vs(VADD, V0, V2, WSE_F32(1.0f));
 	vrecip();					/* V1 = s */
 	vv(VMUL, V2, V2, V1);				/* w s */
-	vgelu_clamp(V0, y, n);
+	vv(VMIN, V0, D_K2, y);
+	vv(VMAX, V0, D_K3, V0);
 	vv(VMUL, V3, V0, V0);
 	vs(VMUL, V3, V3, WSE_F32(0.2140644488178f));
 	vs(VADD, V3, V3, WSE_F32(1.5957691216057f));

@@ -37,11 +37,11 @@ WSE_ENTRY void mlp_gelu(uint32_t args, uint32_t info)
 	(void)info;
 	for (i = 0; i < a->n; i += n) {
 		n = a->n - i < 32 ? a->n - i : 32;
-		vec_regs4(n);
+		vgelu_setup(n);
 		vec_mem(D_A, a->y + 4 * i, WSE_DT_FP32, n);
 		vec_mem(D_B, a->out + 2 * i, WSE_DT_BF16, n);
 		vec_mem(D_C, a->deriv + 2 * i, WSE_DT_BF16, n);
-		vgelu(D_B, D_C, D_A, n);
+		vgelu(D_B, D_C, D_A);
 	}
 	wse_wait(1);
 	wse_done(0);
@@ -80,9 +80,9 @@ WSE_ENTRY void mlp_softmax(uint32_t args, uint32_t info)
 	/* e = exp(z), S[t] = sum over all classes */
 	for (i = 0; i < v * t; i += n) {
 		n = v * t - i < 32 ? v * t - i : 32;
-		vec_regs4(n);
+		vexp_setup(n);
 		vec_mem(D_A, a->y + 4 * i, WSE_DT_FP32, n);
-		vexp(D_A, D_A, n);
+		vexp(D_A, D_A);
 	}
 	dsr_rows(D_A, a->y, WSE_DT_FP32, t, v);
 	wse_dsr_acc(D_TMP, 0, t);
