@@ -101,7 +101,7 @@ module wse_lanes (
   localparam logic [3:0] Half = wse_regs_pkg::DT_BF16[3:0];
 
   typedef enum logic [3:0] {
-    StIdle, StCheck, StStream, StDrain, StLast, StEnd, StLoad, StExec, StAdd, StStore, StTree
+    StIdle, StRefuse, StStream, StDrain, StLast, StEnd, StLoad, StExec, StAdd, StStore, StTree
   } state_e;
 
   // Accumulator 8 g + l is acc[g][l], or 0 while clean[g]. In a cycle all reads come before all writes.
@@ -109,9 +109,11 @@ module wse_lanes (
   logic [15:0] clean /*verilator public_flat_rd*/;
   state_e      state;
   wse_tensor_pkg::ins_t        ins;
-  logic [6:0]  op;
-  logic [1:0]  step;
-  logic [1:0]  chk_d, chk_a, chk_b;
+  logic [6:0]  op, next;
+  logic [1:0]  step;                    // operands of ins_i that have been checked
+  logic [1:0]  rule, chk, chk_d, chk_a, chk_b;
+  logic [31:0] w0, w1, w2;              // words of the DSR
+  logic [7:0]  w3;
   logic        dot, bad;
   logic        failed;                  // a stream that ends in a fault: cause and value wait until it has drained
   logic [31:0] cause, value;
@@ -231,6 +233,7 @@ module wse_lanes (
   logic [5:0]  need;                    // rows of SRAM to read: SRC1, SRC2, DST; low and high
   logic [5:0]  n_now, n_out, n_in;      // this cycle, address out, data there
   logic        last;
+  logic [1:0]  level;                   // of the tree
   logic [31:0] av [8];
   logic [31:0] bv [8];
   logic [31:0] dv [8];
@@ -403,6 +406,7 @@ module wse_lanes (
     end
     if (clr_i) begin
       clean = '1;
+      step = '0;
       busy_o <= 1'b0;
       claim_o <= 1'b0;
       state = StIdle;
@@ -453,32 +457,37 @@ module wse_lanes (
       end
       if (mul != MulNone) multiply_lanes;
 
+      // ---- the operands of the instruction that waits are checked, one a cycle, whatever runs ----
+      if (!ins_valid_i || ins_take_o) begin
+        step = '0;
+      end else if (step != 2'd3) begin
+        next = ins_i.cw[6:0];
+        rule = step == 2'd0 && (next == OpVrsum || next == OpVrmax) ? wse_tensor_pkg::RuleSingle :
+                                                                      wse_tensor_pkg::RuleLane;
+        w0 = step == 2'd0 ? ins_i.d0 : step == 2'd1 ? ins_i.a0 : ins_i.b0;
+        w1 = step == 2'd0 ? ins_i.d1 : step == 2'd1 ? ins_i.a1 : ins_i.b1;
+        w2 = step == 2'd0 ? ins_i.d2 : step == 2'd1 ? ins_i.a2 : ins_i.b2;
+        w3 = step == 2'd0 ? ins_i.d3[7:0] : step == 2'd1 ? ins_i.a3[7:0] : ins_i.b3[7:0];
+        chk = wse_tensor_pkg::check(w0, w1, w2, w3, rule);
+        if (step == 2'd0) chk_d = chk;
+        else if (step == 2'd1) chk_a = chk;
+        else chk_b = chk;
+        step = step + 2'd1;
+      end
+
       if (state == StIdle) begin
-        if (ins_valid_i && !ins_take_o && !fault_o) begin
+        if (ins_valid_i && !fault_o && step == 2'd3) begin
           ins = ins_i;
           ins_take_o <= 1'b1;
           busy_o <= 1'b1;
-          task_o <= ins_i.cw[31:27];
-          op = ins_i.cw[6:0];
-          color_o <= ins_i.a0[4:0];
-          // the claim begins here; a fault follows if the operands are wrong
-          claim_o <= (op == OpAxpy || op == OpDot || op == OpDotx) && ins_i.a3[3:0] == FabIn &&
-                     ins_i.a0 < wse_regs_pkg::NCOLORS;
-          step = '0;
-          state = StCheck;
+          task_o <= ins.cw[31:27];
+          op = ins.cw[6:0];
+          dot = op == OpDot || op == OpDotx;
+          reduce = op == OpVrsum || op == OpVrmax;
+          color_o <= ins.a0[4:0];
+          // the claim begins here, whatever the operands are
+          claim_o <= (op == OpAxpy || dot) && ins.a3[3:0] == FabIn && ins.a0 < wse_regs_pkg::NCOLORS;
           moved_o <= 1'b1;
-        end
-      end else if (state == StCheck) begin
-        reduce = op == OpVrsum || op == OpVrmax;
-        dot = op == OpDot || op == OpDotx;
-        step = step + 2'd1;
-        if (step == 2'd1) begin
-          chk_d = wse_tensor_pkg::check(ins.d0, ins.d1, ins.d2, ins.d3[7:0],
-                                        reduce ? wse_tensor_pkg::RuleSingle : wse_tensor_pkg::RuleLane);
-        end else if (step == 2'd2) begin
-          chk_a = wse_tensor_pkg::check(ins.a0, ins.a1, ins.a2, ins.a3[7:0], wse_tensor_pkg::RuleLane);
-        end else begin
-          chk_b = wse_tensor_pkg::check(ins.b0, ins.b1, ins.b2, ins.b3[7:0], wse_tensor_pkg::RuleLane);
           if (op == OpAxpy || dot) begin
             feats = ins.scalar[2:0];
             bad = ins.a3[3:0] != FabIn || ins.a0 >= wse_regs_pkg::NCOLORS || ins.d3[3:0] != Acc ||
@@ -528,11 +537,12 @@ module wse_lanes (
             state = need != '0 ? StLoad : StExec;
             from_scalar(ins.scalar);
           end
-          if (bad) fail(wse_regs_pkg::CAUSE_BAD_DSR, '1, '0);
-          else if (chk_d[1] || chk_a[1] || chk_b[1]) fail(wse_regs_pkg::CAUSE_OPERAND_ADDR, '1, '0);
-          else if (op == OpAxpy && ins.cw[wse_regs_pkg::TCW_CLEAR_LO])    // not before: a refused one does nothing
+          if (bad || chk_d[1] || chk_a[1] || chk_b[1]) state = StRefuse;
+          else if (op == OpAxpy && ins.cw[wse_regs_pkg::TCW_CLEAR_LO])    // a refused one does nothing
             clean = clean | 16'(((32'd1 << (32'(feats) * 32'(groups))) - 1) << group0);
         end
+      end else if (state == StRefuse) begin
+        fail(bad ? wse_regs_pkg::CAUSE_BAD_DSR : wse_regs_pkg::CAUSE_OPERAND_ADDR, '1, '0);
       end else if (state == StStream || state == StDrain) begin
         // ---- streams, last stage first ----
         if (dot) begin
@@ -684,8 +694,8 @@ module wse_lanes (
         else state = need != '0 ? StLoad : StExec;
       end else if (state == StTree) begin
         sum_to_part;
-        step = step + 2'd1;
-        if (step == 2'd3) begin
+        level = level + 2'd1;
+        if (level == 2'd3) begin
           if (d_acc) begin
             put(d_pos[6:0], part[0]);
           end else begin
@@ -738,7 +748,7 @@ module wse_lanes (
           end
           need = needs(a_acc, a_half, b_mem, b_half, !d_acc && op == OpVmac, d_half);
           if (reduce) begin
-            step = '0;
+            level = '0;
             state = rows_left == '0 ? StTree : need != '0 ? StLoad : StExec;
           end else begin
             if (d_acc) begin

@@ -68,13 +68,16 @@ module wse_mover (
   input  logic [31:0] mem_rd3_i
 );
 
-  typedef enum logic [2:0] {StIdle, StCheck, StRun, StEnd, StFinish} state_e;
+  typedef enum logic [2:0] {StIdle, StRefuse, StRun, StEnd, StFinish} state_e;
 
   state_e      state;
   wse_tensor_pkg::ins_t        ins;
   logic [6:0]  op;
-  logic [1:0]  step;
+  logic [1:0]  step;                              // operands of ins_i that have been checked
   logic [1:0]  chk [3];
+  logic        haz [3];                             // SRC1, SRC2 with DST; SRC1 with the second DST
+  logic [31:0] u0, u1, u2, v0, v1, v2;            // words of two DSRs
+  logic [7:0]  u3, v3;
   logic        bad, serial, to_end, send_end;
   logic        set_d, set_a, set_b;               // operands in memory or accumulators
   logic [3:0]  kd, ka, kb;
@@ -221,6 +224,29 @@ module wse_mover (
     dq_pop_o <= 1'b0;
     acc_re_o <= 1'b0;
     acc_we_o <= 1'b0;
+    // ---- the operands of the instruction that waits are checked, one a cycle, whatever runs ----
+    if (!ins_valid_i || ins_take_o) begin
+      step = '0;
+    end else if (step != 2'd3) begin
+      // DST, SRC1, SRC2; SRC1 with DST, SRC2 with DST, SRC1 with SRC2 as the second destination
+      u0 = step == 2'd1 ? ins_i.b0 : ins_i.a0;
+      u1 = step == 2'd1 ? ins_i.b1 : ins_i.a1;
+      u2 = step == 2'd1 ? ins_i.b2 : ins_i.a2;
+      u3 = step == 2'd1 ? ins_i.b3[7:0] : ins_i.a3[7:0];
+      v0 = step == 2'd2 ? ins_i.b0 : ins_i.d0;
+      v1 = step == 2'd2 ? ins_i.b1 : ins_i.d1;
+      v2 = step == 2'd2 ? ins_i.b2 : ins_i.d2;
+      v3 = step == 2'd2 ? ins_i.b3[7:0] : ins_i.d3[7:0];
+      haz[step] = hazard(u3[3:0], v3[3:0], u0, u1, u2, u3[7:4], v0, v1, v2, v3[7:4]);
+      if (step == 2'd1) begin
+        v0 = ins_i.a0;
+        v1 = ins_i.a1;
+        v2 = ins_i.a2;
+        v3 = ins_i.a3[7:0];
+      end
+      chk[step] = wse_tensor_pkg::check(v0, v1, v2, v3, wse_tensor_pkg::RuleMover);
+      step = step + 2'd1;
+    end
     if (clr_i) begin
       state = StIdle;
       busy_o <= 1'b0;
@@ -232,37 +258,25 @@ module wse_mover (
       m_req = 1'b0;
       m_in = 1'b0;
       infl = '0;
+      step = '0;
     end else if (stop_i) begin
       // what has left the read-ahead is on its way and comes to its end, nothing else begins
-      if ((state != StIdle && state != StCheck) || tx_v || m_req) arrivals;
+      if ((state != StIdle && state != StRefuse) || tx_v || m_req) arrivals;
     end else if (state == StIdle) begin
       if (tx_v || m_req) arrivals;        // the last element of an instruction that has failed
-      if (ins_valid_i && !ins_take_o && !fault_o) begin
+      if (ins_valid_i && !fault_o && step == 2'd3) begin
         ins = ins_i;
         ins_take_o <= 1'b1;
         busy_o <= 1'b1;
-        task_o <= ins_i.cw[31:27];
-        op = ins_i.cw[6:0];
-        ka = ins_i.a3[3:0];
-        color_o <= ins_i.a0[4:0];
-        tx_color_o <= ins_i.d0[4:0];
-        claim_o <= ka == wse_regs_pkg::KIND_FABIN[3:0] && ins_i.a0 < wse_regs_pkg::NCOLORS;
-        step = '0;
-        state = StCheck;
-        moved_o <= 1'b1;
-      end
-    end else if (state == StCheck) begin
-      step = step + 2'd1;
-      if (step == 2'd1) begin
-        chk[0] = wse_tensor_pkg::check(ins.d0, ins.d1, ins.d2, ins.d3[7:0], wse_tensor_pkg::RuleMover);
+        task_o <= ins.cw[31:27];
+        op = ins.cw[6:0];
+        ka = ins.a3[3:0];
         kd = ins.d3[3:0];
         kb = ins.b3[3:0];
         madd = op == wse_regs_pkg::TOP_MADD[6:0];
         tee = op == wse_regs_pkg::TOP_MTEE[6:0];
         midx = op == wse_regs_pkg::TOP_MIDX[6:0];
         if (!madd && !tee) kb = wse_regs_pkg::KIND_NONE[3:0];
-      end else if (step == 2'd2) begin
-        chk[1] = wse_tensor_pkg::check(ins.a0, ins.a1, ins.a2, ins.a3[7:0], wse_tensor_pkg::RuleMover);
         fab_out = kd == wse_regs_pkg::KIND_FABOUT[3:0];
         fab_in = ka == wse_regs_pkg::KIND_FABIN[3:0];
         dq_a = ka == wse_regs_pkg::KIND_DOTQ[3:0];
@@ -273,11 +287,13 @@ module wse_mover (
         acc_a = ka == wse_regs_pkg::KIND_ACC[3:0];
         mem_b = madd && kb == wse_regs_pkg::KIND_MEM[3:0];
         acc_b = madd && kb == wse_regs_pkg::KIND_ACC[3:0];
-      end else begin
+        color_o <= ins.a0[4:0];
+        tx_color_o <= ins.d0[4:0];
+        // the claim begins here, whatever the operands are
+        claim_o <= fab_in && ins.a0 < wse_regs_pkg::NCOLORS;
         set_d = wse_tensor_pkg::is_store(kd);
         set_a = wse_tensor_pkg::is_store(ka);
         set_b = wse_tensor_pkg::is_store(kb);
-        chk[2] = wse_tensor_pkg::check(ins.b0, ins.b1, ins.b2, ins.b3[7:0], wse_tensor_pkg::RuleMover);
         shape = fab_out && set_a ? ins.a1[15:0] : ins.d1[15:0];
         shape1 = fab_out && set_a ? ins.a2[15:0] : ins.d2[15:0];
         shape1 = shape1 == '0 ? 16'd1 : shape1;
@@ -293,9 +309,7 @@ module wse_mover (
         if (!set_d) chk[0] = '0;
         if (!set_a) chk[1] = '0;
         if (!set_b) chk[2] = '0;
-        serial = hazard(ka, kd, ins.a0, ins.a1, ins.a2, ins.a3[7:4], ins.d0, ins.d1, ins.d2, ins.d3[7:4]) ||
-                 (madd && hazard(kb, kd, ins.b0, ins.b1, ins.b2, ins.b3[7:4], ins.d0, ins.d1, ins.d2, ins.d3[7:4])) ||
-                 (tee && hazard(ka, kb, ins.a0, ins.a1, ins.a2, ins.a3[7:4], ins.b0, ins.b1, ins.b2, ins.b3[7:4]));
+        serial = haz[0] || (madd && haz[1]) || (tee && haz[2]);
         pos[0] = ins.d0[15:0];
         pos[1] = ins.a0[15:0];
         pos[2] = ins.b0[15:0];
@@ -330,10 +344,11 @@ module wse_mover (
         over = 1'b0;
         {n1, n2, f1, f2, h1, h2} = '0;
         {aa_out, aa_in, ab_out, ab_in, m_in, c_v} = '0;
-        state = StRun;
-        if (bad) fail(wse_regs_pkg::CAUSE_BAD_DSR, '1, '0);
-        else if (chk[0][1] || chk[1][1] || chk[2][1]) fail(wse_regs_pkg::CAUSE_OPERAND_ADDR, '1, '0);
+        moved_o <= 1'b1;
+        state = bad || chk[0][1] || chk[1][1] || chk[2][1] ? StRefuse : StRun;
       end
+    end else if (state == StRefuse) begin
+      fail(bad ? wse_regs_pkg::CAUSE_BAD_DSR : wse_regs_pkg::CAUSE_OPERAND_ADDR, '1, '0);
     end else begin
       arrivals;
       // ---- the element goes to its destinations ----

@@ -355,6 +355,21 @@ struct Bench : BlockTb<Vwse_lanes> {
 		ran++;
 		return good;
 	}
+	// the same instruction count times, as wse_issue offers it; false: not what the contract says. *took: cycles
+	bool chain(const Ins &n, unsigned count, unsigned *took)
+	{
+		unsigned left = count, limit = 100000;
+		bool good = begin(n);
+
+		for (unsigned i = 0; i < count; i++)
+			want.run(n);
+		for (*took = 0; (left || top.busy_o) && limit--; ++*took) {
+			top.ins_valid_i = left && !top.ins_take_o;
+			good &= step();
+			left -= top.ins_take_o;
+		}
+		return good && !faulted && step() && s.mem == want.mem && accumulators();
+	}
 	bool fill()
 	{
 		wild = rng.chance(50) ? 3 : 30;

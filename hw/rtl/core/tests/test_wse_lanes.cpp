@@ -409,6 +409,31 @@ void test_rate(Tap &tap, Bench &tb)
 	tb.others = true;
 }
 
+// while an instruction runs, the operands of the next one are checked: two cycles are left between them
+void test_chain(Tap &tap, Bench &tb)
+{
+	unsigned took = 0, mixed = 0;
+	bool good = tb.fill();
+	Ins n;
+
+	tb.hold = tb.others = false;
+	n.cw = WSE_TOP_VIADD;
+	n.dst.kind = n.src1.kind = n.src2.kind = WSE_KIND_ACC;
+	n.dst.stride = n.src1.stride = n.src2.stride = 1;
+	n.dst.len = n.src1.len = n.src2.len = 32;
+	n.src1.base = 32;
+	n.src2.base = 0;
+	good &= tb.chain(n, 100, &took);
+	n.dst.kind = WSE_KIND_MEM;
+	n.dst.dt = WSE_DT_BF16;
+	n.dst.stride = 2;
+	n.dst.base = WSE_SRAM_BASE;
+	good &= tb.chain(n, 100, &mixed);
+	tb.others = true;
+	tap.ok(good && took <= 510 && mixed <= 510, "100 operations of 4 groups behind each other in %u cycles, with stores %u", took,
+	       mixed);
+}
+
 // the queue's reader stands still: 8 results, and no more wavelets are taken than have room
 void test_room(Tap &tap, Bench &tb)
 {
@@ -464,6 +489,7 @@ int main(int argc, char **argv)
 	alone(test_refused);
 	alone(test_changed);
 	alone(test_long);
+	alone(test_chain);
 	alone(test_room);
 	alone(test_end);
 	alone(test_streams, WSE_TOP_AXPY, "AXPY");
