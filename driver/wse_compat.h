@@ -13,4 +13,11 @@
 #define WSE_DRIVER_DATE
 #endif
 
+/* name spaces of exported symbols became strings */
+#ifdef WSE_HAVE_STRING_NS
+#define WSE_IMPORT_NS_DMA_BUF "DMA_BUF"
+#else
+#define WSE_IMPORT_NS_DMA_BUF DMA_BUF
+#endif
+
 #endif

@@ -120,7 +120,8 @@ static const struct drm_driver wse_driver = {
 	.ioctls = wse_ioctls,
 	.num_ioctls = ARRAY_SIZE(wse_ioctls),
 	.gem_create_object = wse_gem_create_object,
-	.gem_prime_import_sg_table = wse_gem_import,
+	.gem_prime_import = wse_gem_import,
+	.gem_prime_import_sg_table = wse_gem_import_sgt,
 	.show_fdinfo = drm_show_memory_stats,
 };
 
@@ -265,4 +266,5 @@ module_exit(wse_module_exit);
 
 MODULE_DESCRIPTION("DRM accel driver of the wafer-scale engine");
 MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS(WSE_IMPORT_NS_DMA_BUF);
 MODULE_FIRMWARE(WSE_FIRMWARE);

@@ -5,6 +5,7 @@
  *
  * Synchronization is explicit (syncobjs); buffers carry no fences in their reservation objects.
  */
+#include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -15,35 +16,62 @@
 #include "wse_dev.h"
 #include "wse_gem.h"
 
-static void wse_bo_drop_list(struct wse_device *wdev, struct wse_bo *bo)
+/* Takes a buffer away from the device. Its pages stay, for whoever has mapped them. */
+static void wse_bo_unmap(struct wse_device *wdev, struct wse_bo *bo)
 {
+	struct dma_buf_attachment *attach = bo->shmem.base.import_attach;
+	struct sg_table *sgt = bo->shmem.sgt;
+
 	lockdep_assert_held(&wdev->bo_lock);
-	if (!bo->list)
+	if (list_empty(&bo->link))
 		return;
-	dma_free_coherent(wdev->drm.dev, bo->list_bytes, bo->list, bo->list_dma);
+	list_del_init(&bo->link);
+	if (bo->list)
+		dma_free_coherent(wdev->drm.dev, bo->list_bytes, bo->list, bo->list_dma);
 	bo->list = NULL;
-	list_del(&bo->link);
+	/* the helpers leave alone what they do not find */
+	bo->shmem.sgt = NULL;
+	if (attach) {
+		dma_buf_unmap_attachment_unlocked(attach, sgt, DMA_BIDIRECTIONAL);
+		/* exporters may keep the mapping for as long as there is an attachment */
+		bo->detached = attach->dmabuf;
+		bo->shmem.base.import_attach = NULL;
+		dma_buf_detach(attach->dmabuf, attach);
+		return;
+	}
+	/* what the device wrote is there since its fences signalled; nothing newer must be lost */
+	dma_unmap_sgtable(wdev->drm.dev, sgt, DMA_BIDIRECTIONAL, DMA_ATTR_SKIP_CPU_SYNC);
+	sg_free_table(sgt);
+	kfree(sgt);
 }
 
 static void wse_gem_free(struct drm_gem_object *obj)
 {
 	struct wse_device *wdev = to_wse_device(obj->dev);
 	struct wse_bo *bo = to_wse_bo(obj);
+	struct dma_buf *dma_buf;
 
 	mutex_lock(&wdev->bo_lock);
-	wse_bo_drop_list(wdev, bo);
+	wse_bo_unmap(wdev, bo);
+	dma_buf = bo->detached;
 	mutex_unlock(&wdev->bo_lock);
 	drm_gem_shmem_free(&bo->shmem);
+	/* not before: its reservation object was the buffer's too */
+	if (dma_buf)
+		dma_buf_put(dma_buf);
 }
 
-/* The device is about to leave, and memory that belongs to it must not stay; buffers may. */
+/*
+ * The device is about to leave: mappings and memory that belong to it must not stay, buffers may.
+ * It does no DMA any more, and users can no longer get in.
+ */
 void wse_gem_remove(struct wse_device *wdev)
 {
 	struct wse_bo *bo, *next;
 
 	mutex_lock(&wdev->bo_lock);
 	list_for_each_entry_safe(bo, next, &wdev->bos, link)
-		wse_bo_drop_list(wdev, bo);
+		wse_bo_unmap(wdev, bo);
 	mutex_unlock(&wdev->bo_lock);
 }
 
@@ -61,7 +89,7 @@ static const struct drm_gem_object_funcs wse_gem_funcs = {
 
 struct drm_gem_object *wse_gem_create_object(struct drm_device *drm, size_t size)
 {
-	struct wse_bo *bo = kzalloc(sizeof(*bo), GFP_KERNEL);
+	struct wse_bo *bo = kzalloc(sizeof(*bo), GFP_KERNEL_ACCOUNT);
 
 	if (!bo)
 		return ERR_PTR(-ENOMEM);
@@ -99,27 +127,15 @@ static int wse_sgt_shape(struct sg_table *sgt, size_t size, u32 *pshift, bool *d
 	return 0;
 }
 
-static int wse_bo_build(struct wse_device *wdev, struct wse_bo *bo, struct sg_table *sgt)
+static int wse_bo_build_list(struct wse_device *wdev, struct wse_bo *bo, struct sg_table *sgt)
 {
-	size_t size = bo->shmem.base.size, off = 0, page;
+	size_t size = bo->buf.size, page = (size_t)1 << bo->buf.pshift, off = 0;
 	struct scatterlist *sg;
 	unsigned int i;
-	int ret;
 
-	ret = wse_sgt_shape(sgt, size, &bo->buf.pshift, &bo->buf.direct);
-	if (ret)
-		return ret;
-	bo->buf.size = size;
-	if (bo->buf.direct) {
-		bo->buf.addr = sg_dma_address(sgt->sgl);
-		bo->buf.pshift = 0;
-		return 0;
-	}
-
-	page = (size_t)1 << bo->buf.pshift;
 	bo->list_bytes = DIV_ROUND_UP(size, page) * sizeof(*bo->list);
 	bo->list = dma_alloc_coherent(wdev->drm.dev, bo->list_bytes, &bo->list_dma,
-				      GFP_KERNEL | __GFP_NOWARN);
+				      GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!bo->list)
 		return -ENOMEM;
 	/* a page begins in some segment, at a multiple of its size from the buffer's start */
@@ -132,6 +148,26 @@ static int wse_bo_build(struct wse_device *wdev, struct wse_bo *bo, struct sg_ta
 		off = end;
 	}
 	bo->buf.addr = bo->list_dma;
+	return 0;
+}
+
+/* In drm_dev_enter(): wse_gem_remove() must find every buffer. */
+static int wse_bo_build(struct wse_device *wdev, struct wse_bo *bo, struct sg_table *sgt)
+{
+	int ret;
+
+	bo->buf.size = bo->shmem.base.size;
+	ret = wse_sgt_shape(sgt, bo->buf.size, &bo->buf.pshift, &bo->buf.direct);
+	if (ret)
+		return ret;
+	if (bo->buf.direct) {
+		bo->buf.addr = sg_dma_address(sgt->sgl);
+		bo->buf.pshift = 0;
+	} else {
+		ret = wse_bo_build_list(wdev, bo, sgt);
+		if (ret)
+			return ret;
+	}
 	mutex_lock(&wdev->bo_lock);
 	list_add(&bo->link, &wdev->bos);
 	mutex_unlock(&wdev->bo_lock);
@@ -192,9 +228,9 @@ int wse_bo_map_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 	return ret;
 }
 
-/* From another driver, or another wafer. */
-struct drm_gem_object *wse_gem_import(struct drm_device *drm, struct dma_buf_attachment *attach,
-				      struct sg_table *sgt)
+/* In drm_dev_enter(), as above: the core calls this from within drm_gem_prime_import(). */
+struct drm_gem_object *wse_gem_import_sgt(struct drm_device *drm, struct dma_buf_attachment *attach,
+					  struct sg_table *sgt)
 {
 	struct drm_gem_object *obj = drm_gem_shmem_prime_import_sg_table(drm, attach, sgt);
 	int ret;
@@ -208,5 +244,18 @@ struct drm_gem_object *wse_gem_import(struct drm_device *drm, struct dma_buf_att
 		drm_gem_object_put(obj);
 		return ERR_PTR(ret);
 	}
+	return obj;
+}
+
+/* From another driver, or another wafer. */
+struct drm_gem_object *wse_gem_import(struct drm_device *drm, struct dma_buf *dma_buf)
+{
+	struct drm_gem_object *obj;
+	int idx;
+
+	if (!drm_dev_enter(drm, &idx))
+		return ERR_PTR(-ENODEV);
+	obj = drm_gem_prime_import(drm, dma_buf);
+	drm_dev_exit(idx);
 	return obj;
 }

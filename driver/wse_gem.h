@@ -12,10 +12,11 @@ struct wse_device;
 struct wse_bo {
 	struct drm_gem_shmem_object shmem;
 	struct wse_buf buf;    /* constant once the buffer has a handle */
-	struct list_head link; /* wse_device.bos, if it has a page list; bo_lock */
+	struct list_head link; /* wse_device.bos, while the device can reach it; bo_lock */
 	__le64 *list;	       /* one bus address per page of 2^pshift bytes; NULL: direct */
 	dma_addr_t list_dma;
 	size_t list_bytes;
+	struct dma_buf *detached; /* where an import came from whose device has left; bo_lock */
 };
 
 static inline struct wse_bo *to_wse_bo(struct drm_gem_object *obj)
@@ -24,8 +25,9 @@ static inline struct wse_bo *to_wse_bo(struct drm_gem_object *obj)
 }
 
 struct drm_gem_object *wse_gem_create_object(struct drm_device *drm, size_t size);
-struct drm_gem_object *wse_gem_import(struct drm_device *drm, struct dma_buf_attachment *attach,
-				      struct sg_table *sgt);
+struct drm_gem_object *wse_gem_import(struct drm_device *drm, struct dma_buf *dma_buf);
+struct drm_gem_object *wse_gem_import_sgt(struct drm_device *drm, struct dma_buf_attachment *attach,
+					  struct sg_table *sgt);
 int wse_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int wse_bo_map_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 void wse_gem_remove(struct wse_device *wdev);
