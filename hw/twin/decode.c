@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "decode.h"
+#include "translate.h"
 
 static int32_t imm_i(uint32_t i)
 {
@@ -176,6 +177,7 @@ void wse_code_changed(struct wse_core *c, uint32_t off, uint32_t len)
 		if (c->code[page] & WSE_PAGE_DECODED) {
 			c->code[page] &= ~WSE_PAGE_DECODED;
 			memset(&c->dec[page * words], 0, words * sizeof(*c->dec));
+			wse_translate_forget(c, page * words, words);
 		}
 	}
 }

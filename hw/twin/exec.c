@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "decode.h"
+#include "translate.h"
 
 struct run {
 	struct wse_model *m;
@@ -82,7 +83,10 @@ static bool task_op(struct wse_model *m, struct wse_core *c, uint32_t op, uint32
 /* a store to a page that something was made of */
 static void stored(struct wse_core *c, uint32_t off, uint32_t size)
 {
-	c->dec[off >> 2].op = OP_decode;
+	if (c->dec[off >> 2].op != OP_decode) {
+		c->dec[off >> 2].op = OP_decode;
+		wse_translate_forget(c, off >> 2, 1);
+	}
 	if (c->code[off >> WSE_CODE_PAGE] & WSE_PAGE_COPIED)
 		wse_wide_changed(c, off, size);
 }
@@ -169,6 +173,7 @@ wse_exec(struct wse_model *m, struct wse_core *c, uint32_t limit)
 	struct wse_dec *const dec = c->dec, *d = dec, *from = dec;
 	uint32_t done = 0, a, b,
 		 target; /* done: instructions up to the last change of flow, to from */
+	struct wse_left left;
 	uint8_t task;
 	bool flag;
 
@@ -189,6 +194,18 @@ jump:
 			  target & 3 ? WSE_CAUSE_FETCH_MISALIGNED : WSE_CAUSE_FETCH_ACCESS, target))
 			goto sync;
 		goto enter;
+	}
+	if (limit > 1 && a < WSE_SRAM_BYTES) {
+		b = c->block[a >> 2] >= WSE_BLOCK_CODE ? c->block[a >> 2]
+						       : wse_translate(m, c, a >> 2);
+		if (b) {
+			left = wse_translated(m, c, b, limit, done);
+			done = (uint32_t)left.done;
+			target = (uint32_t)left.pc & ~WSE_LEFT_AT;
+			if (!(left.pc & WSE_LEFT_AT))
+				goto jump;
+			a = target - WSE_SRAM_BASE;
+		}
 	}
 	d = from = dec + (a >> 2);
 	DISPATCH();

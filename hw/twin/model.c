@@ -24,6 +24,8 @@ static void destroy(struct wse_model *m)
 	free(m->core);
 	free(m->sram);
 	free(m->dec);
+	free(m->block);
+	wse_translator_destroy(m);
 	free(m->in);
 	free(m->out);
 	free(m->run[0]);
@@ -65,14 +67,15 @@ static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *op
 	m->core = aligned_alloc(64, n * sizeof(*m->core));
 	m->sram = calloc(n, WSE_SRAM_BYTES);
 	m->dec = calloc(n * (WSE_NWORDS + 1), sizeof(*m->dec));
+	m->block = calloc(n * WSE_NWORDS, sizeof(*m->block));
 	m->in = calloc(m->cols, sizeof(*m->in));
 	m->out = calloc(m->cols, sizeof(*m->out));
 	m->run[0] = calloc(n, sizeof(uint32_t));
 	m->run[1] = calloc(n, sizeof(uint32_t));
 	m->source = calloc(n * 2, sizeof(uint32_t));
 	m->work = calloc(n * WSE_NCOLORS, sizeof(uint32_t));
-	if (!m->core || !m->sram || !m->dec || !m->in || !m->out || !m->run[0] || !m->run[1] ||
-	    !m->work || !m->source) {
+	if (!m->core || !m->sram || !m->dec || !m->block || !m->in || !m->out || !m->run[0] ||
+	    !m->run[1] || !m->work || !m->source) {
 		destroy(m);
 		return -ENOMEM;
 	}
@@ -83,11 +86,14 @@ static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *op
 		m->core[i].col = i % m->cols;
 		m->core[i].sram = m->sram + i * WSE_SRAM_BYTES;
 		m->core[i].dec = m->dec + i * (WSE_NWORDS + 1);
+		m->core[i].block = m->block + i * WSE_NWORDS;
 	}
 	if (cfg->flags & WSE_MODEL_CHECK_RACES && wse_races_create(m)) {
 		destroy(m);
 		return -ENOMEM;
 	}
+	if (!(cfg->flags & WSE_MODEL_FUNC_EXACT))
+		wse_translator_create(m);
 	wse_func_reset(m);
 	*out = m;
 	return 0;

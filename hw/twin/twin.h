@@ -143,6 +143,7 @@ struct wse_core {
 	bool done, start; /* DONE was executed; a start is pending */
 	uint32_t start_entry, done_value;
 	struct wse_dec *dec; /* [NWORDS + 1] */
+	uint32_t *block;     /* [NWORDS] translated blocks that begin here, see translate.c */
 	uint8_t *sram;
 	uint32_t idx; /* row * cols + col */
 	uint16_t row, col;
@@ -265,6 +266,8 @@ struct wse_model {
 	uint8_t *sram;
 	struct wse_dec *dec;
 	size_t dec_bytes;
+	uint32_t *block;
+	struct wse_translator *translator; /* NULL: there is none */
 	/* registers */
 	uint32_t ctrl_en, intr_mask, irq_pending;
 	uint32_t reg[0x60 / 4];
@@ -319,6 +322,10 @@ const float *wse_wide_cols(struct wse_core *c, const struct wse_kernels *k,
 			   const struct wse_opnd *x, uint32_t *pitch);
 void wse_wide_changed(struct wse_core *c, uint32_t off, uint32_t len);
 void wse_wide_free(struct wse_core *c);
+
+/* translate.c */
+void wse_translator_create(struct wse_model *m);
+void wse_translator_destroy(struct wse_model *m);
 
 /* csr.c: csr instructions; false: illegal */
 bool wse_csr(struct wse_model *m, struct wse_core *c, uint32_t insn, uint32_t ran, uint32_t src,

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Translated scalar code against the interpreter: random loops, with branches, calls, loads and
+ * stores, traps and code that writes itself, once on a twin that translates and once on one that
+ * does not. Registers, memory, counters and fault records must be the same.
+ */
+#include <string.h>
+
+#include "check.h"
+#include "rig.h"
+#include "twin/translate.h"
+
+#define DATA	 0x4000u
+#define BODY	 60u
+#define PROGRAMS 1500
+
+static uint64_t state = 0x2545f4914f6cdd1dull;
+
+static uint32_t rnd(uint32_t n)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (uint32_t)(state >> 20) % n;
+}
+
+static uint32_t r_op(uint32_t f7, uint32_t f3, uint32_t rd, uint32_t rs1, uint32_t rs2)
+{
+	return r_type(0x33, f3, f7, rd, rs1, rs2);
+}
+
+static uint32_t i_op(uint32_t op, uint32_t f3, uint32_t rd, uint32_t rs1, uint32_t imm)
+{
+	return imm << 20 | rs1 << 15 | f3 << 12 | rd << 7 | op;
+}
+
+/* any register as a source; x26 ... x29 are no destinations */
+static uint32_t any(void)
+{
+	return rnd(32);
+}
+
+static uint32_t dst(void)
+{
+	return rnd(26);
+}
+
+static uint32_t branch(uint32_t f3, uint32_t rs1, uint32_t rs2, int32_t words)
+{
+	uint32_t o = (uint32_t)words * 4;
+
+	return (o >> 12 & 1) << 31 | (o >> 5 & 0x3f) << 25 | rs2 << 20 | rs1 << 15 | f3 << 12 |
+	       (o >> 1 & 0xf) << 8 | (o >> 11 & 1) << 7 | 0x63;
+}
+
+static uint32_t jal(uint32_t rd, int32_t words)
+{
+	uint32_t o = (uint32_t)words * 4;
+
+	return (o >> 20 & 1) << 31 | (o >> 1 & 0x3ff) << 21 | (o >> 11 & 1) << 20 |
+	       (o >> 12 & 0xff) << 12 | rd << 7 | 0x6f;
+}
+
+static uint32_t arithmetic(void)
+{
+	static const uint8_t f3_imm[] = {0, 2, 3, 4, 6, 7};
+	uint32_t f3 = rnd(8);
+
+	switch (rnd(8)) {
+	case 0:
+		return rnd(2) ? rnd(1 << 20) << 12 | dst() << 7 | 0x37
+			      : rnd(1 << 20) << 12 | dst() << 7 | 0x17;
+	case 1:
+		f3 = rnd(3);
+		return i_op(0x13, f3 ? 5 : 1, dst(), any(), rnd(32) | (f3 == 2) << 10);
+	case 2:
+	case 3:
+		return i_op(0x13, f3_imm[rnd(6)], dst(), any(), rnd(4096));
+	case 4:
+		return r_op(1, f3, dst(), any(), any()); /* multiply, divide */
+	}
+	return r_op((f3 == 0 || f3 == 5) && rnd(2) ? 0x20 : 0, f3, dst(), any(), any());
+}
+
+/* mostly inside the data and aligned; sometimes at code, seldom at what traps */
+static uint32_t memory(bool writes_code)
+{
+	static const uint8_t loads[] = {0, 1, 2, 4, 5};
+	bool load = rnd(2);
+	uint32_t f3 = load ? loads[rnd(5)] : rnd(3), imm = rnd(1024);
+	uint32_t base = writes_code && !rnd(32) ? 29 : 28;
+
+	if (rnd(400))
+		imm &= ~((1u << (f3 & 3)) - 1);
+	if (!rnd(600))
+		base = any();
+	if (load)
+		return i_op(0x03, f3, dst(), base, imm);
+	return (imm >> 5) << 25 | any() << 20 | base << 15 | f3 << 12 | (imm & 0x1f) << 7 | 0x23;
+}
+
+/* copies an instruction to another place in the body, to which x29 points, in the round of x30 */
+static void copy_word(struct code *c)
+{
+	uint32_t from = rnd(BODY) * 4, to = rnd(BODY) * 4;
+
+	put(c, branch(1, 26, 30, 3));
+	put(c, i_op(0x03, 2, 5, 29, from));
+	put(c, (to >> 5) << 25 | 5u << 20 | 29u << 15 | 2u << 12 | (to & 0x1f) << 7 | 0x23);
+}
+
+static void body(struct code *c, bool writes_code)
+{
+	uint32_t i, kind;
+
+	for (i = 0; i < BODY; i++) {
+		kind = rnd(32);
+		if (kind < 5)
+			put(c, branch((uint8_t[]){0, 1, 4, 5, 6, 7}[rnd(6)], any(), any(),
+				      1 + (int32_t)rnd(6)));
+		else if (kind < 11)
+			put(c, memory(writes_code));
+		else if (kind == 11)
+			put(c, jal(rnd(2) ? 0 : dst(), 1 + (int32_t)rnd(4)));
+		else if (kind == 12)
+			put(c, i_op(0x73, 2, dst(), 0, 0xb02)); /* minstret */
+		else if (kind == 13)
+			put(c, i_op(0x67, 0, 1, 27, 0)); /* a call */
+		else if (kind == 14 && writes_code && i + 3 < BODY)
+			copy_word(c), i += 2;
+		else
+			put(c, arithmetic());
+	}
+}
+
+/* rounds of the body, then the end; a function behind it */
+static void make_program(struct rig *r, bool writes_code)
+{
+	struct code c = rig_code(r);
+	uint32_t top, i, at_body, at_call;
+
+	memset(r->image, 0, sizeof(r->image));
+	for (i = 0; i < 2048; i++)
+		r->image[DATA + i] = (uint8_t)rnd(256);
+	for (i = 1; i < 26; i++)
+		li(&c, i, rnd(4) ? rnd(~0u) : rnd(8) - 4);
+	li(&c, 26, 40);
+	li(&c, 28, WSE_SRAM_BASE + DATA);
+	li(&c, 30, 1 + rnd(30));
+	at_call = li2(&c, 27);
+	at_body = li2(&c, 29);
+	top = c.pc;
+	li2_at(r->image, at_body, 29, top);
+	body(&c, writes_code);
+	put(&c, i_op(0x13, 0, 26, 26, 0xfff));
+	put(&c, branch(1, 26, 0, ((int32_t)top - (int32_t)c.pc) / 4));
+	park(&c);
+	li2_at(r->image, at_call, 27, c.pc);
+	put(&c, i_op(0x13, 0, 24, 24, 1));
+	put(&c, r_op(0, 4, 25, 25, 24));
+	put(&c, i_op(0x67, 0, 0, 1, 0)); /* ret */
+}
+
+static uint32_t total, translated, faults;
+
+static bool same(struct rig *a, struct rig *b, bool writes_code)
+{
+	struct wse_core_state sa, sb;
+
+	make_program(a, writes_code);
+	memcpy(b->image, a->image, sizeof(a->image));
+	a->ops->poke(a->m, 0, WSE_SRAM_BASE, a->image, sizeof(a->image));
+	b->ops->poke(b->m, 0, WSE_SRAM_BASE, a->image, sizeof(a->image));
+	a->ops->boot(a->m, 0, WSE_SRAM_BASE + CODE_AT);
+	b->ops->boot(b->m, 0, WSE_SRAM_BASE + CODE_AT);
+	a->ops->advance(a->m, 100000, NULL);
+	b->ops->advance(b->m, 100000, NULL);
+	a->ops->get_state(a->m, 0, &sa);
+	b->ops->get_state(b->m, 0, &sb);
+	if (sa.run == WSE_CORE_RUNNING && !a->m->core[0].done)
+		return true; /* a loop without end: the two stop anywhere */
+	total++;
+	faults += sa.run == WSE_CORE_FAULTED;
+	for (uint32_t i = 0; i < WSE_NWORDS; i++)
+		translated += a->m->core[0].block[i] >= WSE_BLOCK_CODE;
+	sa.mcycle = sb.mcycle = 0;
+	a->ops->peek(a->m, 0, WSE_SRAM_BASE, a->got, sizeof(a->got));
+	b->ops->peek(b->m, 0, WSE_SRAM_BASE, b->got, sizeof(b->got));
+	return !memcmp(&sa, &sb, sizeof(sa)) && !memcmp(a->got, b->got, sizeof(a->got));
+}
+
+int main(void)
+{
+	static struct rig a, b;
+
+	if (!ok(rig_open(&a, 0) && rig_open(&b, WSE_MODEL_FUNC_EXACT), "two cores"))
+		return tap_end();
+	if (!a.m->translator) {
+		ok(true, "translation # SKIP no memory may be executed here");
+		return tap_end();
+	}
+	for (int writes = 0; writes < 2; writes++) {
+		uint32_t bad = 0, first = 0;
+
+		total = translated = faults = 0;
+		for (uint32_t i = 0; i < PROGRAMS; i++) {
+			if (same(&a, &b, writes))
+				continue;
+			if (!bad++)
+				first = i;
+		}
+		ok(!bad, "%s: %u of %u programs differ (first %u), %u ended in a fault",
+		   writes ? "code that writes itself" : "plain code", bad, total, first, faults);
+		ok(total > PROGRAMS / 2 && translated > total,
+		   "%u programs came to an end, %u blocks were translated", total, translated);
+	}
+	a.ops->destroy(a.m);
+	b.ops->destroy(b.m);
+	return tap_end();
+}

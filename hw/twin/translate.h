@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Translated scalar code: what exec.c needs of it. */
+#ifndef WSE_FUNC_TRANSLATE_H
+#define WSE_FUNC_TRANSLATE_H
+
+#include "twin.h"
+
+#define WSE_BLOCK_MAX  64u /* instructions of a block */
+#define WSE_BLOCK_CODE 16u /* wse_core.block: from here on it is the place of code */
+
+/* how translated code was left: at pc, done instructions have run */
+struct wse_left {
+	uint64_t pc; /* a jump's target; with WSE_LEFT_AT an instruction that exec.c has to do */
+	uint64_t done;
+};
+#define WSE_LEFT_AT 1u
+
+/* a jump has arrived at a word: its block, 0: there is none (yet) */
+uint32_t wse_translate(struct wse_model *m, struct wse_core *c, uint32_t index);
+struct wse_left wse_translated(struct wse_model *m, struct wse_core *c, uint32_t block,
+			       uint32_t limit, uint32_t done);
+/* n words from index on have changed */
+void wse_translate_forget(struct wse_core *c, uint32_t index, uint32_t n);
+
+#endif /* WSE_FUNC_TRANSLATE_H */
