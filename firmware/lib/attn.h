@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Causal attention, forward (entry attn, struct wse_attn_args); the parts that attn_back.h shares. What it computes,
- * sum by sum: libwse/ops/attn.h.
+ * sum by sum: libwse/ops/scalar_attn.h.
  *
  * A column owns whole heads, a sequence lies in rho = s / t neighbouring rows, tokens ascending southward. A core
  * needs the keys and values of its own row and of the rows north of it. Each row sends its own with MIDX, as a weight
  * stream that reaches its own lanes and all rows to the south at once, and AXPY takes it:
- *   scores [key][t]: f = key, k = feature, x = q [d][t]	(attn_scores)
- *   o [feature][t]:  f = feature, k = key, x = P [key][t]	(attn_sums)
+ *   products of a chunk [keys][t]: f = key, k = feature, x = q [d][t]	(attn_chunk; scores and dP)
+ *   sums [feature][t]:             f = feature, k = key, x = P [key][t]	(attn_sums; o and dq)
+ * A chunk is as many keys as make 64 products: the lower half of the accumulators, the upper one is free for what
+ * becomes of them. The sums of all features do not fit, so between the rows they wait in memory as binary32.
+ *
+ * First a round for the maxima. Where all scores fit (s t <= WSE_ATTN_SCORES) they are kept, else made again: the same
+ * bits. Then, source row by source row, P and what it adds to l and o.
  *
  * Rounds: in a round each row of the sequence sends once, north to south. Row i takes what comes from the north until
  * the rows above have had their turn (i x the same number of blocks), waits for its lanes, routes the color to its own
  * ramp and sends. A row above may be in the next round by then, so rounds alternate between two colors, and a color is
  * given back to the north at the own turn of the round after: row i has then taken parts of this round that went on to
  * row i + 1 as well, more wavelets than the two queues there hold, so row i + 1 is through with the round before.
- * A part is at least 8 x 4 wavelets, the queues hold 2 CHAN_DEPTH.
+ * A part is at least 8 x 8 wavelets, the queues hold 2 CHAN_DEPTH.
  *
- * No deadlock: every core does (head, product, round, row that sends, block) in one and the same order. A step waits
+ * No deadlock: every core does (head, round, row that sends, product, block) in one and the same order. A step waits
  * for its data, that is for the same step of a row to the north, or for room, that is for the same or an earlier step
  * of a row to the south. So of the cores that are not done, the one with the earliest step (of several, that which
  * sends in this step) can always go on. Nothing here waits for the host or for another column.
@@ -27,15 +32,18 @@
 #include "kernel.h"
 #include "vec.h"
 
-/* beside vec.h's */
-enum { T_IN = V4, T_X = V5, T_ACC = V6, T_OUT = V7, T_SRC = 12, T_DST = 13, T_ROW = 14, T_MSK = 15 };
+/* beside V0, V1 and D_A ... D_K of vec.h */
+enum { T_MAX = V3, T_IN = V4, T_X = V5, T_ACC = V6, T_OUT = V7, T_SRC = 12, T_DST = 13, T_ROW = 14,
+       T_MSK = 15 };
+
+#define ATTN_CHUNK	64	/* products of a chunk: accumulators 0 ... 63 */
 
 static struct {
 	uint32_t row, rho;	/* place in the sequence; rows of it */
 	uint32_t t, d;
-	uint32_t b, bt;		/* features of a block; sums of a block */
-	uint32_t wide;		/* features whose sums the accumulators hold: a multiple of b that divides d */
-	uint32_t keys;		/* that this row sees: (row + 1) * t */
+	uint32_t head;		/* bytes of a head's bf16 [d][t] */
+	uint32_t keys, b;	/* of a chunk; of a block of it */
+	uint32_t fb, wide;	/* features of a block of sums; of the blocks that the accumulators hold */
 	uint32_t color;		/* of this round */
 } A;
 
@@ -57,6 +65,7 @@ static const uint16_t attn_triangle[8][8] __attribute__((aligned(16))) = {
 #define ROUTE_OWN	(WSE_RX(R) | WSE_TX(R))
 #define ROUTE_NORTH	(WSE_RX(N) | WSE_TX(R))
 #define ROUTE_NONE	7
+#define OTHER_COLOR	(WSE_COLOR_KEYS ^ (WSE_COLOR_KEYS + 1))
 
 static inline uint32_t attn_south(void)
 {
@@ -69,14 +78,15 @@ static void attn_setup(uint32_t t, uint32_t s, uint32_t d)
 
 	A.t = t;
 	A.d = d;
+	A.head = 2 * t * d;
 	A.rho = s / t;
 	A.row = wse_row() % A.rho;
-	A.keys = (A.row + 1) * t;
-	A.b = t <= 32 ? 4 : t <= 64 ? 2 : 1;
-	A.bt = A.b * t;
-	A.wide = WSE_NACC / A.bt * A.b;
+	A.keys = ATTN_CHUNK / t;
+	A.b = A.keys < 4 ? A.keys : 4;
+	A.fb = t <= 32 ? 4 : 2;
+	A.wide = WSE_NACC / (A.fb * t) * A.fb;
 	while (d % A.wide)
-		A.wide -= A.b;
+		A.wide -= A.fb;
 	A.color = WSE_COLOR_KEYS;
 	cfg = (A.row ? ROUTE_NORTH : ROUTE_OWN) | attn_south();
 	wse_route(WSE_COLOR_KEYS, cfg);
@@ -100,154 +110,201 @@ static void attn_turn(void)
 		return;
 	wse_wait(1);
 	wse_route(A.color, ROUTE_OWN | attn_south());
-	wse_route(A.color ^ WSE_COLOR_KEYS ^ (WSE_COLOR_KEYS + 1), ROUTE_NORTH | attn_south());
+	wse_route(A.color ^ OTHER_COLOR, ROUTE_NORTH | attn_south());
 }
 
 static void attn_next_round(void)
 {
-	A.color ^= WSE_COLOR_KEYS ^ (WSE_COLOR_KEYS + 1);
+	A.color ^= OTHER_COLOR;
 	wse_dsr_base(T_IN, A.color, 1, 1);
 	wse_dsr_base(T_OUT, A.color, 1, 1);
 }
 
-#define ATTN_SEND	(WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MIDX, T_OUT, T_SRC, 0) + WSE_SEND_END)
 #define ATTN_AXPY	WSE_TCW(WSE_ENGINE_L, WSE_TOP_AXPY, T_ACC, T_IN, T_X)
 
-/* out [keys][t], binary32: out[key] = sum over f of src[f][key] x[f]; src, x bf16 [d][t] */
-static void attn_scores(uint32_t src, uint32_t x, uint32_t out)
+/* the next chunks are products of src and x, bf16 [d][t] */
+static void attn_chunks(uint32_t src, uint32_t x)
 {
-	uint32_t r, i;
-
 	attn_rows(T_X, x, WSE_DT_BF16, A.d);
-	wse_dsr_acc(T_ACC, 0, A.bt);
 	wse_dsr_mem2(T_SRC, src, WSE_DT_BF16, A.b, 2, A.d, 2 * A.t);
-	wse_dsr_mem(T_DST, out, WSE_DT_FP32, A.bt, 4);
-	for (r = 0; r <= A.row; r++) {
-		if (r == A.row)
-			attn_turn();
-		for (i = 0; i < A.t; i += A.b) {
-			if (r == A.row) {
-				wse_dsr_base(T_SRC, src + 2 * i, A.b, 2);
-				wse_issue(ATTN_SEND, 0);
-			}
-			wse_issue(ATTN_AXPY + WSE_CLEAR, A.b);
-			wse_dsr_base(T_DST, out, A.bt, 4);
-			out += 4 * A.bt;
-			vv(VMOV, T_DST, T_ACC, 0);
+	wse_dsr_acc(T_ACC, 0, A.b * A.t);
+}
+
+/* accumulators [keys][t] = sum over f of src[f][key] x[f], keys from i on of the row that sends; own: of this one */
+static __attribute__((noinline)) void attn_chunk(uint32_t src, uint32_t i, int own)
+{
+	uint32_t acc;
+
+	src += 2 * i;
+	for (acc = 0; acc < A.keys * A.t; acc += A.b * A.t) {
+		if (own) {
+			wse_dsr_base(T_SRC, src, A.b, 2);
+			src += 2 * A.b;
+			wse_issue_index(WSE_ENGINE_M0, T_OUT, T_SRC, 0, WSE_SEND_END);
 		}
+		wse_dsr_base(T_ACC, acc, A.b * A.t, 1);
+		wse_issue(ATTN_AXPY + WSE_CLEAR, A.b);
 	}
-	attn_next_round();
 }
 
 /*
- * out [d][t], bf16: out[f] = (sum over keys of src[f][key] x[key]) * row, or * scalar where row is 0;
- * src bf16 [d][t], x bf16 [keys][t], row binary32 [t]
+ * out [d][t], bf16: out[f] = (sum over keys of src[f][key] x[key]) * row, or * scalar where row is 0; src bf16 [d][t].
+ * Either for all keys, ALL_ROWS, in as many rounds as it takes to do all features; x bf16 [keys][t]. Or for those of
+ * row r, within a round; x bf16 [t keys][t], the sums wait in carry, binary32 [d][t], and are complete with the own
+ * row's keys. out may be carry.
  */
-static void attn_sums(uint32_t src, uint32_t x, uint32_t out, uint32_t row, uint32_t scalar)
-{
-	uint32_t f, r, i;
+#define ALL_ROWS	(~0u)
 
-	attn_rows(T_X, x, WSE_DT_BF16, A.keys);
-	wse_dsr_mem2(T_SRC, src, WSE_DT_BF16, A.b, 2 * A.t, A.t, 2);
-	wse_dsr_acc(T_ACC, 0, A.bt);
+static __attribute__((noinline)) void attn_sums(uint32_t src, uint32_t x, uint32_t r, uint32_t carry, uint32_t out,
+						uint32_t row, uint32_t scalar)
+{
+	uint32_t all = r == ALL_ROWS, first = all ? 0 : r, last = all ? A.row : r, f, i;
+
+	attn_rows(T_X, x, WSE_DT_BF16, all ? (A.row + 1) * A.t : A.t);
+	wse_dsr_mem2(T_SRC, src, WSE_DT_BF16, A.fb, 2 * A.t, A.t, 2);
+	wse_dsr_acc(T_ACC, 0, A.fb * A.t);
 	wse_dsr_acc2(D_A, 0, A.t, A.wide, A.t);
 	attn_again(T_ROW, row, A.wide);
 	for (f = 0; f < A.d; f += A.wide) {
-		for (r = 0; r <= A.row; r++) {
-			if (r == A.row)
+		attn_rows(D_B, carry, WSE_DT_FP32, A.wide);
+		if (first)
+			vv(VMOV, D_A, D_B, 0);
+		for (r = first; r <= last; r++) {
+			if (all && r == A.row)
 				attn_turn();
-			for (i = 0; i < A.wide; i += A.b) {
+			for (i = 0; i < A.wide; i += A.fb) {
 				if (r == A.row) {
-					wse_dsr_base(T_SRC, src + 2 * A.t * (f + i), A.b, 2 * A.t);
-					wse_issue(ATTN_SEND, r * A.t);
+					wse_dsr_base(T_SRC, src, A.fb, 2 * A.t);
+					src += 2 * A.t * A.fb;
+					wse_issue_index(WSE_ENGINE_M0, T_OUT, T_SRC, all ? r * A.t : 0, WSE_SEND_END);
 				}
-				wse_dsr_base(T_ACC, i * A.t, A.bt, 1);
-				wse_issue(r ? ATTN_AXPY : ATTN_AXPY + WSE_CLEAR, A.b);
+				wse_dsr_base(T_ACC, i * A.t, A.fb * A.t, 1);
+				wse_issue(r ? ATTN_AXPY : ATTN_AXPY + WSE_CLEAR, A.fb);
 			}
 		}
-		attn_rows(T_DST, out + 2 * A.t * f, WSE_DT_BF16, A.wide);
-		if (row)
+		attn_rows(T_DST, out, WSE_DT_BF16, A.wide);
+		if (last < A.row)
+			vv(VMOV, D_B, D_A, 0);
+		else if (row)
 			vv(VMUL, T_DST, D_A, T_ROW);
 		else
 			vs(VMUL, T_DST, D_A, scalar);
-		attn_next_round();
+		carry += 4 * A.t * A.wide;
+		out += 2 * A.t * A.wide;
+		if (all)
+			attn_next_round();
 	}
 }
 
-/* keys that a token does not see, in the block of the own row at addr: -inf in scores, +0 in bf16 P */
-static void attn_mask(uint32_t addr, int scores)
+/* a chunk's columns from a on: V0; V1 in the upper half; the row max, again and again */
+static void attn_columns(uint32_t a, uint32_t max)
 {
-	uint32_t type = scores ? WSE_DT_FP32 : WSE_DT_BF16, size = scores ? 4 : 2, a;
+	uint32_t n = A.t - a;
 
-	wse_dsr_mem2(T_MSK, attn_triangle, WSE_DT_BF16, 8, 2, 8, 16);
-	addr += A.row * A.t * A.t * size;
-	for (a = 0; a < A.t; a += 8) {
-		wse_dsr_mem2(D_A, addr + (a * A.t + a) * size, type, 8, size, 8, A.t * size);
-		if (scores)	/* the mask first: else a NaN would be lost */
-			vv(VMIN, D_A, T_MSK, D_A);
-		else
-			vv(VGATE, D_A, T_MSK, D_A);
-		if (!a)
-			continue;
-		wse_dsr_mem2(D_A, addr + a * A.t * size, type, a, size, 8, A.t * size);
-		if (scores)
-			vs(VMIN, D_A, D_A, 0xff800000);
-		else
-			vs(VAND, D_A, D_A, 0);
+	wse_dsr_acc2(V0, a, n, A.keys, A.t);
+	wse_dsr_acc2(V1, ATTN_CHUNK + a, n, A.keys, A.t);
+	wse_dsr_mem2(T_MAX, max + 4 * a, WSE_DT_FP32, n, 4, A.keys, 0);
+}
+
+/*
+ * P of the t keys of row r, bf16 [t][t] = ew_soft_exp(s - max), masked: s from memory, binary32 [t][t], or, where s is 0, as
+ * products of src and x
+ */
+static __attribute__((noinline)) void attn_p(uint32_t src, uint32_t x, uint32_t s, uint32_t r, uint32_t p, uint32_t max)
+{
+	uint32_t own = r == A.row, i, a = 0;
+
+	attn_chunks(src, x);
+	attn_columns(0, max);
+	for (i = 0; i < A.t; i += A.keys) {
+		if (own && i && !(i & 7)) {
+			a = i;
+			attn_columns(a, max);
+		}
+		if (s) {
+			wse_dsr_mem2(D_A, s + 4 * a, WSE_DT_FP32, A.t - a, 4, A.keys, 4 * A.t);
+			s += 4 * A.keys * A.t;
+			vv(VSUB, V0, D_A, T_MAX);
+		} else {
+			attn_chunk(src, i, own);
+			vv(VSUB, V0, V0, T_MAX);
+		}
+		wse_dsr_mem2(D_B, p + 2 * a, WSE_DT_BF16, A.t - a, 2, A.keys, 2 * A.t);
+		vsoft_exp(D_B);
+		if (own) {
+			wse_dsr_mem2(T_MSK, attn_triangle[i & 7], WSE_DT_BF16, 8, 2, A.keys, 16);
+			wse_dsr_base(D_B, p + 2 * a, 8, 2);
+			vv(VGATE, D_B, T_MSK, D_B);
+			if (a) {
+				wse_dsr_base(D_B, p, a, 2);
+				vs(VAND, D_B, D_B, 0);
+			}
+		}
+		p += 2 * A.keys * A.t;
 	}
 }
 
-/* p [keys][t], bf16 = exp(s - max), masked; s binary32 [keys][t] is destroyed; p may be s */
-static void attn_exp(uint32_t s, uint32_t p, uint32_t max)
+/* max [t] over all keys of the scores; these to s, binary32 [keys][t], unless it is 0 */
+static inline void attn_max(uint32_t k, uint32_t q, uint32_t s, uint32_t max)
 {
-	uint32_t i, n = A.keys * A.t;
+	uint32_t r, i, a, own;
 
-	attn_rows(D_A, s, WSE_DT_FP32, A.keys);
-	attn_again(T_ROW, max, A.keys);
-	vv(VSUB, D_A, D_A, T_ROW);
-	vexp_setup(32);
-	vec_mem(D_A, s, WSE_DT_FP32, 32);
-	vec_mem(D_B, p, WSE_DT_BF16, 32);
-	for (i = 0; i < n; i += 32) {
-		wse_dsr_base(D_A, s + 4 * i, 8, 4);
-		wse_dsr_base(D_B, p + 2 * i, 8, 2);
-		vexp(D_B, D_A);
+	attn_chunks(k, q);
+	wse_dsr_acc(T_ROW, ATTN_CHUNK, A.t);
+	vs(VMIN, T_ROW, T_ROW, 0xff800000);
+	wse_dsr_mem(D_B, s, WSE_DT_FP32, A.keys * A.t, 4);
+	wse_dsr_acc(D_A, 0, A.keys * A.t);
+	for (r = 0; r <= A.row; r++) {
+		own = r == A.row;
+		if (own)
+			attn_turn();
+		for (i = 0; i < A.t; i += A.keys) {
+			attn_chunk(k, i, own);
+			a = own ? i & ~7u : 0;
+			if (own) {	/* the mask first: else a NaN would be lost */
+				wse_dsr_acc2(V0, a, 8, A.keys, A.t);
+				wse_dsr_mem2(T_MSK, attn_triangle[i & 7], WSE_DT_BF16, 8, 2, A.keys, 16);
+				vv(VMIN, V0, T_MSK, V0);
+			}
+			wse_dsr_acc2(V0, a, A.t - a, A.keys, A.t);
+			wse_dsr_acc2(V1, ATTN_CHUNK + a, A.t - a, A.keys, 0);
+			vv(VMAX, V1, V0, V1);
+			if (s) {
+				vv(VMOV, D_B, D_A, 0);
+				s += 4 * A.keys * A.t;
+				wse_dsr_base(D_B, s, A.keys * A.t, 4);
+			}
+		}
 	}
-	attn_mask(p, 0);
+	attn_next_round();
+	wse_dsr_mem(D_B, max, WSE_DT_FP32, A.t, 4);
+	vv(VMOV, D_B, T_ROW, 0);
 }
 
-/* row of t at addr: the accumulators 0 ... t-1 as T_ACC, n times as D_C */
-static inline void attn_row(uint32_t addr, uint32_t n)
+/* l [t] = sum over the keys of p, bf16 [keys][t]; or += */
+static void attn_l(uint32_t p, uint32_t l, uint32_t keys, int add)
 {
-	wse_dsr_acc(T_ACC, 0, A.t);
-	wse_dsr_acc2(D_C, 0, A.t, n, 0);
-	wse_dsr_mem(T_ROW, addr, WSE_DT_FP32, A.t, 4);
+	wse_dsr_acc(D_A, 0, A.t);
+	wse_dsr_mem(D_B, l, WSE_DT_FP32, A.t, 4);
+	wse_dsr_acc2(D_C, 0, A.t, keys, 0);
+	attn_rows(T_X, p, WSE_DT_BF16, keys);
+	if (add)
+		vv(VMOV, D_A, D_B, 0);
+	else
+		vs(VAND, D_A, D_A, 0);
+	vv(VADD, D_C, D_C, T_X);
+	vv(VMOV, D_B, D_A, 0);
 }
 
-/* max [t] over the keys of s [keys][t] */
-static inline void attn_max(uint32_t s, uint32_t max)
-{
-	attn_row(max, A.keys);
-	attn_rows(D_A, s, WSE_DT_FP32, A.keys);
-	vs(VMIN, T_ACC, T_ACC, 0xff800000);
-	vv(VMAX, D_C, D_A, D_C);
-	vv(VMOV, T_ROW, T_ACC, 0);
-}
-
-/* recip [t] = 1 / sum over the keys of p [keys][t] */
-static inline void attn_recip(uint32_t p, uint32_t recip)
+/* l [t] = 1 / l */
+static void attn_recip(uint32_t l)
 {
 	uint32_t i, n;
 
-	attn_row(recip, A.keys);
-	attn_rows(D_A, p, WSE_DT_BF16, A.keys);
-	vs(VAND, T_ACC, T_ACC, 0);
-	vv(VADD, D_C, D_C, D_A);
-	vv(VMOV, T_ROW, T_ACC, 0);
 	for (i = 0; i < A.t; i += n) {
 		n = A.t - i < 32 ? A.t - i : 32;
 		vec_regs4(n);
-		vec_mem(D_A, recip + 4 * i, WSE_DT_FP32, n);
+		vec_mem(D_A, l + 4 * i, WSE_DT_FP32, n);
 		vv(VMOV, V0, D_A, 0);
 		vrecip();
 		vv(VMOV, D_A, V1, 0);
@@ -256,19 +313,39 @@ static inline void attn_recip(uint32_t p, uint32_t recip)
 
 static inline void attn_kernel(const struct wse_attn_args *a)
 {
-	uint32_t t = a->t, d = a->d, i, q, part = 2 * t * d * a->heads;
+	uint32_t t = a->t, tt = 2 * t * t, p = a->work, carry = p + tt, q = a->qkv, o = a->o, max = a->max;
+	uint32_t l = a->recip, keep = a->s * t <= WSE_ATTN_SCORES, part, i, r;
 
-	attn_setup(t, a->s, d);
+	attn_setup(t, a->s, a->d);
+	part = A.head * a->heads;
 	for (i = 0; i < a->heads; i++) {
-		uint32_t max = a->max + 4 * t * i, recip = a->recip + 4 * t * i;
+		uint32_t k = q + part, v = k + part;
 
-		q = a->qkv + 2 * t * d * i;
-		attn_scores(q + part, q, a->work);
-		attn_mask(a->work, 1);
-		attn_max(a->work, max);
-		attn_exp(a->work, a->work, max);
-		attn_recip(a->work, recip);
-		attn_sums(q + 2 * part, a->work, a->o + 2 * t * d * i, recip, 0);
+		attn_max(k, q, keep ? p : 0, max);
+		for (r = 0; r <= A.row; r++) {
+			if (keep) {	/* P in place of scores */
+				attn_p(k, q, p + 2 * tt * r, r, p + tt * r, max);
+				continue;
+			}
+			if (r == A.row)
+				attn_turn();
+			attn_p(k, q, 0, r, p, max);
+			attn_l(p, l, t, r);
+			if (r == A.row)
+				attn_recip(l);
+			attn_sums(v, p, r, carry, o, l, 0);
+		}
+		if (keep) {
+			attn_l(p, l, t * (A.row + 1), 0);
+			attn_recip(l);
+			attn_sums(v, p, ALL_ROWS, 0, o, l, 0);
+		} else {
+			attn_next_round();
+		}
+		q += A.head;
+		o += A.head;
+		max += 4 * t;
+		l += 4 * t;
 	}
 	attn_done();
 }

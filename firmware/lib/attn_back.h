@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Attention backward (entry attn_back, struct wse_attn_back_args), on the rounds of attn.h. Sum by sum:
- * libwse/ops/attn.h.
+ * libwse/ops/scalar_attn.h.
  *
- * P again from q, k and the kept maximum; dP and dS as scores; dq as o. dv and dk are sums over the tokens of this row
- * and of those south of it: DOTX with g (q) in the accumulators and P (dS) in SRAM; the stream of indices is the core's
- * own, from mover 0 through the router. Mover 1 adds what comes from the south and passes it north, or, the keys being
- * this row's, stores it. Row r sends on WSE_COLOR_KGRAD + (r & 1): these routes never change.
+ * One round a head. For each row that sends: P again from q, keys and the kept maximum; dP and dS from values and g;
+ * what the keys add to dq; then dv and dk, sums over the tokens of this row and of those south of it: DOTX with g (q) in
+ * the accumulators and P (dS) in SRAM; the stream of indices is the core's own, from mover 0 through the router. Mover 1
+ * adds what comes from the south and passes it north, or, the keys being this row's, stores it. Row r sends on
+ * WSE_COLOR_KGRAD + (r & 1): these routes never change.
  *
- * Nothing is overwritten that is still needed: the lanes work in order; mover 1 stores dv (dk) from results of the lanes
- * that come after they took this row's own values (keys) off the fabric; dq waits in g's place until dk has
+ * Nothing is overwritten that is still needed: the lanes work in order; mover 1 stores dv and dk from results of the
+ * lanes that come after they took this row's own keys and values off the fabric; dq waits in the work area until dk has
  * read q.
  *
- * No deadlock, beside the argument in attn.h: the steps (head, dv or dk, block of features, row that owns the keys) are
- * gone through in one order as well; a step waits for the same step of the row to the south, or for room, that is for
- * the same or an earlier step of the row to the north. The lanes wait for mover 1 alone. A row's mover 1 has all
- * instructions of a product before the next product's rounds begin, and does not need the lanes of a later one.
+ * No deadlock, beside the argument in attn.h: the sums of dv and dk are steps of the same order, (head, row that sends,
+ * product, block). They wait for the same step of the row to the south, or for room, that is for the same or an earlier
+ * step of the row to the north. The lanes wait for mover 1, which has its instructions for a step before the lanes have
+ * any for a later one.
  */
 #ifndef WSE_ATTN_BACK_H
 #define WSE_ATTN_BACK_H
 
 #include "attn.h"
 
-/* the lanes' DSRs of a round, with the index stream in place of keys and values; mover 1's */
+/* mover 1's */
 enum { T_KIN = V0, T_KOUT = V1, T_DOTQ = V2 };
 
 static inline void routes_kgrad(void)
@@ -36,32 +37,34 @@ static inline void routes_kgrad(void)
 		wse_route(WSE_COLOR_KGRAD + (~r & 1), WSE_RX(S) | WSE_TX(R));
 }
 
-/* out [d][t], bf16, of this row's keys: out[f][key] = sum over tokens of g[f] x[key]; g bf16 [d][t], x bf16 [keys][t] */
-static void attn_to_keys(uint32_t g, uint32_t x, uint32_t out)
+/* out [d][t], bf16, of row r's keys: out[f][key] = sum over tokens of g[f] x[key]; g bf16 [d][t], x bf16 [t keys][t] */
+static __attribute__((noinline)) void attn_to_keys(uint32_t g, uint32_t x, uint32_t r, uint32_t out)
 {
-	uint32_t color = WSE_COLOR_KGRAD + (wse_row() & 1), f, r;
-	uint32_t add = A.row + 1 < A.rho ? WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MADD, 0, T_KIN, T_DOTQ)
-					 : WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MOVE, 0, T_DOTQ, 0);
+	uint32_t color = WSE_COLOR_KGRAD + (wse_row() & 1), n = A.fb * A.t, f;
+	uint32_t add = A.row + 1 < A.rho ? WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MADD, T_KOUT, T_KIN, T_DOTQ)
+					 : WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MOVE, T_KOUT, T_DOTQ, 0);
 
-	attn_rows(T_X, x, WSE_DT_BF16, A.keys);
-	wse_dsr_acc(T_ACC, 0, A.bt);
-	wse_dsr_mem(D_A, g, WSE_DT_BF16, A.bt, 2);
-	wse_dsr_mem2(T_SRC, x, WSE_DT_BF16, A.b, 0, A.keys, 0);	/* its values do not matter */
-	wse_dsr_mem2(T_DST, out, WSE_DT_BF16, A.b, 2 * A.t, A.t, 2);
+	if (r == A.row)
+		add += (uint32_t)(T_DST - T_KOUT) << WSE_TCW_DST_SHIFT;
+	attn_rows(T_X, x, WSE_DT_BF16, A.t);
+	wse_dsr_acc(T_ACC, 0, n);
+	wse_dsr_mem(D_A, g, WSE_DT_BF16, n, 2);
+	wse_dsr_mem2(T_SRC, x, WSE_DT_BF16, A.fb, 0, A.t, 0);	/* its values do not matter */
+	wse_dsr_mem2(T_DST, out, WSE_DT_BF16, A.fb, 2 * A.t, A.t, 2);
 	wse_dsr_base(T_IN, WSE_COLOR_INDEX, 1, 1);
 	wse_dsr_base(T_OUT, WSE_COLOR_INDEX, 1, 1);
 	wse_dsr_fabin(T_KIN, color ^ WSE_COLOR_KGRAD ^ (WSE_COLOR_KGRAD + 1));
-	wse_dsr_fabout(T_KOUT, color, A.bt);
+	wse_dsr_fabout(T_KOUT, color, n);
 	wse_dsr_dotq(T_DOTQ);
-	for (f = 0; f < A.d; f += A.b) {
-		wse_dsr_base(D_A, g + 2 * A.t * f, A.bt, 2);
+	for (f = 0; f < A.d; f += A.fb) {
 		vv(VMOV, T_ACC, D_A, 0);
-		wse_issue(ATTN_SEND, 0);
-		wse_issue_dotx(T_ACC, T_IN, T_X, A.b, 0);
-		for (r = 0; r < A.row; r++)
-			wse_issue(add + (T_KOUT << WSE_TCW_DST_SHIFT), 0);
-		wse_dsr_base(T_DST, out + 2 * A.t * f, A.b, 2 * A.t);
-		wse_issue(add + (T_DST << WSE_TCW_DST_SHIFT), 0);
+		wse_issue_index(WSE_ENGINE_M0, T_OUT, T_SRC, 0, WSE_SEND_END);
+		wse_issue_dotx(T_ACC, T_IN, T_X, A.fb, 0);
+		wse_issue(add, 0);
+		g += 2 * n;
+		out += 2 * n;
+		wse_dsr_base(D_A, g, n, 2);
+		wse_dsr_base(T_DST, out, A.fb, 2 * A.t);
 	}
 	wse_dsr_base(T_IN, A.color, 1, 1);
 	wse_dsr_base(T_OUT, A.color, 1, 1);
@@ -74,43 +77,58 @@ static inline void attn_back_row(uint32_t g, uint32_t o, uint32_t recip, uint32_
 	attn_rows(D_B, o, WSE_DT_BF16, A.d);
 	attn_again(T_ROW, recip, A.d);
 	vv(VMUL, D_A, D_A, T_ROW);
-	attn_row(dot, A.d);
+	wse_dsr_acc(T_ACC, 0, A.t);
+	wse_dsr_acc2(D_C, 0, A.t, A.d, 0);
 	vs(VAND, T_ACC, T_ACC, 0);
 	vv(VMAC, D_C, D_A, D_B);
+	wse_dsr_mem(T_ROW, dot, WSE_DT_FP32, A.t, 4);
 	vv(VMOV, T_ROW, T_ACC, 0);
 }
 
-/* ds = bf16((dp - dot) * p), in place of dp */
-static inline void attn_back_scores(uint32_t dp, uint32_t p, uint32_t dot)
+/* ds = bf16((dP - dot) * p) for the t keys of row r; ds, p bf16 [t][t] */
+static inline void attn_ds(uint32_t v, uint32_t g, uint32_t r, uint32_t p, uint32_t ds, uint32_t dot)
 {
-	attn_rows(D_A, dp, WSE_DT_FP32, A.keys);
-	attn_again(T_ROW, dot, A.keys);
-	vv(VSUB, D_A, D_A, T_ROW);
-	attn_rows(D_B, p, WSE_DT_BF16, A.keys);
-	attn_rows(T_DST, dp, WSE_DT_BF16, A.keys);
-	vv(VMUL, T_DST, D_A, D_B);
+	uint32_t i;
+
+	attn_chunks(v, g);
+	wse_dsr_acc(V0, ATTN_CHUNK, A.t);
+	wse_dsr_mem(D_A, dot, WSE_DT_FP32, A.t, 4);
+	vv(VMOV, V0, D_A, 0);
+	wse_dsr_acc2(V0, 0, A.t, A.keys, A.t);
+	wse_dsr_acc2(V1, ATTN_CHUNK, A.t, A.keys, 0);
+	for (i = 0; i < A.t; i += A.keys) {
+		attn_chunk(v, i, r == A.row);
+		vv(VSUB, V0, V0, V1);
+		attn_rows(D_A, p + 2 * i * A.t, WSE_DT_BF16, A.keys);
+		attn_rows(D_B, ds + 2 * i * A.t, WSE_DT_BF16, A.keys);
+		vv(VMUL, D_B, V0, D_A);
+	}
 }
 
 static inline void attn_back_kernel(const struct wse_attn_back_args *a)
 {
-	uint32_t t = a->t, d = a->d, head = 2 * t * d, part = head * a->heads, i;
-	uint32_t s = a->work, p = s + 4 * a->s * t, dot = p + 2 * a->s * t;
+	uint32_t t = a->t, i, r, p = a->work, ds = p + 2 * t * t, carry = ds + 2 * t * t;
+	uint32_t dot = carry + 4 * t * a->d;
 
-	attn_setup(t, a->s, d);
+	attn_setup(t, a->s, a->d);
 	routes_kgrad();
 	for (i = 0; i < a->heads; i++) {
-		uint32_t q = a->qkv + head * i, k = q + part, v = k + part, g = a->dout + head * i;
+		uint32_t q = a->qkv + A.head * i, k = q + A.head * a->heads, v = k + A.head * a->heads;
+		uint32_t g = a->dout + A.head * i;
 
-		attn_back_row(g, a->o + head * i, a->recip + 4 * t * i, dot);
-		attn_scores(k, q, s);
-		attn_exp(s, p, a->max + 4 * t * i);
-		attn_scores(v, g, s);
-		attn_back_scores(s, p, dot);
-		attn_to_keys(g, p, v);
-		attn_sums(k, s, g, 0, a->scale);
-		attn_to_keys(q, s, k);
-		attn_rows(D_A, g, WSE_DT_BF16, d);
-		attn_rows(D_B, q, WSE_DT_BF16, d);
+		attn_back_row(g, a->o + A.head * i, a->recip + 4 * t * i, dot);
+		for (r = 0; r <= A.row; r++) {
+			if (r == A.row)
+				attn_turn();
+			attn_p(k, q, 0, r, p, a->max + 4 * t * i);
+			attn_ds(v, g, r, p, ds, dot);
+			attn_sums(k, ds, r, carry, carry, 0, a->scale);
+			attn_to_keys(g, p, r, v);
+			attn_to_keys(q, ds, r, k);
+		}
+		attn_next_round();
+		attn_rows(D_A, carry, WSE_DT_BF16, A.d);
+		attn_rows(D_B, q, WSE_DT_BF16, A.d);
 		vv(VMOV, D_B, D_A, 0);
 	}
 	attn_done();

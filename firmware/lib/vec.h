@@ -90,6 +90,23 @@ static inline void vexp(uint32_t dst, uint32_t src)
 	vv(VMUL, dst, V2, V1);
 }
 
+/* dst = ew_soft_exp(V0); uses V0 and V1, any shape that dst has as well */
+static inline void vsoft_exp(uint32_t dst)
+{
+	vs(VMUL, V0, V0, WSE_F32(0x1.715476p+0f));
+	vs(VADD, V1, V0, WSE_F32(12583039.0f));
+	vs(VADD, V1, V1, WSE_F32(-12583039.0f));
+	vv(VSUB, V1, V0, V1);
+	vs(VADD, V1, V1, WSE_F32(0x1.7368c0p+1f));
+	vv(VMUL, V1, V1, V1);
+	vs(VADD, V1, V1, WSE_F32(0x1.086c50p+3f));
+	vv(VMUL, V1, V1, V1);
+	vs(VADD, V0, V0, WSE_F32(12583039.0f));
+	vs(VMAX, V0, V0, WSE_F32(12582913.0f));
+	vs(VSHL, V0, V0, 23);
+	vv(VMUL, dst, V1, V0);
+}
+
 /* V1 = 1 / V0; V0 becomes -V0; uses V3 */
 VEC_FN void vrecip(void)
 {

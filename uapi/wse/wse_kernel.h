@@ -115,6 +115,7 @@ struct wse_norm_back_args {
 /*
  * Causal attention of the heads that this column owns (d features each: h = heads * d). Sequences of s tokens lie
  * over s / t neighbouring rows, tokens ascending southward; s / t divides ROWS. q comes scaled by 1 / sqrt(d).
+ * t: a multiple of 8 up to 64; d: a multiple of 4.
  */
 struct wse_attn_args {
 	uint32_t qkv;		/* bf16 [3][h][T]: q, k, v */
@@ -124,10 +125,13 @@ struct wse_attn_args {
 	uint32_t t, s, d, heads;
 };
 
+#define WSE_ATTN_SCORES	2048	/* s * t up to which a core keeps all scores of a head; beyond they are made twice */
+
+/* scores, then P; or P of a row's keys and sums of o */
 static inline uint32_t wse_attn_work(uint32_t t, uint32_t s, uint32_t d, uint32_t heads)
 {
-	(void)d, (void)heads;
-	return 4 * s * t;	/* scores, then P */
+	(void)heads;
+	return s * t <= WSE_ATTN_SCORES ? 4 * s * t : 2 * t * t + 4 * t * d;
 }
 
 /* its backward pass; the gradients of q (times scale), k and v take the places of q, k and v */
@@ -141,10 +145,11 @@ struct wse_attn_back_args {
 	uint32_t scale;		/* binary32: 1 / sqrt(d) */
 };
 
+/* P and dS of a row's keys; sums of dq; a sum a token */
 static inline uint32_t wse_attn_back_work(uint32_t t, uint32_t s, uint32_t d, uint32_t heads)
 {
-	(void)d, (void)heads;
-	return 6 * s * t + 4 * t;	/* P; scores, dP, then dS; a sum a token */
+	(void)s, (void)heads;
+	return 4 * t * t + 4 * t * d + 4 * t;
 }
 
 /* softmax cross-entropy over the columns; dy = bf16((softmax - onehot) * scale), of padding 0; t at most 64 */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "num/num.h"
-#include "ops/attn.h"
+#include "ops/scalar_attn.h"
 #include "tap.h"
 
 static uint16_t *random_bf16(size_t n, uint64_t seed, float scale)

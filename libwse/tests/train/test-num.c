@@ -60,7 +60,7 @@ static double rel(double got, double want)
 
 static void elementwise(void)
 {
-	double e_exp = 0, e_log = 0, e_rec = 0, e_gelu = 0, e_der = 0, e;
+	double e_exp = 0, e_soft = 0, e_log = 0, e_rec = 0, e_gelu = 0, e_der = 0, e;
 	float nan = wse_u2f(WSE_F32_NAN), d;
 
 	for (int i = -870000; i <= 880000; i += 7) {
@@ -68,6 +68,8 @@ static void elementwise(void)
 
 		e = rel(ew_exp(x), exp(x));
 		e_exp = e > e_exp ? e : e_exp;
+		e = rel(ew_soft_exp(x), (double)EW_SOFT_SCALE * exp(x));
+		e_soft = e > e_soft && x <= 0 ? e : e_soft;
 	}
 	for (uint32_t u = 0x3f000000; u < 0x45000000; u += 997) {
 		float s = wse_u2f(u);
@@ -89,13 +91,14 @@ static void elementwise(void)
 		e_der = e > e_der ? e : e_der;
 	}
 	ok(e_exp < 3e-7, "exp, relative error %.1e", e_exp);
+	ok(e_soft < 4.4e-4, "exp for softmax, relative error %.1e", e_soft);
 	ok(e_log < 3e-7, "log, error %.1e", e_log);
 	ok(e_rec < 3e-7, "reciprocal, relative error %.1e", e_rec);
 	ok(e_gelu < 1e-6, "gelu, error %.1e", e_gelu);
 	ok(e_der < 2e-6, "gelu's derivative, error %.1e", e_der);
-	ok(wse_f32_isnan(ew_exp(nan)) && wse_f32_isnan(ew_log(nan)) &&
-		   wse_f32_isnan(ew_recip(nan)) && wse_f32_isnan(ew_gelu(nan, &d)) &&
-		   wse_f32_isnan(ew_relu(nan)),
+	ok(wse_f32_isnan(ew_exp(nan)) && wse_f32_isnan(ew_soft_exp(nan)) &&
+		   wse_f32_isnan(ew_log(nan)) && wse_f32_isnan(ew_recip(nan)) &&
+		   wse_f32_isnan(ew_gelu(nan, &d)) && wse_f32_isnan(ew_relu(nan)),
 	   "NaN goes through every sequence");
 	ok(rel(ew_gelu(1e30f, &d), 1e30) < 2e-7 && fabsf(d - 1.0f) < 2e-7f,
 	   "gelu of a large value");

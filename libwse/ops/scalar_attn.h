@@ -12,7 +12,7 @@
  * behind t masked:
  *   s[t']  = +0, + k[f][t'] * q[f][t] for f ascending (product rounded, then the sum, here and below)
  *   m      = max from -inf over t' ascending of s, masked ones as -inf; a NaN is skipped
- *   P[t']  = bf16(ew_exp(s - m)), +0 where masked
+ *   P[t']  = bf16(ew_soft_exp(s - m)), +0 where masked
  *   l      = +0, + P for t' ascending;	r = ew_recip(l)
  *   o[f]   = bf16((+0, + v[f][t'] * P[t'] for t' ascending) * r)
  * backward, with g[f] = bf16(do[f] * r) and D = +0, + g[f] * o[f] for f ascending:
@@ -23,8 +23,8 @@
  *   part   = lanes and tree as in oracle.h over row i's tokens of g[f][t] * P[t'][t] (dv), of q[f][t] * dS[t'][t] (dk)
  *   dv, dk = bf16(part of the last row, + part of the row before ... + part of row j)
  */
-#ifndef WSE_OPS_ATTN_H
-#define WSE_OPS_ATTN_H
+#ifndef WSE_OPS_SCALAR_ATTN_H
+#define WSE_OPS_SCALAR_ATTN_H
 
 #include "tile.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Attention in the order of the wafer. The orders are in attn.h. */
-#include "attn.h"
+/* Attention in the order of the wafer. The orders are in scalar_attn.h. */
+#include "scalar_attn.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -83,7 +83,7 @@ static void probabilities(const struct part *a)
 
 			a->p[i] = masked(a, key, t)
 					  ? 0.0f
-					  : through_bf16(ew_exp(ew_sub(a->s[i], a->m[t])));
+					  : through_bf16(ew_soft_exp(ew_sub(a->s[i], a->m[t])));
 		}
 }
 
