@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Programs for the cores. One's own: `make kernel SRC=my.c` gives build/firmware/my.elf.
+# Programs for the cores. One's own: `make kernel SRC=my.c` (called by the resident firmware) or `make program SRC=my.c`
+# (bare metal, for wse-run) gives build/firmware/my.elf.
 
 RVCC := riscv64-unknown-elf-gcc
 RVFLAGS := -march=rv32im_zicsr -mabi=ilp32 -O2 -g -std=gnu11 -ffreestanding -nostdlib -nostartfiles \
@@ -21,14 +22,35 @@ $(FW)/wse-fw.bin: $(FW)/wse-fw.elf $(FW)/fw-pack
 	riscv64-unknown-elf-objcopy -O binary -j .text $< $(FW)/wse-fw.code
 	$(FW)/fw-pack $(FW)/wse-fw.hdr $(FW)/wse-fw.code $@
 
+# the sum beside a program: one that is no longer as it was built, replaced by whatever, is built again
 $(FW)/%.elf: firmware/programs/%.c firmware/runtime/program.ld $(FW_HDRS)
 	@mkdir -p $(@D)
 	$(RVCC) $(RVFLAGS) -T firmware/runtime/program.ld $(RVLINK) -o $@ $<
+	@cksum <$@ >$@.sum
+$(shell for f in $(FW_PROGRAMS); do [ ! -e $$f ] || [ "$$(cksum <$$f)" = "$$(cat $$f.sum 2>&1)" ] || echo $$f; done): FORCE
 
-.PHONY: kernel
-kernel: ## make kernel SRC=file.c: build a kernel program of one's own into build/firmware/
-	@test -n "$(SRC)" || { echo "usage: make kernel SRC=path/to/kernel.c" >&2; exit 2; }
+# one's own programs land beside the tree's, which they must not replace
+OWN = $(basename $(notdir $(firstword $(SRC))))
+define own_src
+	@test -n "$(SRC)" || { echo "usage: make $@ SRC=path/to/program.c" >&2; exit 2; }
+	@for f in $(SRC); do test -f "$$f" || { echo "make $@: there is no file $$f" >&2; exit 2; }; done
+	@test -z "$(filter $(OWN).elf,$(notdir $(FW_PROGRAMS)) wse-fw.elf)" || \
+		{ echo "make $@: $(OWN).elf is a program of this tree: give $(SRC) another name" >&2; exit 2; }
 	@mkdir -p $(FW)
-	$(RVCC) $(RVFLAGS) -T firmware/runtime/program.ld $(RVLINK) -o $(FW)/$(basename $(notdir $(SRC))).elf $(SRC)
+endef
+
+.PHONY: kernel program
+kernel: ## make kernel SRC=file.c: build a kernel program of one's own into build/firmware/
+	$(own_src)
+	$(RVCC) $(RVFLAGS) -T firmware/runtime/program.ld $(RVLINK) -o $(FW)/$(OWN).elf $(SRC)
+
+# 64-bit and floating-point arithmetic; the compiler has it for rv32im, under that name alone
+RVGCC = $(shell $(RVCC) -march=rv32im -mabi=ilp32 -print-libgcc-file-name)
+
+# bare.S is for sources that have a main and no _start
+program: ## make program SRC=file.c: build a bare-metal program (.c, .S) for wse-run into build/firmware/
+	$(own_src)
+	$(RVCC) $(RVFLAGS) -T firmware/runtime/bare.ld $(RVLINK),--no-relax -o $(FW)/$(OWN).elf \
+		$(if $(shell grep -lE '^_start:' $(SRC)),,firmware/runtime/bare.S) $(SRC) $(RVGCC)
 
 ALL += $(FW)/wse-fw.bin $(FW_PROGRAMS)

@@ -12,12 +12,20 @@
 
 #include "emu.h"
 #include "vfio_user.h"
+#include "wse_release.h"
 
 static const char usage[] =
-	"usage: wse-emu --socket PATH [--model func|rtl] [--rows R] [--cols C] [--seed N]\n"
-	"               [--dma-latency CYCLES] [--clock MHZ] [--threads N] [--fault SPEC]\n"
-	"               [--quiet | --log FILE]\n"
-	"Serves one wafer as a PCI function (vfio-user) on the unix socket PATH until SIGTERM.\n";
+	"usage: wse-emu --socket PATH [options]\n"
+	"Serves one wafer as a PCI function (vfio-user) on the unix socket PATH until SIGTERM.\n"
+	"  --model func|rtl       the twin, or the RTL (default: func)\n"
+	"  --rows R, --cols C     shape of the tile (default: 4 x 4)\n"
+	"  --seed N               random back-pressure and DMA latency, for tests (default: 0, none)\n"
+	"  --dma-latency CYCLES   from a bus request to its first data (default: 64)\n"
+	"  --clock MHZ            the device never runs faster than this; 0: no limit (default: 1000)\n"
+	"  --threads N            of the host (default: the model's choice)\n"
+	"  --fault SPEC           dma-read:N,dma-write:N,irq:N: let the Nth fail (default: none)\n"
+	"  --log FILE, --quiet    log to FILE, or nowhere (default: standard error)\n"
+	"  --version, --help\n";
 
 struct options {
 	const char *socket, *model, *log;
@@ -76,19 +84,13 @@ static int parse_faults(const char *spec, struct emu_faults *f)
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
-		{"socket", 1, NULL, 's'},
-		{"model", 1, NULL, 'm'},
-		{"rows", 1, NULL, 'r'},
-		{"cols", 1, NULL, 'c'},
-		{"seed", 1, NULL, 'S'},
-		{"dma-latency", 1, NULL, 'd'},
-		{"clock", 1, NULL, 'k'},
-		{"threads", 1, NULL, 't'},
-		{"fault", 1, NULL, 'f'},
-		{"quiet", 0, NULL, 'q'},
-		{"log", 1, NULL, 'l'},
-		{"help", 0, NULL, 'h'},
-		{0},
+		{"socket", 1, NULL, 's'}, {"model", 1, NULL, 'm'},
+		{"rows", 1, NULL, 'r'},	  {"cols", 1, NULL, 'c'},
+		{"seed", 1, NULL, 'S'},	  {"dma-latency", 1, NULL, 'd'},
+		{"clock", 1, NULL, 'k'},  {"threads", 1, NULL, 't'},
+		{"fault", 1, NULL, 'f'},  {"quiet", 0, NULL, 'q'},
+		{"log", 1, NULL, 'l'},	  {"version", 0, NULL, 'V'},
+		{"help", 0, NULL, 'h'},	  {0},
 	};
 	struct wse_model_cfg *m = &o->emu.model;
 	uint64_t n;
@@ -146,6 +148,9 @@ static int parse(int argc, char **argv, struct options *o)
 			if (parse_faults(optarg, &o->emu.faults))
 				return -EINVAL;
 			break;
+		case 'V':
+			printf("wse-emu " WSE_RELEASE "\n");
+			exit(0);
 		case 'h':
 			fputs(usage, stdout);
 			exit(0);

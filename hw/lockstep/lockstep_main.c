@@ -12,20 +12,27 @@
 #include <time.h>
 
 #include "lockstep.h"
+#include "wse_release.h"
 
 static const char usage[] =
-	"usage: wse-lockstep [--programs N] [--insns N] [--seed S] [--rows R] [--cols C] "
-	"[--seconds N] [--commands N]\n"
-	"                    [--lead MODEL] [--follow MODEL] [--kind scalar|tensor|fault|host] "
-	"[--calm]\n"
-	"                    [--shuffle] [--inject N] [--keep-going] [--tap] [--verbose]\n"
-	"Runs random programs on the leading model (rtl) and the following one (func) and "
-	"compares.\n"
-	"--commands: only the first N commands of a program, to find which one it is\n"
-	"--insns: stop when so many instructions have been compared, whatever --programs says\n"
-	"--calm: no random DMA latency and back-pressure in the leader\n"
-	"--shuffle: the follower runs in another order of events for each --seed\n"
-	"--inject: falsify the Nth instruction of the follower; the judge must notice\n";
+	"usage: wse-lockstep [options]\n"
+	"Runs random programs on the leading model and the following one, and compares.\n"
+	"  --lead MODEL, --follow MODEL  func or rtl (default: rtl leads, func follows)\n"
+	"  --rows R, --cols C  shape of the tile (default: 2 x 2)\n"
+	"  --seed S            of the first program (default: 1)\n"
+	"  --programs N        how many (default: as --insns and --seconds say)\n"
+	"  --insns N           stop when so many instructions have been compared, whatever\n"
+	"                      --programs says (default: 1000000)\n"
+	"  --seconds N         stop after so long (default: no limit)\n"
+	"  --kind scalar|tensor|fault|host  of the programs (default: as the seed says)\n"
+	"  --commands N        only the first N commands of a program, to find which one it is\n"
+	"                      (default: all)\n"
+	"  --calm              no random DMA latency and back-pressure in the leader\n"
+	"  --shuffle           the follower runs in another order of events for each --seed\n"
+	"  --inject N          falsify the Nth instruction of the follower; the judge must notice\n"
+	"  --keep-going        do not end at the first difference\n"
+	"  --tap, --verbose    how results are shown (default: a line in the end)\n"
+	"  --version, --help\n";
 
 struct options {
 	uint64_t programs, insns, seed, inject;
@@ -55,12 +62,25 @@ static int number(const char *name, const char *text, uint64_t min, uint64_t max
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
-		{"programs", 1, NULL, 'p'}, {"insns", 1, NULL, 'n'},	  {"seed", 1, NULL, 's'},
-		{"rows", 1, NULL, 'R'},	    {"cols", 1, NULL, 'C'},	  {"lead", 1, NULL, 'l'},
-		{"follow", 1, NULL, 'f'},   {"kind", 1, NULL, 'k'},	  {"inject", 1, NULL, 'i'},
-		{"seconds", 1, NULL, 'S'},  {"commands", 1, NULL, 'm'},	  {"calm", 0, NULL, 'c'},
-		{"shuffle", 0, NULL, 'u'},  {"keep-going", 0, NULL, 'g'}, {"tap", 0, NULL, 't'},
-		{"verbose", 0, NULL, 'v'},  {"help", 0, NULL, 'h'},	  {0},
+		{"programs", 1, NULL, 'p'},
+		{"insns", 1, NULL, 'n'},
+		{"seed", 1, NULL, 's'},
+		{"rows", 1, NULL, 'R'},
+		{"cols", 1, NULL, 'C'},
+		{"lead", 1, NULL, 'l'},
+		{"follow", 1, NULL, 'f'},
+		{"kind", 1, NULL, 'k'},
+		{"inject", 1, NULL, 'i'},
+		{"seconds", 1, NULL, 'S'},
+		{"commands", 1, NULL, 'm'},
+		{"calm", 0, NULL, 'c'},
+		{"shuffle", 0, NULL, 'u'},
+		{"keep-going", 0, NULL, 'g'},
+		{"tap", 0, NULL, 't'},
+		{"verbose", 0, NULL, 'v'},
+		{"version", 0, NULL, 'V'},
+		{"help", 0, NULL, 'h'},
+		{0},
 	};
 	int c, at;
 
@@ -130,6 +150,9 @@ static int parse(int argc, char **argv, struct options *o)
 		case 'v':
 			o->verbose = true;
 			break;
+		case 'V':
+			printf("wse-lockstep " WSE_RELEASE "\n");
+			exit(0);
 		case 'h':
 			fputs(usage, stdout);
 			exit(0);

@@ -12,13 +12,20 @@
 #include "elf32.h"
 #include "model.h"
 #include "wse_regs.h"
+#include "wse_release.h"
 
 static const char usage[] =
-	"usage: wse-run PROGRAM.elf [--model func|rtl] [--core X,Y] [--rows R] [--cols C]\n"
-	"               [--max-cycles N] [--trace FILE]\n"
-	"Runs a bare-metal RV32IM program, linked to 0x80000000, on one core. It ends when the "
-	"symbol\n"
-	"`tohost` becomes non-zero; the exit status is its low word shifted right by one.\n";
+	"usage: wse-run PROGRAM.elf [options]\n"
+	"Runs a bare-metal RV32IM program, linked to 0x80000000 (`make program SRC=file.c`), on one "
+	"core.\n"
+	"It ends when the symbol `tohost` becomes non-zero; the exit status is its low word shifted\n"
+	"right by one.\n"
+	"  --model func|rtl    the twin, or the RTL (default: func)\n"
+	"  --core X,Y          column and row of the core (default: 0,0)\n"
+	"  --rows R, --cols C  shape of the tile (default: 2 x 2)\n"
+	"  --max-cycles N      give up after so many device cycles (default: 1000000000)\n"
+	"  --trace FILE        a line for each instruction (default: none)\n"
+	"  --version, --help\n";
 
 /* Exit statuses besides the program's own, as timeout(1) and the shell use them. */
 #define EXIT_BUDGET 124 /* did not end in --max-cycles */
@@ -294,10 +301,9 @@ static int parse_core(const char *text, struct options *o)
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
-		{"model", 1, NULL, 'm'},      {"core", 1, NULL, 'c'},
-		{"max-cycles", 1, NULL, 'n'}, {"rows", 1, NULL, 'R'},
-		{"cols", 1, NULL, 'C'},	      {"trace", 1, NULL, 't'},
-		{"help", 0, NULL, 'h'},	      {0},
+		{"model", 1, NULL, 'm'},   {"core", 1, NULL, 'c'}, {"max-cycles", 1, NULL, 'n'},
+		{"rows", 1, NULL, 'R'},	   {"cols", 1, NULL, 'C'}, {"trace", 1, NULL, 't'},
+		{"version", 0, NULL, 'V'}, {"help", 0, NULL, 'h'}, {0},
 	};
 	uint64_t n;
 	int c;
@@ -329,6 +335,9 @@ static int parse(int argc, char **argv, struct options *o)
 				return -EINVAL;
 			o->cols = (uint32_t)n;
 			break;
+		case 'V':
+			printf("wse-run " WSE_RELEASE "\n");
+			exit(0);
 		case 'h':
 			fputs(usage, stdout);
 			exit(0);

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "bench.h"
+#include "wse_release.h"
 
 #define RUNS_MIN 3
 #define RUNS_MAX 20
@@ -107,11 +108,24 @@ static int usage(FILE *f)
 			   *b;
 	size_t i;
 
-	fprintf(f, "usage: wse-bench [--only NAME] [--json] [--raw]\n");
+	fprintf(f, "usage: wse-bench [options]\n"
+		   "  --only NAME   one of those below (default: all)\n"
+		   "  --json        one object a line (default: a table)\n"
+		   "  --raw         every run, too, with its counters (default: the best and the "
+		   "median)\n"
+		   "  --version, --help\n"
+		   "benchmarks:\n");
 	for (i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
 		for (b = tables[i]; b->name; b++)
 			fprintf(f, "  %-24s %s\n", b->name, b->what);
 	return f == stdout ? 0 : 2;
+}
+
+static int bad_option(const char *arg)
+{
+	fprintf(stderr, "wse-bench: \"%s\" %s: wse-bench --help lists the options\n", arg,
+		strcmp(arg, "--only") ? "is no option" : "needs a name");
+	return 2;
 }
 
 int main(int argc, char **argv)
@@ -131,9 +145,12 @@ int main(int argc, char **argv)
 			o.raw = 1;
 		else if (!strcmp(argv[i], "--only") && i + 1 < argc)
 			o.only = argv[++i];
+		else if (!strcmp(argv[i], "--version"))
+			return printf("wse-bench " WSE_RELEASE "\n") < 0;
+		else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+			return usage(stdout);
 		else
-			return usage(!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h") ? stdout
-											  : stderr);
+			return bad_option(argv[i]);
 	}
 	for (t = 0; t < sizeof(tables) / sizeof(tables[0]); t++)
 		for (b = tables[t]; b->name; b++) {

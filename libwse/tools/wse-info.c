@@ -21,6 +21,7 @@
 
 #include "model.h"
 #include "wse_regs.h"
+#include "wse_release.h"
 
 struct report {
 	int problems;
@@ -276,8 +277,12 @@ int main(int argc, char **argv)
 	struct report r = {0};
 
 	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-		printf("usage: wse-info\nLists wafers on the PCI bus and in-process models, and "
-		       "what is wrong with them.\n");
+		printf("usage: wse-info [--version | --help]\nLists wafers on the PCI bus and "
+		       "in-process models, and what is wrong with them.\n");
+		return 0;
+	}
+	if (argc == 2 && !strcmp(argv[1], "--version")) {
+		printf("wse-info " WSE_RELEASE "\n");
 		return 0;
 	}
 	if (argc != 1) {
