@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: MIT
 # RTL to a model: build/rtl/libwse_rtl.a with the tiles of $(TILES), Verilator's runtime compiled once.
-# `make tile ROWS=8 COLS=8` builds another tile into the archive.
+# `make tile ROWS=8 COLS=8` builds another tile into the archive, which stays there: what was built once is built again
+# when the RTL changes. `rm -r build/rtl/tile-8x8` drops it; TILES says otherwise.
 
-TILES ?= 2x2 4x4
+ifeq ($(origin TILES),undefined)
+TILES := 2x2 4x4
+TILES += $(filter-out $(TILES),$(patsubst $(B)/rtl/tile-%/.done,%,$(sort $(wildcard $(B)/rtl/tile-*x*/.done))))
+endif
 # of the command line only: environments have been seen with ROWS and COLS of a terminal
 ifneq ($(filter command,$(origin ROWS) $(origin COLS)),)
 ifneq ($(shell echo 'x$(ROWS) x$(COLS)' | grep -cE '^x[1-9][0-9]{0,2} x[1-9][0-9]{0,2}$$'),1)
