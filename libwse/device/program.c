@@ -17,8 +17,10 @@ struct wse_symbol {
 };
 
 struct wse_program {
-	uint32_t start, end;  /* SRAM offsets, multiples of 8: what is copied */
-	unsigned char *image; /* end - start bytes */
+	struct wse_device *dev; /* held */
+	char *name;		/* for sentences */
+	uint32_t start, end;	/* SRAM offsets, multiples of 8: what is copied */
+	unsigned char *image;	/* end - start bytes */
 	struct wse_symbol *symbols;
 	uint32_t nsymbols;
 	char *strings; /* terminated */
@@ -220,7 +222,10 @@ static int load(struct wse_context *ctx, const struct file *f, struct wse_progra
 	prog = calloc(1, sizeof(*prog));
 	if (!prog)
 		return -ENOMEM;
-	ret = read_segments(f, &h, &info, prog);
+	prog->dev = ctx->dev;
+	wse_device_get(prog->dev);
+	prog->name = strdup(f->name);
+	ret = prog->name ? read_segments(f, &h, &info, prog) : -ENOMEM;
 	if (!ret)
 		ret = read_symbols(f, &h, prog);
 	if (!ret)
@@ -267,7 +272,9 @@ int wse_program_symbol(const struct wse_program *prog, const char *name, uint32_
 		*addr = prog->symbols[i].addr;
 		return 0;
 	}
-	return -ENOENT;
+	return wse_fail(prog->dev, -ENOENT,
+			"%s has no symbol %s: is it spelt right, and not static?", prog->name,
+			name);
 }
 
 uint32_t wse_program_end(const struct wse_program *prog)
@@ -279,6 +286,8 @@ void wse_program_destroy(struct wse_program *prog)
 {
 	if (!prog)
 		return;
+	wse_device_put(prog->dev);
+	free(prog->name);
 	free(prog->image);
 	free(prog->symbols);
 	free(prog->strings);

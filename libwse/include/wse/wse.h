@@ -368,7 +368,7 @@ int wse_program_load(struct wse_context *ctx, const char *path, struct wse_progr
 int wse_program_load_memory(struct wse_context *ctx, const void *image, size_t size,
 			    struct wse_program **prog);
 
-/* Absolute address of a symbol. -ENOENT. */
+/* Absolute address of a symbol. -ENOENT (wse_device_error() says which). */
 int wse_program_symbol(const struct wse_program *prog, const char *name, uint32_t *addr);
 
 /* First SRAM offset behind the program (a multiple of 16); free up to the stack, info.sram_kib -
