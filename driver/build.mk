@@ -33,6 +33,6 @@ lint-driver: $(KO_TREE)/.tree ## sparse and checkpatch over the driver
 	@set -e; eval "$$(selftests/vm/fetch source || echo exit 1)"; \
 	"$$CHECKPATCH" --strict --no-tree --quiet --terse --max-line-length=100 --show-types \
 		--ignore SPDX_LICENSE_TAG -f $(KO_SRC) uapi/wse/wse_cmd.h uapi/wse/wse_ring.h; \
-	"$$CHECKPATCH" --strict --no-tree --quiet --terse --show-types --ignore NO_AUTHOR_SIGN_OFF driver/upstream/*.patch
+	for p in driver/upstream/*.patch; do "$$CHECKPATCH" --strict --no-tree --quiet --terse --show-types - <$$p; done
 
 include selftests/driver/build.mk

@@ -19,8 +19,9 @@
 
 struct wse_ctx;
 
-/* What the watchdog remembers from one look to the next. */
+/* What one remembers from one look at the device to the next. */
 struct wse_pulse {
+	unsigned long begin; /* jiffies of the first look; the watchdog's */
 	u32 cycles; /* low half of the counter */
 	u64 total;  /* cycles since the first look */
 	unsigned int looks;

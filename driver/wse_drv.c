@@ -37,6 +37,7 @@ static int wse_query_ioctl(struct drm_device *drm, void *data, struct drm_file *
 		.queues = wdev->geom.queues,
 		.features = wdev->features,
 		.max_cmds = wdev->depth - 1,
+		.max_budget = WSE_MAX_BUDGET,
 	};
 	u32 size = args->size;
 
@@ -105,6 +106,7 @@ static const struct file_operations wse_fops = {
 /*
  * Version history of the user API, and of what stands in DRM_IOCTL_VERSION:
  * 1.0	query, buffers, contexts, submit, fault
+ * 1.1	max_budget in the query
  */
 static const struct drm_driver wse_driver = {
 	.driver_features = DRIVER_COMPUTE_ACCEL | DRIVER_GEM | DRIVER_SYNCOBJ |

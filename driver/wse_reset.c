@@ -4,6 +4,8 @@
  * then the device, then it is lost. On each step the fences of what will not be completed any more
  * are signalled with the reason.
  */
+#include <linux/moduleparam.h>
+
 #include "wse_admin.h"
 #include "wse_ctx.h"
 #include "wse_dev.h"
@@ -13,6 +15,15 @@
 
 /* Between two looks at a device with commands in flight. */
 #define WSE_WATCHDOG (HZ / 2)
+/* Cycles between a budget's end and its completion, at most. */
+#define WSE_SLACK_CYCLES 1000000000ull
+/* Cycles a second, on the mean, that even the slowest emulated wafer counts. */
+#define WSE_LEAST_HZ 100
+
+static unsigned int wse_stall_timeout = 21600;
+module_param_named(stall_timeout, wse_stall_timeout, uint, 0644);
+MODULE_PARM_DESC(stall_timeout,
+		 "seconds without a completion and with fewer than 100 device cycles each, after which the device is reset (21600)");
 
 /* From whatever state to one with empty rings and all queues. Caller holds hw_mutex. */
 int wse_start(struct wse_device *wdev)
@@ -149,39 +160,62 @@ void wse_reset_work(struct work_struct *work)
 }
 
 /*
- * Looks whether a device with commands in flight is still there and still works. It never measures
- * how long a command takes: that is the command's budget, which the device watches in its own
- * cycles.
+ * What is wrong with a device that has completed nothing since the pulse began, or NULL. It never
+ * measures how long a command takes: that is the command's budget, which the device watches in its
+ * own cycles. But a device may not keep to that either.
  */
+static const char *wse_watchdog_look(struct wse_device *wdev, struct wse_pulse *pulse)
+{
+	unsigned long seconds, timeout = min(READ_ONCE(wse_stall_timeout), 10000000u);
+
+	switch (wse_dev_health(wdev, pulse)) {
+	case 0:
+		break;
+	case -ENODEV:
+		return "the device is gone";
+	case -EIO:
+		return "the device has halted";
+	default:
+		return "the device stands still";
+	}
+	if (pulse->looks == 1)
+		pulse->begin = jiffies;
+	seconds = (jiffies - pulse->begin) / HZ;
+	if (pulse->total > WSE_MAX_BUDGET + WSE_SLACK_CYCLES)
+		return "the device does not keep to budgets";
+	if (seconds >= timeout && pulse->total < (u64)seconds * WSE_LEAST_HZ)
+		return "the device creeps";
+	return NULL;
+}
+
+/* Looks whether a device with commands in flight is still there and still works. */
 void wse_watchdog(struct work_struct *work)
 {
 	struct wse_device *wdev = container_of(work, struct wse_device, watchdog.work);
+	const char *error = NULL;
 	u64 completions;
-	int ret;
+	bool idle;
 
 	spin_lock_irq(&wdev->lock);
 	completions = wdev->completions;
-	if (!wdev->inflight || wdev->error || wdev->dead) {
-		wdev->pulse.strikes = 0;
-		spin_unlock_irq(&wdev->lock);
+	idle = !wdev->inflight || wdev->error || wdev->dead;
+	spin_unlock_irq(&wdev->lock);
+	if (idle) {
+		wdev->pulse = (struct wse_pulse){};
 		return;
 	}
-	spin_unlock_irq(&wdev->lock);
 
 	/* an interrupt may have been lost */
 	wse_irq_poll(wdev);
-	if (READ_ONCE(wdev->completions) == completions) {
-		ret = wse_dev_health(wdev, &wdev->pulse);
-		if (ret) {
-			spin_lock_irq(&wdev->lock);
-			wse_dev_fail(wdev, ret == -ENODEV ? "the device is gone" :
-					   ret == -EIO ? "the device has halted" :
-					   "the device stands still");
-			spin_unlock_irq(&wdev->lock);
-			return;
-		}
-	} else {
-		wdev->pulse.strikes = 0;
+	if (READ_ONCE(wdev->completions) == completions)
+		error = wse_watchdog_look(wdev, &wdev->pulse);
+	else
+		wdev->pulse = (struct wse_pulse){};
+	if (error) {
+		spin_lock_irq(&wdev->lock);
+		wse_dev_fail(wdev, error);
+		spin_unlock_irq(&wdev->lock);
+		return;
 	}
 	queue_delayed_work(wdev->wq, &wdev->watchdog, WSE_WATCHDOG);
 }

@@ -72,6 +72,8 @@ static const char *invalid_words(const struct wse_geom *g, const struct drm_wse_
 		return "a mask needs both the flag MASKED and mask_bo";
 	if (c->op != WSE_OP_NOP && c->op != WSE_OP_FENCE && !c->budget)
 		return "budget is 0: give the device cycles that it may take";
+	if (c->budget > WSE_MAX_BUDGET)
+		return "budget is above info.max_budget: every command ends some day";
 	if ((copy || c->op == WSE_OP_START) && (!c->rows || !c->cols))
 		return "the rectangle is empty: rows and cols count cores";
 	if (copy && (!c->len || !c->nline))

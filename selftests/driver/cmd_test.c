@@ -189,6 +189,8 @@ static int values_refused(void)
 	REFUSED(0x7f, -EINVAL, c.queue = 0);
 	REFUSED(0x7f, -EINVAL, c.queue = 3);
 	REFUSED(COPY | STREAM | START, -EINVAL, c.budget = 0);
+	REFUSED(COPY | STREAM | START, -EINVAL, c.budget = WSE_MAX_BUDGET + 1);
+	REFUSED(COPY | STREAM | START, -EINVAL, c.budget = ~0ull);
 	REFUSED(COPY | STREAM, -EINVAL, c.bo = 0);
 	REFUSED(STREAM, -EINVAL, c.mask_bo = 0);
 	REFUSED(STREAM, -EINVAL, c.flags = 0);
@@ -444,7 +446,7 @@ int main(void)
 		       !wse_cmd_writes(&(struct drm_wse_cmd){ .op = WSE_OP_COPY_IN }) &&
 		       !wse_cmd_writes(&(struct drm_wse_cmd){ .op = WSE_OP_STREAM_IN }),
 	       "which ops write a buffer");
-	report(sizeof(struct drm_wse_cmd) == 168 && sizeof(struct drm_wse_info) == 56 &&
+	report(sizeof(struct drm_wse_cmd) == 168 && sizeof(struct drm_wse_info) == 64 &&
 		       sizeof(struct drm_wse_submit) == 56 && sizeof(struct drm_wse_fault) == 64 &&
 		       sizeof(struct drm_wse_sync) == 16,
 	       "sizes of the uapi");

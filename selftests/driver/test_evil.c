@@ -292,11 +292,27 @@ TEST_F(wse, context_reset_without_answer)
 	EXPECT_EQ(1, lost_and_new(_metadata, self));
 }
 
+static int stall_timeout(const char *seconds)
+{
+	return wse_sysfs_write("/sys/module/wse/parameters/stall_timeout", seconds);
+}
+
 /* slower than any clock of ours, but its cycles move */
 TEST_F(wse, slow_is_not_stuck)
 {
+	ASSERT_EQ(0, stall_timeout("1"));
 	EXPECT_EQ(0, evil(self, 12));
 	EXPECT_EQ(0, wse_info(self->fd).resets - self->info.resets);
+	ASSERT_EQ(0, stall_timeout("21600"));
+}
+
+/* a budget that would not end before the machine does */
+TEST_F(wse, creeping_is_stuck)
+{
+	ASSERT_EQ(0, stall_timeout("2"));
+	EXPECT_EQ(-ECANCELED, evil(self, 17));
+	EXPECT_EQ(1, lost_and_new(_metadata, self));
+	ASSERT_EQ(0, stall_timeout("21600"));
 }
 
 /* the first to fail decides, what was behind it is cancelled, what was before is good */

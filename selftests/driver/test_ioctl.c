@@ -49,6 +49,7 @@ TEST_F(wse, query_tells_the_device)
 	EXPECT_LT(0, info->queues);
 	EXPECT_GT(WSE_MAX_QUEUES, info->queues);
 	EXPECT_LT(0, info->max_cmds);
+	EXPECT_EQ(WSE_UAPI_MINOR >= 1, info->max_budget > 0);
 	EXPECT_LT(0, info->fw_end);
 	EXPECT_GT(WSE_SRAM_BYTES, info->fw_end);
 }
@@ -248,6 +249,19 @@ TEST_F(wse, foreign_context_refused)
 	EXPECT_EQ(-ENOENT, wse_run(other, self->ctx, &nop, 1));
 	EXPECT_EQ(-ENOENT, wse_ctx_destroy(other, self->ctx));
 	close(other);
+}
+
+/* a fence that never signals could be exported to anybody */
+TEST_F(wse, endless_budget_refused)
+{
+	struct drm_wse_cmd copy = cmd_copy(WSE_OP_COPY_OUT, self->bo, 0, 0, 0, 0x1000, 8);
+
+	copy.budget = ~0ull;
+	EXPECT_EQ(-EINVAL, wse_run(self->fd, self->ctx, &copy, 1));
+	copy.budget = self->info.max_budget + 1;
+	EXPECT_EQ(-EINVAL, wse_run(self->fd, self->ctx, &copy, 1));
+	copy.budget = self->info.max_budget;
+	EXPECT_EQ(0, wse_run(self->fd, self->ctx, &copy, 1));
 }
 
 /* one of each check; all of them are in cmd_test */

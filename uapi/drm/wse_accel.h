@@ -20,9 +20,13 @@
 extern "C" {
 #endif
 
-/* Version history: 1.0 first. */
+/*
+ * Version history:
+ * 1.0	first
+ * 1.1	max_budget in struct drm_wse_info
+ */
 #define WSE_UAPI_MAJOR	1
-#define WSE_UAPI_MINOR	0
+#define WSE_UAPI_MINOR	1
 
 #define DRM_WSE_QUERY		0x00
 #define DRM_WSE_BO_CREATE	0x01
@@ -59,6 +63,7 @@ struct drm_wse_info {
 	__u32 fw_end;			/* first SRAM offset that the firmware leaves to programs; 0: ditto */
 	__u32 max_cmds;			/* commands in one submit */
 	__u64 resets;			/* device resets since probe */
+	__u64 max_budget;		/* device cycles that a command may be given */
 };
 
 /* DRM_IOCTL_WSE_BO_CREATE: a buffer in host memory that the device can reach. */
@@ -109,7 +114,7 @@ struct drm_wse_cmd {
 	__u32 mask_bo;		/* GEM handle, with DRM_WSE_CMD_MASKED */
 	__u32 color;
 	__u64 moff;
-	__u64 budget;		/* device cycles, not 0 (0 for nop and fence) */
+	__u64 budget;		/* device cycles, 1 ... info.max_budget (0 for nop and fence) */
 	__u16 row0, col0, rows, cols;
 	__u32 sram;		/* SRAM offset; start: entry address */
 	__u32 len, nline;

@@ -52,6 +52,12 @@ struct wse_buf {
 	__u64 size; /* bytes */
 };
 
+/*
+ * Device cycles that a command may be given: every fence signals some day. At 1 GHz this is 18
+ * minutes, at the 50 kHz of an emulated wafer 8 months.
+ */
+#define WSE_MAX_BUDGET 0x10000000000ull
+
 /* elements k of one column: what 14 bits of a wavelet's index can name */
 #define WSE_STREAM_KMAX 16384
 
@@ -233,6 +239,8 @@ static inline int wse_cmd_check(const struct wse_geom *g, const struct drm_wse_c
 			if (c->arg[i])
 				return -EINVAL;
 	if (c->op != WSE_OP_NOP && c->op != WSE_OP_FENCE && !c->budget)
+		return -EINVAL;
+	if (c->budget > WSE_MAX_BUDGET)
 		return -EINVAL;
 
 	switch (c->op) {

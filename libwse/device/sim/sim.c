@@ -70,6 +70,7 @@ static int identify(struct sim *sim, char *why, size_t len, uint32_t *depth)
 	info->queues = count - 1;
 	*depth = 1u << log2;
 	info->max_cmds = *depth - 1;
+	info->max_budget = WSE_MAX_BUDGET;
 	sim->nrings = count;
 	sim->geom = (struct wse_geom){.rows = info->rows,
 				      .cols = info->cols,
