@@ -16,6 +16,7 @@
 #include <wse/wse.h>
 
 #include "bench.h"
+#include "wse_kernel.h"
 #include "wse_regs.h"
 
 #define ROWS   4u
@@ -162,12 +163,25 @@ static int measure(struct gemm *g, int wgrad, uint32_t count, struct result *r)
 	ret = wse_program_symbol(g->prog, wgrad ? "linear_wgrad" : "linear_forward", &entry);
 	for (i = 0; i < count; i++) {
 		struct wse_start s = {.queue = 1, .rows = ROWS, .cols = COLS, .entry = entry};
-		uint32_t forward[] = {g->in, g->out, TOKENS, HIDDEN, N / g->b,
-				      g->b,  0,	     0,	     0,	     WSE_DT_BF16};
+		struct wse_linear_args forward = {.x = g->in,
+						  .y = g->out,
+						  .t = TOKENS,
+						  .k = HIDDEN,
+						  .nblk = N / g->b,
+						  .b = g->b};
+		struct wse_wgrad_args grad = {.x = g->in,
+					      .dy = g->out,
+					      .t = TOKENS,
+					      .k = HIDDEN,
+					      .nblk = N / g->b,
+					      .b = g->b};
 		struct wse_stream in = stream(wgrad ? NULL : g->w, g->b, 2, 0, WSE_ETYPE_BF16, 2);
 
 		in.index_only = wgrad;
-		memcpy(s.arg, forward, (wgrad ? 6 : 10) * sizeof(forward[0]));
+		if (wgrad)
+			memcpy(s.arg, &grad, sizeof(grad));
+		else
+			memcpy(s.arg, &forward, sizeof(forward));
 		cmds[n++] = wse_cmd_start(s);
 		cmds[n++] = wse_cmd_stream_in(in);
 		if (wgrad)

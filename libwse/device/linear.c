@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Linear operations on the whole tile: hidden along the columns of cores, tokens along the rows.
- * The work is done by firmware/lib/linear_tasks.h; here are its shapes, its memory, and the commands
+ * The work is done by firmware/lib/linear.h; here are its shapes, its memory, and the commands
  * that feed it.
  *
  * Each operation is one submit on three queues: activations in, start, result out on the first, the
@@ -12,12 +12,11 @@
 #include <string.h>
 
 #include "device.h"
+#include "wse_kernel.h"
 #include "wse_regs.h"
 
-#define STACK_BYTES  1024 /* firmware/runtime/program.ld */
-#define COLOR_STREAM 0	  /* hw/doc/fabric.md */
-#define COLOR_COL    4
-#define DIM_MAX	     (1u << 20) /* sanity: keeps all products below 64 bits */
+#define STACK_BYTES 1024       /* firmware/runtime/program.ld */
+#define DIM_MAX	    (1u << 20) /* sanity: keeps all products below 64 bits */
 
 enum { Q_MAIN = 1, Q_IN = 2, Q_OUT = 3 };
 
@@ -249,8 +248,8 @@ static struct wse_stream image(const struct wse_linear *l, struct wse_place p,
 	};
 }
 
-static struct drm_wse_cmd start(const struct wse_linear *l, uint32_t entry, const uint32_t *arg,
-				uint32_t n, uint64_t budget)
+static struct drm_wse_cmd start(const struct wse_linear *l, uint32_t entry, const void *args,
+				size_t size, uint64_t budget)
 {
 	struct wse_start s = {
 		.queue = Q_MAIN,
@@ -260,7 +259,7 @@ static struct drm_wse_cmd start(const struct wse_linear *l, uint32_t entry, cons
 		.budget = budget,
 	};
 
-	memcpy(s.arg, arg, n * sizeof(*arg));
+	memcpy(s.arg, args, size);
 	return wse_cmd_start(s);
 }
 
@@ -290,18 +289,13 @@ static int product(struct wse_linear *l, struct wse_place in, struct wse_place w
 {
 	uint32_t b = block_of(l, rows);
 	struct wse_stream s = image(l, w, mask, rows, width, b, 2);
-	uint32_t arg[] = {
-		/* struct linear_args */
-		WSE_SRAM_BASE + l->in,
-		WSE_SRAM_BASE + l->out,
-		l->tr,
-		width / l->cols,
-		rows / b,
-		b,
-		0,
-		0,
-		0,
-		WSE_DT_FP32,
+	struct wse_linear_args arg = {
+		.x = WSE_SRAM_BASE + l->in,
+		.y = WSE_SRAM_BASE + l->out,
+		.t = l->tr,
+		.k = width / l->cols,
+		.nblk = rows / b,
+		.b = b,
 	};
 	struct drm_wse_cmd cmds[5];
 	int ret;
@@ -316,12 +310,12 @@ static int product(struct wse_linear *l, struct wse_place in, struct wse_place w
 	if (ret)
 		return ret;
 	s.queue = Q_IN;
-	s.color = COLOR_STREAM;
+	s.color = WSE_COLOR_STREAM;
 	s.etype = WSE_ETYPE_BF16;
 	cmds[0] = activation(l, in, width, 2, l->in, 1);
 	cmds[1] = wse_cmd_fence(Q_IN, 0);
 	cmds[2] = wse_cmd_stream_in(s);
-	cmds[3] = start(l, l->forward, arg, sizeof(arg) / sizeof(arg[0]), s.budget);
+	cmds[3] = start(l, l->forward, &arg, sizeof(arg), s.budget);
 	cmds[4] = activation(l, out, rows, 4, l->out, 0);
 	return run(l, cmds, 5, fence);
 }
@@ -344,9 +338,13 @@ int wse_linear_backward_weight(struct wse_linear *l, struct wse_place x, struct 
 	uint32_t b = block_of(l, l->n);
 	struct wse_stream in = image(l, (struct wse_place){0}, mask, l->n, l->k, b, 2);
 	struct wse_stream out = image(l, dw, mask, l->n, l->k, b, 4);
-	uint32_t arg[] = {
-		/* struct wgrad_args */
-		WSE_SRAM_BASE + l->in, WSE_SRAM_BASE + l->out, l->tr, l->k / l->cols, l->n / b, b,
+	struct wse_wgrad_args arg = {
+		.x = WSE_SRAM_BASE + l->in,
+		.dy = WSE_SRAM_BASE + l->out,
+		.t = l->tr,
+		.k = l->k / l->cols,
+		.nblk = l->n / b,
+		.b = b,
 	};
 	struct drm_wse_cmd cmds[7];
 	int ret;
@@ -361,11 +359,11 @@ int wse_linear_backward_weight(struct wse_linear *l, struct wse_place x, struct 
 	if (ret)
 		return ret;
 	in.queue = Q_IN;
-	in.color = COLOR_STREAM;
+	in.color = WSE_COLOR_STREAM;
 	in.etype = WSE_ETYPE_BF16;
 	in.index_only = 1;
 	out.queue = Q_OUT;
-	out.color = COLOR_COL + ((l->rows - 1) & 1); /* what the last row sends south on */
+	out.color = WSE_COLOR_COL + ((l->rows - 1) & 1); /* what the last row sends south on */
 	out.etype = WSE_ETYPE_FP32;
 	cmds[0] = activation(l, x, l->k, 2, l->in, 1);
 	cmds[1] = activation(l, dy, l->n, 2, l->out, 1);
@@ -373,6 +371,6 @@ int wse_linear_backward_weight(struct wse_linear *l, struct wse_place x, struct 
 	cmds[3] = wse_cmd_stream_in(in);
 	cmds[4] = wse_cmd_fence(Q_OUT, 1);
 	cmds[5] = wse_cmd_stream_out(out);
-	cmds[6] = start(l, l->wgrad, arg, sizeof(arg) / sizeof(arg[0]), in.budget);
+	cmds[6] = start(l, l->wgrad, &arg, sizeof(arg), in.budget);
 	return run(l, cmds, 7, fence);
 }

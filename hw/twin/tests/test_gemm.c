@@ -9,6 +9,7 @@
 
 #include "dev.h"
 #include "elf.h"
+#include "wse_kernel.h"
 #include "twin/fp.h"
 #include "twin/func.h"
 #include "check.h"
@@ -188,11 +189,21 @@ static double forward(struct run *r, struct wse_cqe *e)
 		.cols = s->cols,
 		.budget = 1ull << 40,
 		.entry = f_forward,
-		.arg = {WSE_SRAM_BASE + SRAM_X, WSE_SRAM_BASE + r->y, s->t, s->k, s->nblk, s->b},
+	};
+	struct wse_linear_args arg = {
+		.x = WSE_SRAM_BASE + SRAM_X,
+		.y = WSE_SRAM_BASE + r->y,
+		.t = s->t,
+		.k = s->k,
+		.nblk = s->nblk,
+		.b = s->b,
+		.post = WSE_POST_BF16,
+		.out = WSE_SRAM_BASE + r->y,
 	};
 	struct wse_sqe in = stream(r, WSE_OP_STREAM_IN), q;
 	double t = seconds();
 
+	memcpy(st.arg, &arg, sizeof(arg));
 	memcpy(&q, &st, sizeof(q));
 	dev_post(&r->d, 1, &in);
 	dev_post(&r->d, 3, &q);
