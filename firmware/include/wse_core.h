@@ -168,6 +168,15 @@ static inline void wse_task_unblock(uint32_t task)
 	WSE_INSN0(WSE_F3_TASK, WSE_TASKOP_UNBLOCK, task, 0);
 }
 
+/*
+ * Waits for the next ready task and takes it without running it: a kernel's own wait for a completion that it asked for
+ * with WSE_THEN. Anything else that may be ready must be blocked.
+ */
+static inline void wse_task_take(void)
+{
+	__asm__ volatile(".insn r 0x0b, %0, 0, x0, x0, x0" :: "i"(WSE_F3_TNEXT) : "memory");
+}
+
 /* an fp32 constant as the bits that a scalar operand takes; the cores have no scalar floating point */
 #define WSE_F32(x)	({ union { float f; uint32_t u; } c_ = { .f = (x) }; c_.u; })
 

@@ -5,12 +5,13 @@
  *
  * Weights arrive in blocks of b features, every column's features in turn. A block's sums go once round the
  * row: the core behind the owner begins, the owner comes last and keeps them. The accumulator file is used as
- * two halves when 2 * b * t <= 128: the lanes fill one while mover 0 empties the other, and this code waits
- * for both before it gives each its next block. That order is the same in every core, block by block, so
- * whoever waits waits for somebody who is behind and can move.
+ * two halves when 2 * b * t <= 128: the lanes fill one while mover 0 empties the other. Each gets its next block
+ * as soon as that block's half is free, so that the lanes find theirs waiting when they are through with the last.
+ * That order is the same in every core, block by block, so whoever waits waits for somebody who is behind and can
+ * move.
  *
- * The lanes wait for this code once a block, so the loop does no more than hand on control words that were
- * made when its role changed. Bias, activation and residual come after the last block, over all sums at once.
+ * The loop does no more than hand on control words that were made when its role changed. Bias, activation and
+ * residual come after the last block, over all sums at once.
  *
  * A program that needs a few passes only defines LINEAR_POSTS first, a bit for each of enum wse_post; another pass is a
  * fault of the core then.
@@ -29,7 +30,11 @@
 enum { L_STREAM = 0, L_X = 1, L_HALF = 2 /* and 3 */, L_IN = 4, L_OUT = 5, L_OWN = 6, L_DOTQ = 7, L_COLIN = 8,
        L_COLOUT = 9 };
 
+/* tasks that never run: their flags say that the lanes are through with a half; the first is even */
+enum { T_HALF = 8 /* and 9 */ };
+
 /* which field of a control word names the half: flips it */
+#define FLIP_LANES	(1u << WSE_TCW_DST_SHIFT | 1u << WSE_TCW_TASK_SHIFT)
 #define FLIP_DST	(1u << WSE_TCW_DST_SHIFT)
 #define FLIP_SRC1	(1u << WSE_TCW_SRC1_SHIFT)
 #define FLIP_SRC2	(1u << WSE_TCW_SRC2_SHIFT)
@@ -65,6 +70,23 @@ static inline uint32_t first_place(uint32_t cols)
 static inline uint32_t next_place(uint32_t place, uint32_t cols)
 {
 	return place ? place - 1 : cols - 1;
+}
+
+/*
+ * Waits until the lanes are through with their block in this half; the next one may wait behind it or run. A task's
+ * flag for each half: it does not count, but its half gets no other block before this has taken it.
+ */
+static inline void lanes_done(uint32_t half)
+{
+	wse_task_block(T_HALF + (half ^ 1));
+	wse_task_unblock(T_HALF + half);
+	wse_task_take();
+}
+
+static inline void lanes_end(void)
+{
+	wse_task_unblock(T_HALF);
+	wse_task_unblock(T_HALF + 1);
 }
 
 /* descriptors and routes that both products need; own: y or dy of the own blocks */
@@ -178,7 +200,7 @@ static inline void linear_forward_kernel(const struct wse_linear_args *a)
 		.owner = { WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MADD, L_OWN, L_IN, L_HALF), FLIP_SRC2 },
 		.first_place = 0,
 	};
-	uint32_t lanes = WSE_TCW(WSE_ENGINE_L, WSE_TOP_AXPY, L_HALF, L_STREAM, L_X) + WSE_CLEAR;
+	uint32_t lanes = WSE_TCW(WSE_ENGINE_L, WSE_TOP_AXPY, L_HALF, L_STREAM, L_X) + WSE_THEN(T_HALF) + WSE_CLEAR;
 
 	if (cols == 1)
 		trip.owner = (struct word){ WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, L_OWN, L_HALF, 0), FLIP_SRC1 };
@@ -193,15 +215,17 @@ static inline void linear_forward_kernel(const struct wse_linear_args *a)
 		/* where no half is left, the next block waits until mover 0 has emptied this one */
 		for (i = own; i; i--) {
 			nblk--;
-			wse_wait(ENG_L + ENG_M0);
 			if (overlap) {
-				lanes ^= FLIP_DST;
+				lanes ^= FLIP_LANES;
+				wse_wait(ENG_M0);
 				if (nblk)
 					wse_issue(lanes, b);
+				lanes_done(half);
 				wse_issue(ring, 0);
 				ring ^= w.flip;
 				half ^= 1;
 			} else {
+				lanes_done(0);
 				wse_issue(ring, 0);
 				wse_wait(ENG_M0);
 				if (nblk)
@@ -212,6 +236,7 @@ static inline void linear_forward_kernel(const struct wse_linear_args *a)
 		}
 		place = next_place(place, cols);
 	}
+	lanes_end();
 	wse_wait(ENG_M0);
 	linear_post(a);
 	wse_wait(ENG_L);
@@ -251,7 +276,7 @@ static inline void linear_wgrad_kernel(const struct wse_wgrad_args *a)
 		.owner = { WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MTEE, L_OUT, L_OWN, L_HALF), FLIP_SRC2 },
 		.first_place = cols - 2,
 	};
-	uint32_t lanes = WSE_TCW(WSE_ENGINE_L, WSE_TOP_DOT, L_HALF, L_STREAM, L_X);
+	uint32_t lanes = WSE_TCW(WSE_ENGINE_L, WSE_TOP_DOT, L_HALF, L_STREAM, L_X) + WSE_THEN(T_HALF);
 
 	if (cols == 1)
 		trip.owner = (struct word){ WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, L_HALF, L_OWN, 0), FLIP_DST };
@@ -270,17 +295,17 @@ static inline void linear_wgrad_kernel(const struct wse_wgrad_args *a)
 		uint32_t step = place == cols - 1 ? 2 * bt : 0;
 		uint32_t ring = w.tcw + (half ? w.flip : 0);
 
-		/* dy of the block before is in its half: the lanes have that, mover 0 this one's */
+		/* dy of the block before is in its half: the lanes get that, mover 0 this one's when its half is free */
 		for (i = own; i; i--) {
 			if (begun) {
-				wse_wait(ENG_L + ENG_M0);
+				wse_wait(ENG_M0);
 				wse_issue(lanes, b);
 				if (overlap)
-					lanes ^= FLIP_DST;
-				else
-					wse_wait(ENG_L);
+					lanes ^= FLIP_LANES;
+				if (begun > overlap)
+					lanes_done(half);
 			}
-			begun = 1;
+			begun++;
 			wse_issue(ring, 0);
 			if (overlap) {
 				ring ^= w.flip;
@@ -291,9 +316,14 @@ static inline void linear_wgrad_kernel(const struct wse_wgrad_args *a)
 		}
 		place = next_place(place, cols);
 	}
-	wse_wait(ENG_L + ENG_M0);
+	wse_wait(ENG_M0);
 	wse_issue(lanes, b);
-	wse_wait(ENG_L + ENG_M1);
+	if (begun > overlap)
+		lanes_done(half);
+	if (overlap)
+		lanes_done(half ^ 1);
+	lanes_end();
+	wse_wait(ENG_M1);
 	if (a->db)
 		bias_gradient(a, own * b);
 	wse_wait(ENG_M1);

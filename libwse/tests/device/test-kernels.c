@@ -306,7 +306,7 @@ int main(void)
 	test_device("sim:func,rows=1,cols=1", 1, 1);
 	test_device("sim:func,rows=2,cols=2,races=1", 2, 1);
 	test_device("sim:func,rows=2,cols=2,shuffle=1,seed=7", 2, 1);
-	test_device("sim:func,rows=2,cols=3", 3, 1);
+	test_device("sim:func,rows=2,cols=3,shuffle=1,seed=3", 3, 1);
 	test_device("sim:func,rows=4,cols=4", 4, 1);
 	test_device("sim:rtl,rows=2,cols=2", 5, 0);
 	test_device("sim:rtl,rows=2,cols=2,seed=7", 6, 0);

@@ -158,7 +158,7 @@ int main(void)
 	alarm(600);
 	test_device("sim:func,rows=1,cols=1", "train.elf", 1, 12);
 	test_device("sim:func,rows=2,cols=2,races=1", "train.elf", 2, 12);
-	test_device("sim:func,rows=2,cols=3", "train.elf", 3, 12);
+	test_device("sim:func,rows=2,cols=3,shuffle=1,seed=3", "train.elf", 3, 12);
 	test_device("sim:func,rows=4,cols=4", "train.elf", 4, 12);
 	test_device("sim:rtl,rows=2,cols=2", "train.elf", 5, 6);
 	test_device("sim:rtl,rows=2,cols=2,seed=7", "train.elf", 6, 6);
