@@ -17,7 +17,7 @@ lint-format: ## every .c file (the driver's: checkpatch) is as clang-format leav
 format: ## clang-format over every .c file
 	scripts/lint format -i
 
-# Two small wafers on the functional model; override on the command line, for example
+# Two small wafers on the twin; override on the command line, for example
 #	make vm VM_DEVICES='--device "rtl 2x2" --iommu intel'
 VM_DEVICES ?= --device "func 4x4" --device "func 4x4"
 # The module, its firmware, and the programs of the cores where libwse looks for them
@@ -35,7 +35,7 @@ run: setup-if-missing ## the main job: train on real text, two RTL wafers behind
 	$(MAKE) all
 	scripts/run $(RUN_ARGS)
 
-train: setup-if-missing ## train a larger model in this process, on the functional model
+train: setup-if-missing ## train a larger model in this process, on the twin
 	$(MAKE) $(B)/wse-train $(B)/firmware/mlp.elf $(B)/firmware/wse-fw.bin
 	$(if $(findstring --checkpoint_path,$(TRAIN_ARGS)),,rm -rf $(B)/train)
 	$(B)/wse-train --params libwse/configs/mlp_train.yaml --devices sim:func,rows=4,cols=4 \
