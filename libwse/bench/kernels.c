@@ -115,6 +115,7 @@ static int64_t layer_cycles(const struct kernels *s, const struct layer *l, stru
 					  .post = l->post,
 					  .bias = l->bias ? y + elements * 6 : 0,
 					  .out = y,
+					  .aux = y + elements * 8,
 					  .out2 = y + elements * 4};
 	struct wse_wgrad_args wgrad = {.x = x,
 				       .dy = y,
@@ -203,27 +204,50 @@ static int linear_block_cycles(struct bench_measure *m)
 	return ret;
 }
 
-/* the pass with GELU against the one without, by element */
+/* cycles of a pass, an element: with it against without */
+static int pass_cycles(const struct kernels *s, enum wse_post post, int bias,
+		       struct bench_measure *m, double *cycles)
+{
+	struct layer l = {.k = 16, .t = 16, .b = 4, .features = 64};
+	int64_t with, without = layer_cycles(s, &l, m);
+
+	l.post = post;
+	l.bias = bias;
+	with = layer_cycles(s, &l, m);
+	if (with < 0 || without < 0)
+		return (int)(with < 0 ? with : without);
+	*cycles = (double)(with - without) / (l.features * l.t);
+	return 0;
+}
+
 static int gelu_cycles_element(struct bench_measure *m)
 {
-	struct layer l = {.k = 16, .t = 16, .b = 4, .features = 64, .post = WSE_POST_GELU};
-	int64_t with = 0, without = 0;
+	static const struct {
+		const char *name;
+		enum wse_post post;
+		int bias;
+	} rows[] = {
+		{"gelu", WSE_POST_GELU, 0},
+		{"bias", WSE_POST_NONE, 1},
+		{"bf16", WSE_POST_BF16, 0},
+		{"relu", WSE_POST_RELU, 0},
+		{"gate", WSE_POST_GATE, 0},
+		{"mul", WSE_POST_MUL, 0},
+		{"add16_and_bf16", WSE_POST_ADD16, 0},
+		{"add32_and_bf16", WSE_POST_ADD32, 0},
+	};
 	struct kernels s;
+	double cycles = 0;
 	int ret = kernels_open(&s, m->why, sizeof(m->why));
 
-	if (!ret)
-		with = layer_cycles(&s, &l, m);
-	l.post = WSE_POST_NONE;
-	if (!ret)
-		without = layer_cycles(&s, &l, m);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && !ret; i++) {
+		ret = pass_cycles(&s, rows[i].post, rows[i].bias, m, &cycles);
+		bench_count(m, rows[i].name, "cycles", cycles);
+		if (!i)
+			m->value = cycles;
+	}
 	kernels_close(&s);
-	if (ret || with < 0 || without < 0)
-		return ret ? ret : (int)(with < 0 ? with : without);
-	bench_count(m, "elements", "", l.features * l.t);
-	bench_count(m, "with_gelu", "cycles", (double)with);
-	bench_count(m, "without", "cycles", (double)without);
-	m->value = (double)(with - without) / (l.features * l.t);
-	return 0;
+	return ret;
 }
 
 /* what a block of a GPT does beside its products: width 64, 16 tokens a core; a start costs about 260 of them */
