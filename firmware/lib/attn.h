@@ -24,7 +24,11 @@
  * No deadlock: every core does (head, round, row that sends, product, block) in one and the same order. A step waits
  * for its data, that is for the same step of a row to the north, or for room, that is for the same or an earlier step
  * of a row to the south. So of the cores that are not done, the one with the earliest step (of several, that which
- * sends in this step) can always go on. Nothing here waits for the host or for another column.
+ * sends in this step) can always go on. Nothing here waits for the host.
+ *
+ * A head that spans columns: each has some of the features. The products of a chunk are sums of the columns' own, west
+ * to east by mover 1, and come back westward from the last column, forwarded by the routers on the way (attn_gather).
+ * That is part of the step, and the last in it: nobody to the north or south waits for it.
  */
 #ifndef WSE_ATTN_H
 #define WSE_ATTN_H
@@ -45,6 +49,7 @@ static struct {
 	uint32_t keys, b;	/* of a chunk; of a block of it */
 	uint32_t fb, wide;	/* features of a block of sums; of the blocks that the accumulators hold */
 	uint32_t color;		/* of this round */
+	uint32_t place, last;	/* of this column among those of a head; of the last one */
 } A;
 
 #define P 0x7f80	/* +inf */
@@ -72,7 +77,24 @@ static inline uint32_t attn_south(void)
 	return A.row + 1 < A.rho ? WSE_TX(S) : 0;
 }
 
-static void attn_setup(uint32_t t, uint32_t s, uint32_t d)
+/*
+ * Columns of a head. Only the westward route of those in the middle would harm a next start with other groups, and what
+ * went over it is known to have passed: see attn_done().
+ */
+static inline void attn_group(uint32_t group)
+{
+	uint32_t c = wse_col();
+
+	A.last = group - 1;
+	A.place = c % group;
+	wse_route(WSE_COLOR_GROUP + (c & 1), WSE_RX(R) | WSE_TX(E));
+	wse_route(WSE_COLOR_GROUP + (~c & 1), WSE_RX(W) | WSE_TX(R));
+	wse_route(WSE_COLOR_GROUP_BACK, A.place == A.last ? WSE_RX(R) | WSE_TX(W)
+				       : A.place	  ? WSE_RX(E) | WSE_TX(W) | WSE_TX(R)
+							  : WSE_RX(E) | WSE_TX(R));
+}
+
+static void attn_setup(uint32_t t, uint32_t s, uint32_t d, uint32_t group)
 {
 	uint32_t cfg;
 
@@ -88,11 +110,14 @@ static void attn_setup(uint32_t t, uint32_t s, uint32_t d)
 	while (d % A.wide)
 		A.wide -= A.fb;
 	A.color = WSE_COLOR_KEYS;
+	A.place = A.last = 0;
 	cfg = (A.row ? ROUTE_NORTH : ROUTE_OWN) | attn_south();
 	wse_route(WSE_COLOR_KEYS, cfg);
 	wse_route(WSE_COLOR_KEYS + 1, cfg);
 	wse_dsr_fabin(T_IN, WSE_COLOR_KEYS);
 	wse_dsr_fabout(T_OUT, WSE_COLOR_KEYS, 1);
+	if (group > 1)
+		attn_group(group);
 }
 
 /* the next start may have other sequences: what it sends before this core has begun waits */
@@ -101,6 +126,8 @@ static void attn_done(void)
 	wse_wait(7);
 	wse_route(WSE_COLOR_KEYS, ROUTE_NONE);
 	wse_route(WSE_COLOR_KEYS + 1, ROUTE_NONE);
+	if (A.place && A.place < A.last)
+		wse_route(WSE_COLOR_GROUP_BACK, ROUTE_NONE);
 }
 
 /* what is sent from here on is this row's own */
@@ -130,6 +157,33 @@ static void attn_chunks(uint32_t src, uint32_t x)
 	wse_dsr_acc(T_ACC, 0, A.b * A.t);
 }
 
+#define ATTN_M1(op, d, a, b)	wse_issue(WSE_TCW(WSE_ENGINE_M1, WSE_TOP_##op, d, a, b), 0)
+
+/* accumulators 0 ... n-1: their sums over the columns of a head, in all of these; uses D_C, D_K, T_DST */
+static __attribute__((noinline)) void attn_gather(uint32_t n)
+{
+	uint32_t c = wse_col() & 1;
+
+	wse_wait(1);
+	wse_dsr_acc(T_DST, 0, n);
+	wse_dsr_fabin(D_C, WSE_COLOR_GROUP + (c ^ 1));
+	wse_dsr_fabout(D_K, WSE_COLOR_GROUP + c, n);
+	if (!A.place) {
+		ATTN_M1(MOVE, D_K, T_DST, 0);
+	} else if (A.place < A.last) {
+		ATTN_M1(MADD, D_K, D_C, T_DST);
+	} else {
+		ATTN_M1(MADD, T_DST, D_C, T_DST);
+		wse_dsr_base(D_K, WSE_COLOR_GROUP_BACK, n, 1);
+		ATTN_M1(MOVE, D_K, T_DST, 0);
+	}
+	if (A.place < A.last) {
+		wse_dsr_base(D_C, WSE_COLOR_GROUP_BACK, 1, 1);
+		ATTN_M1(MOVE, T_DST, D_C, 0);
+	}
+	wse_wait(4);
+}
+
 /* accumulators [keys][t] = sum over f of src[f][key] x[f], keys from i on of the row that sends; own: of this one */
 static __attribute__((noinline)) void attn_chunk(uint32_t src, uint32_t i, int own)
 {
@@ -145,6 +199,8 @@ static __attribute__((noinline)) void attn_chunk(uint32_t src, uint32_t i, int o
 		wse_dsr_base(T_ACC, acc, A.b * A.t, 1);
 		wse_issue(ATTN_AXPY + WSE_CLEAR, A.b);
 	}
+	if (A.last)
+		attn_gather(A.keys * A.t);
 }
 
 /*
@@ -316,7 +372,7 @@ static inline void attn_kernel(const struct wse_attn_args *a)
 	uint32_t t = a->t, tt = 2 * t * t, p = a->work, carry = p + tt, q = a->qkv, o = a->o, max = a->max;
 	uint32_t l = a->recip, keep = a->s * t <= WSE_ATTN_SCORES, part, i, r;
 
-	attn_setup(t, a->s, a->d);
+	attn_setup(t, a->s, a->d, a->group);
 	part = A.head * a->heads;
 	for (i = 0; i < a->heads; i++) {
 		uint32_t k = q + part, v = k + part;

@@ -81,6 +81,8 @@ static inline void attn_back_row(uint32_t g, uint32_t o, uint32_t recip, uint32_
 	wse_dsr_acc2(D_C, 0, A.t, A.d, 0);
 	vs(VAND, T_ACC, T_ACC, 0);
 	vv(VMAC, D_C, D_A, D_B);
+	if (A.last)
+		attn_gather(A.t);
 	wse_dsr_mem(T_ROW, dot, WSE_DT_FP32, A.t, 4);
 	vv(VMOV, T_ROW, T_ACC, 0);
 }
@@ -110,7 +112,7 @@ static inline void attn_back_kernel(const struct wse_attn_back_args *a)
 	uint32_t t = a->t, i, r, p = a->work, ds = p + 2 * t * t, carry = ds + 2 * t * t;
 	uint32_t dot = carry + 4 * t * a->d;
 
-	attn_setup(t, a->s, a->d);
+	attn_setup(t, a->s, a->d, a->group);
 	routes_kgrad();
 	for (i = 0; i < a->heads; i++) {
 		uint32_t q = a->qkv + A.head * i, k = q + A.head * a->heads, v = k + A.head * a->heads;

@@ -13,13 +13,22 @@
 /* one head, one row of cores: its T tokens against the keys of the n tokens from the sequence's start on */
 struct part {
 	uint32_t t, n, d, lanes;
+	uint32_t own;	     /* features of a column; d = own * columns of the head */
 	size_t stride;	     /* tokens of the micro-batch */
+	size_t in, out;	     /* from column to column in q, k, v; in o and what is like it */
 	const float *q;	     /* [d] rows; the row's first token */
 	const float *k, *v;  /* [d] rows; the sequence's first token */
 	float *s, *p;	     /* [n][t] */
 	const float *m, *r;  /* [t] */
 	float *dot, *ds, *g; /* backward: [t]; [n][t]; [d] rows, the row's first token */
+	float *more;	     /* [n][t] */
 };
+
+/* feature f of an array whose columns are `step` apart */
+static size_t row_of(const struct part *a, uint32_t f, size_t step)
+{
+	return f / a->own * step + f % a->own * a->stride;
+}
 
 static float through_bf16(float f)
 {
@@ -31,14 +40,14 @@ static int masked(const struct part *a, uint32_t key, uint32_t t)
 	return key > a->n - a->t + t;
 }
 
-/* out[key][t] = sum over f ascending of kv[f][key] x[f][t] */
-static void over_features(const struct part *a, const float *kv, const float *x, float *out)
+/* out[key][t] = sum over f ascending of kv[f][key] x[f][t], of one column's features */
+static void over_column(const struct part *a, const float *kv, const float *x, float *out)
 {
 	memset(out, 0, sizeof(*out) * a->n * a->t);
 	for (uint32_t key = 0; key < a->n; key++) {
 		float *acc = out + (size_t)key * a->t;
 
-		for (uint32_t f = 0; f < a->d; f++) {
+		for (uint32_t f = 0; f < a->own; f++) {
 			float w = kv[f * a->stride + key];
 
 			for (uint32_t t = 0; t < a->t; t++)
@@ -46,6 +55,17 @@ static void over_features(const struct part *a, const float *kv, const float *x,
 		}
 		for (uint32_t t = 0; t < a->t; t++)
 			acc[t] = wse_canon(acc[t]);
+	}
+}
+
+/* of all columns, west to east; x lies like q, or like o */
+static void over_features(const struct part *a, const float *kv, const float *x, size_t x_step)
+{
+	over_column(a, kv, x, a->s);
+	for (uint32_t c = 1; c < a->d / a->own; c++) {
+		over_column(a, kv + c * a->in, x + c * x_step, a->more);
+		for (size_t i = 0; i < (size_t)a->n * a->t; i++)
+			a->s[i] = ew_add(a->s[i], a->more[i]);
 	}
 }
 
@@ -91,7 +111,7 @@ static void forward(const struct part *a, uint16_t *o, float *m, float *r)
 {
 	float acc[1024];
 
-	over_features(a, a->k, a->q, a->s);
+	over_features(a, a->k, a->q, a->in);
 	for (uint32_t t = 0; t < a->t; t++)
 		m[t] = wse_u2f(0xff800000u);
 	for (uint32_t key = 0; key < a->n; key++)
@@ -107,9 +127,9 @@ static void forward(const struct part *a, uint16_t *o, float *m, float *r)
 		r[t] = ew_recip(l);
 	}
 	for (uint32_t f = 0; f < a->d; f++) {
-		over_keys(a, a->v + f * a->stride, a->p, acc);
+		over_keys(a, a->v + row_of(a, f, a->in), a->p, acc);
 		for (uint32_t t = 0; t < a->t; t++)
-			o[f * a->stride + t] = wse_f32_to_bf16_ftz(ew_mul(acc[t], r[t]));
+			o[row_of(a, f, a->out) + t] = wse_f32_to_bf16_ftz(ew_mul(acc[t], r[t]));
 	}
 }
 
@@ -119,17 +139,23 @@ static void backward(const struct part *a, const float *o, const float *dout, fl
 {
 	float acc[1024];
 
-	memset(a->dot, 0, sizeof(*a->dot) * a->t);
-	for (uint32_t f = 0; f < a->d; f++)
-		for (uint32_t t = 0; t < a->t; t++) {
-			size_t i = f * a->stride + t;
+	for (uint32_t t = 0; t < a->t; t++) {
+		float part = 0.0f;
 
+		for (uint32_t f = 0; f < a->d; f++) {
+			size_t i = row_of(a, f, a->out) + t;
+
+			if (f % a->own == 0)
+				part = 0.0f;
 			a->g[i] = through_bf16(ew_mul(dout[i], a->r[t]));
-			a->dot[t] = ew_add(a->dot[t], ew_mul(a->g[i], o[i]));
+			part = ew_add(part, ew_mul(a->g[i], o[i]));
+			if (f % a->own == a->own - 1)
+				a->dot[t] = f < a->own ? part : ew_add(a->dot[t], part);
 		}
-	over_features(a, a->k, a->q, a->s);
+	}
+	over_features(a, a->k, a->q, a->in);
 	probabilities(a);
-	over_features(a, a->v, a->g, a->s);
+	over_features(a, a->v, a->g, a->out);
 	for (uint32_t key = 0; key < a->n; key++)
 		for (uint32_t t = 0; t < a->t; t++) {
 			size_t i = (size_t)key * a->t + t;
@@ -137,9 +163,9 @@ static void backward(const struct part *a, const float *o, const float *dout, fl
 			a->ds[i] = through_bf16(ew_mul(ew_sub(a->s[i], a->dot[t]), a->p[i]));
 		}
 	for (uint32_t f = 0; f < a->d; f++) {
-		over_keys(a, a->k + f * a->stride, a->ds, acc);
+		over_keys(a, a->k + row_of(a, f, a->in), a->ds, acc);
 		for (uint32_t t = 0; t < a->t; t++)
-			dq[f * a->stride + t] = wse_f32_to_bf16_ftz(ew_mul(acc[t], scale));
+			dq[row_of(a, f, a->in) + t] = wse_f32_to_bf16_ftz(ew_mul(acc[t], scale));
 	}
 }
 
@@ -152,7 +178,7 @@ struct whole {
 	float *in; /* [3 h cols][tokens] of qkv, widened; backward: then o, dout, g of [h cols] rows */
 	float *score, *p,
 		*ds; /* forward: [s][t]; backward: p, ds of a sequence's rows, [rho][s][t] */
-	float *dot;
+	float *dot, *more;
 };
 
 static float *widened(float *to, const uint16_t *from, size_t n)
@@ -176,6 +202,8 @@ static int whole_init(struct whole *w, const struct wse_tile *tile, const struct
 	w->t = s->tokens / tile->rows;
 	if (w->t % 8 || w->t > 1024 || s->s % w->t || s->tokens % s->s)
 		return -EINVAL;
+	if (s->group > 1 && (s->heads != 1 || tile->cols % s->group))
+		return -EINVAL;
 	w->rho = s->s / w->t;
 	st = (size_t)s->s * w->t;
 	w->in = malloc(sizeof(float) * width * s->tokens * (back ? 6 : 3));
@@ -183,7 +211,8 @@ static int whole_init(struct whole *w, const struct wse_tile *tile, const struct
 	w->p = malloc(sizeof(float) * st * (back ? w->rho : 1));
 	w->ds = malloc(sizeof(float) * st * w->rho);
 	w->dot = malloc(sizeof(float) * w->t);
-	return w->in && w->score && w->p && w->ds && w->dot ? 0 : -ENOMEM;
+	w->more = malloc(sizeof(float) * st);
+	return w->in && w->score && w->p && w->ds && w->dot && w->more ? 0 : -ENOMEM;
 }
 
 static void whole_free(struct whole *w)
@@ -193,9 +222,16 @@ static void whole_free(struct whole *w)
 	free(w->p);
 	free(w->ds);
 	free(w->dot);
+	free(w->more);
 }
 
-/* row i of the sequence that starts at token first, head a of column c; head numbers the rows of max */
+/* columns of a head */
+static uint32_t group_of(const struct wse_attn_shape *s)
+{
+	return s->group > 1 ? s->group : 1;
+}
+
+/* row i of the sequence that starts at token first, head a of the columns from c on */
 static struct part part_of(const struct whole *w, uint32_t c, uint32_t a, uint32_t first,
 			   uint32_t i)
 {
@@ -205,65 +241,73 @@ static struct part part_of(const struct whole *w, uint32_t c, uint32_t a, uint32
 	return (struct part){
 		.t = w->t,
 		.n = (i + 1) * w->t,
-		.d = w->s.d,
+		.d = w->s.d * group_of(&w->s),
+		.own = w->s.d,
 		.lanes = w->tile->lanes,
 		.stride = n,
+		.in = 3 * h * n,
+		.out = h * n,
 		.q = q + first + i * w->t,
 		.k = q + h * n + first,
 		.v = q + 2 * h * n + first,
 		.s = w->score,
 		.p = w->p,
 		.dot = w->dot,
+		.more = w->more,
 	};
 }
 
 int wse_attn_oracle(const struct wse_tile *tile, const struct wse_attn_shape *shape,
 		    const uint16_t *qkv, uint16_t *o, float *max, float *recip)
 {
-	size_t width = (size_t)shape->d * shape->heads * tile->cols;
+	size_t width = (size_t)shape->d * shape->heads * tile->cols, n = shape->tokens;
 	struct whole w;
 	uint32_t saved = wse_ftz_enter();
 	int ret = whole_init(&w, tile, shape, 0);
 
 	if (!ret)
-		widened(w.in, qkv, 3 * width * shape->tokens);
-	for (uint32_t head = 0; !ret && head < shape->heads * tile->cols; head++)
-		for (uint32_t tok = 0; tok < shape->tokens; tok += w.t) {
+		widened(w.in, qkv, 3 * width * n);
+	/* a head is known by its row of max; the other columns of its group have the same */
+	for (uint32_t head = 0; !ret && head < shape->heads * tile->cols; head += group_of(shape))
+		for (uint32_t tok = 0; tok < n; tok += w.t) {
 			uint32_t i = tok / w.t % w.rho, first = tok - i * w.t;
 			struct part p =
 				part_of(&w, head / shape->heads, head % shape->heads, first, i);
-			float *m = max + (size_t)head * shape->tokens + tok;
-			float *r = recip + (size_t)head * shape->tokens + tok;
+			float *m = max + head * n + tok, *r = recip + head * n + tok;
 
 			p.m = m;
-			forward(&p, o + (size_t)head * shape->d * shape->tokens + tok, m, r);
+			forward(&p, o + head * shape->d * n + tok, m, r);
+			for (uint32_t c = 1; c < group_of(shape); c++) {
+				memcpy(m + c * n, m, w.t * sizeof(*m));
+				memcpy(r + c * n, r, w.t * sizeof(*r));
+			}
 		}
 	whole_free(&w);
 	wse_ftz_leave(saved);
 	return ret;
 }
 
-/* one head of one sequence; parts of its rows hold g (or q), P and dS */
-static void to_keys(const struct whole *w, const struct part *rows, uint16_t *dk, uint16_t *dv)
+/* feature f of one head of one sequence; parts of its rows hold g (or q), P and dS */
+static void to_keys(const struct whole *w, const struct part *rows, uint32_t f, uint16_t *dk,
+		    uint16_t *dv)
 {
 	size_t st = (size_t)w->s.s * w->t;
 
-	for (uint32_t f = 0; f < w->s.d; f++)
-		for (uint32_t key = 0; key < w->s.s; key++) {
-			float sk = 0.0f, sv = 0.0f;
+	for (uint32_t key = 0; key < w->s.s; key++) {
+		float sk = 0.0f, sv = 0.0f;
 
-			for (uint32_t i = w->rho; i-- > key / w->t;) {
-				const struct part *a = &rows[i];
-				size_t at = i * st + (size_t)key * w->t;
-				float k = over_tokens(a, a->q + f * a->stride, w->ds + at);
-				float v = over_tokens(a, a->g + f * a->stride, w->p + at);
+		for (uint32_t i = w->rho; i-- > key / w->t;) {
+			const struct part *a = &rows[i];
+			size_t at = i * st + (size_t)key * w->t;
+			float k = over_tokens(a, a->q + row_of(a, f, a->in), w->ds + at);
+			float v = over_tokens(a, a->g + row_of(a, f, a->out), w->p + at);
 
-				sk = i + 1 == w->rho ? k : ew_add(sk, k);
-				sv = i + 1 == w->rho ? v : ew_add(sv, v);
-			}
-			dk[(size_t)f * w->s.tokens + key] = wse_f32_to_bf16_ftz(sk);
-			dv[(size_t)f * w->s.tokens + key] = wse_f32_to_bf16_ftz(sv);
+			sk = i + 1 == w->rho ? k : ew_add(sk, k);
+			sv = i + 1 == w->rho ? v : ew_add(sv, v);
 		}
+		dk[key] = wse_f32_to_bf16_ftz(sk);
+		dv[key] = wse_f32_to_bf16_ftz(sv);
+	}
 }
 
 int wse_attn_back_oracle(const struct wse_tile *tile, const struct wse_attn_shape *shape,
@@ -284,7 +328,7 @@ int wse_attn_back_oracle(const struct wse_tile *tile, const struct wse_attn_shap
 		rows = calloc(w.rho, sizeof(*rows));
 		ret = rows ? 0 : -ENOMEM;
 	}
-	for (uint32_t head = 0; !ret && head < shape->heads * tile->cols; head++)
+	for (uint32_t head = 0; !ret && head < shape->heads * tile->cols; head += group_of(shape))
 		for (uint32_t first = 0; first < n; first += shape->s) {
 			uint32_t c = head / shape->heads, a = head % shape->heads;
 			uint16_t *dq = dqkv + (c * 3 * h + a * shape->d) * n + first;
@@ -301,7 +345,11 @@ int wse_attn_back_oracle(const struct wse_tile *tile, const struct wse_attn_shap
 				p->g = g + at;
 				backward(p, wo + at, wdout + at, scale, dq + i * w.t);
 			}
-			to_keys(&w, rows, dq + h * n, dq + 2 * h * n);
+			for (uint32_t f = 0; f < rows->d; f++) {
+				uint16_t *to = dq + row_of(rows, f, rows->in);
+
+				to_keys(&w, rows, f, to + h * n, to + 2 * h * n);
+			}
 		}
 	free(rows);
 	whole_free(&w);

@@ -6,7 +6,8 @@
  * Column c owns `heads` heads of d features: h = d * heads. qkv has 3 h cols rows; row c * 3 h + p * h + a * d + f is
  * feature f of head a of the column's queries (p = 0, scaled by 1 / sqrt(d) already), keys (1) or values (2). o has
  * h cols rows, max and recip heads * cols. A row of cores holds T = tokens / rows tokens, a sequence lies in
- * s / T rows of them. u16 is bf16.
+ * s / T rows of them. u16 is bf16. A head may span a group of columns, each with d of its features (heads = 1); then
+ * max and recip are the same for all of them, and the sums over f below are those of the columns, added west to east.
  *
  * For the token t of row i of its sequence, keys t' = 0 ... (i + 1) T - 1 counted from the sequence's start, those
  * behind t masked:
@@ -31,8 +32,9 @@
 struct wse_attn_shape {
 	uint32_t tokens; /* of the micro-batch: rows * T, T a multiple of 8 */
 	uint32_t s;	 /* tokens of a sequence: a multiple of T that divides tokens */
-	uint32_t d;	 /* features of a head */
+	uint32_t d;	 /* features of a head, of those that a column has */
 	uint32_t heads;	 /* of a column */
+	uint32_t group;	 /* columns of a head; more than 1 only if heads is 1 */
 };
 
 /* -EINVAL: the shape does not fit the tile; -ENOMEM */

@@ -115,14 +115,15 @@ struct wse_norm_back_args {
 /*
  * Causal attention of the heads that this column owns (d features each: h = heads * d). Sequences of s tokens lie
  * over s / t neighbouring rows, tokens ascending southward; s / t divides ROWS. q comes scaled by 1 / sqrt(d).
- * t: a multiple of 8 up to 64; d: a multiple of 4.
+ * t: a multiple of 8 up to 64; d: a multiple of 4. A head may span `group` columns, a divisor of COLS: then heads is 1,
+ * d are the features that each of them owns, and q is scaled for d * group. group 0 is 1.
  */
 struct wse_attn_args {
 	uint32_t qkv;		/* bf16 [3][h][T]: q, k, v */
 	uint32_t o;		/* bf16 [h][T], out */
 	uint32_t max, recip;	/* binary32 [heads][T] each, out, kept: m and 1 / l */
 	uint32_t work;		/* wse_attn_work() bytes */
-	uint32_t t, s, d, heads;
+	uint32_t t, s, d, heads, group;
 };
 
 #define WSE_ATTN_SCORES	2048	/* s * t up to which a core keeps all scores of a head; beyond they are made twice */
@@ -141,7 +142,7 @@ struct wse_attn_back_args {
 	uint32_t dout;		/* bf16 [h][T]; destroyed */
 	uint32_t max, recip;	/* binary32 [heads][T] */
 	uint32_t work;		/* wse_attn_back_work() bytes */
-	uint32_t t, s, d, heads;
+	uint32_t t, s, d, heads, group;
 	uint32_t scale;		/* binary32: 1 / sqrt(d) */
 };
 

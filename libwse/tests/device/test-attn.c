@@ -10,9 +10,9 @@
 #include "ops/scalar_attn.h"
 #include "rig.h"
 
-/* tokens of a core, tokens of a sequence, features of a head, heads of a column */
+/* tokens of a core, tokens of a sequence, features of a head, heads of a column; or columns of a head, features of each */
 struct shape {
-	uint32_t t, s, d, heads;
+	uint32_t t, s, d, heads, group;
 };
 
 /* what both sides compute on; tokens are those of all rows, width the features of all columns */
@@ -43,7 +43,7 @@ static void data_init(struct data *d, const struct wse_tile *tile, const struct 
 {
 	size_t n;
 
-	*d = (struct data){.s = {s->t * tile->rows, s->s, s->d, s->heads},
+	*d = (struct data){.s = {s->t * tile->rows, s->s, s->d, s->heads, s->group},
 			   .width = s->d * s->heads * tile->cols,
 			   .heads = s->heads * tile->cols,
 			   .scale = 1 / sqrtf((float)s->d)};
@@ -84,16 +84,19 @@ static int run(struct rig *g, const char *kernel, const void *args, size_t size,
 static void test_shape(struct rig *g, const struct shape *s, int wild)
 {
 	uint32_t h = s->d * s->heads, tokens = s->t * g->tile.rows, cycles = 0;
-	struct wse_attn_args a = {.t = s->t, .s = s->s, .d = s->d, .heads = s->heads};
-	struct wse_attn_back_args b = {.t = s->t, .s = s->s, .d = s->d, .heads = s->heads};
+	struct wse_attn_args a = {
+		.t = s->t, .s = s->s, .d = s->d, .heads = s->heads, .group = s->group};
+	struct wse_attn_back_args b = {
+		.t = s->t, .s = s->s, .d = s->d, .heads = s->heads, .group = s->group};
 	uint32_t work = wse_attn_work(s->t, s->s, s->d, s->heads);
 	uint32_t work_back = wse_attn_back_work(s->t, s->s, s->d, s->heads);
 	struct data d;
 	char name[160];
 	int ret;
 
-	snprintf(name, sizeof(name), "%s: t %u, s %u, d %u, %u heads a column%s",
-		 wse_device_uri(g->dev), s->t, s->s, s->d, s->heads, wild ? ", wild" : "");
+	snprintf(name, sizeof(name), "%s: t %u, s %u, d %u, %u %s%s", wse_device_uri(g->dev), s->t,
+		 s->s, s->d, s->group > 1 ? s->group : s->heads,
+		 s->group > 1 ? "columns a head" : "heads a column", wild ? ", wild" : "");
 	data_init(&d, &g->tile, s, wild);
 	rig_clear(g);
 	a.qkv = rig_alloc(g, 3 * h * s->t * 2);
@@ -143,7 +146,7 @@ static void test_device(const char *uri, const struct shape *shapes, size_t n)
 /* a start that leaves out a row of the sequence: keys find no room there, and nobody waits for the budget to run out */
 static void test_deadlock(const char *uri)
 {
-	struct wse_attn_args a = {.t = 16, .s = 32, .d = 16, .heads = 1};
+	struct wse_attn_args a = {.t = 16, .s = 32, .d = 16, .heads = 1, .group = 1};
 	struct drm_wse_cmd cmd;
 	struct rig g;
 	int ret;
@@ -171,18 +174,30 @@ int main(void)
 {
 	/* for 1, 2, 4 rows; one context runs them all, so that sequences change what routes there were */
 	static const struct shape one[] = {
-		{8, 8, 8, 1},	{16, 16, 16, 2}, {32, 32, 8, 1},
-		{64, 64, 8, 1}, {24, 24, 12, 1}, {40, 40, 8, 1},
+		{8, 8, 8, 1, 1},   {16, 16, 16, 2, 1}, {32, 32, 8, 1, 1},
+		{64, 64, 8, 1, 1}, {24, 24, 12, 1, 1}, {40, 40, 8, 1, 1},
 	};
 	static const struct shape two[] = {
-		{16, 32, 16, 1}, {8, 16, 32, 2}, {32, 64, 8, 1},
-		{16, 16, 64, 1}, {64, 64, 8, 1}, {32, 64, 16, 2},
+		{16, 32, 16, 1, 1}, {8, 16, 32, 2, 1}, {32, 64, 8, 1, 1},
+		{16, 16, 64, 1, 1}, {64, 64, 8, 1, 1}, {32, 64, 16, 2, 1},
 	};
 	static const struct shape four[] = {
-		{16, 64, 16, 1}, {8, 32, 8, 3},	  {8, 8, 64, 1},
-		{16, 32, 8, 2},	 {32, 64, 16, 1}, {16, 64, 32, 1},
-		{16, 64, 64, 1}, {64, 256, 8, 1}, {32, 128, 16, 1},
+		{16, 64, 16, 1, 1}, {8, 32, 8, 3, 1},	{8, 8, 64, 1, 1},
+		{16, 32, 8, 2, 1},  {32, 64, 16, 1, 1}, {16, 64, 32, 1, 1},
+		{16, 64, 64, 1, 1}, {64, 256, 8, 1, 1}, {32, 128, 16, 1, 1},
 	};
+	static const struct shape group2[] = {
+		{16, 32, 8, 1, 2},  {8, 8, 16, 1, 2},	{32, 64, 4, 1, 2},
+		{64, 128, 8, 1, 2}, {16, 64, 16, 1, 1},
+	};
+	static const struct shape group4[] = {
+		{16, 64, 16, 1, 4},
+		{8, 16, 8, 1, 4},
+		{16, 32, 16, 1, 2},
+		{32, 128, 4, 1, 4},
+	};
+	static const struct shape group3[] = {
+		{8, 32, 8, 1, 3}, {24, 24, 4, 1, 3}, {16, 16, 8, 1, 6}};
 	char uri[64];
 
 	alarm(600);
@@ -194,9 +209,14 @@ int main(void)
 	for (int seed = 1; seed <= 6; seed++) {
 		snprintf(uri, sizeof(uri), "sim:func,rows=8,cols=2,shuffle=1,seed=%d", seed);
 		test_device(uri, four, 5);
+		test_device(uri, group2, COUNT(group2));
 	}
+	test_device("sim:func,rows=4,cols=4,races=1", group4, COUNT(group4));
+	test_device("sim:func,rows=4,cols=6", group3, COUNT(group3));
 	test_device("sim:rtl,rows=2,cols=2", two, 4);
+	test_device("sim:rtl,rows=2,cols=2", group2, 4);
 	test_device("sim:rtl,rows=4,cols=4", four, COUNT(four));
+	test_device("sim:rtl,rows=4,cols=4", group4, COUNT(group4));
 	test_deadlock("sim:func,rows=2,cols=1");
 	test_deadlock("sim:rtl,rows=2,cols=2");
 	return tap_end();

@@ -44,7 +44,7 @@ static int run_oracle(struct run *r)
 static void run_init(struct run *r, uint32_t rows, uint32_t cols, uint32_t tokens, uint32_t s,
 		     uint32_t d, uint32_t heads)
 {
-	*r = (struct run){.tile = {rows, cols, 8}, .s = {tokens, s, d, heads}};
+	*r = (struct run){.tile = {rows, cols, 8}, .s = {tokens, s, d, heads, 1}};
 	r->width = (size_t)d * heads * cols;
 	r->n = r->width * tokens;
 	r->scale = 1 / sqrtf((float)d);
@@ -70,9 +70,9 @@ static void run_free(struct run *r)
 static const uint16_t *row(const struct run *r, uint32_t p, uint32_t head, uint32_t f,
 			   uint32_t first)
 {
-	size_t h = (size_t)r->s.d * r->s.heads, c = head / r->s.heads, a = head % r->s.heads;
+	size_t d = r->s.d, h = d * r->s.heads, c = head / r->s.heads + f / d, a = head % r->s.heads;
 
-	return r->qkv + (c * 3 * h + p * h + a * r->s.d + f) * r->s.tokens + first;
+	return r->qkv + (c * 3 * h + p * h + a * d + f % d) * r->s.tokens + first;
 }
 
 /* ---- binary64: one head of one sequence, in[part][f][t] ---- */
@@ -139,7 +139,7 @@ static void check_close(const char *name, const double *a, const double *b, size
 static void against_exact(const struct run *r, uint32_t head, uint32_t first, const char *name)
 {
 	static const char *const part[] = {"dq", "dk", "dv"};
-	uint32_t s = r->s.s, d = r->s.d;
+	uint32_t s = r->s.s, d = r->s.d * r->s.group;
 	size_t n = (size_t)d * s;
 	double *in = malloc(3 * n * 8), *o = malloc(n * 8), *g = malloc(n * 8),
 	       *mine = malloc(3 * n * 8);
@@ -149,7 +149,8 @@ static void against_exact(const struct run *r, uint32_t head, uint32_t first, co
 
 	for (uint32_t f = 0; f < d; f++)
 		for (uint32_t t = 0; t < s; t++) {
-			size_t i = f * s + t, at = ((size_t)head * d + f) * r->s.tokens + first + t;
+			size_t i = f * s + t,
+			       at = ((size_t)head * r->s.d + f) * r->s.tokens + first + t;
 
 			for (uint32_t p = 0; p < 3; p++) {
 				const uint16_t *from = row(r, p, head, f, first) + t;
@@ -178,7 +179,7 @@ static void against_exact(const struct run *r, uint32_t head, uint32_t first, co
 	for (uint32_t f = 0; f < d; f++)
 		for (uint32_t t = 0; t < s; t++)
 			mine[f * s + t] = wse_bf16_to_f32(
-				r->o[((size_t)head * d + f) * r->s.tokens + first + t]);
+				r->o[((size_t)head * r->s.d + f) * r->s.tokens + first + t]);
 	snprintf(text, sizeof(text), "%s: o", name);
 	check_close(text, mine, o, n, 0.005);
 	free(in);
@@ -188,18 +189,21 @@ static void against_exact(const struct run *r, uint32_t head, uint32_t first, co
 	free(diff);
 }
 
+/* group: columns of a head, with d of its features each */
 static void test_exact(uint32_t rows, uint32_t cols, uint32_t tokens, uint32_t s, uint32_t d,
-		       uint32_t heads)
+		       uint32_t heads, uint32_t group)
 {
 	char name[96];
 	struct run r;
 
 	run_init(&r, rows, cols, tokens, s, d, heads);
+	r.s.group = group;
+	r.scale /= sqrtf((float)group);
 	snprintf(name, sizeof(name), "%u x %u, %u tokens in sequences of %u, %u x %u heads of %u",
-		 rows, cols, tokens, s, cols, heads, d);
+		 rows, cols, tokens, s, cols / group, heads, d * group);
 	if (ok(!run_oracle(&r), "%s", name)) {
 		against_exact(&r, 0, 0, name);
-		against_exact(&r, heads * cols - 1, tokens - s, name);
+		against_exact(&r, heads * cols - group, tokens - s, name);
 	}
 	run_free(&r);
 }
@@ -259,10 +263,11 @@ static void test_refused(void)
 		struct wse_tile tile;
 		struct wse_attn_shape s;
 	} bad[] = {
-		{{4, 1, 8}, {63, 63, 16, 1}},  {{4, 1, 8}, {64, 24, 16, 1}},
-		{{4, 1, 8}, {64, 128, 16, 1}}, {{4, 1, 8}, {16, 16, 16, 1}},
-		{{4, 1, 8}, {64, 64, 0, 1}},   {{4, 1, 8}, {64, 64, 16, 0}},
-		{{4, 1, 6}, {64, 64, 16, 1}},  {{0, 1, 8}, {64, 64, 16, 1}},
+		{{4, 1, 8}, {63, 63, 16, 1, 1}},  {{4, 1, 8}, {64, 24, 16, 1, 1}},
+		{{4, 1, 8}, {64, 128, 16, 1, 1}}, {{4, 1, 8}, {16, 16, 16, 1, 1}},
+		{{4, 1, 8}, {64, 64, 0, 1, 1}},	  {{4, 1, 8}, {64, 64, 16, 0, 1}},
+		{{4, 1, 6}, {64, 64, 16, 1, 1}},  {{4, 3, 8}, {64, 64, 16, 1, 2}},
+		{{4, 2, 8}, {64, 64, 16, 2, 2}},  {{0, 1, 8}, {64, 64, 16, 1, 1}},
 	};
 	int refused = 1;
 
@@ -274,9 +279,11 @@ static void test_refused(void)
 
 int main(void)
 {
-	test_exact(4, 1, 64, 64, 16, 1);
-	test_exact(4, 2, 64, 32, 8, 2);
-	test_exact(2, 2, 32, 16, 32, 1);
+	test_exact(4, 1, 64, 64, 16, 1, 1);
+	test_exact(4, 2, 64, 32, 8, 2, 1);
+	test_exact(2, 2, 32, 16, 32, 1, 1);
+	test_exact(2, 4, 32, 32, 8, 1, 2);
+	test_exact(4, 6, 64, 32, 4, 1, 3);
 	test_rows();
 	test_causal();
 	test_refused();
