@@ -394,7 +394,7 @@ int wse_config_read_file(const char *path, struct wse_config_source *src, struct
 			 struct wse_faults *faults)
 {
 	enum { MAX = 1 << 20 };
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), ret;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), ret;
 	char *text;
 	ssize_t n = 0, got = 0;
 

@@ -145,7 +145,7 @@ double reader_to_real(struct reader *r, const struct wse_yaml *c, double min, do
 
 	if (c->type == WSE_YAML_SCALAR && end != c->text && !*end && v >= min && v <= max)
 		return v;
-	reader_fail(r, c, "must be a number from %g to %g, not \"%.40s\"", min, max, shown(c));
+	reader_fail(r, c, "must be a number from %.9g to %.9g, not \"%.40s\"", min, max, shown(c));
 	return min;
 }
 
