@@ -4,9 +4,9 @@
  * of every sum and rounding is libwse/ops/norm.h.
  *
  * Features go in chunks that fit the accumulators beside what is summed; what belongs to a token (mean, rstd, the two
- * means of the backward pass) is a row in memory that counts for every feature, what belongs to a feature (gain, bias)
- * a scalar operand. Descriptors are made when the size of a chunk changes, which is for the last one at most: from one
- * chunk to the next only their bases move.
+ * means of the backward pass) is a row that counts for every feature, held in accumulators where t <= 16, else in
+ * memory; what belongs to a feature (gain, bias) is a scalar operand. Descriptors are made when the size of a chunk
+ * changes, which is for the last one at most: from one chunk to the next only their bases move.
  */
 #ifndef WSE_NORM_H
 #define WSE_NORM_H
@@ -24,12 +24,38 @@ static inline void acc_zero(uint32_t base, uint32_t n)
 	vs(VAND, N_ONE, N_ONE, 0);
 }
 
-/* a chunk of n features: x, and what x - mean is multiplied with */
-static __attribute__((noinline)) void norm_chunk(uint32_t x, uint32_t mean, uint32_t row, uint32_t t, uint32_t n)
+/* where rows are held, up to 16 tokens; below that is room for chunks */
+enum { HELD_MG = 64, HELD_SLOPE = 80, HELD_MEAN = 96, HELD_RSTD = 112 };
+
+static inline int norm_holds(uint32_t t)
+{
+	return t <= 16;
+}
+
+/* a row at addr takes its place in the accumulators, if rows have one */
+static __attribute__((noinline)) void norm_hold(uint32_t place, uint32_t addr, uint32_t t)
+{
+	if (!norm_holds(t))
+		return;
+	wse_dsr_mem(N_ONE, addr, WSE_DT_FP32, t, 4);
+	wse_dsr_acc(N_TWO, place, t);
+	vv(VMOV, N_TWO, N_ONE, 0);
+}
+
+/* descriptor of a row for n features */
+#define norm_row(d, place, addr, t, n) do { \
+	uint32_t held_ = (uint32_t)norm_holds(t); \
+	wse_dsr_base(d, held_ ? (uint32_t)(place) : (addr), t, held_ ? 1 : 4); \
+	WSE_DSR_HALF(d, 1, WSE_SHAPE(n, 0), WSE_KIND_TYPE(WSE_KIND_MEM, WSE_DT_FP32) + \
+		     held_ * (WSE_KIND_ACC - WSE_KIND_MEM)); \
+	} while (0)
+
+/* a chunk of n features: x, its mean and deviation */
+static __attribute__((noinline)) void norm_chunk(uint32_t x, uint32_t mean, uint32_t rstd, uint32_t t, uint32_t n)
 {
 	dsr_rows(N_X, x, WSE_DT_BF16, t, n);
-	dsr_repeat(N_MEAN, mean, t, n);
-	dsr_repeat(N_RSTD, row, t, n);
+	norm_row(N_MEAN, HELD_MEAN, mean, t, n);
+	norm_row(N_RSTD, HELD_RSTD, rstd, t, n);
 }
 
 /* [t] at addr: 1 / sqrt(value * inv_width + eps) */
@@ -52,8 +78,10 @@ static inline void norm_rstd(uint32_t addr, uint32_t t, uint32_t inv_width, uint
 /* sum of centred squares over the own features: accumulators 0 ... t-1 */
 static inline void norm_squares(const struct wse_norm_args *a)
 {
-	uint32_t t = a->t, h = a->h, x = a->x, chunk = WSE_NACC / t - 1, shaped = 0, n;
+	uint32_t t = a->t, h = a->h, x = a->x, shaped = 0, n;
+	uint32_t chunk = (norm_holds(t) ? HELD_MEAN : WSE_NACC) / t - 1;
 
+	norm_hold(HELD_MEAN, a->mean, t);
 	acc_zero(0, t);
 	for (; h; h -= n, x += 2 * n * t) {
 		n = h < chunk ? h : chunk;
@@ -72,8 +100,10 @@ static inline void norm_squares(const struct wse_norm_args *a)
 static inline void norm_out(const struct wse_norm_args *a)
 {
 	const uint32_t *gain = (const uint32_t *)a->gain, *bias = (const uint32_t *)a->bias;
-	uint32_t t = a->t, h = a->h, x = a->x, out = a->out, chunk = WSE_NACC / t, shaped = 0, n, i, acc;
+	uint32_t t = a->t, h = a->h, x = a->x, out = a->out, shaped = 0, n, i, acc;
+	uint32_t chunk = (norm_holds(t) ? HELD_MEAN : WSE_NACC) / t;
 
+	norm_hold(HELD_RSTD, a->rstd, t);
 	wse_dsr_acc(N_ONE, 0, t);
 	wse_dsr_mem(N_OUT, out, WSE_DT_BF16, t, 2);
 	for (; h; h -= n, x += 2 * n * t) {
@@ -122,8 +152,11 @@ static inline void norm_kernel(const struct wse_norm_args *a)
 static inline void norm_back_sums(const struct wse_norm_back_args *a)
 {
 	uint32_t t = a->t, h = a->h, x = a->x, dy = a->dy, dgain = a->dgain, dbias = a->dbias, gain, acc, n, i;
-	uint32_t room = t <= WSE_NACC / 4, first = room ? 2 * t : 0, chunk = (WSE_NACC - first) / 2 / t, shaped = 0;
+	uint32_t room = t <= WSE_NACC / 4, first = room ? 2 * t : 0, shaped = 0;
+	uint32_t chunk = ((norm_holds(t) ? HELD_MEAN : WSE_NACC) - first) / 2 / t;
 
+	norm_hold(HELD_MEAN, a->mean, t);
+	norm_hold(HELD_RSTD, a->rstd, t);
 	acc_zero(0, 2 * t);
 	wse_dsr_acc(N_OUT, t, t);
 	wse_dsr_mem(N_MORE, a->work, WSE_DT_FP32, 2 * t, 4);
@@ -181,21 +214,23 @@ static inline void norm_back_sums(const struct wse_norm_back_args *a)
 static inline void norm_back_dx(const struct wse_norm_back_args *a)
 {
 	uint32_t t = a->t, h = a->h, x = a->x, dy = a->dy, dres = a->dres, dres16 = a->dres16, n;
-	uint32_t chunk = WSE_NACC / 2 / t, slope = a->work + 4 * t, shaped = 0;
+	uint32_t slope = a->work + 4 * t, half = norm_holds(t) ? HELD_MG / 2 : WSE_NACC / 2, chunk = half / t, shaped = 0;
 
 	/* what x - mean is multiplied with */
 	wse_dsr_mem(N_ONE, slope, WSE_DT_FP32, t, 4);
 	wse_dsr_mem(N_TWO, a->rstd, WSE_DT_FP32, t, 4);
 	vv(VMUL, N_ONE, N_ONE, N_TWO);
 	vv(VMUL, N_ONE, N_ONE, N_TWO);
+	norm_hold(HELD_SLOPE, slope, t);
+	norm_hold(HELD_MG, a->work, t);
 	for (; h; h -= n, x += 2 * n * t, dy += 4 * n * t, dres += 4 * n * t, dres16 += 2 * n * t) {
 		n = h < chunk ? h : chunk;
 		if (n != shaped) {
 			norm_chunk(x, a->mean, a->rstd, t, n);
-			dsr_repeat(N_ONE, slope, t, n);
-			dsr_repeat(N_TWO, a->work, t, n);
+			norm_row(N_ONE, HELD_SLOPE, slope, t, n);
+			norm_row(N_TWO, HELD_MG, a->work, t, n);
 			wse_dsr_acc2(N_ACC, 0, t, n, t);
-			wse_dsr_acc2(N_SUM, WSE_NACC / 2, t, n, t);
+			wse_dsr_acc2(N_SUM, half, t, n, t);
 			dsr_rows(N_DY, dy, WSE_DT_FP32, t, n);
 			dsr_rows(N_OUT, dres, WSE_DT_FP32, t, n);
 			dsr_rows(N_OUT2, dres16, WSE_DT_BF16, t, n);
