@@ -28,7 +28,7 @@
 
 /* descriptors; the two halves are neighbours, and the first has an even number */
 enum { L_STREAM = 0, L_X = 1, L_HALF = 2 /* and 3 */, L_IN = 4, L_OUT = 5, L_OWN = 6, L_DOTQ = 7, L_COLIN = 8,
-       L_COLOUT = 9 };
+       L_COLOUT = 9, L_SRC = 10, L_SUM = 11 };
 
 /* tasks that never run: their flags say that the lanes are through with a half; the first is even */
 enum { T_HALF = 8 /* and 9 */ };
@@ -244,22 +244,18 @@ static inline void linear_forward_kernel(const struct wse_linear_args *a)
 
 /* ---- backward to the weights ---- */
 
-/* db[f] = sum over this core's tokens of dy[f][t], then north to south */
-static inline void bias_gradient(const struct wse_wgrad_args *a, uint32_t features)
+/* db[f] = sum over this core's tokens of dy[f][t]; mover 1 still has results of the last block to send */
+static inline void bias_sums(const struct wse_wgrad_args *a, uint32_t features)
 {
-	uint32_t dy = a->dy, db = a->db, i;
+	uint32_t dy = a->dy, db = a->db;
 
-	wse_dsr_mem(D_A, dy, WSE_DT_BF16, a->t, 2);
-	wse_dsr_mem(D_B, db, WSE_DT_FP32, 1, 4);
-	for (i = 0; i < features; i++) {
-		wse_dsr_base(D_A, dy, a->t, 2);
-		wse_dsr_base(D_B, db, 1, 4);
-		vv(VRSUM, D_B, D_A, 0);
-		dy += 2 * a->t;
-		db += 4;
+	wse_dsr_mem(L_SRC, dy, WSE_DT_BF16, a->t, 2);
+	wse_dsr_mem(L_SUM, db, WSE_DT_FP32, 1, 4);
+	for (; features; features--, dy += 2 * a->t, db += 4) {
+		wse_dsr_base(L_SRC, dy, a->t, 2);
+		wse_dsr_base(L_SUM, db, 1, 4);
+		vv(VRSUM, L_SUM, L_SRC, 0);
 	}
-	wse_wait(ENG_L);
-	column_sum(a->db, features);
 }
 
 /*
@@ -323,9 +319,11 @@ static inline void linear_wgrad_kernel(const struct wse_wgrad_args *a)
 	if (overlap)
 		lanes_done(half ^ 1);
 	lanes_end();
-	wse_wait(ENG_M1);
-	if (a->db)
-		bias_gradient(a, own * b);
+	if (a->db) {
+		bias_sums(a, own * b);
+		wse_wait(ENG_L);
+		column_sum(a->db, own * b);
+	}
 	wse_wait(ENG_M1);
 }
 
