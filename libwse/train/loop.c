@@ -530,7 +530,10 @@ int wse_run(const struct wse_run *run, const struct wse_run_ops *ops, struct wse
 	l->lock = l->metrics.fd = -1;
 	l->log = (struct wse_exec_cfg){ops->line, ops->ctx};
 	l->begin = now();
-	if (!run->cfg.data[0] && run->mode != WSE_MODE_GENERATE)
+	if (run->cfg.unneeded[0])
+		ret = wse_why(l->s.why, -ENOTSUP, "read for a plan only: not available are %.300s",
+			      run->cfg.unneeded);
+	else if (!run->cfg.data[0] && run->mode != WSE_MODE_GENERATE)
 		ret = wse_why(l->s.why, -EINVAL,
 			      "no text: set trainer.fit.train_dataloader."
 			      "data_dir, or give --data");

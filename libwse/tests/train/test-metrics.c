@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "num/why.h"
+#include "output/log_json.h"
 #include "output/metrics.h"
 #include "tap.h"
 
@@ -201,6 +202,30 @@ static void not_ours(void)
 	refused("no history of a run: move it away");
 }
 
+static void json(void)
+{
+	struct wse_event e = {.kind = WSE_EVENT_TRAIN,
+			      .step = 7,
+			      .loss = 2.5,
+			      .lr = 1e-3,
+			      .norm = NAN,
+			      .ms = 12.5,
+			      .rate = INFINITY,
+			      .devices = 2};
+	char line[400];
+
+	ok(!wse_json_event(&e, line, sizeof(line)) &&
+		   !strcmp(line, "{\"event\":\"train\",\"step\":7,\"loss\":2.5,"
+				 "\"learning_rate\":0.001,\"gradient_norm\":null,\"ms\":12.5,"
+				 "\"samples_per_second\":null,\"devices\":2,\"seconds\":0}\n"),
+	   "a step as JSON; what is not finite is null");
+	ok(wse_json_event(&e, line, 40) == -ENOSPC, "no room for it");
+	ok(!wse_json_text("error", "a \"b\" \\ \n\xc3\xa9", line, sizeof(line)) &&
+		   !strcmp(line, "{\"event\":\"error\",\"text\":\"a \\\"b\\\" \\\\ "
+				 "\\u000a\\u00c3\\u00a9\"}\n"),
+	   "quotes, backslashes, bytes that are not ASCII");
+}
+
 int main(void)
 {
 	char cmd[64];
@@ -214,6 +239,7 @@ int main(void)
 	ticks();
 	resumed();
 	not_ours();
+	json();
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
 	return system(cmd) ? 1 : tap_end();
 }
