@@ -3,15 +3,16 @@
  * Attention backward (entry attn_back, struct wse_attn_back_args), on the rounds of attn.h. Sum by sum:
  * libwse/ops/scalar_attn.h.
  *
- * One round a head. For each row that sends: P again from q, keys and the kept maximum; dP and dS from values and g;
- * what the keys add to dq; then dv and dk, sums over the tokens of this row and of those south of it: DOTX with g (q) in
- * the accumulators and P (dS) in SRAM; the stream of indices is the core's own, from mover 0 through the router. Mover 1
- * adds what comes from the south and passes it north, or, the keys being this row's, stores it. Row r sends on
- * WSE_COLOR_KGRAD + (r & 1): these routes never change.
+ * A round: for each row that sends, P again from q, keys and the kept maximum; dP and dS from values and g; then dv. Sums
+ * over the tokens of this row and of those south of it are DOTX with g (for dk: q) in the accumulators and P (dS) in
+ * SRAM; the stream of indices is the core's own, from mover 0 through the router. Mover 1 adds what comes from the south
+ * and passes it north, or, the keys being this row's, stores it. Row r sends on WSE_COLOR_KGRAD + (r & 1): these routes
+ * never change. What keys add to dq, and dk, come either in the same round, or, where dS of all keys is kept, after it:
+ * dq in rounds of its own, without sums that wait in memory. The bits are the same.
  *
  * Nothing is overwritten that is still needed: the lanes work in order; mover 1 stores dv and dk from results of the
- * lanes that come after they took this row's own keys and values off the fabric; dq waits in the work area until dk has
- * read q.
+ * lanes that come after they took this row's own values and, for the last time, keys off the fabric; dq waits elsewhere,
+ * in g where that is done with, until dk has read q.
  *
  * No deadlock, beside the argument in attn.h: the sums of dv and dk are steps of the same order, (head, row that sends,
  * product, block). They wait for the same step of the row to the south, or for room, that is for the same or an earlier
@@ -109,8 +110,8 @@ static inline void attn_ds(uint32_t v, uint32_t g, uint32_t r, uint32_t p, uint3
 
 static inline void attn_back_kernel(const struct wse_attn_back_args *a)
 {
-	uint32_t t = a->t, i, r, p = a->work, ds = p + 2 * t * t, carry = ds + 2 * t * t;
-	uint32_t dot = carry + 4 * t * a->d;
+	uint32_t t = a->t, tt = 2 * t * t, keep = wse_attn_keeps_ds(t, a->s, a->d), i, r;
+	uint32_t dot = a->work, p = dot + 4 * t, ds = p + tt, step = keep ? tt : 0, carry = ds + tt;
 
 	attn_setup(t, a->s, a->d, a->group);
 	routes_kgrad();
@@ -123,13 +124,20 @@ static inline void attn_back_kernel(const struct wse_attn_back_args *a)
 			if (r == A.row)
 				attn_turn();
 			attn_p(k, q, 0, r, p, a->max + 4 * t * i);
-			attn_ds(v, g, r, p, ds, dot);
-			attn_sums(k, ds, r, carry, carry, 0, a->scale);
+			attn_ds(v, g, r, p, ds + step * r, dot);
 			attn_to_keys(g, p, r, v);
+			if (keep)
+				continue;
+			attn_sums(k, ds, r, carry, carry, 0, a->scale);
 			attn_to_keys(q, ds, r, k);
 		}
 		attn_next_round();
-		attn_rows(D_A, carry, WSE_DT_BF16, A.d);
+		if (keep) {
+			attn_sums(k, ds, ALL_ROWS, 0, g, 0, a->scale);
+			for (r = 0; r <= A.row; r++)
+				attn_to_keys(q, ds + step * r, r, k);
+		}
+		attn_rows(D_A, keep ? g : carry, WSE_DT_BF16, A.d);
 		attn_rows(D_B, q, WSE_DT_BF16, A.d);
 		vv(VMOV, D_B, D_A, 0);
 	}

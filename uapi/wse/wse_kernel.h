@@ -146,11 +146,17 @@ struct wse_attn_back_args {
 	uint32_t scale;		/* binary32: 1 / sqrt(d) */
 };
 
-/* P and dS of a row's keys; sums of dq; a sum a token */
+/* does a core keep dS of all keys: where it is small, or smaller than that of a row's keys and sums of dq */
+static inline int wse_attn_keeps_ds(uint32_t t, uint32_t s, uint32_t d)
+{
+	return s * t <= WSE_ATTN_SCORES / 2 || s <= t + 2 * d;
+}
+
+/* a sum a token; P of a row's keys; dS, or that of a row's keys and sums of dq */
 static inline uint32_t wse_attn_back_work(uint32_t t, uint32_t s, uint32_t d, uint32_t heads)
 {
-	(void)s, (void)heads;
-	return 4 * t * t + 4 * t * d + 4 * t;
+	(void)heads;
+	return 4 * t + 2 * t * t + (wse_attn_keeps_ds(t, s, d) ? 2 * s * t : 2 * t * t + 4 * t * d);
 }
 
 /* softmax cross-entropy over the columns; dy = bf16((softmax - onehot) * scale), of padding 0; t at most 64 */
