@@ -32,18 +32,43 @@ static void put_real(struct out *o, const char *key, double v)
 		put(o, ",\"%s\":null", key);
 }
 
-static void put_string(struct out *o, const char *key, const char *v)
+/* bytes of the UTF-8 character at v that is not ASCII, 0 if it is none */
+static int utf8(const unsigned char *v)
 {
-	put(o, ",\"%s\":\"", key);
-	for (; *v; v++) {
-		unsigned char c = (unsigned char)*v;
+	int n = v[0] >= 0xf0 ? 4 : v[0] >= 0xe0 ? 3 : 2;
+	uint32_t c = v[0] & (0xff >> (n + 1));
 
-		if (c == '"' || c == '\\')
-			put(o, "\\%c", c);
-		else if (c < 32 || c > 126)
-			put(o, "\\u%04x", c);
+	if (v[0] < 0xc2 || v[0] > 0xf4)
+		return 0;
+	for (int i = 1; i < n; i++) {
+		if ((v[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (v[i] & 0x3f);
+	}
+	/* a longer form than needed, halves of UTF-16 pairs, the end of Unicode */
+	return (n == 3 && c < 0x800) || (c >= 0xd800 && c < 0xe000) || (n == 4 && c < 0x10000) ||
+			       c > 0x10ffff
+		       ? 0
+		       : n;
+}
+
+static void put_string(struct out *o, const char *key, const char *value)
+{
+	const unsigned char *v = (const unsigned char *)value;
+
+	put(o, ",\"%s\":\"", key);
+	while (*v) {
+		int n = utf8(v);
+
+		if (*v == '"' || *v == '\\')
+			put(o, "\\%c", *v);
+		else if (*v >= 32 && *v < 127)
+			put(o, "%c", *v);
+		else if (n)
+			put(o, "%.*s", n, (const char *)v);
 		else
-			put(o, "%c", c);
+			put(o, "\\u%04x", *v);
+		v += n ? n : 1;
 	}
 	put(o, "\"");
 }

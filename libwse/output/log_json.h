@@ -9,7 +9,7 @@
 
 /* text [size]: a line with its newline. -ENOSPC when it does not fit */
 int wse_json_event(const struct wse_event *e, char *text, size_t size);
-/* {"event":"<what>","text":"<said>"}, said being any bytes; \u00XX for what is not ASCII */
+/* {"event":"<what>","text":"<said>"}, said being any bytes; \u00XX for what is not UTF-8 */
 int wse_json_text(const char *what, const char *said, char *text, size_t size);
 
 /* {"event":"end", ...}: the last checkpoint and its hash, "" if there is none */

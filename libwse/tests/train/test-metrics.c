@@ -220,10 +220,14 @@ static void json(void)
 				 "\"samples_per_second\":null,\"devices\":2,\"seconds\":0}\n"),
 	   "a step as JSON; what is not finite is null");
 	ok(wse_json_event(&e, line, 40) == -ENOSPC, "no room for it");
-	ok(!wse_json_text("error", "a \"b\" \\ \n\xc3\xa9", line, sizeof(line)) &&
+	ok(!wse_json_text("error", "a \"b\" \\ \n\xc3\xa9\xe2\x82\xac", line, sizeof(line)) &&
 		   !strcmp(line, "{\"event\":\"error\",\"text\":\"a \\\"b\\\" \\\\ "
-				 "\\u000a\\u00c3\\u00a9\"}\n"),
-	   "quotes, backslashes, bytes that are not ASCII");
+				 "\\u000a\xc3\xa9\xe2\x82\xac\"}\n"),
+	   "quotes, backslashes, UTF-8");
+	ok(!wse_json_text("w", "\xc3 \xed\xa0\x80 \xc0\x80 \xff", line, sizeof(line)) &&
+		   !strcmp(line, "{\"event\":\"w\",\"text\":\"\\u00c3 \\u00ed\\u00a0\\u0080 "
+				 "\\u00c0\\u0080 \\u00ff\"}\n"),
+	   "bytes that are not UTF-8");
 }
 
 int main(void)
