@@ -444,6 +444,8 @@ static int read_config(const struct args *a, struct wse_config *cfg)
 
 	for (uint32_t i = 0; i < faults.n; i++)
 		fprintf(stderr, "wse-train: %s\n", faults.f[i].text);
+	if (faults.n == WSE_FAULTS)
+		fprintf(stderr, "wse-train: %s: there may be more\n", a->params);
 	if (ret)
 		return ret;
 	if (cfg->unneeded[0])

@@ -156,6 +156,24 @@ static void ten_faults(void)
 	   "with the nearest names");
 }
 
+/* more than are kept; the sanitizers watch */
+static void many_faults(void)
+{
+	static struct wse_faults f;
+	static char text[1 << 16];
+	struct wse_config_source src = {.name = "many.yaml", .text = text};
+	struct wse_config c;
+	int ret;
+
+	strcpy(text, good);
+	for (int i = 0; i < 200; i++)
+		sprintf(text + strlen(text), "unknown_%d: {a: 1, a: 2}\n", i);
+	src.size = strlen(text);
+	ret = wse_config_read(&src, &c, &f);
+	ok(ret == -EINVAL && f.n == WSE_FAULTS && strstr(f.f[0].text, "line 52: a is given twice"),
+	   "400 faults: %u are kept, first: %s", f.n, f.f[0].text);
+}
+
 /* the sections of a published file that are not the model's; clang-format off keeps its lines */
 /* clang-format off */
 static const char zoo[] =
@@ -324,6 +342,7 @@ int main(void)
 	ok(c.batch == 256, "--set overrides");
 	cut_short();
 	ten_faults();
+	many_faults();
 	model_zoo();
 	prompts();
 	return tap_end();
