@@ -107,7 +107,7 @@ module wse_lanes (
   // Accumulator 8 g + l is acc[g][l], or 0 while clean[g]. In a cycle all reads come before all writes.
   (* nomem2reg *) logic [31:0] acc [16][8] /*verilator public_flat_rw*/;
   logic [15:0] clean /*verilator public_flat_rd*/;
-  state_e      state;
+  state_e      state, from;             // from: before this edge
   wse_tensor_pkg::ins_t        ins;
   logic [6:0]  op, next;
   logic [1:0]  step;                    // operands of ins_i that have been checked
@@ -371,6 +371,7 @@ module wse_lanes (
   task automatic complete;
     busy_o <= 1'b0;
     claim_o <= 1'b0;
+    task_o <= ins.cw[31:27];
     act_o <= ins.cw[wse_regs_pkg::TCW_ACTIVATE_LO];
     unb_o <= ins.cw[wse_regs_pkg::TCW_UNBLOCK_LO];
     moved_o <= 1'b1;
@@ -458,7 +459,7 @@ module wse_lanes (
       if (mul != MulNone) multiply_lanes;
 
       // ---- the operands of the instruction that waits are checked, one a cycle, whatever runs ----
-      if (!ins_valid_i || ins_take_o) begin
+      if (!ins_valid_i) begin
         step = '0;
       end else if (step != 2'd3) begin
         next = ins_i.cw[6:0];
@@ -475,73 +476,8 @@ module wse_lanes (
         step = step + 2'd1;
       end
 
-      if (state == StIdle) begin
-        if (ins_valid_i && !fault_o && step == 2'd3) begin
-          ins = ins_i;
-          ins_take_o <= 1'b1;
-          busy_o <= 1'b1;
-          task_o <= ins.cw[31:27];
-          op = ins.cw[6:0];
-          dot = op == OpDot || op == OpDotx;
-          reduce = op == OpVrsum || op == OpVrmax;
-          color_o <= ins.a0[4:0];
-          // the claim begins here, whatever the operands are
-          claim_o <= (op == OpAxpy || dot) && ins.a3[3:0] == FabIn && ins.a0 < wse_regs_pkg::NCOLORS;
-          moved_o <= 1'b1;
-          if (op == OpAxpy || dot) begin
-            feats = ins.scalar[2:0];
-            bad = ins.a3[3:0] != FabIn || ins.a0 >= wse_regs_pkg::NCOLORS || ins.d3[3:0] != Acc ||
-                  ins.b3[7:0] != {Half, Mem} || ins.d0[2:0] != '0 ||
-                  (feats != 3'd1 && feats != 3'd2 && feats != 3'd4) || chk_b[0];
-            chk_a = '0;
-            chk_d[1] = ins.d0 >= wse_regs_pkg::NACC || 32'(feats) * 32'(ins.b1[15:0]) > wse_regs_pkg::NACC - ins.d0;
-            base = 32'(ins.b0[15:0]);
-            len1 = ins.b2[15:0] == '0 ? 16'd1 : ins.b2[15:0];
-            stride1 = 32'($signed(ins.b2[31:16]));
-            groups = ins.b1[7:3];
-            group0 = ins.d0[6:3];
-            left = '0;
-            infl = '0;
-            {r_v, d_v, x_v, t1_v, t2_v, t3_v, pushed} = '0;
-            failed = 1'b0;
-            state = StStream;
-          end else begin
-            d_acc = ins.d3[3:0] == Acc;
-            a_acc = ins.a3[3:0] == Acc;
-            b_acc = ins.b3[3:0] == Acc;
-            b_scalar = reduce || op == OpVmov || op == OpVf2i || op == OpVi2f ||
-                       ins.cw[wse_regs_pkg::TCW_SCALAR_LO];
-            b_acc = b_acc && !b_scalar;
-            b_mem = !b_acc && !b_scalar;
-            d_half = ins.d3[7:4] == Half;
-            a_half = ins.a3[7:4] == Half;
-            b_half = ins.b3[7:4] == Half;
-            bad = op < OpVadd || op > OpVrmax || op == 7'h19 || chk_d[0] || chk_a[0] ||
-                  (!b_scalar && chk_b[0]) ||
-                  (!reduce && !wse_tensor_pkg::same_shape(ins.a1, ins.a2, ins.d1, ins.d2)) ||
-                  (!b_scalar && !wse_tensor_pkg::same_shape(ins.b1, ins.b2, ins.d1, ins.d2));
-            if (b_scalar) chk_b = '0;
-            d_pos = ins.d0[15:0];
-            a_pos = ins.a0[15:0];
-            b_pos = ins.b0[15:0];
-            d_line = d_pos;
-            a_line = a_pos;
-            b_line = b_pos;
-            in_left = ins.a1[15:3];
-            rows_left = ins.a2[15:0] == '0 ? 16'd1 : ins.a2[15:0];
-            vmax = op == OpVrmax;
-            if (reduce) init_part(vmax ? 32'hff800000 : 32'd0);
-            need = needs(a_acc, a_half, b_mem, b_half, !d_acc && op == OpVmac, d_half);
-            n_out = '0;
-            n_in = '0;
-            state = need != '0 ? StLoad : StExec;
-            from_scalar(ins.scalar);
-          end
-          if (bad || chk_d[1] || chk_a[1] || chk_b[1]) state = StRefuse;
-          else if (op == OpAxpy && ins.cw[wse_regs_pkg::TCW_CLEAR_LO])    // a refused one does nothing
-            clean = clean | 16'(((32'd1 << (32'(feats) * 32'(groups))) - 1) << group0);
-        end
-      end else if (state == StRefuse) begin
+      from = state;
+      if (state == StRefuse) begin
         fail(bad ? wse_regs_pkg::CAUSE_BAD_DSR : wse_regs_pkg::CAUSE_OPERAND_ADDR, '1, '0);
       end else if (state == StStream || state == StDrain) begin
         // ---- streams, last stage first ----
@@ -773,7 +709,72 @@ module wse_lanes (
           end
         end
       end
-
+      // ---- the next instruction, in the cycle in which a vector operation completes; a DOT's END must have been counted ----
+      if (state == StIdle && from != StLast && from != StRefuse && ins_valid_i && !fault_o && step == 2'd3) begin
+        ins = ins_i;
+        ins_take_o <= 1'b1;
+        step = '0;
+        busy_o <= 1'b1;
+        op = ins.cw[6:0];
+        dot = op == OpDot || op == OpDotx;
+        reduce = op == OpVrsum || op == OpVrmax;
+        color_o <= ins.a0[4:0];
+        // the claim begins here, whatever the operands are
+        claim_o <= (op == OpAxpy || dot) && ins.a3[3:0] == FabIn && ins.a0 < wse_regs_pkg::NCOLORS;
+        moved_o <= 1'b1;
+        if (op == OpAxpy || dot) begin
+          feats = ins.scalar[2:0];
+          bad = ins.a3[3:0] != FabIn || ins.a0 >= wse_regs_pkg::NCOLORS || ins.d3[3:0] != Acc ||
+                ins.b3[7:0] != {Half, Mem} || ins.d0[2:0] != '0 ||
+                (feats != 3'd1 && feats != 3'd2 && feats != 3'd4) || chk_b[0];
+          chk_a = '0;
+          chk_d[1] = ins.d0 >= wse_regs_pkg::NACC || 32'(feats) * 32'(ins.b1[15:0]) > wse_regs_pkg::NACC - ins.d0;
+          base = 32'(ins.b0[15:0]);
+          len1 = ins.b2[15:0] == '0 ? 16'd1 : ins.b2[15:0];
+          stride1 = 32'($signed(ins.b2[31:16]));
+          groups = ins.b1[7:3];
+          group0 = ins.d0[6:3];
+          left = '0;
+          infl = '0;
+          {r_v, d_v, x_v, t1_v, t2_v, t3_v, pushed} = '0;
+          failed = 1'b0;
+          state = StStream;
+        end else begin
+          d_acc = ins.d3[3:0] == Acc;
+          a_acc = ins.a3[3:0] == Acc;
+          b_acc = ins.b3[3:0] == Acc;
+          b_scalar = reduce || op == OpVmov || op == OpVf2i || op == OpVi2f ||
+                     ins.cw[wse_regs_pkg::TCW_SCALAR_LO];
+          b_acc = b_acc && !b_scalar;
+          b_mem = !b_acc && !b_scalar;
+          d_half = ins.d3[7:4] == Half;
+          a_half = ins.a3[7:4] == Half;
+          b_half = ins.b3[7:4] == Half;
+          bad = op < OpVadd || op > OpVrmax || op == 7'h19 || chk_d[0] || chk_a[0] ||
+                (!b_scalar && chk_b[0]) ||
+                (!reduce && !wse_tensor_pkg::same_shape(ins.a1, ins.a2, ins.d1, ins.d2)) ||
+                (!b_scalar && !wse_tensor_pkg::same_shape(ins.b1, ins.b2, ins.d1, ins.d2));
+          if (b_scalar) chk_b = '0;
+          d_pos = ins.d0[15:0];
+          a_pos = ins.a0[15:0];
+          b_pos = ins.b0[15:0];
+          d_line = d_pos;
+          a_line = a_pos;
+          b_line = b_pos;
+          in_left = ins.a1[15:3];
+          rows_left = ins.a2[15:0] == '0 ? 16'd1 : ins.a2[15:0];
+          vmax = op == OpVrmax;
+          if (reduce) init_part(vmax ? 32'hff800000 : 32'd0);
+          need = needs(a_acc, a_half, b_mem, b_half, !d_acc && op == OpVmac, d_half);
+          n_out = '0;
+          n_in = '0;
+          state = need != '0 ? StLoad : StExec;
+          from_scalar(ins.scalar);
+        end
+        if (bad || chk_d[1] || chk_a[1] || chk_b[1]) state = StRefuse;
+        else if (op == OpAxpy && ins.cw[wse_regs_pkg::TCW_CLEAR_LO])    // a refused one does nothing
+          clean = clean | 16'(((32'd1 << (32'(feats) * 32'(groups))) - 1) << group0);
+      end
     end
     // ---- the movers' writes ----
     if (m0_we_i && !clr_i) put(m0_wa_i, m0_wd_i);

@@ -225,7 +225,7 @@ module wse_mover (
     acc_re_o <= 1'b0;
     acc_we_o <= 1'b0;
     // ---- the operands of the instruction that waits are checked, one a cycle, whatever runs ----
-    if (!ins_valid_i || ins_take_o) begin
+    if (!ins_valid_i) begin
       step = '0;
     end else if (step != 2'd3) begin
       // DST, SRC1, SRC2; SRC1 with DST, SRC2 with DST, SRC1 with SRC2 as the second destination
@@ -267,6 +267,7 @@ module wse_mover (
       if (ins_valid_i && !fault_o && step == 2'd3) begin
         ins = ins_i;
         ins_take_o <= 1'b1;
+        step = '0;
         busy_o <= 1'b1;
         task_o <= ins.cw[31:27];
         op = ins.cw[6:0];

@@ -202,6 +202,7 @@ struct Bench : BlockTb<Vwse_lanes> {
 	bool hold = false;			// a debugger's hold now and then
 	bool others = true;			// movers work on accumulators that are not the instruction's
 	uint64_t ran = 0, faults[3] = {};	// stream index, control, operands
+	uint64_t chained_faults = 0;
 
 	explicit Bench(uint64_t seed) : BlockTb(seed)
 	{
@@ -321,7 +322,7 @@ struct Bench : BlockTb<Vwse_lanes> {
 		good &= takes == 1;
 		for (unsigned i = 0; i < 14; i++)
 			top.ins_i[i] = rng.u64();		// captured
-		top.ins_valid_i = rng.chance(50);		// the next one waits
+		top.ins_valid_i = 0;
 		while (good && top.busy_o && !faulted && limit--)
 			good &= step();
 		hold = false;
@@ -355,20 +356,43 @@ struct Bench : BlockTb<Vwse_lanes> {
 		ran++;
 		return good;
 	}
-	// the same instruction count times, as wse_issue offers it; false: not what the contract says. *took: cycles
-	bool chain(const Ins &n, unsigned count, unsigned *took)
+	// vector operations behind each other, as wse_issue offers them; *took: cycles. One that is refused is the last
+	bool chain(const std::vector<Ins> &list, unsigned *took)
 	{
-		unsigned left = count, limit = 100000;
-		bool good = begin(n);
+		unsigned limit = 100000, flags = 0;
+		bool good = begin(list[0]);
+		uint32_t must = 0;
+		size_t at = 0, runs = 0;
 
-		for (unsigned i = 0; i < count; i++)
-			want.run(n);
-		for (*took = 0; (left || top.busy_o) && limit--; ++*took) {
-			top.ins_valid_i = left && !top.ins_take_o;
-			good &= step();
-			left -= top.ins_take_o;
+		want.macs = 0;
+		for (; runs < list.size() && !must; runs++) {
+			must = list[runs].refused();
+			if (!must) {
+				want.run(list[runs]);
+				flags += !!(list[runs].cw & WSE_TCW_ACTIVATE_MASK);
+			}
 		}
-		return good && !faulted && step() && s.mem == want.mem && accumulators();
+		busy.set();
+		for (*took = 0; (at < list.size() || top.busy_o) && !faulted && limit--; ++*took) {
+			top.ins_valid_i = at < list.size() && !top.ins_take_o;
+			good &= step();
+			if (top.ins_take_o && ++at < list.size())
+				offer(list[at]);
+		}
+		hold = false;
+		top.stop_i = 0;
+		top.ins_valid_i = 0;
+		good &= takes == runs && acts == flags && faulted == !!must && (!must || top.fault_cause_o == must);
+		good &= step();
+		if (faulted) {
+			top.stop_i = 1;
+			for (unsigned i = 0; i < 8; i++)
+				good &= step();
+		}
+		good &= s.mem == want.mem && s.macs == want.macs && accumulators();
+		ran++;
+		chained_faults += !!faulted;
+		return good && (!faulted || boot());
 	}
 	bool fill()
 	{
@@ -401,8 +425,7 @@ private:
 			for (uint32_t i = 0; i < o.len; i++)
 				busy.set(o.at(i, j));
 	}
-	// offers it
-	bool begin(const Ins &n)
+	void offer(const Ins &n)
 	{
 		uint32_t w[14];
 
@@ -413,6 +436,10 @@ private:
 		w[12] = n.scalar;
 		for (unsigned i = 0; i < 14; i++)
 			top.ins_i[i] = w[i];
+	}
+	bool begin(const Ins &n)
+	{
+		offer(n);
 		busy.reset();
 		if (n.refused()) {
 			;					// all of them are the movers'
