@@ -60,6 +60,7 @@ struct wse_device {
 	struct mutex hw_mutex; /* see above, as for the other locks */
 	bool clean;	       /* hw_mutex: SRAM is zero, cores are held, nothing is routed */
 	bool need_restart;     /* hw_mutex: the admin queue cannot be trusted any more */
+	bool held;	       /* hw_mutex: somebody else resets it or takes its power: hands off */
 	u64 resets;	       /* hw_mutex */
 	struct completion admin_done;
 	u16 admin_status; /* written before admin_done */

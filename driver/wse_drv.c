@@ -19,6 +19,7 @@
 #include "wse_irq.h"
 #include "wse_job.h"
 #include "wse_lease.h"
+#include "wse_power.h"
 #include "wse_reset.h"
 #include "wse_submit.h"
 
@@ -250,6 +251,8 @@ static struct pci_driver wse_pci_driver = {
 	.probe = wse_probe,
 	.remove = wse_remove,
 	.shutdown = wse_shutdown,
+	.err_handler = &wse_error_handlers,
+	.driver.pm = pm_sleep_ptr(&wse_pm_ops),
 };
 
 static int __init wse_module_init(void)

@@ -118,7 +118,8 @@ void wse_lease_work(struct work_struct *work)
 
 	mutex_lock(&wdev->hw_mutex);
 	spin_lock_irq(&wdev->lock);
-	ctx = wdev->ctx;
+	/* while it is held there is nothing to be done; wse_release() queues this again */
+	ctx = wdev->held ? NULL : wdev->ctx;
 	ending = ctx && ctx->ending;
 	spin_unlock_irq(&wdev->lock);
 	if (ending) {

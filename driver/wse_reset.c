@@ -149,7 +149,8 @@ void wse_reset_work(struct work_struct *work)
 	mutex_lock(&wdev->hw_mutex);
 	spin_lock_irq(&wdev->lock);
 	/* somebody else may have done it: who gives back a lost context resets it too */
-	due = !wdev->dead && (wdev->error || (wdev->ctx && wdev->ctx->err && wdev->ctx->njobs));
+	due = !wdev->dead && !wdev->held &&
+	      (wdev->error || (wdev->ctx && wdev->ctx->err && wdev->ctx->njobs));
 	spin_unlock_irq(&wdev->lock);
 	if (due) {
 		if (wdev->ctx)
@@ -238,4 +239,61 @@ void wse_stop(struct wse_device *wdev)
 	cancel_work_sync(&wdev->push_work);
 	flush_work(&wdev->lease_work);
 	flush_delayed_work(&wdev->reap_work);
+}
+
+/*
+ * Somebody else is about to reset the device or to take its power: whoever has a context loses it,
+ * and the device is left alone until wse_release().
+ */
+void wse_hold(struct wse_device *wdev)
+{
+	LIST_HEAD(done);
+	unsigned int i;
+
+	/* whoever waits for an admin command sees this and lets go of hw_mutex */
+	spin_lock_irq(&wdev->lock);
+	if (!wdev->error)
+		wdev->error = "held";
+	spin_unlock_irq(&wdev->lock);
+
+	mutex_lock(&wdev->hw_mutex);
+	wdev->held = true;
+	if (!wdev->dead) {
+		spin_lock_irq(&wdev->lock);
+		wdev->error = "held";
+		if (wdev->ctx && !wdev->ctx->err)
+			wdev->ctx->err = -EIO;
+		spin_unlock_irq(&wdev->lock);
+		wse_dev_disable(wdev);
+		wdev->need_restart = true;
+		wdev->clean = false;
+		spin_lock_irq(&wdev->lock);
+		for (i = 0; i < wdev->nrings; i++)
+			wse_ring_init(&wdev->ring[i]);
+		wse_jobs_fail(wdev, -ECANCELED, &done);
+		spin_unlock_irq(&wdev->lock);
+		wse_jobs_signal(wdev, &done);
+	}
+	mutex_unlock(&wdev->hw_mutex);
+}
+
+/* It is ours again, in whatever state. */
+void wse_release(struct wse_device *wdev)
+{
+	mutex_lock(&wdev->hw_mutex);
+	if (wdev->held && !wdev->dead) {
+		pci_set_master(wse_pdev(wdev));
+		wdev->resets++;
+		if (wse_start(wdev)) {
+			drm_err(&wdev->drm,
+				"it did not come back: giving the device up, unbind and bind it to try again\n");
+			wse_dev_disable(wdev);
+			wse_lost(wdev);
+		}
+	}
+	wdev->held = false;
+	mutex_unlock(&wdev->hw_mutex);
+	/* what had to wait meanwhile */
+	queue_work(wdev->wq, &wdev->lease_work);
+	queue_work(wdev->wq, &wdev->reset_work);
 }

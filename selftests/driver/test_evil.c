@@ -306,6 +306,22 @@ TEST_F(wse, slow_is_not_stuck)
 	ASSERT_EQ(0, stall_timeout("21600"));
 }
 
+/* what is in flight would be lost: the system stays awake */
+TEST_F(wse, no_sleep_with_commands_in_flight)
+{
+	struct drm_wse_cmd start = cmd_start(&self->info, 0x1000, BUDGET);
+	uint32_t sync;
+
+	if (wse_sysfs_write("/sys/power/pm_test", "devices"))
+		SKIP(return, "the kernel has no /sys/power/pm_test");
+	wse_sysfs_write("/sys/module/suspend/parameters/pm_test_delay", "1");
+	start.arg[0] = EVIL + 12;
+	ASSERT_EQ(0, wse_submit(self->fd, self->ctx, &start, 1, &sync));
+	EXPECT_EQ(-EBUSY, wse_sysfs_write("/sys/power/state", "mem"));
+	EXPECT_EQ(0, syncobj_wait(self->fd, sync, 0, SECONDS(20)));
+	EXPECT_EQ(0, syncobj_status(self->fd, sync));
+}
+
 /* a budget that would not end before the machine does */
 TEST_F(wse, creeping_is_stuck)
 {

@@ -314,6 +314,108 @@ TEST_F(wse, unbind_with_waiter)
 	EXPECT_EQ(0, wse_ctx_create(self->fd, 0, &ctx));
 }
 
+/* a reset of the function by whoever may write to sysfs; the seconds it took */
+static double sysfs_reset(const char *address)
+{
+	struct timespec begin, end;
+	char path[96];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", address);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	if (wse_sysfs_write(path, "1"))
+		return 1e9;
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	return end.tv_sec - begin.tv_sec + (end.tv_nsec - begin.tv_nsec) * 1e-9;
+}
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+TEST_F(wse, reset_while_idle)
+{
+	struct drm_wse_cmd nop = cmd_nop(1);
+	double begin;
+	uint32_t ctx;
+
+	EXPECT_GT(2.0, sysfs_reset(self->address));
+	begin = seconds();
+	ASSERT_EQ(0, wse_ctx_create(self->fd, 0, &ctx));
+	EXPECT_GT(1.0, seconds() - begin);
+	EXPECT_EQ(0, wse_run(self->fd, ctx, &nop, 1));
+
+	/* with a context, which is lost and keeps its lease */
+	EXPECT_GT(2.0, sysfs_reset(self->address));
+	EXPECT_EQ(-EIO, wse_run(self->fd, ctx, &nop, 1));
+	EXPECT_EQ(0, wse_ctx_destroy(self->fd, ctx));
+	begin = seconds();
+	ASSERT_EQ(0, wse_ctx_create(self->fd, 0, &ctx));
+	EXPECT_GT(1.0, seconds() - begin);
+	EXPECT_EQ(0, wse_run(self->fd, ctx, &nop, 1));
+	EXPECT_EQ(2, wse_info(self->fd).resets - self->info.resets);
+}
+
+TEST_F(wse, reset_under_load)
+{
+	struct drm_wse_cmd nops[20];
+	uint32_t ctx, sync, last = 0, i;
+	double begin;
+	int ret;
+	pid_t pid;
+
+	for (i = 0; i < 20; i++)
+		nops[i] = cmd_nop(1 + i % self->info.queues);
+	ASSERT_EQ(0, wse_ctx_create(self->fd, 0, &ctx));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		usleep(100000);
+		_exit(sysfs_reset(self->address) < 2.0 ? 0 : 1);
+	}
+	for (;;) {
+		ret = wse_submit(self->fd, ctx, nops, 20, &sync);
+		if (ret)
+			break;
+		last = sync;
+	}
+	begin = seconds();
+	EXPECT_EQ(-EIO, ret);
+	ASSERT_NE(0, last);
+	EXPECT_EQ(0, syncobj_wait(self->fd, last, 0, SECONDS(5)));
+	EXPECT_EQ(0, wse_ctx_destroy(self->fd, ctx));
+	ASSERT_EQ(0, wse_ctx_create(self->fd, 0, &ctx));
+	EXPECT_EQ(0, wse_run(self->fd, ctx, nops, 20));
+	EXPECT_GT(2.0, seconds() - begin);
+	ASSERT_EQ(pid, waitpid(pid, &ret, 0));
+	EXPECT_EQ(0, ret);
+}
+
+/* as far as the kernel goes without really sleeping: all devices are put to sleep, and woken up */
+TEST_F(wse, system_sleep)
+{
+	struct drm_wse_cmd nop = cmd_nop(1);
+	uint32_t ctx;
+
+	/* virtio-iommu (6.12) answers no request after sleep: whoever unmaps waits for ever */
+	if (!access("/sys/bus/virtio/drivers/virtio_iommu", F_OK))
+		SKIP(return, "the kernel's virtio-iommu does not wake up");
+	if (wse_sysfs_write("/sys/power/pm_test", "platform"))
+		SKIP(return, "the kernel has no /sys/power/pm_test");
+	wse_sysfs_write("/sys/module/suspend/parameters/pm_test_delay", "1");
+	ASSERT_EQ(0, wse_ctx_create(self->fd, 0, &ctx));
+	EXPECT_EQ(0, wse_run(self->fd, ctx, &nop, 1));
+	EXPECT_EQ(0, wse_sysfs_write("/sys/power/state", "mem"));
+	EXPECT_EQ(1, wse_info(self->fd).resets - self->info.resets);
+	EXPECT_EQ(-EIO, wse_run(self->fd, ctx, &nop, 1));
+	EXPECT_EQ(0, wse_ctx_destroy(self->fd, ctx));
+	ASSERT_EQ(0, wse_ctx_create(self->fd, 0, &ctx));
+	EXPECT_EQ(0, wse_run(self->fd, ctx, &nop, 1));
+}
+
 TEST_F(wse, killed_owner)
 {
 	uint32_t ctx;
