@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <wse/wse.h>
@@ -203,6 +204,87 @@ static int tokens_vs_reference(struct bench_measure *m)
 	return ret;
 }
 
+/* ---- the twin's rate in a training step, of CPU time, beside sgemm's in the same run ---- */
+
+static double cpu_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* GMAC per CPU-second of 256^3 on one thread: the best of several */
+static int sgemm_gmacs(double *rate)
+{
+	enum { SIDE = 256, TIMES = 20 };
+	float *x = malloc(3 * SIDE * SIDE * sizeof(*x));
+	double best = 1e9, s;
+
+	if (!x)
+		return -ENOMEM;
+	for (int i = 0; i < 3 * SIDE * SIDE; i++)
+		x[i] = (float)(i % 251) * 0x1p-7f;
+	openblas_set_num_threads(1);
+	for (int i = 0; i < TIMES; i++) {
+		s = cpu_now();
+		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIDE, SIDE, SIDE, 1, x, SIDE,
+			    x + SIDE * SIDE, SIDE, 0, x + 2 * SIDE * SIDE, SIDE);
+		s = cpu_now() - s;
+		best = s < best ? s : best;
+	}
+	*rate = (double)SIDE * SIDE * SIDE / best * 1e-9;
+	free(x);
+	return 0;
+}
+
+static int train_gmacs(const char *uri, const char *const *sets, uint32_t nsets,
+		       struct bench_measure *m)
+{
+	enum { STEPS = 3 };
+	char *text = malloc(TEXT_BYTES + 64);
+	double begin, best = 1e9, s, blas = 0.0, macs = 0.0;
+	struct wse_session ses;
+	int ret = text ? open_session(&ses, uri, 1, sets, nsets, text, m->why, sizeof(m->why))
+		       : -ENOMEM;
+
+	if (!ret) {
+		macs = 3.0 * (double)wse_mlp_macs(&ses.cfg.mlp) * (double)ses.cfg.batch;
+		ret = step(&ses);
+		for (int i = 0; i < STEPS && !ret; i++) {
+			begin = cpu_now();
+			ret = step(&ses);
+			s = cpu_now() - begin;
+			best = s < best ? s : best;
+		}
+		if (ret)
+			snprintf(m->why, sizeof(m->why), "%s",
+				 ses.why[0] ? ses.why : strerror(-ret));
+		bench_count(m, "weights", "", (double)wse_mlp_macs(&ses.cfg.mlp));
+		wse_session_close(&ses);
+	}
+	ret = ret ? ret : sgemm_gmacs(&blas);
+	m->value = macs / best * 1e-9;
+	bench_count(m, "sgemm", "GMAC/s", blas);
+	bench_count(m, "ratio", "", m->value / blas);
+	free(text);
+	return ret;
+}
+
+static int train_gmacs_1m(struct bench_measure *m)
+{
+	return train_gmacs("sim:func,rows=4,cols=4", million, 2, m);
+}
+
+static int train_gmacs_10m(struct bench_measure *m)
+{
+	static const char *const sets[] = {"model.hidden_sizes=[2560, 3072, 512]",
+					   "train_dataloader.batch_size=256",
+					   "train_dataloader.micro_batch_size=128"};
+
+	return train_gmacs("sim:func,rows=8,cols=8", sets, 3, m);
+}
+
 /* ---- four devices, weak scaling ---- */
 
 /* 1.2 Tb/s at 0.85 GHz over 990 columns: bits per column and cycle, each way */
@@ -291,6 +373,10 @@ const struct bench bench_train[] = {
 	{"train_useful", "of lanes", "the same step: 3 x the forward's multiply-adds", useful, 0},
 	{"train_tokens_vs_reference", "x",
 	 "twin against fp32 OpenBLAS, two threads each, 0.92 M parameters", tokens_vs_reference, 0},
+	{"twin_train_gmacs", "GMAC/s", "a training step of 0.92 M parameters on the twin, of CPU time",
+	 train_gmacs_1m, 0},
+	{"twin_train_gmacs_10m", "GMAC/s", "the same of 10 M parameters, 8x8 cores",
+	 train_gmacs_10m, 0},
 	{"scaling_4", "x", "1 -> 4 wafers, weak; cycles counted (twin), links modelled", scaling_4,
 	 0},
 	{"scaling_4_wall", "x", "1 -> 4 twins in wall time on this machine", scaling_4_wall, 0},
