@@ -275,7 +275,8 @@ static bool takes_values(const struct bulk *b, uint32_t sinks, const struct wse_
  * The END of a block, once all its readers (the sinks) are lanes that wait for it. It goes to them
  * at once when it would only pass through; false: it has to go by the queues.
  */
-static bool pass_end(struct wse_model *m, struct bulk *b, uint32_t sinks, struct wse_port_in *p)
+static bool pass_end(struct wse_model *m, struct bulk *b, uint32_t sinks, uint32_t hops,
+		     struct wse_port_in *p)
 {
 	uint32_t i;
 
@@ -295,7 +296,7 @@ static bool pass_end(struct wse_model *m, struct bulk *b, uint32_t sinks, struct
 		wse_wake(m, x->c);
 	}
 	p->end_due = false;
-	m->cnt_wavelet += b->hops;
+	m->cnt_wavelet += hops;
 	if (!m->round)
 		m->round = 1;
 	return true;
@@ -305,13 +306,14 @@ static bool pass_end(struct wse_model *m, struct bulk *b, uint32_t sinks, struct
 static bool port_run(struct wse_model *m, struct bulk *b, unsigned int col)
 {
 	struct wse_port_in *p = &m->in[col];
-	uint32_t n = p->n - p->pos, sinks;
+	uint32_t n = p->n - p->pos, sinks, hops;
 	bool good;
 
 	if (n > RUN_MAX)
 		n = RUN_MAX;
 	good = follow(m, b, &m->core[col], WSE_PORT_N, p->color);
 	sinks = b->nsinks;
+	hops = b->hops;
 	n = good ? expand(m, b, n) : 0;
 	if (n && wse_bulk_reserve(b, n)) {
 		struct run r = {0};
@@ -323,6 +325,9 @@ static bool port_run(struct wse_model *m, struct bulk *b, unsigned int col)
 		wse_bulk_deliver(b, 0, sinks, &r);
 		wse_bulk_run(m, b, n);
 		p->pos += n;
+		/* nothing on the way has changed: whoever took the block takes its END */
+		if (p->pos == p->n && p->end_due)
+			pass_end(m, b, sinks, hops, p);
 	} else {
 		n = 0;
 	}
@@ -335,7 +340,7 @@ static bool port_end(struct wse_model *m, struct bulk *b, unsigned int col)
 {
 	struct wse_port_in *p = &m->in[col];
 	bool good = follow(m, b, &m->core[col], WSE_PORT_N, p->color);
-	bool passed = good && pass_end(m, b, b->nsinks, p);
+	bool passed = good && pass_end(m, b, b->nsinks, b->hops, p);
 
 	clear(b);
 	return passed || (good && wse_in_inject(m, col));

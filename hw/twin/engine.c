@@ -30,7 +30,7 @@ void wse_engine_complete(struct wse_model *m, struct wse_core *c, struct wse_eng
 
 static bool begin(struct wse_model *m, struct wse_core *c, struct wse_engine *e, unsigned int which)
 {
-	uint32_t cause = wse_engine_check(e, which);
+	uint32_t cause = wse_engine_check(m, e, which);
 	const struct wse_tins *t = &e->q[0];
 
 	if (cause) {
@@ -88,16 +88,28 @@ static bool engine_run(struct wse_model *m, struct wse_core *c, unsigned int whi
 	return any;
 }
 
+static bool engines_once(struct wse_model *m, struct wse_core *c)
+{
+	static const uint8_t order[5] = {WSE_ENGINE_L, WSE_ENGINE_M0, WSE_ENGINE_M1, WSE_ENGINE_L,
+					 WSE_ENGINE_M0};
+	const uint8_t *which = order;
+	bool any = false;
+	unsigned int i;
+
+	if (unlikely(m->shuffle))
+		which += wse_shuffle_below(m, 3);
+	for (i = 0; i < 3; i++)
+		if (c->eng[which[i]].n)
+			any |= engine_run(m, c, which[i]);
+	return any;
+}
+
 void wse_engines_run(struct wse_model *m, struct wse_core *c)
 {
-	uint32_t first = WSE_ENGINE_L, i;
 	bool any;
 
 	do {
-		if (unlikely(m->shuffle))
-			first = wse_shuffle_below(m, 3);
-		for (i = 0, any = false; i < 3; i++)
-			any |= engine_run(m, c, (first + i) % 3);
+		any = engines_once(m, c);
 		if (m->nwork)
 			wse_fabric_drain(m);
 		m->moved |= any;

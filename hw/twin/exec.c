@@ -97,6 +97,16 @@ static void stored(struct wse_core *c, uint32_t off, uint32_t size)
 		d++;        \
 		DISPATCH(); \
 	} while (0)
+/* the same behind an instruction that ends translated blocks */
+#define NEXT_BLOCK()                         \
+	do {                                 \
+		d++;                         \
+		if (limit == 1)              \
+			DISPATCH();          \
+		done = RAN();                \
+		a = (uint32_t)(d - dec) * 4; \
+		goto translated;             \
+	} while (0)
 /* instructions before the one at d; and with it, as the flow leaves d */
 #define RAN()	(done + (uint32_t)(d - from))
 #define LEAVE() (done += (uint32_t)(d - from) + 1)
@@ -195,10 +205,12 @@ jump:
 			goto sync;
 		goto enter;
 	}
-	if (limit > 1 && a < WSE_SRAM_BYTES) {
-		b = c->block[a >> 2] >= WSE_BLOCK_CODE ? c->block[a >> 2]
-						       : wse_translate(m, c, a >> 2);
-		if (b) {
+	if (limit > 1) {
+	translated:
+		b = a < WSE_SRAM_BYTES ? c->block[a >> 2] : WSE_NO_BLOCK;
+		if (b < WSE_NO_BLOCK)
+			b = wse_translate(m, c, a >> 2);
+		if (b > WSE_NO_BLOCK) {
 			left = wse_translated(m, c, b, limit, done);
 			done = (uint32_t)left.done;
 			target = (uint32_t)left.pc & ~WSE_LEFT_AT;
@@ -310,7 +322,7 @@ L_csr:
 		c->retired++;
 		r.synced++;
 	}
-	NEXT();
+	NEXT_BLOCK();
 
 	/* ---- custom-0 ---- */
 L_dsr0:
@@ -334,7 +346,7 @@ L_issue:
 	/* the engine may have stopped the core at once; the ISSUE itself is done */
 	if (unlikely(c->run != WSE_CORE_RUNNING))
 		goto stopped;
-	NEXT();
+	NEXT_BLOCK();
 L_route:
 	if ((X1 & 0x1f) >= WSE_NCOLORS || X1 & 0x300)
 		goto L_illegal;
@@ -343,7 +355,7 @@ L_route:
 L_task:
 	if (!task_op(m, c, (uint32_t)d->imm, X1, X2))
 		goto L_illegal;
-	NEXT();
+	NEXT_BLOCK();
 L_tnext:
 	if (!wse_task_next(m, c, &a, &task)) {
 		c->wait = WAIT_TASK;
@@ -351,7 +363,7 @@ L_tnext:
 	}
 	x[d->rd] = a;
 	c->last_pick = task;
-	NEXT();
+	NEXT_BLOCK();
 L_send:
 	a = X2 & 0x1f;
 	if (a >= WSE_NCOLORS)
@@ -365,7 +377,7 @@ L_send:
 		}
 	}
 	wse_send(m, c, a, X1, X2 >> 8 & 1);
-	NEXT();
+	NEXT_BLOCK();
 L_recv:
 	a = X1 & 0x1f;
 	if (a >= WSE_NCOLORS)
@@ -381,7 +393,7 @@ L_recv:
 	c->wdata = x[d->rd] = chan_head(&c->recv[a], &flag);
 	c->winfo = a | (uint32_t)flag << 8;
 	wse_recv_pop(m, c, a);
-	NEXT();
+	NEXT_BLOCK();
 L_done:
 	c->done = true;
 	c->done_value = X1;

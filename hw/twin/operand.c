@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The rules of operands (hw/doc/core.md), checked when a tensor instruction starts to run. */
+#include <string.h>
+
 #include "fp.h"
 #include "twin.h"
 
@@ -161,7 +163,7 @@ static bool check_mover(struct wse_engine *e, bool *range)
 	return true;
 }
 
-uint32_t wse_engine_check(struct wse_engine *e, unsigned int which)
+static uint32_t check(struct wse_engine *e, unsigned int which)
 {
 	bool range = false, ok = false;
 	unsigned int i;
@@ -185,4 +187,36 @@ uint32_t wse_engine_check(struct wse_engine *e, unsigned int which)
 	if (ok)
 		return WSE_CAUSE_OPERAND_ADDR;
 	return WSE_CAUSE_BAD_DSR;
+}
+
+static bool same(const struct wse_tins *a, const struct wse_tins *b)
+{
+	uint64_t x[sizeof(*a) / 8], y[sizeof(*a) / 8], d = 0;
+	unsigned int i;
+
+	memcpy(x, a, sizeof(x));
+	memcpy(y, b, sizeof(y));
+	for (i = 0; i < sizeof(x) / sizeof(*x); i++)
+		d |= x[i] ^ y[i];
+	return !d;
+}
+
+/* cores issue the same few instructions again and again: what the checks made of them is kept */
+uint32_t wse_engine_check(struct wse_model *m, struct wse_engine *e, unsigned int which)
+{
+	const struct wse_tins *t = &e->q[0];
+	uint32_t h = t->tcw ^ t->dsr[0][0] ^ t->dsr[1][0] << 1 ^ t->dsr[2][0] << 2, cause;
+	struct wse_known *k = &m->known[h * 0x9e3779b1u >> 16 & (WSE_NKNOWN - 1)];
+
+	if (k->of == 1 + which && same(&k->t, t)) {
+		memcpy(&e->end_left, k->checked, sizeof(k->checked));
+		return 0;
+	}
+	cause = check(e, which);
+	if (!cause) {
+		k->t = *t;
+		memcpy(k->checked, &e->end_left, sizeof(k->checked));
+		k->of = 1 + which;
+	}
+	return cause;
 }

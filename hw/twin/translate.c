@@ -20,12 +20,11 @@
 #include "decode.h"
 #include "translate.h"
 
-#define BUFFER	 (4u << 20)
-#define BLOCK	 WSE_BLOCK_MAX
-#define ROOM	 (BLOCK * 128u) /* bytes that a block takes at most */
-#define NHASH	 8192u
-#define NO_BLOCK (WSE_BLOCK_CODE - 1) /* in a core's table: not worth trying */
-#define HOT	 8u		      /* arrivals until a block is translated */
+#define BUFFER (4u << 20)
+#define BLOCK  WSE_BLOCK_MAX
+#define ROOM   (BLOCK * 128u) /* bytes that a block takes at most */
+#define NHASH  8192u
+#define HOT    8u /* arrivals until a block is translated */
 
 struct shared { /* a translated block, for other cores */
 	uint64_t hash;
@@ -268,6 +267,37 @@ static void sram_operand(struct emit *e, unsigned int reg)
 	e1(e, 0);
 }
 
+/* mov [rbx + disp32], reg; mov reg, [rbx + disp32] */
+static void core_member(struct emit *e, unsigned int op, unsigned int reg, size_t off)
+{
+	rex(e, reg, EBX);
+	e1(e, op);
+	e1(e, 0x80 | (reg & 7) << 3 | EBX);
+	e4(e, (uint32_t)off);
+}
+
+/* two words of a DSR */
+static void set_dsr(struct emit *e, const struct wse_dec *d, unsigned int word)
+{
+	size_t off = offsetof(struct wse_core, dsr) + ((d->rd & 15) * 4 + word) * 4;
+	unsigned int a = src(e, d->rs1, ~0u), b = src(e, d->rs2, a);
+
+	core_member(e, 0x89, a, off);
+	core_member(e, 0x89, b, off + 4);
+}
+
+/* a CSR that is nothing but a word, read alone; -1: another instruction */
+static int plain_csr(const struct wse_dec *d)
+{
+	uint32_t insn = (uint32_t)d->imm;
+
+	if ((insn >> 12 & 7) != 2 || insn >> 15 & 0x1f)
+		return -1;
+	if (insn >> 20 == WSE_CSR_WDATA)
+		return offsetof(struct wse_core, wdata);
+	return insn >> 20 == WSE_CSR_WINFO ? (int)offsetof(struct wse_core, winfo) : -1;
+}
+
 static void load(struct emit *e, const struct wse_dec *d, uint32_t n)
 {
 	static const struct {
@@ -322,7 +352,7 @@ static void dispatch(struct emit *e, uint32_t n)
 	e1(e, 0x87);
 	e1(e, 0x83); /* cmp edx, imm8 */
 	e1(e, 0xfa);
-	e1(e, NO_BLOCK + 1);
+	e1(e, WSE_NO_BLOCK + 1);
 	jcc_to(e, CC_B, e->t->leave_index);
 	e1(e, 0x48); /* add rdx, rbp */
 	e1(e, 0x01);
@@ -464,6 +494,16 @@ static void simple(struct emit *e, const struct wse_dec *d, uint32_t n)
 	case OP_mulhu:
 		mul_high(e, d, 4);
 		break;
+	case OP_dsr0:
+		set_dsr(e, d, 0);
+		break;
+	case OP_dsr1:
+		set_dsr(e, d, 2);
+		break;
+	case OP_csr:
+		core_member(e, 0x8b, EAX, (size_t)plain_csr(d));
+		write_back(e, d->rd);
+		break;
 	}
 }
 
@@ -499,7 +539,11 @@ static bool in_block(const struct wse_dec *d, uint32_t index)
 	case OP_lb ... OP_mulh:
 	case OP_mulhu:
 	case OP_nop:
+	case OP_dsr0:
+	case OP_dsr1:
 		return true;
+	case OP_csr:
+		return plain_csr(d) >= 0;
 	case OP_jal:
 	case OP_beq ... OP_bgeu:
 		return !(d->imm & 2) && index + (uint32_t)(d->imm / 4) < WSE_NWORDS;
@@ -626,7 +670,7 @@ static uint32_t block_of(struct wse_model *m, struct wse_translator *t, const st
 	s = &t->hash[i];
 	s->dec = malloc(n * sizeof(*dec));
 	if (!s->dec)
-		return NO_BLOCK;
+		return WSE_NO_BLOCK;
 	memcpy(s->dec, dec, n * sizeof(*dec));
 	s->hash = h;
 	s->index = index;
@@ -641,14 +685,12 @@ uint32_t wse_translate(struct wse_model *m, struct wse_core *c, uint32_t index)
 	struct wse_translator *t = m->translator;
 	uint32_t n, code;
 
-	if (!t || c->block[index] == NO_BLOCK)
-		return 0;
-	if (++c->block[index] < HOT)
+	if (!t || ++c->block[index] < HOT)
 		return 0;
 	n = length(c, index);
-	code = n < 2 ? NO_BLOCK : block_of(m, t, &c->dec[index], index, n);
+	code = n < 2 ? WSE_NO_BLOCK : block_of(m, t, &c->dec[index], index, n);
 	c->block[index] = code;
-	return code > NO_BLOCK ? code : 0;
+	return code > WSE_NO_BLOCK ? code : 0;
 }
 
 /* struct wse_left (*)(core, sram, table, code, limit, done) */

@@ -6,7 +6,8 @@
 #include "twin.h"
 
 #define WSE_BLOCK_MAX  64u /* instructions of a block */
-#define WSE_BLOCK_CODE 16u /* wse_core.block: from here on it is the place of code */
+/* wse_core.block: arrivals so far; this; or the place of the code */
+#define WSE_NO_BLOCK 15u /* not worth trying */
 
 /* how translated code was left: at pc, done instructions have run */
 struct wse_left {
@@ -15,7 +16,7 @@ struct wse_left {
 };
 #define WSE_LEFT_AT 1u
 
-/* a jump has arrived at a word: its block, 0: there is none (yet) */
+/* execution has arrived at a word for which no code is known: its block, 0: there is none (yet) */
 uint32_t wse_translate(struct wse_model *m, struct wse_core *c, uint32_t index);
 struct wse_left wse_translated(struct wse_model *m, struct wse_core *c, uint32_t block,
 			       uint32_t limit, uint32_t done);

@@ -101,6 +101,18 @@ struct wse_engine {
 	uint64_t busy_to;	  /* L: device cycle up to which it has had something to do */
 };
 
+/* what the checks of a good instruction made of it: the members of its engine from end_left to tokens */
+#define WSE_CHECKED_BYTES                                     \
+	(offsetof(struct wse_engine, tokens) + sizeof(uint32_t) - \
+	 offsetof(struct wse_engine, end_left))
+#define WSE_NKNOWN 64u /* instructions that are remembered */
+
+struct wse_known {
+	struct wse_tins t;
+	uint8_t of; /* 1 + engine; 0: nothing */
+	uint8_t checked[WSE_CHECKED_BYTES];
+};
+
 /* a copy of a bf16 operand in binary32, see wide.c */
 struct wse_wide {
 	bool full, met;		     /* it is there; its operand has been used once */
@@ -301,6 +313,7 @@ struct wse_model {
 	uint64_t shuffle;  /* state of WSE_MODEL_SHUFFLE's random numbers; 0: off */
 	uint32_t *source; /* core << 2 | engine: movers from memory to the fabric */
 	uint32_t nsources;
+	struct wse_known known[WSE_NKNOWN];
 	void *bulk; /* scratch of wse_bulk */
 	struct wse_races *races;
 };
@@ -363,7 +376,7 @@ void wse_engine_complete(struct wse_model *m, struct wse_core *c, struct wse_eng
 void wse_tensor_fault(struct wse_model *m, struct wse_core *c, uint32_t cause, uint32_t color,
 		      uint32_t value);
 /* operand.c: 0, or the CAUSE_* of the violation */
-uint32_t wse_engine_check(struct wse_engine *e, unsigned int which);
+uint32_t wse_engine_check(struct wse_model *m, struct wse_engine *e, unsigned int which);
 /* lanes.c, vector.c, mover.c: true when something was done; the instruction may have completed or
  * faulted */
 bool wse_run_stream(struct wse_model *m, struct wse_core *c, struct wse_engine *e);

@@ -126,6 +126,12 @@ static void body(struct code *c, bool writes_code)
 			put(c, i_op(0x73, 2, dst(), 0, 0xb02)); /* minstret */
 		else if (kind == 13)
 			put(c, i_op(0x67, 0, 1, 27, 0)); /* a call */
+		else if (kind == 15)
+			put(c, i_op(0x73, 2, dst(), 0, rnd(2) ? WSE_CSR_WDATA : WSE_CSR_WINFO));
+		else if (kind == 16)
+			put(c, i_op(0x73, 1, dst(), any(), rnd(2) ? WSE_CSR_WDATA : WSE_CSR_WINFO));
+		else if (kind == 17)
+			put(c, WSE(WSE_F3_DSR, rnd(2), rnd(16), any(), any()));
 		else if (kind == 14 && writes_code && i + 3 < BODY)
 			copy_word(c), i += 2;
 		else
@@ -182,10 +188,12 @@ static bool same(struct rig *a, struct rig *b, bool writes_code)
 	total++;
 	faults += sa.run == WSE_CORE_FAULTED;
 	for (uint32_t i = 0; i < WSE_NWORDS; i++)
-		translated += a->m->core[0].block[i] >= WSE_BLOCK_CODE;
+		translated += a->m->core[0].block[i] > WSE_NO_BLOCK;
 	sa.mcycle = sb.mcycle = 0;
 	a->ops->peek(a->m, 0, WSE_SRAM_BASE, a->got, sizeof(a->got));
 	b->ops->peek(b->m, 0, WSE_SRAM_BASE, b->got, sizeof(b->got));
+	if (memcmp(a->m->core[0].dsr, b->m->core[0].dsr, sizeof(a->m->core[0].dsr)))
+		return false;
 	return !memcmp(&sa, &sb, sizeof(sa)) && !memcmp(a->got, b->got, sizeof(a->got));
 }
 
