@@ -6,6 +6,11 @@ RVCC := riscv64-unknown-elf-gcc
 RVFLAGS := -march=rv32im_zicsr -mabi=ilp32 -O2 -g -std=gnu11 -ffreestanding -nostdlib -nostartfiles \
 	-msmall-data-limit=0 -fno-tree-loop-distribute-patterns $(WARN) -Ifirmware/include -Ifirmware/lib -Iuapi/wse -Iuapi/wse/gen
 RVLINK := -Wl,--build-id=none,-n,--no-warn-rwx-segments
+# programs of a phase are there because SRAM is short: a twentieth smaller, a hundredth slower
+RVSMALL := -fno-move-loop-invariants -fno-tree-ch -fno-thread-jumps
+RVFLAGS_forward := $(RVSMALL)
+RVFLAGS_backward := $(RVSMALL)
+RVFLAGS_loss := $(RVSMALL)
 FW := $(B)/firmware
 FW_HDRS := $(wildcard firmware/include/*.h firmware/lib/*.h uapi/wse/*.h) uapi/wse/gen/wse_regs.h
 FW_PROGRAMS := $(patsubst firmware/programs/%.c,$(FW)/%.elf,$(wildcard firmware/programs/*.c))
@@ -25,7 +30,7 @@ $(FW)/wse-fw.bin: $(FW)/wse-fw.elf $(FW)/fw-pack
 # the sum beside a program: one that is no longer as it was built, replaced by whatever, is built again
 $(FW)/%.elf: firmware/programs/%.c firmware/runtime/program.ld $(FW_HDRS)
 	@mkdir -p $(@D)
-	$(RVCC) $(RVFLAGS) -T firmware/runtime/program.ld $(RVLINK) -o $@ $<
+	$(RVCC) $(RVFLAGS) $(RVFLAGS_$*) -T firmware/runtime/program.ld $(RVLINK) -o $@ $<
 	@cksum <$@ >$@.sum
 $(shell for f in $(FW_PROGRAMS); do [ ! -e $$f ] || [ "$$(cksum <$$f)" = "$$(cat $$f.sum 2>&1)" ] || echo $$f; done): FORCE
 

@@ -48,17 +48,6 @@ struct word {
 	uint32_t tcw, flip;
 };
 
-/* what mover 0 does with a block, by this core's place in the block's trip: first, between, owner */
-struct trip {
-	struct word first, middle, owner;
-	uint32_t first_place;	/* the owner's is cols - 1 */
-};
-
-static inline struct word trip_word(const struct trip *trip, uint32_t place, uint32_t cols)
-{
-	return place == cols - 1 ? trip->owner : place == trip->first_place ? trip->first : trip->middle;
-}
-
 /* this core's place when column 0 owns the block, and for the next column's blocks */
 static inline uint32_t first_place(uint32_t cols)
 {
@@ -190,25 +179,29 @@ static __attribute__((noinline)) void linear_post(const struct wse_linear_args *
 
 /* ---- forward, and backward to the data with the transposed image ---- */
 
+/* what mover 0 does with a block's sums, by this core's place in their trip */
+static inline struct word sum_word(uint32_t place, uint32_t cols)
+{
+	if (cols == 1)
+		return (struct word){ WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, L_OWN, L_HALF, 0), FLIP_SRC1 };
+	if (place == cols - 1)
+		return (struct word){ WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MADD, L_OWN, L_IN, L_HALF), FLIP_SRC2 };
+	if (place)
+		return (struct word){ WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MADD, L_OUT, L_IN, L_HALF), FLIP_SRC2 };
+	return (struct word){ WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, L_OUT, L_HALF, 0), FLIP_SRC1 };
+}
+
 static inline void linear_forward_kernel(const struct wse_linear_args *a)
 {
 	uint32_t cols = wse_cols(), nblk = a->nblk, own = nblk / cols, b = a->b, bt = b * a->t;
 	uint32_t overlap = 2 * bt <= WSE_NACC, y = a->y, place = first_place(cols), half = 0, i, o;
-	struct trip trip = {
-		.first = { WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, L_OUT, L_HALF, 0), FLIP_SRC1 },
-		.middle = { WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MADD, L_OUT, L_IN, L_HALF), FLIP_SRC2 },
-		.owner = { WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MADD, L_OWN, L_IN, L_HALF), FLIP_SRC2 },
-		.first_place = 0,
-	};
 	uint32_t lanes = WSE_TCW(WSE_ENGINE_L, WSE_TOP_AXPY, L_HALF, L_STREAM, L_X) + WSE_THEN(T_HALF) + WSE_CLEAR;
 
-	if (cols == 1)
-		trip.owner = (struct word){ WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, L_OWN, L_HALF, 0), FLIP_SRC1 };
 	linear_setup(a->x, a->t, a->k, bt);
 	wse_dsr_mem(L_OWN, y, WSE_DT_FP32, bt, 4);
 	wse_issue(lanes, b);
 	for (o = 0; o < cols; o++) {
-		struct word w = trip_word(&trip, place, cols);
+		struct word w = sum_word(place, cols);
 		uint32_t step = place == cols - 1 ? 4 * bt : 0;
 		uint32_t ring = w.tcw + (half ? w.flip : 0);
 
@@ -258,24 +251,25 @@ static inline void bias_sums(const struct wse_wgrad_args *a, uint32_t features)
 	}
 }
 
-/*
- * The owner passes its dy round the ring, everybody keeps a copy in a half; the trip ends before the owner.
- * Mover 1 adds the lanes' results to what comes from the north.
- */
+/* the owner passes its dy round the ring, everybody keeps a copy in a half; the trip ends before the owner */
+static inline struct word copy_word(uint32_t place, uint32_t cols)
+{
+	if (cols == 1)
+		return (struct word){ WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, L_HALF, L_OWN, 0), FLIP_DST };
+	if (place == cols - 1)
+		return (struct word){ WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MTEE, L_OUT, L_OWN, L_HALF), FLIP_SRC2 };
+	if (place < cols - 2)
+		return (struct word){ WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MTEE, L_OUT, L_IN, L_HALF), FLIP_SRC2 };
+	return (struct word){ WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, L_HALF, L_IN, 0), FLIP_DST };
+}
+
+/* mover 1 adds the lanes' results to what comes from the north */
 static inline void linear_wgrad_kernel(const struct wse_wgrad_args *a)
 {
 	uint32_t cols = wse_cols(), own = a->nblk / cols, b = a->b, bt = b * a->t, r = wse_row();
 	uint32_t overlap = 2 * bt <= WSE_NACC, dy = a->dy, place = first_place(cols), half = 0, begun = 0, i, o;
-	struct trip trip = {
-		.first = { WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, L_HALF, L_IN, 0), FLIP_DST },
-		.middle = { WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MTEE, L_OUT, L_IN, L_HALF), FLIP_SRC2 },
-		.owner = { WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MTEE, L_OUT, L_OWN, L_HALF), FLIP_SRC2 },
-		.first_place = cols - 2,
-	};
 	uint32_t lanes = WSE_TCW(WSE_ENGINE_L, WSE_TOP_DOT, L_HALF, L_STREAM, L_X) + WSE_THEN(T_HALF);
 
-	if (cols == 1)
-		trip.owner = (struct word){ WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, L_HALF, L_OWN, 0), FLIP_DST };
 	linear_setup(a->x, a->t, a->k, bt);
 	routes_column();
 	wse_dsr_mem(L_OWN, dy, WSE_DT_BF16, bt, 2);
@@ -287,7 +281,7 @@ static inline void linear_wgrad_kernel(const struct wse_wgrad_args *a)
 	else
 		wse_issue(WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MOVE, L_COLOUT, L_DOTQ, 0) + WSE_UNTIL_END, 0);
 	for (o = 0; o < cols; o++) {
-		struct word w = trip_word(&trip, place, cols);
+		struct word w = copy_word(place, cols);
 		uint32_t step = place == cols - 1 ? 2 * bt : 0;
 		uint32_t ring = w.tcw + (half ? w.flip : 0);
 

@@ -310,6 +310,7 @@ int main(void)
 	test_device("sim:func,rows=4,cols=4", 4, 1);
 	test_device("sim:rtl,rows=2,cols=2", 5, 0);
 	test_device("sim:rtl,rows=2,cols=2,seed=7", 6, 0);
+	test_device("sim:rtl,rows=4,cols=4,seed=9", 7, 0);
 	test_phase("forward.elf",
 		   1 << WSE_POST_BF16 | 1 << WSE_POST_RELU | 1 << WSE_POST_GELU |
 			   1 << WSE_POST_ADD16 | 1 << WSE_POST_ADD32,

@@ -86,6 +86,7 @@ int main(void)
 	test_device("sim:func,rows=4,cols=4", "train.elf", 4, 15);
 	test_device("sim:rtl,rows=2,cols=2", "train.elf", 5, 6);
 	test_device("sim:rtl,rows=2,cols=2,seed=7", "train.elf", 6, 6);
+	test_device("sim:rtl,rows=4,cols=4", "train.elf", 9, 3);
 	test_device("sim:func,rows=2,cols=2", "loss.elf", 7, 5);
 	return tap_end();
 }

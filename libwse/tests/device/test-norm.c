@@ -162,6 +162,7 @@ int main(void)
 	test_device("sim:func,rows=4,cols=4", "train.elf", 4, 12);
 	test_device("sim:rtl,rows=2,cols=2", "train.elf", 5, 6);
 	test_device("sim:rtl,rows=2,cols=2,seed=7", "train.elf", 6, 6);
+	test_device("sim:rtl,rows=4,cols=4", "train.elf", 9, 3);
 	test_device("sim:func,rows=2,cols=2", "forward.elf", 7, 6);
 	test_device("sim:func,rows=2,cols=2", "backward.elf", 8, 6);
 	return tap_end();
