@@ -50,6 +50,8 @@ static struct {
 	uint32_t fb, wide;	/* features of a block of sums; of the blocks that the accumulators hold */
 	uint32_t color;		/* of this round */
 	uint32_t place, last;	/* of this column among those of a head; of the last one */
+	/* DSR words: a row of t elements in memory (2, 4 bytes) and accumulators; rows like that, one behind the other */
+	uint32_t row16, row32, row_acc, rows16, rows32, rows_acc;
 } A;
 
 #define P 0x7f80	/* +inf */
@@ -62,10 +64,20 @@ static const uint16_t attn_triangle[8][8] __attribute__((aligned(16))) = {
 #undef P
 #undef N
 
-/* rows of t elements: n of them one behind the other; the same one n times */
-#define attn_rows(d, addr, type, n) \
-	wse_dsr_mem2(d, addr, type, A.t, (type) == WSE_DT_BF16 ? 2 : 4, n, A.t * ((type) == WSE_DT_BF16 ? 2 : 4))
-#define attn_again(d, addr, n)	wse_dsr_mem2(d, addr, WSE_DT_FP32, A.t, 4, n, 0)
+/* DSR d of four words; kinds of operands */
+#define attn_dsr(d, base, inner, outer, kind) do { \
+	WSE_DSR_HALF(d, 0, base, inner); \
+	WSE_DSR_HALF(d, 1, outer, kind); } while (0)
+#define KIND_16	WSE_KIND_TYPE(WSE_KIND_MEM, WSE_DT_BF16)
+#define KIND_32	WSE_KIND_TYPE(WSE_KIND_MEM, WSE_DT_FP32)
+#define KIND_ACC	WSE_KIND_TYPE(WSE_KIND_ACC, WSE_DT_FP32)
+
+/* n rows of t elements one behind the other; the same one n times */
+#define attn_rows16(d, addr, n)	attn_dsr(d, addr, A.row16, A.rows16 + (n), KIND_16)
+#define attn_rows32(d, addr, n)	attn_dsr(d, addr, A.row32, A.rows32 + (n), KIND_32)
+#define attn_rows_acc(d, acc, n)	attn_dsr(d, acc, A.row_acc, A.rows_acc + (n), KIND_ACC)
+#define attn_again32(d, addr, n)	attn_dsr(d, addr, A.row32, n, KIND_32)
+#define attn_again_acc(d, acc, n)	attn_dsr(d, acc, A.row_acc, n, KIND_ACC)
 
 #define ROUTE_OWN	(WSE_RX(R) | WSE_TX(R))
 #define ROUTE_NORTH	(WSE_RX(N) | WSE_TX(R))
@@ -109,6 +121,12 @@ static void attn_setup(uint32_t t, uint32_t s, uint32_t d, uint32_t group)
 	A.wide = WSE_NACC / (A.fb * t) * A.fb;
 	while (d % A.wide)
 		A.wide -= A.fb;
+	A.row16 = t + (2 << 16);
+	A.row32 = t + (4 << 16);
+	A.row_acc = t + (1 << 16);
+	A.rows16 = t << 17;
+	A.rows32 = t << 18;
+	A.rows_acc = t << 16;
 	A.color = WSE_COLOR_KEYS;
 	A.place = A.last = 0;
 	cfg = (A.row ? ROUTE_NORTH : ROUTE_OWN) | attn_south();
@@ -152,9 +170,9 @@ static void attn_next_round(void)
 /* the next chunks are products of src and x, bf16 [d][t] */
 static void attn_chunks(uint32_t src, uint32_t x)
 {
-	attn_rows(T_X, x, WSE_DT_BF16, A.d);
-	wse_dsr_mem2(T_SRC, src, WSE_DT_BF16, A.b, 2, A.d, 2 * A.t);
-	wse_dsr_acc(T_ACC, 0, A.b * A.t);
+	attn_rows16(T_X, x, A.d);
+	attn_dsr(T_SRC, src, A.b + (2 << 16), A.rows16 + A.d, KIND_16);
+	attn_again_acc(T_ACC, 0, 1);	/* AXPY takes its shape from elsewhere */
 }
 
 #define ATTN_M1(op, d, a, b)	wse_issue(WSE_TCW(WSE_ENGINE_M1, WSE_TOP_##op, d, a, b), 0)
@@ -165,7 +183,7 @@ static __attribute__((noinline)) void attn_gather(uint32_t n)
 	uint32_t c = wse_col() & 1;
 
 	wse_wait(1);
-	wse_dsr_acc(T_DST, 0, n);
+	attn_dsr(T_DST, 0, n + (1 << 16), 1, KIND_ACC);
 	wse_dsr_fabin(D_C, WSE_COLOR_GROUP + (c ^ 1));
 	wse_dsr_fabout(D_K, WSE_COLOR_GROUP + c, n);
 	if (!A.place) {
@@ -187,17 +205,17 @@ static __attribute__((noinline)) void attn_gather(uint32_t n)
 /* accumulators [keys][t] = sum over f of src[f][key] x[f], keys from i on of the row that sends; own: of this one */
 static __attribute__((noinline)) void attn_chunk(uint32_t src, uint32_t i, int own)
 {
-	uint32_t acc;
+	uint32_t b = A.b, n = A.keys * A.t, acc;
 
 	src += 2 * i;
-	for (acc = 0; acc < A.keys * A.t; acc += A.b * A.t) {
+	for (acc = 0; acc < n; acc += b * A.t) {
 		if (own) {
-			wse_dsr_base(T_SRC, src, A.b, 2);
-			src += 2 * A.b;
+			WSE_DSR_HALF(T_SRC, 0, src, b + (2 << 16));
+			src += 2 * b;
 			wse_issue_index(WSE_ENGINE_M0, T_OUT, T_SRC, 0, WSE_SEND_END);
 		}
-		wse_dsr_base(T_ACC, acc, A.b * A.t, 1);
-		wse_issue(ATTN_AXPY + WSE_CLEAR, A.b);
+		WSE_DSR_HALF(T_ACC, 0, acc, 0);
+		wse_issue(ATTN_AXPY + WSE_CLEAR, b);
 	}
 	if (A.last)
 		attn_gather(A.keys * A.t);
@@ -216,13 +234,13 @@ static __attribute__((noinline)) void attn_sums(uint32_t src, uint32_t x, uint32
 {
 	uint32_t all = r == ALL_ROWS, first = all ? 0 : r, last = all ? A.row : r, f, i;
 
-	attn_rows(T_X, x, WSE_DT_BF16, all ? (A.row + 1) * A.t : A.t);
-	wse_dsr_mem2(T_SRC, src, WSE_DT_BF16, A.fb, 2 * A.t, A.t, 2);
-	wse_dsr_acc(T_ACC, 0, A.fb * A.t);
-	wse_dsr_acc2(D_A, 0, A.t, A.wide, A.t);
-	attn_again(T_ROW, row, A.wide);
+	attn_rows16(T_X, x, all ? (A.row + 1) * A.t : A.t);
+	attn_dsr(T_SRC, src, A.rows16 + A.fb, A.row16, KIND_16);
+	attn_again_acc(T_ACC, 0, 1);
+	attn_rows_acc(D_A, 0, A.wide);
+	attn_again32(T_ROW, row, A.wide);
 	for (f = 0; f < A.d; f += A.wide) {
-		attn_rows(D_B, carry, WSE_DT_FP32, A.wide);
+		attn_rows32(D_B, carry, A.wide);
 		if (first)
 			vv(VMOV, D_A, D_B, 0);
 		for (r = first; r <= last; r++) {
@@ -230,15 +248,15 @@ static __attribute__((noinline)) void attn_sums(uint32_t src, uint32_t x, uint32
 				attn_turn();
 			for (i = 0; i < A.wide; i += A.fb) {
 				if (r == A.row) {
-					wse_dsr_base(T_SRC, src, A.fb, 2 * A.t);
+					WSE_DSR_HALF(T_SRC, 0, src, A.rows16 + A.fb);
 					src += 2 * A.t * A.fb;
 					wse_issue_index(WSE_ENGINE_M0, T_OUT, T_SRC, all ? r * A.t : 0, WSE_SEND_END);
 				}
-				wse_dsr_base(T_ACC, i * A.t, A.fb * A.t, 1);
+				WSE_DSR_HALF(T_ACC, 0, i * A.t, 0);
 				wse_issue(r ? ATTN_AXPY : ATTN_AXPY + WSE_CLEAR, A.fb);
 			}
 		}
-		attn_rows(T_DST, out, WSE_DT_BF16, A.wide);
+		attn_rows16(T_DST, out, A.wide);
 		if (last < A.row)
 			vv(VMOV, D_B, D_A, 0);
 		else if (row)
@@ -255,11 +273,17 @@ static __attribute__((noinline)) void attn_sums(uint32_t src, uint32_t x, uint32
 /* a chunk's columns from a on: V0; V1 in the upper half; the row max, again and again */
 static void attn_columns(uint32_t a, uint32_t max)
 {
-	uint32_t n = A.t - a;
+	uint32_t inner = A.row_acc - a, outer = A.rows_acc + A.keys;
 
-	wse_dsr_acc2(V0, a, n, A.keys, A.t);
-	wse_dsr_acc2(V1, ATTN_CHUNK + a, n, A.keys, A.t);
-	wse_dsr_mem2(T_MAX, max + 4 * a, WSE_DT_FP32, n, 4, A.keys, 0);
+	attn_dsr(V0, a, inner, outer, KIND_ACC);
+	attn_dsr(V1, ATTN_CHUNK + a, inner, outer, KIND_ACC);
+	attn_dsr(T_MAX, max + 4 * a, A.row32 - a, A.keys, KIND_32);
+}
+
+/* which of eight tokens see the keys of a chunk, from i on */
+static inline void attn_see(uint32_t i)
+{
+	attn_dsr(T_MSK, attn_triangle[i & 7], 8 + (2 << 16), A.keys + (16 << 16), KIND_16);
 }
 
 /*
@@ -278,21 +302,21 @@ static __attribute__((noinline)) void attn_p(uint32_t src, uint32_t x, uint32_t 
 			attn_columns(a, max);
 		}
 		if (s) {
-			wse_dsr_mem2(D_A, s + 4 * a, WSE_DT_FP32, A.t - a, 4, A.keys, 4 * A.t);
+			attn_dsr(D_A, s + 4 * a, A.row32 - a, A.rows32 + A.keys, KIND_32);
 			s += 4 * A.keys * A.t;
 			vv(VSUB, V0, D_A, T_MAX);
 		} else {
 			attn_chunk(src, i, own);
 			vv(VSUB, V0, V0, T_MAX);
 		}
-		wse_dsr_mem2(D_B, p + 2 * a, WSE_DT_BF16, A.t - a, 2, A.keys, 2 * A.t);
+		attn_dsr(D_B, p + 2 * a, A.row16 - a, A.rows16 + A.keys, KIND_16);
 		vsoft_exp(D_B);
 		if (own) {
-			wse_dsr_mem2(T_MSK, attn_triangle[i & 7], WSE_DT_BF16, 8, 2, A.keys, 16);
-			wse_dsr_base(D_B, p + 2 * a, 8, 2);
+			attn_see(i);
+			WSE_DSR_HALF(D_B, 0, p + 2 * a, 8 + (2 << 16));
 			vv(VGATE, D_B, T_MSK, D_B);
 			if (a) {
-				wse_dsr_base(D_B, p, a, 2);
+				WSE_DSR_HALF(D_B, 0, p, a + (2 << 16));
 				vs(VAND, D_B, D_B, 0);
 			}
 		}
@@ -306,10 +330,9 @@ static inline void attn_max(uint32_t k, uint32_t q, uint32_t s, uint32_t max)
 	uint32_t r, i, a, own;
 
 	attn_chunks(k, q);
-	wse_dsr_acc(T_ROW, ATTN_CHUNK, A.t);
+	attn_again_acc(T_ROW, ATTN_CHUNK, 1);
 	vs(VMIN, T_ROW, T_ROW, 0xff800000);
-	wse_dsr_mem(D_B, s, WSE_DT_FP32, A.keys * A.t, 4);
-	wse_dsr_acc(D_A, 0, A.keys * A.t);
+	attn_rows_acc(D_A, 0, A.keys);
 	for (r = 0; r <= A.row; r++) {
 		own = r == A.row;
 		if (own)
@@ -318,32 +341,32 @@ static inline void attn_max(uint32_t k, uint32_t q, uint32_t s, uint32_t max)
 			attn_chunk(k, i, own);
 			a = own ? i & ~7u : 0;
 			if (own) {	/* the mask first: else a NaN would be lost */
-				wse_dsr_acc2(V0, a, 8, A.keys, A.t);
-				wse_dsr_mem2(T_MSK, attn_triangle[i & 7], WSE_DT_BF16, 8, 2, A.keys, 16);
+				attn_see(i);
+				attn_dsr(V0, a, 8 + (1 << 16), A.rows_acc + A.keys, KIND_ACC);
 				vv(VMIN, V0, T_MSK, V0);
 			}
-			wse_dsr_acc2(V0, a, A.t - a, A.keys, A.t);
-			wse_dsr_acc2(V1, ATTN_CHUNK + a, A.t - a, A.keys, 0);
+			attn_dsr(V0, a, A.row_acc - a, A.rows_acc + A.keys, KIND_ACC);
+			attn_dsr(V1, ATTN_CHUNK + a, A.row_acc - a, A.keys, KIND_ACC);
 			vv(VMAX, V1, V0, V1);
 			if (s) {
+				attn_rows32(D_B, s, A.keys);
 				vv(VMOV, D_B, D_A, 0);
 				s += 4 * A.keys * A.t;
-				wse_dsr_base(D_B, s, A.keys * A.t, 4);
 			}
 		}
 	}
 	attn_next_round();
-	wse_dsr_mem(D_B, max, WSE_DT_FP32, A.t, 4);
+	attn_again32(D_B, max, 1);
 	vv(VMOV, D_B, T_ROW, 0);
 }
 
 /* l [t] = sum over the keys of p, bf16 [keys][t]; or += */
-static void attn_l(uint32_t p, uint32_t l, uint32_t keys, int add)
+static __attribute__((noinline)) void attn_l(uint32_t p, uint32_t l, uint32_t keys, int add)
 {
-	wse_dsr_acc(D_A, 0, A.t);
-	wse_dsr_mem(D_B, l, WSE_DT_FP32, A.t, 4);
-	wse_dsr_acc2(D_C, 0, A.t, keys, 0);
-	attn_rows(T_X, p, WSE_DT_BF16, keys);
+	attn_again_acc(D_A, 0, 1);
+	attn_again32(D_B, l, 1);
+	attn_again_acc(D_C, 0, keys);
+	attn_rows16(T_X, p, keys);
 	if (add)
 		vv(VMOV, D_A, D_B, 0);
 	else
@@ -355,15 +378,16 @@ static void attn_l(uint32_t p, uint32_t l, uint32_t keys, int add)
 /* l [t] = 1 / l */
 static void attn_recip(uint32_t l)
 {
-	uint32_t i, n;
+	uint32_t i;
 
-	for (i = 0; i < A.t; i += n) {
-		n = A.t - i < 32 ? A.t - i : 32;
-		vec_regs4(n);
-		vec_mem(D_A, l + 4 * i, WSE_DT_FP32, n);
+	vec_regs4(8);
+	vec_mem(D_A, l, WSE_DT_FP32, 8);
+	for (i = 0; i < A.t; i += 8) {
+		WSE_DSR_HALF(D_A, 0, l, 8 + (4 << 16));
 		vv(VMOV, V0, D_A, 0);
 		vrecip();
 		vv(VMOV, D_A, V1, 0);
+		l += 32;
 	}
 }
 

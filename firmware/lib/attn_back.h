@@ -47,25 +47,23 @@ static __attribute__((noinline)) void attn_to_keys(uint32_t g, uint32_t x, uint3
 
 	if (r == A.row)
 		add += (uint32_t)(T_DST - T_KOUT) << WSE_TCW_DST_SHIFT;
-	attn_rows(T_X, x, WSE_DT_BF16, A.t);
-	wse_dsr_acc(T_ACC, 0, n);
-	wse_dsr_mem(D_A, g, WSE_DT_BF16, n, 2);
-	wse_dsr_mem2(T_SRC, x, WSE_DT_BF16, A.fb, 0, A.t, 0);	/* its values do not matter */
-	wse_dsr_mem2(T_DST, out, WSE_DT_BF16, A.fb, 2 * A.t, A.t, 2);
+	attn_rows16(T_X, x, A.t);
+	attn_rows_acc(T_ACC, 0, A.fb);
+	attn_dsr(T_SRC, 0, A.fb, A.t, KIND_ACC);	/* its values do not matter */
 	wse_dsr_base(T_IN, WSE_COLOR_INDEX, 1, 1);
 	wse_dsr_base(T_OUT, WSE_COLOR_INDEX, 1, 1);
 	wse_dsr_fabin(T_KIN, color ^ WSE_COLOR_KGRAD ^ (WSE_COLOR_KGRAD + 1));
 	wse_dsr_fabout(T_KOUT, color, n);
 	wse_dsr_dotq(T_DOTQ);
 	for (f = 0; f < A.d; f += A.fb) {
+		attn_rows16(D_A, g, A.fb);
+		attn_dsr(T_DST, out, A.rows16 + A.fb, A.row16, KIND_16);
 		vv(VMOV, T_ACC, D_A, 0);
 		wse_issue_index(WSE_ENGINE_M0, T_OUT, T_SRC, 0, WSE_SEND_END);
 		wse_issue_dotx(T_ACC, T_IN, T_X, A.fb, 0);
 		wse_issue(add, 0);
 		g += 2 * n;
 		out += 2 * n;
-		wse_dsr_base(D_A, g, n, 2);
-		wse_dsr_base(T_DST, out, A.fb, 2 * A.t);
 	}
 	wse_dsr_base(T_IN, A.color, 1, 1);
 	wse_dsr_base(T_OUT, A.color, 1, 1);
@@ -74,17 +72,17 @@ static __attribute__((noinline)) void attn_to_keys(uint32_t g, uint32_t x, uint3
 /* g = bf16(g * recip); dot [t] = sum over f of g o */
 static inline void attn_back_row(uint32_t g, uint32_t o, uint32_t recip, uint32_t dot)
 {
-	attn_rows(D_A, g, WSE_DT_BF16, A.d);
-	attn_rows(D_B, o, WSE_DT_BF16, A.d);
-	attn_again(T_ROW, recip, A.d);
+	attn_rows16(D_A, g, A.d);
+	attn_rows16(D_B, o, A.d);
+	attn_again32(T_ROW, recip, A.d);
 	vv(VMUL, D_A, D_A, T_ROW);
-	wse_dsr_acc(T_ACC, 0, A.t);
-	wse_dsr_acc2(D_C, 0, A.t, A.d, 0);
+	attn_again_acc(T_ACC, 0, 1);
+	attn_again_acc(D_C, 0, A.d);
 	vs(VAND, T_ACC, T_ACC, 0);
 	vv(VMAC, D_C, D_A, D_B);
 	if (A.last)
 		attn_gather(A.t);
-	wse_dsr_mem(T_ROW, dot, WSE_DT_FP32, A.t, 4);
+	attn_again32(T_ROW, dot, 1);
 	vv(VMOV, T_ROW, T_ACC, 0);
 }
 
@@ -94,17 +92,19 @@ static inline void attn_ds(uint32_t v, uint32_t g, uint32_t r, uint32_t p, uint3
 	uint32_t i;
 
 	attn_chunks(v, g);
-	wse_dsr_acc(V0, ATTN_CHUNK, A.t);
-	wse_dsr_mem(D_A, dot, WSE_DT_FP32, A.t, 4);
+	attn_again_acc(V0, ATTN_CHUNK, 1);
+	attn_again32(D_A, dot, 1);
 	vv(VMOV, V0, D_A, 0);
-	wse_dsr_acc2(V0, 0, A.t, A.keys, A.t);
-	wse_dsr_acc2(V1, ATTN_CHUNK, A.t, A.keys, 0);
+	attn_rows_acc(V0, 0, A.keys);
+	attn_again_acc(V1, ATTN_CHUNK, A.keys);
 	for (i = 0; i < A.t; i += A.keys) {
 		attn_chunk(v, i, r == A.row);
 		vv(VSUB, V0, V0, V1);
-		attn_rows(D_A, p + 2 * i * A.t, WSE_DT_BF16, A.keys);
-		attn_rows(D_B, ds + 2 * i * A.t, WSE_DT_BF16, A.keys);
+		attn_rows16(D_A, p, A.keys);
+		attn_rows16(D_B, ds, A.keys);
 		vv(VMUL, D_B, V0, D_A);
+		p += 2 * A.keys * A.t;
+		ds += 2 * A.keys * A.t;
 	}
 }
 
@@ -137,8 +137,8 @@ static inline void attn_back_kernel(const struct wse_attn_back_args *a)
 			for (r = 0; r <= A.row; r++)
 				attn_to_keys(q, ds + step * r, r, k);
 		}
-		attn_rows(D_A, keep ? g : carry, WSE_DT_BF16, A.d);
-		attn_rows(D_B, q, WSE_DT_BF16, A.d);
+		attn_rows16(D_A, keep ? g : carry, A.d);
+		attn_rows16(D_B, q, A.d);
 		vv(VMOV, D_B, D_A, 0);
 	}
 	attn_done();
