@@ -48,7 +48,7 @@ enum wse_post {
 
 /*
  * Y = X W^T: the streamed product, forward and to the data (with the transposed image). `out` may be y: the pass
- * reads element i at 4 i before it writes it at 2 i.
+ * reads element i at 4 i before it writes it at 2 i. `out` and `out2` may be a bf16 aux, too.
  */
 struct wse_linear_args {
 	uint32_t x;		/* bf16 [K / COLS][T] */

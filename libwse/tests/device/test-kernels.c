@@ -73,10 +73,13 @@ static int run_forward(struct rig *g, const struct shape *s, const struct wse_li
 	return ret;
 }
 
-/* `inplace`: out lies at y, where there is one; with out2 a sum has a bf16 copy */
+/* where a pass puts its bf16 result: apart; at y (for sums, nowhere); at aux, where that is bf16 */
+enum place { APART, AT_Y, AT_AUX };
+
 static void test_forward(struct rig *g, const struct shape *s, enum wse_post post, int bias,
-			 int inplace)
+			 enum place place)
 {
+	int at_aux = place == AT_AUX && posts[post].aux == 2, at_y = place == AT_Y;
 	uint32_t tokens = s->t * g->tile.rows, k = s->kc * g->tile.cols, n = s->nc * g->tile.cols;
 	uint32_t size = s->nc * s->t, scale = 0x3e800000 + (rig_rnd() << 8 & 0x7fff00);
 	uint16_t *w = rig_numbers((size_t)n * k, 2, 0),
@@ -85,7 +88,7 @@ static void test_forward(struct rig *g, const struct shape *s, enum wse_post pos
 	float *b = rig_numbers(n, 4, 0), *y = malloc((size_t)n * tokens * 4);
 	void *aux =
 		posts[post].aux ? rig_numbers((size_t)n * tokens, posts[post].aux, s->wild) : NULL;
-	int has_out2 = posts[post].out2 && (post == WSE_POST_GELU || !inplace), ret;
+	int has_out2 = posts[post].out2 && (post == WSE_POST_GELU || !at_y), ret;
 	struct wse_linear_args a = {.t = s->t, .k = s->kc, .b = s->b, .post = post};
 	struct wse_linear_post p = {.post = post, .bias = bias ? b : NULL, .aux = aux};
 
@@ -103,11 +106,11 @@ static void test_forward(struct rig *g, const struct shape *s, enum wse_post pos
 		rig_rows(g, a.aux, aux, n, tokens, posts[post].aux);
 	}
 	if (posts[post].out) {
-		a.out = inplace ? a.y : rig_alloc(g, size * 2);
+		a.out = at_y ? a.y : at_aux ? a.aux : rig_alloc(g, size * 2);
 		p.out = out;
 	}
 	if (has_out2) {
-		a.out2 = rig_alloc(g, size * 2);
+		a.out2 = at_aux ? a.aux : rig_alloc(g, size * 2);
 		p.out2 = out2;
 	}
 	if (post == WSE_POST_BF16) {
@@ -123,7 +126,7 @@ static void test_forward(struct rig *g, const struct shape *s, enum wse_post pos
 	rig_rows(g, a.y, y, n, tokens, 4);
 	if (p.out)
 		rig_rows(g, a.out, out, n, tokens, 2);
-	if (p.out && inplace)
+	if (p.out && at_y)
 		rig_any(g, a.y + size * 2, size * 2, g->tile.rows);
 	if (p.out2)
 		rig_rows(g, a.out2, out2, n, tokens, 2);
@@ -131,8 +134,10 @@ static void test_forward(struct rig *g, const struct shape *s, enum wse_post pos
 		ret = rig_compare(g);
 	ok(!ret, "%s T %u K %u N %u B %u %s%s%s%s: Y = X W^T, %u cycles%s%s",
 	   wse_device_uri(g->dev), s->t, s->kc, s->nc, s->b, posts[post].name, bias ? ", bias" : "",
-	   inplace && p.out ? ", in place" : "", s->wild ? ", wild" : "", g->cycles,
-	   ret ? ": " : "", ret ? g->why : "");
+	   at_aux	   ? ", at aux"
+	   : at_y && p.out ? ", in place"
+			   : "",
+	   s->wild ? ", wild" : "", g->cycles, ret ? ": " : "", ret ? g->why : "");
 	free(w);
 	free(x);
 	free(out);
@@ -260,7 +265,7 @@ static void test_device(const char *uri, uint64_t seed, int many)
 	for (uint32_t post = 0; post < sizeof(posts) / sizeof(posts[0]); post++) {
 		for (uint32_t i = 0; i < (many ? 8u : 2u); i++) {
 			random_shape(&s, tokens[many ? i % 4 : rig_rnd() % 4]);
-			test_forward(&g, &s, post, many ? i / 4 : i, rig_rnd() & 1);
+			test_forward(&g, &s, post, many ? i / 4 : i, rig_rnd() % 3);
 		}
 	}
 	for (uint32_t i = 0; i < (many ? 16u : 4u); i++) {
@@ -287,7 +292,7 @@ static void test_phase(const char *program, uint32_t has, int wgrad)
 			return;
 		}
 		if (has >> post & 1) {
-			test_forward(&g, &s, post, 1, 0);
+			test_forward(&g, &s, post, 1, APART);
 		} else {
 			a.x = a.y = a.out = a.out2 = a.aux = WSE_SRAM_BASE + g.base;
 			ok(run_forward(&g, &s, &a, w) == -EFAULT, "%s has no pass %s: %s", program,
