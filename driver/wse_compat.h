@@ -13,6 +13,8 @@
 #define WSE_DRIVER_DATE
 #endif
 
+/* WSE_HAVE_FENCE_DETACH: the core forgets a fence's ops once it has signalled */
+
 /* name spaces of exported symbols became strings */
 #ifdef WSE_HAVE_STRING_NS
 #define WSE_IMPORT_NS_DMA_BUF "DMA_BUF"

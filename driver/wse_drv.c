@@ -264,8 +264,7 @@ module_init(wse_module_init);
 static void __exit wse_module_exit(void)
 {
 	pci_unregister_driver(&wse_pci_driver);
-	/* the last of our fences may just have been released */
-	rcu_barrier();
+	wse_jobs_exit();
 }
 module_exit(wse_module_exit);
 

@@ -9,7 +9,7 @@
  * can start does so in the ioctl, without a switch to a worker, and a reset has nobody else's state
  * to repair.
  */
-#include <linux/module.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 
 #include <drm/drm_gem.h>
@@ -38,30 +38,47 @@ static const char *wse_fence_timeline_name(struct dma_fence *fence)
 	return "submit";
 }
 
-/* A fence may outlive the device and every file of ours, but not these functions. */
-static void wse_fence_release(struct dma_fence *fence)
-{
-	dma_fence_free(fence);
-	module_put(THIS_MODULE);
-}
-
+/* No release: nothing of this module may be needed to free a fence, see wse_fence_orphan(). */
 static const struct dma_fence_ops wse_fence_ops = {
 	.get_driver_name = wse_fence_driver_name,
 	.get_timeline_name = wse_fence_timeline_name,
-	.release = wse_fence_release,
 };
 
 /* Each fence is a timeline of its own: submits on different queues end in any order. */
 static struct dma_fence *wse_fence_create(void)
 {
-	struct wse_fence *fence = kzalloc(sizeof(*fence), GFP_KERNEL);
+	struct wse_fence *fence = kzalloc(sizeof(*fence), GFP_KERNEL_ACCOUNT);
 
 	if (!fence)
 		return NULL;
-	__module_get(THIS_MODULE);
 	spin_lock_init(&fence->lock);
 	dma_fence_init(&fence->base, &wse_fence_ops, &fence->lock, dma_fence_context_alloc(1), 1);
 	return &fence->base;
+}
+
+/*
+ * A fence that has signalled may outlive the device, every file of ours and this module: whoever
+ * holds it, and be it a leak of the core, must not pin the module for ever. All that is still asked
+ * of it are names, and the core's stub has some. wse_jobs_exit() waits for those who ask just now.
+ */
+static void wse_fence_orphan(struct dma_fence *fence)
+{
+#ifndef WSE_HAVE_FENCE_DETACH
+	struct dma_fence *stub = dma_fence_get_stub();
+
+	WRITE_ONCE(fence->ops, stub->ops);
+	dma_fence_put(stub);
+#endif
+}
+
+/* The module is about to go, all fences have signalled. */
+void wse_jobs_exit(void)
+{
+	synchronize_rcu();
+#ifndef WSE_HAVE_FENCE_DETACH
+	/* the names are not asked for under RCU: until every task has been scheduled away once */
+	synchronize_rcu_tasks();
+#endif
 }
 
 /* Accounted to the caller's memory cgroup: how many jobs wait is up to user space. */
@@ -309,7 +326,7 @@ void wse_jobs_signal(struct wse_device *wdev, struct list_head *done)
 		if (job->err)
 			dma_fence_set_error(job->fence, job->err);
 		dma_fence_signal(job->fence);
-		/* at once, for a fence keeps the module from being removed */
+		wse_fence_orphan(job->fence);
 		dma_fence_put(job->fence);
 		job->fence = NULL;
 		/* dropping the other references may sleep */

@@ -24,6 +24,8 @@ TEST_F_TIMEOUT(gone, device_killed, 120)
 	int fd = wse_open_nth(0), other = wse_open_nth(1);
 	struct drm_wse_cmd nops[20], nop = cmd_nop(1);
 	uint32_t ctx, second, sync, last = 0, bo, i;
+	struct drm_syncobj_handle kept = { .flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE };
+	struct sync_file_info info = {};
 	struct drm_wse_fault fault;
 	char address[32];
 	uint64_t *p;
@@ -65,8 +67,15 @@ TEST_F_TIMEOUT(gone, device_killed, 120)
 	close(fd);
 	EXPECT_EQ(-ENODEV, wse_bind(address));
 	EXPECT_EQ(0, wse_run(other, second, &nop, 1));
+	/* a fence that somebody keeps outlives everything: file, device and module */
+	ASSERT_EQ(0, wse_submit(other, second, &nop, 1, &kept.handle));
+	ASSERT_EQ(0, syncobj_wait(other, kept.handle, 0, SECONDS(20)));
+	ASSERT_EQ(0, wse_ioctl(other, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &kept));
 	close(other);
 	EXPECT_EQ(0, system("rmmod wse"));
+	EXPECT_EQ(0, wse_ioctl(kept.fd, SYNC_IOC_FILE_INFO, &info));
+	EXPECT_EQ(1, info.status);
+	close(kept.fd);
 }
 
 TEST_HARNESS_MAIN
