@@ -7,8 +7,8 @@
 
 struct wse_model;
 
-/* wse_model_cfg.flags: move every wavelet through its queues one by one; for tests of the fast
- * paths */
+/* wse_model_cfg.flags: move every wavelet through its queues one by one and interpret every
+ * instruction; for tests of the fast paths */
 #define WSE_MODEL_FUNC_EXACT (1u << 31)
 
 /*
