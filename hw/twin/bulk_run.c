@@ -72,7 +72,7 @@ static void run_ks(struct bulk *b, struct node *x, uint32_t at, uint32_t nk, uin
 	const struct wse_opnd *s = &x->e->o[OPND_SRC2];
 	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base], nb = x->e->nfeat, t = x->e->tokens;
 	const uint8_t *rows = x->c->sram + s->base;
-	uint32_t k = at / nb, w[64], n, pitch;
+	uint32_t k = at / nb, w[64], n;
 	const float *wide;
 
 	if (!out) {
@@ -84,9 +84,9 @@ static void run_ks(struct bulk *b, struct node *x, uint32_t at, uint32_t nk, uin
 					x->fab.v + at, nk);
 		return;
 	}
-	wide = wse_wide_cols(x->c, &b->k, s, &pitch);
+	wide = wse_wide_cols(x->c, &b->k, s);
 	if (wide) {
-		b->k.dot_cols(acc, wide + k, pitch, t, nb, nk, out);
+		b->k.dot_cols(acc, wide, k, t, nb, nk, out);
 		return;
 	}
 	for (nk *= nb; nk; nk -= n, at += n, out += n) {

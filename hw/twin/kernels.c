@@ -56,7 +56,7 @@ static void dot(const uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t 
 }
 
 /* eight rows of eight bf16 to eight columns of eight binary32 */
-static void to_cols8(float *c, uint32_t pitch, const uint8_t *x, int32_t stride)
+static void to_cols8(float *c, const uint8_t *x, int32_t stride)
 {
 	const __m128i zero = _mm_setzero_si128();
 	__m128i r[8], s[8];
@@ -78,26 +78,32 @@ static void to_cols8(float *c, uint32_t pitch, const uint8_t *x, int32_t stride)
 		s[2 * i] = _mm_unpacklo_epi64(r[i], r[4 + i]);
 		s[2 * i + 1] = _mm_unpackhi_epi64(r[i], r[4 + i]);
 	}
-	for (i = 0; i < 8; i++, c += pitch) {
+	for (i = 0; i < 8; i++, c += WSE_PANEL) {
 		_mm_storeu_si128((__m128i *)(void *)c, _mm_unpacklo_epi16(zero, s[i]));
 		_mm_storeu_si128((__m128i *)(void *)(c + 4), _mm_unpackhi_epi16(zero, s[i]));
 	}
 }
 
-static void to_cols(float *c, uint32_t pitch, const uint8_t *x, int32_t stride, uint32_t tokens,
-		    uint32_t rows)
+static void to_cols(float *c, const uint8_t *x, int32_t stride, uint32_t tokens, uint32_t rows)
 {
-	uint32_t k = 0, t;
+	uint32_t k, t;
 	uint16_t h;
 
-	for (; k + 8 <= rows; k += 8, x += 8 * stride)
-		for (t = 0; t < tokens; t += 8)
-			to_cols8(c + (size_t)t * pitch + k, pitch, x + t * 2, stride);
-	for (; k < rows; k++, x += stride)
-		for (t = 0; t < tokens; t++) {
-			memcpy(&h, x + t * 2, 2);
-			c[(size_t)t * pitch + k] = wse_f(wse_bf16_widen(h));
+	for (k = 0; k < rows; k += 8, x += 8 * stride) {
+		float *to = c + (size_t)(k / WSE_PANEL) * tokens * WSE_PANEL + k % WSE_PANEL;
+		uint32_t n = rows - k < 8 ? rows - k : 8, i;
+
+		if (n == 8) {
+			for (t = 0; t < tokens; t += 8)
+				to_cols8(to + t * WSE_PANEL, x + t * 2, stride);
+			continue;
 		}
+		for (t = 0; t < tokens; t++)
+			for (i = 0; i < n; i++) {
+				memcpy(&h, x + (int32_t)i * stride + t * 2, 2);
+				to[t * WSE_PANEL + i] = wse_f(wse_bf16_widen(h));
+			}
+	}
 }
 
 const struct wse_kernels wse_kernels_any = {

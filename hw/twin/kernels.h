@@ -6,16 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* what is around a copy by columns: kernels read whole vectors of rows */
-#define WSE_COLS_PAD 32u
+#define WSE_PANEL 16u /* rows that a copy by columns has side by side */
 
 /*
  * acc: [nb][tokens], x: row 0 of the operand (dense: the first row wanted), stride bytes to the
  * next. Dense means k ascending without holes, all nb features of each k in order.
  *
  * An operand that is used again and again is copied to binary32 first: by rows, r[k][tokens], or by
- * columns, c[tokens][pitch] (a token's values of neighbouring k side by side), pitch at least
- * WSE_COLS_PAD more than the rows.
+ * columns, c[(k + 15) / 16][tokens][16]: a token's values of neighbouring k side by side.
  */
 struct wse_kernels {
 	/* acc[f] += value * x[k] for n wavelets in order */
@@ -29,13 +27,12 @@ struct wse_kernels {
 	/* out[i] = lane tree of acc[f] * x[k] for wavelet i */
 	void (*dot)(const uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens,
 		    const uint32_t *w, uint32_t n, uint32_t *out);
-	/* out[nk][nb]; c: of the first row wanted */
-	void (*dot_cols)(const uint32_t *acc, const float *c, uint32_t pitch, uint32_t tokens,
+	/* out[nk][nb] of rows k ... k + nk - 1 */
+	void (*dot_cols)(const uint32_t *acc, const float *c, uint32_t k, uint32_t tokens,
 			 unsigned int nb, uint32_t nk, uint32_t *out);
 	/* the copies, of rows rows */
 	void (*to_rows)(float *r, const uint8_t *x, int32_t stride, uint32_t tokens, uint32_t rows);
-	void (*to_cols)(float *c, uint32_t pitch, const uint8_t *x, int32_t stride,
-			uint32_t tokens, uint32_t rows);
+	void (*to_cols)(float *c, const uint8_t *x, int32_t stride, uint32_t tokens, uint32_t rows);
 };
 
 /* which: 0 the best that this processor has, 1 no vector extension, 2 AVX2, 3 AVX-512; false: it

@@ -96,14 +96,14 @@ static void axpy_rows(uint32_t *acc, const float *r, uint32_t tokens, unsigned i
 	(tokens % 16 ? axpy_rows_8 : axpy_rows_16)(acc, r, tokens, nb, v, nk);
 }
 
-static void dot_cols(const uint32_t *acc, const float *c, uint32_t pitch, uint32_t tokens,
+static void dot_cols(const uint32_t *acc, const float *c, uint32_t k, uint32_t tokens,
 		     unsigned int nb, uint32_t nk, uint32_t *out)
 {
 	/* what fits half a vector */
 	if (nk <= 8)
-		dot_cols_8(acc, c, pitch, tokens, nb, nk, out);
+		dot_cols_8(acc, c, k, tokens, nb, nk, out);
 	else
-		dot_cols_16(acc, c, pitch, tokens, nb, nk, out);
+		dot_cols_16(acc, c, k, tokens, nb, nk, out);
 }
 
 static void to_rows(float *r, const uint8_t *x, int32_t stride, uint32_t tokens, uint32_t rows)

@@ -146,7 +146,7 @@ static void NAME(to_rows)(float *r, const uint8_t *x, int32_t stride, uint32_t t
 
 #if PAIR
 /* q[feature][vector] = p[l] + p[l + 1] of up to two features and of two vectors of rows */
-INLINE void NAME(two_lanes)(const float *a, const float *c, uint32_t pitch, uint32_t tokens,
+INLINE void NAME(two_lanes)(const float *a, const float *c, uint32_t tokens,
 			    const unsigned int nf, unsigned int l, V q[2][2])
 {
 	V p[2][2][2] = {0};
@@ -155,8 +155,8 @@ INLINE void NAME(two_lanes)(const float *a, const float *c, uint32_t pitch, uint
 
 	for (t = l; t < tokens; t += 8)
 		for (j = 0; j < 2; j++) {
-			V x0 = LOAD(c + (size_t)(t + j) * pitch);
-			V x1 = LOAD(c + (size_t)(t + j) * pitch + W);
+			V x0 = LOAD(c + (t + j) * WSE_PANEL);
+			V x1 = LOAD(c + (t + j) * WSE_PANEL + W);
 
 			for (f = 0; f < nf; f++) {
 				float y = a[f * tokens + t + j];
@@ -171,19 +171,19 @@ INLINE void NAME(two_lanes)(const float *a, const float *c, uint32_t pitch, uint
 }
 
 /* sums of nf features of 2 W rows into s[feature][row] */
-INLINE void NAME(rows_sum)(const float *a, const float *c, uint32_t pitch, uint32_t tokens,
+INLINE void NAME(rows_sum)(const float *a, const float *c, uint32_t tokens,
 			   const unsigned int nf, float (*s)[2 * W])
 {
 	V left[2][2], q[2][2], r[2][2];
 	unsigned int f, i;
 
-	NAME(two_lanes)(a, c, pitch, tokens, nf, 0, q);
-	NAME(two_lanes)(a, c, pitch, tokens, nf, 2, r);
+	NAME(two_lanes)(a, c, tokens, nf, 0, q);
+	NAME(two_lanes)(a, c, tokens, nf, 2, r);
 	for (f = 0; f < nf; f++)
 		for (i = 0; i < 2; i++)
 			left[f][i] = q[f][i] + r[f][i];
-	NAME(two_lanes)(a, c, pitch, tokens, nf, 4, q);
-	NAME(two_lanes)(a, c, pitch, tokens, nf, 6, r);
+	NAME(two_lanes)(a, c, tokens, nf, 4, q);
+	NAME(two_lanes)(a, c, tokens, nf, 6, r);
 	for (f = 0; f < nf; f++)
 		for (i = 0; i < 2; i++) {
 			V v = left[f][i] + (q[f][i] + r[f][i]);
@@ -193,7 +193,7 @@ INLINE void NAME(rows_sum)(const float *a, const float *c, uint32_t pitch, uint3
 }
 #define STEP (2 * W)
 #else
-INLINE void NAME(rows_sum)(const float *a, const float *c, uint32_t pitch, uint32_t tokens,
+INLINE void NAME(rows_sum)(const float *a, const float *c, uint32_t tokens,
 			   const unsigned int nf, float (*s)[W])
 {
 	V p[2][8] = {0};
@@ -202,7 +202,7 @@ INLINE void NAME(rows_sum)(const float *a, const float *c, uint32_t pitch, uint3
 
 	for (t = 0; t < tokens; t += 8)
 		for (l = 0; l < 8; l++) {
-			V x = LOAD(c + (size_t)(t + l) * pitch);
+			V x = LOAD(c + (t + l) * WSE_PANEL);
 
 			for (f = 0; f < nf; f++)
 				p[f][l] = p[f][l] + a[f * tokens + t + l] * x;
@@ -217,7 +217,8 @@ INLINE void NAME(rows_sum)(const float *a, const float *c, uint32_t pitch, uint3
 #endif
 
 /* s[feature][row] to the order of the stream */
-INLINE void NAME(in_order)(uint32_t *out, float (*s)[STEP], const unsigned int nb, uint32_t n)
+INLINE void NAME(in_order)(uint32_t *out, float (*s)[STEP], const unsigned int nb,
+			   uint32_t first, uint32_t n)
 {
 	unsigned int f;
 	uint32_t k = 0;
@@ -229,36 +230,39 @@ INLINE void NAME(in_order)(uint32_t *out, float (*s)[STEP], const unsigned int n
 	}
 	for (; k < n; k++)
 		for (f = 0; f < nb; f++)
-			out[k * nb + f] = wse_u(s[f][k]);
+			out[k * nb + f] = wse_u(s[f][first + k]);
 }
 
-INLINE void NAME(dot_nb)(const float *a, const float *c, uint32_t pitch, uint32_t tokens,
+INLINE void NAME(dot_nb)(const float *a, const float *c, uint32_t k, uint32_t tokens,
 			 const unsigned int nb, uint32_t nk, uint32_t *out)
 {
-	uint32_t k, n;
+	uint32_t end = k + nk, n, skip;
 
-	for (k = 0; k < nk; k += n, c += STEP, out += n * nb) {
+	for (; k < end; k += n, out += n * nb) {
+		const float *from;
 		float s[4][STEP];
 
-		n = nk - k < STEP ? nk - k : STEP;
-		NAME(rows_sum)(a, c, pitch, tokens, nb == 1 ? 1 : 2, s);
+		skip = k % STEP;
+		n = end - k < STEP - skip ? end - k : STEP - skip;
+		from = c + (size_t)(k / WSE_PANEL) * tokens * WSE_PANEL + (k - skip) % WSE_PANEL;
+		NAME(rows_sum)(a, from, tokens, nb == 1 ? 1 : 2, s);
 		if (nb == 4)
-			NAME(rows_sum)(a + 2 * tokens, c, pitch, tokens, 2, s + 2);
-		NAME(in_order)(out, s, nb, n);
+			NAME(rows_sum)(a + 2 * tokens, from, tokens, 2, s + 2);
+		NAME(in_order)(out, s, nb, skip, n);
 	}
 }
 
-static void NAME(dot_cols)(const uint32_t *acc, const float *c, uint32_t pitch, uint32_t tokens,
+static void NAME(dot_cols)(const uint32_t *acc, const float *c, uint32_t k, uint32_t tokens,
 			   unsigned int nb, uint32_t nk, uint32_t *out)
 {
 	const float *a = (const float *)(const void *)acc;
 
 	if (nb == 4)
-		NAME(dot_nb)(a, c, pitch, tokens, 4, nk, out);
+		NAME(dot_nb)(a, c, k, tokens, 4, nk, out);
 	else if (nb == 2)
-		NAME(dot_nb)(a, c, pitch, tokens, 2, nk, out);
+		NAME(dot_nb)(a, c, k, tokens, 2, nk, out);
 	else
-		NAME(dot_nb)(a, c, pitch, tokens, 1, nk, out);
+		NAME(dot_nb)(a, c, k, tokens, 1, nk, out);
 }
 
 #undef V

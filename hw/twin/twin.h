@@ -332,7 +332,7 @@ struct wse_kernels;
 const float *wse_wide_rows(struct wse_core *c, const struct wse_kernels *k,
 			   const struct wse_opnd *x);
 const float *wse_wide_cols(struct wse_core *c, const struct wse_kernels *k,
-			   const struct wse_opnd *x, uint32_t *pitch);
+			   const struct wse_opnd *x);
 void wse_wide_changed(struct wse_core *c, uint32_t off, uint32_t len);
 void wse_wide_free(struct wse_core *c);
 

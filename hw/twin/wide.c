@@ -106,17 +106,16 @@ const float *wse_wide_rows(struct wse_core *c, const struct wse_kernels *k,
 }
 
 const float *wse_wide_cols(struct wse_core *c, const struct wse_kernels *k,
-			   const struct wse_opnd *x, uint32_t *pitch)
+			   const struct wse_opnd *x)
 {
 	struct wse_wide *w = &c->wide[1];
 
-	*pitch = ((x->len1 + 15u) & ~15u) + WSE_COLS_PAD;
 	if (same(w, x) && w->full)
 		return w->v;
-	if (!take(c, w, x, (size_t)x->len * *pitch))
+	if (!take(c, w, x, (size_t)x->len * ((x->len1 + WSE_PANEL - 1) & ~(WSE_PANEL - 1))))
 		return NULL;
 	key(w, x);
-	k->to_cols(w->v, *pitch, c->sram + x->base, x->stride1, x->len, x->len1);
+	k->to_cols(w->v, c->sram + x->base, x->stride1, x->len, x->len1);
 	w->full = true;
 	mark(c, w);
 	return w->v;

@@ -108,7 +108,7 @@ static void test_conversions(void)
 struct problem {
 	uint32_t acc[128], ref[128];
 	uint16_t x[64 * 128];
-	float copy[128 * (64 + WSE_COLS_PAD)];
+	float copy[128 * (64 + WSE_PANEL)];
 	uint32_t w[512], out[512];
 	float v[512];
 };
@@ -117,11 +117,9 @@ struct problem {
 static void dense_dot(const struct wse_kernels *k, struct problem *p, uint32_t tokens, uint32_t nb,
 		      uint32_t rows, uint32_t first)
 {
-	uint32_t pitch = rows + WSE_COLS_PAD;
-
 	memset(p->copy, 0x7f, sizeof(p->copy));
-	k->to_cols(p->copy, pitch, (const uint8_t *)p->x, (int32_t)tokens * 2, tokens, rows);
-	k->dot_cols(p->acc, p->copy + first, pitch, tokens, nb, rows - first, p->out);
+	k->to_cols(p->copy, (const uint8_t *)p->x, (int32_t)tokens * 2, tokens, rows);
+	k->dot_cols(p->acc, p->copy, first, tokens, nb, rows - first, p->out);
 }
 
 static void dense_axpy(const struct wse_kernels *k, struct problem *p, uint32_t tokens, uint32_t nb,

@@ -10,9 +10,9 @@
 #include "twin/kernels.h"
 #include "twin/twin.h"
 
-#define AT   0x1010 /* the operand: 9 rows of 24, in steps of 32 elements */
+#define AT   0x1010 /* the operand: 19 rows of 24, in steps of 32 elements */
 #define LEN  24u
-#define ROWS 9u
+#define ROWS 19u
 #define STEP 64
 #define END  (AT + (int32_t)(ROWS - 1) * STEP + (int32_t)LEN * 2)
 
@@ -41,17 +41,18 @@ static bool copies_fit(const struct wse_opnd *o)
 {
 	struct wse_core *c = &r.m->core[0];
 	const float *rows, *cols;
-	uint32_t pitch, k, t, bad = 0;
+	uint32_t k, t, bad = 0;
 
 	wse_wide_rows(c, &kernels, o);
 	rows = wse_wide_rows(c, &kernels, o);
-	cols = wse_wide_cols(c, &kernels, o, &pitch);
+	cols = wse_wide_cols(c, &kernels, o);
 	if (!rows || !cols)
 		return false;
 	for (k = 0; k < ROWS; k++)
 		for (t = 0; t < LEN; t++) {
 			bad += memcmp(&rows[k * LEN + t], (uint32_t[]){element(o, k, t)}, 4) != 0;
-			bad += memcmp(&cols[t * pitch + k], (uint32_t[]){element(o, k, t)}, 4) != 0;
+			bad += memcmp(&cols[(k / WSE_PANEL * LEN + t) * WSE_PANEL + k % WSE_PANEL],
+				      (uint32_t[]){element(o, k, t)}, 4) != 0;
 		}
 	return !bad;
 }
