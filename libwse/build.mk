@@ -2,13 +2,12 @@
 # libwse (build/libwse.a, build/libwse.so.1), its tools, references, benches and tests.
 
 LIBWSE_VERSION := 0.1.0
-LIBWSE_DIRS := device device/accel device/sim model ops exec memx swarmx input output num train
+LIBWSE_DIRS := device device/accel device/sim graph ops model exec memx swarmx input output num train
 LIBWSE_SRC := $(wildcard $(LIBWSE_DIRS:%=libwse/%/*.c))
 LIBWSE_LIBS := -ldrm -lyaml -lcrypto -pthread
 # paths of a build are compiled in, so that a tree works without being installed
 CFLAGS_libwse := -fPIC -pthread -DWSE_BUILD_FIRMWARE='"$(abspath $(B)/firmware)"'
 # inner loops that want vectors; -O3 changes no bit (no -ffast-math, no contraction)
-CFLAGS_libwse/exec/oracle.c := -O3
 CFLAGS_libwse/ops := -O3
 CFLAGS_libwse/memx/optim.c := -O3
 CFLAGS_libwse/num/image.c := -O3

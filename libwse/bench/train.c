@@ -13,6 +13,7 @@
 
 #include <wse/wse.h>
 
+#include "model/mlp.h"
 #include "ref/mlp_ref.h"
 #include "train/session.h"
 #include "bench.h"
@@ -102,7 +103,7 @@ static int rtl_step(struct wse_exec_cost *cost, double *macs, char *why, size_t 
 
 		ret = wse_session_compute(&s, &r);
 		ret = ret ? ret : wse_swarm_cost(s.swarm, 0, cost);
-		*macs = 3.0 * (double)wse_mlp_macs(&s.cfg.mlp) * (double)s.cfg.batch;
+		*macs = 3.0 * (double)s.cfg.model.family->macs(&s.cfg.model) * (double)s.cfg.batch;
 		if (ret)
 			snprintf(why, len, "%s", s.why[0] ? s.why : strerror(-ret));
 		wse_session_close(&s);
@@ -176,7 +177,7 @@ static int reference_rate(double *rate, const char *text)
 	enum { STEPS = 8 };
 	static const uint32_t hidden[] = {1024, 512};
 	struct mlp_ref ref;
-	struct wse_mlp m;
+	struct wse_model m;
 	int ret = wse_mlp_init(&m, 16, 16, 256, hidden, 2, WSE_ACT_RELU);
 
 	ret = ret ? ret : mlp_ref_open(&ref, &m, 512, 1);
@@ -249,7 +250,8 @@ static int train_gmacs(const char *uri, const char *const *sets, uint32_t nsets,
 		       : -ENOMEM;
 
 	if (!ret) {
-		macs = 3.0 * (double)wse_mlp_macs(&ses.cfg.mlp) * (double)ses.cfg.batch;
+		macs = 3.0 * (double)ses.cfg.model.family->macs(&ses.cfg.model) *
+		       (double)ses.cfg.batch;
 		ret = step(&ses);
 		for (int i = 0; i < STEPS && !ret; i++) {
 			begin = cpu_now();
@@ -260,7 +262,7 @@ static int train_gmacs(const char *uri, const char *const *sets, uint32_t nsets,
 		if (ret)
 			snprintf(m->why, sizeof(m->why), "%s",
 				 ses.why[0] ? ses.why : strerror(-ret));
-		bench_count(m, "weights", "", (double)wse_mlp_macs(&ses.cfg.mlp));
+		bench_count(m, "weights", "", (double)ses.cfg.model.family->macs(&ses.cfg.model));
 		wse_session_close(&ses);
 	}
 	ret = ret ? ret : sgemm_gmacs(&blas);
@@ -332,7 +334,7 @@ static int modelled(uint32_t n, double *cycles, char *text, struct bench_measure
 	bench_count(m, "link_out", "cycles", out);
 	worst = worst > in ? worst : in;
 	worst = worst > out ? worst : out;
-	*cycles = worst + 4.0 * s.cfg.mlp.width[0] * 4 / link + levels * TREE_CYCLES;
+	*cycles = worst + 4.0 * wse_mlp(&s.cfg.model)->width[0] * 4 / link + levels * TREE_CYCLES;
 	bench_count(m, "step", "cycles", *cycles);
 	wse_session_close(&s);
 	return ret;

@@ -23,7 +23,9 @@ struct wse_program {
 	unsigned char *image;	/* end - start bytes */
 	struct wse_symbol *symbols;
 	uint32_t nsymbols;
-	char *strings; /* terminated */
+	char *strings;		/* terminated */
+	struct wse_buffer *buf; /* the image where devices read it, or NULL */
+	uint16_t rows, cols;
 };
 
 struct file {
@@ -181,32 +183,47 @@ static int read_symbols(const struct file *f, const Elf32_Ehdr *h, struct wse_pr
 	return 0;
 }
 
-static int copy_to_cores(struct wse_context *ctx, const struct wse_program *prog)
+/* the image in a buffer that the device reads */
+static int make_buffer(struct wse_context *ctx, struct wse_program *prog)
 {
-	uint32_t bytes = prog->end - prog->start;
-	struct drm_wse_info *info = &ctx->dev->info;
-	struct wse_buffer *buf;
-	struct drm_wse_cmd cmd;
-	int ret;
+	int ret = wse_buffer_create(ctx->dev, prog->end - prog->start, &prog->buf);
 
-	ret = wse_buffer_create(ctx->dev, bytes, &buf);
 	if (ret)
 		return ret;
-	memcpy(wse_buffer_map(buf), prog->image, bytes);
-	cmd = wse_cmd_copy_in((struct wse_copy){
-		.buf = buf,
+	memcpy(wse_buffer_map(prog->buf), prog->image, prog->end - prog->start);
+	prog->rows = (uint16_t)ctx->dev->info.rows;
+	prog->cols = (uint16_t)ctx->dev->info.cols;
+	return 0;
+}
+
+struct drm_wse_cmd wse_program_copy(const struct wse_program *prog, uint32_t queue)
+{
+	return wse_cmd_copy_in((struct wse_copy){
+		.buf = prog->buf,
+		.queue = queue,
 		.sram = prog->start,
-		.len = bytes,
+		.len = prog->end - prog->start,
 		.broadcast = 1,
-		.rows = (uint16_t)info->rows,
-		.cols = (uint16_t)info->cols,
+		.rows = prog->rows,
+		.cols = prog->cols,
 	});
+}
+
+static int copy_to_cores(struct wse_context *ctx, struct wse_program *prog)
+{
+	struct drm_wse_cmd cmd;
+	int ret = make_buffer(ctx, prog);
+
+	if (ret)
+		return ret;
+	cmd = wse_program_copy(prog, 1);
 	ret = wse_submit_wait(ctx, &cmd, 1, WSE_FOREVER);
-	wse_buffer_destroy(buf);
+	wse_buffer_destroy(prog->buf);
+	prog->buf = NULL;
 	return ret;
 }
 
-static int load(struct wse_context *ctx, const struct file *f, struct wse_program **out)
+static int load(struct wse_context *ctx, const struct file *f, int keep, struct wse_program **out)
 {
 	struct wse_program *prog;
 	struct drm_wse_info info;
@@ -229,7 +246,7 @@ static int load(struct wse_context *ctx, const struct file *f, struct wse_progra
 	if (!ret)
 		ret = read_symbols(f, &h, prog);
 	if (!ret)
-		ret = copy_to_cores(ctx, prog);
+		ret = keep ? make_buffer(ctx, prog) : copy_to_cores(ctx, prog);
 	if (ret) {
 		wse_program_destroy(prog);
 		return ret;
@@ -243,10 +260,10 @@ int wse_program_load_memory(struct wse_context *ctx, const void *image, size_t s
 {
 	struct file f = {.bytes = image, .size = size, .name = "the program", .dev = ctx->dev};
 
-	return load(ctx, &f, prog);
+	return load(ctx, &f, 0, prog);
 }
 
-int wse_program_load(struct wse_context *ctx, const char *path, struct wse_program **prog)
+static int load_file(struct wse_context *ctx, const char *path, int keep, struct wse_program **prog)
 {
 	struct file f = {.name = path, .dev = ctx->dev};
 	void *bytes;
@@ -257,9 +274,19 @@ int wse_program_load(struct wse_context *ctx, const char *path, struct wse_progr
 		return wse_fail(ctx->dev, ret, "the program %s cannot be read: %s", path,
 				strerror(-ret));
 	f.bytes = bytes;
-	ret = load(ctx, &f, prog);
+	ret = load(ctx, &f, keep, prog);
 	free(bytes);
 	return ret;
+}
+
+int wse_program_load(struct wse_context *ctx, const char *path, struct wse_program **prog)
+{
+	return load_file(ctx, path, 0, prog);
+}
+
+int wse_program_create(struct wse_context *ctx, const char *path, struct wse_program **prog)
+{
+	return load_file(ctx, path, 1, prog);
 }
 
 int wse_program_symbol(const struct wse_program *prog, const char *name, uint32_t *addr)
@@ -286,6 +313,7 @@ void wse_program_destroy(struct wse_program *prog)
 {
 	if (!prog)
 		return;
+	wse_buffer_destroy(prog->buf);
 	wse_device_put(prog->dev);
 	free(prog->name);
 	free(prog->image);

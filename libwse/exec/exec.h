@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the trainer asks of a wafer: run micro-batches. The trainer above this line knows nothing of
- * queues, firmware or transports; an executor below it knows nothing of optimizers or files.
+ * What the trainer asks of a wafer: run micro-batches of a graph. The trainer above this line knows nothing of
+ * queues, firmware or transports; an executor below it knows nothing of models, optimizers or files.
  *
  * An executor is used by one thread at a time (each device has its own worker thread), different
  * executors run in parallel. All sizes are in bytes, all counts in elements, all arrays row-major,
@@ -10,15 +10,15 @@
  * Geometry of a micro-batch of T tokens on a tile of rows x cols cores (contract 3):
  *   tokens    row r of the tile holds tokens [r T/rows, (r+1) T/rows); T/rows a multiple of lanes
  *   features  column c owns features [c N/cols, (c+1) N/cols) of every width N; N multiple of cols
- * The order of every sum is written down in oracle.h; the oracle is its executable form.
+ * The order of every sum is written down in ops/; the oracle is its executable form.
  */
-#ifndef WSE_TRAIN_EXEC_H
-#define WSE_TRAIN_EXEC_H
+#ifndef WSE_EXEC_EXEC_H
+#define WSE_EXEC_EXEC_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/mlp.h"
+#include "ops/job.h"
 
 enum wse_log_level { WSE_LOG_ERROR, WSE_LOG_WARN, WSE_LOG_INFO };
 
@@ -28,65 +28,22 @@ typedef void (*wse_log_fn)(void *ctx, enum wse_log_level level, const char *text
 struct wse_exec;
 
 /*
- * Memory that a device can read and write by DMA. Made by the first executor's alloc, then shown
- * once to every other executor by map, for the life of the buffer: broadcasting costs no copy.
- */
-struct wse_buf {
-	void *ptr;	/* CPU address */
-	size_t size;
-	void *priv;	/* the allocating executor's */
-	struct wse_exec *owner;	/* the allocating executor; SwarmX fills it in */
-};
-
-struct wse_span {
-	struct wse_buf *buf;
-	size_t off;
-};
-
-static inline void *wse_span_ptr(struct wse_span s)
-{
-	return (char *)s.buf->ptr + s.off;
-}
-
-/* Streaming images of one linear layer, K inputs and N outputs; read-only for the executor. */
-struct wse_image {
-	struct wse_span fwd;	/* [N][K] bf16 */
-	struct wse_span tr;	/* [K][N] bf16: the same values transposed */
-	struct wse_span bias;	/* [N] fp32 */
-};
-
-/* One micro-batch. */
-struct wse_job {
-	uint32_t index;			/* global number of the micro-batch in the step */
-	int backward;			/* 0: only losses (and logits) are wanted */
-	float scale;			/* dlogits = (softmax - onehot) * scale: 1 / batch */
-	const struct wse_image *layers;	/* [nlinear] */
-	struct wse_span x;		/* in:  [width[0]][T] bf16, the gathered embeddings */
-	struct wse_span target;		/* in:  [T] uint16 */
-	struct wse_span loss;		/* out: [T] fp32 */
-	struct wse_span dx;		/* out if backward: [width[0]][T] fp32 */
-	struct wse_span logits;		/* out if logits.buf: [vocab][T] fp32 */
-};
-
-/*
  * Called by run() in the worker's thread, or in a thread of the executor's own.
- * A gradient buffer holds dW [N][K] fp32, then db [N] fp32.
+ * A gradient buffer holds a unit's dW [outs][ins] fp32, then the gradients of its vectors.
  */
 struct wse_job_ops {
-	/* wait until the images of this layer are written (MemoryX may still be updating it while
-	 * earlier layers already run); 0, or -ECANCELED when the step is being given up */
-	int (*layer_ready)(void *ctx, uint32_t layer);
-	/* borrow a buffer of (N*K + N) * 4 bytes for a layer's gradient of one micro-batch */
-	int (*grad_get)(void *ctx, uint32_t index, uint32_t layer, struct wse_buf **buf);
+	/* wait until the images of this unit are written (MemoryX may still be updating it while
+	 * earlier units already run); 0, or -ECANCELED when the step is being given up */
+	int (*unit_ready)(void *ctx, uint32_t unit);
+	/* borrow a buffer of wse_unit_grad_floats() floats for a unit's gradient of one micro-batch */
+	int (*grad_get)(void *ctx, uint32_t index, uint32_t unit, struct wse_buf **buf);
 	/* the gradient is complete: hand the buffer over. SwarmX reduces it at once */
-	int (*grad_put)(void *ctx, uint32_t index, uint32_t layer, struct wse_buf *buf);
+	int (*grad_put)(void *ctx, uint32_t index, uint32_t unit, struct wse_buf *buf);
 };
 
 struct wse_exec_info {
 	char name[64];		/* for people: "sim:rtl 4x4" */
-	uint32_t rows, cols, lanes;
-	uint32_t sram;		/* bytes per core */
-	uint32_t acc;		/* bytes of the accumulator file */
+	struct wse_tile tile;
 };
 
 /* Device cycles, begin to end, and counters of the whole device in between. */
@@ -102,14 +59,12 @@ struct wse_exec_cost {
 struct wse_exec_ops {
 	void (*info)(struct wse_exec *e, struct wse_exec_info *info);
 
-	/* Load what a model of this shape needs, with micro-batches of `tokens`. The planner (see
-	 * the layout in plan.c) has let it pass; -E2BIG and a log line with the numbers when it
-	 * does not fit all the same. Called once, before any run. */
-	int (*prepare)(struct wse_exec *e, const struct wse_mlp *m, uint32_t tokens);
+	/* Load what a graph needs, which is finished (ops/ops.h) and stays until close. -E2BIG and a log line
+	 * with the numbers when a program is larger than the graph believes. Called before any run. */
+	int (*prepare)(struct wse_exec *e, const struct wse_graph *g);
 
-	/* Buffers; thread-safe. map shows a buffer of another executor (look it up by its ptr);
-	 * unmap of one that was never mapped does nothing. free and unmap must work after the
-	 * device is lost. */
+	/* Buffers; thread-safe. alloc fills in ptr, size, owner and view[e->id], map its own view; unmap of one that
+	 * was never mapped does nothing. free and unmap must work after the device is lost. */
 	int (*alloc)(struct wse_exec *e, size_t size, struct wse_buf *buf);
 	void (*free)(struct wse_exec *e, struct wse_buf *buf);
 	int (*map)(struct wse_exec *e, struct wse_buf *buf);
@@ -133,6 +88,7 @@ struct wse_exec_ops {
 
 struct wse_exec {
 	const struct wse_exec_ops *ops;
+	uint32_t id;	/* below WSE_VIEWS: its view of buffers. SwarmX gives it before the first alloc */
 };
 
 struct wse_exec_cfg {
@@ -146,7 +102,6 @@ struct wse_exec_cfg {
  * no such device.
  */
 int wse_exec_open(const char *uri, const struct wse_exec_cfg *cfg, struct wse_exec **exec);
-
 int wse_exec_open_wafer(const char *uri, const struct wse_exec_cfg *cfg, struct wse_exec **exec);
 
 /* "name,key=value,...": the number of `key`, or `fallback`; -EINVAL when it is not positive */

@@ -1,21 +1,54 @@
 // SPDX-License-Identifier: MIT
 /*
- * The executor that runs micro-batches on a wafer, through libwse's device API: the same for a
- * device node and for a model in this process. The program on the cores is firmware/lib/mlp.c.
+ * The executor that runs micro-batches on a wafer, through libwse's device API: the same for a device node and for
+ * a model in this process. It walks the graph; the commands of an operation are the operation's (ops/).
  *
- * Queues: Q_IN carries the weight (and index) streams, Q_RUN starts and copies in program order,
- * Q_OUT the gradients. A stream may run ahead of the start that eats it: its wavelets wait in the
- * fabric.
+ * Queues: WSE_QUEUE_IN carries the weight (and index) streams, WSE_QUEUE_RUN starts and copies in program order,
+ * WSE_QUEUE_OUT the gradients. A stream may run ahead of the start that eats it: its wavelets wait in the fabric.
  */
-#include "wafer.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "device/device.h"
-#include "wse_regs.h"
+#include "exec/exec.h"
+#include "num/why.h"
+#include "ops/emit.h"
+
+/* submits that run; and commands after which a batch is submitted */
+#define MAX_PENDING 64
+#define BATCH_CMDS  12
+
+/* a submit that runs, and what to do when it is done */
+struct pending {
+	struct wse_fence *fence;
+	const struct wse_job *job;
+	struct wse_buf *grad; /* complete: to hand over, or NULL */
+	uint32_t unit;
+	int loss;      /* pick the losses of job */
+	uint32_t slot; /* of the loss scratch */
+};
+
+struct wafer {
+	struct wse_exec base;
+	struct wse_exec_cfg cfg;
+	struct wse_device *dev;
+	struct wse_context *ctx;
+	struct drm_wse_info info;
+	const struct wse_graph *g;
+	struct wse_program *prog[WSE_GRAPH_PROGRAMS];
+	uint32_t entry[WSE_GRAPH_PROGRAMS][WSE_OP_KINDS];
+	uint32_t loaded;	   /* the program that the cores have, in program order */
+	struct wse_buffer *losses; /* [2][cols][tokens] fp32: every column's, two micro-batches */
+	struct wse_buf **grads;	   /* [nunits]: of the micro-batch that is being submitted */
+	struct pending pend[MAX_PENDING];
+	uint32_t npend, first;
+	/* of the last run */
+	int timed;
+	uint32_t begin, end, last_grad; /* device cycles */
+	struct wse_counters before;
+};
 
 static int fail(struct wafer *w, int ret, const char *what)
 {
@@ -29,51 +62,6 @@ static int fail(struct wafer *w, int ret, const char *what)
 	return ret;
 }
 
-struct wse_buffer *wse_wafer_buffer(struct wafer *w, const struct wse_buf *buf)
-{
-	struct wse_buffer *found = NULL;
-	size_t i;
-
-	pthread_mutex_lock(&w->lock);
-	for (i = 0; i < w->nbufs && !found; i++)
-		if (w->bufs[i].ptr == buf->ptr)
-			found = w->bufs[i].buf;
-	pthread_mutex_unlock(&w->lock);
-	return found;
-}
-
-static int remember(struct wafer *w, void *ptr, struct wse_buffer *buf)
-{
-	struct shared_buf *n;
-
-	pthread_mutex_lock(&w->lock);
-	n = realloc(w->bufs, (w->nbufs + 1) * sizeof(*n));
-	if (n) {
-		w->bufs = n;
-		n[w->nbufs].ptr = ptr;
-		n[w->nbufs++].buf = buf;
-	}
-	pthread_mutex_unlock(&w->lock);
-	return n ? 0 : -ENOMEM;
-}
-
-static void forget(struct wafer *w, void *ptr)
-{
-	struct wse_buffer *buf = NULL;
-	size_t i;
-
-	pthread_mutex_lock(&w->lock);
-	for (i = 0; i < w->nbufs; i++) {
-		if (w->bufs[i].ptr == ptr) {
-			buf = w->bufs[i].buf;
-			w->bufs[i] = w->bufs[--w->nbufs];
-			break;
-		}
-	}
-	pthread_mutex_unlock(&w->lock);
-	wse_buffer_destroy(buf);
-}
-
 static void wafer_info(struct wse_exec *e, struct wse_exec_info *info)
 {
 	struct wafer *w = (struct wafer *)e;
@@ -81,71 +69,94 @@ static void wafer_info(struct wse_exec *e, struct wse_exec_info *info)
 	memset(info, 0, sizeof(*info));
 	snprintf(info->name, sizeof(info->name), "%.40s %ux%u", wse_device_uri(w->dev),
 		 w->info.rows, w->info.cols);
-	info->rows = w->info.rows;
-	info->cols = w->info.cols;
-	info->lanes = w->info.lanes;
-	info->sram = w->info.sram_kib * 1024;
-	info->acc = 512;
+	info->tile = (struct wse_tile){w->info.rows, w->info.cols, w->info.lanes,
+				       w->info.sram_kib * 1024};
 }
 
-static int wafer_prepare(struct wse_exec *e, const struct wse_mlp *m, uint32_t tokens)
-{
-	struct wafer *w = (struct wafer *)e;
-	const struct {
-		const char *name;
-		uint32_t *addr;
-	} syms[] = {
-		{"linear_forward", &w->forward}, {"linear_wgrad", &w->wgrad},
-		{"linear_bgrad", &w->bgrad},	 {"mlp_gelu", &w->gelu},
-		{"mlp_softmax", &w->softmax},
-	};
-	char path[512], why[WSE_WHY];
-	size_t i;
-	int ret;
+/* ---- programs ---- */
 
-	w->m = *m;
-	w->tokens = tokens;
-	w->t = tokens / w->info.rows;
-	if (w->t * w->info.rows != tokens) {
-		wse_logf(&w->cfg, WSE_LOG_ERROR,
-			 "a micro-batch of %u tokens is not a multiple of %u rows", tokens,
-			 w->info.rows);
-		return -EINVAL;
+static int find_entries(struct wafer *w, uint32_t program, const char *path)
+{
+	for (uint32_t i = 0; i < w->g->nops; i++) {
+		const struct wse_op *op = &w->g->ops[i];
+		const char *name = wse_op_type(op->kind)->entry;
+
+		if (op->program != program || !name || w->entry[program][op->kind])
+			continue;
+		if (wse_program_symbol(w->prog[program], name, &w->entry[program][op->kind])) {
+			wse_logf(&w->cfg, WSE_LOG_ERROR,
+				 "%s has no start function %s: use the programs of this release",
+				 path, name);
+			return -ENOENT;
+		}
 	}
-	ret = wse_layout_make(m, w->info.cols, w->info.lanes, w->t, w->info.sram_kib * 1024, &w->at,
-			      why);
+	return 0;
+}
+
+static int load_program(struct wafer *w, uint32_t program)
+{
+	const struct wse_graph_program *p = &w->g->programs[program];
+	char path[512];
+	int ret = wse_find_file("WSE_KERNELS", p->file, sizeof(path), path);
+
 	if (ret) {
-		wse_logf(&w->cfg, WSE_LOG_ERROR, "%s", why);
+		wse_logf(&w->cfg, WSE_LOG_ERROR,
+			 "there is no program %s for the cores: set WSE_KERNELS to its directory, "
+			 "or put it into /lib/firmware/wse",
+			 p->file);
 		return ret;
 	}
-	wse_program_destroy(w->prog);
-	w->prog = NULL;
-	ret = wse_find_file("WSE_KERNELS", "mlp.elf", sizeof(path), path);
-	if (ret) {
-		wse_logf(&w->cfg, WSE_LOG_ERROR,
-			 "there is no program mlp.elf for the cores: set WSE_KERNELS to "
-			 "its directory, or put it into /lib/firmware/wse");
-		return ret;
-	}
-	ret = wse_program_load(w->ctx, path, &w->prog);
+	ret = wse_program_create(w->ctx, path, &w->prog[program]);
 	if (ret)
-		return fail(w, ret, "loading the program of the cores");
-	for (i = 0; i < sizeof(syms) / sizeof(syms[0]); i++) {
-		ret = wse_program_symbol(w->prog, syms[i].name, syms[i].addr);
-		if (ret)
-			return fail(w, ret, syms[i].name);
-	}
-	if (wse_program_end(w->prog) > WSE_LAYOUT_BASE) {
+		return fail(w, ret, "loading a program of the cores");
+	if (wse_program_end(w->prog[program]) > p->end) {
 		wse_logf(&w->cfg, WSE_LOG_ERROR,
-			 "%s ends at %#x, data begins at %#x: raise WSE_LAYOUT_BASE", path,
-			 wse_program_end(w->prog), WSE_LAYOUT_BASE);
+			 "%s ends at %#x, the plan has data from %#x on: use the programs of this "
+			 "release",
+			 path, wse_program_end(w->prog[program]), p->end);
 		return -E2BIG;
 	}
+	return find_entries(w, program, path);
+}
+
+static void unload(struct wafer *w)
+{
+	for (uint32_t i = 0; i < WSE_GRAPH_PROGRAMS; i++) {
+		wse_program_destroy(w->prog[i]);
+		w->prog[i] = NULL;
+	}
+	memset(w->entry, 0, sizeof(w->entry));
 	wse_buffer_destroy(w->losses);
 	w->losses = NULL;
-	return fail(w, wse_buffer_create(w->dev, 2ul * w->info.cols * tokens * 4, &w->losses),
-		    "losses");
+	free(w->grads);
+	w->grads = NULL;
+	w->g = NULL;
 }
+
+static int wafer_prepare(struct wse_exec *e, const struct wse_graph *g)
+{
+	struct wafer *w = (struct wafer *)e;
+	int ret = 0;
+
+	unload(w);
+	w->g = g;
+	w->loaded = UINT32_MAX;
+	w->grads = calloc(g->nunits + 1, sizeof(struct wse_buf *));
+	if (!w->grads)
+		ret = -ENOMEM;
+	for (uint32_t i = 0; i < g->nprograms && !ret; i++)
+		ret = load_program(w, i);
+	if (!ret)
+		ret = fail(w,
+			   wse_buffer_create(w->dev, 2ul * g->tile.cols * wse_graph_tokens(g) * 4,
+					     &w->losses),
+			   "losses");
+	if (ret)
+		unload(w);
+	return ret;
+}
+
+/* ---- buffers ---- */
 
 static int wafer_alloc(struct wse_exec *e, size_t size, struct wse_buf *buf)
 {
@@ -157,16 +168,20 @@ static int wafer_alloc(struct wse_exec *e, size_t size, struct wse_buf *buf)
 		return fail(w, ret, "allocating a buffer");
 	buf->ptr = wse_buffer_map(b);
 	buf->size = size;
-	buf->priv = b;
-	ret = remember(w, buf->ptr, b);
-	if (ret)
-		wse_buffer_destroy(b);
-	return ret;
+	buf->owner = e;
+	buf->view[e->id] = b;
+	return 0;
+}
+
+static void wafer_unmap(struct wse_exec *e, struct wse_buf *buf)
+{
+	wse_buffer_destroy(buf->view[e->id]);
+	buf->view[e->id] = NULL;
 }
 
 static void wafer_free(struct wse_exec *e, struct wse_buf *buf)
 {
-	forget((struct wafer *)e, buf->ptr);
+	wafer_unmap(e, buf);
 	buf->ptr = NULL;
 }
 
@@ -174,20 +189,15 @@ static int wafer_map(struct wse_exec *e, struct wse_buf *buf)
 {
 	struct wafer *w = (struct wafer *)e;
 	struct wse_buffer *b;
-	int ret = wse_buffer_share(w->dev, buf->priv, &b);
+	int ret = wse_buffer_share(w->dev, buf->view[buf->owner->id], &b);
 
 	if (ret)
 		return fail(w, ret, "sharing a buffer");
-	ret = remember(w, buf->ptr, b);
-	if (ret)
-		wse_buffer_destroy(b);
-	return ret;
+	buf->view[e->id] = b;
+	return 0;
 }
 
-static void wafer_unmap(struct wse_exec *e, struct wse_buf *buf)
-{
-	forget((struct wafer *)e, buf->ptr);
-}
+/* ---- a run ---- */
 
 static void note_cycles(struct wafer *w, const struct pending *p)
 {
@@ -204,12 +214,25 @@ static void note_cycles(struct wafer *w, const struct pending *p)
 	w->timed = 1;
 }
 
+/* the column that owns the target knows a token's loss */
+static void pick_losses(struct wafer *w, const struct pending *p)
+{
+	const struct wse_graph *g = w->g;
+	uint32_t tokens = wse_graph_tokens(g), per = g->vocab_rows;
+	const float *all =
+		(const float *)wse_buffer_map(w->losses) + (size_t)p->slot * g->tile.cols * tokens;
+	const uint16_t *target = wse_span_ptr(p->job->in[g->target]);
+	float *loss = wse_span_ptr(p->job->out[g->loss]);
+
+	for (uint32_t i = 0; i < tokens; i++)
+		loss[i] = all[(size_t)(target[i] / per) * tokens + i];
+}
+
 /* the oldest submit: wait for it, deliver what it made. An earlier error goes on in ret */
 static int reap(struct wafer *w, const struct wse_job_ops *ops, void *ctx, int ret)
 {
 	struct pending *p = &w->pend[w->first];
 	int r = wse_fence_wait(p->fence, WSE_FOREVER);
-	uint32_t i, per = w->m.vocab / w->info.cols;
 
 	if (!r)
 		note_cycles(w, p);
@@ -219,174 +242,94 @@ static int reap(struct wafer *w, const struct wse_job_ops *ops, void *ctx, int r
 	/* a submit that was refused because the context is lost: the fence knows why it is */
 	if (r && (!ret || ret == -EIO))
 		ret = fail(w, r, "a micro-batch");
-	if (!ret && p->loss) { /* the column that owns the target knows a token's loss */
-		const float *all = (const float *)wse_buffer_map(w->losses) +
-				   (size_t)p->slot * w->info.cols * w->tokens;
-		const uint16_t *target = wse_span_ptr(p->job->target);
-		float *loss = wse_span_ptr(p->job->loss);
-
-		for (i = 0; i < w->tokens; i++)
-			loss[i] = all[(size_t)(target[i] / per) * w->tokens + i];
-	}
+	if (!ret && p->loss)
+		pick_losses(w, p);
 	if (!ret && p->grad)
-		ret = ops->grad_put(ctx, p->job->index, p->layer, p->grad);
+		ret = ops->grad_put(ctx, p->job->index, p->unit, p->grad);
 	return ret;
 }
 
-static int submit(struct batch *b, struct pending p, const struct wse_job_ops *ops, void *ctx)
+static int submit(struct wafer *w, struct wse_emit *e, struct pending *p,
+		  const struct wse_job_ops *ops, void *ctx)
 {
-	struct wafer *w = b->w;
-	int ret = b->ret;
+	int ret = 0;
 
-	if (ret)
-		return fail(w, ret, "a buffer that this device was never shown");
+	if (e->ret)
+		return fail(w, e->ret, "a buffer that this device was never shown");
 	if (w->npend == MAX_PENDING)
 		ret = reap(w, ops, ctx, 0);
-	if (!ret)
-		ret = fail(w, wse_submit(w->ctx, b->cmd, b->n, NULL, 0, &p.fence), "submit");
-	if (!ret)
-		w->pend[(w->first + w->npend++) % MAX_PENDING] = p;
-	b->n = 0;
+	if (!ret && e->n)
+		ret = fail(w, wse_submit(w->ctx, e->cmd, e->n, NULL, 0, &p->fence), "submit");
+	if (!ret && e->n)
+		w->pend[(w->first + w->npend++) % MAX_PENDING] = *p;
+	e->n = 0;
+	p->grad = NULL;
+	p->loss = 0;
 	return ret;
 }
 
-static int forward(struct batch *b, const struct wse_job *job, const struct wse_job_ops *ops,
-		   void *ctx)
+/* one operation's commands into the batch; its unit's images are ready, its gradient has a buffer */
+static int add(struct wafer *w, struct wse_emit *e, struct pending *p, uint32_t at,
+	       const struct wse_job_ops *ops, void *ctx)
 {
-	struct wafer *w = b->w;
-	const struct wse_mlp *m = &w->m;
-	uint32_t l, c = w->info.cols;
-	int ret;
+	const struct wse_op *op = &w->g->ops[at];
+	const struct wse_op_type *type = wse_op_type(op->kind);
+	const struct wse_unit *u = op->unit == WSE_NO_UNIT ? NULL : &w->g->units[op->unit];
+	int ret = 0;
 
-	wse_wafer_add_rows(b, 0, job->x, w->at.act[0], m->width[0], 2);
-	wse_wafer_add(b, wse_cmd_copy_in((struct wse_copy){.buf = wse_wafer_span(b, job->target),
-							   .off = job->target.off,
-							   .queue = Q_RUN,
-							   .sram = w->at.target,
-							   .rows = w->info.rows,
-							   .cols = c,
-							   .len = 2 * w->t,
-							   .rstride = 2 * w->t}));
-	for (l = 0; l < m->nlinear; l++) {
-		const struct wse_image *img = &job->layers[l];
-		uint32_t outs = m->width[l + 1], last = l + 1 == m->nlinear;
-		uint32_t gelu = !last && m->act == WSE_ACT_GELU;
-
-		ret = ops->layer_ready ? ops->layer_ready(ctx, l) : 0;
-		if (ret)
-			return ret;
-		wse_wafer_add(b,
-			      wse_cmd_copy_in((struct wse_copy){.buf = wse_wafer_span(b, img->bias),
-								.off = img->bias.off,
-								.queue = Q_RUN,
-								.sram = w->at.bias,
-								.rows = w->info.rows,
-								.cols = c,
-								.len = outs / c * 4,
-								.cstride = outs / c * 4}));
-		wse_wafer_add_linear(b, img->fwd, m->width[l], outs, w->at.act[l],
-				     last ? w->at.logits : w->at.act[l + 1], w->at.bias,
-				     last || gelu ? ACT_NONE : ACT_RELU, 0,
-				     last || gelu ? WSE_DT_FP32 : WSE_DT_BF16);
-		if (gelu) {
-			uint32_t arg[] = {wse_wafer_addr(w->at.act[l + 1]),
-					  wse_wafer_addr(w->at.act[l + 1]),
-					  wse_wafer_addr(w->at.deriv[l + 1]), outs / c * w->t};
-
-			wse_wafer_add_start(b, w->gelu, arg, 4);
-		}
-		if (!last) {
-			ret = submit(b, (struct pending){.job = job}, ops, ctx);
-			if (ret)
-				return ret;
-		}
-	}
-	return 0;
-}
-
-static int backward(struct batch *b, const struct wse_job *job, const struct wse_job_ops *ops,
-		    void *ctx)
-{
-	struct wafer *w = b->w;
-	const struct wse_mlp *m = &w->m;
-	uint32_t dy = w->at.dy, l;
-	int ret;
-
-	for (l = m->nlinear; l-- > 0;) {
-		struct pending p = {.job = job, .layer = l};
-		const struct wse_buffer *grad;
-
-		ret = ops->grad_get(ctx, job->index, l, &p.grad);
-		if (ret)
-			return ret;
-		grad = wse_wafer_buffer(w, p.grad);
-		if (!grad)
-			return fail(w, -EINVAL,
-				    "a gradient buffer that this device was never shown");
-		wse_wafer_add_grads(b, l, dy, grad);
-		ret = submit(b, p, ops, ctx);
-		if (ret)
-			return ret;
-		if (l)
-			wse_wafer_add_linear(b, job->layers[l].tr, m->width[l + 1], m->width[l], dy,
-					     w->at.act[l], 0,
-					     m->act == WSE_ACT_GELU ? ACT_MUL : ACT_GATE,
-					     m->act == WSE_ACT_GELU ? w->at.deriv[l] : w->at.act[l],
-					     WSE_DT_BF16);
-		else
-			wse_wafer_add_linear(b, job->layers[l].tr, m->width[1], m->width[0], dy,
-					     w->at.dx, 0, ACT_NONE, 0, WSE_DT_FP32);
-		dy = w->at.act[l];
-		if (!l)
-			wse_wafer_add_rows(b, 1, job->dx, w->at.dx, m->width[0], 4);
-		ret = submit(b, (struct pending){.job = job}, ops, ctx);
-		if (ret)
-			return ret;
-	}
-	return 0;
-}
-
-static int one_job(struct batch *b, const struct wse_job *job, uint32_t slot,
-		   const struct wse_job_ops *ops, void *ctx)
-{
-	struct wafer *w = b->w;
-	uint32_t scale;
-	int ret = forward(b, job, ops, ctx);
-
+	if (u && ops->unit_ready)
+		ret = ops->unit_ready(ctx, op->unit);
+	if (!ret && u && u->grad_first == at)
+		ret = ops->grad_get(ctx, p->job->index, op->unit, &w->grads[op->unit]);
 	if (ret)
 		return ret;
-	if (job->logits.buf)
-		wse_wafer_add_rows(b, 1, job->logits, w->at.logits, w->m.vocab, 4);
-	memcpy(&scale, &job->scale, sizeof(scale));
-	wse_wafer_add_start(b, w->softmax,
-			    (uint32_t[]){wse_wafer_addr(w->at.logits), wse_wafer_addr(w->at.dy),
-					 wse_wafer_addr(w->at.target), wse_wafer_addr(w->at.loss),
-					 wse_wafer_addr(w->at.scratch), w->t,
-					 w->m.vocab / w->info.cols, scale, !!job->backward},
-			    9);
-	wse_wafer_add(b, wse_cmd_copy_out((struct wse_copy){.buf = w->losses,
-							    .off = (uint64_t)slot * w->info.cols *
-								   w->tokens * 4,
-							    .queue = Q_RUN,
-							    .sram = w->at.loss,
-							    .rows = w->info.rows,
-							    .cols = w->info.cols,
-							    .len = 4 * w->t,
-							    .cstride = w->tokens * 4,
-							    .rstride = w->t * 4}));
-	ret = submit(b, (struct pending){.job = job, .loss = 1, .slot = slot}, ops, ctx);
-	return ret || !job->backward ? ret : backward(b, job, ops, ctx);
+	if (type->entry && op->program != w->loaded) {
+		wse_emit_cmd(e, wse_program_copy(w->prog[op->program], WSE_QUEUE_RUN));
+		w->loaded = op->program;
+	}
+	type->emit(e, op);
+	if (op->kind == WSE_OP_LOSS_OUT)
+		p->loss = 1;
+	if (u && u->grad_last == at) {
+		p->unit = op->unit;
+		p->grad = w->grads[op->unit];
+	}
+	return 0;
+}
+
+/* a batch ends with a complete gradient, with the losses, and when it is long */
+static int one_job(struct wafer *w, const struct wse_job *job, uint32_t slot,
+		   const struct wse_job_ops *ops, void *ctx)
+{
+	uint32_t nops = job->backward ? w->g->nops : w->g->nforward;
+	struct pending p = {.job = job, .slot = slot};
+	struct wse_emit e = {
+		.g = w->g,
+		.job = job,
+		.device = w->base.id,
+		.entry = (const uint32_t(*)[WSE_OP_KINDS])w->entry,
+		.grads = w->grads,
+		.losses = w->losses,
+		.loss_off = (size_t)slot * w->g->tile.cols * wse_graph_tokens(w->g) * 4,
+	};
+	int ret = 0;
+
+	for (uint32_t at = 0; at < nops && !ret; at++) {
+		ret = add(w, &e, &p, at, ops, ctx);
+		if (!ret && (p.grad || p.loss || e.n >= BATCH_CMDS || at + 1 == nops))
+			ret = submit(w, &e, &p, ops, ctx);
+	}
+	return ret;
 }
 
 static int wafer_run(struct wse_exec *e, const struct wse_job *jobs, uint32_t n,
 		     const struct wse_job_ops *ops, void *ctx)
 {
 	struct wafer *w = (struct wafer *)e;
-	struct batch b = {.w = w};
 	uint32_t i;
 	int ret = 0;
 
-	if (!w->prog)
+	if (!w->g)
 		return -EINVAL;
 	w->npend = 0;
 	w->first = 0;
@@ -394,12 +337,14 @@ static int wafer_run(struct wse_exec *e, const struct wse_job *jobs, uint32_t n,
 	wse_device_counters(w->dev, &w->before); /* as far as the device tells: see wafer_cost() */
 	for (i = 0; i < n && !ret; i++) {
 		/* two micro-batches at once: this one is queued while the one before runs */
-		ret = one_job(&b, &jobs[i], i & 1, ops, ctx);
+		ret = one_job(w, &jobs[i], i & 1, ops, ctx);
 		while (!ret && w->npend && w->pend[w->first].job != &jobs[i])
 			ret = reap(w, ops, ctx, ret);
 	}
 	while (w->npend)
 		ret = reap(w, ops, ctx, ret);
+	if (ret)
+		w->loaded = UINT32_MAX; /* its copy may not have been submitted */
 	return ret;
 }
 
@@ -428,14 +373,9 @@ static void wafer_close(struct wse_exec *e)
 
 	while (w->npend)
 		reap(w, NULL, NULL, -ECANCELED);
-	wse_buffer_destroy(w->losses);
-	while (w->nbufs)
-		forget(w, w->bufs[0].ptr);
-	free(w->bufs);
-	wse_program_destroy(w->prog);
+	unload(w);
 	wse_context_destroy(w->ctx);
 	wse_device_close(w->dev);
-	pthread_mutex_destroy(&w->lock);
 	free(w);
 }
 
@@ -462,7 +402,6 @@ int wse_exec_open_wafer(const char *uri, const struct wse_exec_cfg *cfg, struct 
 	w->base.ops = &wafer_ops;
 	if (cfg)
 		w->cfg = *cfg;
-	pthread_mutex_init(&w->lock, NULL);
 	ret = wse_device_open_why(uri, why, sizeof(why), &w->dev);
 	if (ret) {
 		wse_logf(cfg, WSE_LOG_ERROR, "%s", why);
@@ -475,9 +414,9 @@ int wse_exec_open_wafer(const char *uri, const struct wse_exec_cfg *cfg, struct 
 		fail(w, ret, "leasing the device");
 		goto out;
 	}
-	if (w->info.queues < Q_OUT) {
+	if (w->info.queues < WSE_QUEUE_OUT) {
 		wse_logf(cfg, WSE_LOG_ERROR, "%s has %u I/O queues, the trainer needs %u", uri,
-			 w->info.queues, Q_OUT);
+			 w->info.queues, WSE_QUEUE_OUT);
 		ret = -ENOTSUP;
 		goto out;
 	}

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "model/mlp.h"
 #include "sections.h"
 
 /* names with ", " between, each once */
@@ -129,7 +130,7 @@ static void read_model(struct sections *s, struct wse_yaml *init)
 	act = reader_choice(r, m, "nonlinearity", 0, acts);
 	n = read_hidden(r, m, hidden);
 	if (m && r->faults->n == before && r->nmissing == missing &&
-	    wse_mlp_init(&s->cfg->mlp, window, embed, s->vocab, hidden, n, (enum wse_act)act))
+	    wse_mlp_init(&s->cfg->model, window, embed, s->vocab, hidden, n, (enum wse_act)act))
 		reader_fail(r, m, "sizes are out of range");
 }
 

@@ -12,7 +12,7 @@
 #define WSE_PATH 1024
 
 struct wse_config {
-	struct wse_mlp mlp;
+	struct wse_model model;
 	struct wse_optim_cfg optim;
 	struct wse_sched_list sched;
 	double max_norm;		/* precision.max_gradient_norm, 0: off */
@@ -28,7 +28,7 @@ struct wse_config {
 	char data[WSE_PATH];		/* fit.train_dataloader.data_dir */
 	char val_data[WSE_PATH];	/* fit.val_dataloader.data_dir, "" if none */
 	uint64_t held_out;		/* fit.val_dataloader.held_out_bytes */
-	uint64_t batch, micro_batch;	/* tokens; micro_batch 0: auto */
+	uint64_t batch, micro_batch;	/* samples; micro_batch 0: auto */
 	int shuffle;
 	uint64_t shuffle_seed;
 	uint64_t sample_bytes;		/* trainer.init.sampling */

@@ -327,44 +327,50 @@ static int entropies(struct wse_data *d)
 static int cut(struct wse_data *d, char *why)
 {
 	size_t held = d->val == d->tok ? (size_t)d->cfg.held_out : 0, w = d->cfg.window;
+	size_t span = d->cfg.span ? d->cfg.span : 1;
 	size_t chunks = held ? WSE_DATA_CHUNKS : 0, chunk, part, at = 0;
 
 	if (held && held < WSE_DATA_CHUNKS)
 		chunks = 1;
 	chunk = chunks ? held / chunks : 0;
 	held = chunk * chunks;
-	if (d->ntok < held + (chunks + 1) * (w + 2))
+	if (chunks && chunk < span)
+		return wse_why(why, -EINVAL,
+			       "%zu held-out tokens in %zu pieces hold no sample of %zu: choose a "
+			       "val_dataloader.held_out_bytes of %zu or more",
+			       (size_t)d->cfg.held_out, chunks, span, chunks * span);
+	if (d->ntok < held + (chunks + 1) * (w + span + 1))
 		return wse_why(why, -EINVAL,
 			       "%.128s: %zu tokens are too few for %zu held-out ones "
 			       "and windows of %zu: %zu are needed; give a longer text, or a "
 			       "smaller val_dataloader.held_out_bytes",
-			       d->cfg.path, d->ntok, held, w, held + (chunks + 1) * (w + 2));
+			       d->cfg.path, d->ntok, held, w, held + (chunks + 1) * (w + span + 1));
 	part = (d->ntok - held) / (chunks + 1);
 	for (size_t i = 0; i <= chunks; i++) {
 		size_t len = i == chunks ? d->ntok - at : part;
 
 		d->train_begin[i] = at + w;
-		d->train_n[i] = len - w;
-		d->ntrain += len - w;
+		d->train_n[i] = (len - w) / span;
+		d->ntrain += d->train_n[i];
 		at += len;
 		if (i < chunks) {
 			d->held_begin[i] = at;
-			d->held_n[i] = chunk;
-			d->nheld += chunk;
+			d->held_n[i] = chunk / span;
+			d->nheld += d->held_n[i];
 			at += chunk;
 		}
 	}
 	if (d->val != d->tok) {
-		if (d->nval <= w)
+		if (d->nval < w + span)
 			return wse_why(why, -EINVAL,
 				       "%.128s: %zu tokens are too few for windows "
 				       "of %zu: give a longer held-out text, or a smaller "
 				       "model.window",
 				       d->cfg.val_path, d->nval, w);
 		d->held_begin[0] = w;
-		d->nheld = d->nval - w;
-		if (d->cfg.held_out && d->nheld > d->cfg.held_out)
-			d->nheld = d->cfg.held_out;
+		d->nheld = (d->nval - w) / span;
+		if (d->cfg.held_out && d->nheld * span > d->cfg.held_out)
+			d->nheld = d->cfg.held_out / span;
 		d->held_n[0] = d->nheld;
 	}
 	return 0;
@@ -413,7 +419,7 @@ const uint16_t *wse_data_train(const struct wse_data *d, uint64_t epoch, uint64_
 		i = wse_rng_permute(d->cfg.shuffle_seed, epoch, d->ntrain, i);
 	while (i >= d->train_n[part])
 		i -= d->train_n[part++];
-	return d->tok + d->train_begin[part] + i;
+	return d->tok + d->train_begin[part] + i * (d->cfg.span ? d->cfg.span : 1);
 }
 
 const uint16_t *wse_data_held(const struct wse_data *d, uint64_t i)
@@ -422,5 +428,5 @@ const uint16_t *wse_data_held(const struct wse_data *d, uint64_t i)
 
 	while (i >= d->held_n[part])
 		i -= d->held_n[part++];
-	return d->val + d->held_begin[part] + i;
+	return d->val + d->held_begin[part] + i * (d->cfg.span ? d->cfg.span : 1);
 }

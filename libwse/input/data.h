@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The text: bytes of a file, or of all text files below a directory in sorted order, or uint16
- * token files (*.bin, as nanoGPT writes them, or with llm.c's header). A sample is a position: its
- * token is the target, the `window` tokens before it are the context.
+ * token files (*.bin, as nanoGPT writes them, or with llm.c's header). A sample is `span` targets, at
+ * a multiple of span from where its part of the text begins, and the `window` tokens before the first of them.
  *
  * Held-out tokens are cut out in 8 evenly spaced chunks; no training sample touches one, neither as
  * target nor as context. A sample is found by its number alone, so that the loader's whole state is
@@ -19,7 +19,7 @@
 struct wse_data_cfg {
 	const char *path;
 	const char *val_path;	/* NULL: cut the held-out tokens out of path */
-	uint32_t vocab, window;
+	uint32_t vocab, window, span;
 	uint64_t held_out;	/* tokens */
 	int shuffle;
 	uint64_t shuffle_seed;
@@ -41,7 +41,7 @@ struct wse_data {
 int wse_data_open(const struct wse_data_cfg *cfg, struct wse_data *d, char *why);
 void wse_data_close(struct wse_data *d);
 
-/* the tokens of a sample: the context is target[-window] ... target[-1] */
+/* the first target of a sample: target[-window] ... target[-1] are before it */
 const uint16_t *wse_data_train(const struct wse_data *d, uint64_t epoch, uint64_t i);
 const uint16_t *wse_data_held(const struct wse_data *d, uint64_t i);
 

@@ -91,14 +91,13 @@ static void schedule_facts(struct facts *f, const struct wse_sched_list *list)
 static void run_facts(struct facts *f, const struct wse_memx_cfg *cfg,
 		      const struct wse_train_state *ts)
 {
-	const struct wse_mlp *m = &cfg->mlp;
 	const struct wse_optim_cfg *o = &cfg->optim;
-	char a[32], b[32];
+	char a[32], b[32], model[200];
 
 	f->n = 0;
 	fact(f, SHAPE, "version", "2");
-	fact(f, SHAPE, "model", "mlp window=%u embed=%u vocab=%u act=%s layers=%u", m->window,
-	     m->embed, m->vocab, m->act == WSE_ACT_RELU ? "relu" : "gelu", m->nlinear);
+	cfg->model.family->describe(&cfg->model, model, sizeof(model));
+	fact(f, SHAPE, "model", "%s", model);
 	fact(f, SHAPE, "optimizer", "%s", optim_names[o->kind]);
 	fact(f, SHAPE, "tile", "%ux%ux%u", ts->rows, ts->cols, ts->lanes);
 	fact(f, SHAPE, "batch_size", "%" PRIu64, ts->batch);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* MemoryX: masters, optimizer state, double-buffered streaming images. */
-#include "memx.h"
+/* MemoryX: masters, optimizer state, streaming images. */
+#include "memx/memx.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -10,74 +10,125 @@
 #include "num/image.h"
 #include "num/num.h"
 
+/* where a tensor's gradient is: the matrix (0) or a vector (1 ...) of a unit */
+struct home {
+	uint32_t unit, which;
+};
+
 struct wse_memx {
 	struct wse_memx_cfg cfg;
 	struct wse_buf_pool pool;
+	const struct wse_graph *g;
 	struct wse_tensor_table tab;
+	struct home *home;     /* [tab.n]; unit WSE_NO_UNIT: the host alone makes its gradient */
 	float *params, *m, *v; /* [tab.params] */
 	uint64_t step;
 	double beta1_pow, beta2_pow;
 
-	const float *pending; /* gradients of a commit whose layers are not updated yet */
+	float *const *unit_grads; /* [nunits] */
+	float **own;		  /* [tab.n]: arrays of tensors in no unit, NULL for others */
+	float **adds;		  /* [tab.n]: what wse_memx_grads() returns */
+	float *scratch;		  /* the longest vector */
+	int pending;		  /* a commit whose units are not updated yet */
 	struct wse_update update;
 
-	struct wse_buf bufs[2][WSE_MLP_MAX_LINEAR]; /* one per layer: fwd, tr, bias */
-	struct wse_image images[2][WSE_MLP_MAX_LINEAR];
-	uint32_t set; /* which of the two the current step streams */
+	struct wse_buf **bufs; /* [nunits]: fwd, tr, vec */
+	struct wse_image *images;
 
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
-	uint32_t ready; /* layers whose image of the current set is written */
+	unsigned char *ready; /* [nunits]: the image of the current step is written */
 };
 
-static size_t align64(size_t n)
-{
-	return (n + 63) / 64 * 64;
-}
+/* ---- opening ---- */
 
 static int alloc_images(struct wse_memx *mx)
 {
-	for (uint32_t s = 0; s < 2; s++) {
-		for (uint32_t l = 0; l < mx->cfg.mlp.nlinear; l++) {
-			uint32_t k = mx->cfg.mlp.width[l], n = mx->cfg.mlp.width[l + 1];
-			size_t image = align64((size_t)k * n * sizeof(uint16_t));
-			struct wse_buf *b = &mx->bufs[s][l];
-			int ret = mx->pool.alloc(mx->pool.ctx, 2 * image + n * sizeof(float), b);
+	for (uint32_t i = 0; i < mx->g->nunits; i++) {
+		const struct wse_unit *u = &mx->g->units[i];
+		size_t fwd = wse_unit_fwd_bytes(u);
+		int ret =
+			mx->pool.alloc(mx->pool.ctx, wse_unit_image_bytes(mx->g, u), &mx->bufs[i]);
 
-			if (ret)
-				return ret;
-			mx->images[s][l] = (struct wse_image){{b, 0}, {b, image}, {b, 2 * image}};
-		}
+		if (ret)
+			return ret;
+		mx->images[i] = (struct wse_image){
+			{mx->bufs[i], 0}, {mx->bufs[i], fwd}, {mx->bufs[i], 2 * fwd}};
 	}
 	return 0;
 }
 
-int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_buf_pool *pool,
-		  struct wse_memx **memx)
+/* every tensor has one home; where the graph has it twice, the graph is none */
+static int find_homes(struct wse_memx *mx)
+{
+	size_t longest = 1;
+
+	for (uint32_t i = 0; i < mx->tab.n; i++)
+		mx->home[i].unit = WSE_NO_UNIT;
+	for (uint32_t i = 0; i < mx->g->nunits; i++) {
+		const struct wse_unit *u = &mx->g->units[i];
+
+		for (uint32_t which = 0; which <= u->nvec; which++) {
+			uint32_t t = which ? u->vec[which - 1].tensor : u->weight;
+
+			if (t == WSE_NO_TENSOR && !which)
+				continue;
+			if (t >= mx->tab.n || mx->home[t].unit != WSE_NO_UNIT)
+				return -EINVAL;
+			mx->home[t] = (struct home){i, which};
+			if (which && mx->tab.t[t].count > longest)
+				longest = mx->tab.t[t].count;
+		}
+	}
+	for (uint32_t i = 0; i < mx->tab.n; i++) {
+		if (mx->home[i].unit != WSE_NO_UNIT)
+			continue;
+		mx->own[i] = calloc(mx->tab.t[i].count, sizeof(float));
+		if (!mx->own[i])
+			return -ENOMEM;
+	}
+	mx->scratch = malloc(longest * sizeof(float));
+	return mx->scratch ? 0 : -ENOMEM;
+}
+
+int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph,
+		  const struct wse_buf_pool *pool, struct wse_memx **memx)
 {
 	struct wse_memx *mx = calloc(1, sizeof(*mx));
-	int ret = -ENOMEM;
+	int ret;
 
 	*memx = NULL;
 	if (!mx)
 		return -ENOMEM;
 	mx->cfg = *cfg;
 	mx->pool = *pool;
+	mx->g = graph;
 	mx->beta1_pow = mx->beta2_pow = 1.0;
 	pthread_mutex_init(&mx->lock, NULL);
 	pthread_cond_init(&mx->cond, NULL);
-	wse_mlp_tensors(&cfg->mlp, &mx->tab);
-	mx->params = calloc(mx->tab.params, sizeof(float));
-	mx->m = calloc(mx->tab.params, sizeof(float));
-	if (cfg->optim.kind != WSE_OPTIM_SGD)
-		mx->v = calloc(mx->tab.params, sizeof(float));
-	if (mx->params && mx->m && (mx->v || cfg->optim.kind == WSE_OPTIM_SGD))
-		ret = alloc_images(mx);
+	ret = cfg->model.family->tensors(&cfg->model, &mx->tab);
+	if (!ret) {
+		mx->params = calloc(mx->tab.params, sizeof(float));
+		mx->m = calloc(mx->tab.params, sizeof(float));
+		if (cfg->optim.kind != WSE_OPTIM_SGD)
+			mx->v = calloc(mx->tab.params, sizeof(float));
+		mx->home = calloc(mx->tab.n, sizeof(*mx->home));
+		mx->own = calloc(mx->tab.n, sizeof(*mx->own));
+		mx->adds = calloc(mx->tab.n, sizeof(*mx->adds));
+		mx->bufs = calloc(graph->nunits + 1, sizeof(struct wse_buf *));
+		mx->images = calloc(graph->nunits + 1, sizeof(*mx->images));
+		mx->ready = calloc(graph->nunits + 1, 1);
+		if (!mx->params || !mx->m || (!mx->v && cfg->optim.kind != WSE_OPTIM_SGD) ||
+		    !mx->home || !mx->own || !mx->adds || !mx->bufs || !mx->images || !mx->ready)
+			ret = -ENOMEM;
+	}
+	ret = ret ? ret : find_homes(mx);
+	ret = ret ? ret : alloc_images(mx);
 	if (ret) {
 		wse_memx_close(mx);
 		return ret;
 	}
-	wse_mlp_init_params(&cfg->mlp, cfg->seed, mx->params);
+	wse_tensor_init(&mx->tab, cfg->seed, mx->params);
 	wse_memx_refresh(mx);
 	*memx = mx;
 	return 0;
@@ -87,13 +138,22 @@ void wse_memx_close(struct wse_memx *mx)
 {
 	if (!mx)
 		return;
-	for (uint32_t s = 0; s < 2; s++)
-		for (uint32_t l = 0; l < mx->cfg.mlp.nlinear; l++)
-			if (mx->bufs[s][l].ptr)
-				mx->pool.free(mx->pool.ctx, &mx->bufs[s][l]);
+	for (uint32_t i = 0; mx->bufs && i < mx->g->nunits; i++)
+		if (mx->bufs[i])
+			mx->pool.free(mx->pool.ctx, mx->bufs[i]);
+	for (uint32_t i = 0; mx->own && i < mx->tab.n; i++)
+		free(mx->own[i]);
+	free(mx->bufs);
+	free(mx->images);
+	free(mx->ready);
+	free(mx->home);
+	free(mx->own);
+	free(mx->adds);
+	free(mx->scratch);
 	free(mx->params);
 	free(mx->m);
 	free(mx->v);
+	wse_tensor_table_fini(&mx->tab);
 	pthread_mutex_destroy(&mx->lock);
 	pthread_cond_destroy(&mx->cond);
 	free(mx);
@@ -112,64 +172,180 @@ void wse_memx_state(struct wse_memx *mx, struct wse_memx_state *state)
 	};
 }
 
-static void write_image(struct wse_memx *mx, uint32_t layer)
-{
-	const struct wse_image *img = &mx->images[mx->set][layer];
-	uint32_t k = mx->cfg.mlp.width[layer], n = mx->cfg.mlp.width[layer + 1];
-	const float *w = mx->params + mx->tab.t[wse_mlp_weight(layer)].off;
-	const float *bias = mx->params + mx->tab.t[wse_mlp_bias(layer)].off;
+/* ---- images ---- */
 
-	wse_bf16_image(w, n, k, wse_span_ptr(img->fwd), wse_span_ptr(img->tr));
-	memcpy(wse_span_ptr(img->bias), bias, n * sizeof(float));
+/* the masters in the order of the stream, and transposed; rows beyond the tensor are zero */
+static void write_matrix(struct wse_memx *mx, const struct wse_unit *u, uint16_t *fwd, uint16_t *tr)
+{
+	const struct wse_tensor *t = &mx->tab.t[u->weight];
+	size_t rows = t->count / u->ins;
+	struct wse_piece p;
+
+	for (size_t i = 0; wse_unit_piece(mx->g, u, 0, t, i, &p); i++) {
+		/* element 0 of the image, if all of it lay as this piece does */
+		const float *w = mx->params + ((ptrdiff_t)(t->off + p.from) - (ptrdiff_t)p.at);
+		size_t first = p.at / u->ins;
+
+		wse_bf16_image_part(w, u->outs, u->ins, first, first + p.count / u->ins, 0, u->ins,
+				    fwd, tr);
+	}
+	if (rows == u->outs)
+		return;
+	memset(fwd + t->count, 0, ((size_t)u->outs * u->ins - t->count) * sizeof(*fwd));
+	for (size_t k = 0; k < u->ins; k++)
+		memset(tr + k * u->outs + rows, 0, (u->outs - rows) * sizeof(*tr));
 }
 
-static void set_ready(struct wse_memx *mx, uint32_t layers)
+static void write_image(struct wse_memx *mx, uint32_t unit)
+{
+	const struct wse_unit *u = &mx->g->units[unit];
+	const struct wse_image *img = &mx->images[unit];
+	size_t matrix = u->weight == WSE_NO_TENSOR ? 0 : (size_t)u->outs * u->ins;
+	float *vec = wse_span_ptr(img->vec);
+	struct wse_piece p;
+
+	if (matrix)
+		write_matrix(mx, u, wse_span_ptr(img->fwd), wse_span_ptr(img->tr));
+	for (uint32_t which = 1; which <= u->nvec; which++) {
+		const struct wse_tensor *t = &mx->tab.t[u->vec[which - 1].tensor];
+
+		for (size_t i = 0; wse_unit_piece(mx->g, u, which, t, i, &p); i++)
+			memcpy(vec + (p.at - matrix), mx->params + t->off + p.from,
+			       p.count * sizeof(float));
+	}
+}
+
+static void set_ready(struct wse_memx *mx, uint32_t unit, int ready)
 {
 	pthread_mutex_lock(&mx->lock);
-	mx->ready = layers;
+	mx->ready[unit] = (unsigned char)ready;
 	pthread_cond_broadcast(&mx->cond);
 	pthread_mutex_unlock(&mx->lock);
 }
 
 void wse_memx_refresh(struct wse_memx *mx)
 {
-	for (uint32_t l = 0; l < mx->cfg.mlp.nlinear; l++) {
-		write_image(mx, l);
-		set_ready(mx, l + 1);
+	for (uint32_t i = 0; i < mx->g->nunits; i++) {
+		write_image(mx, i);
+		set_ready(mx, i, 1);
 	}
 }
 
 const struct wse_image *wse_memx_images(struct wse_memx *mx)
 {
-	return mx->images[mx->set];
+	return mx->images;
 }
 
-int wse_memx_layer_ready(struct wse_memx *mx, uint32_t layer)
+int wse_memx_unit_ready(struct wse_memx *mx, uint32_t unit)
 {
 	pthread_mutex_lock(&mx->lock);
-	while (mx->ready <= layer)
+	while (!mx->ready[unit])
 		pthread_cond_wait(&mx->cond, &mx->lock);
 	pthread_mutex_unlock(&mx->lock);
 	return 0;
 }
 
+/* ---- gradients ---- */
+
+float *const *wse_memx_grads(struct wse_memx *mx, float *const *unit)
+{
+	mx->unit_grads = unit;
+	for (uint32_t i = 0; i < mx->tab.n; i++) {
+		const struct wse_tensor *t = &mx->tab.t[i];
+
+		mx->adds[i] = mx->own[i];
+		if (mx->own[i])
+			memset(mx->own[i], 0, t->count * sizeof(float));
+		else if (t->flags & WSE_TENSOR_INPUT && !mx->home[i].which)
+			mx->adds[i] = unit[mx->home[i].unit];
+	}
+	return mx->adds;
+}
+
+/* a gradient as one array: where it lies, or (a vector) gathered into scratch */
+static const float *contiguous(const struct wse_memx *mx, uint32_t tensor)
+{
+	const struct home *h = &mx->home[tensor];
+	struct wse_piece p;
+
+	if (mx->own[tensor])
+		return mx->own[tensor];
+	if (!h->which)
+		return mx->unit_grads[h->unit];
+	for (size_t i = 0;
+	     wse_unit_piece(mx->g, &mx->g->units[h->unit], h->which, &mx->tab.t[tensor], i, &p);
+	     i++)
+		memcpy(mx->scratch + p.from, mx->unit_grads[h->unit] + p.at,
+		       p.count * sizeof(float));
+	return mx->scratch;
+}
+
+void wse_memx_grad(const struct wse_memx *mx, uint32_t tensor, float *out)
+{
+	const struct wse_tensor *t = &mx->tab.t[tensor];
+	const struct home *h = &mx->home[tensor];
+	struct wse_piece p;
+
+	if (mx->own[tensor]) {
+		memcpy(out, mx->own[tensor], t->count * sizeof(float));
+		return;
+	}
+	for (size_t i = 0; wse_unit_piece(mx->g, &mx->g->units[h->unit], h->which, t, i, &p); i++)
+		memcpy(out + p.from, mx->unit_grads[h->unit] + p.at, p.count * sizeof(float));
+}
+
+uint32_t wse_memx_bad_grad(const struct wse_memx *mx)
+{
+	for (uint32_t i = 0; i < mx->tab.n; i++) {
+		const float *g = contiguous(mx, i);
+
+		for (size_t j = 0; j < mx->tab.t[i].count; j++)
+			if (wse_f32_isbad(g[j]))
+				return i;
+	}
+	return WSE_NO_TENSOR;
+}
+
+/* ---- the end of a step ---- */
+
+static void update_range(struct wse_memx *mx, const struct wse_tensor *t, size_t from,
+			 const float *grad, size_t n)
+{
+	struct wse_update u = mx->update;
+	size_t at = t->off + from;
+
+	u.decay = !!(t->flags & WSE_TENSOR_DECAY);
+	wse_optim_update(&mx->cfg.optim, &u, n, mx->params + at, mx->m + at,
+			 mx->v ? mx->v + at : NULL, grad);
+}
+
 static void update(struct wse_memx *mx, uint32_t tensor)
 {
 	const struct wse_tensor *t = &mx->tab.t[tensor];
-	struct wse_update u = mx->update;
+	const struct home *h = &mx->home[tensor];
+	struct wse_piece p;
 
-	u.decay = !t->is_bias;
-	wse_optim_update(&mx->cfg.optim, &u, t->count, mx->params + t->off, mx->m + t->off,
-			 mx->v ? mx->v + t->off : NULL, mx->pending + t->off);
+	if (mx->own[tensor]) {
+		update_range(mx, t, 0, mx->own[tensor], t->count);
+		return;
+	}
+	for (size_t i = 0; wse_unit_piece(mx->g, &mx->g->units[h->unit], h->which, t, i, &p); i++)
+		update_range(mx, t, p.from, mx->unit_grads[h->unit] + p.at, p.count);
 }
 
-int wse_memx_commit(struct wse_memx *mx, const float *grads, double *norm, double *lr)
+/* a unit and all that is in it; or a tensor that is in none */
+static int early(const struct wse_memx *mx, uint32_t tensor)
+{
+	return mx->own[tensor] || mx->tab.t[tensor].flags & WSE_TENSOR_INPUT;
+}
+
+int wse_memx_commit(struct wse_memx *mx, double *norm, double *lr)
 {
 	double sum = 0.0;
 
 	wse_memx_finish(mx);
 	for (uint32_t i = 0; i < mx->tab.n; i++)
-		sum += wse_sum_squares(grads + mx->tab.t[i].off, mx->tab.t[i].count);
+		sum += wse_sum_squares(contiguous(mx, i), mx->tab.t[i].count);
 	*norm = wse_sqrt(sum);
 	*lr = wse_sched_rate(&mx->cfg.sched, mx->step);
 	if (!(sum - sum == 0.0)) /* NaN or infinite */
@@ -186,10 +362,12 @@ int wse_memx_commit(struct wse_memx *mx, const float *grads, double *norm, doubl
 	if (mx->cfg.max_norm > 0.0 && *norm > mx->cfg.max_norm)
 		mx->update.grad_scale = (float)(mx->cfg.max_norm / (*norm + 1e-6));
 	mx->step++;
-	mx->set ^= 1;
-	mx->pending = grads;
-	set_ready(mx, 0);
-	update(mx, 0);
+	mx->pending = 1;
+	for (uint32_t i = 0; i < mx->g->nunits; i++)
+		set_ready(mx, i, 0);
+	for (uint32_t i = 0; i < mx->tab.n; i++)
+		if (early(mx, i))
+			update(mx, i);
 	return 0;
 }
 
@@ -197,11 +375,17 @@ void wse_memx_finish(struct wse_memx *mx)
 {
 	if (!mx->pending)
 		return;
-	for (uint32_t l = 0; l < mx->cfg.mlp.nlinear; l++) {
-		update(mx, wse_mlp_weight(l));
-		update(mx, wse_mlp_bias(l));
-		write_image(mx, l);
-		set_ready(mx, l + 1);
+	for (uint32_t i = 0; i < mx->g->nunits; i++) {
+		const struct wse_unit *u = &mx->g->units[i];
+
+		for (uint32_t which = 0; which <= u->nvec; which++) {
+			uint32_t t = which ? u->vec[which - 1].tensor : u->weight;
+
+			if (t != WSE_NO_TENSOR && !early(mx, t))
+				update(mx, t);
+		}
+		write_image(mx, i);
+		set_ready(mx, i, 1);
 	}
-	mx->pending = NULL;
+	mx->pending = 0;
 }

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MemoryX: where the weights live. fp32 masters and optimizer state; per step a set of bf16
- * streaming images that all devices read from the same memory. Nothing of a step is written before
- * its commit, so a step that lost a device is simply run again.
+ * MemoryX: where the weights live. fp32 masters and optimizer state; the bf16 streaming images that all devices read
+ * from the same memory. Nothing of a step is written before its commit, so a step that lost a device is simply run
+ * again; after it every device is done, so one set of images is enough.
  *
- * One thread (the loop's) calls it; only wse_memx_layer_ready() is for the devices' threads.
+ * One thread (the loop's) calls it; only wse_memx_unit_ready() is for the devices' threads.
  */
-#ifndef WSE_TRAIN_MEMX_H
-#define WSE_TRAIN_MEMX_H
+#ifndef WSE_MEMX_MEMX_H
+#define WSE_MEMX_MEMX_H
 
-#include "exec/exec.h"
-#include "optim.h"
+#include "memx/optim.h"
+#include "model/family.h"
 
-/* memory that devices read and write: made once, shared by all (see swarmx.h) */
+/* memory that devices read and write: made once, shared by all (see swarmx/swarmx.h) */
 struct wse_buf_pool {
-	int (*alloc)(void *ctx, size_t size, struct wse_buf *buf);
+	int (*alloc)(void *ctx, size_t size, struct wse_buf **buf);
 	void (*free)(void *ctx, struct wse_buf *buf);
 	void *ctx;
 };
@@ -22,14 +22,15 @@ struct wse_buf_pool {
 struct wse_memx;
 
 struct wse_memx_cfg {
-	struct wse_mlp mlp;
+	struct wse_model model;
 	struct wse_optim_cfg optim;
 	struct wse_sched_list sched;
 	double max_norm;	/* global gradient norm; 0: no clipping */
 	uint64_t seed;		/* of the initial weights */
 };
 
-int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_buf_pool *pool,
+/* the graph says how units lie in their images and gradients; it stays until close */
+int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph, const struct wse_buf_pool *pool,
 		  struct wse_memx **memx);
 void wse_memx_close(struct wse_memx *mx);
 
@@ -44,20 +45,31 @@ void wse_memx_state(struct wse_memx *mx, struct wse_memx_state *state);
 /* after the state was loaded or changed by hand: rebuild the images */
 void wse_memx_refresh(struct wse_memx *mx);
 
-/* images of the current step [nlinear]; valid until the commit after the next */
+/* images of the current step [graph.nunits] */
 const struct wse_image *wse_memx_images(struct wse_memx *mx);
-/* blocks until the layer's image of the current step is written; 0 */
-int wse_memx_layer_ready(struct wse_memx *mx, uint32_t layer);
+/* blocks until the unit's image of the current step is written; 0 */
+int wse_memx_unit_ready(struct wse_memx *mx, uint32_t unit);
 
 /*
- * The end of a step. grads [params] are the sums over all micro-batches and must stay as they are
- * until wse_memx_finish() has returned. *norm is their global norm (tensors in table order, see
- * wse_sum_squares). -ERANGE, and nothing changed, when it is not finite.
- * The embedding is updated at once (the host gathers the next inputs from it), the layers by
- * wse_memx_finish(): the next step's forward may be submitted between the two, its first layer
- * runs while later ones are updated.
+ * The gradient of a step. unit [graph.nunits] are the sums over all micro-batches, [outs][ins] and then
+ * [COLS][vec_rows], as the reduction tree left them: they are not copied, and stay until wse_memx_finish().
+ * Returns an array [table.n] of where the host adds gradients of what it gathered, each in the tensor's own order: a
+ * cleared array for a tensor in no unit, the unit's sum where the tensor is its matrix too, NULL for all others.
  */
-int wse_memx_commit(struct wse_memx *mx, const float *grads, double *norm, double *lr);
+float *const *wse_memx_grads(struct wse_memx *mx, float *const *unit);
+/* the first tensor whose gradient is not finite, WSE_NO_TENSOR: none */
+uint32_t wse_memx_bad_grad(const struct wse_memx *mx);
+/* the gradient of a tensor in its own order into out [count] */
+void wse_memx_grad(const struct wse_memx *mx, uint32_t tensor, float *out);
+
+/*
+ * The end of a step. *norm is the global norm of the gradients (tensors in table order, a matrix in the order of its
+ * stream; see wse_sum_squares). -ERANGE, and nothing changed, when it is not finite.
+ * Tensors that the host gathers the next inputs from, and those in no unit, are updated at once, units by
+ * wse_memx_finish(): the next step's forward may be submitted between the two, its first unit runs while later ones
+ * are updated.
+ */
+int wse_memx_commit(struct wse_memx *mx, double *norm, double *lr);
 void wse_memx_finish(struct wse_memx *mx);
 
 #endif

@@ -1,20 +1,34 @@
 // SPDX-License-Identifier: MIT
-/* Shapes, names and initial values of the MLP language model. */
-#include "mlp.h"
-
+/* The MLP language model: parameters, graph, inputs. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "model/mlp.h"
 #include "num/num.h"
+#include "num/why.h"
+#include "ops/ops.h"
 
-int wse_mlp_init(struct wse_mlp *m, uint32_t window, uint32_t embed, uint32_t vocab,
+/* the program of linear layers and loss, and where data may begin above every version of it */
+#define PROGRAM	    "mlp.elf"
+#define PROGRAM_END 0x2800u
+
+int wse_mlp_init(struct wse_model *model, uint32_t window, uint32_t embed, uint32_t vocab,
 		 const uint32_t *hidden, uint32_t nhidden, enum wse_act act)
 {
+	struct wse_mlp *m = (struct wse_mlp *)model->own;
+
+	_Static_assert(sizeof(*m) <= sizeof(model->own), "the family's struct fits");
+
 	if (!window || !embed || !vocab || nhidden >= WSE_MLP_MAX_LINEAR ||
 	    (uint64_t)window * embed > 1u << 20 || vocab > 65536)
 		return -EINVAL;
-	memset(m, 0, sizeof(*m));
+	memset(model, 0, sizeof(*model));
+	model->family = &wse_family_mlp;
+	model->vocab = vocab;
+	model->window = window;
+	model->span = 1;
 	m->window = window;
 	m->embed = embed;
 	m->vocab = vocab;
@@ -30,75 +44,178 @@ int wse_mlp_init(struct wse_mlp *m, uint32_t window, uint32_t embed, uint32_t vo
 	return 0;
 }
 
-static void add(struct wse_tensor_table *tab, const char *name, int layer, uint32_t ndim,
-		uint32_t d0, uint32_t d1)
+/* order: wte, then weight [N][K] and bias [N] of each layer */
+static int mlp_tensors(const struct wse_model *model, struct wse_tensor_table *tab)
 {
-	struct wse_tensor *t = &tab->t[tab->n++];
+	const struct wse_mlp *m = wse_mlp(model);
+	uint32_t last = wse_tensor_add(tab, WSE_TENSOR_DECAY | WSE_TENSOR_INPUT, 0.0f, 0.5f,
+				       m->vocab, m->embed, "transformer.wte.weight");
 
-	snprintf(t->name, sizeof(t->name), "%s", name);
-	t->off = tab->params;
-	t->count = (size_t)d0 * d1;
-	t->ndim = ndim;
-	t->dim[0] = d0;
-	t->dim[1] = d1;
-	t->layer = layer;
-	t->is_bias = ndim == 1;
-	tab->params += t->count;
+	for (uint32_t l = 0; l < m->nlinear && last != WSE_NO_TENSOR; l++) {
+		uint32_t n = m->width[l + 1], k = m->width[l];
+		/* He et al. for the layers under an activation; a small output layer starts the loss at
+		 * log(vocab) */
+		float dev = (float)(l + 1 < m->nlinear ? wse_sqrt(2.0 / k) : 0.5 / wse_sqrt(k));
+		char name[40] = "lm_head";
+
+		if (l + 1 < m->nlinear)
+			snprintf(name, sizeof(name), "transformer.h.%u.mlp.c_fc", l);
+		wse_tensor_add(tab, WSE_TENSOR_DECAY, 0.0f, dev, n, k, "%s.weight", name);
+		last = wse_tensor_add(tab, 0, 0.0f, 0.0f, n, 0, "%s.bias", name);
+	}
+	return last == WSE_NO_TENSOR ? -ENOMEM : 0;
 }
 
-void wse_mlp_tensors(const struct wse_mlp *m, struct wse_tensor_table *tab)
+/* what the user can change, in the user's words */
+static int check(const struct wse_mlp *m, uint32_t cols, char *why)
 {
-	char name[64];
+	for (uint32_t l = 0; l <= m->nlinear; l++) {
+		uint32_t w = m->width[l], unit = 4 * cols;
 
-	memset(tab, 0, sizeof(*tab));
-	add(tab, "transformer.wte.weight", -1, 2, m->vocab, m->embed);
+		if (w % unit)
+			return wse_why(why, -EINVAL,
+				       "the %s of width %u is not a multiple of 4 x %u columns; "
+				       "choose %u or %u",
+				       l == 0		 ? "input (window x embedding_size)"
+				       : l == m->nlinear ? "vocabulary"
+							 : "hidden layer",
+				       w, cols, w / unit * unit, (w / unit + 1) * unit);
+		if (w / cols > 16384) /* the index of a wavelet has 14 bits */
+			return wse_why(why, -EINVAL, "width %u is more than 16384 x %u columns", w,
+				       cols);
+	}
+	return 0;
+}
+
+static int mlp_graph(const struct wse_model *model, const struct wse_tile *tile, uint32_t t,
+		     uint32_t mode, struct wse_graph *g, char *why)
+{
+	const struct wse_mlp *m = wse_mlp(model);
+	uint32_t act[WSE_MLP_MAX_LINEAR], deriv[WSE_MLP_MAX_LINEAR], last = m->nlinear - 1;
+	uint32_t program, x, vec, dy, target, dx;
+	size_t tokens = (size_t)t * tile->rows;
+	int ret = check(m, tile->cols, why);
+
+	(void)mode;
+	wse_graph_init(g, tile, t);
+	if (ret)
+		return ret;
+	program = wse_graph_program(g, PROGRAM, PROGRAM_END);
 	for (uint32_t l = 0; l < m->nlinear; l++) {
-		int last = l + 1 == m->nlinear;
-
-		snprintf(name, sizeof(name),
-			 last ? "lm_head.weight" : "transformer.h.%u.mlp.c_fc.weight", l);
-		add(tab, name, l, 2, m->width[l + 1], m->width[l]);
-		snprintf(name, sizeof(name),
-			 last ? "lm_head.bias" : "transformer.h.%u.mlp.c_fc.bias", l);
-		add(tab, name, l, 1, m->width[l + 1], 1);
+		wse_graph_unit(g, wse_mlp_weight(l), m->width[l + 1], m->width[l], 1);
+		wse_graph_vec(g, l, wse_mlp_bias(l), m->width[l + 1]);
 	}
+	g->target = wse_graph_in(g, "targets", tokens * 2);
+	x = wse_graph_in(g, "inputs", m->width[0] * tokens * 2);
+	g->loss = wse_graph_out(g, "losses", tokens * 4);
+	dx = wse_graph_out(g, "gradient of the inputs", m->width[0] * tokens * 4);
+	g->logits = wse_graph_out(g, "logits", m->vocab * tokens * 4);
+	g->classes = m->vocab;
+	g->vocab_rows = m->vocab / tile->cols;
+
+	act[0] = wse_op_in(g, "activations", x, WSE_TYPE_BF16, WSE_SHAPE_TOKENS,
+			   m->width[0] / tile->cols);
+	target = wse_op_in(g, "targets", g->target, WSE_TYPE_U16, WSE_SHAPE_SHARED, 1);
+	deriv[0] = WSE_NO_VALUE;
+	for (uint32_t l = 0; l < last; l++) {
+		vec = wse_op_vec_in(g, l);
+		act[l + 1] = wse_op_linear(g,
+					   &(struct wse_linear_op){.program = program,
+								   .unit = l,
+								   .x = act[l],
+								   .vec = vec,
+								   .aux = WSE_NO_VALUE,
+								   .post = m->act == WSE_ACT_GELU
+										   ? WSE_POST_GELU
+										   : WSE_POST_RELU,
+								   .what = "activations"},
+					   &deriv[l + 1]);
+	}
+	vec = wse_op_vec_in(g, last);
+	x = wse_op_linear(g,
+			  &(struct wse_linear_op){.program = program,
+						  .unit = last,
+						  .x = act[last],
+						  .vec = vec,
+						  .aux = WSE_NO_VALUE,
+						  .post = WSE_POST_NONE,
+						  .what = "logits"},
+			  NULL);
+	wse_op_out(g, g->logits, x);
+	dy = wse_op_loss(g, program, x, target);
+
+	for (uint32_t l = last + 1; l-- > 0;) {
+		int gelu = m->act == WSE_ACT_GELU;
+
+		vec = wse_op_wgrad(g, program, l, act[l], dy, WSE_NO_VALUE, 0);
+		wse_op_vec_out(g, l, vec);
+		dy = wse_op_linear(g,
+				   &(struct wse_linear_op){.program = program,
+							   .unit = l,
+							   .back = 1,
+							   .x = dy,
+							   .bias = WSE_NO_BIAS,
+							   .aux = !l	 ? WSE_NO_VALUE
+								  : gelu ? deriv[l]
+									 : act[l],
+							   .post = !l	  ? WSE_POST_NONE
+								   : gelu ? WSE_POST_MUL
+									  : WSE_POST_GATE,
+							   .what = "gradients"},
+				   NULL);
+	}
+	wse_op_out(g, dx, dy);
+	return wse_ops_finish(g, why);
 }
 
-void wse_mlp_init_params(const struct wse_mlp *m, uint64_t seed, float *params)
+static void mlp_describe(const struct wse_model *model, char *text, size_t size)
 {
-	struct wse_tensor_table tab;
+	const struct wse_mlp *m = wse_mlp(model);
 
-	wse_mlp_tensors(m, &tab);
-	for (uint32_t i = 0; i < tab.n; i++) {
-		const struct wse_tensor *t = &tab.t[i];
-		float *p = params + t->off, dev;
+	snprintf(text, size, "mlp window=%u embed=%u vocab=%u act=%s layers=%u", m->window,
+		 m->embed, m->vocab, m->act == WSE_ACT_RELU ? "relu" : "gelu", m->nlinear);
+}
 
-		if (t->is_bias) {
-			memset(p, 0, t->count * sizeof(*p));
-			continue;
+enum { IN_X = 1, OUT_DX = 1 };
+
+/* x [window * embed][T] */
+static void mlp_gather(const struct wse_model *model, const struct wse_graph *g,
+		       const float *params, const uint16_t *const *samples, struct wse_job *job)
+{
+	uint32_t t_all = wse_graph_tokens(g), win = wse_mlp(model)->window,
+		 e = wse_mlp(model)->embed;
+	uint16_t *x = wse_span_ptr(job->in[IN_X]);
+
+	for (uint32_t t = 0; t < t_all; t++) {
+		for (uint32_t i = 0; i < win; i++) {
+			const float *row = params + (size_t)samples[t][(int)i - (int)win] * e;
+
+			for (uint32_t j = 0; j < e; j++)
+				x[((size_t)i * e + j) * t_all + t] = wse_f32_to_bf16(row[j]);
 		}
-		/* He et al. for the layers under an activation; a small output layer starts the
-		 * loss at log(vocab) */
-		if (t->layer < 0)
-			dev = 0.5f;
-		else if (t->layer + 1u < m->nlinear)
-			dev = (float)wse_sqrt(2.0 / t->dim[1]);
-		else
-			dev = (float)(0.5 / wse_sqrt(t->dim[1]));
-		wse_rng_normals(seed, i, 0, dev, t->count, p);
 	}
 }
 
-uint64_t wse_mlp_macs(const struct wse_mlp *m)
+/* dx [window * embed][T] of every token, in token order, window position by position, onto its row */
+static void mlp_scatter(const struct wse_model *model, const struct wse_graph *g,
+			const struct wse_job *job, const uint16_t *const *samples,
+			float *const *grad)
 {
-	uint64_t macs = 0;
+	uint32_t t_all = wse_graph_tokens(g), win = wse_mlp(model)->window,
+		 e = wse_mlp(model)->embed;
+	const float *dx = wse_span_ptr(job->out[OUT_DX]);
 
-	for (uint32_t l = 0; l < m->nlinear; l++)
-		macs += (uint64_t)m->width[l] * m->width[l + 1];
-	return macs;
+	for (uint32_t t = 0; t < t_all; t++) {
+		for (uint32_t i = 0; i < win; i++) {
+			float *row = grad[0] + (size_t)samples[t][(int)i - (int)win] * e;
+
+			for (uint32_t j = 0; j < e; j++)
+				row[j] += dx[((size_t)i * e + j) * t_all + t];
+		}
+	}
 }
 
-uint32_t wse_mlp_widest(const struct wse_mlp *m)
+static uint32_t widest(const struct wse_mlp *m)
 {
 	uint32_t w = 0;
 
@@ -107,21 +224,16 @@ uint32_t wse_mlp_widest(const struct wse_mlp *m)
 	return w;
 }
 
-int wse_mlp_find_nonfinite(const struct wse_mlp *m, const float *params, const float *x0,
-			   float *scratch)
+/* plain fp32 forward of one token: x0 [width[0]], scratch [2 * widest]; the first layer that is not finite */
+static uint32_t forward(const struct wse_mlp *m, const struct wse_tensor_table *tab,
+			const float *params, const float *x, float *scratch)
 {
-	uint32_t widest = wse_mlp_widest(m);
-	struct wse_tensor_table tab;
-	const float *x = x0;
+	uint32_t wide = widest(m);
 
-	for (uint32_t k = 0; k < m->width[0]; k++)
-		if (wse_f32_isbad(x0[k]))
-			return -1;
-	wse_mlp_tensors(m, &tab);
 	for (uint32_t l = 0; l < m->nlinear; l++) {
-		const float *w = params + tab.t[wse_mlp_weight(l)].off;
-		const float *b = params + tab.t[wse_mlp_bias(l)].off;
-		float *y = scratch + (l & 1) * widest;
+		const float *w = params + tab->t[wse_mlp_weight(l)].off;
+		const float *b = params + tab->t[wse_mlp_bias(l)].off;
+		float *y = scratch + (l & 1) * wide;
 
 		for (uint32_t n = 0; n < m->width[l + 1]; n++) {
 			float sum = b[n];
@@ -129,10 +241,57 @@ int wse_mlp_find_nonfinite(const struct wse_mlp *m, const float *params, const f
 			for (uint32_t k = 0; k < m->width[l]; k++)
 				sum += w[(size_t)n * m->width[l] + k] * x[k];
 			if (wse_f32_isbad(sum))
-				return (int)l;
+				return l;
 			y[n] = sum > 0.0f ? sum : 0.0f;
 		}
 		x = y;
 	}
-	return (int)m->nlinear;
+	return m->nlinear;
 }
+
+static const char *mlp_find_nonfinite(const struct wse_model *model,
+				      const struct wse_tensor_table *tab, const float *params,
+				      const struct wse_graph *g, const struct wse_job *job,
+				      uint32_t t)
+{
+	const struct wse_mlp *m = wse_mlp(model);
+	const uint16_t *x = wse_span_ptr(job->in[IN_X]);
+	uint32_t k = m->width[0], t_all = wse_graph_tokens(g), layer;
+	float *x0 = malloc((k + 2 * (size_t)widest(m)) * sizeof(float));
+	const char *where = NULL;
+
+	for (uint32_t i = 0; x0 && i < k && !where; i++) {
+		x0[i] = wse_bf16_to_f32(x[(size_t)i * t_all + t]);
+		if (wse_f32_isbad(x0[i]))
+			where = tab->t[0].name;
+	}
+	if (x0 && !where) {
+		layer = forward(m, tab, params, x0, x0 + k);
+		if (layer < m->nlinear)
+			where = tab->t[wse_mlp_weight(layer)].name;
+	}
+	free(x0);
+	return where;
+}
+
+static uint64_t mlp_macs(const struct wse_model *model)
+{
+	const struct wse_mlp *m = wse_mlp(model);
+	uint64_t macs = 0;
+
+	for (uint32_t l = 0; l < m->nlinear; l++)
+		macs += (uint64_t)m->width[l] * m->width[l + 1];
+	return macs;
+}
+
+const struct wse_model_family wse_family_mlp = {
+	.name = "mlp",
+	.tensors = mlp_tensors,
+	.graph = mlp_graph,
+	.describe = mlp_describe,
+	.gather = mlp_gather,
+	.scatter = mlp_scatter,
+	.find_nonfinite = mlp_find_nonfinite,
+	.macs = mlp_macs,
+	.modes = 1,
+};

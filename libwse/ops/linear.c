@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: MIT
-/* The oracle of the streamed linear layers. The orders are in linear.h. */
-#include "linear.h"
+/*
+ * Linear layers: the streamed product with its pass over the sums, and the gradient of the weights. First as scalar
+ * loops (the orders are in linear.h), then as an operation.
+ */
+#include "ops/linear.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "num/elementwise.h"
+#include "num/num.h"
+#include "num/why.h"
+#include "ops/emit.h"
+#include "ops/kinds.h"
+#include "ops/oracle.h"
 
 /* four tokens at once: every count of tokens is a multiple, and the bits do not depend on it */
 typedef float four_t __attribute__((vector_size(16)));
@@ -152,3 +162,303 @@ void wse_linear_bgrad_oracle(const struct wse_tile *tile, uint32_t outs, uint32_
 		db[n] = dot(tile, tokens, dy + (size_t)n * tokens, NULL);
 	wse_ftz_leave(saved);
 }
+
+/* ---- the operation ---- */
+
+/* arguments of an operation */
+enum { A_POST, A_BIAS, A_BACK, A_SCALE, A_NSCALE };
+enum { IN_X, IN_VEC, IN_AUX };
+
+static uint32_t rows_in(const struct wse_graph *g, const struct wse_op *op)
+{
+	const struct wse_unit *u = &g->units[op->unit];
+
+	return (op->arg[A_BACK] ? u->outs : u->ins) / g->tile.cols;
+}
+
+static uint32_t rows_out(const struct wse_graph *g, const struct wse_op *op)
+{
+	const struct wse_unit *u = &g->units[op->unit];
+
+	return (op->arg[A_BACK] ? u->ins : u->outs) / g->tile.cols;
+}
+
+/* the result is binary32, in the place of the sums; else bf16, there too, but of half the size */
+static int keeps_sums(uint32_t post)
+{
+	return post == WSE_POST_NONE || post == WSE_POST_ADD16 || post == WSE_POST_ADD32;
+}
+
+uint32_t wse_op_linear(struct wse_graph *g, const struct wse_linear_op *l, uint32_t *out2)
+{
+	struct wse_op *op = wse_graph_op(g, WSE_OP_LINEAR, l->unit, l->program);
+	uint32_t rows, v, second = WSE_NO_VALUE;
+
+	op->arg[A_POST] = l->post;
+	op->arg[A_BIAS] = l->bias;
+	op->arg[A_BACK] = !!l->back;
+	op->arg[A_SCALE] = wse_f2u(l->scale);
+	op->arg[A_NSCALE] = l->nscale;
+	op->in[IN_X] = (uint16_t)l->x;
+	op->in[IN_VEC] = (uint16_t)(l->bias == WSE_NO_BIAS ? WSE_NO_VALUE : l->vec);
+	op->in[IN_AUX] = (uint16_t)l->aux;
+	rows = l->unit < g->nunits ? rows_out(g, op) : 0;
+	v = wse_graph_value(g, l->what, keeps_sums(l->post) ? WSE_TYPE_F32 : WSE_TYPE_BF16,
+			    WSE_SHAPE_TOKENS, rows);
+	if (v != WSE_NO_VALUE)
+		g->values[v].birth = rows * g->t * 4;
+	op->out[0] = (uint16_t)v;
+	if (l->post == WSE_POST_GELU || (keeps_sums(l->post) && out2))
+		second =
+			wse_graph_value(g, l->post == WSE_POST_GELU ? "derivatives" : "activations",
+					WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows);
+	op->out[1] = (uint16_t)second;
+	if (out2)
+		*out2 = second;
+	return v;
+}
+
+static int linear_check(const struct wse_graph *g, const struct wse_op *op, char *why)
+{
+	uint32_t post = op->arg[A_POST], rows = rows_out(g, op);
+	int ret;
+
+	if (op->unit == WSE_NO_UNIT || g->units[op->unit].weight == WSE_NO_TENSOR)
+		return wse_why(why, -EINVAL, "unit %u has no matrix", op->unit);
+	if (post > WSE_POST_ADD32)
+		return wse_why(why, -EINVAL, "there is no pass %u", post);
+	ret = wse_check_value(g, op->in[IN_X], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows_in(g, op),
+			      "the input", why);
+	if (!ret && post >= WSE_POST_GATE)
+		ret = wse_check_value(g, op->in[IN_AUX],
+				      post == WSE_POST_ADD32 ? WSE_TYPE_F32 : WSE_TYPE_BF16,
+				      WSE_SHAPE_TOKENS, rows, "the pass's second operand", why);
+	if (!ret && op->arg[A_BIAS] != WSE_NO_BIAS) {
+		uint32_t vec = op->in[IN_VEC];
+
+		if (vec == WSE_NO_VALUE || g->values[vec].shape != WSE_SHAPE_VECTOR ||
+		    g->values[vec].rows < op->arg[A_BIAS] + rows)
+			ret = wse_why(why, -EINVAL, "there are no %u biases at %u of value %u",
+				      rows, op->arg[A_BIAS], vec);
+	}
+	if (!ret)
+		ret = wse_check_value(g, op->out[0],
+				      keeps_sums(post) ? WSE_TYPE_F32 : WSE_TYPE_BF16,
+				      WSE_SHAPE_TOKENS, rows, "the result", why);
+	if (!ret && g->values[op->out[0]].birth < rows * g->t * 4)
+		ret = wse_why(why, -EINVAL, "the result has no room for its sums");
+	if (!ret && op->out[1] != WSE_NO_VALUE)
+		ret = wse_check_value(g, op->out[1], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows,
+				      "the second result", why);
+	return ret;
+}
+
+static void linear_emit(struct wse_emit *e, const struct wse_op *op)
+{
+	const struct wse_unit *u = &e->g->units[op->unit];
+	const struct wse_image *img = &e->job->images[op->unit];
+	uint32_t y = wse_emit_addr(e, op->out[0]), bias = op->arg[A_BIAS];
+	struct wse_linear_args a = {
+		.x = wse_emit_addr(e, op->in[IN_X]),
+		.y = y,
+		.t = e->g->t,
+		.k = rows_in(e->g, op),
+		.nblk = rows_out(e->g, op) * e->g->tile.cols / e->g->nfeat,
+		.b = e->g->nfeat,
+		.post = op->arg[A_POST],
+		.bias = bias == WSE_NO_BIAS ? 0 : wse_emit_addr(e, op->in[IN_VEC]) + 4 * bias,
+		.aux = wse_emit_addr(e, op->in[IN_AUX]),
+		.out = keeps_sums(op->arg[A_POST]) ? 0 : y,
+		.out2 = wse_emit_addr(e, op->out[1]),
+		.scale = op->arg[A_SCALE],
+		.nscale = op->arg[A_NSCALE],
+	};
+
+	wse_emit_image(e, u, op->arg[A_BACK] ? img->tr : img->fwd, (int)op->arg[A_BACK]);
+	wse_emit_kernel(e, op, a);
+}
+
+/*
+ * Cycles, from counters of steps on the RTL (tests/train/test-wafer.c holds the prediction against them). A block of
+ * features takes what the lanes need, T / LANES cycles a wavelet, in stream DOT 7 more for every 8 (the lane tree),
+ * or what the scalar code of a block needs, whichever is longer; gradients leave at DMA_BYTES a cycle at best.
+ */
+enum {
+	TREE_CYCLES = 7,
+	GAP_CYCLES = 30,
+	BLOCK_CYCLES = 265,
+	PHASE_CYCLES = 1000,
+	DMA_BYTES = 6,
+	GELU_CYCLES = 15
+};
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t stream_cycles(const struct wse_graph *g, uint64_t ins, uint64_t outs, int weights)
+{
+	uint64_t groups = 8 * (g->t / g->tile.lanes) + (weights ? TREE_CYCLES : 0);
+	uint64_t block =
+		most(ins / g->tile.cols * g->nfeat * groups / 8 + GAP_CYCLES, BLOCK_CYCLES);
+
+	return most(outs / g->nfeat * block, weights ? ins * outs * 4 / DMA_BYTES : 0) +
+	       PHASE_CYCLES;
+}
+
+static uint64_t linear_cycles(const struct wse_graph *g, const struct wse_op *op)
+{
+	uint64_t ins = (uint64_t)rows_in(g, op) * g->tile.cols;
+	uint64_t outs = (uint64_t)rows_out(g, op) * g->tile.cols;
+	uint64_t post = op->arg[A_POST] == WSE_POST_GELU ? GELU_CYCLES : 0;
+
+	return stream_cycles(g, ins, outs, 0) + rows_out(g, op) * g->t * post;
+}
+
+/* ---- gradient of the weights ---- */
+
+uint32_t wse_op_wgrad(struct wse_graph *g, uint32_t program, uint32_t unit, uint32_t x, uint32_t dy,
+		      uint32_t vec, uint32_t bias)
+{
+	struct wse_op *op = wse_graph_op(g, WSE_OP_WGRAD, unit, program);
+
+	op->in[0] = (uint16_t)x;
+	op->in[1] = (uint16_t)dy;
+	op->arg[A_BIAS] = bias;
+	if (bias == WSE_NO_BIAS)
+		return WSE_NO_VALUE;
+	op->in[2] = (uint16_t)vec;
+	if (vec == WSE_NO_VALUE)
+		vec = wse_graph_value(g, "vectors", WSE_TYPE_F32, WSE_SHAPE_VECTOR,
+				      unit < g->nunits ? g->units[unit].vec_rows : 0);
+	op->out[0] = (uint16_t)vec;
+	return vec;
+}
+
+static int wgrad_check(const struct wse_graph *g, const struct wse_op *op, char *why)
+{
+	uint32_t vec = op->out[0], cols = g->tile.cols;
+	const struct wse_unit *u = &g->units[op->unit];
+	int ret;
+
+	if (op->unit == WSE_NO_UNIT || u->weight == WSE_NO_TENSOR)
+		return wse_why(why, -EINVAL, "unit %u has no matrix", op->unit);
+	ret = wse_check_value(g, op->in[0], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, u->ins / cols,
+			      "the layer's input", why);
+	if (!ret)
+		ret = wse_check_value(g, op->in[1], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, u->outs / cols,
+				      "the gradient of its output", why);
+	if (!ret && op->arg[A_BIAS] != WSE_NO_BIAS &&
+	    (vec == WSE_NO_VALUE || g->values[vec].shape != WSE_SHAPE_VECTOR ||
+	     g->values[vec].rows < op->arg[A_BIAS] + u->outs / cols))
+		ret = wse_why(why, -EINVAL, "there is no room for %u biases at %u of value %u",
+			      u->outs / cols, op->arg[A_BIAS], vec);
+	return ret;
+}
+
+static void wgrad_emit(struct wse_emit *e, const struct wse_op *op)
+{
+	const struct wse_unit *u = &e->g->units[op->unit];
+	uint32_t bias = op->arg[A_BIAS];
+	struct wse_wgrad_args a = {
+		.x = wse_emit_addr(e, op->in[0]),
+		.dy = wse_emit_addr(e, op->in[1]),
+		.t = e->g->t,
+		.k = u->ins / e->g->tile.cols,
+		.nblk = u->outs / e->g->nfeat,
+		.b = e->g->nfeat,
+		.db = bias == WSE_NO_BIAS ? 0 : wse_emit_addr(e, op->out[0]) + 4 * bias,
+	};
+
+	wse_emit_index(e, u);
+	wse_emit_grads(e, u, e->grads[op->unit]);
+	wse_emit_kernel(e, op, a);
+}
+
+static uint64_t wgrad_cycles(const struct wse_graph *g, const struct wse_op *op)
+{
+	const struct wse_unit *u = &g->units[op->unit];
+
+	return stream_cycles(g, u->ins, u->outs, 1);
+}
+
+/* ---- on the values of a graph ---- */
+
+static struct wse_tile shape(const struct wse_oracle_run *o)
+{
+	return o->g->tile;
+}
+
+static int linear_oracle(struct wse_oracle_run *o, const struct wse_op *op)
+{
+	const struct wse_graph *g = o->g;
+	const struct wse_image *img = &o->job->images[op->unit];
+	uint32_t ins = rows_in(g, op) * g->tile.cols, rows = rows_out(g, op);
+	uint32_t outs = rows * g->tile.cols, tokens = wse_graph_tokens(g);
+	const float *vec = wse_oracle_mem(o, op->in[IN_VEC]);
+	float *y = wse_oracle_mem(o, op->out[0]), *bias = NULL;
+	struct wse_tile tile = shape(o);
+	struct wse_linear_post post = {
+		.post = op->arg[A_POST],
+		.aux = wse_oracle_mem(o, op->in[IN_AUX]),
+		.out = wse_oracle_mem(o, op->out[0]),
+		.out2 = wse_oracle_mem(o, op->out[1]),
+		.scale = wse_u2f(op->arg[A_SCALE]),
+		.nscale = op->arg[A_NSCALE],
+	};
+
+	if (op->arg[A_BIAS] != WSE_NO_BIAS) {
+		bias = malloc(outs * sizeof(*bias));
+		if (!bias)
+			return -ENOMEM;
+		for (uint32_t n = 0; n < outs; n++)
+			bias[n] = vec[(size_t)(n / rows) * g->values[op->in[IN_VEC]].rows +
+				      op->arg[A_BIAS] + n % rows];
+		post.bias = bias;
+	}
+	wse_linear_oracle(&tile, ins, outs, tokens,
+			  wse_span_ptr(op->arg[A_BACK] ? img->tr : img->fwd),
+			  wse_oracle_mem(o, op->in[IN_X]), y);
+	wse_linear_post_oracle(&tile, outs, tokens, &post, y);
+	free(bias);
+	return 0;
+}
+
+static int wgrad_oracle(struct wse_oracle_run *o, const struct wse_op *op)
+{
+	const struct wse_graph *g = o->g;
+	const struct wse_unit *u = &g->units[op->unit];
+	uint32_t tokens = wse_graph_tokens(g), rows = u->outs / g->tile.cols;
+	struct wse_tile tile = shape(o);
+	const uint16_t *dy = wse_oracle_mem(o, op->in[1]);
+	float *db, *vec = wse_oracle_mem(o, op->out[0]);
+
+	wse_linear_wgrad_oracle(&tile, u->ins, u->outs, tokens, wse_oracle_mem(o, op->in[0]), dy,
+				o->grads[op->unit]->ptr);
+	if (op->arg[A_BIAS] == WSE_NO_BIAS)
+		return 0;
+	db = malloc(u->outs * sizeof(*db));
+	if (!db)
+		return -ENOMEM;
+	wse_linear_bgrad_oracle(&tile, u->outs, tokens, dy, db);
+	for (uint32_t n = 0; n < u->outs; n++)
+		vec[(size_t)(n / rows) * g->values[op->out[0]].rows + op->arg[A_BIAS] + n % rows] =
+			db[n];
+	free(db);
+	return 0;
+}
+
+const struct wse_op_type wse_type_linear = {.name = "linear",
+					    .entry = "linear_forward",
+					    .check = linear_check,
+					    .emit = linear_emit,
+					    .oracle = linear_oracle,
+					    .cycles = linear_cycles};
+const struct wse_op_type wse_type_wgrad = {.name = "weight gradient",
+					   .entry = "linear_wgrad",
+					   .writes_grad = 1,
+					   .check = wgrad_check,
+					   .emit = wgrad_emit,
+					   .oracle = wgrad_oracle,
+					   .cycles = wgrad_cycles};

@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-#include "tile.h"
+#include "graph/tile.h"
 #include "wse_kernel.h"
 
 /* w: bf16 [outs][ins]; x: bf16 [ins][tokens]; y: [outs][tokens], the sums without bias */

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: MIT
-/* The oracle of the loss. The order is in loss.h. */
-#include "loss.h"
+/*
+ * Softmax cross-entropy over the columns: losses and the gradient of the logits. First as scalar loops (the order is
+ * in loss.h), then as an operation.
+ */
+#include "ops/loss.h"
 
-#include <stddef.h>
+#include <errno.h>
+#include <string.h>
 
 #include "num/elementwise.h"
+#include "num/why.h"
+#include "ops/emit.h"
+#include "ops/kinds.h"
+#include "ops/oracle.h"
 
 /* S of one token; y points at its first logit, logits are `tokens` apart */
 static float sum_of_exp(const struct wse_tile *tile, uint32_t width, uint32_t classes,
@@ -49,3 +57,135 @@ void wse_loss_oracle(const struct wse_tile *tile, uint32_t width, uint32_t class
 	}
 	wse_ftz_leave(saved);
 }
+
+/* ---- the operation ---- */
+
+uint32_t wse_op_loss(struct wse_graph *g, uint32_t program, uint32_t logits, uint32_t target)
+{
+	uint32_t rows = logits < g->nvalues ? g->values[logits].rows : 0;
+	struct wse_op *op = wse_graph_op(g, WSE_OP_LOSS, WSE_NO_UNIT, program);
+	uint32_t dy, loss, work;
+
+	dy = wse_graph_value(g, "gradient of the logits", WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows);
+	loss = wse_graph_value(g, "loss", WSE_TYPE_F32, WSE_SHAPE_TOKENS, 1);
+	work = wse_graph_value(g, "loss", WSE_TYPE_BYTE, WSE_SHAPE_WORK, 12 * g->t);
+	op->in[0] = (uint16_t)logits;
+	op->in[1] = (uint16_t)target;
+	op->out[0] = (uint16_t)dy;
+	op->out[1] = (uint16_t)loss;
+	op->out[2] = (uint16_t)work;
+	op->out[3] = (uint16_t)logits; /* destroyed */
+	op = wse_graph_op(g, WSE_OP_LOSS_OUT, WSE_NO_UNIT, 0);
+	op->in[0] = (uint16_t)loss;
+	op->in[1] = (uint16_t)target;
+	g->nforward = g->nops;
+	return dy;
+}
+
+static int loss_check(const struct wse_graph *g, const struct wse_op *op, char *why)
+{
+	uint32_t logits = op->in[0], rows = logits == WSE_NO_VALUE ? 0 : g->values[logits].rows;
+	int ret =
+		wse_check_value(g, logits, WSE_TYPE_F32, WSE_SHAPE_TOKENS, rows, "the logits", why);
+
+	ret = ret ? ret
+		  : wse_check_value(g, op->in[1], WSE_TYPE_U16, WSE_SHAPE_SHARED, 1, "the targets",
+				    why);
+	ret = ret ? ret
+		  : wse_check_value(g, op->out[0], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows,
+				    "their gradient", why);
+	ret = ret ? ret
+		  : wse_check_value(g, op->out[1], WSE_TYPE_F32, WSE_SHAPE_TOKENS, 1, "the loss",
+				    why);
+	if (!ret && (!g->classes || g->classes > rows * g->tile.cols))
+		ret = wse_why(why, -EINVAL, "%u classes, %u logits", g->classes,
+			      rows * g->tile.cols);
+	return ret;
+}
+
+static void loss_emit(struct wse_emit *e, const struct wse_op *op)
+{
+	struct wse_loss_args a = {
+		.y = wse_emit_addr(e, op->in[0]),
+		.dy = wse_emit_addr(e, op->out[0]),
+		.target = wse_emit_addr(e, op->in[1]),
+		.loss = wse_emit_addr(e, op->out[1]),
+		.work = wse_emit_addr(e, op->out[2]),
+		.t = e->g->t,
+		.v = e->g->values[op->in[0]].rows,
+		.backward = !!e->job->backward,
+		.classes = e->g->classes,
+	};
+
+	memcpy(&a.scale, &e->job->scale, sizeof(a.scale));
+	wse_emit_kernel(e, op, a);
+}
+
+static int loss_oracle(struct wse_oracle_run *o, const struct wse_op *op)
+{
+	struct wse_tile tile = o->g->tile;
+
+	wse_loss_oracle(&tile, o->g->values[op->in[0]].rows * tile.cols, o->g->classes,
+			wse_graph_tokens(o->g), wse_oracle_mem(o, op->in[0]),
+			wse_oracle_mem(o, op->in[1]), o->job->scale, wse_oracle_mem(o, op->out[1]),
+			wse_oracle_mem(o, op->out[0]));
+	return 0;
+}
+
+enum { SOFTMAX_CYCLES = 16 };
+
+static uint64_t loss_cycles(const struct wse_graph *g, const struct wse_op *op)
+{
+	return (uint64_t)g->values[op->in[0]].rows * g->t * SOFTMAX_CYCLES;
+}
+
+const struct wse_op_type wse_type_loss = {.name = "loss",
+					  .entry = "loss",
+					  .check = loss_check,
+					  .emit = loss_emit,
+					  .oracle = loss_oracle,
+					  .cycles = loss_cycles};
+
+/* ---- every column's losses; the executor picks the one of each token's target ---- */
+
+static int loss_out_check(const struct wse_graph *g, const struct wse_op *op, char *why)
+{
+	if (g->loss >= g->nout || g->target >= g->nin)
+		return wse_why(why, -EINVAL, "the graph names no output for losses, or no targets");
+	return wse_check_value(g, op->in[0], WSE_TYPE_F32, WSE_SHAPE_TOKENS, 1, "the loss", why);
+}
+
+static void loss_out_emit(struct wse_emit *e, const struct wse_op *op)
+{
+	wse_emit_cmd(e, wse_cmd_copy_out((struct wse_copy){
+				.buf = e->losses,
+				.off = e->loss_off,
+				.queue = WSE_QUEUE_RUN,
+				.sram = e->g->values[op->in[0]].sram,
+				.rows = e->g->tile.rows,
+				.cols = e->g->tile.cols,
+				.len = 4 * e->g->t,
+				.cstride = wse_graph_tokens(e->g) * 4,
+				.rstride = e->g->t * 4,
+			}));
+}
+
+/* the oracle's loss is of every token, in its first row */
+static int loss_out_oracle(struct wse_oracle_run *o, const struct wse_op *op)
+{
+	memcpy(wse_span_ptr(o->job->out[o->g->loss]), wse_oracle_mem(o, op->in[0]),
+	       wse_graph_tokens(o->g) * sizeof(float));
+	return 0;
+}
+
+static uint64_t loss_out_cycles(const struct wse_graph *g, const struct wse_op *op)
+{
+	(void)op;
+	return wse_copy_cycles(g, 1, 4 * g->t);
+}
+
+const struct wse_op_type wse_type_loss_out = {.name = "loss out",
+					      .check = loss_out_check,
+					      .emit = loss_out_emit,
+					      .oracle = loss_out_oracle,
+					      .cycles = loss_out_cycles};

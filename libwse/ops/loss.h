@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#include "tile.h"
+#include "graph/tile.h"
 
 /* y: logits [width][tokens]; target: [tokens], below classes; loss: [tokens]; dy: bf16 [width][tokens] or NULL */
 void wse_loss_oracle(const struct wse_tile *tile, uint32_t width, uint32_t classes, uint32_t tokens, const float *y,

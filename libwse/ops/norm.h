@@ -22,7 +22,7 @@
 
 #include <stdint.h>
 
-#include "tile.h"
+#include "graph/tile.h"
 
 /* x: bf16 [width][tokens]; gain, bias: [width]; out: bf16 [width][tokens]; mean, rstd: [tokens] */
 void wse_norm_oracle(const struct wse_tile *tile, uint32_t width, uint32_t tokens, const uint16_t *x,

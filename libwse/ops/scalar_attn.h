@@ -27,7 +27,7 @@
 #ifndef WSE_OPS_SCALAR_ATTN_H
 #define WSE_OPS_SCALAR_ATTN_H
 
-#include "tile.h"
+#include "graph/tile.h"
 
 struct wse_attn_shape {
 	uint32_t tokens; /* of the micro-batch: rows * T, T a multiple of 8 */

@@ -22,15 +22,26 @@
 
 #include "num/num.h"
 
-int mlp_ref_open(struct mlp_ref *r, const struct wse_mlp *m, uint32_t batch, uint64_t seed)
+static uint32_t widest(const struct wse_mlp *m)
 {
-	size_t wide = (size_t)batch * wse_mlp_widest(m);
+	uint32_t w = 0;
+
+	for (uint32_t l = 0; l <= m->nlinear; l++)
+		w = m->width[l] > w ? m->width[l] : w;
+	return w;
+}
+
+int mlp_ref_open(struct mlp_ref *r, const struct wse_model *model, uint32_t batch, uint64_t seed)
+{
+	const struct wse_mlp *m = wse_mlp(model);
+	size_t wide = (size_t)batch * widest(m);
 	int ok;
 
 	memset(r, 0, sizeof(*r));
 	r->m = *m;
 	r->batch = batch;
-	wse_mlp_tensors(m, &r->tab);
+	if (model->family->tensors(model, &r->tab))
+		return -ENOMEM;
 	r->params = calloc(r->tab.params, sizeof(float));
 	r->rounded = malloc(r->tab.params * sizeof(float));
 	r->grads = calloc(r->tab.params, sizeof(float));
@@ -49,7 +60,7 @@ int mlp_ref_open(struct mlp_ref *r, const struct wse_mlp *m, uint32_t batch, uin
 		mlp_ref_close(r);
 		return -ENOMEM;
 	}
-	wse_mlp_init_params(m, seed, r->params);
+	wse_tensor_init(&r->tab, seed, r->params);
 	return 0;
 }
 
@@ -67,6 +78,7 @@ void mlp_ref_close(struct mlp_ref *r)
 	free(r->d0);
 	free(r->d1);
 	free(r->loss);
+	wse_tensor_table_fini(&r->tab);
 	memset(r, 0, sizeof(*r));
 }
 
@@ -88,7 +100,7 @@ static const float *round_params(struct mlp_ref *r)
 	for (uint32_t i = 0; i < r->tab.n; i++) {
 		const struct wse_tensor *t = &r->tab.t[i];
 
-		for (size_t j = t->off; j < t->off + t->count && !t->is_bias; j++)
+		for (size_t j = t->off; j < t->off + t->count && t->ndim > 1; j++)
 			r->rounded[j] = bf16(r->params[j]);
 	}
 	return r->rounded;
@@ -209,7 +221,7 @@ void mlp_ref_adamw(struct mlp_ref *r, float lr, float beta1, float beta2, float 
 	c2 = 1.0f - powf(beta2, (float)r->step);
 	for (uint32_t i = 0; i < r->tab.n; i++) {
 		const struct wse_tensor *t = &r->tab.t[i];
-		float wd = t->is_bias ? 0.0f : decay;
+		float wd = t->flags & WSE_TENSOR_DECAY ? decay : 0.0f;
 
 		for (size_t j = t->off; j < t->off + t->count; j++) {
 			float g = r->grads[j];

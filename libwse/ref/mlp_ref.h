@@ -26,8 +26,8 @@ struct mlp_ref {
 	uint64_t step;
 };
 
-/* 0 or -ENOMEM; parameters as wse_mlp_init_params() makes them */
-int mlp_ref_open(struct mlp_ref *r, const struct wse_mlp *m, uint32_t batch, uint64_t seed);
+/* 0 or -ENOMEM; parameters as wse_tensor_init() makes them */
+int mlp_ref_open(struct mlp_ref *r, const struct wse_model *model, uint32_t batch, uint64_t seed);
 void mlp_ref_close(struct mlp_ref *r);
 
 /* context [B][window], target [B] -> mean loss; fills act, pre and d0 = dlogits */

@@ -14,12 +14,23 @@ int wse_reduce_init(struct wse_reduce *r, const struct wse_buf_pool *pool, size_
 	return -pthread_mutex_init(&r->lock, NULL);
 }
 
+static void spare_list(struct wse_reduce *r, struct wse_node **list)
+{
+	while (*list) {
+		struct wse_node *n = *list;
+
+		*list = n->next;
+		n->next = r->spare;
+		r->spare = n;
+	}
+}
+
 static void free_list(struct wse_reduce *r, struct wse_node *n)
 {
 	while (n) {
 		struct wse_node *next = n->next;
 
-		r->pool.free(r->pool.ctx, &n->buf);
+		r->pool.free(r->pool.ctx, n->buf);
 		free(n);
 		n = next;
 	}
@@ -30,20 +41,10 @@ void wse_reduce_fini(struct wse_reduce *r)
 	if (!r->count)
 		return;
 	wse_reduce_begin(r, 0);
+	spare_list(r, &r->held);
 	free_list(r, r->spare);
 	pthread_mutex_destroy(&r->lock);
 	memset(r, 0, sizeof(*r));
-}
-
-static void spare_list(struct wse_reduce *r, struct wse_node **list)
-{
-	while (*list) {
-		struct wse_node *n = *list;
-
-		*list = n->next;
-		n->next = r->spare;
-		r->spare = n;
-	}
 }
 
 void wse_reduce_begin(struct wse_reduce *r, uint32_t leaves)
@@ -74,7 +75,7 @@ int wse_reduce_get(struct wse_reduce *r, struct wse_buf **buf)
 	if (!ret) {
 		n->next = r->lent;
 		r->lent = n;
-		*buf = &n->buf;
+		*buf = n->buf;
 	} else {
 		free(n);
 	}
@@ -89,7 +90,7 @@ static struct wse_node *take(struct wse_node **list, const struct wse_buf *buf, 
 	for (; *list; list = &(*list)->next) {
 		struct wse_node *n = *list;
 
-		if (buf ? &n->buf == buf : n->level == level && n->pos == pos) {
+		if (buf ? n->buf == buf : n->level == level && n->pos == pos) {
 			*list = n->next;
 			n->next = NULL;
 			return n;
@@ -139,7 +140,7 @@ int wse_reduce_put(struct wse_reduce *r, uint32_t leaf, struct wse_buf *buf)
 			other = t;
 		}
 		pthread_mutex_unlock(&r->lock);
-		add(n->buf.ptr, other->buf.ptr, r->count);
+		add(n->buf->ptr, other->buf->ptr, r->count);
 		pthread_mutex_lock(&r->lock);
 		other->next = r->spare;
 		r->spare = other;
@@ -151,12 +152,17 @@ int wse_reduce_put(struct wse_reduce *r, uint32_t leaf, struct wse_buf *buf)
 	return 0;
 }
 
-const float *wse_reduce_result(struct wse_reduce *r)
+float *wse_reduce_take(struct wse_reduce *r)
 {
-	const float *sum;
+	float *sum = NULL;
 
 	pthread_mutex_lock(&r->lock);
-	sum = r->root ? r->root->buf.ptr : NULL;
+	if (r->root) {
+		spare_list(r, &r->held);
+		r->held = r->root;
+		r->root = NULL;
+		sum = r->held->buf->ptr;
+	}
 	pthread_mutex_unlock(&r->lock);
 	return sum;
 }

@@ -20,7 +20,7 @@ struct worker {
 };
 
 struct shared_buf {
-	struct wse_buf buf;
+	struct wse_buf buf; /* first: a pool's buffer is one of these */
 	struct shared_buf *next;
 };
 
@@ -33,7 +33,7 @@ struct wse_swarm {
 	int stop, failed;
 	int in_flight;
 	struct wse_swarm_step step;
-	struct wse_reduce reduce[WSE_MLP_MAX_LINEAR];
+	struct wse_reduce *reduce; /* [nreduce]: one a unit */
 	uint32_t nreduce;
 	struct shared_buf *bufs;
 };
@@ -43,36 +43,36 @@ static int step_failed(struct wse_swarm *s)
 	return __atomic_load_n(&s->failed, __ATOMIC_RELAXED);
 }
 
-static int layer_ready(void *ctx, uint32_t layer)
+static int unit_ready(void *ctx, uint32_t unit)
 {
 	struct wse_swarm *s = ctx;
 
 	if (step_failed(s))
 		return -ECANCELED;
-	return s->step.layer_ready ? s->step.layer_ready(s->step.ready_ctx, layer) : 0;
+	return s->step.unit_ready ? s->step.unit_ready(s->step.ready_ctx, unit) : 0;
 }
 
-static int grad_get(void *ctx, uint32_t index, uint32_t layer, struct wse_buf **buf)
+static int grad_get(void *ctx, uint32_t index, uint32_t unit, struct wse_buf **buf)
 {
 	struct wse_swarm *s = ctx;
 
 	if (step_failed(s))
 		return -ECANCELED;
-	if (layer >= s->nreduce || index >= s->step.n)
+	if (unit >= s->nreduce || index >= s->step.n)
 		return -EINVAL;
-	return wse_reduce_get(&s->reduce[layer], buf);
+	return wse_reduce_get(&s->reduce[unit], buf);
 }
 
-static int grad_put(void *ctx, uint32_t index, uint32_t layer, struct wse_buf *buf)
+static int grad_put(void *ctx, uint32_t index, uint32_t unit, struct wse_buf *buf)
 {
 	struct wse_swarm *s = ctx;
 
-	if (layer >= s->nreduce)
+	if (unit >= s->nreduce)
 		return -EINVAL;
-	return wse_reduce_put(&s->reduce[layer], index, buf);
+	return wse_reduce_put(&s->reduce[unit], index, buf);
 }
 
-static const struct wse_job_ops swarm_job_ops = {layer_ready, grad_get, grad_put};
+static const struct wse_job_ops swarm_job_ops = {unit_ready, grad_get, grad_put};
 
 static void *worker(void *arg)
 {
@@ -123,6 +123,7 @@ int wse_swarm_open(struct wse_exec **execs, uint32_t n, const struct wse_exec_cf
 		struct worker *w = &s->w[i];
 
 		*w = (struct worker){.s = s, .exec = execs[i], .id = i, .alive = 1};
+		execs[i]->id = i;
 		ret = -pthread_create(&w->thread, NULL, worker, w);
 		if (!ret)
 			s->n++;
@@ -158,6 +159,7 @@ void wse_swarm_close(struct wse_swarm *s)
 		pthread_join(s->w[i].thread, NULL);
 	for (uint32_t l = 0; l < s->nreduce; l++)
 		wse_reduce_fini(&s->reduce[l]);
+	free(s->reduce);
 	while (s->bufs) {
 		struct shared_buf *b = s->bufs;
 
@@ -173,7 +175,7 @@ void wse_swarm_close(struct wse_swarm *s)
 	free(s);
 }
 
-static int pool_alloc(void *ctx, size_t size, struct wse_buf *buf)
+static int pool_alloc(void *ctx, size_t size, struct wse_buf **buf)
 {
 	struct wse_swarm *s = ctx;
 	struct shared_buf *b = calloc(1, sizeof(*b));
@@ -190,7 +192,6 @@ static int pool_alloc(void *ctx, size_t size, struct wse_buf *buf)
 	ret = e->ops->alloc(e, size, &b->buf);
 	if (ret)
 		goto out;
-	b->buf.owner = e;
 	for (i = 0; i < s->n && !ret; i++)
 		if (i != owner && s->w[i].alive)
 			ret = s->w[i].exec->ops->map(s->w[i].exec, &b->buf);
@@ -201,7 +202,7 @@ static int pool_alloc(void *ctx, size_t size, struct wse_buf *buf)
 		e->ops->free(e, &b->buf);
 		goto out;
 	}
-	*buf = b->buf;
+	*buf = &b->buf;
 	b->next = s->bufs;
 	s->bufs = b;
 	b = NULL;
@@ -219,14 +220,13 @@ static void pool_free(void *ctx, struct wse_buf *buf)
 	for (struct shared_buf **at = &s->bufs; *at; at = &(*at)->next) {
 		struct shared_buf *b = *at;
 
-		if (b->buf.ptr == buf->ptr) {
+		if (&b->buf == buf) {
 			*at = b->next;
 			give_back(s, b);
 			break;
 		}
 	}
 	pthread_mutex_unlock(&s->pool_lock);
-	memset(buf, 0, sizeof(*buf));
 }
 
 struct wse_buf_pool wse_swarm_pool(struct wse_swarm *s)
@@ -275,24 +275,38 @@ static void hand_out(struct wse_swarm *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
-int wse_swarm_start(struct wse_swarm *s, const struct wse_swarm_step *step)
+/* a reduction for each unit, made once for a graph */
+static int make_reductions(struct wse_swarm *s, const struct wse_graph *g)
 {
-	const struct wse_mlp *m = step->mlp;
 	struct wse_buf_pool pool = wse_swarm_pool(s);
 
-	if (s->in_flight || !step->n)
-		return -EINVAL;
-	if (!wse_swarm_alive(s))
-		return -ENODEV;
-	while (s->nreduce < m->nlinear) {
-		uint32_t l = s->nreduce;
-		int ret = wse_reduce_init(&s->reduce[l], &pool,
-					  ((size_t)m->width[l] + 1) * m->width[l + 1]);
+	if (!s->reduce)
+		s->reduce = calloc(g->nunits + 1, sizeof(*s->reduce));
+	if (!s->reduce)
+		return -ENOMEM;
+	while (s->nreduce < g->nunits) {
+		uint32_t i = s->nreduce;
+		int ret = wse_reduce_init(&s->reduce[i], &pool,
+					  wse_unit_grad_floats(g, &g->units[i]));
 
 		if (ret)
 			return ret;
 		s->nreduce++;
 	}
+	return 0;
+}
+
+int wse_swarm_start(struct wse_swarm *s, const struct wse_swarm_step *step)
+{
+	int ret;
+
+	if (s->in_flight || !step->n)
+		return -EINVAL;
+	if (!wse_swarm_alive(s))
+		return -ENODEV;
+	ret = make_reductions(s, step->graph);
+	if (ret)
+		return ret;
 	s->step = *step;
 	s->in_flight = 1;
 	hand_out(s);
@@ -325,7 +339,6 @@ static int collect(struct wse_swarm *s)
 
 int wse_swarm_wait(struct wse_swarm *s)
 {
-	const struct wse_mlp *m = s->step.mlp;
 	int ret;
 
 	if (!s->in_flight)
@@ -344,13 +357,10 @@ int wse_swarm_wait(struct wse_swarm *s)
 	s->in_flight = 0;
 	if (step_failed(s))
 		return -ECANCELED;
-	for (uint32_t l = 0; s->step.jobs[0].backward && l < m->nlinear; l++) {
-		const float *sum = wse_reduce_result(&s->reduce[l]);
-
-		if (!sum)
+	for (uint32_t i = 0; s->step.jobs[0].backward && i < s->nreduce; i++) {
+		s->step.grads[i] = wse_reduce_take(&s->reduce[i]);
+		if (!s->step.grads[i])
 			return -EPROTO; /* an executor that kept a gradient */
-		memcpy(s->step.grads + s->step.table->t[wse_mlp_weight(l)].off, sum,
-		       s->reduce[l].count * sizeof(float));
 	}
 	return 0;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * SwarmX: one step over N devices. Each device has a worker thread and takes a contiguous range of
- * the step's micro-batches; the gradients of a layer are added in the left-balanced binary tree
+ * the step's micro-batches; the gradients of a unit are added in the left-balanced binary tree
  * over the global micro-batch index:
  *
  *   sum[a, b) = one gradient, if b - a = 1
  *             = sum[a, a + h) + sum[a + h, b), h the largest power of two below b - a
  *
- * whichever device computed which, as they arrive: at most log2(M) + 1 buffers a device and layer
+ * whichever device computed which, as they arrive: at most log2(M) + 1 buffers a device and unit
  * wait for their partner. So 1, 2, 3 or 4 devices give the same bits.
  *
  * When a device fails, nothing has been committed: it is taken out and the step is run again.
@@ -17,8 +17,6 @@
 
 #include "exec/exec.h"
 #include "memx/memx.h"
-
-#define WSE_SWARM_MAX 64
 
 struct wse_swarm;
 
@@ -36,14 +34,13 @@ uint32_t wse_swarm_alive(const struct wse_swarm *s);
 int wse_swarm_cost(const struct wse_swarm *s, uint32_t device, struct wse_exec_cost *cost);
 
 struct wse_swarm_step {
-	const struct wse_mlp *mlp;
+	const struct wse_graph *graph;
 	const struct wse_job *jobs;	/* [n], index 0 ... n-1; device spans from wse_swarm_pool */
 	uint32_t n;
 	uint64_t step;			/* for messages */
-	int (*layer_ready)(void *ctx, uint32_t layer);
+	int (*unit_ready)(void *ctx, uint32_t unit);
 	void *ready_ctx;
-	float *grads;			/* out: flat gradients [params]; the layers' part */
-	const struct wse_tensor_table *table;
+	float **grads;			/* out [graph.nunits]: the sums, valid until the next backward step ends */
 };
 
 /* start gives the work to the devices and returns; wait returns when the step is complete, -errno

@@ -314,12 +314,12 @@ static void keep_error(void *ctx, enum wse_log_level level, const char *text)
 }
 
 /* the shape that a URI names; a plan needs no device */
-static int tile_of(const char *uri, struct wse_exec_info *tile)
+static int tile_of(const char *uri, struct wse_exec_info *info)
 {
-	*tile = (struct wse_exec_info){.lanes = 8, .sram = 48 * 1024, .acc = 512};
-	snprintf(tile->name, sizeof(tile->name), "%.60s", uri);
-	return wse_uri_number(uri, "rows", 4, &tile->rows) ||
-			       wse_uri_number(uri, "cols", 4, &tile->cols)
+	*info = (struct wse_exec_info){.tile = {.lanes = 8, .sram = 48 * 1024}};
+	snprintf(info->name, sizeof(info->name), "%.60s", uri);
+	return wse_uri_number(uri, "rows", 4, &info->tile.rows) ||
+			       wse_uri_number(uri, "cols", 4, &info->tile.cols)
 		       ? -EINVAL
 		       : 0;
 }
@@ -327,23 +327,24 @@ static int tile_of(const char *uri, struct wse_exec_info *tile)
 /* --validate_only: the file has no faults; does the model fit the wafers? */
 static int validate(const struct args *a, const struct wse_config *cfg, const char *uri, uint32_t n)
 {
-	struct wse_exec_info tile;
+	struct wse_exec_info info;
 	char why[WSE_WHY] = "";
 	struct wse_plan p;
 
 	snprintf(why, sizeof(why), "%.200s: rows and cols take a positive number", uri);
-	if (tile_of(uri, &tile) ||
-	    wse_plan_make(&cfg->mlp, &tile, cfg->batch, cfg->micro_batch, &p, why)) {
+	if (tile_of(uri, &info) ||
+	    wse_plan_make(&cfg->model, &info.tile, cfg->batch, cfg->micro_batch, &p, why)) {
 		fprintf(stderr, "wse-train: %s\n", why);
 		return 2;
 	}
+	wse_plan_fini(&p);
 	printf("| %s: no faults; fits %u x %s\n", a->params, n, uri);
 	return 0;
 }
 
 static int plan(const struct wse_config *cfg, const char *uri, const struct wse_exec_cfg *log)
 {
-	struct wse_exec_info tile;
+	struct wse_exec_info info;
 	char why[WSE_WHY] = "";
 	struct wse_exec_cfg keep = {keep_error, why};
 	struct wse_exec *e = NULL;
@@ -352,18 +353,19 @@ static int plan(const struct wse_config *cfg, const char *uri, const struct wse_
 
 	/* one that is there is asked for its own shape */
 	ret = wse_exec_open(uri, &keep, &e);
-	if (ret == -EINVAL || tile_of(uri, &tile)) {
+	if (ret == -EINVAL || tile_of(uri, &info)) {
 		fprintf(stderr, "wse-train: %s\n", why[0] ? why : uri);
 		return 2;
 	}
 	if (e)
-		e->ops->info(e, &tile);
+		e->ops->info(e, &info);
 	else
 		fprintf(stderr, "note: %s; planned for %u x %u cores all the same\n",
-			why[0] ? why : strerror(-ret), tile.rows, tile.cols);
-	ret = wse_plan_make(&cfg->mlp, &tile, cfg->batch, cfg->micro_batch, &p, why);
+			why[0] ? why : strerror(-ret), info.tile.rows, info.tile.cols);
+	ret = wse_plan_make(&cfg->model, &info.tile, cfg->batch, cfg->micro_batch, &p, why);
 	if (p.tokens)
-		wse_plan_print(&p, &cfg->mlp, &tile, log);
+		wse_plan_print(&p, &cfg->model, info.name, log);
+	wse_plan_fini(&p);
 	if (e)
 		e->ops->close(e);
 	if (ret)

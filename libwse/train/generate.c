@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Text from the model: every token of a micro-batch is a text of its own. */
+/* Text from the model: every sample of a micro-batch is a text of its own. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,92 +9,195 @@
 
 #define STREAM_BASE 0x73616d706c65ull /* of the random numbers: apart from the tensors' */
 
-/* logits [vocab][T], column t -> a byte */
-static uint32_t pick(const float *logits, uint32_t vocab, uint32_t t_all, uint32_t t,
-		     double temperature, double u)
+struct candidate {
+	float logit;
+	uint32_t token;
+};
+
+/* by logit, descending; equal ones by number */
+static int better(const void *a, const void *b)
 {
-	uint32_t best = 0, saved = wse_ftz_enter();
-	double sum = 0.0, at = 0.0;
+	const struct candidate *x = a, *y = b;
 
-	for (uint32_t v = 1; v < vocab; v++)
-		if (logits[(size_t)v * t_all + t] > logits[(size_t)best * t_all + t])
-			best = v;
-	for (int pass = 0; pass < 2 && temperature > 0.0; pass++) {
-		for (uint32_t v = 0; v < vocab; v++) {
-			float z = logits[(size_t)v * t_all + t] - logits[(size_t)best * t_all + t];
-			double p = ew_exp((float)(z / temperature));
-
-			if (!pass) {
-				sum += p;
-			} else if ((at += p) > u * sum) {
-				best = v;
-				break;
-			}
-		}
-	}
-	wse_ftz_leave(saved);
-	return best;
+	if (x->logit != y->logit)
+		return x->logit > y->logit ? -1 : 1;
+	return x->token < y->token ? -1 : 1;
 }
 
-int wse_session_generate(struct wse_session *s, const char *prompt, uint64_t n, double temperature,
-			 uint32_t streams, char *text)
+/* p [vocab] (not normalised) -> 0 outside the top_k largest, and outside the fewest that make up top_p of the sum */
+static int cut(const struct wse_sampling *how, const float *logits, size_t stride, uint32_t vocab,
+	       double *p)
 {
-	uint32_t t_all = s->plan.tokens, win = s->cfg.mlp.window, e = s->cfg.mlp.embed;
-	struct wse_job job = s->jobs[0];
-	size_t plen = strlen(prompt);
-	struct wse_memx_state st;
-	uint16_t *ctx, *x = wse_span_ptr(job.x);
+	struct candidate *c = malloc(vocab * sizeof(*c));
+	double sum = 0.0, at = 0.0;
+	uint32_t keep = how->top_k && how->top_k < vocab ? how->top_k : vocab;
+
+	if (!c)
+		return -ENOMEM;
+	for (uint32_t v = 0; v < vocab; v++)
+		c[v] = (struct candidate){logits[v * stride], v};
+	qsort(c, vocab, sizeof(*c), better);
+	for (uint32_t i = 0; i < keep; i++)
+		sum += p[c[i].token];
+	for (uint32_t i = 0; i < vocab; i++) {
+		if (i >= keep || (i && at >= how->top_p * sum))
+			p[c[i].token] = 0.0;
+		else
+			at += p[c[i].token];
+	}
+	free(c);
+	return 0;
+}
+
+/* logits [vocab] with a stride -> a token; u in [0, 1), p [vocab] is scratch. -ENOMEM */
+static int pick(const struct wse_sampling *how, const float *logits, size_t stride, uint32_t vocab,
+		double u, double *p, uint16_t *token)
+{
+	uint32_t best = 0, saved;
+	double sum = 0.0, at = 0.0;
 	int ret = 0;
 
-	if (streams > t_all || s->cfg.mlp.vocab > 256)
-		return wse_why(s->why, -EINVAL, "text can be made from bytes only, %u at a time",
-			       t_all);
-	ctx = malloc((size_t)t_all * win * sizeof(*ctx));
-	if (!ctx)
-		return -ENOMEM;
-	wse_memx_state(s->memx, &st);
-	for (uint32_t t = 0; t < t_all; t++) /* newlines before a short prompt */
-		for (uint32_t i = 0; i < win; i++) {
-			size_t back = win - i;
-			unsigned char c = back <= plen ? (unsigned char)prompt[plen - back] : '\n';
+	for (uint32_t v = 1; v < vocab; v++)
+		if (logits[v * stride] > logits[best * stride])
+			best = v;
+	*token = (uint16_t)best;
+	if (how->temperature <= 0.0)
+		return 0;
+	saved = wse_ftz_enter();
+	for (uint32_t v = 0; v < vocab; v++) {
+		float z = logits[v * stride] - logits[best * stride];
 
-			ctx[t * win + i] = c < s->cfg.mlp.vocab ? c : 0;
-		}
-	job.backward = 0;
-	job.logits = (struct wse_span){&s->logits, 0};
-	memset(wse_span_ptr(job.target), 0, t_all * sizeof(uint16_t));
-	for (uint64_t pos = 0; pos < n && !ret; pos++) {
-		struct wse_swarm_step step = {.mlp = &s->cfg.mlp, .jobs = &job, .n = 1};
-
-		for (uint32_t t = 0; t < t_all; t++)
-			for (uint32_t i = 0; i < win; i++)
-				for (uint32_t j = 0; j < e; j++)
-					x[((size_t)i * e + j) * t_all + t] = wse_f32_to_bf16(
-						st.params[(size_t)ctx[t * win + i] * e + j]);
-		wse_memx_finish(s->memx);
-		job.layers = wse_memx_images(s->memx);
-		ret = wse_swarm_start(s->swarm, &step);
-		ret = ret ? ret : wse_swarm_wait(s->swarm);
-		for (size_t i = 0; i < (size_t)s->cfg.mlp.vocab * t_all && !ret; i++)
-			if (wse_f32_isbad(((float *)s->logits.ptr)[i]))
-				ret = wse_why(s->why, -ERANGE,
-					      "sampling: the logits are not finite "
-					      "at byte %llu",
-					      (unsigned long long)pos);
-		for (uint32_t t = 0; t < t_all && !ret; t++) {
-			uint32_t c = pick(s->logits.ptr, s->cfg.mlp.vocab, t_all, t, temperature,
-					  wse_rng_uniform(s->cfg.seed, STREAM_BASE + t, pos));
-
-			memmove(ctx + t * win, ctx + t * win + 1, (win - 1) * sizeof(*ctx));
-			ctx[t * win + win - 1] = (uint16_t)c;
-			if (t < streams)
-				text[t * (n + 1) + pos] = (char)c;
+		p[v] = ew_exp((float)(z / how->temperature));
+	}
+	wse_ftz_leave(saved);
+	if (how->top_k || how->top_p < 1.0)
+		ret = cut(how, logits, stride, vocab, p);
+	for (uint32_t v = 0; v < vocab; v++)
+		sum += p[v];
+	for (uint32_t v = 0; v < vocab && !ret; v++) {
+		at += p[v];
+		if (at > u * sum) {
+			*token = (uint16_t)v;
+			break;
 		}
 	}
-	for (uint32_t t = 0; t < streams; t++)
-		text[t * (n + 1) + n] = 0;
-	free(ctx);
-	if (ret && ret != -ERANGE)
+	return ret;
+}
+
+/*
+ * A text's history is newlines before a prompt that is shorter than the window, the prompt, and what was made. The
+ * next token is predicted from a sample whose first `n` inputs end with the last one of the history; a model with
+ * sequences does not look at what comes after them (it is causal).
+ */
+struct text {
+	uint16_t *history; /* [room + span]: zeros behind len */
+	size_t len;
+};
+
+static uint32_t inputs_of(const struct wse_model *m, const struct text *t)
+{
+	size_t n = t->len - m->window + 1;
+
+	return (uint32_t)(n < m->span ? n : m->span);
+}
+
+static int open_texts(struct wse_session *s, const struct wse_sampling *how, struct text *texts,
+		      uint32_t n)
+{
+	const struct wse_model *m = &s->cfg.model;
+	size_t pad = how->prompt_len < m->window ? m->window - how->prompt_len : 0;
+
+	for (uint32_t k = 0; k < n; k++) {
+		struct text *t = &texts[k];
+
+		t->len = pad + how->prompt_len;
+		t->history = calloc(t->len + how->n + m->span + 1, sizeof(*t->history));
+		if (!t->history)
+			return -ENOMEM;
+		for (size_t i = 0; i < t->len; i++)
+			t->history[i] = i < pad ? '\n' : (unsigned char)how->prompt[i - pad];
+	}
+	return 0;
+}
+
+/* one more token for every text */
+static int advance(struct wse_session *s, const struct wse_sampling *how, struct text *texts,
+		   uint32_t n, uint64_t pos, const uint16_t **samples, double *scratch)
+{
+	const struct wse_graph *g = &s->plan.graph;
+	const struct wse_model *m = &s->cfg.model;
+	uint32_t t_all = s->plan.tokens;
+	struct wse_job job = s->jobs[0];
+	struct wse_swarm_step step = {.graph = g, .jobs = &job, .n = 1};
+	const float *logits = s->out[g->logits]->ptr;
+	struct wse_memx_state st;
+	int ret;
+
+	for (uint32_t k = 0; k < n; k++)
+		samples[k] = texts[k].history + texts[k].len - inputs_of(m, &texts[k]) + 1;
+	wse_memx_state(s->memx, &st);
+	wse_memx_finish(s->memx);
+	job.backward = 0;
+	job.out[g->logits] = (struct wse_span){s->out[g->logits], 0};
+	job.images = wse_memx_images(s->memx);
+	memset(wse_span_ptr(job.in[g->target]), 0, t_all * sizeof(uint16_t));
+	m->family->gather(m, g, st.params, samples, &job);
+	ret = wse_swarm_start(s->swarm, &step);
+	ret = ret ? ret : wse_swarm_wait(s->swarm);
+	for (uint32_t k = 0; k < n && !ret; k++) {
+		struct text *t = &texts[k];
+		const float *row = logits + k * m->span + inputs_of(m, t) - 1;
+
+		for (uint32_t v = 0; v < m->vocab; v++)
+			if (wse_f32_isbad(row[(size_t)v * t_all]))
+				return wse_why(s->why, -ERANGE,
+					       "sampling: the logits are not finite at byte %llu",
+					       (unsigned long long)pos);
+		ret = pick(how, row, t_all, m->vocab,
+			   wse_rng_uniform(how->seed, STREAM_BASE + k, pos), scratch,
+			   &t->history[t->len]);
+	}
+	for (uint32_t k = 0; k < n && !ret; k++)
+		texts[k].len++;
+	return ret;
+}
+
+int wse_session_generate(struct wse_session *s, const struct wse_sampling *how, char *text)
+{
+	uint32_t n = s->plan.tokens / s->cfg.model.span, vocab = s->cfg.model.vocab;
+	const uint16_t **samples = calloc(n, sizeof(*samples));
+	struct text *texts = calloc(n, sizeof(*texts));
+	double *scratch = calloc(vocab, sizeof(*scratch));
+	int ret = samples && texts && scratch ? 0 : -ENOMEM;
+
+	if (!ret && (how->streams > n || vocab > 256))
+		ret = wse_why(
+			s->why, -EINVAL,
+			"text can be made from bytes only, %u at a time: this vocabulary has %u "
+			"tokens, %u texts were asked for",
+			n, vocab, how->streams);
+	for (size_t i = 0; i < how->prompt_len && !ret; i++)
+		if ((unsigned char)how->prompt[i] >= vocab)
+			ret = wse_why(s->why, -EINVAL,
+				      "byte %zu of the prompt is %u: the vocabulary has %u tokens",
+				      i, (unsigned char)how->prompt[i], vocab);
+	if (!ret)
+		ret = open_texts(s, how, texts, n);
+	for (uint64_t pos = 0; pos < how->n && !ret; pos++)
+		ret = advance(s, how, texts, n, pos, samples, scratch);
+	for (uint32_t k = 0; k < how->streams && !ret; k++) {
+		const uint16_t *made = texts[k].history + texts[k].len - how->n;
+
+		for (uint64_t i = 0; i < how->n; i++)
+			text[k * (how->n + 1) + i] = (char)made[i];
+		text[k * (how->n + 1) + how->n] = 0;
+	}
+	for (uint32_t k = 0; texts && k < n; k++)
+		free(texts[k].history);
+	free(samples);
+	free(texts);
+	free(scratch);
+	if (ret && ret != -ERANGE && ret != -EINVAL)
 		wse_why(s->why, ret, "sampling: %s", strerror(-ret));
 	return ret;
 }

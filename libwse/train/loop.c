@@ -405,8 +405,16 @@ static int sample(struct loop *l, uint32_t streams)
 	int ret = text ? 0 : -ENOMEM;
 
 	if (!ret)
-		ret = wse_session_generate(&l->s, cfg->sample_prompt, n, cfg->sample_temperature,
-					   streams, text);
+		ret = wse_session_generate(
+			&l->s,
+			&(struct wse_sampling){.prompt = cfg->sample_prompt,
+					       .prompt_len = strlen(cfg->sample_prompt),
+					       .n = n,
+					       .temperature = cfg->sample_temperature,
+					       .top_p = 1.0,
+					       .seed = cfg->seed,
+					       .streams = streams},
+			text);
 	for (uint32_t i = 0; i < streams && !ret; i++) {
 		char *p = text + i * (n + 1), *next;
 

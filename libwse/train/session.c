@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "num/num.h"
+#include "ops/ops.h"
 
 static size_t align64(size_t n)
 {
@@ -50,7 +51,7 @@ static int prepare_device(struct wse_session *s, const char *uri, struct wse_exe
 
 	s->opening = 1;
 	s->device_why[0] = 0;
-	ret = e->ops->prepare(e, &s->cfg.mlp, s->plan.tokens);
+	ret = e->ops->prepare(e, &s->plan.graph);
 	s->opening = 0;
 	return ret ? device_failed(s, uri, ret, "cannot take the model") : 0;
 }
@@ -60,11 +61,12 @@ static int check_shape(struct wse_session *s, const char *uri, struct wse_exec *
 	struct wse_exec_info info;
 
 	e->ops->info(e, &info);
-	if (info.rows != s->tile.rows || info.cols != s->tile.cols || info.lanes != s->tile.lanes)
+	if (info.tile.rows != s->tile.rows || info.tile.cols != s->tile.cols ||
+	    info.tile.lanes != s->tile.lanes)
 		return wse_why(s->why, -EINVAL,
 			       "device %.100s has %u x %u cores, the first has "
 			       "%u x %u: tile shapes are not mixed",
-			       uri, info.rows, info.cols, s->tile.rows, s->tile.cols);
+			       uri, info.tile.rows, info.tile.cols, s->tile.rows, s->tile.cols);
 	return 0;
 }
 
@@ -92,12 +94,16 @@ static int open_devices(struct wse_session *s, const char *const *uris, uint32_t
 		return wse_why(s->why, ret, "%u devices: 1 to %d are possible", n, WSE_SWARM_MAX);
 	for (uint32_t i = 0; i < n && !ret; i++) {
 		ret = open_device(s, uris[i], &execs[i]);
-		if (!ret && i == 0)
-			execs[i]->ops->info(execs[i], &s->tile);
+		if (!ret && i == 0) {
+			struct wse_exec_info info;
+
+			execs[i]->ops->info(execs[i], &info);
+			s->tile = info.tile;
+		}
 		ret = ret ? ret : check_shape(s, uris[i], execs[i]);
 	}
 	if (!ret)
-		ret = wse_plan_make(&s->cfg.mlp, &s->tile, s->cfg.batch, s->cfg.micro_batch,
+		ret = wse_plan_make(&s->cfg.model, &s->tile, s->cfg.batch, s->cfg.micro_batch,
 				    &s->plan, s->why);
 	for (uint32_t i = 0; i < n && !ret; i++)
 		ret = prepare_device(s, uris[i], execs[i]);
@@ -109,41 +115,46 @@ static int open_devices(struct wse_session *s, const char *const *uris, uint32_t
 	return ret;
 }
 
-/* one buffer of each kind for the whole step; each micro-batch has its span in it */
+/* one buffer of each input and output for the whole step; each micro-batch has its span in it. Logits are made for
+ * one micro-batch only */
 static int alloc_jobs(struct wse_session *s, const struct wse_buf_pool *pool)
 {
-	size_t t = s->plan.tokens, k = s->cfg.mlp.width[0], m = s->plan.micro_batches;
-	size_t x = align64(k * t * 2), target = align64(t * 2), loss = align64(t * 4);
-	size_t dx = align64(k * t * 4);
-	int ret;
+	const struct wse_graph *g = &s->plan.graph;
+	size_t m = s->plan.micro_batches;
+	int ret = 0;
 
-	ret = pool->alloc(pool->ctx, m * x, &s->x);
-	ret = ret ? ret : pool->alloc(pool->ctx, m * target, &s->target);
-	ret = ret ? ret : pool->alloc(pool->ctx, m * loss, &s->loss);
-	ret = ret ? ret : pool->alloc(pool->ctx, m * dx, &s->dx);
-	ret = ret ? ret : pool->alloc(pool->ctx, (size_t)s->cfg.mlp.vocab * t * 4, &s->logits);
+	for (uint32_t i = 0; i < g->nin && !ret; i++)
+		ret = pool->alloc(pool->ctx, m * align64(g->in[i].bytes), &s->in[i]);
+	for (uint32_t i = 0; i < g->nout && !ret; i++)
+		ret = pool->alloc(pool->ctx, (i == g->logits ? 1 : m) * align64(g->out[i].bytes),
+				  &s->out[i]);
 	s->jobs = calloc(m, sizeof(*s->jobs));
-	s->grads = calloc(s->table.params, sizeof(float));
-	s->samples = calloc(m * t, sizeof(*s->samples));
-	if (ret || !s->jobs || !s->grads || !s->samples)
+	s->sums = calloc(g->nunits + 1, sizeof(*s->sums));
+	s->samples = calloc(m * s->plan.tokens / s->cfg.model.span, sizeof(*s->samples));
+	if (ret || !s->jobs || !s->sums || !s->samples)
 		return ret ? ret : -ENOMEM;
-	for (uint32_t i = 0; i < m; i++)
-		s->jobs[i] = (struct wse_job){
-			.index = i,
+	for (uint32_t k = 0; k < m; k++) {
+		struct wse_job *job = &s->jobs[k];
+
+		*job = (struct wse_job){
+			.index = k,
 			.backward = 1,
-			.scale = 1.0f / (float)s->cfg.batch,
-			.x = {&s->x, i * x},
-			.target = {&s->target, i * target},
-			.loss = {&s->loss, i * loss},
-			.dx = {&s->dx, i * dx},
+			.scale = 1.0f / (float)(s->cfg.batch * s->cfg.model.span),
 		};
+		for (uint32_t i = 0; i < g->nin; i++)
+			job->in[i] = (struct wse_span){s->in[i], k * align64(g->in[i].bytes)};
+		for (uint32_t i = 0; i < g->nout; i++)
+			if (i != g->logits)
+				job->out[i] =
+					(struct wse_span){s->out[i], k * align64(g->out[i].bytes)};
+	}
 	return 0;
 }
 
 static struct wse_memx_cfg memx_cfg(const struct wse_config *cfg)
 {
 	return (struct wse_memx_cfg){
-		.mlp = cfg->mlp,
+		.model = cfg->model,
 		.optim = cfg->optim,
 		.sched = cfg->sched,
 		.max_norm = cfg->max_norm,
@@ -157,8 +168,9 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 	struct wse_data_cfg dc = {
 		.path = cfg->data,
 		.val_path = cfg->val_data[0] ? cfg->val_data : NULL,
-		.vocab = cfg->mlp.vocab,
-		.window = cfg->mlp.window,
+		.vocab = cfg->model.vocab,
+		.window = cfg->model.window,
+		.span = cfg->model.span,
 		.held_out = cfg->held_out,
 		.shuffle = cfg->shuffle,
 		.shuffle_seed = cfg->shuffle_seed,
@@ -172,7 +184,6 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 	if (log)
 		s->log = *log;
 	s->device_log = (struct wse_exec_cfg){device_said, s};
-	wse_mlp_tensors(&cfg->mlp, &s->table);
 	if (cfg->data[0])
 		ret = wse_data_open(&dc, &s->data, s->why);
 	if (!ret && cfg->data[0] && s->data.ntrain < cfg->batch)
@@ -187,11 +198,12 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 		goto fail;
 	pool = wse_swarm_pool(s->swarm);
 	ret = alloc_jobs(s, &pool);
-	ret = ret ? ret : wse_memx_open(&mc, &pool, &s->memx);
+	ret = ret ? ret : wse_memx_open(&mc, &s->plan.graph, &pool, &s->memx);
 	if (ret) {
 		wse_why(s->why, ret, "no memory for buffers and weights: %s", strerror(-ret));
 		goto fail;
 	}
+	s->table = wse_session_table(s);
 	s->state = (struct wse_train_state){
 		.shuffle = cfg->shuffle,
 		.shuffle_seed = cfg->shuffle_seed,
@@ -199,7 +211,7 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 		.text_sum = s->data.sum,
 		.held_out = s->data.val == s->data.tok ? cfg->held_out : 0,
 		.batch = cfg->batch,
-		.micro_batch = s->plan.tokens,
+		.micro_batch = s->plan.tokens / s->cfg.model.span,
 		.rows = s->tile.rows,
 		.cols = s->tile.cols,
 		.lanes = s->tile.lanes,
@@ -216,9 +228,10 @@ void wse_session_close(struct wse_session *s)
 
 	wse_memx_close(s->memx);
 	wse_swarm_close(s->swarm); /* gives all buffers back */
+	wse_plan_fini(&s->plan);
 	wse_data_close(&s->data);
 	free(s->jobs);
-	free(s->grads);
+	free(s->sums);
 	free(s->samples);
 	memcpy(why, s->why, sizeof(why));
 	memset(s, 0, sizeof(*s));
@@ -259,6 +272,14 @@ int wse_session_load(struct wse_session *s, const char *path, enum wse_ckpt_load
 	return 0;
 }
 
+const struct wse_tensor_table *wse_session_table(struct wse_session *s)
+{
+	struct wse_memx_state st;
+
+	wse_memx_state(s->memx, &st);
+	return st.table;
+}
+
 uint64_t wse_session_step(struct wse_session *s)
 {
 	struct wse_memx_state st;
@@ -267,48 +288,42 @@ uint64_t wse_session_step(struct wse_session *s)
 	return *st.step;
 }
 
-/* embeddings of one micro-batch: job->x [width[0]][T] and job->target [T] from s->samples */
-static void gather(struct wse_session *s, struct wse_job *job, const uint16_t **samples)
+/* inputs and targets of one micro-batch from its samples */
+static void gather(struct wse_session *s, struct wse_job *job, const uint16_t *const *samples)
 {
-	uint32_t t_all = s->plan.tokens, win = s->cfg.mlp.window, e = s->cfg.mlp.embed;
-	uint16_t *x = wse_span_ptr(job->x), *target = wse_span_ptr(job->target);
+	const struct wse_graph *g = &s->plan.graph;
+	uint32_t span = s->cfg.model.span;
+	uint16_t *target = wse_span_ptr(job->in[g->target]);
 	struct wse_memx_state st;
 
 	wse_memx_state(s->memx, &st);
-	for (uint32_t t = 0; t < t_all; t++) {
-		target[t] = samples[t][0];
-		for (uint32_t i = 0; i < win; i++) {
-			const float *row = st.params + (size_t)samples[t][(int)i - (int)win] * e;
-
-			for (uint32_t j = 0; j < e; j++)
-				x[((size_t)i * e + j) * t_all + t] = wse_f32_to_bf16(row[j]);
-		}
-	}
-	job->layers = wse_memx_images(s->memx);
+	for (uint32_t t = 0; t < s->plan.tokens; t++)
+		target[t] = samples[t / span][t % span];
+	s->cfg.model.family->gather(&s->cfg.model, g, st.params, samples, job);
+	job->images = wse_memx_images(s->memx);
 }
 
-static int layer_ready(void *ctx, uint32_t layer)
+static int unit_ready(void *ctx, uint32_t unit)
 {
-	return wse_memx_layer_ready(ctx, layer);
+	return wse_memx_unit_ready(ctx, unit);
 }
 
 static int run_jobs(struct wse_session *s, const struct wse_job *jobs, uint32_t n)
 {
 	struct wse_swarm_step step = {
-		.mlp = &s->cfg.mlp,
+		.graph = &s->plan.graph,
 		.jobs = jobs,
 		.n = n,
 		.step = wse_session_step(s) + 1,
-		.layer_ready = layer_ready,
+		.unit_ready = unit_ready,
 		.ready_ctx = s->memx,
-		.grads = s->grads,
-		.table = &s->table,
+		.grads = s->sums,
 	};
 	int ret = wse_swarm_start(s->swarm, &step);
 
 	if (ret)
 		return wse_why(s->why, ret, "no device is left");
-	wse_memx_finish(s->memx); /* the rest of the last update, while layer 0 runs */
+	wse_memx_finish(s->memx); /* the rest of the last update, while the first unit runs */
 	ret = wse_swarm_wait(s->swarm);
 	if (ret)
 		return wse_why(s->why, ret, "step %llu: the last device failed: %s",
@@ -316,43 +331,29 @@ static int run_jobs(struct wse_session *s, const struct wse_job *jobs, uint32_t 
 	return 0;
 }
 
-/* dx [K][T] of every token, in token order, window position by position, onto its row */
-static void scatter_embedding(struct wse_session *s)
+/* the gradients of what the host gathered, micro-batch by micro-batch */
+static void scatter(struct wse_session *s)
 {
-	uint32_t t_all = s->plan.tokens, win = s->cfg.mlp.window, e = s->cfg.mlp.embed;
-	float *g = s->grads; /* the embedding is the first tensor */
+	uint32_t per = s->plan.tokens / s->cfg.model.span;
+	float *const *adds = wse_memx_grads(s->memx, s->sums);
 
-	memset(g, 0, s->table.t[0].count * sizeof(*g));
-	for (uint32_t b = 0; b < s->cfg.batch; b++) {
-		const float *dx = wse_span_ptr(s->jobs[b / t_all].dx);
-		const uint16_t *target = s->samples[b];
-
-		for (uint32_t i = 0; i < win; i++) {
-			float *row = g + (size_t)target[(int)i - (int)win] * e;
-
-			for (uint32_t j = 0; j < e; j++)
-				row[j] += dx[((size_t)i * e + j) * t_all + b % t_all];
-		}
-	}
+	for (uint32_t i = 0; i < s->plan.micro_batches; i++)
+		s->cfg.model.family->scatter(&s->cfg.model, &s->plan.graph, &s->jobs[i],
+					     s->samples + (size_t)i * per, adds);
 }
 
-/* plain fp32 forward of one token on the host: see wse_mlp_find_nonfinite() */
-static int find_nonfinite(struct wse_session *s, uint32_t token)
+/* where a token's NaN came from, as a plain forward on the host sees it */
+static const char *find_nonfinite(struct wse_session *s, uint64_t token)
 {
-	uint32_t k = s->cfg.mlp.width[0], t_all = s->plan.tokens;
-	const uint16_t *x = wse_span_ptr(s->jobs[token / t_all].x);
-	float *x0 = malloc((k + 2 * (size_t)wse_mlp_widest(&s->cfg.mlp)) * sizeof(float));
+	const struct wse_model_family *f = s->cfg.model.family;
 	struct wse_memx_state st;
-	int layer;
 
-	if (!x0)
-		return (int)s->cfg.mlp.nlinear;
 	wse_memx_state(s->memx, &st);
-	for (uint32_t i = 0; i < k; i++)
-		x0[i] = wse_bf16_to_f32(x[(size_t)i * t_all + token % t_all]);
-	layer = wse_mlp_find_nonfinite(&s->cfg.mlp, st.params, x0, x0 + k);
-	free(x0);
-	return layer;
+	return f->find_nonfinite
+		       ? f->find_nonfinite(&s->cfg.model, s->table, st.params, &s->plan.graph,
+					   &s->jobs[token / s->plan.tokens],
+					   (uint32_t)(token % s->plan.tokens))
+		       : NULL;
 }
 
 /* the first n losses, in token order, added to *sum; held [0] is the first one's number when they
@@ -361,11 +362,12 @@ static int add_losses(struct wse_session *s, uint64_t n, const uint64_t *held, d
 {
 	unsigned long long step = wse_session_step(s);
 	uint32_t t_all = s->plan.tokens;
-	char who[80], where[90] = "the loss";
-	int layer;
+	char who[80];
+	const char *where;
 
 	for (uint64_t b = 0; b < n; b++) {
-		float loss = ((float *)wse_span_ptr(s->jobs[b / t_all].loss))[b % t_all];
+		float loss = ((float *)wse_span_ptr(
+			s->jobs[b / t_all].out[s->plan.graph.loss]))[b % t_all];
 
 		*sum += loss;
 		if (!wse_f32_isbad(loss))
@@ -378,12 +380,9 @@ static int add_losses(struct wse_session *s, uint64_t n, const uint64_t *held, d
 		else
 			snprintf(who, sizeof(who), "step %llu: the loss of token %llu", step + 1,
 				 (unsigned long long)b);
-		layer = find_nonfinite(s, (uint32_t)b);
-		if (layer < (int)s->cfg.mlp.nlinear)
-			snprintf(where, sizeof(where), "layer %s",
-				 layer < 0 ? s->table.t[0].name
-					   : s->table.t[wse_mlp_weight((uint32_t)layer)].name);
-		return wse_why(s->why, -ERANGE, "%s is not finite; first seen at %s", who, where);
+		where = find_nonfinite(s, b);
+		return wse_why(s->why, -ERANGE, "%s is not finite; first seen at %s%s", who,
+			       where ? "layer " : "the loss", where ? where : "");
 	}
 	return 0;
 }
@@ -394,7 +393,14 @@ static void gather_batch(struct wse_session *s)
 	for (uint32_t b = 0; b < s->cfg.batch; b++)
 		s->samples[b] = wse_data_train(&s->data, s->state.epoch, s->state.position + b);
 	for (uint32_t i = 0; i < s->plan.micro_batches; i++)
-		gather(s, &s->jobs[i], s->samples + (size_t)i * s->plan.tokens);
+		gather(s, &s->jobs[i],
+		       s->samples + (size_t)i * (s->plan.tokens / s->cfg.model.span));
+}
+
+/* targets of a batch */
+static uint64_t batch_tokens(const struct wse_session *s)
+{
+	return s->cfg.batch * s->cfg.model.span;
 }
 
 static int forward(struct wse_session *s, uint32_t micro_batches)
@@ -416,11 +422,11 @@ int wse_session_compute(struct wse_session *s, struct wse_step_result *r)
 
 	gather_batch(s);
 	ret = run_jobs(s, s->jobs, s->plan.micro_batches);
-	ret = ret ? ret : add_losses(s, s->cfg.batch, NULL, &sum);
+	ret = ret ? ret : add_losses(s, batch_tokens(s), NULL, &sum);
 	if (ret)
 		return ret;
-	r->loss = sum / (double)s->cfg.batch;
-	scatter_embedding(s);
+	r->loss = sum / (double)batch_tokens(s);
+	scatter(s);
 	return 0;
 }
 
@@ -430,36 +436,33 @@ int wse_session_probe(struct wse_session *s)
 
 	gather_batch(s);
 	if (!forward(s, s->plan.micro_batches))
-		return add_losses(s, s->cfg.batch, NULL, &sum);
+		return add_losses(s, batch_tokens(s), NULL, &sum);
 	wse_memx_finish(s->memx);
-	for (uint32_t b = 0; b < s->cfg.batch; b++) {
-		int layer = find_nonfinite(s, b);
+	for (uint64_t b = 0; b < batch_tokens(s); b++) {
+		const char *where = find_nonfinite(s, b);
 
-		if (layer < (int)s->cfg.mlp.nlinear)
-			return wse_why(s->why, -ERANGE,
-				       "step %llu: token %u is not finite at layer "
-				       "%d",
-				       (unsigned long long)wse_session_step(s) + 1, b, layer);
+		if (where)
+			return wse_why(s->why, -ERANGE, "step %llu: token %llu is not finite at %s",
+				       (unsigned long long)wse_session_step(s) + 1,
+				       (unsigned long long)b, where);
 	}
 	return 0;
 }
 
 int wse_session_check_grads(struct wse_session *s)
 {
-	for (uint32_t i = 0; i < s->table.n; i++)
-		for (size_t j = 0; j < s->table.t[i].count; j++)
-			if (wse_f32_isbad(s->grads[s->table.t[i].off + j]))
-				return wse_why(s->why, -ERANGE,
-					       "step %llu: the gradient of %s is "
-					       "not finite",
-					       (unsigned long long)wse_session_step(s) + 1,
-					       s->table.t[i].name);
-	return 0;
+	uint32_t bad = wse_memx_bad_grad(s->memx);
+
+	return bad == WSE_NO_TENSOR
+		       ? 0
+		       : wse_why(s->why, -ERANGE, "step %llu: the gradient of %s is not finite",
+				 (unsigned long long)wse_session_step(s) + 1,
+				 s->table->t[bad].name);
 }
 
 int wse_session_commit(struct wse_session *s, struct wse_step_result *r)
 {
-	int ret = wse_memx_commit(s->memx, s->grads, &r->norm, &r->lr);
+	int ret = wse_memx_commit(s->memx, &r->norm, &r->lr);
 
 	if (ret && !wse_session_check_grads(s))
 		wse_why(s->why, ret, "the norm of the gradient is not finite");
@@ -475,7 +478,8 @@ int wse_session_commit(struct wse_session *s, struct wse_step_result *r)
 
 int wse_session_eval(struct wse_session *s, uint64_t max_batches, double *loss, uint64_t *samples)
 {
-	uint64_t n = s->data.nheld, done = 0, t_all = s->plan.tokens;
+	uint64_t n = s->data.nheld, done = 0, span = s->cfg.model.span;
+	uint64_t per = s->plan.tokens / span; /* samples of a micro-batch */
 	double sum = 0.0;
 
 	if (max_batches && n > max_batches * s->cfg.batch)
@@ -484,20 +488,20 @@ int wse_session_eval(struct wse_session *s, uint64_t max_batches, double *loss, 
 		return wse_why(s->why, -ENODATA, "no held-out samples");
 	while (done < n) {
 		uint64_t left = n - done < s->cfg.batch ? n - done : s->cfg.batch;
-		uint32_t m = (uint32_t)((left + t_all - 1) / t_all);
+		uint32_t m = (uint32_t)((left + per - 1) / per);
 		int ret;
 
-		for (uint64_t b = 0; b < m * t_all; b++) /* the last sample fills up */
+		for (uint64_t b = 0; b < m * per; b++) /* the last sample fills up */
 			s->samples[b] = wse_data_held(&s->data, done + (b < left ? b : left - 1));
 		for (uint32_t i = 0; i < m; i++)
-			gather(s, &s->jobs[i], s->samples + i * t_all);
+			gather(s, &s->jobs[i], s->samples + i * per);
 		ret = forward(s, m);
-		ret = ret ? ret : add_losses(s, left, &done, &sum);
+		ret = ret ? ret : add_losses(s, left * span, &done, &sum);
 		if (ret)
 			return ret;
 		done += left;
 	}
-	*loss = sum / (double)n;
+	*loss = sum / (double)(n * span);
 	*samples = n;
 	return 0;
 }

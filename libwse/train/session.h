@@ -17,17 +17,17 @@
 struct wse_session {
 	struct wse_config cfg;
 	struct wse_exec_cfg log;
-	struct wse_exec_info tile;	/* of every device: shapes are not mixed */
+	struct wse_tile tile;		/* of every device: shapes are not mixed */
 	struct wse_plan plan;
 	struct wse_swarm *swarm;
 	struct wse_memx *memx;
 	struct wse_data data;
-	struct wse_tensor_table table;
+	const struct wse_tensor_table *table;	/* of the parameters: MemoryX has them */
 	struct wse_train_state state;
 	struct wse_job *jobs;		/* [plan.micro_batches] */
-	struct wse_buf x, target, loss, dx, logits;
-	float *grads;			/* [table.params] */
-	const uint16_t **samples;	/* [batch] the target of each token of the step */
+	struct wse_buf *in[WSE_GRAPH_IO], *out[WSE_GRAPH_IO];	/* of all micro-batches of a step */
+	float **sums;			/* [graph.nunits] gradients of the step */
+	const uint16_t **samples;	/* [batch] the first target of each sample of the step */
 	struct wse_exec_cfg device_log;	/* for devices that are being opened: their errors go to */
 	char device_why[WSE_WHY];	/* here, the rest to log */
 	int opening;
@@ -45,6 +45,7 @@ int wse_session_device(struct wse_session *s, const char *uri, struct wse_exec *
 int wse_session_save(struct wse_session *s, const char *path);
 /* what is odd but no error is logged */
 int wse_session_load(struct wse_session *s, const char *path, enum wse_ckpt_load what);
+const struct wse_tensor_table *wse_session_table(struct wse_session *s);
 uint64_t wse_session_step(struct wse_session *s);	/* committed steps */
 
 struct wse_step_result {
@@ -55,7 +56,7 @@ struct wse_step_result {
 
 /*
  * A step in three parts, so that --verify-steps can look at the gradients in between:
- * compute leaves losses, dx and flat gradients; commit updates and moves the data loader on.
+ * compute leaves outputs and the sums of the gradients; commit updates and moves the data loader on.
  * -ERANGE: loss or gradient is not finite (s->why names the layer), nothing is changed.
  */
 int wse_session_compute(struct wse_session *s, struct wse_step_result *r);
@@ -73,9 +74,18 @@ int wse_session_probe(struct wse_session *s);
  * one is not finite. *samples is their number */
 int wse_session_eval(struct wse_session *s, uint64_t max_batches, double *loss, uint64_t *samples);
 
-/* continue the prompt by n bytes in `streams` independent ways (at most a micro-batch of them);
- * text [streams][n + 1]. temperature 0: the most likely byte */
-int wse_session_generate(struct wse_session *s, const char *prompt, uint64_t n, double temperature,
-			 uint32_t streams, char *text);
+struct wse_sampling {
+	const char *prompt;	/* bytes as they are */
+	size_t prompt_len;
+	uint64_t n;		/* bytes to make */
+	double temperature;	/* 0: the most likely byte */
+	uint32_t top_k;		/* 0: all */
+	double top_p;		/* 1: all */
+	uint64_t seed;
+	uint32_t streams;	/* texts, at most the samples of a micro-batch */
+};
+
+/* continue the prompt in `streams` independent ways; text [streams][n + 1] */
+int wse_session_generate(struct wse_session *s, const struct wse_sampling *how, char *text);
 
 #endif

@@ -368,6 +368,13 @@ int wse_program_load(struct wse_context *ctx, const char *path, struct wse_progr
 int wse_program_load_memory(struct wse_context *ctx, const void *image, size_t size,
 			    struct wse_program **prog);
 
+/*
+ * The same, but nothing is copied: the image stays in a buffer, for programs that take turns on the cores.
+ * wse_program_copy() is the command that copies it to all cores; it is for programs made this way alone.
+ */
+int wse_program_create(struct wse_context *ctx, const char *path, struct wse_program **prog);
+struct drm_wse_cmd wse_program_copy(const struct wse_program *prog, uint32_t queue);
+
 /* Absolute address of a symbol. -ENOENT (wse_device_error() says which). */
 int wse_program_symbol(const struct wse_program *prog, const char *name, uint32_t *addr);
 
@@ -375,7 +382,7 @@ int wse_program_symbol(const struct wse_program *prog, const char *name, uint32_
  * 1088 B. */
 uint32_t wse_program_end(const struct wse_program *prog);
 
-/* The cores keep what was loaded. NULL is ignored. */
+/* The cores keep what was loaded. Commands that copy the program must have ended. NULL is ignored. */
 void wse_program_destroy(struct wse_program *prog);
 
 /* ---- linear operations: hidden along the columns of cores, tokens along the rows ---- */

@@ -15,7 +15,7 @@
 
 #include <wse/wse.h>
 #include "model.h"
-#include "ops/tile.h"
+#include "graph/tile.h"
 #include "tap.h"
 #include "wse_kernel.h"
 #include "wse_regs.h"

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the order of a sum depends on: the shape of the tile and its lanes. The oracles of this folder work on flat
+ * What the order of a sum depends on: the shape of the tile and its lanes. The oracles of ops/ work on flat
  * arrays [width][tokens], row-major, with the tokens of all rows of the tile: row r has tokens r * tokens / rows and
  * on, column c features c * width / cols and on. They are pure and need no wse_ftz_enter(); their bits are a wafer's.
  */
-#ifndef WSE_OPS_TILE_H
-#define WSE_OPS_TILE_H
+#ifndef WSE_GRAPH_TILE_H
+#define WSE_GRAPH_TILE_H
 
 #include <stdint.h>
 
 struct wse_tile {
 	uint32_t rows, cols;
 	uint32_t lanes;		/* 4 or 8 */
+	uint32_t sram;		/* bytes of a core; no sum depends on it */
 };
 
 #endif

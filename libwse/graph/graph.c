@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+/* Building a graph, the lifetimes of its values, and the checks that hold for every graph. */
+#include "graph/graph.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/place.h"
+#include "num/why.h"
+
+static uint32_t round_up(uint32_t n, uint32_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+void wse_graph_init(struct wse_graph *g, const struct wse_tile *tile, uint32_t t)
+{
+	memset(g, 0, sizeof(*g));
+	g->tile = *tile;
+	g->t = t;
+	g->seq = 1;
+	g->nfeat = t <= 16 ? 4 : t <= 32 ? 2 : 1;
+}
+
+void wse_graph_fini(struct wse_graph *g)
+{
+	free(g->values);
+	free(g->units);
+	free(g->ops);
+	memset(g, 0, sizeof(*g));
+}
+
+/* one more element of an array of *n; arrays grow by powers of two from 16 */
+static void *grow(struct wse_graph *g, void *array, uint32_t *n, size_t size)
+{
+	void **a = array;
+
+	if (*n >= 16 ? !(*n & (*n - 1)) : !*n) {
+		void *p = realloc(*a, (*n ? 2ul * *n : 16) * size);
+
+		if (!p) {
+			g->failed = -ENOMEM;
+			return NULL;
+		}
+		*a = p;
+	}
+	return memset((char *)*a + (*n)++ * size, 0, size);
+}
+
+uint32_t wse_graph_value(struct wse_graph *g, const char *what, enum wse_type type,
+			 enum wse_shape shape, uint32_t rows)
+{
+	static const uint32_t size[] = {
+		[WSE_TYPE_BF16] = 2, [WSE_TYPE_F32] = 4, [WSE_TYPE_U16] = 2, [WSE_TYPE_BYTE] = 1};
+	uint32_t per = shape == WSE_SHAPE_TOKENS || shape == WSE_SHAPE_SHARED ? g->t : 1;
+	struct wse_value *v = grow(g, &g->values, &g->nvalues, sizeof(*v));
+
+	if (!v || g->nvalues > WSE_NO_VALUE) {
+		g->failed = -ENOMEM;
+		return WSE_NO_VALUE;
+	}
+	v->what = what;
+	v->type = type;
+	v->shape = shape;
+	v->rows = rows;
+	v->bytes = round_up(rows * per * size[type], 16);
+	v->birth = v->bytes;
+	v->first = v->last = UINT32_MAX;
+	return g->nvalues - 1;
+}
+
+uint32_t wse_graph_program(struct wse_graph *g, const char *file, uint32_t end)
+{
+	uint32_t i = 0;
+
+	while (i < g->nprograms && strcmp(g->programs[i].file, file))
+		i++;
+	if (i == WSE_GRAPH_PROGRAMS) {
+		g->failed = -ENOMEM;
+		return 0;
+	}
+	if (i == g->nprograms)
+		g->programs[g->nprograms++] = (struct wse_graph_program){file, end};
+	if (end > g->base)
+		g->base = end;
+	return i;
+}
+
+uint32_t wse_graph_unit(struct wse_graph *g, uint32_t weight, uint32_t outs, uint32_t ins,
+			uint32_t parts)
+{
+	struct wse_unit *u = grow(g, &g->units, &g->nunits, sizeof(*u));
+
+	if (!u)
+		return WSE_NO_UNIT;
+	u->weight = weight;
+	u->outs = outs;
+	u->ins = ins;
+	u->parts = parts;
+	u->grad_first = u->grad_last = UINT32_MAX;
+	return g->nunits - 1;
+}
+
+uint32_t wse_graph_vec(struct wse_graph *g, uint32_t unit, uint32_t tensor, uint32_t width)
+{
+	struct wse_unit *u;
+	uint32_t at, rows = width / g->tile.cols;
+
+	if (unit >= g->nunits)
+		return 0;
+	u = &g->units[unit];
+	if (u->nvec == WSE_UNIT_VECS || width % g->tile.cols) {
+		g->failed = -EINVAL;
+		return 0;
+	}
+	/* a kernel wants each at a multiple of 16 bytes */
+	at = round_up(u->vec_rows, 4);
+	u->vec[u->nvec++] = (struct wse_unit_vec){tensor, at, rows};
+	u->vec_rows = at + rows;
+	return at;
+}
+
+struct wse_op *wse_graph_op(struct wse_graph *g, uint32_t kind, uint32_t unit, uint32_t program)
+{
+	static struct wse_op nowhere; /* without memory builders write here, finish() tells */
+	struct wse_op *op = grow(g, &g->ops, &g->nops, sizeof(*op));
+
+	if (!op)
+		op = &nowhere;
+	op->kind = kind;
+	op->unit = unit;
+	op->program = program;
+	for (int i = 0; i < WSE_OP_INS; i++)
+		op->in[i] = WSE_NO_VALUE;
+	for (int i = 0; i < WSE_OP_OUTS; i++)
+		op->out[i] = WSE_NO_VALUE;
+	return op;
+}
+
+static uint32_t add_io(struct wse_graph *g, struct wse_io *io, uint32_t *n, const char *name,
+		       size_t bytes)
+{
+	if (*n == WSE_GRAPH_IO) {
+		g->failed = -EINVAL;
+		return 0;
+	}
+	io[*n] = (struct wse_io){name, bytes};
+	return (*n)++;
+}
+
+uint32_t wse_graph_in(struct wse_graph *g, const char *name, size_t bytes)
+{
+	return add_io(g, g->in, &g->nin, name, bytes);
+}
+
+uint32_t wse_graph_out(struct wse_graph *g, const char *name, size_t bytes)
+{
+	return add_io(g, g->out, &g->nout, name, bytes);
+}
+
+static int reads(const struct wse_op *op, uint32_t value)
+{
+	for (int i = 0; i < WSE_OP_INS; i++)
+		if (op->in[i] == value)
+			return 1;
+	return 0;
+}
+
+/* first and last of every value that operation `at` touches */
+static int live(struct wse_graph *g, uint32_t at, const char *name, char *why)
+{
+	const struct wse_op *op = &g->ops[at];
+
+	for (int i = 0; i < WSE_OP_INS + WSE_OP_OUTS; i++) {
+		int out = i >= WSE_OP_INS;
+		uint32_t v = out ? op->out[i - WSE_OP_INS] : op->in[i];
+
+		if (v == WSE_NO_VALUE)
+			continue;
+		if (v >= g->nvalues)
+			return wse_why(why, -EINVAL, "op %u (%s): there is no value %u of %u", at,
+				       name, v, g->nvalues);
+		if (!out && g->values[v].first == UINT32_MAX)
+			return wse_why(why, -EINVAL,
+				       "op %u (%s): value %u (%s) is read before it is made", at,
+				       name, v, g->values[v].what);
+		if (out && g->values[v].first != UINT32_MAX && !reads(op, v))
+			return wse_why(why, -EINVAL, "op %u (%s): value %u (%s) was made by op %u",
+				       at, name, v, g->values[v].what, g->values[v].first);
+		if (g->values[v].first == UINT32_MAX)
+			g->values[v].first = at;
+		g->values[v].last = at;
+	}
+	return 0;
+}
+
+static int check_units(struct wse_graph *g, const unsigned char *used, char *why)
+{
+	for (uint32_t i = 0; i < g->nunits; i++) {
+		const struct wse_unit *u = &g->units[i];
+
+		if (!used[i])
+			return wse_why(why, -EINVAL, "unit %u is not used by any operation", i);
+		if (u->weight == WSE_NO_TENSOR)
+			continue;
+		if (u->outs % (4 * g->tile.cols) || u->ins % (4 * g->tile.cols))
+			return wse_why(why, -EINVAL,
+				       "unit %u: %u outputs and %u inputs are not both multiples "
+				       "of 4 x %u columns",
+				       i, u->outs, u->ins, g->tile.cols);
+		if (u->outs / g->tile.cols > 16384 || u->ins / g->tile.cols > 16384)
+			return wse_why(why, -EINVAL,
+				       "unit %u: a width of %u x %u is more than 16384 a column", i,
+				       u->outs, u->ins); /* the index of a wavelet has 14 bits */
+	}
+	return 0;
+}
+
+int wse_graph_finish(struct wse_graph *g,
+		     int (*check)(const struct wse_graph *g, const struct wse_op *op, char *why),
+		     const char *(*name)(uint32_t kind), char *why)
+{
+	unsigned char *used = calloc(g->nunits + 1, 1);
+	int ret = g->failed ? g->failed : used ? 0 : -ENOMEM;
+
+	if (ret)
+		wse_why(why, ret, "the graph could not be built: %s", strerror(-ret));
+	else if (!g->t || g->t % g->tile.lanes || g->t > 64)
+		ret = wse_why(why, -EINVAL,
+			      "%u tokens per core are not 1 to 64 in multiples of the %u lanes",
+			      g->t, g->tile.lanes);
+	for (uint32_t i = 0; i < g->nops && !ret; i++) {
+		const struct wse_op *op = &g->ops[i];
+
+		ret = live(g, i, name(op->kind), why);
+		if (!ret && op->unit != WSE_NO_UNIT && op->unit >= g->nunits)
+			ret = wse_why(why, -EINVAL, "op %u (%s): there is no unit %u of %u", i,
+				      name(op->kind), op->unit, g->nunits);
+		if (!ret && op->unit != WSE_NO_UNIT)
+			used[op->unit] = 1;
+	}
+	for (uint32_t i = 0; i < g->nvalues && !ret; i++)
+		if (g->values[i].first == UINT32_MAX)
+			ret = wse_why(why, -EINVAL, "value %u (%s) is made by no operation", i,
+				      g->values[i].what);
+	ret = ret ? ret : check_units(g, used, why);
+	for (uint32_t i = 0; i < g->nops && !ret; i++) {
+		char text[WSE_WHY];
+
+		ret = check(g, &g->ops[i], text);
+		if (ret)
+			wse_why(why, ret, "op %u (%s): %.400s", i, name(g->ops[i].kind), text);
+	}
+	free(used);
+	return ret ? ret : wse_graph_place(g, why);
+}
+
+static size_t align64(size_t n)
+{
+	return (n + 63) / 64 * 64;
+}
+
+size_t wse_unit_grad_floats(const struct wse_graph *g, const struct wse_unit *u)
+{
+	size_t matrix = u->weight == WSE_NO_TENSOR ? 0 : (size_t)u->outs * u->ins;
+
+	return matrix + (size_t)u->vec_rows * g->tile.cols;
+}
+
+size_t wse_unit_fwd_bytes(const struct wse_unit *u)
+{
+	return u->weight == WSE_NO_TENSOR ? 0 : align64((size_t)u->outs * u->ins * 2);
+}
+
+size_t wse_unit_image_bytes(const struct wse_graph *g, const struct wse_unit *u)
+{
+	return 2 * wse_unit_fwd_bytes(u) + (size_t)u->vec_rows * g->tile.cols * 4;
+}
+
+int wse_unit_piece(const struct wse_graph *g, const struct wse_unit *u, uint32_t which,
+		   const struct wse_tensor *t, size_t i, struct wse_piece *p)
+{
+	size_t cols = g->tile.cols;
+
+	if (!which) {
+		size_t h = u->outs / u->parts / cols, c = i / u->parts, part = i % u->parts;
+
+		if (u->weight == WSE_NO_TENSOR)
+			return 0;
+		if (u->parts == 1) {
+			*p = (struct wse_piece){0, 0, t->count};
+			return !i;
+		}
+		*p = (struct wse_piece){.from = (part * h * cols + c * h) * u->ins,
+					.at = i * h * u->ins,
+					.count = h * u->ins};
+		return c < cols;
+	}
+	if (which > u->nvec || i >= cols)
+		return 0;
+	{
+		const struct wse_unit_vec *v = &u->vec[which - 1];
+		size_t matrix = u->weight == WSE_NO_TENSOR ? 0 : (size_t)u->outs * u->ins;
+		size_t from = i * v->rows;
+
+		*p = (struct wse_piece){
+			.from = from, .at = matrix + i * u->vec_rows + v->at, .count = v->rows};
+		/* padded beyond the tensor's end */
+		if (from >= t->count)
+			return 0;
+		if (p->count > t->count - from)
+			p->count = t->count - from;
+	}
+	return 1;
+}

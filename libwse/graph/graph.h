@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A model as a wafer runs it: a list of operations over values and units, made by a model's builder for one tile
+ * and one number of tokens per core. Executor, oracle, planner, MemoryX and SwarmX walk this list and know no
+ * model.
+ *
+ *   value   what lies in the cores' SRAM: core (r, c) holds [rows][T] of it (features along x, tokens along y), or
+ *           [rows] of a vector. It lives from the operation that makes it to the last one that reads it.
+ *   unit    what streams: a weight matrix with its two images and its gradient, and vectors (biases, gains) that
+ *           are copied in and whose gradients are copied out. MemoryX updates units in order of their number.
+ *   op      an operation of a kind (ops/ops.h), with the values that it reads and writes.
+ *
+ * Includes go one way: graph <- ops <- model, exec <- memx, swarmx <- train.
+ */
+#ifndef WSE_GRAPH_GRAPH_H
+#define WSE_GRAPH_GRAPH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "graph/tensor.h"
+#include "graph/tile.h"
+
+enum wse_type { WSE_TYPE_BF16, WSE_TYPE_F32, WSE_TYPE_U16, WSE_TYPE_BYTE };
+
+enum wse_shape {
+	WSE_SHAPE_TOKENS,	/* [rows][T] on each core: width rows * COLS, token index fastest */
+	WSE_SHAPE_SHARED,	/* [rows][T], the same in every column of a row */
+	WSE_SHAPE_VECTOR,	/* [rows] on each core, the same in every row */
+	WSE_SHAPE_WORK,		/* rows bytes of scratch for one operation */
+};
+
+#define WSE_NO_VALUE 0xffffu
+
+struct wse_value {
+	const char *what;	/* for the plan: "activations", ... */
+	enum wse_type type;
+	enum wse_shape shape;
+	uint32_t rows;
+	uint32_t bytes;		/* of a core, a multiple of 16 */
+	uint32_t birth;		/* bytes while the first operation runs: its sums lie in the same place */
+	uint32_t first, last;	/* operations */
+	uint32_t sram;		/* offset */
+};
+
+/* vectors of a unit, packed for a copy: column c has [rows] floats, of each vector N / COLS in turn */
+struct wse_unit_vec {
+	uint32_t tensor;
+	uint32_t at, rows;	/* floats of a column: where its part begins, and how many */
+};
+
+#define WSE_UNIT_VECS 16
+
+struct wse_unit {
+	uint32_t weight;	/* tensor, WSE_NO_TENSOR: vectors alone */
+	uint32_t outs, ins;	/* of the streamed matrix; outs may be padded beyond the tensor's rows */
+	/*
+	 * parts > 1: the tensor is `parts` matrices of outs / parts rows, and a column owns its features of each:
+	 * row (part p, column c, i) is row c * parts * h + p * h + i of the image, h = outs / parts / COLS
+	 */
+	uint32_t parts;
+	uint32_t nvec;
+	struct wse_unit_vec vec[WSE_UNIT_VECS];
+	uint32_t vec_rows;	/* floats of a column */
+	uint32_t grad_first, grad_last;	/* operations that write its gradient; 0 and 0: none */
+};
+
+#define WSE_OP_INS 6
+#define WSE_OP_OUTS 4
+#define WSE_OP_ARGS 6
+
+struct wse_op {
+	uint32_t kind;		/* enum wse_op_kind, ops/ops.h */
+	uint32_t unit;		/* WSE_NO_UNIT: none */
+	uint32_t program;	/* number in graph.programs: in which the kernel is */
+	uint16_t in[WSE_OP_INS], out[WSE_OP_OUTS];	/* values, WSE_NO_VALUE where there is none */
+	uint32_t arg[WSE_OP_ARGS];
+};
+
+#define WSE_NO_UNIT UINT32_MAX
+#define WSE_GRAPH_IO 8
+#define WSE_GRAPH_PROGRAMS 4
+
+/* a program of the cores, and where it may end: a constant, so that a plan does not depend on a compiler */
+struct wse_graph_program {
+	const char *file;
+	uint32_t end;
+};
+
+/* what goes in and out with each micro-batch, by number: a job has a span for each */
+struct wse_io {
+	const char *name;
+	size_t bytes;	/* of a micro-batch */
+};
+
+struct wse_graph {
+	struct wse_tile tile;
+	uint32_t t;		/* tokens of a core */
+	uint32_t seq;		/* tokens of a sequence; 1: tokens do not know of each other */
+	uint32_t nfeat;		/* features of a block of the streams: 1, 2 or 4; nfeat * t <= 64 */
+	struct wse_graph_program programs[WSE_GRAPH_PROGRAMS];
+	uint32_t nprograms;
+	struct wse_value *values;
+	uint32_t nvalues;
+	struct wse_unit *units;
+	uint32_t nunits;
+	struct wse_op *ops;
+	uint32_t nops;
+	uint32_t nforward;	/* operations up to here are the forward pass, the loss included */
+	struct wse_io in[WSE_GRAPH_IO], out[WSE_GRAPH_IO];
+	uint32_t nin, nout;
+	uint32_t target, loss;	/* number of the input with the classes, of the output with the losses */
+	uint32_t logits;	/* number of the output with the logits, for text */
+	uint32_t classes;	/* that exist; the rest of the vocabulary is padding */
+	uint32_t vocab_rows;	/* classes of a column, padding included */
+	uint32_t base;		/* first SRAM offset of the values */
+	uint32_t total;		/* bytes of a core, everything included */
+	int failed;		/* -ENOMEM while building: wse_graph_finish() says so */
+};
+
+/* above the data: stack and argument words */
+#define WSE_GRAPH_TOP (1024u + 64u)
+
+static inline uint32_t wse_graph_tokens(const struct wse_graph *g)
+{
+	return g->t * g->tile.rows;
+}
+
+/* empty; nfeat by t. */
+void wse_graph_init(struct wse_graph *g, const struct wse_tile *tile, uint32_t t);
+void wse_graph_fini(struct wse_graph *g);
+
+/* each returns a number; after a failure of memory all are harmless and wse_graph_finish() returns -ENOMEM */
+uint32_t wse_graph_value(struct wse_graph *g, const char *what, enum wse_type type, enum wse_shape shape,
+			 uint32_t rows);
+uint32_t wse_graph_program(struct wse_graph *g, const char *file, uint32_t end);
+/* a unit of outs x ins, or of vectors alone (weight = WSE_NO_TENSOR) */
+uint32_t wse_graph_unit(struct wse_graph *g, uint32_t weight, uint32_t outs, uint32_t ins, uint32_t parts);
+/* one more vector of `width` elements; returns its place in a column, in floats */
+uint32_t wse_graph_vec(struct wse_graph *g, uint32_t unit, uint32_t tensor, uint32_t width);
+struct wse_op *wse_graph_op(struct wse_graph *g, uint32_t kind, uint32_t unit, uint32_t program);
+/* one more input or output of every micro-batch */
+uint32_t wse_graph_in(struct wse_graph *g, const char *name, size_t bytes);
+uint32_t wse_graph_out(struct wse_graph *g, const char *name, size_t bytes);
+
+/*
+ * Lifetimes, the check of every operation (ops/ops.h does it through `check`), and SRAM places: first fit in order
+ * of birth. why [WSE_WHY] names the operation. -EINVAL for a graph that is none (a value read before it is made,
+ * made twice, never made; a unit that nothing streams; a gradient without an operation), -ENOMEM; -E2BIG when it does
+ * not fit into tile.sram, after which `total` and the places are valid all the same.
+ */
+int wse_graph_finish(struct wse_graph *g, int (*check)(const struct wse_graph *g, const struct wse_op *op, char *why),
+		     const char *(*name)(uint32_t kind), char *why);
+
+/* floats of a unit's gradient buffer: [outs][ins], then [COLS][vec_rows]; bytes of its image buffer and its parts */
+size_t wse_unit_grad_floats(const struct wse_graph *g, const struct wse_unit *u);
+size_t wse_unit_fwd_bytes(const struct wse_unit *u);	/* bf16 [outs][ins], rounded to 64; the transposed one alike */
+size_t wse_unit_image_bytes(const struct wse_graph *g, const struct wse_unit *u);
+
+/*
+ * A unit's tensors lie in its buffers in pieces: piece i of tensor `which` (0: the matrix, 1 ...: vectors) is
+ * `count` floats at tensor offset `from` and buffer offset `at`. Returns 0 when there is no such piece.
+ */
+struct wse_piece {
+	size_t from, at, count;
+};
+int wse_unit_piece(const struct wse_graph *g, const struct wse_unit *u, uint32_t which, const struct wse_tensor *t,
+		   size_t i, struct wse_piece *p);
+
+#endif

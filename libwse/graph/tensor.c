@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+/* The table of parameters and their initial values. */
+#include "graph/tensor.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "num/num.h"
+
+uint32_t wse_tensor_add(struct wse_tensor_table *tab, uint32_t flags, float mean, float dev,
+			uint32_t d0, uint32_t d1, const char *name, ...)
+{
+	struct wse_tensor *t;
+	va_list ap;
+
+	if (tab->n == tab->room) {
+		uint32_t room = tab->room ? 2 * tab->room : 16;
+
+		t = realloc(tab->t, room * sizeof(*t));
+		if (!t)
+			return WSE_NO_TENSOR;
+		tab->t = t;
+		tab->room = room;
+	}
+	t = &tab->t[tab->n];
+	memset(t, 0, sizeof(*t));
+	va_start(ap, name);
+	vsnprintf(t->name, sizeof(t->name), name, ap);
+	va_end(ap);
+	t->off = tab->params;
+	t->ndim = d1 ? 2 : 1;
+	t->dim[0] = d0;
+	t->dim[1] = d1 ? d1 : 1;
+	t->count = (size_t)d0 * t->dim[1];
+	t->flags = flags;
+	t->mean = mean;
+	t->dev = dev;
+	tab->params += t->count;
+	return tab->n++;
+}
+
+void wse_tensor_table_fini(struct wse_tensor_table *tab)
+{
+	free(tab->t);
+	memset(tab, 0, sizeof(*tab));
+}
+
+void wse_tensor_init(const struct wse_tensor_table *tab, uint64_t seed, float *params)
+{
+	for (uint32_t i = 0; i < tab->n; i++) {
+		const struct wse_tensor *t = &tab->t[i];
+		float *p = params + t->off;
+
+		if (t->dev != 0.0f)
+			wse_rng_normals(seed, i, 0, t->dev, t->count, p);
+		for (size_t j = 0; j < t->count && (t->dev == 0.0f || t->mean != 0.0f); j++)
+			p[j] = t->dev != 0.0f ? t->mean + p[j] : t->mean;
+	}
+}

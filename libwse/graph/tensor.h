@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parameters of a model: one row a tensor, ranges of the flat arrays of masters and moments. MemoryX updates
+ * every row of this table, whatever else is known of it.
+ */
+#ifndef WSE_GRAPH_TENSOR_H
+#define WSE_GRAPH_TENSOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define WSE_NO_TENSOR UINT32_MAX
+
+enum wse_tensor_flags {
+	WSE_TENSOR_DECAY = 1,		/* weight decay applies */
+	WSE_TENSOR_TRANSPOSED = 2,	/* a Hugging Face file has it as [in][out] (GPT-2's Conv1D); ours is [out][in] */
+	WSE_TENSOR_INPUT = 4,		/* the host gathers rows of it: updated before the next step's inputs are made */
+};
+
+struct wse_tensor {
+	char name[64];		/* as Hugging Face names it */
+	size_t off, count;	/* in floats */
+	uint32_t ndim, dim[2];	/* row-major */
+	uint32_t flags;
+	float mean, dev;	/* initial values: mean + dev * normal(seed, tensor, element) */
+};
+
+struct wse_tensor_table {
+	uint32_t n, room;
+	size_t params;		/* floats in all */
+	struct wse_tensor *t;
+};
+
+/* the tensor's number, WSE_NO_TENSOR without memory; d1 = 0: a vector */
+uint32_t wse_tensor_add(struct wse_tensor_table *tab, uint32_t flags, float mean, float dev, uint32_t d0, uint32_t d1,
+			const char *name, ...) __attribute__((format(printf, 7, 8)));
+void wse_tensor_table_fini(struct wse_tensor_table *tab);
+/* params [tab->params]; a pure function of (seed, tensor, element) */
+void wse_tensor_init(const struct wse_tensor_table *tab, uint64_t seed, float *params);
+
+#endif

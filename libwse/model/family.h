@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A model: its parameters, how its graph is built for a tile, and what of the text goes in and comes back. One row
+ * of functions a family (mlp.c, gpt.c); everything else walks the tensor table and the graph.
+ *
+ * A sample is `span` targets and the `window` tokens before the first of them, found by its number (input/data.h).
+ * Token t of a micro-batch is target t % span of its sample t / span.
+ */
+#ifndef WSE_MODEL_FAMILY_H
+#define WSE_MODEL_FAMILY_H
+
+#include "graph/graph.h"
+#include "ops/job.h"
+
+struct wse_model;
+
+struct wse_model_family {
+	const char *name;
+	/* the parameters; -ENOMEM */
+	int (*tensors)(const struct wse_model *m, struct wse_tensor_table *tab);
+	/*
+	 * the operations for a tile with t tokens a core, finished (wse_ops_finish); mode: 0 ... modes - 1, from the
+	 * fewest cycles to the fewest bytes. -EINVAL, -E2BIG as there; why [WSE_WHY] in the model's words
+	 */
+	int (*graph)(const struct wse_model *m, const struct wse_tile *tile, uint32_t t, uint32_t mode,
+		     struct wse_graph *g, char *why);
+	/* one line for checkpoints: what makes two models the same */
+	void (*describe)(const struct wse_model *m, char *text, size_t size);
+	/* the inputs of a micro-batch (targets excepted) from params and the tokens before its targets */
+	void (*gather)(const struct wse_model *m, const struct wse_graph *g, const float *params,
+		       const uint16_t *const *samples, struct wse_job *job);
+	/* adds the gradient of one micro-batch's inputs onto grad [tensor][...], in token order */
+	void (*scatter)(const struct wse_model *m, const struct wse_graph *g, const struct wse_job *job,
+			const uint16_t *const *samples, float *const *grad);
+	/* optional: where a NaN came from, by a plain forward on the host of token t; a name, NULL: nowhere */
+	const char *(*find_nonfinite)(const struct wse_model *m, const struct wse_tensor_table *tab,
+				      const float *params, const struct wse_graph *g, const struct wse_job *job,
+				      uint32_t t);
+	/* multiply-adds of the forward pass for one token; a training step does 3 x as many */
+	uint64_t (*macs)(const struct wse_model *m);
+	uint32_t modes;
+};
+
+struct wse_model {
+	const struct wse_model_family *family;
+	uint32_t vocab;		/* tokens are below it */
+	uint32_t window, span;	/* of a sample */
+	_Alignas(8) unsigned char own[256];	/* the family's own struct */
+};
+
+
+#endif

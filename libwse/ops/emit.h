@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The commands of a micro-batch, operation by operation. An operation's emit() adds commands to a batch; the
+ * executor (exec/wafer.c) submits it.
+ */
+#ifndef WSE_OPS_EMIT_H
+#define WSE_OPS_EMIT_H
+
+#include <wse/wse.h>
+
+#include "ops/job.h"
+#include "ops/ops.h"
+
+/* weight and index streams; starts and copies in program order; gradients */
+enum { WSE_QUEUE_IN = 1, WSE_QUEUE_RUN = 2, WSE_QUEUE_OUT = 3 };
+
+#define WSE_EMIT_CMDS 24	/* of one batch; an operation adds at most WSE_EMIT_OP */
+#define WSE_EMIT_OP 4
+
+struct wse_emit {
+	const struct wse_graph *g;
+	const struct wse_job *job;
+	uint32_t device;		/* whose view of the buffers */
+	const uint32_t (*entry)[WSE_OP_KINDS];	/* [program]: addresses of the start functions */
+	struct wse_buf **grads;		/* [nunits]: where the gradients of this micro-batch go */
+	const struct wse_buffer *losses;	/* binary32 [COLS][T] from loss_off on: every column's */
+	size_t loss_off;
+	struct drm_wse_cmd cmd[WSE_EMIT_CMDS];
+	uint32_t n;
+	int ret;			/* -EINVAL: a buffer that this device was never shown */
+};
+
+uint32_t wse_emit_addr(const struct wse_emit *e, uint32_t value);	/* as a core sees it; 0 for WSE_NO_VALUE */
+void wse_emit_cmd(struct wse_emit *e, struct drm_wse_cmd cmd);
+const struct wse_buffer *wse_emit_buffer(struct wse_emit *e, const struct wse_buf *buf);
+/* START of an operation's kernel on the whole tile; args is one of the structs of wse_kernel.h */
+void wse_emit_start(struct wse_emit *e, const struct wse_op *op, const void *args, size_t size);
+#define wse_emit_kernel(e, op, ...) wse_emit_start(e, op, &(__VA_ARGS__), sizeof(__VA_ARGS__))
+/* the stream of a unit's image, or (index_only) of its indices; and its gradient coming back */
+void wse_emit_image(struct wse_emit *e, const struct wse_unit *u, struct wse_span image, int back);
+void wse_emit_index(struct wse_emit *e, const struct wse_unit *u);
+void wse_emit_grads(struct wse_emit *e, const struct wse_unit *u, const struct wse_buf *buf);
+
+#endif

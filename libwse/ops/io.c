@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+/* What goes in and out: rows of values, vectors of a unit and their gradients. */
+#include <errno.h>
+#include <string.h>
+
+#include "num/why.h"
+#include "ops/emit.h"
+#include "ops/kinds.h"
+#include "ops/oracle.h"
+
+static uint32_t element(const struct wse_value *v)
+{
+	return v->type == WSE_TYPE_F32 ? 4 : 2;
+}
+
+/* bytes of a value on the host: [width][T], or [rows][T] */
+static size_t host_bytes(const struct wse_graph *g, const struct wse_value *v)
+{
+	return (size_t)v->rows * (v->shape == WSE_SHAPE_TOKENS ? g->tile.cols : 1) *
+	       wse_graph_tokens(g) * element(v);
+}
+
+static int check_rows(const struct wse_graph *g, uint32_t value, const struct wse_io *io,
+		      uint32_t n, uint32_t nio, char *why)
+{
+	const struct wse_value *v;
+
+	if (value == WSE_NO_VALUE)
+		return wse_why(why, -EINVAL, "the value is missing");
+	v = &g->values[value];
+	if (v->shape != WSE_SHAPE_TOKENS && v->shape != WSE_SHAPE_SHARED)
+		return wse_why(why, -EINVAL, "value %u has no tokens", value);
+	if (n >= nio)
+		return wse_why(why, -EINVAL, "there is no input or output %u of %u", n, nio);
+	if (io[n].bytes != host_bytes(g, v))
+		return wse_why(why, -EINVAL, "\"%s\" has %zu bytes, value %u has %zu", io[n].name,
+			       io[n].bytes, value, host_bytes(g, v));
+	return 0;
+}
+
+/* host [width][T] <-> core [rows][t] */
+static struct wse_copy rows_copy(struct wse_emit *e, struct wse_span s, uint32_t value)
+{
+	const struct wse_value *v = &e->g->values[value];
+	uint32_t size = element(v), t = e->g->t, tokens = wse_graph_tokens(e->g);
+
+	return (struct wse_copy){
+		.buf = wse_emit_buffer(e, s.buf),
+		.off = s.off,
+		.queue = WSE_QUEUE_RUN,
+		.sram = v->sram,
+		.rows = e->g->tile.rows,
+		.cols = e->g->tile.cols,
+		.len = t * size,
+		.nline = v->rows,
+		.lstride = tokens * size,
+		.sstride = t * size,
+		.cstride = v->shape == WSE_SHAPE_TOKENS ? v->rows * tokens * size : 0,
+		.rstride = t * size,
+	};
+}
+
+static uint64_t rows_cycles(const struct wse_graph *g, uint32_t value)
+{
+	const struct wse_value *v = &g->values[value];
+
+	return wse_copy_cycles(g, v->rows, g->t * element(v));
+}
+
+/* ---- in ---- */
+
+uint32_t wse_op_in(struct wse_graph *g, const char *what, uint32_t input, enum wse_type type,
+		   enum wse_shape shape, uint32_t rows)
+{
+	struct wse_op *op = wse_graph_op(g, WSE_OP_IN, WSE_NO_UNIT, 0);
+	uint32_t v = wse_graph_value(g, what, type, shape, rows);
+
+	op->out[0] = (uint16_t)v;
+	op->arg[0] = input;
+	return v;
+}
+
+static int in_check(const struct wse_graph *g, const struct wse_op *op, char *why)
+{
+	return check_rows(g, op->out[0], g->in, op->arg[0], g->nin, why);
+}
+
+static void in_emit(struct wse_emit *e, const struct wse_op *op)
+{
+	struct wse_copy c = rows_copy(e, e->job->in[op->arg[0]], op->out[0]);
+
+	if (c.buf)
+		wse_emit_cmd(e, wse_cmd_copy_in(c));
+}
+
+static int in_oracle(struct wse_oracle_run *o, const struct wse_op *op)
+{
+	memcpy(wse_oracle_mem(o, op->out[0]), wse_span_ptr(o->job->in[op->arg[0]]),
+	       o->g->in[op->arg[0]].bytes);
+	return 0;
+}
+
+static uint64_t in_cycles(const struct wse_graph *g, const struct wse_op *op)
+{
+	return rows_cycles(g, op->out[0]);
+}
+
+const struct wse_op_type wse_type_in = {
+	.name = "in", .check = in_check, .emit = in_emit, .oracle = in_oracle, .cycles = in_cycles};
+
+/* ---- out: only where the job wants it ---- */
+
+void wse_op_out(struct wse_graph *g, uint32_t output, uint32_t value)
+{
+	struct wse_op *op = wse_graph_op(g, WSE_OP_OUT, WSE_NO_UNIT, 0);
+
+	op->in[0] = (uint16_t)value;
+	op->arg[0] = output;
+}
+
+static int out_check(const struct wse_graph *g, const struct wse_op *op, char *why)
+{
+	return check_rows(g, op->in[0], g->out, op->arg[0], g->nout, why);
+}
+
+static void out_emit(struct wse_emit *e, const struct wse_op *op)
+{
+	struct wse_span s = e->job->out[op->arg[0]];
+	struct wse_copy c;
+
+	if (!s.buf)
+		return;
+	c = rows_copy(e, s, op->in[0]);
+	if (c.buf)
+		wse_emit_cmd(e, wse_cmd_copy_out(c));
+}
+
+static int out_oracle(struct wse_oracle_run *o, const struct wse_op *op)
+{
+	struct wse_span s = o->job->out[op->arg[0]];
+
+	if (s.buf)
+		memcpy(wse_span_ptr(s), wse_oracle_mem(o, op->in[0]), o->g->out[op->arg[0]].bytes);
+	return 0;
+}
+
+static uint64_t out_cycles(const struct wse_graph *g, const struct wse_op *op)
+{
+	return op->arg[0] == g->logits ? 0 : rows_cycles(g, op->in[0]);
+}
+
+const struct wse_op_type wse_type_out = {.name = "out",
+					 .check = out_check,
+					 .emit = out_emit,
+					 .oracle = out_oracle,
+					 .cycles = out_cycles};
+
+/* ---- vectors of a unit, and their gradients ---- */
+
+uint32_t wse_op_vec_in(struct wse_graph *g, uint32_t unit)
+{
+	struct wse_op *op = wse_graph_op(g, WSE_OP_VEC_IN, unit, 0);
+	uint32_t rows = unit < g->nunits ? g->units[unit].vec_rows : 0;
+	uint32_t v = wse_graph_value(g, "vectors", WSE_TYPE_F32, WSE_SHAPE_VECTOR, rows);
+
+	op->out[0] = (uint16_t)v;
+	return v;
+}
+
+static int vec_check(const struct wse_graph *g, const struct wse_op *op, char *why)
+{
+	uint32_t v = op->kind == WSE_OP_VEC_IN ? op->out[0] : op->in[0];
+
+	if (op->unit == WSE_NO_UNIT || !g->units[op->unit].nvec)
+		return wse_why(why, -EINVAL, "unit %u has no vectors", op->unit);
+	return wse_check_value(g, v, WSE_TYPE_F32, WSE_SHAPE_VECTOR, g->units[op->unit].vec_rows,
+			       "the vectors", why);
+}
+
+static struct wse_copy vec_copy(struct wse_emit *e, const struct wse_unit *u, uint32_t value)
+{
+	return (struct wse_copy){
+		.queue = WSE_QUEUE_RUN,
+		.sram = e->g->values[value].sram,
+		.rows = e->g->tile.rows,
+		.cols = e->g->tile.cols,
+		.len = u->vec_rows * 4,
+		.cstride = u->vec_rows * 4,
+	};
+}
+
+static void vec_in_emit(struct wse_emit *e, const struct wse_op *op)
+{
+	struct wse_span s = e->job->images[op->unit].vec;
+	struct wse_copy c = vec_copy(e, &e->g->units[op->unit], op->out[0]);
+
+	c.buf = wse_emit_buffer(e, s.buf);
+	c.off = s.off;
+	if (c.buf)
+		wse_emit_cmd(e, wse_cmd_copy_in(c));
+}
+
+static int vec_in_oracle(struct wse_oracle_run *o, const struct wse_op *op)
+{
+	memcpy(wse_oracle_mem(o, op->out[0]), wse_span_ptr(o->job->images[op->unit].vec),
+	       (size_t)o->g->units[op->unit].vec_rows * o->g->tile.cols * 4);
+	return 0;
+}
+
+static uint64_t vec_cycles(const struct wse_graph *g, const struct wse_op *op)
+{
+	return wse_copy_cycles(g, 1, g->units[op->unit].vec_rows * 4);
+}
+
+const struct wse_op_type wse_type_vec_in = {.name = "vectors in",
+					    .check = vec_check,
+					    .emit = vec_in_emit,
+					    .oracle = vec_in_oracle,
+					    .cycles = vec_cycles};
+
+void wse_op_vec_out(struct wse_graph *g, uint32_t unit, uint32_t grads)
+{
+	struct wse_op *op = wse_graph_op(g, WSE_OP_VEC_OUT, unit, 0);
+
+	op->in[0] = (uint16_t)grads;
+}
+
+static size_t matrix_floats(const struct wse_unit *u)
+{
+	return u->weight == WSE_NO_TENSOR ? 0 : (size_t)u->outs * u->ins;
+}
+
+/* the sums over all tokens are in the last row */
+static void vec_out_emit(struct wse_emit *e, const struct wse_op *op)
+{
+	const struct wse_unit *u = &e->g->units[op->unit];
+	struct wse_copy c = vec_copy(e, u, op->in[0]);
+
+	c.row0 = e->g->tile.rows - 1;
+	c.rows = 1;
+	c.buf = wse_emit_buffer(e, e->grads[op->unit]);
+	c.off = matrix_floats(u) * 4;
+	if (c.buf)
+		wse_emit_cmd(e, wse_cmd_copy_out(c));
+}
+
+static int vec_out_oracle(struct wse_oracle_run *o, const struct wse_op *op)
+{
+	const struct wse_unit *u = &o->g->units[op->unit];
+
+	memcpy((float *)o->grads[op->unit]->ptr + matrix_floats(u), wse_oracle_mem(o, op->in[0]),
+	       (size_t)u->vec_rows * o->g->tile.cols * 4);
+	return 0;
+}
+
+const struct wse_op_type wse_type_vec_out = {.name = "vector gradients out",
+					     .writes_grad = 1,
+					     .check = vec_check,
+					     .emit = vec_out_emit,
+					     .oracle = vec_out_oracle,
+					     .cycles = vec_cycles};

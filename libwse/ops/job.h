@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* What comes with a micro-batch: memory that devices read and write, images, inputs, outputs. */
+#ifndef WSE_OPS_JOB_H
+#define WSE_OPS_JOB_H
+
+#include "graph/graph.h"
+
+#define WSE_SWARM_MAX 64
+/* the devices of a run, and one that replays a step of it */
+#define WSE_VIEWS (WSE_SWARM_MAX + 1)
+
+struct wse_exec;
+
+/*
+ * Memory that devices can read and write by DMA: made by one executor's alloc, shown once to every other by map,
+ * for the life of the buffer. view[e->id] is executor e's handle of it, so no command has to look it up.
+ */
+struct wse_buf {
+	void *ptr;	/* CPU address, a multiple of 64 */
+	size_t size;
+	struct wse_exec *owner;
+	void *view[WSE_VIEWS];
+};
+
+struct wse_span {
+	struct wse_buf *buf;
+	size_t off;
+};
+
+static inline void *wse_span_ptr(struct wse_span s)
+{
+	return (char *)s.buf->ptr + s.off;
+}
+
+/* Streaming images of a unit; read-only for the executor. */
+struct wse_image {
+	struct wse_span fwd;	/* bf16 [outs][ins] */
+	struct wse_span tr;	/* bf16 [ins][outs]: the same values transposed */
+	struct wse_span vec;	/* binary32 [COLS][vec_rows] */
+};
+
+/* One micro-batch of T tokens: all arrays are [width][T], row-major. */
+struct wse_job {
+	uint32_t index;			/* global number of the micro-batch in the step */
+	int backward;			/* 0: only losses (and logits) are wanted */
+	float scale;			/* dlogits = (softmax - onehot) * scale: 1 / tokens of a step */
+	const struct wse_image *images;	/* [graph.nunits] */
+	struct wse_span in[WSE_GRAPH_IO];
+	struct wse_span out[WSE_GRAPH_IO];	/* buf NULL: not wanted */
+};
+
+#endif

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+/* The table of operations, and what holds for all of them. */
+#include "ops/kinds.h"
+
+#include <errno.h>
+
+#include "num/why.h"
+
+static const struct wse_op_type *const types[WSE_OP_KINDS] = {
+	[WSE_OP_IN] = &wse_type_in,	    [WSE_OP_OUT] = &wse_type_out,
+	[WSE_OP_VEC_IN] = &wse_type_vec_in, [WSE_OP_VEC_OUT] = &wse_type_vec_out,
+	[WSE_OP_LINEAR] = &wse_type_linear, [WSE_OP_WGRAD] = &wse_type_wgrad,
+	[WSE_OP_LOSS] = &wse_type_loss,	    [WSE_OP_LOSS_OUT] = &wse_type_loss_out,
+};
+
+const struct wse_op_type *wse_op_type(uint32_t kind)
+{
+	return kind < WSE_OP_KINDS ? types[kind] : NULL;
+}
+
+const char *wse_kind_name(uint32_t kind)
+{
+	const struct wse_op_type *type = wse_op_type(kind);
+
+	return type ? type->name : "no operation";
+}
+
+static int check(const struct wse_graph *g, const struct wse_op *op, char *why)
+{
+	const struct wse_op_type *type = wse_op_type(op->kind);
+
+	if (!type)
+		return wse_why(why, -EINVAL, "there is no kind %u", op->kind);
+	if (op->program >= g->nprograms && type->entry)
+		return wse_why(why, -EINVAL, "there is no program %u of %u", op->program,
+			       g->nprograms);
+	return type->check(g, op, why);
+}
+
+int wse_ops_finish(struct wse_graph *g, char *why)
+{
+	for (uint32_t i = 0; i < g->nops; i++) {
+		const struct wse_op *op = &g->ops[i];
+		const struct wse_op_type *type = wse_op_type(op->kind);
+		struct wse_unit *u;
+
+		if (!type || !type->writes_grad || op->unit >= g->nunits)
+			continue;
+		u = &g->units[op->unit];
+		if (u->grad_first == UINT32_MAX)
+			u->grad_first = i;
+		u->grad_last = i;
+	}
+	for (uint32_t i = 0; i < g->nunits; i++)
+		if (g->units[i].grad_first == UINT32_MAX)
+			return wse_why(why, -EINVAL, "no operation makes the gradient of unit %u",
+				       i);
+	return wse_graph_finish(g, check, wse_kind_name, why);
+}
+
+int wse_check_value(const struct wse_graph *g, uint32_t value, enum wse_type type,
+		    enum wse_shape shape, uint32_t rows, const char *what, char *why)
+{
+	static const char *const names[] = {"bf16", "binary32", "u16", "bytes"};
+	static const char *const shapes[] = {"[rows][tokens]", "[rows][tokens], shared", "a vector",
+					     "scratch"};
+	const struct wse_value *v;
+
+	if (value == WSE_NO_VALUE)
+		return wse_why(why, -EINVAL, "%s is missing", what);
+	v = &g->values[value];
+	if (v->type != type)
+		return wse_why(why, -EINVAL, "%s (value %u) is %s, not %s", what, value,
+			       names[v->type], names[type]);
+	if (v->shape != shape)
+		return wse_why(why, -EINVAL, "%s (value %u) is %s, not %s", what, value,
+			       shapes[v->shape], shapes[shape]);
+	if (v->rows != rows)
+		return wse_why(why, -EINVAL,
+			       "%s (value %u) has %u features a column where %u are needed", what,
+			       value, v->rows, rows);
+	return 0;
+}
