@@ -89,7 +89,7 @@ static size_t room(const struct wse_graph *g, const struct wse_value *v)
 	size_t n = v->rows;
 
 	if (v->shape == WSE_SHAPE_WORK)
-		return 64;
+		return (size_t)v->bytes * g->tile.rows * g->tile.cols;
 	if (v->shape != WSE_SHAPE_SHARED)
 		n *= g->tile.cols;
 	if (v->shape != WSE_SHAPE_VECTOR)

@@ -195,33 +195,52 @@ static int live(struct wse_graph *g, uint32_t at, const char *name, char *why)
 	return 0;
 }
 
-static int check_units(struct wse_graph *g, const unsigned char *used, char *why)
+/* at: the first operation that uses it */
+static int check_unit(const struct wse_graph *g, uint32_t i, uint32_t at, const char *name,
+		      char *why)
 {
-	for (uint32_t i = 0; i < g->nunits; i++) {
-		const struct wse_unit *u = &g->units[i];
+	const struct wse_unit *u = &g->units[i];
 
+	if (u->weight == WSE_NO_TENSOR)
+		return 0;
+	if (u->outs % (4 * g->tile.cols) || u->ins % (4 * g->tile.cols))
+		return wse_why(why, -EINVAL,
+			       "op %u (%s): unit %u: %u outputs and %u inputs are not both "
+			       "multiples of 4 x %u columns",
+			       at, name, i, u->outs, u->ins, g->tile.cols);
+	if (!u->outs || !u->ins || !u->parts || u->outs % (u->parts * g->tile.cols))
+		return wse_why(why, -EINVAL,
+			       "op %u (%s): unit %u: %u outputs, %u inputs and %u parts on %u "
+			       "columns",
+			       at, name, i, u->outs, u->ins, u->parts, g->tile.cols);
+	if (u->outs / g->tile.cols > 16384 || u->ins / g->tile.cols > 16384)
+		return wse_why(why, -EINVAL,
+			       "op %u (%s): unit %u: a width of %u x %u is more than 16384 a "
+			       "column",
+			       at, name, i, u->outs,
+			       u->ins); /* the index of a wavelet has 14 bits */
+	return 0;
+}
+
+/* used [nunits]: the first operation of each, plus 1 */
+static int check_units(const struct wse_graph *g, const uint32_t *used,
+		       const char *(*name)(uint32_t kind), char *why)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < g->nunits && !ret; i++) {
 		if (!used[i])
 			return wse_why(why, -EINVAL, "unit %u is not used by any operation", i);
-		if (u->weight == WSE_NO_TENSOR)
-			continue;
-		if (u->outs % (4 * g->tile.cols) || u->ins % (4 * g->tile.cols))
-			return wse_why(why, -EINVAL,
-				       "unit %u: %u outputs and %u inputs are not both multiples "
-				       "of 4 x %u columns",
-				       i, u->outs, u->ins, g->tile.cols);
-		if (u->outs / g->tile.cols > 16384 || u->ins / g->tile.cols > 16384)
-			return wse_why(why, -EINVAL,
-				       "unit %u: a width of %u x %u is more than 16384 a column", i,
-				       u->outs, u->ins); /* the index of a wavelet has 14 bits */
+		ret = check_unit(g, i, used[i] - 1, name(g->ops[used[i] - 1].kind), why);
 	}
-	return 0;
+	return ret;
 }
 
 int wse_graph_finish(struct wse_graph *g,
 		     int (*check)(const struct wse_graph *g, const struct wse_op *op, char *why),
 		     const char *(*name)(uint32_t kind), char *why)
 {
-	unsigned char *used = calloc(g->nunits + 1, 1);
+	uint32_t *used = calloc(g->nunits + 1, sizeof(*used));
 	int ret = g->failed ? g->failed : used ? 0 : -ENOMEM;
 
 	if (ret)
@@ -237,14 +256,14 @@ int wse_graph_finish(struct wse_graph *g,
 		if (!ret && op->unit != WSE_NO_UNIT && op->unit >= g->nunits)
 			ret = wse_why(why, -EINVAL, "op %u (%s): there is no unit %u of %u", i,
 				      name(op->kind), op->unit, g->nunits);
-		if (!ret && op->unit != WSE_NO_UNIT)
-			used[op->unit] = 1;
+		if (!ret && op->unit != WSE_NO_UNIT && !used[op->unit])
+			used[op->unit] = i + 1;
 	}
 	for (uint32_t i = 0; i < g->nvalues && !ret; i++)
 		if (g->values[i].first == UINT32_MAX)
 			ret = wse_why(why, -EINVAL, "value %u (%s) is made by no operation", i,
 				      g->values[i].what);
-	ret = ret ? ret : check_units(g, used, why);
+	ret = ret ? ret : check_units(g, used, name, why);
 	for (uint32_t i = 0; i < g->nops && !ret; i++) {
 		char text[WSE_WHY];
 

@@ -62,7 +62,7 @@ struct wse_unit {
 	uint32_t nvec;
 	struct wse_unit_vec vec[WSE_UNIT_VECS];
 	uint32_t vec_rows;	/* floats of a column */
-	uint32_t grad_first, grad_last;	/* operations that write its gradient; 0 and 0: none */
+	uint32_t grad_first, grad_last;	/* operations that write its gradient; UINT32_MAX: none */
 };
 
 #define WSE_OP_INS 6
@@ -146,7 +146,7 @@ uint32_t wse_graph_out(struct wse_graph *g, const char *name, size_t bytes);
 /*
  * Lifetimes, the check of every operation (ops/ops.h does it through `check`), and SRAM places: first fit in order
  * of birth. why [WSE_WHY] names the operation. -EINVAL for a graph that is none (a value read before it is made,
- * made twice, never made; a unit that nothing streams; a gradient without an operation), -ENOMEM; -E2BIG when it does
+ * made twice, never made; a unit that nothing uses, or whose widths do not divide), -ENOMEM; -E2BIG when it does
  * not fit into tile.sram, after which `total` and the places are valid all the same.
  */
 int wse_graph_finish(struct wse_graph *g, int (*check)(const struct wse_graph *g, const struct wse_op *op, char *why),

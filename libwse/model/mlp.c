@@ -12,7 +12,7 @@
 
 /* the program of linear layers and loss, and where data may begin above every version of it */
 #define PROGRAM	    "mlp.elf"
-#define PROGRAM_END 0x2800u
+#define PROGRAM_END 0x2000u
 
 int wse_mlp_init(struct wse_model *model, uint32_t window, uint32_t embed, uint32_t vocab,
 		 const uint32_t *hidden, uint32_t nhidden, enum wse_act act)
@@ -158,6 +158,7 @@ static int mlp_graph(const struct wse_model *model, const struct wse_tile *tile,
 							   .aux = !l	 ? WSE_NO_VALUE
 								  : gelu ? deriv[l]
 									 : act[l],
+							   .over = !!l,
 							   .post = !l	  ? WSE_POST_NONE
 								   : gelu ? WSE_POST_MUL
 									  : WSE_POST_GATE,

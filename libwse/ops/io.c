@@ -172,7 +172,7 @@ static int vec_check(const struct wse_graph *g, const struct wse_op *op, char *w
 	uint32_t v = op->kind == WSE_OP_VEC_IN ? op->out[0] : op->in[0];
 
 	if (op->unit == WSE_NO_UNIT || !g->units[op->unit].nvec)
-		return wse_why(why, -EINVAL, "unit %u has no vectors", op->unit);
+		return wse_why(why, -EINVAL, "it has no unit with vectors");
 	return wse_check_value(g, v, WSE_TYPE_F32, WSE_SHAPE_VECTOR, g->units[op->unit].vec_rows,
 			       "the vectors", why);
 }
@@ -254,7 +254,7 @@ static int vec_out_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 }
 
 const struct wse_op_type wse_type_vec_out = {.name = "vector gradients out",
-					     .writes_grad = 1,
+					     .writes_grad = WSE_GRAD_VECTORS,
 					     .check = vec_check,
 					     .emit = vec_out_emit,
 					     .oracle = vec_out_oracle,

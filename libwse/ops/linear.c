@@ -168,6 +168,7 @@ void wse_linear_bgrad_oracle(const struct wse_tile *tile, uint32_t outs, uint32_
 /* arguments of an operation */
 enum { A_POST, A_BIAS, A_BACK, A_SCALE, A_NSCALE };
 enum { IN_X, IN_VEC, IN_AUX };
+enum { OUT_Y, OUT_SECOND, OUT_SUMS };
 
 static uint32_t rows_in(const struct wse_graph *g, const struct wse_op *op)
 {
@@ -203,16 +204,22 @@ uint32_t wse_op_linear(struct wse_graph *g, const struct wse_linear_op *l, uint3
 	op->in[IN_VEC] = (uint16_t)(l->bias == WSE_NO_BIAS ? WSE_NO_VALUE : l->vec);
 	op->in[IN_AUX] = (uint16_t)l->aux;
 	rows = l->unit < g->nunits ? rows_out(g, op) : 0;
-	v = wse_graph_value(g, l->what, keeps_sums(l->post) ? WSE_TYPE_F32 : WSE_TYPE_BF16,
-			    WSE_SHAPE_TOKENS, rows);
-	if (v != WSE_NO_VALUE)
-		g->values[v].birth = rows * g->t * 4;
-	op->out[0] = (uint16_t)v;
+	if (l->over) {
+		v = l->aux;
+		op->out[OUT_SUMS] = (uint16_t)wse_graph_value(g, "sums", WSE_TYPE_BYTE,
+							      WSE_SHAPE_WORK, rows * g->t * 4);
+	} else {
+		v = wse_graph_value(g, l->what, keeps_sums(l->post) ? WSE_TYPE_F32 : WSE_TYPE_BF16,
+				    WSE_SHAPE_TOKENS, rows);
+		if (v != WSE_NO_VALUE)
+			g->values[v].birth = rows * g->t * 4;
+	}
+	op->out[OUT_Y] = (uint16_t)v;
 	if (l->post == WSE_POST_GELU || (keeps_sums(l->post) && out2))
 		second =
 			wse_graph_value(g, l->post == WSE_POST_GELU ? "derivatives" : "activations",
 					WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows);
-	op->out[1] = (uint16_t)second;
+	op->out[OUT_SECOND] = (uint16_t)second;
 	if (out2)
 		*out2 = second;
 	return v;
@@ -220,11 +227,12 @@ uint32_t wse_op_linear(struct wse_graph *g, const struct wse_linear_op *l, uint3
 
 static int linear_check(const struct wse_graph *g, const struct wse_op *op, char *why)
 {
-	uint32_t post = op->arg[A_POST], rows = rows_out(g, op);
+	uint32_t post = op->arg[A_POST], rows;
 	int ret;
 
 	if (op->unit == WSE_NO_UNIT || g->units[op->unit].weight == WSE_NO_TENSOR)
-		return wse_why(why, -EINVAL, "unit %u has no matrix", op->unit);
+		return wse_why(why, -EINVAL, "it has no unit with a matrix");
+	rows = rows_out(g, op);
 	if (post > WSE_POST_ADD32)
 		return wse_why(why, -EINVAL, "there is no pass %u", post);
 	ret = wse_check_value(g, op->in[IN_X], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows_in(g, op),
@@ -242,13 +250,18 @@ static int linear_check(const struct wse_graph *g, const struct wse_op *op, char
 				      rows, op->arg[A_BIAS], vec);
 	}
 	if (!ret)
-		ret = wse_check_value(g, op->out[0],
+		ret = wse_check_value(g, op->out[OUT_Y],
 				      keeps_sums(post) ? WSE_TYPE_F32 : WSE_TYPE_BF16,
 				      WSE_SHAPE_TOKENS, rows, "the result", why);
-	if (!ret && g->values[op->out[0]].birth < rows * g->t * 4)
+	if (!ret && op->out[OUT_SUMS] != WSE_NO_VALUE)
+		ret = keeps_sums(post)
+			      ? wse_why(why, -EINVAL, "the result is the sums: it has no others")
+			      : wse_check_value(g, op->out[OUT_SUMS], WSE_TYPE_BYTE, WSE_SHAPE_WORK,
+						rows * g->t * 4, "the sums", why);
+	else if (!ret && g->values[op->out[OUT_Y]].birth < rows * g->t * 4)
 		ret = wse_why(why, -EINVAL, "the result has no room for its sums");
-	if (!ret && op->out[1] != WSE_NO_VALUE)
-		ret = wse_check_value(g, op->out[1], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows,
+	if (!ret && op->out[OUT_SECOND] != WSE_NO_VALUE)
+		ret = wse_check_value(g, op->out[OUT_SECOND], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows,
 				      "the second result", why);
 	return ret;
 }
@@ -257,10 +270,11 @@ static void linear_emit(struct wse_emit *e, const struct wse_op *op)
 {
 	const struct wse_unit *u = &e->g->units[op->unit];
 	const struct wse_image *img = &e->job->images[op->unit];
-	uint32_t y = wse_emit_addr(e, op->out[0]), bias = op->arg[A_BIAS];
+	uint32_t y = wse_emit_addr(e, op->out[OUT_Y]), bias = op->arg[A_BIAS];
+	uint32_t sums = op->out[OUT_SUMS] == WSE_NO_VALUE ? y : wse_emit_addr(e, op->out[OUT_SUMS]);
 	struct wse_linear_args a = {
 		.x = wse_emit_addr(e, op->in[IN_X]),
-		.y = y,
+		.y = sums,
 		.t = e->g->t,
 		.k = rows_in(e->g, op),
 		.nblk = rows_out(e->g, op) * e->g->tile.cols / e->g->nfeat,
@@ -269,7 +283,7 @@ static void linear_emit(struct wse_emit *e, const struct wse_op *op)
 		.bias = bias == WSE_NO_BIAS ? 0 : wse_emit_addr(e, op->in[IN_VEC]) + 4 * bias,
 		.aux = wse_emit_addr(e, op->in[IN_AUX]),
 		.out = keeps_sums(op->arg[A_POST]) ? 0 : y,
-		.out2 = wse_emit_addr(e, op->out[1]),
+		.out2 = wse_emit_addr(e, op->out[OUT_SECOND]),
 		.scale = op->arg[A_SCALE],
 		.nscale = op->arg[A_NSCALE],
 	};
@@ -339,11 +353,12 @@ uint32_t wse_op_wgrad(struct wse_graph *g, uint32_t program, uint32_t unit, uint
 static int wgrad_check(const struct wse_graph *g, const struct wse_op *op, char *why)
 {
 	uint32_t vec = op->out[0], cols = g->tile.cols;
-	const struct wse_unit *u = &g->units[op->unit];
+	const struct wse_unit *u;
 	int ret;
 
-	if (op->unit == WSE_NO_UNIT || u->weight == WSE_NO_TENSOR)
-		return wse_why(why, -EINVAL, "unit %u has no matrix", op->unit);
+	if (op->unit == WSE_NO_UNIT || g->units[op->unit].weight == WSE_NO_TENSOR)
+		return wse_why(why, -EINVAL, "it has no unit with a matrix");
+	u = &g->units[op->unit];
 	ret = wse_check_value(g, op->in[0], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, u->ins / cols,
 			      "the layer's input", why);
 	if (!ret)
@@ -397,13 +412,14 @@ static int linear_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 	uint32_t ins = rows_in(g, op) * g->tile.cols, rows = rows_out(g, op);
 	uint32_t outs = rows * g->tile.cols, tokens = wse_graph_tokens(g);
 	const float *vec = wse_oracle_mem(o, op->in[IN_VEC]);
-	float *y = wse_oracle_mem(o, op->out[0]), *bias = NULL;
+	float *y = wse_oracle_mem(o, op->out[op->out[OUT_SUMS] == WSE_NO_VALUE ? OUT_Y : OUT_SUMS]);
+	float *bias = NULL;
 	struct wse_tile tile = shape(o);
 	struct wse_linear_post post = {
 		.post = op->arg[A_POST],
 		.aux = wse_oracle_mem(o, op->in[IN_AUX]),
-		.out = wse_oracle_mem(o, op->out[0]),
-		.out2 = wse_oracle_mem(o, op->out[1]),
+		.out = wse_oracle_mem(o, op->out[OUT_Y]),
+		.out2 = wse_oracle_mem(o, op->out[OUT_SECOND]),
 		.scale = wse_u2f(op->arg[A_SCALE]),
 		.nscale = op->arg[A_NSCALE],
 	};
@@ -457,7 +473,7 @@ const struct wse_op_type wse_type_linear = {.name = "linear",
 					    .cycles = linear_cycles};
 const struct wse_op_type wse_type_wgrad = {.name = "weight gradient",
 					   .entry = "linear_wgrad",
-					   .writes_grad = 1,
+					   .writes_grad = WSE_GRAD_MATRIX,
 					   .check = wgrad_check,
 					   .emit = wgrad_emit,
 					   .oracle = wgrad_oracle,

@@ -37,8 +37,29 @@ static int check(const struct wse_graph *g, const struct wse_op *op, char *why)
 	return type->check(g, op, why);
 }
 
+/* all of a unit's gradient is written; ret: what is known already */
+static int check_grads(const struct wse_graph *g, int ret, char *why)
+{
+	for (uint32_t i = 0; i < g->nunits; i++) {
+		const struct wse_unit *u = &g->units[i];
+		uint32_t want = (u->weight == WSE_NO_TENSOR ? 0 : WSE_GRAD_MATRIX) |
+				(u->nvec ? WSE_GRAD_VECTORS : 0);
+
+		for (uint32_t k = 0; k < g->nops; k++)
+			if (g->ops[k].unit == i)
+				want &= ~wse_op_type(g->ops[k].kind)->writes_grad;
+		if (want)
+			return wse_why(why, -EINVAL,
+				       "unit %u: no operation writes the gradient of its %s", i,
+				       want & WSE_GRAD_MATRIX ? "matrix" : "vectors");
+	}
+	return ret;
+}
+
 int wse_ops_finish(struct wse_graph *g, char *why)
 {
+	int ret;
+
 	for (uint32_t i = 0; i < g->nops; i++) {
 		const struct wse_op *op = &g->ops[i];
 		const struct wse_op_type *type = wse_op_type(op->kind);
@@ -51,11 +72,8 @@ int wse_ops_finish(struct wse_graph *g, char *why)
 			u->grad_first = i;
 		u->grad_last = i;
 	}
-	for (uint32_t i = 0; i < g->nunits; i++)
-		if (g->units[i].grad_first == UINT32_MAX)
-			return wse_why(why, -EINVAL, "no operation makes the gradient of unit %u",
-				       i);
-	return wse_graph_finish(g, check, wse_kind_name, why);
+	ret = wse_graph_finish(g, check, wse_kind_name, why);
+	return ret && ret != -E2BIG ? ret : check_grads(g, ret, why);
 }
 
 int wse_check_value(const struct wse_graph *g, uint32_t value, enum wse_type type,

@@ -32,10 +32,12 @@ enum wse_op_kind {
 struct wse_emit;
 struct wse_oracle_run;
 
+enum wse_grad_part { WSE_GRAD_MATRIX = 1, WSE_GRAD_VECTORS = 2 };
+
 struct wse_op_type {
 	const char *name;
 	const char *entry;	/* start function of the kernel, NULL: no kernel */
-	int writes_grad;	/* of its unit */
+	uint32_t writes_grad;	/* enum wse_grad_part: of its unit */
 	/* -EINVAL, and why [WSE_WHY] says which shape does not fit */
 	int (*check)(const struct wse_graph *g, const struct wse_op *op, char *why);
 	void (*emit)(struct wse_emit *e, const struct wse_op *op);
@@ -47,7 +49,7 @@ struct wse_op_type {
 /* NULL: there is no such kind */
 const struct wse_op_type *wse_op_type(uint32_t kind);
 const char *wse_kind_name(uint32_t kind);
-/* wse_graph_finish() with these kinds; also finds which operations write each unit's gradient */
+/* wse_graph_finish() with these kinds; also finds which operations write each unit's gradient: -EINVAL when none does */
 int wse_ops_finish(struct wse_graph *g, char *why);
 
 /* ---- in and out ---- */
@@ -68,6 +70,7 @@ struct wse_linear_op {
 	uint32_t vec, bias;	/* value with the vectors, place of the bias in it; WSE_NO_BIAS */
 	uint32_t post;		/* enum wse_post */
 	uint32_t aux;
+	int over;		/* the result takes the place of aux, which ends; the sums are the operation's own */
 	float scale;		/* WSE_POST_BF16 */
 	uint32_t nscale;
 	const char *what;	/* of the result, for the plan */

@@ -21,7 +21,7 @@
  *   dS[t'] = bf16((dP - D) * P)
  *   dq[f]  = bf16((+0, + k[f][t'] * dS[t'] for t' ascending) * scale)
  * and for a key t' of row j of its sequence, over the rows i of the sequence from the last one north to j:
- *   part   = lanes and tree as in oracle.h over row i's tokens of g[f][t] * P[t'][t] (dv), of q[f][t] * dS[t'][t] (dk)
+ *   part   = lanes and tree as in linear.h over row i's tokens of g[f][t] * P[t'][t] (dv), of q[f][t] * dS[t'][t] (dk)
  *   dv, dk = bf16(part of the last row, + part of the row before ... + part of row j)
  */
 #ifndef WSE_OPS_SCALAR_ATTN_H

@@ -15,21 +15,23 @@ struct replay {
 	float **sums; /* [graph.nunits] */
 };
 
-/* the first of n floats that differs, in words */
-static int differ(struct wse_session *s, const char *what, const char *uri, const float *a,
-		  const float *b, size_t n)
+/* element i of a and b has other bits: in words, as element `own` of `what` */
+static int differ(struct wse_session *s, const char *what, size_t own, const char *uri,
+		  const float *a, const float *b, size_t i)
 {
-	size_t i = 0;
-
-	while (i < n && wse_f2u(a[i]) == wse_f2u(b[i]))
-		i++;
-	if (i == n)
-		return 0;
 	return wse_why(s->why, -EILSEQ,
 		       "step %llu differs at %s[%zu]: %08x (%g) in the run, %08x "
 		       "(%g) on %.60s",
-		       (unsigned long long)wse_session_step(s) + 1, what, i, wse_f2u(a[i]), a[i],
+		       (unsigned long long)wse_session_step(s) + 1, what, own, wse_f2u(a[i]), a[i],
 		       wse_f2u(b[i]), b[i], uri);
+}
+
+/* the first from i on that differs; n: none */
+static size_t next_difference(const float *a, const float *b, size_t i, size_t n)
+{
+	while (i < n && wse_f2u(a[i]) == wse_f2u(b[i]))
+		i++;
+	return i;
 }
 
 /* the replay writes to buffers of its own and reads the run's, which its device has to see */
@@ -76,32 +78,49 @@ static void unmap(struct wse_session *s, struct wse_exec *e)
 		e->ops->unmap(e, s->jobs[0].images[i].fwd.buf);
 }
 
-/* name of the tensor in whose place of a unit's buffer element i lies */
-static const char *tensor_at(const struct wse_session *s, const struct wse_unit *u, size_t i)
+/* the tensor, and its element *own, that has its gradient at place i of a unit's buffer; NULL: padding */
+static const char *tensor_at(const struct wse_session *s, const struct wse_unit *u, size_t i,
+			     size_t *own)
 {
 	struct wse_piece p;
 
-	if (u->weight != WSE_NO_TENSOR && i < (size_t)u->outs * u->ins)
-		return s->table->t[u->weight].name;
-	for (uint32_t v = 1; v <= u->nvec; v++) {
-		const struct wse_tensor *t = &s->table->t[u->vec[v - 1].tensor];
+	for (uint32_t v = u->weight == WSE_NO_TENSOR; v <= u->nvec; v++) {
+		const struct wse_tensor *t = &s->table->t[v ? u->vec[v - 1].tensor : u->weight];
 
-		for (size_t k = 0; wse_unit_piece(&s->plan.graph, u, v, t, k, &p); k++)
-			if (i >= p.at && i < p.at + p.count)
-				return t->name;
+		for (size_t k = 0; wse_unit_piece(&s->plan.graph, u, v, t, k, &p); k++) {
+			if (i < p.at || i >= p.at + p.count)
+				continue;
+			*own = p.from + (i - p.at);
+			return t->name;
+		}
 	}
-	return "padding";
+	return NULL;
 }
 
 static int compare_unit(struct wse_session *s, const char *uri, const struct replay *r,
 			uint32_t unit)
 {
 	const struct wse_unit *u = &s->plan.graph.units[unit];
-	size_t n = wse_unit_grad_floats(&s->plan.graph, u), i = 0;
+	const float *a = s->sums[unit], *b = r->sums[unit];
+	size_t n = wse_unit_grad_floats(&s->plan.graph, u), own;
 
-	while (i < n && wse_f2u(s->sums[unit][i]) == wse_f2u(r->sums[unit][i]))
-		i++;
-	return i == n ? 0 : differ(s, tensor_at(s, u, i), uri, s->sums[unit], r->sums[unit], n);
+	for (size_t i = next_difference(a, b, 0, n); i < n; i = next_difference(a, b, i + 1, n)) {
+		const char *what = tensor_at(s, u, i, &own);
+
+		if (what)
+			return differ(s, what, own, uri, a, b, i);
+	}
+	return 0;
+}
+
+static int compare_output(struct wse_session *s, const char *uri, const struct replay *r,
+			  uint32_t output, uint32_t k)
+{
+	const float *a = wse_span_ptr(s->jobs[k].out[output]);
+	const float *b = wse_span_ptr(r->jobs[k].out[output]);
+	size_t n = s->plan.graph.out[output].bytes / 4, i = next_difference(a, b, 0, n);
+
+	return i == n ? 0 : differ(s, s->plan.graph.out[output].name, i, uri, a, b, i);
 }
 
 /* every output, every sum of gradients */
@@ -112,8 +131,7 @@ static int compare(struct wse_session *s, const char *uri, const struct replay *
 
 	for (uint32_t i = 0; i < g->nout; i++)
 		for (uint32_t k = 0; k < s->plan.micro_batches && !ret && i != g->logits; k++)
-			ret = differ(s, g->out[i].name, uri, wse_span_ptr(s->jobs[k].out[i]),
-				     wse_span_ptr(r->jobs[k].out[i]), g->out[i].bytes / 4);
+			ret = compare_output(s, uri, r, i, k);
 	for (uint32_t i = 0; i < g->nunits && !ret; i++)
 		ret = compare_unit(s, uri, r, i);
 	return ret;
