@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "model/mlp.h"
+#include "graph/tensor.h"
 
 struct distance {
 	double l2;	/* largest |a - b| / |b| of a tensor whose norm is above 1e-4 of the whole */

@@ -8,18 +8,24 @@
 
 #include "memx/memx.h"
 
-static inline int heap_alloc(void *ctx, size_t size, struct wse_buf *buf)
+static inline int heap_alloc(void *ctx, size_t size, struct wse_buf **buf)
 {
+	struct wse_buf *b = calloc(1, sizeof(*b));
+
 	(void)ctx;
-	*buf = (struct wse_buf){ aligned_alloc(64, (size + 63) / 64 * 64), size, NULL, NULL };
-	return buf->ptr ? 0 : -ENOMEM;
+	if (!b)
+		return -ENOMEM;
+	b->size = size;
+	b->ptr = aligned_alloc(64, (size + 63) / 64 * 64);
+	*buf = b;
+	return b->ptr ? 0 : -ENOMEM;
 }
 
 static inline void heap_free(void *ctx, struct wse_buf *buf)
 {
 	(void)ctx;
 	free(buf->ptr);
-	buf->ptr = NULL;
+	free(buf);
 }
 
 static const struct wse_buf_pool heap = { heap_alloc, heap_free, NULL };

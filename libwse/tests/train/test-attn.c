@@ -44,7 +44,7 @@ static int run_oracle(struct run *r)
 static void run_init(struct run *r, uint32_t rows, uint32_t cols, uint32_t tokens, uint32_t s,
 		     uint32_t d, uint32_t heads)
 {
-	*r = (struct run){.tile = {rows, cols, 8}, .s = {tokens, s, d, heads, 1}};
+	*r = (struct run){.tile = {rows, cols, 8, 0}, .s = {tokens, s, d, heads, 1}};
 	r->width = (size_t)d * heads * cols;
 	r->n = r->width * tokens;
 	r->scale = 1 / sqrtf((float)d);
@@ -263,11 +263,11 @@ static void test_refused(void)
 		struct wse_tile tile;
 		struct wse_attn_shape s;
 	} bad[] = {
-		{{4, 1, 8}, {63, 63, 16, 1, 1}},  {{4, 1, 8}, {64, 24, 16, 1, 1}},
-		{{4, 1, 8}, {64, 128, 16, 1, 1}}, {{4, 1, 8}, {16, 16, 16, 1, 1}},
-		{{4, 1, 8}, {64, 64, 0, 1, 1}},	  {{4, 1, 8}, {64, 64, 16, 0, 1}},
-		{{4, 1, 6}, {64, 64, 16, 1, 1}},  {{4, 3, 8}, {64, 64, 16, 1, 2}},
-		{{4, 2, 8}, {64, 64, 16, 2, 2}},  {{0, 1, 8}, {64, 64, 16, 1, 1}},
+		{{4, 1, 8, 0}, {63, 63, 16, 1, 1}},  {{4, 1, 8, 0}, {64, 24, 16, 1, 1}},
+		{{4, 1, 8, 0}, {64, 128, 16, 1, 1}}, {{4, 1, 8, 0}, {16, 16, 16, 1, 1}},
+		{{4, 1, 8, 0}, {64, 64, 0, 1, 1}},   {{4, 1, 8, 0}, {64, 64, 16, 0, 1}},
+		{{4, 1, 6, 0}, {64, 64, 16, 1, 1}},  {{4, 3, 8, 0}, {64, 64, 16, 1, 2}},
+		{{4, 2, 8, 0}, {64, 64, 16, 2, 2}},  {{0, 1, 8, 0}, {64, 64, 16, 1, 1}},
 	};
 	int refused = 1;
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "input/config.h"
+#include "model/mlp.h"
 #include "tap.h"
 
 /* clang-format off */
@@ -277,13 +278,16 @@ static void prompts(void)
 
 int main(void)
 {
+	const struct wse_mlp *m;
 	struct wse_config c;
 	char why[WSE_WHY];
 	int ret = parse(good, NULL, &c, why);
 
 	ok(!ret, "a good file%s%s", ret ? ": " : "", ret ? why : "");
-	ok(c.mlp.nlinear == 3 && c.mlp.width[0] == 128 && c.mlp.width[1] == 64 &&
-		   c.mlp.width[3] == 256 && c.mlp.act == WSE_ACT_GELU,
+	m = wse_mlp(&c.model);
+	ok(c.model.family == &wse_family_mlp && m->nlinear == 3 && m->width[0] == 128 &&
+		   m->width[1] == 64 && m->width[3] == 256 && m->act == WSE_ACT_GELU &&
+		   c.model.vocab == 256 && c.model.window == 8 && c.model.span == 1,
 	   "model");
 	ok(c.sched.n == 2 && c.sched.s[1].begin == 10 && c.sched.s[1].from == 0.01 &&
 		   c.optim.beta1 == 0.8 && c.optim.beta2 == 0.99,

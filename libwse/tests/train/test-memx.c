@@ -2,11 +2,14 @@
 /* Optimizers and schedules against double arithmetic, images, commit, clipping. */
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "memx/memx.h"
+#include "model/mlp.h"
 #include "num/num.h"
+#include "num/why.h"
 #include "heap.h"
 #include "tap.h"
 
@@ -67,69 +70,131 @@ static void schedules(void)
 	ok(wse_sched_rate(&l, 200) == 0.05, "the third scheduler takes over");
 }
 
+/* waits for a unit of the next step and looks at its image, as a device's thread does */
+struct reader {
+	struct wse_memx *mx;
+	uint16_t saw;
+};
+
+static void *read_image(void *arg)
+{
+	struct reader *r = arg;
+
+	if (!wse_memx_unit_ready(r->mx, 0))
+		r->saw = *(uint16_t *)wse_span_ptr(wse_memx_images(r->mx)[0].fwd);
+	return NULL;
+}
+
+static int image_is_right(const struct wse_image *img, const float *w, const float *bias,
+			  uint32_t n_all, uint32_t k_all)
+{
+	const uint16_t *fwd = wse_span_ptr(img->fwd), *tr = wse_span_ptr(img->tr);
+	int bad = 0;
+
+	for (uint32_t n = 0; n < n_all; n++)
+		for (uint32_t k = 0; k < k_all; k++)
+			bad += fwd[n * k_all + k] != tr[k * n_all + n] ||
+			       fwd[n * k_all + k] != wse_f32_to_bf16(w[n * k_all + k]);
+	/* columns of biases, one after the other, are the biases */
+	return !bad && !memcmp(wse_span_ptr(img->vec), bias, n_all * sizeof(float));
+}
+
 static void memx(void)
 {
+	const struct wse_tile tile = {2, 2, 8, 1u << 20};
 	uint32_t hidden = 40;
 	struct wse_memx_cfg c = {.max_norm = 1.0, .seed = 9};
 	struct wse_memx *mx, *again;
 	struct wse_memx_state s, s2;
-	const struct wse_image *img, *old;
-	const uint16_t *fwd, *tr;
-	float *g, before;
+	struct wse_graph graph;
+	const struct wse_image *img;
+	struct reader reader;
+	char why[WSE_WHY];
+	pthread_t thread;
+	float *g[2], *const *adds, *w, *bias, *out, before, table;
+	uint16_t old;
 	double norm, lr;
-	int bad = 0;
+	int bad;
 
-	wse_mlp_init(&c.mlp, 4, 8, 64, &hidden, 1, WSE_ACT_RELU);
+	wse_mlp_init(&c.model, 4, 8, 64, &hidden, 1, WSE_ACT_RELU);
 	c.optim = (struct wse_optim_cfg){WSE_OPTIM_SGD, 0, 0, 0, 0, 0};
 	c.sched = (struct wse_sched_list){1, {{WSE_SCHED_CONSTANT, 0.5, 0.5, 1, 0}}};
-	wse_memx_open(&c, &heap, &mx);
-	wse_memx_open(&c, &heap, &again);
+	ok(!c.model.family->graph(&c.model, &tile, 8, 0, &graph, why) && graph.nunits == 2,
+	   "a graph of two units");
+	wse_memx_open(&c, &graph, &heap, &mx);
+	wse_memx_open(&c, &graph, &heap, &again);
 	wse_memx_state(mx, &s);
 	wse_memx_state(again, &s2);
 	ok(!memcmp(s.params, s2.params, s.table->params * 4), "initial weights by seed");
 	ok(!strcmp(s.table->t[1].name, "transformer.h.0.mlp.c_fc.weight") &&
 		   !strcmp(s.table->t[3].name, "lm_head.weight"),
 	   "names as Hugging Face has them");
+	w = s.params + s.table->t[1].off;
+	bias = s.params + s.table->t[2].off;
+	for (int i = 0; i < 40; i++)
+		bias[i] = (float)i;
+	wse_memx_refresh(mx);
 	img = wse_memx_images(mx);
-	fwd = wse_span_ptr(img[0].fwd);
-	tr = wse_span_ptr(img[0].tr);
-	for (uint32_t n = 0; n < 40; n++)
-		for (uint32_t k = 0; k < 32; k++)
-			bad += fwd[n * 32 + k] != tr[k * 40 + n] ||
-			       fwd[n * 32 + k] !=
-				       wse_f32_to_bf16(s.params[s.table->t[1].off + n * 32 + k]);
-	ok(!bad, "images are bf16 of the masters, and transposed");
+	ok(image_is_right(&img[0], w, bias, 40, 32),
+	   "images are bf16 of the masters, and transposed, and the biases");
 
-	g = calloc(s.table->params, sizeof(float));
-	g[0] = 3.0f;
-	g[s.table->t[1].off] = 4.0f;
-	before = s.params[s.table->t[1].off];
-	old = img;
-	bad = wse_memx_commit(mx, g, &norm, &lr);
+	for (int u = 0; u < 2; u++)
+		g[u] = calloc(wse_unit_grad_floats(&graph, &graph.units[u]), sizeof(float));
+	out = malloc(s.table->params * sizeof(float));
+	adds = wse_memx_grads(mx, g);
+	ok(adds[0] && !adds[1] && !adds[2] && !adds[3] && !adds[4],
+	   "the host adds to what it gathers from, and to nothing else");
+	adds[0][0] = 3.0f;
+	g[0][0] = 4.0f;
+	g[1][64 * 40 + 5] = 1e-20f; /* a bias: too small for the norm */
+	wse_memx_grad(mx, 0, out);
+	bad = out[0] != 3.0f;
+	wse_memx_grad(mx, 1, out);
+	bad += out[0] != 4.0f;
+	wse_memx_grad(mx, 4, out);
+	bad += out[5] != 1e-20f || out[4] != 0.0f;
+	ok(!bad && wse_memx_bad_grad(mx) == WSE_NO_TENSOR, "gradients by tensor");
+	before = w[0];
+	table = s.params[0];
+	old = *(uint16_t *)wse_span_ptr(img[0].fwd);
+	ok(old == wse_f32_to_bf16(before), "the image of a unit stays until the commit");
+	bad = wse_memx_commit(mx, &norm, &lr);
 	ok(!bad && norm == 5.0 && lr == 0.5 && *s.step == 1, "commit: norm %g, rate %g", norm, lr);
-	ok(s.params[s.table->t[1].off] == before, "layers are updated after the embedding");
+	ok(w[0] == before && fabsf(table - s.params[0] - 0.3f) < 1e-5f,
+	   "units are updated after the embedding");
+	reader = (struct reader){mx, old};
+	pthread_create(&thread, NULL, read_image, &reader);
 	wse_memx_finish(mx);
-	ok(fabsf(before - s.params[s.table->t[1].off] - 0.4f) < 1e-5f,
-	   "clipped to norm 1: 0.5 * 4/5");
-	img = wse_memx_images(mx);
-	ok(img != old &&
-		   ((uint16_t *)wse_span_ptr(img[0].fwd))[0] ==
-			   wse_f32_to_bf16(s.params[s.table->t[1].off]) &&
-		   ((uint16_t *)wse_span_ptr(old[0].fwd))[0] == wse_f32_to_bf16(before),
-	   "images are double-buffered by step");
-	ok(wse_memx_layer_ready(mx, 1) == 0, "the layers of the new step are ready");
-	g[5] = INFINITY;
+	pthread_join(thread, NULL);
+	ok(fabsf(before - w[0] - 0.4f) < 1e-5f, "clipped to norm 1: 0.5 * 4/5");
+	ok(image_is_right(&img[0], w, bias, 40, 32) &&
+		   *(uint16_t *)wse_span_ptr(img[0].fwd) != old && wse_memx_images(mx) == img,
+	   "the image of a unit is rewritten when the step commits, not before");
+	ok(reader.saw == wse_f32_to_bf16(w[0]), "and nobody who waits for it sees the old one");
+	ok(wse_memx_unit_ready(mx, 1) == 0, "the units of the new step are ready");
+	adds = wse_memx_grads(mx, g);
+	ok(adds[0][0] == 0.0f, "the host's gradients begin at 0");
+	adds[0][5] = INFINITY;
 	before = s.params[0];
-	ok(wse_memx_commit(mx, g, &norm, &lr) == -ERANGE && *s.step == 1 && s.params[0] == before,
+	old = *(uint16_t *)wse_span_ptr(img[0].fwd);
+	ok(wse_memx_commit(mx, &norm, &lr) == -ERANGE && *s.step == 1 && s.params[0] == before &&
+		   *(uint16_t *)wse_span_ptr(img[0].fwd) == old && !wse_memx_unit_ready(mx, 0) &&
+		   wse_memx_bad_grad(mx) == 0,
 	   "an infinite gradient changes nothing");
+	adds = wse_memx_grads(mx, g);
+	g[1][64 * 40 + 7] = NAN;
+	ok(wse_memx_bad_grad(mx) == 4 && wse_memx_commit(mx, &norm, &lr) == -ERANGE,
+	   "nor does a NaN in a bias");
 	wse_memx_close(mx);
 	wse_memx_close(again);
-	free(g);
+	wse_graph_fini(&graph);
+	free(out);
+	free(g[0]);
+	free(g[1]);
 }
 
 int main(void)
 {
-
 	optimizers();
 	schedules();
 	memx();

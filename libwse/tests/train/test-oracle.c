@@ -7,6 +7,7 @@
 
 #include "ref/mlp_ref.h"
 #include "exec/exec.h"
+#include "model/plan.h"
 #include "num/elementwise.h"
 #include "gradient.h"
 #include "tap.h"
@@ -17,23 +18,24 @@ struct sink {
 	float *grads; /* [params], added up over micro-batches */
 };
 
-static int grad_get(void *ctx, uint32_t index, uint32_t layer, struct wse_buf **buf)
+static int grad_get(void *ctx, uint32_t index, uint32_t unit, struct wse_buf **buf)
 {
 	struct sink *s = ctx;
 
 	(void)index;
-	*buf = &s->bufs[layer];
+	*buf = &s->bufs[unit];
 	return 0;
 }
 
-static int grad_put(void *ctx, uint32_t index, uint32_t layer, struct wse_buf *buf)
+static int grad_put(void *ctx, uint32_t index, uint32_t unit, struct wse_buf *buf)
 {
 	struct sink *s = ctx;
-	const struct wse_tensor *w = &s->tab->t[wse_mlp_weight(layer)];
+	const struct wse_tensor *w = &s->tab->t[wse_mlp_weight(unit)];
 	const float *g = buf->ptr;
 
 	(void)index;
-	/* weight and bias are neighbours in the flat array as in the buffer */
+	/* weight and bias are neighbours in the flat array as in the buffer: every column's biases
+	 * are all that it has of vectors */
 	for (size_t i = 0; i < buf->size / 4; i++)
 		s->grads[w->off + i] += g[i];
 	return 0;
@@ -43,7 +45,7 @@ static const struct wse_job_ops sink_ops = {NULL, grad_get, grad_put};
 
 static struct wse_buf buffer(size_t size)
 {
-	struct wse_buf b = {aligned_alloc(64, (size + 63) / 64 * 64), size, NULL, NULL};
+	struct wse_buf b = {.ptr = aligned_alloc(64, (size + 63) / 64 * 64), .size = size};
 
 	memset(b.ptr, 0, size);
 	return b;
@@ -73,6 +75,36 @@ static void images(const struct wse_mlp *m, const struct wse_tensor_table *tab, 
 	}
 }
 
+/* the number of an input or output by its name */
+static uint32_t named(const struct wse_io *io, uint32_t n, const char *name)
+{
+	uint32_t i = 0;
+
+	while (i < n && strcmp(io[i].name, name))
+		i++;
+	return i;
+}
+
+/* an oracle, and the model's graph for micro-batches of so many tokens. No core is too small: the graph's places are
+ * not the oracle's matter */
+static int open_oracle(const char *uri, const struct wse_model *m, uint32_t tokens,
+		       struct wse_graph *g, struct wse_exec **e)
+{
+	struct wse_exec_info info;
+	char why[WSE_WHY] = "";
+	int ret = wse_exec_open(uri, NULL, e);
+
+	if (ret)
+		return ret;
+	(*e)->ops->info(*e, &info);
+	info.tile.sram = 1u << 20;
+	ret = m->family->graph(m, &info.tile, tokens / info.tile.rows, 0, g, why);
+	ret = ret ? ret : (*e)->ops->prepare(*e, g);
+	if (ret)
+		printf("# %s: %s\n", uri, why);
+	return ret;
+}
+
 /*
  * One micro-batch of all B tokens on a rows x cols tile, gradients and losses against the reference
  * in plain fp32 and in bf16 storage. GELU is close to both. ReLU is close to the one that stores in
@@ -82,25 +114,28 @@ static void compare(const char *what, const char *uri, enum wse_act act, uint32_
 {
 	static const uint32_t hidden[] = {128, 64, 96};
 	enum { B = 64, WINDOW = 8, EMBED = 16 };
-	struct wse_mlp m;
+	struct wse_model model;
+	const struct wse_mlp *m = wse_mlp(&model);
 	struct mlp_ref r;
 	struct wse_exec *e;
+	struct wse_graph g;
 	struct wse_image img[WSE_MLP_MAX_LINEAR];
 	struct wse_buf bufs[3 * WSE_MLP_MAX_LINEAR], x, target, loss, dx;
-	struct wse_job job = {.backward = 1, .scale = 1.0f / B, .layers = img};
+	struct wse_job job = {.backward = 1, .scale = 1.0f / B, .images = img};
 	struct sink s = {0};
 	uint16_t context[B * WINDOW];
 	struct distance plain, stored, storage;
 	double mean, got = 0;
 	float *g32;
+	int ret;
 
-	wse_mlp_init(&m, WINDOW, EMBED, 256, hidden, nhidden, act);
-	mlp_ref_open(&r, &m, B, 42);
+	wse_mlp_init(&model, WINDOW, EMBED, 256, hidden, nhidden, act);
+	mlp_ref_open(&r, &model, B, 42);
 	for (size_t i = 0; i < r.tab.params; i++) /* biases that are not zero */
 		r.params[i] += 0.02f * wse_rng_normal(1, 1, i);
-	images(&m, &r.tab, r.params, img, bufs);
-	x = buffer((size_t)m.width[0] * B * 2);
-	dx = buffer((size_t)m.width[0] * B * 4);
+	images(m, &r.tab, r.params, img, bufs);
+	x = buffer((size_t)m->width[0] * B * 2);
+	dx = buffer((size_t)m->width[0] * B * 4);
 	target = buffer(B * 2);
 	loss = buffer(B * 4);
 	for (uint32_t b = 0; b < B; b++) {
@@ -114,16 +149,15 @@ static void compare(const char *what, const char *uri, enum wse_act act, uint32_
 	}
 	s.tab = &r.tab;
 	s.grads = calloc(r.tab.params, sizeof(float));
-	for (uint32_t l = 0; l < m.nlinear; l++)
-		s.bufs[l] = buffer(((size_t)m.width[l] + 1) * m.width[l + 1] * 4);
-	job.x.buf = &x;
-	job.target.buf = &target;
-	job.loss.buf = &loss;
-	job.dx.buf = &dx;
-
-	wse_exec_open(uri, NULL, &e);
-	e->ops->prepare(e, &m, B);
-	ok(e->ops->run(e, &job, 1, &sink_ops, &s) == 0, "%s: runs on %s", what, uri);
+	for (uint32_t l = 0; l < m->nlinear; l++)
+		s.bufs[l] = buffer(((size_t)m->width[l] + 1) * m->width[l + 1] * 4);
+	ret = open_oracle(uri, &model, B, &g, &e);
+	job.in[g.target].buf = &target;
+	job.in[named(g.in, g.nin, "inputs")].buf = &x;
+	job.out[g.loss].buf = &loss;
+	job.out[named(g.out, g.nout, "gradient of the inputs")].buf = &dx;
+	ret = ret ? ret : e->ops->run(e, &job, 1, &sink_ops, &s);
+	ok(ret == 0, "%s: runs on %s", what, uri);
 	mean = mlp_ref_forward(&r, context, target.ptr);
 	mlp_ref_backward(&r, context);
 	for (uint32_t b = 0; b < B; b++) {
@@ -151,12 +185,13 @@ static void compare(const char *what, const char *uri, enum wse_act act, uint32_
 	   100 * plain.l2, plain.cosine, 100 * storage.l2, storage.cosine);
 	free(g32);
 	e->ops->close(e);
-	mlp_ref_close(&r);
-	for (uint32_t l = 0; l < m.nlinear; l++) {
+	for (uint32_t l = 0; l < m->nlinear; l++) {
 		free(s.bufs[l].ptr);
 		for (int i = 0; i < 3; i++)
 			free(bufs[3 * l + i].ptr);
 	}
+	mlp_ref_close(&r);
+	wse_graph_fini(&g);
 	free(s.grads);
 	free(x.ptr);
 	free(dx.ptr);
@@ -165,10 +200,10 @@ static void compare(const char *what, const char *uri, enum wse_act act, uint32_
 }
 
 /*
- * The orders of oracle.h once more, element by element, as the page says them: one layer, 2 rows,
+ * The orders of ops/ once more, element by element, as the page says them: one layer, 2 rows,
  * 4 columns, 32 tokens. Every bit of logits, losses, dW, db and dx.
  */
-enum { ROWS = 2, COLS = 4, T = 32, K = 24, N = 16 };
+enum { ROWS = 2, COLS = 4, T = 32, K = 32, N = 16 };
 
 /* sum over `all` terms a[i] b[i * step], a column's share at a time, the owner's last */
 static float row_sum(const uint16_t *a, const float *b, int all, int step, int owner)
@@ -216,32 +251,27 @@ static int same(float a, float b)
 
 static void orders(void)
 {
-	struct wse_mlp m;
-	struct wse_tensor_table tab;
+	struct wse_model m;
+	struct wse_graph g;
+	struct wse_tensor_table tab = {0};
 	struct wse_image img[1];
 	struct wse_buf bufs[3], x = buffer(K * T * 2), target = buffer(T * 2), loss = buffer(T * 4);
 	struct wse_buf dx = buffer(K * T * 4), logits = buffer(N * T * 4);
-	struct wse_job job = {.backward = 1,
-			      .scale = 1.0f / T,
-			      .layers = img,
-			      .x = {&x, 0},
-			      .target = {&target, 0},
-			      .loss = {&loss, 0},
-			      .dx = {&dx, 0},
-			      .logits = {&logits, 0}};
+	struct wse_job job = {.backward = 1, .scale = 1.0f / T, .images = img};
 	struct sink s = {.tab = &tab};
-	static float params[N * K + N + N * 3], grads[N * K + N + N * 3], xf[K * T], dy[N * T];
+	static float params[N * K + N + N * 4], grads[N * K + N + N * 4], xf[K * T], dy[N * T];
 	static float ones[T];
 	uint16_t *w, *wt;
 	int bad_y = 0, bad_loss = 0, bad_dw = 0, bad_dx = 0;
 	uint32_t saved;
 	struct wse_exec *e;
+	int ret;
 
-	wse_mlp_init(&m, 8, 3, N, NULL, 0, WSE_ACT_RELU);
-	wse_mlp_tensors(&m, &tab);
+	wse_mlp_init(&m, 8, 4, N, NULL, 0, WSE_ACT_RELU);
+	m.family->tensors(&m, &tab);
 	for (size_t i = 0; i < tab.params; i++) /* large and small: the order must matter */
 		params[i] = wse_rng_normal(5, 0, i) * (i % 7 == 0 ? 100.0f : 1.0f);
-	images(&m, &tab, params, img, bufs);
+	images(wse_mlp(&m), &tab, params, img, bufs);
 	w = bufs[0].ptr;
 	wt = bufs[1].ptr;
 	for (int i = 0; i < K * T; i++) {
@@ -254,9 +284,14 @@ static void orders(void)
 	}
 	s.grads = grads;
 	s.bufs[0] = buffer((K + 1) * N * 4);
-	wse_exec_open("oracle:rows=2,cols=4", NULL, &e);
-	e->ops->prepare(e, &m, T);
-	e->ops->run(e, &job, 1, &sink_ops, &s);
+	ret = open_oracle("oracle:rows=2,cols=4", &m, T, &g, &e);
+	job.in[g.target].buf = &target;
+	job.in[named(g.in, g.nin, "inputs")].buf = &x;
+	job.out[g.loss].buf = &loss;
+	job.out[named(g.out, g.nout, "gradient of the inputs")].buf = &dx;
+	job.out[g.logits].buf = &logits;
+	ret = ret ? ret : e->ops->run(e, &job, 1, &sink_ops, &s);
+	ok(!ret, "one layer runs");
 	e->ops->close(e);
 
 	saved = wse_ftz_enter();
@@ -296,6 +331,8 @@ static void orders(void)
 	ok(!bad_loss, "order of the softmax");
 	ok(!bad_dw, "order of the weight gradients");
 	ok(!bad_dx, "order of the data gradients");
+	wse_graph_fini(&g);
+	wse_tensor_table_fini(&tab);
 	for (int i = 0; i < 3; i++)
 		free(bufs[i].ptr);
 	free(s.bufs[0].ptr);
@@ -310,7 +347,7 @@ static void orders(void)
 static void reference(enum wse_act act)
 {
 	static const uint32_t hidden[] = {24, 16};
-	struct wse_mlp m;
+	struct wse_model m;
 	struct mlp_ref r;
 	uint16_t context[16 * 4], target[16];
 	double worst = 0;
@@ -346,12 +383,44 @@ static void reference(enum wse_act act)
 	mlp_ref_close(&r);
 }
 
+/* what does not divide, by the model, the planner and the device */
+static void refused(void)
+{
+	const struct wse_tile tile = {2, 8, 8, 1u << 20};
+	uint32_t hidden = 36;
+	struct wse_plan plan;
+	struct wse_model m;
+	struct wse_graph g;
+	struct wse_exec *e;
+	char why[WSE_WHY] = "";
+
+	ok(wse_exec_open("tpu:0", NULL, &e) == -EINVAL, "an unknown device is refused");
+	ok(wse_exec_open("oracle:rows=x", NULL, &e) == -EINVAL, "rows=x is refused");
+	wse_mlp_init(&m, 8, 16, 256, &hidden, 1, WSE_ACT_RELU);
+	ok(m.family->graph(&m, &tile, 32, 0, &g, why) == -EINVAL && strstr(why, "width 36"),
+	   "a width the columns do not divide: %s", why);
+	wse_graph_fini(&g);
+	ok(wse_plan_make(&m, &tile, 64, 64, &plan, why) == -EINVAL && !plan.tokens &&
+		   strstr(why, "width 36"),
+	   "nor has it a plan: %s", why);
+	wse_plan_fini(&plan);
+	hidden = 32;
+	wse_mlp_init(&m, 8, 16, 256, &hidden, 1, WSE_ACT_RELU);
+	ok(m.family->graph(&m, &tile, 12, 0, &g, why) == -EINVAL && strstr(why, "8 lanes"),
+	   "tokens the lanes do not divide: %s", why);
+	wse_graph_fini(&g);
+	ok(wse_plan_make(&m, &tile, 48, 24, &plan, why) == -EINVAL && strstr(why, "micro_batch"),
+	   "tokens the rows do not divide: %s", why);
+	wse_plan_fini(&plan);
+	wse_exec_open("oracle:rows=2,cols=4", NULL, &e);
+	ok(!m.family->graph(&m, &tile, 32, 0, &g, why) && e->ops->prepare(e, &g) == -EINVAL,
+	   "a device refuses a graph for another tile");
+	e->ops->close(e);
+	wse_graph_fini(&g);
+}
+
 int main(void)
 {
-	struct wse_exec *e;
-	struct wse_mlp m;
-	uint32_t hidden = 36;
-
 	reference(WSE_ACT_RELU);
 	reference(WSE_ACT_GELU);
 	orders();
@@ -359,14 +428,6 @@ int main(void)
 	compare("relu, 3 hidden layers", "oracle:rows=2,cols=4", WSE_ACT_RELU, 3);
 	compare("gelu, 3 hidden layers", "oracle:rows=1,cols=1", WSE_ACT_GELU, 3);
 	compare("gelu, 2 hidden layers", "oracle:rows=2,cols=2", WSE_ACT_GELU, 2);
-
-	ok(wse_exec_open("tpu:0", NULL, &e) == -EINVAL, "an unknown device is refused");
-	ok(wse_exec_open("oracle:rows=x", NULL, &e) == -EINVAL, "rows=x is refused");
-	wse_exec_open("oracle:rows=2,cols=8", NULL, &e);
-	wse_mlp_init(&m, 8, 16, 256, &hidden, 1, WSE_ACT_RELU);
-	ok(e->ops->prepare(e, &m, 64) == -EINVAL, "a width the columns do not divide");
-	m.width[1] = 32;
-	ok(e->ops->prepare(e, &m, 24) == -EINVAL, "tokens the rows do not divide");
-	e->ops->close(e);
+	refused();
 	return tap_end();
 }

@@ -117,6 +117,7 @@ static void replay(void)
 	struct wse_session s;
 	struct wse_step_result r;
 	char why[WSE_WHY];
+	float *x;
 	int ret;
 
 	wse_config_parse("test", yaml, strlen(yaml), NULL, 0, &cfg, why);
@@ -124,9 +125,19 @@ static void replay(void)
 	ret = wse_session_open(&s, &cfg, four, 1, NULL);
 	ret = ret ? ret : wse_session_compute(&s, &r);
 	ok(!ret && !wse_verify_step(&s, four[0]), "a replayed step has the same bits");
-	s.grads[s.table.t[3].off + 5] += 1e-9f;
-	ok(wse_verify_step(&s, four[0]) == -EILSEQ && strstr(s.why, s.table.t[3].name) &&
+	s.sums[1][5] += 1e-9f; /* of the weights of the second layer */
+	ok(wse_verify_step(&s, four[0]) == -EILSEQ && strstr(s.why, s.table->t[3].name) &&
 		   strstr(s.why, "[5]"),
+	   "%s", s.why);
+	s.sums[1][5] -= 1e-9f;
+	s.sums[0][64 * 64 + 7] += 1e-9f; /* of the biases of the first */
+	ok(wse_verify_step(&s, four[0]) == -EILSEQ && strstr(s.why, s.table->t[2].name) &&
+		   strstr(s.why, "[7]"),
+	   "%s", s.why);
+	s.sums[0][64 * 64 + 7] -= 1e-9f;
+	x = wse_span_ptr(s.jobs[1].out[s.plan.graph.nout - 2]);
+	x[9] = -x[9];
+	ok(wse_verify_step(&s, four[0]) == -EILSEQ && strstr(s.why, "gradient of the inputs[9]"),
 	   "%s", s.why);
 	wse_session_close(&s);
 }
@@ -139,6 +150,7 @@ static void trained_gradients(struct wse_session *s, struct mlp_ref *ref, uint16
 	struct wse_memx_state st;
 	struct wse_step_result r;
 	struct distance d;
+	float *grads;
 	int ret = wse_session_compute(s, &r);
 
 	wse_memx_state(s->memx, &st);
@@ -150,7 +162,11 @@ static void trained_gradients(struct wse_session *s, struct mlp_ref *ref, uint16
 	ref->bf16_storage = ref->m.act == WSE_ACT_RELU;
 	mlp_ref_forward(ref, context, target);
 	mlp_ref_backward(ref, context);
-	d = gradient_distance(&ref->tab, s->grads, ref->grads);
+	grads = calloc(ref->tab.params, sizeof(float));
+	for (uint32_t i = 0; i < s->table->n && !ret; i++)
+		wse_memx_grad(s->memx, i, grads + s->table->t[i].off);
+	d = gradient_distance(&ref->tab, grads, ref->grads);
+	free(grads);
 	ok(!ret && gradient_close(d),
 	   "gradients of the trained model: worst relative L2 "
 	   "%.3f %%, worst cosine %.6f, small tensors %.1e",
@@ -180,7 +196,7 @@ static void learning(const char *act)
 
 	snprintf(cfg.data, sizeof(cfg.data), "%s/text", dir);
 	ret = ret ? ret : wse_session_open(&s, &cfg, four, 2, NULL);
-	mlp_ref_open(&ref, &cfg.mlp, 128, cfg.seed);
+	mlp_ref_open(&ref, &cfg.model, 128, cfg.seed);
 	context = malloc(128 * 8 * 2);
 	target = malloc(128 * 2);
 	for (int step = 0; step < 200 && !ret; step++) {

@@ -15,6 +15,8 @@
 #include <wse/wse.h>
 
 #include "device/device.h"
+#include "model/mlp.h"
+#include "model/plan.h"
 #include "train/loop.h"
 #include "num/num.h"
 #include "train/session.h"
@@ -59,15 +61,13 @@ static struct {
 	uint32_t runs;	 /* ... faults in its runs-th step */
 	const struct wse_exec_ops *real;
 	struct wse_exec_ops ops;
-	struct wse_mlp mlp;
-	uint32_t tokens;
+	const struct wse_graph *graph;
 } hook;
 
-static int victim_prepare(struct wse_exec *e, const struct wse_mlp *m, uint32_t tokens)
+static int victim_prepare(struct wse_exec *e, const struct wse_graph *g)
 {
-	hook.mlp = *m;
-	hook.tokens = tokens;
-	return hook.real->prepare(e, m, tokens);
+	hook.graph = g;
+	return hook.real->prepare(e, g);
 }
 
 /* from this step on the program of its cores has an illegal instruction where the weight gradient
@@ -80,7 +80,7 @@ static int victim_run(struct wse_exec *e, const struct wse_job *jobs, uint32_t n
 	if (jobs[0].backward && hook.runs && !--hook.runs) {
 		snprintf(path, sizeof(path), "%s/mlp.elf", dir);
 		setenv("WSE_KERNELS", path, 1);
-		hook.real->prepare(e, &hook.mlp, hook.tokens);
+		hook.real->prepare(e, hook.graph);
 		unsetenv("WSE_KERNELS");
 	}
 	return hook.real->run(e, jobs, n, ops, ctx);
@@ -399,6 +399,23 @@ static void rtl_run(void)
 
 /* ---- the plan ---- */
 
+/* the byte behind the last one that a value ever takes, and the stack */
+static uint32_t high_water(const struct wse_graph *g)
+{
+	uint32_t top = g->base;
+
+	for (uint32_t i = 0; i < g->nvalues; i++) {
+		const struct wse_value *v = &g->values[i];
+		uint32_t size = v->birth > v->bytes ? v->birth : v->bytes;
+
+		if (v->sram < g->base)
+			return 0;
+		if (v->sram + size > top)
+			top = v->sram + size;
+	}
+	return top + 1088;
+}
+
 static void memory(void)
 {
 	const char *wide[] = {"model.hidden_sizes=[4096]"};
@@ -408,11 +425,13 @@ static void memory(void)
 	struct wse_context *ctx = NULL;
 	struct wse_program *prog = NULL;
 	struct drm_wse_info info = {0};
-	struct wse_layout lay;
-	struct wse_mlp m;
+	struct wse_tile tile;
+	struct wse_graph g = {0};
+	struct wse_plan plan;
+	struct wse_model m;
 	char path[600], why[WSE_WHY];
-	uint32_t end = 0, h[1];
-	int ret = wse_find_file("WSE_KERNELS", "mlp.elf", sizeof(path), path), fits = 0;
+	uint32_t end = 0, h[1], total = 0;
+	int ret = wse_find_file("WSE_KERNELS", "mlp.elf", sizeof(path), path), fits = 0, good = 1;
 
 	ret = ret ? ret : wse_device_open("sim:func,rows=1,cols=1", &dev);
 	ret = ret ? ret : wse_context_create(dev, 0, &ctx);
@@ -424,21 +443,31 @@ static void memory(void)
 	wse_program_destroy(prog);
 	wse_context_destroy(ctx);
 	wse_device_close(dev);
-	ok(!ret && end <= WSE_LAYOUT_BASE && end + 3072 > WSE_LAYOUT_BASE,
-	   "the program ends at %u, data begins at %u", end, WSE_LAYOUT_BASE);
-	/* the widest that fits uses what is left, and the classes add up */
-	for (h[0] = 16; h[0] <= 4096; h[0] += 16) {
+	tile = (struct wse_tile){4, 4, 8, info.sram_kib * 1024};
+	h[0] = 16;
+	wse_mlp_init(&m, 8, 8, 256, h, 1, WSE_ACT_GELU);
+	ret = ret ? ret : m.family->graph(&m, &tile, 16, 0, &g, why);
+	ok(!ret && end <= g.base && end + 2048 > g.base && g.nprograms == 1 &&
+		   !strcmp(g.programs[0].file, "mlp.elf") && g.programs[0].end == g.base,
+	   "the program ends at %u, data begins at %u", end, g.base);
+	wse_graph_fini(&g);
+	/* the widest that fits uses what is left, and the total is what is really taken */
+	for (h[0] = 16; h[0] <= 4096 && good; h[0] += 16) {
 		wse_mlp_init(&m, 8, 8, 256, h, 1, WSE_ACT_GELU);
-		ret = wse_layout_make(&m, 4, 8, 16, info.sram_kib * 1024, &lay, why);
-		if (lay.total != lay.b_fixed + lay.b_act + lay.b_deriv + lay.b_bias +
-					 lay.b_softmax + lay.b_logits + lay.b_dy + lay.b_over)
-			break;
+		ret = m.family->graph(&m, &tile, 16, 0, &g, why);
+		good &= g.total == high_water(&g) && (ret == -E2BIG) == (g.total > tile.sram);
+		total = ret ? total : g.total;
+		wse_graph_fini(&g);
+		good &= wse_plan_make(&m, &tile, 64, 64, &plan, why) == ret &&
+			plan.graph.total == high_water(&plan.graph);
+		wse_plan_fini(&plan);
 		if (ret)
 			break;
 		fits = (int)h[0];
 	}
-	ok(ret == -E2BIG && fits > 512,
-	   "the widest layer of 16 tokens that fits 4 columns: %d; then: %s", fits, why);
+	ok(ret == -E2BIG && good && fits > 512 && total + 16 * 4 * 16 > tile.sram,
+	   "the widest layer of 16 tokens that fits 4 columns: %d, in %u bytes; then: %s", fits,
+	   total, why);
 	ret = go("wide", WSE_MODE_TRAIN, four, 1, wide, 1, NULL, &w, &res, why);
 	ok(ret == -E2BIG && strstr(why, "use narrower layers"), "%s", why);
 }
