@@ -101,7 +101,7 @@ module wse_lanes (
   localparam logic [3:0] Half = wse_regs_pkg::DT_BF16[3:0];
 
   typedef enum logic [3:0] {
-    StIdle, StRefuse, StStream, StDrain, StLast, StEnd, StLoad, StExec, StAdd, StStore, StTree
+    StIdle, StRefuse, StStream, StDrain, StLast, StEnd, StLoad, StExec, StAdd, StStore, StTree, StFlow
   } state_e;
 
   // Accumulator 8 g + l is acc[g][l], or 0 while clean[g]. In a cycle all reads come before all writes.
@@ -232,7 +232,12 @@ module wse_lanes (
   logic [15:0] rows_left;
   logic [5:0]  need;                    // rows of SRAM to read: SRC1, SRC2, DST; low and high
   logic [5:0]  n_now, n_out, n_in;      // this cycle, address out, data there
-  logic        last;
+  // results into accumulators alone: rows of later groups are read while earlier ones are worked on
+  logic        flow, full, go;          // full: a group's rows are there; go: a group is worked on
+  logic        z_out, z_in;             // the row is the last of its group
+  logic [12:0] l_left;                  // groups and rows left to read
+  logic [15:0] l_rows;
+  logic        last, l_last;
   logic [1:0]  level;                   // of the tree
   logic [31:0] av [8];
   logic [31:0] bv [8];
@@ -245,6 +250,26 @@ module wse_lanes (
       if (which == 2'd0) av[l] = xw[l];
       if (which == 2'd1) bv[l] = xw[l];
       if (which == 2'd2) dv[l] = xw[l];
+    end
+  endtask
+  // rows that have been read
+  task automatic capture;
+    if (n_in[0] && a_half) begin
+      widen;
+      put_half(2'd0);
+    end else if (n_in[2] && b_half) begin
+      widen;
+      put_half(2'd1);
+    end else if (n_in[4] && d_half) begin
+      widen;
+      put_half(2'd2);
+    end else begin
+      if (n_in[0]) begin av[0] = a_rd0_i; av[1] = a_rd1_i; av[2] = a_rd2_i; av[3] = a_rd3_i; end
+      if (n_in[1]) begin av[4] = a_rd0_i; av[5] = a_rd1_i; av[6] = a_rd2_i; av[7] = a_rd3_i; end
+      if (n_in[2]) begin bv[0] = a_rd0_i; bv[1] = a_rd1_i; bv[2] = a_rd2_i; bv[3] = a_rd3_i; end
+      if (n_in[3]) begin bv[4] = a_rd0_i; bv[5] = a_rd1_i; bv[6] = a_rd2_i; bv[7] = a_rd3_i; end
+      if (n_in[4]) begin dv[0] = a_rd0_i; dv[1] = a_rd1_i; dv[2] = a_rd2_i; dv[3] = a_rd3_i; end
+      if (n_in[5]) begin dv[4] = a_rd0_i; dv[5] = a_rd1_i; dv[6] = a_rd2_i; dv[7] = a_rd3_i; end
     end
   endtask
   task automatic a_from_acc(input logic [3:0] g);
@@ -413,13 +438,14 @@ module wse_lanes (
       state = StIdle;
     end else if (!stop_i) begin
       // ---- the adders and comparators ----
+      go = state == StExec || (state == StFlow && full);
       adds = 1'b0;
       compares = 1'b0;
       if (state == StStream || state == StDrain) begin
         adds = x_v;
         if (x_v && dot) dot_operands(x_first ? '0 : '1);
         else if (x_v) axpy_operands(x_g);
-      end else if (state == StExec) begin
+      end else if (go) begin
         if (a_acc) a_from_acc(a_pos[6:3]);
         if (b_acc) b_from_acc(b_pos[6:3]);
         if (d_acc && op == OpVmac) d_from_acc(d_pos[6:3]);
@@ -452,7 +478,7 @@ module wse_lanes (
           if (dot) dot_factors(d_g);
           else axpy_factors(d_w);
         end
-      end else if (state == StExec && (op == OpVmul || op == OpVmac)) begin
+      end else if (go && (op == OpVmul || op == OpVmac)) begin
         mul = MulFull;
         v_factors;
       end
@@ -583,25 +609,7 @@ module wse_lanes (
         end
       end else if (state == StLoad) begin
         // ---- vector operations: rows of SRAM that this group needs ----
-        if (n_in != '0) begin
-          if (n_in[0] && a_half) begin
-            widen;
-            put_half(2'd0);
-          end else if (n_in[2] && b_half) begin
-            widen;
-            put_half(2'd1);
-          end else if (n_in[4] && d_half) begin
-            widen;
-            put_half(2'd2);
-          end else begin
-            if (n_in[0]) begin av[0] = a_rd0_i; av[1] = a_rd1_i; av[2] = a_rd2_i; av[3] = a_rd3_i; end
-            if (n_in[1]) begin av[4] = a_rd0_i; av[5] = a_rd1_i; av[6] = a_rd2_i; av[7] = a_rd3_i; end
-            if (n_in[2]) begin bv[0] = a_rd0_i; bv[1] = a_rd1_i; bv[2] = a_rd2_i; bv[3] = a_rd3_i; end
-            if (n_in[3]) begin bv[4] = a_rd0_i; bv[5] = a_rd1_i; bv[6] = a_rd2_i; bv[7] = a_rd3_i; end
-            if (n_in[4]) begin dv[0] = a_rd0_i; dv[1] = a_rd1_i; dv[2] = a_rd2_i; dv[3] = a_rd3_i; end
-            if (n_in[5]) begin dv[4] = a_rd0_i; dv[5] = a_rd1_i; dv[6] = a_rd2_i; dv[7] = a_rd3_i; end
-          end
-        end
+        if (n_in != '0) capture;
         n_in = n_out;
         n_now = need & -need;
         need = need & ~n_now;
@@ -646,7 +654,7 @@ module wse_lanes (
           end
           complete;
         end
-      end else if (state == StExec || state == StAdd) begin
+      end else if (go || state == StAdd) begin
         moved_o <= 1'b1;
         if (state == StAdd) begin
           v_sum;
@@ -676,16 +684,14 @@ module wse_lanes (
             in_left = ins.a1[15:3];
             rows_left = rows_left - 16'd1;
           end
-          a_pos = next_pos(a_pos, a_line, last, ins.a2[31:16], a_acc, a_half);
-          b_pos = next_pos(b_pos, b_line, last, ins.b2[31:16], b_acc, b_half);
-          if (last) begin
-            a_line = a_pos;
-            b_line = b_pos;
-          end
-          need = needs(a_acc, a_half, b_mem, b_half, !d_acc && op == OpVmac, d_half);
+          if (!flow || a_acc) a_pos = next_pos(a_pos, a_line, last, ins.a2[31:16], a_acc, a_half);
+          if (!flow || b_acc) b_pos = next_pos(b_pos, b_line, last, ins.b2[31:16], b_acc, b_half);
+          if (last && (!flow || a_acc)) a_line = a_pos;
+          if (last && (!flow || b_acc)) b_line = b_pos;
+          if (!flow) need = needs(a_acc, a_half, b_mem, b_half, !d_acc && op == OpVmac, d_half);
           if (reduce) begin
             level = '0;
-            state = rows_left == '0 ? StTree : need != '0 ? StLoad : StExec;
+            state = rows_left == '0 ? StTree : flow ? StFlow : need != '0 ? StLoad : StExec;
           end else begin
             if (d_acc) begin
               to_acc(d_pos[6:3]);
@@ -704,11 +710,44 @@ module wse_lanes (
               d_pos = next_pos(d_pos, d_line, last, ins.d2[31:16], d_acc, d_half);
               if (last) d_line = d_pos;
               if (rows_left == '0) complete;
-              else state = need != '0 ? StLoad : StExec;
+              else state = flow ? StFlow : need != '0 ? StLoad : StExec;
             end
           end
         end
       end
+      // ---- rows of later groups ----
+      if (from == StFlow) begin
+        full = 1'b0;
+        if (n_in != '0) begin
+          capture;
+          full = z_in;
+        end
+        n_in = n_out;
+        z_in = z_out;
+        n_now = l_rows != '0 ? need & -need : '0;
+        n_out = n_now;
+        if (n_now != '0) begin
+          a_en_o <= 1'b1;
+          a_we_o <= '0;
+          a_row_o <= (n_now[0] || n_now[1] ? a_pos[15:4] : b_pos[15:4]) + 12'(n_now[1] || n_now[3]);
+          need = need & ~n_now;
+          z_out = need == '0;
+          if (z_out) begin
+            l_left = l_left - 13'd1;
+            l_last = l_left == '0;
+            if (l_last) begin
+              l_left = ins.a1[15:3];
+              l_rows = l_rows - 16'd1;
+            end
+            if (!a_acc) a_pos = next_pos(a_pos, a_line, l_last, ins.a2[31:16], 1'b0, a_half);
+            if (b_mem) b_pos = next_pos(b_pos, b_line, l_last, ins.b2[31:16], 1'b0, b_half);
+            if (l_last && !a_acc) a_line = a_pos;
+            if (l_last && b_mem) b_line = b_pos;
+            need = needs(a_acc, a_half, b_mem, b_half, 1'b0, 1'b0);
+          end
+        end
+      end
+
       // ---- the next instruction, in the cycle in which a vector operation completes; a DOT's END must have been counted ----
       if (state == StIdle && from != StLast && from != StRefuse && ins_valid_i && !fault_o && step == 2'd3) begin
         ins = ins_i;
@@ -768,7 +807,11 @@ module wse_lanes (
           need = needs(a_acc, a_half, b_mem, b_half, !d_acc && op == OpVmac, d_half);
           n_out = '0;
           n_in = '0;
-          state = need != '0 ? StLoad : StExec;
+          flow = need != '0 && (d_acc || reduce) && op != OpVmac;
+          full = 1'b0;
+          l_left = in_left;
+          l_rows = rows_left;
+          state = flow ? StFlow : need != '0 ? StLoad : StExec;
           from_scalar(ins.scalar);
         end
         if (bad || chk_d[1] || chk_a[1] || chk_b[1]) state = StRefuse;
