@@ -95,8 +95,8 @@ int wse_admin(struct wse_device *wdev, const struct wse_sqe *sqe)
 	}
 	ret = wse_status_errno(wdev->admin_status);
 	if (ret)
-		drm_err(&wdev->drm, "admin command %#x ended with status %#x\n", sqe->opcode,
-			wdev->admin_status);
+		drm_err_ratelimited(&wdev->drm, "admin command %#x ended with status %#x\n",
+				    sqe->opcode, wdev->admin_status);
 	return ret;
 }
 

@@ -2,6 +2,7 @@
 /*
  * Contexts: what an owner of the device is to the rest of the driver, and what went wrong with it.
  */
+#include <linux/capability.h>
 #include <linux/slab.h>
 
 #include <drm/drm_file.h>
@@ -130,6 +131,9 @@ int wse_fault_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 	else
 		ret = -ENODATA;
 	spin_unlock_irq(&wdev->lock);
+	/* where memory lies is nobody's business */
+	if (!ret && args->iova && !capable(CAP_SYS_ADMIN))
+		args->iova = 0;
 	wse_ctx_put(ctx);
 	return ret;
 }

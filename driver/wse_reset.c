@@ -83,7 +83,7 @@ static int wse_restart(struct wse_device *wdev, int err)
 		wse_lost(wdev);
 		return -ENODEV;
 	}
-	drm_err(drm, "%s: resetting the device\n", error ?: "the device does not work");
+	drm_err_ratelimited(drm, "%s: resetting the device\n", error ?: "the device does not work");
 	spin_lock_irq(&wdev->lock);
 	/* keeps everybody off the rings until wse_dev_enable() has made them new */
 	if (!wdev->error)

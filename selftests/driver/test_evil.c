@@ -276,6 +276,8 @@ TEST_F(wse, nonsense_in_the_ring)
 TEST_F(wse, context_reset_refused)
 {
 	struct drm_wse_fault fault;
+	int status;
+	pid_t pid;
 
 	EXPECT_EQ(-EFAULT, evil(self, 10));
 	EXPECT_EQ(0, wse_fault(self->fd, self->ctx, &fault));
@@ -283,6 +285,14 @@ TEST_F(wse, context_reset_refused)
 	EXPECT_EQ(WSE_CAUSE_ILLEGAL, fault.cause);
 	EXPECT_EQ(0xdead, fault.addr);
 	EXPECT_EQ(1, fault.row);
+	/* a bus address is for the administrator alone */
+	EXPECT_EQ(0xabcde000, fault.iova);
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(setuid(65534) || wse_fault(self->fd, self->ctx, &fault) || fault.iova);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
 	EXPECT_EQ(1, lost_and_new(_metadata, self));
 }
 
