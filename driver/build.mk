@@ -2,13 +2,29 @@
 # wse.ko for the guest's kernel, of another flavour (make driver KERNEL=next, see selftests/vm/fetch), or
 # for any other kernel: make driver KDIR=/lib/modules/$(uname -r)/build
 #
-# Kbuild writes next to its sources, so it gets a tree of links in build/.
+# Kbuild writes next to its sources, so each kernel gets a tree of links in build/. The guest's module is
+# build/wse.ko (build/wse-next.ko, ...), that for KDIR is build/kmod-RELEASE/wse.ko.
 
 KERNEL ?= backports
 KO_SRC := $(wildcard driver/*.c driver/*.h)
 KO_DEPS := Kbuild $(KO_SRC) uapi/wse/wse_cmd.h uapi/wse/wse_ring.h uapi/wse/gen/wse_regs.h uapi/drm/wse_accel.h driver/build.mk
-KO_TREE := $(B)/kmod$(if $(KDIR),,$(filter-out -backports,-$(KERNEL)))
-KO := $(B)/wse$(if $(KDIR),,$(filter-out -backports,-$(KERNEL))).ko
+ifneq ($(KDIR),)
+# only when the module is asked for: other targets do not care what KDIR is
+ifneq ($(filter driver lint-driver install-driver,$(MAKECMDGOALS)),)
+KRELEASE := $(shell cat '$(KDIR)/include/config/kernel.release' 2>/dev/null)
+ifeq ($(wildcard $(KDIR)/Makefile),)
+$(error KDIR=$(KDIR) is no build tree of a kernel: install linux-headers-RELEASE and give /lib/modules/RELEASE/build)
+endif
+ifeq ($(KRELEASE),)
+$(error KDIR=$(KDIR) has no include/config/kernel.release: it was never configured, run `make modules_prepare` there)
+endif
+endif
+KO_TREE := $(B)/kmod-$(or $(KRELEASE),unknown)
+KO := $(KO_TREE)/wse.ko
+else
+KO_TREE := $(B)/kmod$(filter-out -backports,-$(KERNEL))
+KO := $(B)/wse$(filter-out -backports,-$(KERNEL)).ko
+endif
 ko-make = $(if $(KDIR),$(MAKE) -C $(KDIR),selftests/vm/kbuild --kernel $(KERNEL)) \
 	M=$(abspath $(KO_TREE)) W=1 --no-print-directory
 
@@ -20,12 +36,21 @@ $(KO_TREE)/.tree: $(KO_DEPS)
 
 $(KO): $(KO_TREE)/.tree
 	+@$(ko-make) KCFLAGS=-Werror modules
-	@cp $(KO_TREE)/wse.ko $@
+	@$(if $(KDIR),echo "for kernel $(KRELEASE): $@",cp $(KO_TREE)/wse.ko $@)
 
-ALL += $(B)/wse.ko
+ALL += $(if $(KDIR),,$(B)/wse.ko)
 
-.PHONY: driver lint-driver
-driver: $(KO) ## the kernel module build/wse.ko
+.PHONY: driver lint-driver install-driver
+driver: $(KO) ## the kernel module build/wse.ko; of another kernel: make driver KDIR=/lib/modules/RELEASE/build
+
+# as root; DESTDIR=... for packages
+install-driver: $(if $(KDIR),$(KO) $(B)/firmware/wse-fw.bin) ## module, firmware and udev rule for the kernel of KDIR=...
+	@[ -n "$(KDIR)" ] || { echo "install-driver: for which kernel? make install-driver KDIR=/lib/modules/$$(uname -r)/build" >&2; exit 1; }
+	install -D -m 644 $(KO) $(DESTDIR)/lib/modules/$(KRELEASE)/updates/wse.ko
+	install -D -m 644 $(B)/firmware/wse-fw.bin $(DESTDIR)/lib/firmware/wse/wse-fw.bin
+	install -D -m 644 driver/60-wse.rules $(DESTDIR)/lib/udev/rules.d/60-wse.rules
+	$(if $(DESTDIR),,depmod $(KRELEASE))
+	@echo "installed; now: modprobe wse. With secure boot the module must be signed first, see driver/dkms.conf"
 
 lint-driver: $(KO_TREE)/.tree ## sparse and checkpatch over the driver
 	@rm -f $(KO_TREE)/driver/*.o
@@ -34,5 +59,7 @@ lint-driver: $(KO_TREE)/.tree ## sparse and checkpatch over the driver
 	"$$CHECKPATCH" --strict --no-tree --quiet --terse --max-line-length=100 --show-types \
 		--ignore SPDX_LICENSE_TAG -f $(KO_SRC) uapi/wse/wse_cmd.h uapi/wse/wse_ring.h; \
 	for p in driver/upstream/*.patch; do "$$CHECKPATCH" --strict --no-tree --quiet --terse --show-types - <$$p; done
+
+SUITES += driver/test-build
 
 include selftests/driver/build.mk
