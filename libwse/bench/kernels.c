@@ -155,9 +155,9 @@ static int64_t layer_cycles(const struct kernels *s, const struct layer *l, stru
 	return cycles_of(s, cmds, n, m);
 }
 
-/* cycles of one more block: 16 features a column against 32 */
+/* cycles of one more block: 16 features a column against 32; rest: what is left without any block */
 static int block_cycles(const struct kernels *s, struct layer l, struct bench_measure *m,
-			double *cycles)
+			double *cycles, double *rest)
 {
 	int64_t few, many;
 
@@ -168,6 +168,7 @@ static int block_cycles(const struct kernels *s, struct layer l, struct bench_me
 	if (few < 0 || many < 0)
 		return (int)(few < 0 ? few : many);
 	*cycles = (double)(many - few) / (COLS * 16 / l.b);
+	*rest = (double)(2 * few - many);
 	return 0;
 }
 
@@ -189,16 +190,18 @@ static int linear_block_cycles(struct bench_measure *m)
 		{"wgrad_k64_t32", {.k = 64, .t = 32, .b = 2, .wgrad = 1}},
 	};
 	struct kernels s;
-	double cycles = 0;
+	double cycles = 0, rest = 0;
 	int ret = kernels_open(&s, m->why, sizeof(m->why));
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && !ret; i++) {
-		ret = block_cycles(&s, rows[i].layer, m, &cycles);
+		ret = block_cycles(&s, rows[i].layer, m, &cycles, &rest);
 		if (ret)
 			break;
 		bench_count(m, rows[i].name, "cycles", cycles);
 		if (!i)
 			m->value = cycles;
+		if (!i || i + 1 == sizeof(rows) / sizeof(rows[0]))
+			bench_count(m, i ? "wgrad_rest" : "forward_rest", "cycles", rest);
 	}
 	kernels_close(&s);
 	return ret;
