@@ -78,17 +78,25 @@ static inline void lanes_end(void)
 	wse_task_unblock(T_HALF + 1);
 }
 
-/* descriptors and routes that both products need; own: y or dy of the own blocks */
-static __attribute__((noinline)) void linear_setup(uint32_t x, uint32_t t, uint32_t k, uint32_t bt)
+/* what both products need, in the order in which they need it: halves, the lanes' part, the row's part */
+static inline void setup_halves(uint32_t bt)
+{
+	wse_dsr_acc(L_HALF, 0, bt);
+	wse_dsr_acc(L_HALF + 1, bt, bt);
+}
+
+static __attribute__((noinline)) void setup_lanes(uint32_t x, uint32_t t, uint32_t k)
+{
+	routes_stream();
+	wse_dsr_fabin(L_STREAM, WSE_COLOR_STREAM);
+	wse_dsr_mem2(L_X, x, WSE_DT_BF16, t, 2, k, t * 2);
+}
+
+static __attribute__((noinline)) void setup_row(uint32_t bt)
 {
 	uint32_t c = wse_col(), cols = wse_cols();
 
-	routes_stream();
 	routes_ring();
-	wse_dsr_fabin(L_STREAM, WSE_COLOR_STREAM);
-	wse_dsr_mem2(L_X, x, WSE_DT_BF16, t, 2, k, t * 2);
-	wse_dsr_acc(L_HALF, 0, bt);
-	wse_dsr_acc(L_HALF + 1, bt, bt);
 	wse_dsr_fabin(L_IN, ring_in(c));
 	wse_dsr_fabout(L_OUT, ring_out(c, cols), bt);
 }
@@ -197,9 +205,11 @@ static inline void linear_forward_kernel(const struct wse_linear_args *a)
 	uint32_t overlap = 2 * bt <= WSE_NACC, y = a->y, place = first_place(cols), half = 0, i, o;
 	uint32_t lanes = WSE_TCW(WSE_ENGINE_L, WSE_TOP_AXPY, L_HALF, L_STREAM, L_X) + WSE_THEN(T_HALF) + WSE_CLEAR;
 
-	linear_setup(a->x, a->t, a->k, bt);
-	wse_dsr_mem(L_OWN, y, WSE_DT_FP32, bt, 4);
+	setup_halves(bt);
+	setup_lanes(a->x, a->t, a->k);
 	wse_issue(lanes, b);
+	setup_row(bt);
+	wse_dsr_mem(L_OWN, y, WSE_DT_FP32, bt, 4);
 	for (o = 0; o < cols; o++) {
 		struct word w = sum_word(place, cols);
 		uint32_t step = place == cols - 1 ? 4 * bt : 0;
@@ -263,16 +273,13 @@ static inline struct word copy_word(uint32_t place, uint32_t cols)
 	return (struct word){ WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, L_HALF, L_IN, 0), FLIP_DST };
 }
 
-/* mover 1 adds the lanes' results to what comes from the north */
-static inline void linear_wgrad_kernel(const struct wse_wgrad_args *a)
+/* what is needed after the first block's dy: the lanes' part, and mover 1, which adds to what comes from the north */
+static inline void wgrad_setup(const struct wse_wgrad_args *a)
 {
-	uint32_t cols = wse_cols(), own = a->nblk / cols, b = a->b, bt = b * a->t, r = wse_row();
-	uint32_t overlap = 2 * bt <= WSE_NACC, dy = a->dy, place = first_place(cols), half = 0, begun = 0, i, o;
-	uint32_t lanes = WSE_TCW(WSE_ENGINE_L, WSE_TOP_DOT, L_HALF, L_STREAM, L_X) + WSE_THEN(T_HALF);
+	uint32_t r = wse_row();
 
-	linear_setup(a->x, a->t, a->k, bt);
+	setup_lanes(a->x, a->t, a->k);
 	routes_column();
-	wse_dsr_mem(L_OWN, dy, WSE_DT_BF16, bt, 2);
 	wse_dsr_fabin(L_COLIN, WSE_COLOR_COL + ((r - 1) & 1));
 	wse_dsr_fabout(L_COLOUT, WSE_COLOR_COL + (r & 1), a->nblk);
 	wse_dsr_dotq(L_DOTQ);
@@ -280,6 +287,17 @@ static inline void linear_wgrad_kernel(const struct wse_wgrad_args *a)
 		wse_issue(WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MADD, L_COLOUT, L_COLIN, L_DOTQ) + WSE_UNTIL_END, 0);
 	else
 		wse_issue(WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MOVE, L_COLOUT, L_DOTQ, 0) + WSE_UNTIL_END, 0);
+}
+
+static inline void linear_wgrad_kernel(const struct wse_wgrad_args *a)
+{
+	uint32_t cols = wse_cols(), own = a->nblk / cols, b = a->b, bt = b * a->t;
+	uint32_t overlap = 2 * bt <= WSE_NACC, dy = a->dy, place = first_place(cols), half = 0, begun = 0, i, o;
+	uint32_t lanes = WSE_TCW(WSE_ENGINE_L, WSE_TOP_DOT, L_HALF, L_STREAM, L_X) + WSE_THEN(T_HALF);
+
+	setup_halves(bt);
+	setup_row(bt);
+	wse_dsr_mem(L_OWN, dy, WSE_DT_BF16, bt, 2);
 	for (o = 0; o < cols; o++) {
 		struct word w = copy_word(place, cols);
 		uint32_t step = place == cols - 1 ? 2 * bt : 0;
@@ -295,8 +313,9 @@ static inline void linear_wgrad_kernel(const struct wse_wgrad_args *a)
 				if (begun > overlap)
 					lanes_done(half);
 			}
-			begun++;
 			wse_issue(ring, 0);
+			if (!begun++)
+				wgrad_setup(a);
 			if (overlap) {
 				ring ^= w.flip;
 				half ^= 1;
