@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Device cycles of a START of attention, for the planner: what the last row of a sequence does, fitted to the RTL
+ * (t 8 to 64, 1 to 4 rows a sequence, d 8 to 64: within 6 %; firmware/lib/attn.h says what the parts are). At t = 8
+ * wavelets and scalar code set the pace, not the lanes, hence a line of its own.
+ */
+#ifndef WSE_OPS_ATTN_CYCLES_H
+#define WSE_OPS_ATTN_CYCLES_H
+
+#include "wse_kernel.h"
+
+/* hundredths of a cycle */
+struct wse_attn_cost {
+	uint32_t start, head;
+	uint32_t group;	     /* a multiply-add of all lanes, AXPY or DOTX */
+	uint32_t block;	     /* an AXPY or DOTX */
+	uint32_t own, other; /* a chunk of 64 scores, of the own row or another one */
+	uint32_t exp;	     /* eight scores that are not masked */
+	uint32_t round;	     /* forward: of o; backward: a source row */
+	uint32_t feature;    /* eight elements of q, o ...: backward */
+};
+
+/* a chunk whose products are sums over the columns of a head */
+enum { WSE_ATTN_GATHER_CYCLES = 270 };
+
+static inline uint64_t wse_attn_cycles(uint32_t t, uint32_t s, uint32_t d, uint32_t heads, uint32_t group)
+{
+	static const struct wse_attn_cost cost[] = {
+		{.start = 45000, .head = 93700, .group = 168, .block = 106, .own = 1175, .other = 43920},
+		{.start = 55700, .head = 77500, .group = 107, .block = 445, .own = 16690, .other = 18480, .exp = 624,
+		 .round = 11030},
+	};
+	const struct wse_attn_cost *c = &cost[t > 8];
+	uint64_t keep = s * t <= WSE_ATTN_SCORES, g = t / 8, keys = 64 / t, b = keys < 4 ? keys : 4, fb = t <= 32 ? 4 : 2;
+	uint64_t rows = s / t, wide = 128 / (fb * t) * fb, chunks = t / keys, sum;
+
+	while (d % wide)
+		wide -= fb;
+	sum = c->head + c->group * s * d * g * (keep ? 2 : 3);
+	sum += c->block * (s / b * (keep ? 1 : 2) + rows * d / fb);
+	sum += c->own * chunks + c->other * (rows - 1) * chunks;
+	sum += c->exp * ((rows - 1) * t * g + t * (g + 1) / 2);
+	if (keep && rows > 1)
+		sum += c->round * (d / wide);
+	if (group > 1)
+		sum += 100 * WSE_ATTN_GATHER_CYCLES * rows * chunks * (keep ? 1 : 2);
+	return (c->start + heads * sum) / 100;
+}
+
+static inline uint64_t wse_attn_back_cycles(uint32_t t, uint32_t s, uint32_t d, uint32_t heads, uint32_t group)
+{
+	static const struct wse_attn_cost cost[] = {
+		{.start = 47300, .head = 28500, .group = 160, .block = 848, .own = 57400, .other = 57400, .feature = 423},
+		{.start = 41300, .group = 104, .block = 2022, .own = 15710, .other = 15710, .round = 36770,
+		 .feature = 925},
+	};
+	const struct wse_attn_cost *c = &cost[t > 8];
+	uint64_t g = t / 8, keys = 64 / t, b = keys < 4 ? keys : 4, fb = t <= 32 ? 4 : 2, rows = s / t, chunks = s / keys, sum;
+
+	sum = c->head + c->round * rows + c->group * 5 * s * d * g + c->feature * d * g;
+	sum += c->block * (2 * (s / b) + 3 * rows * d / fb) + c->own * chunks;
+	if (group > 1)
+		sum += 100 * WSE_ATTN_GATHER_CYCLES * (2 * chunks + 1);
+	return (c->start + heads * sum) / 100;
+}
+
+#endif
