@@ -98,11 +98,32 @@ uint32_t wse_graph_unit(struct wse_graph *g, uint32_t weight, uint32_t outs, uin
 	u->outs = outs;
 	u->ins = ins;
 	u->parts = parts;
+	u->chunks_out = u->chunks_in = 1;
 	u->grad_first = u->grad_last = UINT32_MAX;
 	return g->nunits - 1;
 }
 
-uint32_t wse_graph_vec(struct wse_graph *g, uint32_t unit, uint32_t tensor, uint32_t width)
+void wse_graph_chunks(struct wse_graph *g, uint32_t unit, uint32_t chunks_out, uint32_t chunks_in)
+{
+	if (unit >= g->nunits)
+		return;
+	g->units[unit].chunks_out = chunks_out;
+	g->units[unit].chunks_in = chunks_in;
+}
+
+struct wse_slice wse_unit_slice(const struct wse_unit *u, uint32_t chunk)
+{
+	struct wse_slice s = {0, u->outs / u->chunks_out, 0, u->ins / u->chunks_in};
+
+	if (u->chunks_out > 1)
+		s.out0 = chunk * s.outs;
+	if (u->chunks_in > 1)
+		s.in0 = chunk * s.ins;
+	return s;
+}
+
+uint32_t wse_graph_vec(struct wse_graph *g, uint32_t unit, uint32_t tensor, uint32_t width,
+		       uint32_t parts)
 {
 	struct wse_unit *u;
 	uint32_t at, rows = width / g->tile.cols;
@@ -110,13 +131,13 @@ uint32_t wse_graph_vec(struct wse_graph *g, uint32_t unit, uint32_t tensor, uint
 	if (unit >= g->nunits)
 		return 0;
 	u = &g->units[unit];
-	if (u->nvec == WSE_UNIT_VECS || width % g->tile.cols) {
+	if (u->nvec == WSE_UNIT_VECS || width % (parts * g->tile.cols)) {
 		g->failed = -EINVAL;
 		return 0;
 	}
 	/* a kernel wants each at a multiple of 16 bytes */
 	at = round_up(u->vec_rows, 4);
-	u->vec[u->nvec++] = (struct wse_unit_vec){tensor, at, rows};
+	u->vec[u->nvec++] = (struct wse_unit_vec){tensor, at, rows, parts};
 	u->vec_rows = at + rows;
 	return at;
 }
@@ -203,11 +224,17 @@ static int check_unit(const struct wse_graph *g, uint32_t i, uint32_t at, const 
 
 	if (u->weight == WSE_NO_TENSOR)
 		return 0;
-	if (u->outs % (4 * g->tile.cols) || u->ins % (4 * g->tile.cols))
+	if (!u->chunks_out || !u->chunks_in || u->outs % (4 * g->tile.cols * u->chunks_out) ||
+	    u->ins % (4 * g->tile.cols * u->chunks_in))
 		return wse_why(why, -EINVAL,
-			       "op %u (%s): unit %u: %u outputs and %u inputs are not both "
-			       "multiples of 4 x %u columns",
-			       at, name, i, u->outs, u->ins, g->tile.cols);
+			       "op %u (%s): unit %u: %u outputs in %u chunks and %u inputs in %u "
+			       "are not both multiples of 4 x %u columns",
+			       at, name, i, u->outs, u->chunks_out, u->ins, u->chunks_in,
+			       g->tile.cols);
+	if ((u->parts > 1) + (u->chunks_out > 1) + (u->chunks_in > 1) > 1)
+		return wse_why(why, -EINVAL,
+			       "op %u (%s): unit %u: of parts and chunks only one may be above 1", at,
+			       name, i);
 	if (!u->outs || !u->ins || !u->parts || u->outs % (u->parts * g->tile.cols))
 		return wse_why(why, -EINVAL,
 			       "op %u (%s): unit %u: %u outputs, %u inputs and %u parts on %u "
@@ -307,6 +334,25 @@ int wse_unit_piece(const struct wse_graph *g, const struct wse_unit *u, uint32_t
 
 		if (u->weight == WSE_NO_TENSOR)
 			return 0;
+		if (u->chunks_out > 1) {
+			size_t rows = u->outs / u->chunks_out / cols;
+
+			*p = (struct wse_piece){.from = (i % cols * u->chunks_out + i / cols) *
+							rows * u->ins,
+						.at = i * rows * u->ins,
+						.count = rows * u->ins};
+			return i < cols * u->chunks_out;
+		}
+		if (u->chunks_in > 1) {
+			size_t k = u->ins / u->chunks_in / cols, n = cols * u->chunks_in;
+			size_t in_row = i % n, row = i / n * u->ins;
+
+			*p = (struct wse_piece){
+				.from = row + (in_row % cols * u->chunks_in + in_row / cols) * k,
+				.at = row + in_row * k,
+				.count = k};
+			return i < n * u->outs;
+		}
 		if (u->parts == 1) {
 			*p = (struct wse_piece){0, 0, t->count};
 			return !i;
@@ -316,20 +362,16 @@ int wse_unit_piece(const struct wse_graph *g, const struct wse_unit *u, uint32_t
 					.count = h * u->ins};
 		return c < cols;
 	}
-	if (which > u->nvec || i >= cols)
+	if (which > u->nvec)
 		return 0;
 	{
 		const struct wse_unit_vec *v = &u->vec[which - 1];
 		size_t matrix = u->weight == WSE_NO_TENSOR ? 0 : (size_t)u->outs * u->ins;
-		size_t from = i * v->rows;
+		size_t c = i / v->parts, part = i % v->parts, h = v->rows / v->parts;
 
-		*p = (struct wse_piece){
-			.from = from, .at = matrix + i * u->vec_rows + v->at, .count = v->rows};
-		/* padded beyond the tensor's end */
-		if (from >= t->count)
-			return 0;
-		if (p->count > t->count - from)
-			p->count = t->count - from;
+		*p = (struct wse_piece){.from = (part * cols + c) * h,
+					.at = matrix + c * u->vec_rows + v->at + part * h,
+					.count = h};
+		return c < cols && p->from + h <= t->count;
 	}
-	return 1;
 }

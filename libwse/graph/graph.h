@@ -47,6 +47,7 @@ struct wse_value {
 struct wse_unit_vec {
 	uint32_t tensor;
 	uint32_t at, rows;	/* floats of a column: where its part begins, and how many */
+	uint32_t parts;		/* as a unit's: rows / parts of each of `parts` vectors */
 };
 
 #define WSE_UNIT_VECS 16
@@ -59,6 +60,12 @@ struct wse_unit {
 	 * row (part p, column c, i) is row c * parts * h + p * h + i of the image, h = outs / parts / COLS
 	 */
 	uint32_t parts;
+	/*
+	 * A matrix that is used a chunk at a time: chunk j is a column's j-th share of its outputs (chunks_out) or inputs
+	 * (chunks_in). In the image chunks lie one behind the other: (chunk j, column c, i) is row (element of a row)
+	 * (j * COLS + c) * h + i, h the features of a column and chunk. Only one of parts, chunks_out, chunks_in is above 1.
+	 */
+	uint32_t chunks_out, chunks_in;
 	uint32_t nvec;
 	struct wse_unit_vec vec[WSE_UNIT_VECS];
 	uint32_t vec_rows;	/* floats of a column */
@@ -106,6 +113,7 @@ struct wse_graph {
 	uint32_t nunits;
 	struct wse_op *ops;
 	uint32_t nops;
+	uint32_t variant;	/* graphs of one model with another order of sums have another; 0 or 1: the plain one */
 	uint32_t nforward;	/* operations up to here are the forward pass, the loss included */
 	struct wse_io in[WSE_GRAPH_IO], out[WSE_GRAPH_IO];
 	uint32_t nin, nout;
@@ -136,21 +144,29 @@ uint32_t wse_graph_value(struct wse_graph *g, const char *what, enum wse_type ty
 uint32_t wse_graph_program(struct wse_graph *g, const char *file, uint32_t end);
 /* a unit of outs x ins, or of vectors alone (weight = WSE_NO_TENSOR) */
 uint32_t wse_graph_unit(struct wse_graph *g, uint32_t weight, uint32_t outs, uint32_t ins, uint32_t parts);
-/* one more vector of `width` elements; returns its place in a column, in floats */
-uint32_t wse_graph_vec(struct wse_graph *g, uint32_t unit, uint32_t tensor, uint32_t width);
+/* at most one of them above 1, for a unit without parts */
+void wse_graph_chunks(struct wse_graph *g, uint32_t unit, uint32_t chunks_out, uint32_t chunks_in);
+/* one more vector of `width` elements, in parts as a unit's matrix; returns its place in a column, in floats */
+uint32_t wse_graph_vec(struct wse_graph *g, uint32_t unit, uint32_t tensor, uint32_t width, uint32_t parts);
 struct wse_op *wse_graph_op(struct wse_graph *g, uint32_t kind, uint32_t unit, uint32_t program);
 /* one more input or output of every micro-batch */
 uint32_t wse_graph_in(struct wse_graph *g, const char *name, size_t bytes);
 uint32_t wse_graph_out(struct wse_graph *g, const char *name, size_t bytes);
 
 /*
- * Lifetimes, the check of every operation (ops/ops.h does it through `check`), and SRAM places: first fit in order
- * of birth. why [WSE_WHY] names the operation. -EINVAL for a graph that is none (a value read before it is made,
+ * Lifetimes, the check of every operation (ops/ops.h does it through `check`), and SRAM places (graph/place.h).
+ * why [WSE_WHY] names the operation. -EINVAL for a graph that is none (a value read before it is made,
  * made twice, never made; a unit that nothing uses, or whose widths do not divide), -ENOMEM; -E2BIG when it does
  * not fit into tile.sram, after which `total` and the places are valid all the same.
  */
 int wse_graph_finish(struct wse_graph *g, int (*check)(const struct wse_graph *g, const struct wse_op *op, char *why),
 		     const char *(*name)(uint32_t kind), char *why);
+
+/* a chunk of a unit's matrix in its image: rows and elements of a row, from where and how many */
+struct wse_slice {
+	uint32_t out0, outs, in0, ins;
+};
+struct wse_slice wse_unit_slice(const struct wse_unit *u, uint32_t chunk);
 
 /* floats of a unit's gradient buffer: [outs][ins], then [COLS][vec_rows]; bytes of its image buffer and its parts */
 size_t wse_unit_grad_floats(const struct wse_graph *g, const struct wse_unit *u);

@@ -9,17 +9,17 @@
 
 #include "num/why.h"
 
-struct range {
-	uint32_t from, to;
-};
-
 static uint32_t most(uint32_t a, uint32_t b)
 {
 	return a > b ? a : b;
 }
 
-/* order of placing: by birth; where two are born together, the one that shrinks comes last, so that what it gives
- * back is not enclosed */
+static uint32_t room(const struct wse_value *v)
+{
+	return most(v->birth, v->bytes);
+}
+
+/* by birth; where two are born together, the one that shrinks comes last, so that what it gives back is not enclosed */
 static int by_birth(const void *a, const void *b)
 {
 	const struct wse_value *const *x = a, *const *y = b;
@@ -32,39 +32,66 @@ static int by_birth(const void *a, const void *b)
 	return *x < *y ? -1 : 1;
 }
 
-static int by_address(const void *a, const void *b)
+/* the largest first */
+static int by_size(const void *a, const void *b)
 {
-	const struct range *x = a, *y = b;
+	const struct wse_value *const *x = a, *const *y = b;
 
-	return x->from < y->from ? -1 : x->from > y->from;
+	return room(*x) != room(*y) ? (room(*x) > room(*y) ? -1 : 1) : by_birth(a, b);
 }
 
-/* v is placed after n others; taken [n] is scratch */
-static void place(struct wse_graph *g, struct wse_value **order, uint32_t n, struct range *taken)
+/* the one that lives longest first */
+static int by_life(const void *a, const void *b)
+{
+	const struct wse_value *const *x = a, *const *y = b;
+	uint32_t lx = (*x)->last - (*x)->first, ly = (*y)->last - (*y)->first;
+
+	return lx != ly ? (lx > ly ? -1 : 1) : by_size(a, b);
+}
+
+/* bytes of v while u is there too: its sums are only there when it is born */
+static uint32_t beside(const struct wse_value *v, const struct wse_value *u)
+{
+	return u->first <= v->first ? room(v) : v->bytes;
+}
+
+/* the lowest place for v beside the n values that have theirs */
+static void place(struct wse_graph *g, struct wse_value **order, uint32_t n)
 {
 	struct wse_value *v = order[n];
-	uint32_t size = most(v->birth, v->bytes), at = g->base, k = 0;
+	int moved = 1;
 
-	for (uint32_t i = 0; i < n; i++) {
-		const struct wse_value *u = order[i];
+	v->sram = g->base;
+	while (moved) {
+		moved = 0;
+		for (uint32_t i = 0; i < n; i++) {
+			const struct wse_value *u = order[i];
+			uint32_t end = u->sram + beside(u, v);
 
-		if (u->last >= v->first)
-			taken[k++] = (struct range){
-				u->sram, u->sram + (u->first == v->first ? most(u->birth, u->bytes)
-									 : u->bytes)};
+			if (u->last < v->first || v->last < u->first || v->sram >= end ||
+			    u->sram >= v->sram + beside(v, u))
+				continue;
+			v->sram = end;
+			moved = 1;
+		}
 	}
-	qsort(taken, k, sizeof(*taken), by_address);
-	for (uint32_t i = 0; i < k && taken[i].from < at + size; i++)
-		at = most(at, taken[i].to);
-	v->sram = at;
-	g->total = most(g->total, at + size + WSE_GRAPH_TOP);
+	g->total = most(g->total, v->sram + room(v) + WSE_GRAPH_TOP);
+}
+
+static void place_all(struct wse_graph *g, struct wse_value **order,
+		      int (*by)(const void *a, const void *b))
+{
+	qsort(order, g->nvalues, sizeof(*order), by);
+	g->total = g->base + WSE_GRAPH_TOP;
+	for (uint32_t i = 0; i < g->nvalues; i++)
+		place(g, order, i);
 }
 
 static uint32_t size_at(const struct wse_value *v, uint32_t op)
 {
 	if (op < v->first || op > v->last)
 		return 0;
-	return op == v->first ? most(v->birth, v->bytes) : v->bytes;
+	return op == v->first ? room(v) : v->bytes;
 }
 
 uint32_t wse_graph_peak(const struct wse_graph *g)
@@ -109,23 +136,28 @@ void wse_graph_bytes(const struct wse_graph *g, uint32_t op, char *text, size_t 
 
 int wse_graph_place(struct wse_graph *g, char *why)
 {
+	static int (*const orders[])(const void *, const void *) = {by_birth, by_size, by_life};
 	struct wse_value **order = calloc(g->nvalues + 1, sizeof(struct wse_value *));
-	struct range *taken = calloc(g->nvalues + 1, sizeof(*taken));
+	uint32_t best = 0, least = UINT32_MAX, n = sizeof(orders) / sizeof(*orders);
 	char bytes[300];
-	int ret = order && taken ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; i < g->nvalues && !ret; i++)
+	if (!order)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < g->nvalues; i++)
 		order[i] = &g->values[i];
-	if (!ret) {
-		qsort(order, g->nvalues, sizeof(*order), by_birth);
-		g->total = g->base + WSE_GRAPH_TOP;
-		for (uint32_t i = 0; i < g->nvalues; i++)
-			place(g, order, i, taken);
+	/* no order is best for all graphs; the first that fits, or else the one that takes least */
+	for (uint32_t i = 0; i < n && least > g->tile.sram; i++) {
+		place_all(g, order, orders[i]);
+		if (g->total < least) {
+			least = g->total;
+			best = i;
+		}
 	}
+	if (g->total != least)
+		place_all(g, order, orders[best]);
 	free(order);
-	free(taken);
-	if (ret || g->total <= g->tile.sram)
-		return ret;
+	if (g->total <= g->tile.sram)
+		return 0;
 	wse_graph_bytes(g, wse_graph_peak(g), bytes, sizeof(bytes));
 	return wse_why(why, -E2BIG,
 		       "the model does not fit: %u bytes per core (%u fixed; at the peak %s) of %u "

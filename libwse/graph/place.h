@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the values of a graph lie in a core's SRAM: first fit in order of birth. Two values may share bytes when no
+ * Where the values of a graph lie in a core's SRAM: first fit, in one of three orders. Two values may share bytes when no
  * operation has both; while its first operation runs a value takes `birth` bytes, later `bytes`.
  */
 #ifndef WSE_GRAPH_PLACE_H

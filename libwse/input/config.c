@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "model/mlp.h"
 #include "sections.h"
 
 /* names with ", " between, each once */
@@ -34,7 +33,7 @@ static void ignore_as(struct sections *s, struct wse_yaml *y, const char *key, c
 	add_name(s->cfg->ignored, sizeof(s->cfg->ignored), name);
 }
 
-static void ignore(struct sections *s, struct wse_yaml *y, const char *key)
+void wse_config_ignore(struct sections *s, struct wse_yaml *y, const char *key)
 {
 	ignore_as(s, y, key, key);
 }
@@ -67,71 +66,12 @@ static void read_backend(struct sections *s, struct wse_yaml *init)
 	struct wse_yaml *backend = reader_map(&s->r, init, "backend", 0);
 	struct wse_yaml *cluster = reader_map(&s->r, backend, "cluster_config", 0);
 
-	ignore(s, backend, "backend_type");
-	ignore(s, backend, "compile_dir");
-	ignore(s, backend, "use_cs_grad_accum");
+	wse_config_ignore(s, backend, "backend_type");
+	wse_config_ignore(s, backend, "compile_dir");
+	wse_config_ignore(s, backend, "use_cs_grad_accum");
 	s->cfg->num_wse = (uint32_t)reader_u64(&s->r, cluster, "num_csx", 0, 1, 1, 64);
 	for (size_t i = 0; i < sizeof(vendor) / sizeof(*vendor); i++)
-		ignore(s, cluster, vendor[i]);
-}
-
-/* the widths of the hidden layers, from either form; their number */
-static uint32_t read_hidden(struct reader *r, struct wse_yaml *m, uint32_t *hidden)
-{
-	struct wse_yaml *width = reader_want(r, m, "hidden_size", 0);
-	struct wse_yaml *layers = reader_want(r, m, "num_hidden_layers", 0);
-	struct wse_yaml *sizes = reader_want(r, m, "hidden_sizes", 0), *c;
-	uint32_t n = 0, before = r->faults->n;
-
-	if (!sizes) {
-		hidden[0] = (uint32_t)reader_u64(r, m, "hidden_size", 1, 0, 1, 1u << 16);
-		n = (uint32_t)reader_u64(r, m, "num_hidden_layers", 1, 0, 0,
-					 WSE_MLP_MAX_LINEAR - 1);
-		for (uint32_t i = 1; i < n; i++)
-			hidden[i] = hidden[0];
-		return r->faults->n == before ? n : 0;
-	}
-	if (width || layers) {
-		reader_fail(r, sizes,
-			    "contradicts hidden_size and num_hidden_layers: give the one or the "
-			    "others");
-		return 0;
-	}
-	if (sizes->type != WSE_YAML_LIST)
-		reader_fail(r, sizes, "must be a list of widths, such as [512, 256]");
-	for (c = sizes->type == WSE_YAML_LIST ? sizes->child : NULL; c; c = c->next) {
-		if (n + 1 < WSE_MLP_MAX_LINEAR) {
-			hidden[n++] = (uint32_t)reader_to_u64(r, c, 1, 1u << 16);
-			continue;
-		}
-		reader_fail(r, c, "is one layer too many: %d are the most", WSE_MLP_MAX_LINEAR - 1);
-		break;
-	}
-	return n;
-}
-
-static void read_model(struct sections *s, struct wse_yaml *init)
-{
-	static const char *const names[] = {"mlp", NULL};
-	static const char *const acts[] = {"relu", "gelu", NULL};
-	struct reader *r = &s->r;
-	struct wse_yaml *m = reader_map(r, init, "model", 1);
-	uint32_t hidden[WSE_MLP_MAX_LINEAR], n, window, embed, before = r->faults->n;
-	uint32_t missing = r->nmissing;
-	int act;
-
-	if (reader_choice(r, m, "name", 1, names) < 0) {
-		wse_yaml_use_all(m); /* the keys of another model */
-		return;
-	}
-	window = (uint32_t)reader_u64(r, m, "window", 1, 0, 1, 4096);
-	embed = (uint32_t)reader_u64(r, m, "embedding_size", 1, 0, 1, 4096);
-	s->vocab = (uint32_t)reader_u64(r, m, "vocab_size", 0, 256, 2, 65536);
-	act = reader_choice(r, m, "nonlinearity", 0, acts);
-	n = read_hidden(r, m, hidden);
-	if (m && r->faults->n == before && r->nmissing == missing &&
-	    wse_mlp_init(&s->cfg->model, window, embed, s->vocab, hidden, n, (enum wse_act)act))
-		reader_fail(r, m, "sizes are out of range");
+		wse_config_ignore(s, cluster, vendor[i]);
 }
 
 /* trainer.init.callbacks and .loggers: what libwse always does is accepted, the rest is not there */
@@ -175,9 +115,9 @@ static void read_precision(struct sections *s, struct wse_yaml *init)
 		reader_fail(r, wse_yaml_peek(y, "enabled"),
 			    "must be true: a wafer stores bfloat16");
 	reader_choice(r, y, "fp16_type", 0, types);
-	ignore(s, y, "loss_scaling_factor"); /* bf16 has fp32's range */
-	ignore(s, y, "log_loss_scale");
-	ignore(s, y, "precision_opt_level");
+	wse_config_ignore(s, y, "loss_scaling_factor"); /* bf16 has fp32's range */
+	wse_config_ignore(s, y, "log_loss_scale");
+	wse_config_ignore(s, y, "precision_opt_level");
 	s->cfg->max_norm = reader_real(r, y, "max_gradient_norm", 0, 0.0, 0.0, 1e30);
 }
 
@@ -303,18 +243,18 @@ static void read_fit(struct sections *s, struct wse_yaml *trainer)
 	c->shuffle = reader_flag(r, y, "shuffle", 1);
 	c->shuffle_seed = reader_u64(r, y, "shuffle_seed", 0, 1, 0, UINT64_MAX);
 	for (int i = 0; i < 3; i++)
-		ignore(s, y, loading[i]);
+		wse_config_ignore(s, y, loading[i]);
 	y = reader_map(r, fit, "val_dataloader", 0);
 	read_text(s, y, c->val_data, sizeof(c->val_data));
 	c->held_out = reader_u64(r, y, "held_out_bytes", 0, 2048, 1, 1u << 30);
 	for (int i = 0; i < 3; i++)
-		ignore(s, y, loading[i]);
+		wse_config_ignore(s, y, loading[i]);
 	ignore_as(s, y, "batch_size", "batch_size of val_dataloader");
 	ignore_as(s, y, "shuffle", "shuffle of val_dataloader");
 	ignore_as(s, y, "shuffle_seed", "shuffle_seed of val_dataloader");
 	/* fit evaluates on its own val_dataloader */
-	ignore(s, trainer, "validate");
-	ignore(s, trainer, "validate_all");
+	wse_config_ignore(s, trainer, "validate");
+	wse_config_ignore(s, trainer, "validate_all");
 }
 
 /* every --set on its own: one that is wrong does not hide the next */
@@ -377,7 +317,7 @@ int wse_config_read(const struct wse_config_source *src, struct wse_config *cfg,
 	trainer = reader_map(&s->r, root->type == WSE_YAML_MAP ? root : NULL, "trainer", 1);
 	init = reader_map(&s->r, trainer, "init", 1);
 	read_backend(s, init);
-	read_model(s, init);
+	wse_config_model(s, trainer, init);
 	wse_config_rates(s, init);
 	read_loop(s, init);
 	read_fit(s, trainer);

@@ -13,6 +13,9 @@ struct sections {
 	uint32_t vocab;
 };
 
+/* a key that is known and does not matter here: named once, as ignored */
+void wse_config_ignore(struct sections *s, struct wse_yaml *y, const char *key);
+void wse_config_model(struct sections *s, struct wse_yaml *trainer, struct wse_yaml *init);
 void wse_config_rates(struct sections *s, struct wse_yaml *init);
 
 #endif

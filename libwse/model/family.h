@@ -45,6 +45,7 @@ struct wse_model {
 	const struct wse_model_family *family;
 	uint32_t vocab;		/* tokens are below it */
 	uint32_t window, span;	/* of a sample */
+	uint32_t mode;		/* the first that the planner tries; 0: all */
 	_Alignas(8) unsigned char own[256];	/* the family's own struct */
 };
 

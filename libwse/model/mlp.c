@@ -103,7 +103,7 @@ static int mlp_graph(const struct wse_model *model, const struct wse_tile *tile,
 	program = wse_graph_program(g, PROGRAM, PROGRAM_END);
 	for (uint32_t l = 0; l < m->nlinear; l++) {
 		wse_graph_unit(g, wse_mlp_weight(l), m->width[l + 1], m->width[l], 1);
-		wse_graph_vec(g, l, wse_mlp_bias(l), m->width[l + 1]);
+		wse_graph_vec(g, l, wse_mlp_bias(l), m->width[l + 1], 1);
 	}
 	g->target = wse_graph_in(g, "targets", tokens * 2);
 	x = wse_graph_in(g, "inputs", m->width[0] * tokens * 2);

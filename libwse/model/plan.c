@@ -36,7 +36,7 @@ static int fit(const struct wse_model *m, const struct wse_tile *tile, uint32_t 
 {
 	int ret = -EINVAL;
 
-	for (uint32_t mode = 0; mode < m->family->modes; mode++) {
+	for (uint32_t mode = m->mode; mode < m->family->modes; mode++) {
 		wse_graph_fini(&p->graph);
 		p->mode = mode;
 		ret = m->family->graph(m, tile, t, mode, &p->graph, why);
@@ -49,12 +49,13 @@ static int fit(const struct wse_model *m, const struct wse_tile *tile, uint32_t 
 int wse_plan_make(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch,
 		  uint64_t micro_batch, struct wse_plan *p, char *why)
 {
-	static const uint32_t per_core[] = {32, 16, 8}, at_least[] = {4, 2, 1};
+	static const uint32_t per_core[] = {32, 16, 8, 64}, at_least[] = {4, 2, 1};
 	uint64_t unit = tile->rows * tile->lanes, tokens = batch * m->span;
 	uint64_t micro = micro_batch * m->span;
 	int ret;
 
 	memset(p, 0, sizeof(*p));
+	why[0] = 0;
 	if (micro % unit || tokens % unit)
 		return wse_why(why, -EINVAL,
 			       "%s %" PRIu64 " is not a multiple of %u rows x %u "
@@ -62,15 +63,20 @@ int wse_plan_make(const struct wse_model *m, const struct wse_tile *tile, uint64
 			       tokens % unit ? "batch_size" : "micro_batch_size",
 			       tokens % unit ? batch : micro_batch, tile->rows, tile->lanes, unit);
 	/* many tokens per core amortise a weight, but there must be work for several wafers */
-	for (int i = 0; i < 9 && !micro; i++) {
-		uint64_t mb = (uint64_t)tile->rows * per_core[i % 3];
+	for (int i = 0; i < 12 && !micro; i++) {
+		uint32_t t = per_core[i % 4];
+		uint64_t mb = (uint64_t)tile->rows * t;
 
-		if (tokens % mb == 0 && tokens / mb >= at_least[i / 3] && mb % m->span == 0 &&
-		    !fit(m, tile, per_core[i % 3], p, why))
+		/* 64 only where a sequence needs it */
+		if (t == 64 && m->span <= 32 * tile->rows)
+			continue;
+		if (tokens % mb == 0 && tokens / mb >= at_least[i / 4] && mb % m->span == 0 &&
+		    !fit(m, tile, t, p, why))
 			micro = mb;
 	}
+	/* the smallest: it says best what does not fit */
 	if (!micro)
-		micro = unit;
+		micro = m->span > unit ? m->span : unit;
 	p->tokens = (uint32_t)micro;
 	p->micro_batches = (uint32_t)(tokens / micro);
 	ret = fit(m, tile, p->tokens / tile->rows, p, why);

@@ -43,8 +43,9 @@ void wse_emit_start(struct wse_emit *e, const struct wse_op *op, const void *arg
 	wse_emit_cmd(e, wse_cmd_start(s));
 }
 
-/* blocks of an image of outs rows of ins elements */
-static struct wse_stream stream(const struct wse_emit *e, uint32_t outs, uint32_t ins)
+/* blocks of a slice of an image whose rows have `width` elements of `size` bytes */
+static struct wse_stream stream(const struct wse_emit *e, const struct wse_slice *s, uint32_t width,
+				uint32_t size)
 {
 	uint32_t cols = e->g->tile.cols;
 
@@ -52,46 +53,53 @@ static struct wse_stream stream(const struct wse_emit *e, uint32_t outs, uint32_
 		.queue = WSE_QUEUE_IN,
 		.color = WSE_COLOR_STREAM,
 		.cols = cols,
-		.nblock = outs / e->g->nfeat,
+		.off = ((uint64_t)s->out0 * width + s->in0) * size,
+		.nblock = s->outs / e->g->nfeat,
 		.nfeat = e->g->nfeat,
-		.etype = WSE_ETYPE_BF16,
-		.kcol = ins / cols,
-		.lstride = ins * 2,
-		.cstride = ins / cols * 2,
+		.etype = size == 2 ? WSE_ETYPE_BF16 : WSE_ETYPE_FP32,
+		.kcol = s->ins / cols,
+		.lstride = width * size,
+		.cstride = s->ins / cols * size,
 		.budget = 1ull << 36,
 	};
 }
 
-void wse_emit_image(struct wse_emit *e, const struct wse_unit *u, struct wse_span image, int back)
+void wse_emit_image(struct wse_emit *e, uint32_t unit, uint32_t chunk, int back)
 {
-	struct wse_stream s = back ? stream(e, u->ins, u->outs) : stream(e, u->outs, u->ins);
+	const struct wse_unit *u = &e->g->units[unit];
+	const struct wse_image *img = &e->job->images[unit];
+	struct wse_slice s = wse_unit_slice(u, chunk);
+	struct wse_slice turned = {s.in0, s.ins, s.out0, s.outs};
+	struct wse_stream cmd = back ? stream(e, &turned, u->outs, 2) : stream(e, &s, u->ins, 2);
+	struct wse_span span = back ? img->tr : img->fwd;
 
-	s.buf = wse_emit_buffer(e, image.buf);
-	s.off = image.off;
-	if (s.buf)
-		wse_emit_cmd(e, wse_cmd_stream_in(s));
+	cmd.buf = wse_emit_buffer(e, span.buf);
+	cmd.off += span.off;
+	if (cmd.buf)
+		wse_emit_cmd(e, wse_cmd_stream_in(cmd));
 }
 
-void wse_emit_index(struct wse_emit *e, const struct wse_unit *u)
+void wse_emit_index(struct wse_emit *e, uint32_t unit, uint32_t chunk)
 {
-	struct wse_stream s = stream(e, u->outs, u->ins);
+	struct wse_slice s = wse_unit_slice(&e->g->units[unit], chunk);
+	struct wse_stream cmd = stream(e, &s, s.ins, 2);
 
-	s.index_only = 1;
-	s.lstride = 0;
-	s.cstride = 0;
-	wse_emit_cmd(e, wse_cmd_stream_in(s));
+	cmd.index_only = 1;
+	cmd.off = 0;
+	cmd.lstride = 0;
+	cmd.cstride = 0;
+	wse_emit_cmd(e, wse_cmd_stream_in(cmd));
 }
 
-void wse_emit_grads(struct wse_emit *e, const struct wse_unit *u, const struct wse_buf *buf)
+void wse_emit_grads(struct wse_emit *e, uint32_t unit, uint32_t chunk)
 {
-	struct wse_stream s = stream(e, u->outs, u->ins);
+	const struct wse_unit *u = &e->g->units[unit];
+	struct wse_slice s = wse_unit_slice(u, chunk);
+	struct wse_stream cmd = stream(e, &s, u->ins, 4);
 
-	s.buf = wse_emit_buffer(e, buf);
-	s.queue = WSE_QUEUE_OUT;
-	s.color = WSE_COLOR_COL + ((e->g->tile.rows - 1) & 1);
-	s.etype = WSE_ETYPE_FP32;
-	s.lstride = u->ins * 4;
-	s.cstride = u->ins / e->g->tile.cols * 4;
-	if (s.buf)
-		wse_emit_cmd(e, wse_cmd_stream_out(s));
+	cmd.buf = wse_emit_buffer(e, e->grads[unit]);
+	cmd.queue = WSE_QUEUE_OUT;
+	cmd.color = WSE_COLOR_COL + ((e->g->tile.rows - 1) & 1);
+	if (cmd.buf)
+		wse_emit_cmd(e, wse_cmd_stream_out(cmd));
 }

@@ -36,9 +36,9 @@ const struct wse_buffer *wse_emit_buffer(struct wse_emit *e, const struct wse_bu
 /* START of an operation's kernel on the whole tile; args is one of the structs of wse_kernel.h */
 void wse_emit_start(struct wse_emit *e, const struct wse_op *op, const void *args, size_t size);
 #define wse_emit_kernel(e, op, ...) wse_emit_start(e, op, &(__VA_ARGS__), sizeof(__VA_ARGS__))
-/* the stream of a unit's image, or (index_only) of its indices; and its gradient coming back */
-void wse_emit_image(struct wse_emit *e, const struct wse_unit *u, struct wse_span image, int back);
-void wse_emit_index(struct wse_emit *e, const struct wse_unit *u);
-void wse_emit_grads(struct wse_emit *e, const struct wse_unit *u, const struct wse_buf *buf);
+/* the stream of a chunk of a unit's image (back: of the transposed one), or of its indices; its gradient coming back */
+void wse_emit_image(struct wse_emit *e, uint32_t unit, uint32_t chunk, int back);
+void wse_emit_index(struct wse_emit *e, uint32_t unit, uint32_t chunk);
+void wse_emit_grads(struct wse_emit *e, uint32_t unit, uint32_t chunk);
 
 #endif

@@ -7,6 +7,7 @@
 
 extern const struct wse_op_type wse_type_in, wse_type_out, wse_type_vec_in, wse_type_vec_out;
 extern const struct wse_op_type wse_type_linear, wse_type_wgrad;
+extern const struct wse_op_type wse_type_add, wse_type_norm, wse_type_norm_back, wse_type_attn, wse_type_attn_back;
 extern const struct wse_op_type wse_type_loss, wse_type_loss_out;
 
 /* -EINVAL with words unless the value is what an operation wants; rows of a core */

@@ -166,22 +166,22 @@ void wse_linear_bgrad_oracle(const struct wse_tile *tile, uint32_t outs, uint32_
 /* ---- the operation ---- */
 
 /* arguments of an operation */
-enum { A_POST, A_BIAS, A_BACK, A_SCALE, A_NSCALE };
+enum { A_POST, A_BIAS, A_BACK, A_SCALE, A_NSCALE, A_CHUNK };
 enum { IN_X, IN_VEC, IN_AUX };
 enum { OUT_Y, OUT_SECOND, OUT_SUMS };
 
 static uint32_t rows_in(const struct wse_graph *g, const struct wse_op *op)
 {
-	const struct wse_unit *u = &g->units[op->unit];
+	struct wse_slice s = wse_unit_slice(&g->units[op->unit], op->arg[A_CHUNK]);
 
-	return (op->arg[A_BACK] ? u->outs : u->ins) / g->tile.cols;
+	return (op->arg[A_BACK] ? s.outs : s.ins) / g->tile.cols;
 }
 
 static uint32_t rows_out(const struct wse_graph *g, const struct wse_op *op)
 {
-	const struct wse_unit *u = &g->units[op->unit];
+	struct wse_slice s = wse_unit_slice(&g->units[op->unit], op->arg[A_CHUNK]);
 
-	return (op->arg[A_BACK] ? u->ins : u->outs) / g->tile.cols;
+	return (op->arg[A_BACK] ? s.ins : s.outs) / g->tile.cols;
 }
 
 /* the result is binary32, in the place of the sums; else bf16, there too, but of half the size */
@@ -200,6 +200,7 @@ uint32_t wse_op_linear(struct wse_graph *g, const struct wse_linear_op *l, uint3
 	op->arg[A_BACK] = !!l->back;
 	op->arg[A_SCALE] = wse_f2u(l->scale);
 	op->arg[A_NSCALE] = l->nscale;
+	op->arg[A_CHUNK] = l->chunk;
 	op->in[IN_X] = (uint16_t)l->x;
 	op->in[IN_VEC] = (uint16_t)(l->bias == WSE_NO_BIAS ? WSE_NO_VALUE : l->vec);
 	op->in[IN_AUX] = (uint16_t)l->aux;
@@ -233,6 +234,9 @@ static int linear_check(const struct wse_graph *g, const struct wse_op *op, char
 	if (op->unit == WSE_NO_UNIT || g->units[op->unit].weight == WSE_NO_TENSOR)
 		return wse_why(why, -EINVAL, "it has no unit with a matrix");
 	rows = rows_out(g, op);
+	if (op->arg[A_CHUNK] &&
+	    op->arg[A_CHUNK] >= g->units[op->unit].chunks_out * g->units[op->unit].chunks_in)
+		return wse_why(why, -EINVAL, "unit %u has no chunk %u", op->unit, op->arg[A_CHUNK]);
 	if (post > WSE_POST_ADD32)
 		return wse_why(why, -EINVAL, "there is no pass %u", post);
 	ret = wse_check_value(g, op->in[IN_X], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows_in(g, op),
@@ -268,8 +272,6 @@ static int linear_check(const struct wse_graph *g, const struct wse_op *op, char
 
 static void linear_emit(struct wse_emit *e, const struct wse_op *op)
 {
-	const struct wse_unit *u = &e->g->units[op->unit];
-	const struct wse_image *img = &e->job->images[op->unit];
 	uint32_t y = wse_emit_addr(e, op->out[OUT_Y]), bias = op->arg[A_BIAS];
 	uint32_t sums = op->out[OUT_SUMS] == WSE_NO_VALUE ? y : wse_emit_addr(e, op->out[OUT_SUMS]);
 	struct wse_linear_args a = {
@@ -288,7 +290,7 @@ static void linear_emit(struct wse_emit *e, const struct wse_op *op)
 		.nscale = op->arg[A_NSCALE],
 	};
 
-	wse_emit_image(e, u, op->arg[A_BACK] ? img->tr : img->fwd, (int)op->arg[A_BACK]);
+	wse_emit_image(e, op->unit, op->arg[A_CHUNK], (int)op->arg[A_BACK]);
 	wse_emit_kernel(e, op, a);
 }
 
@@ -335,11 +337,18 @@ static uint64_t linear_cycles(const struct wse_graph *g, const struct wse_op *op
 uint32_t wse_op_wgrad(struct wse_graph *g, uint32_t program, uint32_t unit, uint32_t x, uint32_t dy,
 		      uint32_t vec, uint32_t bias)
 {
+	return wse_op_wgrad_chunk(g, program, unit, 0, x, dy, vec, bias);
+}
+
+uint32_t wse_op_wgrad_chunk(struct wse_graph *g, uint32_t program, uint32_t unit, uint32_t chunk,
+			    uint32_t x, uint32_t dy, uint32_t vec, uint32_t bias)
+{
 	struct wse_op *op = wse_graph_op(g, WSE_OP_WGRAD, unit, program);
 
 	op->in[0] = (uint16_t)x;
 	op->in[1] = (uint16_t)dy;
 	op->arg[A_BIAS] = bias;
+	op->arg[A_CHUNK] = chunk;
 	if (bias == WSE_NO_BIAS)
 		return WSE_NO_VALUE;
 	op->in[2] = (uint16_t)vec;
@@ -352,50 +361,47 @@ uint32_t wse_op_wgrad(struct wse_graph *g, uint32_t program, uint32_t unit, uint
 
 static int wgrad_check(const struct wse_graph *g, const struct wse_op *op, char *why)
 {
-	uint32_t vec = op->out[0], cols = g->tile.cols;
-	const struct wse_unit *u;
+	uint32_t vec = op->out[0];
 	int ret;
 
 	if (op->unit == WSE_NO_UNIT || g->units[op->unit].weight == WSE_NO_TENSOR)
 		return wse_why(why, -EINVAL, "it has no unit with a matrix");
-	u = &g->units[op->unit];
-	ret = wse_check_value(g, op->in[0], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, u->ins / cols,
+	ret = wse_check_value(g, op->in[0], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows_in(g, op),
 			      "the layer's input", why);
 	if (!ret)
-		ret = wse_check_value(g, op->in[1], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, u->outs / cols,
-				      "the gradient of its output", why);
+		ret = wse_check_value(g, op->in[1], WSE_TYPE_BF16, WSE_SHAPE_TOKENS,
+				      rows_out(g, op), "the gradient of its output", why);
 	if (!ret && op->arg[A_BIAS] != WSE_NO_BIAS &&
 	    (vec == WSE_NO_VALUE || g->values[vec].shape != WSE_SHAPE_VECTOR ||
-	     g->values[vec].rows < op->arg[A_BIAS] + u->outs / cols))
+	     g->values[vec].rows < op->arg[A_BIAS] + rows_out(g, op)))
 		ret = wse_why(why, -EINVAL, "there is no room for %u biases at %u of value %u",
-			      u->outs / cols, op->arg[A_BIAS], vec);
+			      rows_out(g, op), op->arg[A_BIAS], vec);
 	return ret;
 }
 
 static void wgrad_emit(struct wse_emit *e, const struct wse_op *op)
 {
-	const struct wse_unit *u = &e->g->units[op->unit];
 	uint32_t bias = op->arg[A_BIAS];
 	struct wse_wgrad_args a = {
 		.x = wse_emit_addr(e, op->in[0]),
 		.dy = wse_emit_addr(e, op->in[1]),
 		.t = e->g->t,
-		.k = u->ins / e->g->tile.cols,
-		.nblk = u->outs / e->g->nfeat,
+		.k = rows_in(e->g, op),
+		.nblk = rows_out(e->g, op) * e->g->tile.cols / e->g->nfeat,
 		.b = e->g->nfeat,
 		.db = bias == WSE_NO_BIAS ? 0 : wse_emit_addr(e, op->out[0]) + 4 * bias,
 	};
 
-	wse_emit_index(e, u);
-	wse_emit_grads(e, u, e->grads[op->unit]);
+	wse_emit_index(e, op->unit, op->arg[A_CHUNK]);
+	wse_emit_grads(e, op->unit, op->arg[A_CHUNK]);
 	wse_emit_kernel(e, op, a);
 }
 
 static uint64_t wgrad_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	const struct wse_unit *u = &g->units[op->unit];
+	uint64_t cols = g->tile.cols;
 
-	return stream_cycles(g, u->ins, u->outs, 1);
+	return stream_cycles(g, rows_in(g, op) * cols, rows_out(g, op) * cols, 1);
 }
 
 /* ---- on the values of a graph ---- */
@@ -405,10 +411,26 @@ static struct wse_tile shape(const struct wse_oracle_run *o)
 	return o->g->tile;
 }
 
+/* the rows and columns of the image that an operation streams, as a matrix of its own */
+static uint16_t *chunk_of_image(const struct wse_oracle_run *o, const struct wse_op *op)
+{
+	const struct wse_unit *u = &o->g->units[op->unit];
+	const struct wse_image *img = &o->job->images[op->unit];
+	struct wse_slice s = wse_unit_slice(u, op->arg[A_CHUNK]);
+	int back = (int)op->arg[A_BACK];
+	size_t width = back ? u->outs : u->ins, rows = back ? s.ins : s.outs;
+	size_t row0 = back ? s.in0 : s.out0, k0 = back ? s.out0 : s.in0, k = back ? s.outs : s.ins;
+	const uint16_t *from = wse_span_ptr(back ? img->tr : img->fwd);
+	uint16_t *w = malloc(rows * k * sizeof(*w));
+
+	for (size_t r = 0; w && r < rows; r++)
+		memcpy(w + r * k, from + (row0 + r) * width + k0, k * sizeof(*w));
+	return w;
+}
+
 static int linear_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 {
 	const struct wse_graph *g = o->g;
-	const struct wse_image *img = &o->job->images[op->unit];
 	uint32_t ins = rows_in(g, op) * g->tile.cols, rows = rows_out(g, op);
 	uint32_t outs = rows * g->tile.cols, tokens = wse_graph_tokens(g);
 	const float *vec = wse_oracle_mem(o, op->in[IN_VEC]);
@@ -424,19 +446,24 @@ static int linear_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 		.nscale = op->arg[A_NSCALE],
 	};
 
+	uint16_t *w = chunk_of_image(o, op);
+
+	if (!w)
+		return -ENOMEM;
 	if (op->arg[A_BIAS] != WSE_NO_BIAS) {
 		bias = malloc(outs * sizeof(*bias));
-		if (!bias)
+		if (!bias) {
+			free(w);
 			return -ENOMEM;
+		}
 		for (uint32_t n = 0; n < outs; n++)
 			bias[n] = vec[(size_t)(n / rows) * g->values[op->in[IN_VEC]].rows +
 				      op->arg[A_BIAS] + n % rows];
 		post.bias = bias;
 	}
-	wse_linear_oracle(&tile, ins, outs, tokens,
-			  wse_span_ptr(op->arg[A_BACK] ? img->tr : img->fwd),
-			  wse_oracle_mem(o, op->in[IN_X]), y);
+	wse_linear_oracle(&tile, ins, outs, tokens, w, wse_oracle_mem(o, op->in[IN_X]), y);
 	wse_linear_post_oracle(&tile, outs, tokens, &post, y);
+	free(w);
 	free(bias);
 	return 0;
 }
@@ -445,24 +472,29 @@ static int wgrad_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 {
 	const struct wse_graph *g = o->g;
 	const struct wse_unit *u = &g->units[op->unit];
-	uint32_t tokens = wse_graph_tokens(g), rows = u->outs / g->tile.cols;
+	struct wse_slice s = wse_unit_slice(u, op->arg[A_CHUNK]);
+	uint32_t tokens = wse_graph_tokens(g), rows = s.outs / g->tile.cols;
 	struct wse_tile tile = shape(o);
 	const uint16_t *dy = wse_oracle_mem(o, op->in[1]);
-	float *db, *vec = wse_oracle_mem(o, op->out[0]);
+	float *dw = malloc((size_t)s.outs * s.ins * sizeof(*dw)),
+	      *db = malloc(s.outs * sizeof(*db));
+	float *to = o->grads[op->unit]->ptr, *vec = wse_oracle_mem(o, op->out[0]);
+	int ret = dw && db ? 0 : -ENOMEM;
 
-	wse_linear_wgrad_oracle(&tile, u->ins, u->outs, tokens, wse_oracle_mem(o, op->in[0]), dy,
-				o->grads[op->unit]->ptr);
-	if (op->arg[A_BIAS] == WSE_NO_BIAS)
-		return 0;
-	db = malloc(u->outs * sizeof(*db));
-	if (!db)
-		return -ENOMEM;
-	wse_linear_bgrad_oracle(&tile, u->outs, tokens, dy, db);
-	for (uint32_t n = 0; n < u->outs; n++)
+	if (!ret) {
+		wse_linear_wgrad_oracle(&tile, s.ins, s.outs, tokens, wse_oracle_mem(o, op->in[0]),
+					dy, dw);
+		for (uint32_t r = 0; r < s.outs; r++)
+			memcpy(to + (size_t)(s.out0 + r) * u->ins + s.in0, dw + (size_t)r * s.ins,
+			       s.ins * sizeof(*dw));
+		wse_linear_bgrad_oracle(&tile, s.outs, tokens, dy, db);
+	}
+	for (uint32_t n = 0; n < s.outs && !ret && op->arg[A_BIAS] != WSE_NO_BIAS; n++)
 		vec[(size_t)(n / rows) * g->values[op->out[0]].rows + op->arg[A_BIAS] + n % rows] =
 			db[n];
+	free(dw);
 	free(db);
-	return 0;
+	return ret;
 }
 
 const struct wse_op_type wse_type_linear = {.name = "linear",

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: MIT
-/* The oracle of layer norm. The orders are in norm.h. */
-#include "norm.h"
+/* Layer norm and its backward pass. First as scalar loops (the orders are in norm.h), then as operations. */
+#include "ops/norm.h"
 
+#include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "num/elementwise.h"
+#include "num/why.h"
+#include "ops/emit.h"
+#include "ops/kinds.h"
+#include "ops/oracle.h"
 
 /* what is summed over the features of a token: feature n of token t of the arrays in `of` */
 struct terms {
@@ -139,3 +145,242 @@ void wse_norm_back_oracle(const struct wse_tile *tile, uint32_t width, uint32_t 
 		vector_gradients(tile, tokens, n, b);
 	wse_ftz_leave(saved);
 }
+
+/* ---- the operations ---- */
+
+enum { A_GAIN, A_BIAS, A_EPS };
+enum { IN_X, IN_VEC, IN_MEAN, IN_RSTD, IN_DY, IN_DRES };
+enum { OUT_Y, OUT_MEAN, OUT_RSTD, OUT_WORK };
+enum { OUT_DRES, OUT_DRES16, OUT_VEC, OUT_BACK_WORK };
+
+static uint32_t rows_of(const struct wse_graph *g, uint32_t value)
+{
+	return value < g->nvalues ? g->values[value].rows : 0;
+}
+
+static uint32_t inv_width(const struct wse_graph *g, uint32_t rows)
+{
+	return wse_f2u(1.0f / (float)(rows * g->tile.cols));
+}
+
+uint32_t wse_op_norm(struct wse_graph *g, struct wse_norm_op *n, const char *what)
+{
+	struct wse_op *op = wse_graph_op(g, WSE_OP_NORM, WSE_NO_UNIT, n->program);
+	uint32_t y = wse_graph_value(g, what, WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows_of(g, n->x));
+
+	n->mean = wse_graph_value(g, "statistics", WSE_TYPE_F32, WSE_SHAPE_SHARED, 1);
+	n->rstd = wse_graph_value(g, "statistics", WSE_TYPE_F32, WSE_SHAPE_SHARED, 1);
+	op->in[IN_X] = (uint16_t)n->x;
+	op->in[IN_VEC] = (uint16_t)n->vec;
+	op->out[OUT_Y] = (uint16_t)y;
+	op->out[OUT_MEAN] = (uint16_t)n->mean;
+	op->out[OUT_RSTD] = (uint16_t)n->rstd;
+	op->out[OUT_WORK] = (uint16_t)wse_graph_value(g, "work", WSE_TYPE_BYTE, WSE_SHAPE_WORK,
+						      wse_norm_work(g->t));
+	op->arg[A_GAIN] = n->gain;
+	op->arg[A_BIAS] = n->bias;
+	op->arg[A_EPS] = wse_f2u(n->eps);
+	return y;
+}
+
+uint32_t wse_op_norm_back(struct wse_graph *g, const struct wse_norm_op *n, uint32_t dy,
+			  uint32_t *dres)
+{
+	struct wse_op *op = wse_graph_op(g, WSE_OP_NORM_BACK, WSE_NO_UNIT, n->program);
+	uint32_t rows = rows_of(g, n->x), dres16;
+
+	op->in[IN_X] = (uint16_t)n->x;
+	op->in[IN_VEC] = (uint16_t)n->vec;
+	op->in[IN_MEAN] = (uint16_t)n->mean;
+	op->in[IN_RSTD] = (uint16_t)n->rstd;
+	op->in[IN_DY] = (uint16_t)dy;
+	op->in[IN_DRES] = (uint16_t)*dres;
+	if (*dres == WSE_NO_VALUE)
+		*dres = wse_graph_value(g, "residual gradient", WSE_TYPE_F32, WSE_SHAPE_TOKENS,
+					rows);
+	dres16 = wse_graph_value(g, "gradients", WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows);
+	op->out[OUT_DRES] = (uint16_t)*dres;
+	op->out[OUT_DRES16] = (uint16_t)dres16;
+	op->out[OUT_VEC] = (uint16_t)n->vec;
+	op->out[OUT_BACK_WORK] = (uint16_t)wse_graph_value(g, "work", WSE_TYPE_BYTE, WSE_SHAPE_WORK,
+							   wse_norm_work(g->t));
+	op->arg[A_GAIN] = n->gain;
+	op->arg[A_BIAS] = n->bias;
+	return dres16;
+}
+
+static int check_common(const struct wse_graph *g, const struct wse_op *op, uint32_t mean,
+			uint32_t rstd, char *why)
+{
+	uint32_t rows = op->in[IN_X] == WSE_NO_VALUE ? 0 : g->values[op->in[IN_X]].rows;
+	uint32_t vec = op->in[IN_VEC];
+	int ret = wse_check_value(g, op->in[IN_X], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows,
+				  "the input", why);
+
+	ret = ret ? ret
+		  : wse_check_value(g, mean, WSE_TYPE_F32, WSE_SHAPE_SHARED, 1, "the mean", why);
+	ret = ret ? ret
+		  : wse_check_value(g, rstd, WSE_TYPE_F32, WSE_SHAPE_SHARED, 1, "the deviation",
+				    why);
+	if (!ret && (vec == WSE_NO_VALUE || g->values[vec].shape != WSE_SHAPE_VECTOR ||
+		     op->arg[A_GAIN] + rows > g->values[vec].rows ||
+		     op->arg[A_BIAS] + rows > g->values[vec].rows))
+		ret = wse_why(why, -EINVAL,
+			      "there are no %u gains at %u and biases at %u of value %u", rows,
+			      op->arg[A_GAIN], op->arg[A_BIAS], vec);
+	return ret;
+}
+
+static int norm_check(const struct wse_graph *g, const struct wse_op *op, char *why)
+{
+	int ret = check_common(g, op, op->out[OUT_MEAN], op->out[OUT_RSTD], why);
+
+	return ret ? ret
+		   : wse_check_value(g, op->out[OUT_Y], WSE_TYPE_BF16, WSE_SHAPE_TOKENS,
+				     g->values[op->in[IN_X]].rows, "the result", why);
+}
+
+static int norm_back_check(const struct wse_graph *g, const struct wse_op *op, char *why)
+{
+	int ret = check_common(g, op, op->in[IN_MEAN], op->in[IN_RSTD], why);
+	uint32_t rows;
+
+	if (ret)
+		return ret;
+	rows = g->values[op->in[IN_X]].rows;
+	ret = wse_check_value(g, op->in[IN_DY], WSE_TYPE_F32, WSE_SHAPE_TOKENS, rows,
+			      "the gradient", why);
+	ret = ret ? ret
+		  : wse_check_value(g, op->out[OUT_DRES], WSE_TYPE_F32, WSE_SHAPE_TOKENS, rows,
+				    "the residual's gradient", why);
+	return ret ? ret
+		   : wse_check_value(g, op->out[OUT_DRES16], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows,
+				     "the residual's gradient in bf16", why);
+}
+
+static void norm_emit(struct wse_emit *e, const struct wse_op *op)
+{
+	uint32_t rows = e->g->values[op->in[IN_X]].rows, vec = wse_emit_addr(e, op->in[IN_VEC]);
+	struct wse_norm_args a = {
+		.x = wse_emit_addr(e, op->in[IN_X]),
+		.out = wse_emit_addr(e, op->out[OUT_Y]),
+		.gain = vec + 4 * op->arg[A_GAIN],
+		.bias = vec + 4 * op->arg[A_BIAS],
+		.mean = wse_emit_addr(e, op->out[OUT_MEAN]),
+		.rstd = wse_emit_addr(e, op->out[OUT_RSTD]),
+		.work = wse_emit_addr(e, op->out[OUT_WORK]),
+		.t = e->g->t,
+		.h = rows,
+		.inv_width = inv_width(e->g, rows),
+		.eps = op->arg[A_EPS],
+	};
+
+	wse_emit_kernel(e, op, a);
+}
+
+static void norm_back_emit(struct wse_emit *e, const struct wse_op *op)
+{
+	uint32_t rows = e->g->values[op->in[IN_X]].rows, vec = wse_emit_addr(e, op->in[IN_VEC]);
+	struct wse_norm_back_args a = {
+		.dy = wse_emit_addr(e, op->in[IN_DY]),
+		.x = wse_emit_addr(e, op->in[IN_X]),
+		.gain = vec + 4 * op->arg[A_GAIN],
+		.mean = wse_emit_addr(e, op->in[IN_MEAN]),
+		.rstd = wse_emit_addr(e, op->in[IN_RSTD]),
+		.dres = wse_emit_addr(e, op->out[OUT_DRES]),
+		.dres16 = wse_emit_addr(e, op->out[OUT_DRES16]),
+		.dgain = vec + 4 * op->arg[A_GAIN],
+		.dbias = vec + 4 * op->arg[A_BIAS],
+		.work = wse_emit_addr(e, op->out[OUT_BACK_WORK]),
+		.t = e->g->t,
+		.h = rows,
+		.inv_width = inv_width(e->g, rows),
+		.add = op->in[IN_DRES] != WSE_NO_VALUE,
+	};
+
+	wse_emit_kernel(e, op, a);
+}
+
+/* element n of a vector over the whole width, in the packed vectors of a unit */
+static float *vec_at(const struct wse_oracle_run *o, uint32_t value, uint32_t at, uint32_t rows,
+		     uint32_t n)
+{
+	float *vec = wse_oracle_mem(o, value);
+
+	return &vec[(size_t)(n / rows) * o->g->values[value].rows + at + n % rows];
+}
+
+static int norm_oracle(struct wse_oracle_run *o, const struct wse_op *op)
+{
+	uint32_t rows = o->g->values[op->in[IN_X]].rows, width = rows * o->g->tile.cols;
+	struct wse_tile tile = o->g->tile;
+	float *vec = malloc(2 * width * sizeof(*vec));
+
+	if (!vec)
+		return -ENOMEM;
+	for (uint32_t n = 0; n < width; n++) {
+		vec[n] = *vec_at(o, op->in[IN_VEC], op->arg[A_GAIN], rows, n);
+		vec[width + n] = *vec_at(o, op->in[IN_VEC], op->arg[A_BIAS], rows, n);
+	}
+	wse_norm_oracle(&tile, width, wse_graph_tokens(o->g), wse_oracle_mem(o, op->in[IN_X]), vec,
+			vec + width, wse_u2f(inv_width(o->g, rows)), wse_u2f(op->arg[A_EPS]),
+			wse_oracle_mem(o, op->out[OUT_Y]), wse_oracle_mem(o, op->out[OUT_MEAN]),
+			wse_oracle_mem(o, op->out[OUT_RSTD]));
+	free(vec);
+	return 0;
+}
+
+static int norm_back_oracle(struct wse_oracle_run *o, const struct wse_op *op)
+{
+	uint32_t rows = o->g->values[op->in[IN_X]].rows, width = rows * o->g->tile.cols;
+	struct wse_tile tile = o->g->tile;
+	float *vec = malloc(3 * width * sizeof(*vec));
+	struct wse_norm_back b = {
+		.dy = wse_oracle_mem(o, op->in[IN_DY]),
+		.x = wse_oracle_mem(o, op->in[IN_X]),
+		.gain = vec,
+		.mean = wse_oracle_mem(o, op->in[IN_MEAN]),
+		.rstd = wse_oracle_mem(o, op->in[IN_RSTD]),
+		.inv_width = wse_u2f(inv_width(o->g, rows)),
+		.add = op->in[IN_DRES] != WSE_NO_VALUE,
+		.dres = wse_oracle_mem(o, op->out[OUT_DRES]),
+		.dres16 = wse_oracle_mem(o, op->out[OUT_DRES16]),
+		.dgain = vec + width,
+		.dbias = vec + 2 * width,
+	};
+
+	if (!vec)
+		return -ENOMEM;
+	for (uint32_t n = 0; n < width; n++)
+		vec[n] = *vec_at(o, op->in[IN_VEC], op->arg[A_GAIN], rows, n);
+	wse_norm_back_oracle(&tile, width, wse_graph_tokens(o->g), &b);
+	for (uint32_t n = 0; n < width; n++) {
+		*vec_at(o, op->in[IN_VEC], op->arg[A_GAIN], rows, n) = vec[width + n];
+		*vec_at(o, op->in[IN_VEC], op->arg[A_BIAS], rows, n) = vec[2 * width + n];
+	}
+	free(vec);
+	return 0;
+}
+
+static uint64_t norm_cycles(const struct wse_graph *g, const struct wse_op *op)
+{
+	return WSE_START_CYCLES + 1000 + (uint64_t)g->values[op->in[IN_X]].rows * g->t * 4;
+}
+
+static uint64_t norm_back_cycles(const struct wse_graph *g, const struct wse_op *op)
+{
+	return WSE_START_CYCLES + 1500 + (uint64_t)g->values[op->in[IN_X]].rows * g->t * 7;
+}
+
+const struct wse_op_type wse_type_norm = {.name = "norm",
+					  .entry = "norm",
+					  .check = norm_check,
+					  .emit = norm_emit,
+					  .oracle = norm_oracle,
+					  .cycles = norm_cycles};
+const struct wse_op_type wse_type_norm_back = {.name = "norm, backward",
+					       .entry = "norm_back",
+					       .check = norm_back_check,
+					       .emit = norm_back_emit,
+					       .oracle = norm_back_oracle,
+					       .cycles = norm_back_cycles};

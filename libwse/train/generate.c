@@ -122,7 +122,8 @@ static int open_texts(struct wse_session *s, const struct wse_sampling *how, str
 
 /* one more token for every text */
 static int advance(struct wse_session *s, const struct wse_sampling *how, struct text *texts,
-		   uint32_t n, uint64_t pos, const uint16_t **samples, double *scratch)
+		   uint32_t n, uint32_t first, uint64_t pos, const uint16_t **samples,
+		   double *scratch)
 {
 	const struct wse_graph *g = &s->plan.graph;
 	const struct wse_model *m = &s->cfg.model;
@@ -154,7 +155,7 @@ static int advance(struct wse_session *s, const struct wse_sampling *how, struct
 					       "sampling: the logits are not finite at byte %llu",
 					       (unsigned long long)pos);
 		ret = pick(how, row, t_all, m->vocab,
-			   wse_rng_uniform(how->seed, STREAM_BASE + k, pos), scratch,
+			   wse_rng_uniform(how->seed, STREAM_BASE + first + k, pos), scratch,
 			   &t->history[t->len]);
 	}
 	for (uint32_t k = 0; k < n && !ret; k++)
@@ -162,42 +163,50 @@ static int advance(struct wse_session *s, const struct wse_sampling *how, struct
 	return ret;
 }
 
-int wse_session_generate(struct wse_session *s, const struct wse_sampling *how, char *text)
+/* the texts first ... of a pass: as many as a micro-batch has samples */
+static int one_pass(struct wse_session *s, const struct wse_sampling *how, uint32_t first,
+		    uint32_t n, char *text)
 {
-	uint32_t n = s->plan.tokens / s->cfg.model.span, vocab = s->cfg.model.vocab;
 	const uint16_t **samples = calloc(n, sizeof(*samples));
 	struct text *texts = calloc(n, sizeof(*texts));
-	double *scratch = calloc(vocab, sizeof(*scratch));
-	int ret = samples && texts && scratch ? 0 : -ENOMEM;
+	double *scratch = calloc(s->cfg.model.vocab, sizeof(*scratch));
+	int ret = samples && texts && scratch ? open_texts(s, how, texts, n) : -ENOMEM;
 
-	if (!ret && (how->streams > n || vocab > 256))
-		ret = wse_why(
-			s->why, -EINVAL,
-			"text can be made from bytes only, %u at a time: this vocabulary has %u "
-			"tokens, %u texts were asked for",
-			n, vocab, how->streams);
-	for (size_t i = 0; i < how->prompt_len && !ret; i++)
-		if ((unsigned char)how->prompt[i] >= vocab)
-			ret = wse_why(s->why, -EINVAL,
-				      "byte %zu of the prompt is %u: the vocabulary has %u tokens",
-				      i, (unsigned char)how->prompt[i], vocab);
-	if (!ret)
-		ret = open_texts(s, how, texts, n);
 	for (uint64_t pos = 0; pos < how->n && !ret; pos++)
-		ret = advance(s, how, texts, n, pos, samples, scratch);
-	for (uint32_t k = 0; k < how->streams && !ret; k++) {
+		ret = advance(s, how, texts, n, first, pos, samples, scratch);
+	for (uint32_t k = 0; k < n && first + k < how->streams && !ret; k++) {
 		const uint16_t *made = texts[k].history + texts[k].len - how->n;
+		char *to = text + (first + k) * (how->n + 1);
 
 		for (uint64_t i = 0; i < how->n; i++)
-			text[k * (how->n + 1) + i] = (char)made[i];
-		text[k * (how->n + 1) + how->n] = 0;
+			to[i] = (char)made[i];
+		to[how->n] = 0;
 	}
 	for (uint32_t k = 0; texts && k < n; k++)
 		free(texts[k].history);
 	free(samples);
 	free(texts);
 	free(scratch);
-	if (ret && ret != -ERANGE && ret != -EINVAL)
+	return ret;
+}
+
+int wse_session_generate(struct wse_session *s, const struct wse_sampling *how, char *text)
+{
+	uint32_t n = s->plan.tokens / s->cfg.model.span, vocab = s->cfg.model.vocab;
+	int ret = 0;
+
+	if (vocab > 256)
+		return wse_why(s->why, -EINVAL,
+			       "text can be made from bytes only: this vocabulary has %u tokens",
+			       vocab);
+	for (size_t i = 0; i < how->prompt_len; i++)
+		if ((unsigned char)how->prompt[i] >= vocab)
+			return wse_why(s->why, -EINVAL,
+				       "byte %zu of the prompt is %u: the vocabulary has %u tokens",
+				       i, (unsigned char)how->prompt[i], vocab);
+	for (uint32_t first = 0; first < how->streams && !ret; first += n)
+		ret = one_pass(s, how, first, n, text);
+	if (ret && ret != -ERANGE)
 		wse_why(s->why, ret, "sampling: %s", strerror(-ret));
 	return ret;
 }

@@ -331,11 +331,19 @@ static int run_jobs(struct wse_session *s, const struct wse_job *jobs, uint32_t 
 	return 0;
 }
 
-/* the gradients of what the host gathered, micro-batch by micro-batch */
+/*
+ * The gradients of what the host gathered, micro-batch by micro-batch. Once a step, and not before it is needed: until
+ * then s->sums is what the devices made, which a replay compares.
+ */
 static void scatter(struct wse_session *s)
 {
 	uint32_t per = s->plan.tokens / s->cfg.model.span;
-	float *const *adds = wse_memx_grads(s->memx, s->sums);
+	float *const *adds;
+
+	if (s->scattered)
+		return;
+	s->scattered = 1;
+	adds = wse_memx_grads(s->memx, s->sums);
 
 	for (uint32_t i = 0; i < s->plan.micro_batches; i++)
 		s->cfg.model.family->scatter(&s->cfg.model, &s->plan.graph, &s->jobs[i],
@@ -426,7 +434,7 @@ int wse_session_compute(struct wse_session *s, struct wse_step_result *r)
 	if (ret)
 		return ret;
 	r->loss = sum / (double)batch_tokens(s);
-	scatter(s);
+	s->scattered = 0;
 	return 0;
 }
 
@@ -451,8 +459,10 @@ int wse_session_probe(struct wse_session *s)
 
 int wse_session_check_grads(struct wse_session *s)
 {
-	uint32_t bad = wse_memx_bad_grad(s->memx);
+	uint32_t bad;
 
+	scatter(s);
+	bad = wse_memx_bad_grad(s->memx);
 	return bad == WSE_NO_TENSOR
 		       ? 0
 		       : wse_why(s->why, -ERANGE, "step %llu: the gradient of %s is not finite",
@@ -462,7 +472,10 @@ int wse_session_check_grads(struct wse_session *s)
 
 int wse_session_commit(struct wse_session *s, struct wse_step_result *r)
 {
-	int ret = wse_memx_commit(s->memx, &r->norm, &r->lr);
+	int ret;
+
+	scatter(s);
+	ret = wse_memx_commit(s->memx, &r->norm, &r->lr);
 
 	if (ret && !wse_session_check_grads(s))
 		wse_why(s->why, ret, "the norm of the gradient is not finite");

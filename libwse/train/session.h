@@ -27,6 +27,7 @@ struct wse_session {
 	struct wse_job *jobs;		/* [plan.micro_batches] */
 	struct wse_buf *in[WSE_GRAPH_IO], *out[WSE_GRAPH_IO];	/* of all micro-batches of a step */
 	float **sums;			/* [graph.nunits] gradients of the step */
+	int scattered;			/* the gradients of the inputs were added to them */
 	const uint16_t **samples;	/* [batch] the first target of each sample of the step */
 	struct wse_exec_cfg device_log;	/* for devices that are being opened: their errors go to */
 	char device_why[WSE_WHY];	/* here, the rest to log */
@@ -55,7 +56,7 @@ struct wse_step_result {
 };
 
 /*
- * A step in three parts, so that --verify-steps can look at the gradients in between:
+ * A step in three parts, so that --verify-steps can look at the gradients in between (before check_grads):
  * compute leaves outputs and the sums of the gradients; commit updates and moves the data loader on.
  * -ERANGE: loss or gradient is not finite (s->why names the layer), nothing is changed.
  */
@@ -82,7 +83,7 @@ struct wse_sampling {
 	uint32_t top_k;		/* 0: all */
 	double top_p;		/* 1: all */
 	uint64_t seed;
-	uint32_t streams;	/* texts, at most the samples of a micro-batch */
+	uint32_t streams;	/* texts */
 };
 
 /* continue the prompt in `streams` independent ways; text [streams][n + 1] */

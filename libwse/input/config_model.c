@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+/* trainer.init.model of a parameter file: which family, and its sizes. */
+#include <stdio.h>
+
+#include "model/gpt.h"
+#include "model/mlp.h"
+#include "sections.h"
+
+/* the widths of the hidden layers, from either form; their number */
+static uint32_t read_hidden(struct reader *r, struct wse_yaml *m, uint32_t *hidden)
+{
+	struct wse_yaml *width = reader_want(r, m, "hidden_size", 0);
+	struct wse_yaml *layers = reader_want(r, m, "num_hidden_layers", 0);
+	struct wse_yaml *sizes = reader_want(r, m, "hidden_sizes", 0), *c;
+	uint32_t n = 0, before = r->faults->n;
+
+	if (!sizes) {
+		hidden[0] = (uint32_t)reader_u64(r, m, "hidden_size", 1, 0, 1, 1u << 16);
+		n = (uint32_t)reader_u64(r, m, "num_hidden_layers", 1, 0, 0,
+					 WSE_MLP_MAX_LINEAR - 1);
+		for (uint32_t i = 1; i < n; i++)
+			hidden[i] = hidden[0];
+		return r->faults->n == before ? n : 0;
+	}
+	if (width || layers) {
+		reader_fail(r, sizes,
+			    "contradicts hidden_size and num_hidden_layers: give the one or the "
+			    "others");
+		return 0;
+	}
+	if (sizes->type != WSE_YAML_LIST)
+		reader_fail(r, sizes, "must be a list of widths, such as [512, 256]");
+	for (c = sizes->type == WSE_YAML_LIST ? sizes->child : NULL; c; c = c->next) {
+		if (n + 1 < WSE_MLP_MAX_LINEAR) {
+			hidden[n++] = (uint32_t)reader_to_u64(r, c, 1, 1u << 16);
+			continue;
+		}
+		reader_fail(r, c, "is one layer too many: %d are the most", WSE_MLP_MAX_LINEAR - 1);
+		break;
+	}
+	return n;
+}
+
+static void read_mlp(struct sections *s, struct wse_yaml *m)
+{
+	static const char *const acts[] = {"relu", "gelu", NULL};
+	struct reader *r = &s->r;
+	uint32_t hidden[WSE_MLP_MAX_LINEAR], n, window, embed, before = r->faults->n;
+	uint32_t missing = r->nmissing;
+	int act;
+
+	window = (uint32_t)reader_u64(r, m, "window", 1, 0, 1, 4096);
+	embed = (uint32_t)reader_u64(r, m, "embedding_size", 1, 0, 1, 4096);
+	s->vocab = (uint32_t)reader_u64(r, m, "vocab_size", 0, 256, 2, 65536);
+	act = reader_choice(r, m, "nonlinearity", 0, acts);
+	n = read_hidden(r, m, hidden);
+	if (m && r->faults->n == before && r->nmissing == missing &&
+	    wse_mlp_init(&s->cfg->model, window, embed, s->vocab, hidden, n, (enum wse_act)act))
+		reader_fail(r, m, "sizes are out of range");
+}
+
+/* a key of the Model Zoo that has one value here */
+static void only_flag(struct sections *s, struct wse_yaml *m, const char *key, int value)
+{
+	if (reader_flag(&s->r, m, key, value) != value)
+		reader_fail(&s->r, wse_yaml_peek(m, key), "must be %s", value ? "true" : "false");
+}
+
+static void only_word(struct sections *s, struct wse_yaml *m, const char *key, const char *value)
+{
+	const char *const values[] = {value, NULL};
+
+	reader_choice(&s->r, m, key, 0, values);
+}
+
+static void no_dropout(struct sections *s, struct wse_yaml *m)
+{
+	static const char *const keys[] = {"dropout_rate", "residual_dropout_rate",
+					   "attention_dropout_rate", "embedding_dropout_rate"};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (reader_real(&s->r, m, keys[i], 0, 0.0, 0.0, 1.0) != 0.0)
+			reader_fail(&s->r, wse_yaml_peek(m, keys[i]),
+				    "must be 0: there is no dropout");
+}
+
+/* gpt2 and gpt3, with the Model Zoo's keys; they differ in names only where attention is dense */
+static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_yaml *m)
+{
+	static const char *const acts[] = {"gelu", "relu", NULL};
+	static const char *const recompute[] = {"auto", "ffn", "block", NULL};
+	static const char *const ignored[] = {"mixed_precision",
+					      "fp16_type",
+					      "loss_scaling",
+					      "loss_weight",
+					      "enable_vts",
+					      "initializer",
+					      "embedding_initializer",
+					      "output_layer_initializer"};
+	struct reader *r = &s->r;
+	struct wse_yaml *data = wse_yaml_peek(wse_yaml_peek(trainer, "fit"), "train_dataloader");
+	uint32_t before = r->faults->n, missing = r->nmissing;
+	struct wse_gpt g = {0};
+	char why[WSE_WHY];
+	int mode;
+
+	g.vocab = (uint32_t)reader_u64(r, m, "vocab_size", 0, 256, 2, 65536);
+	g.hidden = (uint32_t)reader_u64(r, m, "hidden_size", 1, 0, 8, 1u << 20);
+	g.layers = (uint32_t)reader_u64(r, m, "num_hidden_layers", 1, 0, 1, 10000);
+	g.heads = (uint32_t)reader_u64(r, m, "num_heads", 1, 0, 1, 1u << 16);
+	g.filter = (uint32_t)reader_u64(r, m, "filter_size", 0, 4ull * g.hidden, 8, 1u << 20);
+	g.positions = (uint32_t)reader_u64(r, m, "max_position_embeddings", 1, 0, 8, 1u << 16);
+	g.seq = (uint32_t)reader_u64(r, data, "max_sequence_length", 0, g.positions, 8, 1u << 16);
+	g.gelu = reader_choice(r, m, "nonlinearity", 0, acts) == 0;
+	g.tied = (uint32_t)reader_flag(r, m, "share_embedding_weights", 1);
+	g.eps = (float)reader_real(r, m, "layer_norm_epsilon", 0, 1e-5, 1e-12, 1.0);
+	g.dev = (float)reader_real(r, m, "initializer_range", 0, 0.02, 1e-6, 10.0);
+	/* what is made again in the backward pass: as little as fits, or at least this; no bit depends on it */
+	mode = reader_choice(r, m, "recompute", 0, recompute);
+	only_flag(s, m, "use_position_embedding", 1);
+	only_flag(s, m, "use_projection_bias_in_attention", 1);
+	only_flag(s, m, "use_ffn_bias_in_attention", 1);
+	only_flag(s, m, "use_ffn_bias", 1);
+	only_flag(s, m, "use_bias_in_output", 0);
+	only_word(s, m, "position_embedding_type", "learned");
+	only_word(s, m, "attention_type", "scaled_dot_product");
+	no_dropout(s, m);
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
+		wse_config_ignore(s, m, ignored[i]);
+	s->vocab = g.vocab;
+	if (!m || r->faults->n != before || r->nmissing != missing)
+		return;
+	if (wse_gpt_init(&s->cfg->model, &g, why))
+		reader_fail(r, m, "%s", why);
+	else
+		s->cfg->model.mode = mode > 0 ? wse_gpt_mode[mode] : 0;
+}
+
+void wse_config_model(struct sections *s, struct wse_yaml *trainer, struct wse_yaml *init)
+{
+	static const char *const names[] = {"mlp", "gpt2", "gpt3", NULL};
+	struct wse_yaml *m = reader_map(&s->r, init, "model", 1);
+	int family = reader_choice(&s->r, m, "name", 1, names);
+
+	if (family < 0)
+		wse_yaml_use_all(m); /* the keys of another model */
+	else if (family == 0)
+		read_mlp(s, m);
+	else
+		read_gpt(s, trainer, m);
+}

@@ -1,0 +1,561 @@
+// SPDX-License-Identifier: MIT
+/* The GPT: parameters, graph, inputs. */
+#include "model/gpt.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "num/num.h"
+#include "num/why.h"
+#include "ops/ops.h"
+
+/*
+ * The kernels in one program, or in one for each phase, which are copied to the cores when the phase begins; and where
+ * data may begin above every version of them.
+ */
+#define TRAIN_END 0x4000u
+#define PHASE_END 0x2500u
+
+int wse_gpt_init(struct wse_model *model, const struct wse_gpt *shape, char *why)
+{
+	_Static_assert(sizeof(*shape) <= sizeof(model->own), "the family's struct fits");
+
+	if (!shape->vocab || !shape->hidden || !shape->layers || !shape->heads || !shape->filter ||
+	    !shape->seq)
+		return wse_why(why, -EINVAL, "a size is 0");
+	if (shape->vocab > 65536 || shape->hidden > 1u << 20 || shape->filter > 1u << 20 ||
+	    shape->layers > 10000)
+		return wse_why(why, -EINVAL,
+			       "vocabulary %u, hidden %u, filter %u, layers %u: at most 65536, "
+			       "1048576, 1048576, 10000",
+			       shape->vocab, shape->hidden, shape->filter, shape->layers);
+	if (shape->hidden % shape->heads)
+		return wse_why(why, -EINVAL, "%u heads do not divide a hidden_size of %u",
+			       shape->heads, shape->hidden);
+	if (shape->seq > shape->positions)
+		return wse_why(why, -EINVAL, "sequences of %u tokens, %u positions", shape->seq,
+			       shape->positions);
+	memset(model, 0, sizeof(*model));
+	model->family = &wse_family_gpt;
+	model->vocab = shape->vocab;
+	model->window = 1;
+	model->span = shape->seq;
+	memcpy(model->own, shape, sizeof(*shape));
+	return 0;
+}
+
+/* ---- parameters ---- */
+
+enum { T_WTE, T_WPE, T_BLOCKS };
+/* of a block, in the table's order */
+enum {
+	B_LN1_G,
+	B_LN1_B,
+	B_QKV_W,
+	B_QKV_B,
+	B_PROJ_W,
+	B_PROJ_B,
+	B_LN2_G,
+	B_LN2_B,
+	B_FC_W,
+	B_FC_B,
+	B_FC2_W,
+	B_FC2_B,
+	B_TENSORS
+};
+
+static uint32_t tensor_of(uint32_t layer, uint32_t which)
+{
+	return T_BLOCKS + layer * B_TENSORS + which;
+}
+
+static void norm_tensors(struct wse_tensor_table *tab, uint32_t width, const char *name)
+{
+	wse_tensor_add(tab, 0, 1.0f, 0.0f, width, 0, "%s.weight", name);
+	wse_tensor_add(tab, 0, 0.0f, 0.0f, width, 0, "%s.bias", name);
+}
+
+static uint32_t linear_tensors(struct wse_tensor_table *tab, uint32_t outs, uint32_t ins, float dev,
+			       const char *name)
+{
+	wse_tensor_add(tab, WSE_TENSOR_DECAY | WSE_TENSOR_TRANSPOSED, 0.0f, dev, outs, ins,
+		       "%s.weight", name);
+	return wse_tensor_add(tab, 0, 0.0f, 0.0f, outs, 0, "%s.bias", name);
+}
+
+static int gpt_tensors(const struct wse_model *model, struct wse_tensor_table *tab)
+{
+	const struct wse_gpt *m = wse_gpt(model);
+	uint32_t h = m->hidden, last;
+	/* GPT-2: what adds to the residual is smaller the more layers add to it */
+	float out = (float)(m->dev / wse_sqrt(2.0 * m->layers));
+	char name[40];
+
+	wse_tensor_add(tab, WSE_TENSOR_DECAY | WSE_TENSOR_INPUT, 0.0f, m->dev, m->vocab, h,
+		       "transformer.wte.weight");
+	wse_tensor_add(tab, WSE_TENSOR_DECAY | WSE_TENSOR_INPUT, 0.0f, m->dev, m->positions, h,
+		       "transformer.wpe.weight");
+	for (uint32_t l = 0; l < m->layers; l++) {
+		snprintf(name, sizeof(name), "transformer.h.%u.ln_1", l);
+		norm_tensors(tab, h, name);
+		snprintf(name, sizeof(name), "transformer.h.%u.attn.c_attn", l);
+		linear_tensors(tab, 3 * h, h, m->dev, name);
+		snprintf(name, sizeof(name), "transformer.h.%u.attn.c_proj", l);
+		linear_tensors(tab, h, h, out, name);
+		snprintf(name, sizeof(name), "transformer.h.%u.ln_2", l);
+		norm_tensors(tab, h, name);
+		snprintf(name, sizeof(name), "transformer.h.%u.mlp.c_fc", l);
+		linear_tensors(tab, m->filter, h, m->dev, name);
+		snprintf(name, sizeof(name), "transformer.h.%u.mlp.c_proj", l);
+		linear_tensors(tab, h, m->filter, out, name);
+	}
+	norm_tensors(tab, h, "transformer.ln_f");
+	if (!m->tied)
+		wse_tensor_add(tab, WSE_TENSOR_DECAY, 0.0f, m->dev, m->vocab, h, "lm_head.weight");
+	/* a table that ran out of memory is shorter than it should be */
+	last = tensor_of(m->layers, 0) + 2 + !m->tied;
+	return tab->n == last ? 0 : -ENOMEM;
+}
+
+/* ---- the graph ---- */
+
+/* places of a block's vectors in a column, in floats */
+struct vectors {
+	uint32_t ln1_g, ln1_b, qkv, proj, ln2_g, ln2_b, fc, fc2;
+};
+
+struct block {
+	uint32_t vec_unit, qkv_unit, proj_unit, fc_unit, fc2_unit;
+	struct vectors at;
+	/* values of the forward pass that the backward pass reads; made again if they are not kept */
+	uint32_t x; /* bf16: the residual at the block's beginning */
+	struct wse_norm_op ln1, ln2;
+	struct wse_attn_op attn;
+	uint32_t a, o, mid, c, g, deriv;
+};
+
+/* how much of a block is kept for the backward pass */
+enum keep {
+	KEEP_ALL,
+	KEEP_ATTENTION, /* norms and FFN are made again */
+	KEEP_INPUT	/* all but the second FFN layer is */
+};
+
+/* from the fewest cycles to the fewest bytes */
+static const struct mode {
+	enum keep keep;
+	int phases;	 /* a program a phase */
+	uint32_t chunks; /* of the FFN; more than one is another order of sums */
+} modes[] = {
+	{KEEP_ALL, 0, 1},   {KEEP_ALL, 1, 1},	{KEEP_ATTENTION, 0, 1}, {KEEP_ATTENTION, 1, 1},
+	{KEEP_INPUT, 0, 1}, {KEEP_INPUT, 1, 1}, {KEEP_INPUT, 1, 2},	{KEEP_INPUT, 1, 4},
+};
+
+const uint32_t wse_gpt_mode[3] = {0, 2, 4};
+
+enum phase { FORWARD, LOSS, BACKWARD };
+
+struct build {
+	struct wse_graph *g;
+	const struct wse_gpt *m;
+	uint32_t cols;
+	uint32_t programs[3], program; /* by phase; the one of the operations that are added */
+	enum keep keep;
+	uint32_t chunks, chunk;
+};
+
+static void enter(struct build *b, enum phase phase)
+{
+	b->program = b->programs[phase];
+}
+
+static uint32_t linear(const struct build *b, uint32_t unit, uint32_t x, uint32_t vec,
+		       uint32_t bias, enum wse_post post, uint32_t aux, const char *what,
+		       uint32_t *out2)
+{
+	return wse_op_linear(b->g,
+			     &(struct wse_linear_op){.program = b->program,
+						     .unit = unit,
+						     .x = x,
+						     .vec = vec,
+						     .bias = bias,
+						     .post = post,
+						     .aux = aux,
+						     .chunk = b->chunk,
+						     .what = what},
+			     out2);
+}
+
+/* to the data, through a unit's transposed image */
+static uint32_t linear_back(const struct build *b, uint32_t unit, uint32_t dy, enum wse_post post,
+			    uint32_t aux)
+{
+	return wse_op_linear(b->g,
+			     &(struct wse_linear_op){.program = b->program,
+						     .unit = unit,
+						     .back = 1,
+						     .x = dy,
+						     .bias = WSE_NO_BIAS,
+						     .post = post,
+						     .aux = aux,
+						     .chunk = b->chunk,
+						     .what = "gradients"},
+			     NULL);
+}
+
+static void add_units(const struct build *b, struct block *k, uint32_t layer)
+{
+	struct wse_graph *g = b->g;
+	uint32_t h = b->m->hidden, f = b->m->filter, v = wse_graph_unit(g, WSE_NO_TENSOR, 0, 0, 1);
+
+	k->vec_unit = v;
+	k->at.ln1_g = wse_graph_vec(g, v, tensor_of(layer, B_LN1_G), h, 1);
+	k->at.ln1_b = wse_graph_vec(g, v, tensor_of(layer, B_LN1_B), h, 1);
+	k->at.qkv = wse_graph_vec(g, v, tensor_of(layer, B_QKV_B), 3 * h, 3);
+	k->at.proj = wse_graph_vec(g, v, tensor_of(layer, B_PROJ_B), h, 1);
+	k->at.ln2_g = wse_graph_vec(g, v, tensor_of(layer, B_LN2_G), h, 1);
+	k->at.ln2_b = wse_graph_vec(g, v, tensor_of(layer, B_LN2_B), h, 1);
+	k->at.fc = wse_graph_vec(g, v, tensor_of(layer, B_FC_B), f, 1);
+	k->at.fc2 = wse_graph_vec(g, v, tensor_of(layer, B_FC2_B), h, 1);
+	k->qkv_unit = wse_graph_unit(g, tensor_of(layer, B_QKV_W), 3 * h, h, 3);
+	k->proj_unit = wse_graph_unit(g, tensor_of(layer, B_PROJ_W), h, h, 1);
+	k->fc_unit = wse_graph_unit(g, tensor_of(layer, B_FC_W), f, h, 1);
+	k->fc2_unit = wse_graph_unit(g, tensor_of(layer, B_FC2_W), h, f, 1);
+	wse_graph_chunks(g, k->fc_unit, b->chunks, 1);
+	wse_graph_chunks(g, k->fc2_unit, 1, b->chunks);
+}
+
+static void norm_again(const struct build *b, struct wse_norm_op *n, uint32_t vec)
+{
+	n->program = b->program;
+	n->vec = vec;
+}
+
+/* x -> o: norm, q, k and v, attention */
+static void attention(const struct build *b, struct block *k, uint32_t vec)
+{
+	uint32_t d = b->m->hidden / b->m->heads;
+
+	k->ln1 = (struct wse_norm_op){.program = b->program,
+				      .x = k->x,
+				      .vec = vec,
+				      .gain = k->at.ln1_g,
+				      .bias = k->at.ln1_b,
+				      .eps = b->m->eps};
+	k->a = wse_op_norm(b->g, &k->ln1, "activations");
+	k->attn = (struct wse_attn_op){.program = b->program,
+				       .d = b->m->heads < b->cols ? b->m->hidden / b->cols : d,
+				       .heads = b->m->heads < b->cols ? 1 : b->m->heads / b->cols,
+				       .group = b->m->heads < b->cols ? b->cols / b->m->heads : 1};
+	k->attn.qkv = wse_op_linear(b->g,
+				    &(struct wse_linear_op){.program = b->program,
+							    .unit = k->qkv_unit,
+							    .x = k->a,
+							    .vec = vec,
+							    .bias = k->at.qkv,
+							    .post = WSE_POST_BF16,
+							    .aux = WSE_NO_VALUE,
+							    .scale = 1.0f / wse_sqrtf((float)d),
+							    .nscale = b->m->hidden / b->cols,
+							    .what = "activations"},
+				    NULL);
+	k->o = wse_op_attn(b->g, &k->attn);
+}
+
+static void ffn_norm(const struct build *b, struct block *k, uint32_t vec)
+{
+	k->ln2 = (struct wse_norm_op){.program = b->program,
+				      .x = k->mid,
+				      .vec = vec,
+				      .gain = k->at.ln2_g,
+				      .bias = k->at.ln2_b,
+				      .eps = b->m->eps};
+	k->c = wse_op_norm(b->g, &k->ln2, "activations");
+}
+
+/* c -> g and its derivative: a chunk of the first FFN layer */
+static void ffn(struct build *b, struct block *k, uint32_t vec, uint32_t chunk)
+{
+	b->chunk = chunk;
+	k->g = linear(
+		b, k->fc_unit, k->c, vec, k->at.fc + chunk * (b->m->filter / b->cols / b->chunks),
+		b->m->gelu ? WSE_POST_GELU : WSE_POST_RELU, WSE_NO_VALUE, "activations", &k->deriv);
+	b->chunk = 0;
+}
+
+/*
+ * The residual is bf16 where a block begins, so that a block can be made again from its input with the same bits, and
+ * binary32 within it. Returns the next block's input. Chunks of the FFN are added to the residual one after the other,
+ * the bias with the first.
+ */
+static uint32_t forward_block(struct build *b, struct block *k)
+{
+	uint32_t vec = wse_op_vec_in(b->g, k->vec_unit), mid32, out = WSE_NO_VALUE;
+
+	attention(b, k, vec);
+	mid32 = linear(b, k->proj_unit, k->o, vec, k->at.proj, WSE_POST_ADD16, k->x, "residual",
+		       &k->mid);
+	ffn_norm(b, k, vec);
+	for (uint32_t j = 0; j < b->chunks; j++) {
+		ffn(b, k, vec, j);
+		b->chunk = j;
+		mid32 = linear(b, k->fc2_unit, k->g, vec, j ? WSE_NO_BIAS : k->at.fc2,
+			       WSE_POST_ADD32, mid32, "residual", j + 1 == b->chunks ? &out : NULL);
+		b->chunk = 0;
+	}
+	return out;
+}
+
+/* the FFN's backward pass, a chunk at a time: the gradient of c, binary32 */
+static uint32_t ffn_back(struct build *b, struct block *k, uint32_t vec, uint32_t dy)
+{
+	uint32_t d, dc = WSE_NO_VALUE, per = b->m->filter / b->cols / b->chunks;
+
+	for (uint32_t j = 0; j < b->chunks; j++) {
+		if (b->keep != KEEP_ALL) {
+			enter(b, FORWARD);
+			ffn(b, k, vec, j);
+		}
+		enter(b, BACKWARD);
+		wse_op_wgrad_chunk(b->g, b->program, k->fc2_unit, j, k->g, dy,
+				   j ? WSE_NO_VALUE : vec, j ? WSE_NO_BIAS : k->at.fc2);
+		b->chunk = j;
+		d = linear_back(b, k->fc2_unit, dy, b->m->gelu ? WSE_POST_MUL : WSE_POST_GATE,
+				b->m->gelu ? k->deriv : k->g);
+		wse_op_wgrad_chunk(b->g, b->program, k->fc_unit, j, k->c, d, vec,
+				   k->at.fc + j * per);
+		dc = linear_back(b, k->fc_unit, d, j ? WSE_POST_ADD32 : WSE_POST_NONE, dc);
+		b->chunk = 0;
+	}
+	return dc;
+}
+
+/* dres: the gradient of the residual, dy its bf16 copy; both become those of the block's input */
+static uint32_t backward_block(struct build *b, struct block *k, uint32_t *dres, uint32_t dy)
+{
+	struct wse_graph *g = b->g;
+	uint32_t vec = wse_op_vec_in(g, k->vec_unit), d;
+
+	enter(b, FORWARD);
+	if (b->keep == KEEP_INPUT) {
+		attention(b, k, vec);
+		linear(b, k->proj_unit, k->o, vec, k->at.proj, WSE_POST_ADD16, k->x, "residual",
+		       &k->mid);
+	}
+	if (b->keep != KEEP_ALL)
+		ffn_norm(b, k, vec);
+	d = ffn_back(b, k, vec, dy);
+	norm_again(b, &k->ln2, vec);
+	dy = wse_op_norm_back(g, &k->ln2, d, dres);
+	wse_op_wgrad(g, b->program, k->proj_unit, k->o, dy, vec, k->at.proj);
+	d = linear_back(b, k->proj_unit, dy, WSE_POST_BF16, WSE_NO_VALUE);
+	k->attn.program = b->program;
+	wse_op_attn_back(g, &k->attn, k->o, d);
+	/* once more even where attention was: 2 h T bytes for the time between are worth a norm */
+	if (b->keep != KEEP_ALL) {
+		enter(b, FORWARD);
+		norm_again(b, &k->ln1, vec);
+		k->a = wse_op_norm(g, &k->ln1, "activations");
+		enter(b, BACKWARD);
+	}
+	wse_op_wgrad(g, b->program, k->qkv_unit, k->a, k->attn.qkv, vec, k->at.qkv);
+	d = linear_back(b, k->qkv_unit, k->attn.qkv, WSE_POST_NONE, WSE_NO_VALUE);
+	norm_again(b, &k->ln1, vec);
+	dy = wse_op_norm_back(g, &k->ln1, d, dres);
+	wse_op_vec_out(g, k->vec_unit, vec);
+	return dy;
+}
+
+static int divides(const struct wse_gpt *m, const struct wse_tile *tile, uint32_t t, char *why)
+{
+	uint32_t cols = tile->cols, d = m->hidden / m->heads, tokens = t * tile->rows;
+
+	if (m->heads > cols ? m->heads % cols : cols % m->heads)
+		return wse_why(
+			why, -EINVAL,
+			"%u heads (num_heads) are neither a multiple nor a divisor of the %u "
+			"columns; choose %u",
+			m->heads, cols, (m->heads + cols - 1) / cols * cols);
+	if (m->seq > 64 * tile->rows)
+		return wse_why(why, -EINVAL,
+			       "sequences of %u tokens are longer than %u rows of 64 tokens: "
+			       "choose a max_sequence_length of at most %u, or more rows",
+			       m->seq, tile->rows, 64 * tile->rows);
+	if (m->hidden % (4 * cols) || d % 4)
+		return wse_why(
+			why, -EINVAL,
+			"hidden_size %u is not a multiple of 4 x %u columns, or a head of %u "
+			"not of 4: choose %u",
+			m->hidden, cols, d, m->heads * ((d + 3) / 4 * 4));
+	if (m->filter % (4 * cols))
+		return wse_why(why, -EINVAL,
+			       "filter_size %u is not a multiple of 4 x %u columns; choose %u",
+			       m->filter, cols, (m->filter / (4 * cols) + 1) * 4 * cols);
+	if (m->seq % t || tokens % m->seq)
+		return wse_why(why, -EINVAL,
+			       "sequences of %u tokens do not fit rows of %u tokens, %u rows: %u "
+			       "tokens a micro-batch hold no whole number of them",
+			       m->seq, t, tile->rows, tokens);
+	return 0;
+}
+
+enum { IN_TARGETS, IN_TOKENS, IN_POSITIONS };
+enum { OUT_LOSSES, OUT_DX, OUT_LOGITS };
+
+static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile, uint32_t t,
+		     uint32_t mode, struct wse_graph *g, char *why)
+{
+	const struct wse_gpt *m = wse_gpt(model);
+	struct build b = {.g = g,
+			  .m = m,
+			  .cols = tile->cols,
+			  .keep = modes[mode].keep,
+			  .chunks = modes[mode].chunks};
+	size_t tokens = (size_t)t * tile->rows;
+	uint32_t h = m->hidden, rows = h / tile->cols, vocab, head, final, x, target, vec, dy, d;
+	uint32_t dres = WSE_NO_VALUE, gain, bias;
+	struct wse_norm_op ln;
+	struct block *blocks;
+	int ret;
+
+	wse_graph_init(g, tile, t);
+	g->variant = b.chunks;
+	ret = divides(m, tile, t, why);
+	if (ret)
+		return ret;
+	blocks = calloc(m->layers, sizeof(*blocks));
+	if (!blocks)
+		return -ENOMEM;
+	g->seq = m->seq;
+	for (int i = 0; i < 3; i++) {
+		static const char *const files[] = {"forward.elf", "loss.elf", "backward.elf"};
+
+		b.programs[i] = modes[mode].phases ? wse_graph_program(g, files[i], PHASE_END)
+						   : wse_graph_program(g, "train.elf", TRAIN_END);
+	}
+	enter(&b, FORWARD);
+	vocab = (m->vocab + 4 * tile->cols - 1) / (4 * tile->cols) * 4 * tile->cols;
+	for (uint32_t l = 0; l < m->layers; l++)
+		add_units(&b, &blocks[l], l);
+	final = wse_graph_unit(g, WSE_NO_TENSOR, 0, 0, 1);
+	gain = wse_graph_vec(g, final, tensor_of(m->layers, 0), h, 1);
+	bias = wse_graph_vec(g, final, tensor_of(m->layers, 1), h, 1);
+	head = wse_graph_unit(g, m->tied ? T_WTE : tensor_of(m->layers, 2), vocab, h, 1);
+	g->target = wse_graph_in(g, "targets", tokens * 2);
+	wse_graph_in(g, "rows of the embedding", h * tokens * 2);
+	wse_graph_in(g, "rows of the positions", h * tokens * 2);
+	g->loss = wse_graph_out(g, "losses", tokens * 4);
+	wse_graph_out(g, "gradient of the inputs", h * tokens * 4);
+	g->logits = wse_graph_out(g, "logits", vocab * tokens * 4);
+	g->classes = m->vocab;
+	g->vocab_rows = vocab / tile->cols;
+
+	target = wse_op_in(g, "targets", IN_TARGETS, WSE_TYPE_U16, WSE_SHAPE_SHARED, 1);
+	x = wse_op_in(g, "inputs", IN_TOKENS, WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows);
+	d = wse_op_in(g, "inputs", IN_POSITIONS, WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows);
+	x = wse_op_add(g, b.program, x, d, "activations");
+	for (uint32_t l = 0; l < m->layers; l++) {
+		blocks[l].x = x;
+		x = forward_block(&b, &blocks[l]);
+	}
+	vec = wse_op_vec_in(g, final);
+	ln = (struct wse_norm_op){.program = b.program,
+				  .x = x,
+				  .vec = vec,
+				  .gain = gain,
+				  .bias = bias,
+				  .eps = m->eps};
+	x = wse_op_norm(g, &ln, "activations");
+	enter(&b, LOSS);
+	d = linear(&b, head, x, WSE_NO_VALUE, WSE_NO_BIAS, WSE_POST_NONE, WSE_NO_VALUE, "logits",
+		   NULL);
+	wse_op_out(g, OUT_LOGITS, d);
+	dy = wse_op_loss(g, b.program, d, target);
+
+	wse_op_wgrad(g, b.program, head, x, dy, WSE_NO_VALUE, WSE_NO_BIAS);
+	d = linear_back(&b, head, dy, WSE_POST_NONE, WSE_NO_VALUE);
+	enter(&b, BACKWARD);
+	ln.program = b.program;
+	dy = wse_op_norm_back(g, &ln, d, &dres);
+	wse_op_vec_out(g, final, vec);
+	for (uint32_t l = m->layers; l-- > 0;)
+		dy = backward_block(&b, &blocks[l], &dres, dy);
+	wse_op_out(g, OUT_DX, dres);
+	free(blocks);
+	return wse_ops_finish(g, why);
+}
+
+static void gpt_describe(const struct wse_model *model, char *text, size_t size)
+{
+	const struct wse_gpt *m = wse_gpt(model);
+
+	snprintf(text, size,
+		 "gpt layers=%u hidden=%u heads=%u filter=%u vocab=%u positions=%u seq=%u act=%s%s",
+		 m->layers, m->hidden, m->heads, m->filter, m->vocab, m->positions, m->seq,
+		 m->gelu ? "gelu" : "relu", m->tied ? "" : " untied");
+}
+
+/* ---- what goes in and comes back ---- */
+
+/* rows [H][T] of the embeddings of the tokens before the targets, and of their positions */
+static void gpt_gather(const struct wse_model *model, const struct wse_graph *g,
+		       const float *params, const uint16_t *const *samples, struct wse_job *job)
+{
+	const struct wse_gpt *m = wse_gpt(model);
+	uint32_t t_all = wse_graph_tokens(g), h = m->hidden;
+	uint16_t *x = wse_span_ptr(job->in[IN_TOKENS]), *p = wse_span_ptr(job->in[IN_POSITIONS]);
+	const float *wpe = params + (size_t)m->vocab * h;
+
+	for (uint32_t t = 0; t < t_all; t++) {
+		uint32_t at = t % m->seq;
+		const float *row = params + (size_t)samples[t / m->seq][(int)at - 1] * h;
+
+		for (uint32_t j = 0; j < h; j++) {
+			x[(size_t)j * t_all + t] = wse_f32_to_bf16(row[j]);
+			p[(size_t)j * t_all + t] = wse_f32_to_bf16(wpe[(size_t)at * h + j]);
+		}
+	}
+}
+
+/* dx [H][T] of every token, in token order, onto its embedding's row and its position's */
+static void gpt_scatter(const struct wse_model *model, const struct wse_graph *g,
+			const struct wse_job *job, const uint16_t *const *samples,
+			float *const *grad)
+{
+	const struct wse_gpt *m = wse_gpt(model);
+	uint32_t t_all = wse_graph_tokens(g), h = m->hidden;
+	const float *dx = wse_span_ptr(job->out[OUT_DX]);
+
+	for (uint32_t t = 0; t < t_all; t++) {
+		uint32_t at = t % m->seq;
+		float *row = grad[T_WTE] + (size_t)samples[t / m->seq][(int)at - 1] * h;
+		float *pos = grad[T_WPE] + (size_t)at * h;
+
+		for (uint32_t j = 0; j < h; j++) {
+			row[j] += dx[(size_t)j * t_all + t];
+			pos[j] += dx[(size_t)j * t_all + t];
+		}
+	}
+}
+
+/* scores and sums of attention included, over half a sequence on the average */
+static uint64_t gpt_macs(const struct wse_model *model)
+{
+	const struct wse_gpt *m = wse_gpt(model);
+	uint64_t h = m->hidden;
+
+	return m->layers * (4 * h * h + 2 * h * m->filter + h * (m->seq + 1)) + h * m->vocab;
+}
+
+const struct wse_model_family wse_family_gpt = {
+	.name = "gpt",
+	.tensors = gpt_tensors,
+	.graph = gpt_graph,
+	.describe = gpt_describe,
+	.gather = gpt_gather,
+	.scatter = gpt_scatter,
+	.macs = gpt_macs,
+	.modes = sizeof(modes) / sizeof(*modes),
+};

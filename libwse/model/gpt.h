@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A decoder-only transformer, GPT-2's and GPT-3's form: learned positions, layer norm before each half of a block,
+ * causal attention, a feed-forward layer, residuals, an output layer that may share the embedding's weights.
+ */
+#ifndef WSE_MODEL_GPT_H
+#define WSE_MODEL_GPT_H
+
+#include <stdint.h>
+
+#include "model/family.h"
+
+struct wse_gpt {
+	uint32_t vocab;		/* tokens; embedding rows */
+	uint32_t positions;	/* rows of the position table; a sequence is not longer */
+	uint32_t seq;		/* tokens of a sequence in training */
+	uint32_t hidden, layers, heads, filter;
+	uint32_t gelu;		/* 0: ReLU */
+	uint32_t tied;		/* output layer = embedding */
+	float eps;		/* of the norms */
+	float dev;		/* standard deviation of the initial weights */
+};
+
+extern const struct wse_model_family wse_family_gpt;
+
+static inline const struct wse_gpt *wse_gpt(const struct wse_model *m)
+{
+	return (const struct wse_gpt *)m->own;
+}
+
+/* the first mode that makes again: nothing, norms and FFN, all but the second FFN layer of a block */
+extern const uint32_t wse_gpt_mode[3];
+
+/*
+ * -EINVAL when a size is 0, heads do not divide hidden, or seq is above positions; why [WSE_WHY] says which.
+ * Tensors: wte, wpe, those of the blocks in Hugging Face's order, ln_f, lm_head unless tied.
+ */
+int wse_gpt_init(struct wse_model *m, const struct wse_gpt *shape, char *why);
+
+#endif

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+/* Causal attention and its backward pass as operations; their scalar definition is scalar_attn.c. */
+#include <errno.h>
+
+#include "num/elementwise.h"
+#include "num/why.h"
+#include "ops/emit.h"
+#include "ops/kinds.h"
+#include "ops/oracle.h"
+#include "ops/scalar_attn.h"
+
+enum { A_D, A_HEADS, A_GROUP };
+enum { IN_QKV, IN_O, IN_DOUT, IN_MAX, IN_RECIP };
+enum { OUT_O, OUT_MAX, OUT_RECIP, OUT_WORK };
+enum { OUT_DQKV, OUT_BACK_WORK };
+
+uint32_t wse_op_attn(struct wse_graph *g, struct wse_attn_op *a)
+{
+	struct wse_op *op = wse_graph_op(g, WSE_OP_ATTN, WSE_NO_UNIT, a->program);
+	uint32_t o =
+		wse_graph_value(g, "activations", WSE_TYPE_BF16, WSE_SHAPE_TOKENS, a->d * a->heads);
+
+	a->max = wse_graph_value(g, "statistics", WSE_TYPE_F32, WSE_SHAPE_TOKENS, a->heads);
+	a->recip = wse_graph_value(g, "statistics", WSE_TYPE_F32, WSE_SHAPE_TOKENS, a->heads);
+	op->in[IN_QKV] = (uint16_t)a->qkv;
+	op->out[OUT_O] = (uint16_t)o;
+	op->out[OUT_MAX] = (uint16_t)a->max;
+	op->out[OUT_RECIP] = (uint16_t)a->recip;
+	op->out[OUT_WORK] = (uint16_t)wse_graph_value(g, "attention", WSE_TYPE_BYTE, WSE_SHAPE_WORK,
+						      wse_attn_work(g->t, g->seq, a->d, a->heads));
+	op->arg[A_D] = a->d;
+	op->arg[A_HEADS] = a->heads;
+	op->arg[A_GROUP] = a->group;
+	return o;
+}
+
+void wse_op_attn_back(struct wse_graph *g, const struct wse_attn_op *a, uint32_t o, uint32_t dout)
+{
+	struct wse_op *op = wse_graph_op(g, WSE_OP_ATTN_BACK, WSE_NO_UNIT, a->program);
+
+	op->in[IN_QKV] = (uint16_t)a->qkv;
+	op->in[IN_O] = (uint16_t)o;
+	op->in[IN_DOUT] = (uint16_t)dout;
+	op->in[IN_MAX] = (uint16_t)a->max;
+	op->in[IN_RECIP] = (uint16_t)a->recip;
+	op->out[OUT_DQKV] = (uint16_t)a->qkv;
+	op->out[OUT_BACK_WORK] =
+		(uint16_t)wse_graph_value(g, "attention", WSE_TYPE_BYTE, WSE_SHAPE_WORK,
+					  wse_attn_back_work(g->t, g->seq, a->d, a->heads));
+	op->arg[A_D] = a->d;
+	op->arg[A_HEADS] = a->heads;
+	op->arg[A_GROUP] = a->group;
+}
+
+static int attn_check(const struct wse_graph *g, const struct wse_op *op, char *why)
+{
+	int back = op->kind == WSE_OP_ATTN_BACK;
+	uint32_t heads = op->arg[A_HEADS], h = op->arg[A_D] * heads;
+	int ret = wse_check_value(g, op->in[IN_QKV], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, 3 * h,
+				  "queries, keys and values", why);
+
+	ret = ret ? ret
+		  : wse_check_value(g, back ? op->in[IN_O] : op->out[OUT_O], WSE_TYPE_BF16,
+				    WSE_SHAPE_TOKENS, h, "the result", why);
+	ret = ret ? ret
+		  : wse_check_value(g, back ? op->in[IN_MAX] : op->out[OUT_MAX], WSE_TYPE_F32,
+				    WSE_SHAPE_TOKENS, heads, "the largest scores", why);
+	ret = ret ? ret
+		  : wse_check_value(g, back ? op->in[IN_RECIP] : op->out[OUT_RECIP], WSE_TYPE_F32,
+				    WSE_SHAPE_TOKENS, heads, "the sums", why);
+	if (!ret && back)
+		ret = wse_check_value(g, op->in[IN_DOUT], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, h,
+				      "the gradient", why);
+	if (!ret && (!op->arg[A_GROUP] || g->tile.cols % op->arg[A_GROUP] ||
+		     (op->arg[A_GROUP] > 1 && heads > 1)))
+		ret = wse_why(why, -EINVAL, "%u heads a column, each over %u of %u columns", heads,
+			      op->arg[A_GROUP], g->tile.cols);
+	if (!ret && (g->seq % g->t || wse_graph_tokens(g) % g->seq))
+		ret = wse_why(
+			why, -EINVAL,
+			"sequences of %u tokens do not lie on whole rows of %u tokens, %u rows",
+			g->seq, g->t, g->tile.rows);
+	return ret;
+}
+
+static void attn_emit(struct wse_emit *e, const struct wse_op *op)
+{
+	struct wse_attn_args a = {
+		.qkv = wse_emit_addr(e, op->in[IN_QKV]),
+		.o = wse_emit_addr(e, op->out[OUT_O]),
+		.max = wse_emit_addr(e, op->out[OUT_MAX]),
+		.recip = wse_emit_addr(e, op->out[OUT_RECIP]),
+		.work = wse_emit_addr(e, op->out[OUT_WORK]),
+		.t = e->g->t,
+		.s = e->g->seq,
+		.d = op->arg[A_D],
+		.heads = op->arg[A_HEADS],
+		.group = op->arg[A_GROUP],
+	};
+
+	wse_emit_kernel(e, op, a);
+}
+
+static float score_scale(const struct wse_op *op)
+{
+	return 1.0f / wse_sqrtf((float)(op->arg[A_D] * op->arg[A_GROUP]));
+}
+
+static void attn_back_emit(struct wse_emit *e, const struct wse_op *op)
+{
+	struct wse_attn_back_args a = {
+		.qkv = wse_emit_addr(e, op->in[IN_QKV]),
+		.o = wse_emit_addr(e, op->in[IN_O]),
+		.dout = wse_emit_addr(e, op->in[IN_DOUT]),
+		.max = wse_emit_addr(e, op->in[IN_MAX]),
+		.recip = wse_emit_addr(e, op->in[IN_RECIP]),
+		.work = wse_emit_addr(e, op->out[OUT_BACK_WORK]),
+		.t = e->g->t,
+		.s = e->g->seq,
+		.d = op->arg[A_D],
+		.heads = op->arg[A_HEADS],
+		.group = op->arg[A_GROUP],
+		.scale = wse_f2u(score_scale(op)),
+	};
+
+	wse_emit_kernel(e, op, a);
+}
+
+static struct wse_attn_shape shape_of(const struct wse_graph *g, const struct wse_op *op)
+{
+	return (struct wse_attn_shape){wse_graph_tokens(g), g->seq, op->arg[A_D], op->arg[A_HEADS],
+				       op->arg[A_GROUP]};
+}
+
+static int attn_run_oracle(struct wse_oracle_run *o, const struct wse_op *op)
+{
+	struct wse_attn_shape shape = shape_of(o->g, op);
+	struct wse_tile tile = o->g->tile;
+
+	return wse_attn_oracle(
+		&tile, &shape, wse_oracle_mem(o, op->in[IN_QKV]), wse_oracle_mem(o, op->out[OUT_O]),
+		wse_oracle_mem(o, op->out[OUT_MAX]), wse_oracle_mem(o, op->out[OUT_RECIP]));
+}
+
+static int attn_back_run_oracle(struct wse_oracle_run *o, const struct wse_op *op)
+{
+	struct wse_attn_shape shape = shape_of(o->g, op);
+	struct wse_tile tile = o->g->tile;
+
+	return wse_attn_back_oracle(
+		&tile, &shape, wse_oracle_mem(o, op->in[IN_QKV]), wse_oracle_mem(o, op->in[IN_O]),
+		wse_oracle_mem(o, op->in[IN_DOUT]), wse_oracle_mem(o, op->in[IN_MAX]),
+		wse_oracle_mem(o, op->in[IN_RECIP]), score_scale(op),
+		wse_oracle_mem(o, op->out[OUT_DQKV]));
+}
+
+/* products of S x T x d, and what is done to an element of P (measured on the RTL) */
+static uint64_t attn_cycles(const struct wse_graph *g, const struct wse_op *op)
+{
+	uint64_t product = (uint64_t)g->seq * g->t * op->arg[A_D] / g->tile.lanes;
+
+	return WSE_START_CYCLES + op->arg[A_HEADS] * (2 * product + 8ull * g->seq * g->t);
+}
+
+static uint64_t attn_back_cycles(const struct wse_graph *g, const struct wse_op *op)
+{
+	uint64_t product = (uint64_t)g->seq * g->t * op->arg[A_D] / g->tile.lanes;
+
+	return WSE_START_CYCLES + op->arg[A_HEADS] * (5 * product + 10ull * g->seq * g->t);
+}
+
+const struct wse_op_type wse_type_attn = {.name = "attention",
+					  .entry = "attn",
+					  .check = attn_check,
+					  .emit = attn_emit,
+					  .oracle = attn_run_oracle,
+					  .cycles = attn_cycles};
+const struct wse_op_type wse_type_attn_back = {.name = "attention, backward",
+					       .entry = "attn_back",
+					       .check = attn_check,
+					       .emit = attn_back_emit,
+					       .oracle = attn_back_run_oracle,
+					       .cycles = attn_back_cycles};

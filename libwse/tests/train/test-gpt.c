@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The GPT as a graph: its gradients against the fp32 reference, and the same bits on oracle and twin, on any number
+ * of devices, with sequences over any number of rows, with and without recomputation.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gradient.h"
+#include "input/config.h"
+#include "model/gpt.h"
+#include "num/num.h"
+#include "ref/gpt_ref.h"
+#include "tap.h"
+#include "train/session.h"
+#include "train/verify.h"
+
+static const char yaml[] =
+	"trainer:\n"
+	"  init:\n"
+	"    model: {name: gpt2, hidden_size: 64, num_hidden_layers: 2, num_heads: 4,\n"
+	"            max_position_embeddings: 64}\n"
+	"    optimizer: {AdamW: {betas: [0.9, 0.95], weight_decay: 0.01}}\n"
+	"    schedulers: [{ConstantLR: {learning_rate: 3.0e-3}}]\n"
+	"    precision: {max_gradient_norm: 1.0}\n"
+	"    loop: {max_steps: 20, eval_frequency: 0}\n"
+	"    sampling: {bytes: 0}\n"
+	"  fit:\n"
+	"    train_dataloader: {batch_size: 4, micro_batch_size: 1, data_dir: TEXT}\n"
+	"    val_dataloader: {held_out_bytes: 1024}\n";
+
+static char text[] = "/tmp/wse-gpt-XXXXXX";
+
+struct run {
+	const char *uri;
+	uint32_t devices;
+	const char *sets[8];
+	uint32_t nsets;
+};
+
+/* a session of the model above with some settings changed */
+static int open_run(const struct run *r, struct wse_session *s)
+{
+	struct wse_config_source src = {.name = "test",
+					.text = yaml,
+					.size = sizeof(yaml) - 1,
+					.sets = r->sets,
+					.nsets = r->nsets,
+					.data = text};
+	const char *uris[8] = {r->uri, r->uri, r->uri, r->uri, r->uri, r->uri, r->uri, r->uri};
+	struct wse_faults faults;
+	struct wse_config cfg;
+	int ret = wse_config_read(&src, &cfg, &faults);
+
+	if (ret) {
+		snprintf(s->why, sizeof(s->why), "%s", faults.f[0].text);
+		return ret;
+	}
+	return wse_session_open(s, &cfg, uris, r->devices ? r->devices : 1, NULL);
+}
+
+static struct gpt_ref_cfg ref_cfg(const struct wse_session *s)
+{
+	const struct wse_gpt *m = wse_gpt(&s->cfg.model);
+
+	return (struct gpt_ref_cfg){
+		.vocab = m->vocab,
+		.positions = m->positions,
+		.hidden = m->hidden,
+		.layers = m->layers,
+		.heads = m->heads,
+		.filter = m->filter,
+		.act = m->gelu ? GPT_REF_GELU : GPT_REF_RELU,
+		.eps = m->eps,
+		.tied = (int)m->tied,
+	};
+}
+
+/* |a - b| / |b| over all parameters */
+static double whole(size_t n, const float *a, const float *b)
+{
+	double dd = 0, bb = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		dd += ((double)a[i] - b[i]) * ((double)a[i] - b[i]);
+		bb += (double)b[i] * b[i];
+	}
+	return sqrt(dd / bb);
+}
+
+/* gradients of one step, in the tensors' order, beside the reference's */
+static int gradients(struct wse_session *s, float *got, float *want, double *loss, double *ref_loss)
+{
+	struct gpt_ref_cfg c = ref_cfg(s);
+	uint32_t seq = s->cfg.model.span, batch = (uint32_t)s->cfg.batch;
+	uint16_t *tokens = malloc(batch * (seq + 1ul) * sizeof(*tokens));
+	struct wse_step_result r;
+	struct wse_memx_state st;
+	struct gpt_ref *ref;
+	int ret = wse_session_compute(s, &r);
+
+	ret = ret ? ret : wse_session_check_grads(s);
+	if (ret)
+		return ret;
+	wse_memx_state(s->memx, &st);
+	for (uint32_t i = 0; i < st.table->n; i++)
+		wse_memx_grad(s->memx, i, got + st.table->t[i].off);
+	for (uint32_t b = 0; b < batch; b++)
+		memcpy(tokens + b * (seq + 1), s->samples[b] - 1, (seq + 1) * sizeof(*tokens));
+	ret = gpt_ref_open(&ref, &c, batch, seq, 2);
+	if (!ret) {
+		*ref_loss = gpt_ref_loss(ref, st.params, tokens, batch, want, NULL);
+		gpt_ref_close(ref);
+	}
+	*loss = r.loss;
+	free(tokens);
+	return ret;
+}
+
+/* at the initial weights, and after some steps */
+static void reference(const struct run *r, const char *what)
+{
+	struct wse_session s;
+	struct wse_step_result step;
+	float *got, *want;
+	double loss = 0, ref_loss = 1;
+	struct distance d;
+	int ret = open_run(r, &s);
+
+	if (!ok(!ret, "%s on %s%s%s", what, r->uri, ret ? ": " : "", ret ? s.why : ""))
+		return;
+	got = malloc(s.table->params * sizeof(*got));
+	want = malloc(s.table->params * sizeof(*want));
+	ret = gradients(&s, got, want, &loss, &ref_loss);
+	if (!ok(!ret, "%s: a step%s%s", what, ret ? ": " : "", ret ? s.why : ""))
+		goto out;
+	d = gradient_distance(s.table, got, want);
+	ok(!ret && gradient_close(d),
+	   "%s, initial weights: worst relative L2 %.3f %%, cosine %.6f, small ones %.1e of the norm",
+	   what, 100 * d.l2, d.cosine, d.small);
+	ok(fabs(loss - ref_loss) < 1e-3 * ref_loss, "%s: loss %.5f, fp32 %.5f", what, loss,
+	   ref_loss);
+	ret = wse_session_commit(&s, &step);
+	for (int i = 0; i < 15 && !ret; i++) {
+		ret = wse_session_compute(&s, &step);
+		ret = ret ? ret : wse_session_commit(&s, &step);
+	}
+	wse_memx_finish(s.memx);
+	ret = ret ? ret : gradients(&s, got, want, &loss, &ref_loss);
+	ok(!ret && whole(s.table->params, got, want) <= 0.015,
+	   "%s, after 16 steps: the whole gradient %.3f %% off", what,
+	   100 * whole(s.table->params, got, want));
+	ok(fabs(loss - ref_loss) < 0.01 * ref_loss, "%s, after 16 steps: loss %.5f, fp32 %.5f",
+	   what, loss, ref_loss);
+out:
+	free(got);
+	free(want);
+	wse_session_close(&s);
+}
+
+/* three steps; a checksum over all parameters and moments, 0 on failure */
+static uint64_t three_steps(const struct run *r, uint32_t *mode, char *why)
+{
+	struct wse_session s;
+	struct wse_step_result step;
+	struct wse_memx_state st;
+	uint64_t sum = 0;
+	int ret = open_run(r, &s);
+
+	for (int i = 0; i < 3 && !ret; i++) {
+		ret = wse_session_compute(&s, &step);
+		ret = ret ? ret : wse_session_commit(&s, &step);
+	}
+	if (!ret) {
+		wse_memx_finish(s.memx);
+		wse_memx_state(s.memx, &st);
+		sum = wse_checksum64(st.params, st.table->params * 4) ^
+		      wse_checksum64(st.v, st.table->params * 4);
+		if (mode)
+			*mode = s.plan.mode;
+	}
+	snprintf(why, WSE_WHY, "%s", s.why);
+	wse_session_close(&s);
+	return ret ? 0 : sum;
+}
+
+static void same_bits(void)
+{
+	static const struct run runs[] = {
+		{"oracle:rows=4,cols=4", 1, {0}, 0},
+		{"sim:func,rows=4,cols=4", 2, {0}, 0},
+		{"sim:func,rows=4,cols=4", 3, {0}, 0},
+		{"sim:func,rows=4,cols=4", 4, {0}, 0},
+		{"sim:func,rows=4,cols=4", 2, {"model.recompute=ffn"}, 1},
+		{"sim:func,rows=4,cols=4", 1, {"model.recompute=block"}, 1},
+	};
+	char why[WSE_WHY];
+	uint64_t want = three_steps(&(struct run){"sim:func,rows=4,cols=4", 1, {0}, 0}, NULL, why);
+
+	ok(want != 0, "three steps on one twin%s%s", want ? "" : ": ", want ? "" : why);
+	for (size_t i = 0; i < sizeof(runs) / sizeof(*runs); i++) {
+		uint32_t mode = 99;
+		uint64_t got = three_steps(&runs[i], &mode, why);
+
+		ok(got && got == want, "the same bits on %u x %s, mode %u%s%s", runs[i].devices,
+		   runs[i].uri, mode, got ? "" : ": ", got ? "" : why);
+		if (runs[i].nsets)
+			ok(mode >= wse_gpt_mode[i == 4 ? 1 : 2], "recomputation as asked for");
+	}
+}
+
+/* what does not divide or fit is refused with the numbers */
+static void refused(void)
+{
+	static const struct {
+		struct run r;
+		const char *words;
+	} all[] = {
+		{{"sim:func,rows=4,cols=4", 1, {"model.num_heads=3"}, 1}, "heads"},
+		{{"sim:func,rows=4,cols=4", 1, {"model.num_heads=8", "model.hidden_size=60"}, 2},
+		 "divide"},
+		{{"sim:func,rows=4,cols=4", 1, {"model.hidden_size=40", "model.num_heads=4"}, 2},
+		 "choose"},
+		{{"sim:func,rows=4,cols=4", 1, {"model.filter_size=100"}, 1}, "filter_size"},
+		{{"sim:func,rows=4,cols=4",
+		  1,
+		  {"model.max_position_embeddings=512", "val_dataloader.held_out_bytes=8192"},
+		  2},
+		 "sequences"},
+		{{"sim:func,rows=4,cols=4", 1, {"model.hidden_size=1024", "model.num_heads=16"}, 2},
+		 "does not fit"},
+		{{"sim:func,rows=4,cols=4", 1, {"model.dropout_rate=0.1"}, 1}, "dropout"},
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		struct wse_session s;
+		int ret = open_run(&all[i].r, &s);
+
+		ok(ret && strstr(s.why, all[i].words), "%s", ret ? s.why : "not refused");
+		if (!ret)
+			wse_session_close(&s);
+	}
+}
+
+int main(void)
+{
+	FILE *f;
+	int fd = mkstemp(text);
+
+	f = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!f)
+		return 1;
+	for (uint64_t i = 0; i < 40000; i++) /* words that repeat */
+		fputc("etaoin shrdlu\n"[wse_rng_u64(7, 0, i / 5 * 3 % 97 + i % 5) % 14], f);
+	fclose(f);
+	reference(&(struct run){"sim:func,rows=4,cols=4", 1, {0}, 0},
+		  "hidden 64, a sequence over four rows");
+	reference(&(struct run){"oracle:rows=2,cols=2",
+				1,
+				{"model.hidden_size=32", "model.nonlinearity=gelu",
+				 "model.share_embedding_weights=false"},
+				3},
+		  "hidden 32, untied, two heads a column");
+	reference(&(struct run){"sim:func,rows=4,cols=4", 1, {"model.num_heads=2"}, 1},
+		  "two heads on four columns");
+	reference(&(struct run){"oracle:rows=1,cols=4",
+				1,
+				{"model.num_hidden_layers=1", "model.max_position_embeddings=16"},
+				2},
+		  "one block, a sequence in one row");
+	same_bits();
+	refused();
+	unlink(text);
+	return tap_end();
+}
