@@ -22,21 +22,24 @@ format: ## clang-format over every .c file
 VM_DEVICES ?= --device "func 4x4" --device "func 4x4"
 # The module, its firmware, and the programs of the cores where libwse looks for them
 VM_ARGS ?= --module $(B)/wse.ko --firmware $(B)/firmware/wse-fw.bin:wse/wse-fw.bin \
-	--firmware $(B)/firmware/mlp.elf:wse/mlp.elf --firmware $(B)/firmware/linear.elf:wse/linear.elf \
-	--add libwse/configs/mlp_run.yaml:/root/mlp_run.yaml --add hw/doc/registers.md:/root/text
+	$(foreach p,train forward backward loss mlp linear,--firmware $(B)/firmware/$(p).elf:wse/$(p).elf) \
+	$(foreach p,gpt_run mlp_run,--add libwse/configs/$(p).yaml:/root/$(p).yaml) --add hw/doc/registers.md:/root/text
 
 .PHONY: vm
 vm: all ## a shell in the guest with wse.ko and two func devices
 	selftests/vm/run $(VM_DEVICES) $(VM_ARGS) $$(for p in info run bench train; do \
 		if [ -x $(B)/wse-$$p ]; then echo "--add $(B)/wse-$$p"; fi; done) --shell
 
+# what the main job runs, and nothing else
+TRAIN_NEEDS := $(B)/wse-train $(B)/firmware/wse-fw.bin $(addprefix $(B)/firmware/,$(addsuffix .elf,train forward backward loss mlp))
+
 .PHONY: run train
-run: setup-if-missing ## the main job: train on real text, two RTL wafers behind a stock kernel
-	$(MAKE) all
+run: setup-if-missing ## the main job: a GPT learns real text on two RTL wafers behind a stock kernel
+	$(MAKE) $(TRAIN_NEEDS) $(B)/wse-emu $(B)/wse.ko
 	scripts/run $(RUN_ARGS)
 
-train: setup-if-missing ## train a larger model in this process, on the twin
-	$(MAKE) $(B)/wse-train $(B)/firmware/mlp.elf $(B)/firmware/wse-fw.bin
+train: setup-if-missing ## nanoGPT's recipe in this process, on the twin
+	$(MAKE) $(TRAIN_NEEDS)
 	$(if $(findstring --checkpoint_path,$(TRAIN_ARGS)),,rm -rf $(B)/train)
-	$(B)/wse-train --params libwse/configs/mlp_train.yaml --devices sim:func,rows=4,cols=4 \
-		--model_dir $(B)/train --require mean $(TRAIN_ARGS)
+	$(B)/wse-train --params libwse/configs/gpt_train.yaml \
+		--devices sim:func,rows=4,cols=4 --model_dir $(B)/train --require mean $(TRAIN_ARGS)

@@ -37,8 +37,9 @@ static const char usage[] =
 	"  --verify-steps K,... replay these steps in process and compare every bit of the gradients\n"
 	"                       (default: none)\n"
 	"  --verify-device URI  what replays them (default: sim:rtl of the same shape)\n"
-	"  --require unigram|mean  fail unless the held-out loss ends below the text's unigram entropy,\n"
-	"                       or below the mean of the unigram and bigram entropies (default: neither)\n"
+	"  --require WHAT       fail unless the held-out loss ends below the text's unigram entropy\n"
+	"                       (unigram), so many nats below it (unigram-0.3), or below the mean of the\n"
+	"                       unigram and bigram entropies (mean) (default: nothing is required)\n"
 	"  --version, --help\n";
 
 static volatile sig_atomic_t interrupted;
@@ -140,6 +141,20 @@ static int bad_usage(const char *what)
 	return 2;
 }
 
+/* "unigram" or "unigram-NATS": how far below, -1 for another text */
+static double below_unigram(const char *require)
+{
+	char *end;
+	double nats;
+
+	if (strncmp(require, "unigram", 7))
+		return -1.0;
+	if (!require[7])
+		return 0.0;
+	nats = strtod(require + 8, &end);
+	return require[7] == '-' && end != require + 8 && !*end && nats >= 0.0 ? nats : -1.0;
+}
+
 /* 0 to go on, else the exit status + 1 */
 static int parse(int argc, char **argv, struct args *a)
 {
@@ -239,8 +254,8 @@ static int parse(int argc, char **argv, struct args *a)
 		return 1 + bad_usage("everything is given by an option");
 	if (!a->params)
 		return 1 + bad_usage("--params is missing");
-	if (a->require && strcmp(a->require, "unigram") && strcmp(a->require, "mean"))
-		return 1 + bad_usage("--require takes unigram or mean");
+	if (a->require && strcmp(a->require, "mean") && below_unigram(a->require) < 0.0)
+		return 1 + bad_usage("--require takes unigram, unigram-NATS or mean");
 	return 0;
 }
 
@@ -417,8 +432,8 @@ static int finish(const struct wse_run_result *res, const char *require)
 		       res->held_out, res->unigram, res->bigram);
 	if (!require)
 		return 0;
-	if (!strcmp(require, "mean"))
-		limit = 0.5 * (res->unigram + res->bigram);
+	limit = strcmp(require, "mean") ? res->unigram - below_unigram(require)
+					: 0.5 * (res->unigram + res->bigram);
 	if (!res->evaluated) {
 		fprintf(stderr, "wse-train: --require %s: nothing was evaluated\n", require);
 		return 1;
