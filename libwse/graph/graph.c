@@ -233,8 +233,8 @@ static int check_unit(const struct wse_graph *g, uint32_t i, uint32_t at, const 
 			       g->tile.cols);
 	if ((u->parts > 1) + (u->chunks_out > 1) + (u->chunks_in > 1) > 1)
 		return wse_why(why, -EINVAL,
-			       "op %u (%s): unit %u: of parts and chunks only one may be above 1", at,
-			       name, i);
+			       "op %u (%s): unit %u: of parts and chunks only one may be above 1",
+			       at, name, i);
 	if (!u->outs || !u->ins || !u->parts || u->outs % (u->parts * g->tile.cols))
 		return wse_why(why, -EINVAL,
 			       "op %u (%s): unit %u: %u outputs, %u inputs and %u parts on %u "
@@ -372,6 +372,11 @@ int wse_unit_piece(const struct wse_graph *g, const struct wse_unit *u, uint32_t
 		*p = (struct wse_piece){.from = (part * cols + c) * h,
 					.at = matrix + c * u->vec_rows + v->at + part * h,
 					.count = h};
-		return c < cols && p->from + h <= t->count;
+		/* padded beyond the tensor's end */
+		if (c >= cols || p->from >= t->count)
+			return 0;
+		if (p->count > t->count - p->from)
+			p->count = t->count - p->from;
 	}
+	return 1;
 }

@@ -15,8 +15,8 @@
  * The kernels in one program, or in one for each phase, which are copied to the cores when the phase begins; and where
  * data may begin above every version of them.
  */
-#define TRAIN_END 0x4000u
-#define PHASE_END 0x2500u
+#define TRAIN_END 0x4400u
+#define PHASE_END 0x24c0u
 
 int wse_gpt_init(struct wse_model *model, const struct wse_gpt *shape, char *why)
 {
@@ -192,17 +192,19 @@ static uint32_t linear(const struct build *b, uint32_t unit, uint32_t x, uint32_
 static uint32_t linear_back(const struct build *b, uint32_t unit, uint32_t dy, enum wse_post post,
 			    uint32_t aux)
 {
-	return wse_op_linear(b->g,
-			     &(struct wse_linear_op){.program = b->program,
-						     .unit = unit,
-						     .back = 1,
-						     .x = dy,
-						     .bias = WSE_NO_BIAS,
-						     .post = post,
-						     .aux = aux,
-						     .chunk = b->chunk,
-						     .what = "gradients"},
-			     NULL);
+	return wse_op_linear(
+		b->g,
+		&(struct wse_linear_op){.program = b->program,
+					.unit = unit,
+					.back = 1,
+					.x = dy,
+					.bias = WSE_NO_BIAS,
+					.post = post,
+					.aux = aux,
+					.over = aux != WSE_NO_VALUE && post != WSE_POST_ADD32,
+					.chunk = b->chunk,
+					.what = "gradients"},
+		NULL);
 }
 
 static void add_units(const struct build *b, struct block *k, uint32_t layer)

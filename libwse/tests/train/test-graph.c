@@ -150,7 +150,7 @@ static void places(void)
 	int bad = 0;
 
 	for (int k = 0; k < 400; k++) {
-		const struct wse_tile tile = {1 + rnd(4), 1 + rnd(4), 8, 10000 + rnd(120000)};
+		const struct wse_tile tile = {1 + rnd(4), 1 + rnd(4), 8, 10000 + rnd(90000)};
 		struct wse_graph g;
 		uint64_t all = 0;
 		char why[WSE_WHY] = "";
@@ -516,8 +516,8 @@ static void pieces(void)
 		wse_tensor_add(&tab, 0, 0, 0, outs - pad, 0, "bias");
 		wse_tensor_add(&tab, 0, 0, 0, 3 * tile.cols, 0, "gain");
 		unit = wse_graph_unit(&g, rnd(2) ? 0 : WSE_NO_TENSOR, outs, ins, parts);
-		wse_graph_vec(&g, unit, 2, 3 * tile.cols);
-		bad += wse_graph_vec(&g, unit, 1, outs) % 4 != 0;
+		wse_graph_vec(&g, unit, 2, 3 * tile.cols, 1);
+		bad += wse_graph_vec(&g, unit, 1, outs, 1) % 4 != 0;
 		u = &g.units[unit];
 		taken = calloc(1, wse_unit_grad_floats(&g, u));
 		if (u->weight != WSE_NO_TENSOR)

@@ -153,6 +153,7 @@ static void trained_gradients(struct wse_session *s, struct mlp_ref *ref, uint16
 	float *grads;
 	int ret = wse_session_compute(s, &r);
 
+	ret = ret ? ret : wse_session_check_grads(s); /* adds the gradients of the inputs */
 	wse_memx_state(s->memx, &st);
 	memcpy(ref->params, st.params, ref->tab.params * sizeof(float));
 	for (int b = 0; b < 128 && !ret; b++) {
