@@ -79,6 +79,8 @@ void ls_gen_scalar(struct ls_program *p, struct rng *r, uint32_t insns);
 void ls_gen_tensor(struct ls_program *p, struct rng *r);
 void ls_gen_fault(struct ls_program *p, struct rng *r);
 void ls_gen_host(struct ls_program *p, struct rng *r);
+/* ISSUEs in the programs so far, by operation */
+extern uint64_t ls_issued[128];
 
 /* --- a model with a host -------------------------------------------------------------------------
  */

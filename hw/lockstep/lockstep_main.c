@@ -20,10 +20,8 @@ static const char usage[] =
 	"  --lead MODEL, --follow MODEL  func or rtl (default: rtl leads, func follows)\n"
 	"  --rows R, --cols C  shape of the tile (default: 2 x 2)\n"
 	"  --seed S            of the first program (default: 1)\n"
-	"  --programs N        how many (default: as --insns and --seconds say)\n"
-	"  --insns N           stop when so many instructions have been compared, whatever\n"
-	"                      --programs says (default: 1000000)\n"
-	"  --seconds N         stop after so long (default: no limit)\n"
+	"  --programs N, --insns N, --seconds N  stop after so many programs, instructions or\n"
+	"                      seconds, whichever comes first (default: 1000000 instructions)\n"
 	"  --kind scalar|tensor|fault|host  of the programs (default: as the seed says)\n"
 	"  --commands N        only the first N commands of a program, to find which one it is\n"
 	"                      (default: all)\n"
@@ -86,7 +84,7 @@ static int parse(int argc, char **argv, struct options *o)
 
 	*o = (struct options){
 		.programs = UINT64_MAX,
-		.insns = 1000000,
+		.insns = UINT64_MAX,
 		.seed = 1,
 		.rows = 2,
 		.cols = 2,
@@ -167,6 +165,8 @@ static int parse(int argc, char **argv, struct options *o)
 		fprintf(stderr, "wse-lockstep: unexpected argument '%s'\n", argv[optind]);
 		return -EINVAL;
 	}
+	if (o->programs == UINT64_MAX && o->insns == UINT64_MAX && !o->seconds)
+		o->insns = 1000000;
 	if (o->kind && strcmp(o->kind, "scalar") && strcmp(o->kind, "tensor") &&
 	    strcmp(o->kind, "fault") && strcmp(o->kind, "host")) {
 		fprintf(stderr, "wse-lockstep: --kind is scalar, tensor, fault or host, not '%s'\n",
@@ -248,8 +248,24 @@ static double now(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define OP(name)                      \
+	{                             \
+#name, WSE_TOP_##name \
+	}
+
 static void coverage(const struct ls_judge *j)
 {
+	static const struct {
+		const char *name;
+		uint8_t op;
+	} tensor[] = {
+		OP(AXPY),  OP(DOT),  OP(DOTX),	OP(MOVE),  OP(MADD), OP(MTEE),	OP(MIDX),
+		OP(VADD),  OP(VSUB), OP(VMUL),	OP(VMAC),  OP(VMAX), OP(VMIN),	OP(VMOV),
+		OP(VGATE), OP(VCGT), OP(VIADD), OP(VISUB), OP(VAND), OP(VOR),	OP(VXOR),
+		OP(VSHL),  OP(VSHR), OP(VSRA),	OP(VF2I),  OP(VI2F), OP(VRSUM), OP(VRMAX),
+	};
+	unsigned int missed = 0;
 	static const char *const status[] = {
 		"OK",	     "BAD_OPCODE", "BAD_FIELD",	 "BAD_RECT",	 "BAD_ADDR",
 		"DMA_ERROR", "TIMEOUT",	   "DEADLOCK",	 "CORE_FAULT",	 "KERNEL_ERROR",
@@ -266,6 +282,20 @@ static void coverage(const struct ls_judge *j)
 		if (j->tensor[i])
 			printf(" %u.%u:%" PRIu64, i / 8, i % 8, j->tensor[i]);
 	}
+	printf("\n# tensor operations issued:");
+	for (unsigned int i = 0; i < COUNT(tensor); i++)
+		printf(" %s:%" PRIu64, tensor[i].name, ls_issued[tensor[i].op]);
+	printf("\n# not hit:");
+	for (unsigned int i = 0; i < COUNT(tensor); i++) {
+		if (!ls_issued[tensor[i].op])
+			printf(" %s", tensor[i].name), missed++;
+	}
+	for (unsigned int i = 0; i < COUNT(status); i++) {
+		if (!j->status[i])
+			printf(" %s", status[i]), missed++;
+	}
+	if (!missed)
+		printf(" nothing");
 	printf("\n# completions:");
 	for (unsigned int i = 0; i < 14; i++) {
 		if (j->status[i])
@@ -352,6 +382,9 @@ int main(int argc, char **argv)
 	if (result < 0)
 		fprintf(stderr, "wse-lockstep: cannot run %s and %s at %ux%u: %s\n", o.lead,
 			o.follow, o.rows, o.cols, strerror(-result));
+	if (!o.tap && result >= 0)
+		printf("%s and %s %s on %ux%u\n", o.lead, o.follow, result ? "DIFFER" : "agree",
+		       o.rows, o.cols);
 	if (o.tap)
 		printf("%sok 1 - %s and %s agree on %ux%u\n1..1\n", result ? "not " : "", o.lead,
 		       o.follow, o.rows, o.cols);

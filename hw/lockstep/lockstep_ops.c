@@ -35,8 +35,11 @@ void op_dsr(struct code *c, uint32_t n, const uint32_t w[4])
 	put(c, WSE(WSE_F3_DSR, 1, n, 5, 6));
 }
 
+uint64_t ls_issued[128];
+
 void op_issue(struct code *c, uint32_t tcw, uint32_t scalar)
 {
+	ls_issued[tcw & WSE_TCW_OP_MASK]++;
 	li(c, 5, tcw);
 	li(c, 6, scalar);
 	put(c, WSE(WSE_F3_ISSUE, 0, 0, 5, 6));
