@@ -87,6 +87,7 @@ static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *op
 		m->core[i].sram = m->sram + i * WSE_SRAM_BYTES;
 		m->core[i].dec = m->dec + i * (WSE_NWORDS + 1);
 		m->core[i].block = m->block + i * WSE_NWORDS;
+		m->core[i].wide_most = wse_wide_most(n);
 	}
 	if (cfg->flags & WSE_MODEL_CHECK_RACES && wse_races_create(m)) {
 		destroy(m);

@@ -192,6 +192,7 @@ struct wse_core {
 	struct wse_chan recv[WSE_NCOLORS];
 	uint8_t code[WSE_SRAM_BYTES >> WSE_CODE_PAGE]; /* WSE_PAGE_* */
 	struct wse_wide wide[2];		       /* by rows, by columns */
+	uint32_t wide_most;			       /* values of a copy by rows */
 	/* debugging */
 	wse_retire_fn trace;
 	void *trace_arg;
@@ -335,6 +336,7 @@ const float *wse_wide_cols(struct wse_core *c, const struct wse_kernels *k,
 			   const struct wse_opnd *x);
 void wse_wide_changed(struct wse_core *c, uint32_t off, uint32_t len);
 void wse_wide_free(struct wse_core *c);
+uint32_t wse_wide_most(uint32_t ncores);
 
 /* translate.c */
 void wse_translator_create(struct wse_model *m);

@@ -2,9 +2,11 @@
 /*
  * Copies in binary32 of what the lanes read again and again: the bf16 operand of a stream AXPY by
  * rows, that of a DOT by columns. A copy lives until something writes to the memory that it was
- * made of. The first use of an operand makes no copy by rows, as it may be the only one.
+ * made of. The first use of an operand makes no copy by rows, as it may be the only one; nor is there
+ * one when those of all cores would crowd the second cache, where bf16 is half as much to fetch.
  */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "kernels.h"
 #include "twin.h"
@@ -50,6 +52,16 @@ void wse_wide_free(struct wse_core *c)
 	free(c->wide[1].v);
 }
 
+/* how many values a copy by rows may have: all cores' together half of the second cache */
+uint32_t wse_wide_most(uint32_t ncores)
+{
+	long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
+
+	if (cache <= 0)
+		cache = 512 << 10;
+	return (uint32_t)((size_t)cache / 2 / sizeof(float) / ncores);
+}
+
 static bool same(const struct wse_wide *w, const struct wse_opnd *x)
 {
 	return w->base == x->base && w->stride1 == x->stride1 && w->tokens == x->len &&
@@ -88,6 +100,8 @@ const float *wse_wide_rows(struct wse_core *c, const struct wse_kernels *k,
 {
 	struct wse_wide *w = &c->wide[0];
 
+	if ((size_t)x->len * x->len1 > c->wide_most)
+		return NULL;
 	if (same(w, x) && w->full)
 		return w->v;
 	if (!same(w, x) || !w->met) {
