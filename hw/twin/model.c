@@ -41,6 +41,7 @@ static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *op
 		  struct wse_model **out)
 {
 	struct wse_model *m;
+	uint32_t most;
 	size_t n, i;
 
 	if (!cfg || !ops || !ops->dma_read || !ops->dma_write || !ops->irq || !out)
@@ -80,6 +81,7 @@ static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *op
 		return -ENOMEM;
 	}
 	memset(m->core, 0, n * sizeof(*m->core));
+	most = wse_wide_most(n);
 	for (i = 0; i < n; i++) {
 		m->core[i].idx = i;
 		m->core[i].row = i / m->cols;
@@ -87,7 +89,7 @@ static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *op
 		m->core[i].sram = m->sram + i * WSE_SRAM_BYTES;
 		m->core[i].dec = m->dec + i * (WSE_NWORDS + 1);
 		m->core[i].block = m->block + i * WSE_NWORDS;
-		m->core[i].wide_most = wse_wide_most(n);
+		m->core[i].wide_most = most;
 	}
 	if (cfg->flags & WSE_MODEL_CHECK_RACES && wse_races_create(m)) {
 		destroy(m);
