@@ -101,7 +101,7 @@ static inline void attn_group(uint32_t group)
 	A.place = c % group;
 	wse_route(WSE_COLOR_GROUP + (c & 1), WSE_RX(R) | WSE_TX(E));
 	wse_route(WSE_COLOR_GROUP + (~c & 1), WSE_RX(W) | WSE_TX(R));
-	wse_route(WSE_COLOR_GROUP_BACK, A.place == A.last ? WSE_RX(R) | WSE_TX(W)
+	wse_route(WSE_COLOR_GROUP_BACK, A.place == A.last ? WSE_RX(R) | WSE_TX(W) | WSE_TX(R)
 				       : A.place	  ? WSE_RX(E) | WSE_TX(W) | WSE_TX(R)
 							  : WSE_RX(E) | WSE_TX(R));
 }
@@ -175,31 +175,26 @@ static void attn_chunks(uint32_t src, uint32_t x)
 	attn_again_acc(T_ACC, 0, 1);	/* AXPY takes its shape from elsewhere */
 }
 
-#define ATTN_M1(op, d, a, b)	wse_issue(WSE_TCW(WSE_ENGINE_M1, WSE_TOP_##op, d, a, b), 0)
-
-/* accumulators 0 ... n-1: their sums over the columns of a head, in all of these; uses D_C, D_K, T_DST */
+/*
+ * Accumulators 0 ... n-1: their sums over the columns of a head, in all of these; uses D_C, D_K, T_DST, T_MSK. Mover 1
+ * adds on the way east, and at the last column sends what it gets back west and to its own ramp; mover 0 stores what
+ * comes back. An element comes back after it was sent, and what comes back is always taken.
+ */
 static __attribute__((noinline)) void attn_gather(uint32_t n)
 {
-	uint32_t c = wse_col() & 1;
+	uint32_t c = wse_col() & 1, place = A.place;
 
-	wse_wait(1);
 	attn_dsr(T_DST, 0, n + (1 << 16), 1, KIND_ACC);
+	wse_dsr_fabin(T_MSK, WSE_COLOR_GROUP_BACK);
 	wse_dsr_fabin(D_C, WSE_COLOR_GROUP + (c ^ 1));
-	wse_dsr_fabout(D_K, WSE_COLOR_GROUP + c, n);
-	if (!A.place) {
-		ATTN_M1(MOVE, D_K, T_DST, 0);
-	} else if (A.place < A.last) {
-		ATTN_M1(MADD, D_K, D_C, T_DST);
-	} else {
-		ATTN_M1(MADD, T_DST, D_C, T_DST);
-		wse_dsr_base(D_K, WSE_COLOR_GROUP_BACK, n, 1);
-		ATTN_M1(MOVE, D_K, T_DST, 0);
-	}
-	if (A.place < A.last) {
-		wse_dsr_base(D_C, WSE_COLOR_GROUP_BACK, 1, 1);
-		ATTN_M1(MOVE, T_DST, D_C, 0);
-	}
-	wse_wait(4);
+	wse_dsr_fabout(D_K, place < A.last ? WSE_COLOR_GROUP + c : WSE_COLOR_GROUP_BACK, n);
+	wse_wait(1);
+	wse_issue(WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, T_DST, T_MSK, 0), 0);
+	if (place)
+		wse_issue(WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MADD, D_K, D_C, T_DST), 0);
+	else
+		wse_issue(WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MOVE, D_K, T_DST, 0), 0);
+	wse_wait(6);
 }
 
 /* accumulators [keys][t] = sum over f of src[f][key] x[f], keys from i on of the row that sends; own: of this one */

@@ -20,8 +20,11 @@ struct wse_attn_cost {
 	uint32_t feature;    /* eight elements of q, o ...: backward */
 };
 
-/* a chunk whose products are sums over the columns of a head */
-enum { WSE_ATTN_GATHER_CYCLES = 270 };
+/* a chunk whose products are sums over `group` columns */
+static inline uint64_t wse_attn_gather_cycles(uint32_t group)
+{
+	return group > 1 ? 185 + 12 * group : 0;
+}
 
 static inline uint64_t wse_attn_cycles(uint32_t t, uint32_t s, uint32_t d, uint32_t heads, uint32_t group)
 {
@@ -42,8 +45,7 @@ static inline uint64_t wse_attn_cycles(uint32_t t, uint32_t s, uint32_t d, uint3
 	sum += c->exp * ((rows - 1) * t * g + t * (g + 1) / 2);
 	if (keep && rows > 1)
 		sum += c->round * (d / wide);
-	if (group > 1)
-		sum += 100 * WSE_ATTN_GATHER_CYCLES * rows * chunks * (keep ? 1 : 2);
+	sum += 100 * wse_attn_gather_cycles(group) * rows * chunks * (keep ? 1 : 2);
 	return (c->start + heads * sum) / 100;
 }
 
@@ -59,8 +61,7 @@ static inline uint64_t wse_attn_back_cycles(uint32_t t, uint32_t s, uint32_t d, 
 
 	sum = c->head + c->round * rows + c->group * 5 * s * d * g + c->feature * d * g;
 	sum += c->block * (2 * (s / b) + 3 * rows * d / fb) + c->own * chunks;
-	if (group > 1)
-		sum += 100 * WSE_ATTN_GATHER_CYCLES * (2 * chunks + 1);
+	sum += 100 * wse_attn_gather_cycles(group) * 2 * chunks;
 	return (c->start + heads * sum) / 100;
 }
 
