@@ -34,7 +34,9 @@ int wse_start(struct wse_device *wdev)
 	for (i = 1; !ret && i < wdev->nrings; i++) {
 		ret = wse_admin_create_queue(wdev, &wdev->ring[i], wse_irq_vector(wdev, i));
 		if (ret)
-			drm_err(&wdev->drm, "queue %u cannot be created: %d\n", i, ret);
+			drm_err(&wdev->drm,
+				"queue %u cannot be created: %d (a guest's memory must be shared with the device's server)\n",
+				i, ret);
 	}
 	return ret;
 }

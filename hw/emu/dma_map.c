@@ -249,6 +249,17 @@ void dma_map_clear(struct dma_map *d)
 	pthread_mutex_unlock(&d->lock);
 }
 
+bool dma_map_shared(struct dma_map *d)
+{
+	bool shared = false;
+
+	pthread_mutex_lock(&d->lock);
+	for (size_t i = 0; i < d->count && !shared; i++)
+		shared = d->ranges[i].file;
+	pthread_mutex_unlock(&d->lock);
+	return shared;
+}
+
 static bool covers(const struct dma_map *d, size_t i, uint64_t iova)
 {
 	return i < d->count && d->ranges[i].first <= iova && iova <= d->ranges[i].last;

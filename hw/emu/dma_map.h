@@ -35,6 +35,9 @@ void dma_map_clear(struct dma_map *d);
 int dma_map_read(struct dma_map *d, uint64_t iova, void *buf, size_t len);
 int dma_map_write(struct dma_map *d, uint64_t iova, const void *buf, size_t len);
 
+/* The client has lent us memory at all: if not, its own is private. */
+bool dma_map_shared(struct dma_map *d);
+
 /*
  * A client may shrink a file that it shared. The touching thread then gets SIGBUS, which this
  * handler turns into -EFAULT. Process-wide; other SIGBUS keep their default action.

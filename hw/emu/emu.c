@@ -56,6 +56,10 @@ static int refused(struct emu *e, const char *what, uint64_t iova, size_t len, i
 {
 	emu_logf(e->cfg.log, "IOMMU fault iova=0x%llx len=%zu %s%s", (unsigned long long)iova, len,
 		 what, atomic_load(&e->master) ? "" : ", bus master off");
+	if (!dma_map_shared(e->cfg.dma))
+		emu_logf(e->cfg.log,
+			 "the client shares no memory: start QEMU with -object "
+			 "memory-backend-memfd,id=m,size=SIZE,share=on -machine memory-backend=m");
 	return err;
 }
 

@@ -496,6 +496,26 @@ static void test_reconnect(void)
 	vu_client_close(&b);
 }
 
+/* QEMU without a shared memory backend: every range comes without a file */
+static void test_unshared(void)
+{
+	struct vu_client c;
+	int i;
+
+	ok(!vu_client_open(&c, sock, VU_MEM) && !vu_client_hello(&c) &&
+		   !vu_client_map(&c, -1, 0, VU_IOVA, VU_MEM) && !vu_client_irqs(&c) &&
+		   vu_admin_enable(&c),
+	   "a client that shares no memory is served");
+	/* the log shows so many lines a second, and others have written some */
+	sleep(1);
+	vu_admin_push(&c, &vu_nop);
+	for (i = 0; i < 100 && !(vu_client_reg(&c, WSE_REG_STATUS) & WSE_STATUS_HALTED_MASK); i++)
+		usleep(20000);
+	ok(i < 100 && logged("the client shares no memory: start QEMU with"),
+	   "until the device needs some: it halts, and the log says what to do");
+	vu_client_close(&c);
+}
+
 static void test_faults(void)
 {
 	static const char *const args[] = {"--fault", "irq:1,dma-write:2", NULL};
@@ -552,6 +572,7 @@ int main(int argc, char **argv)
 	vu_client_close(&c);
 	test_hostile();
 	test_reconnect();
+	test_unshared();
 	ok(stop(pid, SIGTERM) == 0 && stat(sock, &st),
 	   "SIGTERM ends it cleanly, the socket is gone");
 	pid = start(NULL);

@@ -351,7 +351,8 @@ static int accel_context_create(struct wse_device *dev, uint32_t flags, struct w
 	case -EBUSY:
 		return wse_fail(
 			dev, ret,
-			"%s is leased to another process or context: wait with WSE_CONTEXT_WAIT",
+			"%s is leased to another process or context: try again when that is done (fuser -v "
+			"on its node shows who has it open; a program can wait, WSE_CONTEXT_WAIT)",
 			dev->uri);
 	case -ENOENT:
 		return wse_fail(
