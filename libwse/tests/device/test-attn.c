@@ -211,6 +211,7 @@ int main(void)
 	};
 	static const struct shape group3[] = {
 		{8, 32, 8, 1, 3}, {24, 24, 4, 1, 3}, {16, 16, 8, 1, 6}};
+	static const struct shape tall[] = {{8, 128, 16, 1, 4}, {8, 64, 8, 2, 1}};
 	char uri[64];
 
 	alarm(600);
@@ -226,6 +227,7 @@ int main(void)
 	}
 	test_device("sim:func,rows=4,cols=4,races=1", group4, COUNT(group4));
 	test_device("sim:func,rows=4,cols=6", group3, COUNT(group3));
+	test_device("sim:func,rows=16,cols=8", tall, COUNT(tall));
 	test_device("sim:rtl,rows=2,cols=2", two, 4);
 	test_device("sim:rtl,rows=2,cols=2", group2, 4);
 	test_device("sim:rtl,rows=4,cols=4", four, COUNT(four));
