@@ -284,7 +284,7 @@ static int train_gmacs_10m(struct bench_measure *m)
 					   "train_dataloader.batch_size=256",
 					   "train_dataloader.micro_batch_size=128"};
 
-	return train_gmacs("sim:func,rows=8,cols=8", sets, 3, m);
+	return train_gmacs("sim:func,rows=8,cols=16", sets, 3, m);
 }
 
 /* ---- four devices, weak scaling ---- */
@@ -377,7 +377,7 @@ const struct bench bench_train[] = {
 	 "twin against fp32 OpenBLAS, two threads each, 0.92 M parameters", tokens_vs_reference, 0},
 	{"twin_train_gmacs", "GMAC/s",
 	 "a training step of 0.92 M parameters on the twin, of CPU time", train_gmacs_1m, 0},
-	{"twin_train_gmacs_10m", "GMAC/s", "the same of 10 M parameters, 8x8 cores",
+	{"twin_train_gmacs_10m", "GMAC/s", "the same of 10 M parameters, 8x16 cores",
 	 train_gmacs_10m, 0},
 	{"scaling_4", "x", "1 -> 4 wafers, weak; cycles counted (twin), links modelled", scaling_4,
 	 0},
