@@ -293,7 +293,7 @@ TEST_F(core, killed_while_running)
 {
 	struct drm_wse_cmd cmds[2] = {
 		cmd_copy(WSE_OP_COPY_IN, 0, 0, 0, 0, CODE, 8),
-		cmd_start(&self->info, CODE, 1ull << 50),
+		cmd_start(&self->info, CODE, self->info.max_budget),
 	};
 	uint32_t bo, sync, ctx;
 	int fd, status;
