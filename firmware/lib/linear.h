@@ -23,7 +23,7 @@
 #include "row.h"
 
 #ifndef LINEAR_POSTS
-#define LINEAR_POSTS	((2u << WSE_POST_ADD32) - 1)
+#define LINEAR_POSTS	((2u << WSE_POST_RELU2) - 1)
 #endif
 
 /* descriptors; the two halves are neighbours, and the first has an even number */
@@ -169,6 +169,13 @@ static __attribute__((noinline)) void linear_post(const struct wse_linear_args *
 	if (LINEAR_HAS(RELU, a)) {
 		vec_const(D_K, vec_zero, n);
 		vv(VMAX, D_B, D_K, D_A);
+	}
+	if (LINEAR_HAS(RELU2, a)) {
+		vec_const(D_K, vec_zero, n);
+		vec_mem(D_C, a->out2, WSE_DT_BF16, n);
+		vv(VMAX, D_A, D_K, D_A);
+		vv(VADD, D_C, D_A, D_A);
+		vv(VMUL, D_B, D_A, D_A);
 	}
 	if (LINEAR_HAS(GELU, a))
 		post_gelu(a->y, a->out, a->out2, n);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* The forward phase of a transformer: what its blocks need. Backward, loss: backward.c, loss.c. */
 #define LINEAR_POSTS                                                                              \
-	(1u << WSE_POST_BF16 | 1u << WSE_POST_RELU | 1u << WSE_POST_GELU | 1u << WSE_POST_ADD16 | \
-	 1u << WSE_POST_ADD32)
+	(1u << WSE_POST_BF16 | 1u << WSE_POST_RELU | 1u << WSE_POST_GELU | 1u << WSE_POST_RELU2 | \
+	 1u << WSE_POST_ADD16 | 1u << WSE_POST_ADD32)
 
 #include "../lib/add.h"
 #include "../lib/attn.h"

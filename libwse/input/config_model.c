@@ -87,7 +87,7 @@ static void no_dropout(struct sections *s, struct wse_yaml *m)
 /* gpt2 and gpt3, with the Model Zoo's keys; they differ in names only where attention is dense */
 static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_yaml *m)
 {
-	static const char *const acts[] = {"gelu", "relu", NULL};
+	static const char *const acts[] = {"gelu", "relu", "squared_relu", NULL};
 	static const char *const recompute[] = {"auto", "ffn", "block", NULL};
 	static const char *const ignored[] = {"mixed_precision",
 					      "fp16_type",
@@ -111,7 +111,7 @@ static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_ya
 	g.filter = (uint32_t)reader_u64(r, m, "filter_size", 0, 4ull * g.hidden, 8, 1u << 20);
 	g.positions = (uint32_t)reader_u64(r, m, "max_position_embeddings", 1, 0, 8, 1u << 16);
 	g.seq = (uint32_t)reader_u64(r, data, "max_sequence_length", 0, g.positions, 8, 1u << 16);
-	g.gelu = reader_choice(r, m, "nonlinearity", 0, acts) == 0;
+	g.act = (enum wse_gpt_act)reader_choice(r, m, "nonlinearity", 0, acts);
 	g.tied = (uint32_t)reader_flag(r, m, "share_embedding_weights", 1);
 	g.eps = (float)reader_real(r, m, "layer_norm_epsilon", 0, 1e-5, 1e-12, 1.0);
 	g.dev = (float)reader_real(r, m, "initializer_range", 0, 0.02, 1e-6, 10.0);

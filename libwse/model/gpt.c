@@ -16,7 +16,7 @@
  * data may begin above every version of them.
  */
 #define TRAIN_END 0x4400u
-#define PHASE_END 0x24c0u
+#define PHASE_END 0x2600u
 
 int wse_gpt_init(struct wse_model *model, const struct wse_gpt *shape, char *why)
 {
@@ -45,6 +45,15 @@ int wse_gpt_init(struct wse_model *model, const struct wse_gpt *shape, char *why
 	memcpy(model->own, shape, sizeof(*shape));
 	return 0;
 }
+
+static const struct {
+	const char *name;
+	enum wse_post post, back;
+} acts[] = {
+	[WSE_GPT_GELU] = {"gelu", WSE_POST_GELU, WSE_POST_MUL},
+	[WSE_GPT_RELU] = {"relu", WSE_POST_RELU, WSE_POST_GATE},
+	[WSE_GPT_RELU2] = {"squared_relu", WSE_POST_RELU2, WSE_POST_MUL},
+};
 
 /* ---- parameters ---- */
 
@@ -281,9 +290,9 @@ static void ffn_norm(const struct build *b, struct block *k, uint32_t vec)
 static void ffn(struct build *b, struct block *k, uint32_t vec, uint32_t chunk)
 {
 	b->chunk = chunk;
-	k->g = linear(
-		b, k->fc_unit, k->c, vec, k->at.fc + chunk * (b->m->filter / b->cols / b->chunks),
-		b->m->gelu ? WSE_POST_GELU : WSE_POST_RELU, WSE_NO_VALUE, "activations", &k->deriv);
+	k->g = linear(b, k->fc_unit, k->c, vec,
+		      k->at.fc + chunk * (b->m->filter / b->cols / b->chunks), acts[b->m->act].post,
+		      WSE_NO_VALUE, "activations", &k->deriv);
 	b->chunk = 0;
 }
 
@@ -324,8 +333,8 @@ static uint32_t ffn_back(struct build *b, struct block *k, uint32_t vec, uint32_
 		wse_op_wgrad_chunk(b->g, b->program, k->fc2_unit, j, k->g, dy,
 				   j ? WSE_NO_VALUE : vec, j ? WSE_NO_BIAS : k->at.fc2);
 		b->chunk = j;
-		d = linear_back(b, k->fc2_unit, dy, b->m->gelu ? WSE_POST_MUL : WSE_POST_GATE,
-				b->m->gelu ? k->deriv : k->g);
+		d = linear_back(b, k->fc2_unit, dy, acts[b->m->act].back,
+				b->m->act == WSE_GPT_RELU ? k->g : k->deriv);
 		wse_op_wgrad_chunk(b->g, b->program, k->fc_unit, j, k->c, d, vec,
 				   k->at.fc + j * per);
 		dc = linear_back(b, k->fc_unit, d, j ? WSE_POST_ADD32 : WSE_POST_NONE, dc);
@@ -496,7 +505,7 @@ static void gpt_describe(const struct wse_model *model, char *text, size_t size)
 	snprintf(text, size,
 		 "gpt layers=%u hidden=%u heads=%u filter=%u vocab=%u positions=%u seq=%u act=%s%s",
 		 m->layers, m->hidden, m->heads, m->filter, m->vocab, m->positions, m->seq,
-		 m->gelu ? "gelu" : "relu", m->tied ? "" : " untied");
+		 acts[m->act].name, m->tied ? "" : " untied");
 }
 
 /* ---- what goes in and comes back ---- */

@@ -10,12 +10,15 @@
 
 #include "model/family.h"
 
+/* of the feed-forward layer, in the order of `nonlinearity` */
+enum wse_gpt_act { WSE_GPT_GELU, WSE_GPT_RELU, WSE_GPT_RELU2 };
+
 struct wse_gpt {
 	uint32_t vocab;		/* tokens; embedding rows */
 	uint32_t positions;	/* rows of the position table; a sequence is not longer */
 	uint32_t seq;		/* tokens of a sequence in training */
 	uint32_t hidden, layers, heads, filter;
-	uint32_t gelu;		/* 0: ReLU */
+	enum wse_gpt_act act;
 	uint32_t tied;		/* output layer = embedding */
 	float eps;		/* of the norms */
 	float dev;		/* standard deviation of the initial weights */

@@ -81,6 +81,11 @@ static void post_element(const struct wse_linear_post *p, int scaled, size_t i, 
 		p->out[i] = bf16_of(ew_gelu(*y, &d));
 		p->out2[i] = bf16_of(d);
 		break;
+	case WSE_POST_RELU2:
+		*y = ew_relu(*y);
+		p->out2[i] = bf16_of(ew_add(*y, *y));
+		p->out[i] = bf16_of(ew_mul(*y, *y));
+		break;
 	case WSE_POST_GATE:
 		p->out[i] = bf16_of(ew_relu_back(wse_bf16_to_f32(aux16[i]), *y));
 		break;
@@ -190,6 +195,11 @@ static int keeps_sums(uint32_t post)
 	return post == WSE_POST_NONE || post == WSE_POST_ADD16 || post == WSE_POST_ADD32;
 }
 
+static int makes_derivative(uint32_t post)
+{
+	return post == WSE_POST_GELU || post == WSE_POST_RELU2;
+}
+
 uint32_t wse_op_linear(struct wse_graph *g, const struct wse_linear_op *l, uint32_t *out2)
 {
 	struct wse_op *op = wse_graph_op(g, WSE_OP_LINEAR, l->unit, l->program);
@@ -216,10 +226,10 @@ uint32_t wse_op_linear(struct wse_graph *g, const struct wse_linear_op *l, uint3
 			g->values[v].birth = rows * g->t * 4;
 	}
 	op->out[OUT_Y] = (uint16_t)v;
-	if (l->post == WSE_POST_GELU || (keeps_sums(l->post) && out2))
-		second =
-			wse_graph_value(g, l->post == WSE_POST_GELU ? "derivatives" : "activations",
-					WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows);
+	if (makes_derivative(l->post) || (keeps_sums(l->post) && out2))
+		second = wse_graph_value(g,
+					 makes_derivative(l->post) ? "derivatives" : "activations",
+					 WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows);
 	op->out[OUT_SECOND] = (uint16_t)second;
 	if (out2)
 		*out2 = second;
@@ -237,11 +247,11 @@ static int linear_check(const struct wse_graph *g, const struct wse_op *op, char
 	if (op->arg[A_CHUNK] &&
 	    op->arg[A_CHUNK] >= g->units[op->unit].chunks_out * g->units[op->unit].chunks_in)
 		return wse_why(why, -EINVAL, "unit %u has no chunk %u", op->unit, op->arg[A_CHUNK]);
-	if (post > WSE_POST_ADD32)
+	if (post > WSE_POST_RELU2)
 		return wse_why(why, -EINVAL, "there is no pass %u", post);
 	ret = wse_check_value(g, op->in[IN_X], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows_in(g, op),
 			      "the input", why);
-	if (!ret && post >= WSE_POST_GATE)
+	if (!ret && post >= WSE_POST_GATE && post <= WSE_POST_ADD32)
 		ret = wse_check_value(g, op->in[IN_AUX],
 				      post == WSE_POST_ADD32 ? WSE_TYPE_F32 : WSE_TYPE_BF16,
 				      WSE_SHAPE_TOKENS, rows, "the pass's second operand", why);

@@ -43,6 +43,7 @@ enum wse_post {
 	WSE_POST_GATE = 4,	/* out = bf16(s where aux > 0, else 0); aux bf16: backward through ReLU */
 	WSE_POST_MUL = 5,	/* out = bf16(s * aux); aux bf16: backward through an activation by its derivative */
 	WSE_POST_ADD16 = 6,	/* y = aux + s; aux bf16; out2 = bf16(y) if out2 is not 0 */
+	WSE_POST_RELU2 = 8,	/* r = max(0, s); out = bf16(r * r), out2 = bf16(r + r), its derivative; y = r */
 	WSE_POST_ADD32 = 7,	/* y = aux + s; aux binary32; out2 = bf16(y) if out2 is not 0 */
 };
 

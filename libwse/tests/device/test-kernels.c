@@ -38,6 +38,7 @@ static const struct {
 	[WSE_POST_RELU] = {"relu", 0, 1, 0},   [WSE_POST_GELU] = {"gelu", 0, 1, 1},
 	[WSE_POST_GATE] = {"gate", 2, 1, 0},   [WSE_POST_MUL] = {"mul", 2, 1, 0},
 	[WSE_POST_ADD16] = {"add16", 2, 0, 1}, [WSE_POST_ADD32] = {"add32", 4, 0, 1},
+	[WSE_POST_RELU2] = {"relu2", 0, 1, 1},
 };
 
 static struct wse_stream stream_of(const struct rig *g, const struct wse_buffer *buf,

@@ -74,7 +74,7 @@ static struct gpt_ref_cfg ref_cfg(const struct wse_session *s)
 		.layers = m->layers,
 		.heads = m->heads,
 		.filter = m->filter,
-		.act = m->gelu ? GPT_REF_GELU : GPT_REF_RELU,
+		.act = (enum gpt_ref_act)m->act, /* both have one order */
 		.eps = m->eps,
 		.tied = (int)m->tied,
 	};
@@ -261,10 +261,10 @@ int main(void)
 		  "hidden 64, a sequence over four rows");
 	reference(&(struct run){"oracle:rows=2,cols=2",
 				1,
-				{"model.hidden_size=32", "model.nonlinearity=gelu",
+				{"model.hidden_size=32", "model.nonlinearity=squared_relu",
 				 "model.share_embedding_weights=false"},
 				3},
-		  "hidden 32, untied, two heads a column");
+		  "hidden 32, untied, two heads a column, squared ReLU");
 	reference(&(struct run){"sim:func,rows=4,cols=4", 1, {"model.num_heads=2"}, 1},
 		  "two heads on four columns");
 	reference(&(struct run){"oracle:rows=1,cols=4",
