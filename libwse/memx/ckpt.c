@@ -9,12 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hf.h"
 #include "num/num.h"
 #include "safetensors.h"
 #include "num/sha256.h"
 #include "num/why.h"
 
 #define MAX_META 48
+/* of graphs with the plain order of sums nothing is said */
+#define VARIANT "%u (order of sums)"
 
 static const char *const optim_names[] = {"AdamW", "Adam", "SGD"};
 
@@ -102,6 +105,8 @@ static void run_facts(struct facts *f, const struct wse_memx_cfg *cfg,
 	fact(f, SHAPE, "tile", "%ux%ux%u", ts->rows, ts->cols, ts->lanes);
 	fact(f, SHAPE, "batch_size", "%" PRIu64, ts->batch);
 	fact(f, SHAPE, "micro_batch_size", "%" PRIu64, ts->micro_batch);
+	if (ts->variant > 1)
+		fact(f, SHAPE, "variant", VARIANT, ts->variant);
 	fact(f, DATA, "text", "%" PRIu64 " tokens, checksum %016" PRIx64, ts->text_tokens,
 	     ts->text_sum);
 	if (ts->held_out)
@@ -123,6 +128,24 @@ static void run_facts(struct facts *f, const struct wse_memx_cfg *cfg,
 	schedule_facts(f, &cfg->sched);
 }
 
+/* is it a model that Hugging Face has, too? Then a checkpoint is a file that both read */
+static int is_hf(const struct wse_tensor_table *tab)
+{
+	for (uint32_t i = 0; i < tab->n; i++)
+		if (tab->t[i].flags & WSE_TENSOR_TRANSPOSED)
+			return 1;
+	return 0;
+}
+
+/* a tensor's shape in the file */
+static void file_dims(const struct wse_tensor *t, uint32_t *dim)
+{
+	const int swap = (t->flags & WSE_TENSOR_TRANSPOSED) != 0;
+
+	dim[0] = t->dim[swap];
+	dim[1] = t->dim[!swap];
+}
+
 static void add_tensors(struct wse_st *st, const struct wse_tensor_table *tab, const char *prefix,
 			float *data)
 {
@@ -131,10 +154,10 @@ static void add_tensors(struct wse_st *st, const struct wse_tensor_table *tab, c
 
 		snprintf(t->name, sizeof(t->name), "%s%s", prefix, tab->t[i].name);
 		t->ndim = tab->t[i].ndim;
-		t->dim[0] = tab->t[i].dim[0];
-		t->dim[1] = tab->t[i].dim[1];
+		file_dims(&tab->t[i], t->dim);
 		t->count = tab->t[i].count;
 		t->data = data + tab->t[i].off;
+		t->transposed = (tab->t[i].flags & WSE_TENSOR_TRANSPOSED) != 0;
 	}
 }
 
@@ -177,6 +200,8 @@ int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_c
 	fact(f, STATE, "beta2_pow", "%016" PRIx64, bits(*s.beta2_pow));
 	fact(f, STATE, "epoch", "%" PRIu64, ts->epoch);
 	fact(f, STATE, "position", "%" PRIu64, ts->position);
+	if (is_hf(s.table))
+		f->m[f->n++] = (struct wse_st_meta){"format", "pt"};
 	st.meta = f->m;
 	st.nmeta = f->n;
 	add_tensors(&st, s.table, "", s.params);
@@ -192,32 +217,67 @@ out:
 	return ret;
 }
 
+/* floats of a file begin at any byte */
+static float element(const struct wse_st_view *v, size_t i)
+{
+	float f;
+
+	memcpy(&f, v->data + i * sizeof(f), sizeof(f));
+	return f;
+}
+
+static int check_tensor(const struct wse_st_file *st, const struct wse_tensor *want,
+			const char *name, char *why)
+{
+	const struct wse_st_view *v = wse_st_view(st, name);
+	uint32_t dim[2];
+
+	if (!v)
+		return wse_why(why, -EINVAL, "%s is not in it", name);
+	if (strcmp(v->dtype, "F32") || v->ndim < 1 || v->ndim > 2)
+		return wse_why(why, -EBADMSG, "%s is no matrix or vector of F32", name);
+	file_dims(want, dim);
+	if (v->ndim != want->ndim || v->dim[0] != dim[0] || (v->ndim == 2 && v->dim[1] != dim[1]))
+		return wse_why(why, -EINVAL, "%s is %u x %u there, %u x %u in this model", name,
+			       v->dim[0], v->ndim == 2 ? v->dim[1] : 1, dim[0], dim[1]);
+	for (size_t j = 0; j < v->count; j++)
+		if (wse_f32_isbad(element(v, j)))
+			return wse_why(why, -ERANGE,
+				       "%s[%zu] is not finite: take an "
+				       "earlier checkpoint",
+				       name, j);
+	return 0;
+}
+
+static void copy_tensor(const struct wse_st_view *v, const struct wse_tensor *t, float *to)
+{
+	const size_t rows = t->dim[0], cols = t->dim[1];
+
+	if (!(t->flags & WSE_TENSOR_TRANSPOSED)) {
+		memcpy(to, v->data, v->bytes);
+		return;
+	}
+	for (size_t r = 0; r < rows; r++)
+		for (size_t c = 0; c < cols; c++)
+			to[r * cols + c] = element(v, c * rows + r);
+}
+
 /* every tensor of one kind is there, has its shape and is finite; copied only when `to` is given */
-static int get_tensors(const struct wse_st *st, const struct wse_tensor_table *tab,
+static int get_tensors(const struct wse_st_file *st, const struct wse_tensor_table *tab,
 		       const char *prefix, float *to, char *why)
 {
-	for (uint32_t i = 0; i < tab->n; i++) {
-		const struct wse_tensor *want = &tab->t[i];
-		const struct wse_st_tensor *t;
+	int ret = 0;
+
+	for (uint32_t i = 0; i < tab->n && !ret; i++) {
 		char name[WSE_ST_NAME];
 
-		snprintf(name, sizeof(name), "%s%s", prefix, want->name);
-		t = wse_st_find(st, name);
-		if (!t)
-			return wse_why(why, -EINVAL, "%s is not in it", name);
-		if (t->ndim != want->ndim || t->dim[0] != want->dim[0] || t->dim[1] != want->dim[1])
-			return wse_why(why, -EINVAL, "%s is %u x %u there, %u x %u in this model",
-				       name, t->dim[0], t->dim[1], want->dim[0], want->dim[1]);
-		for (size_t j = 0; j < t->count && !to; j++)
-			if (wse_f32_isbad(t->data[j]))
-				return wse_why(why, -ERANGE,
-					       "%s[%zu] is not finite: take an "
-					       "earlier checkpoint",
-					       name, j);
+		snprintf(name, sizeof(name), "%s%s", prefix, tab->t[i].name);
 		if (to)
-			memcpy(to + want->off, t->data, t->count * sizeof(float));
+			copy_tensor(wse_st_view(st, name), &tab->t[i], to + tab->t[i].off);
+		else
+			ret = check_tensor(st, &tab->t[i], name, why);
 	}
-	return 0;
+	return ret;
 }
 
 static int get_number(const struct wse_st *st, const char *key, int base, uint64_t *v, char *why)
@@ -327,14 +387,23 @@ static int check_model(const struct wse_st *st, const struct facts *f,
 	return 0;
 }
 
-static int check_run(const struct wse_st *st, const struct facts *f, enum wse_ckpt_load what,
-		     char *text, char *why)
+static int check_run(const struct wse_st *st, const struct facts *f,
+		     const struct wse_train_state *ts, enum wse_ckpt_load what, char *text,
+		     char *why)
 {
+	const char *variant = wse_st_get(st, "wse.variant");
 	int ret = must_fit(st, f, SHAPE,
 			   "a run goes on with what it began with; to take the "
 			   "parameters alone: --set checkpoint.load_checkpoint_states=model",
 			   why);
 
+	if (!ret && variant && ts->variant <= 1)
+		ret = wse_why(
+			why, -EINVAL,
+			"variant: \"%.40s\" there, \"" VARIANT "\" in this run: the wafer's "
+			"memory or model.recompute was another; to take the parameters alone: "
+			"--set checkpoint.load_checkpoint_states=model",
+			variant, 1u);
 	if (!ret)
 		ret = must_fit(st, f, DATA,
 			       "its place in the text would mean another one; to "
@@ -351,17 +420,85 @@ static int check_run(const struct wse_st *st, const struct facts *f, enum wse_ck
 	return ret;
 }
 
+/* parameters alone, of a file that transformers may have written */
+static int load_hf(const struct wse_st_file *file, const struct wse_memx_state *s,
+		   enum wse_ckpt_load what, char *why)
+{
+	struct wse_hf_tensor *table = calloc(s->table->n, sizeof(*table));
+	int ret;
+
+	if (what == WSE_CKPT_ALL || what == WSE_CKPT_RATES_NEW) {
+		free(table);
+		return wse_why(why, -EINVAL,
+			       "it is no checkpoint of a run: it has no step and no optimizer "
+			       "state; to begin anew with its parameters: --set "
+			       "checkpoint.load_checkpoint_states=model");
+	}
+	if (!table)
+		return wse_why(why, -ENOMEM, "no memory for the table of tensors");
+	for (uint32_t i = 0; i < s->table->n; i++) {
+		const struct wse_tensor *t = &s->table->t[i];
+
+		table[i] = (struct wse_hf_tensor){t->name,
+						  t->ndim,
+						  {t->dim[0], t->dim[1]},
+						  (t->flags & WSE_TENSOR_TRANSPOSED) != 0,
+						  s->params + t->off};
+	}
+	ret = wse_hf_take(file, table, s->table->n, why);
+	free(table);
+	if (!ret)
+		*s->step = 0;
+	return ret;
+}
+
+static int load_own(const struct wse_st_file *file, const char *path, const struct facts *f,
+		    const struct wse_memx_state *s, const struct wse_memx_cfg *cfg,
+		    enum wse_ckpt_load what, struct wse_train_state *ts, char *text, char *why)
+{
+	const char *first = moment_prefix(&cfg->optim, 0), *second = moment_prefix(&cfg->optim, 1);
+	uint64_t step = 0, b1 = 0, b2 = 0, epoch = 0, position = 0;
+	int all = what == WSE_CKPT_ALL || what == WSE_CKPT_RATES_NEW, ret;
+	const struct wse_st *st = &file->meta;
+
+	ret = get_tensors(file, s->table, "", NULL, why);
+	ret = ret ? ret : check_model(st, f, ts, what, text, why);
+	if (!ret && all) {
+		ret = check_run(st, f, ts, what, text, why);
+		ret = ret ? ret : get_tensors(file, s->table, first, NULL, why);
+		if (!ret && second)
+			ret = get_tensors(file, s->table, second, NULL, why);
+		ret = ret ? ret : get_power(st, "beta1_pow", &b1, why);
+		ret = ret ? ret : get_power(st, "beta2_pow", &b2, why);
+		ret = ret ? ret : get_number(st, "epoch", 10, &epoch, why);
+		ret = ret ? ret : get_number(st, "position", 10, &position, why);
+	}
+	if (!ret && (all || (what == WSE_CKPT_EVAL && wse_st_get(st, "wse.step"))))
+		ret = get_step(st, path, &step, why);
+	if (ret)
+		return ret;
+	get_tensors(file, s->table, "", s->params, why);
+	*s->step = step;
+	if (!all)
+		return 0;
+	get_tensors(file, s->table, first, s->m, why);
+	if (second)
+		get_tensors(file, s->table, second, s->v, why);
+	memcpy(s->beta1_pow, &b1, sizeof(b1));
+	memcpy(s->beta2_pow, &b2, sizeof(b2));
+	ts->epoch = epoch;
+	ts->position = position;
+	return 0;
+}
+
 int wse_ckpt_load(const char *path, struct wse_memx *mx, const struct wse_memx_cfg *cfg,
 		  enum wse_ckpt_load what, struct wse_train_state *ts, char *why)
 {
-	uint64_t step = 0, b1 = 0, b2 = 0, epoch = 0, position = 0;
-	const char *first = moment_prefix(&cfg->optim, 0), *second = moment_prefix(&cfg->optim, 1);
-	int all = what == WSE_CKPT_ALL || what == WSE_CKPT_RATES_NEW;
 	struct facts *f = calloc(1, sizeof(*f));
 	char text[WSE_WHY] = "";
 	struct wse_memx_state s;
-	struct wse_st st;
-	int ret = f ? wse_st_read(path, &st, why) : wse_why(why, -ENOMEM, "no memory");
+	struct wse_st_file file;
+	int ret = f ? wse_st_open(path, &file, why) : wse_why(why, -ENOMEM, "no memory");
 
 	if (ret) {
 		free(f);
@@ -370,65 +507,47 @@ int wse_ckpt_load(const char *path, struct wse_memx *mx, const struct wse_memx_c
 	wse_memx_finish(mx);
 	wse_memx_state(mx, &s);
 	run_facts(f, cfg, ts);
-	ret = get_tensors(&st, s.table, "", NULL, why);
-	ret = ret ? ret : check_model(&st, f, ts, what, text, why);
-	if (!ret && all) {
-		ret = check_run(&st, f, what, text, why);
-		ret = ret ? ret : get_tensors(&st, s.table, first, NULL, why);
-		if (!ret && second)
-			ret = get_tensors(&st, s.table, second, NULL, why);
-		ret = ret ? ret : get_power(&st, "beta1_pow", &b1, why);
-		ret = ret ? ret : get_power(&st, "beta2_pow", &b2, why);
-		ret = ret ? ret : get_number(&st, "epoch", 10, &epoch, why);
-		ret = ret ? ret : get_number(&st, "position", 10, &position, why);
+	if (is_hf(s.table) && !wse_st_get(&file.meta, "wse.version"))
+		ret = load_hf(&file, &s, what, why);
+	else
+		ret = load_own(&file, path, f, &s, cfg, what, ts, text, why);
+	if (!ret) {
+		wse_memx_refresh(mx);
+		memcpy(why, text, sizeof(text));
 	}
-	if (!ret && (all || (what == WSE_CKPT_EVAL && wse_st_get(&st, "wse.step"))))
-		ret = get_step(&st, path, &step, why);
-	if (ret)
-		goto out;
-	get_tensors(&st, s.table, "", s.params, why);
-	*s.step = step;
-	if (all) {
-		get_tensors(&st, s.table, first, s.m, why);
-		if (second)
-			get_tensors(&st, s.table, second, s.v, why);
-		memcpy(s.beta1_pow, &b1, sizeof(b1));
-		memcpy(s.beta2_pow, &b2, sizeof(b2));
-		ts->epoch = epoch;
-		ts->position = position;
-	}
-	wse_memx_refresh(mx);
-	memcpy(why, text, sizeof(text));
-out:
-	wse_st_free(&st);
+	wse_st_close(&file);
 	free(f);
 	return ret;
 }
 
 int wse_ckpt_hash(const char *path, char *hex, char *why)
 {
+	struct wse_st_file file;
 	struct wse_sha256 sha;
-	struct wse_st st;
-	int ret = wse_st_read(path, &st, why);
+	int ret = wse_st_open(path, &file, why);
 
 	if (ret)
 		return ret;
 	/* in the order of the file, which the writer fixes */
 	wse_sha256_init(&sha);
-	for (uint32_t i = 0; i < st.nmeta; i++) {
-		if (strncmp(st.meta[i].key, "wse.", 4))
-			continue;
-		wse_sha256_add(&sha, st.meta[i].key, strlen(st.meta[i].key) + 1);
-		wse_sha256_add(&sha, st.meta[i].value, strlen(st.meta[i].value) + 1);
-	}
-	for (uint32_t i = 0; i < st.ntensors; i++) {
-		const struct wse_st_tensor *t = &st.tensors[i];
+	for (uint32_t i = 0; i < file.meta.nmeta; i++) {
+		const struct wse_st_meta *m = &file.meta.meta[i];
 
+		if (strncmp(m->key, "wse.", 4))
+			continue;
+		wse_sha256_add(&sha, m->key, strlen(m->key) + 1);
+		wse_sha256_add(&sha, m->value, strlen(m->value) + 1);
+	}
+	for (uint32_t i = 0; i < file.nviews; i++) {
+		const struct wse_st_view *t = &file.views[i];
+		uint32_t dim[WSE_ST_DIMS] = {1, 1};
+
+		memcpy(dim, t->dim, t->ndim * sizeof(*dim));
 		wse_sha256_add(&sha, t->name, strlen(t->name) + 1);
-		wse_sha256_add(&sha, t->dim, sizeof(t->dim));
-		wse_sha256_add(&sha, t->data, t->count * sizeof(float));
+		wse_sha256_add(&sha, dim, (t->ndim < 2 ? 2 : t->ndim) * sizeof(*dim));
+		wse_sha256_add(&sha, t->data, t->bytes);
 	}
 	wse_sha256_hex(&sha, hex);
-	wse_st_free(&st);
+	wse_st_close(&file);
 	return 0;
 }

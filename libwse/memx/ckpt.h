@@ -2,7 +2,8 @@
 /*
  * Checkpoints: parameters, optimizer state and everything else that decides the bits of the steps
  * to come, in one safetensors file. It holds no device names, counts or times, so equal training
- * gives equal files.
+ * gives equal files. A GPT's is a Hugging Face GPT-2 file at the same time, and a file that
+ * transformers wrote gives its parameters.
  */
 #ifndef WSE_TRAIN_CKPT_H
 #define WSE_TRAIN_CKPT_H
@@ -18,6 +19,7 @@ struct wse_train_state {
 	uint64_t held_out;		/* tokens cut out of it; 0: they are from another one */
 	uint64_t batch, micro_batch;	/* tokens */
 	uint32_t rows, cols, lanes;	/* tile shape: decides the order of sums */
+	uint32_t variant;		/* of the graph, likewise; 0 or 1: the plain one */
 };
 
 /* -ERANGE when a parameter or moment is not finite; -errno of the file system */

@@ -249,6 +249,19 @@ static void copy(const struct wse_st_view *v, const struct wse_hf_tensor *t)
 				element(v, type, t->transposed ? c * rows + r : r * cols + c);
 }
 
+int wse_hf_take(const struct wse_st_file *f, const struct wse_hf_tensor *table, uint32_t n,
+		char *why)
+{
+	int ret = check_sizes(f, table, n, why);
+
+	for (uint32_t i = 0; i < n && !ret; i++)
+		ret = check_tensor(f, &table[i], why);
+	ret = ret ? ret : check_rest(f, table, n, why);
+	for (uint32_t i = 0; i < n && !ret; i++)
+		copy(in_file(f, table[i].name), &table[i]);
+	return ret;
+}
+
 int wse_hf_read(const char *path, const struct wse_hf_tensor *table, uint32_t n, char *why)
 {
 	struct wse_st_file f;
@@ -256,12 +269,7 @@ int wse_hf_read(const char *path, const struct wse_hf_tensor *table, uint32_t n,
 
 	if (ret)
 		return ret;
-	ret = check_sizes(&f, table, n, why);
-	for (uint32_t i = 0; i < n && !ret; i++)
-		ret = check_tensor(&f, &table[i], why);
-	ret = ret ? ret : check_rest(&f, table, n, why);
-	for (uint32_t i = 0; i < n && !ret; i++)
-		copy(in_file(&f, table[i].name), &table[i]);
+	ret = wse_hf_take(&f, table, n, why);
 	wse_st_close(&f);
 	return ret;
 }

@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+struct wse_st_file;
+
 /* A tensor of the model, where it lies in memory; a model is a table of them. */
 struct wse_hf_tensor {
 	const char *name;	/* with "transformer.", lm_head.weight only if it is not tied to wte */
@@ -25,6 +27,8 @@ struct wse_hf_tensor {
  * Else errors as of wse_st_read(). Nothing is changed on error.
  */
 int wse_hf_read(const char *path, const struct wse_hf_tensor *table, uint32_t n, char *why);
+/* the same out of an open file */
+int wse_hf_take(const struct wse_st_file *f, const struct wse_hf_tensor *table, uint32_t n, char *why);
 
 /* F32, what transformers asks for in the metadata, crash-safe as wse_st_write(); -ERANGE for a
  * number that is not finite: path is untouched. */

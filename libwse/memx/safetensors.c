@@ -631,3 +631,11 @@ const struct wse_st_tensor *wse_st_find(const struct wse_st *st, const char *nam
 			return &st->tensors[i];
 	return NULL;
 }
+
+const struct wse_st_view *wse_st_view(const struct wse_st_file *f, const char *name)
+{
+	for (uint32_t i = 0; i < f->nviews; i++)
+		if (!strcmp(f->views[i].name, name))
+			return &f->views[i];
+	return NULL;
+}

@@ -69,5 +69,6 @@ void wse_st_close(struct wse_st_file *f);
 
 const char *wse_st_get(const struct wse_st *st, const char *key);	/* NULL if absent */
 const struct wse_st_tensor *wse_st_find(const struct wse_st *st, const char *name);
+const struct wse_st_view *wse_st_view(const struct wse_st_file *f, const char *name);
 
 #endif

@@ -215,6 +215,7 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 		.rows = s->tile.rows,
 		.cols = s->tile.cols,
 		.lanes = s->tile.lanes,
+		.variant = s->plan.graph.variant,
 	};
 	return 0;
 fail:

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT
+/* A GPT's checkpoints are Hugging Face files, and Hugging Face files begin a run: see hf-file, an independent program */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "memx/hf.h"
+#include "num/num.h"
+#include "tap.h"
+#include "train/loop.h"
+#include "train/session.h"
+
+static const char yaml[] =
+	"trainer:\n"
+	"  init:\n"
+	"    model: {name: gpt2, hidden_size: 8, num_hidden_layers: 2, num_heads: 2, filter_size: 16,\n"
+	"            max_position_embeddings: 8}\n"
+	"    optimizer: {AdamW: {learning_rate: 1.0e-3}}\n"
+	"    loop: {max_steps: 2}\n"
+	"    sampling: {bytes: 0}\n"
+	"  fit:\n"
+	"    train_dataloader: {batch_size: 4, data_dir: TEXT}\n"
+	"    val_dataloader: {held_out_bytes: 256}\n";
+
+#define SIZES "vocab=256 hidden=8 positions=8 filter=16 "
+
+static char dir[] = "/tmp/wse-test-XXXXXX";
+static const char *const uri = "oracle:rows=1,cols=2";
+
+static const char *file(const char *name)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return path;
+}
+
+__attribute__((format(printf, 1, 2))) static int hf_file(const char *fmt, ...)
+{
+	char command[512] = "libwse/tests/train/hf-file ";
+	size_t n = strlen(command);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(command + n, sizeof(command) - n, fmt, ap);
+	va_end(ap);
+	return system(command);
+}
+
+/* what hf-file puts at [row][col] of a tensor that is [out][in] */
+static float value(const char *name, uint32_t row, uint32_t col)
+{
+	uint32_t sum = 5 * row + 3 * col;
+
+	name = strncmp(name, "transformer.", 12) ? name : name + 12;
+	for (; *name; name++)
+		sum += (unsigned char)*name;
+	return ((float)(sum % 31) - 15) / 8;
+}
+
+static int read_cfg(struct wse_config *cfg, const char *const *sets, uint32_t nsets, char *why)
+{
+	int ret = wse_config_parse("test", yaml, sizeof(yaml) - 1, sets, nsets, cfg, why);
+
+	snprintf(cfg->data, sizeof(cfg->data), "%s/text", dir);
+	return ret;
+}
+
+static void open_session(struct wse_session *s)
+{
+	struct wse_config cfg;
+	char why[WSE_WHY];
+
+	if (read_cfg(&cfg, NULL, 0, why) || wse_session_open(s, &cfg, &uri, 1, NULL)) {
+		printf("Bail out! %s\n", s->why);
+		exit(1);
+	}
+}
+
+static int steps(struct wse_session *s, int n)
+{
+	struct wse_step_result r;
+	int ret = 0;
+
+	for (int i = 0; i < n && !ret; i++) {
+		ret = wse_session_compute(s, &r);
+		ret = ret ? ret : wse_session_commit(s, &r);
+	}
+	wse_memx_finish(s->memx);
+	return ret;
+}
+
+/* parameters that are not what hf-file writes */
+static size_t wrong(const struct wse_memx_state *m)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < m->table->n; i++) {
+		const struct wse_tensor *t = &m->table->t[i];
+
+		for (uint32_t j = 0; j < t->count; j++)
+			n += m->params[t->off + j] != value(t->name, j / t->dim[1], j % t->dim[1]);
+	}
+	return n;
+}
+
+/* ---- in ---- */
+
+static void starts(const char *words, enum wse_ckpt_load what)
+{
+	struct wse_memx_state m;
+	struct wse_session s;
+	size_t moments = 0;
+	int ret;
+
+	if (hf_file("write %s " SIZES "%s", file("in"), words))
+		abort();
+	open_session(&s);
+	ret = wse_session_load(&s, file("in"), what);
+	wse_memx_state(s.memx, &m);
+	for (size_t i = 0; i < m.table->params; i++)
+		moments += m.m[i] != 0 || m.v[i] != 0;
+	ok(!ret && !wrong(&m) && !moments && !*m.step && !steps(&s, 1),
+	   "%s: %zu parameters wrong, %zu moments not 0, step %llu %s", words, wrong(&m), moments,
+	   (unsigned long long)*m.step, s.why);
+	wse_session_close(&s);
+}
+
+static void refuses(const char *words, enum wse_ckpt_load what, const char *says)
+{
+	struct wse_memx_state m;
+	struct wse_session s;
+	uint64_t before;
+	int ret;
+
+	open_session(&s);
+	if (hf_file("write %s " SIZES "%s", file("in"), words))
+		abort();
+	wse_memx_state(s.memx, &m);
+	before = wse_checksum64(m.params, m.table->params * sizeof(float));
+	ret = wse_session_load(&s, file("in"), what);
+	ok(ret == -EINVAL && strstr(s.why, says) &&
+		   wse_checksum64(m.params, m.table->params * sizeof(float)) == before,
+	   "%s: %s", words, s.why);
+	wse_session_close(&s);
+}
+
+static void in(void)
+{
+	starts("dtype=F32", WSE_CKPT_MODEL);
+	starts("dtype=F16 prefix= masks=1", WSE_CKPT_MODEL);
+	starts("dtype=BF16 head=1", WSE_CKPT_EVAL);
+	refuses("layers=3", WSE_CKPT_MODEL, "num_hidden_layers is 3 there, 2 in this model");
+	refuses("hidden=16", WSE_CKPT_MODEL, "hidden_size is 16 there, 8 in this model");
+	refuses("linear=1", WSE_CKPT_MODEL, "it lies as [out][in], Hugging Face's as [in][out]");
+	refuses("dtype=F32", WSE_CKPT_ALL, "load_checkpoint_states=model");
+	refuses("dtype=F32", WSE_CKPT_RATES_NEW, "load_checkpoint_states=model");
+}
+
+/* ---- out ---- */
+
+/* a checkpoint is such a file: to hf-file and to wse_hf_read() */
+static void out(void)
+{
+	struct wse_hf_tensor table[64];
+	struct wse_memx_state m;
+	struct wse_session s;
+	char why[WSE_WHY] = "";
+	float *back;
+	int ret;
+
+	open_session(&s);
+	ret = steps(&s, 2);
+	wse_memx_state(s.memx, &m);
+	back = calloc(m.table->params, sizeof(float));
+	for (uint32_t i = 0; i < m.table->n; i++) {
+		const struct wse_tensor *t = &m.table->t[i];
+
+		table[i] = (struct wse_hf_tensor){t->name,
+						  t->ndim,
+						  {t->dim[0], t->dim[1]},
+						  (t->flags & WSE_TENSOR_TRANSPOSED) != 0,
+						  back + t->off};
+	}
+	ret = ret ? ret : wse_session_save(&s, file("trained"));
+	ret = ret ? ret : wse_hf_read(file("trained"), table, m.table->n, why);
+	ok(!ret && !memcmp(back, m.params, m.table->params * sizeof(float)),
+	   "a checkpoint after two steps, read as a Hugging Face file %s%s", s.why, why);
+	for (uint32_t i = 0; i < m.table->n; i++)
+		for (uint32_t j = 0; j < m.table->t[i].count; j++)
+			m.params[m.table->t[i].off + j] =
+				value(m.table->t[i].name, j / m.table->t[i].dim[1],
+				      j % m.table->t[i].dim[1]);
+	ret = wse_session_save(&s, file("known"));
+	ok(!ret && !hf_file("check %s " SIZES "moments=1", file("known")),
+	   "a checkpoint of known numbers, to an independent reader %s", s.why);
+	free(back);
+	wse_session_close(&s);
+}
+
+/* two steps, a checkpoint, two more: the bits of four */
+static void resumes(void)
+{
+	struct wse_memx_state a, b;
+	struct wse_session one, two;
+	int ret;
+
+	open_session(&one);
+	ret = steps(&one, 2);
+	ret = ret ? ret : wse_session_save(&one, file("two"));
+	ret = ret ? ret : steps(&one, 2);
+	open_session(&two);
+	ret = ret ? ret : wse_session_load(&two, file("two"), WSE_CKPT_ALL);
+	ret = ret ? ret : steps(&two, 2);
+	wse_memx_state(one.memx, &a);
+	wse_memx_state(two.memx, &b);
+	ok(!ret && *b.step == 4 && !memcmp(a.params, b.params, a.table->params * 4) &&
+		   !memcmp(a.m, b.m, a.table->params * 4) && !memcmp(a.v, b.v, a.table->params * 4),
+	   "two steps, a checkpoint and two more: the bits of four %s%s", one.why, two.why);
+	wse_session_close(&one);
+	wse_session_close(&two);
+}
+
+/* another order of sums is another run, whichever of the two is the plain one */
+static void variants(void)
+{
+	static const uint32_t pairs[][2] = {{2, 1}, {1, 2}, {2, 4}, {2, 2}, {1, 0}};
+	struct wse_session s;
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+		int ret, same = i > 2;
+
+		open_session(&s);
+		s.state.variant = pairs[i][0];
+		ret = wse_session_save(&s, file("variant"));
+		s.state.variant = pairs[i][1];
+		ret = ret ? ret : wse_session_load(&s, file("variant"), WSE_CKPT_ALL);
+		ok(same ? !ret
+			: ret == -EINVAL && strstr(s.why, "variant: ") &&
+				   strstr(s.why, "load_checkpoint_states=model"),
+		   "variant %u goes on as %u: %s", pairs[i][0], pairs[i][1], s.why);
+		ret = wse_session_load(&s, file("variant"), WSE_CKPT_MODEL);
+		ok(!ret, "its parameters alone %s", s.why);
+		wse_session_close(&s);
+	}
+}
+
+/* ---- a whole run ---- */
+
+static void line(void *ctx, enum wse_log_level level, const char *text)
+{
+	(void)ctx;
+	(void)level;
+	printf("# %s\n", text);
+}
+
+static void whole(void)
+{
+	const char *sets[] = {"checkpoint.load_checkpoint_states=model"};
+	struct wse_run_ops ops = {.line = line};
+	struct wse_run run = {.mode = WSE_MODE_TRAIN_AND_EVAL, .uris = &uri, .nuris = 1};
+	struct wse_run_result res;
+	char why[WSE_WHY] = "", path[128];
+	int ret;
+
+	snprintf(path, sizeof(path), "%s", file("gpt2.safetensors"));
+	if (hf_file("write %s " SIZES "dtype=F16 masks=1", path))
+		abort();
+	ret = read_cfg(&run.cfg, sets, 1, why);
+	snprintf(run.cfg.model_dir, sizeof(run.cfg.model_dir), "%s", file("model_dir"));
+	run.checkpoint = path;
+	run.mode = WSE_MODE_EVAL;
+	ret = ret ? ret : wse_run(&run, &ops, &res, why);
+	ok(!ret && res.evaluated && res.steps == 0 && strlen(res.hash) == 64,
+	   "a Hugging Face file is evaluated, held-out loss %.3f %s", res.held_out, why);
+	run.mode = WSE_MODE_TRAIN_AND_EVAL;
+	ret = ret ? ret : wse_run(&run, &ops, &res, why);
+	ok(!ret && res.steps == 2, "and trained on, for %llu steps %s",
+	   (unsigned long long)res.steps, why);
+	run.checkpoint = "auto";
+	run.cfg.load_states = WSE_CKPT_ALL;
+	run.cfg.max_steps = 3;
+	ret = ret ? ret : wse_run(&run, &ops, &res, why);
+	ok(!ret && res.steps == 3, "which goes on from its own checkpoint %s", why);
+}
+
+int main(void)
+{
+	char command[100];
+	FILE *f;
+
+	if (!mkdtemp(dir))
+		return 1;
+	f = fopen(file("text"), "w");
+	if (!f)
+		return 1;
+	for (uint64_t i = 0; i < 4000; i++)
+		fputc("etaoin shrdlu\n"[wse_rng_u64(7, 0, i / 5 * 3 % 97 + i % 5) % 14], f);
+	fclose(f);
+	in();
+	out();
+	resumes();
+	variants();
+	whole();
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	if (system(command))
+		return 1;
+	return tap_end();
+}
