@@ -213,6 +213,30 @@ static void same_bits(void)
 	}
 }
 
+/* a model that needs a program for each phase, and the FFN in chunks: the programs end where the plan says */
+static void phases(void)
+{
+	static const struct run r = {"sim:func,rows=4,cols=4",
+				     1,
+				     {"model.hidden_size=128",
+				      "train_dataloader.micro_batch_size=2",
+				      "train_dataloader.batch_size=2"},
+				     3};
+	struct wse_step_result step;
+	struct wse_session s;
+	int ret = open_run(&r, &s);
+
+	ok(!ret && s.plan.graph.nprograms == 3 && s.plan.graph.variant > 1,
+	   "hidden 128, 32 tokens a core: a program a phase%s%s", ret ? ": " : "",
+	   ret ? s.why : "");
+	if (ret)
+		return;
+	ret = wse_session_compute(&s, &step);
+	ret = ret ? ret : wse_verify_step(&s, "oracle:rows=4,cols=4");
+	ok(!ret, "and the oracle's bits%s%s", ret ? ": " : "", ret ? s.why : "");
+	wse_session_close(&s);
+}
+
 /* what does not divide or fit is refused with the numbers */
 static void refused(void)
 {
@@ -273,6 +297,7 @@ int main(void)
 				2},
 		  "one block, a sequence in one row");
 	same_bits();
+	phases();
 	refused();
 	unlink(text);
 	return tap_end();
