@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "device.h"
+#include "layer.h"
 #include "wse_kernel.h"
 #include "wse_regs.h"
 
@@ -201,51 +202,39 @@ static uint64_t budget_of(const struct wse_linear *l, uint32_t nblk, uint32_t kc
 	return 10000000 + 16 * block * nblk;
 }
 
-/* The image [width][T], elements of size bytes, between host and cores: [width / C][T / R] at sram.
- */
+static struct wse_layer layer(const struct wse_linear *l, uint32_t b)
+{
+	return (struct wse_layer){l->rows, l->cols, l->tr, b};
+}
+
+/* The image [width][T], elements of size bytes, between host and cores: [width / C][T / R] at sram. */
 static struct drm_wse_cmd activation(const struct wse_linear *l, struct wse_place p, uint32_t width,
 				     uint32_t size, uint32_t sram, int in)
 {
-	struct wse_copy c = {
-		.buf = p.buf,
-		.off = p.off,
-		.queue = Q_MAIN,
-		.rows = (uint16_t)l->rows,
-		.cols = (uint16_t)l->cols,
-		.sram = sram,
-		.len = l->tr * size,
-		.nline = width / l->cols,
-		.lstride = l->t * size,
-		.sstride = l->tr * size,
-		.cstride = width / l->cols * l->t * size,
-		.rstride = l->tr * size,
-	};
+	struct wse_layer shape = layer(l, 1);
+	struct wse_copy c = wse_layer_values(&shape, width / l->cols, size);
 
+	c.buf = p.buf;
+	c.off = p.off;
+	c.queue = Q_MAIN;
+	c.sram = sram;
 	return in ? wse_cmd_copy_in(c) : wse_cmd_copy_out(c);
 }
 
-/* The image [rows][width] between host and edges. */
-static struct wse_stream image(const struct wse_linear *l, struct wse_place p,
-			       struct wse_place mask, uint32_t rows, uint32_t width, uint32_t b,
-			       uint32_t size)
+/* Where the stream of an image of that width lies, and its mask. */
+static void locate(const struct wse_linear *l, struct wse_stream *s, uint32_t queue,
+		   struct wse_place p, struct wse_place mask, uint32_t width)
 {
 	uint32_t piece = mask.buf ? mask_piece(l, width) : 0;
 
-	return (struct wse_stream){
-		.buf = p.buf,
-		.off = p.off,
-		.mask = mask.buf,
-		.moff = mask.buf ? mask.off : 0,
-		.cols = (uint16_t)l->cols,
-		.nblock = rows / b,
-		.nfeat = (uint8_t)b,
-		.kcol = (uint16_t)(width / l->cols),
-		.lstride = p.buf ? width * size : 0,
-		.cstride = p.buf ? width / l->cols * size : 0,
-		.rstride = piece * l->cols,
-		.mcstride = piece,
-		.budget = budget_of(l, rows / b, width / l->cols, b),
-	};
+	s->queue = queue;
+	s->buf = p.buf;
+	s->off = p.off;
+	s->mask = mask.buf;
+	s->moff = mask.buf ? mask.off : 0;
+	s->rstride = piece * l->cols;
+	s->mcstride = piece;
+	s->budget = budget_of(l, s->nblock, s->kcol, s->nfeat);
 }
 
 static struct drm_wse_cmd start(const struct wse_linear *l, uint32_t entry, const void *args,
@@ -288,7 +277,8 @@ static int product(struct wse_linear *l, struct wse_place in, struct wse_place w
 		   struct wse_fence **fence)
 {
 	uint32_t b = block_of(l, rows);
-	struct wse_stream s = image(l, w, mask, rows, width, b, 2);
+	struct wse_layer shape = layer(l, b);
+	struct wse_stream s = wse_layer_image(&shape, rows, width);
 	struct wse_linear_args arg = {
 		.x = WSE_SRAM_BASE + l->in,
 		.y = WSE_SRAM_BASE + l->out,
@@ -309,9 +299,7 @@ static int product(struct wse_linear *l, struct wse_place in, struct wse_place w
 		ret = need(l, &mask, "the mask");
 	if (ret)
 		return ret;
-	s.queue = Q_IN;
-	s.color = WSE_COLOR_STREAM;
-	s.etype = WSE_ETYPE_BF16;
+	locate(l, &s, Q_IN, w, mask, width);
 	cmds[0] = activation(l, in, width, 2, l->in, 1);
 	cmds[1] = wse_cmd_fence(Q_IN, 0);
 	cmds[2] = wse_cmd_stream_in(s);
@@ -336,8 +324,9 @@ int wse_linear_backward_weight(struct wse_linear *l, struct wse_place x, struct 
 			       struct wse_place mask, struct wse_place dw, struct wse_fence **fence)
 {
 	uint32_t b = block_of(l, l->n);
-	struct wse_stream in = image(l, (struct wse_place){0}, mask, l->n, l->k, b, 2);
-	struct wse_stream out = image(l, dw, mask, l->n, l->k, b, 4);
+	struct wse_layer shape = layer(l, b);
+	struct wse_stream in = wse_layer_index(&shape, l->n, l->k);
+	struct wse_stream out = wse_layer_grads(&shape, l->n, l->k);
 	struct wse_wgrad_args arg = {
 		.x = WSE_SRAM_BASE + l->in,
 		.dy = WSE_SRAM_BASE + l->out,
@@ -358,13 +347,8 @@ int wse_linear_backward_weight(struct wse_linear *l, struct wse_place x, struct 
 		ret = need(l, &mask, "the mask");
 	if (ret)
 		return ret;
-	in.queue = Q_IN;
-	in.color = WSE_COLOR_STREAM;
-	in.etype = WSE_ETYPE_BF16;
-	in.index_only = 1;
-	out.queue = Q_OUT;
-	out.color = WSE_COLOR_COL + ((l->rows - 1) & 1); /* what the last row sends south on */
-	out.etype = WSE_ETYPE_FP32;
+	locate(l, &in, Q_IN, (struct wse_place){0}, mask, l->k);
+	locate(l, &out, Q_OUT, dw, mask, l->k);
 	cmds[0] = activation(l, x, l->k, 2, l->in, 1);
 	cmds[1] = activation(l, dy, l->n, 2, l->out, 1);
 	cmds[2] = wse_cmd_fence(Q_IN, 1);

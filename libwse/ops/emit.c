@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "wse_regs.h"
+#include "device/layer.h"
 
 uint32_t wse_emit_addr(const struct wse_emit *e, uint32_t value)
 {
@@ -43,25 +43,25 @@ void wse_emit_start(struct wse_emit *e, const struct wse_op *op, const void *arg
 	wse_emit_cmd(e, wse_cmd_start(s));
 }
 
-/* blocks of a slice of an image whose rows have `width` elements of `size` bytes */
-static struct wse_stream stream(const struct wse_emit *e, const struct wse_slice *s, uint32_t width,
-				uint32_t size)
+static struct wse_layer layer(const struct wse_emit *e)
 {
-	uint32_t cols = e->g->tile.cols;
+	return (struct wse_layer){e->g->tile.rows, e->g->tile.cols, e->g->t, e->g->nfeat};
+}
 
-	return (struct wse_stream){
-		.queue = WSE_QUEUE_IN,
-		.color = WSE_COLOR_STREAM,
-		.cols = cols,
-		.off = ((uint64_t)s->out0 * width + s->in0) * size,
-		.nblock = s->outs / e->g->nfeat,
-		.nfeat = e->g->nfeat,
-		.etype = size == 2 ? WSE_ETYPE_BF16 : WSE_ETYPE_FP32,
-		.kcol = s->ins / cols,
-		.lstride = width * size,
-		.cstride = s->ins / cols * size,
-		.budget = 1ull << 36,
-	};
+/* the stream of a slice of an array at `span` whose rows have `width` elements of `size` bytes */
+static void emit_slice(struct wse_emit *e, struct wse_stream s, struct wse_slice slice,
+		       uint32_t width, struct wse_span span)
+{
+	int out = s.etype == WSE_ETYPE_FP32;
+	uint32_t size = out ? 4 : 2;
+
+	s.queue = out ? WSE_QUEUE_OUT : WSE_QUEUE_IN;
+	s.budget = 1ull << 36;
+	s.buf = wse_emit_buffer(e, span.buf);
+	s.off = span.off + ((uint64_t)slice.out0 * width + slice.in0) * size;
+	s.lstride = width * size;
+	if (s.buf)
+		wse_emit_cmd(e, out ? wse_cmd_stream_out(s) : wse_cmd_stream_in(s));
 }
 
 void wse_emit_image(struct wse_emit *e, uint32_t unit, uint32_t chunk, int back)
@@ -69,37 +69,31 @@ void wse_emit_image(struct wse_emit *e, uint32_t unit, uint32_t chunk, int back)
 	const struct wse_unit *u = &e->g->units[unit];
 	const struct wse_image *img = &e->job->images[unit];
 	struct wse_slice s = wse_unit_slice(u, chunk);
-	struct wse_slice turned = {s.in0, s.ins, s.out0, s.outs};
-	struct wse_stream cmd = back ? stream(e, &turned, u->outs, 2) : stream(e, &s, u->ins, 2);
-	struct wse_span span = back ? img->tr : img->fwd;
+	struct wse_layer l = layer(e);
 
-	cmd.buf = wse_emit_buffer(e, span.buf);
-	cmd.off += span.off;
-	if (cmd.buf)
-		wse_emit_cmd(e, wse_cmd_stream_in(cmd));
+	if (back)
+		s = (struct wse_slice){s.in0, s.ins, s.out0, s.outs};
+	emit_slice(e, wse_layer_image(&l, s.outs, s.ins), s, back ? u->outs : u->ins,
+		   back ? img->tr : img->fwd);
 }
 
 void wse_emit_index(struct wse_emit *e, uint32_t unit, uint32_t chunk)
 {
-	struct wse_slice s = wse_unit_slice(&e->g->units[unit], chunk);
-	struct wse_stream cmd = stream(e, &s, s.ins, 2);
+	struct wse_slice slice = wse_unit_slice(&e->g->units[unit], chunk);
+	struct wse_layer l = layer(e);
+	struct wse_stream s = wse_layer_index(&l, slice.outs, slice.ins);
 
-	cmd.index_only = 1;
-	cmd.off = 0;
-	cmd.lstride = 0;
-	cmd.cstride = 0;
-	wse_emit_cmd(e, wse_cmd_stream_in(cmd));
+	s.queue = WSE_QUEUE_IN;
+	s.budget = 1ull << 36;
+	wse_emit_cmd(e, wse_cmd_stream_in(s));
 }
 
 void wse_emit_grads(struct wse_emit *e, uint32_t unit, uint32_t chunk)
 {
 	const struct wse_unit *u = &e->g->units[unit];
 	struct wse_slice s = wse_unit_slice(u, chunk);
-	struct wse_stream cmd = stream(e, &s, u->ins, 4);
+	struct wse_layer l = layer(e);
 
-	cmd.buf = wse_emit_buffer(e, e->grads[unit]);
-	cmd.queue = WSE_QUEUE_OUT;
-	cmd.color = WSE_COLOR_COL + ((e->g->tile.rows - 1) & 1);
-	if (cmd.buf)
-		wse_emit_cmd(e, wse_cmd_stream_out(cmd));
+	emit_slice(e, wse_layer_grads(&l, s.outs, s.ins), s, u->ins,
+		   (struct wse_span){e->grads[unit], 0});
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "device/layer.h"
 #include "num/why.h"
 #include "ops/emit.h"
 #include "ops/kinds.h"
@@ -42,22 +43,16 @@ static int check_rows(const struct wse_graph *g, uint32_t value, const struct ws
 static struct wse_copy rows_copy(struct wse_emit *e, struct wse_span s, uint32_t value)
 {
 	const struct wse_value *v = &e->g->values[value];
-	uint32_t size = element(v), t = e->g->t, tokens = wse_graph_tokens(e->g);
+	struct wse_layer l = {e->g->tile.rows, e->g->tile.cols, e->g->t, e->g->nfeat};
+	struct wse_copy c = wse_layer_values(&l, v->rows, element(v));
 
-	return (struct wse_copy){
-		.buf = wse_emit_buffer(e, s.buf),
-		.off = s.off,
-		.queue = WSE_QUEUE_RUN,
-		.sram = v->sram,
-		.rows = e->g->tile.rows,
-		.cols = e->g->tile.cols,
-		.len = t * size,
-		.nline = v->rows,
-		.lstride = tokens * size,
-		.sstride = t * size,
-		.cstride = v->shape == WSE_SHAPE_TOKENS ? v->rows * tokens * size : 0,
-		.rstride = t * size,
-	};
+	c.buf = wse_emit_buffer(e, s.buf);
+	c.off = s.off;
+	c.queue = WSE_QUEUE_RUN;
+	c.sram = v->sram;
+	if (v->shape != WSE_SHAPE_TOKENS)
+		c.cstride = 0;
+	return c;
 }
 
 static uint64_t rows_cycles(const struct wse_graph *g, uint32_t value)
