@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # libwse (build/libwse.a, build/libwse.so.1), its tools, references, benches and tests.
 
-LIBWSE_VERSION := 0.1.0
-LIBWSE_DIRS := device device/accel device/sim graph ops model exec memx swarmx input output num train
+LIBWSE_VERSION := $(shell sed -n 's/^\#define WSE_RELEASE "\(.*\)"/\1/p' uapi/wse/wse_release.h)
+LIBWSE_DIRS := base device device/accel device/sim graph ops model exec memx swarmx input output num train
 LIBWSE_SRC := $(wildcard $(LIBWSE_DIRS:%=libwse/%/*.c))
 LIBWSE_LIBS := -ldrm -lyaml -lcrypto -pthread
 # paths of a build are compiled in, so that a tree works without being installed

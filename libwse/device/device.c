@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "device.h"
 #include "wse_regs.h"
 
@@ -40,29 +41,38 @@ void wse_device_put(struct wse_device *dev)
 
 int wse_fail(struct wse_device *dev, int err, const char *fmt, ...)
 {
+	char text[WSE_ERROR_LEN];
 	va_list ap;
 
 	va_start(ap, fmt);
-	pthread_mutex_lock(&dev->error_lock);
-	vsnprintf(dev->error, sizeof(dev->error), fmt, ap);
-	pthread_mutex_unlock(&dev->error_lock);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return err;
+	pthread_mutex_lock(&dev->error_lock);
+	memcpy(dev->error, text, sizeof(text));
+	pthread_mutex_unlock(&dev->error_lock);
+	return wse_sorry(err, "%s", text);
 }
 
-int wse_device_open_why(const char *uri, char *why, size_t len, struct wse_device **dev)
+static int open_uri(const char *uri, char *why, size_t len, struct wse_device **dev)
 {
 	struct wse_uri parsed;
-	int ret;
+	int ret = wse_uri_parse(uri, why, len, &parsed);
 
-	if (len)
-		why[0] = 0;
-	ret = wse_uri_parse(uri, why, len, &parsed);
 	if (ret)
 		return ret;
 	if (parsed.sim)
 		return wse_sim_open(uri, &parsed, why, len, dev);
 	return wse_accel_open(uri, &parsed, why, len, dev);
+}
+
+int wse_device_open_why(const char *uri, char *why, size_t len, struct wse_device **dev)
+{
+	char text[WSE_ERROR_LEN] = "";
+	int ret = open_uri(uri, text, sizeof(text), dev);
+
+	if (len)
+		snprintf(why, len, "%s", ret ? text : "");
+	return ret ? wse_sorry(ret, "%s", text) : 0;
 }
 
 int wse_device_open(const char *uri, struct wse_device **dev)

@@ -124,7 +124,7 @@ struct wse_image_file {
 int wse_firmware_read(uint32_t abi_minor, char *why, size_t len, struct wse_image_file *image);
 /*
  * The path of a file that belongs to the library: $env/name (or $env itself if it is a file), where
- * the library was built, /lib/firmware/wse. -ENOENT; -ENAMETOOLONG.
+ * the library was built, wse/ beside libwse.so, /lib/firmware/wse. -ENOENT; -ENAMETOOLONG.
  */
 int wse_find_file(const char *env, const char *name, size_t len, char *path);
 /* A whole file. free(*bytes). -EFBIG over max. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "device.h"
 #include "wse_cmd.h"
 
@@ -167,6 +168,7 @@ int wse_explain_submit(struct wse_device *dev, const struct drm_wse_cmd *cmds, u
 			snprintf(dev->error, sizeof(dev->error),
 				 "the context is lost after an error: destroy it and "
 				 "create another");
+		wse_sorry(err, "%s", dev->error);
 		pthread_mutex_unlock(&dev->error_lock);
 		return err;
 	case -ENODEV:

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* The firmware that in-process contexts boot, and where files of the library are looked for. */
+#define _GNU_SOURCE /* dladdr() */
+#include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,16 +14,43 @@
 
 #define WSE_INSTALLED "/lib/firmware/wse"
 #ifndef WSE_BUILD_FIRMWARE
-#define WSE_BUILD_FIRMWARE WSE_INSTALLED /* a build says where it puts firmware */
+#define WSE_BUILD_FIRMWARE "" /* what is not installed says where its build puts firmware */
 #endif
+
+/*
+ * PREFIX/lib/wse of an installed copy, wherever that was moved: wse/ beside libwse.so, or lib/wse beside the bin/ of a
+ * program that has the library in itself. "" if there is none
+ */
+static void beside_library(char *dir, size_t len)
+{
+	static const char *const below[] = {"wse", "../lib/wse"};
+	Dl_info info;
+	const char *end;
+	struct stat st;
+
+	dir[0] = 0;
+	if (!dladdr((void *)beside_library, &info) || !info.dli_fname)
+		return;
+	end = strrchr(info.dli_fname, '/');
+	for (int i = 0; end && i < 2; i++) {
+		int n = snprintf(dir, len, "%.*s/%s", (int)(end - info.dli_fname), info.dli_fname,
+				 below[i]);
+
+		if (n < (int)len && !stat(dir, &st))
+			return;
+		dir[0] = 0;
+	}
+}
 
 int wse_find_file(const char *env, const char *name, size_t len, char *path)
 {
-	const char *dirs[] = {getenv(env), WSE_BUILD_FIRMWARE, WSE_INSTALLED};
+	char beside[PATH_MAX];
+	const char *dirs[] = {getenv(env), WSE_BUILD_FIRMWARE, beside, WSE_INSTALLED};
 	struct stat st;
 	size_t i;
 	int n;
 
+	beside_library(beside, sizeof(beside));
 	for (i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
 		if (!dirs[i] || !dirs[i][0])
 			continue;

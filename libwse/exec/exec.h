@@ -18,12 +18,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <wse/train.h>
+
 #include "ops/job.h"
-
-enum wse_log_level { WSE_LOG_ERROR, WSE_LOG_WARN, WSE_LOG_INFO };
-
-/* one line of text without the newline; may be called from any thread */
-typedef void (*wse_log_fn)(void *ctx, enum wse_log_level level, const char *text);
 
 struct wse_exec;
 

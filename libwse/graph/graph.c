@@ -48,6 +48,33 @@ static void *grow(struct wse_graph *g, void *array, uint32_t *n, size_t size)
 	return memset((char *)*a + (*n)++ * size, 0, size);
 }
 
+void wse_graph_tile(const struct wse_graph *g, struct wse_tile *tile)
+{
+	*tile = g->tile;
+}
+
+uint32_t wse_graph_tokens(const struct wse_graph *g)
+{
+	return g->t * g->tile.rows;
+}
+
+void wse_graph_sequence(struct wse_graph *g, uint32_t seq)
+{
+	g->seq = seq;
+}
+
+void wse_graph_classes(struct wse_graph *g, uint32_t width, uint32_t *targets, uint32_t *logits)
+{
+	size_t tokens = wse_graph_tokens(g);
+
+	g->vocab_rows = width / g->tile.cols;
+	g->target = wse_graph_in(g, "targets", tokens * 2);
+	g->loss = wse_graph_out(g, "losses", tokens * 4);
+	g->logits = wse_graph_out(g, "logits", width * tokens * 4);
+	*targets = g->target;
+	*logits = g->logits;
+}
+
 uint32_t wse_graph_value(struct wse_graph *g, const char *what, enum wse_type type,
 			 enum wse_shape shape, uint32_t rows)
 {
@@ -131,7 +158,7 @@ uint32_t wse_graph_vec(struct wse_graph *g, uint32_t unit, uint32_t tensor, uint
 	if (unit >= g->nunits)
 		return 0;
 	u = &g->units[unit];
-	if (u->nvec == WSE_UNIT_VECS || width % (parts * g->tile.cols)) {
+	if (u->nvec == WSE_UNIT_VECS || !parts || width % (parts * g->tile.cols)) {
 		g->failed = -EINVAL;
 		return 0;
 	}

@@ -18,19 +18,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <wse/model.h>
+
 #include "graph/tensor.h"
 #include "graph/tile.h"
-
-enum wse_type { WSE_TYPE_BF16, WSE_TYPE_F32, WSE_TYPE_U16, WSE_TYPE_BYTE };
-
-enum wse_shape {
-	WSE_SHAPE_TOKENS,	/* [rows][T] on each core: width rows * COLS, token index fastest */
-	WSE_SHAPE_SHARED,	/* [rows][T], the same in every column of a row */
-	WSE_SHAPE_VECTOR,	/* [rows] on each core, the same in every row */
-	WSE_SHAPE_WORK,		/* rows bytes of scratch for one operation */
-};
-
-#define WSE_NO_VALUE 0xffffu
 
 struct wse_value {
 	const char *what;	/* for the plan: "activations", ... */
@@ -84,7 +75,6 @@ struct wse_op {
 	uint32_t arg[WSE_OP_ARGS];
 };
 
-#define WSE_NO_UNIT UINT32_MAX
 #define WSE_GRAPH_IO 8
 #define WSE_GRAPH_PROGRAMS 4
 
@@ -129,29 +119,15 @@ struct wse_graph {
 /* above the data: stack and argument words */
 #define WSE_GRAPH_TOP (1024u + 64u)
 
-static inline uint32_t wse_graph_tokens(const struct wse_graph *g)
-{
-	return g->t * g->tile.rows;
-}
-
 /* empty; nfeat by t. */
 void wse_graph_init(struct wse_graph *g, const struct wse_tile *tile, uint32_t t);
 void wse_graph_fini(struct wse_graph *g);
 
-/* each returns a number; after a failure of memory all are harmless and wse_graph_finish() returns -ENOMEM */
-uint32_t wse_graph_value(struct wse_graph *g, const char *what, enum wse_type type, enum wse_shape shape,
-			 uint32_t rows);
-uint32_t wse_graph_program(struct wse_graph *g, const char *file, uint32_t end);
-/* a unit of outs x ins, or of vectors alone (weight = WSE_NO_TENSOR) */
-uint32_t wse_graph_unit(struct wse_graph *g, uint32_t weight, uint32_t outs, uint32_t ins, uint32_t parts);
-/* at most one of them above 1, for a unit without parts */
-void wse_graph_chunks(struct wse_graph *g, uint32_t unit, uint32_t chunks_out, uint32_t chunks_in);
-/* one more vector of `width` elements, in parts as a unit's matrix; returns its place in a column, in floats */
-uint32_t wse_graph_vec(struct wse_graph *g, uint32_t unit, uint32_t tensor, uint32_t width, uint32_t parts);
+/*
+ * One more operation; an operation's own file fills it in. The calls that builders use are public (wse/model.h); after
+ * a failure of memory all are harmless and wse_graph_finish() returns -ENOMEM.
+ */
 struct wse_op *wse_graph_op(struct wse_graph *g, uint32_t kind, uint32_t unit, uint32_t program);
-/* one more input or output of every micro-batch */
-uint32_t wse_graph_in(struct wse_graph *g, const char *name, size_t bytes);
-uint32_t wse_graph_out(struct wse_graph *g, const char *name, size_t bytes);
 
 /*
  * Lifetimes, the check of every operation (ops/ops.h does it through `check`), and SRAM places (graph/place.h).

@@ -9,13 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WSE_NO_TENSOR UINT32_MAX
-
-enum wse_tensor_flags {
-	WSE_TENSOR_DECAY = 1,		/* weight decay applies */
-	WSE_TENSOR_TRANSPOSED = 2,	/* a Hugging Face file has it as [in][out] (GPT-2's Conv1D); ours is [out][in] */
-	WSE_TENSOR_INPUT = 4,		/* the host gathers rows of it: updated before the next step's inputs are made */
-};
+#include <wse/model.h>
 
 struct wse_tensor {
 	char name[64];		/* as Hugging Face names it */

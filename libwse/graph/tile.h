@@ -7,12 +7,6 @@
 #ifndef WSE_GRAPH_TILE_H
 #define WSE_GRAPH_TILE_H
 
-#include <stdint.h>
-
-struct wse_tile {
-	uint32_t rows, cols;
-	uint32_t lanes;		/* 4 or 8 */
-	uint32_t sram;		/* bytes of a core; no sum depends on it */
-};
+#include <wse/model.h> /* struct wse_tile */
 
 #endif

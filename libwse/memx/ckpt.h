@@ -8,6 +8,8 @@
 #ifndef WSE_TRAIN_CKPT_H
 #define WSE_TRAIN_CKPT_H
 
+#include <wse/train.h>
+
 #include "memx.h"
 
 /* what decides a step's bits besides the tensors, the optimizer and the schedule */
@@ -25,15 +27,6 @@ struct wse_train_state {
 /* -ERANGE when a parameter or moment is not finite; -errno of the file system */
 int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_cfg *cfg,
 		  const struct wse_train_state *ts, char *why);
-
-/* what to take out of a checkpoint, in the words of checkpoint.load_checkpoint_states */
-enum wse_ckpt_load {
-	WSE_CKPT_ALL,		/* "all": go on as if there had been no break */
-	WSE_CKPT_RATES_NEW,	/* "model,optimizer,dataloader": betas, weight decay, clipping and
-				 * schedule are this run's */
-	WSE_CKPT_MODEL,		/* "model": parameters alone; step and state are those of a start */
-	WSE_CKPT_EVAL,		/* parameters, and the step they are of, if the file tells */
-};
 
 /*
  * What is taken must fit this run, else -EINVAL, and why [WSE_WHY] names the thing, its value in

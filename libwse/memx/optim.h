@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum wse_optim_kind { WSE_OPTIM_ADAMW, WSE_OPTIM_ADAM, WSE_OPTIM_SGD };
+#include <wse/train.h>
 
 struct wse_optim_cfg {
 	enum wse_optim_kind kind;
@@ -14,17 +14,6 @@ struct wse_optim_cfg {
 	double momentum;		/* SGD */
 	double weight_decay;		/* AdamW: decoupled; Adam, SGD: added to the gradient */
 };
-
-enum wse_sched_kind { WSE_SCHED_CONSTANT, WSE_SCHED_LINEAR, WSE_SCHED_COSINE };
-
-struct wse_sched {
-	enum wse_sched_kind kind;
-	double from, to;	/* learning rates at its first step and from total_iters on */
-	uint64_t total_iters;
-	uint64_t begin;		/* step at which it takes over; ascending, the first is 0 */
-};
-
-#define WSE_SCHED_MAX 8
 
 struct wse_sched_list {
 	uint32_t n;

@@ -12,10 +12,9 @@
 #include "ops/ops.h"
 
 /*
- * The kernels in one program, or in one for each phase, which are copied to the cores when the phase begins; and where
- * data may begin above every version of them.
+ * The kernels are in one program, or in one for each phase, which are copied to the cores when the phase begins; data
+ * may begin here above every version of the latter.
  */
-#define TRAIN_END 0x4400u
 #define PHASE_END 0x2600u
 
 int wse_gpt_init(struct wse_model *model, const struct wse_gpt *shape, char *why)
@@ -444,7 +443,7 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 		static const char *const files[] = {"forward.elf", "loss.elf", "backward.elf"};
 
 		b.programs[i] = modes[mode].phases ? wse_graph_program(g, files[i], PHASE_END)
-						   : wse_graph_program(g, "train.elf", TRAIN_END);
+						   : wse_graph_kernels(g);
 	}
 	enter(&b, FORWARD);
 	vocab = (m->vocab + 4 * tile->cols - 1) / (4 * tile->cols) * 4 * tile->cols;

@@ -6,6 +6,9 @@
 
 #include "num/why.h"
 
+/* where data may begin above every version of the program with all kernels */
+#define KERNELS_END 0x4400u
+
 static const struct wse_op_type *const types[WSE_OP_KINDS] = {
 	[WSE_OP_IN] = &wse_type_in,
 	[WSE_OP_OUT] = &wse_type_out,
@@ -63,6 +66,11 @@ static int check_grads(const struct wse_graph *g, int ret, char *why)
 				       want & WSE_GRAD_MATRIX ? "matrix" : "vectors");
 	}
 	return ret;
+}
+
+uint32_t wse_graph_kernels(struct wse_graph *g)
+{
+	return wse_graph_program(g, "train.elf", KERNELS_END);
 }
 
 int wse_ops_finish(struct wse_graph *g, char *why)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* JSON lines. Numbers that are not finite are null: JSON has no others. */
-#include "log_json.h"
+#include <wse/train.h>
 
 #include <errno.h>
 #include <inttypes.h>

@@ -8,11 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "train/loop.h"
-#include "model/plan.h"
-#include "output/log_json.h"
-#include "wse_release.h"
+#include <wse/wse.h>
 
 #define MAX_SETS 64
 #define MAX_URIS 64
@@ -225,7 +221,7 @@ static int parse(int argc, char **argv, struct args *a)
 			a->json = optarg;
 			break;
 		case 1:
-			printf("wse-train " WSE_RELEASE "\n");
+			printf("wse-train %s\n", wse_version());
 			return 1;
 		case 'i':
 			a->prompt = optarg;
@@ -322,81 +318,49 @@ static uint32_t choose_devices(const struct args *a, uint32_t num, char *list, s
 	return n;
 }
 
-static void keep_error(void *ctx, enum wse_log_level level, const char *text)
-{
-	if (level == WSE_LOG_ERROR)
-		snprintf(ctx, WSE_WHY, "%s", text);
-}
-
-/* the shape that a URI names; a plan needs no device */
-static int tile_of(const char *uri, struct wse_exec_info *info)
-{
-	*info = (struct wse_exec_info){.tile = {.lanes = 8, .sram = 48 * 1024}};
-	snprintf(info->name, sizeof(info->name), "%.60s", uri);
-	return wse_uri_number(uri, "rows", 4, &info->tile.rows) ||
-			       wse_uri_number(uri, "cols", 4, &info->tile.cols)
-		       ? -EINVAL
-		       : 0;
-}
-
 /* --validate_only: the file has no faults; does the model fit the wafers? */
-static int validate(const struct args *a, const struct wse_config *cfg, const char *uri, uint32_t n)
+static int validate(const struct args *a, struct wse_params *p, const char *uri, uint32_t n)
 {
-	struct wse_exec_info info;
-	char why[WSE_WHY] = "";
-	struct wse_plan p;
+	struct wse_plan_info info;
 
-	snprintf(why, sizeof(why), "%.200s: rows and cols take a positive number", uri);
-	if (tile_of(uri, &info) ||
-	    wse_plan_make(&cfg->model, &info.tile, cfg->batch, cfg->micro_batch, &p, why)) {
-		fprintf(stderr, "wse-train: %s\n", why);
+	if (wse_params_plan(p, uri, WSE_PLAN_SHAPE, NULL, NULL, &info)) {
+		fprintf(stderr, "wse-train: %s\n", wse_error());
 		return 2;
 	}
-	wse_plan_fini(&p);
 	printf("| %s: no faults; fits %u x %s\n", a->params, n, uri);
 	return 0;
 }
 
-static int plan(const struct wse_config *cfg, const char *uri, const struct wse_exec_cfg *log)
+static void plan_line(void *ctx, enum wse_log_level level, const char *text)
 {
-	struct wse_exec_info info;
-	char why[WSE_WHY] = "";
-	struct wse_exec_cfg keep = {keep_error, why};
-	struct wse_exec *e = NULL;
-	struct wse_plan p;
-	int ret;
-
-	/* one that is there is asked for its own shape */
-	ret = wse_exec_open(uri, &keep, &e);
-	if (ret == -EINVAL || tile_of(uri, &info)) {
-		fprintf(stderr, "wse-train: %s\n", why[0] ? why : uri);
-		return 2;
-	}
-	if (e)
-		e->ops->info(e, &info);
+	(void)ctx;
+	if (level == WSE_LOG_INFO)
+		puts(text);
 	else
-		fprintf(stderr, "note: %s; planned for %u x %u cores all the same\n",
-			why[0] ? why : strerror(-ret), info.tile.rows, info.tile.cols);
-	ret = wse_plan_make(&cfg->model, &info.tile, cfg->batch, cfg->micro_batch, &p, why);
-	if (p.tokens)
-		wse_plan_print(&p, &cfg->model, info.name, log);
-	wse_plan_fini(&p);
-	if (e)
-		e->ops->close(e);
-	if (ret)
-		fprintf(stderr, "wse-train: %s\n", why);
-	return ret ? 1 : 0;
+		fprintf(stderr, "note: %s\n", text);
 }
 
-static int read_verify(const char *list, struct wse_run *run)
+static int plan(struct wse_params *p, const char *uri)
+{
+	struct wse_plan_info info;
+	int ret = wse_params_plan(p, uri, 0, plan_line, NULL, &info);
+
+	if (!ret)
+		return 0;
+	fflush(stdout);
+	fprintf(stderr, "wse-train: %s\n", wse_error());
+	return info.tile.rows ? 1 : 2; /* no shape: the URI was not understood */
+}
+
+static int read_verify(const char *list, uint64_t *steps, uint32_t *n)
 {
 	while (list && *list) {
 		char *end;
 		unsigned long long k = strtoull(list, &end, 10);
 
-		if (end == list || !k || (*end && *end != ',') || run->nverify == WSE_VERIFY_MAX)
+		if (end == list || !k || (*end && *end != ',') || *n == WSE_VERIFY_MAX)
 			return -EINVAL;
-		run->verify[run->nverify++] = k;
+		steps[(*n)++] = k;
 		list = *end ? end + 1 : end;
 	}
 	return 0;
@@ -446,10 +410,9 @@ static int finish(const struct wse_run_result *res, const char *require)
 }
 
 /* all that is wrong with the file, a line each */
-static int read_config(const struct args *a, struct wse_config *cfg)
+static int read_params(const struct args *a, struct wse_params *p)
 {
-	static struct wse_faults faults;
-	struct wse_config_source src = {
+	struct wse_override over = {
 		.sets = a->sets,
 		.nsets = a->nsets,
 		.data = a->data,
@@ -457,21 +420,14 @@ static int read_config(const struct args *a, struct wse_config *cfg)
 		.prompt = a->prompt,
 		.plan = a->plan || a->validate,
 	};
-	int ret = wse_config_read_file(a->params, &src, cfg, &faults);
+	const char *text;
+	int ret = wse_params_read(p, a->params, &over);
 
-	for (uint32_t i = 0; i < faults.n; i++)
-		fprintf(stderr, "wse-train: %s\n", faults.f[i].text);
-	if (faults.n == WSE_FAULTS)
-		fprintf(stderr, "wse-train: %s: there may be more\n", a->params);
-	if (ret)
-		return ret;
-	if (cfg->unneeded[0])
-		fprintf(stderr, "note: training would need what is not available: %s\n",
-			cfg->unneeded);
-	if (cfg->ignored[0])
-		fprintf(stderr, "note: not used, as it makes no difference here: %s\n",
-			cfg->ignored);
-	return 0;
+	for (uint32_t i = 0; (text = wse_params_fault(p, i)); i++)
+		fprintf(stderr, "wse-train: %s\n", text);
+	for (uint32_t i = 0; (text = wse_params_note(p, i)); i++)
+		fprintf(stderr, "note: %s\n", text);
+	return ret;
 }
 
 static int set_mode(const char *name, enum wse_mode *mode)
@@ -499,77 +455,104 @@ static void open_std_fds(void)
 		close(fd);
 }
 
-int main(int argc, char **argv)
+/* options that contradict each other; 0 or the exit status */
+static int check_args(const struct args *a, enum wse_mode mode)
 {
-	struct screen sc = {.terminal = is_terminal()};
-	struct wse_run_ops ops = {line, progress, stop, &sc, event};
-	struct wse_exec_cfg log = {line, &sc};
-	struct wse_run_result res;
-	struct args a = {0};
-	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND | SA_RESTART};
-	static struct wse_run run;
-	static char list[8192], why[WSE_WHY], steps[64], rtl[100];
-	const char *uris[MAX_URIS];
-	int ret;
-
-	open_std_fds();
-	ret = parse(argc, argv, &a);
-	if (ret)
-		return ret - 1;
-	if (set_mode(a.mode, &run.mode))
-		return bad_usage("--mode takes train, eval, train_and_eval or generate");
-	if (a.require && (run.mode == WSE_MODE_TRAIN || run.mode == WSE_MODE_GENERATE))
+	if (a->require && (mode == WSE_MODE_TRAIN || mode == WSE_MODE_GENERATE))
 		return bad_usage("--require needs a held-out loss: --mode train_and_eval or eval");
-	if (a.verify && (run.mode == WSE_MODE_EVAL || run.mode == WSE_MODE_GENERATE))
+	if (a->verify && (mode == WSE_MODE_EVAL || mode == WSE_MODE_GENERATE))
 		return bad_usage("--verify-steps replays training steps: --mode train or "
 				 "train_and_eval");
-	if (a.verify_uri && !a.verify)
+	if (a->verify_uri && !a->verify)
 		return bad_usage("--verify-device replays nothing without --verify-steps");
-	if (a.max_steps && a.nsets < MAX_SETS) {
-		snprintf(steps, sizeof(steps), "loop.max_steps=%.40s", a.max_steps);
-		a.sets[a.nsets++] = steps;
-	}
-	if (read_config(&a, &run.cfg))
-		return 2;
-	run.uris = uris;
-	run.nuris = choose_devices(&a, a.num_wse ? a.num_wse : run.cfg.num_wse, list, sizeof(list),
-				   uris);
-	if (!run.nuris)
-		return 2;
-	if (a.validate)
-		return validate(&a, &run.cfg, uris[0], run.nuris);
-	if (a.plan)
-		return plan(&run.cfg, uris[0], &log);
-	run.checkpoint = a.checkpoint;
-	if (read_verify(a.verify, &run))
-		return bad_usage("--verify-steps takes up to 16 numbers from 1 on");
-	run.verify_uri = a.verify_uri;
-	if (!run.verify_uri) {
-		uint32_t rows, cols;
+	return 0;
+}
 
-		if (wse_uri_number(uris[0], "rows", 4, &rows) ||
-		    wse_uri_number(uris[0], "cols", 4, &cols))
-			return bad_usage("rows and cols take a positive number");
-		snprintf(rtl, sizeof(rtl), "sim:rtl,rows=%u,cols=%u", rows, cols);
-		run.verify_uri = rtl;
-	}
-	if (a.json) {
-		sc.json = fopen(a.json, "ae");
+static int run(const struct args *a, const struct wse_params *p, struct wse_run_shape *how,
+	       const char *const *uris, uint32_t n)
+{
+	struct screen sc = {.terminal = is_terminal()};
+	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND | SA_RESTART};
+	struct wse_trainer *t;
+	struct wse_run_result res;
+	int ret;
+
+	if (a->json) {
+		sc.json = fopen(a->json, "ae");
 		if (!sc.json) {
-			fprintf(stderr, "wse-train: --log-json %s: %s\n", a.json, strerror(errno));
+			fprintf(stderr, "wse-train: --log-json %s: %s\n", a->json, strerror(errno));
 			return 2;
 		}
 	}
 	/* the first signal asks for a clean end, the second one kills */
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
-	ret = wse_run(&run, &ops, &res, why);
+	how->progress = progress;
+	how->stop = stop;
+	how->event = event;
+	how->ctx = &sc;
+	ret = wse_trainer_open(p, uris, n, line, &sc, &t);
+	if (!ret) {
+		ret = wse_trainer_run(t, how, &res);
+		wse_trainer_close(t);
+	}
 	if (sc.bar)
 		fputc('\n', stderr);
-	end_json(&sc, &res, ret ? why : NULL);
+	end_json(&sc, &res, ret ? wse_error() : NULL);
 	if (ret) {
-		fprintf(stderr, "wse-train: %s\n", why);
+		fprintf(stderr, "wse-train: %s\n", wse_error());
 		return 1;
 	}
-	return finish(&res, a.require);
+	return finish(&res, a->require);
+}
+
+int main(int argc, char **argv)
+{
+	struct wse_run_shape how = {0};
+	struct args a = {0};
+	struct wse_params *p;
+	static char list[8192], steps[64];
+	uint64_t verify[WSE_VERIFY_MAX];
+	const char *uris[MAX_URIS];
+	uint32_t n;
+	int ret;
+
+	open_std_fds();
+	ret = parse(argc, argv, &a);
+	if (ret)
+		return ret - 1;
+	if (set_mode(a.mode, &how.mode))
+		return bad_usage("--mode takes train, eval, train_and_eval or generate");
+	ret = check_args(&a, how.mode);
+	if (ret)
+		return ret;
+	if (a.max_steps && a.nsets < MAX_SETS) {
+		snprintf(steps, sizeof(steps), "loop.max_steps=%.40s", a.max_steps);
+		a.sets[a.nsets++] = steps;
+	}
+	if (read_verify(a.verify, verify, &how.nverify))
+		return bad_usage("--verify-steps takes up to 16 numbers from 1 on");
+	how.verify = verify;
+	how.verify_uri = a.verify_uri;
+	how.checkpoint = a.checkpoint;
+	if (wse_params_create(&p)) {
+		fprintf(stderr, "wse-train: %s\n", wse_error());
+		return 1;
+	}
+	ret = 2;
+	if (read_params(&a, p))
+		goto out;
+	n = choose_devices(&a, a.num_wse ? a.num_wse : (uint32_t)wse_params_devices(p), list,
+			   sizeof(list), uris);
+	if (!n)
+		goto out;
+	if (a.validate)
+		ret = validate(&a, p, uris[0], n);
+	else if (a.plan)
+		ret = plan(p, uris[0]);
+	else
+		ret = run(&a, p, &how, uris, n);
+out:
+	wse_params_destroy(p);
+	return ret;
 }

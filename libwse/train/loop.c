@@ -24,7 +24,7 @@ struct loop {
 	const struct wse_run_ops *ops;
 	struct wse_run_result *res;
 	struct wse_exec_cfg log;
-	struct wse_session s;
+	struct wse_session *s;
 	struct wse_metrics metrics;
 	int lock;	       /* of model_dir, -1: none */
 	double begin;	       /* seconds */
@@ -53,7 +53,7 @@ static double seconds(const struct loop *l)
 static void tell(struct loop *l, struct wse_event e)
 {
 	e.seconds = seconds(l);
-	e.devices = wse_swarm_alive(l->s.swarm);
+	e.devices = wse_swarm_alive(l->s->swarm);
 	if (l->ops->event)
 		l->ops->event(l->ops->ctx, &e);
 }
@@ -76,7 +76,7 @@ static int make_dir(struct loop *l)
 			continue;
 		*p = 0;
 		if (mkdir(path, 0777) && errno != EEXIST)
-			return wse_why(l->s.why, -errno, "model_dir %.200s: %s", path,
+			return wse_why(l->s->why, -errno, "model_dir %.200s: %s", path,
 				       strerror(errno));
 		*p = c;
 		if (!c)
@@ -91,11 +91,11 @@ static int lock_dir(struct loop *l)
 
 	l->lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (l->lock < 0)
-		return wse_why(l->s.why, -errno, "model_dir %.200s: %s", dir, strerror(errno));
+		return wse_why(l->s->why, -errno, "model_dir %.200s: %s", dir, strerror(errno));
 	if (!flock(l->lock, LOCK_EX | LOCK_NB))
 		return 0;
 	if (errno == EWOULDBLOCK)
-		return wse_why(l->s.why, -EBUSY,
+		return wse_why(l->s->why, -EBUSY,
 			       "model_dir %.200s: another run is writing there: wait for its end, "
 			       "or give another --model_dir",
 			       dir);
@@ -135,7 +135,7 @@ static int damaged(struct loop *l, int why)
 	const char *name = strrchr(l->res->checkpoint, '/') + 1;
 	unsigned long long step = 0;
 
-	snprintf(reason, sizeof(reason), "%s", l->s.why);
+	snprintf(reason, sizeof(reason), "%s", l->s->why);
 	sscanf(name, "checkpoint_%llu", &step);
 	do {
 		find_last(l, step, path);
@@ -143,10 +143,10 @@ static int damaged(struct loop *l, int why)
 			sscanf(strrchr(path, '/') + 1, "checkpoint_%llu", &step);
 	} while (path[0] && wse_ckpt_hash(path, hex, text));
 	if (path[0])
-		return wse_why(l->s.why, why,
+		return wse_why(l->s->why, why,
 			       "%.260s; %.150s is good: move %.60s away, and auto goes on from it",
 			       reason, path, name);
-	return wse_why(l->s.why, why, "%.400s; there is no good one before it", reason);
+	return wse_why(l->s->why, why, "%.400s; there is no good one before it", reason);
 }
 
 static int resume(struct loop *l, enum wse_ckpt_load what)
@@ -159,13 +159,13 @@ static int resume(struct loop *l, enum wse_ckpt_load what)
 	else if (from || what == WSE_CKPT_EVAL)
 		find_last(l, ULLONG_MAX, l->res->checkpoint);
 	if (!l->res->checkpoint[0])
-		return what == WSE_CKPT_EVAL ? wse_why(l->s.why, -ENOENT,
+		return what == WSE_CKPT_EVAL ? wse_why(l->s->why, -ENOENT,
 						       "no checkpoint in "
 						       "%.200s: give --checkpoint_path",
 						       l->run->cfg.model_dir)
 					     : 0;
 	wse_logf(&l->log, WSE_LOG_INFO, "| Loading checkpoint %s", l->res->checkpoint);
-	ret = wse_session_load(&l->s, l->res->checkpoint, what);
+	ret = wse_session_load(l->s, l->res->checkpoint, what);
 	return ret == -EBADMSG && !named ? damaged(l, ret) : ret;
 }
 
@@ -185,7 +185,7 @@ static int check_dir(struct loop *l)
 	if (!last[0] ||
 	    (l->run->cfg.load_states != WSE_CKPT_MODEL && same_file(last, l->res->checkpoint)))
 		return 0;
-	return wse_why(l->s.why, -EEXIST,
+	return wse_why(l->s->why, -EEXIST,
 		       "%.300s is there, of an earlier run: go on from it with "
 		       "--checkpoint_path auto, or give another --model_dir, or remove the old "
 		       "checkpoints",
@@ -194,14 +194,14 @@ static int check_dir(struct loop *l)
 
 static int save(struct loop *l)
 {
-	uint64_t step = wse_session_step(&l->s);
+	uint64_t step = wse_session_step(l->s);
 	char name[64];
 	int ret;
 
 	if (l->saved == step)
 		return 0;
 	snprintf(name, sizeof(name), "checkpoint_%" PRIu64 ".safetensors", step);
-	ret = wse_session_save(&l->s, in_dir(l, name));
+	ret = wse_session_save(l->s, in_dir(l, name));
 	if (ret)
 		return ret;
 	l->saved = step;
@@ -220,21 +220,21 @@ static int save_due(struct loop *l)
 {
 	int ret;
 
-	if (l->due != wse_session_step(&l->s))
+	if (l->due != wse_session_step(l->s))
 		return 0;
 	l->due = UINT64_MAX;
-	ret = wse_session_check_grads(&l->s);
+	ret = wse_session_check_grads(l->s);
 	ret = ret ? ret : save(l);
 	if (!ret || ret == -ERANGE)
 		return ret;
-	wse_logf(&l->log, WSE_LOG_ERROR, "%s", l->s.why);
+	wse_logf(&l->log, WSE_LOG_ERROR, "%s", l->s->why);
 	return 0;
 }
 
 /* the last one: no next step will prove it, so a forward of it is done for that alone */
 static int save_last(struct loop *l)
 {
-	int ret = l->saved == wse_session_step(&l->s) ? 0 : wse_session_probe(&l->s);
+	int ret = l->saved == wse_session_step(l->s) ? 0 : wse_session_probe(l->s);
 
 	return ret ? ret : save(l);
 }
@@ -250,9 +250,9 @@ static void record(struct loop *l, const struct wse_metric *m)
 
 static int evaluate(struct loop *l)
 {
-	struct wse_metric m = {.step = wse_session_step(&l->s), .held_out = 1};
+	struct wse_metric m = {.step = wse_session_step(l->s), .held_out = 1};
 	uint64_t samples;
-	int ret = wse_session_eval(&l->s, l->run->cfg.eval_steps, &m.loss, &samples);
+	int ret = wse_session_eval(l->s, l->run->cfg.eval_steps, &m.loss, &samples);
 
 	if (ret)
 		return ret;
@@ -262,7 +262,7 @@ static int evaluate(struct loop *l)
 	wse_logf(&l->log, WSE_LOG_INFO,
 		 "| Eval Device=WSE x%u, GlobalStep=%" PRIu64 ", Loss=%.5f, Samples=%" PRIu64
 		 " held-out",
-		 wse_swarm_alive(l->s.swarm), m.step, m.loss, samples);
+		 wse_swarm_alive(l->s->swarm), m.step, m.loss, samples);
 	tell(l,
 	     (struct wse_event){
 		     .kind = WSE_EVENT_EVAL, .step = m.step, .loss = m.loss, .samples = samples});
@@ -284,7 +284,7 @@ static int replay(struct loop *l, uint64_t step)
 
 	wse_logf(&l->log, WSE_LOG_INFO, "| Replaying step %" PRIu64 " on %s", step,
 		 l->run->verify_uri);
-	ret = wse_verify_step(&l->s, l->run->verify_uri);
+	ret = wse_verify_step(l->s, l->run->verify_uri);
 	if (!ret)
 		wse_logf(&l->log, WSE_LOG_INFO,
 			 "| Step %" PRIu64 ": all losses and gradients are the same bits", step);
@@ -293,18 +293,18 @@ static int replay(struct loop *l, uint64_t step)
 
 static int one_step(struct loop *l)
 {
-	uint64_t step = wse_session_step(&l->s) + 1;
+	uint64_t step = wse_session_step(l->s) + 1;
 	struct wse_step_result r;
 	struct wse_metric m;
 	double t0 = now(), took;
-	int ret = wse_session_compute(&l->s, &r);
+	int ret = wse_session_compute(l->s, &r);
 
 	took = now() - t0;
 	if (!ret && is_asked(l, step))
 		ret = replay(l, step);
 	ret = ret ? ret : save_due(l);
 	t0 = now();
-	ret = ret ? ret : wse_session_commit(&l->s, &r);
+	ret = ret ? ret : wse_session_commit(l->s, &r);
 	if (ret)
 		return ret;
 	took += now() - t0;
@@ -326,7 +326,7 @@ static int one_step(struct loop *l)
 
 static void report(struct loop *l)
 {
-	uint64_t step = wse_session_step(&l->s), max = l->run->cfg.max_steps;
+	uint64_t step = wse_session_step(l->s), max = l->run->cfg.max_steps;
 	double batch = (double)l->run->cfg.batch;
 	double rate = batch * (double)(step - l->first) / (now() - l->begin + 1e-9);
 	double n = (double)(step - l->line_step);
@@ -338,7 +338,7 @@ static void report(struct loop *l)
 			 "| Train Device=WSE x%u, Step=%" PRIu64
 			 ", Loss=%.5f, Rate=%.2f samples/sec, GlobalRate=%.2f samples/sec"
 			 ", LR=%.4g, GradNorm=%.4g, Time=%.2f ms/step",
-			 wse_swarm_alive(l->s.swarm), step, l->res->loss,
+			 wse_swarm_alive(l->s->swarm), step, l->res->loss,
 			 batch * n / (l->line_seconds + 1e-9), rate, l->last.lr, l->last.norm,
 			 1e3 * l->line_seconds / n);
 		l->line_step = step;
@@ -353,16 +353,16 @@ static int steps(struct loop *l)
 	const struct wse_config *cfg = &l->run->cfg;
 	int evals = l->run->mode == WSE_MODE_TRAIN_AND_EVAL, ret = 0;
 
-	if (evals && !wse_session_step(&l->s))
+	if (evals && !wse_session_step(l->s))
 		ret = evaluate(l);
-	while (!ret && wse_session_step(&l->s) < cfg->max_steps) {
+	while (!ret && wse_session_step(l->s) < cfg->max_steps) {
 		uint64_t step;
 
 		ret = one_step(l);
 		if (ret)
 			break;
 		report(l);
-		step = wse_session_step(&l->s);
+		step = wse_session_step(l->s);
 		if (evals && ((cfg->eval_frequency && step % cfg->eval_frequency == 0) ||
 			      step == cfg->max_steps))
 			ret = evaluate(l);
@@ -385,7 +385,7 @@ static void curve_line(void *ctx, const char *text)
 
 static void show_curve(struct loop *l)
 {
-	const struct wse_data *d = &l->s.data;
+	const struct wse_data *d = &l->s->data;
 	int ret;
 
 	wse_curve_text(&l->metrics, 64, 12, d->unigram, d->bigram, curve_line, l);
@@ -406,7 +406,7 @@ static int sample(struct loop *l, uint32_t streams)
 
 	if (!ret)
 		ret = wse_session_generate(
-			&l->s,
+			l->s,
 			&(struct wse_sampling){.prompt = cfg->sample_prompt,
 					       .prompt_len = strlen(cfg->sample_prompt),
 					       .n = n,
@@ -437,19 +437,19 @@ static int sample(struct loop *l, uint32_t streams)
 /* a step that is asked for and never comes, or a device that is missing at the end of a long run */
 static int check_verify(struct loop *l)
 {
-	unsigned long long first = wse_session_step(&l->s) + 1, last = l->run->cfg.max_steps;
+	unsigned long long first = wse_session_step(l->s) + 1, last = l->run->cfg.max_steps;
 	struct wse_exec *e;
 	int ret;
 
 	for (uint32_t i = 0; i < l->run->nverify; i++)
 		if (l->run->verify[i] < first || l->run->verify[i] > last)
-			return wse_why(l->s.why, -EINVAL,
+			return wse_why(l->s->why, -EINVAL,
 				       "--verify-steps %llu: this run makes the "
 				       "steps %llu to %llu",
 				       (unsigned long long)l->run->verify[i], first, last);
 	if (!l->run->nverify)
 		return 0;
-	ret = wse_session_device(&l->s, l->run->verify_uri, &e);
+	ret = wse_session_device(l->s, l->run->verify_uri, &e);
 	if (!ret)
 		e->ops->close(e);
 	return ret;
@@ -460,17 +460,17 @@ static int failed(struct loop *l, int why, int keep)
 {
 	char reason[WSE_WHY], kept[WSE_PATH + 64];
 
-	snprintf(reason, sizeof(reason), "%s", l->s.why);
+	snprintf(reason, sizeof(reason), "%s", l->s->why);
 	/* after NaN or a replay that differs, the state before the step is in doubt, too */
 	if (keep && why != -ERANGE && why != -EILSEQ && save_last(l))
-		wse_logf(&l->log, WSE_LOG_ERROR, "%s", l->s.why);
+		wse_logf(&l->log, WSE_LOG_ERROR, "%s", l->s->why);
 	snprintf(kept, sizeof(kept), "%s", l->res->checkpoint);
-	if (why == -ERANGE && kept[0] && wse_session_step(&l->s) == l->first)
-		return wse_why(l->s.why, why,
+	if (why == -ERANGE && kept[0] && wse_session_step(l->s) == l->first)
+		return wse_why(l->s->why, why,
 			       "%.300s; so %.150s, from which it started, is not "
 			       "good: take an earlier one",
 			       reason, kept);
-	return wse_why(l->s.why, why, "%.300s; last good checkpoint: %.150s", reason,
+	return wse_why(l->s->why, why, "%.300s; last good checkpoint: %.150s", reason,
 		       kept[0] ? kept : "none yet");
 }
 
@@ -484,7 +484,7 @@ static int train(struct loop *l)
 	ret = ret ? ret : check_dir(l);
 	if (ret)
 		return ret;
-	l->first = l->line_step = wse_session_step(&l->s);
+	l->first = l->line_step = wse_session_step(l->s);
 	l->saved = l->first ? l->first : UINT64_MAX;
 	if (l->first >= l->run->cfg.max_steps)
 		wse_logf(&l->log, WSE_LOG_WARN,
@@ -494,18 +494,18 @@ static int train(struct loop *l)
 	ret = check_verify(l);
 	if (ret)
 		return ret;
-	ret = wse_metrics_open(&l->metrics, in_dir(l, "metrics.csv"), l->first, l->s.why);
+	ret = wse_metrics_open(&l->metrics, in_dir(l, "metrics.csv"), l->first, l->s->why);
 	if (ret)
 		return ret;
 	wse_logf(&l->log, WSE_LOG_INFO,
 		 "| Text: %zu tokens, unigram entropy %.4f, bigram entropy "
 		 "%.4f nats; %" PRIu64 " held out",
-		 l->s.data.ntok, l->s.data.unigram, l->s.data.bigram, l->s.data.nheld);
+		 l->s->data.ntok, l->s->data.unigram, l->s->data.bigram, l->s->data.nheld);
 	l->begin = now();
 	tell(l, (struct wse_event){.kind = WSE_EVENT_BEGIN,
 				   .step = l->first,
 				   .max_steps = l->run->cfg.max_steps,
-				   .samples = l->s.data.nheld});
+				   .samples = l->s->data.nheld});
 	ret = steps(l);
 	if (ret) {
 		failed(l, ret, 1);
@@ -521,8 +521,21 @@ static int train(struct loop *l)
 	return ret;
 }
 
-int wse_run(const struct wse_run *run, const struct wse_run_ops *ops, struct wse_run_result *res,
-	    char *why)
+/* what can be said before a device is opened */
+static int check_run(const struct wse_run *run, char *why)
+{
+	if (run->cfg.unneeded[0])
+		return wse_why(why, -ENOTSUP, "read for a plan only: not available are %.300s",
+			       run->cfg.unneeded);
+	if (!run->cfg.data[0] && run->mode != WSE_MODE_GENERATE)
+		return wse_why(
+			why, -EINVAL,
+			"no text: set trainer.fit.train_dataloader.data_dir, or give --data");
+	return 0;
+}
+
+int wse_run_session(struct wse_session *s, const struct wse_run *run, const struct wse_run_ops *ops,
+		    struct wse_run_result *res)
 {
 	struct wse_run_result zero = {0};
 	struct loop *l = calloc(1, sizeof(*l));
@@ -530,47 +543,57 @@ int wse_run(const struct wse_run *run, const struct wse_run_ops *ops, struct wse
 
 	*res = zero;
 	if (!l)
-		return wse_why(why, -ENOMEM, "no memory");
+		return wse_why(s->why, -ENOMEM, "no memory");
 	l->run = run;
 	l->ops = ops;
 	l->res = res;
+	l->s = s;
 	l->saved = l->due = UINT64_MAX;
 	l->lock = l->metrics.fd = -1;
-	l->log = (struct wse_exec_cfg){ops->line, ops->ctx};
+	l->log = (struct wse_exec_cfg){ops->line, ops->line_ctx};
 	l->begin = now();
-	if (run->cfg.unneeded[0])
-		ret = wse_why(l->s.why, -ENOTSUP, "read for a plan only: not available are %.300s",
-			      run->cfg.unneeded);
-	else if (!run->cfg.data[0] && run->mode != WSE_MODE_GENERATE)
-		ret = wse_why(l->s.why, -EINVAL,
-			      "no text: set trainer.fit.train_dataloader."
-			      "data_dir, or give --data");
-	else
-		ret = wse_session_open(&l->s, &run->cfg, run->uris, run->nuris, &l->log);
-	if (ret)
-		goto out;
-	res->unigram = l->s.data.unigram;
-	res->bigram = l->s.data.bigram;
-	if (run->mode == WSE_MODE_TRAIN || run->mode == WSE_MODE_TRAIN_AND_EVAL) {
+	s->why[0] = 0;
+	res->unigram = s->data.unigram;
+	res->bigram = s->data.bigram;
+	ret = check_run(run, s->why);
+	if (!ret && (run->mode == WSE_MODE_TRAIN || run->mode == WSE_MODE_TRAIN_AND_EVAL)) {
 		ret = train(l);
-	} else {
+	} else if (!ret) {
 		ret = resume(l, WSE_CKPT_EVAL);
 		if (!ret && run->mode == WSE_MODE_EVAL)
 			ret = evaluate(l);
 		else if (!ret)
 			ret = sample(l, 1);
 	}
-	res->steps = wse_session_step(&l->s);
+	res->steps = wse_session_step(s);
 	if (res->checkpoint[0] && !ret)
-		ret = wse_ckpt_hash(res->checkpoint, res->hash, l->s.why);
-out:
+		ret = wse_ckpt_hash(res->checkpoint, res->hash, s->why);
 	wse_metrics_close(&l->metrics);
 	if (l->lock >= 0)
 		close(l->lock);
-	if (l->s.memx)
-		wse_session_close(&l->s);
-	if (ret)
-		wse_why(why, ret, "%s", l->s.why[0] ? l->s.why : strerror(-ret));
 	free(l);
+	return ret;
+}
+
+int wse_run(const struct wse_run *run, const struct wse_run_ops *ops, struct wse_run_result *res,
+	    char *why)
+{
+	struct wse_exec_cfg log = {ops->line, ops->line_ctx};
+	struct wse_run_result zero = {0};
+	struct wse_session *s = calloc(1, sizeof(*s));
+	int ret;
+
+	*res = zero;
+	if (!s)
+		return wse_why(why, -ENOMEM, "no memory");
+	ret = check_run(run, s->why);
+	ret = ret ? ret : wse_session_open(s, &run->cfg, run->uris, run->nuris, &log);
+	if (!ret) {
+		ret = wse_run_session(s, run, ops, res);
+		wse_session_close(s);
+	}
+	if (ret)
+		wse_why(why, ret, "%s", s->why[0] ? s->why : strerror(-ret));
+	free(s);
 	return ret;
 }

@@ -6,30 +6,20 @@
 #ifndef WSE_TRAIN_LOOP_H
 #define WSE_TRAIN_LOOP_H
 
-#include "input/config.h"
 #include "exec/exec.h"
-#include "output/event.h"
-
-enum wse_mode { WSE_MODE_TRAIN, WSE_MODE_EVAL, WSE_MODE_TRAIN_AND_EVAL, WSE_MODE_GENERATE };
-
-struct wse_progress {
-	uint64_t step, max_steps;
-	double loss;
-	double rate;		/* samples a second */
-	double eta;		/* seconds */
-};
+#include "input/config.h"
+#include "train/session.h"
 
 struct wse_run_ops {
-	wse_log_fn line;				/* one line of text */
+	wse_log_fn line;	/* one line of text */
 	/* after a step; may be NULL */
 	void (*progress)(void *ctx, const struct wse_progress *p);
 	int (*stop)(void *ctx);	/* asked between steps; not 0: checkpoint and end. May be NULL */
 	void *ctx;
 	/* what the lines say, for programs; may be NULL */
 	void (*event)(void *ctx, const struct wse_event *e);
+	void *line_ctx;		/* of line; ctx is of the others */
 };
-
-#define WSE_VERIFY_MAX 16
 
 struct wse_run {
 	enum wse_mode mode;
@@ -44,18 +34,14 @@ struct wse_run {
 	const char *verify_uri;
 };
 
-struct wse_run_result {
-	uint64_t steps;			/* committed in all */
-	double loss;			/* of the last step */
-	int evaluated;
-	double held_out;		/* of the last evaluation, if evaluated */
-	double unigram, bigram;		/* entropies of the text, nats */
-	char checkpoint[WSE_PATH + 64];	/* the last one written or read, "" if none */
-	char hash[65];			/* of that checkpoint */
-	int stopped;			/* by ops->stop */
-};
+/*
+ * A run on an open session; run->uris is not used, run->cfg is the session's. 0 also when stopped. On error s->why says
+ * why, and what was kept.
+ */
+int wse_run_session(struct wse_session *s, const struct wse_run *run, const struct wse_run_ops *ops,
+		    struct wse_run_result *res);
 
-/* 0 also when stopped. On error why [WSE_WHY] says why, and what was kept */
+/* the same with a session of its own; why [WSE_WHY] */
 int wse_run(const struct wse_run *run, const struct wse_run_ops *ops, struct wse_run_result *res,
 	    char *why);
 

@@ -49,12 +49,6 @@ int wse_session_load(struct wse_session *s, const char *path, enum wse_ckpt_load
 const struct wse_tensor_table *wse_session_table(struct wse_session *s);
 uint64_t wse_session_step(struct wse_session *s);	/* committed steps */
 
-struct wse_step_result {
-	double loss;	/* mean over the batch, nats per token */
-	double norm;	/* of the gradient before clipping */
-	double lr;
-};
-
 /*
  * A step in three parts, so that --verify-steps can look at the gradients in between (before check_grads):
  * compute leaves outputs and the sums of the gradients; commit updates and moves the data loader on.
@@ -74,17 +68,6 @@ int wse_session_probe(struct wse_session *s);
 /* mean loss over the held-out samples, at most max_batches batches of them (0: all); -ERANGE when
  * one is not finite. *samples is their number */
 int wse_session_eval(struct wse_session *s, uint64_t max_batches, double *loss, uint64_t *samples);
-
-struct wse_sampling {
-	const char *prompt;	/* bytes as they are */
-	size_t prompt_len;
-	uint64_t n;		/* bytes to make */
-	double temperature;	/* 0: the most likely byte */
-	uint32_t top_k;		/* 0: all */
-	double top_p;		/* 1: all */
-	uint64_t seed;
-	uint32_t streams;	/* texts */
-};
 
 /* continue the prompt in `streams` independent ways; text [streams][n + 1] */
 int wse_session_generate(struct wse_session *s, const struct wse_sampling *how, char *text);

@@ -17,6 +17,8 @@
 #include <stdint.h>
 #endif
 
+#include "wse_post.h"
+
 /*
  * Colors. Two where the sender alternates: a color whose route changes at run time must not be used again before
  * every router on its way has seen the change (hw/doc/fabric.md).
@@ -32,19 +34,6 @@ enum wse_color {
 	WSE_COLOR_KGRAD = 10,	/* 10 and 11: dK, dV northward, row r sends on WSE_COLOR_KGRAD + (r & 1) */
 	WSE_COLOR_GROUP = 12,	/* 12 and 13: head groups eastward, by column */
 	WSE_COLOR_GROUP_BACK = 14, /* head groups' result westward */
-};
-
-/* a linear layer's pass over its sums, after the last block; s = sum, or sum + bias where there is a bias */
-enum wse_post {
-	WSE_POST_NONE = 0,	/* y = s */
-	WSE_POST_BF16 = 1,	/* out = bf16(s); the first nscale features bf16(s * scale) */
-	WSE_POST_RELU = 2,	/* out = bf16(max(0, s)), NaN gets through */
-	WSE_POST_GELU = 3,	/* out = bf16(gelu(s)), out2 = bf16(gelu'(s)) */
-	WSE_POST_GATE = 4,	/* out = bf16(s where aux > 0, else 0); aux bf16: backward through ReLU */
-	WSE_POST_MUL = 5,	/* out = bf16(s * aux); aux bf16: backward through an activation by its derivative */
-	WSE_POST_ADD16 = 6,	/* y = aux + s; aux bf16; out2 = bf16(y) if out2 is not 0 */
-	WSE_POST_RELU2 = 8,	/* r = max(0, s); out = bf16(r * r), out2 = bf16(r + r), its derivative; y = r */
-	WSE_POST_ADD32 = 7,	/* y = aux + s; aux binary32; out2 = bf16(y) if out2 is not 0 */
 };
 
 /*

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "num/why.h"
-#include "output/log_json.h"
+#include <wse/train.h>
 #include "output/metrics.h"
 #include "tap.h"
 

@@ -283,7 +283,7 @@ static int go(const char *name, enum wse_mode mode, const char *const *uris, uin
 	      const char *const *sets, uint32_t nsets, const char *from, struct watch *w,
 	      struct wse_run_result *res, char *why)
 {
-	struct wse_run_ops ops = {.line = line, .progress = progress, .ctx = w};
+	struct wse_run_ops ops = {.line = line, .progress = progress, .ctx = w, .line_ctx = w};
 	struct wse_run run = {.mode = mode, .uris = uris, .nuris = n, .checkpoint = from};
 	int ret = wse_config_parse("test", yaml, strlen(yaml), sets, nsets, &run.cfg, why);
 

@@ -75,7 +75,7 @@ static const char *const four[] = { "oracle:rows=2,cols=4", "oracle:rows=2,cols=
 static int go(const char *name, const char *const *uris, uint32_t n, const char *const *sets,
 	      uint32_t nsets, int resume, struct watch *w, struct wse_run_result *res, char *why)
 {
-	struct wse_run_ops ops = { line, progress, stop, w, NULL };
+	struct wse_run_ops ops = { line, progress, stop, w, NULL, w };
 	struct wse_run run = { .mode = w->eval_only ? WSE_MODE_EVAL : w->no_eval ? WSE_MODE_TRAIN :
 			       WSE_MODE_TRAIN_AND_EVAL, .uris = uris, .nuris = n,
 			       .checkpoint = w->from ? w->from : resume ? "auto" : NULL,

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which objects of the public API exist, and which are in a call: a handle that was destroyed, or is another kind of
+ * object, or is used by two threads at once, is an error of the caller's that has a sentence (as libdrm's handle table).
+ */
+#ifndef WSE_BASE_HANDLE_H
+#define WSE_BASE_HANDLE_H
+
+enum wse_handle { WSE_HANDLE_MODEL, WSE_HANDLE_PARAMS, WSE_HANDLE_TRAINER };
+
+/* -ENOMEM */
+int wse_handle_add(enum wse_handle kind, const void *object);
+/* -EBADF, -EBUSY, with a sentence */
+int wse_handle_enter(enum wse_handle kind, const void *object);
+void wse_handle_leave(const void *object);
+/* as enter; the object is no handle any more */
+int wse_handle_remove(enum wse_handle kind, const void *object);
+/* -EBADF; for what any number of threads may use */
+int wse_handle_check(enum wse_handle kind, const void *object);
+
+#endif

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Devices, memory, commands and programs of a wafer. One API over two transports: a device node of
+ * the wse driver, and the same device as a model inside this process. wse.h says what holds for all
+ * calls.
+ *
+ * wse_device_error() has one sentence about the last error of a device, from any thread.
+ *
+ * Threads: any function may be called from any thread at any time, except that an object must not
+ * be destroyed while another thread uses it. Objects keep what they stand on alive, so a device,
+ * its contexts, buffers and fences may be destroyed in any order.
+ */
+#ifndef WSE_WSE_DEVICE_H
+#define WSE_WSE_DEVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <drm/wse_accel.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct wse_device;
+struct wse_buffer;
+struct wse_context;
+struct wse_fence;
+struct wse_program;
+struct wse_linear;
+
+/* ---- devices ---- */
+
+/*
+ * uri:
+ *   accel:N				/dev/accel/accelN
+ *   accel:/dev/accel/accelN
+ *   sim:func,rows=R,cols=C		the twin in this process, any shape
+ *   sim:rtl,rows=R,cols=C		the Verilated RTL in this process, in the shapes that were built
+ * and for sim, each optional:
+ *   seed=N		not 0: random back-pressure and DMA latency (a result must not depend on it)
+ *   threads=N		host threads the model may use
+ *   hostfp=1		rtl: the build with host floating point
+ *   races=1		func: report programs that are not confluent
+ *   shuffle=1		func: another order of events for each seed (a result must not depend on it)
+ *   latency=N		cycles from a DMA request to its first data
+ *   pages=N		12 ... 30: buffers are scattered over pages of 2^N bytes and named by page
+ * lists
+ *
+ * -EINVAL	the URI is malformed
+ * -ENOENT	there is no such device
+ * -EACCES	no permission for the node
+ * -ENOTSUP	a model, or a shape of it, that was not built in
+ * -EPROTO	the node is not one of the wse driver, or versions do not fit
+ */
+int wse_device_open(const char *uri, struct wse_device **dev);
+
+/* As above; why (len bytes) gets one sentence on failure and "" on success. */
+int wse_device_open_why(const char *uri, char *why, size_t len, struct wse_device **dev);
+
+void wse_device_close(struct wse_device *dev);
+
+/* Copies what is known about the device. See struct drm_wse_info; resets is counted anew by each
+ * call. */
+int wse_device_info(struct wse_device *dev, struct drm_wse_info *info);
+
+/* The URI it was opened with. Lives as long as dev. */
+const char *wse_device_uri(const struct wse_device *dev);
+
+/*
+ * One sentence about the last error of any call on dev or on what belongs to it, "" if there was
+ * none; cut off at len. Always terminated. Returns the length of the whole sentence, as snprintf
+ * does.
+ */
+int wse_device_error(struct wse_device *dev, char *buf, size_t len);
+
+/* Counters of the device since its reset; see hw/doc/registers.md. -ENOTSUP on accel. */
+struct wse_counters {
+	uint64_t cycles;  /* device cycles */
+	uint64_t mac;	  /* lane-cycles with a useful multiply-add */
+	uint64_t instret; /* scalar instructions, all cores */
+	uint64_t wavelet;
+	uint64_t dma_rd, dma_wr; /* bytes */
+	uint64_t lwait;		 /* core-cycles in which lanes waited */
+};
+
+int wse_device_counters(struct wse_device *dev, struct wse_counters *c);
+
+/* Reads a register of BAR0. -ENOTSUP on accel, -EINVAL for an offset that is no multiple of 4 or
+ * outside. */
+int wse_device_mmio_read(struct wse_device *dev, uint32_t offset, uint32_t *value);
+
+/* ---- buffers: host memory that the device can reach ---- */
+
+/* size bytes, rounded up to pages, zeroed. -ENOMEM. */
+int wse_buffer_create(struct wse_device *dev, size_t size, struct wse_buffer **buf);
+
+/*
+ * The same memory for another device, without a copy. -EXDEV where that cannot be: the memory of an
+ * in-process device cannot be given to a device node.
+ */
+int wse_buffer_share(struct wse_device *dev, struct wse_buffer *buf, struct wse_buffer **shared);
+
+/* Commands that were submitted keep the memory as long as they need it. NULL is ignored. */
+void wse_buffer_destroy(struct wse_buffer *buf);
+
+/* Mapped for the life of buf. */
+void *wse_buffer_map(const struct wse_buffer *buf);
+size_t wse_buffer_size(const struct wse_buffer *buf);
+
+/* What the members bo and mask_bo of a command take; valid on its own device only. Never 0. */
+uint32_t wse_buffer_handle(const struct wse_buffer *buf);
+
+/* ---- contexts: the lease of a whole device ---- */
+
+#define WSE_CONTEXT_WAIT DRM_WSE_CTX_WAIT /* wait until the device is free */
+
+/*
+ * SRAM is scrubbed and the firmware runs on all cores when this returns.
+ *
+ * -EBUSY	somebody else has the device
+ * -ENOENT	there is no firmware; -ENOEXEC: it is damaged; -EOPNOTSUPP: of another ABI
+ * -EIO		the firmware did not boot
+ * -ENODEV	the device is gone
+ */
+int wse_context_create(struct wse_device *dev, uint32_t flags, struct wse_context **ctx);
+
+/* Waits for its commands, then scrubs the device. NULL is ignored. */
+void wse_context_destroy(struct wse_context *ctx);
+
+struct wse_device *wse_context_device(const struct wse_context *ctx);
+
+/* The first fault of a context that is lost, -ENODATA if there was none. */
+int wse_context_fault(struct wse_context *ctx, struct drm_wse_fault *fault);
+
+/* ---- commands ---- */
+
+/*
+ * Submits n commands, all or nothing. They start when all nin fences of in (may be NULL if nin is
+ * 0) have signalled, well or badly. *fence signals when all commands are done; fence may be NULL.
+ * A start and the streams it lives from belong into one submit.
+ *
+ * -EINVAL	a member is wrong (wse_device_error() says which)
+ * -ENOENT	a buffer handle that does not exist
+ * -ERANGE	a rectangle, an SRAM range or a host range leaves what it must stay in
+ * -EIO		the context is lost after an error; -ENODEV: with its device
+ */
+int wse_submit(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t n,
+	       struct wse_fence *const *in, uint32_t nin, struct wse_fence **fence);
+
+#define WSE_FOREVER INT64_MAX
+
+/*
+ * Waits at most timeout_ns nanoseconds (0: looks).
+ *
+ * -ETIMEDOUT	the waiting timed out: the commands still run
+ * else what became of the commands: 0, or of the first that failed
+ * -ETIME	its budget ran out
+ * -EDEADLK	nothing on the tile could move any more
+ * -EFAULT	a core was halted by a fault
+ * -EREMOTEIO	the program said DONE with a value other than 0
+ * -EIO		the host's memory refused
+ * -EPROTO	the device refused the entry
+ * -ECANCELED	an earlier error swallowed it
+ * -ENODEV	the device is gone
+ * After any of these the context is lost.
+ */
+int wse_fence_wait(struct wse_fence *fence, int64_t timeout_ns);
+
+/* wse_fence_wait() without waiting: -ETIMEDOUT while the commands run. */
+int wse_fence_poll(struct wse_fence *fence);
+
+/* Does not wait. NULL is ignored. */
+void wse_fence_destroy(struct wse_fence *fence);
+
+/*
+ * Device cycles (low 32 bits) at the start of the first and at the end of the last command of a
+ * fence that has signalled. -EAGAIN while it runs, -ENOTSUP on accel.
+ */
+int wse_fence_cycles(struct wse_fence *fence, uint32_t *start, uint32_t *end);
+
+/* wse_submit() and wse_fence_wait() in one. */
+int wse_submit_wait(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t n,
+		    int64_t timeout_ns);
+
+/*
+ * Commands are plain structs; these build the usual ones from designated members, for example
+ *
+ *	cmds[0] = wse_cmd_copy_in((struct wse_copy){ .queue = 1, .buf = b, .sram = 0x4000,
+ *		.len = 512, .rows = 4, .cols = 4, .broadcast = 1 });
+ *
+ * Units are bytes. A member that is left out is 0; queue 0 becomes 1, nline 0 becomes 1, budget 0 a
+ * generous default (see each).
+ */
+struct wse_copy {
+	const struct wse_buffer *buf;
+	uint64_t off; /* of the first line of the first core in buf */
+	uint32_t queue;
+	uint16_t row0, col0, rows, cols;
+	uint32_t sram;		   /* SRAM offset of the first line */
+	uint32_t len, nline;	   /* bytes of a line, lines */
+	uint32_t lstride, sstride; /* from line to line: in buf, in SRAM */
+	uint32_t cstride, rstride; /* in buf: from one column (row) of cores to the next */
+	int broadcast;		   /* in: every core gets the same lines */
+	uint64_t budget;	   /* cycles; default 64 for each 8 bytes, and 100,000 */
+};
+
+struct wse_stream {
+	const struct wse_buffer *buf;  /* NULL: index_only without a buffer */
+	const struct wse_buffer *mask; /* NULL: dense */
+	uint64_t off, moff;
+	uint32_t queue;
+	uint32_t color;
+	uint16_t col0, cols;
+	uint32_t nblock;	    /* blocks */
+	uint8_t nfeat;		    /* features of a block: 1, 2 or 4 */
+	uint8_t etype;		    /* WSE_ETYPE_* */
+	uint16_t kcol;		    /* elements of a column */
+	uint32_t lstride, cstride;  /* of buf: from feature to feature, column to column */
+	uint32_t rstride, mcstride; /* of mask */
+	int drop_zero, index_only;  /* in */
+	uint64_t budget; /* cycles; default 1024 for each element of a column, and 1,000,000 */
+};
+
+struct wse_start {
+	uint32_t queue;
+	uint16_t row0, col0, rows, cols;
+	uint32_t entry; /* absolute, from wse_program_symbol() */
+	uint32_t arg[16];
+	int boot, closed;
+	uint64_t budget; /* cycles; default 1,000,000,000 */
+};
+
+static inline struct drm_wse_cmd wse_cmd_copy_(uint32_t op, const struct wse_copy *c)
+{
+	struct drm_wse_cmd cmd;
+	uint32_t nline = c->nline ? c->nline : 1;
+
+	memset(&cmd, 0, sizeof(cmd));
+	cmd.op = op;
+	cmd.queue = c->queue ? c->queue : 1;
+	cmd.flags = op == 1 && c->broadcast ? DRM_WSE_CMD_BROADCAST : 0;
+	cmd.bo = c->buf ? wse_buffer_handle(c->buf) : 0;
+	cmd.off = c->off;
+	cmd.row0 = c->row0;
+	cmd.col0 = c->col0;
+	cmd.rows = c->rows;
+	cmd.cols = c->cols;
+	cmd.sram = c->sram;
+	cmd.len = c->len;
+	cmd.nline = nline;
+	cmd.lstride = c->lstride;
+	cmd.sstride = c->sstride;
+	cmd.cstride = c->cstride;
+	cmd.rstride = c->rstride;
+	cmd.budget =
+		c->budget ? c->budget : 100000 + 8 * (uint64_t)c->len * nline * c->rows * c->cols;
+	return cmd;
+}
+
+static inline struct drm_wse_cmd wse_cmd_copy_in(struct wse_copy c)
+{
+	return wse_cmd_copy_(1, &c);
+}
+
+static inline struct drm_wse_cmd wse_cmd_copy_out(struct wse_copy c)
+{
+	return wse_cmd_copy_(2, &c);
+}
+
+static inline struct drm_wse_cmd wse_cmd_stream_(uint32_t op, const struct wse_stream *s)
+{
+	struct drm_wse_cmd cmd;
+
+	memset(&cmd, 0, sizeof(cmd));
+	cmd.op = op;
+	cmd.queue = s->queue ? s->queue : 1;
+	cmd.flags = (s->mask ? DRM_WSE_CMD_MASKED : 0) |
+		    (op == 3 && s->drop_zero ? DRM_WSE_CMD_DROP_ZERO : 0) |
+		    (op == 3 && s->index_only ? DRM_WSE_CMD_INDEX_ONLY : 0);
+	cmd.bo = s->buf ? wse_buffer_handle(s->buf) : 0;
+	cmd.off = s->off;
+	cmd.mask_bo = s->mask ? wse_buffer_handle(s->mask) : 0;
+	cmd.moff = s->moff;
+	cmd.color = s->color;
+	cmd.col0 = s->col0;
+	cmd.cols = s->cols;
+	cmd.nline = s->nblock;
+	cmd.nfeat = s->nfeat;
+	cmd.etype = s->etype;
+	cmd.kcol = s->kcol;
+	cmd.lstride = s->lstride;
+	cmd.cstride = s->cstride;
+	cmd.rstride = s->rstride;
+	cmd.mcstride = s->mcstride;
+	cmd.budget =
+		s->budget ? s->budget : 1000000 + 1024 * (uint64_t)s->nblock * s->nfeat * s->kcol;
+	return cmd;
+}
+
+static inline struct drm_wse_cmd wse_cmd_stream_in(struct wse_stream s)
+{
+	return wse_cmd_stream_(3, &s);
+}
+
+static inline struct drm_wse_cmd wse_cmd_stream_out(struct wse_stream s)
+{
+	return wse_cmd_stream_(4, &s);
+}
+
+static inline struct drm_wse_cmd wse_cmd_start(struct wse_start s)
+{
+	struct drm_wse_cmd cmd;
+	unsigned int i;
+
+	memset(&cmd, 0, sizeof(cmd));
+	cmd.op = 5;
+	cmd.queue = s.queue ? s.queue : 1;
+	cmd.flags = (s.boot ? DRM_WSE_CMD_BOOT : 0) | (s.closed ? DRM_WSE_CMD_CLOSED : 0);
+	cmd.row0 = s.row0;
+	cmd.col0 = s.col0;
+	cmd.rows = s.rows;
+	cmd.cols = s.cols;
+	cmd.sram = s.entry;
+	cmd.budget = s.budget ? s.budget : 1000000000;
+	for (i = 0; i < 16; i++)
+		cmd.arg[i] = s.arg[i];
+	return cmd;
+}
+
+/* On queue: waits for the command of that index in the same submit, which is on another queue. */
+static inline struct drm_wse_cmd wse_cmd_fence(uint32_t queue, uint32_t wait_cmd)
+{
+	struct drm_wse_cmd cmd;
+
+	memset(&cmd, 0, sizeof(cmd));
+	cmd.op = 6;
+	cmd.queue = queue;
+	cmd.wait_cmd = wait_cmd;
+	return cmd;
+}
+
+/* On queue: waits for everything that was submitted to wait_queue before this submit. */
+static inline struct drm_wse_cmd wse_cmd_fence_queue(uint32_t queue, uint32_t wait_queue)
+{
+	struct drm_wse_cmd cmd = wse_cmd_fence(queue, DRM_WSE_WAIT_QUEUE);
+
+	cmd.wait_queue = wait_queue;
+	return cmd;
+}
+
+static inline struct drm_wse_cmd wse_cmd_nop(uint32_t queue)
+{
+	struct drm_wse_cmd cmd;
+
+	memset(&cmd, 0, sizeof(cmd));
+	cmd.queue = queue;
+	return cmd;
+}
+
+/* ---- programs ---- */
+
+/*
+ * Reads an RV32 ELF (a file, or size bytes at image), copies it to every core, and waits for that.
+ * Programs are linked with firmware/runtime/program.ld, above the resident firmware (info.fw_end).
+ *
+ * -ENOEXEC	no ELF executable for RV32 (see wse_device_error()), or damaged
+ * -ERANGE	a segment leaves the SRAM
+ * -EADDRINUSE	a segment overlaps the resident firmware
+ * and what open(2), wse_submit() and wse_fence_wait() return
+ */
+int wse_program_load(struct wse_context *ctx, const char *path, struct wse_program **prog);
+int wse_program_load_memory(struct wse_context *ctx, const void *image, size_t size,
+			    struct wse_program **prog);
+
+/*
+ * The same, but nothing is copied: the image stays in a buffer, for programs that take turns on the cores.
+ * wse_program_copy() is the command that copies it to all cores; it is for programs made this way alone.
+ */
+int wse_program_create(struct wse_context *ctx, const char *path, struct wse_program **prog);
+struct drm_wse_cmd wse_program_copy(const struct wse_program *prog, uint32_t queue);
+
+/* Absolute address of a symbol. -ENOENT (wse_device_error() says which). */
+int wse_program_symbol(const struct wse_program *prog, const char *name, uint32_t *addr);
+
+/* First SRAM offset behind the program (a multiple of 16); free up to the stack, info.sram_kib -
+ * 1088 B. */
+uint32_t wse_program_end(const struct wse_program *prog);
+
+/* The cores keep what was loaded. Commands that copy the program must have ended. NULL is ignored. */
+void wse_program_destroy(struct wse_program *prog);
+
+/* ---- linear operations: hidden along the columns of cores, tokens along the rows ---- */
+
+/*
+ * A layer with inputs K, outputs N and T tokens; on a tile of R x C cores T a multiple of R *
+ * lanes, K and N of 4 * C, and T / R at most 128.
+ */
+struct wse_linear_shape {
+	uint32_t tokens;   /* T */
+	uint32_t inputs;   /* K */
+	uint32_t outputs;  /* N */
+	uint32_t features; /* of a block: 1, 2, 4, or 0: chosen */
+};
+
+/* A place in a buffer of the context's device; off a multiple of 8. */
+struct wse_place {
+	struct wse_buffer *buf;
+	uint64_t off;
+};
+
+/*
+ * Loads the library's linear program (see FILES in wse(7)). The context's SRAM behind the firmware
+ * belongs to the newest wse_linear, and only one operation of it runs at a time (each waits for the
+ * one before, on the device).
+ *
+ * -EINVAL	the shape breaks a rule above
+ * -E2BIG	it does not fit into the SRAM. wse_device_error() has the numbers
+ */
+int wse_linear_create(struct wse_context *ctx, const struct wse_linear_shape *shape,
+		      struct wse_linear **lin);
+void wse_linear_destroy(struct wse_linear *lin);
+
+/*
+ * Masks select weights: bit 1 takes part. A row of the image is cut into C pieces of equal length,
+ * one for each column of cores, each padded to a multiple of 64 bits, bit k of a piece in byte k /
+ * 8, bit k % 8. wse_linear_mask_size() is the size of such a mask for rows x width, and
+ * wse_linear_mask_pack() makes it from a byte for each weight, select [rows][width], row-major.
+ */
+size_t wse_linear_mask_size(const struct wse_linear *lin, uint32_t rows, uint32_t width);
+void wse_linear_mask_pack(const struct wse_linear *lin, uint32_t rows, uint32_t width,
+			  const uint8_t *select, void *mask);
+
+/*
+ * Y = X W^T. x: bf16 [K][T]; w: bf16 [N][K]; mask: of w, .buf NULL if dense; y: binary32 [N][T].
+ * Order of each sum: within a column of cores k ascending from +0; then over columns, the owner's
+ * last:
+ * ((p[c+1] + p[c+2]) + ... + p[C-1] + p[0] + ... + p[c-1]) + p[c], c = n / (N / C).
+ */
+int wse_linear_forward(struct wse_linear *lin, struct wse_place x, struct wse_place w,
+		       struct wse_place mask, struct wse_place y, struct wse_fence **fence);
+
+/* dX = dY W. dy: bf16 [N][T]; wt: the transposed image, bf16 [K][N]; mask: of wt; dx: binary32
+ * [K][T]. */
+int wse_linear_backward_data(struct wse_linear *lin, struct wse_place dy, struct wse_place wt,
+			     struct wse_place mask, struct wse_place dx, struct wse_fence **fence);
+
+/*
+ * dW = dY^T X. x: bf16 [K][T]; dy: bf16 [N][T]; mask: of w; dw: binary32 [N][K], where the mask is
+ * 0 left as it was. Order of each sum: within a row of cores one partial for each lane over its
+ * tokens ascending from +0, then the lane tree; then over rows, north to south.
+ */
+int wse_linear_backward_weight(struct wse_linear *lin, struct wse_place x, struct wse_place dy,
+			       struct wse_place mask, struct wse_place dw,
+			       struct wse_fence **fence);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* WSE_WSE_DEVICE_H */

@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The public calls of wse/model.h and wse/train.h: a model of one's own gives the bits of the ready-made one, whatever
+ * the number of devices; checkpoints, text, weights; and everything that a caller can do wrong has an errno and a
+ * sentence.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <wse/wse.h>
+
+#define main example_main
+#include "../../examples/own.c"
+#undef main
+
+#include "tap.h"
+
+static char dir[] = "/tmp/wse-test-XXXXXX", text_file[64];
+static const char *const uri = "oracle:rows=2,cols=2";
+
+static const uint32_t one_hidden[] = {HIDDEN};
+static const struct wse_mlp_shape mlp = {.vocab = VOCAB,
+					 .window = WINDOW,
+					 .embed = EMBED,
+					 .nhidden = 1,
+					 .hidden = one_hidden,
+					 .activation = WSE_GELU};
+
+static struct wse_train_shape training(void)
+{
+	return (struct wse_train_shape){.data = text_file,
+					.batch = 64,
+					.micro_batch = 16,
+					.lr = 2e-3,
+					.max_norm = 1.0,
+					.held_out = 256};
+}
+
+static void write_text(void)
+{
+	FILE *f;
+
+	snprintf(text_file, sizeof(text_file), "%s/text", dir);
+	f = fopen(text_file, "w");
+	for (uint32_t i = 0, s = 1; f && i < 4000; i++) {
+		s = s * 69069 + 1;
+		fputc("the quick brown fox jumps\n"[s >> 16 & 15], f);
+	}
+	if (f)
+		fclose(f);
+}
+
+/* the call failed with this errno, and its sentence has these words */
+static int is(int ret, int want, const char *words)
+{
+	if (ret == want && strstr(wse_error(), words))
+		return 1;
+	printf("# %d \"%s\"; expected %d \"%s\"\n", ret, wse_error(), want, words);
+	return 0;
+}
+
+/* a trainer of model, which is destroyed; devices: oracles, or n twins */
+static struct wse_trainer *open_model(struct wse_model *model, const char *device, uint32_t n)
+{
+	struct wse_train_shape shape = training();
+	const char *uris[4] = {device, device, device, device};
+	struct wse_params *p = NULL;
+	struct wse_trainer *t = NULL;
+	int ret = wse_params_create(&p);
+
+	ret = ret ? ret : wse_params_make(p, model, &shape);
+	wse_model_destroy(model);
+	ret = ret ? ret : wse_trainer_open(p, uris, n, NULL, NULL, &t);
+	if (ret)
+		printf("# %s\n", wse_error());
+	wse_params_destroy(p);
+	return t;
+}
+
+static struct wse_trainer *open_mlp(uint32_t n)
+{
+	struct wse_model *m = NULL;
+
+	return wse_model_mlp(&mlp, &m) ? NULL : open_model(m, uri, n);
+}
+
+static void test_own(void)
+{
+	struct wse_model *m = NULL;
+	struct wse_trainer *a = open_mlp(1), *b, *c;
+	struct wse_step_result r[3];
+	struct wse_tensor_info x, y;
+	int same = 1;
+
+	b = own_model(&m) ? NULL : open_model(m, uri, 3);
+	c = own_model(&m) ? NULL : open_model(m, "sim:func,rows=2,cols=2", 1);
+	if (!ok(a && b && c,
+		"a model of operations, params and model destroyed before the trainer"))
+		return;
+	for (int i = 0; i < 4; i++) {
+		same &= !wse_trainer_step(a, &r[0]) && !wse_trainer_step(b, &r[1]) &&
+			!wse_trainer_step(c, &r[2]);
+		same &= !memcmp(&r[0], &r[1], sizeof(r[0])) && !memcmp(&r[0], &r[2], sizeof(r[0]));
+	}
+	ok(same && r[0].loss < 6.0 && r[0].norm > 0.0 && r[0].lr == 2e-3,
+	   "the loss of the ready-made MLP, on 1 oracle, 3 oracles and the twin: %.4f", r[0].loss);
+	for (uint32_t i = 0; i < PARAMS && same; i++) {
+		same &= !wse_trainer_tensor(a, i, &x) && !wse_trainer_tensor(b, i, &y);
+		same &= !memcmp(x.data, y.data, (size_t)x.rows * x.cols * sizeof(float));
+	}
+	ok(same && wse_trainer_tensor(a, PARAMS, &x) == -ENOENT, "and its weights");
+	wse_trainer_close(a);
+	wse_trainer_close(b);
+	wse_trainer_close(c);
+}
+
+static void test_checkpoint(void)
+{
+	struct wse_trainer *a = open_mlp(1), *b = open_mlp(1);
+	struct wse_step_result r[2];
+	struct wse_trainer_info info;
+	char path[80], hash[2][65], text[2][41];
+	struct wse_sampling how = {.prompt = "the ",
+				   .prompt_len = 4,
+				   .n = 40,
+				   .temperature = 0.7,
+				   .top_k = 8,
+				   .seed = 3,
+				   .streams = 1};
+	double loss[2];
+	uint64_t n = 0;
+	int ret = 0;
+
+	snprintf(path, sizeof(path), "%s/c.safetensors", dir);
+	for (int i = 0; i < 3; i++)
+		ret |= wse_trainer_step(a, &r[0]);
+	ret |= wse_trainer_save(a, path) | wse_checkpoint_hash(path, hash[0]);
+	ret |= wse_trainer_load(b, path, WSE_CKPT_ALL) | wse_trainer_save(b, path) |
+	       wse_checkpoint_hash(path, hash[1]);
+	ok(!ret && !strcmp(hash[0], hash[1]) && strlen(hash[0]) == 64,
+	   "save, load, save: the same hash");
+	ret = wse_trainer_info(b, &info);
+	ok(!ret && info.step == 3 && info.devices == 1 && info.tensors == PARAMS &&
+		   info.tokens == 4000 &&
+		   info.weights ==
+			   VOCAB * EMBED + HIDDEN * INPUTS + HIDDEN + VOCAB * HIDDEN + VOCAB &&
+		   info.unigram > info.bigram,
+	   "step, devices, tensors, text");
+	ret = wse_trainer_step(a, &r[0]) | wse_trainer_step(b, &r[1]);
+	ok(!ret && !memcmp(&r[0], &r[1], sizeof(r[0])), "and the next step has the same bits");
+	ret = wse_trainer_eval(a, 0, &loss[0], &n) | wse_trainer_eval(b, 0, &loss[1], NULL);
+	ok(!ret && loss[0] == loss[1] && loss[0] > 1.0 && n > 200,
+	   "evaluation: %.4f over %u samples", loss[0], (unsigned int)n);
+	ret = wse_trainer_generate(a, &how, text[0]) | wse_trainer_generate(b, &how, text[1]);
+	ok(!ret && !strcmp(text[0], text[1]) && strlen(text[0]) == 40, "text");
+	how.top_p = 2.0;
+	ok(is(wse_trainer_generate(a, &how, text[0]), -EINVAL, "top_p 2"), "top_p above 1");
+	ok(is(wse_trainer_load(a, "/nonexistent", WSE_CKPT_ALL), -ENOENT, "/nonexistent"),
+	   "a file that is not there");
+	ok(is(wse_trainer_load(a, text_file, WSE_CKPT_ALL), -EBADMSG, text_file),
+	   "a file that is none");
+	ok(is(wse_checkpoint_hash(text_file, hash[0]), -EBADMSG, text_file), "nor has a hash");
+	wse_trainer_close(a);
+	wse_trainer_close(b);
+}
+
+static void test_weights(void)
+{
+	struct wse_trainer *a = open_mlp(1);
+	struct wse_tensor_info w;
+	float bias[VOCAB] = {0};
+	double before, after;
+	int ret;
+
+	bias['e'] = 20.0f; /* now every prediction is an e */
+	ret = wse_trainer_eval(a, 0, &before, NULL) | wse_trainer_set_tensor(a, B1, bias, VOCAB) |
+	      wse_trainer_eval(a, 0, &after, NULL) | wse_trainer_tensor(a, B1, &w);
+	ok(!ret && after > before + 5.0 && w.data['e'] == 20.0f && w.rows == VOCAB && w.cols == 1,
+	   "weights that are set are used: %.2f, then %.2f", before, after);
+	ok(is(wse_trainer_set_tensor(a, B1, bias, VOCAB - 1), -EINVAL, "has 256 elements, not 255"),
+	   "not as many");
+	bias[7] = NAN;
+	ok(is(wse_trainer_set_tensor(a, B1, bias, VOCAB), -ERANGE, "element 7 is not finite"),
+	   "NaN");
+	wse_trainer_close(a);
+}
+
+/* ---- a run ---- */
+
+struct watch {
+	struct wse_trainer *t;
+	int lines, steps, busy;
+	pthread_t other;
+};
+
+static void line(void *ctx, enum wse_log_level level, const char *text)
+{
+	struct watch *w = ctx;
+
+	w->lines += level == WSE_LOG_INFO && !strncmp(text, "| Train", 7);
+}
+
+static void *from_elsewhere(void *ctx)
+{
+	struct watch *w = ctx;
+
+	w->busy += is(wse_trainer_step(w->t, NULL), -EBUSY, "one thread at a time");
+	w->busy += is(wse_trainer_close(w->t), -EBUSY, "one thread at a time");
+	return NULL;
+}
+
+static void progress(void *ctx, const struct wse_progress *p)
+{
+	struct watch *w = ctx;
+
+	w->steps++;
+	if (p->step != 2)
+		return;
+	if (!pthread_create(&w->other, NULL, from_elsewhere, w))
+		pthread_join(w->other, NULL);
+	w->busy += is(wse_trainer_step(w->t, NULL), -EBUSY, "callbacks do not");
+}
+
+static int stop(void *ctx)
+{
+	struct watch *w = ctx;
+
+	return w->steps == 4;
+}
+
+static void test_run(void)
+{
+	struct wse_train_shape shape = training();
+	struct wse_run_shape how = {.mode = WSE_MODE_TRAIN, .progress = progress, .stop = stop};
+	struct wse_run_result res;
+	struct wse_params *p = NULL;
+	struct wse_model *m = NULL;
+	struct watch w = {0};
+	char model_dir[64];
+	int ret;
+
+	snprintf(model_dir, sizeof(model_dir), "%s/run", dir);
+	shape.model_dir = model_dir;
+	shape.max_steps = 6;
+	shape.log_steps = 2;
+	how.ctx = &w;
+	ret = wse_model_mlp(&mlp, &m) | wse_params_create(&p) | wse_params_make(p, m, &shape) |
+	      wse_trainer_open(p, &uri, 1, line, &w, &w.t);
+	ret = ret ? ret : wse_trainer_run(w.t, &how, &res);
+	ok(!ret && res.stopped && res.steps == 4 && w.steps == 4 && w.lines == 2 &&
+		   strstr(res.checkpoint, "run/") && strlen(res.hash) == 64,
+	   "a run with callbacks, stopped after 4 of 6 steps");
+	ok(w.busy == 3, "a second thread and a callback get -EBUSY");
+	ok(is(wse_trainer_run(w.t, &how, &res), -EINVAL, "has done 4 steps"),
+	   "a second run on the same trainer");
+	wse_trainer_close(w.t);
+	w.steps = -10;
+	how.checkpoint = "auto";
+	ret = wse_trainer_open(p, &uri, 1, NULL, NULL, &w.t);
+	ret = ret ? ret : wse_trainer_run(w.t, &how, &res);
+	ok(!ret && !res.stopped && res.steps == 6, "it goes on from its checkpoint, without a log");
+	wse_trainer_close(w.t);
+	wse_params_destroy(p);
+	wse_model_destroy(m);
+}
+
+/* ---- what a caller can do wrong ---- */
+
+static void test_handles(void)
+{
+	struct wse_trainer *t = open_mlp(1), *gone = t;
+	struct wse_model *m = NULL;
+	struct wse_params *p = NULL;
+	struct wse_train_shape shape = training();
+	struct wse_step_result r;
+	int ret = wse_trainer_close(t);
+
+	ok(!ret && is(wse_trainer_step(gone, &r), -EBADF, "is no trainer: it was destroyed") &&
+		   is(wse_trainer_close(gone), -EBADF, "no trainer") && !wse_trainer_close(NULL),
+	   "calls after close");
+	ret = wse_model_mlp(&mlp, &m) | wse_params_create(&p);
+	ok(!ret && is(wse_trainer_step((struct wse_trainer *)m, &r), -EBADF, "it is a model") &&
+		   is(wse_params_make(p, (struct wse_model *)p, &shape), -EBADF,
+		      "it is a params") &&
+		   is(wse_params_make(p, NULL, &shape), -EBADF, "the model is NULL") &&
+		   is(wse_params_devices(NULL), -EBADF, "params is NULL"),
+	   "handles of another kind");
+	ok(is(wse_trainer_open(p, &uri, 1, NULL, NULL, &t), -EINVAL, "the params are empty"),
+	   "empty params");
+	wse_params_destroy(p);
+	wse_model_destroy(m);
+	ok(is(wse_model_destroy(m), -EBADF, "is no model") &&
+		   is(wse_params_destroy(p), -EBADF, "is no params"),
+	   "destroyed twice");
+}
+
+static void test_members(void)
+{
+	struct wse_train_shape s;
+	struct wse_model *m = NULL;
+	struct wse_params *p = NULL;
+	struct wse_trainer *t = NULL;
+	struct wse_plan_info info;
+	const char *const none[] = {NULL}, *const bad[] = {"nonsense"};
+	int ret = wse_model_mlp(&mlp, &m) | wse_params_create(&p);
+
+#define WRONG(words, ...) \
+	(s = training(), __VA_ARGS__, is(wse_params_make(p, m, &s), -EINVAL, words))
+	ok(!ret && WRONG("batch is 0", s.batch = 0) && WRONG("micro_batch 3", s.micro_batch = 3) &&
+		   WRONG("lr is 0", s.lr = 0) && WRONG("lr is nan", s.lr = NAN) &&
+		   WRONG("optimizer 9", s.optimizer = 9) && WRONG("beta1", s.beta1 = 1.0) &&
+		   WRONG("max_norm", s.max_norm = -1) && WRONG("9 schedules", s.nsched = 9) &&
+		   WRONG("lr contradicts", s.nsched = 1,
+			 s.sched = &(struct wse_sched){.total_iters = 1}) &&
+		   WRONG("sched[0]", s.lr = 0, s.nsched = 1,
+			 s.sched = &(struct wse_sched){.begin = 3}),
+	   "members out of range");
+	s = training();
+	s.batch = 3;
+	s.micro_batch = 0;
+	ret = wse_params_make(p, m, &s);
+	ok(!ret && is(wse_trainer_open(p, &uri, 1, NULL, NULL, &t), -EINVAL, "batch_size 3"),
+	   "a batch that does not divide");
+	s = training();
+	s.data = "/nonexistent";
+	ret = wse_params_make(p, m, &s);
+	ok(!ret && is(wse_trainer_open(p, &uri, 1, NULL, NULL, &t), -ENOENT, "/nonexistent"),
+	   "a text that is not there");
+	s.data = NULL;
+	ret = wse_params_make(p, m, &s);
+	ok(!ret && is(wse_trainer_open(p, none, 1, NULL, NULL, &t), -EINVAL, "device 0 is NULL") &&
+		   is(wse_trainer_open(p, bad, 1, NULL, NULL, &t), -EINVAL,
+		      "\"nonsense\" is no device") &&
+		   is(wse_trainer_open(p, &uri, 0, NULL, NULL, &t), -EINVAL, "0 devices"),
+	   "devices that are none");
+	ret = wse_trainer_open(p, &uri, 1, NULL, NULL, &t);
+	ok(!ret && is(wse_trainer_step(t, NULL), -ENODATA, "no text"), "a step without a text");
+	wse_trainer_close(t);
+	ret = wse_params_plan(p, "sim:func,rows=2,cols=2", WSE_PLAN_SHAPE, NULL, NULL, &info);
+	ok(!ret && info.tile.rows == 2 && info.tokens == 16 && info.micro_batches == 4 &&
+		   info.cycles > 1000 && info.sram > 10000 && info.sram < info.tile.sram &&
+		   info.units == 2 && info.useful > 0,
+	   "a plan: %llu cycles, %u bytes of a core", (unsigned long long)info.cycles, info.sram);
+	ok(is(wse_params_plan(p, "sim:func,rows=x", 0, NULL, NULL, &info), -EINVAL, "rows"),
+	   "of a URI that is none");
+	ret = wse_params_read(p, text_file, NULL);
+	ok(is(ret, -EINVAL, text_file) && wse_params_fault(p, 0) && !wse_params_fault(p, 1000) &&
+		   is(wse_params_read(p, "/nonexistent", NULL), -ENOENT, "/nonexistent"),
+	   "a parameter file that is none");
+	wse_params_destroy(p);
+	wse_model_destroy(m);
+}
+
+/* ---- models that are none ---- */
+
+enum wrong {
+	RETURNS,
+	NO_CLASSES,
+	NO_OPS,
+	NO_UNIT,
+	NO_PARAM,
+	TWICE,
+	NARROW,
+	VECTOR,
+	EARLY,
+	NO_GRAD,
+	UNUSED,
+	PARTS,
+	WRONGS
+};
+
+static int wrong_graph(void *ctx, struct wse_graph *g)
+{
+	enum wrong w = *(enum wrong *)ctx;
+	uint32_t a, b, u;
+
+	if (w == RETURNS)
+		return -EDOM;
+	if (w == NO_CLASSES)
+		return 0;
+	if (w == NO_OPS)
+		wse_graph_classes(g, VOCAB, &a, &b);
+	else
+		graph(NULL, g);
+	if (w == NO_UNIT)
+		wse_op_vec_in(g, 77);
+	if (w == NO_PARAM || w == TWICE || w == NARROW || w == PARTS) {
+		u = wse_graph_unit(g,
+				   w == NO_PARAM ? 99
+				   : w == TWICE	 ? W0
+						 : WTE,
+				   INPUTS, INPUTS, w != PARTS);
+		a = wse_op_in(g, "x", 1, WSE_TYPE_BF16, WSE_SHAPE_TOKENS, INPUTS / 2);
+		wse_op_wgrad(g, 0, u, a, a, WSE_NO_VALUE, WSE_NO_BIAS);
+	}
+	if (w == VECTOR)
+		wse_graph_vec(g, 0, B1, 8, 1);
+	if (w == EARLY)
+		wse_op_out(
+			g, 2,
+			wse_graph_value(g, "nothing", WSE_TYPE_F32, WSE_SHAPE_TOKENS, INPUTS / 2));
+	if (w == NO_GRAD)
+		wse_graph_unit(g, WTE, VOCAB, EMBED, 1);
+	if (w == UNUSED)
+		wse_graph_value(g, "nothing", WSE_TYPE_F32, WSE_SHAPE_TOKENS, 4);
+	return 0;
+}
+
+static void no_gather(void *ctx, const struct wse_batch *b)
+{
+	(void)ctx;
+	(void)b;
+}
+
+static void test_wrong_models(void)
+{
+	static const char *const words[] = {
+		[RETURNS] = "returned -33",
+		[NO_CLASSES] = "no wse_graph_classes()",
+		[NO_OPS] = "0 wse_op_loss()",
+		[NO_UNIT] = "there is no unit 77",
+		[NO_PARAM] = "no parameter 99 of 5",
+		[TWICE] = "w0 is in two places",
+		[NARROW] = "wte is 256 x 16, the unit 128 x 128",
+		[VECTOR] = "68 are needed",
+		[EARLY] = "read before it is made",
+		[NO_GRAD] = "unit 2 is not used",
+		[UNUSED] = "made by no operation",
+		[PARTS] = "no 0 parts",
+	};
+	struct wse_param params[PARAMS] = {
+		{.name = "wte", .rows = VOCAB, .cols = EMBED, .flags = WSE_TENSOR_INPUT},
+		{.name = "w0", .rows = HIDDEN, .cols = INPUTS},
+		{.name = "b0", .rows = HIDDEN},
+		{.name = "w1", .rows = VOCAB, .cols = HIDDEN},
+		{.name = "b1", .rows = VOCAB}};
+	struct wse_model_shape shape = {.name = "wrong",
+					.vocab = VOCAB,
+					.window = WINDOW,
+					.span = 1,
+					.nparams = PARAMS,
+					.params = params};
+	struct wse_builder builder = {.graph = wrong_graph, .gather = no_gather};
+	struct wse_train_shape s = training();
+	struct wse_params *p = NULL;
+	struct wse_plan_info info;
+	struct wse_model *m = NULL;
+	enum wrong w;
+	int ret = wse_model_create(&shape, &builder, &w, &m) | wse_params_create(&p);
+
+	ret = ret ? ret : wse_params_make(p, m, &s);
+	for (w = 0; w < WRONGS && !ret; w++) {
+		int got = wse_params_plan(p, "sim:func,rows=2,cols=2", WSE_PLAN_SHAPE, NULL, NULL,
+					  &info);
+
+		ok(is(got, w == RETURNS ? -EDOM : -EINVAL, words[w]), "a graph that is none: %s",
+		   wse_error());
+	}
+	ok(!ret, "of a model that can be made");
+	wse_params_destroy(p);
+	wse_model_destroy(m);
+	params[2].name = "w0";
+	ok(is(wse_model_create(&shape, &builder, &w, &m), -EINVAL, "both called w0"),
+	   "one name twice");
+	params[2].name = NULL;
+	ok(is(wse_model_create(&shape, &builder, &w, &m), -EINVAL, "its name has 1 to 63"),
+	   "no name");
+	shape.vocab = 0;
+	ok(is(wse_model_create(&shape, &builder, &w, &m), -EINVAL, "") &&
+		   is(wse_model_gpt(&(struct wse_gpt_shape){.vocab = 256}, &m), -EINVAL,
+		      "a size is 0") &&
+		   is(wse_model_mlp(&(struct wse_mlp_shape){.vocab = 256, .nhidden = 1}, &m),
+		      -EINVAL, "without their widths"),
+	   "sizes of 0");
+}
+
+int main(void)
+{
+	char command[64];
+
+	if (!mkdtemp(dir))
+		return 1;
+	write_text();
+	test_own();
+	test_checkpoint();
+	test_weights();
+	test_run();
+	test_handles();
+	test_members();
+	test_wrong_models();
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	if (system(command))
+		printf("# %s stays\n", dir);
+	return tap_end();
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+/* Parameters as a handle: from a file, or from C. */
+#include "train/params.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/handle.h"
+#include "model/create.h"
+
+int wse_params_create(struct wse_params **out)
+{
+	struct wse_params *p = calloc(1, sizeof(*p));
+	int ret;
+
+	if (!p)
+		return wse_sorry(-ENOMEM, "no memory");
+	ret = wse_handle_add(WSE_HANDLE_PARAMS, p);
+	if (ret)
+		free(p);
+	else
+		*out = p;
+	return ret;
+}
+
+/* what was there before */
+static void clear(struct wse_params *p)
+{
+	if (p->ready)
+		wse_model_put(&p->cfg.model);
+	memset(p, 0, sizeof(*p));
+}
+
+int wse_params_destroy(struct wse_params *p)
+{
+	int ret = p ? wse_handle_remove(WSE_HANDLE_PARAMS, p) : 0;
+
+	if (p && !ret) {
+		clear(p);
+		free(p);
+	}
+	return ret;
+}
+
+/* ---- from a file ---- */
+
+static void note(struct wse_params *p, const char *what, const char *names)
+{
+	if (names[0])
+		snprintf(p->notes[p->nnotes++], sizeof(p->notes[0]), "%s: %s", what, names);
+}
+
+static int read_file(struct wse_params *p, const char *path, const struct wse_override *over)
+{
+	static const struct wse_override none;
+	struct wse_config_source src = {0};
+	int ret;
+
+	if (!over)
+		over = &none;
+	src.sets = over->sets;
+	src.nsets = over->nsets;
+	src.data = over->data;
+	src.model_dir = over->model_dir;
+	src.prompt = over->prompt;
+	src.plan = !!over->plan;
+	clear(p);
+	ret = wse_config_read_file(path, &src, &p->cfg, &p->faults);
+	if (ret)
+		return wse_sorry(ret, "%s", p->faults.n ? p->faults.f[0].text : strerror(-ret));
+	p->ready = 1;
+	note(p, "training would need what is not available", p->cfg.unneeded);
+	note(p, "not used, as it makes no difference here", p->cfg.ignored);
+	return 0;
+}
+
+int wse_params_read(struct wse_params *p, const char *path, const struct wse_override *over)
+{
+	int ret = wse_handle_enter(WSE_HANDLE_PARAMS, p);
+
+	if (ret)
+		return ret;
+	ret = path ? read_file(p, path, over) : wse_sorry(-EINVAL, "the path is NULL");
+	wse_handle_leave(p);
+	return ret;
+}
+
+const char *wse_params_fault(const struct wse_params *p, uint32_t i)
+{
+	if (wse_handle_check(WSE_HANDLE_PARAMS, p) || i > p->faults.n)
+		return NULL;
+	if (i == p->faults.n)
+		return i == WSE_FAULTS ? "there may be more" : NULL;
+	return p->faults.f[i].text;
+}
+
+const char *wse_params_note(const struct wse_params *p, uint32_t i)
+{
+	if (wse_handle_check(WSE_HANDLE_PARAMS, p) || i >= p->nnotes)
+		return NULL;
+	return p->notes[i];
+}
+
+int wse_params_devices(const struct wse_params *p)
+{
+	int ret = wse_handle_check(WSE_HANDLE_PARAMS, p);
+
+	if (ret)
+		return ret;
+	return p->cfg.num_wse ? (int)p->cfg.num_wse : 1;
+}
+
+/* ---- from C ---- */
+
+/* the member `name`, a text that is copied */
+static int text(const char *name, const char *from, const char *fallback, char *to, size_t size)
+{
+	const char *s = from ? from : fallback;
+
+	if (strlen(s) >= size)
+		return wse_sorry(-EINVAL, "%s has %zu characters: less than %zu are possible", name,
+				 strlen(s), size);
+	snprintf(to, size, "%s", s);
+	return 0;
+}
+
+/* the member `name`, a number in [min, max]; NaN is in none */
+static int number(const char *name, double v, double min, double max)
+{
+	return v >= min && v <= max ? 0
+				    : wse_sorry(-EINVAL, "%s is %g: it must be from %g to %g", name,
+						v, min, max);
+}
+
+static int fill_optim(const struct wse_train_shape *s, struct wse_optim_cfg *o)
+{
+	int ret;
+
+	if (s->optimizer > WSE_OPTIM_SGD)
+		return wse_sorry(-EINVAL, "optimizer %u: WSE_OPTIM_ADAMW, _ADAM or _SGD",
+				 s->optimizer);
+	o->kind = (enum wse_optim_kind)s->optimizer;
+	o->weight_decay = s->weight_decay;
+	ret = number("weight_decay", s->weight_decay, 0.0, 1e3);
+	if (o->kind == WSE_OPTIM_SGD) {
+		o->momentum = s->momentum;
+		return ret ? ret : number("momentum", s->momentum, 0.0, 1.0);
+	}
+	o->beta1 = s->beta1 != 0.0 ? s->beta1 : 0.9;
+	o->beta2 = s->beta2 != 0.0 ? s->beta2 : 0.999;
+	o->eps = s->eps != 0.0 ? s->eps : 1e-8;
+	ret = ret ? ret : number("beta1", o->beta1, 0.0, 0.999999);
+	ret = ret ? ret : number("beta2", o->beta2, 0.0, 0.9999999);
+	return ret ? ret : number("eps", o->eps, 1e-20, 1.0);
+}
+
+static int fill_sched(const struct wse_train_shape *s, struct wse_sched_list *list)
+{
+	int ret = 0;
+
+	if (!s->nsched) {
+		list->n = 1;
+		list->s[0] = (struct wse_sched){WSE_SCHED_CONSTANT, s->lr, s->lr, 1, 0};
+		return number("lr", s->lr, 1e-30, 1e6);
+	}
+	if (s->nsched > WSE_SCHED_MAX || !s->sched)
+		return wse_sorry(-EINVAL, "%u schedules: at most %d", s->nsched, WSE_SCHED_MAX);
+	if (s->lr != 0.0)
+		return wse_sorry(-EINVAL, "lr contradicts sched: give the one or the other");
+	for (uint32_t i = 0; i < s->nsched && !ret; i++) {
+		const struct wse_sched *e = &s->sched[i];
+
+		if ((unsigned int)e->kind > WSE_SCHED_COSINE || !e->total_iters ||
+		    (i ? e->begin <= s->sched[i - 1].begin : e->begin != 0))
+			ret = wse_sorry(
+				-EINVAL,
+				"sched[%u]: an unknown kind, no total_iters, or a begin that is not "
+				"after the one before (0 for the first)",
+				i);
+		ret = ret ? ret : number("sched.from", e->from, 0.0, 1e6);
+		ret = ret ? ret : number("sched.to", e->to, 0.0, 1e6);
+		list->s[i] = *e;
+	}
+	list->n = s->nsched;
+	return ret;
+}
+
+static int fill(const struct wse_model *m, const struct wse_train_shape *s, struct wse_config *c)
+{
+	int ret = number("batch", (double)s->batch, 1, 1u << 24);
+
+	if (!ret && s->micro_batch && s->batch % s->micro_batch)
+		ret = wse_sorry(-EINVAL, "micro_batch %llu does not divide batch %llu",
+				(unsigned long long)s->micro_batch, (unsigned long long)s->batch);
+	ret = ret ? ret : text("data", s->data, "", c->data, sizeof(c->data));
+	ret = ret ? ret : text("val_data", s->val_data, "", c->val_data, sizeof(c->val_data));
+	ret = ret ? ret
+		  : text("model_dir", s->model_dir, "model_dir", c->model_dir,
+			 sizeof(c->model_dir));
+	ret = ret ? ret : text("prompt", s->prompt, "", c->sample_prompt, sizeof(c->sample_prompt));
+	ret = ret ? ret : number("max_norm", s->max_norm, 0.0, 1e30);
+	ret = ret ? ret : number("temperature", s->temperature, 0.0, 100.0);
+	ret = ret ? ret : number("sample_bytes", (double)s->sample_bytes, 0, 65536);
+	ret = ret ? ret : fill_optim(s, &c->optim);
+	ret = ret ? ret : fill_sched(s, &c->sched);
+	if (ret)
+		return ret;
+	c->model = *m;
+	c->max_norm = s->max_norm;
+	c->seed = s->seed ? s->seed : 1;
+	c->max_steps = s->max_steps ? s->max_steps : 1;
+	c->eval_frequency = s->eval_frequency;
+	c->eval_steps = s->eval_batches;
+	c->checkpoint_steps = s->checkpoint_steps;
+	c->log_steps = s->log_steps ? s->log_steps : 10;
+	c->num_wse = 1;
+	c->held_out = s->held_out ? s->held_out : 2048;
+	c->batch = s->batch;
+	c->micro_batch = s->micro_batch;
+	c->shuffle = !s->in_order;
+	c->shuffle_seed = s->shuffle_seed ? s->shuffle_seed : 1;
+	c->sample_bytes = s->sample_bytes;
+	c->sample_temperature = s->temperature != 0.0 ? s->temperature : 0.8;
+	return 0;
+}
+
+static int make(struct wse_params *p, const struct wse_model *model,
+		const struct wse_train_shape *shape)
+{
+	struct wse_config *c = calloc(1, sizeof(*c));
+	int ret = c ? fill(model, shape, c) : wse_sorry(-ENOMEM, "no memory");
+
+	if (!ret) {
+		wse_model_get(model);
+		clear(p);
+		p->cfg = *c;
+		p->ready = 1;
+	}
+	free(c);
+	return ret;
+}
+
+int wse_params_make(struct wse_params *p, const struct wse_model *model,
+		    const struct wse_train_shape *shape)
+{
+	int ret = wse_handle_enter(WSE_HANDLE_PARAMS, p);
+
+	if (ret)
+		return ret;
+	ret = wse_handle_check(WSE_HANDLE_MODEL, model);
+	ret = ret ? ret : make(p, model, shape);
+	wse_handle_leave(p);
+	return ret;
+}

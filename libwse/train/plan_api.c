@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+/* The public call on plans: a device's shape, or the one that its URI names. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/handle.h"
+#include "model/plan.h"
+#include "train/params.h"
+
+/* what a device says while it is opened is why it cannot be */
+static void keep_error(void *ctx, enum wse_log_level level, const char *text)
+{
+	if (level == WSE_LOG_ERROR)
+		snprintf(ctx, WSE_WHY, "%s", text);
+}
+
+static int shape_of(const char *uri, struct wse_exec_info *info)
+{
+	*info = (struct wse_exec_info){.tile = {.lanes = 8, .sram = 48 * 1024}};
+	snprintf(info->name, sizeof(info->name), "%.60s", uri);
+	if (wse_uri_number(uri, "rows", 4, &info->tile.rows) ||
+	    wse_uri_number(uri, "cols", 4, &info->tile.cols))
+		return wse_sorry(-EINVAL, "%.200s: rows and cols take a positive number", uri);
+	return 0;
+}
+
+/* one that is there is asked for its own shape; for one that is not, the URI's has to do */
+static int ask_device(const char *uri, const struct wse_exec_cfg *log, struct wse_exec_info *info)
+{
+	char why[WSE_WHY] = "";
+	struct wse_exec_cfg keep = {keep_error, why};
+	struct wse_exec *e = NULL;
+	int ret = wse_exec_open(uri, &keep, &e);
+
+	if (ret == -EINVAL)
+		return wse_sorry(ret, "%s", why[0] ? why : uri);
+	if (ret) {
+		wse_logf(log, WSE_LOG_WARN, "%s; planned for %u x %u cores all the same",
+			 why[0] ? why : strerror(-ret), info->tile.rows, info->tile.cols);
+		return 0;
+	}
+	e->ops->info(e, info);
+	e->ops->close(e);
+	return 0;
+}
+
+static void fill(const struct wse_config *cfg, const struct wse_plan *p, struct wse_plan_info *out)
+{
+	struct wse_tensor_table tab = {0};
+
+	if (!cfg->model.family->tensors(&cfg->model, &tab))
+		out->weights = tab.params;
+	wse_tensor_table_fini(&tab);
+	out->tokens = p->tokens;
+	out->micro_batches = p->micro_batches;
+	out->ops = p->graph.nops;
+	out->units = p->graph.nunits;
+	out->sram = p->graph.total;
+	out->mode = p->mode;
+	out->streamed_in = p->streamed_in;
+	out->streamed_out = p->streamed_out;
+	out->cycles = p->cycles;
+	out->useful = p->useful;
+}
+
+static int plan(const struct wse_params *params, const char *uri, uint32_t flags,
+		const struct wse_exec_cfg *log, struct wse_plan_info *out)
+{
+	struct wse_exec_info info;
+	char why[WSE_WHY] = "";
+	struct wse_plan p;
+	int ret;
+
+	if (!params->ready)
+		return wse_sorry(
+			-EINVAL,
+			"the params are empty: wse_params_read() or wse_params_make() first");
+	if (!uri || flags & ~WSE_PLAN_SHAPE)
+		return wse_sorry(-EINVAL, uri ? "unknown flags %#x" : "the URI is NULL", flags);
+	ret = shape_of(uri, &info);
+	if (!ret && !(flags & WSE_PLAN_SHAPE))
+		ret = ask_device(uri, log, &info);
+	if (ret)
+		return ret;
+	out->tile = info.tile;
+	ret = wse_plan_make(&params->cfg.model, &info.tile, params->cfg.batch,
+			    params->cfg.micro_batch, &p, why);
+	if (p.tokens) {
+		fill(&params->cfg, &p, out);
+		wse_plan_print(&p, &params->cfg.model, info.name, log);
+	}
+	wse_plan_fini(&p);
+	return ret ? wse_sorry(ret, "%s", why) : 0;
+}
+
+int wse_params_plan(struct wse_params *p, const char *uri, uint32_t flags, wse_log_fn line,
+		    void *ctx, struct wse_plan_info *info)
+{
+	struct wse_exec_cfg log = {line, ctx};
+	struct wse_plan_info zero = {0};
+	int ret = wse_handle_enter(WSE_HANDLE_PARAMS, p);
+
+	if (ret)
+		return ret;
+	*info = zero;
+	ret = plan(p, uri, flags, &log, info);
+	wse_handle_leave(p);
+	return ret;
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+/* A session as a handle: one call at a time, every error in words. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/handle.h"
+#include "model/create.h"
+#include "train/loop.h"
+#include "train/params.h"
+
+struct wse_trainer {
+	struct wse_session s;
+	wse_log_fn log;
+	void *log_ctx;
+};
+
+/* the session's sentence becomes the thread's */
+static int said(const struct wse_session *s, int ret)
+{
+	return ret ? wse_sorry(ret, "%s", s->why[0] ? s->why : strerror(-ret)) : 0;
+}
+
+static int enter(struct wse_trainer *t)
+{
+	int ret = wse_handle_enter(WSE_HANDLE_TRAINER, t);
+
+	if (!ret)
+		t->s.why[0] = 0;
+	return ret;
+}
+
+static int leave(struct wse_trainer *t, int ret)
+{
+	ret = said(&t->s, ret);
+	wse_handle_leave(t);
+	return ret;
+}
+
+static int open_with(const struct wse_config *cfg, const char *const *uris, uint32_t n,
+		     struct wse_trainer *t)
+{
+	struct wse_exec_cfg log = {t->log, t->log_ctx};
+	int ret = 0;
+
+	for (uint32_t i = 0; i < n && i < WSE_SWARM_MAX && !ret; i++)
+		if (!uris || !uris[i])
+			ret = wse_sorry(-EINVAL, "the URI of device %u is NULL", i);
+	ret = ret ? ret : said(&t->s, wse_session_open(&t->s, cfg, uris, n, &log));
+	if (ret)
+		return ret;
+	wse_model_get(&t->s.cfg.model);
+	ret = wse_handle_add(WSE_HANDLE_TRAINER, t);
+	if (ret) {
+		wse_session_close(&t->s);
+		wse_model_put(&cfg->model);
+	}
+	return ret;
+}
+
+int wse_trainer_open(const struct wse_params *p, const char *const *uris, uint32_t n,
+		     wse_log_fn log, void *ctx, struct wse_trainer **out)
+{
+	struct wse_trainer *t;
+	int ret = wse_handle_enter(WSE_HANDLE_PARAMS, p);
+
+	if (ret)
+		return ret;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		ret = wse_sorry(-ENOMEM, "no memory");
+	else if (!p->ready)
+		ret = wse_sorry(
+			-EINVAL,
+			"the params are empty: wse_params_read() or wse_params_make() first");
+	else if (p->cfg.unneeded[0])
+		ret = wse_sorry(-ENOTSUP, "read for a plan only: not available are %.300s",
+				p->cfg.unneeded);
+	if (!ret) {
+		t->log = log;
+		t->log_ctx = ctx;
+		ret = open_with(&p->cfg, uris, n, t);
+	}
+	if (ret)
+		free(t);
+	else
+		*out = t;
+	wse_handle_leave(p);
+	return ret;
+}
+
+int wse_trainer_close(struct wse_trainer *t)
+{
+	struct wse_model m;
+	int ret = t ? wse_handle_remove(WSE_HANDLE_TRAINER, t) : 0;
+
+	if (!t || ret)
+		return ret;
+	m = t->s.cfg.model;
+	wse_session_close(&t->s);
+	wse_model_put(&m);
+	free(t);
+	return 0;
+}
+
+int wse_trainer_info(struct wse_trainer *t, struct wse_trainer_info *info)
+{
+	struct wse_trainer_info zero = {0};
+	int ret = enter(t);
+
+	if (ret)
+		return ret;
+	*info = zero;
+	info->step = wse_session_step(&t->s);
+	info->devices = wse_swarm_alive(t->s.swarm);
+	info->tensors = t->s.table->n;
+	info->weights = t->s.table->params;
+	info->tokens = t->s.data.ntok;
+	info->unigram = t->s.data.unigram;
+	info->bigram = t->s.data.bigram;
+	return leave(t, 0);
+}
+
+static int need_text(struct wse_session *s)
+{
+	return s->cfg.data[0]
+		       ? 0
+		       : wse_why(s->why, -ENODATA, "the trainer has no text: give params data");
+}
+
+int wse_trainer_step(struct wse_trainer *t, struct wse_step_result *result)
+{
+	struct wse_step_result r = {0};
+	int ret = enter(t);
+
+	if (ret)
+		return ret;
+	ret = need_text(&t->s);
+	ret = ret ? ret : wse_session_compute(&t->s, &r);
+	ret = ret ? ret : wse_session_commit(&t->s, &r);
+	if (!ret && result)
+		*result = r;
+	return leave(t, ret);
+}
+
+int wse_trainer_eval(struct wse_trainer *t, uint64_t max_batches, double *loss, uint64_t *samples)
+{
+	uint64_t n;
+	int ret = enter(t);
+
+	if (ret)
+		return ret;
+	ret = need_text(&t->s);
+	ret = ret ? ret : wse_session_eval(&t->s, max_batches, loss, samples ? samples : &n);
+	return leave(t, ret);
+}
+
+/* ---- weights ---- */
+
+/* all of a step is written; the row of tensor i */
+static int find(struct wse_trainer *t, uint32_t i, struct wse_memx_state *st,
+		const struct wse_tensor **row)
+{
+	wse_memx_finish(t->s.memx);
+	wse_memx_state(t->s.memx, st);
+	if (i >= st->table->n)
+		return wse_why(t->s.why, -ENOENT, "there is no tensor %u of %u", i, st->table->n);
+	*row = &st->table->t[i];
+	return 0;
+}
+
+int wse_trainer_tensor(struct wse_trainer *t, uint32_t i, struct wse_tensor_info *info)
+{
+	const struct wse_tensor *row = NULL;
+	struct wse_memx_state st;
+	int ret = enter(t);
+
+	if (ret)
+		return ret;
+	ret = find(t, i, &st, &row);
+	if (!ret)
+		*info = (struct wse_tensor_info){
+			.name = row->name,
+			.rows = row->dim[0],
+			.cols = row->dim[1],
+			.data = st.params + row->off,
+		};
+	return leave(t, ret);
+}
+
+int wse_trainer_set_tensor(struct wse_trainer *t, uint32_t i, const float *data, uint64_t n)
+{
+	const struct wse_tensor *row = NULL;
+	struct wse_memx_state st;
+	int ret = enter(t);
+
+	if (ret)
+		return ret;
+	ret = find(t, i, &st, &row);
+	if (!ret && n != row->count)
+		ret = wse_why(t->s.why, -EINVAL, "%s has %zu elements, not %llu", row->name,
+			      row->count, (unsigned long long)n);
+	for (uint64_t j = 0; j < n && !ret; j++)
+		if (!(data[j] - data[j] == 0.0f))
+			ret = wse_why(t->s.why, -ERANGE, "%s: element %llu is not finite",
+				      row->name, (unsigned long long)j);
+	if (!ret) {
+		memcpy(st.params + row->off, data, n * sizeof(*data));
+		wse_memx_refresh(t->s.memx);
+	}
+	return leave(t, ret);
+}
+
+/* ---- checkpoints ---- */
+
+int wse_trainer_save(struct wse_trainer *t, const char *path)
+{
+	int ret = enter(t);
+
+	if (ret)
+		return ret;
+	ret = path ? wse_session_save(&t->s, path) : wse_why(t->s.why, -EINVAL, "the path is NULL");
+	return leave(t, ret);
+}
+
+int wse_trainer_load(struct wse_trainer *t, const char *path, enum wse_ckpt_load what)
+{
+	int ret = enter(t);
+
+	if (ret)
+		return ret;
+	if (!path || (unsigned int)what > WSE_CKPT_EVAL)
+		ret = wse_why(t->s.why, -EINVAL,
+			      path ? "an unknown enum wse_ckpt_load" : "the path is NULL");
+	ret = ret ? ret : wse_session_load(&t->s, path, what);
+	return leave(t, ret);
+}
+
+int wse_checkpoint_hash(const char *path, char *hex)
+{
+	char why[WSE_WHY] = "", text[65];
+	int ret = path ? wse_ckpt_hash(path, text, why) : wse_why(why, -EINVAL, "the path is NULL");
+
+	if (ret)
+		return wse_sorry(ret, "checkpoint %.200s: %s", path ? path : "", why);
+	memcpy(hex, text, sizeof(text));
+	return 0;
+}
+
+/* ---- text ---- */
+
+int wse_trainer_generate(struct wse_trainer *t, const struct wse_sampling *how, char *text)
+{
+	struct wse_sampling h = *how;
+	int ret = enter(t);
+
+	if (ret)
+		return ret;
+	if (h.top_p == 0.0)
+		h.top_p = 1.0;
+	if (!(h.top_p > 0.0 && h.top_p <= 1.0 && h.temperature >= 0.0 && h.temperature <= 100.0))
+		ret = wse_why(
+			t->s.why, -EINVAL,
+			"top_p %g, temperature %g: it must be above 0 and up to 1, and from 0 to 100",
+			h.top_p, h.temperature);
+	else if (h.prompt_len && !h.prompt)
+		ret = wse_why(t->s.why, -EINVAL, "the prompt is NULL");
+	ret = ret ? ret : wse_session_generate(&t->s, &h, text);
+	return leave(t, ret);
+}
+
+/* ---- a run ---- */
+
+static int run_on(struct wse_trainer *t, const struct wse_run_shape *how,
+		  struct wse_run_result *result)
+{
+	struct wse_run_ops ops = {t->log,   how->progress, how->stop,
+				  how->ctx, how->event,	   t->log_ctx};
+	struct wse_session *s = &t->s;
+	struct wse_run *run;
+	char rtl[64];
+	int ret;
+
+	if ((unsigned int)how->mode > WSE_MODE_GENERATE)
+		return wse_why(s->why, -EINVAL, "an unknown enum wse_mode");
+	if (how->nverify > WSE_VERIFY_MAX || (how->nverify && !how->verify))
+		return wse_why(s->why, -EINVAL, "%u steps to verify: at most %d", how->nverify,
+			       WSE_VERIFY_MAX);
+	if (wse_session_step(s))
+		return wse_why(s->why, -EINVAL,
+			       "this trainer has done %llu steps: a run begins with a new one",
+			       (unsigned long long)wse_session_step(s));
+	run = calloc(1, sizeof(*run));
+	if (!run)
+		return wse_why(s->why, -ENOMEM, "no memory");
+	run->mode = how->mode;
+	run->cfg = s->cfg;
+	run->checkpoint = how->checkpoint;
+	for (uint32_t i = 0; i < how->nverify; i++)
+		run->verify[run->nverify++] = how->verify[i];
+	snprintf(rtl, sizeof(rtl), "sim:rtl,rows=%u,cols=%u", s->tile.rows, s->tile.cols);
+	run->verify_uri = how->verify_uri ? how->verify_uri : rtl;
+	ret = wse_run_session(s, run, &ops, result);
+	free(run);
+	return ret;
+}
+
+int wse_trainer_run(struct wse_trainer *t, const struct wse_run_shape *run,
+		    struct wse_run_result *result)
+{
+	struct wse_run_result res = {0};
+	int ret = enter(t);
+
+	if (ret)
+		return ret;
+	ret = run_on(t, run, &res);
+	*result = res;
+	return leave(t, ret);
+}
