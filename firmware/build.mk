@@ -3,8 +3,10 @@
 # (bare metal, for wse-run) gives build/firmware/my.elf.
 
 RVCC := riscv64-unknown-elf-gcc
-RVFLAGS := -march=rv32im_zicsr -mabi=ilp32 -O2 -g -std=gnu11 -ffreestanding -nostdlib -nostartfiles \
-	-msmall-data-limit=0 -fno-tree-loop-distribute-patterns $(WARN) -Ifirmware/include -Ifirmware/lib -Iuapi/wse -Iuapi/wse/gen
+# of a program of one's own, too (libwse.pc)
+KERNEL_CFLAGS := -march=rv32im_zicsr -mabi=ilp32 -O2 -g -std=gnu11 -ffreestanding -nostdlib -nostartfiles \
+	-msmall-data-limit=0 -fno-tree-loop-distribute-patterns
+RVFLAGS := $(KERNEL_CFLAGS) $(WARN) -Ifirmware/include -Ifirmware/lib -Iuapi/wse -Iuapi/wse/gen
 RVLINK := -Wl,--build-id=none,-n,--no-warn-rwx-segments
 # programs of a phase are there because SRAM is short: a twentieth smaller, a hundredth slower
 RVSMALL := -fno-move-loop-invariants -fno-tree-ch -fno-thread-jumps

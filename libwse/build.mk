@@ -28,15 +28,44 @@ LIBWSE_LINK := $(MODEL_LINK) $(LIBWSE_LIBS)
 
 $(eval $(call c_archive,libwse.a,$(LIBWSE_SRC)))
 
+link_so = $(CC) $(CFLAGS) -shared -Wl,-soname,libwse.so.1 -Wl,--version-script=libwse/libwse.map -Wl,-z,defs \
+	-o $@ $(filter %.o,$^) $(call pull_models,$^) $(MODEL_LIBS) $(LIBWSE_LINK)
 $(B)/libwse.so.1: $(LIBWSE_SRC:%.c=$(B)/%.o) $(MODEL_LIBS) libwse/libwse.map
-	$(CC) $(CFLAGS) -shared -Wl,-soname,libwse.so.1 -Wl,--version-script=libwse/libwse.map -Wl,-z,defs \
-		-o $@ $(filter %.o,$^) $(call pull_models,$^) $(MODEL_LIBS) $(LIBWSE_LINK)
+	$(link_so)
 
 $(B)/libwse.so: $(B)/libwse.so.1
 	ln -sf libwse.so.1 $@
 
-$(B)/libwse.pc: libwse/libwse.pc.in libwse/build.mk
-	sed -e 's,@prefix@,/usr/local,; s,@version@,$(LIBWSE_VERSION),' $< > $@
+$(B)/libwse.pc: libwse/libwse.pc.in libwse/build.mk firmware/build.mk
+	sed -e 's,@prefix@,/usr/local,; s,@version@,$(LIBWSE_VERSION),' \
+		-e 's|@kernel_cflags@|$(KERNEL_CFLAGS)|; s|@kernel_link@|$(RVLINK)|' $< > $@
+
+# ---- what is installed: the same objects without the build's paths, tools on the shared library ----
+INSTALLED := $(B)/install
+INSTALLED_OBJS := $(patsubst %/device/firmware.o,$(INSTALLED)/firmware.o,$(LIBWSE_SRC:%.c=$(B)/%.o))
+$(INSTALLED)/firmware.o: libwse/device/firmware.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -pthread -MMD -MP -c -o $@ $<
+$(INSTALLED)/libwse.so: $(INSTALLED_OBJS) $(MODEL_LIBS) libwse/libwse.map
+	$(link_so)
+	ln -sf libwse.so $(@D)/libwse.so.1
+# as any user would: public headers, -lwse; found from where it lies
+$(INSTALLED)/wse-train: libwse/tools/wse-train.c $(INSTALLED)/libwse.so
+	$(CC) $(CFLAGS) -MMD -MP $(shell pkg-config --cflags libdrm) -Ilibwse/include -Iuapi -o $@ $< \
+		-L$(@D) -lwse -Wl,-rpath,'$$ORIGIN/../lib'
+# this one looks behind the library: it has it in itself
+$(INSTALLED)/wse-info: $(B)/libwse/tools/wse-info.o $(INSTALLED)/firmware.o $(LIBWSE)
+	$(call c_link,,-Wl$(comma)--start-group $(filter %.a,$^) -Wl$(comma)--end-group $(LIBWSE_LINK) -lpci)
+-include $(wildcard $(INSTALLED)/*.d)
+
+INSTALL_NEEDS := $(INSTALLED)/libwse.so $(INSTALLED)/wse-info $(INSTALLED)/wse-train $(B)/libwse.pc $(FW)/wse-fw.bin $(FW_PROGRAMS)
+ALL += $(INSTALL_NEEDS)
+
+.PHONY: install uninstall
+install: $(INSTALL_NEEDS) ## library, headers, tools, firmware and man pages to DESTDIR/PREFIX (/usr/local)
+	DESTDIR='$(DESTDIR)' PREFIX='$(or $(PREFIX),/usr/local)' VERSION=$(LIBWSE_VERSION) scripts/install install
+uninstall: ## what `make install` put there
+	DESTDIR='$(DESTDIR)' PREFIX='$(or $(PREFIX),/usr/local)' VERSION=$(LIBWSE_VERSION) scripts/install uninstall
 
 # ---- tools and benches ----
 $(eval $(call c_program,wse-info,libwse/tools/wse-info.c,$(LIBWSE),$(LIBWSE_LINK) -lpci))
@@ -68,4 +97,4 @@ $(B)/libwse/tests/device/test-linear-so: $(B)/libwse/tests/device/test-linear.o 
 
 ALL += $(B)/libwse/tests/device/test-linear-so
 SUITES += $(addprefix libwse/tests/device/,test-symbols test-tools test-guest) $(B)/libwse/tests/device/test-linear-so \
-	$(addprefix libwse/tests/train/,test-cli test-hashes)
+	$(addprefix libwse/tests/train/,test-cli test-hashes test-install)
