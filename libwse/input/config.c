@@ -122,20 +122,19 @@ static void read_precision(struct sections *s, struct wse_yaml *init)
 }
 
 /* at: where the file says it, NULL for the option */
-static int check_prompt(struct sections *s, const struct wse_yaml *at, const char *prompt)
+static int check_prompt(struct sections *s, const struct wse_yaml *at, const char *prompt, size_t n)
 {
 	char text[120] = "";
 	size_t i = 0;
 
-	while (prompt[i] && (unsigned char)prompt[i] < s->vocab)
+	while (i < n && (unsigned char)prompt[i] < s->vocab)
 		i++;
-	if (strlen(prompt) >= sizeof(s->cfg->sample_prompt))
-		snprintf(text, sizeof(text), "must be less than %zu bytes",
-			 sizeof(s->cfg->sample_prompt));
-	else if (*prompt && s->vocab > 256)
+	if (n >= WSE_PROMPT)
+		snprintf(text, sizeof(text), "must be less than %d bytes", WSE_PROMPT);
+	else if (n && s->vocab > 256)
 		snprintf(text, sizeof(text), "needs a vocabulary of bytes: vocab_size is %u",
 			 s->vocab);
-	else if (prompt[i])
+	else if (i < n)
 		snprintf(text, sizeof(text), "has byte %u at %zu, outside the vocabulary of %u",
 			 (unsigned int)(unsigned char)prompt[i], i, s->vocab);
 	if (text[0] && at)
@@ -145,27 +144,49 @@ static int check_prompt(struct sections *s, const struct wse_yaml *at, const cha
 	return !text[0];
 }
 
+/* the option's, the file's, or a beginning that most texts have */
+static void read_prompt(struct sections *s, struct wse_yaml *y)
+{
+	struct wse_config *c = s->cfg;
+	const char *option = s->src->prompt;
+	struct wse_yaml *at;
+	size_t n;
+
+	snprintf(c->sample_prompt, sizeof(c->sample_prompt), "%s",
+		 s->vocab > 't' && s->vocab <= 256 ? "The " : "");
+	reader_word(&s->r, y, "prompt", 0, c->sample_prompt, sizeof(c->sample_prompt));
+	c->sample_prompt_len = strlen(c->sample_prompt);
+	at = y ? wse_yaml_peek(y, "prompt") : NULL;
+	/* once: without sampling, or with a fault about that, the prompt does not matter */
+	if (!option && at && !(wse_yaml_peek(y, "bytes") && s->vocab > 256))
+		check_prompt(s, at, c->sample_prompt, c->sample_prompt_len);
+	if (!option)
+		return;
+	n = s->src->prompt_len ? s->src->prompt_len : strlen(option);
+	if (!check_prompt(s, NULL, option, n))
+		return;
+	memcpy(c->sample_prompt, option, n);
+	c->sample_prompt[n] = 0;
+	c->sample_prompt_len = n;
+}
+
 /* text is made of bytes: with a larger vocabulary there is none, and a prompt must be in it */
 static void read_sampling(struct sections *s, struct wse_yaml *init)
 {
 	struct wse_config *c = s->cfg;
 	struct reader *r = &s->r;
-	struct wse_yaml *y = reader_map(r, init, "sampling", 0), *at;
+	struct wse_yaml *y = reader_map(r, init, "sampling", 0);
 
 	c->sample_bytes = reader_u64(r, y, "bytes", 0, s->vocab > 256 ? 0 : 64, 0, 65536);
 	if (c->sample_bytes && s->vocab > 256)
 		reader_fail(r, wse_yaml_peek(y, "bytes"),
 			    "must be 0: text is made of bytes, and vocab_size is %u", s->vocab);
 	c->sample_temperature = reader_real(r, y, "temperature", 0, 0.8, 0.0, 100.0);
-	snprintf(c->sample_prompt, sizeof(c->sample_prompt), "%s",
-		 s->vocab > 't' && s->vocab <= 256 ? "The " : "");
-	reader_word(r, y, "prompt", 0, c->sample_prompt, sizeof(c->sample_prompt));
-	at = y ? wse_yaml_peek(y, "prompt") : NULL;
-	/* once: without sampling, or with a fault about that, the prompt does not matter */
-	if (!s->src->prompt && at && !(wse_yaml_peek(y, "bytes") && s->vocab > 256))
-		check_prompt(s, at, c->sample_prompt);
-	if (s->src->prompt && check_prompt(s, NULL, s->src->prompt))
-		snprintf(c->sample_prompt, sizeof(c->sample_prompt), "%s", s->src->prompt);
+	c->sample_top_k = (uint32_t)reader_u64(r, y, "top_k", 0, 0, 0, 65536);
+	c->sample_top_p = reader_real(r, y, "top_p", 0, 1.0, 1e-6, 1.0);
+	c->sample_seed = reader_u64(r, y, "seed", 0, c->seed, 0, UINT64_MAX);
+	c->samples = (uint32_t)reader_u64(r, y, "samples", 0, 0, 1, 1024);
+	read_prompt(s, y);
 }
 
 static void read_loop(struct sections *s, struct wse_yaml *init)

@@ -10,6 +10,7 @@
 #include "memx/ckpt.h"
 
 #define WSE_PATH 1024
+#define WSE_PROMPT 4096
 
 struct wse_config {
 	struct wse_model model;
@@ -31,9 +32,14 @@ struct wse_config {
 	uint64_t batch, micro_batch;	/* samples; micro_batch 0: auto */
 	int shuffle;
 	uint64_t shuffle_seed;
-	uint64_t sample_bytes;		/* trainer.init.sampling */
-	double sample_temperature;
-	char sample_prompt[256];
+	uint64_t sample_bytes;		/* trainer.init.sampling: bytes to make */
+	double sample_temperature;	/* 0: the most likely byte */
+	uint32_t sample_top_k;		/* 0: all */
+	double sample_top_p;		/* 1: all */
+	uint64_t sample_seed;		/* "seed", else that of the run */
+	uint32_t samples;		/* 0: two after training, one for generate */
+	char sample_prompt[WSE_PROMPT];	/* bytes as they are, and a NUL behind them */
+	size_t sample_prompt_len;
 	char ignored[512];		/* keys that make no difference here, ", " between */
 	char unneeded[512];		/* of a plan: what training would need and is not available */
 };
@@ -45,6 +51,7 @@ struct wse_config_source {
 	uint32_t nsets;			/* "trainer.init." or "trainer.fit." */
 	const char *data, *model_dir;	/* instead of the file's, or NULL */
 	const char *prompt;		/* likewise, bytes kept as they are */
+	size_t prompt_len;		/* 0: up to the first NUL */
 	int plan;			/* nothing is read or trained: sections that would be refused */
 };					/* for that are named in unneeded */
 

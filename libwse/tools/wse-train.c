@@ -10,8 +10,9 @@
 #include <unistd.h>
 #include <wse/wse.h>
 
-#define MAX_SETS 64
-#define MAX_URIS 64
+#define MAX_SETS   64
+#define MAX_URIS   64
+#define MAX_PROMPT 4096 /* one more than may be */
 
 static const char usage[] =
 	"usage: wse-train --params FILE.yaml [options]\n"
@@ -26,7 +27,8 @@ static const char usage[] =
 	"  --checkpoint_path F  start from F; \"auto\": from the last one in DIR, if any (default: step 0;\n"
 	"                       for eval and generate the last one)\n"
 	"  --set KEY.PATH=VALUE overrides a key of the file; may be repeated\n"
-	"  --prompt TEXT        what the sampled text goes on from (default: the file's, or \"The \")\n"
+	"  --prompt TEXT        what the sampled text goes on from; \"-\": standard input, bytes as they are\n"
+	"                       (default: the file's, or \"The \")\n"
 	"  --log-json FILE      append what happens as JSON, an object a line (default: none)\n"
 	"  --validate_only      check the file and the options, run nothing\n"
 	"  --plan               print mapping, memory and cost, run nothing\n"
@@ -125,6 +127,7 @@ static int stop(void *ctx)
 struct args {
 	const char *params, *mode, *devices, *data, *model_dir, *max_steps, *checkpoint;
 	const char *verify, *verify_uri, *require, *prompt, *json;
+	size_t prompt_len; /* 0: up to the first NUL */
 	uint32_t num_wse;
 	int plan, validate;
 	const char *sets[MAX_SETS];
@@ -418,6 +421,7 @@ static int read_params(const struct args *a, struct wse_params *p)
 		.data = a->data,
 		.model_dir = a->model_dir,
 		.prompt = a->prompt,
+		.prompt_len = a->prompt_len,
 		.plan = a->plan || a->validate,
 	};
 	const char *text;
@@ -428,6 +432,27 @@ static int read_params(const struct args *a, struct wse_params *p)
 	for (uint32_t i = 0; (text = wse_params_note(p, i)); i++)
 		fprintf(stderr, "note: %s\n", text);
 	return ret;
+}
+
+/* --prompt -: one byte too many is an error of the configuration */
+static int read_prompt(struct args *a)
+{
+	static char text[MAX_PROMPT + 1];
+	ssize_t n = 1;
+
+	if (!a->prompt || strcmp(a->prompt, "-"))
+		return 0;
+	while (a->prompt_len < MAX_PROMPT && n > 0) {
+		n = read(STDIN_FILENO, text + a->prompt_len, MAX_PROMPT - a->prompt_len);
+		if (n < 0 && errno == EINTR)
+			n = 1;
+		else
+			a->prompt_len += n > 0 ? (size_t)n : 0;
+	}
+	if (n < 0)
+		fprintf(stderr, "wse-train: --prompt -: %s\n", strerror(errno));
+	a->prompt = text;
+	return n < 0 ? -errno : 0;
 }
 
 static int set_mode(const char *name, enum wse_mode *mode)
@@ -540,7 +565,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	ret = 2;
-	if (read_params(&a, p))
+	if (read_prompt(&a) || read_params(&a, p))
 		goto out;
 	n = choose_devices(&a, a.num_wse ? a.num_wse : (uint32_t)wse_params_devices(p), list,
 			   sizeof(list), uris);

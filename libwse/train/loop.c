@@ -396,40 +396,49 @@ static void show_curve(struct loop *l)
 		wse_logf(&l->log, WSE_LOG_INFO, "| Loss curve in %s", l->path);
 }
 
-/* a line of text per stream; what a terminal should not see is shown as a dot */
+/* lines of text; what a terminal should not see is shown as a dot. text [n + 1] is changed */
+static void show_sample(struct loop *l, char *text, size_t n)
+{
+	char *next;
+
+	for (size_t j = 0; j < n; j++)
+		if ((unsigned char)text[j] >= 127 ||
+		    ((unsigned char)text[j] < 32 && text[j] != '\n'))
+			text[j] = text[j] == '\t' ? ' ' : '.';
+	text[n] = 0;
+	for (char *p = text; p; p = next) {
+		next = strchr(p, '\n');
+		if (next)
+			*next++ = 0;
+		wse_logf(&l->log, WSE_LOG_INFO, "    %s", p);
+	}
+}
+
+/* the prompt and what the model makes of it, as often as asked for */
 static int sample(struct loop *l, uint32_t streams)
 {
 	const struct wse_config *cfg = &l->run->cfg;
-	uint64_t n = cfg->sample_bytes;
-	char *text = malloc(streams * (n + 1) + 1);
-	int ret = text ? 0 : -ENOMEM;
+	struct wse_sampling how = {
+		.prompt = cfg->sample_prompt,
+		.prompt_len = cfg->sample_prompt_len,
+		.n = cfg->sample_bytes,
+		.temperature = cfg->sample_temperature,
+		.top_k = cfg->sample_top_k,
+		.top_p = cfg->sample_top_p,
+		.seed = cfg->sample_seed,
+		.streams = cfg->samples ? cfg->samples : streams,
+	};
+	char *made = malloc(how.streams * (how.n + 1));
+	char *text = malloc(how.prompt_len + how.n + 1);
+	int ret = made && text ? wse_session_generate(l->s, &how, made) : -ENOMEM;
 
-	if (!ret)
-		ret = wse_session_generate(
-			l->s,
-			&(struct wse_sampling){.prompt = cfg->sample_prompt,
-					       .prompt_len = strlen(cfg->sample_prompt),
-					       .n = n,
-					       .temperature = cfg->sample_temperature,
-					       .top_p = 1.0,
-					       .seed = cfg->seed,
-					       .streams = streams},
-			text);
-	for (uint32_t i = 0; i < streams && !ret; i++) {
-		char *p = text + i * (n + 1), *next;
-
+	for (uint32_t i = 0; i < how.streams && !ret; i++) {
+		memcpy(text, how.prompt, how.prompt_len);
+		memcpy(text + how.prompt_len, made + i * (how.n + 1), how.n);
 		wse_logf(&l->log, WSE_LOG_INFO, "| Sample %u:", i + 1);
-		for (uint64_t j = 0; j < n; j++)
-			if ((unsigned char)p[j] >= 127 || (p[j] < 32 && p[j] != '\n'))
-				p[j] = p[j] == '\t' ? ' ' : '.';
-		for (int head = 1; p; p = next, head = 0) {
-			next = strchr(p, '\n');
-			if (next)
-				*next++ = 0;
-			wse_logf(&l->log, WSE_LOG_INFO, "    %s%s", head ? cfg->sample_prompt : "",
-				 p);
-		}
+		show_sample(l, text, how.prompt_len + how.n);
 	}
+	free(made);
 	free(text);
 	return ret;
 }

@@ -65,6 +65,7 @@ static int read_file(struct wse_params *p, const char *path, const struct wse_ov
 	src.data = over->data;
 	src.model_dir = over->model_dir;
 	src.prompt = over->prompt;
+	src.prompt_len = over->prompt_len;
 	src.plan = !!over->plan;
 	clear(p);
 	ret = wse_config_read_file(path, &src, &p->cfg, &p->faults);
@@ -223,6 +224,9 @@ static int fill(const struct wse_model *m, const struct wse_train_shape *s, stru
 	c->shuffle_seed = s->shuffle_seed ? s->shuffle_seed : 1;
 	c->sample_bytes = s->sample_bytes;
 	c->sample_temperature = s->temperature != 0.0 ? s->temperature : 0.8;
+	c->sample_top_p = 1.0;
+	c->sample_seed = c->seed;
+	c->sample_prompt_len = strlen(c->sample_prompt);
 	return 0;
 }
 

@@ -43,8 +43,9 @@ struct wse_override {
 	uint32_t plan;		 /* 1: nothing will be trained: sections that training would refuse become notes */
 	const char *data;	 /* text file, directory of text files, or tokens (*.bin); NULL: the file's */
 	const char *model_dir;	 /* likewise */
-	const char *prompt;	 /* likewise */
-	const void *resv[4];
+	const char *prompt;	 /* likewise; bytes as they are */
+	size_t prompt_len;	 /* 0: up to its first NUL */
+	const void *resv[3];
 };
 
 /*

@@ -251,7 +251,7 @@ static void prompt(const char *set, const char *option, int vocab, const char *w
 
 	snprintf(size, sizeof(size), "model.vocab_size=%d", vocab);
 	ret = wse_config_read(&src, &c, &f);
-	snprintf(why, sizeof(why), "%s", ret ? f.f[0].text : c.sample_prompt);
+	snprintf(why, sizeof(why), "%.500s", ret ? f.f[0].text : c.sample_prompt);
 	ok(ret ? strstr(why, want) != NULL : !strcmp(why, want), "prompt %s%s, vocabulary %d: '%s'",
 	   set ? set : "", option ? option : "", vocab, why);
 }
@@ -274,6 +274,64 @@ static void prompts(void)
 	prompt("sampling.prompt=The ", NULL, 1024, "needs a vocabulary of bytes");
 	prompt("sampling.bytes=4", NULL, 1024, "must be 0: text is made of bytes");
 	prompt(NULL, "The ", 1024, "--prompt: needs a vocabulary of bytes");
+}
+
+/* bytes as they are, NUL among them; 4095 at the most */
+static void long_prompts(void)
+{
+	static char text[WSE_PROMPT];
+	struct wse_config_source src = {.name = "f.yaml",
+					.text = good,
+					.size = strlen(good),
+					.prompt = text,
+					.prompt_len = 3};
+	static struct wse_faults f;
+	struct wse_config c;
+	int ret;
+
+	memcpy(text, "\0\xff\n", 3);
+	ret = wse_config_read(&src, &c, &f);
+	ok(!ret && c.sample_prompt_len == 3 && !memcmp(c.sample_prompt, "\0\xff\n", 4),
+	   "a prompt with a NUL");
+	memset(text, 'x', sizeof(text));
+	src.prompt_len = WSE_PROMPT - 1;
+	ret = wse_config_read(&src, &c, &f);
+	ok(!ret && c.sample_prompt_len == WSE_PROMPT - 1, "a prompt of %d bytes", WSE_PROMPT - 1);
+	src.prompt_len = WSE_PROMPT;
+	ret = wse_config_read(&src, &c, &f);
+	ok(ret == -EINVAL && strstr(f.f[0].text, "--prompt: must be less than 4096 bytes"), "%s",
+	   f.f[0].text);
+}
+
+static void bad_sampling(const char *set, const char *want)
+{
+	struct wse_config c;
+	char why[WSE_WHY] = "";
+	int ret = parse(good, set, &c, why);
+
+	ok(ret == -EINVAL && strstr(why, want), "%s: %s", set, why);
+}
+
+static void sampling(void)
+{
+	struct wse_config c;
+	char why[WSE_WHY] = "";
+	int ret = parse(good, "seed=9", &c, why);
+
+	ok(!ret && c.sample_top_k == 0 && c.sample_top_p == 1.0 && c.sample_seed == 9 &&
+		   c.samples == 0,
+	   "sampling when nothing is said %s", why);
+	ret = parse(good, "sampling={top_k: 5, top_p: 0.9, seed: 3, samples: 4, temperature: 0}",
+		    &c, why);
+	ok(!ret && c.sample_top_k == 5 && c.sample_top_p == 0.9 && c.sample_seed == 3 &&
+		   c.samples == 4 && c.sample_temperature == 0.0,
+	   "sampling as asked for %s", why);
+	bad_sampling("sampling.top_k=-1", "sampling.top_k must be a whole number from 0 to 65536");
+	bad_sampling("sampling.top_p=1.5", "sampling.top_p must be a number from 1e-06 to 1");
+	bad_sampling("sampling.samples=0",
+		     "sampling.samples must be a whole number from 1 to 1024");
+	bad_sampling("sampling.seed=x", "sampling.seed must be");
+	bad_sampling("sampling.topk=3", "topk is unknown (did you mean top_k?)");
 }
 
 int main(void)
@@ -349,5 +407,7 @@ int main(void)
 	many_faults();
 	model_zoo();
 	prompts();
+	long_prompts();
+	sampling();
 	return tap_end();
 }
