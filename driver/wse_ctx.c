@@ -5,7 +5,9 @@
 #include <linux/capability.h>
 #include <linux/slab.h>
 
+#include <drm/drm_drv.h>
 #include <drm/drm_file.h>
+#include <drm/drm_print.h>
 
 #include "wse_ctx.h"
 #include "wse_dev.h"
@@ -114,6 +116,40 @@ void wse_ctx_read_fault(struct wse_ctx *ctx)
 	drm_dbg(&wdev->drm, "op %u on queue %u: status %#x, cause %#x, core %u,%u, pc %#x\n",
 		fault.cmd_op, fault.queue, fault.status, fault.cause, fault.row, fault.col,
 		fault.pc);
+}
+
+/*
+ * What the file has used, see Documentation/gpu/drm-usage-stats.rst and uapi/README.md. Device
+ * cycles, of which the device itself says how many there were in all: the time and the frequency of
+ * an emulated one are those of the machine below.
+ */
+void wse_show_fdinfo(struct drm_printer *p, struct drm_file *file)
+{
+	struct wse_device *wdev = to_wse_device(file->minor->dev);
+	struct wse_file *priv = file->driver_priv;
+	u64 cmds, cycles;
+	bool held;
+	int idx;
+
+	spin_lock_irq(&wdev->lock);
+	cmds = priv->cmds;
+	cycles = priv->cycles;
+	held = priv->ctx;
+	if (held) {
+		cmds += priv->ctx->cmds;
+		cycles += priv->ctx->cycles;
+	}
+	spin_unlock_irq(&wdev->lock);
+
+	drm_printf(p, "drm-engine-capacity-queue:\t%u\n", wdev->geom.queues);
+	drm_printf(p, "drm-cycles-queue:\t%llu\n", cycles);
+	if (drm_dev_enter(&wdev->drm, &idx)) {
+		drm_printf(p, "drm-total-cycles-queue:\t%llu\n", wse_dev_cycles(wdev));
+		drm_dev_exit(idx);
+	}
+	drm_show_memory_stats(p, file);
+	drm_printf(p, "wse-commands:\t%llu\n", cmds);
+	drm_printf(p, "wse-lease:\t%s\n", held ? "held" : "none");
 }
 
 int wse_fault_ioctl(struct drm_device *drm, void *data, struct drm_file *file)

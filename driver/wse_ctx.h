@@ -10,6 +10,7 @@
 
 struct drm_device;
 struct drm_file;
+struct drm_printer;
 struct wse_completion;
 struct wse_device;
 
@@ -33,6 +34,8 @@ struct wse_ctx {
 	bool ending;		/* the file has let go of it: the lease ends once it is clean */
 	int err;		/* what submits get: 0 as long as the context lives */
 	unsigned int njobs;	/* accepted and not finished */
+	u64 cmds;		/* completed */
+	u64 cycles;		/* that these executed */
 	wait_queue_head_t wait; /* for njobs */
 	struct wse_ctx_fault first;
 	struct drm_wse_fault fault; /* hw_mutex; status 0: none */
@@ -40,7 +43,8 @@ struct wse_ctx {
 
 /* What an open file has. */
 struct wse_file {
-	struct wse_ctx *ctx; /* wse_device.lock */
+	struct wse_ctx *ctx; /* wse_device.lock, as for the rest */
+	u64 cmds, cycles;    /* of its contexts of before */
 };
 
 struct wse_ctx *wse_ctx_alloc(struct wse_device *wdev);
@@ -49,6 +53,7 @@ void wse_ctx_get(struct wse_ctx *ctx);
 void wse_ctx_put(struct wse_ctx *ctx);
 void wse_ctx_fault(struct wse_ctx *ctx, u32 queue, const struct wse_completion *completion);
 void wse_ctx_read_fault(struct wse_ctx *ctx);
+void wse_show_fdinfo(struct drm_printer *p, struct drm_file *file);
 int wse_fault_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 
 #endif

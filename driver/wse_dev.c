@@ -115,6 +115,43 @@ static int wse_wait_ready(struct wse_device *wdev, u32 want)
 	return ret;
 }
 
+static u64 wse_cycles_locked(struct wse_device *wdev)
+{
+	u32 lo = wse_read(wdev, WSE_REG_CYCLES_LO), hi = wse_read(wdev, WSE_REG_CYCLES_HI);
+
+	lockdep_assert_held(&wdev->cycles_lock);
+	/* a device that is gone has stopped counting */
+	return lo == WSE_GONE && hi == WSE_GONE ? 0 : (u64)hi << 32 | lo;
+}
+
+/* Device cycles since probe: resets do not set it back. In drm_dev_enter(). */
+u64 wse_dev_cycles(struct wse_device *wdev)
+{
+	u64 cycles;
+
+	/* who resets the device holds it until it is ready, 10 s at most */
+	if (mutex_lock_killable(&wdev->cycles_lock))
+		return 0;
+	cycles = wdev->cycles_before + wse_cycles_locked(wdev);
+	mutex_unlock(&wdev->cycles_lock);
+	return cycles;
+}
+
+/* Both values of CTRL that this is for reset the device, and its cycles with it. */
+static int wse_ctrl_reset(struct wse_device *wdev, u32 ctrl)
+{
+	u64 cycles;
+	int ret;
+
+	mutex_lock(&wdev->cycles_lock);
+	cycles = wdev->cycles_before + wse_cycles_locked(wdev);
+	wse_write(wdev, WSE_REG_CTRL, ctrl);
+	ret = wse_wait_ready(wdev, 0);
+	wdev->cycles_before = cycles - wse_cycles_locked(wdev);
+	mutex_unlock(&wdev->cycles_lock);
+	return ret;
+}
+
 /*
  * Resets the device and brings it up with an empty admin ring and no queues: nothing of before is
  * executed or written after this. Caller holds hw_mutex and sees to the jobs of before.
@@ -127,8 +164,7 @@ int wse_dev_enable(struct wse_device *wdev)
 	int ret;
 
 	lockdep_assert_held(&wdev->hw_mutex);
-	wse_write(wdev, WSE_REG_CTRL, WSE_CTRL_RST_MASK);
-	ret = wse_wait_ready(wdev, 0);
+	ret = wse_ctrl_reset(wdev, WSE_CTRL_RST_MASK);
 	if (ret)
 		return ret;
 
@@ -157,8 +193,7 @@ int wse_dev_enable(struct wse_device *wdev)
 /* The last thing that it hears: no DMA after this, as far as it obeys. */
 void wse_dev_disable(struct wse_device *wdev)
 {
-	wse_write(wdev, WSE_REG_CTRL, 0);
-	wse_wait_ready(wdev, 0);
+	wse_ctrl_reset(wdev, 0);
 	/* and if it does not */
 	pci_clear_master(wse_pdev(wdev));
 }
@@ -175,7 +210,9 @@ int wse_dev_health(struct wse_device *wdev, struct wse_pulse *pulse)
 		return -ENODEV;
 	if (status & WSE_STATUS_HALTED_MASK)
 		return -EIO;
+	mutex_lock(&wdev->cycles_lock);
 	cycles = wse_read(wdev, WSE_REG_CYCLES_LO);
+	mutex_unlock(&wdev->cycles_lock);
 	/* the first look has nothing to compare with */
 	if (pulse->looks++)
 		pulse->total += cycles - pulse->cycles;

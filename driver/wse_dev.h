@@ -38,7 +38,7 @@ struct wse_pulse {
  * start, reset, hand-over of the lease. Held while admin commands run, that is for as long as the
  * device likes: only workers, probe and removal take it, never a user's process.
  *
- * fw_mutex, bo_lock: one thing each.
+ * fw_mutex, bo_lock, cycles_lock: one thing each.
  *
  * lock: rings, jobs, the state of contexts. Taken in hard interrupts, never held across anything
  * slow. Fences are signalled after it has been dropped.
@@ -99,6 +99,9 @@ struct wse_device {
 	struct mutex fw_mutex; /* loading of fw */
 	struct wse_fw_image fw;
 
+	struct mutex cycles_lock; /* reads of CYCLES_LO, each of which latches CYCLES_HI */
+	u64 cycles_before;	  /* what it had counted before the last reset; cycles_lock */
+
 	struct mutex bo_lock; /* bos, and the page lists of those in it */
 	struct list_head bos;
 };
@@ -128,6 +131,7 @@ int wse_dev_alloc(struct wse_device *wdev);
 int wse_dev_enable(struct wse_device *wdev);
 void wse_dev_disable(struct wse_device *wdev);
 int wse_dev_health(struct wse_device *wdev, struct wse_pulse *pulse);
+u64 wse_dev_cycles(struct wse_device *wdev);
 void wse_dev_fail(struct wse_device *wdev, const char *error);
 
 #endif

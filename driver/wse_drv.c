@@ -125,7 +125,7 @@ static const struct drm_driver wse_driver = {
 	.gem_create_object = wse_gem_create_object,
 	.gem_prime_import = wse_gem_import,
 	.gem_prime_import_sg_table = wse_gem_import_sgt,
-	.show_fdinfo = drm_show_memory_stats,
+	.show_fdinfo = wse_show_fdinfo,
 };
 
 static void wse_destroy_wq(struct drm_device *drm, void *wq)
@@ -156,6 +156,8 @@ static int wse_init(struct wse_device *wdev)
 		ret = drmm_mutex_init(drm, &wdev->fw_mutex);
 	if (!ret)
 		ret = drmm_mutex_init(drm, &wdev->bo_lock);
+	if (!ret)
+		ret = drmm_mutex_init(drm, &wdev->cycles_lock);
 	if (ret)
 		return ret;
 	wdev->wq = alloc_workqueue("wse", WQ_UNBOUND | WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);

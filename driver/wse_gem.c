@@ -75,8 +75,15 @@ void wse_gem_remove(struct wse_device *wdev)
 	mutex_unlock(&wdev->bo_lock);
 }
 
+/* For fdinfo, under a spinlock: whoever misses that the device left just now finds out later. */
+static enum drm_gem_object_status wse_gem_status(struct drm_gem_object *obj)
+{
+	return list_empty(&to_wse_bo(obj)->link) ? 0 : DRM_GEM_OBJECT_RESIDENT;
+}
+
 static const struct drm_gem_object_funcs wse_gem_funcs = {
 	.free = wse_gem_free,
+	.status = wse_gem_status,
 	.print_info = drm_gem_shmem_object_print_info,
 	.pin = drm_gem_shmem_object_pin,
 	.unpin = drm_gem_shmem_object_unpin,

@@ -265,6 +265,8 @@ static void wse_job_complete(struct wse_device *wdev, unsigned int queue,
 	wdev->inflight--;
 	wdev->completions++;
 	job->left--;
+	job->ctx->cmds++;
+	job->ctx->cycles += c->cycles;
 	if (c->status) {
 		if (!job->err)
 			job->err = wse_status_errno(c->status);

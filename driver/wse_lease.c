@@ -259,6 +259,8 @@ int wse_ctx_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 			ret = -EAGAIN;
 		} else {
 			priv->ctx = NULL;
+			priv->cmds += ctx->cmds;
+			priv->cycles += ctx->cycles;
 			if (!ctx->err)
 				ctx->err = -ENOENT;
 		}

@@ -83,6 +83,8 @@ bool wse_ring_next(struct wse_ring *ring, struct wse_completion *completion, con
 	completion->cid = le16_to_cpu(READ_ONCE(cqe->cid));
 	completion->status = status >> 1;
 	completion->fault = le16_to_cpu(READ_ONCE(cqe->fault));
+	completion->cycles =
+		le32_to_cpu(READ_ONCE(cqe->end)) - le32_to_cpu(READ_ONCE(cqe->start));
 	sqhd = le16_to_cpu(READ_ONCE(cqe->sqhd));
 	*error = wse_ring_take(&ring->state, completion->cid, sqhd);
 	if (*error)

@@ -32,6 +32,7 @@ struct wse_completion {
 	u16 cid;
 	u16 status; /* WSE_ST_*, or whatever the device wrote */
 	u16 fault;  /* index of a fault record */
+	u32 cycles; /* that it executed, modulo 2^32 */
 };
 
 int wse_ring_alloc(struct wse_device *wdev, struct wse_ring *ring, unsigned int id,

@@ -103,6 +103,20 @@ static inline int wse_sysfs_write(const char *path, const char *text)
 	return ret;
 }
 
+/* All of a small file as text, "" if it cannot be read. */
+static inline void wse_slurp(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY);
+	size_t n = 0;
+	ssize_t got;
+
+	while (fd >= 0 && n < size - 1 && (got = read(fd, text + n, size - 1 - n)) > 0)
+		n += got;
+	text[n] = 0;
+	if (fd >= 0)
+		close(fd);
+}
+
 static inline int wse_unbind(const char *address)
 {
 	return wse_sysfs_write("/sys/bus/pci/drivers/wse/unbind", address);
