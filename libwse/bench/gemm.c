@@ -16,6 +16,7 @@
 #include <wse/wse.h>
 
 #include "bench.h"
+#include "device/layer.h"
 #include "wse_kernel.h"
 #include "wse_regs.h"
 
@@ -83,17 +84,13 @@ static void gemm_close(struct gemm *g, char *why, size_t len, int ret)
 
 static int load_x(struct gemm *g, uint32_t addr)
 {
-	struct drm_wse_cmd c = wse_cmd_copy_in((struct wse_copy){.buf = g->x,
-								 .rows = ROWS,
-								 .cols = COLS,
-								 .sram = addr - WSE_SRAM_BASE,
-								 .len = TOKENS * 2,
-								 .nline = HIDDEN,
-								 .lstride = T * 2,
-								 .sstride = TOKENS * 2,
-								 .cstride = HIDDEN * T * 2,
-								 .rstride = TOKENS * 2});
+	struct wse_layer l = {ROWS, COLS, TOKENS, 1};
+	struct wse_copy values = wse_layer_values(&l, HIDDEN, 2);
+	struct drm_wse_cmd c;
 
+	values.buf = g->x;
+	values.sram = addr - WSE_SRAM_BASE;
+	c = wse_cmd_copy_in(values);
 	return wse_submit_wait(g->ctx, &c, 1, WSE_FOREVER);
 }
 
@@ -132,22 +129,6 @@ static int gemm_open(struct gemm *g, const char *uri, char *why, size_t len)
 	return ret;
 }
 
-static struct wse_stream stream(const struct wse_buffer *buf, uint32_t b, uint32_t queue,
-				uint32_t color, uint8_t etype, uint32_t size)
-{
-	return (struct wse_stream){.buf = buf,
-				   .queue = queue,
-				   .color = color,
-				   .cols = COLS,
-				   .nblock = N / b,
-				   .nfeat = (uint8_t)b,
-				   .etype = etype,
-				   .kcol = HIDDEN,
-				   .lstride = buf ? K * size : 0,
-				   .cstride = buf ? HIDDEN * size : 0,
-				   .budget = 1000000000};
-}
-
 /* count products (or weight gradients) behind one another */
 static int measure(struct gemm *g, int wgrad, uint32_t count, struct result *r)
 {
@@ -175,9 +156,16 @@ static int measure(struct gemm *g, int wgrad, uint32_t count, struct result *r)
 					      .k = HIDDEN,
 					      .nblk = N / g->b,
 					      .b = g->b};
-		struct wse_stream in = stream(wgrad ? NULL : g->w, g->b, 2, 0, WSE_ETYPE_BF16, 2);
+		struct wse_layer l = {ROWS, COLS, TOKENS, g->b};
+		struct wse_stream in =
+			wgrad ? wse_layer_index(&l, N, K) : wse_layer_image(&l, N, K);
+		struct wse_stream out = wse_layer_grads(&l, N, K);
 
-		in.index_only = wgrad;
+		in.buf = wgrad ? NULL : g->w;
+		in.queue = 2;
+		out.buf = g->dw;
+		out.queue = 3;
+		in.budget = out.budget = 1000000000;
 		if (wgrad)
 			memcpy(s.arg, &grad, sizeof(grad));
 		else
@@ -185,8 +173,7 @@ static int measure(struct gemm *g, int wgrad, uint32_t count, struct result *r)
 		cmds[n++] = wse_cmd_start(s);
 		cmds[n++] = wse_cmd_stream_in(in);
 		if (wgrad)
-			cmds[n++] = wse_cmd_stream_out(
-				stream(g->dw, g->b, 3, 4 + ((ROWS - 1) & 1), WSE_ETYPE_FP32, 4));
+			cmds[n++] = wse_cmd_stream_out(out);
 	}
 	if (!ret)
 		ret = wse_device_counters(g->dev, &before);

@@ -12,6 +12,7 @@
 #include <wse/wse.h>
 
 #include "bench.h"
+#include "device/layer.h"
 #include "wse_kernel.h"
 #include "wse_regs.h"
 
@@ -124,27 +125,17 @@ static int64_t layer_cycles(const struct kernels *s, const struct layer *l, stru
 				       .nblk = forward.nblk,
 				       .b = l->b,
 				       .db = l->bias ? y + elements * 6 : 0};
-	struct wse_stream in = {.buf = l->wgrad ? NULL : s->w,
-				.queue = 2,
-				.color = WSE_COLOR_STREAM,
-				.cols = COLS,
-				.nblock = forward.nblk,
-				.nfeat = (uint8_t)l->b,
-				.etype = WSE_ETYPE_BF16,
-				.kcol = (uint16_t)l->k,
-				.lstride = l->wgrad ? 0 : l->k * COLS * 2,
-				.cstride = l->wgrad ? 0 : l->k * 2,
-				.index_only = l->wgrad};
-	struct wse_stream out = in;
+	struct wse_layer shape = {ROWS, COLS, l->t, l->b};
+	uint32_t ins = l->k * COLS, outs = l->features * COLS;
+	struct wse_stream in =
+		l->wgrad ? wse_layer_index(&shape, outs, ins) : wse_layer_image(&shape, outs, ins);
+	struct wse_stream out = wse_layer_grads(&shape, outs, ins);
 	struct drm_wse_cmd cmds[3];
 
+	in.buf = l->wgrad ? NULL : s->w;
+	in.queue = 2;
 	out.buf = s->dw;
 	out.queue = 3;
-	out.color = WSE_COLOR_COL + ((ROWS - 1) & 1);
-	out.etype = WSE_ETYPE_FP32;
-	out.lstride = l->k * COLS * 4;
-	out.cstride = l->k * 4;
-	out.index_only = 0;
 	cmds[n++] = wse_cmd_stream_in(in);
 	if (l->wgrad) {
 		cmds[n++] = wse_cmd_stream_out(out);
