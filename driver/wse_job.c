@@ -17,6 +17,7 @@
 #include "wse_ctx.h"
 #include "wse_dev.h"
 #include "wse_job.h"
+#include "wse_trace.h"
 
 /* How long finished jobs, and the references they hold, may lie around when no submit comes. */
 #define WSE_REAP_DELAY (HZ / 50)
@@ -104,6 +105,7 @@ struct wse_job *wse_job_alloc(struct wse_ctx *ctx, u32 ncmd, u32 ndep)
 		wse_job_put(job);
 		return NULL;
 	}
+	job->id = job->fence->context;
 	return job;
 }
 
@@ -181,6 +183,7 @@ static void wse_job_issue(struct wse_device *wdev, struct wse_job *job)
 		cmd->seq = wse_ring_put(&wdev->ring[cmd->queue], &cmd->sqe, job);
 	}
 	wdev->inflight += job->ncmd;
+	trace_wse_issue(job);
 }
 
 /* Moves pending jobs into the rings as far as they go, then one doorbell for each ring. */
@@ -232,6 +235,7 @@ int wse_job_queue(struct wse_job *job)
 		ctx->njobs++;
 		refcount_inc(&job->ref);
 		list_add_tail(&job->link, &wdev->pending);
+		trace_wse_submit(job);
 	}
 	spin_unlock_irq(&wdev->lock);
 	return ret;
@@ -267,6 +271,7 @@ static void wse_job_complete(struct wse_device *wdev, unsigned int queue,
 	job->left--;
 	job->ctx->cmds++;
 	job->ctx->cycles += c->cycles;
+	trace_wse_complete(job, queue, c);
 	if (c->status) {
 		if (!job->err)
 			job->err = wse_status_errno(c->status);

@@ -40,6 +40,7 @@ struct wse_job {
 	struct list_head link; /* in pending, active, or a list of finished ones; wse_device.lock */
 	struct llist_node reap;
 	struct dma_fence *fence; /* NULL once it has been signalled */
+	u64 id;			 /* its context */
 	int err;		  /* of the first command that failed; wse_device.lock */
 	u32 left;		  /* commands without completion; wse_device.lock */
 	u32 need[WSE_MAX_QUEUES]; /* commands for each ring */

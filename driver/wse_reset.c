@@ -12,6 +12,7 @@
 #include "wse_irq.h"
 #include "wse_job.h"
 #include "wse_reset.h"
+#include "wse_trace.h"
 
 /* Between two looks at a device with commands in flight. */
 #define WSE_WATCHDOG (HZ / 2)
@@ -85,6 +86,7 @@ static int wse_restart(struct wse_device *wdev, int err)
 		wse_lost(wdev);
 		return -ENODEV;
 	}
+	trace_wse_reset(wdev, "device", error ?: "it does not work", err);
 	drm_err_ratelimited(drm, "%s: resetting the device\n", error ?: "the device does not work");
 	spin_lock_irq(&wdev->lock);
 	/* keeps everybody off the rings until wse_dev_enable() has made them new */
@@ -123,7 +125,11 @@ int wse_quiesce(struct wse_device *wdev, int err)
 	lockdep_assert_held(&wdev->hw_mutex);
 	if (wdev->dead)
 		return -ENODEV;
-	if (READ_ONCE(wdev->error) || wse_admin(wdev, &reset))
+	if (READ_ONCE(wdev->error))
+		return wse_restart(wdev, err);
+	trace_wse_reset(wdev, "context", wdev->ctx && READ_ONCE(wdev->ctx->first.status) ?
+			"a command failed" : "new owner", err);
+	if (wse_admin(wdev, &reset))
 		return wse_restart(wdev, err);
 
 	spin_lock_irq(&wdev->lock);

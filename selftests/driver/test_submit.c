@@ -358,4 +358,24 @@ TEST_F(wse, fence_of_another_device)
 	close(other);
 }
 
+/* a job and its commands have their events, in order */
+TEST_F(wse, trace_of_a_submit)
+{
+	static const char *const want[] = {
+		"wse_submit: ", " commands=2 in_syncs=0\n", "wse_issue: ", " commands=2",
+		"wse_complete: ", " queue=1", " op=0x0", " status=0", " left=1\n",
+		"wse_complete: ", " left=0\n", "wse_reset: ", " context: new owner, inflight=0",
+	};
+	struct drm_wse_cmd nops[2] = { cmd_nop(1), cmd_nop(1) };
+	char text[16384];
+
+	ASSERT_EQ(0, trace_begin());
+	EXPECT_EQ(0, wse_run(self->fd, self->ctx, nops, 2));
+	EXPECT_EQ(0, wse_ctx_destroy(self->fd, self->ctx));
+	trace_end(text, sizeof(text));
+	EXPECT_EQ(NULL, in_order(text, want, sizeof(want) / sizeof(*want)))
+		TH_LOG("%s is missing in:\n%s",
+		       in_order(text, want, sizeof(want) / sizeof(*want)), text);
+}
+
 TEST_HARNESS_MAIN

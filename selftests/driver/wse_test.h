@@ -117,6 +117,39 @@ static inline void wse_slurp(const char *path, char *text, size_t size)
 		close(fd);
 }
 
+#define TRACING "/sys/kernel/tracing/"
+
+/* Empties the trace and switches the driver's events on; trace_end() gives what they said. */
+static inline int trace_begin(void)
+{
+	int fd = open(TRACING "trace", O_WRONLY | O_TRUNC);
+
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return wse_sysfs_write(TRACING "events/wse/enable", "1");
+}
+
+static inline void trace_end(char *text, size_t size)
+{
+	wse_sysfs_write(TRACING "events/wse/enable", "0");
+	wse_slurp(TRACING "trace", text, size);
+}
+
+/* These n texts come in that order; NULL, or the first that does not. */
+static inline const char *in_order(const char *text, const char *const *want, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		text = strstr(text, want[i]);
+		if (!text)
+			return want[i];
+		text += strlen(want[i]);
+	}
+	return NULL;
+}
+
 static inline int wse_unbind(const char *address)
 {
 	return wse_sysfs_write("/sys/bus/pci/drivers/wse/unbind", address);
