@@ -97,4 +97,4 @@ $(B)/libwse/tests/device/test-linear-so: $(B)/libwse/tests/device/test-linear.o 
 
 ALL += $(B)/libwse/tests/device/test-linear-so
 SUITES += $(addprefix libwse/tests/device/,test-symbols test-tools test-guest) $(B)/libwse/tests/device/test-linear-so \
-	$(addprefix libwse/tests/train/,test-cli test-hashes test-install)
+	$(addprefix libwse/tests/train/,test-cli test-hashes test-zoo test-install)

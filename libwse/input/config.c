@@ -109,12 +109,17 @@ static void read_precision(struct sections *s, struct wse_yaml *init)
 {
 	static const char *const types[] = {"bfloat16", NULL};
 	struct reader *r = &s->r;
-	struct wse_yaml *y = reader_map(r, init, "precision", 0);
+	struct wse_yaml *y = reader_map(r, init, "precision", 0), *format;
 
 	if (!reader_flag(r, y, "enabled", 1))
 		reader_fail(r, wse_yaml_peek(y, "enabled"),
 			    "must be true: a wafer stores bfloat16");
-	reader_choice(r, y, "fp16_type", 0, types);
+	format = wse_yaml_peek(y, "fp16_type");
+	if (format && format->type == WSE_YAML_SCALAR && !strcmp(format->text, "cbfloat16"))
+		refuse(s, reader_want(r, y, "fp16_type", 0), "number format", format->text,
+		       "a wafer stores bfloat16");
+	else
+		reader_choice(r, y, "fp16_type", 0, types);
 	wse_config_ignore(s, y, "loss_scaling_factor"); /* bf16 has fp32's range */
 	wse_config_ignore(s, y, "log_loss_scale");
 	wse_config_ignore(s, y, "precision_opt_level");
@@ -244,8 +249,10 @@ static void read_text(struct sections *s, struct wse_yaml *y, char *to, size_t s
 
 static void read_fit(struct sections *s, struct wse_yaml *trainer)
 {
-	static const char *const loading[] = {"num_workers", "prefetch_factor",
-					      "persistent_workers"};
+	static const char *const loading[] = {"num_workers",	    "prefetch_factor",
+					      "persistent_workers", "drop_last",
+					      "use_worker_cache",   "repeat"};
+	const size_t nloading = sizeof(loading) / sizeof(*loading);
 	struct reader *r = &s->r;
 	struct wse_yaml *fit = reader_map(r, trainer, "fit", 1);
 	struct wse_yaml *y = reader_map(r, fit, "train_dataloader", 1), *micro;
@@ -263,14 +270,16 @@ static void read_fit(struct sections *s, struct wse_yaml *trainer)
 			    (unsigned long long)c->batch, (unsigned long long)c->micro_batch);
 	c->shuffle = reader_flag(r, y, "shuffle", 1);
 	c->shuffle_seed = reader_u64(r, y, "shuffle_seed", 0, 1, 0, UINT64_MAX);
-	for (int i = 0; i < 3; i++)
+	for (size_t i = 0; i < nloading; i++)
 		wse_config_ignore(s, y, loading[i]);
 	y = reader_map(r, fit, "val_dataloader", 0);
 	read_text(s, y, c->val_data, sizeof(c->val_data));
 	c->held_out = reader_u64(r, y, "held_out_bytes", 0, 2048, 1, 1u << 30);
-	for (int i = 0; i < 3; i++)
+	for (size_t i = 0; i < nloading; i++)
 		wse_config_ignore(s, y, loading[i]);
 	ignore_as(s, y, "batch_size", "batch_size of val_dataloader");
+	/* a model has one length of sequences */
+	ignore_as(s, y, "max_sequence_length", "max_sequence_length of val_dataloader");
 	ignore_as(s, y, "shuffle", "shuffle of val_dataloader");
 	ignore_as(s, y, "shuffle_seed", "shuffle_seed of val_dataloader");
 	/* fit evaluates on its own val_dataloader */

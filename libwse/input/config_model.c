@@ -84,6 +84,21 @@ static void no_dropout(struct sections *s, struct wse_yaml *m)
 				    "must be 0: there is no dropout");
 }
 
+/* of the initial weights, which are normal: a truncation at two deviations is not made */
+static double read_deviation(struct sections *s, struct wse_yaml *m)
+{
+	double dev = reader_real(&s->r, m, "initializer_range", 0, 0.02, 1e-6, 10.0);
+	struct wse_yaml *y = wse_yaml_peek(m, "initializer"), *std = wse_yaml_peek(y, "std");
+
+	if (std)
+		dev = reader_real(&s->r, y, "std", 0, dev, 1e-6, 10.0);
+	if (std)
+		wse_yaml_use_all(reader_want(&s->r, m, "initializer", 0));
+	else
+		wse_config_ignore(s, m, "initializer");
+	return dev;
+}
+
 /* gpt2 and gpt3, with the Model Zoo's keys; they differ in names only where attention is dense */
 static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_yaml *m)
 {
@@ -94,7 +109,6 @@ static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_ya
 					      "loss_scaling",
 					      "loss_weight",
 					      "enable_vts",
-					      "initializer",
 					      "embedding_initializer",
 					      "output_layer_initializer"};
 	struct reader *r = &s->r;
@@ -114,7 +128,7 @@ static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_ya
 	g.act = (enum wse_gpt_act)reader_choice(r, m, "nonlinearity", 0, acts);
 	g.tied = (uint32_t)reader_flag(r, m, "share_embedding_weights", 1);
 	g.eps = (float)reader_real(r, m, "layer_norm_epsilon", 0, 1e-5, 1e-12, 1.0);
-	g.dev = (float)reader_real(r, m, "initializer_range", 0, 0.02, 1e-6, 10.0);
+	g.dev = (float)read_deviation(s, m);
 	/* what is made again in the backward pass: as little as fits, or at least this; no bit depends on it */
 	mode = reader_choice(r, m, "recompute", 0, recompute);
 	only_flag(s, m, "use_position_embedding", 1);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "input/config.h"
+#include "model/gpt.h"
 #include "model/mlp.h"
 #include "tap.h"
 
@@ -334,6 +335,26 @@ static void sampling(void)
 	bad_sampling("sampling.topk=3", "topk is unknown (did you mean top_k?)");
 }
 
+/* the deviation of the Model Zoo's initializer is taken, before initializer_range */
+static void initializer(void)
+{
+	static const char *const sets[] = {
+		"model={name: gpt3, hidden_size: 64, num_hidden_layers: 1, num_heads: 4, "
+		"max_position_embeddings: 8, initializer_range: 0.01, initializer: {name: "
+		"truncated_normal, mean: 0.0, std: 0.05, a: -0.1, b: 0.1}}",
+		"model={name: gpt3, hidden_size: 64, num_hidden_layers: 1, num_heads: 4, "
+		"max_position_embeddings: 8, initializer_range: 0.01, initializer: normal}"};
+	struct wse_config c;
+	char why[WSE_WHY] = "";
+
+	ok(!parse(good, sets[0], &c, why) && wse_gpt(&c.model)->dev == 0.05f &&
+		   !strstr(c.ignored, "initializer"),
+	   "initializer.std %s", why);
+	ok(!parse(good, sets[1], &c, why) && wse_gpt(&c.model)->dev == 0.01f &&
+		   strstr(c.ignored, "initializer"),
+	   "an initializer without one is ignored %s", why);
+}
+
 int main(void)
 {
 	const struct wse_mlp *m;
@@ -409,5 +430,6 @@ int main(void)
 	prompts();
 	long_prompts();
 	sampling();
+	initializer();
 	return tap_end();
 }
