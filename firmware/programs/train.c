@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Everything that training needs, in one program: all kernels of wse_kernel.h. */
+/* Everything that training needs, in one program: WSE_KERNELS of wse_kernel.h. */
 #include "../lib/add.h"
 #include "../lib/attn.h"
 #include "../lib/attn_back.h"

@@ -21,8 +21,9 @@ static size_t host_bytes(const struct wse_graph *g, const struct wse_value *v)
 	       wse_graph_tokens(g) * element(v);
 }
 
+/* parts: of the input or output, of which the value is one */
 static int check_rows(const struct wse_graph *g, uint32_t value, const struct wse_io *io,
-		      uint32_t n, uint32_t nio, char *why)
+		      uint32_t n, uint32_t nio, uint32_t parts, char *why)
 {
 	const struct wse_value *v;
 
@@ -33,9 +34,9 @@ static int check_rows(const struct wse_graph *g, uint32_t value, const struct ws
 		return wse_why(why, -EINVAL, "value %u has no tokens", value);
 	if (n >= nio)
 		return wse_why(why, -EINVAL, "there is no input or output %u of %u", n, nio);
-	if (io[n].bytes != host_bytes(g, v))
+	if (io[n].bytes != host_bytes(g, v) * parts)
 		return wse_why(why, -EINVAL, "\"%s\" has %zu bytes, value %u has %zu", io[n].name,
-			       io[n].bytes, value, host_bytes(g, v));
+			       io[n].bytes, value, host_bytes(g, v) * parts);
 	return 0;
 }
 
@@ -77,7 +78,7 @@ uint32_t wse_op_in(struct wse_graph *g, const char *what, uint32_t input, enum w
 
 static int in_check(const struct wse_graph *g, const struct wse_op *op, char *why)
 {
-	return check_rows(g, op->out[0], g->in, op->arg[0], g->nin, why);
+	return check_rows(g, op->out[0], g->in, op->arg[0], g->nin, 1, why);
 }
 
 static void in_emit(struct wse_emit *e, const struct wse_op *op)
@@ -105,22 +106,45 @@ const struct wse_op_type wse_type_in = {
 
 /* ---- out: only where the job wants it ---- */
 
+enum { A_OUTPUT, A_PART, A_PARTS };
+
 void wse_op_out(struct wse_graph *g, uint32_t output, uint32_t value)
+{
+	wse_op_out_part(g, output, value, 0, 1);
+}
+
+void wse_op_out_part(struct wse_graph *g, uint32_t output, uint32_t value, uint32_t part,
+		     uint32_t parts)
 {
 	struct wse_op *op = wse_graph_op(g, WSE_OP_OUT, WSE_NO_UNIT, 0);
 
 	op->in[0] = (uint16_t)value;
-	op->arg[0] = output;
+	op->arg[A_OUTPUT] = output;
+	op->arg[A_PART] = part;
+	op->arg[A_PARTS] = parts;
 }
 
 static int out_check(const struct wse_graph *g, const struct wse_op *op, char *why)
 {
-	return check_rows(g, op->in[0], g->out, op->arg[0], g->nout, why);
+	if (op->arg[A_PART] >= op->arg[A_PARTS])
+		return wse_why(why, -EINVAL, "an output of %u parts has no part %u",
+			       op->arg[A_PARTS], op->arg[A_PART]);
+	return check_rows(g, op->in[0], g->out, op->arg[A_OUTPUT], g->nout, op->arg[A_PARTS], why);
+}
+
+/* where the value goes in the job's output */
+static struct wse_span out_span(const struct wse_graph *g, const struct wse_job *job,
+				const struct wse_op *op)
+{
+	struct wse_span s = job->out[op->arg[A_OUTPUT]];
+
+	s.off += op->arg[A_PART] * host_bytes(g, &g->values[op->in[0]]);
+	return s;
 }
 
 static void out_emit(struct wse_emit *e, const struct wse_op *op)
 {
-	struct wse_span s = e->job->out[op->arg[0]];
+	struct wse_span s = out_span(e->g, e->job, op);
 	struct wse_copy c;
 
 	if (!s.buf)
@@ -132,16 +156,17 @@ static void out_emit(struct wse_emit *e, const struct wse_op *op)
 
 static int out_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 {
-	struct wse_span s = o->job->out[op->arg[0]];
+	struct wse_span s = out_span(o->g, o->job, op);
 
 	if (s.buf)
-		memcpy(wse_span_ptr(s), wse_oracle_mem(o, op->in[0]), o->g->out[op->arg[0]].bytes);
+		memcpy(wse_span_ptr(s), wse_oracle_mem(o, op->in[0]),
+		       host_bytes(o->g, &o->g->values[op->in[0]]));
 	return 0;
 }
 
 static uint64_t out_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	return op->arg[0] == g->logits ? 0 : rows_cycles(g, op->in[0]);
+	return op->arg[A_OUTPUT] == g->logits ? 0 : rows_cycles(g, op->in[0]);
 }
 
 const struct wse_op_type wse_type_out = {.name = "out",

@@ -9,6 +9,7 @@ extern const struct wse_op_type wse_type_in, wse_type_out, wse_type_vec_in, wse_
 extern const struct wse_op_type wse_type_linear, wse_type_wgrad;
 extern const struct wse_op_type wse_type_add, wse_type_norm, wse_type_norm_back, wse_type_attn, wse_type_attn_back;
 extern const struct wse_op_type wse_type_loss, wse_type_loss_out;
+extern const struct wse_op_type wse_type_loss_part, wse_type_loss_join, wse_type_loss_grad;
 
 /* -EINVAL with words unless the value is what an operation wants; rows of a core */
 int wse_check_value(const struct wse_graph *g, uint32_t value, enum wse_type type, enum wse_shape shape,

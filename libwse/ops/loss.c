@@ -75,11 +75,17 @@ uint32_t wse_op_loss(struct wse_graph *g, uint32_t program, uint32_t logits, uin
 	op->out[1] = (uint16_t)loss;
 	op->out[2] = (uint16_t)work;
 	op->out[3] = (uint16_t)logits; /* destroyed */
-	op = wse_graph_op(g, WSE_OP_LOSS_OUT, WSE_NO_UNIT, 0);
+	wse_op_loss_out(g, loss, target);
+	return dy;
+}
+
+void wse_op_loss_out(struct wse_graph *g, uint32_t loss, uint32_t target)
+{
+	struct wse_op *op = wse_graph_op(g, WSE_OP_LOSS_OUT, WSE_NO_UNIT, 0);
+
 	op->in[0] = (uint16_t)loss;
 	op->in[1] = (uint16_t)target;
 	g->nforward = g->nops;
-	return dy;
 }
 
 static int loss_check(const struct wse_graph *g, const struct wse_op *op, char *why)

@@ -8,6 +8,14 @@
  *   column c:  s[c] = +0.0; for its features ascending: s[c] = s[c] + e
  *   the row:   S = s[1]; S = S + s[2] ... + s[cols-1]; S = S + s[0] (cols = 1: S = s[0])
  *   loss = ew_log(S) - z[target]; dy = bf16((e * ew_recip(S) - onehot) * scale), of padding +0
+ *
+ * The same of a vocabulary in chunks (firmware/lib/loss_chunk.h): chunk j has the classes from j v cols on, and column c
+ * owns v of them from there + c v on. Of each column c, chunks ascending, from m[c] = -inf, l[c] = +0.0:
+ *   m' = max(m[c], its y of the chunk); s = +0.0, s = s + ew_exp(y - m') for its classes ascending
+ *   l[c] = l[c] * ew_exp(m[c] - m') + s; m[c] = m'; nothing happens where none of its classes exists
+ * After the last one:
+ *   M = max_c m[c]; p[c] = l[c] * ew_exp(m[c] - M); S = sum of p along the row as above
+ *   loss = ew_log(S) - (y[target] - M); dy = bf16((ew_exp(y - M) * ew_recip(S) - onehot) * scale), of padding +0
  */
 #ifndef WSE_OPS_LOSS_H
 #define WSE_OPS_LOSS_H
@@ -19,5 +27,21 @@
 /* y: logits [width][tokens]; target: [tokens], below classes; loss: [tokens]; dy: bf16 [width][tokens] or NULL */
 void wse_loss_oracle(const struct wse_tile *tile, uint32_t width, uint32_t classes, uint32_t tokens, const float *y,
 		     const uint16_t *target, float scale, float *loss, uint16_t *dy);
+
+/* the parts of a chunk's operations on a token; m, l, z of the state lie at [cols][4][tokens] + t */
+struct wse_loss_chunk {
+	struct wse_tile tile;
+	uint32_t v;		/* classes of a column and chunk */
+	uint32_t first;		/* class of the chunk */
+	uint32_t classes;	/* that exist */
+	uint32_t tokens;
+	const uint16_t *target;
+	float *state;
+};
+
+/* y: logits of the chunk [v * cols][tokens]; dy: bf16, alike; loss: [tokens] */
+void wse_loss_part_oracle(const struct wse_loss_chunk *k, const float *y);
+void wse_loss_join_oracle(const struct wse_loss_chunk *k, float *loss);
+void wse_loss_grad_oracle(const struct wse_loss_chunk *k, const float *y, float scale, uint16_t *dy);
 
 #endif

@@ -22,6 +22,9 @@ static const struct wse_op_type *const types[WSE_OP_KINDS] = {
 	[WSE_OP_ATTN] = &wse_type_attn,
 	[WSE_OP_ATTN_BACK] = &wse_type_attn_back,
 	[WSE_OP_LOSS] = &wse_type_loss,
+	[WSE_OP_LOSS_PART] = &wse_type_loss_part,
+	[WSE_OP_LOSS_JOIN] = &wse_type_loss_join,
+	[WSE_OP_LOSS_GRAD] = &wse_type_loss_grad,
 	[WSE_OP_LOSS_OUT] = &wse_type_loss_out,
 };
 

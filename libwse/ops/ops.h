@@ -24,6 +24,9 @@ enum wse_op_kind {
 	WSE_OP_ATTN,
 	WSE_OP_ATTN_BACK,
 	WSE_OP_LOSS,
+	WSE_OP_LOSS_PART,	/* a vocabulary in chunks: each, all of them, each again */
+	WSE_OP_LOSS_JOIN,
+	WSE_OP_LOSS_GRAD,
 	WSE_OP_LOSS_OUT,	/* a token's loss is in the column that owns its target */
 	WSE_OP_KINDS
 };
@@ -50,5 +53,21 @@ const struct wse_op_type *wse_op_type(uint32_t kind);
 const char *wse_kind_name(uint32_t kind);
 /* wse_graph_finish() with these kinds; also finds which operations write each unit's gradient: -EINVAL when none does */
 int wse_ops_finish(struct wse_graph *g, char *why);
+
+/* an output whose rows are made in parts, one behind the other: part 0 ... parts - 1 of it */
+void wse_op_out_part(struct wse_graph *g, uint32_t output, uint32_t value, uint32_t part, uint32_t parts);
+
+/* the forward pass ends with it: the losses [T] of every column go out */
+void wse_op_loss_out(struct wse_graph *g, uint32_t loss, uint32_t target);
+
+/*
+ * The loss of a vocabulary in chunks of `rows` classes a column; `first` is the class of a chunk. Each destroys its
+ * logits. The first part makes the state (pass WSE_NO_VALUE), the others go on with it; join sends the losses out.
+ */
+uint32_t wse_op_loss_part(struct wse_graph *g, uint32_t program, uint32_t logits, uint32_t target, uint32_t first,
+			  uint32_t state);
+void wse_op_loss_join(struct wse_graph *g, uint32_t program, uint32_t target, uint32_t rows, uint32_t state);
+uint32_t wse_op_loss_grad(struct wse_graph *g, uint32_t program, uint32_t logits, uint32_t target, uint32_t first,
+			  uint32_t state);
 
 #endif

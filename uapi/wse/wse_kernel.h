@@ -163,7 +163,29 @@ struct wse_loss_args {
 	uint32_t classes;	/* classes of the whole vocabulary that exist: the rest is padding */
 };
 
-/* entries of the programs: X(name of the start function, its struct) */
+/*
+ * The same of a vocabulary that comes in chunks of v * COLS classes: column c has [first + c v, first + (c + 1) v) of the
+ * chunk that begins with class `first`. Once through all chunks with loss_part, then loss_join, then once more with
+ * loss_grad. The state of a column lies in [4][T] between them: its maximum, its sum of exp, the target's logit and
+ * scratch; after loss_join the maximum of all classes and 1 / their sum come first. t at most 64.
+ */
+struct wse_loss_chunk_args {
+	uint32_t y;		/* binary32 [v][T] logits; destroyed */
+	uint32_t dy;		/* bf16 [v][T], loss_grad */
+	uint32_t target;	/* u16 [T], as above */
+	uint32_t state;		/* binary32 [4][T] */
+	uint32_t loss;		/* binary32 [T], loss_join: valid in the column that owns the token's target */
+	uint32_t t;
+	uint32_t v;		/* classes of a column and chunk */
+	uint32_t first;		/* class of the chunk; loss_part of 0 begins */
+	uint32_t classes;	/* that exist */
+	uint32_t scale;		/* binary32, loss_grad */
+};
+
+/*
+ * Entries of the programs: X(name of the start function, its struct). Those of WSE_KERNELS are in train.elf; those of a
+ * vocabulary in chunks in loss.elf alone.
+ */
 #define WSE_KERNELS(X) \
 	X(linear_forward, wse_linear_args) \
 	X(linear_wgrad, wse_wgrad_args) \
@@ -173,9 +195,14 @@ struct wse_loss_args {
 	X(attn, wse_attn_args) \
 	X(attn_back, wse_attn_back_args) \
 	X(loss, wse_loss_args)
+#define WSE_KERNELS_CHUNKS(X) \
+	X(loss_part, wse_loss_chunk_args) \
+	X(loss_join, wse_loss_chunk_args) \
+	X(loss_grad, wse_loss_chunk_args)
 
 #define WSE_KERNEL_FITS(entry, args) \
 	_Static_assert(sizeof(struct args) <= 64, #args ": a START has 16 argument words");
 WSE_KERNELS(WSE_KERNEL_FITS)
+WSE_KERNELS_CHUNKS(WSE_KERNEL_FITS)
 
 #endif /* WSE_KERNEL_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The loss of train.elf against its oracle: the same bits, and nothing else touched. */
+/* The losses of train.elf and loss.elf against their oracles: the same bits, and nothing else touched. */
 #include <unistd.h>
 
 #include "ops/loss.h"
@@ -58,6 +58,162 @@ static void test_loss(struct rig *g, uint32_t t, uint32_t v, uint32_t padding, i
 	free(target);
 }
 
+/* ---- a vocabulary in chunks ---- */
+
+struct chunks {
+	struct rig *g;
+	struct wse_loss_chunk k;
+	struct wse_loss_chunk_args a;
+	uint32_t t, chunks, cycles[3];
+	float *y, *loss;
+	uint16_t *dy;
+};
+
+static float *state_row(struct chunks *c, uint32_t which, uint32_t col)
+{
+	return c->k.state + ((size_t)col * 4 + which) * c->k.tokens;
+}
+
+/* operands of a kernel: state as the oracle left it */
+static void chunk_operands(struct chunks *c, uint32_t chunk)
+{
+	struct rig *g = c->g;
+	uint32_t width = c->k.v * g->tile.cols, tokens = c->k.tokens;
+
+	rig_clear(g);
+	c->k.first = c->a.first = chunk * width;
+	c->a.y = rig_alloc(g, c->k.v * c->t * 4);
+	c->a.dy = rig_alloc(g, c->k.v * c->t * 2);
+	c->a.target = rig_alloc(g, c->t * 2);
+	c->a.state = rig_alloc(g, 4 * c->t * 4);
+	c->a.loss = rig_alloc(g, c->t * 4);
+	rig_rows(g, c->a.y, c->y + (size_t)chunk * width * tokens, width, tokens, 4);
+	rig_tokens(g, c->a.target, c->k.target, tokens, 2);
+	rig_rows(g, c->a.state, c->k.state, 4 * g->tile.cols, tokens, 4);
+}
+
+/* its last row is scratch; where `rows` is less, others are too */
+static void expect_state(struct chunks *c, uint32_t rows)
+{
+	struct rig *g = c->g;
+
+	rig_rows(g, c->a.state, c->k.state, 4 * g->tile.cols, c->k.tokens, 4);
+	rig_any(g, c->a.state + rows * c->t * 4, (4 - rows) * c->t * 4, g->tile.rows);
+}
+
+static int chunk_part(struct chunks *c, uint32_t chunk)
+{
+	int ret;
+
+	chunk_operands(c, chunk);
+	ret = rig_kernel(c->g, "loss_part", &c->a, sizeof(c->a));
+	c->cycles[0] = c->g->cycles;
+	wse_loss_part_oracle(&c->k, c->y + (size_t)c->k.first * c->k.tokens);
+	expect_state(c, 3);
+	rig_any(c->g, c->a.y, c->k.v * c->t * 4, c->g->tile.rows);
+	return ret ? ret : rig_compare(c->g);
+}
+
+static int chunk_join(struct chunks *c)
+{
+	struct rig *g = c->g;
+	uint32_t cols = g->tile.cols;
+	int ret;
+
+	chunk_operands(c, 0);
+	ret = rig_kernel(g, "loss_join", &c->a, sizeof(c->a));
+	c->cycles[1] = g->cycles;
+	wse_loss_join_oracle(&c->k, c->loss);
+	expect_state(c, 2);
+	rig_tokens(g, c->a.loss, c->loss, c->k.tokens, 4);
+	for (uint32_t i = 0; i < c->k.tokens; i++)
+		for (uint32_t n = 0; n < cols; n++)
+			if (n != c->k.target[i] % (c->k.v * cols) / c->k.v)
+				memset(rig_at(g, g->any, i / c->t, n, c->a.loss + i % c->t * 4), 1,
+				       4);
+	return ret ? ret : rig_compare(g);
+}
+
+static int chunk_grad(struct chunks *c, uint32_t chunk)
+{
+	struct rig *g = c->g;
+	uint32_t width = c->k.v * g->tile.cols;
+	int ret;
+
+	chunk_operands(c, chunk);
+	ret = rig_kernel(g, "loss_grad", &c->a, sizeof(c->a));
+	c->cycles[2] = g->cycles;
+	wse_loss_grad_oracle(&c->k, c->y + (size_t)c->k.first * c->k.tokens, rig_float(c->a.scale),
+			     c->dy);
+	rig_rows(g, c->a.dy, c->dy, width, c->k.tokens, 2);
+	rig_any(g, c->a.y, c->k.v * c->t * 4, g->tile.rows);
+	return ret ? ret : rig_compare(g);
+}
+
+static void test_chunks(struct rig *g, uint32_t t, uint32_t v, uint32_t chunks, uint32_t padding,
+			int wild)
+{
+	uint32_t tokens = t * g->tile.rows, width = v * g->tile.cols, cols = g->tile.cols;
+	uint32_t classes = width * chunks - padding;
+	size_t n = (size_t)width * chunks * tokens;
+	uint16_t *target = malloc(tokens * 2);
+	struct chunks c = {.g = g, .t = t, .chunks = chunks};
+	int ret = 0;
+
+	c.k = (struct wse_loss_chunk){.tile = g->tile,
+				      .v = v,
+				      .classes = classes,
+				      .tokens = tokens,
+				      .target = target,
+				      .state = rig_numbers((size_t)4 * cols * tokens, 4, 1)};
+	c.a = (struct wse_loss_chunk_args){
+		.t = t, .v = v, .classes = classes, .scale = rig_bits(1.0f / (float)tokens)};
+	c.y = malloc(n * 4);
+	c.dy = malloc((size_t)width * tokens * 2);
+	c.loss = malloc(tokens * 4);
+	fill(c.y, n, wild);
+	for (uint32_t i = 0; i < tokens; i++)
+		target[i] = (uint16_t)(rig_rnd() % classes);
+	for (uint32_t j = 0; j < chunks && !ret; j++)
+		ret = chunk_part(&c, j);
+	/* a NaN or an infinity in `wild` ones, but no column that never began */
+	for (uint32_t i = 0; i < tokens && !wild && !ret; i++)
+		for (uint32_t k = 0; k < cols && !ret; k++)
+			ret = state_row(&c, 1, k)[i] >= 0.0f ? 0 : -ERANGE;
+	ret = ret ? ret : chunk_join(&c);
+	for (uint32_t j = 0; j < chunks && !ret; j++)
+		ret = chunk_grad(&c, j);
+	ok(!ret, "%s loss, T %u, %u chunks of %u a column, %u more%s: %u, %u, %u cycles%s%s",
+	   wse_device_uri(g->dev), t, chunks, v, padding, wild ? ", wild" : "", c.cycles[0],
+	   c.cycles[1], c.cycles[2], ret ? ": " : "", ret ? g->why : "");
+	free(c.k.state);
+	free(target);
+	free(c.y);
+	free(c.dy);
+	free(c.loss);
+}
+
+static void test_chunks_on(const char *uri, uint64_t seed, uint32_t many)
+{
+	static const uint32_t tokens[] = {8, 32, 16, 24, 64};
+	struct rig g;
+
+	if (rig_open_program(&g, uri, "loss.elf"))
+		return;
+	rig_seed = seed;
+	for (uint32_t i = 0; i < many; i++) {
+		uint32_t v = 4 + 4 * (rig_rnd() % 4), chunks = 2 + rig_rnd() % 3;
+		uint32_t padding = i % 3 ? rig_rnd() % (v * g.tile.cols) : 0;
+
+		test_chunks(&g, tokens[i % 5], v, chunks, padding, rig_rnd() % 3 == 0);
+	}
+	/* the last chunk has one class, so that most columns have none of it */
+	test_chunks(&g, 16, 4, 2, 4 * g.tile.cols - 1, 0);
+	/* columns that have no class in any chunk */
+	test_chunks(&g, 8, 4, 1, 4 * g.tile.cols - 3, 0);
+	rig_close(&g);
+}
+
 static void test_device(const char *uri, const char *program, uint64_t seed, uint32_t many)
 {
 	static const uint32_t tokens[] = {8, 16, 24, 32, 64};
@@ -88,5 +244,11 @@ int main(void)
 	test_device("sim:rtl,rows=2,cols=2,seed=7", "train.elf", 6, 6);
 	test_device("sim:rtl,rows=4,cols=4", "train.elf", 9, 3);
 	test_device("sim:func,rows=2,cols=2", "loss.elf", 7, 5);
+	test_chunks_on("sim:func,rows=1,cols=1", 11, 10);
+	test_chunks_on("sim:func,rows=2,cols=2,races=1", 12, 10);
+	test_chunks_on("sim:func,rows=2,cols=3,shuffle=1,seed=3", 13, 10);
+	test_chunks_on("sim:func,rows=4,cols=4", 14, 10);
+	test_chunks_on("sim:rtl,rows=2,cols=2", 15, 4);
+	test_chunks_on("sim:rtl,rows=2,cols=2,seed=7", 16, 4);
 	return tap_end();
 }

@@ -299,6 +299,59 @@ static void test_loss(const struct wse_tile *tile, uint32_t classes)
 	ok(padding, "%ux%u: none in the padding", tile->rows, tile->cols);
 }
 
+/* the classes of test_loss, in chunks of 2 a column: against binary64, and against all of them at once */
+static void test_chunks(const struct wse_tile *tile, uint32_t classes)
+{
+	enum { N = WIDTH * TOKENS };
+	static float y[N], loss[TOKENS], whole[TOKENS], got[N], whole_dy[N], state[4 * 3 * TOKENS];
+	static uint16_t target[TOKENS], dy[N], dy1[N];
+	static double wloss[TOKENS], want[N];
+	struct wse_loss_chunk k = {.tile = *tile,
+				   .v = 2,
+				   .classes = classes,
+				   .tokens = TOKENS,
+				   .target = target,
+				   .state = state};
+	uint32_t chunk = k.v * tile->cols;
+	double off = 0;
+
+	/* the maximum comes late for some, early for others */
+	for (uint32_t i = 0; i < N; i++)
+		y[i] = 2 * normal(13, i) + (i % 2 ? 0.5f : -0.5f) * (float)(i / TOKENS);
+	for (uint32_t t = 0; t < TOKENS; t++) {
+		double z[WIDTH];
+
+		target[t] = (uint16_t)(wse_rng_u64(1, 14, t) % classes);
+		for (uint32_t n = 0; n < classes; n++)
+			z[n] = y[n * TOKENS + t];
+		wloss[t] = loss64(z, classes, target[t]);
+		for (uint32_t n = 0; n < classes; n++)
+			want[n * TOKENS + t] =
+				(exp(-loss64(z, classes, n)) - (n == target[t])) * 0.125;
+	}
+	for (k.first = 0; k.first < WIDTH; k.first += chunk)
+		wse_loss_part_oracle(&k, y + k.first * TOKENS);
+	wse_loss_join_oracle(&k, loss);
+	for (k.first = 0; k.first < WIDTH; k.first += chunk)
+		wse_loss_grad_oracle(&k, y + k.first * TOKENS, 0.125f, dy + k.first * TOKENS);
+	widen(dy, N, got);
+	wse_loss_oracle(tile, WIDTH, classes, TOKENS, y, target, 0.125f, whole, dy1);
+	widen(dy1, N, whole_dy);
+	ok(worst(wloss, loss, TOKENS) < 1e-6, "%ux%u: loss of %u classes in chunks of %u: %.2g off",
+	   tile->rows, tile->cols, classes, chunk, worst(wloss, loss, TOKENS));
+	ok(worst(want, got, (size_t)classes * TOKENS) < 1.0 / 256, "%ux%u: its gradient",
+	   tile->rows, tile->cols);
+	for (uint32_t t = 0; t < TOKENS; t++)
+		off = fmax(off, fabs(loss[t] - whole[t]));
+	ok(off < 1e-5, "%ux%u: all at once give the same loss, %.2g off", tile->rows, tile->cols,
+	   off);
+	off = 0;
+	for (uint32_t i = 0; i < N; i++)
+		off = fmax(off, fabs(got[i] - whole_dy[i]) - fabs(whole_dy[i]) / 128);
+	ok(off <= 1e-7, "%ux%u: and the same gradient within a bit of bf16", tile->rows,
+	   tile->cols);
+}
+
 int main(void)
 {
 	uint16_t a[2] = {0x3f80, 0x7f80},
@@ -313,6 +366,8 @@ int main(void)
 		test_norm(&tiles[i]);
 		test_loss(&tiles[i], WIDTH);
 		test_loss(&tiles[i], WIDTH - 7);
+		test_chunks(&tiles[i], WIDTH);
+		test_chunks(&tiles[i], WIDTH - 7);
 	}
 	return tap_end();
 }
