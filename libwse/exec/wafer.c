@@ -214,18 +214,18 @@ static void note_cycles(struct wafer *w, const struct pending *p)
 	w->timed = 1;
 }
 
-/* the column that owns the target knows a token's loss */
+/* the column that owns the target, in whichever chunk, knows a token's loss */
 static void pick_losses(struct wafer *w, const struct pending *p)
 {
 	const struct wse_graph *g = w->g;
-	uint32_t tokens = wse_graph_tokens(g), per = g->vocab_rows;
+	uint32_t tokens = wse_graph_tokens(g), per = g->vocab_rows, chunk = per * g->tile.cols;
 	const float *all =
 		(const float *)wse_buffer_map(w->losses) + (size_t)p->slot * g->tile.cols * tokens;
 	const uint16_t *target = wse_span_ptr(p->job->in[g->target]);
 	float *loss = wse_span_ptr(p->job->out[g->loss]);
 
 	for (uint32_t i = 0; i < tokens; i++)
-		loss[i] = all[(size_t)(target[i] / per) * tokens + i];
+		loss[i] = all[(size_t)(target[i] % chunk / per) * tokens + i];
 }
 
 /* the oldest submit: wait for it, deliver what it made. An earlier error goes on in ret */

@@ -138,6 +138,13 @@ void wse_graph_chunks(struct wse_graph *g, uint32_t unit, uint32_t chunks_out, u
 	g->units[unit].chunks_in = chunks_in;
 }
 
+void wse_graph_chunks_in_order(struct wse_graph *g, uint32_t unit, uint32_t chunks)
+{
+	wse_graph_chunks(g, unit, chunks, 1);
+	if (unit < g->nunits)
+		g->units[unit].in_order = 1;
+}
+
 struct wse_slice wse_unit_slice(const struct wse_unit *u, uint32_t chunk)
 {
 	struct wse_slice s = {0, u->outs / u->chunks_out, 0, u->ins / u->chunks_in};
@@ -361,7 +368,7 @@ int wse_unit_piece(const struct wse_graph *g, const struct wse_unit *u, uint32_t
 
 		if (u->weight == WSE_NO_TENSOR)
 			return 0;
-		if (u->chunks_out > 1) {
+		if (u->chunks_out > 1 && !u->in_order) {
 			size_t rows = u->outs / u->chunks_out / cols;
 
 			*p = (struct wse_piece){.from = (i % cols * u->chunks_out + i / cols) *

@@ -57,6 +57,7 @@ struct wse_unit {
 	 * (j * COLS + c) * h + i, h the features of a column and chunk. Only one of parts, chunks_out, chunks_in is above 1.
 	 */
 	uint32_t chunks_out, chunks_in;
+	uint32_t in_order;	/* chunks_out whose rows lie as in the tensor: row n belongs to chunk n / (outs / chunks_out) */
 	uint32_t nvec;
 	struct wse_unit_vec vec[WSE_UNIT_VECS];
 	uint32_t vec_rows;	/* floats of a column */
@@ -110,7 +111,7 @@ struct wse_graph {
 	uint32_t target, loss;	/* number of the input with the classes, of the output with the losses */
 	uint32_t logits;	/* number of the output with the logits, for text */
 	uint32_t classes;	/* that exist; the rest of the vocabulary is padding */
-	uint32_t vocab_rows;	/* classes of a column, padding included */
+	uint32_t vocab_rows;	/* classes of a column (and chunk, where logits come in chunks), padding included */
 	uint32_t base;		/* first SRAM offset of the values */
 	uint32_t total;		/* bytes of a core, everything included */
 	int failed;		/* -ENOMEM while building: wse_graph_finish() says so */
@@ -122,6 +123,9 @@ struct wse_graph {
 /* empty; nfeat by t. */
 void wse_graph_init(struct wse_graph *g, const struct wse_tile *tile, uint32_t t);
 void wse_graph_fini(struct wse_graph *g);
+
+/* chunks of outputs in the order of the tensor's rows: for a unit whose outputs no other matrix has as inputs */
+void wse_graph_chunks_in_order(struct wse_graph *g, uint32_t unit, uint32_t chunks);
 
 /*
  * One more operation; an operation's own file fills it in. The calls that builders use are public (wse/model.h); after

@@ -165,6 +165,27 @@ const uint32_t wse_gpt_mode[3] = {0, 2, 4};
 
 enum phase { FORWARD, LOSS, BACKWARD };
 
+/*
+ * Logits and their gradient take 6 bytes a class and token. A column's share of the vocabulary that takes more than
+ * this comes in chunks: 64 classes of 16 tokens do not, which are the bytes on four columns.
+ */
+#define HEAD_BYTES 6656u
+
+struct head {
+	uint32_t chunks, rows; /* of the vocabulary; classes of a column and chunk */
+};
+
+/* the fewest chunks; rows are multiples of 4, as blocks of a stream want them. Any t: what is wrong with it is said later */
+static struct head head_of(uint32_t vocab, uint32_t cols, uint32_t t)
+{
+	uint32_t per = (vocab + cols - 1) / cols;
+	uint32_t most = t && t <= 64 ? HEAD_BYTES / (6 * t) / 4 * 4 : per;
+	struct head h = {.chunks = (per + most - 1) / most};
+
+	h.rows = ((per + h.chunks - 1) / h.chunks + 3) / 4 * 4;
+	return h;
+}
+
 struct build {
 	struct wse_graph *g;
 	const struct wse_gpt *m;
@@ -172,6 +193,8 @@ struct build {
 	uint32_t programs[3], program; /* by phase; the one of the operations that are added */
 	enum keep keep;
 	uint32_t chunks, chunk;
+	struct head head;
+	uint32_t head_unit;
 };
 
 static void enter(struct build *b, enum phase phase)
@@ -378,6 +401,47 @@ static uint32_t backward_block(struct build *b, struct block *k, uint32_t *dres,
 	return dy;
 }
 
+static uint32_t logits(const struct build *b, uint32_t x)
+{
+	return linear(b, b->head_unit, x, WSE_NO_VALUE, WSE_NO_BIAS, WSE_POST_NONE, WSE_NO_VALUE,
+		      "logits", NULL);
+}
+
+/* the loss of x, and the gradient of x: binary32 */
+static uint32_t whole_head(const struct build *b, uint32_t x, uint32_t target)
+{
+	uint32_t y = logits(b, x), dy;
+
+	wse_op_out(b->g, b->g->logits, y);
+	dy = wse_op_loss(b->g, b->program, y, target);
+	wse_op_wgrad(b->g, b->program, b->head_unit, x, dy, WSE_NO_VALUE, WSE_NO_BIAS);
+	return linear_back(b, b->head_unit, dy, WSE_POST_NONE, WSE_NO_VALUE);
+}
+
+/* the same where only a chunk of the logits is there at a time: all of them twice, the second time for the gradient */
+static uint32_t head_in_chunks(struct build *b, uint32_t x, uint32_t target)
+{
+	uint32_t chunk = b->head.rows * b->cols, state = WSE_NO_VALUE, dx = WSE_NO_VALUE, y, dy;
+
+	for (uint32_t j = 0; j < b->head.chunks; j++) {
+		b->chunk = j;
+		y = logits(b, x);
+		wse_op_out_part(b->g, b->g->logits, y, j, b->head.chunks);
+		state = wse_op_loss_part(b->g, b->program, y, target, j * chunk, state);
+	}
+	wse_op_loss_join(b->g, b->program, target, b->head.rows, state);
+	for (uint32_t j = 0; j < b->head.chunks; j++) {
+		b->chunk = j;
+		y = logits(b, x);
+		dy = wse_op_loss_grad(b->g, b->program, y, target, j * chunk, state);
+		wse_op_wgrad_chunk(b->g, b->program, b->head_unit, j, x, dy, WSE_NO_VALUE,
+				   WSE_NO_BIAS);
+		dx = linear_back(b, b->head_unit, dy, j ? WSE_POST_ADD32 : WSE_POST_NONE, dx);
+	}
+	b->chunk = 0;
+	return dx;
+}
+
 static int divides(const struct wse_gpt *m, const struct wse_tile *tile, uint32_t t, char *why)
 {
 	uint32_t cols = tile->cols, d = m->hidden / m->heads, tokens = t * tile->rows;
@@ -422,9 +486,10 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 			  .m = m,
 			  .cols = tile->cols,
 			  .keep = modes[mode].keep,
-			  .chunks = modes[mode].chunks};
+			  .chunks = modes[mode].chunks,
+			  .head = head_of(m->vocab, tile->cols, t)};
 	size_t tokens = (size_t)t * tile->rows;
-	uint32_t h = m->hidden, rows = h / tile->cols, vocab, head, final, x, target, vec, dy, d;
+	uint32_t h = m->hidden, rows = h / tile->cols, vocab, final, x, target, vec, dy, d;
 	uint32_t dres = WSE_NO_VALUE, gain, bias;
 	struct wse_norm_op ln;
 	struct block *blocks;
@@ -442,17 +507,21 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 	for (int i = 0; i < 3; i++) {
 		static const char *const files[] = {"forward.elf", "loss.elf", "backward.elf"};
 
-		b.programs[i] = modes[mode].phases ? wse_graph_program(g, files[i], PHASE_END)
-						   : wse_graph_kernels(g);
+		/* the kernels of a vocabulary in chunks are in loss.elf alone */
+		b.programs[i] = modes[mode].phases || (i == LOSS && b.head.chunks > 1)
+					? wse_graph_program(g, files[i], PHASE_END)
+					: wse_graph_kernels(g);
 	}
 	enter(&b, FORWARD);
-	vocab = (m->vocab + 4 * tile->cols - 1) / (4 * tile->cols) * 4 * tile->cols;
+	vocab = b.head.chunks * b.head.rows * tile->cols;
 	for (uint32_t l = 0; l < m->layers; l++)
 		add_units(&b, &blocks[l], l);
 	final = wse_graph_unit(g, WSE_NO_TENSOR, 0, 0, 1);
 	gain = wse_graph_vec(g, final, tensor_of(m->layers, 0), h, 1);
 	bias = wse_graph_vec(g, final, tensor_of(m->layers, 1), h, 1);
-	head = wse_graph_unit(g, m->tied ? T_WTE : tensor_of(m->layers, 2), vocab, h, 1);
+	b.head_unit = wse_graph_unit(g, m->tied ? T_WTE : tensor_of(m->layers, 2), vocab, h, 1);
+	if (b.head.chunks > 1)
+		wse_graph_chunks_in_order(g, b.head_unit, b.head.chunks);
 	g->target = wse_graph_in(g, "targets", tokens * 2);
 	wse_graph_in(g, "rows of the embedding", h * tokens * 2);
 	wse_graph_in(g, "rows of the positions", h * tokens * 2);
@@ -460,7 +529,7 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 	wse_graph_out(g, "gradient of the inputs", h * tokens * 4);
 	g->logits = wse_graph_out(g, "logits", vocab * tokens * 4);
 	g->classes = m->vocab;
-	g->vocab_rows = vocab / tile->cols;
+	g->vocab_rows = b.head.rows;
 
 	target = wse_op_in(g, "targets", IN_TARGETS, WSE_TYPE_U16, WSE_SHAPE_SHARED, 1);
 	x = wse_op_in(g, "inputs", IN_TOKENS, WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows);
@@ -479,13 +548,7 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 				  .eps = m->eps};
 	x = wse_op_norm(g, &ln, "activations");
 	enter(&b, LOSS);
-	d = linear(&b, head, x, WSE_NO_VALUE, WSE_NO_BIAS, WSE_POST_NONE, WSE_NO_VALUE, "logits",
-		   NULL);
-	wse_op_out(g, OUT_LOGITS, d);
-	dy = wse_op_loss(g, b.program, d, target);
-
-	wse_op_wgrad(g, b.program, head, x, dy, WSE_NO_VALUE, WSE_NO_BIAS);
-	d = linear_back(&b, head, dy, WSE_POST_NONE, WSE_NO_VALUE);
+	d = b.head.chunks > 1 ? head_in_chunks(&b, x, target) : whole_head(&b, x, target);
 	enter(&b, BACKWARD);
 	ln.program = b.program;
 	dy = wse_op_norm_back(g, &ln, d, &dres);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A decoder-only transformer, GPT-2's and GPT-3's form: learned positions, layer norm before each half of a block,
- * causal attention, a feed-forward layer, residuals, an output layer that may share the embedding's weights.
+ * causal attention, a feed-forward layer, residuals, an output layer that may share the embedding's weights. A vocabulary
+ * whose logits do not fit a core comes in chunks, twice: for the loss, and again for the gradient.
  */
 #ifndef WSE_MODEL_GPT_H
 #define WSE_MODEL_GPT_H

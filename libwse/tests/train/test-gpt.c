@@ -14,6 +14,7 @@
 #include "input/config.h"
 #include "model/gpt.h"
 #include "num/num.h"
+#include "ops/ops.h"
 #include "ref/gpt_ref.h"
 #include "tap.h"
 #include "train/session.h"
@@ -33,7 +34,11 @@ static const char yaml[] =
 	"    train_dataloader: {batch_size: 4, micro_batch_size: 1, data_dir: TEXT}\n"
 	"    val_dataloader: {held_out_bytes: 1024}\n";
 
-static char text[] = "/tmp/wse-gpt-XXXXXX";
+static char text[] = "/tmp/wse-gpt-XXXXXX", words[] = "/tmp/wse-gpt-XXXXXX.bin";
+
+/* uint16 tokens of a vocabulary in chunks */
+#define WORDS 2000
+static const char vocab[] = "model.vocab_size=2000";
 
 struct run {
 	const char *uri;
@@ -50,7 +55,8 @@ static int open_run(const struct run *r, struct wse_session *s)
 					.size = sizeof(yaml) - 1,
 					.sets = r->sets,
 					.nsets = r->nsets,
-					.data = text};
+					.data = r->nsets && !strcmp(r->sets[0], vocab) ? words
+										       : text};
 	const char *uris[8] = {r->uri, r->uri, r->uri, r->uri, r->uri, r->uri, r->uri, r->uri};
 	struct wse_faults faults;
 	struct wse_config cfg;
@@ -237,6 +243,96 @@ static void phases(void)
 	wse_session_close(&s);
 }
 
+/* ---- a vocabulary in chunks ---- */
+
+static uint32_t chunks_of(const struct wse_graph *g)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < g->nops; i++)
+		n += g->ops[i].kind == WSE_OP_LOSS_GRAD;
+	return n;
+}
+
+/* log sum exp - y of the target, from the logits [vocab][tokens] that went out */
+static double loss_of(const float *logits, uint32_t classes, uint32_t tokens, uint32_t t,
+		      uint32_t target)
+{
+	double sum = 0;
+
+	for (uint32_t v = 0; v < classes; v++)
+		sum += exp(logits[(size_t)v * tokens + t]);
+	return log(sum) - logits[(size_t)target * tokens + t];
+}
+
+/* the forward pass alone, with its logits: every one is where its class is, and they give the losses */
+static void logits(const struct run *r)
+{
+	struct wse_session s;
+	int ret = open_run(r, &s);
+	const struct wse_graph *g = &s.plan.graph;
+	struct wse_swarm_step step = {.graph = g, .n = 1};
+	struct wse_step_result result;
+	struct wse_job job;
+	double off = 0;
+
+	/* a step first: it gathers the inputs of micro-batch 0 */
+	ret = ret ? ret : wse_session_compute(&s, &result);
+	if (!ok(!ret && chunks_of(g) > 1, "a vocabulary in %u chunks on %s%s%s",
+		ret ? 0 : chunks_of(g), r->uri, ret ? ": " : "", ret ? s.why : ""))
+		return;
+	job = s.jobs[0];
+	job.backward = 0;
+	job.out[g->logits] = (struct wse_span){s.out[g->logits], 0};
+	job.images = wse_memx_images(s.memx);
+	step.jobs = &job;
+	memset(s.out[g->logits]->ptr, 0, g->out[g->logits].bytes);
+	memset(s.out[g->loss]->ptr, 0, g->out[g->loss].bytes);
+	ret = wse_swarm_start(s.swarm, &step);
+	ret = ret ? ret : wse_swarm_wait(s.swarm);
+	for (uint32_t t = 0; t < s.plan.tokens && !ret; t++) {
+		const uint16_t *target = wse_span_ptr(job.in[g->target]);
+		const float *loss = wse_span_ptr(job.out[g->loss]);
+
+		off = fmax(off, fabs(loss[t] - loss_of(s.out[g->logits]->ptr, g->classes,
+						       s.plan.tokens, t, target[t])));
+	}
+	ok(!ret && off < 1e-5, "losses of the forward pass alone and those of its logits: %.2g off",
+	   off);
+	wse_session_close(&s);
+}
+
+static void chunks(void)
+{
+	static const struct run runs[] = {
+		{"oracle:rows=4,cols=4", 1, {vocab}, 1},
+		{"sim:func,rows=4,cols=4", 3, {vocab}, 1},
+		{"sim:func,rows=4,cols=4", 2, {vocab, "model.recompute=block"}, 2},
+	};
+	const struct run one = {"sim:func,rows=4,cols=4", 1, {vocab}, 1};
+	const struct run bytes = {"sim:func,rows=2,cols=4", 1, {0}, 0};
+	char why[WSE_WHY];
+	uint64_t want = three_steps(&one, NULL, why);
+
+	ok(want != 0, "three steps with a vocabulary in chunks%s%s", want ? "" : ": ",
+	   want ? "" : why);
+	for (size_t i = 0; i < sizeof(runs) / sizeof(*runs); i++) {
+		uint64_t got = three_steps(&runs[i], NULL, why);
+
+		ok(got && got == want, "the same bits on %u x %s%s%s", runs[i].devices, runs[i].uri,
+		   got ? "" : ": ", got ? "" : why);
+	}
+	reference(&one, "2000 tokens in chunks");
+	reference(&(struct run){"oracle:rows=2,cols=2",
+				1,
+				{vocab, "model.hidden_size=32",
+				 "model.share_embedding_weights=false"},
+				3},
+		  "2000 tokens in chunks, untied");
+	logits(&one);
+	logits(&bytes);
+}
+
 /* what does not divide or fit is refused with the numbers */
 static void refused(void)
 {
@@ -258,6 +354,12 @@ static void refused(void)
 		{{"sim:func,rows=4,cols=4", 1, {"model.hidden_size=1024", "model.num_heads=16"}, 2},
 		 "does not fit"},
 		{{"sim:func,rows=4,cols=4", 1, {"model.dropout_rate=0.1"}, 1}, "dropout"},
+		{{"sim:func,rows=4,cols=4",
+		  1,
+		  {vocab, "train_dataloader.batch_size=256",
+		   "train_dataloader.micro_batch_size=256"},
+		  3},
+		 "tokens"},
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
@@ -270,13 +372,28 @@ static void refused(void)
 	}
 }
 
+/* tokens that come and go, the later ones of the vocabulary less often */
+static int write_words(void)
+{
+	int fd = mkstemps(words, 4);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+
+	for (uint64_t i = 0; f && i < 20000; i++) {
+		uint64_t r = wse_rng_u64(9, 0, i / 7 * 5 % 501 + i % 7) % (WORDS * WORDS);
+		uint16_t v = (uint16_t)(i % 3 ? r % 16 * 125 + 3 : wse_sqrt((double)r));
+
+		fwrite(&v, sizeof(v), 1, f);
+	}
+	return f ? fclose(f) : -1;
+}
+
 int main(void)
 {
 	FILE *f;
 	int fd = mkstemp(text);
 
 	f = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!f)
+	if (!f || write_words())
 		return 1;
 	for (uint64_t i = 0; i < 40000; i++) /* words that repeat */
 		fputc("etaoin shrdlu\n"[wse_rng_u64(7, 0, i / 5 * 3 % 97 + i % 5) % 14], f);
@@ -298,7 +415,9 @@ int main(void)
 		  "one block, a sequence in one row");
 	same_bits();
 	phases();
+	chunks();
 	refused();
 	unlink(text);
+	unlink(words);
 	return tap_end();
 }
