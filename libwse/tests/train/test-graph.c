@@ -516,6 +516,9 @@ static void pieces(void)
 		wse_tensor_add(&tab, 0, 0, 0, outs - pad, 0, "bias");
 		wse_tensor_add(&tab, 0, 0, 0, 3 * tile.cols, 0, "gain");
 		unit = wse_graph_unit(&g, rnd(2) ? 0 : WSE_NO_TENSOR, outs, ins, parts);
+		/* chunks in order may be padded like a matrix that has none */
+		if (parts == 1 && rnd(2))
+			wse_graph_chunks_in_order(&g, unit, h / 4);
 		wse_graph_vec(&g, unit, 2, 3 * tile.cols, 1);
 		bad += wse_graph_vec(&g, unit, 1, outs, 1) % 4 != 0;
 		u = &g.units[unit];
