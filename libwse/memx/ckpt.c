@@ -341,7 +341,7 @@ static int must_fit(const struct wse_st *st, const struct facts *f, enum about a
 
 		if (have)
 			return wse_why(why, -EINVAL,
-				       "%s: \"%.90s\" there, \"%.90s\" in this run; %s",
+				       "%s: \"%.127s\" there, \"%.127s\" in this run; %s",
 				       f->m[i].key + 4, have, f->m[i].value, remedy);
 	}
 	return 0;
@@ -361,6 +361,22 @@ static void note(const struct wse_st *st, const struct facts *f, enum about abou
 	}
 }
 
+/* word by word; the length of sequences is a run's, and no parameter depends on it */
+static int same_model(const char *a, const char *b)
+{
+	for (;;) {
+		size_t n = strcspn(a, " "), m = strcspn(b, " ");
+
+		if ((n != m || strncmp(a, b, n)) &&
+		    (strncmp(a, "seq=", 4) || strncmp(b, "seq=", 4)))
+			return 0;
+		if (!a[n] || !b[m])
+			return a[n] == b[m];
+		a += n + 1;
+		b += m + 1;
+	}
+}
+
 /* may the model be taken from this file into this run, and what is odd about it? */
 static int check_model(const struct wse_st *st, const struct facts *f,
 		       const struct wse_train_state *ts, enum wse_ckpt_load what, char *text,
@@ -369,9 +385,9 @@ static int check_model(const struct wse_st *st, const struct facts *f,
 	const char *same_text = NULL, *held = NULL, *model = wse_st_get(st, "wse.model");
 
 	for (uint32_t i = 0; i < f->n; i++) {
-		if (!strcmp(f->m[i].key, "wse.model") && model && strcmp(model, f->m[i].value))
+		if (!strcmp(f->m[i].key, "wse.model") && model && !same_model(model, f->m[i].value))
 			return wse_why(why, -EINVAL,
-				       "model: \"%.90s\" there, \"%.90s\" in this "
+				       "model: \"%.127s\" there, \"%.127s\" in this "
 				       "run",
 				       model, f->m[i].value);
 		if (!strcmp(f->m[i].key, "wse.text"))
@@ -461,8 +477,8 @@ static int load_own(const struct wse_st_file *file, const char *path, const stru
 	int all = what == WSE_CKPT_ALL || what == WSE_CKPT_RATES_NEW, ret;
 	const struct wse_st *st = &file->meta;
 
-	ret = get_tensors(file, s->table, "", NULL, why);
-	ret = ret ? ret : check_model(st, f, ts, what, text, why);
+	ret = check_model(st, f, ts, what, text, why);
+	ret = ret ? ret : get_tensors(file, s->table, "", NULL, why);
 	if (!ret && all) {
 		ret = check_run(st, f, ts, what, text, why);
 		ret = ret ? ret : get_tensors(file, s->table, first, NULL, why);

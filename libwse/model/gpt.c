@@ -563,11 +563,19 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 static void gpt_describe(const struct wse_model *model, char *text, size_t size)
 {
 	const struct wse_gpt *m = wse_gpt(model);
+	char eps[32] = "";
 
-	snprintf(text, size,
-		 "gpt layers=%u hidden=%u heads=%u filter=%u vocab=%u positions=%u seq=%u act=%s%s",
-		 m->layers, m->hidden, m->heads, m->filter, m->vocab, m->positions, m->seq,
-		 acts[m->act].name, m->tied ? "" : " untied");
+	/* the shortest decimal that is this number */
+	for (int digits = 1; m->eps != 1e-5f && digits <= 9; digits++) {
+		snprintf(eps, sizeof(eps), " eps=%.*g", digits, m->eps);
+		if (strtof(eps + 5, NULL) == m->eps)
+			break;
+	}
+	snprintf(
+		text, size,
+		"gpt layers=%u hidden=%u heads=%u filter=%u vocab=%u positions=%u seq=%u act=%s%s%s",
+		m->layers, m->hidden, m->heads, m->filter, m->vocab, m->positions, m->seq,
+		acts[m->act].name, m->tied ? "" : " untied", eps);
 }
 
 /* ---- what goes in and comes back ---- */

@@ -15,7 +15,7 @@ static const char yaml[] =
 	"trainer:\n"
 	"  init:\n"
 	"    model: {name: gpt2, hidden_size: 8, num_hidden_layers: 2, num_heads: 2, filter_size: 16,\n"
-	"            max_position_embeddings: 8}\n"
+	"            max_position_embeddings: 16}\n"
 	"    optimizer: {AdamW: {learning_rate: 1.0e-3}}\n"
 	"    loop: {max_steps: 2}\n"
 	"    sampling: {bytes: 0}\n"
@@ -23,7 +23,7 @@ static const char yaml[] =
 	"    train_dataloader: {batch_size: 4, data_dir: TEXT}\n"
 	"    val_dataloader: {held_out_bytes: 256}\n";
 
-#define SIZES "vocab=256 hidden=8 positions=8 filter=16 "
+#define SIZES "vocab=256 hidden=8 positions=16 filter=16 "
 
 static char dir[] = "/tmp/wse-test-XXXXXX";
 static const char *const uri = "oracle:rows=1,cols=2";
@@ -67,15 +67,20 @@ static int read_cfg(struct wse_config *cfg, const char *const *sets, uint32_t ns
 	return ret;
 }
 
-static void open_session(struct wse_session *s)
+static void open_with(struct wse_session *s, const char *set)
 {
 	struct wse_config cfg;
 	char why[WSE_WHY];
 
-	if (read_cfg(&cfg, NULL, 0, why) || wse_session_open(s, &cfg, &uri, 1, NULL)) {
+	if (read_cfg(&cfg, &set, set ? 1 : 0, why) || wse_session_open(s, &cfg, &uri, 1, NULL)) {
 		printf("Bail out! %s\n", s->why);
 		exit(1);
 	}
+}
+
+static void open_session(struct wse_session *s)
+{
+	open_with(s, NULL);
 }
 
 static int steps(struct wse_session *s, int n)
@@ -222,6 +227,32 @@ static void resumes(void)
 	wse_session_close(&two);
 }
 
+/* a checkpoint of ours in a model that is not quite the same */
+static void other(const char *set, enum wse_ckpt_load what, const char *says)
+{
+	struct wse_session s;
+	int ret;
+
+	open_with(&s, set);
+	ret = wse_session_load(&s, file("two"), what);
+	ok(says ? ret == -EINVAL && strstr(s.why, says) : !ret, "%s: %s", set, s.why);
+	wse_session_close(&s);
+}
+
+static void others(void)
+{
+	static const char shorter[] = "train_dataloader.max_sequence_length=8";
+
+	other(shorter, WSE_CKPT_MODEL, NULL);
+	other(shorter, WSE_CKPT_EVAL, NULL);
+	other(shorter, WSE_CKPT_ALL, "seq=8 act=gelu\" in this run; a run goes on with what");
+	other("model.layer_norm_epsilon=1.0e-6", WSE_CKPT_MODEL, "eps=1e-06\" in this run");
+	other("model.layer_norm_epsilon=1.0e-6", WSE_CKPT_ALL, "eps=1e-06\" in this run");
+	other("model.nonlinearity=relu", WSE_CKPT_EVAL, "act=gelu\" there");
+	other("model.num_heads=1", WSE_CKPT_MODEL, "heads=2 ");
+	other("model.num_hidden_layers=1", WSE_CKPT_MODEL, "layers=2 ");
+}
+
 /* another order of sums is another run, whichever of the two is the plain one */
 static void variants(void)
 {
@@ -301,6 +332,7 @@ int main(void)
 	in();
 	out();
 	resumes();
+	others();
 	variants();
 	whole();
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
