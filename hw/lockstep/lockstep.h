@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "model.h"
 #include "wse_regs.h"
@@ -77,10 +78,12 @@ struct ls_program {
 /* Random programs; p has rows, cols, image and mem set, images and memory zeroed. */
 void ls_gen_scalar(struct ls_program *p, struct rng *r, uint32_t insns);
 void ls_gen_tensor(struct ls_program *p, struct rng *r);
+void ls_gen_stream(struct ls_program *p, struct rng *r);
+void ls_gen_fabric(struct ls_program *p, struct rng *r);
 void ls_gen_fault(struct ls_program *p, struct rng *r);
 void ls_gen_host(struct ls_program *p, struct rng *r);
-/* ISSUEs in the programs so far, by operation */
-extern uint64_t ls_issued[128];
+/* in the programs so far: ISSUEs by operation, DSRs by kind and element type */
+extern uint64_t ls_issued[128], ls_operand[8][3];
 
 /* --- a model with a host -------------------------------------------------------------------------
  */
@@ -113,6 +116,20 @@ int ls_rig_load(struct ls_rig *rig, const struct ls_program *p);
 /* Runs all commands; advances until all have completed and nothing moves, at most max_cycles. */
 int ls_rig_run(struct ls_rig *rig, const struct ls_program *p, uint64_t max_cycles);
 
+/* --- coverage ------------------------------------------------------------------------------------
+ */
+
+struct ls_cover {
+	uint64_t retired[2048], trap[16], status[16], cause[64], command[256], boot;
+	uint32_t sample[2048]; /* an instruction of each place */
+	uint64_t stream[2][3][6], operand[2][7];
+};
+
+void ls_cover_retire(struct ls_cover *v, const struct wse_retire *r);
+void ls_cover_done(struct ls_cover *v, const struct wse_sqe *s, const struct ls_done *d);
+/* page: as tables for hw/doc, else as comments of TAP; both end with what was not hit */
+void ls_cover_print(const struct ls_cover *v, FILE *out, bool page);
+
 /* --- the judge -----------------------------------------------------------------------------------
  */
 
@@ -129,8 +146,7 @@ struct ls_judge {
 	char what[512];			/* the first difference */
 	uint64_t retired, traps, picks; /* compared so far */
 	uint64_t inject; /* not 0: falsify that instruction of the follower (a test of the judge) */
-	/* coverage */
-	uint64_t opcode[128], tensor[128], cause[16], status[16];
+	struct ls_cover cover;
 };
 
 int ls_judge_create(struct ls_judge *j, const char *lead, const char *follow,

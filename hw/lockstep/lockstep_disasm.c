@@ -3,20 +3,29 @@
 
 #include "lockstep.h"
 
-static const char *alu(uint32_t insn, bool imm)
+static const char *alu(uint32_t insn)
 {
 	static const char *const base[8] = {"add", "sll", "slt", "sltu", "xor", "srl", "or", "and"};
 	static const char *const mul[8] = {"mul", "mulh", "mulhsu", "mulhu",
 					   "div", "divu", "rem",    "remu"};
 	uint32_t f3 = insn >> 12 & 7, f7 = insn >> 25;
 
-	if (!imm && f7 == 1)
+	if (f7 == 1)
 		return mul[f3];
-	if (f3 == 0 && !imm && f7 == 0x20)
+	if (f3 == 0 && f7 == 0x20)
 		return "sub";
 	if (f3 == 5 && f7 == 0x20)
 		return "sra";
 	return base[f3];
+}
+
+static const char *immediate(uint32_t insn)
+{
+	static const char *const names[8] = {"addi", "slli", "slti", "sltiu",
+					     "xori", "srli", "ori",  "andi"};
+	uint32_t f3 = insn >> 12 & 7;
+
+	return f3 == 5 && insn >> 30 & 1 ? "srai" : names[f3];
 }
 
 static void tensor(uint32_t insn, char *text, size_t size)
@@ -73,10 +82,10 @@ void ls_disassemble(uint32_t insn, char *text, size_t size)
 			 rs1);
 		break;
 	case 0x13:
-		snprintf(text, size, "%si x%u, x%u, %d", alu(insn, true), rd, rs1, imm);
+		snprintf(text, size, "%s x%u, x%u, %d", immediate(insn), rd, rs1, imm);
 		break;
 	case 0x33:
-		snprintf(text, size, "%s x%u, x%u, x%u", alu(insn, false), rd, rs1, rs2);
+		snprintf(text, size, "%s x%u, x%u, x%u", alu(insn), rd, rs1, rs2);
 		break;
 	case 0x0f:
 		snprintf(text, size, "fence");

@@ -39,14 +39,9 @@ static uint32_t col_of(const struct ls_judge *j, uint32_t core)
 static void cover(struct ls_judge *j, const struct wse_retire *r)
 {
 	j->retired += !r->trap;
-	if (r->trap) {
-		j->traps++;
-		j->cause[r->rd_value & 15]++;
-	}
+	j->traps += r->trap;
 	j->picks += r->pick;
-	j->opcode[r->insn & 0x7f]++;
-	if ((r->insn & 0x7f) == 0x0b)
-		j->tensor[(r->insn >> 12 & 7) * 8 + (r->insn >> 25 & 7)]++;
+	ls_cover_retire(&j->cover, r);
 }
 
 static void on_lead(void *arg, const struct wse_retire *r)
@@ -225,6 +220,16 @@ static void compare_fault(struct ls_judge *j, unsigned int q, unsigned int i,
 	}
 }
 
+/* The nth command of a queue. */
+static const struct wse_sqe *command_of(const struct ls_program *p, unsigned int q, unsigned int n)
+{
+	for (unsigned int i = 0; i < p->ncmds; i++) {
+		if (p->cmd[i].queue == q && !n--)
+			return &p->cmd[i].sqe;
+	}
+	return &p->cmd[0].sqe; /* not reached: the rig refuses a completion too many */
+}
+
 static void compare_completions(struct ls_judge *j)
 {
 	for (unsigned int q = 0; q < LS_QUEUES; q++) {
@@ -236,7 +241,7 @@ static void compare_completions(struct ls_judge *j)
 		for (unsigned int i = 0; i < ka->ndone && i < kb->ndone; i++) {
 			const struct ls_done *a = &ka->done[i], *b = &kb->done[i];
 
-			j->status[a->status & 15]++;
+			ls_cover_done(&j->cover, command_of(j->prog, q, i), a);
 			if (a->cid != b->cid)
 				differ(j, "queue %u completion %u: cid %u on %s, %u on %s", q, i,
 				       a->cid, j->lead.ops->name, b->cid, j->follow.ops->name);

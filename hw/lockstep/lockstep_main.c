@@ -22,24 +22,50 @@ static const char usage[] =
 	"  --seed S            of the first program (default: 1)\n"
 	"  --programs N, --insns N, --seconds N  stop after so many programs, instructions or\n"
 	"                      seconds, whichever comes first (default: 1000000 instructions)\n"
-	"  --kind scalar|tensor|fault|host  of the programs (default: as the seed says)\n"
+	"  --kind scalar|tensor|fault|host|stream|fabric  of the programs (default: as the seed says)\n"
 	"  --commands N        only the first N commands of a program, to find which one it is\n"
 	"                      (default: all)\n"
 	"  --calm              no random DMA latency and back-pressure in the leader\n"
 	"  --shuffle           the follower runs in another order of events for each --seed\n"
 	"  --inject N          falsify the Nth instruction of the follower; the judge must notice\n"
 	"  --keep-going        do not end at the first difference\n"
+	"  --coverage FILE     write what the programs reached as tables of a page, too\n"
 	"  --tap, --verbose    how results are shown (default: a line in the end)\n"
 	"  --version, --help\n";
 
 struct options {
 	uint64_t programs, insns, seed, inject;
 	uint32_t rows, cols, seconds, commands;
-	const char *lead, *follow, *kind;
+	const char *lead, *follow, *kind, *coverage;
 	bool calm, shuffle, keep_going, tap, verbose;
 };
 
 #define MAX_CYCLES 50000000u /* of one program: none takes a tenth of that */
+
+#define COUNT(a)   (sizeof(a) / sizeof((a)[0]))
+
+static void scalar(struct ls_program *p, struct rng *r)
+{
+	ls_gen_scalar(p, r, rng_range(r, 200, 4000));
+}
+
+static const struct kind {
+	const char *name;
+	uint32_t percent; /* of the programs, if the user does not choose */
+	void (*generate)(struct ls_program *p, struct rng *r);
+} kinds[] = {
+	{"scalar", 30, scalar},	   {"tensor", 43, ls_gen_tensor}, {"fault", 10, ls_gen_fault},
+	{"host", 10, ls_gen_host}, {"stream", 1, ls_gen_stream},  {"fabric", 6, ls_gen_fabric},
+};
+
+static const struct kind *find_kind(const char *name)
+{
+	for (unsigned int i = 0; i < COUNT(kinds); i++) {
+		if (!strcmp(kinds[i].name, name))
+			return &kinds[i];
+	}
+	return NULL;
+}
 
 static int number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *out)
 {
@@ -60,25 +86,16 @@ static int number(const char *name, const char *text, uint64_t min, uint64_t max
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
-		{"programs", 1, NULL, 'p'},
-		{"insns", 1, NULL, 'n'},
-		{"seed", 1, NULL, 's'},
-		{"rows", 1, NULL, 'R'},
-		{"cols", 1, NULL, 'C'},
-		{"lead", 1, NULL, 'l'},
-		{"follow", 1, NULL, 'f'},
-		{"kind", 1, NULL, 'k'},
-		{"inject", 1, NULL, 'i'},
-		{"seconds", 1, NULL, 'S'},
-		{"commands", 1, NULL, 'm'},
-		{"calm", 0, NULL, 'c'},
-		{"shuffle", 0, NULL, 'u'},
-		{"keep-going", 0, NULL, 'g'},
-		{"tap", 0, NULL, 't'},
-		{"verbose", 0, NULL, 'v'},
-		{"version", 0, NULL, 'V'},
-		{"help", 0, NULL, 'h'},
-		{0},
+		{"programs", 1, NULL, 'p'},   {"insns", 1, NULL, 'n'},
+		{"seed", 1, NULL, 's'},	      {"rows", 1, NULL, 'R'},
+		{"cols", 1, NULL, 'C'},	      {"lead", 1, NULL, 'l'},
+		{"follow", 1, NULL, 'f'},     {"kind", 1, NULL, 'k'},
+		{"inject", 1, NULL, 'i'},     {"seconds", 1, NULL, 'S'},
+		{"commands", 1, NULL, 'm'},   {"coverage", 1, NULL, 'C' + 256},
+		{"calm", 0, NULL, 'c'},	      {"shuffle", 0, NULL, 'u'},
+		{"keep-going", 0, NULL, 'g'}, {"tap", 0, NULL, 't'},
+		{"verbose", 0, NULL, 'v'},    {"version", 0, NULL, 'V'},
+		{"help", 0, NULL, 'h'},	      {0},
 	};
 	int c, at;
 
@@ -133,6 +150,9 @@ static int parse(int argc, char **argv, struct options *o)
 		case 'k':
 			o->kind = optarg;
 			break;
+		case 'C' + 256:
+			o->coverage = optarg;
+			break;
 		case 'c':
 			o->calm = true;
 			break;
@@ -167,10 +187,11 @@ static int parse(int argc, char **argv, struct options *o)
 	}
 	if (o->programs == UINT64_MAX && o->insns == UINT64_MAX && !o->seconds)
 		o->insns = 1000000;
-	if (o->kind && strcmp(o->kind, "scalar") && strcmp(o->kind, "tensor") &&
-	    strcmp(o->kind, "fault") && strcmp(o->kind, "host")) {
-		fprintf(stderr, "wse-lockstep: --kind is scalar, tensor, fault or host, not '%s'\n",
-			o->kind);
+	if (o->kind && !find_kind(o->kind)) {
+		fprintf(stderr, "wse-lockstep: --kind is one of");
+		for (unsigned int i = 0; i < COUNT(kinds); i++)
+			fprintf(stderr, " %s", kinds[i].name);
+		fprintf(stderr, ", not '%s'\n", o->kind);
 		return -EINVAL;
 	}
 	return 0;
@@ -181,26 +202,19 @@ static void generate(struct ls_program *p, const struct options *o, uint64_t see
 {
 	struct rng r = {seed};
 	uint32_t k = rng_below(&r, 100);
-	const char *kind = o->kind  ? o->kind
-			   : k < 30 ? "scalar"
-			   : k < 80 ? "tensor"
-			   : k < 90 ? "fault"
-				    : "host";
+	const struct kind *kind = kinds;
 
+	while (k >= kind->percent)
+		k -= kind++->percent;
+	if (o->kind)
+		kind = find_kind(o->kind);
 	memset(p->image, 0, (size_t)p->rows * p->cols * sizeof(*p->image));
 	memset(p->mem, 0, LS_MEM);
 	memset(p->cmd, 0, sizeof(p->cmd));
 	p->ncmds = 0;
 	p->faults = false;
 	p->seed = seed;
-	if (!strcmp(kind, "scalar"))
-		ls_gen_scalar(p, &r, rng_range(&r, 200, 4000));
-	else if (!strcmp(kind, "tensor"))
-		ls_gen_tensor(p, &r);
-	else if (!strcmp(kind, "fault"))
-		ls_gen_fault(p, &r);
-	else
-		ls_gen_host(p, &r);
+	kind->generate(p, &r);
 	if (o->commands && o->commands < p->ncmds)
 		p->ncmds = o->commands;
 }
@@ -248,60 +262,17 @@ static double now(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-#define OP(name)                      \
-	{                             \
-#name, WSE_TOP_##name \
-	}
-
-static void coverage(const struct ls_judge *j)
+static int write_coverage(const struct options *o, const struct ls_judge *j)
 {
-	static const struct {
-		const char *name;
-		uint8_t op;
-	} tensor[] = {
-		OP(AXPY),  OP(DOT),  OP(DOTX),	OP(MOVE),  OP(MADD), OP(MTEE),	OP(MIDX),
-		OP(VADD),  OP(VSUB), OP(VMUL),	OP(VMAC),  OP(VMAX), OP(VMIN),	OP(VMOV),
-		OP(VGATE), OP(VCGT), OP(VIADD), OP(VISUB), OP(VAND), OP(VOR),	OP(VXOR),
-		OP(VSHL),  OP(VSHR), OP(VSRA),	OP(VF2I),  OP(VI2F), OP(VRSUM), OP(VRMAX),
-	};
-	unsigned int missed = 0;
-	static const char *const status[] = {
-		"OK",	     "BAD_OPCODE", "BAD_FIELD",	 "BAD_RECT",	 "BAD_ADDR",
-		"DMA_ERROR", "TIMEOUT",	   "DEADLOCK",	 "CORE_FAULT",	 "KERNEL_ERROR",
-		"BAD_QUEUE", "BAD_FENCE",  "NOT_BOOTED", "BAD_DOORBELL",
-	};
+	FILE *f = fopen(o->coverage, "w");
 
-	printf("# traps by cause:");
-	for (unsigned int i = 0; i < 16; i++) {
-		if (j->cause[i])
-			printf(" %u:%" PRIu64, i, j->cause[i]);
+	if (!f) {
+		fprintf(stderr, "wse-lockstep: cannot write %s: %s\n", o->coverage,
+			strerror(errno));
+		return -errno;
 	}
-	printf("\n# tensor-unit instructions by funct3.funct7:");
-	for (unsigned int i = 0; i < 64; i++) {
-		if (j->tensor[i])
-			printf(" %u.%u:%" PRIu64, i / 8, i % 8, j->tensor[i]);
-	}
-	printf("\n# tensor operations issued:");
-	for (unsigned int i = 0; i < COUNT(tensor); i++)
-		printf(" %s:%" PRIu64, tensor[i].name, ls_issued[tensor[i].op]);
-	printf("\n# not hit:");
-	for (unsigned int i = 0; i < COUNT(tensor); i++) {
-		if (!ls_issued[tensor[i].op])
-			printf(" %s", tensor[i].name), missed++;
-	}
-	for (unsigned int i = 0; i < COUNT(status); i++) {
-		if (!j->status[i])
-			printf(" %s", status[i]), missed++;
-	}
-	if (!missed)
-		printf(" nothing");
-	printf("\n# completions:");
-	for (unsigned int i = 0; i < 14; i++) {
-		if (j->status[i])
-			printf(" %s:%" PRIu64, status[i], j->status[i]);
-	}
-	printf("\n");
+	ls_cover_print(&j->cover, f, true);
+	return fclose(f) ? -errno : 0;
 }
 
 /* 0: alike, 1: they differ, negative: cannot run. */
@@ -348,8 +319,8 @@ static int campaign(const struct options *o, struct ls_program *p, struct ls_jud
 	printf("# %" PRIu64 " programs, %" PRIu64 " instructions, %" PRIu64 " traps, %" PRIu64
 	       " task picks compared\n",
 	       i, j->retired, j->traps, j->picks);
-	coverage(j);
-	return result;
+	ls_cover_print(&j->cover, stdout, false);
+	return o->coverage && !result ? write_coverage(o, j) : result;
 }
 
 int main(int argc, char **argv)

@@ -27,6 +27,8 @@ void op_random_floats(struct rng *r, uint8_t *bytes, uint32_t n)
 
 void op_dsr(struct code *c, uint32_t n, const uint32_t w[4])
 {
+	if ((w[3] & 15) < 8 && (w[3] >> 4 & 15) < 3)
+		ls_operand[w[3] & 15][w[3] >> 4 & 15]++;
 	li(c, 5, w[0]);
 	li(c, 6, w[1]);
 	put(c, WSE(WSE_F3_DSR, 0, n, 5, 6));
@@ -34,8 +36,6 @@ void op_dsr(struct code *c, uint32_t n, const uint32_t w[4])
 	li(c, 6, w[3]);
 	put(c, WSE(WSE_F3_DSR, 1, n, 5, 6));
 }
-
-uint64_t ls_issued[128];
 
 void op_issue(struct code *c, uint32_t tcw, uint32_t scalar)
 {

@@ -8,127 +8,8 @@
  * SRAM of a core: code; a region for L (vector operands), one for each mover, one for scalar code.
  * The accumulators are divided likewise: engines that run side by side never share memory.
  */
-#include "lockstep.h"
-#include "lockstep_asm.h"
 #include "lockstep_ops.h"
-
-#define MAX_CORES 64u
-#define MAX_PATH  6u
-
-struct tile {
-	struct ls_program *p;
-	struct rng *r;
-	struct code c[MAX_CORES]; /* where each core's program has got to */
-	uint32_t out[MAX_CORES];  /* next free word of a core's scalar region */
-	uint32_t colors;	  /* taken */
-	bool used[MAX_CORES];	  /* by this phase */
-};
-
-/* A path: wavelets of a color from the first core's ramp (or the north edge) to the last one's. */
-struct path {
-	uint32_t color, n;
-	uint32_t core[MAX_PATH];
-	bool tap[MAX_PATH];		     /* this core receives a copy */
-	uint8_t in[MAX_PATH], out[MAX_PATH]; /* port in; port out, or 4 at the end */
-};
-
-static uint32_t ncores(const struct tile *t)
-{
-	return t->p->rows * t->p->cols;
-}
-
-static bool new_color(struct tile *t, uint32_t *color)
-{
-	uint32_t from = rng_below(t->r, WSE_NCOLORS);
-
-	for (uint32_t i = 0; i < WSE_NCOLORS; i++) {
-		*color = (from + i) % WSE_NCOLORS;
-		if (!(t->colors >> *color & 1)) {
-			t->colors |= 1u << *color;
-			return true;
-		}
-	}
-	return false;
-}
-
-/* The neighbour through a port, or false at the border. */
-static bool neighbour(const struct tile *t, uint32_t core, uint32_t port, uint32_t *to)
-{
-	uint32_t row = core / t->p->cols, col = core % t->p->cols;
-
-	if ((port == WSE_PORT_N && !row) || (port == WSE_PORT_W && !col) ||
-	    (port == WSE_PORT_S && row + 1 == t->p->rows) ||
-	    (port == WSE_PORT_E && col + 1 == t->p->cols))
-		return false;
-	*to = port == WSE_PORT_N   ? core - t->p->cols
-	      : port == WSE_PORT_S ? core + t->p->cols
-	      : port == WSE_PORT_W ? core - 1
-				   : core + 1;
-	return true;
-}
-
-/* A random walk without crossings from a core; alone it may lead back into the core itself. */
-static bool random_path(struct tile *t, uint32_t from, struct path *w)
-{
-	uint32_t hops = rng_below(t->r, MAX_PATH);
-
-	memset(w, 0, sizeof(*w));
-	if (!new_color(t, &w->color))
-		return false;
-	w->core[0] = from;
-	w->in[0] = WSE_PORT_R;
-	w->n = 1;
-	while (hops--) {
-		uint32_t port = rng_below(t->r, 4), to, i;
-
-		if (!neighbour(t, w->core[w->n - 1], port, &to))
-			continue;
-		for (i = 0; i < w->n && w->core[i] != to; i++)
-			;
-		if (i < w->n)
-			continue;
-		w->out[w->n - 1] = (uint8_t)port;
-		w->core[w->n] = to;
-		w->in[w->n++] = (uint8_t)((port + 2) & 3);
-	}
-	w->out[w->n - 1] = WSE_PORT_R;
-	w->tap[w->n - 1] = true;
-	for (uint32_t i = 0; i + 1 < w->n; i++)
-		w->tap[i] = rng_chance(t->r, 30);
-	return true;
-}
-
-static void emit_routes(struct tile *t, const struct path *w)
-{
-	for (uint32_t i = 0; i < w->n; i++) {
-		uint32_t tx = 1u << w->out[i] | (w->tap[i] ? 1u << WSE_PORT_R : 0);
-
-		op_route(&t->c[w->core[i]], w->color, w->in[i], tx);
-	}
-}
-
-static uint32_t scalar_word(struct tile *t, uint32_t core)
-{
-	uint32_t at = t->out[core];
-
-	t->out[core] = at + 4 < OPS_SCALAR + OPS_SCALAR_BYTES ? at + 4 : OPS_SCALAR;
-	return at;
-}
-
-/* count wavelets by RECV, each stored with what CSR winfo says. */
-static void emit_recv(struct tile *t, uint32_t core, uint32_t color, uint32_t count)
-{
-	struct code *c = &t->c[core];
-
-	li(c, 5, color);
-	while (count--) {
-		put(c, WSE(WSE_F3_RECV, 0, 6, 5, 0));
-		put(c, CSRRS(7, WSE_CSR_WINFO, 0));
-		put(c, CSRRS(12, WSE_CSR_WDATA, 0));
-		li(c, 13, scalar_word(t, core));
-		put(c, SW(6, 13, 0));
-	}
-}
+#include "lockstep_tile.h"
 
 /* --- phases --------------------------------------------------------------------------------------
  */
@@ -136,7 +17,7 @@ static void emit_recv(struct tile *t, uint32_t core, uint32_t color, uint32_t co
 /* Each core for itself: vector operations, both movers beside them. */
 static void phase_local(struct tile *t)
 {
-	for (uint32_t core = 0; core < ncores(t); core++) {
+	for (uint32_t core = 0; core < tile_cores(t); core++) {
 		struct code *c = &t->c[core];
 		uint32_t n = rng_range(t->r, 1, 4);
 
@@ -170,19 +51,19 @@ enum how { BY_MOVE, BY_MADD, BY_RECV, BY_AXPY };
 /* One core sends, others receive; each in its own way. */
 static void phase_transfer(struct tile *t)
 {
-	uint32_t src = rng_below(t->r, ncores(t)), n, B = 1u << rng_below(t->r, 3),
+	uint32_t src = rng_below(t->r, tile_cores(t)), n, B = 1u << rng_below(t->r, 3),
 		 K = rng_range(t->r, 1, 24);
 	bool end = rng_chance(t->r, 60), indexed = end && rng_chance(t->r, 60), scalar, midx;
-	enum how how[MAX_PATH];
-	struct op_shape x[MAX_PATH];
+	enum how how[TILE_SHORT];
+	struct op_shape x[TILE_SHORT];
 	struct path w;
 
-	if (!random_path(t, src, &w))
+	if (!tile_path(t, src, TILE_SHORT, &w))
 		return;
 	scalar = !indexed && rng_chance(t->r, 25);
 	midx = indexed && rng_chance(t->r, 50);
 	n = scalar ? rng_range(t->r, 1, WSE_CHAN_DEPTH - 1) : rng_range(t->r, 1, 40);
-	emit_routes(t, &w);
+	tile_routes(t, &w);
 	if (midx)
 		n = send_index(t, src, w.color, B, K);
 	else if (!scalar)
@@ -204,14 +85,14 @@ static void phase_transfer(struct tile *t)
 	}
 	for (uint32_t i = 0; i < w.n; i++) {
 		if (w.tap[i] && how[i] == BY_RECV)
-			emit_recv(t, w.core[i], w.color, n + end);
+			tile_recv(t, w.core[i], w.color, n + end);
 	}
 	for (uint32_t i = 0; i < w.n; i++)
 		op_wait(&t->c[w.core[i]], 7);
 	/* a mover took the elements and left the control wavelet */
 	for (uint32_t i = 0; i < w.n; i++) {
 		if (w.tap[i] && end && (how[i] == BY_MOVE || how[i] == BY_MADD))
-			emit_recv(t, w.core[i], w.color, 1);
+			tile_recv(t, w.core[i], w.color, 1);
 	}
 }
 
@@ -221,29 +102,29 @@ static void phase_transfer(struct tile *t)
  */
 static void phase_chain(struct tile *t)
 {
-	uint32_t src = rng_below(t->r, ncores(t)), B = 1u << rng_below(t->r, 3),
+	uint32_t src = rng_below(t->r, tile_cores(t)), B = 1u << rng_below(t->r, 3),
 		 K = rng_range(t->r, 1, 24);
 	uint32_t n = rng_range(t->r, 1, 40), x, y, left;
 	bool dot = rng_chance(t->r, 80), add = dot && rng_chance(t->r, 50);
 	bool count = dot && rng_chance(t->r, 60);
 	struct path in, out, part;
 
-	if (!random_path(t, src, &in))
+	if (!tile_path(t, src, TILE_SHORT, &in))
 		return;
 	for (uint32_t i = 0; i + 1 < in.n; i++)
 		in.tap[i] = false;
 	x = in.core[in.n - 1];
-	if (!random_path(t, x, &out))
+	if (!tile_path(t, x, TILE_SHORT, &out))
 		return;
 	for (uint32_t i = 0; i + 1 < out.n; i++)
 		out.tap[i] = false;
 	y = out.core[out.n - 1];
 	/* the partial sums come from the core itself: its M0 is free unless it is the source, too
 	 */
-	if (add && (x == src || !new_color(t, &part.color)))
+	if (add && (x == src || !tile_color(t, &part.color)))
 		add = false;
-	emit_routes(t, &in);
-	emit_routes(t, &out);
+	tile_routes(t, &in);
+	tile_routes(t, &out);
 	if (rng_chance(t->r, 50))
 		n = send_index(t, src, in.color, B, K);
 	else
@@ -266,7 +147,7 @@ static void phase_chain(struct tile *t)
 	} else {
 		op_forward(&t->c[x], t->r, in.color, out.color);
 	}
-	emit_recv(t, y, out.color, left + !count);
+	tile_recv(t, y, out.color, left + !count);
 	for (uint32_t i = 0; i < in.n; i++)
 		op_wait(&t->c[in.core[i]], 7);
 	for (uint32_t i = 0; i < out.n; i++)
@@ -309,7 +190,7 @@ static void phase_stream_in(struct tile *t, uint32_t *mem)
 		.lstride = row + 8 * rng_below(t->r, 2),
 	};
 
-	if (!new_color(t, &color))
+	if (!tile_color(t, &color))
 		return;
 	s.color = (uint8_t)color;
 	s.cstride = s.lstride * rows;
@@ -369,7 +250,7 @@ static void phase_stream_out(struct tile *t, uint32_t *mem)
 		.cstride = row,
 	};
 
-	if (!new_color(t, &color))
+	if (!tile_color(t, &color))
 		return;
 	s.color = (uint8_t)color;
 	s.buf = host_place(t, mem, row * cols);
@@ -483,20 +364,20 @@ static void local_tasks(struct tile *t, uint32_t core, struct tasks *k)
 /* The last phase: everything that is left happens in tasks. */
 static void phase_tasks(struct tile *t, uint32_t *loop)
 {
-	static struct tasks k[MAX_CORES];
+	static struct tasks k[TILE_CORES];
 	uint32_t ntransfers = rng_below(t->r, 4);
 
 	memset(k, 0, sizeof(k));
-	for (uint32_t core = 0; core < ncores(t); core++)
+	for (uint32_t core = 0; core < tile_cores(t); core++)
 		local_tasks(t, core, &k[core]);
 	while (ntransfers--) {
-		uint32_t src = rng_below(t->r, ncores(t)), n = rng_range(t->r, 1, 12);
+		uint32_t src = rng_below(t->r, tile_cores(t)), n = rng_range(t->r, 1, 12);
 		bool end = rng_chance(t->r, 50);
 		struct path w;
 
-		if (!random_path(t, src, &w))
+		if (!tile_path(t, src, TILE_SHORT, &w))
 			break;
-		emit_routes(t, &w);
+		tile_routes(t, &w);
 		for (uint32_t i = 0; i < w.n; i++) {
 			uint32_t core = w.core[i], task;
 
@@ -515,7 +396,7 @@ static void phase_tasks(struct tile *t, uint32_t *loop)
 		}
 		op_send(&t->c[src], t->r, w.color, n, end, 0, 0);
 	}
-	for (uint32_t core = 0; core < ncores(t); core++) {
+	for (uint32_t core = 0; core < tile_cores(t); core++) {
 		struct code *c = &t->c[core];
 
 		li(c, 13, LEFT);
@@ -538,64 +419,27 @@ static void phase_tasks(struct tile *t, uint32_t *loop)
 	}
 }
 
-/* A task that START starts, at the same address on every core: sums up the arguments, says DONE. */
-#define START_ENTRY 0x80007e00u
-
-static void emit_start(uint8_t *image)
-{
-	struct code c = {image, START_ENTRY};
-
-	li(&c, 14, 0);
-	for (int i = 0; i < (int)WSE_NARGS; i++) {
-		put(&c, LW(15, 11, 4 * i));
-		put(&c, ADD(14, 14, 15));
-	}
-	li(&c, 13, OPS_TASKS + 4 + 4 * WSE_NTASKS);
-	put(&c, SW(14, 13, 0));
-	put(&c, WSE(WSE_F3_SYS, WSE_SYSOP_DONE, 0, 0, 0));
-	put(&c, JALR(0, 1, 0));
-}
-
-static void add_start(struct ls_program *p, struct rng *r, uint8_t flags, uint32_t entry,
-		      uint16_t cid)
-{
-	struct wse_sqe_start s = {
-		.opcode = WSE_OP_START,
-		.flags = flags,
-		.cid = cid,
-		.rows = (uint16_t)p->rows,
-		.cols = (uint16_t)p->cols,
-		.budget = 10000000,
-		.entry = entry,
-	};
-
-	for (unsigned int i = 0; i < WSE_NARGS; i++)
-		s.arg[i] = (uint32_t)rng_next(r);
-	p->cmd[p->ncmds].queue = 1;
-	memcpy(&p->cmd[p->ncmds++].sqe, &s, sizeof(s));
-}
-
 void ls_gen_tensor(struct ls_program *p, struct rng *r)
 {
 	struct tile t = {.p = p, .r = r};
-	uint32_t mem = LS_MEM_DATA, phases = rng_range(r, 2, 12), loop[MAX_CORES];
+	uint32_t mem = LS_MEM_DATA, phases = rng_range(r, 2, 12), loop[TILE_CORES];
 
 	p->kind = "tensor";
-	for (uint32_t core = 0; core < ncores(&t); core++) {
+	for (uint32_t core = 0; core < tile_cores(&t); core++) {
 		t.c[core] = (struct code){p->image[core], WSE_SRAM_BASE};
 		t.out[core] = OPS_SCALAR;
 		op_random_floats(r, p->image[core] + OPS_DATA - WSE_SRAM_BASE, OPS_DATA_BYTES);
-		emit_start(p->image[core]);
+		tile_start_code(p->image[core]);
 		op_fill_acc(&t.c[core], r);
 	}
-	add_start(p, r, WSE_SQF_BOOT, WSE_SRAM_BASE, 1);
+	tile_start(p, r, WSE_SQF_BOOT, WSE_SRAM_BASE, 1);
 	if (rng_chance(r, 50))
 		phase_stream_in(&t, &mem);
 	while (phases--) {
 		uint32_t k = rng_below(r, 100);
 
-		for (uint32_t core = 0; core < ncores(&t); core++) {
-			if (t.c[core].pc > START_ENTRY - 0x1800)
+		for (uint32_t core = 0; core < tile_cores(&t); core++) {
+			if (t.c[core].pc > TILE_START - 0x1800)
 				phases = 0; /* the code is full */
 		}
 		if (k < 45)
@@ -611,5 +455,5 @@ void ls_gen_tensor(struct ls_program *p, struct rng *r)
 	}
 	phase_tasks(&t, loop);
 	if (rng_chance(r, 50))
-		add_start(p, r, 0, START_ENTRY, 2);
+		tile_start(p, r, 0, TILE_START, 2);
 }
