@@ -21,6 +21,8 @@ struct wse_ctx *wse_ctx_alloc(struct wse_device *wdev)
 		return NULL;
 	kref_init(&ctx->ref);
 	ctx->wdev = wdev;
+	ctx->pid = task_tgid_nr(current);
+	get_task_comm(ctx->comm, current);
 	ctx->boot = -EINPROGRESS;
 	INIT_LIST_HEAD(&ctx->waiting);
 	init_waitqueue_head(&ctx->wait);
@@ -112,6 +114,7 @@ void wse_ctx_read_fault(struct wse_ctx *ctx)
 
 	spin_lock_irq(&wdev->lock);
 	ctx->fault = fault;
+	wdev->last_fault = fault;
 	spin_unlock_irq(&wdev->lock);
 	drm_dbg(&wdev->drm, "op %u on queue %u: status %#x, cause %#x, core %u,%u, pc %#x\n",
 		fault.cmd_op, fault.queue, fault.status, fault.cause, fault.row, fault.col,

@@ -4,6 +4,7 @@
 
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/sched.h>
 #include <linux/wait.h>
 
 #include <drm/wse_accel.h>
@@ -29,6 +30,8 @@ struct wse_ctx {
 	struct kref ref; /* the file's, the lease's, and one of each job */
 	struct wse_device *wdev;
 	u32 id;
+	pid_t pid; /* whose it is, as for comm; constant */
+	char comm[TASK_COMM_LEN];
 	struct list_head waiting; /* wse_device.waiters */
 	int boot;		/* of the firmware: -EINPROGRESS, or how it ended; hw_mutex */
 	bool ending;		/* the file has let go of it: the lease ends once it is clean */

@@ -12,6 +12,7 @@
 
 #include <drm/drm_device.h>
 #include <drm/drm_print.h>
+#include <drm/wse_accel.h>
 
 #include "wse_fw.h"
 #include "wse_ring.h"
@@ -83,6 +84,7 @@ struct wse_device {
 	struct wse_ctx *ctx; /* owner of the lease; lock, and to NULL only with hw_mutex */
 	struct list_head waiters; /* contexts that wait for it, in order; lock */
 	wait_queue_head_t lease_wait;
+	struct drm_wse_fault last_fault; /* of any context; lock */
 
 	struct workqueue_struct *wq;
 	struct work_struct push_work;

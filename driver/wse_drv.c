@@ -14,6 +14,7 @@
 
 #include "wse_compat.h"
 #include "wse_ctx.h"
+#include "wse_debugfs.h"
 #include "wse_dev.h"
 #include "wse_gem.h"
 #include "wse_irq.h"
@@ -212,6 +213,7 @@ static int wse_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		goto stop;
 	/* if it is not there yet, the first context will ask for it again */
 	wse_fw_get(wdev);
+	wse_debugfs_init(wdev);
 	ret = drm_dev_register(&wdev->drm, 0);
 	if (ret)
 		goto stop;

@@ -396,6 +396,39 @@ TEST_F(wse, close_aborts)
 	EXPECT_EQ(0, wse_ctx_create(self->fd, 0, &self->ctx));
 }
 
+/* debugfs while commands are in flight and one waits for a fence, and after a fault */
+TEST_F(wse, debugfs_tells_what_hangs)
+{
+	static const char *const rings[] = {
+		"error none, lost no, 2 commands in flight, ", "\nring 0: ", "\nring 1: size 1024 head 0 tail 2",
+		" put 2", " doorbell rung\nring 2: size 1024 head 0 tail 0 ",
+	};
+	static const char *const jobs[] = {
+		"active: job ", " commands 2 left 2 in_syncs 0 error 0\npending: job ",
+		" commands 1 left 1 in_syncs 1 error 0\n",
+	};
+	struct drm_wse_cmd cmds[2] = { cmd_start(&self->info, 0x1000, BUDGET), cmd_nop(1) };
+	struct drm_wse_sync in = {}, out = { .handle = syncobj_create(self->fd) };
+	struct drm_wse_cmd nop = cmd_nop(2);
+	char text[8192];
+
+	cmds[0].arg[0] = EVIL + 6;
+	ASSERT_EQ(0, wse_submit(self->fd, self->ctx, cmds, 2, &in.handle));
+	ASSERT_EQ(0, wse_submit_syncs(self->fd, self->ctx, &nop, 1, &in, 1, &out, 1));
+	wse_debugfs("rings", text, sizeof(text));
+	EXPECT_EQ(NULL, in_order(text, rings, 5)) TH_LOG("%s", text);
+	wse_debugfs("jobs", text, sizeof(text));
+	EXPECT_EQ(NULL, in_order(text, jobs, 3)) TH_LOG("%s", text);
+	EXPECT_EQ(0, syncobj_wait(self->fd, out.handle, 0, SECONDS(20)));
+	wse_debugfs("jobs", text, sizeof(text));
+	EXPECT_STREQ("", text);
+	EXPECT_EQ(1, lost_and_new(_metadata, self));
+	EXPECT_EQ(-EFAULT, evil(self, 4));
+	EXPECT_EQ(1, lost_and_new(_metadata, self));
+	wse_debugfs("fault", text, sizeof(text));
+	EXPECT_NE(NULL, strstr(text, " op 0x5 queue 1 status 8 ")) TH_LOG("%s", text);
+}
+
 TEST_F(wse, unbind_while_it_stands_still)
 {
 	struct drm_wse_cmd cmd = cmd_start(&self->info, 0x1000, BUDGET);

@@ -460,4 +460,38 @@ TEST_F(wse, two_devices_two_leases)
 	close(other);
 }
 
+/* debugfs: who has the device, who waits for it */
+TEST_F(wse, debugfs_names_holder_and_waiters)
+{
+	char text[4096], want[64];
+	uint32_t ctx;
+	pid_t pid;
+	int i;
+
+	wse_debugfs("lease", text, sizeof(text));
+	EXPECT_STREQ("holder: none\n", text);
+	ASSERT_EQ(0, wse_ctx_create(self->fd, 0, &ctx));
+	wse_debugfs("lease", text, sizeof(text));
+	snprintf(want, sizeof(want), "holder: pid %d (test_lease) ctx %u jobs 0 error 0\n",
+		 getpid(), ctx);
+	EXPECT_STREQ(want, text);
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		int fd = wse_open_at(self->address);
+
+		_exit(wse_ctx_create(fd, DRM_WSE_CTX_WAIT, &ctx) != 0);
+	}
+	snprintf(want, sizeof(want), "\nwaiter: pid %d (test_lease)\n", pid);
+	for (i = 0; i < 100 && !strstr(text, want); i++) {
+		usleep(20000);
+		wse_debugfs("lease", text, sizeof(text));
+	}
+	EXPECT_NE(NULL, strstr(text, want));
+	kill(pid, SIGKILL);
+	EXPECT_EQ(pid, waitpid(pid, NULL, 0));
+	wse_debugfs("lease", text, sizeof(text));
+	EXPECT_EQ(NULL, strstr(text, "waiter"));
+}
+
 TEST_HARNESS_MAIN

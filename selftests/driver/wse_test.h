@@ -117,6 +117,16 @@ static inline void wse_slurp(const char *path, char *text, size_t size)
 		close(fd);
 }
 
+/* A file of the driver in debugfs, of the first device; "" if there is none. */
+static inline void wse_debugfs(const char *name, char *text, size_t size)
+{
+	char address[32], path[128];
+
+	wse_address(0, address);
+	snprintf(path, sizeof(path), "/sys/kernel/debug/accel/%s/%s", address, name);
+	wse_slurp(path, text, size);
+}
+
 #define TRACING "/sys/kernel/tracing/"
 
 /* Empties the trace and switches the driver's events on; trace_end() gives what they said. */
