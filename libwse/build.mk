@@ -87,6 +87,9 @@ LDFLAGS_asan/libwse/tests/device/test-versions := $(LDFLAGS_libwse/tests/device/
 # one looks over the executor's shoulder
 LDFLAGS_libwse/tests/train/test-wafer := -Wl,--wrap=wse_exec_open_wafer
 LDFLAGS_asan/libwse/tests/train/test-wafer := $(LDFLAGS_libwse/tests/train/test-wafer)
+# one cuts its submits into single commands
+LDFLAGS_libwse/tests/train/test-cycles := -Wl,--wrap=wse_submit,--wrap=wse_fence_destroy
+LDFLAGS_asan/libwse/tests/train/test-cycles := $(LDFLAGS_libwse/tests/train/test-cycles)
 $(foreach t,$(filter-out $(MOCK_TEST),$(DEVICE_TESTS)),$(eval $(call c_test,$(t),,$(LIBWSE),$(LIBWSE_LINK),$(LIBWSE_ASAN))))
 $(foreach t,$(TRAIN_TESTS),$(eval $(call c_test,$(t),$(REF_SRC),$(LIBWSE),$(LIBWSE_LINK) -lopenblas,$(LIBWSE_ASAN))))
 $(foreach t,$(DEVICE_TESTS) $(TRAIN_TESTS),$(B)/$(t) $(B)/asan/$(t)): | $(FW)/wse-fw.bin $(FW_PROGRAMS)

@@ -8,14 +8,34 @@
 #include <string.h>
 
 #include "graph/place.h"
-#include "ops/ops.h"
+#include "ops/kinds.h"
+
+/* micro-batch after micro-batch: a program is copied to the cores, once for all of them, when another one was there */
+static uint64_t program_cycles(const struct wse_graph *g)
+{
+	uint32_t first = UINT32_MAX, last = UINT32_MAX;
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < g->nops; i++) {
+		uint32_t p = g->ops[i].program;
+
+		if (!wse_op_type(g->ops[i].kind)->entry)
+			continue;
+		if (first == UINT32_MAX)
+			first = p;
+		else if (p != last)
+			sum += wse_copy_in_cycles(1, 1, g->programs[p].end);
+		last = p;
+	}
+	return sum + (first == last ? 0 : wse_copy_in_cycles(1, 1, g->programs[first].end));
+}
 
 static void costs(const struct wse_model *m, struct wse_plan *p)
 {
 	const struct wse_graph *g = &p->graph;
 	uint64_t macs = m->family->macs(m) * 3 * p->tokens;
 
-	p->cycles = 0;
+	p->cycles = program_cycles(g);
 	p->streamed_in = p->streamed_out = 0;
 	for (uint32_t i = 0; i < g->nops; i++)
 		p->cycles += wse_op_type(g->ops[i].kind)->cycles(g, &g->ops[i]);

@@ -4,6 +4,7 @@
 
 #include "num/elementwise.h"
 #include "num/why.h"
+#include "ops/attn_cycles.h"
 #include "ops/emit.h"
 #include "ops/kinds.h"
 #include "ops/oracle.h"
@@ -154,19 +155,16 @@ static int attn_back_run_oracle(struct wse_oracle_run *o, const struct wse_op *o
 		wse_oracle_mem(o, op->out[OUT_DQKV]));
 }
 
-/* products of S x T x d, and what is done to an element of P (measured on the RTL) */
 static uint64_t attn_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	uint64_t product = (uint64_t)g->seq * g->t * op->arg[A_D] / g->tile.lanes;
-
-	return WSE_START_CYCLES + op->arg[A_HEADS] * (2 * product + 8ull * g->seq * g->t);
+	return WSE_COMMAND_CYCLES +
+	       wse_attn_cycles(g->t, g->seq, op->arg[A_D], op->arg[A_HEADS], op->arg[A_GROUP]);
 }
 
 static uint64_t attn_back_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	uint64_t product = (uint64_t)g->seq * g->t * op->arg[A_D] / g->tile.lanes;
-
-	return WSE_START_CYCLES + op->arg[A_HEADS] * (5 * product + 10ull * g->seq * g->t);
+	return WSE_COMMAND_CYCLES +
+	       wse_attn_back_cycles(g->t, g->seq, op->arg[A_D], op->arg[A_HEADS], op->arg[A_GROUP]);
 }
 
 const struct wse_op_type wse_type_attn = {.name = "attention",

@@ -56,11 +56,9 @@ static struct wse_copy rows_copy(struct wse_emit *e, struct wse_span s, uint32_t
 	return c;
 }
 
-static uint64_t rows_cycles(const struct wse_graph *g, uint32_t value)
+static uint64_t cores(const struct wse_graph *g)
 {
-	const struct wse_value *v = &g->values[value];
-
-	return wse_copy_cycles(g, v->rows, g->t * element(v));
+	return (uint64_t)g->tile.rows * g->tile.cols;
 }
 
 /* ---- in ---- */
@@ -98,7 +96,9 @@ static int in_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 
 static uint64_t in_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	return rows_cycles(g, op->out[0]);
+	const struct wse_value *v = &g->values[op->out[0]];
+
+	return wse_copy_in_cycles(cores(g), v->rows, g->t * element(v));
 }
 
 const struct wse_op_type wse_type_in = {
@@ -166,7 +166,12 @@ static int out_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 
 static uint64_t out_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	return op->arg[A_OUTPUT] == g->logits ? 0 : rows_cycles(g, op->in[0]);
+	const struct wse_value *v = &g->values[op->in[0]];
+
+	/* logits are for text, not for training */
+	return op->arg[A_OUTPUT] == g->logits
+		       ? 0
+		       : wse_copy_out_cycles(cores(g), v->rows, g->t * element(v));
 }
 
 const struct wse_op_type wse_type_out = {.name = "out",
@@ -227,16 +232,16 @@ static int vec_in_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 	return 0;
 }
 
-static uint64_t vec_cycles(const struct wse_graph *g, const struct wse_op *op)
+static uint64_t vec_in_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	return wse_copy_cycles(g, 1, g->units[op->unit].vec_rows * 4);
+	return wse_copy_in_cycles(cores(g), 1, g->units[op->unit].vec_rows * 4);
 }
 
 const struct wse_op_type wse_type_vec_in = {.name = "vectors in",
 					    .check = vec_check,
 					    .emit = vec_in_emit,
 					    .oracle = vec_in_oracle,
-					    .cycles = vec_cycles};
+					    .cycles = vec_in_cycles};
 
 void wse_op_vec_out(struct wse_graph *g, uint32_t unit, uint32_t grads)
 {
@@ -273,9 +278,14 @@ static int vec_out_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 	return 0;
 }
 
+static uint64_t vec_out_cycles(const struct wse_graph *g, const struct wse_op *op)
+{
+	return wse_copy_out_cycles(g->tile.cols, 1, g->units[op->unit].vec_rows * 4);
+}
+
 const struct wse_op_type wse_type_vec_out = {.name = "vector gradients out",
 					     .writes_grad = WSE_GRAD_VECTORS,
 					     .check = vec_check,
 					     .emit = vec_out_emit,
 					     .oracle = vec_out_oracle,
-					     .cycles = vec_cycles};
+					     .cycles = vec_out_cycles};

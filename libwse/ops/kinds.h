@@ -15,13 +15,21 @@ extern const struct wse_op_type wse_type_loss_part, wse_type_loss_join, wse_type
 int wse_check_value(const struct wse_graph *g, uint32_t value, enum wse_type type, enum wse_shape shape,
 		    uint32_t rows, const char *what, char *why);
 
-/* cycles of copying `lines` lines of some bytes between host and each core (measured on the RTL) */
-static inline uint64_t wse_copy_cycles(const struct wse_graph *g, uint64_t lines, uint64_t bytes)
+/*
+ * Device cycles, measured on the RTL (tests/train/test-cycles.c). From a command's end to the next one's begin: its
+ * completion, and the next one read from the host's memory.
+ */
+enum { WSE_COMMAND_CYCLES = 188 };
+
+/* `lines` lines of some bytes from the host to each of so many cores; and back, where a line is cut into bursts */
+static inline uint64_t wse_copy_in_cycles(uint64_t cores, uint64_t lines, uint64_t bytes)
 {
-	return lines * g->tile.rows * g->tile.cols * (4 + bytes / 16);
+	return WSE_COMMAND_CYCLES + 77 + cores * lines * bytes / 8;
 }
 
-/* from one command's end to the next one's work: its completion, the start, the kernel's set-up (measured) */
-enum { WSE_START_CYCLES = 262 };
+static inline uint64_t wse_copy_out_cycles(uint64_t cores, uint64_t lines, uint64_t bytes)
+{
+	return WSE_COMMAND_CYCLES + 85 + cores * lines * (bytes / 8 + (bytes + 127) / 128);
+}
 
 #endif

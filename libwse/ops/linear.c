@@ -14,6 +14,7 @@
 #include "num/why.h"
 #include "ops/emit.h"
 #include "ops/kinds.h"
+#include "ops/linear_cycles.h"
 #include "ops/oracle.h"
 
 /* four tokens at once: every count of tokens is a multiple, and the bits do not depend on it */
@@ -304,42 +305,13 @@ static void linear_emit(struct wse_emit *e, const struct wse_op *op)
 	wse_emit_kernel(e, op, a);
 }
 
-/*
- * Cycles, from counters of steps on the RTL (tests/train/test-wafer.c holds the prediction against them). A block of
- * features takes what the lanes need, T / LANES cycles a wavelet, in stream DOT 7 more for every 8 (the lane tree),
- * or what the scalar code of a block needs, whichever is longer; gradients leave at DMA_BYTES a cycle at best.
- */
-enum {
-	TREE_CYCLES = 7,
-	GAP_CYCLES = 30,
-	BLOCK_CYCLES = 265,
-	PHASE_CYCLES = 1000,
-	DMA_BYTES = 6,
-	GELU_CYCLES = 15
-};
-
-static uint64_t most(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-static uint64_t stream_cycles(const struct wse_graph *g, uint64_t ins, uint64_t outs, int weights)
-{
-	uint64_t groups = 8 * (g->t / g->tile.lanes) + (weights ? TREE_CYCLES : 0);
-	uint64_t block =
-		most(ins / g->tile.cols * g->nfeat * groups / 8 + GAP_CYCLES, BLOCK_CYCLES);
-
-	return most(outs / g->nfeat * block, weights ? ins * outs * 4 / DMA_BYTES : 0) +
-	       PHASE_CYCLES;
-}
-
 static uint64_t linear_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	uint64_t ins = (uint64_t)rows_in(g, op) * g->tile.cols;
-	uint64_t outs = (uint64_t)rows_out(g, op) * g->tile.cols;
-	uint64_t post = op->arg[A_POST] == WSE_POST_GELU ? GELU_CYCLES : 0;
+	uint64_t post = wse_post_cost(op->arg[A_POST], op->out[OUT_SECOND] != WSE_NO_VALUE);
 
-	return stream_cycles(g, ins, outs, 0) + rows_out(g, op) * g->t * post;
+	if (op->arg[A_BIAS] != WSE_NO_BIAS)
+		post += WSE_BIAS_COST;
+	return WSE_COMMAND_CYCLES + wse_linear_cycles(g, rows_in(g, op), rows_out(g, op), post);
 }
 
 /* ---- gradient of the weights ---- */
@@ -409,9 +381,8 @@ static void wgrad_emit(struct wse_emit *e, const struct wse_op *op)
 
 static uint64_t wgrad_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	uint64_t cols = g->tile.cols;
-
-	return stream_cycles(g, rows_in(g, op) * cols, rows_out(g, op) * cols, 1);
+	return WSE_COMMAND_CYCLES +
+	       wse_wgrad_cycles(g, rows_in(g, op), rows_out(g, op), op->arg[A_BIAS] != WSE_NO_BIAS);
 }
 
 /* ---- on the values of a graph ---- */

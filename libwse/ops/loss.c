@@ -138,11 +138,10 @@ static int loss_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 	return 0;
 }
 
-enum { SOFTMAX_CYCLES = 16 };
-
+/* with the gradient */
 static uint64_t loss_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	return (uint64_t)g->values[op->in[0]].rows * g->t * SOFTMAX_CYCLES;
+	return WSE_COMMAND_CYCLES + 500 + g->t * (60 + 7ull * g->values[op->in[0]].rows);
 }
 
 const struct wse_op_type wse_type_loss = {.name = "loss",
@@ -187,7 +186,7 @@ static int loss_out_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 static uint64_t loss_out_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
 	(void)op;
-	return wse_copy_cycles(g, 1, 4 * g->t);
+	return wse_copy_out_cycles(g->tile.rows * g->tile.cols, 1, 4 * g->t);
 }
 
 const struct wse_op_type wse_type_loss_out = {.name = "loss out",

@@ -364,12 +364,21 @@ static int norm_back_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 
 static uint64_t norm_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	return WSE_START_CYCLES + 1000 + (uint64_t)g->values[op->in[IN_X]].rows * g->t * 4;
+	uint64_t t = g->t, h = g->values[op->in[IN_X]].rows, room = t <= 16 ? 96 : 128;
+	/* each of two passes goes in chunks of so many features; a shorter one at the end is set up for itself */
+	uint64_t shorter = (h % (room / t - 1) != 0) + (h % (room / t) != 0);
+
+	return WSE_COMMAND_CYCLES + (t <= 8 ? 640 : 394 + 6 * t) + 40 * g->tile.cols +
+	       95 * shorter + 2 * h * t;
 }
 
 static uint64_t norm_back_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	return WSE_START_CYCLES + 1500 + (uint64_t)g->values[op->in[IN_X]].rows * g->t * 7;
+	uint64_t feature = 24 + g->t * 47 / 10; /* scalar operands, then the lanes */
+
+	/* beyond 32 tokens the sums have no room in the accumulators */
+	return WSE_COMMAND_CYCLES + (g->t > 32 ? 1450 : 900) +
+	       g->values[op->in[IN_X]].rows * feature;
 }
 
 const struct wse_op_type wse_type_norm = {.name = "norm",

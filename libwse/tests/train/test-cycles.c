@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the planner believes that a step takes, against the RTL's cycles: every kind of operation, the forward pass and
+ * the whole. The executor's submits are cut into single commands on their way to the device (the linker sends
+ * wse_submit() through here), so that each has an end of its own.
+ * --table prints every operation.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <wse/wse.h>
+
+#include "input/config.h"
+#include "model/plan.h"
+#include "num/num.h"
+#include "ops/emit.h"
+#include "ops/kinds.h"
+#include "tap.h"
+#include "train/session.h"
+
+#ifdef __SANITIZE_ADDRESS__
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = 0 };
+#endif
+
+#define URI "sim:rtl,rows=4,cols=4"
+
+static const char gpt[] =
+	"trainer:\n"
+	"  init:\n"
+	"    model: {name: gpt2, hidden_size: 64, num_hidden_layers: 1, num_heads: 4,\n"
+	"            max_position_embeddings: 64}\n"
+	"    optimizer: {AdamW: {betas: [0.9, 0.95]}}\n"
+	"    schedulers: [{ConstantLR: {learning_rate: 3.0e-3}}]\n"
+	"    loop: {max_steps: 1, eval_frequency: 0}\n"
+	"    sampling: {bytes: 0}\n"
+	"  fit:\n"
+	"    train_dataloader: {batch_size: 1, micro_batch_size: 1, data_dir: TEXT}\n"
+	"    val_dataloader: {held_out_bytes: 1024}\n";
+
+static const char mlp[] =
+	"trainer:\n"
+	"  init:\n"
+	"    model: {name: mlp, window: 8, embedding_size: 32, hidden_sizes: [256], nonlinearity: relu}\n"
+	"    optimizer: {AdamW: {betas: [0.9, 0.95]}}\n"
+	"    schedulers: [{ConstantLR: {learning_rate: 3.0e-3}}]\n"
+	"    loop: {max_steps: 1, eval_frequency: 0}\n"
+	"    sampling: {bytes: 0}\n"
+	"  fit:\n"
+	"    train_dataloader: {batch_size: 64, micro_batch_size: 64, data_dir: TEXT}\n"
+	"    val_dataloader: {held_out_bytes: 1024}\n";
+
+static char text[] = "/tmp/wse-cycles-XXXXXX";
+
+/* ---- submits on their way ---- */
+
+#define MAX_CMDS 4096
+
+static struct {
+	int cut; /* commands go one by one */
+	int ret;
+	uint32_t n;
+	struct {
+		uint32_t queue, op;
+		struct wse_fence *fence;
+		uint32_t begin, end;
+	} cmd[MAX_CMDS];
+} seen;
+
+int __real_wse_submit(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t n,
+		      struct wse_fence *const *waits, uint32_t nwaits, struct wse_fence **fence);
+int __wrap_wse_submit(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t n,
+		      struct wse_fence *const *waits, uint32_t nwaits, struct wse_fence **fence);
+void __real_wse_fence_destroy(struct wse_fence *fence);
+void __wrap_wse_fence_destroy(struct wse_fence *fence);
+
+/* the last command's fence is the executor's, which waits for it and destroys it */
+int __wrap_wse_submit(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t n,
+		      struct wse_fence *const *waits, uint32_t nwaits, struct wse_fence **fence)
+{
+	int ret = 0;
+
+	if (!seen.cut)
+		return __real_wse_submit(ctx, cmds, n, waits, nwaits, fence);
+	for (uint32_t i = 0; i < n && !ret; i++) {
+		if (seen.n == MAX_CMDS)
+			return -ENOSPC;
+		seen.cmd[seen.n].queue = cmds[i].queue;
+		seen.cmd[seen.n].op = cmds[i].op;
+		ret = __real_wse_submit(ctx, &cmds[i], 1, waits, nwaits, fence);
+		seen.cmd[seen.n++].fence = ret ? NULL : *fence;
+	}
+	return ret;
+}
+
+void __wrap_wse_fence_destroy(struct wse_fence *fence)
+{
+	for (uint32_t i = 0; fence && i < seen.n; i++) {
+		if (seen.cmd[i].fence != fence)
+			continue;
+		seen.ret |= wse_fence_cycles(fence, &seen.cmd[i].begin, &seen.cmd[i].end);
+		seen.cmd[i].fence = NULL;
+	}
+	__real_wse_fence_destroy(fence);
+}
+
+static int ends(void)
+{
+	for (uint32_t i = 0; i < seen.n; i++) {
+		if (!seen.cmd[i].fence)
+			continue;
+		wse_fence_wait(seen.cmd[i].fence, WSE_FOREVER);
+		wse_fence_destroy(seen.cmd[i].fence);
+	}
+	return seen.ret;
+}
+
+/* ---- a step ---- */
+
+static int verbose;
+
+static void close_to(uint64_t plan, uint64_t count, const char *what, const char *of)
+{
+	double off = (double)plan / (double)count - 1;
+
+	ok(fabs(off) <= 0.06, "%s, %s: %llu cycles planned, %llu counted, %+.1f %%", what, of,
+	   (unsigned long long)plan, (unsigned long long)count, 100 * off);
+}
+
+static int open_session(struct wse_session *s, const char *yaml, const char *uri,
+			const char *const *sets, uint32_t nsets)
+{
+	struct wse_config_source src = {.name = "test",
+					.text = yaml,
+					.size = strlen(yaml),
+					.sets = sets,
+					.nsets = nsets,
+					.data = text};
+	struct wse_faults faults;
+	struct wse_config cfg;
+	int ret = wse_config_read(&src, &cfg, &faults);
+
+	if (ret) {
+		snprintf(s->why, sizeof(s->why), "%s", faults.f[0].text);
+		return ret;
+	}
+	return wse_session_open(s, &cfg, &uri, 1, NULL);
+}
+
+static uint32_t is_out(const struct wse_graph *g, const struct wse_op *op)
+{
+	return op->kind == WSE_OP_OUT && op->arg[0] == g->logits;
+}
+
+/*
+ * An operation has one command on WSE_QUEUE_RUN: a START, or a copy; before a START may be the copy of a program. Where
+ * the host was late with a command, nothing is compared.
+ */
+static void check_kinds(const char *what, const struct wse_graph *g)
+{
+	uint64_t plan[WSE_OP_KINDS] = {0}, count[WSE_OP_KINDS] = {0}, forward[2] = {0}, p, n;
+	uint32_t at = 0, first = 1, end = 0, late, start = wse_cmd_start((struct wse_start){0}).op;
+
+	for (uint32_t i = 0; i < g->nops; i++) {
+		const struct wse_op *op = &g->ops[i];
+		const struct wse_op_type *type = wse_op_type(op->kind);
+
+		if (is_out(g, op))
+			continue;
+		while (at < seen.n && (seen.cmd[at].queue != WSE_QUEUE_RUN ||
+				       (type->entry && seen.cmd[at].op != start)))
+			at++;
+		if (at == seen.n)
+			break;
+		p = type->cycles(g, op);
+		n = seen.cmd[at].end - seen.cmd[at].begin + WSE_COMMAND_CYCLES;
+		late = first || seen.cmd[at].begin - end > WSE_COMMAND_CYCLES + 50;
+		first = 0;
+		end = seen.cmd[at].end;
+		at++;
+		if (late)
+			continue;
+		plan[op->kind] += p;
+		count[op->kind] += n;
+		forward[0] += i < g->nforward ? p : 0;
+		forward[1] += i < g->nforward ? n : 0;
+		if (verbose)
+			printf("# %3u %-20s planned %7llu, counted %7llu, %+.1f %%\n", i,
+			       type->name, (unsigned long long)p, (unsigned long long)n,
+			       100 * ((double)p / (double)n - 1));
+	}
+	ok(at && at <= seen.n, "%s: %u commands", what, seen.n);
+	for (uint32_t k = 0; k < WSE_OP_KINDS; k++)
+		if (count[k])
+			close_to(plan[k], count[k], what, wse_kind_name(k));
+	close_to(forward[0], forward[1], what, "the forward pass");
+}
+
+static void step(const char *what, const char *yaml, const char *const *sets, uint32_t nsets)
+{
+	for (int cut = 0; cut < 2; cut++) {
+		struct wse_exec_cost cost = {0};
+		struct wse_step_result r;
+		struct wse_session s = {0};
+		int ret = open_session(&s, yaml, URI, sets, nsets);
+
+		seen.n = 0;
+		seen.cut = cut;
+		seen.ret = ret;
+		if (!ret) {
+			ret = wse_session_compute(&s, &r);
+			ret = ret | ends();
+		}
+		ret = ret ? ret : wse_swarm_cost(s.swarm, 0, &cost);
+		if (ret)
+			ok(0, "%s: %s", what, s.why);
+		else if (cut)
+			check_kinds(what, &s.plan.graph);
+		else
+			close_to(s.plan.cycles, cost.cycles, what, "the whole step");
+		if (s.memx)
+			wse_session_close(&s);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const two[] = {"train_dataloader.batch_size=2",
+					  "train_dataloader.micro_batch_size=2"};
+	static const char *const group[] = {"model.num_heads=2", "model.nonlinearity=relu"};
+	static const char *const eight[] = {"model.max_position_embeddings=32"};
+	struct wse_device *dev;
+	FILE *f;
+	int fd, ret = SANITIZED ? -ENOTSUP : wse_device_open(URI, &dev);
+
+	verbose = argc > 1 && !strcmp(argv[1], "--table");
+	if (ret == -ENOTSUP) {
+		tap_skip(SANITIZED ? "too slow with sanitizers"
+				   : "the RTL is not linked into this program",
+			 "planned cycles against the RTL's");
+		return tap_end();
+	}
+	wse_device_close(dev);
+	fd = mkstemp(text);
+	f = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!f)
+		return 1;
+	for (uint64_t i = 0; i < 40000; i++) /* words that repeat */
+		fputc("etaoin shrdlu\n"[wse_rng_u64(7, 0, i / 5 * 3 % 97 + i % 5) % 14], f);
+	fclose(f);
+	step("hidden 64, 16 tokens", gpt, NULL, 0);
+	step("hidden 64, 32 tokens", gpt, two, 2);
+	step("hidden 64, 8 tokens", gpt, eight, 1);
+	step("hidden 64, heads over two columns, relu", gpt, group, 2);
+	step("an MLP", mlp, NULL, 0);
+	unlink(text);
+	return tap_end();
+}
