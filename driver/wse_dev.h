@@ -63,6 +63,8 @@ struct wse_device {
 	bool need_restart;     /* hw_mutex: the admin queue cannot be trusted any more */
 	bool held;	       /* hw_mutex: somebody else resets it or takes its power: hands off */
 	u64 resets;	       /* hw_mutex */
+	char *dump;	       /* hw_mutex: room for a core dump, or NULL */
+	size_t dump_bytes;     /* hw_mutex: of what was taken and not published */
 	struct completion admin_done;
 	u16 admin_status; /* written before admin_done */
 

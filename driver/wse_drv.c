@@ -16,6 +16,7 @@
 #include "wse_ctx.h"
 #include "wse_debugfs.h"
 #include "wse_dev.h"
+#include "wse_dump.h"
 #include "wse_gem.h"
 #include "wse_irq.h"
 #include "wse_job.h"
@@ -134,6 +135,11 @@ static void wse_destroy_wq(struct drm_device *drm, void *wq)
 	destroy_workqueue(wq);
 }
 
+static void wse_free_dump(struct drm_device *drm, void *wdev)
+{
+	wse_dump_free(wdev);
+}
+
 static int wse_init(struct wse_device *wdev)
 {
 	struct drm_device *drm = &wdev->drm;
@@ -164,7 +170,8 @@ static int wse_init(struct wse_device *wdev)
 	wdev->wq = alloc_workqueue("wse", WQ_UNBOUND | WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
 	if (!wdev->wq)
 		return -ENOMEM;
-	return drmm_add_action_or_reset(drm, wse_destroy_wq, wdev->wq);
+	ret = drmm_add_action_or_reset(drm, wse_destroy_wq, wdev->wq);
+	return ret ?: drmm_add_action_or_reset(drm, wse_free_dump, wdev);
 }
 
 static int wse_probe(struct pci_dev *pdev, const struct pci_device_id *id)
@@ -207,6 +214,7 @@ static int wse_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		goto stop;
 
 	mutex_lock(&wdev->hw_mutex);
+	wse_dump_publish(wdev);
 	ret = wse_start(wdev);
 	mutex_unlock(&wdev->hw_mutex);
 	if (ret)

@@ -9,6 +9,7 @@
 #include "wse_admin.h"
 #include "wse_ctx.h"
 #include "wse_dev.h"
+#include "wse_dump.h"
 #include "wse_irq.h"
 #include "wse_job.h"
 #include "wse_reset.h"
@@ -94,6 +95,7 @@ static int wse_restart(struct wse_device *wdev, int err)
 		wdev->error = "reset";
 	spin_unlock_irq(&wdev->lock);
 
+	wse_dump_take(wdev, error ?: "the device does not work");
 	wdev->resets++;
 	ret = wse_start(wdev);
 	if (ret) {
@@ -102,12 +104,14 @@ static int wse_restart(struct wse_device *wdev, int err)
 			ret);
 		wse_dev_disable(wdev);
 		wse_lost(wdev);
+		wse_dump_publish(wdev);
 		return -ENODEV;
 	}
 	spin_lock_irq(&wdev->lock);
 	wse_jobs_fail(wdev, err, &done);
 	spin_unlock_irq(&wdev->lock);
 	wse_jobs_signal(wdev, &done);
+	wse_dump_publish(wdev);
 	return 0;
 }
 

@@ -429,6 +429,53 @@ TEST_F(wse, debugfs_tells_what_hangs)
 	EXPECT_NE(NULL, strstr(text, " op 0x5 queue 1 status 8 ")) TH_LOG("%s", text);
 }
 
+/* path of the device's core dump, or "" */
+static void core_dump(char path[128])
+{
+	struct dirent **names;
+	int i, n = scandir("/sys/class/devcoredump", &names, NULL, alphasort);
+
+	path[0] = 0;
+	for (i = 0; i < n; i++) {
+		if (!strncmp(names[i]->d_name, "devcd", 5))
+			snprintf(path, 128, "/sys/class/devcoredump/%.64s/data", names[i]->d_name);
+		free(names[i]);
+	}
+	if (n >= 0)
+		free(names);
+}
+
+/* a device reset leaves a dump: why, registers, who had it, rings, jobs, the command that hung */
+TEST_F(wse, reset_leaves_a_core_dump)
+{
+	static const char *const want[] = {
+		"wse core dump 1\nwhy: the device stands still\n", "\nMAGIC 0x31455357\n",
+		"(test_evil) ctx ", "\nring 1: size 1024 head 1 tail 2 ", "\nactive: job ",
+		"\nring 1: completion entry 1: ", "\nring 1 completed: cid 0 op 0x0 ",
+		"\nring 1 in flight: cid 1 op 0x5 ",
+	};
+	struct drm_wse_cmd nop = cmd_nop(1);
+	char path[128], text[65537];
+
+	core_dump(path);
+	/* of an earlier test: writing throws it away */
+	if (path[0])
+		ASSERT_EQ(0, wse_sysfs_write(path, "0"));
+	ASSERT_EQ(0, wse_run(self->fd, self->ctx, &nop, 1));
+	EXPECT_EQ(-ECANCELED, evil(self, 6));
+	EXPECT_EQ(1, lost_and_new(_metadata, self));
+	core_dump(path);
+	ASSERT_NE(0, path[0]);
+	wse_slurp(path, text, sizeof(text));
+	EXPECT_EQ(NULL, in_order(text, want, sizeof(want) / sizeof(*want))) TH_LOG("%s", text);
+	/* a fault of a command is its owner's affair, and no device reset */
+	ASSERT_EQ(0, wse_sysfs_write(path, "0"));
+	EXPECT_EQ(-EFAULT, evil(self, 4));
+	EXPECT_EQ(1, lost_and_new(_metadata, self));
+	core_dump(path);
+	EXPECT_EQ(0, path[0]);
+}
+
 TEST_F(wse, unbind_while_it_stands_still)
 {
 	struct drm_wse_cmd cmd = cmd_start(&self->info, 0x1000, BUDGET);

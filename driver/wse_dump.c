@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The device core dump of a reset: text, which needs no decoder.
+ *
+ * It is taken before the reset, when jobs wait for their fences and nothing may be allocated, and
+ * published once they have signalled. So there is a buffer from the beginning.
+ */
+#include <linux/devcoredump.h>
+#include <linux/vmalloc.h>
+
+#include <drm/drm_print.h>
+
+#include "wse_ctx.h"
+#include "wse_debugfs.h"
+#include "wse_dev.h"
+#include "wse_dump.h"
+
+/* What does not fit is cut off. */
+#define WSE_DUMP_BYTES 65536u
+/* Commands of a ring: those that are due next, and the last ones before. */
+#define WSE_DUMP_DUE  32u
+#define WSE_DUMP_DONE 8u
+
+static const struct {
+	const char *name;
+	u32 reg;
+} wse_dump_regs[] = {
+	{ "MAGIC", WSE_REG_MAGIC },
+	{ "ABI", WSE_REG_ABI },
+	{ "TILE", WSE_REG_TILE },
+	{ "CORE", WSE_REG_CORE },
+	{ "QUEUES", WSE_REG_QUEUES },
+	{ "FEATURES", WSE_REG_FEATURES },
+	{ "CTRL", WSE_REG_CTRL },
+	{ "STATUS", WSE_REG_STATUS },
+	{ "INTR_MASK", WSE_REG_INTR_MASK },
+	{ "FAULT_TAIL", WSE_REG_FAULT_TAIL },
+	{ "FAULT_HEAD", WSE_REG_FAULT_HEAD },
+	{ "FAULT_LOST", WSE_REG_FAULT_LOST },
+};
+
+/* Of a core, the device tells what stands in these, and nothing else. */
+static void wse_dump_faults(struct wse_device *wdev, struct drm_printer *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < WSE_FAULTS; i++) {
+		struct wse_fault rec = wdev->faults[i];
+
+		/* its place in the ring is empty */
+		if (!rec.status)
+			continue;
+		drm_printf(p, "record %u: status %u queue %u cid %u core %u,%u ncores %u ", i,
+			   le16_to_cpu(rec.status), le16_to_cpu(rec.queue), le16_to_cpu(rec.cid),
+			   le16_to_cpu(rec.row), le16_to_cpu(rec.col), le16_to_cpu(rec.ncores));
+		drm_printf(p, "cause %#x pc %#x ", le32_to_cpu(rec.cause), le32_to_cpu(rec.pc));
+		drm_printf(p, "addr %#x color %#x value %#x cycle %llu\n", le32_to_cpu(rec.addr),
+			   le32_to_cpu(rec.color), le32_to_cpu(rec.value), le64_to_cpu(rec.cycle));
+	}
+}
+
+static void wse_dump_ring(struct wse_ring *ring, struct drm_printer *p)
+{
+	const struct wse_ring_state *s = &ring->state;
+	u32 mask = s->size - 1, due = (s->tail - s->head) & mask;
+	u32 done = min3(WSE_DUMP_DONE, s->seq - due, mask - due), i;
+	const struct wse_cqe *cqe = &ring->cq[s->head];
+
+	if (!s->seq)
+		return;
+	drm_printf(p, "ring %u: completion entry %u: cid %u status %#x phase %u sqhd %u\n",
+		   ring->id, s->head, le16_to_cpu(cqe->cid), le16_to_cpu(cqe->status) >> 1,
+		   le16_to_cpu(cqe->status) & 1, le16_to_cpu(cqe->sqhd));
+	for (i = 0; i < done + min(due, WSE_DUMP_DUE); i++) {
+		u32 at = (s->head - done + i) & mask;
+		const struct wse_sqe *sqe = &ring->sq[at];
+
+		drm_printf(p, "ring %u %s: cid %u op %#x flags %#x budget %llu at %u,%u %ux%u ",
+			   ring->id, i < done ? "completed" : "in flight", at, sqe->opcode,
+			   sqe->flags, le64_to_cpu(sqe->budget), le16_to_cpu(sqe->row0),
+			   le16_to_cpu(sqe->col0), le16_to_cpu(sqe->rows), le16_to_cpu(sqe->cols));
+		drm_printf(p, "sram %#x len %u nline %u\n", le32_to_cpu(sqe->sram),
+			   le32_to_cpu(sqe->len), le32_to_cpu(sqe->nline));
+	}
+	if (due > WSE_DUMP_DUE)
+		drm_printf(p, "ring %u: and %u more in flight\n", ring->id, due - WSE_DUMP_DUE);
+}
+
+static void wse_dump_print(struct wse_device *wdev, struct drm_printer *p, const char *why)
+{
+	unsigned int i;
+
+	drm_printf(p, "wse core dump 1\nwhy: %s\nresets before: %llu\n", why, wdev->resets);
+	drm_puts(p, "\n# registers\n");
+	for (i = 0; i < ARRAY_SIZE(wse_dump_regs); i++)
+		drm_printf(p, "%s %#x\n", wse_dump_regs[i].name,
+			   wse_read(wdev, wse_dump_regs[i].reg));
+	drm_printf(p, "cycles since probe %llu\n", wse_dev_cycles(wdev));
+	drm_puts(p, "\n# lease\n");
+	wse_show_lease(wdev, p);
+	drm_puts(p, "\n# last fault\n");
+	wse_show_fault(wdev, p);
+	drm_puts(p, "\n# fault records since the last reset\n");
+	wse_dump_faults(wdev, p);
+	drm_puts(p, "\n# rings\n");
+	wse_show_rings(wdev, p);
+	drm_puts(p, "\n# jobs\n");
+	wse_show_jobs(wdev, p);
+	drm_puts(p, "\n# commands\n");
+	spin_lock_irq(&wdev->lock);
+	for (i = 0; i < wdev->nrings; i++)
+		wse_dump_ring(&wdev->ring[i], p);
+	spin_unlock_irq(&wdev->lock);
+}
+
+/* Before a reset, which empties the rings. Caller holds hw_mutex. */
+void wse_dump_take(struct wse_device *wdev, const char *why)
+{
+	struct drm_print_iterator iter = { .data = wdev->dump, .remain = WSE_DUMP_BYTES };
+	struct drm_printer p = drm_coredump_printer(&iter);
+
+	lockdep_assert_held(&wdev->hw_mutex);
+	wdev->dump_bytes = 0;
+	if (!wdev->dump)
+		return;
+	wse_dump_print(wdev, &p, why);
+	wdev->dump_bytes = WSE_DUMP_BYTES - iter.remain;
+}
+
+/* After it, when no fence waits any more, and to have a buffer at all. Caller holds hw_mutex. */
+void wse_dump_publish(struct wse_device *wdev)
+{
+	lockdep_assert_held(&wdev->hw_mutex);
+	if (wdev->dump && wdev->dump_bytes) {
+		/* thrown away if nobody has read the one before */
+		dev_coredumpv(wdev->drm.dev, wdev->dump, wdev->dump_bytes, GFP_KERNEL);
+		wdev->dump = NULL;
+		wdev->dump_bytes = 0;
+	}
+	if (!wdev->dump)
+		wdev->dump = vzalloc(WSE_DUMP_BYTES);
+}
+
+void wse_dump_free(struct wse_device *wdev)
+{
+	vfree(wdev->dump);
+	wdev->dump = NULL;
+}
