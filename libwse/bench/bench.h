@@ -32,6 +32,7 @@ extern const struct bench bench_train[];
 extern const struct bench bench_host[];
 extern const struct bench bench_driver[];
 extern const struct bench bench_kernels[];
+extern const struct bench bench_gpt[];
 
 void bench_count(struct bench_measure *m, const char *name, const char *unit, double value);
 

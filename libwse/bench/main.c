@@ -103,8 +103,8 @@ static int run(const struct bench *b, const struct options *o)
 
 static int usage(FILE *f)
 {
-	const struct bench *tables[] = {bench_gemm,  bench_kernels, bench_scalar,
-					bench_train, bench_host,    bench_driver},
+	const struct bench *tables[] = {bench_gemm, bench_kernels, bench_scalar, bench_train,
+					bench_gpt,  bench_host,	   bench_driver},
 			   *b;
 	size_t i;
 
@@ -130,8 +130,8 @@ static int bad_option(const char *arg)
 
 int main(int argc, char **argv)
 {
-	const struct bench *tables[] = {bench_gemm,  bench_kernels, bench_scalar,
-					bench_train, bench_host,    bench_driver},
+	const struct bench *tables[] = {bench_gemm, bench_kernels, bench_scalar, bench_train,
+					bench_gpt,  bench_host,	   bench_driver},
 			   *b;
 	struct options o = {0};
 	int n = 0, failed = 0;

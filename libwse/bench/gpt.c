@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A GPT: cycles and busy lanes of one micro-batch on the RTL, 4x4 cores, and the twin's rate beside plain fp32 code on
+ * the same two threads.
+ */
+#include <cblas.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <wse/wse.h>
+
+#include "ref/gpt_run.h"
+#include "train/session.h"
+#include "bench.h"
+
+#define TEXT_BYTES 65536u
+#define LANES	   (16.0 * 8.0) /* of the tile */
+
+static const char yaml[] =
+	"trainer:\n"
+	"  init:\n"
+	"    model: {name: gpt2, hidden_size: 64, num_hidden_layers: 2, num_heads: 4,\n"
+	"            max_position_embeddings: 64}\n"
+	"    optimizer: {AdamW: {betas: [0.9, 0.99], weight_decay: 0.1}}\n"
+	"    schedulers: [{ConstantLR: {learning_rate: 1.0e-3}}]\n"
+	"    precision: {max_gradient_norm: 1.0}\n"
+	"    loop: {max_steps: 1}\n"
+	"  fit:\n"
+	"    train_dataloader: {batch_size: 1, micro_batch_size: 1, data_dir: TEXT}\n"
+	"    val_dataloader: {held_out_bytes: 1024}\n";
+
+/* numbers, so that there is something like words in it; the same every time */
+static void make_text(char *text)
+{
+	size_t n = 0;
+
+	for (unsigned int i = 0; n < TEXT_BYTES; i++)
+		n += (size_t)snprintf(text + n, 24, "%u and %x ", i, i * 7919u);
+}
+
+/* n devices of one uri; sets: configuration on top of the above */
+static int open_session(struct wse_session *s, const char *uri, uint32_t n, const char *const *sets,
+			uint32_t nsets, struct bench_measure *m)
+{
+	static char text[TEXT_BYTES + 64];
+	char path[] = "/tmp/wse-bench-XXXXXX", why[WSE_WHY] = "";
+	const char *uris[2] = {uri, uri};
+	struct wse_device *dev;
+	struct wse_config cfg;
+	int fd, ret = wse_device_open_why(uri, m->why, sizeof(m->why), &dev);
+
+	if (ret)
+		return ret;
+	wse_device_close(dev);
+	make_text(text);
+	ret = wse_config_parse("bench", yaml, strlen(yaml), sets, nsets, &cfg, why);
+	if (ret) {
+		snprintf(m->why, sizeof(m->why), "%s", why);
+		return ret;
+	}
+	fd = mkstemp(path);
+	if (fd < 0 || write(fd, text, TEXT_BYTES) != TEXT_BYTES)
+		ret = -EIO;
+	if (fd >= 0)
+		close(fd);
+	snprintf(cfg.data, sizeof(cfg.data), "%s", path);
+	memset(s, 0, sizeof(*s));
+	ret = ret ? ret : wse_session_open(s, &cfg, uris, n, NULL);
+	unlink(path);
+	if (ret)
+		snprintf(m->why, sizeof(m->why), "%s", s->why[0] ? s->why : strerror(-ret));
+	return ret;
+}
+
+/* one micro-batch on the RTL; its cycles are the same every time, so each width runs once */
+static int rtl_step(uint32_t hidden, struct wse_exec_cost *cost, struct bench_measure *m)
+{
+	static struct {
+		uint32_t hidden;
+		struct wse_exec_cost cost;
+		double macs, planned;
+	} last;
+	char set[40];
+	const char *sets[] = {set};
+	struct wse_session s;
+	struct wse_step_result r;
+	int ret = 0;
+
+	snprintf(set, sizeof(set), "model.hidden_size=%u", hidden);
+	if (last.hidden != hidden) {
+		ret = open_session(&s, "sim:rtl,rows=4,cols=4", 1, sets, 1, m);
+		if (ret)
+			return ret;
+		ret = wse_session_compute(&s, &r);
+		ret = ret ? ret : wse_swarm_cost(s.swarm, 0, &last.cost);
+		last.macs = 3.0 * (double)s.cfg.model.family->macs(&s.cfg.model) * s.plan.tokens;
+		last.planned = (double)s.plan.cycles;
+		last.hidden = ret ? 0 : hidden;
+		if (ret)
+			snprintf(m->why, sizeof(m->why), "%s", s.why[0] ? s.why : strerror(-ret));
+		wse_session_close(&s);
+	}
+	*cost = last.cost;
+	bench_count(m, "lane_multiply_adds", "MAC", (double)last.cost.mac);
+	bench_count(m, "model_multiply_adds", "MAC", last.macs);
+	bench_count(m, "device_cycles", "cycles", last.cost.cycles);
+	bench_count(m, "planned_cycles", "cycles", last.planned);
+	m->value = last.macs / (last.cost.cycles * LANES);
+	return ret;
+}
+
+static int step_cycles(struct bench_measure *m)
+{
+	struct wse_exec_cost c;
+	int ret = rtl_step(64, &c, m);
+
+	if (!ret)
+		m->value = c.cycles;
+	return ret;
+}
+
+static int utilisation(struct bench_measure *m)
+{
+	struct wse_exec_cost c;
+	int ret = rtl_step(256, &c, m);
+
+	if (!ret)
+		m->value = (double)c.mac / (c.cycles * LANES);
+	return ret;
+}
+
+static int useful(struct bench_measure *m)
+{
+	struct wse_exec_cost c;
+
+	return rtl_step(256, &c, m);
+}
+
+/* nanoGPT's recipe: both in one run, so that they share the machine's mood */
+static int tokens_vs_reference(struct bench_measure *m)
+{
+	enum { STEPS = 3, REF_STEPS = 10 };
+	static const char *const sets[] = {"model.hidden_size=128", "model.num_hidden_layers=4",
+					   "train_dataloader.batch_size=12",
+					   "train_dataloader.micro_batch_size=auto"};
+	const struct gpt_recipe *recipe = &gpt_recipe_nanogpt;
+	static char text[TEXT_BYTES + 64];
+	double begin = 0, twin, ref, tokens = recipe->batch * recipe->seq;
+	struct wse_step_result r;
+	struct wse_session s;
+	struct gpt_run run;
+	int ret = open_session(&s, "sim:func,rows=4,cols=4", 2, sets, 4, m);
+
+	if (ret)
+		return ret;
+	for (int i = 0; i <= STEPS && !ret; i++) { /* the first one warms up */
+		if (i == 1)
+			begin = bench_now();
+		ret = wse_session_compute(&s, &r);
+		ret = ret ? ret : wse_session_commit(&s, &r);
+	}
+	twin = STEPS * tokens / (bench_now() - begin);
+	if (ret)
+		snprintf(m->why, sizeof(m->why), "%s", s.why[0] ? s.why : strerror(-ret));
+	wse_session_close(&s);
+	ret = ret ? ret : gpt_run_open(&run, recipe, 1, 2);
+	if (ret)
+		return ret;
+	make_text(text);
+	openblas_set_num_threads(2);
+	gpt_run_steps(&run, (const uint8_t *)text, TEXT_BYTES, 1);
+	begin = bench_now();
+	gpt_run_steps(&run, (const uint8_t *)text, TEXT_BYTES, REF_STEPS);
+	ref = REF_STEPS * tokens / (bench_now() - begin);
+	gpt_run_close(&run);
+	bench_count(m, "twin", "tokens/s", twin);
+	bench_count(m, "reference", "tokens/s", ref);
+	m->value = twin / ref;
+	return 0;
+}
+
+const struct bench bench_gpt[] = {
+	{"gpt_step_cycles", "cycles",
+	 "GPT of hidden 64, 2 layers, one sequence of 64: a micro-batch on the RTL, 4x4 cores",
+	 step_cycles, 1},
+	{"gpt_utilisation", "of lanes",
+	 "GPT of hidden 256, 2 layers, 16 tokens a core, on the RTL: lane-cycles with a multiply-add",
+	 utilisation, 0},
+	{"gpt_useful", "of lanes", "the same micro-batch: 3 x the forward's multiply-adds", useful,
+	 0},
+	{"gpt_tokens_vs_reference", "x",
+	 "nanoGPT's recipe: twin against fp32 OpenBLAS, two threads each", tokens_vs_reference, 0},
+	{0}};
