@@ -72,6 +72,7 @@ struct ls_program {
 	uint8_t *mem;			  /* [LS_MEM] host memory before the program */
 	struct ls_cmd cmd[LS_MAX_CMDS];
 	unsigned int ncmds;
+	uint32_t open_from, open_to; /* what mem holds in between is not defined in the end */
 	bool faults; /* cores fault: how far others came is then not defined */
 };
 
@@ -158,6 +159,8 @@ int ls_judge_renew(struct ls_judge *j, const char *lead, const char *follow,
 /* 0: alike; 1: they differ, see what; negative: a model failed. */
 int ls_judge_run(struct ls_judge *j, const struct ls_program *p, uint64_t max_cycles);
 
+/* A tensor operation as "MIDX", or "?". */
+const char *ls_operation(uint32_t op);
 /* A word as "add x1, x2, x3" or ".word": enough to recognise it. */
 void ls_disassemble(uint32_t insn, char *text, size_t size);
 

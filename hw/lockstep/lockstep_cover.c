@@ -135,6 +135,15 @@ static const struct row operations[] = {
 	OP(VGATE), OP(VCGT), OP(VIADD), OP(VISUB), OP(VAND), OP(VOR),	OP(VXOR),
 	OP(VSHL),  OP(VSHR), OP(VSRA),	OP(VF2I),  OP(VI2F), OP(VRSUM), OP(VRMAX),
 };
+const char *ls_operation(uint32_t op)
+{
+	for (unsigned int i = 0; i < COUNT(operations); i++) {
+		if (operations[i].key == op)
+			return operations[i].name;
+	}
+	return "?";
+}
+
 static const struct row operands[] = {
 	{"MEM bf16", WSE_KIND_MEM << 4 | WSE_DT_BF16, NULL},
 	{"MEM fp32", WSE_KIND_MEM << 4 | WSE_DT_FP32, NULL},
