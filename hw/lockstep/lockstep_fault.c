@@ -191,6 +191,13 @@ void ls_gen_fault(struct ls_program *p, struct rng *r)
 /* --- the host interface
  * --------------------------------------------------------------------------- */
 
+#define PAGES 192u
+/* offsets in the program's memory */
+#define LIST_IN	   0x1000u
+#define LIST_OUT   0x1800u
+#define BROKEN_IN  0x10000u
+#define BROKEN_OUT 0x20000u
+
 static uint32_t random8(struct rng *r, uint32_t max)
 {
 	return 8 * rng_below(r, max / 8 + 1);
@@ -233,6 +240,34 @@ static struct wse_sqe copy(struct ls_program *p, struct rng *r)
 		s.buf = LS_IOVA + LS_MEM_DATA + (rng_below(r, 2) ? 0x800 : 0);
 	}
 	return s;
+}
+
+/* A copy through a list in which every third page or so is not there: it ends in the middle. */
+static struct wse_sqe broken_copy(struct ls_program *p, struct rng *r, bool in)
+{
+	struct wse_sqe s;
+
+	do
+		s = copy(p, r);
+	while ((s.opcode == WSE_OP_COPY_IN) != in || s.flags & WSE_SQF_BUF_DIRECT);
+	s.buf = LS_IOVA + LS_MEM_DATA + (in ? LIST_IN : LIST_OUT);
+	return s;
+}
+
+static void broken_lists(struct ls_program *p, struct rng *r)
+{
+	for (uint32_t i = 0; i < PAGES; i++) {
+		uint64_t in = LS_IOVA + LS_MEM_DATA + BROKEN_IN + i % 16 * 4096;
+		uint64_t out = LS_IOVA + LS_MEM_DATA + BROKEN_OUT + i % 16 * 4096;
+
+		in = rng_chance(r, 30) ? 0x1000 : in;
+		out = rng_chance(r, 30) ? 0x1000 : out;
+		memcpy(p->mem + LS_MEM_DATA + LIST_IN + 8 * i, &in, 8);
+		memcpy(p->mem + LS_MEM_DATA + LIST_OUT + 8 * i, &out, 8);
+	}
+	/* how much of a copy that fails has been written is not defined */
+	p->open_from = LS_MEM_DATA + BROKEN_OUT;
+	p->open_to = p->open_from + 0x10000;
 }
 
 static struct wse_sqe command(struct ls_program *p, struct rng *r)
@@ -291,8 +326,6 @@ static void spoil(struct wse_sqe *s, struct rng *r)
 	((uint8_t *)s)[at[rng_below(r, sizeof(at))]] = v[rng_below(r, sizeof(v))];
 }
 
-#define PAGES 192u
-
 void ls_gen_host(struct ls_program *p, struct rng *r)
 {
 	uint32_t n = rng_range(r, 10, 40);
@@ -316,10 +349,12 @@ void ls_gen_host(struct ls_program *p, struct rng *r)
 		}
 		memcpy(p->mem + LS_MEM_DATA + l * 0x800, page, sizeof(page));
 	}
+	broken_lists(p, r);
 	for (uint32_t i = 0; i < n; i++) {
-		struct wse_sqe s = command(p, r);
+		bool broken = rng_chance(r, 8), in = !queue && i + 1 < n && rng_chance(r, 50);
+		struct wse_sqe s = broken ? broken_copy(p, r, in) : command(p, r);
 
-		if (rng_chance(r, 25))
+		if (!broken && rng_chance(r, 25))
 			spoil(&s, r);
 		/* what a spoilt copy may do must not depend on time */
 		if ((s.opcode == WSE_OP_COPY_IN || s.opcode == WSE_OP_COPY_OUT) && s.budget < 1000)
@@ -329,6 +364,17 @@ void ls_gen_host(struct ls_program *p, struct rng *r)
 		s.cid = (uint16_t)(i + 1);
 		p->cmd[i].queue = queue;
 		p->cmd[i].sqe = s;
+		if (broken && in) { /* what is in the cores is not defined */
+			i++;
+			p->cmd[i].queue = queue;
+			p->cmd[i].sqe = (struct wse_sqe){
+				.opcode = WSE_OP_SCRUB,
+				.cid = (uint16_t)(i + 1),
+				.rows = (uint16_t)p->rows,
+				.cols = (uint16_t)p->cols,
+				.budget = 1000000,
+			};
+		}
 	}
 	p->ncmds = n;
 }

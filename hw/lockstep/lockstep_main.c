@@ -213,6 +213,7 @@ static void generate(struct ls_program *p, const struct options *o, uint64_t see
 	memset(p->cmd, 0, sizeof(p->cmd));
 	p->ncmds = 0;
 	p->faults = false;
+	p->open_from = p->open_to = 0;
 	p->seed = seed;
 	kind->generate(p, &r);
 	if (o->commands && o->commands < p->ncmds)
