@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu.h"
 #include "fp.h"
 #include "twin.h"
 
@@ -96,7 +97,8 @@ static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *op
 		return -ENOMEM;
 	}
 	if (!(cfg->flags & WSE_MODEL_FUNC_EXACT))
-		wse_translator_create(m);
+		m->avx2 = wse_cpu_avx2();
+	wse_translator_create(m);
 	wse_func_reset(m);
 	*out = m;
 	return 0;

@@ -316,6 +316,7 @@ struct wse_model {
 	uint32_t nsources;
 	struct wse_known known[WSE_NKNOWN];
 	void *bulk; /* scratch of wse_bulk */
+	bool avx2;  /* the processor has it: vector operations in place */
 	struct wse_races *races;
 };
 

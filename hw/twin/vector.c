@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Vector operations of the lane engine. They work in groups of LANES, strictly in order; where no
- * group reads what an earlier one wrote, many groups are done at once.
+ * Vector operations of the lane engine. They work in groups of LANES, strictly in order: one after
+ * the other from and to their places where the processor has AVX2. Elsewhere through buffers, and
+ * where no group reads what an earlier one wrote, many groups are done at once.
  */
 #include <string.h>
 
 #include "fp.h"
 #include "twin.h"
+#include "vector.h"
 
 #define CHUNK 256u /* elements done at once, at most */
 
@@ -196,6 +198,87 @@ compute(unsigned int op, uint32_t *restrict d, const uint32_t *restrict a,
 	}
 }
 
+/* the instruction goes n elements on */
+static void pass(struct wse_engine *e, uint32_t n)
+{
+	uint32_t i = e->width - e->inner + n;
+
+	e->inner = e->width - i % e->width;
+	e->outer -= i / e->width;
+}
+
+static struct wse_place place_of(struct wse_core *c, const struct wse_opnd *o)
+{
+	if (o->kind == WSE_KIND_ACC)
+		return (struct wse_place){(uint8_t *)&c->acc[o->pos], o->stride1 * 4, false, false};
+	return (struct wse_place){c->sram + o->pos, o->stride1, o->dtype == WSE_DT_BF16, false};
+}
+
+/* what to do next without a look at the time: rows of n elements each, CHUNK elements at most */
+static uint32_t span(const struct wse_engine *e, uint32_t *n)
+{
+	uint32_t rows = CHUNK / e->width;
+
+	if (e->inner < e->width || !rows) {
+		*n = e->inner < CHUNK ? e->inner : CHUNK;
+		return 1;
+	}
+	*n = e->width;
+	return rows < e->outer ? rows : e->outer;
+}
+
+/* n elements of each of these rows were written */
+static void written(struct wse_core *c, const struct wse_opnd *d, uint32_t n, uint32_t rows)
+{
+	uint32_t i;
+
+	if (d->kind == WSE_KIND_ACC)
+		return;
+	n *= (uint32_t)size_of(d);
+	if (d->stride1 == (int32_t)n) {
+		n *= rows;
+		rows = 1;
+	}
+	for (i = 0; i < rows; i++)
+		wse_code_changed(c, (uint32_t)(d->pos + d->stride1 * (int32_t)i), n);
+}
+
+static bool in_place(struct wse_model *m, struct wse_core *c, struct wse_engine *e)
+{
+	struct wse_opnd *d = &e->o[OPND_DST], *s1 = &e->o[OPND_SRC1], *s2 = &e->o[OPND_SRC2];
+	uint32_t scalar[WSE_LANES], n, rows, i;
+
+	if (s2->kind == WSE_KIND_NONE)
+		for (i = 0; i < WSE_LANES; i++)
+			scalar[i] = e->q[0].scalar;
+	while (e->outer) {
+		struct wse_place pd = place_of(c, d), pa = place_of(c, s1), pb;
+
+		if (c->ecyc[WSE_ENGINE_L] >= m->equantum)
+			return true;
+		if (s2->kind == WSE_KIND_NONE)
+			pb = (struct wse_place){(uint8_t *)scalar, 0, false, true};
+		else
+			pb = place_of(c, s2);
+		rows = span(e, &n);
+		wse_vector_avx2(e->op, &pd, &pa, &pb, n, rows);
+		written(c, d, n, rows);
+		n *= rows;
+		c->ecyc[WSE_ENGINE_L] += n / WSE_LANES;
+		if (e->op == WSE_TOP_VMAC)
+			m->cnt_mac += n;
+		if (rows == e->outer && n == rows * e->width)
+			break; /* nobody asks where it has ended */
+		advance(d, e->inner, e->width, n);
+		advance(s1, e->inner, e->width, n);
+		if (s2->kind != WSE_KIND_NONE)
+			advance(s2, e->inner, e->width, n);
+		pass(e, n);
+	}
+	wse_engine_complete(m, c, e);
+	return true;
+}
+
 static uint32_t combine(bool max, uint32_t p, uint32_t v)
 {
 	return max ? wse_flush(wse_fgt(p, v) ? p : v) : wse_fadd(p, v);
@@ -227,6 +310,7 @@ static bool reduce(struct wse_model *m, struct wse_core *c, struct wse_engine *e
 {
 	struct wse_opnd *s = &e->o[OPND_SRC1];
 	bool max = e->op == WSE_TOP_VRMAX;
+	uint32_t n, rows;
 	unsigned int i;
 
 	if (e->inner == e->width && e->outer == s->len1)
@@ -235,14 +319,19 @@ static bool reduce(struct wse_model *m, struct wse_core *c, struct wse_engine *e
 	while (e->outer) {
 		if (c->ecyc[WSE_ENGINE_L] >= m->equantum)
 			return true;
-		reduce_step(c, e, e->part);
-		advance(s, e->inner, e->width, WSE_LANES);
-		e->inner -= WSE_LANES;
-		if (!e->inner) {
-			e->inner = e->width;
-			e->outer--;
+		if (m->avx2) {
+			struct wse_place p = place_of(c, s);
+
+			rows = span(e, &n);
+			wse_reduce_avx2(max, e->part, &p, n, rows);
+			n *= rows;
+		} else {
+			n = WSE_LANES;
+			reduce_step(c, e, e->part);
 		}
-		c->ecyc[WSE_ENGINE_L]++;
+		advance(s, e->inner, e->width, n);
+		pass(e, n);
+		c->ecyc[WSE_ENGINE_L] += n / WSE_LANES;
 	}
 	store(c, &e->o[OPND_DST], (uint32_t[]){tree(max, e->part, WSE_LANES)}, 1);
 	wse_engine_complete(m, c, e);
@@ -256,6 +345,8 @@ bool wse_run_vector(struct wse_model *m, struct wse_core *c, struct wse_engine *
 
 	if (e->op == WSE_TOP_VRSUM || e->op == WSE_TOP_VRMAX)
 		return reduce(m, c, e);
+	if (m->avx2)
+		return in_place(m, c, e);
 	left = e->inner + (e->outer - 1) * e->width;
 	if (s2->kind == WSE_KIND_NONE)
 		for (i = 0; i < CHUNK && i < left; i++)
@@ -276,9 +367,7 @@ bool wse_run_vector(struct wse_model *m, struct wse_core *c, struct wse_engine *
 		advance(s1, e->inner, e->width, n);
 		if (s2->kind != WSE_KIND_NONE)
 			advance(s2, e->inner, e->width, n);
-		i = e->width - e->inner + n;
-		e->inner = e->width - i % e->width;
-		e->outer -= i / e->width;
+		pass(e, n);
 		c->ecyc[WSE_ENGINE_L] += n / WSE_LANES;
 		if (e->op == WSE_TOP_VMAC)
 			m->cnt_mac += n;
