@@ -143,7 +143,13 @@ bool wse_issue(struct wse_model *m, struct wse_core *c, uint32_t tcw, uint32_t s
 	m->moved = true;
 	if (unlikely(m->races != NULL))
 		wse_races_issue(m, c, which, t);
-	if (e->n == 1)
+	if (e->n != 1)
+		return true;
+	/* nothing else can go on beside it: no need to go round */
+	if (which == WSE_ENGINE_L && !c->eng[WSE_ENGINE_M0].n && !c->eng[WSE_ENGINE_M1].n &&
+	    !m->nwork && !m->shuffle && !wse_is_stream(tcw & WSE_TCW_OP_MASK))
+		engine_run(m, c, which);
+	else
 		wse_engines_run(m, c);
 	return true;
 }

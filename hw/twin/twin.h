@@ -105,7 +105,7 @@ struct wse_engine {
 #define WSE_CHECKED_BYTES                                     \
 	(offsetof(struct wse_engine, tokens) + sizeof(uint32_t) - \
 	 offsetof(struct wse_engine, end_left))
-#define WSE_NKNOWN 64u /* instructions that are remembered */
+#define WSE_NKNOWN 512u /* instructions that are remembered */
 
 struct wse_known {
 	struct wse_tins t;
