@@ -89,7 +89,7 @@ static void test_forward(struct rig *g, const struct shape *s, enum wse_post pos
 	float *b = rig_numbers(n, 4, 0), *y = malloc((size_t)n * tokens * 4);
 	void *aux =
 		posts[post].aux ? rig_numbers((size_t)n * tokens, posts[post].aux, s->wild) : NULL;
-	int has_out2 = posts[post].out2 && (post == WSE_POST_GELU || !at_y), ret;
+	int has_out2 = posts[post].out2 && (posts[post].out || !at_y), ret;
 	struct wse_linear_args a = {.t = s->t, .k = s->kc, .b = s->b, .post = post};
 	struct wse_linear_post p = {.post = post, .bias = bias ? b : NULL, .aux = aux};
 
@@ -319,11 +319,12 @@ int main(void)
 	test_device("sim:rtl,rows=4,cols=4,seed=9", 7, 0);
 	test_phase("forward.elf",
 		   1 << WSE_POST_BF16 | 1 << WSE_POST_RELU | 1 << WSE_POST_GELU |
-			   1 << WSE_POST_ADD16 | 1 << WSE_POST_ADD32,
+			   1 << WSE_POST_RELU2 | 1 << WSE_POST_ADD16 | 1 << WSE_POST_ADD32,
 		   0);
 	test_phase("backward.elf",
-		   1 << WSE_POST_NONE | 1 << WSE_POST_BF16 | 1 << WSE_POST_GATE | 1 << WSE_POST_MUL,
+		   1 << WSE_POST_NONE | 1 << WSE_POST_BF16 | 1 << WSE_POST_GATE |
+			   1 << WSE_POST_MUL | 1 << WSE_POST_ADD32,
 		   1);
-	test_phase("loss.elf", 1 << WSE_POST_NONE | 1 << WSE_POST_BF16, 1);
+	test_phase("loss.elf", 1 << WSE_POST_NONE | 1 << WSE_POST_BF16 | 1 << WSE_POST_ADD32, 1);
 	return tap_end();
 }
