@@ -536,7 +536,8 @@ void random_command(Rng &rng, struct drm_wse_cmd *c)
 			c->flags |= 1u << bit;
 	if (stream && rng.chance(30))
 		c->flags |= DRM_WSE_CMD_MASKED;
-	c->budget = rng.chance(95) ? rng.u64() | 1 : 0;
+	// up to the driver's ceiling, which is its own: the device counts as far as it is told
+	c->budget = rng.chance(95) ? 1 + rng.u64() % WSE_MAX_BUDGET : 0;
 	if (!stream) {
 		c->row0 = rng.below(Rows + 1);
 		c->rows = rng.below(Rows + 1 - c->row0 % Rows) + rng.chance(80);
