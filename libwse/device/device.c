@@ -201,12 +201,16 @@ uint32_t wse_buffer_handle(const struct wse_buffer *buf)
 
 int wse_context_create(struct wse_device *dev, uint32_t flags, struct wse_context **ctx)
 {
-	int ret;
-
 	if (flags & ~WSE_CONTEXT_WAIT)
 		return wse_fail(dev, -EINVAL,
 				"unknown context flags %#x: only WSE_CONTEXT_WAIT exists", flags);
-	ret = dev->ops->context_create(dev, flags, ctx);
+	return wse_context_lease(dev, dev->wait ? flags | WSE_CONTEXT_WAIT : flags, ctx);
+}
+
+int wse_context_lease(struct wse_device *dev, uint32_t flags, struct wse_context **ctx)
+{
+	int ret = dev->ops->context_create(dev, flags, ctx);
+
 	if (ret)
 		return ret;
 	(*ctx)->dev = dev;

@@ -53,6 +53,7 @@ struct wse_device {
 	atomic_uint refs;
 	char *uri;
 	struct drm_wse_info info; /* as it was when the device was opened */
+	bool wait;		  /* its URI says that contexts wait for it */
 	pthread_mutex_t error_lock;
 	char error[WSE_ERROR_LEN]; /* error_lock */
 };
@@ -86,6 +87,8 @@ int wse_fail(struct wse_device *dev, int err, const char *fmt, ...)
 
 void wse_buffer_init(struct wse_buffer *buf, struct wse_device *dev);
 void wse_buffer_get(struct wse_buffer *buf);
+/* wse_context_create() with these flags alone, whatever the URI says */
+int wse_context_lease(struct wse_device *dev, uint32_t flags, struct wse_context **ctx);
 void wse_context_get(struct wse_context *ctx);
 void wse_context_put(struct wse_context *ctx);
 void wse_fence_init(struct wse_fence *fence, struct wse_context *ctx);
@@ -103,6 +106,7 @@ void wse_explain_fence(int err, char *buf, size_t len);
 struct wse_uri {
 	bool sim;
 	char node[64];	/* accel: path */
+	bool wait;	/* accel: contexts wait */
 	char model[16]; /* sim: "func", "rtl" */
 	uint32_t rows, cols;
 	uint64_t seed;
@@ -135,6 +139,8 @@ int wse_accel_open(const char *text, const struct wse_uri *uri, char *why, size_
 		   struct wse_device **dev);
 int wse_sim_open(const char *text, const struct wse_uri *uri, char *why, size_t len,
 		 struct wse_device **dev);
+/* who: a sentence's part that names the process which has the lease. -ENOENT: none that may be seen. */
+int wse_accel_holder(const char *node, char *who, size_t len);
 extern const struct wse_transport wse_accel_transport, wse_sim_transport;
 
 #endif

@@ -36,15 +36,19 @@ static int number(const char *p, const char *end, uint64_t max, uint64_t *value)
 
 static int parse_accel(const char *text, const char *p, char *why, size_t len, struct wse_uri *uri)
 {
+	const char *end = p + strcspn(p, ",");
 	uint64_t n;
 
+	uri->wait = *end;
+	if (uri->wait && strcmp(end, ",wait"))
+		return bad(why, len, text, "after accel:N comes nothing, or \",wait\"");
 	if (*p == '/') {
-		if (strlen(p) >= sizeof(uri->node))
+		if ((size_t)(end - p) >= sizeof(uri->node))
 			return bad(why, len, text, "the path is too long");
-		strcpy(uri->node, p);
+		memcpy(uri->node, p, (size_t)(end - p));
 		return 0;
 	}
-	if (number(p, p + strlen(p), 9999, &n))
+	if (number(p, end, 9999, &n))
 		return bad(why, len, text, "after accel: comes a number or the path of a node");
 	snprintf(uri->node, sizeof(uri->node), "/dev/accel/accel%u", (unsigned int)n);
 	return 0;

@@ -391,6 +391,19 @@ static const struct wse_exec_ops wafer_ops = {
 	.close = wafer_close,
 };
 
+/* a run that waits says so, and for whom */
+static int lease(struct wafer *w)
+{
+	char why[512];
+	int ret = wse_context_lease(w->dev, 0, &w->ctx);
+
+	if (ret != -EBUSY || !w->dev->wait)
+		return ret;
+	wse_device_error(w->dev, why, sizeof(why));
+	wse_logf(&w->cfg, WSE_LOG_INFO, "| Waiting: %.400s", why);
+	return wse_context_lease(w->dev, WSE_CONTEXT_WAIT, &w->ctx);
+}
+
 int wse_exec_open_wafer(const char *uri, const struct wse_exec_cfg *cfg, struct wse_exec **exec)
 {
 	struct wafer *w = calloc(1, sizeof(*w));
@@ -409,7 +422,7 @@ int wse_exec_open_wafer(const char *uri, const struct wse_exec_cfg *cfg, struct 
 	}
 	ret = wse_device_info(w->dev, &w->info);
 	if (!ret)
-		ret = wse_context_create(w->dev, 0, &w->ctx);
+		ret = lease(w);
 	if (ret) {
 		fail(w, ret, "leasing the device");
 		goto out;

@@ -19,6 +19,7 @@
 
 #include <wse/wse.h>
 
+#include "device/device.h"
 #include "model.h"
 #include "wse_regs.h"
 #include "wse_release.h"
@@ -118,6 +119,8 @@ static void query_node(struct report *r, const char *node)
 		return;
 	}
 	print_permissions(node);
+	if (!wse_accel_holder(node, why, sizeof(why)))
+		printf("  leased by %s\n", why);
 	snprintf(uri, sizeof(uri), "accel:%.100s", node);
 	if (wse_device_open_why(uri, why, sizeof(why), &dev)) {
 		problem(r, "%s", why);

@@ -20,6 +20,8 @@ static const char usage[] =
 	"  --num_wse N          number of wafers (default: the file's num_csx, or 1); also --num_csx\n"
 	"  --devices URI,...    accel:N | sim:rtl,rows=4,cols=4 | sim:func,rows=4,cols=4\n"
 	"                       (default: accel:0 ... if they exist, else sim:func,rows=4,cols=4)\n"
+	"  --wait               wait in line for a device that somebody else has leased\n"
+	"                       (default: that is an error)\n"
 	"  --data PATH          text file, directory of text files, or uint16 token file (*.bin)\n"
 	"                       (default: the file's train_dataloader.data_dir)\n"
 	"  --model_dir DIR      checkpoints, metrics.csv, loss.svg (default: the file's, or model_dir)\n"
@@ -129,7 +131,7 @@ struct args {
 	const char *verify, *verify_uri, *require, *prompt, *json;
 	size_t prompt_len; /* 0: up to the first NUL */
 	uint32_t num_wse;
-	int plan, validate;
+	int plan, validate, wait;
 	const char *sets[MAX_SETS];
 	uint32_t nsets;
 };
@@ -172,6 +174,7 @@ static int parse(int argc, char **argv, struct args *a)
 					     {"log-json", required_argument, NULL, 'j'},
 					     {"version", no_argument, NULL, 1},
 					     {"plan", no_argument, NULL, 'P'},
+					     {"wait", no_argument, NULL, 'w'},
 					     {"verify-steps", required_argument, NULL, 'v'},
 					     {"verify-device", required_argument, NULL, 'V'},
 					     {"require", required_argument, NULL, 'r'},
@@ -216,6 +219,9 @@ static int parse(int argc, char **argv, struct args *a)
 			break;
 		case 'P':
 			a->plan = 1;
+			break;
+		case 'w':
+			a->wait = 1;
 			break;
 		case 'C':
 			a->validate = 1;
@@ -493,6 +499,26 @@ static int check_args(const struct args *a, enum wse_mode mode)
 	return 0;
 }
 
+/* --wait: the same devices, each with ",wait"; 0 or the exit status */
+static int add_wait(const char **uris, uint32_t n)
+{
+	static char list[16384];
+	size_t at = 0, len;
+
+	for (uint32_t i = 0; i < n; i++) {
+		len = strlen(uris[i]);
+		if (strncmp(uris[i], "accel:", 6) ||
+		    (len > 5 && !strcmp(uris[i] + len - 5, ",wait")))
+			continue;
+		if (at + len + 6 > sizeof(list))
+			return bad_usage("--devices is too long");
+		snprintf(list + at, sizeof(list) - at, "%s,wait", uris[i]);
+		uris[i] = list + at;
+		at += len + 6;
+	}
+	return 0;
+}
+
 static int run(const struct args *a, const struct wse_params *p, struct wse_run_shape *how,
 	       const char *const *uris, uint32_t n)
 {
@@ -509,15 +535,18 @@ static int run(const struct args *a, const struct wse_params *p, struct wse_run_
 			return 2;
 		}
 	}
-	/* the first signal asks for a clean end, the second one kills */
-	sigaction(SIGINT, &sa, NULL);
-	sigaction(SIGTERM, &sa, NULL);
 	how->progress = progress;
 	how->stop = stop;
 	how->event = event;
 	how->ctx = &sc;
 	ret = wse_trainer_open(p, uris, n, line, &sc, &t);
 	if (!ret) {
+		/*
+		 * The first signal asks for a clean end, the second one kills. Before this there was nothing to
+		 * keep, and who waits in line for a device shall be able to give up.
+		 */
+		sigaction(SIGINT, &sa, NULL);
+		sigaction(SIGTERM, &sa, NULL);
 		ret = wse_trainer_run(t, how, &res);
 		wse_trainer_close(t);
 	}
@@ -570,6 +599,8 @@ int main(int argc, char **argv)
 	n = choose_devices(&a, a.num_wse ? a.num_wse : (uint32_t)wse_params_devices(p), list,
 			   sizeof(list), uris);
 	if (!n)
+		goto out;
+	if (a.wait && add_wait(uris, n))
 		goto out;
 	if (a.validate)
 		ret = validate(&a, p, uris[0], n);

@@ -30,6 +30,7 @@ struct accel_bo {
 struct accel {
 	struct wse_device base;
 	int fd;
+	char node[64];
 	pthread_mutex_t
 		bo_lock; /* bos; held over import and close: importing twice gives one handle */
 	struct accel_bo *bos;
@@ -150,6 +151,8 @@ int wse_accel_open(const char *text, const struct wse_uri *uri, char *why, size_
 		close(a->fd);
 		goto free;
 	}
+	strcpy(a->node, uri->node);
+	a->base.wait = uri->wait;
 	pthread_mutex_init(&a->bo_lock, NULL);
 	ret = accel_info(&a->base, &a->base.info);
 	if (!ret && a->base.info.abi_major != WSE_ABI_MAJOR) {
@@ -332,6 +335,21 @@ static uint64_t accel_handle_size(struct wse_device *dev, uint32_t handle)
 
 /* ---- contexts ---- */
 
+/* who has it, as far as this process may know */
+static int leased(struct wse_device *dev)
+{
+	char who[100];
+
+	if (wse_accel_holder(to_accel(dev)->node, who, sizeof(who)))
+		snprintf(who, sizeof(who), "another user, or by one who waits for it");
+	if (dev->wait)
+		return wse_fail(dev, -EBUSY, "%s is leased by %.99s", dev->uri, who);
+	return wse_fail(dev, -EBUSY,
+			"%s is leased by %.99s: wse-train --wait waits in line for it, and so does "
+			"whoever opens \"%s,wait\"",
+			dev->uri, who, dev->uri);
+}
+
 static int accel_context_create(struct wse_device *dev, uint32_t flags, struct wse_context **out)
 {
 	struct drm_wse_ctx_create arg = {.flags = flags};
@@ -349,11 +367,7 @@ static int accel_context_create(struct wse_device *dev, uint32_t flags, struct w
 	free(ctx);
 	switch (ret) {
 	case -EBUSY:
-		return wse_fail(
-			dev, ret,
-			"%s is leased to another process or context: try again when that is done (fuser -v "
-			"on its node shows who has it open; a program can wait, WSE_CONTEXT_WAIT)",
-			dev->uri);
+		return leased(dev);
 	case -ENOENT:
 		return wse_fail(
 			dev, ret,

@@ -480,6 +480,9 @@ static void test_uris(void)
 		"accel:",
 		"accel:x",
 		"accel:-1",
+		"accel:0,",
+		"accel:0,waits",
+		"accel:,wait",
 		"usb:0",
 		"sim:func,rows=4,cols=4,pages=11",
 	};
@@ -494,6 +497,8 @@ static void test_uris(void)
 	OK(wse_device_open_why("accel:4711", msg, sizeof(msg), &dev) == -ENOENT &&
 		   strstr(msg, "/dev/accel/accel4711"),
 	   "accel:4711: %s", msg);
+	OK(wse_device_open_why("accel:/dev/zero,wait", msg, sizeof(msg), &dev) == -EPROTO,
+	   "accel:/dev/zero,wait: %s", msg);
 	OK(wse_device_open_why("accel:/dev/null", msg, sizeof(msg), &dev) == -EPROTO,
 	   "accel:/dev/null: %s", msg);
 	OK(wse_device_open_why("sim:nope,rows=1,cols=1", msg, sizeof(msg), &dev) == -ENOTSUP,
