@@ -122,6 +122,8 @@ bool wse_issue(struct wse_model *m, struct wse_core *c, uint32_t tcw, uint32_t s
 	struct wse_engine *e;
 	struct wse_tins *t;
 
+	if (wse_issue_quick(m, c, tcw, scalar))
+		return true;
 	if (which > WSE_ENGINE_M1) {
 		wse_tensor_fault(m, c, WSE_CAUSE_BAD_DSR, ~0u, 0);
 		return true; /* as any ISSUE whose instruction is refused later */

@@ -98,6 +98,7 @@ static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *op
 	}
 	if (!(cfg->flags & WSE_MODEL_FUNC_EXACT))
 		m->avx2 = wse_cpu_avx2();
+	m->quick = m->avx2 && !m->shuffle && !m->races;
 	wse_translator_create(m);
 	wse_func_reset(m);
 	*out = m;

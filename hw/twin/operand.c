@@ -70,6 +70,19 @@ static bool store_ok(const struct wse_opnd *o, uint32_t base, enum rule rule, bo
 	return true;
 }
 
+unsigned int wse_operand_rule(const uint32_t dsr[4], struct wse_opnd *o)
+{
+	unsigned int rules = 0;
+	bool range = false;
+
+	unpack(o, dsr);
+	if (store_ok(o, dsr[0], R_LANE, &range))
+		rules |= WSE_RULE_LANE;
+	if (store_ok(o, dsr[0], R_SINGLE, &range))
+		rules |= WSE_RULE_SINGLE;
+	return range ? 0 : rules;
+}
+
 static bool same_shape(const struct wse_opnd *a, const struct wse_opnd *b)
 {
 	return a->len == b->len && a->len1 == b->len1;

@@ -2,9 +2,10 @@
 /*
  * Translation of hot scalar code to x86-64. A block begins where a jump arrived and goes on, past
  * branches that are not taken, to the first jump or instruction that exec.c keeps for itself
- * (custom-0, CSRs, divisions, traps). Registers are read once and written through, so a block can
- * be left anywhere: a load or store that would trap or that touches memory of which something was
- * made leaves before it does anything, and exec.c does that instruction.
+ * (most of custom-0, CSRs, divisions, traps). Registers are read once and written through, so a
+ * block can be left anywhere: a load or store that would trap or that touches memory of which
+ * something was made, and an ISSUE that quick.c refuses, leave before they do anything, and exec.c
+ * does that instruction.
  *
  * Code does not name a core: cores that run the same words at the same place share it.
  *
@@ -57,6 +58,7 @@ struct side {	       /* a way out of a block */
 };
 
 struct emit {
+	struct wse_model *m;
 	struct wse_translator *t;
 	uint8_t *p;
 	uint32_t index; /* of the block's first word */
@@ -286,6 +288,39 @@ static void set_dsr(struct emit *e, const struct wse_dec *d, unsigned int word)
 	core_member(e, 0x89, b, off + 4);
 }
 
+static void mov_pointer(struct emit *e, unsigned int reg, const void *p)
+{
+	e1(e, 0x48);
+	e1(e, 0xb8 | reg);
+	memcpy(e->p, &p, 8);
+	e->p += 8;
+}
+
+/* a call of wse_issue_quick(), which leaves no register that held anything */
+static void issue(struct emit *e, const struct wse_dec *d, uint32_t n)
+{
+	bool (*fn)(struct wse_model * m, struct wse_core * c, uint32_t tcw, uint32_t scalar) =
+		wse_issue_quick;
+	unsigned int a = src(e, d->rs1, ~0u), b = src(e, d->rs2, a);
+	void *at;
+
+	memcpy(&at, &fn, sizeof(at));
+	rr(e, 0x8b, EDX, a);
+	rr(e, 0x8b, ECX, b);
+	e1(e, 0x48); /* mov rsi, rbx */
+	e1(e, 0x89);
+	e1(e, 0xde);
+	mov_pointer(e, EDI, e->m);
+	mov_pointer(e, EAX, at);
+	e1(e, 0xff); /* call rax */
+	e1(e, 0xd0);
+	memset(e->host, -1, sizeof(e->host));
+	memset(e->guest, -1, sizeof(e->guest));
+	e1(e, 0x84); /* test al, al */
+	e1(e, 0xc0);
+	side_exit(e, CC_E, n, e->index + n, false);
+}
+
 /* a CSR that is nothing but a word, read alone; -1: another instruction */
 static int plain_csr(const struct wse_dec *d)
 {
@@ -500,6 +535,9 @@ static void simple(struct emit *e, const struct wse_dec *d, uint32_t n)
 	case OP_dsr1:
 		set_dsr(e, d, 2);
 		break;
+	case OP_issue:
+		issue(e, d, n);
+		break;
 	case OP_csr:
 		core_member(e, 0x8b, EAX, (size_t)plain_csr(d));
 		write_back(e, d->rd);
@@ -541,6 +579,7 @@ static bool in_block(const struct wse_dec *d, uint32_t index)
 	case OP_nop:
 	case OP_dsr0:
 	case OP_dsr1:
+	case OP_issue:
 		return true;
 	case OP_csr:
 		return plain_csr(d) >= 0;
@@ -590,10 +629,11 @@ static void finish_sides(struct emit *e)
 }
 
 /* the code of n instructions; its offset */
-static uint32_t emit_block(struct wse_translator *t, const struct wse_dec *dec, uint32_t index,
+static uint32_t emit_block(struct wse_model *m, const struct wse_dec *dec, uint32_t index,
 			   uint32_t n)
 {
-	struct emit e = {.t = t, .p = t->buf + t->at, .index = index, .start = t->at};
+	struct wse_translator *t = m->translator;
+	struct emit e = {.m = m, .t = t, .p = t->buf + t->at, .index = index, .start = t->at};
 	const struct wse_dec *d = dec;
 	uint32_t i;
 
@@ -675,7 +715,7 @@ static uint32_t block_of(struct wse_model *m, struct wse_translator *t, const st
 	s->hash = h;
 	s->index = index;
 	s->n = n;
-	s->code = emit_block(t, dec, index, n);
+	s->code = emit_block(m, dec, index, n);
 	t->nshared++;
 	return s->code;
 }
@@ -699,14 +739,16 @@ static void emit_entry(struct emit *e)
 	static const uint8_t in[] = {
 		0x53, 0x55, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57, /* push rbx ... r15 */
 		0x48, 0x89, 0xfb,					    /* mov rbx, rdi */
-		0x49, 0x89, 0xf5,					    /* mov r13, rsi */
-		0x49, 0x89, 0xd7,					    /* mov r15, rdx */
-		0x45, 0x89, 0xc6,					    /* mov r14d, r8d */
-		0x45, 0x89, 0xcc,					    /* mov r12d, r9d */
-		0x48, 0xbd,						    /* mov rbp, imm64 */
+		0x48, 0x83, 0xec, 0x08, /* sub rsp, 8: aligned for calls */
+		0x49, 0x89, 0xf5,	/* mov r13, rsi */
+		0x49, 0x89, 0xd7,	/* mov r15, rdx */
+		0x45, 0x89, 0xc6,	/* mov r14d, r8d */
+		0x45, 0x89, 0xcc,	/* mov r12d, r9d */
+		0x48, 0xbd,		/* mov rbp, imm64 */
 	};
 	static const uint8_t out[] = {
 		0x44, 0x89, 0xe2,					    /* mov edx, r12d */
+		0x48, 0x83, 0xc4, 0x08,					    /* add rsp, 8 */
 		0x41, 0x5f, 0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c, 0x5d, 0x5b, /* pop r15 ... rbx */
 		0xc3,
 	};

@@ -123,6 +123,19 @@ struct wse_wide {
 	size_t cap;
 };
 
+/* what a DSR is as an operand of the lanes, as long as its words are these: see quick.c */
+struct wse_lane {
+	uint32_t dsr[4];
+	uint8_t rule; /* WSE_RULE_*; nothing else holds without any */
+	bool acc, bf16;
+	uint16_t len, len1;
+	int32_t step; /* bytes from row to row */
+	uint32_t off; /* in the SRAM */
+	uint8_t *at;
+};
+#define WSE_RULE_LANE	1u /* rows of groups */
+#define WSE_RULE_SINGLE 2u /* one element */
+
 /* ---- cores ---- */
 
 struct wse_dec {		  /* a predecoded instruction; op 0: not decoded yet */
@@ -176,6 +189,7 @@ struct wse_core {
 	uint32_t bound;		      /* colors with a binding of either kind */
 	/* tensor unit */
 	uint32_t dsr[WSE_NDSR][4];
+	struct wse_lane lane[WSE_NDSR];
 	uint32_t acc[WSE_NACC] __attribute__((aligned(64)));
 	struct wse_engine eng[3];
 	uint32_t claimed; /* colors that running engines read */
@@ -317,6 +331,7 @@ struct wse_model {
 	struct wse_known known[WSE_NKNOWN];
 	void *bulk; /* scratch of wse_bulk */
 	bool avx2;  /* the processor has it: vector operations in place */
+	bool quick; /* quick.c may run: avx2, and nobody watches or shuffles */
 	struct wse_races *races;
 };
 
@@ -378,7 +393,11 @@ void wse_engine_complete(struct wse_model *m, struct wse_core *c, struct wse_eng
 /* an engine's fault: the record has no address */
 void wse_tensor_fault(struct wse_model *m, struct wse_core *c, uint32_t cause, uint32_t color,
 		      uint32_t value);
-/* operand.c: 0, or the CAUSE_* of the violation */
+/* quick.c: runs a vector instruction here and now; false: nothing was done, queue it */
+bool wse_issue_quick(struct wse_model *m, struct wse_core *c, uint32_t tcw, uint32_t scalar);
+/* operand.c: WSE_RULE_* that a DSR's words meet with its whole range in its store; *o: the operand */
+unsigned int wse_operand_rule(const uint32_t dsr[4], struct wse_opnd *o);
+/* 0, or the CAUSE_* of the violation */
 uint32_t wse_engine_check(struct wse_model *m, struct wse_engine *e, unsigned int which);
 /* lanes.c, vector.c, mover.c: true when something was done; the instruction may have completed or
  * faulted */

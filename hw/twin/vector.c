@@ -207,11 +207,20 @@ static void pass(struct wse_engine *e, uint32_t n)
 	e->outer -= i / e->width;
 }
 
-static struct wse_place place_of(struct wse_core *c, const struct wse_opnd *o)
+static uint8_t *place_of(struct wse_core *c, const struct wse_opnd *o)
 {
-	if (o->kind == WSE_KIND_ACC)
-		return (struct wse_place){(uint8_t *)&c->acc[o->pos], o->stride1 * 4, false, false};
-	return (struct wse_place){c->sram + o->pos, o->stride1, o->dtype == WSE_DT_BF16, false};
+	return o->kind == WSE_KIND_ACC ? (uint8_t *)&c->acc[o->pos] : c->sram + o->pos;
+}
+
+static bool is_bf16(const struct wse_opnd *o)
+{
+	return o->kind != WSE_KIND_ACC && o->dtype == WSE_DT_BF16;
+}
+
+/* bytes from row to row */
+static int32_t step(const struct wse_opnd *o)
+{
+	return o->kind == WSE_KIND_ACC ? o->stride1 * 4 : o->stride1;
 }
 
 /* what to do next without a look at the time: rows of n elements each, CHUNK elements at most */
@@ -246,32 +255,31 @@ static void written(struct wse_core *c, const struct wse_opnd *d, uint32_t n, ui
 static bool in_place(struct wse_model *m, struct wse_core *c, struct wse_engine *e)
 {
 	struct wse_opnd *d = &e->o[OPND_DST], *s1 = &e->o[OPND_SRC1], *s2 = &e->o[OPND_SRC2];
-	uint32_t scalar[WSE_LANES], n, rows, i;
+	bool scalar = s2->kind == WSE_KIND_NONE;
+	enum wse_src2 src2 = scalar	   ? WSE_SRC2_SCALAR
+			     : is_bf16(s2) ? WSE_SRC2_BF16
+					   : WSE_SRC2_WORDS;
+	wse_vector_fn *fn = wse_vector_avx2[e->op - WSE_TOP_VADD]
+					   [wse_vector_variant(is_bf16(d), is_bf16(s1), src2)];
+	struct wse_rows s = {.d = step(d), .a = step(s1), .b = step(s2)};
+	uint32_t n;
 
-	if (s2->kind == WSE_KIND_NONE)
-		for (i = 0; i < WSE_LANES; i++)
-			scalar[i] = e->q[0].scalar;
 	while (e->outer) {
-		struct wse_place pd = place_of(c, d), pa = place_of(c, s1), pb;
-
 		if (c->ecyc[WSE_ENGINE_L] >= m->equantum)
 			return true;
-		if (s2->kind == WSE_KIND_NONE)
-			pb = (struct wse_place){(uint8_t *)scalar, 0, false, true};
-		else
-			pb = place_of(c, s2);
-		rows = span(e, &n);
-		wse_vector_avx2(e->op, &pd, &pa, &pb, n, rows);
-		written(c, d, n, rows);
-		n *= rows;
+		s.rows = span(e, &s.width);
+		fn(place_of(c, d), place_of(c, s1),
+		   scalar ? (const uint8_t *)&e->q[0].scalar : place_of(c, s2), &s);
+		written(c, d, s.width, s.rows);
+		n = s.width * s.rows;
 		c->ecyc[WSE_ENGINE_L] += n / WSE_LANES;
 		if (e->op == WSE_TOP_VMAC)
 			m->cnt_mac += n;
-		if (rows == e->outer && n == rows * e->width)
+		if (s.rows == e->outer && n == s.rows * e->width)
 			break; /* nobody asks where it has ended */
 		advance(d, e->inner, e->width, n);
 		advance(s1, e->inner, e->width, n);
-		if (s2->kind != WSE_KIND_NONE)
+		if (!scalar)
 			advance(s2, e->inner, e->width, n);
 		pass(e, n);
 	}
@@ -296,11 +304,13 @@ static void reduce_step(struct wse_core *c, struct wse_engine *e, uint32_t *part
 		part[i] = combine(max, part[i], a[i]);
 }
 
-static uint32_t tree(bool max, uint32_t *p, unsigned int n)
+uint32_t wse_tree(bool max, const uint32_t *part)
 {
-	unsigned int i;
+	uint32_t p[WSE_LANES];
+	unsigned int i, n;
 
-	for (; n > 1; n /= 2)
+	memcpy(p, part, sizeof(p));
+	for (n = WSE_LANES; n > 1; n /= 2)
 		for (i = 0; i < n / 2; i++)
 			p[i] = combine(max, p[2 * i], p[2 * i + 1]);
 	return p[0];
@@ -310,8 +320,9 @@ static bool reduce(struct wse_model *m, struct wse_core *c, struct wse_engine *e
 {
 	struct wse_opnd *s = &e->o[OPND_SRC1];
 	bool max = e->op == WSE_TOP_VRMAX;
-	uint32_t n, rows;
+	struct wse_rows at = {.a = step(s)};
 	unsigned int i;
+	uint32_t n;
 
 	if (e->inner == e->width && e->outer == s->len1)
 		for (i = 0; i < WSE_LANES; i++)
@@ -320,11 +331,9 @@ static bool reduce(struct wse_model *m, struct wse_core *c, struct wse_engine *e
 		if (c->ecyc[WSE_ENGINE_L] >= m->equantum)
 			return true;
 		if (m->avx2) {
-			struct wse_place p = place_of(c, s);
-
-			rows = span(e, &n);
-			wse_reduce_avx2(max, e->part, &p, n, rows);
-			n *= rows;
+			at.rows = span(e, &at.width);
+			wse_reduce_avx2(max, e->part, place_of(c, s), is_bf16(s), &at);
+			n = at.width * at.rows;
 		} else {
 			n = WSE_LANES;
 			reduce_step(c, e, e->part);
@@ -333,7 +342,7 @@ static bool reduce(struct wse_model *m, struct wse_core *c, struct wse_engine *e
 		pass(e, n);
 		c->ecyc[WSE_ENGINE_L] += n / WSE_LANES;
 	}
-	store(c, &e->o[OPND_DST], (uint32_t[]){tree(max, e->part, WSE_LANES)}, 1);
+	store(c, &e->o[OPND_DST], (uint32_t[]){wse_tree(max, e->part)}, 1);
 	wse_engine_complete(m, c, e);
 	return true;
 }

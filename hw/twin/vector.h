@@ -1,24 +1,47 @@
 /* SPDX-License-Identifier: MIT */
 /* Vector operations straight from and to their operands' places, a group of LANES at a time and
- * strictly in order, as the contract has it: operands may overlap in any way. */
+ * strictly in order, as the contract has it: operands may overlap in any way. Processors with AVX2
+ * only. */
 #ifndef WSE_FUNC_VECTOR_H
 #define WSE_FUNC_VECTOR_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct wse_place {
-	uint8_t *at;	/* the next element */
-	int32_t stride; /* bytes from row to row */
-	bool bf16;	/* else 32 bits */
-	bool fixed;	/* the same eight elements for every group */
+#include "wse_regs.h"
+
+#define WSE_VECTOR_OPS	    (WSE_TOP_VI2F - WSE_TOP_VADD + 1)
+#define WSE_VECTOR_VARIANTS 12u
+/* operations without SRC2, as bits from VADD on */
+#define WSE_VECTOR_UNARY                                                                     \
+	(1u << (WSE_TOP_VMOV - WSE_TOP_VADD) | 1u << (WSE_TOP_VF2I - WSE_TOP_VADD) |         \
+	 1u << (WSE_TOP_VI2F - WSE_TOP_VADD))
+
+struct wse_rows {
+	uint32_t width, rows; /* width: a multiple of LANES */
+	int32_t d, a, b;      /* bytes from row to row of DST, SRC1, SRC2 */
 };
 
-/* rows of width elements (a multiple of LANES); processors with AVX2 only */
-void wse_vector_avx2(unsigned int op, const struct wse_place *d, const struct wse_place *a,
-		     const struct wse_place *b, uint32_t width, uint32_t rows);
+enum wse_src2 {
+	WSE_SRC2_WORDS,
+	WSE_SRC2_BF16,
+	WSE_SRC2_SCALAR, /* one word for all elements; also where an operation has no SRC2 */
+};
+
+typedef void wse_vector_fn(uint8_t *d, const uint8_t *a, const uint8_t *b,
+			   const struct wse_rows *s);
+/* [operation - VADD][wse_vector_variant()]; NULL: no such operation */
+extern wse_vector_fn *const wse_vector_avx2[WSE_VECTOR_OPS][WSE_VECTOR_VARIANTS];
+
+static inline unsigned int wse_vector_variant(bool d_bf16, bool a_bf16, enum wse_src2 src2)
+{
+	return (unsigned int)src2 << 2 | (unsigned int)a_bf16 << 1 | (unsigned int)d_bf16;
+}
+
 /* VRSUM, VRMAX: one group after the other into the lane partials */
-void wse_reduce_avx2(bool max, uint32_t *part, const struct wse_place *a, uint32_t width,
-		     uint32_t rows);
+void wse_reduce_avx2(bool max, uint32_t *part, const uint8_t *a, bool a_bf16,
+		     const struct wse_rows *s);
+/* the lane tree: the partials' sum or maximum */
+uint32_t wse_tree(bool max, const uint32_t *part);
 
 #endif /* WSE_FUNC_VECTOR_H */

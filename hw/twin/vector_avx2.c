@@ -89,106 +89,103 @@ FORCED __m256i shift_of(__m256i v)
 
 #define FA _mm256_castsi256_ps(a)
 #define FB _mm256_castsi256_ps(b)
-#define FD _mm256_castsi256_ps(get(d, pd->bf16))
+#define FD _mm256_castsi256_ps(get(d, dh))
 #define GT _mm256_cmp_ps(FA, FB, _CMP_GT_OQ)
 
-#define EACH(expr)                                                                           \
-	do {                                                                                 \
-		for (; rows; rows--, rd += pd->stride, ra += pa->stride, rb += pb->stride) { \
-			uint8_t *d = rd;                                                     \
-			const uint8_t *qa = ra, *qb = rb;                                    \
-                                                                                             \
-			for (n = width; n; n -= 8, d += dn, qa += an, qb += bn) {            \
-				__m256i a = get(qa, pa->bf16), b = get(qb, pb->bf16);        \
-                                                                                             \
-				(void)b;                                                     \
-				put(d, pd->bf16, (expr));                                    \
-			}                                                                    \
-		}                                                                            \
-	} while (0)
+// clang-format off
+#define OPERATIONS(each)                                                                         \
+	each(VADD, canon(_mm256_add_ps(FA, FB)))                                                 \
+	each(VSUB, canon(_mm256_sub_ps(FA, FB)))                                                 \
+	each(VMUL, canon(_mm256_mul_ps(FA, FB)))                                                 \
+	each(VMAC, canon(_mm256_add_ps(FD, _mm256_mul_ps(FA, FB))))                              \
+	each(VMAX, flush(choose(GT, FA, FB)))                                                    \
+	each(VMIN, flush(choose(_mm256_cmp_ps(FA, FB, _CMP_LT_OQ), FA, FB)))                     \
+	each(VMOV, a)                                                                            \
+	each(VGATE, choose(_mm256_cmp_ps(FA, _mm256_setzero_ps(), _CMP_GT_OQ), FB,               \
+			   _mm256_setzero_ps()))                                                 \
+	each(VCGT, _mm256_castps_si256(GT))                                                      \
+	each(VIADD, _mm256_add_epi32(a, b))                                                      \
+	each(VISUB, _mm256_sub_epi32(a, b))                                                      \
+	each(VAND, _mm256_and_si256(a, b))                                                       \
+	each(VOR, _mm256_or_si256(a, b))                                                         \
+	each(VXOR, _mm256_xor_si256(a, b))                                                       \
+	each(VSHL, _mm256_sllv_epi32(a, shift_of(b)))                                            \
+	each(VSHR, _mm256_srlv_epi32(a, shift_of(b)))                                            \
+	each(VSRA, _mm256_srav_epi32(a, shift_of(b)))                                            \
+	each(VF2I, f2i(FA))                                                                      \
+	each(VI2F, _mm256_castps_si256(_mm256_cvtepi32_ps(a)))
+// clang-format on
 
-void wse_vector_avx2(unsigned int op, const struct wse_place *pd, const struct wse_place *pa,
-		     const struct wse_place *pb, uint32_t width, uint32_t rows)
-{
-	const uint32_t dn = pd->bf16 ? 16 : 32, an = pa->bf16 ? 16 : 32;
-	const uint32_t bn = pb->fixed ? 0 : pb->bf16 ? 16 : 32;
-	const uint8_t *ra = pa->at, *rb = pb->at;
-	uint8_t *rd = pd->at;
-	uint32_t n;
-
-	switch (op) {
-	case WSE_TOP_VADD:
-		EACH(canon(_mm256_add_ps(FA, FB)));
-		break;
-	case WSE_TOP_VSUB:
-		EACH(canon(_mm256_sub_ps(FA, FB)));
-		break;
-	case WSE_TOP_VMUL:
-		EACH(canon(_mm256_mul_ps(FA, FB)));
-		break;
-	case WSE_TOP_VMAC:
-		EACH(canon(_mm256_add_ps(FD, _mm256_mul_ps(FA, FB))));
-		break;
-	case WSE_TOP_VMAX:
-		EACH(flush(choose(GT, FA, FB)));
-		break;
-	case WSE_TOP_VMIN:
-		EACH(flush(choose(_mm256_cmp_ps(FA, FB, _CMP_LT_OQ), FA, FB)));
-		break;
-	case WSE_TOP_VMOV:
-		EACH(a);
-		break;
-	case WSE_TOP_VGATE:
-		EACH(choose(_mm256_cmp_ps(FA, _mm256_setzero_ps(), _CMP_GT_OQ), FB,
-			    _mm256_setzero_ps()));
-		break;
-	case WSE_TOP_VCGT:
-		EACH(_mm256_castps_si256(GT));
-		break;
-	case WSE_TOP_VIADD:
-		EACH(_mm256_add_epi32(a, b));
-		break;
-	case WSE_TOP_VISUB:
-		EACH(_mm256_sub_epi32(a, b));
-		break;
-	case WSE_TOP_VAND:
-		EACH(_mm256_and_si256(a, b));
-		break;
-	case WSE_TOP_VOR:
-		EACH(_mm256_or_si256(a, b));
-		break;
-	case WSE_TOP_VXOR:
-		EACH(_mm256_xor_si256(a, b));
-		break;
-	case WSE_TOP_VSHL:
-		EACH(_mm256_sllv_epi32(a, shift_of(b)));
-		break;
-	case WSE_TOP_VSHR:
-		EACH(_mm256_srlv_epi32(a, shift_of(b)));
-		break;
-	case WSE_TOP_VSRA:
-		EACH(_mm256_srav_epi32(a, shift_of(b)));
-		break;
-	case WSE_TOP_VF2I:
-		EACH(f2i(FA));
-		break;
-	case WSE_TOP_VI2F:
-		EACH(_mm256_castps_si256(_mm256_cvtepi32_ps(a)));
-		break;
+/* One operation on rows of groups. dh, ah: DST, SRC1 are bf16. Each of them and each kind of SRC2
+ * is made a function of its own, so that the loops ask for nothing. */
+#define LOOPS(name, expr)                                                                \
+	FORCED void name(uint8_t *rd, const uint8_t *ra, const uint8_t *rb,              \
+			 const struct wse_rows *s, bool dh, bool ah, enum wse_src2 src2) \
+	{                                                                                \
+		const uint32_t dn = dh ? 16 : 32, an = ah ? 16 : 32;                     \
+		const uint32_t bn = src2 == WSE_SRC2_BF16 ? 16 : 32;                     \
+		const bool scalar = src2 == WSE_SRC2_SCALAR;                             \
+		uint32_t rows, n;                                                        \
+		__m256i a, b;                                                            \
+                                                                                         \
+		b = _mm256_set1_epi32(scalar ? *(const int32_t *)(const void *)rb : 0);  \
+		for (rows = s->rows; rows; rows--) {                                     \
+			const uint8_t *pa = ra, *pb = rb;                                \
+			uint8_t *d = rd;                                                 \
+                                                                                         \
+			for (n = s->width; n; n -= 8, d += dn, pa += an, pb += bn) {     \
+				a = get(pa, ah);                                         \
+				if (!scalar)                                             \
+					b = get(pb, src2 == WSE_SRC2_BF16);              \
+				(void)b;                                                 \
+				put(d, dh, (expr));                                      \
+			}                                                                \
+			rd += s->d;                                                      \
+			ra += s->a;                                                      \
+			if (!scalar)                                                     \
+				rb += s->b;                                              \
+		}                                                                        \
 	}
-}
 
-void wse_reduce_avx2(bool max, uint32_t *part, const struct wse_place *pa, uint32_t width,
-		     uint32_t rows)
+#define VARIANT(name, dh, ah, src2)                                                       \
+	static void name##_##dh##ah##src2(uint8_t *d, const uint8_t *a, const uint8_t *b, \
+					  const struct wse_rows *s)                       \
+	{                                                                                 \
+		name(d, a, b, s, dh, ah, (enum wse_src2)src2);                            \
+	}
+#define VARIANTS(name, expr)   \
+	LOOPS(name, expr)      \
+	VARIANT(name, 0, 0, 0) \
+	VARIANT(name, 1, 0, 0) \
+	VARIANT(name, 0, 1, 0) \
+	VARIANT(name, 1, 1, 0) \
+	VARIANT(name, 0, 0, 1) \
+	VARIANT(name, 1, 0, 1) \
+	VARIANT(name, 0, 1, 1) \
+	VARIANT(name, 1, 1, 1) \
+	VARIANT(name, 0, 0, 2) \
+	VARIANT(name, 1, 0, 2) \
+	VARIANT(name, 0, 1, 2) \
+	VARIANT(name, 1, 1, 2)
+OPERATIONS(VARIANTS)
+
+#define ROW(name, expr)                                                                    \
+	[WSE_TOP_##name - WSE_TOP_VADD] = {name##_000, name##_100, name##_010, name##_110, \
+					   name##_001, name##_101, name##_011, name##_111, \
+					   name##_002, name##_102, name##_012, name##_112},
+wse_vector_fn *const wse_vector_avx2[WSE_VECTOR_OPS][WSE_VECTOR_VARIANTS] = {OPERATIONS(ROW)};
+
+void wse_reduce_avx2(bool max, uint32_t *part, const uint8_t *at, bool bf16,
+		     const struct wse_rows *s)
 {
 	__m256i p = _mm256_loadu_si256((const __m256i *)(const void *)part);
-	const uint32_t an = pa->bf16 ? 16 : 32;
-	const uint8_t *ra = pa->at, *qa;
-	uint32_t n;
+	const uint32_t an = bf16 ? 16 : 32;
+	const uint8_t *qa;
+	uint32_t n, rows;
 
-	for (; rows; rows--, ra += pa->stride)
-		for (n = width, qa = ra; n; n -= 8, qa += an) {
-			__m256 v = _mm256_castsi256_ps(get(qa, pa->bf16));
+	for (rows = s->rows; rows; rows--, at += s->a)
+		for (n = s->width, qa = at; n; n -= 8, qa += an) {
+			__m256 v = _mm256_castsi256_ps(get(qa, bf16));
 			__m256 f = _mm256_castsi256_ps(p);
 
 			p = max ? flush(choose(_mm256_cmp_ps(f, v, _CMP_GT_OQ), f, v))

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Vector instructions that run at their ISSUE (quick.c), against the queue of the engine and one
+ * element after the other: a loop sets three DSRs and issues, as lists of random instructions in
+ * memory say. Operands overlap in all ways, lie beside the loop's own code, are sometimes bad, and
+ * sometimes a mover is under way. Memory, accumulators, tasks, cycles and faults must be the same.
+ */
+#include <string.h>
+
+#include "check.h"
+#include "rig.h"
+#include "twin/twin.h"
+
+#define RECORDS	 0x8000u
+#define RECORD	 64u
+#define NRECORDS 120u
+#define BESIDE	 (CODE_AT + 0x100u) /* data in a page that holds code, too */
+#define PROGRAMS 4000
+
+static uint64_t state = 0x2545f4914f6cdd1dull;
+
+static uint32_t rnd(uint32_t n)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (uint32_t)(state >> 20) % n;
+}
+
+static uint32_t value(void)
+{
+	static const uint32_t special[] = {0,	       0x80000000, 0x7f800000, 0xff800000,
+					   0x7fc00000, 0x7f812345, 1,	       0x807fffff};
+
+	if (!rnd(24))
+		return special[rnd(8)];
+	return rnd(2) ? (rnd(~0u) & 0x80ffffff) | 0x3f000000 : rnd(~0u);
+}
+
+/* a lane operand of that shape: memory that others use, too, or accumulators */
+static void operand(uint32_t dsr[4], uint32_t len, uint32_t len1, bool bad)
+{
+	uint32_t size = rnd(2) ? 2 : 4, kind_;
+	int32_t stride = 1, stride1 = ((int32_t)rnd(9) - 4) * 8;
+
+	if (rnd(2) && len * len1 <= WSE_NACC) {
+		kind_ = kind(WSE_KIND_ACC, 0);
+		stride1 = rnd(4) ? (int32_t)len : 0;
+		dsr[0] = rnd((WSE_NACC - len * len1) / 8 + 1) * 8;
+	} else {
+		kind_ = kind(WSE_KIND_MEM, size == 2 ? WSE_DT_BF16
+					   : rnd(4)  ? WSE_DT_FP32
+						     : WSE_DT_I32);
+		stride = (int32_t)size;
+		stride1 = rnd(2) ? (int32_t)(len * size + 15) & ~15 : stride1 * 2;
+		dsr[0] = WSE_SRAM_BASE + 0x1000 + rnd(64) * 16;
+		if (!rnd(8) && len1 == 1 && len <= 16)
+			dsr[0] = WSE_SRAM_BASE + BESIDE + rnd(4) * 16;
+	}
+	dsr[1] = d1(len, stride);
+	dsr[2] = d1(len1 == 1 && rnd(2) ? 0 : len1, stride1);
+	dsr[3] = kind_;
+	if (bad)
+		dsr[rnd(4)] ^= 1u << rnd(32);
+}
+
+static uint32_t completion(void)
+{
+	return (rnd(2) ? WSE_TCW_ACTIVATE_MASK : 0) | (rnd(2) ? WSE_TCW_UNBLOCK_MASK : 0) |
+	       rnd(32) << WSE_TCW_TASK_SHIFT;
+}
+
+static void record(uint32_t *w)
+{
+	uint32_t op = WSE_TOP_VADD + rnd(WSE_TOP_VRMAX - WSE_TOP_VADD + 1), len = 8 * (1 + rnd(5)),
+		 len1 = 1;
+	bool bad = !rnd(400);
+
+	if (op == 0x19)
+		op = WSE_TOP_VMOV;
+	if (!rnd(3))
+		len1 = 1 + rnd(4);
+	else if (!rnd(20))
+		len = 8 * (1 + rnd(60));
+	operand(w, len, len1, bad && !rnd(3));
+	operand(w + 4, len, len1, bad && !rnd(3));
+	operand(w + 8, len, len1, bad && !rnd(3));
+	if ((op == WSE_TOP_VRSUM || op == WSE_TOP_VRMAX) && !bad) {
+		w[0] = rnd(2) ? WSE_SRAM_BASE + 0x1000 + rnd(300) * 4 : rnd(WSE_NACC);
+		w[1] = d1(1, 0);
+		w[2] = 0;
+		w[3] = w[0] < WSE_NACC ? kind(WSE_KIND_ACC, 0) : kind(WSE_KIND_MEM, rnd(3));
+	}
+	w[12] = tcw(WSE_ENGINE_L, op, 1, 2, 3) | completion();
+	if (rnd(2))
+		w[12] |= WSE_TCW_SCALAR_MASK;
+	w[13] = value();
+	if (!rnd(6)) { /* a mover between places of its own */
+		w[0] = WSE_SRAM_BASE + 0x6000 + rnd(64) * 4;
+		w[4] = WSE_SRAM_BASE + 0x6000 + rnd(64) * 4;
+		w[1] = w[5] = d1(1 + rnd(40), 4);
+		w[2] = w[6] = 0;
+		w[3] = w[7] = kind(WSE_KIND_MEM, WSE_DT_I32);
+		w[12] = tcw(WSE_ENGINE_M0, WSE_TOP_MOVE, 1, 2, 3) | completion();
+	}
+}
+
+static void load(struct code *c, uint32_t rd, uint32_t off)
+{
+	put(c, i_type(0x03, 2, rd, 10, (int32_t)off));
+}
+
+static void make_program(struct rig *r)
+{
+	struct code c = rig_code(r);
+	uint32_t i, top, w;
+
+	for (i = 0; i < CODE_AT; i += 4) {
+		w = value();
+		memcpy(r->image + i, &w, 4);
+	}
+	for (i = 0; i < NRECORDS; i++) {
+		uint32_t words[RECORD / 4] = {0};
+
+		/* often the same again, as kernels do */
+		if (i && rnd(2))
+			memcpy(words, r->image + RECORDS + rnd(i) * RECORD, RECORD);
+		else
+			record(words);
+		memcpy(r->image + RECORDS + i * RECORD, words, RECORD);
+	}
+	li(&c, 10, WSE_SRAM_BASE + RECORDS);
+	li(&c, 11, NRECORDS);
+	top = c.pc;
+	for (i = 0; i < 6; i++) {
+		load(&c, 5, i * 8);
+		load(&c, 6, i * 8 + 4);
+		put(&c, WSE(WSE_F3_DSR, i & 1, 1 + i / 2, 5, 6));
+	}
+	load(&c, 5, 48);
+	load(&c, 6, 52);
+	put(&c, WSE(WSE_F3_ISSUE, 0, 0, 5, 6));
+	put(&c, i_type(0x13, 0, 10, 10, RECORD));
+	put(&c, i_type(0x13, 0, 11, 11, -1));
+	put(&c, b_type(1, 11, 0, (int32_t)(top - c.pc)));
+	wait_engines(&c, 7);
+	recv(&c, 0, WSE_SRAM_BASE); /* for ever; TNEXT would take the tasks */
+	memset(r->image + BESIDE, 0, 0x100);
+}
+
+static uint32_t faults;
+
+static bool same(struct rig *a, struct rig *b)
+{
+	const struct wse_core *ca = &a->m->core[0], *cb = &b->m->core[0];
+	struct wse_core_state sa, sb;
+
+	make_program(a);
+	memcpy(b->image, a->image, sizeof(a->image));
+	rig_run(a, &sa);
+	rig_run(b, &sb);
+	faults += sa.run == WSE_CORE_FAULTED;
+	return !memcmp(&sa, &sb, sizeof(sa)) && !memcmp(a->got, b->got, sizeof(a->got)) &&
+	       !memcmp(a->acc, b->acc, sizeof(a->acc)) && ca->ready == cb->ready &&
+	       ca->blocked == cb->blocked && a->m->cnt_mac == b->m->cnt_mac;
+}
+
+int main(void)
+{
+	static struct rig a, b;
+	uint32_t bad = 0, first = 0, i;
+
+	if (!ok(rig_open(&a, 0) && rig_open(&b, WSE_MODEL_FUNC_EXACT), "two cores"))
+		return tap_end();
+	if (!a.m->quick) {
+		ok(true, "vector instructions at once # SKIP not on this processor");
+		return tap_end();
+	}
+	for (i = 0; i < PROGRAMS; i++) {
+		if (same(&a, &b))
+			continue;
+		if (!bad++)
+			first = i;
+	}
+	ok(!bad, "%u of %u programs differ (first %u), %u ended in a fault", bad, PROGRAMS, first,
+	   faults);
+	ok(faults > PROGRAMS / 50 && faults < PROGRAMS / 2, "%u faults of %u", faults, PROGRAMS);
+	a.ops->destroy(a.m);
+	b.ops->destroy(b.m);
+	return tap_end();
+}
