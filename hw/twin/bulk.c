@@ -227,13 +227,67 @@ uint32_t wse_bulk_left(const struct wse_engine *e)
 	return left < RUN_MAX ? left : RUN_MAX;
 }
 
+/* the mover that sends what arrives at a core's ramp on a color; NULL: none does now */
+static struct wse_engine *sender(struct wse_model *m, struct wse_core **at, unsigned int color)
+{
+	struct wse_core *c = *at;
+	uint32_t steps;
+	unsigned int i;
+
+	for (steps = 0; c && steps <= m->ncores && c->rx[color] <= WSE_PORT_R; steps++) {
+		if (c->rx[color] != WSE_PORT_R) {
+			c = wse_neighbour(m, c, c->rx[color]);
+			continue;
+		}
+		*at = c;
+		for (i = WSE_ENGINE_M0; i <= WSE_ENGINE_M1; i++) {
+			struct wse_engine *e = &c->eng[i];
+
+			if (e->n && e->started && !e->end_left && e->out == (int)color)
+				return c->run == WSE_CORE_RUNNING ? e : NULL;
+		}
+		return NULL;
+	}
+	return NULL;
+}
+
+/* a join of two sources: brings who gives a node its other input into the set; false: nobody does */
+static bool pull(struct wse_model *m, struct bulk *b)
+{
+	uint32_t i, before = b->norder;
+
+	for (i = 0; i < b->nnodes; i++) {
+		struct node *x = &b->node[i], *n;
+		struct wse_core *c = x->c;
+		struct wse_engine *e;
+
+		if (x->need_dot && !x->got_dot) {
+			e = &c->eng[WSE_ENGINE_L];
+			if (!e->n || !e->started || !wse_is_stream(e->op) || e->op == WSE_TOP_AXPY)
+				return false;
+			node_of(m, b, c, WSE_ENGINE_L);
+		}
+		if (x->need_fab && !x->got_fab) {
+			e = sender(m, &c, x->e->claim);
+			if (!e)
+				return false;
+			if (b->slot[c->idx * 3 + (e - c->eng)])
+				continue;
+			n = node_of(m, b, c, e - c->eng);
+			if (!n->need_fab && !n->need_dot)
+				offer(b, n);
+		}
+	}
+	return b->norder > before;
+}
+
 /* follows everything that the nodes found so far feed; how many elements can pass, 0: not everybody
  * is ready */
 static uint32_t expand(struct wse_model *m, struct bulk *b, uint32_t n)
 {
 	uint32_t i, left;
 
-	for (i = 0; i < b->norder; i++) {
+	for (i = 0; i < b->norder || (b->norder < b->nnodes && pull(m, b)); i++) {
 		struct node *x = &b->node[b->order[i]];
 
 		x->first = b->nsinks;
