@@ -57,6 +57,7 @@ struct wse_device {
 	unsigned int nrings; /* the admin ring included */
 	unsigned int depth;  /* entries of an I/O ring */
 	unsigned int nvectors;
+	bool bounces; /* the host copies what is mapped for the device, see wse_pages.c */
 
 	struct mutex hw_mutex; /* see above, as for the other locks */
 	bool clean;	       /* hw_mutex: SRAM is zero, cores are held, nothing is routed */

@@ -21,6 +21,7 @@
 #include "wse_irq.h"
 #include "wse_job.h"
 #include "wse_lease.h"
+#include "wse_pages.h"
 #include "wse_power.h"
 #include "wse_reset.h"
 #include "wse_submit.h"
@@ -153,6 +154,7 @@ static int wse_init(struct wse_device *wdev)
 	init_llist_head(&wdev->reap);
 	init_waitqueue_head(&wdev->lease_wait);
 	init_completion(&wdev->admin_done);
+	wse_fw_init(wdev);
 	INIT_WORK(&wdev->push_work, wse_push_work);
 	INIT_WORK(&wdev->reset_work, wse_reset_work);
 	INIT_WORK(&wdev->lease_work, wse_lease_work);
@@ -203,7 +205,9 @@ static int wse_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		return ret;
 	/* buffers are described by page lists: segments may be as long as they like */
 	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
-	ret = wse_irq_init(wdev);
+	ret = wse_probe_bounces(&pdev->dev, &wdev->bounces);
+	if (!ret)
+		ret = wse_irq_init(wdev);
 	if (!ret)
 		ret = wse_dev_alloc(wdev);
 	if (ret)

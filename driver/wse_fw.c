@@ -5,6 +5,7 @@
 #include <linux/crc32.h>
 #include <linux/dma-mapping.h>
 #include <linux/firmware.h>
+#include <linux/ratelimit.h>
 
 #include "wse_dev.h"
 #include "wse_fw.h"
@@ -41,6 +42,12 @@ static int wse_fw_check(struct wse_device *wdev, const struct firmware *fw)
 	return 0;
 }
 
+void wse_fw_init(struct wse_device *wdev)
+{
+	ratelimit_state_init(&wdev->fw.limit, 5 * HZ, 10);
+	ratelimit_set_flags(&wdev->fw.limit, RATELIMIT_MSG_ON_RELEASE);
+}
+
 /* wdev->fw is valid, and stays so. */
 bool wse_fw_loaded(struct wse_device *wdev)
 {
@@ -65,11 +72,15 @@ int wse_fw_get(struct wse_device *wdev)
 		return ret;
 	if (image->loaded)
 		goto unlock;
+	/* the core writes to the log that it found none, and users may ask as often as they like */
+	ret = image->err;
+	if (ret && !__ratelimit(&image->limit))
+		goto unlock;
 	ret = firmware_request_nowarn(&fw, WSE_FIRMWARE, dev);
 	if (ret) {
 		dev_err_ratelimited(dev, "no firmware %s (%d): put it into /lib/firmware\n",
 				    WSE_FIRMWARE, ret);
-		goto unlock;
+		goto remember;
 	}
 	ret = wse_fw_check(wdev, fw);
 	if (!ret) {
@@ -87,6 +98,8 @@ int wse_fw_get(struct wse_device *wdev)
 		}
 	}
 	release_firmware(fw);
+remember:
+	image->err = ret;
 unlock:
 	mutex_unlock(&wdev->fw_mutex);
 	return ret;

@@ -2,6 +2,7 @@
 #ifndef WSE_FW_H
 #define WSE_FW_H
 
+#include <linux/ratelimit_types.h>
 #include <linux/types.h>
 
 struct wse_device;
@@ -10,6 +11,8 @@ struct wse_device;
 
 /* The firmware that contexts boot, in memory that the device can read. */
 struct wse_fw_image {
+	struct ratelimit_state limit; /* of asking again for a file that was missing or no good */
+	int err;		      /* of the last time; fw_mutex */
 	bool loaded; /* the rest is valid */
 	void *cpu;
 	dma_addr_t dma;
@@ -18,6 +21,7 @@ struct wse_fw_image {
 	u32 version;
 };
 
+void wse_fw_init(struct wse_device *wdev);
 bool wse_fw_loaded(struct wse_device *wdev);
 int wse_fw_get(struct wse_device *wdev);
 

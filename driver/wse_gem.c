@@ -15,6 +15,7 @@
 
 #include "wse_dev.h"
 #include "wse_gem.h"
+#include "wse_pages.h"
 
 /* Takes a buffer away from the device. Its pages stay, for whoever has mapped them. */
 static void wse_bo_unmap(struct wse_device *wdev, struct wse_bo *bo)
@@ -26,9 +27,11 @@ static void wse_bo_unmap(struct wse_device *wdev, struct wse_bo *bo)
 	if (list_empty(&bo->link))
 		return;
 	list_del_init(&bo->link);
-	if (bo->list)
-		dma_free_coherent(wdev->drm.dev, bo->list_bytes, bo->list, bo->list_dma);
-	bo->list = NULL;
+	wse_list_free(wdev->drm.dev, &bo->list);
+	if (bo->pages) {
+		wse_pages_unmap(wdev->drm.dev, bo);
+		return;
+	}
 	/* the helpers leave alone what they do not find */
 	bo->shmem.sgt = NULL;
 	if (attach) {
@@ -45,7 +48,7 @@ static void wse_bo_unmap(struct wse_device *wdev, struct wse_bo *bo)
 	kfree(sgt);
 }
 
-static void wse_gem_free(struct drm_gem_object *obj)
+void wse_gem_free(struct drm_gem_object *obj)
 {
 	struct wse_device *wdev = to_wse_device(obj->dev);
 	struct wse_bo *bo = to_wse_bo(obj);
@@ -55,7 +58,10 @@ static void wse_gem_free(struct drm_gem_object *obj)
 	wse_bo_unmap(wdev, bo);
 	dma_buf = bo->detached;
 	mutex_unlock(&wdev->bo_lock);
-	drm_gem_shmem_free(&bo->shmem);
+	if (bo->pages)
+		wse_pages_free(bo);
+	else
+		drm_gem_shmem_free(&bo->shmem);
 	/* not before: its reservation object was the buffer's too */
 	if (dma_buf)
 		dma_buf_put(dma_buf);
@@ -76,7 +82,7 @@ void wse_gem_remove(struct wse_device *wdev)
 }
 
 /* For fdinfo, under a spinlock: whoever misses that the device left just now finds out later. */
-static enum drm_gem_object_status wse_gem_status(struct drm_gem_object *obj)
+enum drm_gem_object_status wse_gem_status(struct drm_gem_object *obj)
 {
 	return list_empty(&to_wse_bo(obj)->link) ? 0 : DRM_GEM_OBJECT_RESIDENT;
 }
@@ -105,59 +111,6 @@ struct drm_gem_object *wse_gem_create_object(struct drm_device *drm, size_t size
 	return &bo->shmem.base;
 }
 
-/*
- * The largest page that all of the mapping consists of: every border between two pieces that are
- * not contiguous, and every piece's address, is a multiple of it. Only the end may be ragged, since
- * nothing beyond the buffer's size is ever accessed. *direct: there is but one piece.
- */
-static int wse_sgt_shape(struct sg_table *sgt, size_t size, u32 *pshift, bool *direct)
-{
-	dma_addr_t next = 0, borders = 0;
-	struct scatterlist *sg;
-	size_t off = 0;
-	unsigned int i, pieces = 0;
-
-	for_each_sgtable_dma_sg(sgt, sg, i) {
-		if (!pieces || sg_dma_address(sg) != next) {
-			borders |= sg_dma_address(sg) | off;
-			pieces++;
-		}
-		off += sg_dma_len(sg);
-		next = sg_dma_address(sg) + sg_dma_len(sg);
-	}
-	*direct = pieces == 1;
-	*pshift = borders ? __ffs64(borders) : WSE_PAGE_SHIFT_MAX;
-	*pshift = min(*pshift, WSE_PAGE_SHIFT_MAX);
-	/* what we were given to import might not consist of pages, or not be all there */
-	if (off < size || !pieces || *pshift < WSE_PAGE_SHIFT_MIN)
-		return -EINVAL;
-	return 0;
-}
-
-static int wse_bo_build_list(struct wse_device *wdev, struct wse_bo *bo, struct sg_table *sgt)
-{
-	size_t size = bo->buf.size, page = (size_t)1 << bo->buf.pshift, off = 0;
-	struct scatterlist *sg;
-	unsigned int i;
-
-	bo->list_bytes = DIV_ROUND_UP(size, page) * sizeof(*bo->list);
-	bo->list = dma_alloc_coherent(wdev->drm.dev, bo->list_bytes, &bo->list_dma,
-				      GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!bo->list)
-		return -ENOMEM;
-	/* a page begins in some segment, at a multiple of its size from the buffer's start */
-	for_each_sgtable_dma_sg(sgt, sg, i) {
-		size_t end = min(off + sg_dma_len(sg), size), at;
-
-		for (at = ALIGN(off, page); at < end; at += page)
-			bo->list[at >> bo->buf.pshift] =
-				cpu_to_le64(sg_dma_address(sg) + (at - off));
-		off = end;
-	}
-	bo->buf.addr = bo->list_dma;
-	return 0;
-}
-
 /* In drm_dev_enter(): wse_gem_remove() must find every buffer. */
 static int wse_bo_build(struct wse_device *wdev, struct wse_bo *bo, struct sg_table *sgt)
 {
@@ -171,9 +124,10 @@ static int wse_bo_build(struct wse_device *wdev, struct wse_bo *bo, struct sg_ta
 		bo->buf.addr = sg_dma_address(sgt->sgl);
 		bo->buf.pshift = 0;
 	} else {
-		ret = wse_bo_build_list(wdev, bo, sgt);
+		ret = wse_list_build(wdev->drm.dev, &bo->list, sgt, bo->buf.size, bo->buf.pshift);
 		if (ret)
 			return ret;
+		bo->buf.addr = bo->list.block[0].dma;
 	}
 	mutex_lock(&wdev->bo_lock);
 	list_add(&bo->link, &wdev->bos);
@@ -181,13 +135,45 @@ static int wse_bo_build(struct wse_device *wdev, struct wse_bo *bo, struct sg_ta
 	return 0;
 }
 
+/*
+ * As the device sees the bytes from begin to end of the buffer, which begin at offset begin - *base
+ * of buf. -EFBIG: its page list lies in pieces, of which none has all of them.
+ */
+int wse_bo_window(const struct wse_bo *bo, u64 begin, u64 end, struct wse_buf *buf, u64 *base)
+{
+	*buf = bo->buf;
+	*base = 0;
+	if (bo->list.nblocks < 2)
+		return 0;
+	return wse_list_window(&bo->list, begin, end, &buf->addr, base);
+}
+
+/* size is a multiple of a page. A buffer whose shmem.sgt is mapped, without a page list yet. */
+static struct wse_bo *wse_bo_alloc(struct wse_device *wdev, size_t size)
+{
+	struct drm_gem_shmem_object *shmem;
+	struct sg_table *sgt;
+	bool bounces;
+
+	if (wdev->bounces)
+		return wse_pages_create(&wdev->drm, size);
+	shmem = drm_gem_shmem_create(&wdev->drm, size);
+	if (IS_ERR(shmem))
+		return ERR_CAST(shmem);
+	sgt = drm_gem_shmem_get_pages_sgt(shmem);
+	bounces = !IS_ERR(sgt) && wse_sgt_bounces(wdev->drm.dev, sgt);
+	if (!IS_ERR(sgt) && !bounces)
+		return to_wse_bo(&shmem->base);
+	drm_gem_object_put(&shmem->base);
+	return bounces ? wse_pages_create(&wdev->drm, size) : ERR_CAST(sgt);
+}
+
 int wse_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct wse_device *wdev = to_wse_device(drm);
 	struct drm_wse_bo_create *args = data;
-	struct drm_gem_shmem_object *shmem;
-	struct sg_table *sgt;
 	struct sysinfo si;
+	struct wse_bo *bo;
 	int idx, ret;
 	u64 pages;
 
@@ -200,18 +186,15 @@ int wse_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 		return -ENOMEM;
 	if (!drm_dev_enter(drm, &idx))
 		return -ENODEV;
-	shmem = drm_gem_shmem_create(drm, pages * PAGE_SIZE);
-	if (IS_ERR(shmem)) {
-		ret = PTR_ERR(shmem);
+	bo = wse_bo_alloc(wdev, pages * PAGE_SIZE);
+	if (IS_ERR(bo)) {
+		ret = PTR_ERR(bo);
 		goto exit;
 	}
-	sgt = drm_gem_shmem_get_pages_sgt(shmem);
-	ret = PTR_ERR_OR_ZERO(sgt);
+	ret = wse_bo_build(wdev, bo, bo->shmem.sgt);
 	if (!ret)
-		ret = wse_bo_build(wdev, to_wse_bo(&shmem->base), sgt);
-	if (!ret)
-		ret = drm_gem_handle_create(file, &shmem->base, &args->handle);
-	drm_gem_object_put(&shmem->base);
+		ret = drm_gem_handle_create(file, &bo->shmem.base, &args->handle);
+	drm_gem_object_put(&bo->shmem.base);
 exit:
 	drm_dev_exit(idx);
 	return ret;
@@ -239,9 +222,15 @@ int wse_bo_map_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 struct drm_gem_object *wse_gem_import_sgt(struct drm_device *drm, struct dma_buf_attachment *attach,
 					  struct sg_table *sgt)
 {
-	struct drm_gem_object *obj = drm_gem_shmem_prime_import_sg_table(drm, attach, sgt);
+	struct drm_gem_object *obj;
 	int ret;
 
+	/* the exporter's memory would not be what the device reads and writes */
+	if (wse_sgt_bounces(drm->dev, sgt)) {
+		drm_dbg(drm, "import refused: its mapping bounces\n");
+		return ERR_PTR(-EOPNOTSUPP);
+	}
+	obj = drm_gem_shmem_prime_import_sg_table(drm, attach, sgt);
 	if (IS_ERR(obj))
 		return obj;
 	ret = wse_bo_build(to_wse_device(drm), to_wse_bo(obj), sgt);

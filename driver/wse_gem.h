@@ -5,6 +5,7 @@
 #include <drm/drm_gem_shmem_helper.h>
 
 #include "wse_cmd.h"
+#include "wse_list.h"
 
 struct wse_device;
 
@@ -13,9 +14,8 @@ struct wse_bo {
 	struct drm_gem_shmem_object shmem;
 	struct wse_buf buf;    /* constant once the buffer has a handle */
 	struct list_head link; /* wse_device.bos, while the device can reach it; bo_lock */
-	__le64 *list;	       /* one bus address per page of 2^pshift bytes; NULL: direct */
-	dma_addr_t list_dma;
-	size_t list_bytes;
+	struct wse_list list;  /* of pages of 2^pshift bytes, unless the buffer is direct */
+	struct page **pages;   /* of a host where others bounce, see wse_pages.c; else NULL */
 	struct dma_buf *detached; /* where an import came from whose device has left; bo_lock */
 };
 
@@ -31,5 +31,8 @@ struct drm_gem_object *wse_gem_import_sgt(struct drm_device *drm, struct dma_buf
 int wse_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int wse_bo_map_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 void wse_gem_remove(struct wse_device *wdev);
+void wse_gem_free(struct drm_gem_object *obj);
+enum drm_gem_object_status wse_gem_status(struct drm_gem_object *obj);
+int wse_bo_window(const struct wse_bo *bo, u64 begin, u64 end, struct wse_buf *buf, u64 *base);
 
 #endif

@@ -83,6 +83,40 @@ static int wse_job_bo(struct wse_job *job, struct drm_file *file, u32 handle, u3
 	return 0;
 }
 
+/* Where a page list lies in pieces: offsets count from where the command's piece begins. */
+static int wse_encode_window(const struct drm_wse_cmd *c, const struct wse_bo *bo,
+			     const struct wse_bo *mask, struct wse_sqe *sqe)
+{
+	struct drm_wse_cmd moved = *c;
+	struct wse_buf buf = {}, mask_buf = {};
+	u64 base, end;
+	int ret = 0;
+
+	/* wse_cmd_check() has seen that neither overflows */
+	if (bo && wse_cmd_has_bo(c)) {
+		wse_cmd_end(c, &end);
+		ret = wse_bo_window(bo, c->off, end, &buf, &base);
+		moved.off -= base;
+	}
+	if (!ret && mask && wse_cmd_has_mask(c)) {
+		wse_cmd_mask_end(c, &end);
+		ret = wse_bo_window(mask, c->moff, end, &mask_buf, &base);
+		moved.moff -= base;
+	}
+	if (!ret)
+		wse_cmd_encode(&moved, 0, &buf, &mask_buf, sqe);
+	return ret;
+}
+
+static int wse_encode(const struct drm_wse_cmd *c, const struct wse_bo *bo,
+		      const struct wse_bo *mask, struct wse_sqe *sqe)
+{
+	if ((bo && bo->list.nblocks > 1) || (mask && mask->list.nblocks > 1))
+		return wse_encode_window(c, bo, mask, sqe);
+	wse_cmd_encode(c, 0, bo ? &bo->buf : NULL, mask ? &mask->buf : NULL, sqe);
+	return 0;
+}
+
 static int wse_job_fill(struct wse_job *job, struct drm_file *file, const struct drm_wse_cmd *cmds)
 {
 	struct wse_device *wdev = job->ctx->wdev;
@@ -102,6 +136,8 @@ static int wse_job_fill(struct wse_job *job, struct drm_file *file, const struct
 					    mask ? mask->buf.size : 0);
 		if (!ret && c->op == WSE_OP_FENCE)
 			ret = wse_fence_check(&wdev->geom, cmds, i);
+		if (!ret && c->op != WSE_OP_FENCE)
+			ret = wse_encode(c, bo, mask, &cmd->sqe);
 		if (ret) {
 			drm_dbg(&wdev->drm, "command %u (op %u) refused: %d\n", i, c->op, ret);
 			return ret;
@@ -113,9 +149,6 @@ static int wse_job_fill(struct wse_job *job, struct drm_file *file, const struct
 			cmd->sqe.opcode = WSE_OP_FENCE;
 			cmd->wait_cmd = c->wait_cmd;
 			cmd->wait_queue = c->wait_queue;
-		} else {
-			wse_cmd_encode(c, 0, bo ? &bo->buf : NULL, mask ? &mask->buf : NULL,
-				       &cmd->sqe);
 		}
 	}
 	return 0;

@@ -161,6 +161,13 @@ int wse_explain_submit(struct wse_device *dev, const struct drm_wse_cmd *cmds, u
 		return wse_fail(dev, err,
 				"%s refused the submit: the context or a fence is none of its own",
 				dev->uri);
+	case -EFBIG:
+		return wse_fail(
+			dev, err,
+			"%s: a command reaches over more of its buffer than a piece of the "
+			"buffer's page list describes: split it (1 GiB always fits), or give "
+			"the host an IOMMU",
+			dev->uri);
 	case -EIO:
 		/* the sentence about what was lost is worth more, and still there */
 		pthread_mutex_lock(&dev->error_lock);

@@ -20,7 +20,9 @@ SUITES += $(B)/asan/selftests/driver/cmd_test \
 	"selftests/driver/guest --iommu intel func test_submit 2x2 2" \
 	"selftests/driver/guest func test_lease 2x2 2" \
 	"selftests/driver/guest --iommu virtio func test_lease 2x2 2" \
+	"selftests/driver/guest func test_dma 2x2 2" \
 	"selftests/driver/guest --append swiotlb=force func test_dma 2x2 2" \
+	"selftests/driver/guest --append slab_nomerge --iommu intel func test_dma 2x2 2" \
 	"selftests/driver/guest --smp 2 --append preempt=full func test_syncobj" \
 	"selftests/driver/guest func test_core 4x4" \
 	"selftests/driver/guest func test_gone 2x2 2" \

@@ -1,111 +1,434 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is mapped for a device, and for how long. The guest runs with swiotlb=force: every mapping
- * then takes slots of the bounce buffer, and debugfs tells how many are taken.
+ * What is mapped for a device, for how long, and how it finds it: page lists of scattered buffers,
+ * hosts that copy what is mapped (swiotlb=force), and what the memory is accounted to.
+ *
+ * Which of these tests say something depends on the guest: plain, swiotlb=force (debugfs tells how
+ * many slots of the bounce buffer are taken), or with an IOMMU.
  */
+#include <linux/udmabuf.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+
 #include "wse_test.h"
 #include "kselftest_harness.h"
 
-#define USED "/sys/kernel/debug/swiotlb/io_tlb_used"
+#define USED	   "/sys/kernel/debug/swiotlb/io_tlb_used"
+#define LIST_BYTES "/sys/module/wse/parameters/list_bytes"
+#define CGROUP	   "/tmp/cgroup"
+#define MIB	   (1ul << 20)
 
 FIXTURE(dma)
 {
 	char address[2][32];
 	int fd[2];
-	long idle; /* slots taken when no device is bound */
+	uint32_t ctx;
 };
 
+/* Slots of the bounce buffer that are taken, -1 if nothing bounces. */
 static long slots(void)
 {
-	long n = -1;
-	FILE *f = fopen(USED, "r");
+	char text[4096];
 
-	if (f) {
-		if (fscanf(f, "%ld", &n) != 1)
-			n = -1;
-		fclose(f);
-	}
-	return n;
+	wse_slurp("/proc/cmdline", text, sizeof(text));
+	if (!strstr(text, "swiotlb=force"))
+		return -1;
+	wse_slurp(USED, text, sizeof(text));
+	return strtol(text, NULL, 10);
+}
+
+static bool iommu(void)
+{
+	char text[4096];
+
+	wse_slurp("/proc/cmdline", text, sizeof(text));
+	return strstr(text, "intel_iommu=on");
 }
 
 FIXTURE_SETUP(dma)
 {
 	int i;
 
-	if (slots() < 0)
-		SKIP(return, "there is no " USED);
-	for (i = 0; i < 2; i++)
-		wse_address(i, self->address[i]);
-	for (i = 0; i < 2; i++)
-		ASSERT_EQ(0, wse_unbind(self->address[i]));
-	self->idle = slots();
 	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(0, wse_bind(self->address[i]));
+		wse_address(i, self->address[i]);
 		self->fd[i] = wse_open_at(self->address[i]);
 		ASSERT_LE(0, self->fd[i]);
 	}
+	ASSERT_EQ(0, wse_ctx_create(self->fd[0], DRM_WSE_CTX_WAIT, &self->ctx));
 }
 
 FIXTURE_TEARDOWN(dma)
 {
 	int i;
 
+	wse_sysfs_write(LIST_BYTES, "4194304");
 	for (i = 0; i < 2; i++)
 		if (self->fd[i] >= 0)
 			close(self->fd[i]);
 }
 
-TEST_F(dma, buffers_are_unmapped_with_the_handle)
+static void fill(uint64_t *p, size_t words, uint64_t seed)
+{
+	size_t i;
+
+	for (i = 0; i < words; i++)
+		p[i] = (seed + i) * 0x9e3779b97f4a7c15ull;
+}
+
+/* n pages of a memfd as a dma-buf in which none follows the one before; -errno. */
+static int scattered(uint32_t n)
+{
+	int dev = open("/dev/udmabuf", O_RDWR | O_CLOEXEC), mem, fd;
+	struct udmabuf_create_list *list = calloc(1, sizeof(*list) + n * sizeof(list->list[0]));
+	uint32_t i;
+
+	if (dev < 0)
+		return -errno;
+	/* the kernel's own limit is 1024 */
+	wse_sysfs_write("/sys/module/udmabuf/parameters/list_limit", "65536");
+	mem = memfd_create("scattered", MFD_ALLOW_SEALING);
+	if (!list || mem < 0 || ftruncate(mem, (off_t)n * PAGE) ||
+	    fcntl(mem, F_ADD_SEALS, F_SEAL_SHRINK))
+		return -EINVAL;
+	list->count = n;
+	/* all odd ones backwards, then all even ones */
+	for (i = 0; i < n; i++)
+		list->list[i] = (struct udmabuf_create_item){
+			.memfd = mem,
+			.offset = (uint64_t)PAGE * (i < n / 2 ? n - 1 - 2 * i : 2 * (n - 1 - i)),
+			.size = PAGE,
+		};
+	fd = ioctl(dev, UDMABUF_CREATE_LIST, list);
+	if (fd < 0)
+		fd = -errno;
+	close(mem);
+	close(dev);
+	free(list);
+	return fd;
+}
+
+static int import(int fd, int dmabuf, uint32_t *handle)
+{
+	struct drm_prime_handle in = { .fd = dmabuf };
+	int ret = wse_ioctl(fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &in);
+
+	*handle = in.handle;
+	return ret;
+}
+
+/* len bytes from one place of the buffer to another, through a core */
+static int through(FIXTURE_DATA(dma) *self, uint32_t bo, uint64_t from, uint64_t to, uint32_t len)
+{
+	struct drm_wse_cmd cmds[2] = {
+		cmd_copy(WSE_OP_COPY_IN, bo, from, 0, 0, 0x1000, len),
+		cmd_copy(WSE_OP_COPY_OUT, bo, to, 0, 0, 0x1000, len),
+	};
+
+	return wse_run(self->fd[0], self->ctx, cmds, 2);
+}
+
+/* what the processor writes after the buffer was made arrives there, and what the device writes here */
+TEST_F(dma, both_see_the_same_memory)
 {
 	long before = slots();
-	uint32_t bo;
+	size_t size = 3 * MIB;
+	uint32_t bo, round;
+	uint64_t *p;
 
-	ASSERT_EQ(0, wse_bo_create(self->fd[0], 1 << 20, &bo));
-	if (slots() == before)
-		SKIP(return, "mappings do not bounce: boot with swiotlb=force");
+	ASSERT_EQ(0, wse_bo_create(self->fd[0], size, &bo));
+	p = wse_bo_map(self->fd[0], bo, size);
+	ASSERT_NE(NULL, p);
+	for (round = 1; round < 4; round++) {
+		fill(p, 2048, round);
+		/* in the middle of a page that the device writes around */
+		p[2 * MIB / 8 - 1] = round;
+		ASSERT_EQ(0, through(self, bo, 0, 2 * MIB, 16384));
+		EXPECT_EQ(0, memcmp(p, (char *)p + 2 * MIB, 16384));
+		EXPECT_EQ(round, p[2 * MIB / 8 - 1]);
+	}
+	/* and no bounce buffer is filled up by that */
+	EXPECT_EQ(before, slots());
 	EXPECT_EQ(0, wse_gem_close(self->fd[0], bo));
 	EXPECT_EQ(before, slots());
 }
 
-/* files, mappings and the dma-buf stay, what is mapped for the devices does not */
-TEST_F(dma, nothing_is_mapped_after_unbind)
+/* mappings, files and exports of such a buffer may outlive the device */
+TEST_F(dma, buffers_outlive_the_device)
 {
-	struct drm_prime_handle out = { .flags = O_CLOEXEC | O_RDWR }, in = {};
-	size_t size = 1 << 20;
-	long one, both;
-	uint32_t bo[2];
-	uint64_t *p;
+	struct drm_prime_handle out = { .flags = O_CLOEXEC | O_RDWR };
+	size_t size = MIB;
+	uint64_t *p, *q;
+	uint32_t bo;
+	long idle;
 
-	ASSERT_EQ(0, wse_bo_create(self->fd[0], size, &bo[0]));
-	ASSERT_EQ(0, wse_bo_create(self->fd[0], PAGE, &bo[1]));
-	p = wse_bo_map(self->fd[0], bo[0], size);
+	ASSERT_EQ(0, wse_bo_create(self->fd[0], size, &bo));
+	p = wse_bo_map(self->fd[0], bo, size);
 	ASSERT_NE(NULL, p);
 	p[1] = 42;
-	one = slots();
-	out.handle = bo[0];
+	out.handle = bo;
 	ASSERT_EQ(0, wse_ioctl(self->fd[0], DRM_IOCTL_PRIME_HANDLE_TO_FD, &out));
-	in.fd = out.fd;
-	ASSERT_EQ(0, wse_ioctl(self->fd[1], DRM_IOCTL_PRIME_FD_TO_HANDLE, &in));
-	both = slots();
-	if (both == self->idle)
-		SKIP(return, "mappings do not bounce: boot with swiotlb=force");
-	EXPECT_LT(one, both);
-
-	ASSERT_EQ(0, wse_unbind(self->address[1]));
-	EXPECT_EQ(one, slots());
+	q = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, out.fd, 0);
+	ASSERT_NE(MAP_FAILED, q);
 	ASSERT_EQ(0, wse_unbind(self->address[0]));
-	EXPECT_EQ(self->idle, slots());
+	ASSERT_EQ(0, wse_unbind(self->address[1]));
+	idle = slots();
 	EXPECT_EQ(42, p[1]);
 	p[2] = 43;
+	EXPECT_EQ(43, q[2]);
+	/* a part that nobody has touched yet */
+	q[size / 8 - 1] = 44;
+	EXPECT_EQ(44, p[size / 8 - 1]);
+	munmap(p, size / 2);
+	EXPECT_EQ(44, p[size / 8 - 1]);
 	close(self->fd[0]);
 	close(self->fd[1]);
 	close(out.fd);
-	munmap(p, size);
+	munmap((char *)p + size / 2, size / 2);
+	EXPECT_EQ(42, q[1]);
+	munmap(q, size);
 	self->fd[0] = -1;
 	self->fd[1] = -1;
-	EXPECT_EQ(self->idle, slots());
+	EXPECT_EQ(idle, slots());
 	ASSERT_EQ(0, wse_bind(self->address[0]));
 	ASSERT_EQ(0, wse_bind(self->address[1]));
+}
+
+TEST_F(dma, private_mapping_refused)
+{
+	struct drm_wse_bo_map map = {};
+	uint32_t bo;
+
+	ASSERT_EQ(0, wse_bo_create(self->fd[0], PAGE, &bo));
+	map.handle = bo;
+	ASSERT_EQ(0, wse_ioctl(self->fd[0], DRM_IOCTL_WSE_BO_MAP, &map));
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, self->fd[0],
+				   map.offset));
+	EXPECT_EQ(EINVAL, errno);
+}
+
+/* a foreign buffer that is copied for the device cannot be the same for both */
+TEST_F(dma, import_that_bounces_refused)
+{
+	long before = slots();
+	uint32_t bo;
+	int fd;
+
+	if (before < 0)
+		SKIP(return, "mappings do not bounce: boot with swiotlb=force");
+	fd = scattered(16);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-EOPNOTSUPP, import(self->fd[0], fd, &bo));
+	close(fd);
+	EXPECT_EQ(before, slots());
+}
+
+/* Address ranges of the IOMMU that are taken; buffers are large enough to have no cached ones. */
+static long ranges(void)
+{
+	char line[256];
+	long n = -1;
+	FILE *f = fopen("/proc/slabinfo", "r");
+
+	while (f && n < 0 && fgets(line, sizeof(line), f))
+		if (!strncmp(line, "iommu_iova ", 11))
+			n = strtol(line + 11, NULL, 10);
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* files, mappings and the dma-bufs stay, what is mapped for the devices does not */
+TEST_F(dma, nothing_is_mapped_after_unbind)
+{
+	enum { N = 400, SIZE = 66 * PAGE };
+	struct drm_prime_handle out = { .flags = O_CLOEXEC | O_RDWR };
+	long before, both;
+	uint32_t bo, i;
+
+	if (!iommu() || ranges() < 0)
+		SKIP(return, "nobody counts mappings: --iommu intel --append slab_nomerge");
+	before = ranges();
+	for (i = 0; i < N; i++) {
+		ASSERT_EQ(0, wse_bo_create(self->fd[0], SIZE, &out.handle));
+		ASSERT_EQ(0, wse_ioctl(self->fd[0], DRM_IOCTL_PRIME_HANDLE_TO_FD, &out));
+		ASSERT_EQ(0, import(self->fd[1], out.fd, &bo));
+		close(out.fd);
+	}
+	both = ranges();
+	EXPECT_LE(before + 2 * N, both);
+	ASSERT_EQ(0, wse_unbind(self->address[1]));
+	/* objects of slabs that are not full are counted, too */
+	EXPECT_GE(both - N + 100, ranges());
+	ASSERT_EQ(0, wse_unbind(self->address[0]));
+	EXPECT_GE(both - 2 * N + 100, ranges());
+	ASSERT_EQ(0, wse_bind(self->address[0]));
+	ASSERT_EQ(0, wse_bind(self->address[1]));
+}
+
+/* pages in any order, and lists in one piece or several: the device finds every byte */
+TEST_F(dma, scattered_import)
+{
+	size_t size = 4 * MIB;
+	const char *pieces[] = { "4194304", "16384", "4096" };
+	struct drm_wse_cmd far;
+	uint32_t bo, i, n = 0;
+	uint64_t at, *p;
+	int fd;
+
+	if (slots() >= 0)
+		SKIP(return, "imports bounce");
+	fd = scattered(size / PAGE);
+	ASSERT_LE(0, fd);
+	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ASSERT_NE(MAP_FAILED, p);
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, wse_sysfs_write(LIST_BYTES, pieces[i]));
+		ASSERT_EQ(0, import(self->fd[0], fd, &bo));
+		fill(p, size / 8, i);
+		for (at = 0; at < size / 2 - 16384; at += 3 * 16384 + 8 * n++) {
+			uint64_t from = n & 1 ? at : size / 2 + at;
+			uint64_t to = n & 1 ? size - 16384 - at : size / 2 - 16384 - at;
+
+			ASSERT_EQ(0, through(self, bo, from, to, 16384));
+			ASSERT_EQ(0, memcmp((char *)p + from, (char *)p + to, 16384));
+		}
+		/* two lines, 1 MiB + 8 apart: 512 entries describe 2 MiB, from one MiB to the next but one */
+		far = cmd_copy(WSE_OP_COPY_IN, bo, MIB - 16, 0, 0, 0x1000, 8);
+		far.nline = 2;
+		far.lstride = MIB - 8;
+		far.sstride = 8;
+		EXPECT_EQ(0, wse_run(self->fd[0], self->ctx, &far, 1));
+		far.lstride = MIB + 16;
+		EXPECT_EQ(i == 2 && !iommu() ? -EFBIG : 0,
+			  wse_run(self->fd[0], self->ctx, &far, 1));
+		EXPECT_EQ(0, wse_gem_close(self->fd[0], bo));
+	}
+	munmap(p, size);
+	close(fd);
+}
+
+/* a stream reads values and mask through lists in pieces, each of its own */
+TEST_F(dma, stream_of_a_long_list)
+{
+	struct drm_wse_cmd in = {
+		.op = WSE_OP_STREAM_IN,
+		.queue = 1,
+		.flags = DRM_WSE_CMD_MASKED,
+		.budget = BUDGET,
+		.cols = 1,
+		.nline = 1,
+		.nfeat = 1,
+		.kcol = 64,
+		.etype = WSE_ETYPE_RAW32,
+	};
+	uint32_t bo[2], i;
+	int fd[2];
+
+	if (slots() >= 0 || iommu())
+		SKIP(return, "there are no page lists here");
+	ASSERT_EQ(0, wse_sysfs_write(LIST_BYTES, "4096"));
+	for (i = 0; i < 2; i++) {
+		fd[i] = scattered(1024);
+		ASSERT_LE(0, fd[i]);
+		ASSERT_EQ(0, import(self->fd[0], fd[i], &bo[i]));
+	}
+	in.bo = bo[0];
+	in.mask_bo = bo[1];
+	in.off = 3 * MIB + 8;
+	in.moff = 2 * MIB + 16;
+	/* the mask is all zeros: nothing is sent, so nobody has to take it */
+	EXPECT_EQ(0, wse_run(self->fd[0], self->ctx, &in, 1));
+	in.moff = 4 * MIB - 8;
+	EXPECT_EQ(0, wse_run(self->fd[0], self->ctx, &in, 1));
+	in.moff = 4 * MIB;
+	EXPECT_EQ(-ERANGE, wse_run(self->fd[0], self->ctx, &in, 1));
+	in.moff = 0;
+	in.off = MIB - 8;
+	in.nline = 2;
+	in.lstride = MIB + 8;
+	EXPECT_EQ(-EFBIG, wse_run(self->fd[0], self->ctx, &in, 1));
+	in.off = 0;
+	in.moff = MIB - 8;
+	in.rstride = MIB + 8;
+	EXPECT_EQ(-EFBIG, wse_run(self->fd[0], self->ctx, &in, 1));
+	close(fd[0]);
+	close(fd[1]);
+}
+
+/* Bytes that the kernel has allocated for this process's cgroup, -1 if that is not counted. */
+static long accounted(void)
+{
+	char text[8192], *p;
+
+	wse_slurp(CGROUP "/test/memory.stat", text, sizeof(text));
+	p = strstr(text, "\nkernel ");
+	return p ? strtol(p + 8, NULL, 10) : -1;
+}
+
+static int join_cgroup(void)
+{
+	char pid[16];
+
+	mkdir(CGROUP, 0755);
+	mount("none", CGROUP, "cgroup2", 0, NULL);
+	wse_sysfs_write(CGROUP "/cgroup.subtree_control", "+memory");
+	mkdir(CGROUP "/test", 0755);
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	return wse_sysfs_write(CGROUP "/test/cgroup.procs", pid);
+}
+
+TEST_F(dma, page_lists_are_accounted)
+{
+	uint32_t pages = 16384, i, bo; /* 128 KiB of list */
+	int fd, node;
+	long before;
+
+	if (slots() >= 0 || iommu())
+		SKIP(return, "there are no page lists here");
+	ASSERT_EQ(0, join_cgroup());
+	fd = scattered(pages);
+	ASSERT_LE(0, fd);
+	before = accounted();
+	ASSERT_LE(0, before);
+	for (i = 0; i < 16; i++) {
+		node = wse_open_at(self->address[0]);
+		ASSERT_LE(0, node);
+		ASSERT_EQ(0, import(node, fd, &bo));
+	}
+	/* what a processor has in advance may hide some */
+	EXPECT_LE(before + 15 * pages * 8, accounted());
+	close(fd);
+}
+
+/* behind a stream that nobody takes */
+TEST_F(dma, jobs_are_accounted)
+{
+	enum { JOBS = 1000, CMDS = 32 };
+	struct drm_wse_cmd nops[CMDS], stream = {
+		.op = WSE_OP_STREAM_IN,
+		.queue = 1,
+		.budget = BUDGET * 1000,
+		.cols = 1,
+		.nline = 1,
+		.kcol = 64,
+		.nfeat = 1,
+		.etype = WSE_ETYPE_RAW32,
+	};
+	uint32_t i, sync;
+	long before;
+
+	ASSERT_EQ(0, join_cgroup());
+	ASSERT_EQ(0, wse_bo_create(self->fd[0], PAGE, &stream.bo));
+	ASSERT_EQ(0, wse_submit(self->fd[0], self->ctx, &stream, 1, &sync));
+	for (i = 0; i < CMDS; i++)
+		nops[i] = cmd_nop(1);
+	before = accounted();
+	ASSERT_LE(0, before);
+	for (i = 0; i < JOBS; i++)
+		ASSERT_EQ(0, wse_submit(self->fd[0], self->ctx, nops, CMDS, &sync));
+	EXPECT_EQ(1, syncobj_status(self->fd[0], sync));
+	/* each has at least its commands, of 64 bytes */
+	EXPECT_LE(before + JOBS * CMDS * 64, accounted());
 }
 
 TEST_HARNESS_MAIN

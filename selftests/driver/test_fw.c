@@ -83,6 +83,7 @@ TEST_F(fw, good)
 TEST_F(fw, missing)
 {
 	struct drm_wse_info info;
+	unsigned int before, i;
 	uint32_t ctx;
 
 	EXPECT_EQ(-ENOENT, try(self, -1));
@@ -90,7 +91,13 @@ TEST_F(fw, missing)
 	info = wse_info(self->fd);
 	EXPECT_NE(0, info.rows);
 	EXPECT_EQ(0, info.fw_end);
+	/* users who insist fill no log */
+	before = wse_messages();
+	for (i = 0; i < 300; i++)
+		EXPECT_EQ(-ENOENT, wse_ctx_create(self->fd, 0, &ctx));
+	EXPECT_GT(before + 50, wse_messages());
 	ASSERT_EQ(0, write_all(FIRMWARE, self->image, self->size));
+	sleep(6);
 	EXPECT_EQ(0, wse_ctx_create(self->fd, 0, &ctx));
 }
 

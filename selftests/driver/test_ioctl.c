@@ -390,6 +390,26 @@ TEST_F(wse, unknown_ioctl)
 	EXPECT_EQ(-EINVAL, wse_ioctl(self->fd, DRM_IOWR(DRM_COMMAND_BASE + 0x3f, arg), arg));
 }
 
+/* whoever is refused, or fails, a thousand times writes no log */
+TEST_F(wse, refusals_leave_no_message)
+{
+	unsigned int before = wse_messages(), i;
+	struct drm_wse_cmd cmd = cmd_nop(1);
+	struct drm_prime_handle in = { .fd = -1 };
+	uint32_t ctx;
+
+	ASSERT_NE(0, before); /* what probe says */
+	for (i = 0; i < 1000; i++) {
+		EXPECT_EQ(-EBUSY, wse_ctx_create(self->fd, 0, &ctx));
+		EXPECT_GT(0, wse_bo_create(self->fd, ~0ull - i, &ctx));
+		EXPECT_GT(0, wse_ioctl(self->fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &in));
+		cmd.op = i + 7;
+		EXPECT_GT(0, wse_run(self->fd, self->ctx, &cmd, 1));
+		EXPECT_GT(0, wse_run(self->fd, i, &cmd, 1));
+	}
+	EXPECT_EQ(before, wse_messages());
+}
+
 /* of the core, which would follow a NULL pointer of an accel node's file */
 TEST_F(wse, core_ioctls_without_master)
 {

@@ -127,6 +127,23 @@ static inline void wse_debugfs(const char *name, char *text, size_t size)
 	wse_slurp(path, text, size);
 }
 
+/* Messages of the driver in the kernel's log, of any level. */
+static inline unsigned int wse_messages(void)
+{
+	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
+	unsigned int n = 0;
+	char record[8192];
+	ssize_t len;
+
+	while (fd >= 0 && ((len = read(fd, record, sizeof(record) - 1)) > 0 || errno == EPIPE)) {
+		record[len > 0 ? len : 0] = 0;
+		n += strstr(record, ";wse ") || strstr(record, "\n DRIVER=wse");
+	}
+	if (fd >= 0)
+		close(fd);
+	return n;
+}
+
 #define TRACING "/sys/kernel/tracing/"
 
 /* Empties the trace and switches the driver's events on; trace_end() gives what they said. */

@@ -109,6 +109,31 @@ static inline bool wse_extend(__u64 *end, __u64 n, __u64 stride)
 	       __builtin_add_overflow(*end, span, end);
 }
 
+/*
+ * Where the pattern of a copy or a stream in its bo ends, and that of a stream's mask; true when
+ * that overflows. c->off and c->moff are where they begin.
+ */
+static inline bool wse_cmd_end(const struct drm_wse_cmd *c, __u64 *end)
+{
+	*end = c->off;
+	if (wse_cmd_is_stream(c))
+		return __builtin_add_overflow(*end, (__u64)c->kcol * wse_etype_bytes(c->etype),
+					      end) ||
+		       wse_extend(end, (__u64)c->nline * c->nfeat, c->lstride) ||
+		       wse_extend(end, c->cols, c->cstride);
+	return __builtin_add_overflow(*end, (__u64)c->len, end) ||
+	       wse_extend(end, c->nline, c->lstride) || wse_extend(end, c->cols, c->cstride) ||
+	       wse_extend(end, c->rows, c->rstride);
+}
+
+static inline bool wse_cmd_mask_end(const struct drm_wse_cmd *c, __u64 *end)
+{
+	*end = c->moff;
+	return __builtin_add_overflow(*end, (__u64)(c->kcol + 7) / 8, end) ||
+	       wse_extend(end, (__u64)c->nline * c->nfeat, c->rstride) ||
+	       wse_extend(end, c->cols, c->mcstride);
+}
+
 static inline int wse_rect_check(const struct wse_geom *g, const struct drm_wse_cmd *c)
 {
 	if (!c->rows || !c->cols)
@@ -121,7 +146,7 @@ static inline int wse_rect_check(const struct wse_geom *g, const struct drm_wse_
 static inline int wse_copy_check(const struct wse_geom *g, const struct drm_wse_cmd *c,
 				 __u64 bo_size)
 {
-	__u64 sram_end = (__u64)c->sram + c->len, end = c->off;
+	__u64 sram_end = (__u64)c->sram + c->len, end;
 	int ret;
 
 	if (c->flags & ~(c->op == WSE_OP_COPY_IN ? DRM_WSE_CMD_BROADCAST : 0))
@@ -139,9 +164,7 @@ static inline int wse_copy_check(const struct wse_geom *g, const struct drm_wse_
 		return ret;
 	if (wse_extend(&sram_end, c->nline, c->sstride) || sram_end > g->sram_bytes)
 		return -ERANGE;
-	if (__builtin_add_overflow(end, (__u64)c->len, &end) ||
-	    wse_extend(&end, c->nline, c->lstride) || wse_extend(&end, c->cols, c->cstride) ||
-	    wse_extend(&end, c->rows, c->rstride) || end > bo_size)
+	if (wse_cmd_end(c, &end) || end > bo_size)
 		return -ERANGE;
 	return 0;
 }
@@ -150,7 +173,7 @@ static inline int wse_stream_check(const struct wse_geom *g, const struct drm_ws
 				   __u64 bo_size, __u64 mask_size)
 {
 	__u32 flags = DRM_WSE_CMD_MASKED, bytes = wse_etype_bytes(c->etype);
-	__u64 features = (__u64)c->nline * c->nfeat, end = c->off, mask_end = c->moff;
+	__u64 end;
 
 	if (c->op == WSE_OP_STREAM_IN)
 		flags |= DRM_WSE_CMD_DROP_ZERO | DRM_WSE_CMD_INDEX_ONLY;
@@ -173,14 +196,9 @@ static inline int wse_stream_check(const struct wse_geom *g, const struct drm_ws
 		return -EINVAL;
 	if ((__u32)c->col0 + c->cols > g->cols)
 		return -ERANGE;
-	if (wse_cmd_has_bo(c) && (__builtin_add_overflow(end, (__u64)c->kcol * bytes, &end) ||
-				  wse_extend(&end, features, c->lstride) ||
-				  wse_extend(&end, c->cols, c->cstride) || end > bo_size))
+	if (wse_cmd_has_bo(c) && (wse_cmd_end(c, &end) || end > bo_size))
 		return -ERANGE;
-	if (wse_cmd_has_mask(c) &&
-	    (__builtin_add_overflow(mask_end, (__u64)(c->kcol + 7) / 8, &mask_end) ||
-	     wse_extend(&mask_end, features, c->rstride) ||
-	     wse_extend(&mask_end, c->cols, c->mcstride) || mask_end > mask_size))
+	if (wse_cmd_has_mask(c) && (wse_cmd_mask_end(c, &end) || end > mask_size))
 		return -ERANGE;
 	return 0;
 }
