@@ -25,6 +25,7 @@ void wse_core_hold(struct wse_model *m, struct wse_core *c)
 	memset(c->entry, 0, sizeof(c->entry));
 	memset(c->bind, 0xff, sizeof(c->bind));
 	memset(c->dsr, 0, sizeof(c->dsr));
+	memset(c->lane, 0, sizeof(c->lane));
 	memset(c->acc, 0, sizeof(c->acc));
 	memset(c->eng, 0, sizeof(c->eng));
 	for (i = 0; i < 3; i++)

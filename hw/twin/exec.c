@@ -49,7 +49,7 @@ static bool trap(struct run *r, uint32_t pc, uint32_t cause, uint32_t tval)
 	return true;
 }
 
-static bool task_op(struct wse_model *m, struct wse_core *c, uint32_t op, uint32_t a, uint32_t b)
+bool wse_task_op(struct wse_model *m, struct wse_core *c, uint32_t op, uint32_t a, uint32_t b)
 {
 	uint32_t color = a & 0x1f, task = a & 0x1f;
 
@@ -213,6 +213,9 @@ jump:
 		if (b > WSE_NO_BLOCK) {
 			left = wse_translated(m, c, b, limit, done);
 			done = (uint32_t)left.done;
+			/* an ISSUE did it, and pc says which */
+			if (unlikely(c->run != WSE_CORE_RUNNING))
+				goto sync;
 			target = (uint32_t)left.pc & ~WSE_LEFT_AT;
 			if (!(left.pc & WSE_LEFT_AT))
 				goto jump;
@@ -328,10 +331,12 @@ L_csr:
 L_dsr0:
 	c->dsr[d->rd & 15][0] = X1;
 	c->dsr[d->rd & 15][1] = X2;
+	c->lane[d->rd & 15].known = false;
 	NEXT();
 L_dsr1:
 	c->dsr[d->rd & 15][2] = X1;
 	c->dsr[d->rd & 15][3] = X2;
+	c->lane[d->rd & 15].known = false;
 	NEXT();
 L_issue:
 	c->pc = PC();
@@ -353,7 +358,7 @@ L_route:
 	wse_route(m, c, X1 & 0x1f, X2);
 	NEXT();
 L_task:
-	if (!task_op(m, c, (uint32_t)d->imm, X1, X2))
+	if (!wse_task_op(m, c, (uint32_t)d->imm, X1, X2))
 		goto L_illegal;
 	NEXT_BLOCK();
 L_tnext:

@@ -17,6 +17,10 @@ static void refresh(struct wse_core *c, struct wse_lane *l, const uint32_t dsr[4
 {
 	struct wse_opnd o;
 
+	l->known = true;
+	if (l->dsr[0] == dsr[0] && l->dsr[1] == dsr[1] && l->dsr[2] == dsr[2] &&
+	    l->dsr[3] == dsr[3])
+		return;
 	memcpy(l->dsr, dsr, sizeof(l->dsr));
 	l->rule = wse_operand_rule(dsr, &o);
 	if (!l->rule)
@@ -34,7 +38,7 @@ static inline const struct wse_lane *lane(struct wse_core *c, uint32_t n)
 {
 	struct wse_lane *l = &c->lane[n];
 
-	if (unlikely(memcmp(l->dsr, c->dsr[n], sizeof(l->dsr))))
+	if (!l->known)
 		refresh(c, l, c->dsr[n]);
 	return l;
 }

@@ -127,6 +127,7 @@ struct wse_wide {
 struct wse_lane {
 	uint32_t dsr[4];
 	uint8_t rule; /* WSE_RULE_*; nothing else holds without any */
+	bool known;   /* its words have not been written since */
 	bool acc, bf16;
 	uint16_t len, len1;
 	int32_t step; /* bytes from row to row */
@@ -169,6 +170,7 @@ struct wse_core {
 	uint32_t start_entry, done_value;
 	struct wse_dec *dec; /* [NWORDS + 1] */
 	uint32_t *block;     /* [NWORDS] translated blocks that begin here, see translate.c */
+	bool stale; /* translated blocks of it were forgotten */
 	uint8_t *sram;
 	uint32_t idx; /* row * cols + col */
 	uint16_t row, col;
@@ -353,6 +355,9 @@ const float *wse_wide_cols(struct wse_core *c, const struct wse_kernels *k,
 void wse_wide_changed(struct wse_core *c, uint32_t off, uint32_t len);
 void wse_wide_free(struct wse_core *c);
 uint32_t wse_wide_most(uint32_t ncores);
+
+/* exec.c: TASK; false: illegal */
+bool wse_task_op(struct wse_model *m, struct wse_core *c, uint32_t op, uint32_t a, uint32_t b);
 
 /* translate.c */
 void wse_translator_create(struct wse_model *m);

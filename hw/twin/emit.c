@@ -1,0 +1,736 @@
+// SPDX-License-Identifier: MIT
+/*
+ * x86-64 code of translated blocks. Registers of a core are read once and written through, so a block can
+ * be left anywhere: a load or store that would trap or that touches memory of which something was
+ * made, and what has to wait, leave before they do anything, and exec.c does that instruction.
+ *
+ *   rbx  the core (registers first)	r13  its SRAM		r15  its table of blocks
+ *   rbp  the code buffer		r12d instructions run	r14d limit
+ *   eax, ecx, edx scratch; the rest of the caller-saved registers hold registers of the core
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "decode.h"
+#include "emit.h"
+#include "translate.h"
+
+#define BLOCK WSE_BLOCK_MAX
+
+_Static_assert(offsetof(struct wse_core, x) == 0, "registers are addressed from the core");
+
+/* ---- the assembler ---- */
+
+enum { EAX, ECX, EDX, EBX, ESP, EBP, ESI, EDI };
+
+static const uint8_t pool[] = {ESI, EDI, 8, 9, 10, 11};
+#define NPOOL (sizeof(pool))
+
+struct side {	       /* a way out of a block */
+	uint32_t from; /* where its jump's distance lies */
+	uint32_t n;    /* instructions run until there */
+	uint32_t
+		target; /* taken branches: word index; else the instruction that is left to exec.c */
+	bool taken;
+};
+
+struct emit {
+	struct wse_model *m;
+	struct wse_code *t;
+	uint8_t *p;
+	uint32_t index; /* of the block's first word */
+	uint32_t start; /* its code */
+	int8_t host[33];
+	int8_t guest[NPOOL];
+	unsigned int next;
+	struct side side[3 * BLOCK];
+	uint32_t nsides;
+};
+
+static void e1(struct emit *e, uint32_t b)
+{
+	*e->p++ = (uint8_t)b;
+}
+
+static void e4(struct emit *e, uint32_t v)
+{
+	memcpy(e->p, &v, 4);
+	e->p += 4;
+}
+
+static void rex(struct emit *e, unsigned int reg, unsigned int rm)
+{
+	unsigned int r = (reg >> 3) << 2 | rm >> 3;
+
+	if (r)
+		e1(e, 0x40 | r);
+}
+
+/* op reg, rm with registers; op may be two bytes, 0x0f.. */
+static void rr(struct emit *e, unsigned int op, unsigned int reg, unsigned int rm)
+{
+	rex(e, reg, rm);
+	if (op > 0xff)
+		e1(e, op >> 8);
+	e1(e, op & 0xff);
+	e1(e, 0xc0 | (reg & 7) << 3 | (rm & 7));
+}
+
+/* op reg, x[g] */
+static void rx(struct emit *e, unsigned int op, unsigned int reg, unsigned int g)
+{
+	rex(e, reg, EBX);
+	e1(e, op);
+	e1(e, 0x40 | (reg & 7) << 3 | EBX);
+	e1(e, g * 4);
+}
+
+/* add, or, and, sub, xor, cmp (/0 1 4 5 6 7) with a constant */
+static void ri(struct emit *e, unsigned int ext, unsigned int rm, uint32_t v)
+{
+	rr(e, 0x81, ext, rm);
+	e4(e, v);
+}
+
+static void mov_imm(struct emit *e, unsigned int reg, uint32_t v)
+{
+	rex(e, 0, reg);
+	e1(e, 0xb8 | (reg & 7));
+	e4(e, v);
+}
+
+static uint32_t here(const struct emit *e)
+{
+	return (uint32_t)(e->p - e->t->buf);
+}
+
+static void jump_to(struct emit *e, uint32_t to)
+{
+	e1(e, 0xe9);
+	e4(e, to - (here(e) + 4));
+}
+
+static void jcc_to(struct emit *e, unsigned int cc, uint32_t to)
+{
+	e1(e, 0x0f);
+	e1(e, 0x80 | cc);
+	e4(e, to - (here(e) + 4));
+}
+
+enum { CC_B = 2, CC_AE = 3, CC_E = 4, CC_NE = 5, CC_L = 12, CC_GE = 13 };
+
+static void side_exit(struct emit *e, unsigned int cc, uint32_t n, uint32_t target, bool taken)
+{
+	jcc_to(e, cc, 0);
+	e->side[e->nsides++] = (struct side){here(e) - 4, n, target, taken};
+}
+
+/* ---- registers ---- */
+
+static unsigned int take(struct emit *e, unsigned int g, unsigned int avoid)
+{
+	unsigned int i = e->next;
+
+	while (pool[i] == avoid)
+		i = (i + 1) % NPOOL;
+	e->next = (i + 1) % NPOOL;
+	if (e->guest[i] >= 0)
+		e->host[(int)e->guest[i]] = -1;
+	e->guest[i] = (int8_t)g;
+	e->host[g] = (int8_t)pool[i];
+	return pool[i];
+}
+
+/* where a register's value is; avoid: a host register that stays what it is */
+static unsigned int src(struct emit *e, unsigned int g, unsigned int avoid)
+{
+	unsigned int h;
+
+	if (e->host[g] >= 0)
+		return (unsigned int)e->host[g];
+	h = take(e, g, avoid);
+	rx(e, 0x8b, h, g);
+	return h;
+}
+
+/* rd = eax */
+static void write_back(struct emit *e, unsigned int rd)
+{
+	unsigned int h;
+
+	if (rd == 32)
+		return;
+	h = e->host[rd] >= 0 ? (unsigned int)e->host[rd] : take(e, rd, ~0u);
+	rr(e, 0x8b, h, EAX);
+	rx(e, 0x89, EAX, rd);
+}
+
+/* ---- what blocks call ---- */
+
+/* ISSUE from translated code: exec.c has to do it; done, go on; done, but leave */
+enum { WSE_INSIDE_NOT, WSE_INSIDE_ON, WSE_INSIDE_LEAVE };
+
+static uint32_t wse_issue_inside(struct wse_model *m, struct wse_core *c, uint32_t tcw,
+				 uint32_t scalar)
+{
+	if (wse_issue_quick(m, c, tcw, scalar))
+		return WSE_INSIDE_ON;
+	c->stale = false;
+	if (!wse_issue(m, c, tcw, scalar))
+		return c->run == WSE_CORE_RUNNING ? WSE_INSIDE_NOT : WSE_INSIDE_LEAVE;
+	return c->run == WSE_CORE_RUNNING && !c->stale ? WSE_INSIDE_ON : WSE_INSIDE_LEAVE;
+}
+
+/* TNEXT from translated code: bit 32 and the entry, or 0: there is no task yet */
+static uint64_t wse_task_inside(struct wse_model *m, struct wse_core *c)
+{
+	uint32_t entry;
+	uint8_t task;
+
+	if (!wse_task_next(m, c, &entry, &task))
+		return 0;
+	c->last_pick = task;
+	return 1ull << 32 | entry;
+}
+
+/* ---- instructions ---- */
+
+static void alu_rr(struct emit *e, const struct wse_dec *d, unsigned int op)
+{
+	unsigned int a = src(e, d->rs1, ~0u), b = src(e, d->rs2, a);
+
+	rr(e, 0x8b, EAX, a);
+	rr(e, op, EAX, b);
+	write_back(e, d->rd);
+}
+
+static void alu_ri(struct emit *e, const struct wse_dec *d, unsigned int ext)
+{
+	rr(e, 0x8b, EAX, src(e, d->rs1, ~0u));
+	ri(e, ext, EAX, (uint32_t)d->imm);
+	write_back(e, d->rd);
+}
+
+/* shl, shr, sar: /4 5 7 */
+static void shift_ri(struct emit *e, const struct wse_dec *d, unsigned int ext)
+{
+	rr(e, 0x8b, EAX, src(e, d->rs1, ~0u));
+	rr(e, 0xc1, ext, EAX);
+	e1(e, (uint32_t)d->imm);
+	write_back(e, d->rd);
+}
+
+static void shift_rr(struct emit *e, const struct wse_dec *d, unsigned int ext)
+{
+	unsigned int a = src(e, d->rs1, ~0u), b = src(e, d->rs2, a);
+
+	rr(e, 0x8b, ECX, b);
+	rr(e, 0x8b, EAX, a);
+	rr(e, 0xd3, ext, EAX);
+	write_back(e, d->rd);
+}
+
+/* eax = flag */
+static void set_cc(struct emit *e, const struct wse_dec *d, unsigned int cc)
+{
+	rr(e, 0x0f90 | cc, 0, EAX);
+	rr(e, 0x0fb6, EAX, EAX);
+	write_back(e, d->rd);
+}
+
+/* the upper half of a product: mul /4, imul /5 */
+static void mul_high(struct emit *e, const struct wse_dec *d, unsigned int ext)
+{
+	unsigned int a = src(e, d->rs1, ~0u), b = src(e, d->rs2, a);
+
+	rr(e, 0x8b, EAX, a);
+	rr(e, 0xf7, ext, b);
+	rr(e, 0x8b, EAX, EDX);
+	write_back(e, d->rd);
+}
+
+/* eax = offset into the SRAM of rs1 + imm, or out of here */
+static void address(struct emit *e, unsigned int base, int32_t imm, uint32_t size, uint32_t n)
+{
+	rex(e, EAX, base);
+	e1(e, 0x8d); /* lea eax, [base + disp32] */
+	e1(e, 0x80 | (base & 7));
+	e4(e, (uint32_t)imm - WSE_SRAM_BASE);
+	if (size > 1) {
+		e1(e, 0xa8); /* test al, imm8 */
+		e1(e, size - 1);
+		side_exit(e, CC_NE, n, e->index + n, false);
+	}
+	e1(e, 0x3d); /* cmp eax, imm32 */
+	e4(e, WSE_SRAM_BYTES);
+	side_exit(e, CC_AE, n, e->index + n, false);
+}
+
+/* reg and [r13 + rax] */
+static void sram_operand(struct emit *e, unsigned int reg)
+{
+	e1(e, 0x44 | (reg & 7) << 3);
+	e1(e, 0x05);
+	e1(e, 0);
+}
+
+/* mov [rbx + disp32], reg; mov reg, [rbx + disp32] */
+static void core_member(struct emit *e, unsigned int op, unsigned int reg, size_t off)
+{
+	rex(e, reg, EBX);
+	e1(e, op);
+	e1(e, 0x80 | (reg & 7) << 3 | EBX);
+	e4(e, (uint32_t)off);
+}
+
+/* two words of a DSR */
+static void set_dsr(struct emit *e, const struct wse_dec *d, unsigned int word)
+{
+	size_t off = offsetof(struct wse_core, dsr) + ((d->rd & 15) * 4 + word) * 4;
+	unsigned int a = src(e, d->rs1, ~0u), b = src(e, d->rs2, a);
+
+	core_member(e, 0x89, a, off);
+	core_member(e, 0x89, b, off + 4);
+	e1(e, 0xc6); /* mov byte [rbx + disp32], 0 */
+	e1(e, 0x83);
+	e4(e, offsetof(struct wse_core, lane) + (d->rd & 15) * sizeof(struct wse_lane) +
+		      offsetof(struct wse_lane, known));
+	e1(e, 0);
+}
+
+static void mov_pointer(struct emit *e, unsigned int reg, uint64_t p)
+{
+	e1(e, 0x48);
+	e1(e, 0xb8 | reg);
+	memcpy(e->p, &p, 8);
+	e->p += 8;
+}
+
+/* a call fn(model, core, edx, ecx, r8d), which leaves no register that held anything */
+static void call(struct emit *e, uint64_t fn)
+{
+	e1(e, 0x48); /* mov rsi, rbx */
+	e1(e, 0x89);
+	e1(e, 0xde);
+	mov_pointer(e, EDI, (uint64_t)(uintptr_t)e->m);
+	mov_pointer(e, EAX, fn);
+	e1(e, 0xff); /* call rax */
+	e1(e, 0xd0);
+	memset(e->host, -1, sizeof(e->host));
+	memset(e->guest, -1, sizeof(e->guest));
+}
+
+static void issue(struct emit *e, const struct wse_dec *d, uint32_t n)
+{
+	unsigned int a = src(e, d->rs1, ~0u), b = src(e, d->rs2, a);
+
+	e1(e, 0xc7); /* mov dword [rbx + disp32], imm32 */
+	e1(e, 0x83);
+	e4(e, offsetof(struct wse_core, pc));
+	e4(e, WSE_SRAM_BASE + (e->index + n) * 4);
+	rr(e, 0x8b, EDX, a);
+	rr(e, 0x8b, ECX, b);
+	call(e, (uint64_t)(uintptr_t)wse_issue_inside);
+	ri(e, 7, EAX, WSE_INSIDE_ON);
+	side_exit(e, CC_B, n, e->index + n, false);
+	side_exit(e, CC_NE, n + 1, e->index + n + 1, false);
+}
+
+static void task(struct emit *e, const struct wse_dec *d, uint32_t n)
+{
+	unsigned int a = src(e, d->rs1, ~0u), b = src(e, d->rs2, a);
+
+	rr(e, 0x8b, ECX, a);
+	rr(e, 0x8b, 8, b); /* as the last one: r8 may hold a */
+	mov_imm(e, EDX, (uint32_t)d->imm);
+	call(e, (uint64_t)(uintptr_t)wse_task_op);
+	e1(e, 0x84); /* test al, al */
+	e1(e, 0xc0);
+	side_exit(e, CC_E, n, e->index + n, false);
+}
+
+static void task_next(struct emit *e, const struct wse_dec *d, uint32_t n)
+{
+	call(e, (uint64_t)(uintptr_t)wse_task_inside);
+	e1(e, 0x48); /* bt rax, 32 */
+	e1(e, 0x0f);
+	e1(e, 0xba);
+	e1(e, 0xe0);
+	e1(e, 32);
+	side_exit(e, CC_AE, n, e->index + n, false);
+	write_back(e, d->rd);
+}
+
+/* out of here where an engine of the mask is busy */
+static void wait(struct emit *e, const struct wse_dec *d, uint32_t n)
+{
+	unsigned int i;
+
+	rr(e, 0x8b, EAX, src(e, d->rs1, ~0u));
+	for (i = 0; i < 3; i++) {
+		e1(e, 0xa8); /* test al, imm8; jz over both */
+		e1(e, 1u << i);
+		e1(e, 0x74);
+		e1(e, 7 + 6);
+		e1(e, 0x80); /* cmp byte [rbx + disp32], 0 */
+		e1(e, 0xbb);
+		e4(e, offsetof(struct wse_core, eng) + i * sizeof(struct wse_engine) +
+			      offsetof(struct wse_engine, n));
+		e1(e, 0);
+		side_exit(e, CC_NE, n, e->index + n, false);
+	}
+}
+
+/* a CSR that is nothing but a word, read alone; -1: another instruction */
+static int plain_csr(const struct wse_dec *d)
+{
+	uint32_t insn = (uint32_t)d->imm;
+
+	if ((insn >> 12 & 7) != 2 || insn >> 15 & 0x1f)
+		return -1;
+	if (insn >> 20 == WSE_CSR_WDATA)
+		return offsetof(struct wse_core, wdata);
+	return insn >> 20 == WSE_CSR_WINFO ? (int)offsetof(struct wse_core, winfo) : -1;
+}
+
+static void load(struct emit *e, const struct wse_dec *d, uint32_t n)
+{
+	static const struct {
+		uint8_t size;
+		uint16_t op;
+	} how[] = {{1, 0x0fbe}, {2, 0x0fbf}, {4, 0x8b}, {1, 0x0fb6}, {2, 0x0fb7}};
+	unsigned int i = d->op - OP_lb;
+
+	address(e, src(e, d->rs1, ~0u), d->imm, how[i].size, n);
+	e1(e, 0x41);
+	if (how[i].op > 0xff)
+		e1(e, how[i].op >> 8);
+	e1(e, how[i].op & 0xff);
+	sram_operand(e, EAX);
+	write_back(e, d->rd);
+}
+
+static void store(struct emit *e, const struct wse_dec *d, uint32_t n)
+{
+	unsigned int a = src(e, d->rs1, ~0u), v = src(e, d->rs2, a);
+	uint32_t size = d->op == OP_sb ? 1 : d->op == OP_sh ? 2 : 4;
+
+	address(e, a, d->imm, size, n);
+	rr(e, 0x8b, ECX, EAX);
+	rr(e, 0xc1, 5, ECX);
+	e1(e, WSE_CODE_PAGE);
+	e1(e, 0x80); /* cmp byte [rbx + rcx + disp32], 0 */
+	e1(e, 0xbc);
+	e1(e, 0x0b);
+	e4(e, offsetof(struct wse_core, code));
+	e1(e, 0);
+	side_exit(e, CC_NE, n, e->index + n, false);
+	if (size == 2)
+		e1(e, 0x66);
+	e1(e, 0x41 | (v >> 3) << 2);
+	e1(e, size == 1 ? 0x88 : 0x89);
+	sram_operand(e, v);
+}
+
+/* on to the block at word eax, if it is there and the limit is not reached; n have run */
+static void dispatch(struct emit *e, uint32_t n)
+{
+	e1(e, 0x41); /* add r12d, imm8 */
+	e1(e, 0x83);
+	e1(e, 0xc4);
+	e1(e, n);
+	rr(e, 0x39, 14, 12); /* cmp r12d, r14d */
+	jcc_to(e, CC_AE, e->t->leave_index);
+	e1(e, 0x41); /* mov edx, [r15 + rax * 4] */
+	e1(e, 0x8b);
+	e1(e, 0x14);
+	e1(e, 0x87);
+	e1(e, 0x83); /* cmp edx, imm8 */
+	e1(e, 0xfa);
+	e1(e, WSE_NO_BLOCK + 1);
+	jcc_to(e, CC_B, e->t->leave_index);
+	e1(e, 0x48); /* add rdx, rbp */
+	e1(e, 0x01);
+	e1(e, 0xea);
+	e1(e, 0xff); /* jmp rdx */
+	e1(e, 0xe2);
+}
+
+/* to a known word */
+static void go(struct emit *e, uint32_t n, uint32_t target)
+{
+	mov_imm(e, EAX, target);
+	if (target != e->index) {
+		dispatch(e, n);
+		return;
+	}
+	e1(e, 0x41); /* a loop: add r12d, imm8 */
+	e1(e, 0x83);
+	e1(e, 0xc4);
+	e1(e, n);
+	rr(e, 0x39, 14, 12);
+	jcc_to(e, CC_AE, e->t->leave_index);
+	jump_to(e, e->start);
+}
+
+static void jump_register(struct emit *e, const struct wse_dec *d, uint32_t n)
+{
+	rr(e, 0x8b, ECX, src(e, d->rs1, ~0u));
+	ri(e, 0, ECX, (uint32_t)d->imm);
+	ri(e, 4, ECX, ~1u);
+	e1(e, 0xf6); /* test cl, 2 */
+	e1(e, 0xc1);
+	e1(e, 2);
+	side_exit(e, CC_NE, n, e->index + n, false);
+	rr(e, 0x8b, EAX, ECX);
+	ri(e, 5, EAX, WSE_SRAM_BASE);
+	ri(e, 7, EAX, WSE_SRAM_BYTES);
+	side_exit(e, CC_AE, n, e->index + n, false);
+	mov_imm(e, EAX, WSE_SRAM_BASE + (e->index + n) * 4 + 4);
+	write_back(e, d->rd);
+	rr(e, 0x8b, EAX, ECX);
+	ri(e, 5, EAX, WSE_SRAM_BASE);
+	rr(e, 0xc1, 5, EAX);
+	e1(e, 2);
+	dispatch(e, n + 1);
+}
+
+/* one instruction of a block, n before it */
+static void simple(struct emit *e, const struct wse_dec *d, uint32_t n)
+{
+	static const uint8_t cc[] = {CC_E, CC_NE, CC_L, CC_GE, CC_B, CC_AE};
+	unsigned int a, b;
+
+	switch (d->op) {
+	case OP_lui:
+		mov_imm(e, EAX, (uint32_t)d->imm);
+		write_back(e, d->rd);
+		break;
+	case OP_auipc:
+		mov_imm(e, EAX, WSE_SRAM_BASE + (e->index + n) * 4 + (uint32_t)d->imm);
+		write_back(e, d->rd);
+		break;
+	case OP_beq ... OP_bgeu:
+		a = src(e, d->rs1, ~0u);
+		b = src(e, d->rs2, a);
+		rr(e, 0x3b, a, b);
+		side_exit(e, cc[d->op - OP_beq], n + 1, e->index + n + (uint32_t)(d->imm / 4),
+			  true);
+		break;
+	case OP_lb ... OP_lhu:
+		load(e, d, n);
+		break;
+	case OP_sb ... OP_sw:
+		store(e, d, n);
+		break;
+	case OP_addi:
+		alu_ri(e, d, 0);
+		break;
+	case OP_slti:
+	case OP_sltiu:
+		ri(e, 7, src(e, d->rs1, ~0u), (uint32_t)d->imm);
+		set_cc(e, d, d->op == OP_slti ? CC_L : CC_B);
+		break;
+	case OP_xori:
+		alu_ri(e, d, 6);
+		break;
+	case OP_ori:
+		alu_ri(e, d, 1);
+		break;
+	case OP_andi:
+		alu_ri(e, d, 4);
+		break;
+	case OP_slli:
+		shift_ri(e, d, 4);
+		break;
+	case OP_srli:
+		shift_ri(e, d, 5);
+		break;
+	case OP_srai:
+		shift_ri(e, d, 7);
+		break;
+	case OP_add:
+		alu_rr(e, d, 0x03);
+		break;
+	case OP_sub:
+		alu_rr(e, d, 0x2b);
+		break;
+	case OP_xor:
+		alu_rr(e, d, 0x33);
+		break;
+	case OP_or:
+		alu_rr(e, d, 0x0b);
+		break;
+	case OP_and:
+		alu_rr(e, d, 0x23);
+		break;
+	case OP_sll:
+		shift_rr(e, d, 4);
+		break;
+	case OP_srl:
+		shift_rr(e, d, 5);
+		break;
+	case OP_sra:
+		shift_rr(e, d, 7);
+		break;
+	case OP_slt:
+	case OP_sltu:
+		a = src(e, d->rs1, ~0u);
+		b = src(e, d->rs2, a);
+		rr(e, 0x3b, a, b);
+		set_cc(e, d, d->op == OP_slt ? CC_L : CC_B);
+		break;
+	case OP_mul:
+		alu_rr(e, d, 0x0faf);
+		break;
+	case OP_mulh:
+		mul_high(e, d, 5);
+		break;
+	case OP_mulhu:
+		mul_high(e, d, 4);
+		break;
+	case OP_dsr0:
+		set_dsr(e, d, 0);
+		break;
+	case OP_dsr1:
+		set_dsr(e, d, 2);
+		break;
+	case OP_issue:
+		issue(e, d, n);
+		break;
+	case OP_task:
+		task(e, d, n);
+		break;
+	case OP_tnext:
+		task_next(e, d, n);
+		break;
+	case OP_wait:
+		wait(e, d, n);
+		break;
+	case OP_csr:
+		core_member(e, 0x8b, EAX, (size_t)plain_csr(d));
+		write_back(e, d->rd);
+		break;
+	}
+}
+
+/* ---- blocks ---- */
+
+bool wse_emit_ends(const struct wse_dec *d)
+{
+	return d->op == OP_jal || d->op == OP_jalr;
+}
+
+bool wse_emits(const struct wse_dec *d, uint32_t index)
+{
+	switch (d->op) {
+	case OP_lui ... OP_auipc:
+	case OP_jalr:
+	case OP_lb ... OP_mulh:
+	case OP_mulhu:
+	case OP_nop:
+	case OP_dsr0:
+	case OP_dsr1:
+	case OP_issue:
+	case OP_task:
+	case OP_tnext:
+	case OP_wait:
+		return true;
+	case OP_csr:
+		return plain_csr(d) >= 0;
+	case OP_jal:
+	case OP_beq ... OP_bgeu:
+		return !(d->imm & 2) && index + (uint32_t)(d->imm / 4) < WSE_NWORDS;
+	}
+	return false;
+}
+
+static void finish_sides(struct emit *e)
+{
+	uint32_t i;
+
+	for (i = 0; i < e->nsides; i++) {
+		const struct side *s = &e->side[i];
+		uint32_t distance = here(e) - (s->from + 4);
+
+		memcpy(e->t->buf + s->from, &distance, 4);
+		if (s->taken) {
+			go(e, s->n, s->target);
+			continue;
+		}
+		e1(e, 0x41); /* add r12d, imm8 */
+		e1(e, 0x83);
+		e1(e, 0xc4);
+		e1(e, s->n);
+		mov_imm(e, EAX, (WSE_SRAM_BASE + s->target * 4) | WSE_LEFT_AT);
+		jump_to(e, e->t->leave);
+	}
+}
+
+uint32_t wse_emit_block(struct wse_model *m, struct wse_code *t, const struct wse_dec *dec,
+			uint32_t index, uint32_t n)
+{
+	struct emit e = {.m = m, .t = t, .p = t->buf + t->at, .index = index, .start = t->at};
+	const struct wse_dec *d = dec;
+	uint32_t i;
+
+	memset(e.host, -1, sizeof(e.host));
+	memset(e.guest, -1, sizeof(e.guest));
+	for (i = 0; i < n && !wse_emit_ends(d); i++, d++)
+		simple(&e, d, i);
+	if (i < n && d->op == OP_jal) {
+		mov_imm(&e, EAX, WSE_SRAM_BASE + (index + i) * 4 + 4);
+		write_back(&e, d->rd);
+		go(&e, n, index + i + (uint32_t)(d->imm / 4));
+	} else if (i < n) {
+		jump_register(&e, d, i);
+	} else { /* what comes next is exec.c's */
+		e1(&e, 0x41);
+		e1(&e, 0x83);
+		e1(&e, 0xc4);
+		e1(&e, n);
+		mov_imm(&e, EAX, (WSE_SRAM_BASE + (index + n) * 4) | WSE_LEFT_AT);
+		jump_to(&e, t->leave);
+	}
+	finish_sides(&e);
+	t->at = (here(&e) + 15) & ~15u;
+	return e.start;
+}
+
+/* struct wse_left (*)(core, sram, table, code, limit, done) */
+void wse_emit_entry(struct wse_code *t)
+{
+	struct emit entry = {.t = t, .p = t->buf}, *e = &entry;
+	static const uint8_t in[] = {
+		0x53, 0x55, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57, /* push rbx ... r15 */
+		0x48, 0x89, 0xfb,					    /* mov rbx, rdi */
+		0x48, 0x83, 0xec, 0x08, /* sub rsp, 8: aligned for calls */
+		0x49, 0x89, 0xf5,	/* mov r13, rsi */
+		0x49, 0x89, 0xd7,	/* mov r15, rdx */
+		0x45, 0x89, 0xc6,	/* mov r14d, r8d */
+		0x45, 0x89, 0xcc,	/* mov r12d, r9d */
+		0x48, 0xbd,		/* mov rbp, imm64 */
+	};
+	static const uint8_t out[] = {
+		0x44, 0x89, 0xe2,					    /* mov edx, r12d */
+		0x48, 0x83, 0xc4, 0x08,					    /* add rsp, 8 */
+		0x41, 0x5f, 0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c, 0x5d, 0x5b, /* pop r15 ... rbx */
+		0xc3,
+	};
+	uint64_t base = (uint64_t)(uintptr_t)e->t->buf;
+
+	memcpy(e->p, in, sizeof(in));
+	e->p += sizeof(in);
+	memcpy(e->p, &base, 8);
+	e->p += 8;
+	e1(e, 0xff); /* jmp rcx */
+	e1(e, 0xe1);
+	e->t->leave_index = here(e);
+	rr(e, 0xc1, 4, EAX);
+	e1(e, 2);
+	ri(e, 0, EAX, WSE_SRAM_BASE);
+	e->t->leave = here(e);
+	memcpy(e->p, out, sizeof(out));
+	e->p += sizeof(out);
+	e->t->first = e->t->at = (here(e) + 15) & ~15u;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* The x86-64 code of translated blocks: what translate.c needs of it. */
+#ifndef WSE_FUNC_EMIT_H
+#define WSE_FUNC_EMIT_H
+
+#include "translate.h"
+
+#define WSE_EMIT_ROOM (WSE_BLOCK_MAX * 128u) /* bytes that a block takes at most */
+
+struct wse_code {
+	uint8_t *buf;
+	uint32_t at, leave, leave_index, first; /* offsets: next byte; common exits; first block */
+};
+
+/* the way into blocks and out of them, at the beginning of the buffer: struct wse_left
+ * (*)(core, sram, table, code, limit, done) */
+void wse_emit_entry(struct wse_code *t);
+/* may the instruction at a word be one of a block? is it the last one then? */
+bool wse_emits(const struct wse_dec *d, uint32_t index);
+bool wse_emit_ends(const struct wse_dec *d);
+/* the code of n instructions from word index on; its offset */
+uint32_t wse_emit_block(struct wse_model *m, struct wse_code *t, const struct wse_dec *dec,
+			uint32_t index, uint32_t n);
+
+#endif /* WSE_FUNC_EMIT_H */
