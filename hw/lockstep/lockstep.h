@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "model.h"
 #include "wse_regs.h"
@@ -52,16 +53,39 @@ static inline bool rng_chance(struct rng *r, uint32_t percent)
 /* --- programs ------------------------------------------------------------------------------------
  */
 
-#define LS_MAX_CMDS 64u
-#define LS_QUEUES 4u	 /* the admin queue and three more */
-#define LS_MEM 0x200000u /* bytes of host memory of a program, at LS_IOVA */
-#define LS_IOVA 0x740000000ull
-#define LS_MEM_RINGS 0u	     /* offsets in it: rings and fault records */
-#define LS_MEM_DATA 0x40000u /* what the program uses */
+#define LS_MAX_CMDS  64u
+#define LS_QUEUES    4u	       /* the admin queue and three more */
+#define LS_MEM	     0x200000u /* bytes of host memory of a program, at LS_IOVA */
+#define LS_IOVA	     0x740000000ull
+#define LS_MEM_RINGS 0u	      /* offsets in it: rings and fault records */
+#define LS_MEM_DATA  0x40000u /* what the program uses */
 
 struct ls_cmd {
 	uint8_t queue;
 	struct wse_sqe sqe;
+};
+
+/* How a reset comes: all that can happen while commands execute. */
+enum ls_reset { LS_CTX_RESET, LS_RST, LS_FLR, LS_RESETS };
+
+#define LS_OPEN 8u
+#define LS_ENDS 6u
+
+struct ls_range {
+	uint32_t from, to;
+};
+
+/*
+ * Another program that runs first and is cut off: nothing of it is compared, and nothing of it may
+ * be seen afterwards.
+ */
+struct ls_before {
+	const struct ls_program *prog; /* NULL: none */
+	uint32_t delay;		       /* cycles until the end begins */
+	struct ls_cmd end[LS_ENDS];    /* what comes then, of any queue; after each of them */
+	uint32_t gap[LS_ENDS];	       /* so many cycles */
+	unsigned int nends;
+	enum ls_reset reset; /* the last thing */
 };
 
 struct ls_program {
@@ -72,9 +96,28 @@ struct ls_program {
 	uint8_t *mem;			  /* [LS_MEM] host memory before the program */
 	struct ls_cmd cmd[LS_MAX_CMDS];
 	unsigned int ncmds;
-	uint32_t open_from, open_to; /* what mem holds in between is not defined in the end */
-	bool faults; /* cores fault: how far others came is then not defined */
+	struct ls_range open[LS_OPEN]; /* what mem holds there is not defined in the end */
+	unsigned int nopen;
+	bool faults;		  /* cores fault: how far others came is then not defined */
+	struct ls_program *spare; /* room for a program that runs before */
+	struct ls_before before;
 };
+
+/* No commands, no code, nothing in memory. */
+static inline void ls_blank(struct ls_program *p)
+{
+	memset(p->image, 0, (size_t)p->rows * p->cols * sizeof(*p->image));
+	memset(p->mem, 0, LS_MEM);
+	memset(p->cmd, 0, sizeof(p->cmd));
+	p->ncmds = p->nopen = 0;
+	p->faults = false;
+	p->before = (struct ls_before){0};
+}
+
+static inline void ls_open(struct ls_program *p, uint32_t from, uint32_t to)
+{
+	p->open[p->nopen++] = (struct ls_range){from, to};
+}
 
 /* Random programs; p has rows, cols, image and mem set, images and memory zeroed. */
 void ls_gen_scalar(struct ls_program *p, struct rng *r, uint32_t insns);
@@ -83,6 +126,9 @@ void ls_gen_stream(struct ls_program *p, struct rng *r);
 void ls_gen_fabric(struct ls_program *p, struct rng *r);
 void ls_gen_fault(struct ls_program *p, struct rng *r);
 void ls_gen_host(struct ls_program *p, struct rng *r);
+void ls_gen_broken(struct ls_program *p, struct rng *r);
+void ls_gen_mixed(struct ls_program *p, struct rng *r);
+void ls_gen_cut(struct ls_program *p, struct rng *r); /* p->spare is there, too */
 /* in the programs so far: ISSUEs by operation, DSRs by kind and element type */
 extern uint64_t ls_issued[128], ls_operand[8][3];
 
@@ -107,12 +153,15 @@ struct ls_rig {
 	uint32_t rows, cols;
 	uint8_t *mem; /* [LS_MEM] */
 	struct ls_queue q[LS_QUEUES];
-	const char *broken; /* the device itself misbehaved: what */
+	const char *broken;	    /* the device itself misbehaved: what */
+	uint64_t ended[256];	    /* commands by opcode between two programs */
+	uint64_t cut[256];	    /* ... while a stream was under way */
+	uint64_t resets[LS_RESETS]; /* while a stream was under way */
 };
 
 int ls_rig_create(struct ls_rig *rig, const char *model, const struct wse_model_cfg *cfg);
 void ls_rig_destroy(struct ls_rig *rig);
-/* Puts the program's images and memory in place: nothing runs yet. */
+/* Puts the program's images and memory in place, after what runs before it; nothing runs yet. */
 int ls_rig_load(struct ls_rig *rig, const struct ls_program *p);
 /* Runs all commands; advances until all have completed and nothing moves, at most max_cycles. */
 int ls_rig_run(struct ls_rig *rig, const struct ls_program *p, uint64_t max_cycles);
@@ -124,12 +173,13 @@ struct ls_cover {
 	uint64_t retired[2048], trap[16], status[16], cause[64], command[256], boot;
 	uint32_t sample[2048]; /* an instruction of each place */
 	uint64_t stream[2][3][6], operand[2][7];
+	uint64_t dma[256][6]; /* errors by opcode and what was not there */
 };
 
 void ls_cover_retire(struct ls_cover *v, const struct wse_retire *r);
 void ls_cover_done(struct ls_cover *v, const struct wse_sqe *s, const struct ls_done *d);
 /* page: as tables for hw/doc, else as comments of TAP; both end with what was not hit */
-void ls_cover_print(const struct ls_cover *v, FILE *out, bool page);
+void ls_cover_print(const struct ls_cover *v, const struct ls_rig *lead, FILE *out, bool page);
 
 /* --- the judge -----------------------------------------------------------------------------------
  */

@@ -92,6 +92,26 @@ static void cover_stream(struct ls_cover *v, const struct wse_sqe *s)
 	v->operand[out][6] += s->off >> 32 != 0;
 }
 
+/* What of a command was not there: data, an entry of its list, the end of its one piece; or the same
+ * of the mask. */
+static void cover_dma(struct ls_cover *v, const struct wse_sqe *s, uint64_t iova)
+{
+	bool end = iova >= LS_IOVA && iova < LS_IOVA + 2 * LS_MEM, mask = iova >> 48 == 0xbeef;
+	unsigned int what = 0;
+
+	if (end && s->flags & WSE_SQF_MASKED && iova - (s->mask + s->moff) < 0x80000 &&
+	    s->flags & WSE_SQF_MASK_DIRECT)
+		what = 5;
+	else if (end && s->flags & WSE_SQF_MASKED && iova - s->mask < 0x4000 &&
+		 !(s->flags & WSE_SQF_MASK_DIRECT))
+		what = 4;
+	else if (end)
+		what = s->flags & WSE_SQF_BUF_DIRECT ? 2 : 1;
+	else if (mask)
+		what = 3;
+	v->dma[s->opcode][what]++;
+}
+
 void ls_cover_done(struct ls_cover *v, const struct wse_sqe *s, const struct ls_done *d)
 {
 	v->status[d->status & 15]++;
@@ -100,6 +120,8 @@ void ls_cover_done(struct ls_cover *v, const struct wse_sqe *s, const struct ls_
 
 		v->cause[(c >> 8 & 3) << 4 | (c & 15)]++;
 	}
+	if (d->status == WSE_ST_DMA_ERROR)
+		cover_dma(v, s, d->fault.iova);
 	if (d->status)
 		return;
 	v->command[s->opcode]++;
@@ -320,7 +342,43 @@ static void streams(const struct ls_cover *v, struct table *t)
 	}
 }
 
-void ls_cover_print(const struct ls_cover *v, FILE *out, bool page)
+static void missing(const struct ls_cover *v, struct table *t)
+{
+	static const char *const what[] = {
+		"a page",	    "an entry of the list",	 "the end of one piece",
+		"a page of a mask", "an entry of a mask's list", "the end of a mask in one piece"};
+	static const char *const why[] = {NULL, NULL, "as a page that is not there"};
+	char name[80];
+
+	group(t, "DMA errors, by what is not there");
+	for (uint32_t op = WSE_OP_COPY_IN; op <= WSE_OP_STREAM_OUT; op++) {
+		const char *command = op == WSE_OP_COPY_IN     ? "COPY_IN"
+				      : op == WSE_OP_COPY_OUT  ? "COPY_OUT"
+				      : op == WSE_OP_STREAM_IN ? "STREAM_IN"
+							       : "STREAM_OUT";
+
+		for (unsigned int i = 0; i < (op < WSE_OP_STREAM_IN ? 3u : 6u); i++) {
+			snprintf(name, sizeof(name), "%s: %s", command, what[i]);
+			line(t, name, v->dma[op][i], op < WSE_OP_STREAM_IN ? why[i] : NULL);
+		}
+	}
+}
+
+static void cuts(const struct ls_rig *lead, struct table *t)
+{
+	static const char *const reset[LS_RESETS] = {"CTX_RESET", "CTRL.RST",
+						     "function-level reset"};
+
+	group(t, "while streams run");
+	line(t, "SCRUB", lead->cut[WSE_OP_SCRUB], NULL);
+	line(t, "DELETE_QUEUE", lead->cut[WSE_OP_DELETE_QUEUE], NULL);
+	line(t, "CREATE_QUEUE", lead->cut[WSE_OP_CREATE_QUEUE], NULL);
+	line(t, "START with BOOT", lead->cut[WSE_OP_START], NULL);
+	for (unsigned int i = 0; i < LS_RESETS; i++)
+		line(t, reset[i], lead->resets[i], NULL);
+}
+
+void ls_cover_print(const struct ls_cover *v, const struct ls_rig *lead, FILE *out, bool page)
 {
 	struct table t = {.out = out, .page = page};
 
@@ -346,9 +404,12 @@ void ls_cover_print(const struct ls_cover *v, FILE *out, bool page)
 		line(&t, statuses[i].name, v->status[statuses[i].key], statuses[i].why);
 	group(&t, "commands that ended well");
 	for (unsigned int i = 0; i < COUNT(commands); i++)
-		line(&t, commands[i].name, v->command[commands[i].key], commands[i].why);
+		line(&t, commands[i].name,
+		     v->command[commands[i].key] + lead->ended[commands[i].key], commands[i].why);
 	line(&t, "START with BOOT", v->boot, NULL);
 	streams(v, &t);
+	missing(v, &t);
+	cuts(lead, &t);
 	fprintf(out, page ? "\nNot hit:%s.\n" : "\n# not hit:%s\n",
 		*t.missed ? t.missed : " nothing");
 }

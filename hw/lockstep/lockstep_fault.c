@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Programs in which one core does something wrong, or in which nothing can go on: the command's
- * status and its fault record must be the same. And lists of commands, good and bad, for the host
- * interface.
+ * status and its fault record must be the same.
  */
 #include "lockstep.h"
 #include "lockstep_asm.h"
@@ -111,7 +110,7 @@ static void block(struct code *c, struct rng *r)
 	uint32_t color = rng_below(r, WSE_NCOLORS), n;
 	struct op_shape s;
 
-	switch (rng_below(r, 5)) {
+	switch (rng_below(r, 6)) {
 	case 0:
 		li(c, 5, color);
 		put(c, WSE(WSE_F3_RECV, 0, 6, 5, 0));
@@ -123,11 +122,17 @@ static void block(struct code *c, struct rng *r)
 		break;
 	case 2:
 		op_axpy(c, r, color, 1, 4, &s);
-		op_wait(c, 7);
+		if (rng_chance(r, 50))
+			op_wait(c, 7);
 		break;
 	case 3:
 		op_receive(c, r, color, 4, false);
 		if (rng_chance(r, 50))
+			op_wait(c, 7);
+		break;
+	case 4: /* no route, for a mover */
+		op_send(c, r, color, 10, false, 0, 0);
+		if (rng_chance(r, 30))
 			op_wait(c, 7);
 		break;
 	default:
@@ -143,9 +148,32 @@ static void done(struct code *c, uint32_t value)
 	put(c, WSE(WSE_F3_TNEXT, 0, 10, 0, 0));
 }
 
+/* A stream that no core takes or feeds: its ports wait until the budget ends. */
+static struct wse_sqe stuck(const struct ls_program *p, struct rng *r)
+{
+	struct wse_sqe s = {
+		.opcode = rng_chance(r, 50) ? WSE_OP_STREAM_IN : WSE_OP_STREAM_OUT,
+		.flags = WSE_SQF_BUF_DIRECT,
+		.cid = 2,
+		.color = (uint8_t)rng_below(r, WSE_NCOLORS),
+		.etype = (uint8_t)rng_below(r, 2),
+		.budget = rng_range(r, 4000, 20000),
+		.buf = LS_IOVA + LS_MEM_DATA,
+		.nline = rng_range(r, 1, 3),
+		.kcol = (uint16_t)rng_range(r, 10, 100),
+		.nfeat = 1,
+		.lstride = 512,
+		.cstride = 2048,
+	};
+
+	s.col0 = (uint16_t)rng_below(r, p->cols);
+	s.cols = (uint16_t)rng_range(r, 1, p->cols - s.col0);
+	return s;
+}
+
 void ls_gen_fault(struct ls_program *p, struct rng *r)
 {
-	uint32_t bad = rng_below(r, p->rows * p->cols), kind = rng_below(r, 12);
+	uint32_t bad = rng_below(r, p->rows * p->cols), kind = rng_below(r, 13);
 	struct wse_sqe_start start = {
 		.opcode = WSE_OP_START,
 		.flags = WSE_SQF_BOOT | WSE_SQF_CLOSED,
@@ -172,7 +200,7 @@ void ls_gen_fault(struct ls_program *p, struct rng *r)
 				trap(&c, r);
 			else if (kind < 11)
 				block(&c, r);
-			else
+			else if (kind == 11)
 				put(&c, j_type(0, 0)); /* until the budget ends */
 			op_wait(&c, 7);
 		}
@@ -182,199 +210,12 @@ void ls_gen_fault(struct ls_program *p, struct rng *r)
 		start.budget = rng_range(r, 2000, 20000);
 	p->cmd[0].queue = 0;
 	memcpy(&p->cmd[0].sqe, &start, sizeof(start));
+	p->ncmds = 1;
+	if (kind == 12) {
+		p->cmd[1].queue = 0;
+		p->cmd[p->ncmds++].sqe = stuck(p, r);
+	}
 	/* stops the loop, and shows that the tile can be cleared after anything */
-	p->cmd[1].queue = 0;
-	p->cmd[1].sqe = (struct wse_sqe){.opcode = WSE_OP_CTX_RESET, .cid = 2};
-	p->ncmds = 2;
-}
-
-/* --- the host interface
- * --------------------------------------------------------------------------- */
-
-#define PAGES 192u
-/* offsets in the program's memory */
-#define LIST_IN	   0x1000u
-#define LIST_OUT   0x1800u
-#define BROKEN_IN  0x10000u
-#define BROKEN_OUT 0x20000u
-
-static uint32_t random8(struct rng *r, uint32_t max)
-{
-	return 8 * rng_below(r, max / 8 + 1);
-}
-
-/* A copy that is allowed: lines of a rectangle, buffer direct or through a list of scattered pages.
- */
-static struct wse_sqe copy(struct ls_program *p, struct rng *r)
-{
-	bool in = rng_chance(r, 50);
-	struct wse_sqe s = {
-		.opcode = in ? WSE_OP_COPY_IN : WSE_OP_COPY_OUT,
-		.budget = 10000000,
-		.row0 = (uint16_t)rng_below(r, p->rows),
-		.col0 = (uint16_t)rng_below(r, p->cols),
-		.nline = rng_range(r, 1, 4),
-		.len = 8 + random8(r, 248),
-		.sram = random8(r, 0x8000),
-	};
-
-	s.rows = (uint16_t)rng_range(r, 1, p->rows - s.row0);
-	s.cols = (uint16_t)rng_range(r, 1, p->cols - s.col0);
-	s.sstride = s.len + random8(r, 64);
-	s.lstride = s.len + random8(r, 64);
-	s.cstride = s.lstride * s.nline + random8(r, 64);
-	s.rstride = s.cstride * s.cols;
-	if (in && rng_chance(r, 25)) {
-		s.flags |= WSE_SQF_BROADCAST;
-		s.cstride = s.rstride = 0;
-	}
-	s.off = random8(r, 8000);
-	if (rng_chance(r, 4)) { /* nothing of it is there, so that nothing moves before the error */
-		s.flags |= WSE_SQF_BUF_DIRECT;
-		s.buf = 0x1000;
-	} else if (rng_chance(r, 40)) {
-		s.flags |= WSE_SQF_BUF_DIRECT;
-		s.buf = LS_IOVA + LS_MEM_DATA + 0x80000 + random8(r, 0x10000);
-	} else {
-		s.pshift = 12;
-		s.buf = LS_IOVA + LS_MEM_DATA + (rng_below(r, 2) ? 0x800 : 0);
-	}
-	return s;
-}
-
-/* A copy through a list in which every third page or so is not there: it ends in the middle. */
-static struct wse_sqe broken_copy(struct ls_program *p, struct rng *r, bool in)
-{
-	struct wse_sqe s;
-
-	do
-		s = copy(p, r);
-	while ((s.opcode == WSE_OP_COPY_IN) != in || s.flags & WSE_SQF_BUF_DIRECT);
-	s.buf = LS_IOVA + LS_MEM_DATA + (in ? LIST_IN : LIST_OUT);
-	return s;
-}
-
-static void broken_lists(struct ls_program *p, struct rng *r)
-{
-	for (uint32_t i = 0; i < PAGES; i++) {
-		uint64_t in = LS_IOVA + LS_MEM_DATA + BROKEN_IN + i % 16 * 4096;
-		uint64_t out = LS_IOVA + LS_MEM_DATA + BROKEN_OUT + i % 16 * 4096;
-
-		in = rng_chance(r, 30) ? 0x1000 : in;
-		out = rng_chance(r, 30) ? 0x1000 : out;
-		memcpy(p->mem + LS_MEM_DATA + LIST_IN + 8 * i, &in, 8);
-		memcpy(p->mem + LS_MEM_DATA + LIST_OUT + 8 * i, &out, 8);
-	}
-	/* how much of a copy that fails has been written is not defined */
-	p->open_from = LS_MEM_DATA + BROKEN_OUT;
-	p->open_to = p->open_from + 0x10000;
-}
-
-static struct wse_sqe command(struct ls_program *p, struct rng *r)
-{
-	static const uint8_t ops[] = {WSE_OP_NOP,
-				      WSE_OP_FENCE,
-				      WSE_OP_START,
-				      WSE_OP_SCRUB,
-				      WSE_OP_CREATE_QUEUE,
-				      WSE_OP_DELETE_QUEUE,
-				      WSE_OP_CORE_CTL,
-				      0x07,
-				      0x7f,
-				      0xff};
-	struct wse_sqe s = {.opcode = ops[rng_below(r, sizeof(ops))]};
-
-	if (rng_chance(r, 60))
-		return copy(p, r);
-	switch (s.opcode) {
-	case WSE_OP_FENCE: /* of a queue that is empty, or of none */
-		s.queue = (uint8_t)rng_below(r, 12);
-		break;
-	case WSE_OP_START: /* of cores that are held */
-		s.rows = s.cols = 1;
-		s.budget = 1000;
-		s.sram = WSE_SRAM_BASE + rng_below(r, 64);
-		break;
-	case WSE_OP_SCRUB:
-		s.rows = (uint16_t)rng_range(r, 1, p->rows);
-		s.cols = (uint16_t)rng_range(r, 1, p->cols + 1);
-		s.budget = rng_chance(r, 50) ? 1000000 : 0;
-		break;
-	case WSE_OP_CREATE_QUEUE: /* bad ones only */
-		s.queue = (uint8_t)rng_below(r, 4);
-		s.seq = 15;
-		s.buf = LS_IOVA;
-		s.mask = LS_IOVA;
-		break;
-	case WSE_OP_DELETE_QUEUE:
-		s.queue = rng_chance(r, 50) ? 0 : (uint8_t)rng_range(r, 9, 255);
-		break;
-	default:
-		break;
-	}
-	return s;
-}
-
-/* One member goes wrong. */
-static void spoil(struct wse_sqe *s, struct rng *r)
-{
-	static const uint8_t at[] = {1,	 1,  4,	 5,  6,	 8,  10, 12, 14, 15,  16,
-				     32, 33, 48, 56, 57, 58, 60, 61, 63, 64,  68,
-				     72, 76, 80, 84, 86, 87, 88, 92, 96, 127, 40};
-	static const uint8_t v[] = {0, 1, 2, 4, 8, 0x10, 0x80, 0xff};
-
-	((uint8_t *)s)[at[rng_below(r, sizeof(at))]] = v[rng_below(r, sizeof(v))];
-}
-
-void ls_gen_host(struct ls_program *p, struct rng *r)
-{
-	uint32_t n = rng_range(r, 10, 40);
-	uint8_t queue = rng_chance(r, 50);
-	uint64_t page[PAGES];
-
-	p->kind = "host";
-	for (uint32_t core = 0; core < p->rows * p->cols; core++)
-		op_random_floats(r, p->image[core], WSE_SRAM_BYTES);
-	op_random_floats(r, p->mem + LS_MEM_DATA, LS_MEM - LS_MEM_DATA);
-	/* two page lists: their pages lie in any order, no page twice in a list */
-	for (uint32_t l = 0; l < 2; l++) {
-		for (uint32_t i = 0; i < PAGES; i++)
-			page[i] = LS_IOVA + LS_MEM_DATA + 0x100000 + i * 4096ull;
-		for (uint32_t i = PAGES - 1; i; i--) {
-			uint32_t k = rng_below(r, i + 1);
-			uint64_t swap = page[i];
-
-			page[i] = page[k];
-			page[k] = swap;
-		}
-		memcpy(p->mem + LS_MEM_DATA + l * 0x800, page, sizeof(page));
-	}
-	broken_lists(p, r);
-	for (uint32_t i = 0; i < n; i++) {
-		bool broken = rng_chance(r, 8), in = !queue && i + 1 < n && rng_chance(r, 50);
-		struct wse_sqe s = broken ? broken_copy(p, r, in) : command(p, r);
-
-		if (!broken && rng_chance(r, 25))
-			spoil(&s, r);
-		/* what a spoilt copy may do must not depend on time */
-		if ((s.opcode == WSE_OP_COPY_IN || s.opcode == WSE_OP_COPY_OUT) && s.budget < 1000)
-			s.budget = 0;
-		if (s.opcode == WSE_OP_FENCE && s.queue < LS_QUEUES)
-			s.seq = 0; /* nobody else submits: it would wait for ever */
-		s.cid = (uint16_t)(i + 1);
-		p->cmd[i].queue = queue;
-		p->cmd[i].sqe = s;
-		if (broken && in) { /* what is in the cores is not defined */
-			i++;
-			p->cmd[i].queue = queue;
-			p->cmd[i].sqe = (struct wse_sqe){
-				.opcode = WSE_OP_SCRUB,
-				.cid = (uint16_t)(i + 1),
-				.rows = (uint16_t)p->rows,
-				.cols = (uint16_t)p->cols,
-				.budget = 1000000,
-			};
-		}
-	}
-	p->ncmds = n;
+	p->cmd[p->ncmds].queue = 0;
+	p->cmd[p->ncmds++].sqe = (struct wse_sqe){.opcode = WSE_OP_CTX_RESET, .cid = 3};
 }

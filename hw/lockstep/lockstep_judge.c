@@ -333,6 +333,15 @@ static void compare_core(struct ls_judge *j, uint32_t core)
 		       a.minstret, la, b.minstret, lb);
 }
 
+static bool is_open(const struct ls_program *p, size_t at)
+{
+	for (unsigned int i = 0; i < p->nopen; i++) {
+		if (at >= p->open[i].from && at < p->open[i].to)
+			return true;
+	}
+	return false;
+}
+
 static void compare_end(struct ls_judge *j)
 {
 	uint32_t ncores = j->lead.rows * j->lead.cols;
@@ -356,9 +365,7 @@ static void compare_end(struct ls_judge *j)
 	for (uint32_t core = 0; core < ncores && !j->differ; core++)
 		compare_core(j, core);
 	for (size_t i = LS_MEM_DATA; i < LS_MEM && !j->differ; i++) {
-		bool open = i >= j->prog->open_from && i < j->prog->open_to;
-
-		if (!open && j->lead.mem[i] != j->follow.mem[i])
+		if (j->lead.mem[i] != j->follow.mem[i] && !is_open(j->prog, i))
 			differ(j, "host memory 0x%zx: 0x%02x on %s, 0x%02x on %s", i,
 			       j->lead.mem[i], j->lead.ops->name, j->follow.mem[i],
 			       j->follow.ops->name);
@@ -446,6 +453,7 @@ int ls_judge_run(struct ls_judge *j, const struct ls_program *p, uint64_t max_cy
 	for (uint32_t core = 0; core < p->rows * p->cols; core++)
 		j->trace[core].count = j->trace[core].next = 0;
 
+	j->lead.ops->trace_retire(j->lead.model, ~0u, NULL, NULL);
 	err = ls_rig_load(&j->lead, p);
 	if (!err)
 		err = j->lead.ops->trace_retire(j->lead.model, ~0u, on_lead, j);
@@ -454,6 +462,7 @@ int ls_judge_run(struct ls_judge *j, const struct ls_program *p, uint64_t max_cy
 	if (err)
 		return failed(j, &j->lead, err);
 
+	j->follow.ops->trace_retire(j->follow.model, ~0u, NULL, NULL);
 	err = ls_rig_load(&j->follow, p);
 	if (!err)
 		err = j->follow.ops->trace_retire(j->follow.model, ~0u, on_follow, j);

@@ -22,7 +22,8 @@ static const char usage[] =
 	"  --seed S            of the first program (default: 1)\n"
 	"  --programs N, --insns N, --seconds N  stop after so many programs, instructions or\n"
 	"                      seconds, whichever comes first (default: 1000000 instructions)\n"
-	"  --kind scalar|tensor|fault|host|stream|fabric  of the programs (default: as the seed says)\n"
+	"  --kind scalar|tensor|fault|host|stream|fabric|broken|mixed|cut\n"
+	"                      of the programs (default: as the seed says)\n"
 	"  --commands N        only the first N commands of a program, to find which one it is\n"
 	"                      (default: all)\n"
 	"  --calm              no random DMA latency and back-pressure in the leader\n"
@@ -54,8 +55,9 @@ static const struct kind {
 	uint32_t percent; /* of the programs, if the user does not choose */
 	void (*generate)(struct ls_program *p, struct rng *r);
 } kinds[] = {
-	{"scalar", 30, scalar},	   {"tensor", 43, ls_gen_tensor}, {"fault", 10, ls_gen_fault},
-	{"host", 10, ls_gen_host}, {"stream", 1, ls_gen_stream},  {"fabric", 6, ls_gen_fabric},
+	{"scalar", 29, scalar},	      {"tensor", 42, ls_gen_tensor}, {"fault", 9, ls_gen_fault},
+	{"host", 8, ls_gen_host},     {"stream", 1, ls_gen_stream},  {"fabric", 6, ls_gen_fabric},
+	{"broken", 2, ls_gen_broken}, {"mixed", 1, ls_gen_mixed},    {"cut", 2, ls_gen_cut},
 };
 
 static const struct kind *find_kind(const char *name)
@@ -208,12 +210,7 @@ static void generate(struct ls_program *p, const struct options *o, uint64_t see
 		k -= kind++->percent;
 	if (o->kind)
 		kind = find_kind(o->kind);
-	memset(p->image, 0, (size_t)p->rows * p->cols * sizeof(*p->image));
-	memset(p->mem, 0, LS_MEM);
-	memset(p->cmd, 0, sizeof(p->cmd));
-	p->ncmds = 0;
-	p->faults = false;
-	p->open_from = p->open_to = 0;
+	ls_blank(p);
 	p->seed = seed;
 	kind->generate(p, &r);
 	if (o->commands && o->commands < p->ncmds)
@@ -236,6 +233,22 @@ static void list_commands(const struct ls_program *p)
 	}
 }
 
+/* What the program is that runs before, and how it ends. */
+static void list_before(const struct ls_before *b)
+{
+	static const char *const reset[] = {"CTX_RESET", "CTRL.RST", "function-level reset"};
+
+	if (!b->prog)
+		return;
+	printf("# before: %s, %u commands, %u cycles\n", b->prog->kind, b->prog->ncmds, b->delay);
+	for (unsigned int i = 0; i < b->nends; i++)
+		printf("# then: queue %u opcode 0x%02x %u,%u %ux%u queue %u, %u cycles\n",
+		       b->end[i].queue, b->end[i].sqe.opcode, b->end[i].sqe.row0,
+		       b->end[i].sqe.col0, b->end[i].sqe.rows, b->end[i].sqe.cols,
+		       b->end[i].sqe.queue, b->gap[i]);
+	printf("# then: %s\n", reset[b->reset]);
+}
+
 static void list_completions(const struct ls_rig *rig)
 {
 	for (unsigned int q = 0; q < LS_QUEUES; q++) {
@@ -252,6 +265,21 @@ static void list_completions(const struct ls_rig *rig)
 				       d->fault.ncores);
 			printf("\n");
 		}
+	}
+}
+
+static void list_cores(const struct ls_rig *rig)
+{
+	for (uint32_t core = 0; core < rig->rows * rig->cols; core++) {
+		struct wse_core_state s = {0};
+		uint32_t insn = 0;
+
+		rig->ops->get_state(rig->model, core, &s);
+		rig->ops->peek(rig->model, core, s.pc & ~3u, &insn, sizeof(insn));
+		printf("# %s: core %u,%u state %u pc 0x%08x [%08x] after %" PRIu64
+		       " instructions, x5 0x%x x6 0x%x\n",
+		       rig->ops->name, core / rig->cols, core % rig->cols, s.run, s.pc, insn,
+		       s.minstret, s.x[5], s.x[6]);
 	}
 }
 
@@ -272,7 +300,7 @@ static int write_coverage(const struct options *o, const struct ls_judge *j)
 			strerror(errno));
 		return -errno;
 	}
-	ls_cover_print(&j->cover, f, true);
+	ls_cover_print(&j->cover, &j->lead, f, true);
 	return fclose(f) ? -errno : 0;
 }
 
@@ -295,8 +323,10 @@ static int campaign(const struct options *o, struct ls_program *p, struct ls_jud
 		generate(p, o, o->seed + i);
 		if (o->verbose)
 			printf("# seed %" PRIu64 " %s\n", p->seed, p->kind);
-		if (o->verbose)
+		if (o->verbose) {
+			list_before(&p->before);
 			list_commands(p);
+		}
 		if (!ls_judge_run(j, p, MAX_CYCLES))
 			continue;
 		result = 1;
@@ -308,7 +338,9 @@ static int campaign(const struct options *o, struct ls_program *p, struct ls_jud
 		       o->shuffle ? " --shuffle" : "", p->kind);
 		if (o->verbose) {
 			list_completions(&j->lead);
+			list_cores(&j->lead);
 			list_completions(&j->follow);
+			list_cores(&j->follow);
 		}
 		if (!o->keep_going)
 			break;
@@ -320,14 +352,23 @@ static int campaign(const struct options *o, struct ls_program *p, struct ls_jud
 	printf("# %" PRIu64 " programs, %" PRIu64 " instructions, %" PRIu64 " traps, %" PRIu64
 	       " task picks compared\n",
 	       i, j->retired, j->traps, j->picks);
-	ls_cover_print(&j->cover, stdout, false);
+	ls_cover_print(&j->cover, &j->lead, stdout, false);
 	return o->coverage && !result ? write_coverage(o, j) : result;
+}
+
+static int room(struct ls_program *p, const struct options *o)
+{
+	p->rows = o->rows;
+	p->cols = o->cols;
+	p->image = malloc((size_t)o->rows * o->cols * sizeof(*p->image));
+	p->mem = malloc(LS_MEM);
+	return p->image && p->mem ? 0 : -ENOMEM;
 }
 
 int main(int argc, char **argv)
 {
-	struct ls_program p = {0};
-	struct ls_judge j = {0};
+	static struct ls_program p, spare;
+	static struct ls_judge j;
 	struct options o;
 	int result;
 
@@ -345,11 +386,12 @@ int main(int argc, char **argv)
 		return o.tap ? 0 : 2;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	p.rows = o.rows;
-	p.cols = o.cols;
-	p.image = malloc((size_t)o.rows * o.cols * sizeof(*p.image));
-	p.mem = malloc(LS_MEM);
-	result = p.image && p.mem ? campaign(&o, &p, &j) : -ENOMEM;
+	p.spare = &spare;
+	result = room(&p, &o);
+	if (!result)
+		result = room(&spare, &o);
+	if (!result)
+		result = campaign(&o, &p, &j);
 	ls_judge_destroy(&j);
 	if (result < 0)
 		fprintf(stderr, "wse-lockstep: cannot run %s and %s at %ux%u: %s\n", o.lead,
@@ -362,5 +404,7 @@ int main(int argc, char **argv)
 		       o.follow, o.rows, o.cols);
 	free(p.image);
 	free(p.mem);
+	free(spare.image);
+	free(spare.mem);
 	return result ? 1 : 0;
 }

@@ -90,35 +90,38 @@ static void collect_fault(struct ls_rig *rig, uint16_t index, struct ls_done *d)
 	d->fault.seq = 0; /* the order between queues is not defined */
 }
 
-/* Takes the completions that have come. True: all that was sent is done. */
+/* Takes a queue's completions that have come. True: all that was sent is done. */
+static bool collect_queue(struct ls_rig *rig, unsigned int q)
+{
+	struct ls_queue *k = &rig->q[q];
+	const struct wse_cqe *ring = (const void *)guest(rig, cq_iova(q), 0);
+	uint32_t was = k->head;
+
+	while ((ring[k->head].status & 1) == k->phase) {
+		const struct wse_cqe *e = &ring[k->head];
+		struct ls_done *d = &k->done[k->ndone];
+
+		if (k->ndone == k->nsent) {
+			rig->broken = "a completion that nobody asked for";
+			return true;
+		}
+		*d = (struct ls_done){.cid = e->cid, .status = e->status >> 1, .sqhd = e->sqhd};
+		collect_fault(rig, e->fault, d);
+		k->ndone++;
+		k->head = (k->head + 1) % DEPTH;
+		k->phase ^= !k->head;
+	}
+	if (was != k->head)
+		reg(rig, WSE_DB_BASE + q * WSE_DB_STRIDE + 4, k->head);
+	return k->ndone == k->nsent;
+}
+
 static bool collect(struct ls_rig *rig)
 {
 	bool all = true;
 
-	for (unsigned int q = 0; q < LS_QUEUES; q++) {
-		struct ls_queue *k = &rig->q[q];
-		const struct wse_cqe *ring = (const void *)guest(rig, cq_iova(q), 0);
-		uint32_t was = k->head;
-
-		while ((ring[k->head].status & 1) == k->phase) {
-			const struct wse_cqe *e = &ring[k->head];
-			struct ls_done *d = &k->done[k->ndone];
-
-			if (k->ndone == k->nsent) {
-				rig->broken = "a completion that nobody asked for";
-				return true;
-			}
-			*d = (struct ls_done){
-				.cid = e->cid, .status = e->status >> 1, .sqhd = e->sqhd};
-			collect_fault(rig, e->fault, d);
-			k->ndone++;
-			k->head = (k->head + 1) % DEPTH;
-			k->phase ^= !k->head;
-		}
-		if (was != k->head)
-			reg(rig, WSE_DB_BASE + q * WSE_DB_STRIDE + 4, k->head);
-		all &= k->ndone == k->nsent;
-	}
+	for (unsigned int q = 0; q < LS_QUEUES; q++)
+		all &= collect_queue(rig, q);
 	reg(rig, WSE_REG_FAULT_HEAD, rig->ops->mmio_read(rig->model, WSE_REG_FAULT_TAIL));
 	return all;
 }
@@ -151,14 +154,58 @@ static int drain(struct ls_rig *rig, uint64_t max_cycles)
 	return -ETIME;
 }
 
+/* Rings of a queue as they are after its creation. */
+static void clear_queue(struct ls_rig *rig, unsigned int q)
+{
+	rig->q[q] = (struct ls_queue){.phase = 1};
+	memset(guest(rig, sq_iova(q), 0), 0, RING_BYTES);
+}
+
+static struct wse_sqe create_sqe(unsigned int q)
+{
+	return (struct wse_sqe){
+		.opcode = WSE_OP_CREATE_QUEUE,
+		.queue = (uint8_t)q,
+		.buf = sq_iova(q),
+		.mask = cq_iova(q),
+		.seq = q << 16 | (DEPTH - 1),
+	};
+}
+
+/* An admin command, and all of it. It may empty the other queues: none of their doorbells may come
+ * after that (hw/doc/host.md, "CTX_RESET"). */
+static int admin(struct ls_rig *rig, const struct wse_sqe *s)
+{
+	struct ls_queue *k = &rig->q[0];
+
+	k->ndone = k->nsent = 0;
+	submit(rig, 0, s);
+	for (uint64_t cycles = 0, ran; cycles < SETUP_CYCLES && !k->ndone; cycles += ran + 1) {
+		if (rig->ops->advance(rig->model, 256, &ran) == WSE_STOP_HALTED)
+			return -EIO;
+		collect_queue(rig, 0);
+		if (rig->broken)
+			return -EIO;
+	}
+	if (!k->ndone || k->done[0].status) {
+		rig->broken = !k->ndone ? "an admin command does not complete"
+			      : s->opcode == WSE_OP_CREATE_QUEUE ? "it refuses to create a queue"
+								 : "an admin command fails";
+		return -EIO;
+	}
+	k->ndone = k->nsent = 0;
+	return 0;
+}
+
 static int setup(struct ls_rig *rig)
 {
-	int err;
+	int err = 0;
 
-	for (unsigned int q = 0; q < LS_QUEUES; q++)
-		rig->q[q] = (struct ls_queue){.phase = 1};
-	memset(rig->mem, 0, LS_MEM_DATA);
+	/* what is under way may still be written before the reset is over */
 	reg(rig, WSE_REG_CTRL, WSE_CTRL_RST_MASK);
+	for (unsigned int q = 0; q < LS_QUEUES; q++)
+		clear_queue(rig, q);
+	memset(rig->mem, 0, LS_MEM_DATA);
 	reg(rig, WSE_REG_AQ_SIZE, (DEPTH - 1) << 16 | (DEPTH - 1));
 	reg(rig, WSE_REG_ASQ_LO, (uint32_t)sq_iova(0));
 	reg(rig, WSE_REG_ASQ_HI, (uint32_t)(sq_iova(0) >> 32));
@@ -168,25 +215,11 @@ static int setup(struct ls_rig *rig)
 	reg(rig, WSE_REG_FAULT_HI, (uint32_t)((LS_IOVA + OFF_FAULTS) >> 32));
 	reg(rig, WSE_REG_FAULT_SIZE, NFAULTS);
 	reg(rig, WSE_REG_CTRL, WSE_CTRL_EN_MASK);
-	for (unsigned int q = 1; q < LS_QUEUES; q++) {
-		struct wse_sqe s = {
-			.opcode = WSE_OP_CREATE_QUEUE,
-			.queue = (uint8_t)q,
-			.buf = sq_iova(q),
-			.mask = cq_iova(q),
-			.seq = q << 16 | (DEPTH - 1),
-		};
+	for (unsigned int q = 1; q < LS_QUEUES && !err; q++) {
+		struct wse_sqe s = create_sqe(q);
 
-		submit(rig, 0, &s);
+		err = admin(rig, &s);
 	}
-	err = drain(rig, SETUP_CYCLES);
-	for (unsigned int i = 0; !err && i < rig->q[0].ndone; i++) {
-		if (rig->q[0].done[i].status) {
-			rig->broken = "it refuses to create a queue";
-			err = -EIO;
-		}
-	}
-	rig->q[0].ndone = rig->q[0].nsent = 0;
 	return err;
 }
 
@@ -213,17 +246,142 @@ void ls_rig_destroy(struct ls_rig *rig)
 	free(rig->mem);
 }
 
+/* --- a program before, which is cut off ----------------------------------------------------------
+ */
+
+static int load(struct ls_rig *rig, const struct ls_program *p)
+{
+	int err = 0;
+
+	for (uint32_t core = 0; !err && core < p->rows * p->cols; core++)
+		err = rig->ops->poke(rig->model, core, WSE_SRAM_BASE, p->image[core],
+				     WSE_SRAM_BYTES);
+	memcpy(rig->mem + LS_MEM_DATA, p->mem + LS_MEM_DATA, LS_MEM - LS_MEM_DATA);
+	return err;
+}
+
+/* The same by commands of the admin queue, for a tile on which something has run. */
+static int load_by_copy(struct ls_rig *rig, const struct ls_program *p)
+{
+	struct wse_sqe s = {
+		.opcode = WSE_OP_SCRUB,
+		.rows = (uint16_t)p->rows,
+		.cols = (uint16_t)p->cols,
+		.budget = SETUP_CYCLES,
+	};
+	int err = admin(rig, &s);
+
+	for (uint32_t core = 0; !err && core < p->rows * p->cols; core++) {
+		s = (struct wse_sqe){
+			.opcode = WSE_OP_COPY_IN,
+			.flags = WSE_SQF_BUF_DIRECT,
+			.row0 = (uint16_t)(core / p->cols),
+			.col0 = (uint16_t)(core % p->cols),
+			.rows = 1,
+			.cols = 1,
+			.budget = SETUP_CYCLES,
+			.buf = LS_IOVA + LS_MEM_DATA,
+			.len = WSE_SRAM_BYTES,
+			.nline = 1,
+		};
+		memcpy(rig->mem + LS_MEM_DATA, p->image[core], WSE_SRAM_BYTES);
+		err = admin(rig, &s);
+	}
+	memcpy(rig->mem + LS_MEM_DATA, p->mem + LS_MEM_DATA, LS_MEM - LS_MEM_DATA);
+	return err;
+}
+
+/* Is a stream the oldest command of a queue that has not completed? */
+static bool streaming(struct ls_rig *rig, const struct ls_program *p)
+{
+	collect(rig);
+	for (unsigned int q = 1; q < LS_QUEUES; q++) {
+		unsigned int n = 0;
+
+		for (unsigned int i = 0; i < p->ncmds; i++) {
+			uint8_t op = p->cmd[i].sqe.opcode;
+
+			if (p->cmd[i].queue == q && rig->q[q].nsent && n++ == rig->q[q].ndone &&
+			    (op == WSE_OP_STREAM_IN || op == WSE_OP_STREAM_OUT))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Time passes, whatever happens in it. */
+static void pass(struct ls_rig *rig, uint64_t cycles)
+{
+	uint64_t ran = 1;
+
+	while (cycles && ran && !rig->broken) {
+		uint64_t n = cycles < 256 ? cycles : 256;
+
+		if (rig->ops->advance(rig->model, n, &ran) == WSE_STOP_IDLE)
+			break;
+		cycles -= ran < cycles ? ran : cycles;
+	}
+}
+
+static int end_command(struct ls_rig *rig, const struct ls_cmd *c)
+{
+	struct wse_sqe s = c->sqe;
+	int err = 0;
+
+	if (s.opcode == WSE_OP_CREATE_QUEUE) {
+		s = create_sqe(s.queue);
+		clear_queue(rig, s.queue);
+	}
+	if (c->queue)
+		submit(rig, c->queue, &s);
+	else
+		err = admin(rig, &s);
+	/* nothing comes from there any more */
+	if (!err && s.opcode == WSE_OP_DELETE_QUEUE)
+		clear_queue(rig, s.queue);
+	return err;
+}
+
+static int run_before(struct ls_rig *rig, const struct ls_before *b)
+{
+	const struct wse_sqe reset = {.opcode = WSE_OP_CTX_RESET};
+	int err = load(rig, b->prog);
+
+	for (unsigned int i = 0; i < b->prog->ncmds; i++)
+		submit(rig, b->prog->cmd[i].queue, &b->prog->cmd[i].sqe);
+	pass(rig, b->delay);
+	for (unsigned int i = 0; !err && i < b->nends; i++) {
+		rig->cut[b->end[i].sqe.opcode] += streaming(rig, b->prog);
+		err = end_command(rig, &b->end[i]);
+		rig->ended[b->end[i].sqe.opcode]++;
+		pass(rig, b->gap[i]);
+	}
+	rig->resets[b->reset] += streaming(rig, b->prog);
+	if (err || rig->broken)
+		return -EIO;
+	if (b->reset == LS_CTX_RESET) {
+		err = admin(rig, &reset);
+		for (unsigned int q = 1; q < LS_QUEUES; q++)
+			clear_queue(rig, q);
+		return err;
+	}
+	if (b->reset == LS_FLR)
+		rig->ops->reset(rig->model);
+	return setup(rig);
+}
+
 int ls_rig_load(struct ls_rig *rig, const struct ls_program *p)
 {
 	int err;
 
 	/* a reset between programs: nothing of one may reach into the next */
 	err = setup(rig);
-	for (uint32_t core = 0; !err && core < p->rows * p->cols; core++)
-		err = rig->ops->poke(rig->model, core, WSE_SRAM_BASE, p->image[core],
-				     WSE_SRAM_BYTES);
-	memcpy(rig->mem + LS_MEM_DATA, p->mem + LS_MEM_DATA, LS_MEM - LS_MEM_DATA);
-	return err;
+	if (err || !p->before.prog)
+		return err ? err : load(rig, p);
+	err = run_before(rig, &p->before);
+	if (err)
+		return err;
+	return p->before.reset == LS_CTX_RESET ? load_by_copy(rig, p) : load(rig, p);
 }
 
 int ls_rig_run(struct ls_rig *rig, const struct ls_program *p, uint64_t max_cycles)

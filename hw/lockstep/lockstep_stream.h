@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Operands of the host's streams: areas of host memory, contiguous or behind page lists, what is in
+ * them, and how much of it travels. Generators of programs with streams share this.
+ */
+#ifndef WSE_LOCKSTEP_STREAM_H
+#define WSE_LOCKSTEP_STREAM_H
+
+#include "lockstep_tile.h"
+
+#define STREAM_NOWHERE 0xdead000000000000ull /* bus addresses that do not exist start with it */
+#define STREAM_NO_MASK 0xbeef000000000000ull /* ... of masks */
+#define STREAM_PAGES   1024u
+
+/* Host memory of one operand: contiguous, or pages that a list names. */
+struct area {
+	uint64_t buf, off;
+	uint32_t shift;
+	bool direct;
+	uint32_t at;		     /* direct: offset of byte 0 in the program's memory */
+	uint32_t page[STREAM_PAGES]; /* else: of each page behind off */
+	uint64_t first;		     /* number of page[0] in the list */
+	uint32_t list;		     /* where that entry is */
+};
+
+struct streams {
+	struct tile t;
+	uint32_t low, high; /* program memory below and from there on is taken */
+	uint8_t in, out;    /* queues */
+};
+
+struct shape {
+	uint32_t cols, blocks, B, K, etype, es;
+	uint32_t lstride, cstride, rstride, mcstride;
+	bool masked;
+	struct area data, mask;
+};
+
+/* Places for operands; false: the program's memory is full. */
+bool stream_data_area(struct streams *s, struct shape *h);
+bool stream_mask_area(struct streams *s, struct shape *h);
+/* Bytes from an operand's first to behind its last. */
+uint32_t stream_data_extent(const struct shape *h);
+uint32_t stream_mask_extent(const struct shape *h);
+/* Element k of row n of column c, and the byte with its mask bit, in the program's memory. */
+uint8_t *stream_element(struct streams *s, const struct shape *h, uint32_t c, uint32_t n,
+			uint32_t k);
+uint8_t *stream_mask_byte(struct streams *s, const struct shape *h, uint32_t c, uint32_t n,
+			  uint32_t k);
+/* Mask bits at random. */
+void stream_fill_mask(struct streams *s, const struct shape *h);
+/* Exactly count bits of a column's mask, at random places. */
+void stream_fill_mask_count(struct streams *s, const struct shape *h, uint32_t c, uint32_t count);
+/* Numbers that no rounding turns into zero, and zeros: how many travel can be told. */
+void stream_fill_data(struct streams *s, const struct shape *h, uint32_t zeros);
+/* How many data wavelets a column gets, and how many blocks come behind the last of them. */
+uint32_t stream_travel(struct streams *s, const struct shape *h, uint32_t c, bool drop,
+		       uint32_t *empty);
+void stream_shape(struct rng *r, struct shape *h);
+struct wse_sqe stream_sqe(struct streams *s, uint8_t op, const struct shape *h, uint32_t col0,
+			  uint32_t color);
+
+/* A stream and what cores on its way, and another stream, do with it; appended to the commands.
+ * False: no color or no memory is left. */
+bool stream_phase(struct streams *s);
+
+#endif /* WSE_LOCKSTEP_STREAM_H */
