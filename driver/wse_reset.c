@@ -133,6 +133,10 @@ int wse_quiesce(struct wse_device *wdev, int err)
 		return wse_restart(wdev, err);
 	trace_wse_reset(wdev, "context", wdev->ctx && READ_ONCE(wdev->ctx->first.status) ?
 			"a command failed" : "new owner", err);
+	spin_lock_irq(&wdev->lock);
+	for (q = 1; q < wdev->nrings; q++)
+		wse_ring_freeze(&wdev->ring[q].state);
+	spin_unlock_irq(&wdev->lock);
 	if (wse_admin(wdev, &reset))
 		return wse_restart(wdev, err);
 

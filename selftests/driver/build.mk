@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-# Tests of the driver: uapi/wse/wse_cmd.h on the host, kselftests in the guest.
+# Tests of the driver: uapi/wse/wse_cmd.h and wse_ring.h on the host, kselftests in the guest.
 
 # with sanitizers alone
 $(eval $(call c_program,selftests/driver/cmd_test,selftests/driver/cmd_test.c))
+$(eval $(call c_program,selftests/driver/ring_test,selftests/driver/ring_test.c))
 
 # The harness comes from the kernel's sources and has warnings of its own: -isystem.
 DRIVER_TESTS := $(patsubst selftests/driver/%.c,$(B)/selftests/%,$(wildcard selftests/driver/test_*.c selftests/driver/rtt.c))
@@ -11,8 +12,9 @@ $(DRIVER_TESTS): $(B)/selftests/%: selftests/driver/%.c selftests/driver/wse_tes
 	@eval "$$(selftests/vm/fetch source || echo exit 1)"; \
 	$(CC) $(CPPFLAGS) -isystem "$$KSELFTEST" -D_GNU_SOURCE $(CFLAGS) -o $@ $<
 
-ALL += $(B)/asan/selftests/driver/cmd_test $(DRIVER_TESTS)
-SUITES += $(B)/asan/selftests/driver/cmd_test \
+HOST_TESTS := $(B)/asan/selftests/driver/cmd_test $(B)/asan/selftests/driver/ring_test
+ALL += $(HOST_TESTS) $(DRIVER_TESTS)
+SUITES += $(HOST_TESTS) \
 	"selftests/driver/guest evil test_evil" \
 	"selftests/driver/guest evil test_fw" selftests/driver/test-versions \
 	"selftests/driver/guest func test_ioctl" \

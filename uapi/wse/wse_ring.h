@@ -26,6 +26,7 @@ struct wse_ring_state {
 	__u32 phase;	       /* bit 0 of the status of a completion that is new */
 	__u32 seq;	       /* commands put since it was made or reset: what FENCE counts */
 	bool doorbell_pending; /* entries were put that the device does not know of */
+	bool frozen;	       /* no doorbell until it is restarted */
 };
 
 /* As the device sees a ring that was just made, or reset. */
@@ -37,6 +38,18 @@ static inline void wse_ring_restart(struct wse_ring_state *s)
 	s->phase = 1;
 	s->seq = 0;
 	s->doorbell_pending = false;
+	s->frozen = false;
+}
+
+/*
+ * A command that empties the ring is about to be sent. A doorbell that reaches the device after it
+ * would count for the empty ring, which would then look full: completions may still be taken, but
+ * the device is told of nothing before wse_ring_restart().
+ */
+static inline void wse_ring_freeze(struct wse_ring_state *s)
+{
+	s->doorbell_pending = false;
+	s->frozen = true;
 }
 
 /* Entries that can be put. One stays empty: a full ring would look like an empty one. */
@@ -88,7 +101,7 @@ static inline const char *wse_ring_take(struct wse_ring_state *s, __u32 cid, __u
  */
 static inline bool wse_ring_cq_doorbell_due(struct wse_ring_state *s)
 {
-	if (((s->head - s->cq_doorbell) & (s->size - 1)) < (s->size + 3) / 4)
+	if (s->frozen || ((s->head - s->cq_doorbell) & (s->size - 1)) < (s->size + 3) / 4)
 		return false;
 	s->cq_doorbell = s->head;
 	return true;

@@ -191,6 +191,10 @@ static int quiesce(struct sim *sim, int err)
 
 	if (sim->dead)
 		return -ENODEV;
+	pthread_mutex_lock(&sim->lock);
+	for (q = 1; q < sim->nrings; q++)
+		wse_ring_freeze(&sim->ring[q].state);
+	pthread_mutex_unlock(&sim->lock);
 	if (sim->broken || admin(sim, &reset))
 		return restart(sim, err);
 	sim_list_init(&done);
