@@ -5,6 +5,7 @@ EMU_SRCS := $(wildcard hw/emu/*.c)
 EMU_TEST := $(addprefix hw/emu/tests/,test_emu.c vu_admin.c vu_client.c)
 $(eval $(call c_program,wse-emu,$(EMU_SRCS),$(MODEL_LIBS),$(MODEL_LINK),$(B)/asan/hw/libwse_twin.a))
 $(eval $(call c_program,hw/emu/tests/test_emu,$(EMU_TEST)))
+$(eval $(call c_test,hw/emu/tests/test_moderate,hw/emu/moderate.c))
 
 ALL += $(B)/wse-emu $(B)/asan/wse-emu $(B)/hw/emu/tests/test_emu
 SUITES += $(B)/hw/emu/tests/test_emu "$(B)/hw/emu/tests/test_emu rtl" "$(B)/hw/emu/tests/test_emu func $(B)/asan/wse-emu" \

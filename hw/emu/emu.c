@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "moderate.h"
 #include "wse_regs.h"
 
 #define FIFO	    256u   /* posted writes; a power of two */
@@ -14,6 +15,7 @@
 #define QUANTUM_MIN 16u
 #define QUANTUM_MAX (1u << 20)
 #define AHEAD_NS    200000 /* how far the device clock may lead before its thread sleeps */
+#define INLINE	    4096u /* cycles that a caller runs himself, of a model that does them in no time */
 
 struct emu {
 	struct emu_cfg cfg;
@@ -36,6 +38,12 @@ struct emu {
 	} fifo[FIFO];
 	uint32_t head, tail;
 	bool kick, stop;
+	bool asleep; /* the model's thread, until somebody wakes it */
+
+	/* The pace, under lock. */
+	uint32_t quantum;
+	int64_t begin, device; /* host time; device time since then, ns */
+	struct moderate irq_mod;
 
 	atomic_bool master;
 	uint64_t reads, writes, irqs; /* under lock */
@@ -97,7 +105,7 @@ static void host_irq(void *host, unsigned int vector)
 		emu_logf(e->cfg.log, "interrupt of vector %u lost (injected)", vector);
 		return;
 	}
-	e->cfg.irq(e->cfg.irq_arg, vector);
+	moderate_raise(&e->irq_mod, vector, now_ns());
 }
 
 static const struct wse_host_ops host_ops = {
@@ -147,11 +155,13 @@ static bool rest(struct emu *e, int64_t ns)
 	while (!e->stop && !e->kick && e->head == e->tail) {
 		if (!ns)
 			break;
+		e->asleep = ns < 0;
 		if (ns < 0)
 			pthread_cond_wait(&e->wake, &e->fifo_lock);
 		else if (pthread_cond_timedwait(&e->wake, &e->fifo_lock, &t))
 			break;
 	}
+	e->asleep = false;
 	e->kick = false;
 	stop = e->stop;
 	pthread_mutex_unlock(&e->fifo_lock);
@@ -171,45 +181,54 @@ static uint32_t next_quantum(uint32_t quantum, uint64_t ran, int64_t took)
 	return quantum;
 }
 
+/* Posted writes, then a quantum of at most so many cycles; with lock held. How long to rest() then. */
+static int64_t turn(struct emu *e, uint32_t cycles)
+{
+	uint32_t quantum = e->quantum < cycles ? e->quantum : cycles;
+	int64_t t0, t1, irq, ahead;
+	enum wse_stop why;
+	uint64_t ran = 0;
+
+	apply_writes(e);
+	t0 = now_ns();
+	why = e->cfg.ops->advance(e->model, quantum, &ran);
+	t1 = now_ns();
+	irq = moderate_run(&e->irq_mod, t1);
+
+	if (quantum == e->quantum)
+		e->quantum = next_quantum(quantum, ran, t1 - t0);
+	if (why == WSE_STOP_IDLE || why == WSE_STOP_HALTED) {
+		e->begin = t1;
+		e->device = 0;
+		return irq;
+	}
+	if (e->cfg.clock_mhz) {
+		e->device += (int64_t)(ran * 1000 / e->cfg.clock_mhz);
+		if (e->device < t1 - e->begin) { /* a slow model never catches up in a burst */
+			e->begin = t1;
+			e->device = 0;
+		}
+	}
+	ahead = e->device - (t1 - e->begin);
+	if (ahead <= AHEAD_NS)
+		return 0;
+	return irq >= 0 && irq < ahead ? irq : ahead;
+}
+
 static void *model_thread(void *arg)
 {
 	struct emu *e = arg;
-	uint32_t quantum = QUANTUM_MIN;
-	int64_t begin = now_ns(), device = 0; /* device time since begin, ns */
 	bool stop = false;
 
 	while (!stop) {
-		enum wse_stop why;
-		uint64_t ran = 0;
-		int64_t t0, t1;
+		int64_t ns;
 
 		pthread_mutex_lock(&e->lock);
 		while (atomic_load(&e->waiters))
 			pthread_cond_wait(&e->gone, &e->lock);
-		apply_writes(e);
-		t0 = now_ns();
-		why = e->cfg.ops->advance(e->model, quantum, &ran);
-		t1 = now_ns();
+		ns = turn(e, QUANTUM_MAX);
 		pthread_mutex_unlock(&e->lock);
-
-		quantum = next_quantum(quantum, ran, t1 - t0);
-		if (why == WSE_STOP_IDLE || why == WSE_STOP_HALTED) {
-			stop = rest(e, -1);
-			begin = now_ns();
-			device = 0;
-			continue;
-		}
-		if (e->cfg.clock_mhz) {
-			device += (int64_t)(ran * 1000 / e->cfg.clock_mhz);
-			if (device < t1 - begin) { /* a slow model never catches up in a burst */
-				begin = t1;
-				device = 0;
-			}
-		}
-		if (device > t1 - begin + AHEAD_NS)
-			stop = rest(e, device - (t1 - begin));
-		else
-			stop = rest(e, 0);
+		stop = rest(e, ns);
 	}
 	return NULL;
 }
@@ -250,21 +269,56 @@ uint32_t emu_read32(struct emu *e, uint32_t offset)
 	return v;
 }
 
+static bool is_tail_doorbell(uint32_t offset)
+{
+	return offset >= WSE_DB_BASE + WSE_DB_STRIDE &&
+	       offset < WSE_DB_BASE + WSE_DB_STRIDE * WSE_MAX_QUEUES &&
+	       (offset - WSE_DB_BASE) % WSE_DB_STRIDE == 0;
+}
+
+/*
+ * The model's thread sleeps: what a short command needs is done here, without the time that it takes to wake that
+ * thread; it gets what is left.
+ */
+static void run_here(struct emu *e)
+{
+	int64_t ns = 0;
+	bool fast;
+
+	enter(e);
+	fast = e->quantum >= INLINE;
+	if (fast)
+		ns = turn(e, INLINE);
+	leave(e);
+	pthread_mutex_lock(&e->fifo_lock);
+	e->kick = ns >= 0;
+	if (e->kick)
+		pthread_cond_signal(&e->wake);
+	pthread_mutex_unlock(&e->fifo_lock);
+}
+
 void emu_write32(struct emu *e, uint32_t offset, uint32_t value)
 {
-	bool full;
+	bool full, asleep;
 
+	if (is_tail_doorbell(offset))
+		moderate_doorbell(&e->irq_mod, now_ns());
 	pthread_mutex_lock(&e->fifo_lock);
 	full = e->tail - e->head == FIFO;
+	asleep = e->asleep;
 	if (!full) {
 		e->fifo[e->tail % FIFO].offset = offset;
 		e->fifo[e->tail % FIFO].value = value;
 		e->tail++;
-		pthread_cond_signal(&e->wake);
+		if (!asleep)
+			pthread_cond_signal(&e->wake);
 	}
 	pthread_mutex_unlock(&e->fifo_lock);
-	if (!full)
+	if (!full) {
+		if (asleep)
+			run_here(e);
 		return;
+	}
 	enter(e);
 	apply_writes(e);
 	e->cfg.ops->mmio_write(e->model, offset, value);
@@ -280,6 +334,7 @@ void emu_reset(struct emu *e)
 	e->kick = true;
 	pthread_mutex_unlock(&e->fifo_lock);
 	e->cfg.ops->reset(e->model);
+	moderate_clear(&e->irq_mod);
 	leave(e);
 	wake(e);
 }
@@ -298,6 +353,9 @@ int emu_create(const struct emu_cfg *cfg, struct emu **out)
 	if (!e)
 		return -ENOMEM;
 	e->cfg = *cfg;
+	e->quantum = QUANTUM_MIN;
+	e->begin = now_ns();
+	moderate_init(&e->irq_mod, cfg->irq, cfg->irq_arg);
 	err = cfg->ops->create(&cfg->model, &host_ops, e, &e->model);
 	if (err)
 		goto free_emu;

@@ -37,6 +37,7 @@ struct vu_server {
 
 	uint8_t bar4[PCI_BAR4_BYTES]; /* MSI-X table; the client emulates it, so this is memory only
 				       */
+	struct vu_linger linger;
 	struct vu_msg msg;
 };
 
@@ -442,7 +443,11 @@ static int serve_client(struct vu_server *s)
 	struct vu_msg *m = &s->msg;
 	int err;
 
-	while (!(err = vu_recv(s->client_fd, s->listen_fd, s->stop_fd, m))) {
+	for (;;) {
+		vu_linger(s->client_fd, &s->linger);
+		err = vu_recv(s->client_fd, s->listen_fd, s->stop_fd, m);
+		if (err)
+			break;
 		uint32_t len = 0;
 		int res = dispatch(s, m, &len);
 		struct vu_hdr reply = m->hdr;

@@ -29,6 +29,12 @@ int vu_listen(const char *path, int *fd);
  * message (bad size or type); -errno.
  */
 int vu_recv(int fd, int listen_fd, int stop_fd, struct vu_msg *m);
+struct vu_linger {
+	unsigned int skip, pause; /* messages: until the next look, and after one in vain */
+};
+
+/* Before vu_recv(): spends some microseconds on a message that may be on its way. */
+void vu_linger(int fd, struct vu_linger *l);
 void vu_close_fds(struct vu_msg *m);
 
 /* Sends header and body. Same errors. */

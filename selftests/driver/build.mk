@@ -6,7 +6,7 @@ $(eval $(call c_program,selftests/driver/cmd_test,selftests/driver/cmd_test.c))
 $(eval $(call c_program,selftests/driver/ring_test,selftests/driver/ring_test.c))
 
 # The harness comes from the kernel's sources and has warnings of its own: -isystem.
-DRIVER_TESTS := $(patsubst selftests/driver/%.c,$(B)/selftests/%,$(wildcard selftests/driver/test_*.c selftests/driver/rtt.c))
+DRIVER_TESTS := $(patsubst selftests/driver/%.c,$(B)/selftests/%,$(wildcard selftests/driver/test_*.c selftests/driver/bench.c))
 $(DRIVER_TESTS): $(B)/selftests/%: selftests/driver/%.c selftests/driver/wse_test.h uapi/drm/wse_accel.h $(REGS)
 	@mkdir -p $(@D)
 	@eval "$$(selftests/vm/fetch source || echo exit 1)"; \
@@ -30,3 +30,7 @@ SUITES += $(HOST_TESTS) \
 	"selftests/driver/guest func test_gone 2x2 2" \
 	"selftests/driver/guest rtl test_submit 2x2" \
 	"selftests/driver/guest rtl test_core 2x2"
+
+.PHONY: bench-driver
+bench-driver: $(B)/wse.ko $(B)/wse-emu $(B)/firmware/wse-fw.bin $(B)/selftests/bench ## the driver's figures beside QEMU's nvme, in the guest
+	selftests/driver/guest --nvme func bench 4x4
