@@ -6,7 +6,7 @@
  *
  * Reference: hw/doc/model.md, which selftests/interfaces holds against this file.
  *
- * Threads: a model has no threads and no locks that a caller sees. Calls for one model must not overlap;
+ * Threads: a model has no threads and no locks that a caller sees (cfg.threads). Calls for one model must not overlap;
  * different models are independent. Callbacks run on the calling thread, inside advance, step, mmio_read,
  * mmio_write, reset and boot, and may call nothing of the model but brk.
  *
@@ -40,7 +40,7 @@ struct wse_model_cfg {
 	uint32_t dma_latency;		/* cycles from a bus request to its first data; 0: default (64) */
 	uint64_t seed;			/* rtl: not 0: random back-pressure and DMA latency, for tests; func: of SHUFFLE */
 	uint32_t flags;			/* WSE_MODEL_* */
-	uint32_t threads;		/* host threads the model may use; 0 or 1: none of its own (nor else, today) */
+	uint32_t threads;		/* host threads the model may use; 0: the model's choice, 1: the caller's alone */
 };
 
 #define WSE_MODEL_CHECK_RACES	(1u << 0)	/* func: report programs that are not confluent */

@@ -7,9 +7,10 @@ CFLAGS_hw/twin/tests := -D_GNU_SOURCE
 
 $(eval $(call c_archive,hw/libwse_twin.a,hw/model/model.c $(wildcard hw/twin/*.c)))
 
-TWIN_TESTS := numerics wide scalar translate quick queue tensor refusals fabric index rounds confluence gemm
+TWIN_TESTS := numerics wide scalar translate quick queue tensor refusals fabric index rounds confluence
 $(foreach t,$(TWIN_TESTS),$(eval $(call c_test,hw/twin/tests/test_$(t),hw/twin/tests/dev.c,$(TWIN),-lm,$(B)/asan/hw/libwse_twin.a)))
-# test_gemm runs the firmware's kernels; `build/hw/twin/tests/test_gemm bench` measures
-$(B)/hw/twin/tests/test_gemm $(B)/asan/hw/twin/tests/test_gemm: | $(B)/firmware/wse-fw.bin $(B)/firmware/linear.elf
+$(foreach t,gemm parts,$(eval $(call c_test,hw/twin/tests/test_$(t),hw/twin/tests/dev.c hw/twin/tests/layer.c,$(TWIN),-lm,$(B)/asan/hw/libwse_twin.a)))
+# test_gemm and test_parts run the firmware's kernels; `build/hw/twin/tests/test_gemm bench` measures
+$(foreach t,gemm parts,$(B)/hw/twin/tests/test_$(t) $(B)/asan/hw/twin/tests/test_$(t)): | $(B)/firmware/wse-fw.bin $(B)/firmware/linear.elf
 
 ALL += $(TWIN)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs of wavelets: bulk.c finds what can pass, bulk_run.c passes it. */
+/* Runs of wavelets: bulk_find.c finds what can pass, bulk_run.c passes it, bulk.c knows the sources. */
 #ifndef WSE_FUNC_BULK_H
 #define WSE_FUNC_BULK_H
 
 #include "kernels.h"
 #include "twin.h"
+
+#define WSE_RUN_MAX 8192u /* wavelets of one run: bounds the work of a round */
 
 struct run { /* an array of data wavelets */
 	const uint32_t *w;
@@ -15,32 +17,110 @@ struct run { /* an array of data wavelets */
 };
 
 struct node { /* an engine with its running instruction, or a south port */
-	struct wse_core *c;
+	struct wse_core *c; /* a port's: the core north of it */
 	struct wse_engine *e;
 	struct wse_port_out *port;
-	uint32_t slot, col;
+	uint32_t slot;
 	uint8_t which;
 	bool need_fab, need_dot, got_fab, got_dot;
 	uint32_t first, sinks; /* whom it feeds: bulk.sink[first ...] */
+	struct node *from;     /* who feeds it by the fabric; NULL: a north port, or nobody */
 	struct run fab, dot;   /* inputs */
+	bool ends;	       /* lanes that take the block's END after the run */
+	uint32_t done;	       /* it has passed its run on: for those whom it feeds on other threads */
 };
 
-struct bulk {
-	struct wse_kernels k;
+struct bulk { /* what has been found, of one set or more */
 	struct node *node;
 	uint32_t *order; /* nodes, every one after those that feed it */
+	uint8_t *parts;	 /* [node]: the part of each */
 	uint32_t *sink;
 	uint32_t *slot; /* [3 * core + engine] or [3 * cores + column] -> node + 1 */
 	uint32_t *stack;
-	uint32_t nnodes, norder, nsinks, cap, hops;
-	uint32_t *arena; /* arrays that engines produce */
-	size_t arena_cap, arena_used;
+	uint32_t nnodes, norder, nsinks, hops;
+	/* how far to look */
+	const struct wse_mesh *part; /* not out of this part; NULL: no such limit */
+	int32_t col;		     /* nor out of this column; < 0: no such limit */
+	bool far;		     /* there was more beyond */
 };
 
-uint32_t wse_bulk_left(const struct wse_engine *e);
-bool wse_bulk_reserve(struct bulk *b,
-		      uint32_t n); /* room for every node's output; false: no memory */
-void wse_bulk_deliver(struct bulk *b, uint32_t first, uint32_t sinks, const struct run *r);
-void wse_bulk_run(struct wse_model *m, struct bulk *b, uint32_t n);
+struct set { /* all that one source feeds, and how many elements can pass through it now */
+	struct bulk *b;
+	uint32_t node, nnodes, order, norder; /* its part of b */
+	uint32_t sink, nsinks;		      /* those that the source feeds itself */
+	uint32_t n;
+	uint32_t hops, hops_all; /* cores that a wavelet of the source crosses; all wavelets together */
+	bool stores; /* runs need a scratch */
+	bool values; /* of a port, to lanes that refuse no index */
+	bool end;    /* the block's END comes next */
+};
+
+struct scratch { /* arrays that engines produce */
+	const struct wse_kernels *k;
+	uint32_t *v;
+	size_t cap, used;
+};
+
+#define WSE_BULK_LAG 4u /* sets that one thread may be ahead of another */
+
+struct bulk_worker { /* what a thread needs */
+	struct bulk ports; /* what its columns feed */
+	struct bulk any;   /* of one source at a time */
+	struct scratch one;	       /* of that source */
+	struct scratch r[WSE_BULK_LAG]; /* of the columns, in turns: others may still read the last */
+	bool did;
+	uint32_t passed __attribute__((aligned(64))); /* sets that it is through with */
+};
+
+struct column { /* what a north port feeds */
+	struct set s;
+	bool found, far;
+};
+
+struct bulks { /* wse_model.bulk */
+	struct wse_kernels k;
+	struct bulk_worker *w[WSE_PARTS_MAX];
+	struct column *set; /* [cols] */
+};
+
+enum reach { ANYWHERE, INSIDE, OUTSIDE }; /* sets of movers: all; inside their parts; those that are not */
+
+/* bulk.c */
+uint32_t wse_bulk_workers(struct wse_model *m, uint32_t n); /* at most n: how many there are */
+/* what a north port feeds, within the limits of b; the run is delivered */
+bool wse_bulk_port(struct wse_model *m, struct bulk *b, unsigned int col, struct set *s);
+bool wse_bulk_port_run(struct wse_model *m, struct bulk_worker *w, unsigned int col);
+bool wse_bulk_port_end(struct wse_model *m, struct bulk_worker *w, unsigned int col);
+/* a run has passed; p: the port that it came from */
+void wse_bulk_passed(struct wse_model *m, const struct set *s, struct wse_port_in *p);
+/* a port that could not hand out a run; true: it has handed out some wavelets */
+bool wse_bulk_impatient(struct wse_model *m, unsigned int col);
+bool wse_bulk_movers(struct wse_mesh *p, struct bulk_worker *w, enum reach reach);
+
+/* bulk_parts.c */
+bool wse_bulk_parts(struct wse_model *m, struct bulks *b);
+
+/* bulk_find.c */
+int wse_bulk_open(struct bulk *b, const struct wse_model *m); /* 0, or -1: no memory */
+void wse_bulk_close(struct bulk *b);
+void wse_bulk_clear(struct bulk *b);
+/* all that a color feeds from a core's input port (set: the nodes so far); false: not everybody is ready */
+bool wse_bulk_follow(struct wse_model *m, struct bulk *b, struct wse_core *c, unsigned int port,
+		     unsigned int color);
+void wse_bulk_begin(struct bulk *b, struct set *s);
+/* the set from its first nodes on; false: nothing can pass, and the set has been given up */
+bool wse_bulk_find(struct wse_model *m, struct set *s, uint32_t n);
+void wse_bulk_give_up(struct set *s);
+void wse_bulk_source(struct bulk *b, struct wse_core *c, unsigned int which);
+
+/* bulk_run.c */
+void wse_bulk_deliver(const struct set *s, uint32_t first, uint32_t sinks, const struct run *r);
+bool wse_bulk_reserve(struct scratch *r, const struct set *s); /* false: no memory */
+/* the END of a block at the lanes of a node; it has been at all of them */
+void wse_bulk_end(struct node *x);
+void wse_bulk_ended(struct wse_model *m, const struct set *s, struct wse_port_in *p);
+/* the set's run through one of its nodes, through all */
+void wse_bulk_pass(struct scratch *r, const struct set *s, struct node *x);
+void wse_bulk_run(struct scratch *r, const struct set *s);
 
 #endif /* WSE_FUNC_BULK_H */

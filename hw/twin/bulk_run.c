@@ -5,43 +5,46 @@
 
 #include "bulk.h"
 #include "fp.h"
+#include "lanes.h"
 
-bool wse_bulk_reserve(struct bulk *b, uint32_t n)
+bool wse_bulk_reserve(struct scratch *r, const struct set *s)
 {
-	size_t need = (size_t)n * b->norder * 2; /* a second array per node for operands */
+	size_t need = s->stores ? (size_t)s->n * s->norder * 2 : 0; /* a second array of operands */
 	uint32_t *p;
 
-	b->arena_used = 0;
-	if (need <= b->arena_cap)
+	r->used = 0;
+	if (need <= r->cap)
 		return true;
-	p = realloc(b->arena, need * sizeof(*p));
+	p = malloc(need * sizeof(*p));
 	if (!p)
 		return false;
-	b->arena = p;
-	b->arena_cap = need;
+	free(r->v);
+	r->v = p;
+	r->cap = need;
 	return true;
 }
 
-static uint32_t *take(struct bulk *b, uint32_t n)
+static uint32_t *take(struct scratch *r, uint32_t n)
 {
-	uint32_t *p = b->arena + b->arena_used;
+	uint32_t *p = r->v + r->used;
 
-	b->arena_used += n;
+	r->used += n;
 	return p;
 }
 
 /* a DOT node feeds its mover's dot input; all other outputs arrive as fabric input */
-void wse_bulk_deliver(struct bulk *b, uint32_t first, uint32_t sinks, const struct run *r)
+void wse_bulk_deliver(const struct set *s, uint32_t first, uint32_t sinks, const struct run *r)
 {
+	struct bulk *b = s->b;
 	uint32_t i;
 
 	for (i = first; i < first + sinks; i++)
 		b->node[b->sink[i]].fab = *r;
 }
 
-static void deliver_dot(struct bulk *b, const struct node *x, const struct run *r)
+static void deliver_dot(const struct set *s, const struct node *x, const struct run *r)
 {
-	b->node[b->sink[x->first]].dot = *r;
+	s->b->node[s->b->sink[x->first]].dot = *r;
 }
 
 /* wavelets before the first with an index outside the operand */
@@ -67,37 +70,38 @@ static void words_of(const struct run *r, uint32_t at, uint32_t n, uint32_t *w)
 }
 
 /* whole ks of a dense run, from its element at on */
-static void run_ks(struct bulk *b, struct node *x, uint32_t at, uint32_t nk, uint32_t *out)
+static void run_ks(const struct wse_kernels *k, struct node *x, uint32_t at, uint32_t nk,
+		   uint32_t *out)
 {
 	const struct wse_opnd *s = &x->e->o[OPND_SRC2];
 	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base], nb = x->e->nfeat, t = x->e->tokens;
 	const uint8_t *rows = x->c->sram + s->base;
-	uint32_t k = at / nb, w[64], n;
+	uint32_t row = at / nb, w[64], n;
 	const float *wide;
 
 	if (!out) {
-		wide = wse_wide_rows(x->c, &b->k, s);
+		wide = wse_wide_rows(x->c, k, s);
 		if (wide)
-			b->k.axpy_rows(acc, wide + (size_t)k * t, t, nb, x->fab.v + at, nk);
+			k->axpy_rows(acc, wide + (size_t)row * t, t, nb, x->fab.v + at, nk);
 		else
-			b->k.axpy_dense(acc, rows + (int32_t)k * s->stride1, s->stride1, t, nb,
-					x->fab.v + at, nk);
+			k->axpy_dense(acc, rows + (int32_t)row * s->stride1, s->stride1, t, nb,
+				      x->fab.v + at, nk);
 		return;
 	}
-	wide = wse_wide_cols(x->c, &b->k, s);
+	wide = wse_wide_cols(x->c, k, s);
 	if (wide) {
-		b->k.dot_cols(acc, wide, k, t, nb, nk, out);
+		k->dot_cols(acc, wide, row, t, nb, nk, out);
 		return;
 	}
 	for (nk *= nb; nk; nk -= n, at += n, out += n) {
 		n = nk < 64 ? nk : 64;
 		words_of(&x->fab, at, n, w);
-		b->k.dot(acc, rows, s->stride1, t, w, n, out);
+		k->dot(acc, rows, s->stride1, t, w, n, out);
 	}
 }
 
 /* a dense run: what is left of a k, whole ks, the beginning of one. out: DOT's results */
-static void run_dense(struct bulk *b, struct node *x, uint32_t n, uint32_t *out)
+static void run_dense(const struct wse_kernels *k, struct node *x, uint32_t n, uint32_t *out)
 {
 	const struct wse_opnd *s = &x->e->o[OPND_SRC2];
 	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base], nb = x->e->nfeat, t = x->e->tokens;
@@ -108,13 +112,13 @@ static void run_dense(struct bulk *b, struct node *x, uint32_t n, uint32_t *out)
 		if (!n || n > end - at)
 			n = end - at;
 		if (n >= nb && !(at % nb)) {
-			run_ks(b, x, at, n / nb, out);
+			run_ks(k, x, at, n / nb, out);
 		} else {
 			words_of(&x->fab, at, n, w);
 			if (out)
-				b->k.dot(acc, x->c->sram + s->base, s->stride1, t, w, n, out);
+				k->dot(acc, x->c->sram + s->base, s->stride1, t, w, n, out);
 			else
-				b->k.axpy(acc, x->c->sram + s->base, s->stride1, t, w, n);
+				k->axpy(acc, x->c->sram + s->base, s->stride1, t, w, n);
 		}
 		at += n;
 		if (out)
@@ -122,24 +126,25 @@ static void run_dense(struct bulk *b, struct node *x, uint32_t n, uint32_t *out)
 	}
 }
 
-static void run_lanes(struct wse_model *m, struct bulk *b, struct node *x, uint32_t n)
+static void run_lanes(struct wse_mesh *m, struct scratch *r, const struct set *set, struct node *x,
+		      uint32_t n)
 {
 	const struct wse_opnd *s = &x->e->o[OPND_SRC2];
 	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base];
 	uint32_t good = x->fab.dense ? n : good_prefix(x->e, &x->fab, n);
 	const uint8_t *rows = x->c->sram + s->base;
-	uint32_t *v = x->e->op != WSE_TOP_AXPY ? take(b, n) : NULL;
+	uint32_t *v = x->e->op != WSE_TOP_AXPY ? take(r, n) : NULL;
 
 	if (x->fab.dense)
-		run_dense(b, x, n, v);
+		run_dense(r->k, x, n, v);
 	else if (v)
-		b->k.dot(acc, rows, s->stride1, x->e->tokens, x->fab.w, good, v);
+		r->k->dot(acc, rows, s->stride1, x->e->tokens, x->fab.w, good, v);
 	else
-		b->k.axpy(acc, rows, s->stride1, x->e->tokens, x->fab.w, good);
+		r->k->axpy(acc, rows, s->stride1, x->e->tokens, x->fab.w, good);
 	if (v) {
 		if (good < n)
 			memset(v + good, 0, (n - good) * sizeof(*v));
-		deliver_dot(b, x, &(struct run){.w = v});
+		deliver_dot(set, x, &(struct run){.w = v});
 	}
 	wse_lane_work(m, x->e, n * (x->e->tokens / WSE_LANES));
 	m->cnt_mac += (uint64_t)good * x->e->tokens;
@@ -230,11 +235,12 @@ static void skip(struct wse_opnd *o, uint32_t n, bool new_row)
 		o->pos += o->stride * (int32_t)n;
 }
 
-static void run_mover(struct wse_model *m, struct bulk *b, struct node *x, uint32_t n)
+static void run_mover(struct wse_mesh *m, struct scratch *r, const struct set *set, struct node *x,
+		      uint32_t n)
 {
 	struct wse_engine *e = x->e;
 	struct wse_opnd *d = &e->o[OPND_DST], *s1 = &e->o[OPND_SRC1], *s2 = &e->o[OPND_SRC2];
-	uint32_t *v = take(b, n), *t = take(b, n), at = 0, i, k;
+	uint32_t *v = take(r, n), *t = take(r, n), at = 0, i, k;
 	const uint32_t *in, *in2;
 	bool row, last = false;
 	struct run out = {0};
@@ -287,7 +293,7 @@ static void run_mover(struct wse_model *m, struct bulk *b, struct node *x, uint3
 		m->round = n;
 	if (e->out >= 0) {
 		out.w = v;
-		wse_bulk_deliver(b, x->first, x->sinks, &out);
+		wse_bulk_deliver(set, x->first, x->sinks, &out);
 	}
 	if (last) {
 		wse_mover_finish(m, x->c, e);
@@ -295,23 +301,42 @@ static void run_mover(struct wse_model *m, struct bulk *b, struct node *x, uint3
 	}
 }
 
-void wse_bulk_run(struct wse_model *m, struct bulk *b, uint32_t n)
+void wse_bulk_pass(struct scratch *r, const struct set *s, struct node *x)
+{
+	struct wse_mesh *m = x->c->mesh;
+
+	m->moved = true;
+	if (x->port) {
+		wse_out_take(m->dev, x->c->col, x->fab.w, s->n);
+		if (s->n > m->round)
+			m->round = s->n;
+	} else if (x->which == WSE_ENGINE_L) {
+		run_lanes(m, r, s, x, s->n);
+	} else {
+		run_mover(m, r, s, x, s->n);
+	}
+}
+
+void wse_bulk_run(struct scratch *r, const struct set *s)
 {
 	uint32_t i;
 
-	m->cnt_wavelet += (uint64_t)n * b->hops;
-	m->moved = true;
-	for (i = 0; i < b->norder; i++) {
-		struct node *x = &b->node[b->order[i]];
+	for (i = s->order; i < s->order + s->norder; i++)
+		wse_bulk_pass(r, s, &s->b->node[s->b->order[i]]);
+}
 
-		if (x->port) {
-			wse_out_take(m, x->col, x->fab.w, n);
-			if (n > m->round)
-				m->round = n;
-		} else if (x->which == WSE_ENGINE_L) {
-			run_lanes(m, b, x, n);
-		} else {
-			run_mover(m, b, x, n);
-		}
-	}
+void wse_bulk_end(struct node *x)
+{
+	if (x->e->op == WSE_TOP_DOT)
+		wse_dotq_push(x->c, 0, true);
+	wse_engine_complete(x->c->mesh, x->c, x->e);
+	wse_wake(x->c->mesh, x->c);
+}
+
+void wse_bulk_ended(struct wse_model *m, const struct set *s, struct wse_port_in *p)
+{
+	p->end_due = false;
+	m->mesh->cnt_wavelet += s->hops;
+	if (!m->round)
+		m->round = 1;
 }

@@ -5,7 +5,7 @@
 #include "twin.h"
 
 /* resets everything but SRAM, routes and what is in the routers; the core is then held */
-void wse_core_hold(struct wse_model *m, struct wse_core *c)
+void wse_core_hold(struct wse_mesh *m, struct wse_core *c)
 {
 	unsigned int i;
 
@@ -17,7 +17,7 @@ void wse_core_hold(struct wse_model *m, struct wse_core *c)
 	c->done_value = 0;
 	c->mstatus = c->mtvec = c->mepc = c->mcause = c->mtval = c->mscratch = 0;
 	c->minstret = 0;
-	c->mcycle_off = -m->now;
+	c->mcycle_off = -m->dev->now;
 	c->wdata = c->winfo = 0;
 	c->fault_cause = c->fault_pc = c->fault_addr = c->fault_value = 0;
 	c->fault_color = ~0u;
@@ -41,10 +41,10 @@ void wse_core_hold(struct wse_model *m, struct wse_core *c)
 	}
 	if (m->races)
 		wse_races_reset(m, c);
-	m->moved = true;
+	m->moved = m->ended = true;
 }
 
-void wse_core_boot(struct wse_model *m, struct wse_core *c, uint32_t pc)
+void wse_core_boot(struct wse_mesh *m, struct wse_core *c, uint32_t pc)
 {
 	wse_core_hold(m, c);
 	c->pc = pc;
@@ -52,7 +52,7 @@ void wse_core_boot(struct wse_model *m, struct wse_core *c, uint32_t pc)
 	wse_wake(m, c);
 }
 
-void wse_core_start(struct wse_model *m, struct wse_core *c, uint32_t entry)
+void wse_core_start(struct wse_mesh *m, struct wse_core *c, uint32_t entry)
 {
 	c->start = true;
 	c->start_entry = entry;
@@ -61,7 +61,7 @@ void wse_core_start(struct wse_model *m, struct wse_core *c, uint32_t entry)
 	wse_wake(m, c);
 }
 
-void wse_core_fault(struct wse_model *m, struct wse_core *c, uint32_t cause, uint32_t pc,
+void wse_core_fault(struct wse_mesh *m, struct wse_core *c, uint32_t cause, uint32_t pc,
 		    uint32_t addr, uint32_t color, uint32_t value)
 {
 	if (c->run != WSE_CORE_RUNNING)
@@ -72,7 +72,7 @@ void wse_core_fault(struct wse_model *m, struct wse_core *c, uint32_t cause, uin
 	c->fault_addr = addr;
 	c->fault_color = color;
 	c->fault_value = value;
-	m->moved = true;
+	m->moved = m->ended = true;
 }
 
 /* what the core waits for, in the order of hw/doc/host.md; cause 0: it does not */
@@ -124,7 +124,7 @@ static void take_flag(struct wse_core *c, uint8_t task)
 	c->winfo = 1u << 14;
 }
 
-static void take_wavelet(struct wse_model *m, struct wse_core *c, unsigned int color)
+static void take_wavelet(struct wse_mesh *m, struct wse_core *c, unsigned int color)
 {
 	bool ctrl;
 
@@ -150,7 +150,7 @@ static void take_start(struct wse_core *c)
 }
 
 /* the pick that the leading model recorded, once its source is there */
-static bool replay_next(struct wse_model *m, struct wse_core *c, uint32_t *entry, uint8_t *task)
+static bool replay_next(struct wse_mesh *m, struct wse_core *c, uint32_t *entry, uint8_t *task)
 {
 	const struct wse_pick *p;
 	unsigned int color;
@@ -181,7 +181,7 @@ static bool replay_next(struct wse_model *m, struct wse_core *c, uint32_t *entry
 	return true;
 }
 
-bool wse_task_next(struct wse_model *m, struct wse_core *c, uint32_t *entry, uint8_t *task)
+bool wse_task_next(struct wse_mesh *m, struct wse_core *c, uint32_t *entry, uint8_t *task)
 {
 	uint32_t colors, best = ~0u, from = 0, t;
 	unsigned int color;
@@ -221,7 +221,7 @@ bool wse_task_next(struct wse_model *m, struct wse_core *c, uint32_t *entry, uin
 	return true;
 }
 
-void wse_core_run(struct wse_model *m, struct wse_core *c, uint32_t limit)
+void wse_core_run(struct wse_mesh *m, struct wse_core *c, uint32_t limit)
 {
 	uint32_t most, i;
 

@@ -88,7 +88,8 @@ int wse_set_state(struct wse_model *m, uint32_t core, const struct wse_core_stat
 	c->wdata = st->wdata;
 	c->winfo = st->winfo;
 	c->wait = WAIT_NONE;
-	wse_wake(m, c);
+	c->mesh->ended = true;
+	wse_wake(c->mesh, c);
 	return 0;
 }
 
@@ -98,11 +99,13 @@ int wse_trace_retire(struct wse_model *m, uint32_t core, wse_retire_fn fn, void 
 
 	if (core != ~0u && core >= m->ncores)
 		return -EINVAL;
+	m->traced = 0;
 	for (i = 0; i < m->ncores; i++) {
 		if (core == ~0u || core == i) {
 			m->core[i].trace = fn;
 			m->core[i].trace_arg = arg;
 		}
+		m->traced += m->core[i].trace != NULL;
 	}
 	return 0;
 }
@@ -124,7 +127,7 @@ int wse_replay_pick(struct wse_model *m, uint32_t core, uint8_t task, uint32_t w
 	p[c->npicks].task = task;
 	p[c->npicks++].winfo = winfo;
 	c->replay = true;
-	wse_wake(m, c);
+	wse_wake(c->mesh, c);
 	return 0;
 }
 
@@ -165,7 +168,7 @@ static void fill_store(const struct wse_core *c, struct wse_retire *r)
 }
 
 /* as wse_exec(), one instruction at a time with a record of each */
-void wse_trace_exec(struct wse_model *m, struct wse_core *c, uint32_t limit)
+void wse_trace_exec(struct wse_mesh *m, struct wse_core *c, uint32_t limit)
 {
 	uint64_t retired, traps;
 	struct wse_retire r;

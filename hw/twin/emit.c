@@ -35,7 +35,7 @@ struct side {	       /* a way out of a block */
 };
 
 struct emit {
-	struct wse_model *m;
+	struct wse_mesh *m;
 	struct wse_code *t;
 	uint8_t *p;
 	uint32_t index; /* of the block's first word */
@@ -170,7 +170,7 @@ static void write_back(struct emit *e, unsigned int rd)
 /* ISSUE from translated code: exec.c has to do it; done, go on; done, but leave */
 enum { WSE_INSIDE_NOT, WSE_INSIDE_ON, WSE_INSIDE_LEAVE };
 
-static uint32_t wse_issue_inside(struct wse_model *m, struct wse_core *c, uint32_t tcw,
+static uint32_t wse_issue_inside(struct wse_mesh *m, struct wse_core *c, uint32_t tcw,
 				 uint32_t scalar)
 {
 	if (wse_issue_quick(m, c, tcw, scalar))
@@ -182,7 +182,7 @@ static uint32_t wse_issue_inside(struct wse_model *m, struct wse_core *c, uint32
 }
 
 /* TNEXT from translated code: bit 32 and the entry, or 0: there is no task yet */
-static uint64_t wse_task_inside(struct wse_model *m, struct wse_core *c)
+static uint64_t wse_task_inside(struct wse_mesh *m, struct wse_core *c)
 {
 	uint32_t entry;
 	uint8_t task;
@@ -667,7 +667,7 @@ static void finish_sides(struct emit *e)
 	}
 }
 
-uint32_t wse_emit_block(struct wse_model *m, struct wse_code *t, const struct wse_dec *dec,
+uint32_t wse_emit_block(struct wse_mesh *m, struct wse_code *t, const struct wse_dec *dec,
 			uint32_t index, uint32_t n)
 {
 	struct emit e = {.m = m, .t = t, .p = t->buf + t->at, .index = index, .start = t->at};

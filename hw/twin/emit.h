@@ -19,7 +19,7 @@ void wse_emit_entry(struct wse_code *t);
 bool wse_emits(const struct wse_dec *d, uint32_t index);
 bool wse_emit_ends(const struct wse_dec *d);
 /* the code of n instructions from word index on; its offset */
-uint32_t wse_emit_block(struct wse_model *m, struct wse_code *t, const struct wse_dec *dec,
+uint32_t wse_emit_block(struct wse_mesh *m, struct wse_code *t, const struct wse_dec *dec,
 			uint32_t index, uint32_t n);
 
 #endif /* WSE_FUNC_EMIT_H */

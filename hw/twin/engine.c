@@ -5,13 +5,13 @@
 #include "fp.h"
 #include "twin.h"
 
-void wse_tensor_fault(struct wse_model *m, struct wse_core *c, uint32_t cause, uint32_t color,
+void wse_tensor_fault(struct wse_mesh *m, struct wse_core *c, uint32_t cause, uint32_t color,
 		      uint32_t value)
 {
 	wse_core_fault(m, c, cause, c->pc, 0, color, value);
 }
 
-void wse_engine_complete(struct wse_model *m, struct wse_core *c, struct wse_engine *e)
+void wse_engine_complete(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e)
 {
 	uint32_t tcw = e->q[0].tcw, task = tcw >> WSE_TCW_TASK_SHIFT;
 
@@ -28,7 +28,7 @@ void wse_engine_complete(struct wse_model *m, struct wse_core *c, struct wse_eng
 	m->moved = true;
 }
 
-static bool begin(struct wse_model *m, struct wse_core *c, struct wse_engine *e, unsigned int which)
+static bool begin(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e, unsigned int which)
 {
 	uint32_t cause = wse_engine_check(m, e, which);
 	const struct wse_tins *t = &e->q[0];
@@ -38,7 +38,7 @@ static bool begin(struct wse_model *m, struct wse_core *c, struct wse_engine *e,
 		return false;
 	}
 	e->started = true;
-	e->busy_to = m->now;
+	e->busy_to = m->dev->now;
 	if (e->claim >= 0) {
 		if (unlikely(m->races != NULL))
 			wse_races_claim(m, c, e->claim);
@@ -60,7 +60,7 @@ static bool begin(struct wse_model *m, struct wse_core *c, struct wse_engine *e,
 }
 
 /* true: something was done */
-static bool engine_run(struct wse_model *m, struct wse_core *c, unsigned int which)
+static bool engine_run(struct wse_mesh *m, struct wse_core *c, unsigned int which)
 {
 	struct wse_engine *e = &c->eng[which];
 	bool any = false, did;
@@ -88,7 +88,7 @@ static bool engine_run(struct wse_model *m, struct wse_core *c, unsigned int whi
 	return any;
 }
 
-static bool engines_once(struct wse_model *m, struct wse_core *c)
+static bool engines_once(struct wse_mesh *m, struct wse_core *c)
 {
 	static const uint8_t order[5] = {WSE_ENGINE_L, WSE_ENGINE_M0, WSE_ENGINE_M1, WSE_ENGINE_L,
 					 WSE_ENGINE_M0};
@@ -104,7 +104,7 @@ static bool engines_once(struct wse_model *m, struct wse_core *c)
 	return any;
 }
 
-void wse_engines_run(struct wse_model *m, struct wse_core *c)
+void wse_engines_run(struct wse_mesh *m, struct wse_core *c)
 {
 	bool any;
 
@@ -116,7 +116,7 @@ void wse_engines_run(struct wse_model *m, struct wse_core *c)
 	} while (any && c->run == WSE_CORE_RUNNING);
 }
 
-bool wse_issue(struct wse_model *m, struct wse_core *c, uint32_t tcw, uint32_t scalar)
+bool wse_issue(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar)
 {
 	unsigned int which = (tcw & WSE_TCW_ENGINE_MASK) >> WSE_TCW_ENGINE_SHIFT;
 	struct wse_engine *e;

@@ -12,7 +12,7 @@
 #include "translate.h"
 
 struct run {
-	struct wse_model *m;
+	struct wse_mesh *m;
 	struct wse_core *c;
 	uint32_t synced;  /* of those done, how many minstret has */
 	uint32_t trapped; /* and how many did not retire */
@@ -49,7 +49,7 @@ static bool trap(struct run *r, uint32_t pc, uint32_t cause, uint32_t tval)
 	return true;
 }
 
-bool wse_task_op(struct wse_model *m, struct wse_core *c, uint32_t op, uint32_t a, uint32_t b)
+bool wse_task_op(struct wse_mesh *m, struct wse_core *c, uint32_t op, uint32_t a, uint32_t b)
 {
 	uint32_t color = a & 0x1f, task = a & 0x1f;
 
@@ -163,7 +163,7 @@ static void stored(struct wse_core *c, uint32_t off, uint32_t size)
 
 /* every instruction keeps a dispatch of its own, which is what branch predictors like */
 __attribute__((optimize("no-gcse", "no-crossjumping"))) void
-wse_exec(struct wse_model *m, struct wse_core *c, uint32_t limit)
+wse_exec(struct wse_mesh *m, struct wse_core *c, uint32_t limit)
 {
 	static const void *const label[] = {
 #define OP(name) &&L_##name,
@@ -402,7 +402,7 @@ L_recv:
 L_done:
 	c->done = true;
 	c->done_value = X1;
-	m->moved = true;
+	m->moved = m->ended = true;
 	NEXT();
 L_wait:
 	for (b = 0; b < 3; b++) {

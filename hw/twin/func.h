@@ -10,6 +10,8 @@ struct wse_model;
 /* wse_model_cfg.flags: move every wavelet through its queues one by one and interpret every
  * instruction; for tests of the fast paths */
 #define WSE_MODEL_FUNC_EXACT (1u << 31)
+/* cut the smallest tile into parts, as if it were a large one; for tests */
+#define WSE_MODEL_FUNC_PARTS (1u << 30)
 
 /*
  * With WSE_MODEL_CHECK_RACES: violations of the rules that make a program confluent

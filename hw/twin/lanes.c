@@ -42,7 +42,7 @@ void wse_dotq_push(struct wse_core *c, uint32_t v, bool end)
 	c->dotq.end = (c->dotq.end & ~(1u << i)) | (uint32_t)end << i;
 }
 
-bool wse_run_stream(struct wse_model *m, struct wse_core *c, struct wse_engine *e)
+bool wse_run_stream(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e)
 {
 	unsigned int color = e->o[OPND_SRC1].color;
 	struct wse_chan *q = &c->recv[color];

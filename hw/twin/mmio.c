@@ -15,9 +15,14 @@ void wse_func_reset(struct wse_model *m)
 	m->fault_tail = m->fault_head = m->fault_lost = 0;
 	m->halted = m->quiet = false;
 	m->now = m->debt = 0;
-	m->cnt_mac = m->cnt_instret = m->cnt_wavelet = m->cnt_rd = m->cnt_wr = m->cnt_lwait = 0;
+	m->cnt_rd = m->cnt_wr = 0;
+	for (i = 0; i < m->nmesh; i++) {
+		struct wse_mesh *p = &m->mesh[i];
+
+		p->cnt_mac = p->cnt_instret = p->cnt_wavelet = p->cnt_lwait = 0;
+	}
 	for (i = 0; i < m->ncores; i++)
-		wse_core_hold(m, &m->core[i]);
+		wse_core_hold(m->core[i].mesh, &m->core[i]);
 	wse_fabric_clear(m);
 }
 
@@ -78,9 +83,16 @@ static uint32_t pair(struct wse_model *m, unsigned int latch, bool hi, uint64_t 
 
 static uint32_t counter(struct wse_model *m, uint32_t offset)
 {
-	const uint64_t v[6] = {m->cnt_mac, m->cnt_instret, m->cnt_wavelet,
-			       m->cnt_rd,  m->cnt_wr,	   m->cnt_lwait};
-	uint32_t i = (offset - WSE_REG_CNT_MAC_LO) / 8;
+	uint64_t v[6] = {[3] = m->cnt_rd, [4] = m->cnt_wr};
+	uint32_t i;
+
+	for (i = 0; i < m->nmesh; i++) {
+		v[0] += m->mesh[i].cnt_mac;
+		v[1] += m->mesh[i].cnt_instret;
+		v[2] += m->mesh[i].cnt_wavelet;
+		v[5] += m->mesh[i].cnt_lwait;
+	}
+	i = (offset - WSE_REG_CNT_MAC_LO) / 8;
 
 	return pair(m, 1 + i, offset & 4, v[i]);
 }

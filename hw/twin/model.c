@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu.h"
 #include "fp.h"
+#include "team.h"
 #include "twin.h"
+
+#define WORTH 24u /* cores of a round whose turns are worth a hand-over to other threads */
 
 static void destroy(struct wse_model *m)
 {
@@ -26,14 +28,12 @@ static void destroy(struct wse_model *m)
 	free(m->sram);
 	free(m->dec);
 	free(m->block);
-	wse_translator_destroy(m);
+	wse_mesh_destroy(m);
 	free(m->in);
 	free(m->out);
-	free(m->run[0]);
-	free(m->run[1]);
-	free(m->work);
-	free(m->source);
 	free(m->races);
+	wse_team_destroy(m->team);
+	wse_team_enter(-1);
 	wse_bulk_free(m);
 	free(m);
 }
@@ -63,21 +63,16 @@ static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *op
 	m->rows = cfg->rows;
 	m->cols = cfg->cols;
 	m->ncores = n;
-	m->equantum = WSE_EQUANTUM;
-	if (cfg->flags & WSE_MODEL_SHUFFLE)
-		m->shuffle = cfg->seed << 1 | 1;
+	wse_team_enter(1);
+	m->cpus = wse_team_cpus();
+	m->team = wse_team_create();
 	m->core = aligned_alloc(64, n * sizeof(*m->core));
 	m->sram = calloc(n, WSE_SRAM_BYTES);
 	m->dec = calloc(n * (WSE_NWORDS + 1), sizeof(*m->dec));
 	m->block = calloc(n * WSE_NWORDS, sizeof(*m->block));
 	m->in = calloc(m->cols, sizeof(*m->in));
 	m->out = calloc(m->cols, sizeof(*m->out));
-	m->run[0] = calloc(n, sizeof(uint32_t));
-	m->run[1] = calloc(n, sizeof(uint32_t));
-	m->source = calloc(n * 2, sizeof(uint32_t));
-	m->work = calloc(n * WSE_NCOLORS, sizeof(uint32_t));
-	if (!m->core || !m->sram || !m->dec || !m->block || !m->in || !m->out || !m->run[0] ||
-	    !m->run[1] || !m->work || !m->source) {
+	if (!m->team || !m->core || !m->sram || !m->dec || !m->block || !m->in || !m->out) {
 		destroy(m);
 		return -ENOMEM;
 	}
@@ -92,20 +87,17 @@ static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *op
 		m->core[i].block = m->block + i * WSE_NWORDS;
 		m->core[i].wide_most = most;
 	}
-	if (cfg->flags & WSE_MODEL_CHECK_RACES && wse_races_create(m)) {
+	if ((cfg->flags & WSE_MODEL_CHECK_RACES && wse_races_create(m)) || wse_mesh_create(m)) {
 		destroy(m);
 		return -ENOMEM;
 	}
-	if (!(cfg->flags & WSE_MODEL_FUNC_EXACT))
-		m->avx2 = wse_cpu_avx2();
-	m->quick = m->avx2 && !m->shuffle && !m->races;
-	wse_translator_create(m);
 	wse_func_reset(m);
 	*out = m;
 	return 0;
 }
 
-static void run_cores(struct wse_model *m)
+/* the turns of a part's cores */
+static void run_part(struct wse_mesh *m)
 {
 	uint32_t n = m->nrun, i, *list;
 
@@ -126,6 +118,34 @@ static void run_cores(struct wse_model *m)
 	wse_fabric_drain(m);
 }
 
+struct turns {
+	struct wse_model *m;
+	uint32_t threads;
+};
+
+static void run_parts(void *arg, uint32_t thread)
+{
+	struct turns *t = arg;
+	uint32_t i;
+
+	for (i = 0; i < t->m->nmesh; i++)
+		if (wse_mesh_thread(t->m, i, t->threads) == thread)
+			run_part(&t->m->mesh[i]);
+}
+
+static void run_cores(struct wse_model *m)
+{
+	struct turns t = {m, 1};
+	uint32_t n = 0, i;
+
+	for (i = 0; i < m->nmesh; i++)
+		n += m->mesh[i].nrun;
+	if (n >= WORTH || m->cfg.flags & WSE_MODEL_FUNC_PARTS)
+		t.threads = m->threads;
+	wse_team_run(m->team, t.threads, run_parts, &t);
+	wse_fabric_settle(m);
+}
+
 /* the work of one round; false: nothing moved and nothing can until the host acts or a budget ends
  */
 static bool round_work(struct wse_model *m)
@@ -134,12 +154,14 @@ static bool round_work(struct wse_model *m)
 
 	m->moved = false;
 	m->round = 0;
+	wse_mesh_begin(m);
 	any = wse_queues_run(m);
-	if (m->halted)
-		return true;
-	run_cores(m);
-	any |= wse_bulk(m);
-	return any || m->moved || m->nrun || m->nwork;
+	if (!m->halted) {
+		run_cores(m);
+		any |= wse_bulk(m);
+	}
+	any |= wse_mesh_gather(m);
+	return any || m->moved || m->halted;
 }
 
 /* the next cycle at which a budget ends; UINT64_MAX: none */
@@ -183,6 +205,27 @@ static bool round_once(struct wse_model *m, uint64_t end)
 	return false;
 }
 
+/* instructions of a core in a round */
+static void set_limit(struct wse_model *m, uint32_t limit)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->nmesh; i++)
+		m->mesh[i].limit = limit;
+}
+
+/*
+ * How many threads work. Nothing depends on it but time; traces are called from the caller's thread.
+ */
+static uint32_t threads(struct wse_model *m)
+{
+	uint32_t n = m->cfg.threads ? m->cfg.threads : wse_team_share(m->cpus);
+
+	if (n > m->nmesh)
+		n = m->nmesh;
+	return n > 1 && !m->traced ? wse_team_size(m->team, n) : 1;
+}
+
 static enum wse_stop advance(struct wse_model *m, uint64_t max_cycles, uint64_t *ran)
 {
 	uint64_t start = m->now, end = start + max_cycles;
@@ -192,7 +235,8 @@ static enum wse_stop advance(struct wse_model *m, uint64_t max_cycles, uint64_t 
 	if (end < start)
 		end = UINT64_MAX;
 	m->brk = false;
-	m->limit = WSE_QUANTUM;
+	m->threads = threads(m);
+	set_limit(m, WSE_QUANTUM);
 	while (m->now < end) {
 		if (m->halted) {
 			why = WSE_STOP_HALTED;
@@ -222,7 +266,7 @@ static int boot(struct wse_model *m, uint32_t core, uint32_t pc)
 {
 	if (core >= m->ncores || pc & 3 || pc - WSE_SRAM_BASE >= WSE_SRAM_BYTES)
 		return -EINVAL;
-	wse_core_boot(m, &m->core[core], pc);
+	wse_core_boot(m->core[core].mesh, &m->core[core], pc);
 	return 0;
 }
 
@@ -238,7 +282,8 @@ static int step(struct wse_model *m, uint32_t core, uint64_t max_cycles)
 		end = UINT64_MAX;
 	before = m->core[core].retired;
 	csr = wse_fp_enter();
-	m->limit = 1;
+	m->threads = 1;
+	set_limit(m, 1);
 	while (m->now < end && !m->halted) {
 		bool idle = round_once(m, end);
 

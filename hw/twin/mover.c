@@ -73,15 +73,14 @@ static bool advance(struct wse_engine *e)
 	return false;
 }
 
-static enum got bad_ctrl(struct wse_model *m, struct wse_core *c, int color, uint32_t value)
+static enum got bad_ctrl(struct wse_mesh *m, struct wse_core *c, int color, uint32_t value)
 {
 	wse_tensor_fault(m, c, WSE_CAUSE_BAD_CTRL, color < 0 ? ~0u : (uint32_t)color, value);
 	return FAULTED;
 }
 
 /* what the DOT queue offers; nothing is taken but an END mark that counts */
-static enum got peek_dotq(struct wse_model *m, struct wse_core *c, struct wse_engine *e,
-			  uint32_t *v)
+static enum got peek_dotq(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e, uint32_t *v)
 {
 	if (!c->dotq.count)
 		return NOT_YET;
@@ -97,7 +96,7 @@ static void pop_dotq(struct wse_core *c)
 	c->dotq.count--;
 }
 
-static enum got peek_fabric(struct wse_model *m, struct wse_core *c, struct wse_engine *e,
+static enum got peek_fabric(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e,
 			    bool marks, uint32_t *v)
 {
 	unsigned int color = e->o[OPND_SRC1].color;
@@ -111,7 +110,7 @@ static enum got peek_fabric(struct wse_model *m, struct wse_core *c, struct wse_
 	return marks && *v & WSE_CTRLW_END_MASK ? GOT_END : bad_ctrl(m, c, color, *v);
 }
 
-void wse_mover_finish(struct wse_model *m, struct wse_core *c, struct wse_engine *e)
+void wse_mover_finish(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e)
 {
 	if (e->q[0].tcw & WSE_TCW_SEND_END_MASK)
 		e->end_left = true;
@@ -126,7 +125,7 @@ uint32_t wse_midx(const struct wse_engine *e, uint32_t v, uint32_t f, uint32_t l
 }
 
 /* one element or END mark; false: it waits or the core has faulted */
-static bool element(struct wse_model *m, struct wse_core *c, struct wse_engine *e)
+static bool element(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e)
 {
 	struct wse_opnd *d = &e->o[OPND_DST], *a = &e->o[OPND_SRC1], *b = &e->o[OPND_SRC2];
 	bool dot_b = e->op == WSE_TOP_MADD && b->kind == WSE_KIND_DOTQ;
@@ -197,8 +196,7 @@ static bool element(struct wse_model *m, struct wse_core *c, struct wse_engine *
 	return true;
 }
 
-bool wse_run_mover(struct wse_model *m, struct wse_core *c, struct wse_engine *e,
-		   unsigned int which)
+bool wse_run_mover(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e, unsigned int which)
 {
 	bool any = false;
 

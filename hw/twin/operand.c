@@ -215,7 +215,7 @@ static bool same(const struct wse_tins *a, const struct wse_tins *b)
 }
 
 /* cores issue the same few instructions again and again: what the checks made of them is kept */
-uint32_t wse_engine_check(struct wse_model *m, struct wse_engine *e, unsigned int which)
+uint32_t wse_engine_check(struct wse_mesh *m, struct wse_engine *e, unsigned int which)
 {
 	const struct wse_tins *t = &e->q[0];
 	uint32_t h = t->tcw ^ t->dsr[0][0] ^ t->dsr[1][0] << 1 ^ t->dsr[2][0] << 2, cause;

@@ -198,7 +198,7 @@ static void ctx_reset(struct wse_model *m)
 	for (i = 1; i < WSE_NQ; i++)
 		empty_queue(&m->q[i]);
 	for (i = 0; i < m->ncores; i++)
-		wse_core_hold(m, &m->core[i]);
+		wse_core_hold(m->core[i].mesh, &m->core[i]);
 	wse_fabric_clear(m);
 }
 

@@ -67,11 +67,11 @@ static inline bool may_write(struct wse_core *c, const struct wse_lane *d, uint3
 	return true;
 }
 
-static void complete(struct wse_model *m, struct wse_core *c, uint32_t tcw, uint32_t n)
+static void complete(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t n)
 {
 	uint32_t task = tcw >> WSE_TCW_TASK_SHIFT;
 
-	c->eng[WSE_ENGINE_L].busy_to = m->now;
+	c->eng[WSE_ENGINE_L].busy_to = m->dev->now;
 	c->ecyc[WSE_ENGINE_L] += 2 + n / WSE_LANES;
 	if (tcw & WSE_TCW_ACTIVATE_MASK)
 		c->ready |= 1u << task;
@@ -80,7 +80,7 @@ static void complete(struct wse_model *m, struct wse_core *c, uint32_t tcw, uint
 	m->moved = true;
 }
 
-static bool reduce(struct wse_model *m, struct wse_core *c, uint32_t tcw)
+static bool reduce(struct wse_mesh *m, struct wse_core *c, uint32_t tcw)
 {
 	const struct wse_lane *d = lane(c, (tcw & WSE_TCW_DST_MASK) >> WSE_TCW_DST_SHIFT);
 	const struct wse_lane *a = lane(c, (tcw & WSE_TCW_SRC1_MASK) >> WSE_TCW_SRC1_SHIFT);
@@ -101,7 +101,7 @@ static bool reduce(struct wse_model *m, struct wse_core *c, uint32_t tcw)
 	return true;
 }
 
-bool wse_issue_quick(struct wse_model *m, struct wse_core *c, uint32_t tcw, uint32_t scalar)
+bool wse_issue_quick(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar)
 {
 	uint32_t op = (tcw & WSE_TCW_OP_MASK) - WSE_TOP_VADD, n;
 	const struct wse_lane *d, *a, *b;

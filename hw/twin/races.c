@@ -40,7 +40,7 @@ int wse_races_create(struct wse_model *m)
 	return m->races ? 0 : -1;
 }
 
-static void report(struct wse_model *m, const struct wse_core *c, const char *what, uint32_t at)
+static void report(struct wse_mesh *m, const struct wse_core *c, const char *what, uint32_t at)
 {
 	struct wse_races *r = m->races;
 
@@ -79,7 +79,7 @@ static void forget(struct open_core *o, unsigned int which, unsigned int n)
 	o->n[which] -= n;
 }
 
-void wse_races_issue(struct wse_model *m, struct wse_core *c, unsigned int which,
+void wse_races_issue(struct wse_mesh *m, struct wse_core *c, unsigned int which,
 		     const struct wse_tins *t)
 {
 	struct open_core *o = &m->races->core[c->idx];
@@ -95,14 +95,14 @@ void wse_races_issue(struct wse_model *m, struct wse_core *c, unsigned int which
 }
 
 /* an engine's instruction starts to read a color */
-void wse_races_claim(struct wse_model *m, struct wse_core *c, unsigned int color)
+void wse_races_claim(struct wse_mesh *m, struct wse_core *c, unsigned int color)
 {
 	if (c->claimed >> color & 1)
 		report(m, c, "two engines read color", color);
 }
 
 /* the color's route changes, while wavelets are where it took them from */
-void wse_races_route(struct wse_model *m, struct wse_core *c, unsigned int color, uint32_t rx,
+void wse_races_route(struct wse_mesh *m, struct wse_core *c, unsigned int color, uint32_t rx,
 		     uint32_t tx)
 {
 	if ((rx != c->rx[color] || tx != c->tx[color]) && c->rx[color] <= WSE_PORT_R &&
@@ -110,12 +110,12 @@ void wse_races_route(struct wse_model *m, struct wse_core *c, unsigned int color
 		report(m, c, "ROUTE while wavelets wait for the old route of color", color);
 }
 
-void wse_races_reset(struct wse_model *m, const struct wse_core *c)
+void wse_races_reset(struct wse_mesh *m, const struct wse_core *c)
 {
 	memset(m->races->core[c->idx].n, 0, sizeof(m->races->core[c->idx].n));
 }
 
-static void touch(struct wse_model *m, struct wse_core *c, uint32_t addr, uint32_t size, bool write)
+static void touch(struct wse_mesh *m, struct wse_core *c, uint32_t addr, uint32_t size, bool write)
 {
 	const struct open_core *o = &m->races->core[c->idx];
 	int32_t off = (int32_t)(addr - WSE_SRAM_BASE);
@@ -157,7 +157,7 @@ static void picked(struct open_core *o, unsigned int task)
 }
 
 /* the instruction at pc, before it runs */
-static void before(struct wse_model *m, struct wse_core *c, uint32_t insn)
+static void before(struct wse_mesh *m, struct wse_core *c, uint32_t insn)
 {
 	uint32_t rs1 = c->x[insn >> 15 & 0x1f], f3 = insn >> 12 & 7;
 
@@ -178,7 +178,7 @@ static void before(struct wse_model *m, struct wse_core *c, uint32_t insn)
 	}
 }
 
-static void after(struct wse_model *m, struct wse_core *c, uint32_t insn, uint32_t rs1)
+static void after(struct wse_mesh *m, struct wse_core *c, uint32_t insn, uint32_t rs1)
 {
 	struct open_core *o = &m->races->core[c->idx];
 	uint32_t f3 = insn >> 12 & 7, w;
@@ -194,7 +194,7 @@ static void after(struct wse_model *m, struct wse_core *c, uint32_t insn, uint32
 }
 
 /* as wse_exec(), looking at every instruction */
-void wse_races_exec(struct wse_model *m, struct wse_core *c, uint32_t limit)
+void wse_races_exec(struct wse_mesh *m, struct wse_core *c, uint32_t limit)
 {
 	uint32_t off, insn, rs1;
 	uint64_t retired;

@@ -9,7 +9,7 @@
 #include "twin.h"
 
 /* splitmix64; 0 ... n - 1 */
-uint32_t wse_shuffle_below(struct wse_model *m, uint32_t n)
+uint32_t wse_shuffle_below(struct wse_mesh *m, uint32_t n)
 {
 	uint64_t z = m->shuffle += 0x9e3779b97f4a7c15ull;
 
@@ -19,12 +19,12 @@ uint32_t wse_shuffle_below(struct wse_model *m, uint32_t n)
 }
 
 /* 1 ... max, small ones as likely as large ones */
-static uint32_t share(struct wse_model *m, unsigned int max_log2)
+static uint32_t share(struct wse_mesh *m, unsigned int max_log2)
 {
 	return 1 + wse_shuffle_below(m, 1u << wse_shuffle_below(m, max_log2 + 1));
 }
 
-void wse_shuffle_list(struct wse_model *m, uint32_t *list, uint32_t n)
+void wse_shuffle_list(struct wse_mesh *m, uint32_t *list, uint32_t n)
 {
 	uint32_t i, k, swap;
 
@@ -37,7 +37,7 @@ void wse_shuffle_list(struct wse_model *m, uint32_t *list, uint32_t n)
 }
 
 /* a core's turn; in one of four it comes to nothing */
-void wse_shuffle_turn(struct wse_model *m, struct wse_core *c)
+void wse_shuffle_turn(struct wse_mesh *m, struct wse_core *c)
 {
 	uint32_t limit = share(m, 10);
 
@@ -49,8 +49,8 @@ void wse_shuffle_turn(struct wse_model *m, struct wse_core *c)
 	wse_core_run(m, c, limit < m->limit ? limit : m->limit);
 }
 
-/* some of the wavelets that could move do, any of them first */
-void wse_shuffle_drain(struct wse_model *m)
+/* some of the wavelets that could move do, any of them first; far: to other parts, too */
+void wse_shuffle_drain(struct wse_mesh *m, bool far)
 {
 	while (m->nwork && wse_shuffle_below(m, 16)) {
 		uint32_t i = wse_shuffle_below(m, m->nwork), w = m->work[i];
@@ -58,6 +58,10 @@ void wse_shuffle_drain(struct wse_model *m)
 
 		m->work[i] = m->work[--m->nwork];
 		c->kick &= ~(1u << (w & 31));
+		if (!far && c->far >> (w & 31) & 1) {
+			wse_postpone(m, c, w & 31);
+			continue;
+		}
 		if (wse_fabric_move(m, c, w & 31, 1 + wse_shuffle_below(m, WSE_CHAN_DEPTH)))
 			wse_kick(m, c, w & 31);
 	}

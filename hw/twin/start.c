@@ -24,6 +24,7 @@ bool wse_start_begin(struct wse_model *m, struct wse_job *j, struct wse_result *
 	struct wse_sqe_start st;
 
 	memcpy(&st, s, sizeof(st));
+	m->mesh->ended = true;
 	if (!(s->flags & WSE_SQF_BOOT)) {
 		for (i = 0; i < n; i++) {
 			struct wse_core *c = core_at(m, s, i);
@@ -43,11 +44,24 @@ bool wse_start_begin(struct wse_model *m, struct wse_job *j, struct wse_result *
 		memcpy(c->sram + WSE_ARGS_OFFSET, st.arg, sizeof(st.arg));
 		wse_code_changed(c, WSE_ARGS_OFFSET, sizeof(st.arg));
 		if (s->flags & WSE_SQF_BOOT)
-			wse_core_boot(m, c, st.entry);
+			wse_core_boot(c->mesh, c, st.entry);
 		else
-			wse_core_start(m, c, st.entry);
+			wse_core_start(c->mesh, c, st.entry);
 	}
 	return false;
+}
+
+/* has any core's part in it ended since the last look? */
+static bool any_ended(struct wse_model *m)
+{
+	bool any = false;
+	uint32_t i;
+
+	for (i = 0; i < m->nmesh; i++) {
+		any |= m->mesh[i].ended;
+		m->mesh[i].ended = false;
+	}
+	return any;
 }
 
 /* a fault outweighs a bad value, which outweighs a core that is not done; true: the start has ended
@@ -58,6 +72,8 @@ bool wse_start_poll(struct wse_model *m, struct wse_job *j, struct wse_result *r
 	uint32_t n = (uint32_t)s->rows * s->cols, i, nfault = 0, nbad = 0, nopen = 0;
 	struct wse_core *fault = NULL, *bad = NULL;
 
+	if (!any_ended(m))
+		return false;
 	for (i = 0; i < n; i++) {
 		struct wse_core *c = core_at(m, s, i);
 
@@ -117,7 +133,7 @@ void wse_scrub(struct wse_model *m, const struct wse_sqe *s)
 	for (i = 0; i < n; i++) {
 		struct wse_core *c = core_at(m, s, i);
 
-		wse_core_hold(m, c);
+		wse_core_hold(c->mesh, c);
 		memset(c->sram, 0, WSE_SRAM_BYTES);
 		wse_code_changed(c, 0, WSE_SRAM_BYTES);
 	}

@@ -331,7 +331,7 @@ bool wse_in_inject(struct wse_model *m, unsigned int col)
 
 	while (p->busy && (p->pos < p->n || p->end_due)) {
 		if (chan_full(q)) {
-			wse_fabric_drain(m);
+			wse_fabric_settle(m);
 			if (chan_full(q))
 				break;
 		}
@@ -341,7 +341,7 @@ bool wse_in_inject(struct wse_model *m, unsigned int col)
 			chan_push(q, WSE_CTRLW_END_MASK, true);
 			p->end_due = false;
 		}
-		wse_kick(m, c, p->color);
+		wse_kick(c->mesh, c, p->color);
 		if (++n == WSE_QUANTUM)
 			break;
 	}
@@ -530,6 +530,7 @@ bool wse_out_run(struct wse_model *m, struct wse_job *j, struct wse_result *r, b
 	for (c = 0; c < j->sqe.cols && !j->failed; c++) {
 		unsigned int col = j->sqe.col0 + c;
 		struct wse_port_out *p = &m->out[col];
+		struct wse_core *last = &m->core[(m->rows - 1) * m->cols + col];
 		struct wse_chan *q = &p->q[p->color];
 
 		if (p->busy && p->pos == p->n)
@@ -537,13 +538,13 @@ bool wse_out_run(struct wse_model *m, struct wse_job *j, struct wse_result *r, b
 		for (n = 0; p->busy && q->count && n < WSE_QUANTUM && !j->failed; n++) {
 			w = chan_head(q, &ctrl);
 			chan_pop(q);
-			wse_kick(m, &m->core[(m->rows - 1) * m->cols + col], p->color);
+			wse_kick(last->mesh, last, p->color);
 			if (!ctrl)
 				wse_out_take(m, col, &w, 1);
 			if (p->pos == p->n)
 				turn_blocks(m, j, c);
 			if (!q->count)
-				wse_fabric_drain(m);
+				wse_fabric_settle(m);
 		}
 		if (n > m->round)
 			m->round = n;

@@ -63,8 +63,8 @@ static uint32_t length(struct wse_core *c, uint32_t index)
 	return n;
 }
 
-/* forgets all blocks of all cores */
-static void flush(struct wse_model *m, struct wse_translator *t)
+/* forgets all blocks of the part's cores */
+static void flush(struct wse_mesh *m, struct wse_translator *t)
 {
 	uint32_t i;
 
@@ -74,7 +74,7 @@ static void flush(struct wse_model *m, struct wse_translator *t)
 	t->nshared = 0;
 	t->code.at = t->code.first;
 	for (i = 0; i < m->ncores; i++)
-		memset(m->core[i].block, 0, WSE_NWORDS * sizeof(*m->core[i].block));
+		memset(m->core[m->first + i].block, 0, WSE_NWORDS * sizeof(*m->core->block));
 }
 
 static uint64_t hash_of(const struct wse_dec *dec, uint32_t index, uint32_t n)
@@ -93,7 +93,7 @@ static uint64_t hash_of(const struct wse_dec *dec, uint32_t index, uint32_t n)
 _Static_assert(sizeof(struct wse_dec) == 8, "hashed as one word");
 
 /* the block at a word: another core's, or a new one */
-static uint32_t block_of(struct wse_model *m, struct wse_translator *t, const struct wse_dec *dec,
+static uint32_t block_of(struct wse_mesh *m, struct wse_translator *t, const struct wse_dec *dec,
 			 uint32_t index, uint32_t n)
 {
 	uint64_t h = hash_of(dec, index, n);
@@ -123,7 +123,7 @@ static uint32_t block_of(struct wse_model *m, struct wse_translator *t, const st
 	return s->code;
 }
 
-uint32_t wse_translate(struct wse_model *m, struct wse_core *c, uint32_t index)
+uint32_t wse_translate(struct wse_mesh *m, struct wse_core *c, uint32_t index)
 {
 	struct wse_translator *t = m->translator;
 	uint32_t n, code;
@@ -136,7 +136,7 @@ uint32_t wse_translate(struct wse_model *m, struct wse_core *c, uint32_t index)
 	return code > WSE_NO_BLOCK ? code : 0;
 }
 
-struct wse_left wse_translated(struct wse_model *m, struct wse_core *c, uint32_t code,
+struct wse_left wse_translated(struct wse_mesh *m, struct wse_core *c, uint32_t code,
 			       uint32_t limit, uint32_t done)
 {
 	typedef struct wse_left enter(struct wse_core * c, uint8_t * sram, const uint32_t *table,
@@ -157,7 +157,7 @@ void wse_translate_forget(struct wse_core *c, uint32_t index, uint32_t n)
 }
 
 /* where no memory may be written and executed there is no translator, and nobody misses it */
-void wse_translator_create(struct wse_model *m)
+void wse_translator_create(struct wse_mesh *m)
 {
 	struct wse_translator *t = calloc(1, sizeof(*t));
 
@@ -173,7 +173,7 @@ void wse_translator_create(struct wse_model *m)
 	m->translator = t;
 }
 
-void wse_translator_destroy(struct wse_model *m)
+void wse_translator_destroy(struct wse_mesh *m)
 {
 	struct wse_translator *t = m->translator;
 	uint32_t i;

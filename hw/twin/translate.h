@@ -17,8 +17,8 @@ struct wse_left {
 #define WSE_LEFT_AT 1u
 
 /* execution has arrived at a word for which no code is known: its block, 0: there is none (yet) */
-uint32_t wse_translate(struct wse_model *m, struct wse_core *c, uint32_t index);
-struct wse_left wse_translated(struct wse_model *m, struct wse_core *c, uint32_t block,
+uint32_t wse_translate(struct wse_mesh *m, struct wse_core *c, uint32_t index);
+struct wse_left wse_translated(struct wse_mesh *m, struct wse_core *c, uint32_t block,
 			       uint32_t limit, uint32_t done);
 /* n words from index on have changed */
 void wse_translate_forget(struct wse_core *c, uint32_t index, uint32_t n);

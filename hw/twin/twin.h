@@ -6,6 +6,11 @@
  * instructions, engines run as far as their data allows, and the device's cycle counter then moves
  * by the largest share that a core took. Confluent programs cannot tell; everything else about time
  * is documented as not equal to the RTL.
+ *
+ * Parts. A large tile is cut into parts (mesh.c), by its shape alone. In a round the cores of a part
+ * take their turns by themselves, with the part's own lists and counters; what goes from part to part
+ * does so between turns and runs. So any number of threads may run parts beside each other, and the
+ * order of events never depends on that number.
  */
 #ifndef WSE_FUNC_INTERNAL_H
 #define WSE_FUNC_INTERNAL_H
@@ -20,6 +25,7 @@
 
 #define WSE_QUANTUM 1024u   /* scalar instructions of a core in a round */
 #define WSE_EQUANTUM 16384u /* elements of an engine in a round */
+#define WSE_PARTS_MAX 8u    /* of the mesh; no more threads than that */
 #define WSE_NQ 5u	    /* queue pairs, as the RTL's default */
 #define WSE_NWORDS (WSE_SRAM_BYTES / 4)
 #define WSE_CODE_PAGE 8 /* log2 of the bytes that one flag of wse_core.code covers */
@@ -98,6 +104,7 @@ struct wse_engine {
 	uint32_t width;	       /* LEN of the shape */
 	uint32_t nfeat, tokens;	  /* AXPY, DOT */
 	uint32_t part[WSE_LANES]; /* VRSUM, VRMAX */
+	bool far;		  /* its run leaves the part, as has been seen in this round */
 	uint64_t busy_to;	  /* L: device cycle up to which it has had something to do */
 };
 
@@ -172,7 +179,8 @@ struct wse_core {
 	uint32_t *block;     /* [NWORDS] translated blocks that begin here, see translate.c */
 	bool stale; /* translated blocks of it were forgotten */
 	uint8_t *sram;
-	uint32_t idx; /* row * cols + col */
+	struct wse_mesh *mesh; /* its part */
+	uint32_t idx;	       /* row * cols + col */
 	uint16_t row, col;
 	uint32_t mstatus, mtvec, mepc, mcause, mtval, mscratch;
 	uint64_t minstret;
@@ -203,6 +211,8 @@ struct wse_core {
 	/* fabric */
 	uint32_t recv_any; /* colors with a wavelet in recv */
 	uint32_t kick;	   /* colors on the work list */
+	uint32_t far;	   /* colors whose routes send to a core of another part */
+	uint32_t later;	   /* colors on the list of what waits for the other parts */
 	uint8_t rx[WSE_NCOLORS], tx[WSE_NCOLORS];
 	struct wse_chan in[5][WSE_NCOLORS];
 	struct wse_chan recv[WSE_NCOLORS];
@@ -286,6 +296,42 @@ struct wse_port_out { /* stream-out of a column */
 	struct wse_chan q[WSE_NCOLORS]; /* south edge port */
 };
 
+/*
+ * A part of the mesh: what its cores write in a round beside themselves. Of a small tile there is one.
+ * Functions that get a part and a core get the core's part.
+ */
+struct wse_mesh {
+	struct wse_model *dev;
+	struct wse_core *core; /* of the whole tile */
+	struct wse_port_out *out;
+	uint32_t rows, cols;   /* of the whole tile */
+	uint32_t first, ncores; /* the part's cores */
+	uint32_t index;
+	struct wse_translator *translator; /* NULL: there is none */
+	struct wse_races *races;
+	bool avx2;    /* the processor has it: vector operations in place */
+	bool quick;   /* quick.c may run: avx2, and nobody watches or shuffles */
+	bool moved;   /* something moved in the current round */
+	bool ended;   /* a core has executed DONE or stopped since the start was looked at */
+	uint32_t round; /* cycles of the current round */
+	uint64_t cnt_mac, cnt_instret, cnt_wavelet, cnt_lwait;
+	/* run list and fabric work list */
+	uint32_t *run[2];
+	uint32_t nrun;
+	unsigned int cur;
+	uint32_t *work; /* core << 5 | color */
+	uint32_t nwork;
+	uint32_t *later; /* the same: what waits for the other parts */
+	uint32_t nlater;
+	uint32_t limit;	   /* instructions of a core in this round */
+	uint32_t equantum; /* elements of an engine in this round */
+	uint64_t shuffle;  /* state of WSE_MODEL_SHUFFLE's random numbers; 0: off */
+	uint32_t *source;  /* core << 2 | engine: movers from memory to the fabric */
+	uint32_t nsources;
+	uint32_t nfar; /* of them, whose runs leave the part */
+	struct wse_known known[WSE_NKNOWN];
+} __attribute__((aligned(64)));
+
 struct wse_model {
 	struct wse_model_cfg cfg;
 	struct wse_host_ops ops;
@@ -296,7 +342,8 @@ struct wse_model {
 	struct wse_dec *dec;
 	size_t dec_bytes;
 	uint32_t *block;
-	struct wse_translator *translator; /* NULL: there is none */
+	struct wse_mesh *mesh; /* [nmesh] */
+	uint32_t nmesh;
 	/* registers */
 	uint32_t ctrl_en, intr_mask, irq_pending;
 	uint32_t reg[0x60 / 4];
@@ -318,22 +365,11 @@ struct wse_model {
 	uint32_t round; /* cycles of the current round */
 	bool moved;	/* something moved in the current round */
 	bool quiet;	/* nothing can move before the host does something */
-	uint64_t cnt_mac, cnt_instret, cnt_wavelet, cnt_rd, cnt_wr, cnt_lwait;
-	/* run list and fabric work list */
-	uint32_t *run[2];
-	uint32_t nrun;
-	unsigned int cur;
-	uint32_t *work; /* core << 5 | color */
-	uint32_t nwork;
-	uint32_t limit;	  /* instructions of a core in this round */
-	uint32_t equantum; /* elements of an engine in this round */
-	uint64_t shuffle;  /* state of WSE_MODEL_SHUFFLE's random numbers; 0: off */
-	uint32_t *source; /* core << 2 | engine: movers from memory to the fabric */
-	uint32_t nsources;
-	struct wse_known known[WSE_NKNOWN];
+	uint64_t cnt_rd, cnt_wr;
 	void *bulk; /* scratch of wse_bulk */
-	bool avx2;  /* the processor has it: vector operations in place */
-	bool quick; /* quick.c may run: avx2, and nobody watches or shuffles */
+	struct wse_team *team;
+	uint32_t threads, cpus; /* that work in this advance; processors there are */
+	uint32_t traced;	/* cores with a trace_retire */
 	struct wse_races *races;
 };
 
@@ -342,7 +378,7 @@ struct wse_model {
 #define OPND_SRC2 2
 
 /* exec.c, decode.c: the scalar side */
-void wse_exec(struct wse_model *m, struct wse_core *c, uint32_t limit);
+void wse_exec(struct wse_mesh *m, struct wse_core *c, uint32_t limit);
 void wse_decode(struct wse_dec *d, uint32_t insn);
 void wse_code_changed(struct wse_core *c, uint32_t off, uint32_t len);
 
@@ -357,27 +393,27 @@ void wse_wide_free(struct wse_core *c);
 uint32_t wse_wide_most(uint32_t ncores);
 
 /* exec.c: TASK; false: illegal */
-bool wse_task_op(struct wse_model *m, struct wse_core *c, uint32_t op, uint32_t a, uint32_t b);
+bool wse_task_op(struct wse_mesh *m, struct wse_core *c, uint32_t op, uint32_t a, uint32_t b);
 
 /* translate.c */
-void wse_translator_create(struct wse_model *m);
-void wse_translator_destroy(struct wse_model *m);
+void wse_translator_create(struct wse_mesh *m);
+void wse_translator_destroy(struct wse_mesh *m);
 
 /* csr.c: csr instructions; false: illegal */
-bool wse_csr(struct wse_model *m, struct wse_core *c, uint32_t insn, uint32_t ran, uint32_t src,
+bool wse_csr(struct wse_mesh *m, struct wse_core *c, uint32_t insn, uint32_t ran, uint32_t src,
 	     bool *counted);
 
 /* core.c */
-void wse_core_hold(struct wse_model *m, struct wse_core *c);
-void wse_core_boot(struct wse_model *m, struct wse_core *c, uint32_t pc);
-void wse_core_start(struct wse_model *m, struct wse_core *c, uint32_t entry);
-void wse_core_run(struct wse_model *m, struct wse_core *c, uint32_t limit);
-void wse_core_fault(struct wse_model *m, struct wse_core *c, uint32_t cause, uint32_t pc,
+void wse_core_hold(struct wse_mesh *m, struct wse_core *c);
+void wse_core_boot(struct wse_mesh *m, struct wse_core *c, uint32_t pc);
+void wse_core_start(struct wse_mesh *m, struct wse_core *c, uint32_t entry);
+void wse_core_run(struct wse_mesh *m, struct wse_core *c, uint32_t limit);
+void wse_core_fault(struct wse_mesh *m, struct wse_core *c, uint32_t cause, uint32_t pc,
 		    uint32_t addr, uint32_t color, uint32_t value);
 void wse_core_blame(const struct wse_core *c, uint32_t *cause, uint32_t *color);
-bool wse_task_next(struct wse_model *m, struct wse_core *c, uint32_t *entry, uint8_t *task);
+bool wse_task_next(struct wse_mesh *m, struct wse_core *c, uint32_t *entry, uint8_t *task);
 
-static inline void wse_wake(struct wse_model *m, struct wse_core *c)
+static inline void wse_wake(struct wse_mesh *m, struct wse_core *c)
 {
 	if (!c->queued && c->run == WSE_CORE_RUNNING) {
 		c->queued = true;
@@ -392,50 +428,55 @@ static inline bool wse_is_stream(uint32_t op)
 }
 
 /* engine.c */
-bool wse_issue(struct wse_model *m, struct wse_core *c, uint32_t tcw, uint32_t scalar);
-void wse_engines_run(struct wse_model *m, struct wse_core *c);
-void wse_engine_complete(struct wse_model *m, struct wse_core *c, struct wse_engine *e);
+bool wse_issue(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar);
+void wse_engines_run(struct wse_mesh *m, struct wse_core *c);
+void wse_engine_complete(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e);
 /* an engine's fault: the record has no address */
-void wse_tensor_fault(struct wse_model *m, struct wse_core *c, uint32_t cause, uint32_t color,
+void wse_tensor_fault(struct wse_mesh *m, struct wse_core *c, uint32_t cause, uint32_t color,
 		      uint32_t value);
 /* quick.c: runs a vector instruction here and now; false: nothing was done, queue it */
-bool wse_issue_quick(struct wse_model *m, struct wse_core *c, uint32_t tcw, uint32_t scalar);
+bool wse_issue_quick(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar);
 /* operand.c: WSE_RULE_* that a DSR's words meet with its whole range in its store; *o: the operand */
 unsigned int wse_operand_rule(const uint32_t dsr[4], struct wse_opnd *o);
 /* 0, or the CAUSE_* of the violation */
-uint32_t wse_engine_check(struct wse_model *m, struct wse_engine *e, unsigned int which);
+uint32_t wse_engine_check(struct wse_mesh *m, struct wse_engine *e, unsigned int which);
 /* lanes.c, vector.c, mover.c: true when something was done; the instruction may have completed or
  * faulted */
-bool wse_run_stream(struct wse_model *m, struct wse_core *c, struct wse_engine *e);
-bool wse_run_vector(struct wse_model *m, struct wse_core *c, struct wse_engine *e);
-bool wse_run_mover(struct wse_model *m, struct wse_core *c, struct wse_engine *e,
+bool wse_run_stream(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e);
+bool wse_run_vector(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e);
+bool wse_run_mover(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e,
 		   unsigned int which);
-void wse_mover_finish(struct wse_model *m, struct wse_core *c, struct wse_engine *e);
+void wse_mover_finish(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e);
 /* MIDX: the wavelet of element v, place f of a row; left: rows left, this one included */
 uint32_t wse_midx(const struct wse_engine *e, uint32_t v, uint32_t f, uint32_t left);
 
 /* fabric.c */
-void wse_route(struct wse_model *m, struct wse_core *c, unsigned int color, uint32_t cfg);
-void wse_kick(struct wse_model *m, struct wse_core *c, unsigned int color);
-void wse_fabric_drain(struct wse_model *m);
+void wse_route(struct wse_mesh *m, struct wse_core *c, unsigned int color, uint32_t cfg);
+void wse_kick(struct wse_mesh *m, struct wse_core *c, unsigned int color);
+/* the color waits until other parts can be looked at */
+void wse_postpone(struct wse_mesh *m, struct wse_core *c, unsigned int color);
+/* what can move inside the part does */
+void wse_fabric_drain(struct wse_mesh *m);
+/* what can move in all parts and between them does */
+void wse_fabric_settle(struct wse_model *m);
 /* at most that many wavelets of a color by its route; true: that many have moved */
-bool wse_fabric_move(struct wse_model *m, struct wse_core *c, unsigned int color, uint32_t most);
+bool wse_fabric_move(struct wse_mesh *m, struct wse_core *c, unsigned int color, uint32_t most);
 void wse_fabric_clear(struct wse_model *m);
-struct wse_core *wse_neighbour(struct wse_model *m, const struct wse_core *c, unsigned int port);
+struct wse_core *wse_neighbour(struct wse_mesh *m, const struct wse_core *c, unsigned int port);
 
 /* L has wavelets again: what lies between its last work and now was waiting; cycles: what the new
  * work takes */
-static inline void wse_lane_work(struct wse_model *m, struct wse_engine *e, uint32_t cycles)
+static inline void wse_lane_work(struct wse_mesh *m, struct wse_engine *e, uint32_t cycles)
 {
-	if (m->now > e->busy_to) {
-		m->cnt_lwait += m->now - e->busy_to;
-		e->busy_to = m->now;
+	if (m->dev->now > e->busy_to) {
+		m->cnt_lwait += m->dev->now - e->busy_to;
+		e->busy_to = m->dev->now;
 	}
 	e->busy_to += cycles;
 }
 
 /* a core takes the head of its receive queue */
-static inline void wse_recv_pop(struct wse_model *m, struct wse_core *c, unsigned int color)
+static inline void wse_recv_pop(struct wse_mesh *m, struct wse_core *c, unsigned int color)
 {
 	chan_pop(&c->recv[color]);
 	if (!c->recv[color].count)
@@ -445,7 +486,7 @@ static inline void wse_recv_pop(struct wse_model *m, struct wse_core *c, unsigne
 }
 
 /* a core sends; the caller looked for room in c->in[WSE_PORT_R][color] */
-static inline void wse_send(struct wse_model *m, struct wse_core *c, unsigned int color,
+static inline void wse_send(struct wse_mesh *m, struct wse_core *c, unsigned int color,
 			    uint32_t data, bool ctrl)
 {
 	chan_push(&c->in[WSE_PORT_R][color], data, ctrl);
@@ -454,10 +495,22 @@ static inline void wse_send(struct wse_model *m, struct wse_core *c, unsigned in
 }
 
 /* shuffle.c: other orders of events, when m->shuffle is not 0 */
-uint32_t wse_shuffle_below(struct wse_model *m, uint32_t n);
-void wse_shuffle_list(struct wse_model *m, uint32_t *list, uint32_t n);
-void wse_shuffle_turn(struct wse_model *m, struct wse_core *c);
-void wse_shuffle_drain(struct wse_model *m);
+uint32_t wse_shuffle_below(struct wse_mesh *m, uint32_t n);
+void wse_shuffle_list(struct wse_mesh *m, uint32_t *list, uint32_t n);
+void wse_shuffle_turn(struct wse_mesh *m, struct wse_core *c);
+void wse_shuffle_drain(struct wse_mesh *m, bool far);
+
+/* mesh.c: parts */
+int wse_mesh_create(struct wse_model *m);
+void wse_mesh_destroy(struct wse_model *m);
+void wse_mesh_begin(struct wse_model *m);
+/* the thread of n that runs a part */
+static inline uint32_t wse_mesh_thread(const struct wse_model *m, uint32_t part, uint32_t n)
+{
+	return part * n / m->nmesh;
+}
+/* what the parts have done in the round; true: something is left to do */
+bool wse_mesh_gather(struct wse_model *m);
 
 /* bulk.c: hands runs of wavelets from sources to engines; true: something moved */
 bool wse_bulk(struct wse_model *m);
@@ -514,17 +567,17 @@ int wse_get_state(struct wse_model *m, uint32_t core, struct wse_core_state *st)
 int wse_set_state(struct wse_model *m, uint32_t core, const struct wse_core_state *st);
 int wse_trace_retire(struct wse_model *m, uint32_t core, wse_retire_fn fn, void *arg);
 int wse_replay_pick(struct wse_model *m, uint32_t core, uint8_t task, uint32_t winfo);
-void wse_trace_exec(struct wse_model *m, struct wse_core *c, uint32_t limit);
+void wse_trace_exec(struct wse_mesh *m, struct wse_core *c, uint32_t limit);
 
 /* races.c: only with m->races */
 int wse_races_create(struct wse_model *m);
-void wse_races_issue(struct wse_model *m, struct wse_core *c, unsigned int which,
+void wse_races_issue(struct wse_mesh *m, struct wse_core *c, unsigned int which,
 		     const struct wse_tins *t);
-void wse_races_claim(struct wse_model *m, struct wse_core *c, unsigned int color);
-void wse_races_route(struct wse_model *m, struct wse_core *c, unsigned int color, uint32_t rx,
+void wse_races_claim(struct wse_mesh *m, struct wse_core *c, unsigned int color);
+void wse_races_route(struct wse_mesh *m, struct wse_core *c, unsigned int color, uint32_t rx,
 		     uint32_t tx);
-void wse_races_reset(struct wse_model *m, const struct wse_core *c);
-void wse_races_exec(struct wse_model *m, struct wse_core *c, uint32_t limit);
+void wse_races_reset(struct wse_mesh *m, const struct wse_core *c);
+void wse_races_exec(struct wse_mesh *m, struct wse_core *c, uint32_t limit);
 
 /* copy.c */
 void wse_dma_result(struct wse_result *r, uint64_t bad);

@@ -252,7 +252,7 @@ static void written(struct wse_core *c, const struct wse_opnd *d, uint32_t n, ui
 		wse_code_changed(c, (uint32_t)(d->pos + d->stride1 * (int32_t)i), n);
 }
 
-static bool in_place(struct wse_model *m, struct wse_core *c, struct wse_engine *e)
+static bool in_place(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e)
 {
 	struct wse_opnd *d = &e->o[OPND_DST], *s1 = &e->o[OPND_SRC1], *s2 = &e->o[OPND_SRC2];
 	bool scalar = s2->kind == WSE_KIND_NONE;
@@ -316,7 +316,7 @@ uint32_t wse_tree(bool max, const uint32_t *part)
 	return p[0];
 }
 
-static bool reduce(struct wse_model *m, struct wse_core *c, struct wse_engine *e)
+static bool reduce(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e)
 {
 	struct wse_opnd *s = &e->o[OPND_SRC1];
 	bool max = e->op == WSE_TOP_VRMAX;
@@ -347,7 +347,7 @@ static bool reduce(struct wse_model *m, struct wse_core *c, struct wse_engine *e
 	return true;
 }
 
-bool wse_run_vector(struct wse_model *m, struct wse_core *c, struct wse_engine *e)
+bool wse_run_vector(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e)
 {
 	struct wse_opnd *d = &e->o[OPND_DST], *s1 = &e->o[OPND_SRC1], *s2 = &e->o[OPND_SRC2];
 	uint32_t a[CHUNK], b[CHUNK], v[CHUNK], left, n, i;

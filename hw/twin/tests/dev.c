@@ -55,19 +55,25 @@ int dev_open_flags(struct dev *d, const char *model, uint32_t rows, uint32_t col
 int dev_open_seed(struct dev *d, const char *model, uint32_t rows, uint32_t cols, uint32_t flags,
 		  uint64_t seed)
 {
+	return dev_open_cfg(
+		d, model,
+		&(struct wse_model_cfg){.rows = rows, .cols = cols, .flags = flags, .seed = seed});
+}
+
+int dev_open_cfg(struct dev *d, const char *model, const struct wse_model_cfg *cfg)
+{
 	static const struct wse_host_ops ops = {dma_read, dma_write, irq};
-	struct wse_model_cfg cfg = {.rows = rows, .cols = cols, .flags = flags, .seed = seed};
 	unsigned int i;
 	int err;
 
 	memset(d, 0, sizeof(*d));
-	d->rows = rows;
-	d->cols = cols;
+	d->rows = cfg->rows;
+	d->cols = cfg->cols;
 	d->ops = wse_model_find(model);
 	d->mem = calloc(1, DEV_MEM);
 	if (!d->ops || !d->mem)
 		return -ENOMEM;
-	err = d->ops->create(&cfg, &ops, d, &d->m);
+	err = d->ops->create(cfg, &ops, d, &d->m);
 	if (err)
 		return err;
 	for (i = 0; i < WSE_MAX_QUEUES; i++) {

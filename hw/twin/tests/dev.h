@@ -37,6 +37,7 @@ struct dev {
 };
 
 /* EN, RDY, no I/O queue yet; flags: WSE_MODEL_* */
+int dev_open_cfg(struct dev *d, const char *model, const struct wse_model_cfg *cfg);
 int dev_open_seed(struct dev *d, const char *model, uint32_t rows, uint32_t cols, uint32_t flags,
 		  uint64_t seed);
 int dev_open_flags(struct dev *d, const char *model, uint32_t rows, uint32_t cols, uint32_t flags);

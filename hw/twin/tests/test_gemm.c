@@ -1,60 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
  * The firmware's streamed linear layer and its weight gradient on the twin, against ordered scalar
- * loops, bit for bit. `test_gemm bench` prints multiply-adds a second.
+ * loops, bit for bit.
+ * `test_gemm bench [rounds [shape [threads]]]` prints multiply-adds a second.
  */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "dev.h"
-#include "elf.h"
-#include "wse_kernel.h"
+#include "layer.h"
 #include "twin/fp.h"
 #include "twin/func.h"
 #include "check.h"
 
-#define FIRMWARE "build/firmware/"
-#define SRAM_X	 0x2000u /* bf16 x[K][T] */
-#define HOST_W	 (DEV_DATA + (8u << 20))
-#define HOST_M	 (DEV_DATA + (32u << 20))
-#define HOST_G	 (DEV_DATA + (40u << 20))
-
-struct shape {
-	uint32_t rows, cols, t, k, b, nblk; /* k per core, nblk blocks of b features */
-	bool masked;
-};
-
-static uint8_t image[WSE_SRAM_BYTES];
-static uint32_t end, f_forward, f_wgrad;
-static uint32_t rnd_state = 1;
-
-static uint32_t rnd(void)
-{
-	rnd_state = rnd_state * 1664525 + 1013904223;
-	return rnd_state >> 8;
-}
-
-static uint16_t rnd_bf16(void)
-{
-	return wse_bf16_round(wse_u((float)((int)(rnd() % 2001) - 1000) / 512));
-}
-
-static double seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec * 1e-9;
-}
-
-struct run {
-	struct dev d;
-	struct shape s;
-	uint16_t *x, *w, *dy; /* x[rows][cols][k][t], w[n][cols * k], dy[rows][n][t] */
-	uint8_t *mask;	      /* [n][cols][mrow] */
-	uint32_t n, y, mrow;
-};
+static uint32_t threads = 1;
 
 static bool on(const struct run *r, uint32_t n, uint32_t c, uint32_t k)
 {
@@ -106,154 +64,6 @@ static float wgrad_ref(const struct run *r, uint32_t n, uint32_t c, uint32_t k)
 	return sum;
 }
 
-static int run_open(struct run *r, const struct shape *s, uint32_t flags)
-{
-	uint32_t i, c;
-
-	memset(r, 0, sizeof(*r));
-	r->s = *s;
-	r->n = s->nblk * s->b;
-	r->mrow = (s->k + 63) / 64 * 8;
-	r->y = (SRAM_X + s->k * s->t * 2 + 15) & ~15u;
-	r->x = malloc(s->rows * s->cols * s->k * s->t * 2);
-	r->w = malloc(r->n * s->cols * s->k * 2);
-	r->dy = malloc(s->rows * r->n * s->t * 2);
-	r->mask = malloc(r->n * s->cols * r->mrow);
-	for (i = 0; i < s->rows * s->cols * s->k * s->t; i++)
-		r->x[i] = rnd_bf16();
-	for (i = 0; i < r->n * s->cols * s->k; i++)
-		r->w[i] = rnd_bf16();
-	for (i = 0; i < s->rows * r->n * s->t; i++)
-		r->dy[i] = rnd_bf16();
-	for (i = 0; i < r->n * s->cols * r->mrow; i++)
-		r->mask[i] = rnd();
-	if (dev_open_flags(&r->d, "func", s->rows, s->cols, flags) || dev_create_queue(&r->d, 1) ||
-	    dev_create_queue(&r->d, 2) || dev_create_queue(&r->d, 3))
-		return -1;
-	memcpy(r->d.mem + HOST_W, r->w, r->n * s->cols * s->k * 2);
-	memcpy(r->d.mem + HOST_M, r->mask, r->n * s->cols * r->mrow);
-	dev_load(&r->d, image, end);
-	for (c = 0; c < s->rows * s->cols; c++)
-		r->d.ops->poke(r->d.m, c, WSE_SRAM_BASE + SRAM_X, r->x + c * s->k * s->t,
-			       s->k * s->t * 2);
-	{
-		struct wse_sqe b = dev_start(&r->d, WSE_SRAM_BASE, WSE_SQF_BOOT, 1 << 20);
-
-		return dev_do(&r->d, 3, &b, NULL);
-	}
-}
-
-static void run_close(struct run *r)
-{
-	dev_close(&r->d);
-	free(r->x);
-	free(r->w);
-	free(r->dy);
-	free(r->mask);
-}
-
-static struct wse_sqe stream(const struct run *r, uint8_t op)
-{
-	const struct shape *s = &r->s;
-	struct wse_sqe e = {
-		.opcode = op,
-		.flags = WSE_SQF_BUF_DIRECT,
-		.cols = s->cols,
-		.budget = 1ull << 40,
-		.nline = s->nblk,
-		.nfeat = s->b,
-		.kcol = s->k,
-		.etype = WSE_ETYPE_BF16,
-		.buf = HOST_W,
-		.lstride = s->cols * s->k * 2,
-		.cstride = s->k * 2,
-	};
-
-	if (s->masked) {
-		e.flags |= WSE_SQF_MASKED | WSE_SQF_MASK_DIRECT;
-		e.mask = HOST_M;
-		e.rstride = s->cols * r->mrow;
-		e.mcstride = r->mrow;
-	}
-	return e;
-}
-
-/* forward on the device; seconds it took, or < 0 */
-static double forward(struct run *r, struct wse_cqe *e)
-{
-	const struct shape *s = &r->s;
-	struct wse_sqe_start st = {
-		.opcode = WSE_OP_START,
-		.flags = WSE_SQF_CLOSED,
-		.rows = s->rows,
-		.cols = s->cols,
-		.budget = 1ull << 40,
-		.entry = f_forward,
-	};
-	struct wse_linear_args arg = {
-		.x = WSE_SRAM_BASE + SRAM_X,
-		.y = WSE_SRAM_BASE + r->y,
-		.t = s->t,
-		.k = s->k,
-		.nblk = s->nblk,
-		.b = s->b,
-		.post = WSE_POST_BF16,
-		.out = WSE_SRAM_BASE + r->y,
-	};
-	struct wse_sqe in = stream(r, WSE_OP_STREAM_IN), q;
-	double t = seconds();
-
-	memcpy(st.arg, &arg, sizeof(arg));
-	memcpy(&q, &st, sizeof(q));
-	dev_post(&r->d, 1, &in);
-	dev_post(&r->d, 3, &q);
-	dev_ring(&r->d, 1);
-	dev_ring(&r->d, 3);
-	if (!dev_wait(&r->d, 3, e) || e->status >> 1 || !dev_wait(&r->d, 1, e) || e->status >> 1)
-		return -1;
-	return seconds() - t;
-}
-
-static double wgrad(struct run *r, struct wse_cqe *e)
-{
-	const struct shape *s = &r->s;
-	struct wse_sqe_start st = {
-		.opcode = WSE_OP_START,
-		.flags = WSE_SQF_CLOSED,
-		.rows = s->rows,
-		.cols = s->cols,
-		.budget = 1ull << 40,
-		.entry = f_wgrad,
-		.arg = {WSE_SRAM_BASE + SRAM_X, WSE_SRAM_BASE + r->y, s->t, s->k, s->nblk, s->b},
-	};
-	struct wse_sqe in = stream(r, WSE_OP_STREAM_IN), out = stream(r, WSE_OP_STREAM_OUT), q;
-	uint32_t row, c, own = r->n / s->cols;
-	double t;
-
-	for (row = 0; row < s->rows; row++)
-		for (c = 0; c < s->cols; c++)
-			r->d.ops->poke(r->d.m, row * s->cols + c, WSE_SRAM_BASE + r->y,
-				       r->dy + (row * r->n + c * own) * s->t, own * s->t * 2);
-	in.flags |= WSE_SQF_INDEX_ONLY;
-	out.etype = WSE_ETYPE_FP32;
-	out.buf = HOST_G;
-	out.lstride = s->cols * s->k * 4;
-	out.cstride = s->k * 4;
-	out.color = 4 + ((s->rows - 1) & 1);
-	memcpy(&q, &st, sizeof(q));
-	t = seconds();
-	dev_post(&r->d, 1, &in);
-	dev_post(&r->d, 2, &out);
-	dev_post(&r->d, 3, &q);
-	dev_ring(&r->d, 1);
-	dev_ring(&r->d, 2);
-	dev_ring(&r->d, 3);
-	if (!dev_wait(&r->d, 3, e) || e->status >> 1 || !dev_wait(&r->d, 1, e) || e->status >> 1 ||
-	    !dev_wait(&r->d, 2, e) || e->status >> 1)
-		return -1;
-	return seconds() - t;
-}
-
 static void explain(struct run *r, const struct wse_cqe *e)
 {
 	const struct wse_fault *f = dev_fault(&r->d, e);
@@ -293,8 +103,8 @@ static void check_wgrad(struct run *r)
 	for (n = 0; n < r->n; n++) {
 		for (c = 0; c < s->cols; c++) {
 			for (k = 0; k < s->k; k++) {
-				memcpy(&got, r->d.mem + HOST_G + ((n * s->cols + c) * s->k + k) * 4,
-				       4);
+				memcpy(&got,
+				       r->d.mem + LAYER_G + ((n * s->cols + c) * s->k + k) * 4, 4);
 				want = on(r, n, c, k) ? wse_u(wgrad_ref(r, n, c, k)) : 0;
 				bad += got != want;
 			}
@@ -311,12 +121,13 @@ static void test(const struct shape *s, uint32_t flags, const char *how)
 	uint64_t races;
 	struct run r;
 
-	if (!ok(!run_open(&r, s, flags), "%s, %ux%u opens and boots", how, s->rows, s->cols))
+	if (!ok(!run_open(&r, s, flags, threads), "%s, %ux%u opens and boots", how, s->rows,
+		s->cols))
 		return;
 	if (!ok(forward(&r, &e) >= 0, "forward ends well"))
 		explain(&r, &e);
 	check_forward(&r);
-	memset(r.d.mem + HOST_G, 0, r.n * s->cols * s->k * 4);
+	memset(r.d.mem + LAYER_G, 0, r.n * s->cols * s->k * 4);
 	if (!ok(wgrad(&r, &e) >= 0, "weight gradient ends well"))
 		explain(&r, &e);
 	check_wgrad(&r);
@@ -333,31 +144,18 @@ static void bench(const struct shape *s, int rounds)
 	struct run r;
 	int i;
 
-	if (run_open(&r, s, 0))
+	if (run_open(&r, s, 0, threads))
 		return;
 	macs = (double)r.n * s->cols * s->k * s->rows * s->t;
 	for (i = 0; i < rounds; i++) {
 		t = forward(&r, &e);
 		best_f = t > 0 && t < best_f ? t : best_f;
-		t = wgrad(&r, &e);
+		t = getenv("FW") ? 1 : wgrad(&r, &e);
 		best_g = t > 0 && t < best_g ? t : best_g;
 	}
 	printf("# %ux%u T %u K %u B %u: forward %.0f MMAC/s, weight gradient %.0f MMAC/s\n",
 	       s->rows, s->cols, s->t, s->k, s->b, macs / best_f * 1e-6, macs / best_g * 1e-6);
 	run_close(&r);
-}
-
-/* the resident firmware, which lies behind its header */
-static int load_firmware(const char *name)
-{
-	FILE *f = fopen(name, "rb");
-	size_t n;
-
-	if (!f || fseek(f, sizeof(struct wse_fw), SEEK_SET))
-		return -1;
-	n = fread(image, 1, WSE_FW_END, f);
-	fclose(f);
-	return n ? 0 : -1;
 }
 
 /* this program once more on a processor without some extensions: other kernels, the same sums */
@@ -378,25 +176,22 @@ int main(int argc, char **argv)
 		{2, 3, 24, 16, 2, 6, true},  {4, 4, 16, 64, 4, 8, false},
 	};
 	static const struct shape big[] = {
-		{4, 4, 32, 128, 4, 64, false}, {4, 4, 32, 64, 4, 64, false},
-		{4, 4, 32, 64, 2, 128, false}, {4, 4, 32, 64, 2, 128, true},
-		{4, 4, 16, 128, 4, 64, false},
+		{4, 4, 32, 128, 4, 64, false},	 {4, 4, 32, 64, 4, 64, false},
+		{4, 4, 32, 64, 2, 128, false},	 {4, 4, 32, 64, 2, 128, true},
+		{4, 4, 16, 128, 4, 64, false},	 {16, 48, 32, 128, 4, 192, false},
+		{16, 48, 16, 64, 4, 192, false},
 	};
 	unsigned int csr = wse_fp_enter(), i;
-	struct elf lin;
 
-	if (load_firmware(FIRMWARE "wse-fw.bin") || elf_open(&lin, FIRMWARE "linear.elf")) {
-		ok(false, "run it in the top folder, with the firmware built");
+	if (!ok(!layer_load(),
+		"the firmware's linear program is there and fits, from the top folder"))
 		return tap_end();
-	}
-	end = elf_load(&lin, image);
-	f_forward = elf_symbol(&lin, "linear_forward");
-	f_wgrad = elf_symbol(&lin, "linear_wgrad");
-	ok(end && end <= SRAM_X && f_forward && f_wgrad,
-	   "the firmware's linear program is there and fits");
 	if (argc > 1 && !strcmp(argv[1], "bench")) {
+		if (argc > 4)
+			threads = (uint32_t)atoi(argv[4]);
 		for (i = 0; i < sizeof(big) / sizeof(*big); i++)
-			bench(&big[i], argc > 2 ? atoi(argv[2]) : 5);
+			if (argc < 4 || atoi(argv[3]) == (int)i)
+				bench(&big[i], argc > 2 ? atoi(argv[2]) : 5);
 	} else {
 		for (i = 0; i < sizeof(shape) / sizeof(*shape); i++)
 			test(&shape[i], 0, "runs");
@@ -410,7 +205,6 @@ int main(int argc, char **argv)
 		test(&shape[2], WSE_MODEL_SHUFFLE, "in another order");
 		test(&shape[3], WSE_MODEL_SHUFFLE | WSE_MODEL_CHECK_RACES, "in another order");
 	}
-	free(lin.file);
 	wse_fp_leave(csr);
 	return tap_end();
 }

@@ -162,7 +162,7 @@ static bool same(struct rig *a, struct rig *b)
 	faults += sa.run == WSE_CORE_FAULTED;
 	return !memcmp(&sa, &sb, sizeof(sa)) && !memcmp(a->got, b->got, sizeof(a->got)) &&
 	       !memcmp(a->acc, b->acc, sizeof(a->acc)) && ca->ready == cb->ready &&
-	       ca->blocked == cb->blocked && a->m->cnt_mac == b->m->cnt_mac;
+	       ca->blocked == cb->blocked && a->m->mesh->cnt_mac == b->m->mesh->cnt_mac;
 }
 
 int main(void)
@@ -172,7 +172,7 @@ int main(void)
 
 	if (!ok(rig_open(&a, 0) && rig_open(&b, WSE_MODEL_FUNC_EXACT), "two cores"))
 		return tap_end();
-	if (!a.m->quick) {
+	if (!a.m->mesh->quick) {
 		ok(true, "vector instructions at once # SKIP not on this processor");
 		return tap_end();
 	}

@@ -203,7 +203,7 @@ int main(void)
 
 	if (!ok(rig_open(&a, 0) && rig_open(&b, WSE_MODEL_FUNC_EXACT), "two cores"))
 		return tap_end();
-	if (!a.m->translator) {
+	if (!a.m->mesh->translator) {
 		ok(true, "translation # SKIP no memory may be executed here");
 		return tap_end();
 	}

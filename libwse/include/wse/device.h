@@ -40,7 +40,8 @@ struct wse_linear;
  *   sim:rtl,rows=R,cols=C		the Verilated RTL in this process, in the shapes that were built
  * and for sim, each optional:
  *   seed=N		not 0: random back-pressure and DMA latency (a result must not depend on it)
- *   threads=N		host threads the model may use
+ *   threads=N		func: host threads a large tile may use; 0 (default): its share of the processors,
+ *			more than 8, or than one for 32 cores, is the same as that (no result depends on it)
  *   hostfp=1		rtl: the build with host floating point
  *   races=1		func: report programs that are not confluent
  *   shuffle=1		func: another order of events for each seed (a result must not depend on it)
