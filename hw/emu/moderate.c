@@ -57,7 +57,7 @@ int64_t moderate_run(struct moderate *m, int64_t now)
 {
 	int64_t doorbell = atomic_load(&m->doorbell), next = -1;
 
-	for (unsigned int v = 1; m->held >> v; v++) {
+	for (unsigned int v = 1; v < MODERATE_VECTORS; v++) {
 		int64_t since = m->vector[v].since, due;
 
 		if (!(m->held >> v & 1))

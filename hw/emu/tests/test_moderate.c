@@ -103,6 +103,12 @@ int main(void)
 	ok(late < 40, "and who waits again is not held up: %u late", late);
 
 	moderate_init(&m, deliver, NULL);
+	moderate_raise(&m, MODERATE_VECTORS - 1, now);
+	moderate_run(&m, now);
+	moderate_run(&m, now + 1000 * US);
+	ok(got[MODERATE_VECTORS - 1] == 1 && !m.held, "the last vector's comes, too");
+
+	moderate_init(&m, deliver, NULL);
 	n = got[1] + got[2];
 	moderate_raise(&m, 1, now);
 	moderate_raise(&m, 2, now);
