@@ -273,6 +273,7 @@ static struct pci_driver wse_pci_driver = {
 
 static int __init wse_module_init(void)
 {
+	wse_jobs_init();
 	return pci_register_driver(&wse_pci_driver);
 }
 module_init(wse_module_init);

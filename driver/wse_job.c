@@ -57,6 +57,21 @@ static struct dma_fence *wse_fence_create(void)
 	return &fence->base;
 }
 
+#ifndef WSE_HAVE_FENCE_DETACH
+static const struct dma_fence_ops *wse_stub_ops; /* constant once the module is loaded */
+#endif
+
+/* Not when a fence signals: getting the stub takes a lock that is not for interrupts. */
+void wse_jobs_init(void)
+{
+#ifndef WSE_HAVE_FENCE_DETACH
+	struct dma_fence *stub = dma_fence_get_stub();
+
+	wse_stub_ops = stub->ops;
+	dma_fence_put(stub);
+#endif
+}
+
 /*
  * A fence that has signalled may outlive the device, every file of ours and this module: whoever
  * holds it, and be it a leak of the core, must not pin the module for ever. All that is still asked
@@ -65,10 +80,7 @@ static struct dma_fence *wse_fence_create(void)
 static void wse_fence_orphan(struct dma_fence *fence)
 {
 #ifndef WSE_HAVE_FENCE_DETACH
-	struct dma_fence *stub = dma_fence_get_stub();
-
-	WRITE_ONCE(fence->ops, stub->ops);
-	dma_fence_put(stub);
+	WRITE_ONCE(fence->ops, wse_stub_ops);
 #endif
 }
 

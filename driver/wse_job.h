@@ -62,6 +62,7 @@ void wse_jobs_poll(struct wse_device *wdev, struct wse_ring *ring, struct list_h
 void wse_jobs_fail(struct wse_device *wdev, int err, struct list_head *done);
 void wse_jobs_signal(struct wse_device *wdev, struct list_head *done);
 void wse_jobs_reap(struct wse_device *wdev);
+void wse_jobs_init(void);
 void wse_jobs_exit(void);
 void wse_push_work(struct work_struct *work);
 void wse_reap_work(struct work_struct *work);
