@@ -97,7 +97,11 @@ void wse_jobs_exit(void)
 /* Accounted to the caller's memory cgroup: how many jobs wait is up to user space. */
 struct wse_job *wse_job_alloc(struct wse_ctx *ctx, u32 ncmd, u32 ndep)
 {
-	struct wse_job *job = kvzalloc(struct_size(job, cmd, ncmd), GFP_KERNEL_ACCOUNT);
+	size_t bytes = ALIGN(struct_size_t(struct wse_job, cmd, ncmd), sizeof(u64));
+	/* a command names two buffers at most */
+	size_t deps = bytes, bos = deps + ndep * sizeof(struct wse_dep);
+	struct wse_job *job = kvzalloc(bos + 2 * ncmd * sizeof(struct drm_gem_object *),
+				       GFP_KERNEL_ACCOUNT);
 
 	if (!job)
 		return NULL;
@@ -108,12 +112,10 @@ struct wse_job *wse_job_alloc(struct wse_ctx *ctx, u32 ncmd, u32 ndep)
 	atomic_set(&job->ndeps, 1);
 	wse_ctx_get(ctx);
 	job->ctx = ctx;
+	job->deps = (void *)job + deps;
+	job->bos = (void *)job + bos;
 	job->fence = wse_fence_create();
-	/* a command names two buffers at most */
-	job->bos = kvcalloc(ncmd, 2 * sizeof(*job->bos), GFP_KERNEL_ACCOUNT);
-	if (ndep)
-		job->deps = kvcalloc(ndep, sizeof(*job->deps), GFP_KERNEL_ACCOUNT);
-	if (!job->fence || !job->bos || (ndep && !job->deps)) {
+	if (!job->fence) {
 		wse_job_put(job);
 		return NULL;
 	}
@@ -138,8 +140,6 @@ void wse_job_put(struct wse_job *job)
 		drm_gem_object_put(job->bos[i]);
 	dma_fence_put(job->fence);
 	wse_ctx_put(job->ctx);
-	kvfree(job->deps);
-	kvfree(job->bos);
 	kvfree(job);
 }
 

@@ -45,7 +45,7 @@ struct wse_job {
 	u32 left;		  /* commands without completion; wse_device.lock */
 	u32 need[WSE_MAX_QUEUES]; /* commands for each ring */
 	atomic_t ndeps;		  /* fences that have not signalled, and one for the ioctl */
-	struct wse_dep *deps;
+	struct wse_dep *deps; /* behind cmd, as bos */
 	u32 ndep;
 	struct drm_gem_object **bos;
 	u32 nbo;

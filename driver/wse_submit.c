@@ -23,17 +23,29 @@
 #define WSE_CMD_BYTES_1_0  168u
 #define WSE_SYNC_BYTES_1_0 16u
 
+/* What most submits have, on the stack: under load, allocations are most of the work here. */
+#define WSE_FEW_CMDS  2
+#define WSE_FEW_SYNCS 4
+
 struct wse_out_sync {
 	struct drm_syncobj *obj;
 	struct dma_fence_chain *chain; /* NULL for a binary one */
 	u64 point;
 };
 
+static void wse_free_array(void *array, const void *few)
+{
+	if (array != few)
+		kvfree(array);
+}
+
 /*
  * Array of elements of bytes each, from user elements of any size: what user space does not know is
- * 0, and what we do not know must be (-E2BIG). NULL for no elements.
+ * 0, and what we do not know must be (-E2BIG). It is few, room for nfew of them, where that is
+ * enough: see wse_free_array().
  */
-static void *wse_copy_array(const struct drm_wse_array *array, size_t bytes, size_t least)
+static void *wse_copy_array(const struct drm_wse_array *array, size_t bytes, size_t least,
+			    void *few, u32 nfew)
 {
 	const char __user *from = u64_to_user_ptr(array->ptr);
 	char *to;
@@ -42,20 +54,22 @@ static void *wse_copy_array(const struct drm_wse_array *array, size_t bytes, siz
 
 	if (array->stride < least || array->stride > PAGE_SIZE || array->stride % 8)
 		return ERR_PTR(-EINVAL);
-	to = kvmalloc_array(array->count, bytes, GFP_KERNEL_ACCOUNT);
+	to = few;
+	if (array->count > nfew)
+		to = kvmalloc_array(array->count, bytes, GFP_KERNEL_ACCOUNT);
 	if (!to)
 		return ERR_PTR(-ENOMEM);
 	if (array->stride == bytes) {
 		if (!copy_from_user(to, from, array->count * bytes))
 			return to;
-		kvfree(to);
+		wse_free_array(to, few);
 		return ERR_PTR(-EFAULT);
 	}
 	for (i = 0; i < array->count; i++) {
 		ret = copy_struct_from_user(to + i * bytes, bytes, from + (size_t)i * array->stride,
 					    array->stride);
 		if (ret) {
-			kvfree(to);
+			wse_free_array(to, few);
 			return ERR_PTR(ret);
 		}
 	}
@@ -176,46 +190,33 @@ static void wse_put_out_syncs(struct wse_out_sync *out, u32 n)
 {
 	u32 i;
 
-	if (!out)
-		return;
 	for (i = 0; i < n; i++) {
 		if (out[i].obj)
 			drm_syncobj_put(out[i].obj);
 		dma_fence_chain_free(out[i].chain);
 	}
-	kvfree(out);
 }
 
-static struct wse_out_sync *wse_find_out_syncs(struct drm_file *file,
-					       const struct drm_wse_sync *sync, u32 n)
+/* out is all 0; whatever this returns, wse_put_out_syncs() is due. */
+static int wse_find_out_syncs(struct drm_file *file, const struct drm_wse_sync *sync,
+			      struct wse_out_sync *out, u32 n)
 {
-	struct wse_out_sync *out = kvcalloc(n, sizeof(*out), GFP_KERNEL_ACCOUNT);
-	int ret = -ENOENT;
 	u32 i;
 
-	if (!out)
-		return ERR_PTR(-ENOMEM);
 	for (i = 0; i < n; i++) {
-		if (sync[i].pad) {
-			ret = -EINVAL;
-			goto put;
-		}
+		if (sync[i].pad)
+			return -EINVAL;
 		out[i].obj = drm_syncobj_find(file, sync[i].handle);
 		if (!out[i].obj)
-			goto put;
+			return -ENOENT;
 		out[i].point = sync[i].point;
 		if (!out[i].point)
 			continue;
 		out[i].chain = dma_fence_chain_alloc();
-		if (!out[i].chain) {
-			ret = -ENOMEM;
-			goto put;
-		}
+		if (!out[i].chain)
+			return -ENOMEM;
 	}
-	return out;
-put:
-	wse_put_out_syncs(out, n);
-	return ERR_PTR(ret);
+	return 0;
 }
 
 /* Cannot fail. */
@@ -261,9 +262,10 @@ int wse_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct wse_device *wdev = to_wse_device(drm);
 	struct drm_wse_submit *args = data;
-	struct drm_wse_cmd *cmds = NULL;
-	struct drm_wse_sync *in = NULL, *outs = NULL;
-	struct wse_out_sync *out = NULL;
+	struct drm_wse_cmd few_cmds[WSE_FEW_CMDS], *cmds = few_cmds;
+	struct drm_wse_sync few_in[WSE_FEW_SYNCS], *in = few_in;
+	struct drm_wse_sync few_outs[WSE_FEW_SYNCS], *outs = few_outs;
+	struct wse_out_sync few_out[WSE_FEW_SYNCS] = {}, *out = few_out;
 	u32 nin = args->in_syncs.count, nout = args->out_syncs.count;
 	struct wse_job *job = NULL;
 	struct wse_ctx *ctx;
@@ -284,54 +286,50 @@ int wse_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 	if (ret)
 		goto put_ctx;
 
-	cmds = wse_copy_array(&args->cmds, sizeof(*cmds), WSE_CMD_BYTES_1_0);
+	cmds = wse_copy_array(&args->cmds, sizeof(*cmds), WSE_CMD_BYTES_1_0, few_cmds,
+			      WSE_FEW_CMDS);
 	ret = PTR_ERR_OR_ZERO(cmds);
-	if (ret) {
-		cmds = NULL;
-		goto free;
-	}
+	if (ret)
+		goto put_ctx;
 	if (nin) {
-		in = wse_copy_array(&args->in_syncs, sizeof(*in), WSE_SYNC_BYTES_1_0);
+		in = wse_copy_array(&args->in_syncs, sizeof(*in), WSE_SYNC_BYTES_1_0, few_in,
+				    WSE_FEW_SYNCS);
 		ret = PTR_ERR_OR_ZERO(in);
-		if (ret) {
-			in = NULL;
-			goto free;
-		}
+		if (ret)
+			goto free_cmds;
 	}
 	if (nout) {
-		outs = wse_copy_array(&args->out_syncs, sizeof(*outs), WSE_SYNC_BYTES_1_0);
+		outs = wse_copy_array(&args->out_syncs, sizeof(*outs), WSE_SYNC_BYTES_1_0, few_outs,
+				      WSE_FEW_SYNCS);
 		ret = PTR_ERR_OR_ZERO(outs);
-		if (ret) {
-			outs = NULL;
-			goto free;
-		}
+		if (ret)
+			goto free_in;
 	}
+	ret = -ENOMEM;
+	if (nout > WSE_FEW_SYNCS)
+		out = kvcalloc(nout, sizeof(*out), GFP_KERNEL_ACCOUNT);
+	if (!out)
+		goto free_outs;
 	job = wse_job_alloc(ctx, args->cmds.count, nin);
-	if (!job) {
-		ret = -ENOMEM;
-		goto free;
-	}
+	if (!job)
+		goto free_out;
 	ret = wse_job_fill(job, file, cmds);
 	if (!ret)
 		ret = wse_find_in_syncs(job, file, in, nin);
-	if (ret)
-		goto free;
-	if (nout) {
-		out = wse_find_out_syncs(file, outs, nout);
-		ret = PTR_ERR_OR_ZERO(out);
-		if (ret) {
-			out = NULL;
-			goto free;
-		}
-	}
-	ret = wse_submit_job(job, out, nout);
-free:
-	if (job)
-		wse_job_put(job);
+	if (!ret)
+		ret = wse_find_out_syncs(file, outs, out, nout);
+	if (!ret)
+		ret = wse_submit_job(job, out, nout);
 	wse_put_out_syncs(out, nout);
-	kvfree(outs);
-	kvfree(in);
-	kvfree(cmds);
+	wse_job_put(job);
+free_out:
+	wse_free_array(out, few_out);
+free_outs:
+	wse_free_array(outs, few_outs);
+free_in:
+	wse_free_array(in, few_in);
+free_cmds:
+	wse_free_array(cmds, few_cmds);
 put_ctx:
 	wse_ctx_put(ctx);
 	return ret;
