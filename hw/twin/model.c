@@ -19,6 +19,8 @@ static void destroy(struct wse_model *m)
 	if (m->in && m->out) {
 		wse_ports_reset(m, X_IN);
 		wse_ports_reset(m, X_OUT);
+		for (i = 0; i < m->cols; i++)
+			free(m->in[i].w);
 	}
 	for (i = 0; m->core && i < m->ncores; i++) {
 		free(m->core[i].picks);

@@ -179,7 +179,7 @@ static int load_raw(struct wse_model *m, struct wse_job *j, uint32_t col, struct
 {
 	const struct wse_sqe *s = &j->sqe;
 	bool drop = s->flags & WSE_SQF_DROP_ZERO;
-	uint32_t k;
+	uint32_t n = 0, k;
 	int err = 0;
 
 	if (s->flags & WSE_SQF_INDEX_ONLY)
@@ -187,13 +187,24 @@ static int load_raw(struct wse_model *m, struct wse_job *j, uint32_t col, struct
 	else
 		err = wse_buf_read(m, &j->buf, row_off(s, col, p->block, 0), v, s->kcol * 4u,
 				   &j->bad);
-	if (!err)
+	if (!err && s->flags & WSE_SQF_MASKED)
 		err = load_masks(m, j, col, p->block, mask);
 	if (err)
 		return err;
-	for (p->n = 0, k = 0; k < s->kcol; k++)
-		if (selected(mask, k) && !(drop && !(v[k] & 0x7fffffffu)))
-			p->w[p->n++] = v[k];
+	/* no branches on values: what is not sent is written, and written over */
+	if (s->flags & WSE_SQF_MASKED)
+		for (k = 0; k < s->kcol; k++) {
+			p->w[n] = v[k];
+			n += selected(mask, k) & !(drop && !(v[k] & 0x7fffffffu));
+		}
+	else if (drop)
+		for (k = 0; k < s->kcol; k++) {
+			p->w[n] = v[k];
+			n += (v[k] & 0x7fffffffu) != 0;
+		}
+	else
+		memcpy(p->w, v, (size_t)(n = s->kcol) * 4);
+	p->n = n;
 	return 0;
 }
 
@@ -262,8 +273,7 @@ void wse_ports_reset(struct wse_model *m, unsigned int exec)
 
 	for (c = 0; c < m->cols; c++) {
 		if (exec == X_IN) {
-			free(m->in[c].w);
-			memset(&m->in[c], 0, sizeof(m->in[c]));
+			m->in[c] = (struct wse_port_in){.w = m->in[c].w, .room = m->in[c].room};
 		} else {
 			struct wse_port_out *p = &m->out[c];
 
@@ -289,14 +299,19 @@ static void open_bufs(struct wse_job *j)
 void wse_in_begin(struct wse_model *m, struct wse_job *j)
 {
 	const struct wse_sqe *s = &j->sqe;
+	size_t bytes = block_bytes(s);
 	uint32_t c;
 
 	open_bufs(j);
 	for (c = 0; c < s->cols; c++) {
 		struct wse_port_in *p = &m->in[s->col0 + c];
 
-		memset(p, 0, sizeof(*p));
-		p->w = malloc(block_bytes(s));
+		if (p->room < bytes) {
+			free(p->w);
+			p->w = malloc(bytes);
+			p->room = p->w ? bytes : 0;
+		}
+		*p = (struct wse_port_in){.w = p->w, .room = p->room};
 		p->color = s->color;
 		p->busy = true;
 		p->fresh = true;

@@ -276,6 +276,7 @@ struct wse_port_in {	    /* stream-in of a column */
 	uint8_t color, age; /* age: rounds that it has waited */
 	uint32_t block;
 	uint32_t *w; /* wavelets of the block; behind them room for values and masks */
+	size_t room; /* bytes there, which stay for the next command */
 	uint32_t n, pos;
 	bool end_due;  /* the block's END comes after the wavelets */
 	uint8_t dense; /* features per k when all elements come in order, else 0 */
