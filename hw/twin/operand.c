@@ -72,15 +72,13 @@ static bool store_ok(const struct wse_opnd *o, uint32_t base, enum rule rule, bo
 
 unsigned int wse_operand_rule(const uint32_t dsr[4], struct wse_opnd *o)
 {
-	unsigned int rules = 0;
-	bool range = false;
+	bool range = false, single;
 
 	unpack(o, dsr);
-	if (store_ok(o, dsr[0], R_LANE, &range))
-		rules |= WSE_RULE_LANE;
-	if (store_ok(o, dsr[0], R_SINGLE, &range))
-		rules |= WSE_RULE_SINGLE;
-	return range ? 0 : rules;
+	single = o->len == 1; /* of lanes it is a multiple of LANES */
+	if (!store_ok(o, dsr[0], single ? R_SINGLE : R_LANE, &range) || range)
+		return 0;
+	return single ? WSE_RULE_SINGLE : WSE_RULE_LANE;
 }
 
 static bool same_shape(const struct wse_opnd *a, const struct wse_opnd *b)

@@ -12,14 +12,34 @@
 
 #define MOST 256u /* elements */
 
+static void place(struct wse_core *c, struct wse_lane *l, uint32_t off)
+{
+	l->off = off;
+	l->at = l->acc ? (uint8_t *)&c->acc[off] : c->sram + off;
+}
+
+/* the same rows elsewhere, as a loop takes them */
+static bool moved(struct wse_core *c, struct wse_lane *l, const uint32_t dsr[4])
+{
+	uint32_t off = dsr[0] - (l->acc ? 0 : WSE_SRAM_BASE);
+
+	if (!(l->rule & WSE_RULE_LANE) || l->dsr[1] != dsr[1] || l->dsr[2] != dsr[2] ||
+	    l->dsr[3] != dsr[3] || off & (l->acc ? WSE_LANES - 1 : 15) || off < l->least ||
+	    off > l->most)
+		return false;
+	l->dsr[0] = dsr[0];
+	place(c, l, off);
+	return true;
+}
+
 /* what its words now make of a DSR */
 static void refresh(struct wse_core *c, struct wse_lane *l, const uint32_t dsr[4])
 {
 	struct wse_opnd o;
+	int32_t span, row;
 
 	l->known = true;
-	if (l->dsr[0] == dsr[0] && l->dsr[1] == dsr[1] && l->dsr[2] == dsr[2] &&
-	    l->dsr[3] == dsr[3])
+	if (moved(c, l, dsr))
 		return;
 	memcpy(l->dsr, dsr, sizeof(l->dsr));
 	l->rule = wse_operand_rule(dsr, &o);
@@ -30,8 +50,11 @@ static void refresh(struct wse_core *c, struct wse_lane *l, const uint32_t dsr[4
 	l->len = o.len;
 	l->len1 = o.len1;
 	l->step = l->acc ? o.stride1 * 4 : o.stride1;
-	l->off = (uint32_t)o.base;
-	l->at = l->acc ? (uint8_t *)&c->acc[o.base] : c->sram + o.base;
+	row = o.len * (l->acc ? 1 : l->bf16 ? 2 : 4);
+	span = o.stride1 * (o.len1 - 1);
+	l->least = span < 0 ? (uint32_t)-span : 0;
+	l->most = (l->acc ? WSE_NACC : WSE_SRAM_BYTES) - (uint32_t)(row + (span > 0 ? span : 0));
+	place(c, l, (uint32_t)o.base);
 }
 
 static inline const struct wse_lane *lane(struct wse_core *c, uint32_t n)

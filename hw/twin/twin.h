@@ -137,8 +137,9 @@ struct wse_lane {
 	bool known;   /* its words have not been written since */
 	bool acc, bf16;
 	uint16_t len, len1;
-	int32_t step; /* bytes from row to row */
-	uint32_t off; /* in the SRAM */
+	int32_t step;	      /* bytes from row to row */
+	uint32_t off;	      /* in the SRAM; of accumulators, which */
+	uint32_t least, most; /* rows of this shape fit where off is that */
 	uint8_t *at;
 };
 #define WSE_RULE_LANE	1u /* rows of groups */
