@@ -287,39 +287,52 @@ static int load(const char *path, uint32_t vocab, uint16_t **tok, size_t *ntok, 
 	return ret;
 }
 
+/* -(count / n) log(count / of): what an event adds to an entropy */
+static double surprise(uint32_t count, double n, double of)
+{
+	return -(count / n * wse_log(count / of));
+}
+
+/* Pairs are counted token by token: those that come after each, side by side. */
 static int entropies(struct wse_data *d)
 {
-	uint32_t v = d->cfg.vocab;
-	uint32_t *uni = calloc(v, sizeof(*uni)), *bi = NULL;
+	uint32_t v = d->cfg.vocab, *count = calloc(v, sizeof(*count));
+	size_t *end = calloc((size_t)v + 1, sizeof(*end)), i, at = 0;
+	uint16_t *after = malloc(d->ntok * sizeof(*after));
 	double n = (double)d->ntok;
 
-	if (v <= 4096)
-		bi = calloc((size_t)v * v, sizeof(*bi));
-	if (!uni || (v <= 4096 && !bi)) {
-		free(uni);
-		free(bi);
+	if (!count || !end || !after) {
+		free(count);
+		free(end);
+		free(after);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < d->ntok; i++)
-		uni[d->tok[i]]++;
-	for (size_t i = 1; bi && i < d->ntok; i++)
-		bi[(size_t)d->tok[i - 1] * v + d->tok[i]]++;
+	for (i = 0; i < d->ntok; i++)
+		count[d->tok[i]]++;
 	for (uint32_t a = 0; a < v; a++) {
-		double out = 0.0;
-
-		if (uni[a])
-			d->unigram -= uni[a] / n * wse_log(uni[a] / n);
-		for (uint32_t b = 0; bi && b < v; b++)
-			out += bi[(size_t)a * v + b];
-		for (uint32_t b = 0; bi && b < v; b++) {
-			double c = bi[(size_t)a * v + b];
-
-			if (c > 0.0)
-				d->bigram -= c / (n - 1) * wse_log(c / out);
-		}
+		if (count[a])
+			d->unigram += surprise(count[a], n, n);
+		end[a + 1] = end[a] + count[a];
+		count[a] = 0;
 	}
-	free(uni);
-	free(bi);
+	for (i = 1; i < d->ntok; i++)
+		after[end[d->tok[i - 1]]++] = d->tok[i];
+	for (uint32_t a = 0; a < v; a++) {
+		size_t begin = at;
+
+		for (; at < end[a]; at++)
+			count[after[at]]++;
+		for (i = begin; i < at; i++) {
+			if (count[after[i]])
+				d->bigram += surprise(count[after[i]], n - 1, (double)(at - begin));
+			count[after[i]] = 0;
+		}
+		/* the last token of the text has no successor: its place stays empty */
+		at += a == d->tok[d->ntok - 1];
+	}
+	free(count);
+	free(end);
+	free(after);
 	return 0;
 }
 

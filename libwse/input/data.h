@@ -34,7 +34,7 @@ struct wse_data {
 	uint64_t ntrain, nheld;	/* samples */
 	uint64_t sum, val_sum;	/* checksums of tok and val: which text it was */
 	double unigram, bigram;	/* entropies of the text in nats; bigram: of a token given the one
-				 * before it, 0 if vocab > 4096 */
+				 * before it */
 };
 
 /* why [WSE_WHY]: what is wrong, in words */

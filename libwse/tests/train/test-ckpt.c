@@ -221,9 +221,19 @@ static void data(void)
 	ok(wse_data_train(&d, 0, 0) != wse_data_train(&d, 1, 0), "epochs differ");
 	wse_data_close(&d);
 
+	/* a token of every other kind, in turn two others: 599 pairs, 300 of them begin with the one */
+	for (int i = 0; i < 600; i++)
+		words[i] = (uint16_t)(i % 2 ? 40000 + i % 4 : 7);
+	c.path = bin;
+	c.vocab = 50257;
+	put(bin, words, sizeof(words));
+	ok(!wse_data_open(&c, &d, why), "a large vocabulary");
+	ok(fabs(d.unigram - 1.5 * log(2)) < 1e-9 && fabs(d.bigram - 300.0 / 599 * log(2)) < 1e-9,
+	   "entropies of a large vocabulary: %.6f and %.6f", d.unigram, d.bigram);
+	wse_data_close(&d);
+	c.vocab = 256;
 	for (int i = 0; i < 600; i++)
 		words[i] = (uint16_t)(i % 200);
-	c.path = bin;
 	put(bin, words, sizeof(words));
 	ok(!wse_data_open(&c, &d, why) && d.ntok == 600 && d.tok[5] == 5, "uint16 tokens");
 	wse_data_close(&d);
