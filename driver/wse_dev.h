@@ -104,7 +104,7 @@ struct wse_device {
 	struct mutex fw_mutex; /* loading of fw */
 	struct wse_fw_image fw;
 
-	struct mutex cycles_lock; /* reads of CYCLES_LO, each of which latches CYCLES_HI */
+	struct mutex cycles_lock; /* reads of counters: a lower half latches the upper one */
 	u64 cycles_before;	  /* what it had counted before the last reset; cycles_lock */
 
 	struct mutex bo_lock; /* bos, and the page lists of those in it */

@@ -13,6 +13,7 @@
 #include <drm/drm_managed.h>
 
 #include "wse_compat.h"
+#include "wse_counters.h"
 #include "wse_ctx.h"
 #include "wse_debugfs.h"
 #include "wse_dev.h"
@@ -65,6 +66,7 @@ static const struct drm_ioctl_desc wse_ioctls[] = {
 	DRM_IOCTL_DEF_DRV(WSE_CTX_DESTROY, wse_ctx_destroy_ioctl, 0),
 	DRM_IOCTL_DEF_DRV(WSE_SUBMIT, wse_submit_ioctl, 0),
 	DRM_IOCTL_DEF_DRV(WSE_FAULT, wse_fault_ioctl, 0),
+	DRM_IOCTL_DEF_DRV(WSE_COUNTERS, wse_counters_ioctl, 0),
 };
 
 /*
@@ -111,6 +113,7 @@ static const struct file_operations wse_fops = {
  * Version history of the user API, and of what stands in DRM_IOCTL_VERSION:
  * 1.0	query, buffers, contexts, submit, fault
  * 1.1	max_budget in the query
+ * 1.2	counters
  */
 static const struct drm_driver wse_driver = {
 	.driver_features = DRIVER_COMPUTE_ACCEL | DRIVER_GEM | DRIVER_SYNCOBJ |

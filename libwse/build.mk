@@ -54,7 +54,7 @@ $(INSTALLED)/wse-train: libwse/tools/wse-train.c $(INSTALLED)/libwse.so
 	$(CC) $(CFLAGS) -MMD -MP $(shell pkg-config --cflags libdrm) -Ilibwse/include -Iuapi -o $@ $< \
 		-L$(@D) -lwse -Wl,-rpath,'$$ORIGIN/../lib'
 # this one looks behind the library: it has it in itself
-$(INSTALLED)/wse-info: $(B)/libwse/tools/wse-info.o $(INSTALLED)/firmware.o $(LIBWSE)
+$(INSTALLED)/wse-info: $(patsubst %.c,$(B)/%.o,$(wildcard libwse/tools/*info*.c)) $(INSTALLED)/firmware.o $(LIBWSE)
 	$(call c_link,,-Wl$(comma)--start-group $(filter %.a,$^) -Wl$(comma)--end-group $(LIBWSE_LINK) -lpci)
 -include $(wildcard $(INSTALLED)/*.d)
 
@@ -68,7 +68,7 @@ uninstall: ## what `make install` put there
 	DESTDIR='$(DESTDIR)' PREFIX='$(or $(PREFIX),/usr/local)' VERSION=$(LIBWSE_VERSION) scripts/install uninstall
 
 # ---- tools and benches ----
-$(eval $(call c_program,wse-info,libwse/tools/wse-info.c,$(LIBWSE),$(LIBWSE_LINK) -lpci))
+$(eval $(call c_program,wse-info,$(wildcard libwse/tools/*info*.c),$(LIBWSE),$(LIBWSE_LINK) -lpci))
 $(eval $(call c_program,wse-train,libwse/tools/wse-train.c,$(LIBWSE),$(LIBWSE_LINK)))
 $(eval $(call c_program,wse-bench,$(wildcard libwse/bench/*.c) $(REF_SRC),$(LIBWSE),$(LIBWSE_LINK) -lopenblas))
 $(eval $(call c_program,gpt-ref-train,libwse/tools/gpt-ref-train.c $(REF_SRC),$(B)/libwse.a,-lopenblas -lm))

@@ -10,7 +10,7 @@ package wse_regs_pkg;
   localparam logic [31:0] PCI_CLASS                  = 32'h120000;  // processing accelerator
   localparam logic [31:0] MAGIC                      = 32'h31455357;  // register MAGIC: the bytes "WSE1"
   localparam logic [31:0] ABI_MAJOR                  = 32'h1;  // layers with different majors refuse each other
-  localparam logic [31:0] ABI_MINOR                  = 32'h1;  // raised when something is added (1: MIDX, DOTX)
+  localparam logic [31:0] ABI_MINOR                  = 32'h2;  // raised when something is added (1: MIDX, DOTX; 2: CNT_SEL, the counters of cores, links and queues)
   localparam logic [31:0] BAR0_SIZE                  = 32'h10000;  // bytes of BAR0
   localparam logic [31:0] SRAM_BASE                  = 32'h80000000;  // where a core sees its SRAM (as on Spike and QEMU: null traps)
   localparam logic [31:0] SRAM_BYTES                 = 32'hc000;  // 48 KiB, code included
@@ -92,18 +92,92 @@ package wse_regs_pkg;
   localparam logic [31:0] REG_FAULT_LOST             = 32'h5c;  // records dropped
 
   // ---- Counters ----
-  localparam logic [31:0] REG_CNT_MAC_LO             = 32'h100;  // lane-cycles in which a lane did a useful multiply-add (at most cores x lanes a cycle)
+  localparam logic [31:0] CNT_BASE                   = 32'h100;  // the first pair
+  localparam logic [31:0] CNT_MAX                    = 32'h20;  // pairs that there is room for
+  localparam logic [31:0] REG_CNT_SEL                = 32'h60;  // object and counter that CNT_VAL shows to reads that follow the write
+  localparam int unsigned CNT_SEL_OBJECT_LO = 0;
+  localparam int unsigned CNT_SEL_OBJECT_HI = 23;  // core: row * columns + column; link: 4 * core + port (enum PORT) by which the wavelets leave; queue: its number
+  localparam int unsigned CNT_SEL_ID_LO = 24;
+  localparam int unsigned CNT_SEL_ID_HI = 31;  // ID of the counter
+  localparam logic [31:0] REG_CNT_VAL_LO             = 32'h68;  // the counter that CNT_SEL names; reading it latches CNT_VAL_HI
+  localparam logic [31:0] REG_CNT_VAL_HI             = 32'h6c;  // upper half
+  // SCOPE: what a counter is kept for
+  localparam logic [31:0] SCOPE_TILE                 = 32'h0;  // the whole device
+  localparam logic [31:0] SCOPE_CORE                 = 32'h1;  // each core
+  localparam logic [31:0] SCOPE_LINK                 = 32'h2;  // each link from a core to its neighbour, or out of the tile in the south
+  localparam logic [31:0] SCOPE_QUEUE                = 32'h3;  // each queue pair, the admin pair included, since the reset of the device
+  localparam logic [31:0] CNT_MAC                    = 32'h0;  // lane-cycles in which a lane did a useful multiply-add (at most cores x lanes a cycle)
+  localparam logic [31:0] REG_CNT_MAC_LO             = 32'h100;  // its total
   localparam logic [31:0] REG_CNT_MAC_HI             = 32'h104;  // upper half
-  localparam logic [31:0] REG_CNT_INSTRET_LO         = 32'h108;  // scalar instructions retired
+  localparam logic [31:0] CNT_INSTRET                = 32'h1;  // scalar instructions retired
+  localparam logic [31:0] REG_CNT_INSTRET_LO         = 32'h108;  // its total
   localparam logic [31:0] REG_CNT_INSTRET_HI         = 32'h10c;  // upper half
-  localparam logic [31:0] REG_CNT_WAVELET_LO         = 32'h110;  // wavelets that left a router input queue
+  localparam logic [31:0] CNT_WAVELET                = 32'h2;  // wavelets that left a router input queue
+  localparam logic [31:0] REG_CNT_WAVELET_LO         = 32'h110;  // its total
   localparam logic [31:0] REG_CNT_WAVELET_HI         = 32'h114;  // upper half
-  localparam logic [31:0] REG_CNT_DMA_RD_LO          = 32'h118;  // bytes read from the host
+  localparam logic [31:0] CNT_DMA_RD                 = 32'h3;  // bytes read from the host, those of page lists and rings too, which a device may read more than once
+  localparam logic [31:0] REG_CNT_DMA_RD_LO          = 32'h118;  // its total
   localparam logic [31:0] REG_CNT_DMA_RD_HI          = 32'h11c;  // upper half
-  localparam logic [31:0] REG_CNT_DMA_WR_LO          = 32'h120;  // bytes written to the host
+  localparam logic [31:0] CNT_DMA_WR                 = 32'h4;  // bytes written to the host
+  localparam logic [31:0] REG_CNT_DMA_WR_LO          = 32'h120;  // its total
   localparam logic [31:0] REG_CNT_DMA_WR_HI          = 32'h124;  // upper half
-  localparam logic [31:0] REG_CNT_LWAIT_LO           = 32'h128;  // core-cycles in which the lane engine had an instruction and waited for a wavelet or for room
+  localparam logic [31:0] CNT_LWAIT                  = 32'h5;  // cycles in which the lane engine had an instruction and waited for a wavelet or for room
+  localparam logic [31:0] REG_CNT_LWAIT_LO           = 32'h128;  // its total
   localparam logic [31:0] REG_CNT_LWAIT_HI           = 32'h12c;  // upper half
+  localparam logic [31:0] CNT_CYCLES                 = 32'h6;  // cycles of the device, as register CYCLES
+  localparam logic [31:0] REG_CNT_CYCLES_LO          = 32'h130;  // its total
+  localparam logic [31:0] REG_CNT_CYCLES_HI          = 32'h134;  // upper half
+  localparam logic [31:0] CNT_CMDS                   = 32'h7;  // commands completed, well or not
+  localparam logic [31:0] REG_CNT_CMDS_LO            = 32'h138;  // its total
+  localparam logic [31:0] REG_CNT_CMDS_HI            = 32'h13c;  // upper half
+  localparam logic [31:0] CNT_LINK                   = 32'h8;  // wavelets that left by a link
+  localparam logic [31:0] REG_CNT_LINK_LO            = 32'h140;  // its total
+  localparam logic [31:0] REG_CNT_LINK_HI            = 32'h144;  // upper half
+  localparam logic [31:0] CNT_COUNT                  = 32'h9;  // counters that there are
+  // what a tile counts in a cycle
+  typedef struct packed {
+    logic [3:0] dma_wr;
+    logic [3:0] dma_rd;
+  } cnt_tile_t;
+  localparam int unsigned CNT_TILE_N = 2;
+  localparam int unsigned CNT_TILE_BITS = 8;
+  localparam logic [8*CNT_TILE_N-1:0] CNT_TILE_IDS = {8'd4, 8'd3};
+  function automatic logic [16*CNT_TILE_N-1:0] cnt_tile_spread(input logic [7:0] x);
+    cnt_tile_spread = {16'(x[7:4]), 16'(x[3:0])};
+  endfunction
+  // what a core counts in a cycle
+  typedef struct packed {
+    logic [0:0] lwait;
+    logic [2:0] wavelet;
+    logic [0:0] instret;
+    logic [3:0] mac;
+  } cnt_core_t;
+  localparam int unsigned CNT_CORE_N = 4;
+  localparam int unsigned CNT_CORE_BITS = 9;
+  localparam logic [8*CNT_CORE_N-1:0] CNT_CORE_IDS = {8'd5, 8'd2, 8'd1, 8'd0};
+  function automatic logic [16*CNT_CORE_N-1:0] cnt_core_spread(input logic [8:0] x);
+    cnt_core_spread = {16'(x[8:8]), 16'(x[7:5]), 16'(x[4:4]), 16'(x[3:0])};
+  endfunction
+  // what a link counts in a cycle, a bit for each port that leads to a neighbour
+  typedef struct packed {
+    logic [3:0] link;
+  } cnt_link_t;
+  localparam int unsigned CNT_LINK_N = 1;
+  localparam int unsigned CNT_LINK_BITS = 4;
+  localparam logic [8*CNT_LINK_N-1:0] CNT_LINK_IDS = {8'd8};
+  function automatic logic [16*4*CNT_LINK_N-1:0] cnt_link_spread(input logic [3:0] x);
+    cnt_link_spread = {16'(x[3:3]), 16'(x[2:2]), 16'(x[1:1]), 16'(x[0:0])};
+  endfunction
+  // what a queue counts in a cycle
+  typedef struct packed {
+    logic [0:0] cmds;
+  } cnt_queue_t;
+  localparam int unsigned CNT_QUEUE_N = 1;
+  localparam int unsigned CNT_QUEUE_BITS = 1;
+  localparam logic [8*CNT_QUEUE_N-1:0] CNT_QUEUE_IDS = {8'd7};
+  function automatic logic [16*CNT_QUEUE_N-1:0] cnt_queue_spread(input logic [0:0] x);
+    cnt_queue_spread = {16'(x[0:0])};
+  endfunction
 
   // ---- Doorbells ----
   localparam logic [31:0] DB_BASE                    = 32'h1000;  // queue q: submission tail at DB_BASE + 8 q, completion head at DB_BASE + 8 q + 4

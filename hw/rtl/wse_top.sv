@@ -93,10 +93,10 @@ module wse_top #(
   logic [31:0] st_wait_color;
   logic moved;
   logic any_fault;
-  logic [31:0] sum_mac;
-  logic [31:0] sum_retire;
-  logic [31:0] sum_wavelet;
-  logic [31:0] sum_lwait;
+  logic [16*wse_regs_pkg::CNT_CORE_N-1:0] cnt_core;
+  logic [16*wse_regs_pkg::CNT_LINK_N-1:0] cnt_link;
+  logic [31:0] cnt_sel;
+  logic [63:0] cnt_val;
 
   assign moved_o = moved | edge_moved;
 
@@ -118,8 +118,8 @@ module wse_top #(
     .st_faulted_i(st_faulted), .st_fault_cause_i(st_fault_cause), .st_fault_pc_i(st_fault_pc),
     .st_fault_addr_i(st_fault_addr), .st_fault_color_i(st_fault_color),
     .st_fault_value_i(st_fault_value), .st_wait_cause_i(st_wait_cause), .st_wait_color_i(st_wait_color),
-    .moved_i(moved), .any_fault_i(any_fault), .sum_mac_i(sum_mac), .sum_retire_i(sum_retire),
-    .sum_wavelet_i(sum_wavelet), .sum_lwait_i(sum_lwait), .idle_o, .halted_o,
+    .moved_i(moved), .any_fault_i(any_fault), .cnt_core_i(cnt_core), .cnt_link_i(cnt_link),
+    .cnt_sel_o(cnt_sel), .cnt_val_i(cnt_val), .idle_o, .halted_o,
     .edge_moved_o(edge_moved)
   );
 
@@ -134,7 +134,7 @@ module wse_top #(
     .st_done_value_o(st_done_value), .st_faulted_o(st_faulted), .st_fault_cause_o(st_fault_cause),
     .st_fault_pc_o(st_fault_pc), .st_fault_addr_o(st_fault_addr), .st_fault_color_o(st_fault_color),
     .st_fault_value_o(st_fault_value), .st_wait_cause_o(st_wait_cause), .st_wait_color_o(st_wait_color),
-    .moved_o(moved), .any_fault_o(any_fault), .sum_mac_o(sum_mac), .sum_retire_o(sum_retire),
-    .sum_wavelet_o(sum_wavelet), .sum_lwait_o(sum_lwait)
+    .moved_o(moved), .any_fault_o(any_fault), .cnt_core_o(cnt_core), .cnt_link_o(cnt_link),
+    .cnt_sel_i(cnt_sel), .cnt_val_o(cnt_val)
   );
 endmodule

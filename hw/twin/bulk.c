@@ -167,7 +167,7 @@ static bool pass_end(struct wse_model *m, const struct set *s, struct wse_port_i
 void wse_bulk_passed(struct wse_model *m, const struct set *s, struct wse_port_in *p)
 {
 	m->moved = true;
-	m->mesh->cnt_wavelet += (uint64_t)s->n * s->hops_all;
+	wse_bulk_count(m, s, s->hops_all, s->n);
 	if (!p)
 		return;
 	p->pos += s->n;
@@ -227,7 +227,7 @@ static bool mover_run(struct bulk_worker *w, struct wse_mesh *p, struct wse_core
 	any = wse_bulk_find(p->dev, &s, WSE_RUN_MAX) && wse_bulk_reserve(&w->one, &s);
 	if (any) {
 		wse_bulk_run(&w->one, &s);
-		p->cnt_wavelet += (uint64_t)s.n * s.hops_all;
+		wse_bulk_count(p->dev, &s, s.hops_all, s.n);
 	}
 	wse_bulk_clear(b);
 	return any;

@@ -37,6 +37,8 @@ struct bulk { /* what has been found, of one set or more */
 	uint32_t *sink;
 	uint32_t *slot; /* [3 * core + engine] or [3 * cores + column] -> node + 1 */
 	uint32_t *stack;
+	uint32_t *trail; /* routers that wavelets cross: core << 4 | ports to neighbours */
+	uint32_t ntrail, trail_cap;
 	uint32_t nnodes, norder, nsinks, hops;
 	/* how far to look */
 	const struct wse_mesh *part; /* not out of this part; NULL: no such limit */
@@ -48,6 +50,7 @@ struct set { /* all that one source feeds, and how many elements can pass throug
 	struct bulk *b;
 	uint32_t node, nnodes, order, norder; /* its part of b */
 	uint32_t sink, nsinks;		      /* those that the source feeds itself */
+	uint32_t trail;			      /* first router, of hops_all */
 	uint32_t n;
 	uint32_t hops, hops_all; /* cores that a wavelet of the source crosses; all wavelets together */
 	bool stores; /* runs need a scratch */
@@ -118,6 +121,8 @@ void wse_bulk_deliver(const struct set *s, uint32_t first, uint32_t sinks, const
 bool wse_bulk_reserve(struct scratch *r, const struct set *s); /* false: no memory */
 /* the END of a block at the lanes of a node; it has been at all of them */
 void wse_bulk_end(struct node *x);
+/* n wavelets have crossed the first routers of the set's trail */
+void wse_bulk_count(struct wse_model *m, const struct set *s, uint32_t hops, uint32_t n);
 void wse_bulk_ended(struct wse_model *m, const struct set *s, struct wse_port_in *p);
 /* the set's run through one of its nodes, through all */
 void wse_bulk_pass(struct scratch *r, const struct set *s, struct node *x);

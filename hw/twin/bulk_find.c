@@ -32,6 +32,7 @@ void wse_bulk_close(struct bulk *b)
 	free(b->sink);
 	free(b->slot);
 	free(b->stack);
+	free(b->trail);
 }
 
 static void forget(struct bulk *b, uint32_t first)
@@ -46,12 +47,16 @@ static void forget(struct bulk *b, uint32_t first)
 void wse_bulk_clear(struct bulk *b)
 {
 	forget(b, 0);
-	b->norder = b->nsinks = 0;
+	b->norder = b->nsinks = b->ntrail = 0;
 }
 
 void wse_bulk_begin(struct bulk *b, struct set *s)
 {
-	*s = (struct set){.b = b, .node = b->nnodes, .order = b->norder, .sink = b->nsinks};
+	*s = (struct set){.b = b,
+			  .node = b->nnodes,
+			  .order = b->norder,
+			  .sink = b->nsinks,
+			  .trail = b->ntrail};
 	b->hops = 0;
 	b->far = false;
 }
@@ -63,6 +68,7 @@ void wse_bulk_give_up(struct set *s)
 	forget(b, s->node);
 	b->norder = s->order;
 	b->nsinks = s->sink;
+	b->ntrail = s->trail;
 	s->n = 0;
 	s->end = false;
 }
@@ -161,6 +167,22 @@ static bool beyond(struct bulk *b, const struct wse_core *c)
 	return b->far;
 }
 
+/* the nth router on the way; false: no memory */
+static bool leave_trail(struct bulk *b, uint32_t n, uint32_t router)
+{
+	if (n > b->trail_cap) {
+		uint32_t cap = b->trail_cap ? 2 * b->trail_cap : 64;
+		uint32_t *t = realloc(b->trail, cap * sizeof(*t));
+
+		if (!t)
+			return false;
+		b->trail = t;
+		b->trail_cap = cap;
+	}
+	b->trail[n - 1] = router;
+	return true;
+}
+
 bool wse_bulk_follow(struct wse_model *m, struct bulk *b, struct wse_core *c, unsigned int port,
 		     unsigned int color)
 {
@@ -175,7 +197,8 @@ bool wse_bulk_follow(struct wse_model *m, struct bulk *b, struct wse_core *c, un
 		c = &m->core[b->stack[--depth] >> 3];
 		port = b->stack[depth] & 7;
 		tx = c->tx[color];
-		if (++steps > limit || c->rx[color] != port || c->in[port][color].count || !tx)
+		if (++steps > limit || c->rx[color] != port || c->in[port][color].count || !tx ||
+		    !leave_trail(b, b->ntrail + steps, c->idx << 4 | (tx & 15)))
 			return false;
 		if (tx & 1u << WSE_PORT_R) {
 			n = reader(b, c, color);
@@ -199,6 +222,7 @@ bool wse_bulk_follow(struct wse_model *m, struct bulk *b, struct wse_core *c, un
 		}
 	}
 	b->hops += steps;
+	b->ntrail += steps;
 	return true;
 }
 

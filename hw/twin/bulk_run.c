@@ -146,8 +146,8 @@ static void run_lanes(struct wse_mesh *m, struct scratch *r, const struct set *s
 			memset(v + good, 0, (n - good) * sizeof(*v));
 		deliver_dot(set, x, &(struct run){.w = v});
 	}
-	wse_lane_work(m, x->e, n * (x->e->tokens / WSE_LANES));
-	m->cnt_mac += (uint64_t)good * x->e->tokens;
+	wse_lane_work(m, x->c, x->e, n * (x->e->tokens / WSE_LANES));
+	x->c->cnt[WSE_CNT_MAC] += (uint64_t)good * x->e->tokens;
 	if (n * (x->e->tokens / WSE_LANES) > m->round)
 		m->round = n * (x->e->tokens / WSE_LANES);
 	if (good < n)
@@ -325,6 +325,20 @@ void wse_bulk_run(struct scratch *r, const struct set *s)
 		wse_bulk_pass(r, s, &s->b->node[s->b->order[i]]);
 }
 
+void wse_bulk_count(struct wse_model *m, const struct set *s, uint32_t hops, uint32_t n)
+{
+	const uint32_t *router = s->b->trail + s->trail;
+	uint32_t i, p;
+
+	for (i = 0; i < hops; i++) {
+		struct wse_core *c = &m->core[router[i] >> 4];
+
+		c->cnt[WSE_CNT_WAVELET] += n;
+		for (p = router[i] & 15; p; p &= p - 1)
+			c->link[__builtin_ctz(p)] += n;
+	}
+}
+
 void wse_bulk_end(struct node *x)
 {
 	if (x->e->op == WSE_TOP_DOT)
@@ -336,7 +350,7 @@ void wse_bulk_end(struct node *x)
 void wse_bulk_ended(struct wse_model *m, const struct set *s, struct wse_port_in *p)
 {
 	p->end_due = false;
-	m->mesh->cnt_wavelet += s->hops;
+	wse_bulk_count(m, s, s->hops, 1);
 	if (!m->round)
 		m->round = 1;
 }

@@ -6,13 +6,13 @@
 
 int wse_dma_read(struct wse_model *m, uint64_t iova, void *buf, size_t len)
 {
-	m->cnt_rd += len;
+	m->cnt[WSE_CNT_DMA_RD] += len;
 	return m->ops.dma_read(m->host, iova, buf, len);
 }
 
 int wse_dma_write(struct wse_model *m, uint64_t iova, const void *buf, size_t len)
 {
-	m->cnt_wr += len;
+	m->cnt[WSE_CNT_DMA_WR] += len;
 	return m->ops.dma_write(m->host, iova, buf, len);
 }
 

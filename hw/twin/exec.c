@@ -25,7 +25,7 @@ static void sync_instret(struct run *r, uint32_t done)
 
 	r->c->minstret += n;
 	r->c->retired += n;
-	r->m->cnt_instret += n;
+	r->c->cnt[WSE_CNT_INSTRET] += n;
 	r->synced += n;
 }
 
@@ -321,7 +321,7 @@ L_csr:
 	if (!wse_csr(m, c, a, RAN(), a & 1u << 14 ? d->rs1 : X1, &flag))
 		TRAP(WSE_CAUSE_ILLEGAL, a);
 	if (flag) { /* minstret was written: this instruction counts for the device alone */
-		m->cnt_instret++;
+		c->cnt[WSE_CNT_INSTRET]++;
 		c->retired++;
 		r.synced++;
 	}

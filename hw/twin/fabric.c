@@ -108,6 +108,7 @@ static void forward(struct wse_mesh *m, struct wse_core *c, unsigned int color, 
 	for (p = 0; p < 4; p++) {
 		if (!(tx & 1u << p))
 			continue;
+		c->link[p]++;
 		n = wse_neighbour(m, c, p);
 		if (!n) {
 			chan_push(&m->out[c->col].q[color], data, ctrl);
@@ -151,7 +152,7 @@ bool wse_fabric_move(struct wse_mesh *m, struct wse_core *c, unsigned int color,
 	for (; n < most && q->count && room(m, c, color); n++) {
 		data = chan_head(q, &ctrl);
 		chan_pop(q);
-		m->cnt_wavelet++;
+		c->cnt[WSE_CNT_WAVELET]++;
 		forward(m, c, color, data, ctrl);
 	}
 	if (n) {

@@ -73,9 +73,9 @@ bool wse_run_stream(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e
 			wse_dotq_push(c, wse_dot_one(c, e, w), false);
 		else
 			wse_axpy_one(c, e, w);
-		wse_lane_work(m, e, e->tokens / WSE_LANES);
+		wse_lane_work(m, c, e, e->tokens / WSE_LANES);
 		c->ecyc[WSE_ENGINE_L] += e->tokens / WSE_LANES;
-		m->cnt_mac += e->tokens;
+		c->cnt[WSE_CNT_MAC] += e->tokens;
 	}
 	return any;
 }

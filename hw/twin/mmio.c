@@ -15,14 +15,16 @@ void wse_func_reset(struct wse_model *m)
 	m->fault_tail = m->fault_head = m->fault_lost = 0;
 	m->halted = m->quiet = false;
 	m->now = m->debt = 0;
-	m->cnt_rd = m->cnt_wr = 0;
-	for (i = 0; i < m->nmesh; i++) {
-		struct wse_mesh *p = &m->mesh[i];
+	m->cnt_sel = 0;
+	memset(m->cnt, 0, sizeof(m->cnt));
+	memset(m->cmds, 0, sizeof(m->cmds));
+	for (i = 0; i < m->ncores; i++) {
+		struct wse_core *c = &m->core[i];
 
-		p->cnt_mac = p->cnt_instret = p->cnt_wavelet = p->cnt_lwait = 0;
+		memset(c->cnt, 0, sizeof(c->cnt));
+		memset(c->link, 0, sizeof(c->link));
+		wse_core_hold(c->mesh, c);
 	}
-	for (i = 0; i < m->ncores; i++)
-		wse_core_hold(m->core[i].mesh, &m->core[i]);
 	wse_fabric_clear(m);
 }
 
@@ -81,20 +83,43 @@ static uint32_t pair(struct wse_model *m, unsigned int latch, bool hi, uint64_t 
 	return (uint32_t)v;
 }
 
+#define SCOPE_OF(id, scope, name, unit, minor, exact, what) scope,
+static const uint8_t scope_of[] = {WSE_COUNTERS(SCOPE_OF)};
+
+/* a counter of one object of its scope */
+static uint64_t count_of(const struct wse_model *m, uint32_t id, uint32_t object)
+{
+	switch (id < WSE_CNT_COUNT ? scope_of[id] : WSE_SCOPE_TILE) {
+	case WSE_SCOPE_CORE:
+		return object < m->ncores ? m->core[object].cnt[id] : 0;
+	case WSE_SCOPE_LINK:
+		return object < 4 * m->ncores ? m->core[object / 4].link[object % 4] : 0;
+	case WSE_SCOPE_QUEUE:
+		return object < WSE_NQ ? m->cmds[object] : 0;
+	default:
+		return 0;
+	}
+}
+
+static uint64_t total(const struct wse_model *m, uint32_t id)
+{
+	uint32_t n = scope_of[id] == WSE_SCOPE_QUEUE ? WSE_NQ : 4 * m->ncores, i;
+	uint64_t sum = 0;
+
+	if (id == WSE_CNT_CYCLES)
+		return m->now;
+	if (scope_of[id] == WSE_SCOPE_TILE)
+		return m->cnt[id];
+	for (i = 0; i < n; i++)
+		sum += count_of(m, id, i);
+	return sum;
+}
+
 static uint32_t counter(struct wse_model *m, uint32_t offset)
 {
-	uint64_t v[6] = {[3] = m->cnt_rd, [4] = m->cnt_wr};
-	uint32_t i;
+	uint32_t i = (offset - WSE_CNT_BASE) / 8;
 
-	for (i = 0; i < m->nmesh; i++) {
-		v[0] += m->mesh[i].cnt_mac;
-		v[1] += m->mesh[i].cnt_instret;
-		v[2] += m->mesh[i].cnt_wavelet;
-		v[5] += m->mesh[i].cnt_lwait;
-	}
-	i = (offset - WSE_REG_CNT_MAC_LO) / 8;
-
-	return pair(m, 1 + i, offset & 4, v[i]);
+	return pair(m, 2 + i, offset & 4, offset & 4 ? 0 : total(m, i));
 }
 
 uint32_t wse_mmio_read(struct wse_model *m, uint32_t offset)
@@ -118,6 +143,13 @@ uint32_t wse_mmio_read(struct wse_model *m, uint32_t offset)
 	case WSE_REG_CYCLES_LO:
 	case WSE_REG_CYCLES_HI:
 		return pair(m, 0, offset == WSE_REG_CYCLES_HI, m->now);
+	case WSE_REG_CNT_SEL:
+		return m->cnt_sel;
+	case WSE_REG_CNT_VAL_LO:
+	case WSE_REG_CNT_VAL_HI:
+		return pair(m, 1, offset == WSE_REG_CNT_VAL_HI,
+			    count_of(m, m->cnt_sel >> WSE_CNT_SEL_ID_SHIFT,
+				     m->cnt_sel & WSE_CNT_SEL_OBJECT_MASK));
 	case WSE_REG_INTR_MASK:
 		return m->intr_mask;
 	case WSE_REG_FAULT_TAIL:
@@ -136,7 +168,7 @@ uint32_t wse_mmio_read(struct wse_model *m, uint32_t offset)
 	case WSE_REG_FAULT_SIZE:
 		return m->reg[offset / 4];
 	}
-	if (offset >= WSE_REG_CNT_MAC_LO && offset <= WSE_REG_CNT_LWAIT_HI && !(offset & 3))
+	if (offset >= WSE_CNT_BASE && offset < WSE_CNT_BASE + 8 * WSE_CNT_COUNT && !(offset & 3))
 		return counter(m, offset);
 	return 0;
 }
@@ -176,6 +208,9 @@ void wse_mmio_write(struct wse_model *m, uint32_t offset, uint32_t value)
 		break;
 	case WSE_REG_FAULT_HEAD:
 		m->fault_head = value;
+		break;
+	case WSE_REG_CNT_SEL:
+		m->cnt_sel = value;
 		break;
 	case WSE_REG_AQ_SIZE:
 	case WSE_REG_ASQ_LO:

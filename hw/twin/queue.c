@@ -124,6 +124,7 @@ static bool complete(struct wse_model *m, struct wse_queue *q)
 		return false;
 	}
 	q->completed++;
+	m->cmds[q - m->q]++;
 	q->cq_tail = next;
 	if (!next)
 		q->phase = !q->phase;

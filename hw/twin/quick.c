@@ -157,7 +157,7 @@ bool wse_issue_quick(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint3
 		return false;
 	fn(d->at, a->at, b ? b->at : (const uint8_t *)&scalar, &s);
 	if (op == WSE_TOP_VMAC - WSE_TOP_VADD)
-		m->cnt_mac += n;
+		c->cnt[WSE_CNT_MAC] += n;
 	complete(m, c, tcw, n);
 	return true;
 }

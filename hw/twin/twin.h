@@ -220,6 +220,8 @@ struct wse_core {
 	uint8_t code[WSE_SRAM_BYTES >> WSE_CODE_PAGE]; /* WSE_PAGE_* */
 	struct wse_wide wide[2];		       /* by rows, by columns */
 	uint32_t wide_most;			       /* values of a copy by rows */
+	/* counters of a core's scope; wavelets that left by the links north to west */
+	uint64_t cnt[WSE_CNT_COUNT], link[4];
 	/* debugging */
 	wse_retire_fn trace;
 	void *trace_arg;
@@ -316,7 +318,6 @@ struct wse_mesh {
 	bool moved;   /* something moved in the current round */
 	bool ended;   /* a core has executed DONE or stopped since the start was looked at */
 	uint32_t round; /* cycles of the current round */
-	uint64_t cnt_mac, cnt_instret, cnt_wavelet, cnt_lwait;
 	/* run list and fabric work list */
 	uint32_t *run[2];
 	uint32_t nrun;
@@ -349,7 +350,7 @@ struct wse_model {
 	/* registers */
 	uint32_t ctrl_en, intr_mask, irq_pending;
 	uint32_t reg[0x60 / 4];
-	uint32_t latch[8];
+	uint32_t latch[2 + WSE_CNT_COUNT]; /* CYCLES, CNT_VAL, totals */
 	uint32_t fault_tail, fault_head, fault_lost;
 	bool halted, brk;
 	struct wse_queue q[WSE_NQ];
@@ -367,7 +368,9 @@ struct wse_model {
 	uint32_t round; /* cycles of the current round */
 	bool moved;	/* something moved in the current round */
 	bool quiet;	/* nothing can move before the host does something */
-	uint64_t cnt_rd, cnt_wr;
+	uint64_t cnt[WSE_CNT_COUNT]; /* of the tile's scope; the others' are where they happen */
+	uint64_t cmds[WSE_NQ];	     /* commands completed */
+	uint32_t cnt_sel;
 	void *bulk; /* scratch of wse_bulk */
 	struct wse_team *team;
 	uint32_t threads, cpus; /* that work in this advance; processors there are */
@@ -468,10 +471,11 @@ struct wse_core *wse_neighbour(struct wse_mesh *m, const struct wse_core *c, uns
 
 /* L has wavelets again: what lies between its last work and now was waiting; cycles: what the new
  * work takes */
-static inline void wse_lane_work(struct wse_mesh *m, struct wse_engine *e, uint32_t cycles)
+static inline void wse_lane_work(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e,
+				 uint32_t cycles)
 {
 	if (m->dev->now > e->busy_to) {
-		m->cnt_lwait += m->dev->now - e->busy_to;
+		c->cnt[WSE_CNT_LWAIT] += m->dev->now - e->busy_to;
 		e->busy_to = m->dev->now;
 	}
 	e->busy_to += cycles;

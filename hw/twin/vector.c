@@ -274,7 +274,7 @@ static bool in_place(struct wse_mesh *m, struct wse_core *c, struct wse_engine *
 		n = s.width * s.rows;
 		c->ecyc[WSE_ENGINE_L] += n / WSE_LANES;
 		if (e->op == WSE_TOP_VMAC)
-			m->cnt_mac += n;
+			c->cnt[WSE_CNT_MAC] += n;
 		if (s.rows == e->outer && n == s.rows * e->width)
 			break; /* nobody asks where it has ended */
 		advance(d, e->inner, e->width, n);
@@ -379,7 +379,7 @@ bool wse_run_vector(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e
 		pass(e, n);
 		c->ecyc[WSE_ENGINE_L] += n / WSE_LANES;
 		if (e->op == WSE_TOP_VMAC)
-			m->cnt_mac += n;
+			c->cnt[WSE_CNT_MAC] += n;
 	}
 	wse_engine_complete(m, c, e);
 	return true;

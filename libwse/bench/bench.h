@@ -12,7 +12,7 @@ struct bench_measure {
 	struct bench_counter {
 		const char *name, *unit;
 		double value;
-	} counter[16];
+	} counter[32];
 	int ncounters;
 	char why[512]; /* what went wrong, one sentence */
 };
@@ -35,6 +35,9 @@ extern const struct bench bench_kernels[];
 extern const struct bench bench_gpt[];
 
 void bench_count(struct bench_measure *m, const char *name, const char *unit, double value);
+
+/* All counters of a device, or what they grew by: count[WSE_CNT_COUNT]. */
+void bench_counters(struct bench_measure *m, const uint64_t *count);
 
 /* Seconds of a clock that only runs forward. */
 double bench_now(void);

@@ -46,7 +46,15 @@ struct gemm {
 
 struct result {
 	double seconds, cycles, macs;
+	uint64_t count[WSE_CNT_COUNT]; /* what the device counted meanwhile */
 };
+
+static int counters(struct gemm *g, uint64_t count[WSE_CNT_COUNT])
+{
+	uint32_t n;
+
+	return wse_device_counters(g->dev, DRM_WSE_SCOPE_TILE, 0, count, WSE_CNT_COUNT, &n);
+}
 
 static float bf16(uint16_t h)
 {
@@ -133,7 +141,7 @@ static int gemm_open(struct gemm *g, const char *uri, char *why, size_t len)
 static int measure(struct gemm *g, int wgrad, uint32_t count, struct result *r)
 {
 	struct drm_wse_cmd *cmds = calloc(3 * count, sizeof(*cmds));
-	struct wse_counters before, after;
+	uint64_t before[WSE_CNT_COUNT];
 	struct wse_fence *fence;
 	uint32_t entry, start, end, i, n = 0;
 	double begin;
@@ -176,7 +184,7 @@ static int measure(struct gemm *g, int wgrad, uint32_t count, struct result *r)
 			cmds[n++] = wse_cmd_stream_out(out);
 	}
 	if (!ret)
-		ret = wse_device_counters(g->dev, &before);
+		ret = counters(g, before);
 	begin = bench_now();
 	if (!ret)
 		ret = wse_submit(g->ctx, cmds, n, NULL, 0, &fence);
@@ -188,11 +196,13 @@ static int measure(struct gemm *g, int wgrad, uint32_t count, struct result *r)
 		wse_fence_destroy(fence);
 	}
 	if (!ret)
-		ret = wse_device_counters(g->dev, &after);
+		ret = counters(g, r->count);
 	free(cmds);
 	if (ret)
 		return ret;
-	r->macs = (double)(after.mac - before.mac);
+	for (i = 0; i < WSE_CNT_COUNT; i++)
+		r->count[i] -= before[i];
+	r->macs = (double)r->count[WSE_CNT_MAC];
 	r->cycles = (double)(end - start);
 	/* a counter that counts something else would make every figure here worthless */
 	return r->macs == MACS * count ? 0 : -EPROTO;
@@ -221,9 +231,9 @@ static int rtl(int wgrad, struct result *r, struct bench_measure *m)
 {
 	int ret = run(RTL, RTL_B, wgrad, 1, r, m);
 
-	bench_count(m, "multiply_adds", "MAC", r->macs);
 	bench_count(m, "lanes", "", ROWS * COLS * WSE_LANES);
-	bench_count(m, "device_cycles", "cycles", r->cycles);
+	bench_count(m, "busy_cycles", "cycles", r->cycles);
+	bench_counters(m, r->count);
 	bench_count(m, "time", "s", r->seconds);
 	return ret;
 }

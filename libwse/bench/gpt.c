@@ -15,6 +15,7 @@
 #include "ref/gpt_run.h"
 #include "train/session.h"
 #include "bench.h"
+#include "wse_regs.h"
 
 #define TEXT_BYTES 65536u
 #define LANES	   (16.0 * 8.0) /* of the tile */
@@ -104,9 +105,9 @@ static int rtl_step(uint32_t hidden, struct wse_exec_cost *cost, struct bench_me
 		wse_session_close(&s);
 	}
 	*cost = last.cost;
-	bench_count(m, "lane_multiply_adds", "MAC", (double)last.cost.mac);
 	bench_count(m, "model_multiply_adds", "MAC", last.macs);
-	bench_count(m, "device_cycles", "cycles", last.cost.cycles);
+	bench_count(m, "step_cycles", "cycles", last.cost.cycles);
+	bench_counters(m, last.cost.count);
 	bench_count(m, "planned_cycles", "cycles", last.planned);
 	m->value = last.macs / (last.cost.cycles * LANES);
 	return ret;
@@ -128,7 +129,7 @@ static int utilisation(struct bench_measure *m)
 	int ret = rtl_step(256, &c, m);
 
 	if (!ret)
-		m->value = (double)c.mac / (c.cycles * LANES);
+		m->value = (double)c.count[WSE_CNT_MAC] / (c.cycles * LANES);
 	return ret;
 }
 

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <wse/wse.h>
+
 #include "bench.h"
 #include "wse_release.h"
 
@@ -34,6 +36,15 @@ void bench_count(struct bench_measure *m, const char *name, const char *unit, do
 {
 	if (m->ncounters < (int)(sizeof(m->counter) / sizeof(m->counter[0])))
 		m->counter[m->ncounters++] = (struct bench_counter){name, unit, value};
+}
+
+void bench_counters(struct bench_measure *m, const uint64_t *count)
+{
+	const struct wse_counter *k;
+	uint32_t i;
+
+	for (i = 0; (k = wse_counter(DRM_WSE_SCOPE_TILE, i)); i++)
+		bench_count(m, k->name, k->unit, (double)count[i]);
 }
 
 static int by_value(const void *a, const void *b)

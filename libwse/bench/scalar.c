@@ -8,6 +8,7 @@
 #include <wse/wse.h>
 
 #include "bench.h"
+#include "wse_regs.h"
 
 #define ENTRY	   0x1000u
 #define ITERATIONS 200000u
@@ -38,7 +39,8 @@ static const uint32_t code[] = {
 
 static int measure(struct wse_device *dev, struct wse_context *ctx, struct bench_measure *m)
 {
-	struct wse_counters a, b;
+	uint64_t a[WSE_CNT_COUNT], b[WSE_CNT_COUNT];
+	uint32_t n, i;
 	struct wse_buffer *buf;
 	struct drm_wse_cmd cmd;
 	double begin;
@@ -56,7 +58,7 @@ static int measure(struct wse_device *dev, struct wse_context *ctx, struct bench
 						.broadcast = 1});
 	ret = wse_submit_wait(ctx, &cmd, 1, WSE_FOREVER);
 	if (!ret)
-		ret = wse_device_counters(dev, &a);
+		ret = wse_device_counters(dev, DRM_WSE_SCOPE_TILE, 0, a, WSE_CNT_COUNT, &n);
 	cmd = wse_cmd_start((struct wse_start){
 		.rows = 4, .cols = 4, .entry = 0x80000000u + ENTRY, .arg = {ITERATIONS}});
 	begin = bench_now();
@@ -65,10 +67,13 @@ static int measure(struct wse_device *dev, struct wse_context *ctx, struct bench
 	if (!ret) {
 		double seconds = bench_now() - begin;
 
-		ret = wse_device_counters(dev, &b);
-		bench_count(m, "instructions", "", (double)(b.instret - a.instret));
+		ret = wse_device_counters(dev, DRM_WSE_SCOPE_TILE, 0, b, WSE_CNT_COUNT, &n);
+		for (i = 0; !ret && i < WSE_CNT_COUNT; i++)
+			b[i] -= a[i];
 		bench_count(m, "time", "s", seconds);
-		m->value = (double)(b.instret - a.instret) / seconds * 1e-6;
+		if (!ret)
+			bench_counters(m, b);
+		m->value = ret ? 0 : (double)b[WSE_CNT_INSTRET] / seconds * 1e-6;
 	}
 	wse_buffer_destroy(buf);
 	return ret;

@@ -17,6 +17,7 @@
 #include "ref/mlp_ref.h"
 #include "train/session.h"
 #include "bench.h"
+#include "wse_regs.h"
 
 #define TEXT_BYTES 65536u
 
@@ -118,10 +119,10 @@ static int figure(struct wse_exec_cost *c, double *macs, struct bench_measure *m
 {
 	int ret = rtl_step(c, macs, m->why, sizeof(m->why));
 
-	bench_count(m, "lane_multiply_adds", "MAC", (double)c->mac);
 	bench_count(m, "model_multiply_adds", "MAC", *macs);
 	bench_count(m, "lanes", "", LANES);
-	bench_count(m, "device_cycles", "cycles", c->cycles);
+	bench_count(m, "step_cycles", "cycles", c->cycles);
+	bench_counters(m, c->count);
 	return ret;
 }
 
@@ -131,7 +132,7 @@ static int utilisation(struct bench_measure *m)
 	double macs = 0.0;
 	int ret = figure(&c, &macs, m);
 
-	m->value = (double)c.mac / (c.cycles * LANES);
+	m->value = (double)c.count[WSE_CNT_MAC] / (c.cycles * LANES);
 	return ret;
 }
 

@@ -116,39 +116,6 @@ int wse_device_mmio_read(struct wse_device *dev, uint32_t offset, uint32_t *valu
 	return dev->ops->mmio_read(dev, &offset, 1, value);
 }
 
-int wse_device_counters(struct wse_device *dev, struct wse_counters *c)
-{
-	/* reading a low half latches the upper one */
-	static const uint32_t offset[] = {
-		WSE_REG_CYCLES_LO,	WSE_REG_CYCLES_HI,	WSE_REG_CNT_MAC_LO,
-		WSE_REG_CNT_MAC_HI,	WSE_REG_CNT_INSTRET_LO, WSE_REG_CNT_INSTRET_HI,
-		WSE_REG_CNT_WAVELET_LO, WSE_REG_CNT_WAVELET_HI, WSE_REG_CNT_DMA_RD_LO,
-		WSE_REG_CNT_DMA_RD_HI,	WSE_REG_CNT_DMA_WR_LO,	WSE_REG_CNT_DMA_WR_HI,
-		WSE_REG_CNT_LWAIT_LO,	WSE_REG_CNT_LWAIT_HI,
-	};
-	uint32_t v[sizeof(offset) / sizeof(offset[0])];
-	int ret;
-
-	if (!dev->ops->mmio_read)
-		return wse_fail(dev, -ENOTSUP, "%s: counters cannot be read through the driver",
-				dev->uri);
-	ret = dev->ops->mmio_read(dev, offset, sizeof(offset) / sizeof(offset[0]), v);
-	if (ret)
-		return ret;
-#define PAIR(i) (v[i] | (uint64_t)v[(i) + 1] << 32)
-	*c = (struct wse_counters){
-		.cycles = PAIR(0),
-		.mac = PAIR(2),
-		.instret = PAIR(4),
-		.wavelet = PAIR(6),
-		.dma_rd = PAIR(8),
-		.dma_wr = PAIR(10),
-		.lwait = PAIR(12),
-	};
-#undef PAIR
-	return 0;
-}
-
 void wse_buffer_init(struct wse_buffer *buf, struct wse_device *dev)
 {
 	buf->dev = dev;

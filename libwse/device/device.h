@@ -25,6 +25,10 @@ struct wse_transport {
 	int (*mmio_read)(struct wse_device *dev, const uint32_t *offset, uint32_t n,
 			 uint32_t *value);
 
+	/* As wse_device_counters(); scope and object exist. */
+	int (*counters)(struct wse_device *dev, uint32_t scope, uint32_t object, uint64_t *values,
+			uint32_t room, uint32_t *n);
+
 	/* These fill an object whose common part is set up; they set ptr, size, handle of a buffer.
 	 */
 	int (*buffer_create)(struct wse_device *dev, size_t size, struct wse_buffer **buf);
@@ -92,6 +96,10 @@ int wse_context_lease(struct wse_device *dev, uint32_t flags, struct wse_context
 void wse_context_get(struct wse_context *ctx);
 void wse_context_put(struct wse_context *ctx);
 void wse_fence_init(struct wse_fence *fence, struct wse_context *ctx);
+
+/* ---- counters.c ---- */
+/* How many objects a scope has; 0: no such scope. */
+uint32_t wse_counter_objects(const struct drm_wse_info *info, uint32_t scope);
 
 /* ---- explain.c: errors in words ---- */
 const char *wse_op_name(uint32_t op);

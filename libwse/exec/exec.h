@@ -43,14 +43,11 @@ struct wse_exec_info {
 	struct wse_tile tile;
 };
 
-/* Device cycles, begin to end, and counters of the whole device in between. */
+/* Device cycles, begin to end, and counters of the whole device in between, by ID (WSE_CNT_*). */
 struct wse_exec_cost {
 	uint32_t cycles;	/* first command's start to last completion, below 2^32 */
 	uint32_t last_grad;	/* from the first command's start to the last gradient's arrival */
-	uint64_t mac;		/* lane-cycles with a multiply-add */
-	uint64_t lwait;		/* core-cycles in which lanes waited for wavelets or for room */
-	uint64_t wavelet;
-	uint64_t dma;		/* bytes, both ways */
+	uint64_t count[32];	/* there is room for WSE_CNT_MAX */
 };
 
 struct wse_exec_ops {

@@ -12,20 +12,20 @@
 
 #define WSE_FAULTS 64
 
-struct wse_fault {
+struct wse_config_fault {
 	int line;		/* of the file; INT_MAX: of none, such as --set */
 	char text[WSE_WHY];	/* "f.yaml: line 12: trainer.init.seed must be ..." */
 };
 
 struct wse_faults {
 	uint32_t n;		/* the first WSE_FAULTS are kept */
-	struct wse_fault f[WSE_FAULTS];	/* in the order of lines */
+	struct wse_config_fault f[WSE_FAULTS];	/* in the order of lines */
 };
 
 __attribute__((format(printf, 3, 4)))
 static inline void wse_fault(struct wse_faults *faults, int line, const char *fmt, ...)
 {
-	struct wse_fault *f = &faults->f[faults->n];
+	struct wse_config_fault *f = &faults->f[faults->n];
 	va_list ap;
 
 	if (faults->n == WSE_FAULTS)

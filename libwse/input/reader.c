@@ -283,7 +283,7 @@ static int is_misspelt(const struct reader_missing *m)
 
 static int by_line(const void *a, const void *b)
 {
-	const struct wse_fault *x = a, *y = b;
+	const struct wse_config_fault *x = a, *y = b;
 
 	return (x->line > y->line) - (x->line < y->line);
 }

@@ -20,12 +20,14 @@
 #include <wse/wse.h>
 
 #include "device/device.h"
+#include "info_counters.h"
 #include "model.h"
 #include "wse_regs.h"
 #include "wse_release.h"
 
 struct report {
 	int problems;
+	int counters; /* --counters */
 };
 
 static void __attribute__((format(printf, 2, 3))) problem(struct report *r, const char *fmt, ...)
@@ -137,6 +139,8 @@ static void query_node(struct report *r, const char *node)
 		print_firmware(r, &info,
 			       "put this release's wse-fw.bin into /lib/firmware/wse; if there "
 			       "is one, dmesg says what is wrong with it");
+		if (r->counters && print_counters(dev, &info))
+			problem(r, "%s", wse_error());
 	}
 	wse_device_close(dev);
 }
@@ -253,6 +257,8 @@ static int try_model(struct report *r, const char *name, unsigned int size, char
 	if (!wse_device_info(dev, &info)) {
 		print_info(&info);
 		print_firmware(r, &info, "`make` builds it; or set WSE_FIRMWARE to a wse-fw.bin");
+		if (r->counters)
+			print_counters(dev, &info);
 	}
 	wse_device_close(dev);
 	return 0;
@@ -280,17 +286,20 @@ int main(int argc, char **argv)
 	struct report r = {0};
 
 	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-		printf("usage: wse-info [--version | --help]\nLists wafers on the PCI bus and "
-		       "in-process models, and what is wrong with them.\n");
+		printf("usage: wse-info [--counters | --version | --help]\nLists wafers on the PCI "
+		       "bus and in-process models, and what is wrong with them.\n"
+		       "  --counters   and all counters: of the device, of each queue, core and link\n");
 		return 0;
 	}
 	if (argc == 2 && !strcmp(argv[1], "--version")) {
 		printf("wse-info " WSE_RELEASE "\n");
 		return 0;
 	}
-	if (argc != 1) {
-		fprintf(stderr, "wse-info: \"%s\" is no option: it takes none (wse-info --help)\n",
-			argv[1]);
+	r.counters = argc == 2 && !strcmp(argv[1], "--counters");
+	if (argc != 1 && !r.counters) {
+		fprintf(stderr,
+			"wse-info: \"%s\" is no option, or one too many (wse-info --help)\n",
+			argv[argc - 1]);
 		return 2;
 	}
 	check_pci(&r);

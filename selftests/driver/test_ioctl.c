@@ -88,17 +88,112 @@ TEST_F(wse, query_bad_address)
 	EXPECT_EQ(-EFAULT, wse_ioctl(self->fd, DRM_IOCTL_WSE_QUERY, &query));
 }
 
+static int counters(int fd, uint32_t scope, uint32_t object, uint64_t *values, uint32_t *count)
+{
+	struct drm_wse_counters args = {
+		.scope = scope, .object = object, .ptr = (uintptr_t)values, .count = *count
+	};
+	int ret = wse_ioctl(fd, DRM_IOCTL_WSE_COUNTERS, &args);
+
+	*count = args.count;
+	return ret;
+}
+
+TEST_F(wse, counters_count)
+{
+	struct drm_wse_cmd nops[3] = { cmd_nop(1), cmd_nop(1), cmd_nop(1) };
+	uint64_t a[64], b[64], one, sum = 0;
+	uint32_t n = 64, m = 64, q = 1;
+	unsigned int i;
+
+	memset(a, 0xcc, sizeof(a));
+	ASSERT_EQ(0, counters(self->fd, DRM_WSE_SCOPE_TILE, 0, a, &n));
+	ASSERT_EQ(WSE_CNT_COUNT, n);
+	EXPECT_EQ(0xccccccccccccccccull, a[n]);
+	ASSERT_EQ(0, counters(self->fd, DRM_WSE_SCOPE_QUEUE, 1, &one, &q));
+	ASSERT_EQ(1, q);
+	ASSERT_EQ(0, wse_run(self->fd, self->ctx, nops, 3));
+	ASSERT_EQ(0, counters(self->fd, DRM_WSE_SCOPE_TILE, 0, b, &m));
+	EXPECT_EQ(a[WSE_CNT_CMDS] + 3, b[WSE_CNT_CMDS]);
+	EXPECT_LT(a[WSE_CNT_CYCLES], b[WSE_CNT_CYCLES]);
+	EXPECT_LE(3 * 128, b[WSE_CNT_DMA_RD] - a[WSE_CNT_DMA_RD]);
+	for (i = 0; i <= self->info.queues; i++) {
+		uint64_t of_queue = 0;
+
+		ASSERT_EQ(0, counters(self->fd, DRM_WSE_SCOPE_QUEUE, i, &of_queue, &q));
+		sum += of_queue;
+		if (i == 1)
+			EXPECT_EQ(one + 3, of_queue);
+	}
+	EXPECT_EQ(b[WSE_CNT_CMDS], sum);
+}
+
+TEST_F(wse, counters_of_each)
+{
+	uint32_t cores = self->info.rows * self->info.cols, i, n;
+	uint64_t before[64], tile[64], v[64], instret, link;
+
+	/* cores go on a little after a context began */
+again:
+	n = 64;
+	instret = link = 0;
+	ASSERT_EQ(0, counters(self->fd, DRM_WSE_SCOPE_TILE, 0, before, &n));
+	for (i = 0; i < cores; i++) {
+		n = 64;
+		ASSERT_EQ(0, counters(self->fd, DRM_WSE_SCOPE_CORE, i, v, &n));
+		ASSERT_EQ(WSE_CNT_CORE_COUNT, n);
+		instret += v[1];
+	}
+	for (i = 0; i < 4 * cores; i++) {
+		n = 1;
+		ASSERT_EQ(0, counters(self->fd, DRM_WSE_SCOPE_LINK, i, v, &n));
+		link += v[0];
+	}
+	n = 64;
+	ASSERT_EQ(0, counters(self->fd, DRM_WSE_SCOPE_TILE, 0, tile, &n));
+	if (before[WSE_CNT_INSTRET] != tile[WSE_CNT_INSTRET])
+		goto again;
+	EXPECT_EQ(tile[WSE_CNT_INSTRET], instret);
+	EXPECT_EQ(tile[WSE_CNT_LINK], link);
+}
+
+TEST_F(wse, counters_fill_what_fits)
+{
+	uint64_t v[2] = { 0, 0xcccccccccccccccc };
+	uint32_t n = 1, cores = self->info.rows * self->info.cols;
+
+	ASSERT_EQ(0, counters(self->fd, DRM_WSE_SCOPE_TILE, 0, v, &n));
+	EXPECT_EQ(WSE_CNT_COUNT, n);
+	EXPECT_EQ(0xcccccccccccccccc, v[1]);
+	n = 0;
+	EXPECT_EQ(0, counters(self->fd, DRM_WSE_SCOPE_TILE, 0, NULL, &n));
+	EXPECT_EQ(WSE_CNT_COUNT, n);
+	n = 1;
+	EXPECT_EQ(-EFAULT, counters(self->fd, DRM_WSE_SCOPE_TILE, 0, NULL, &n));
+	n = 0xffffffff; /* as much as it likes: no more is written than there is */
+	EXPECT_EQ(-EFAULT, counters(self->fd, DRM_WSE_SCOPE_TILE, 0, (void *)8, &n));
+	n = 1;
+	EXPECT_EQ(-EINVAL, counters(self->fd, DRM_WSE_SCOPE_TILE, 1, v, &n));
+	EXPECT_EQ(-EINVAL, counters(self->fd, DRM_WSE_SCOPE_CORE, cores, v, &n));
+	EXPECT_EQ(-EINVAL, counters(self->fd, DRM_WSE_SCOPE_LINK, 4 * cores, v, &n));
+	EXPECT_EQ(-EINVAL, counters(self->fd, DRM_WSE_SCOPE_QUEUE, self->info.queues + 1, v, &n));
+	EXPECT_EQ(-EINVAL, counters(self->fd, DRM_WSE_SCOPE_QUEUE + 1, 0, v, &n));
+	EXPECT_EQ(-EINVAL, counters(self->fd, 0xffffffff, 0xffffffff, v, &n));
+}
+
 TEST_F(wse, pads_refused)
 {
 	struct drm_wse_query query = { .pad = 1 };
 	struct drm_wse_bo_map map = { .handle = self->bo, .pad = 1 };
 	struct drm_wse_ctx_destroy destroy = { .ctx = self->ctx, .pad = 1 };
+	struct drm_wse_counters counters = { .pad = 1 };
 	struct drm_wse_cmd nop = cmd_nop(1);
 	struct drm_wse_sync sync = { .handle = syncobj_create(self->fd), .pad = 1 };
 
 	EXPECT_EQ(-EINVAL, wse_ioctl(self->fd, DRM_IOCTL_WSE_QUERY, &query));
 	EXPECT_EQ(-EINVAL, wse_ioctl(self->fd, DRM_IOCTL_WSE_BO_MAP, &map));
 	EXPECT_EQ(-EINVAL, wse_ioctl(self->fd, DRM_IOCTL_WSE_CTX_DESTROY, &destroy));
+	EXPECT_EQ(-EINVAL, wse_ioctl(self->fd, DRM_IOCTL_WSE_COUNTERS, &counters));
 	EXPECT_EQ(-EINVAL, wse_submit_syncs(self->fd, self->ctx, &nop, 1, &sync, 1, NULL, 0));
 	EXPECT_EQ(-EINVAL, wse_submit_syncs(self->fd, self->ctx, &nop, 1, NULL, 0, &sync, 1));
 	nop.pad = 1;

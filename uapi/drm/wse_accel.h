@@ -24,9 +24,10 @@ extern "C" {
  * Version history:
  * 1.0	first
  * 1.1	max_budget in struct drm_wse_info
+ * 1.2	DRM_IOCTL_WSE_COUNTERS
  */
 #define WSE_UAPI_MAJOR	1
-#define WSE_UAPI_MINOR	1
+#define WSE_UAPI_MINOR	2
 
 #define DRM_WSE_QUERY		0x00
 #define DRM_WSE_BO_CREATE	0x01
@@ -35,6 +36,7 @@ extern "C" {
 #define DRM_WSE_CTX_DESTROY	0x04
 #define DRM_WSE_SUBMIT		0x05
 #define DRM_WSE_FAULT		0x06
+#define DRM_WSE_COUNTERS	0x07
 
 /* An array in user memory. */
 struct drm_wse_array {
@@ -181,6 +183,24 @@ struct drm_wse_fault {
 	__u64 cycle;
 };
 
+/*
+ * DRM_IOCTL_WSE_COUNTERS: the counters of one object of a scope, in the order of hw/doc/registers.md; those of the
+ * tile are all there are, each summed up over its objects. Fills min(count, what driver and device know) values at ptr
+ * and returns in count how many they know. Of the whole device, whoever uses it, since its last reset. The order never
+ * changes and new ones come last.
+ */
+#define DRM_WSE_SCOPE_TILE	0	/* object 0 */
+#define DRM_WSE_SCOPE_CORE	1	/* row * cols + col */
+#define DRM_WSE_SCOPE_LINK	2	/* 4 * core + port: 0 north, 1 east, 2 south, 3 west */
+#define DRM_WSE_SCOPE_QUEUE	3	/* 0 (the driver's own) ... info.queues */
+struct drm_wse_counters {
+	__u32 scope;	/* DRM_WSE_SCOPE_* */
+	__u32 object;
+	__u64 ptr;	/* address of the first __u64 */
+	__u32 count;	/* in: values that there is room for; out: values that there are */
+	__u32 pad;	/* zero */
+};
+
 #define DRM_IOCTL_WSE_QUERY \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_WSE_QUERY, struct drm_wse_query)
 #define DRM_IOCTL_WSE_BO_CREATE \
@@ -195,6 +215,8 @@ struct drm_wse_fault {
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_WSE_SUBMIT, struct drm_wse_submit)
 #define DRM_IOCTL_WSE_FAULT \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_WSE_FAULT, struct drm_wse_fault)
+#define DRM_IOCTL_WSE_COUNTERS \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_WSE_COUNTERS, struct drm_wse_counters)
 
 #if defined(__cplusplus)
 }

@@ -64,9 +64,7 @@ module wse_core (
   output logic        moved_o,
   output logic [31:0] wait_cause_o,
   output logic [31:0] wait_color_o,
-  output logic [3:0]  mac_o,
-  output logic        retire_o,
-  output logic        lwait_o
+  output wse_regs_pkg::cnt_core_t cnt_o     // what it counts in this cycle; the router adds its wavelets
 );
 
   // ---- control: held, booting, running, faulted ----
@@ -88,6 +86,8 @@ module wse_core (
   logic        clr, rst;
 
   // ---- between the units ----
+  logic [3:0]  mac;
+  logic        retire, lwait;
   logic        rv_done, rv_fault, rv_retire, rv_tnext, rv_recv;
   logic [31:0] rv_done_value, rv_fault_cause, rv_fault_addr, rv_pc;
   logic [2:0]  rv_wait;
@@ -225,10 +225,18 @@ module wse_core (
     end
   end
 
+  // ---- counters ----
+  always_comb begin
+    cnt_o = '0;
+    cnt_o.mac = mac;
+    cnt_o.instret = retire;
+    cnt_o.lwait = lwait;
+  end
+
   // ---- status ----
   always @(posedge clk_i) begin
     moved_o <= rv_retire || eng_moved != '0 || q_op != '0 || start || goes || scrubbing || ans || tx_valid_o;
-    retire_o <= rv_retire;
+    retire <= rv_retire;
     wait_cause_o <= '0;
     wait_color_o <= '1;
     if (run && !stop) begin
@@ -419,8 +427,8 @@ module wse_core (
     .fault_color_o  (l_fault_color),
     .fault_value_o  (l_fault_value),
     .moved_o        (eng_moved[0]),
-    .lwait_o,
-    .mac_o,
+    .lwait_o        (lwait),
+    .mac_o          (mac),
     .claim_o        (l_claim),
     .color_o        (l_color),
     .rx_pop_o       (l_pop),

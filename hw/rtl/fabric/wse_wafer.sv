@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The wafer: ROWS x COLS cores, each with its router, the mesh between them, the edge links of the north and
 // south ports, and what the host interface sees of all cores: the service plane, one core's status at a time,
-// and sums for the counters.
+// and the counters of cores and links.
 
 module wse_wafer #(
   parameter int unsigned ROWS = 4,
@@ -50,10 +50,11 @@ module wse_wafer #(
   // all cores together, one cycle late
   output logic            moved_o,            // an instruction retired, an engine or a router transferred
   output logic            any_fault_o,
-  output logic [31:0]     sum_mac_o,          // of this cycle
-  output logic [31:0]     sum_retire_o,
-  output logic [31:0]     sum_wavelet_o,
-  output logic [31:0]     sum_lwait_o
+  // counters: what all have counted in a cycle, lanes of 16 bits; and one counter of one of them
+  output logic [16*wse_regs_pkg::CNT_CORE_N-1:0] cnt_core_o,
+  output logic [16*wse_regs_pkg::CNT_LINK_N-1:0] cnt_link_o,
+  input  logic [31:0]     cnt_sel_i,
+  output logic [63:0]     cnt_val_o           // 2 cycles after cnt_sel_i
 );
 
   localparam int unsigned NC = ROWS * COLS;
@@ -72,11 +73,10 @@ module wse_wafer #(
   logic [31:0] wait_cause [NC];
   logic [31:0] wait_color [NC];
   logic        moved [NC];
-  logic [3:0]  mac [NC];
-  logic        retire [NC];
-  logic        lwait [NC];
+  logic [wse_regs_pkg::CNT_CORE_BITS-1:0] counts [NC];
   logic        busy [NC];
   logic [2:0]  popped [NC];
+  logic [3:0]  sent [NC];                     // by the ports to the neighbours
   logic [31:0] rdata_lo [NC];
   logic [31:0] rdata_hi [NC];
 
@@ -187,10 +187,9 @@ module wse_wafer #(
         .moved_o         (moved[N]),
         .wait_cause_o    (wait_cause[N]),
         .wait_color_o    (wait_color[N]),
-        .mac_o           (mac[N]),
-        .retire_o        (retire[N]),
-        .lwait_o         (lwait[N])
+        .cnt_o           (counts[N])
       );
+      assign sent[N] = {o_w_head[6], o_s_head[6], o_e_head[6], o_n_head[6]};
 
       wse_router u_router (
         .clk_i,
@@ -238,7 +237,6 @@ module wse_wafer #(
 
   // sums and selection; internal values blocking
   logic        mv, flt, bsy;
-  logic [31:0] s_mac, s_ret, s_wav, s_lw;
   logic [15:0] rd_q0, rd_q1, rd_q2;
 
   always @(posedge clk_i) begin : p_seq
@@ -246,26 +244,14 @@ module wse_wafer #(
     mv = 1'b0;
     flt = 1'b0;
     bsy = 1'b0;
-    s_mac = '0;
-    s_ret = '0;
-    s_wav = '0;
-    s_lw = '0;
     for (i = 0; i < NC; i++) begin
-      s_wav = s_wav + 32'(popped[i]);
-      mv = mv | moved[i];
+      mv = mv | moved[i] | (popped[i] != 3'd0);
       flt = flt | faulted[i];
       bsy = bsy | busy[i];
-      s_mac = s_mac + 32'(mac[i]);
-      s_ret = s_ret + 32'(retire[i]);
-      s_lw = s_lw + 32'(lwait[i]);
     end
-    moved_o <= mv | (s_wav != 32'd0);
+    moved_o <= mv;
     any_fault_o <= flt;
     svc_busy_o <= bsy;
-    sum_mac_o <= s_mac;
-    sum_retire_o <= s_ret;
-    sum_wavelet_o <= s_wav;
-    sum_lwait_o <= s_lw;
 
     // SRAM reads take 3 cycles in the core; which core is remembered beside them
     svc_rdata_lo_o <= rdata_lo[IW'(rd_q2)];
@@ -286,6 +272,76 @@ module wse_wafer #(
       st_fault_value_o <= fault_value[IW'(st_core_i)];
       st_wait_cause_o <= wait_cause[IW'(st_core_i)];
       st_wait_color_o <= wait_color[IW'(st_core_i)];
+    end
+  end
+
+  // Counters. Each core and its links add into lanes of 16 bits, and every NC cycles these into 64 bits: so a cycle
+  // costs an addition of a few words a core, and the wide counters could be one memory. No lane overflows in the 8191
+  // cycles that it counts at most.
+  localparam int unsigned CoreN = wse_regs_pkg::CNT_CORE_N;
+  localparam int unsigned LinkN = wse_regs_pkg::CNT_LINK_N;
+  localparam logic [IW-1:0] Last = IW'(NC - 1);
+  logic [16*CoreN-1:0]   part_core [NC];
+  logic [64*LinkN-1:0]   part_link [NC];
+  logic [63:0]           wide_core [NC*CoreN];
+  logic [63:0]           wide_link [NC*4*LinkN];
+  logic [16*CoreN-1:0]   s_core, a_core;
+  logic [64*LinkN-1:0]   s_link, a_link;
+  logic [IW-1:0]         fold;
+  logic [31:0]           obj;
+  logic [15:0]           lane;
+  wse_regs_pkg::cnt_core_t x;
+
+  always @(posedge clk_i) begin : p_count
+    integer i, k;
+    if (!rst_ni) begin
+      for (i = 0; i < NC; i++) begin
+        part_core[i] = '0;
+        part_link[i] = '0;
+      end
+      for (i = 0; i < NC * CoreN; i++) wide_core[i] = '0;
+      for (i = 0; i < NC * 4 * LinkN; i++) wide_link[i] = '0;
+      fold = '0;
+      cnt_core_o <= '0;
+      cnt_link_o <= '0;
+      cnt_val_o <= '0;
+    end else begin
+      s_core = '0;
+      s_link = '0;
+      for (i = 0; i < NC; i++) begin
+        x = counts[i];
+        x.wavelet = popped[i];
+        a_core = wse_regs_pkg::cnt_core_spread(x);
+        a_link = wse_regs_pkg::cnt_link_spread(sent[i]);
+        part_core[i] = part_core[i] + a_core;
+        part_link[i] = part_link[i] + a_link;
+        s_core = s_core + a_core;
+        s_link = s_link + a_link;
+      end
+      for (i = 0; i < CoreN; i++)
+        wide_core[32'(fold) * CoreN + i] = wide_core[32'(fold) * CoreN + i] + 64'(part_core[fold][16*i +: 16]);
+      for (i = 0; i < 4 * LinkN; i++)
+        wide_link[32'(fold) * 4 * LinkN + i] = wide_link[32'(fold) * 4 * LinkN + i] + 64'(part_link[fold][16*i +: 16]);
+      part_core[fold] = '0;
+      part_link[fold] = '0;
+      fold = (fold == Last) ? '0 : fold + 1'b1;
+      cnt_core_o <= s_core;
+      for (i = 0; i < LinkN; i++) begin
+        lane = '0;
+        for (k = 0; k < 4; k++) lane = lane + s_link[64*i + 16*k +: 16];
+        cnt_link_o[16*i +: 16] <= lane;
+      end
+
+      // one of them
+      cnt_val_o <= '0;
+      obj = 32'(cnt_sel_i[23:0]);
+      for (i = 0; i < CoreN; i++)
+        if (cnt_sel_i[31:24] == wse_regs_pkg::CNT_CORE_IDS[8*i +: 8] && obj < NC)
+          cnt_val_o <= wide_core[obj * CoreN + i] + 64'(part_core[IW'(obj)][16*i +: 16]);
+      for (i = 0; i < LinkN; i++)
+        if (cnt_sel_i[31:24] == wse_regs_pkg::CNT_LINK_IDS[8*i +: 8] && obj < 4 * NC)
+          cnt_val_o <= wide_link[(obj >> 2) * 4 * LinkN + 4 * i + 32'(obj[1:0])] +
+                       64'(part_link[IW'(obj >> 2)][64*i + 16*32'(obj[1:0]) +: 16]);
     end
   end
 endmodule

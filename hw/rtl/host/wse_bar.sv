@@ -47,13 +47,15 @@ module wse_bar #(
   output logic        db_valid_o,
   output logic [7:0]  db_index_o,
   output logic [31:0] db_value_o,
-  // counters: what was added in the last cycle
-  input  logic [31:0] sum_mac_i,
-  input  logic [31:0] sum_retire_i,
-  input  logic [31:0] sum_wavelet_i,
-  input  logic [31:0] sum_lwait_i,
-  input  logic [3:0]  rd_bytes_i,
-  input  logic [3:0]  wr_bytes_i,
+  // counters: what was counted in the last cycle, by all cores and links together, by one queue; and a counter of one
+  // core or link
+  input  logic [16*wse_regs_pkg::CNT_CORE_N-1:0] cnt_core_i,
+  input  logic [16*wse_regs_pkg::CNT_LINK_N-1:0] cnt_link_i,
+  input  wse_regs_pkg::cnt_tile_t cnt_tile_i,
+  input  wse_regs_pkg::cnt_queue_t cnt_queue_i,
+  input  logic [2:0]  cnt_which_i,
+  output logic [31:0] cnt_sel_o,
+  input  logic [63:0] cnt_val_i,
   // interrupts: a vector's event, and what goes out as an MSI-X write
   input  logic        irq_set_i,
   input  logic [4:0]  irq_set_vec_i,
@@ -62,9 +64,13 @@ module wse_bar #(
 );
   /*verilator no_inline_module*/
 
-  localparam int unsigned NCNT = 6;
-  localparam logic [15:0] CntBase = 16'(wse_regs_pkg::REG_CNT_MAC_LO);
-  localparam logic [15:0] CntEnd = 16'(wse_regs_pkg::REG_CNT_LWAIT_HI);
+  localparam int unsigned NCNT = wse_regs_pkg::CNT_MAX;   // those that do not exist stay 0
+  localparam int unsigned CoreN = wse_regs_pkg::CNT_CORE_N;
+  localparam int unsigned LinkN = wse_regs_pkg::CNT_LINK_N;
+  localparam int unsigned TileN = wse_regs_pkg::CNT_TILE_N;
+  localparam int unsigned QueueN = wse_regs_pkg::CNT_QUEUE_N;
+  localparam logic [15:0] CntBase = 16'(wse_regs_pkg::CNT_BASE);
+  localparam logic [15:0] CntEnd = CntBase + 16'(8 * NCNT);
   localparam logic [15:0] DbBase = 16'(wse_regs_pkg::DB_BASE);
   localparam logic [15:0] DbEnd = DbBase + 16'(wse_regs_pkg::MAX_QUEUES * wse_regs_pkg::DB_STRIDE);
 
@@ -72,6 +78,12 @@ module wse_bar #(
   logic [31:0] cycle_hi;
   logic [31:0] cnt_hi [NCNT];              // each pair has its own
   logic [63:0] cnt [NCNT];
+  logic [63:0] qcnt [8*QueueN];            // of each queue
+  logic [63:0] one;                        // the counter that cnt_sel_o names
+  logic [31:0] one_hi;
+  logic        sel_held;                   // answer of a write to CNT_SEL: given so late that the next read sees its counter
+  logic [16*TileN-1:0] tile;
+  logic [16*QueueN-1:0] queue;
   logic [31:0] mask, irq_pending;
   logic        en, rst_req;
   logic [4:0]  rst_len;                    // cycles of a device reset still to go
@@ -85,17 +97,18 @@ module wse_bar #(
   endfunction
 
   // not while a reset, which would undo it, is going on
-  assign awready_o = awvalid_i && wvalid_i && !bvalid_o && !b_held && rst_len == 5'd0;
+  assign awready_o = awvalid_i && wvalid_i && !bvalid_o && !b_held && !sel_held && rst_len == 5'd0;
   assign wready_o = awready_o;
   assign arready_o = !rvalid_o;
   assign cycle_o = cycle;
 
   always @(posedge clk_i) begin : p_seq
-    integer i;
+    integer i, id;
     if (!rst_ni) begin
       bvalid_o <= 1'b0;
       b_held = 1'b0;
       rvalid_o <= 1'b0;
+      sel_held <= 1'b0;
       en = 1'b0;
       en_o <= 1'b0;
       rst_req = 1'b0;
@@ -106,10 +119,13 @@ module wse_bar #(
       irq_o <= 1'b0;
     end else begin
       cycle <= cycle + 64'd1;
+      cnt[wse_regs_pkg::CNT_CYCLES] = cycle;
       db_valid_o <= 1'b0;
 
       // writes
       if (bready_i) bvalid_o <= 1'b0;
+      if (sel_held) bvalid_o <= 1'b1;
+      sel_held <= 1'b0;
       if (awready_o) begin
         bvalid_o <= 1'b1;
         b_held = 1'b0;
@@ -133,6 +149,11 @@ module wse_bar #(
           wse_regs_pkg::REG_FAULT_HI: fault_base_o[63:32] <= d;
           wse_regs_pkg::REG_FAULT_SIZE: fault_size_o <= d;
           wse_regs_pkg::REG_FAULT_HEAD: fault_head_o <= d;
+          wse_regs_pkg::REG_CNT_SEL: begin
+            cnt_sel_o <= d;
+            sel_held <= 1'b1;
+            bvalid_o <= 1'b0;
+          end
           default: begin
             if (a >= DbBase && a < DbEnd) begin
               db_valid_o <= 1'b1;
@@ -177,10 +198,13 @@ module wse_bar #(
           wse_regs_pkg::REG_FAULT_TAIL: d = fault_tail_i;
           wse_regs_pkg::REG_FAULT_HEAD: d = fault_head_o;
           wse_regs_pkg::REG_FAULT_LOST: d = fault_lost_i;
+          wse_regs_pkg::REG_CNT_SEL: d = cnt_sel_o;
+          wse_regs_pkg::REG_CNT_VAL_LO: {one_hi, d} = one;
+          wse_regs_pkg::REG_CNT_VAL_HI: d = one_hi;
           default: begin
-            if (a >= CntBase && a <= CntEnd) begin
-              if (a[2]) d = cnt_hi[3'(a[5:3])];
-              else {cnt_hi[3'(a[5:3])], d} = cnt[3'(a[5:3])];
+            if (a >= CntBase && a < CntEnd) begin
+              if (a[2]) d = cnt_hi[a[7:3]];
+              else {cnt_hi[a[7:3]], d} = cnt[a[7:3]];
             end
           end
         endcase
@@ -188,13 +212,28 @@ module wse_bar #(
       end
 
       // counters
-      cnt[0] = cnt[0] + 64'(sum_mac_i);
-      cnt[1] = cnt[1] + 64'(sum_retire_i);
-      cnt[2] = cnt[2] + 64'(sum_wavelet_i);
-      cnt[3] = cnt[3] + 64'(rd_bytes_i);
-      cnt[4] = cnt[4] + 64'(wr_bytes_i);
-      cnt[5] = cnt[5] + 64'(sum_lwait_i);
-
+      tile = wse_regs_pkg::cnt_tile_spread(cnt_tile_i);
+      queue = wse_regs_pkg::cnt_queue_spread(cnt_queue_i);
+      for (i = 0; i < CoreN; i++) begin
+        id = 32'(wse_regs_pkg::CNT_CORE_IDS[8*i +: 8]);
+        cnt[id] = cnt[id] + 64'(cnt_core_i[16*i +: 16]);
+      end
+      for (i = 0; i < LinkN; i++) begin
+        id = 32'(wse_regs_pkg::CNT_LINK_IDS[8*i +: 8]);
+        cnt[id] = cnt[id] + 64'(cnt_link_i[16*i +: 16]);
+      end
+      for (i = 0; i < TileN; i++) begin
+        id = 32'(wse_regs_pkg::CNT_TILE_IDS[8*i +: 8]);
+        cnt[id] = cnt[id] + 64'(tile[16*i +: 16]);
+      end
+      one = cnt_val_i;
+      for (i = 0; i < QueueN; i++) begin
+        id = 32'(wse_regs_pkg::CNT_QUEUE_IDS[8*i +: 8]);
+        cnt[id] = cnt[id] + 64'(queue[16*i +: 16]);
+        if (queue != '0)
+          qcnt[32'(cnt_which_i) * QueueN + i] = qcnt[32'(cnt_which_i) * QueueN + i] + 64'(queue[16*i +: 16]);
+        if (32'(cnt_sel_o[31:24]) == id && cnt_sel_o[23:0] < 24'(NQ)) one = qcnt[32'(cnt_sel_o[2:0]) * QueueN + i];
+      end
       // interrupts: masked ones are remembered
       if (irq_set_i) irq_pending = irq_pending | (32'd1 << irq_set_vec_i);
       irq_o <= 1'b0;
@@ -229,6 +268,10 @@ module wse_bar #(
           cnt[i] = '0;
           cnt_hi[i] = '0;
         end
+        for (i = 0; i < 8 * QueueN; i++) qcnt[i] = '0;
+        one = '0;
+        one_hi = '0;
+        cnt_sel_o <= '0;
         if (rst_len == 5'd16) begin
           aq_size_o <= '0;
           asq_o <= '0;

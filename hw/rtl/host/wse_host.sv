@@ -91,10 +91,10 @@ module wse_host #(
   input  logic [31:0]     st_wait_color_i,
   input  logic            moved_i,
   input  logic            any_fault_i,
-  input  logic [31:0]     sum_mac_i,
-  input  logic [31:0]     sum_retire_i,
-  input  logic [31:0]     sum_wavelet_i,
-  input  logic [31:0]     sum_lwait_i,
+  input  logic [16*wse_regs_pkg::CNT_CORE_N-1:0] cnt_core_i,
+  input  logic [16*wse_regs_pkg::CNT_LINK_N-1:0] cnt_link_i,
+  output logic [31:0]     cnt_sel_o,
+  input  logic [63:0]     cnt_val_i,
   output logic            idle_o,            // nothing to do before the next doorbell
   output logic            halted_o,
   output logic            edge_moved_o      // an edge port transferred
@@ -107,7 +107,9 @@ module wse_host #(
   logic [63:0] asq, acq, fault_base;
   logic [4:0]  q_irq_vec;
   logic [7:0]  db_index;
-  logic [3:0]  rd_bytes, wr_bytes;
+  wse_regs_pkg::cnt_tile_t cnt_tile;
+  wse_regs_pkg::cnt_queue_t cnt_queue;
+  logic [2:0]  cnt_which;
 
   // bus master's clients
   logic [3:0]  rreq_valid, rreq_ready, rd_valid;
@@ -160,8 +162,8 @@ module wse_host #(
     .fault_tail_i(fault_tail), .fault_lost_i(fault_lost),
     .rdy_i(rdy), .halted_i(halted), .busy_i(busy), .any_fault_i,
     .db_valid_o(db_valid), .db_index_o(db_index), .db_value_o(db_value),
-    .sum_mac_i, .sum_retire_i, .sum_wavelet_i, .sum_lwait_i,
-    .rd_bytes_i(rd_bytes), .wr_bytes_i(wr_bytes),
+    .cnt_core_i, .cnt_link_i, .cnt_tile_i(cnt_tile), .cnt_queue_i(cnt_queue), .cnt_which_i(cnt_which),
+    .cnt_sel_o, .cnt_val_i,
     .irq_set_i(q_irq), .irq_set_vec_i(q_irq_vec), .irq_o, .irq_vec_o
   );
 
@@ -187,7 +189,7 @@ module wse_host #(
     .color1_i(color1), .color2_i(color2),
     .f_row_i(f_row), .f_col_i(f_col), .f_ncores_i(f_ncores), .f_cause_i(f_cause), .f_pc_i(f_pc),
     .f_addr_i(f_addr), .f_color_i(f_color), .f_value_i(f_value), .closed_i(closed),
-    .moved_i(moved_i | edge_moved), .tile_clear_o
+    .moved_i(moved_i | edge_moved), .tile_clear_o, .cnt_o(cnt_queue), .cnt_which_o(cnt_which)
   );
 
   wse_copy #(.ROWS(ROWS), .COLS(COLS)) u_copy (
@@ -246,7 +248,7 @@ module wse_host #(
     .wreq_beats1_i(wreq_beats1), .wreq_beats2_i(wreq_beats2), .wdat_valid_i(wdat_valid),
     .wdat_ready_o(wdat_ready), .wdat_data0_i(wdat0), .wdat_data1_i(wdat1), .wdat_data2_i(wdat2),
     .wdat_strb2_i(wstrb2), .wrsp_valid_o(wrsp_valid), .wrsp_err_o(wrsp_err), .wrsp_addr_o(wrsp_addr),
-    .rd_bytes_o(rd_bytes), .wr_bytes_o(wr_bytes),
+    .rd_bytes_o(cnt_tile.dma_rd), .wr_bytes_o(cnt_tile.dma_wr),
     .arvalid_o(m_arvalid_o), .arready_i(m_arready_i), .araddr_o(m_araddr_o), .arlen_o(m_arlen_o),
     .rvalid_i(m_rvalid_i), .rready_o(m_rready_o), .rdata_i(m_rdata_i), .rresp_i(m_rresp_i),
     .rlast_i(m_rlast_i), .awvalid_o(m_awvalid_o), .awready_i(m_awready_i), .awaddr_o(m_awaddr_o),

@@ -81,7 +81,9 @@ module wse_queue #(
   input  logic        closed_i,
   // tile
   input  logic        moved_i,
-  output logic        tile_clear_o         // context reset
+  output logic        tile_clear_o,        // context reset
+  output wse_regs_pkg::cnt_queue_t cnt_o,  // what queue cnt_which_o has counted in the last cycle
+  output logic [2:0]  cnt_which_o
 );
   /*verilator no_inline_module*/
 
@@ -186,6 +188,7 @@ module wse_queue #(
       ck_ld <= 1'b0; ck_eval <= 1'b0;
       ld_o <= '0; go_o <= '0; abort_o <= '0; ack_o <= '0;
       tile_clear_o <= 1'b0;
+      cnt_o <= '0;
       fault_tail_o <= '0; fault_lost_o <= '0;
     end else begin
       irq_o <= 1'b0;
@@ -194,6 +197,8 @@ module wse_queue #(
       abort_o <= '0;
       ack_o <= '0;
       tile_clear_o <= 1'b0;
+      cnt_o <= '0;
+      cnt_which_o <= q;
       ck_ld <= 1'b0;
       ck_eval <= 1'b0;
       did = 1'b0;
@@ -604,6 +609,7 @@ module wse_queue #(
             irq_vec_o <= '0;
           end else begin
             completed[q] = completed[q] + 32'd1;
+            cnt_o.cmds <= 1'b1;
             cq_tail[q] = (cq_tail[q] + 16'd1) & cq_max[q];
             if (cq_tail[q] == 16'd0) phase[q] = !phase[q];
             qs[q] = QEmpty;

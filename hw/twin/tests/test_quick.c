@@ -162,7 +162,7 @@ static bool same(struct rig *a, struct rig *b)
 	faults += sa.run == WSE_CORE_FAULTED;
 	return !memcmp(&sa, &sb, sizeof(sa)) && !memcmp(a->got, b->got, sizeof(a->got)) &&
 	       !memcmp(a->acc, b->acc, sizeof(a->acc)) && ca->ready == cb->ready &&
-	       ca->blocked == cb->blocked && a->m->mesh->cnt_mac == b->m->mesh->cnt_mac;
+	       ca->blocked == cb->blocked && ca->cnt[WSE_CNT_MAC] == cb->cnt[WSE_CNT_MAC];
 }
 
 int main(void)

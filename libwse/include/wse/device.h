@@ -76,17 +76,30 @@ const char *wse_device_uri(const struct wse_device *dev);
  */
 int wse_device_error(struct wse_device *dev, char *buf, size_t len);
 
-/* Counters of the device since its reset; see hw/doc/registers.md. -ENOTSUP on accel. */
-struct wse_counters {
-	uint64_t cycles;  /* device cycles */
-	uint64_t mac;	  /* lane-cycles with a useful multiply-add */
-	uint64_t instret; /* scalar instructions, all cores */
-	uint64_t wavelet;
-	uint64_t dma_rd, dma_wr; /* bytes */
-	uint64_t lwait;		 /* core-cycles in which lanes waited */
+/*
+ * Counters, for the whole device (DRM_WSE_SCOPE_TILE) or kept for each core, link or queue
+ * (drm/wse_accel.h says how these are numbered). This is what is known about the i-th of a scope,
+ * NULL behind the last; of scope tile all are, the others as sums over their objects.
+ */
+struct wse_counter {
+	const char *name, *unit, *what; /* "mac", "lane-cycles", a line for people */
+	uint32_t scope;			/* the finest that it is kept for */
+	uint32_t since;			/* minor version of the device's ABI that has it first */
+	int exact; /* the RTL and the twin count the same; else the twin's is an estimate */
 };
 
-int wse_device_counters(struct wse_device *dev, struct wse_counters *c);
+const struct wse_counter *wse_counter(uint32_t scope, uint32_t i);
+
+/*
+ * The counters of one object of a scope since the last reset of the device: writes at most room
+ * values, in the order of wse_counter(), and returns in n how many the device has, which may be
+ * fewer or more than this library knows.
+ *
+ * -EINVAL	no such scope or object
+ * -ENOTSUP	the driver is older than 1.2
+ */
+int wse_device_counters(struct wse_device *dev, uint32_t scope, uint32_t object, uint64_t *values,
+			uint32_t room, uint32_t *n);
 
 /* Reads a register of BAR0. -ENOTSUP on accel, -EINVAL for an offset that is no multiple of 4 or
  * outside. */

@@ -411,20 +411,38 @@ static void test_scrub(struct wse_device *dev)
 	wse_context_destroy(ctx);
 }
 
+static int counters(struct wse_device *dev, uint64_t count[WSE_CNT_COUNT], uint32_t *n)
+{
+	return wse_device_counters(dev, DRM_WSE_SCOPE_TILE, 0, count, WSE_CNT_COUNT, n);
+}
+
 static void test_counters(struct wse_device *dev, struct wse_context *ctx)
 {
-	struct wse_counters a, b;
+	uint64_t a[WSE_CNT_COUNT], b[WSE_CNT_COUNT];
+	uint32_t n;
 	struct wse_buffer *buf = new_buf(dev, 4096);
 	struct drm_wse_cmd cmd = wse_cmd_copy_in(
 		(struct wse_copy){.buf = buf, .rows = 1, .cols = 1, .sram = 0x2000, .len = 512});
 	struct wse_fence *fence;
-	uint32_t start, end, v;
 
-	OK(!wse_device_counters(dev, &a), "counters");
+	OK(!counters(dev, a, &n) && n == WSE_CNT_COUNT, "counters");
 	OK(!wse_submit(ctx, &cmd, 1, NULL, 0, &fence) && !wse_fence_wait(fence, 60000 * MS),
 	   "a copy of 512 bytes");
-	OK(!wse_device_counters(dev, &b) && b.dma_rd - a.dma_rd >= 512 && b.cycles > a.cycles,
+	OK(!counters(dev, b, &n) && b[WSE_CNT_DMA_RD] - a[WSE_CNT_DMA_RD] >= 512 &&
+		   b[WSE_CNT_CYCLES] > a[WSE_CNT_CYCLES] && b[WSE_CNT_CMDS] == a[WSE_CNT_CMDS] + 1,
 	   "is counted");
+	wse_fence_destroy(fence);
+	wse_buffer_destroy(buf);
+}
+
+static void test_registers(struct wse_device *dev, struct wse_context *ctx)
+{
+	struct drm_wse_cmd cmd = {.queue = 1};
+	struct wse_fence *fence;
+	uint32_t start, end, v;
+
+	OK(!wse_submit(ctx, &cmd, 1, NULL, 0, &fence) && !wse_fence_wait(fence, 60000 * MS),
+	   "a nop");
 	OK(!wse_fence_cycles(fence, &start, &end) && end - start < 1000000,
 	   "and has a beginning and an end");
 	OK(!wse_device_mmio_read(dev, WSE_REG_MAGIC, &v) && v == WSE_MAGIC,
@@ -433,7 +451,6 @@ static void test_counters(struct wse_device *dev, struct wse_context *ctx)
 		   wse_device_mmio_read(dev, 0x10000, &v) == -EINVAL,
 	   "where there are some");
 	wse_fence_destroy(fence);
-	wse_buffer_destroy(buf);
 }
 
 static void test_firmware(const char *uri)
@@ -585,11 +602,9 @@ static void test_model(const char *uri, const char *uri2)
 	test_refused(dev, ctx, &info);
 	test_programs(dev, ctx);
 	test_threads(dev, ctx);
+	test_counters(dev, ctx);
 	if (!strncmp(uri, "sim:", 4))
-		test_counters(dev, ctx);
-	else
-		OK(wse_device_counters(dev, &(struct wse_counters){0}) == -ENOTSUP,
-		   "counters are not for users of a node");
+		test_registers(dev, ctx);
 	wse_context_destroy(ctx);
 	test_faults(dev);
 	test_scrub(dev);

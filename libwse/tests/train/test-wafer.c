@@ -23,6 +23,8 @@
 #include "train/verify.h"
 #include "other_cpu.h"
 #include "tap.h"
+#include "wse_regs.h"
+#include "wse_regs.h"
 
 #ifdef __SANITIZE_ADDRESS__
 enum { SANITIZED = 1 };
@@ -510,7 +512,7 @@ static void cycles(const char *model)
 		ok(!ret && (is_rtl ? got * 100 >= plan * 94 && got * 100 <= plan * 106 : got > 0),
 		   "%s, hidden %s: %llu cycles predicted, %llu counted, lanes busy %.3f", uri,
 		   hidden[i], (unsigned long long)plan, (unsigned long long)got,
-		   (double)cost.mac / ((double)cost.cycles * 16 * 8));
+		   (double)cost.count[WSE_CNT_MAC] / ((double)cost.cycles * 16 * 8));
 		if (s.memx)
 			wse_session_close(&s);
 	}

@@ -26,7 +26,7 @@ typedef uint64_t __le64;
 #define WSE_PCI_CLASS                0x120000	/* processing accelerator */
 #define WSE_MAGIC                    0x31455357	/* register MAGIC: the bytes "WSE1" */
 #define WSE_ABI_MAJOR                0x1	/* layers with different majors refuse each other */
-#define WSE_ABI_MINOR                0x1	/* raised when something is added (1: MIDX, DOTX) */
+#define WSE_ABI_MINOR                0x2	/* raised when something is added (1: MIDX, DOTX; 2: CNT_SEL, the counters of cores, links and queues) */
 #define WSE_BAR0_SIZE                0x10000	/* bytes of BAR0 */
 #define WSE_SRAM_BASE                0x80000000	/* where a core sees its SRAM (as on Spike and QEMU: null traps) */
 #define WSE_SRAM_BYTES               0xc000	/* 48 KiB, code included */
@@ -108,18 +108,70 @@ typedef uint64_t __le64;
 #define WSE_REG_FAULT_LOST           0x5c	/* records dropped */
 
 /* ---- Counters ---- */
-#define WSE_REG_CNT_MAC_LO           0x100	/* lane-cycles in which a lane did a useful multiply-add (at most cores x lanes a cycle) */
+#define WSE_CNT_BASE                 0x100	/* the first pair */
+#define WSE_CNT_MAX                  0x20	/* pairs that there is room for */
+#define WSE_REG_CNT_SEL              0x60	/* object and counter that CNT_VAL shows to reads that follow the write */
+#define WSE_CNT_SEL_OBJECT_SHIFT	0
+#define WSE_CNT_SEL_OBJECT_MASK	0xffffff	/* core: row * columns + column; link: 4 * core + port (enum PORT) by which the wavelets leave; queue: its number */
+#define WSE_CNT_SEL_ID_SHIFT	24
+#define WSE_CNT_SEL_ID_MASK	0xff000000	/* ID of the counter */
+#define WSE_REG_CNT_VAL_LO           0x68	/* the counter that CNT_SEL names; reading it latches CNT_VAL_HI */
+#define WSE_REG_CNT_VAL_HI           0x6c	/* upper half */
+/* SCOPE: what a counter is kept for */
+#define WSE_SCOPE_TILE               0x0	/* the whole device */
+#define WSE_SCOPE_CORE               0x1	/* each core */
+#define WSE_SCOPE_LINK               0x2	/* each link from a core to its neighbour, or out of the tile in the south */
+#define WSE_SCOPE_QUEUE              0x3	/* each queue pair, the admin pair included, since the reset of the device */
+#define WSE_CNT_MAC                  0x0	/* lane-cycles in which a lane did a useful multiply-add (at most cores x lanes a cycle) */
+#define WSE_REG_CNT_MAC_LO           0x100	/* its total */
 #define WSE_REG_CNT_MAC_HI           0x104	/* upper half */
-#define WSE_REG_CNT_INSTRET_LO       0x108	/* scalar instructions retired */
+#define WSE_CNT_INSTRET              0x1	/* scalar instructions retired */
+#define WSE_REG_CNT_INSTRET_LO       0x108	/* its total */
 #define WSE_REG_CNT_INSTRET_HI       0x10c	/* upper half */
-#define WSE_REG_CNT_WAVELET_LO       0x110	/* wavelets that left a router input queue */
+#define WSE_CNT_WAVELET              0x2	/* wavelets that left a router input queue */
+#define WSE_REG_CNT_WAVELET_LO       0x110	/* its total */
 #define WSE_REG_CNT_WAVELET_HI       0x114	/* upper half */
-#define WSE_REG_CNT_DMA_RD_LO        0x118	/* bytes read from the host */
+#define WSE_CNT_DMA_RD               0x3	/* bytes read from the host, those of page lists and rings too, which a device may read more than once */
+#define WSE_REG_CNT_DMA_RD_LO        0x118	/* its total */
 #define WSE_REG_CNT_DMA_RD_HI        0x11c	/* upper half */
-#define WSE_REG_CNT_DMA_WR_LO        0x120	/* bytes written to the host */
+#define WSE_CNT_DMA_WR               0x4	/* bytes written to the host */
+#define WSE_REG_CNT_DMA_WR_LO        0x120	/* its total */
 #define WSE_REG_CNT_DMA_WR_HI        0x124	/* upper half */
-#define WSE_REG_CNT_LWAIT_LO         0x128	/* core-cycles in which the lane engine had an instruction and waited for a wavelet or for room */
+#define WSE_CNT_LWAIT                0x5	/* cycles in which the lane engine had an instruction and waited for a wavelet or for room */
+#define WSE_REG_CNT_LWAIT_LO         0x128	/* its total */
 #define WSE_REG_CNT_LWAIT_HI         0x12c	/* upper half */
+#define WSE_CNT_CYCLES               0x6	/* cycles of the device, as register CYCLES */
+#define WSE_REG_CNT_CYCLES_LO        0x130	/* its total */
+#define WSE_REG_CNT_CYCLES_HI        0x134	/* upper half */
+#define WSE_CNT_CMDS                 0x7	/* commands completed, well or not */
+#define WSE_REG_CNT_CMDS_LO          0x138	/* its total */
+#define WSE_REG_CNT_CMDS_HI          0x13c	/* upper half */
+#define WSE_CNT_LINK                 0x8	/* wavelets that left by a link */
+#define WSE_REG_CNT_LINK_LO          0x140	/* its total */
+#define WSE_REG_CNT_LINK_HI          0x144	/* upper half */
+#define WSE_CNT_COUNT                0x9	/* counters that there are */
+#define WSE_CNT_CORE_COUNT           0x4	/* those of this scope */
+#define WSE_CNT_LINK_COUNT           0x1	/* those of this scope */
+#define WSE_CNT_QUEUE_COUNT          0x1	/* those of this scope */
+#define WSE_CNT_CORE_MAC_SHIFT	0
+#define WSE_CNT_CORE_MAC_MASK	0xf	/* what a core counts in a cycle */
+#define WSE_CNT_CORE_INSTRET_SHIFT	4
+#define WSE_CNT_CORE_INSTRET_MASK	0x10	/* what a core counts in a cycle */
+#define WSE_CNT_CORE_WAVELET_SHIFT	5
+#define WSE_CNT_CORE_WAVELET_MASK	0xe0	/* what a core counts in a cycle */
+#define WSE_CNT_CORE_LWAIT_SHIFT	8
+#define WSE_CNT_CORE_LWAIT_MASK	0x100	/* what a core counts in a cycle */
+/* X(ID, scope, name, unit, minor of the ABI, exact, what) */
+#define WSE_COUNTERS(X) \
+	X(0, WSE_SCOPE_CORE, "mac", "lane-cycles", 0, 1, "lane-cycles in which a lane did a useful multiply-add (at most cores x lanes a cycle)") \
+	X(1, WSE_SCOPE_CORE, "instret", "instructions", 0, 1, "scalar instructions retired") \
+	X(2, WSE_SCOPE_CORE, "wavelet", "wavelets", 0, 1, "wavelets that left a router input queue") \
+	X(3, WSE_SCOPE_TILE, "dma_rd", "bytes", 0, 0, "bytes read from the host, those of page lists and rings too, which a device may read more than once") \
+	X(4, WSE_SCOPE_TILE, "dma_wr", "bytes", 0, 1, "bytes written to the host") \
+	X(5, WSE_SCOPE_CORE, "lwait", "cycles", 0, 0, "cycles in which the lane engine had an instruction and waited for a wavelet or for room") \
+	X(6, WSE_SCOPE_TILE, "cycles", "cycles", 2, 0, "cycles of the device, as register CYCLES") \
+	X(7, WSE_SCOPE_QUEUE, "cmds", "commands", 2, 1, "commands completed, well or not") \
+	X(8, WSE_SCOPE_LINK, "link", "wavelets", 2, 1, "wavelets that left by a link")
 
 /* ---- Doorbells ---- */
 #define WSE_DB_BASE                  0x1000	/* queue q: submission tail at DB_BASE + 8 q, completion head at DB_BASE + 8 q + 4 */

@@ -111,10 +111,11 @@ public:
 		}
 		if (top.rx_cr_valid_o)
 			in_credit[top.rx_cr_color_o]++;
-		macs += top.mac_o;
-		retired += top.retire_o;
-		lwaits += top.lwait_o;
+		macs += counted(WSE_CNT_CORE_MAC_MASK, WSE_CNT_CORE_MAC_SHIFT);
+		retired += counted(WSE_CNT_CORE_INSTRET_MASK, WSE_CNT_CORE_INSTRET_SHIFT);
+		lwaits += counted(WSE_CNT_CORE_LWAIT_MASK, WSE_CNT_CORE_LWAIT_SHIFT);
 	}
+	unsigned counted(unsigned mask, unsigned shift) const { return (top.cnt_o & mask) >> shift; }
 	void release(int c)
 	{
 		stall_out[c] = false;

@@ -24,7 +24,10 @@ module tb_mesh #(
   logic [6:0]  s_head [COLS] /*verilator public_flat_rd*/;
   logic [31:0] s_data [COLS] /*verilator public_flat_rd*/;
   logic [5:0]  s_cr [COLS]   /*verilator public_flat_rw*/;
-  logic [31:0] sum_wavelet   /*verilator public_flat_rd*/;
+  logic [63:0] sum           /*verilator public_flat_rd*/;
+  logic [15:0] sum_link      /*verilator public_flat_rd*/;
+  logic [31:0] cnt_sel       /*verilator public_flat_rw*/;
+  logic [63:0] cnt_val       /*verilator public_flat_rd*/;
   logic        moved         /*verilator public_flat_rd*/;
 
   // the links as the wafer has them
@@ -51,7 +54,7 @@ module tb_mesh #(
     .st_en_i(1'b0), .st_core_i('0), .st_held_o(), .st_done_o(), .st_done_value_o(), .st_faulted_o(),
     .st_fault_cause_o(), .st_fault_pc_o(), .st_fault_addr_o(), .st_fault_color_o(), .st_fault_value_o(),
     .st_wait_cause_o(), .st_wait_color_o(),
-    .moved_o(moved), .any_fault_o(), .sum_mac_o(), .sum_retire_o(), .sum_wavelet_o(sum_wavelet),
-    .sum_lwait_o()
+    .moved_o(moved), .any_fault_o(), .cnt_core_o(sum), .cnt_link_o(sum_link), .cnt_sel_i(cnt_sel),
+    .cnt_val_o(cnt_val)
   );
 endmodule

@@ -30,7 +30,7 @@ struct Wavelet {
 struct Bench {
 	VerilatedContext ctx;
 	std::unique_ptr<Vmesh> top{new Vmesh{&ctx, "mesh"}};
-	uint64_t cycle = 0, popped = 0;
+	uint64_t cycle = 0, popped = 0, macs = 0, linked = 0;	// what the wafer counted
 	// sources 0 ... N-1: ramps; N + c: north port of column c. Sinks likewise: ramps, south ports.
 	std::deque<Wavelet> out[N + C][K];
 	int credit[N + C][K];
@@ -60,7 +60,9 @@ struct Bench {
 		top->clk_i = 0;
 		top->eval();
 		cycle++;
-		popped += top->rootp->tb_mesh__DOT__sum_wavelet;
+		popped += top->rootp->tb_mesh__DOT__sum >> 32 & 0xffff;
+		macs += top->rootp->tb_mesh__DOT__sum & 0xffff;
+		linked += top->rootp->tb_mesh__DOT__sum_link;
 	}
 	void reset()
 	{
@@ -327,6 +329,55 @@ bool unrouted()
 	return b.got[5][7].size() == 10;
 }
 
+// Counters of cores and links: they are where they should be, and their sums are the totals.
+bool counters(uint64_t *all_links)
+{
+	Bench b;
+	uint64_t links[4] = {}, wavelets = 0, sum_links = 0;
+	bool good = true;
+
+	b.popped = b.macs = b.linked = 0;
+	// core 0 to the east along row 0, down column 1, out of the tile
+	b.route(0, 5, PR, 1 << PE);
+	b.route(1, 5, PW, 1 << PS | 1 << PR);
+	for (int r = 1; r < R; r++)
+		b.route(r * C + 1, 5, PN, 1 << PS);
+	b.route(C + 2, 6, PR, 1 << PW | 1 << PN);
+	b.route(C + 1, 6, PE, 1 << PR);
+	b.route(2, 6, PS, 1 << PR);
+	for (uint32_t i = 0; i < 300; i++)
+		b.out[0][5].push_back({i, 0});
+	for (uint32_t i = 0; i < 77; i++)
+		b.out[C + 2][6].push_back({i, uint8_t(i & 1)});
+	b.run(2000);
+	auto value = [&](uint32_t id, uint32_t object) {
+		b.top->rootp->tb_mesh__DOT__cnt_sel = id << WSE_CNT_SEL_ID_SHIFT | object;
+		b.tick();
+		b.tick();
+		return uint64_t(b.top->rootp->tb_mesh__DOT__cnt_val);
+	};
+	for (int n = 0; n < N; n++) {
+		int row = n / C, col = n % C;
+		uint64_t want[4] = {n == C + 2 ? 77u : 0u, n == 0 ? 300u : 0u, col == 1 ? 300u : 0u, n == C + 2 ? 77u : 0u};
+		uint64_t through = (n == 0 || col == 1 ? 300u : 0u) + (n == 2 || n == C + 1 || n == C + 2 ? 77u : 0u);
+
+		for (int p = 0; p < 4; p++) {
+			links[p] = value(WSE_CNT_LINK, 4 * n + p);
+			good &= links[p] == want[p];
+			sum_links += links[p];
+		}
+		good &= value(WSE_CNT_WAVELET, n) == through && !value(WSE_CNT_INSTRET, n) && row < R;
+		wavelets += through;
+	}
+	// a stub makes n + 1 multiply-adds a cycle; these are still counting
+	uint64_t first = value(WSE_CNT_MAC, 0), at = b.cycle, second = value(WSE_CNT_MAC, 6);
+
+	good &= first > 2000 && second == 7 * (first + (b.cycle - at));
+	good &= !value(WSE_CNT_WAVELET, N) && !value(WSE_CNT_LINK, 4 * N) && !value(WSE_CNT_CMDS, 0) && !value(200, 0);
+	*all_links = sum_links;
+	return good && wavelets == b.popped && sum_links == b.linked;
+}
+
 // Into the edge of the tile nothing ever leaves, except south.
 bool edges_closed()
 {
@@ -406,6 +457,9 @@ int main()
 	     per_cycle);
 	t.ok(unrouted(), "wavelets of an unrouted color wait and move once routed");
 	t.ok(edges_closed(), "west, east and north edges take nothing, the south edge does");
+	good = counters(&hops);
+	t.ok(good, "each core's and each link's counters (%llu wavelets by links), their sums are the totals",
+	     (unsigned long long)hops);
 	t.ok(context_reset(), "context reset empties queues and forgets routes");
 	for (int s = 1; s <= 6; s++) {
 		int send = s & 1 ? 100 : 40, ret = s % 3 == 0 ? 100 : s % 3 == 1 ? 30 : 8;

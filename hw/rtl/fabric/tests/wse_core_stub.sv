@@ -44,9 +44,7 @@ module wse_core (
   output logic        moved_o,
   output logic [31:0] wait_cause_o,
   output logic [31:0] wait_color_o,
-  output logic [3:0]  mac_o,
-  output logic        retire_o,
-  output logic        lwait_o
+  output wse_regs_pkg::cnt_core_t cnt_o
 );
   // written and read by the test bench between two clock edges, through the arrays of tb_mesh
   logic [6:0]  tx_head;
@@ -89,7 +87,9 @@ module wse_core (
   assign moved_o = 1'b0;
   assign wait_cause_o = '0;
   assign wait_color_o = '0;
-  assign mac_o = '0;
-  assign retire_o = 1'b0;
-  assign lwait_o = 1'b0;
+  // core n says that it made n + 1 multiply-adds in every cycle
+  assign cnt_o.mac = 4'(id + 1);
+  assign cnt_o.instret = 1'b0;
+  assign cnt_o.wavelet = '0;
+  assign cnt_o.lwait = 1'b0;
 endmodule

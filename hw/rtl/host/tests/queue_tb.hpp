@@ -76,6 +76,7 @@ struct QueueTb : BlockTb<Vwse_queue> {
 	std::vector<Ended> ended;
 	uint16_t next_cid = 1;
 	uint64_t head_moved = 0, idle_at = 0, bell_at = 0;
+	unsigned uncounted[8] = {};		// completions that the counters have not seen yet
 	unsigned moved_percent = 50, stall = 0, bus_latency = 8, completions = 0, clears = 0, runs = 0;
 	int move_once = -1;
 	uint64_t now = 0;
@@ -414,6 +415,10 @@ struct QueueTb : BlockTb<Vwse_queue> {
 	}
 	void see_irq()
 	{
+		if (top.cnt_o) {
+			check(uncounted[top.cnt_which_o] > 0, "a command is counted that has not completed", top.cnt_which_o);
+			uncounted[top.cnt_which_o]--;
+		}
 		if (!top.irq_o)
 			return;
 		if (!top.irq_vec_o && !unsignalled[0] && !bad.empty() && !fault_room()) {	// its record was dropped
@@ -544,6 +549,7 @@ struct QueueTb : BlockTb<Vwse_queue> {
 		u.completed++;
 		unsignalled[u.vec]++;
 		completions++;
+		uncounted[i]++;
 		if (i == 0)
 			admin_done(c_of(*e), status);
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // BAR0: every offset against the register map, counter pairs, doorbells, interrupts and resets, over AXI4-Lite with
 // random stalls. A model of the registers runs beside the module and looks at every cycle.
+#include <algorithm>
 #include <vector>
 
 #include "Vwse_bar.h"
@@ -12,11 +13,12 @@
 namespace {
 
 constexpr unsigned Rows = 3, Cols = 5, Queues = 3;	// as in blocks.mk, HOSTFP is 1
-constexpr unsigned NCnt = 6;
+constexpr unsigned NCnt = WSE_CNT_COUNT;
 
 // registers that the host writes and the device sees
 const uint16_t Plain[] = {WSE_REG_AQ_SIZE, WSE_REG_ASQ_LO, WSE_REG_ASQ_HI, WSE_REG_ACQ_LO, WSE_REG_ACQ_HI,
-			  WSE_REG_FAULT_LO, WSE_REG_FAULT_HI, WSE_REG_FAULT_SIZE, WSE_REG_FAULT_HEAD};
+			  WSE_REG_FAULT_LO, WSE_REG_FAULT_HI, WSE_REG_FAULT_SIZE, WSE_REG_FAULT_HEAD,
+			  WSE_REG_CNT_SEL};
 const struct { uint16_t off; uint32_t value; } Fixed[] = {
 	{WSE_REG_MAGIC, WSE_MAGIC}, {WSE_REG_ABI, WSE_ABI_MAJOR << 16 | WSE_ABI_MINOR}, {WSE_REG_TILE, Cols << 16 | Rows},
 	{WSE_REG_CORE, 24u << 24 | 8 << 16 | 48}, {WSE_REG_QUEUES, 10 << 8 | Queues}, {WSE_REG_FEATURES, 1 << 3},
@@ -38,6 +40,8 @@ struct Bench : BlockTb<Vwse_bar> {
 	unsigned since_quiet = 0;
 	uint64_t clock = 0, cnt[NCnt] = {};
 	Pair latch[NCnt + 1] = {};	// the last is the cycle counter
+	uint64_t queue_cnt[8] = {};
+	std::vector<uint64_t> shown, val = {0};	// what CNT_VAL may have been in the last cycles; what it is by what was read
 	unsigned irq_age = 0, irqs = 0, bells = 0, resets = 0;
 	// masters
 	bool w_busy = false, w_sent = false, r_busy = false, r_sent = false;
@@ -56,10 +60,17 @@ struct Bench : BlockTb<Vwse_bar> {
 		top.awvalid_i = top.wvalid_i = top.arvalid_i = top.bready_i = top.rready_i = 0;
 		top.irq_set_i = 0;
 		top.quiet_i = 1;
-		top.sum_mac_i = top.sum_retire_i = top.sum_wavelet_i = top.sum_lwait_i = top.rd_bytes_i = top.wr_bytes_i = 0;
+		count_nothing();
+		top.cnt_which_i = 0;
+		top.cnt_val_i = 0;
 		top.fault_tail_i = top.fault_lost_i = top.rdy_i = top.halted_i = top.busy_i = top.any_fault_i = 0;
 		reset();
 		in_reset = 1;
+	}
+	void count_nothing()
+	{
+		top.cnt_core_i = 0;
+		top.cnt_link_i = top.cnt_tile_i = top.cnt_queue_i = 0;
 	}
 	void check(bool good, const char *what, uint16_t off = 0)
 	{
@@ -101,7 +112,33 @@ struct Bench : BlockTb<Vwse_bar> {
 	{
 		if (off == WSE_REG_CYCLES_LO || off == WSE_REG_CYCLES_HI)
 			return NCnt;
-		return off >= WSE_REG_CNT_MAC_LO && off <= WSE_REG_CNT_LWAIT_HI ? (off - WSE_REG_CNT_MAC_LO) / 8 : -1;
+		return off >= WSE_CNT_BASE && off < WSE_CNT_BASE + 8 * NCnt ? (off - WSE_CNT_BASE) / 8 : -1;
+	}
+	static bool is_val(uint16_t off) { return off == WSE_REG_CNT_VAL_LO || off == WSE_REG_CNT_VAL_HI; }
+	// the wafer's answer to a CNT_SEL: any number, 0 of 0
+	static uint64_t of_wafer(uint32_t sel) { return sel * 0x9e3779b97f4a7c15ull; }
+	uint64_t selected() const
+	{
+		uint32_t sel = reg[WSE_REG_CNT_SEL / 4], obj = sel & WSE_CNT_SEL_OBJECT_MASK;
+
+		if (sel >> WSE_CNT_SEL_ID_SHIFT == WSE_CNT_CMDS && obj < Queues)
+			return queue_cnt[obj];
+		return of_wafer(sel);
+	}
+	// what a cycle adds to the total of a counter
+	uint64_t added(unsigned id) const
+	{
+		switch (id) {
+		case WSE_CNT_MAC: return top.cnt_core_i & 0xffff;
+		case WSE_CNT_INSTRET: return top.cnt_core_i >> 16 & 0xffff;
+		case WSE_CNT_WAVELET: return top.cnt_core_i >> 32 & 0xffff;
+		case WSE_CNT_LWAIT: return top.cnt_core_i >> 48;
+		case WSE_CNT_DMA_RD: return top.cnt_tile_i & 15;
+		case WSE_CNT_DMA_WR: return top.cnt_tile_i >> 4;
+		case WSE_CNT_CMDS: return top.cnt_queue_i;
+		case WSE_CNT_LINK: return top.cnt_link_i;
+		}
+		return 1;	// the cycle counter
 	}
 	void start_reset()
 	{
@@ -115,6 +152,10 @@ struct Bench : BlockTb<Vwse_bar> {
 			c = 0;
 		for (Pair &l : latch)
 			l = {};
+		for (uint64_t &c : queue_cnt)
+			c = 0;
+		shown.clear();
+		val = {0};
 		clock = 0;
 		irq_age = 0;
 		resets++;
@@ -169,15 +210,13 @@ struct Bench : BlockTb<Vwse_bar> {
 		top.irq_set_i = !in_reset && rng.chance(events);
 		top.irq_set_vec_i = rng.below(32);
 		if (in_reset) {
-			top.sum_mac_i = top.sum_retire_i = top.sum_wavelet_i = top.sum_lwait_i = 0;
-			top.rd_bytes_i = top.wr_bytes_i = 0;
+			count_nothing();
 		} else if (events) {
-			top.sum_mac_i = rng.chance(10) ? rng.u64() : rng.below(128);
-			top.sum_retire_i = rng.u64();
-			top.sum_wavelet_i = rng.chance(50) ? rng.u64() : 0;
-			top.sum_lwait_i = rng.u64();
-			top.rd_bytes_i = rng.below(9);
-			top.wr_bytes_i = rng.below(9);
+			top.cnt_core_i = rng.u64();
+			top.cnt_link_i = rng.chance(50) ? rng.u64() : 0;
+			top.cnt_tile_i = rng.u64();
+			top.cnt_queue_i = rng.chance(30);
+			top.cnt_which_i = rng.below(Queues);
 			top.fault_tail_i = rng.u64();
 			top.fault_lost_i = rng.u64();
 			top.rdy_i = rng.chance(50);
@@ -186,6 +225,7 @@ struct Bench : BlockTb<Vwse_bar> {
 			top.any_fault_i = rng.chance(50);
 		}
 		top.quiet_i = rng.chance(quiet_percent);
+		top.cnt_val_i = of_wafer(top.cnt_sel_o);
 	}
 	void step()
 	{
@@ -207,17 +247,19 @@ struct Bench : BlockTb<Vwse_bar> {
 		}
 		// the edge, in the model
 		Pair now[NCnt + 1];
-		const uint64_t add[NCnt] = {top.sum_mac_i, top.sum_retire_i, top.sum_wavelet_i, top.rd_bytes_i,
-					    top.wr_bytes_i, top.sum_lwait_i};
-
 		for (unsigned i = 0; i <= NCnt; i++) {
 			uint64_t &c = i < NCnt ? cnt[i] : clock;
 			uint64_t was = c;
 
 			if (!in_reset)
-				c += i < NCnt ? add[i] : 1;
+				c += added(i);
 			now[i] = {was, c};
 		}
+		shown.push_back(selected());
+		if (shown.size() > 4)
+			shown.erase(shown.begin());
+		if (!in_reset)
+			queue_cnt[top.cnt_which_i] += top.cnt_queue_i;
 		if (top.irq_set_i && !in_reset)
 			irq_pending |= 1u << top.irq_set_vec_i;
 		irq_could |= irq_pending;
@@ -234,6 +276,8 @@ struct Bench : BlockTb<Vwse_bar> {
 			if (r_cnt >= 0 && !r_hi)
 				latch[r_cnt] = in_reset ? Pair{0, 0} : now[r_cnt];
 			r_pair = r_cnt >= 0 ? latch[r_cnt] : Pair{};
+			if (r.off == WSE_REG_CNT_VAL_LO)
+				val = in_reset ? std::vector<uint64_t>{0} : shown;
 		}
 		edge();
 		after(took_w, took_r, ended_b, ended_r, bell, irq_could, mask_old);
@@ -298,6 +342,15 @@ struct Bench : BlockTb<Vwse_bar> {
 		if (r_reset) {			// capabilities only; the rest is about to be reset
 			for (const auto &f : Fixed)
 				check(f.off != r.off || f.value == r_data, "a capability in a reset", r.off);
+		} else if (is_val(r.off)) {
+			bool met = false;
+
+			if (!r_hi)	// of those that it may have been, those that it was
+				val.erase(std::remove_if(val.begin(), val.end(),
+							 [&](uint64_t v) { return uint32_t(v) != r_data; }), val.end());
+			for (uint64_t v : val)
+				met |= !r_hi || v >> 32 == r_data;
+			check(met, "a selected counter", r.off);
 		} else if (r_cnt < 0) {
 			check(r_data == r_old || r_data == r_new, "value of a register", r.off);
 		} else if (!r_hi) {
@@ -324,6 +377,7 @@ struct Bench : BlockTb<Vwse_bar> {
 		      top.fault_size_o == reg[WSE_REG_FAULT_SIZE / 4] && top.fault_head_o == reg[WSE_REG_FAULT_HEAD / 4],
 		      "what the device sees of the registers");
 		check(top.cycle_o == clock, "the cycle counter");
+		check(top.cnt_sel_o == reg[WSE_REG_CNT_SEL / 4], "what the wafer sees of CNT_SEL");
 	}
 	void see_irq(uint32_t could, uint32_t mask_old)
 	{
@@ -377,9 +431,9 @@ void test_map(Tap &tap, uint64_t seed)
 
 		n += v != 0;
 		// the cycle counter's halves and the capabilities are all that is not 0
-		good &= !v || tb.value(off) == v || Bench::counter(off) == int(NCnt);
+		good &= !v || tb.value(off) == v || Bench::counter(off) == int(NCnt) || off == WSE_REG_CNT_CYCLES_LO;
 	}
-	tb.verdict(tap, good && n == sizeof(Fixed) / sizeof(*Fixed) + 1, "after reset: capabilities, the cycle counter, else 0");
+	tb.verdict(tap, good && n == sizeof(Fixed) / sizeof(*Fixed) + 2, "after reset: capabilities, the cycle counter, else 0");
 
 	for (unsigned off = 0; off < WSE_BAR0_SIZE && !tb.wrong; off += 4)
 		if (off != WSE_REG_CTRL)
@@ -404,21 +458,34 @@ void test_counters(Tap &tap, uint64_t seed)
 	uint32_t lo, hi;
 
 	tb.finish();
-	tb.top.sum_mac_i = 0xfffffff0;		// each overflows its lower half at another time
-	tb.top.sum_retire_i = 0x80000001;
-	tb.top.sum_wavelet_i = 0x40000003;
-	tb.top.sum_lwait_i = 0x20000007;
-	tb.top.rd_bytes_i = 8;
-	tb.top.wr_bytes_i = 3;
-	tb.steps(1000);
+	tb.top.cnt_core_i = 0xfff7fffbfff1ffffull;	// each overflows its lower half at another time
+	tb.top.cnt_link_i = 0xfffd;
+	tb.top.cnt_tile_i = 0x38;
+	tb.top.cnt_queue_i = 1;
+	tb.top.cnt_which_i = 1;
+	tb.steps(70000);
 	for (unsigned i = 0; i < NCnt; i++)
-		tb.read(WSE_REG_CNT_MAC_LO + 8 * i);
+		tb.read(WSE_CNT_BASE + 8 * i);
 	tb.steps(100);
 	for (unsigned i = 0; i < NCnt; i++) {
-		hi = tb.read(WSE_REG_CNT_MAC_HI + 8 * i);	// each pair has its own latch
-		good &= (hi != 0) == (i != 3 && i != 4);
+		hi = tb.read(WSE_CNT_BASE + 8 * i + 4);		// each pair has its own latch
+		good &= (hi != 0) == (tb.added(i) > 0xff);
 	}
 	tb.verdict(tap, good, "counters of 64 bits: LO latches its own HI, other pairs' stay");
+
+	tb.count_nothing();
+	tb.write(WSE_REG_CNT_SEL, WSE_CNT_CMDS << WSE_CNT_SEL_ID_SHIFT | 1);
+	lo = tb.read(WSE_REG_CNT_VAL_LO);
+	good = lo > 70000 && lo == tb.read(WSE_REG_CNT_CMDS_LO) && tb.read(WSE_REG_CNT_VAL_HI) == 0;
+	for (uint32_t sel : {WSE_CNT_CMDS << 24, WSE_CNT_CMDS << 24 | int(Queues), WSE_CNT_MAC << 24 | 7, WSE_CNT_LINK << 24 | 3}) {
+		uint64_t is;
+
+		tb.write(WSE_REG_CNT_SEL, sel);
+		is = tb.read(WSE_REG_CNT_VAL_LO);
+		is |= uint64_t(tb.read(WSE_REG_CNT_VAL_HI)) << 32;
+		good &= is == (sel == WSE_CNT_CMDS << 24 ? 0 : Bench::of_wafer(sel));
+	}
+	tb.verdict(tap, good, "a queue's own counter, and one of a core or link");
 
 	tb.top.rootp->__PVT__wse_bar->cycle = tb.clock = 0x1fffffff0ull;
 	lo = tb.read(WSE_REG_CYCLES_LO);
@@ -432,7 +499,7 @@ void test_counters(Tap &tap, uint64_t seed)
 	tb.write(WSE_REG_CTRL, WSE_CTRL_RST_MASK);
 	good = true;
 	for (unsigned i = 0; i < NCnt; i++)
-		good &= tb.read(WSE_REG_CNT_MAC_HI + 8 * i) == 0;
+		good &= tb.read(WSE_CNT_BASE + 8 * i + 4) == 0;
 	good &= tb.read(WSE_REG_CYCLES_HI) == 0;
 	good &= tb.read(WSE_REG_CYCLES_LO) < 1000;
 	tb.verdict(tap, good, "a reset clears counters and what LO had latched");
@@ -568,8 +635,8 @@ void test_random(Tap &tap, uint64_t seed)
 		switch (tb.rng.below(8)) {
 		case 0: return tb.rng.u64() & 0xfffc;
 		case 1: case 2: return WSE_DB_BASE + 4 * tb.rng.below(2 * WSE_MAX_QUEUES + 2);
-		case 3: return WSE_REG_CNT_MAC_LO + 4 * tb.rng.below(2 * NCnt + 1);
-		default: return 4 * tb.rng.below(0x60 / 4);
+		case 3: return WSE_CNT_BASE + 4 * tb.rng.below(2 * NCnt + 1);
+		default: return 4 * tb.rng.below(0x70 / 4);
 		}
 	};
 	for (unsigned round = 0; round < 200 && !tb.wrong; round++) {
@@ -596,7 +663,7 @@ void test_random(Tap &tap, uint64_t seed)
 		tb.steps(40);
 	}
 	printf("# %u accesses, %u doorbells, %u vectors, %u resets\n", accesses, tb.bells, tb.irqs, tb.resets);
-	tb.verdict(tap, accesses > 30000 && tb.bells > 3000 && tb.irqs > 3000 && tb.resets > 50,
+	tb.verdict(tap, accesses > 30000 && tb.bells > 3000 && tb.irqs > 3000 && tb.resets > 25,
 		   "random reads and writes at the same time, with stalls, events and resets");
 }
 

@@ -607,6 +607,9 @@ void test_random(Tap &tap, uint64_t seed)
 	}
 	printf("# %u completions, %u commands executed, %u fault records, %u lost, %u resets, %u deletions\n", tb.completions, tb.runs,
 	       tb.fault_tail, tb.fault_lost, resets, deletes);
+	tb.steps(20);
+	for (unsigned left : tb.uncounted)
+		tb.check(!left, "a completion that was not counted", left);
 	tb.verdict(tap, tb.completions > 4000 && tb.runs > 2000 && tb.fault_tail > 500, "random traffic on five queues with stalls");
 }
 

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Counters of the device. The list is that of uapi/wse/wse.regs; what is in them is the device's
+ * word, handed on as it is.
+ */
+#include <drm/drm_drv.h>
+
+#include "wse_counters.h"
+#include "wse_dev.h"
+
+/* the ABI that has CNT_SEL, and with it counters of cores, links and queues */
+#define WSE_MINOR_SELECT 2
+
+static_assert(DRM_WSE_SCOPE_TILE == WSE_SCOPE_TILE && DRM_WSE_SCOPE_CORE == WSE_SCOPE_CORE &&
+	      DRM_WSE_SCOPE_LINK == WSE_SCOPE_LINK && DRM_WSE_SCOPE_QUEUE == WSE_SCOPE_QUEUE);
+
+struct wse_counter {
+	u8 scope;
+	u8 minor; /* of the ABI that has it first */
+};
+
+#define WSE_COUNTER(id, scope, name, unit, minor, exact, what) { scope, minor },
+static const struct wse_counter wse_counters[] = { WSE_COUNTERS(WSE_COUNTER) };
+
+/* How many objects of a scope there are. */
+static u64 wse_objects(const struct wse_device *wdev, u32 scope)
+{
+	u64 cores = (u64)wdev->geom.rows * wdev->geom.cols;
+
+	switch (scope) {
+	case DRM_WSE_SCOPE_TILE:
+		return 1;
+	case DRM_WSE_SCOPE_CORE:
+		return cores;
+	case DRM_WSE_SCOPE_LINK:
+		return 4 * cores;
+	case DRM_WSE_SCOPE_QUEUE:
+		return wdev->nrings;
+	default:
+		return 0;
+	}
+}
+
+/* Does the device have the i-th counter of the list, for objects of that scope? */
+static bool wse_counter_there(const struct wse_device *wdev, unsigned int i, u32 scope)
+{
+	u32 minor = wdev->abi & WSE_ABI_MINOR_MASK;
+
+	if (wse_counters[i].minor > minor)
+		return false;
+	return scope == DRM_WSE_SCOPE_TILE ||
+	       (scope == wse_counters[i].scope && minor >= WSE_MINOR_SELECT);
+}
+
+static u64 wse_counter_read(struct wse_device *wdev, unsigned int i, u32 scope, u32 object)
+{
+	u32 reg = WSE_CNT_BASE + 8 * i, lo;
+
+	lockdep_assert_held(&wdev->cycles_lock);
+	if (scope != DRM_WSE_SCOPE_TILE) {
+		wse_write(wdev, WSE_REG_CNT_SEL, i << WSE_CNT_SEL_ID_SHIFT | object);
+		reg = WSE_REG_CNT_VAL_LO;
+	}
+	/* this order: the lower half latches the upper one */
+	lo = wse_read(wdev, reg);
+	return (u64)wse_read(wdev, reg + 4) << 32 | lo;
+}
+
+int wse_counters_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct wse_device *wdev = to_wse_device(drm);
+	struct drm_wse_counters *args = data;
+	u64 values[ARRAY_SIZE(wse_counters)];
+	unsigned int i, n = 0;
+	u32 room = args->count;
+	bool gone;
+	int idx;
+
+	if (args->pad || args->object >= wse_objects(wdev, args->scope))
+		return -EINVAL;
+	if (!drm_dev_enter(drm, &idx))
+		return -ENODEV;
+	/* who resets the device holds it until it is ready, 10 s at most */
+	if (mutex_lock_killable(&wdev->cycles_lock)) {
+		drm_dev_exit(idx);
+		return -EINTR;
+	}
+	for (i = 0; i < ARRAY_SIZE(wse_counters); i++) {
+		if (!wse_counter_there(wdev, i, args->scope))
+			continue;
+		if (n < room)
+			values[n] = wse_counter_read(wdev, i, args->scope, args->object);
+		n++;
+	}
+	gone = wse_read(wdev, WSE_REG_MAGIC) != WSE_MAGIC;
+	mutex_unlock(&wdev->cycles_lock);
+	drm_dev_exit(idx);
+	if (gone)
+		return -ENODEV;
+	args->count = n;
+	if (copy_to_user(u64_to_user_ptr(args->ptr), values, min(room, n) * sizeof(*values)))
+		return -EFAULT;
+	return 0;
+}
