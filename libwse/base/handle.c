@@ -9,26 +9,89 @@
 #include "base/error.h"
 
 struct entry {
-	const void *object;
+	const void *object; /* NULL: free */
 	enum wse_handle kind;
 	int busy;
 };
 
+/* An open hash table: room is a power of two and at least twice what is used. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct entry *table;
 static uint32_t used, room;
 
-static const char *const names[] = {[WSE_HANDLE_MODEL] = "model",
-				    [WSE_HANDLE_PARAMS] = "params",
-				    [WSE_HANDLE_TRAINER] = "trainer"};
+static const char *const names[] = {
+	[WSE_HANDLE_MODEL] = "model",
+	[WSE_HANDLE_PARAMS] = "params",
+	[WSE_HANDLE_TRAINER] = "trainer",
+	[WSE_HANDLE_DEVICE] = "device",
+	[WSE_HANDLE_BUFFER] = "buffer",
+	[WSE_HANDLE_CONTEXT] = "context",
+	[WSE_HANDLE_FENCE] = "fence",
+	[WSE_HANDLE_PROGRAM] = "program",
+	[WSE_HANDLE_LINEAR] = "linear operation",
+};
+
+/* where an object should be; lock is held, room is not 0 */
+static uint32_t home(const void *object)
+{
+	return (uint32_t)((uintptr_t)object * 0x9e3779b97f4a7c15ull >> 32) & (room - 1);
+}
 
 /* lock is held */
 static struct entry *find(const void *object)
 {
-	for (uint32_t i = 0; i < used; i++)
+	uint32_t i;
+
+	if (!room)
+		return NULL;
+	for (i = home(object); table[i].object; i = (i + 1) & (room - 1))
 		if (table[i].object == object)
 			return &table[i];
 	return NULL;
+}
+
+/* lock is held, there is room */
+static void put(struct entry e)
+{
+	uint32_t i = home(e.object);
+
+	while (table[i].object)
+		i = (i + 1) & (room - 1);
+	table[i] = e;
+}
+
+/* lock is held */
+static int grow(void)
+{
+	struct entry *old = table;
+	uint32_t n = room, i;
+
+	table = calloc(n ? 2 * n : 64, sizeof(*table));
+	if (!table) {
+		table = old;
+		return -ENOMEM;
+	}
+	room = n ? 2 * n : 64;
+	for (i = 0; i < n; i++)
+		if (old[i].object)
+			put(old[i]);
+	free(old);
+	return 0;
+}
+
+/* lock is held; those behind it move up, so that every search still ends at a free place */
+static void take_out(struct entry *e)
+{
+	uint32_t i = (uint32_t)(e - table);
+	struct entry moved;
+
+	table[i].object = NULL;
+	used--;
+	for (i = (i + 1) & (room - 1); table[i].object; i = (i + 1) & (room - 1)) {
+		moved = table[i];
+		table[i].object = NULL;
+		put(moved);
+	}
 }
 
 int wse_handle_add(enum wse_handle kind, const void *object)
@@ -36,19 +99,12 @@ int wse_handle_add(enum wse_handle kind, const void *object)
 	int ret = 0;
 
 	pthread_mutex_lock(&lock);
-	if (used == room) {
-		uint32_t more = room ? 2 * room : 16;
-		struct entry *t = realloc(table, more * sizeof(*t));
-
-		if (t) {
-			table = t;
-			room = more;
-		} else {
-			ret = -ENOMEM;
-		}
+	if (2 * (used + 1) > room)
+		ret = grow();
+	if (!ret) {
+		put((struct entry){object, kind, 0});
+		used++;
 	}
-	if (!ret)
-		table[used++] = (struct entry){object, kind, 0};
 	pthread_mutex_unlock(&lock);
 	return ret ? wse_sorry(ret, "no memory") : 0;
 }
@@ -81,7 +137,7 @@ static int enter(enum wse_handle kind, const void *object, int remove)
 				"callbacks do not",
 				names[kind]);
 	if (!ret && remove)
-		*e = table[--used];
+		take_out(e);
 	else if (!ret)
 		e->busy = 1;
 	/* the last one gives the table back: a program that closed everything leaves nothing */

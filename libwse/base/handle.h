@@ -6,7 +6,17 @@
 #ifndef WSE_BASE_HANDLE_H
 #define WSE_BASE_HANDLE_H
 
-enum wse_handle { WSE_HANDLE_MODEL, WSE_HANDLE_PARAMS, WSE_HANDLE_TRAINER };
+enum wse_handle {
+	WSE_HANDLE_MODEL,
+	WSE_HANDLE_PARAMS,
+	WSE_HANDLE_TRAINER,
+	WSE_HANDLE_DEVICE,
+	WSE_HANDLE_BUFFER,
+	WSE_HANDLE_CONTEXT,
+	WSE_HANDLE_FENCE,
+	WSE_HANDLE_PROGRAM,
+	WSE_HANDLE_LINEAR,
+};
 
 /* -ENOMEM */
 int wse_handle_add(enum wse_handle kind, const void *object);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "base/handle.h"
 #include "device.h"
 #include "wse_regs.h"
 
@@ -46,8 +47,12 @@ int wse_device_counters(struct wse_device *dev, uint32_t scope, uint32_t object,
 			uint32_t room, uint32_t *n)
 {
 	static const char *const what[] = {"tiles", "cores", "links", "queues"};
-	uint32_t objects = wse_counter_objects(&dev->info, scope);
+	uint32_t objects;
+	int ret = wse_handle_check(WSE_HANDLE_DEVICE, dev);
 
+	if (ret)
+		return ret;
+	objects = wse_counter_objects(&dev->info, scope);
 	if (!objects)
 		return wse_fail(
 			dev, -EINVAL,

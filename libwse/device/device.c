@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/handle.h"
 #include "device.h"
 #include "wse_regs.h"
 
@@ -68,8 +69,16 @@ static int open_uri(const char *uri, char *why, size_t len, struct wse_device **
 int wse_device_open_why(const char *uri, char *why, size_t len, struct wse_device **dev)
 {
 	char text[WSE_ERROR_LEN] = "";
-	int ret = open_uri(uri, text, sizeof(text), dev);
+	struct wse_device *new;
+	int ret = open_uri(uri, text, sizeof(text), &new);
 
+	if (!ret) {
+		ret = wse_handle_add(WSE_HANDLE_DEVICE, new);
+		if (ret)
+			wse_device_put(new);
+		else
+			*dev = new;
+	}
 	if (len)
 		snprintf(why, len, "%s", ret ? text : "");
 	return ret ? wse_sorry(ret, "%s", text) : 0;
@@ -82,24 +91,28 @@ int wse_device_open(const char *uri, struct wse_device **dev)
 
 void wse_device_close(struct wse_device *dev)
 {
-	if (dev)
+	if (dev && !wse_handle_remove(WSE_HANDLE_DEVICE, dev))
 		wse_device_put(dev);
 }
 
 int wse_device_info(struct wse_device *dev, struct drm_wse_info *info)
 {
-	return dev->ops->info(dev, info);
+	int ret = wse_handle_check(WSE_HANDLE_DEVICE, dev);
+
+	return ret ? ret : dev->ops->info(dev, info);
 }
 
 const char *wse_device_uri(const struct wse_device *dev)
 {
-	return dev->uri;
+	return wse_handle_check(WSE_HANDLE_DEVICE, dev) ? "" : dev->uri;
 }
 
 int wse_device_error(struct wse_device *dev, char *buf, size_t len)
 {
 	int ret;
 
+	if (wse_handle_check(WSE_HANDLE_DEVICE, dev))
+		return snprintf(buf, len, "%s", wse_error());
 	pthread_mutex_lock(&dev->error_lock);
 	ret = snprintf(buf, len, "%s", dev->error);
 	pthread_mutex_unlock(&dev->error_lock);
@@ -108,6 +121,10 @@ int wse_device_error(struct wse_device *dev, char *buf, size_t len)
 
 int wse_device_mmio_read(struct wse_device *dev, uint32_t offset, uint32_t *value)
 {
+	int ret = wse_handle_check(WSE_HANDLE_DEVICE, dev);
+
+	if (ret)
+		return ret;
 	if (!dev->ops->mmio_read)
 		return wse_fail(dev, -ENOTSUP, "%s: registers cannot be read through the driver",
 				dev->uri);
@@ -128,19 +145,48 @@ void wse_buffer_get(struct wse_buffer *buf)
 	atomic_fetch_add(&buf->refs, 1);
 }
 
+/* a new buffer becomes a handle */
+static int publish(struct wse_buffer *new, struct wse_buffer **buf)
+{
+	int ret = wse_handle_add(WSE_HANDLE_BUFFER, new);
+
+	if (ret)
+		wse_buffer_put(new);
+	else
+		*buf = new;
+	return ret;
+}
+
 int wse_buffer_create(struct wse_device *dev, size_t size, struct wse_buffer **buf)
 {
+	struct wse_buffer *new;
+	int ret = wse_handle_check(WSE_HANDLE_DEVICE, dev);
+
+	if (ret)
+		return ret;
 	if (!size)
 		return wse_fail(dev, -EINVAL, "a buffer cannot have 0 bytes");
-	return dev->ops->buffer_create(dev, size, buf);
+	ret = dev->ops->buffer_create(dev, size, &new);
+	return ret ? ret : publish(new, buf);
 }
 
 int wse_buffer_share(struct wse_device *dev, struct wse_buffer *buf, struct wse_buffer **shared)
 {
-	return dev->ops->buffer_share(dev, buf, shared);
+	struct wse_buffer *new;
+	int ret = wse_handle_check(WSE_HANDLE_DEVICE, dev);
+
+	ret = ret ? ret : wse_handle_check(WSE_HANDLE_BUFFER, buf);
+	ret = ret ? ret : dev->ops->buffer_share(dev, buf, &new);
+	return ret ? ret : publish(new, shared);
 }
 
 void wse_buffer_destroy(struct wse_buffer *buf)
+{
+	if (buf && !wse_handle_remove(WSE_HANDLE_BUFFER, buf))
+		wse_buffer_put(buf);
+}
+
+void wse_buffer_put(struct wse_buffer *buf)
 {
 	struct wse_device *dev;
 
@@ -153,21 +199,25 @@ void wse_buffer_destroy(struct wse_buffer *buf)
 
 void *wse_buffer_map(const struct wse_buffer *buf)
 {
-	return buf->ptr;
+	return wse_handle_check(WSE_HANDLE_BUFFER, buf) ? NULL : buf->ptr;
 }
 
 size_t wse_buffer_size(const struct wse_buffer *buf)
 {
-	return buf->size;
+	return wse_handle_check(WSE_HANDLE_BUFFER, buf) ? 0 : buf->size;
 }
 
 uint32_t wse_buffer_handle(const struct wse_buffer *buf)
 {
-	return buf->handle;
+	return wse_handle_check(WSE_HANDLE_BUFFER, buf) ? 0 : buf->handle;
 }
 
 int wse_context_create(struct wse_device *dev, uint32_t flags, struct wse_context **ctx)
 {
+	int ret = wse_handle_check(WSE_HANDLE_DEVICE, dev);
+
+	if (ret)
+		return ret;
 	if (flags & ~WSE_CONTEXT_WAIT)
 		return wse_fail(dev, -EINVAL,
 				"unknown context flags %#x: only WSE_CONTEXT_WAIT exists", flags);
@@ -176,14 +226,22 @@ int wse_context_create(struct wse_device *dev, uint32_t flags, struct wse_contex
 
 int wse_context_lease(struct wse_device *dev, uint32_t flags, struct wse_context **ctx)
 {
-	int ret = dev->ops->context_create(dev, flags, ctx);
+	struct wse_context *new;
+	int ret = dev->ops->context_create(dev, flags, &new);
 
 	if (ret)
 		return ret;
-	(*ctx)->dev = dev;
-	atomic_init(&(*ctx)->refs, 1);
+	new->dev = dev;
+	atomic_init(&new->refs, 1);
 	wse_device_get(dev);
-	return 0;
+	ret = wse_handle_add(WSE_HANDLE_CONTEXT, new);
+	if (ret) {
+		dev->ops->context_end(new);
+		wse_context_put(new);
+	} else {
+		*ctx = new;
+	}
+	return ret;
 }
 
 void wse_context_get(struct wse_context *ctx)
@@ -203,7 +261,7 @@ void wse_context_put(struct wse_context *ctx)
 
 void wse_context_destroy(struct wse_context *ctx)
 {
-	if (!ctx)
+	if (!ctx || wse_handle_remove(WSE_HANDLE_CONTEXT, ctx))
 		return;
 	ctx->dev->ops->context_end(ctx);
 	wse_context_put(ctx);
@@ -211,12 +269,14 @@ void wse_context_destroy(struct wse_context *ctx)
 
 struct wse_device *wse_context_device(const struct wse_context *ctx)
 {
-	return ctx->dev;
+	return wse_handle_check(WSE_HANDLE_CONTEXT, ctx) ? NULL : ctx->dev;
 }
 
 int wse_context_fault(struct wse_context *ctx, struct drm_wse_fault *fault)
 {
-	return ctx->dev->ops->context_fault(ctx, fault);
+	int ret = wse_handle_check(WSE_HANDLE_CONTEXT, ctx);
+
+	return ret ? ret : ctx->dev->ops->context_fault(ctx, fault);
 }
 
 void wse_fence_init(struct wse_fence *fence, struct wse_context *ctx)
@@ -226,12 +286,26 @@ void wse_fence_init(struct wse_fence *fence, struct wse_context *ctx)
 	wse_context_get(ctx);
 }
 
+static void fence_put(struct wse_fence *fence)
+{
+	struct wse_context *ctx = fence->ctx;
+
+	fence->dev->ops->fence_free(fence);
+	wse_context_put(ctx);
+}
+
 int wse_submit(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t n,
 	       struct wse_fence *const *in, uint32_t nin, struct wse_fence **fence)
 {
-	struct wse_device *dev = ctx->dev;
-	int ret;
+	struct wse_device *dev;
+	uint32_t i;
+	int ret = wse_handle_check(WSE_HANDLE_CONTEXT, ctx);
 
+	for (i = 0; !ret && i < nin; i++)
+		ret = wse_handle_check(WSE_HANDLE_FENCE, in[i]);
+	if (ret)
+		return ret;
+	dev = ctx->dev;
 	if (!n)
 		return wse_fail(dev, -EINVAL, "a submit needs at least one command");
 	if (n > dev->info.max_cmds)
@@ -239,13 +313,20 @@ int wse_submit(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t
 				dev->uri, dev->info.max_cmds);
 	ret = dev->ops->submit(ctx, cmds, n, in, nin, fence);
 	if (ret)
-		wse_explain_submit(dev, cmds, n, ret);
+		return wse_explain_submit(dev, cmds, n, ret);
+	if (!fence)
+		return 0;
+	ret = wse_handle_add(WSE_HANDLE_FENCE, *fence);
+	if (ret)
+		fence_put(*fence);
 	return ret;
 }
 
 int wse_fence_wait(struct wse_fence *fence, int64_t timeout_ns)
 {
-	return fence->dev->ops->fence_wait(fence, timeout_ns < 0 ? 0 : timeout_ns);
+	int ret = wse_handle_check(WSE_HANDLE_FENCE, fence);
+
+	return ret ? ret : fence->dev->ops->fence_wait(fence, timeout_ns < 0 ? 0 : timeout_ns);
 }
 
 int wse_fence_poll(struct wse_fence *fence)
@@ -255,6 +336,10 @@ int wse_fence_poll(struct wse_fence *fence)
 
 int wse_fence_cycles(struct wse_fence *fence, uint32_t *start, uint32_t *end)
 {
+	int ret = wse_handle_check(WSE_HANDLE_FENCE, fence);
+
+	if (ret)
+		return ret;
 	if (!fence->dev->ops->fence_cycles)
 		return wse_fail(fence->dev, -ENOTSUP,
 				"%s: the driver does not tell the cycles of a command",
@@ -264,13 +349,8 @@ int wse_fence_cycles(struct wse_fence *fence, uint32_t *start, uint32_t *end)
 
 void wse_fence_destroy(struct wse_fence *fence)
 {
-	struct wse_context *ctx;
-
-	if (!fence)
-		return;
-	ctx = fence->ctx;
-	fence->dev->ops->fence_free(fence);
-	wse_context_put(ctx);
+	if (fence && !wse_handle_remove(WSE_HANDLE_FENCE, fence))
+		fence_put(fence);
 }
 
 int wse_submit_wait(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t n,

@@ -80,7 +80,11 @@ struct wse_fence {
 	struct wse_context *ctx;
 };
 
-/* ---- device.c ---- */
+/*
+ * ---- device.c ----
+ * What users hold are handles (base/handle.h): public functions look whether theirs exists. Inside, objects are counted;
+ * one may live on when its handle is gone, so here a context's device is used by its ops and wse_buffer_put() alone.
+ */
 int wse_device_init(struct wse_device *dev, const struct wse_transport *ops, const char *uri);
 void wse_device_fini(struct wse_device *dev);
 void wse_device_get(struct wse_device *dev);
@@ -91,6 +95,7 @@ int wse_fail(struct wse_device *dev, int err, const char *fmt, ...)
 
 void wse_buffer_init(struct wse_buffer *buf, struct wse_device *dev);
 void wse_buffer_get(struct wse_buffer *buf);
+void wse_buffer_put(struct wse_buffer *buf);
 /* wse_context_create() with these flags alone, whatever the URI says */
 int wse_context_lease(struct wse_device *dev, uint32_t flags, struct wse_context **ctx);
 void wse_context_get(struct wse_context *ctx);

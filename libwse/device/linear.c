@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/handle.h"
 #include "device.h"
 #include "layer.h"
 #include "wse_kernel.h"
@@ -110,14 +111,24 @@ static int place(struct wse_linear *l)
 	return 0;
 }
 
+static void linear_free(struct wse_linear *l)
+{
+	wse_program_destroy(l->prog);
+	wse_context_put(l->ctx);
+	free(l);
+}
+
 int wse_linear_create(struct wse_context *ctx, const struct wse_linear_shape *shape,
 		      struct wse_linear **out)
 {
-	struct wse_device *dev = ctx->dev;
+	struct wse_device *dev;
 	struct wse_linear *l;
 	char path[4096];
-	int ret;
+	int ret = wse_handle_check(WSE_HANDLE_CONTEXT, ctx);
 
+	if (ret)
+		return ret;
+	dev = ctx->dev;
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return -ENOMEM;
@@ -149,22 +160,21 @@ int wse_linear_create(struct wse_context *ctx, const struct wse_linear_shape *sh
 			 path);
 	else
 		ret = place(l);
+	if (!ret)
+		ret = wse_handle_add(WSE_HANDLE_LINEAR, l);
 	if (ret)
 		goto destroy;
 	*out = l;
 	return 0;
 destroy:
-	wse_linear_destroy(l);
+	linear_free(l);
 	return ret;
 }
 
 void wse_linear_destroy(struct wse_linear *l)
 {
-	if (!l)
-		return;
-	wse_program_destroy(l->prog);
-	wse_context_put(l->ctx);
-	free(l);
+	if (l && !wse_handle_remove(WSE_HANDLE_LINEAR, l))
+		linear_free(l);
 }
 
 /* Bytes of one column's mask of one row. */
@@ -175,16 +185,22 @@ static uint32_t mask_piece(const struct wse_linear *l, uint32_t width)
 
 size_t wse_linear_mask_size(const struct wse_linear *l, uint32_t rows, uint32_t width)
 {
+	if (wse_handle_check(WSE_HANDLE_LINEAR, l))
+		return 0;
 	return (size_t)rows * l->cols * mask_piece(l, width);
 }
 
 void wse_linear_mask_pack(const struct wse_linear *l, uint32_t rows, uint32_t width,
 			  const uint8_t *select, void *mask)
 {
-	uint32_t piece = mask_piece(l, width), per = width / l->cols, c, k;
+	uint32_t piece, per, c, k;
 	uint8_t *p = mask;
 	size_t row;
 
+	if (wse_handle_check(WSE_HANDLE_LINEAR, l))
+		return;
+	piece = mask_piece(l, width);
+	per = width / l->cols;
 	memset(mask, 0, wse_linear_mask_size(l, rows, width));
 	for (row = 0; row < rows; row++)
 		for (c = 0; c < l->cols; c++, p += piece)
@@ -254,12 +270,15 @@ static struct drm_wse_cmd start(const struct wse_linear *l, uint32_t entry, cons
 
 static int need(const struct wse_linear *l, const struct wse_place *p, const char *what)
 {
-	if (p->buf && p->buf->dev == l->ctx->dev)
-		return 0;
-	return wse_fail(l->ctx->dev, -EINVAL,
-			p->buf ? "%s is a buffer of another device: use wse_buffer_share"
-			       : "%s has no buffer",
-			what);
+	int ret;
+
+	if (!p->buf)
+		return wse_fail(l->ctx->dev, -EINVAL, "%s has no buffer", what);
+	ret = wse_handle_check(WSE_HANDLE_BUFFER, p->buf);
+	if (!ret && p->buf->dev != l->ctx->dev)
+		ret = wse_fail(l->ctx->dev, -EINVAL,
+			       "%s is a buffer of another device: use wse_buffer_share", what);
+	return ret;
 }
 
 /* fence NULL: waits. */
@@ -311,17 +330,22 @@ static int product(struct wse_linear *l, struct wse_place in, struct wse_place w
 int wse_linear_forward(struct wse_linear *l, struct wse_place x, struct wse_place w,
 		       struct wse_place mask, struct wse_place y, struct wse_fence **fence)
 {
-	return product(l, x, w, mask, y, l->n, l->k, fence);
+	int ret = wse_handle_check(WSE_HANDLE_LINEAR, l);
+
+	return ret ? ret : product(l, x, w, mask, y, l->n, l->k, fence);
 }
 
 int wse_linear_backward_data(struct wse_linear *l, struct wse_place dy, struct wse_place wt,
 			     struct wse_place mask, struct wse_place dx, struct wse_fence **fence)
 {
-	return product(l, dy, wt, mask, dx, l->k, l->n, fence);
+	int ret = wse_handle_check(WSE_HANDLE_LINEAR, l);
+
+	return ret ? ret : product(l, dy, wt, mask, dx, l->k, l->n, fence);
 }
 
-int wse_linear_backward_weight(struct wse_linear *l, struct wse_place x, struct wse_place dy,
-			       struct wse_place mask, struct wse_place dw, struct wse_fence **fence)
+/* dw [n][k] = dy [n][T] times x [k][T] */
+static int gradient(struct wse_linear *l, struct wse_place x, struct wse_place dy,
+		    struct wse_place mask, struct wse_place dw, struct wse_fence **fence)
 {
 	uint32_t b = block_of(l, l->n);
 	struct wse_layer shape = layer(l, b);
@@ -357,4 +381,12 @@ int wse_linear_backward_weight(struct wse_linear *l, struct wse_place x, struct 
 	cmds[5] = wse_cmd_stream_out(out);
 	cmds[6] = start(l, l->wgrad, &arg, sizeof(arg), in.budget);
 	return run(l, cmds, 7, fence);
+}
+
+int wse_linear_backward_weight(struct wse_linear *l, struct wse_place x, struct wse_place dy,
+			       struct wse_place mask, struct wse_place dw, struct wse_fence **fence)
+{
+	int ret = wse_handle_check(WSE_HANDLE_LINEAR, l);
+
+	return ret ? ret : gradient(l, x, dy, mask, dw, fence);
 }

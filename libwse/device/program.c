@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/handle.h"
 #include "device.h"
 #include "wse_regs.h"
 
@@ -186,20 +187,19 @@ static int read_symbols(const struct file *f, const Elf32_Ehdr *h, struct wse_pr
 /* the image in a buffer that the device reads */
 static int make_buffer(struct wse_context *ctx, struct wse_program *prog)
 {
-	int ret = wse_buffer_create(ctx->dev, prog->end - prog->start, &prog->buf);
+	int ret = ctx->dev->ops->buffer_create(ctx->dev, prog->end - prog->start, &prog->buf);
 
 	if (ret)
 		return ret;
-	memcpy(wse_buffer_map(prog->buf), prog->image, prog->end - prog->start);
+	memcpy(prog->buf->ptr, prog->image, prog->end - prog->start);
 	prog->rows = (uint16_t)ctx->dev->info.rows;
 	prog->cols = (uint16_t)ctx->dev->info.cols;
 	return 0;
 }
 
-struct drm_wse_cmd wse_program_copy(const struct wse_program *prog, uint32_t queue)
+static struct drm_wse_cmd copy_command(const struct wse_program *prog, uint32_t queue)
 {
-	return wse_cmd_copy_in((struct wse_copy){
-		.buf = prog->buf,
+	struct drm_wse_cmd cmd = wse_cmd_copy_in((struct wse_copy){
 		.queue = queue,
 		.sram = prog->start,
 		.len = prog->end - prog->start,
@@ -207,6 +207,16 @@ struct drm_wse_cmd wse_program_copy(const struct wse_program *prog, uint32_t que
 		.rows = prog->rows,
 		.cols = prog->cols,
 	});
+
+	cmd.bo = prog->buf ? prog->buf->handle : 0; /* a buffer of the library's own: no handle */
+	return cmd;
+}
+
+struct drm_wse_cmd wse_program_copy(const struct wse_program *prog, uint32_t queue)
+{
+	if (wse_handle_check(WSE_HANDLE_PROGRAM, prog))
+		return (struct drm_wse_cmd){0}; /* which a submit refuses: there is no queue 0 */
+	return copy_command(prog, queue);
 }
 
 static int copy_to_cores(struct wse_context *ctx, struct wse_program *prog)
@@ -216,11 +226,23 @@ static int copy_to_cores(struct wse_context *ctx, struct wse_program *prog)
 
 	if (ret)
 		return ret;
-	cmd = wse_program_copy(prog, 1);
+	cmd = copy_command(prog, 1);
 	ret = wse_submit_wait(ctx, &cmd, 1, WSE_FOREVER);
-	wse_buffer_destroy(prog->buf);
+	wse_buffer_put(prog->buf);
 	prog->buf = NULL;
 	return ret;
+}
+
+static void program_free(struct wse_program *prog)
+{
+	if (prog->buf)
+		wse_buffer_put(prog->buf);
+	wse_device_put(prog->dev);
+	free(prog->name);
+	free(prog->image);
+	free(prog->symbols);
+	free(prog->strings);
+	free(prog);
 }
 
 static int load(struct wse_context *ctx, const struct file *f, int keep, struct wse_program **out)
@@ -231,7 +253,7 @@ static int load(struct wse_context *ctx, const struct file *f, int keep, struct 
 	int ret;
 
 	/* anew: the driver may have learnt the firmware's size when the context booted it */
-	ret = wse_device_info(ctx->dev, &info);
+	ret = ctx->dev->ops->info(ctx->dev, &info);
 	if (!ret)
 		ret = check_header(f, &h);
 	if (ret)
@@ -247,28 +269,36 @@ static int load(struct wse_context *ctx, const struct file *f, int keep, struct 
 		ret = read_symbols(f, &h, prog);
 	if (!ret)
 		ret = keep ? make_buffer(ctx, prog) : copy_to_cores(ctx, prog);
-	if (ret) {
-		wse_program_destroy(prog);
-		return ret;
-	}
-	*out = prog;
-	return 0;
+	if (!ret)
+		ret = wse_handle_add(WSE_HANDLE_PROGRAM, prog);
+	if (ret)
+		program_free(prog);
+	else
+		*out = prog;
+	return ret;
 }
 
 int wse_program_load_memory(struct wse_context *ctx, const void *image, size_t size,
 			    struct wse_program **prog)
 {
-	struct file f = {.bytes = image, .size = size, .name = "the program", .dev = ctx->dev};
+	struct file f = {.bytes = image, .size = size, .name = "the program"};
+	int ret = wse_handle_check(WSE_HANDLE_CONTEXT, ctx);
 
+	if (ret)
+		return ret;
+	f.dev = ctx->dev;
 	return load(ctx, &f, 0, prog);
 }
 
 static int load_file(struct wse_context *ctx, const char *path, int keep, struct wse_program **prog)
 {
-	struct file f = {.name = path, .dev = ctx->dev};
+	struct file f = {.name = path};
 	void *bytes;
-	int ret;
+	int ret = wse_handle_check(WSE_HANDLE_CONTEXT, ctx);
 
+	if (ret)
+		return ret;
+	f.dev = ctx->dev;
 	ret = wse_read_file(path, FILE_MAX_BYTES, &bytes, &f.size);
 	if (ret)
 		return wse_fail(ctx->dev, ret, "the program %s cannot be read: %s", path,
@@ -292,7 +322,10 @@ int wse_program_create(struct wse_context *ctx, const char *path, struct wse_pro
 int wse_program_symbol(const struct wse_program *prog, const char *name, uint32_t *addr)
 {
 	uint32_t i;
+	int ret = wse_handle_check(WSE_HANDLE_PROGRAM, prog);
 
+	if (ret)
+		return ret;
 	for (i = 0; i < prog->nsymbols; i++) {
 		if (strcmp(prog->strings + prog->symbols[i].name, name))
 			continue;
@@ -306,18 +339,11 @@ int wse_program_symbol(const struct wse_program *prog, const char *name, uint32_
 
 uint32_t wse_program_end(const struct wse_program *prog)
 {
-	return (prog->end + 15) & ~15u;
+	return wse_handle_check(WSE_HANDLE_PROGRAM, prog) ? 0 : (prog->end + 15) & ~15u;
 }
 
 void wse_program_destroy(struct wse_program *prog)
 {
-	if (!prog)
-		return;
-	wse_buffer_destroy(prog->buf);
-	wse_device_put(prog->dev);
-	free(prog->name);
-	free(prog->image);
-	free(prog->symbols);
-	free(prog->strings);
-	free(prog);
+	if (prog && !wse_handle_remove(WSE_HANDLE_PROGRAM, prog))
+		program_free(prog);
 }

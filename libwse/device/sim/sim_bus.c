@@ -106,7 +106,7 @@ void sim_mem_put(struct sim_mem *mem)
 	if (atomic_fetch_sub(&mem->refs, 1) != 1)
 		return;
 	if (mem->origin)
-		wse_buffer_destroy(mem->origin);
+		wse_buffer_put(mem->origin);
 	else
 		munmap(mem->ptr, mem->size);
 	free(mem);
