@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "bulk.h"
-#include "lanes.h"
 
 #define PATIENCE 32 /* rounds a source waits for its consumers while others move */
 
@@ -120,7 +119,6 @@ bool wse_bulk_port(struct wse_model *m, struct bulk *b, unsigned int col, struct
 	struct wse_port_in *p = &m->in[col];
 	uint32_t n = p->n - p->pos < WSE_RUN_MAX ? p->n - p->pos : WSE_RUN_MAX;
 	struct run r = {0};
-	uint32_t i;
 
 	wse_bulk_begin(b, s);
 	if (!n)
@@ -138,8 +136,6 @@ bool wse_bulk_port(struct wse_model *m, struct bulk *b, unsigned int col, struct
 	else
 		r.w = wse_in_words(p) + p->pos;
 	wse_bulk_deliver(s, s->sink, s->nsinks, &r);
-	for (i = s->sink; i < s->sink + s->nsinks; i++)
-		b->node[b->sink[i]].ends = s->values && s->end;
 	return true;
 }
 
@@ -184,8 +180,7 @@ bool wse_bulk_port_run(struct wse_model *m, struct bulk_worker *w, unsigned int 
 	struct set s;
 	bool any;
 
-	b->part = NULL;
-	b->col = -1;
+	wse_bulk_limit(b, NULL, -1);
 	any = wse_bulk_port(m, b, col, &s) && wse_bulk_reserve(&w->one, &s);
 	if (any) {
 		wse_bulk_run(&w->one, &s);
@@ -203,8 +198,7 @@ bool wse_bulk_port_end(struct wse_model *m, struct bulk_worker *w, unsigned int 
 	struct set s;
 	bool good, passed;
 
-	b->part = NULL;
-	b->col = -1;
+	wse_bulk_limit(b, NULL, -1);
 	wse_bulk_begin(b, &s);
 	good = wse_bulk_follow(m, b, &m->core[col], WSE_PORT_N, p->color);
 	s.nsinks = b->nsinks;
@@ -224,7 +218,9 @@ static bool mover_run(struct bulk_worker *w, struct wse_mesh *p, struct wse_core
 
 	wse_bulk_begin(b, &s);
 	wse_bulk_source(b, c, which);
-	any = wse_bulk_find(p->dev, &s, WSE_RUN_MAX) && wse_bulk_reserve(&w->one, &s);
+	if (!wse_bulk_find(p->dev, &s, WSE_RUN_MAX))
+		return false;
+	any = wse_bulk_reserve(&w->one, &s);
 	if (any) {
 		wse_bulk_run(&w->one, &s);
 		wse_bulk_count(p->dev, &s, s.hops_all, s.n);
@@ -270,10 +266,8 @@ bool wse_bulk_movers(struct wse_mesh *p, struct bulk_worker *w, enum reach reach
 	uint32_t i, kept = 0;
 	bool any = false, did;
 
-	if (w) {
-		w->any.part = reach == INSIDE ? p : NULL;
-		w->any.col = -1;
-	}
+	if (w)
+		wse_bulk_limit(&w->any, reach == INSIDE ? p : NULL, -1);
 	for (i = 0; i < p->nsources; i++) {
 		struct wse_core *c = &p->core[p->source[i] >> 2];
 		unsigned int which = p->source[i] & 3;

@@ -4,6 +4,7 @@
 #define WSE_FUNC_BULK_H
 
 #include "kernels.h"
+#include "lanes.h"
 #include "twin.h"
 
 #define WSE_RUN_MAX 8192u /* wavelets of one run: bounds the work of a round */
@@ -33,7 +34,7 @@ struct node { /* an engine with its running instruction, or a south port */
 struct bulk { /* what has been found, of one set or more */
 	struct node *node;
 	uint32_t *order; /* nodes, every one after those that feed it */
-	uint8_t *parts;	 /* [node]: the part of each */
+	uint8_t *parts;	 /* [node]: the part of each; with from, ends and done: of sets of several threads */
 	uint32_t *sink;
 	uint32_t *slot; /* [3 * core + engine] or [3 * cores + column] -> node + 1 */
 	uint32_t *stack;
@@ -41,6 +42,7 @@ struct bulk { /* what has been found, of one set or more */
 	uint32_t ntrail, trail_cap;
 	uint32_t nnodes, norder, nsinks, hops;
 	/* how far to look */
+	bool limited;
 	const struct wse_mesh *part; /* not out of this part; NULL: no such limit */
 	int32_t col;		     /* nor out of this column; < 0: no such limit */
 	bool far;		     /* there was more beyond */
@@ -110,6 +112,7 @@ void wse_bulk_clear(struct bulk *b);
 /* all that a color feeds from a core's input port (set: the nodes so far); false: not everybody is ready */
 bool wse_bulk_follow(struct wse_model *m, struct bulk *b, struct wse_core *c, unsigned int port,
 		     unsigned int color);
+void wse_bulk_limit(struct bulk *b, const struct wse_mesh *part, int32_t col);
 void wse_bulk_begin(struct bulk *b, struct set *s);
 /* the set from its first nodes on; false: nothing can pass, and the set has been given up */
 bool wse_bulk_find(struct wse_model *m, struct set *s, uint32_t n);
@@ -119,10 +122,18 @@ void wse_bulk_source(struct bulk *b, struct wse_core *c, unsigned int which);
 /* bulk_run.c */
 void wse_bulk_deliver(const struct set *s, uint32_t first, uint32_t sinks, const struct run *r);
 bool wse_bulk_reserve(struct scratch *r, const struct set *s); /* false: no memory */
-/* the END of a block at the lanes of a node; it has been at all of them */
-void wse_bulk_end(struct node *x);
 /* n wavelets have crossed the first routers of the set's trail */
 void wse_bulk_count(struct wse_model *m, const struct set *s, uint32_t hops, uint32_t n);
+/* the END of a block at the lanes of a node */
+static inline void wse_bulk_end(struct node *x)
+{
+	if (x->e->op == WSE_TOP_DOT)
+		wse_dotq_push(x->c, 0, true);
+	wse_engine_complete(x->c->mesh, x->c, x->e);
+	wse_wake(x->c->mesh, x->c);
+}
+
+/* it has been at all of them */
 void wse_bulk_ended(struct wse_model *m, const struct set *s, struct wse_port_in *p);
 /* the set's run through one of its nodes, through all */
 void wse_bulk_pass(struct scratch *r, const struct set *s, struct node *x);

@@ -50,6 +50,13 @@ void wse_bulk_clear(struct bulk *b)
 	b->norder = b->nsinks = b->ntrail = 0;
 }
 
+void wse_bulk_limit(struct bulk *b, const struct wse_mesh *part, int32_t col)
+{
+	b->limited = part || col >= 0;
+	b->part = part;
+	b->col = col;
+}
+
 void wse_bulk_begin(struct bulk *b, struct set *s)
 {
 	*s = (struct set){.b = b,
@@ -78,16 +85,12 @@ static struct node *new_node(struct bulk *b, uint32_t slot, struct wse_core *c)
 	struct node *n = &b->node[b->nnodes++];
 
 	b->slot[slot] = b->nnodes;
-	b->parts[n - b->node] = (uint8_t)c->mesh->index;
 	n->slot = slot;
 	n->c = c;
 	n->e = NULL;
 	n->port = NULL;
-	n->from = NULL;
 	n->got_fab = n->got_dot = n->need_fab = n->need_dot = false;
 	n->first = n->sinks = 0;
-	n->ends = false;
-	n->done = 0;
 	return n;
 }
 
@@ -163,6 +166,8 @@ static bool south_port(struct wse_model *m, struct bulk *b, struct wse_core *c, 
 /* true: the search ends here, as this core is outside its limits */
 static bool beyond(struct bulk *b, const struct wse_core *c)
 {
+	if (likely(!b->limited))
+		return false;
 	b->far |= (b->part && c->mesh != b->part) || (b->col >= 0 && c->col != b->col);
 	return b->far;
 }
@@ -261,18 +266,6 @@ static uint32_t left_of(const struct wse_engine *e)
 	return left < WSE_RUN_MAX ? left : WSE_RUN_MAX;
 }
 
-/* those that x feeds by the fabric */
-static bool feeds(struct wse_model *m, struct bulk *b, struct node *x)
-{
-	uint32_t i;
-
-	if (!wse_bulk_follow(m, b, x->c, WSE_PORT_R, x->e->out))
-		return false;
-	for (i = x->first; i < b->nsinks; i++)
-		b->node[b->sink[i]].from = x;
-	return true;
-}
-
 /* the mover that sends what arrives at a core's ramp on a color; NULL: none does now */
 static struct wse_engine *sender(struct wse_model *m, struct bulk *b, struct wse_core **at,
 				 unsigned int color)
@@ -336,10 +329,10 @@ static bool pull(struct wse_model *m, struct set *s)
 static uint32_t expand(struct wse_model *m, struct set *s, uint32_t n)
 {
 	struct bulk *b = s->b;
-	uint32_t i, left;
+	uint32_t i, left, before = s->node - s->order;
+	bool stores = false;
 
-	for (i = s->order;
-	     i < b->norder || (b->norder - s->order < b->nnodes - s->node && pull(m, s)); i++) {
+	for (i = s->order; i < b->norder || (b->norder + before < b->nnodes && pull(m, s)); i++) {
 		struct node *x = &b->node[b->order[i]];
 
 		x->first = b->nsinks;
@@ -349,19 +342,22 @@ static uint32_t expand(struct wse_model *m, struct set *s, uint32_t n)
 			continue;
 		}
 		if (x->which == WSE_ENGINE_L) {
-			s->stores |= x->e->op != WSE_TOP_AXPY;
-			if (x->e->op != WSE_TOP_AXPY && !follow_dotq(b, x))
-				return 0;
+			if (x->e->op != WSE_TOP_AXPY) {
+				stores = true;
+				if (!follow_dotq(b, x))
+					return 0;
+			}
 		} else {
-			s->stores = true;
+			stores = true;
 			left = left_of(x->e);
 			n = left < n ? left : n;
-			if (x->e->out >= 0 && !feeds(m, b, x))
+			if (x->e->out >= 0 && !wse_bulk_follow(m, b, x->c, WSE_PORT_R, x->e->out))
 				return 0;
 		}
 		x->sinks = b->nsinks - x->first;
 	}
-	return b->norder - s->order == b->nnodes - s->node ? n : 0;
+	s->stores = stores;
+	return b->norder + before == b->nnodes ? n : 0;
 }
 
 bool wse_bulk_find(struct wse_model *m, struct set *s, uint32_t n)

@@ -25,6 +25,30 @@ struct job {
 
 /* ---- ports: what they feed ---- */
 
+/* what threads have to know of the nodes beside */
+static void link_nodes(const struct set *s)
+{
+	struct bulk *b = s->b;
+	uint32_t i, k;
+
+	for (i = s->node; i < s->node + s->nnodes; i++) {
+		struct node *x = &b->node[i];
+
+		b->parts[i] = (uint8_t)x->c->mesh->index;
+		x->from = NULL;
+		x->ends = false;
+		x->done = 0;
+	}
+	for (i = s->node; i < s->node + s->nnodes; i++) {
+		struct node *x = &b->node[i];
+
+		for (k = x->first; x->which != WSE_ENGINE_L && k < x->first + x->sinks; k++)
+			b->node[b->sink[k]].from = x;
+	}
+	for (i = s->sink; s->values && s->end && i < s->sink + s->nsinks; i++)
+		b->node[b->sink[i]].ends = true;
+}
+
 static void find_column(struct wse_model *m, struct bulks *b, struct bulk_worker *w, uint32_t col)
 {
 	struct column *f = &b->set[col];
@@ -32,10 +56,11 @@ static void find_column(struct wse_model *m, struct bulks *b, struct bulk_worker
 	f->found = f->far = false;
 	if (!m->in[col].busy || m->in[col].pos == m->in[col].n)
 		return;
-	w->ports.part = NULL;
-	w->ports.col = (int32_t)col;
+	wse_bulk_limit(&w->ports, NULL, (int32_t)col);
 	f->found = wse_bulk_port(m, &w->ports, col, &f->s);
 	f->far = !f->found && w->ports.far;
+	if (f->found)
+		link_nodes(&f->s);
 }
 
 static void find(void *arg, uint32_t thread)

@@ -5,7 +5,9 @@
 
 #include "bulk.h"
 #include "fp.h"
-#include "lanes.h"
+
+/* a node of a small tile takes a few hundred instructions in all */
+#define INLINE static inline __attribute__((always_inline))
 
 bool wse_bulk_reserve(struct scratch *r, const struct set *s)
 {
@@ -101,7 +103,7 @@ static void run_ks(const struct wse_kernels *k, struct node *x, uint32_t at, uin
 }
 
 /* a dense run: what is left of a k, whole ks, the beginning of one. out: DOT's results */
-static void run_dense(const struct wse_kernels *k, struct node *x, uint32_t n, uint32_t *out)
+INLINE void run_dense(const struct wse_kernels *k, struct node *x, uint32_t n, uint32_t *out)
 {
 	const struct wse_opnd *s = &x->e->o[OPND_SRC2];
 	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base], nb = x->e->nfeat, t = x->e->tokens;
@@ -126,7 +128,7 @@ static void run_dense(const struct wse_kernels *k, struct node *x, uint32_t n, u
 	}
 }
 
-static void run_lanes(struct wse_mesh *m, struct scratch *r, const struct set *set, struct node *x,
+INLINE void run_lanes(struct wse_mesh *m, struct scratch *r, const struct set *set, struct node *x,
 		      uint32_t n)
 {
 	const struct wse_opnd *s = &x->e->o[OPND_SRC2];
@@ -235,7 +237,7 @@ static void skip(struct wse_opnd *o, uint32_t n, bool new_row)
 		o->pos += o->stride * (int32_t)n;
 }
 
-static void run_mover(struct wse_mesh *m, struct scratch *r, const struct set *set, struct node *x,
+INLINE void run_mover(struct wse_mesh *m, struct scratch *r, const struct set *set, struct node *x,
 		      uint32_t n)
 {
 	struct wse_engine *e = x->e;
@@ -301,7 +303,7 @@ static void run_mover(struct wse_mesh *m, struct scratch *r, const struct set *s
 	}
 }
 
-void wse_bulk_pass(struct scratch *r, const struct set *s, struct node *x)
+INLINE void pass(struct scratch *r, const struct set *s, struct node *x)
 {
 	struct wse_mesh *m = x->c->mesh;
 
@@ -317,12 +319,17 @@ void wse_bulk_pass(struct scratch *r, const struct set *s, struct node *x)
 	}
 }
 
+void wse_bulk_pass(struct scratch *r, const struct set *s, struct node *x)
+{
+	pass(r, s, x);
+}
+
 void wse_bulk_run(struct scratch *r, const struct set *s)
 {
 	uint32_t i;
 
 	for (i = s->order; i < s->order + s->norder; i++)
-		wse_bulk_pass(r, s, &s->b->node[s->b->order[i]]);
+		pass(r, s, &s->b->node[s->b->order[i]]);
 }
 
 void wse_bulk_count(struct wse_model *m, const struct set *s, uint32_t hops, uint32_t n)
@@ -337,14 +344,6 @@ void wse_bulk_count(struct wse_model *m, const struct set *s, uint32_t hops, uin
 		for (p = router[i] & 15; p; p &= p - 1)
 			c->link[__builtin_ctz(p)] += n;
 	}
-}
-
-void wse_bulk_end(struct node *x)
-{
-	if (x->e->op == WSE_TOP_DOT)
-		wse_dotq_push(x->c, 0, true);
-	wse_engine_complete(x->c->mesh, x->c, x->e);
-	wse_wake(x->c->mesh, x->c);
 }
 
 void wse_bulk_ended(struct wse_model *m, const struct set *s, struct wse_port_in *p)
