@@ -156,16 +156,14 @@ static bool pass_end(struct wse_model *m, const struct set *s, struct wse_port_i
 	}
 	for (i = s->sink; i < s->sink + s->nsinks; i++)
 		wse_bulk_end(&s->b->node[s->b->sink[i]]);
-	wse_bulk_ended(m, s, p);
+	wse_bulk_count(m, s, s->hops, 1, ~0u);
+	wse_bulk_ended(m, p);
 	return true;
 }
 
 void wse_bulk_passed(struct wse_model *m, const struct set *s, struct wse_port_in *p)
 {
 	m->moved = true;
-	wse_bulk_count(m, s, s->hops_all, s->n);
-	if (!p)
-		return;
 	p->pos += s->n;
 	p->age = 0;
 	/* nothing on the way has changed: whoever took the block takes its END */
@@ -184,6 +182,7 @@ bool wse_bulk_port_run(struct wse_model *m, struct bulk_worker *w, unsigned int 
 	any = wse_bulk_port(m, b, col, &s) && wse_bulk_reserve(&w->one, &s);
 	if (any) {
 		wse_bulk_run(&w->one, &s);
+		wse_bulk_count(m, &s, s.hops_all, s.n, ~0u);
 		wse_bulk_passed(m, &s, &m->in[col]);
 	}
 	wse_bulk_clear(b);
@@ -223,7 +222,7 @@ static bool mover_run(struct bulk_worker *w, struct wse_mesh *p, struct wse_core
 	any = wse_bulk_reserve(&w->one, &s);
 	if (any) {
 		wse_bulk_run(&w->one, &s);
-		wse_bulk_count(p->dev, &s, s.hops_all, s.n);
+		wse_bulk_count(p->dev, &s, s.hops_all, s.n, ~0u);
 	}
 	wse_bulk_clear(b);
 	return any;

@@ -38,7 +38,7 @@ struct bulk { /* what has been found, of one set or more */
 	uint32_t *sink;
 	uint32_t *slot; /* [3 * core + engine] or [3 * cores + column] -> node + 1 */
 	uint32_t *stack;
-	uint32_t *trail; /* routers that wavelets cross: core << 4 | ports to neighbours */
+	uint32_t *trail; /* routers that wavelets cross: part << 28 | core << 4 | ports to neighbours */
 	uint32_t ntrail, trail_cap;
 	uint32_t nnodes, norder, nsinks, hops;
 	/* how far to look */
@@ -122,8 +122,9 @@ void wse_bulk_source(struct bulk *b, struct wse_core *c, unsigned int which);
 /* bulk_run.c */
 void wse_bulk_deliver(const struct set *s, uint32_t first, uint32_t sinks, const struct run *r);
 bool wse_bulk_reserve(struct scratch *r, const struct set *s); /* false: no memory */
-/* n wavelets have crossed the first routers of the set's trail */
-void wse_bulk_count(struct wse_model *m, const struct set *s, uint32_t hops, uint32_t n);
+/* n wavelets have crossed the first routers of the set's trail; parts: those of them that count */
+void wse_bulk_count(struct wse_model *m, const struct set *s, uint32_t hops, uint32_t n,
+		    uint32_t parts);
 /* the END of a block at the lanes of a node */
 static inline void wse_bulk_end(struct node *x)
 {
@@ -134,7 +135,7 @@ static inline void wse_bulk_end(struct node *x)
 }
 
 /* it has been at all of them */
-void wse_bulk_ended(struct wse_model *m, const struct set *s, struct wse_port_in *p);
+void wse_bulk_ended(struct wse_model *m, struct wse_port_in *p);
 /* the set's run through one of its nodes, through all */
 void wse_bulk_pass(struct scratch *r, const struct set *s, struct node *x);
 void wse_bulk_run(struct scratch *r, const struct set *s);

@@ -203,7 +203,8 @@ bool wse_bulk_follow(struct wse_model *m, struct bulk *b, struct wse_core *c, un
 		port = b->stack[depth] & 7;
 		tx = c->tx[color];
 		if (++steps > limit || c->rx[color] != port || c->in[port][color].count || !tx ||
-		    !leave_trail(b, b->ntrail + steps, c->idx << 4 | (tx & 15)))
+		    !leave_trail(b, b->ntrail + steps,
+				 c->mesh->index << 28 | c->idx << 4 | (tx & 15)))
 			return false;
 		if (tx & 1u << WSE_PORT_R) {
 			n = reader(b, c, color);

@@ -21,6 +21,7 @@ struct job {
 	struct bulks *b;
 	uint32_t threads;
 	uint8_t thread[WSE_PARTS_MAX]; /* of each part */
+	uint32_t parts[WSE_PARTS_MAX]; /* of each thread, as a mask */
 };
 
 /* ---- ports: what they feed ---- */
@@ -115,6 +116,9 @@ static void pass_column(const struct job *j, const struct set *s, uint32_t threa
 		if (x->ends)
 			wse_bulk_end(x);
 	}
+	wse_bulk_count(j->m, s, s->hops_all, s->n, j->parts[thread]);
+	if (s->end && s->values)
+		wse_bulk_count(j->m, s, s->hops, 1, j->parts[thread]);
 }
 
 static void pass(void *arg, uint32_t thread)
@@ -174,7 +178,7 @@ static bool rest_of_ports(struct wse_model *m, struct bulks *b)
 		did = f->found;
 		if (f->found) {
 			if (f->s.end && f->s.values)
-				wse_bulk_ended(m, &f->s, p);
+				wse_bulk_ended(m, p);
 			wse_bulk_passed(m, &f->s, p);
 		} else if (f->far) {
 			did = wse_bulk_port_run(m, b->w[0], c);
@@ -210,8 +214,10 @@ bool wse_bulk_parts(struct wse_model *m, struct bulks *b)
 	}
 	if (engines < WORTH && !(m->cfg.flags & WSE_MODEL_FUNC_PARTS))
 		j.threads = 1;
-	for (i = 0; i < m->nmesh && i < WSE_PARTS_MAX; i++)
+	for (i = 0; i < m->nmesh && i < WSE_PARTS_MAX; i++) {
 		j.thread[i] = (uint8_t)wse_mesh_thread(m, i, j.threads);
+		j.parts[j.thread[i]] |= 1u << i;
+	}
 	for (i = 0; i < j.threads; i++)
 		b->w[i]->passed = 0;
 	wse_team_run(m->team, j.threads, pass, &j);

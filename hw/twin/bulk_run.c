@@ -332,24 +332,26 @@ void wse_bulk_run(struct scratch *r, const struct set *s)
 		pass(r, s, &s->b->node[s->b->order[i]]);
 }
 
-void wse_bulk_count(struct wse_model *m, const struct set *s, uint32_t hops, uint32_t n)
+void wse_bulk_count(struct wse_model *m, const struct set *s, uint32_t hops, uint32_t n,
+		    uint32_t parts)
 {
 	const uint32_t *router = s->b->trail + s->trail;
 	uint32_t i, p;
 
 	for (i = 0; i < hops; i++) {
-		struct wse_core *c = &m->core[router[i] >> 4];
+		struct wse_core *c = &m->core[router[i] >> 4 & 0xffffff];
 
+		if (!(parts >> (router[i] >> 28) & 1))
+			continue;
 		c->cnt[WSE_CNT_WAVELET] += n;
 		for (p = router[i] & 15; p; p &= p - 1)
 			c->link[__builtin_ctz(p)] += n;
 	}
 }
 
-void wse_bulk_ended(struct wse_model *m, const struct set *s, struct wse_port_in *p)
+void wse_bulk_ended(struct wse_model *m, struct wse_port_in *p)
 {
 	p->end_due = false;
-	wse_bulk_count(m, s, s->hops, 1);
 	if (!m->round)
 		m->round = 1;
 }

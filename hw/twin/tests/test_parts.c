@@ -66,7 +66,7 @@ static void look(struct dev *d, uint32_t host, size_t n, struct result *r)
 					WSE_REG_FAULT_TAIL,	WSE_REG_STATUS};
 	static uint8_t sram[WSE_SRAM_BYTES];
 	struct wse_core_state st;
-	uint32_t acc[128], i, v;
+	uint32_t acc[128], i, v, value;
 
 	r->all = hash(hash(1, d->mem, DEV_DATA), d->mem + host, n);
 	r->memory = 1;
@@ -78,6 +78,11 @@ static void look(struct dev *d, uint32_t host, size_t n, struct result *r)
 		d->ops->peek(d->m, i, WSE_SRAM_BASE, sram, sizeof(sram));
 		d->ops->get_acc(d->m, i, acc);
 		d->ops->get_state(d->m, i, &st);
+		for (v = 0; v < WSE_CNT_COUNT; v++) {
+			d->ops->mmio_write(d->m, WSE_REG_CNT_SEL, v << WSE_CNT_SEL_ID_SHIFT | i);
+			value = d->ops->mmio_read(d->m, WSE_REG_CNT_VAL_LO);
+			r->all = hash(r->all, &value, sizeof(value));
+		}
 		r->memory = hash(r->memory, sram, sizeof(sram));
 		r->all = hash(hash(r->all, acc, sizeof(acc)), &st, sizeof(st));
 	}
