@@ -7,7 +7,7 @@
 
 KERNEL ?= backports
 KO_SRC := $(wildcard driver/*.c driver/*.h)
-KO_DEPS := Kbuild $(KO_SRC) uapi/wse/wse_cmd.h uapi/wse/wse_ring.h uapi/wse/gen/wse_regs.h uapi/drm/wse_accel.h driver/build.mk
+KO_DEPS := Kbuild $(KO_SRC) uapi/wse/wse_cmd.h uapi/wse/wse_ring.h uapi/wse/wse_scope.h uapi/wse/gen/wse_regs.h uapi/drm/wse_accel.h driver/build.mk
 ifneq ($(KDIR),)
 # only when the module is asked for: other targets do not care what KDIR is
 ifneq ($(filter driver lint-driver install-driver,$(MAKECMDGOALS)),)
@@ -57,7 +57,7 @@ lint-driver: $(KO_TREE)/.tree ## sparse and checkpatch over the driver
 	+@$(ko-make) KCFLAGS=-Werror C=1 CF="-Wsparse-error" modules
 	@set -e; eval "$$(selftests/vm/fetch source || echo exit 1)"; \
 	"$$CHECKPATCH" --strict --no-tree --quiet --terse --max-line-length=100 --show-types \
-		--ignore SPDX_LICENSE_TAG -f $(KO_SRC) uapi/wse/wse_cmd.h uapi/wse/wse_ring.h; \
+		--ignore SPDX_LICENSE_TAG -f $(KO_SRC) uapi/wse/wse_cmd.h uapi/wse/wse_ring.h uapi/wse/wse_scope.h; \
 	for p in driver/upstream/*.patch; do "$$CHECKPATCH" --strict --no-tree --quiet --terse --show-types - <$$p; done
 
 SUITES += driver/test-build

@@ -7,6 +7,7 @@
 
 #include "wse_counters.h"
 #include "wse_dev.h"
+#include "wse_scope.h"
 
 /* the ABI that has CNT_SEL, and with it counters of cores, links and queues */
 #define WSE_MINOR_SELECT 2
@@ -21,25 +22,6 @@ struct wse_counter {
 
 #define WSE_COUNTER(id, scope, name, unit, minor, exact, what) { scope, minor },
 static const struct wse_counter wse_counters[] = { WSE_COUNTERS(WSE_COUNTER) };
-
-/* How many objects of a scope there are. */
-static u64 wse_objects(const struct wse_device *wdev, u32 scope)
-{
-	u64 cores = (u64)wdev->geom.rows * wdev->geom.cols;
-
-	switch (scope) {
-	case DRM_WSE_SCOPE_TILE:
-		return 1;
-	case DRM_WSE_SCOPE_CORE:
-		return cores;
-	case DRM_WSE_SCOPE_LINK:
-		return 4 * cores;
-	case DRM_WSE_SCOPE_QUEUE:
-		return wdev->nrings;
-	default:
-		return 0;
-	}
-}
 
 /* Does the device have the i-th counter of the list, for objects of that scope? */
 static bool wse_counter_there(const struct wse_device *wdev, unsigned int i, u32 scope)
@@ -76,7 +58,8 @@ int wse_counters_ioctl(struct drm_device *drm, void *data, struct drm_file *file
 	bool gone;
 	int idx;
 
-	if (args->pad || args->object >= wse_objects(wdev, args->scope))
+	if (args->pad || args->object >= wse_scope_objects(wdev->geom.rows, wdev->geom.cols,
+							   wdev->geom.queues, args->scope))
 		return -EINVAL;
 	if (!drm_dev_enter(drm, &idx))
 		return -ENODEV;

@@ -4,20 +4,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include "wse_crc.h"
 #include "wse_regs.h"
-
-static uint32_t crc32(const unsigned char *p, size_t n)
-{
-	uint32_t c = ~0u;
-	int i;
-
-	while (n--) {
-		c ^= *p++;
-		for (i = 0; i < 8; i++)
-			c = c >> 1 ^ (c & 1 ? 0xedb88320u : 0);
-	}
-	return ~c;
-}
 
 static size_t slurp(const char *name, unsigned char *buf, size_t max)
 {
@@ -48,7 +36,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "fw-pack: %s and %s do not fit together\n", argv[1], argv[2]);
 		return 1;
 	}
-	crc = crc32(code, n);
+	crc = wse_crc32(code, n);
 	memcpy(img + offsetof(struct wse_fw, crc), &crc, sizeof(crc));
 	f = fopen(argv[3], "wb");
 	out = f ? fwrite(img, 1, hdr + n, f) : 0;

@@ -8,6 +8,7 @@
  */
 #include "lockstep.h"
 #include "lockstep_asm.h"
+#include "lockstep_tile.h"
 
 #define DATA	 0x8000a000u /* 2 KiB to load and store */
 #define CODE_END 0x80009f00u
@@ -338,16 +339,6 @@ static void core_program(struct gen *g, uint32_t insns, uint32_t result)
 
 void ls_gen_scalar(struct ls_program *p, struct rng *r, uint32_t insns)
 {
-	struct wse_sqe_start start = {
-		.opcode = WSE_OP_START,
-		.flags = WSE_SQF_BOOT | WSE_SQF_CLOSED,
-		.cid = 1,
-		.rows = (uint16_t)p->rows,
-		.cols = (uint16_t)p->cols,
-		.budget = 10000000,
-		.entry = WSE_SRAM_BASE,
-	};
-
 	uint32_t bad = rng_below(r, 8 * p->rows * p->cols); /* at most one core reports an error */
 
 	p->kind = "scalar";
@@ -358,9 +349,6 @@ void ls_gen_scalar(struct ls_program *p, struct rng *r, uint32_t insns)
 			p->image[core][i] = (uint8_t)rng_next(r);
 		core_program(&g, insns, core == bad ? rng_range(r, 1, 2047) : 0);
 	}
-	for (unsigned int i = 0; i < WSE_NARGS; i++)
-		start.arg[i] = (uint32_t)rng_next(r);
-	p->cmd[0].queue = 1;
-	memcpy(&p->cmd[0].sqe, &start, sizeof(start));
-	p->ncmds = 1;
+	p->ncmds = 0;
+	tile_start(p, r, WSE_SQF_BOOT | WSE_SQF_CLOSED, WSE_SRAM_BASE, 1);
 }

@@ -167,6 +167,21 @@ static uint64_t host_place(struct tile *t, uint32_t *at, uint32_t bytes)
 }
 
 /* From the north edge down some columns into AXPY, a block after the other. */
+/* a stream of the next command, over columns that it begins at */
+static struct wse_sqe stream(const struct tile *t, uint8_t opcode, uint32_t col0, uint32_t cols,
+			     uint32_t etype)
+{
+	return (struct wse_sqe){
+		.opcode = opcode,
+		.flags = WSE_SQF_BUF_DIRECT,
+		.cid = (uint16_t)(100 + t->p->ncmds),
+		.col0 = (uint16_t)col0,
+		.cols = (uint16_t)cols,
+		.etype = (uint8_t)etype,
+		.budget = 10000000,
+	};
+}
+
 static void phase_stream_in(struct tile *t, uint32_t *mem)
 {
 	uint32_t col0 = rng_below(t->r, t->p->cols), cols = rng_range(t->r, 1, t->p->cols - col0),
@@ -176,20 +191,12 @@ static void phase_stream_in(struct tile *t, uint32_t *mem)
 	uint32_t etype = rng_below(t->r, 2), es = etype ? 4 : 2, row = (K * es + 7) & ~7u;
 	uint32_t mrow = ((K + 7) / 8 + 7) & ~7u, rows = blocks * B;
 	struct ls_cmd *cmd = &t->p->cmd[t->p->ncmds];
-	struct wse_sqe s = {
-		.opcode = WSE_OP_STREAM_IN,
-		.flags = WSE_SQF_BUF_DIRECT,
-		.cid = (uint16_t)(100 + t->p->ncmds),
-		.col0 = (uint16_t)col0,
-		.cols = (uint16_t)cols,
-		.etype = (uint8_t)etype,
-		.budget = 10000000,
-		.nline = blocks,
-		.kcol = (uint16_t)K,
-		.nfeat = (uint8_t)B,
-		.lstride = row + 8 * rng_below(t->r, 2),
-	};
+	struct wse_sqe s = stream(t, WSE_OP_STREAM_IN, col0, cols, etype);
 
+	s.nline = blocks;
+	s.kcol = (uint16_t)K;
+	s.nfeat = (uint8_t)B;
+	s.lstride = row + 8 * rng_below(t->r, 2);
 	if (!tile_color(t, &color))
 		return;
 	s.color = (uint8_t)color;
@@ -235,21 +242,13 @@ static void phase_stream_out(struct tile *t, uint32_t *mem)
 		 es = etype == WSE_ETYPE_BF16 ? 2 : 4;
 	uint32_t row = (n * es + 7) & ~7u;
 	struct ls_cmd *cmd = &t->p->cmd[t->p->ncmds];
-	struct wse_sqe s = {
-		.opcode = WSE_OP_STREAM_OUT,
-		.flags = WSE_SQF_BUF_DIRECT,
-		.cid = (uint16_t)(100 + t->p->ncmds),
-		.col0 = (uint16_t)col0,
-		.cols = (uint16_t)cols,
-		.etype = (uint8_t)etype,
-		.budget = 10000000,
-		.nline = 1,
-		.kcol = (uint16_t)n,
-		.nfeat = 1,
-		.lstride = row,
-		.cstride = row,
-	};
+	struct wse_sqe s = stream(t, WSE_OP_STREAM_OUT, col0, cols, etype);
 
+	s.nline = 1;
+	s.kcol = (uint16_t)n;
+	s.nfeat = 1;
+	s.lstride = row;
+	s.cstride = row;
 	if (!tile_color(t, &color))
 		return;
 	s.color = (uint8_t)color;

@@ -122,6 +122,14 @@ static uint32_t counter(struct wse_model *m, uint32_t offset)
 	return pair(m, 2 + i, offset & 4, offset & 4 ? 0 : total(m, i));
 }
 
+/* registers that only keep what is written */
+static bool kept(uint32_t offset)
+{
+	return offset == WSE_REG_AQ_SIZE || offset == WSE_REG_FAULT_SIZE ||
+	       offset == WSE_REG_ASQ_LO || offset == WSE_REG_ASQ_HI || offset == WSE_REG_ACQ_LO ||
+	       offset == WSE_REG_ACQ_HI || offset == WSE_REG_FAULT_LO || offset == WSE_REG_FAULT_HI;
+}
+
 uint32_t wse_mmio_read(struct wse_model *m, uint32_t offset)
 {
 	switch (offset) {
@@ -158,16 +166,9 @@ uint32_t wse_mmio_read(struct wse_model *m, uint32_t offset)
 		return m->fault_head;
 	case WSE_REG_FAULT_LOST:
 		return m->fault_lost;
-	case WSE_REG_AQ_SIZE:
-	case WSE_REG_ASQ_LO:
-	case WSE_REG_ASQ_HI:
-	case WSE_REG_ACQ_LO:
-	case WSE_REG_ACQ_HI:
-	case WSE_REG_FAULT_LO:
-	case WSE_REG_FAULT_HI:
-	case WSE_REG_FAULT_SIZE:
-		return m->reg[offset / 4];
 	}
+	if (kept(offset))
+		return m->reg[offset / 4];
 	if (offset >= WSE_CNT_BASE && offset < WSE_CNT_BASE + 8 * WSE_CNT_COUNT && !(offset & 3))
 		return counter(m, offset);
 	return 0;
@@ -212,15 +213,8 @@ void wse_mmio_write(struct wse_model *m, uint32_t offset, uint32_t value)
 	case WSE_REG_CNT_SEL:
 		m->cnt_sel = value;
 		break;
-	case WSE_REG_AQ_SIZE:
-	case WSE_REG_ASQ_LO:
-	case WSE_REG_ASQ_HI:
-	case WSE_REG_ACQ_LO:
-	case WSE_REG_ACQ_HI:
-	case WSE_REG_FAULT_LO:
-	case WSE_REG_FAULT_HI:
-	case WSE_REG_FAULT_SIZE:
-		m->reg[offset / 4] = value;
-		break;
+	default:
+		if (kept(offset))
+			m->reg[offset / 4] = value;
 	}
 }

@@ -6,6 +6,7 @@
 #include "base/handle.h"
 #include "device.h"
 #include "wse_regs.h"
+#include "wse_scope.h"
 
 _Static_assert(DRM_WSE_SCOPE_TILE == WSE_SCOPE_TILE && DRM_WSE_SCOPE_CORE == WSE_SCOPE_CORE &&
 		       DRM_WSE_SCOPE_LINK == WSE_SCOPE_LINK &&
@@ -27,20 +28,7 @@ const struct wse_counter *wse_counter(uint32_t scope, uint32_t i)
 
 uint32_t wse_counter_objects(const struct drm_wse_info *info, uint32_t scope)
 {
-	uint32_t cores = info->rows * info->cols;
-
-	switch (scope) {
-	case DRM_WSE_SCOPE_TILE:
-		return 1;
-	case DRM_WSE_SCOPE_CORE:
-		return cores;
-	case DRM_WSE_SCOPE_LINK:
-		return 4 * cores;
-	case DRM_WSE_SCOPE_QUEUE:
-		return info->queues + 1;
-	default:
-		return 0;
-	}
+	return (uint32_t)wse_scope_objects(info->rows, info->cols, info->queues, scope);
 }
 
 int wse_device_counters(struct wse_device *dev, uint32_t scope, uint32_t object, uint64_t *values,

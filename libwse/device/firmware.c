@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "device.h"
+#include "wse_crc.h"
 #include "wse_regs.h"
 
 #define WSE_INSTALLED "/lib/firmware/wse"
@@ -98,19 +99,6 @@ int wse_read_file(const char *path, size_t max, void **bytes, size_t *size)
 	return 0;
 }
 
-static uint32_t crc32(const unsigned char *p, size_t n)
-{
-	uint32_t c = ~0u;
-	int i;
-
-	while (n--) {
-		c ^= *p++;
-		for (i = 0; i < 8; i++)
-			c = c >> 1 ^ (c & 1 ? 0xedb88320u : 0);
-	}
-	return ~c;
-}
-
 static int check(const char *path, const unsigned char *file, size_t size, uint32_t abi_minor,
 		 char *why, size_t len)
 {
@@ -132,7 +120,7 @@ static int check(const char *path, const unsigned char *file, size_t size, uint3
 	entry = h->entry - WSE_SRAM_BASE;
 	if (h->bytes != size - sizeof(*h) || !h->bytes || h->bytes % 8 ||
 	    h->bytes > WSE_ARGS_OFFSET || entry >= h->bytes || entry % 4 || h->resv[0] ||
-	    h->resv[1] || crc32(file + sizeof(*h), h->bytes) != h->crc) {
+	    h->resv[1] || wse_crc32(file + sizeof(*h), h->bytes) != h->crc) {
 		snprintf(why, len, "%s is damaged: build or install it again", path);
 		return -ENOEXEC;
 	}

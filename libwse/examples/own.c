@@ -6,10 +6,9 @@
  *	own FILE [DEVICE [STEPS]]
  */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <wse/wse.h>
+
+#include "loop.h"
 
 enum { VOCAB = 256, WINDOW = 8, EMBED = 16, INPUTS = WINDOW * EMBED, HIDDEN = 128 };
 enum { WTE, W0, B0, W1, B1, PARAMS };
@@ -150,29 +149,15 @@ static int own_model(struct wse_model **model)
 
 int main(int argc, char **argv)
 {
-	const char *device = argc > 2 ? argv[2] : "sim:func,rows=4,cols=4";
-	const struct wse_train_shape training = {
-		.data = argv[1], .batch = 256, .lr = 2e-3, .max_norm = 1.0};
-	struct wse_model *model = NULL;
-	struct wse_params *params = NULL;
-	struct wse_trainer *trainer = NULL;
-	struct wse_step_result r;
-	int steps = argc > 3 ? atoi(argv[3]) : 100;
-	int ret = argc < 2 ? -1 : own_model(&model);
+	struct wse_model *model;
+	int ret;
 
-	ret = ret ? ret : wse_params_create(&params);
-	ret = ret ? ret : wse_params_make(params, model, &training);
-	ret = ret ? ret : wse_trainer_open(params, &device, 1, NULL, NULL, &trainer);
-	for (int i = 1; i <= steps && !ret; i++) {
-		ret = wse_trainer_step(trainer, &r);
-		if (!ret && (i == 1 || i % 10 == 0))
-			printf("step %d: loss %.4f\n", i, r.loss);
-	}
-	if (ret)
+	if (argc < 2 || own_model(&model)) {
 		fprintf(stderr, "%s\n",
 			argc < 2 ? "usage: own FILE [DEVICE [STEPS]]" : wse_error());
-	wse_trainer_close(trainer);
-	wse_params_destroy(params);
+		return 1;
+	}
+	ret = loop(argc, argv, model, 256, NULL);
 	wse_model_destroy(model);
-	return ret != 0;
+	return ret;
 }

@@ -15,6 +15,7 @@
  * unnormalised, O = (P V) / l, because that is where the format shows.
  */
 #include "gpt_ref.h"
+#include "ref/bf16.h"
 
 #include <cblas.h>
 #include <errno.h>
@@ -122,21 +123,10 @@ void gpt_ref_close(struct gpt_ref *r)
 
 /* ---- storage and threads ---- */
 
-/* nearest even; a number, not NaN, below the largest bf16 */
-static float bf16(float f)
-{
-	uint32_t u;
-
-	memcpy(&u, &f, sizeof(u));
-	u = (u + 0x7fff + (u >> 16 & 1)) & 0xffff0000;
-	memcpy(&f, &u, sizeof(f));
-	return f;
-}
-
 static void store(const struct gpt_ref *r, float *x, size_t n)
 {
 	for (size_t i = 0; i < n && r->c.bf16_storage; i++)
-		x[i] = bf16(x[i]);
+		x[i] = ref_bf16(x[i]);
 }
 
 /* matrices and embeddings as bf16; vectors stay fp32 */
@@ -256,7 +246,7 @@ static void linear_backward(float *dx, float *dw, float *dbias, const float *dy,
 /* what a norm reads of the residual, forward and backward */
 static float kept(const struct gpt_ref *r, float x)
 {
-	return r->c.bf16_storage ? bf16(x) : x;
+	return r->c.bf16_storage ? ref_bf16(x) : x;
 }
 
 /* y [n][H] = (x - mean) rstd gain + bias, rstd = 1 / sqrt(variance + eps) over H */

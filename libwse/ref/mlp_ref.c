@@ -21,6 +21,7 @@
 #include <time.h>
 
 #include "num/num.h"
+#include "ref/bf16.h"
 
 static uint32_t widest(const struct wse_mlp *m)
 {
@@ -82,17 +83,6 @@ void mlp_ref_close(struct mlp_ref *r)
 	memset(r, 0, sizeof(*r));
 }
 
-/* nearest even; a number, not NaN, below the largest bf16 */
-static float bf16(float f)
-{
-	uint32_t u;
-
-	memcpy(&u, &f, sizeof(u));
-	u = (u + 0x7fff + (u >> 16 & 1)) & 0xffff0000;
-	memcpy(&f, &u, sizeof(f));
-	return f;
-}
-
 /* weights and embeddings as bf16; biases stay fp32 */
 static const float *round_params(struct mlp_ref *r)
 {
@@ -101,7 +91,7 @@ static const float *round_params(struct mlp_ref *r)
 		const struct wse_tensor *t = &r->tab.t[i];
 
 		for (size_t j = t->off; j < t->off + t->count && t->ndim > 1; j++)
-			r->rounded[j] = bf16(r->params[j]);
+			r->rounded[j] = ref_bf16(r->params[j]);
 	}
 	return r->rounded;
 }
@@ -172,7 +162,7 @@ double mlp_ref_forward(struct mlp_ref *r, const uint16_t *context, const uint16_
 		for (size_t i = 0; l + 1 < m->nlinear && i < (size_t)b_all * n; i++) {
 			float a = act_forward(m->act, y[i]);
 
-			r->act[l + 1][i] = r->bf16_storage ? bf16(a) : a;
+			r->act[l + 1][i] = r->bf16_storage ? ref_bf16(a) : a;
 		}
 	}
 	return softmax_xent(r, r->pre[m->nlinear - 1], target);

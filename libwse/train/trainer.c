@@ -158,28 +158,34 @@ int wse_trainer_eval(struct wse_trainer *t, uint64_t max_batches, double *loss, 
 
 /* ---- weights ---- */
 
-/* all of a step is written; the row of tensor i */
-static int find(struct wse_trainer *t, uint32_t i, struct wse_memx_state *st,
-		const struct wse_tensor **row)
+/* enters; all of a step is written; the row of tensor i, or NULL with the error in ret */
+static int enter_tensor(struct wse_trainer *t, uint32_t i, struct wse_memx_state *st,
+			const struct wse_tensor **row, int *ret)
 {
+	int entered = enter(t);
+
+	*row = NULL;
+	*ret = 0;
+	if (entered)
+		return entered;
 	wse_memx_finish(t->s.memx);
 	wse_memx_state(t->s.memx, st);
-	if (i >= st->table->n)
-		return wse_why(t->s.why, -ENOENT, "there is no tensor %u of %u", i, st->table->n);
-	*row = &st->table->t[i];
+	if (i < st->table->n)
+		*row = &st->table->t[i];
+	else
+		*ret = wse_why(t->s.why, -ENOENT, "there is no tensor %u of %u", i, st->table->n);
 	return 0;
 }
 
 int wse_trainer_tensor(struct wse_trainer *t, uint32_t i, struct wse_tensor_info *info)
 {
-	const struct wse_tensor *row = NULL;
+	const struct wse_tensor *row;
 	struct wse_memx_state st;
-	int ret = enter(t);
+	int ret, entered = enter_tensor(t, i, &st, &row, &ret);
 
-	if (ret)
-		return ret;
-	ret = find(t, i, &st, &row);
-	if (!ret)
+	if (entered)
+		return entered;
+	if (row)
 		*info = (struct wse_tensor_info){
 			.name = row->name,
 			.rows = row->dim[0],
@@ -191,14 +197,13 @@ int wse_trainer_tensor(struct wse_trainer *t, uint32_t i, struct wse_tensor_info
 
 int wse_trainer_set_tensor(struct wse_trainer *t, uint32_t i, const float *data, uint64_t n)
 {
-	const struct wse_tensor *row = NULL;
+	const struct wse_tensor *row;
 	struct wse_memx_state st;
-	int ret = enter(t);
+	int ret, entered = enter_tensor(t, i, &st, &row, &ret);
 
-	if (ret)
-		return ret;
-	ret = find(t, i, &st, &row);
-	if (!ret && n != row->count)
+	if (entered)
+		return entered;
+	if (row && n != row->count)
 		ret = wse_why(t->s.why, -EINVAL, "%s has %zu elements, not %llu", row->name,
 			      row->count, (unsigned long long)n);
 	for (uint64_t j = 0; j < n && !ret; j++)

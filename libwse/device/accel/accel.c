@@ -266,13 +266,12 @@ static int accel_buffer_create(struct wse_device *dev, size_t size, struct wse_b
 		goto fail;
 	}
 	ret = map(a, buf);
-	if (ret) {
-		bo_unref(a, buf->handle);
-		goto fail;
+	if (!ret) {
+		wse_buffer_init(buf, dev);
+		*out = buf;
+		return 0;
 	}
-	wse_buffer_init(buf, dev);
-	*out = buf;
-	return 0;
+	bo_unref(a, buf->handle);
 fail:
 	free(buf);
 	return wse_fail(dev, ret, "%s: a buffer of %zu bytes: %s", dev->uri, size, strerror(-ret));
