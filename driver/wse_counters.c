@@ -20,8 +20,8 @@ struct wse_counter {
 	u8 minor; /* of the ABI that has it first */
 };
 
-#define WSE_COUNTER(id, scope, name, unit, minor, exact, what) { scope, minor },
-static const struct wse_counter wse_counters[] = { WSE_COUNTERS(WSE_COUNTER) };
+#define WSE_COUNTER(scope, minor) { scope, minor },
+static const struct wse_counter wse_counters[] = { WSE_COUNTER_KINDS(WSE_COUNTER) };
 
 /* Does the device have the i-th counter of the list, for objects of that scope? */
 static bool wse_counter_there(const struct wse_device *wdev, unsigned int i, u32 scope)

@@ -332,6 +332,11 @@ static void end_counters(void)
 				     "what a core counts in a cycle");
 				bit += counters[i].width;
 			}
+		printf("/* X(scope, minor of the ABI) */\n#define WSE_COUNTER_KINDS(X)");
+		for (i = 0; i < ncounters; i++)
+			printf(" X(WSE_SCOPE_%s, %lu)", upper(scopes[counters[i].scope]),
+			       counters[i].minor);
+		printf("\n");
 		printf("/* X(ID, scope, name, unit, minor of the ABI, exact, what) */\n"
 		       "#define WSE_COUNTERS(X)");
 		for (i = 0; i < ncounters; i++)

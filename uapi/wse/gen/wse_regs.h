@@ -161,6 +161,8 @@ typedef uint64_t __le64;
 #define WSE_CNT_CORE_WAVELET_MASK	0xe0	/* what a core counts in a cycle */
 #define WSE_CNT_CORE_LWAIT_SHIFT	8
 #define WSE_CNT_CORE_LWAIT_MASK	0x100	/* what a core counts in a cycle */
+/* X(scope, minor of the ABI) */
+#define WSE_COUNTER_KINDS(X) X(WSE_SCOPE_CORE, 0) X(WSE_SCOPE_CORE, 0) X(WSE_SCOPE_CORE, 0) X(WSE_SCOPE_TILE, 0) X(WSE_SCOPE_TILE, 0) X(WSE_SCOPE_CORE, 0) X(WSE_SCOPE_TILE, 2) X(WSE_SCOPE_QUEUE, 2) X(WSE_SCOPE_LINK, 2)
 /* X(ID, scope, name, unit, minor of the ABI, exact, what) */
 #define WSE_COUNTERS(X) \
 	X(0, WSE_SCOPE_CORE, "mac", "lane-cycles", 0, 1, "lane-cycles in which a lane did a useful multiply-add (at most cores x lanes a cycle)") \
