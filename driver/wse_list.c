@@ -79,11 +79,10 @@ static void wse_list_put(struct wse_list *list, size_t page, dma_addr_t addr)
 		list->block[k - 1].cpu[half + page % half] = cpu_to_le64(addr);
 }
 
-int wse_list_build(struct device *dev, struct wse_list *list, struct sg_table *sgt, size_t size,
-		   u32 pshift)
+/* limit: bytes beyond which a list may lie in pieces, a power of two. */
+int wse_list_build_within(struct device *dev, struct wse_list *list, struct sg_table *sgt,
+			  size_t size, u32 pshift, size_t limit)
 {
-	/* a whole number of entries in each half */
-	size_t limit = max_t(size_t, rounddown_pow_of_two(READ_ONCE(wse_list_bytes) | 1), 4096);
 	size_t page = (size_t)1 << pshift, pages = DIV_ROUND_UP(size, page), off = 0;
 	size_t half = limit / sizeof(__le64) / 2;
 	struct scatterlist *sg;
@@ -112,6 +111,15 @@ int wse_list_build(struct device *dev, struct wse_list *list, struct sg_table *s
 		off = end;
 	}
 	return 0;
+}
+
+int wse_list_build(struct device *dev, struct wse_list *list, struct sg_table *sgt, size_t size,
+		   u32 pshift)
+{
+	/* a whole number of entries in each half */
+	size_t limit = max_t(size_t, rounddown_pow_of_two(READ_ONCE(wse_list_bytes) | 1), 4096);
+
+	return wse_list_build_within(dev, list, sgt, size, pshift, limit);
 }
 
 void wse_list_free(struct device *dev, struct wse_list *list)

@@ -29,6 +29,8 @@ struct wse_list {
 int wse_sgt_shape(struct sg_table *sgt, size_t size, u32 *pshift, bool *direct);
 int wse_list_build(struct device *dev, struct wse_list *list, struct sg_table *sgt, size_t size,
 		   u32 pshift);
+int wse_list_build_within(struct device *dev, struct wse_list *list, struct sg_table *sgt,
+			  size_t size, u32 pshift, size_t limit);
 void wse_list_free(struct device *dev, struct wse_list *list);
 int wse_list_window(const struct wse_list *list, u64 begin, u64 end, u64 *addr, u64 *base);
 
