@@ -12,11 +12,19 @@ $(DRIVER_TESTS): $(B)/selftests/%: selftests/driver/%.c selftests/driver/wse_tes
 	@eval "$$(selftests/vm/fetch source || echo exit 1)"; \
 	$(CC) $(CPPFLAGS) -isystem "$$KSELFTEST" -D_GNU_SOURCE $(CFLAGS) -o $@ $<
 
+# hostile processes; a program of its own, not a kselftest
+FUZZ := fuzz fuzz_ops fuzz_sync fuzz_submit fuzz_mem
+$(B)/selftests/fuzz: $(FUZZ:%=selftests/driver/%.c) selftests/driver/fuzz.h selftests/driver/wse_test.h uapi/drm/wse_accel.h $(REGS)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -D_GNU_SOURCE $(CFLAGS) -pthread -o $@ $(filter %.c,$^)
+
 HOST_TESTS := $(B)/asan/selftests/driver/cmd_test $(B)/asan/selftests/driver/ring_test
-ALL += $(HOST_TESTS) $(DRIVER_TESTS)
+ALL += $(HOST_TESTS) $(DRIVER_TESTS) $(B)/selftests/fuzz
 SUITES += $(HOST_TESTS) \
 	"selftests/driver/guest evil test_evil" \
 	"selftests/driver/guest evil test_fw" selftests/driver/test-versions \
+	"selftests/driver/guest --env WSE_VANISH_EVERY=6 evil test_vanish" \
+	"selftests/driver/guest --smp 2 func fuzz 2x2 2 --seconds 40 --chaos" \
 	"selftests/driver/guest func test_ioctl" \
 	"selftests/driver/guest func test_submit 2x3 2" \
 	"selftests/driver/guest --iommu intel func test_submit 2x2 2" \
@@ -34,3 +42,9 @@ SUITES += $(HOST_TESTS) \
 .PHONY: bench-driver
 bench-driver: $(B)/wse.ko $(B)/wse-emu $(B)/firmware/wse-fw.bin $(B)/selftests/bench ## the driver's figures beside QEMU's nvme, in the guest
 	selftests/driver/guest --nvme func bench 4x4
+
+# The kernel is built once, by selftests/vm/fetch; DEBUG_PARTS="kunit suite" runs less, see the script.
+.PHONY: test-debug-kernel
+test-debug-kernel: $(B)/wse-emu $(B)/firmware/wse-fw.bin $(DRIVER_TESTS) $(B)/selftests/fuzz ## the driver on a kernel with KASAN, lockdep, ...: suite, KUnit, hostile processes (hours)
+	$(MAKE) driver KERNEL=debug
+	selftests/driver/debug-kernel $(DEBUG_PARTS)
