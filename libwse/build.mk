@@ -73,6 +73,13 @@ $(eval $(call c_program,wse-train,libwse/tools/wse-train.c,$(LIBWSE),$(LIBWSE_LI
 $(eval $(call c_program,wse-bench,$(wildcard libwse/bench/*.c) $(REF_SRC),$(LIBWSE),$(LIBWSE_LINK) -lopenblas))
 $(eval $(call c_program,gpt-ref-train,libwse/tools/gpt-ref-train.c $(REF_SRC),$(B)/libwse.a,-lopenblas -lm))
 
+# the RTL's cycles: `make test` holds what takes seconds against the file, a change of them writes it anew
+CYCLES := libwse/bench/cycles.baseline
+.PHONY: bench-baseline
+bench-baseline: $(B)/wse-bench $(FW)/wse-fw.bin $(FW_PROGRAMS) ## record the RTL's cycles in libwse/bench/cycles.baseline
+	$< --cycles > $(B)/cycles.new && mv $(B)/cycles.new $(CYCLES)
+SUITES += "$(B)/wse-bench --check-cycles $(CYCLES)"
+
 ALL += $(B)/libwse.a $(B)/libwse.so.1 $(B)/libwse.so $(B)/libwse.pc $(B)/wse-info $(B)/wse-train $(B)/wse-bench $(B)/gpt-ref-train
 
 # ---- tests: one program each, with and without sanitizers ----

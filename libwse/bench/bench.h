@@ -39,6 +39,13 @@ void bench_count(struct bench_measure *m, const char *name, const char *unit, do
 /* All counters of a device, or what they grew by: count[WSE_CNT_COUNT]. */
 void bench_counters(struct bench_measure *m, const uint64_t *count);
 
+/* Runs what is exact once each and prints its cycles, as the file of the baseline has them. */
+int bench_cycles(const struct bench *const *tables, int n);
+/* The same against such a file, TAP; not what takes long; only: one of them,
+ * or NULL. 0, 1: they differ, 2: no such file. */
+int bench_check_cycles(const struct bench *const *tables, int n, const char *path,
+		       const char *only);
+
 /* Seconds of a clock that only runs forward. */
 double bench_now(void);
 

@@ -112,21 +112,28 @@ static int run(const struct bench *b, const struct options *o)
 	return 0;
 }
 
+#define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
+
+static const struct bench *const tables[] = {bench_gemm, bench_kernels, bench_scalar, bench_train,
+					     bench_gpt,	 bench_host,	bench_driver};
+
 static int usage(FILE *f)
 {
-	const struct bench *tables[] = {bench_gemm, bench_kernels, bench_scalar, bench_train,
-					bench_gpt,  bench_host,	   bench_driver},
-			   *b;
-	size_t i;
+	const struct bench *b;
+	int i;
 
-	fprintf(f, "usage: wse-bench [options]\n"
-		   "  --only NAME   one of those below (default: all)\n"
-		   "  --json        one object a line (default: a table)\n"
-		   "  --raw         every run, too, with its counters (default: the best and the "
-		   "median)\n"
-		   "  --version, --help\n"
-		   "benchmarks:\n");
-	for (i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+	fprintf(f,
+		"usage: wse-bench [options]\n"
+		"  --only NAME   one of those below (default: all)\n"
+		"  --json        one object a line (default: a table)\n"
+		"  --raw         every run, too, with its counters (default: the best and the "
+		"median)\n"
+		"  --cycles      the figures in device cycles of the RTL alone, each once: the same "
+		"every time\n"
+		"  --check-cycles FILE  those that take seconds against FILE, TAP\n"
+		"  --version, --help\n"
+		"benchmarks:\n");
+	for (i = 0; i < COUNT(tables); i++)
 		for (b = tables[i]; b->name; b++)
 			fprintf(f, "  %-24s %s\n", b->name, b->what);
 	return f == stdout ? 0 : 2;
@@ -135,19 +142,18 @@ static int usage(FILE *f)
 static int bad_option(const char *arg)
 {
 	fprintf(stderr, "wse-bench: \"%s\" %s: wse-bench --help lists the options\n", arg,
-		strcmp(arg, "--only") ? "is no option" : "needs a name");
+		strcmp(arg, "--only") && strcmp(arg, "--check-cycles") ? "is no option"
+								       : "needs a name");
 	return 2;
 }
 
 int main(int argc, char **argv)
 {
-	const struct bench *tables[] = {bench_gemm, bench_kernels, bench_scalar, bench_train,
-					bench_gpt,  bench_host,	   bench_driver},
-			   *b;
+	const struct bench *b;
+	const char *check = NULL;
 	struct options o = {0};
 	int n = 0, failed = 0;
-	size_t t;
-	int i;
+	int i, t;
 
 	for (i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--json"))
@@ -156,6 +162,10 @@ int main(int argc, char **argv)
 			o.raw = 1;
 		else if (!strcmp(argv[i], "--only") && i + 1 < argc)
 			o.only = argv[++i];
+		else if (!strcmp(argv[i], "--cycles"))
+			return bench_cycles(tables, COUNT(tables));
+		else if (!strcmp(argv[i], "--check-cycles") && i + 1 < argc)
+			check = argv[++i];
 		else if (!strcmp(argv[i], "--version"))
 			return printf("wse-bench " WSE_RELEASE "\n") < 0;
 		else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
@@ -163,7 +173,9 @@ int main(int argc, char **argv)
 		else
 			return bad_option(argv[i]);
 	}
-	for (t = 0; t < sizeof(tables) / sizeof(tables[0]); t++)
+	if (check)
+		return bench_check_cycles(tables, COUNT(tables), check, o.only);
+	for (t = 0; t < COUNT(tables); t++)
 		for (b = tables[t]; b->name; b++) {
 			if (o.only && strcmp(o.only, b->name))
 				continue;

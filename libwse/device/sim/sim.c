@@ -26,6 +26,7 @@ static void irq(void *host, unsigned int vector)
 	struct sim *sim = host;
 
 	(void)vector;
+	sim->rang = sim->exact;
 	sim->ops->brk(sim->model);
 }
 
@@ -167,6 +168,7 @@ int wse_sim_open(const char *text, const struct wse_uri *uri, char *why, size_t 
 	sim_list_init(&sim->active);
 	sim->pages = uri->pages;
 	sim->chunk = 1024;
+	sim->exact = !strcmp(uri->model, "rtl");
 	ret = create_model(sim, uri, why, len);
 	if (ret)
 		goto free;

@@ -84,6 +84,8 @@ struct sim_wait {
 
 struct sim_fence {
 	atomic_uint refs;
+	struct sim *sim; /* whose time must pass until it signals; valid until then */
+	uint32_t wanted; /* threads, and jobs of other devices, that wait for it */
 	pthread_mutex_t lock;
 	pthread_cond_t cond; /* CLOCK_MONOTONIC */
 	bool done;
@@ -93,7 +95,7 @@ struct sim_fence {
 };
 
 void sim_cond_init(pthread_cond_t *cond); /* CLOCK_MONOTONIC */
-int sim_fence_create(struct sim_fence **fence);
+int sim_fence_create(struct sim *sim, struct sim_fence **fence);
 void sim_fence_get(struct sim_fence *fence);
 void sim_fence_put(struct sim_fence *fence);
 void sim_fence_signal(struct sim_fence *fence, int err, uint32_t start, uint32_t end);
@@ -157,6 +159,7 @@ struct sim_context {
 	struct sim *sim;
 	int err;	/* not 0: lost, or ended; sim.lock */
 	uint32_t njobs; /* sim.lock */
+	uint32_t nwait; /* threads that wait for one of them to end; sim.lock */
 	bool first;	/* fault says something; sim.lock */
 	int fault_err;
 	struct drm_wse_fault fault;
@@ -200,6 +203,10 @@ struct sim {
 	const char *broken; /* why the device needs a reset */
 	bool reset_due;	    /* the context is lost and its jobs wait for the reset */
 	int dead;
+	bool exact;	 /* time passes only while somebody waits (sim_thread.c) */
+	uint32_t wanted; /* who waits for a fence that has not signalled */
+	uint64_t grant;	 /* cycles that somebody who only asks waits for */
+	bool alone;	 /* nobody has asked for long */
 	struct sim_context *ctx;
 	uint32_t next_ctx;
 	uint64_t resets;
@@ -207,6 +214,7 @@ struct sim {
 	/* the thread's own */
 	bool idle; /* the model said so, and nothing was written since */
 	bool halted;
+	bool rang;	      /* exact: an interrupt has come since the rings were looked at */
 	bool clean;	      /* SRAM is scrubbed, cores are held */
 	uint64_t chunk;	      /* cycles of one advance */
 	int64_t device_ns;    /* device time at 1 GHz on the host's clock */
@@ -226,10 +234,15 @@ int sim_thread_start(struct sim *sim);
 void sim_thread_stop(struct sim *sim);
 /* Runs fn in the thread between advances, and waits for it. */
 int sim_call(struct sim *sim, int (*fn)(struct sim *sim, void *arg), void *arg);
+/* More, or (n negative) fewer, wait for this device's time to pass; with sim.lock. */
+void sim_want(struct sim *sim, int n);
+/* Lets a few cycles pass, the same number every time. */
+void sim_ask(struct sim *sim);
 /* The thread's: */
 uint32_t sim_read(struct sim *sim, uint32_t offset);
 void sim_write(struct sim *sim, uint32_t offset, uint32_t value);
-enum wse_stop sim_advance(struct sim *sim);
+enum wse_stop sim_advance(struct sim *sim, uint64_t most); /* 0: for a while of the host's time */
+void sim_poll(struct sim *sim, uint32_t first, struct sim_job_list *done);
 
 /* sim_admin.c; in the thread */
 int sim_start(struct sim *sim, void *arg);
@@ -260,6 +273,8 @@ void sim_dep_signalled(struct sim_job *job);
 int sim_user_wait(struct wse_fence *fence, int64_t timeout_ns);
 int sim_user_cycles(struct wse_fence *fence, uint32_t *start, uint32_t *end);
 void sim_user_free(struct wse_fence *fence);
+/* with sim.lock: until a job of the context is over, or something else has changed */
+void sim_await_job(struct sim_context *ctx);
 /* with sim.lock, in the thread */
 struct sim_job *sim_ready(struct sim *sim);
 bool sim_push(struct sim *sim);

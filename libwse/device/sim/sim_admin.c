@@ -11,7 +11,8 @@
 #define BOOT_CYCLES  10000000ull /* budget of the firmware's start */
 #define LOAD_CYCLES  100000000ull
 #define ADMIN_CYCLES 1000000000ull /* more than any admin command can take */
-#define READY_ROUNDS 1000
+#define READY_CYCLES 64
+#define READY_ROUNDS 20000
 
 /*
  * One command on the admin ring, alone there; in the thread. Its status as an errno; -ENODEV, and
@@ -21,9 +22,8 @@ static int admin(struct sim *sim, const struct wse_sqe *sqe)
 {
 	struct sim_job_list done;
 	uint64_t before = sim->tail_cycles;
-	enum wse_stop stop;
+	enum wse_stop stop = WSE_STOP_CYCLES;
 	bool over;
-	uint32_t q;
 
 	pthread_mutex_lock(&sim->lock);
 	sim->admin_done = false;
@@ -31,11 +31,11 @@ static int admin(struct sim *sim, const struct wse_sqe *sqe)
 	sim_ring_kick(sim, &sim->ring[0]);
 	pthread_mutex_unlock(&sim->lock);
 	do {
-		stop = sim_advance(sim);
+		if (!sim->rang)
+			stop = sim_advance(sim, 0);
 		sim_list_init(&done);
 		pthread_mutex_lock(&sim->lock);
-		for (q = 0; q < sim->nrings; q++)
-			sim_ring_poll(sim, &sim->ring[q], &done);
+		sim_poll(sim, 0, &done);
 		over = sim->admin_done;
 		if (!over && !sim->broken &&
 		    (stop == WSE_STOP_HALTED || stop == WSE_STOP_IDLE ||
@@ -55,7 +55,7 @@ static int wait_ready(struct sim *sim, uint32_t want)
 	for (i = 0; i < READY_ROUNDS; i++) {
 		if ((sim_read(sim, WSE_REG_STATUS) & WSE_STATUS_RDY_MASK) == want)
 			return 0;
-		sim_advance(sim);
+		sim_advance(sim, READY_CYCLES);
 	}
 	return -ENODEV;
 }
@@ -372,7 +372,7 @@ void sim_context_end(struct wse_context *base)
 
 	pthread_mutex_lock(&sim->lock);
 	while (ctx->njobs && !sim->dead)
-		pthread_cond_wait(&sim->changed, &sim->lock);
+		sim_await_job(ctx);
 	if (!ctx->err)
 		ctx->err = -ENOENT;
 	pthread_mutex_unlock(&sim->lock);

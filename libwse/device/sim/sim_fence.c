@@ -18,12 +18,13 @@ void sim_cond_init(pthread_cond_t *cond)
 	pthread_condattr_destroy(&attr);
 }
 
-int sim_fence_create(struct sim_fence **fence)
+int sim_fence_create(struct sim *sim, struct sim_fence **fence)
 {
 	struct sim_fence *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return -ENOMEM;
+	f->sim = sim;
 	atomic_init(&f->refs, 1);
 	pthread_mutex_init(&f->lock, NULL);
 	sim_cond_init(&f->cond);
@@ -45,6 +46,15 @@ void sim_fence_put(struct sim_fence *fence)
 	free(fence);
 }
 
+/* With the fence's lock. Whoever waits for it lets its device's time pass. */
+static void want(struct sim_fence *fence, int n)
+{
+	fence->wanted += (uint32_t)n;
+	pthread_mutex_lock(&fence->sim->lock);
+	sim_want(fence->sim, n);
+	pthread_mutex_unlock(&fence->sim->lock);
+}
+
 /*
  * Jobs are told with the lock held: a job that is freed takes its waits back under it first, so
  * none is told that is gone.
@@ -58,6 +68,9 @@ void sim_fence_signal(struct sim_fence *fence, int err, uint32_t start, uint32_t
 	fence->start = start;
 	fence->end = end;
 	fence->done = true;
+	/* now, not when they wake up: until they wait again no time may pass */
+	if (fence->wanted)
+		want(fence, -(int)fence->wanted);
 	pthread_cond_broadcast(&fence->cond);
 	while ((w = fence->waits)) {
 		struct sim_job *job = w->job;
@@ -78,6 +91,8 @@ bool sim_fence_add(struct sim_fence *fence, struct sim_wait *wait)
 	if (waits) {
 		wait->next = fence->waits;
 		fence->waits = wait;
+		if (wait->job->sim != fence->sim)
+			want(fence, 1);
 	} else {
 		wait->job = NULL;
 	}
@@ -94,6 +109,8 @@ void sim_fence_remove(struct sim_wait *wait)
 		for (p = &wait->fence->waits; *p != wait; p = &(*p)->next)
 			;
 		*p = wait->next;
+		if (wait->job->sim != wait->fence->sim)
+			want(wait->fence, -1);
 		wait->job = NULL;
 	}
 	pthread_mutex_unlock(&wait->fence->lock);
@@ -121,14 +138,19 @@ int sim_fence_wait(struct sim_fence *fence, int64_t timeout_ns)
 	int ret = 0;
 
 	pthread_mutex_lock(&fence->lock);
-	while (!fence->done && ret != ETIMEDOUT) {
-		if (forever)
-			pthread_cond_wait(&fence->cond, &fence->lock);
-		else
-			ret = timeout_ns
-				      ? pthread_cond_timedwait(&fence->cond, &fence->lock, &until)
-				      : ETIMEDOUT;
+	if (!fence->done && !timeout_ns) {
+		pthread_mutex_unlock(&fence->lock);
+		sim_ask(fence->sim);
+		pthread_mutex_lock(&fence->lock);
+		ret = ETIMEDOUT;
+	} else if (!fence->done) {
+		want(fence, 1);
 	}
+	while (!fence->done && ret != ETIMEDOUT)
+		ret = forever ? pthread_cond_wait(&fence->cond, &fence->lock)
+			      : pthread_cond_timedwait(&fence->cond, &fence->lock, &until);
+	if (!fence->done && timeout_ns)
+		want(fence, -1);
 	ret = fence->done ? fence->err : -ETIMEDOUT;
 	pthread_mutex_unlock(&fence->lock);
 	return ret;

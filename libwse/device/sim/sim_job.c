@@ -129,7 +129,7 @@ static int job_create(struct sim_context *ctx, const struct drm_wse_cmd *cmds, u
 	atomic_init(&job->ndeps, 1);
 	job->bos = calloc(n, 2 * sizeof(*job->bos));
 	job->deps = calloc(nin ? nin : 1, sizeof(*job->deps));
-	if (!job->bos || !job->deps || sim_fence_create(&job->fence))
+	if (!job->bos || !job->deps || sim_fence_create(job->sim, &job->fence))
 		goto free;
 	ret = job_fill(job, cmds);
 	if (ret)
@@ -150,6 +150,17 @@ free:
 	return ret;
 }
 
+void sim_await_job(struct sim_context *ctx)
+{
+	ctx->nwait++;
+	sim_want(ctx->sim, 1);
+	pthread_cond_wait(&ctx->sim->changed, &ctx->sim->lock);
+	if (ctx->nwait) { /* woken by something else */
+		ctx->nwait--;
+		sim_want(ctx->sim, -1);
+	}
+}
+
 /* From here on the job's fence will signal. */
 static int job_queue(struct sim_job *job)
 {
@@ -159,10 +170,11 @@ static int job_queue(struct sim_job *job)
 
 	pthread_mutex_lock(&sim->lock);
 	while (!sim->dead && !ctx->err && ctx->njobs >= SIM_MAX_JOBS)
-		pthread_cond_wait(&sim->changed, &sim->lock);
+		sim_await_job(ctx);
 	ret = sim->dead ? sim->dead : ctx->err;
 	if (!ret) {
 		ctx->njobs++;
+		sim->alone = false;
 		list_add(&sim->pending, job);
 	}
 	pthread_mutex_unlock(&sim->lock);
@@ -298,8 +310,12 @@ bool sim_push(struct sim *sim)
 
 static void job_finish(struct sim *sim, struct sim_job *job, struct sim_job_list *done)
 {
+	struct sim_context *ctx = job->ctx;
+
 	list_add(done, job);
-	job->ctx->njobs--;
+	ctx->njobs--;
+	sim_want(sim, -(int)ctx->nwait);
+	ctx->nwait = 0;
 	pthread_cond_broadcast(&sim->changed);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The thread of an in-process device. Only it calls the model; it sleeps when the model has nothing
  * to do. */
+#include <errno.h>
 #include <time.h>
 
 #include "sim.h"
@@ -19,6 +20,15 @@
  * before the host has written what the machine waits for. How far device time may lead.
  */
 #define AHEAD_NS 200000
+/*
+ * On the RTL the same program gets the same cycle counts, so what it submits must land in the same
+ * device cycles whatever the host's threads do: time passes only while somebody waits for a fence,
+ * and stands still from the completion that ends the wait. Who only asks whether a fence has
+ * signalled waits for ASK_CYCLES. A device for which nobody waits at all runs on after ALONE_S
+ * seconds, so that it comes to an end; no program whose cycles are worth noting lets it come to that.
+ */
+#define ASK_CYCLES 256
+#define ALONE_S	   2
 
 uint32_t sim_read(struct sim *sim, uint32_t offset)
 {
@@ -39,12 +49,59 @@ static int64_t now_ns(void)
 	return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
 
-/* Without sim.lock. */
-enum wse_stop sim_advance(struct sim *sim)
+void sim_want(struct sim *sim, int n)
+{
+	sim->wanted += (uint32_t)n;
+	sim->alone = false;
+	if (n > 0)
+		pthread_cond_signal(&sim->wake);
+}
+
+void sim_ask(struct sim *sim)
+{
+	pthread_mutex_lock(&sim->lock);
+	if (sim->exact && (sim->inflight || sim_ready(sim))) {
+		sim->grant = ASK_CYCLES;
+		pthread_cond_signal(&sim->wake);
+		while (sim->grant && !sim->dead)
+			pthread_cond_wait(&sim->changed, &sim->lock);
+	}
+	pthread_mutex_unlock(&sim->lock);
+}
+
+/* With sim.lock. */
+static void end_grant(struct sim *sim)
+{
+	sim->grant = 0;
+	pthread_cond_broadcast(&sim->changed);
+}
+
+/* With sim.lock: may time pass? Else sleeps until something happens. */
+static bool time_passes(struct sim *sim)
+{
+	struct timespec until;
+
+	if (sim->grant && !sim->inflight && !sim_ready(sim))
+		end_grant(sim);
+	if (!sim->exact || sim->wanted || sim->grant || sim->alone)
+		return true;
+	if (!sim->inflight && !sim_ready(sim)) {
+		pthread_cond_wait(&sim->wake, &sim->lock);
+		return false;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += ALONE_S;
+	sim->alone = pthread_cond_timedwait(&sim->wake, &sim->lock, &until) == ETIMEDOUT;
+	return false;
+}
+
+/* Without sim.lock; most 0: as many cycles as take a while. */
+static enum wse_stop advance(struct sim *sim, uint64_t most, uint64_t *cycles)
 {
 	int64_t begin = now_ns(), ns;
 	uint64_t ran = 0;
-	enum wse_stop stop = sim->ops->advance(sim->model, sim->chunk, &ran);
+	enum wse_stop stop =
+		sim->ops->advance(sim->model, most && most < sim->chunk ? most : sim->chunk, &ran);
 
 	ns = now_ns() - begin;
 	/* the lead starts anew after every rest, and a slow model never catches up in a burst */
@@ -58,7 +115,29 @@ enum wse_stop sim_advance(struct sim *sim)
 	sim->tail_cycles += ran;
 	sim->idle = stop == WSE_STOP_IDLE;
 	sim->halted = stop == WSE_STOP_HALTED;
+	*cycles = ran;
 	return stop;
+}
+
+enum wse_stop sim_advance(struct sim *sim, uint64_t most)
+{
+	uint64_t ran;
+
+	return advance(sim, most, &ran);
+}
+
+/*
+ * With sim.lock: takes what has completed on the rings from first on. An entry is in memory some time
+ * before its interrupt; whether it is found there must not depend on where an advance happened to
+ * end.
+ */
+void sim_poll(struct sim *sim, uint32_t first, struct sim_job_list *done)
+{
+	if (sim->exact && !sim->rang)
+		return;
+	sim->rang = false;
+	for (uint32_t q = first; q < sim->nrings; q++)
+		sim_ring_poll(sim, &sim->ring[q], done);
 }
 
 /* Sleeps until the host's time has caught up, or there is something to do. With sim.lock. */
@@ -82,7 +161,7 @@ static bool may_sleep(const struct sim *sim)
 static void round_of(struct sim *sim)
 {
 	struct sim_job_list done;
-	uint32_t q;
+	uint64_t grant, ran;
 
 	if (sim->request) {
 		struct sim_request *r = sim->request;
@@ -106,6 +185,9 @@ static void round_of(struct sim *sim)
 		pthread_cond_wait(&sim->wake, &sim->lock);
 		return;
 	}
+	/* before the doorbells, which take cycles: so it does not matter which submits share them */
+	if (!time_passes(sim))
+		return;
 	if (sim_push(sim))
 		sim->tail_cycles = 0;
 	if (sim->inflight && (sim->halted || sim->idle)) {
@@ -119,12 +201,19 @@ static void round_of(struct sim *sim)
 	}
 	if (sim->inflight)
 		sim->tail_cycles = 0;
-	pthread_mutex_unlock(&sim->lock);
-	sim_advance(sim);
+	grant = sim->grant;
+	ran = 0;
+	if (!sim->rang) {
+		pthread_mutex_unlock(&sim->lock);
+		advance(sim, grant, &ran);
+		pthread_mutex_lock(&sim->lock);
+	}
 	sim_list_init(&done);
-	pthread_mutex_lock(&sim->lock);
-	for (q = 1; q < sim->nrings; q++)
-		sim_ring_poll(sim, &sim->ring[q], &done);
+	sim_poll(sim, 1, &done);
+	if (grant && ran < grant)
+		sim->grant = grant - ran;
+	else if (grant)
+		end_grant(sim);
 	if (!done.first) {
 		rest(sim);
 		return;
