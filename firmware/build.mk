@@ -13,6 +13,8 @@ RVSMALL := -fno-move-loop-invariants -fno-tree-ch -fno-thread-jumps
 RVFLAGS_forward := $(RVSMALL)
 RVFLAGS_backward := $(RVSMALL)
 RVFLAGS_loss := $(RVSMALL)
+# the program with every kernel there is
+RVFLAGS_train := $(addprefix -include ,$(sort $(wildcard firmware/lib/*.h)))
 FW := $(B)/firmware
 FW_HDRS := $(wildcard firmware/include/*.h firmware/lib/*.h uapi/wse/*.h) uapi/wse/gen/wse_regs.h
 FW_PROGRAMS := $(patsubst firmware/programs/%.c,$(FW)/%.elf,$(wildcard firmware/programs/*.c))

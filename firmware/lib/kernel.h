@@ -10,7 +10,8 @@
 #include "wse_core.h"
 #include "wse_kernel.h"
 
-/* the start function of a kernel; X macro of WSE_KERNELS */
+/* the start function of a kernel; WSE_KERNEL_OF for the lists of wse_kernel.h */
+#define WSE_KERNEL_OF(kind, entry, args) WSE_KERNEL(entry, args)
 #define WSE_KERNEL(entry, args)						\
 	WSE_ENTRY void entry(uint32_t words, uint32_t info)		\
 	{								\

@@ -10,4 +10,4 @@
 WSE_KERNEL(linear_forward, wse_linear_args)
 WSE_KERNEL(linear_wgrad, wse_wgrad_args)
 WSE_KERNEL(loss, wse_loss_args)
-WSE_KERNELS_CHUNKS(WSE_KERNEL)
+WSE_KERNELS_CHUNKS(WSE_KERNEL_OF)

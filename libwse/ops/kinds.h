@@ -5,11 +5,11 @@
 
 #include "ops/ops.h"
 
-extern const struct wse_op_type wse_type_in, wse_type_out, wse_type_vec_in, wse_type_vec_out;
-extern const struct wse_op_type wse_type_linear, wse_type_wgrad;
-extern const struct wse_op_type wse_type_add, wse_type_norm, wse_type_norm_back, wse_type_attn, wse_type_attn_back;
-extern const struct wse_op_type wse_type_loss, wse_type_loss_out;
-extern const struct wse_op_type wse_type_loss_part, wse_type_loss_join, wse_type_loss_grad;
+#define WSE_HOST_ROW(kind, name)	 extern const struct wse_op_type wse_type_##name;
+#define WSE_KERNEL_ROW(kind, name, args) extern const struct wse_op_type wse_type_##name;
+WSE_HOST_OPS(WSE_HOST_ROW)
+WSE_KERNELS(WSE_KERNEL_ROW)
+WSE_KERNELS_CHUNKS(WSE_KERNEL_ROW)
 
 /* -EINVAL with words unless the value is what an operation wants; rows of a core */
 int wse_check_value(const struct wse_graph *g, uint32_t value, enum wse_type type, enum wse_shape shape,

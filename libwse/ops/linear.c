@@ -478,16 +478,16 @@ static int wgrad_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 	return ret;
 }
 
-const struct wse_op_type wse_type_linear = {.name = "linear",
-					    .entry = "linear_forward",
-					    .check = linear_check,
-					    .emit = linear_emit,
-					    .oracle = linear_oracle,
-					    .cycles = linear_cycles};
-const struct wse_op_type wse_type_wgrad = {.name = "weight gradient",
-					   .entry = "linear_wgrad",
-					   .writes_grad = WSE_GRAD_MATRIX,
-					   .check = wgrad_check,
-					   .emit = wgrad_emit,
-					   .oracle = wgrad_oracle,
-					   .cycles = wgrad_cycles};
+const struct wse_op_type wse_type_linear_forward = {.name = "linear",
+						    .entry = "linear_forward",
+						    .check = linear_check,
+						    .emit = linear_emit,
+						    .oracle = linear_oracle,
+						    .cycles = linear_cycles};
+const struct wse_op_type wse_type_linear_wgrad = {.name = "weight gradient",
+						  .entry = "linear_wgrad",
+						  .writes_grad = WSE_GRAD_MATRIX,
+						  .check = wgrad_check,
+						  .emit = wgrad_emit,
+						  .oracle = wgrad_oracle,
+						  .cycles = wgrad_cycles};

@@ -7,26 +7,13 @@
 #include "num/why.h"
 
 /* where data may begin above every version of the program with all kernels */
-#define KERNELS_END 0x4400u
+#define KERNELS_END		 0x4400u
 
+#define HOST(kind, name)	 &wse_type_##name,
+#define KERNEL(kind, name, args) &wse_type_##name,
 static const struct wse_op_type *const types[WSE_OP_KINDS] = {
-	[WSE_OP_IN] = &wse_type_in,
-	[WSE_OP_OUT] = &wse_type_out,
-	[WSE_OP_VEC_IN] = &wse_type_vec_in,
-	[WSE_OP_VEC_OUT] = &wse_type_vec_out,
-	[WSE_OP_LINEAR] = &wse_type_linear,
-	[WSE_OP_WGRAD] = &wse_type_wgrad,
-	[WSE_OP_ADD] = &wse_type_add,
-	[WSE_OP_NORM] = &wse_type_norm,
-	[WSE_OP_NORM_BACK] = &wse_type_norm_back,
-	[WSE_OP_ATTN] = &wse_type_attn,
-	[WSE_OP_ATTN_BACK] = &wse_type_attn_back,
-	[WSE_OP_LOSS] = &wse_type_loss,
-	[WSE_OP_LOSS_PART] = &wse_type_loss_part,
-	[WSE_OP_LOSS_JOIN] = &wse_type_loss_join,
-	[WSE_OP_LOSS_GRAD] = &wse_type_loss_grad,
-	[WSE_OP_LOSS_OUT] = &wse_type_loss_out,
-};
+	/* in the order of enum wse_op_kind */
+	WSE_HOST_OPS(HOST) WSE_KERNELS(KERNEL) WSE_KERNELS_CHUNKS(KERNEL)};
 
 const struct wse_op_type *wse_op_type(uint32_t kind)
 {

@@ -11,24 +11,18 @@
 #include "graph/graph.h"
 #include "wse_kernel.h"
 
+/* what the host does; those with a kernel are the lists of wse_kernel.h: X(KIND, name) */
+#define WSE_HOST_OPS(X)                                                                     \
+	X(IN, in)		/* host -> value */                                         \
+	X(OUT, out)		/* value -> host */                                         \
+	X(VEC_IN, vec_in)	/* a unit's vectors */                                      \
+	X(VEC_OUT, vec_out)	/* their gradients */                                       \
+	X(LOSS_OUT, loss_out)	/* a token's loss is in the column that owns its target */
+
+#define WSE_HOST_KIND(kind, name)	  WSE_OP_##kind,
+#define WSE_KERNEL_KIND(kind, name, args) WSE_OP_##kind,
 enum wse_op_kind {
-	WSE_OP_IN,		/* host -> value */
-	WSE_OP_OUT,		/* value -> host */
-	WSE_OP_VEC_IN,		/* a unit's vectors */
-	WSE_OP_VEC_OUT,		/* their gradients */
-	WSE_OP_LINEAR,
-	WSE_OP_WGRAD,
-	WSE_OP_ADD,
-	WSE_OP_NORM,
-	WSE_OP_NORM_BACK,
-	WSE_OP_ATTN,
-	WSE_OP_ATTN_BACK,
-	WSE_OP_LOSS,
-	WSE_OP_LOSS_PART,	/* a vocabulary in chunks: each, all of them, each again */
-	WSE_OP_LOSS_JOIN,
-	WSE_OP_LOSS_GRAD,
-	WSE_OP_LOSS_OUT,	/* a token's loss is in the column that owns its target */
-	WSE_OP_KINDS
+	WSE_HOST_OPS(WSE_HOST_KIND) WSE_KERNELS(WSE_KERNEL_KIND) WSE_KERNELS_CHUNKS(WSE_KERNEL_KIND) WSE_OP_KINDS
 };
 
 struct wse_emit;

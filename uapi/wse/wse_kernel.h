@@ -183,24 +183,25 @@ struct wse_loss_chunk_args {
 };
 
 /*
- * Entries of the programs: X(name of the start function, its struct). Those of WSE_KERNELS are in train.elf; those of a
- * vocabulary in chunks in loss.elf alone.
+ * Kernels: X(KIND, entry, its struct). The entry is the start function in the programs; libwse makes the operation
+ * WSE_OP_KIND of it, whose row is wse_type_entry in the operation's file. Those of WSE_KERNELS are in train.elf; those of
+ * a vocabulary in chunks in loss.elf alone.
  */
 #define WSE_KERNELS(X) \
-	X(linear_forward, wse_linear_args) \
-	X(linear_wgrad, wse_wgrad_args) \
-	X(add, wse_add_args) \
-	X(norm, wse_norm_args) \
-	X(norm_back, wse_norm_back_args) \
-	X(attn, wse_attn_args) \
-	X(attn_back, wse_attn_back_args) \
-	X(loss, wse_loss_args)
+	X(LINEAR, linear_forward, wse_linear_args) \
+	X(WGRAD, linear_wgrad, wse_wgrad_args) \
+	X(ADD, add, wse_add_args) \
+	X(NORM, norm, wse_norm_args) \
+	X(NORM_BACK, norm_back, wse_norm_back_args) \
+	X(ATTN, attn, wse_attn_args) \
+	X(ATTN_BACK, attn_back, wse_attn_back_args) \
+	X(LOSS, loss, wse_loss_args)
 #define WSE_KERNELS_CHUNKS(X) \
-	X(loss_part, wse_loss_chunk_args) \
-	X(loss_join, wse_loss_chunk_args) \
-	X(loss_grad, wse_loss_chunk_args)
+	X(LOSS_PART, loss_part, wse_loss_chunk_args) \
+	X(LOSS_JOIN, loss_join, wse_loss_chunk_args) \
+	X(LOSS_GRAD, loss_grad, wse_loss_chunk_args)
 
-#define WSE_KERNEL_FITS(entry, args) \
+#define WSE_KERNEL_FITS(kind, entry, args) \
 	_Static_assert(sizeof(struct args) <= 64, #args ": a START has 16 argument words");
 WSE_KERNELS(WSE_KERNEL_FITS)
 WSE_KERNELS_CHUNKS(WSE_KERNEL_FITS)
