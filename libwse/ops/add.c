@@ -20,14 +20,7 @@ void wse_add_oracle(size_t n, const uint16_t *a, const uint16_t *b, uint16_t *ou
 
 uint32_t wse_op_add(struct wse_graph *g, uint32_t program, uint32_t a, uint32_t b, const char *what)
 {
-	struct wse_op *op = wse_graph_op(g, WSE_OP_ADD, WSE_NO_UNIT, program);
-	uint32_t out = wse_graph_value(g, what, WSE_TYPE_BF16, WSE_SHAPE_TOKENS,
-				       a < g->nvalues ? g->values[a].rows : 0);
-
-	op->in[0] = (uint16_t)a;
-	op->in[1] = (uint16_t)b;
-	op->out[0] = (uint16_t)out;
-	return out;
+	return wse_op_map(g, WSE_OP_ADD, program, a, b, what);
 }
 
 static int add_check(const struct wse_graph *g, const struct wse_op *op, char *why)

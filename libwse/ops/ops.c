@@ -27,6 +27,19 @@ const char *wse_kind_name(uint32_t kind)
 	return type ? type->name : "no operation";
 }
 
+uint32_t wse_op_map(struct wse_graph *g, enum wse_op_kind kind, uint32_t program, uint32_t a,
+		    uint32_t b, const char *what)
+{
+	struct wse_op *op = wse_graph_op(g, kind, WSE_NO_UNIT, program);
+	uint32_t out = wse_graph_value(g, what, WSE_TYPE_BF16, WSE_SHAPE_TOKENS,
+				       a < g->nvalues ? g->values[a].rows : 0);
+
+	op->in[0] = (uint16_t)a;
+	op->in[1] = (uint16_t)b;
+	op->out[0] = (uint16_t)out;
+	return out;
+}
+
 static int check(const struct wse_graph *g, const struct wse_op *op, char *why)
 {
 	const struct wse_op_type *type = wse_op_type(op->kind);

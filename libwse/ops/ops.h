@@ -48,6 +48,10 @@ const char *wse_kind_name(uint32_t kind);
 /* wse_graph_finish() with these kinds; also finds which operations write each unit's gradient: -EINVAL when none does */
 int wse_ops_finish(struct wse_graph *g, char *why);
 
+/* out = f(a, b), element by element: bf16 values of one shape, as those of WSE_OP_ADD; b may be WSE_NO_VALUE */
+uint32_t wse_op_map(struct wse_graph *g, enum wse_op_kind kind, uint32_t program, uint32_t a, uint32_t b,
+		    const char *what);
+
 /* an output whose rows are made in parts, one behind the other: part 0 ... parts - 1 of it */
 void wse_op_out_part(struct wse_graph *g, uint32_t output, uint32_t value, uint32_t part, uint32_t parts);
 
