@@ -17,9 +17,11 @@ ASAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-f
 # Filled by the layers:
 #   ALL      what `make` builds
 #   SUITES   test programs of `make test`: each prints TAP and exits non-zero on failure
+#   BESIDE   --beside and one that runs beside those: it takes long, one processor, and no look at the clock
 #   BENCHES  objects linked into build/wse-bench
 ALL :=
 SUITES :=
+BESIDE :=
 CLEANERS :=
 
 .DEFAULT_GOAL := all
@@ -38,7 +40,7 @@ setup: ## install the packages that building and testing need (apt-get, as root)
 
 test: setup-if-missing ## build everything and run every test that fits in CI
 	$(MAKE) all
-	selftests/run-suites $(SUITES)
+	selftests/run-suites $(BESIDE) $(SUITES)
 
 .PHONY: setup-if-missing
 setup-if-missing:

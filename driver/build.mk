@@ -60,6 +60,7 @@ lint-driver: $(KO_TREE)/.tree ## sparse and checkpatch over the driver
 		--ignore SPDX_LICENSE_TAG -f $(KO_SRC) uapi/wse/wse_cmd.h uapi/wse/wse_ring.h uapi/wse/wse_scope.h; \
 	for p in driver/upstream/*.patch; do "$$CHECKPATCH" --strict --no-tree --quiet --terse --show-types - <$$p; done
 
-SUITES += driver/test-build
+# not beside lint-driver, which has the same tree
+BESIDE += --beside driver/test-build
 
 include selftests/driver/build.mk

@@ -4,7 +4,7 @@
 SUITES += selftests/vm/test-vm selftests/interfaces selftests/layers selftests/vm/test-train
 
 LINT := lint-rtl lint-driver lint-shell lint-spdx lint-format
-SUITES += "scripts/lint tap $(LINT)"
+BESIDE += --beside "scripts/lint tap $(LINT)"
 
 .PHONY: lint lint-shell lint-spdx lint-format format
 lint: $(LINT) ## all lint: of the RTL, the driver, the scripts, the licence lines

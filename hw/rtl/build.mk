@@ -99,7 +99,8 @@ $(eval $(call bench,core,$(call rtl,$(addprefix wse_,regs_pkg fp_pkg tensor_pkg 
 	--top-module wse_core --prefix Vwse_core -CFLAGS -O1,$(addprefix $(CORE_TB)/,test_core.hpp core_tb.hpp lanes_ref.hpp) hw/twin/fp.h))
 
 ALL += $(BLOCKS)
-SUITES += hw/rtl/tests/test-yosys $(BLOCKS)
+BESIDE += --beside hw/rtl/tests/test-yosys
+SUITES += $(BLOCKS)
 
 .PHONY: lint-rtl yosys
 yosys: ## elaborate every module of the RTL in Yosys
