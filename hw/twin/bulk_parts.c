@@ -212,6 +212,7 @@ bool wse_bulk_parts(struct wse_model *m, struct bulks *b)
 		engines += m->mesh[i].nsources * CHAIN;
 		m->mesh[i].nfar = 0;
 	}
+	m->pace.work += engines;
 	if (engines < WORTH && !(m->cfg.flags & WSE_MODEL_FUNC_PARTS))
 		j.threads = 1;
 	for (i = 0; i < m->nmesh && i < WSE_PARTS_MAX; i++) {

@@ -10,13 +10,14 @@
 #include "func.h"
 #include "twin.h"
 
-#define CORES_MIN 32u /* of a part: less work in a round is not worth a hand-over */
+#define CORES_MIN 64u  /* of a part */
+#define TILE_MIN  256u /* of a tile in parts: a smaller one's rounds are not worth a hand-over */
 
 /* how many parts: small tiles are one, and so is a tile that is searched for races, as they are
  * reported in order */
 static uint32_t parts(const struct wse_model *m)
 {
-	uint32_t n = m->ncores / CORES_MIN;
+	uint32_t n = m->ncores < TILE_MIN ? 1 : m->ncores / CORES_MIN;
 
 	if (m->cfg.flags & WSE_MODEL_CHECK_RACES)
 		return 1;

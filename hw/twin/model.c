@@ -142,6 +142,7 @@ static void run_cores(struct wse_model *m)
 
 	for (i = 0; i < m->nmesh; i++)
 		n += m->mesh[i].nrun;
+	m->pace.work += n;
 	if (n >= WORTH || m->cfg.flags & WSE_MODEL_FUNC_PARTS)
 		t.threads = m->threads;
 	wse_team_run(m->team, t.threads, run_parts, &t);
@@ -156,6 +157,7 @@ static bool round_work(struct wse_model *m)
 
 	m->moved = false;
 	m->round = 0;
+	m->threads = wse_pace(m, m->most);
 	wse_mesh_begin(m);
 	any = wse_queues_run(m);
 	if (!m->halted) {
@@ -237,7 +239,7 @@ static enum wse_stop advance(struct wse_model *m, uint64_t max_cycles, uint64_t 
 	if (end < start)
 		end = UINT64_MAX;
 	m->brk = false;
-	m->threads = threads(m);
+	m->most = threads(m);
 	set_limit(m, WSE_QUANTUM);
 	while (m->now < end) {
 		if (m->halted) {
@@ -284,7 +286,7 @@ static int step(struct wse_model *m, uint32_t core, uint64_t max_cycles)
 		end = UINT64_MAX;
 	before = m->core[core].retired;
 	csr = wse_fp_enter();
-	m->threads = 1;
+	m->most = 1;
 	set_limit(m, 1);
 	while (m->now < end && !m->halted) {
 		bool idle = round_once(m, end);

@@ -42,7 +42,8 @@ struct wse_linear;
  * and for sim, each optional:
  *   seed=N		not 0: random back-pressure and DMA latency (a result must not depend on it)
  *   threads=N		func: host threads a large tile may use; 0 (default): its share of the processors,
- *			more than 8, or than one for 32 cores, is the same as that (no result depends on it)
+ *			more than 8, or than one for 64 cores, is the same as that, as is any number for
+ *			tiles of less than 256 cores (no result depends on it)
  *   hostfp=1		rtl: the build with host floating point
  *   races=1		func: report programs that are not confluent
  *   shuffle=1		func: another order of events for each seed (a result must not depend on it)
