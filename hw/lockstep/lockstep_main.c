@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "lockstep.h"
+#include "twin/func.h"
 #include "wse_release.h"
 
 static const char usage[] =
@@ -28,6 +29,7 @@ static const char usage[] =
 	"                      (default: all)\n"
 	"  --calm              no random DMA latency and back-pressure in the leader\n"
 	"  --shuffle           the follower runs in another order of events for each --seed\n"
+	"  --parts             func cuts its tile into parts, as it does with tiles of 256 cores\n"
 	"  --inject N          falsify the Nth instruction of the follower; the judge must notice\n"
 	"  --keep-going        do not end at the first difference\n"
 	"  --coverage FILE     write what the programs reached as tables of a page, too\n"
@@ -38,7 +40,7 @@ struct options {
 	uint64_t programs, insns, seed, inject;
 	uint32_t rows, cols, seconds, commands;
 	const char *lead, *follow, *kind, *coverage;
-	bool calm, shuffle, keep_going, tap, verbose;
+	bool calm, shuffle, parts, keep_going, tap, verbose;
 };
 
 #define MAX_CYCLES 50000000u /* of one program: none takes a tenth of that */
@@ -88,16 +90,27 @@ static int number(const char *name, const char *text, uint64_t min, uint64_t max
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
-		{"programs", 1, NULL, 'p'},   {"insns", 1, NULL, 'n'},
-		{"seed", 1, NULL, 's'},	      {"rows", 1, NULL, 'R'},
-		{"cols", 1, NULL, 'C'},	      {"lead", 1, NULL, 'l'},
-		{"follow", 1, NULL, 'f'},     {"kind", 1, NULL, 'k'},
-		{"inject", 1, NULL, 'i'},     {"seconds", 1, NULL, 'S'},
-		{"commands", 1, NULL, 'm'},   {"coverage", 1, NULL, 'C' + 256},
-		{"calm", 0, NULL, 'c'},	      {"shuffle", 0, NULL, 'u'},
-		{"keep-going", 0, NULL, 'g'}, {"tap", 0, NULL, 't'},
-		{"verbose", 0, NULL, 'v'},    {"version", 0, NULL, 'V'},
-		{"help", 0, NULL, 'h'},	      {0},
+		{"programs", 1, NULL, 'p'},
+		{"insns", 1, NULL, 'n'},
+		{"seed", 1, NULL, 's'},
+		{"rows", 1, NULL, 'R'},
+		{"cols", 1, NULL, 'C'},
+		{"lead", 1, NULL, 'l'},
+		{"follow", 1, NULL, 'f'},
+		{"kind", 1, NULL, 'k'},
+		{"inject", 1, NULL, 'i'},
+		{"seconds", 1, NULL, 'S'},
+		{"commands", 1, NULL, 'm'},
+		{"coverage", 1, NULL, 'C' + 256},
+		{"calm", 0, NULL, 'c'},
+		{"shuffle", 0, NULL, 'u'},
+		{"parts", 0, NULL, 'P'},
+		{"keep-going", 0, NULL, 'g'},
+		{"tap", 0, NULL, 't'},
+		{"verbose", 0, NULL, 'v'},
+		{"version", 0, NULL, 'V'},
+		{"help", 0, NULL, 'h'},
+		{0},
 	};
 	int c, at;
 
@@ -160,6 +173,9 @@ static int parse(int argc, char **argv, struct options *o)
 			break;
 		case 'u':
 			o->shuffle = true;
+			break;
+		case 'P':
+			o->parts = true;
 			break;
 		case 'g':
 			o->keep_going = true;
@@ -311,7 +327,8 @@ static int campaign(const struct options *o, struct ls_program *p, struct ls_jud
 		.rows = o->rows,
 		.cols = o->cols,
 		.seed = o->calm ? 0 : o->seed | 1,
-		.flags = o->shuffle ? WSE_MODEL_SHUFFLE : 0,
+		.flags = (o->shuffle ? WSE_MODEL_SHUFFLE : 0) |
+			 (o->parts ? WSE_MODEL_FUNC_PARTS : 0),
 	};
 	double end = o->seconds ? now() + o->seconds : 0;
 	int err = ls_judge_create(j, o->lead, o->follow, &cfg), result = 0;
@@ -332,10 +349,10 @@ static int campaign(const struct options *o, struct ls_program *p, struct ls_jud
 		result = 1;
 		printf("# difference: %s\n# again: wse-lockstep --lead %s --follow %s --rows %u "
 		       "--cols %u --programs 1 "
-		       "--seed %" PRIu64 "%s%s%s%s   (%s)\n",
+		       "--seed %" PRIu64 "%s%s%s%s%s   (%s)\n",
 		       j->what, o->lead, o->follow, o->rows, o->cols, p->seed,
 		       o->kind ? " --kind " : "", o->kind ? o->kind : "", o->calm ? " --calm" : "",
-		       o->shuffle ? " --shuffle" : "", p->kind);
+		       o->shuffle ? " --shuffle" : "", o->parts ? " --parts" : "", p->kind);
 		if (o->verbose) {
 			list_completions(&j->lead);
 			list_cores(&j->lead);
