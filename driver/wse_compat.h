@@ -15,6 +15,13 @@
 
 /* WSE_HAVE_FENCE_DETACH: the core forgets a fence's ops once it has signalled */
 
+/* flags of devices got accessors */
+#ifdef WSE_HAVE_SKIP_SYNC_BIT
+#define wse_dma_skip_sync(dev) ((dev)->dma_skip_sync)
+#else
+#define wse_dma_skip_sync(dev) dev_dma_skip_sync(dev)
+#endif
+
 /* name spaces of exported symbols became strings */
 #ifdef WSE_HAVE_STRING_NS
 #define WSE_IMPORT_NS_DMA_BUF "DMA_BUF"

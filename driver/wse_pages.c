@@ -15,9 +15,23 @@
 #include <drm/drm_prime.h>
 #include <drm/drm_vma_manager.h>
 
+#include "wse_compat.h"
 #include "wse_dev.h"
 #include "wse_gem.h"
 #include "wse_pages.h"
+
+/*
+ * dma_need_sync() is exact without an IOMMU. Behind one, a kernel with DMA_API_DEBUG always says
+ * yes, to see all calls; so the device's own state is asked first, as other kernels do.
+ */
+static bool wse_need_sync(struct device *dev, dma_addr_t dma)
+{
+#if defined(CONFIG_DMA_API_DEBUG) && defined(CONFIG_DMA_NEED_SYNC)
+	if (wse_dma_skip_sync(dev))
+		return false;
+#endif
+	return dma_need_sync(dev, dma);
+}
 
 /* Any of the mapping is a copy, or may be stale in somebody's cache. */
 bool wse_sgt_bounces(struct device *dev, struct sg_table *sgt)
@@ -26,7 +40,7 @@ bool wse_sgt_bounces(struct device *dev, struct sg_table *sgt)
 	unsigned int i;
 
 	for_each_sgtable_dma_sg(sgt, sg, i)
-		if (dma_need_sync(dev, sg_dma_address(sg)))
+		if (wse_need_sync(dev, sg_dma_address(sg)))
 			return true;
 	return false;
 }
@@ -43,7 +57,7 @@ int wse_probe_bounces(struct device *dev, bool *bounces)
 	dma = dma_map_page(dev, page, 0, PAGE_SIZE, DMA_BIDIRECTIONAL);
 	ret = dma_mapping_error(dev, dma);
 	if (!ret) {
-		*bounces = dma_need_sync(dev, dma);
+		*bounces = wse_need_sync(dev, dma);
 		dma_unmap_page(dev, dma, PAGE_SIZE, DMA_BIDIRECTIONAL);
 	}
 	__free_page(page);
@@ -77,7 +91,7 @@ static int wse_pages_alloc(struct device *dev, struct wse_bo *bo, unsigned long 
 		sg_dma_address(sg) = dma;
 		sg_dma_len(sg) = PAGE_SIZE;
 		/* a host whose caches the device does not see */
-		if (dma_need_sync(dev, dma))
+		if (wse_need_sync(dev, dma))
 			return -EOPNOTSUPP;
 	}
 	return 0;
