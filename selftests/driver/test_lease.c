@@ -269,9 +269,12 @@ TEST_F(wse, unbind_under_load)
 	close(self->fd);
 	self->fd = -1;
 	for (round = 0; round < 5; round++) {
-		pid_t pid = fork();
-		int status;
+		int status, ready[2];
+		pid_t pid;
+		char c;
 
+		ASSERT_EQ(0, pipe(ready));
+		pid = fork();
 		ASSERT_LE(0, pid);
 		if (!pid) {
 			struct drm_wse_cmd nops[20];
@@ -280,14 +283,18 @@ TEST_F(wse, unbind_under_load)
 
 			for (i = 0; i < 20; i++)
 				nops[i] = cmd_nop(1 + i % self->info.queues);
-			if (wse_ctx_create(fd, 0, &ctx))
+			if (wse_ctx_create(fd, 0, &ctx) || write(ready[1], "", 1) != 1)
 				_exit(1);
 			do {
 				ret = wse_submit(fd, ctx, nops, 20, &sync);
 			} while (!ret);
 			_exit(ret == -ENODEV ? 0 : 2);
 		}
-		usleep(100000 + 30000 * round);
+		/* a machine that is slow has no load after any fixed time */
+		close(ready[1]);
+		ASSERT_EQ(1, read(ready[0], &c, 1));
+		close(ready[0]);
+		usleep(50000 + 30000 * round);
 		ASSERT_EQ(0, wse_unbind(self->address));
 		ASSERT_EQ(pid, waitpid(pid, &status, 0));
 		EXPECT_EQ(0, status);
