@@ -247,8 +247,17 @@ static bool op_query(struct fuzz_worker *w, struct fuzz_file *f)
 	struct drm_version v = { .name = (void *)(uintptr_t)odd_pointer(w, (uintptr_t)name),
 				 .name_len = sizeof(name), .desc = text, .desc_len = sizeof(text) };
 	struct drm_get_cap cap = { .capability = below(&w->rng, 24) };
+	uint64_t values[64];
+	struct drm_wse_counters counters = {
+		.scope = percent(&w->rng, 90) ? below(&w->rng, 4) : odd_value(&w->rng),
+		.object = percent(&w->rng, 80) ? below(&w->rng, 4) : odd_value(&w->rng),
+		.ptr = odd_pointer(w, (uintptr_t)values),
+		.count = below(&w->rng, 65),
+	};
 
-	switch (below(&w->rng, 4)) {
+	switch (below(&w->rng, 5)) {
+	case 3:
+		return !call(w, f->fd, DRM_IOCTL_WSE_COUNTERS, &counters, sizeof(counters));
 	case 0:
 		return !call(w, f->fd, DRM_IOCTL_VERSION, &v, sizeof(v));
 	case 1:

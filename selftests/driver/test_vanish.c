@@ -236,10 +236,13 @@ static void suspend(FIXTURE_DATA(vanish) * self)
 
 static void look(FIXTURE_DATA(vanish) * self)
 {
+	uint64_t values[64];
+	struct drm_wse_counters counters = { .ptr = (uintptr_t)values, .count = 64 };
 	char path[64], text[4096];
 
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", self->fd);
 	wse_slurp(path, text, sizeof(text));
+	wse_ioctl(self->fd, DRM_IOCTL_WSE_COUNTERS, &counters);
 }
 
 #define VANISH_TEST(name, prepare, phase) \
@@ -260,7 +263,7 @@ VANISH_TEST(in_remove, nothing, remove_device)
 VANISH_TEST(in_remove_with_jobs, in_flight, remove_device)
 VANISH_TEST(in_a_reset_by_others, nothing, pci_reset)
 VANISH_TEST(in_a_reset_by_others_with_jobs, in_flight, pci_reset)
-VANISH_TEST(in_fdinfo, nothing, look)
+VANISH_TEST(in_fdinfo_and_counters, nothing, look)
 
 TEST_F_TIMEOUT(vanish, in_suspend_and_resume, 600)
 {
