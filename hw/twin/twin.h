@@ -21,6 +21,7 @@
 
 #include "func.h"
 #include "model.h"
+#include "pace.h"
 #include "wse_regs.h"
 
 #define WSE_QUANTUM 1024u   /* scalar instructions of a core in a round */
@@ -335,22 +336,6 @@ struct wse_mesh {
 	struct wse_known known[WSE_NKNOWN];
 } __attribute__((aligned(64)));
 
-enum wse_pace_step {
-	WSE_PACE_STAY,
-	WSE_PACE_SETTLE_ONE,
-	WSE_PACE_ONE,
-	WSE_PACE_SETTLE_MANY,
-	WSE_PACE_MANY,
-};
-
-struct wse_pace { /* see pace.c */
-	enum wse_pace_step step;
-	uint32_t left; /* rounds of it */
-	bool many;     /* threads, not one */
-	uint64_t since, work;
-	double one; /* what a unit of work took with one thread */
-};
-
 struct wse_model {
 	struct wse_model_cfg cfg;
 	struct wse_host_ops ops;
@@ -535,9 +520,6 @@ static inline uint32_t wse_mesh_thread(const struct wse_model *m, uint32_t part,
 }
 /* what the parts have done in the round; true: something is left to do */
 bool wse_mesh_gather(struct wse_model *m);
-
-/* pace.c: how many of these threads the next round should have */
-uint32_t wse_pace(struct wse_model *m, uint32_t threads);
 
 /* bulk.c: hands runs of wavelets from sources to engines; true: something moved */
 bool wse_bulk(struct wse_model *m);
