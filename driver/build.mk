@@ -60,6 +60,17 @@ lint-driver: $(KO_TREE)/.tree ## sparse and checkpatch over the driver
 		--ignore SPDX_LICENSE_TAG -f $(KO_SRC) uapi/wse/wse_cmd.h uapi/wse/wse_ring.h uapi/wse/wse_scope.h; \
 	for p in driver/upstream/*.patch; do "$$CHECKPATCH" --strict --no-tree --quiet --terse --show-types - <$$p; done
 
+SERIES := $(B)/upstream
+.PHONY: upstream-series
+upstream-series: ## the driver as patches for the newest kernel, in build/upstream; checkpatch --strict is silent, they build
+	@set -e; eval "$$(selftests/vm/fetch upstream || echo exit 1)"; driver/upstream/series "$$UPSTREAM" $(SERIES)
+	+@selftests/vm/kbuild --kernel next M=$(abspath $(SERIES)/tree/drivers/accel/wse) CONFIG_DRM_ACCEL_WSE=m W=1 --no-print-directory \
+		KCFLAGS='-Werror -I$(abspath $(SERIES)/tree/include/uapi) -I$$(srctree)/include/uapi/drm' modules
+	@set -e; eval "$$(selftests/vm/fetch source || echo exit 1)"; ln -sf "$$KSELFTEST"/kselftest*.h $(SERIES)/tree/tools/testing/selftests/; \
+	for t in $(SERIES)/tree/tools/testing/selftests/drivers/accel/wse/*.c; do \
+		$(CC) -D_GNU_SOURCE -O2 -I$(SERIES)/tree/include/uapi -I/usr/include/libdrm -I$(SERIES)/tree/drivers/accel/wse -include assert.h -o $${t%.c} $$t; done
+	@echo "patches: $(SERIES)/*.patch; the module they make: $(SERIES)/tree/drivers/accel/wse/wse.ko"
+
 # not beside lint-driver, which has the same tree
 BESIDE += --beside driver/test-build
 

@@ -48,3 +48,8 @@ bench-driver: $(B)/wse.ko $(B)/wse-emu $(B)/firmware/wse-fw.bin $(B)/selftests/b
 test-debug-kernel: $(B)/wse-emu $(B)/firmware/wse-fw.bin $(DRIVER_TESTS) $(B)/selftests/fuzz ## the driver on a kernel with KASAN, lockdep, ...: suite, KUnit, hostile processes (hours)
 	$(MAKE) driver KERNEL=debug
 	selftests/driver/debug-kernel $(DEBUG_PARTS)
+
+KERNELS ?= backports security next
+.PHONY: test-kernels
+test-kernels: $(DRIVER_TESTS) $(B)/selftests/fuzz $(B)/wse-emu $(B)/firmware/wse-fw.bin ## the driver's suites on every kernel that it knows (about 15 minutes); KERNELS="next"
+	$(foreach k,$(KERNELS),$(MAKE) driver KERNEL=$(k) &&) selftests/driver/test-kernels $(KERNELS)

@@ -136,7 +136,8 @@ TEST_F(wse, counters_of_each)
 	/* cores go on a little after a context began */
 again:
 	n = 64;
-	instret = link = 0;
+	instret = 0;
+	link = 0;
 	ASSERT_EQ(0, counters(self->fd, DRM_WSE_SCOPE_TILE, 0, before, &n));
 	for (i = 0; i < cores; i++) {
 		n = 64;
@@ -267,7 +268,7 @@ TEST_F(wse, bo_sizes)
 	unsigned int i;
 
 	EXPECT_EQ(-EINVAL, wse_bo_create(self->fd, bad[0], &handle));
-	for (i = 0; i < sizeof(big) / sizeof(big[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(big); i++)
 		EXPECT_EQ(-ENOMEM, wse_bo_create(self->fd, big[i], &handle));
 	ASSERT_EQ(0, wse_bo_create(self->fd, 1, &handle));
 	EXPECT_EQ(0, wse_gem_close(self->fd, handle));

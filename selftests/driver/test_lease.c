@@ -129,7 +129,10 @@ TEST_F(wse, everybody_in_turn)
 	EXPECT_EQ(0, bad);
 }
 
-/* who waits once gets it before those who come again and again: counted in leases, so that a slow machine may be slow */
+/*
+ * who waits once gets it before those who come again and again: counted in leases, so that a slow
+ * machine may be slow
+ */
 TEST_F(wse, in_the_order_of_arrival)
 {
 	unsigned int *leases = mmap(NULL, sizeof(*leases), PROT_READ | PROT_WRITE,
@@ -337,7 +340,7 @@ static double sysfs_reset(const char *address)
 	if (wse_sysfs_write(path, "1"))
 		return 1e9;
 	clock_gettime(CLOCK_MONOTONIC, &end);
-	return end.tv_sec - begin.tv_sec + (end.tv_nsec - begin.tv_nsec) * 1e-9;
+	return end.tv_sec - begin.tv_sec + (end.tv_nsec - begin.tv_nsec) / 1e9;
 }
 
 static double seconds(void)
@@ -345,7 +348,7 @@ static double seconds(void)
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec * 1e-9;
+	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
 TEST_F(wse, reset_while_idle)

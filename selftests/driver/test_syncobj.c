@@ -4,6 +4,7 @@
  * SYNCOBJ_TRANSFER while another one puts a fence into the syncobj loses a reference to that fence
  * (driver/upstream has the patch). Two processors and preempt=full make it happen within seconds.
  */
+#include <stdatomic.h>
 #include <pthread.h>
 #include <signal.h>
 
@@ -15,7 +16,7 @@
 static struct {
 	int fd;
 	uint32_t ctx, source;
-	volatile int stop;
+	atomic_int stop;
 	unsigned int interrupted, transferred;
 } race;
 

@@ -26,7 +26,7 @@
 #include "wse_regs.h"
 
 #define PAGE	   4096u
-#define SECONDS(n) ((n)*1000000000ll)
+#define SECONDS(n) (1000000000ll * (n))
 #define BUDGET	   100000000ull
 
 /* The ioctl with 0xcc in everything that the kernel is to fill in is the caller's business. */

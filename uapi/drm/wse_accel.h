@@ -107,8 +107,8 @@ struct drm_wse_ctx_destroy {
  * (hw/doc/registers.md); buffers are named by handle. Those that op does not use must be zero.
  */
 struct drm_wse_cmd {
-	__u32 op;		/* WSE_OP_NOP ... WSE_OP_FENCE: 0 nop, 1 copy in, 2 copy out, 3 stream in, 4 stream out,
-				 * 5 start, 6 fence */
+	/* WSE_OP_NOP ... WSE_OP_FENCE: nop, copy in, copy out, stream in, ... out, start, fence */
+	__u32 op;
 	__u32 queue;		/* 1 ... info.queues */
 	__u32 flags;		/* DRM_WSE_CMD_* */
 	__u32 bo;		/* GEM handle: copies and streams; with INDEX_ONLY it may be 0 */
@@ -125,8 +125,9 @@ struct drm_wse_cmd {
 	__u8 nfeat;
 	__u8 etype;
 	/*
-	 * fence: wait_cmd is the index of an earlier command of this submit (on another queue; wait_queue is 0),
-	 * or 0xffffffff: everything accepted on queue wait_queue (another one) before this submit.
+	 * fence: wait_cmd is the index of an earlier command of this submit (on another queue;
+	 * wait_queue is 0), or 0xffffffff: everything accepted on queue wait_queue (another one)
+	 * before this submit.
 	 */
 	__u32 wait_cmd;
 	__u32 wait_queue;
