@@ -21,6 +21,7 @@ struct net {
 	struct tile t;
 	/* what each core has routed, and whether all cores of a color's paths have seen all of them */
 	uint8_t route[WSE_NCOLORS][TILE_CORES];
+	uint64_t with[WSE_NCOLORS][TILE_CORES]; /* cores of the path that routed it, as bits */
 	bool seen[WSE_NCOLORS];
 };
 
@@ -33,7 +34,8 @@ static uint8_t route_of(const struct path *w, uint32_t i)
 /*
  * May the path follow others of this color? Each core changes its route when it has received all
  * that came before. A neighbour may be earlier: what it sends must wait at a port that the old route
- * does not read, unless the route stays as it is. Only the core itself feeds its ramp.
+ * does not read, unless the route stays as it is. Only the core itself feeds its ramp. A neighbour
+ * that had no part in what the core did last may be earlier still, by any number of routes.
  */
 static bool may_follow(const struct net *n, const struct path *w, uint32_t color)
 {
@@ -42,7 +44,11 @@ static bool may_follow(const struct net *n, const struct path *w, uint32_t color
 	for (uint32_t i = 0; i < w->n; i++) {
 		uint8_t was = n->route[color][w->core[i]], is = route_of(w, i);
 
-		if (was != NO_ROUTE && was != is && i && (was & 7) == (is & 7))
+		if (was == NO_ROUTE || !i)
+			continue;
+		if (was != is && (was & 7) == (is & 7))
+			return false;
+		if (!(n->with[color][w->core[i]] >> w->core[i - 1] & 1))
 			return false;
 	}
 	return true;
@@ -131,12 +137,14 @@ static void phase_path(struct net *n)
 	bool block = rng_chance(r, 50), end = block || rng_chance(r, 50), scalar;
 	bool all = rng_chance(r, 60);
 	enum how how[TILE_CORES];
+	uint64_t with = 0;
 	struct path w;
 
 	if (!tile_path(t, src, rng_chance(r, 50) ? 4 * tile_cores(t) : TILE_SHORT, &w))
 		return;
 	for (uint32_t i = 0; i < w.n; i++) {
 		w.tap[i] |= all;
+		with |= 1ull << w.core[i];
 		how[i] = block && rng_chance(r, 70) ? BY_LANES
 			 : rng_chance(r, 50)	    ? BY_MOVER
 						    : BY_RECV;
@@ -151,6 +159,7 @@ static void phase_path(struct net *n)
 		if (n->route[w.color][w.core[i]] != NO_ROUTE)
 			op_wait(&t->c[w.core[i]], 7);
 		n->route[w.color][w.core[i]] = route_of(&w, i);
+		n->with[w.color][w.core[i]] = with;
 	}
 	tile_routes(t, &w);
 	scalar = !block && rng_chance(r, 25);
