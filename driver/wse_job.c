@@ -101,7 +101,7 @@ struct wse_job *wse_job_alloc(struct wse_ctx *ctx, u32 ncmd, u32 ndep)
 	/* a command names two buffers at most */
 	size_t deps = bytes, bos = deps + ndep * sizeof(struct wse_dep);
 	struct wse_job *job = kvzalloc(bos + 2 * ncmd * sizeof(struct drm_gem_object *),
-				       GFP_KERNEL_ACCOUNT);
+				       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 
 	if (!job)
 		return NULL;

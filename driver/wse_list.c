@@ -47,7 +47,7 @@ int wse_sgt_shape(struct sg_table *sgt, size_t size, u32 *pshift, bool *direct)
 /* n blocks of bytes each, all or none. */
 static int wse_list_alloc(struct device *dev, struct wse_list *list, unsigned int n, size_t bytes)
 {
-	list->block = kvcalloc(n, sizeof(*list->block), GFP_KERNEL_ACCOUNT);
+	list->block = kvcalloc(n, sizeof(*list->block), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!list->block)
 		return -ENOMEM;
 	list->bytes = bytes;

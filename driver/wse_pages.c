@@ -70,7 +70,7 @@ static int wse_pages_alloc(struct device *dev, struct wse_bo *bo, unsigned long 
 	unsigned int i;
 	int ret;
 
-	bo->pages = kvcalloc(n, sizeof(*bo->pages), GFP_KERNEL_ACCOUNT);
+	bo->pages = kvcalloc(n, sizeof(*bo->pages), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	bo->shmem.sgt = kzalloc(sizeof(*bo->shmem.sgt), GFP_KERNEL_ACCOUNT);
 	if (!bo->pages || !bo->shmem.sgt)
 		return -ENOMEM;

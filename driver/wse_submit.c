@@ -56,7 +56,7 @@ static void *wse_copy_array(const struct drm_wse_array *array, size_t bytes, siz
 		return ERR_PTR(-EINVAL);
 	to = few;
 	if (array->count > nfew)
-		to = kvmalloc_array(array->count, bytes, GFP_KERNEL_ACCOUNT);
+		to = kvmalloc_array(array->count, bytes, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!to)
 		return ERR_PTR(-ENOMEM);
 	if (array->stride == bytes) {
@@ -307,7 +307,7 @@ int wse_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 	}
 	ret = -ENOMEM;
 	if (nout > WSE_FEW_SYNCS)
-		out = kvcalloc(nout, sizeof(*out), GFP_KERNEL_ACCOUNT);
+		out = kvcalloc(nout, sizeof(*out), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!out)
 		goto free_outs;
 	job = wse_job_alloc(ctx, args->cmds.count, nin);
