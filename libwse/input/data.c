@@ -24,6 +24,7 @@ struct text {
 	unsigned char *p;
 	size_t n, room;
 	uint32_t left_out; /* files of a directory that are no text */
+	uint32_t links;	   /* directories that were entered by a symbolic link */
 	char *why;
 };
 
@@ -98,25 +99,79 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name); /* not alphasort: no locale */
 }
 
-static int read_tree(struct text *t, const char *path, int depth);
+/* a directory that is being read, and the one in which it was found */
+struct level {
+	const struct level *up;
+	const char *path;
+	struct stat sb;
+};
 
-/* one entry of a directory; a file with a NUL byte is no text and is left out */
-static int read_entry(struct text *t, const char *path, const char *name, int depth)
+/* links may lead to a directory by many ways: 2^32 of them fit in 32 directories */
+enum { DEPTH_MAX = 32, LINKS_MAX = 65536 };
+
+static int read_tree(struct text *t, const struct level *l);
+
+static int is_link(const char *path)
+{
+	struct stat sb;
+
+	return !lstat(path, &sb) && S_ISLNK(sb.st_mode);
+}
+
+static int no_target(const struct text *t, const char *path, int err)
+{
+	char to[128];
+	ssize_t n = readlink(path, to, sizeof(to) - 1);
+
+	to[n > 0 ? n : 0] = 0;
+	return wse_why(t->why, -err,
+		       "%.300s: a symbolic link to %s, which cannot be opened (%s): "
+		       "mend the link or remove it",
+		       path, to, strerror(err));
+}
+
+/* a directory in a directory, by a link or without one */
+static int read_below(struct text *t, struct level *l, int link)
+{
+	int depth = 0;
+
+	for (const struct level *u = l->up; u; u = u->up, depth++)
+		if (u->sb.st_dev == l->sb.st_dev && u->sb.st_ino == l->sb.st_ino)
+			return wse_why(t->why, -ELOOP,
+				       "%.220s leads back to %.200s, in which it lies: remove the "
+				       "link",
+				       l->path, u->path);
+	if (depth > DEPTH_MAX)
+		return cannot(t, l->path, ELOOP);
+	if (link && ++t->links > LINKS_MAX)
+		return wse_why(t->why, -ELOOP,
+			       "%.400s: more than %d links to directories were followed", l->path,
+			       LINKS_MAX);
+	return read_tree(t, l);
+}
+
+/*
+ * One entry of a directory. A link is read as what it leads to, at the place of its own name. A file
+ * with a NUL byte is no text and is left out; so is what is neither a file nor a directory, unless
+ * somebody has made a link to it.
+ */
+static int read_entry(struct text *t, const struct level *up, const char *name)
 {
 	size_t before = t->n;
 	char sub[4096];
-	struct stat sb;
-	int ret;
+	struct level l = {up, sub, {0}};
+	int link, ret;
 
 	if (name[0] == '.')
 		return 0;
-	if ((size_t)snprintf(sub, sizeof(sub), "%s/%s", path, name) >= sizeof(sub))
-		return cannot(t, path, ENAMETOOLONG);
-	if (lstat(sub, &sb))
-		return cannot(t, sub, errno);
-	if (S_ISDIR(sb.st_mode))
-		return read_tree(t, sub, depth + 1);
-	if (!S_ISREG(sb.st_mode))
+	if ((size_t)snprintf(sub, sizeof(sub), "%s/%s", up->path, name) >= sizeof(sub))
+		return cannot(t, up->path, ENAMETOOLONG);
+	link = is_link(sub);
+	if (stat(sub, &l.sb))
+		return link ? no_target(t, sub, errno) : cannot(t, sub, errno);
+	if (S_ISDIR(l.sb.st_mode))
+		return read_below(t, &l, link);
+	if (!S_ISREG(l.sb.st_mode) && !link)
 		return 0;
 	ret = read_more(t, sub);
 	if (!ret && t->n > before && memchr(t->p + before, 0, t->n - before)) {
@@ -126,19 +181,17 @@ static int read_entry(struct text *t, const char *path, const char *name, int de
 	return ret;
 }
 
-static int read_tree(struct text *t, const char *path, int depth)
+static int read_tree(struct text *t, const struct level *l)
 {
 	struct dirent **list;
 	int n, ret = 0;
 
-	if (depth > 32)
-		return cannot(t, path, ELOOP);
-	n = scandir(path, &list, NULL, by_name);
+	n = scandir(l->path, &list, NULL, by_name);
 	if (n < 0)
-		return cannot(t, path, errno);
+		return cannot(t, l->path, errno);
 	for (int i = 0; i < n; i++) {
 		if (!ret)
-			ret = read_entry(t, path, list[i]->d_name, depth);
+			ret = read_entry(t, l, list[i]->d_name);
 		free(list[i]);
 	}
 	free(list);
@@ -266,14 +319,14 @@ static int to_tokens(const struct text *t, const char *path, uint32_t vocab, int
 static int load(const char *path, uint32_t vocab, uint16_t **tok, size_t *ntok, char *why)
 {
 	struct text t = {.why = why};
-	struct stat sb;
+	struct level l = {.path = path};
 	int words, tree, ret;
 
-	if (stat(path, &sb))
-		return cannot(&t, path, errno);
-	tree = S_ISDIR(sb.st_mode);
+	if (stat(path, &l.sb))
+		return is_link(path) ? no_target(&t, path, errno) : cannot(&t, path, errno);
+	tree = S_ISDIR(l.sb.st_mode);
 	words = !tree && is_token_file(path);
-	ret = tree ? read_tree(&t, path, 0) : read_more(&t, path);
+	ret = tree ? read_tree(&t, &l) : read_more(&t, path);
 	if (!ret && !tree)
 		ret = check_text(&t, path, words);
 	if (!ret && !t.n && t.left_out)

@@ -4,6 +4,10 @@
  * token files (*.bin, as nanoGPT writes them, or with llm.c's header). A sample is `span` targets, at
  * a multiple of span from where its part of the text begins, and the `window` tokens before the first of them.
  *
+ * A symbolic link in a directory is read as what it leads to, sorted by the link's own name; a text
+ * that has two names is read twice. One that leads nowhere, or back to a directory in which it lies,
+ * is an error. Names that begin with a dot are passed over.
+ *
  * Held-out tokens are cut out in 8 evenly spaced chunks; no training sample touches one, neither as
  * target nor as context. A sample is found by its number alone, so that the loader's whole state is
  * (shuffle seed, epoch, position).
