@@ -58,12 +58,14 @@ lint-driver: $(KO_TREE)/.tree ## sparse and checkpatch over the driver
 	@set -e; eval "$$(selftests/vm/fetch source || echo exit 1)"; \
 	"$$CHECKPATCH" --strict --no-tree --quiet --terse --max-line-length=100 --show-types \
 		--ignore SPDX_LICENSE_TAG -f $(KO_SRC) uapi/wse/wse_cmd.h uapi/wse/wse_ring.h uapi/wse/wse_scope.h; \
-	for p in driver/upstream/*.patch; do "$$CHECKPATCH" --strict --no-tree --quiet --terse --show-types - <$$p; done
+	for p in driver/upstream/*.patch driver/upstream/*/*.patch; do "$$CHECKPATCH" --strict --no-tree --quiet --terse --show-types - <$$p; done
 
 SERIES := $(B)/upstream
 .PHONY: upstream-series
 upstream-series: ## the driver as patches for the newest kernel, in build/upstream; checkpatch --strict is silent, they build
-	@set -e; eval "$$(selftests/vm/fetch upstream || echo exit 1)"; driver/upstream/series "$$UPSTREAM" $(SERIES)
+	@set -e; eval "$$(selftests/vm/fetch upstream || echo exit 1)"; driver/upstream/series "$$UPSTREAM" $(SERIES); \
+	mkdir $(SERIES)/core; cp -r "$$UPSTREAM"/drivers $(SERIES)/core; \
+	for p in driver/upstream/*.patch; do patch -d $(SERIES)/core -p1 -s -F0 <$$p; done
 	+@selftests/vm/kbuild --kernel next M=$(abspath $(SERIES)/tree/drivers/accel/wse) CONFIG_DRM_ACCEL_WSE=m W=1 --no-print-directory \
 		KCFLAGS='-Werror -I$(abspath $(SERIES)/tree/include/uapi) -I$$(srctree)/include/uapi/drm' modules
 	@set -e; eval "$$(selftests/vm/fetch source || echo exit 1)"; ln -sf "$$KSELFTEST"/kselftest*.h $(SERIES)/tree/tools/testing/selftests/; \

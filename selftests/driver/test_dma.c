@@ -238,8 +238,9 @@ static long ranges(void)
 }
 
 /*
- * Files, mappings and the dma-bufs stay, what is mapped for the devices does not. 3000 mappings behind
- * an emulated IOMMU, on a machine that tests other things beside, take more than the harness allows.
+ * Files, mappings and the dma-bufs stay, what is mapped for the devices does not. 3000 mappings
+ * behind an emulated IOMMU, on a machine that tests other things beside, take more than the harness
+ * allows.
  */
 TEST_F_TIMEOUT(dma, nothing_is_mapped_after_unbind, 180)
 {
