@@ -5,8 +5,8 @@
  */
 #include <drm/drm_drv.h>
 
-#include "wse_counters.h"
 #include "wse_dev.h"
+#include "wse_ioctl.h"
 #include "wse_scope.h"
 
 /* the ABI that has CNT_SEL, and with it counters of cores, links and queues */

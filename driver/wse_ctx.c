@@ -11,6 +11,7 @@
 
 #include "wse_ctx.h"
 #include "wse_dev.h"
+#include "wse_ioctl.h"
 
 /* A new one that has no lease yet, or NULL. */
 struct wse_ctx *wse_ctx_alloc(struct wse_device *wdev)

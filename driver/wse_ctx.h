@@ -57,6 +57,5 @@ void wse_ctx_put(struct wse_ctx *ctx);
 void wse_ctx_fault(struct wse_ctx *ctx, u32 queue, const struct wse_completion *completion);
 void wse_ctx_read_fault(struct wse_ctx *ctx);
 void wse_show_fdinfo(struct drm_printer *p, struct drm_file *file);
-int wse_fault_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 
 #endif

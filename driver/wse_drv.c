@@ -13,21 +13,20 @@
 #include <drm/drm_managed.h>
 
 #include "wse_compat.h"
-#include "wse_counters.h"
 #include "wse_ctx.h"
 #include "wse_debugfs.h"
 #include "wse_dev.h"
 #include "wse_dump.h"
 #include "wse_gem.h"
+#include "wse_ioctl.h"
 #include "wse_irq.h"
 #include "wse_job.h"
 #include "wse_lease.h"
 #include "wse_pages.h"
 #include "wse_power.h"
 #include "wse_reset.h"
-#include "wse_submit.h"
 
-static int wse_query_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+int wse_query_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct wse_device *wdev = to_wse_device(drm);
 	struct drm_wse_query *args = data;
@@ -58,16 +57,8 @@ static int wse_query_ioctl(struct drm_device *drm, void *data, struct drm_file *
 	return copy_to_user(u64_to_user_ptr(args->ptr), &info, size) ? -EFAULT : 0;
 }
 
-static const struct drm_ioctl_desc wse_ioctls[] = {
-	DRM_IOCTL_DEF_DRV(WSE_QUERY, wse_query_ioctl, 0),
-	DRM_IOCTL_DEF_DRV(WSE_BO_CREATE, wse_bo_create_ioctl, 0),
-	DRM_IOCTL_DEF_DRV(WSE_BO_MAP, wse_bo_map_ioctl, 0),
-	DRM_IOCTL_DEF_DRV(WSE_CTX_CREATE, wse_ctx_create_ioctl, 0),
-	DRM_IOCTL_DEF_DRV(WSE_CTX_DESTROY, wse_ctx_destroy_ioctl, 0),
-	DRM_IOCTL_DEF_DRV(WSE_SUBMIT, wse_submit_ioctl, 0),
-	DRM_IOCTL_DEF_DRV(WSE_FAULT, wse_fault_ioctl, 0),
-	DRM_IOCTL_DEF_DRV(WSE_COUNTERS, wse_counters_ioctl, 0),
-};
+#define WSE_IOCTL_DESC(name, serve) DRM_IOCTL_DEF_DRV(name, serve, 0),
+static const struct drm_ioctl_desc wse_ioctls[] = { WSE_IOCTLS(WSE_IOCTL_DESC) };
 
 /*
  * Two ioctls of the core take the file's master, and files of accel nodes have none: they would

@@ -15,6 +15,7 @@
 
 #include "wse_dev.h"
 #include "wse_gem.h"
+#include "wse_ioctl.h"
 #include "wse_pages.h"
 
 /* Takes a buffer away from the device. Its pages stay, for whoever has mapped them. */

@@ -28,8 +28,6 @@ struct drm_gem_object *wse_gem_create_object(struct drm_device *drm, size_t size
 struct drm_gem_object *wse_gem_import(struct drm_device *drm, struct dma_buf *dma_buf);
 struct drm_gem_object *wse_gem_import_sgt(struct drm_device *drm, struct dma_buf_attachment *attach,
 					  struct sg_table *sgt);
-int wse_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-int wse_bo_map_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 void wse_gem_remove(struct wse_device *wdev);
 void wse_gem_free(struct drm_gem_object *obj);
 enum drm_gem_object_status wse_gem_status(struct drm_gem_object *obj);

@@ -14,6 +14,7 @@
 #include "wse_admin.h"
 #include "wse_ctx.h"
 #include "wse_dev.h"
+#include "wse_ioctl.h"
 #include "wse_job.h"
 #include "wse_lease.h"
 #include "wse_reset.h"

@@ -8,8 +8,6 @@ struct work_struct;
 
 int wse_open(struct drm_device *drm, struct drm_file *file);
 void wse_postclose(struct drm_device *drm, struct drm_file *file);
-int wse_ctx_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-int wse_ctx_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 void wse_lease_work(struct work_struct *work);
 
 #endif

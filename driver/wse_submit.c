@@ -15,8 +15,8 @@
 #include "wse_ctx.h"
 #include "wse_dev.h"
 #include "wse_gem.h"
+#include "wse_ioctl.h"
 #include "wse_job.h"
-#include "wse_submit.h"
 
 #define WSE_MAX_SYNCS 1024u
 /* what version 1.0 knew: older user space cannot know less */
