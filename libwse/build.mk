@@ -6,7 +6,9 @@ LIBWSE_DIRS := base device device/accel device/sim graph ops model exec memx swa
 LIBWSE_SRC := $(wildcard $(LIBWSE_DIRS:%=libwse/%/*.c))
 LIBWSE_LIBS := -ldrm -lyaml -lcrypto -pthread
 # paths of a build are compiled in, so that a tree works without being installed
-CFLAGS_libwse := -fPIC -pthread -DWSE_BUILD_FIRMWARE='"$(abspath $(B)/firmware)"'
+# what libwse.so exports is what include/wse declares
+HIDDEN := -fvisibility=hidden
+CFLAGS_libwse := $(HIDDEN) -fPIC -pthread -DWSE_BUILD_FIRMWARE='"$(abspath $(B)/firmware)"'
 # inner loops that want vectors; -O3 changes no bit (no -ffast-math, no contraction)
 CFLAGS_libwse/ops := -O3
 CFLAGS_libwse/memx/optim.c := -O3
@@ -28,7 +30,7 @@ LIBWSE_LINK := $(MODEL_LINK) $(LIBWSE_LIBS)
 
 $(eval $(call c_archive,libwse.a,$(LIBWSE_SRC)))
 
-link_so = $(CC) $(CFLAGS) -shared -Wl,-soname,libwse.so.1 -Wl,--version-script=libwse/libwse.map -Wl,-z,defs \
+link_so = $(CC) $(CFLAGS) -shared -Wl,-soname,libwse.so.1 -Wl,--version-script=libwse/libwse.map -Wl,--exclude-libs,ALL -Wl,-z,defs \
 	-o $@ $(filter %.o,$^) $(call pull_models,$^) $(MODEL_LIBS) $(LIBWSE_LINK)
 $(B)/libwse.so.1: $(LIBWSE_SRC:%.c=$(B)/%.o) $(MODEL_LIBS) libwse/libwse.map
 	$(link_so)
@@ -45,7 +47,7 @@ INSTALLED := $(B)/install
 INSTALLED_OBJS := $(patsubst %/device/firmware.o,$(INSTALLED)/firmware.o,$(LIBWSE_SRC:%.c=$(B)/%.o))
 $(INSTALLED)/firmware.o: libwse/device/firmware.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -pthread -MMD -MP -c -o $@ $<
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(HIDDEN) -fPIC -pthread -MMD -MP -c -o $@ $<
 $(INSTALLED)/libwse.so: $(INSTALLED_OBJS) $(MODEL_LIBS) libwse/libwse.map
 	$(link_so)
 	ln -sf libwse.so $(@D)/libwse.so.1

@@ -3,6 +3,7 @@
 #
 # Objects: build/<path>.o, and build/asan/<path>.o with sanitizers. A folder's or file's own flags are
 # CFLAGS_<folder>, CFLAGS_<file>: CFLAGS_hw/twin := -O3. Headers are found by the compiler (-MMD).
+# Objects do not know when these flags change: touch this file then.
 
 CPPFLAGS := -Iuapi -Iuapi/wse -Iuapi/wse/gen -Ihw -Ihw/model -Ilibwse/include -Ilibwse -Iselftests \
 	$(shell pkg-config --cflags libdrm 2>/dev/null)

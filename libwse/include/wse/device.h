@@ -20,6 +20,7 @@
 
 #include <drm/wse_accel.h>
 
+#pragma GCC visibility push(default) /* libwse.so exports what follows */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -474,5 +475,6 @@ int wse_linear_backward_weight(struct wse_linear *lin, struct wse_place x, struc
 #ifdef __cplusplus
 }
 #endif
+#pragma GCC visibility pop
 
 #endif /* WSE_WSE_DEVICE_H */

@@ -3,6 +3,7 @@
 #ifndef WSE_WSE_ERROR_H
 #define WSE_WSE_ERROR_H
 
+#pragma GCC visibility push(default) /* libwse.so exports what follows */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -20,5 +21,6 @@ const char *wse_version(void);
 #ifdef __cplusplus
 }
 #endif
+#pragma GCC visibility pop
 
 #endif /* WSE_WSE_ERROR_H */

@@ -19,6 +19,7 @@
 
 #include <wse/wse_post.h>
 
+#pragma GCC visibility push(default) /* libwse.so exports what follows */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -280,5 +281,6 @@ uint32_t wse_op_loss(struct wse_graph *g, uint32_t program, uint32_t logits, uin
 #ifdef __cplusplus
 }
 #endif
+#pragma GCC visibility pop
 
 #endif /* WSE_WSE_MODEL_H */

@@ -18,6 +18,7 @@
 
 #include <wse/model.h>
 
+#pragma GCC visibility push(default) /* libwse.so exports what follows */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -307,5 +308,6 @@ int wse_json_end(uint64_t step, int stopped, const char *checkpoint, const char 
 #ifdef __cplusplus
 }
 #endif
+#pragma GCC visibility pop
 
 #endif /* WSE_WSE_TRAIN_H */
