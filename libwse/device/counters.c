@@ -2,6 +2,7 @@
 /* Counters: the list of uapi/wse/wse.regs with names, and their values from any transport. */
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/handle.h"
 #include "device.h"
@@ -35,6 +36,8 @@ int wse_device_counters(struct wse_device *dev, uint32_t scope, uint32_t object,
 			uint32_t room, uint32_t *n)
 {
 	static const char *const what[] = {"tiles", "cores", "links", "queues"};
+	struct drm_wse_counters arg = {
+		.scope = scope, .object = object, .ptr = (uintptr_t)values, .count = room};
 	uint32_t objects;
 	int ret = wse_handle_check(WSE_HANDLE_DEVICE, dev);
 
@@ -49,5 +52,15 @@ int wse_device_counters(struct wse_device *dev, uint32_t scope, uint32_t object,
 	if (object >= objects)
 		return wse_fail(dev, -EINVAL, "%s has %u %s: there is no number %u", dev->uri,
 				objects, what[scope], object);
-	return dev->ops->counters(dev, scope, object, values, room, n);
+	ret = dev->ops->ask(dev, DRM_IOCTL_WSE_COUNTERS, &arg);
+	if (ret == -EINVAL)
+		return wse_fail(
+			dev, -ENOTSUP,
+			"%s: its driver tells no counters: use driver and library of one release",
+			dev->uri);
+	if (ret)
+		return wse_fail(dev, ret, "%s: its counters cannot be read: %s", dev->uri,
+				strerror(-ret));
+	*n = arg.count;
+	return 0;
 }

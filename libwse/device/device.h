@@ -25,9 +25,9 @@ struct wse_transport {
 	int (*mmio_read)(struct wse_device *dev, const uint32_t *offset, uint32_t n,
 			 uint32_t *value);
 
-	/* As wse_device_counters(); scope and object exist. */
-	int (*counters)(struct wse_device *dev, uint32_t scope, uint32_t object, uint64_t *values,
-			uint32_t room, uint32_t *n);
+	/* An ioctl that needs no buffer and no context, with its struct. -EINVAL: it is unknown, for
+	 * callers have checked what they ask. */
+	int (*ask)(struct wse_device *dev, unsigned long request, void *arg);
 
 	/* These fill an object whose common part is set up; they set ptr, size, handle of a buffer.
 	 */

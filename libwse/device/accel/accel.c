@@ -78,23 +78,9 @@ static int accel_info(struct wse_device *dev, struct drm_wse_info *info)
 	return 0;
 }
 
-static int accel_counters(struct wse_device *dev, uint32_t scope, uint32_t object, uint64_t *values,
-			  uint32_t room, uint32_t *n)
+static int accel_ask(struct wse_device *dev, unsigned long request, void *arg)
 {
-	struct drm_wse_counters arg = {
-		.scope = scope, .object = object, .ptr = (uintptr_t)values, .count = room};
-	int ret = call(to_accel(dev), DRM_IOCTL_WSE_COUNTERS, &arg);
-
-	if (ret == -EINVAL) /* scope and object exist: it does not know the ioctl */
-		return wse_fail(
-			dev, -ENOTSUP,
-			"%s: its driver tells no counters: use driver and library of one release",
-			dev->uri);
-	if (ret)
-		return wse_fail(dev, ret, "%s: its counters cannot be read: %s", dev->uri,
-				strerror(-ret));
-	*n = arg.count;
-	return 0;
+	return call(to_accel(dev), request, arg);
 }
 
 static int open_node(const char *node, char *why, size_t len, int *out)
@@ -581,7 +567,7 @@ const struct wse_transport wse_accel_transport = {
 	.name = "accel",
 	.close = accel_close,
 	.info = accel_info,
-	.counters = accel_counters,
+	.ask = accel_ask,
 	.buffer_create = accel_buffer_create,
 	.buffer_share = accel_buffer_share,
 	.buffer_free = accel_buffer_free,

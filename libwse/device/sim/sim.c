@@ -233,22 +233,18 @@ static int sim_mmio_read(struct wse_device *dev, const uint32_t *offset, uint32_
 	return sim_call(to_sim(dev), read_registers, &r);
 }
 
-struct counts {
-	uint32_t scope, object, room, n;
-	uint64_t *values;
-};
-
 /* A model of this process knows every counter that this library knows. */
 static int read_counters(struct sim *sim, void *arg)
 {
-	struct counts *c = arg;
+	struct drm_wse_counters *c = arg;
+	uint64_t *values = (uint64_t *)(uintptr_t)c->ptr;
 	const struct wse_counter *k;
-	uint32_t id, reg;
+	uint32_t id, reg, n = 0;
 
 	for (id = 0; (k = wse_counter(DRM_WSE_SCOPE_TILE, id)); id++) {
 		if (c->scope != DRM_WSE_SCOPE_TILE && c->scope != k->scope)
 			continue;
-		if (c->n < c->room) {
+		if (n < c->count) {
 			reg = WSE_CNT_BASE + 8 * id;
 			if (c->scope != DRM_WSE_SCOPE_TILE) {
 				sim_write(sim, WSE_REG_CNT_SEL,
@@ -256,23 +252,23 @@ static int read_counters(struct sim *sim, void *arg)
 				reg = WSE_REG_CNT_VAL_LO;
 			}
 			/* reading a low half latches the upper one */
-			c->values[c->n] = sim_read(sim, reg);
-			c->values[c->n] |= (uint64_t)sim_read(sim, reg + 4) << 32;
+			values[n] = sim_read(sim, reg);
+			values[n] |= (uint64_t)sim_read(sim, reg + 4) << 32;
 		}
-		c->n++;
+		n++;
 	}
+	c->count = n;
 	return 0;
 }
 
-static int sim_counters(struct wse_device *dev, uint32_t scope, uint32_t object, uint64_t *values,
-			uint32_t room, uint32_t *n)
+static int sim_ioctl(struct wse_device *dev, unsigned long request, void *arg)
 {
-	struct counts c = {.scope = scope, .object = object, .room = room, .values = values};
-	int ret = sim_call(to_sim(dev), read_counters, &c);
-
-	if (!ret)
-		*n = c.n;
-	return ret;
+	switch (request) {
+	case DRM_IOCTL_WSE_COUNTERS:
+		return sim_call(to_sim(dev), read_counters, arg);
+	default:
+		return -EINVAL;
+	}
 }
 
 /* ---- buffers ---- */
@@ -376,7 +372,7 @@ const struct wse_transport wse_sim_transport = {
 	.close = sim_close,
 	.info = sim_info,
 	.mmio_read = sim_mmio_read,
-	.counters = sim_counters,
+	.ask = sim_ioctl,
 	.buffer_create = sim_buffer_create,
 	.buffer_share = sim_buffer_share,
 	.buffer_free = sim_buffer_free,
