@@ -100,12 +100,7 @@ static const struct file_operations wse_fops = {
 	.show_fdinfo = drm_show_fdinfo,
 };
 
-/*
- * Version history of the user API, and of what stands in DRM_IOCTL_VERSION:
- * 1.0	query, buffers, contexts, submit, fault
- * 1.1	max_budget in the query
- * 1.2	counters
- */
+/* the user API's version, whose history is in wse_accel.h, stands in DRM_IOCTL_VERSION */
 static const struct drm_driver wse_driver = {
 	.driver_features = DRIVER_COMPUTE_ACCEL | DRIVER_GEM | DRIVER_SYNCOBJ |
 			   DRIVER_SYNCOBJ_TIMELINE,
