@@ -125,7 +125,7 @@ uint32_t wse_graph_unit(struct wse_graph *g, uint32_t weight, uint32_t outs, uin
 	u->outs = outs;
 	u->ins = ins;
 	u->parts = parts;
-	u->chunks_out = u->chunks_in = 1;
+	u->chunks_out = u->chunks_in = u->chunks_back = 1;
 	u->grad_first = u->grad_last = UINT32_MAX;
 	return g->nunits - 1;
 }
@@ -145,6 +145,12 @@ void wse_graph_chunks_in_order(struct wse_graph *g, uint32_t unit, uint32_t chun
 		g->units[unit].in_order = 1;
 }
 
+void wse_graph_chunks_back(struct wse_graph *g, uint32_t unit, uint32_t chunks)
+{
+	if (unit < g->nunits)
+		g->units[unit].chunks_back = chunks;
+}
+
 struct wse_slice wse_unit_slice(const struct wse_unit *u, uint32_t chunk)
 {
 	struct wse_slice s = {0, u->outs / u->chunks_out, 0, u->ins / u->chunks_in};
@@ -153,6 +159,17 @@ struct wse_slice wse_unit_slice(const struct wse_unit *u, uint32_t chunk)
 		s.out0 = chunk * s.outs;
 	if (u->chunks_in > 1)
 		s.in0 = chunk * s.ins;
+	return s;
+}
+
+struct wse_slice wse_unit_slice_back(const struct wse_unit *u, uint32_t chunk)
+{
+	struct wse_slice s = wse_unit_slice(u, chunk);
+
+	if (u->chunks_back > 1) {
+		s.ins = u->ins / u->chunks_back;
+		s.in0 = chunk * s.ins;
+	}
 	return s;
 }
 
@@ -255,17 +272,18 @@ static int check_unit(const struct wse_graph *g, uint32_t i, uint32_t at, const 
 		      char *why)
 {
 	const struct wse_unit *u = &g->units[i];
+	uint32_t ins; /* chunks of them */
 
 	if (u->weight == WSE_NO_TENSOR)
 		return 0;
-	if (!u->chunks_out || !u->chunks_in || u->outs % (4 * g->tile.cols * u->chunks_out) ||
-	    u->ins % (4 * g->tile.cols * u->chunks_in))
+	ins = u->chunks_in > u->chunks_back ? u->chunks_in : u->chunks_back;
+	if (!u->chunks_out || !u->chunks_in || !u->chunks_back ||
+	    u->outs % (4 * g->tile.cols * u->chunks_out) || u->ins % (4 * g->tile.cols * ins))
 		return wse_why(why, -EINVAL,
 			       "op %u (%s): unit %u: %u outputs in %u chunks and %u inputs in %u "
 			       "are not both multiples of 4 x %u columns",
-			       at, name, i, u->outs, u->chunks_out, u->ins, u->chunks_in,
-			       g->tile.cols);
-	if ((u->parts > 1) + (u->chunks_out > 1) + (u->chunks_in > 1) > 1)
+			       at, name, i, u->outs, u->chunks_out, u->ins, ins, g->tile.cols);
+	if ((u->parts > 1) + (u->chunks_out > 1) + (u->chunks_in > 1) + (u->chunks_back > 1) > 1)
 		return wse_why(why, -EINVAL,
 			       "op %u (%s): unit %u: of parts and chunks only one may be above 1",
 			       at, name, i);

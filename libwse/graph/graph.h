@@ -57,6 +57,11 @@ struct wse_unit {
 	 * (j * COLS + c) * h + i, h the features of a column and chunk. Only one of parts, chunks_out, chunks_in is above 1.
 	 */
 	uint32_t chunks_out, chunks_in;
+	/*
+	 * The way back to the data alone, in chunks of a column's inputs: in the transposed image (chunk j, column c, i) is
+	 * row (j * COLS + c) * h + i, all else lies as without chunks. Sums are those of the whole matrix, a chunk at a time.
+	 */
+	uint32_t chunks_back;
 	uint32_t in_order;	/* chunks_out whose rows lie as in the tensor: row n belongs to chunk n / (outs / chunks_out) */
 	uint32_t nvec;
 	struct wse_unit_vec vec[WSE_UNIT_VECS];
@@ -127,6 +132,9 @@ void wse_graph_fini(struct wse_graph *g);
 /* chunks of outputs in the order of the tensor's rows: for a unit whose outputs no other matrix has as inputs */
 void wse_graph_chunks_in_order(struct wse_graph *g, uint32_t unit, uint32_t chunks);
 
+/* the way back to the data in chunks: for a unit that has no others */
+void wse_graph_chunks_back(struct wse_graph *g, uint32_t unit, uint32_t chunks);
+
 /*
  * One more operation; an operation's own file fills it in. The calls that builders use are public (wse/model.h); after
  * a failure of memory all are harmless and wse_graph_finish() returns -ENOMEM.
@@ -147,6 +155,8 @@ struct wse_slice {
 	uint32_t out0, outs, in0, ins;
 };
 struct wse_slice wse_unit_slice(const struct wse_unit *u, uint32_t chunk);
+/* the same in the transposed image: there inputs are rows */
+struct wse_slice wse_unit_slice_back(const struct wse_unit *u, uint32_t chunk);
 
 /* floats of a unit's gradient buffer: [outs][ins], then [COLS][vec_rows]; bytes of its image buffer and its parts */
 size_t wse_unit_grad_floats(const struct wse_graph *g, const struct wse_unit *u);

@@ -174,6 +174,21 @@ void wse_memx_state(struct wse_memx *mx, struct wse_memx_state *state)
 
 /* ---- images ---- */
 
+/* rows [first, end) of the matrix w, of which the transposed image has the inputs chunk by chunk */
+static void write_back_chunks(struct wse_memx *mx, const struct wse_unit *u, const float *w,
+			      size_t first, size_t end, uint16_t *fwd, uint16_t *tr)
+{
+	size_t cols = mx->g->tile.cols, h = u->ins / u->chunks_back / cols;
+
+	for (size_t i = 0; i < cols * u->chunks_back; i++) {
+		size_t k = (i % cols * u->chunks_back + i / cols) * h;
+		/* row 0 of the image, if all of it lay as these rows do */
+		uint16_t *to = tr + ((ptrdiff_t)(i * h) - (ptrdiff_t)k) * (ptrdiff_t)u->outs;
+
+		wse_bf16_image_part(w, u->outs, u->ins, first, end, k, k + h, fwd, to);
+	}
+}
+
 /* the masters in the order of the stream, and transposed; rows beyond the tensor are zero */
 static void write_matrix(struct wse_memx *mx, const struct wse_unit *u, uint16_t *fwd, uint16_t *tr)
 {
@@ -184,10 +199,12 @@ static void write_matrix(struct wse_memx *mx, const struct wse_unit *u, uint16_t
 	for (size_t i = 0; wse_unit_piece(mx->g, u, 0, t, i, &p); i++) {
 		/* element 0 of the image, if all of it lay as this piece does */
 		const float *w = mx->params + ((ptrdiff_t)(t->off + p.from) - (ptrdiff_t)p.at);
-		size_t first = p.at / u->ins;
+		size_t first = p.at / u->ins, end = first + p.count / u->ins;
 
-		wse_bf16_image_part(w, u->outs, u->ins, first, first + p.count / u->ins, 0, u->ins,
-				    fwd, tr);
+		if (u->chunks_back > 1)
+			write_back_chunks(mx, u, w, first, end, fwd, tr);
+		else
+			wse_bf16_image_part(w, u->outs, u->ins, first, end, 0, u->ins, fwd, tr);
 	}
 	if (rows == u->outs)
 		return;

@@ -20,7 +20,7 @@ struct wse_model_family {
 	int (*tensors)(const struct wse_model *m, struct wse_tensor_table *tab);
 	/*
 	 * the operations for a tile with t tokens a core, finished (wse_ops_finish); mode: 0 ... modes - 1, from the
-	 * fewest cycles to the fewest bytes. -EINVAL, -E2BIG as there; why [WSE_WHY] in the model's words
+	 * fewest cycles to the fewest bytes; those from `last` on are for models that fit with no t otherwise. -EINVAL, -E2BIG as there; why [WSE_WHY] in the model's words
 	 */
 	int (*graph)(const struct wse_model *m, const struct wse_tile *tile, uint32_t t, uint32_t mode,
 		     struct wse_graph *g, char *why);
@@ -39,6 +39,7 @@ struct wse_model_family {
 	/* multiply-adds of the forward pass for one token; a training step does 3 x as many */
 	uint64_t (*macs)(const struct wse_model *m);
 	uint32_t modes;
+	uint32_t last;	/* 0: none */
 };
 
 struct wse_model {

@@ -87,6 +87,32 @@ static int check(const struct wse_mlp *m, uint32_t cols, char *why)
 	return 0;
 }
 
+/*
+ * The way back holds the binary32 sums of a layer's whole input, twice its bf16 size, before the gate makes them bf16
+ * in the place of its activations. Where no number of tokens leaves room for them they come in chunks, with the same
+ * bits: chunks of a layer of this width, the next divisor of its blocks of features.
+ */
+static const uint32_t back_chunks[] = {1, 2, 4, 8};
+
+static uint32_t chunks_of(uint32_t width, uint32_t cols, uint32_t mode)
+{
+	uint32_t blocks = width / (4 * cols), n = back_chunks[mode];
+
+	while (n < blocks && blocks % n)
+		n++;
+	return n < blocks ? n : blocks;
+}
+
+/* the gradient of what a layer gets, over what its activation needs for it */
+static uint32_t back(struct wse_graph *g, struct wse_linear_op op)
+{
+	uint32_t dy = WSE_NO_VALUE, n = op.over ? g->units[op.unit].chunks_back : 1;
+
+	for (op.chunk = 0; op.chunk < n; op.chunk++)
+		dy = wse_op_linear(g, &op, NULL);
+	return dy;
+}
+
 static int mlp_graph(const struct wse_model *model, const struct wse_tile *tile, uint32_t t,
 		     uint32_t mode, struct wse_graph *g, char *why)
 {
@@ -96,7 +122,6 @@ static int mlp_graph(const struct wse_model *model, const struct wse_tile *tile,
 	size_t tokens = (size_t)t * tile->rows;
 	int ret = check(m, tile->cols, why);
 
-	(void)mode;
 	wse_graph_init(g, tile, t);
 	if (ret)
 		return ret;
@@ -104,6 +129,8 @@ static int mlp_graph(const struct wse_model *model, const struct wse_tile *tile,
 	for (uint32_t l = 0; l < m->nlinear; l++) {
 		wse_graph_unit(g, wse_mlp_weight(l), m->width[l + 1], m->width[l], 1);
 		wse_graph_vec(g, l, wse_mlp_bias(l), m->width[l + 1], 1);
+		if (l)
+			wse_graph_chunks_back(g, l, chunks_of(m->width[l], tile->cols, mode));
 	}
 	g->target = wse_graph_in(g, "targets", tokens * 2);
 	x = wse_graph_in(g, "inputs", m->width[0] * tokens * 2);
@@ -149,21 +176,19 @@ static int mlp_graph(const struct wse_model *model, const struct wse_tile *tile,
 
 		vec = wse_op_wgrad(g, program, l, act[l], dy, WSE_NO_VALUE, 0);
 		wse_op_vec_out(g, l, vec);
-		dy = wse_op_linear(g,
-				   &(struct wse_linear_op){.program = program,
-							   .unit = l,
-							   .back = 1,
-							   .x = dy,
-							   .bias = WSE_NO_BIAS,
-							   .aux = !l	 ? WSE_NO_VALUE
-								  : gelu ? deriv[l]
-									 : act[l],
-							   .over = !!l,
-							   .post = !l	  ? WSE_POST_NONE
-								   : gelu ? WSE_POST_MUL
-									  : WSE_POST_GATE,
-							   .what = "gradients"},
-				   NULL);
+		dy = back(g, (struct wse_linear_op){.program = program,
+						    .unit = l,
+						    .back = 1,
+						    .x = dy,
+						    .bias = WSE_NO_BIAS,
+						    .aux = !l	  ? WSE_NO_VALUE
+							   : gelu ? deriv[l]
+								  : act[l],
+						    .over = !!l,
+						    .post = !l	   ? WSE_POST_NONE
+							    : gelu ? WSE_POST_MUL
+								   : WSE_POST_GATE,
+						    .what = "gradients"});
 	}
 	wse_op_out(g, dx, dy);
 	return wse_ops_finish(g, why);
@@ -294,5 +319,6 @@ const struct wse_model_family wse_family_mlp = {
 	.scatter = mlp_scatter,
 	.find_nonfinite = mlp_find_nonfinite,
 	.macs = mlp_macs,
-	.modes = 1,
+	.modes = sizeof(back_chunks) / sizeof(*back_chunks),
+	.last = 1,
 };

@@ -50,13 +50,13 @@ static void costs(const struct wse_model *m, struct wse_plan *p)
 		(double)macs / ((double)p->cycles * g->tile.lanes * g->tile.rows * g->tile.cols);
 }
 
-/* the first mode that fits t tokens a core; -E2BIG of the last one */
-static int fit(const struct wse_model *m, const struct wse_tile *tile, uint32_t t,
-	       struct wse_plan *p, char *why)
+/* the first mode from `mode` on and before `end` that fits t tokens a core; -E2BIG of the last one */
+static int fit(const struct wse_model *m, const struct wse_tile *tile, uint32_t t, uint32_t mode,
+	       uint32_t end, struct wse_plan *p, char *why)
 {
-	int ret = -EINVAL;
+	int ret = -E2BIG;
 
-	for (uint32_t mode = m->mode; mode < m->family->modes; mode++) {
+	for (; mode < end; mode++) {
 		wse_graph_fini(&p->graph);
 		p->mode = mode;
 		ret = m->family->graph(m, tile, t, mode, &p->graph, why);
@@ -72,6 +72,7 @@ int wse_plan_make(const struct wse_model *m, const struct wse_tile *tile, uint64
 	static const uint32_t per_core[] = {32, 16, 8, 64}, at_least[] = {4, 2, 1};
 	uint64_t unit = tile->rows * tile->lanes, tokens = batch * m->span;
 	uint64_t micro = micro_batch * m->span;
+	uint32_t all = m->family->modes, most = m->family->last ? m->family->last : all;
 	int ret;
 
 	memset(p, 0, sizeof(*p));
@@ -82,16 +83,19 @@ int wse_plan_make(const struct wse_model *m, const struct wse_tile *tile, uint64
 			       "lanes = %" PRIu64 " tokens",
 			       tokens % unit ? "batch_size" : "micro_batch_size",
 			       tokens % unit ? batch : micro_batch, tile->rows, tile->lanes, unit);
-	/* many tokens per core amortise a weight, but there must be work for several wafers */
-	for (int i = 0; i < 12 && !micro; i++) {
-		uint32_t t = per_core[i % 4];
+	/*
+	 * Many tokens per core amortise a weight, but there must be work for several wafers. Modes that are a last resort
+	 * come after all numbers of tokens: a model that fits without them keeps its bits.
+	 */
+	for (int i = 0; i < 24 && !micro; i++) {
+		uint32_t t = per_core[i % 4], from = i < 12 ? m->mode : most;
 		uint64_t mb = (uint64_t)tile->rows * t;
 
 		/* 64 only where a sequence needs it */
 		if (t == 64 && m->span <= 32 * tile->rows)
 			continue;
-		if (tokens % mb == 0 && tokens / mb >= at_least[i / 4] && mb % m->span == 0 &&
-		    !fit(m, tile, t, p, why))
+		if (tokens % mb == 0 && tokens / mb >= at_least[i / 4 % 3] && mb % m->span == 0 &&
+		    !fit(m, tile, t, from, i < 12 ? most : all, p, why))
 			micro = mb;
 	}
 	/* the smallest: it says best what does not fit */
@@ -99,7 +103,7 @@ int wse_plan_make(const struct wse_model *m, const struct wse_tile *tile, uint64
 		micro = m->span > unit ? m->span : unit;
 	p->tokens = (uint32_t)micro;
 	p->micro_batches = (uint32_t)(tokens / micro);
-	ret = fit(m, tile, p->tokens / tile->rows, p, why);
+	ret = fit(m, tile, p->tokens / tile->rows, m->mode, all, p, why);
 	if (ret && ret != -E2BIG) {
 		p->tokens = 0;
 		return ret;

@@ -68,7 +68,7 @@ void wse_emit_image(struct wse_emit *e, uint32_t unit, uint32_t chunk, int back)
 {
 	const struct wse_unit *u = &e->g->units[unit];
 	const struct wse_image *img = &e->job->images[unit];
-	struct wse_slice s = wse_unit_slice(u, chunk);
+	struct wse_slice s = back ? wse_unit_slice_back(u, chunk) : wse_unit_slice(u, chunk);
 	struct wse_layer l = layer(e);
 
 	if (back)

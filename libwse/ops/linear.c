@@ -176,18 +176,33 @@ enum { A_POST, A_BIAS, A_BACK, A_SCALE, A_NSCALE, A_CHUNK };
 enum { IN_X, IN_VEC, IN_AUX };
 enum { OUT_Y, OUT_SECOND, OUT_SUMS };
 
+static struct wse_slice slice(const struct wse_graph *g, const struct wse_op *op)
+{
+	const struct wse_unit *u = &g->units[op->unit];
+	uint32_t chunk = op->arg[A_CHUNK];
+
+	return op->arg[A_BACK] ? wse_unit_slice_back(u, chunk) : wse_unit_slice(u, chunk);
+}
+
 static uint32_t rows_in(const struct wse_graph *g, const struct wse_op *op)
 {
-	struct wse_slice s = wse_unit_slice(&g->units[op->unit], op->arg[A_CHUNK]);
+	struct wse_slice s = slice(g, op);
 
 	return (op->arg[A_BACK] ? s.outs : s.ins) / g->tile.cols;
 }
 
 static uint32_t rows_out(const struct wse_graph *g, const struct wse_op *op)
 {
-	struct wse_slice s = wse_unit_slice(&g->units[op->unit], op->arg[A_CHUNK]);
+	struct wse_slice s = slice(g, op);
 
 	return (op->arg[A_BACK] ? s.ins : s.outs) / g->tile.cols;
+}
+
+/* a chunk of the way back that takes its place in a whole value: how many there are, else 1 */
+static uint32_t parts_of(const struct wse_graph *g, const struct wse_op *op)
+{
+	return op->arg[A_BACK] && op->out[OUT_SUMS] != WSE_NO_VALUE ? g->units[op->unit].chunks_back
+								    : 1;
 }
 
 /* the result is binary32, in the place of the sums; else bf16, there too, but of half the size */
@@ -239,23 +254,28 @@ uint32_t wse_op_linear(struct wse_graph *g, const struct wse_linear_op *l, uint3
 
 static int linear_check(const struct wse_graph *g, const struct wse_op *op, char *why)
 {
-	uint32_t post = op->arg[A_POST], rows;
+	uint32_t post = op->arg[A_POST], rows, whole, chunks;
+	const struct wse_unit *u;
 	int ret;
 
 	if (op->unit == WSE_NO_UNIT || g->units[op->unit].weight == WSE_NO_TENSOR)
 		return wse_why(why, -EINVAL, "it has no unit with a matrix");
+	u = &g->units[op->unit];
 	rows = rows_out(g, op);
-	if (op->arg[A_CHUNK] &&
-	    op->arg[A_CHUNK] >= g->units[op->unit].chunks_out * g->units[op->unit].chunks_in)
+	whole = rows * parts_of(g, op);
+	chunks = u->chunks_out * u->chunks_in * (op->arg[A_BACK] ? u->chunks_back : 1);
+	if (op->arg[A_CHUNK] && op->arg[A_CHUNK] >= chunks)
 		return wse_why(why, -EINVAL, "unit %u has no chunk %u", op->unit, op->arg[A_CHUNK]);
 	if (post > WSE_POST_RELU2)
 		return wse_why(why, -EINVAL, "there is no pass %u", post);
+	if (whole != rows && post != WSE_POST_GATE && post != WSE_POST_MUL)
+		return wse_why(why, -EINVAL, "pass %u does not work on a part of a value", post);
 	ret = wse_check_value(g, op->in[IN_X], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows_in(g, op),
 			      "the input", why);
 	if (!ret && post >= WSE_POST_GATE && post <= WSE_POST_ADD32)
 		ret = wse_check_value(g, op->in[IN_AUX],
 				      post == WSE_POST_ADD32 ? WSE_TYPE_F32 : WSE_TYPE_BF16,
-				      WSE_SHAPE_TOKENS, rows, "the pass's second operand", why);
+				      WSE_SHAPE_TOKENS, whole, "the pass's second operand", why);
 	if (!ret && op->arg[A_BIAS] != WSE_NO_BIAS) {
 		uint32_t vec = op->in[IN_VEC];
 
@@ -267,7 +287,7 @@ static int linear_check(const struct wse_graph *g, const struct wse_op *op, char
 	if (!ret)
 		ret = wse_check_value(g, op->out[OUT_Y],
 				      keeps_sums(post) ? WSE_TYPE_F32 : WSE_TYPE_BF16,
-				      WSE_SHAPE_TOKENS, rows, "the result", why);
+				      WSE_SHAPE_TOKENS, whole, "the result", why);
 	if (!ret && op->out[OUT_SUMS] != WSE_NO_VALUE)
 		ret = keeps_sums(post)
 			      ? wse_why(why, -EINVAL, "the result is the sums: it has no others")
@@ -285,6 +305,9 @@ static void linear_emit(struct wse_emit *e, const struct wse_op *op)
 {
 	uint32_t y = wse_emit_addr(e, op->out[OUT_Y]), bias = op->arg[A_BIAS];
 	uint32_t sums = op->out[OUT_SUMS] == WSE_NO_VALUE ? y : wse_emit_addr(e, op->out[OUT_SUMS]);
+	/* both of the pass's operands are bf16 where the result is a part of a value */
+	uint32_t at =
+		parts_of(e->g, op) > 1 ? op->arg[A_CHUNK] * rows_out(e->g, op) * e->g->t * 2 : 0;
 	struct wse_linear_args a = {
 		.x = wse_emit_addr(e, op->in[IN_X]),
 		.y = sums,
@@ -294,8 +317,8 @@ static void linear_emit(struct wse_emit *e, const struct wse_op *op)
 		.b = e->g->nfeat,
 		.post = op->arg[A_POST],
 		.bias = bias == WSE_NO_BIAS ? 0 : wse_emit_addr(e, op->in[IN_VEC]) + 4 * bias,
-		.aux = wse_emit_addr(e, op->in[IN_AUX]),
-		.out = keeps_sums(op->arg[A_POST]) ? 0 : y,
+		.aux = wse_emit_addr(e, op->in[IN_AUX]) + at,
+		.out = keeps_sums(op->arg[A_POST]) ? 0 : y + at,
 		.out2 = wse_emit_addr(e, op->out[OUT_SECOND]),
 		.scale = op->arg[A_SCALE],
 		.nscale = op->arg[A_NSCALE],
@@ -397,7 +420,7 @@ static uint16_t *chunk_of_image(const struct wse_oracle_run *o, const struct wse
 {
 	const struct wse_unit *u = &o->g->units[op->unit];
 	const struct wse_image *img = &o->job->images[op->unit];
-	struct wse_slice s = wse_unit_slice(u, op->arg[A_CHUNK]);
+	struct wse_slice s = slice(o->g, op);
 	int back = (int)op->arg[A_BACK];
 	size_t width = back ? u->outs : u->ins, rows = back ? s.ins : s.outs;
 	size_t row0 = back ? s.in0 : s.out0, k0 = back ? s.out0 : s.in0, k = back ? s.outs : s.ins;
@@ -407,6 +430,40 @@ static uint16_t *chunk_of_image(const struct wse_oracle_run *o, const struct wse
 	for (size_t r = 0; w && r < rows; r++)
 		memcpy(w + r * k, from + (row0 + r) * width + k0, k * sizeof(*w));
 	return w;
+}
+
+/* rows of a chunk [cols][rows][tokens] out of those of its value, or into them */
+static void chunk_rows(const struct wse_oracle_run *o, const struct wse_op *op, uint16_t *chunk,
+		       uint16_t *value, int into)
+{
+	size_t rows = rows_out(o->g, op), n = rows * wse_graph_tokens(o->g);
+	size_t parts = parts_of(o->g, op);
+
+	for (size_t c = 0; c < o->g->tile.cols; c++) {
+		uint16_t *in_value = value + (c * parts + op->arg[A_CHUNK]) * n;
+		uint16_t *in_chunk = chunk + c * n;
+
+		memcpy(into ? in_value : in_chunk, into ? in_chunk : in_value, n * sizeof(*chunk));
+	}
+}
+
+/* the pass over a chunk whose operand and result are parts of one value each */
+static int post_part(const struct wse_oracle_run *o, const struct wse_op *op,
+		     struct wse_linear_post post, float *y)
+{
+	size_t outs = (size_t)rows_out(o->g, op) * o->g->tile.cols;
+	size_t tokens = wse_graph_tokens(o->g);
+	uint16_t *aux = malloc(2 * outs * tokens * sizeof(*aux)), *value = post.out;
+
+	if (!aux)
+		return -ENOMEM;
+	chunk_rows(o, op, aux, (uint16_t *)(uintptr_t)post.aux, 0);
+	post.aux = aux;
+	post.out = aux + outs * tokens;
+	wse_linear_post_oracle(&o->g->tile, (uint32_t)outs, (uint32_t)tokens, &post, y);
+	chunk_rows(o, op, post.out, value, 1);
+	free(aux);
+	return 0;
 }
 
 static int linear_oracle(struct wse_oracle_run *o, const struct wse_op *op)
@@ -426,8 +483,8 @@ static int linear_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 		.scale = wse_u2f(op->arg[A_SCALE]),
 		.nscale = op->arg[A_NSCALE],
 	};
-
 	uint16_t *w = chunk_of_image(o, op);
+	int ret = 0;
 
 	if (!w)
 		return -ENOMEM;
@@ -443,10 +500,13 @@ static int linear_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 		post.bias = bias;
 	}
 	wse_linear_oracle(&tile, ins, outs, tokens, w, wse_oracle_mem(o, op->in[IN_X]), y);
-	wse_linear_post_oracle(&tile, outs, tokens, &post, y);
+	if (parts_of(g, op) > 1)
+		ret = post_part(o, op, post, y);
+	else
+		wse_linear_post_oracle(&tile, outs, tokens, &post, y);
 	free(w);
 	free(bias);
-	return 0;
+	return ret;
 }
 
 static int wgrad_oracle(struct wse_oracle_run *o, const struct wse_op *op)

@@ -117,7 +117,7 @@ struct wse_plan_info {
 	uint32_t ops, units;
 	uint64_t weights;	/* parameters in all */
 	uint32_t sram;		/* bytes of a core that are used, of tile.sram */
-	uint32_t mode;		/* 0: everything is kept for the backward pass; more: parts are computed again */
+	uint32_t mode;		/* 0: all of it is kept, in one piece; more: parts are made again, or in chunks */
 	uint64_t streamed_in, streamed_out; /* bytes of a micro-batch */
 	uint64_t cycles;	/* predicted, of a micro-batch */
 	double useful;		/* multiply-adds / (cycles * lanes * cores) */
