@@ -24,7 +24,6 @@
 #include "other_cpu.h"
 #include "tap.h"
 #include "wse_regs.h"
-#include "wse_regs.h"
 
 #ifdef __SANITIZE_ADDRESS__
 enum { SANITIZED = 1 };
