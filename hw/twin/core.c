@@ -26,6 +26,8 @@ void wse_core_hold(struct wse_mesh *m, struct wse_core *c)
 	memset(c->bind, 0xff, sizeof(c->bind));
 	memset(c->dsr, 0, sizeof(c->dsr));
 	memset(c->lane, 0, sizeof(c->lane));
+	c->lane[WSE_NDSR].known = true;
+	c->lane[WSE_NDSR].rule = WSE_RULE_LANE;
 	memset(c->acc, 0, sizeof(c->acc));
 	memset(c->eng, 0, sizeof(c->eng));
 	for (i = 0; i < 3; i++)

@@ -167,20 +167,6 @@ static void write_back(struct emit *e, unsigned int rd)
 
 /* ---- what blocks call ---- */
 
-/* ISSUE from translated code: exec.c has to do it; done, go on; done, but leave */
-enum { WSE_INSIDE_NOT, WSE_INSIDE_ON, WSE_INSIDE_LEAVE };
-
-static uint32_t wse_issue_inside(struct wse_mesh *m, struct wse_core *c, uint32_t tcw,
-				 uint32_t scalar)
-{
-	if (wse_issue_quick(m, c, tcw, scalar))
-		return WSE_INSIDE_ON;
-	c->stale = false;
-	if (!wse_issue(m, c, tcw, scalar))
-		return c->run == WSE_CORE_RUNNING ? WSE_INSIDE_NOT : WSE_INSIDE_LEAVE;
-	return c->run == WSE_CORE_RUNNING && !c->stale ? WSE_INSIDE_ON : WSE_INSIDE_LEAVE;
-}
-
 /* TNEXT from translated code: bit 32 and the entry, or 0: there is no task yet */
 static uint64_t wse_task_inside(struct wse_mesh *m, struct wse_core *c)
 {

@@ -155,3 +155,11 @@ bool wse_issue(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t sc
 		wse_engines_run(m, c);
 	return true;
 }
+
+uint32_t wse_issue_from_inside(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar)
+{
+	c->stale = false;
+	if (!wse_issue(m, c, tcw, scalar))
+		return c->run == WSE_CORE_RUNNING ? WSE_INSIDE_NOT : WSE_INSIDE_LEAVE;
+	return c->run == WSE_CORE_RUNNING && !c->stale ? WSE_INSIDE_ON : WSE_INSIDE_LEAVE;
+}

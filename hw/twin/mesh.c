@@ -50,6 +50,7 @@ static int create(struct wse_model *m, struct wse_mesh *p)
 	p->ncores = n = first_of(m, p->index + 1) - p->first;
 	p->races = m->races;
 	p->avx2 = !(m->cfg.flags & WSE_MODEL_FUNC_EXACT) && wse_cpu_avx2();
+	p->avx512 = p->avx2 && wse_cpu_avx512();
 	p->equantum = WSE_EQUANTUM;
 	if (m->cfg.flags & WSE_MODEL_SHUFFLE)
 		p->shuffle = m->cfg.seed << 1 | 1 | (uint64_t)p->index << 48;
@@ -59,7 +60,7 @@ static int create(struct wse_model *m, struct wse_mesh *p)
 	p->source = calloc(n * 2, sizeof(uint32_t));
 	p->work = calloc((size_t)n * WSE_NCOLORS, sizeof(uint32_t));
 	p->later = calloc((size_t)n * WSE_NCOLORS, sizeof(uint32_t));
-	if (!p->run[0] || !p->run[1] || !p->source || !p->work || !p->later)
+	if (!p->run[0] || !p->run[1] || !p->source || !p->work || !p->later || wse_quick_create(p))
 		return -1;
 	for (i = 0; i < n; i++)
 		m->core[p->first + i].mesh = p;
@@ -95,6 +96,7 @@ void wse_mesh_destroy(struct wse_model *m)
 		free(p->source);
 		free(p->work);
 		free(p->later);
+		free(p->quicks);
 	}
 	free(m->mesh);
 }

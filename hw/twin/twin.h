@@ -30,6 +30,7 @@
 #define WSE_NQ 5u	    /* queue pairs, as the RTL's default */
 #define WSE_NWORDS (WSE_SRAM_BYTES / 4)
 #define WSE_CODE_PAGE 8 /* log2 of the bytes that one flag of wse_core.code covers */
+#define WSE_NPAGES (WSE_SRAM_BYTES >> WSE_CODE_PAGE)
 #define WSE_PAGE_DECODED 1u /* instructions of it have been decoded */
 #define WSE_PAGE_COPIED	 2u /* wide.c has a copy of some of it */
 
@@ -131,18 +132,29 @@ struct wse_wide {
 	size_t cap;
 };
 
-/* what a DSR is as an operand of the lanes, as long as its words are these: see quick.c */
-struct wse_lane {
-	uint32_t dsr[4];
-	uint8_t rule; /* WSE_RULE_*; nothing else holds without any */
-	bool known;   /* its words have not been written since */
+/* rows of elements, as three words of a DSR describe them: an operand of the lanes, see quick.c */
+struct wse_shape {
+	uint32_t dsr[3]; /* words 1 to 3 */
+	uint8_t rule;	 /* WSE_RULE_*; 0: no such operand */
 	bool acc, bf16;
+	uint8_t align; /* bits of an offset that are 0 */
 	uint16_t len, len1;
 	int32_t step;	      /* bytes from row to row */
-	uint32_t off;	      /* in the SRAM; of accumulators, which */
-	uint32_t least, most; /* rows of this shape fit where off is that */
+	int32_t lo, hi;	      /* bytes from the first element: the rows lie in [lo, hi) */
+	uint32_t least, most; /* rows of this shape fit where the offset is that */
+	uint32_t id;	      /* never 0, never given again */
+};
+
+/* what a DSR is as an operand of the lanes, as long as its words are these */
+struct wse_lane {
+	struct wse_shape s;
+	bool known;   /* its words have not been written since */
+	uint8_t rule; /* the shape's, where it fits */
+	uint8_t page, page_end; /* of SRAM that the rows lie in, from the first to the last */
+	uint32_t off; /* in the SRAM; of accumulators, which */
 	uint8_t *at;
 };
+
 #define WSE_RULE_LANE	1u /* rows of groups */
 #define WSE_RULE_SINGLE 2u /* one element */
 
@@ -201,7 +213,7 @@ struct wse_core {
 	uint32_t bound;		      /* colors with a binding of either kind */
 	/* tensor unit */
 	uint32_t dsr[WSE_NDSR][4];
-	struct wse_lane lane[WSE_NDSR];
+	struct wse_lane lane[WSE_NDSR + 1]; /* the last one: no operand */
 	uint32_t acc[WSE_NACC] __attribute__((aligned(64)));
 	struct wse_engine eng[3];
 	uint32_t claimed; /* colors that running engines read */
@@ -218,7 +230,7 @@ struct wse_core {
 	uint8_t rx[WSE_NCOLORS], tx[WSE_NCOLORS];
 	struct wse_chan in[5][WSE_NCOLORS];
 	struct wse_chan recv[WSE_NCOLORS];
-	uint8_t code[WSE_SRAM_BYTES >> WSE_CODE_PAGE]; /* WSE_PAGE_* */
+	uint8_t code[WSE_NPAGES + 1]; /* WSE_PAGE_*; the last one is no page, and 0 */
 	struct wse_wide wide[2];		       /* by rows, by columns */
 	uint32_t wide_most;			       /* values of a copy by rows */
 	/* counters of a core's scope; wavelets that left by the links north to west */
@@ -315,6 +327,7 @@ struct wse_mesh {
 	struct wse_translator *translator; /* NULL: there is none */
 	struct wse_races *races;
 	bool avx2;    /* the processor has it: vector operations in place */
+	bool avx512;  /* and quick.c's two groups at a time */
 	bool quick;   /* quick.c may run: avx2, and nobody watches or shuffles */
 	bool moved;   /* something moved in the current round */
 	bool ended;   /* a core has executed DONE or stopped since the start was looked at */
@@ -334,6 +347,7 @@ struct wse_mesh {
 	uint32_t nsources;
 	uint32_t nfar; /* of them, whose runs leave the part */
 	struct wse_known known[WSE_NKNOWN];
+	struct wse_quick *quicks; /* quick.c */
 } __attribute__((aligned(64)));
 
 struct wse_model {
@@ -442,8 +456,15 @@ void wse_engine_complete(struct wse_mesh *m, struct wse_core *c, struct wse_engi
 /* an engine's fault: the record has no address */
 void wse_tensor_fault(struct wse_mesh *m, struct wse_core *c, uint32_t cause, uint32_t color,
 		      uint32_t value);
-/* quick.c: runs a vector instruction here and now; false: nothing was done, queue it */
+/* quick.c: what the part's cores share; 0, or -1: no memory */
+int wse_quick_create(struct wse_mesh *m);
+/* runs a vector instruction here and now; false: nothing was done, queue it */
 bool wse_issue_quick(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar);
+/* ISSUE from translated code: exec.c has to do it; done, go on; done, but leave */
+enum { WSE_INSIDE_NOT, WSE_INSIDE_ON, WSE_INSIDE_LEAVE };
+uint32_t wse_issue_inside(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar);
+/* engine.c: the same in all cases */
+uint32_t wse_issue_from_inside(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar);
 /* operand.c: WSE_RULE_* that a DSR's words meet with its whole range in its store; *o: the operand */
 unsigned int wse_operand_rule(const uint32_t dsr[4], struct wse_opnd *o);
 /* 0, or the CAUSE_* of the violation */

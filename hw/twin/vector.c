@@ -224,7 +224,7 @@ static int32_t step(const struct wse_opnd *o)
 }
 
 /* what to do next without a look at the time: rows of n elements each, CHUNK elements at most */
-static uint32_t span(const struct wse_engine *e, uint32_t *n)
+static uint32_t span(const struct wse_engine *e, uint16_t *n)
 {
 	uint32_t rows = CHUNK / e->width;
 
