@@ -132,7 +132,7 @@ bool wse_bulk_port(struct wse_model *m, struct bulk *b, unsigned int col, struct
 	s->values = takes_values(s, p);
 	s->end = p->end_due && p->pos + s->n == p->n;
 	if (s->values)
-		r = (struct run){.v = p->v, .at = p->pos, .dense = p->dense};
+		r = (struct run){.v = p->v + p->pos, .at = p->pos, .dense = p->dense};
 	else
 		r.w = wse_in_words(p) + p->pos;
 	wse_bulk_deliver(s, s->sink, s->nsinks, &r);

@@ -11,7 +11,7 @@
 
 struct run { /* an array of data wavelets */
 	const uint32_t *w;
-	/* or, dense, all features of each k in order: elements from place at of a block's values */
+	/* or, dense, all features of each k in order: the values of a block's elements from place at on */
 	const float *v;
 	uint32_t at;
 	uint8_t dense;

@@ -132,14 +132,10 @@ static struct node *reader(struct bulk *b, struct wse_core *c, unsigned int colo
 	struct node *n;
 	unsigned int i;
 
-	if (c->recv[color].count || c->run != WSE_CORE_RUNNING)
+	if ((~c->claimed | c->recv_any) >> color & 1 || c->run != WSE_CORE_RUNNING)
 		return NULL;
 	for (i = 0; i < 3; i++) {
-		struct wse_engine *e = &c->eng[i];
-
-		if (!e->n || !e->started || e->end_left || e->claim != (int)color)
-			continue;
-		if (i == WSE_ENGINE_L && !wse_is_stream(e->op))
+		if (c->eng[i].claim != (int)color || c->eng[i].end_left)
 			continue;
 		n = node_of(b, c, i);
 		return n->got_fab ? NULL : n;

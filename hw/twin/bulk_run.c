@@ -68,7 +68,7 @@ static uint32_t good_prefix(const struct wse_engine *e, const struct run *r, uin
 static void words_of(const struct run *r, uint32_t at, uint32_t n, uint32_t *w)
 {
 	for (; n; n--, at++)
-		*w++ = wse_u(r->v[at]) | at % r->dense << 14 | at / r->dense;
+		*w++ = wse_u(r->v[at - r->at]) | at % r->dense << 14 | at / r->dense;
 }
 
 /* whole ks of a dense run, from its element at on */
@@ -79,15 +79,15 @@ static void run_ks(const struct wse_kernels *k, struct node *x, uint32_t at, uin
 	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base], nb = x->e->nfeat, t = x->e->tokens;
 	const uint8_t *rows = x->c->sram + s->base;
 	uint32_t row = at / nb, w[64], n;
-	const float *wide;
+	const float *wide, *v = x->fab.v + (at - x->fab.at);
 
 	if (!out) {
 		wide = wse_wide_rows(x->c, k, s);
 		if (wide)
-			k->axpy_rows(acc, wide + (size_t)row * t, t, nb, x->fab.v + at, nk);
+			k->axpy_rows(acc, wide + (size_t)row * t, t, nb, v, nk);
 		else
-			k->axpy_dense(acc, rows + (int32_t)row * s->stride1, s->stride1, t, nb,
-				      x->fab.v + at, nk);
+			k->axpy_dense(acc, rows + (int32_t)row * s->stride1, s->stride1, t, nb, v,
+				      nk);
 		return;
 	}
 	wide = wse_wide_cols(x->c, k, s);
@@ -188,18 +188,22 @@ static void store(struct wse_core *c, const struct wse_opnd *o, uint32_t n, cons
 	uint32_t i, k;
 
 	if (o->kind == WSE_KIND_ACC) {
-		for (i = 0; i < n; i++, at += step)
+		if (step == 1)
+			memcpy(&c->acc[at], v, n * 4);
+		for (i = 0; step != 1 && i < n; i++, at += step)
 			c->acc[at] = v[i];
 		return;
 	}
 	if (o->dtype != WSE_DT_BF16) {
+		if (step == 4) {
+			memcpy(c->sram + at, v, n * 4);
+			wse_code_changed(c, at, n * 4);
+			return;
+		}
 		for (i = 0; i < n; i++, at += step) {
 			memcpy(c->sram + at, &v[i], 4);
-			if (step != 4)
-				wse_code_changed(c, at, 4);
+			wse_code_changed(c, at, 4);
 		}
-		if (step == 4)
-			wse_code_changed(c, o->pos, n * 4);
 		return;
 	}
 	for (; n; n -= k, v += k) {
@@ -218,14 +222,6 @@ static void store(struct wse_core *c, const struct wse_opnd *o, uint32_t n, cons
 	}
 }
 
-static void add(uint32_t *restrict v, const uint32_t *a, const uint32_t *b, uint32_t n)
-{
-	uint32_t i;
-
-	for (i = 0; i < n; i++)
-		v[i] = wse_fadd(a[i], b[i]);
-}
-
 /* moves an operand n elements on, all in one row; new_row: the row is through */
 static void skip(struct wse_opnd *o, uint32_t n, bool new_row)
 {
@@ -237,6 +233,36 @@ static void skip(struct wse_opnd *o, uint32_t n, bool new_row)
 		o->pos += o->stride * (int32_t)n;
 }
 
+/* MIDX to lanes that refuse none of its indices: they can do without wavelets */
+static bool indexes_values(const struct set *set, const struct node *x)
+{
+	const struct wse_engine *e = x->e;
+	uint32_t i;
+
+	for (i = x->first; e->op == WSE_TOP_MIDX && i < x->first + x->sinks; i++) {
+		const struct node *l = &set->b->node[set->b->sink[i]];
+
+		if (l->port || l->which != WSE_ENGINE_L || l->e->nfeat != e->width ||
+		    l->e->o[OPND_SRC2].len1 < e->q[0].scalar + e->o[OPND_SRC1].len1)
+			return false;
+	}
+	return e->op == WSE_TOP_MIDX;
+}
+
+/* values as MIDX sends them */
+static void to_values(uint32_t *v, uint32_t n)
+{
+	uint16_t h[64];
+	uint32_t i, k;
+
+	for (; n; n -= k, v += k) {
+		k = n < 64 ? n : 64;
+		wse_bf16_round_n(h, v, k);
+		for (i = 0; i < k; i++)
+			v[i] = (uint32_t)h[i] << 16;
+	}
+}
+
 INLINE void run_mover(struct wse_mesh *m, struct scratch *r, const struct set *set, struct node *x,
 		      uint32_t n)
 {
@@ -244,9 +270,14 @@ INLINE void run_mover(struct wse_mesh *m, struct scratch *r, const struct set *s
 	struct wse_opnd *d = &e->o[OPND_DST], *s1 = &e->o[OPND_SRC1], *s2 = &e->o[OPND_SRC2];
 	uint32_t *v = take(r, n), *t = take(r, n), at = 0, i, k;
 	const uint32_t *in, *in2;
-	bool row, last = false;
-	struct run out = {0};
+	bool row, last = false, values = indexes_values(set, x);
+	struct run out = {.w = v};
 
+	if (values)
+		out = (struct run){.v = (const float *)(const void *)v,
+				   .at = (e->q[0].scalar + s1->len1 - e->outer + 1) * e->width -
+					 e->inner,
+				   .dense = (uint8_t)e->width};
 	while (at < n) {
 		k = n - at;
 		if (!e->until_end && k > e->inner)
@@ -266,11 +297,11 @@ INLINE void run_mover(struct wse_mesh *m, struct scratch *r, const struct set *s
 				load(x->c, s2, k, t);
 				in2 = t;
 			}
-			add(v + at, in, in2, k);
+			r->k->add(v + at, in, in2, k);
 		} else if (in != v + at) {
 			memcpy(v + at, in, k * 4);
 		}
-		for (i = 0; e->op == WSE_TOP_MIDX && i < k; i++)
+		for (i = 0; e->op == WSE_TOP_MIDX && !values && i < k; i++)
 			v[at + i] = wse_midx(e, v[at + i], e->width - e->inner + i, e->outer);
 		if (d->kind != WSE_KIND_FABOUT)
 			store(x->c, d, k, v + at);
@@ -293,8 +324,9 @@ INLINE void run_mover(struct wse_mesh *m, struct scratch *r, const struct set *s
 	}
 	if (n > m->round)
 		m->round = n;
+	if (values)
+		to_values(v, n);
 	if (e->out >= 0) {
-		out.w = v;
 		wse_bulk_deliver(set, x->first, x->sinks, &out);
 	}
 	if (last) {

@@ -59,7 +59,7 @@ static bool begin(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e, 
 	return true;
 }
 
-/* true: something was done */
+/* true: something was done that others in the core may have waited for */
 static bool engine_run(struct wse_mesh *m, struct wse_core *c, unsigned int which)
 {
 	struct wse_engine *e = &c->eng[which];
@@ -71,9 +71,11 @@ static bool engine_run(struct wse_mesh *m, struct wse_core *c, unsigned int whic
 			break;
 		}
 		if (!e->started) {
+			m->moved = true;
 			if (!begin(m, c, e, which))
 				return true;
-			any = true;
+			if (c->ecyc[which] >= m->equantum)
+				continue;
 		}
 		if (which != WSE_ENGINE_L)
 			did = wse_run_mover(m, c, e, which);
@@ -88,6 +90,25 @@ static bool engine_run(struct wse_mesh *m, struct wse_core *c, unsigned int whic
 	return any;
 }
 
+/* can a running instruction do nothing before its wavelets come? Most of those that are asked cannot. */
+static inline bool waits(const struct wse_core *c, struct wse_engine *e, bool lanes)
+{
+	if (!e->started || e->end_left)
+		return false;
+	if (e->lazy)
+		return !e->hurry;
+	if (e->claim < 0) {
+		if (e->o[OPND_SRC1].kind != WSE_KIND_DOTQ || c->dotq.count)
+			return false;
+		e->wait = -1;
+		return true;
+	}
+	if (c->recv_any >> e->claim & 1 || (e->o[OPND_SRC2].kind == WSE_KIND_DOTQ && c->dotq.count))
+		return false;
+	e->wait = lanes ? -1 : e->claim;
+	return true;
+}
+
 static bool engines_once(struct wse_mesh *m, struct wse_core *c)
 {
 	static const uint8_t order[5] = {WSE_ENGINE_L, WSE_ENGINE_M0, WSE_ENGINE_M1, WSE_ENGINE_L,
@@ -99,7 +120,7 @@ static bool engines_once(struct wse_mesh *m, struct wse_core *c)
 	if (unlikely(m->shuffle))
 		which += wse_shuffle_below(m, 3);
 	for (i = 0; i < 3; i++)
-		if (c->eng[which[i]].n)
+		if (c->eng[which[i]].n && !waits(c, &c->eng[which[i]], which[i] == WSE_ENGINE_L))
 			any |= engine_run(m, c, which[i]);
 	return any;
 }
@@ -122,7 +143,8 @@ bool wse_issue(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t sc
 	struct wse_engine *e;
 	struct wse_tins *t;
 
-	if (wse_issue_quick(m, c, tcw, scalar))
+	if (which == WSE_ENGINE_L && !wse_is_stream(tcw & WSE_TCW_OP_MASK) &&
+	    wse_issue_quick(m, c, tcw, scalar))
 		return true;
 	if (which > WSE_ENGINE_M1) {
 		wse_tensor_fault(m, c, WSE_CAUSE_BAD_DSR, ~0u, 0);
@@ -156,7 +178,8 @@ bool wse_issue(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t sc
 	return true;
 }
 
-uint32_t wse_issue_from_inside(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar)
+uint32_t wse_issue_from_inside(struct wse_mesh *m, struct wse_core *c, uint32_t tcw,
+			       uint32_t scalar)
 {
 	c->stale = false;
 	if (!wse_issue(m, c, tcw, scalar))

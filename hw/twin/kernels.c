@@ -107,7 +107,7 @@ static void to_cols(float *c, const uint8_t *x, int32_t stride, uint32_t tokens,
 }
 
 const struct wse_kernels wse_kernels_any = {
-	axpy_any, axpy_dense_any, axpy_rows_any, dot, dot_cols_any, to_rows_any, to_cols,
+	add_any, axpy_any, axpy_dense_any, axpy_rows_any, dot, dot_cols_any, to_rows_any, to_cols,
 };
 
 bool wse_kernels_get(unsigned int which, struct wse_kernels *k)

@@ -16,6 +16,8 @@
  * columns, c[(k + 15) / 16][tokens][16]: a token's values of neighbouring k side by side.
  */
 struct wse_kernels {
+	/* v = a + b, n sums; v may be one of them */
+	void (*add)(uint32_t *v, const uint32_t *a, const uint32_t *b, uint32_t n);
 	/* acc[f] += value * x[k] for n wavelets in order */
 	void (*axpy)(uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens,
 		     const uint32_t *w, uint32_t n);

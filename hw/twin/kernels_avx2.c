@@ -63,6 +63,7 @@ static void dot(const uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t 
 }
 
 const struct wse_kernels wse_kernels_avx2 = {
+	.add = add_avx2,
 	.axpy = axpy_avx2,
 	.axpy_dense = axpy_dense_avx2,
 	.axpy_rows = axpy_rows_avx2,

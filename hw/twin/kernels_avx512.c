@@ -49,6 +49,11 @@ static inline void order16(uint32_t *to, const float *a, const float *b, const f
 
 #include "kernels_impl.h"
 
+static void add(uint32_t *v, const uint32_t *a, const uint32_t *b, uint32_t n)
+{
+	(n % 16 ? add_8 : add_16)(v, a, b, n);
+}
+
 static void axpy(uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens,
 		 const uint32_t *w, uint32_t n)
 {
@@ -83,6 +88,7 @@ static void to_rows(float *r, const uint8_t *x, int32_t stride, uint32_t tokens,
 }
 
 const struct wse_kernels wse_kernels_avx512 = {
+	.add = add,
 	.axpy = axpy,
 	.axpy_dense = axpy_dense,
 	.axpy_rows = axpy_rows,

@@ -129,6 +129,20 @@ static void NAME(axpy)(uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t
 	}
 }
 
+/* v = a + b; v may be one of them */
+static void NAME(add)(uint32_t *v, const uint32_t *a, const uint32_t *b, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i + W <= n; i += W) {
+		V s = LOAD(a + i) + LOAD(b + i);
+
+		STORE(v + i) = CANON(s);
+	}
+	for (; i < n; i++)
+		v[i] = wse_fadd(a[i], b[i]);
+}
+
 static void NAME(to_rows)(float *r, const uint8_t *x, int32_t stride, uint32_t tokens,
 			  uint32_t rows)
 {

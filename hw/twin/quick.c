@@ -17,10 +17,10 @@
 #define NWAYS	512u
 #define NHINTS	1024u
 
-struct way { /* what an instruction does with operands of these shapes */
-	uint32_t tcw;		     /* 0: nothing is known */
-	uint32_t d, a, b;	     /* the shapes' ids; b: 0 where there is none */
-	uint16_t d_at, a_at, b_at;   /* where in struct wse_core its lanes are */
+struct way {			   /* what an instruction does with operands of these shapes */
+	uint32_t tcw;		   /* 0: nothing is known */
+	uint32_t d, a, b;	   /* the shapes' ids; b: 0 where there is none */
+	uint16_t d_at, a_at, b_at; /* where in struct wse_core its lanes are */
 	uint16_t cycles;
 	uint32_t ready, wake;	     /* tasks that its completion makes ready, does not block */
 	uint16_t macs : 12, see : 4; /* SEE_* */
@@ -120,8 +120,7 @@ static void refresh(struct wse_mesh *m, struct wse_core *c, struct wse_lane *l,
 	l->off = off;
 	l->at = s->acc ? (uint8_t *)&c->acc[off] : c->sram + off;
 	l->page = s->acc ? WSE_NPAGES : (uint8_t)((off + (uint32_t)s->lo) >> WSE_CODE_PAGE);
-	l->page_end = s->acc ? WSE_NPAGES
-			     : (uint8_t)((off + (uint32_t)s->hi - 1) >> WSE_CODE_PAGE);
+	l->page_end = s->acc ? WSE_NPAGES : (uint8_t)((off + (uint32_t)s->hi - 1) >> WSE_CODE_PAGE);
 }
 
 static inline const struct wse_lane *lane(struct wse_mesh *m, struct wse_core *c, uint32_t n)
@@ -133,7 +132,7 @@ static inline const struct wse_lane *lane(struct wse_mesh *m, struct wse_core *c
 	return l;
 }
 
-#define FIELD(tcw, name) (((tcw) & WSE_TCW_##name##_MASK) >> WSE_TCW_##name##_SHIFT)
+#define FIELD(tcw, name) (((tcw)&WSE_TCW_##name##_MASK) >> WSE_TCW_##name##_SHIFT)
 
 /* may its rows be written from here? Not where translated code lies: it may be the caller. What was
  * copied of them is forgotten. */
@@ -274,9 +273,7 @@ static __attribute__((noinline)) uint32_t carefully(struct wse_quick *q, const s
 {
 	uint32_t op = (w->tcw & WSE_TCW_OP_MASK) - WSE_TOP_VADD;
 	const uint8_t *from = a->at, *from_b = w->b ? b->at : (const uint8_t *)&q->scalar;
-	enum wse_src2 src2 = !w->b	 ? WSE_SRC2_SCALAR
-			     : b->s.bf16 ? WSE_SRC2_BF16
-					 : WSE_SRC2_WORDS;
+	enum wse_src2 src2 = !w->b ? WSE_SRC2_SCALAR : b->s.bf16 ? WSE_SRC2_BF16 : WSE_SRC2_WORDS;
 	struct wse_rows s = {d->s.len, d->s.len1, d->s.step, a->s.step, b->s.step};
 	unsigned int variant = wse_vector_variant(d->s.bf16, a->s.bf16, src2);
 
@@ -341,8 +338,8 @@ bool wse_issue_quick(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint3
 }
 
 /* operands of which words were written since the last time */
-static __attribute__((noinline)) uint32_t renewed(struct wse_mesh *m, struct wse_core *c, uint32_t tcw,
-						  uint32_t scalar)
+static __attribute__((noinline)) uint32_t renewed(struct wse_mesh *m, struct wse_core *c,
+						  uint32_t tcw, uint32_t scalar)
 {
 	lane(m, c, FIELD(tcw, DST));
 	lane(m, c, FIELD(tcw, SRC1));

@@ -107,7 +107,8 @@ void wse_reduce_avx2(bool max, uint32_t *part, const uint8_t *at, bool bf16,
 			__m256 v = _mm256_castsi256_ps(get(qa, bf16));
 			__m256 f = _mm256_castsi256_ps(p);
 
-			p = max ? flush(choose(_mm256_cmp_ps(f, v, _CMP_GT_OQ), p, _mm256_castps_si256(v)))
+			p = max ? flush(choose(_mm256_cmp_ps(f, v, _CMP_GT_OQ), p,
+					       _mm256_castps_si256(v)))
 				: canon(_mm256_add_ps(f, v));
 		}
 	_mm256_storeu_si256((__m256i *)(void *)part, p);

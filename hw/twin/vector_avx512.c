@@ -92,9 +92,9 @@ FORCED __m512i f2i(__m512 f)
 void wse_twice_avx512(uint32_t *to, const uint8_t *row, bool bf16)
 {
 	if (bf16)
-		_mm256_store_si256((void *)to, _mm256_broadcastsi128_si256(
-						       _mm_loadu_si128((const void *)row)));
+		_mm256_store_si256((void *)to,
+				   _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)row)));
 	else
-		_mm512_store_si512((void *)to, _mm512_broadcast_i64x4(
-						       _mm256_loadu_si256((const void *)row)));
+		_mm512_store_si512((void *)to,
+				   _mm512_broadcast_i64x4(_mm256_loadu_si256((const void *)row)));
 }
