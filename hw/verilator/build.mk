@@ -3,10 +3,13 @@
 # `make tile ROWS=8 COLS=8` builds another tile into the archive, which stays there: what was built once is built again
 # when the RTL changes. `rm -r build/rtl/tile-8x8` drops it; TILES says otherwise.
 
+BUILT_TILES := $(patsubst $(B)/rtl/tile-%/.done,%,$(sort $(wildcard $(B)/rtl/tile-*x*/.done)))
 ifeq ($(origin TILES),undefined)
 TILES := 2x2 4x4
-TILES += $(filter-out $(TILES),$(patsubst $(B)/rtl/tile-%/.done,%,$(sort $(wildcard $(B)/rtl/tile-*x*/.done))))
+TILES += $(filter-out $(TILES),$(BUILT_TILES))
 endif
+# $(1) tiles: what a sub-make for a job is given, so that it builds these alone beside what there is
+job_tiles = TILES="$(if $(filter file,$(origin TILES)),$(sort $(1) $(BUILT_TILES)),$(TILES))"
 # of the command line only: environments have been seen with ROWS and COLS of a terminal
 ifneq ($(filter command,$(origin ROWS) $(origin COLS)),)
 ifneq ($(shell echo 'x$(ROWS) x$(COLS)' | grep -cE '^x[1-9][0-9]{0,2} x[1-9][0-9]{0,2}$$'),1)
@@ -45,7 +48,7 @@ $(B)/$(2)/wse_rtl.o: hw/verilator/wse_rtl.cpp hw/verilator/wse_rtl.h hw/model/mo
 
 $(B)/$(1): $(B)/$(2)/wse_rtl.o $(RTL_RUNTIME) $(3:%=$(B)/rtl/$(4)-%/.done)
 	rm -f $$@
-	ar rcs $$@ $$(filter %.o,$$^) $$$$(ls $(3:%=$(B)/rtl/$(4)-%/*.o))
+	ar rcs $$@ $$(filter %.o,$$^) $(if $(3),$$$$(ls $(3:%=$(B)/rtl/$(4)-%/*.o)))
 endef
 
 $(eval $(call rtl_archive,rtl/libwse_rtl.a,rtl,$(TILES),tile))
