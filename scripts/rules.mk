@@ -51,5 +51,6 @@ endef
 define c_test
 $(call c_program,$(1),$(1).c $(2),$(3),$(4),$(5))
 ALL += $(B)/$(1) $(B)/asan/$(1)
-SUITES += $(B)/$(1) $(B)/asan/$(1)
+SUITES += $(B)/$(1)
+BESIDE += --beside $(B)/asan/$(1)
 endef

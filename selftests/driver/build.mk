@@ -20,10 +20,11 @@ $(B)/selftests/fuzz: $(FUZZ:%=selftests/driver/%.c) selftests/driver/fuzz.h self
 
 HOST_TESTS := $(B)/asan/selftests/driver/cmd_test $(B)/asan/selftests/driver/ring_test
 ALL += $(HOST_TESTS) $(DRIVER_TESTS) $(B)/selftests/fuzz
-SUITES += $(HOST_TESTS) \
-	"selftests/driver/guest evil test_evil" \
-	"selftests/driver/guest evil test_fw" selftests/driver/test-versions \
-	"selftests/driver/guest --env WSE_VANISH_EVERY=6 evil test_vanish" \
+# what an evil device does is waited out
+BESIDE += --waits "selftests/driver/guest evil test_evil" \
+	--waits "selftests/driver/guest evil test_fw" \
+	--waits "selftests/driver/guest --env WSE_VANISH_EVERY=6 evil test_vanish"
+SUITES += $(HOST_TESTS) selftests/driver/test-versions \
 	"selftests/driver/guest --smp 2 func fuzz 2x2 2 --seconds 40 --chaos" \
 	"selftests/driver/guest func test_ioctl" \
 	"selftests/driver/guest func test_submit 2x3 2" \
