@@ -73,17 +73,16 @@ int wse_admin(struct wse_device *wdev, const struct wse_sqe *sqe)
 	if (wdev->need_restart)
 		return -EIO;
 
-	spin_lock_irq(&wdev->lock);
-	reinit_completion(&wdev->admin_done);
-	wse_ring_put(ring, sqe, NULL);
-	wse_ring_kick(wdev, ring);
-	spin_unlock_irq(&wdev->lock);
+	scoped_guard(spinlock_irq, &wdev->lock) {
+		reinit_completion(&wdev->admin_done);
+		wse_ring_put(ring, sqe, NULL);
+		wse_ring_kick(wdev, ring);
+	}
 
 	while (!wait_for_completion_timeout(&wdev->admin_done, WSE_PULSE)) {
 		/* an interrupt may have been lost */
-		spin_lock_irq(&wdev->lock);
-		wse_admin_poll(wdev);
-		spin_unlock_irq(&wdev->lock);
+		scoped_guard(spinlock_irq, &wdev->lock)
+			wse_admin_poll(wdev);
 		if (completion_done(&wdev->admin_done))
 			continue;
 		ret = wse_admin_lost(wdev, &pulse, le64_to_cpu(sqe->budget) + WSE_ADMIN_CYCLES,

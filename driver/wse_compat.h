@@ -14,6 +14,7 @@
 #endif
 
 /* WSE_HAVE_FENCE_DETACH: the core forgets a fence's ops once it has signalled */
+/* WSE_HAVE_FENCE_LOCK: a fence can have a lock of its own */
 
 /* flags of devices got accessors */
 #ifdef WSE_HAVE_SKIP_SYNC_BIT

@@ -3,6 +3,7 @@
  * Contexts: what an owner of the device is to the rest of the driver, and what went wrong with it.
  */
 #include <linux/capability.h>
+#include <linux/dma-fence.h>
 #include <linux/slab.h>
 
 #include <drm/drm_drv.h>
@@ -16,12 +17,15 @@
 /* A new one that has no lease yet, or NULL. */
 struct wse_ctx *wse_ctx_alloc(struct wse_device *wdev)
 {
-	struct wse_ctx *ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
+	unsigned int sets = 1u << wdev->geom.queues;
+	struct wse_ctx *ctx;
 
+	ctx = kzalloc(struct_size(ctx, seqno, sets), GFP_KERNEL_ACCOUNT);
 	if (!ctx)
 		return NULL;
 	kref_init(&ctx->ref);
 	ctx->wdev = wdev;
+	ctx->timelines = dma_fence_context_alloc(sets);
 	ctx->pid = task_tgid_nr(current);
 	get_task_comm(ctx->comm, current);
 	ctx->boot = -EINPROGRESS;
@@ -42,7 +46,8 @@ void wse_ctx_get(struct wse_ctx *ctx)
 
 void wse_ctx_put(struct wse_ctx *ctx)
 {
-	kref_put(&ctx->ref, wse_ctx_release);
+	if (ctx)
+		kref_put(&ctx->ref, wse_ctx_release);
 }
 
 /* The file's context of that id with a reference, or NULL. */
@@ -50,16 +55,14 @@ struct wse_ctx *wse_ctx_find(struct drm_file *file, u32 id)
 {
 	struct wse_device *wdev = to_wse_device(file->minor->dev);
 	struct wse_file *priv = file->driver_priv;
-	struct wse_ctx *ctx;
 
-	spin_lock_irq(&wdev->lock);
-	ctx = priv->ctx;
-	if (ctx && ctx->id == id)
-		wse_ctx_get(ctx);
-	else
-		ctx = NULL;
-	spin_unlock_irq(&wdev->lock);
-	return ctx;
+	scoped_guard(spinlock_irq, &wdev->lock) {
+		if (priv->ctx && priv->ctx->id == id) {
+			wse_ctx_get(priv->ctx);
+			return priv->ctx;
+		}
+	}
+	return NULL;
 }
 
 /* Remembers the first fault. Caller holds wse_device.lock; the record itself is read later. */
@@ -83,9 +86,8 @@ void wse_ctx_read_fault(struct wse_ctx *ctx)
 	struct wse_fault rec;
 
 	lockdep_assert_held(&wdev->hw_mutex);
-	spin_lock_irq(&wdev->lock);
-	first = ctx->first;
-	spin_unlock_irq(&wdev->lock);
+	scoped_guard(spinlock_irq, &wdev->lock)
+		first = ctx->first;
 	if (!first.status)
 		return;
 
@@ -113,10 +115,10 @@ void wse_ctx_read_fault(struct wse_ctx *ctx)
 	/* all records so far are consumed */
 	wse_write(wdev, WSE_REG_FAULT_HEAD, wse_read(wdev, WSE_REG_FAULT_TAIL));
 
-	spin_lock_irq(&wdev->lock);
-	ctx->fault = fault;
-	wdev->last_fault = fault;
-	spin_unlock_irq(&wdev->lock);
+	scoped_guard(spinlock_irq, &wdev->lock) {
+		ctx->fault = fault;
+		wdev->last_fault = fault;
+	}
 	drm_dbg(&wdev->drm, "op %u on queue %u: status %#x, cause %#x, core %u,%u, pc %#x\n",
 		fault.cmd_op, fault.queue, fault.status, fault.cause, fault.row, fault.col,
 		fault.pc);
@@ -135,15 +137,15 @@ void wse_show_fdinfo(struct drm_printer *p, struct drm_file *file)
 	bool held;
 	int idx;
 
-	spin_lock_irq(&wdev->lock);
-	cmds = priv->cmds;
-	cycles = priv->cycles;
-	held = priv->ctx;
-	if (held) {
-		cmds += priv->ctx->cmds;
-		cycles += priv->ctx->cycles;
+	scoped_guard(spinlock_irq, &wdev->lock) {
+		cmds = priv->cmds;
+		cycles = priv->cycles;
+		held = priv->ctx;
+		if (held) {
+			cmds += priv->ctx->cmds;
+			cycles += priv->ctx->cycles;
+		}
 	}
-	spin_unlock_irq(&wdev->lock);
 
 	drm_printf(p, "drm-engine-capacity-queue:\t%u\n", wdev->geom.queues);
 	drm_printf(p, "drm-cycles-queue:\t%llu\n", cycles);
@@ -160,20 +162,17 @@ int wse_fault_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct wse_device *wdev = to_wse_device(drm);
 	struct drm_wse_fault *args = data;
-	struct wse_ctx *ctx = wse_ctx_find(file, args->ctx);
-	int ret = 0;
+	struct wse_ctx *ctx __free(wse_ctx) = wse_ctx_find(file, args->ctx);
 
 	if (!ctx)
 		return -ENOENT;
-	spin_lock_irq(&wdev->lock);
-	if (ctx->fault.status)
+	scoped_guard(spinlock_irq, &wdev->lock) {
+		if (!ctx->fault.status)
+			return -ENODATA;
 		*args = ctx->fault;
-	else
-		ret = -ENODATA;
-	spin_unlock_irq(&wdev->lock);
+	}
 	/* where memory lies is nobody's business */
-	if (!ret && args->iova && !capable(CAP_SYS_ADMIN))
+	if (args->iova && !capable(CAP_SYS_ADMIN))
 		args->iova = 0;
-	wse_ctx_put(ctx);
-	return ret;
+	return 0;
 }

@@ -2,6 +2,7 @@
 #ifndef WSE_CTX_H
 #define WSE_CTX_H
 
+#include <linux/cleanup.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/sched.h>
@@ -42,6 +43,8 @@ struct wse_ctx {
 	wait_queue_head_t wait; /* for njobs */
 	struct wse_ctx_fault first;
 	struct drm_wse_fault fault; /* hw_mutex; status 0: none */
+	u64 timelines; /* context of the fences of no queue; constant */
+	u32 seqno[];   /* of the last fence of each set of queues, see wse_fence.c */
 };
 
 /* What an open file has. */
@@ -54,6 +57,7 @@ struct wse_ctx *wse_ctx_alloc(struct wse_device *wdev);
 struct wse_ctx *wse_ctx_find(struct drm_file *file, u32 id);
 void wse_ctx_get(struct wse_ctx *ctx);
 void wse_ctx_put(struct wse_ctx *ctx);
+DEFINE_FREE(wse_ctx, struct wse_ctx *, wse_ctx_put(_T))
 void wse_ctx_fault(struct wse_ctx *ctx, u32 queue, const struct wse_completion *completion);
 void wse_ctx_read_fault(struct wse_ctx *ctx);
 void wse_show_fdinfo(struct drm_printer *p, struct drm_file *file);

@@ -43,8 +43,8 @@ static void wse_show_job_list(struct drm_printer *p, const char *state, struct l
 	list_for_each_entry(job, list, link) {
 		if (n++ >= WSE_SHOW_MAX)
 			continue;
-		drm_printf(p, "%s: job %llu ctx %u commands %u left %u in_syncs %d error %d\n",
-			   state, job->id, job->ctx->id, job->ncmd, job->left,
+		drm_printf(p, "%s: job %llu:%u ctx %u commands %u left %u in_syncs %d error %d\n",
+			   state, job->timeline, job->seqno, job->ctx->id, job->ncmd, job->left,
 			   atomic_read(&job->ndeps), job->err);
 	}
 	if (n > WSE_SHOW_MAX)
@@ -53,10 +53,10 @@ static void wse_show_job_list(struct drm_printer *p, const char *state, struct l
 
 void wse_show_jobs(struct wse_device *wdev, struct drm_printer *p)
 {
-	spin_lock_irq(&wdev->lock);
-	wse_show_job_list(p, "active", &wdev->active);
-	wse_show_job_list(p, "pending", &wdev->pending);
-	spin_unlock_irq(&wdev->lock);
+	scoped_guard(spinlock_irq, &wdev->lock) {
+		wse_show_job_list(p, "active", &wdev->active);
+		wse_show_job_list(p, "pending", &wdev->pending);
+	}
 }
 
 void wse_show_lease(struct wse_device *wdev, struct drm_printer *p)
@@ -84,9 +84,8 @@ void wse_show_fault(struct wse_device *wdev, struct drm_printer *p)
 {
 	struct drm_wse_fault fault;
 
-	spin_lock_irq(&wdev->lock);
-	fault = wdev->last_fault;
-	spin_unlock_irq(&wdev->lock);
+	scoped_guard(spinlock_irq, &wdev->lock)
+		fault = wdev->last_fault;
 	if (!fault.status) {
 		drm_puts(p, "none\n");
 		return;

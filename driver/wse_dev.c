@@ -143,12 +143,11 @@ static int wse_ctrl_reset(struct wse_device *wdev, u32 ctrl)
 	u64 cycles;
 	int ret;
 
-	mutex_lock(&wdev->cycles_lock);
+	guard(mutex)(&wdev->cycles_lock);
 	cycles = wdev->cycles_before + wse_cycles_locked(wdev);
 	wse_write(wdev, WSE_REG_CTRL, ctrl);
 	ret = wse_wait_ready(wdev, 0);
 	wdev->cycles_before = cycles - wse_cycles_locked(wdev);
-	mutex_unlock(&wdev->cycles_lock);
 	return ret;
 }
 
@@ -168,12 +167,12 @@ int wse_dev_enable(struct wse_device *wdev)
 	if (ret)
 		return ret;
 
-	spin_lock_irq(&wdev->lock);
-	for (i = 0; i < wdev->nrings; i++)
-		wse_ring_init(&wdev->ring[i]);
-	memset(wdev->faults, 0, WSE_FAULTS * sizeof(*wdev->faults));
-	wdev->error = NULL;
-	spin_unlock_irq(&wdev->lock);
+	scoped_guard(spinlock_irq, &wdev->lock) {
+		for (i = 0; i < wdev->nrings; i++)
+			wse_ring_init(&wdev->ring[i]);
+		memset(wdev->faults, 0, WSE_FAULTS * sizeof(*wdev->faults));
+		wdev->error = NULL;
+	}
 	wdev->need_restart = false;
 	wdev->clean = false;
 
@@ -210,9 +209,8 @@ int wse_dev_health(struct wse_device *wdev, struct wse_pulse *pulse)
 		return -ENODEV;
 	if (status & WSE_STATUS_HALTED_MASK)
 		return -EIO;
-	mutex_lock(&wdev->cycles_lock);
-	cycles = wse_read(wdev, WSE_REG_CYCLES_LO);
-	mutex_unlock(&wdev->cycles_lock);
+	scoped_guard(mutex, &wdev->cycles_lock)
+		cycles = wse_read(wdev, WSE_REG_CYCLES_LO);
 	/* the first look has nothing to compare with */
 	if (pulse->looks++)
 		pulse->total += cycles - pulse->cycles;

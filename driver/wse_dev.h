@@ -37,7 +37,8 @@ struct wse_pulse {
  *
  * hw_mutex: the admin queue and everything that changes the device's state as a whole, that is
  * start, reset, hand-over of the lease. Held while admin commands run, that is for as long as the
- * device likes: only workers, probe and removal take it, never a user's process.
+ * device likes: only workers, probe and removal take it, never a user's process. Fences wait for
+ * it, so whoever holds it waits for no memory (see wse_signalling in wse_fence.h).
  *
  * fw_mutex, bo_lock, cycles_lock: one thing each.
  *
@@ -64,8 +65,6 @@ struct wse_device {
 	bool need_restart;     /* hw_mutex: the admin queue cannot be trusted any more */
 	bool held;	       /* hw_mutex: somebody else resets it or takes its power: hands off */
 	u64 resets;	       /* hw_mutex */
-	char *dump;	       /* hw_mutex: room for a core dump, or NULL */
-	size_t dump_bytes;     /* hw_mutex: of what was taken and not published */
 	struct completion admin_done;
 	u16 admin_status; /* written before admin_done */
 
@@ -77,6 +76,9 @@ struct wse_device {
 	u64 completions;
 	const char *error; /* not NULL: the device misbehaved in this way, reset it */
 	u32 next_ctx;
+	char *dump_room;   /* for a core dump, or NULL */
+	char *dump;	   /* one that was taken and not published, or NULL */
+	size_t dump_bytes; /* of it */
 
 	/*
 	 * The errno of a device that is lost for good: -ENODEV, or 0. Set once, under lock; read
@@ -93,6 +95,7 @@ struct wse_device {
 	struct work_struct push_work;
 	struct work_struct reset_work;
 	struct work_struct lease_work;
+	struct work_struct dump_work;
 	struct delayed_work reap_work;
 	struct delayed_work watchdog;
 	struct wse_pulse pulse; /* the watchdog's own */

@@ -17,6 +17,7 @@
 #include "wse_debugfs.h"
 #include "wse_dev.h"
 #include "wse_dump.h"
+#include "wse_fence.h"
 #include "wse_gem.h"
 #include "wse_ioctl.h"
 #include "wse_irq.h"
@@ -147,6 +148,7 @@ static int wse_init(struct wse_device *wdev)
 	INIT_WORK(&wdev->push_work, wse_push_work);
 	INIT_WORK(&wdev->reset_work, wse_reset_work);
 	INIT_WORK(&wdev->lease_work, wse_lease_work);
+	INIT_WORK(&wdev->dump_work, wse_dump_work);
 	INIT_DELAYED_WORK(&wdev->reap_work, wse_reap_work);
 	INIT_DELAYED_WORK(&wdev->watchdog, wse_watchdog);
 	ret = drmm_mutex_init(drm, &wdev->hw_mutex);
@@ -206,10 +208,9 @@ static int wse_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (ret)
 		goto stop;
 
-	mutex_lock(&wdev->hw_mutex);
-	wse_dump_publish(wdev);
-	ret = wse_start(wdev);
-	mutex_unlock(&wdev->hw_mutex);
+	wse_dump_room(wdev);
+	scoped_guard(mutex, &wdev->hw_mutex)
+		ret = wse_start(wdev);
 	if (ret)
 		goto stop;
 	/* if it is not there yet, the first context will ask for it again */
@@ -262,7 +263,7 @@ static struct pci_driver wse_pci_driver = {
 
 static int __init wse_module_init(void)
 {
-	wse_jobs_init();
+	wse_fences_init();
 	return pci_register_driver(&wse_pci_driver);
 }
 module_init(wse_module_init);
@@ -270,7 +271,7 @@ module_init(wse_module_init);
 static void __exit wse_module_exit(void)
 {
 	pci_unregister_driver(&wse_pci_driver);
-	wse_jobs_exit();
+	wse_fences_exit();
 }
 module_exit(wse_module_exit);
 

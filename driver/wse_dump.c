@@ -107,42 +107,65 @@ static void wse_dump_print(struct wse_device *wdev, struct drm_printer *p, const
 	drm_puts(p, "\n# jobs\n");
 	wse_show_jobs(wdev, p);
 	drm_puts(p, "\n# commands\n");
-	spin_lock_irq(&wdev->lock);
-	for (i = 0; i < wdev->nrings; i++)
-		wse_dump_ring(&wdev->ring[i], p);
-	spin_unlock_irq(&wdev->lock);
+	scoped_guard(spinlock_irq, &wdev->lock)
+		for (i = 0; i < wdev->nrings; i++)
+			wse_dump_ring(&wdev->ring[i], p);
 }
 
-/* Before a reset, which empties the rings. Caller holds hw_mutex. */
+/* Before a reset, which empties the rings. Caller holds hw_mutex and queues dump_work then. */
 void wse_dump_take(struct wse_device *wdev, const char *why)
 {
-	struct drm_print_iterator iter = { .data = wdev->dump, .remain = WSE_DUMP_BYTES };
+	struct drm_print_iterator iter = { .remain = WSE_DUMP_BYTES };
 	struct drm_printer p = drm_coredump_printer(&iter);
+	char *dump;
 
 	lockdep_assert_held(&wdev->hw_mutex);
-	wdev->dump_bytes = 0;
-	if (!wdev->dump)
+	scoped_guard(spinlock_irq, &wdev->lock) {
+		/* rather the first one than the last */
+		dump = wdev->dump ? NULL : wdev->dump_room;
+		if (dump)
+			wdev->dump_room = NULL;
+	}
+	if (!dump)
 		return;
+	iter.data = dump;
 	wse_dump_print(wdev, &p, why);
-	wdev->dump_bytes = WSE_DUMP_BYTES - iter.remain;
+	scoped_guard(spinlock_irq, &wdev->lock) {
+		wdev->dump = dump;
+		wdev->dump_bytes = WSE_DUMP_BYTES - iter.remain;
+	}
 }
 
-/* After it, when no fence waits any more, and to have a buffer at all. Caller holds hw_mutex. */
-void wse_dump_publish(struct wse_device *wdev)
+/* Without it there is no dump of the next reset. May wait for memory. */
+void wse_dump_room(struct wse_device *wdev)
 {
-	lockdep_assert_held(&wdev->hw_mutex);
-	if (wdev->dump && wdev->dump_bytes) {
-		/* thrown away if nobody has read the one before */
-		dev_coredumpv(wdev->drm.dev, wdev->dump, wdev->dump_bytes, GFP_KERNEL);
+	char *room = vzalloc(WSE_DUMP_BYTES);
+
+	scoped_guard(spinlock_irq, &wdev->lock)
+		wdev->dump_room = room;
+}
+
+/* Publishes what was taken, after the reset and not in its way: this may wait for memory. */
+void wse_dump_work(struct work_struct *work)
+{
+	struct wse_device *wdev = container_of(work, struct wse_device, dump_work);
+	size_t bytes;
+	char *dump;
+
+	scoped_guard(spinlock_irq, &wdev->lock) {
+		dump = wdev->dump;
+		bytes = wdev->dump_bytes;
 		wdev->dump = NULL;
-		wdev->dump_bytes = 0;
 	}
-	if (!wdev->dump)
-		wdev->dump = vzalloc(WSE_DUMP_BYTES);
+	if (dump)
+		/* thrown away if nobody has read the one before */
+		dev_coredumpv(wdev->drm.dev, dump, bytes, GFP_KERNEL);
+	if (!READ_ONCE(wdev->dump_room))
+		wse_dump_room(wdev);
 }
 
 void wse_dump_free(struct wse_device *wdev)
 {
+	vfree(wdev->dump_room);
 	vfree(wdev->dump);
-	wdev->dump = NULL;
 }

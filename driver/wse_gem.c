@@ -3,7 +3,8 @@
  * Buffers. Their pages are pinned and mapped at once, and the list of pages that the device reads
  * is built then too: a submit only copies its address.
  *
- * Synchronization is explicit (syncobjs); buffers carry no fences in their reservation objects.
+ * Synchronization is explicit (syncobjs). For others, buffers carry fences in their reservation
+ * objects, see wse_resv.c.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
@@ -55,10 +56,10 @@ void wse_gem_free(struct drm_gem_object *obj)
 	struct wse_bo *bo = to_wse_bo(obj);
 	struct dma_buf *dma_buf;
 
-	mutex_lock(&wdev->bo_lock);
-	wse_bo_unmap(wdev, bo);
-	dma_buf = bo->detached;
-	mutex_unlock(&wdev->bo_lock);
+	scoped_guard(mutex, &wdev->bo_lock) {
+		wse_bo_unmap(wdev, bo);
+		dma_buf = bo->detached;
+	}
 	if (bo->pages)
 		wse_pages_free(bo);
 	else
@@ -76,10 +77,9 @@ void wse_gem_remove(struct wse_device *wdev)
 {
 	struct wse_bo *bo, *next;
 
-	mutex_lock(&wdev->bo_lock);
+	guard(mutex)(&wdev->bo_lock);
 	list_for_each_entry_safe(bo, next, &wdev->bos, link)
 		wse_bo_unmap(wdev, bo);
-	mutex_unlock(&wdev->bo_lock);
 }
 
 /* For fdinfo, under a spinlock: whoever misses that the device left just now finds out later. */
@@ -130,9 +130,8 @@ static int wse_bo_build(struct wse_device *wdev, struct wse_bo *bo, struct sg_ta
 			return ret;
 		bo->buf.addr = bo->list.block[0].dma;
 	}
-	mutex_lock(&wdev->bo_lock);
+	guard(mutex)(&wdev->bo_lock);
 	list_add(&bo->link, &wdev->bos);
-	mutex_unlock(&wdev->bo_lock);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "wse_admin.h"
 #include "wse_dev.h"
+#include "wse_fence.h"
 #include "wse_irq.h"
 #include "wse_job.h"
 
@@ -38,19 +39,19 @@ unsigned int wse_irq_vector(const struct wse_device *wdev, unsigned int ring)
 
 static void wse_process(struct wse_device *wdev, unsigned int first, unsigned int n)
 {
-	unsigned long flags;
 	bool more;
 	LIST_HEAD(done);
 
-	spin_lock_irqsave(&wdev->lock, flags);
-	for (; n; n--, first++) {
-		if (first)
-			wse_jobs_poll(wdev, &wdev->ring[first], &done);
-		else
-			wse_admin_poll(wdev);
+	guard(wse_signalling)();
+	scoped_guard(spinlock_irqsave, &wdev->lock) {
+		for (; n; n--, first++) {
+			if (first)
+				wse_jobs_poll(wdev, &wdev->ring[first], &done);
+			else
+				wse_admin_poll(wdev);
+		}
+		more = !list_empty(&wdev->pending);
 	}
-	more = !list_empty(&wdev->pending);
-	spin_unlock_irqrestore(&wdev->lock, flags);
 	wse_jobs_signal(wdev, &done);
 	if (more)
 		queue_work(wdev->wq, &wdev->push_work);

@@ -9,13 +9,13 @@
  * can start does so in the ioctl, without a switch to a worker, and a reset has nobody else's state
  * to repair.
  */
-#include <linux/rcupdate.h>
 #include <linux/slab.h>
 
 #include <drm/drm_gem.h>
 
 #include "wse_ctx.h"
 #include "wse_dev.h"
+#include "wse_fence.h"
 #include "wse_job.h"
 #include "wse_trace.h"
 
@@ -24,83 +24,14 @@
 /* Until the first look at a device with commands in flight, see wse_watchdog(). */
 #define WSE_FIRST_LOOK (HZ / 2)
 
-struct wse_fence {
-	struct dma_fence base;
-	spinlock_t lock; /* dma_fence's own */
-};
-
-static const char *wse_fence_driver_name(struct dma_fence *fence)
-{
-	return "wse";
-}
-
-static const char *wse_fence_timeline_name(struct dma_fence *fence)
-{
-	return "submit";
-}
-
-/* No release: nothing of this module may be needed to free a fence, see wse_fence_orphan(). */
-static const struct dma_fence_ops wse_fence_ops = {
-	.get_driver_name = wse_fence_driver_name,
-	.get_timeline_name = wse_fence_timeline_name,
-};
-
-/* Each fence is a timeline of its own: submits on different queues end in any order. */
-static struct dma_fence *wse_fence_create(void)
-{
-	struct wse_fence *fence = kzalloc(sizeof(*fence), GFP_KERNEL_ACCOUNT);
-
-	if (!fence)
-		return NULL;
-	spin_lock_init(&fence->lock);
-	dma_fence_init(&fence->base, &wse_fence_ops, &fence->lock, dma_fence_context_alloc(1), 1);
-	return &fence->base;
-}
-
-#ifndef WSE_HAVE_FENCE_DETACH
-static const struct dma_fence_ops *wse_stub_ops; /* constant once the module is loaded */
-#endif
-
-/* Not when a fence signals: getting the stub takes a lock that is not for interrupts. */
-void wse_jobs_init(void)
-{
-#ifndef WSE_HAVE_FENCE_DETACH
-	struct dma_fence *stub = dma_fence_get_stub();
-
-	wse_stub_ops = stub->ops;
-	dma_fence_put(stub);
-#endif
-}
-
-/*
- * A fence that has signalled may outlive the device, every file of ours and this module: whoever
- * holds it, and be it a leak of the core, must not pin the module for ever. All that is still asked
- * of it are names, and the core's stub has some. wse_jobs_exit() waits for those who ask just now.
- */
-static void wse_fence_orphan(struct dma_fence *fence)
-{
-#ifndef WSE_HAVE_FENCE_DETACH
-	WRITE_ONCE(fence->ops, wse_stub_ops);
-#endif
-}
-
-/* The module is about to go, all fences have signalled. */
-void wse_jobs_exit(void)
-{
-	synchronize_rcu();
-#ifndef WSE_HAVE_FENCE_DETACH
-	/* the names are not asked for under RCU: until every task has been scheduled away once */
-	synchronize_rcu_tasks();
-#endif
-}
-
 /* Accounted to the caller's memory cgroup: how many jobs wait is up to user space. */
 struct wse_job *wse_job_alloc(struct wse_ctx *ctx, u32 ncmd, u32 ndep)
 {
 	size_t bytes = ALIGN(struct_size_t(struct wse_job, cmd, ncmd), sizeof(u64));
 	/* a command names two buffers at most */
 	size_t deps = bytes, bos = deps + ndep * sizeof(struct wse_dep);
-	struct wse_job *job = kvzalloc(bos + 2 * ncmd * sizeof(struct drm_gem_object *),
+	size_t locked = bos + 2 * ncmd * sizeof(struct wse_job_bo);
+	struct wse_job *job = kvzalloc(locked + 2 * ncmd * sizeof(struct drm_gem_object *),
 				       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 
 	if (!job)
@@ -114,21 +45,21 @@ struct wse_job *wse_job_alloc(struct wse_ctx *ctx, u32 ncmd, u32 ndep)
 	job->ctx = ctx;
 	job->deps = (void *)job + deps;
 	job->bos = (void *)job + bos;
-	job->fence = wse_fence_create();
+	job->locked = (void *)job + locked;
+	job->fence = wse_fence_alloc();
 	if (!job->fence) {
 		wse_job_put(job);
 		return NULL;
 	}
-	job->id = job->fence->context;
 	return job;
 }
 
-/* May sleep. */
+/* May sleep; job may be NULL. */
 void wse_job_put(struct wse_job *job)
 {
 	u32 i;
 
-	if (!refcount_dec_and_test(&job->ref))
+	if (!job || !refcount_dec_and_test(&job->ref))
 		return;
 	for (i = 0; i < job->ndep; i++) {
 		/* also waits for a callback that runs right now */
@@ -137,8 +68,11 @@ void wse_job_put(struct wse_job *job)
 		dma_fence_put(job->deps[i].fence);
 	}
 	for (i = 0; i < job->nbo; i++)
-		drm_gem_object_put(job->bos[i]);
-	dma_fence_put(job->fence);
+		drm_gem_object_put(job->bos[i].obj);
+	if (job->timeline)
+		dma_fence_put(job->fence);
+	else
+		wse_fence_free(job->fence);
 	wse_ctx_put(job->ctx);
 	kvfree(job);
 }
@@ -225,32 +159,36 @@ void wse_push_work(struct work_struct *work)
 {
 	struct wse_device *wdev = container_of(work, struct wse_device, push_work);
 
-	spin_lock_irq(&wdev->lock);
-	wse_push(wdev);
-	spin_unlock_irq(&wdev->lock);
+	guard(wse_signalling)();
+	scoped_guard(spinlock_irq, &wdev->lock)
+		wse_push(wdev);
 }
 
 /*
  * Accepts the job: from here on its fence will signal, and nothing can fail. It may be cancelled at
- * any time after this, so the caller needs references of its own. -EIO, -ENODEV or -ENOENT if its
- * context is lost, or gone.
+ * any time after this, so *fence is a reference of the caller's own. -EIO, -ENODEV or -ENOENT if
+ * its context is lost, or gone.
  */
-int wse_job_queue(struct wse_job *job)
+int wse_job_queue(struct wse_job *job, struct dma_fence **fence)
 {
 	struct wse_ctx *ctx = job->ctx;
 	struct wse_device *wdev = ctx->wdev;
 	int ret;
 
-	spin_lock_irq(&wdev->lock);
-	ret = wdev->dead ?: ctx->err;
-	if (!ret) {
+	scoped_guard(spinlock_irq, &wdev->lock) {
+		ret = wdev->dead ?: ctx->err;
+		if (ret)
+			return ret;
+		wse_fence_init(job->fence, ctx, job->queues);
+		job->timeline = job->fence->context;
+		job->seqno = job->fence->seqno;
+		*fence = dma_fence_get(job->fence);
 		ctx->njobs++;
 		refcount_inc(&job->ref);
 		list_add_tail(&job->link, &wdev->pending);
 		trace_wse_submit(job);
 	}
-	spin_unlock_irq(&wdev->lock);
-	return ret;
+	return 0;
 }
 
 /* All its fences are known: the ioctl's last touch. */
@@ -260,9 +198,8 @@ void wse_job_ready(struct wse_job *job)
 
 	if (!atomic_dec_and_test(&job->ndeps))
 		return;
-	spin_lock_irq(&wdev->lock);
-	wse_push(wdev);
-	spin_unlock_irq(&wdev->lock);
+	scoped_guard(spinlock_irq, &wdev->lock)
+		wse_push(wdev);
 }
 
 static void wse_job_finish(struct wse_job *job, struct list_head *done)
@@ -296,9 +233,10 @@ static void wse_job_complete(struct wse_device *wdev, unsigned int queue,
 	}
 	/*
 	 * A job that failed is finished by the reset: only then have its other commands surely
-	 * stopped to write to its buffers.
+	 * stopped to write to its buffers. So are those that complete after it, whose fences must
+	 * not overtake its own.
 	 */
-	if (!job->left && !job->err)
+	if (!job->left && !job->ctx->err)
 		wse_job_finish(job, done);
 }
 
@@ -327,7 +265,7 @@ void wse_jobs_fail(struct wse_device *wdev, int err, struct list_head *done)
 	lockdep_assert_held(&wdev->lock);
 	list_splice_init(&wdev->pending, wdev->active.prev);
 	list_for_each_entry_safe(job, next, &wdev->active, link) {
-		if (!job->err)
+		if (!job->err && job->left)
 			job->err = err;
 		wse_job_finish(job, done);
 	}
@@ -342,10 +280,7 @@ void wse_jobs_signal(struct wse_device *wdev, struct list_head *done)
 	if (list_empty(done))
 		return;
 	list_for_each_entry_safe(job, next, done, link) {
-		if (job->err)
-			dma_fence_set_error(job->fence, job->err);
-		dma_fence_signal(job->fence);
-		wse_fence_orphan(job->fence);
+		wse_fence_signal(job->fence, job->err);
 		dma_fence_put(job->fence);
 		job->fence = NULL;
 		/* dropping the other references may sleep */

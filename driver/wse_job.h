@@ -2,6 +2,7 @@
 #ifndef WSE_JOB_H
 #define WSE_JOB_H
 
+#include <linux/cleanup.h>
 #include <linux/dma-fence.h>
 #include <linux/list.h>
 #include <linux/llist.h>
@@ -19,6 +20,12 @@ struct wse_dep {
 	struct dma_fence *fence;
 	struct dma_fence_cb cb;
 	struct wse_job *job;
+};
+
+/* A buffer that commands of a job name; it may be there several times. */
+struct wse_job_bo {
+	struct drm_gem_object *obj;
+	bool write; /* the device writes to it */
 };
 
 /* A command, ready for its ring but for what is only known there. */
@@ -40,30 +47,33 @@ struct wse_job {
 	struct list_head link; /* in pending, active, or a list of finished ones; wse_device.lock */
 	struct llist_node reap;
 	struct dma_fence *fence; /* NULL once it has been signalled */
-	u64 id;			 /* its context */
+	u64 timeline;		 /* its context, 0 until the job is accepted */
+	u32 seqno;		 /* and number in there */
+	u32 queues;		 /* the set of those that have commands; bit 0: queue 1 */
 	int err;		  /* of the first command that failed; wse_device.lock */
 	u32 left;		  /* commands without completion; wse_device.lock */
 	u32 need[WSE_MAX_QUEUES]; /* commands for each ring */
 	atomic_t ndeps;		  /* fences that have not signalled, and one for the ioctl */
-	struct wse_dep *deps; /* behind cmd, as bos */
+	struct wse_dep *deps; /* behind cmd, as bos and locked */
 	u32 ndep;
-	struct drm_gem_object **bos;
+	struct wse_job_bo *bos;
 	u32 nbo;
+	struct drm_gem_object **locked; /* see wse_resv_lock() */
+	u32 nlocked;
 	u32 ncmd;
 	struct wse_job_cmd cmd[] __counted_by(ncmd);
 };
 
 struct wse_job *wse_job_alloc(struct wse_ctx *ctx, u32 ncmd, u32 ndep);
 void wse_job_put(struct wse_job *job);
-int wse_job_queue(struct wse_job *job);
+DEFINE_FREE(wse_job, struct wse_job *, wse_job_put(_T))
+int wse_job_queue(struct wse_job *job, struct dma_fence **fence);
 void wse_job_wait_dep(struct wse_job *job, struct wse_dep *dep);
 void wse_job_ready(struct wse_job *job);
 void wse_jobs_poll(struct wse_device *wdev, struct wse_ring *ring, struct list_head *done);
 void wse_jobs_fail(struct wse_device *wdev, int err, struct list_head *done);
 void wse_jobs_signal(struct wse_device *wdev, struct list_head *done);
 void wse_jobs_reap(struct wse_device *wdev);
-void wse_jobs_init(void);
-void wse_jobs_exit(void);
 void wse_push_work(struct work_struct *work);
 void wse_reap_work(struct work_struct *work);
 

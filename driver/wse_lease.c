@@ -14,6 +14,7 @@
 #include "wse_admin.h"
 #include "wse_ctx.h"
 #include "wse_dev.h"
+#include "wse_fence.h"
 #include "wse_ioctl.h"
 #include "wse_job.h"
 #include "wse_lease.h"
@@ -74,11 +75,11 @@ static void wse_lease_drop(struct wse_ctx *ctx)
 {
 	struct wse_device *wdev = ctx->wdev;
 
-	spin_lock_irq(&wdev->lock);
-	if (!ctx->err)
-		ctx->err = -ENOENT;
-	ctx->ending = true;
-	spin_unlock_irq(&wdev->lock);
+	scoped_guard(spinlock_irq, &wdev->lock) {
+		if (!ctx->err)
+			ctx->err = -ENOENT;
+		ctx->ending = true;
+	}
 	queue_work(wdev->wq, &wdev->lease_work);
 }
 
@@ -93,16 +94,11 @@ static bool wse_lease_wait_end(struct wse_ctx *ctx)
 	return !wait_event_killable(wdev->lease_wait, READ_ONCE(wdev->ctx) != ctx);
 }
 
-/* The device is made ready for ctx. Caller holds hw_mutex. */
+/* The device is made ready for an owner. Caller holds hw_mutex. */
 static int wse_lease_boot(struct wse_device *wdev)
 {
-	int ret = READ_ONCE(wdev->dead);
+	int ret = READ_ONCE(wdev->dead) ?: wse_boot(wdev);
 
-	if (!ret)
-		ret = wse_fw_get(wdev);
-	if (ret)
-		return ret;
-	ret = wse_boot(wdev);
 	if (ret && ret != -ENODEV) {
 		dev_err_ratelimited(wdev->drm.dev, "the firmware did not boot: %d\n", ret);
 		ret = -EIO;
@@ -110,81 +106,102 @@ static int wse_lease_boot(struct wse_device *wdev)
 	return ret;
 }
 
+/*
+ * The firmware for a lease that is to begin: not with hw_mutex, since it comes from a file system.
+ * 1: there is no such lease.
+ */
+static int wse_lease_firmware(struct wse_device *wdev)
+{
+	scoped_guard(spinlock_irq, &wdev->lock)
+		if (!wdev->ctx || wdev->ctx->ending || wdev->ctx->boot != -EINPROGRESS)
+			return 1;
+	return READ_ONCE(wdev->dead) ?: wse_fw_get(wdev);
+}
+
+/* With hw_mutex. Returns the context whose lease has ended, or NULL. */
+static struct wse_ctx *wse_lease_act(struct wse_device *wdev, int firmware)
+{
+	struct wse_ctx *ctx;
+	bool ending;
+
+	scoped_guard(spinlock_irq, &wdev->lock) {
+		/* while it is held there is nothing to be done; wse_release() queues this again */
+		ctx = wdev->held ? NULL : wdev->ctx;
+		ending = ctx && ctx->ending;
+	}
+	if (ending) {
+		if (!wdev->clean && !wse_quiesce(wdev, -ECANCELED))
+			wse_scrub(wdev);
+		scoped_guard(spinlock_irq, &wdev->lock)
+			wdev->ctx = NULL;
+		return ctx;
+	}
+	if (!ctx || ctx->boot != -EINPROGRESS)
+		return NULL;
+	/* it may have come only now */
+	if (firmware > 0)
+		queue_work(wdev->wq, &wdev->lease_work);
+	else
+		WRITE_ONCE(ctx->boot, firmware ?: wse_lease_boot(wdev));
+	return NULL;
+}
+
 /* What there is to be done for the owner: the beginning of a lease, or its end. */
 void wse_lease_work(struct work_struct *work)
 {
 	struct wse_device *wdev = container_of(work, struct wse_device, lease_work);
-	struct wse_ctx *ctx, *ended = NULL;
-	bool ending;
+	int firmware = wse_lease_firmware(wdev);
+	struct wse_ctx *ended;
 
-	mutex_lock(&wdev->hw_mutex);
-	spin_lock_irq(&wdev->lock);
-	/* while it is held there is nothing to be done; wse_release() queues this again */
-	ctx = wdev->held ? NULL : wdev->ctx;
-	ending = ctx && ctx->ending;
-	spin_unlock_irq(&wdev->lock);
-	if (ending) {
-		if (!wdev->clean && !wse_quiesce(wdev, -ECANCELED))
-			wse_scrub(wdev);
-		spin_lock_irq(&wdev->lock);
-		wdev->ctx = NULL;
-		spin_unlock_irq(&wdev->lock);
-		ended = ctx;
-	} else if (ctx && ctx->boot == -EINPROGRESS) {
-		WRITE_ONCE(ctx->boot, wse_lease_boot(wdev));
+	scoped_guard(wse_signalling) {
+		guard(mutex)(&wdev->hw_mutex);
+		ended = wse_lease_act(wdev, firmware);
 	}
-	mutex_unlock(&wdev->hw_mutex);
 	wake_up_all(&wdev->lease_wait);
-	if (ended)
-		wse_ctx_put(ended);
+	wse_ctx_put(ended);
 }
 
 /* ctx got the lease, or never will. */
 static bool wse_lease_take(struct wse_ctx *ctx)
 {
 	struct wse_device *wdev = ctx->wdev;
-	bool over = true;
 
-	spin_lock_irq(&wdev->lock);
-	if (wdev->dead) {
-		list_del_init(&ctx->waiting);
-		ctx->err = wdev->dead;
-	} else if (!wdev->ctx && list_first_entry(&wdev->waiters, struct wse_ctx, waiting) == ctx) {
+	scoped_guard(spinlock_irq, &wdev->lock) {
+		if (wdev->dead) {
+			list_del_init(&ctx->waiting);
+			ctx->err = wdev->dead;
+			return true;
+		}
+		if (wdev->ctx || list_first_entry(&wdev->waiters, struct wse_ctx, waiting) != ctx)
+			return false;
 		list_del_init(&ctx->waiting);
 		if (!++wdev->next_ctx)
 			++wdev->next_ctx;
 		ctx->id = wdev->next_ctx;
 		wse_ctx_get(ctx);
 		wdev->ctx = ctx;
-	} else {
-		over = false;
 	}
-	spin_unlock_irq(&wdev->lock);
-	return over;
+	return true;
 }
 
 /* Waits in line. Without wait, -EBUSY if somebody has the lease, or waits for it. */
 static int wse_lease_get(struct wse_ctx *ctx, bool wait)
 {
 	struct wse_device *wdev = ctx->wdev;
-	int ret = 0;
+	int ret;
 
-	spin_lock_irq(&wdev->lock);
-	/* an owner who has gone is nobody: the device will be free as soon as it is clean */
-	if (!wait && (!list_empty(&wdev->waiters) || (wdev->ctx && !wdev->ctx->ending)))
-		ret = -EBUSY;
-	else
+	scoped_guard(spinlock_irq, &wdev->lock) {
+		/* an owner who has gone is nobody: it will be free as soon as it is clean */
+		if (!wait && (!list_empty(&wdev->waiters) || (wdev->ctx && !wdev->ctx->ending)))
+			return -EBUSY;
 		list_add_tail(&ctx->waiting, &wdev->waiters);
-	spin_unlock_irq(&wdev->lock);
-	if (ret)
-		return ret;
+	}
 
 	ret = wait_event_interruptible(wdev->lease_wait, wse_lease_take(ctx));
 	if (!ret)
 		return ctx->err;
-	spin_lock_irq(&wdev->lock);
-	list_del_init(&ctx->waiting);
-	spin_unlock_irq(&wdev->lock);
+	scoped_guard(spinlock_irq, &wdev->lock)
+		list_del_init(&ctx->waiting);
 	/* who was behind may be the first now */
 	wake_up_all(&wdev->lease_wait);
 	return ret;
@@ -208,31 +225,46 @@ int wse_ctx_create_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	struct wse_device *wdev = to_wse_device(drm);
 	struct wse_file *priv = file->driver_priv;
 	struct drm_wse_ctx_create *args = data;
-	struct wse_ctx *ctx;
 	int ret;
 
 	if (args->flags & ~DRM_WSE_CTX_WAIT)
 		return -EINVAL;
-	ctx = wse_ctx_alloc(wdev);
+	struct wse_ctx *ctx __free(wse_ctx) = wse_ctx_alloc(wdev);
+
 	if (!ctx)
 		return -ENOMEM;
 	/* not in drm_dev_enter(): who waits must not hold up the device's removal */
 	ret = wse_lease_get(ctx, args->flags & DRM_WSE_CTX_WAIT);
 	if (ret)
-		goto put;
+		return ret;
 	ret = wse_lease_begin(ctx);
 	if (ret) {
 		wse_lease_drop(ctx);
-		goto put;
+		return ret;
 	}
 	args->ctx = ctx->id;
-	spin_lock_irq(&wdev->lock);
-	priv->ctx = ctx;
-	spin_unlock_irq(&wdev->lock);
+	scoped_guard(spinlock_irq, &wdev->lock)
+		priv->ctx = no_free_ptr(ctx);
 	return 0;
-put:
-	wse_ctx_put(ctx);
-	return ret;
+}
+
+/* The file lets go of ctx, which has nothing to do any more; -EAGAIN if it has. */
+static int wse_ctx_leave(struct wse_file *priv, struct wse_ctx *ctx)
+{
+	struct wse_device *wdev = ctx->wdev;
+
+	scoped_guard(spinlock_irq, &wdev->lock) {
+		if (priv->ctx != ctx)
+			return -ENOENT; /* another thread was quicker */
+		if (ctx->njobs && !wdev->dead)
+			return -EAGAIN;
+		priv->ctx = NULL;
+		priv->cmds += ctx->cmds;
+		priv->cycles += ctx->cycles;
+		if (!ctx->err)
+			ctx->err = -ENOENT;
+	}
+	return 0;
 }
 
 int wse_ctx_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
@@ -240,40 +272,26 @@ int wse_ctx_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 	struct wse_device *wdev = to_wse_device(drm);
 	struct wse_file *priv = file->driver_priv;
 	struct drm_wse_ctx_destroy *args = data;
-	struct wse_ctx *ctx;
 	int ret;
 
 	if (args->pad)
 		return -EINVAL;
-	ctx = wse_ctx_find(file, args->ctx);
+	struct wse_ctx *ctx __free(wse_ctx) = wse_ctx_find(file, args->ctx);
+
 	if (!ctx)
 		return -ENOENT;
 	do {
 		ret = wait_event_interruptible(ctx->wait,
 					       !READ_ONCE(ctx->njobs) || READ_ONCE(wdev->dead));
-		if (ret)
-			break;
-		spin_lock_irq(&wdev->lock);
-		if (priv->ctx != ctx) {
-			ret = -ENOENT; /* another thread was quicker */
-		} else if (ctx->njobs && !wdev->dead) {
-			ret = -EAGAIN;
-		} else {
-			priv->ctx = NULL;
-			priv->cmds += ctx->cmds;
-			priv->cycles += ctx->cycles;
-			if (!ctx->err)
-				ctx->err = -ENOENT;
-		}
-		spin_unlock_irq(&wdev->lock);
+		if (!ret)
+			ret = wse_ctx_leave(priv, ctx);
 	} while (ret == -EAGAIN);
-	if (!ret) {
-		wse_lease_drop(ctx);
-		wse_lease_wait_end(ctx);
-		wse_ctx_put(ctx); /* the file's */
-	}
-	wse_ctx_put(ctx);
-	return ret;
+	if (ret)
+		return ret;
+	wse_lease_drop(ctx);
+	wse_lease_wait_end(ctx);
+	wse_ctx_put(ctx); /* the file's */
+	return 0;
 }
 
 int wse_open(struct drm_device *drm, struct drm_file *file)

@@ -54,9 +54,8 @@ static int wse_suspend(struct device *dev)
 	struct wse_device *wdev = pci_get_drvdata(to_pci_dev(dev));
 	bool busy;
 
-	spin_lock_irq(&wdev->lock);
-	busy = wdev->ctx && wdev->ctx->njobs;
-	spin_unlock_irq(&wdev->lock);
+	scoped_guard(spinlock_irq, &wdev->lock)
+		busy = wdev->ctx && wdev->ctx->njobs;
 	if (busy) {
 		dev_info(dev, "commands are in flight: no sleep before they have ended\n");
 		return -EBUSY;

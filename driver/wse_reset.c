@@ -10,6 +10,7 @@
 #include "wse_ctx.h"
 #include "wse_dev.h"
 #include "wse_dump.h"
+#include "wse_fence.h"
 #include "wse_irq.h"
 #include "wse_job.h"
 #include "wse_reset.h"
@@ -46,30 +47,35 @@ int wse_start(struct wse_device *wdev)
 /* From here on there is no device. What waits for it finds out. */
 void wse_set_dead(struct wse_device *wdev)
 {
-	spin_lock_irq(&wdev->lock);
-	wdev->dead = -ENODEV;
-	if (wdev->ctx) {
-		wdev->ctx->err = -ENODEV;
-		wake_up_all(&wdev->ctx->wait);
+	scoped_guard(spinlock_irq, &wdev->lock) {
+		wdev->dead = -ENODEV;
+		if (wdev->ctx) {
+			wdev->ctx->err = -ENODEV;
+			wake_up_all(&wdev->ctx->wait);
+		}
 	}
-	spin_unlock_irq(&wdev->lock);
 	wake_up_all(&wdev->lease_wait);
+}
+
+/* Empties the rings from number first on, and ends all jobs with err. */
+static void wse_end_jobs(struct wse_device *wdev, unsigned int first, int err)
+{
+	LIST_HEAD(done);
+
+	scoped_guard(spinlock_irq, &wdev->lock) {
+		for (; first < wdev->nrings; first++)
+			wse_ring_init(&wdev->ring[first]);
+		wse_jobs_fail(wdev, err, &done);
+	}
+	wse_jobs_signal(wdev, &done);
 }
 
 /* Ends all that is left of a device that is lost. Caller holds hw_mutex. */
 static void wse_lost(struct wse_device *wdev)
 {
-	LIST_HEAD(done);
-	unsigned int i;
-
 	wse_set_dead(wdev);
-	spin_lock_irq(&wdev->lock);
-	/* whatever it still writes there, and whenever it interrupts, is no completion */
-	for (i = 0; i < wdev->nrings; i++)
-		wse_ring_init(&wdev->ring[i]);
-	wse_jobs_fail(wdev, -ENODEV, &done);
-	spin_unlock_irq(&wdev->lock);
-	wse_jobs_signal(wdev, &done);
+	/* whatever it still writes to its rings, and whenever it interrupts, is no completion */
+	wse_end_jobs(wdev, 0, -ENODEV);
 }
 
 /* In place of a context reset, or when that failed. */
@@ -77,7 +83,6 @@ static int wse_restart(struct wse_device *wdev, int err)
 {
 	struct drm_device *drm = &wdev->drm;
 	const char *error = READ_ONCE(wdev->error);
-	LIST_HEAD(done);
 	int ret;
 
 	/* reading a register shows best whether there is something to be reset */
@@ -89,11 +94,10 @@ static int wse_restart(struct wse_device *wdev, int err)
 	}
 	trace_wse_reset(wdev, "device", error ?: "it does not work", err);
 	drm_err_ratelimited(drm, "%s: resetting the device\n", error ?: "the device does not work");
-	spin_lock_irq(&wdev->lock);
 	/* keeps everybody off the rings until wse_dev_enable() has made them new */
-	if (!wdev->error)
-		wdev->error = "reset";
-	spin_unlock_irq(&wdev->lock);
+	scoped_guard(spinlock_irq, &wdev->lock)
+		if (!wdev->error)
+			wdev->error = "reset";
 
 	wse_dump_take(wdev, error ?: "the device does not work");
 	wdev->resets++;
@@ -104,15 +108,13 @@ static int wse_restart(struct wse_device *wdev, int err)
 			ret);
 		wse_dev_disable(wdev);
 		wse_lost(wdev);
-		wse_dump_publish(wdev);
-		return -ENODEV;
+		ret = -ENODEV;
+	} else {
+		/* the rings are new */
+		wse_end_jobs(wdev, wdev->nrings, err);
 	}
-	spin_lock_irq(&wdev->lock);
-	wse_jobs_fail(wdev, err, &done);
-	spin_unlock_irq(&wdev->lock);
-	wse_jobs_signal(wdev, &done);
-	wse_dump_publish(wdev);
-	return 0;
+	queue_work(wdev->wq, &wdev->dump_work);
+	return ret;
 }
 
 /*
@@ -133,47 +135,37 @@ int wse_quiesce(struct wse_device *wdev, int err)
 		return wse_restart(wdev, err);
 	trace_wse_reset(wdev, "context", wdev->ctx && READ_ONCE(wdev->ctx->first.status) ?
 			"a command failed" : "new owner", err);
-	spin_lock_irq(&wdev->lock);
-	for (q = 1; q < wdev->nrings; q++)
-		wse_ring_freeze(&wdev->ring[q].state);
-	spin_unlock_irq(&wdev->lock);
+	scoped_guard(spinlock_irq, &wdev->lock)
+		for (q = 1; q < wdev->nrings; q++)
+			wse_ring_freeze(&wdev->ring[q].state);
 	if (wse_admin(wdev, &reset))
 		return wse_restart(wdev, err);
 
-	spin_lock_irq(&wdev->lock);
 	/* what was completed before the reset came is good */
-	for (q = 1; q < wdev->nrings; q++)
-		wse_jobs_poll(wdev, &wdev->ring[q], &done);
-	if (wdev->error) {
-		spin_unlock_irq(&wdev->lock);
-		wse_jobs_signal(wdev, &done);
-		return wse_restart(wdev, err);
-	}
-	for (q = 1; q < wdev->nrings; q++)
-		wse_ring_init(&wdev->ring[q]);
-	wse_jobs_fail(wdev, err, &done);
-	spin_unlock_irq(&wdev->lock);
+	scoped_guard(spinlock_irq, &wdev->lock)
+		for (q = 1; q < wdev->nrings; q++)
+			wse_jobs_poll(wdev, &wdev->ring[q], &done);
 	wse_jobs_signal(wdev, &done);
+	if (READ_ONCE(wdev->error))
+		return wse_restart(wdev, err);
+	wse_end_jobs(wdev, 1, err);
 	return 0;
 }
 
 void wse_reset_work(struct work_struct *work)
 {
 	struct wse_device *wdev = container_of(work, struct wse_device, reset_work);
-	bool due;
 
-	mutex_lock(&wdev->hw_mutex);
-	spin_lock_irq(&wdev->lock);
+	guard(wse_signalling)();
+	guard(mutex)(&wdev->hw_mutex);
 	/* somebody else may have done it: who gives back a lost context resets it too */
-	due = !wdev->dead && !wdev->held &&
-	      (wdev->error || (wdev->ctx && wdev->ctx->err && wdev->ctx->njobs));
-	spin_unlock_irq(&wdev->lock);
-	if (due) {
-		if (wdev->ctx)
-			wse_ctx_read_fault(wdev->ctx);
-		wse_quiesce(wdev, -ECANCELED);
-	}
-	mutex_unlock(&wdev->hw_mutex);
+	scoped_guard(spinlock_irq, &wdev->lock)
+		if (wdev->dead || wdev->held ||
+		    !(wdev->error || (wdev->ctx && wdev->ctx->err && wdev->ctx->njobs)))
+			return;
+	if (wdev->ctx)
+		wse_ctx_read_fault(wdev->ctx);
+	wse_quiesce(wdev, -ECANCELED);
 }
 
 /*
@@ -213,10 +205,11 @@ void wse_watchdog(struct work_struct *work)
 	u64 completions;
 	bool idle;
 
-	spin_lock_irq(&wdev->lock);
-	completions = wdev->completions;
-	idle = !wdev->inflight || wdev->error || wdev->dead;
-	spin_unlock_irq(&wdev->lock);
+	guard(wse_signalling)();
+	scoped_guard(spinlock_irq, &wdev->lock) {
+		completions = wdev->completions;
+		idle = !wdev->inflight || wdev->error || wdev->dead;
+	}
 	if (idle) {
 		wdev->pulse = (struct wse_pulse){};
 		return;
@@ -228,13 +221,12 @@ void wse_watchdog(struct work_struct *work)
 		error = wse_watchdog_look(wdev, &wdev->pulse);
 	else
 		wdev->pulse = (struct wse_pulse){};
-	if (error) {
-		spin_lock_irq(&wdev->lock);
-		wse_dev_fail(wdev, error);
-		spin_unlock_irq(&wdev->lock);
+	if (!error) {
+		queue_delayed_work(wdev->wq, &wdev->watchdog, WSE_WATCHDOG);
 		return;
 	}
-	queue_delayed_work(wdev->wq, &wdev->watchdog, WSE_WATCHDOG);
+	scoped_guard(spinlock_irq, &wdev->lock)
+		wse_dev_fail(wdev, error);
 }
 
 /*
@@ -245,15 +237,17 @@ void wse_stop(struct wse_device *wdev)
 {
 	/* first, so that whoever holds hw_mutex for the device's sake lets go of it */
 	wse_set_dead(wdev);
-	mutex_lock(&wdev->hw_mutex);
-	wse_dev_disable(wdev);
-	wse_lost(wdev);
-	mutex_unlock(&wdev->hw_mutex);
+	scoped_guard(wse_signalling) {
+		guard(mutex)(&wdev->hw_mutex);
+		wse_dev_disable(wdev);
+		wse_lost(wdev);
+	}
 	wse_irq_sync(wdev);
 	cancel_work_sync(&wdev->reset_work);
 	cancel_delayed_work_sync(&wdev->watchdog);
 	cancel_work_sync(&wdev->push_work);
 	flush_work(&wdev->lease_work);
+	flush_work(&wdev->dump_work);
 	flush_delayed_work(&wdev->reap_work);
 }
 
@@ -263,52 +257,44 @@ void wse_stop(struct wse_device *wdev)
  */
 void wse_hold(struct wse_device *wdev)
 {
-	LIST_HEAD(done);
-	unsigned int i;
-
+	guard(wse_signalling)();
 	/* whoever waits for an admin command sees this and lets go of hw_mutex */
-	spin_lock_irq(&wdev->lock);
-	if (!wdev->error)
-		wdev->error = "held";
-	spin_unlock_irq(&wdev->lock);
+	scoped_guard(spinlock_irq, &wdev->lock)
+		if (!wdev->error)
+			wdev->error = "held";
 
-	mutex_lock(&wdev->hw_mutex);
+	guard(mutex)(&wdev->hw_mutex);
 	wdev->held = true;
-	if (!wdev->dead) {
-		spin_lock_irq(&wdev->lock);
+	if (wdev->dead)
+		return;
+	scoped_guard(spinlock_irq, &wdev->lock) {
 		wdev->error = "held";
 		if (wdev->ctx && !wdev->ctx->err)
 			wdev->ctx->err = -EIO;
-		spin_unlock_irq(&wdev->lock);
-		wse_dev_disable(wdev);
-		wdev->need_restart = true;
-		wdev->clean = false;
-		spin_lock_irq(&wdev->lock);
-		for (i = 0; i < wdev->nrings; i++)
-			wse_ring_init(&wdev->ring[i]);
-		wse_jobs_fail(wdev, -ECANCELED, &done);
-		spin_unlock_irq(&wdev->lock);
-		wse_jobs_signal(wdev, &done);
 	}
-	mutex_unlock(&wdev->hw_mutex);
+	wse_dev_disable(wdev);
+	wdev->need_restart = true;
+	wdev->clean = false;
+	wse_end_jobs(wdev, 0, -ECANCELED);
 }
 
 /* It is ours again, in whatever state. */
 void wse_release(struct wse_device *wdev)
 {
-	mutex_lock(&wdev->hw_mutex);
-	if (wdev->held && !wdev->dead) {
-		pci_set_master(wse_pdev(wdev));
-		wdev->resets++;
-		if (wse_start(wdev)) {
-			drm_err(&wdev->drm,
-				"it did not come back: giving the device up, unbind and bind it to try again\n");
-			wse_dev_disable(wdev);
-			wse_lost(wdev);
+	scoped_guard(wse_signalling) {
+		guard(mutex)(&wdev->hw_mutex);
+		if (wdev->held && !wdev->dead) {
+			pci_set_master(wse_pdev(wdev));
+			wdev->resets++;
+			if (wse_start(wdev)) {
+				drm_err(&wdev->drm,
+					"it did not come back: giving the device up, unbind and bind it to try again\n");
+				wse_dev_disable(wdev);
+				wse_lost(wdev);
+			}
 		}
+		wdev->held = false;
 	}
-	wdev->held = false;
-	mutex_unlock(&wdev->hw_mutex);
 	/* what had to wait meanwhile */
 	queue_work(wdev->wq, &wdev->lease_work);
 	queue_work(wdev->wq, &wdev->reset_work);

@@ -4,6 +4,7 @@
  * accept the job -> hand out its fence.
  */
 #include <linux/dma-fence-chain.h>
+#include <linux/dma-resv.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -14,9 +15,11 @@
 
 #include "wse_ctx.h"
 #include "wse_dev.h"
+#include "wse_fence.h"
 #include "wse_gem.h"
 #include "wse_ioctl.h"
 #include "wse_job.h"
+#include "wse_resv.h"
 
 #define WSE_MAX_SYNCS 1024u
 /* what version 1.0 knew: older user space cannot know less */
@@ -33,67 +36,65 @@ struct wse_out_sync {
 	u64 point;
 };
 
-static void wse_free_array(void *array, const void *few)
-{
-	if (array != few)
-		kvfree(array);
-}
-
 /*
  * Array of elements of bytes each, from user elements of any size: what user space does not know is
  * 0, and what we do not know must be (-E2BIG). It is few, room for nfew of them, where that is
- * enough: see wse_free_array().
+ * enough, else *heap, which the caller frees whatever this returns.
  */
 static void *wse_copy_array(const struct drm_wse_array *array, size_t bytes, size_t least,
-			    void *few, u32 nfew)
+			    void *few, u32 nfew, void **heap)
 {
 	const char __user *from = u64_to_user_ptr(array->ptr);
-	char *to;
+	char *to = few;
 	u32 i;
 	int ret;
 
 	if (array->stride < least || array->stride > PAGE_SIZE || array->stride % 8)
 		return ERR_PTR(-EINVAL);
-	to = few;
-	if (array->count > nfew)
-		to = kvmalloc_array(array->count, bytes, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (array->count > nfew) {
+		*heap = kvmalloc_array(array->count, bytes, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+		to = *heap;
+	}
 	if (!to)
 		return ERR_PTR(-ENOMEM);
-	if (array->stride == bytes) {
-		if (!copy_from_user(to, from, array->count * bytes))
-			return to;
-		wse_free_array(to, few);
-		return ERR_PTR(-EFAULT);
-	}
+	if (array->stride == bytes)
+		return copy_from_user(to, from, array->count * bytes) ? ERR_PTR(-EFAULT) : to;
 	for (i = 0; i < array->count; i++) {
 		ret = copy_struct_from_user(to + i * bytes, bytes, from + (size_t)i * array->stride,
 					    array->stride);
-		if (ret) {
-			wse_free_array(to, few);
+		if (ret)
 			return ERR_PTR(ret);
-		}
 	}
 	return to;
 }
 
-/* NULL for handle 0. The job keeps the reference; a run of commands on one buffer is common. */
-static int wse_job_bo(struct wse_job *job, struct drm_file *file, u32 handle, u32 *last_handle,
-		      struct wse_bo **bo)
+/* The last buffer that was looked up: a run of commands on one is common. */
+struct wse_named {
+	u32 handle;
+	struct wse_bo *bo;
+	struct wse_job_bo *entry;
+};
+
+/* named->bo is NULL for handle 0. The job keeps the reference. */
+static int wse_job_bo(struct wse_job *job, struct drm_file *file, u32 handle, bool write,
+		      struct wse_named *named)
 {
 	struct drm_gem_object *obj;
 
 	if (!handle) {
-		*bo = NULL;
+		named->bo = NULL;
 		return 0;
 	}
-	if (*bo && *last_handle == handle)
-		return 0;
-	obj = drm_gem_object_lookup(file, handle);
-	if (!obj)
-		return -ENOENT;
-	job->bos[job->nbo++] = obj;
-	*last_handle = handle;
-	*bo = to_wse_bo(obj);
+	if (!named->bo || named->handle != handle) {
+		obj = drm_gem_object_lookup(file, handle);
+		if (!obj)
+			return -ENOENT;
+		named->entry = &job->bos[job->nbo++];
+		named->entry->obj = obj;
+		named->handle = handle;
+		named->bo = to_wse_bo(obj);
+	}
+	named->entry->write |= write;
 	return 0;
 }
 
@@ -134,30 +135,31 @@ static int wse_encode(const struct drm_wse_cmd *c, const struct wse_bo *bo,
 static int wse_job_fill(struct wse_job *job, struct drm_file *file, const struct drm_wse_cmd *cmds)
 {
 	struct wse_device *wdev = job->ctx->wdev;
-	struct wse_bo *bo = NULL, *mask = NULL;
-	u32 bo_handle = 0, mask_handle = 0, i;
+	struct wse_named buf = {}, mask = {};
+	u32 i;
 	int ret;
 
 	for (i = 0; i < job->ncmd; i++) {
 		const struct drm_wse_cmd *c = &cmds[i];
 		struct wse_job_cmd *cmd = &job->cmd[i];
 
-		ret = wse_job_bo(job, file, c->bo, &bo_handle, &bo);
+		ret = wse_job_bo(job, file, c->bo, wse_cmd_writes(c), &buf);
 		if (!ret)
-			ret = wse_job_bo(job, file, c->mask_bo, &mask_handle, &mask);
+			ret = wse_job_bo(job, file, c->mask_bo, false, &mask);
 		if (!ret)
-			ret = wse_cmd_check(&wdev->geom, c, bo ? bo->buf.size : 0,
-					    mask ? mask->buf.size : 0);
+			ret = wse_cmd_check(&wdev->geom, c, buf.bo ? buf.bo->buf.size : 0,
+					    mask.bo ? mask.bo->buf.size : 0);
 		if (!ret && c->op == WSE_OP_FENCE)
 			ret = wse_fence_check(&wdev->geom, cmds, i);
 		if (!ret && c->op != WSE_OP_FENCE)
-			ret = wse_encode(c, bo, mask, &cmd->sqe);
+			ret = wse_encode(c, buf.bo, mask.bo, &cmd->sqe);
 		if (ret) {
 			drm_dbg(&wdev->drm, "command %u (op %u) refused: %d\n", i, c->op, ret);
 			return ret;
 		}
 		cmd->queue = c->queue;
 		job->need[c->queue]++;
+		job->queues |= BIT(c->queue - 1);
 		if (c->op == WSE_OP_FENCE) {
 			/* what it waits for gets its number in the ring */
 			cmd->sqe.opcode = WSE_OP_FENCE;
@@ -234,27 +236,42 @@ static void wse_hand_out(struct wse_out_sync *out, u32 n, struct dma_fence *fenc
 	}
 }
 
+/* From the job's acceptance on its fence signals, and nothing can fail. */
+static int wse_accept(struct wse_job *job, struct wse_out_sync *out, u32 nout)
+{
+	struct dma_fence *fence;
+	u32 i;
+	int ret;
+
+	guard(wse_signalling)();
+	ret = wse_job_queue(job, &fence);
+	if (ret)
+		return ret;
+	wse_resv_add(job, fence);
+	wse_hand_out(out, nout, fence);
+	for (i = 0; i < job->ndep; i++)
+		wse_job_wait_dep(job, &job->deps[i]);
+	wse_job_ready(job);
+	dma_fence_put(fence);
+	return 0;
+}
+
 /* Everything is found and checked: the job starts, or waits for its fences. */
 static int wse_submit_job(struct wse_job *job, struct wse_out_sync *out, u32 nout)
 {
 	struct wse_device *wdev = job->ctx->wdev;
-	struct dma_fence *fence = dma_fence_get(job->fence);
+	struct ww_acquire_ctx acquire;
 	int idx, ret;
-	u32 i;
 
-	if (!drm_dev_enter(&wdev->drm, &idx)) {
-		dma_fence_put(fence);
-		return -ENODEV;
+	ret = wse_resv_lock(job, &acquire);
+	if (ret)
+		return ret;
+	ret = -ENODEV;
+	if (drm_dev_enter(&wdev->drm, &idx)) {
+		ret = wse_accept(job, out, nout);
+		drm_dev_exit(idx);
 	}
-	ret = wse_job_queue(job);
-	if (!ret) {
-		wse_hand_out(out, nout, fence);
-		for (i = 0; i < job->ndep; i++)
-			wse_job_wait_dep(job, &job->deps[i]);
-		wse_job_ready(job);
-	}
-	drm_dev_exit(idx);
-	dma_fence_put(fence);
+	wse_resv_unlock(job, &acquire);
 	return ret;
 }
 
@@ -262,14 +279,18 @@ int wse_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct wse_device *wdev = to_wse_device(drm);
 	struct drm_wse_submit *args = data;
-	struct drm_wse_cmd few_cmds[WSE_FEW_CMDS], *cmds = few_cmds;
-	struct drm_wse_sync few_in[WSE_FEW_SYNCS], *in = few_in;
-	struct drm_wse_sync few_outs[WSE_FEW_SYNCS], *outs = few_outs;
+	struct drm_wse_cmd few_cmds[WSE_FEW_CMDS], *cmds;
+	struct drm_wse_sync few_in[WSE_FEW_SYNCS], *in = NULL;
+	struct drm_wse_sync few_outs[WSE_FEW_SYNCS], *outs = NULL;
 	struct wse_out_sync few_out[WSE_FEW_SYNCS] = {}, *out = few_out;
 	u32 nin = args->in_syncs.count, nout = args->out_syncs.count;
-	struct wse_job *job = NULL;
-	struct wse_ctx *ctx;
 	int ret;
+
+	/* where few is not enough */
+	void *cmds_heap __free(kvfree) = NULL;
+	void *in_heap __free(kvfree) = NULL;
+	void *outs_heap __free(kvfree) = NULL;
+	void *out_heap __free(kvfree) = NULL;
 
 	BUILD_BUG_ON(sizeof(struct drm_wse_cmd) < WSE_CMD_BYTES_1_0);
 	BUILD_BUG_ON(sizeof(struct drm_wse_sync) < WSE_SYNC_BYTES_1_0);
@@ -277,42 +298,36 @@ int wse_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 	if (args->flags || !args->cmds.count || args->cmds.count > wdev->depth - 1 ||
 	    nin > WSE_MAX_SYNCS || nout > WSE_MAX_SYNCS)
 		return -EINVAL;
-	ctx = wse_ctx_find(file, args->ctx);
+
+	struct wse_ctx *ctx __free(wse_ctx) = wse_ctx_find(file, args->ctx);
+
 	if (!ctx)
 		return -ENOENT;
 	wse_jobs_reap(wdev);
 	ret = wait_event_interruptible(ctx->wait,
 				       READ_ONCE(ctx->njobs) < WSE_MAX_JOBS || READ_ONCE(ctx->err));
 	if (ret)
-		goto put_ctx;
+		return ret;
 
 	cmds = wse_copy_array(&args->cmds, sizeof(*cmds), WSE_CMD_BYTES_1_0, few_cmds,
-			      WSE_FEW_CMDS);
-	ret = PTR_ERR_OR_ZERO(cmds);
-	if (ret)
-		goto put_ctx;
-	if (nin) {
+			      WSE_FEW_CMDS, &cmds_heap);
+	if (nin)
 		in = wse_copy_array(&args->in_syncs, sizeof(*in), WSE_SYNC_BYTES_1_0, few_in,
-				    WSE_FEW_SYNCS);
-		ret = PTR_ERR_OR_ZERO(in);
-		if (ret)
-			goto free_cmds;
-	}
-	if (nout) {
+				    WSE_FEW_SYNCS, &in_heap);
+	if (nout)
 		outs = wse_copy_array(&args->out_syncs, sizeof(*outs), WSE_SYNC_BYTES_1_0, few_outs,
-				      WSE_FEW_SYNCS);
-		ret = PTR_ERR_OR_ZERO(outs);
-		if (ret)
-			goto free_in;
+				      WSE_FEW_SYNCS, &outs_heap);
+	ret = PTR_ERR_OR_ZERO(cmds) ?: PTR_ERR_OR_ZERO(in) ?: PTR_ERR_OR_ZERO(outs);
+	if (ret)
+		return ret;
+	if (nout > WSE_FEW_SYNCS) {
+		out_heap = kvcalloc(nout, sizeof(*out), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+		out = out_heap;
 	}
-	ret = -ENOMEM;
-	if (nout > WSE_FEW_SYNCS)
-		out = kvcalloc(nout, sizeof(*out), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!out)
-		goto free_outs;
-	job = wse_job_alloc(ctx, args->cmds.count, nin);
-	if (!job)
-		goto free_out;
+	struct wse_job *job __free(wse_job) = wse_job_alloc(ctx, args->cmds.count, nin);
+
+	if (!job || !out)
+		return -ENOMEM;
 	ret = wse_job_fill(job, file, cmds);
 	if (!ret)
 		ret = wse_find_in_syncs(job, file, in, nin);
@@ -321,16 +336,5 @@ int wse_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 	if (!ret)
 		ret = wse_submit_job(job, out, nout);
 	wse_put_out_syncs(out, nout);
-	wse_job_put(job);
-free_out:
-	wse_free_array(out, few_out);
-free_outs:
-	wse_free_array(outs, few_outs);
-free_in:
-	wse_free_array(in, few_in);
-free_cmds:
-	wse_free_array(cmds, few_cmds);
-put_ctx:
-	wse_ctx_put(ctx);
 	return ret;
 }

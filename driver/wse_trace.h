@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Trace events of what a job goes through, and of resets: /sys/kernel/tracing/events/wse. A job is
- * named by its fence's context, as in the events of dma_fence.
+ * named by its fence's context and number, as in the events of dma_fence.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM wse
@@ -18,16 +18,19 @@
 DECLARE_EVENT_CLASS(wse_job, TP_PROTO(const struct wse_job *job), TP_ARGS(job),
 		    TP_STRUCT__entry(__string(dev, dev_name(job->ctx->wdev->drm.dev))
 				     __field(u64, job)
+				     __field(u32, seqno)
 				     __field(u32, ctx)
 				     __field(u32, ncmd)
 				     __field(u32, ndep)),
 		    TP_fast_assign(__assign_str(dev);
-				   __entry->job = job->id;
+				   __entry->job = job->timeline;
+				   __entry->seqno = job->seqno;
 				   __entry->ctx = job->ctx->id;
 				   __entry->ncmd = job->ncmd;
 				   __entry->ndep = job->ndep;),
-		    TP_printk("%s ctx=%u job=%llu commands=%u in_syncs=%u", __get_str(dev),
-			      __entry->ctx, __entry->job, __entry->ncmd, __entry->ndep));
+		    TP_printk("%s ctx=%u job=%llu:%u commands=%u in_syncs=%u", __get_str(dev),
+			      __entry->ctx, __entry->job, __entry->seqno, __entry->ncmd,
+			      __entry->ndep));
 
 /* accepted: its fence will signal */
 DEFINE_EVENT(wse_job, wse_submit, TP_PROTO(const struct wse_job *job), TP_ARGS(job));
@@ -41,6 +44,7 @@ TRACE_EVENT(wse_complete, TP_PROTO(const struct wse_job *job, unsigned int queue
 	    TP_ARGS(job, queue, completion),
 	    TP_STRUCT__entry(__string(dev, dev_name(job->ctx->wdev->drm.dev))
 			     __field(u64, job)
+			     __field(u32, seqno)
 			     __field(u32, ctx)
 			     __field(u32, left)
 			     __field(u32, cycles)
@@ -49,7 +53,8 @@ TRACE_EVENT(wse_complete, TP_PROTO(const struct wse_job *job, unsigned int queue
 			     __field(u8, queue)
 			     __field(u8, op)),
 	    TP_fast_assign(__assign_str(dev);
-			   __entry->job = job->id;
+			   __entry->job = job->timeline;
+			   __entry->seqno = job->seqno;
 			   __entry->ctx = job->ctx->id;
 			   __entry->left = job->left;
 			   __entry->cycles = completion->cycles;
@@ -57,9 +62,9 @@ TRACE_EVENT(wse_complete, TP_PROTO(const struct wse_job *job, unsigned int queue
 			   __entry->status = completion->status;
 			   __entry->queue = queue;
 			   __entry->op = completion->slot.op;),
-	    TP_printk("%s ctx=%u job=%llu queue=%u cid=%u op=%#x status=%u cycles=%u left=%u",
-		      __get_str(dev), __entry->ctx, __entry->job, __entry->queue, __entry->cid,
-		      __entry->op, __entry->status, __entry->cycles, __entry->left));
+	    TP_printk("%s ctx=%u job=%llu:%u queue=%u cid=%u op=%#x status=%u cycles=%u left=%u",
+		      __get_str(dev), __entry->ctx, __entry->job, __entry->seqno, __entry->queue,
+		      __entry->cid, __entry->op, __entry->status, __entry->cycles, __entry->left));
 
 /* what (context, or device) is reset, and why; jobs that are left end with err */
 TRACE_EVENT(wse_reset, TP_PROTO(const struct wse_device *wdev, const char *what, const char *why,

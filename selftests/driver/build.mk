@@ -29,6 +29,7 @@ SUITES += $(HOST_TESTS) selftests/driver/test-versions \
 	"selftests/driver/guest func test_ioctl" \
 	"selftests/driver/guest func test_submit 2x3 2" \
 	"selftests/driver/guest --iommu intel func test_submit 2x2 2" \
+	"selftests/driver/guest func test_resv 2x2 2" \
 	"selftests/driver/guest func test_lease 2x2 2" \
 	"selftests/driver/guest --iommu virtio func test_lease 2x2 2" \
 	"selftests/driver/guest func test_dma 2x2 2" \

@@ -120,6 +120,7 @@ int any_fd(struct fuzz_worker *w);
 void set_alarm(struct fuzz_worker *w, unsigned int ms);
 bool op_submit(struct fuzz_worker *w, struct fuzz_file *f);
 bool op_sync(struct fuzz_worker *w, struct fuzz_file *f);
+bool op_dmabuf(struct fuzz_worker *w, struct fuzz_file *f);
 uint32_t any_sync(struct fuzz_worker *w, struct fuzz_file *f);
 
 #endif

@@ -456,7 +456,7 @@ static const struct {
 	{ "import", op_import, 40 },	{ "udmabuf", op_udmabuf, 8 },  { "mail", op_mail, 30 },
 	{ "context", op_ctx, 30 },	{ "query", op_query, 30 },     { "raw", op_raw, 40 },
 	{ "file", op_file, 25 },	{ "threads", op_threads, 4 },  { "fork", op_fork, 2 },
-	{ "doom", op_doom, 6 },		{ "close", op_close, 8 },
+	{ "doom", op_doom, 6 },		{ "close", op_close, 8 },      { "dmabuf", op_dmabuf, 40 },
 };
 
 #define N_OPS (sizeof(ops) / sizeof(*ops))

@@ -2,6 +2,8 @@
 /*
  * The core's syncobj ioctls, which are where our fences go.
  */
+#include <linux/dma-buf.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 
 #include "fuzz.h"
@@ -200,5 +202,35 @@ bool op_sync(struct fuzz_worker *w, struct fuzz_file *f)
 		return op_array(w, f);
 	default:
 		return op_handle(w, f);
+	}
+}
+
+/*
+ * What a dma-buf says of those who use it, as a sync_file, and what it is told: a fence of anybody's
+ * that it carries from then on.
+ */
+bool op_dmabuf(struct fuzz_worker *w, struct fuzz_file *f)
+{
+	struct dma_buf_export_sync_file out = { .flags = 1 + below(&w->rng, 3), .fd = -1 };
+	struct dma_buf_import_sync_file in = { .flags = 1 + below(&w->rng, 3), .fd = any_fd(w) };
+	struct dma_buf_sync sync = { .flags = below(&w->rng, 8) };
+	struct pollfd p = { .fd = any_fd(w), .events = below(&w->rng, 8) };
+
+	(void)f;
+	if (percent(&w->rng, 3))
+		out.flags = in.flags = odd_value(&w->rng);
+	switch (below(&w->rng, 4)) {
+	case 0:
+		if (call(w, p.fd, DMA_BUF_IOCTL_EXPORT_SYNC_FILE, &out, sizeof(out)))
+			return false;
+		keep_fd(w, out.fd);
+		return true;
+	case 1:
+		return !call(w, p.fd, DMA_BUF_IOCTL_IMPORT_SYNC_FILE, &in, sizeof(in));
+	case 2:
+		set_alarm(w, 5);
+		return !call(w, p.fd, DMA_BUF_IOCTL_SYNC, &sync, sizeof(sync));
+	default:
+		return poll(&p, 1, below(&w->rng, 3)) > 0;
 	}
 }

@@ -182,8 +182,8 @@ struct drm_wse_ctx_destroy {
  * -EIO		the context is lost
  * -ENODEV	the device is gone
  * -ENOMEM
- * -EINTR	a signal while 1024 submits of this context were unfinished (then the ioctl
- *		waits)
+ * -EINTR	a signal while 1024 submits of this context were unfinished, or somebody else
+ *		had one of its buffers locked (then the ioctl waits)
  */
 /* An array in user memory. */
 struct drm_wse_array {
