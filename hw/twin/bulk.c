@@ -65,7 +65,9 @@ static struct bulks *get(struct wse_model *m)
 		return NULL;
 	m->bulk = b;
 	b->set = calloc(m->cols, sizeof(*b->set));
-	if (b->set && wse_kernels_get(0, &b->k) && wse_bulk_workers(m, 1))
+	b->port = calloc(m->cols, sizeof(*b->port));
+	b->mover = calloc(2 * (size_t)m->ncores, sizeof(*b->mover));
+	if (b->set && b->port && b->mover && wse_kernels_get(0, &b->k) && wse_bulk_workers(m, 1))
 		return b;
 	wse_bulk_free(m);
 	return NULL;
@@ -94,6 +96,12 @@ void wse_bulk_free(struct wse_model *m)
 		return;
 	for (i = 0; i < WSE_PARTS_MAX; i++)
 		free_worker(b->w[i]);
+	for (i = 0; b->port && i < m->cols; i++)
+		wse_bulk_forget(&b->port[i]);
+	for (i = 0; b->mover && i < 2 * m->ncores; i++)
+		wse_bulk_forget(&b->mover[i]);
+	free(b->port);
+	free(b->mover);
 	free(b->set);
 	free(b);
 	m->bulk = NULL;
@@ -114,21 +122,33 @@ static bool takes_values(const struct set *s, const struct wse_port_in *p)
 	return p->dense;
 }
 
+/* of one source of several; with limits a set may end elsewhere */
+static struct found *last_set(const struct wse_model *m, const struct bulk *b, struct found *f,
+			      uint32_t i)
+{
+	return b->limited || unlikely(m->mesh->shuffle) ? NULL : &f[i];
+}
+
 bool wse_bulk_port(struct wse_model *m, struct bulk *b, unsigned int col, struct set *s)
 {
 	struct wse_port_in *p = &m->in[col];
 	uint32_t n = p->n - p->pos < WSE_RUN_MAX ? p->n - p->pos : WSE_RUN_MAX;
+	struct found *again = last_set(m, b, ((struct bulks *)m->bulk)->port, col);
 	struct run r = {0};
 
-	wse_bulk_begin(b, s);
-	if (!n)
-		return false;
-	if (!wse_bulk_follow(m, b, &m->core[col], WSE_PORT_N, p->color)) {
-		wse_bulk_give_up(s);
-		return false;
+	if (!again || !wse_bulk_again(m, again, n, s)) {
+		wse_bulk_begin(b, s);
+		if (!n)
+			return false;
+		if (!wse_bulk_follow(m, b, &m->core[col], WSE_PORT_N, p->color)) {
+			wse_bulk_give_up(s);
+			return false;
+		}
+		if (!wse_bulk_find(m, s, n))
+			return false;
+		if (again)
+			wse_bulk_keep(again, s);
 	}
-	if (!wse_bulk_find(m, s, n))
-		return false;
 	s->values = takes_values(s, p);
 	s->end = p->end_due && p->pos + s->n == p->n;
 	if (s->values)
@@ -211,14 +231,20 @@ bool wse_bulk_port_end(struct wse_model *m, struct bulk_worker *w, unsigned int 
 static bool mover_run(struct bulk_worker *w, struct wse_mesh *p, struct wse_core *c,
 		      unsigned int which)
 {
+	struct found *again = last_set(p->dev, &w->any, ((struct bulks *)p->dev->bulk)->mover,
+				       2 * c->idx + which - WSE_ENGINE_M0);
 	struct bulk *b = &w->any;
 	struct set s;
 	bool any;
 
-	wse_bulk_begin(b, &s);
-	wse_bulk_source(b, c, which);
-	if (!wse_bulk_find(p->dev, &s, WSE_RUN_MAX))
-		return false;
+	if (!again || !wse_bulk_again(p->dev, again, WSE_RUN_MAX, &s)) {
+		wse_bulk_begin(b, &s);
+		wse_bulk_source(b, c, which);
+		if (!wse_bulk_find(p->dev, &s, WSE_RUN_MAX))
+			return false;
+		if (again)
+			wse_bulk_keep(again, &s);
+	}
 	any = wse_bulk_reserve(&w->one, &s);
 	if (any) {
 		wse_bulk_run(&w->one, &s);

@@ -31,6 +31,11 @@ struct node { /* an engine with its running instruction, or a south port */
 	uint32_t done;	       /* it has passed its run on: for those whom it feeds on other threads */
 };
 
+struct router { /* that wavelets cross */
+	uint32_t core;
+	uint8_t part, color, port, tx; /* in by port, out by tx */
+};
+
 struct bulk { /* what has been found, of one set or more */
 	struct node *node;
 	uint32_t *order; /* nodes, every one after those that feed it */
@@ -38,7 +43,7 @@ struct bulk { /* what has been found, of one set or more */
 	uint32_t *sink;
 	uint32_t *slot; /* [3 * core + engine] or [3 * cores + column] -> node + 1 */
 	uint32_t *stack;
-	uint32_t *trail; /* routers that wavelets cross: part << 28 | core << 4 | ports to neighbours */
+	struct router *trail;
 	uint32_t ntrail, trail_cap;
 	uint32_t nnodes, norder, nsinks, hops;
 	/* how far to look */
@@ -58,6 +63,16 @@ struct set { /* all that one source feeds, and how many elements can pass throug
 	bool stores; /* runs need a scratch */
 	bool values; /* of a port, to lanes that refuse no index */
 	bool end;    /* the block's END comes next */
+};
+
+struct found { /* the set that a source fed the last time, see bulk_again.c */
+	struct bulk b; /* without slots and stack */
+	struct set s;
+	struct state { /* of a node's engine */
+		int8_t claim, out;
+		uint8_t op, src1, src2; /* kinds */
+	} *state;
+	uint32_t node_cap, sink_cap;
 };
 
 struct scratch { /* arrays that engines produce */
@@ -86,6 +101,8 @@ struct bulks { /* wse_model.bulk */
 	struct wse_kernels k;
 	struct bulk_worker *w[WSE_PARTS_MAX];
 	struct column *set; /* [cols] */
+	/* sets of the last time: of ports, [cols], and movers, [2 * ncores] */
+	struct found *port, *mover;
 };
 
 enum reach { ANYWHERE, INSIDE, OUTSIDE }; /* sets of movers: all; inside their parts; those that are not */
@@ -118,6 +135,21 @@ void wse_bulk_begin(struct bulk *b, struct set *s);
 bool wse_bulk_find(struct wse_model *m, struct set *s, uint32_t n);
 void wse_bulk_give_up(struct set *s);
 void wse_bulk_source(struct bulk *b, struct wse_core *c, unsigned int which);
+
+/* bulk_again.c */
+/* the same set again, up to n elements; false: look for it */
+bool wse_bulk_again(struct wse_model *m, struct found *f, uint32_t n, struct set *s);
+void wse_bulk_keep(struct found *f, const struct set *s);
+void wse_bulk_forget(struct found *f);
+/* elements that a mover's instruction has left, at most those of a run */
+static inline uint32_t wse_bulk_left(const struct wse_engine *e)
+{
+	uint64_t left = e->inner + (uint64_t)(e->outer - 1) * e->width;
+
+	if (e->until_end)
+		return WSE_RUN_MAX;
+	return left < WSE_RUN_MAX ? left : WSE_RUN_MAX;
+}
 
 /* bulk_run.c */
 void wse_bulk_deliver(const struct set *s, uint32_t first, uint32_t sinks, const struct run *r);

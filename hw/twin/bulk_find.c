@@ -169,11 +169,11 @@ static bool beyond(struct bulk *b, const struct wse_core *c)
 }
 
 /* the nth router on the way; false: no memory */
-static bool leave_trail(struct bulk *b, uint32_t n, uint32_t router)
+static bool leave_trail(struct bulk *b, uint32_t n, struct router router)
 {
 	if (n > b->trail_cap) {
 		uint32_t cap = b->trail_cap ? 2 * b->trail_cap : 64;
-		uint32_t *t = realloc(b->trail, cap * sizeof(*t));
+		struct router *t = realloc(b->trail, cap * sizeof(*t));
 
 		if (!t)
 			return false;
@@ -200,7 +200,8 @@ bool wse_bulk_follow(struct wse_model *m, struct bulk *b, struct wse_core *c, un
 		tx = c->tx[color];
 		if (++steps > limit || c->rx[color] != port || c->in[port][color].count || !tx ||
 		    !leave_trail(b, b->ntrail + steps,
-				 c->mesh->index << 28 | c->idx << 4 | (tx & 15)))
+				 (struct router){c->idx, (uint8_t)c->mesh->index, (uint8_t)color,
+						 (uint8_t)port, (uint8_t)tx}))
 			return false;
 		if (tx & 1u << WSE_PORT_R) {
 			n = reader(b, c, color);
@@ -252,15 +253,6 @@ static bool follow_dotq(struct bulk *b, struct node *dot)
 		return true;
 	}
 	return false;
-}
-
-static uint32_t left_of(const struct wse_engine *e)
-{
-	uint64_t left = e->inner + (uint64_t)(e->outer - 1) * e->width;
-
-	if (e->until_end)
-		return WSE_RUN_MAX;
-	return left < WSE_RUN_MAX ? left : WSE_RUN_MAX;
 }
 
 /* the mover that sends what arrives at a core's ramp on a color; NULL: none does now */
@@ -346,7 +338,7 @@ static uint32_t expand(struct wse_model *m, struct set *s, uint32_t n)
 			}
 		} else {
 			stores = true;
-			left = left_of(x->e);
+			left = wse_bulk_left(x->e);
 			n = left < n ? left : n;
 			if (x->e->out >= 0 && !wse_bulk_follow(m, b, x->c, WSE_PORT_R, x->e->out))
 				return 0;

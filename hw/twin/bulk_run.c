@@ -367,16 +367,16 @@ void wse_bulk_run(struct scratch *r, const struct set *s)
 void wse_bulk_count(struct wse_model *m, const struct set *s, uint32_t hops, uint32_t n,
 		    uint32_t parts)
 {
-	const uint32_t *router = s->b->trail + s->trail;
-	uint32_t i, p;
+	const struct router *r = s->b->trail + s->trail, *end = r + hops;
+	uint32_t p;
 
-	for (i = 0; i < hops; i++) {
-		struct wse_core *c = &m->core[router[i] >> 4 & 0xffffff];
+	for (; r < end; r++) {
+		struct wse_core *c = &m->core[r->core];
 
-		if (!(parts >> (router[i] >> 28) & 1))
+		if (!(parts >> r->part & 1))
 			continue;
 		c->cnt[WSE_CNT_WAVELET] += n;
-		for (p = router[i] & 15; p; p &= p - 1)
+		for (p = r->tx & 15u; p; p &= p - 1)
 			c->link[__builtin_ctz(p)] += n;
 	}
 }

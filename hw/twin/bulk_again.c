@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The set that a source fed the last time. Kernels hand out block after block to the same engines by the
+ * same routes, so the set is kept, and what bulk_find.c would look at on its way is looked at in a row:
+ * the routes, the channels, the readers and what their instructions do. Where all of that is as it was,
+ * the search would find the same set; of what has changed nothing is guessed, it is looked for again.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bulk.h"
+
+#define MOST_NODES   64u /* of a set that is kept */
+#define MOST_ROUTERS 256u
+
+static bool same_routers(const struct wse_model *m, const struct found *f)
+{
+	const struct router *r = f->b.trail, *end = r + f->b.ntrail;
+	uint32_t bad = 0;
+
+	for (; r < end; r++) {
+		const struct wse_core *c = &m->core[r->core];
+
+		bad |= (uint32_t)(c->rx[r->color] ^ r->port) | (uint32_t)(c->tx[r->color] ^ r->tx) |
+		       c->in[r->port][r->color].count;
+	}
+	return !bad;
+}
+
+static struct state state_of(const struct wse_engine *e)
+{
+	return (struct state){e->claim, e->out, e->op, e->o[OPND_SRC1].kind, e->o[OPND_SRC2].kind};
+}
+
+/* would a reader of the DOT queue that is asked first take it? */
+static bool takes_dot(const struct wse_engine *e)
+{
+	return e->n && e->started && !e->end_left &&
+	       (e->o[OPND_SRC1].kind == WSE_KIND_DOTQ || e->o[OPND_SRC2].kind == WSE_KIND_DOTQ);
+}
+
+static bool same_engine(const struct node *x, const struct state *s)
+{
+	const struct wse_engine *e = x->e;
+	const struct wse_core *c = x->c;
+	unsigned int i;
+
+	if (!e->n || !e->started || e->end_left || e->claim != s->claim || e->out != s->out ||
+	    e->op != s->op || e->o[OPND_SRC1].kind != s->src1 || e->o[OPND_SRC2].kind != s->src2 ||
+	    c->run != WSE_CORE_RUNNING)
+		return false;
+	if (x->need_fab) {
+		if (c->recv_any >> e->claim & 1)
+			return false;
+		for (i = 0; i < x->which; i++) /* readers that are asked first */
+			if (c->eng[i].claim == e->claim)
+				return false;
+	}
+	return !x->need_dot || (!c->dotq.count &&
+				(x->which == WSE_ENGINE_M0 || !takes_dot(&c->eng[WSE_ENGINE_M0])));
+}
+
+bool wse_bulk_again(struct wse_model *m, struct found *f, uint32_t n, struct set *s)
+{
+	uint32_t i, left;
+
+	if (!f->s.b || !n || !same_routers(m, f))
+		return false;
+	for (i = 0; i < f->s.nnodes; i++) {
+		struct node *x = &f->b.node[i];
+
+		if (x->port) {
+			const struct wse_port_out *p = x->port;
+			unsigned int color = f->state[i].op;
+
+			if (!p->busy || p->color != color || p->q[color].count)
+				return false;
+			left = p->n - p->pos;
+		} else {
+			if (!same_engine(x, &f->state[i]))
+				return false;
+			left = x->which == WSE_ENGINE_L ? n : wse_bulk_left(x->e);
+		}
+		n = left < n ? left : n;
+	}
+	if (!n)
+		return false;
+	*s = f->s;
+	s->n = n;
+	return true;
+}
+
+static void *copy(void *old, const void *from, size_t n, size_t size, uint32_t *cap)
+{
+	if (n > *cap) {
+		free(old);
+		*cap = (uint32_t)n;
+		old = malloc(n * size);
+	}
+	if (old)
+		memcpy(old, from, n * size);
+	return old;
+}
+
+void wse_bulk_keep(struct found *f, const struct set *s)
+{
+	const struct bulk *b = s->b;
+	uint32_t nsinks = b->nsinks - s->sink, routers = b->ntrail - s->trail, i, caps[2];
+
+	f->s.b = NULL;
+	if (s->nnodes > MOST_NODES || routers > MOST_ROUTERS || s->node || s->order || s->sink ||
+	    s->trail)
+		return;
+	caps[0] = caps[1] = f->node_cap;
+	f->b.node = copy(f->b.node, b->node, s->nnodes, sizeof(*b->node), &f->node_cap);
+	f->b.order = copy(f->b.order, b->order, s->norder, sizeof(*b->order), &caps[0]);
+	f->b.sink = copy(f->b.sink, b->sink, nsinks, sizeof(*b->sink), &f->sink_cap);
+	f->b.trail = copy(f->b.trail, b->trail, routers, sizeof(*b->trail), &f->b.trail_cap);
+	if (caps[1] < f->node_cap) {
+		free(f->state);
+		f->state = malloc(f->node_cap * sizeof(*f->state));
+	}
+	if (!f->b.node || !f->b.order || !f->b.sink || !f->b.trail || !f->state) {
+		wse_bulk_forget(f);
+		return;
+	}
+	for (i = 0; i < s->nnodes; i++) {
+		const struct node *x = &f->b.node[i];
+
+		f->state[i] = x->port ? (struct state){.op = x->port->color} : state_of(x->e);
+	}
+	f->b.ntrail = routers;
+	f->b.nsinks = nsinks;
+	f->s = *s;
+	f->s.b = &f->b;
+}
+
+void wse_bulk_forget(struct found *f)
+{
+	free(f->b.node);
+	free(f->b.order);
+	free(f->b.sink);
+	free(f->b.trail);
+	free(f->state);
+	memset(f, 0, sizeof(*f));
+}
