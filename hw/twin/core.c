@@ -25,9 +25,7 @@ void wse_core_hold(struct wse_mesh *m, struct wse_core *c)
 	memset(c->entry, 0, sizeof(c->entry));
 	memset(c->bind, 0xff, sizeof(c->bind));
 	memset(c->dsr, 0, sizeof(c->dsr));
-	memset(c->lane, 0, sizeof(c->lane));
-	c->lane[WSE_NDSR].known = true;
-	c->lane[WSE_NDSR].rule = WSE_RULE_LANE;
+	wse_quick_hold(m, c);
 	memset(c->acc, 0, sizeof(c->acc));
 	memset(c->eng, 0, sizeof(c->eng));
 	for (i = 0; i < 3; i++)

@@ -277,11 +277,11 @@ static void set_dsr(struct emit *e, const struct wse_dec *d, unsigned int word)
 
 	core_member(e, 0x89, a, off);
 	core_member(e, 0x89, b, off + 4);
-	e1(e, 0xc6); /* mov byte [rbx + disp32], 0 */
+	e1(e, 0xc7); /* mov dword [rbx + disp32], 0 */
 	e1(e, 0x83);
 	e4(e, offsetof(struct wse_core, lane) + (d->rd & 15) * sizeof(struct wse_lane) +
-		      offsetof(struct wse_lane, known));
-	e1(e, 0);
+		      offsetof(struct wse_lane, id));
+	e4(e, 0);
 }
 
 static void mov_pointer(struct emit *e, unsigned int reg, uint64_t p)

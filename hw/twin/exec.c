@@ -331,12 +331,12 @@ L_csr:
 L_dsr0:
 	c->dsr[d->rd & 15][0] = X1;
 	c->dsr[d->rd & 15][1] = X2;
-	c->lane[d->rd & 15].known = false;
+	c->lane[d->rd & 15].id = 0;
 	NEXT();
 L_dsr1:
 	c->dsr[d->rd & 15][2] = X1;
 	c->dsr[d->rd & 15][3] = X2;
-	c->lane[d->rd & 15].known = false;
+	c->lane[d->rd & 15].id = 0;
 	NEXT();
 L_issue:
 	c->pc = PC();

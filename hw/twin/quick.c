@@ -19,17 +19,18 @@
 
 struct way {			   /* what an instruction does with operands of these shapes */
 	uint32_t tcw;		   /* 0: nothing is known */
-	uint32_t d, a, b;	   /* the shapes' ids; b: 0 where there is none */
+	uint32_t d, a, b;	   /* the shapes' ids; b may be NONE */
 	uint16_t d_at, a_at, b_at; /* where in struct wse_core its lanes are */
 	uint16_t cycles;
-	uint32_t ready, wake;	     /* tasks that its completion makes ready, does not block */
-	uint16_t macs : 12, see : 4; /* SEE_* */
+	uint32_t ready, wake; /* tasks that its completion makes ready, does not block */
+	uint16_t macs, see;   /* SEE_* */
 	struct wse_rows s;
 	wse_vector_fn *fn; /* in groups of LANES, or two at a time */
 } __attribute__((aligned(64)));
-#define SEE_A	  1u /* this operand may overlap DST, and then */
-#define SEE_B	  2u /* two groups at a time are not right */
-#define SEE_TWICE 4u /* SRC1 is one row of LANES again and again: fn takes two of it */
+#define NONE	  UINT32_MAX /* a scalar's, as if it were a shape */
+#define SEE_A	  1u	     /* this operand may overlap DST, and then */
+#define SEE_B	  2u	     /* two groups at a time are not right */
+#define SEE_TWICE 4u	     /* SRC1 is one row of LANES again and again: fn takes two of it */
 
 struct wse_quick {
 	struct way way[NWAYS];
@@ -93,7 +94,7 @@ static void find_shape(struct wse_mesh *m, struct wse_shape *s, const uint32_t d
 
 	if (!is_shape(known, dsr)) {
 		make_shape(s, dsr);
-		if (m->quicks->shapes == UINT32_MAX)
+		if (m->quicks->shapes == NONE - 1)
 			s->rule = 0;
 		if (!s->rule)
 			return;
@@ -110,13 +111,12 @@ static void refresh(struct wse_mesh *m, struct wse_core *c, struct wse_lane *l,
 	struct wse_shape *s = &l->s;
 	uint32_t off;
 
-	l->known = true;
 	if (!is_shape(s, dsr))
 		find_shape(m, s, dsr);
 	off = dsr[0] - (s->acc ? 0 : WSE_SRAM_BASE);
-	l->rule = off & s->align || off < s->least || off > s->most ? 0 : s->rule;
-	if (!l->rule)
+	if (!s->rule || off & s->align || off < s->least || off > s->most)
 		return;
+	l->id = s->id;
 	l->off = off;
 	l->at = s->acc ? (uint8_t *)&c->acc[off] : c->sram + off;
 	l->page = s->acc ? WSE_NPAGES : (uint8_t)((off + (uint32_t)s->lo) >> WSE_CODE_PAGE);
@@ -127,9 +127,18 @@ static inline const struct wse_lane *lane(struct wse_mesh *m, struct wse_core *c
 {
 	struct wse_lane *l = &c->lane[n];
 
-	if (!l->known)
+	if (!l->id)
 		refresh(m, c, l, c->dsr[n]);
 	return l;
+}
+
+void wse_quick_hold(struct wse_mesh *m, struct wse_core *c)
+{
+	struct wse_lane *none = &c->lane[WSE_NDSR];
+
+	memset(c->lane, 0, sizeof(c->lane));
+	none->id = NONE;
+	none->at = (uint8_t *)&m->quicks->scalar;
 }
 
 #define FIELD(tcw, name) (((tcw)&WSE_TCW_##name##_MASK) >> WSE_TCW_##name##_SHIFT)
@@ -153,7 +162,7 @@ static bool may_write(struct wse_core *c, const struct wse_lane *d)
 static inline bool apart(const struct wse_lane *d, const struct wse_lane *x)
 {
 	return d->at + d->s.hi <= x->at + x->s.lo || x->at + x->s.hi <= d->at + d->s.lo ||
-	       (d->at == x->at && d->s.id == x->s.id);
+	       (d->at == x->at && d->id == x->id);
 }
 
 /* ---- instructions ---- */
@@ -187,8 +196,8 @@ static bool reduce(struct wse_mesh *m, struct wse_core *c, uint32_t tcw)
 	struct way w;
 	unsigned int i;
 
-	if (!(d->rule & WSE_RULE_SINGLE) || !(a->rule & WSE_RULE_LANE) || d->s.bf16 ||
-	    s.width * s.rows > MOST || !may_write(c, d))
+	if (!d->id || !a->id || !(d->s.rule & WSE_RULE_SINGLE) || !(a->s.rule & WSE_RULE_LANE) ||
+	    d->s.bf16 || s.width * s.rows > MOST || !may_write(c, d))
 		return false;
 	for (i = 0; i < WSE_LANES; i++)
 		part[i] = max ? 0xff800000u : 0;
@@ -251,7 +260,7 @@ static bool find_way(struct wse_mesh *m, struct way *w, uint32_t tcw, const stru
 	when_done(w, tcw, n);
 	w->d = d->id;
 	w->a = a->id;
-	w->b = b ? b->id : 0;
+	w->b = b ? b->id : NONE;
 	w->d_at = lane_at(FIELD(tcw, DST));
 	w->a_at = lane_at(FIELD(tcw, SRC1));
 	w->b_at = lane_at(b ? FIELD(tcw, SRC2) : WSE_NDSR);
@@ -262,7 +271,7 @@ static bool find_way(struct wse_mesh *m, struct way *w, uint32_t tcw, const stru
 static inline bool is_way(const struct way *w, const struct wse_lane *d, const struct wse_lane *a,
 			  const struct wse_lane *b)
 {
-	return !((w->d ^ d->s.id) | (w->a ^ a->s.id) | (w->b ^ b->s.id));
+	return !((w->d ^ d->id) | (w->a ^ a->id) | (w->b ^ b->id));
 }
 
 /* where operands may overlap, or SRC1 has to be laid out */
@@ -272,18 +281,20 @@ static __attribute__((noinline)) uint32_t carefully(struct wse_quick *q, const s
 						    const struct wse_lane *b)
 {
 	uint32_t op = (w->tcw & WSE_TCW_OP_MASK) - WSE_TOP_VADD;
-	const uint8_t *from = a->at, *from_b = w->b ? b->at : (const uint8_t *)&q->scalar;
-	enum wse_src2 src2 = !w->b ? WSE_SRC2_SCALAR : b->s.bf16 ? WSE_SRC2_BF16 : WSE_SRC2_WORDS;
+	const uint8_t *from = a->at;
+	enum wse_src2 src2 = w->b == NONE ? WSE_SRC2_SCALAR
+			     : b->s.bf16  ? WSE_SRC2_BF16
+					  : WSE_SRC2_WORDS;
 	struct wse_rows s = {d->s.len, d->s.len1, d->s.step, a->s.step, b->s.step};
 	unsigned int variant = wse_vector_variant(d->s.bf16, a->s.bf16, src2);
 
 	if ((w->see & SEE_A && !apart(d, a)) || (w->see & SEE_B && !apart(d, b)))
-		return wse_vector_avx2[op][variant](d->at, from, from_b, &s);
+		return wse_vector_avx2[op][variant](d->at, from, b->at, &s);
 	if (w->see & SEE_TWICE) {
 		wse_twice_avx512(q->row, from, a->s.bf16);
 		from = (const uint8_t *)q->row;
 	}
-	return w->fn(d->at, from, from_b, &w->s);
+	return w->fn(d->at, from, b->at, &w->s);
 }
 
 /* the instruction with its way, which fits */
@@ -297,7 +308,7 @@ static inline uint32_t run(struct wse_mesh *m, struct wse_core *c, const struct 
 	complete(m, c, w);
 	if (w->see)
 		return carefully(q, w, d, a, b);
-	return w->fn(d->at, a->at, w->b ? b->at : (const uint8_t *)&q->scalar, &w->s);
+	return w->fn(d->at, a->at, b->at, &w->s);
 }
 
 static bool idle(const struct wse_mesh *m, const struct wse_core *c)
@@ -321,12 +332,10 @@ bool wse_issue_quick(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint3
 	a = lane(m, c, FIELD(tcw, SRC1));
 	if (!(tcw & WSE_TCW_SCALAR_MASK) && !(WSE_VECTOR_UNARY >> op & 1)) {
 		b = lane(m, c, FIELD(tcw, SRC2));
-		if (!b->rule)
-			return false;
 	}
-	if (!(d->rule & a->rule))
+	if (!d->id || !a->id || !b->id)
 		return false;
-	h = tcw * 0x9e3779b1u ^ (d->s.id * 0x85ebca6bu + a->s.id * 0xc2b2ae35u);
+	h = tcw * 0x9e3779b1u ^ (d->id * 0x85ebca6bu + a->id * 0xc2b2ae35u);
 	w = &m->quicks->way[(h >> 16) & (NWAYS - 1)];
 	if ((w->tcw != tcw || !is_way(w, d, a, b)) &&
 	    !find_way(m, w, tcw, &d->s, &a->s, b->s.rule ? &b->s : NULL))
@@ -337,31 +346,31 @@ bool wse_issue_quick(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint3
 	return run(m, c, w, d, a, b, scalar);
 }
 
-/* operands of which words were written since the last time */
-static __attribute__((noinline)) uint32_t renewed(struct wse_mesh *m, struct wse_core *c,
-						  uint32_t tcw, uint32_t scalar)
+/* operands of which words were written since the last time, or which have other shapes now */
+static __attribute__((noinline)) uint32_t
+renewed(struct wse_mesh *m, struct wse_core *c, const struct way *w, uint32_t tcw, uint32_t scalar)
 {
-	lane(m, c, FIELD(tcw, DST));
-	lane(m, c, FIELD(tcw, SRC1));
-	lane(m, c, FIELD(tcw, SRC2));
-	return wse_issue_inside(m, c, tcw, scalar);
+	const struct wse_lane *d = lane(m, c, FIELD(tcw, DST)), *a = lane(m, c, FIELD(tcw, SRC1));
+	const struct wse_lane *b = w->b == NONE ? &c->lane[WSE_NDSR] : lane(m, c, FIELD(tcw, SRC2));
+
+	if (unlikely(!is_way(w, d, a, b) || !may_write(c, d)))
+		return wse_issue_from_inside(m, c, tcw, scalar);
+	return run(m, c, w, d, a, b, scalar);
 }
 
 /* the same where it goes as it did the last time */
 uint32_t wse_issue_inside(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar)
 {
 	const struct way *w = m->quicks->hint[c->pc / 4 % NHINTS];
-	struct wse_lane *d, *a, *b;
+	const struct wse_lane *d, *a, *b;
 
 	if (unlikely(!w || w->tcw != tcw || !idle(m, c)))
 		return wse_issue_from_inside(m, c, tcw, scalar);
-	d = (struct wse_lane *)((uint8_t *)c + w->d_at);
-	a = (struct wse_lane *)((uint8_t *)c + w->a_at);
-	b = (struct wse_lane *)((uint8_t *)c + w->b_at);
-	if (unlikely(!(d->known & a->known & b->known)))
-		return renewed(m, c, tcw, scalar);
-	if (unlikely(!is_way(w, d, a, b) || !(d->rule & a->rule & b->rule) ||
-		     d->page_end > d->page + 1 || c->code[d->page] | c->code[d->page_end]))
-		return wse_issue_from_inside(m, c, tcw, scalar);
+	d = (const struct wse_lane *)((const uint8_t *)c + w->d_at);
+	a = (const struct wse_lane *)((const uint8_t *)c + w->a_at);
+	b = (const struct wse_lane *)((const uint8_t *)c + w->b_at);
+	if (unlikely(!is_way(w, d, a, b) || d->page_end > d->page + 1 ||
+		     c->code[d->page] | c->code[d->page_end]))
+		return renewed(m, c, w, tcw, scalar);
 	return run(m, c, w, d, a, b, scalar);
 }

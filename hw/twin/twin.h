@@ -148,8 +148,7 @@ struct wse_shape {
 /* what a DSR is as an operand of the lanes, as long as its words are these */
 struct wse_lane {
 	struct wse_shape s;
-	bool known;   /* its words have not been written since */
-	uint8_t rule; /* the shape's, where it fits */
+	uint32_t id; /* the shape's; 0: its words were written since, or it does not fit */
 	uint8_t page, page_end; /* of SRAM that the rows lie in, from the first to the last */
 	uint32_t off; /* in the SRAM; of accumulators, which */
 	uint8_t *at;
@@ -458,6 +457,7 @@ void wse_tensor_fault(struct wse_mesh *m, struct wse_core *c, uint32_t cause, ui
 		      uint32_t value);
 /* quick.c: what the part's cores share; 0, or -1: no memory */
 int wse_quick_create(struct wse_mesh *m);
+void wse_quick_hold(struct wse_mesh *m, struct wse_core *c); /* no DSR is known */
 /* runs a vector instruction here and now; false: nothing was done, queue it */
 bool wse_issue_quick(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar);
 /* ISSUE from translated code: exec.c has to do it; done, go on; done, but leave */
