@@ -12,158 +12,7 @@
 #include <string.h>
 
 #include "decode.h"
-#include "emit.h"
-#include "translate.h"
-
-#define BLOCK WSE_BLOCK_MAX
-
-_Static_assert(offsetof(struct wse_core, x) == 0, "registers are addressed from the core");
-
-/* ---- the assembler ---- */
-
-enum { EAX, ECX, EDX, EBX, ESP, EBP, ESI, EDI };
-
-static const uint8_t pool[] = {ESI, EDI, 8, 9, 10, 11};
-#define NPOOL (sizeof(pool))
-
-struct side {	       /* a way out of a block */
-	uint32_t from; /* where its jump's distance lies */
-	uint32_t n;    /* instructions run until there */
-	uint32_t
-		target; /* taken branches: word index; else the instruction that is left to exec.c */
-	bool taken;
-};
-
-struct emit {
-	struct wse_mesh *m;
-	struct wse_code *t;
-	uint8_t *p;
-	uint32_t index; /* of the block's first word */
-	uint32_t start; /* its code */
-	int8_t host[33];
-	int8_t guest[NPOOL];
-	unsigned int next;
-	struct side side[3 * BLOCK];
-	uint32_t nsides;
-};
-
-static void e1(struct emit *e, uint32_t b)
-{
-	*e->p++ = (uint8_t)b;
-}
-
-static void e4(struct emit *e, uint32_t v)
-{
-	memcpy(e->p, &v, 4);
-	e->p += 4;
-}
-
-static void rex(struct emit *e, unsigned int reg, unsigned int rm)
-{
-	unsigned int r = (reg >> 3) << 2 | rm >> 3;
-
-	if (r)
-		e1(e, 0x40 | r);
-}
-
-/* op reg, rm with registers; op may be two bytes, 0x0f.. */
-static void rr(struct emit *e, unsigned int op, unsigned int reg, unsigned int rm)
-{
-	rex(e, reg, rm);
-	if (op > 0xff)
-		e1(e, op >> 8);
-	e1(e, op & 0xff);
-	e1(e, 0xc0 | (reg & 7) << 3 | (rm & 7));
-}
-
-/* op reg, x[g] */
-static void rx(struct emit *e, unsigned int op, unsigned int reg, unsigned int g)
-{
-	rex(e, reg, EBX);
-	e1(e, op);
-	e1(e, 0x40 | (reg & 7) << 3 | EBX);
-	e1(e, g * 4);
-}
-
-/* add, or, and, sub, xor, cmp (/0 1 4 5 6 7) with a constant */
-static void ri(struct emit *e, unsigned int ext, unsigned int rm, uint32_t v)
-{
-	rr(e, 0x81, ext, rm);
-	e4(e, v);
-}
-
-static void mov_imm(struct emit *e, unsigned int reg, uint32_t v)
-{
-	rex(e, 0, reg);
-	e1(e, 0xb8 | (reg & 7));
-	e4(e, v);
-}
-
-static uint32_t here(const struct emit *e)
-{
-	return (uint32_t)(e->p - e->t->buf);
-}
-
-static void jump_to(struct emit *e, uint32_t to)
-{
-	e1(e, 0xe9);
-	e4(e, to - (here(e) + 4));
-}
-
-static void jcc_to(struct emit *e, unsigned int cc, uint32_t to)
-{
-	e1(e, 0x0f);
-	e1(e, 0x80 | cc);
-	e4(e, to - (here(e) + 4));
-}
-
-enum { CC_B = 2, CC_AE = 3, CC_E = 4, CC_NE = 5, CC_L = 12, CC_GE = 13 };
-
-static void side_exit(struct emit *e, unsigned int cc, uint32_t n, uint32_t target, bool taken)
-{
-	jcc_to(e, cc, 0);
-	e->side[e->nsides++] = (struct side){here(e) - 4, n, target, taken};
-}
-
-/* ---- registers ---- */
-
-static unsigned int take(struct emit *e, unsigned int g, unsigned int avoid)
-{
-	unsigned int i = e->next;
-
-	while (pool[i] == avoid)
-		i = (i + 1) % NPOOL;
-	e->next = (i + 1) % NPOOL;
-	if (e->guest[i] >= 0)
-		e->host[(int)e->guest[i]] = -1;
-	e->guest[i] = (int8_t)g;
-	e->host[g] = (int8_t)pool[i];
-	return pool[i];
-}
-
-/* where a register's value is; avoid: a host register that stays what it is */
-static unsigned int src(struct emit *e, unsigned int g, unsigned int avoid)
-{
-	unsigned int h;
-
-	if (e->host[g] >= 0)
-		return (unsigned int)e->host[g];
-	h = take(e, g, avoid);
-	rx(e, 0x8b, h, g);
-	return h;
-}
-
-/* rd = eax */
-static void write_back(struct emit *e, unsigned int rd)
-{
-	unsigned int h;
-
-	if (rd == 32)
-		return;
-	h = e->host[rd] >= 0 ? (unsigned int)e->host[rd] : take(e, rd, ~0u);
-	rr(e, 0x8b, h, EAX);
-	rx(e, 0x89, EAX, rd);
-}
+#include "emit_asm.h"
 
 /* ---- what blocks call ---- */
 
@@ -195,6 +44,14 @@ static void alu_ri(struct emit *e, const struct wse_dec *d, unsigned int ext)
 	rr(e, 0x8b, EAX, src(e, d->rs1, ~0u));
 	ri(e, ext, EAX, (uint32_t)d->imm);
 	write_back(e, d->rd);
+}
+
+static void add_imm(struct emit *e, const struct wse_dec *d)
+{
+	if (e->constant[d->rs1])
+		set_constant(e, d->rd, e->value[d->rs1] + (uint32_t)d->imm);
+	else
+		alu_ri(e, d, 0);
 }
 
 /* shl, shr, sar: /4 5 7 */
@@ -273,15 +130,19 @@ static void core_member(struct emit *e, unsigned int op, unsigned int reg, size_
 static void set_dsr(struct emit *e, const struct wse_dec *d, unsigned int word)
 {
 	size_t off = offsetof(struct wse_core, dsr) + ((d->rd & 15) * 4 + word) * 4;
-	unsigned int a = src(e, d->rs1, ~0u), b = src(e, d->rs2, a);
+	const uint8_t from[2] = {d->rs1, d->rs2};
+	unsigned int i;
 
-	core_member(e, 0x89, a, off);
-	core_member(e, 0x89, b, off + 4);
-	e1(e, 0xc7); /* mov dword [rbx + disp32], 0 */
-	e1(e, 0x83);
-	e4(e, offsetof(struct wse_core, lane) + (d->rd & 15) * sizeof(struct wse_lane) +
-		      offsetof(struct wse_lane, id));
-	e4(e, 0);
+	for (i = 0; i < 2; i++, off += 4) {
+		if (e->constant[from[i]])
+			member_imm(e, off, e->value[from[i]]);
+		else
+			core_member(e, 0x89, src(e, from[i], ~0u), off);
+	}
+	member_imm(e,
+		   offsetof(struct wse_core, lane) + (d->rd & 15) * sizeof(struct wse_lane) +
+			   offsetof(struct wse_lane, id),
+		   0);
 }
 
 static void mov_pointer(struct emit *e, unsigned int reg, uint64_t p)
@@ -308,14 +169,9 @@ static void call(struct emit *e, uint64_t fn)
 
 static void issue(struct emit *e, const struct wse_dec *d, uint32_t n)
 {
-	unsigned int a = src(e, d->rs1, ~0u), b = src(e, d->rs2, a);
-
-	e1(e, 0xc7); /* mov dword [rbx + disp32], imm32 */
-	e1(e, 0x83);
-	e4(e, offsetof(struct wse_core, pc));
-	e4(e, WSE_SRAM_BASE + (e->index + n) * 4);
-	rr(e, 0x8b, EDX, a);
-	rr(e, 0x8b, ECX, b);
+	member_imm(e, offsetof(struct wse_core, pc), WSE_SRAM_BASE + (e->index + n) * 4);
+	get(e, EDX, d->rs1, ~0u);
+	get(e, ECX, d->rs2, ~0u);
 	call(e, (uint64_t)(uintptr_t)wse_issue_inside);
 	ri(e, 7, EAX, WSE_INSIDE_ON);
 	side_exit(e, CC_B, n, e->index + n, false);
@@ -489,12 +345,10 @@ static void simple(struct emit *e, const struct wse_dec *d, uint32_t n)
 
 	switch (d->op) {
 	case OP_lui:
-		mov_imm(e, EAX, (uint32_t)d->imm);
-		write_back(e, d->rd);
+		set_constant(e, d->rd, (uint32_t)d->imm);
 		break;
 	case OP_auipc:
-		mov_imm(e, EAX, WSE_SRAM_BASE + (e->index + n) * 4 + (uint32_t)d->imm);
-		write_back(e, d->rd);
+		set_constant(e, d->rd, WSE_SRAM_BASE + (e->index + n) * 4 + (uint32_t)d->imm);
 		break;
 	case OP_beq ... OP_bgeu:
 		a = src(e, d->rs1, ~0u);
@@ -510,7 +364,7 @@ static void simple(struct emit *e, const struct wse_dec *d, uint32_t n)
 		store(e, d, n);
 		break;
 	case OP_addi:
-		alu_ri(e, d, 0);
+		add_imm(e, d);
 		break;
 	case OP_slti:
 	case OP_sltiu:
@@ -662,6 +516,7 @@ uint32_t wse_emit_block(struct wse_mesh *m, struct wse_code *t, const struct wse
 
 	memset(e.host, -1, sizeof(e.host));
 	memset(e.guest, -1, sizeof(e.guest));
+	e.constant[0] = true;
 	for (i = 0; i < n && !wse_emit_ends(d); i++, d++)
 		simple(&e, d, i);
 	if (i < n && d->op == OP_jal) {
