@@ -174,12 +174,13 @@ static int check_finite(const struct wse_tensor_table *tab, const char *prefix, 
 }
 
 int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_cfg *cfg,
-		  const struct wse_train_state *ts, char *why)
+		  const struct wse_train_state *ts, const struct wse_st_progress *progress,
+		  char *why)
 {
 	const char *first = moment_prefix(&cfg->optim, 0), *second = moment_prefix(&cfg->optim, 1);
 	struct facts *f = calloc(1, sizeof(*f));
 	struct wse_memx_state s;
-	struct wse_st st = {0};
+	struct wse_st st = {.progress = progress};
 	int ret = -ENOMEM;
 
 	wse_memx_finish(mx);

@@ -24,9 +24,10 @@ struct wse_train_state {
 	uint32_t variant;		/* of the graph, likewise; 0 or 1: the plain one */
 };
 
-/* -ERANGE when a parameter or moment is not finite; -errno of the file system */
+/* -ERANGE when a parameter or moment is not finite; -errno of the file system. progress may be NULL */
+struct wse_st_progress;
 int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_cfg *cfg,
-		  const struct wse_train_state *ts, char *why);
+		  const struct wse_train_state *ts, const struct wse_st_progress *progress, char *why);
 
 /*
  * What is taken must fit this run, else -EINVAL, and why [WSE_WHY] names the thing, its value in

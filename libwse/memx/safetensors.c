@@ -57,13 +57,34 @@ static int write_all(int fd, const void *data, size_t n)
 	return 0;
 }
 
-#define PIECE (1u << 20)
+#define PIECE  (1u << 20)
+#define BEHIND (64u << 20) /* bytes that the disk may be behind */
+
+/* where the writer is */
+struct writer {
+	int fd;
+	uint64_t done, total; /* bytes of tensors */
+	const struct wse_st_progress *progress;
+};
 
 /*
- * A tensor and its checksum, in pieces that stay in the cache from one to the other. The disk begins
- * with a piece while the next is copied, so that fsync finds little to do.
+ * The disk begins with what was written while the next piece is copied, so that fsync finds little to do.
+ * It is never far behind: so what is told of a slow one is true, and the memory of others is not filled with what waits
+ * for it. Hints: where they are not taken, fsync waits.
  */
-static int write_tensor(int fd, const float *data, size_t count, uint64_t *sum)
+static void wrote(struct writer *w, size_t bytes)
+{
+	w->done += bytes;
+	if (bytes == PIECE)
+		sync_file_range(w->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+	if (w->done > BEHIND && w->done % (BEHIND / 4) < bytes)
+		sync_file_range(w->fd, 0, (off_t)(w->done - BEHIND), SYNC_FILE_RANGE_WAIT_BEFORE);
+	if (w->progress && w->progress->wrote)
+		w->progress->wrote(w->progress->ctx, w->done, w->total);
+}
+
+/* a tensor and its checksum, in pieces that stay in the cache from one to the other */
+static int write_tensor(struct writer *w, const float *data, size_t count, uint64_t *sum)
 {
 	size_t n = count * sizeof(float), part;
 	const char *p = (const char *)data;
@@ -74,11 +95,10 @@ static int write_tensor(int fd, const float *data, size_t count, uint64_t *sum)
 	for (; n; n -= part, p += part) {
 		part = n < PIECE ? n : PIECE;
 		wse_sum64_add(&s, p, part);
-		ret = write_all(fd, p, part);
+		ret = write_all(w->fd, p, part);
 		if (ret)
 			return ret;
-		if (part == PIECE) /* a hint: where it is not taken, fsync waits */
-			sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+		wrote(w, part);
 	}
 	*sum = wse_sum64_end(&s);
 	return 0;
@@ -191,6 +211,7 @@ static int make_header(const struct wse_st *st, const uint64_t *sums, char **out
 static int write_file(int fd, const struct wse_st *st)
 {
 	uint64_t *sums = calloc(st->ntensors + 1, sizeof(*sums));
+	struct writer w = {.fd = fd, .progress = st->progress};
 	float *scratch = scratch_for(st);
 	char *header = NULL;
 	size_t len = 0;
@@ -198,8 +219,10 @@ static int write_file(int fd, const struct wse_st *st)
 
 	if (!ret && lseek(fd, (off_t)len, SEEK_SET) < 0)
 		ret = -errno;
+	for (uint32_t i = 0; i < st->ntensors; i++)
+		w.total += st->tensors[i].count * sizeof(float);
 	for (uint32_t i = 0; i < st->ntensors && !ret; i++)
-		ret = write_tensor(fd, as_written(&st->tensors[i], scratch), st->tensors[i].count,
+		ret = write_tensor(&w, as_written(&st->tensors[i], scratch), st->tensors[i].count,
 				   &sums[i]);
 	free(header);
 	header = NULL;

@@ -23,10 +23,17 @@ struct wse_st_meta {
 	char key[WSE_ST_NAME], value[WSE_ST_NAME];
 };
 
+/* while a file is written: bytes of the tensors that are on the disk, up to the last few, of so many in all */
+struct wse_st_progress {
+	void (*wrote)(void *ctx, uint64_t done, uint64_t total);
+	void *ctx;
+};
+
 struct wse_st {
 	uint32_t ntensors, nmeta;
 	struct wse_st_tensor *tensors;
 	struct wse_st_meta *meta;
+	const struct wse_st_progress *progress; /* writer: may be NULL */
 };
 
 /*

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "memx/safetensors.h"
 #include "output/metrics.h"
 #include "session.h"
 #include "verify.h"
@@ -192,16 +193,40 @@ static int check_dir(struct loop *l)
 		       last);
 }
 
+#define PATIENCE 5.0 /* seconds that a checkpoint may take without a word */
+
+struct saving {
+	struct loop *l;
+	const char *name;
+	double begin, said;
+};
+
+/* a slow disk: how far it is, every few seconds */
+static void wrote(void *ctx, uint64_t done, uint64_t total)
+{
+	struct saving *s = ctx;
+	double t = now(), rate = (double)done / (t - s->begin);
+
+	if (t - s->said < PATIENCE || done == total)
+		return;
+	s->said = t;
+	wse_logf(&s->l->log, WSE_LOG_INFO, "| Writing %s: %.0f of %.0f MB, %.1f MB/s, %.0f s left",
+		 s->name, (double)done * 1e-6, (double)total * 1e-6, rate * 1e-6,
+		 (double)(total - done) / rate);
+}
+
 static int save(struct loop *l)
 {
 	uint64_t step = wse_session_step(l->s);
 	char name[64];
+	struct saving s = {.l = l, .name = name, .begin = now(), .said = now()};
+	const struct wse_st_progress progress = {wrote, &s};
 	int ret;
 
 	if (l->saved == step)
 		return 0;
 	snprintf(name, sizeof(name), "checkpoint_%" PRIu64 ".safetensors", step);
-	ret = wse_session_save(l->s, in_dir(l, name));
+	ret = wse_session_save(l->s, in_dir(l, name), &progress);
 	if (ret)
 		return ret;
 	l->saved = step;

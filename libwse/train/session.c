@@ -239,11 +239,12 @@ void wse_session_close(struct wse_session *s)
 	memcpy(s->why, why, sizeof(why));
 }
 
-int wse_session_save(struct wse_session *s, const char *path)
+int wse_session_save(struct wse_session *s, const char *path,
+		     const struct wse_st_progress *progress)
 {
 	struct wse_memx_cfg mc = memx_cfg(&s->cfg);
 	char why[WSE_WHY];
-	int ret = wse_ckpt_save(path, s->memx, &mc, &s->state, why);
+	int ret = wse_ckpt_save(path, s->memx, &mc, &s->state, progress, why);
 
 	return ret ? wse_why(s->why, ret, "checkpoint %.200s: %.300s", path, why) : 0;
 }

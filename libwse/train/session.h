@@ -43,7 +43,9 @@ void wse_session_close(struct wse_session *s);
 /* another device of the same tile shape, ready for the model; on error, s->why says why */
 int wse_session_device(struct wse_session *s, const char *uri, struct wse_exec **exec);
 
-int wse_session_save(struct wse_session *s, const char *path);
+struct wse_st_progress;
+int wse_session_save(struct wse_session *s, const char *path,
+		     const struct wse_st_progress *progress); /* may be NULL */
 /* what is odd but no error is logged */
 int wse_session_load(struct wse_session *s, const char *path, enum wse_ckpt_load what);
 const struct wse_tensor_table *wse_session_table(struct wse_session *s);

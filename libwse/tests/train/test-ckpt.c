@@ -104,6 +104,41 @@ static void foreign(void)
 	wse_st_free(&in);
 }
 
+struct told {
+	uint64_t calls, last, total;
+	int falls;
+};
+
+static void tell(void *ctx, uint64_t done, uint64_t total)
+{
+	struct told *t = ctx;
+
+	t->calls++;
+	t->falls += done <= t->last || done > total || (t->total && t->total != total);
+	t->last = done;
+	t->total = total;
+}
+
+/* the writer says how far it is, up to the last byte */
+static void progress(void)
+{
+	enum { FLOATS = 20 << 20 }; /* more than the disk may be behind */
+	float *data = calloc(FLOATS, sizeof(*data));
+	struct wse_st_tensor ts[2] = {{"a", 1, {FLOATS}, FLOATS, data, 0},
+				      {"b", 1, {3}, 3, data, 0}};
+	struct told t = {0};
+	const struct wse_st_progress p = {tell, &t};
+	struct wse_st st = {.ntensors = 2, .tensors = ts, .progress = &p};
+	int ret = data ? wse_st_write(file("long"), &st) : -ENOMEM;
+
+	ok(!ret && !t.falls && t.calls >= 81 && t.last == t.total &&
+		   t.total == (FLOATS + 3) * sizeof(float),
+	   "the writer tells of %d MB in %d pieces, each time of more", (int)(t.total >> 20),
+	   (int)t.calls);
+	unlink(file("long"));
+	free(data);
+}
+
 static void safetensors(void)
 {
 	static float big[100000];
@@ -111,7 +146,7 @@ static void safetensors(void)
 	struct wse_st_tensor ts[2] = {{"a.weight", 2, {2, 3}, 6, a, 0},
 				      {"a.bias", 1, {3, 1}, 3, b, 0}};
 	struct wse_st_meta meta = {"wse.step", "12"};
-	struct wse_st st = {2, 1, ts, &meta}, in;
+	struct wse_st st = {.ntensors = 2, .nmeta = 1, .tensors = ts, .meta = &meta}, in;
 	struct rlimit lim, old;
 	struct stat sb;
 	char good[4096], bad[4096], why[WSE_WHY], want[80];
@@ -346,6 +381,7 @@ int main(void)
 		return 1;
 	sha();
 	safetensors();
+	progress();
 	foreign();
 	data();
 	binary();

@@ -188,7 +188,7 @@ static void out(void)
 						  (t->flags & WSE_TENSOR_TRANSPOSED) != 0,
 						  back + t->off};
 	}
-	ret = ret ? ret : wse_session_save(&s, file("trained"));
+	ret = ret ? ret : wse_session_save(&s, file("trained"), NULL);
 	ret = ret ? ret : wse_hf_read(file("trained"), table, m.table->n, why);
 	ok(!ret && !memcmp(back, m.params, m.table->params * sizeof(float)),
 	   "a checkpoint after two steps, read as a Hugging Face file %s%s", s.why, why);
@@ -197,7 +197,7 @@ static void out(void)
 			m.params[m.table->t[i].off + j] =
 				value(m.table->t[i].name, j / m.table->t[i].dim[1],
 				      j % m.table->t[i].dim[1]);
-	ret = wse_session_save(&s, file("known"));
+	ret = wse_session_save(&s, file("known"), NULL);
 	ok(!ret && !hf_file("check %s " SIZES "moments=1", file("known")),
 	   "a checkpoint of known numbers, to an independent reader %s", s.why);
 	free(back);
@@ -213,7 +213,7 @@ static void resumes(void)
 
 	open_session(&one);
 	ret = steps(&one, 2);
-	ret = ret ? ret : wse_session_save(&one, file("two"));
+	ret = ret ? ret : wse_session_save(&one, file("two"), NULL);
 	ret = ret ? ret : steps(&one, 2);
 	open_session(&two);
 	ret = ret ? ret : wse_session_load(&two, file("two"), WSE_CKPT_ALL);
@@ -264,7 +264,7 @@ static void variants(void)
 
 		open_session(&s);
 		s.state.variant = pairs[i][0];
-		ret = wse_session_save(&s, file("variant"));
+		ret = wse_session_save(&s, file("variant"), NULL);
 		s.state.variant = pairs[i][1];
 		ret = ret ? ret : wse_session_load(&s, file("variant"), WSE_CKPT_ALL);
 		ok(same ? !ret
