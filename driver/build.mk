@@ -25,7 +25,9 @@ else
 KO_TREE := $(B)/kmod$(filter-out -backports,-$(KERNEL))
 KO := $(B)/wse$(filter-out -backports,-$(KERNEL)).ko
 endif
-ko-make = $(if $(KDIR),$(MAKE) -C $(KDIR),selftests/vm/kbuild --kernel $(KERNEL)) \
+# what passes make's job slots on runs with make -n, too: then it shall not
+dry-run = $(findstring n,$(filter-out -%,$(firstword $(MAKEFLAGS))))
+ko-make = $(if $(dry-run),: )$(if $(KDIR),$(MAKE) -C $(KDIR),selftests/vm/kbuild --kernel $(KERNEL)) \
 	M=$(abspath $(KO_TREE)) W=1 --no-print-directory
 
 $(KO_TREE)/.tree: $(KO_DEPS)
@@ -70,7 +72,7 @@ upstream-series: ## the driver as patches for the newest kernel, in build/upstre
 	@set -e; eval "$$(selftests/vm/fetch upstream || echo exit 1)"; driver/upstream/series "$$UPSTREAM" $(SERIES); \
 	mkdir $(SERIES)/core; cp -r "$$UPSTREAM"/drivers $(SERIES)/core; \
 	for p in driver/upstream/*.patch; do patch -d $(SERIES)/core -p1 -s -F0 <$$p; done
-	+@selftests/vm/kbuild --kernel next M=$(abspath $(SERIES)/tree/drivers/accel/wse) CONFIG_DRM_ACCEL_WSE=m W=1 --no-print-directory \
+	+@$(if $(dry-run),: )selftests/vm/kbuild --kernel next M=$(abspath $(SERIES)/tree/drivers/accel/wse) CONFIG_DRM_ACCEL_WSE=m W=1 --no-print-directory \
 		KCFLAGS='-Werror -I$(abspath $(SERIES)/tree/include/uapi) -I$$(srctree)/include/uapi/drm' modules
 	@set -e; eval "$$(selftests/vm/fetch source || echo exit 1)"; ln -sf "$$KSELFTEST"/kselftest*.h $(SERIES)/tree/tools/testing/selftests/; \
 	for t in $(SERIES)/tree/tools/testing/selftests/drivers/accel/wse/*.c; do \
