@@ -64,7 +64,7 @@ lint-driver: $(KO_TREE)/.tree ## sparse and checkpatch over the driver
 	check() { "$$CHECKPATCH" --strict --no-tree --quiet --terse --max-line-length=100 --show-types --ignore "$$@"; }; \
 	check SPDX_LICENSE_TAG,$(LIST_IGNORE) -f $(LIST); \
 	check SPDX_LICENSE_TAG -f $(filter-out $(LIST),$(KO_SRC)) uapi/wse/wse_cmd.h uapi/wse/wse_ring.h uapi/wse/wse_scope.h; \
-	for p in driver/upstream/*.patch driver/upstream/*/*.patch; do "$$CHECKPATCH" --strict --no-tree --quiet --terse --show-types - <$$p; done
+	for p in driver/upstream/*.patch driver/upstream/6.12/*.patch; do "$$CHECKPATCH" --strict --no-tree --quiet --terse --show-types - <$$p; done
 
 SERIES := $(B)/upstream
 .PHONY: upstream-series
