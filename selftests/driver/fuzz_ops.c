@@ -93,11 +93,17 @@ static bool op_mail(struct fuzz_worker *w, struct fuzz_file *f)
 static void drop_bo(struct fuzz_worker *w, struct fuzz_file *f, unsigned int i)
 {
 	struct drm_gem_close close = { .handle = f->bo[i].handle };
+	unsigned int n;
 
 	if (f->bo[i].map)
 		munmap(f->bo[i].map, f->bo[i].size);
 	call(w, f->fd, DRM_IOCTL_GEM_CLOSE, &close, sizeof(close));
-	f->bo[i] = f->bo[--f->nbo];
+	/* other threads of op_threads() do this too, on the same list */
+	n = f->nbo;
+	if (!n)
+		return;
+	f->bo[i] = f->bo[n - 1];
+	f->nbo = n - 1;
 }
 
 static void add_bo(struct fuzz_worker *w, struct fuzz_file *f, uint32_t handle, uint64_t size)
