@@ -21,6 +21,7 @@ OPENBLAS_CFLAGS := $(shell pkg-config --cflags openblas 2>/dev/null)
 CFLAGS_libwse/ref := $(OPENBLAS_CFLAGS) -O3
 CFLAGS_libwse/bench := $(OPENBLAS_CFLAGS)
 CFLAGS_libwse/tools/gpt-ref-train.c := $(OPENBLAS_CFLAGS)
+CFLAGS_libwse/tools/gpt-beside.c := $(OPENBLAS_CFLAGS)
 CFLAGS_libwse/tests/device := -Ilibwse/device
 
 # $(LIBWSE): what a program that uses the library links, models included
@@ -74,6 +75,7 @@ $(eval $(call c_program,wse-info,$(wildcard libwse/tools/*info*.c),$(LIBWSE),$(L
 $(eval $(call c_program,wse-train,libwse/tools/wse-train.c,$(LIBWSE),$(LIBWSE_LINK)))
 $(eval $(call c_program,wse-bench,$(wildcard libwse/bench/*.c) $(REF_SRC),$(LIBWSE),$(LIBWSE_LINK) -lopenblas))
 $(eval $(call c_program,gpt-ref-train,libwse/tools/gpt-ref-train.c $(REF_SRC),$(B)/libwse.a,-lopenblas -lm))
+$(eval $(call c_program,gpt-beside,libwse/tools/gpt-beside.c $(REF_SRC),$(LIBWSE),$(LIBWSE_LINK) -lopenblas))
 
 # the RTL's cycles: `make test` holds what takes seconds against the file, a change of them writes it anew
 CYCLES := libwse/bench/cycles.baseline
@@ -82,7 +84,7 @@ bench-baseline: $(B)/wse-bench $(FW)/wse-fw.bin $(FW_PROGRAMS) ## record the RTL
 	$< --cycles > $(B)/cycles.new && mv $(B)/cycles.new $(CYCLES)
 SUITES += "$(B)/wse-bench --check-cycles $(CYCLES)"
 
-ALL += $(B)/libwse.a $(B)/libwse.so.1 $(B)/libwse.so $(B)/libwse.pc $(B)/wse-info $(B)/wse-train $(B)/wse-bench $(B)/gpt-ref-train
+ALL += $(B)/libwse.a $(B)/libwse.so.1 $(B)/libwse.so $(B)/libwse.pc $(B)/wse-info $(B)/wse-train $(B)/wse-bench $(B)/gpt-ref-train $(B)/gpt-beside
 
 # ---- tests: one program each, with and without sanitizers ----
 DEVICE_TESTS := $(patsubst %.c,%,$(wildcard libwse/tests/device/test-*.c))
