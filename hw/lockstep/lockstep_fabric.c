@@ -269,13 +269,7 @@ void ls_gen_fabric(struct ls_program *p, struct rng *r)
 	n.t.p = p;
 	n.t.r = r;
 	p->kind = "fabric";
-	for (uint32_t core = 0; core < tile_cores(&n.t); core++) {
-		n.t.c[core] = (struct code){p->image[core], WSE_SRAM_BASE};
-		n.t.out[core] = OPS_SCALAR;
-		op_random_floats(r, p->image[core] + OPS_DATA - WSE_SRAM_BASE, OPS_DATA_BYTES);
-		op_fill_acc(&n.t.c[core], r);
-	}
-	tile_start(p, r, WSE_SQF_BOOT, WSE_SRAM_BASE, 1);
+	tile_begin(&n.t);
 	while (phases-- && !full(&n)) {
 		if (rng_chance(r, 12))
 			phase_turns(&n);

@@ -213,13 +213,7 @@ void ls_gen_stream(struct ls_program *p, struct rng *r)
 
 		memcpy(p->mem + LS_MEM_DATA + i, &v, 8);
 	}
-	for (uint32_t core = 0; core < tile_cores(&s.t); core++) {
-		s.t.c[core] = (struct code){p->image[core], WSE_SRAM_BASE};
-		s.t.out[core] = OPS_SCALAR;
-		op_random_floats(r, p->image[core] + OPS_DATA - WSE_SRAM_BASE, OPS_DATA_BYTES);
-		op_fill_acc(&s.t.c[core], r);
-	}
-	tile_start(p, r, WSE_SQF_BOOT, WSE_SRAM_BASE, 1);
+	tile_begin(&s.t);
 	while (phases-- && stream_phase(&s))
 		;
 	for (uint32_t core = 0; core < tile_cores(&s.t); core++) {

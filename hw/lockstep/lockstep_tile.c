@@ -129,3 +129,16 @@ void tile_start(struct ls_program *p, struct rng *r, uint8_t flags, uint32_t ent
 	p->cmd[p->ncmds].queue = 1;
 	memcpy(&p->cmd[p->ncmds++].sqe, &s, sizeof(s));
 }
+
+void tile_begin(struct tile *t)
+{
+	struct ls_program *p = t->p;
+
+	for (uint32_t core = 0; core < tile_cores(t); core++) {
+		t->c[core] = (struct code){p->image[core], WSE_SRAM_BASE};
+		t->out[core] = OPS_SCALAR;
+		op_random_floats(t->r, p->image[core] + OPS_DATA - WSE_SRAM_BASE, OPS_DATA_BYTES);
+		op_fill_acc(&t->c[core], t->r);
+	}
+	tile_start(p, t->r, WSE_SQF_BOOT, WSE_SRAM_BASE, 1);
+}
