@@ -3,7 +3,7 @@
 #	make build/rtl/tests/test_wse_bar && build/rtl/tests/test_wse_bar [SEED]
 
 RTL_DIRS := $(addprefix hw/rtl/,core fabric host)
-RTL_PKGS := hw/rtl/wse_regs_pkg.sv hw/rtl/wse_fp_pkg.sv hw/rtl/core/wse_tensor_pkg.sv
+RTL_PKGS := hw/rtl/wse_regs_pkg.sv hw/rtl/wse_port_pkg.sv hw/rtl/wse_fp_pkg.sv hw/rtl/core/wse_tensor_pkg.sv
 RTL_SRC := $(wildcard hw/rtl/*.sv $(RTL_DIRS:%=%/*.sv))
 RTL_CXX := $(shell command -v clang++ || echo g++)
 RTL_ARCH := $(shell grep -q -m1 avx2 /proc/cpuinfo && grep -q -m1 bmi2 /proc/cpuinfo && echo -march=x86-64-v3)
@@ -30,7 +30,7 @@ define build_block
 	@rm -rf $(B)/rtl/block-$(1)
 	verilator --cc --assert -O3 --unroll-count 2 -Wno-fatal -Wno-lint -Werror-UNOPTFLAT --output-split 0 \
 		$(RTL_V) --top-module $(1) -Mdir $(B)/rtl/block-$(1) --prefix V$(1) \
-		hw/rtl/wse_regs_pkg.sv $(2) $(call rtl,$(1)) > $(B)/rtl/block-$(1).log 2>&1 || \
+		hw/rtl/wse_regs_pkg.sv hw/rtl/wse_port_pkg.sv $(2) $(call rtl,$(1)) > $(B)/rtl/block-$(1).log 2>&1 || \
 		{ cat $(B)/rtl/block-$(1).log; false; }
 	@for f in $(B)/rtl/block-$(1)/*.cpp; do echo "#include \"$${f##*/}\""; done > $(B)/rtl/block-$(1)/all.cc
 	$(RTL_CXX) -O1 -w $(RTL_COMMON) $(RTL_INC) -I$(B)/rtl/block-$(1) -c -o $(B)/rtl/block-$(1)/all.o $(B)/rtl/block-$(1)/all.cc
@@ -41,7 +41,7 @@ endef
 # $(1) module, $(2) modules that it instantiates, $(3) options of Verilator, $(4) headers and archives of the bench
 define block
 BLOCKS += $(B)/rtl/tests/test_$(1)
-$(B)/rtl/tests/test_$(1): $(call rtl,wse_regs_pkg $(1) $(2)) $(dir $(call rtl,$(1)))tests/test_$(1).cpp \
+$(B)/rtl/tests/test_$(1): $(call rtl,wse_regs_pkg wse_port_pkg $(1) $(2)) $(dir $(call rtl,$(1)))tests/test_$(1).cpp \
 		hw/rtl/tests/block_tb.hpp hw/rtl/tests/tap.hpp hw/rtl/build.mk $(REGS) $(4) $(RTL_RUNTIME)
 	$$(call build_block,$(1),$(3))
 endef
@@ -88,7 +88,7 @@ BLOCKS += $(B)/rtl/tests/test_$(1)
 endef
 
 # router and mesh alone, with a stub in the core's place
-$(eval $(call bench,mesh,$(call rtl,wse_regs_pkg wse_router wse_wafer) $(addprefix hw/rtl/fabric/tests/,wse_core_stub.sv tb_mesh.sv),\
+$(eval $(call bench,mesh,$(call rtl,wse_regs_pkg wse_port_pkg wse_router wse_wafer) $(addprefix hw/rtl/fabric/tests/,wse_core_stub.sv tb_mesh.sv),\
 	hw/rtl/fabric/tests/test_mesh.cpp,--top-module tb_mesh --prefix Vmesh -CFLAGS -O2))
 # the arithmetic alone
 $(eval $(call bench,fp,$(FP_PKG) hw/rtl/tests/tb_fp.sv,hw/rtl/tests/test_fp.cpp,--top-module tb_fp --prefix Vfp -CFLAGS -O2))

@@ -68,29 +68,17 @@ module wse_top #(
   logic [7*COLS-1:0] north_head, south_head;
   logic [32*COLS-1:0] north_data, south_data;
   logic [6*COLS-1:0] north_cr, south_cr;
-  logic [3:0] svc_op;
-  logic [15:0] svc_addr;
+  wse_port_pkg::svc_t svc;
   logic [31:0] svc_wdata_lo;
   logic [31:0] svc_wdata_hi;
   logic [ROWS-1:0] svc_rows;
   logic [COLS-1:0] svc_cols;
-  logic [15:0] svc_rd_core;
   logic [31:0] svc_rdata_lo;
   logic [31:0] svc_rdata_hi;
   logic svc_busy;
   logic st_en;
   logic [15:0] st_core;
-  logic st_held;
-  logic st_done;
-  logic [31:0] st_done_value;
-  logic st_faulted;
-  logic [31:0] st_fault_cause;
-  logic [31:0] st_fault_pc;
-  logic [31:0] st_fault_addr;
-  logic [31:0] st_fault_color;
-  logic [31:0] st_fault_value;
-  logic [31:0] st_wait_cause;
-  logic [31:0] st_wait_color;
+  wse_port_pkg::status_t st;
   logic moved;
   logic any_fault;
   logic [16*wse_regs_pkg::CNT_CORE_N-1:0] cnt_core;
@@ -110,14 +98,11 @@ module wse_top #(
     .m_wready_i, .m_wdata_o, .m_wstrb_o, .m_wlast_o, .m_bvalid_i, .m_bready_o, .m_bresp_i, .irq_o,
     .irq_vec_o, .dev_rst_no(dev_rst_n), .tile_clear_o(tile_clear), .north_head_o(north_head),
     .north_data_o(north_data), .north_cr_i(north_cr), .south_head_i(south_head),
-    .south_data_i(south_data), .south_cr_o(south_cr), .svc_op_o(svc_op), .svc_addr_o(svc_addr),
+    .south_data_i(south_data), .south_cr_o(south_cr), .svc_o(svc),
     .svc_wdata_lo_o(svc_wdata_lo), .svc_wdata_hi_o(svc_wdata_hi), .svc_rows_o(svc_rows),
-    .svc_cols_o(svc_cols), .svc_rd_core_o(svc_rd_core), .svc_rdata_lo_i(svc_rdata_lo),
+    .svc_cols_o(svc_cols), .svc_rdata_lo_i(svc_rdata_lo),
     .svc_rdata_hi_i(svc_rdata_hi), .svc_busy_i(svc_busy), .st_en_o(st_en), .st_core_o(st_core),
-    .st_held_i(st_held), .st_done_i(st_done), .st_done_value_i(st_done_value),
-    .st_faulted_i(st_faulted), .st_fault_cause_i(st_fault_cause), .st_fault_pc_i(st_fault_pc),
-    .st_fault_addr_i(st_fault_addr), .st_fault_color_i(st_fault_color),
-    .st_fault_value_i(st_fault_value), .st_wait_cause_i(st_wait_cause), .st_wait_color_i(st_wait_color),
+    .st_i(st),
     .moved_i(moved), .any_fault_i(any_fault), .cnt_core_i(cnt_core), .cnt_link_i(cnt_link),
     .cnt_sel_o(cnt_sel), .cnt_val_i(cnt_val), .idle_o, .halted_o,
     .edge_moved_o(edge_moved)
@@ -126,14 +111,11 @@ module wse_top #(
   wse_wafer #(.ROWS(ROWS), .COLS(COLS)) u_wafer (
     .clk_i, .rst_ni(dev_rst_n), .clear_i(tile_clear),
     .north_head_i(north_head), .north_data_i(north_data), .north_cr_o(north_cr),
-    .south_head_o(south_head), .south_data_o(south_data), .south_cr_i(south_cr), .svc_op_i(svc_op),
-    .svc_addr_i(svc_addr), .svc_wdata_lo_i(svc_wdata_lo), .svc_wdata_hi_i(svc_wdata_hi),
-    .svc_rows_i(svc_rows), .svc_cols_i(svc_cols), .svc_rd_core_i(svc_rd_core),
+    .south_head_o(south_head), .south_data_o(south_data), .south_cr_i(south_cr), .svc_op_i(svc.op),
+    .svc_addr_i(svc.addr), .svc_wdata_lo_i(svc_wdata_lo), .svc_wdata_hi_i(svc_wdata_hi),
+    .svc_rows_i(svc_rows), .svc_cols_i(svc_cols), .svc_rd_core_i(svc.rd_core),
     .svc_rdata_lo_o(svc_rdata_lo), .svc_rdata_hi_o(svc_rdata_hi), .svc_busy_o(svc_busy),
-    .st_en_i(st_en), .st_core_i(st_core), .st_held_o(st_held), .st_done_o(st_done),
-    .st_done_value_o(st_done_value), .st_faulted_o(st_faulted), .st_fault_cause_o(st_fault_cause),
-    .st_fault_pc_o(st_fault_pc), .st_fault_addr_o(st_fault_addr), .st_fault_color_o(st_fault_color),
-    .st_fault_value_o(st_fault_value), .st_wait_cause_o(st_wait_cause), .st_wait_color_o(st_wait_color),
+    .st_en_i(st_en), .st_core_i(st_core), .st_o(st),
     .moved_o(moved), .any_fault_o(any_fault), .cnt_core_o(cnt_core), .cnt_link_o(cnt_link),
     .cnt_sel_i(cnt_sel), .cnt_val_o(cnt_val)
   );

@@ -35,17 +35,7 @@ module wse_wafer #(
   // status of core st_core_i, one cycle later
   input  logic            st_en_i,
   input  logic [15:0]     st_core_i,
-  output logic            st_held_o,
-  output logic            st_done_o,
-  output logic [31:0]     st_done_value_o,
-  output logic            st_faulted_o,
-  output logic [31:0]     st_fault_cause_o,
-  output logic [31:0]     st_fault_pc_o,
-  output logic [31:0]     st_fault_addr_o,
-  output logic [31:0]     st_fault_color_o,
-  output logic [31:0]     st_fault_value_o,
-  output logic [31:0]     st_wait_cause_o,
-  output logic [31:0]     st_wait_color_o,
+  output wse_port_pkg::status_t st_o,
 
   // all cores together, one cycle late
   output logic            moved_o,            // an instruction retired, an engine or a router transferred
@@ -261,17 +251,17 @@ module wse_wafer #(
     rd_q0 = svc_rd_core_i;
 
     if (st_en_i) begin
-      st_held_o <= held[IW'(st_core_i)];
-      st_done_o <= done[IW'(st_core_i)];
-      st_done_value_o <= done_value[IW'(st_core_i)];
-      st_faulted_o <= faulted[IW'(st_core_i)];
-      st_fault_cause_o <= fault_cause[IW'(st_core_i)];
-      st_fault_pc_o <= fault_pc[IW'(st_core_i)];
-      st_fault_addr_o <= fault_addr[IW'(st_core_i)];
-      st_fault_color_o <= fault_color[IW'(st_core_i)];
-      st_fault_value_o <= fault_value[IW'(st_core_i)];
-      st_wait_cause_o <= wait_cause[IW'(st_core_i)];
-      st_wait_color_o <= wait_color[IW'(st_core_i)];
+      st_o.held <= held[IW'(st_core_i)];
+      st_o.done <= done[IW'(st_core_i)];
+      st_o.done_value <= done_value[IW'(st_core_i)];
+      st_o.faulted <= faulted[IW'(st_core_i)];
+      st_o.fault_cause <= fault_cause[IW'(st_core_i)];
+      st_o.fault_pc <= fault_pc[IW'(st_core_i)];
+      st_o.fault_addr <= fault_addr[IW'(st_core_i)];
+      st_o.fault_color <= fault_color[IW'(st_core_i)];
+      st_o.fault_value <= fault_value[IW'(st_core_i)];
+      st_o.wait_cause <= wait_cause[IW'(st_core_i)];
+      st_o.wait_color <= wait_color[IW'(st_core_i)];
     end
   end
 

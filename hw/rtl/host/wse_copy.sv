@@ -60,11 +60,10 @@ module wse_copy #(
   localparam logic [3:0] OpWrite = 4'd1, OpRead = 4'd2;
 
   // command
-  logic        out, bcast, direct;
-  logic [4:0]  pshift;
-  logic [15:0] row0, col0, rows, cols;
-  logic [63:0] buf_addr, off0;
-  logic [31:0] sram0, len, nline, lstride, sstride, cstride, rstride;
+  wse_port_pkg::cmd_t cmd;
+  logic        out, bcast;
+  logic [15:0] row0, rows;
+  logic [31:0] sram0, len, sstride;
 
   // host side
   logic        run, stop, page_wait, h_end;
@@ -97,12 +96,9 @@ module wse_copy #(
   logic [8:0]  n, room;
   logic        advance;
 
-  wse_cmd u_cmd (
-    .clk_i, .ld_i, .ld_idx_i, .ld_word_i, .direct_o(direct), .pshift_o(pshift), .col0_o(col0), .cols_o(cols),
-    .buf_o(buf_addr), .off_o(off0), .nline_o(nline), .lstride_o(lstride), .cstride_o(cstride), .rstride_o(rstride)
-  );
+  wse_cmd u_cmd (.clk_i, .ld_i({ld_i, ld_idx_i}), .ld_word_i, .cmd_o(cmd));
   wse_xlate u_xlate (
-    .clk_i, .clear_i(clear), .direct_i(direct), .base_i(buf_addr), .shift_i(pshift), .off_i(h_off),
+    .clk_i, .clear_i(clear), .direct_i(cmd.direct), .base_i(cmd.buf_addr), .shift_i(cmd.pshift), .off_i(h_off),
     .hit_o(hit), .addr_o(addr), .entry_addr_o(entry), .fill_i(fill), .fill_data_i(rd_data_i)
   );
   assign clear = go_i;
@@ -140,7 +136,7 @@ module wse_copy #(
         status_o <= 4'(wse_regs_pkg::ST_OK);
         iova_o <= '0;
         h_end = 1'b0; s_end = 1'b0;
-        h_row = off0; h_col = off0; h_line = off0; h_off = off0;
+        h_row = cmd.off; h_col = cmd.off; h_line = cmd.off; h_off = cmd.off;
         h_l = '0; h_left = len; h_r = '0; h_c = '0;
         s_r = '0; s_c = '0; s_l = '0; s_left = len; s_line = sram0[15:0]; s_addr = sram0[15:0];
         wp = '0; rp = '0; count = '0; held = '0;
@@ -218,13 +214,13 @@ module wse_copy #(
             svc_op_o <= out ? OpRead : OpWrite;
             svc_addr_o <= s_addr;
             svc_wdata_o <= in_valid && rp == wp ? in_data : mem[rp];
-            svc_core_o <= 16'((32'(row0) + 32'(s_r)) * COLS + 32'(col0) + 32'(s_c));
+            svc_core_o <= 16'((32'(row0) + 32'(s_r)) * COLS + 32'(cmd.col0) + 32'(s_c));
             if (bcast) begin
               svc_rows_o <= ROWS'(((64'd1 << rows) - 64'd1) << row0);
-              svc_cols_o <= COLS'(((64'd1 << cols) - 64'd1) << col0);
+              svc_cols_o <= COLS'(((64'd1 << cmd.cols) - 64'd1) << cmd.col0);
             end else begin
               svc_rows_o <= ROWS'(64'd1 << (row0 + s_r));
-              svc_cols_o <= COLS'(64'd1 << (col0 + s_c));
+              svc_cols_o <= COLS'(64'd1 << (cmd.col0 + s_c));
             end
             if (out) s_go = s_go - 8'd1;
             else begin
@@ -238,12 +234,12 @@ module wse_copy #(
               s_left = len;
               s_line = s_line + sstride[15:0];
               s_l = s_l + 32'd1;
-              if (s_l == nline) begin
+              if (s_l == cmd.nline) begin
                 s_l = '0;
                 s_line = sram0[15:0];
                 s_c = s_c + 16'd1;
                 if (bcast) s_end = 1'b1;
-                else if (s_c == cols) begin
+                else if (s_c == cmd.cols) begin
                   s_c = '0;
                   s_r = s_r + 16'd1;
                   s_end = s_r == rows;
@@ -296,16 +292,16 @@ module wse_copy #(
           h_left = h_left - 32'(n);
           if (h_left == 32'd0) begin
             h_left = len;
-            h_line = h_line + 64'(lstride);
+            h_line = h_line + 64'(cmd.lstride);
             h_l = h_l + 32'd1;
-            if (h_l == nline) begin
+            if (h_l == cmd.nline) begin
               h_l = '0;
-              h_col = h_col + 64'(cstride);
+              h_col = h_col + 64'(cmd.cstride);
               h_c = h_c + 16'd1;
               if (bcast) h_end = 1'b1;
-              else if (h_c == cols) begin
+              else if (h_c == cmd.cols) begin
                 h_c = '0;
-                h_row = h_row + 64'(rstride);
+                h_row = h_row + 64'(cmd.rstride);
                 h_col = h_row;
                 h_r = h_r + 16'd1;
                 h_end = h_r == rows;

@@ -66,29 +66,17 @@ module wse_host #(
   input  logic [7*COLS-1:0]  south_head_i,
   input  logic [32*COLS-1:0] south_data_i,
   output logic [6*COLS-1:0]  south_cr_o,
-  output logic [3:0]      svc_op_o,
-  output logic [15:0]     svc_addr_o,
+  output wse_port_pkg::svc_t svc_o,
   output logic [31:0]     svc_wdata_lo_o,
   output logic [31:0]     svc_wdata_hi_o,
   output logic [ROWS-1:0] svc_rows_o,
   output logic [COLS-1:0] svc_cols_o,
-  output logic [15:0]     svc_rd_core_o,
   input  logic [31:0]     svc_rdata_lo_i,
   input  logic [31:0]     svc_rdata_hi_i,
   input  logic            svc_busy_i,
   output logic            st_en_o,
   output logic [15:0]     st_core_o,
-  input  logic            st_held_i,
-  input  logic            st_done_i,
-  input  logic [31:0]     st_done_value_i,
-  input  logic            st_faulted_i,
-  input  logic [31:0]     st_fault_cause_i,
-  input  logic [31:0]     st_fault_pc_i,
-  input  logic [31:0]     st_fault_addr_i,
-  input  logic [31:0]     st_fault_color_i,
-  input  logic [31:0]     st_fault_value_i,
-  input  logic [31:0]     st_wait_cause_i,
-  input  logic [31:0]     st_wait_color_i,
+  input  wse_port_pkg::status_t st_i,
   input  logic            moved_i,
   input  logic            any_fault_i,
   input  logic [16*wse_regs_pkg::CNT_CORE_N-1:0] cnt_core_i,
@@ -217,9 +205,10 @@ module wse_host #(
     .f_pc_o(f_pc), .f_addr_o(f_addr), .f_color_o(f_color), .f_value_o(f_value), .ack_i(ack[3]),
     .svc_valid_o(a_valid), .svc_op_o(a_op), .svc_addr_o(a_addr), .svc_wdata_o(a_wdata),
     .svc_rows_o(a_rows), .svc_cols_o(a_cols), .svc_busy_i,
-    .st_en_o, .st_core_o, .st_held_i, .st_done_i, .st_done_value_i, .st_faulted_i, .st_fault_cause_i,
-    .st_fault_pc_i, .st_fault_addr_i, .st_fault_color_i, .st_fault_value_i, .st_wait_cause_i,
-    .st_wait_color_i
+    .st_en_o, .st_core_o, .st_held_i(st_i.held), .st_done_i(st_i.done), .st_done_value_i(st_i.done_value),
+    .st_faulted_i(st_i.faulted), .st_fault_cause_i(st_i.fault_cause), .st_fault_pc_i(st_i.fault_pc),
+    .st_fault_addr_i(st_i.fault_addr), .st_fault_color_i(st_i.fault_color), .st_fault_value_i(st_i.fault_value),
+    .st_wait_cause_i(st_i.wait_cause), .st_wait_color_i(st_i.wait_color)
   );
 
   wse_service #(.ROWS(ROWS), .COLS(COLS)) u_service (
@@ -230,8 +219,8 @@ module wse_host #(
     .b_rows_i(b_rows), .b_cols_i(b_cols), .b_core_i(b_core),
     .d_valid_i(dbg_valid_i), .d_ready_o(dbg_ready_o), .d_op_i(dbg_op_i), .d_addr_i(dbg_addr_i),
     .d_row_i(dbg_row_i), .d_col_i(dbg_col_i),
-    .svc_op_o, .svc_addr_o, .svc_wdata_lo_o, .svc_wdata_hi_o, .svc_rows_o, .svc_cols_o,
-    .svc_rd_core_o, .rd_valid_o(svc_rd_valid)
+    .svc_op_o(svc_o.op), .svc_addr_o(svc_o.addr), .svc_wdata_lo_o, .svc_wdata_hi_o, .svc_rows_o, .svc_cols_o,
+    .svc_rd_core_o(svc_o.rd_core), .rd_valid_o(svc_rd_valid)
   );
 
   wse_dma u_dma (

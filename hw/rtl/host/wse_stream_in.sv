@@ -48,14 +48,9 @@ module wse_stream_in #(
   localparam int unsigned IW = $clog2(N);
   localparam logic [4:0] Words = 5'd16;         // of a ring
 
-  // command
-  logic        direct, masked, dropz, index_only;
-  logic [4:0]  pshift;
-  logic [15:0] col0, cols, kcol;
-  logic [7:0]  etype;
-  logic [63:0] buf_addr, off0;
-  logic [31:0] nblk, lstride, cstride;
-  logic [2:0]  nfeat;
+  wse_port_pkg::cmd_t cmd;
+  wse_port_pkg::rreq_t rreq;
+  logic        dropz, index_only;
 
   logic        run, stop;
   logic [6:0]  rd_out;                          // bursts outstanding
@@ -106,24 +101,23 @@ module wse_stream_in #(
   assign fill = rd_valid_i && rd_tag_i[1:0] == 2'd1 && !rd_err_i;
 
   wse_xlate u_xlate (
-    .clk_i, .clear_i(go_i), .direct_i(direct), .base_i(buf_addr), .shift_i(pshift), .off_i(off),
+    .clk_i, .clear_i(go_i), .direct_i(cmd.direct), .base_i(cmd.buf_addr), .shift_i(cmd.pshift), .off_i(off),
     .hit_o(hit), .addr_o(addr), .entry_addr_o(entry), .fill_i(fill), .fill_data_i(rd_data_i)
   );
   wse_stream_cmd #(.COLS(COLS)) u_cmd (
-    .clk_i, .rst_ni, .ld_i, .ld_idx_i, .ld_word_i, .go_i, .stop_i(m_stop), .direct_o(direct), .pshift_o(pshift),
-    .col0_o(col0), .cols_o(cols), .buf_o(buf_addr), .off_o(off0), .nblk_o(nblk), .lstride_o(lstride),
-    .cstride_o(cstride), .masked_o(masked), .color_o, .etype_o(etype), .kcol_o(kcol), .nfeat_o(nfeat),
-    .m_valid_o(m_valid), .m_word_o(m_word), .m_pop_i(m_pop), .d_valid_i(d_valid), .d_ready_o(d_ready),
-    .d_addr_i(d_addr), .d_beats_i(d_beats), .d_tag_i(d_tag), .rreq_valid_o, .rreq_ready_i, .rreq_addr_o,
-    .rreq_beats_o, .rreq_tag_o, .rd_valid_i, .rd_data_i, .rd_err_i, .rd_tag_i
+    .clk_i, .rst_ni, .ld_i({ld_i, ld_idx_i}), .ld_word_i, .go_i, .stop_i(m_stop), .cmd_o(cmd), .m_valid_o(m_valid),
+    .m_word_o(m_word), .m_pop_i(m_pop), .d_req_i({d_valid, d_beats, d_tag}), .d_addr_i(d_addr), .d_ready_o(d_ready),
+    .rreq_o(rreq), .rreq_addr_o, .rreq_ready_i, .rd_i({rd_valid_i, rd_err_i, rd_tag_i}), .rd_data_i
   );
+  assign color_o = cmd.color;
+  assign {rreq_valid_o, rreq_beats_o, rreq_tag_o} = rreq;
 
   // element k of feature row i as it lies in its ring
   function automatic logic [31:0] element(input logic [63:0] w, input logic [15:0] k);
     logic [31:0] e;
     e = k[0] ? w[63:32] : w[31:0];
-    element = etype == 8'(wse_regs_pkg::ETYPE_BF16) ? 32'(16'(w >> {k[1:0], 4'd0})) << 16 :
-              etype == 8'(wse_regs_pkg::ETYPE_FP32) ? wse_fp_pkg::fp_to_bf16(e) << 16 : e;
+    element = cmd.etype == 8'(wse_regs_pkg::ETYPE_BF16) ? 32'(16'(w >> {k[1:0], 4'd0})) << 16 :
+              cmd.etype == 8'(wse_regs_pkg::ETYPE_FP32) ? wse_fp_pkg::fp_to_bf16(e) << 16 : e;
   endfunction
 
   always @(posedge clk_i) begin : p_seq
@@ -156,13 +150,13 @@ module wse_stream_in #(
         sel = '0;
         page_wait = 1'b0;
         rd_out = '0;
-        run_words = etype == 8'(wse_regs_pkg::ETYPE_BF16) ? 16'((32'(kcol) + 32'd3) >> 2) :
-                                                            16'((32'(kcol) + 32'd1) >> 1);
+        run_words = cmd.etype == 8'(wse_regs_pkg::ETYPE_BF16) ? 16'((32'(cmd.kcol) + 32'd3) >> 2) :
+                                                                16'((32'(cmd.kcol) + 32'd1) >> 1);
         for (i = 0; i < N; i++) begin
           f_room[i] = Words;
           f_wp[i] = '0;
-          f_row[i] = off0 + (64'($unsigned(i / 4)) - 64'(col0)) * 64'(cstride) +
-                     64'($unsigned(i % 4)) * 64'(lstride);
+          f_row[i] = cmd.off + (64'($unsigned(i / 4)) - 64'(cmd.col0)) * 64'(cmd.cstride) +
+                     64'($unsigned(i % 4)) * 64'(cmd.lstride);
           f_blk[i] = '0;
           f_w[i] = '0;
           r_have[i] = '0;
@@ -173,7 +167,7 @@ module wse_stream_in #(
           p_k[c] = '0;
           p_f[c] = '0;
           p_end[c] = 1'b0;
-          p_run[c] = 16'(c) - col0 < cols;
+          p_run[c] = 16'(c) - cmd.col0 < cmd.cols;
         end
       end
       // in the cycle of go the address and the mask are still those of the command before
@@ -211,7 +205,7 @@ module wse_stream_in #(
               nd_d[32*c +: 32] = 32'd1;
               cr[24*c + 32'(color_o)] = cr[24*c + 32'(color_o)] - 3'd1;
               moved_o <= 1'b1;
-              p_run[c] = p_blk[c] != nblk;
+              p_run[c] = p_blk[c] != cmd.nline;
             end else begin
               // which features of this k travel, and are they here
               ready = '0;
@@ -220,34 +214,34 @@ module wse_stream_in #(
                 ix = IW'(4 * c + f);
                 at = {ix, r_rp[ix]};
                 v[f] = index_only ? 32'd0 : element(in_valid && in_at == at ? rd_data_i : ring[at], p_k[c]);
-                ready[f] = (index_only || r_have[ix] != 5'd0) && (!masked || (m_valid[ix] && !m_pop[ix]));
-                want[f] = (!masked || m_word[{ix, p_k[c][5:0]}]) && !(dropz && v[f][30:0] == 31'd0) &&
-                          f >= 32'(p_f[c]) && f < 32'(nfeat);
+                ready[f] = (index_only || r_have[ix] != 5'd0) && (!cmd.masked || (m_valid[ix] && !m_pop[ix]));
+                want[f] = (!cmd.masked || m_word[{ix, p_k[c][5:0]}]) && !(dropz && v[f][30:0] == 31'd0) &&
+                          f >= 32'(p_f[c]) && f < 32'(cmd.nfeat);
               end
               pick = want[0] ? 3'd0 : want[1] ? 3'd1 : want[2] ? 3'd2 : want[3] ? 3'd3 : 3'd4;
-              take = &(ready | ~((4'd1 << nfeat) - 4'd1));
+              take = &(ready | ~((4'd1 << cmd.nfeat) - 4'd1));
               if (take && pick != 3'd4) begin
                 val = v[pick[1:0]];
                 nh_d[7*c +: 7] = {2'b10, color_o};
-                nd_d[32*c +: 32] = etype == 8'(wse_regs_pkg::ETYPE_RAW32) ? val :
-                                                                            val | {16'd0, pick[1:0], p_k[c][13:0]};
+                nd_d[32*c +: 32] = cmd.etype == 8'(wse_regs_pkg::ETYPE_RAW32) ? val :
+                                                                                val | {16'd0, pick[1:0], p_k[c][13:0]};
                 cr[24*c + 32'(color_o)] = cr[24*c + 32'(color_o)] - 3'd1;
                 moved_o <= 1'b1;
                 p_f[c] = pick + 3'd1;
                 want[pick[1:0]] = 1'b0;
               end
               if (take && want == 4'd0) begin            // on to the next k
-                wlast = p_k[c] == kcol - 16'd1;
-                wpop = wlast || (etype == 8'(wse_regs_pkg::ETYPE_BF16) ? p_k[c][1:0] == 2'd3 : p_k[c][0]);
+                wlast = p_k[c] == cmd.kcol - 16'd1;
+                wpop = wlast || (cmd.etype == 8'(wse_regs_pkg::ETYPE_BF16) ? p_k[c][1:0] == 2'd3 : p_k[c][0]);
                 for (f = 0; f < 4; f++) begin
                   ix = IW'(4 * c + f);
-                  if (f < 32'(nfeat)) begin
+                  if (f < 32'(cmd.nfeat)) begin
                     if (wpop && !index_only) begin
                       r_rp[ix] = r_rp[ix] + 4'd1;
                       r_have[ix] = r_have[ix] - 5'd1;
                       f_room[ix] = f_room[ix] + 5'd1;
                     end
-                    m_pop[ix] <= masked && (wlast || p_k[c][5:0] == 6'd63);
+                    m_pop[ix] <= cmd.masked && (wlast || p_k[c][5:0] == 6'd63);
                   end
                 end
                 p_f[c] = 3'd0;
@@ -256,8 +250,8 @@ module wse_stream_in #(
                 if (wlast) begin
                   p_k[c] = '0;
                   p_blk[c] = p_blk[c] + 32'd1;
-                  p_end[c] = etype != 8'(wse_regs_pkg::ETYPE_RAW32);
-                  p_run[c] = p_end[c] || p_blk[c] != nblk;
+                  p_end[c] = cmd.etype != 8'(wse_regs_pkg::ETYPE_RAW32);
+                  p_run[c] = p_end[c] || p_blk[c] != cmd.nline;
                 end
               end
             end
@@ -270,7 +264,8 @@ module wse_stream_in #(
         if (d_valid && d_ready) begin
           d_valid <= 1'b0;
         end else if (!d_valid && !page_wait && !fill && !stop && !index_only && !go_i) begin
-          found = f_blk[sel] != nblk && f_room[sel] >= 5'd4 && 3'(sel[1:0]) < nfeat && (16'(sel) >> 2) - col0 < cols;
+          found = f_blk[sel] != cmd.nline && f_room[sel] >= 5'd4 && 3'(sel[1:0]) < cmd.nfeat &&
+                  (16'(sel) >> 2) - cmd.col0 < cmd.cols;
           if (found) begin
             n = 6'd4;
             if (16'(n) > run_words - f_w[sel]) n = 6'(run_words - f_w[sel]);
@@ -287,7 +282,7 @@ module wse_stream_in #(
               if (f_w[sel] == run_words) begin
                 f_w[sel] = '0;
                 f_blk[sel] = f_blk[sel] + 32'd1;
-                f_row[sel] = f_row[sel] + 64'(nfeat) * 64'(lstride);
+                f_row[sel] = f_row[sel] + 64'(cmd.nfeat) * 64'(cmd.lstride);
               end
             end
           end

@@ -59,14 +59,9 @@ module wse_stream_out #(
   localparam int unsigned QW = $clog2(24 * COLS);
   localparam logic [2:0] Words = 3'd4;          // of a chunk
 
-  // command
-  logic        direct, masked;
-  logic [4:0]  pshift;
-  logic [15:0] col0, cols, kcol;
-  logic [7:0]  etype;
-  logic [63:0] buf_addr, off0;
-  logic [31:0] nblk, lstride, cstride;
-  logic [2:0]  nfeat;
+  wse_port_pkg::cmd_t cmd;
+  wse_port_pkg::rreq_t rreq;
+  logic        half;                            // elements are bf16
 
   logic        run, stop;
   // south ports: CHAN_DEPTH wavelets per color
@@ -115,17 +110,18 @@ module wse_stream_out #(
   assign fill = rd_valid_i && rd_tag_i[1:0] == 2'd1 && !rd_err_i;
 
   wse_xlate u_xlate (
-    .clk_i, .clear_i(go_i), .direct_i(direct), .base_i(direct ? 64'd0 : buf_addr), .shift_i(pshift), .off_i(o_off[sel]),
+    .clk_i, .clear_i(go_i), .direct_i(cmd.direct), .base_i(cmd.direct ? 64'd0 : cmd.buf_addr), .shift_i(cmd.pshift),
+    .off_i(o_off[sel]),
     .hit_o(hit), .addr_o(addr), .entry_addr_o(entry), .fill_i(fill), .fill_data_i(rd_data_i)
   );
   wse_stream_cmd #(.COLS(COLS)) u_cmd (
-    .clk_i, .rst_ni, .ld_i, .ld_idx_i, .ld_word_i, .go_i, .stop_i(m_stop), .direct_o(direct), .pshift_o(pshift),
-    .col0_o(col0), .cols_o(cols), .buf_o(buf_addr), .off_o(off0), .nblk_o(nblk), .lstride_o(lstride),
-    .cstride_o(cstride), .masked_o(masked), .color_o, .etype_o(etype), .kcol_o(kcol), .nfeat_o(nfeat),
-    .m_valid_o(m_valid), .m_word_o(m_word), .m_pop_i(m_pop), .d_valid_i(d_valid), .d_ready_o(d_ready),
-    .d_addr_i(d_addr), .d_beats_i(6'd1), .d_tag_i(24'd1), .rreq_valid_o, .rreq_ready_i, .rreq_addr_o,
-    .rreq_beats_o, .rreq_tag_o, .rd_valid_i, .rd_data_i, .rd_err_i, .rd_tag_i
+    .clk_i, .rst_ni, .ld_i({ld_i, ld_idx_i}), .ld_word_i, .go_i, .stop_i(m_stop), .cmd_o(cmd), .m_valid_o(m_valid),
+    .m_word_o(m_word), .m_pop_i(m_pop), .d_req_i({d_valid, 6'd1, 24'd1}), .d_addr_i(d_addr), .d_ready_o(d_ready),
+    .rreq_o(rreq), .rreq_addr_o, .rreq_ready_i, .rd_i({rd_valid_i, rd_err_i, rd_tag_i}), .rd_data_i
   );
+  assign color_o = cmd.color;
+  assign half = cmd.etype == 8'(wse_regs_pkg::ETYPE_BF16);
+  assign {rreq_valid_o, rreq_beats_o, rreq_tag_o} = rreq;
 
   always @(posedge clk_i) begin : p_seq
     integer c, f, i;
@@ -165,14 +161,14 @@ module wse_stream_out #(
         g_bank = '0;
         o_valid = '0;
         for (i = 0; i < N; i++)
-          g_row[i] = off0 + (direct ? buf_addr : 64'd0) +
-                     (64'($unsigned(i / 4)) - 64'(col0)) * 64'(cstride) +
-                     64'($unsigned(i % 4)) * 64'(lstride);
+          g_row[i] = cmd.off + (cmd.direct ? cmd.buf_addr : 64'd0) +
+                     (64'($unsigned(i / 4)) - 64'(cmd.col0)) * 64'(cmd.cstride) +
+                     64'($unsigned(i % 4)) * 64'(cmd.lstride);
         for (c = 0; c < COLS; c++) begin
           p_blk[c] = '0;
           p_k[c] = '0;
           p_f[c] = '0;
-          p_run[c] = 16'(c) - col0 < cols;
+          p_run[c] = 16'(c) - cmd.col0 < cmd.cols;
         end
       end
       if (run) begin
@@ -254,8 +250,8 @@ module wse_stream_out #(
             want = '0;
             for (f = 0; f < 4; f++) begin
               ix = IW'(4 * c + f);
-              ready[f] = f >= 32'(nfeat) || !masked || (m_valid[ix] && !m_pop[ix]);
-              want[f] = (!masked || m_word[{ix, p_k[c][5:0]}]) && f >= 32'(p_f[c]) && f < 32'(nfeat);
+              ready[f] = f >= 32'(cmd.nfeat) || !cmd.masked || (m_valid[ix] && !m_pop[ix]);
+              want[f] = (!cmd.masked || m_word[{ix, p_k[c][5:0]}]) && f >= 32'(p_f[c]) && f < 32'(cmd.nfeat);
             end
             pick = want[0] ? 3'd0 : want[1] ? 3'd1 : want[2] ? 3'd2 : want[3] ? 3'd3 : 3'd4;
             if (q_n[qx] != 3'd0 && q_ctl[4 * c + 32'(slot)][color_o]) begin
@@ -264,19 +260,19 @@ module wse_stream_out #(
               sc_d[6*c +: 6] = {1'b1, color_o};
               moved_o <= 1'b1;
             end else if (&ready && (pick == 3'd4 || q_n[qx] != 3'd0)) begin
-              wlast = p_k[c] == kcol - 16'd1;
+              wlast = p_k[c] == cmd.kcol - 16'd1;
               nk = p_k[c] + 16'd1;
               if (pick != 3'd4) begin
                 ix = IW'(4 * c + 32'(pick));
                 want[pick[1:0]] = 1'b0;
                 val = q_data[{qx, slot}];
-                boff = g_row[ix] + (etype == 8'(wse_regs_pkg::ETYPE_BF16) ? {47'd0, p_k[c], 1'b0} :
+                boff = g_row[ix] + (half ? {47'd0, p_k[c], 1'b0} :
                                                                             {46'd0, p_k[c], 2'b00});
                 ox = {ix, g_bank[ix]};
                 strb = g_any[ix] ? g_strb[ox] : 32'd0;
                 if (!g_any[ix]) g_off[ix] = {boff[63:5], 5'd0};
                 g_any[ix] = 1'b1;
-                if (etype == 8'(wse_regs_pkg::ETYPE_BF16)) begin
+                if (half) begin
                   val = wse_fp_pkg::fp_to_bf16(val);
                   g_data[{ox, boff[4:3]}][{boff[2:1], 4'd0} +: 16] = val[15:0];
                   g_strb[ox] = strb | (32'h3 << {boff[4:1], 1'b0});
@@ -295,30 +291,30 @@ module wse_stream_out #(
                 close = 1'b1;
                 for (f = 0; f < 4; f++) begin
                   ix = IW'(4 * c + f);
-                  boff = g_row[ix] + (etype == 8'(wse_regs_pkg::ETYPE_BF16) ? {47'd0, nk, 1'b0} : {46'd0, nk, 2'b00});
-                  if (f < 32'(nfeat) && (wlast || boff[4:0] == 5'd0) && g_any[ix]) begin
+                  boff = g_row[ix] + (half ? {47'd0, nk, 1'b0} : {46'd0, nk, 2'b00});
+                  if (f < 32'(cmd.nfeat) && (wlast || boff[4:0] == 5'd0) && g_any[ix]) begin
                     if (o_valid[ix]) close = 1'b0;
                   end
                 end
                 if (close) begin
                   for (f = 0; f < 4; f++) begin
                     ix = IW'(4 * c + f);
-                    boff = g_row[ix] + (etype == 8'(wse_regs_pkg::ETYPE_BF16) ? {47'd0, nk, 1'b0} : {46'd0, nk, 2'b00});
-                    if (f < 32'(nfeat) && (wlast || boff[4:0] == 5'd0) && g_any[ix]) begin
+                    boff = g_row[ix] + (half ? {47'd0, nk, 1'b0} : {46'd0, nk, 2'b00});
+                    if (f < 32'(cmd.nfeat) && (wlast || boff[4:0] == 5'd0) && g_any[ix]) begin
                       g_bank[ix] = ~g_bank[ix];
                       o_off[ix] = g_off[ix];
                       o_valid[ix] = 1'b1;
                       g_any[ix] = 1'b0;
                     end
-                    if (f < 32'(nfeat)) m_pop[ix] <= masked && (wlast || p_k[c][5:0] == 6'd63);
-                    if (wlast) g_row[ix] = g_row[ix] + 64'(nfeat) * 64'(lstride);
+                    if (f < 32'(cmd.nfeat)) m_pop[ix] <= cmd.masked && (wlast || p_k[c][5:0] == 6'd63);
+                    if (wlast) g_row[ix] = g_row[ix] + 64'(cmd.nfeat) * 64'(cmd.lstride);
                   end
                   p_f[c] = 3'd0;
                   p_k[c] = wlast ? 16'd0 : nk;
                   moved_o <= 1'b1;
                   if (wlast) begin
                     p_blk[c] = p_blk[c] + 32'd1;
-                    p_run[c] = p_blk[c] != nblk;
+                    p_run[c] = p_blk[c] != cmd.nline;
                   end
                 end
               end

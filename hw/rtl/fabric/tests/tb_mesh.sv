@@ -51,9 +51,7 @@ module tb_mesh #(
     .svc_op_i('0), .svc_addr_i('0), .svc_wdata_lo_i('0), .svc_wdata_hi_i('0),
     .svc_rows_i('0), .svc_cols_i('0), .svc_rd_core_i('0),
     .svc_rdata_lo_o(), .svc_rdata_hi_o(), .svc_busy_o(),
-    .st_en_i(1'b0), .st_core_i('0), .st_held_o(), .st_done_o(), .st_done_value_o(), .st_faulted_o(),
-    .st_fault_cause_o(), .st_fault_pc_o(), .st_fault_addr_o(), .st_fault_color_o(), .st_fault_value_o(),
-    .st_wait_cause_o(), .st_wait_color_o(),
+    .st_en_i(1'b0), .st_core_i('0), .st_o(),
     .moved_o(moved), .any_fault_o(), .cnt_core_o(sum), .cnt_link_o(sum_link), .cnt_sel_i(cnt_sel),
     .cnt_val_o(cnt_val)
   );

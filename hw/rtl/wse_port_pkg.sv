@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// Types of ports that several modules have in common. What is there in every cycle has at most 64 bits, addresses and
+// data beside it: a simulator keeps those in one word. The others have their widest members last, at whole words.
+package wse_port_pkg;
+  // beside one word of a submission entry, on its way to the executor that will work on it
+  typedef struct packed {
+    logic        valid;
+    logic [3:0]  idx;
+  } ld_t;
+
+  // the members of an entry that say what a command does with the host's memory
+  typedef struct packed {
+    logic        direct, masked, mask_direct;
+    logic [2:0]  nfeat;
+    logic [4:0]  pshift, mshift, color;
+    logic [7:0]  etype;
+    logic [15:0] kcol, cols, col0;
+    logic [31:0] nline, lstride, cstride, rstride, mcstride;
+    logic [63:0] buf_addr, off, mask, moff;
+  } cmd_t;
+
+  // beside the address of a request to read from the host's memory, and beside a word of the answer
+  typedef struct packed {
+    logic        valid;
+    logic [5:0]  beats;
+    logic [23:0] tag;
+  } rreq_t;
+  typedef struct packed {
+    logic        valid, err;
+    logic [23:0] tag;
+  } rd_t;
+
+  // an operation of the service plane without its data and its rectangle; rd_core: whose word comes back
+  typedef struct packed {
+    logic [3:0]  op;
+    logic [15:0] addr;
+    logic [15:0] rd_core;
+  } svc_t;
+
+  // one core, as START looks at it
+  typedef struct packed {
+    logic        held, done, faulted;
+    logic [31:0] done_value;
+    logic [31:0] fault_cause, fault_pc, fault_addr, fault_color, fault_value;
+    logic [31:0] wait_cause, wait_color;
+  } status_t;
+endpackage
