@@ -225,7 +225,8 @@ int wse_trainer_save(struct wse_trainer *t, const char *path)
 
 	if (ret)
 		return ret;
-	ret = path ? wse_session_save(&t->s, path, NULL) : wse_why(t->s.why, -EINVAL, "the path is NULL");
+	ret = path ? wse_session_save(&t->s, path, NULL)
+		   : wse_why(t->s.why, -EINVAL, "the path is NULL");
 	return leave(t, ret);
 }
 
