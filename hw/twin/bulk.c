@@ -136,7 +136,7 @@ bool wse_bulk_port(struct wse_model *m, struct bulk *b, unsigned int col, struct
 	struct found *again = last_set(m, b, ((struct bulks *)m->bulk)->port, col);
 	struct run r = {0};
 
-	if (!again || !wse_bulk_again(m, again, n, s)) {
+	if (!again || !wse_bulk_again(m, again, p->color, n, s)) {
 		wse_bulk_begin(b, s);
 		if (!n)
 			return false;
@@ -237,7 +237,8 @@ static bool mover_run(struct bulk_worker *w, struct wse_mesh *p, struct wse_core
 	struct set s;
 	bool any;
 
-	if (!again || !wse_bulk_again(p->dev, again, WSE_RUN_MAX, &s)) {
+	if (!again ||
+	    !wse_bulk_again(p->dev, again, (unsigned int)c->eng[which].out, WSE_RUN_MAX, &s)) {
 		wse_bulk_begin(b, &s);
 		wse_bulk_source(b, c, which);
 		if (!wse_bulk_find(p->dev, &s, WSE_RUN_MAX))

@@ -137,8 +137,9 @@ void wse_bulk_give_up(struct set *s);
 void wse_bulk_source(struct bulk *b, struct wse_core *c, unsigned int which);
 
 /* bulk_again.c */
-/* the same set again, up to n elements; false: look for it */
-bool wse_bulk_again(struct wse_model *m, struct found *f, uint32_t n, struct set *s);
+/* the same set again for what the source sends, up to n elements; false: look for it */
+bool wse_bulk_again(struct wse_model *m, struct found *f, unsigned int color, uint32_t n,
+		    struct set *s);
 void wse_bulk_keep(struct found *f, const struct set *s);
 void wse_bulk_forget(struct found *f);
 /* elements that a mover's instruction has left, at most those of a run */

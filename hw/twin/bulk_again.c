@@ -60,11 +60,13 @@ static bool same_engine(const struct node *x, const struct state *s)
 				(x->which == WSE_ENGINE_M0 || !takes_dot(&c->eng[WSE_ENGINE_M0])));
 }
 
-bool wse_bulk_again(struct wse_model *m, struct found *f, uint32_t n, struct set *s)
+bool wse_bulk_again(struct wse_model *m, struct found *f, unsigned int color, uint32_t n,
+		    struct set *s)
 {
 	uint32_t i, left;
 
-	if (!f->s.b || !n || !same_routers(m, f))
+	/* what is sent enters the first router: a port may send another color now */
+	if (!f->s.b || !n || f->b.trail[0].color != color || !same_routers(m, f))
 		return false;
 	for (i = 0; i < f->s.nnodes; i++) {
 		struct node *x = &f->b.node[i];

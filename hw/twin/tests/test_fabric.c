@@ -571,11 +571,72 @@ static void test_tasks(void)
 	dev_close(&d);
 }
 
+/* color 5 to the lanes, two blocks of it; color 9 to a mover */
+static void emit_two_readers(struct code *c, uint32_t core)
+{
+	(void)core;
+	route(c, 5, WSE_PORT_N, 1u << WSE_PORT_R);
+	route(c, 9, WSE_PORT_N, 1u << WSE_PORT_R);
+	dsr(c, 0, 5, 0, 0, kind(WSE_KIND_FABIN, 0));
+	dsr(c, 1, 0, d1(8, 1), 0, kind(WSE_KIND_ACC, 0));
+	dsr(c, 2, WSE_SRAM_BASE + 0x400, d1(8, 2), d1(8, 16), kind(WSE_KIND_MEM, WSE_DT_BF16));
+	dsr(c, 3, 9, 0, 0, kind(WSE_KIND_FABIN, 0));
+	dsr(c, 4, WSE_SRAM_BASE + 0x800, d1(8, 4), 0, kind(WSE_KIND_MEM, WSE_DT_I32));
+	issue(c, tcw(WSE_ENGINE_L, WSE_TOP_AXPY, 1, 0, 2), 1);
+	issue(c, tcw(WSE_ENGINE_L, WSE_TOP_AXPY, 1, 0, 2), 1);
+	issue(c, tcw(WSE_ENGINE_M1, WSE_TOP_MOVE, 4, 3, 0), 0);
+	park(c);
+}
+
+/* a north port sends one color, then another, while the first one's reader waits for more */
+static void test_another_color(void)
+{
+	static uint8_t image[WSE_SRAM_BYTES];
+	struct code c = {image, ENTRY};
+	struct wse_sqe s = {
+		.opcode = WSE_OP_STREAM_IN,
+		.flags = WSE_SQF_BUF_DIRECT,
+		.cols = 1,
+		.color = 5,
+		.budget = 5000,
+		.buf = DEV_DATA,
+		.nline = 1,
+		.kcol = 8,
+		.nfeat = 1,
+	};
+	uint32_t i, acc[128], wrong = 0;
+	struct wse_cqe e = {0};
+	struct dev d;
+	uint16_t one = 0x3f80;
+
+	open_dev(&d, 1, 1);
+	for (i = 0; i < 64; i++)
+		memcpy(image + 0x400 + i * 2, &one, 2);
+	for (i = 0; i < 8; i++)
+		memcpy(d.mem + DEV_DATA + i * 2, &one, 2);
+	emit_two_readers(&c, 0);
+	d.ops->poke(d.m, 0, WSE_SRAM_BASE, image, sizeof(image));
+	d.ops->boot(d.m, 0, ENTRY);
+	d.ops->advance(d.m, 1000, NULL);
+	is(dev_do(&d, 1, &s, &e), WSE_ST_OK, "a block for the lanes");
+	s.color = 9;
+	is(dev_do(&d, 1, &s, &e), WSE_ST_OK, "another color for the mover");
+	d.ops->advance(d.m, 1000, NULL);
+	for (i = 0; i < 8; i++)
+		wrong += word(&d, 0, 0x800 + i * 4) != (0x3f800000 | i);
+	d.ops->get_acc(d.m, 0, acc);
+	for (i = 0; i < 8; i++)
+		wrong += acc[i] != 0x41000000;
+	ok(!wrong, "each has got its own, %u wrong", wrong);
+	dev_close(&d);
+}
+
 int main(void)
 {
 	test_capacity();
 	test_streams();
 	test_stuck_streams();
+	test_another_color();
 	test_tasks();
 	return tap_end();
 }
