@@ -13,4 +13,7 @@ $(foreach t,gemm parts,$(eval $(call c_test,hw/twin/tests/test_$(t),hw/twin/test
 # test_gemm and test_parts run the firmware's kernels; `build/hw/twin/tests/test_gemm bench` measures
 $(foreach t,gemm parts,$(B)/hw/twin/tests/test_$(t) $(B)/asan/hw/twin/tests/test_$(t)): | $(B)/firmware/wse-fw.bin $(B)/firmware/linear.elf
 
+# the vector operations of a processor without AVX-512, too
+BESIDE += --beside "env GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F $(B)/hw/twin/tests/test_quick"
+
 ALL += $(TWIN)
