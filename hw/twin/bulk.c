@@ -134,7 +134,6 @@ bool wse_bulk_port(struct wse_model *m, struct bulk *b, unsigned int col, struct
 	struct wse_port_in *p = &m->in[col];
 	uint32_t n = p->n - p->pos < WSE_RUN_MAX ? p->n - p->pos : WSE_RUN_MAX;
 	struct found *again = last_set(m, b, ((struct bulks *)m->bulk)->port, col);
-	struct run r = {0};
 
 	if (!again || !wse_bulk_again(m, again, p->color, n, s)) {
 		wse_bulk_begin(b, s);
@@ -152,10 +151,10 @@ bool wse_bulk_port(struct wse_model *m, struct bulk *b, unsigned int col, struct
 	s->values = takes_values(s, p);
 	s->end = p->end_due && p->pos + s->n == p->n;
 	if (s->values)
-		r = (struct run){.v = p->v + p->pos, .at = p->pos, .dense = p->dense};
+		wse_bulk_values(&s->run, p->v + p->pos, p->pos, p->dense);
 	else
-		r.w = wse_in_words(p) + p->pos;
-	wse_bulk_deliver(s, s->sink, s->nsinks, &r);
+		s->run = (struct run){.w = wse_in_words(p) + p->pos};
+	wse_bulk_deliver(s, s->sink, s->nsinks, &s->run);
 	return true;
 }
 

@@ -14,7 +14,7 @@ struct run { /* an array of data wavelets */
 	/* or, dense, all features of each k in order: the values of a block's elements from place at on */
 	const float *v;
 	uint32_t at;
-	uint8_t dense;
+	uint8_t dense, shift; /* features of each k: 1, 2 or 4, and its logarithm */
 };
 
 struct node { /* an engine with its running instruction, or a south port */
@@ -26,7 +26,8 @@ struct node { /* an engine with its running instruction, or a south port */
 	bool need_fab, need_dot, got_fab, got_dot;
 	uint32_t first, sinks; /* whom it feeds: bulk.sink[first ...] */
 	struct node *from;     /* who feeds it by the fabric; NULL: a north port, or nobody */
-	struct run fab, dot;   /* inputs */
+	const struct run *fab, *dot; /* inputs: what others have made, */
+	struct run out;		     /* and what this one does */
 	bool ends;	       /* lanes that take the block's END after the run */
 	uint32_t done;	       /* it has passed its run on: for those whom it feeds on other threads */
 };
@@ -59,6 +60,7 @@ struct set { /* all that one source feeds, and how many elements can pass throug
 	uint32_t sink, nsinks;		      /* those that the source feeds itself */
 	uint32_t trail;			      /* first router, of hops_all */
 	uint32_t n;
+	struct run run; /* a port's */
 	uint32_t hops, hops_all; /* cores that a wavelet of the source crosses; all wavelets together */
 	bool stores; /* runs need a scratch */
 	bool values; /* of a port, to lanes that refuse no index */
@@ -68,6 +70,7 @@ struct set { /* all that one source feeds, and how many elements can pass throug
 struct found { /* the set that a source fed the last time, see bulk_again.c */
 	struct bulk b; /* without slots and stack */
 	struct set s;
+	uint32_t routes; /* wse_mesh.routes of all parts when the set's were looked at */
 	struct state { /* of a node's engine */
 		int8_t claim, out;
 		uint8_t op, src1, src2; /* kinds */
@@ -153,6 +156,16 @@ static inline uint32_t wse_bulk_left(const struct wse_engine *e)
 }
 
 /* bulk_run.c */
+/* all elements of whole or part ks, from the block's element at on; features: of each k */
+static inline void wse_bulk_values(struct run *r, const float *v, uint32_t at, uint32_t features)
+{
+	r->w = NULL;
+	r->v = v;
+	r->at = at;
+	r->dense = (uint8_t)features;
+	r->shift = (uint8_t)(features >> 1); /* of 1, 2 and 4 */
+}
+
 void wse_bulk_deliver(const struct set *s, uint32_t first, uint32_t sinks, const struct run *r);
 bool wse_bulk_reserve(struct scratch *r, const struct set *s); /* false: no memory */
 /* n wavelets have crossed the first routers of the set's trail; parts: those of them that count */

@@ -27,6 +27,23 @@ static bool same_routers(const struct wse_model *m, const struct found *f)
 	return !bad;
 }
 
+/* have the routes stayed as they were, with nothing on them? Mostly it takes no look at all of them to tell. */
+static bool same_way(const struct wse_model *m, struct found *f)
+{
+	uint32_t routes = 0, inside = 0, i;
+
+	for (i = 0; i < m->nmesh; i++) {
+		routes += m->mesh[i].routes;
+		inside += m->mesh[i].inside;
+	}
+	if (routes == f->routes && !inside)
+		return true;
+	if (!same_routers(m, f))
+		return false;
+	f->routes = routes;
+	return true;
+}
+
 static struct state state_of(const struct wse_engine *e)
 {
 	return (struct state){e->claim, e->out, e->op, e->o[OPND_SRC1].kind, e->o[OPND_SRC2].kind};
@@ -66,7 +83,7 @@ bool wse_bulk_again(struct wse_model *m, struct found *f, unsigned int color, ui
 	uint32_t i, left;
 
 	/* what is sent enters the first router: a port may send another color now */
-	if (!f->s.b || !n || f->b.trail[0].color != color || !same_routers(m, f))
+	if (!f->s.b || !n || f->b.trail[0].color != color || !same_way(m, f))
 		return false;
 	for (i = 0; i < f->s.nnodes; i++) {
 		struct node *x = &f->b.node[i];
@@ -135,6 +152,9 @@ void wse_bulk_keep(struct found *f, const struct set *s)
 	f->b.nsinks = nsinks;
 	f->s = *s;
 	f->s.b = &f->b;
+	f->routes = 0;
+	for (i = 0; i < b->node[0].c->mesh->dev->nmesh; i++)
+		f->routes += b->node[0].c->mesh->dev->mesh[i].routes;
 }
 
 void wse_bulk_forget(struct found *f)

@@ -41,12 +41,7 @@ void wse_bulk_deliver(const struct set *s, uint32_t first, uint32_t sinks, const
 	uint32_t i;
 
 	for (i = first; i < first + sinks; i++)
-		b->node[b->sink[i]].fab = *r;
-}
-
-static void deliver_dot(const struct set *s, const struct node *x, const struct run *r)
-{
-	s->b->node[s->b->sink[x->first]].dot = *r;
+		b->node[b->sink[i]].fab = r;
 }
 
 /* wavelets before the first with an index outside the operand */
@@ -68,7 +63,7 @@ static uint32_t good_prefix(const struct wse_engine *e, const struct run *r, uin
 static void words_of(const struct run *r, uint32_t at, uint32_t n, uint32_t *w)
 {
 	for (; n; n--, at++)
-		*w++ = wse_u(r->v[at - r->at]) | at % r->dense << 14 | at / r->dense;
+		*w++ = wse_u(r->v[at - r->at]) | (at & (r->dense - 1u)) << 14 | at >> r->shift;
 }
 
 /* whole ks of a dense run, from its element at on */
@@ -78,8 +73,8 @@ static void run_ks(const struct wse_kernels *k, struct node *x, uint32_t at, uin
 	const struct wse_opnd *s = &x->e->o[OPND_SRC2];
 	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base], nb = x->e->nfeat, t = x->e->tokens;
 	const uint8_t *rows = x->c->sram + s->base;
-	uint32_t row = at / nb, w[64], n;
-	const float *wide, *v = x->fab.v + (at - x->fab.at);
+	uint32_t row = at >> x->fab->shift, w[64], n;
+	const float *wide, *v = x->fab->v + (at - x->fab->at);
 
 	if (!out) {
 		wide = wse_wide_rows(x->c, k, s);
@@ -97,7 +92,7 @@ static void run_ks(const struct wse_kernels *k, struct node *x, uint32_t at, uin
 	}
 	for (nk *= nb; nk; nk -= n, at += n, out += n) {
 		n = nk < 64 ? nk : 64;
-		words_of(&x->fab, at, n, w);
+		words_of(x->fab, at, n, w);
 		k->dot(acc, rows, s->stride1, t, w, n, out);
 	}
 }
@@ -107,22 +102,22 @@ INLINE void run_dense(const struct wse_kernels *k, struct node *x, uint32_t n, u
 {
 	const struct wse_opnd *s = &x->e->o[OPND_SRC2];
 	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base], nb = x->e->nfeat, t = x->e->tokens;
-	uint32_t at = x->fab.at, end = at + n, w[4];
+	uint32_t at = x->fab->at, end = at + n, w[4], in;
 
-	while (at < end) {
-		n = at % nb ? nb - at % nb : (end - at) / nb * nb;
-		if (!n || n > end - at)
-			n = end - at;
-		if (n >= nb && !(at % nb)) {
-			run_ks(k, x, at, n / nb, out);
+	for (; at < end; at += n) {
+		in = at & (nb - 1);
+		n = end - at;
+		if (!in && n >= nb) {
+			n &= ~(nb - 1);
+			run_ks(k, x, at, n >> x->fab->shift, out);
 		} else {
-			words_of(&x->fab, at, n, w);
+			n = n < nb - in ? n : nb - in;
+			words_of(x->fab, at, n, w);
 			if (out)
 				k->dot(acc, x->c->sram + s->base, s->stride1, t, w, n, out);
 			else
 				k->axpy(acc, x->c->sram + s->base, s->stride1, t, w, n);
 		}
-		at += n;
 		if (out)
 			out += n;
 	}
@@ -133,20 +128,23 @@ INLINE void run_lanes(struct wse_mesh *m, struct scratch *r, const struct set *s
 {
 	const struct wse_opnd *s = &x->e->o[OPND_SRC2];
 	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base];
-	uint32_t good = x->fab.dense ? n : good_prefix(x->e, &x->fab, n);
+	const struct run *in = x->fab;
+	uint32_t good = in->dense ? n : good_prefix(x->e, in, n);
 	const uint8_t *rows = x->c->sram + s->base;
 	uint32_t *v = x->e->op != WSE_TOP_AXPY ? take(r, n) : NULL;
 
-	if (x->fab.dense)
+	if (in->dense)
 		run_dense(r->k, x, n, v);
 	else if (v)
-		r->k->dot(acc, rows, s->stride1, x->e->tokens, x->fab.w, good, v);
+		r->k->dot(acc, rows, s->stride1, x->e->tokens, in->w, good, v);
 	else
-		r->k->axpy(acc, rows, s->stride1, x->e->tokens, x->fab.w, good);
+		r->k->axpy(acc, rows, s->stride1, x->e->tokens, in->w, good);
 	if (v) {
 		if (good < n)
 			memset(v + good, 0, (n - good) * sizeof(*v));
-		deliver_dot(set, x, &(struct run){.w = v});
+		x->out.w = v;
+		x->out.dense = 0;
+		set->b->node[set->b->sink[x->first]].dot = &x->out;
 	}
 	wse_lane_work(m, x->c, x->e, n * (x->e->tokens / WSE_LANES));
 	x->c->cnt[WSE_CNT_MAC] += (uint64_t)good * x->e->tokens;
@@ -154,7 +152,7 @@ INLINE void run_lanes(struct wse_mesh *m, struct scratch *r, const struct set *s
 		m->round = n * (x->e->tokens / WSE_LANES);
 	if (good < n)
 		wse_tensor_fault(m, x->c, WSE_CAUSE_STREAM_INDEX, x->e->o[OPND_SRC1].color,
-				 x->fab.w[good]);
+				 in->w[good]);
 }
 
 /* ---- movers ---- */
@@ -271,28 +269,28 @@ INLINE void run_mover(struct wse_mesh *m, struct scratch *r, const struct set *s
 	uint32_t *v = take(r, n), *t = take(r, n), at = 0, i, k;
 	const uint32_t *in, *in2;
 	bool row, last = false, values = indexes_values(set, x);
-	struct run out = {.w = v};
 
+	x->out.w = v;
+	x->out.dense = 0;
 	if (values)
-		out = (struct run){.v = (const float *)(const void *)v,
-				   .at = (e->q[0].scalar + s1->len1 - e->outer + 1) * e->width -
-					 e->inner,
-				   .dense = (uint8_t)e->width};
+		wse_bulk_values(&x->out, (const float *)(const void *)v,
+				(e->q[0].scalar + s1->len1 - e->outer + 1) * e->width - e->inner,
+				e->width);
 	while (at < n) {
 		k = n - at;
 		if (!e->until_end && k > e->inner)
 			k = e->inner;
 		if (s1->kind == WSE_KIND_FABIN) {
-			in = x->fab.w + at;
+			in = x->fab->w + at;
 		} else if (s1->kind == WSE_KIND_DOTQ) {
-			in = x->dot.w + at;
+			in = x->dot->w + at;
 		} else {
 			load(x->c, s1, k, v + at);
 			in = v + at;
 		}
 		if (e->op == WSE_TOP_MADD) {
 			if (s2->kind == WSE_KIND_DOTQ) {
-				in2 = x->dot.w + at;
+				in2 = x->dot->w + at;
 			} else {
 				load(x->c, s2, k, t);
 				in2 = t;
@@ -326,9 +324,8 @@ INLINE void run_mover(struct wse_mesh *m, struct scratch *r, const struct set *s
 		m->round = n;
 	if (values)
 		to_values(v, n);
-	if (e->out >= 0) {
-		wse_bulk_deliver(set, x->first, x->sinks, &out);
-	}
+	if (e->out >= 0)
+		wse_bulk_deliver(set, x->first, x->sinks, &x->out);
 	if (last) {
 		wse_mover_finish(m, x->c, e);
 		wse_wake(m, x->c);
@@ -341,7 +338,7 @@ INLINE void pass(struct scratch *r, const struct set *s, struct node *x)
 
 	m->moved = true;
 	if (x->port) {
-		wse_out_take(m->dev, x->c->col, x->fab.w, s->n);
+		wse_out_take(m->dev, x->c->col, x->fab->w, s->n);
 		if (s->n > m->round)
 			m->round = s->n;
 	} else if (x->which == WSE_ENGINE_L) {

@@ -13,14 +13,15 @@ void wse_tensor_fault(struct wse_mesh *m, struct wse_core *c, uint32_t cause, ui
 
 void wse_engine_complete(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e)
 {
-	uint32_t tcw = e->q[0].tcw, task = tcw >> WSE_TCW_TASK_SHIFT;
+	uint32_t tcw = e->q[0].tcw, task = tcw >> WSE_TCW_TASK_SHIFT, i;
 
 	if (e->claim >= 0)
 		c->claimed &= ~(1u << e->claim);
 	e->claim = e->out = e->wait = -1;
 	e->started = false;
-	if (--e->n)
-		memmove(&e->q[0], &e->q[1], sizeof(e->q[0]) * e->n);
+	e->n--;
+	for (i = 0; i < e->n; i++)
+		e->q[i] = e->q[i + 1];
 	if (tcw & WSE_TCW_ACTIVATE_MASK)
 		c->ready |= 1u << task;
 	if (tcw & WSE_TCW_UNBLOCK_MASK)
@@ -169,11 +170,8 @@ bool wse_issue(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t sc
 		wse_races_issue(m, c, which, t);
 	if (e->n != 1)
 		return true;
-	/* nothing else can go on beside it: no need to go round */
-	if (which == WSE_ENGINE_L && !c->eng[WSE_ENGINE_M0].n && !c->eng[WSE_ENGINE_M1].n &&
-	    !m->nwork && !m->shuffle && !wse_is_stream(tcw & WSE_TCW_OP_MASK))
-		engine_run(m, c, which);
-	else
+	/* the others have nothing new to do unless this one does something */
+	if (unlikely(m->shuffle) || engine_run(m, c, which) || m->nwork)
 		wse_engines_run(m, c);
 	return true;
 }

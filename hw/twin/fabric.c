@@ -62,6 +62,7 @@ void wse_route(struct wse_mesh *m, struct wse_core *c, unsigned int color, uint3
 
 	if (unlikely(m->races != NULL))
 		wse_races_route(m, c, color, rx, tx);
+	m->routes += rx != c->rx[color] || tx != c->tx[color];
 	c->rx[color] = rx;
 	c->tx[color] = tx;
 	c->far &= ~(1u << color);
@@ -115,6 +116,7 @@ static void forward(struct wse_mesh *m, struct wse_core *c, unsigned int color, 
 			continue;
 		}
 		chan_push(&n->in[opposite[p]][color], data, ctrl);
+		n->mesh->inside++;
 		if (n->rx[color] == opposite[p])
 			wse_kick(n->mesh, n, color);
 	}
@@ -152,6 +154,7 @@ bool wse_fabric_move(struct wse_mesh *m, struct wse_core *c, unsigned int color,
 	for (; n < most && q->count && room(m, c, color); n++) {
 		data = chan_head(q, &ctrl);
 		chan_pop(q);
+		m->inside--;
 		c->cnt[WSE_CNT_WAVELET]++;
 		forward(m, c, color, data, ctrl);
 	}
@@ -241,8 +244,10 @@ void wse_fabric_clear(struct wse_model *m)
 {
 	uint32_t i;
 
-	for (i = 0; i < m->nmesh; i++)
-		m->mesh[i].nwork = m->mesh[i].nlater = 0;
+	for (i = 0; i < m->nmesh; i++) {
+		m->mesh[i].nwork = m->mesh[i].nlater = m->mesh[i].inside = 0;
+		m->mesh[i].routes++;
+	}
 	for (i = 0; i < m->ncores; i++) {
 		struct wse_core *c = &m->core[i];
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The rules of operands (hw/doc/core.md), checked when a tensor instruction starts to run. */
+#include <emmintrin.h>
 #include <string.h>
 
 #include "fp.h"
@@ -200,16 +201,21 @@ static uint32_t check(struct wse_engine *e, unsigned int which)
 	return WSE_CAUSE_BAD_DSR;
 }
 
-static bool same(const struct wse_tins *a, const struct wse_tins *b)
+/* in pieces as they were written by wse_issue(): wider loads would have to wait for the stores */
+static inline bool same(const struct wse_tins *a, const struct wse_tins *b)
 {
-	uint64_t x[sizeof(*a) / 8], y[sizeof(*a) / 8], d = 0;
+	__m128i d = _mm_setzero_si128();
 	unsigned int i;
 
-	memcpy(x, a, sizeof(x));
-	memcpy(y, b, sizeof(y));
-	for (i = 0; i < sizeof(x) / sizeof(*x); i++)
-		d |= x[i] ^ y[i];
-	return !d;
+	if ((a->tcw ^ b->tcw) | (a->scalar ^ b->scalar))
+		return false;
+	for (i = 0; i < 3; i++) {
+		__m128i x = _mm_loadu_si128((const __m128i *)(const void *)a->dsr[i]);
+		__m128i y = _mm_loadu_si128((const __m128i *)(const void *)b->dsr[i]);
+
+		d = _mm_or_si128(d, _mm_xor_si128(x, y));
+	}
+	return _mm_movemask_epi8(_mm_cmpeq_epi8(d, _mm_setzero_si128())) == 0xffff;
 }
 
 /* cores issue the same few instructions again and again: what the checks made of them is kept */
@@ -220,13 +226,13 @@ uint32_t wse_engine_check(struct wse_mesh *m, struct wse_engine *e, unsigned int
 	struct wse_known *k = &m->known[h * 0x9e3779b1u >> 16 & (WSE_NKNOWN - 1)];
 
 	if (k->of == 1 + which && same(&k->t, t)) {
-		memcpy(&e->end_left, k->checked, sizeof(k->checked));
+		memcpy((uint8_t *)e + WSE_CHECKED, k->checked, sizeof(k->checked));
 		return 0;
 	}
 	cause = check(e, which);
 	if (!cause) {
 		k->t = *t;
-		memcpy(k->checked, &e->end_left, sizeof(k->checked));
+		memcpy(k->checked, (const uint8_t *)e + WSE_CHECKED, sizeof(k->checked));
 		k->of = 1 + which;
 	}
 	return cause;

@@ -356,6 +356,7 @@ bool wse_in_inject(struct wse_model *m, unsigned int col)
 			chan_push(q, WSE_CTRLW_END_MASK, true);
 			p->end_due = false;
 		}
+		c->mesh->inside++;
 		wse_kick(c->mesh, c, p->color);
 		if (++n == WSE_QUANTUM)
 			break;

@@ -92,34 +92,33 @@ struct wse_engine {
 	struct wse_tins q[1 + WSE_ENGINE_DEPTH];
 	uint8_t n;     /* instructions, the running one included */
 	bool started;  /* q[0] has been checked and runs */
-	bool end_left; /* only the END wavelet of SEND_END is left to send */
-	uint8_t op;
-	bool until_end;
 	bool lazy;    /* mover from memory to the fabric: bulk.c hands out its elements */
 	bool hurry;   /* but now element by element, what the channel holds */
 	uint8_t age;  /* rounds that it has waited */
+	bool far;     /* its run leaves the part, as has been seen in this round */
+	uint64_t busy_to;	  /* L: device cycle up to which it has had something to do */
+	uint32_t part[WSE_LANES]; /* VRSUM, VRMAX */
+	/* from here on: what the checks of a good instruction make of it, in whole vectors */
+	bool end_left __attribute__((aligned(16))); /* only the END wavelet of SEND_END is left to send */
+	uint8_t op;
+	bool until_end;
 	int8_t claim; /* color that it reads, -1: none */
 	int8_t out;   /* color that it sends on, -1: none */
 	int8_t wait;  /* color that it waits for; -1: not the fabric */
 	struct wse_opnd o[3];
 	uint32_t inner, outer; /* elements left in the row, rows left; or END marks left in outer */
 	uint32_t width;	       /* LEN of the shape */
-	uint32_t nfeat, tokens;	  /* AXPY, DOT */
-	uint32_t part[WSE_LANES]; /* VRSUM, VRMAX */
-	bool far;		  /* its run leaves the part, as has been seen in this round */
-	uint64_t busy_to;	  /* L: device cycle up to which it has had something to do */
+	uint32_t nfeat, tokens; /* AXPY, DOT */
 };
 
-/* what the checks of a good instruction made of it: the members of its engine from end_left to tokens */
-#define WSE_CHECKED_BYTES                                     \
-	(offsetof(struct wse_engine, tokens) + sizeof(uint32_t) - \
-	 offsetof(struct wse_engine, end_left))
+#define WSE_CHECKED	  offsetof(struct wse_engine, end_left)
+#define WSE_CHECKED_BYTES (sizeof(struct wse_engine) - WSE_CHECKED)
 #define WSE_NKNOWN 512u /* instructions that are remembered */
 
 struct wse_known {
+	uint8_t checked[WSE_CHECKED_BYTES] __attribute__((aligned(16)));
 	struct wse_tins t;
 	uint8_t of; /* 1 + engine; 0: nothing */
-	uint8_t checked[WSE_CHECKED_BYTES];
 };
 
 /* a copy of a bf16 operand in binary32, see wide.c */
@@ -331,6 +330,8 @@ struct wse_mesh {
 	bool moved;   /* something moved in the current round */
 	bool ended;   /* a core has executed DONE or stopped since the start was looked at */
 	uint32_t round; /* cycles of the current round */
+	uint32_t routes;  /* routes that were set so far: who has looked at them need not do so again */
+	uint32_t inside;  /* wavelets in the input queues of routers */
 	/* run list and fabric work list */
 	uint32_t *run[2];
 	uint32_t nrun;
@@ -520,6 +521,7 @@ static inline void wse_send(struct wse_mesh *m, struct wse_core *c, unsigned int
 			    uint32_t data, bool ctrl)
 {
 	chan_push(&c->in[WSE_PORT_R][color], data, ctrl);
+	m->inside++;
 	m->moved = true;
 	wse_kick(m, c, color);
 }

@@ -45,6 +45,9 @@ struct sim_bus {
 	size_t n, max;
 	uint64_t next; /* next free bus address */
 	size_t last;   /* where the last access was */
+	atomic_uint changes; /* that wait for the lock, or have it */
+	pthread_cond_t changed;
+	bool held; /* by the device's thread, over an advance: only that thread looks */
 };
 
 /* Memory mapped into one device. */
@@ -59,6 +62,12 @@ struct sim_bo {
 
 void sim_bus_init(struct sim_bus *bus);
 void sim_bus_fini(struct sim_bus *bus);
+/*
+ * The device's thread alone: between these two, accesses take no lock each. Changes of the table wait until it
+ * leaves, and then come first.
+ */
+void sim_bus_enter(struct sim_bus *bus);
+void sim_bus_leave(struct sim_bus *bus);
 int sim_bus_access(struct sim_bus *bus, uint64_t iova, void *buf, size_t len, bool write);
 
 int sim_mem_create(size_t size, struct sim_mem **mem);

@@ -17,13 +17,42 @@ void sim_bus_init(struct sim_bus *bus)
 {
 	memset(bus, 0, sizeof(*bus));
 	pthread_mutex_init(&bus->lock, NULL);
+	pthread_cond_init(&bus->changed, NULL);
 	bus->next = FIRST_IOVA;
 }
 
 void sim_bus_fini(struct sim_bus *bus)
 {
+	pthread_cond_destroy(&bus->changed);
 	pthread_mutex_destroy(&bus->lock);
 	free(bus->range);
+}
+
+void sim_bus_enter(struct sim_bus *bus)
+{
+	pthread_mutex_lock(&bus->lock);
+	while (atomic_load(&bus->changes))
+		pthread_cond_wait(&bus->changed, &bus->lock);
+	bus->held = true;
+}
+
+void sim_bus_leave(struct sim_bus *bus)
+{
+	bus->held = false;
+	pthread_mutex_unlock(&bus->lock);
+}
+
+static void begin_change(struct sim_bus *bus)
+{
+	atomic_fetch_add(&bus->changes, 1);
+	pthread_mutex_lock(&bus->lock);
+}
+
+static void end_change(struct sim_bus *bus)
+{
+	atomic_fetch_sub(&bus->changes, 1);
+	pthread_cond_signal(&bus->changed);
+	pthread_mutex_unlock(&bus->lock);
 }
 
 /* Index of the first range that ends above iova. */
@@ -49,9 +78,11 @@ static bool inside(const struct sim_range *r, uint64_t iova, size_t len)
 
 int sim_bus_access(struct sim_bus *bus, uint64_t iova, void *buf, size_t len, bool write)
 {
+	bool lock = !bus->held;
 	int ret = 0;
 
-	pthread_mutex_lock(&bus->lock);
+	if (lock)
+		pthread_mutex_lock(&bus->lock);
 	if (bus->last >= bus->n || !inside(&bus->range[bus->last], iova, len))
 		bus->last = find(bus, iova);
 	if (bus->last < bus->n && inside(&bus->range[bus->last], iova, len)) {
@@ -61,7 +92,8 @@ int sim_bus_access(struct sim_bus *bus, uint64_t iova, void *buf, size_t len, bo
 	} else {
 		ret = -EFAULT;
 	}
-	pthread_mutex_unlock(&bus->lock);
+	if (lock)
+		pthread_mutex_unlock(&bus->lock);
 	return ret;
 }
 
@@ -119,13 +151,13 @@ static int map(struct sim_bus *bus, struct sim_bo *bo, uint64_t page, size_t n)
 	uint64_t step = n == 1 ? (bo->mem->size + PAGE) & ~(PAGE - 1) : 2 * page;
 	size_t i, at;
 
-	pthread_mutex_lock(&bus->lock);
+	begin_change(bus);
 	if (bus->n + n > bus->max) {
 		size_t max = (bus->n + n) * 2;
 		struct sim_range *range = realloc(bus->range, max * sizeof(*range));
 
 		if (!range) {
-			pthread_mutex_unlock(&bus->lock);
+			end_change(bus);
 			return -ENOMEM;
 		}
 		bus->range = range;
@@ -146,7 +178,7 @@ static int map(struct sim_bus *bus, struct sim_bo *bo, uint64_t page, size_t n)
 			.ptr = (char *)bo->mem->ptr + off,
 		};
 	}
-	pthread_mutex_unlock(&bus->lock);
+	end_change(bus);
 	return 0;
 }
 
@@ -154,14 +186,14 @@ static void unmap(struct sim_bus *bus, struct sim_bo *bo)
 {
 	size_t first, end;
 
-	pthread_mutex_lock(&bus->lock);
+	begin_change(bus);
 	first = find(bus, bo->iova);
 	for (end = first; end < bus->n && bus->range[end].iova < bo->iova + bo->span; end++)
 		;
 	memmove(&bus->range[first], &bus->range[end], (bus->n - end) * sizeof(bus->range[0]));
 	bus->n -= end - first;
 	bus->last = 0;
-	pthread_mutex_unlock(&bus->lock);
+	end_change(bus);
 }
 
 int sim_bo_create(struct sim_bus *bus, struct sim_mem *mem, uint32_t pshift, struct sim_bo **bo)

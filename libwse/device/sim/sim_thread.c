@@ -99,10 +99,12 @@ static bool time_passes(struct sim *sim)
 static enum wse_stop advance(struct sim *sim, uint64_t most, uint64_t *cycles)
 {
 	int64_t begin = now_ns(), ns;
+	enum wse_stop stop;
 	uint64_t ran = 0;
-	enum wse_stop stop =
-		sim->ops->advance(sim->model, most && most < sim->chunk ? most : sim->chunk, &ran);
 
+	sim_bus_enter(&sim->bus);
+	stop = sim->ops->advance(sim->model, most && most < sim->chunk ? most : sim->chunk, &ran);
+	sim_bus_leave(&sim->bus);
 	ns = now_ns() - begin;
 	/* the lead starts anew after every rest, and a slow model never catches up in a burst */
 	if (sim->device_ns < begin)
