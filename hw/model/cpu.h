@@ -23,6 +23,11 @@ static inline bool wse_cpu_avx2(void)
 	return wse_cpu_active(x86_cpu_AVX2);
 }
 
+static inline bool wse_cpu_fma(void)
+{
+	return wse_cpu_active(x86_cpu_FMA);
+}
+
 static inline bool wse_cpu_avx512(void)
 {
 	return wse_cpu_avx2() && wse_cpu_active(x86_cpu_AVX512F) &&

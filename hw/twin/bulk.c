@@ -151,7 +151,7 @@ bool wse_bulk_port(struct wse_model *m, struct bulk *b, unsigned int col, struct
 	s->values = takes_values(s, p);
 	s->end = p->end_due && p->pos + s->n == p->n;
 	if (s->values)
-		wse_bulk_values(&s->run, p->v + p->pos, p->pos, p->dense);
+		wse_bulk_values(&s->run, p->v + p->pos, p->pos, p->dense, p->range);
 	else
 		s->run = (struct run){.w = wse_in_words(p) + p->pos};
 	wse_bulk_deliver(s, s->sink, s->nsinks, &s->run);

@@ -15,6 +15,7 @@ struct run { /* an array of data wavelets */
 	const float *v;
 	uint32_t at;
 	uint8_t dense, shift; /* features of each k: 1, 2 or 4, and its logarithm */
+	struct wse_range range;
 };
 
 struct node { /* an engine with its running instruction, or a south port */
@@ -157,13 +158,15 @@ static inline uint32_t wse_bulk_left(const struct wse_engine *e)
 
 /* bulk_run.c */
 /* all elements of whole or part ks, from the block's element at on; features: of each k */
-static inline void wse_bulk_values(struct run *r, const float *v, uint32_t at, uint32_t features)
+static inline void wse_bulk_values(struct run *r, const float *v, uint32_t at, uint32_t features,
+				   struct wse_range range)
 {
 	r->w = NULL;
 	r->v = v;
 	r->at = at;
 	r->dense = (uint8_t)features;
 	r->shift = (uint8_t)(features >> 1); /* of 1, 2 and 4 */
+	r->range = range;
 }
 
 void wse_bulk_deliver(const struct set *s, uint32_t first, uint32_t sinks, const struct run *r);

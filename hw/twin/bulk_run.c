@@ -66,34 +66,41 @@ static void words_of(const struct run *r, uint32_t at, uint32_t n, uint32_t *w)
 		*w++ = wse_u(r->v[at - r->at]) | (at & (r->dense - 1u)) << 14 | at >> r->shift;
 }
 
-/* whole ks of a dense run, from its element at on */
-static void run_ks(const struct wse_kernels *k, struct node *x, uint32_t at, uint32_t nk,
+/* whole ks of a dense run, from its element at on; w: what is known of the lanes' operand, or NULL */
+static void axpy_ks(const struct wse_kernels *k, struct node *x, const struct wse_wide *w,
+		    uint32_t at, uint32_t nk)
+{
+	const struct wse_opnd *s = &x->e->o[OPND_SRC2];
+	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base], nb = x->e->nfeat, t = x->e->tokens;
+	uint32_t row = at >> x->fab->shift;
+	const float *v = x->fab->v + (at - x->fab->at);
+	bool fused = k->fma && w && wse_exact(w->range, x->fab->range);
+
+	if (w && w->copy)
+		k->axpy_rows(acc, w->copy + (size_t)row * t, t, nb, v, nk, fused);
+	else
+		k->axpy_dense(acc, x->c->sram + s->base + (int32_t)row * s->stride1, s->stride1, t,
+			      nb, v, nk, fused);
+}
+
+static void dot_ks(const struct wse_kernels *k, struct node *x, uint32_t at, uint32_t nk,
 		   uint32_t *out)
 {
 	const struct wse_opnd *s = &x->e->o[OPND_SRC2];
 	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base], nb = x->e->nfeat, t = x->e->tokens;
-	const uint8_t *rows = x->c->sram + s->base;
-	uint32_t row = at >> x->fab->shift, w[64], n;
-	const float *wide, *v = x->fab->v + (at - x->fab->at);
+	const struct wse_wide *wide = wse_wide_cols(x->c, k, s);
+	uint32_t w[64], n;
 
-	if (!out) {
-		wide = wse_wide_rows(x->c, k, s);
-		if (wide)
-			k->axpy_rows(acc, wide + (size_t)row * t, t, nb, v, nk);
-		else
-			k->axpy_dense(acc, rows + (int32_t)row * s->stride1, s->stride1, t, nb, v,
-				      nk);
-		return;
-	}
-	wide = wse_wide_cols(x->c, k, s);
 	if (wide) {
-		k->dot_cols(acc, wide, row, t, nb, nk, out);
+		bool fused = k->fma && wse_exact(wide->range, wse_range_of_sums(acc, nb * t));
+
+		k->dot_cols(acc, wide->copy, at >> x->fab->shift, t, nb, nk, out, fused);
 		return;
 	}
 	for (nk *= nb; nk; nk -= n, at += n, out += n) {
 		n = nk < 64 ? nk : 64;
 		words_of(x->fab, at, n, w);
-		k->dot(acc, rows, s->stride1, t, w, n, out);
+		k->dot(acc, x->c->sram + s->base, s->stride1, t, w, n, out);
 	}
 }
 
@@ -109,7 +116,10 @@ INLINE void run_dense(const struct wse_kernels *k, struct node *x, uint32_t n, u
 		n = end - at;
 		if (!in && n >= nb) {
 			n &= ~(nb - 1);
-			run_ks(k, x, at, n >> x->fab->shift, out);
+			if (out)
+				dot_ks(k, x, at, n >> x->fab->shift, out);
+			else
+				axpy_ks(k, x, wse_wide_rows(x->c, k, s), at, n >> x->fab->shift);
 		} else {
 			n = n < nb - in ? n : nb - in;
 			words_of(x->fab, at, n, w);
@@ -121,6 +131,17 @@ INLINE void run_dense(const struct wse_kernels *k, struct node *x, uint32_t n, u
 		if (out)
 			out += n;
 	}
+}
+
+/* the lanes have taken n wavelets, of which the first good ones have good indices */
+INLINE void lanes_took(struct wse_mesh *m, struct node *x, uint32_t n, uint32_t good)
+{
+	uint32_t cycles = n * (x->e->tokens / WSE_LANES);
+
+	wse_lane_work(m, x->c, x->e, cycles);
+	x->c->cnt[WSE_CNT_MAC] += (uint64_t)good * x->e->tokens;
+	if (cycles > m->round)
+		m->round = cycles;
 }
 
 INLINE void run_lanes(struct wse_mesh *m, struct scratch *r, const struct set *set, struct node *x,
@@ -146,13 +167,43 @@ INLINE void run_lanes(struct wse_mesh *m, struct scratch *r, const struct set *s
 		x->out.dense = 0;
 		set->b->node[set->b->sink[x->first]].dot = &x->out;
 	}
-	wse_lane_work(m, x->c, x->e, n * (x->e->tokens / WSE_LANES));
-	x->c->cnt[WSE_CNT_MAC] += (uint64_t)good * x->e->tokens;
-	if (n * (x->e->tokens / WSE_LANES) > m->round)
-		m->round = n * (x->e->tokens / WSE_LANES);
+	lanes_took(m, x, n, good);
 	if (good < n)
 		wse_tensor_fault(m, x->c, WSE_CAUSE_STREAM_INDEX, x->e->o[OPND_SRC1].color,
 				 in->w[good]);
+}
+
+/* do both take the same whole ks into as few sums each? */
+INLINE bool are_two(const struct node *x, const struct node *y, uint32_t n)
+{
+	return x->which == WSE_ENGINE_L && y->which == WSE_ENGINE_L && x->fab == y->fab &&
+	       x->e->op == WSE_TOP_AXPY && y->e->op == WSE_TOP_AXPY &&
+	       x->e->tokens == y->e->tokens && x->fab->dense &&
+	       !((x->fab->at | n) & (x->e->nfeat - 1));
+}
+
+static void run_two(const struct wse_kernels *k, struct node *x, struct node *y, uint32_t n)
+{
+	const struct wse_wide *wx = wse_wide_rows(x->c, k, &x->e->o[OPND_SRC2]);
+	const struct wse_wide *wy = wse_wide_rows(y->c, k, &y->e->o[OPND_SRC2]);
+	const struct run *in = x->fab;
+	uint32_t nk = n >> in->shift, nb = x->e->nfeat, t = x->e->tokens;
+	size_t row = in->at >> in->shift;
+
+	if (wx && wy && wx->copy && wy->copy) {
+		uint32_t *const acc[2] = {&x->c->acc[x->e->o[OPND_DST].base],
+					  &y->c->acc[y->e->o[OPND_DST].base]};
+		const float *const rows[2] = {wx->copy + row * t, wy->copy + row * t};
+		bool fused = k->fma && wse_exact(wse_range_join(wx->range, wy->range), in->range);
+
+		k->axpy_two(acc, rows, t, nb, in->v, nk, fused);
+	} else {
+		axpy_ks(k, x, wx, in->at, nk);
+		axpy_ks(k, y, wy, in->at, nk);
+	}
+	lanes_took(x->c->mesh, x, n, n);
+	lanes_took(y->c->mesh, y, n, n);
+	x->c->mesh->moved = y->c->mesh->moved = true;
 }
 
 /* ---- movers ---- */
@@ -220,6 +271,16 @@ static void store(struct wse_core *c, const struct wse_opnd *o, uint32_t n, cons
 	}
 }
 
+/* n elements of an operand: where they lie if those are words in a row, else in room */
+INLINE const uint32_t *words_at(const struct wse_core *c, const struct wse_opnd *o, uint32_t n,
+				uint32_t *room)
+{
+	if (o->kind == WSE_KIND_ACC && o->stride == 1)
+		return &c->acc[o->pos];
+	load(c, o, n, room);
+	return room;
+}
+
 /* moves an operand n elements on, all in one row; new_row: the row is through */
 static void skip(struct wse_opnd *o, uint32_t n, bool new_row)
 {
@@ -232,33 +293,38 @@ static void skip(struct wse_opnd *o, uint32_t n, bool new_row)
 }
 
 /* MIDX to lanes that refuse none of its indices: they can do without wavelets */
-static bool indexes_values(const struct set *set, const struct node *x)
+INLINE bool indexes_values(const struct set *set, const struct node *x)
 {
 	const struct wse_engine *e = x->e;
 	uint32_t i;
 
-	for (i = x->first; e->op == WSE_TOP_MIDX && i < x->first + x->sinks; i++) {
+	if (likely(e->op != WSE_TOP_MIDX))
+		return false;
+	for (i = x->first; i < x->first + x->sinks; i++) {
 		const struct node *l = &set->b->node[set->b->sink[i]];
 
 		if (l->port || l->which != WSE_ENGINE_L || l->e->nfeat != e->width ||
 		    l->e->o[OPND_SRC2].len1 < e->q[0].scalar + e->o[OPND_SRC1].len1)
 			return false;
 	}
-	return e->op == WSE_TOP_MIDX;
+	return true;
 }
 
-/* values as MIDX sends them */
-static void to_values(uint32_t *v, uint32_t n)
+/* values as MIDX sends them, and their range */
+static struct wse_range to_values(uint32_t *v, uint32_t n)
 {
+	struct wse_range range = {255, 0};
 	uint16_t h[64];
 	uint32_t i, k;
 
 	for (; n; n -= k, v += k) {
 		k = n < 64 ? n : 64;
 		wse_bf16_round_n(h, v, k);
+		range = wse_range_join(range, wse_range_of(h, 0, k, 1));
 		for (i = 0; i < k; i++)
 			v[i] = (uint32_t)h[i] << 16;
 	}
+	return range;
 }
 
 INLINE void run_mover(struct wse_mesh *m, struct scratch *r, const struct set *set, struct node *x,
@@ -266,45 +332,43 @@ INLINE void run_mover(struct wse_mesh *m, struct scratch *r, const struct set *s
 {
 	struct wse_engine *e = x->e;
 	struct wse_opnd *d = &e->o[OPND_DST], *s1 = &e->o[OPND_SRC1], *s2 = &e->o[OPND_SRC2];
+	const uint32_t *from = s1->kind == WSE_KIND_FABIN  ? x->fab->w
+			       : s1->kind == WSE_KIND_DOTQ ? x->dot->w
+							   : NULL;
 	uint32_t *v = take(r, n), *t = take(r, n), at = 0, i, k;
-	const uint32_t *in, *in2;
 	bool row, last = false, values = indexes_values(set, x);
+	const uint32_t *in, *res;
 
-	x->out.w = v;
+	/* what arrives and goes on as it is stays where it is */
+	x->out.w = from && e->op != WSE_TOP_MADD ? from : v;
 	x->out.dense = 0;
 	if (values)
 		wse_bulk_values(&x->out, (const float *)(const void *)v,
 				(e->q[0].scalar + s1->len1 - e->outer + 1) * e->width - e->inner,
-				e->width);
+				e->width, (struct wse_range){0, 0}); /* it is found in the end */
 	while (at < n) {
 		k = n - at;
 		if (!e->until_end && k > e->inner)
 			k = e->inner;
-		if (s1->kind == WSE_KIND_FABIN) {
-			in = x->fab->w + at;
-		} else if (s1->kind == WSE_KIND_DOTQ) {
-			in = x->dot->w + at;
-		} else {
-			load(x->c, s1, k, v + at);
-			in = v + at;
-		}
+		in = from ? from + at : words_at(x->c, s1, k, v + at);
+		res = in;
 		if (e->op == WSE_TOP_MADD) {
-			if (s2->kind == WSE_KIND_DOTQ) {
-				in2 = x->dot->w + at;
-			} else {
-				load(x->c, s2, k, t);
-				in2 = t;
-			}
-			r->k->add(v + at, in, in2, k);
-		} else if (in != v + at) {
-			memcpy(v + at, in, k * 4);
+			r->k->add(v + at, in,
+				  s2->kind == WSE_KIND_DOTQ ? x->dot->w + at
+							    : words_at(x->c, s2, k, t),
+				  k);
+			res = v + at;
+		} else if (!from && e->out >= 0) {
+			if (in != v + at)
+				memcpy(v + at, in, k * 4);
+			res = v + at;
 		}
 		for (i = 0; e->op == WSE_TOP_MIDX && !values && i < k; i++)
 			v[at + i] = wse_midx(e, v[at + i], e->width - e->inner + i, e->outer);
 		if (d->kind != WSE_KIND_FABOUT)
-			store(x->c, d, k, v + at);
+			store(x->c, d, k, res);
 		if (e->op == WSE_TOP_MTEE)
-			store(x->c, s2, k, v + at);
+			store(x->c, s2, k, res);
 		at += k;
 		if (e->until_end)
 			continue;
@@ -323,7 +387,7 @@ INLINE void run_mover(struct wse_mesh *m, struct scratch *r, const struct set *s
 	if (n > m->round)
 		m->round = n;
 	if (values)
-		to_values(v, n);
+		x->out.range = to_values(v, n);
 	if (e->out >= 0)
 		wse_bulk_deliver(set, x->first, x->sinks, &x->out);
 	if (last) {
@@ -357,8 +421,17 @@ void wse_bulk_run(struct scratch *r, const struct set *s)
 {
 	uint32_t i;
 
-	for (i = s->order; i < s->order + s->norder; i++)
-		pass(r, s, &s->b->node[s->b->order[i]]);
+	for (i = s->order; i < s->order + s->norder; i++) {
+		struct node *x = &s->b->node[s->b->order[i]];
+		struct node *y = i + 1 < s->order + s->norder ? &s->b->node[s->b->order[i + 1]] : x;
+
+		if (y != x && !x->port && !y->port && are_two(x, y, s->n)) {
+			run_two(r->k, x, y, s->n);
+			i++;
+		} else {
+			pass(r, s, x);
+		}
+	}
 }
 
 void wse_bulk_count(struct wse_model *m, const struct set *s, uint32_t hops, uint32_t n,

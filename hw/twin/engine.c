@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Engines: the queues in front of them, start and completion of their instructions. */
+#include <emmintrin.h>
 #include <string.h>
 
 #include "fp.h"
@@ -29,12 +30,55 @@ void wse_engine_complete(struct wse_mesh *m, struct wse_core *c, struct wse_engi
 	m->moved = true;
 }
 
+/* in pieces as they were written by wse_issue(): wider loads would have to wait for the stores */
+static inline bool same(const struct wse_tins *a, const struct wse_tins *b)
+{
+	__m128i d = _mm_setzero_si128();
+	unsigned int i;
+
+	if ((a->tcw ^ b->tcw) | (a->scalar ^ b->scalar))
+		return false;
+	for (i = 0; i < 3; i++) {
+		__m128i x = _mm_loadu_si128((const __m128i *)(const void *)a->dsr[i]);
+		__m128i y = _mm_loadu_si128((const __m128i *)(const void *)b->dsr[i]);
+
+		d = _mm_or_si128(d, _mm_xor_si128(x, y));
+	}
+	return _mm_movemask_epi8(_mm_cmpeq_epi8(d, _mm_setzero_si128())) == 0xffff;
+}
+
+static __attribute__((noinline)) uint32_t check_new(struct wse_known *k, struct wse_engine *e,
+						    unsigned int which)
+{
+	uint32_t cause = wse_engine_check(e, which);
+
+	if (!cause) {
+		k->t = e->q[0];
+		memcpy(k->checked, (const uint8_t *)e + WSE_CHECKED, sizeof(k->checked));
+		k->of = (uint8_t)(1 + which);
+	}
+	return cause;
+}
+
+/* cores issue the same few instructions again and again: what the checks made of them is kept */
+static inline uint32_t check(struct wse_mesh *m, struct wse_engine *e, unsigned int which)
+{
+	const struct wse_tins *t = &e->q[0];
+	uint32_t h = t->tcw ^ t->dsr[0][0] ^ t->dsr[1][0] << 1 ^ t->dsr[2][0] << 2;
+	struct wse_known *k = &m->known[h * 0x9e3779b1u >> 16 & (WSE_NKNOWN - 1)];
+
+	if (unlikely(k->of != 1 + which || !same(&k->t, t)))
+		return check_new(k, e, which);
+	memcpy((uint8_t *)e + WSE_CHECKED, k->checked, sizeof(k->checked));
+	return 0;
+}
+
 static bool begin(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e, unsigned int which)
 {
-	uint32_t cause = wse_engine_check(m, e, which);
+	uint32_t cause = check(m, e, which);
 	const struct wse_tins *t = &e->q[0];
 
-	if (cause) {
+	if (unlikely(cause)) {
 		wse_tensor_fault(m, c, cause, ~0u, 0);
 		return false;
 	}
@@ -45,18 +89,36 @@ static bool begin(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e, 
 			wse_races_claim(m, c, e->claim);
 		c->claimed |= 1u << e->claim;
 	}
-	if (e->op == WSE_TOP_AXPY && t->tcw & WSE_TCW_CLEAR_MASK)
+	if (t->tcw & WSE_TCW_CLEAR_MASK && e->op == WSE_TOP_AXPY)
 		memset(&c->acc[t->dsr[0][0]], 0, (size_t)e->nfeat * e->tokens * 4);
-	/* what only sends is a source: bulk.c may hand out whole runs */
-	e->lazy = which != WSE_ENGINE_L && e->out >= 0 && e->claim < 0 &&
-		  e->o[OPND_SRC1].kind != WSE_KIND_DOTQ && e->o[OPND_SRC2].kind != WSE_KIND_DOTQ;
-	e->hurry = false;
-	e->age = 0;
-	if (e->lazy && !(c->listed >> which & 1)) {
-		c->listed |= 1u << which;
-		m->source[m->nsources++] = c->idx << 2 | which;
+	if (e->lazy) {
+		e->hurry = false;
+		e->age = 0;
+		if (!(c->listed >> which & 1)) {
+			c->listed |= 1u << which;
+			m->source[m->nsources++] = c->idx << 2 | which;
+		}
 	}
 	c->ecyc[which] += 2;
+	return true;
+}
+
+/* can a running instruction do nothing before its wavelets come? Most of those that are asked cannot. */
+static inline bool waits(const struct wse_core *c, struct wse_engine *e, bool lanes)
+{
+	if (!e->started || e->end_left)
+		return false;
+	if (e->lazy)
+		return !e->hurry;
+	if (e->claim < 0) {
+		if (e->o[OPND_SRC1].kind != WSE_KIND_DOTQ || c->dotq.count)
+			return false;
+		e->wait = -1;
+		return true;
+	}
+	if (c->recv_any >> e->claim & 1 || (e->o[OPND_SRC2].kind == WSE_KIND_DOTQ && c->dotq.count))
+		return false;
+	e->wait = lanes ? -1 : e->claim;
 	return true;
 }
 
@@ -78,6 +140,8 @@ static bool engine_run(struct wse_mesh *m, struct wse_core *c, unsigned int whic
 			if (c->ecyc[which] >= m->equantum)
 				continue;
 		}
+		if (waits(c, e, which == WSE_ENGINE_L))
+			break;
 		if (which != WSE_ENGINE_L)
 			did = wse_run_mover(m, c, e, which);
 		else if (wse_is_stream(e->op))
@@ -89,25 +153,6 @@ static bool engine_run(struct wse_mesh *m, struct wse_core *c, unsigned int whic
 			break;
 	}
 	return any;
-}
-
-/* can a running instruction do nothing before its wavelets come? Most of those that are asked cannot. */
-static inline bool waits(const struct wse_core *c, struct wse_engine *e, bool lanes)
-{
-	if (!e->started || e->end_left)
-		return false;
-	if (e->lazy)
-		return !e->hurry;
-	if (e->claim < 0) {
-		if (e->o[OPND_SRC1].kind != WSE_KIND_DOTQ || c->dotq.count)
-			return false;
-		e->wait = -1;
-		return true;
-	}
-	if (c->recv_any >> e->claim & 1 || (e->o[OPND_SRC2].kind == WSE_KIND_DOTQ && c->dotq.count))
-		return false;
-	e->wait = lanes ? -1 : e->claim;
-	return true;
 }
 
 static bool engines_once(struct wse_mesh *m, struct wse_core *c)

@@ -13,6 +13,8 @@
 #define PAIR		       0
 #define WIDEN(p)	       ((V)_mm_unpacklo_epi16(_mm_setzero_si128(), _mm_loadl_epi64((const __m128i *)(p))))
 #define ORDER4(to, a, b, c, d) order4(to, a, b, c, d)
+#define SPLAT(x)	       ((V)_mm_set1_ps(x))
+#define FUSED(a, b, c)	       ((a) * (b) + (c)) /* never: these do not ask for FMA */
 
 static inline void order4(uint32_t *to, const float *a, const float *b, const float *c,
 			  const float *d)
@@ -106,8 +108,77 @@ static void to_cols(float *c, const uint8_t *x, int32_t stride, uint32_t tokens,
 	}
 }
 
+/* ---- ranges: exponents << 7 of bf16, the greatest, and the greatest of EXP_BF16 less those ---- */
+
+#define EXP_BF16 0x7f80
+
+struct ends {
+	int16_t last, least;
+};
+
+/* infinity and NaN, too: their exponent is the last one, and less it nothing is left */
+static struct wse_range range_between(struct ends e)
+{
+	return (struct wse_range){(int16_t)((EXP_BF16 - e.least) >> 7), (int16_t)(e.last >> 7)};
+}
+
+__attribute__((target_clones("avx2", "default"))) static void add_row(struct ends *ends,
+								      const int16_t *x, uint32_t n)
+{
+	int16_t last = ends->last, least = ends->least;
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		int16_t e = x[i] & EXP_BF16, left = e ? (int16_t)(EXP_BF16 - e) : 0;
+
+		last = e > last ? e : last;
+		least = left > least ? left : least;
+	}
+	*ends = (struct ends){last, least};
+}
+
+struct wse_range wse_range_of(const void *x, int32_t stride, uint32_t tokens, uint32_t rows)
+{
+	struct ends ends = {0, 0};
+	const uint8_t *from = x;
+
+	if (stride == (int32_t)tokens * 2) { /* one row behind the other */
+		tokens *= rows;
+		rows = 1;
+	}
+	for (; rows; rows--, from += stride)
+		add_row(&ends, (const int16_t *)(const void *)from, tokens);
+	return range_between(ends);
+}
+
+__attribute__((target_clones("avx2", "default"))) struct wse_range
+wse_range_of_sums(const uint32_t *v, uint32_t n)
+{
+	int32_t last = 0, least = 0;
+	uint32_t low = 0, i;
+
+	for (i = 0; i < n; i++) {
+		int32_t e = (int32_t)(v[i] >> 16 & EXP_BF16), left = e ? EXP_BF16 - e : 0;
+
+		low |= v[i];
+		last = e > last ? e : last;
+		least = left > least ? left : least;
+	}
+	if (low & 0xffff)
+		return (struct wse_range){0, 255};
+	return range_between((struct ends){(int16_t)last, (int16_t)least});
+}
+
 const struct wse_kernels wse_kernels_any = {
-	add_any, axpy_any, axpy_dense_any, axpy_rows_any, dot, dot_cols_any, to_rows_any, to_cols,
+	.add = add_any,
+	.axpy = axpy_any,
+	.axpy_dense = axpy_dense_any,
+	.axpy_rows = axpy_rows_any,
+	.axpy_two = axpy_two_any,
+	.dot = dot,
+	.dot_cols = dot_cols_any,
+	.to_rows = to_rows_any,
+	.to_cols = to_cols,
 };
 
 bool wse_kernels_get(unsigned int which, struct wse_kernels *k)
@@ -119,6 +190,7 @@ bool wse_kernels_get(unsigned int which, struct wse_kernels *k)
 	if ((which == 3 && !avx512) || (which == 2 && !avx2) || which > 3)
 		return false;
 	*k = which == 3 ? wse_kernels_avx512 : which == 2 ? wse_kernels_avx2 : wse_kernels_any;
+	k->fma = which > 1 && wse_cpu_fma();
 	if (!k->dot)
 		k->dot = wse_kernels_avx2.dot;
 	if (!k->to_cols)

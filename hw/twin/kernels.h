@@ -16,6 +16,7 @@
  * columns, c[(k + 15) / 16][tokens][16]: a token's values of neighbouring k side by side.
  */
 struct wse_kernels {
+	bool fma; /* they may be asked for fused sums */
 	/* v = a + b, n sums; v may be one of them */
 	void (*add)(uint32_t *v, const uint32_t *a, const uint32_t *b, uint32_t n);
 	/* acc[f] += value * x[k] for n wavelets in order */
@@ -23,19 +24,50 @@ struct wse_kernels {
 		     const uint32_t *w, uint32_t n);
 	/* the same for values v[nk][nb] */
 	void (*axpy_dense)(uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens,
-			   unsigned int nb, const float *v, uint32_t nk);
+			   unsigned int nb, const float *v, uint32_t nk, bool fused);
 	void (*axpy_rows)(uint32_t *acc, const float *r, uint32_t tokens, unsigned int nb,
-			  const float *v, uint32_t nk);
+			  const float *v, uint32_t nk, bool fused);
+	/* the same values into the sums of two cores */
+	void (*axpy_two)(uint32_t *const acc[2], const float *const r[2], uint32_t tokens,
+			 unsigned int nb, const float *v, uint32_t nk, bool fused);
 	/* out[i] = lane tree of acc[f] * x[k] for wavelet i */
 	void (*dot)(const uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens,
 		    const uint32_t *w, uint32_t n, uint32_t *out);
 	/* out[nk][nb] of rows k ... k + nk - 1 */
 	void (*dot_cols)(const uint32_t *acc, const float *c, uint32_t k, uint32_t tokens,
-			 unsigned int nb, uint32_t nk, uint32_t *out);
+			 unsigned int nb, uint32_t nk, uint32_t *out, bool fused);
 	/* the copies, of rows rows */
 	void (*to_rows)(float *r, const uint8_t *x, int32_t stride, uint32_t tokens, uint32_t rows);
 	void (*to_cols)(float *c, const uint8_t *x, int32_t stride, uint32_t tokens, uint32_t rows);
 };
+
+/*
+ * Exponents, as they stand in bf16 and binary32, of values that are not 0; FIRST > LAST where all are 0. A product of two
+ * bf16 has 16 significant bits, so binary32 holds it as it is unless it is too small or too large: then, and only
+ * then, does it matter that a MAC rounds its product (hw/doc/core.md), and a fused one gives other bits. NaN and infinity
+ * count as too large.
+ */
+struct wse_range {
+	int16_t first, last;
+};
+
+/* of what lies in either */
+static inline struct wse_range wse_range_join(struct wse_range a, struct wse_range b)
+{
+	return (struct wse_range){a.first < b.first ? a.first : b.first,
+				  a.last > b.last ? a.last : b.last};
+}
+
+static inline bool wse_exact(struct wse_range a, struct wse_range b)
+{
+	/* 2^(first - 127) of each, and less than 2^(last - 126): from 2^-126 on, below 2^128 */
+	return a.first + b.first >= 128 && a.last + b.last <= 380 && a.last < 255 && b.last < 255;
+}
+
+/* of bf16 in rows rows, tokens in each, stride bytes apart */
+struct wse_range wse_range_of(const void *x, int32_t stride, uint32_t tokens, uint32_t rows);
+/* of n binary32 that may not be bf16: then they count as too large */
+struct wse_range wse_range_of_sums(const uint32_t *v, uint32_t n);
 
 /* which: 0 the best that this processor has, 1 no vector extension, 2 AVX2, 3 AVX-512; false: it
  * has not */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* The kernels for AVX2: vectors of eight, sixteen registers. */
+/* The kernels for AVX2: vectors of eight, sixteen registers. They use FMA only when they are asked to. */
 #include <immintrin.h>
 
 #include "fp.h"
 #include "kernels.h"
 
-#pragma GCC target("avx2")
+#pragma GCC target("avx2,fma")
 
 #define NAME(x) x##_avx2
 #define CELLS	8
@@ -67,6 +67,7 @@ const struct wse_kernels wse_kernels_avx2 = {
 	.axpy = axpy_avx2,
 	.axpy_dense = axpy_dense_avx2,
 	.axpy_rows = axpy_rows_avx2,
+	.axpy_two = axpy_two_avx2,
 	.dot = dot,
 	.dot_cols = dot_cols_avx2,
 	.to_rows = to_rows_avx2,

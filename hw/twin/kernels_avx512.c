@@ -5,7 +5,7 @@
 #include "fp.h"
 #include "kernels.h"
 
-#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,fma,prefer-vector-width=512")
 
 #define CELLS	8
 #define PAIR	0
@@ -16,8 +16,12 @@
 #undef NAME
 #undef WIDEN
 #undef ORDER4
-#define W	16
-#define NAME(x) x##_16
+#undef SPLAT
+#undef FUSED
+#define SPLAT(x)       ((V)_mm512_set1_ps(x))
+#define FUSED(a, b, c) ((V)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
+#define W	       16
+#define NAME(x)	       x##_16
 #define WIDEN(p)                                                                               \
 	((V)_mm512_slli_epi32(                                                                 \
 		_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(p))), \
@@ -61,25 +65,28 @@ static void axpy(uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t token
 }
 
 static void axpy_dense(uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens,
-		       unsigned int nb, const float *v, uint32_t nk)
+		       unsigned int nb, const float *v, uint32_t nk, bool fused)
 {
-	(tokens % 16 ? axpy_dense_8 : axpy_dense_16)(acc, x, stride, tokens, nb, v, nk);
+	(tokens % 16 ? axpy_dense_8 : axpy_dense_16)(acc, x, stride, tokens, nb, v, nk, fused);
 }
 
 static void axpy_rows(uint32_t *acc, const float *r, uint32_t tokens, unsigned int nb,
-		      const float *v, uint32_t nk)
+		      const float *v, uint32_t nk, bool fused)
 {
-	(tokens % 16 ? axpy_rows_8 : axpy_rows_16)(acc, r, tokens, nb, v, nk);
+	(tokens % 16 ? axpy_rows_8 : axpy_rows_16)(acc, r, tokens, nb, v, nk, fused);
+}
+
+static void axpy_two(uint32_t *const acc[2], const float *const r[2], uint32_t tokens,
+		     unsigned int nb, const float *v, uint32_t nk, bool fused)
+{
+	(tokens % 16 ? axpy_two_8 : axpy_two_16)(acc, r, tokens, nb, v, nk, fused);
 }
 
 static void dot_cols(const uint32_t *acc, const float *c, uint32_t k, uint32_t tokens,
-		     unsigned int nb, uint32_t nk, uint32_t *out)
+		     unsigned int nb, uint32_t nk, uint32_t *out, bool fused)
 {
 	/* what fits half a vector */
-	if (nk <= 8)
-		dot_cols_8(acc, c, k, tokens, nb, nk, out);
-	else
-		dot_cols_16(acc, c, k, tokens, nb, nk, out);
+	(nk <= 8 ? dot_cols_8 : dot_cols_16)(acc, c, k, tokens, nb, nk, out, fused);
 }
 
 static void to_rows(float *r, const uint8_t *x, int32_t stride, uint32_t tokens, uint32_t rows)
@@ -92,6 +99,7 @@ const struct wse_kernels wse_kernels_avx512 = {
 	.axpy = axpy,
 	.axpy_dense = axpy_dense,
 	.axpy_rows = axpy_rows,
+	.axpy_two = axpy_two,
 	.dot_cols = dot_cols,
 	.to_rows = to_rows,
 };

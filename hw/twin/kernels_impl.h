@@ -8,6 +8,8 @@
  *		other (sixteen registers); 0: on two features and one vector, eight lanes at once
  *	WIDEN(p)	W bf16 at p as binary32
  *	ORDER4(to, a, b, c, d)	vectors at a ... d to memory: a[0] b[0] c[0] d[0] a[1] ...
+ *	SPLAT(x)	x in every element
+ *	FUSED(a, b, c)	a * b + c, rounded once; asked for only where the products need no rounding (kernels.h)
  *
  * Every sum is formed in stream order, each product rounded, each addition rounded, so all variants
  * give the same bits; wider vectors only work on more sums at once. MXCSR as in fp.h. Once a sum is
@@ -29,51 +31,59 @@ typedef uint16_t NAME(half) __attribute__((vector_size(2 * W), aligned(2), may_a
 
 /* ---- AXPY ---- */
 
+#define MAC(a, b, c) (fused ? (V)FUSED(a, b, c) : (V)((c) + (a) * (b)))
+
 /*
- * Values v[nk][nb] into nb x u vectors of sums. x: bf16 rows stride bytes apart (rows NULL), or
- * binary32 rows tokens apart.
+ * Values v[nk][nb] into nb x u vectors of sums of each of some cores. x: bf16 rows of one core, stride bytes
+ * apart (rows NULL), or binary32 rows of each, tokens apart.
  */
-INLINE void NAME(cells)(float *acc, const uint8_t *x, int32_t stride, const float *rows,
-			uint32_t tokens, const float *v, uint32_t nk, const unsigned int nb,
-			const unsigned int u, const bool wide)
+INLINE void NAME(cells)(float *const *acc, const uint8_t *x, int32_t stride,
+			const float *const *rows, uint32_t tokens, uint32_t at, const float *v,
+			uint32_t nk, const unsigned int cores, const unsigned int nb,
+			const unsigned int u, const bool fused)
 {
-	unsigned int f, i;
-	V s[CELLS];
+	unsigned int c, f, i;
+	V s[2 * CELLS];
 	uint32_t k;
 
-	for (f = 0; f < nb; f++)
-		for (i = 0; i < u; i++)
-			s[f * u + i] = LOAD(acc + f * tokens + i * W);
-	for (k = 0; k < nk; k++, v += nb) {
-		V xv[CELLS];
-
-		for (i = 0; i < u; i++)
-			xv[i] = wide ? LOAD(rows + i * W) : WIDEN(x + i * W * 2);
+	for (c = 0; c < cores; c++)
 		for (f = 0; f < nb; f++)
 			for (i = 0; i < u; i++)
-				s[f * u + i] = s[f * u + i] + v[f] * xv[i];
-		if (wide)
-			rows += tokens;
-		else
-			x += stride;
+				s[(c * nb + f) * u + i] = LOAD(acc[c] + f * tokens + at + i * W);
+	for (k = 0; k < nk; k++, v += nb) {
+		for (c = 0; c < cores; c++) {
+			V xv[CELLS];
+
+			for (i = 0; i < u; i++)
+				xv[i] = rows ? LOAD(rows[c] + k * tokens + at + i * W)
+					     : WIDEN(x + (at + i * W) * 2);
+			for (f = 0; f < nb; f++)
+				for (i = 0; i < u; i++) {
+					V *to = &s[(c * nb + f) * u + i];
+
+					*to = MAC(SPLAT(v[f]), xv[i], *to);
+				}
+		}
+		x += stride;
 	}
-	for (f = 0; f < nb; f++)
-		for (i = 0; i < u; i++)
-			STORE(acc + f * tokens + i * W) = CANON(s[f * u + i]);
+	for (c = 0; c < cores; c++)
+		for (f = 0; f < nb; f++)
+			for (i = 0; i < u; i++)
+				STORE(acc[c] + f * tokens + at + i * W) =
+					CANON(s[(c * nb + f) * u + i]);
 }
 
-/* all tokens in pieces */
+/* one core's, all tokens in pieces */
 INLINE void NAME(pieces)(float *acc, const uint8_t *x, int32_t stride, const float *rows,
 			 uint32_t tokens, const float *v, uint32_t nk, const unsigned int nb,
-			 const bool wide)
+			 const bool wide, const bool fused)
 {
 	const unsigned int u = CELLS / nb;
 	uint32_t t = 0;
 
-#define PIECE(n)                                                                              \
-	for (; t + (n) * W <= tokens; t += (n) * W)                                           \
-	NAME(cells)(acc + t, x + t * 2, stride, wide ? rows + t : NULL, tokens, v, nk, nb, n, \
-		    wide)
+#define PIECE(n)                                                                                 \
+	for (; t + (n) * W <= tokens; t += (n) * W)                                              \
+	NAME(cells)(&acc, x, stride, wide ? &rows : NULL, tokens, t, v, nk, 1, nb, n, fused)
 	PIECE(u);
 	if (u >= 8)
 		PIECE(4);
@@ -86,28 +96,61 @@ INLINE void NAME(pieces)(float *acc, const uint8_t *x, int32_t stride, const flo
 
 INLINE void NAME(by_nb)(uint32_t *acc, const uint8_t *x, int32_t stride, const float *rows,
 			uint32_t tokens, unsigned int nb, const float *v, uint32_t nk,
-			const bool wide)
+			const bool wide, const bool fused)
 {
 	float *a = (float *)(void *)acc;
 
 	if (nb == 4)
-		NAME(pieces)(a, x, stride, rows, tokens, v, nk, 4, wide);
+		NAME(pieces)(a, x, stride, rows, tokens, v, nk, 4, wide, fused);
 	else if (nb == 2)
-		NAME(pieces)(a, x, stride, rows, tokens, v, nk, 2, wide);
+		NAME(pieces)(a, x, stride, rows, tokens, v, nk, 2, wide, fused);
 	else
-		NAME(pieces)(a, x, stride, rows, tokens, v, nk, 1, wide);
+		NAME(pieces)(a, x, stride, rows, tokens, v, nk, 1, wide, fused);
 }
 
 static void NAME(axpy_dense)(uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t tokens,
-			     unsigned int nb, const float *v, uint32_t nk)
+			     unsigned int nb, const float *v, uint32_t nk, bool fused)
 {
-	NAME(by_nb)(acc, x, stride, NULL, tokens, nb, v, nk, false);
+	if (fused)
+		NAME(by_nb)(acc, x, stride, NULL, tokens, nb, v, nk, false, true);
+	else
+		NAME(by_nb)(acc, x, stride, NULL, tokens, nb, v, nk, false, false);
 }
 
 static void NAME(axpy_rows)(uint32_t *acc, const float *r, uint32_t tokens, unsigned int nb,
-			    const float *v, uint32_t nk)
+			    const float *v, uint32_t nk, bool fused)
 {
-	NAME(by_nb)(acc, NULL, 0, r, tokens, nb, v, nk, true);
+	if (fused)
+		NAME(by_nb)(acc, NULL, 0, r, tokens, nb, v, nk, true, true);
+	else
+		NAME(by_nb)(acc, NULL, 0, r, tokens, nb, v, nk, true, false);
+}
+
+INLINE void NAME(two)(float *const *acc, const float *const *r, unsigned int nb, const float *v,
+		      uint32_t nk, const bool fused)
+{
+	if (nb == 4)
+		NAME(cells)(acc, NULL, 0, r, W, 0, v, nk, 2, 4, 1, fused);
+	else if (nb == 2)
+		NAME(cells)(acc, NULL, 0, r, W, 0, v, nk, 2, 2, 1, fused);
+	else
+		NAME(cells)(acc, NULL, 0, r, W, 0, v, nk, 2, 1, 1, fused);
+}
+
+/* where one core's sums are few, each addition would wait for the last one: the other core's go in between */
+static void NAME(axpy_two)(uint32_t *const acc[2], const float *const r[2], uint32_t tokens,
+			   unsigned int nb, const float *v, uint32_t nk, bool fused)
+{
+	float *a[2] = {(float *)(void *)acc[0], (float *)(void *)acc[1]};
+
+	if (tokens == W && fused) {
+		NAME(two)(a, r, nb, v, nk, true);
+	} else if (tokens == W) {
+		NAME(two)(a, r, nb, v, nk, false);
+	} else {
+		NAME(axpy_rows)(acc[0], r[0], tokens, nb, v, nk, fused);
+		NAME(axpy_rows)(acc[1], r[1], tokens, nb, v, nk, fused);
+	}
 }
 
 /* any order: one wavelet after the other */
@@ -161,7 +204,7 @@ static void NAME(to_rows)(float *r, const uint8_t *x, int32_t stride, uint32_t t
 #if PAIR
 /* q[feature][vector] = p[l] + p[l + 1] of up to two features and of two vectors of rows */
 INLINE void NAME(two_lanes)(const float *a, const float *c, uint32_t tokens,
-			    const unsigned int nf, unsigned int l, V q[2][2])
+			    const unsigned int nf, unsigned int l, V q[2][2], const bool fused)
 {
 	V p[2][2][2] = {0};
 	unsigned int f, i, j;
@@ -175,8 +218,8 @@ INLINE void NAME(two_lanes)(const float *a, const float *c, uint32_t tokens,
 			for (f = 0; f < nf; f++) {
 				float y = a[f * tokens + t + j];
 
-				p[j][f][0] = p[j][f][0] + y * x0;
-				p[j][f][1] = p[j][f][1] + y * x1;
+				p[j][f][0] = MAC(SPLAT(y), x0, p[j][f][0]);
+				p[j][f][1] = MAC(SPLAT(y), x1, p[j][f][1]);
 			}
 		}
 	for (f = 0; f < nf; f++)
@@ -186,18 +229,18 @@ INLINE void NAME(two_lanes)(const float *a, const float *c, uint32_t tokens,
 
 /* sums of nf features of 2 W rows into s[feature][row] */
 INLINE void NAME(rows_sum)(const float *a, const float *c, uint32_t tokens,
-			   const unsigned int nf, float (*s)[2 * W])
+			   const unsigned int nf, float (*s)[2 * W], const bool fused)
 {
 	V left[2][2], q[2][2], r[2][2];
 	unsigned int f, i;
 
-	NAME(two_lanes)(a, c, tokens, nf, 0, q);
-	NAME(two_lanes)(a, c, tokens, nf, 2, r);
+	NAME(two_lanes)(a, c, tokens, nf, 0, q, fused);
+	NAME(two_lanes)(a, c, tokens, nf, 2, r, fused);
 	for (f = 0; f < nf; f++)
 		for (i = 0; i < 2; i++)
 			left[f][i] = q[f][i] + r[f][i];
-	NAME(two_lanes)(a, c, tokens, nf, 4, q);
-	NAME(two_lanes)(a, c, tokens, nf, 6, r);
+	NAME(two_lanes)(a, c, tokens, nf, 4, q, fused);
+	NAME(two_lanes)(a, c, tokens, nf, 6, r, fused);
 	for (f = 0; f < nf; f++)
 		for (i = 0; i < 2; i++) {
 			V v = left[f][i] + (q[f][i] + r[f][i]);
@@ -208,7 +251,7 @@ INLINE void NAME(rows_sum)(const float *a, const float *c, uint32_t tokens,
 #define STEP (2 * W)
 #else
 INLINE void NAME(rows_sum)(const float *a, const float *c, uint32_t tokens,
-			   const unsigned int nf, float (*s)[W])
+			   const unsigned int nf, float (*s)[W], const bool fused)
 {
 	V p[2][8] = {0};
 	unsigned int l, f;
@@ -219,7 +262,7 @@ INLINE void NAME(rows_sum)(const float *a, const float *c, uint32_t tokens,
 			V x = LOAD(c + (t + l) * WSE_PANEL);
 
 			for (f = 0; f < nf; f++)
-				p[f][l] = p[f][l] + a[f * tokens + t + l] * x;
+				p[f][l] = MAC(SPLAT(a[f * tokens + t + l]), x, p[f][l]);
 		}
 	for (f = 0; f < nf; f++) {
 		V q = TREE(p[f]);
@@ -248,7 +291,7 @@ INLINE void NAME(in_order)(uint32_t *out, float (*s)[STEP], const unsigned int n
 }
 
 INLINE void NAME(dot_nb)(const float *a, const float *c, uint32_t k, uint32_t tokens,
-			 const unsigned int nb, uint32_t nk, uint32_t *out)
+			 const unsigned int nb, uint32_t nk, uint32_t *out, const bool fused)
 {
 	uint32_t end = k + nk, n, skip;
 
@@ -259,24 +302,33 @@ INLINE void NAME(dot_nb)(const float *a, const float *c, uint32_t k, uint32_t to
 		skip = k % STEP;
 		n = end - k < STEP - skip ? end - k : STEP - skip;
 		from = c + (size_t)(k / WSE_PANEL) * tokens * WSE_PANEL + (k - skip) % WSE_PANEL;
-		NAME(rows_sum)(a, from, tokens, nb == 1 ? 1 : 2, s);
+		NAME(rows_sum)(a, from, tokens, nb == 1 ? 1 : 2, s, fused);
 		if (nb == 4)
-			NAME(rows_sum)(a + 2 * tokens, from, tokens, 2, s + 2);
+			NAME(rows_sum)(a + 2 * tokens, from, tokens, 2, s + 2, fused);
 		NAME(in_order)(out, s, nb, skip, n);
 	}
 }
 
+INLINE void NAME(dot_by_nb)(const float *a, const float *c, uint32_t k, uint32_t tokens,
+			    unsigned int nb, uint32_t nk, uint32_t *out, const bool fused)
+{
+	if (nb == 4)
+		NAME(dot_nb)(a, c, k, tokens, 4, nk, out, fused);
+	else if (nb == 2)
+		NAME(dot_nb)(a, c, k, tokens, 2, nk, out, fused);
+	else
+		NAME(dot_nb)(a, c, k, tokens, 1, nk, out, fused);
+}
+
 static void NAME(dot_cols)(const uint32_t *acc, const float *c, uint32_t k, uint32_t tokens,
-			   unsigned int nb, uint32_t nk, uint32_t *out)
+			   unsigned int nb, uint32_t nk, uint32_t *out, bool fused)
 {
 	const float *a = (const float *)(const void *)acc;
 
-	if (nb == 4)
-		NAME(dot_nb)(a, c, k, tokens, 4, nk, out);
-	else if (nb == 2)
-		NAME(dot_nb)(a, c, k, tokens, 2, nk, out);
+	if (fused)
+		NAME(dot_by_nb)(a, c, k, tokens, nb, nk, out, true);
 	else
-		NAME(dot_nb)(a, c, k, tokens, 1, nk, out);
+		NAME(dot_by_nb)(a, c, k, tokens, nb, nk, out, false);
 }
 
 #undef V
@@ -286,5 +338,6 @@ static void NAME(dot_cols)(const uint32_t *acc, const float *c, uint32_t k, uint
 #undef STORE
 #undef CANON
 #undef INLINE
+#undef MAC
 #undef TREE
 #undef STEP

@@ -5,6 +5,8 @@
 	((V)_mm256_slli_epi32( \
 		_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)(p))), 16))
 #define ORDER4(to, a, b, c, d) order8(to, a, b, c, d)
+#define SPLAT(x)	       ((V)_mm256_set1_ps(x))
+#define FUSED(a, b, c)	       ((V)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
 
 static inline void order8(uint32_t *to, const float *a, const float *b, const float *c,
 			  const float *d)

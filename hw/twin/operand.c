@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* The rules of operands (hw/doc/core.md), checked when a tensor instruction starts to run. */
-#include <emmintrin.h>
 #include <string.h>
 
 #include "fp.h"
@@ -175,14 +174,14 @@ static bool check_mover(struct wse_engine *e, bool *range)
 	return true;
 }
 
-static uint32_t check(struct wse_engine *e, unsigned int which)
+uint32_t wse_engine_check(struct wse_engine *e, unsigned int which)
 {
 	bool range = false, ok = false;
 	unsigned int i;
 
 	e->op = e->q[0].tcw & WSE_TCW_OP_MASK;
 	e->claim = e->out = e->wait = -1;
-	e->until_end = e->end_left = false;
+	e->until_end = e->end_left = e->lazy = false;
 	for (i = 0; i < 3; i++)
 		unpack(&e->o[i], e->q[0].dsr[i]);
 	if (which == WSE_ENGINE_L) {
@@ -193,47 +192,13 @@ static uint32_t check(struct wse_engine *e, unsigned int which)
 	} else if (e->op >= WSE_TOP_MOVE && e->op <= WSE_TOP_MIDX) {
 		ok = check_mover(e, &range);
 	}
+	/* what only sends is a source: bulk.c may hand out whole runs */
+	e->lazy = ok && which != WSE_ENGINE_L && e->out >= 0 && e->claim < 0 &&
+		  e->o[OPND_SRC1].kind != WSE_KIND_DOTQ && e->o[OPND_SRC2].kind != WSE_KIND_DOTQ;
 	if (ok && !range)
 		return 0;
 	e->claim = e->out = -1;
 	if (ok)
 		return WSE_CAUSE_OPERAND_ADDR;
 	return WSE_CAUSE_BAD_DSR;
-}
-
-/* in pieces as they were written by wse_issue(): wider loads would have to wait for the stores */
-static inline bool same(const struct wse_tins *a, const struct wse_tins *b)
-{
-	__m128i d = _mm_setzero_si128();
-	unsigned int i;
-
-	if ((a->tcw ^ b->tcw) | (a->scalar ^ b->scalar))
-		return false;
-	for (i = 0; i < 3; i++) {
-		__m128i x = _mm_loadu_si128((const __m128i *)(const void *)a->dsr[i]);
-		__m128i y = _mm_loadu_si128((const __m128i *)(const void *)b->dsr[i]);
-
-		d = _mm_or_si128(d, _mm_xor_si128(x, y));
-	}
-	return _mm_movemask_epi8(_mm_cmpeq_epi8(d, _mm_setzero_si128())) == 0xffff;
-}
-
-/* cores issue the same few instructions again and again: what the checks made of them is kept */
-uint32_t wse_engine_check(struct wse_mesh *m, struct wse_engine *e, unsigned int which)
-{
-	const struct wse_tins *t = &e->q[0];
-	uint32_t h = t->tcw ^ t->dsr[0][0] ^ t->dsr[1][0] << 1 ^ t->dsr[2][0] << 2, cause;
-	struct wse_known *k = &m->known[h * 0x9e3779b1u >> 16 & (WSE_NKNOWN - 1)];
-
-	if (k->of == 1 + which && same(&k->t, t)) {
-		memcpy((uint8_t *)e + WSE_CHECKED, k->checked, sizeof(k->checked));
-		return 0;
-	}
-	cause = check(e, which);
-	if (!cause) {
-		k->t = *t;
-		memcpy(k->checked, (const uint8_t *)e + WSE_CHECKED, sizeof(k->checked));
-		k->of = 1 + which;
-	}
-	return cause;
 }

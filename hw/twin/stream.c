@@ -252,6 +252,7 @@ static int load_block(struct wse_model *m, struct wse_job *j, uint32_t col, stru
 		return err;
 	}
 	p->h = h;
+	p->range = wse_range_of(h, 0, n, 1);
 	p->v = (float *)(void *)v;
 	widen(p->v, h, s->kcol, s->nfeat);
 	p->n = n;

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "func.h"
+#include "kernels.h"
 #include "model.h"
 #include "pace.h"
 #include "wse_regs.h"
@@ -92,8 +93,7 @@ struct wse_engine {
 	struct wse_tins q[1 + WSE_ENGINE_DEPTH];
 	uint8_t n;     /* instructions, the running one included */
 	bool started;  /* q[0] has been checked and runs */
-	bool lazy;    /* mover from memory to the fabric: bulk.c hands out its elements */
-	bool hurry;   /* but now element by element, what the channel holds */
+	bool hurry;   /* a lazy one, but now element by element, what the channel holds */
 	uint8_t age;  /* rounds that it has waited */
 	bool far;     /* its run leaves the part, as has been seen in this round */
 	uint64_t busy_to;	  /* L: device cycle up to which it has had something to do */
@@ -102,6 +102,7 @@ struct wse_engine {
 	bool end_left __attribute__((aligned(16))); /* only the END wavelet of SEND_END is left to send */
 	uint8_t op;
 	bool until_end;
+	bool lazy;    /* mover from memory to the fabric: bulk.c hands out its elements */
 	int8_t claim; /* color that it reads, -1: none */
 	int8_t out;   /* color that it sends on, -1: none */
 	int8_t wait;  /* color that it waits for; -1: not the fabric */
@@ -121,13 +122,15 @@ struct wse_known {
 	uint8_t of; /* 1 + engine; 0: nothing */
 };
 
-/* a copy of a bf16 operand in binary32, see wide.c */
+/* what is known of a bf16 operand, see wide.c */
 struct wse_wide {
-	bool full, met;		     /* it is there; its operand has been used once */
+	bool full, met;		     /* it is known; the operand has been used once */
+	struct wse_range range;	     /* of its values */
 	int32_t base, stride1;	     /* the operand */
 	uint32_t tokens, rows;
 	uint32_t lo, hi;	     /* SRAM bytes that it depends on: [lo, hi) */
-	float *v;
+	const float *copy;	     /* in binary32; NULL: it is too large for one */
+	float *v;		     /* room for copies */
 	size_t cap;
 };
 
@@ -297,6 +300,7 @@ struct wse_port_in {	    /* stream-in of a column */
 	bool words;    /* dense: the wavelets have been made; until then there are values alone */
 	float *v;      /* dense: [k][f] */
 	uint16_t *h;   /* [f][k] */
+	struct wse_range range; /* of its values */
 };
 
 struct wse_port_out { /* stream-out of a column */
@@ -404,12 +408,12 @@ void wse_exec(struct wse_mesh *m, struct wse_core *c, uint32_t limit);
 void wse_decode(struct wse_dec *d, uint32_t insn);
 void wse_code_changed(struct wse_core *c, uint32_t off, uint32_t len);
 
-/* wide.c: a copy of a checked lane operand; NULL: not now. changed: SRAM bytes were written */
-struct wse_kernels;
-const float *wse_wide_rows(struct wse_core *c, const struct wse_kernels *k,
-			   const struct wse_opnd *x);
-const float *wse_wide_cols(struct wse_core *c, const struct wse_kernels *k,
-			   const struct wse_opnd *x);
+/* wide.c: a checked lane operand, copied by rows (or not, if that is too much), by columns; NULL: not now.
+ * changed: SRAM bytes were written */
+const struct wse_wide *wse_wide_rows(struct wse_core *c, const struct wse_kernels *k,
+				     const struct wse_opnd *x);
+const struct wse_wide *wse_wide_cols(struct wse_core *c, const struct wse_kernels *k,
+				     const struct wse_opnd *x);
 void wse_wide_changed(struct wse_core *c, uint32_t off, uint32_t len);
 void wse_wide_free(struct wse_core *c);
 uint32_t wse_wide_most(uint32_t ncores);
@@ -468,8 +472,8 @@ uint32_t wse_issue_inside(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, 
 uint32_t wse_issue_from_inside(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar);
 /* operand.c: WSE_RULE_* that a DSR's words meet with its whole range in its store; *o: the operand */
 unsigned int wse_operand_rule(const uint32_t dsr[4], struct wse_opnd *o);
-/* 0, or the CAUSE_* of the violation */
-uint32_t wse_engine_check(struct wse_mesh *m, struct wse_engine *e, unsigned int which);
+/* operand.c: 0, or the CAUSE_* of the violation */
+uint32_t wse_engine_check(struct wse_engine *e, unsigned int which);
 /* lanes.c, vector.c, mover.c: true when something was done; the instruction may have completed or
  * faulted */
 bool wse_run_stream(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Copies in binary32 of what the lanes read again and again: the bf16 operand of a stream AXPY by
- * rows, that of a DOT by columns. A copy lives until something writes to the memory that it was
- * made of. The first use of an operand makes no copy by rows, as it may be the only one; nor is there
- * one when those of all cores would crowd the second cache, where bf16 is half as much to fetch.
+ * Copies in binary32 of what the lanes read again and again, and the range of its values: the bf16 operand
+ * of a stream AXPY by rows, that of a DOT by columns. They live until something writes to the memory
+ * that they were made of. The first use of an operand makes nothing by rows, as it may be the only one;
+ * nor is there a copy by rows when those of all cores would crowd the second cache, where bf16 is half as
+ * much to fetch.
  */
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "kernels.h"
 #include "twin.h"
 
 static void mark(struct wse_core *c, const struct wse_wide *w)
@@ -68,69 +68,74 @@ static bool same(const struct wse_wide *w, const struct wse_opnd *x)
 	       w->rows == x->len1;
 }
 
-/* the copy's buffer for another operand, of n values; false: no memory */
-static bool take(struct wse_core *c, struct wse_wide *w, const struct wse_opnd *x, size_t n)
+/* room for n values; false: no memory */
+static bool reserve(struct wse_wide *w, size_t n)
+{
+	if (w->cap >= n)
+		return true;
+	free(w->v);
+	w->v = aligned_alloc(64, (n * sizeof(*w->v) + 63) & ~(size_t)63);
+	w->cap = w->v ? n : 0;
+	return w->v;
+}
+
+/* the operand from now on is another one */
+static void take(struct wse_core *c, struct wse_wide *w, const struct wse_opnd *x)
 {
 	int32_t span = x->stride1 * (int32_t)(x->len1 - 1);
 
 	if (w->full)
 		wse_wide_changed(c, w->lo, w->hi - w->lo);
-	if (w->cap < n) {
-		free(w->v);
-		w->v = aligned_alloc(64, (n * sizeof(*w->v) + 63) & ~(size_t)63);
-		w->cap = w->v ? n : 0;
-		if (!w->v)
-			return false;
-	}
-	w->lo = (uint32_t)(x->base + (span < 0 ? span : 0));
-	w->hi = (uint32_t)(x->base + (span > 0 ? span : 0)) + x->len * 2u;
-	return true;
-}
-
-static void key(struct wse_wide *w, const struct wse_opnd *x)
-{
 	w->base = x->base;
 	w->stride1 = x->stride1;
 	w->tokens = x->len;
 	w->rows = x->len1;
+	w->lo = (uint32_t)(x->base + (span < 0 ? span : 0));
+	w->hi = (uint32_t)(x->base + (span > 0 ? span : 0)) + x->len * 2u;
 }
 
-const float *wse_wide_rows(struct wse_core *c, const struct wse_kernels *k,
-			   const struct wse_opnd *x)
+static void filled(struct wse_core *c, struct wse_wide *w, const float *copy)
+{
+	w->range = wse_range_of(c->sram + w->base, w->stride1, w->tokens, w->rows);
+	w->copy = copy;
+	w->full = true;
+	mark(c, w);
+}
+
+const struct wse_wide *wse_wide_rows(struct wse_core *c, const struct wse_kernels *k,
+				     const struct wse_opnd *x)
 {
 	struct wse_wide *w = &c->wide[0];
+	size_t n = (size_t)x->len * x->len1;
+	bool copy = n <= c->wide_most;
 
-	if ((size_t)x->len * x->len1 > c->wide_most)
-		return NULL;
 	if (same(w, x) && w->full)
-		return w->v;
+		return w;
 	if (!same(w, x) || !w->met) {
-		if (w->full)
-			wse_wide_changed(c, w->lo, w->hi - w->lo);
-		key(w, x);
+		take(c, w, x);
 		w->met = true;
 		return NULL;
 	}
-	if (!take(c, w, x, (size_t)x->len * x->len1))
+	if (copy && !reserve(w, n))
 		return NULL;
-	k->to_rows(w->v, c->sram + x->base, x->stride1, x->len, x->len1);
-	w->full = true;
-	mark(c, w);
-	return w->v;
+	if (copy)
+		k->to_rows(w->v, c->sram + x->base, x->stride1, x->len, x->len1);
+	filled(c, w, copy ? w->v : NULL);
+	return w;
 }
 
-const float *wse_wide_cols(struct wse_core *c, const struct wse_kernels *k,
-			   const struct wse_opnd *x)
+const struct wse_wide *wse_wide_cols(struct wse_core *c, const struct wse_kernels *k,
+				     const struct wse_opnd *x)
 {
 	struct wse_wide *w = &c->wide[1];
+	size_t rows = (x->len1 + WSE_PANEL - 1) & ~(WSE_PANEL - 1);
 
 	if (same(w, x) && w->full)
-		return w->v;
-	if (!take(c, w, x, (size_t)x->len * ((x->len1 + WSE_PANEL - 1) & ~(WSE_PANEL - 1))))
+		return w;
+	take(c, w, x);
+	if (!reserve(w, x->len * rows))
 		return NULL;
-	key(w, x);
 	k->to_cols(w->v, c->sram + x->base, x->stride1, x->len, x->len1);
-	w->full = true;
-	mark(c, w);
-	return w->v;
+	filled(c, w, w->v);
+	return w;
 }

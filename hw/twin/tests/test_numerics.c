@@ -105,35 +105,110 @@ static void test_conversions(void)
 	is(wse_flush(0x807fffff), 0x80000000u, "flush keeps the sign");
 }
 
+static bool exact(uint16_t a, uint16_t b)
+{
+	return wse_exact(wse_range_of(&a, 2, 1, 1), wse_range_of(&b, 2, 1, 1));
+}
+
+/* what "a product needs no rounding" leaves out is what a fused operation would get wrong */
+static void test_ranges(void)
+{
+	uint32_t i, bad = 0, yes = 0;
+	uint16_t row[24] = {0};
+	struct wse_range r;
+
+	for (i = 0; i < 2000000; i++) {
+		uint16_t a = (uint16_t)(pick() >> 16), b = (uint16_t)(pick() >> 16);
+		double product =
+			(double)wse_f((uint32_t)a << 16) * (double)wse_f((uint32_t)b << 16);
+		float rounded = wse_f(mul_of((uint32_t)a << 16, (uint32_t)b << 16));
+
+		if (!exact(a, b))
+			continue;
+		yes++;
+		bad += (double)rounded != product && (a & 0x7f80) && (b & 0x7f80);
+	}
+	ok(!bad && yes > 100000, "%u products said to be exact, %u are not", yes, bad);
+	ok(exact(0x2000, 0x1f80 + 0x80), "2^-63 * 2^-63 is the smallest normal");
+	ok(!exact(0x2000, 0x1f80), "2^-63 * 2^-64 is flushed");
+	ok(exact(0x5f7f, 0x5f7f), "just below 2^64, squared, is finite");
+	ok(!exact(0x5f80, 0x5f80), "2^64 squared is not");
+	ok(!exact(0x7f80, 0x3f80) && !exact(0x3f80, 0x7fc0), "nor are infinity and NaN");
+	ok(exact(0, 0x0080) && exact(0x8001, 0x7f00), "0 and what counts as 0 times anything is 0");
+	row[3] = 0x3f80;
+	row[23] = 0x4080; /* in the last one of three rows of 8 */
+	r = wse_range_of(row, 16, 8, 3);
+	ok(r.first == 127 && r.last == 129, "rows: %d to %d", r.first, r.last);
+	r = wse_range_of(row, 40, 4, 2);
+	ok(r.first == 127 && r.last == 129, "of some elements: %d to %d", r.first, r.last);
+	ok(wse_range_of_sums((const uint32_t[]){0x3f800001, 0}, 2).last == 255, "no bf16");
+}
+
 struct problem {
-	uint32_t acc[128], ref[128];
+	uint32_t acc[128], ref[128], other[128];
 	uint16_t x[64 * 128];
 	float copy[128 * (64 + WSE_PANEL)];
 	uint32_t w[512], out[512];
 	float v[512];
 };
 
+/* runs whose products need no rounding, and those that do, as the kernels are told */
+static uint32_t fused_runs, other_runs;
+
+static bool fused(const struct wse_kernels *k, struct wse_range a, struct wse_range b)
+{
+	bool exact = wse_exact(a, b);
+
+	fused_runs += exact;
+	other_runs += !exact;
+	return k->fma && exact;
+}
+
 /* a dense run from row `first` on, by the copies in binary32 that the twin keeps, or without */
 static void dense_dot(const struct wse_kernels *k, struct problem *p, uint32_t tokens, uint32_t nb,
 		      uint32_t rows, uint32_t first)
 {
+	struct wse_range x = wse_range_of(p->x, (int32_t)tokens * 2, tokens, rows);
+
 	memset(p->copy, 0x7f, sizeof(p->copy));
 	k->to_cols(p->copy, (const uint8_t *)p->x, (int32_t)tokens * 2, tokens, rows);
-	k->dot_cols(p->acc, p->copy, first, tokens, nb, rows - first, p->out);
+	k->dot_cols(p->acc, p->copy, first, tokens, nb, rows - first, p->out,
+		    fused(k, x, wse_range_of_sums(p->acc, nb * tokens)));
 }
 
 static void dense_axpy(const struct wse_kernels *k, struct problem *p, uint32_t tokens, uint32_t nb,
 		       uint32_t rows, uint32_t first)
 {
 	const uint8_t *x = (const uint8_t *)p->x;
+	const float *from = p->copy + first * tokens;
+	uint32_t *const acc[2] = {p->acc, p->other};
+	const float *const both[2] = {from, from};
+	uint32_t nk = rows - first;
+	bool exact = fused(k, wse_range_of(x, (int32_t)tokens * 2, tokens, rows),
+			   wse_range_of_sums((const uint32_t *)(const void *)p->v, nb * nk));
 
-	if (rnd() & 1) {
-		k->axpy_dense(p->acc, x + first * tokens * 2, (int32_t)tokens * 2, tokens, nb, p->v,
-			      rows - first);
-		return;
-	}
 	k->to_rows(p->copy, x, (int32_t)tokens * 2, tokens, rows);
-	k->axpy_rows(p->acc, p->copy + first * tokens, tokens, nb, p->v, rows - first);
+	memcpy(p->other, p->acc, sizeof(p->other));
+	switch (rnd() % 3) {
+	case 0:
+		k->axpy_dense(p->acc, x + first * tokens * 2, (int32_t)tokens * 2, tokens, nb, p->v,
+			      nk, exact);
+		break;
+	case 1:
+		k->axpy_rows(p->acc, from, tokens, nb, p->v, nk, exact);
+		break;
+	default: /* the same for two cores */
+		k->axpy_two(acc, both, tokens, nb, p->v, nk, exact);
+		p->acc[rnd() % 128] ^= memcmp(p->acc, p->other, sizeof(p->other)) != 0;
+	}
+}
+
+/* bf16 whose products with others of its kind lie about where binary32 ends; below that where the exponent is 63 */
+static uint32_t pick_end(uint32_t exponent)
+{
+	uint32_t e = exponent + rnd() % 3;
+
+	return rnd() % 9 ? (rnd() & 0x807f0000u) | e << 23 : rnd() & 0x80000000u;
 }
 
 static void one_case(const struct wse_kernels *k, struct problem *p, uint32_t *axpy, uint32_t *dot)
@@ -141,16 +216,19 @@ static void one_case(const struct wse_kernels *k, struct problem *p, uint32_t *a
 	static const uint8_t feats[3] = {1, 2, 4};
 	uint32_t nb = feats[rnd() % 3], tokens = 8 * (1 + rnd() % (16 / nb)), rows = 1 + rnd() % 60,
 		 n = 0, first = 0, i, f, t;
+	unsigned int ends = rnd() % 3; /* values at the ends of the range */
+	uint32_t end = rnd() & 1 ? 62 + rnd() % 4 : 187 + rnd() % 4;
 	bool dense = rnd() & 1;
 
 	for (i = 0; i < 128; i++)
-		p->acc[i] = p->ref[i] = pick();
+		p->acc[i] = p->ref[i] = ends ? pick_end(end) : pick();
 	for (i = 0; i < rows * tokens; i++)
-		p->x[i] = pick() >> 16;
+		p->x[i] = (ends ? pick_end(end) : pick()) >> 16;
 	if (dense) {
 		for (i = first = rnd() % rows; i < rows; i++)
 			for (f = 0; f < nb; f++, n++) {
-				p->w[n] = (pick() & 0xffff0000u) | f << 14 | i;
+				p->w[n] = ((ends ? pick_end(end) : pick()) & 0xffff0000u) |
+					  f << 14 | i;
 				p->v[n] = wse_f(p->w[n] & 0xffff0000u);
 			}
 	} else {
@@ -202,11 +280,13 @@ static void test_kernels(void)
 			ok(true, "kernels %u # SKIP this processor cannot run them", which);
 			continue;
 		}
-		axpy = dot = 0;
+		axpy = dot = fused_runs = other_runs = 0;
 		for (i = 0; i < 2000; i++)
 			one_case(&k, &p, &axpy, &dot);
 		ok(!axpy, "stream AXPY, variant %u: %u sums differ", which, axpy);
 		ok(!dot, "stream DOT, variant %u: %u sums differ", which, dot);
+		ok(fused_runs > 100 && other_runs > 100,
+		   "of the runs %u had exact products, %u not", fused_runs, other_runs);
 	}
 }
 
@@ -216,6 +296,7 @@ int main(void)
 
 	test_primitives();
 	test_conversions();
+	test_ranges();
 	test_kernels();
 	wse_fp_leave(csr);
 	return tap_end();

@@ -40,14 +40,17 @@ static uint32_t element(const struct wse_opnd *o, uint32_t k, uint32_t t)
 static bool copies_fit(const struct wse_opnd *o)
 {
 	struct wse_core *c = &r.m->core[0];
+	const struct wse_wide *by_rows, *by_cols;
 	const float *rows, *cols;
 	uint32_t k, t, bad = 0;
 
 	wse_wide_rows(c, &kernels, o);
-	rows = wse_wide_rows(c, &kernels, o);
-	cols = wse_wide_cols(c, &kernels, o);
-	if (!rows || !cols)
+	by_rows = wse_wide_rows(c, &kernels, o);
+	by_cols = wse_wide_cols(c, &kernels, o);
+	if (!by_rows || !by_cols)
 		return false;
+	rows = by_rows->copy;
+	cols = by_cols->copy;
 	for (k = 0; k < ROWS; k++)
 		for (t = 0; t < LEN; t++) {
 			bad += memcmp(&rows[k * LEN + t], (uint32_t[]){element(o, k, t)}, 4) != 0;
