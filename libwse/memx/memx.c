@@ -189,6 +189,21 @@ static void write_back_chunks(struct wse_memx *mx, const struct wse_unit *u, con
 	}
 }
 
+/* the matrix of a unit whose inputs come in chunks: every row lies in as many pieces as the first */
+static void write_in_chunks(struct wse_memx *mx, const struct wse_unit *u, uint16_t *fwd,
+			    uint16_t *tr)
+{
+	const struct wse_tensor *t = &mx->tab.t[u->weight];
+	struct wse_piece p;
+
+	for (size_t i = 0; wse_unit_piece(mx->g, u, 0, t, i, &p) && p.at < u->ins; i++) {
+		/* element 0 of the image, if all of it lay as this piece does */
+		const float *w = mx->params + ((ptrdiff_t)(t->off + p.from) - (ptrdiff_t)p.at);
+
+		wse_bf16_image_part(w, u->outs, u->ins, 0, u->outs, p.at, p.at + p.count, fwd, tr);
+	}
+}
+
 /* the masters in the order of the stream, and transposed; rows beyond the tensor are zero */
 static void write_matrix(struct wse_memx *mx, const struct wse_unit *u, uint16_t *fwd, uint16_t *tr)
 {
@@ -196,6 +211,10 @@ static void write_matrix(struct wse_memx *mx, const struct wse_unit *u, uint16_t
 	size_t rows = t->count / u->ins;
 	struct wse_piece p;
 
+	if (u->chunks_in > 1) {
+		write_in_chunks(mx, u, fwd, tr);
+		return;
+	}
 	for (size_t i = 0; wse_unit_piece(mx->g, u, 0, t, i, &p); i++) {
 		/* element 0 of the image, if all of it lay as this piece does */
 		const float *w = mx->params + ((ptrdiff_t)(t->off + p.from) - (ptrdiff_t)p.at);

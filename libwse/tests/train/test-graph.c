@@ -602,15 +602,17 @@ static void spare_tensor(void)
 	free(grads[1]);
 }
 
-/* ---- images of units with parts, and with padding ---- */
+/* ---- images of units with parts, with padding, and in chunks of inputs ---- */
 
 enum { OUTS = 24, INS = 8, PARTS = 3, COLS = 2, H = OUTS / PARTS / COLS, PADDED = 16, ROWS = 13 };
+enum { CHUNKS = 2, SHARE = INS / CHUNKS / COLS };
 
-static int two_matrices(const struct wse_model *m, struct wse_tensor_table *tab)
+static int matrices(const struct wse_model *m, struct wse_tensor_table *tab)
 {
 	(void)m;
 	wse_tensor_add(tab, 0, 0.0f, 1.0f, OUTS, INS, "parts");
-	return wse_tensor_add(tab, 0, 0.0f, 1.0f, ROWS, INS, "padded") == 1 ? 0 : -ENOMEM;
+	wse_tensor_add(tab, 0, 0.0f, 1.0f, ROWS, INS, "padded");
+	return wse_tensor_add(tab, 0, 0.0f, 1.0f, OUTS, INS, "chunks") == 2 ? 0 : -ENOMEM;
 }
 
 static int row_is(const struct wse_image *img, uint32_t outs, uint32_t row, const float *w)
@@ -628,7 +630,7 @@ static int row_is(const struct wse_image *img, uint32_t outs, uint32_t row, cons
 
 static void unit_images(void)
 {
-	const struct wse_model_family family = {.name = "two", .tensors = two_matrices};
+	const struct wse_model_family family = {.name = "three", .tensors = matrices};
 	const struct wse_tile tile = {1, COLS, 8, 1u << 20};
 	struct wse_memx_cfg c = {.seed = 3, .model.family = &family};
 	const struct wse_image *img;
@@ -640,7 +642,8 @@ static void unit_images(void)
 	wse_graph_init(&g, &tile, 8);
 	wse_graph_unit(&g, 0, OUTS, INS, PARTS);
 	wse_graph_unit(&g, 1, PADDED, INS, 1);
-	if (!ok(!wse_memx_open(&c, &g, &heap, &mx), "a unit of three parts, one with padding"))
+	wse_graph_chunks(&g, wse_graph_unit(&g, 2, OUTS, INS, 1), 1, CHUNKS);
+	if (!ok(!wse_memx_open(&c, &g, &heap, &mx), "units of parts, of padding, of chunks"))
 		return;
 	wse_memx_state(mx, &s);
 	img = wse_memx_images(mx);
@@ -655,6 +658,16 @@ static void unit_images(void)
 		bad += !row_is(&img[1], PADDED, n,
 			       n < ROWS ? s.params + s.table->t[1].off + n * INS : NULL);
 	ok(!bad, "rows beyond the tensor are 0");
+	bad = 0;
+	for (uint32_t n = 0; n < OUTS; n++) {
+		float w[INS];
+
+		for (uint32_t k = 0; k < INS; k++)
+			w[k / SHARE % CHUNKS * SHARE * COLS + k / SHARE / CHUNKS * SHARE +
+			  k % SHARE] = s.params[s.table->t[2].off + n * INS + k];
+		bad += !row_is(&img[2], OUTS, n, w);
+	}
+	ok(!bad, "chunk by chunk, each column's share of the inputs");
 	wse_memx_close(mx);
 	wse_graph_fini(&g);
 }
