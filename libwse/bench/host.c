@@ -9,11 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "memx/optim.h"
+#include "memx/memx.h"
 #include "memx/safetensors.h"
-#include "num/image.h"
+#include "model/mlp.h"
 #include "num/num.h"
 #include "num/sha256.h"
+#include "tests/train/heap.h"
 #include "bench.h"
 
 #define SIDE 3200u
@@ -28,42 +29,80 @@ static float *array(int value)
 	return a;
 }
 
+/* MemoryX with one matrix that has nearly all parameters, and a gradient of each */
+struct commit {
+	struct wse_graph graph;
+	struct wse_memx *mx;
+	struct wse_buf *sums[2];
+	size_t params;
+};
+
+static int commit_open(struct commit *c, char *why)
+{
+	const struct wse_tile tile = {.rows = 4, .cols = 4, .lanes = 8, .sram = 1u << 20};
+	const uint32_t hidden = SIDE;
+	struct wse_memx_cfg cfg = {
+		.optim = {.kind = WSE_OPTIM_ADAMW, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8},
+		.sched = {1, {{WSE_SCHED_CONSTANT, 1e-3, 1e-3, 1, 0}}},
+		.max_norm = 1.0};
+	struct wse_memx_state st;
+	int ret = wse_mlp_init(&cfg.model, 8, SIDE / 8, 16, &hidden, 1, WSE_ACT_RELU);
+
+	ret = ret ? ret : cfg.model.family->graph(&cfg.model, &tile, 8, 0, &c->graph, why);
+	ret = ret ? ret : wse_memx_open(&cfg, &c->graph, &heap, &c->mx);
+	if (ret)
+		return ret;
+	wse_memx_state(c->mx, &st);
+	c->params = st.table->params;
+	for (uint32_t i = 0; i < c->graph.nunits && !ret; i++) {
+		size_t n = wse_unit_grad_floats(&c->graph, &c->graph.units[i]);
+		float *g;
+
+		ret = heap_alloc(NULL, n * sizeof(float), &c->sums[i]);
+		g = ret ? NULL : c->sums[i]->ptr;
+		for (size_t j = 0; g && j < n; j++)
+			g[j] = (float)(j % 1021) * 0x1p-10f;
+	}
+	return ret;
+}
+
+static void commit_close(struct commit *c)
+{
+	wse_memx_close(c->mx);
+	for (int i = 0; i < 2; i++)
+		if (c->sums[i])
+			heap_free(NULL, c->sums[i]);
+	wse_graph_fini(&c->graph);
+}
+
 static int commit_ns(struct bench_measure *m)
 {
-	const struct wse_optim_cfg cfg = {
-		.kind = WSE_OPTIM_ADAMW, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8};
-	const struct wse_update u = {
-		.lr = 1e-3, .beta1_pow = 0.9, .beta2_pow = 0.95, .grad_scale = 1.0f, .decay = 1};
-	float *p = array(1), *g = array(1), *mm = array(0), *v = array(0);
-	uint16_t *plain = calloc(N, 2), *turned = calloc(N, 2);
-	double best[3] = {1e9, 1e9, 1e9}, sum = 0.0;
-	int ret = p && g && mm && v && plain && turned ? 0 : -ENOMEM;
+	struct commit c = {0};
+	double best[2] = {1e9, 1e9}, norm, lr;
+	int ret = commit_open(&c, m->why);
+	float *sums[2] = {NULL};
 
+	for (int i = 0; i < 2 && !ret; i++)
+		sums[i] = c.sums[i]->ptr;
 	for (int i = 0; i < 4 && !ret; i++) {
-		double t[4];
+		double t[3];
 
+		wse_memx_grads(c.mx, sums);
 		t[0] = bench_now();
-		sum += wse_sum_squares(g, N);
+		ret = wse_memx_commit(c.mx, &norm, &lr);
 		t[1] = bench_now();
-		wse_optim_update(&cfg, &u, N, p, mm, v, g);
+		wse_memx_finish(c.mx);
 		t[2] = bench_now();
-		wse_bf16_image(p, SIDE, SIDE, plain, turned);
-		t[3] = bench_now();
-		for (int j = 0; j < 3; j++)
+		for (int j = 0; j < 2; j++)
 			if (t[j + 1] - t[j] < best[j])
 				best[j] = t[j + 1] - t[j];
 	}
-	bench_count(m, "norm", "ns", best[0] / (double)N * 1e9);
-	bench_count(m, "adamw", "ns", best[1] / (double)N * 1e9);
-	bench_count(m, "images", "ns", best[2] / (double)N * 1e9);
-	m->value = (best[0] + best[1] + best[2]) / (double)N * 1e9;
-	ret = ret ? ret : sum > 0.0 ? 0 : -EPROTO;
-	free(p);
-	free(g);
-	free(mm);
-	free(v);
-	free(plain);
-	free(turned);
+	if (!ret) {
+		bench_count(m, "norm", "ns", best[0] / (double)c.params * 1e9);
+		bench_count(m, "update", "ns", best[1] / (double)c.params * 1e9);
+		m->value = (best[0] + best[1]) / (double)c.params * 1e9;
+	}
+	commit_close(&c);
 	return ret;
 }
 
