@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Images in tiles of 32 x 32 values: whole cache lines are read, and written in both images,
- * however far the rows of a power of two lie apart. A tile is made of squares of 8 x 8, which are
- * turned in registers.
+ * however far the rows of a power of two lie apart. A tile is converted into the first-level cache
+ * and turned there, in squares of 8 x 8, since a line goes out at once: it passes the caches by,
+ * for nobody reads an image before the next step, and so memory need not be read to be written.
  */
 #include "image.h"
 
@@ -11,7 +12,7 @@
 #include "cpu.h"
 #include "num.h"
 
-#define TILE   32u
+#define TILE   WSE_IMAGE_TILE
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE __m128i round4(__m128i u)
@@ -25,22 +26,31 @@ INLINE __m128i round4(__m128i u)
 	return _mm_srai_epi32(r, 16); /* sign-extended, so that a signed pack keeps it */
 }
 
-INLINE __m128i cvt8_sse2(const float *w)
+INLINE void convert_sse2(const float *w, uint16_t to[8])
 {
-	return _mm_packs_epi32(round4(_mm_castps_si128(_mm_loadu_ps(w))),
-			       round4(_mm_castps_si128(_mm_loadu_ps(w + 4))));
+	__m128i h = _mm_packs_epi32(round4(_mm_castps_si128(_mm_loadu_ps(w))),
+				    round4(_mm_castps_si128(_mm_loadu_ps(w + 4))));
+
+	memcpy(to, &h, sizeof(h));
 }
 
-__attribute__((target("avx2"))) INLINE __m128i cvt8_avx2(const float *w)
+__attribute__((target("avx2"))) INLINE __m256i round8(__m256i u)
 {
-	__m256i u = _mm256_castps_si256(_mm256_loadu_ps(w));
 	__m256i odd = _mm256_and_si256(_mm256_srli_epi32(u, 16), _mm256_set1_epi32(1));
 	__m256i r = _mm256_add_epi32(_mm256_add_epi32(u, _mm256_set1_epi32(0x7fff)), odd);
 	__m256i size = _mm256_and_si256(u, _mm256_set1_epi32(0x7fffffff));
 	__m256i nan = _mm256_cmpgt_epi32(size, _mm256_set1_epi32(0x7f800000));
 
-	r = _mm256_srai_epi32(_mm256_blendv_epi8(r, _mm256_set1_epi32(0x7fc00000), nan), 16);
-	return _mm_packs_epi32(_mm256_castsi256_si128(r), _mm256_extracti128_si256(r, 1));
+	return _mm256_srai_epi32(_mm256_blendv_epi8(r, _mm256_set1_epi32(0x7fc00000), nan), 16);
+}
+
+__attribute__((target("avx2"))) INLINE void convert_avx2(const float *w, uint16_t to[16])
+{
+	__m256i h = _mm256_packs_epi32(round8(_mm256_castps_si256(_mm256_loadu_ps(w))),
+				       round8(_mm256_castps_si256(_mm256_loadu_ps(w + 8))));
+
+	h = _mm256_permute4x64_epi64(h, 0xd8); /* packed by halves */
+	memcpy(to, &h, sizeof(h));
 }
 
 /* columns of eight rows */
@@ -73,57 +83,90 @@ struct image {
 	uint16_t *plain, *turned;
 };
 
-/* what no square covers */
-static void edge(const struct image *m, size_t n0, size_t n1, size_t k0, size_t k1)
-{
-	for (size_t n = n0; n < n1; n++)
-		for (size_t k = k0; k < k1; k++) {
-			uint16_t h = wse_f32_to_bf16(m->w[n * m->k + k]);
+struct tile {
+	_Alignas(64) uint16_t plain[TILE][TILE], turned[TILE][TILE];
+};
 
-			if (m->plain)
-				m->plain[n * m->k + k] = h;
-			if (m->turned)
-				m->turned[k * m->n + n] = h;
+INLINE void stream_sse2(uint16_t *to, const uint16_t from[TILE])
+{
+	for (size_t i = 0; i < TILE; i += 8)
+		_mm_stream_si128((__m128i *)(void *)(to + i),
+				 _mm_load_si128((const __m128i *)(const void *)(from + i)));
+}
+
+__attribute__((target("avx2"))) INLINE void stream_avx2(uint16_t *to, const uint16_t from[TILE])
+{
+	for (size_t i = 0; i < TILE; i += 16)
+		_mm256_stream_si256((__m256i *)(void *)(to + i),
+				    _mm256_load_si256((const __m256i *)(const void *)(from + i)));
+}
+
+INLINE void turn_tile(struct tile *t)
+{
+	for (size_t i = 0; i < TILE; i += 8)
+		for (size_t j = 0; j < TILE; j += 8) {
+			__m128i r[8];
+
+			for (size_t q = 0; q < 8; q++)
+				memcpy(&r[q], &t->plain[i + q][j], sizeof(r[q]));
+			turn(r);
+			for (size_t q = 0; q < 8; q++)
+				memcpy(&t->turned[j + q][i], &r[q], sizeof(r[q]));
 		}
 }
 
-#define VARIANT(attr, name)                                                                    \
-	attr INLINE void square_##name(const struct image *m, size_t n0, size_t k0)            \
+/* convert_NAME() takes `wide` values, stream_NAME() writes a whole line past the caches */
+#define VARIANT(attr, name, wide)                                                              \
+	attr INLINE void put_##name(uint16_t *to, const uint16_t *from, size_t n)              \
 	{                                                                                      \
-		__m128i r[8];                                                                  \
+		if (n == TILE && (uintptr_t)to % 64 == 0)                                      \
+			stream_##name(to, from);                                               \
+		else                                                                           \
+			memcpy(to, from, n * sizeof(*to));                                     \
+	}                                                                                      \
                                                                                                \
-		for (int i = 0; i < 8; i++) {                                                  \
-			size_t at = (n0 + (size_t)i) * m->k + k0;                              \
+	attr INLINE void tile_##name(const struct image *m, size_t n0, size_t k0, size_t rows, \
+				     size_t cols)                                              \
+	{                                                                                      \
+		struct tile t;                                                                 \
                                                                                                \
-			r[i] = cvt8_##name(m->w + at);                                         \
+		if (rows < TILE || cols < TILE)                                                \
+			memset(&t, 0, sizeof(t));                                              \
+		for (size_t i = 0; i < rows; i++) {                                            \
+			const float *w = m->w + (n0 + i) * m->k + k0;                          \
+			size_t j = 0;                                                          \
+                                                                                               \
+			for (; j + wide <= cols; j += wide)                                    \
+				convert_##name(w + j, &t.plain[i][j]);                         \
+			for (; j < cols; j++)                                                  \
+				t.plain[i][j] = wse_f32_to_bf16(w[j]);                         \
 			if (m->plain)                                                          \
-				_mm_storeu_si128((__m128i *)(void *)(m->plain + at), r[i]);    \
+				put_##name(m->plain + (n0 + i) * m->k + k0, t.plain[i], cols); \
 		}                                                                              \
 		if (!m->turned)                                                                \
 			return;                                                                \
-		turn(r);                                                                       \
-		for (int i = 0; i < 8; i++)                                                    \
-			_mm_storeu_si128(                                                      \
-				(__m128i *)(void *)(m->turned + (k0 + (size_t)i) * m->n + n0), \
-				r[i]);                                                         \
+		turn_tile(&t);                                                                 \
+		for (size_t j = 0; j < cols; j++)                                              \
+			put_##name(m->turned + (k0 + j) * m->n + n0, t.turned[j], rows);       \
 	}                                                                                      \
                                                                                                \
 	attr static void image_##name(const struct image *m)                                   \
 	{                                                                                      \
-		size_t n8 = m->n0 + ((m->n1 - m->n0) & ~(size_t)7);                            \
-		size_t k8 = m->k0 + ((m->k1 - m->k0) & ~(size_t)7);                            \
-                                                                                               \
-		for (size_t n0 = m->n0; n0 < n8; n0 += TILE)                                   \
-			for (size_t k0 = m->k0; k0 < k8; k0 += TILE)                           \
-				for (size_t k = k0; k < k8 && k < k0 + TILE; k += 8)           \
-					for (size_t n = n0; n < n8 && n < n0 + TILE; n += 8)   \
-						square_##name(m, n, k);                        \
-		edge(m, m->n0, n8, k8, m->k1);                                                 \
-		edge(m, n8, m->n1, m->k0, m->k1);                                              \
+		for (size_t n0 = m->n0, n1; n0 < m->n1; n0 = n1) {                             \
+			n1 = wse_image_tile_end(n0, m->n1);                                    \
+			for (size_t k0 = m->k0, k1; k0 < m->k1; k0 = k1) {                     \
+				k1 = wse_image_tile_end(k0, m->k1);                            \
+				if (n1 - n0 == TILE && k1 - k0 == TILE)                        \
+					tile_##name(m, n0, k0, TILE, TILE);                    \
+				else                                                           \
+					tile_##name(m, n0, k0, n1 - n0, k1 - k0);              \
+			}                                                                      \
+		}                                                                              \
+		_mm_sfence();                                                                  \
 	}
 
-VARIANT(, sse2)
-VARIANT(__attribute__((target("avx2"))), avx2)
+VARIANT(, sse2, 8)
+VARIANT(__attribute__((target("avx2"))), avx2, 16)
 
 int wse_bf16_image_by(int variant, const float *w, size_t n, size_t k, uint16_t *plain,
 		      uint16_t *turned)

@@ -6,12 +6,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* rows and columns that are written together, in whole cache lines */
+#define WSE_IMAGE_TILE 32u
+
+/* the end of the tile that row or column i lies in, or of the matrix */
+static inline size_t wse_image_tile_end(size_t i, size_t end)
+{
+	size_t next = (i / WSE_IMAGE_TILE + 1) * WSE_IMAGE_TILE;
+
+	return next < end ? next : end;
+}
+
 /*
  * w [n][k] to bf16 (wse_f32_to_bf16 of each element): plain [n][k] and, of the same values, turned
  * [k][n]. Either may be NULL.
  */
 void wse_bf16_image(const float *w, size_t n, size_t k, uint16_t *plain, uint16_t *turned);
-/* of it rows n0 <= i < n1, columns k0 <= j < k1; best at multiples of 32 */
+/* of it rows n0 <= i < n1, columns k0 <= j < k1; best at multiples of WSE_IMAGE_TILE */
 void wse_bf16_image_part(const float *w, size_t n, size_t k, size_t n0, size_t n1, size_t k0,
 			 size_t k1, uint16_t *plain, uint16_t *turned);
 

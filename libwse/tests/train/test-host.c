@@ -25,16 +25,17 @@ static float wide(uint64_t i)
 
 static void images(void)
 {
-	static const size_t sizes[][2] = {{1, 1},   {7, 9},  {8, 8},  {40, 24},
-					  {33, 65}, {64, 5}, {5, 64}, {96, 130}};
+	static const size_t sizes[][2] = {{1, 1},  {7, 9},  {8, 8},    {40, 24}, {33, 65},
+					  {64, 5}, {5, 64}, {96, 130}, {64, 96}};
 
 	for (int variant = 1; variant <= 2; variant++) {
 		uint32_t bad = 0, tried = 0;
 
 		for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
 			size_t n = sizes[s][0], k = sizes[s][1];
+			size_t lines = (n * k * 2 + 63) & ~(size_t)63;
 			float *w = malloc(n * k * sizeof(*w));
-			uint16_t *a = calloc(n * k, 2), *b = calloc(n * k, 2);
+			uint16_t *a = aligned_alloc(64, lines), *b = aligned_alloc(64, lines);
 
 			for (size_t i = 0; i < n * k; i++)
 				w[i] = wide(s << 32 | i);
