@@ -172,7 +172,50 @@ void wse_memx_state(struct wse_memx *mx, struct wse_memx_state *state)
 	};
 }
 
-/* ---- images ---- */
+/* ---- images, and the update that they follow ---- */
+
+static void update_range(struct wse_memx *mx, const struct wse_tensor *t, size_t from,
+			 const float *grad, size_t n)
+{
+	struct wse_update u = mx->update;
+	size_t at = t->off + from;
+
+	u.decay = !!(t->flags & WSE_TENSOR_DECAY);
+	wse_optim_update(&mx->cfg.optim, &u, n, mx->params + at, mx->m + at,
+			 mx->v ? mx->v + at : NULL, grad);
+}
+
+/* pieces [i, end) of a tensor of a unit */
+static void update_pieces(struct wse_memx *mx, uint32_t tensor, size_t i, size_t end)
+{
+	const struct wse_tensor *t = &mx->tab.t[tensor];
+	const struct home *h = &mx->home[tensor];
+	struct wse_piece p;
+
+	for (; i < end && wse_unit_piece(mx->g, &mx->g->units[h->unit], h->which, t, i, &p); i++)
+		update_range(mx, t, p.from, mx->unit_grads[h->unit] + p.at, p.count);
+}
+
+static void update(struct wse_memx *mx, uint32_t tensor)
+{
+	if (mx->own[tensor])
+		update_range(mx, &mx->tab.t[tensor], 0, mx->own[tensor], mx->tab.t[tensor].count);
+	else
+		update_pieces(mx, tensor, 0, SIZE_MAX);
+}
+
+/* a unit and all that is in it; or a tensor that is in none */
+static int early(const struct wse_memx *mx, uint32_t tensor)
+{
+	return mx->own[tensor] || mx->tab.t[tensor].flags & WSE_TENSOR_INPUT;
+}
+
+/* element 0 of the image, if all of it lay as this piece of a tensor does */
+static const float *as_in_image(const struct wse_memx *mx, const struct wse_tensor *t,
+				const struct wse_piece *p)
+{
+	return mx->params + ((ptrdiff_t)(t->off + p->from) - (ptrdiff_t)p->at);
+}
 
 /* rows [first, end) of the matrix w, of which the transposed image has the inputs chunk by chunk */
 static void write_back_chunks(struct wse_memx *mx, const struct wse_unit *u, const float *w,
@@ -189,42 +232,72 @@ static void write_back_chunks(struct wse_memx *mx, const struct wse_unit *u, con
 	}
 }
 
-/* the matrix of a unit whose inputs come in chunks: every row lies in as many pieces as the first */
-static void write_in_chunks(struct wse_memx *mx, const struct wse_unit *u, uint16_t *fwd,
-			    uint16_t *tr)
+/* rows [first, end) of a matrix whose inputs lie chunk by chunk: in as many pieces as row 0 has */
+static void write_in_chunks(struct wse_memx *mx, const struct wse_unit *u, size_t first, size_t end,
+			    uint16_t *fwd, uint16_t *tr)
 {
 	const struct wse_tensor *t = &mx->tab.t[u->weight];
 	struct wse_piece p;
 
-	for (size_t i = 0; wse_unit_piece(mx->g, u, 0, t, i, &p) && p.at < u->ins; i++) {
-		/* element 0 of the image, if all of it lay as this piece does */
-		const float *w = mx->params + ((ptrdiff_t)(t->off + p.from) - (ptrdiff_t)p.at);
+	for (size_t i = 0; wse_unit_piece(mx->g, u, 0, t, i, &p) && p.at < u->ins; i++)
+		wse_bf16_image_part(as_in_image(mx, t, &p), u->outs, u->ins, first, end, p.at,
+				    p.at + p.count, fwd, tr);
+}
 
-		wse_bf16_image_part(w, u->outs, u->ins, 0, u->outs, p.at, p.at + p.count, fwd, tr);
+/*
+ * A pass over the masters of a unit updates them, where that is due, and writes the images, a row
+ * of tiles at a time: what the optimizer has written is still in the cache.
+ */
+static void pass_in_chunks(struct wse_memx *mx, const struct wse_unit *u, int updating,
+			   uint16_t *fwd, uint16_t *tr)
+{
+	size_t pieces = (size_t)mx->g->tile.cols * u->chunks_in; /* of a row */
+
+	for (size_t first = 0, end; first < u->outs; first = end) {
+		end = wse_image_tile_end(first, u->outs);
+		if (updating)
+			update_pieces(mx, u->weight, first * pieces, end * pieces);
+		write_in_chunks(mx, u, first, end, fwd, tr);
+	}
+}
+
+static void pass_piece(struct wse_memx *mx, const struct wse_unit *u, const struct wse_piece *p,
+		       int updating, uint16_t *fwd, uint16_t *tr)
+{
+	const struct wse_tensor *t = &mx->tab.t[u->weight];
+	const float *w = as_in_image(mx, t, p), *grad = NULL;
+	size_t first = p->at / u->ins, last = first + p->count / u->ins;
+
+	if (updating)
+		grad = mx->unit_grads[mx->home[u->weight].unit];
+	for (size_t end; first < last; first = end) {
+		size_t at = first * u->ins;
+
+		end = wse_image_tile_end(first, last);
+		if (updating)
+			update_range(mx, t, p->from + (at - p->at), grad + at,
+				     (end - first) * u->ins);
+		if (u->chunks_back > 1)
+			write_back_chunks(mx, u, w, first, end, fwd, tr);
+		else
+			wse_bf16_image_part(w, u->outs, u->ins, first, end, 0, u->ins, fwd, tr);
 	}
 }
 
 /* the masters in the order of the stream, and transposed; rows beyond the tensor are zero */
-static void write_matrix(struct wse_memx *mx, const struct wse_unit *u, uint16_t *fwd, uint16_t *tr)
+static void pass_matrix(struct wse_memx *mx, const struct wse_unit *u, int updating, uint16_t *fwd,
+			uint16_t *tr)
 {
 	const struct wse_tensor *t = &mx->tab.t[u->weight];
 	size_t rows = t->count / u->ins;
 	struct wse_piece p;
 
 	if (u->chunks_in > 1) {
-		write_in_chunks(mx, u, fwd, tr);
+		pass_in_chunks(mx, u, updating, fwd, tr);
 		return;
 	}
-	for (size_t i = 0; wse_unit_piece(mx->g, u, 0, t, i, &p); i++) {
-		/* element 0 of the image, if all of it lay as this piece does */
-		const float *w = mx->params + ((ptrdiff_t)(t->off + p.from) - (ptrdiff_t)p.at);
-		size_t first = p.at / u->ins, end = first + p.count / u->ins;
-
-		if (u->chunks_back > 1)
-			write_back_chunks(mx, u, w, first, end, fwd, tr);
-		else
-			wse_bf16_image_part(w, u->outs, u->ins, first, end, 0, u->ins, fwd, tr);
-	}
+	for (size_t i = 0; wse_unit_piece(mx->g, u, 0, t, i, &p); i++)
+		pass_piece(mx, u, &p, updating, fwd, tr);
 	if (rows == u->outs)
 		return;
 	memset(fwd + t->count, 0, ((size_t)u->outs * u->ins - t->count) * sizeof(*fwd));
@@ -232,7 +305,8 @@ static void write_matrix(struct wse_memx *mx, const struct wse_unit *u, uint16_t
 		memset(tr + k * u->outs + rows, 0, (u->outs - rows) * sizeof(*tr));
 }
 
-static void write_image(struct wse_memx *mx, uint32_t unit)
+/* updating: first, what the commit has not updated */
+static void pass_unit(struct wse_memx *mx, uint32_t unit, int updating)
 {
 	const struct wse_unit *u = &mx->g->units[unit];
 	const struct wse_image *img = &mx->images[unit];
@@ -241,10 +315,14 @@ static void write_image(struct wse_memx *mx, uint32_t unit)
 	struct wse_piece p;
 
 	if (matrix)
-		write_matrix(mx, u, wse_span_ptr(img->fwd), wse_span_ptr(img->tr));
+		pass_matrix(mx, u, updating && !early(mx, u->weight), wse_span_ptr(img->fwd),
+			    wse_span_ptr(img->tr));
 	for (uint32_t which = 1; which <= u->nvec; which++) {
-		const struct wse_tensor *t = &mx->tab.t[u->vec[which - 1].tensor];
+		uint32_t tensor = u->vec[which - 1].tensor;
+		const struct wse_tensor *t = &mx->tab.t[tensor];
 
+		if (updating && !early(mx, tensor))
+			update(mx, tensor);
 		for (size_t i = 0; wse_unit_piece(mx->g, u, which, t, i, &p); i++)
 			memcpy(vec + (p.at - matrix), mx->params + t->off + p.from,
 			       p.count * sizeof(float));
@@ -262,7 +340,7 @@ static void set_ready(struct wse_memx *mx, uint32_t unit, int ready)
 void wse_memx_refresh(struct wse_memx *mx)
 {
 	for (uint32_t i = 0; i < mx->g->nunits; i++) {
-		write_image(mx, i);
+		pass_unit(mx, i, 0);
 		set_ready(mx, i, 1);
 	}
 }
@@ -344,37 +422,6 @@ uint32_t wse_memx_bad_grad(const struct wse_memx *mx)
 
 /* ---- the end of a step ---- */
 
-static void update_range(struct wse_memx *mx, const struct wse_tensor *t, size_t from,
-			 const float *grad, size_t n)
-{
-	struct wse_update u = mx->update;
-	size_t at = t->off + from;
-
-	u.decay = !!(t->flags & WSE_TENSOR_DECAY);
-	wse_optim_update(&mx->cfg.optim, &u, n, mx->params + at, mx->m + at,
-			 mx->v ? mx->v + at : NULL, grad);
-}
-
-static void update(struct wse_memx *mx, uint32_t tensor)
-{
-	const struct wse_tensor *t = &mx->tab.t[tensor];
-	const struct home *h = &mx->home[tensor];
-	struct wse_piece p;
-
-	if (mx->own[tensor]) {
-		update_range(mx, t, 0, mx->own[tensor], t->count);
-		return;
-	}
-	for (size_t i = 0; wse_unit_piece(mx->g, &mx->g->units[h->unit], h->which, t, i, &p); i++)
-		update_range(mx, t, p.from, mx->unit_grads[h->unit] + p.at, p.count);
-}
-
-/* a unit and all that is in it; or a tensor that is in none */
-static int early(const struct wse_memx *mx, uint32_t tensor)
-{
-	return mx->own[tensor] || mx->tab.t[tensor].flags & WSE_TENSOR_INPUT;
-}
-
 int wse_memx_commit(struct wse_memx *mx, double *norm, double *lr)
 {
 	double sum = 0.0;
@@ -412,15 +459,7 @@ void wse_memx_finish(struct wse_memx *mx)
 	if (!mx->pending)
 		return;
 	for (uint32_t i = 0; i < mx->g->nunits; i++) {
-		const struct wse_unit *u = &mx->g->units[i];
-
-		for (uint32_t which = 0; which <= u->nvec; which++) {
-			uint32_t t = which ? u->vec[which - 1].tensor : u->weight;
-
-			if (t != WSE_NO_TENSOR && !early(mx, t))
-				update(mx, t);
-		}
-		write_image(mx, i);
+		pass_unit(mx, i, 1);
 		set_ready(mx, i, 1);
 	}
 	mx->pending = 0;
