@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pages.h"
 #include "num/image.h"
 #include "num/num.h"
 
@@ -108,10 +109,12 @@ int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph,
 	pthread_cond_init(&mx->cond, NULL);
 	ret = cfg->model.family->tensors(&cfg->model, &mx->tab);
 	if (!ret) {
-		mx->params = calloc(mx->tab.params, sizeof(float));
-		mx->m = calloc(mx->tab.params, sizeof(float));
+		size_t bytes = mx->tab.params * sizeof(float);
+
+		mx->params = wse_pages_alloc(bytes);
+		mx->m = wse_pages_alloc(bytes);
 		if (cfg->optim.kind != WSE_OPTIM_SGD)
-			mx->v = calloc(mx->tab.params, sizeof(float));
+			mx->v = wse_pages_alloc(bytes);
 		mx->home = calloc(mx->tab.n, sizeof(*mx->home));
 		mx->own = calloc(mx->tab.n, sizeof(*mx->own));
 		mx->adds = calloc(mx->tab.n, sizeof(*mx->adds));

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/pages.h"
 #include "sim.h"
 
 #define PAGE	   4096ull
@@ -114,6 +115,7 @@ int sim_mem_create(size_t size, struct sim_mem **mem)
 		free(m);
 		return -ENOMEM;
 	}
+	wse_pages_want_huge(m->ptr, m->size);
 	*mem = m;
 	return 0;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Buffers without a device: the pool of tests that need none. */
+/* Buffers without a device: the pool of tests and benches that need none. */
 #ifndef WSE_TESTS_TRAIN_HEAP_H
 #define WSE_TESTS_TRAIN_HEAP_H
 
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/pages.h"
 #include "memx/memx.h"
 
 static inline int heap_alloc(void *ctx, size_t size, struct wse_buf **buf)
@@ -16,7 +17,7 @@ static inline int heap_alloc(void *ctx, size_t size, struct wse_buf **buf)
 	if (!b)
 		return -ENOMEM;
 	b->size = size;
-	b->ptr = aligned_alloc(64, (size + 63) / 64 * 64);
+	b->ptr = wse_pages_alloc(size);
 	*buf = b;
 	return b->ptr ? 0 : -ENOMEM;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pages.h"
 #include "memx/optim.h"
 #include "num/image.h"
 #include "num/num.h"
@@ -150,6 +151,27 @@ static void squares(void)
 	free(g);
 }
 
+/* twice, so that the second may be what the first has written to */
+static void pages(void)
+{
+	static const size_t sizes[] = {0, 1, 100, 4097, (2u << 20) - 1, 2u << 20, (5u << 20) + 3};
+	uint32_t bad = 0;
+
+	for (size_t s = 0; s < 2 * sizeof(sizes) / sizeof(*sizes); s++) {
+		size_t n = sizes[s / 2];
+		char *p = wse_pages_alloc(n);
+
+		bad += !p || (uintptr_t)p % 64 || (n >= 2u << 20 && (uintptr_t)p % (2u << 20));
+		for (size_t i = 0; p && i < n; i++)
+			bad += p[i] != 0;
+		if (p)
+			memset(p, 1, n);
+		free(p);
+	}
+	ok(!bad, "large memory is cleared and aligned");
+	ok(!wse_pages_alloc(SIZE_MAX - 5), "of more than there is there is none");
+}
+
 int main(int argc, char **argv)
 {
 	char cmd[4200];
@@ -159,6 +181,7 @@ int main(int argc, char **argv)
 	adam(WSE_OPTIM_ADAMW);
 	adam(WSE_OPTIM_ADAM);
 	squares();
+	pages();
 	if (argc > 1) /* the run below */
 		return tap_end();
 	snprintf(cmd, sizeof(cmd),
