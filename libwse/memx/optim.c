@@ -192,29 +192,25 @@ __attribute__((target("avx2"))) static void squares8(const float *g, double sum[
 	_mm256_storeu_pd(sum + SIDE, high);
 }
 
-static void squares4(const float *g, double sum[SIDE])
-{
-	double b[SIDE] = {0};
-
-	for (size_t i = 0; i < BLOCK; i++)
-		for (unsigned int j = 0; j < SIDE; j++)
-			b[j] += (double)g[i + j * BLOCK] * (double)g[i + j * BLOCK];
-	memcpy(sum, b, sizeof(b));
-}
-
 double wse_sum_squares(const float *g, size_t n)
 {
-	size_t at = 0, side = wse_cpu_avx2() ? 2 * SIDE : SIDE;
+	size_t at = 0, wide = wse_cpu_avx2() ? n / (2 * SIDE * BLOCK) * (2 * SIDE * BLOCK) : 0;
 	double sum = 0.0;
 
-	for (; at + side * BLOCK <= n; at += side * BLOCK) {
+	for (; at < wide; at += 2 * SIDE * BLOCK) {
 		double b[2 * SIDE];
 
-		if (side == SIDE)
-			squares4(g + at, b);
-		else
-			squares8(g + at, b);
-		for (size_t j = 0; j < side; j++)
+		squares8(g + at, b);
+		for (unsigned int j = 0; j < 2 * SIDE; j++)
+			sum += b[j];
+	}
+	for (; at + SIDE * BLOCK <= n; at += SIDE * BLOCK) {
+		double b[SIDE] = {0};
+
+		for (size_t i = at; i < at + BLOCK; i++)
+			for (unsigned int j = 0; j < SIDE; j++)
+				b[j] += (double)g[i + j * BLOCK] * (double)g[i + j * BLOCK];
+		for (unsigned int j = 0; j < SIDE; j++)
 			sum += b[j];
 	}
 	for (; at < n; at += BLOCK) {

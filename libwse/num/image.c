@@ -2,17 +2,20 @@
 /*
  * Images in tiles of 32 x 32 values: whole cache lines are read, and written in both images,
  * however far the rows of a power of two lie apart. A tile is converted into the first-level cache
- * and turned there, in squares of 8 x 8, since a line goes out at once: it passes the caches by,
- * for nobody reads an image before the next step, and so memory need not be read to be written.
+ * and turned there, in squares of 8 x 8, since a line goes out at once. Those of a large image pass
+ * the caches by, which could not keep it until it is read, and memory need not be read to be
+ * written.
  */
 #include "image.h"
 
 #include <immintrin.h>
+#include <stdbool.h>
 
 #include "cpu.h"
 #include "num.h"
 
 #define TILE   WSE_IMAGE_TILE
+#define LARGE  (1u << 17) /* values; small models lie in a cache and stay there */
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE __m128i round4(__m128i u)
@@ -116,53 +119,55 @@ INLINE void turn_tile(struct tile *t)
 }
 
 /* convert_NAME() takes `wide` values, stream_NAME() writes a whole line past the caches */
-#define VARIANT(attr, name, wide)                                                              \
-	attr INLINE void put_##name(uint16_t *to, const uint16_t *from, size_t n)              \
-	{                                                                                      \
-		if (n == TILE && (uintptr_t)to % 64 == 0)                                      \
-			stream_##name(to, from);                                               \
-		else                                                                           \
-			memcpy(to, from, n * sizeof(*to));                                     \
-	}                                                                                      \
-                                                                                               \
-	attr INLINE void tile_##name(const struct image *m, size_t n0, size_t k0, size_t rows, \
-				     size_t cols)                                              \
-	{                                                                                      \
-		struct tile t;                                                                 \
-                                                                                               \
-		if (rows < TILE || cols < TILE)                                                \
-			memset(&t, 0, sizeof(t));                                              \
-		for (size_t i = 0; i < rows; i++) {                                            \
-			const float *w = m->w + (n0 + i) * m->k + k0;                          \
-			size_t j = 0;                                                          \
-                                                                                               \
-			for (; j + wide <= cols; j += wide)                                    \
-				convert_##name(w + j, &t.plain[i][j]);                         \
-			for (; j < cols; j++)                                                  \
-				t.plain[i][j] = wse_f32_to_bf16(w[j]);                         \
-			if (m->plain)                                                          \
-				put_##name(m->plain + (n0 + i) * m->k + k0, t.plain[i], cols); \
-		}                                                                              \
-		if (!m->turned)                                                                \
-			return;                                                                \
-		turn_tile(&t);                                                                 \
-		for (size_t j = 0; j < cols; j++)                                              \
-			put_##name(m->turned + (k0 + j) * m->n + n0, t.turned[j], rows);       \
-	}                                                                                      \
-                                                                                               \
-	attr static void image_##name(const struct image *m)                                   \
-	{                                                                                      \
-		for (size_t n0 = m->n0, n1; n0 < m->n1; n0 = n1) {                             \
-			n1 = wse_image_tile_end(n0, m->n1);                                    \
-			for (size_t k0 = m->k0, k1; k0 < m->k1; k0 = k1) {                     \
-				k1 = wse_image_tile_end(k0, m->k1);                            \
-				if (n1 - n0 == TILE && k1 - k0 == TILE)                        \
-					tile_##name(m, n0, k0, TILE, TILE);                    \
-				else                                                           \
-					tile_##name(m, n0, k0, n1 - n0, k1 - k0);              \
-			}                                                                      \
-		}                                                                              \
-		_mm_sfence();                                                                  \
+#define VARIANT(attr, name, wide)                                                               \
+	attr INLINE void put_##name(uint16_t *to, const uint16_t *from, size_t n, bool large)   \
+	{                                                                                       \
+		if (large && n == TILE && (uintptr_t)to % 64 == 0)                              \
+			stream_##name(to, from);                                                \
+		else                                                                            \
+			memcpy(to, from, n * sizeof(*to));                                      \
+	}                                                                                       \
+                                                                                                \
+	attr INLINE void tile_##name(const struct image *m, size_t n0, size_t k0, size_t rows,  \
+				     size_t cols)                                               \
+	{                                                                                       \
+		bool large = m->n * m->k >= LARGE;                                              \
+		struct tile t;                                                                  \
+                                                                                                \
+		if (rows < TILE || cols < TILE)                                                 \
+			memset(&t, 0, sizeof(t));                                               \
+		for (size_t i = 0; i < rows; i++) {                                             \
+			const float *w = m->w + (n0 + i) * m->k + k0;                           \
+			size_t j = 0;                                                           \
+                                                                                                \
+			for (; j + wide <= cols; j += wide)                                     \
+				convert_##name(w + j, &t.plain[i][j]);                          \
+			for (; j < cols; j++)                                                   \
+				t.plain[i][j] = wse_f32_to_bf16(w[j]);                          \
+			if (m->plain)                                                           \
+				put_##name(m->plain + (n0 + i) * m->k + k0, t.plain[i], cols,   \
+					   large);                                              \
+		}                                                                               \
+		if (!m->turned)                                                                 \
+			return;                                                                 \
+		turn_tile(&t);                                                                  \
+		for (size_t j = 0; j < cols; j++)                                               \
+			put_##name(m->turned + (k0 + j) * m->n + n0, t.turned[j], rows, large); \
+	}                                                                                       \
+                                                                                                \
+	attr static void image_##name(const struct image *m)                                    \
+	{                                                                                       \
+		for (size_t n0 = m->n0, n1; n0 < m->n1; n0 = n1) {                              \
+			n1 = wse_image_tile_end(n0, m->n1);                                     \
+			for (size_t k0 = m->k0, k1; k0 < m->k1; k0 = k1) {                      \
+				k1 = wse_image_tile_end(k0, m->k1);                             \
+				if (n1 - n0 == TILE && k1 - k0 == TILE)                         \
+					tile_##name(m, n0, k0, TILE, TILE);                     \
+				else                                                            \
+					tile_##name(m, n0, k0, n1 - n0, k1 - k0);               \
+			}                                                                       \
+		}                                                                               \
+		_mm_sfence(); /* before anybody is told */                                      \
 	}
 
 VARIANT(, sse2, 8)

@@ -26,8 +26,9 @@ static float wide(uint64_t i)
 
 static void images(void)
 {
-	static const size_t sizes[][2] = {{1, 1},  {7, 9},  {8, 8},    {40, 24}, {33, 65},
-					  {64, 5}, {5, 64}, {96, 130}, {64, 96}};
+	static const size_t sizes[][2] = {{1, 1},   {7, 9},	{8, 8},	   {40, 24},
+					  {33, 65}, {64, 5},	{5, 64},   {96, 130},
+					  {64, 96}, {512, 320}, {331, 512}};
 
 	for (int variant = 1; variant <= 2; variant++) {
 		uint32_t bad = 0, tried = 0;
