@@ -7,13 +7,13 @@ CFLAGS_hw/twin/tests := -D_GNU_SOURCE
 
 $(eval $(call c_archive,hw/libwse_twin.a,hw/model/model.c $(wildcard hw/twin/*.c)))
 
-TWIN_TESTS := numerics wide scalar translate quick queue tensor refusals fabric index rounds confluence
+TWIN_TESTS := numerics wide scalar translate quick ways queue tensor refusals fabric index rounds confluence
 $(foreach t,$(TWIN_TESTS),$(eval $(call c_test,hw/twin/tests/test_$(t),hw/twin/tests/dev.c,$(TWIN),-lm,$(B)/asan/hw/libwse_twin.a)))
 $(foreach t,gemm parts,$(eval $(call c_test,hw/twin/tests/test_$(t),hw/twin/tests/dev.c hw/twin/tests/layer.c,$(TWIN),-lm,$(B)/asan/hw/libwse_twin.a)))
 # test_gemm and test_parts run the firmware's kernels; `build/hw/twin/tests/test_gemm bench` measures
 $(foreach t,gemm parts,$(B)/hw/twin/tests/test_$(t) $(B)/asan/hw/twin/tests/test_$(t)): | $(B)/firmware/wse-fw.bin $(B)/firmware/linear.elf
 
 # the vector operations of a processor without AVX-512, too
-BESIDE += --beside "env GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F $(B)/hw/twin/tests/test_quick"
+$(foreach t,quick ways,$(eval BESIDE += --beside "env GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F $(B)/hw/twin/tests/test_$(t)"))
 
 ALL += $(TWIN)

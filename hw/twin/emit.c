@@ -145,24 +145,36 @@ static void set_dsr(struct emit *e, const struct wse_dec *d, unsigned int word)
 		   0);
 }
 
-static void mov_pointer(struct emit *e, unsigned int reg, uint64_t p)
-{
-	e1(e, 0x48);
-	e1(e, 0xb8 | reg);
-	memcpy(e->p, &p, 8);
-	e->p += 8;
-}
-
-/* a call fn(model, core, edx, ecx, r8d), which leaves no register that held anything */
-static void call(struct emit *e, uint64_t fn)
+/* rdi = model, rsi = core, rax = fn */
+static void arguments(struct emit *e, uint64_t fn)
 {
 	e1(e, 0x48); /* mov rsi, rbx */
 	e1(e, 0x89);
 	e1(e, 0xde);
 	mov_pointer(e, EDI, (uint64_t)(uintptr_t)e->m);
 	mov_pointer(e, EAX, fn);
+}
+
+/* a call fn(model, core, edx, ecx, r8d), which leaves no register that held anything */
+static void call(struct emit *e, uint64_t fn)
+{
+	arguments(e, fn);
 	e1(e, 0xff); /* call rax */
 	e1(e, 0xd0);
+	memset(e->host, -1, sizeof(e->host));
+	memset(e->guest, -1, sizeof(e->guest));
+}
+
+/* the same of an ISSUE that may have a way: what its site says, with the site itself as r8 */
+static void call_site(struct emit *e)
+{
+	struct wse_site *site = &e->t->site[e->t->nsites++];
+
+	site->code = e->t->buf + e->t->miss;
+	mov_pointer(e, 8, (uint64_t)(uintptr_t)site);
+	e1(e, 0x41); /* call [r8] */
+	e1(e, 0xff);
+	e1(e, 0x10);
 	memset(e->host, -1, sizeof(e->host));
 	memset(e->guest, -1, sizeof(e->guest));
 }
@@ -172,7 +184,10 @@ static void issue(struct emit *e, const struct wse_dec *d, uint32_t n)
 	member_imm(e, offsetof(struct wse_core, pc), WSE_SRAM_BASE + (e->index + n) * 4);
 	get(e, EDX, d->rs1, ~0u);
 	get(e, ECX, d->rs2, ~0u);
-	call(e, (uint64_t)(uintptr_t)wse_issue_inside);
+	if (e->constant[d->rs1] && !wse_has_way(e->value[d->rs1]))
+		call(e, (uint64_t)(uintptr_t)wse_issue_from_inside);
+	else
+		call_site(e);
 	ri(e, 7, EAX, WSE_INSIDE_ON);
 	side_exit(e, CC_B, n, e->index + n, false);
 	side_exit(e, CC_NE, n + 1, e->index + n + 1, false);
@@ -538,10 +553,34 @@ uint32_t wse_emit_block(struct wse_mesh *m, struct wse_code *t, const struct wse
 	return e.start;
 }
 
-/* struct wse_left (*)(core, sram, table, code, limit, done) */
-void wse_emit_entry(struct wse_code *t)
+/* where the code of ways goes that does not fit: to wse_issue_inside() with edx, ecx, r8 as they are, or
+ * once more where words of an operand had been written, but its shape is the same */
+static void emit_misses(struct emit *e)
 {
-	struct emit entry = {.t = t, .p = t->buf}, *e = &entry;
+	static const uint8_t push[] = {0x52, 0x51, 0x41, 0x50}; /* rdx, rcx, r8 */
+	static const uint8_t pop[] = {0x41, 0x58, 0x59, 0x5a};
+
+	e->t->miss = here(e);
+	arguments(e, (uint64_t)(uintptr_t)wse_issue_inside);
+	e1(e, 0xff); /* jmp rax */
+	e1(e, 0xe0);
+	e->t->renew = here(e);
+	memcpy(e->p, push, sizeof(push));
+	e->p += sizeof(push);
+	call(e, (uint64_t)(uintptr_t)wse_quick_renew);
+	memcpy(e->p, pop, sizeof(pop));
+	e->p += sizeof(pop);
+	rr(e, 0x85, EAX, EAX);
+	jcc_to(e, CC_E, e->t->miss);
+	e1(e, 0x41); /* jmp [r8] */
+	e1(e, 0xff);
+	e1(e, 0x20);
+}
+
+/* struct wse_left (*)(core, sram, table, code, limit, done) */
+void wse_emit_entry(struct wse_mesh *m, struct wse_code *t)
+{
+	struct emit entry = {.m = m, .t = t, .p = t->buf}, *e = &entry;
 	static const uint8_t in[] = {
 		0x53, 0x55, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57, /* push rbx ... r15 */
 		0x48, 0x89, 0xfb,					    /* mov rbx, rdi */
@@ -573,5 +612,6 @@ void wse_emit_entry(struct wse_code *t)
 	e->t->leave = here(e);
 	memcpy(e->p, out, sizeof(out));
 	e->p += sizeof(out);
+	emit_misses(e);
 	e->t->first = e->t->at = (here(e) + 15) & ~15u;
 }

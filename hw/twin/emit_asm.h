@@ -162,6 +162,14 @@ static inline void get(struct emit *e, unsigned int reg, unsigned int g, unsigne
 		rr(e, 0x8b, reg, src(e, g, avoid));
 }
 
+static inline void mov_pointer(struct emit *e, unsigned int reg, uint64_t p)
+{
+	e1(e, 0x48 | reg >> 3);
+	e1(e, 0xb8 | (reg & 7));
+	memcpy(e->p, &p, 8);
+	e->p += 8;
+}
+
 /* mov dword [rbx + disp32], imm32 */
 static inline void member_imm(struct emit *e, size_t off, uint32_t v)
 {

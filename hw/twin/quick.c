@@ -9,43 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "twin.h"
-#include "vector.h"
+#include "quick.h"
 
 #define MOST	256u /* elements */
-#define NSHAPES 256u
-#define NWAYS	512u
-#define NHINTS	1024u
-
-struct way {			   /* what an instruction does with operands of these shapes */
-	uint32_t tcw;		   /* 0: nothing is known */
-	uint32_t d, a, b;	   /* the shapes' ids; b may be NONE */
-	uint16_t d_at, a_at, b_at; /* where in struct wse_core its lanes are */
-	uint16_t cycles;
-	uint32_t ready, wake; /* tasks that its completion makes ready, does not block */
-	uint16_t macs, see;   /* SEE_* */
-	struct wse_rows s;
-	wse_vector_fn *fn; /* in groups of LANES, or two at a time */
-} __attribute__((aligned(64)));
-#define NONE	  UINT32_MAX /* a scalar's, as if it were a shape */
-#define SEE_A	  1u	     /* this operand may overlap DST, and then */
-#define SEE_B	  2u	     /* two groups at a time are not right */
-#define SEE_TWICE 4u	     /* SRC1 is one row of LANES again and again: fn takes two of it */
+#define NSHAPES 1024u
+#define NWAYS	1024u
+#define PROBES	4u /* places that a way may have */
+#define HOT	8u /* ISSUEs of translated code until a way gets code of its own */
 
 struct wse_quick {
-	struct way way[NWAYS];
-	struct way *hint[NHINTS]; /* by the word of its ISSUE: what it was the last time */
+	struct wse_way way[NWAYS];
 	struct wse_shape shape[NSHAPES];
 	uint32_t shapes; /* ids that were given */
-	uint32_t scalar;
-	uint32_t row[2 * WSE_LANES] __attribute__((aligned(64)));
 };
 
 int wse_quick_create(struct wse_mesh *m)
 {
-	m->quicks = aligned_alloc(64, sizeof(*m->quicks));
-	if (m->quicks)
-		memset(m->quicks, 0, sizeof(*m->quicks));
+	m->quicks = calloc(1, sizeof(*m->quicks));
 	return m->quicks ? 0 : -1;
 }
 
@@ -63,6 +43,8 @@ static void make_shape(struct wse_shape *s, const uint32_t dsr[4])
 		return;
 	memcpy(s->dsr, dsr + 1, sizeof(s->dsr));
 	s->acc = o.kind == WSE_KIND_ACC;
+	s->fixed = s->acc ? ~0u : 0;
+	s->base = dsr[0] & s->fixed;
 	s->bf16 = !s->acc && o.dtype == WSE_DT_BF16;
 	s->len = o.len;
 	s->len1 = o.len1;
@@ -83,18 +65,21 @@ static void make_shape(struct wse_shape *s, const uint32_t dsr[4])
 /* word by word, as they have just been written: wider loads would have to wait for that */
 static inline bool is_shape(const struct wse_shape *s, const uint32_t dsr[4])
 {
-	return s->rule && !((s->dsr[0] ^ dsr[1]) | (s->dsr[1] ^ dsr[2]) | (s->dsr[2] ^ dsr[3]));
+	return s->rule && !((s->dsr[0] ^ dsr[1]) | (s->dsr[1] ^ dsr[2]) | (s->dsr[2] ^ dsr[3]) |
+			    ((s->base ^ dsr[0]) & s->fixed));
 }
 
 /* finds or makes the shape of a DSR's words */
 static void find_shape(struct wse_mesh *m, struct wse_shape *s, const uint32_t dsr[4])
 {
-	uint32_t h = (dsr[1] * 0x9e3779b1u ^ dsr[2] * 0x85ebca6bu ^ dsr[3] * 0xc2b2ae35u) >> 24;
-	struct wse_shape *known = &m->quicks->shape[h & (NSHAPES - 1)];
+	bool acc = (dsr[3] & WSE_DSR3_KIND_MASK) >> WSE_DSR3_KIND_SHIFT == WSE_KIND_ACC;
+	uint32_t h = dsr[1] * 0x9e3779b1u ^ dsr[2] * 0x85ebca6bu ^ dsr[3] * 0xc2b2ae35u ^
+		     (acc ? dsr[0] * 0x27d4eb2fu : 0);
+	struct wse_shape *known = &m->quicks->shape[(h >> 20) % NSHAPES];
 
 	if (!is_shape(known, dsr)) {
 		make_shape(s, dsr);
-		if (m->quicks->shapes == NONE - 1)
+		if (m->quicks->shapes == WSE_NO_SHAPE - 1)
 			s->rule = 0;
 		if (!s->rule)
 			return;
@@ -123,7 +108,7 @@ static void refresh(struct wse_mesh *m, struct wse_core *c, struct wse_lane *l,
 	l->page_end = s->acc ? WSE_NPAGES : (uint8_t)((off + (uint32_t)s->hi - 1) >> WSE_CODE_PAGE);
 }
 
-static inline const struct wse_lane *lane(struct wse_mesh *m, struct wse_core *c, uint32_t n)
+static inline struct wse_lane *lane(struct wse_mesh *m, struct wse_core *c, uint32_t n)
 {
 	struct wse_lane *l = &c->lane[n];
 
@@ -137,11 +122,9 @@ void wse_quick_hold(struct wse_mesh *m, struct wse_core *c)
 	struct wse_lane *none = &c->lane[WSE_NDSR];
 
 	memset(c->lane, 0, sizeof(c->lane));
-	none->id = NONE;
-	none->at = (uint8_t *)&m->quicks->scalar;
+	none->id = WSE_NO_SHAPE;
+	none->at = (uint8_t *)m->quicks;
 }
-
-#define FIELD(tcw, name) (((tcw)&WSE_TCW_##name##_MASK) >> WSE_TCW_##name##_SHIFT)
 
 /* may its rows be written from here? Not where translated code lies: it may be the caller. What was
  * copied of them is forgotten. */
@@ -167,17 +150,20 @@ static inline bool apart(const struct wse_lane *d, const struct wse_lane *x)
 
 /* ---- instructions ---- */
 
-static inline void complete(struct wse_mesh *m, struct wse_core *c, const struct way *w)
+struct operands {
+	const struct wse_lane *d, *a, *b;
+};
+
+/* L has been idle since, and whoever called counts instructions: neither busy_to nor moved tells more */
+static inline void complete(struct wse_core *c, const struct wse_way *w)
 {
-	c->eng[WSE_ENGINE_L].busy_to = m->dev->now;
 	c->ecyc[WSE_ENGINE_L] += w->cycles;
 	c->ready |= w->ready;
 	c->blocked &= w->wake;
 	c->cnt[WSE_CNT_MAC] += w->macs;
-	m->moved = true;
 }
 
-static void when_done(struct way *w, uint32_t tcw, uint32_t n)
+static void when_done(struct wse_way *w, uint32_t tcw, uint32_t n)
 {
 	uint32_t task = 1u << (tcw >> WSE_TCW_TASK_SHIFT);
 
@@ -189,11 +175,12 @@ static void when_done(struct way *w, uint32_t tcw, uint32_t n)
 
 static bool reduce(struct wse_mesh *m, struct wse_core *c, uint32_t tcw)
 {
-	const struct wse_lane *d = lane(m, c, FIELD(tcw, DST)), *a = lane(m, c, FIELD(tcw, SRC1));
+	const struct wse_lane *d = lane(m, c, WSE_TCW_FIELD(tcw, DST));
+	const struct wse_lane *a = lane(m, c, WSE_TCW_FIELD(tcw, SRC1));
 	bool max = (tcw & WSE_TCW_OP_MASK) == WSE_TOP_VRMAX;
 	struct wse_rows s = {.width = a->s.len, .rows = a->s.len1, .a = a->s.step};
 	uint32_t part[WSE_LANES], v;
-	struct way w;
+	struct wse_way w;
 	unsigned int i;
 
 	if (!d->id || !a->id || !(d->s.rule & WSE_RULE_SINGLE) || !(a->s.rule & WSE_RULE_LANE) ||
@@ -205,7 +192,7 @@ static bool reduce(struct wse_mesh *m, struct wse_core *c, uint32_t tcw)
 	v = wse_tree(max, part);
 	memcpy(d->at, &v, 4);
 	when_done(&w, tcw, s.width * s.rows);
-	complete(m, c, &w);
+	complete(c, &w);
 	return true;
 }
 
@@ -220,157 +207,195 @@ static bool adjoins(const struct wse_shape *s)
 	return s->step == s->len * (s->bf16 ? 2 : 4);
 }
 
-static uint16_t lane_at(uint32_t n)
+/* what the shapes say of DST's and another operand's rows */
+enum meet { NEVER, PERHAPS, SURELY };
+
+static enum meet meet(const struct wse_shape *d, const struct wse_shape *x, bool same_dsr)
 {
-	return (uint16_t)(offsetof(struct wse_core, lane) + n * sizeof(struct wse_lane));
+	int32_t at = (int32_t)(x->base - d->base) * 4;
+
+	if (d->acc != x->acc || same_dsr)
+		return NEVER;
+	if (!d->acc)
+		return PERHAPS;
+	return d->id == x->id || d->hi <= at + x->lo || at + x->hi <= d->lo ? NEVER : SURELY;
+}
+
+static enum wse_src2 src2_of(const struct wse_shape *b)
+{
+	return !b ? WSE_SRC2_SCALAR : b->bf16 ? WSE_SRC2_BF16 : WSE_SRC2_WORDS;
+}
+
+/* rows, or groups, as they can be done at once */
+static enum wse_src1 rows_of(struct wse_rows *s, const struct wse_shape *d,
+			     const struct wse_shape *a, const struct wse_shape *b)
+{
+	enum wse_src1 src1 = a->bf16 ? WSE_SRC1_BF16 : WSE_SRC1_WORDS;
+	bool again = d->len == WSE_LANES && !a->step;
+
+	*s = (struct wse_rows){d->len, d->len1, d->step, a->step, b ? b->step : 0};
+	if (!adjoins(d) || !(again || adjoins(a)) || (b && !adjoins(b)))
+		return src1;
+	s->width = d->len * d->len1;
+	s->rows = 1;
+	return again ? src1 | WSE_SRC1_ROW : src1;
 }
 
 /* how the instruction does it; false: not here */
-static bool find_way(struct wse_mesh *m, struct way *w, uint32_t tcw, const struct wse_shape *d,
+static bool find_way(struct wse_mesh *m, struct wse_way *w, uint32_t tcw, const struct wse_shape *d,
 		     const struct wse_shape *a, const struct wse_shape *b)
 {
 	uint32_t op = (tcw & WSE_TCW_OP_MASK) - WSE_TOP_VADD, n = d->len * d->len1;
-	enum wse_src2 src2 = !b ? WSE_SRC2_SCALAR : b->bf16 ? WSE_SRC2_BF16 : WSE_SRC2_WORDS;
-	unsigned int variant = wse_vector_variant(d->bf16, a->bf16, src2);
-	struct wse_rows *s = &w->s;
+	enum meet most, with_b = NEVER;
+	unsigned int variant;
 
-	w->tcw = 0;
-	if (!same_rows(d, a) || (b && !same_rows(d, b)) || n > MOST ||
-	    !wse_vector_avx2[op][variant])
+	memset(w, 0, sizeof(*w));
+	if (!same_rows(d, a) || (b && !same_rows(d, b)) || n > MOST)
 		return false;
-	w->see = 0;
-	*s = (struct wse_rows){d->len, d->len1, d->step, a->step, b ? b->step : 0};
-	if (adjoins(d) && adjoins(a) && (!b || adjoins(b))) {
-		s->width = n;
-		s->rows = 1;
-	} else if (m->avx512 && d->len == WSE_LANES && !(n % (2 * WSE_LANES)) && adjoins(d) &&
-		   !a->step && (!b || adjoins(b))) {
-		*s = (struct wse_rows){2 * WSE_LANES, n / (2 * WSE_LANES), 2 * d->step, 0,
-				       b ? 2 * b->step : 0};
-		w->see = SEE_TWICE;
-	}
+	w->src1 = (uint8_t)rows_of(&w->s, d, a, b);
+	variant = wse_vector_variant(d->bf16, w->src1, src2_of(b));
 	w->fn = wse_vector_avx2[op][variant];
-	if (m->avx512 && !(s->width % (2 * WSE_LANES))) {
+	if (!w->fn)
+		return false;
+	most = meet(d, a, WSE_TCW_FIELD(tcw, DST) == WSE_TCW_FIELD(tcw, SRC1));
+	if (b)
+		with_b = meet(d, b, WSE_TCW_FIELD(tcw, DST) == WSE_TCW_FIELD(tcw, SRC2));
+	most = with_b > most ? with_b : most;
+	w->apart = most == NEVER;
+	if (m->avx512 && most != SURELY && !(w->s.width % (2 * WSE_LANES))) {
 		w->fn = wse_vector_avx512[op][variant];
-		if (FIELD(tcw, DST) != FIELD(tcw, SRC1) && d->acc == a->acc)
-			w->see |= SEE_A;
-		if (b && FIELD(tcw, DST) != FIELD(tcw, SRC2) && d->acc == b->acc)
-			w->see |= SEE_B;
+		w->look = most == PERHAPS;
 	}
 	when_done(w, tcw, n);
-	w->d = d->id;
-	w->a = a->id;
-	w->b = b ? b->id : NONE;
-	w->d_at = lane_at(FIELD(tcw, DST));
-	w->a_at = lane_at(FIELD(tcw, SRC1));
-	w->b_at = lane_at(b ? FIELD(tcw, SRC2) : WSE_NDSR);
+	w->id[0] = d->id;
+	w->id[1] = a->id;
+	w->id[2] = b ? b->id : WSE_NO_SHAPE;
 	w->tcw = tcw;
 	return true;
 }
 
-static inline bool is_way(const struct way *w, const struct wse_lane *d, const struct wse_lane *a,
-			  const struct wse_lane *b)
-{
-	return !((w->d ^ d->id) | (w->a ^ a->id) | (w->b ^ b->id));
-}
-
-/* where operands may overlap, or SRC1 has to be laid out */
-static __attribute__((noinline)) uint32_t carefully(struct wse_quick *q, const struct way *w,
-						    const struct wse_lane *d,
-						    const struct wse_lane *a,
-						    const struct wse_lane *b)
+/* where operands do overlap: strictly in order */
+static __attribute__((noinline)) uint32_t in_order(const struct wse_way *w,
+						   const struct operands *o, uint32_t scalar)
 {
 	uint32_t op = (w->tcw & WSE_TCW_OP_MASK) - WSE_TOP_VADD;
-	const uint8_t *from = a->at;
-	enum wse_src2 src2 = w->b == NONE ? WSE_SRC2_SCALAR
-			     : b->s.bf16  ? WSE_SRC2_BF16
-					  : WSE_SRC2_WORDS;
-	struct wse_rows s = {d->s.len, d->s.len1, d->s.step, a->s.step, b->s.step};
-	unsigned int variant = wse_vector_variant(d->s.bf16, a->s.bf16, src2);
+	const struct wse_shape *b = o->b->s.rule ? &o->b->s : NULL;
+	struct wse_rows s;
+	unsigned int variant;
 
-	if ((w->see & SEE_A && !apart(d, a)) || (w->see & SEE_B && !apart(d, b)))
-		return wse_vector_avx2[op][variant](d->at, from, b->at, &s);
-	if (w->see & SEE_TWICE) {
-		wse_twice_avx512(q->row, from, a->s.bf16);
-		from = (const uint8_t *)q->row;
-	}
-	return w->fn(d->at, from, b->at, &w->s);
+	variant = wse_vector_variant(o->d->s.bf16, rows_of(&s, &o->d->s, &o->a->s, b), src2_of(b));
+	return wse_vector_avx2[op][variant](o->d->at, o->a->at, o->b->at, scalar, &s);
 }
 
 /* the instruction with its way, which fits */
-static inline uint32_t run(struct wse_mesh *m, struct wse_core *c, const struct way *w,
-			   const struct wse_lane *d, const struct wse_lane *a,
-			   const struct wse_lane *b, uint32_t scalar)
+static inline uint32_t run(struct wse_core *c, const struct wse_way *w, const struct operands *o,
+			   uint32_t scalar)
 {
-	struct wse_quick *q = m->quicks;
-
-	q->scalar = scalar;
-	complete(m, c, w);
-	if (w->see)
-		return carefully(q, w, d, a, b);
-	return w->fn(d->at, a->at, b->at, &w->s);
+	complete(c, w);
+	if (unlikely(w->look) && !(apart(o->d, o->a) && apart(o->d, o->b)))
+		return in_order(w, o, scalar);
+	return w->fn(o->d->at, o->a->at, o->b->at, scalar, &w->s);
 }
 
-static bool idle(const struct wse_mesh *m, const struct wse_core *c)
+static bool idle(const struct wse_core *c)
 {
 	return !(c->eng[0].n | c->eng[1].n | c->eng[2].n) &&
-	       c->ecyc[WSE_ENGINE_L] + 2 < m->equantum;
+	       c->ecyc[WSE_ENGINE_L] < WSE_QUICK_CYCLES;
+}
+
+static inline bool is_way(const struct wse_way *w, uint32_t tcw, const struct operands *o)
+{
+	return !((w->tcw ^ tcw) | (w->id[0] ^ o->d->id) | (w->id[1] ^ o->a->id) |
+		 (w->id[2] ^ o->b->id));
+}
+
+/* where a way is known or is to be */
+static struct wse_way *place_of(struct wse_mesh *m, uint32_t tcw, const struct operands *o)
+{
+	uint32_t h = tcw * 0x9e3779b1u ^ (o->d->id * 0x85ebca6bu + o->a->id * 0xc2b2ae35u), i;
+	struct wse_way *w, *first = &m->quicks->way[(h >> 16) % NWAYS];
+
+	for (i = 0; i < PROBES; i++) {
+		w = &m->quicks->way[((h >> 16) + i) % NWAYS];
+		if (is_way(w, tcw, o) || !w->tcw)
+			return w;
+	}
+	return first;
+}
+
+/* the way of an instruction that may run now, and its operands; NULL: it may not */
+static struct wse_way *way_of(struct wse_mesh *m, struct wse_core *c, uint32_t tcw,
+			      struct operands *o)
+{
+	struct wse_way *w;
+
+	o->d = lane(m, c, WSE_TCW_FIELD(tcw, DST));
+	o->a = lane(m, c, WSE_TCW_FIELD(tcw, SRC1));
+	o->b = wse_has_src2(tcw) ? lane(m, c, WSE_TCW_FIELD(tcw, SRC2)) : &c->lane[WSE_NDSR];
+	if (!o->d->id || !o->a->id || !o->b->id)
+		return NULL;
+	w = place_of(m, tcw, o);
+	if (!is_way(w, tcw, o) &&
+	    !find_way(m, w, tcw, &o->d->s, &o->a->s, o->b->s.rule ? &o->b->s : NULL))
+		return NULL;
+	return may_write(c, o->d) ? w : NULL;
 }
 
 bool wse_issue_quick(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar)
 {
-	uint32_t op = (tcw & WSE_TCW_OP_MASK) - WSE_TOP_VADD, h;
-	const struct wse_lane *d, *a, *b = &c->lane[WSE_NDSR];
-	struct way *w;
+	uint32_t op = (tcw & WSE_TCW_OP_MASK) - WSE_TOP_VADD;
+	struct operands o;
+	struct wse_way *w;
 
-	if (op > WSE_TOP_VRMAX - WSE_TOP_VADD || tcw & WSE_TCW_ENGINE_MASK || !m->quick ||
-	    !idle(m, c))
+	if (op > WSE_TOP_VRMAX - WSE_TOP_VADD || tcw & WSE_TCW_ENGINE_MASK || !m->quick || !idle(c))
 		return false;
 	if (op >= WSE_VECTOR_OPS)
 		return reduce(m, c, tcw);
-	d = lane(m, c, FIELD(tcw, DST));
-	a = lane(m, c, FIELD(tcw, SRC1));
-	if (!(tcw & WSE_TCW_SCALAR_MASK) && !(WSE_VECTOR_UNARY >> op & 1)) {
-		b = lane(m, c, FIELD(tcw, SRC2));
+	w = way_of(m, c, tcw, &o);
+	return w && run(c, w, &o, scalar);
+}
+
+uint32_t wse_issue_inside(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar,
+			  struct wse_site *site)
+{
+	struct operands o;
+	struct wse_way *w;
+
+	w = wse_has_way(tcw) && m->quick && idle(c) ? way_of(m, c, tcw, &o) : NULL;
+	if (!w)
+		return wse_issue_from_inside(m, c, tcw, scalar);
+	if (!w->code && w->met < HOT && ++w->met == HOT)
+		w->code = wse_translate_way(m, w, &o.d->s, &o.a->s, o.b->s.rule ? &o.b->s : NULL);
+	if (w->code)
+		site->code = w->code;
+	return run(c, w, &o, scalar);
+}
+
+/* an operand of which words were written; true: it has an id again */
+static bool renew(struct wse_mesh *m, struct wse_core *c, uint32_t n)
+{
+	struct wse_lane *l = &c->lane[n];
+
+	if (l->id)
+		return false;
+	refresh(m, c, l, c->dsr[n]);
+	return l->id;
+}
+
+uint32_t wse_quick_renew(struct wse_mesh *m, struct wse_core *c, uint32_t tcw)
+{
+	bool any = renew(m, c, WSE_TCW_FIELD(tcw, DST));
+
+	any |= renew(m, c, WSE_TCW_FIELD(tcw, SRC1));
+	return any | (wse_has_src2(tcw) && renew(m, c, WSE_TCW_FIELD(tcw, SRC2)));
+}
+
+void wse_quick_forget(struct wse_mesh *m)
+{
+	uint32_t i;
+
+	for (i = 0; i < NWAYS; i++) {
+		m->quicks->way[i].code = NULL;
+		m->quicks->way[i].met = 0;
 	}
-	if (!d->id || !a->id || !b->id)
-		return false;
-	h = tcw * 0x9e3779b1u ^ (d->id * 0x85ebca6bu + a->id * 0xc2b2ae35u);
-	w = &m->quicks->way[(h >> 16) & (NWAYS - 1)];
-	if ((w->tcw != tcw || !is_way(w, d, a, b)) &&
-	    !find_way(m, w, tcw, &d->s, &a->s, b->s.rule ? &b->s : NULL))
-		return false;
-	if (!may_write(c, d))
-		return false;
-	m->quicks->hint[c->pc / 4 % NHINTS] = w;
-	return run(m, c, w, d, a, b, scalar);
-}
-
-/* operands of which words were written since the last time, or which have other shapes now */
-static __attribute__((noinline)) uint32_t
-renewed(struct wse_mesh *m, struct wse_core *c, const struct way *w, uint32_t tcw, uint32_t scalar)
-{
-	const struct wse_lane *d = lane(m, c, FIELD(tcw, DST)), *a = lane(m, c, FIELD(tcw, SRC1));
-	const struct wse_lane *b = w->b == NONE ? &c->lane[WSE_NDSR] : lane(m, c, FIELD(tcw, SRC2));
-
-	if (unlikely(!is_way(w, d, a, b) || !may_write(c, d)))
-		return wse_issue_from_inside(m, c, tcw, scalar);
-	return run(m, c, w, d, a, b, scalar);
-}
-
-/* the same where it goes as it did the last time */
-uint32_t wse_issue_inside(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar)
-{
-	const struct way *w = m->quicks->hint[c->pc / 4 % NHINTS];
-	const struct wse_lane *d, *a, *b;
-
-	if (unlikely(!w || w->tcw != tcw || !idle(m, c)))
-		return wse_issue_from_inside(m, c, tcw, scalar);
-	d = (const struct wse_lane *)((const uint8_t *)c + w->d_at);
-	a = (const struct wse_lane *)((const uint8_t *)c + w->a_at);
-	b = (const struct wse_lane *)((const uint8_t *)c + w->b_at);
-	if (unlikely(!is_way(w, d, a, b) || d->page_end > d->page + 1 ||
-		     c->code[d->page] | c->code[d->page_end]))
-		return renewed(m, c, w, tcw, scalar);
-	return run(m, c, w, d, a, b, scalar);
 }

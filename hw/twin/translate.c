@@ -17,6 +17,7 @@
 #define BUFFER (4u << 20)
 #define BLOCK  WSE_BLOCK_MAX
 #define NHASH  8192u
+#define NSITES 16384u
 #define HOT    8u /* arrivals until a block is translated */
 
 struct shared { /* a translated block, for other cores */
@@ -29,6 +30,7 @@ struct wse_translator {
 	struct wse_code code;
 	struct shared hash[NHASH];
 	uint32_t nshared;
+	struct wse_site site[NSITES];
 };
 
 /* the instruction at word `index` decoded; NULL behind the end of the SRAM */
@@ -73,6 +75,8 @@ static void flush(struct wse_mesh *m, struct wse_translator *t)
 	memset(t->hash, 0, sizeof(t->hash));
 	t->nshared = 0;
 	t->code.at = t->code.first;
+	t->code.nsites = 0;
+	wse_quick_forget(m);
 	for (i = 0; i < m->ncores; i++)
 		memset(m->core[m->first + i].block, 0, WSE_NWORDS * sizeof(*m->core->block));
 }
@@ -106,7 +110,8 @@ static uint32_t block_of(struct wse_mesh *m, struct wse_translator *t, const str
 		    !memcmp(s->dec, dec, n * sizeof(*dec)))
 			return s->code;
 	}
-	if (t->code.at + WSE_EMIT_ROOM > BUFFER || t->nshared > NHASH / 2) {
+	if (t->code.at + WSE_EMIT_ROOM > BUFFER || t->nshared > NHASH / 2 ||
+	    t->code.nsites + BLOCK > NSITES) {
 		flush(m, t);
 		i = h % NHASH;
 	}
@@ -156,6 +161,19 @@ void wse_translate_forget(struct wse_core *c, uint32_t index, uint32_t n)
 	c->stale = true;
 }
 
+const void *wse_translate_way(struct wse_mesh *m, const struct wse_way *w,
+			      const struct wse_shape *d, const struct wse_shape *a,
+			      const struct wse_shape *b)
+{
+	struct wse_code *t = &m->translator->code;
+	uint32_t at = 0;
+
+	/* where there is no room the next block will make some; blocks are running now */
+	if (t->at + WSE_WAY_ROOM <= BUFFER)
+		at = wse_emit_way(m, t, w, d, a, b);
+	return at ? t->buf + at : NULL;
+}
+
 /* where no memory may be written and executed there is no translator, and nobody misses it */
 void wse_translator_create(struct wse_mesh *m)
 {
@@ -169,7 +187,8 @@ void wse_translator_create(struct wse_mesh *m)
 		free(t);
 		return;
 	}
-	wse_emit_entry(&t->code);
+	t->code.site = t->site;
+	wse_emit_entry(m, &t->code);
 	m->translator = t;
 }
 

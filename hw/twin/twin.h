@@ -134,9 +134,11 @@ struct wse_wide {
 	size_t cap;
 };
 
-/* rows of elements, as three words of a DSR describe them: an operand of the lanes, see quick.c */
+/* rows of elements, as three words of a DSR describe them: an operand of the lanes, see quick.c.
+ * That of accumulators has its place, too: which operands overlap is then said by their shapes. */
 struct wse_shape {
 	uint32_t dsr[3]; /* words 1 to 3 */
+	uint32_t base, fixed; /* word 0 where bits of fixed are set: all of them or none */
 	uint8_t rule;	 /* WSE_RULE_*; 0: no such operand */
 	bool acc, bf16;
 	uint8_t align; /* bits of an offset that are 0 */
@@ -150,7 +152,7 @@ struct wse_shape {
 /* what a DSR is as an operand of the lanes, as long as its words are these */
 struct wse_lane {
 	struct wse_shape s;
-	uint32_t id; /* the shape's; 0: its words were written since, or it does not fit */
+	uint32_t id; /* the shape's; 0: words of it were written since, or it does not fit */
 	uint8_t page, page_end; /* of SRAM that the rows lie in, from the first to the last */
 	uint32_t off; /* in the SRAM; of accumulators, which */
 	uint8_t *at;
@@ -467,8 +469,7 @@ void wse_quick_hold(struct wse_mesh *m, struct wse_core *c); /* no DSR is known 
 bool wse_issue_quick(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar);
 /* ISSUE from translated code: exec.c has to do it; done, go on; done, but leave */
 enum { WSE_INSIDE_NOT, WSE_INSIDE_ON, WSE_INSIDE_LEAVE };
-uint32_t wse_issue_inside(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar);
-/* engine.c: the same in all cases */
+/* engine.c: in all cases; quick.h has what is tried before */
 uint32_t wse_issue_from_inside(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar);
 /* operand.c: WSE_RULE_* that a DSR's words meet with its whole range in its store; *o: the operand */
 unsigned int wse_operand_rule(const uint32_t dsr[4], struct wse_opnd *o);

@@ -256,11 +256,12 @@ static bool in_place(struct wse_mesh *m, struct wse_core *c, struct wse_engine *
 {
 	struct wse_opnd *d = &e->o[OPND_DST], *s1 = &e->o[OPND_SRC1], *s2 = &e->o[OPND_SRC2];
 	bool scalar = s2->kind == WSE_KIND_NONE;
+	enum wse_src1 src1 = is_bf16(s1) ? WSE_SRC1_BF16 : WSE_SRC1_WORDS;
 	enum wse_src2 src2 = scalar	   ? WSE_SRC2_SCALAR
 			     : is_bf16(s2) ? WSE_SRC2_BF16
 					   : WSE_SRC2_WORDS;
-	wse_vector_fn *fn = wse_vector_avx2[e->op - WSE_TOP_VADD]
-					   [wse_vector_variant(is_bf16(d), is_bf16(s1), src2)];
+	wse_vector_fn *fn =
+		wse_vector_avx2[e->op - WSE_TOP_VADD][wse_vector_variant(is_bf16(d), src1, src2)];
 	struct wse_rows s = {.d = step(d), .a = step(s1), .b = step(s2)};
 	uint32_t n;
 
@@ -268,8 +269,8 @@ static bool in_place(struct wse_mesh *m, struct wse_core *c, struct wse_engine *
 		if (c->ecyc[WSE_ENGINE_L] >= m->equantum)
 			return true;
 		s.rows = span(e, &s.width);
-		fn(place_of(c, d), place_of(c, s1),
-		   scalar ? (const uint8_t *)&e->q[0].scalar : place_of(c, s2), &s);
+		fn(place_of(c, d), place_of(c, s1), scalar ? NULL : place_of(c, s2), e->q[0].scalar,
+		   &s);
 		written(c, d, s.width, s.rows);
 		n = s.width * s.rows;
 		c->ecyc[WSE_ENGINE_L] += n / WSE_LANES;

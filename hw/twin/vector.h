@@ -11,7 +11,7 @@
 #include "wse_regs.h"
 
 #define WSE_VECTOR_OPS	    (WSE_TOP_VI2F - WSE_TOP_VADD + 1)
-#define WSE_VECTOR_VARIANTS 12u
+#define WSE_VECTOR_VARIANTS 24u
 /* operations without SRC2, as bits from VADD on */
 #define WSE_VECTOR_UNARY                                                                     \
 	(1u << (WSE_TOP_VMOV - WSE_TOP_VADD) | 1u << (WSE_TOP_VF2I - WSE_TOP_VADD) |         \
@@ -22,27 +22,32 @@ struct wse_rows {
 	int32_t d, a, b;      /* bytes from row to row of DST, SRC1, SRC2 */
 };
 
+enum wse_src1 {
+	WSE_SRC1_WORDS,
+	WSE_SRC1_BF16,
+	WSE_SRC1_ROW, /* one row of LANES for all groups, whatever the rows say; of words, of bf16 */
+	WSE_SRC1_BF16_ROW,
+};
+
 enum wse_src2 {
 	WSE_SRC2_WORDS,
 	WSE_SRC2_BF16,
-	WSE_SRC2_SCALAR, /* one word for all elements; also where an operation has no SRC2 */
+	WSE_SRC2_SCALAR, /* a word for all elements instead; also where an operation has no SRC2 */
 };
 
 /* returns 1 */
-typedef uint32_t wse_vector_fn(uint8_t *d, const uint8_t *a, const uint8_t *b,
-			   const struct wse_rows *s);
+typedef uint32_t wse_vector_fn(uint8_t *d, const uint8_t *a, const uint8_t *b, uint32_t scalar,
+			       const struct wse_rows *s);
 /* [operation - VADD][wse_vector_variant()]; NULL: no such operation. With AVX-512 two groups at a time: the
  * width is a multiple of 2 LANES, and no operand overlaps DST but at the same place. */
 typedef wse_vector_fn *const wse_vector_table[WSE_VECTOR_OPS][WSE_VECTOR_VARIANTS];
 extern wse_vector_table wse_vector_avx2, wse_vector_avx512;
 
-static inline unsigned int wse_vector_variant(bool d_bf16, bool a_bf16, enum wse_src2 src2)
+static inline unsigned int wse_vector_variant(bool d_bf16, enum wse_src1 src1, enum wse_src2 src2)
 {
-	return (unsigned int)src2 << 2 | (unsigned int)a_bf16 << 1 | (unsigned int)d_bf16;
+	return (unsigned int)src2 << 3 | (unsigned int)src1 << 1 | (unsigned int)d_bf16;
 }
 
-/* a row of LANES, and once more behind it */
-void wse_twice_avx512(uint32_t *to, const uint8_t *row, bool bf16);
 /* VRSUM, VRMAX: one group after the other into the lane partials */
 void wse_reduce_avx2(bool max, uint32_t *part, const uint8_t *a, bool a_bf16,
 		     const struct wse_rows *s);

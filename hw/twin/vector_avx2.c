@@ -19,6 +19,11 @@ FORCED __m256i get(const uint8_t *p, bool bf16)
 	return _mm256_loadu_si256((const __m256i *)(const void *)p);
 }
 
+FORCED __m256i get_row(const uint8_t *p, bool bf16)
+{
+	return get(p, bf16);
+}
+
 FORCED __m256i is_nan(__m256i v)
 {
 	__m256 f = _mm256_castsi256_ps(v);

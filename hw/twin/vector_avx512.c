@@ -19,6 +19,16 @@ FORCED __m512i get(const uint8_t *p, bool bf16)
 	return _mm512_loadu_si512((const void *)p);
 }
 
+/* a row of LANES, and once more behind it */
+FORCED __m512i get_row(const uint8_t *p, bool bf16)
+{
+	if (bf16)
+		return _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_broadcastsi128_si256(
+						 _mm_loadu_si128((const void *)p))),
+					 16);
+	return _mm512_broadcast_i64x4(_mm256_loadu_si256((const void *)p));
+}
+
 FORCED __mmask16 is_nan(__m512i v)
 {
 	__m512 f = _mm512_castsi512_ps(v);
@@ -87,14 +97,3 @@ FORCED __m512i f2i(__m512 f)
 #define zero_i		 _mm512_setzero_si512()
 #define compare(a, b, p) _mm512_cmp_ps_mask(a, b, p)
 #include "vector_impl.h"
-
-/* in one store, as one load takes it */
-void wse_twice_avx512(uint32_t *to, const uint8_t *row, bool bf16)
-{
-	if (bf16)
-		_mm256_store_si256((void *)to,
-				   _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)row)));
-	else
-		_mm512_store_si512((void *)to,
-				   _mm512_broadcast_i64x4(_mm256_loadu_si256((const void *)row)));
-}

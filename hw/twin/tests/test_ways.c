@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Vector instructions of translated loops (emit_way.c), against the queue of the engine and one
+ * element after the other. Loops issue the same few instructions again and again, with operands of all
+ * kinds that overlap in all ways, and rewrite bases and shapes between them, some only from a round on:
+ * whatever was made of an instruction has to see it. Words of the loop itself are written by a vector
+ * instruction, tasks that completion makes ready are taken at once, and some loops issue more than L may
+ * work in a round. Memory, accumulators, tasks, cycles and faults must be the same.
+ */
+#include <string.h>
+
+#include "check.h"
+#include "rig.h"
+#include "twin/twin.h"
+
+#define TABLE	 0x8000u /* of each round: words that the body reads */
+#define WORDS	 16u
+#define ROUNDS	 48u
+#define DATA	 0x1000u
+#define PATCHES	 0x7000u /* instructions that are written into the body */
+#define NPATCHES 4u
+#define PROGRAMS 3000
+
+enum {
+	TOP = 10,
+	LEFT = 11,
+	SUM = 12,
+	FIXED = 16
+};				/* registers; FIXED: of words made before the loop */
+enum { HOLE = 14, PATCH = 15 }; /* DSRs */
+
+static uint64_t state = 0x2545f4914f6cdd1dull;
+
+static uint32_t rnd(uint32_t n)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (uint32_t)(state >> 20) % n;
+}
+
+static uint32_t value(bool wild)
+{
+	static const uint32_t special[] = {0,	       0x80000000, 0x7f800000, 0xff800000,
+					   0x7fc00000, 0x7f812345, 1,	       0x807fffff};
+
+	if (wild && !rnd(24))
+		return special[rnd(8)];
+	return (rnd(~0u) & 0x807fffff) | (0x3c + rnd(8)) << 24;
+}
+
+struct shape {
+	uint32_t len, len1;
+};
+
+static struct shape shape(void)
+{
+	static const struct shape often[] = {{8, 4}, {32, 1}, {16, 2}, {8, 2}, {16, 1}, {64, 1}};
+
+	if (rnd(3))
+		return often[rnd(6)];
+	return (struct shape){8 * (1 + rnd(5)), 1 + rnd(4)};
+}
+
+/* word 0 of an operand in memory; seldom a bad one */
+static uint32_t base(void)
+{
+	if (!rnd(2000))
+		return WSE_SRAM_BASE + rnd(2 * WSE_SRAM_BYTES);
+	return WSE_SRAM_BASE + DATA + rnd(rnd(2) ? 8 : 160) * 16;
+}
+
+static void operand(uint32_t w[4], struct shape s)
+{
+	uint32_t size = rnd(3) ? 4 : 2, row = s.len * size;
+	bool acc = rnd(3) && s.len * s.len1 <= WSE_NACC, again = !rnd(5);
+
+	if (acc) {
+		w[0] = rnd((WSE_NACC - s.len * s.len1) / 8 + 1) * 8;
+		w[0] = rnd(2) ? w[0] / 32 * 32 : w[0];
+		w[1] = d1(s.len, 1);
+		w[2] = d1(s.len1, again ? 0 : (int32_t)s.len);
+		w[3] = kind(WSE_KIND_ACC, 0);
+		return;
+	}
+	w[0] = base();
+	w[1] = d1(s.len, (int32_t)size);
+	w[2] = d1(s.len1, again ? 0 : rnd(4) ? (int32_t)row : (int32_t)((row + 47) & ~15u));
+	w[3] = kind(WSE_KIND_MEM, size == 2 ? WSE_DT_BF16 : rnd(4) ? WSE_DT_FP32 : WSE_DT_I32);
+}
+
+static uint32_t instruction(bool tasks)
+{
+	uint32_t op = WSE_TOP_VADD + rnd(rnd(2) ? 4 : WSE_TOP_VI2F - WSE_TOP_VADD + 1), w;
+
+	w = tcw(WSE_ENGINE_L, op == 0x19 ? WSE_TOP_VMOV : op, rnd(HOLE), rnd(HOLE), rnd(HOLE));
+	if (rnd(2))
+		w |= WSE_TCW_SCALAR_MASK;
+	if (tasks && !rnd(3))
+		w |= (rnd(2) ? WSE_TCW_ACTIVATE_MASK : WSE_TCW_UNBLOCK_MASK) |
+		     rnd(32) << WSE_TCW_TASK_SHIFT;
+	return w;
+}
+
+struct program {
+	struct rig *r;
+	struct code c;
+	struct shape s;
+	uint32_t dsr[16][4];
+	uint32_t words; /* of the table that are given */
+	bool wild, tasks;
+};
+
+static void set(struct program *p, uint32_t word, uint32_t round, uint32_t v)
+{
+	memcpy(p->r->image + TABLE + (round * WORDS + word) * 4, &v, 4);
+}
+
+/* a word of the table into a register: from some round on another one, or each time */
+static void varying(struct program *p, uint32_t rd, uint32_t a, uint32_t b, uint32_t from)
+{
+	uint32_t word = p->words++, i;
+
+	for (i = 0; i < ROUNDS; i++)
+		set(p, word, i, i < from ? a : b);
+	put(&p->c, LW(rd, TOP, (int32_t)word * 4));
+}
+
+static void issue_something(struct program *p)
+{
+	uint32_t w = instruction(p->tasks);
+
+	if (rnd(4) || p->words + 2 > WORDS)
+		li(&p->c, 5, w);
+	else
+		varying(p, 5, w, instruction(p->tasks), rnd(ROUNDS));
+	if (rnd(2) || p->words + 2 > WORDS)
+		li(&p->c, 6, value(p->wild));
+	else
+		varying(p, 6, value(false), value(true), rnd(ROUNDS));
+	put(&p->c, WSE(WSE_F3_ISSUE, 0, 0, 5, 6));
+	if (w & WSE_TCW_ACTIVATE_MASK && !rnd(4)) {
+		put(&p->c, WSE(WSE_F3_TNEXT, 0, 7, 0, 0));
+		put(&p->c, ADD(SUM, SUM, 7));
+	}
+}
+
+/* word 0 of a DSR, another one in each round, or two of its words as they are or from a round on not */
+static void rewrite(struct program *p)
+{
+	uint32_t n = rnd(HOLE), word, other[4], i, *w = p->dsr[n];
+	bool upper = !rnd(4);
+
+	if (p->words + 2 > WORDS)
+		return;
+	if (!upper && (w[3] & WSE_DSR3_KIND_MASK) == WSE_KIND_MEM && rnd(4)) {
+		word = p->words++;
+		for (i = 0; i < ROUNDS; i++)
+			set(p, word, i, base());
+		put(&p->c, LW(5, TOP, (int32_t)word * 4));
+		li(&p->c, 6, w[1]);
+	} else {
+		do /* mostly of the same kind: others than the whole of them are bad */
+			operand(other, p->s);
+		while (other[3] != w[3] && rnd(16));
+		varying(p, 5, w[upper * 2], rnd(2) ? w[upper * 2] : other[upper * 2], rnd(ROUNDS));
+		varying(p, 6, w[upper * 2 + 1], rnd(2) ? w[upper * 2 + 1] : other[upper * 2 + 1],
+			rnd(ROUNDS));
+	}
+	put(&p->c, WSE(WSE_F3_DSR, upper, n, 5, 6));
+}
+
+/* instructions of the loop that a vector instruction writes: from where changes from round to round */
+static void written(struct program *p)
+{
+	uint32_t i, word, hole;
+
+	if (p->words >= WORDS)
+		return;
+	word = p->words++;
+	for (i = 0; i < ROUNDS; i++)
+		set(p, word, i,
+		    WSE_SRAM_BASE + PATCHES + (i < ROUNDS / 2 ? 0 : rnd(NPATCHES)) * 32);
+	put(&p->c, LW(5, TOP, (int32_t)word * 4));
+	li(&p->c, 6, d1(8, 4));
+	put(&p->c, WSE(WSE_F3_DSR, 0, PATCH, 5, 6));
+	hole = (p->c.pc + 64 + 15) & ~15u; /* behind what comes here */
+	dsr(&p->c, HOLE, hole, d1(8, 4), 0, kind(WSE_KIND_MEM, WSE_DT_I32));
+	li(&p->c, 5, tcw(WSE_ENGINE_L, WSE_TOP_VMOV, HOLE, PATCH, 0));
+	put(&p->c, WSE(WSE_F3_ISSUE, 0, 0, 5, 6));
+	while (p->c.pc < hole)
+		put(&p->c, ADDI(0, 0, 0));
+	for (i = 0; i < 8; i++)
+		put(&p->c, ADDI(SUM, SUM, 0));
+}
+
+static void body(struct program *p)
+{
+	uint32_t n = 4 + rnd(12), i;
+
+	for (i = 0; i < n; i++) {
+		if (!rnd(3))
+			rewrite(p);
+		issue_something(p);
+	}
+	if (!rnd(4))
+		written(p);
+	if (!rnd(6)) { /* a mover, beside which nothing runs at once */
+		li(&p->c, 5, tcw(WSE_ENGINE_M0, WSE_TOP_MOVE, HOLE, PATCH, 0));
+		put(&p->c, WSE(WSE_F3_ISSUE, 0, 0, 5, 6));
+		if (rnd(2))
+			wait_engines(&p->c, 7);
+	}
+}
+
+/* nothing but instructions from registers, of as many elements as there may be */
+static void dense(struct program *p)
+{
+	uint32_t i;
+
+	for (i = 0; i < 40; i++)
+		put(&p->c, WSE(WSE_F3_ISSUE, 0, 0, FIXED + rnd(8), FIXED + 8 + rnd(4)));
+}
+
+static void before(struct program *p)
+{
+	uint32_t i;
+
+	for (i = 0; i < HOLE; i++) {
+		operand(p->dsr[i], p->s);
+		dsr(&p->c, i, p->dsr[i][0], p->dsr[i][1], p->dsr[i][2], p->dsr[i][3]);
+	}
+	dsr(&p->c, HOLE, WSE_SRAM_BASE + 0x6000, d1(40, 4), 0, kind(WSE_KIND_MEM, WSE_DT_I32));
+	dsr(&p->c, PATCH, WSE_SRAM_BASE + PATCHES, d1(40, 4), 0, kind(WSE_KIND_MEM, WSE_DT_I32));
+	for (i = 0; i < 8; i++)
+		li(&p->c, FIXED + i, instruction(false));
+	for (i = 8; i < 12; i++)
+		li(&p->c, FIXED + i, value(true));
+	for (i = 0; i < 32; i++) {
+		li(&p->c, 5, i);
+		li(&p->c, 6, i * i);
+		put(&p->c, WSE(WSE_F3_TASK, WSE_TASKOP_ENTRY, 0, 5, 6));
+	}
+	if (p->tasks) {
+		li(&p->c, 5, rnd(32));
+		put(&p->c, WSE(WSE_F3_TASK, WSE_TASKOP_BLOCK, 0, 5, 0));
+	}
+}
+
+static void make_program(struct rig *r)
+{
+	struct program p = {.r = r, .c = rig_code(r), .s = shape()};
+	bool full = !rnd(8);
+	uint32_t i, top, w;
+
+	if (full)
+		p.s = (struct shape){32, 8};
+	p.wild = !rnd(3);
+	p.tasks = rnd(2);
+	for (i = 0; i < CODE_AT; i += 4) {
+		w = value(p.wild);
+		memcpy(r->image + i, &w, 4);
+	}
+	for (i = 0; i < NPATCHES * 8; i++) {
+		w = ADDI(SUM, SUM, (int32_t)rnd(1000));
+		memcpy(r->image + PATCHES + i * 4, &w, 4);
+	}
+	before(&p);
+	li(&p.c, TOP, WSE_SRAM_BASE + TABLE);
+	li(&p.c, LEFT, ROUNDS);
+	top = p.c.pc;
+	if (full)
+		dense(&p);
+	else
+		body(&p);
+	put(&p.c, ADDI(TOP, TOP, WORDS * 4));
+	put(&p.c, ADDI(LEFT, LEFT, -1));
+	put(&p.c, b_type(1, LEFT, 0, (int32_t)(top - p.c.pc)));
+	wait_engines(&p.c, 7);
+	recv(&p.c, 0, WSE_SRAM_BASE); /* for ever; TNEXT would take the tasks */
+}
+
+static uint32_t faults, ends;
+
+static bool same(struct rig *a, struct rig *b)
+{
+	const struct wse_core *ca = &a->m->core[0], *cb = &b->m->core[0];
+	struct wse_core_state sa, sb;
+
+	make_program(a);
+	memcpy(b->image, a->image, sizeof(a->image));
+	rig_run(a, &sa);
+	rig_run(b, &sb);
+	faults += sa.run == WSE_CORE_FAULTED;
+	ends += !sa.x[LEFT];
+	return !memcmp(&sa, &sb, sizeof(sa)) && !memcmp(a->got, b->got, sizeof(a->got)) &&
+	       !memcmp(a->acc, b->acc, sizeof(a->acc)) && ca->ready == cb->ready &&
+	       ca->blocked == cb->blocked && ca->cnt[WSE_CNT_MAC] == cb->cnt[WSE_CNT_MAC];
+}
+
+int main(void)
+{
+	static struct rig a, b;
+	uint32_t bad = 0, first = 0, i;
+
+	if (!ok(rig_open(&a, 0) && rig_open(&b, WSE_MODEL_FUNC_EXACT), "two cores"))
+		return tap_end();
+	if (!a.m->mesh->quick) {
+		ok(true, "vector instructions at once # SKIP not on this processor");
+		return tap_end();
+	}
+	for (i = 0; i < PROGRAMS; i++) {
+		if (same(&a, &b))
+			continue;
+		if (!bad++)
+			first = i;
+	}
+	ok(!bad, "%u of %u programs differ (first %u), %u ended in a fault", bad, PROGRAMS, first,
+	   faults);
+	ok(ends > PROGRAMS / 2, "%u of %u loops came to their end", ends, PROGRAMS);
+	a.ops->destroy(a.m);
+	b.ops->destroy(b.m);
+	return tap_end();
+}
