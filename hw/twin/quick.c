@@ -179,17 +179,13 @@ static bool reduce(struct wse_mesh *m, struct wse_core *c, uint32_t tcw)
 	const struct wse_lane *a = lane(m, c, WSE_TCW_FIELD(tcw, SRC1));
 	bool max = (tcw & WSE_TCW_OP_MASK) == WSE_TOP_VRMAX;
 	struct wse_rows s = {.width = a->s.len, .rows = a->s.len1, .a = a->s.step};
-	uint32_t part[WSE_LANES], v;
 	struct wse_way w;
-	unsigned int i;
+	uint32_t v;
 
 	if (!d->id || !a->id || !(d->s.rule & WSE_RULE_SINGLE) || !(a->s.rule & WSE_RULE_LANE) ||
 	    d->s.bf16 || s.width * s.rows > MOST || !may_write(c, d))
 		return false;
-	for (i = 0; i < WSE_LANES; i++)
-		part[i] = max ? 0xff800000u : 0;
-	wse_reduce_avx2(max, part, a->at, a->s.bf16, &s);
-	v = wse_tree(max, part);
+	v = wse_reduced_avx2(max, a->at, a->s.bf16, &s);
 	memcpy(d->at, &v, 4);
 	when_done(&w, tcw, s.width * s.rows);
 	complete(c, &w);

@@ -51,6 +51,8 @@ static inline unsigned int wse_vector_variant(bool d_bf16, enum wse_src1 src1, e
 /* VRSUM, VRMAX: one group after the other into the lane partials */
 void wse_reduce_avx2(bool max, uint32_t *part, const uint8_t *a, bool a_bf16,
 		     const struct wse_rows *s);
+/* all of it */
+uint32_t wse_reduced_avx2(bool max, const uint8_t *a, bool a_bf16, const struct wse_rows *s);
 /* the lane tree: the partials' sum or maximum */
 uint32_t wse_tree(bool max, const uint32_t *part);
 

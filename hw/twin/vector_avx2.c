@@ -99,22 +99,58 @@ FORCED __m256i f2i(__m256 f)
 #define compare(a, b, p) _mm256_cmp_ps(a, b, p)
 #include "vector_impl.h"
 
-void wse_reduce_avx2(bool max, uint32_t *part, const uint8_t *at, bool bf16,
-		     const struct wse_rows *s)
+/* the sum or the maximum of two, but for the form of NaN and tiny ones: final() does that once for all */
+FORCED __m256 either(bool max, __m256 a, __m256 b)
 {
-	__m256i p = _mm256_loadu_si256((const __m256i *)(const void *)part);
+	return max ? _mm256_blendv_ps(b, a, _mm256_cmp_ps(a, b, _CMP_GT_OQ)) : _mm256_add_ps(a, b);
+}
+
+FORCED __m256i final(bool max, __m256 v)
+{
+	return max ? flush(_mm256_castps_si256(v)) : canon(v);
+}
+
+/* one group after the other with the lane partials */
+FORCED __m256 rows_of(bool max, __m256 p, const uint8_t *at, bool bf16, const struct wse_rows *s)
+{
 	const uint32_t an = bf16 ? 16 : 32;
 	const uint8_t *qa;
 	uint32_t n, rows;
 
 	for (rows = s->rows; rows; rows--, at += s->a)
-		for (n = s->width, qa = at; n; n -= 8, qa += an) {
-			__m256 v = _mm256_castsi256_ps(get(qa, bf16));
-			__m256 f = _mm256_castsi256_ps(p);
+		for (n = s->width, qa = at; n; n -= 8, qa += an)
+			p = either(max, p, _mm256_castsi256_ps(get(qa, bf16)));
+	return p;
+}
 
-			p = max ? flush(choose(_mm256_cmp_ps(f, v, _CMP_GT_OQ), p,
-					       _mm256_castps_si256(v)))
-				: canon(_mm256_add_ps(f, v));
-		}
-	_mm256_storeu_si256((__m256i *)(void *)part, p);
+void wse_reduce_avx2(bool max, uint32_t *part, const uint8_t *at, bool bf16,
+		     const struct wse_rows *s)
+{
+	__m256 p = _mm256_loadu_ps((const float *)(const void *)part);
+
+	p = rows_of(max, p, at, bf16, s);
+	_mm256_storeu_si256((__m256i *)(void *)part, final(max, p));
+}
+
+/* neighbours, in each half: 0 with 1 and 2 with 3 */
+FORCED __m256 pairs(bool max, __m256 p)
+{
+	return either(max, _mm256_shuffle_ps(p, p, 0x88), _mm256_shuffle_ps(p, p, 0xdd));
+}
+
+FORCED uint32_t reduced(bool max, const uint8_t *at, bool bf16, const struct wse_rows *s)
+{
+	__m256 p = max ? _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0xff800000))
+		       : _mm256_setzero_ps();
+
+	p = pairs(max, pairs(max, rows_of(max, p, at, bf16, s)));
+	p = either(max, p, _mm256_castps128_ps256(_mm256_extractf128_ps(p, 1)));
+	return (uint32_t)_mm256_cvtsi256_si32(final(max, p));
+}
+
+uint32_t wse_reduced_avx2(bool max, const uint8_t *at, bool bf16, const struct wse_rows *s)
+{
+	if (max)
+		return bf16 ? reduced(true, at, true, s) : reduced(true, at, false, s);
+	return bf16 ? reduced(false, at, true, s) : reduced(false, at, false, s);
 }
