@@ -126,33 +126,91 @@ static void core_member(struct emit *e, unsigned int op, unsigned int reg, size_
 	e4(e, (uint32_t)off);
 }
 
+/* a member of a lane, from the core */
+#define LANE(n, name)                                                           \
+	(offsetof(struct wse_core, lane) + ((n)&15) * sizeof(struct wse_lane) + \
+	 offsetof(struct wse_lane, name))
+
+/* a register of the core that is an operand: its value, or the host register that has it */
+struct given {
+	bool constant;
+	uint32_t value;
+	unsigned int reg;
+};
+
+static struct given given(struct emit *e, unsigned int g, unsigned int avoid)
+{
+	if (e->constant[g])
+		return (struct given){true, e->value[g], ~0u};
+	return (struct given){false, 0, src(e, g, avoid)};
+}
+
+/* mov dword [rbx + disp32], v */
+static void set_member(struct emit *e, size_t off, struct given v)
+{
+	if (v.constant)
+		member_imm(e, off, v.value);
+	else
+		core_member(e, 0x89, v.reg, off);
+}
+
+/* cmp dword [rbx + disp32], v */
+static void compare_member(struct emit *e, size_t off, struct given v)
+{
+	if (!v.constant) {
+		core_member(e, 0x39, v.reg, off);
+		return;
+	}
+	core_member(e, 0x81, 7, off);
+	e4(e, v.value);
+}
+
+/* words 2 and 3 were written: the operand is another one where they have changed */
+static void keep_shape(struct emit *e, unsigned int n, struct given word2, struct given word3)
+{
+	uint8_t *other, *same;
+
+	compare_member(e, LANE(n, s.dsr[1]), word2);
+	other = hop(e, JNE);
+	compare_member(e, LANE(n, s.dsr[2]), word3);
+	same = hop(e, JE);
+	land(e, other);
+	member_imm(e, LANE(n, id), 0);
+	land(e, same);
+}
+
+/* words 0 and 1 were written: the operand is another one where word 1 has changed, else it has moved */
+static void keep_base(struct emit *e, unsigned int n, struct given word0, struct given word1)
+{
+	uint8_t *other, *same;
+
+	compare_member(e, LANE(n, s.dsr[0]), word1);
+	other = hop(e, JNE);
+	if (word0.constant)
+		mov_imm(e, EAX, word0.value);
+	else
+		rr(e, 0x8b, EAX, word0.reg);
+	mov_imm(e, EDX, LANE(n, s));
+	e1(e, 0xe8); /* call */
+	e4(e, e->t->move - (here(e) + 4));
+	same = hop(e, JMP);
+	land(e, other);
+	member_imm(e, LANE(n, id), 0);
+	land(e, same);
+}
+
 /* two words of a DSR */
 static void set_dsr(struct emit *e, const struct wse_dec *d, unsigned int word)
 {
 	size_t off = offsetof(struct wse_core, dsr) + ((d->rd & 15) * 4 + word) * 4;
-	const uint8_t from[2] = {d->rs1, d->rs2};
-	unsigned int i;
+	struct given a = given(e, d->rs1, ~0u), b = given(e, d->rs2, a.reg);
 
-	for (i = 0; i < 2; i++, off += 4) {
-		if (e->constant[from[i]])
-			member_imm(e, off, e->value[from[i]]);
-		else
-			core_member(e, 0x89, src(e, from[i], ~0u), off);
-	}
-	member_imm(e,
-		   offsetof(struct wse_core, lane) + (d->rd & 15) * sizeof(struct wse_lane) +
-			   offsetof(struct wse_lane, id),
-		   0);
-}
-
-/* rdi = model, rsi = core, rax = fn */
-static void arguments(struct emit *e, uint64_t fn)
-{
-	e1(e, 0x48); /* mov rsi, rbx */
-	e1(e, 0x89);
-	e1(e, 0xde);
-	mov_pointer(e, EDI, (uint64_t)(uintptr_t)e->m);
-	mov_pointer(e, EAX, fn);
+	set_member(e, off, a);
+	set_member(e, off + 4, b);
+	if (word)
+		keep_shape(e, d->rd, a, b);
+	else
+		keep_base(e, d->rd, a, b);
 }
 
 /* a call fn(model, core, edx, ecx, r8d), which leaves no register that held anything */
@@ -165,29 +223,31 @@ static void call(struct emit *e, uint64_t fn)
 	memset(e->guest, -1, sizeof(e->guest));
 }
 
-/* the same of an ISSUE that may have a way: what its site says, with the site itself as r8 */
-static void call_site(struct emit *e)
+/* the same of an ISSUE at pc that may have a way: what its site says */
+static void call_site(struct emit *e, uint32_t pc)
 {
 	struct wse_site *site = &e->t->site[e->t->nsites++];
 
-	site->code = e->t->buf + e->t->miss;
-	mov_pointer(e, 8, (uint64_t)(uintptr_t)site);
-	e1(e, 0x41); /* call [r8] */
-	e1(e, 0xff);
-	e1(e, 0x10);
+	*site = (struct wse_site){e->t->buf + e->t->miss, pc};
+	e1(e, 0xff); /* call [rip + disp32] */
+	e1(e, 0x15);
+	e4(e, (uint32_t)((uint8_t *)site - (e->p + 4)));
 	memset(e->host, -1, sizeof(e->host));
 	memset(e->guest, -1, sizeof(e->guest));
 }
 
 static void issue(struct emit *e, const struct wse_dec *d, uint32_t n)
 {
-	member_imm(e, offsetof(struct wse_core, pc), WSE_SRAM_BASE + (e->index + n) * 4);
+	uint32_t pc = WSE_SRAM_BASE + (e->index + n) * 4;
+
 	get(e, EDX, d->rs1, ~0u);
 	get(e, ECX, d->rs2, ~0u);
-	if (e->constant[d->rs1] && !wse_has_way(e->value[d->rs1]))
+	if (e->constant[d->rs1] && !wse_is_quick(e->value[d->rs1])) {
+		member_imm(e, offsetof(struct wse_core, pc), pc);
 		call(e, (uint64_t)(uintptr_t)wse_issue_from_inside);
-	else
-		call_site(e);
+	} else {
+		call_site(e, pc);
+	}
 	ri(e, 7, EAX, WSE_INSIDE_ON);
 	side_exit(e, CC_B, n, e->index + n, false);
 	side_exit(e, CC_NE, n + 1, e->index + n + 1, false);
@@ -551,67 +611,4 @@ uint32_t wse_emit_block(struct wse_mesh *m, struct wse_code *t, const struct wse
 	finish_sides(&e);
 	t->at = (here(&e) + 15) & ~15u;
 	return e.start;
-}
-
-/* where the code of ways goes that does not fit: to wse_issue_inside() with edx, ecx, r8 as they are, or
- * once more where words of an operand had been written, but its shape is the same */
-static void emit_misses(struct emit *e)
-{
-	static const uint8_t push[] = {0x52, 0x51, 0x41, 0x50}; /* rdx, rcx, r8 */
-	static const uint8_t pop[] = {0x41, 0x58, 0x59, 0x5a};
-
-	e->t->miss = here(e);
-	arguments(e, (uint64_t)(uintptr_t)wse_issue_inside);
-	e1(e, 0xff); /* jmp rax */
-	e1(e, 0xe0);
-	e->t->renew = here(e);
-	memcpy(e->p, push, sizeof(push));
-	e->p += sizeof(push);
-	call(e, (uint64_t)(uintptr_t)wse_quick_renew);
-	memcpy(e->p, pop, sizeof(pop));
-	e->p += sizeof(pop);
-	rr(e, 0x85, EAX, EAX);
-	jcc_to(e, CC_E, e->t->miss);
-	e1(e, 0x41); /* jmp [r8] */
-	e1(e, 0xff);
-	e1(e, 0x20);
-}
-
-/* struct wse_left (*)(core, sram, table, code, limit, done) */
-void wse_emit_entry(struct wse_mesh *m, struct wse_code *t)
-{
-	struct emit entry = {.m = m, .t = t, .p = t->buf}, *e = &entry;
-	static const uint8_t in[] = {
-		0x53, 0x55, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57, /* push rbx ... r15 */
-		0x48, 0x89, 0xfb,					    /* mov rbx, rdi */
-		0x48, 0x83, 0xec, 0x08, /* sub rsp, 8: aligned for calls */
-		0x49, 0x89, 0xf5,	/* mov r13, rsi */
-		0x49, 0x89, 0xd7,	/* mov r15, rdx */
-		0x45, 0x89, 0xc6,	/* mov r14d, r8d */
-		0x45, 0x89, 0xcc,	/* mov r12d, r9d */
-		0x48, 0xbd,		/* mov rbp, imm64 */
-	};
-	static const uint8_t out[] = {
-		0x44, 0x89, 0xe2,					    /* mov edx, r12d */
-		0x48, 0x83, 0xc4, 0x08,					    /* add rsp, 8 */
-		0x41, 0x5f, 0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c, 0x5d, 0x5b, /* pop r15 ... rbx */
-		0xc3,
-	};
-	uint64_t base = (uint64_t)(uintptr_t)e->t->buf;
-
-	memcpy(e->p, in, sizeof(in));
-	e->p += sizeof(in);
-	memcpy(e->p, &base, 8);
-	e->p += 8;
-	e1(e, 0xff); /* jmp rcx */
-	e1(e, 0xe1);
-	e->t->leave_index = here(e);
-	rr(e, 0xc1, 4, EAX);
-	e1(e, 2);
-	ri(e, 0, EAX, WSE_SRAM_BASE);
-	e->t->leave = here(e);
-	memcpy(e->p, out, sizeof(out));
-	e->p += sizeof(out);
-	emit_misses(e);
-	e->t->first = e->t->at = (here(e) + 15) & ~15u;
 }

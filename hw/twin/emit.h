@@ -13,11 +13,12 @@ struct wse_code {
 	uint8_t *buf;
 	uint32_t at, leave, leave_index, first; /* offsets: next byte; common exits; first block */
 	uint32_t miss, renew; /* where a way's code goes that does not fit; whose operand has no id */
+	uint32_t move;	       /* what a lane does whose DSR got another base */
 	struct wse_site *site; /* of blocks so far */
 	uint32_t nsites;
 };
 
-/* the way into blocks and out of them, at the beginning of the buffer: struct wse_left
+/* emit_entry.c: the way into blocks and out of them, at the beginning of the buffer: struct wse_left
  * (*)(core, sram, table, code, limit, done) */
 void wse_emit_entry(struct wse_mesh *m, struct wse_code *t);
 /* may the instruction at a word be one of a block? is it the last one then? */

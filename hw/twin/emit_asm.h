@@ -114,6 +114,25 @@ static inline void jcc_to(struct emit *e, unsigned int cc, uint32_t to)
 	e4(e, to - (here(e) + 4));
 }
 
+/* a jump over a few bytes, which lands where land() is called */
+static inline uint8_t *hop(struct emit *e, unsigned int op)
+{
+	e1(e, op);
+	e1(e, 0);
+	return e->p;
+}
+
+static inline void land(struct emit *e, uint8_t *from)
+{
+	from[-1] = (uint8_t)(e->p - from);
+}
+
+#define JNE 0x75
+#define JE  0x74
+#define JB  0x72
+#define JA  0x77
+#define JMP 0xeb
+
 enum { CC_B = 2, CC_AE = 3, CC_E = 4, CC_NE = 5, CC_L = 12, CC_GE = 13 };
 
 static inline void side_exit(struct emit *e, unsigned int cc, uint32_t n, uint32_t target, bool taken)
@@ -168,6 +187,16 @@ static inline void mov_pointer(struct emit *e, unsigned int reg, uint64_t p)
 	e1(e, 0xb8 | (reg & 7));
 	memcpy(e->p, &p, 8);
 	e->p += 8;
+}
+
+/* rdi = model, rsi = core, rax = fn */
+static inline void arguments(struct emit *e, uint64_t fn)
+{
+	e1(e, 0x48); /* mov rsi, rbx */
+	e1(e, 0x89);
+	e1(e, 0xde);
+	mov_pointer(e, EDI, (uint64_t)(uintptr_t)e->m);
+	mov_pointer(e, EAX, fn);
 }
 
 /* mov dword [rbx + disp32], imm32 */

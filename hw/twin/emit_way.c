@@ -4,8 +4,8 @@
  * the instruction, its operands' shapes and the engines are still what the way is for, counts, and does the
  * operation: the commonest ones with vectors of its own, the others by their function.
  *
- *   rbx  the core   edx  tcw   ecx  scalar   r8  the site   and others as in emit.c
- *   eax, edi, esi scratch, then rdi, rsi, rdx DST, SRC1, SRC2
+ *   rbx  the core   edx  tcw   ecx  scalar   and others as in emit.c
+ *   eax, edi, esi, r8 scratch, then rdi, rsi, rdx DST, SRC1, SRC2
  *
  * All results are made before the first is stored. So a NaN among them, which has to become the canonical
  * one, leaves the work to the operation's function, as if nothing had been done.
@@ -89,6 +89,22 @@ static void guard_pages(struct emit *e, const struct operand *d)
 	jcc_to(e, CC_NE, e->t->miss);
 }
 
+/* DST and x, both in the SRAM, have no byte in common */
+static void guard_apart(struct emit *e, const struct operand *d, const struct operand *x)
+{
+	const struct wse_shape *ds = d->s, *xs = x->s;
+
+	e1(e, 0x8b); /* mov eax, [rbx + disp32] */
+	e1(e, 0x80 | EAX << 3 | EBX);
+	e4(e, (uint32_t)LANE(x, off));
+	e1(e, 0x2b); /* sub eax, [rbx + disp32] */
+	e1(e, 0x80 | EAX << 3 | EBX);
+	e4(e, (uint32_t)LANE(d, off));
+	ri(e, 5, EAX, (uint32_t)(ds->lo - xs->hi + 1));
+	ri(e, 7, EAX, (uint32_t)(ds->hi - ds->lo + xs->hi - xs->lo - 1));
+	jcc_to(e, CC_B, e->t->miss);
+}
+
 static void guard(struct emit *e, const struct wse_way *w, const struct operand o[3])
 {
 	unsigned int i;
@@ -103,6 +119,9 @@ static void guard(struct emit *e, const struct wse_way *w, const struct operand 
 	}
 	guard_engines(e);
 	guard_pages(e, &o[DST]);
+	for (i = 1; i < 3 && w->meet == WSE_MEET_PERHAPS; i++)
+		if (o[i].s && !o[i].s->acc && o[i].dsr != o[DST].dsr)
+			guard_apart(e, &o[DST], &o[i]);
 }
 
 static void complete(struct emit *e, const struct wse_way *w)
@@ -185,9 +204,9 @@ static bool is_inline(const struct wse_mesh *m, const struct wse_way *w, const s
 {
 	uint32_t op = OP(w->tcw) - WSE_TOP_VADD, words = vector_words(m);
 
-	return how[op].op && w->apart && w->s.rows == 1 && !(w->src1 & WSE_SRC1_ROW) &&
-	       !(w->s.width % words) && w->s.width / words <= TEMP && !o[DST].s->bf16 &&
-	       !(how[op].shift && o[SRC2].s);
+	return how[op].op && w->meet != WSE_MEET_SURELY && w->s.rows == 1 &&
+	       !(w->src1 & WSE_SRC1_ROW) && !(w->s.width % words) && w->s.width / words <= TEMP &&
+	       !o[DST].s->bf16 && !(how[op].shift && o[SRC2].s);
 }
 
 /* vector i of an operand */
@@ -272,7 +291,7 @@ uint32_t wse_emit_way(struct wse_mesh *m, struct wse_code *t, const struct wse_w
 		{b, WSE_TCW_FIELD(w->tcw, SRC2), EDX},
 	};
 
-	if (w->look || (!d->acc && d->hi - d->lo > 1 << WSE_CODE_PAGE))
+	if (!d->acc && d->hi - d->lo > 1 << WSE_CODE_PAGE)
 		return 0;
 	guard(&e, w, o);
 	complete(&e, w);

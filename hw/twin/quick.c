@@ -14,7 +14,7 @@
 #define MOST	256u /* elements */
 #define NSHAPES 1024u
 #define NWAYS	1024u
-#define PROBES	4u /* places that a way may have */
+#define PROBES	4u /* places that a way or a shape may have */
 #define HOT	8u /* ISSUEs of translated code until a way gets code of its own */
 
 struct wse_quick {
@@ -69,13 +69,28 @@ static inline bool is_shape(const struct wse_shape *s, const uint32_t dsr[4])
 			    ((s->base ^ dsr[0]) & s->fixed));
 }
 
+/* where a shape is known or is to be; of four places, as one that is made again is another one */
+static struct wse_shape *known_shape(struct wse_mesh *m, const uint32_t dsr[4])
+{
+	bool acc = (dsr[3] & WSE_DSR3_KIND_MASK) == WSE_KIND_ACC;
+	uint32_t h = dsr[1] * 0x9e3779b1u ^ dsr[2] * 0x85ebca6bu ^ dsr[3] * 0xc2b2ae35u ^
+		     (acc ? dsr[0] * 0x27d4eb2fu : 0);
+	struct wse_shape *known;
+	uint32_t i;
+
+	h ^= h >> 15;
+	for (i = 0; i < PROBES; i++) {
+		known = &m->quicks->shape[(h + i) % NSHAPES];
+		if (is_shape(known, dsr) || !known->rule)
+			return known;
+	}
+	return &m->quicks->shape[h % NSHAPES];
+}
+
 /* finds or makes the shape of a DSR's words */
 static void find_shape(struct wse_mesh *m, struct wse_shape *s, const uint32_t dsr[4])
 {
-	bool acc = (dsr[3] & WSE_DSR3_KIND_MASK) >> WSE_DSR3_KIND_SHIFT == WSE_KIND_ACC;
-	uint32_t h = dsr[1] * 0x9e3779b1u ^ dsr[2] * 0x85ebca6bu ^ dsr[3] * 0xc2b2ae35u ^
-		     (acc ? dsr[0] * 0x27d4eb2fu : 0);
-	struct wse_shape *known = &m->quicks->shape[(h >> 20) % NSHAPES];
+	struct wse_shape *known = known_shape(m, dsr);
 
 	if (!is_shape(known, dsr)) {
 		make_shape(s, dsr);
@@ -154,6 +169,15 @@ struct operands {
 	const struct wse_lane *d, *a, *b;
 };
 
+static struct operands operands_of(const struct wse_core *c, uint32_t tcw)
+{
+	return (struct operands){
+		&c->lane[WSE_TCW_FIELD(tcw, DST)],
+		&c->lane[WSE_TCW_FIELD(tcw, SRC1)],
+		&c->lane[wse_has_src2(tcw) ? WSE_TCW_FIELD(tcw, SRC2) : WSE_NDSR],
+	};
+}
+
 /* L has been idle since, and whoever called counts instructions: neither busy_to nor moved tells more */
 static inline void complete(struct wse_core *c, const struct wse_way *w)
 {
@@ -204,17 +228,16 @@ static bool adjoins(const struct wse_shape *s)
 }
 
 /* what the shapes say of DST's and another operand's rows */
-enum meet { NEVER, PERHAPS, SURELY };
-
-static enum meet meet(const struct wse_shape *d, const struct wse_shape *x, bool same_dsr)
+static enum wse_meet meet(const struct wse_shape *d, const struct wse_shape *x, bool same_dsr)
 {
 	int32_t at = (int32_t)(x->base - d->base) * 4;
 
 	if (d->acc != x->acc || same_dsr)
-		return NEVER;
+		return WSE_MEET_NEVER;
 	if (!d->acc)
-		return PERHAPS;
-	return d->id == x->id || d->hi <= at + x->lo || at + x->hi <= d->lo ? NEVER : SURELY;
+		return WSE_MEET_PERHAPS;
+	return d->id == x->id || d->hi <= at + x->lo || at + x->hi <= d->lo ? WSE_MEET_NEVER
+									    : WSE_MEET_SURELY;
 }
 
 static enum wse_src2 src2_of(const struct wse_shape *b)
@@ -242,7 +265,7 @@ static bool find_way(struct wse_mesh *m, struct wse_way *w, uint32_t tcw, const 
 		     const struct wse_shape *a, const struct wse_shape *b)
 {
 	uint32_t op = (tcw & WSE_TCW_OP_MASK) - WSE_TOP_VADD, n = d->len * d->len1;
-	enum meet most, with_b = NEVER;
+	enum wse_meet with_b = WSE_MEET_NEVER;
 	unsigned int variant;
 
 	memset(w, 0, sizeof(*w));
@@ -253,15 +276,12 @@ static bool find_way(struct wse_mesh *m, struct wse_way *w, uint32_t tcw, const 
 	w->fn = wse_vector_avx2[op][variant];
 	if (!w->fn)
 		return false;
-	most = meet(d, a, WSE_TCW_FIELD(tcw, DST) == WSE_TCW_FIELD(tcw, SRC1));
+	w->meet = meet(d, a, WSE_TCW_FIELD(tcw, DST) == WSE_TCW_FIELD(tcw, SRC1));
 	if (b)
 		with_b = meet(d, b, WSE_TCW_FIELD(tcw, DST) == WSE_TCW_FIELD(tcw, SRC2));
-	most = with_b > most ? with_b : most;
-	w->apart = most == NEVER;
-	if (m->avx512 && most != SURELY && !(w->s.width % (2 * WSE_LANES))) {
+	w->meet = with_b > w->meet ? with_b : w->meet;
+	if (m->avx512 && w->meet != WSE_MEET_SURELY && !(w->s.width % (2 * WSE_LANES)))
 		w->fn = wse_vector_avx512[op][variant];
-		w->look = most == PERHAPS;
-	}
 	when_done(w, tcw, n);
 	w->id[0] = d->id;
 	w->id[1] = a->id;
@@ -288,7 +308,7 @@ static inline uint32_t run(struct wse_core *c, const struct wse_way *w, const st
 			   uint32_t scalar)
 {
 	complete(c, w);
-	if (unlikely(w->look) && !(apart(o->d, o->a) && apart(o->d, o->b)))
+	if (unlikely(w->meet == WSE_MEET_PERHAPS) && !(apart(o->d, o->a) && apart(o->d, o->b)))
 		return in_order(w, o, scalar);
 	return w->fn(o->d->at, o->a->at, o->b->at, scalar, &w->s);
 }
@@ -325,9 +345,10 @@ static struct wse_way *way_of(struct wse_mesh *m, struct wse_core *c, uint32_t t
 {
 	struct wse_way *w;
 
-	o->d = lane(m, c, WSE_TCW_FIELD(tcw, DST));
-	o->a = lane(m, c, WSE_TCW_FIELD(tcw, SRC1));
-	o->b = wse_has_src2(tcw) ? lane(m, c, WSE_TCW_FIELD(tcw, SRC2)) : &c->lane[WSE_NDSR];
+	*o = operands_of(c, tcw);
+	lane(m, c, WSE_TCW_FIELD(tcw, DST));
+	lane(m, c, WSE_TCW_FIELD(tcw, SRC1));
+	lane(m, c, wse_has_src2(tcw) ? WSE_TCW_FIELD(tcw, SRC2) : WSE_NDSR);
 	if (!o->d->id || !o->a->id || !o->b->id)
 		return NULL;
 	w = place_of(m, tcw, o);
@@ -337,15 +358,19 @@ static struct wse_way *way_of(struct wse_mesh *m, struct wse_core *c, uint32_t t
 	return may_write(c, o->d) ? w : NULL;
 }
 
+static inline bool reduces(uint32_t tcw)
+{
+	return (tcw & WSE_TCW_OP_MASK) - WSE_TOP_VADD >= WSE_VECTOR_OPS;
+}
+
 bool wse_issue_quick(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar)
 {
-	uint32_t op = (tcw & WSE_TCW_OP_MASK) - WSE_TOP_VADD;
 	struct operands o;
 	struct wse_way *w;
 
-	if (op > WSE_TOP_VRMAX - WSE_TOP_VADD || tcw & WSE_TCW_ENGINE_MASK || !m->quick || !idle(c))
+	if (!wse_is_quick(tcw) || !m->quick || !idle(c))
 		return false;
-	if (op >= WSE_VECTOR_OPS)
+	if (reduces(tcw))
 		return reduce(m, c, tcw);
 	w = way_of(m, c, tcw, &o);
 	return w && run(c, w, &o, scalar);
@@ -357,7 +382,12 @@ uint32_t wse_issue_inside(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, 
 	struct operands o;
 	struct wse_way *w;
 
-	w = wse_has_way(tcw) && m->quick && idle(c) ? way_of(m, c, tcw, &o) : NULL;
+	c->pc = site->pc;
+	if (!wse_is_quick(tcw) || !m->quick || !idle(c))
+		return wse_issue_from_inside(m, c, tcw, scalar);
+	if (reduces(tcw) && reduce(m, c, tcw))
+		return WSE_INSIDE_ON;
+	w = reduces(tcw) ? NULL : way_of(m, c, tcw, &o);
 	if (!w)
 		return wse_issue_from_inside(m, c, tcw, scalar);
 	if (!w->code && w->met < HOT && ++w->met == HOT)
@@ -378,12 +408,23 @@ static bool renew(struct wse_mesh *m, struct wse_core *c, uint32_t n)
 	return l->id;
 }
 
-uint32_t wse_quick_renew(struct wse_mesh *m, struct wse_core *c, uint32_t tcw)
+uint32_t wse_quick_renew(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar,
+			 struct wse_site *site)
 {
-	bool any = renew(m, c, WSE_TCW_FIELD(tcw, DST));
+	bool two = wse_has_src2(tcw), any;
+	const struct wse_way *w;
+	struct operands o;
 
+	(void)scalar;
+	any = renew(m, c, WSE_TCW_FIELD(tcw, DST));
 	any |= renew(m, c, WSE_TCW_FIELD(tcw, SRC1));
-	return any | (wse_has_src2(tcw) && renew(m, c, WSE_TCW_FIELD(tcw, SRC2)));
+	if (!(any | (two && renew(m, c, WSE_TCW_FIELD(tcw, SRC2)))))
+		return false;
+	o = operands_of(c, tcw);
+	w = place_of(m, tcw, &o);
+	if (is_way(w, tcw, &o) && w->code)
+		site->code = w->code;
+	return true;
 }
 
 void wse_quick_forget(struct wse_mesh *m)

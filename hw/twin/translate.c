@@ -18,6 +18,7 @@
 #define BLOCK  WSE_BLOCK_MAX
 #define NHASH  8192u
 #define NSITES 16384u
+#define MAPPED (BUFFER + NSITES * sizeof(struct wse_site)) /* sites lie behind the code */
 #define HOT    8u /* arrivals until a block is translated */
 
 struct shared { /* a translated block, for other cores */
@@ -30,7 +31,6 @@ struct wse_translator {
 	struct wse_code code;
 	struct shared hash[NHASH];
 	uint32_t nshared;
-	struct wse_site site[NSITES];
 };
 
 /* the instruction at word `index` decoded; NULL behind the end of the SRAM */
@@ -181,13 +181,13 @@ void wse_translator_create(struct wse_mesh *m)
 
 	if (!t)
 		return;
-	t->code.buf = mmap(NULL, BUFFER, PROT_READ | PROT_WRITE | PROT_EXEC,
+	t->code.buf = mmap(NULL, MAPPED, PROT_READ | PROT_WRITE | PROT_EXEC,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (t->code.buf == MAP_FAILED) {
 		free(t);
 		return;
 	}
-	t->code.site = t->site;
+	t->code.site = (struct wse_site *)(void *)(t->code.buf + BUFFER);
 	wse_emit_entry(m, &t->code);
 	m->translator = t;
 }
@@ -201,7 +201,7 @@ void wse_translator_destroy(struct wse_mesh *m)
 		return;
 	for (i = 0; i < NHASH; i++)
 		free(t->hash[i].dec);
-	munmap(t->code.buf, BUFFER);
+	munmap(t->code.buf, MAPPED);
 	free(t);
 	m->translator = NULL;
 }

@@ -26,8 +26,8 @@ enum {
 	LEFT = 11,
 	SUM = 12,
 	FIXED = 16
-};				/* registers; FIXED: of words made before the loop */
-enum { HOLE = 14, PATCH = 15 }; /* DSRs */
+};					/* registers; FIXED: of words made before the loop */
+enum { STREAM = 11, HOLE = 14, PATCH }; /* DSRs; those before are of random operands */
 
 static uint64_t state = 0x2545f4914f6cdd1dull;
 
@@ -93,7 +93,8 @@ static uint32_t instruction(bool tasks)
 {
 	uint32_t op = WSE_TOP_VADD + rnd(rnd(2) ? 4 : WSE_TOP_VI2F - WSE_TOP_VADD + 1), w;
 
-	w = tcw(WSE_ENGINE_L, op == 0x19 ? WSE_TOP_VMOV : op, rnd(HOLE), rnd(HOLE), rnd(HOLE));
+	w = tcw(WSE_ENGINE_L, op == 0x19 ? WSE_TOP_VMOV : op, rnd(STREAM), rnd(STREAM),
+		rnd(STREAM));
 	if (rnd(2))
 		w |= WSE_TCW_SCALAR_MASK;
 	if (tasks && !rnd(3))
@@ -138,6 +139,10 @@ static void issue_something(struct program *p)
 		li(&p->c, 6, value(p->wild));
 	else
 		varying(p, 6, value(false), value(true), rnd(ROUNDS));
+	if (w & WSE_TCW_UNBLOCK_MASK && rnd(2)) {
+		li(&p->c, 7, w >> WSE_TCW_TASK_SHIFT);
+		put(&p->c, WSE(WSE_F3_TASK, WSE_TASKOP_BLOCK, 0, 7, 0));
+	}
 	put(&p->c, WSE(WSE_F3_ISSUE, 0, 0, 5, 6));
 	if (w & WSE_TCW_ACTIVATE_MASK && !rnd(4)) {
 		put(&p->c, WSE(WSE_F3_TNEXT, 0, 7, 0, 0));
@@ -148,7 +153,7 @@ static void issue_something(struct program *p)
 /* word 0 of a DSR, another one in each round, or two of its words as they are or from a round on not */
 static void rewrite(struct program *p)
 {
-	uint32_t n = rnd(HOLE), word, other[4], i, *w = p->dsr[n];
+	uint32_t n = rnd(STREAM), word, other[4], i, *w = p->dsr[n];
 	bool upper = !rnd(4);
 
 	if (p->words + 2 > WORDS)
@@ -170,12 +175,12 @@ static void rewrite(struct program *p)
 	put(&p->c, WSE(WSE_F3_DSR, upper, n, 5, 6));
 }
 
-/* instructions of the loop that a vector instruction writes: from where changes from round to round */
+/* an instruction writes data, and from a round on instructions of the loop: others in each round */
 static void written(struct program *p)
 {
 	uint32_t i, word, hole;
 
-	if (p->words >= WORDS)
+	if (p->words + 2 > WORDS)
 		return;
 	word = p->words++;
 	for (i = 0; i < ROUNDS; i++)
@@ -185,13 +190,28 @@ static void written(struct program *p)
 	li(&p->c, 6, d1(8, 4));
 	put(&p->c, WSE(WSE_F3_DSR, 0, PATCH, 5, 6));
 	hole = (p->c.pc + 64 + 15) & ~15u; /* behind what comes here */
-	dsr(&p->c, HOLE, hole, d1(8, 4), 0, kind(WSE_KIND_MEM, WSE_DT_I32));
+	varying(p, 5, WSE_SRAM_BASE + 0x6000, hole, 12 + rnd(24));
+	put(&p->c, WSE(WSE_F3_DSR, 0, HOLE, 5, 6));
+	li(&p->c, 5, 0);
+	li(&p->c, 6, kind(WSE_KIND_MEM, WSE_DT_I32));
+	put(&p->c, WSE(WSE_F3_DSR, 1, HOLE, 5, 6));
 	li(&p->c, 5, tcw(WSE_ENGINE_L, WSE_TOP_VMOV, HOLE, PATCH, 0));
 	put(&p->c, WSE(WSE_F3_ISSUE, 0, 0, 5, 6));
 	while (p->c.pc < hole)
 		put(&p->c, ADDI(0, 0, 0));
 	for (i = 0; i < 8; i++)
 		put(&p->c, ADDI(SUM, SUM, 0));
+}
+
+/* a stream of which no wavelet ever comes: L is not idle any more */
+static void stream(struct program *p)
+{
+	if (p->words >= WORDS)
+		return;
+	varying(p, 5, tcw(WSE_ENGINE_L, WSE_TOP_VMOV, HOLE, HOLE, 0),
+		tcw(WSE_ENGINE_L, WSE_TOP_AXPY, STREAM, STREAM + 1, STREAM + 2), rnd(ROUNDS));
+	li(&p->c, 6, 1);
+	put(&p->c, WSE(WSE_F3_ISSUE, 0, 0, 5, 6));
 }
 
 static void body(struct program *p)
@@ -205,6 +225,8 @@ static void body(struct program *p)
 	}
 	if (!rnd(4))
 		written(p);
+	if (!rnd(10))
+		stream(p);
 	if (!rnd(6)) { /* a mover, beside which nothing runs at once */
 		li(&p->c, 5, tcw(WSE_ENGINE_M0, WSE_TOP_MOVE, HOLE, PATCH, 0));
 		put(&p->c, WSE(WSE_F3_ISSUE, 0, 0, 5, 6));
@@ -213,12 +235,12 @@ static void body(struct program *p)
 	}
 }
 
-/* nothing but instructions from registers, of as many elements as there may be */
+/* nothing but instructions from registers: L works longer than it may in a round */
 static void dense(struct program *p)
 {
 	uint32_t i;
 
-	for (i = 0; i < 40; i++)
+	for (i = 0; i < 100; i++)
 		put(&p->c, WSE(WSE_F3_ISSUE, 0, 0, FIXED + rnd(8), FIXED + 8 + rnd(4)));
 }
 
@@ -226,10 +248,14 @@ static void before(struct program *p)
 {
 	uint32_t i;
 
-	for (i = 0; i < HOLE; i++) {
+	for (i = 0; i < STREAM; i++) {
 		operand(p->dsr[i], p->s);
 		dsr(&p->c, i, p->dsr[i][0], p->dsr[i][1], p->dsr[i][2], p->dsr[i][3]);
 	}
+	dsr(&p->c, STREAM, 0, d1(8, 1), 0, kind(WSE_KIND_ACC, 0));
+	dsr(&p->c, STREAM + 1, 3, 0, 0, kind(WSE_KIND_FABIN, 0));
+	dsr(&p->c, STREAM + 2, WSE_SRAM_BASE + DATA, d1(8, 2), d1(16, 16),
+	    kind(WSE_KIND_MEM, WSE_DT_BF16));
 	dsr(&p->c, HOLE, WSE_SRAM_BASE + 0x6000, d1(40, 4), 0, kind(WSE_KIND_MEM, WSE_DT_I32));
 	dsr(&p->c, PATCH, WSE_SRAM_BASE + PATCHES, d1(40, 4), 0, kind(WSE_KIND_MEM, WSE_DT_I32));
 	for (i = 0; i < 8; i++)
@@ -254,7 +280,7 @@ static void make_program(struct rig *r)
 	uint32_t i, top, w;
 
 	if (full)
-		p.s = (struct shape){32, 8};
+		p.s = (struct shape){32, 4};
 	p.wild = !rnd(3);
 	p.tasks = rnd(2);
 	for (i = 0; i < CODE_AT; i += 4) {
