@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: the arithmetic of rings and of page lists, without a device. Part of wse.ko where the
- * kernel has KUnit built in; runs when the module is loaded.
+ * KUnit: the arithmetic of rings and of page lists, and what of the lease cannot be met on purpose,
+ * without a device. Part of wse.ko where the kernel has KUnit built in; runs when the module is
+ * loaded.
  */
 #include <kunit/device.h>
 #include <kunit/test.h>
@@ -10,6 +11,9 @@
 #include <linux/scatterlist.h>
 
 #include "wse_cmd.h"
+#include "wse_ctx.h"
+#include "wse_dev.h"
+#include "wse_lease.h"
 #include "wse_list.h"
 #include "wse_ring.h"
 
@@ -368,6 +372,41 @@ static void wse_lists_in_pieces(struct kunit *test)
 	}
 }
 
+/* --- leases: wse_lease.c ---------------------------------------------------------------------- */
+
+/*
+ * The device is reset right after somebody got the lease, before he has looked: it is his all the
+ * same, and he must give it back. Nobody else would.
+ */
+static void wse_lease_lost_at_once(struct kunit *test)
+{
+	struct wse_device *wdev = kunit_kzalloc(test, sizeof(*wdev), GFP_KERNEL);
+	struct wse_ctx *ctx;
+
+	KUNIT_ASSERT_NOT_NULL(test, wdev);
+	spin_lock_init(&wdev->lock);
+	INIT_LIST_HEAD(&wdev->waiters);
+	init_waitqueue_head(&wdev->lease_wait);
+	ctx = wse_ctx_alloc(wdev);
+	KUNIT_ASSERT_NOT_NULL(test, ctx);
+	ctx->err = -EIO;
+	KUNIT_EXPECT_EQ(test, 0, wse_lease_get(ctx, false));
+	KUNIT_EXPECT_PTR_EQ(test, ctx, wdev->ctx);
+	KUNIT_EXPECT_TRUE(test, list_empty(&wdev->waiters));
+	/* the lease's reference, and ours */
+	wse_ctx_put(ctx);
+	wse_ctx_put(ctx);
+
+	ctx = wse_ctx_alloc(wdev);
+	KUNIT_ASSERT_NOT_NULL(test, ctx);
+	wdev->ctx = NULL;
+	wdev->dead = -ENODEV;
+	KUNIT_EXPECT_EQ(test, -ENODEV, wse_lease_get(ctx, true));
+	KUNIT_EXPECT_NULL(test, wdev->ctx);
+	KUNIT_EXPECT_TRUE(test, list_empty(&wdev->waiters));
+	wse_ctx_put(ctx);
+}
+
 static struct kunit_case wse_cases[] = {
 	KUNIT_CASE(wse_ring_fills_up),
 	KUNIT_CASE(wse_ring_of_two),
@@ -379,6 +418,7 @@ static struct kunit_case wse_cases[] = {
 	KUNIT_CASE(wse_shape),
 	KUNIT_CASE(wse_lists),
 	KUNIT_CASE(wse_lists_in_pieces),
+	KUNIT_CASE(wse_lease_lost_at_once),
 	{}
 };
 

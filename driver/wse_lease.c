@@ -184,8 +184,11 @@ static bool wse_lease_take(struct wse_ctx *ctx)
 	return true;
 }
 
-/* Waits in line. Without wait, -EBUSY if somebody has the lease, or waits for it. */
-static int wse_lease_get(struct wse_ctx *ctx, bool wait)
+/*
+ * Waits in line. Without wait, -EBUSY if somebody has the lease, or waits for it. 0: ctx has it, in
+ * whatever state.
+ */
+int wse_lease_get(struct wse_ctx *ctx, bool wait)
 {
 	struct wse_device *wdev = ctx->wdev;
 	int ret;
@@ -198,8 +201,9 @@ static int wse_lease_get(struct wse_ctx *ctx, bool wait)
 	}
 
 	ret = wait_event_interruptible(wdev->lease_wait, wse_lease_take(ctx));
+	/* err may be that of a reset right after: whoever has a lease must give it back */
 	if (!ret)
-		return ctx->err;
+		return ctx->id ? 0 : ctx->err;
 	scoped_guard(spinlock_irq, &wdev->lock)
 		list_del_init(&ctx->waiting);
 	/* who was behind may be the first now */
