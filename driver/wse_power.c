@@ -15,7 +15,8 @@ static pci_ers_result_t wse_error_detected(struct pci_dev *pdev, pci_channel_sta
 	struct wse_device *wdev = pci_get_drvdata(pdev);
 
 	if (state == pci_channel_io_perm_failure) {
-		wse_set_dead(wdev);
+		/* it may never be removed, and fences must not wait for that */
+		wse_stop(wdev);
 		return PCI_ERS_RESULT_DISCONNECT;
 	}
 	wse_hold(wdev);

@@ -231,7 +231,7 @@ void wse_watchdog(struct work_struct *work)
 
 /*
  * The driver lets go of the device, which may be there or not: nothing of ours touches it after
- * this, and it touches nothing of ours. Users can no longer get in, or never could.
+ * this, and it touches nothing of ours. Users who get in find it dead. More than once does no harm.
  */
 void wse_stop(struct wse_device *wdev)
 {
