@@ -28,7 +28,6 @@ struct wse_ctx *wse_ctx_alloc(struct wse_device *wdev)
 	ctx->timelines = dma_fence_context_alloc(sets);
 	ctx->pid = task_tgid_nr(current);
 	get_task_comm(ctx->comm, current);
-	ctx->boot = -EINPROGRESS;
 	INIT_LIST_HEAD(&ctx->waiting);
 	init_waitqueue_head(&ctx->wait);
 	return ctx;

@@ -34,7 +34,7 @@ struct wse_ctx {
 	pid_t pid; /* whose it is, as for comm; constant */
 	char comm[TASK_COMM_LEN];
 	struct list_head waiting; /* wse_device.waiters */
-	int boot;		/* of the firmware: -EINPROGRESS, or how it ended; hw_mutex */
+	int boot; /* of the firmware: -EINPROGRESS once it is due, then how it ended */
 	bool ending;		/* the file has let go of it: the lease ends once it is clean */
 	int err;		/* what submits get: 0 as long as the context lives */
 	unsigned int njobs;	/* accepted and not finished */

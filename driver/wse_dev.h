@@ -91,13 +91,19 @@ struct wse_device {
 	wait_queue_head_t lease_wait;
 	struct drm_wse_fault last_fault; /* of any context; lock */
 
+	/*
+	 * Fences wait for what is done in wq, and whoever is short of memory may wait for fences:
+	 * it has a thread in reserve, and nothing in it waits for memory. What does, or takes locks
+	 * of those who do, is in slow_wq.
+	 */
 	struct workqueue_struct *wq;
 	struct work_struct push_work;
 	struct work_struct reset_work;
 	struct work_struct lease_work;
+	struct delayed_work watchdog;
+	struct workqueue_struct *slow_wq;
 	struct work_struct dump_work;
 	struct delayed_work reap_work;
-	struct delayed_work watchdog;
 	struct wse_pulse pulse; /* the watchdog's own */
 	struct llist_head reap; /* jobs to let go of */
 

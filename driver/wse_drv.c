@@ -131,6 +131,13 @@ static void wse_free_dump(struct drm_device *drm, void *wdev)
 	wse_dump_free(wdev);
 }
 
+static int wse_init_wq(struct drm_device *drm, struct workqueue_struct **wq, const char *name,
+		       unsigned int flags)
+{
+	*wq = alloc_workqueue("%s", WQ_UNBOUND | flags, 0, name);
+	return *wq ? drmm_add_action_or_reset(drm, wse_destroy_wq, *wq) : -ENOMEM;
+}
+
 static int wse_init(struct wse_device *wdev)
 {
 	struct drm_device *drm = &wdev->drm;
@@ -158,12 +165,10 @@ static int wse_init(struct wse_device *wdev)
 		ret = drmm_mutex_init(drm, &wdev->bo_lock);
 	if (!ret)
 		ret = drmm_mutex_init(drm, &wdev->cycles_lock);
-	if (ret)
-		return ret;
-	wdev->wq = alloc_workqueue("wse", WQ_UNBOUND | WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
-	if (!wdev->wq)
-		return -ENOMEM;
-	ret = drmm_add_action_or_reset(drm, wse_destroy_wq, wdev->wq);
+	if (!ret)
+		ret = wse_init_wq(drm, &wdev->slow_wq, "wse-slow", 0);
+	if (!ret)
+		ret = wse_init_wq(drm, &wdev->wq, "wse", WQ_MEM_RECLAIM | WQ_HIGHPRI);
 	return ret ?: drmm_add_action_or_reset(drm, wse_free_dump, wdev);
 }
 

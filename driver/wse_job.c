@@ -286,7 +286,7 @@ void wse_jobs_signal(struct wse_device *wdev, struct list_head *done)
 		/* dropping the other references may sleep */
 		llist_add(&job->reap, &wdev->reap);
 	}
-	queue_delayed_work(wdev->wq, &wdev->reap_work, WSE_REAP_DELAY);
+	queue_delayed_work(wdev->slow_wq, &wdev->reap_work, WSE_REAP_DELAY);
 }
 
 /* Lets go of finished jobs. Every submit does it too: under load the worker has little to do. */

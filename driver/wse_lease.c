@@ -9,6 +9,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
+#include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 
 #include "wse_admin.h"
@@ -106,28 +107,17 @@ static int wse_lease_boot(struct wse_device *wdev)
 	return ret;
 }
 
-/*
- * The firmware for a lease that is to begin: not with hw_mutex, since it comes from a file system.
- * 1: there is no such lease.
- */
-static int wse_lease_firmware(struct wse_device *wdev)
-{
-	scoped_guard(spinlock_irq, &wdev->lock)
-		if (!wdev->ctx || wdev->ctx->ending || wdev->ctx->boot != -EINPROGRESS)
-			return 1;
-	return READ_ONCE(wdev->dead) ?: wse_fw_get(wdev);
-}
-
 /* With hw_mutex. Returns the context whose lease has ended, or NULL. */
-static struct wse_ctx *wse_lease_act(struct wse_device *wdev, int firmware)
+static struct wse_ctx *wse_lease_act(struct wse_device *wdev)
 {
 	struct wse_ctx *ctx;
-	bool ending;
+	bool ending, boot;
 
 	scoped_guard(spinlock_irq, &wdev->lock) {
 		/* while it is held there is nothing to be done; wse_release() queues this again */
 		ctx = wdev->held ? NULL : wdev->ctx;
 		ending = ctx && ctx->ending;
+		boot = ctx && ctx->boot == -EINPROGRESS;
 	}
 	if (ending) {
 		if (!wdev->clean && !wse_quiesce(wdev, -ECANCELED))
@@ -136,13 +126,8 @@ static struct wse_ctx *wse_lease_act(struct wse_device *wdev, int firmware)
 			wdev->ctx = NULL;
 		return ctx;
 	}
-	if (!ctx || ctx->boot != -EINPROGRESS)
-		return NULL;
-	/* it may have come only now */
-	if (firmware > 0)
-		queue_work(wdev->wq, &wdev->lease_work);
-	else
-		WRITE_ONCE(ctx->boot, firmware ?: wse_lease_boot(wdev));
+	if (boot)
+		WRITE_ONCE(ctx->boot, wse_lease_boot(wdev));
 	return NULL;
 }
 
@@ -150,12 +135,12 @@ static struct wse_ctx *wse_lease_act(struct wse_device *wdev, int firmware)
 void wse_lease_work(struct work_struct *work)
 {
 	struct wse_device *wdev = container_of(work, struct wse_device, lease_work);
-	int firmware = wse_lease_firmware(wdev);
 	struct wse_ctx *ended;
 
+	/* jobs of an owner who has gone wait for this to end them */
 	scoped_guard(wse_signalling) {
 		guard(mutex)(&wdev->hw_mutex);
-		ended = wse_lease_act(wdev, firmware);
+		ended = wse_lease_act(wdev);
 	}
 	wake_up_all(&wdev->lease_wait);
 	wse_ctx_put(ended);
@@ -215,8 +200,20 @@ int wse_lease_get(struct wse_ctx *ctx, bool wait)
 static int wse_lease_begin(struct wse_ctx *ctx)
 {
 	struct wse_device *wdev = ctx->wdev;
-	int ret;
+	int idx, ret;
 
+	/*
+	 * Not a worker's affair: fences wait for workers, and this waits for memory and for a file
+	 * system. It is no part of what takes as long as the device takes.
+	 */
+	if (!drm_dev_enter(&wdev->drm, &idx))
+		return -ENODEV;
+	ret = wse_fw_get(wdev);
+	drm_dev_exit(idx);
+	if (ret)
+		return ret;
+	scoped_guard(spinlock_irq, &wdev->lock)
+		ctx->boot = -EINPROGRESS;
 	queue_work(wdev->wq, &wdev->lease_work);
 	ret = wait_event_interruptible(wdev->lease_wait,
 				       READ_ONCE(ctx->boot) != -EINPROGRESS ||

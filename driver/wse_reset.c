@@ -113,7 +113,7 @@ static int wse_restart(struct wse_device *wdev, int err)
 		/* the rings are new */
 		wse_end_jobs(wdev, wdev->nrings, err);
 	}
-	queue_work(wdev->wq, &wdev->dump_work);
+	queue_work(wdev->slow_wq, &wdev->dump_work);
 	return ret;
 }
 
