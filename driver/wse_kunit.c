@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: the arithmetic of rings and of page lists, and what of the lease cannot be met on purpose,
- * without a device. Part of wse.ko where the kernel has KUnit built in; runs when the module is
- * loaded.
+ * KUnit: the arithmetic of rings and of page lists, and what no user can bring about on purpose.
+ * Only the last case has use for a device. Part of wse.ko where the kernel has KUnit built in; runs
+ * when the module is loaded.
  */
 #include <kunit/device.h>
 #include <kunit/test.h>
@@ -13,8 +13,11 @@
 #include "wse_cmd.h"
 #include "wse_ctx.h"
 #include "wse_dev.h"
+#include "wse_job.h"
 #include "wse_lease.h"
 #include "wse_list.h"
+#include "wse_power.h"
+#include "wse_reset.h"
 #include "wse_ring.h"
 
 /* --- rings: wse/wse_ring.h -------------------------------------------------------------------- */
@@ -407,6 +410,76 @@ static void wse_lease_lost_at_once(struct kunit *test)
 	wse_ctx_put(ctx);
 }
 
+/* --- a bus that fails for good: wse_power.c --------------------------------------------------- */
+
+/* The device fails while there is a job that nothing else can end. No KUNIT_ASSERT: with locks. */
+static void wse_lose_bus(struct kunit *test, struct pci_dev *pdev, struct wse_ctx *ctx)
+{
+	struct wse_job *job = wse_job_alloc(ctx, 1, 0);
+	struct dma_fence *fence;
+
+	KUNIT_EXPECT_NOT_NULL(test, job);
+	if (!job)
+		return;
+	job->cmd[0].queue = 1;
+	job->need[1] = 1;
+	job->queues = BIT(0);
+	/* without wse_job_ready() it waits */
+	if (!wse_job_queue(job, &fence)) {
+		KUNIT_EXPECT_EQ(test, 0, dma_fence_get_status(fence));
+		KUNIT_EXPECT_EQ(test, PCI_ERS_RESULT_DISCONNECT,
+				wse_error_handlers.error_detected(pdev,
+								  pci_channel_io_perm_failure));
+		KUNIT_EXPECT_EQ(test, -ENODEV, dma_fence_get_status(fence));
+		KUNIT_EXPECT_EQ(test, -ENODEV, READ_ONCE(ctx->err));
+		/* nobody would end it any more */
+		if (!dma_fence_is_signaled(fence))
+			wse_stop(ctx->wdev);
+		dma_fence_put(fence);
+	}
+	wse_job_put(job);
+}
+
+static void wse_lose_bus_leased(struct kunit *test, struct pci_dev *pdev)
+{
+	struct wse_device *wdev = pci_get_drvdata(pdev);
+	struct wse_ctx *ctx = wse_ctx_alloc(wdev);
+	int ret = ctx ? wse_lease_get(ctx, false) : -ENOMEM;
+
+	KUNIT_EXPECT_EQ(test, 0, ret);
+	if (!ret) {
+		wse_lose_bus(test, pdev, ctx);
+		KUNIT_EXPECT_EQ(test, -ENODEV, READ_ONCE(wdev->dead));
+		/* no file has the lease */
+		scoped_guard(spinlock_irq, &wdev->lock)
+			wdev->ctx = NULL;
+		wse_ctx_put(ctx);
+	}
+	wse_ctx_put(ctx);
+}
+
+/* With the first device that there is, which nobody uses yet. It is bound again after that. */
+static void wse_bus_lost(struct kunit *test)
+{
+	struct pci_dev *pdev = pci_get_device(WSE_PCI_VENDOR, WSE_PCI_DEVICE, NULL);
+	bool ours;
+
+	if (!pdev)
+		kunit_skip(test, "no device");
+	scoped_guard(device, &pdev->dev) {
+		ours = pdev->driver && pdev->driver->err_handler == &wse_error_handlers;
+		if (ours)
+			wse_lose_bus_leased(test, pdev);
+	}
+	if (ours) {
+		device_release_driver(&pdev->dev);
+		KUNIT_EXPECT_EQ(test, 1, device_attach(&pdev->dev));
+	}
+	pci_dev_put(pdev);
+	if (!ours)
+		kunit_skip(test, "the device is not bound");
+}
+
 static struct kunit_case wse_cases[] = {
 	KUNIT_CASE(wse_ring_fills_up),
 	KUNIT_CASE(wse_ring_of_two),
@@ -419,6 +492,7 @@ static struct kunit_case wse_cases[] = {
 	KUNIT_CASE(wse_lists),
 	KUNIT_CASE(wse_lists_in_pieces),
 	KUNIT_CASE(wse_lease_lost_at_once),
+	KUNIT_CASE(wse_bus_lost),
 	{}
 };
 
