@@ -153,7 +153,7 @@ static int tokens_vs_reference(struct bench_measure *m)
 	struct wse_step_result r;
 	struct wse_session s;
 	struct gpt_run run;
-	int ret = open_session(&s, "sim:func,rows=4,cols=4", 2, sets, 4, m);
+	int ret = open_session(&s, "sim:func,rows=12,cols=4", 2, sets, 4, m); /* as `make train` */
 
 	if (ret)
 		return ret;
