@@ -631,12 +631,76 @@ static void test_another_color(void)
 	dev_close(&d);
 }
 
+/* core 0 sends four words east, and four more once core 1 has told it that they now go on to core 2 */
+static void emit_rerouted(struct code *c, uint32_t core)
+{
+	uint32_t i;
+
+	route(c, 5, core ? WSE_PORT_W : WSE_PORT_R, 1u << (core ? WSE_PORT_R : WSE_PORT_E));
+	if (core) {
+		dsr(c, 0, 5, 0, 0, kind(WSE_KIND_FABIN, 0));
+		dsr(c, 1, WSE_SRAM_BASE + 0x800, d1(8, 4), 0, kind(WSE_KIND_MEM, WSE_DT_I32));
+		issue(c, tcw(WSE_ENGINE_M1, WSE_TOP_MOVE, 1, 0, 0), 0);
+	}
+	if (core == 1) {
+		route(c, 6, WSE_PORT_R, 1u << WSE_PORT_W);
+		route(c, 7, WSE_PORT_W, 1u << WSE_PORT_R);
+		recv(c, 7, WSE_SRAM_BASE + 0x200);
+		route(c, 5, WSE_PORT_W, 1u << WSE_PORT_E);
+		send(c, 1, 6, false);
+	}
+	if (!core) {
+		route(c, 6, WSE_PORT_E, 1u << WSE_PORT_R);
+		route(c, 7, WSE_PORT_R, 1u << WSE_PORT_E);
+		dsr(c, 0, 5, d1(4, 0), 0, kind(WSE_KIND_FABOUT, 0));
+		for (i = 0; i < 2; i++) {
+			dsr(c, 1, WSE_SRAM_BASE + 0x400 + i * 16, d1(4, 4), 0,
+			    kind(WSE_KIND_MEM, WSE_DT_I32));
+			issue(c, tcw(WSE_ENGINE_M0, WSE_TOP_MOVE, 0, 1, 0), 0);
+			wait_engines(c, 1u << WSE_ENGINE_M0);
+			send(c, 1, 7, false);
+			if (!i)
+				recv(c, 6, WSE_SRAM_BASE + 0x200);
+		}
+	}
+	park(c);
+}
+
+/* the reader on the way waits for more when the route goes past it */
+static void test_another_route(void)
+{
+	static uint8_t image[WSE_SRAM_BYTES];
+	uint32_t core, i, wrong = 0;
+	struct dev d;
+
+	open_dev(&d, 1, 3);
+	for (core = 0; core < 3; core++) {
+		struct code c = {image, ENTRY};
+
+		memset(image, 0, sizeof(image));
+		emit_rerouted(&c, core);
+		for (i = 0; i < 8; i++)
+			memcpy(image + 0x400 + i * 4, (uint32_t[]){100 + i}, 4);
+		d.ops->poke(d.m, core, WSE_SRAM_BASE, image, sizeof(image));
+	}
+	for (core = 3; core; core--)
+		d.ops->boot(d.m, core - 1, ENTRY);
+	d.ops->advance(d.m, 10000, NULL);
+	for (i = 0; i < 8; i++) {
+		wrong += word(&d, 1, 0x800 + i * 4) != (i < 4 ? 100 + i : 0);
+		wrong += word(&d, 2, 0x800 + i * 4) != (i < 4 ? 104 + i : 0);
+	}
+	ok(!wrong, "what is sent takes the route of its time, %u wrong", wrong);
+	dev_close(&d);
+}
+
 int main(void)
 {
 	test_capacity();
 	test_streams();
 	test_stuck_streams();
 	test_another_color();
+	test_another_route();
 	test_tasks();
 	return tap_end();
 }
