@@ -43,6 +43,38 @@ static const struct dma_fence_ops wse_fence_ops = {
 static const struct dma_fence_ops *wse_stub_ops; /* constant once the module is loaded */
 #endif
 
+#ifndef WSE_HAVE_FENCE_LOCK
+/*
+ * What lockdep knows the locks of fences by. Fences may outlive this module, and lockdep forgets
+ * what lies in it, so this lies outside and is never freed: some bytes, on kernels with lockdep,
+ * for each time that the module is loaded.
+ */
+struct wse_fence_class {
+	struct lock_class_key key;
+	char name[16];
+};
+
+static struct wse_fence_class *wse_fence_class; /* or NULL; constant once the module is loaded */
+
+static void wse_fence_class_init(void)
+{
+	if (!IS_ENABLED(CONFIG_LOCKDEP))
+		return;
+	wse_fence_class = kzalloc(sizeof(*wse_fence_class), GFP_KERNEL);
+	if (!wse_fence_class)
+		return;
+	strscpy(wse_fence_class->name, "wse_fence.lock");
+	lockdep_register_key(&wse_fence_class->key);
+}
+
+static void wse_fence_lock_init(spinlock_t *lock)
+{
+	spin_lock_init(lock);
+	if (wse_fence_class)
+		lockdep_set_class_and_name(lock, &wse_fence_class->key, wse_fence_class->name);
+}
+#endif
+
 /* Not when a fence signals: getting the stub takes a lock that is not for interrupts. */
 void wse_fences_init(void)
 {
@@ -51,6 +83,9 @@ void wse_fences_init(void)
 
 	wse_stub_ops = stub->ops;
 	dma_fence_put(stub);
+#endif
+#ifndef WSE_HAVE_FENCE_LOCK
+	wse_fence_class_init();
 #endif
 }
 
@@ -89,7 +124,7 @@ void wse_fence_init(struct dma_fence *base, struct wse_ctx *ctx, u32 queues)
 
 #ifndef WSE_HAVE_FENCE_LOCK
 	lock = &container_of(base, struct wse_fence, base)->lock;
-	spin_lock_init(lock);
+	wse_fence_lock_init(lock);
 #endif
 	lockdep_assert_held(&ctx->wdev->lock);
 	dma_fence_init(base, &wse_fence_ops, lock, ctx->timelines + queues, seqno);
