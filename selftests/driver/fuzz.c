@@ -349,6 +349,14 @@ static bool reload(void)
 	return !ret;
 }
 
+static bool bound(unsigned int dev)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/drivers/wse/%.31s", opt.address[dev]);
+	return !access(path, F_OK);
+}
+
 /* A nop, and 64 KiB there and back. */
 static bool device_works(unsigned int dev)
 {
@@ -396,6 +404,10 @@ static void afterwards(void)
 	result(no_buffers(), "no buffer is left");
 	if (opt.module)
 		result(reload(), "the module is unloaded and loaded");
+	/* an evil device may have one refused probe left (mode 14) */
+	for (i = 0; opt.evil && i < opt.ndev; i++)
+		if (!bound(i))
+			wse_bind(opt.address[i]);
 	good = true;
 	for (i = 0; i < opt.ndev; i++)
 		good = device_works(i) && good;
