@@ -7,9 +7,7 @@
  */
 #include <string.h>
 
-#include "check.h"
-#include "rig.h"
-#include "twin/twin.h"
+#include "pair.h"
 
 #define RECORDS	 0x8000u
 #define RECORD	 64u
@@ -148,44 +146,12 @@ static void make_program(struct rig *r)
 	memset(r->image + BESIDE, 0, 0x100);
 }
 
-static uint32_t faults;
-
-static bool same(struct rig *a, struct rig *b)
-{
-	const struct wse_core *ca = &a->m->core[0], *cb = &b->m->core[0];
-	struct wse_core_state sa, sb;
-
-	make_program(a);
-	memcpy(b->image, a->image, sizeof(a->image));
-	rig_run(a, &sa);
-	rig_run(b, &sb);
-	faults += sa.run == WSE_CORE_FAULTED;
-	return !memcmp(&sa, &sb, sizeof(sa)) && !memcmp(a->got, b->got, sizeof(a->got)) &&
-	       !memcmp(a->acc, b->acc, sizeof(a->acc)) && ca->ready == cb->ready &&
-	       ca->blocked == cb->blocked && ca->cnt[WSE_CNT_MAC] == cb->cnt[WSE_CNT_MAC];
-}
-
 int main(void)
 {
-	static struct rig a, b;
-	uint32_t bad = 0, first = 0, i;
+	static struct pair p;
 
-	if (!ok(rig_open(&a, 0) && rig_open(&b, WSE_MODEL_FUNC_EXACT), "two cores"))
-		return tap_end();
-	if (!a.m->mesh->quick) {
-		ok(true, "vector instructions at once # SKIP not on this processor");
-		return tap_end();
-	}
-	for (i = 0; i < PROGRAMS; i++) {
-		if (same(&a, &b))
-			continue;
-		if (!bad++)
-			first = i;
-	}
-	ok(!bad, "%u of %u programs differ (first %u), %u ended in a fault", bad, PROGRAMS, first,
-	   faults);
-	ok(faults > PROGRAMS / 50 && faults < PROGRAMS / 2, "%u faults of %u", faults, PROGRAMS);
-	a.ops->destroy(a.m);
-	b.ops->destroy(b.m);
+	if (pair_compare(&p, PROGRAMS, make_program, NULL))
+		ok(p.faults > PROGRAMS / 50 && p.faults < PROGRAMS / 2, "%u faults of %u", p.faults,
+		   PROGRAMS);
 	return tap_end();
 }

@@ -9,9 +9,7 @@
  */
 #include <string.h>
 
-#include "check.h"
-#include "rig.h"
-#include "twin/twin.h"
+#include "pair.h"
 
 #define TABLE	 0x8000u /* of each round: words that the body reads */
 #define WORDS	 16u
@@ -306,45 +304,18 @@ static void make_program(struct rig *r)
 	recv(&p.c, 0, WSE_SRAM_BASE); /* for ever; TNEXT would take the tasks */
 }
 
-static uint32_t faults, ends;
+static uint32_t ends;
 
-static bool same(struct rig *a, struct rig *b)
+static void count_ends(const struct pair *p)
 {
-	const struct wse_core *ca = &a->m->core[0], *cb = &b->m->core[0];
-	struct wse_core_state sa, sb;
-
-	make_program(a);
-	memcpy(b->image, a->image, sizeof(a->image));
-	rig_run(a, &sa);
-	rig_run(b, &sb);
-	faults += sa.run == WSE_CORE_FAULTED;
-	ends += !sa.x[LEFT];
-	return !memcmp(&sa, &sb, sizeof(sa)) && !memcmp(a->got, b->got, sizeof(a->got)) &&
-	       !memcmp(a->acc, b->acc, sizeof(a->acc)) && ca->ready == cb->ready &&
-	       ca->blocked == cb->blocked && ca->cnt[WSE_CNT_MAC] == cb->cnt[WSE_CNT_MAC];
+	ends += !p->st.x[LEFT];
 }
 
 int main(void)
 {
-	static struct rig a, b;
-	uint32_t bad = 0, first = 0, i;
+	static struct pair p;
 
-	if (!ok(rig_open(&a, 0) && rig_open(&b, WSE_MODEL_FUNC_EXACT), "two cores"))
-		return tap_end();
-	if (!a.m->mesh->quick) {
-		ok(true, "vector instructions at once # SKIP not on this processor");
-		return tap_end();
-	}
-	for (i = 0; i < PROGRAMS; i++) {
-		if (same(&a, &b))
-			continue;
-		if (!bad++)
-			first = i;
-	}
-	ok(!bad, "%u of %u programs differ (first %u), %u ended in a fault", bad, PROGRAMS, first,
-	   faults);
-	ok(ends > PROGRAMS / 2, "%u of %u loops came to their end", ends, PROGRAMS);
-	a.ops->destroy(a.m);
-	b.ops->destroy(b.m);
+	if (pair_compare(&p, PROGRAMS, make_program, count_ends))
+		ok(ends > PROGRAMS / 2, "%u of %u loops came to their end", ends, PROGRAMS);
 	return tap_end();
 }
