@@ -10,6 +10,7 @@
 #define W		       4
 #define NAME(x)		       x##_any
 #define CELLS		       8
+#define TWO		       1
 #define PAIR		       0
 #define WIDEN(p)	       ((V)_mm_unpacklo_epi16(_mm_setzero_si128(), _mm_loadl_epi64((const __m128i *)(p))))
 #define ORDER4(to, a, b, c, d) order4(to, a, b, c, d)

@@ -9,6 +9,7 @@
 
 #define NAME(x) x##_avx2
 #define CELLS	8
+#define TWO	1
 #define PAIR	1
 #include "kernels_w8.h"
 #include "kernels_impl.h"

@@ -8,6 +8,7 @@
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,fma,prefer-vector-width=512")
 
 #define CELLS	8
+#define TWO	2
 #define PAIR	0
 #define NAME(x) x##_8
 #include "kernels_w8.h"

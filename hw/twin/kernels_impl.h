@@ -4,6 +4,7 @@
  * NAME(x) a name of its own, and
  *
  *   CELLS	vectors of sums that AXPY holds in registers
+ *   TWO	those of a feature that AXPY of two cores holds of each: 1 or 2
  *   PAIR	1: DOT works on two features and two vectors of rows at a time, two lanes after the
  *		other (sixteen registers); 0: on two features and one vector, eight lanes at once
  *	WIDEN(p)	W bf16 at p as binary32
@@ -55,7 +56,7 @@ INLINE void NAME(cells)(float *const *acc, const uint8_t *x, int32_t stride,
 			V xv[CELLS];
 
 			for (i = 0; i < u; i++)
-				xv[i] = rows ? LOAD(rows[c] + k * tokens + at + i * W)
+				xv[i] = cores > 1 || rows ? LOAD(rows[c] + k * tokens + at + i * W)
 					     : WIDEN(x + (at + i * W) * 2);
 			for (f = 0; f < nb; f++)
 				for (i = 0; i < u; i++) {
@@ -127,14 +128,14 @@ static void NAME(axpy_rows)(uint32_t *acc, const float *r, uint32_t tokens, unsi
 }
 
 INLINE void NAME(two)(float *const *acc, const float *const *r, unsigned int nb, const float *v,
-		      uint32_t nk, const bool fused)
+		      uint32_t nk, const unsigned int u, const bool fused)
 {
 	if (nb == 4)
-		NAME(cells)(acc, NULL, 0, r, W, 0, v, nk, 2, 4, 1, fused);
+		NAME(cells)(acc, NULL, 0, r, u * W, 0, v, nk, 2, 4, u, fused);
 	else if (nb == 2)
-		NAME(cells)(acc, NULL, 0, r, W, 0, v, nk, 2, 2, 1, fused);
+		NAME(cells)(acc, NULL, 0, r, u * W, 0, v, nk, 2, 2, u, fused);
 	else
-		NAME(cells)(acc, NULL, 0, r, W, 0, v, nk, 2, 1, 1, fused);
+		NAME(cells)(acc, NULL, 0, r, u * W, 0, v, nk, 2, 1, u, fused);
 }
 
 /* where one core's sums are few, each addition would wait for the last one: the other core's go in between */
@@ -144,9 +145,13 @@ static void NAME(axpy_two)(uint32_t *const acc[2], const float *const r[2], uint
 	float *a[2] = {(float *)(void *)acc[0], (float *)(void *)acc[1]};
 
 	if (tokens == W && fused) {
-		NAME(two)(a, r, nb, v, nk, true);
+		NAME(two)(a, r, nb, v, nk, 1, true);
 	} else if (tokens == W) {
-		NAME(two)(a, r, nb, v, nk, false);
+		NAME(two)(a, r, nb, v, nk, 1, false);
+#if TWO == 2
+	} else if (tokens == 2 * W && fused) {
+		NAME(two)(a, r, nb, v, nk, 2, true);
+#endif
 	} else {
 		NAME(axpy_rows)(acc[0], r[0], tokens, nb, v, nk, fused);
 		NAME(axpy_rows)(acc[1], r[1], tokens, nb, v, nk, fused);
