@@ -107,6 +107,17 @@ void wse_bulk_free(struct wse_model *m)
 	m->bulk = NULL;
 }
 
+void wse_bulk_settle(struct wse_model *m)
+{
+	struct bulks *b = m->bulk;
+	uint32_t i;
+
+	for (i = 0; b && i < m->cols; i++)
+		wse_bulk_settle_set(m, &b->port[i]);
+	for (i = 0; b && i < 2 * m->ncores; i++)
+		wse_bulk_settle_set(m, &b->mover[i]);
+}
+
 /* all that a north port feeds are lanes that can do without wavelets: no index is refused */
 static bool takes_values(const struct set *s, const struct wse_port_in *p)
 {
@@ -146,7 +157,7 @@ bool wse_bulk_port(struct wse_model *m, struct bulk *b, unsigned int col, struct
 		if (!wse_bulk_find(m, s, n))
 			return false;
 		if (again)
-			wse_bulk_keep(again, s);
+			wse_bulk_keep(m, again, s);
 	}
 	s->values = takes_values(s, p);
 	s->end = p->end_due && p->pos + s->n == p->n;
@@ -175,7 +186,7 @@ static bool pass_end(struct wse_model *m, const struct set *s, struct wse_port_i
 	}
 	for (i = s->sink; i < s->sink + s->nsinks; i++)
 		wse_bulk_end(&s->b->node[s->b->sink[i]]);
-	wse_bulk_count(m, s, s->hops, 1, ~0u);
+	wse_bulk_end_crossed(m, s);
 	wse_bulk_ended(m, p);
 	return true;
 }
@@ -201,7 +212,7 @@ bool wse_bulk_port_run(struct wse_model *m, struct bulk_worker *w, unsigned int 
 	any = wse_bulk_port(m, b, col, &s) && wse_bulk_reserve(&w->one, &s);
 	if (any) {
 		wse_bulk_run(&w->one, &s);
-		wse_bulk_count(m, &s, s.hops_all, s.n, ~0u);
+		wse_bulk_crossed(m, &s);
 		wse_bulk_passed(m, &s, &m->in[col]);
 	}
 	wse_bulk_clear(b);
@@ -243,12 +254,12 @@ static bool mover_run(struct bulk_worker *w, struct wse_mesh *p, struct wse_core
 		if (!wse_bulk_find(p->dev, &s, WSE_RUN_MAX))
 			return false;
 		if (again)
-			wse_bulk_keep(again, &s);
+			wse_bulk_keep(p->dev, again, &s);
 	}
 	any = wse_bulk_reserve(&w->one, &s);
 	if (any) {
 		wse_bulk_run(&w->one, &s);
-		wse_bulk_count(p->dev, &s, s.hops_all, s.n, ~0u);
+		wse_bulk_crossed(p->dev, &s);
 	}
 	wse_bulk_clear(b);
 	return any;

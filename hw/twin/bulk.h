@@ -66,17 +66,16 @@ struct set { /* all that one source feeds, and how many elements can pass throug
 	bool stores; /* runs need a scratch */
 	bool values; /* of a port, to lanes that refuse no index */
 	bool end;    /* the block's END comes next */
+	struct found *kept; /* that it is; NULL: it has been looked for */
 };
 
 struct found { /* the set that a source fed the last time, see bulk_again.c */
 	struct bulk b; /* without slots and stack */
 	struct set s;
 	uint32_t routes; /* wse_mesh.routes of all parts when the set's were looked at */
-	struct state { /* of a node's engine */
-		int8_t claim, out;
-		uint8_t op, src1, src2; /* kinds */
-	} *state;
+	uint64_t *state; /* of the nodes' engines; of a port its color */
 	uint32_t node_cap, sink_cap;
+	uint64_t crossed, ended; /* data and END wavelets that no counter has counted yet, see wse_bulk_settle() */
 };
 
 struct scratch { /* arrays that engines produce */
@@ -140,12 +139,36 @@ bool wse_bulk_find(struct wse_model *m, struct set *s, uint32_t n);
 void wse_bulk_give_up(struct set *s);
 void wse_bulk_source(struct bulk *b, struct wse_core *c, unsigned int which);
 
+/* n wavelets have crossed the first routers of the set's trail; parts: those of them that count */
+void wse_bulk_count(struct wse_model *m, const struct set *s, uint32_t hops, uint64_t n,
+		    uint32_t parts);
+
 /* bulk_again.c */
 /* the same set again for what the source sends, up to n elements; false: look for it */
 bool wse_bulk_again(struct wse_model *m, struct found *f, unsigned int color, uint32_t n,
 		    struct set *s);
-void wse_bulk_keep(struct found *f, const struct set *s);
+void wse_bulk_keep(struct wse_model *m, struct found *f, const struct set *s);
 void wse_bulk_forget(struct found *f);
+/* what has crossed a kept set is counted */
+void wse_bulk_settle_set(struct wse_model *m, struct found *f);
+
+/* the set's run, or its END, has crossed the routers: counted at once, or when somebody asks */
+static inline void wse_bulk_crossed(struct wse_model *m, const struct set *s)
+{
+	if (s->kept)
+		s->kept->crossed += s->n;
+	else
+		wse_bulk_count(m, s, s->hops_all, s->n, ~0u);
+}
+
+static inline void wse_bulk_end_crossed(struct wse_model *m, const struct set *s)
+{
+	if (s->kept)
+		s->kept->ended++;
+	else
+		wse_bulk_count(m, s, s->hops, 1, ~0u);
+}
+
 /* elements that a mover's instruction has left, at most those of a run */
 static inline uint32_t wse_bulk_left(const struct wse_engine *e)
 {
@@ -171,9 +194,6 @@ static inline void wse_bulk_values(struct run *r, const float *v, uint32_t at, u
 
 void wse_bulk_deliver(const struct set *s, uint32_t first, uint32_t sinks, const struct run *r);
 bool wse_bulk_reserve(struct scratch *r, const struct set *s); /* false: no memory */
-/* n wavelets have crossed the first routers of the set's trail; parts: those of them that count */
-void wse_bulk_count(struct wse_model *m, const struct set *s, uint32_t hops, uint32_t n,
-		    uint32_t parts);
 /* the END of a block at the lanes of a node */
 static inline void wse_bulk_end(struct node *x)
 {

@@ -44,9 +44,16 @@ static bool same_way(const struct wse_model *m, struct found *f)
 	return true;
 }
 
-static struct state state_of(const struct wse_engine *e)
+/* what has to be the same of a running instruction: all that is between these two, as a word */
+static uint64_t state_of(const struct wse_engine *e)
 {
-	return (struct state){e->claim, e->out, e->op, e->o[OPND_SRC1].kind, e->o[OPND_SRC2].kind};
+	uint64_t v;
+
+	_Static_assert(offsetof(struct wse_engine, src2) - offsetof(struct wse_engine, end_left) ==
+			       7,
+		       "a word");
+	memcpy(&v, &e->end_left, sizeof(v));
+	return v;
 }
 
 /* would a reader of the DOT queue that is asked first take it? */
@@ -56,15 +63,13 @@ static bool takes_dot(const struct wse_engine *e)
 	       (e->o[OPND_SRC1].kind == WSE_KIND_DOTQ || e->o[OPND_SRC2].kind == WSE_KIND_DOTQ);
 }
 
-static bool same_engine(const struct node *x, const struct state *s)
+static bool same_engine(const struct node *x, uint64_t state)
 {
 	const struct wse_engine *e = x->e;
 	const struct wse_core *c = x->c;
 	unsigned int i;
 
-	if (!e->n || !e->started || e->end_left || e->claim != s->claim || e->out != s->out ||
-	    e->op != s->op || e->o[OPND_SRC1].kind != s->src1 || e->o[OPND_SRC2].kind != s->src2 ||
-	    c->run != WSE_CORE_RUNNING)
+	if (!e->started || state_of(e) != state || c->run != WSE_CORE_RUNNING)
 		return false;
 	if (x->need_fab) {
 		if (c->recv_any >> e->claim & 1)
@@ -90,13 +95,13 @@ bool wse_bulk_again(struct wse_model *m, struct found *f, unsigned int color, ui
 
 		if (x->port) {
 			const struct wse_port_out *p = x->port;
-			unsigned int color = f->state[i].op;
+			uint64_t color = f->state[i];
 
 			if (!p->busy || p->color != color || p->q[color].count)
 				return false;
 			left = p->n - p->pos;
 		} else {
-			if (!same_engine(x, &f->state[i]))
+			if (!same_engine(x, f->state[i]))
 				return false;
 			left = x->which == WSE_ENGINE_L ? n : wse_bulk_left(x->e);
 		}
@@ -121,11 +126,21 @@ static void *copy(void *old, const void *from, size_t n, size_t size, uint32_t *
 	return old;
 }
 
-void wse_bulk_keep(struct found *f, const struct set *s)
+void wse_bulk_settle_set(struct wse_model *m, struct found *f)
+{
+	if (f->crossed)
+		wse_bulk_count(m, &f->s, f->s.hops_all, f->crossed, ~0u);
+	if (f->ended)
+		wse_bulk_count(m, &f->s, f->s.hops, f->ended, ~0u);
+	f->crossed = f->ended = 0;
+}
+
+void wse_bulk_keep(struct wse_model *m, struct found *f, const struct set *s)
 {
 	const struct bulk *b = s->b;
 	uint32_t nsinks = b->nsinks - s->sink, routers = b->ntrail - s->trail, i, caps[2];
 
+	wse_bulk_settle_set(m, f);
 	f->s.b = NULL;
 	if (s->nnodes > MOST_NODES || routers > MOST_ROUTERS || s->node || s->order || s->sink ||
 	    s->trail)
@@ -146,15 +161,16 @@ void wse_bulk_keep(struct found *f, const struct set *s)
 	for (i = 0; i < s->nnodes; i++) {
 		const struct node *x = &f->b.node[i];
 
-		f->state[i] = x->port ? (struct state){.op = x->port->color} : state_of(x->e);
+		f->state[i] = x->port ? x->port->color : state_of(x->e);
 	}
 	f->b.ntrail = routers;
 	f->b.nsinks = nsinks;
 	f->s = *s;
 	f->s.b = &f->b;
+	f->s.kept = f;
 	f->routes = 0;
-	for (i = 0; i < b->node[0].c->mesh->dev->nmesh; i++)
-		f->routes += b->node[0].c->mesh->dev->mesh[i].routes;
+	for (i = 0; i < m->nmesh; i++)
+		f->routes += m->mesh[i].routes;
 }
 
 void wse_bulk_forget(struct found *f)

@@ -434,7 +434,7 @@ void wse_bulk_run(struct scratch *r, const struct set *s)
 	}
 }
 
-void wse_bulk_count(struct wse_model *m, const struct set *s, uint32_t hops, uint32_t n,
+void wse_bulk_count(struct wse_model *m, const struct set *s, uint32_t hops, uint64_t n,
 		    uint32_t parts)
 {
 	const struct router *r = s->b->trail + s->trail, *end = r + hops;

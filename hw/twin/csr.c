@@ -77,10 +77,10 @@ static bool read_csr(struct wse_mesh *m, struct wse_core *c, uint32_t csr, uint3
 		*v = (uint32_t)c->row << 16 | c->col;
 		break;
 	case WSE_CSR_DIM:
-		*v = m->rows << 16 | m->cols;
+		*v = wse_csr_dim(m);
 		break;
 	case WSE_CSR_CFG:
-		*v = WSE_SRAM_BYTES / 1024 << 16 | WSE_NCOLORS << 8 | WSE_LANES;
+		*v = wse_csr_cfg();
 		break;
 	default:
 		return false;

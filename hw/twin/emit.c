@@ -2,7 +2,8 @@
 /*
  * x86-64 code of translated blocks. Registers of a core are read once and written through, so a block can
  * be left anywhere: a load or store that would trap or that touches memory of which something was
- * made, and what has to wait, leave before they do anything, and exec.c does that instruction.
+ * made leaves before it does anything, and exec.c does that instruction; so does an ISSUE that finds no room.
+ * TNEXT and WAIT that have to wait say so themselves.
  *
  *   rbx  the core (registers first)	r13  its SRAM		r15  its table of blocks
  *   rbp  the code buffer		r12d instructions run	r14d limit
@@ -249,7 +250,7 @@ static void issue(struct emit *e, const struct wse_dec *d, uint32_t n)
 		call_site(e, pc);
 	}
 	ri(e, 7, EAX, WSE_INSIDE_ON);
-	side_exit(e, CC_B, n, e->index + n, false);
+	wait_exit(e, CC_B, n, WAIT_ISSUE);
 	side_exit(e, CC_NE, n + 1, e->index + n + 1, false);
 }
 
@@ -274,7 +275,7 @@ static void task_next(struct emit *e, const struct wse_dec *d, uint32_t n)
 	e1(e, 0xba);
 	e1(e, 0xe0);
 	e1(e, 32);
-	side_exit(e, CC_AE, n, e->index + n, false);
+	wait_exit(e, CC_AE, n, WAIT_TASK);
 	write_back(e, d->rd);
 }
 
@@ -294,20 +295,39 @@ static void wait(struct emit *e, const struct wse_dec *d, uint32_t n)
 		e4(e, offsetof(struct wse_core, eng) + i * sizeof(struct wse_engine) +
 			      offsetof(struct wse_engine, n));
 		e1(e, 0);
-		side_exit(e, CC_NE, n, e->index + n, false);
+		wait_exit(e, CC_NE, n, WAIT_ENGINES);
 	}
 }
 
-/* a CSR that is nothing but a word, read alone; -1: another instruction */
-static int plain_csr(const struct wse_dec *d)
+/* a CSR read alone, where reading is no more than that: 0xffff of others */
+static uint32_t plain_csr(const struct wse_dec *d)
 {
-	uint32_t insn = (uint32_t)d->imm;
+	uint32_t insn = (uint32_t)d->imm, csr = insn >> 20;
 
 	if ((insn >> 12 & 7) != 2 || insn >> 15 & 0x1f)
-		return -1;
-	if (insn >> 20 == WSE_CSR_WDATA)
-		return offsetof(struct wse_core, wdata);
-	return insn >> 20 == WSE_CSR_WINFO ? (int)offsetof(struct wse_core, winfo) : -1;
+		return 0xffff;
+	return csr == WSE_CSR_WDATA || csr == WSE_CSR_WINFO || csr == WSE_CSR_ID ||
+			       csr == WSE_CSR_DIM || csr == WSE_CSR_CFG
+		       ? csr
+		       : 0xffff;
+}
+
+_Static_assert(offsetof(struct wse_core, row) == offsetof(struct wse_core, col) + 2,
+	       "CSR_ID is a word");
+
+static void read_csr(struct emit *e, const struct wse_dec *d)
+{
+	uint32_t csr = plain_csr(d);
+
+	if (csr == WSE_CSR_DIM || csr == WSE_CSR_CFG) {
+		set_constant(e, d->rd, csr == WSE_CSR_DIM ? wse_csr_dim(e->m) : wse_csr_cfg());
+		return;
+	}
+	core_member(e, 0x8b, EAX,
+		    csr == WSE_CSR_WDATA   ? offsetof(struct wse_core, wdata)
+		    : csr == WSE_CSR_WINFO ? offsetof(struct wse_core, winfo)
+					   : offsetof(struct wse_core, col));
+	write_back(e, d->rd);
 }
 
 static void load(struct emit *e, const struct wse_dec *d, uint32_t n)
@@ -523,8 +543,7 @@ static void simple(struct emit *e, const struct wse_dec *d, uint32_t n)
 		wait(e, d, n);
 		break;
 	case OP_csr:
-		core_member(e, 0x8b, EAX, (size_t)plain_csr(d));
-		write_back(e, d->rd);
+		read_csr(e, d);
 		break;
 	}
 }
@@ -552,7 +571,7 @@ bool wse_emits(const struct wse_dec *d, uint32_t index)
 	case OP_wait:
 		return true;
 	case OP_csr:
-		return plain_csr(d) >= 0;
+		return plain_csr(d) != 0xffff;
 	case OP_jal:
 	case OP_beq ... OP_bgeu:
 		return !(d->imm & 2) && index + (uint32_t)(d->imm / 4) < WSE_NWORDS;
@@ -577,7 +596,15 @@ static void finish_sides(struct emit *e)
 		e1(e, 0x83);
 		e1(e, 0xc4);
 		e1(e, s->n);
-		mov_imm(e, EAX, (WSE_SRAM_BASE + s->target * 4) | WSE_LEFT_AT);
+		if (s->wait) {
+			e1(e, 0xc6); /* mov byte [rbx + disp32], imm8 */
+			e1(e, 0x83);
+			e4(e, offsetof(struct wse_core, wait));
+			e1(e, s->wait);
+		}
+		mov_imm(e, EAX,
+			(WSE_SRAM_BASE + s->target * 4) |
+				(s->wait ? WSE_LEFT_WAITING : WSE_LEFT_AT));
 		jump_to(e, e->t->leave);
 	}
 }

@@ -27,6 +27,7 @@ struct side {	       /* a way out of a block */
 	uint32_t
 		target; /* taken branches: word index; else the instruction that is left to exec.c */
 	bool taken;
+	uint8_t wait; /* enum wse_wait: what it was seen to wait for */
 };
 
 struct emit {
@@ -138,7 +139,14 @@ enum { CC_B = 2, CC_AE = 3, CC_E = 4, CC_NE = 5, CC_L = 12, CC_GE = 13 };
 static inline void side_exit(struct emit *e, unsigned int cc, uint32_t n, uint32_t target, bool taken)
 {
 	jcc_to(e, cc, 0);
-	e->side[e->nsides++] = (struct side){here(e) - 4, n, target, taken};
+	e->side[e->nsides++] = (struct side){here(e) - 4, n, target, taken, WAIT_NONE};
+}
+
+/* the n-th instruction of the block was tried in vain */
+static inline void wait_exit(struct emit *e, unsigned int cc, uint32_t n, enum wse_wait wait)
+{
+	side_exit(e, cc, n, e->index + n, false);
+	e->side[e->nsides - 1].wait = wait;
 }
 
 /* ---- registers ---- */

@@ -12,22 +12,12 @@ void wse_tensor_fault(struct wse_mesh *m, struct wse_core *c, uint32_t cause, ui
 	wse_core_fault(m, c, cause, c->pc, 0, color, value);
 }
 
-void wse_engine_complete(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e)
+void wse_engine_next(struct wse_engine *e)
 {
-	uint32_t tcw = e->q[0].tcw, task = tcw >> WSE_TCW_TASK_SHIFT, i;
+	uint32_t i;
 
-	if (e->claim >= 0)
-		c->claimed &= ~(1u << e->claim);
-	e->claim = e->out = e->wait = -1;
-	e->started = false;
-	e->n--;
 	for (i = 0; i < e->n; i++)
 		e->q[i] = e->q[i + 1];
-	if (tcw & WSE_TCW_ACTIVATE_MASK)
-		c->ready |= 1u << task;
-	if (tcw & WSE_TCW_UNBLOCK_MASK)
-		c->blocked &= ~(1u << task);
-	m->moved = true;
 }
 
 /* in pieces as they were written by wse_issue(): wider loads would have to wait for the stores */

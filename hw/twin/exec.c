@@ -18,14 +18,19 @@ struct run {
 	uint32_t trapped; /* and how many did not retire */
 };
 
+static void retire(struct wse_core *c, uint32_t n)
+{
+	c->minstret += n;
+	c->retired += n;
+	c->cnt[WSE_CNT_INSTRET] += n;
+}
+
 /* brings minstret up to date with `done` instructions */
 static void sync_instret(struct run *r, uint32_t done)
 {
 	uint32_t n = done - r->synced - r->trapped;
 
-	r->c->minstret += n;
-	r->c->retired += n;
-	r->c->cnt[WSE_CNT_INSTRET] += n;
+	retire(r->c, n);
 	r->synced += n;
 }
 
@@ -89,6 +94,20 @@ static void stored(struct wse_core *c, uint32_t off, uint32_t size)
 	}
 	if (c->code[off >> WSE_CODE_PAGE] & WSE_PAGE_COPIED)
 		wse_wide_changed(c, off, size);
+}
+
+/* wse_core.block of a word, most often without a look at that table: it is a megabyte and more in all */
+static inline uint32_t block_at(struct wse_core *c, uint32_t word)
+{
+	uint32_t i = (word ^ word >> 3) & (WSE_NENTERED - 1);
+
+	if (c->entered[i].end != word + 1) {
+		if (c->block[word] <= WSE_NO_BLOCK)
+			return c->block[word];
+		c->entered[i].end = word + 1;
+		c->entered[i].block = c->block[word];
+	}
+	return c->entered[i].block;
 }
 
 #define DISPATCH() goto *dispatch[d->op]
@@ -161,9 +180,12 @@ static void stored(struct wse_core *c, uint32_t off, uint32_t size)
 		stored(c, a, size);                              \
 	NEXT()
 
-/* every instruction keeps a dispatch of its own, which is what branch predictors like */
-__attribute__((optimize("no-gcse", "no-crossjumping"))) void
-wse_exec(struct wse_mesh *m, struct wse_core *c, uint32_t limit)
+/*
+ * Begins at pc, or goes on where translated code was left. Every instruction keeps a dispatch of its own, which is what branch
+ * predictors like.
+ */
+__attribute__((optimize("no-gcse", "no-crossjumping"), noinline)) static void
+interpret(struct wse_mesh *m, struct wse_core *c, uint32_t limit, const struct wse_left *from_code)
 {
 	static const void *const label[] = {
 #define OP(name) &&L_##name,
@@ -187,8 +209,10 @@ wse_exec(struct wse_mesh *m, struct wse_core *c, uint32_t limit)
 	uint8_t task;
 	bool flag;
 
-	c->wait = WAIT_NONE;
-	c->wait_color = 0xff;
+	if (from_code) {
+		left = *from_code;
+		goto left;
+	}
 enter:
 	target = c->pc;
 jump:
@@ -207,16 +231,21 @@ jump:
 	}
 	if (limit > 1) {
 	translated:
-		b = a < WSE_SRAM_BYTES ? c->block[a >> 2] : WSE_NO_BLOCK;
+		b = a < WSE_SRAM_BYTES ? block_at(c, a >> 2) : WSE_NO_BLOCK;
 		if (b < WSE_NO_BLOCK)
 			b = wse_translate(m, c, a >> 2);
 		if (b > WSE_NO_BLOCK) {
 			left = wse_translated(m, c, b, limit, done);
+		left:
 			done = (uint32_t)left.done;
 			/* an ISSUE did it, and pc says which */
 			if (unlikely(c->run != WSE_CORE_RUNNING))
 				goto sync;
-			target = (uint32_t)left.pc & ~WSE_LEFT_AT;
+			target = (uint32_t)left.pc & ~3u;
+			if (left.pc & WSE_LEFT_WAITING) {
+				c->pc = target;
+				goto sync;
+			}
 			if (!(left.pc & WSE_LEFT_AT))
 				goto jump;
 			a = target - WSE_SRAM_BASE;
@@ -426,4 +455,30 @@ sync:
 	if (done)
 		m->moved = true;
 	c->cyc += done;
+}
+
+void wse_exec(struct wse_mesh *m, struct wse_core *c, uint32_t limit)
+{
+	const struct wse_left *from = NULL;
+	struct wse_left left;
+	uint32_t a = c->pc - WSE_SRAM_BASE, b;
+
+	c->wait = WAIT_NONE;
+	c->wait_color = 0xff;
+	/* most turns are translated code from where the core has waited to where it waits next */
+	if (likely(limit > 1 && a < WSE_SRAM_BYTES && !(a & 3))) {
+		b = block_at(c, a >> 2);
+		if (b > WSE_NO_BLOCK) {
+			left = wse_translated(m, c, b, limit, 0);
+			if (likely(left.pc & WSE_LEFT_WAITING && c->run == WSE_CORE_RUNNING)) {
+				c->pc = (uint32_t)left.pc & ~3u;
+				retire(c, (uint32_t)left.done);
+				c->cyc += (uint32_t)left.done;
+				m->moved |= left.done != 0;
+				return;
+			}
+			from = &left;
+		}
+	}
+	interpret(m, c, limit, from);
 }

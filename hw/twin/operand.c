@@ -195,6 +195,8 @@ uint32_t wse_engine_check(struct wse_engine *e, unsigned int which)
 	/* what only sends is a source: bulk.c may hand out whole runs */
 	e->lazy = ok && which != WSE_ENGINE_L && e->out >= 0 && e->claim < 0 &&
 		  e->o[OPND_SRC1].kind != WSE_KIND_DOTQ && e->o[OPND_SRC2].kind != WSE_KIND_DOTQ;
+	e->src1 = e->o[OPND_SRC1].kind;
+	e->src2 = e->o[OPND_SRC2].kind;
 	if (ok && !range)
 		return 0;
 	e->claim = e->out = -1;

@@ -65,6 +65,13 @@ static uint32_t length(struct wse_core *c, uint32_t index)
 	return n;
 }
 
+/* forgets the blocks that begin at n words */
+static void forget(struct wse_core *c, uint32_t from, uint32_t n)
+{
+	memset(&c->block[from], 0, n * sizeof(*c->block));
+	memset(c->entered, 0, sizeof(c->entered));
+}
+
 /* forgets all blocks of the part's cores */
 static void flush(struct wse_mesh *m, struct wse_translator *t)
 {
@@ -78,7 +85,7 @@ static void flush(struct wse_mesh *m, struct wse_translator *t)
 	t->code.nsites = 0;
 	wse_quick_forget(m);
 	for (i = 0; i < m->ncores; i++)
-		memset(m->core[m->first + i].block, 0, WSE_NWORDS * sizeof(*m->core->block));
+		forget(&m->core[m->first + i], 0, WSE_NWORDS);
 }
 
 static uint64_t hash_of(const struct wse_dec *dec, uint32_t index, uint32_t n)
@@ -146,7 +153,7 @@ struct wse_left wse_translated(struct wse_mesh *m, struct wse_core *c, uint32_t 
 {
 	typedef struct wse_left enter(struct wse_core * c, uint8_t * sram, const uint32_t *table,
 				      const uint8_t *code, uint32_t limit, uint32_t done);
-	const uint8_t *buf = m->translator->code.buf;
+	const uint8_t *buf = m->code;
 	enter *fn;
 
 	memcpy(&fn, &buf, sizeof(fn));
@@ -157,7 +164,7 @@ void wse_translate_forget(struct wse_core *c, uint32_t index, uint32_t n)
 {
 	uint32_t from = index > BLOCK - 1 ? index - (BLOCK - 1) : 0;
 
-	memset(&c->block[from], 0, (index + n - from) * sizeof(*c->block));
+	forget(c, from, index + n - from);
 	c->stale = true;
 }
 
@@ -190,6 +197,7 @@ void wse_translator_create(struct wse_mesh *m)
 	t->code.site = (struct wse_site *)(void *)(t->code.buf + BUFFER);
 	wse_emit_entry(m, &t->code);
 	m->translator = t;
+	m->code = t->code.buf;
 }
 
 void wse_translator_destroy(struct wse_mesh *m)

@@ -11,10 +11,13 @@
 
 /* how translated code was left: at pc, done instructions have run */
 struct wse_left {
-	uint64_t pc; /* a jump's target; with WSE_LEFT_AT an instruction that exec.c has to do */
+	/* a jump's target; with WSE_LEFT_AT an instruction that exec.c has to do, with WSE_LEFT_WAITING
+	 * one that waits, as wse_core.wait says */
+	uint64_t pc;
 	uint64_t done;
 };
-#define WSE_LEFT_AT 1u
+#define WSE_LEFT_AT	 1u
+#define WSE_LEFT_WAITING 2u
 
 /* execution has arrived at a word for which no code is known: its block, 0: there is none (yet) */
 uint32_t wse_translate(struct wse_mesh *m, struct wse_core *c, uint32_t index);

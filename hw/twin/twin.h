@@ -102,10 +102,11 @@ struct wse_engine {
 	bool end_left __attribute__((aligned(16))); /* only the END wavelet of SEND_END is left to send */
 	uint8_t op;
 	bool until_end;
-	bool lazy;    /* mover from memory to the fabric: bulk.c hands out its elements */
-	int8_t claim; /* color that it reads, -1: none */
-	int8_t out;   /* color that it sends on, -1: none */
-	int8_t wait;  /* color that it waits for; -1: not the fabric */
+	bool lazy;	    /* mover from memory to the fabric: bulk.c hands out its elements */
+	int8_t claim;	    /* color that it reads, -1: none */
+	int8_t out;	    /* color that it sends on, -1: none */
+	uint8_t src1, src2; /* kinds of its sources */
+	int8_t wait;	    /* color that it waits for; -1: not the fabric */
 	struct wse_opnd o[3];
 	uint32_t inner, outer; /* elements left in the row, rows left; or END marks left in outer */
 	uint32_t width;	       /* LEN of the shape */
@@ -177,6 +178,8 @@ enum wse_wait {
 	WAIT_ENGINES,
 };
 
+#define WSE_NENTERED 8u
+
 struct wse_pick {
 	uint8_t task;
 	uint32_t winfo;
@@ -194,11 +197,14 @@ struct wse_core {
 	uint32_t start_entry, done_value;
 	struct wse_dec *dec; /* [NWORDS + 1] */
 	uint32_t *block;     /* [NWORDS] translated blocks that begin here, see translate.c */
+	struct {
+		uint32_t end, block; /* end: the word after the one that it begins at; 0: none */
+	} entered[WSE_NENTERED];     /* blocks that were entered lately */
 	bool stale; /* translated blocks of it were forgotten */
 	uint8_t *sram;
 	struct wse_mesh *mesh; /* its part */
 	uint32_t idx;	       /* row * cols + col */
-	uint16_t row, col;
+	uint16_t col, row;     /* CSR_ID as a word */
 	uint32_t mstatus, mtvec, mepc, mcause, mtval, mscratch;
 	uint64_t minstret;
 	uint64_t mcycle_off;	 /* mcycle = device cycle + cycles in this round + this */
@@ -329,6 +335,7 @@ struct wse_mesh {
 	uint32_t first, ncores; /* the part's cores */
 	uint32_t index;
 	struct wse_translator *translator; /* NULL: there is none */
+	const uint8_t *code; /* of translated blocks; the way into them is its beginning */
 	struct wse_races *races;
 	bool avx2;    /* the processor has it: vector operations in place */
 	bool avx512;  /* and quick.c's two groups at a time */
@@ -430,6 +437,15 @@ void wse_translator_destroy(struct wse_mesh *m);
 /* csr.c: csr instructions; false: illegal */
 bool wse_csr(struct wse_mesh *m, struct wse_core *c, uint32_t insn, uint32_t ran, uint32_t src,
 	     bool *counted);
+static inline uint32_t wse_csr_dim(const struct wse_mesh *m)
+{
+	return m->rows << 16 | m->cols;
+}
+
+static inline uint32_t wse_csr_cfg(void)
+{
+	return WSE_SRAM_BYTES / 1024 << 16 | WSE_NCOLORS << 8 | WSE_LANES;
+}
 
 /* core.c */
 void wse_core_hold(struct wse_mesh *m, struct wse_core *c);
@@ -458,7 +474,26 @@ static inline bool wse_is_stream(uint32_t op)
 /* engine.c */
 bool wse_issue(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar);
 void wse_engines_run(struct wse_mesh *m, struct wse_core *c);
-void wse_engine_complete(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e);
+/* those behind the first move up, n of them */
+void wse_engine_next(struct wse_engine *e);
+
+static inline void wse_engine_complete(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e)
+{
+	uint32_t tcw = e->q[0].tcw, task = tcw >> WSE_TCW_TASK_SHIFT;
+
+	if (e->claim >= 0)
+		c->claimed &= ~(1u << e->claim);
+	e->claim = e->out = e->wait = -1;
+	e->started = false;
+	if (--e->n)
+		wse_engine_next(e);
+	if (tcw & WSE_TCW_ACTIVATE_MASK)
+		c->ready |= 1u << task;
+	if (tcw & WSE_TCW_UNBLOCK_MASK)
+		c->blocked &= ~(1u << task);
+	m->moved = true;
+}
+
 /* an engine's fault: the record has no address */
 void wse_tensor_fault(struct wse_mesh *m, struct wse_core *c, uint32_t cause, uint32_t color,
 		      uint32_t value);
@@ -552,6 +587,8 @@ bool wse_mesh_gather(struct wse_model *m);
 /* bulk.c: hands runs of wavelets from sources to engines; true: something moved */
 bool wse_bulk(struct wse_model *m);
 void wse_bulk_free(struct wse_model *m);
+/* before somebody looks at the counters of cores and links */
+void wse_bulk_settle(struct wse_model *m);
 
 /* dma.c: 0, or an errno with *bad the bus address */
 int wse_dma_read(struct wse_model *m, uint64_t iova, void *buf, size_t len);
