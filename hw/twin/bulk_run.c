@@ -337,6 +337,7 @@ INLINE void run_mover(struct wse_mesh *m, struct scratch *r, const struct set *s
 							   : NULL;
 	uint32_t *v = take(r, n), *t = take(r, n), at = 0, i, k;
 	bool row, last = false, values = indexes_values(set, x);
+	bool words = !values && e->op == WSE_TOP_MIDX;
 	const uint32_t *in, *res;
 
 	/* what arrives and goes on as it is stays where it is */
@@ -363,7 +364,7 @@ INLINE void run_mover(struct wse_mesh *m, struct scratch *r, const struct set *s
 				memcpy(v + at, in, k * 4);
 			res = v + at;
 		}
-		for (i = 0; e->op == WSE_TOP_MIDX && !values && i < k; i++)
+		for (i = 0; words && i < k; i++)
 			v[at + i] = wse_midx(e, v[at + i], e->width - e->inner + i, e->outer);
 		if (d->kind != WSE_KIND_FABOUT)
 			store(x->c, d, k, res);

@@ -181,7 +181,8 @@ static bool replay_next(struct wse_mesh *m, struct wse_core *c, uint32_t *entry,
 	return true;
 }
 
-bool wse_task_next(struct wse_mesh *m, struct wse_core *c, uint32_t *entry, uint8_t *task)
+static __attribute__((noinline)) bool next_of_all(struct wse_mesh *m, struct wse_core *c,
+						  uint32_t *entry, uint8_t *task)
 {
 	uint32_t colors, best = ~0u, from = 0, t;
 	unsigned int color;
@@ -217,6 +218,21 @@ bool wse_task_next(struct wse_mesh *m, struct wse_core *c, uint32_t *entry, uint
 	} else {
 		return false;
 	}
+	*entry = c->entry[*task];
+	return true;
+}
+
+bool wse_task_next(struct wse_mesh *m, struct wse_core *c, uint32_t *entry, uint8_t *task)
+{
+	uint32_t t = c->ready & ~c->blocked;
+
+	if (c->replay || c->start || m->nwork || task_colors(c))
+		return next_of_all(m, c, entry, task);
+	/* most often there are flags alone */
+	if (!t)
+		return false;
+	*task = __builtin_ctz(t);
+	take_flag(c, *task);
 	*entry = c->entry[*task];
 	return true;
 }

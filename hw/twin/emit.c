@@ -254,10 +254,32 @@ static void issue(struct emit *e, const struct wse_dec *d, uint32_t n)
 	side_exit(e, CC_NE, n + 1, e->index + n + 1, false);
 }
 
+/* ACTIVATE, BLOCK, UNBLOCK: a bit of ready or blocked */
+static void task_bit(struct emit *e, const struct wse_dec *d)
+{
+	size_t off = d->imm == WSE_TASKOP_ACTIVATE ? offsetof(struct wse_core, ready)
+						   : offsetof(struct wse_core, blocked);
+	bool clear = d->imm == WSE_TASKOP_UNBLOCK;
+
+	get(e, ECX, d->rs1, ~0u);
+	mov_imm(e, EAX, 1);
+	rr(e, 0xd3, 4, EAX); /* shl eax, cl */
+	if (clear)
+		rr(e, 0xf7, 2, EAX);		       /* not eax */
+	core_member(e, clear ? 0x21 : 0x09, EAX, off); /* and, or [rbx + disp32], eax */
+}
+
 static void task(struct emit *e, const struct wse_dec *d, uint32_t n)
 {
-	unsigned int a = src(e, d->rs1, ~0u), b = src(e, d->rs2, a);
+	unsigned int a, b;
 
+	if (d->imm == WSE_TASKOP_ACTIVATE || d->imm == WSE_TASKOP_BLOCK ||
+	    d->imm == WSE_TASKOP_UNBLOCK) {
+		task_bit(e, d);
+		return;
+	}
+	a = src(e, d->rs1, ~0u);
+	b = src(e, d->rs2, a);
 	rr(e, 0x8b, ECX, a);
 	rr(e, 0x8b, 8, b); /* as the last one: r8 may hold a */
 	mov_imm(e, EDX, (uint32_t)d->imm);
@@ -265,6 +287,47 @@ static void task(struct emit *e, const struct wse_dec *d, uint32_t n)
 	e1(e, 0x84); /* test al, al */
 	e1(e, 0xc0);
 	side_exit(e, CC_E, n, e->index + n, false);
+}
+
+/* ROUTE from translated code; false: it is exec.c's to refuse */
+static bool wse_route_inside(struct wse_mesh *m, struct wse_core *c, uint32_t which, uint32_t cfg)
+{
+	if (!wse_is_route(which))
+		return false;
+	wse_route(m, c, which & 0x1f, cfg);
+	return true;
+}
+
+static void route(struct emit *e, const struct wse_dec *d, uint32_t n)
+{
+	get(e, EDX, d->rs1, ~0u);
+	get(e, ECX, d->rs2, ~0u);
+	call(e, (uint64_t)(uintptr_t)wse_route_inside);
+	e1(e, 0x84); /* test al, al */
+	e1(e, 0xc0);
+	side_exit(e, CC_E, n, e->index + n, false);
+}
+
+/* what the host's DIV cannot do is the quotient and the remainder of a division by 0 */
+static void divide(struct emit *e, const struct wse_dec *d, bool remainder)
+{
+	unsigned int a = src(e, d->rs1, ~0u), b = src(e, d->rs2, a);
+	uint8_t *zero, *done;
+
+	rr(e, 0x8b, ECX, b);
+	rr(e, 0x8b, EAX, a);
+	rr(e, 0x85, ECX, ECX);
+	zero = hop(e, JE);
+	rr(e, 0x31, EDX, EDX);
+	rr(e, 0xf7, 6, ECX); /* div ecx */
+	if (remainder)
+		rr(e, 0x8b, EAX, EDX);
+	done = hop(e, JMP);
+	land(e, zero);
+	if (!remainder)
+		mov_imm(e, EAX, ~0u);
+	land(e, done);
+	write_back(e, d->rd);
 }
 
 static void task_next(struct emit *e, const struct wse_dec *d, uint32_t n)
@@ -524,6 +587,13 @@ static void simple(struct emit *e, const struct wse_dec *d, uint32_t n)
 	case OP_mulhu:
 		mul_high(e, d, 4);
 		break;
+	case OP_divu:
+	case OP_remu:
+		divide(e, d, d->op == OP_remu);
+		break;
+	case OP_route:
+		route(e, d, n);
+		break;
 	case OP_dsr0:
 		set_dsr(e, d, 0);
 		break;
@@ -562,7 +632,10 @@ bool wse_emits(const struct wse_dec *d, uint32_t index)
 	case OP_jalr:
 	case OP_lb ... OP_mulh:
 	case OP_mulhu:
+	case OP_divu:
+	case OP_remu:
 	case OP_nop:
+	case OP_route:
 	case OP_dsr0:
 	case OP_dsr1:
 	case OP_issue:

@@ -50,12 +50,19 @@ static __attribute__((noinline)) uint32_t check_new(struct wse_known *k, struct 
 	return cause;
 }
 
-/* cores issue the same few instructions again and again: what the checks made of them is kept */
+/* cores issue the same few instructions again and again: what the checks made of them is kept, here if anywhere */
+static inline struct wse_known *place_of(struct wse_mesh *m, uint32_t tcw, uint32_t dst,
+					 uint32_t src1, uint32_t src2)
+{
+	uint32_t h = tcw ^ dst ^ src1 << 1 ^ src2 << 2;
+
+	return &m->known[h * 0x9e3779b1u >> 16 & (WSE_NKNOWN - 1)];
+}
+
 static inline uint32_t check(struct wse_mesh *m, struct wse_engine *e, unsigned int which)
 {
 	const struct wse_tins *t = &e->q[0];
-	uint32_t h = t->tcw ^ t->dsr[0][0] ^ t->dsr[1][0] << 1 ^ t->dsr[2][0] << 2;
-	struct wse_known *k = &m->known[h * 0x9e3779b1u >> 16 & (WSE_NKNOWN - 1)];
+	struct wse_known *k = place_of(m, t->tcw, t->dsr[0][0], t->dsr[1][0], t->dsr[2][0]);
 
 	if (unlikely(k->of != 1 + which || !same(&k->t, t)))
 		return check_new(k, e, which);
@@ -63,15 +70,12 @@ static inline uint32_t check(struct wse_mesh *m, struct wse_engine *e, unsigned 
 	return 0;
 }
 
-static bool begin(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e, unsigned int which)
+/* an instruction that is good begins */
+static inline void start(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e,
+			 unsigned int which)
 {
-	uint32_t cause = check(m, e, which);
 	const struct wse_tins *t = &e->q[0];
 
-	if (unlikely(cause)) {
-		wse_tensor_fault(m, c, cause, ~0u, 0);
-		return false;
-	}
 	e->started = true;
 	e->busy_to = m->dev->now;
 	if (e->claim >= 0) {
@@ -90,6 +94,17 @@ static bool begin(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e, 
 		}
 	}
 	c->ecyc[which] += 2;
+}
+
+static bool begin(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e, unsigned int which)
+{
+	uint32_t cause = check(m, e, which);
+
+	if (unlikely(cause)) {
+		wse_tensor_fault(m, c, cause, ~0u, 0);
+		return false;
+	}
+	start(m, c, e, which);
 	return true;
 }
 
@@ -173,6 +188,40 @@ void wse_engines_run(struct wse_mesh *m, struct wse_core *c)
 	} while (any && c->run == WSE_CORE_RUNNING);
 }
 
+static inline __m128i words(const uint32_t *dsr)
+{
+	return _mm_loadu_si128((const __m128i *)(const void *)dsr);
+}
+
+/* begins an instruction that is known in an engine that has none; false: it is not known, and nothing was done */
+static inline bool begin_known(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e,
+			       unsigned int which, uint32_t tcw, uint32_t scalar)
+{
+	const uint32_t *d = c->dsr[(tcw & WSE_TCW_DST_MASK) >> WSE_TCW_DST_SHIFT];
+	const uint32_t *a = c->dsr[(tcw & WSE_TCW_SRC1_MASK) >> WSE_TCW_SRC1_SHIFT];
+	const uint32_t *b = c->dsr[(tcw & WSE_TCW_SRC2_MASK) >> WSE_TCW_SRC2_SHIFT];
+	const struct wse_known *k = place_of(m, tcw, d[0], a[0], b[0]);
+	__m128i x = words(d), y = words(a), z = words(b), diff;
+	struct wse_tins *t = &e->q[0];
+
+	diff = _mm_or_si128(_mm_xor_si128(x, words(k->t.dsr[0])),
+			    _mm_or_si128(_mm_xor_si128(y, words(k->t.dsr[1])),
+					 _mm_xor_si128(z, words(k->t.dsr[2]))));
+	if ((k->of ^ (1 + which)) | (k->t.tcw ^ tcw) | (k->t.scalar ^ scalar) ||
+	    _mm_movemask_epi8(_mm_cmpeq_epi8(diff, _mm_setzero_si128())) != 0xffff)
+		return false;
+	t->tcw = tcw;
+	t->scalar = scalar;
+	_mm_storeu_si128((__m128i *)(void *)t->dsr[0], x);
+	_mm_storeu_si128((__m128i *)(void *)t->dsr[1], y);
+	_mm_storeu_si128((__m128i *)(void *)t->dsr[2], z);
+	memcpy((uint8_t *)e + WSE_CHECKED, k->checked, sizeof(k->checked));
+	e->n = 1;
+	m->moved = true;
+	start(m, c, e, which);
+	return true;
+}
+
 bool wse_issue(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar)
 {
 	unsigned int which = (tcw & WSE_TCW_ENGINE_MASK) >> WSE_TCW_ENGINE_SHIFT;
@@ -187,6 +236,14 @@ bool wse_issue(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t sc
 		return true; /* as any ISSUE whose instruction is refused later */
 	}
 	e = &c->eng[which];
+	if (!e->n && m->quick && c->ecyc[which] < m->equantum &&
+	    begin_known(m, c, e, which, tcw, scalar)) {
+		if (c->ecyc[which] < m->equantum && waits(c, e, which == WSE_ENGINE_L) && !m->nwork)
+			return true;
+		if (engine_run(m, c, which) || m->nwork)
+			wse_engines_run(m, c);
+		return true;
+	}
 	if (e->n == 1 + WSE_ENGINE_DEPTH) {
 		wse_engines_run(m, c);
 		if (c->run != WSE_CORE_RUNNING || e->n == 1 + WSE_ENGINE_DEPTH)

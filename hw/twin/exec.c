@@ -382,7 +382,7 @@ L_issue:
 		goto stopped;
 	NEXT_BLOCK();
 L_route:
-	if ((X1 & 0x1f) >= WSE_NCOLORS || X1 & 0x300)
+	if (!wse_is_route(X1))
 		goto L_illegal;
 	wse_route(m, c, X1 & 0x1f, X2);
 	NEXT();

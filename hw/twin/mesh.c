@@ -64,7 +64,8 @@ static int create(struct wse_model *m, struct wse_mesh *p)
 		return -1;
 	for (i = 0; i < n; i++)
 		m->core[p->first + i].mesh = p;
-	wse_translator_create(p);
+	if (!(m->cfg.flags & WSE_MODEL_FUNC_EXACT))
+		wse_translator_create(p);
 	return 0;
 }
 

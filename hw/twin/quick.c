@@ -376,15 +376,13 @@ bool wse_issue_quick(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint3
 	return w && run(c, w, &o, scalar);
 }
 
-uint32_t wse_issue_inside(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar,
-			  struct wse_site *site)
+static __attribute__((noinline)) uint32_t issue_quick(struct wse_mesh *m, struct wse_core *c,
+						      uint32_t tcw, uint32_t scalar,
+						      struct wse_site *site)
 {
 	struct operands o;
 	struct wse_way *w;
 
-	c->pc = site->pc;
-	if (!wse_is_quick(tcw) || !m->quick || !idle(c))
-		return wse_issue_from_inside(m, c, tcw, scalar);
 	if (reduces(tcw) && reduce(m, c, tcw))
 		return WSE_INSIDE_ON;
 	w = reduces(tcw) ? NULL : way_of(m, c, tcw, &o);
@@ -395,6 +393,14 @@ uint32_t wse_issue_inside(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, 
 	if (w->code)
 		site->code = w->code;
 	return run(c, w, &o, scalar);
+}
+
+uint32_t wse_issue_inside(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar,
+			  struct wse_site *site)
+{
+	c->pc = site->pc;
+	return wse_is_quick(tcw) && m->quick && idle(c) ? issue_quick(m, c, tcw, scalar, site)
+							: wse_issue_from_inside(m, c, tcw, scalar);
 }
 
 /* an operand of which words were written; true: it has an id again */

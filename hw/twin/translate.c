@@ -2,7 +2,7 @@
 /*
  * Translation of hot scalar code to x86-64 (emit.c). A block begins where a jump arrived and goes on, past
  * branches that are not taken, to the first jump or instruction that exec.c keeps for itself
- * (SEND, RECV, ROUTE, CSRs, divisions, traps).
+ * (SEND, RECV, most CSRs, signed divisions, traps).
  *
  * Code does not name a core: cores that run the same words at the same place share it.
  */
@@ -143,21 +143,11 @@ uint32_t wse_translate(struct wse_mesh *m, struct wse_core *c, uint32_t index)
 	if (!t || ++c->block[index] < HOT)
 		return 0;
 	n = length(c, index);
-	code = n < 2 ? WSE_NO_BLOCK : block_of(m, t, &c->dec[index], index, n);
+	code = n < 2 && !(n && wse_emit_ends(&c->dec[index]))
+		       ? WSE_NO_BLOCK
+		       : block_of(m, t, &c->dec[index], index, n);
 	c->block[index] = code;
 	return code > WSE_NO_BLOCK ? code : 0;
-}
-
-struct wse_left wse_translated(struct wse_mesh *m, struct wse_core *c, uint32_t code,
-			       uint32_t limit, uint32_t done)
-{
-	typedef struct wse_left enter(struct wse_core * c, uint8_t * sram, const uint32_t *table,
-				      const uint8_t *code, uint32_t limit, uint32_t done);
-	const uint8_t *buf = m->code;
-	enter *fn;
-
-	memcpy(&fn, &buf, sizeof(fn));
-	return fn(c, c->sram, c->block, buf + code, limit, done);
 }
 
 void wse_translate_forget(struct wse_core *c, uint32_t index, uint32_t n)

@@ -3,6 +3,8 @@
 #ifndef WSE_FUNC_TRANSLATE_H
 #define WSE_FUNC_TRANSLATE_H
 
+#include <string.h>
+
 #include "twin.h"
 
 #define WSE_BLOCK_MAX  64u /* instructions of a block */
@@ -21,8 +23,17 @@ struct wse_left {
 
 /* execution has arrived at a word for which no code is known: its block, 0: there is none (yet) */
 uint32_t wse_translate(struct wse_mesh *m, struct wse_core *c, uint32_t index);
-struct wse_left wse_translated(struct wse_mesh *m, struct wse_core *c, uint32_t block,
-			       uint32_t limit, uint32_t done);
+static inline struct wse_left wse_translated(struct wse_mesh *m, struct wse_core *c, uint32_t block,
+					     uint32_t limit, uint32_t done)
+{
+	typedef struct wse_left enter(struct wse_core *c, uint8_t *sram, const uint32_t *table,
+				      const uint8_t *code, uint32_t limit, uint32_t done);
+	enter *fn;
+
+	memcpy(&fn, &m->code, sizeof(fn));
+	return fn(c, c->sram, c->block, m->code + block, limit, done);
+}
+
 /* n words from index on have changed */
 void wse_translate_forget(struct wse_core *c, uint32_t index, uint32_t n);
 

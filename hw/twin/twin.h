@@ -521,6 +521,12 @@ void wse_mover_finish(struct wse_mesh *m, struct wse_core *c, struct wse_engine 
 uint32_t wse_midx(const struct wse_engine *e, uint32_t v, uint32_t f, uint32_t left);
 
 /* fabric.c */
+/* may rs1 of a ROUTE be this? */
+static inline bool wse_is_route(uint32_t which)
+{
+	return (which & 0x1f) < WSE_NCOLORS && !(which & 0x300);
+}
+
 void wse_route(struct wse_mesh *m, struct wse_core *c, unsigned int color, uint32_t cfg);
 void wse_kick(struct wse_mesh *m, struct wse_core *c, unsigned int color);
 /* the color waits until other parts can be looked at */

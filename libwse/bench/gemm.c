@@ -314,8 +314,8 @@ static double blas_seconds(struct blas *o)
 }
 
 #define TWIN "sim:func,rows=4,cols=4"
-#define WARM \
-	4u /* what a new device does once (it translates, touches memory) is done then; OpenBLAS's is, too */
+/* in these a new device does what it does once (it translates, it touches memory); OpenBLAS's best is warm, too */
+#define WARM 4u
 
 /* In turns, so that both have their share of a busy machine's quiet moments; the best of each. */
 static int twin_gemm_vs_openblas(struct bench_measure *m)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Translated scalar code against the interpreter: random loops, with branches, calls, loads and
- * stores, traps and code that writes itself, once on a twin that translates and once on one that
- * does not. Registers, memory, counters and fault records must be the same.
+ * stores, routes and flags of tasks, traps and code that writes itself, once on a twin that translates and once on one that
+ * does not. Registers, memory, counters, routes, flags and fault records must be the same.
  */
 #include <string.h>
 
@@ -111,6 +111,8 @@ static void copy_word(struct code *c)
 
 static void body(struct code *c, bool writes_code)
 {
+	static const uint16_t plain_csr[] = {WSE_CSR_WDATA, WSE_CSR_WINFO, WSE_CSR_ID, WSE_CSR_DIM,
+					     WSE_CSR_CFG};
 	uint32_t i, kind;
 
 	for (i = 0; i < BODY; i++) {
@@ -127,11 +129,16 @@ static void body(struct code *c, bool writes_code)
 		else if (kind == 13)
 			put(c, i_op(0x67, 0, 1, 27, 0)); /* a call */
 		else if (kind == 15)
-			put(c, i_op(0x73, 2, dst(), 0, rnd(2) ? WSE_CSR_WDATA : WSE_CSR_WINFO));
+			put(c, i_op(0x73, 2, dst(), 0, plain_csr[rnd(5)]));
 		else if (kind == 16)
 			put(c, i_op(0x73, 1, dst(), any(), rnd(2) ? WSE_CSR_WDATA : WSE_CSR_WINFO));
 		else if (kind == 17)
 			put(c, WSE(WSE_F3_DSR, rnd(2), rnd(16), any(), any()));
+		else if (kind == 18)
+			put(c, WSE(WSE_F3_TASK, rnd(2) ? WSE_TASKOP_ACTIVATE + rnd(3) : rnd(6), 0,
+				   rnd(8) ? 31 : any(), any()));
+		else if (kind == 19)
+			put(c, WSE(WSE_F3_ROUTE, 0, 0, rnd(16) ? 31 : any(), any()));
 		else if (kind == 14 && writes_code && i + 3 < BODY)
 			copy_word(c), i += 2;
 		else
@@ -153,6 +160,7 @@ static void make_program(struct rig *r, bool writes_code)
 	li(&c, 26, 40);
 	li(&c, 28, WSE_SRAM_BASE + DATA);
 	li(&c, 30, 1 + rnd(30));
+	li(&c, 31, 32 * rnd(2) + rnd(WSE_NCOLORS)); /* a color, a task */
 	at_call = li2(&c, 27);
 	at_body = li2(&c, 29);
 	top = c.pc;
@@ -192,7 +200,11 @@ static bool same(struct rig *a, struct rig *b, bool writes_code)
 	sa.mcycle = sb.mcycle = 0;
 	a->ops->peek(a->m, 0, WSE_SRAM_BASE, a->got, sizeof(a->got));
 	b->ops->peek(b->m, 0, WSE_SRAM_BASE, b->got, sizeof(b->got));
-	if (memcmp(a->m->core[0].dsr, b->m->core[0].dsr, sizeof(a->m->core[0].dsr)))
+	if (memcmp(a->m->core[0].dsr, b->m->core[0].dsr, sizeof(a->m->core[0].dsr)) ||
+	    memcmp(a->m->core[0].rx, b->m->core[0].rx, sizeof(a->m->core[0].rx)) ||
+	    memcmp(a->m->core[0].tx, b->m->core[0].tx, sizeof(a->m->core[0].tx)) ||
+	    a->m->core[0].ready != b->m->core[0].ready ||
+	    a->m->core[0].blocked != b->m->core[0].blocked)
 		return false;
 	return !memcmp(&sa, &sb, sizeof(sa)) && !memcmp(a->got, b->got, sizeof(a->got));
 }
