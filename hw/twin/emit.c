@@ -31,20 +31,48 @@ static uint64_t wse_task_inside(struct wse_mesh *m, struct wse_core *c)
 
 /* ---- instructions ---- */
 
-static void alu_rr(struct emit *e, const struct wse_dec *d, unsigned int op)
+static void alu_rr(struct emit *e, const struct wse_dec *d, unsigned int op, bool commutes)
 {
-	unsigned int a = src(e, d->rs1, ~0u), b = src(e, d->rs2, a);
+	unsigned int a, b, h;
 
-	rr(e, 0x8b, EAX, a);
-	rr(e, op, EAX, b);
-	write_back(e, d->rd);
+	if (d->rd == 32)
+		return;
+	a = src(e, d->rs1, ~0u);
+	b = src(e, d->rs2, a);
+	h = home_of(e, d->rd, b);
+	if (h != b || h == a) {
+		if (h != a)
+			rr(e, 0x8b, h, a);
+		rr(e, op, h, b);
+	} else if (commutes) {
+		rr(e, op, h, a);
+	} else {
+		rr(e, 0x8b, EAX, a);
+		rr(e, op, EAX, b);
+		rr(e, 0x8b, h, EAX);
+	}
+	rx(e, 0x89, h, d->rd);
+}
+
+/* rd's host register with rs1's value in it */
+static unsigned int copied(struct emit *e, const struct wse_dec *d)
+{
+	unsigned int a = src(e, d->rs1, ~0u), h = home_of(e, d->rd, ~0u);
+
+	if (h != a)
+		rr(e, 0x8b, h, a);
+	return h;
 }
 
 static void alu_ri(struct emit *e, const struct wse_dec *d, unsigned int ext)
 {
-	rr(e, 0x8b, EAX, src(e, d->rs1, ~0u));
-	ri(e, ext, EAX, (uint32_t)d->imm);
-	write_back(e, d->rd);
+	unsigned int h;
+
+	if (d->rd == 32)
+		return;
+	h = copied(e, d);
+	ri(e, ext, h, (uint32_t)d->imm);
+	rx(e, 0x89, h, d->rd);
 }
 
 static void add_imm(struct emit *e, const struct wse_dec *d)
@@ -58,10 +86,14 @@ static void add_imm(struct emit *e, const struct wse_dec *d)
 /* shl, shr, sar: /4 5 7 */
 static void shift_ri(struct emit *e, const struct wse_dec *d, unsigned int ext)
 {
-	rr(e, 0x8b, EAX, src(e, d->rs1, ~0u));
-	rr(e, 0xc1, ext, EAX);
+	unsigned int h;
+
+	if (d->rd == 32)
+		return;
+	h = copied(e, d);
+	rr(e, 0xc1, ext, h);
 	e1(e, (uint32_t)d->imm);
-	write_back(e, d->rd);
+	rx(e, 0x89, h, d->rd);
 }
 
 static void shift_rr(struct emit *e, const struct wse_dec *d, unsigned int ext)
@@ -180,11 +212,14 @@ static void keep_shape(struct emit *e, unsigned int n, struct given word2, struc
 	land(e, same);
 }
 
-/* words 0 and 1 were written: the operand is another one where word 1 has changed, else it has moved */
+/* words 0 and 1 were written: an operand is another one where word 1 has changed, else it has moved */
 static void keep_base(struct emit *e, unsigned int n, struct given word0, struct given word1)
 {
-	uint8_t *other, *same;
+	uint8_t *none, *other, *same;
 
+	core_member(e, 0x83, 7, LANE(n, id)); /* cmp dword, imm8 */
+	e1(e, 0);
+	none = hop(e, JE);
 	compare_member(e, LANE(n, s.dsr[0]), word1);
 	other = hop(e, JNE);
 	if (word0.constant)
@@ -198,6 +233,7 @@ static void keep_base(struct emit *e, unsigned int n, struct given word0, struct
 	land(e, other);
 	member_imm(e, LANE(n, id), 0);
 	land(e, same);
+	land(e, none);
 }
 
 /* two words of a DSR */
@@ -399,15 +435,17 @@ static void load(struct emit *e, const struct wse_dec *d, uint32_t n)
 		uint8_t size;
 		uint16_t op;
 	} how[] = {{1, 0x0fbe}, {2, 0x0fbf}, {4, 0x8b}, {1, 0x0fb6}, {2, 0x0fb7}};
-	unsigned int i = d->op - OP_lb;
+	unsigned int i = d->op - OP_lb, h;
 
 	address(e, src(e, d->rs1, ~0u), d->imm, how[i].size, n);
-	e1(e, 0x41);
+	h = d->rd == 32 ? EAX : home_of(e, d->rd, ~0u);
+	e1(e, 0x41 | (h >> 3) << 2);
 	if (how[i].op > 0xff)
 		e1(e, how[i].op >> 8);
 	e1(e, how[i].op & 0xff);
-	sram_operand(e, EAX);
-	write_back(e, d->rd);
+	sram_operand(e, h);
+	if (d->rd != 32)
+		rx(e, 0x89, h, d->rd);
 }
 
 static void store(struct emit *e, const struct wse_dec *d, uint32_t n)
@@ -548,19 +586,19 @@ static void simple(struct emit *e, const struct wse_dec *d, uint32_t n)
 		shift_ri(e, d, 7);
 		break;
 	case OP_add:
-		alu_rr(e, d, 0x03);
+		alu_rr(e, d, 0x03, true);
 		break;
 	case OP_sub:
-		alu_rr(e, d, 0x2b);
+		alu_rr(e, d, 0x2b, false);
 		break;
 	case OP_xor:
-		alu_rr(e, d, 0x33);
+		alu_rr(e, d, 0x33, true);
 		break;
 	case OP_or:
-		alu_rr(e, d, 0x0b);
+		alu_rr(e, d, 0x0b, true);
 		break;
 	case OP_and:
-		alu_rr(e, d, 0x23);
+		alu_rr(e, d, 0x23, true);
 		break;
 	case OP_sll:
 		shift_rr(e, d, 4);
@@ -579,7 +617,7 @@ static void simple(struct emit *e, const struct wse_dec *d, uint32_t n)
 		set_cc(e, d, d->op == OP_slt ? CC_L : CC_B);
 		break;
 	case OP_mul:
-		alu_rr(e, d, 0x0faf);
+		alu_rr(e, d, 0x0faf, true);
 		break;
 	case OP_mulh:
 		mul_high(e, d, 5);

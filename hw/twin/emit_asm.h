@@ -234,16 +234,19 @@ static inline void set_constant(struct emit *e, unsigned int rd, uint32_t v)
 	member_imm(e, rd * sizeof(uint32_t), v);
 }
 
+/* the host register in which rd comes to be; avoid: one that stays what it is until then */
+static inline unsigned int home_of(struct emit *e, unsigned int rd, unsigned int avoid)
+{
+	e->constant[rd] = false;
+	return e->host[rd] >= 0 ? (unsigned int)e->host[rd] : take(e, rd, avoid);
+}
+
 /* rd = eax */
 static inline void write_back(struct emit *e, unsigned int rd)
 {
-	unsigned int h;
-
 	if (rd == 32)
 		return;
-	e->constant[rd] = false;
-	h = e->host[rd] >= 0 ? (unsigned int)e->host[rd] : take(e, rd, ~0u);
-	rr(e, 0x8b, h, EAX);
+	rr(e, 0x8b, home_of(e, rd, ~0u), EAX);
 	rx(e, 0x89, EAX, rd);
 }
 

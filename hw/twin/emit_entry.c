@@ -29,18 +29,15 @@ static void lane_page(struct emit *e, size_t end, uint32_t less, size_t page)
 	lane_op(e, 0x88, ECX, page);
 }
 
-/* what refresh() in quick.c does where word 0 alone was written: eax is it, the lane is at rbx + rdx. All
+/* what refresh() in quick.c does where word 0 alone was written of a DSR that is an operand: eax is it, the lane is at rbx + rdx. All
  * registers but eax, ecx, edx stay. */
 static void emit_move(struct emit *e)
 {
-	uint8_t *none, *acc, *out[3], *same;
+	uint8_t *acc, *out[3], *same;
 	unsigned int i;
 
 	e->t->move = here(e);
-	lane_op(e, 0x83, 7, OF_LANE(id)); /* cmp dword, imm8 */
-	e1(e, 0);
-	none = hop(e, JE);
-	lane_op(e, 0x83, 7, OF_LANE(s.fixed));
+	lane_op(e, 0x83, 7, OF_LANE(s.fixed)); /* cmp dword, imm8 */
 	e1(e, 0);
 	acc = hop(e, JNE);
 	ri(e, 5, EAX, WSE_SRAM_BASE);
@@ -58,7 +55,6 @@ static void emit_move(struct emit *e)
 	e1(e, 0xe8);
 	e1(e, 0x48); /* mov [rbx + rdx + disp32], rax */
 	lane_op(e, 0x89, EAX, OF_LANE(at));
-	land(e, none);
 	e1(e, 0xc3);
 	land(e, acc);
 	lane_op(e, 0x3b, EAX, OF_LANE(s.base));
