@@ -201,19 +201,46 @@ void wse_bulk_passed(struct wse_model *m, const struct set *s, struct wse_port_i
 		pass_end(m, s, p);
 }
 
+/* a run to AXPYs alone that were fed the last time, too: most of a kernel's blocks */
+static void run_axpy(struct wse_model *m, struct bulk_worker *w, struct found *f,
+		     struct wse_port_in *p)
+{
+	uint32_t n = p->n - p->pos < WSE_RUN_MAX ? p->n - p->pos : WSE_RUN_MAX;
+	bool end = p->end_due && p->pos + n == p->n;
+	struct run run;
+
+	wse_bulk_values(&run, p->v + p->pos, p->pos, p->dense, p->range);
+	wse_bulk_run_axpy(w->one.k, f, &run, n, end);
+	f->crossed += n;
+	m->moved = true;
+	p->pos += n;
+	p->age = 0;
+	if (end) {
+		f->ended++;
+		wse_bulk_ended(m, p);
+	}
+}
+
 /* a run from a north port */
 bool wse_bulk_port_run(struct wse_model *m, struct bulk_worker *w, unsigned int col)
 {
+	struct wse_port_in *p = &m->in[col];
 	struct bulk *b = &w->any;
+	struct found *f;
 	struct set s;
 	bool any;
 
 	wse_bulk_limit(b, NULL, -1);
+	f = last_set(m, b, ((struct bulks *)m->bulk)->port, col);
+	if (f && f->axpy && p->pos < p->n && wse_bulk_again_axpy(m, f, p)) {
+		run_axpy(m, w, f, p);
+		return true;
+	}
 	any = wse_bulk_port(m, b, col, &s) && wse_bulk_reserve(&w->one, &s);
 	if (any) {
 		wse_bulk_run(&w->one, &s);
 		wse_bulk_crossed(m, &s);
-		wse_bulk_passed(m, &s, &m->in[col]);
+		wse_bulk_passed(m, &s, p);
 	}
 	wse_bulk_clear(b);
 	return any;

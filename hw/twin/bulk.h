@@ -74,6 +74,7 @@ struct found { /* the set that a source fed the last time, see bulk_again.c */
 	struct set s;
 	uint32_t routes; /* wse_mesh.routes of all parts when the set's were looked at */
 	uint64_t *state; /* of the nodes' engines; of a port its color */
+	bool axpy;	 /* all nodes are lanes with an AXPY, and the source feeds them */
 	uint32_t node_cap, sink_cap;
 	uint64_t crossed, ended; /* data and END wavelets that no counter has counted yet, see wse_bulk_settle() */
 };
@@ -147,6 +148,8 @@ void wse_bulk_count(struct wse_model *m, const struct set *s, uint32_t hops, uin
 /* the same set again for what the source sends, up to n elements; false: look for it */
 bool wse_bulk_again(struct wse_model *m, struct found *f, unsigned int color, uint32_t n,
 		    struct set *s);
+/* the same of a set that is AXPY alone, and all its lanes take the values of the port's block */
+bool wse_bulk_again_axpy(struct wse_model *m, struct found *f, const struct wse_port_in *p);
 void wse_bulk_keep(struct wse_model *m, struct found *f, const struct set *s);
 void wse_bulk_forget(struct found *f);
 /* what has crossed a kept set is counted */
@@ -208,5 +211,8 @@ void wse_bulk_ended(struct wse_model *m, struct wse_port_in *p);
 /* the set's run through one of its nodes, through all */
 void wse_bulk_pass(struct scratch *r, const struct set *s, struct node *x);
 void wse_bulk_run(struct scratch *r, const struct set *s);
+/* n values through a set that is AXPY alone, and the END of the block */
+void wse_bulk_run_axpy(const struct wse_kernels *k, struct found *f, const struct run *in, uint32_t n,
+		       bool end);
 
 #endif /* WSE_FUNC_BULK_H */

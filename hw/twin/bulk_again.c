@@ -114,6 +114,24 @@ bool wse_bulk_again(struct wse_model *m, struct found *f, unsigned int color, ui
 	return true;
 }
 
+bool wse_bulk_again_axpy(struct wse_model *m, struct found *f, const struct wse_port_in *p)
+{
+	uint32_t rows = p->dense ? p->n / p->dense : 0, i;
+
+	if (!rows || f->b.trail[0].color != p->color || !same_way(m, f))
+		return false;
+	for (i = 0; i < f->s.nnodes; i++) {
+		const struct wse_core *c = f->b.node[i].c;
+		const struct wse_engine *e = f->b.node[i].e;
+
+		if (!e->started || state_of(e) != f->state[i] || c->run != WSE_CORE_RUNNING ||
+		    c->recv_any >> e->claim & 1 || e->nfeat != p->dense ||
+		    e->o[OPND_SRC2].len1 < rows)
+			return false;
+	}
+	return true;
+}
+
 static void *copy(void *old, const void *from, size_t n, size_t size, uint32_t *cap)
 {
 	if (n > *cap) {
@@ -142,6 +160,7 @@ void wse_bulk_keep(struct wse_model *m, struct found *f, const struct set *s)
 
 	wse_bulk_settle_set(m, f);
 	f->s.b = NULL;
+	f->axpy = false;
 	if (s->nnodes > MOST_NODES || routers > MOST_ROUTERS || s->node || s->order || s->sink ||
 	    s->trail)
 		return;
@@ -158,9 +177,11 @@ void wse_bulk_keep(struct wse_model *m, struct found *f, const struct set *s)
 		wse_bulk_forget(f);
 		return;
 	}
+	f->axpy = s->nnodes == s->nsinks;
 	for (i = 0; i < s->nnodes; i++) {
 		const struct node *x = &f->b.node[i];
 
+		f->axpy &= !x->port && x->which == WSE_ENGINE_L && x->e->op == WSE_TOP_AXPY;
 		f->state[i] = x->port ? x->port->color : state_of(x->e);
 	}
 	f->b.ntrail = routers;

@@ -435,6 +435,30 @@ void wse_bulk_run(struct scratch *r, const struct set *s)
 	}
 }
 
+void wse_bulk_run_axpy(const struct wse_kernels *k, struct found *f, const struct run *in,
+		       uint32_t n, bool end)
+{
+	struct node *x = f->b.node, *last = x + f->s.nnodes;
+
+	for (; x < last; x++) {
+		struct node *y = x + 1 < last ? x + 1 : x;
+
+		x->fab = y->fab = in;
+		if (y != x && are_two(x, y, n)) {
+			run_two(k, x, y, n);
+			if (end)
+				wse_bulk_end(x);
+			x = y;
+		} else {
+			run_dense(k, x, n, NULL);
+			lanes_took(x->c->mesh, x, n, n);
+			x->c->mesh->moved = true;
+		}
+		if (end)
+			wse_bulk_end(x);
+	}
+}
+
 void wse_bulk_count(struct wse_model *m, const struct set *s, uint32_t hops, uint64_t n,
 		    uint32_t parts)
 {
