@@ -160,19 +160,27 @@ static bool engine_run(struct wse_mesh *m, struct wse_core *c, unsigned int whic
 	return any;
 }
 
-static bool engines_once(struct wse_mesh *m, struct wse_core *c)
+static inline bool engine_once(struct wse_mesh *m, struct wse_core *c, unsigned int which)
 {
-	static const uint8_t order[5] = {WSE_ENGINE_L, WSE_ENGINE_M0, WSE_ENGINE_M1, WSE_ENGINE_L,
-					 WSE_ENGINE_M0};
-	const uint8_t *which = order;
-	bool any = false;
-	unsigned int i;
+	struct wse_engine *e = &c->eng[which];
 
-	if (unlikely(m->shuffle))
-		which += wse_shuffle_below(m, 3);
-	for (i = 0; i < 3; i++)
-		if (c->eng[which[i]].n && !waits(c, &c->eng[which[i]], which[i] == WSE_ENGINE_L))
-			any |= engine_run(m, c, which[i]);
+	return e->n && !waits(c, e, which == WSE_ENGINE_L) && engine_run(m, c, which);
+}
+
+static inline bool engines_once(struct wse_mesh *m, struct wse_core *c)
+{
+	unsigned int first, i;
+	bool any;
+
+	if (unlikely(m->shuffle)) {
+		first = wse_shuffle_below(m, 3);
+		for (any = false, i = 0; i < 3; i++)
+			any |= engine_once(m, c, (first + i) % 3);
+		return any;
+	}
+	any = engine_once(m, c, WSE_ENGINE_L);
+	any |= engine_once(m, c, WSE_ENGINE_M0);
+	any |= engine_once(m, c, WSE_ENGINE_M1);
 	return any;
 }
 
@@ -222,7 +230,7 @@ static inline bool begin_known(struct wse_mesh *m, struct wse_core *c, struct ws
 	return true;
 }
 
-bool wse_issue(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar)
+static inline bool issue(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar)
 {
 	unsigned int which = (tcw & WSE_TCW_ENGINE_MASK) >> WSE_TCW_ENGINE_SHIFT;
 	struct wse_engine *e;
@@ -268,11 +276,16 @@ bool wse_issue(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t sc
 	return true;
 }
 
+bool wse_issue(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar)
+{
+	return issue(m, c, tcw, scalar);
+}
+
 uint32_t wse_issue_from_inside(struct wse_mesh *m, struct wse_core *c, uint32_t tcw,
 			       uint32_t scalar)
 {
 	c->stale = false;
-	if (!wse_issue(m, c, tcw, scalar))
+	if (!issue(m, c, tcw, scalar))
 		return c->run == WSE_CORE_RUNNING ? WSE_INSIDE_NOT : WSE_INSIDE_LEAVE;
 	return c->run == WSE_CORE_RUNNING && !c->stale ? WSE_INSIDE_ON : WSE_INSIDE_LEAVE;
 }
