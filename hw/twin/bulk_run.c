@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Passes a run of n elements through the nodes that bulk.c has found. */
+#include <emmintrin.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -208,6 +209,24 @@ static void run_two(const struct wse_kernels *k, struct node *x, struct node *y,
 
 /* ---- movers ---- */
 
+static void widen_n(uint32_t *v, const uint8_t *from, uint32_t n)
+{
+	const __m128i zero = _mm_setzero_si128();
+	uint32_t i;
+	uint16_t h;
+
+	for (i = 0; i + 8 <= n; i += 8) {
+		__m128i x = _mm_loadu_si128((const __m128i *)(const void *)(from + 2 * i));
+
+		_mm_storeu_si128((__m128i *)(void *)(v + i), _mm_unpacklo_epi16(zero, x));
+		_mm_storeu_si128((__m128i *)(void *)(v + i + 4), _mm_unpackhi_epi16(zero, x));
+	}
+	for (; i < n; i++) {
+		memcpy(&h, from + 2 * i, 2);
+		v[i] = wse_bf16_widen(h);
+	}
+}
+
 static void load(const struct wse_core *c, const struct wse_opnd *o, uint32_t n, uint32_t *v)
 {
 	int32_t at = o->pos;
@@ -216,6 +235,8 @@ static void load(const struct wse_core *c, const struct wse_opnd *o, uint32_t n,
 
 	if (o->kind == WSE_KIND_ACC && o->stride == 1) {
 		memcpy(v, &c->acc[at], n * 4);
+	} else if (o->kind == WSE_KIND_MEM && o->dtype == WSE_DT_BF16 && o->stride == 2) {
+		widen_n(v, c->sram + at, n);
 	} else if (o->kind == WSE_KIND_ACC) {
 		for (i = 0; i < n; i++, at += o->stride)
 			v[i] = c->acc[at];
