@@ -110,5 +110,6 @@ $(B)/libwse/tests/device/test-linear-so: $(B)/libwse/tests/device/test-linear.o 
 	$(CC) $(CFLAGS) -o $@ $< -L$(B) -lwse -Wl,-rpath,'$$ORIGIN/../../..' -pthread -lm
 
 ALL += $(B)/libwse/tests/device/test-linear-so
-SUITES += $(addprefix libwse/tests/device/,test-symbols test-tools test-guest) $(B)/libwse/tests/device/test-linear-so \
+BESIDE += --waits libwse/tests/device/test-tools
+SUITES += $(addprefix libwse/tests/device/,test-symbols test-guest) $(B)/libwse/tests/device/test-linear-so \
 	$(addprefix libwse/tests/train/,test-cli test-hashes test-zoo test-install)

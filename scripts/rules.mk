@@ -51,6 +51,5 @@ endef
 define c_test
 $(call c_program,$(1),$(1).c $(2),$(3),$(4),$(5))
 ALL += $(B)/$(1) $(B)/asan/$(1)
-SUITES += $(B)/$(1)
-BESIDE += --beside $(B)/asan/$(1)
+BESIDE += --beside $(B)/$(1) --beside $(B)/asan/$(1)
 endef
