@@ -133,11 +133,12 @@ static bool takes_values(const struct set *s, const struct wse_port_in *p)
 	return p->dense;
 }
 
-/* of one source of several; with limits a set may end elsewhere */
+/* the set of one source of several, where it is looked for as it was: in a tile of parts those are the sets within
+ * them, and those of ports within their columns */
 static struct found *last_set(const struct wse_model *m, const struct bulk *b, struct found *f,
 			      uint32_t i)
 {
-	return b->limited || unlikely(m->mesh->shuffle) ? NULL : &f[i];
+	return b->limited == (m->nmesh > 1) && likely(!m->mesh->shuffle) ? &f[i] : NULL;
 }
 
 bool wse_bulk_port(struct wse_model *m, struct bulk *b, unsigned int col, struct set *s)

@@ -27,15 +27,25 @@ static bool same_routers(const struct wse_model *m, const struct found *f)
 	return !bad;
 }
 
+/* routes that were set in the parts that the set lies in, and wavelets on the way there */
+static uint32_t routes_of(const struct wse_model *m, const struct found *f, uint32_t *inside)
+{
+	const struct wse_mesh *p = f->b.part ? f->b.part : m->mesh;
+	const struct wse_mesh *end = f->b.part ? p + 1 : p + m->nmesh;
+	uint32_t routes = 0;
+
+	for (*inside = 0; p < end; p++) {
+		routes += p->routes;
+		*inside += p->inside;
+	}
+	return routes;
+}
+
 /* have the routes stayed as they were, with nothing on them? Mostly it takes no look at all of them to tell. */
 static bool same_way(const struct wse_model *m, struct found *f)
 {
-	uint32_t routes = 0, inside = 0, i;
+	uint32_t inside, routes = routes_of(m, f, &inside);
 
-	for (i = 0; i < m->nmesh; i++) {
-		routes += m->mesh[i].routes;
-		inside += m->mesh[i].inside;
-	}
 	if (routes == f->routes && !inside)
 		return true;
 	if (!same_routers(m, f))
@@ -156,48 +166,55 @@ void wse_bulk_settle_set(struct wse_model *m, struct found *f)
 void wse_bulk_keep(struct wse_model *m, struct found *f, const struct set *s)
 {
 	const struct bulk *b = s->b;
-	uint32_t nsinks = b->nsinks - s->sink, routers = b->ntrail - s->trail, i, caps[2];
+	uint32_t nsinks = b->nsinks - s->sink, routers = b->ntrail - s->trail, i, caps[3], inside;
 
 	wse_bulk_settle_set(m, f);
 	f->s.b = NULL;
 	f->axpy = false;
-	if (s->nnodes > MOST_NODES || routers > MOST_ROUTERS || s->node || s->order || s->sink ||
-	    s->trail)
+	if (s->nnodes > MOST_NODES || routers > MOST_ROUTERS)
 		return;
-	caps[0] = caps[1] = f->node_cap;
-	f->b.node = copy(f->b.node, b->node, s->nnodes, sizeof(*b->node), &f->node_cap);
-	f->b.order = copy(f->b.order, b->order, s->norder, sizeof(*b->order), &caps[0]);
-	f->b.sink = copy(f->b.sink, b->sink, nsinks, sizeof(*b->sink), &f->sink_cap);
-	f->b.trail = copy(f->b.trail, b->trail, routers, sizeof(*b->trail), &f->b.trail_cap);
+	caps[0] = caps[1] = caps[2] = f->node_cap;
+	f->b.node = copy(f->b.node, b->node + s->node, s->nnodes, sizeof(*b->node), &f->node_cap);
+	f->b.order = copy(f->b.order, b->order + s->order, s->norder, sizeof(*b->order), &caps[0]);
+	f->b.parts = copy(f->b.parts, b->parts + s->node, s->nnodes, sizeof(*b->parts), &caps[2]);
+	f->b.sink = copy(f->b.sink, b->sink + s->sink, nsinks, sizeof(*b->sink), &f->sink_cap);
+	f->b.trail =
+		copy(f->b.trail, b->trail + s->trail, routers, sizeof(*b->trail), &f->b.trail_cap);
 	if (caps[1] < f->node_cap) {
 		free(f->state);
 		f->state = malloc(f->node_cap * sizeof(*f->state));
 	}
-	if (!f->b.node || !f->b.order || !f->b.sink || !f->b.trail || !f->state) {
+	if (!f->b.node || !f->b.order || !f->b.parts || !f->b.sink || !f->b.trail || !f->state) {
 		wse_bulk_forget(f);
 		return;
 	}
 	f->axpy = s->nnodes == s->nsinks;
 	for (i = 0; i < s->nnodes; i++) {
-		const struct node *x = &f->b.node[i];
+		struct node *x = &f->b.node[i];
 
+		x->first -= s->sink;
 		f->axpy &= !x->port && x->which == WSE_ENGINE_L && x->e->op == WSE_TOP_AXPY;
 		f->state[i] = x->port ? x->port->color : state_of(x->e);
 	}
+	for (i = 0; i < s->norder; i++)
+		f->b.order[i] -= s->node;
+	for (i = 0; i < nsinks; i++)
+		f->b.sink[i] -= s->node;
 	f->b.ntrail = routers;
 	f->b.nsinks = nsinks;
+	f->b.part = b->part;
 	f->s = *s;
 	f->s.b = &f->b;
 	f->s.kept = f;
-	f->routes = 0;
-	for (i = 0; i < m->nmesh; i++)
-		f->routes += m->mesh[i].routes;
+	f->s.node = f->s.order = f->s.sink = f->s.trail = 0;
+	f->routes = routes_of(m, f, &inside);
 }
 
 void wse_bulk_forget(struct found *f)
 {
 	free(f->b.node);
 	free(f->b.order);
+	free(f->b.parts);
 	free(f->b.sink);
 	free(f->b.trail);
 	free(f->state);
