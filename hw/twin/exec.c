@@ -181,11 +181,13 @@ static inline uint32_t block_at(struct wse_core *c, uint32_t word)
 	NEXT()
 
 /*
- * Begins at pc, or goes on where translated code was left. Every instruction keeps a dispatch of its own, which is what branch
- * predictors like.
+ * Begins at pc (left_pc is NOWHERE), or goes on where translated code was left. Every instruction keeps a dispatch
+ * of its own, which is what branch predictors like.
  */
+#define NOWHERE UINT64_MAX
 __attribute__((optimize("no-gcse", "no-crossjumping"), noinline)) static void
-interpret(struct wse_mesh *m, struct wse_core *c, uint32_t limit, const struct wse_left *from_code)
+interpret(struct wse_mesh *m, struct wse_core *c, uint32_t limit, uint64_t left_pc,
+	  uint64_t left_done)
 {
 	static const void *const label[] = {
 #define OP(name) &&L_##name,
@@ -205,14 +207,12 @@ interpret(struct wse_mesh *m, struct wse_core *c, uint32_t limit, const struct w
 	struct wse_dec *const dec = c->dec, *d = dec, *from = dec;
 	uint32_t done = 0, a, b,
 		 target; /* done: instructions up to the last change of flow, to from */
-	struct wse_left left;
+	struct wse_left left = {left_pc, left_done};
 	uint8_t task;
 	bool flag;
 
-	if (from_code) {
-		left = *from_code;
+	if (left.pc != NOWHERE)
 		goto left;
-	}
 enter:
 	target = c->pc;
 jump:
@@ -459,26 +459,25 @@ sync:
 
 void wse_exec(struct wse_mesh *m, struct wse_core *c, uint32_t limit)
 {
-	const struct wse_left *from = NULL;
-	struct wse_left left;
-	uint32_t a = c->pc - WSE_SRAM_BASE, b;
+	uint32_t a = c->pc - WSE_SRAM_BASE, b = WSE_NO_BLOCK;
 
 	c->wait = WAIT_NONE;
 	c->wait_color = 0xff;
-	/* most turns are translated code from where the core has waited to where it waits next */
-	if (likely(limit > 1 && a < WSE_SRAM_BYTES && !(a & 3))) {
+	if (likely(limit > 1 && a < WSE_SRAM_BYTES && !(a & 3)))
 		b = block_at(c, a >> 2);
-		if (b > WSE_NO_BLOCK) {
-			left = wse_translated(m, c, b, limit, 0);
-			if (likely(left.pc & WSE_LEFT_WAITING && c->run == WSE_CORE_RUNNING)) {
-				c->pc = (uint32_t)left.pc & ~3u;
-				retire(c, (uint32_t)left.done);
-				c->cyc += (uint32_t)left.done;
-				m->moved |= left.done != 0;
-				return;
-			}
-			from = &left;
+	/* most turns are translated code from where the core has waited to where it waits next */
+	if (likely(b > WSE_NO_BLOCK)) {
+		const struct wse_left left = wse_translated(m, c, b, limit, 0);
+
+		if (unlikely(!(left.pc & WSE_LEFT_WAITING) || c->run != WSE_CORE_RUNNING)) {
+			interpret(m, c, limit, left.pc, left.done);
+			return;
 		}
+		c->pc = (uint32_t)left.pc & ~3u;
+		retire(c, (uint32_t)left.done);
+		c->cyc += (uint32_t)left.done;
+		m->moved |= left.done != 0;
+		return;
 	}
-	interpret(m, c, limit, from);
+	interpret(m, c, limit, NOWHERE, 0);
 }
