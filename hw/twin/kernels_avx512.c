@@ -19,10 +19,15 @@
 #undef ORDER4
 #undef SPLAT
 #undef FUSED
+#undef CANON
 #define SPLAT(x)       ((V)_mm512_set1_ps(x))
 #define FUSED(a, b, c) ((V)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
-#define W	       16
-#define NAME(x)	       x##_16
+#define CANON(s)                                                                           \
+	((V)_mm512_mask_mov_ps((__m512)(s),                                                \
+			       _mm512_cmp_ps_mask((__m512)(s), (__m512)(s), _CMP_UNORD_Q), \
+			       _mm512_castsi512_ps(_mm512_set1_epi32((int)WSE_NAN))))
+#define W	16
+#define NAME(x) x##_16
 #define WIDEN(p)                                                                               \
 	((V)_mm512_slli_epi32(                                                                 \
 		_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(p))), \

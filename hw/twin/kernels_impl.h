@@ -10,6 +10,7 @@
  *	WIDEN(p)	W bf16 at p as binary32
  *	ORDER4(to, a, b, c, d)	vectors at a ... d to memory: a[0] b[0] c[0] d[0] a[1] ...
  *	SPLAT(x)	x in every element
+ *	CANON(s)	s, its NaNs canonical; if there is a better way than the one here
  *	FUSED(a, b, c)	a * b + c, rounded once; asked for only where the products need no rounding (kernels.h)
  *
  * Every sum is formed in stream order, each product rounded, each addition rounded, so all variants
@@ -25,9 +26,11 @@ typedef uint16_t NAME(half) __attribute__((vector_size(2 * W), aligned(2), may_a
 #define H	 NAME(half)
 #define LOAD(p)	 (*(const V *)(const void *)(p))
 #define STORE(p) (*(V *)(void *)(p))
+#ifndef CANON
 /* NaN becomes canonical */
 #define CANON(s)                                                                         \
 	((V)(((B)(s) & (B)((s) == (s))) | (B)(((B)((s) != (s))) & (WSE_NAN + (B){0}))))
+#endif
 #define INLINE static inline __attribute__((always_inline))
 
 /* ---- AXPY ---- */
