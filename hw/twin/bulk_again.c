@@ -54,7 +54,7 @@ static bool same_way(const struct wse_model *m, struct found *f)
 	return true;
 }
 
-/* what has to be the same of a running instruction: all that is between these two, as a word */
+/* what has to be the same of a running instruction: its engine's members from end_left to src2, as a word */
 static uint64_t state_of(const struct wse_engine *e)
 {
 	uint64_t v;
