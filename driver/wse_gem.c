@@ -243,7 +243,11 @@ struct drm_gem_object *wse_gem_import_sgt(struct drm_device *drm, struct dma_buf
 	return obj;
 }
 
-/* From another driver, or another wafer. */
+/*
+ * From another driver, or another wafer. We are no dynamic importer: the core has the exporter pin
+ * its memory and waits for the fences of moving and clearing it (DMA_RESV_USAGE_KERNEL) before we
+ * get the mapping, so that no submit has to.
+ */
 struct drm_gem_object *wse_gem_import(struct drm_device *drm, struct dma_buf *dma_buf)
 {
 	struct drm_gem_object *obj;
