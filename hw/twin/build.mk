@@ -7,7 +7,7 @@ CFLAGS_hw/twin/tests := -D_GNU_SOURCE
 
 $(eval $(call c_archive,hw/libwse_twin.a,hw/model/model.c $(wildcard hw/twin/*.c)))
 
-TWIN_TESTS := numerics wide scalar translate quick ways queue tensor refusals fabric index rounds confluence
+TWIN_TESTS := numerics wide scalar translate quick ways queue tensor refusals fabric streams index rounds confluence
 $(foreach t,$(TWIN_TESTS),$(eval $(call c_test,hw/twin/tests/test_$(t),hw/twin/tests/dev.c,$(TWIN),-lm,$(B)/asan/hw/libwse_twin.a)))
 $(foreach t,gemm parts,$(eval $(call c_test,hw/twin/tests/test_$(t),hw/twin/tests/dev.c hw/twin/tests/layer.c,$(TWIN),-lm,$(B)/asan/hw/libwse_twin.a)))
 # test_gemm and test_parts run the firmware's kernels; `build/hw/twin/tests/test_gemm bench` measures

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: MIT
+/* Streams through the tile by its edge ports: every shape, page lists, masks, and those that nobody takes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "softfp.h"
+#include "tile.h"
+
+#define OUT  (DEV_DATA + 0x400000)
+#define MASK (DEV_DATA + 0x800000)
+
+static uint64_t state = 0x123456789abcdefull;
+
+static uint32_t rnd(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state >> 16;
+}
+
+/* ---- streams through the tile, north to south ---- */
+
+static void emit_through(struct code *c, uint32_t core)
+{
+	(void)core;
+	route(c, 5, WSE_PORT_N, 1u << WSE_PORT_S);
+	park(c);
+}
+
+struct stream {
+	uint32_t cols, k, b, nblk;
+	uint8_t etype, flags;
+	bool pages;
+};
+
+static uint64_t place(uint64_t base, bool pages, uint64_t off)
+{
+	/* pages of 4 KiB, in an order of their own */
+	return pages ? base + ((off >> 12) * 7 % 64 << 12) + (off & 0xfff) : base + off;
+}
+
+static void page_list(struct dev *d, uint64_t at, uint64_t base)
+{
+	uint64_t i, a;
+
+	for (i = 0; i < 64; i++) {
+		a = place(base, true, i << 12);
+		memcpy(d->mem + at + i * 8, &a, 8);
+	}
+}
+
+static uint32_t host32(struct dev *d, uint64_t a, unsigned int size)
+{
+	uint32_t v = 0;
+
+	memcpy(&v, d->mem + a, size);
+	return v;
+}
+
+/* stream-in of random data, captured raw at the south edge */
+static void test_in(const struct stream *t, const char *name)
+{
+	uint32_t size = t->etype == WSE_ETYPE_BF16 ? 2 : 4, lstride, cstride,
+		 mrow = (t->k + 63) / 64 * 8, n = t->nblk * t->b;
+	uint32_t c, k, f, blk, i, bad = 0, want, sent = 0, most = 0;
+	struct wse_sqe in, out;
+	struct wse_cqe e = {0};
+	struct dev d;
+
+	open_dev(&d, 2, t->cols);
+	program_all(&d, emit_through);
+	boot(&d, 0, &e);
+	cstride = (t->k * size + 7) / 8 * 8;
+	lstride = cstride * t->cols + 24;
+	for (i = 0; i < 0x40000; i += 4) {
+		uint32_t v = rnd() % 4 ? rnd() : (rnd() & 1) << 31, w = rnd();
+
+		memcpy(d.mem + DEV_DATA + i, &v, 4);
+		memcpy(d.mem + MASK + i, &w, 4);
+	}
+	page_list(&d, 0x8800, DEV_DATA);
+	page_list(&d, 0x9000, MASK);
+	in = (struct wse_sqe){
+		.opcode = WSE_OP_STREAM_IN,
+		.flags = t->flags,
+		.cols = t->cols,
+		.color = 5,
+		.etype = t->etype,
+		.budget = 1 << 24,
+		.off = 8,
+		.nline = t->nblk,
+		.lstride = lstride,
+		.cstride = cstride,
+		.kcol = t->k,
+		.nfeat = t->b,
+	};
+	if (t->flags & WSE_SQF_MASKED) {
+		in.moff = 16;
+		in.rstride = mrow * t->cols;
+		in.mcstride = mrow;
+		in.mask = t->pages ? 0x9000 : MASK;
+		in.mshift = t->pages ? 12 : 0;
+		in.flags |= t->pages ? 0 : WSE_SQF_MASK_DIRECT;
+	}
+	in.flags |= t->pages ? 0 : WSE_SQF_BUF_DIRECT;
+	in.buf = t->pages ? 0x8800 : DEV_DATA;
+	in.pshift = t->pages ? 12 : 0;
+	/* count what must come: all columns the same number, padded with what never comes */
+	out = (struct wse_sqe){
+		.opcode = WSE_OP_STREAM_OUT,
+		.flags = WSE_SQF_BUF_DIRECT,
+		.cols = t->cols,
+		.color = 5,
+		.etype = WSE_ETYPE_RAW32,
+		.budget = 1000000,
+		.buf = OUT,
+		.nline = 1,
+		.cstride = 0x8000,
+		.nfeat = 1,
+	};
+	static uint32_t expect[8][8192];
+	uint32_t count[8] = {0};
+
+	for (c = 0; c < t->cols; c++) {
+		for (blk = 0; blk < t->nblk; blk++)
+			for (k = 0; k < t->k; k++)
+				for (f = 0; f < t->b; f++) {
+					uint32_t row = blk * t->b + f, v;
+					uint64_t a = place(DEV_DATA, t->pages,
+							   8 + (uint64_t)row * lstride +
+								   c * cstride + k * size);
+					uint64_t ma = place(MASK, t->pages,
+							    16 + (uint64_t)row * mrow * t->cols +
+								    c * mrow + k / 8);
+
+					if (t->flags & WSE_SQF_MASKED &&
+					    !(d.mem[ma] >> (k & 7) & 1))
+						continue;
+					v = t->flags & WSE_SQF_INDEX_ONLY ? 0 : host32(&d, a, size);
+					if (t->etype == WSE_ETYPE_BF16)
+						want = v << 16;
+					else if (t->etype == WSE_ETYPE_FP32)
+						want = (uint32_t)soft_bf16(v) << 16;
+					else
+						want = v;
+					if (t->flags & WSE_SQF_DROP_ZERO && !(want << 1))
+						continue;
+					if (t->etype != WSE_ETYPE_RAW32)
+						want |= f << 14 | k;
+					expect[c][count[c]++] = want;
+				}
+		most = count[c] > most ? count[c] : most;
+		sent += count[c];
+	}
+	(void)n;
+	/* one stream-out per column, since columns carry different numbers */
+	dev_post(&d, 1, &in);
+	dev_ring(&d, 1);
+	for (c = 0; c < t->cols; c++) {
+		if (!count[c])
+			continue;
+		out.col0 = c;
+		out.cols = 1;
+		out.kcol = count[c];
+		out.buf = OUT + c * 0x8000;
+		bad += dev_do(&d, 2, &out, &e) != 0;
+	}
+	bad += !dev_wait(&d, 1, &e) || e.status >> 1;
+	for (c = 0; c < t->cols; c++)
+		for (i = 0; i < count[c]; i++)
+			bad += host32(&d, OUT + c * 0x8000 + i * 4, 4) != expect[c][i];
+	ok(!bad, "stream-in %s: %u wavelets, %u wrong", name, sent, bad);
+	dev_close(&d);
+}
+
+/* stream-out of known words; everything else in memory keeps its bytes */
+static void test_out(const struct stream *t, const char *name)
+{
+	uint32_t size = t->etype == WSE_ETYPE_BF16 ? 2 : 4, cstride = (t->k * size + 7) / 8 * 8,
+		 mrow = (t->k + 63) / 64 * 8;
+	uint32_t lstride = cstride * t->cols + 16, c, k, f, blk, i, n, bad = 0;
+	static uint8_t want[0x40000];
+	struct wse_sqe in, out;
+	struct wse_cqe e = {0};
+	struct dev d;
+
+	open_dev(&d, 3, t->cols);
+	program_all(&d, emit_through);
+	boot(&d, 0, &e);
+	page_list(&d, 0x8800, OUT);
+	page_list(&d, 0x9000, MASK);
+	for (i = 0; i < 0x40000; i++) {
+		d.mem[OUT + i] = rnd();
+		d.mem[MASK + i] = rnd();
+	}
+	memcpy(want, d.mem + OUT, sizeof(want));
+	out = (struct wse_sqe){
+		.opcode = WSE_OP_STREAM_OUT,
+		.flags = t->flags,
+		.cols = t->cols,
+		.color = 5,
+		.etype = t->etype,
+		.budget = 1 << 24,
+		.buf = t->pages ? 0x8800 : OUT,
+		.pshift = t->pages ? 12 : 0,
+		.off = 16,
+		.nline = t->nblk,
+		.lstride = lstride,
+		.cstride = cstride,
+		.kcol = t->k,
+		.nfeat = t->b,
+	};
+	out.flags |= t->pages ? 0 : WSE_SQF_BUF_DIRECT;
+	if (t->flags & WSE_SQF_MASKED) {
+		out.mask = t->pages ? 0x9000 : MASK;
+		out.mshift = t->pages ? 12 : 0;
+		out.flags |= t->pages ? 0 : WSE_SQF_MASK_DIRECT;
+		out.rstride = mrow * t->cols;
+		out.mcstride = mrow;
+	}
+	dev_post(&d, 2, &out);
+	dev_ring(&d, 2);
+	for (c = 0; c < t->cols; c++) {
+		n = 0;
+		for (blk = 0; blk < t->nblk; blk++)
+			for (k = 0; k < t->k; k++)
+				for (f = 0; f < t->b; f++) {
+					uint32_t row = blk * t->b + f, v = rnd();
+					uint64_t ma = place(MASK, t->pages,
+							    (uint64_t)row * mrow * t->cols +
+								    c * mrow + k / 8);
+					uint64_t a = place(0, t->pages,
+							   16 + (uint64_t)row * lstride +
+								   c * cstride + k * size);
+					uint16_t h = soft_bf16(v);
+
+					if (t->flags & WSE_SQF_MASKED &&
+					    !(d.mem[ma] >> (k & 7) & 1))
+						continue;
+					memcpy(d.mem + DEV_DATA + n++ * 4, &v, 4);
+					memcpy(want + a, size == 2 ? (void *)&h : (void *)&v, size);
+				}
+		if (!n)
+			continue;
+		in = (struct wse_sqe){
+			.opcode = WSE_OP_STREAM_IN,
+			.flags = WSE_SQF_BUF_DIRECT,
+			.col0 = c,
+			.cols = 1,
+			.color = 5,
+			.etype = WSE_ETYPE_RAW32,
+			.budget = 1 << 24,
+			.buf = DEV_DATA,
+			.nline = 1,
+			.kcol = n,
+			.nfeat = 1,
+		};
+		bad += dev_do(&d, 1, &in, &e) != 0;
+	}
+	bad += !dev_wait(&d, 2, &e) || e.status >> 1;
+	for (i = 0; i < sizeof(want); i++)
+		bad += want[i] != d.mem[OUT + i];
+	ok(!bad, "stream-out %s: %u wrong", name, bad);
+	dev_close(&d);
+}
+
+static void test_streams(void)
+{
+	static const struct {
+		struct stream s;
+		const char *name;
+	} in[] =
+		{
+			{{3, 13, 4, 5, WSE_ETYPE_BF16, 0, false}, "bf16 dense"},
+			{{3, 70, 2, 9, WSE_ETYPE_BF16, WSE_SQF_MASKED, false}, "bf16 masked"},
+			{{2, 33, 1, 20, WSE_ETYPE_BF16, WSE_SQF_DROP_ZERO, true},
+			 "bf16, zeros dropped, pages"},
+			{{3, 21, 4, 6, WSE_ETYPE_FP32, 0, true}, "binary32, pages"},
+			{{2, 100, 2, 6, WSE_ETYPE_FP32, WSE_SQF_MASKED | WSE_SQF_DROP_ZERO, true},
+			 "binary32 masked, zeros dropped, pages"},
+			{{3, 50, 1, 7, WSE_ETYPE_RAW32, 0, false}, "raw"},
+			{{3, 50, 1, 7, WSE_ETYPE_RAW32, WSE_SQF_MASKED, true}, "raw masked, pages"},
+			{{2, 40, 4, 3, WSE_ETYPE_BF16, WSE_SQF_INDEX_ONLY, false}, "indices"},
+			{{2, 40, 4, 3, WSE_ETYPE_BF16, WSE_SQF_INDEX_ONLY | WSE_SQF_MASKED, true},
+			 "indices masked"},
+		},
+	  out[] = {
+		  {{3, 13, 4, 5, WSE_ETYPE_BF16, 0, false}, "bf16"},
+		  {{3, 70, 2, 5, WSE_ETYPE_BF16, WSE_SQF_MASKED, true}, "bf16 masked, pages"},
+		  {{2, 30, 4, 4, WSE_ETYPE_FP32, 0, true}, "binary32, pages"},
+		  {{3, 30, 4, 4, WSE_ETYPE_FP32, WSE_SQF_MASKED, false}, "binary32 masked"},
+		  {{3, 30, 1, 4, WSE_ETYPE_RAW32, WSE_SQF_MASKED, true}, "raw masked, pages"},
+	  };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(in) / sizeof(*in); i++)
+		test_in(&in[i].s, in[i].name);
+	for (i = 0; i < sizeof(out) / sizeof(*out); i++)
+		test_out(&out[i].s, out[i].name);
+}
+
+static void test_stuck_streams(void)
+{
+	struct wse_sqe s = {
+		.opcode = WSE_OP_STREAM_IN,
+		.flags = WSE_SQF_BUF_DIRECT,
+		.col0 = 1,
+		.cols = 2,
+		.color = 9,
+		.budget = 5000,
+		.buf = DEV_DATA,
+		.nline = 1,
+		.kcol = 100,
+		.nfeat = 1,
+	};
+	const struct wse_fault *f;
+	struct wse_cqe e = {0};
+	struct dev d;
+
+	open_dev(&d, 2, 3);
+	is(dev_do(&d, 1, &s, &e), WSE_ST_DEADLOCK, "a stream into a color without a route");
+	f = dev_fault(&d, &e);
+	ok(f->cause == WSE_CAUSE_WAIT_PORT && f->color == 9 && !f->row && f->col == 1 &&
+		   f->ncores == 2 && !f->pc,
+	   "the record names its lowest port");
+	s.opcode = WSE_OP_STREAM_OUT;
+	is(dev_do(&d, 1, &s, &e), WSE_ST_DEADLOCK, "a stream-out that nobody feeds");
+	f = dev_fault(&d, &e);
+	ok(f->cause == WSE_CAUSE_WAIT_PORT && f->row == 1 && f->col == 1 && f->ncores == 2,
+	   "the record names its lowest port");
+	s.opcode = WSE_OP_STREAM_IN;
+	s.kcol = 4;
+	s.etype = WSE_ETYPE_RAW32;
+	s.color = 10;
+	is(dev_do(&d, 1, &s, &e), 0, "what the channel holds is accepted");
+	d.fail_from = DEV_DATA + 6;
+	d.fail_to = DEV_DATA + 7;
+	s.color = 11;
+	is(dev_do(&d, 1, &s, &e), WSE_ST_DMA_ERROR, "a stream whose memory fails");
+	is(dev_fault(&d, &e)->iova, DEV_DATA, "names the bus address");
+	dev_close(&d);
+}
+
+int main(void)
+{
+	test_streams();
+	test_stuck_streams();
+	return tap_end();
+}
