@@ -123,21 +123,27 @@ static void run_part(struct wse_mesh *m)
 struct turns {
 	struct wse_model *m;
 	uint32_t threads;
+	bool taken[WSE_PARTS_MAX];
 };
 
+/* its own parts, where their memory is; then those that the others have not come to */
 static void run_parts(void *arg, uint32_t thread)
 {
 	struct turns *t = arg;
-	uint32_t i;
+	uint32_t n = t->m->nmesh, i;
 
-	for (i = 0; i < t->m->nmesh; i++)
-		if (wse_mesh_thread(t->m, i, t->threads) == thread)
+	for (i = 0; i < n; i++)
+		if (wse_mesh_thread(t->m, i, t->threads) == thread &&
+		    !__atomic_exchange_n(&t->taken[i], true, __ATOMIC_RELAXED))
+			run_part(&t->m->mesh[i]);
+	for (i = n; t->threads > 1 && i-- > 0;)
+		if (!t->taken[i] && !__atomic_exchange_n(&t->taken[i], true, __ATOMIC_RELAXED))
 			run_part(&t->m->mesh[i]);
 }
 
 static void run_cores(struct wse_model *m)
 {
-	struct turns t = {m, 1};
+	struct turns t = {.m = m, .threads = 1};
 	uint32_t n = 0, i;
 
 	for (i = 0; i < m->nmesh; i++)
