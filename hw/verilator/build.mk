@@ -70,8 +70,8 @@ ALL += $(B)/rtl/tests/$(1)
 SUITES += $(B)/rtl/tests/$(1)
 endef
 $(eval $(call rtl_test,model_host,hw/rtl/tests/model_host.c))
-$(foreach t,queue fabric index rounds,$(eval $(call rtl_test,test_$(t),hw/twin/tests/test_$(t).c,-DTEST_RTL)))
-$(foreach t,queue fabric index rounds,$(eval $(call rtl_test,seed_$(t),hw/twin/tests/test_$(t).c,-DTEST_RTL -DRTL_SEED=0x9e3779b97f4a7c15ull)))
+$(foreach t,queue fabric streams index rounds,$(eval $(call rtl_test,test_$(t),hw/twin/tests/test_$(t).c,-DTEST_RTL)))
+$(foreach t,queue fabric streams index rounds,$(eval $(call rtl_test,seed_$(t),hw/twin/tests/test_$(t).c,-DTEST_RTL -DRTL_SEED=0x9e3779b97f4a7c15ull)))
 SUITES += hw/rtl/tests/test-tiles
 
 .PHONY: tile FORCE
