@@ -7,6 +7,8 @@ $(error the path "$(CURDIR)" contains a space, which make cannot handle: move th
 endif
 
 B := build
+# what builds and then runs builds on all processors, unless make was told how many jobs
+JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 CC := gcc
 WARN := -Wall -Wextra -Werror
 # -ffp-contract=off: the numerics contract forbids fused multiply-add everywhere a bit can depend on it
@@ -40,7 +42,7 @@ setup: ## install the packages that building and testing need (apt-get, as root)
 	scripts/setup
 
 test: setup-if-missing ## build everything and run every test that fits in CI
-	$(MAKE) all
+	$(MAKE) $(JOBS) all
 	selftests/run-suites $(BESIDE) $(SUITES)
 
 .PHONY: setup-if-missing

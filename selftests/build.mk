@@ -35,12 +35,12 @@ TRAIN_NEEDS := $(B)/wse-train $(B)/firmware/wse-fw.bin $(addprefix $(B)/firmware
 
 .PHONY: run train
 run: setup-if-missing ## the main job: a GPT learns real text on two RTL wafers behind a stock kernel
-	$(MAKE) $(call job_tiles,4x4) $(TRAIN_NEEDS) $(B)/wse-emu $(B)/wse.ko
+	$(MAKE) $(JOBS) $(call job_tiles,4x4) $(TRAIN_NEEDS) $(B)/wse-emu $(B)/wse.ko
 	scripts/run $(RUN_ARGS)
 
 # twelve rows hold three sequences, so that a weight that goes down a column feeds as many
 train: setup-if-missing ## nanoGPT's recipe in this process, on the twin
-	$(MAKE) $(call job_tiles,) $(TRAIN_NEEDS)
+	$(MAKE) $(JOBS) $(call job_tiles,) $(TRAIN_NEEDS)
 	$(if $(findstring --checkpoint_path,$(TRAIN_ARGS)),,rm -rf $(B)/train)
 	$(B)/wse-train --params libwse/configs/gpt_train.yaml \
 		--devices sim:func,rows=12,cols=4 --model_dir $(B)/train --require mean $(TRAIN_ARGS)
