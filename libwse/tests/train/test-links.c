@@ -117,17 +117,21 @@ static void loops(void)
 	symlink("..", "far/in/q");
 	refuses("data", -ELOOP, "data/c/in/q leads back to data/c,", "remove the link");
 
-	/* no loop, and yet 2^30 ways from l0 to l30 */
-	for (int i = 0; i <= 30; i++) {
+	/*
+	 * No loop, and yet 88,572 links to follow from l0, of which no path has more than ten. The
+	 * kernel refuses a path with more than 40, and when a file system is mounted meanwhile it
+	 * walks again and counts on: a path of 21 may be refused.
+	 */
+	for (int i = 0; i <= 10; i++) {
 		snprintf(path, sizeof(path), "l%d", i);
 		mkdir(path, 0777);
-		for (int j = 0; j < 2 && i < 30; j++) {
+		for (int j = 0; j < 3 && i < 10; j++) {
 			snprintf(path, sizeof(path), "l%d/%d", i, j);
 			snprintf(to, sizeof(to), "../l%d", i + 1);
 			symlink(to, path);
 		}
 	}
-	refuses("l0", -ELOOP, "more than 65536 links to directories were followed", "l0/0/0/0");
+	refuses("l0", -ELOOP, "more than 65536 links to directories were followed", "l0/2/0/");
 	reads("data/m", "mmm ", "and a directory without them");
 }
 
