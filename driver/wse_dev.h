@@ -140,6 +140,7 @@ static inline void wse_write(const struct wse_device *wdev, u32 reg, u32 value)
 	writel(value, wdev->mmio + reg);
 }
 
+void wse_init_early(struct wse_device *wdev);
 int wse_dev_identify(struct wse_device *wdev);
 int wse_dev_alloc(struct wse_device *wdev);
 int wse_dev_enable(struct wse_device *wdev);

@@ -138,11 +138,9 @@ static int wse_init_wq(struct drm_device *drm, struct workqueue_struct **wq, con
 	return *wq ? drmm_add_action_or_reset(drm, wse_destroy_wq, *wq) : -ENOMEM;
 }
 
-static int wse_init(struct wse_device *wdev)
+/* What cannot fail and needs no giving back; the devices of KUnit begin here, too. */
+void wse_init_early(struct wse_device *wdev)
 {
-	struct drm_device *drm = &wdev->drm;
-	int ret;
-
 	spin_lock_init(&wdev->lock);
 	INIT_LIST_HEAD(&wdev->pending);
 	INIT_LIST_HEAD(&wdev->active);
@@ -158,6 +156,14 @@ static int wse_init(struct wse_device *wdev)
 	INIT_WORK(&wdev->dump_work, wse_dump_work);
 	INIT_DELAYED_WORK(&wdev->reap_work, wse_reap_work);
 	INIT_DELAYED_WORK(&wdev->watchdog, wse_watchdog);
+}
+
+static int wse_init(struct wse_device *wdev)
+{
+	struct drm_device *drm = &wdev->drm;
+	int ret;
+
+	wse_init_early(wdev);
 	ret = drmm_mutex_init(drm, &wdev->hw_mutex);
 	if (!ret)
 		ret = drmm_mutex_init(drm, &wdev->fw_mutex);

@@ -15,7 +15,6 @@
 #include "wse_cmd.h"
 #include "wse_ctx.h"
 #include "wse_dev.h"
-#include "wse_dump.h"
 #include "wse_job.h"
 #include "wse_lease.h"
 #include "wse_list.h"
@@ -400,20 +399,9 @@ static struct wse_device *wse_test_gone_device(struct kunit *test)
 	wdev->drm.dev = &pdev->dev;
 	wdev->geom.queues = 1;
 
+	wse_init_early(wdev);
 	mutex_init(&wdev->hw_mutex);
 	mutex_init(&wdev->cycles_lock);
-	spin_lock_init(&wdev->lock);
-	INIT_LIST_HEAD(&wdev->pending);
-	INIT_LIST_HEAD(&wdev->active);
-	INIT_LIST_HEAD(&wdev->waiters);
-	init_llist_head(&wdev->reap);
-	init_waitqueue_head(&wdev->lease_wait);
-	INIT_WORK(&wdev->push_work, wse_push_work);
-	INIT_WORK(&wdev->reset_work, wse_reset_work);
-	INIT_WORK(&wdev->lease_work, wse_lease_work);
-	INIT_WORK(&wdev->dump_work, wse_dump_work);
-	INIT_DELAYED_WORK(&wdev->reap_work, wse_reap_work);
-	INIT_DELAYED_WORK(&wdev->watchdog, wse_watchdog);
 	wdev->slow_wq = alloc_workqueue("wse-kunit", WQ_UNBOUND, 0);
 	KUNIT_ASSERT_NOT_NULL(test, wdev->slow_wq);
 	KUNIT_ASSERT_EQ(test, 0,
