@@ -42,12 +42,17 @@ static int dma_write(void *host, uint64_t iova, const void *buf, size_t len)
 	return 0;
 }
 
+static const void *dma_at(void *host, uint64_t iova, size_t len)
+{
+	return guest(host, iova, len);
+}
+
 static void irq(void *host, unsigned int vector)
 {
 	(void)host, (void)vector; /* completions are read from the rings */
 }
 
-static const struct wse_host_ops host_ops = {dma_read, dma_write, irq};
+static const struct wse_host_ops host_ops = {dma_read, dma_write, irq, dma_at};
 
 static uint64_t sq_iova(unsigned int q)
 {

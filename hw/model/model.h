@@ -19,11 +19,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WSE_MODEL_API 1	/* raised when this file changes incompatibly */
+#define WSE_MODEL_API 2	/* raised when this file changes incompatibly */
 
 struct wse_model;
 
-/* What the model needs of its host. All required. */
+/* What the model needs of its host. All required but dma_at. */
 struct wse_host_ops {
 	/*
 	 * Bus-master access, len bytes at bus address iova. 0, or a negative errno, which the device sees
@@ -33,6 +33,11 @@ struct wse_host_ops {
 	int (*dma_write)(void *host, uint64_t iova, const void *buf, size_t len);
 	/* MSI-X request, edge. INTR_MASK has been applied. */
 	void (*irq)(void *host, unsigned int vector);
+	/*
+	 * Optional, asked by func alone: where the len bytes at iova are, which stay there until the call into the model
+	 * returns, to be read without a copy. NULL: dma_read decides, also for what may not be read.
+	 */
+	const void *(*dma_at)(void *host, uint64_t iova, size_t len);
 };
 
 struct wse_model_cfg {

@@ -362,7 +362,7 @@ static int parse(int argc, char **argv, struct options *o)
 
 static int open_model(struct run *run, const struct options *o)
 {
-	static const struct wse_host_ops alone = {no_read, no_write, no_irq};
+	static const struct wse_host_ops alone = {no_read, no_write, no_irq, NULL};
 	struct wse_model_cfg cfg = {.rows = o->rows, .cols = o->cols};
 	int err;
 

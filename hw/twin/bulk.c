@@ -21,7 +21,7 @@
 
 #define PATIENCE 32 /* rounds a source waits for its consumers while others move */
 
-static struct bulk_worker *new_worker(const struct wse_model *m, const struct wse_kernels *k)
+static struct bulk_worker *new_worker(const struct wse_model *m)
 {
 	struct bulk_worker *w = aligned_alloc(64, sizeof(*w));
 	uint32_t i;
@@ -29,9 +29,9 @@ static struct bulk_worker *new_worker(const struct wse_model *m, const struct ws
 	if (!w)
 		return NULL;
 	memset(w, 0, sizeof(*w));
-	w->one.k = k;
+	w->one.k = &m->k;
 	for (i = 0; i < WSE_BULK_LAG; i++)
-		w->r[i].k = k;
+		w->r[i].k = &m->k;
 	if (!wse_bulk_open(&w->ports, m) && !wse_bulk_open(&w->any, m))
 		return w;
 	wse_bulk_close(&w->ports);
@@ -67,7 +67,7 @@ static struct bulks *get(struct wse_model *m)
 	b->set = calloc(m->cols, sizeof(*b->set));
 	b->port = calloc(m->cols, sizeof(*b->port));
 	b->mover = calloc(2 * (size_t)m->ncores, sizeof(*b->mover));
-	if (b->set && b->port && b->mover && wse_kernels_get(0, &b->k) && wse_bulk_workers(m, 1))
+	if (b->set && b->port && b->mover && wse_bulk_workers(m, 1))
 		return b;
 	wse_bulk_free(m);
 	return NULL;
@@ -80,7 +80,7 @@ uint32_t wse_bulk_workers(struct wse_model *m, uint32_t n)
 
 	for (i = 0; i < n; i++) {
 		if (!b->w[i])
-			b->w[i] = new_worker(m, &b->k);
+			b->w[i] = new_worker(m);
 		if (!b->w[i])
 			return i;
 	}

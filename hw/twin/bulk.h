@@ -102,7 +102,6 @@ struct column { /* what a north port feeds */
 };
 
 struct bulks { /* wse_model.bulk */
-	struct wse_kernels k;
 	struct bulk_worker *w[WSE_PARTS_MAX];
 	struct column *set; /* [cols] */
 	/* sets of the last time: of ports, [cols], and movers, [2 * ncores] */

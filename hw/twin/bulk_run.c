@@ -64,7 +64,7 @@ static uint32_t good_prefix(const struct wse_engine *e, const struct run *r, uin
 static void words_of(const struct run *r, uint32_t at, uint32_t n, uint32_t *w)
 {
 	for (; n; n--, at++)
-		*w++ = wse_u(r->v[at - r->at]) | (at & (r->dense - 1u)) << 14 | at >> r->shift;
+		*w++ = wse_wavelet(r->v[at - r->at], at, r->shift);
 }
 
 /* whole ks of a dense run, from its element at on; w: what is known of the lanes' operand, or NULL */
@@ -93,7 +93,7 @@ static void dot_ks(const struct wse_kernels *k, struct node *x, uint32_t at, uin
 	uint32_t w[64], n;
 
 	if (wide) {
-		bool fused = k->fma && wse_exact(wide->range, wse_range_of_sums(acc, nb * t));
+		bool fused = k->fma && wse_exact(wide->range, k->range_of_sums(acc, nb * t));
 
 		k->dot_cols(acc, wide->copy, at >> x->fab->shift, t, nb, nk, out, fused);
 		return;

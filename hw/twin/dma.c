@@ -24,12 +24,17 @@ void wse_buf_open(struct wse_buf *b, uint64_t base, bool direct, uint8_t shift)
 	memset(b->tag, 0, sizeof(b->tag));
 }
 
+static unsigned int slot_of(const struct wse_buf *b, uint64_t entry)
+{
+	return entry % (sizeof(b->tag) / sizeof(*b->tag));
+}
+
 /* bus address of a byte and how many follow it on its page */
 static int translate(struct wse_model *m, struct wse_buf *b, uint64_t off, uint64_t *iova,
 		     uint64_t *room, uint64_t *bad)
 {
 	uint64_t i = off >> b->shift, in = off & ((1ull << b->shift) - 1), entry;
-	unsigned int slot = i % (sizeof(b->tag) / sizeof(*b->tag));
+	unsigned int slot = slot_of(b, i);
 	int err;
 
 	if (b->direct) {
@@ -49,6 +54,22 @@ static int translate(struct wse_model *m, struct wse_buf *b, uint64_t off, uint6
 	*iova = b->page[slot] + in;
 	*room = (1ull << b->shift) - in;
 	return 0;
+}
+
+const void *wse_buf_at(struct wse_model *m, struct wse_buf *b, uint64_t off, size_t len)
+{
+	uint64_t i = off >> b->shift, iova, room, bad;
+	const void *at;
+
+	/* an entry of the list that must be read first may be refused: that is told by a copy alone */
+	if (!m->ops.dma_at || (!b->direct && b->tag[slot_of(b, i)] != i + 1))
+		return NULL;
+	if (translate(m, b, off, &iova, &room, &bad) || room < len)
+		return NULL;
+	at = m->ops.dma_at(m->host, iova, len);
+	if (at)
+		m->cnt[WSE_CNT_DMA_RD] += len;
+	return at;
 }
 
 int wse_buf_read(struct wse_model *m, struct wse_buf *b, uint64_t off, void *dst, size_t len,

@@ -109,38 +109,26 @@ static void to_cols(float *c, const uint8_t *x, int32_t stride, uint32_t tokens,
 	}
 }
 
-/* ---- ranges: exponents << 7 of bf16, the greatest, and the greatest of EXP_BF16 less those ---- */
+/* ---- ranges and values ---- */
 
-#define EXP_BF16 0x7f80
-
-struct ends {
-	int16_t last, least;
-};
-
-/* infinity and NaN, too: their exponent is the last one, and less it nothing is left */
-static struct wse_range range_between(struct ends e)
-{
-	return (struct wse_range){(int16_t)((EXP_BF16 - e.least) >> 7), (int16_t)(e.last >> 7)};
-}
-
-__attribute__((target_clones("avx2", "default"))) static void add_row(struct ends *ends,
+__attribute__((target_clones("avx2", "default"))) static void add_row(struct wse_ends *ends,
 								      const int16_t *x, uint32_t n)
 {
 	int16_t last = ends->last, least = ends->least;
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
-		int16_t e = x[i] & EXP_BF16, left = e ? (int16_t)(EXP_BF16 - e) : 0;
+		int16_t e = x[i] & WSE_EXP_BF16, left = e ? (int16_t)(WSE_EXP_BF16 - e) : 0;
 
 		last = e > last ? e : last;
 		least = left > least ? left : least;
 	}
-	*ends = (struct ends){last, least};
+	*ends = (struct wse_ends){last, least};
 }
 
 struct wse_range wse_range_of(const void *x, int32_t stride, uint32_t tokens, uint32_t rows)
 {
-	struct ends ends = {0, 0};
+	struct wse_ends ends = {0, 0};
 	const uint8_t *from = x;
 
 	if (stride == (int32_t)tokens * 2) { /* one row behind the other */
@@ -149,25 +137,71 @@ struct wse_range wse_range_of(const void *x, int32_t stride, uint32_t tokens, ui
 	}
 	for (; rows; rows--, from += stride)
 		add_row(&ends, (const int16_t *)(const void *)from, tokens);
-	return range_between(ends);
+	return wse_range_between(ends);
 }
 
-__attribute__((target_clones("avx2", "default"))) struct wse_range
-wse_range_of_sums(const uint32_t *v, uint32_t n)
+__attribute__((target_clones("avx2", "default"))) static struct wse_range
+range_of_sums(const uint32_t *v, uint32_t n)
 {
 	int32_t last = 0, least = 0;
 	uint32_t low = 0, i;
 
 	for (i = 0; i < n; i++) {
-		int32_t e = (int32_t)(v[i] >> 16 & EXP_BF16), left = e ? EXP_BF16 - e : 0;
+		int32_t e = (int32_t)(v[i] >> 16 & WSE_EXP_BF16), left = e ? WSE_EXP_BF16 - e : 0;
 
 		low |= v[i];
 		last = e > last ? e : last;
 		least = left > least ? left : least;
 	}
 	if (low & 0xffff)
-		return (struct wse_range){0, 255};
-	return range_between((struct ends){(int16_t)last, (int16_t)least});
+		return WSE_RANGE_ANY;
+	return wse_range_between((struct wse_ends){(int16_t)last, (int16_t)least});
+}
+
+/* four rows at a time are interleaved as words, then widened */
+static void widen4(float *v, const uint16_t *const *row, uint32_t n)
+{
+	const __m128i zero = _mm_setzero_si128();
+	uint32_t k, i;
+
+	for (k = 0; k + 8 <= n; k += 8, v += 32) {
+		__m128i a = _mm_loadu_si128((const __m128i *)(const void *)(row[0] + k));
+		__m128i b = _mm_loadu_si128((const __m128i *)(const void *)(row[1] + k));
+		__m128i c = _mm_loadu_si128((const __m128i *)(const void *)(row[2] + k));
+		__m128i d = _mm_loadu_si128((const __m128i *)(const void *)(row[3] + k));
+		__m128i ab[2] = {_mm_unpacklo_epi16(a, b), _mm_unpackhi_epi16(a, b)};
+		__m128i cd[2] = {_mm_unpacklo_epi16(c, d), _mm_unpackhi_epi16(c, d)};
+		__m128i *to = (__m128i *)(void *)v;
+
+		for (i = 0; i < 2; i++) {
+			__m128i lo = _mm_unpacklo_epi32(ab[i], cd[i]);
+			__m128i hi = _mm_unpackhi_epi32(ab[i], cd[i]);
+
+			_mm_storeu_si128(to + 4 * i, _mm_unpacklo_epi16(zero, lo));
+			_mm_storeu_si128(to + 4 * i + 1, _mm_unpackhi_epi16(zero, lo));
+			_mm_storeu_si128(to + 4 * i + 2, _mm_unpacklo_epi16(zero, hi));
+			_mm_storeu_si128(to + 4 * i + 3, _mm_unpackhi_epi16(zero, hi));
+		}
+	}
+	for (; k < n; k++)
+		for (i = 0; i < 4; i++)
+			*v++ = wse_f(wse_bf16_widen(row[i][k]));
+}
+
+struct wse_range wse_values(float *v, const uint16_t *const *row, uint32_t nk, unsigned int nb)
+{
+	struct wse_ends ends = {0, 0};
+	unsigned int f;
+	uint32_t k;
+
+	for (f = 0; f < nb; f++)
+		add_row(&ends, (const int16_t *)(const void *)row[f], nk);
+	if (nb == 4)
+		widen4(v, row, nk);
+	for (k = 0; nb != 4 && k < nk; k++)
+		for (f = 0; f < nb; f++)
+			*v++ = wse_f(wse_bf16_widen(row[f][k]));
+	return wse_range_between(ends);
 }
 
 const struct wse_kernels wse_kernels_any = {
@@ -178,6 +212,8 @@ const struct wse_kernels wse_kernels_any = {
 	.axpy_two = axpy_two_any,
 	.dot = dot,
 	.dot_cols = dot_cols_any,
+	.values = wse_values,
+	.range_of_sums = range_of_sums,
 	.to_rows = to_rows_any,
 	.to_cols = to_cols,
 };
@@ -194,6 +230,10 @@ bool wse_kernels_get(unsigned int which, struct wse_kernels *k)
 	k->fma = which > 1 && wse_cpu_fma();
 	if (!k->dot)
 		k->dot = wse_kernels_avx2.dot;
+	if (!k->values)
+		k->values = wse_values;
+	if (!k->range_of_sums)
+		k->range_of_sums = range_of_sums;
 	if (!k->to_cols)
 		k->to_cols = to_cols;
 	return true;

@@ -5,8 +5,28 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #define WSE_PANEL 16u /* rows that a copy by columns has side by side */
+
+/*
+ * Exponents, as they stand in bf16 and binary32, of values that are not 0; FIRST > LAST where all are 0. A product of two
+ * bf16 has 16 significant bits, so binary32 holds it as it is unless it is too small or too large: then, and only
+ * then, does it matter that a MAC rounds its product (hw/doc/core.md), and a fused one gives other bits. NaN and infinity
+ * count as too large.
+ */
+struct wse_range {
+	int16_t first, last;
+};
+
+/* element i of a dense run as a wavelet: feature i % nb of k = i / nb, nb = 1 << shift */
+static inline uint32_t wse_wavelet(float v, uint32_t i, unsigned int shift)
+{
+	uint32_t u;
+
+	memcpy(&u, &v, sizeof(u));
+	return u | (i & ((1u << shift) - 1)) << 14 | i >> shift;
+}
 
 /*
  * acc: [nb][tokens], x: row 0 of the operand (dense: the first row wanted), stride bytes to the
@@ -36,19 +56,14 @@ struct wse_kernels {
 	/* out[nk][nb] of rows k ... k + nk - 1 */
 	void (*dot_cols)(const uint32_t *acc, const float *c, uint32_t k, uint32_t tokens,
 			 unsigned int nb, uint32_t nk, uint32_t *out, bool fused);
+	/* bf16 row[nb][nk] as values v[nk][nb], and their range; nb is 1, 2 or 4 */
+	struct wse_range (*values)(float *v, const uint16_t *const *row, uint32_t nk,
+				   unsigned int nb);
+	/* of n binary32 that may not be bf16: then they count as too large */
+	struct wse_range (*range_of_sums)(const uint32_t *v, uint32_t n);
 	/* the copies, of rows rows */
 	void (*to_rows)(float *r, const uint8_t *x, int32_t stride, uint32_t tokens, uint32_t rows);
 	void (*to_cols)(float *c, const uint8_t *x, int32_t stride, uint32_t tokens, uint32_t rows);
-};
-
-/*
- * Exponents, as they stand in bf16 and binary32, of values that are not 0; FIRST > LAST where all are 0. A product of two
- * bf16 has 16 significant bits, so binary32 holds it as it is unless it is too small or too large: then, and only
- * then, does it matter that a MAC rounds its product (hw/doc/core.md), and a fused one gives other bits. NaN and infinity
- * count as too large.
- */
-struct wse_range {
-	int16_t first, last;
 };
 
 /* of what lies in either */
@@ -64,10 +79,25 @@ static inline bool wse_exact(struct wse_range a, struct wse_range b)
 	return a.first + b.first >= 128 && a.last + b.last <= 380 && a.last < 255 && b.last < 255;
 }
 
+#define WSE_RANGE_ANY ((struct wse_range){0, 255}) /* nothing is known of them */
+#define WSE_EXP_BF16  0x7f80
+
+/* what exponents tell, << 7 as in bf16: the greatest, and the greatest of WSE_EXP_BF16 less those that are not 0 */
+struct wse_ends {
+	int16_t last, least;
+};
+
+/* infinity and NaN, too: their exponent is the last one, and less it nothing is left */
+static inline struct wse_range wse_range_between(struct wse_ends e)
+{
+	return (struct wse_range){(int16_t)((WSE_EXP_BF16 - e.least) >> 7), (int16_t)(e.last >> 7)};
+}
+
 /* of bf16 in rows rows, tokens in each, stride bytes apart */
 struct wse_range wse_range_of(const void *x, int32_t stride, uint32_t tokens, uint32_t rows);
-/* of n binary32 that may not be bf16: then they count as too large */
-struct wse_range wse_range_of_sums(const uint32_t *v, uint32_t n);
+
+/* wse_kernels.values for any processor */
+struct wse_range wse_values(float *v, const uint16_t *const *row, uint32_t nk, unsigned int nb);
 
 /* which: 0 the best that this processor has, 1 no vector extension, 2 AVX2, 3 AVX-512; false: it
  * has not */

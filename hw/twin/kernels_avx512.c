@@ -100,6 +100,95 @@ static void to_rows(float *r, const uint8_t *x, int32_t stride, uint32_t tokens,
 	(tokens % 16 ? to_rows_8 : to_rows_16)(r, x, stride, tokens, rows);
 }
 
+/* ---- values and ranges: 32 exponents at once, in halves of words ---- */
+
+struct ends32 {
+	__m512i last, least;
+};
+
+static inline void add32(struct ends32 *e, __m512i x)
+{
+	const __m512i all = _mm512_set1_epi16(WSE_EXP_BF16);
+	__m512i left;
+
+	x = _mm512_and_si512(x, all);
+	left = _mm512_maskz_sub_epi16(_mm512_test_epi16_mask(x, x), all, x);
+	e->last = _mm512_max_epi16(e->last, x);
+	e->least = _mm512_max_epi16(e->least, left);
+}
+
+/* the greatest of 32, none of which is negative */
+static inline int16_t greatest(__m512i x)
+{
+	__m256i h = _mm256_max_epi16(_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64(x, 1));
+	__m128i q = _mm_max_epi16(_mm256_castsi256_si128(h), _mm256_extracti128_si256(h, 1));
+
+	q = _mm_minpos_epu16(_mm_xor_si128(q, _mm_set1_epi16(0x7fff)));
+	return (int16_t)((_mm_cvtsi128_si32(q) ^ 0x7fff) & 0x7fff);
+}
+
+static inline struct wse_range range32(const struct ends32 *e)
+{
+	return wse_range_between((struct wse_ends){greatest(e->last), greatest(e->least)});
+}
+
+static inline __m512i halves(const uint16_t *a, const uint16_t *b, const uint16_t *c,
+			     const uint16_t *d)
+{
+	__m512i x = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(const void *)a));
+
+	x = _mm512_inserti32x4(x, _mm_loadu_si128((const __m128i *)(const void *)b), 1);
+	x = _mm512_inserti32x4(x, _mm_loadu_si128((const __m128i *)(const void *)c), 2);
+	return _mm512_inserti32x4(x, _mm_loadu_si128((const __m128i *)(const void *)d), 3);
+}
+
+static struct wse_range values(float *v, const uint16_t *const *row, uint32_t nk, unsigned int nb)
+{
+	/* word 4 k + f gets half 8 f + k of four rows of eight, as its upper one; the same 4 k on */
+	const __m512i at = _mm512_slli_epi32(
+		_mm512_setr_epi32(0, 8, 16, 24, 1, 9, 17, 25, 2, 10, 18, 26, 3, 11, 19, 27), 16);
+	const __m512i next = _mm512_add_epi32(at, _mm512_set1_epi32(4 << 16));
+	struct ends32 ends = {_mm512_setzero_si512(), _mm512_setzero_si512()};
+	const uint16_t *rest[4];
+	struct wse_range r;
+	uint32_t k, f;
+
+	if (nb != 4)
+		return wse_values(v, row, nk, nb);
+	for (k = 0; k + 8 <= nk; k += 8, v += 32) {
+		__m512i x = halves(row[0] + k, row[1] + k, row[2] + k, row[3] + k);
+
+		add32(&ends, x);
+		_mm512_storeu_si512(v, _mm512_maskz_permutexvar_epi16(0xaaaaaaaa, at, x));
+		_mm512_storeu_si512(v + 16, _mm512_maskz_permutexvar_epi16(0xaaaaaaaa, next, x));
+	}
+	r = range32(&ends);
+	if (k == nk)
+		return r;
+	for (f = 0; f < 4; f++)
+		rest[f] = row[f] + k;
+	return wse_range_join(r, wse_values(v, rest, nk - k, 4));
+}
+
+static struct wse_range range_of_sums(const uint32_t *v, uint32_t n)
+{
+	struct ends32 ends = {_mm512_setzero_si512(), _mm512_setzero_si512()};
+	__m512i low = _mm512_setzero_si512();
+	uint32_t i;
+
+	for (i = 0; i < n; i += 16) {
+		__mmask16 in = (__mmask16)(n - i < 16 ? (1u << (n - i)) - 1 : 0xffff);
+		__m512i x = _mm512_maskz_loadu_epi32(in, v + i);
+
+		low = _mm512_or_si512(low, x);
+		/* the lower halves are 0, or else all of this is for nothing */
+		add32(&ends, x);
+	}
+	if (_mm512_test_epi32_mask(low, _mm512_set1_epi32(0xffff)))
+		return WSE_RANGE_ANY;
+	return range32(&ends);
+}
+
 const struct wse_kernels wse_kernels_avx512 = {
 	.add = add,
 	.axpy = axpy,
@@ -107,5 +196,7 @@ const struct wse_kernels wse_kernels_avx512 = {
 	.axpy_rows = axpy_rows,
 	.axpy_two = axpy_two,
 	.dot_cols = dot_cols,
+	.values = values,
+	.range_of_sums = range_of_sums,
 	.to_rows = to_rows,
 };

@@ -6,17 +6,23 @@
 #include "lanes.h"
 #include "twin.h"
 
+__attribute__((target_clones("avx2", "default"))) static void
+add_scaled(uint32_t *restrict acc, const uint16_t *restrict x, float v, uint32_t n)
+{
+	uint32_t t;
+
+	for (t = 0; t < n; t++)
+		acc[t] = wse_canon(wse_u(wse_f(acc[t]) + v * wse_f((uint32_t)x[t] << 16)));
+}
+
 void wse_axpy_one(struct wse_core *c, const struct wse_engine *e, uint32_t w)
 {
 	const uint16_t *x =
 		(const uint16_t *)(const void *)(c->sram + e->o[OPND_SRC2].base +
 						 (int32_t)(w & 0x3fff) * e->o[OPND_SRC2].stride1);
 	uint32_t *acc = &c->acc[(uint32_t)e->o[OPND_DST].base + (w >> 14 & 3) * e->tokens];
-	float v = wse_f(w & 0xffff0000u);
-	uint32_t t;
 
-	for (t = 0; t < e->tokens; t++)
-		acc[t] = wse_canon(wse_u(wse_f(acc[t]) + v * wse_f((uint32_t)x[t] << 16)));
+	add_scaled(acc, x, wse_f(w & 0xffff0000u), e->tokens);
 }
 
 uint32_t wse_dot_one(const struct wse_core *c, const struct wse_engine *e, uint32_t w)

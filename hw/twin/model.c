@@ -65,6 +65,7 @@ static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *op
 	m->rows = cfg->rows;
 	m->cols = cfg->cols;
 	m->ncores = n;
+	wse_kernels_get(0, &m->k);
 	wse_team_enter(1);
 	m->cpus = wse_team_cpus();
 	m->team = wse_team_create();

@@ -53,121 +53,47 @@ static uint64_t row_off(const struct wse_sqe *s, uint32_t col, uint32_t block, u
 	return s->off + ((uint64_t)block * s->nfeat + f) * s->lstride + (uint64_t)col * s->cstride;
 }
 
-/* bf16 rows [B][k] to wavelets [k][B] */
 __attribute__((target_clones("avx2", "default"))) static void
-pack1(uint32_t *restrict w, const uint16_t *restrict h, uint32_t n)
+pack(uint32_t *restrict w, const float *restrict v, uint32_t n, unsigned int shift)
 {
-	uint32_t k;
+	uint32_t i;
 
-	for (k = 0; k < n; k++)
-		w[k] = (uint32_t)h[k] << 16 | k;
-}
-
-__attribute__((target_clones("avx2", "default"))) static void
-pack2(uint32_t *restrict w, const uint16_t *restrict h, uint32_t n)
-{
-	const uint16_t *restrict g = h + n;
-	uint32_t k;
-
-	for (k = 0; k < n; k++) {
-		w[2 * k] = (uint32_t)h[k] << 16 | k;
-		w[2 * k + 1] = (uint32_t)g[k] << 16 | 1u << 14 | k;
-	}
-}
-
-__attribute__((target_clones("avx2", "default"))) static void
-pack4(uint32_t *restrict w, const uint16_t *restrict h, uint32_t n)
-{
-	const uint16_t *restrict h1 = h + n, *restrict h2 = h1 + n, *restrict h3 = h2 + n;
-	uint32_t k;
-
-	for (k = 0; k < n; k++) {
-		w[4 * k] = (uint32_t)h[k] << 16 | k;
-		w[4 * k + 1] = (uint32_t)h1[k] << 16 | 1u << 14 | k;
-		w[4 * k + 2] = (uint32_t)h2[k] << 16 | 2u << 14 | k;
-		w[4 * k + 3] = (uint32_t)h3[k] << 16 | 3u << 14 | k;
-	}
-}
-
-/* the same to values [k][B]: four rows at a time are interleaved as words, then widened */
-static void widen4(float *v, const uint16_t *h, uint32_t n)
-{
-	const __m128i zero = _mm_setzero_si128();
-	uint32_t k, i;
-
-	for (k = 0; k + 8 <= n; k += 8, v += 32) {
-		__m128i a = _mm_loadu_si128((const __m128i *)(const void *)(h + k));
-		__m128i b = _mm_loadu_si128((const __m128i *)(const void *)(h + n + k));
-		__m128i c = _mm_loadu_si128((const __m128i *)(const void *)(h + 2 * n + k));
-		__m128i d = _mm_loadu_si128((const __m128i *)(const void *)(h + 3 * n + k));
-		__m128i ab[2] = {_mm_unpacklo_epi16(a, b), _mm_unpackhi_epi16(a, b)};
-		__m128i cd[2] = {_mm_unpacklo_epi16(c, d), _mm_unpackhi_epi16(c, d)};
-		__m128i *to = (__m128i *)(void *)v;
-
-		for (i = 0; i < 2; i++) {
-			__m128i lo = _mm_unpacklo_epi32(ab[i], cd[i]);
-			__m128i hi = _mm_unpackhi_epi32(ab[i], cd[i]);
-
-			_mm_storeu_si128(to + 4 * i, _mm_unpacklo_epi16(zero, lo));
-			_mm_storeu_si128(to + 4 * i + 1, _mm_unpackhi_epi16(zero, lo));
-			_mm_storeu_si128(to + 4 * i + 2, _mm_unpacklo_epi16(zero, hi));
-			_mm_storeu_si128(to + 4 * i + 3, _mm_unpackhi_epi16(zero, hi));
-		}
-	}
-	for (; k < n; k++)
-		for (i = 0; i < 4; i++)
-			*v++ = wse_f(wse_bf16_widen(h[i * n + k]));
-}
-
-static void widen(float *v, const uint16_t *h, uint32_t n, uint32_t nfeat)
-{
-	uint32_t k, f;
-
-	if (nfeat == 4) {
-		widen4(v, h, n);
-		return;
-	}
-	for (k = 0; k < n; k++)
-		for (f = 0; f < nfeat; f++)
-			*v++ = wse_f(wse_bf16_widen(h[f * n + k]));
+	for (i = 0; i < n; i++)
+		w[i] = wse_wavelet(v[i], i, shift);
 }
 
 /* the wavelets of the port's block */
 const uint32_t *wse_in_words(struct wse_port_in *p)
 {
-	if (!p->dense || p->words)
-		return p->w;
+	if (p->dense && !p->words)
+		pack(p->w, p->v, p->n, p->dense >> 1); /* log2 of 1, 2 and 4 */
 	p->words = true;
-	if (p->dense == 4)
-		pack4(p->w, p->h, p->n / 4);
-	else if (p->dense == 2)
-		pack2(p->w, p->h, p->n / 2);
-	else
-		pack1(p->w, p->h, p->n);
 	return p->w;
 }
 
-/* bf16 values [nfeat][kcol] of a block; scratch: room for as many binary32 */
-static int load_values(struct wse_model *m, struct wse_job *j, uint32_t col, uint32_t block,
-		       uint16_t *h, uint32_t *scratch)
+/* bf16 row[nfeat][kcol] of a block: where they are, or in h; scratch: room for a row of binary32 */
+static int load_rows(struct wse_model *m, struct wse_job *j, uint32_t col, uint32_t block,
+		     const uint16_t **row, uint16_t *h, uint32_t *scratch)
 {
 	const struct wse_sqe *s = &j->sqe;
+	bool whole = s->etype == WSE_ETYPE_BF16, none = s->flags & WSE_SQF_INDEX_ONLY;
 	uint32_t f, k;
 	int err = 0;
 
-	if (s->flags & WSE_SQF_INDEX_ONLY) {
+	if (none)
 		memset(h, 0, (size_t)s->kcol * s->nfeat * 2);
-		return 0;
-	}
 	for (f = 0; f < s->nfeat && !err; f++, h += s->kcol) {
-		if (s->etype == WSE_ETYPE_BF16) {
-			err = wse_buf_read(m, &j->buf, row_off(s, col, block, f), h, s->kcol * 2u,
-					   &j->bad);
+		uint64_t off = row_off(s, col, block, f);
+
+		row[f] = whole && !none ? wse_buf_at(m, &j->buf, off, s->kcol * 2u) : NULL;
+		if (row[f])
 			continue;
-		}
-		err = wse_buf_read(m, &j->buf, row_off(s, col, block, f), scratch, s->kcol * 4u,
-				   &j->bad);
-		for (k = 0; k < s->kcol && !err; k++)
+		row[f] = h;
+		if (none)
+			continue;
+		err = wse_buf_read(m, &j->buf, off, whole ? (void *)h : scratch,
+				   s->kcol * (whole ? 2u : 4u), &j->bad);
+		for (k = 0; !whole && k < s->kcol && !err; k++)
 			h[k] = wse_bf16_round(scratch[k]);
 	}
 	return err;
@@ -209,15 +135,15 @@ static int load_raw(struct wse_model *m, struct wse_job *j, uint32_t col, struct
 }
 
 /* the selected elements of a block, k by k, feature by feature */
-static void pack_selected(const struct wse_sqe *s, struct wse_port_in *p, const uint16_t *h,
-			  const uint8_t *mask)
+static void pack_selected(const struct wse_sqe *s, struct wse_port_in *p,
+			  const uint16_t *const *row, const uint8_t *mask)
 {
 	uint32_t bytes = (s->kcol + 7u) / 8, n = 0, k, f, x;
 	bool drop = s->flags & WSE_SQF_DROP_ZERO;
 
 	for (k = 0; k < s->kcol; k++) {
 		for (f = 0; f < s->nfeat; f++) {
-			x = h[f * s->kcol + k];
+			x = row[f][k];
 			p->w[n] = x << 16 | f << 14 | k;
 			n += selected(mask + f * bytes, k) & !(drop && !(x & 0x7fff));
 		}
@@ -232,6 +158,7 @@ static int load_block(struct wse_model *m, struct wse_job *j, uint32_t col, stru
 	uint32_t *v = p->w + n + 1; /* one more: pack_selected writes before it decides */
 	uint16_t *h = (uint16_t *)(void *)(v + n);
 	uint8_t *mask = (uint8_t *)(h + n);
+	const uint16_t *row[4];
 	int err;
 
 	p->pos = 0;
@@ -242,19 +169,17 @@ static int load_block(struct wse_model *m, struct wse_job *j, uint32_t col, stru
 	p->words = false;
 	if (!p->end_due)
 		return load_raw(m, j, col, p, v, mask);
-	err = load_values(m, j, col, p->block, h, v);
+	err = load_rows(m, j, col, p->block, row, h, v);
 	if (err)
 		return err;
 	if (s->flags & (WSE_SQF_MASKED | WSE_SQF_DROP_ZERO)) {
 		err = load_masks(m, j, col, p->block, mask);
 		if (!err)
-			pack_selected(s, p, h, mask);
+			pack_selected(s, p, row, mask);
 		return err;
 	}
-	p->h = h;
-	p->range = wse_range_of(h, 0, n, 1);
 	p->v = (float *)(void *)v;
-	widen(p->v, h, s->kcol, s->nfeat);
+	p->range = m->k.values(p->v, row, s->kcol, s->nfeat);
 	p->n = n;
 	p->dense = s->nfeat;
 	return 0;

@@ -307,7 +307,6 @@ struct wse_port_in {	    /* stream-in of a column */
 	uint8_t dense; /* features per k when all elements come in order, else 0 */
 	bool words;    /* dense: the wavelets have been made; until then there are values alone */
 	float *v;      /* dense: [k][f] */
-	uint16_t *h;   /* [f][k] */
 	struct wse_range range; /* of its values */
 };
 
@@ -367,6 +366,7 @@ struct wse_model {
 	struct wse_model_cfg cfg;
 	struct wse_host_ops ops;
 	void *host;
+	struct wse_kernels k;
 	uint32_t rows, cols, ncores;
 	struct wse_core *core;
 	uint8_t *sram;
@@ -600,6 +600,8 @@ void wse_bulk_settle(struct wse_model *m);
 int wse_dma_read(struct wse_model *m, uint64_t iova, void *buf, size_t len);
 int wse_dma_write(struct wse_model *m, uint64_t iova, const void *buf, size_t len);
 void wse_buf_open(struct wse_buf *b, uint64_t base, bool direct, uint8_t shift);
+/* where len bytes are, as model.h's dma_at; NULL: wse_buf_read() decides */
+const void *wse_buf_at(struct wse_model *m, struct wse_buf *b, uint64_t off, size_t len);
 int wse_buf_read(struct wse_model *m, struct wse_buf *b, uint64_t off, void *dst, size_t len,
 		 uint64_t *bad);
 int wse_buf_write(struct wse_model *m, struct wse_buf *b, uint64_t off, const void *src, size_t len,

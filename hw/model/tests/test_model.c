@@ -76,7 +76,7 @@ static void none_irq(void *host, unsigned int vector)
 
 static void creation(bool rtl)
 {
-	const struct wse_host_ops good = {none_read, none_write, none_irq};
+	const struct wse_host_ops good = {none_read, none_write, none_irq, NULL};
 	struct wse_host_ops host;
 	struct wse_model_cfg cfg = {.rows = 2, .cols = 2};
 

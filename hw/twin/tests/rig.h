@@ -33,7 +33,7 @@ static inline void no_irq(void *h, unsigned int v)
 
 static inline bool rig_open(struct rig *r, uint32_t flags)
 {
-	static const struct wse_host_ops ops = {no_dma, no_dma_w, no_irq};
+	static const struct wse_host_ops ops = {no_dma, no_dma_w, no_irq, NULL};
 	struct wse_model_cfg cfg = {.rows = 1, .cols = 1, .flags = flags};
 
 	r->ops = wse_model_find("func");

@@ -141,7 +141,6 @@ static void test_ranges(void)
 	ok(r.first == 127 && r.last == 129, "rows: %d to %d", r.first, r.last);
 	r = wse_range_of(row, 40, 4, 2);
 	ok(r.first == 127 && r.last == 129, "of some elements: %d to %d", r.first, r.last);
-	ok(wse_range_of_sums((const uint32_t[]){0x3f800001, 0}, 2).last == 255, "no bf16");
 }
 
 struct problem {
@@ -173,7 +172,7 @@ static void dense_dot(const struct wse_kernels *k, struct problem *p, uint32_t t
 	memset(p->copy, 0x7f, sizeof(p->copy));
 	k->to_cols(p->copy, (const uint8_t *)p->x, (int32_t)tokens * 2, tokens, rows);
 	k->dot_cols(p->acc, p->copy, first, tokens, nb, rows - first, p->out,
-		    fused(k, x, wse_range_of_sums(p->acc, nb * tokens)));
+		    fused(k, x, k->range_of_sums(p->acc, nb * tokens)));
 }
 
 static void dense_axpy(const struct wse_kernels *k, struct problem *p, uint32_t tokens, uint32_t nb,
@@ -185,7 +184,7 @@ static void dense_axpy(const struct wse_kernels *k, struct problem *p, uint32_t 
 	const float *const both[2] = {from, from};
 	uint32_t nk = rows - first;
 	bool exact = fused(k, wse_range_of(x, (int32_t)tokens * 2, tokens, rows),
-			   wse_range_of_sums((const uint32_t *)(const void *)p->v, nb * nk));
+			   k->range_of_sums((const uint32_t *)(const void *)p->v, nb * nk));
 
 	k->to_rows(p->copy, x, (int32_t)tokens * 2, tokens, rows);
 	memcpy(p->other, p->acc, sizeof(p->other));
@@ -268,23 +267,54 @@ static void one_case(const struct wse_kernels *k, struct problem *p, uint32_t *a
 		*axpy += p->acc[i] != p->ref[i] && !(soft_nan(p->acc[i]) && soft_nan(p->ref[i]));
 }
 
+/* rows to values and their range, and the range of sums, beside what is told of each number alone */
+static void one_block(const struct wse_kernels *k, uint32_t *bad)
+{
+	static uint16_t h[4][520];
+	static float v[4 * 520];
+	const uint32_t *u = (const uint32_t *)(const void *)v;
+	uint32_t nb = 1u << rnd() % 3, nk = 1 + rnd() % 512, i, f;
+	struct wse_range r, all = {255, 0}, sums;
+	const uint16_t *row[4];
+
+	for (f = 0; f < nb; f++) {
+		row[f] = h[f] + rnd() % 8;
+		for (i = 0; i < 520; i++)
+			h[f][i] = (uint16_t)(rnd() % 4 ? pick() >> 16 : rnd() & 0x807f);
+	}
+	r = k->values(v, row, nk, nb);
+	for (i = 0; i < nk; i++)
+		for (f = 0; f < nb; f++) {
+			*bad += u[i * nb + f] != (uint32_t)row[f][i] << 16;
+			all = wse_range_join(all, wse_range_of(&row[f][i], 2, 1, 1));
+		}
+	sums = k->range_of_sums(u, nk * nb);
+	*bad += r.first != all.first || r.last != all.last;
+	*bad += sums.first != all.first || sums.last != all.last;
+	v[rnd() % (nk * nb)] = wse_f(0x3f800001); /* no bf16 */
+	*bad += k->range_of_sums(u, nk * nb).last != 255;
+}
+
 static void test_kernels(void)
 {
 	static struct problem p;
 	struct wse_kernels k;
 	unsigned int which, i;
-	uint32_t axpy, dot;
+	uint32_t axpy, dot, blocks;
 
 	for (which = 1; which <= 3; which++) {
 		if (!wse_kernels_get(which, &k)) {
 			ok(true, "kernels %u # SKIP this processor cannot run them", which);
 			continue;
 		}
-		axpy = dot = fused_runs = other_runs = 0;
-		for (i = 0; i < 2000; i++)
+		axpy = dot = blocks = fused_runs = other_runs = 0;
+		for (i = 0; i < 2000; i++) {
 			one_case(&k, &p, &axpy, &dot);
+			one_block(&k, &blocks);
+		}
 		ok(!axpy, "stream AXPY, variant %u: %u sums differ", which, axpy);
 		ok(!dot, "stream DOT, variant %u: %u sums differ", which, dot);
+		ok(!blocks, "values and ranges, variant %u: %u differ", which, blocks);
 		ok(fused_runs > 100 && other_runs > 100,
 		   "of the runs %u had exact products, %u not", fused_runs, other_runs);
 	}

@@ -20,6 +20,13 @@ static int dma_write(void *host, uint64_t iova, const void *buf, size_t len)
 	return sim_bus_access(&sim->bus, iova, (void *)(uintptr_t)buf, len, true);
 }
 
+static const void *dma_at(void *host, uint64_t iova, size_t len)
+{
+	struct sim *sim = host;
+
+	return sim_bus_at(&sim->bus, iova, len);
+}
+
 /* All rings are polled after each advance, so an interrupt only has to end it. */
 static void irq(void *host, unsigned int vector)
 {
@@ -31,7 +38,7 @@ static void irq(void *host, unsigned int vector)
 }
 
 static const struct wse_host_ops host_ops = {
-	.dma_read = dma_read, .dma_write = dma_write, .irq = irq};
+	.dma_read = dma_read, .dma_write = dma_write, .irq = irq, .dma_at = dma_at};
 
 #define GET(reg, name, value) (((value)&WSE_##reg##_##name##_MASK) >> WSE_##reg##_##name##_SHIFT)
 

@@ -77,25 +77,34 @@ static bool inside(const struct sim_range *r, uint64_t iova, size_t len)
 	return iova >= r->iova && len <= r->size && iova - r->iova <= r->size - len;
 }
 
+/* where len bytes at iova are; NULL: nowhere in one range */
+static char *locate(struct sim_bus *bus, uint64_t iova, size_t len)
+{
+	if (bus->last >= bus->n || !inside(&bus->range[bus->last], iova, len))
+		bus->last = find(bus, iova);
+	if (bus->last >= bus->n || !inside(&bus->range[bus->last], iova, len))
+		return NULL;
+	return bus->range[bus->last].ptr + (iova - bus->range[bus->last].iova);
+}
+
+const void *sim_bus_at(struct sim_bus *bus, uint64_t iova, size_t len)
+{
+	return bus->held ? locate(bus, iova, len) : NULL;
+}
+
 int sim_bus_access(struct sim_bus *bus, uint64_t iova, void *buf, size_t len, bool write)
 {
 	bool lock = !bus->held;
-	int ret = 0;
+	char *p;
 
 	if (lock)
 		pthread_mutex_lock(&bus->lock);
-	if (bus->last >= bus->n || !inside(&bus->range[bus->last], iova, len))
-		bus->last = find(bus, iova);
-	if (bus->last < bus->n && inside(&bus->range[bus->last], iova, len)) {
-		char *p = bus->range[bus->last].ptr + (iova - bus->range[bus->last].iova);
-
+	p = locate(bus, iova, len);
+	if (p)
 		memcpy(write ? (void *)p : buf, write ? buf : (void *)p, len);
-	} else {
-		ret = -EFAULT;
-	}
 	if (lock)
 		pthread_mutex_unlock(&bus->lock);
-	return ret;
+	return p ? 0 : -EFAULT;
 }
 
 int sim_mem_create(size_t size, struct sim_mem **mem)
