@@ -22,7 +22,7 @@ TILE_DEPS := $(RTL_SRC) $(wildcard hw/verilator/*) hw/model/model.h $(REGS)
 
 $(RTL_RUNTIME): $(B)/rtl/%.o: hw/verilator/build.mk
 	@mkdir -p $(@D)
-	$(RTL_CXX) -O2 -w -std=gnu++17 $(RTL_PIC) $(RTL_INC) -c -o $@ $(VERILATOR_ROOT)/include/$*.cpp
+	$(RTL_CXX) -O1 -w -std=gnu++17 $(RTL_PIC) $(RTL_INC) -c -o $@ $(VERILATOR_ROOT)/include/$*.cpp
 
 $(B)/rtl/tile-%/.done: $(TILE_DEPS)
 	CXX=$(RTL_CXX) CXXFLAGS="$(RTL_CXXFLAGS)" hw/verilator/build-tile $(subst x, ,$*) $(@D)
