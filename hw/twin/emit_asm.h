@@ -149,6 +149,15 @@ static inline void wait_exit(struct emit *e, unsigned int cc, uint32_t n, enum w
 	e->side[e->nsides - 1].wait = wait;
 }
 
+/* mov [rbx + disp32], reg; mov reg, [rbx + disp32] */
+static inline void core_member(struct emit *e, unsigned int op, unsigned int reg, size_t off)
+{
+	rex(e, reg, EBX);
+	e1(e, op);
+	e1(e, 0x80 | (reg & 7) << 3 | EBX);
+	e4(e, (uint32_t)off);
+}
+
 /* ---- registers ---- */
 
 static inline unsigned int take(struct emit *e, unsigned int g, unsigned int avoid)
@@ -249,5 +258,8 @@ static inline void write_back(struct emit *e, unsigned int rd)
 	rr(e, 0x8b, home_of(e, rd, ~0u), EAX);
 	rx(e, 0x89, EAX, rd);
 }
+
+/* emit_custom.c: the code of an instruction that is none of RISC-V's, the n-th of its block */
+void wse_emit_custom(struct emit *e, const struct wse_dec *d, uint32_t n);
 
 #endif /* WSE_FUNC_EMIT_ASM_H */
