@@ -8,18 +8,9 @@
 #include "check.h"
 #include "dev.h"
 #include "prog.h"
+#include "rnd.h"
 
 #define ENTRY (WSE_SRAM_BASE + CODE_AT)
-
-static uint64_t state = 0x123456789abcdefull;
-
-static uint32_t rnd(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state >> 16;
-}
 
 /* mover 0 writes 0x900; the program reads it, with or without waiting */
 static void emit_race(struct code *c, uint32_t core)

@@ -10,6 +10,7 @@
 #include "check.h"
 #include "dev.h"
 #include "prog.h"
+#include "rnd.h"
 #include "softfp.h"
 
 #define ENTRY (WSE_SRAM_BASE + CODE_AT)
@@ -30,16 +31,7 @@
 
 enum { D_X, D_KEYS, D_P, D_IN, D_ACC, D_OUT, D_RES, D_DOTS };
 
-static uint64_t state = 0x2545f4914f6cdd1dull;
 static uint32_t rows, cols, tokens, feats; /* of the case that runs */
-
-static uint32_t rnd(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state >> 16;
-}
 
 static void delay(struct code *c)
 {

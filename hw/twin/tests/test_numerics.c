@@ -6,17 +6,8 @@
 #include "check.h"
 #include "twin/fp.h"
 #include "twin/kernels.h"
+#include "rnd.h"
 #include "softfp.h"
-
-static uint64_t state = 88172645463325252ull;
-
-static uint32_t rnd(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state >> 16;
-}
 
 /* binary32 with an exponent near the interesting ones; now and then a special value */
 static uint32_t pick(void)

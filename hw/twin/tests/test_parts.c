@@ -12,6 +12,7 @@
 #include "prog.h"
 #include "twin/func.h"
 #include "twin/fp.h"
+#include "rnd.h"
 
 #define ENTRY	(WSE_SRAM_BASE + CODE_AT)
 #define THREADS 4u
@@ -24,16 +25,6 @@ struct size {
 
 /* cut inside rows, between them, unevenly */
 static const struct size sizes[] = {{1, 7}, {7, 1}, {3, 5}, {5, 3}, {9, 2}, {4, 13}};
-
-static uint64_t state = 0x9e3779b97f4a7c15ull;
-
-static uint32_t rnd(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state >> 16;
-}
 
 static uint64_t hash(uint64_t h, const void *p, size_t n)
 {

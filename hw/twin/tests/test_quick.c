@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "pair.h"
+#include "rnd.h"
 
 #define RECORDS	 0x8000u
 #define RECORD	 64u
@@ -15,88 +16,78 @@
 #define BESIDE	 (CODE_AT + 0x100u) /* data in a page that holds code, too */
 #define PROGRAMS 4000
 
-static uint64_t state = 0x2545f4914f6cdd1dull;
-
-static uint32_t rnd(uint32_t n)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (uint32_t)(state >> 20) % n;
-}
-
 static uint32_t value(void)
 {
 	static const uint32_t special[] = {0,	       0x80000000, 0x7f800000, 0xff800000,
 					   0x7fc00000, 0x7f812345, 1,	       0x807fffff};
 
-	if (!rnd(24))
-		return special[rnd(8)];
-	return rnd(2) ? (rnd(~0u) & 0x80ffffff) | 0x3f000000 : rnd(~0u);
+	if (!below(24))
+		return special[below(8)];
+	return below(2) ? (rnd() & 0x80ffffff) | 0x3f000000 : rnd();
 }
 
 /* a lane operand of that shape: memory that others use, too, or accumulators */
 static void operand(uint32_t dsr[4], uint32_t len, uint32_t len1, bool bad)
 {
-	uint32_t size = rnd(2) ? 2 : 4, kind_;
-	int32_t stride = 1, stride1 = ((int32_t)rnd(9) - 4) * 8;
+	uint32_t size = below(2) ? 2 : 4, kind_;
+	int32_t stride = 1, stride1 = ((int32_t)below(9) - 4) * 8;
 
-	if (rnd(2) && len * len1 <= WSE_NACC) {
+	if (below(2) && len * len1 <= WSE_NACC) {
 		kind_ = kind(WSE_KIND_ACC, 0);
-		stride1 = rnd(4) ? (int32_t)len : 0;
-		dsr[0] = rnd((WSE_NACC - len * len1) / 8 + 1) * 8;
+		stride1 = below(4) ? (int32_t)len : 0;
+		dsr[0] = below((WSE_NACC - len * len1) / 8 + 1) * 8;
 	} else {
-		kind_ = kind(WSE_KIND_MEM, size == 2 ? WSE_DT_BF16
-					   : rnd(4)  ? WSE_DT_FP32
-						     : WSE_DT_I32);
+		kind_ = kind(WSE_KIND_MEM, size == 2  ? WSE_DT_BF16
+					   : below(4) ? WSE_DT_FP32
+						      : WSE_DT_I32);
 		stride = (int32_t)size;
-		stride1 = rnd(2) ? (int32_t)(len * size + 15) & ~15 : stride1 * 2;
-		dsr[0] = WSE_SRAM_BASE + 0x1000 + rnd(64) * 16;
-		if (!rnd(8) && len1 == 1 && len <= 16)
-			dsr[0] = WSE_SRAM_BASE + BESIDE + rnd(4) * 16;
+		stride1 = below(2) ? (int32_t)(len * size + 15) & ~15 : stride1 * 2;
+		dsr[0] = WSE_SRAM_BASE + 0x1000 + below(64) * 16;
+		if (!below(8) && len1 == 1 && len <= 16)
+			dsr[0] = WSE_SRAM_BASE + BESIDE + below(4) * 16;
 	}
 	dsr[1] = d1(len, stride);
-	dsr[2] = d1(len1 == 1 && rnd(2) ? 0 : len1, stride1);
+	dsr[2] = d1(len1 == 1 && below(2) ? 0 : len1, stride1);
 	dsr[3] = kind_;
 	if (bad)
-		dsr[rnd(4)] ^= 1u << rnd(32);
+		dsr[below(4)] ^= 1u << below(32);
 }
 
 static uint32_t completion(void)
 {
-	return (rnd(2) ? WSE_TCW_ACTIVATE_MASK : 0) | (rnd(2) ? WSE_TCW_UNBLOCK_MASK : 0) |
-	       rnd(32) << WSE_TCW_TASK_SHIFT;
+	return (below(2) ? WSE_TCW_ACTIVATE_MASK : 0) | (below(2) ? WSE_TCW_UNBLOCK_MASK : 0) |
+	       below(32) << WSE_TCW_TASK_SHIFT;
 }
 
 static void record(uint32_t *w)
 {
-	uint32_t op = WSE_TOP_VADD + rnd(WSE_TOP_VRMAX - WSE_TOP_VADD + 1), len = 8 * (1 + rnd(5)),
-		 len1 = 1;
-	bool bad = !rnd(400);
+	uint32_t op = WSE_TOP_VADD + below(WSE_TOP_VRMAX - WSE_TOP_VADD + 1),
+		 len = 8 * (1 + below(5)), len1 = 1;
+	bool bad = !below(400);
 
 	if (op == 0x19)
 		op = WSE_TOP_VMOV;
-	if (!rnd(3))
-		len1 = 1 + rnd(4);
-	else if (!rnd(20))
-		len = 8 * (1 + rnd(60));
-	operand(w, len, len1, bad && !rnd(3));
-	operand(w + 4, len, len1, bad && !rnd(3));
-	operand(w + 8, len, len1, bad && !rnd(3));
+	if (!below(3))
+		len1 = 1 + below(4);
+	else if (!below(20))
+		len = 8 * (1 + below(60));
+	operand(w, len, len1, bad && !below(3));
+	operand(w + 4, len, len1, bad && !below(3));
+	operand(w + 8, len, len1, bad && !below(3));
 	if ((op == WSE_TOP_VRSUM || op == WSE_TOP_VRMAX) && !bad) {
-		w[0] = rnd(2) ? WSE_SRAM_BASE + 0x1000 + rnd(300) * 4 : rnd(WSE_NACC);
+		w[0] = below(2) ? WSE_SRAM_BASE + 0x1000 + below(300) * 4 : below(WSE_NACC);
 		w[1] = d1(1, 0);
 		w[2] = 0;
-		w[3] = w[0] < WSE_NACC ? kind(WSE_KIND_ACC, 0) : kind(WSE_KIND_MEM, rnd(3));
+		w[3] = w[0] < WSE_NACC ? kind(WSE_KIND_ACC, 0) : kind(WSE_KIND_MEM, below(3));
 	}
 	w[12] = tcw(WSE_ENGINE_L, op, 1, 2, 3) | completion();
-	if (rnd(2))
+	if (below(2))
 		w[12] |= WSE_TCW_SCALAR_MASK;
 	w[13] = value();
-	if (!rnd(6)) { /* a mover between places of its own */
-		w[0] = WSE_SRAM_BASE + 0x6000 + rnd(64) * 4;
-		w[4] = WSE_SRAM_BASE + 0x6000 + rnd(64) * 4;
-		w[1] = w[5] = d1(1 + rnd(40), 4);
+	if (!below(6)) { /* a mover between places of its own */
+		w[0] = WSE_SRAM_BASE + 0x6000 + below(64) * 4;
+		w[4] = WSE_SRAM_BASE + 0x6000 + below(64) * 4;
+		w[1] = w[5] = d1(1 + below(40), 4);
 		w[2] = w[6] = 0;
 		w[3] = w[7] = kind(WSE_KIND_MEM, WSE_DT_I32);
 		w[12] = tcw(WSE_ENGINE_M0, WSE_TOP_MOVE, 1, 2, 3) | completion();
@@ -121,8 +112,8 @@ static void make_program(struct rig *r)
 		uint32_t words[RECORD / 4] = {0};
 
 		/* often the same again, as kernels do */
-		if (i && rnd(2))
-			memcpy(words, r->image + RECORDS + rnd(i) * RECORD, RECORD);
+		if (i && below(2))
+			memcpy(words, r->image + RECORDS + below(i) * RECORD, RECORD);
 		else
 			record(words);
 		memcpy(r->image + RECORDS + i * RECORD, words, RECORD);

@@ -9,6 +9,7 @@
 #include "check.h"
 #include "dev.h"
 #include "prog.h"
+#include "rnd.h"
 #include "softfp.h"
 
 #define ENTRY  (WSE_SRAM_BASE + CODE_AT)
@@ -25,16 +26,7 @@
 
 enum { D_X, D_W, D_IN, D_OUT, D_ACC, D_RES };
 
-static uint64_t state = 0x123456789abcdefull;
 static uint32_t ncolors; /* of the program: 2 as it must be, 1 */
-
-static uint32_t rnd(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state >> 16;
-}
 
 static uint32_t south(uint32_t row)
 {

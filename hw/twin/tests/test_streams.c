@@ -3,21 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rnd.h"
 #include "softfp.h"
 #include "tile.h"
 
 #define OUT  (DEV_DATA + 0x400000)
 #define MASK (DEV_DATA + 0x800000)
-
-static uint64_t state = 0x123456789abcdefull;
-
-static uint32_t rnd(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state >> 16;
-}
 
 /* ---- streams through the tile, north to south ---- */
 

@@ -9,17 +9,8 @@
 #include "dev.h"
 #include "prog.h"
 #include "rig.h"
+#include "rnd.h"
 #include "softfp.h"
-
-static uint64_t state = 0x9e3779b97f4a7c15ull;
-
-static uint32_t rnd(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state >> 16;
-}
 
 static uint32_t value(void)
 {

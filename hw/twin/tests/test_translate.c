@@ -9,20 +9,11 @@
 #include "check.h"
 #include "rig.h"
 #include "twin/translate.h"
+#include "rnd.h"
 
 #define DATA	 0x4000u
 #define BODY	 60u
 #define PROGRAMS 1500
-
-static uint64_t state = 0x2545f4914f6cdd1dull;
-
-static uint32_t rnd(uint32_t n)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (uint32_t)(state >> 20) % n;
-}
 
 static uint32_t r_op(uint32_t f7, uint32_t f3, uint32_t rd, uint32_t rs1, uint32_t rs2)
 {
@@ -37,12 +28,12 @@ static uint32_t i_op(uint32_t op, uint32_t f3, uint32_t rd, uint32_t rs1, uint32
 /* any register as a source; x26 ... x29 are no destinations */
 static uint32_t any(void)
 {
-	return rnd(32);
+	return below(32);
 }
 
 static uint32_t dst(void)
 {
-	return rnd(26);
+	return below(26);
 }
 
 static uint32_t branch(uint32_t f3, uint32_t rs1, uint32_t rs2, int32_t words)
@@ -64,35 +55,35 @@ static uint32_t jal(uint32_t rd, int32_t words)
 static uint32_t arithmetic(void)
 {
 	static const uint8_t f3_imm[] = {0, 2, 3, 4, 6, 7};
-	uint32_t f3 = rnd(8);
+	uint32_t f3 = below(8);
 
-	switch (rnd(8)) {
+	switch (below(8)) {
 	case 0:
-		return rnd(2) ? rnd(1 << 20) << 12 | dst() << 7 | 0x37
-			      : rnd(1 << 20) << 12 | dst() << 7 | 0x17;
+		return below(2) ? below(1 << 20) << 12 | dst() << 7 | 0x37
+				: below(1 << 20) << 12 | dst() << 7 | 0x17;
 	case 1:
-		f3 = rnd(3);
-		return i_op(0x13, f3 ? 5 : 1, dst(), any(), rnd(32) | (f3 == 2) << 10);
+		f3 = below(3);
+		return i_op(0x13, f3 ? 5 : 1, dst(), any(), below(32) | (f3 == 2) << 10);
 	case 2:
 	case 3:
-		return i_op(0x13, f3_imm[rnd(6)], dst(), any(), rnd(4096));
+		return i_op(0x13, f3_imm[below(6)], dst(), any(), below(4096));
 	case 4:
 		return r_op(1, f3, dst(), any(), any()); /* multiply, divide */
 	}
-	return r_op((f3 == 0 || f3 == 5) && rnd(2) ? 0x20 : 0, f3, dst(), any(), any());
+	return r_op((f3 == 0 || f3 == 5) && below(2) ? 0x20 : 0, f3, dst(), any(), any());
 }
 
 /* mostly inside the data and aligned; sometimes at code, seldom at what traps */
 static uint32_t memory(bool writes_code)
 {
 	static const uint8_t loads[] = {0, 1, 2, 4, 5};
-	bool load = rnd(2);
-	uint32_t f3 = load ? loads[rnd(5)] : rnd(3), imm = rnd(1024);
-	uint32_t base = writes_code && !rnd(32) ? 29 : 28;
+	bool load = below(2);
+	uint32_t f3 = load ? loads[below(5)] : below(3), imm = below(1024);
+	uint32_t base = writes_code && !below(32) ? 29 : 28;
 
-	if (rnd(400))
+	if (below(400))
 		imm &= ~((1u << (f3 & 3)) - 1);
-	if (!rnd(600))
+	if (!below(600))
 		base = any();
 	if (load)
 		return i_op(0x03, f3, dst(), base, imm);
@@ -102,7 +93,7 @@ static uint32_t memory(bool writes_code)
 /* copies an instruction to another place in the body, to which x29 points, in the round of x30 */
 static void copy_word(struct code *c)
 {
-	uint32_t from = rnd(BODY) * 4, to = rnd(BODY) * 4;
+	uint32_t from = below(BODY) * 4, to = below(BODY) * 4;
 
 	put(c, branch(1, 26, 30, 3));
 	put(c, i_op(0x03, 2, 5, 29, from));
@@ -116,29 +107,31 @@ static void body(struct code *c, bool writes_code)
 	uint32_t i, kind;
 
 	for (i = 0; i < BODY; i++) {
-		kind = rnd(32);
+		kind = below(32);
 		if (kind < 5)
-			put(c, branch((uint8_t[]){0, 1, 4, 5, 6, 7}[rnd(6)], any(), any(),
-				      1 + (int32_t)rnd(6)));
+			put(c, branch((uint8_t[]){0, 1, 4, 5, 6, 7}[below(6)], any(), any(),
+				      1 + (int32_t)below(6)));
 		else if (kind < 11)
 			put(c, memory(writes_code));
 		else if (kind == 11)
-			put(c, jal(rnd(2) ? 0 : dst(), 1 + (int32_t)rnd(4)));
+			put(c, jal(below(2) ? 0 : dst(), 1 + (int32_t)below(4)));
 		else if (kind == 12)
 			put(c, i_op(0x73, 2, dst(), 0, 0xb02)); /* minstret */
 		else if (kind == 13)
 			put(c, i_op(0x67, 0, 1, 27, 0)); /* a call */
 		else if (kind == 15)
-			put(c, i_op(0x73, 2, dst(), 0, plain_csr[rnd(5)]));
+			put(c, i_op(0x73, 2, dst(), 0, plain_csr[below(5)]));
 		else if (kind == 16)
-			put(c, i_op(0x73, 1, dst(), any(), rnd(2) ? WSE_CSR_WDATA : WSE_CSR_WINFO));
+			put(c,
+			    i_op(0x73, 1, dst(), any(), below(2) ? WSE_CSR_WDATA : WSE_CSR_WINFO));
 		else if (kind == 17)
-			put(c, WSE(WSE_F3_DSR, rnd(2), rnd(16), any(), any()));
+			put(c, WSE(WSE_F3_DSR, below(2), below(16), any(), any()));
 		else if (kind == 18)
-			put(c, WSE(WSE_F3_TASK, rnd(2) ? WSE_TASKOP_ACTIVATE + rnd(3) : rnd(6), 0,
-				   rnd(8) ? 31 : any(), any()));
+			put(c,
+			    WSE(WSE_F3_TASK, below(2) ? WSE_TASKOP_ACTIVATE + below(3) : below(6),
+				0, below(8) ? 31 : any(), any()));
 		else if (kind == 19)
-			put(c, WSE(WSE_F3_ROUTE, 0, 0, rnd(16) ? 31 : any(), any()));
+			put(c, WSE(WSE_F3_ROUTE, 0, 0, below(16) ? 31 : any(), any()));
 		else if (kind == 14 && writes_code && i + 3 < BODY)
 			copy_word(c), i += 2;
 		else
@@ -154,13 +147,13 @@ static void make_program(struct rig *r, bool writes_code)
 
 	memset(r->image, 0, sizeof(r->image));
 	for (i = 0; i < 2048; i++)
-		r->image[DATA + i] = (uint8_t)rnd(256);
+		r->image[DATA + i] = (uint8_t)below(256);
 	for (i = 1; i < 26; i++)
-		li(&c, i, rnd(4) ? rnd(~0u) : rnd(8) - 4);
+		li(&c, i, below(4) ? rnd() : below(8) - 4);
 	li(&c, 26, 40);
 	li(&c, 28, WSE_SRAM_BASE + DATA);
-	li(&c, 30, 1 + rnd(30));
-	li(&c, 31, 32 * rnd(2) + rnd(WSE_NCOLORS)); /* a color, a task */
+	li(&c, 30, 1 + below(30));
+	li(&c, 31, 32 * below(2) + below(WSE_NCOLORS)); /* a color, a task */
 	at_call = li2(&c, 27);
 	at_body = li2(&c, 29);
 	top = c.pc;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "pair.h"
+#include "rnd.h"
 
 #define TABLE	 0x8000u /* of each round: words that the body reads */
 #define WORDS	 16u
@@ -27,24 +28,14 @@ enum {
 };					/* registers; FIXED: of words made before the loop */
 enum { STREAM = 11, HOLE = 14, PATCH }; /* DSRs; those before are of random operands */
 
-static uint64_t state = 0x2545f4914f6cdd1dull;
-
-static uint32_t rnd(uint32_t n)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (uint32_t)(state >> 20) % n;
-}
-
 static uint32_t value(bool wild)
 {
 	static const uint32_t special[] = {0,	       0x80000000, 0x7f800000, 0xff800000,
 					   0x7fc00000, 0x7f812345, 1,	       0x807fffff};
 
-	if (wild && !rnd(24))
-		return special[rnd(8)];
-	return (rnd(~0u) & 0x807fffff) | (0x3c + rnd(8)) << 24;
+	if (wild && !below(24))
+		return special[below(8)];
+	return (rnd() & 0x807fffff) | (0x3c + below(8)) << 24;
 }
 
 struct shape {
@@ -55,27 +46,27 @@ static struct shape shape(void)
 {
 	static const struct shape often[] = {{8, 4}, {32, 1}, {16, 2}, {8, 2}, {16, 1}, {64, 1}};
 
-	if (rnd(3))
-		return often[rnd(6)];
-	return (struct shape){8 * (1 + rnd(5)), 1 + rnd(4)};
+	if (below(3))
+		return often[below(6)];
+	return (struct shape){8 * (1 + below(5)), 1 + below(4)};
 }
 
 /* word 0 of an operand in memory; seldom a bad one */
 static uint32_t base(void)
 {
-	if (!rnd(2000))
-		return WSE_SRAM_BASE + rnd(2 * WSE_SRAM_BYTES);
-	return WSE_SRAM_BASE + DATA + rnd(rnd(2) ? 8 : 160) * 16;
+	if (!below(2000))
+		return WSE_SRAM_BASE + below(2 * WSE_SRAM_BYTES);
+	return WSE_SRAM_BASE + DATA + below(below(2) ? 8 : 160) * 16;
 }
 
 static void operand(uint32_t w[4], struct shape s)
 {
-	uint32_t size = rnd(3) ? 4 : 2, row = s.len * size;
-	bool acc = rnd(3) && s.len * s.len1 <= WSE_NACC, again = !rnd(5);
+	uint32_t size = below(3) ? 4 : 2, row = s.len * size;
+	bool acc = below(3) && s.len * s.len1 <= WSE_NACC, again = !below(5);
 
 	if (acc) {
-		w[0] = rnd((WSE_NACC - s.len * s.len1) / 8 + 1) * 8;
-		w[0] = rnd(2) ? w[0] / 32 * 32 : w[0];
+		w[0] = below((WSE_NACC - s.len * s.len1) / 8 + 1) * 8;
+		w[0] = below(2) ? w[0] / 32 * 32 : w[0];
 		w[1] = d1(s.len, 1);
 		w[2] = d1(s.len1, again ? 0 : (int32_t)s.len);
 		w[3] = kind(WSE_KIND_ACC, 0);
@@ -83,21 +74,21 @@ static void operand(uint32_t w[4], struct shape s)
 	}
 	w[0] = base();
 	w[1] = d1(s.len, (int32_t)size);
-	w[2] = d1(s.len1, again ? 0 : rnd(4) ? (int32_t)row : (int32_t)((row + 47) & ~15u));
-	w[3] = kind(WSE_KIND_MEM, size == 2 ? WSE_DT_BF16 : rnd(4) ? WSE_DT_FP32 : WSE_DT_I32);
+	w[2] = d1(s.len1, again ? 0 : below(4) ? (int32_t)row : (int32_t)((row + 47) & ~15u));
+	w[3] = kind(WSE_KIND_MEM, size == 2 ? WSE_DT_BF16 : below(4) ? WSE_DT_FP32 : WSE_DT_I32);
 }
 
 static uint32_t instruction(bool tasks)
 {
-	uint32_t op = WSE_TOP_VADD + rnd(rnd(2) ? 4 : WSE_TOP_VI2F - WSE_TOP_VADD + 1), w;
+	uint32_t op = WSE_TOP_VADD + below(below(2) ? 4 : WSE_TOP_VI2F - WSE_TOP_VADD + 1), w;
 
-	w = tcw(WSE_ENGINE_L, op == 0x19 ? WSE_TOP_VMOV : op, rnd(STREAM), rnd(STREAM),
-		rnd(STREAM));
-	if (rnd(2))
+	w = tcw(WSE_ENGINE_L, op == 0x19 ? WSE_TOP_VMOV : op, below(STREAM), below(STREAM),
+		below(STREAM));
+	if (below(2))
 		w |= WSE_TCW_SCALAR_MASK;
-	if (tasks && !rnd(3))
-		w |= (rnd(2) ? WSE_TCW_ACTIVATE_MASK : WSE_TCW_UNBLOCK_MASK) |
-		     rnd(32) << WSE_TCW_TASK_SHIFT;
+	if (tasks && !below(3))
+		w |= (below(2) ? WSE_TCW_ACTIVATE_MASK : WSE_TCW_UNBLOCK_MASK) |
+		     below(32) << WSE_TCW_TASK_SHIFT;
 	return w;
 }
 
@@ -129,20 +120,20 @@ static void issue_something(struct program *p)
 {
 	uint32_t w = instruction(p->tasks);
 
-	if (rnd(4) || p->words + 2 > WORDS)
+	if (below(4) || p->words + 2 > WORDS)
 		li(&p->c, 5, w);
 	else
-		varying(p, 5, w, instruction(p->tasks), rnd(ROUNDS));
-	if (rnd(2) || p->words + 2 > WORDS)
+		varying(p, 5, w, instruction(p->tasks), below(ROUNDS));
+	if (below(2) || p->words + 2 > WORDS)
 		li(&p->c, 6, value(p->wild));
 	else
-		varying(p, 6, value(false), value(true), rnd(ROUNDS));
-	if (w & WSE_TCW_UNBLOCK_MASK && rnd(2)) {
+		varying(p, 6, value(false), value(true), below(ROUNDS));
+	if (w & WSE_TCW_UNBLOCK_MASK && below(2)) {
 		li(&p->c, 7, w >> WSE_TCW_TASK_SHIFT);
 		put(&p->c, WSE(WSE_F3_TASK, WSE_TASKOP_BLOCK, 0, 7, 0));
 	}
 	put(&p->c, WSE(WSE_F3_ISSUE, 0, 0, 5, 6));
-	if (w & WSE_TCW_ACTIVATE_MASK && !rnd(4)) {
+	if (w & WSE_TCW_ACTIVATE_MASK && !below(4)) {
 		put(&p->c, WSE(WSE_F3_TNEXT, 0, 7, 0, 0));
 		put(&p->c, ADD(SUM, SUM, 7));
 	}
@@ -151,12 +142,12 @@ static void issue_something(struct program *p)
 /* word 0 of a DSR, another one in each round, or two of its words as they are or from a round on not */
 static void rewrite(struct program *p)
 {
-	uint32_t n = rnd(STREAM), word, other[4], i, *w = p->dsr[n];
-	bool upper = !rnd(4);
+	uint32_t n = below(STREAM), word, other[4], i, *w = p->dsr[n];
+	bool upper = !below(4);
 
 	if (p->words + 2 > WORDS)
 		return;
-	if (!upper && (w[3] & WSE_DSR3_KIND_MASK) == WSE_KIND_MEM && rnd(4)) {
+	if (!upper && (w[3] & WSE_DSR3_KIND_MASK) == WSE_KIND_MEM && below(4)) {
 		word = p->words++;
 		for (i = 0; i < ROUNDS; i++)
 			set(p, word, i, base());
@@ -165,10 +156,11 @@ static void rewrite(struct program *p)
 	} else {
 		do /* mostly of the same kind: others than the whole of them are bad */
 			operand(other, p->s);
-		while (other[3] != w[3] && rnd(16));
-		varying(p, 5, w[upper * 2], rnd(2) ? w[upper * 2] : other[upper * 2], rnd(ROUNDS));
-		varying(p, 6, w[upper * 2 + 1], rnd(2) ? w[upper * 2 + 1] : other[upper * 2 + 1],
-			rnd(ROUNDS));
+		while (other[3] != w[3] && below(16));
+		varying(p, 5, w[upper * 2], below(2) ? w[upper * 2] : other[upper * 2],
+			below(ROUNDS));
+		varying(p, 6, w[upper * 2 + 1], below(2) ? w[upper * 2 + 1] : other[upper * 2 + 1],
+			below(ROUNDS));
 	}
 	put(&p->c, WSE(WSE_F3_DSR, upper, n, 5, 6));
 }
@@ -183,12 +175,12 @@ static void written(struct program *p)
 	word = p->words++;
 	for (i = 0; i < ROUNDS; i++)
 		set(p, word, i,
-		    WSE_SRAM_BASE + PATCHES + (i < ROUNDS / 2 ? 0 : rnd(NPATCHES)) * 32);
+		    WSE_SRAM_BASE + PATCHES + (i < ROUNDS / 2 ? 0 : below(NPATCHES)) * 32);
 	put(&p->c, LW(5, TOP, (int32_t)word * 4));
 	li(&p->c, 6, d1(8, 4));
 	put(&p->c, WSE(WSE_F3_DSR, 0, PATCH, 5, 6));
 	hole = (p->c.pc + 64 + 15) & ~15u; /* behind what comes here */
-	varying(p, 5, WSE_SRAM_BASE + 0x6000, hole, 12 + rnd(24));
+	varying(p, 5, WSE_SRAM_BASE + 0x6000, hole, 12 + below(24));
 	put(&p->c, WSE(WSE_F3_DSR, 0, HOLE, 5, 6));
 	li(&p->c, 5, 0);
 	li(&p->c, 6, kind(WSE_KIND_MEM, WSE_DT_I32));
@@ -207,28 +199,28 @@ static void stream(struct program *p)
 	if (p->words >= WORDS)
 		return;
 	varying(p, 5, tcw(WSE_ENGINE_L, WSE_TOP_VMOV, HOLE, HOLE, 0),
-		tcw(WSE_ENGINE_L, WSE_TOP_AXPY, STREAM, STREAM + 1, STREAM + 2), rnd(ROUNDS));
+		tcw(WSE_ENGINE_L, WSE_TOP_AXPY, STREAM, STREAM + 1, STREAM + 2), below(ROUNDS));
 	li(&p->c, 6, 1);
 	put(&p->c, WSE(WSE_F3_ISSUE, 0, 0, 5, 6));
 }
 
 static void body(struct program *p)
 {
-	uint32_t n = 4 + rnd(12), i;
+	uint32_t n = 4 + below(12), i;
 
 	for (i = 0; i < n; i++) {
-		if (!rnd(3))
+		if (!below(3))
 			rewrite(p);
 		issue_something(p);
 	}
-	if (!rnd(4))
+	if (!below(4))
 		written(p);
-	if (!rnd(10))
+	if (!below(10))
 		stream(p);
-	if (!rnd(6)) { /* a mover, beside which nothing runs at once */
+	if (!below(6)) { /* a mover, beside which nothing runs at once */
 		li(&p->c, 5, tcw(WSE_ENGINE_M0, WSE_TOP_MOVE, HOLE, PATCH, 0));
 		put(&p->c, WSE(WSE_F3_ISSUE, 0, 0, 5, 6));
-		if (rnd(2))
+		if (below(2))
 			wait_engines(&p->c, 7);
 	}
 }
@@ -239,7 +231,7 @@ static void dense(struct program *p)
 	uint32_t i;
 
 	for (i = 0; i < 100; i++)
-		put(&p->c, WSE(WSE_F3_ISSUE, 0, 0, FIXED + rnd(8), FIXED + 8 + rnd(4)));
+		put(&p->c, WSE(WSE_F3_ISSUE, 0, 0, FIXED + below(8), FIXED + 8 + below(4)));
 }
 
 static void before(struct program *p)
@@ -266,7 +258,7 @@ static void before(struct program *p)
 		put(&p->c, WSE(WSE_F3_TASK, WSE_TASKOP_ENTRY, 0, 5, 6));
 	}
 	if (p->tasks) {
-		li(&p->c, 5, rnd(32));
+		li(&p->c, 5, below(32));
 		put(&p->c, WSE(WSE_F3_TASK, WSE_TASKOP_BLOCK, 0, 5, 0));
 	}
 }
@@ -274,19 +266,19 @@ static void before(struct program *p)
 static void make_program(struct rig *r)
 {
 	struct program p = {.r = r, .c = rig_code(r), .s = shape()};
-	bool full = !rnd(8);
+	bool full = !below(8);
 	uint32_t i, top, w;
 
 	if (full)
 		p.s = (struct shape){32, 4};
-	p.wild = !rnd(3);
-	p.tasks = rnd(2);
+	p.wild = !below(3);
+	p.tasks = below(2);
 	for (i = 0; i < CODE_AT; i += 4) {
 		w = value(p.wild);
 		memcpy(r->image + i, &w, 4);
 	}
 	for (i = 0; i < NPATCHES * 8; i++) {
-		w = ADDI(SUM, SUM, (int32_t)rnd(1000));
+		w = ADDI(SUM, SUM, (int32_t)below(1000));
 		memcpy(r->image + PATCHES + i * 4, &w, 4);
 	}
 	before(&p);
