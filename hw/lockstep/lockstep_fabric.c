@@ -19,9 +19,12 @@
 
 struct net {
 	struct tile t;
-	/* what each core has routed, and whether all cores of a color's paths have seen all of them */
+	/* what each core routed last, and whether all cores of a color's paths have seen all of them */
 	uint8_t route[WSE_NCOLORS][TILE_CORES];
-	uint64_t with[WSE_NCOLORS][TILE_CORES]; /* cores of the path that routed it, as bits */
+	uint64_t behind[WSE_NCOLORS]
+		       [TILE_CORES];		/* cores that came after it on that path, as bits */
+	uint8_t ports[WSE_NCOLORS][TILE_CORES]; /* that its routes so far have read, as bits */
+	bool turned[WSE_NCOLORS][TILE_CORES];	/* not all of them were the same */
 	bool seen[WSE_NCOLORS];
 };
 
@@ -33,25 +36,44 @@ static uint8_t route_of(const struct path *w, uint32_t i)
 
 /*
  * May the path follow others of this color? Each core changes its route when it has received all
- * that came before. A neighbour may be earlier: what it sends must wait at a port that the old route
- * does not read, unless the route stays as it is. Only the core itself feeds its ramp. A neighbour
- * that had no part in what the core did last may be earlier still, by any number of routes.
+ * that came before, but the neighbour that feeds it may be ahead: its own part of those paths tells it
+ * nothing of cores behind it, which may be at any of their routes yet. What it sends goes to the old ones
+ * first if the route has never been another one, and waits if the core has never read that port. Only a
+ * neighbour that came after the core on its last path has seen that route at work: then what it sends
+ * must wait there. Only the core itself feeds its ramp.
  */
 static bool may_follow(const struct net *n, const struct path *w, uint32_t color)
 {
 	if (!n->seen[color])
 		return false;
-	for (uint32_t i = 0; i < w->n; i++) {
-		uint8_t was = n->route[color][w->core[i]], is = route_of(w, i);
+	for (uint32_t i = 1; i < w->n; i++) {
+		uint32_t core = w->core[i];
+		uint8_t was = n->route[color][core], is = route_of(w, i);
 
-		if (was == NO_ROUTE || !i)
+		if (was == NO_ROUTE || (was == is && !n->turned[color][core]) ||
+		    !(n->ports[color][core] >> (is & 7) & 1))
 			continue;
-		if (was != is && (was & 7) == (is & 7))
-			return false;
-		if (!(n->with[color][w->core[i]] >> w->core[i - 1] & 1))
+		if ((was & 7) == (is & 7) || !(n->behind[color][core] >> w->core[i - 1] & 1))
 			return false;
 	}
 	return true;
+}
+
+/* remembers what the cores of a path route */
+static void routed(struct net *n, const struct path *w)
+{
+	uint64_t behind = 0;
+
+	for (uint32_t i = w->n; i-- > 0;) {
+		uint32_t core = w->core[i];
+		uint8_t *route = &n->route[w->color][core], is = route_of(w, i);
+
+		n->turned[w->color][core] |= *route != NO_ROUTE && *route != is;
+		*route = is;
+		n->ports[w->color][core] |= 1u << (is & 7);
+		n->behind[w->color][core] = behind;
+		behind |= 1ull << core;
+	}
 }
 
 static bool full(const struct net *n)
@@ -137,14 +159,12 @@ static void phase_path(struct net *n)
 	bool block = rng_chance(r, 50), end = block || rng_chance(r, 50), scalar;
 	bool all = rng_chance(r, 60);
 	enum how how[TILE_CORES];
-	uint64_t with = 0;
 	struct path w;
 
 	if (!tile_path(t, src, rng_chance(r, 50) ? 4 * tile_cores(t) : TILE_SHORT, &w))
 		return;
 	for (uint32_t i = 0; i < w.n; i++) {
 		w.tap[i] |= all;
-		with |= 1ull << w.core[i];
 		how[i] = block && rng_chance(r, 70) ? BY_LANES
 			 : rng_chance(r, 50)	    ? BY_MOVER
 						    : BY_RECV;
@@ -158,9 +178,8 @@ static void phase_path(struct net *n)
 	for (uint32_t i = 0; i < w.n; i++) {
 		if (n->route[w.color][w.core[i]] != NO_ROUTE)
 			op_wait(&t->c[w.core[i]], 7);
-		n->route[w.color][w.core[i]] = route_of(&w, i);
-		n->with[w.color][w.core[i]] = with;
 	}
+	routed(n, &w);
 	tile_routes(t, &w);
 	scalar = !block && rng_chance(r, 25);
 	count = scalar ? rng_range(r, 1, WSE_CHAN_DEPTH - 1) : rng_range(r, 1, 60);
