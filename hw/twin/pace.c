@@ -2,16 +2,23 @@
 /*
  * Whether more than one thread pays. Short rounds cost more to hand over than they take, and on a busy
  * machine the others come late; so a few rounds are timed with one thread and with all, and the rest
- * goes to the faster. Nothing but time depends on it.
+ * goes to the faster. They are timed in turns, as what a program's rounds have to do changes; the
+ * worst turn of each kind does not count, which is when somebody else had the processor for once.
+ * Nothing but time depends on it.
  */
+#include <string.h>
 #include <time.h>
 
 #include "func.h"
 #include "twin.h"
 
-#define SETTLE 8u    /* rounds after a change, in which caches fill */
-#define PROBE  32u   /* rounds that are timed */
-#define STAY   2000u /* rounds until the next look */
+#define SETTLE	   2u	       /* rounds after a change, in which caches fill */
+#define PROBE	   8u	       /* rounds of a turn */
+#define TURNS	   8u	       /* of each kind */
+#define STAY_MANY  2000000000u /* nanoseconds with all threads until the next look */
+#define STAY_ONE   250000000u  /* and with one, which is dear if it was by mistake */
+#define STAY_LEAST 2000u       /* rounds */
+#define STAY_MOST  100000u
 
 static uint64_t now_ns(void)
 {
@@ -21,43 +28,63 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void begin(struct wse_pace *p, enum wse_pace_step step, uint32_t rounds)
+static void begin(struct wse_pace *p, uint32_t rounds)
 {
-	p->step = step;
 	p->left = rounds;
 	p->work = 0;
 	p->since = now_ns();
 }
 
-/* the timed rounds are over: nanoseconds for a unit of work */
-static double cost(const struct wse_pace *p)
+/* a turn is over */
+static void count(struct wse_paced *k, uint64_t ns, uint64_t work)
 {
-	return (double)(now_ns() - p->since) / (double)(p->work ? p->work : 1);
+	work += !work;
+	k->ns += ns;
+	k->work += work;
+	if (!k->worst_work ||
+	    (double)ns * (double)k->worst_work > (double)k->worst * (double)work) {
+		k->worst = ns;
+		k->worst_work = work;
+	}
+}
+
+/* nanoseconds for a unit of work, the worst turn left out */
+static double cost(const struct wse_paced *k)
+{
+	return (double)(k->ns - k->worst) / (double)(k->work - k->worst_work);
+}
+
+static void decide(struct wse_pace *p)
+{
+	uint64_t rounds;
+
+	p->many = cost(&p->of[1]) < cost(&p->of[0]);
+	rounds = (uint64_t)(p->many ? STAY_MANY : STAY_ONE) * TURNS * PROBE /
+		 (p->of[p->many].ns + 1);
+	p->turn = 0;
+	begin(p, rounds < STAY_LEAST  ? STAY_LEAST
+		 : rounds > STAY_MOST ? STAY_MOST
+				      : (uint32_t)rounds);
 }
 
 static void turn(struct wse_pace *p)
 {
-	switch (p->step) {
-	case WSE_PACE_STAY:
-		p->many = false;
-		begin(p, WSE_PACE_SETTLE_ONE, SETTLE);
-		break;
-	case WSE_PACE_SETTLE_ONE:
-		begin(p, WSE_PACE_ONE, PROBE);
-		break;
-	case WSE_PACE_ONE:
-		p->one = cost(p);
-		p->many = true;
-		begin(p, WSE_PACE_SETTLE_MANY, SETTLE);
-		break;
-	case WSE_PACE_SETTLE_MANY:
-		begin(p, WSE_PACE_MANY, PROBE);
-		break;
-	case WSE_PACE_MANY:
-		p->many = cost(p) < p->one;
-		begin(p, WSE_PACE_STAY, STAY);
-		break;
+	if (p->turn && !p->timed) {
+		p->timed = true;
+		begin(p, PROBE);
+		return;
 	}
+	if (p->timed)
+		count(&p->of[p->many], now_ns() - p->since, p->work);
+	else
+		memset(p->of, 0, sizeof(p->of));
+	p->timed = false;
+	if (p->turn == 2 * TURNS) {
+		decide(p);
+		return;
+	}
+	p->many = p->turn++ & 1;
+	begin(p, SETTLE);
 }
 
 uint32_t wse_pace(struct wse_model *m, uint32_t threads)

@@ -8,20 +8,19 @@
 
 struct wse_model;
 
-enum wse_pace_step {
-	WSE_PACE_STAY,
-	WSE_PACE_SETTLE_ONE,
-	WSE_PACE_ONE,
-	WSE_PACE_SETTLE_MANY,
-	WSE_PACE_MANY,
+/* what rounds of one kind took */
+struct wse_paced {
+	uint64_t ns, worst; /* in all; the turn that took longest for its work, in all of that */
+	uint64_t work, worst_work;
 };
 
 struct wse_pace {
-	enum wse_pace_step step;
-	uint32_t left; /* rounds of it */
+	uint32_t left; /* rounds until the next turn */
+	uint32_t turn; /* of those that are timed, from 1 on; 0: none, it has been decided */
+	bool timed;    /* its rounds are timed now; before that, caches fill */
 	bool many;     /* threads, not one */
 	uint64_t since, work;
-	double one; /* what a unit of work took with one thread */
+	struct wse_paced of[2]; /* rounds with one thread, with all */
 };
 
 /* of at most that many, before each round */
