@@ -25,6 +25,7 @@
 #include "fuzz.h"
 
 #define MAX_PROCS 16u
+#define STRUCK	  0xc8 /* of an evil device, see there */
 
 struct fuzz_stats *stats;
 struct fuzz_options opt = { .procs = 6, .seconds = 0, .module = NULL };
@@ -98,6 +99,14 @@ static void open_nodes(void)
 		free(names);
 }
 
+static bool bound(unsigned int dev)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/drivers/wse/%.31s", opt.address[dev]);
+	return !access(path, F_OK);
+}
+
 static int rebind(unsigned int dev)
 {
 	wse_unbind(opt.address[dev]);
@@ -128,7 +137,7 @@ static void pci_reset(unsigned int dev)
 static pid_t chaos(struct fuzz_rng *r)
 {
 	unsigned int dev = below(r, opt.ndev);
-	bool lost = says(dev, "rings", "lost yes"), reset = percent(r, 60);
+	bool lost = !bound(dev) || says(dev, "rings", "lost yes"), reset = percent(r, 60);
 	pid_t pid;
 
 	if (!lost && !opt.chaos)
@@ -308,6 +317,32 @@ static bool soon_says(unsigned int dev, const char *file, const char *what)
 	return tries;
 }
 
+/* An evil device refuses a probe (mode 14), or is back half a second after it was unbound (mode 11). */
+static void revive(unsigned int dev)
+{
+	int tries = opt.evil ? 3 : 1;
+
+	if (bound(dev) && !says(dev, "rings", "lost yes") && !access("/sys/kernel/debug/accel", F_OK))
+		return;
+	while (rebind(dev) && --tries)
+		sleep(1);
+}
+
+/* How often an evil device did what it was told to; it is a figure of the device that stands in its configuration space. */
+static unsigned int struck(unsigned int dev)
+{
+	char path[128];
+	uint32_t n = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%.31s/config", opt.address[dev]);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || pread(fd, &n, sizeof(n), STRUCK) != sizeof(n))
+		n = 0;
+	close(fd);
+	return n;
+}
+
 static void drain_mailbox(void)
 {
 	close(mailbox[0]);
@@ -349,14 +384,6 @@ static bool reload(void)
 	return !ret;
 }
 
-static bool bound(unsigned int dev)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), "/sys/bus/pci/drivers/wse/%.31s", opt.address[dev]);
-	return !access(path, F_OK);
-}
-
 /* A nop, and 64 KiB there and back. */
 static bool device_works(unsigned int dev)
 {
@@ -396,18 +423,18 @@ static void afterwards(void)
 	result(!reap_all(), "all processes end");
 	drain_mailbox();
 	for (i = 0; i < opt.ndev; i++)
-		if (says(i, "rings", "lost yes") || access("/sys/kernel/debug/accel", F_OK))
-			rebind(i);
+		revive(i);
 	for (i = 0; i < opt.ndev; i++)
 		good = soon_says(i, "lease", "holder: none") && soon_says(i, "rings", " 0 commands in flight") && good;
 	result(good, "nobody has a lease, nothing is in flight");
 	result(no_buffers(), "no buffer is left");
 	if (opt.module)
 		result(reload(), "the module is unloaded and loaded");
-	/* an evil device may have one refused probe left (mode 14) */
-	for (i = 0; opt.evil && i < opt.ndev; i++)
-		if (!bound(i))
-			wse_bind(opt.address[i]);
+	for (i = 0; opt.evil && i < opt.ndev; i++) {
+		revive(i);
+		printf("# device %u misbehaved %u times\n", i, struck(i));
+		result(struck(i), "the device misbehaved");
+	}
 	good = true;
 	for (i = 0; i < opt.ndev; i++)
 		good = device_works(i) && good;
