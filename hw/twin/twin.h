@@ -366,7 +366,7 @@ struct wse_model {
 	struct wse_model_cfg cfg;
 	struct wse_host_ops ops;
 	void *host;
-	struct wse_kernels k;
+	struct wse_kernels k; /* of this processor */
 	uint32_t rows, cols, ncores;
 	struct wse_core *core;
 	uint8_t *sram;
