@@ -21,10 +21,9 @@ struct net {
 	struct tile t;
 	/* what each core routed last, and whether all cores of a color's paths have seen all of them */
 	uint8_t route[WSE_NCOLORS][TILE_CORES];
-	uint64_t behind[WSE_NCOLORS]
-		       [TILE_CORES];		/* cores that came after it on that path, as bits */
-	uint8_t ports[WSE_NCOLORS][TILE_CORES]; /* that its routes so far have read, as bits */
-	bool turned[WSE_NCOLORS][TILE_CORES];	/* not all of them were the same */
+	uint64_t behind[WSE_NCOLORS][TILE_CORES]; /* cores after it on that path, as bits */
+	uint8_t ports[WSE_NCOLORS][TILE_CORES];	  /* that its routes so far have read, as bits */
+	bool turned[WSE_NCOLORS][TILE_CORES];	  /* not all of them were the same */
 	bool seen[WSE_NCOLORS];
 };
 

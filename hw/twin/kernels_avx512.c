@@ -132,6 +132,7 @@ static inline struct wse_range range32(const struct ends32 *e)
 	return wse_range_between((struct wse_ends){greatest(e->last), greatest(e->least)});
 }
 
+/* eight of each */
 static inline __m512i halves(const uint16_t *a, const uint16_t *b, const uint16_t *c,
 			     const uint16_t *d)
 {

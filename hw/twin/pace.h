@@ -8,10 +8,10 @@
 
 struct wse_model;
 
-/* what rounds of one kind took */
+/* the timed turns of one kind */
 struct wse_paced {
-	uint64_t ns, worst; /* in all; the turn that took longest for its work, in all of that */
-	uint64_t work, worst_work;
+	uint64_t ns, work;	    /* of all */
+	uint64_t worst, worst_work; /* the same of the one that took longest for its work */
 };
 
 struct wse_pace {

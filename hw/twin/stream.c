@@ -76,24 +76,24 @@ static int load_rows(struct wse_model *m, struct wse_job *j, uint32_t col, uint3
 		     const uint16_t **row, uint16_t *h, uint32_t *scratch)
 {
 	const struct wse_sqe *s = &j->sqe;
-	bool whole = s->etype == WSE_ETYPE_BF16, none = s->flags & WSE_SQF_INDEX_ONLY;
+	bool bf16 = s->etype == WSE_ETYPE_BF16, indices = s->flags & WSE_SQF_INDEX_ONLY;
 	uint32_t f, k;
 	int err = 0;
 
-	if (none)
+	if (indices)
 		memset(h, 0, (size_t)s->kcol * s->nfeat * 2);
 	for (f = 0; f < s->nfeat && !err; f++, h += s->kcol) {
 		uint64_t off = row_off(s, col, block, f);
 
-		row[f] = whole && !none ? wse_buf_at(m, &j->buf, off, s->kcol * 2u) : NULL;
+		row[f] = bf16 && !indices ? wse_buf_at(m, &j->buf, off, s->kcol * 2u) : NULL;
 		if (row[f])
 			continue;
 		row[f] = h;
-		if (none)
+		if (indices)
 			continue;
-		err = wse_buf_read(m, &j->buf, off, whole ? (void *)h : scratch,
-				   s->kcol * (whole ? 2u : 4u), &j->bad);
-		for (k = 0; !whole && k < s->kcol && !err; k++)
+		err = wse_buf_read(m, &j->buf, off, bf16 ? (void *)h : scratch,
+				   s->kcol * (bf16 ? 2u : 4u), &j->bad);
+		for (k = 0; !bf16 && k < s->kcol && !err; k++)
 			h[k] = wse_bf16_round(scratch[k]);
 	}
 	return err;
