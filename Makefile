@@ -10,9 +10,11 @@ B := build
 # what builds and then runs builds on all processors, unless make was told how many jobs
 JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 CC := gcc
+# functions and lines, which backtraces, sanitizers and perf show; for a debugger's variables: make clean, make G=-g
+G := -g1
 WARN := -Wall -Wextra -Werror
 # -ffp-contract=off: the numerics contract forbids fused multiply-add everywhere a bit can depend on it
-CFLAGS := -O2 -g -std=gnu11 -ffp-contract=off $(WARN)
+CFLAGS := -O2 $(G) -std=gnu11 -ffp-contract=off $(WARN)
 # sanitizer flavour of the same objects, used by tests: objects under build/asan/
 ASAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 

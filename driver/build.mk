@@ -37,7 +37,7 @@ $(KO_TREE)/.tree: $(KO_DEPS)
 	@touch $@
 
 $(KO): $(KO_TREE)/.tree
-	+@$(ko-make) KCFLAGS=-Werror modules
+	+@$(ko-make) KCFLAGS='-Werror $(if $(KDIR),,$(G))' modules
 	@$(if $(KDIR),echo "for kernel $(KRELEASE): $@",cp $(KO_TREE)/wse.ko $@)
 
 ALL += $(if $(KDIR),,$(B)/wse.ko)
