@@ -21,14 +21,6 @@ void wse_copy_begin(struct wse_model *m, struct wse_job *j)
 	j->row = j->col = j->line = 0;
 }
 
-static void copy_to(struct wse_core *c, const struct wse_sqe *s, uint32_t line, const uint8_t *src)
-{
-	uint32_t at = s->sram + line * s->sstride;
-
-	memcpy(c->sram + at, src, s->len);
-	wse_code_changed(c, at, s->len);
-}
-
 /* one line of one core, or of all with BROADCAST */
 static int copy_line(struct wse_model *m, struct wse_job *j, uint64_t *bad, uint32_t *touched)
 {
@@ -37,24 +29,28 @@ static int copy_line(struct wse_model *m, struct wse_job *j, uint64_t *bad, uint
 	struct wse_core *c = &m->core[(s->row0 + j->row) * m->cols + s->col0 + j->col];
 	uint64_t off = s->off + (uint64_t)j->row * s->rstride + (uint64_t)j->col * s->cstride +
 		       (uint64_t)j->line * s->lstride;
-	uint8_t line[WSE_SRAM_BYTES];
-	uint32_t r, i;
+	uint32_t at = s->sram + j->line * s->sstride, r, i;
+	uint8_t *line = c->sram + at;
 	int err;
 
 	*touched = s->len;
 	if (s->opcode == WSE_OP_COPY_OUT)
-		return wse_buf_write(m, &j->buf, off, c->sram + s->sram + j->line * s->sstride,
-				     s->len, bad);
+		return wse_buf_write(m, &j->buf, off, line, s->len, bad);
+	/* what a copy that fails has written by then is not said */
 	err = wse_buf_read(m, &j->buf, off, line, s->len, bad);
-	if (err)
+	wse_code_changed(c, at, s->len);
+	if (err || !bcast)
 		return err;
-	if (!bcast) {
-		copy_to(c, s, j->line, line);
-		return 0;
+	for (r = 0; r < s->rows; r++) {
+		for (i = 0; i < s->cols; i++) {
+			struct wse_core *to = &m->core[(s->row0 + r) * m->cols + s->col0 + i];
+
+			if (to == c)
+				continue;
+			memcpy(to->sram + at, line, s->len);
+			wse_code_changed(to, at, s->len);
+		}
 	}
-	for (r = 0; r < s->rows; r++)
-		for (i = 0; i < s->cols; i++)
-			copy_to(&m->core[(s->row0 + r) * m->cols + s->col0 + i], s, j->line, line);
 	*touched *= (uint32_t)s->rows * s->cols;
 	return 0;
 }

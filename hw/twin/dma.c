@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Bus-master accesses and page lists. */
+#include <errno.h>
 #include <string.h>
 
 #include "twin.h"
@@ -24,16 +25,42 @@ void wse_buf_open(struct wse_buf *b, uint64_t base, bool direct, uint8_t shift)
 	memset(b->tag, 0, sizeof(b->tag));
 }
 
+/* bytes of a list that are read at once: they lie on one page of the bus as their first does */
+#define LINE 64u
+
 static unsigned int slot_of(const struct wse_buf *b, uint64_t entry)
 {
 	return entry % (sizeof(b->tag) / sizeof(*b->tag));
+}
+
+/* entry i of the list, and those behind it on its line: mostly they are next */
+static int read_entries(struct wse_model *m, struct wse_buf *b, uint64_t i, uint64_t *bad)
+{
+	uint64_t at = b->base + i * 8, entry[LINE / 8];
+	unsigned int n = (LINE - at % LINE) / 8, k, slot;
+	int err = n > 1 ? wse_dma_read(m, at, entry, n * 8) : -EFAULT;
+
+	if (err) {
+		n = 1;
+		err = wse_dma_read(m, at, entry, 8);
+	}
+	if (err) {
+		*bad = at;
+		return err;
+	}
+	for (k = 0; k < n; k++) {
+		slot = slot_of(b, i + k);
+		b->tag[slot] = i + k + 1;
+		b->page[slot] = entry[k] & ~((1ull << b->shift) - 1);
+	}
+	return 0;
 }
 
 /* bus address of a byte and how many follow it on its page */
 static int translate(struct wse_model *m, struct wse_buf *b, uint64_t off, uint64_t *iova,
 		     uint64_t *room, uint64_t *bad)
 {
-	uint64_t i = off >> b->shift, in = off & ((1ull << b->shift) - 1), entry;
+	uint64_t i = off >> b->shift, in = off & ((1ull << b->shift) - 1);
 	unsigned int slot = slot_of(b, i);
 	int err;
 
@@ -43,13 +70,9 @@ static int translate(struct wse_model *m, struct wse_buf *b, uint64_t off, uint6
 		return 0;
 	}
 	if (b->tag[slot] != i + 1) {
-		err = wse_dma_read(m, b->base + i * 8, &entry, sizeof(entry));
-		if (err) {
-			*bad = b->base + i * 8;
+		err = read_entries(m, b, i, bad);
+		if (err)
 			return err;
-		}
-		b->tag[slot] = i + 1;
-		b->page[slot] = entry & ~((1ull << b->shift) - 1);
 	}
 	*iova = b->page[slot] + in;
 	*room = (1ull << b->shift) - in;

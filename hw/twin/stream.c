@@ -99,39 +99,79 @@ static int load_rows(struct wse_model *m, struct wse_job *j, uint32_t col, uint3
 	return err;
 }
 
+/* the words that are not zero, most often all or none of four neighbours; w: room for all of them */
+static uint32_t nonzero(uint32_t *w, const uint32_t *v, uint32_t words)
+{
+	const __m128i sign = _mm_set1_epi32((int32_t)0x80000000u), zero = _mm_setzero_si128();
+	uint32_t n = 0, k, i;
+
+	for (k = 0; k < words; k += i) {
+		__m128i x = k + 4 <= words ? _mm_loadu_si128((const __m128i *)(const void *)(v + k))
+					   : zero;
+		int none = _mm_movemask_epi8(_mm_cmpeq_epi32(_mm_andnot_si128(sign, x), zero));
+
+		if (k + 4 <= words && none == 0xffff) {
+			i = 4;
+		} else if (!none) {
+			_mm_storeu_si128((__m128i *)(void *)(w + n), x);
+			n += i = 4;
+		} else {
+			/* what is not sent is written, and written over */
+			for (i = 0; i < 4 && k + i < words; i++) {
+				w[n] = v[k + i];
+				n += (v[k + i] & 0x7fffffffu) != 0;
+			}
+		}
+	}
+	return n;
+}
+
+#define PIECE 1024u /* words: what stays in the caches between a read and a look */
+
+/* RAW32 without a mask: the words at off that are not zero */
+static int load_nonzero(struct wse_model *m, struct wse_job *j, uint64_t off, struct wse_port_in *p,
+			uint32_t *v)
+{
+	uint32_t left = j->sqe.kcol, n;
+	int err = 0;
+
+	for (p->n = 0; left && !err; left -= n, off += n * 4u) {
+		n = left < PIECE ? left : PIECE;
+		err = wse_buf_read(m, &j->buf, off, v, n * 4u, &j->bad);
+		if (!err)
+			p->n += nonzero(p->w + p->n, v, n);
+	}
+	return err;
+}
+
 /* RAW32: words of one feature */
 static int load_raw(struct wse_model *m, struct wse_job *j, uint32_t col, struct wse_port_in *p,
 		    uint32_t *v, uint8_t *mask)
 {
 	const struct wse_sqe *s = &j->sqe;
-	bool drop = s->flags & WSE_SQF_DROP_ZERO;
-	uint32_t n = 0, k;
+	bool drop = s->flags & WSE_SQF_DROP_ZERO, masked = s->flags & WSE_SQF_MASKED;
+	bool indices = s->flags & WSE_SQF_INDEX_ONLY;
+	uint64_t off = row_off(s, col, p->block, 0);
+	uint32_t *to = masked ? v : p->w, n = 0, k;
 	int err = 0;
 
-	if (s->flags & WSE_SQF_INDEX_ONLY)
-		memset(v, 0, s->kcol * 4u);
+	if (drop && !masked && !indices)
+		return load_nonzero(m, j, off, p, v);
+	if (indices)
+		memset(to, 0, s->kcol * 4u);
 	else
-		err = wse_buf_read(m, &j->buf, row_off(s, col, p->block, 0), v, s->kcol * 4u,
-				   &j->bad);
-	if (!err && s->flags & WSE_SQF_MASKED)
-		err = load_masks(m, j, col, p->block, mask);
-	if (err)
+		err = wse_buf_read(m, &j->buf, off, to, s->kcol * 4u, &j->bad);
+	p->n = drop ? 0 : s->kcol;
+	if (err || !masked)
 		return err;
+	err = load_masks(m, j, col, p->block, mask);
 	/* no branches on values: what is not sent is written, and written over */
-	if (s->flags & WSE_SQF_MASKED)
-		for (k = 0; k < s->kcol; k++) {
-			p->w[n] = v[k];
-			n += selected(mask, k) & !(drop && !(v[k] & 0x7fffffffu));
-		}
-	else if (drop)
-		for (k = 0; k < s->kcol; k++) {
-			p->w[n] = v[k];
-			n += (v[k] & 0x7fffffffu) != 0;
-		}
-	else
-		memcpy(p->w, v, (size_t)(n = s->kcol) * 4);
+	for (k = 0; k < s->kcol && !err; k++) {
+		p->w[n] = v[k];
+		n += selected(mask, k) & !(drop && !(v[k] & 0x7fffffffu));
+	}
 	p->n = n;
-	return 0;
+	return err;
 }
 
 /* the selected elements of a block, k by k, feature by feature */
