@@ -11,7 +11,7 @@ CFLAGS_hw/twin/vector_avx512.c := $(CFLAGS_hw/twin/vector_avx2.c)
 
 $(eval $(call c_archive,hw/libwse_twin.a,hw/model/model.c $(wildcard hw/twin/*.c)))
 
-TWIN_TESTS := numerics wide scalar translate quick ways queue tensor refusals fabric streams index rounds confluence
+TWIN_TESTS := numerics wide scalar translate quick ways again queue tensor refusals fabric streams index rounds confluence
 $(foreach t,$(TWIN_TESTS),$(eval $(call c_test,hw/twin/tests/test_$(t),hw/twin/tests/dev.c,$(TWIN),-lm,$(B)/asan/hw/libwse_twin.a)))
 $(foreach t,gemm parts,$(eval $(call c_test,hw/twin/tests/test_$(t),hw/twin/tests/dev.c hw/twin/tests/layer.c,$(TWIN),-lm,$(B)/asan/hw/libwse_twin.a)))
 # test_gemm and test_parts run the firmware's kernels; `build/hw/twin/tests/test_gemm bench` measures

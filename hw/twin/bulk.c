@@ -303,7 +303,23 @@ bool wse_bulk_impatient(struct wse_model *m, unsigned int col)
 	return ++m->in[col].age > patience(m->mesh) && wse_in_inject(m, col);
 }
 
-static bool run_ports(struct wse_model *m, struct bulk_worker *w)
+/* cores that a run has let go on do so, while the caches still have their sums and state */
+static bool go_on(struct wse_mesh *p)
+{
+	uint32_t n = p->nnow, i;
+
+	for (i = 0; i < n; i++) {
+		struct wse_core *c = &p->core[p->now[i]];
+
+		c->queued = false;
+		wse_core_go_on(p, c);
+	}
+	p->nnow = 0;
+	return n;
+}
+
+/* *then: cores have gone on, so that what they have sent comes after these runs */
+static bool run_ports(struct wse_model *m, struct bulk_worker *w, bool *then)
 {
 	bool any = false, did;
 	uint32_t c;
@@ -316,6 +332,7 @@ static bool run_ports(struct wse_model *m, struct bulk_worker *w)
 		did = w && wse_bulk_port_run(m, w, c);
 		if (w && p->pos == p->n && p->end_due)
 			did |= wse_bulk_port_end(m, w, c);
+		*then |= go_on(m->mesh);
 		if (did)
 			p->age = 0;
 		else
@@ -346,6 +363,7 @@ bool wse_bulk_movers(struct wse_mesh *p, struct bulk_worker *w, enum reach reach
 			continue;
 		e->far = false;
 		did = w && !e->end_left && mover_run(w, p, c, which);
+		go_on(p);
 		if (w && reach == INSIDE && !did && w->any.far) {
 			e->far = true;
 			p->nfar++;
@@ -390,7 +408,7 @@ bool wse_bulk(struct wse_model *m)
 {
 	struct bulks *b = m->cfg.flags & WSE_MODEL_FUNC_EXACT ? NULL : get(m);
 	struct bulk_worker *w;
-	bool any;
+	bool any, then = false;
 	uint32_t i;
 
 	if (unlikely(m->mesh->shuffle)) {
@@ -403,7 +421,12 @@ bool wse_bulk(struct wse_model *m)
 	if (b && m->nmesh > 1) {
 		any = wse_bulk_parts(m, b);
 	} else {
-		any = run_ports(m, w);
+		any = run_ports(m, w, &then);
+		if (then) {
+			wse_mesh_gather(m);
+			m->spent += m->round;
+			m->round = m->mesh->round = 0;
+		}
 		for (i = 0; i < m->nmesh; i++)
 			any |= wse_bulk_movers(&m->mesh[i], w, ANYWHERE);
 	}

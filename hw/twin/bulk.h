@@ -196,13 +196,29 @@ static inline void wse_bulk_values(struct run *r, const float *v, uint32_t at, u
 
 void wse_bulk_deliver(const struct set *s, uint32_t first, uint32_t sinks, const struct run *r);
 bool wse_bulk_reserve(struct scratch *r, const struct set *s); /* false: no memory */
+/*
+ * Wakes a core that may wait for what a run has been through with. It goes on right after the run if its lanes have nothing
+ * to do until then; where they have the next block already its turn can wait for the movers, too, and do both.
+ */
+static inline void wse_bulk_wake(struct wse_mesh *p, struct wse_core *c)
+{
+	if (p->at_once && !c->eng[WSE_ENGINE_L].n && !c->queued && c->run == WSE_CORE_RUNNING &&
+	    (c->wait == WAIT_TASK || (c->wait == WAIT_ENGINES && !c->eng[WSE_ENGINE_M0].n &&
+				      !c->eng[WSE_ENGINE_M1].n))) {
+		c->queued = true;
+		p->now[p->nnow++] = c->idx;
+	} else {
+		wse_wake(p, c);
+	}
+}
+
 /* the END of a block at the lanes of a node */
 static inline void wse_bulk_end(struct node *x)
 {
 	if (x->e->op == WSE_TOP_DOT)
 		wse_dotq_push(x->c, 0, true);
 	wse_engine_complete(x->c->mesh, x->c, x->e);
-	wse_wake(x->c->mesh, x->c);
+	wse_bulk_wake(x->c->mesh, x->c);
 }
 
 /* it has been at all of them */

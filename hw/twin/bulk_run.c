@@ -414,7 +414,7 @@ INLINE void run_mover(struct wse_mesh *m, struct scratch *r, const struct set *s
 		wse_bulk_deliver(set, x->first, x->sinks, &x->out);
 	if (last) {
 		wse_mover_finish(m, x->c, e);
-		wse_wake(m, x->c);
+		wse_bulk_wake(m, x->c);
 	}
 }
 

@@ -18,6 +18,7 @@ void wse_core_hold(struct wse_mesh *m, struct wse_core *c)
 	c->mstatus = c->mtvec = c->mepc = c->mcause = c->mtval = c->mscratch = 0;
 	c->minstret = 0;
 	c->mcycle_off = -m->dev->now;
+	c->shared = ~0ull;
 	c->wdata = c->winfo = 0;
 	c->fault_cause = c->fault_pc = c->fault_addr = c->fault_value = 0;
 	c->fault_color = ~0u;
@@ -237,14 +238,16 @@ bool wse_task_next(struct wse_mesh *m, struct wse_core *c, uint32_t *entry, uint
 	return true;
 }
 
-void wse_core_run(struct wse_mesh *m, struct wse_core *c, uint32_t limit)
+/* a core's turn, from where its share of the round has come to */
+static void turn(struct wse_mesh *m, struct wse_core *c, uint32_t limit)
 {
 	uint32_t most, i;
 
-	c->cyc = c->ecyc[0] = c->ecyc[1] = c->ecyc[2] = 0;
 	if (c->run != WSE_CORE_RUNNING)
 		return;
-	wse_engines_run(m, c);
+	/* most often it has waited for the last of them */
+	if (c->eng[0].n || c->eng[1].n || c->eng[2].n || m->nwork)
+		wse_engines_run(m, c);
 	if (c->run == WSE_CORE_RUNNING) {
 		if (unlikely(m->races != NULL))
 			wse_races_exec(m, c, limit);
@@ -261,4 +264,26 @@ void wse_core_run(struct wse_mesh *m, struct wse_core *c, uint32_t limit)
 		most = c->ecyc[i] > most ? c->ecyc[i] : most;
 	if (most > m->round)
 		m->round = most;
+}
+
+static void new_share(struct wse_mesh *m, struct wse_core *c)
+{
+	c->shared = m->dev->now;
+	c->cyc = c->ecyc[0] = c->ecyc[1] = c->ecyc[2] = 0;
+}
+
+void wse_core_run(struct wse_mesh *m, struct wse_core *c, uint32_t limit)
+{
+	new_share(m, c);
+	turn(m, c, limit);
+}
+
+void wse_core_go_on(struct wse_mesh *m, struct wse_core *c)
+{
+	if (c->shared != m->dev->now)
+		new_share(m, c);
+	if (c->cyc < m->limit)
+		turn(m, c, m->limit - c->cyc);
+	else
+		wse_wake(m, c);
 }

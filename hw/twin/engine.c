@@ -20,21 +20,27 @@ void wse_engine_next(struct wse_engine *e)
 		e->q[i] = e->q[i + 1];
 }
 
-/* in pieces as they were written by wse_issue(): wider loads would have to wait for the stores */
-static inline bool same(const struct wse_tins *a, const struct wse_tins *b)
+/* the DSRs of an instruction, in pieces as they were written: wider loads would have to wait for the stores */
+struct dsrs {
+	__m128i d, a, b;
+};
+
+static inline __m128i words(const uint32_t *dsr)
 {
-	__m128i d = _mm_setzero_si128();
-	unsigned int i;
+	return _mm_loadu_si128((const __m128i *)(const void *)dsr);
+}
 
-	if ((a->tcw ^ b->tcw) | (a->scalar ^ b->scalar))
+static inline bool same(const struct wse_tins *t, uint32_t tcw, uint32_t scalar,
+			const struct dsrs *of)
+{
+	__m128i diff;
+
+	if ((t->tcw ^ tcw) | (t->scalar ^ scalar))
 		return false;
-	for (i = 0; i < 3; i++) {
-		__m128i x = _mm_loadu_si128((const __m128i *)(const void *)a->dsr[i]);
-		__m128i y = _mm_loadu_si128((const __m128i *)(const void *)b->dsr[i]);
-
-		d = _mm_or_si128(d, _mm_xor_si128(x, y));
-	}
-	return _mm_movemask_epi8(_mm_cmpeq_epi8(d, _mm_setzero_si128())) == 0xffff;
+	diff = _mm_or_si128(_mm_xor_si128(of->d, words(t->dsr[0])),
+			    _mm_or_si128(_mm_xor_si128(of->a, words(t->dsr[1])),
+					 _mm_xor_si128(of->b, words(t->dsr[2]))));
+	return _mm_movemask_epi8(_mm_cmpeq_epi8(diff, _mm_setzero_si128())) == 0xffff;
 }
 
 static __attribute__((noinline)) uint32_t check_new(struct wse_known *k, struct wse_engine *e,
@@ -63,8 +69,9 @@ static inline uint32_t check(struct wse_mesh *m, struct wse_engine *e, unsigned 
 {
 	const struct wse_tins *t = &e->q[0];
 	struct wse_known *k = place_of(m, t->tcw, t->dsr[0][0], t->dsr[1][0], t->dsr[2][0]);
+	struct dsrs of = {words(t->dsr[0]), words(t->dsr[1]), words(t->dsr[2])};
 
-	if (unlikely(k->of != 1 + which || !same(&k->t, t)))
+	if (unlikely(k->of != 1 + which || !same(&k->t, t->tcw, t->scalar, &of)))
 		return check_new(k, e, which);
 	memcpy((uint8_t *)e + WSE_CHECKED, k->checked, sizeof(k->checked));
 	return 0;
@@ -76,7 +83,7 @@ static inline void start(struct wse_mesh *m, struct wse_core *c, struct wse_engi
 {
 	const struct wse_tins *t = &e->q[0];
 
-	e->started = true;
+	e->started = e->good = true;
 	e->busy_to = m->dev->now;
 	if (e->claim >= 0) {
 		if (unlikely(m->races != NULL))
@@ -196,9 +203,26 @@ void wse_engines_run(struct wse_mesh *m, struct wse_core *c)
 	} while (any && c->run == WSE_CORE_RUNNING);
 }
 
-static inline __m128i words(const uint32_t *dsr)
+/*
+ * An idle engine begins the instruction that it had last. Of what the checks made of it the run has changed little; colors
+ * of operands are 0xff where there is none.
+ */
+static inline void begin_again(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e,
+			       unsigned int which)
 {
-	return _mm_loadu_si128((const __m128i *)(const void *)dsr);
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		e->o[i].row = e->o[i].pos = e->o[i].base;
+	e->inner = e->width;
+	e->outer = e->rows;
+	e->end_left = false;
+	e->claim = (int8_t)e->o[OPND_SRC1].color;
+	e->out = (int8_t)e->o[OPND_DST].color;
+	e->wait = -1;
+	e->n = 1;
+	m->moved = true;
+	start(m, c, e, which);
 }
 
 /* begins an instruction that is known in an engine that has none; false: it is not known, and nothing was done */
@@ -208,21 +232,22 @@ static inline bool begin_known(struct wse_mesh *m, struct wse_core *c, struct ws
 	const uint32_t *d = c->dsr[(tcw & WSE_TCW_DST_MASK) >> WSE_TCW_DST_SHIFT];
 	const uint32_t *a = c->dsr[(tcw & WSE_TCW_SRC1_MASK) >> WSE_TCW_SRC1_SHIFT];
 	const uint32_t *b = c->dsr[(tcw & WSE_TCW_SRC2_MASK) >> WSE_TCW_SRC2_SHIFT];
-	const struct wse_known *k = place_of(m, tcw, d[0], a[0], b[0]);
-	__m128i x = words(d), y = words(a), z = words(b), diff;
+	struct dsrs of = {words(d), words(a), words(b)};
 	struct wse_tins *t = &e->q[0];
+	const struct wse_known *k;
 
-	diff = _mm_or_si128(_mm_xor_si128(x, words(k->t.dsr[0])),
-			    _mm_or_si128(_mm_xor_si128(y, words(k->t.dsr[1])),
-					 _mm_xor_si128(z, words(k->t.dsr[2]))));
-	if ((k->of ^ (1 + which)) | (k->t.tcw ^ tcw) | (k->t.scalar ^ scalar) ||
-	    _mm_movemask_epi8(_mm_cmpeq_epi8(diff, _mm_setzero_si128())) != 0xffff)
+	if (e->good && same(t, tcw, scalar, &of)) {
+		begin_again(m, c, e, which);
+		return true;
+	}
+	k = place_of(m, tcw, d[0], a[0], b[0]);
+	if (k->of != 1 + which || !same(&k->t, tcw, scalar, &of))
 		return false;
 	t->tcw = tcw;
 	t->scalar = scalar;
-	_mm_storeu_si128((__m128i *)(void *)t->dsr[0], x);
-	_mm_storeu_si128((__m128i *)(void *)t->dsr[1], y);
-	_mm_storeu_si128((__m128i *)(void *)t->dsr[2], z);
+	_mm_storeu_si128((__m128i *)(void *)t->dsr[0], of.d);
+	_mm_storeu_si128((__m128i *)(void *)t->dsr[1], of.a);
+	_mm_storeu_si128((__m128i *)(void *)t->dsr[2], of.b);
 	memcpy((uint8_t *)e + WSE_CHECKED, k->checked, sizeof(k->checked));
 	e->n = 1;
 	m->moved = true;

@@ -57,10 +57,12 @@ static int create(struct wse_model *m, struct wse_mesh *p)
 	p->quick = p->avx2 && !p->shuffle && !p->races;
 	p->run[0] = calloc(n, sizeof(uint32_t));
 	p->run[1] = calloc(n, sizeof(uint32_t));
+	p->now = calloc(n, sizeof(uint32_t));
 	p->source = calloc(n * 2, sizeof(uint32_t));
 	p->work = calloc((size_t)n * WSE_NCOLORS, sizeof(uint32_t));
 	p->later = calloc((size_t)n * WSE_NCOLORS, sizeof(uint32_t));
-	if (!p->run[0] || !p->run[1] || !p->source || !p->work || !p->later || wse_quick_create(p))
+	if (!p->run[0] || !p->run[1] || !p->now || !p->source || !p->work || !p->later ||
+	    wse_quick_create(p))
 		return -1;
 	for (i = 0; i < n; i++)
 		m->core[p->first + i].mesh = p;
@@ -94,6 +96,7 @@ void wse_mesh_destroy(struct wse_model *m)
 		wse_translator_destroy(p);
 		free(p->run[0]);
 		free(p->run[1]);
+		free(p->now);
 		free(p->source);
 		free(p->work);
 		free(p->later);

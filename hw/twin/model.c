@@ -163,7 +163,7 @@ static bool round_work(struct wse_model *m)
 	bool any;
 
 	m->moved = false;
-	m->round = 0;
+	m->round = m->spent = 0;
 	m->threads = wse_pace(m, m->most);
 	wse_mesh_begin(m);
 	any = wse_queues_run(m);
@@ -210,7 +210,8 @@ static bool round_once(struct wse_model *m, uint64_t end)
 		return false;
 	}
 	m->quiet = false;
-	t = m->round ? m->round : 1;
+	t = (uint64_t)m->spent + m->round;
+	t = t ? t : 1;
 	m->now += t < room ? t : room;
 	m->debt = t < room ? 0 : t - room;
 	return false;
@@ -221,8 +222,11 @@ static void set_limit(struct wse_model *m, uint32_t limit)
 {
 	uint32_t i;
 
-	for (i = 0; i < m->nmesh; i++)
+	for (i = 0; i < m->nmesh; i++) {
 		m->mesh[i].limit = limit;
+		/* a step is one instruction; what runs parts knows their run lists alone */
+		m->mesh[i].at_once = limit > 1 && m->nmesh == 1 && !m->mesh[i].shuffle;
+	}
 }
 
 /*

@@ -197,6 +197,7 @@ uint32_t wse_engine_check(struct wse_engine *e, unsigned int which)
 		  e->o[OPND_SRC1].kind != WSE_KIND_DOTQ && e->o[OPND_SRC2].kind != WSE_KIND_DOTQ;
 	e->src1 = e->o[OPND_SRC1].kind;
 	e->src2 = e->o[OPND_SRC2].kind;
+	e->rows = e->outer;
 	if (ok && !range)
 		return 0;
 	e->claim = e->out = -1;

@@ -4,8 +4,8 @@
  *
  * Time. The twin runs in rounds: every core that can run gets up to WSE_QUANTUM scalar
  * instructions, engines run as far as their data allows, and the device's cycle counter then moves
- * by the largest share that a core took. Confluent programs cannot tell; everything else about time
- * is documented as not equal to the RTL.
+ * by the largest share that a core took. In a tile of one part, cores whose block is through go on in the same round.
+ * Confluent programs cannot tell; everything else about time is documented as not equal to the RTL.
  *
  * Parts. A large tile is cut into parts (mesh.c), by its shape alone. In a round the cores of a part
  * take their turns by themselves, with the part's own lists and counters; what goes from part to part
@@ -89,16 +89,16 @@ struct wse_opnd {
 	int32_t row, pos;	 /* where the current row starts; where the next element lies */
 };
 
+/* what a block needs first, and in few cache lines: of all cores together it does not fit the nearest cache */
 struct wse_engine {
-	struct wse_tins q[1 + WSE_ENGINE_DEPTH];
-	uint8_t n;     /* instructions, the running one included */
-	bool started;  /* q[0] has been checked and runs */
-	bool hurry;   /* a lazy one, but now element by element, what the channel holds */
-	uint8_t age;  /* rounds that it has waited */
-	bool far;     /* its run leaves the part, as has been seen in this round */
-	uint64_t busy_to;	  /* L: device cycle up to which it has had something to do */
-	uint32_t part[WSE_LANES]; /* VRSUM, VRMAX */
-	/* from here on: what the checks of a good instruction make of it, in whole vectors */
+	uint64_t busy_to; /* L: device cycle up to which it has had something to do */
+	uint8_t n;	  /* instructions, the running one included */
+	bool started;	  /* q[0] has been checked and runs */
+	bool good;	  /* q[0] has been found good: what follows says so still when it is through */
+	bool hurry;	  /* a lazy one, but now element by element, what the channel holds */
+	uint8_t age;	  /* rounds that it has waited */
+	bool far;	  /* its run leaves the part, as has been seen in this round */
+	/* from here to rows: what the checks of a good instruction make of it */
 	bool end_left __attribute__((aligned(16))); /* only the END wavelet of SEND_END is left to send */
 	uint8_t op;
 	bool until_end;
@@ -109,12 +109,14 @@ struct wse_engine {
 	int8_t wait;	    /* color that it waits for; -1: not the fabric */
 	struct wse_opnd o[3];
 	uint32_t inner, outer; /* elements left in the row, rows left; or END marks left in outer */
-	uint32_t width;	       /* LEN of the shape */
 	uint32_t nfeat, tokens; /* AXPY, DOT */
-};
+	uint32_t width, rows;	/* what inner and outer begin with: the shape */
+	struct wse_tins q[1 + WSE_ENGINE_DEPTH];
+	uint32_t part[WSE_LANES]; /* VRSUM, VRMAX */
+} __attribute__((aligned(64)));
 
 #define WSE_CHECKED	  offsetof(struct wse_engine, end_left)
-#define WSE_CHECKED_BYTES (sizeof(struct wse_engine) - WSE_CHECKED)
+#define WSE_CHECKED_BYTES (offsetof(struct wse_engine, q) - WSE_CHECKED)
 #define WSE_NKNOWN 512u /* instructions that are remembered */
 
 struct wse_known {
@@ -185,54 +187,57 @@ struct wse_pick {
 	uint32_t winfo;
 };
 
+/* first what most turns need, as in an engine */
 struct wse_core {
 	uint32_t x[33]; /* [32] swallows writes to x0 */
 	uint32_t pc;
 	uint8_t run;  /* enum wse_core_run */
 	uint8_t wait; /* enum wse_wait: what the instruction at pc waits for */
 	uint8_t wait_color;
-	bool queued;	  /* on the run list */
+	bool queued;	  /* on the run list, or to go on now */
 	uint8_t listed;	  /* engines on the list of sources, as a mask */
 	bool done, start; /* DONE was executed; a start is pending */
-	uint32_t start_entry, done_value;
+	bool stale;	  /* translated blocks of it were forgotten */
+	bool replay;
+	uint8_t last_pick; /* task that TNEXT took last */
+	struct wse_mesh *mesh; /* its part */
 	struct wse_dec *dec; /* [NWORDS + 1] */
 	uint32_t *block;     /* [NWORDS] translated blocks that begin here, see translate.c */
+	uint8_t *sram;
 	struct {
 		uint32_t end, block; /* end: the word after the one that it begins at; 0: none */
 	} entered[WSE_NENTERED];     /* blocks that were entered lately */
-	bool stale; /* translated blocks of it were forgotten */
-	uint8_t *sram;
-	struct wse_mesh *mesh; /* its part */
 	uint32_t idx;	       /* row * cols + col */
 	uint16_t col, row;     /* CSR_ID as a word */
-	uint32_t mstatus, mtvec, mepc, mcause, mtval, mscratch;
+	wse_retire_fn trace;
 	uint64_t minstret;
-	uint64_t mcycle_off;	 /* mcycle = device cycle + cycles in this round + this */
-	uint64_t retired, traps; /* since creation: for step and trace */
-	uint32_t last_cause;	 /* of the latest trap */
-	uint8_t last_pick;	 /* task that TNEXT took last */
-	uint32_t wdata, winfo;
-	uint32_t cyc;	  /* cycles taken in this round by the scalar side */
+	uint64_t retired; /* since creation: for step and trace; traps, too */
+	uint64_t shared;  /* device cycle of the latest round in which it had a turn */
+	uint32_t cyc;	  /* cycles taken in that round by the scalar side */
 	uint32_t ecyc[3]; /* by the engines */
-	uint32_t fault_cause, fault_pc, fault_addr, fault_color, fault_value;
-	/* tasks */
-	uint32_t ready, blocked;
-	uint32_t entry[WSE_NTASKS];
-	uint8_t bind[2][WSE_NCOLORS]; /* [control][color] -> task, 0xff: none */
-	uint32_t bound;		      /* colors with a binding of either kind */
+	uint32_t wdata, winfo;
+	uint32_t ready, blocked; /* tasks */
+	uint32_t bound;		 /* colors with a binding of either kind */
+	uint32_t claimed;	 /* colors that running engines read */
+	uint32_t recv_any;	 /* colors with a wavelet in recv */
+	uint32_t wide_most;	 /* values of a copy by rows */
+	/* counters of a core's scope; wavelets that left by the links north to west */
+	uint64_t cnt[WSE_CNT_COUNT], link[4];
+	struct wse_wide wide[2]; /* by rows, by columns */
 	/* tensor unit */
-	uint32_t dsr[WSE_NDSR][4];
-	struct wse_lane lane[WSE_NDSR + 1]; /* the last one: no operand */
 	uint32_t acc[WSE_NACC] __attribute__((aligned(64)));
 	struct wse_engine eng[3];
-	uint32_t claimed; /* colors that running engines read */
+	uint32_t dsr[WSE_NDSR][4];
+	struct wse_lane lane[WSE_NDSR + 1]; /* the last one: no operand */
 	struct {
 		uint32_t data[WSE_DOTQ_DEPTH];
 		uint8_t end; /* bit i: entry i is an END mark */
 		uint8_t head, count;
 	} dotq;
+	/* tasks */
+	uint32_t entry[WSE_NTASKS];
+	uint8_t bind[2][WSE_NCOLORS]; /* [control][color] -> task, 0xff: none */
 	/* fabric */
-	uint32_t recv_any; /* colors with a wavelet in recv */
 	uint32_t kick;	   /* colors on the work list */
 	uint32_t far;	   /* colors whose routes send to a core of another part */
 	uint32_t later;	   /* colors on the list of what waits for the other parts */
@@ -240,17 +245,21 @@ struct wse_core {
 	struct wse_chan in[5][WSE_NCOLORS];
 	struct wse_chan recv[WSE_NCOLORS];
 	uint8_t code[WSE_NPAGES + 1]; /* WSE_PAGE_*; the last one is no page, and 0 */
-	struct wse_wide wide[2];		       /* by rows, by columns */
-	uint32_t wide_most;			       /* values of a copy by rows */
-	/* counters of a core's scope; wavelets that left by the links north to west */
-	uint64_t cnt[WSE_CNT_COUNT], link[4];
+	uint32_t start_entry, done_value;
+	uint32_t mstatus, mtvec, mepc, mcause, mtval, mscratch;
+	uint64_t mcycle_off;	 /* mcycle = device cycle + cycles in this round + this */
+	uint64_t traps;
+	uint32_t last_cause;	 /* of the latest trap */
+	uint32_t fault_cause, fault_pc, fault_addr, fault_color, fault_value;
 	/* debugging */
-	wse_retire_fn trace;
 	void *trace_arg;
 	struct wse_pick *picks;
 	uint32_t npicks, pick_at;
-	bool replay;
+	uint8_t pad[64];
 };
+
+/* else what cores have at the same place would share a few sets of the cache */
+_Static_assert(sizeof(struct wse_core) / 64 % 2, "add or remove pad: an odd number of cache lines");
 
 /* ---- host side ---- */
 
@@ -348,6 +357,9 @@ struct wse_mesh {
 	uint32_t *run[2];
 	uint32_t nrun;
 	unsigned int cur;
+	uint32_t *now; /* cores that go on after the run that is under way */
+	uint32_t nnow;
+	bool at_once; /* they may */
 	uint32_t *work; /* core << 5 | color */
 	uint32_t nwork;
 	uint32_t *later; /* the same: what waits for the other parts */
@@ -393,7 +405,8 @@ struct wse_model {
 	/* time */
 	uint64_t now;
 	uint64_t debt;	/* cycles of work already done that now has not counted yet */
-	uint32_t round; /* cycles of the current round */
+	uint32_t round; /* cycles of the current round, */
+	uint32_t spent; /* and of what went before that in it */
 	bool moved;	/* something moved in the current round */
 	bool quiet;	/* nothing can move before the host does something */
 	uint64_t cnt[WSE_CNT_COUNT]; /* of the tile's scope; the others' are where they happen */
@@ -452,6 +465,8 @@ void wse_core_hold(struct wse_mesh *m, struct wse_core *c);
 void wse_core_boot(struct wse_mesh *m, struct wse_core *c, uint32_t pc);
 void wse_core_start(struct wse_mesh *m, struct wse_core *c, uint32_t entry);
 void wse_core_run(struct wse_mesh *m, struct wse_core *c, uint32_t limit);
+/* another turn in the same round, with what is left of the core's share */
+void wse_core_go_on(struct wse_mesh *m, struct wse_core *c);
 void wse_core_fault(struct wse_mesh *m, struct wse_core *c, uint32_t cause, uint32_t pc,
 		    uint32_t addr, uint32_t color, uint32_t value);
 void wse_core_blame(const struct wse_core *c, uint32_t *cause, uint32_t *color);
