@@ -34,8 +34,8 @@ enum {
 struct shape {
 	uint32_t len, rows;
 	bool bf16;
-	int32_t gap; /* bytes between rows, and elements between elements */
-	uint32_t step;
+	int32_t gap;   /* bytes behind each row that are left out */
+	uint32_t step; /* elements from one to the next: 1, or 2 */
 };
 
 struct transfer {
