@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Programs for the cores. One's own: `make kernel SRC=my.c` (called by the resident firmware) or `make program SRC=my.c`
-# (bare metal, for wse-run) gives build/firmware/my.elf.
+# Programs for the cores. One's own: `make kernel SRC=my.c` (called by the resident firmware) gives build/firmware/my.elf,
+# `make program SRC=my.c` (bare metal, for wse-run) build/programs/my.elf.
 
 RVCC := riscv64-unknown-elf-gcc
 # of a program of one's own, too (libwse.pc)
@@ -21,45 +21,45 @@ FW_PROGRAMS := $(patsubst firmware/programs/%.c,$(FW)/%.elf,$(wildcard firmware/
 
 $(FW)/wse-fw.elf: firmware/runtime/boot.S firmware/runtime/firmware.ld $(FW_HDRS)
 	@mkdir -p $(@D)
-	$(RVCC) $(RVFLAGS) -T firmware/runtime/firmware.ld $(RVLINK) -o $@ $<
+	$(call short,RVCC,$@)$(RVCC) $(RVFLAGS) -T firmware/runtime/firmware.ld $(RVLINK) -o $@ $<
 
 $(eval $(call c_program,firmware/fw-pack,firmware/runtime/fw-pack.c))
 
 # header and code are two pieces of the address space: cut them out one by one, then join
 $(FW)/wse-fw.bin: $(FW)/wse-fw.elf $(FW)/fw-pack
-	riscv64-unknown-elf-objcopy -O binary -j .header $< $(FW)/wse-fw.hdr
-	riscv64-unknown-elf-objcopy -O binary -j .text $< $(FW)/wse-fw.code
-	$(FW)/fw-pack $(FW)/wse-fw.hdr $(FW)/wse-fw.code $@
+	$(call short,GEN,$@)riscv64-unknown-elf-objcopy -O binary -j .header $< $(FW)/wse-fw.hdr
+	@riscv64-unknown-elf-objcopy -O binary -j .text $< $(FW)/wse-fw.code
+	@$(FW)/fw-pack $(FW)/wse-fw.hdr $(FW)/wse-fw.code $@
 
 # the sum beside a program: one that is no longer as it was built, replaced by whatever, is built again
 $(FW)/%.elf: firmware/programs/%.c firmware/runtime/program.ld $(FW_HDRS)
 	@mkdir -p $(@D)
-	$(RVCC) $(RVFLAGS) $(RVFLAGS_$*) -T firmware/runtime/program.ld $(RVLINK) -o $@ $<
+	$(call short,RVCC,$@)$(RVCC) $(RVFLAGS) $(RVFLAGS_$*) -T firmware/runtime/program.ld $(RVLINK) -o $@ $<
 	@cksum <$@ >$@.sum
 $(shell for f in $(FW_PROGRAMS); do [ ! -e $$f ] || [ "$$(cksum <$$f)" = "$$(cat $$f.sum 2>&1)" ] || echo $$f; done): FORCE
 
-# one's own programs land beside the tree's, which they must not replace
 OWN = $(basename $(notdir $(firstword $(SRC))))
 define own_src
 	@test -n "$(SRC)" || { echo "usage: make $@ SRC=path/to/program.c" >&2; exit 2; }
 	@for f in $(SRC); do test -f "$$f" || { echo "make $@: there is no file $$f" >&2; exit 2; }; done
-	@test -z "$(filter $(OWN).elf,$(notdir $(FW_PROGRAMS)) wse-fw.elf)" || \
-		{ echo "make $@: $(OWN).elf is a program of this tree: give $(SRC) another name" >&2; exit 2; }
-	@mkdir -p $(FW)
 endef
 
 .PHONY: kernel program
 kernel: ## make kernel SRC=file.c: build a kernel program of one's own into build/firmware/
 	$(own_src)
-	$(RVCC) $(RVFLAGS) -T firmware/runtime/program.ld $(RVLINK) -o $(FW)/$(OWN).elf $(SRC)
+	@test -z "$(filter $(OWN).elf,$(notdir $(FW_PROGRAMS)) wse-fw.elf)" || \
+		{ echo "make $@: $(OWN).elf is a program of this tree: give $(SRC) another name" >&2; exit 2; }
+	@mkdir -p $(FW)
+	$(call short,RVCC,$(FW)/$(OWN).elf)$(RVCC) $(RVFLAGS) -T firmware/runtime/program.ld $(RVLINK) -o $(FW)/$(OWN).elf $(SRC)
 
 # 64-bit and floating-point arithmetic; the compiler has it for rv32im, under that name alone
 RVGCC = $(shell $(RVCC) -march=rv32im -mabi=ilp32 -print-libgcc-file-name)
 
 # bare.S is for sources that have a main and no _start
-program: ## make program SRC=file.c: build a bare-metal program (.c, .S) for wse-run into build/firmware/
+program: ## make program SRC=file.c: build a bare-metal program (.c, .S) for wse-run into build/programs/
 	$(own_src)
-	$(RVCC) $(RVFLAGS) -T firmware/runtime/bare.ld $(RVLINK),--no-relax -o $(FW)/$(OWN).elf \
+	@mkdir -p $(B)/programs
+	$(call short,RVCC,$(B)/programs/$(OWN).elf)$(RVCC) $(RVFLAGS) -T firmware/runtime/bare.ld $(RVLINK),--no-relax -o $(B)/programs/$(OWN).elf \
 		$(if $(shell grep -lE '^_start:' $(SRC)),,firmware/runtime/bare.S) $(SRC) $(RVGCC)
 
 ALL += $(FW)/wse-fw.bin $(FW_PROGRAMS)

@@ -31,37 +31,45 @@ LIBWSE_LINK := $(MODEL_LINK) $(LIBWSE_LIBS)
 
 $(eval $(call c_archive,libwse.a,$(LIBWSE_SRC)))
 
-link_so = $(CC) $(CFLAGS) -shared -Wl,-soname,libwse.so.1 -Wl,--version-script=libwse/libwse.map -Wl,--exclude-libs,ALL -Wl,-z,defs \
+link_so = $(call short,LINK,$@)$(CC) $(CFLAGS) -shared -Wl,-soname,libwse.so.1 -Wl,--version-script=libwse/libwse.map -Wl,--exclude-libs,ALL -Wl,-z,defs \
 	-o $@ $(filter %.o,$^) $(call pull_models,$^) $(MODEL_LIBS) $(LIBWSE_LINK)
 $(B)/libwse.so.1: $(LIBWSE_SRC:%.c=$(B)/%.o) $(MODEL_LIBS) libwse/libwse.map
 	$(link_so)
 
 $(B)/libwse.so: $(B)/libwse.so.1
-	ln -sf libwse.so.1 $@
+	@ln -sf libwse.so.1 $@
 
+pc_values = -e 's|@version@|$(LIBWSE_VERSION)|; s|@kernel_cflags@|$(KERNEL_CFLAGS)|; s|@kernel_link@|$(RVLINK)|'
+# of this tree: PKG_CONFIG_PATH=build
+FW_INCLUDES := -I$${prefix}/firmware/include -I$${prefix}/uapi/wse -I$${prefix}/uapi/wse/gen
 $(B)/libwse.pc: libwse/libwse.pc.in libwse/build.mk firmware/build.mk
-	sed -e 's,@prefix@,/usr/local,; s,@version@,$(LIBWSE_VERSION),' \
-		-e 's|@kernel_cflags@|$(KERNEL_CFLAGS)|; s|@kernel_link@|$(RVLINK)|' $< > $@
+	$(call short,GEN,$@)sed $(pc_values) -e 's|@prefix@|$(CURDIR)|; s|^libdir=.*|libdir=$(abspath $(B))|' \
+		-e 's|^firmwaredir=.*|firmwaredir=$${libdir}/firmware|; s|^kerneldir=.*|kerneldir=$${prefix}/firmware/runtime|' \
+		-e 's|-I$${kerneldir}|$(FW_INCLUDES)|; s|^includedir=.*|includedir=$${prefix}/libwse/include|' \
+		-e 's|^Libs: .*|& -Wl,-rpath,$${libdir}|; s|^Cflags: .*|& -I$${prefix}/uapi|' $< > $@
 
 # ---- what is installed: the same objects without the build's paths, tools on the shared library ----
 INSTALLED := $(B)/install
+$(INSTALLED)/libwse.pc: libwse/libwse.pc.in libwse/build.mk firmware/build.mk
+	@mkdir -p $(@D)
+	$(call short,GEN,$@)sed $(pc_values) -e 's|@prefix@|/usr/local|' $< > $@
 INSTALLED_OBJS := $(patsubst %/device/firmware.o,$(INSTALLED)/firmware.o,$(LIBWSE_SRC:%.c=$(B)/%.o))
 $(INSTALLED)/firmware.o: libwse/device/firmware.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) $(HIDDEN) -fPIC -pthread -MMD -MP -c -o $@ $<
+	$(call short,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) $(HIDDEN) -fPIC -pthread -MMD -MP -c -o $@ $<
 $(INSTALLED)/libwse.so: $(INSTALLED_OBJS) $(MODEL_LIBS) libwse/libwse.map
 	$(link_so)
-	ln -sf libwse.so $(@D)/libwse.so.1
+	@ln -sf libwse.so $(@D)/libwse.so.1
 # as any user would: public headers, -lwse; found from where it lies
 $(INSTALLED)/wse-train: libwse/tools/wse-train.c $(INSTALLED)/libwse.so
-	$(CC) $(CFLAGS) -MMD -MP $(shell pkg-config --cflags libdrm) -Ilibwse/include -Iuapi -o $@ $< \
+	$(call short,CC,$@)$(CC) $(CFLAGS) -MMD -MP $(shell pkg-config --cflags libdrm) -Ilibwse/include -Iuapi -o $@ $< \
 		-L$(@D) -lwse -Wl,-rpath,'$$ORIGIN/../lib'
 # this one looks behind the library: it has it in itself
 $(INSTALLED)/wse-info: $(patsubst %.c,$(B)/%.o,$(wildcard libwse/tools/*info*.c)) $(INSTALLED)/firmware.o $(LIBWSE)
-	$(call c_link,,-Wl$(comma)--start-group $(filter %.a,$^) -Wl$(comma)--end-group $(LIBWSE_LINK) -lpci)
+	$(call short,LINK,$@)$(call c_link,,-Wl$(comma)--start-group $(filter %.a,$^) -Wl$(comma)--end-group $(LIBWSE_LINK) -lpci)
 -include $(wildcard $(INSTALLED)/*.d)
 
-INSTALL_NEEDS := $(INSTALLED)/libwse.so $(INSTALLED)/wse-info $(INSTALLED)/wse-train $(B)/libwse.pc $(FW)/wse-fw.bin $(FW_PROGRAMS)
+INSTALL_NEEDS := $(INSTALLED)/libwse.so $(INSTALLED)/wse-info $(INSTALLED)/wse-train $(INSTALLED)/libwse.pc $(FW)/wse-fw.bin $(FW_PROGRAMS)
 ALL += $(INSTALL_NEEDS)
 
 .PHONY: install uninstall
@@ -107,7 +115,7 @@ $(foreach t,$(DEVICE_TESTS) $(TRAIN_TESTS),$(B)/$(t) $(B)/asan/$(t)): | $(FW)/ws
 
 # the same program on the shared library: every device and nothing but the exported names
 $(B)/libwse/tests/device/test-linear-so: $(B)/libwse/tests/device/test-linear.o $(B)/libwse.so | $(FW)/wse-fw.bin $(FW_PROGRAMS)
-	$(CC) $(CFLAGS) -o $@ $< -L$(B) -lwse -Wl,-rpath,'$$ORIGIN/../../..' -pthread -lm
+	$(call short,LINK,$@)$(CC) $(CFLAGS) -o $@ $< -L$(B) -lwse -Wl,-rpath,'$$ORIGIN/../../..' -pthread -lm
 
 ALL += $(B)/libwse/tests/device/test-linear-so
 BESIDE += --waits libwse/tests/device/test-tools

@@ -5,16 +5,22 @@
 # CFLAGS_<folder>, CFLAGS_<file>: CFLAGS_hw/twin := -O3. Headers are found by the compiler (-MMD).
 # Objects do not know when these flags change: touch this file then.
 
+# $(call short,CC,$@)COMMAND: a line "  CC  build/..." in place of a long command, nothing with make -s; make V=1 shows commands
+empty :=
+tab := $(empty)	$(empty)
+silent = $(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS))))
+short = $(if $(filter 1,$(V)),,@$(if $(silent),,$(info $(empty)  $(1)$(tab)$(2))))
+
 CPPFLAGS := -Iuapi -Iuapi/wse -Iuapi/wse/gen -Ihw -Ihw/model -Ilibwse/include -Ilibwse -Iselftests \
 	$(shell pkg-config --cflags libdrm 2>/dev/null)
 own_flags = $(CFLAGS_$(firstword $(subst /, ,$<))) $(CFLAGS_$(patsubst %/,%,$(dir $<))) $(CFLAGS_$<)
 
 $(B)/%.o: %.c scripts/rules.mk
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) $(own_flags) -MMD -MP -c -o $@ $<
+	$(call short,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) $(own_flags) -MMD -MP -c -o $@ $<
 $(B)/asan/%.o: %.c scripts/rules.mk
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) $(own_flags) $(ASAN) -MMD -MP -c -o $@ $<
+	$(call short,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) $(own_flags) $(ASAN) -MMD -MP -c -o $@ $<
 
 C_SRCS :=
 comma := ,
@@ -24,10 +30,10 @@ define c_archive
 C_SRCS += $(2)
 $(B)/$(1): $(2:%.c=$(B)/%.o)
 	@rm -f $$@
-	$$(AR) rcs $$@ $$^
+	$$(call short,AR,$$@)$$(AR) rcs $$@ $$^
 $(B)/asan/$(1): $(2:%.c=$(B)/asan/%.o)
 	@rm -f $$@
-	$$(AR) rcs $$@ $$^
+	$$(call short,AR,$$@)$$(AR) rcs $$@ $$^
 endef
 
 # $(eval $(call c_program,OUT,SOURCES,ARCHIVES,LIBS,ASAN-ARCHIVES)): build/OUT, and build/asan/OUT from
@@ -40,10 +46,10 @@ define c_program
 C_SRCS += $(2)
 $(B)/$(1): $(2:%.c=$(B)/%.o) $(3)
 	@mkdir -p $$(@D)
-	$$(call c_link,,-Wl$$(comma)--start-group $$(filter %.a,$$^) -Wl$$(comma)--end-group $(4))
+	$$(call short,LINK,$$@)$$(call c_link,,-Wl$$(comma)--start-group $$(filter %.a,$$^) -Wl$$(comma)--end-group $(4))
 $(B)/asan/$(1): $(2:%.c=$(B)/asan/%.o) $(5)
 	@mkdir -p $$(@D)
-	$$(call c_link,$$(ASAN),-Wl$$(comma)--start-group $$(filter %.a,$$^) -Wl$$(comma)--end-group $(4))
+	$$(call short,LINK,$$@)$$(call c_link,$$(ASAN),-Wl$$(comma)--start-group $$(filter %.a,$$^) -Wl$$(comma)--end-group $(4))
 endef
 
 # the same for a test: built by `make`, run by `make test`, with and without sanitizers; PATH has no .c

@@ -29,13 +29,13 @@ BLOCK_INC = -isystem $(B)/rtl/block-$(1) -isystem $(VERILATOR_ROOT)/include -isy
 define build_block
 	@mkdir -p $(@D)
 	@rm -rf $(B)/rtl/block-$(1)
-	verilator --cc --assert -O3 --unroll-count 2 -Wno-fatal -Wno-lint -Werror-UNOPTFLAT --output-split 0 \
+	$(call short,RTL,$@)verilator --cc --assert -O3 --unroll-count 2 -Wno-fatal -Wno-lint -Werror-UNOPTFLAT --output-split 0 \
 		$(RTL_V) --top-module $(1) -Mdir $(B)/rtl/block-$(1) --prefix V$(1) \
 		hw/rtl/wse_regs_pkg.sv hw/rtl/wse_port_pkg.sv $(2) $(call rtl,$(1)) > $(B)/rtl/block-$(1).log 2>&1 || \
 		{ cat $(B)/rtl/block-$(1).log; false; }
 	@for f in $(B)/rtl/block-$(1)/*.cpp; do echo "#include \"$${f##*/}\""; done > $(B)/rtl/block-$(1)/all.cc
-	$(RTL_CXX) -O1 -w $(RTL_COMMON) $(RTL_INC) -I$(B)/rtl/block-$(1) -c -o $(B)/rtl/block-$(1)/all.o $(B)/rtl/block-$(1)/all.cc
-	$(RTL_CXX) -O1 -Wall -Wextra -Werror $(RTL_COMMON) $(BLOCK_INC) -o $@ $(dir $(call rtl,$(1)))tests/test_$(1).cpp \
+	$(call short,CXX,$(B)/rtl/block-$(1)/all.o)$(RTL_CXX) -O1 -w $(RTL_COMMON) $(RTL_INC) -I$(B)/rtl/block-$(1) -c -o $(B)/rtl/block-$(1)/all.o $(B)/rtl/block-$(1)/all.cc
+	$(call short,LINK,$@)$(RTL_CXX) -O1 -Wall -Wextra -Werror $(RTL_COMMON) $(BLOCK_INC) -o $@ $(dir $(call rtl,$(1)))tests/test_$(1).cpp \
 		$(B)/rtl/block-$(1)/all.o $(filter %.a,$^) $(RTL_RUNTIME) -pthread -latomic
 endef
 
@@ -82,7 +82,7 @@ $(eval $(call block,wse_issue,wse_tensor_pkg,hw/rtl/core/wse_tensor_pkg.sv))
 define bench
 $(B)/rtl/tests/test_$(1): $(2) $(3) hw/rtl/tests/tap.hpp $(REGS) $(5)
 	@mkdir -p $$(@D)
-	verilator --cc --exe --build --assert -Wno-fatal -Wno-lint $(RTL_V) -Mdir $(B)/rtl/$(1) -O3 --unroll-count 2 $(4) \
+	$$(call short,RTL,$$@)verilator --cc --exe --build --assert -Wno-fatal -Wno-lint $(RTL_V) -Mdir $(B)/rtl/$(1) -O3 --unroll-count 2 $(4) \
 		-CFLAGS "-w $(RTL_COMMON) $(patsubst -I%,-I$(CURDIR)/%,$(BENCH_INC))" -LDFLAGS "-latomic" \
 		-o $(CURDIR)/$$@ $(2) $(3:%=$(CURDIR)/%) > $(B)/rtl/$(1).log 2>&1 || { cat $(B)/rtl/$(1).log; false; }
 BLOCKS += $(B)/rtl/tests/test_$(1)

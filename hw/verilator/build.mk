@@ -23,16 +23,16 @@ TILE_DEPS := $(RTL_SRC) $(wildcard hw/verilator/*) hw/model/model.h $(REGS)
 # of the runtime a cycle calls what is in headers, which the model compiles; the rest starts, ends and reports
 $(RTL_RUNTIME): hw/verilator/build.mk
 	@mkdir -p $(@D)
-	for f in verilated verilated_threads verilated_dpi; do echo "#include <$$f.cpp>"; done | \
+	$(call short,CXX,$@)for f in verilated verilated_threads verilated_dpi; do echo "#include <$$f.cpp>"; done | \
 		$(RTL_CXX) -O0 -w -std=gnu++17 $(RTL_PIC) $(RTL_INC) -x c++ -c -o $@ -
 
 $(B)/rtl/tile-%/.done: $(TILE_DEPS)
-	CXX=$(RTL_CXX) CXXFLAGS="$(RTL_CXXFLAGS)" hw/verilator/build-tile $(subst x, ,$*) $(@D)
+	$(call short,RTL,$(@D))CXX=$(RTL_CXX) CXXFLAGS="$(RTL_CXXFLAGS)" hw/verilator/build-tile $(subst x, ,$*) $(@D)
 	@touch $@
 
 # the same with assertions, for the tests
 $(B)/rtl/assert-%/.done: $(TILE_DEPS)
-	CXX=$(RTL_CXX) CXXFLAGS=-O0 hw/verilator/build-tile $(subst x, ,$*) $(@D) --assert
+	$(call short,RTL,$(@D))CXX=$(RTL_CXX) CXXFLAGS=-O0 hw/verilator/build-tile $(subst x, ,$*) $(@D) --assert
 	@touch $@
 
 # written when its content changes, so that another value of TILES rebuilds what depends on it
@@ -46,11 +46,11 @@ $(B)/$(2)/tiles.inc: FORCE
 	$$(call tiles_inc,$(3))
 
 $(B)/$(2)/wse_rtl.o: hw/verilator/wse_rtl.cpp hw/verilator/wse_rtl.h hw/model/model.h $(B)/$(2)/tiles.inc
-	$(RTL_CXX) -O2 -Wall -Wextra -Werror $(RTL_COMMON) $(RTL_PIC) -I$(B)/$(2) $(RTL_INC) -c -o $$@ $$<
+	$$(call short,CXX,$$@)$(RTL_CXX) -O2 -Wall -Wextra -Werror $(RTL_COMMON) $(RTL_PIC) -I$(B)/$(2) $(RTL_INC) -c -o $$@ $$<
 
 $(B)/$(1): $(B)/$(2)/wse_rtl.o $(RTL_RUNTIME) $(3:%=$(B)/rtl/$(4)-%/.done)
-	rm -f $$@
-	ar rcs $$@ $$(filter %.o,$$^) $(if $(3),$$$$(ls $(3:%=$(B)/rtl/$(4)-%/*.o)))
+	@rm -f $$@
+	$$(call short,AR,$$@)ar rcs $$@ $$(filter %.o,$$^) $(if $(3),$$$$(ls $(3:%=$(B)/rtl/$(4)-%/*.o)))
 endef
 
 $(eval $(call rtl_archive,rtl/libwse_rtl.a,rtl,$(TILES),tile))
@@ -67,13 +67,16 @@ RTL_TEST_LIBS := $(B)/rtl/libwse_rtl_test.a $(TWIN)
 define rtl_test
 $(B)/rtl/tests/$(1): $(2) $(RTL_TEST_C) $(wildcard hw/twin/tests/*.h) selftests/tap.h hw/model/model.h $(REGS) $(RTL_TEST_LIBS)
 	@mkdir -p $$(@D)
-	$(CC) $(CFLAGS) -D_GNU_SOURCE $(3) $(CPPFLAGS) -o $$@ $(2) $(RTL_TEST_C) $(RTL_TEST_LIBS) $(RTL_LIBS)
+	$$(call short,CC,$$@)$(CC) $(CFLAGS) -D_GNU_SOURCE $(3) $(CPPFLAGS) -o $$@ $(2) $(RTL_TEST_C) $(RTL_TEST_LIBS) $(RTL_LIBS)
 ALL += $(B)/rtl/tests/$(1)
 SUITES += $(B)/rtl/tests/$(1)
 endef
 $(eval $(call rtl_test,model_host,hw/rtl/tests/model_host.c))
 $(foreach t,queue fabric streams index rounds,$(eval $(call rtl_test,test_$(t),hw/twin/tests/test_$(t).c,-DTEST_RTL)))
 $(foreach t,queue fabric streams index rounds,$(eval $(call rtl_test,seed_$(t),hw/twin/tests/test_$(t).c,-DTEST_RTL -DRTL_SEED=0x9e3779b97f4a7c15ull)))
+$(eval $(call rtl_test,test_batch,hw/twin/tests/test_batch.c,hw/twin/tests/layer.c))
+$(eval $(call rtl_test,seed_batch,hw/twin/tests/test_batch.c,hw/twin/tests/layer.c -DRTL_SEED=0x9e3779b97f4a7c15ull))
+$(B)/rtl/tests/test_batch $(B)/rtl/tests/seed_batch: hw/twin/tests/layer.c | $(B)/firmware/wse-fw.bin $(B)/firmware/linear.elf
 SUITES += hw/rtl/tests/test-tiles
 
 .PHONY: tile FORCE
