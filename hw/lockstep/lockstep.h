@@ -157,6 +157,7 @@ struct ls_rig {
 	uint64_t ended[256];	    /* commands by opcode between two programs */
 	uint64_t cut[256];	    /* ... while a stream was under way */
 	uint64_t resets[LS_RESETS]; /* while a stream was under way */
+	uint64_t stops;		    /* of the host between two doorbells of a batch */
 };
 
 int ls_rig_create(struct ls_rig *rig, const char *model, const struct wse_model_cfg *cfg);
@@ -196,6 +197,7 @@ struct ls_judge {
 	bool differ;
 	char what[512];			/* the first difference */
 	uint64_t retired, traps, picks; /* compared so far */
+	bool ends; /* compare what is left behind alone: the follower runs untraced */
 	uint64_t inject; /* not 0: falsify that instruction of the follower (a test of the judge) */
 	struct ls_cover cover;
 };

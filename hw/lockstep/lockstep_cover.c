@@ -376,6 +376,8 @@ static void cuts(const struct ls_rig *lead, struct table *t)
 	line(t, "START with BOOT", lead->cut[WSE_OP_START], NULL);
 	for (unsigned int i = 0; i < LS_RESETS; i++)
 		line(t, reset[i], lead->resets[i], NULL);
+	group(t, "the host is away");
+	line(t, "between two doorbells of a batch", lead->stops, NULL);
 }
 
 void ls_cover_print(const struct ls_cover *v, const struct ls_rig *lead, FILE *out, bool page)

@@ -346,7 +346,7 @@ static void compare_end(struct ls_judge *j)
 {
 	uint32_t ncores = j->lead.rows * j->lead.cols;
 
-	for (uint32_t core = 0; core < ncores && !j->prog->faults; core++) {
+	for (uint32_t core = 0; core < ncores && !j->prog->faults && !j->ends; core++) {
 		const struct ls_trace *t = &j->trace[core];
 
 		if (t->next < t->count) {
@@ -464,7 +464,7 @@ int ls_judge_run(struct ls_judge *j, const struct ls_program *p, uint64_t max_cy
 
 	j->follow.ops->trace_retire(j->follow.model, ~0u, NULL, NULL);
 	err = ls_rig_load(&j->follow, p);
-	if (!err)
+	if (!err && !j->ends)
 		err = j->follow.ops->trace_retire(j->follow.model, ~0u, on_follow, j);
 	if (!err)
 		err = replay_picks(j);

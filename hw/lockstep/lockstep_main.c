@@ -29,6 +29,9 @@ static const char usage[] =
 	"                      (default: all)\n"
 	"  --calm              no random DMA latency and back-pressure in the leader\n"
 	"  --shuffle           the follower runs in another order of events for each --seed\n"
+	"  --exact             func takes none of its fast ways: a difference that is gone then is theirs\n"
+	"  --ends              compare what is left behind alone: the follower runs untraced, and so on the\n"
+	"                      ways that a trace keeps the twin from\n"
 	"  --parts             func cuts its tile into parts, as it does with tiles of 256 cores\n"
 	"  --inject N          falsify the Nth instruction of the follower; the judge must notice\n"
 	"  --keep-going        do not end at the first difference\n"
@@ -40,7 +43,7 @@ struct options {
 	uint64_t programs, insns, seed, inject;
 	uint32_t rows, cols, seconds, commands;
 	const char *lead, *follow, *kind, *coverage;
-	bool calm, shuffle, parts, keep_going, tap, verbose;
+	bool calm, shuffle, exact, ends, parts, keep_going, tap, verbose;
 };
 
 #define MAX_CYCLES 50000000u /* of one program: none takes a tenth of that */
@@ -104,6 +107,8 @@ static int parse(int argc, char **argv, struct options *o)
 		{"coverage", 1, NULL, 'C' + 256},
 		{"calm", 0, NULL, 'c'},
 		{"shuffle", 0, NULL, 'u'},
+		{"exact", 0, NULL, 'e'},
+		{"ends", 0, NULL, 'E'},
 		{"parts", 0, NULL, 'P'},
 		{"keep-going", 0, NULL, 'g'},
 		{"tap", 0, NULL, 't'},
@@ -174,6 +179,12 @@ static int parse(int argc, char **argv, struct options *o)
 		case 'u':
 			o->shuffle = true;
 			break;
+		case 'e':
+			o->exact = true;
+			break;
+		case 'E':
+			o->ends = true;
+			break;
 		case 'P':
 			o->parts = true;
 			break;
@@ -201,6 +212,11 @@ static int parse(int argc, char **argv, struct options *o)
 	}
 	if (optind < argc) {
 		fprintf(stderr, "wse-lockstep: unexpected argument '%s'\n", argv[optind]);
+		return -EINVAL;
+	}
+	if (o->ends && o->inject) {
+		fprintf(stderr,
+			"wse-lockstep: --inject falsifies what a trace says, --ends has none\n");
 		return -EINVAL;
 	}
 	if (o->programs == UINT64_MAX && o->insns == UINT64_MAX && !o->seconds)
@@ -320,6 +336,21 @@ static int write_coverage(const struct options *o, const struct ls_judge *j)
 	return fclose(f) ? -errno : 0;
 }
 
+/* How often the twin, if that is the follower, took each of its ways; after a difference, since then. */
+static void list_ways(const struct ls_rig *rig)
+{
+	struct wse_func_ways w;
+
+	if (strcmp(rig->ops->name, "func"))
+		return;
+	wse_func_ways(rig->model, &w);
+	printf("# ways of the twin:");
+#define LIST_WAY(name, what) printf(" " #name ":%" PRIu64, w.name);
+	WSE_FUNC_WAYS(LIST_WAY)
+#undef LIST_WAY
+	printf("\n");
+}
+
 /* 0: alike, 1: they differ, negative: cannot run. */
 static int campaign(const struct options *o, struct ls_program *p, struct ls_judge *j)
 {
@@ -327,7 +358,7 @@ static int campaign(const struct options *o, struct ls_program *p, struct ls_jud
 		.rows = o->rows,
 		.cols = o->cols,
 		.seed = o->calm ? 0 : o->seed | 1,
-		.flags = (o->shuffle ? WSE_MODEL_SHUFFLE : 0) |
+		.flags = (o->shuffle ? WSE_MODEL_SHUFFLE : 0) | (o->exact ? WSE_MODEL_EXACT : 0) |
 			 (o->parts ? WSE_MODEL_FUNC_PARTS : 0),
 	};
 	double end = o->seconds ? now() + o->seconds : 0;
@@ -335,6 +366,7 @@ static int campaign(const struct options *o, struct ls_program *p, struct ls_jud
 	uint64_t i;
 
 	j->inject = o->inject;
+	j->ends = o->ends;
 	for (i = 0; !err && i < o->programs && j->retired < o->insns && (!end || now() < end);
 	     i++) {
 		generate(p, o, o->seed + i);
@@ -349,10 +381,11 @@ static int campaign(const struct options *o, struct ls_program *p, struct ls_jud
 		result = 1;
 		printf("# difference: %s\n# again: wse-lockstep --lead %s --follow %s --rows %u "
 		       "--cols %u --programs 1 "
-		       "--seed %" PRIu64 "%s%s%s%s%s   (%s)\n",
+		       "--seed %" PRIu64 "%s%s%s%s%s%s%s   (%s)\n",
 		       j->what, o->lead, o->follow, o->rows, o->cols, p->seed,
 		       o->kind ? " --kind " : "", o->kind ? o->kind : "", o->calm ? " --calm" : "",
-		       o->shuffle ? " --shuffle" : "", o->parts ? " --parts" : "", p->kind);
+		       o->shuffle ? " --shuffle" : "", o->exact ? " --exact" : "",
+		       o->ends ? " --ends" : "", o->parts ? " --parts" : "", p->kind);
 		if (o->verbose) {
 			list_completions(&j->lead);
 			list_cores(&j->lead);
@@ -369,6 +402,7 @@ static int campaign(const struct options *o, struct ls_program *p, struct ls_jud
 	printf("# %" PRIu64 " programs, %" PRIu64 " instructions, %" PRIu64 " traps, %" PRIu64
 	       " task picks compared\n",
 	       i, j->retired, j->traps, j->picks);
+	list_ways(&j->follow);
 	ls_cover_print(&j->cover, &j->lead, stdout, false);
 	return o->coverage && !result ? write_coverage(o, j) : result;
 }

@@ -69,14 +69,15 @@ static void reg(struct ls_rig *rig, uint32_t offset, uint32_t v)
 	rig->ops->mmio_write(rig->model, offset, v);
 }
 
-static void submit(struct ls_rig *rig, unsigned int q, const struct wse_sqe *s)
+/* more: the device waits for the last doorbell of the batch; the admin queue has no batches */
+static void submit(struct ls_rig *rig, unsigned int q, const struct wse_sqe *s, bool more)
 {
 	struct ls_queue *k = &rig->q[q];
 
 	memcpy(guest(rig, sq_iova(q), 0) + k->tail * sizeof(*s), s, sizeof(*s));
 	k->tail = (k->tail + 1) % DEPTH;
 	k->nsent++;
-	reg(rig, WSE_DB_BASE + q * WSE_DB_STRIDE, k->tail);
+	reg(rig, WSE_DB_BASE + q * WSE_DB_STRIDE, k->tail | (q && more ? WSE_DB_MORE_MASK : 0));
 }
 
 static void collect_fault(struct ls_rig *rig, uint16_t index, struct ls_done *d)
@@ -184,7 +185,7 @@ static int admin(struct ls_rig *rig, const struct wse_sqe *s)
 	struct ls_queue *k = &rig->q[0];
 
 	k->ndone = k->nsent = 0;
-	submit(rig, 0, s);
+	submit(rig, 0, s, false);
 	for (uint64_t cycles = 0, ran; cycles < SETUP_CYCLES && !k->ndone; cycles += ran + 1) {
 		if (rig->ops->advance(rig->model, 256, &ran) == WSE_STOP_HALTED)
 			return -EIO;
@@ -338,7 +339,7 @@ static int end_command(struct ls_rig *rig, const struct ls_cmd *c)
 		clear_queue(rig, s.queue);
 	}
 	if (c->queue)
-		submit(rig, c->queue, &s);
+		submit(rig, c->queue, &s, false);
 	else
 		err = admin(rig, &s);
 	/* nothing comes from there any more */
@@ -347,13 +348,15 @@ static int end_command(struct ls_rig *rig, const struct ls_cmd *c)
 	return err;
 }
 
-static int run_before(struct ls_rig *rig, const struct ls_before *b)
+static int run_before(struct ls_rig *rig, const struct ls_before *b, uint64_t seed)
 {
 	const struct wse_sqe reset = {.opcode = WSE_OP_CTX_RESET};
+	struct rng r = {seed};
 	int err = load(rig, b->prog);
 
+	/* the last doorbell of a batch may never come */
 	for (unsigned int i = 0; i < b->prog->ncmds; i++)
-		submit(rig, b->prog->cmd[i].queue, &b->prog->cmd[i].sqe);
+		submit(rig, b->prog->cmd[i].queue, &b->prog->cmd[i].sqe, rng_chance(&r, 20));
 	pass(rig, b->delay);
 	for (unsigned int i = 0; !err && i < b->nends; i++) {
 		rig->cut[b->end[i].sqe.opcode] += streaming(rig, b->prog);
@@ -383,15 +386,31 @@ int ls_rig_load(struct ls_rig *rig, const struct ls_program *p)
 	err = setup(rig);
 	if (err || !p->before.prog)
 		return err ? err : load(rig, p);
-	err = run_before(rig, &p->before);
+	err = run_before(rig, &p->before, p->seed);
 	if (err)
 		return err;
 	return p->before.reset == LS_CTX_RESET ? load_by_copy(rig, p) : load(rig, p);
 }
 
+/*
+ * All commands as one batch, by a host that may be away between any two of its doorbells. A CLOSED
+ * START would be a deadlock there if the device looked at one ring after the other.
+ */
 int ls_rig_run(struct ls_rig *rig, const struct ls_program *p, uint64_t max_cycles)
 {
-	for (unsigned int i = 0; i < p->ncmds; i++)
-		submit(rig, p->cmd[i].queue, &p->cmd[i].sqe);
+	struct rng r = {p->seed};
+	unsigned int last = p->ncmds;
+
+	while (last && !p->cmd[last - 1].queue)
+		last--;
+	for (unsigned int i = 0; i < p->ncmds; i++) {
+		bool more = i + 1 < last;
+
+		submit(rig, p->cmd[i].queue, &p->cmd[i].sqe, more);
+		if (more && p->cmd[i].queue && rng_chance(&r, 20)) {
+			pass(rig, rng_below(&r, 3000));
+			rig->stops++;
+		}
+	}
 	return drain(rig, max_cycles);
 }

@@ -50,6 +50,7 @@ struct wse_model_cfg {
 
 #define WSE_MODEL_CHECK_RACES	(1u << 0)	/* func: report programs that are not confluent */
 #define WSE_MODEL_SHUFFLE	(1u << 2)	/* func: another order of events for each seed */
+#define WSE_MODEL_EXACT		(1u << 3)	/* func: none of its fast ways, one thread; the same bits, slowly */
 #define WSE_MODEL_HOSTFP	(1u << 1)	/* rtl: the build with host floating point; -ENOTSUP if there is none */
 
 /* Why wse_model_advance() returned. */

@@ -10,7 +10,7 @@ package wse_regs_pkg;
   localparam logic [31:0] PCI_CLASS                  = 32'h120000;  // processing accelerator
   localparam logic [31:0] MAGIC                      = 32'h31455357;  // register MAGIC: the bytes "WSE1"
   localparam logic [31:0] ABI_MAJOR                  = 32'h1;  // layers with different majors refuse each other
-  localparam logic [31:0] ABI_MINOR                  = 32'h2;  // raised when something is added (1: MIDX, DOTX; 2: CNT_SEL, the counters of cores, links and queues)
+  localparam logic [31:0] ABI_MINOR                  = 32'h3;  // raised when something is added (1: MIDX, DOTX; 2: CNT_SEL, the counters of cores, links and queues; 3: DB.MORE)
   localparam logic [31:0] BAR0_SIZE                  = 32'h10000;  // bytes of BAR0
   localparam logic [31:0] SRAM_BASE                  = 32'h80000000;  // where a core sees its SRAM (as on Spike and QEMU: null traps)
   localparam logic [31:0] SRAM_BYTES                 = 32'hc000;  // 48 KiB, code included
@@ -182,6 +182,11 @@ package wse_regs_pkg;
   // ---- Doorbells ----
   localparam logic [31:0] DB_BASE                    = 32'h1000;  // queue q: submission tail at DB_BASE + 8 q, completion head at DB_BASE + 8 q + 4
   localparam logic [31:0] DB_STRIDE                  = 32'h8;  // bytes between the doorbells of two queues
+  // DB: submission doorbell of an I/O queue
+  localparam int unsigned DB_TAIL_LO = 0;
+  localparam int unsigned DB_TAIL_HI = 15;  // ring index behind the last entry
+  localparam int unsigned DB_MORE_LO = 31;
+  localparam int unsigned DB_MORE_HI = 31;  // another submission doorbell of the same batch follows (ABI 1.3)
 
   // ---- Submission entry (128 bytes) ----
   localparam int unsigned SQE_BYTES = 128;  // submission entry

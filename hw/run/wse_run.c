@@ -242,8 +242,11 @@ static int execute(struct run *run, const struct options *o, const struct elf32 
 		status = (run->host[0] | run->host[1] << 8 | run->host[2] << 16 |
 			  (uint32_t)run->host[3] << 24) >>
 			 1;
-		printf("instructions %" PRIu64 " cycles %" PRIu64 " status %" PRIu64 "\n",
-		       run->retired, cycles, status);
+		printf("instructions %" PRIu64 " cycles %" PRIu64 " (%s) status %" PRIu64 "\n",
+		       run->retired, cycles,
+		       strcmp(o->model, "rtl") ? "of the twin, no timing: --model rtl has one"
+					       : "of the RTL",
+		       status);
 		return status < 255 ? (int)status : 255;
 	}
 	if (st.run == WSE_CORE_FAULTED) {

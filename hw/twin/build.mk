@@ -13,11 +13,15 @@ $(eval $(call c_archive,hw/libwse_twin.a,hw/model/model.c $(wildcard hw/twin/*.c
 
 TWIN_TESTS := numerics wide scalar translate quick ways again queue tensor refusals fabric streams index rounds confluence
 $(foreach t,$(TWIN_TESTS),$(eval $(call c_test,hw/twin/tests/test_$(t),hw/twin/tests/dev.c,$(TWIN),-lm,$(B)/asan/hw/libwse_twin.a)))
-$(foreach t,gemm parts,$(eval $(call c_test,hw/twin/tests/test_$(t),hw/twin/tests/dev.c hw/twin/tests/layer.c,$(TWIN),-lm,$(B)/asan/hw/libwse_twin.a)))
-# test_gemm and test_parts run the firmware's kernels; `build/hw/twin/tests/test_gemm bench` measures
-$(foreach t,gemm parts,$(B)/hw/twin/tests/test_$(t) $(B)/asan/hw/twin/tests/test_$(t)): | $(B)/firmware/wse-fw.bin $(B)/firmware/linear.elf
+$(foreach t,gemm parts batch,$(eval $(call c_test,hw/twin/tests/test_$(t),hw/twin/tests/dev.c hw/twin/tests/layer.c,$(TWIN),-lm,$(B)/asan/hw/libwse_twin.a)))
+# these run the firmware's kernels; `build/hw/twin/tests/test_gemm bench` measures
+$(foreach t,gemm parts batch,$(B)/hw/twin/tests/test_$(t) $(B)/asan/hw/twin/tests/test_$(t)): | $(B)/firmware/wse-fw.bin $(B)/firmware/linear.elf
 
 # the vector operations of a processor without AVX-512, too
 $(foreach t,quick ways,$(eval BESIDE += --beside "env GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F $(B)/hw/twin/tests/test_$(t)"))
 
 ALL += $(TWIN)
+
+.PHONY: mutants
+mutants: $(foreach t,$(TWIN_TESTS) gemm parts,$(B)/hw/twin/tests/test_$(t)) ## do the twin's tests notice when it does not take one of its ways?
+	hw/twin/tests/mutants

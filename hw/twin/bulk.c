@@ -194,6 +194,8 @@ static bool pass_end(struct wse_model *m, const struct set *s, struct wse_port_i
 
 void wse_bulk_passed(struct wse_model *m, const struct set *s, struct wse_port_in *p)
 {
+	wse_bulk_went(m->mesh, s);
+	m->mesh->ways.values += s->values;
 	m->moved = true;
 	p->pos += s->n;
 	p->age = 0;
@@ -234,6 +236,7 @@ bool wse_bulk_port_run(struct wse_model *m, struct bulk_worker *w, unsigned int 
 	wse_bulk_limit(b, NULL, -1);
 	f = last_set(m, b, ((struct bulks *)m->bulk)->port, col);
 	if (f && f->axpy && p->pos < p->n && wse_bulk_again_axpy(m, f, p)) {
+		m->mesh->ways.axpys++;
 		run_axpy(m, w, f, p);
 		return true;
 	}
@@ -288,6 +291,7 @@ static bool mover_run(struct bulk_worker *w, struct wse_mesh *p, struct wse_core
 	if (any) {
 		wse_bulk_run(&w->one, &s);
 		wse_bulk_crossed(p->dev, &s);
+		wse_bulk_went(p, &s);
 	}
 	wse_bulk_clear(b);
 	return any;
@@ -315,6 +319,7 @@ static bool go_on(struct wse_mesh *p)
 		wse_core_go_on(p, c);
 	}
 	p->nnow = 0;
+	p->ways.resumed += n;
 	return n;
 }
 
@@ -406,7 +411,7 @@ static bool force(struct wse_model *m)
 
 bool wse_bulk(struct wse_model *m)
 {
-	struct bulks *b = m->cfg.flags & WSE_MODEL_FUNC_EXACT ? NULL : get(m);
+	struct bulks *b = m->cfg.flags & WSE_MODEL_EXACT ? NULL : get(m);
 	struct bulk_worker *w;
 	bool any, then = false;
 	uint32_t i;

@@ -171,6 +171,13 @@ static inline void wse_bulk_end_crossed(struct wse_model *m, const struct set *s
 		wse_bulk_count(m, s, s->hops, 1, ~0u);
 }
 
+/* the ways of func.h that a set's run has gone */
+static inline void wse_bulk_went(struct wse_mesh *p, const struct set *s)
+{
+	p->ways.runs++;
+	p->ways.kept += s->kept != NULL;
+}
+
 /* elements that a mover's instruction has left, at most those of a run */
 static inline uint32_t wse_bulk_left(const struct wse_engine *e)
 {

@@ -221,6 +221,7 @@ bool wse_bulk_parts(struct wse_model *m, struct bulks *b)
 	}
 	for (i = 0; i < j.threads; i++)
 		b->w[i]->passed = 0;
+	m->mesh->ways.handed += j.threads > 1;
 	wse_team_run(m->team, j.threads, pass, &j);
 	for (i = 0; i < j.threads; i++)
 		any |= b->w[i]->did;

@@ -76,7 +76,10 @@ static void axpy_ks(const struct wse_kernels *k, struct node *x, const struct ws
 	uint32_t row = at >> x->fab->shift;
 	const float *v = x->fab->v + (at - x->fab->at);
 	bool fused = k->fma && w && wse_exact(w->range, x->fab->range);
+	struct wse_func_ways *ways = &x->c->mesh->ways;
 
+	ways->fused += fused;
+	ways->wide_rows += w && w->copy;
 	if (w && w->copy)
 		k->axpy_rows(acc, w->copy + (size_t)row * t, t, nb, v, nk, fused);
 	else
@@ -95,6 +98,8 @@ static void dot_ks(const struct wse_kernels *k, struct node *x, uint32_t at, uin
 	if (wide) {
 		bool fused = k->fma && wse_exact(wide->range, k->range_of_sums(acc, nb * t));
 
+		x->c->mesh->ways.wide_cols++;
+		x->c->mesh->ways.fused += fused;
 		k->dot_cols(acc, wide->copy, at >> x->fab->shift, t, nb, nk, out, fused);
 		return;
 	}
@@ -197,6 +202,9 @@ static void run_two(const struct wse_kernels *k, struct node *x, struct node *y,
 		const float *const rows[2] = {wx->copy + row * t, wy->copy + row * t};
 		bool fused = k->fma && wse_exact(wse_range_join(wx->range, wy->range), in->range);
 
+		x->c->mesh->ways.pairs++;
+		x->c->mesh->ways.wide_rows += 2;
+		x->c->mesh->ways.fused += fused;
 		k->axpy_two(acc, rows, t, nb, in->v, nk, fused);
 	} else {
 		axpy_ks(k, x, wx, in->at, nk);
@@ -408,8 +416,10 @@ INLINE void run_mover(struct wse_mesh *m, struct scratch *r, const struct set *s
 	}
 	if (n > m->round)
 		m->round = n;
-	if (values)
+	if (values) {
+		m->ways.values++;
 		x->out.range = to_values(v, n);
+	}
 	if (e->out >= 0)
 		wse_bulk_deliver(set, x->first, x->sinks, &x->out);
 	if (last) {

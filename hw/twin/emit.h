@@ -14,6 +14,7 @@ struct wse_code {
 	uint32_t at, leave, leave_index, first; /* offsets: next byte; common exits; first block */
 	uint32_t miss, renew; /* where a way's code goes that does not fit; whose operand has no id */
 	uint32_t move;	       /* what a lane does whose DSR got another base */
+	uint64_t *generated;   /* counts: the way of func.h */
 	struct wse_site *site; /* of blocks so far */
 	uint32_t nsites;
 };

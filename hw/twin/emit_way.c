@@ -124,6 +124,15 @@ static void guard(struct emit *e, const struct wse_way *w, const struct operand 
 			guard_apart(e, &o[DST], &o[i]);
 }
 
+/* inc qword [rip + disp32] */
+static void count(struct emit *e)
+{
+	e1(e, 0x48);
+	e1(e, 0xff);
+	e1(e, 0x05);
+	e4(e, (uint32_t)((uint8_t *)e->t->generated - (e->p + 4)));
+}
+
 static void complete(struct emit *e, const struct wse_way *w)
 {
 	member_op(e, 0, offsetof(struct wse_core, ecyc[WSE_ENGINE_L]), w->cycles);
@@ -294,6 +303,7 @@ uint32_t wse_emit_way(struct wse_mesh *m, struct wse_code *t, const struct wse_w
 	if (!d->acc && d->hi - d->lo > 1 << WSE_CODE_PAGE)
 		return 0;
 	guard(&e, w, o);
+	count(&e);
 	complete(&e, w);
 	places(&e, o, false);
 	if (is_inline(m, w, o))

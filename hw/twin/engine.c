@@ -71,8 +71,9 @@ static inline uint32_t check(struct wse_mesh *m, struct wse_engine *e, unsigned 
 	struct wse_known *k = place_of(m, t->tcw, t->dsr[0][0], t->dsr[1][0], t->dsr[2][0]);
 	struct dsrs of = {words(t->dsr[0]), words(t->dsr[1]), words(t->dsr[2])};
 
-	if (unlikely(k->of != 1 + which || !same(&k->t, t->tcw, t->scalar, &of)))
+	if (unlikely(k->of != 1 + which || m->exact || !same(&k->t, t->tcw, t->scalar, &of)))
 		return check_new(k, e, which);
+	m->ways.known++;
 	memcpy((uint8_t *)e + WSE_CHECKED, k->checked, sizeof(k->checked));
 	return 0;
 }
@@ -237,12 +238,14 @@ static inline bool begin_known(struct wse_mesh *m, struct wse_core *c, struct ws
 	const struct wse_known *k;
 
 	if (e->good && same(t, tcw, scalar, &of)) {
+		m->ways.again++;
 		begin_again(m, c, e, which);
 		return true;
 	}
 	k = place_of(m, tcw, d[0], a[0], b[0]);
 	if (k->of != 1 + which || !same(&k->t, tcw, scalar, &of))
 		return false;
+	m->ways.known++;
 	t->tcw = tcw;
 	t->scalar = scalar;
 	_mm_storeu_si128((__m128i *)(void *)t->dsr[0], of.d);

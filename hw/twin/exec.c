@@ -236,6 +236,7 @@ jump:
 			b = wse_translate(m, c, a >> 2);
 		if (b > WSE_NO_BLOCK) {
 			left = wse_translated(m, c, b, limit, done);
+			m->ways.translated += left.done - done;
 		left:
 			done = (uint32_t)left.done;
 			/* an ISSUE did it, and pc says which */
@@ -469,6 +470,7 @@ void wse_exec(struct wse_mesh *m, struct wse_core *c, uint32_t limit)
 	if (likely(b > WSE_NO_BLOCK)) {
 		const struct wse_left left = wse_translated(m, c, b, limit, 0);
 
+		m->ways.translated += left.done;
 		if (unlikely(!(left.pc & WSE_LEFT_WAITING) || c->run != WSE_CORE_RUNNING)) {
 			interpret(m, c, limit, left.pc, left.done);
 			return;

@@ -7,10 +7,7 @@
 
 struct wse_model;
 
-/* wse_model_cfg.flags: move every wavelet through its queues one by one and interpret every
- * instruction; for tests of the fast paths */
-#define WSE_MODEL_FUNC_EXACT (1u << 31)
-/* cut the smallest tile into parts, as if it were a large one; for tests */
+/* wse_model_cfg.flags: cut the smallest tile into parts, as if it were a large one; for tests */
 #define WSE_MODEL_FUNC_PARTS (1u << 30)
 
 /*
@@ -19,5 +16,38 @@ struct wse_model;
  * model is destroyed; "" when there is none.
  */
 uint64_t wse_func_races(struct wse_model *m, const char **text);
+
+/*
+ * The ways through the twin that save time, and what the counter of each counts: what went that way
+ * since the model was made. README.md says when each is taken. The exact twin takes none of them.
+ */
+#define WSE_FUNC_WAYS(X)                                                                       \
+	X(translated, "scalar instructions that ran in translated blocks")                     \
+	X(quick, "vector instructions done at their ISSUE by quick.c")                         \
+	X(generated, "vector instructions done at their ISSUE by code of their own")           \
+	X(grouped, "vector instructions of the queue, done by groups of lanes")                \
+	X(reduced, "stretches of sums and maxima of the queue, by groups of lanes")            \
+	X(again, "instructions that were the last of their engine, too")                       \
+	X(known, "instructions that the cache of checked ones had")                            \
+	X(runs, "runs that passed all that a source feeds at once")                            \
+	X(values, "sources of runs that sent values, without wavelets")                        \
+	X(kept, "runs through the set of the source's last one")                               \
+	X(axpys, "runs through such a set that is stream AXPY alone")                          \
+	X(pairs, "stream AXPYs of two cores done together")                                    \
+	X(wide_rows, "operands of stream AXPY read from their copy in binary32")               \
+	X(wide_cols, "operands of stream DOT read from their copy in binary32")                \
+	X(fused, "sums whose products are exact, by fused operations")                         \
+	X(resumed, "cores that went on in the round of a run")                                 \
+	X(in_place, "rows of stream blocks read where they lie")                               \
+	X(threaded, "rounds of which several threads took the cores' turns")                   \
+	X(handed, "rounds of which several threads passed the runs")
+
+struct wse_func_ways {
+#define WSE_FUNC_WAY(name, what) uint64_t name;
+	WSE_FUNC_WAYS(WSE_FUNC_WAY)
+#undef WSE_FUNC_WAY
+};
+
+void wse_func_ways(const struct wse_model *m, struct wse_func_ways *w);
 
 #endif /* WSE_FUNC_H */

@@ -49,7 +49,8 @@ static int create(struct wse_model *m, struct wse_mesh *p)
 	p->first = first_of(m, p->index);
 	p->ncores = n = first_of(m, p->index + 1) - p->first;
 	p->races = m->races;
-	p->avx2 = !(m->cfg.flags & WSE_MODEL_FUNC_EXACT) && wse_cpu_avx2();
+	p->exact = m->cfg.flags & WSE_MODEL_EXACT;
+	p->avx2 = !p->exact && wse_cpu_avx2();
 	p->avx512 = p->avx2 && wse_cpu_avx512();
 	p->equantum = WSE_EQUANTUM;
 	if (m->cfg.flags & WSE_MODEL_SHUFFLE)
@@ -66,7 +67,7 @@ static int create(struct wse_model *m, struct wse_mesh *p)
 		return -1;
 	for (i = 0; i < n; i++)
 		m->core[p->first + i].mesh = p;
-	if (!(m->cfg.flags & WSE_MODEL_FUNC_EXACT))
+	if (!p->exact)
 		wse_translator_create(p);
 	return 0;
 }

@@ -152,6 +152,7 @@ static void run_cores(struct wse_model *m)
 	m->pace.work += n;
 	if (n >= WORTH || m->cfg.flags & WSE_MODEL_FUNC_PARTS)
 		t.threads = m->threads;
+	m->mesh->ways.threaded += t.threads > 1;
 	wse_team_run(m->team, t.threads, run_parts, &t);
 	wse_fabric_settle(m);
 }
@@ -231,6 +232,7 @@ static void set_limit(struct wse_model *m, uint32_t limit)
 
 /*
  * How many threads work. Nothing depends on it but time; traces are called from the caller's thread.
+ * The exact twin has one, unless a test of threads cuts it into parts.
  */
 static uint32_t threads(struct wse_model *m)
 {
@@ -238,7 +240,9 @@ static uint32_t threads(struct wse_model *m)
 
 	if (n > m->nmesh)
 		n = m->nmesh;
-	return n > 1 && !m->traced ? wse_team_size(m->team, n) : 1;
+	if (m->traced || (m->mesh->exact && !(m->cfg.flags & WSE_MODEL_FUNC_PARTS)))
+		n = 1;
+	return n > 1 ? wse_team_size(m->team, n) : 1;
 }
 
 static enum wse_stop advance(struct wse_model *m, uint64_t max_cycles, uint64_t *ran)

@@ -59,14 +59,27 @@ static void bad_bells(struct wse_model *m)
 	m->nbells = 0;
 }
 
+/* the last doorbell of a batch: the device takes all tails of it in one cycle */
+static void take_batch(struct wse_model *m)
+{
+	unsigned int i;
+
+	for (i = 1; i < WSE_NQ; i++) {
+		if (m->q[i].kept)
+			m->q[i].sq_tail = m->q[i].kept_tail;
+		m->q[i].kept = false;
+	}
+}
+
 void wse_doorbell(struct wse_model *m, unsigned int index, uint32_t value)
 {
 	struct wse_queue *q = &m->q[index / 2 < WSE_NQ ? index / 2 : 0];
-	bool head = index & 1;
+	bool head = index & 1, batch = index >= 2 && !head;
+	uint32_t at = batch ? value & ~WSE_DB_MORE_MASK : value;
 
 	if (!m->q[0].exists || index / 2 >= WSE_NQ || m->halted)
 		return;
-	if (!q->exists || value > (head ? q->cq_max : q->sq_max)) {
+	if (!q->exists || at > (head ? q->cq_max : q->sq_max)) {
 		if (m->nbells < sizeof(m->bell) / sizeof(*m->bell)) {
 			m->bell[m->nbells].queue = index / 2;
 			m->bell[m->nbells++].value = value;
@@ -74,9 +87,14 @@ void wse_doorbell(struct wse_model *m, unsigned int index, uint32_t value)
 			m->fault_lost++;
 		}
 	} else if (head) {
-		q->cq_head = value;
+		q->cq_head = at;
+	} else if (!batch) {
+		q->sq_tail = at;
 	} else {
-		q->sq_tail = value;
+		q->kept_tail = at;
+		q->kept = true;
+		if (!(value & WSE_DB_MORE_MASK))
+			take_batch(m);
 	}
 }
 
@@ -155,6 +173,7 @@ static void job_abort(struct wse_model *m, unsigned int x)
 static void empty_queue(struct wse_queue *q)
 {
 	q->sq_head = q->sq_tail = q->cq_head = q->cq_tail = 0;
+	q->kept = false;
 	q->phase = true;
 	q->completed = 0;
 	q->state = Q_EMPTY;
@@ -184,7 +203,7 @@ static uint16_t delete_queue(struct wse_model *m, const struct wse_sqe *s)
 		return WSE_ST_BAD_QUEUE;
 	if (q->state == Q_RUN)
 		job_abort(m, q->exec);
-	q->exists = false;
+	q->exists = q->kept = false;
 	q->state = Q_EMPTY;
 	return WSE_ST_OK;
 }

@@ -179,8 +179,9 @@ static struct operands operands_of(const struct wse_core *c, uint32_t tcw)
 }
 
 /* L has been idle since, and whoever called counts instructions: neither busy_to nor moved tells more */
-static inline void complete(struct wse_core *c, const struct wse_way *w)
+static inline void complete(struct wse_mesh *m, struct wse_core *c, const struct wse_way *w)
 {
+	m->ways.quick++;
 	c->ecyc[WSE_ENGINE_L] += w->cycles;
 	c->ready |= w->ready;
 	c->blocked &= w->wake;
@@ -212,7 +213,7 @@ static bool reduce(struct wse_mesh *m, struct wse_core *c, uint32_t tcw)
 	v = wse_reduced_avx2(max, a->at, a->s.bf16, &s);
 	memcpy(d->at, &v, 4);
 	when_done(&w, tcw, s.width * s.rows);
-	complete(c, &w);
+	complete(m, c, &w);
 	return true;
 }
 
@@ -304,10 +305,10 @@ static __attribute__((noinline)) uint32_t in_order(const struct wse_way *w,
 }
 
 /* the instruction with its way, which fits */
-static inline uint32_t run(struct wse_core *c, const struct wse_way *w, const struct operands *o,
-			   uint32_t scalar)
+static inline uint32_t run(struct wse_mesh *m, struct wse_core *c, const struct wse_way *w,
+			   const struct operands *o, uint32_t scalar)
 {
-	complete(c, w);
+	complete(m, c, w);
 	if (unlikely(w->meet == WSE_MEET_PERHAPS) && !(apart(o->d, o->a) && apart(o->d, o->b)))
 		return in_order(w, o, scalar);
 	return w->fn(o->d->at, o->a->at, o->b->at, scalar, &w->s);
@@ -373,7 +374,7 @@ bool wse_issue_quick(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint3
 	if (reduces(tcw))
 		return reduce(m, c, tcw);
 	w = way_of(m, c, tcw, &o);
-	return w && run(c, w, &o, scalar);
+	return w && run(m, c, w, &o, scalar);
 }
 
 static __attribute__((noinline)) uint32_t issue_quick(struct wse_mesh *m, struct wse_core *c,
@@ -392,7 +393,7 @@ static __attribute__((noinline)) uint32_t issue_quick(struct wse_mesh *m, struct
 		w->code = wse_translate_way(m, w, &o.d->s, &o.a->s, o.b->s.rule ? &o.b->s : NULL);
 	if (w->code)
 		site->code = w->code;
-	return run(c, w, &o, scalar);
+	return run(m, c, w, &o, scalar);
 }
 
 uint32_t wse_issue_inside(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar,

@@ -18,7 +18,8 @@
 #define BLOCK  WSE_BLOCK_MAX
 #define NHASH  8192u
 #define NSITES 16384u
-#define MAPPED (BUFFER + NSITES * sizeof(struct wse_site)) /* sites lie behind the code */
+/* sites and a counter lie behind the code */
+#define MAPPED (BUFFER + NSITES * sizeof(struct wse_site) + sizeof(uint64_t))
 #define HOT    8u /* arrivals until a block is translated */
 
 struct shared { /* a translated block, for other cores */
@@ -185,9 +186,15 @@ void wse_translator_create(struct wse_mesh *m)
 		return;
 	}
 	t->code.site = (struct wse_site *)(void *)(t->code.buf + BUFFER);
+	t->code.generated = (uint64_t *)(void *)(t->code.site + NSITES);
 	wse_emit_entry(m, &t->code);
 	m->translator = t;
 	m->code = t->code.buf;
+}
+
+uint64_t wse_translator_generated(const struct wse_mesh *m)
+{
+	return m->translator ? *m->translator->code.generated : 0;
 }
 
 void wse_translator_destroy(struct wse_mesh *m)

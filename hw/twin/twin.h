@@ -279,6 +279,8 @@ struct wse_queue {
 	uint64_t sq, cq;
 	uint32_t sq_max, cq_max; /* entries - 1 */
 	uint32_t sq_head, sq_tail, cq_head, cq_tail;
+	bool kept; /* kept_tail came with MORE: it counts with the last doorbell of its batch */
+	uint32_t kept_tail;
 	uint32_t vector, completed;
 	uint8_t state; /* enum wse_qstate */
 	uint8_t exec;  /* enum wse_exec */
@@ -348,6 +350,8 @@ struct wse_mesh {
 	bool avx2;    /* the processor has it: vector operations in place */
 	bool avx512;  /* and quick.c's two groups at a time */
 	bool quick;   /* quick.c may run: avx2, and nobody watches or shuffles */
+	struct wse_func_ways ways; /* what went them; generated: of the translator */
+	bool exact;   /* WSE_MODEL_EXACT */
 	bool moved;   /* something moved in the current round */
 	bool ended;   /* a core has executed DONE or stopped since the start was looked at */
 	uint32_t round; /* cycles of the current round */
@@ -446,6 +450,8 @@ bool wse_task_op(struct wse_mesh *m, struct wse_core *c, uint32_t op, uint32_t a
 /* translate.c */
 void wse_translator_create(struct wse_mesh *m);
 void wse_translator_destroy(struct wse_mesh *m);
+/* vector instructions that code of their own has done */
+uint64_t wse_translator_generated(const struct wse_mesh *m);
 
 /* csr.c: csr instructions; false: illegal */
 bool wse_csr(struct wse_mesh *m, struct wse_core *c, uint32_t insn, uint32_t ran, uint32_t src,

@@ -284,6 +284,7 @@ static bool in_place(struct wse_mesh *m, struct wse_core *c, struct wse_engine *
 			advance(s2, e->inner, e->width, n);
 		pass(e, n);
 	}
+	m->ways.grouped++;
 	wse_engine_complete(m, c, e);
 	return true;
 }
@@ -332,6 +333,7 @@ static bool reduce(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e)
 		if (c->ecyc[WSE_ENGINE_L] >= m->equantum)
 			return true;
 		if (m->avx2) {
+			m->ways.reduced++;
 			at.rows = span(e, &at.width);
 			wse_reduce_avx2(max, e->part, place_of(c, s), is_bf16(s), &at);
 			n = at.width * at.rows;

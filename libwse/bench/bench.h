@@ -6,13 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct wse_device;
+
 /* One measurement: its value, and for --raw the counters that it was made of. */
 struct bench_measure {
 	double value;
 	struct bench_counter {
 		const char *name, *unit;
 		double value;
-	} counter[32];
+	} counter[64];
 	int ncounters;
 	char why[512]; /* what went wrong, one sentence */
 };
@@ -34,6 +36,7 @@ extern const struct bench bench_driver[];
 extern const struct bench bench_kernels[];
 extern const struct bench bench_gpt[];
 
+/* A counter that is there already gets the new value. */
 void bench_count(struct bench_measure *m, const char *name, const char *unit, double value);
 
 /* All counters of a device, or what they grew by: count[WSE_CNT_COUNT]. */
@@ -45,6 +48,9 @@ int bench_cycles(const struct bench *const *tables, int n);
  * or NULL. 0, 1: they differ, 2: no such file. */
 int bench_check_cycles(const struct bench *const *tables, int n, const char *path,
 		       const char *only);
+
+/* The ways that the device's twin has taken so far; of other devices nothing. */
+void bench_ways(struct bench_measure *m, struct wse_device *dev);
 
 /* Seconds of a clock that only runs forward. */
 double bench_now(void);

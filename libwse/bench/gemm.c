@@ -222,6 +222,7 @@ static int run(const char *uri, uint32_t b, int wgrad, uint32_t warm, uint32_t c
 		ret = measure(&g, wgrad, warm, r);
 	if (!ret)
 		ret = measure(&g, wgrad, count, r);
+	bench_ways(m, g.dev);
 	gemm_close(&g, m->why, sizeof(m->why), ret);
 	if (ret == -EPROTO)
 		snprintf(m->why, sizeof(m->why), "the device counted %.0f multiply-adds, not %.0f",

@@ -34,8 +34,14 @@ double bench_now(void)
 
 void bench_count(struct bench_measure *m, const char *name, const char *unit, double value)
 {
-	if (m->ncounters < (int)(sizeof(m->counter) / sizeof(m->counter[0])))
-		m->counter[m->ncounters++] = (struct bench_counter){name, unit, value};
+	int i;
+
+	for (i = 0; i < m->ncounters && strcmp(m->counter[i].name, name); i++)
+		;
+	if (i == (int)(sizeof(m->counter) / sizeof(m->counter[0])))
+		return;
+	m->counter[i] = (struct bench_counter){name, unit, value};
+	m->ncounters += i == m->ncounters;
 }
 
 void bench_counters(struct bench_measure *m, const uint64_t *count)

@@ -91,6 +91,7 @@ static int twin_mips(struct bench_measure *m)
 	ret = wse_context_create(dev, 0, &ctx);
 	if (!ret) {
 		ret = measure(dev, ctx, m);
+		bench_ways(m, dev);
 		wse_context_destroy(ctx);
 	}
 	if (ret)

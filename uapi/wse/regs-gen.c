@@ -428,6 +428,9 @@ static void line(char *p)
 		cguard(0);
 		a = word(&p);
 		b = word(&p);
+		if (!strcmp(a, "LANES") && number(b) != 8)
+			die("LANES is 8: the lanes, their accumulators and sums have that width in "
+			    "hw/rtl/core and hw/twin, whatever this says");
 		thead("| name | value | |", "|---|---|---|");
 		define(a, number(b), p);
 	} else if (!strcmp(kind, "counter")) {

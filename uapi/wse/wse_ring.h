@@ -17,6 +17,10 @@
 #include <stddef.h>
 #include <linux/types.h>
 #endif
+#include "wse_regs.h"
+
+/* the minor ABI version whose submission doorbells have MORE */
+#define WSE_MINOR_BATCHES 3
 
 struct wse_ring_state {
 	__u32 size;	       /* entries, a power of two */
@@ -67,6 +71,17 @@ static inline __u32 wse_ring_claim(struct wse_ring_state *s)
 	s->seq++;
 	s->doorbell_pending = true;
 	return at;
+}
+
+/*
+ * The value of the submission doorbell that tells the device of all that was put. more: a doorbell
+ * of another ring follows in the same batch, and the device waits for the last one: a START must
+ * not be judged before its streams are known, however long the host is away between two writes.
+ */
+static inline __u32 wse_ring_doorbell(struct wse_ring_state *s, bool more)
+{
+	s->doorbell_pending = false;
+	return s->tail | (more ? WSE_DB_MORE_MASK : 0);
 }
 
 /* The completion with this status at head is new, if a command is due at all. */

@@ -109,6 +109,8 @@ module wse_queue #(
   logic [31:0] completed [8];
   logic [2:0]  qs [8];
   logic [7:0]  exists, phase, pending;    // pending: entries not fetched yet
+  logic [15:0] kept_tail [8];             // came with MORE: counts with the last doorbell of its batch
+  logic [7:0]  kept;
   // the command of a queue
   (* nomem2reg *)                         // one state writes it, another reads it: a memory
   logic [63:0] sqe [128];                 // {queue, word}
@@ -161,6 +163,8 @@ module wse_queue #(
   logic        fault_ok;
   logic [1:0]  lost;                      // fault records that could not be kept in this cycle
   logic [2:0]  dbq;
+  logic        db_batch;                  // submission doorbell of an I/O queue
+  logic [31:0] db_at;
 
   wse_check #(.ROWS(ROWS), .COLS(COLS)) u_check (
     .clk_i, .ld_i(ck_ld), .ld_idx_i(ck_idx), .ld_word_i(ck_word), .eval_i(ck_eval), .admin_i(ck_admin),
@@ -174,7 +178,7 @@ module wse_queue #(
   always @(posedge clk_i) begin : p_seq
     integer i;
     if (!rst_ni) begin
-      exists = '0; phase = '0; pending = '0;
+      exists = '0; phase = '0; pending = '0; kept = '0;
       for (i = 0; i < 8; i++) qs[i] = QEmpty;
       act = '0; silent = '0; expired = '0;
       bad_wp = '0; bad_rp = '0;
@@ -231,16 +235,27 @@ module wse_queue #(
         dbq = db_index_i[3:1];
         quiet_scans = '0;
         lim = db_index_i[0] ? cq_max[dbq] : sq_max[dbq];
-        if (!exists[dbq] || db_value_i > 32'(lim)) begin
+        db_batch = !db_index_i[0] && dbq != 3'd0;
+        db_at = db_value_i;
+        if (db_batch) db_at[wse_regs_pkg::DB_MORE_LO] = 1'b0;
+        if (!exists[dbq] || db_at > 32'(lim)) begin
           if (bad_wp - bad_rp != 4'd8) begin
             bad_q[bad_wp[2:0]] = dbq;
             bad_v[bad_wp[2:0]] = db_value_i;
             bad_wp = bad_wp + 4'd1;
           end else lost = 2'd1;
-        end else if (db_index_i[0]) cq_head[dbq] = db_value_i[15:0];
+        end else if (db_index_i[0]) cq_head[dbq] = db_at[15:0];
         else begin
-          sq_tail[dbq] = db_value_i[15:0];
-          pending[dbq] = sq_tail[dbq] != sq_head[dbq];
+          kept_tail[dbq] = db_at[15:0];
+          kept[dbq] = 1'b1;
+          // the last of a batch: all its tails count in this cycle; the admin queue's is a batch of its own
+          for (i = 0; i < NQ; i++) begin
+            if (kept[i] && (db_batch ? !db_value_i[wse_regs_pkg::DB_MORE_LO] : i == 0)) begin
+              sq_tail[i] = kept_tail[i];
+              pending[i] = sq_tail[i] != sq_head[i];
+              kept[i] = 1'b0;
+            end
+          end
         end
       end
 
@@ -429,7 +444,7 @@ module wse_queue #(
                   sq_head[tq[2:0]] = '0; sq_tail[tq[2:0]] = '0;
                   cq_head[tq[2:0]] = '0; cq_tail[tq[2:0]] = '0;
                   phase[tq[2:0]] = 1'b1;
-                  pending[tq[2:0]] = 1'b0;
+                  pending[tq[2:0]] = 1'b0; kept[tq[2:0]] = 1'b0;
                   completed[tq[2:0]] = '0;
                   qs[tq[2:0]] = QEmpty;
                 end
@@ -443,7 +458,7 @@ module wse_queue #(
                     silent[exec[tq[2:0]]] = 1'b1;
                   end
                   exists[tq[2:0]] = 1'b0;
-                  pending[tq[2:0]] = 1'b0;
+                  pending[tq[2:0]] = 1'b0; kept[tq[2:0]] = 1'b0;
                   qs[tq[2:0]] = QEmpty;
                   st = SAbort;
                 end
@@ -457,6 +472,7 @@ module wse_queue #(
                 end
                 phase = '1 & ~8'd1 | (phase & 8'd1);
                 pending = pending & 8'd1;
+                kept = '0;
                 st = SAbort;
               end
               default: ;

@@ -139,6 +139,12 @@ void dev_ring(struct dev *d, unsigned int queue)
 	d->ops->mmio_write(d->m, WSE_DB_BASE + WSE_DB_STRIDE * queue, d->q[queue].tail);
 }
 
+void dev_ring_more(struct dev *d, unsigned int queue)
+{
+	d->ops->mmio_write(d->m, WSE_DB_BASE + WSE_DB_STRIDE * queue,
+			   d->q[queue].tail | WSE_DB_MORE_MASK);
+}
+
 bool dev_poll(struct dev *d, unsigned int queue, struct wse_cqe *e)
 {
 	struct dev_queue *q = &d->q[queue];

@@ -47,6 +47,7 @@ int dev_create_queue(struct dev *d, unsigned int id);
 uint16_t dev_post(struct dev *d, unsigned int queue,
 		  const struct wse_sqe *s); /* without doorbell; the cid given */
 void dev_ring(struct dev *d, unsigned int queue);
+void dev_ring_more(struct dev *d, unsigned int queue); /* with MORE: the batch goes on */
 bool dev_poll(struct dev *d, unsigned int queue,
 	      struct wse_cqe *e); /* takes a completion if there is one */
 bool dev_wait(struct dev *d, unsigned int queue,

@@ -16,7 +16,7 @@
 
 static uint8_t image[WSE_SRAM_BYTES];
 static uint32_t end, f_forward, f_wgrad;
-static uint32_t rnd_state = 1;
+static uint32_t rnd_state = 1, dma_latency;
 
 static uint32_t rnd(void)
 {
@@ -27,6 +27,11 @@ static uint32_t rnd(void)
 void layer_seed(uint32_t seed)
 {
 	rnd_state = seed;
+}
+
+void layer_dma_latency(uint32_t cycles)
+{
+	dma_latency = cycles;
 }
 
 static uint16_t rnd_bf16(void)
@@ -45,7 +50,12 @@ static double seconds(void)
 int run_open(struct run *r, const struct shape *s, uint32_t flags, uint32_t threads)
 {
 	struct wse_model_cfg cfg = {
-		.rows = s->rows, .cols = s->cols, .flags = flags, .threads = threads};
+		.rows = s->rows,
+		.cols = s->cols,
+		.flags = flags,
+		.threads = threads,
+		.dma_latency = dma_latency,
+	};
 	uint32_t i, c;
 
 	memset(r, 0, sizeof(*r));
@@ -116,6 +126,23 @@ static struct wse_sqe stream(const struct run *r, uint8_t op)
 	return e;
 }
 
+static const struct bells at_once = {.order = {1, 2, 3}, .more = true};
+
+static void ring(struct run *r)
+{
+	const struct bells *b = r->bells ? r->bells : &at_once;
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		if (b->more && i < 2)
+			dev_ring_more(&r->d, b->order[i]);
+		else
+			dev_ring(&r->d, b->order[i]);
+		if (i < 2 && b->stop[i])
+			r->d.ops->advance(r->d.m, b->stop[i], NULL);
+	}
+}
+
 double forward(struct run *r, struct wse_cqe *e)
 {
 	const struct shape *s = &r->s;
@@ -144,8 +171,7 @@ double forward(struct run *r, struct wse_cqe *e)
 	memcpy(&q, &st, sizeof(q));
 	dev_post(&r->d, 1, &in);
 	dev_post(&r->d, 3, &q);
-	dev_ring(&r->d, 1);
-	dev_ring(&r->d, 3);
+	ring(r);
 	if (!dev_wait(&r->d, 3, e) || e->status >> 1 || !dev_wait(&r->d, 1, e) || e->status >> 1)
 		return -1;
 	return seconds() - t;
@@ -182,9 +208,7 @@ double wgrad(struct run *r, struct wse_cqe *e)
 	dev_post(&r->d, 1, &in);
 	dev_post(&r->d, 2, &out);
 	dev_post(&r->d, 3, &q);
-	dev_ring(&r->d, 1);
-	dev_ring(&r->d, 2);
-	dev_ring(&r->d, 3);
+	ring(r);
 	if (!dev_wait(&r->d, 3, e) || e->status >> 1 || !dev_wait(&r->d, 1, e) || e->status >> 1 ||
 	    !dev_wait(&r->d, 2, e) || e->status >> 1)
 		return -1;

@@ -15,8 +15,16 @@ struct shape {
 	bool masked;
 };
 
+/* how the doorbells of a gradient's three queues come */
+struct bells {
+	uint8_t order[3]; /* of queues */
+	bool more;	  /* as one batch */
+	uint64_t stop[2]; /* cycles that pass after the first and the second */
+};
+
 struct run {
 	struct dev d;
+	const struct bells *bells; /* NULL: as one batch without a stop */
 	struct shape s;
 	uint16_t *x, *w, *dy; /* x[rows][cols][k][t], w[n][cols * k], dy[rows][n][t] */
 	uint8_t *mask;	      /* [n][cols][mrow] */
@@ -25,6 +33,7 @@ struct run {
 
 int layer_load(void); /* the programs, from build/firmware; 0: they are there and fit */
 void layer_seed(uint32_t seed); /* of the data of the layers opened from now on */
+void layer_dma_latency(uint32_t cycles); /* of the bus, likewise; 0: the model's own */
 int run_open(struct run *r, const struct shape *s, uint32_t flags, uint32_t threads);
 void run_close(struct run *r);
 /* on the device; seconds it took, or < 0 */

@@ -6,12 +6,15 @@
 #include <string.h>
 
 #include "check.h"
+#include "cpu.h"
 #include "rig.h"
 #include "twin/twin.h"
+#include "ways.h"
 
 struct pair {
 	struct rig fast, exact;
 	struct wse_core_state st; /* of the fast one after its last program */
+	struct wse_func_ways ways; /* of the fast one */
 	uint32_t faults;
 	bool streams; /* runs of wavelets take another time than one after the other */
 };
@@ -38,11 +41,12 @@ static inline bool pair_run(struct pair *p)
 static inline bool pair_compare(struct pair *p, uint32_t n, void (*make)(struct rig *r),
 				void (*look)(const struct pair *p))
 {
+	struct wse_func_ways none = {0};
 	uint32_t bad = 0, first = 0, i;
 
-	if (!ok(rig_open(&p->fast, 0) && rig_open(&p->exact, WSE_MODEL_FUNC_EXACT), "two cores"))
+	if (!ok(rig_open(&p->fast, 0) && rig_open(&p->exact, WSE_MODEL_EXACT), "two cores"))
 		return false;
-	if (!p->fast.m->mesh->quick) {
+	if (!wse_cpu_avx2()) {
 		ok(true, "vector instructions at once # SKIP not on this processor");
 		return false;
 	}
@@ -55,6 +59,9 @@ static inline bool pair_compare(struct pair *p, uint32_t n, void (*make)(struct 
 	}
 	ok(!bad, "%u of %u programs differ (first %u), %u ended in a fault", bad, n, first,
 	   p->faults);
+	ways_add(&p->ways, p->fast.m);
+	ways_add(&none, p->exact.m);
+	went_none(&none);
 	p->fast.ops->destroy(p->fast.m);
 	p->exact.ops->destroy(p->exact.m);
 	return true;

@@ -195,7 +195,17 @@ int main(void)
 {
 	static struct pair p = {.streams = true};
 
-	if (pair_compare(&p, PROGRAMS, make_program, count_ends))
-		ok(ends == PROGRAMS, "%u of %u loops came to their end", ends, PROGRAMS);
+	if (!pair_compare(&p, PROGRAMS, make_program, count_ends))
+		return tap_end();
+	ok(ends == PROGRAMS, "%u of %u loops came to their end", ends, PROGRAMS);
+	went(&p.ways, again, 10 * PROGRAMS);
+	went(&p.ways, known, 10 * PROGRAMS);
+	went(&p.ways, runs, 10 * PROGRAMS);
+	went(&p.ways, values, 5 * PROGRAMS);
+	went(&p.ways, kept, 4 * PROGRAMS);
+	went(&p.ways, wide_rows, PROGRAMS);
+	went(&p.ways, wide_cols, PROGRAMS);
+	went(&p.ways, fused, PROGRAMS);
+	went(&p.ways, resumed, PROGRAMS);
 	return tap_end();
 }

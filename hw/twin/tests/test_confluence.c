@@ -9,6 +9,7 @@
 #include "dev.h"
 #include "prog.h"
 #include "rnd.h"
+#include "ways.h"
 
 #define ENTRY (WSE_SRAM_BASE + CODE_AT)
 
@@ -125,7 +126,8 @@ static void emit_chain(struct code *c, uint32_t core)
 	park(c);
 }
 
-static void chain_case(uint32_t flags, struct wse_fault *f, uint8_t *sram, unsigned int *status)
+static void chain_case(uint32_t flags, struct wse_fault *f, uint8_t *sram, unsigned int *status,
+		       struct wse_func_ways *ways)
 {
 	struct wse_sqe s;
 	struct wse_cqe e = {0};
@@ -152,10 +154,13 @@ static void chain_case(uint32_t flags, struct wse_fault *f, uint8_t *sram, unsig
 	f->cycle = 0;
 	for (i = 0; i < 4; i++)
 		d.ops->peek(d.m, i, WSE_SRAM_BASE, sram + i * 0x6000, 0x6000);
+	ways_add(ways, d.m);
 	dev_close(&d);
 }
 
 /* what: of the second run of each chain, with flags */
+static struct wse_func_ways fast, other; /* of the first runs of the chains, of the second ones */
+
 static void test_same_end(uint32_t flags, const char *what)
 {
 	static uint8_t a[4 * 0x6000], b[4 * 0x6000];
@@ -174,9 +179,9 @@ static void test_same_end(uint32_t flags, const char *what)
 		if (!(i % 3)) /* agree, so that some end well */
 			for (c = 1; c < 4; c++)
 				memcpy(chain.len[c], chain.len[0], sizeof(chain.len[0]));
-		chain_case(0, &fa, a, &sa);
+		chain_case(0, &fa, a, &sa, &fast);
 		chain.seed = i;
-		chain_case(flags, &fb, b, &sb);
+		chain_case(flags, &fb, b, &sb, &other);
 		status += sa != sb;
 		dead += sa == WSE_ST_DEADLOCK;
 		/* what a core had done when another one faulted is undefined */
@@ -195,7 +200,11 @@ int main(void)
 {
 	test_races();
 	test_no_route();
-	test_same_end(WSE_MODEL_FUNC_EXACT, "wavelet by wavelet");
+	test_same_end(WSE_MODEL_EXACT, "wavelet by wavelet");
+	went(&fast, runs, 100);
+	went(&fast, kept, 10);
+	went(&fast, resumed, 100);
+	went_none(&other);
 	test_same_end(WSE_MODEL_SHUFFLE, "in another order of events");
 	return tap_end();
 }

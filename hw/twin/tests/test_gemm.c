@@ -11,6 +11,8 @@
 #include "twin/fp.h"
 #include "twin/func.h"
 #include "check.h"
+#include "cpu.h"
+#include "ways.h"
 
 static uint32_t threads = 1;
 
@@ -114,6 +116,8 @@ static void check_wgrad(struct run *r)
 	   s->t, s->k, s->b, r->n, s->masked ? " masked" : "", bad, r->n * s->cols * s->k);
 }
 
+static struct wse_func_ways ways, none; /* of the fast twins, of the exact ones */
+
 static void test(const struct shape *s, uint32_t flags, const char *how)
 {
 	const char *text;
@@ -134,7 +138,28 @@ static void test(const struct shape *s, uint32_t flags, const char *how)
 	races = wse_func_races(r.d.m, &text);
 	if (flags & WSE_MODEL_CHECK_RACES)
 		ok(!races, "no races %s", text);
+	ways_add(flags & WSE_MODEL_EXACT ? &none : &ways, r.d.m);
 	run_close(&r);
+}
+
+/* what the layers of main() have to have gone */
+static void test_ways(void)
+{
+	went(&ways, runs, 300);
+	went(&ways, kept, 200);
+	went(&ways, axpys, 30);
+	went(&ways, values, 30);
+	went(&ways, pairs, 50);
+	went(&ways, wide_rows, 100);
+	went(&ways, wide_cols, 100);
+	went(&ways, in_place, 200);
+	went(&ways, resumed, 50);
+	went(&ways, known, 500);
+	if (wse_cpu_fma() && wse_cpu_avx2())
+		went(&ways, fused, 100);
+	if (wse_cpu_avx2())
+		went(&ways, quick, 30);
+	went_none(&none);
 }
 
 static void bench(const struct shape *s, int rounds)
@@ -195,8 +220,9 @@ int main(int argc, char **argv)
 	} else {
 		for (i = 0; i < sizeof(shape) / sizeof(*shape); i++)
 			test(&shape[i], 0, "runs");
-		test(&shape[2], WSE_MODEL_FUNC_EXACT, "one by one");
-		test(&shape[3], WSE_MODEL_FUNC_EXACT, "one by one");
+		test(&shape[2], WSE_MODEL_EXACT, "one by one");
+		test(&shape[3], WSE_MODEL_EXACT, "one by one");
+		test_ways();
 		test(&shape[3], WSE_MODEL_CHECK_RACES, "looking for races");
 		if (argc == 1) {
 			without(argv[0], "-AVX512F");

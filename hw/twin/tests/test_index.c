@@ -12,6 +12,7 @@
 #include "prog.h"
 #include "rnd.h"
 #include "softfp.h"
+#include "ways.h"
 
 #define ENTRY (WSE_SRAM_BASE + CODE_AT)
 #define D     8u
@@ -193,6 +194,8 @@ static uint32_t word(struct dev *d, uint32_t core, uint32_t at)
 	return v;
 }
 
+static struct wse_func_ways ways; /* of all cases */
+
 static void run_case(uint32_t r, uint32_t t, uint32_t b)
 {
 	uint32_t row, s, i, k, bad[3] = {0};
@@ -235,6 +238,7 @@ static void run_case(uint32_t r, uint32_t t, uint32_t b)
 	ok(!bad[0], "  scores, %u wrong", bad[0]);
 	ok(!bad[1], "  products with the values, %u wrong", bad[1]);
 	ok(!bad[2], "  gradients by count, %u wrong", bad[2]);
+	ways_add(&ways, d.m);
 	dev_close(&d);
 }
 
@@ -251,5 +255,10 @@ int main(void)
 	}
 	run_case(3, 16, 4);
 	run_case(3, 32, 4);
+	went(&ways, values, 200);
+	went(&ways, kept, 100);
+	went(&ways, pairs, 50);
+	went(&ways, wide_rows, 200);
+	went(&ways, wide_cols, 50);
 	return tap_end();
 }

@@ -13,6 +13,7 @@
 #include "twin/func.h"
 #include "twin/fp.h"
 #include "rnd.h"
+#include "ways.h"
 
 #define ENTRY	(WSE_SRAM_BASE + CODE_AT)
 #define THREADS 4u
@@ -82,6 +83,9 @@ static void look(struct dev *d, uint32_t host, size_t n, struct result *r)
 
 /* ---- the firmware's layers ---- */
 
+/* of layers: of one thread, of several, of several exact ones, which share out the turns alone */
+static struct wse_func_ways alone, beside, exact;
+
 static bool layer(const struct shape *s, uint32_t flags, uint32_t threads, struct result *out)
 {
 	struct wse_cqe e = {0};
@@ -92,6 +96,7 @@ static bool layer(const struct shape *s, uint32_t flags, uint32_t threads, struc
 	good = !run_open(&r, s, flags, threads) && forward(&r, &e) >= 0 && wgrad(&r, &e) >= 0;
 	out->status = e.status;
 	look(&r.d, LAYER_G, r.n * s->cols * s->k * 4, out);
+	ways_add(threads == 1 ? &alone : flags & WSE_MODEL_EXACT ? &exact : &beside, r.d.m);
 	run_close(&r);
 	return good;
 }
@@ -396,14 +401,21 @@ int main(void)
 	test_layer(&large, 0, "cut as it is");
 	test_layer(&shape[0], WSE_MODEL_FUNC_PARTS | WSE_MODEL_SHUFFLE, "in another order");
 	test_layer(&shape[1], WSE_MODEL_FUNC_PARTS | WSE_MODEL_SHUFFLE, "in another order");
-	test_layer(&shape[1], WSE_MODEL_FUNC_PARTS | WSE_MODEL_FUNC_EXACT, "one by one");
+	test_layer(&shape[1], WSE_MODEL_FUNC_PARTS | WSE_MODEL_EXACT, "one by one");
+	went(&beside, threaded, 100);
+	went(&beside, handed, 100);
+	went(&beside, kept, 10);
+	went(&exact, threaded, 100);
+	ok(!alone.threaded && !alone.handed, "one thread shares nothing");
+	exact.threaded = 0;
+	went_none(&exact);
 	for (i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		test_paths(&sizes[i], 0, PATHS, "");
 		test_tree(&sizes[i], true);
 		test_tree(&sizes[i], false);
 	}
 	test_paths(&sizes[2], WSE_MODEL_SHUFFLE, PATHS, " in another order");
-	test_paths(&sizes[3], WSE_MODEL_FUNC_EXACT, PATHS, " one by one");
+	test_paths(&sizes[3], WSE_MODEL_EXACT, PATHS, " one by one");
 	test_counts();
 	wse_fp_leave(csr);
 	return tap_end();

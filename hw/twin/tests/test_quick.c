@@ -141,8 +141,14 @@ int main(void)
 {
 	static struct pair p;
 
-	if (pair_compare(&p, PROGRAMS, make_program, NULL))
-		ok(p.faults > PROGRAMS / 50 && p.faults < PROGRAMS / 2, "%u faults of %u", p.faults,
-		   PROGRAMS);
+	if (!pair_compare(&p, PROGRAMS, make_program, NULL))
+		return tap_end();
+	ok(p.faults > PROGRAMS / 50 && p.faults < PROGRAMS / 2, "%u faults of %u", p.faults,
+	   PROGRAMS);
+	went(&p.ways, quick, 50 * PROGRAMS);
+	went(&p.ways, grouped, PROGRAMS);
+	went(&p.ways, reduced, PROGRAMS);
+	went(&p.ways, again, PROGRAMS);
+	went(&p.ways, known, PROGRAMS);
 	return tap_end();
 }

@@ -11,6 +11,7 @@
 #include "prog.h"
 #include "rnd.h"
 #include "softfp.h"
+#include "ways.h"
 
 #define ENTRY  (WSE_SRAM_BASE + CODE_AT)
 #define ROWS   3u
@@ -111,6 +112,8 @@ static void reference(void)
 	}
 }
 
+static struct wse_func_ways ways; /* of the runs so far */
+
 static unsigned int run(uint32_t colors, uint32_t flags, uint64_t seed, uint64_t *races)
 {
 	struct wse_cqe e = {0};
@@ -132,6 +135,7 @@ static unsigned int run(uint32_t colors, uint32_t flags, uint64_t seed, uint64_t
 	memset(got, 0, sizeof(got));
 	for (row = 0; row < ROWS; row++)
 		d.ops->peek(d.m, row * ROWS, WSE_SRAM_BASE + OUT_AT, got[row], sizeof(got[row]));
+	ways_add(&ways, d.m);
 	*races = flags & WSE_MODEL_CHECK_RACES ? wse_func_races(d.m, NULL) : 0;
 	dev_close(&d);
 	return status;
@@ -181,8 +185,14 @@ int main(void)
 			mem[i][k] = (rnd() & 0x807f) | (0x3f00 + (rnd() & 0x80));
 	reference();
 	ok(run(2, 0, 0, &races) == WSE_ST_OK && right(), "two colors");
+	went(&ways, runs, 6);
+	went(&ways, values, 6);
+	went(&ways, pairs, 2);
+	went(&ways, wide_rows, 6);
 #ifndef TEST_RTL
-	ok(run(2, WSE_MODEL_FUNC_EXACT, 0, &races) == WSE_ST_OK && right(), "wavelet by wavelet");
+	memset(&ways, 0, sizeof(ways));
+	ok(run(2, WSE_MODEL_EXACT, 0, &races) == WSE_ST_OK && right(), "wavelet by wavelet");
+	went_none(&ways);
 	test_shuffle(2);
 	test_shuffle(1);
 #endif

@@ -5,6 +5,7 @@
 
 #include "rnd.h"
 #include "softfp.h"
+#include "ways.h"
 #include "tile.h"
 
 #define OUT  (DEV_DATA + 0x400000)
@@ -50,6 +51,8 @@ static uint32_t host32(struct dev *d, uint64_t a, unsigned int size)
 }
 
 /* stream-in of random data, captured raw at the south edge */
+static struct wse_func_ways ways; /* of all streams */
+
 static void test_in(const struct stream *t, const char *name)
 {
 	uint32_t size = t->etype == WSE_ETYPE_BF16 ? 2 : 4, lstride, cstride,
@@ -162,6 +165,7 @@ static void test_in(const struct stream *t, const char *name)
 		for (i = 0; i < count[c]; i++)
 			bad += host32(&d, OUT + c * 0x8000 + i * 4, 4) != expect[c][i];
 	ok(!bad, "stream-in %s: %u wavelets, %u wrong", name, sent, bad);
+	ways_add(&ways, d.m);
 	dev_close(&d);
 }
 
@@ -253,6 +257,7 @@ static void test_out(const struct stream *t, const char *name)
 	for (i = 0; i < sizeof(want); i++)
 		bad += want[i] != d.mem[OUT + i];
 	ok(!bad, "stream-out %s: %u wrong", name, bad);
+	ways_add(&ways, d.m);
 	dev_close(&d);
 }
 
@@ -336,6 +341,9 @@ static void test_stuck_streams(void)
 int main(void)
 {
 	test_streams();
+	went(&ways, runs, 200);
+	went(&ways, kept, 100);
+	went(&ways, in_place, 50);
 	test_stuck_streams();
 	return tap_end();
 }

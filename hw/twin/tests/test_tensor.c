@@ -6,11 +6,13 @@
 #include <string.h>
 
 #include "check.h"
+#include "cpu.h"
 #include "dev.h"
 #include "prog.h"
 #include "rig.h"
 #include "rnd.h"
 #include "softfp.h"
+#include "ways.h"
 
 static uint32_t value(void)
 {
@@ -506,12 +508,23 @@ static void test_random(struct rig *r, const char *how, unsigned int n)
 
 int main(void)
 {
+	static struct wse_func_ways ways, none;
 	static struct rig fast, exact;
 
-	if (!ok(rig_open(&fast, 0) && rig_open(&exact, WSE_MODEL_FUNC_EXACT), "two twins"))
+	if (!ok(rig_open(&fast, 0) && rig_open(&exact, WSE_MODEL_EXACT), "two twins"))
 		return tap_end();
 	test_random(&fast, "runs", 400);
 	test_random(&exact, "one by one", 400);
+	ways_add(&ways, fast.m);
+	ways_add(&none, exact.m);
+	went(&ways, known, 1000);
+	went(&ways, runs, 100);
+	if (wse_cpu_avx2()) {
+		went(&ways, quick, 500);
+		went(&ways, grouped, 20);
+		went(&ways, reduced, 40);
+	}
+	went_none(&none);
 	fast.ops->destroy(fast.m);
 	exact.ops->destroy(exact.m);
 	return tap_end();

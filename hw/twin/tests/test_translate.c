@@ -10,6 +10,7 @@
 #include "rig.h"
 #include "twin/translate.h"
 #include "rnd.h"
+#include "ways.h"
 
 #define DATA	 0x4000u
 #define BODY	 60u
@@ -204,11 +205,12 @@ static bool same(struct rig *a, struct rig *b, bool writes_code)
 
 int main(void)
 {
+	static struct wse_func_ways fast, none;
 	static struct rig a, b;
 
-	if (!ok(rig_open(&a, 0) && rig_open(&b, WSE_MODEL_FUNC_EXACT), "two cores"))
+	if (!ok(rig_open(&a, 0) && rig_open(&b, WSE_MODEL_EXACT), "two cores"))
 		return tap_end();
-	if (!a.m->mesh->translator) {
+	if (!can_translate()) {
 		ok(true, "translation # SKIP no memory may be executed here");
 		return tap_end();
 	}
@@ -227,6 +229,10 @@ int main(void)
 		ok(total > PROGRAMS / 2 && translated > total,
 		   "%u programs came to an end, %u blocks were translated", total, translated);
 	}
+	ways_add(&fast, a.m);
+	ways_add(&none, b.m);
+	went(&fast, translated, 1000000);
+	went_none(&none);
 	a.ops->destroy(a.m);
 	b.ops->destroy(b.m);
 	return tap_end();

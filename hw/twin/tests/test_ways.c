@@ -307,7 +307,11 @@ int main(void)
 {
 	static struct pair p;
 
-	if (pair_compare(&p, PROGRAMS, make_program, count_ends))
-		ok(ends > PROGRAMS / 2, "%u of %u loops came to their end", ends, PROGRAMS);
+	if (!pair_compare(&p, PROGRAMS, make_program, count_ends))
+		return tap_end();
+	ok(ends > PROGRAMS / 2, "%u of %u loops came to their end", ends, PROGRAMS);
+	went(&p.ways, quick, 100 * PROGRAMS);
+	if (can_translate())
+		went(&p.ways, generated, 100 * PROGRAMS);
 	return tap_end();
 }

@@ -47,7 +47,7 @@ static bool copies_fit(const struct wse_opnd *o)
 	wse_wide_rows(c, &kernels, o);
 	by_rows = wse_wide_rows(c, &kernels, o);
 	by_cols = wse_wide_cols(c, &kernels, o);
-	if (!by_rows || !by_cols)
+	if (!by_rows || !by_cols || !by_rows->copy)
 		return false;
 	rows = by_rows->copy;
 	cols = by_cols->copy;

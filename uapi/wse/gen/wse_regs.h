@@ -26,7 +26,7 @@ typedef uint64_t __le64;
 #define WSE_PCI_CLASS                0x120000	/* processing accelerator */
 #define WSE_MAGIC                    0x31455357	/* register MAGIC: the bytes "WSE1" */
 #define WSE_ABI_MAJOR                0x1	/* layers with different majors refuse each other */
-#define WSE_ABI_MINOR                0x2	/* raised when something is added (1: MIDX, DOTX; 2: CNT_SEL, the counters of cores, links and queues) */
+#define WSE_ABI_MINOR                0x3	/* raised when something is added (1: MIDX, DOTX; 2: CNT_SEL, the counters of cores, links and queues; 3: DB.MORE) */
 #define WSE_BAR0_SIZE                0x10000	/* bytes of BAR0 */
 #define WSE_SRAM_BASE                0x80000000	/* where a core sees its SRAM (as on Spike and QEMU: null traps) */
 #define WSE_SRAM_BYTES               0xc000	/* 48 KiB, code included */
@@ -178,6 +178,11 @@ typedef uint64_t __le64;
 /* ---- Doorbells ---- */
 #define WSE_DB_BASE                  0x1000	/* queue q: submission tail at DB_BASE + 8 q, completion head at DB_BASE + 8 q + 4 */
 #define WSE_DB_STRIDE                0x8	/* bytes between the doorbells of two queues */
+/* DB: submission doorbell of an I/O queue */
+#define WSE_DB_TAIL_SHIFT	0
+#define WSE_DB_TAIL_MASK	0xffff	/* ring index behind the last entry */
+#define WSE_DB_MORE_SHIFT	31
+#define WSE_DB_MORE_MASK	0x80000000	/* another submission doorbell of the same batch follows (ABI 1.3) */
 
 /* ---- Submission entry (128 bytes) ---- */
 #ifndef __ASSEMBLER__

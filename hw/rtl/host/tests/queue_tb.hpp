@@ -45,6 +45,8 @@ struct Queue {
 	unsigned cq_seen = 0, cq_head = 0;	// host: next to be looked at; doorbell rung
 	uint32_t completed = 0, posted = 0;
 	unsigned fetch = 0, db_tail = 0;	// next entry to be read; doorbell rung
+	bool kept = false;			// kept_tail was rung with MORE
+	unsigned kept_tail = 0;
 	std::deque<Command> expected;
 };
 
@@ -196,6 +198,16 @@ struct QueueTb : BlockTb<Vwse_queue> {
 		return !wrong;
 	}
 
+	// until all that was rung and all of queue i is complete
+	void drain_queue(unsigned i, unsigned max = 20000)
+	{
+		while (max-- && !wrong && (!bells.empty() || !q[i].expected.empty())) {
+			consume(i);
+			step();
+		}
+		check(bells.empty() && q[i].expected.empty(), "a queue that does not come to its end", i);
+	}
+
 	// ---- one cycle ----
 	void step()
 	{
@@ -294,12 +306,24 @@ struct QueueTb : BlockTb<Vwse_queue> {
 		bells.pop_front();
 		if (i >= Queues)
 			return;
-		if (!q[i].exists || v >= q[i].size)
+		bool batch = i && !(top.db_index_i & 1);
+		uint32_t at = batch ? v & ~WSE_DB_MORE_MASK : v;
+		if (!q[i].exists || at >= q[i].size)
 			bad.push_back({i, v});
 		else if (top.db_index_i & 1)
-			q[i].cq_head = v;
-		else
-			q[i].db_tail = v;
+			q[i].cq_head = at;
+		else if (!batch)
+			q[i].db_tail = at;
+		else {
+			q[i].kept = true;
+			q[i].kept_tail = at;
+			for (Queue &u : q) {
+				if (u.kept && !(v & WSE_DB_MORE_MASK)) {
+					u.db_tail = u.kept_tail;
+					u.kept = false;
+				}
+			}
+		}
 	}
 
 	// ---- executors ----

@@ -137,6 +137,66 @@ void test_rings(Tap &tap, uint64_t seed)
 		tb.bells.push_back({6, 2});
 		tb.verdict(tap, tb.drain() && none && tb.q[3].completed == 2, "entries count when their doorbell rings");
 	}
+	// a host that stops between any two doorbells of a batch, in any order of its queues
+	for (unsigned first = 1; first < Queues; first++) {
+		Bench tb(seed + first, 8);
+		bool none = true;
+
+		for (unsigned k = 0; k < Queues - 1; k++) {
+			unsigned i = (first - 1 + k) % (Queues - 1) + 1;
+
+			for (unsigned j = 1; j < Queues; j++)
+				none &= !tb.q[j].completed;
+			tb.post(i, bare(WSE_OP_NOP), false);
+			tb.bells.push_back({2 * i, tb.q[i].sq_tail | (k == Queues - 2 ? 0 : WSE_DB_MORE_MASK)});
+			tb.post(0, fence(0, 0));			// the admin queue goes its own way
+			tb.steps(3000);
+		}
+		tb.verdict(tap, none && tb.drain() && tb.q[1].completed == 1 && tb.q[Queues - 1].completed == 1,
+			   "MORE: no entry of a batch is fetched before the last doorbell");
+	}
+	{
+		Bench tb(seed, 8);
+
+		tb.post(1, bare(WSE_OP_NOP), false);
+		tb.bells.push_back({2, tb.q[1].sq_tail | WSE_DB_MORE_MASK});
+		tb.post(2, bare(WSE_OP_NOP), false);
+		tb.bells.push_back({4, tb.q[2].sq_tail | WSE_DB_MORE_MASK});
+		tb.steps(500);
+		tb.post(0, bare(WSE_OP_CTX_RESET));
+		tb.drain_queue(0);
+		tb.post(0, destroy(3));
+		tb.post(0, create(3, 8, 6));
+		tb.drain_queue(0);
+		tb.post(4, bare(WSE_OP_NOP));
+		tb.verdict(tap, tb.drain() && tb.q[4].completed == 1 && !tb.q[1].completed && !tb.q[2].completed,
+			   "CTX_RESET forgets what came with MORE");
+		tb.post(1, bare(WSE_OP_NOP), false);
+		tb.bells.push_back({2, tb.q[1].sq_tail | WSE_DB_MORE_MASK});
+		tb.steps(100);
+		tb.post(0, destroy(1));
+		tb.post(0, create(1, 8, 6));
+		tb.drain_queue(0);
+		tb.post(4, bare(WSE_OP_NOP));
+		tb.verdict(tap, tb.drain() && tb.q[4].completed == 2 && !tb.q[1].completed, "and so does a queue that is deleted");
+	}
+	{
+		Bench tb(seed, 8);
+
+		tb.ring_bad(0, 1 | WSE_DB_MORE_MASK);		// nowhere else is a bit 31
+		tb.ring_bad(3, 1 | WSE_DB_MORE_MASK);
+		tb.ring_bad(2, 8 | WSE_DB_MORE_MASK);
+		tb.ring_bad(2, 1 | 1u << 30);
+		bool good = tb.drain() && tb.fault_tail == 4;
+
+		tb.post(1, bare(WSE_OP_NOP), false);
+		tb.bells.push_back({2, tb.q[1].sq_tail | WSE_DB_MORE_MASK});
+		tb.ring_bad(4, 8);				// no last doorbell of anything
+		tb.steps(500);
+		good &= !tb.q[1].completed;
+		tb.bells.push_back({4, 0});
+		tb.verdict(tap, good && tb.drain() && tb.q[1].completed == 1, "MORE where it is not defined is out of range");
+	}
 	{
 		QueueTb a(seed), b(seed), c(seed), d(seed);
 		bool good = true;
@@ -552,8 +612,11 @@ void test_random(Tap &tap, uint64_t seed)
 			unsigned i = tb.rng.below(Queues);
 
 			if (tb.bells.size() < 4 && tb.q[i].exists) {
-				if (tb.room(i) && tb.rng.chance(20))
-					tb.post(i, random_command(tb, i), tb.rng.chance(80));
+				if (tb.room(i) && tb.rng.chance(20)) {
+					tb.post(i, random_command(tb, i), false);
+					if (tb.rng.chance(80))
+						tb.bells.push_back({2 * i, tb.q[i].sq_tail | (i && tb.rng.chance(40) ? WSE_DB_MORE_MASK : 0)});
+				}
 				if (tb.rng.chance(5))
 					tb.bells.push_back({2 * i, tb.q[i].sq_tail});
 				if (tb.rng.chance(10))

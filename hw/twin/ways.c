@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+/* The counters of func.h: each part of the mesh counts by itself, a reader gets the sums. */
+#include <string.h>
+
+#include "func.h"
+#include "twin.h"
+
+void wse_func_ways(const struct wse_model *m, struct wse_func_ways *w)
+{
+	uint32_t i;
+
+	memset(w, 0, sizeof(*w));
+	for (i = 0; i < m->nmesh; i++) {
+		const struct wse_mesh *p = &m->mesh[i];
+
+#define WAY_SUM(name, what) w->name += p->ways.name;
+		WSE_FUNC_WAYS(WAY_SUM)
+#undef WAY_SUM
+		w->generated += wse_translator_generated(p);
+	}
+}
