@@ -233,7 +233,8 @@ int dma_map_remove(struct dma_map *d, uint64_t iova, uint64_t size)
 		d->ranges[to].offset += last + 1 - d->ranges[to].first;
 		d->ranges[to].first = last + 1;
 	}
-	memmove(&d->ranges[from], &d->ranges[to], (d->count - to) * sizeof(*d->ranges));
+	if (to > from) /* else there may be no array yet */
+		memmove(&d->ranges[from], &d->ranges[to], (d->count - to) * sizeof(*d->ranges));
 	d->count -= to - from;
 out:
 	pthread_mutex_unlock(&d->lock);

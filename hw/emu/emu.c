@@ -297,6 +297,14 @@ static void run_here(struct emu *e)
 	pthread_mutex_unlock(&e->fifo_lock);
 }
 
+/* A processor that the host takes away between two writes, while the device goes on. */
+static void stall(uint32_t ms)
+{
+	struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+
+	nanosleep(&t, NULL);
+}
+
 void emu_write32(struct emu *e, uint32_t offset, uint32_t value)
 {
 	bool full, asleep;
@@ -314,16 +322,17 @@ void emu_write32(struct emu *e, uint32_t offset, uint32_t value)
 			pthread_cond_signal(&e->wake);
 	}
 	pthread_mutex_unlock(&e->fifo_lock);
-	if (!full) {
-		if (asleep)
-			run_here(e);
-		return;
+	if (full) {
+		enter(e);
+		apply_writes(e);
+		e->cfg.ops->mmio_write(e->model, offset, value);
+		leave(e);
+		wake(e);
+	} else if (asleep) {
+		run_here(e);
 	}
-	enter(e);
-	apply_writes(e);
-	e->cfg.ops->mmio_write(e->model, offset, value);
-	leave(e);
-	wake(e);
+	if (e->cfg.stall_ms && is_tail_doorbell(offset))
+		stall(e->cfg.stall_ms);
 }
 
 void emu_reset(struct emu *e)

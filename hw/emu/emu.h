@@ -31,6 +31,7 @@ struct emu_cfg {
 	 */
 	uint32_t clock_mhz;
 	struct emu_faults faults;
+	uint32_t stall_ms; /* after each submission doorbell the caller is away for so long */
 	struct dma_map *dma;
 	void (*irq)(void *arg, unsigned int vector); /* on the model's thread */
 	void *irq_arg;

@@ -23,6 +23,7 @@ static const char usage[] =
 	"  --dma-latency CYCLES   from a bus request to its first data (default: 64)\n"
 	"  --clock MHZ            the device never runs faster than this; 0: no limit (default: 1000)\n"
 	"  --threads N            of the host (default: the model's choice)\n"
+	"  --stall MS             after each submission doorbell the client is kept waiting, for tests\n"
 	"  --fault SPEC           dma-read:N,dma-write:N,irq:N: let the Nth fail (default: none)\n"
 	"  --log FILE, --quiet    log to FILE, or nowhere (default: standard error)\n"
 	"  --version, --help\n";
@@ -84,13 +85,11 @@ static int parse_faults(const char *spec, struct emu_faults *f)
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
-		{"socket", 1, NULL, 's'}, {"model", 1, NULL, 'm'},
-		{"rows", 1, NULL, 'r'},	  {"cols", 1, NULL, 'c'},
-		{"seed", 1, NULL, 'S'},	  {"dma-latency", 1, NULL, 'd'},
-		{"clock", 1, NULL, 'k'},  {"threads", 1, NULL, 't'},
-		{"fault", 1, NULL, 'f'},  {"quiet", 0, NULL, 'q'},
-		{"log", 1, NULL, 'l'},	  {"version", 0, NULL, 'V'},
-		{"help", 0, NULL, 'h'},	  {0},
+		{"socket", 1, NULL, 's'}, {"model", 1, NULL, 'm'},   {"rows", 1, NULL, 'r'},
+		{"cols", 1, NULL, 'c'},	  {"seed", 1, NULL, 'S'},    {"dma-latency", 1, NULL, 'd'},
+		{"clock", 1, NULL, 'k'},  {"threads", 1, NULL, 't'}, {"fault", 1, NULL, 'f'},
+		{"quiet", 0, NULL, 'q'},  {"log", 1, NULL, 'l'},     {"version", 0, NULL, 'V'},
+		{"help", 0, NULL, 'h'},	  {"stall", 1, NULL, 'w'},   {0},
 	};
 	struct wse_model_cfg *m = &o->emu.model;
 	uint64_t n;
@@ -144,6 +143,11 @@ static int parse(int argc, char **argv, struct options *o)
 				return -EINVAL;
 			m->threads = (uint32_t)n;
 			break;
+		case 'w':
+			if (number("--stall", optarg, 0, 10000, &n))
+				return -EINVAL;
+			o->emu.stall_ms = (uint32_t)n;
+			break;
 		case 'f':
 			if (parse_faults(optarg, &o->emu.faults))
 				return -EINVAL;
@@ -190,11 +194,15 @@ static void say_socket_error(const char *path, int err)
 		fprintf(stderr, "wse-emu: cannot listen on %s: %s\n", path, strerror(-err));
 }
 
-/* Before any thread starts: all inherit the mask, so that only the descriptor reports these. */
+/*
+ * Before any thread starts: all inherit the mask, so that only the descriptor reports these.
+ * SIGPIPE: the reader of the log may leave, the device stays.
+ */
 static int stop_signals(void)
 {
 	sigset_t set;
 
+	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);

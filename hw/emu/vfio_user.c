@@ -44,11 +44,28 @@ struct vu_server {
 /* --- interrupts ---------------------------------------------------------------------------------
  */
 
+/*
+ * A client may hand in an eventfd that blocks and is full: the model, the next messages and SIGTERM
+ * would wait for it. O_NONBLOCK would change the client's own reads. What is left is a client that
+ * fills it between the two calls, on purpose: that stops its own device, and SIGKILL ends it.
+ */
+static int raise_eventfd(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLOUT};
+	uint64_t one = 1;
+
+	if (poll(&p, 1, 0) < 0)
+		return -errno;
+	if (!(p.revents & POLLOUT))
+		return -EAGAIN;
+	return write(fd, &one, sizeof(one)) == sizeof(one) ? 0 : -errno;
+}
+
 /* Hands over what is pending and not masked. Called with irq_lock held. */
 static void deliver(struct vu_server *s)
 {
 	uint32_t due = s->pending & ~s->masked;
-	uint64_t one = 1;
+	int err;
 
 	if (!pci_config_msix_enabled(&s->config)) {
 		s->pending = 0;
@@ -60,9 +77,10 @@ static void deliver(struct vu_server *s)
 		if (!(due >> v & 1) || s->eventfd[v] < 0)
 			continue;
 		s->pending &= ~(1u << v);
-		if (write(s->eventfd[v], &one, sizeof(one)) != sizeof(one))
+		err = raise_eventfd(s->eventfd[v]);
+		if (err)
 			emu_logf(s->log, "interrupt of vector %u: its eventfd refuses (%s)", v,
-				 strerror(errno));
+				 strerror(-err));
 	}
 }
 
@@ -85,6 +103,17 @@ static void set_eventfd(struct vu_server *s, unsigned int v, int fd)
 	s->eventfd[v] = fd;
 }
 
+/*
+ * Files, pipes, sockets and devices have a type, an eventfd has none. A write to a socket or pipe
+ * may raise SIGPIPE, and wait.
+ */
+static bool is_eventfd(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && !(st.st_mode & S_IFMT);
+}
+
 static int set_irqs(struct vu_server *s, struct vu_msg *m)
 {
 	struct vu_irq_set q;
@@ -102,6 +131,10 @@ static int set_irqs(struct vu_server *s, struct vu_msg *m)
 		return -EINVAL;
 	if (m->fds_lost || (m->nfds && m->nfds != q.count))
 		return -EINVAL;
+	for (unsigned int i = 0; i < m->nfds; i++) {
+		if (!is_eventfd(m->fd[i]))
+			return -EINVAL;
+	}
 	if ((q.flags & VU_SET_DATA_BOOL) && m->len < sizeof(q) + q.count)
 		return -EINVAL;
 	for (uint32_t i = 0; i < q.count; i++) {
