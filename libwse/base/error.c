@@ -8,6 +8,7 @@
 #define WSE_SENTENCE 1024
 
 static _Thread_local char sentence[WSE_SENTENCE];
+static _Thread_local unsigned int sentences;
 
 const char *wse_error(void)
 {
@@ -23,7 +24,13 @@ int wse_sorry(int err, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	snprintf(sentence, sizeof(sentence), "%s", text);
+	sentences++;
 	return err;
+}
+
+unsigned int wse_sorries(void)
+{
+	return sentences;
 }
 
 const char *wse_version(void)

@@ -10,4 +10,7 @@
 /* Sets this thread's sentence; returns err, so that a caller can say `return wse_sorry(...)`. */
 int wse_sorry(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Grows with each of this thread's: whether a call has set one. */
+unsigned int wse_sorries(void);
+
 #endif

@@ -54,6 +54,31 @@ int wse_fail(struct wse_device *dev, int err, const char *fmt, ...)
 	return wse_sorry(err, "%s", text);
 }
 
+/*
+ * A call of a transport that fails leaves words of its own: before is wse_sorries() of before it,
+ * what is what was asked.
+ */
+static int own_words(struct wse_device *dev, unsigned int before, int ret, const char *what)
+{
+	if (ret && wse_sorries() == before)
+		wse_fail(dev, ret, "%s: %s: %s", dev->uri, what, strerror(-ret));
+	return ret;
+}
+
+int wse_context_lose(struct wse_context *ctx, int err, const char *fmt, ...)
+{
+	char text[WSE_ERROR_LEN];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	pthread_mutex_lock(&ctx->dev->error_lock);
+	memcpy(ctx->lost, text, sizeof(text));
+	pthread_mutex_unlock(&ctx->dev->error_lock);
+	return wse_fail(ctx->dev, err, "%s", text);
+}
+
 static int open_uri(const char *uri, char *why, size_t len, struct wse_device **dev)
 {
 	struct wse_uri parsed;
@@ -98,8 +123,9 @@ void wse_device_close(struct wse_device *dev)
 int wse_device_info(struct wse_device *dev, struct drm_wse_info *info)
 {
 	int ret = wse_handle_check(WSE_HANDLE_DEVICE, dev);
+	unsigned int before = wse_sorries();
 
-	return ret ? ret : dev->ops->info(dev, info);
+	return ret ? ret : own_words(dev, before, dev->ops->info(dev, info), "its state");
 }
 
 const char *wse_device_uri(const struct wse_device *dev)
@@ -122,6 +148,7 @@ int wse_device_error(struct wse_device *dev, char *buf, size_t len)
 int wse_device_mmio_read(struct wse_device *dev, uint32_t offset, uint32_t *value)
 {
 	int ret = wse_handle_check(WSE_HANDLE_DEVICE, dev);
+	unsigned int before = wse_sorries();
 
 	if (ret)
 		return ret;
@@ -129,8 +156,10 @@ int wse_device_mmio_read(struct wse_device *dev, uint32_t offset, uint32_t *valu
 		return wse_fail(dev, -ENOTSUP, "%s: registers cannot be read through the driver",
 				dev->uri);
 	if (offset & 3 || offset >= WSE_BAR0_SIZE)
-		return -EINVAL;
-	return dev->ops->mmio_read(dev, &offset, 1, value);
+		return wse_fail(dev, -EINVAL,
+				"%s: there is no register at %#x: multiples of 4 below %#x are",
+				dev->uri, offset, WSE_BAR0_SIZE);
+	return own_words(dev, before, dev->ops->mmio_read(dev, &offset, 1, value), "a register");
 }
 
 void wse_buffer_init(struct wse_buffer *buf, struct wse_device *dev)
@@ -161,12 +190,13 @@ int wse_buffer_create(struct wse_device *dev, size_t size, struct wse_buffer **b
 {
 	struct wse_buffer *new;
 	int ret = wse_handle_check(WSE_HANDLE_DEVICE, dev);
+	unsigned int before = wse_sorries();
 
 	if (ret)
 		return ret;
 	if (!size)
 		return wse_fail(dev, -EINVAL, "a buffer cannot have 0 bytes");
-	ret = dev->ops->buffer_create(dev, size, &new);
+	ret = own_words(dev, before, dev->ops->buffer_create(dev, size, &new), "a buffer");
 	return ret ? ret : publish(new, buf);
 }
 
@@ -174,9 +204,12 @@ int wse_buffer_share(struct wse_device *dev, struct wse_buffer *buf, struct wse_
 {
 	struct wse_buffer *new;
 	int ret = wse_handle_check(WSE_HANDLE_DEVICE, dev);
+	unsigned int before = wse_sorries();
 
 	ret = ret ? ret : wse_handle_check(WSE_HANDLE_BUFFER, buf);
-	ret = ret ? ret : dev->ops->buffer_share(dev, buf, &new);
+	if (ret)
+		return ret;
+	ret = own_words(dev, before, dev->ops->buffer_share(dev, buf, &new), "sharing a buffer");
 	return ret ? ret : publish(new, shared);
 }
 
@@ -226,9 +259,11 @@ int wse_context_create(struct wse_device *dev, uint32_t flags, struct wse_contex
 
 int wse_context_lease(struct wse_device *dev, uint32_t flags, struct wse_context **ctx)
 {
+	unsigned int before = wse_sorries();
 	struct wse_context *new;
-	int ret = dev->ops->context_create(dev, flags, &new);
+	int ret;
 
+	ret = own_words(dev, before, dev->ops->context_create(dev, flags, &new), "a context");
 	if (ret)
 		return ret;
 	new->dev = dev;
@@ -275,8 +310,12 @@ struct wse_device *wse_context_device(const struct wse_context *ctx)
 int wse_context_fault(struct wse_context *ctx, struct drm_wse_fault *fault)
 {
 	int ret = wse_handle_check(WSE_HANDLE_CONTEXT, ctx);
+	unsigned int before = wse_sorries();
 
-	return ret ? ret : ctx->dev->ops->context_fault(ctx, fault);
+	if (ret)
+		return ret;
+	return own_words(ctx->dev, before, ctx->dev->ops->context_fault(ctx, fault),
+			 "a fault of the context");
 }
 
 void wse_fence_init(struct wse_fence *fence, struct wse_context *ctx)
@@ -313,7 +352,7 @@ int wse_submit(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t
 				dev->uri, dev->info.max_cmds);
 	ret = dev->ops->submit(ctx, cmds, n, in, nin, fence);
 	if (ret)
-		return wse_explain_submit(dev, cmds, n, ret);
+		return wse_explain_submit(ctx, cmds, n, ret);
 	if (!fence)
 		return 0;
 	ret = wse_handle_add(WSE_HANDLE_FENCE, *fence);
@@ -326,7 +365,12 @@ int wse_fence_wait(struct wse_fence *fence, int64_t timeout_ns)
 {
 	int ret = wse_handle_check(WSE_HANDLE_FENCE, fence);
 
-	return ret ? ret : fence->dev->ops->fence_wait(fence, timeout_ns < 0 ? 0 : timeout_ns);
+	if (ret)
+		return ret;
+	ret = fence->dev->ops->fence_wait(fence, timeout_ns < 0 ? 0 : timeout_ns);
+	if (ret == -ETIMEDOUT)
+		return wse_sorry(ret, "%s: the fence has not signalled yet", fence->dev->uri);
+	return ret ? wse_explain_loss(fence->ctx, ret) : 0;
 }
 
 int wse_fence_poll(struct wse_fence *fence)
@@ -337,6 +381,7 @@ int wse_fence_poll(struct wse_fence *fence)
 int wse_fence_cycles(struct wse_fence *fence, uint32_t *start, uint32_t *end)
 {
 	int ret = wse_handle_check(WSE_HANDLE_FENCE, fence);
+	unsigned int before = wse_sorries();
 
 	if (ret)
 		return ret;
@@ -344,7 +389,8 @@ int wse_fence_cycles(struct wse_fence *fence, uint32_t *start, uint32_t *end)
 		return wse_fail(fence->dev, -ENOTSUP,
 				"%s: the driver does not tell the cycles of a command",
 				fence->dev->uri);
-	return fence->dev->ops->fence_cycles(fence, start, end);
+	return own_words(fence->dev, before, fence->dev->ops->fence_cycles(fence, start, end),
+			 "the cycles of a fence");
 }
 
 void wse_fence_destroy(struct wse_fence *fence)

@@ -72,7 +72,8 @@ struct wse_buffer {
 
 struct wse_context {
 	struct wse_device *dev;
-	atomic_uint refs; /* the user's, fences, programs */
+	atomic_uint refs;	  /* the user's, fences, programs */
+	char lost[WSE_ERROR_LEN]; /* why, if the transport has said so; dev->error_lock */
 };
 
 struct wse_fence {
@@ -92,6 +93,9 @@ void wse_device_put(struct wse_device *dev);
 /* Sets the sentence of dev; returns err, so that a caller can say `return wse_fail(...)`. */
 int wse_fail(struct wse_device *dev, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* The same, and it is why ctx is lost: what is refused for that says so again. */
+int wse_context_lose(struct wse_context *ctx, int err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 void wse_buffer_init(struct wse_buffer *buf, struct wse_device *dev);
 void wse_buffer_get(struct wse_buffer *buf);
@@ -108,8 +112,11 @@ uint32_t wse_counter_objects(const struct drm_wse_info *info, uint32_t scope);
 
 /* ---- explain.c: errors in words ---- */
 const char *wse_op_name(uint32_t op);
-/* Says in dev's sentence why err came of a submit of these commands. Returns err. */
-int wse_explain_submit(struct wse_device *dev, const struct drm_wse_cmd *cmds, uint32_t n, int err);
+/* Says in the device's sentence why err came of a submit of these commands. Returns err. */
+int wse_explain_submit(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t n,
+		       int err);
+/* The same for what ended with err because its context is lost, or with it. */
+int wse_explain_loss(struct wse_context *ctx, int err);
 /* One sentence about a fault record; err is the fence's. */
 void wse_explain_fault(const struct drm_wse_fault *fault, int err, char *buf, size_t len);
 /* The same without a record. */
@@ -123,7 +130,7 @@ struct wse_uri {
 	char model[16]; /* sim: "func", "rtl" */
 	uint32_t rows, cols;
 	uint64_t seed;
-	uint32_t threads, hostfp, races, shuffle, latency, pages;
+	uint32_t threads, hostfp, races, shuffle, exact, latency, pages;
 };
 
 /* why: see wse_device_open_why(). */

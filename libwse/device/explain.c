@@ -145,8 +145,33 @@ static int explain_cmd(struct wse_device *dev, const struct wse_geom *g,
 	return 0;
 }
 
-int wse_explain_submit(struct wse_device *dev, const struct drm_wse_cmd *cmds, uint32_t n, int err)
+/* Why ctx is lost, "" if that is not known. */
+static void words_of_loss(struct wse_context *ctx, int err, char text[WSE_ERROR_LEN])
 {
+	struct wse_device *dev = ctx->dev;
+	struct drm_wse_fault fault;
+
+	pthread_mutex_lock(&dev->error_lock);
+	memcpy(text, ctx->lost, WSE_ERROR_LEN);
+	pthread_mutex_unlock(&dev->error_lock);
+	if (!text[0] && !dev->ops->context_fault(ctx, &fault))
+		wse_explain_fault(&fault, err, text, WSE_ERROR_LEN);
+}
+
+int wse_explain_loss(struct wse_context *ctx, int err)
+{
+	char text[WSE_ERROR_LEN];
+
+	words_of_loss(ctx, err, text);
+	if (!text[0])
+		wse_explain_fence(err, text, sizeof(text));
+	return wse_fail(ctx->dev, err, "%s", text);
+}
+
+int wse_explain_submit(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t n, int err)
+{
+	struct wse_device *dev = ctx->dev;
+	char text[WSE_ERROR_LEN];
 	struct wse_geom g;
 	uint32_t i;
 
@@ -169,15 +194,11 @@ int wse_explain_submit(struct wse_device *dev, const struct drm_wse_cmd *cmds, u
 			"the host an IOMMU",
 			dev->uri);
 	case -EIO:
-		/* the sentence about what was lost is worth more, and still there */
-		pthread_mutex_lock(&dev->error_lock);
-		if (!dev->error[0])
-			snprintf(dev->error, sizeof(dev->error),
-				 "the context is lost after an error: destroy it and "
-				 "create another");
-		wse_sorry(err, "%s", dev->error);
-		pthread_mutex_unlock(&dev->error_lock);
-		return err;
+		words_of_loss(ctx, err, text);
+		return wse_fail(dev, err, "%s",
+				text[0] ? text
+					: "the context is lost after an error: destroy it and "
+					  "create another");
 	case -ENODEV:
 		return wse_fail(dev, err, "%s is gone: close it and open it again", dev->uri);
 	default:
@@ -267,24 +288,29 @@ void wse_explain_fence(int err, char *buf, size_t len)
 void wse_explain_fault(const struct drm_wse_fault *f, int err, char *buf, size_t len)
 {
 	const char *words = cause_words(f->cause);
-	char color[40] = "", more[40] = "", who[200], general[160];
+	char color[40] = "", more[40] = "", pc[24] = "", who[200], general[160];
 	bool wait = f->cause >= WSE_CAUSE_WAIT_TASK;
 
 	if (f->color != 0xffffffff && (wait || f->cause > 0x100))
 		snprintf(color, sizeof(color), " (color %u)", f->color);
 	if (f->ncores > 1)
 		snprintf(more, sizeof(more), ", and %u more cores alike", f->ncores - 1);
+	if (f->pc) /* the record has one of a core that faulted (hw/doc/host.md) */
+		snprintf(pc, sizeof(pc), " at pc %#x", f->pc);
 	if (f->cause == WSE_CAUSE_WAIT_PORT)
 		snprintf(who, sizeof(who), "the edge port of column %u waits%s", f->col, color);
 	else if (words && wait)
-		snprintf(who, sizeof(who), "core (%u,%u) %s%s at pc %#x%s", f->row, f->col, words,
-			 color, f->pc, more);
+		snprintf(who, sizeof(who), "core (%u,%u) %s%s%s%s", f->row, f->col, words, color,
+			 pc, more);
 	else if (words && f->status == WSE_ST_CORE_FAULT)
 		snprintf(who, sizeof(who), "core (%u,%u) %s%s at pc %#x, %s %#x%s", f->row, f->col,
 			 words, color, f->pc,
 			 f->cause == WSE_CAUSE_ILLEGAL ? "instruction" : "address", f->addr, more);
+	else if (f->cmd_op == WSE_OP_START)
+		snprintf(who, sizeof(who), "core (%u,%u) runs and has not said DONE%s", f->row,
+			 f->col, pc);
 	else
-		snprintf(who, sizeof(who), "core (%u,%u) at pc %#x", f->row, f->col, f->pc);
+		snprintf(who, sizeof(who), "the device names no core");
 
 	switch (f->status) {
 	case WSE_ST_TIMEOUT:

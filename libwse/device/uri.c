@@ -61,10 +61,11 @@ static int parse_option(const char *p, const char *end, struct wse_uri *uri)
 		uint32_t *value;
 		uint64_t min, max;
 	} keys[] = {
-		{"rows", &uri->rows, 1, 65535},		{"cols", &uri->cols, 1, 65535},
-		{"threads", &uri->threads, 0, 1024},	{"hostfp", &uri->hostfp, 0, 1},
-		{"races", &uri->races, 0, 1},		{"shuffle", &uri->shuffle, 0, 1},
-		{"latency", &uri->latency, 1, 1000000}, {"pages", &uri->pages, 12, 30},
+		{"rows", &uri->rows, 1, 65535},	     {"cols", &uri->cols, 1, 65535},
+		{"threads", &uri->threads, 0, 1024}, {"hostfp", &uri->hostfp, 0, 1},
+		{"races", &uri->races, 0, 1},	     {"shuffle", &uri->shuffle, 0, 1},
+		{"exact", &uri->exact, 0, 1},	     {"latency", &uri->latency, 1, 1000000},
+		{"pages", &uri->pages, 12, 30},
 	};
 	const char *eq = memchr(p, '=', (size_t)(end - p));
 	uint64_t v;

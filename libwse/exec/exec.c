@@ -12,15 +12,25 @@
 
 void wse_logf(const struct wse_exec_cfg *cfg, enum wse_log_level level, const char *fmt, ...)
 {
-	char text[512];
+	char text[512], *whole = NULL;
 	va_list ap;
+	int n;
 
 	if (!cfg || !cfg->log)
 		return;
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	n = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	cfg->log(cfg->log_ctx, level, text);
+	/* a sample may be of any length; without memory the beginning is better than nothing */
+	if (n >= (int)sizeof(text))
+		whole = malloc((size_t)n + 1);
+	if (whole) {
+		va_start(ap, fmt);
+		vsnprintf(whole, (size_t)n + 1, fmt, ap);
+		va_end(ap);
+	}
+	cfg->log(cfg->log_ctx, level, whole ? whole : text);
+	free(whole);
 }
 
 int wse_uri_number(const char *uri, const char *key, uint32_t fallback, uint32_t *value)

@@ -51,15 +51,12 @@ struct wafer {
 	uint64_t before[WSE_CNT_MAX];
 };
 
+/* ret of a device call, which this thread has just made */
 static int fail(struct wafer *w, int ret, const char *what)
 {
-	char why[256] = "";
-
-	if (ret && ret != -ECANCELED && w->dev) {
-		wse_device_error(w->dev, why, sizeof(why));
+	if (ret && ret != -ECANCELED && w->dev)
 		wse_logf(&w->cfg, WSE_LOG_ERROR, "%s: %s: %s", wse_device_uri(w->dev), what,
-			 why[0] ? why : strerror(-ret));
-	}
+			 wse_error());
 	return ret;
 }
 
@@ -255,8 +252,12 @@ static int submit(struct wafer *w, struct wse_emit *e, struct pending *p,
 {
 	int ret = 0;
 
-	if (e->ret)
-		return fail(w, e->ret, "a buffer that this device was never shown");
+	if (e->ret) {
+		wse_logf(&w->cfg, WSE_LOG_ERROR, "%s: %s", wse_device_uri(w->dev),
+			 e->ret == -EOVERFLOW ? "an operation of too many commands"
+					      : "a buffer that this device was never shown");
+		return e->ret;
+	}
 	if (w->npend == MAX_PENDING)
 		ret = reap(w, ops, ctx, 0);
 	if (!ret && e->n)
@@ -395,13 +396,11 @@ static const struct wse_exec_ops wafer_ops = {
 /* a run that waits says so, and for whom */
 static int lease(struct wafer *w)
 {
-	char why[512];
 	int ret = wse_context_lease(w->dev, 0, &w->ctx);
 
 	if (ret != -EBUSY || !w->dev->wait)
 		return ret;
-	wse_device_error(w->dev, why, sizeof(why));
-	wse_logf(&w->cfg, WSE_LOG_INFO, "| Waiting: %.400s", why);
+	wse_logf(&w->cfg, WSE_LOG_INFO, "| Waiting: %.400s", wse_error());
 	return wse_context_lease(w->dev, WSE_CONTEXT_WAIT, &w->ctx);
 }
 

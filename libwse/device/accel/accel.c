@@ -532,8 +532,6 @@ static int accel_fence_wait(struct wse_fence *base, int64_t timeout_ns)
 {
 	struct accel_fence *f = (struct accel_fence *)base;
 	struct accel *a = to_accel(base->dev);
-	char text[WSE_ERROR_LEN];
-	struct drm_wse_fault fault;
 	struct timespec now;
 	int64_t until, ns;
 	int ret;
@@ -544,15 +542,7 @@ static int accel_fence_wait(struct wse_fence *base, int64_t timeout_ns)
 	ret = drmSyncobjWait(a->fd, &f->syncobj, 1, until, DRM_SYNCOBJ_WAIT_FLAGS_WAIT_ALL, NULL);
 	if (ret == -ETIME)
 		return -ETIMEDOUT;
-	if (!ret)
-		ret = fence_result(a, f->syncobj);
-	if (!ret)
-		return 0;
-	if (!accel_context_fault(base->ctx, &fault))
-		wse_explain_fault(&fault, ret, text, sizeof(text));
-	else
-		wse_explain_fence(ret, text, sizeof(text));
-	return wse_fail(base->dev, ret, "%s", text);
+	return ret ? ret : fence_result(a, f->syncobj);
 }
 
 static void accel_fence_free(struct wse_fence *base)

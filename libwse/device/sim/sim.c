@@ -98,7 +98,8 @@ static int create_model(struct sim *sim, const struct wse_uri *uri, char *why, s
 		.dma_latency = uri->latency,
 		.flags = (uri->hostfp ? WSE_MODEL_HOSTFP : 0) |
 			 (uri->races ? WSE_MODEL_CHECK_RACES : 0) |
-			 (uri->shuffle ? WSE_MODEL_SHUFFLE : 0),
+			 (uri->shuffle ? WSE_MODEL_SHUFFLE : 0) |
+			 (uri->exact ? WSE_MODEL_EXACT : 0),
 	};
 	int ret;
 

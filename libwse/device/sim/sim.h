@@ -274,7 +274,7 @@ void sim_ring_free(struct sim_ring *ring);
 void sim_ring_init(struct sim_ring *ring);
 uint32_t sim_ring_put(struct sim_ring *ring, const struct wse_sqe *sqe, struct sim_job *job,
 		      uint32_t index);
-bool sim_ring_kick(struct sim *sim, struct sim_ring *ring);
+void sim_ring_kick(struct sim *sim, struct sim_ring *ring, bool more);
 void sim_ring_poll(struct sim *sim, struct sim_ring *ring, struct sim_job_list *done);
 
 /* sim_job.c */

@@ -28,7 +28,7 @@ static int admin(struct sim *sim, const struct wse_sqe *sqe)
 	pthread_mutex_lock(&sim->lock);
 	sim->admin_done = false;
 	sim_ring_put(&sim->ring[0], sqe, NULL, 0);
-	sim_ring_kick(sim, &sim->ring[0]);
+	sim_ring_kick(sim, &sim->ring[0], false);
 	pthread_mutex_unlock(&sim->lock);
 	do {
 		if (!sim->rang)
@@ -158,13 +158,15 @@ static int restart(struct sim *sim, int err)
 	int ret;
 
 	pthread_mutex_lock(&sim->lock);
-	if (sim->ctx && !sim->ctx->err)
+	if (sim->ctx && !sim->ctx->err) {
 		sim->ctx->err = -EIO;
+		wse_context_lose(
+			&sim->ctx->base, -EIO,
+			"%s was reset: %s; the context is lost: destroy it and create another",
+			sim->base.uri, why);
+	}
 	sim->resets++;
 	pthread_mutex_unlock(&sim->lock);
-	wse_fail(&sim->base, -EIO,
-		 "%s was reset: %s; the context is lost: destroy it and create another",
-		 sim->base.uri, why);
 	ret = sim_start(sim, NULL);
 	if (ret) {
 		wse_fail(
@@ -334,6 +336,7 @@ int sim_context_create(struct wse_device *dev, uint32_t flags, struct wse_contex
 	if (!ctx)
 		return -ENOMEM;
 	ctx->sim = sim;
+	ctx->base.dev = dev; /* it may be lost before its user has it */
 	pthread_mutex_lock(&sim->lock);
 	while (!sim->dead && sim->ctx && flags & WSE_CONTEXT_WAIT)
 		pthread_cond_wait(&sim->changed, &sim->lock);

@@ -293,8 +293,8 @@ struct sim_job *sim_ready(struct sim *sim)
  * something. */
 bool sim_push(struct sim *sim)
 {
+	struct sim_ring *last = NULL;
 	struct sim_job *job;
-	bool told = false;
 	uint32_t q;
 
 	while ((job = sim_ready(sim))) {
@@ -302,10 +302,17 @@ bool sim_push(struct sim *sim)
 		job_put(sim, job);
 		list_add(&sim->active, job);
 	}
-	/* all bells together: no cycle passes between a start and its streams */
-	for (q = 1; q < sim->nrings; q++)
-		told |= sim_ring_kick(sim, &sim->ring[q]);
-	return told;
+	/* one batch, as the driver does it: the device acts on all doorbells with the last */
+	for (q = 1; q < sim->nrings; q++) {
+		if (!sim->ring[q].state.doorbell_pending)
+			continue;
+		if (last)
+			sim_ring_kick(sim, last, sim->abi_minor >= WSE_MINOR_BATCHES);
+		last = &sim->ring[q];
+	}
+	if (last)
+		sim_ring_kick(sim, last, false);
+	return last;
 }
 
 static void job_finish(struct sim *sim, struct sim_job *job, struct sim_job_list *done)
@@ -351,7 +358,7 @@ static void note_fault(struct sim *sim, struct sim_ring *ring, const struct sim_
 	ctx->first = true;
 	ctx->fault = f;
 	wse_explain_fault(&f, err, text, sizeof(text));
-	wse_fail(&sim->base, err, "command %u of its submit: %s", slot->index, text);
+	wse_context_lose(&ctx->base, err, "command %u of its submit: %s", slot->index, text);
 }
 
 static void note_cycles(struct sim_job *job, const struct wse_cqe *cqe)

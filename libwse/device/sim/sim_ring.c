@@ -53,13 +53,10 @@ uint32_t sim_ring_put(struct sim_ring *ring, const struct wse_sqe *sqe, struct s
 	return ring->state.seq;
 }
 
-bool sim_ring_kick(struct sim *sim, struct sim_ring *ring)
+void sim_ring_kick(struct sim *sim, struct sim_ring *ring, bool more)
 {
-	if (!ring->state.doorbell_pending)
-		return false;
-	ring->state.doorbell_pending = false;
-	sim_write(sim, WSE_DB_BASE + WSE_DB_STRIDE * ring->id, ring->state.tail);
-	return true;
+	sim_write(sim, WSE_DB_BASE + WSE_DB_STRIDE * ring->id,
+		  wse_ring_doorbell(&ring->state, more));
 }
 
 void sim_ring_poll(struct sim *sim, struct sim_ring *ring, struct sim_job_list *done)

@@ -48,6 +48,8 @@ struct wse_linear;
  *   hostfp=1		rtl: the build with host floating point
  *   races=1		func: report programs that are not confluent
  *   shuffle=1		func: another order of events for each seed (a result must not depend on it)
+ *   exact=1		func: none of the ways that save time, one thread (the same result, slowly: where
+ *			it is another one, a fast way is wrong)
  *   latency=N		cycles from a DMA request to its first data
  *   pages=N		12 ... 30: buffers are scattered over pages of 2^N bytes and named by page
  * lists

@@ -120,7 +120,7 @@ static void mmio_write(struct wse_model *m, uint32_t offset, uint32_t value)
 	if (offset >= WSE_DB_BASE && offset < WSE_DB_BASE + 8 * NQ) {
 		struct queue *q = &m->q[(offset - WSE_DB_BASE) / 8];
 
-		*(offset & 4 ? &q->chead : &q->tail) = value;
+		*(offset & 4 ? &q->chead : &q->tail) = value & ~WSE_DB_MORE_MASK;
 		return;
 	}
 	if (offset >= sizeof(m->reg))

@@ -106,9 +106,15 @@ static void test_faults(struct wse_device *dev)
 		 100000,
 		 0,
 		 -EREMOTEIO},
-		{"an endless loop", "ran out of its budget", {I_SELF}, 20000, 0, -ETIME},
+		{"an endless loop",
+		 "ran out of its budget while the tile was moving: core (0,0) runs and has not "
+		 "said DONE;",
+		 {I_SELF},
+		 20000,
+		 0,
+		 -ETIME},
 		{"a wait for a wavelet that nobody sends",
-		 "waits to receive a wavelet (color 9)",
+		 "core (0,0) waits to receive a wavelet (color 9), and ",
 		 {I_ADDI(A1, 0, 9), I_RECV(A0, A1), I_DONE(0), I_RET},
 		 1000000,
 		 1,
@@ -120,6 +126,7 @@ static void test_faults(struct wse_device *dev)
 		 0,
 		 -EDEADLK},
 	};
+	struct wse_buffer *none;
 	struct drm_wse_fault f;
 	size_t i;
 
@@ -131,8 +138,13 @@ static void test_faults(struct wse_device *dev)
 		OK(says(dev, c[i].words), "%s: %s", c[i].name, c[i].words);
 		OK(!wse_context_fault(ctx, &f) && !f.row && !f.col && f.cmd_op == WSE_OP_START,
 		   "%s: a fault record", c[i].name);
-		OK(wse_submit_wait(ctx, &(struct drm_wse_cmd){.queue = 1}, 1, 0) == -EIO,
-		   "%s: the context is lost", c[i].name);
+		OK(strstr(wse_error(), c[i].words), "%s: this thread is told, too", c[i].name);
+		/* another call fails in between: its words are its own */
+		OK(wse_buffer_create(dev, 0, &none) == -EINVAL && says(dev, "0 bytes"),
+		   "%s: and then another call", c[i].name);
+		OK(wse_submit_wait(ctx, &(struct drm_wse_cmd){.queue = 1}, 1, 0) == -EIO &&
+			   says(dev, c[i].words) && strstr(wse_error(), c[i].words),
+		   "%s: the context is lost, and why", c[i].name);
 		wse_context_destroy(ctx);
 		ctx = new_ctx(dev);
 		OK(adder_works(dev, ctx), "%s: the device works in another context", c[i].name);
@@ -502,6 +514,9 @@ static void test_uris(void)
 		"accel:,wait",
 		"usb:0",
 		"sim:func,rows=4,cols=4,pages=11",
+		"sim:func,rows=4,cols=4,exact=2",
+		"sim:func,rows=4,cols=4,exact=yes",
+		"sim:func,rows=4,cols=4,exact",
 	};
 	struct wse_device *dev;
 	char msg[512];

@@ -141,11 +141,12 @@ static void test_alone(void)
 		;
 	ok(!wse_fence_poll(fence) && n < 100, "comes to an end within some asking");
 	wse_fence_destroy(fence);
+	*p = 0xaa;
 	ok(!wse_submit(ctx, &c, 1, NULL, 0, &fence), "a job at the end");
 	wse_fence_destroy(fence);
-	wse_buffer_destroy(buf);
 	wse_context_destroy(ctx);
-	ok(1, "the context waits for it");
+	ok(*p != 0xaa, "destroying the context waits for it");
+	wse_buffer_destroy(buf);
 	wse_device_close(dev);
 }
 
