@@ -83,7 +83,7 @@ uint32_t wse_graph_value(struct wse_graph *g, const char *what, enum wse_type ty
 	uint32_t per = shape == WSE_SHAPE_TOKENS || shape == WSE_SHAPE_SHARED ? g->t : 1;
 	struct wse_value *v = grow(g, &g->values, &g->nvalues, sizeof(*v));
 
-	if (!v || g->nvalues > WSE_NO_VALUE) {
+	if (!v || g->nvalues == WSE_NO_VALUE) {
 		g->failed = -ENOMEM;
 		return WSE_NO_VALUE;
 	}
@@ -292,12 +292,10 @@ static int check_unit(const struct wse_graph *g, uint32_t i, uint32_t at, const 
 			       "op %u (%s): unit %u: %u outputs, %u inputs and %u parts on %u "
 			       "columns",
 			       at, name, i, u->outs, u->ins, u->parts, g->tile.cols);
-	if (u->outs / g->tile.cols > 16384 || u->ins / g->tile.cols > 16384)
+	if (u->outs / g->tile.cols > WSE_COLUMN_MAX || u->ins / g->tile.cols > WSE_COLUMN_MAX)
 		return wse_why(why, -EINVAL,
-			       "op %u (%s): unit %u: a width of %u x %u is more than 16384 a "
-			       "column",
-			       at, name, i, u->outs,
-			       u->ins); /* the index of a wavelet has 14 bits */
+			       "op %u (%s): unit %u: a width of %u x %u is more than %u a column",
+			       at, name, i, u->outs, u->ins, WSE_COLUMN_MAX);
 	return 0;
 }
 
@@ -324,7 +322,7 @@ int wse_graph_finish(struct wse_graph *g,
 
 	if (ret)
 		wse_why(why, ret, "the graph could not be built: %s", strerror(-ret));
-	else if (!g->t || g->t % g->tile.lanes || g->t > 64)
+	else if (!g->t || g->t % g->tile.lanes || g->t > WSE_TOKENS_MAX)
 		ret = wse_why(why, -EINVAL,
 			      "%u tokens per core are not 1 to 64 in multiples of the %u lanes",
 			      g->t, g->tile.lanes);

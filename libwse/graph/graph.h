@@ -77,7 +77,7 @@ struct wse_op {
 	uint32_t kind;		/* enum wse_op_kind, ops/ops.h */
 	uint32_t unit;		/* WSE_NO_UNIT: none */
 	uint32_t program;	/* number in graph.programs: in which the kernel is */
-	uint16_t in[WSE_OP_INS], out[WSE_OP_OUTS];	/* values, WSE_NO_VALUE where there is none */
+	uint32_t in[WSE_OP_INS], out[WSE_OP_OUTS];	/* values, WSE_NO_VALUE where there is none */
 	uint32_t arg[WSE_OP_ARGS];
 };
 
@@ -121,6 +121,12 @@ struct wse_graph {
 	uint32_t total;		/* bytes of a core, everything included */
 	int failed;		/* -ENOMEM while building: wse_graph_finish() says so */
 };
+
+/* of a core: as many as a core has sums in its accumulators for a feature of a block */
+#define WSE_TOKENS_MAX 64u
+
+/* a width has at most so many features a column: the index of a wavelet has 14 bits */
+#define WSE_COLUMN_MAX 16384u
 
 /* above the data: stack and argument words */
 #define WSE_GRAPH_TOP (1024u + 64u)

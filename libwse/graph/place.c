@@ -3,6 +3,7 @@
 #include "graph/place.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,43 +50,210 @@ static int by_life(const void *a, const void *b)
 	return lx != ly ? (lx > ly ? -1 : 1) : by_size(a, b);
 }
 
-/* bytes of v while u is there too: its sums are only there when it is born */
-static uint32_t beside(const struct wse_value *v, const struct wse_value *u)
+/* ---- what is taken when ---- */
+
+/* bytes of SRAM; of a list of them all lie apart, in ascending order */
+struct span {
+	uint32_t begin, end;
+};
+
+struct taken {
+	struct span *span;
+	uint32_t n, room;
+};
+
+/*
+ * A binary tree over the operations. Node 1 stands for all of them, 2 i and 2 i + 1 for the halves of node i's. What
+ * lies side by side is one span, so that thousands of values that are kept are few of them.
+ */
+struct node {
+	struct taken all;  /* taken at each of its operations, and not at each of the node above */
+	struct taken some; /* taken at any of them, and not at each of the node above */
+};
+
+struct tree {
+	struct node *node; /* [2 leaves] */
+	uint32_t leaves;   /* a power of two, at least the graph's operations */
+	int failed;
+};
+
+/* operations, both included, at which `bytes` are taken */
+struct part {
+	uint32_t first, last, bytes;
+};
+
+/* a value takes more at its first operation than later; the number of its parts */
+static int parts_of(const struct wse_value *v, struct part *p)
 {
-	return u->first <= v->first ? room(v) : v->bytes;
+	p[0] = (struct part){v->first, v->last, v->bytes};
+	if (room(v) == v->bytes)
+		return 1;
+	p[0] = (struct part){v->first, v->first, room(v)};
+	p[1] = (struct part){v->first + 1, v->last, v->bytes};
+	return v->last > v->first ? 2 : 1;
 }
 
-/* the lowest place for v beside the n values that have theirs */
-static void place(struct wse_graph *g, struct wse_value **order, uint32_t n)
+/* the first span that ends at `at` or later */
+static uint32_t find(const struct taken *t, uint32_t at)
 {
-	struct wse_value *v = order[n];
-	int moved = 1;
+	uint32_t lo = 0, hi = t->n;
 
-	v->sram = g->base;
-	while (moved) {
-		moved = 0;
-		for (uint32_t i = 0; i < n; i++) {
-			const struct wse_value *u = order[i];
-			uint32_t end = u->sram + beside(u, v);
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
 
-			if (u->last < v->first || v->last < u->first || v->sram >= end ||
-			    u->sram >= v->sram + beside(v, u))
-				continue;
-			v->sram = end;
-			moved = 1;
-		}
+		if (t->span[mid].end < at)
+			lo = mid + 1;
+		else
+			hi = mid;
 	}
-	g->total = most(g->total, v->sram + room(v) + WSE_GRAPH_TOP);
+	return lo;
 }
 
-static void place_all(struct wse_graph *g, struct wse_value **order,
-		      int (*by)(const void *a, const void *b))
+static void add_span(struct tree *tree, struct taken *t, struct span s)
 {
+	uint32_t i = find(t, s.begin), j = i;
+
+	for (; j < t->n && t->span[j].begin <= s.end; j++) {
+		s.begin = t->span[j].begin < s.begin ? t->span[j].begin : s.begin;
+		s.end = most(t->span[j].end, s.end);
+	}
+	if (i == j && t->n == t->room) {
+		uint32_t more = t->room ? 2 * t->room : 2;
+		struct span *p = realloc(t->span, more * sizeof(*p));
+
+		if (!p) {
+			tree->failed = -ENOMEM;
+			return;
+		}
+		t->span = p;
+		t->room = more;
+	}
+	memmove(t->span + i + 1, t->span + j, (t->n - j) * sizeof(*t->span));
+	t->span[i] = s;
+	t->n += 1 + i - j;
+}
+
+/* node i stands for the operations lo to hi */
+static void take(struct tree *tree, uint32_t i, uint32_t lo, uint32_t hi, const struct part *p,
+		 struct span s)
+{
+	uint32_t mid = lo + (hi - lo) / 2;
+
+	if (p->last < lo || hi < p->first)
+		return;
+	add_span(tree, &tree->node[i].some, s);
+	if (p->first <= lo && hi <= p->last) {
+		if (lo < hi) /* else nothing is below */
+			add_span(tree, &tree->node[i].all, s);
+		return;
+	}
+	take(tree, 2 * i, lo, mid, p, s);
+	take(tree, 2 * i + 1, mid + 1, hi, p, s);
+}
+
+/* what a value must keep clear of: two parts of it look at four nodes of each level of the tree */
+struct search {
+	const struct taken *list[2 * 4 * 32];
+	uint32_t bytes[2 * 4 * 32];
+	uint32_t n;
+};
+
+static void look_at(struct search *s, const struct taken *t, uint32_t bytes)
+{
+	if (!t->n)
+		return;
+	s->list[s->n] = t;
+	s->bytes[s->n++] = bytes;
+}
+
+static void look(const struct tree *tree, uint32_t i, uint32_t lo, uint32_t hi,
+		 const struct part *p, struct search *s)
+{
+	uint32_t mid = lo + (hi - lo) / 2;
+
+	if (p->last < lo || hi < p->first || !tree->node[i].some.n)
+		return;
+	if (p->first <= lo && hi <= p->last) {
+		look_at(s, &tree->node[i].some, p->bytes);
+		return;
+	}
+	look_at(s, &tree->node[i].all, p->bytes);
+	look(tree, 2 * i, lo, mid, p, s);
+	look(tree, 2 * i + 1, mid + 1, hi, p, s);
+}
+
+/* the lowest place from `at` on that has so many bytes free */
+static uint64_t gap(const struct taken *t, uint64_t at, uint32_t bytes)
+{
+	if (at >= UINT32_MAX)
+		return at;
+	for (uint32_t i = find(t, (uint32_t)at + 1); i < t->n && t->span[i].begin < at + bytes; i++)
+		at = t->span[i].end;
+	return at;
+}
+
+/* ---- first fit ---- */
+
+/* the lowest place for v beside those that have theirs; -E2BIG beyond 4 GiB */
+static int place(struct wse_graph *g, struct tree *tree, struct wse_value *v)
+{
+	struct search s = {.n = 0};
+	uint64_t at = g->base, before;
+	struct part p[2];
+	int n = parts_of(v, p);
+
+	for (int i = 0; i < n; i++)
+		look(tree, 1, 0, tree->leaves - 1, &p[i], &s);
+	do {
+		before = at;
+		for (uint32_t i = 0; i < s.n; i++)
+			at = gap(s.list[i], at, s.bytes[i]);
+	} while (at != before);
+	if (at + room(v) + WSE_GRAPH_TOP > UINT32_MAX)
+		return -E2BIG;
+	v->sram = (uint32_t)at;
+	g->total = most(g->total, v->sram + room(v) + WSE_GRAPH_TOP);
+	for (int i = 0; i < n; i++)
+		take(tree, 1, 0, tree->leaves - 1, &p[i],
+		     (struct span){v->sram, v->sram + p[i].bytes});
+	return tree->failed;
+}
+
+static int place_all(struct wse_graph *g, struct tree *tree, struct wse_value **order,
+		     int (*by)(const void *a, const void *b))
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < 2 * tree->leaves; i++)
+		tree->node[i].all.n = tree->node[i].some.n = 0;
 	qsort(order, g->nvalues, sizeof(*order), by);
 	g->total = g->base + WSE_GRAPH_TOP;
-	for (uint32_t i = 0; i < g->nvalues; i++)
-		place(g, order, i);
+	for (uint32_t i = 0; i < g->nvalues && !ret; i++)
+		ret = place(g, tree, order[i]);
+	if (ret == -E2BIG)
+		g->total = UINT32_MAX;
+	return ret == -E2BIG ? 0 : ret;
 }
+
+static int tree_init(struct tree *tree, uint32_t ops)
+{
+	tree->failed = 0;
+	for (tree->leaves = 1; tree->leaves < ops;)
+		tree->leaves *= 2;
+	tree->node = calloc(2ul * tree->leaves, sizeof(*tree->node));
+	return tree->node ? 0 : -ENOMEM;
+}
+
+static void tree_fini(struct tree *tree)
+{
+	for (uint32_t i = 0; tree->node && i < 2 * tree->leaves; i++) {
+		free(tree->node[i].all.span);
+		free(tree->node[i].some.span);
+	}
+	free(tree->node);
+}
+
+/* ---- in words ---- */
 
 static uint32_t size_at(const struct wse_value *v, uint32_t op)
 {
@@ -96,42 +264,57 @@ static uint32_t size_at(const struct wse_value *v, uint32_t op)
 
 uint32_t wse_graph_peak(const struct wse_graph *g)
 {
-	uint64_t best = 0;
+	int64_t *more = calloc(g->nops + 2ul, sizeof(*more)); /* than at the operation before */
+	int64_t sum = 0, best = 0;
 	uint32_t peak = 0;
 
-	for (uint32_t op = 0; op < g->nops; op++) {
-		uint64_t sum = 0;
+	for (uint32_t i = 0; more && i < g->nvalues; i++) {
+		const struct wse_value *v = &g->values[i];
 
-		for (uint32_t i = 0; i < g->nvalues; i++)
-			sum += size_at(&g->values[i], op);
+		more[v->first] += room(v);
+		more[v->first + 1] -= room(v) - v->bytes;
+		more[v->last + 1] -= v->bytes;
+	}
+	for (uint32_t op = 0; more && op < g->nops; op++) {
+		sum += more[op];
 		if (sum > best) {
 			best = sum;
 			peak = op;
 		}
 	}
+	free(more);
 	return peak;
 }
 
 void wse_graph_bytes(const struct wse_graph *g, uint32_t op, char *text, size_t size)
 {
+	enum { KINDS = 64 }; /* more are no text that is read */
+	struct {
+		const char *what;
+		uint64_t bytes;
+	} kind[KINDS];
+	uint32_t n = 0, k;
 	size_t len = 0;
 
-	text[0] = 0;
 	for (uint32_t i = 0; i < g->nvalues; i++) {
-		uint32_t sum = 0, seen = 0;
+		const struct wse_value *v = &g->values[i];
 
-		for (uint32_t j = 0; j < i; j++)
-			seen |= !strcmp(g->values[j].what, g->values[i].what) &&
-				size_at(&g->values[j], op);
-		if (seen || !size_at(&g->values[i], op))
+		if (!size_at(v, op))
 			continue;
-		for (uint32_t j = i; j < g->nvalues; j++)
-			if (!strcmp(g->values[j].what, g->values[i].what))
-				sum += size_at(&g->values[j], op);
-		if (len < size)
-			len += (size_t)snprintf(text + len, size - len, "%s%u %s", len ? ", " : "",
-						sum, g->values[i].what);
+		for (k = 0; k < n && strcmp(kind[k].what, v->what);)
+			k++;
+		if (k == KINDS)
+			continue;
+		if (k == n) {
+			kind[n].what = v->what;
+			kind[n++].bytes = 0;
+		}
+		kind[k].bytes += size_at(v, op);
 	}
+	text[0] = 0;
+	for (k = 0; k < n && len < size; k++)
+		len += (size_t)snprintf(text + len, size - len, "%s%" PRIu64 " %s", len ? ", " : "",
+					kind[k].bytes, kind[k].what);
 }
 
 int wse_graph_place(struct wse_graph *g, char *why)
@@ -139,29 +322,34 @@ int wse_graph_place(struct wse_graph *g, char *why)
 	static int (*const orders[])(const void *, const void *) = {by_birth, by_size, by_life};
 	struct wse_value **order = calloc(g->nvalues + 1, sizeof(struct wse_value *));
 	uint32_t best = 0, least = UINT32_MAX, n = sizeof(orders) / sizeof(*orders);
+	struct tree tree;
 	char bytes[300];
+	int ret = tree_init(&tree, g->nops);
 
 	if (!order)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < g->nvalues; i++)
+		ret = -ENOMEM;
+	for (uint32_t i = 0; i < g->nvalues && !ret; i++)
 		order[i] = &g->values[i];
 	/* no order is best for all graphs; the first that fits, or else the one that takes least */
-	for (uint32_t i = 0; i < n && least > g->tile.sram; i++) {
-		place_all(g, order, orders[i]);
+	for (uint32_t i = 0; i < n && least > g->tile.sram && !ret; i++) {
+		ret = place_all(g, &tree, order, orders[i]);
 		if (g->total < least) {
 			least = g->total;
 			best = i;
 		}
 	}
-	if (g->total != least)
-		place_all(g, order, orders[best]);
+	if (!ret && g->total != least)
+		ret = place_all(g, &tree, order, orders[best]);
 	free(order);
+	tree_fini(&tree);
+	if (ret)
+		return wse_why(why, ret, "no memory for the places of %u values", g->nvalues);
 	if (g->total <= g->tile.sram)
 		return 0;
 	wse_graph_bytes(g, wse_graph_peak(g), bytes, sizeof(bytes));
-	return wse_why(why, -E2BIG,
-		       "the model does not fit: %u bytes per core (%u fixed; at the peak %s) of %u "
-		       "with %u tokens per core; use narrower layers, more columns, or a smaller "
-		       "micro_batch_size",
-		       g->total, g->base + WSE_GRAPH_TOP, bytes, g->tile.sram, g->t);
+	return wse_why(
+		why, -E2BIG,
+		"the model does not fit: %u bytes per core (%u fixed; at the peak %.230s) of %u "
+		"with %u tokens per core",
+		g->total, g->base + WSE_GRAPH_TOP, bytes, g->tile.sram, g->t);
 }

@@ -41,10 +41,34 @@ uint32_t wse_tensor_add(struct wse_tensor_table *tab, uint32_t flags, float mean
 	return tab->n++;
 }
 
+void wse_tensor_between(struct wse_tensor_table *tab, uint32_t tensor, float low, float high)
+{
+	if (tensor >= tab->n)
+		return;
+	tab->t[tensor].low = low;
+	tab->t[tensor].high = high;
+}
+
 void wse_tensor_table_fini(struct wse_tensor_table *tab)
 {
 	free(tab->t);
 	memset(tab, 0, sizeof(*tab));
+}
+
+/*
+ * Draws anew what is not between the bounds, each time from another stream of random numbers: a value depends on its
+ * own place alone, and those between the bounds stay what they are without them.
+ */
+static void redraw(const struct wse_tensor *t, uint64_t seed, uint32_t tensor, float *p)
+{
+	enum { TRIES = 1000 }; /* bounds that reach them hold next to nothing */
+
+	for (size_t j = 0; j < t->count; j++) {
+		for (uint64_t k = 1; k < TRIES && (p[j] < t->low || p[j] > t->high); k++)
+			p[j] = t->mean + t->dev * wse_rng_normal(seed, k << 48 | tensor, j);
+		if (p[j] < t->low || p[j] > t->high)
+			p[j] = t->low;
+	}
 }
 
 void wse_tensor_init(const struct wse_tensor_table *tab, uint64_t seed, float *params)
@@ -57,5 +81,7 @@ void wse_tensor_init(const struct wse_tensor_table *tab, uint64_t seed, float *p
 			wse_rng_normals(seed, i, 0, t->dev, t->count, p);
 		for (size_t j = 0; j < t->count && (t->dev == 0.0f || t->mean != 0.0f); j++)
 			p[j] = t->dev != 0.0f ? t->mean + p[j] : t->mean;
+		if (t->low < t->high)
+			redraw(t, seed, i, p);
 	}
 }
