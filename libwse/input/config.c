@@ -8,7 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "num/nearest.h"
 #include "sections.h"
+
+#define MAX_BATCH (1u << 24)
 
 /* names with ", " between, each once */
 static void add_name(char *list, size_t size, const char *name)
@@ -16,7 +19,8 @@ static void add_name(char *list, size_t size, const char *name)
 	size_t n = strlen(list), len = strlen(name);
 	const char *at = list;
 
-	while ((at = strstr(at, name)) && at[len] && at[len] != ',')
+	while ((at = strstr(at, name)) &&
+	       ((at > list && at[-1] != ' ') || (at[len] && at[len] != ',')))
 		at += len;
 	if (!at)
 		snprintf(list + n, size - n, "%s%s", n ? ", " : "", name);
@@ -38,9 +42,8 @@ void wse_config_ignore(struct sections *s, struct wse_yaml *y, const char *key)
 	ignore_as(s, y, key, key);
 }
 
-/* something that training would need and libwse does not have; a plan does without */
-static void refuse(struct sections *s, struct wse_yaml *y, const char *what, const char *name,
-		   const char *remedy)
+void wse_config_refuse(struct sections *s, struct wse_yaml *y, const char *what, const char *name,
+		       const char *remedy)
 {
 	char text[120];
 
@@ -101,7 +104,7 @@ static void read_listeners(struct sections *s, struct wse_yaml *init, const char
 			continue;
 		snprintf(remedy, sizeof(remedy), "remove it (%s%s%s is always on)", always[0],
 			 always[1] ? ", as " : "", always[1] ? always[1] : "");
-		refuse(s, c, what, name, remedy);
+		wse_config_refuse(s, c, what, name, remedy);
 	}
 }
 
@@ -116,8 +119,8 @@ static void read_precision(struct sections *s, struct wse_yaml *init)
 			    "must be true: a wafer stores bfloat16");
 	format = wse_yaml_peek(y, "fp16_type");
 	if (format && format->type == WSE_YAML_SCALAR && !strcmp(format->text, "cbfloat16"))
-		refuse(s, reader_want(r, y, "fp16_type", 0), "number format", format->text,
-		       "a wafer stores bfloat16");
+		wse_config_refuse(s, reader_want(r, y, "fp16_type", 0), "number format",
+				  format->text, "a wafer stores bfloat16");
 	else
 		reader_choice(r, y, "fp16_type", 0, types);
 	wse_config_ignore(s, y, "loss_scaling_factor"); /* bf16 has fp32's range */
@@ -234,10 +237,11 @@ static void read_text(struct sections *s, struct wse_yaml *y, char *to, size_t s
 		if (proc && s->src->data)
 			add_name(s->cfg->ignored, sizeof(s->cfg->ignored), "data_processor");
 		else if (proc)
-			refuse(s, proc, "data processor",
-			       proc->type == WSE_YAML_SCALAR ? proc->text : "without a name",
-			       "remove it, and give a text, a directory of texts or uint16 tokens "
-			       "(*.bin) as data_dir, or with --data");
+			wse_config_refuse(
+				s, proc, "data processor",
+				proc->type == WSE_YAML_SCALAR ? proc->text : "without a name",
+				"remove it, and give a text, a directory of texts or uint16 tokens "
+				"(*.bin) as data_dir, or with --data");
 		if (proc)
 			wse_yaml_use_all(proc);
 		if (proc && dir)
@@ -249,27 +253,37 @@ static void read_text(struct sections *s, struct wse_yaml *y, char *to, size_t s
 
 static void read_fit(struct sections *s, struct wse_yaml *trainer)
 {
-	static const char *const loading[] = {"num_workers",	    "prefetch_factor",
-					      "persistent_workers", "drop_last",
-					      "use_worker_cache",   "repeat"};
+	static const char *const loading[] = {"num_workers", "prefetch_factor",
+					      "persistent_workers", "use_worker_cache", "repeat"};
 	const size_t nloading = sizeof(loading) / sizeof(*loading);
 	struct reader *r = &s->r;
 	struct wse_yaml *fit = reader_map(r, trainer, "fit", 1);
 	struct wse_yaml *y = reader_map(r, fit, "train_dataloader", 1), *micro;
 	struct wse_config *c = s->cfg;
+	char why[WSE_WHY];
 	uint32_t before;
 
 	read_text(s, y, c->data, sizeof(c->data));
 	before = r->faults->n;
-	c->batch = reader_u64(r, y, "batch_size", 1, 0, 1, 1u << 24);
+	c->batch = reader_u64(r, y, "batch_size", 1, 0, 1, MAX_BATCH);
 	micro = reader_want(r, y, "micro_batch_size", 0);
 	if (micro && (micro->type != WSE_YAML_SCALAR || strcmp(micro->text, "auto")))
-		c->micro_batch = reader_to_u64(r, micro, 1, 1u << 24);
-	if (r->faults->n == before && c->micro_batch && c->batch % c->micro_batch)
-		reader_fail(r, micro, "contradicts batch_size: %llu is no multiple of %llu",
-			    (unsigned long long)c->batch, (unsigned long long)c->micro_batch);
+		c->micro_batch = reader_to_u64(r, micro, 1, MAX_BATCH);
+	if (r->faults->n == before && c->micro_batch && c->batch % c->micro_batch) {
+		snprintf(why, sizeof(why), "contradicts batch_size: %llu is no multiple of %llu",
+			 (unsigned long long)c->batch, (unsigned long long)c->micro_batch);
+		wse_near_say(why, "batch_size ",
+			     wse_near_multiple(c->batch, c->micro_batch, MAX_BATCH));
+		reader_fail(r, micro, "%s, or micro_batch_size auto", why);
+	}
 	c->shuffle = reader_flag(r, y, "shuffle", 1);
 	c->shuffle_seed = reader_u64(r, y, "shuffle_seed", 0, 1, 0, UINT64_MAX);
+	/* a step takes a whole batch; which samples are left out, shuffling changes with every epoch */
+	if (!reader_flag(r, y, "drop_last", 1))
+		reader_fail(
+			r, wse_yaml_peek(y, "drop_last"),
+			"must be true: the last samples of an epoch, fewer than a batch, are not "
+			"trained on");
 	for (size_t i = 0; i < nloading; i++)
 		wse_config_ignore(s, y, loading[i]);
 	y = reader_map(r, fit, "val_dataloader", 0);
@@ -277,6 +291,7 @@ static void read_fit(struct sections *s, struct wse_yaml *trainer)
 	c->held_out = reader_u64(r, y, "held_out_bytes", 0, 2048, 1, 1u << 30);
 	for (size_t i = 0; i < nloading; i++)
 		wse_config_ignore(s, y, loading[i]);
+	ignore_as(s, y, "drop_last", "drop_last of val_dataloader"); /* all samples count */
 	ignore_as(s, y, "batch_size", "batch_size of val_dataloader");
 	/* a model has one length of sequences */
 	ignore_as(s, y, "max_sequence_length", "max_sequence_length of val_dataloader");

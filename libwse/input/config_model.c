@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* trainer.init.model of a parameter file: which family, and its sizes. */
 #include <stdio.h>
+#include <string.h>
 
 #include "model/gpt.h"
 #include "model/mlp.h"
@@ -54,8 +55,14 @@ static void read_mlp(struct sections *s, struct wse_yaml *m)
 	s->vocab = (uint32_t)reader_u64(r, m, "vocab_size", 0, 256, 2, 65536);
 	act = reader_choice(r, m, "nonlinearity", 0, acts);
 	n = read_hidden(r, m, hidden);
-	if (m && r->faults->n == before && r->nmissing == missing &&
-	    wse_mlp_init(&s->cfg->model, window, embed, s->vocab, hidden, n, (enum wse_act)act))
+	if (!m || r->faults->n != before || r->nmissing != missing)
+		return;
+	if ((uint64_t)window * embed > WSE_MLP_MAX_INPUT)
+		reader_fail(r, wse_yaml_peek(m, "embedding_size"),
+			    "%u x window %u is more than %u: choose %u", embed, window,
+			    WSE_MLP_MAX_INPUT, WSE_MLP_MAX_INPUT / window);
+	else if (wse_mlp_init(&s->cfg->model, window, embed, s->vocab, hidden, n,
+			      (enum wse_act)act))
 		reader_fail(r, m, "sizes are out of range");
 }
 
@@ -84,19 +91,45 @@ static void no_dropout(struct sections *s, struct wse_yaml *m)
 				    "must be 0: there is no dropout");
 }
 
-/* of the initial weights, which are normal: a truncation at two deviations is not made */
-static double read_deviation(struct sections *s, struct wse_yaml *m)
+static int is_word(const struct wse_yaml *y, const char *word)
 {
-	double dev = reader_real(&s->r, m, "initializer_range", 0, 0.02, 1e-6, 10.0);
-	struct wse_yaml *y = wse_yaml_peek(m, "initializer"), *std = wse_yaml_peek(y, "std");
+	return y && y->type == WSE_YAML_SCALAR && !strcmp(y->text, word);
+}
 
-	if (std)
-		dev = reader_real(&s->r, y, "std", 0, dev, 1e-6, 10.0);
-	if (std)
-		wse_yaml_use_all(reader_want(&s->r, m, "initializer", 0));
-	else
-		wse_config_ignore(s, m, "initializer");
-	return dev;
+/* one of Model Zoo's initializers; dev stays 0 when there is none */
+static void read_initial(struct sections *s, struct wse_yaml *m, const char *key,
+			 struct wse_initial *to)
+{
+	struct wse_yaml *y = reader_want(&s->r, m, key, 0), *name = wse_yaml_peek(y, "name");
+	int cut = is_word(name, "truncated_normal");
+	uint32_t before = s->r.faults->n;
+	double mean, dev, low = 0.0, high = 0.0;
+
+	if (!y || is_word(y, "null"))
+		return;
+	if (y->type != WSE_YAML_MAP || (name && !cut && !is_word(name, "normal"))) {
+		name = name ? name : y;
+		wse_config_refuse(s, y, "initializer",
+				  name->type == WSE_YAML_SCALAR ? name->text : "of another form",
+				  "give a map with name (normal or truncated_normal) and std");
+		return;
+	}
+	reader_want(&s->r, y, "name", 0);
+	mean = reader_real(&s->r, y, "mean", 0, 0.0, -10.0, 10.0);
+	dev = reader_real(&s->r, y, "std", 1, 0.0, 1e-6, 10.0);
+	if (cut) {
+		low = reader_real(&s->r, y, "a", 0, -2.0 * dev, -100.0, 100.0);
+		high = reader_real(&s->r, y, "b", 0, 2.0 * dev, -100.0, 100.0);
+	}
+	if (s->r.faults->n != before)
+		return;
+	/* a value is drawn until it lies there: one of 25 draws at least */
+	if (cut && !(low <= mean && mean <= high && high - low >= 0.1 * dev))
+		reader_fail(&s->r, y,
+			    "must have mean %g between a %g and b %g, which are a tenth of std %g "
+			    "apart at least",
+			    mean, low, high, dev);
+	*to = (struct wse_initial){(float)mean, (float)dev, (float)low, (float)high};
 }
 
 /* gpt2 and gpt3, with the Model Zoo's keys; they differ in names only where attention is dense */
@@ -104,13 +137,8 @@ static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_ya
 {
 	static const char *const acts[] = {"gelu", "relu", "squared_relu", NULL};
 	static const char *const recompute[] = {"auto", "ffn", "block", NULL};
-	static const char *const ignored[] = {"mixed_precision",
-					      "fp16_type",
-					      "loss_scaling",
-					      "loss_weight",
-					      "enable_vts",
-					      "embedding_initializer",
-					      "output_layer_initializer"};
+	static const char *const ignored[] = {"mixed_precision", "fp16_type", "loss_scaling",
+					      "loss_weight", "enable_vts"};
 	struct reader *r = &s->r;
 	struct wse_yaml *data = wse_yaml_peek(wse_yaml_peek(trainer, "fit"), "train_dataloader");
 	uint32_t before = r->faults->n, missing = r->nmissing;
@@ -128,7 +156,12 @@ static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_ya
 	g.act = (enum wse_gpt_act)reader_choice(r, m, "nonlinearity", 0, acts);
 	g.tied = (uint32_t)reader_flag(r, m, "share_embedding_weights", 1);
 	g.eps = (float)reader_real(r, m, "layer_norm_epsilon", 0, 1e-5, 1e-12, 1.0);
-	g.dev = (float)read_deviation(s, m);
+	g.dev = (float)reader_real(r, m, "initializer_range", 0, 0.02, 1e-6, 10.0);
+	read_initial(s, m, "initializer", &g.initial);
+	read_initial(s, m, "embedding_initializer", &g.embed);
+	read_initial(s, m, "output_layer_initializer", &g.residual);
+	if (g.initial.dev != 0.0f)
+		g.dev = g.initial.dev;
 	/* what is made again in the backward pass: as little as fits, or at least this; no bit depends on it */
 	mode = reader_choice(r, m, "recompute", 0, recompute);
 	only_flag(s, m, "use_position_embedding", 1);

@@ -10,7 +10,7 @@ static void read_optimizer(struct sections *s, struct wse_yaml *init, double *lr
 	struct wse_yaml *args, *betas;
 	struct reader *r = &s->r;
 
-	o->kind = (enum wse_optim_kind)reader_kind(r, reader_map(r, init, "optimizer", 1), names,
+	o->kind = (enum wse_optim_kind)reader_kind(r, reader_want(r, init, "optimizer", 1), names,
 						   &args);
 	*lr = reader_real(r, args, "learning_rate", 0, 0.0, 0.0, 1e6);
 	*lr_node = args ? wse_yaml_peek(args, "learning_rate") : NULL;
@@ -120,7 +120,10 @@ void wse_config_rates(struct sections *s, struct wse_yaml *init)
 			    "contradicts trainer.init.schedulers: give the one or the other");
 	if (scheds && (scheds->type != WSE_YAML_LIST || !scheds->child || scheds->child->next)) {
 		reader_fail(r, scheds,
-			    "must be a list of one scheduler (SequentialLR holds several)");
+			    "must be a list of one scheduler (SequentialLR holds several); it %s",
+			    scheds->type != WSE_YAML_LIST ? "is no list"
+			    : scheds->child		  ? "has more"
+							  : "is empty");
 		wse_yaml_use_all(scheds);
 	} else if (scheds) {
 		read_schedule(s, scheds->child, 0, 0);

@@ -285,7 +285,8 @@ static int header_of(const struct text *t, const char *path, size_t *skip)
 static int to_tokens(const struct text *t, const char *path, uint32_t vocab, int words,
 		     uint16_t **tok, size_t *ntok)
 {
-	size_t skip = 0, n;
+	uint32_t outside = 0; /* the vocabulary that all are in */
+	size_t skip = 0, n, at = 0;
 	int ret = words ? header_of(t, path, &skip) : 0;
 
 	if (ret)
@@ -306,14 +307,17 @@ static int to_tokens(const struct text *t, const char *path, uint32_t vocab, int
 			memcpy(&v, t->p + skip + 2 * i, 2);
 		else
 			v = t->p[i];
-		if (v >= vocab)
-			return wse_why(t->why, -EINVAL,
-				       "%.300s: token %u at position %zu is outside the "
-				       "vocabulary of %u",
-				       path, v, i, vocab);
+		if (v >= vocab && !outside)
+			at = i;
+		if (v >= vocab && v >= outside)
+			outside = v + 1u;
 		(*tok)[i] = v;
 	}
-	return 0;
+	return !outside ? 0
+			: wse_why(t->why, -EINVAL,
+				  "%.300s: token %u at position %zu is outside the vocabulary of "
+				  "%u: choose vocab_size %u",
+				  path, (*tok)[at], at, vocab, outside);
 }
 
 static int load(const char *path, uint32_t vocab, uint16_t **tok, size_t *ntok, char *why)
@@ -389,28 +393,82 @@ static int entropies(struct wse_data *d)
 	return 0;
 }
 
-/* where training samples may lie, and the held-out ones */
-static int cut(struct wse_data *d, char *why)
+/*
+ * Held-out tokens of a text that is trained on, too: a few in one piece, else in WSE_DATA_CHUNKS. Every part of the text
+ * between them has a sample and its window.
+ */
+static size_t pieces(size_t held)
+{
+	return !held ? 0 : held < WSE_DATA_CHUNKS ? 1 : WSE_DATA_CHUNKS;
+}
+
+static size_t tokens_for(size_t held, size_t w, size_t span)
+{
+	size_t n = pieces(held);
+
+	return (n ? held / n * n : 0) + (n + 1) * (w + span + 1);
+}
+
+/* the fewest held-out tokens, from `held` on, of which each piece has a sample */
+static size_t least_held(size_t held, size_t span)
+{
+	size_t one = held < span ? span : held;
+
+	if (one < WSE_DATA_CHUNKS)
+		return one;
+	return held < WSE_DATA_CHUNKS * span ? WSE_DATA_CHUNKS * span : held;
+}
+
+/* the most for which the text is long enough; 0: none */
+static size_t most_held(size_t ntok, size_t w, size_t span)
+{
+	size_t rest = tokens_for(WSE_DATA_CHUNKS, w, span) - WSE_DATA_CHUNKS;
+	size_t held = ntok < rest ? 0 : (ntok - rest) / WSE_DATA_CHUNKS * WSE_DATA_CHUNKS;
+
+	if (held >= WSE_DATA_CHUNKS * span)
+		return held;
+	for (held = WSE_DATA_CHUNKS - 1; held; held--)
+		if (held >= span && tokens_for(held, w, span) <= ntok)
+			break;
+	return held;
+}
+
+static int too_short(const struct wse_data *d, size_t held, size_t w, size_t span, char *why)
+{
+	size_t less = most_held(d->ntok, w, span);
+
+	wse_why(why, -EINVAL,
+		"%.128s: %zu tokens are too few for %zu held-out ones and samples of %zu: give a "
+		"text of %zu or more",
+		d->cfg.path, d->ntok, held, w + span, tokens_for(held, w, span));
+	if (less)
+		wse_why_add(why, ", or choose val_dataloader.held_out_bytes %zu", less);
+	return -EINVAL;
+}
+
+uint64_t wse_data_tokens(const struct wse_data *d, uint64_t samples)
+{
+	size_t held = d->val == d->tok ? (size_t)d->cfg.held_out : 0, n = pieces(held) + 1;
+
+	return held + n * (d->cfg.window + (samples + n - 1) / n * (d->cfg.span ? d->cfg.span : 1));
+}
+
+int wse_data_cut(struct wse_data *d, char *why)
 {
 	size_t held = d->val == d->tok ? (size_t)d->cfg.held_out : 0, w = d->cfg.window;
 	size_t span = d->cfg.span ? d->cfg.span : 1;
-	size_t chunks = held ? WSE_DATA_CHUNKS : 0, chunk, part, at = 0;
+	size_t chunks = pieces(held), chunk, part, at = 0;
 
-	if (held && held < WSE_DATA_CHUNKS)
-		chunks = 1;
 	chunk = chunks ? held / chunks : 0;
-	held = chunk * chunks;
 	if (chunks && chunk < span)
-		return wse_why(why, -EINVAL,
-			       "%zu held-out tokens in %zu pieces hold no sample of %zu: choose a "
-			       "val_dataloader.held_out_bytes of %zu or more",
-			       (size_t)d->cfg.held_out, chunks, span, chunks * span);
-	if (d->ntok < held + (chunks + 1) * (w + span + 1))
-		return wse_why(why, -EINVAL,
-			       "%.128s: %zu tokens are too few for %zu held-out ones "
-			       "and windows of %zu: %zu are needed; give a longer text, or a "
-			       "smaller val_dataloader.held_out_bytes",
-			       d->cfg.path, d->ntok, held, w, held + (chunks + 1) * (w + span + 1));
+		return wse_why(
+			why, -EINVAL,
+			"val_dataloader.held_out_bytes %zu: in %zu pieces they hold no sample "
+			"of %zu tokens: choose %zu",
+			held, chunks, span, least_held(held, span));
+	held = chunk * chunks;
+	if (d->ntok < tokens_for(held, w, span))
+		return too_short(d, held, w, span, why);
 	part = (d->ntok - held) / (chunks + 1);
 	for (size_t i = 0; i <= chunks; i++) {
 		size_t len = i == chunks ? d->ntok - at : part;
@@ -429,10 +487,9 @@ static int cut(struct wse_data *d, char *why)
 	if (d->val != d->tok) {
 		if (d->nval < w + span)
 			return wse_why(why, -EINVAL,
-				       "%.128s: %zu tokens are too few for windows "
-				       "of %zu: give a longer held-out text, or a smaller "
-				       "model.window",
-				       d->cfg.val_path, d->nval, w);
+				       "%.128s: %zu tokens hold no sample of %zu: give a held-out "
+				       "text of %zu or more",
+				       d->cfg.val_path, d->nval, w + span, w + span);
 		d->held_begin[0] = w;
 		d->nheld = (d->nval - w) / span;
 		if (d->cfg.held_out && d->nheld * span > d->cfg.held_out)
@@ -442,7 +499,7 @@ static int cut(struct wse_data *d, char *why)
 	return 0;
 }
 
-int wse_data_open(const struct wse_data_cfg *cfg, struct wse_data *d, char *why)
+int wse_data_read(const struct wse_data_cfg *cfg, struct wse_data *d, char *why)
 {
 	int ret;
 
@@ -457,8 +514,6 @@ int wse_data_open(const struct wse_data_cfg *cfg, struct wse_data *d, char *why)
 		d->nval = d->ntok;
 	}
 	if (!ret)
-		ret = cut(d, why);
-	if (!ret)
 		ret = entropies(d);
 	if (ret) {
 		wse_data_close(d);
@@ -467,6 +522,18 @@ int wse_data_open(const struct wse_data_cfg *cfg, struct wse_data *d, char *why)
 	d->sum = wse_checksum64(d->tok, d->ntok * sizeof(*d->tok));
 	d->val_sum = d->val == d->tok ? d->sum : wse_checksum64(d->val, d->nval * sizeof(*d->val));
 	return 0;
+}
+
+int wse_data_open(const struct wse_data_cfg *cfg, struct wse_data *d, char *why)
+{
+	int ret = wse_data_read(cfg, d, why);
+
+	if (ret)
+		return ret;
+	ret = wse_data_cut(d, why);
+	if (ret)
+		wse_data_close(d);
+	return ret;
 }
 
 void wse_data_close(struct wse_data *d)

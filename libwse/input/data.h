@@ -9,7 +9,7 @@
  * is an error. Names that begin with a dot are passed over.
  *
  * Held-out tokens are cut out in 8 evenly spaced chunks; no training sample touches one, neither as
- * target nor as context. A sample is found by its number alone, so that the loader's whole state is
+ * target nor as context. Of an epoch's samples the last that make no whole batch are left out (session.c). A sample is found by its number alone, so that the loader's whole state is
  * (shuffle seed, epoch, position).
  */
 #ifndef WSE_TRAIN_DATA_H
@@ -41,8 +41,16 @@ struct wse_data {
 				 * before it */
 };
 
-/* why [WSE_WHY]: what is wrong, in words */
+/*
+ * Reading the text, and then finding where training samples may lie, and the held-out ones: by then the length of a sample
+ * is one that goes. why [WSE_WHY]: what is wrong, in words
+ */
+int wse_data_read(const struct wse_data_cfg *cfg, struct wse_data *d, char *why);
+int wse_data_cut(struct wse_data *d, char *why);
+/* both */
 int wse_data_open(const struct wse_data_cfg *cfg, struct wse_data *d, char *why);
+/* tokens of a text that has so many training samples */
+uint64_t wse_data_tokens(const struct wse_data *d, uint64_t samples);
 void wse_data_close(struct wse_data *d);
 
 /* the first target of a sample: target[-window] ... target[-1] are before it */

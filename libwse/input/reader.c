@@ -98,12 +98,27 @@ struct wse_yaml *reader_want(struct reader *r, struct wse_yaml *y, const char *k
 	return c;
 }
 
+/* what a node is, as a message quotes it: "adamw", or its keys: "AdamW", "SGD" */
+static const char *shown_keys(const struct wse_yaml *y, char *text, size_t size)
+{
+	size_t n = 0;
+
+	snprintf(text, size, "%s", y->type == WSE_YAML_LIST ? "a list" : "nothing");
+	if (y->type == WSE_YAML_SCALAR)
+		snprintf(text, size, "\"%.40s\"", y->text);
+	for (const struct wse_yaml *c = y->child; c && c->key && n < size; c = c->next)
+		n += (size_t)snprintf(text + n, size - n, "%s\"%.40s\"", n ? ", " : "", c->key);
+	return text;
+}
+
 struct wse_yaml *reader_map(struct reader *r, struct wse_yaml *y, const char *key, int required)
 {
 	struct wse_yaml *c = reader_want(r, y, key, required);
+	char text[160];
 
 	if (c && c->type != WSE_YAML_MAP) {
-		reader_fail(r, c, "must hold keys of its own");
+		reader_fail(r, c, "must hold keys of its own, not %s",
+			    shown_keys(c, text, sizeof(text)));
 		wse_yaml_use_all(c);
 		return NULL;
 	}
@@ -209,7 +224,8 @@ int reader_kind(struct reader *r, struct wse_yaml *y, const char *const *names,
 		struct wse_yaml **args)
 {
 	struct wse_yaml *c = y && y->type == WSE_YAML_MAP ? y->child : NULL;
-	char list[160], mean[80];
+	const char *name = NULL;
+	char list[160], mean[80], text[160];
 	size_t n;
 
 	*args = NULL;
@@ -221,8 +237,11 @@ int reader_kind(struct reader *r, struct wse_yaml *y, const char *const *names,
 			return i;
 		}
 	n = list_of(names, ", ", list, sizeof(list));
-	reader_fail(r, y, "must have exactly one key out of: %s%s", list,
-		    did_you_mean(c && !c->next ? nearest(c->key, names, n) : NULL, mean));
+	if (c ? !c->next : y->type == WSE_YAML_SCALAR)
+		name = c ? c->key : y->text;
+	reader_fail(r, y, "must have exactly one key out of: %s; it has %s%s", list,
+		    shown_keys(y, text, sizeof(text)),
+		    did_you_mean(name ? nearest(name, names, n) : NULL, mean));
 	wse_yaml_use_all(y);
 	return -1;
 }

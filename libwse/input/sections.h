@@ -15,6 +15,9 @@ struct sections {
 
 /* a key that is known and does not matter here: named once, as ignored */
 void wse_config_ignore(struct sections *s, struct wse_yaml *y, const char *key);
+/* something that training would need and libwse does not have: y is "the what name"; a plan does without */
+void wse_config_refuse(struct sections *s, struct wse_yaml *y, const char *what, const char *name,
+		       const char *remedy);
 void wse_config_model(struct sections *s, struct wse_yaml *trainer, struct wse_yaml *init);
 void wse_config_rates(struct sections *s, struct wse_yaml *init);
 

@@ -36,20 +36,22 @@ enum about { SHAPE, DATA, RATES, STATE };
 struct facts {
 	uint32_t n;
 	struct wse_st_meta m[MAX_META];
+	char key[MAX_META][40], value[MAX_META][WSE_ST_NAME];
 	enum about about[MAX_META];
 };
 
 __attribute__((format(printf, 4, 5))) static void fact(struct facts *f, enum about about,
 						       const char *key, const char *fmt, ...)
 {
-	struct wse_st_meta *m = &f->m[f->n];
+	char *k = f->key[f->n], *v = f->value[f->n];
 	va_list ap;
 
-	f->about[f->n++] = about;
-	snprintf(m->key, sizeof(m->key), "wse.%s", key);
+	snprintf(k, sizeof(f->key[0]), "wse.%s", key);
 	va_start(ap, fmt);
-	vsnprintf(m->value, sizeof(m->value), fmt, ap);
+	vsnprintf(v, sizeof(f->value[0]), fmt, ap);
 	va_end(ap);
+	f->m[f->n] = (struct wse_st_meta){k, v};
+	f->about[f->n++] = about;
 }
 
 static uint64_t bits(double d)

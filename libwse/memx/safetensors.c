@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Crash-safe safetensors writer and strict reader. */
-#define _GNU_SOURCE /* sync_file_range */
+#define _GNU_SOURCE /* sync_file_range, asprintf */
 #include "safetensors.h"
 
 #include <errno.h>
@@ -15,16 +15,16 @@
 #include "num/num.h"
 #include "num/sha256.h"
 #include "num/why.h"
+#include "st_header.h"
 
-#define HEADER_MAX (16u << 20)
-#define COUNT_MAX  4096
+#define HEADER_MAX 100000000u /* as the format's own library */
 
 /*
  * The seal: metadata entry with the SHA-256 of length and header, its own digits taken as zeros.
  * The header holds a checksum of each tensor, so no bit of the file can change unseen.
  */
-#define SEAL	 "header.sha256"
-#define SEAL_LEN 64
+#define SEAL	 WSE_ST_SEAL
+#define SEAL_LEN WSE_ST_SEAL_LEN
 
 /* header [len], at: where the 64 digits are in it; hex [65] */
 static void seal_of(const char *header, uint64_t len, size_t at, char *hex)
@@ -260,171 +260,7 @@ int wse_st_write(const char *path, const struct wse_st *st)
 	return ret;
 }
 
-/* a reader of the JSON subset that safetensors headers use */
-struct json {
-	const char *p, *end;
-	int bad;
-	const char *seal; /* its digits, NULL if there is none */
-};
-
-static void skip_space(struct json *j)
-{
-	while (j->p < j->end && (*j->p == ' ' || *j->p == '\n' || *j->p == '\t' || *j->p == '\r'))
-		j->p++;
-}
-
-static int next_is(struct json *j, char c)
-{
-	skip_space(j);
-	if (j->bad || j->p >= j->end || *j->p != c)
-		return 0;
-	j->p++;
-	return 1;
-}
-
-static void expect(struct json *j, char c)
-{
-	if (!next_is(j, c))
-		j->bad = 1;
-}
-
-/* text [WSE_ST_NAME]; escapes are refused: neither names nor our values need any */
-static void string(struct json *j, char *text)
-{
-	size_t n = 0;
-
-	expect(j, '"');
-	while (!j->bad) {
-		unsigned char c;
-
-		if (j->p >= j->end || n + 1 >= WSE_ST_NAME) {
-			j->bad = 1;
-			break;
-		}
-		c = (unsigned char)*j->p++;
-		if (c == '"')
-			break;
-		if (c < 0x20 || c == '\\')
-			j->bad = 1;
-		text[n++] = (char)c;
-	}
-	text[n] = 0;
-}
-
-static uint64_t number(struct json *j)
-{
-	uint64_t v = 0;
-	int digits = 0;
-
-	skip_space(j);
-	for (; j->p < j->end && *j->p >= '0' && *j->p <= '9' && digits < 18; digits++)
-		v = v * 10 + (uint64_t)(*j->p++ - '0');
-	if (!digits)
-		j->bad = 1;
-	return v;
-}
-
-static void metadata(struct json *j, struct wse_st *st)
-{
-	expect(j, '{');
-	if (next_is(j, '}'))
-		return;
-	do {
-		struct wse_st_meta *m;
-
-		if (st->nmeta >= COUNT_MAX) {
-			j->bad = 1;
-			return;
-		}
-		m = &st->meta[st->nmeta++];
-		string(j, m->key);
-		expect(j, ':');
-		string(j, m->value);
-		if (strcmp(m->key, SEAL))
-			continue;
-		j->bad |= j->seal || strlen(m->value) != SEAL_LEN;
-		j->seal = j->p - 1 - SEAL_LEN;
-		st->nmeta--; /* of the file, not of what it holds */
-	} while (next_is(j, ','));
-	expect(j, '}');
-}
-
-/* bytes of an element, 0 for a type that we do not know */
-static uint32_t dtype_bytes(const char *dtype)
-{
-	static const struct {
-		char name[8];
-		uint32_t bytes;
-	} known[] = {{"F64", 8}, {"I64", 8}, {"U64", 8},  {"F32", 4}, {"I32", 4},
-		     {"U32", 4}, {"F16", 2}, {"BF16", 2}, {"I16", 2}, {"U16", 2},
-		     {"I8", 1},	 {"U8", 1},  {"BOOL", 1}};
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (!strcmp(dtype, known[i].name))
-			return known[i].bytes;
-	return 0;
-}
-
-static void shape(struct json *j, struct wse_st_view *t)
-{
-	expect(j, '[');
-	if (next_is(j, ']'))
-		return; /* a scalar */
-	do {
-		uint64_t d = number(j);
-
-		if (t->ndim >= WSE_ST_DIMS || d > UINT32_MAX ||
-		    (d && t->count > (UINT64_MAX >> 4) / d)) {
-			j->bad = 1;
-			return;
-		}
-		t->dim[t->ndim++] = (uint32_t)d;
-		t->count *= d;
-	} while (next_is(j, ','));
-	expect(j, ']');
-}
-
-/* the tensor's first byte and the one after its last, which may lie behind the end of the file */
-static void tensor(struct json *j, struct wse_st_view *t, uint64_t *begin, uint64_t *end)
-{
-	char key[WSE_ST_NAME], dtype[WSE_ST_NAME] = "";
-	uint32_t size;
-	int have_shape = 0, have_offsets = 0;
-
-	t->ndim = 0;
-	t->count = 1;
-	*begin = *end = 0;
-	expect(j, '{');
-	do {
-		string(j, key);
-		expect(j, ':');
-		if (!strcmp(key, "dtype")) {
-			string(j, dtype);
-		} else if (!strcmp(key, "shape") && !have_shape) {
-			have_shape = 1;
-			shape(j, t);
-		} else if (!strcmp(key, "data_offsets")) {
-			have_offsets = 1;
-			expect(j, '[');
-			*begin = number(j);
-			expect(j, ',');
-			*end = number(j);
-			expect(j, ']');
-		} else {
-			j->bad = 1;
-		}
-	} while (!j->bad && next_is(j, ','));
-	expect(j, '}');
-	size = dtype_bytes(dtype);
-	if (!have_shape || !have_offsets || *begin > *end || !*dtype ||
-	    strlen(dtype) >= sizeof(t->dtype) || (size && *end - *begin != t->count * size))
-		j->bad = 1;
-	else
-		memcpy(t->dtype, dtype, strlen(dtype) + 1);
-	t->bytes = *end - *begin;
-}
-
-/* a file of ours: only the writer below makes these keys */
+/* a file of ours: only the writer makes these keys */
 static int is_ours(const struct wse_st *st)
 {
 	for (uint32_t i = 0; i < st->nmeta; i++)
@@ -433,104 +269,93 @@ static int is_ours(const struct wse_st *st)
 	return 0;
 }
 
-static int check_seal(const struct wse_st *st, const struct json *j, const char *header,
-		      uint64_t len, char *why)
+/* at: where its digits are in the header, -1: there are none */
+static int check_seal(const struct wse_st *st, const char *header, uint64_t len, int64_t at,
+		      char *why)
 {
 	char hex[SEAL_LEN + 1];
 
-	if (!j->seal)
+	if (at < 0)
 		return is_ours(st) ? wse_why(why, -EBADMSG,
 					     "its header has no checksum (" SEAL "): corrupted, or "
 					     "of a release before there was one")
 				   : 0;
-	seal_of(header, len, (size_t)(j->seal - header), hex);
-	if (memcmp(hex, j->seal, SEAL_LEN))
+	seal_of(header, len, (size_t)at, hex);
+	if (memcmp(hex, header + at, SEAL_LEN))
 		return wse_why(why, -EBADMSG,
 			       "the checksum of the header does not match: corrupted");
 	return 0;
 }
 
-static int parse(const char *data, size_t size, struct wse_st_file *f, char *why)
+static int parse(struct wse_st_file *f, char *why)
 {
-	uint64_t len, begin, end, total = 0, need = 0;
-	struct json j;
-	const char *base;
+	const char *header = f->bytes + 8;
+	uint64_t len;
+	int64_t seal;
+	int ret;
 
-	if (size < 8)
+	if (f->size < 8)
 		return wse_why(why, -EBADMSG,
 			       "cut short: %zu bytes are too few for a safetensors "
 			       "file",
-			       size);
-	memcpy(&len, data, 8);
-	if (len > size - 8 || len > HEADER_MAX)
+			       f->size);
+	memcpy(&len, f->bytes, 8);
+	if (len > f->size - 8 || len > HEADER_MAX)
 		return wse_why(why, -EBADMSG,
 			       "the header of %" PRIu64 " bytes does not fit into "
 			       "the file: cut short, or no safetensors file",
 			       len);
-	base = data + 8 + len;
-	j = (struct json){.p = data + 8, .end = base};
-	expect(&j, '{');
-	do {
-		char name[WSE_ST_NAME];
-		struct wse_st_view *t = &f->views[f->nviews];
+	f->meta.text =
+		malloc(len + 1); /* names are decoded in it, and the seal is of what was there */
+	if (!f->meta.text)
+		return wse_why(why, -ENOMEM, "no memory for its header");
+	memcpy(f->meta.text, header, len);
+	ret = wse_st_header(f->meta.text, len, header + len, f->size - 8 - len, f, &seal, why);
+	return ret ? ret : check_seal(&f->meta, header, len, seal, why);
+}
 
-		string(&j, name);
-		expect(&j, ':');
-		if (!j.bad && !strcmp(name, "__metadata__")) {
-			metadata(&j, &f->meta);
-			continue;
-		}
-		if (f->nviews >= COUNT_MAX)
-			j.bad = 1;
-		if (j.bad)
-			break;
-		memcpy(t->name, name, sizeof(t->name));
-		tensor(&j, t, &begin, &end);
-		if (j.bad)
-			break;
-		need = end > need ? end : need;
-		if (need > size - 8 - len) /* go on, to see how much is missing */
-			continue;
-		t->data = base + begin;
-		total += t->bytes;
-		f->nviews++;
-	} while (next_is(&j, ','));
-	expect(&j, '}');
-	skip_space(&j);
-	if (j.bad || j.p != j.end)
-		return wse_why(why, -EBADMSG, "the header is damaged near byte %zu",
-			       (size_t)(j.p - data));
-	if (need > size - 8 - len)
-		return wse_why(why, -EBADMSG, "cut short: needs %" PRIu64 " bytes, has %zu",
-			       need + 8 + len, size);
-	if (total != size - 8 - len)
-		return wse_why(why, -EBADMSG,
-			       "the tensors need %" PRIu64 " bytes, the file has %" PRIu64, total,
-			       (uint64_t)(size - 8 - len));
-	return check_seal(&f->meta, &j, data + 8, len, why);
+static int by_key(const void *a, const void *b)
+{
+	return strcmp(((const struct wse_st_meta *)a)->key, ((const struct wse_st_meta *)b)->key);
+}
+
+/* meta [n] is sorted */
+static int check_sum(const struct wse_st_view *t, const struct wse_st_meta *meta, uint32_t n,
+		     int ours, char *why)
+{
+	char *key, sum[20];
+	const struct wse_st_meta *want;
+
+	if (asprintf(&key, "sum.%s", t->name) < 0)
+		return wse_why(why, -ENOMEM, "no memory for its header");
+	want = bsearch(&(struct wse_st_meta){.key = key}, meta, n, sizeof(*meta), by_key);
+	free(key);
+	if (!want && ours)
+		return wse_why(why, -EBADMSG, "%.64s has no checksum: corrupted", t->name);
+	if (!want)
+		return 0; /* another program's file */
+	snprintf(sum, sizeof(sum), "%016" PRIx64, wse_checksum64(t->data, t->bytes));
+	if (strcmp(sum, want->value))
+		return wse_why(why, -EBADMSG, "the checksum of %.64s does not match: corrupted",
+			       t->name);
+	return 0;
 }
 
 static int check_sums(const struct wse_st_file *f, char *why)
 {
-	for (uint32_t i = 0; i < f->nviews; i++) {
-		const struct wse_st_view *t = &f->views[i];
-		char key[WSE_ST_NAME + 8], sum[20];
-		const char *want;
+	uint32_t n = f->meta.nmeta;
+	struct wse_st_meta *meta = malloc((n + 1ul) * sizeof(*meta));
+	int ret = 0;
 
-		snprintf(key, sizeof(key), "sum.%s", t->name);
-		want = wse_st_get(&f->meta, key);
-		if (!want && is_ours(&f->meta))
-			return wse_why(why, -EBADMSG, "%s has no checksum: corrupted", t->name);
-		if (!want)
-			continue; /* another program's file */
-		snprintf(sum, sizeof(sum), "%016" PRIx64, wse_checksum64(t->data, t->bytes));
-		if (strcmp(sum, want))
-			return wse_why(why, -EBADMSG,
-				       "the checksum of %s does not match: "
-				       "corrupted",
-				       t->name);
-	}
-	return 0;
+	if (!meta)
+		return wse_why(why, -ENOMEM, "no memory for its header");
+	if (n)
+		memcpy(meta, f->meta.meta, n * sizeof(*meta));
+	qsort(meta, n, sizeof(*meta), by_key);
+	for (uint32_t i = 0; i < f->nviews && !ret; i++)
+		ret = check_sum(&f->views[i], meta, n, is_ours(&f->meta), why);
+	free(meta);
+	return ret;
 }
 
 static int read_file(const char *path, char **data, size_t *size)
@@ -573,11 +398,7 @@ int wse_st_open(const char *path, struct wse_st_file *f, char *why)
 	why[0] = 0;
 	if (ret)
 		wse_why(why, ret, "%s", ret == -EINVAL ? "no regular file" : strerror(-ret));
-	f->views = calloc(COUNT_MAX + 1, sizeof(*f->views));
-	f->meta.meta = calloc(COUNT_MAX, sizeof(*f->meta.meta));
-	if (!ret && (!f->views || !f->meta.meta))
-		ret = wse_why(why, -ENOMEM, "no memory for its header");
-	ret = ret ? ret : parse(f->bytes, f->size, f, why);
+	ret = ret ? ret : parse(f, why);
 	ret = ret ? ret : check_sums(f, why);
 	if (ret)
 		wse_st_close(f);
@@ -596,12 +417,14 @@ void wse_st_close(struct wse_st_file *f)
 static int load(const struct wse_st_view *v, struct wse_st_tensor *t, char *why)
 {
 	if (strcmp(v->dtype, "F32") || v->ndim < 1 || v->ndim > 2 || !v->count)
-		return wse_why(why, -EBADMSG, "%s is no matrix or vector of F32", v->name);
+		return wse_why(why, -EBADMSG, "%.64s is no matrix or vector of F32", v->name);
+	if (strlen(v->name) >= sizeof(t->name))
+		return wse_why(why, -EBADMSG, "%.64s... is longer than a name of ours", v->name);
 	t->data = malloc(v->bytes);
 	if (!t->data)
 		return wse_why(why, -ENOMEM, "no memory for %s", v->name);
 	memcpy(t->data, v->data, v->bytes);
-	memcpy(t->name, v->name, sizeof(t->name));
+	strcpy(t->name, v->name);
 	t->ndim = v->ndim;
 	t->dim[0] = v->dim[0];
 	t->dim[1] = v->ndim == 2 ? v->dim[1] : 1;
@@ -636,6 +459,7 @@ void wse_st_free(struct wse_st *st)
 		free(st->tensors[i].data);
 	free(st->tensors);
 	free(st->meta);
+	free(st->text);
 	memset(st, 0, sizeof(*st));
 }
 

@@ -19,8 +19,9 @@ struct wse_st_tensor {		/* dtype is F32 always */
 	int transposed;		/* writer: data is [dim[1]][dim[0]] */
 };
 
+/* writer: no character that JSON escapes; reader: UTF-8 of any length, in which control characters stay escapes */
 struct wse_st_meta {
-	char key[WSE_ST_NAME], value[WSE_ST_NAME];
+	const char *key, *value;
 };
 
 /* while a file is written: bytes of the tensors that are on the disk, up to the last few, of so many in all */
@@ -33,6 +34,7 @@ struct wse_st {
 	uint32_t ntensors, nmeta;
 	struct wse_st_tensor *tensors;
 	struct wse_st_meta *meta;
+	char *text;		/* reader: what the metadata point into */
 	const struct wse_st_progress *progress; /* writer: may be NULL */
 };
 
@@ -46,7 +48,7 @@ int wse_st_write(const char *path, const struct wse_st *st);
 
 /*
  * why [WSE_WHY] says in words what is wrong on error: -EBADMSG for a file that is no safetensors
- * file, cut short, or whose checksums do not match; -errno of the file system; -ENOMEM. A file of
+ * file, cut short, whose tensors overlap or leave bytes over, or whose checksums do not match; -errno of the file system; -ENOMEM. A file of
  * another program needs no checksums; one with keys of ours ("wse.", "sum.") needs them all.
  */
 int wse_st_read(const char *path, struct wse_st *st, char *why);
@@ -56,7 +58,8 @@ void wse_st_free(struct wse_st *st);
 #define WSE_ST_DIMS 8
 
 struct wse_st_view {
-	char name[WSE_ST_NAME], dtype[16];
+	const char *name;	/* as a metadata's key */
+	char dtype[16];
 	uint32_t ndim, dim[WSE_ST_DIMS];
 	uint64_t count, bytes;	/* elements; a dtype that we do not know: bytes as the file says */
 	const char *data;	/* unaligned */

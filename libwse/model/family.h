@@ -24,6 +24,18 @@ struct wse_model_family {
 	 */
 	int (*graph)(const struct wse_model *m, const struct wse_tile *tile, uint32_t t, uint32_t mode,
 		     struct wse_graph *g, char *why);
+	/*
+	 * optional: -EINVAL when no number of tokens goes with this tile, and why [WSE_WHY] with the nearest sizes that
+	 * do: "...: choose ...", or NULL. graph() asks it first
+	 */
+	int (*sizes)(const struct wse_model *m, const struct wse_tile *tile, char *why);
+	/*
+	 * with sizes: the nearest model to this one whose sizes go with the tile, at most n units wide; what [size] names
+	 * those that are others, as errors do: "hidden_size 64 and num_heads 4". -ERANGE: n does not make it
+	 * narrower; -EINVAL: there is none
+	 */
+	int (*resize)(const struct wse_model *m, const struct wse_tile *tile, uint32_t n, struct wse_model *to,
+		      char *what, size_t size);
 	/* one line for checkpoints: what makes two models the same */
 	void (*describe)(const struct wse_model *m, char *text, size_t size);
 	/* the inputs of a micro-batch (targets excepted) from params and the tokens before its targets */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "num/nearest.h"
 #include "num/num.h"
 #include "num/why.h"
 #include "ops/ops.h"
@@ -17,25 +18,50 @@
  */
 #define PHASE_END 0x2600u
 
+/* of hidden_size and filter_size, as a parameter file has them */
+#define NARROWEST 8u
+#define WIDEST	  (1u << 20)
+
+static struct wse_near near_width(uint64_t n, uint64_t of, uint64_t max)
+{
+	struct wse_near near = wse_near_multiple(n < NARROWEST ? NARROWEST - 1 : n, of, max);
+
+	if (near.below < NARROWEST)
+		near.below = 0;
+	return near;
+}
+
 int wse_gpt_init(struct wse_model *model, const struct wse_gpt *shape, char *why)
 {
+	const struct {
+		const char *name;
+		uint32_t n, max;
+	} most[] = {{"vocab_size", shape->vocab, 65536},
+		    {"hidden_size", shape->hidden, WIDEST},
+		    {"filter_size", shape->filter, WIDEST},
+		    {"num_hidden_layers", shape->layers, 10000}};
+
 	_Static_assert(sizeof(*shape) <= sizeof(model->own), "the family's struct fits");
 
 	if (!shape->vocab || !shape->hidden || !shape->layers || !shape->heads || !shape->filter ||
 	    !shape->seq)
 		return wse_why(why, -EINVAL, "a size is 0");
-	if (shape->vocab > 65536 || shape->hidden > 1u << 20 || shape->filter > 1u << 20 ||
-	    shape->layers > 10000)
-		return wse_why(why, -EINVAL,
-			       "vocabulary %u, hidden %u, filter %u, layers %u: at most 65536, "
-			       "1048576, 1048576, 10000",
-			       shape->vocab, shape->hidden, shape->filter, shape->layers);
-	if (shape->hidden % shape->heads)
-		return wse_why(why, -EINVAL, "%u heads do not divide a hidden_size of %u",
-			       shape->heads, shape->hidden);
+	for (size_t i = 0; i < sizeof(most) / sizeof(*most); i++)
+		if (most[i].n > most[i].max)
+			return wse_why(why, -EINVAL, "%s %u is more than %u: choose %u",
+				       most[i].name, most[i].n, most[i].max, most[i].max);
+	if (shape->hidden % shape->heads) {
+		wse_why(why, -EINVAL,
+			"hidden_size %u is not a multiple of 4 x %u heads (num_heads)",
+			shape->hidden, shape->heads);
+		wse_near_say(why, "", near_width(shape->hidden, 4ull * shape->heads, WIDEST));
+		return -EINVAL;
+	}
 	if (shape->seq > shape->positions)
-		return wse_why(why, -EINVAL, "sequences of %u tokens, %u positions", shape->seq,
-			       shape->positions);
+		return wse_why(why, -EINVAL,
+			       "max_sequence_length %u is more than max_position_embeddings %u: "
+			       "choose %u, or max_position_embeddings %u",
+			       shape->seq, shape->positions, shape->positions, shape->seq);
 	memset(model, 0, sizeof(*model));
 	model->family = &wse_family_gpt;
 	model->vocab = shape->vocab;
@@ -85,39 +111,61 @@ static void norm_tensors(struct wse_tensor_table *tab, uint32_t width, const cha
 	wse_tensor_add(tab, 0, 0.0f, 0.0f, width, 0, "%s.bias", name);
 }
 
-static uint32_t linear_tensors(struct wse_tensor_table *tab, uint32_t outs, uint32_t ins, float dev,
-			       const char *name)
+static void matrix(struct wse_tensor_table *tab, uint32_t flags, const struct wse_initial *initial,
+		   uint32_t rows, uint32_t cols, const char *name)
 {
-	wse_tensor_add(tab, WSE_TENSOR_DECAY | WSE_TENSOR_TRANSPOSED, 0.0f, dev, outs, ins,
-		       "%s.weight", name);
-	return wse_tensor_add(tab, 0, 0.0f, 0.0f, outs, 0, "%s.bias", name);
+	uint32_t t = wse_tensor_add(tab, WSE_TENSOR_DECAY | flags, initial->mean, initial->dev,
+				    rows, cols, "%s.weight", name);
+
+	wse_tensor_between(tab, t, initial->low, initial->high);
+}
+
+static void linear_tensors(struct wse_tensor_table *tab, uint32_t outs, uint32_t ins,
+			   const struct wse_initial *initial, const char *name)
+{
+	matrix(tab, WSE_TENSOR_TRANSPOSED, initial, outs, ins, name);
+	wse_tensor_add(tab, 0, 0.0f, 0.0f, outs, 0, "%s.bias", name);
+}
+
+/* what a model's initial weights are, the ones that are not given from those that are */
+static void initials(const struct wse_gpt *m, struct wse_initial *layers, struct wse_initial *embed,
+		     struct wse_initial *residual)
+{
+	/* GPT-2: what adds to the residual is smaller the more layers add to it */
+	double less = wse_sqrt(2.0 * m->layers);
+
+	*layers = m->initial.dev != 0.0f ? m->initial : (struct wse_initial){.dev = m->dev};
+	*embed = m->embed.dev != 0.0f ? m->embed : *layers;
+	*residual = m->residual;
+	if (m->residual.dev == 0.0f)
+		*residual = (struct wse_initial){
+			(float)(layers->mean / less), (float)(layers->dev / less),
+			(float)(layers->low / less), (float)(layers->high / less)};
 }
 
 static int gpt_tensors(const struct wse_model *model, struct wse_tensor_table *tab)
 {
 	const struct wse_gpt *m = wse_gpt(model);
+	struct wse_initial layers, embed, residual;
 	uint32_t h = m->hidden, last;
-	/* GPT-2: what adds to the residual is smaller the more layers add to it */
-	float out = (float)(m->dev / wse_sqrt(2.0 * m->layers));
 	char name[40];
 
-	wse_tensor_add(tab, WSE_TENSOR_DECAY | WSE_TENSOR_INPUT, 0.0f, m->dev, m->vocab, h,
-		       "transformer.wte.weight");
-	wse_tensor_add(tab, WSE_TENSOR_DECAY | WSE_TENSOR_INPUT, 0.0f, m->dev, m->positions, h,
-		       "transformer.wpe.weight");
+	initials(m, &layers, &embed, &residual);
+	matrix(tab, WSE_TENSOR_INPUT, &embed, m->vocab, h, "transformer.wte");
+	matrix(tab, WSE_TENSOR_INPUT, &embed, m->positions, h, "transformer.wpe");
 	for (uint32_t l = 0; l < m->layers; l++) {
 		snprintf(name, sizeof(name), "transformer.h.%u.ln_1", l);
 		norm_tensors(tab, h, name);
 		snprintf(name, sizeof(name), "transformer.h.%u.attn.c_attn", l);
-		linear_tensors(tab, 3 * h, h, m->dev, name);
+		linear_tensors(tab, 3 * h, h, &layers, name);
 		snprintf(name, sizeof(name), "transformer.h.%u.attn.c_proj", l);
-		linear_tensors(tab, h, h, out, name);
+		linear_tensors(tab, h, h, &residual, name);
 		snprintf(name, sizeof(name), "transformer.h.%u.ln_2", l);
 		norm_tensors(tab, h, name);
 		snprintf(name, sizeof(name), "transformer.h.%u.mlp.c_fc", l);
-		linear_tensors(tab, m->filter, h, m->dev, name);
+		linear_tensors(tab, m->filter, h, &layers, name);
 		snprintf(name, sizeof(name), "transformer.h.%u.mlp.c_proj", l);
-		linear_tensors(tab, h, m->filter, out, name);
+		linear_tensors(tab, h, m->filter, &residual, name);
 	}
 	norm_tensors(tab, h, "transformer.ln_f");
 	if (!m->tied)
@@ -442,37 +490,227 @@ static uint32_t head_in_chunks(struct build *b, uint32_t x, uint32_t target)
 	return dx;
 }
 
-static int divides(const struct wse_gpt *m, const struct wse_tile *tile, uint32_t t, char *why)
-{
-	uint32_t cols = tile->cols, d = m->hidden / m->heads, tokens = t * tile->rows;
+/* ---- what goes with a tile ---- */
 
-	if (m->heads > cols ? m->heads % cols : cols % m->heads)
-		return wse_why(
-			why, -EINVAL,
-			"%u heads (num_heads) are neither a multiple nor a divisor of the %u "
-			"columns; choose %u",
-			m->heads, cols, (m->heads + cols - 1) / cols * cols);
-	if (m->seq > 64 * tile->rows)
-		return wse_why(why, -EINVAL,
-			       "sequences of %u tokens are longer than %u rows of 64 tokens: "
-			       "choose a max_sequence_length of at most %u, or more rows",
-			       m->seq, tile->rows, 64 * tile->rows);
-	if (m->hidden % (4 * cols) || d % 4)
-		return wse_why(
-			why, -EINVAL,
-			"hidden_size %u is not a multiple of 4 x %u columns, or a head of %u "
-			"not of 4: choose %u",
-			m->hidden, cols, d, m->heads * ((d + 3) / 4 * 4));
+/* whole heads on whole columns: a column has some, or a head has some columns */
+static int heads_lie(uint32_t heads, uint32_t cols)
+{
+	return heads > cols ? heads % cols == 0 : cols % heads == 0;
+}
+
+/* hidden_size is a multiple of it: four features, or more, of every head and on every column */
+static uint32_t hidden_unit(uint32_t heads, uint32_t cols)
+{
+	return 4 * (heads > cols ? heads : cols);
+}
+
+/* the widest of its three, of queries, keys and values together */
+static uint32_t widest_hidden(uint32_t cols)
+{
+	uint64_t most = (uint64_t)WSE_COLUMN_MAX / 3 * cols;
+
+	return most < WIDEST ? (uint32_t)most : WIDEST;
+}
+
+/* a row of the tile has t tokens of one sequence */
+static int sequence_lies(uint32_t seq, uint32_t rows, uint32_t t)
+{
+	return seq % t == 0 && rows % (seq / t) == 0;
+}
+
+static int sequence_goes(uint32_t seq, const struct wse_tile *tile)
+{
+	uint32_t t = tile->lanes;
+
+	while (t <= WSE_TOKENS_MAX && !sequence_lies(seq, tile->rows, t))
+		t += tile->lanes;
+	return t <= WSE_TOKENS_MAX;
+}
+
+/* classes of a column, in all chunks */
+static uint32_t head_width(uint32_t vocab, uint32_t cols, uint32_t t)
+{
+	struct head h = head_of(vocab, cols, t);
+
+	return h.chunks * h.rows;
+}
+
+/* the nearest number of heads that lies on the columns: of those that hidden_size takes, if there are any */
+static uint32_t nearest_heads(const struct wse_gpt *m, uint32_t cols)
+{
+	uint32_t best = 0, least = UINT32_MAX, near;
+	int kept = 0;
+
+	for (uint32_t h = 1; h <= m->heads + cols; h++) {
+		int keeps = m->hidden % hidden_unit(h, cols) == 0;
+
+		near = h < m->heads ? m->heads - h : h - m->heads;
+		if (!heads_lie(h, cols) || hidden_unit(h, cols) > widest_hidden(cols) ||
+		    keeps < kept || (keeps == kept && near >= least))
+			continue;
+		best = h;
+		kept = keeps;
+		least = near;
+	}
+	return best;
+}
+
+/* n, or the nearest multiple of `of` up to max */
+static uint32_t nearest_width(uint64_t n, uint32_t of, uint32_t max)
+{
+	if (n >= NARROWEST && n % of == 0 && n <= max)
+		return (uint32_t)n;
+	return (uint32_t)wse_nearest(near_width(n, of, max), n);
+}
+
+static uint32_t widest_filter(uint32_t cols)
+{
+	uint64_t most = (uint64_t)WSE_COLUMN_MAX * cols;
+
+	return most < WIDEST ? (uint32_t)most : WIDEST;
+}
+
+static int refuse_heads(const struct wse_gpt *m, uint32_t cols, char *why)
+{
+	uint32_t heads = nearest_heads(m, cols);
+	uint32_t hidden = nearest_width(m->hidden, hidden_unit(heads, cols), widest_hidden(cols));
+
+	wse_why(why, -EINVAL,
+		"num_heads %u is neither a multiple nor a divisor of the %u columns: choose %u",
+		m->heads, cols, heads);
+	if (hidden != m->hidden)
+		wse_why_add(why, " and hidden_size %u", hidden);
+	return -EINVAL;
+}
+
+static int refuse_hidden(const struct wse_gpt *m, uint32_t cols, char *why)
+{
+	uint32_t unit = hidden_unit(m->heads, cols), most = widest_hidden(cols);
+	struct wse_near near = near_width(m->hidden, unit, most);
+
+	if (m->hidden > most)
+		wse_why(why, -EINVAL,
+			"hidden_size %u: queries, keys and values are more than %u a column, of "
+			"%u columns",
+			m->hidden, WSE_COLUMN_MAX, cols);
+	else
+		wse_why(why, -EINVAL, "hidden_size %u is not a multiple of 4 x %u %s = %u",
+			m->hidden, unit / 4, m->heads > cols ? "heads (num_heads)" : "columns",
+			unit);
+	if (near.below | near.above)
+		wse_near_say(why, "", near);
+	else /* so many heads do not go */
+		wse_why_add(why, ": choose %u and num_heads %u", most / (4 * cols) * 4 * cols,
+			    cols);
+	return -EINVAL;
+}
+
+static int refuse_filter(const struct wse_gpt *m, uint32_t cols, char *why)
+{
 	if (m->filter % (4 * cols))
-		return wse_why(why, -EINVAL,
-			       "filter_size %u is not a multiple of 4 x %u columns; choose %u",
-			       m->filter, cols, (m->filter / (4 * cols) + 1) * 4 * cols);
-	if (m->seq % t || tokens % m->seq)
-		return wse_why(why, -EINVAL,
-			       "sequences of %u tokens do not fit rows of %u tokens, %u rows: %u "
-			       "tokens a micro-batch hold no whole number of them",
-			       m->seq, t, tile->rows, tokens);
+		wse_why(why, -EINVAL, "filter_size %u is not a multiple of 4 x %u columns = %u",
+			m->filter, cols, 4 * cols);
+	else
+		wse_why(why, -EINVAL, "filter_size %u is more than %u x %u columns", m->filter,
+			WSE_COLUMN_MAX, cols);
+	wse_near_say(why, "", near_width(m->filter, 4 * cols, widest_filter(cols)));
+	return -EINVAL;
+}
+
+/* the lengths of sequences that go, next to this one */
+static struct wse_near near_sequence(uint32_t seq, const struct wse_tile *tile)
+{
+	uint32_t most = WSE_TOKENS_MAX * tile->rows, below = seq < most ? seq : most, above = seq;
+
+	while (below && !sequence_goes(below, tile))
+		below--;
+	while (above <= most && !sequence_goes(above, tile))
+		above++;
+	return (struct wse_near){below, above <= most ? above : 0};
+}
+
+static int refuse_sequence(const struct wse_gpt *m, const struct wse_tile *tile, char *why)
+{
+	struct wse_near near = near_sequence(m->seq, tile);
+	uint64_t longer = near.above > m->positions ? near.above : 0;
+
+	if (m->seq > WSE_TOKENS_MAX * tile->rows)
+		wse_why(why, -EINVAL,
+			"max_sequence_length %u: sequences of %u tokens are longer than %u rows of "
+			"%u tokens",
+			m->seq, m->seq, tile->rows, WSE_TOKENS_MAX);
+	else
+		wse_why(why, -EINVAL,
+			"max_sequence_length %u: sequences of %u tokens do not lie on %u rows of "
+			"%u to %u tokens each, multiples of the %u lanes",
+			m->seq, m->seq, tile->rows, tile->lanes, WSE_TOKENS_MAX, tile->lanes);
+	if (longer)
+		near.above = 0;
+	wse_near_say(why, "", near);
+	if (longer)
+		wse_why_add(why, "%smax_sequence_length %llu and max_position_embeddings %llu",
+			    near.below ? ", or " : ": choose ", (unsigned long long)longer,
+			    (unsigned long long)longer);
+	return -EINVAL;
+}
+
+static int gpt_sizes(const struct wse_model *model, const struct wse_tile *tile, char *why)
+{
+	const struct wse_gpt *m = wse_gpt(model);
+	uint32_t cols = tile->cols, t = tile->lanes;
+
+	if (!heads_lie(m->heads, cols))
+		return why ? refuse_heads(m, cols, why) : -EINVAL;
+	if (m->hidden % hidden_unit(m->heads, cols) || m->hidden > widest_hidden(cols))
+		return why ? refuse_hidden(m, cols, why) : -EINVAL;
+	if (m->filter % (4 * cols) || m->filter > widest_filter(cols))
+		return why ? refuse_filter(m, cols, why) : -EINVAL;
+	while (t <= WSE_TOKENS_MAX && head_width(m->vocab, cols, t) > WSE_COLUMN_MAX)
+		t += tile->lanes;
+	if (t > WSE_TOKENS_MAX)
+		return !why ? -EINVAL
+			    : wse_why(why, -EINVAL,
+				      "vocab_size %u is more than %u x %u columns: choose %u",
+				      m->vocab, WSE_COLUMN_MAX, cols, WSE_COLUMN_MAX * cols);
+	if (!sequence_goes(m->seq, tile))
+		return why ? refuse_sequence(m, tile, why) : -EINVAL;
 	return 0;
+}
+
+/* n: units of hidden_size; the filter is narrower by as much */
+static int gpt_resize(const struct wse_model *model, const struct wse_tile *tile, uint32_t n,
+		      struct wse_model *to, char *what, size_t size)
+{
+	const struct wse_gpt *old = wse_gpt(model);
+	uint32_t cols = tile->cols, unit, widest;
+	struct wse_gpt m = *old;
+	int narrower;
+
+	if (!heads_lie(m.heads, cols))
+		m.heads = nearest_heads(&m, cols);
+	unit = hidden_unit(m.heads, cols);
+	widest = nearest_width(m.hidden, unit, widest_hidden(cols));
+	if (!sequence_goes(m.seq, tile))
+		m.seq = (uint32_t)near_sequence(m.seq, tile).below;
+	if (!m.heads || !widest || !m.seq)
+		return -EINVAL;
+	narrower = n < widest / unit;
+	m.hidden = narrower ? n * unit : widest;
+	m.hidden = m.hidden < NARROWEST ? NARROWEST : m.hidden;
+	if (m.hidden < old->hidden)
+		m.filter = (uint32_t)((uint64_t)m.hidden * m.filter / old->hidden);
+	m.filter = nearest_width(m.filter, 4 * cols, widest_filter(cols));
+	*to = *model;
+	to->span = m.seq;
+	memcpy(to->own, &m, sizeof(m));
+	what[0] = 0;
+	wse_say_size(what, size, "num_heads", m.heads, old->heads);
+	wse_say_size(what, size, "hidden_size", m.hidden, old->hidden);
+	/* named with another hidden_size even if it stays: a file that leaves it out has 4 x hidden_size */
+	wse_say_size(what, size, "filter_size", m.filter,
+		     m.hidden == old->hidden ? old->filter : 0);
+	wse_say_size(what, size, "max_sequence_length", m.seq, old->seq);
+	return narrower ? 0 : -ERANGE;
 }
 
 enum { IN_TARGETS, IN_TOKENS, IN_POSITIONS };
@@ -496,10 +734,20 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 	int ret;
 
 	wse_graph_init(g, tile, t);
+	while (m->filter / (4 * tile->cols) % b.chunks)
+		b.chunks /= 2;
 	g->variant = b.chunks;
-	ret = divides(m, tile, t, why);
+	ret = gpt_sizes(model, tile, why);
 	if (ret)
 		return ret;
+	if (!t || !sequence_lies(m->seq, tile->rows, t))
+		return wse_why(why, -EINVAL,
+			       "sequences of %u tokens do not lie on %u rows of %u tokens", m->seq,
+			       tile->rows, t);
+	if (head_width(m->vocab, tile->cols, t) > WSE_COLUMN_MAX)
+		return wse_why(why, -EINVAL,
+			       "a vocabulary of %u in chunks of %u tokens is more than %u a column",
+			       m->vocab, t, WSE_COLUMN_MAX);
 	blocks = calloc(m->layers, sizeof(*blocks));
 	if (!blocks)
 		return -ENOMEM;
@@ -634,6 +882,8 @@ const struct wse_model_family wse_family_gpt = {
 	.name = "gpt",
 	.tensors = gpt_tensors,
 	.graph = gpt_graph,
+	.sizes = gpt_sizes,
+	.resize = gpt_resize,
 	.describe = gpt_describe,
 	.gather = gpt_gather,
 	.scatter = gpt_scatter,

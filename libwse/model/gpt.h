@@ -14,6 +14,11 @@
 /* of the feed-forward layer, in the order of `nonlinearity` */
 enum wse_gpt_act { WSE_GPT_GELU, WSE_GPT_RELU, WSE_GPT_RELU2 };
 
+/* of initial weights: normal; between low and high, unless both are 0 */
+struct wse_initial {
+	float mean, dev, low, high;
+};
+
 struct wse_gpt {
 	uint32_t vocab;		/* tokens; embedding rows */
 	uint32_t positions;	/* rows of the position table; a sequence is not longer */
@@ -22,7 +27,12 @@ struct wse_gpt {
 	enum wse_gpt_act act;
 	uint32_t tied;		/* output layer = embedding */
 	float eps;		/* of the norms */
-	float dev;		/* standard deviation of the initial weights */
+	/*
+	 * Initial weights: of the layers; of the embeddings, dev 0: as of the layers; of what adds to the residual, dev 0:
+	 * as of the layers, but smaller. An output layer of its own has `dev`, and is not bounded.
+	 */
+	float dev;		/* standard deviation, where initial.dev is 0 */
+	struct wse_initial initial, embed, residual;
 };
 
 extern const struct wse_model_family wse_family_gpt;

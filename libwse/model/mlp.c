@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model/mlp.h"
+#include "num/nearest.h"
 #include "num/num.h"
 #include "num/why.h"
 #include "ops/ops.h"
@@ -22,7 +23,7 @@ int wse_mlp_init(struct wse_model *model, uint32_t window, uint32_t embed, uint3
 	_Static_assert(sizeof(*m) <= sizeof(model->own), "the family's struct fits");
 
 	if (!window || !embed || !vocab || nhidden >= WSE_MLP_MAX_LINEAR ||
-	    (uint64_t)window * embed > 1u << 20 || vocab > 65536)
+	    (uint64_t)window * embed > WSE_MLP_MAX_INPUT || vocab > 65536)
 		return -EINVAL;
 	memset(model, 0, sizeof(*model));
 	model->family = &wse_family_mlp;
@@ -66,25 +67,187 @@ static int mlp_tensors(const struct wse_model *model, struct wse_tensor_table *t
 	return last == WSE_NO_TENSOR ? -ENOMEM : 0;
 }
 
-/* what the user can change, in the user's words */
-static int check(const struct wse_mlp *m, uint32_t cols, char *why)
-{
-	for (uint32_t l = 0; l <= m->nlinear; l++) {
-		uint32_t w = m->width[l], unit = 4 * cols;
+/* ---- what goes with a tile ---- */
 
-		if (w % unit)
-			return wse_why(why, -EINVAL,
-				       "the %s of width %u is not a multiple of 4 x %u columns; "
-				       "choose %u or %u",
-				       l == 0		 ? "input (window x embedding_size)"
-				       : l == m->nlinear ? "vocabulary"
-							 : "hidden layer",
-				       w, cols, w / unit * unit, (w / unit + 1) * unit);
-		if (w / cols > 16384) /* the index of a wavelet has 14 bits */
-			return wse_why(why, -EINVAL, "width %u is more than 16384 x %u columns", w,
-				       cols);
+/* as the parameter file has them */
+#define WIDEST	       65536u
+#define WIDEST_EMBED   4096u
+#define LONGEST_WINDOW 4096u
+
+static uint32_t gcd(uint32_t a, uint32_t b)
+{
+	return b ? gcd(b, a % b) : a;
+}
+
+/* widths are multiples of 4 x columns, up to this */
+static uint32_t widest_of(uint32_t cols)
+{
+	uint64_t most = (uint64_t)WSE_COLUMN_MAX * cols;
+
+	return most < WIDEST ? (uint32_t)most : WIDEST;
+}
+
+static int goes(uint32_t width, uint32_t cols)
+{
+	return width % (4 * cols) == 0 && width / cols <= WSE_COLUMN_MAX;
+}
+
+/* why a width does not go, behind what it is called */
+static void say_rule(char *why, uint32_t width, uint32_t cols)
+{
+	if (width % (4 * cols))
+		wse_why_add(why, "is not a multiple of 4 x %u columns = %u", cols, 4 * cols);
+	else
+		wse_why_add(why, "is more than %u x %u columns", WSE_COLUMN_MAX, cols);
+}
+
+/* embedding sizes that go with a window */
+static struct wse_near near_embed(const struct wse_mlp *m, uint32_t window, uint32_t cols)
+{
+	uint64_t most = (uint64_t)WSE_COLUMN_MAX * cols;
+
+	most = (most < WSE_MLP_MAX_INPUT ? most : WSE_MLP_MAX_INPUT) / window;
+	return wse_near_multiple(m->embed, 4 * cols / gcd(4 * cols, window),
+				 most < WIDEST_EMBED ? most : WIDEST_EMBED);
+}
+
+static int refuse_input(const struct wse_mlp *m, uint32_t cols, char *why)
+{
+	struct wse_near near = near_embed(m, m->window, cols);
+	uint32_t window = m->window;
+
+	wse_why(why, -EINVAL, "embedding_size %u: an input of window %u x %u = %u ", m->embed,
+		m->window, m->embed, m->width[0]);
+	say_rule(why, m->width[0], cols);
+	if (near.below | near.above) {
+		wse_near_say(why, "", near);
+		return -EINVAL;
 	}
+	while (++window <= LONGEST_WINDOW && !(near.below | near.above))
+		near = near_embed(m, window, cols);
+	if (near.below | near.above)
+		wse_why_add(why, ": choose %llu and window %u",
+			    (unsigned long long)wse_nearest(near, m->embed), window - 1);
+	return -EINVAL;
+}
+
+static uint32_t nearest_width(uint32_t width, uint32_t cols)
+{
+	return goes(width, cols)
+		       ? width
+		       : (uint32_t)wse_nearest(wse_near_multiple(width, 4 * cols, widest_of(cols)),
+					       width);
+}
+
+static int one_width(const struct wse_mlp *m)
+{
+	for (uint32_t l = 2; l < m->nlinear; l++)
+		if (m->width[l] != m->width[1])
+			return 0;
+	return 1;
+}
+
+/* "hidden_size 64", or "hidden_sizes [64, 32]" */
+static void say_hidden(const struct wse_mlp *m, char *text, size_t size)
+{
+	size_t n = 0;
+
+	if (one_width(m)) {
+		snprintf(text, size, "hidden_size %u", m->width[1]);
+		return;
+	}
+	for (uint32_t l = 1; l < m->nlinear && n < size; l++)
+		n += (size_t)snprintf(text + n, size - n, "%s%u", l == 1 ? "hidden_sizes [" : ", ",
+				      m->width[l]);
+	if (n < size)
+		snprintf(text + n, size - n, "]");
+}
+
+/* all that do not go at once: one would come after the other */
+static int refuse_hidden(const struct wse_mlp *m, uint32_t bad, uint32_t cols, char *why)
+{
+	struct wse_mlp good = *m;
+	char text[300];
+
+	if (one_width(m)) {
+		wse_why(why, -EINVAL, "hidden_size %u ", m->width[1]);
+		say_rule(why, bad, cols);
+		wse_near_say(why, "", wse_near_multiple(bad, 4 * cols, widest_of(cols)));
+		return -EINVAL;
+	}
+	for (uint32_t l = 1; l < m->nlinear; l++)
+		good.width[l] = nearest_width(m->width[l], cols);
+	say_hidden(&good, text, sizeof(text));
+	wse_why(why, -EINVAL, "hidden_sizes: a width of %u ", bad);
+	say_rule(why, bad, cols);
+	if (good.width[1])
+		wse_why_add(why, ": choose %s", text);
+	return -EINVAL;
+}
+
+/* the text has all tokens of the vocabulary: a smaller one only where no larger one goes */
+static int refuse_vocab(const struct wse_mlp *m, uint32_t cols, char *why)
+{
+	struct wse_near near = wse_near_multiple(m->vocab, 4 * cols, widest_of(cols));
+
+	if (near.above)
+		near.below = 0;
+	wse_why(why, -EINVAL, "vocab_size %u ", m->vocab);
+	say_rule(why, m->vocab, cols);
+	wse_near_say(why, "", near);
+	return -EINVAL;
+}
+
+static int mlp_sizes(const struct wse_model *model, const struct wse_tile *tile, char *why)
+{
+	const struct wse_mlp *m = wse_mlp(model);
+	uint32_t cols = tile->cols;
+
+	if (!goes(m->width[0], cols))
+		return why ? refuse_input(m, cols, why) : -EINVAL;
+	for (uint32_t l = 1; l < m->nlinear; l++)
+		if (!goes(m->width[l], cols))
+			return why ? refuse_hidden(m, m->width[l], cols, why) : -EINVAL;
+	if (!goes(m->vocab, cols))
+		return why ? refuse_vocab(m, cols, why) : -EINVAL;
 	return 0;
+}
+
+/* n: units of the hidden layers, each */
+static int mlp_resize(const struct wse_model *model, const struct wse_tile *tile, uint32_t n,
+		      struct wse_model *to, char *what, size_t size)
+{
+	const struct wse_mlp *old = wse_mlp(model);
+	uint64_t cols = tile->cols, most = (uint64_t)n * 4 * cols;
+	int narrower = 0, other = 0;
+	struct wse_mlp m = *old;
+
+	if (!goes(m.width[0], tile->cols))
+		m.embed = (uint32_t)wse_nearest(near_embed(&m, m.window, tile->cols), m.embed);
+	m.width[0] = m.window * m.embed;
+	for (uint32_t l = 1; l <= m.nlinear; l++) {
+		m.width[l] = nearest_width(m.width[l], tile->cols);
+		if (l < m.nlinear && m.width[l] > most) {
+			m.width[l] = (uint32_t)most;
+			narrower = 1;
+		}
+		other |= l < m.nlinear && m.width[l] != old->width[l];
+	}
+	if (m.width[m.nlinear] < m.vocab)
+		m.width[m.nlinear] += 4 * tile->cols;
+	m.vocab = m.width[m.nlinear];
+	for (uint32_t l = 0; l <= m.nlinear; l++)
+		if (!m.width[l] || (l && m.width[l] > WIDEST))
+			return -EINVAL;
+	*to = *model;
+	to->vocab = m.vocab;
+	memcpy(to->own, &m, sizeof(m));
+	what[0] = 0;
+	if (other)
+		say_hidden(&m, what, size);
+	wse_say_size(what, size, "embedding_size", m.embed, old->embed);
+	wse_say_size(what, size, "vocab_size", m.vocab, old->vocab);
+	return narrower ? 0 : -ERANGE;
 }
 
 /*
@@ -120,7 +283,7 @@ static int mlp_graph(const struct wse_model *model, const struct wse_tile *tile,
 	uint32_t act[WSE_MLP_MAX_LINEAR], deriv[WSE_MLP_MAX_LINEAR], last = m->nlinear - 1;
 	uint32_t program, x, vec, dy, target, dx;
 	size_t tokens = (size_t)t * tile->rows;
-	int ret = check(m, tile->cols, why);
+	int ret = mlp_sizes(model, tile, why);
 
 	wse_graph_init(g, tile, t);
 	if (ret)
@@ -314,6 +477,8 @@ const struct wse_model_family wse_family_mlp = {
 	.name = "mlp",
 	.tensors = mlp_tensors,
 	.graph = mlp_graph,
+	.sizes = mlp_sizes,
+	.resize = mlp_resize,
 	.describe = mlp_describe,
 	.gather = mlp_gather,
 	.scatter = mlp_scatter,

@@ -13,6 +13,7 @@
 #include "model/family.h"
 
 #define WSE_MLP_MAX_LINEAR 32
+#define WSE_MLP_MAX_INPUT (1u << 20)	/* window x embed */
 
 enum wse_act { WSE_ACT_RELU, WSE_ACT_GELU };
 

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "graph/place.h"
+#include "model/advise.h"
+#include "num/nearest.h"
 #include "ops/kinds.h"
 
 /* micro-batch after micro-batch: a program is copied to the cores, once for all of them, when another one was there */
@@ -50,65 +52,261 @@ static void costs(const struct wse_model *m, struct wse_plan *p)
 		(double)macs / ((double)p->cycles * g->tile.lanes * g->tile.rows * g->tile.cols);
 }
 
-/* the first mode from `mode` on and before `end` that fits t tokens a core; -E2BIG of the last one */
-static int fit(const struct wse_model *m, const struct wse_tile *tile, uint32_t t, uint32_t mode,
-	       uint32_t end, struct wse_plan *p, char *why)
+/* ---- which numbers of tokens go ---- */
+
+/* what a number of tokens a core comes to, by its number: each is tried once */
+struct tries {
+	const struct wse_model *m;
+	const struct wse_tile *tile;
+	int done[WSE_TOKENS_MAX + 1], ret[WSE_TOKENS_MAX + 1];
+	uint32_t mode[WSE_TOKENS_MAX + 1]; /* the first that fits, or the last one */
+	int err;			   /* the first one that did not go, and why */
+	char why[WSE_WHY];
+};
+
+/* 0: t tokens a core fit; -E2BIG: they do in no mode; else they do not go */
+static int try_tokens(struct tries *y, uint32_t t)
 {
+	const struct wse_model *m = y->m;
+	char why[WSE_WHY] = "";
 	int ret = -E2BIG;
 
-	for (; mode < end; mode++) {
-		wse_graph_fini(&p->graph);
-		p->mode = mode;
-		ret = m->family->graph(m, tile, t, mode, &p->graph, why);
-		if (ret != -E2BIG)
-			break;
+	if (y->done[t])
+		return y->ret[t];
+	for (uint32_t mode = m->mode; mode < m->family->modes && ret == -E2BIG; mode++) {
+		struct wse_graph g = {0};
+
+		y->mode[t] = mode;
+		ret = m->family->graph(m, y->tile, t, mode, &g, why);
+		wse_graph_fini(&g);
 	}
+	if (ret && ret != -E2BIG && !y->err)
+		y->err = wse_why(y->why, ret, "%s", why);
+	y->done[t] = 1;
+	y->ret[t] = ret;
 	return ret;
+}
+
+/* samples of a micro-batch of t tokens a core; 0: no whole number of them */
+static uint64_t samples(const struct tries *y, uint32_t t)
+{
+	uint64_t tokens = (uint64_t)t * y->tile->rows;
+
+	return tokens % y->m->span ? 0 : tokens / y->m->span;
+}
+
+/* want: 0 or -E2BIG */
+static int comes_to(struct tries *y, uint32_t t, int want)
+{
+	return samples(y, t) && try_tokens(y, t) == want;
+}
+
+/*
+ * Many tokens per core amortise a weight, but there must be work for several wafers. Modes that are a last resort
+ * come after all numbers of tokens, and unusual numbers after those: a model that fits without them keeps its bits.
+ */
+static uint32_t choose(struct tries *y, uint64_t batch)
+{
+	static const uint32_t per_core[] = {32, 16, 8, 64}, at_least[] = {4, 2, 1};
+	uint32_t last = y->m->family->last ? y->m->family->last : y->m->family->modes;
+	uint32_t lanes = y->tile->lanes;
+
+	for (int i = 0; i < 24; i++) {
+		uint32_t t = per_core[i % 4];
+		uint64_t mb = samples(y, t);
+
+		/* 64 only where a sequence needs it */
+		if (t == 64 && y->m->span <= 32 * y->tile->rows)
+			continue;
+		if (mb && batch % mb == 0 && batch / mb >= at_least[i / 4 % 3] &&
+		    !try_tokens(y, t) && (y->mode[t] < last) == (i < 12))
+			return t;
+	}
+	for (uint32_t t = WSE_TOKENS_MAX / lanes * lanes; t; t -= lanes)
+		if (comes_to(y, t, 0) && batch % samples(y, t) == 0)
+			return t;
+	return 0;
+}
+
+/* the fewest tokens a core that come to `want`, and whose micro-batch divides the batch; 0: none do */
+static uint32_t fewest(struct tries *y, uint64_t batch, int want)
+{
+	uint32_t t = y->tile->lanes;
+
+	while (t <= WSE_TOKENS_MAX && !(comes_to(y, t, want) && batch % samples(y, t) == 0))
+		t += y->tile->lanes;
+	return t <= WSE_TOKENS_MAX ? t : 0;
+}
+
+/* the batches next to this one: multiples of the micro-batches that come to `want` */
+static struct wse_near near_batch(struct tries *y, uint64_t batch, int want)
+{
+	struct wse_near near = {0}, n;
+
+	for (uint32_t t = y->tile->lanes; t <= WSE_TOKENS_MAX; t += y->tile->lanes) {
+		if (!comes_to(y, t, want))
+			continue;
+		n = wse_near_multiple(batch, samples(y, t), UINT64_MAX);
+		near.below = n.below > near.below ? n.below : near.below;
+		near.above = !near.above || n.above < near.above ? n.above : near.above;
+	}
+	return near;
+}
+
+static int refuse_batch(struct tries *y, uint64_t batch, int want, char *why)
+{
+	uint32_t t = fewest(y, 0, want);
+
+	wse_why(why, -EINVAL,
+		"batch_size %" PRIu64 " is not a multiple of %" PRIu64 " (%u tokens), the smallest "
+		"micro-batch of %u rows x %u lanes",
+		batch, samples(y, t), t * y->tile->rows, y->tile->rows, y->tile->lanes);
+	wse_near_say(why, "", near_batch(y, batch, want));
+	return -EINVAL;
+}
+
+/* the micro-batches next to this one that come to `want`: of those that divide the batch, if there are any */
+static void say_micro(struct tries *y, uint64_t batch, uint64_t micro, int want, const char *key,
+		      char *why)
+{
+	uint64_t of = fewest(y, batch, want) ? batch : 0, n, whole;
+	struct wse_near near = {0};
+
+	for (uint32_t t = y->tile->lanes; t <= WSE_TOKENS_MAX; t += y->tile->lanes) {
+		n = comes_to(y, t, want) ? samples(y, t) : 0;
+		if (!n || of % n)
+			continue;
+		if (n < micro)
+			near.below = n;
+		else if (n > micro && !near.above)
+			near.above = n;
+	}
+	if (of) {
+		wse_near_say(why, key, near);
+		return;
+	}
+	n = wse_nearest(near, micro);
+	whole = n ? wse_nearest(wse_near_multiple(batch, n, UINT64_MAX), batch) : 0;
+	if (n)
+		wse_why_add(why, ": choose %s%" PRIu64 " and batch_size %" PRIu64, key, n, whole);
+}
+
+static int none_goes(const struct tries *y, char *why)
+{
+	if (y->err)
+		return wse_why(why, y->err, "%s", y->why);
+	return wse_why(why, -EINVAL,
+		       "samples of %u tokens do not lie on %u rows of %u to %u tokens each",
+		       y->m->span, y->tile->rows, y->tile->lanes, WSE_TOKENS_MAX);
+}
+
+/* t: tokens a core; 0: no whole number of lanes, or too many */
+static int refuse_micro(struct tries *y, uint64_t batch, uint64_t micro, uint32_t t, char *why)
+{
+	int want = fewest(y, 0, 0) ? 0 : -E2BIG;
+
+	if (!fewest(y, 0, want))
+		return none_goes(y, why);
+	wse_why(why, -EINVAL, "micro_batch_size %" PRIu64, micro);
+	if (t)
+		wse_why_add(why, ": %.250s", y->why);
+	else
+		wse_why_add(why,
+			    " (%" PRIu64 " tokens) is not %u to %u tokens on each of %u rows, in "
+			    "steps of the %u lanes",
+			    micro * y->m->span, y->tile->lanes, WSE_TOKENS_MAX, y->tile->rows,
+			    y->tile->lanes);
+	say_micro(y, batch, micro, want, "", why);
+	return -EINVAL;
+}
+
+/* tokens a core of a plan, and 0 or -E2BIG; any other error, and why */
+static int find(struct tries *y, uint64_t batch, uint64_t micro, uint32_t *tokens, char *why)
+{
+	const struct wse_model *m = y->m;
+	uint64_t all = micro * m->span, rows = y->tile->rows;
+	uint32_t t;
+	int ret = m->family->sizes ? m->family->sizes(m, y->tile, why) : 0;
+
+	if (ret)
+		return ret;
+	if (micro) {
+		int lies = all % (rows * y->tile->lanes) == 0 && all / rows <= WSE_TOKENS_MAX;
+
+		t = lies ? (uint32_t)(all / rows) : 0;
+		ret = lies ? try_tokens(y, t) : -EINVAL;
+		if (ret == -EINVAL)
+			return refuse_micro(y, batch, micro, t, why);
+		if (ret && ret != -E2BIG)
+			return wse_why(why, ret, "%s", y->why);
+		if (batch % micro) {
+			wse_why(why, -EINVAL,
+				"batch_size %" PRIu64 " is not a multiple of micro_batch_size "
+				"%" PRIu64,
+				batch, micro);
+			wse_near_say(why, "", wse_near_multiple(batch, micro, UINT64_MAX));
+			return -EINVAL;
+		}
+	} else {
+		t = choose(y, batch);
+		if (!t && fewest(y, 0, 0))
+			return refuse_batch(y, batch, 0, why);
+		ret = t ? 0 : -E2BIG;
+		t = t ? t : fewest(y, batch, -E2BIG);
+		if (!t && fewest(y, 0, -E2BIG))
+			return refuse_batch(y, batch, -E2BIG, why);
+		if (!t)
+			return none_goes(y, why);
+	}
+	*tokens = t;
+	return ret;
+}
+
+int wse_plan_fits(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch,
+		  uint64_t micro_batch)
+{
+	struct tries y = {.m = m, .tile = tile};
+	char why[WSE_WHY];
+	uint32_t t;
+
+	return !find(&y, batch, micro_batch, &t, why);
+}
+
+uint64_t wse_plan_batch(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch,
+			uint64_t micro_batch)
+{
+	struct tries y = {.m = m, .tile = tile};
+
+	if (micro_batch)
+		return batch / micro_batch * micro_batch;
+	return near_batch(&y, batch, 0).below;
 }
 
 int wse_plan_make(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch,
 		  uint64_t micro_batch, struct wse_plan *p, char *why)
 {
-	static const uint32_t per_core[] = {32, 16, 8, 64}, at_least[] = {4, 2, 1};
-	uint64_t unit = tile->rows * tile->lanes, tokens = batch * m->span;
-	uint64_t micro = micro_batch * m->span;
-	uint32_t all = m->family->modes, most = m->family->last ? m->family->last : all;
+	struct tries y = {.m = m, .tile = tile};
+	uint32_t t;
 	int ret;
 
 	memset(p, 0, sizeof(*p));
 	why[0] = 0;
-	if (micro % unit || tokens % unit)
-		return wse_why(why, -EINVAL,
-			       "%s %" PRIu64 " is not a multiple of %u rows x %u "
-			       "lanes = %" PRIu64 " tokens",
-			       tokens % unit ? "batch_size" : "micro_batch_size",
-			       tokens % unit ? batch : micro_batch, tile->rows, tile->lanes, unit);
-	/*
-	 * Many tokens per core amortise a weight, but there must be work for several wafers. Modes that are a last resort
-	 * come after all numbers of tokens: a model that fits without them keeps its bits.
-	 */
-	for (int i = 0; i < 24 && !micro; i++) {
-		uint32_t t = per_core[i % 4], from = i < 12 ? m->mode : most;
-		uint64_t mb = (uint64_t)tile->rows * t;
-
-		/* 64 only where a sequence needs it */
-		if (t == 64 && m->span <= 32 * tile->rows)
-			continue;
-		if (tokens % mb == 0 && tokens / mb >= at_least[i / 4 % 3] && mb % m->span == 0 &&
-		    !fit(m, tile, t, from, i < 12 ? most : all, p, why))
-			micro = mb;
-	}
-	/* the smallest: it says best what does not fit */
-	if (!micro)
-		micro = m->span > unit ? m->span : unit;
-	p->tokens = (uint32_t)micro;
-	p->micro_batches = (uint32_t)(tokens / micro);
-	ret = fit(m, tile, p->tokens / tile->rows, m->mode, all, p, why);
-	if (ret && ret != -E2BIG) {
-		p->tokens = 0;
+	ret = find(&y, batch, micro_batch, &t, why);
+	if (ret == -EINVAL)
+		wse_advise_tile(m, tile, batch, micro_batch, 0, why);
+	if (ret && ret != -E2BIG)
 		return ret;
-	}
+	p->mode = y.mode[t];
+	ret = m->family->graph(m, tile, t, p->mode, &p->graph, why);
+	if (ret && ret != -E2BIG)
+		return ret;
+	p->tokens = t * tile->rows;
+	p->micro_batches = (uint32_t)(batch / samples(&y, t));
 	costs(m, p);
+	if (ret && micro_batch && fewest(&y, 0, 0))
+		say_micro(&y, batch, micro_batch, 0, "micro_batch_size ", why);
+	else if (ret)
+		wse_advise_tile(m, tile, batch, micro_batch, 1, why);
 	return ret;
 }
 

@@ -22,12 +22,19 @@ struct wse_plan {
 };
 
 /*
- * batch, micro_batch: samples; micro_batch 0: choose. -E2BIG when it cannot fit, with the numbers and what to
- * change in why; the plan can then be printed all the same. -EINVAL when widths or batch do not divide: tokens is 0.
+ * batch, micro_batch: samples; micro_batch 0: choose. -E2BIG when it cannot fit, with the numbers in why; the plan can
+ * then be printed all the same. -EINVAL when widths or batch do not divide: tokens is 0. Either sentence ends with what
+ * does fit, as far as it was found: ": choose KEY N or M, or KEY N and KEY N, or a tile of R x C cores", where a number
+ * without a key is of the key that the sentence begins with.
  */
 int wse_plan_make(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch, uint64_t micro_batch,
 		  struct wse_plan *plan, char *why);
 void wse_plan_fini(struct wse_plan *plan);
+
+/* does it have a plan? */
+int wse_plan_fits(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch, uint64_t micro_batch);
+/* the next smaller batch that has one; 0: none */
+uint64_t wse_plan_batch(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch, uint64_t micro_batch);
 
 /* the table that --plan prints; lines go to the log callback */
 void wse_plan_print(const struct wse_plan *p, const struct wse_model *m, const char *device,

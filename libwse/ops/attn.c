@@ -23,12 +23,12 @@ uint32_t wse_op_attn(struct wse_graph *g, struct wse_attn_op *a)
 
 	a->max = wse_graph_value(g, "statistics", WSE_TYPE_F32, WSE_SHAPE_TOKENS, a->heads);
 	a->recip = wse_graph_value(g, "statistics", WSE_TYPE_F32, WSE_SHAPE_TOKENS, a->heads);
-	op->in[IN_QKV] = (uint16_t)a->qkv;
-	op->out[OUT_O] = (uint16_t)o;
-	op->out[OUT_MAX] = (uint16_t)a->max;
-	op->out[OUT_RECIP] = (uint16_t)a->recip;
-	op->out[OUT_WORK] = (uint16_t)wse_graph_value(g, "attention", WSE_TYPE_BYTE, WSE_SHAPE_WORK,
-						      wse_attn_work(g->t, g->seq, a->d, a->heads));
+	op->in[IN_QKV] = a->qkv;
+	op->out[OUT_O] = o;
+	op->out[OUT_MAX] = a->max;
+	op->out[OUT_RECIP] = a->recip;
+	op->out[OUT_WORK] = wse_graph_value(g, "attention", WSE_TYPE_BYTE, WSE_SHAPE_WORK,
+					    wse_attn_work(g->t, g->seq, a->d, a->heads));
 	op->arg[A_D] = a->d;
 	op->arg[A_HEADS] = a->heads;
 	op->arg[A_GROUP] = a->group;
@@ -39,15 +39,14 @@ void wse_op_attn_back(struct wse_graph *g, const struct wse_attn_op *a, uint32_t
 {
 	struct wse_op *op = wse_graph_op(g, WSE_OP_ATTN_BACK, WSE_NO_UNIT, a->program);
 
-	op->in[IN_QKV] = (uint16_t)a->qkv;
-	op->in[IN_O] = (uint16_t)o;
-	op->in[IN_DOUT] = (uint16_t)dout;
-	op->in[IN_MAX] = (uint16_t)a->max;
-	op->in[IN_RECIP] = (uint16_t)a->recip;
-	op->out[OUT_DQKV] = (uint16_t)a->qkv;
-	op->out[OUT_BACK_WORK] =
-		(uint16_t)wse_graph_value(g, "attention", WSE_TYPE_BYTE, WSE_SHAPE_WORK,
-					  wse_attn_back_work(g->t, g->seq, a->d, a->heads));
+	op->in[IN_QKV] = a->qkv;
+	op->in[IN_O] = o;
+	op->in[IN_DOUT] = dout;
+	op->in[IN_MAX] = a->max;
+	op->in[IN_RECIP] = a->recip;
+	op->out[OUT_DQKV] = a->qkv;
+	op->out[OUT_BACK_WORK] = wse_graph_value(g, "attention", WSE_TYPE_BYTE, WSE_SHAPE_WORK,
+						 wse_attn_back_work(g->t, g->seq, a->d, a->heads));
 	op->arg[A_D] = a->d;
 	op->arg[A_HEADS] = a->heads;
 	op->arg[A_GROUP] = a->group;

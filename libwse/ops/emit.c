@@ -15,7 +15,7 @@ uint32_t wse_emit_addr(const struct wse_emit *e, uint32_t value)
 void wse_emit_cmd(struct wse_emit *e, struct drm_wse_cmd cmd)
 {
 	if (e->n == WSE_EMIT_CMDS)
-		e->ret = -EOVERFLOW;
+		e->ret = -EOVERFLOW; /* more commands than an operation can have */
 	else
 		e->cmd[e->n++] = cmd;
 }

@@ -69,7 +69,7 @@ uint32_t wse_op_in(struct wse_graph *g, const char *what, uint32_t input, enum w
 	struct wse_op *op = wse_graph_op(g, WSE_OP_IN, WSE_NO_UNIT, 0);
 	uint32_t v = wse_graph_value(g, what, type, shape, rows);
 
-	op->out[0] = (uint16_t)v;
+	op->out[0] = v;
 	op->arg[0] = input;
 	return v;
 }
@@ -118,7 +118,7 @@ void wse_op_out_part(struct wse_graph *g, uint32_t output, uint32_t value, uint3
 {
 	struct wse_op *op = wse_graph_op(g, WSE_OP_OUT, WSE_NO_UNIT, 0);
 
-	op->in[0] = (uint16_t)value;
+	op->in[0] = value;
 	op->arg[A_OUTPUT] = output;
 	op->arg[A_PART] = part;
 	op->arg[A_PARTS] = parts;
@@ -188,7 +188,7 @@ uint32_t wse_op_vec_in(struct wse_graph *g, uint32_t unit)
 	uint32_t rows = unit < g->nunits ? g->units[unit].vec_rows : 0;
 	uint32_t v = wse_graph_value(g, "vectors", WSE_TYPE_F32, WSE_SHAPE_VECTOR, rows);
 
-	op->out[0] = (uint16_t)v;
+	op->out[0] = v;
 	return v;
 }
 
@@ -247,7 +247,7 @@ void wse_op_vec_out(struct wse_graph *g, uint32_t unit, uint32_t grads)
 {
 	struct wse_op *op = wse_graph_op(g, WSE_OP_VEC_OUT, unit, 0);
 
-	op->in[0] = (uint16_t)grads;
+	op->in[0] = grads;
 }
 
 static size_t matrix_floats(const struct wse_unit *u)

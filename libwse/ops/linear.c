@@ -227,26 +227,26 @@ uint32_t wse_op_linear(struct wse_graph *g, const struct wse_linear_op *l, uint3
 	op->arg[A_SCALE] = wse_f2u(l->scale);
 	op->arg[A_NSCALE] = l->nscale;
 	op->arg[A_CHUNK] = l->chunk;
-	op->in[IN_X] = (uint16_t)l->x;
-	op->in[IN_VEC] = (uint16_t)(l->bias == WSE_NO_BIAS ? WSE_NO_VALUE : l->vec);
-	op->in[IN_AUX] = (uint16_t)l->aux;
+	op->in[IN_X] = l->x;
+	op->in[IN_VEC] = (l->bias == WSE_NO_BIAS ? WSE_NO_VALUE : l->vec);
+	op->in[IN_AUX] = l->aux;
 	rows = l->unit < g->nunits ? rows_out(g, op) : 0;
 	if (l->over) {
 		v = l->aux;
-		op->out[OUT_SUMS] = (uint16_t)wse_graph_value(g, "sums", WSE_TYPE_BYTE,
-							      WSE_SHAPE_WORK, rows * g->t * 4);
+		op->out[OUT_SUMS] =
+			wse_graph_value(g, "sums", WSE_TYPE_BYTE, WSE_SHAPE_WORK, rows * g->t * 4);
 	} else {
 		v = wse_graph_value(g, l->what, keeps_sums(l->post) ? WSE_TYPE_F32 : WSE_TYPE_BF16,
 				    WSE_SHAPE_TOKENS, rows);
 		if (v != WSE_NO_VALUE)
 			g->values[v].birth = rows * g->t * 4;
 	}
-	op->out[OUT_Y] = (uint16_t)v;
+	op->out[OUT_Y] = v;
 	if (makes_derivative(l->post) || (keeps_sums(l->post) && out2))
 		second = wse_graph_value(g,
 					 makes_derivative(l->post) ? "derivatives" : "activations",
 					 WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows);
-	op->out[OUT_SECOND] = (uint16_t)second;
+	op->out[OUT_SECOND] = second;
 	if (out2)
 		*out2 = second;
 	return v;
@@ -350,17 +350,17 @@ uint32_t wse_op_wgrad_chunk(struct wse_graph *g, uint32_t program, uint32_t unit
 {
 	struct wse_op *op = wse_graph_op(g, WSE_OP_WGRAD, unit, program);
 
-	op->in[0] = (uint16_t)x;
-	op->in[1] = (uint16_t)dy;
+	op->in[0] = x;
+	op->in[1] = dy;
 	op->arg[A_BIAS] = bias;
 	op->arg[A_CHUNK] = chunk;
 	if (bias == WSE_NO_BIAS)
 		return WSE_NO_VALUE;
-	op->in[2] = (uint16_t)vec;
+	op->in[2] = vec;
 	if (vec == WSE_NO_VALUE)
 		vec = wse_graph_value(g, "vectors", WSE_TYPE_F32, WSE_SHAPE_VECTOR,
 				      unit < g->nunits ? g->units[unit].vec_rows : 0);
-	op->out[0] = (uint16_t)vec;
+	op->out[0] = vec;
 	return vec;
 }
 

@@ -69,12 +69,12 @@ uint32_t wse_op_loss(struct wse_graph *g, uint32_t program, uint32_t logits, uin
 	dy = wse_graph_value(g, "gradient of the logits", WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows);
 	loss = wse_graph_value(g, "loss", WSE_TYPE_F32, WSE_SHAPE_TOKENS, 1);
 	work = wse_graph_value(g, "loss", WSE_TYPE_BYTE, WSE_SHAPE_WORK, 12 * g->t);
-	op->in[0] = (uint16_t)logits;
-	op->in[1] = (uint16_t)target;
-	op->out[0] = (uint16_t)dy;
-	op->out[1] = (uint16_t)loss;
-	op->out[2] = (uint16_t)work;
-	op->out[3] = (uint16_t)logits; /* destroyed */
+	op->in[0] = logits;
+	op->in[1] = target;
+	op->out[0] = dy;
+	op->out[1] = loss;
+	op->out[2] = work;
+	op->out[3] = logits; /* destroyed */
 	wse_op_loss_out(g, loss, target);
 	return dy;
 }
@@ -83,8 +83,8 @@ void wse_op_loss_out(struct wse_graph *g, uint32_t loss, uint32_t target)
 {
 	struct wse_op *op = wse_graph_op(g, WSE_OP_LOSS_OUT, WSE_NO_UNIT, 0);
 
-	op->in[0] = (uint16_t)loss;
-	op->in[1] = (uint16_t)target;
+	op->in[0] = loss;
+	op->in[1] = target;
 	g->nforward = g->nops;
 }
 

@@ -123,14 +123,14 @@ uint32_t wse_op_loss_part(struct wse_graph *g, uint32_t program, uint32_t logits
 {
 	struct wse_op *op = wse_graph_op(g, WSE_OP_LOSS_PART, WSE_NO_UNIT, program);
 
-	op->in[IN_TARGET] = (uint16_t)target;
-	op->in[IN_STATE] = (uint16_t)state;
-	op->in[IN_LOGITS] = op->out[OUT_LOGITS] = (uint16_t)logits;
+	op->in[IN_TARGET] = target;
+	op->in[IN_STATE] = state;
+	op->in[IN_LOGITS] = op->out[OUT_LOGITS] = logits;
 	op->arg[A_FIRST] = first;
 	op->arg[A_ROWS] = logits < g->nvalues ? g->values[logits].rows : 0;
 	if (state == WSE_NO_VALUE)
 		state = wse_graph_value(g, "loss", WSE_TYPE_F32, WSE_SHAPE_TOKENS, S_ROWS);
-	op->out[OUT_STATE] = (uint16_t)state;
+	op->out[OUT_STATE] = state;
 	return state;
 }
 
@@ -140,9 +140,9 @@ void wse_op_loss_join(struct wse_graph *g, uint32_t program, uint32_t target, ui
 	struct wse_op *op = wse_graph_op(g, WSE_OP_LOSS_JOIN, WSE_NO_UNIT, program);
 	uint32_t loss = wse_graph_value(g, "loss", WSE_TYPE_F32, WSE_SHAPE_TOKENS, 1);
 
-	op->in[IN_TARGET] = (uint16_t)target;
-	op->in[IN_STATE] = op->out[OUT_STATE] = (uint16_t)state;
-	op->out[OUT_RESULT] = (uint16_t)loss;
+	op->in[IN_TARGET] = target;
+	op->in[IN_STATE] = op->out[OUT_STATE] = state;
+	op->out[OUT_RESULT] = loss;
 	op->arg[A_ROWS] = rows;
 	wse_op_loss_out(g, loss, target);
 }
@@ -155,10 +155,10 @@ uint32_t wse_op_loss_grad(struct wse_graph *g, uint32_t program, uint32_t logits
 	uint32_t dy =
 		wse_graph_value(g, "gradient of the logits", WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows);
 
-	op->in[IN_TARGET] = (uint16_t)target;
-	op->in[IN_STATE] = (uint16_t)state;
-	op->in[IN_LOGITS] = op->out[OUT_LOGITS] = (uint16_t)logits;
-	op->out[OUT_RESULT] = (uint16_t)dy;
+	op->in[IN_TARGET] = target;
+	op->in[IN_STATE] = state;
+	op->in[IN_LOGITS] = op->out[OUT_LOGITS] = logits;
+	op->out[OUT_RESULT] = dy;
 	op->arg[A_FIRST] = first;
 	op->arg[A_ROWS] = rows;
 	return dy;

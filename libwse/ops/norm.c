@@ -170,13 +170,13 @@ uint32_t wse_op_norm(struct wse_graph *g, struct wse_norm_op *n, const char *wha
 
 	n->mean = wse_graph_value(g, "statistics", WSE_TYPE_F32, WSE_SHAPE_SHARED, 1);
 	n->rstd = wse_graph_value(g, "statistics", WSE_TYPE_F32, WSE_SHAPE_SHARED, 1);
-	op->in[IN_X] = (uint16_t)n->x;
-	op->in[IN_VEC] = (uint16_t)n->vec;
-	op->out[OUT_Y] = (uint16_t)y;
-	op->out[OUT_MEAN] = (uint16_t)n->mean;
-	op->out[OUT_RSTD] = (uint16_t)n->rstd;
-	op->out[OUT_WORK] = (uint16_t)wse_graph_value(g, "work", WSE_TYPE_BYTE, WSE_SHAPE_WORK,
-						      wse_norm_work(g->t));
+	op->in[IN_X] = n->x;
+	op->in[IN_VEC] = n->vec;
+	op->out[OUT_Y] = y;
+	op->out[OUT_MEAN] = n->mean;
+	op->out[OUT_RSTD] = n->rstd;
+	op->out[OUT_WORK] =
+		wse_graph_value(g, "work", WSE_TYPE_BYTE, WSE_SHAPE_WORK, wse_norm_work(g->t));
 	op->arg[A_GAIN] = n->gain;
 	op->arg[A_BIAS] = n->bias;
 	op->arg[A_EPS] = wse_f2u(n->eps);
@@ -189,21 +189,21 @@ uint32_t wse_op_norm_back(struct wse_graph *g, const struct wse_norm_op *n, uint
 	struct wse_op *op = wse_graph_op(g, WSE_OP_NORM_BACK, WSE_NO_UNIT, n->program);
 	uint32_t rows = rows_of(g, n->x), dres16;
 
-	op->in[IN_X] = (uint16_t)n->x;
-	op->in[IN_VEC] = (uint16_t)n->vec;
-	op->in[IN_MEAN] = (uint16_t)n->mean;
-	op->in[IN_RSTD] = (uint16_t)n->rstd;
-	op->in[IN_DY] = (uint16_t)dy;
-	op->in[IN_DRES] = (uint16_t)*dres;
+	op->in[IN_X] = n->x;
+	op->in[IN_VEC] = n->vec;
+	op->in[IN_MEAN] = n->mean;
+	op->in[IN_RSTD] = n->rstd;
+	op->in[IN_DY] = dy;
+	op->in[IN_DRES] = *dres;
 	if (*dres == WSE_NO_VALUE)
 		*dres = wse_graph_value(g, "residual gradient", WSE_TYPE_F32, WSE_SHAPE_TOKENS,
 					rows);
 	dres16 = wse_graph_value(g, "gradients", WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows);
-	op->out[OUT_DRES] = (uint16_t)*dres;
-	op->out[OUT_DRES16] = (uint16_t)dres16;
-	op->out[OUT_VEC] = (uint16_t)n->vec;
-	op->out[OUT_BACK_WORK] = (uint16_t)wse_graph_value(g, "work", WSE_TYPE_BYTE, WSE_SHAPE_WORK,
-							   wse_norm_work(g->t));
+	op->out[OUT_DRES] = *dres;
+	op->out[OUT_DRES16] = dres16;
+	op->out[OUT_VEC] = n->vec;
+	op->out[OUT_BACK_WORK] =
+		wse_graph_value(g, "work", WSE_TYPE_BYTE, WSE_SHAPE_WORK, wse_norm_work(g->t));
 	op->arg[A_GAIN] = n->gain;
 	op->arg[A_BIAS] = n->bias;
 	return dres16;

@@ -3,6 +3,7 @@
 #include "ops/kinds.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "num/why.h"
 
@@ -34,9 +35,9 @@ uint32_t wse_op_map(struct wse_graph *g, enum wse_op_kind kind, uint32_t program
 	uint32_t out = wse_graph_value(g, what, WSE_TYPE_BF16, WSE_SHAPE_TOKENS,
 				       a < g->nvalues ? g->values[a].rows : 0);
 
-	op->in[0] = (uint16_t)a;
-	op->in[1] = (uint16_t)b;
-	op->out[0] = (uint16_t)out;
+	op->in[0] = a;
+	op->in[1] = b;
+	op->out[0] = out;
 	return out;
 }
 
@@ -55,19 +56,26 @@ static int check(const struct wse_graph *g, const struct wse_op *op, char *why)
 /* all of a unit's gradient is written; ret: what is known already */
 static int check_grads(const struct wse_graph *g, int ret, char *why)
 {
+	uint32_t *written = calloc(g->nunits + 1, sizeof(*written)); /* WSE_GRAD_* */
+
+	if (!written)
+		return wse_why(why, -ENOMEM, "no memory for the units");
+	for (uint32_t k = 0; k < g->nops; k++)
+		if (g->ops[k].unit < g->nunits)
+			written[g->ops[k].unit] |= wse_op_type(g->ops[k].kind)->writes_grad;
 	for (uint32_t i = 0; i < g->nunits; i++) {
 		const struct wse_unit *u = &g->units[i];
 		uint32_t want = (u->weight == WSE_NO_TENSOR ? 0 : WSE_GRAD_MATRIX) |
 				(u->nvec ? WSE_GRAD_VECTORS : 0);
 
-		for (uint32_t k = 0; k < g->nops; k++)
-			if (g->ops[k].unit == i)
-				want &= ~wse_op_type(g->ops[k].kind)->writes_grad;
-		if (want)
-			return wse_why(why, -EINVAL,
-				       "unit %u: no operation writes the gradient of its %s", i,
-				       want & WSE_GRAD_MATRIX ? "matrix" : "vectors");
+		want &= ~written[i];
+		if (!want)
+			continue;
+		ret = wse_why(why, -EINVAL, "unit %u: no operation writes the gradient of its %s",
+			      i, want & WSE_GRAD_MATRIX ? "matrix" : "vectors");
+		break;
 	}
+	free(written);
 	return ret;
 }
 

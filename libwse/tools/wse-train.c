@@ -58,12 +58,12 @@ struct screen {
 
 static void write_json(struct screen *sc, const char *text);
 
-/* escape sequences only where they are understood */
-static int is_terminal(void)
+/* escape sequences and braille only where they are understood */
+static int is_terminal(int fd)
 {
 	const char *term = getenv("TERM");
 
-	return isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb");
+	return isatty(fd) && term && *term && strcmp(term, "dumb");
 }
 
 static void line(void *ctx, enum wse_log_level level, const char *text)
@@ -327,38 +327,30 @@ static uint32_t choose_devices(const struct args *a, uint32_t num, char *list, s
 	return n;
 }
 
-/* --validate_only: the file has no faults; does the model fit the wafers? */
-static int validate(const struct args *a, struct wse_params *p, const char *uri, uint32_t n)
+static void plan_line(void *ctx, enum wse_log_level level, const char *text)
+{
+	const struct args *a = ctx;
+
+	if (level != WSE_LOG_INFO)
+		fprintf(stderr, "note: %s\n", text);
+	else if (a->plan)
+		puts(text);
+}
+
+/* --plan and --validate_only: does the model fit the wafers? The file has no faults */
+static int plan(struct args *a, struct wse_params *p, const char *uri, uint32_t n)
 {
 	struct wse_plan_info info;
+	int ret = wse_params_plan(p, uri, 0, plan_line, a, &info);
 
-	if (wse_params_plan(p, uri, WSE_PLAN_SHAPE, NULL, NULL, &info)) {
+	fflush(stdout);
+	if (ret) {
 		fprintf(stderr, "wse-train: %s\n", wse_error());
 		return 2;
 	}
-	printf("| %s: no faults; fits %u x %s\n", a->params, n, uri);
+	if (a->validate)
+		printf("| %s: no faults; fits %u x %s\n", a->params, n, uri);
 	return 0;
-}
-
-static void plan_line(void *ctx, enum wse_log_level level, const char *text)
-{
-	(void)ctx;
-	if (level == WSE_LOG_INFO)
-		puts(text);
-	else
-		fprintf(stderr, "note: %s\n", text);
-}
-
-static int plan(struct wse_params *p, const char *uri)
-{
-	struct wse_plan_info info;
-	int ret = wse_params_plan(p, uri, 0, plan_line, NULL, &info);
-
-	if (!ret)
-		return 0;
-	fflush(stdout);
-	fprintf(stderr, "wse-train: %s\n", wse_error());
-	return info.tile.rows ? 1 : 2; /* no shape: the URI was not understood */
 }
 
 static int read_verify(const char *list, uint64_t *steps, uint32_t *n)
@@ -522,7 +514,7 @@ static int add_wait(const char **uris, uint32_t n)
 static int run(const struct args *a, const struct wse_params *p, struct wse_run_shape *how,
 	       const char *const *uris, uint32_t n)
 {
-	struct screen sc = {.terminal = is_terminal()};
+	struct screen sc = {.terminal = is_terminal(STDERR_FILENO)};
 	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND | SA_RESTART};
 	struct wse_trainer *t;
 	struct wse_run_result res;
@@ -539,6 +531,7 @@ static int run(const struct args *a, const struct wse_params *p, struct wse_run_
 	how->stop = stop;
 	how->event = event;
 	how->ctx = &sc;
+	how->chart = is_terminal(STDOUT_FILENO);
 	ret = wse_trainer_open(p, uris, n, line, &sc, &t);
 	if (!ret) {
 		/*
@@ -572,6 +565,8 @@ int main(int argc, char **argv)
 	int ret;
 
 	open_std_fds();
+	/* a limit of file sizes (ulimit -f) is then an error of write(), as a full disk is */
+	signal(SIGXFSZ, SIG_IGN);
 	ret = parse(argc, argv, &a);
 	if (ret)
 		return ret - 1;
@@ -602,10 +597,8 @@ int main(int argc, char **argv)
 		goto out;
 	if (a.wait && add_wait(uris, n))
 		goto out;
-	if (a.validate)
-		ret = validate(&a, p, uris[0], n);
-	else if (a.plan)
-		ret = plan(p, uris[0]);
+	if (a.validate || a.plan)
+		ret = plan(&a, p, uris[0], n);
 	else
 		ret = run(&a, p, &how, uris, n);
 out:

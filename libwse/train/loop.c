@@ -413,7 +413,8 @@ static void show_curve(struct loop *l)
 	const struct wse_data *d = &l->s->data;
 	int ret;
 
-	wse_curve_text(&l->metrics, 64, 12, d->unigram, d->bigram, curve_line, l);
+	if (l->run->chart)
+		wse_curve_text(&l->metrics, 64, 12, d->unigram, d->bigram, curve_line, l);
 	ret = wse_curve_svg(&l->metrics, in_dir(l, "loss.svg"), d->unigram, d->bigram);
 	if (ret)
 		wse_logf(&l->log, WSE_LOG_WARN, "no loss curve in %s: %s", l->path, strerror(-ret));
@@ -508,6 +509,18 @@ static int failed(struct loop *l, int why, int keep)
 		       kept[0] ? kept : "none yet");
 }
 
+/* samples that no step of an epoch takes, where the run comes to the end of one */
+static void say_rest(struct loop *l)
+{
+	uint64_t batch = l->run->cfg.batch, n = l->s->data.ntrain;
+
+	if (n % batch && l->run->cfg.max_steps > n / batch)
+		wse_logf(&l->log, WSE_LOG_INFO,
+			 "| Epoch: %" PRIu64 " batches of %" PRIu64 " samples; %" PRIu64
+			 " at its end are no whole batch and left out",
+			 n / batch, batch, n % batch);
+}
+
 static int train(struct loop *l)
 {
 	int ret;
@@ -535,6 +548,7 @@ static int train(struct loop *l)
 		 "| Text: %zu tokens, unigram entropy %.4f, bigram entropy "
 		 "%.4f nats; %" PRIu64 " held out",
 		 l->s->data.ntok, l->s->data.unigram, l->s->data.bigram, l->s->data.nheld);
+	say_rest(l);
 	l->begin = now();
 	tell(l, (struct wse_event){.kind = WSE_EVENT_BEGIN,
 				   .step = l->first,

@@ -85,6 +85,19 @@ int wse_session_device(struct wse_session *s, const char *uri, struct wse_exec *
 	return ret;
 }
 
+/* a wafer takes whole micro-batches */
+static void say_idle(struct wse_session *s, uint32_t n)
+{
+	uint32_t m = s->plan.micro_batches, samples = s->plan.tokens / s->cfg.model.span;
+
+	if (n > m)
+		wse_logf(
+			&s->log, WSE_LOG_WARN,
+			"a step has %u micro-batch%s, so %u of %u wafers have no work: take %u, or "
+			"batch_size %u with micro_batch_size %u",
+			m, m == 1 ? "" : "es", n - m, n, m, n * samples, samples);
+}
+
 static int open_devices(struct wse_session *s, const char *const *uris, uint32_t n)
 {
 	struct wse_exec *execs[WSE_SWARM_MAX] = {NULL};
@@ -105,6 +118,8 @@ static int open_devices(struct wse_session *s, const char *const *uris, uint32_t
 	if (!ret)
 		ret = wse_plan_make(&s->cfg.model, &s->tile, s->cfg.batch, s->cfg.micro_batch,
 				    &s->plan, s->why);
+	if (!ret)
+		say_idle(s, n);
 	for (uint32_t i = 0; i < n && !ret; i++)
 		ret = prepare_device(s, uris[i], execs[i]);
 	if (!ret)
@@ -162,6 +177,23 @@ static struct wse_memx_cfg memx_cfg(const struct wse_config *cfg)
 	};
 }
 
+/* the plan is made: a smaller batch must have one, too */
+static int too_few_samples(struct wse_session *s)
+{
+	uint64_t batch =
+		wse_plan_batch(&s->cfg.model, &s->tile, s->data.ntrain, s->cfg.micro_batch);
+
+	wse_why(s->why, -EINVAL,
+		"%.200s: %llu training samples are less than a batch of %llu: give a text of %llu or "
+		"more",
+		s->cfg.data, (unsigned long long)s->data.ntrain, (unsigned long long)s->cfg.batch,
+		(unsigned long long)wse_data_tokens(&s->data, s->cfg.batch));
+	if (batch)
+		wse_why_add(s->why, ", or choose train_dataloader.batch_size %llu",
+			    (unsigned long long)batch);
+	return -EINVAL;
+}
+
 int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const char *const *uris,
 		     uint32_t n, const struct wse_exec_cfg *log)
 {
@@ -185,15 +217,13 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 		s->log = *log;
 	s->device_log = (struct wse_exec_cfg){device_said, s};
 	if (cfg->data[0])
-		ret = wse_data_open(&dc, &s->data, s->why);
-	if (!ret && cfg->data[0] && s->data.ntrain < cfg->batch)
-		ret = wse_why(s->why, -EINVAL,
-			      "%.200s: %llu training samples are less than a "
-			      "batch of %llu: give a longer text, or a smaller "
-			      "train_dataloader.batch_size",
-			      cfg->data, (unsigned long long)s->data.ntrain,
-			      (unsigned long long)cfg->batch);
+		ret = wse_data_read(&dc, &s->data, s->why);
 	ret = ret ? ret : open_devices(s, uris, n);
+	/* a text is read before a device is waited for, and cut when there is a plan: what fits it must fit the wafers */
+	if (!ret && cfg->data[0])
+		ret = wse_data_cut(&s->data, s->why);
+	if (!ret && cfg->data[0] && s->data.ntrain < cfg->batch)
+		ret = too_few_samples(s);
 	if (ret)
 		goto fail;
 	pool = wse_swarm_pool(s->swarm);
@@ -500,7 +530,11 @@ int wse_session_eval(struct wse_session *s, uint64_t max_batches, double *loss, 
 	if (max_batches && n > max_batches * s->cfg.batch)
 		n = max_batches * s->cfg.batch;
 	if (!n)
-		return wse_why(s->why, -ENODATA, "no held-out samples");
+		return wse_why(s->why, -ENODATA,
+			       "val_dataloader.held_out_bytes %llu hold no sample of %u tokens: "
+			       "choose %u",
+			       (unsigned long long)s->cfg.held_out, s->cfg.model.span,
+			       s->cfg.model.span);
 	while (done < n) {
 		uint64_t left = n - done < s->cfg.batch ? n - done : s->cfg.batch;
 		uint32_t m = (uint32_t)((left + per - 1) / per);

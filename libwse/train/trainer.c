@@ -303,6 +303,7 @@ static int run_on(struct wse_trainer *t, const struct wse_run_shape *how,
 	run->mode = how->mode;
 	run->cfg = s->cfg;
 	run->checkpoint = how->checkpoint;
+	run->chart = how->chart != 0;
 	for (uint32_t i = 0; i < how->nverify; i++)
 		run->verify[run->nverify++] = how->verify[i];
 	snprintf(rtl, sizeof(rtl), "sim:rtl,rows=%u,cols=%u", s->tile.rows, s->tile.cols);

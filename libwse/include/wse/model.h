@@ -105,8 +105,8 @@ struct wse_batch {
 struct wse_builder {
 	/*
 	 * Lists the operations of a micro-batch for a tile (wse_graph_tile()) and a number of tokens
-	 * (wse_graph_tokens()), with the calls below. Called once for every number of tokens that is tried;
-	 * a result other than 0 ends it with that error.
+	 * (wse_graph_tokens()), with the calls below. Called for every number of tokens that is tried, and
+	 * again for the chosen one; a result other than 0 ends it with that error.
 	 */
 	int (*graph)(void *ctx, struct wse_graph *g);
 	/* writes the inputs of a micro-batch */
@@ -159,7 +159,7 @@ enum wse_shape {
 	WSE_SHAPE_WORK,	  /* rows bytes of scratch for one operation */
 };
 
-#define WSE_NO_VALUE  0xffffu
+#define WSE_NO_VALUE  UINT32_MAX
 #define WSE_NO_UNIT   UINT32_MAX
 #define WSE_NO_TENSOR UINT32_MAX
 #define WSE_NO_BIAS   UINT32_MAX

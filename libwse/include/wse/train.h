@@ -132,6 +132,7 @@ struct wse_plan_info {
  *
  * -EINVAL	widths or batch do not divide, or the URI is none (then info->tile is 0)
  * -E2BIG	it does not fit into a core; info and lines say by how much
+ * wse_error() has sizes that do divide, or a tile that it does fit, under the names of parameter files
  */
 int wse_params_plan(struct wse_params *p, const char *uri, uint32_t flags, wse_log_fn line, void *ctx,
 		    struct wse_plan_info *info);
@@ -273,7 +274,8 @@ struct wse_run_shape {
 	int (*stop)(void *ctx); /* between steps; not 0: checkpoint and end. May be NULL */
 	void (*event)(void *ctx, const struct wse_event *e); /* what the lines say, for programs; may be NULL */
 	void *ctx;
-	const void *resv[4];
+	uint64_t chart; /* not 0: at the end the loss curve goes to the log, in braille, for a terminal */
+	const void *resv[3];
 };
 
 struct wse_run_result {

@@ -461,6 +461,15 @@ static void test_wrong_models(void)
 		   wse_error());
 	}
 	ok(!ret, "of a model that can be made");
+	wse_model_destroy(m);
+	shape.span = 999;
+	s.micro_batch = 0;
+	ret = wse_model_create(&shape, &builder, &w, &m);
+	ret = ret ? ret : wse_params_make(p, m, &s);
+	ok(!ret && is(wse_params_plan(p, "sim:func,rows=2,cols=2", WSE_PLAN_SHAPE, NULL, NULL,
+				      &info),
+		      -EINVAL, "samples of 999 tokens do not lie on 2 rows of 8 to 64"),
+	   "samples that no micro-batch has: %s", wse_error());
 	wse_params_destroy(p);
 	wse_model_destroy(m);
 	params[2].name = "w0";

@@ -95,7 +95,7 @@ static void cut_short(void)
 {
 	char why[WSE_WHY];
 	struct wse_config c;
-	int crashes = 0;
+	int crashes = 0, taken = 0, silent = 0;
 
 	/* no crash and no acceptance of what lacks its end (the sanitizers watch) */
 	for (size_t n = 0; n + 40 < sizeof(good); n++)
@@ -108,9 +108,15 @@ static void cut_short(void)
 
 			memcpy(text, good, sizeof(good));
 			text[n] = ":-{\n"[i];
-			wse_config_parse("bad", text, sizeof(good) - 1, NULL, 0, &c, why);
+			why[0] = 0;
+			if (!wse_config_parse("bad", text, sizeof(good) - 1, NULL, 0, &c, why))
+				taken++;
+			else if (!why[0])
+				silent++;
 		}
-	ok(1, "every byte replaced by : - { and a new line");
+	ok(!silent && taken && taken < (int)sizeof(good),
+	   "every byte replaced by : - { and a new line: %d taken, the others refused with words",
+	   taken);
 }
 
 /* ten faults, ten messages, in the order of the lines */
@@ -335,24 +341,46 @@ static void sampling(void)
 	bad_sampling("sampling.topk=3", "topk is unknown (did you mean top_k?)");
 }
 
-/* the deviation of the Model Zoo's initializer is taken, before initializer_range */
+#define GPT_WITH(initial)                                                          \
+	"model={name: gpt3, hidden_size: 64, num_hidden_layers: 1, num_heads: 4, " \
+	"max_position_embeddings: 8, initializer_range: 0.01, " initial "}"
+
+static int same_initial(const struct wse_initial *i, float mean, float dev, float low, float high)
+{
+	return i->mean == mean && i->dev == dev && i->low == low && i->high == high;
+}
+
+/* the Model Zoo's initializers are taken, before initializer_range */
 static void initializer(void)
 {
-	static const char *const sets[] = {
-		"model={name: gpt3, hidden_size: 64, num_hidden_layers: 1, num_heads: 4, "
-		"max_position_embeddings: 8, initializer_range: 0.01, initializer: {name: "
-		"truncated_normal, mean: 0.0, std: 0.05, a: -0.1, b: 0.1}}",
-		"model={name: gpt3, hidden_size: 64, num_hidden_layers: 1, num_heads: 4, "
-		"max_position_embeddings: 8, initializer_range: 0.01, initializer: normal}"};
+	static const char *const all = GPT_WITH(
+		"initializer: {name: truncated_normal, mean: 0.0, std: 0.05, a: -0.1, b: 0.1}, "
+		"embedding_initializer: {name: truncated_normal, mean: 0.5, std: 0.25}, "
+		"output_layer_initializer: {name: normal, std: 0.004}");
+	const struct wse_gpt *g;
 	struct wse_config c;
 	char why[WSE_WHY] = "";
+	int ret = parse(good, all, &c, why);
 
-	ok(!parse(good, sets[0], &c, why) && wse_gpt(&c.model)->dev == 0.05f &&
-		   !strstr(c.ignored, "initializer"),
-	   "initializer.std %s", why);
-	ok(!parse(good, sets[1], &c, why) && wse_gpt(&c.model)->dev == 0.01f &&
-		   strstr(c.ignored, "initializer"),
-	   "an initializer without one is ignored %s", why);
+	g = wse_gpt(&c.model);
+	ok(!ret && g->dev == 0.05f && same_initial(&g->initial, 0, 0.05f, -0.1f, 0.1f) &&
+		   same_initial(&g->embed, 0.5f, 0.25f, -0.5f, 0.5f) &&
+		   same_initial(&g->residual, 0, 0.004f, 0, 0) && !strstr(c.ignored, "initializer"),
+	   "three initializers %s", why);
+	setting(GPT_WITH("initializer: normal"), 0,
+		"initializer is the initializer normal, which is not available: give a map with");
+	setting(GPT_WITH("embedding_initializer: {name: xavier_uniform, gain: 2.0}"), 0,
+		"the initializer xavier_uniform, which is not available");
+	setting(GPT_WITH("output_layer_initializer: {name: normal}"), 0, "lacks the key \"std\"");
+	setting(GPT_WITH("initializer: {std: 0.5}, embedding_initializer: null"), 1, "");
+	setting(GPT_WITH(
+			"embedding_initializer: {name: truncated_normal, std: 0.02, a: 0.01, b: 1}"),
+		0, "embedding_initializer must have mean 0 between a 0.01 and b 1");
+	setting(GPT_WITH(
+			"embedding_initializer: {name: truncated_normal, std: 1, a: -0.01, b: 0.01}"),
+		0, "a tenth of std 1 apart");
+	setting(GPT_WITH("embedding_initializer: {name: truncated_normal, std: 0.02, c: 1}"), 0,
+		"c is unknown");
 }
 
 int main(void)
@@ -391,6 +419,10 @@ int main(void)
 	mistake("shuffle: false", "shuffle: maybe", "line 48", "true or false");
 	mistake("hidden_size: 64", "hidden_sizes: [64]", "line 13", "contradicts");
 	mistake("AdamW:", "Lion:", "line 16", "AdamW, Adam, SGD");
+	mistake("AdamW:", "adamw:", "line 16",
+		"AdamW, Adam, SGD; it has \"adamw\" (did you mean AdamW?)");
+	mistake("AdamW:", "SGD: {momentum: 0}\n      AdamW:", "line 16",
+		"it has \"SGD\", \"AdamW\"");
 	mistake("CosineDecayLR", "StepLR", "line 28", "CosineDecayLR");
 	mistake("correct_bias: true", "learning_rate: 1.0", "line 19", "contradicts");
 	mistake("micro_batch_size: auto", "micro_batch_size: 48", "line 47", "contradicts");
@@ -412,6 +444,20 @@ int main(void)
 	setting("model", 0, "key.path=value");
 	setting("model.num_hidden_layers=1000", 0, "from 0 to 31, not \"1000\"");
 	setting("seed.deeper=1", 0, "no such place");
+	setting("optimizer=adamw", 0, "it has \"adamw\" (did you mean AdamW?)");
+	setting("optimizer=[AdamW]", 0, "it has a list");
+	setting("optimizer={}", 0, "it has nothing");
+	setting("loop=7", 0, "must hold keys of its own, not \"7\"");
+	setting("schedulers={ConstantLR: {learning_rate: 1}}", 0, "it is no list");
+	setting("model.hidden_size=[64]", 0, "not \"a list or map\"");
+	setting("train_dataloader.micro_batch_size=48", 0,
+		"128 is no multiple of 48: choose batch_size 96 or 144, or micro_batch_size auto");
+	setting("model={name: mlp, window: 4096, embedding_size: 4096, hidden_size: 8, "
+		"num_hidden_layers: 1}",
+		0, "embedding_size 4096 x window 4096 is more than 1048576: choose 256");
+	setting("model={name: gpt2, hidden_size: 60, num_hidden_layers: 1, num_heads: 8, "
+		"max_position_embeddings: 64}",
+		0, "hidden_size 60 is not a multiple of 4 x 8 heads (num_heads): choose 32 or 64");
 	setting("checkpoint.load_checkpoint_states=optimizer", 0,
 		"accepted: all or model,optimizer,dataloader or model");
 	ok(c.load_states == WSE_CKPT_ALL &&
@@ -423,6 +469,9 @@ int main(void)
 	   "load_checkpoint_states");
 	parse(good, "fit.train_dataloader.batch_size=256", &c, why);
 	ok(c.batch == 256, "--set overrides");
+	setting("train_dataloader.drop_last=true", 1, "");
+	setting("train_dataloader.drop_last=false", 0, "drop_last must be true: the last samples");
+	setting("val_dataloader.drop_last=false", 1, "");
 	cut_short();
 	ten_faults();
 	many_faults();

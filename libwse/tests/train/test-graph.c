@@ -4,11 +4,15 @@
  * optimizer updates all of a model's table, whatever the graph knows of it.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "graph/place.h"
 #include "memx/memx.h"
+#include "model/gpt.h"
 #include "model/mlp.h"
 #include "num/num.h"
 #include "num/why.h"
@@ -49,7 +53,7 @@ static void random_op(struct wse_graph *g)
 	struct wse_op *op = wse_graph_op(g, 0, WSE_NO_UNIT, 0);
 
 	for (uint32_t i = 0; i < in; i++) /* mostly young ones */
-		op->in[i] = (uint16_t)(rnd(3) && made > 4 ? made - 1 - rnd(4) : rnd(made));
+		op->in[i] = rnd(3) && made > 4 ? made - 1 - rnd(4) : rnd(made);
 	if (in && !rnd(4))
 		op->out[3] = op->in[0];
 	for (uint32_t i = 0; i < n && i < 3; i++) {
@@ -59,7 +63,7 @@ static void random_op(struct wse_graph *g)
 		v = wse_graph_value(g, what[rnd(3)], type, (enum wse_shape)rnd(4), rows);
 		if (type == WSE_TYPE_BF16 && rnd(2)) /* its sums were there first */
 			g->values[v].birth = (2 * g->values[v].bytes + 15) / 16 * 16;
-		op->out[i] = (uint16_t)v;
+		op->out[i] = v;
 	}
 }
 
@@ -147,6 +151,7 @@ static void places(void)
 {
 	struct faults f = {0};
 	uint32_t fit = 0, big = 0, shared = 0, values = 0;
+	uint64_t sum = 0; /* of all places */
 	int bad = 0;
 
 	for (int k = 0; k < 400; k++) {
@@ -165,11 +170,13 @@ static void places(void)
 			printf("# %s\n", why);
 			bad++;
 		}
-		bad += ret == -E2BIG && !strstr(why, "use narrower layers");
+		bad += ret == -E2BIG && !strstr(why, "tokens per core");
 		fit += !ret;
 		big += ret == -E2BIG;
-		for (uint32_t i = 0; i < g.nvalues; i++)
+		for (uint32_t i = 0; i < g.nvalues; i++) {
 			all += g.values[i].bytes;
+			sum = sum * 31 + g.values[i].sram;
+		}
 		values += g.nvalues;
 		shared += all > g.total - g.base - TOP;
 		check_places(&g, ret, &f);
@@ -182,6 +189,37 @@ static void places(void)
 	ok(!f.outside && !f.odd, "all lie between program and stack, at multiples of 16");
 	ok(!f.totals, "the total is what is really taken, and -E2BIG says so");
 	ok(!f.words, "the bytes by kind add up, at every operation and at the peak");
+	/* as a search through all pairs of values placed them; another number means other plans */
+	ok(sum == 0xaaf8757957f7bef0, "places are those of first fit: %016" PRIx64, sum);
+}
+
+/* as many layers as a parameter file may ask for, on cores with room for them */
+static void many_layers(void)
+{
+	const struct wse_tile tile = {1, 4, 8, 1u << 30};
+	const struct wse_gpt shape = {.vocab = 256,
+				      .positions = 8,
+				      .seq = 8,
+				      .hidden = 16,
+				      .layers = 10000,
+				      .heads = 4,
+				      .filter = 16,
+				      .tied = 1};
+	struct wse_model m;
+	struct wse_graph g = {0};
+	char why[WSE_WHY] = "", text[200] = "";
+	int ret = wse_gpt_init(&m, &shape, why);
+
+	alarm(120); /* a second; a search through all pairs takes days */
+	ret = ret ? ret : m.family->graph(&m, &tile, 8, 0, &g, why);
+	if (!ret)
+		wse_graph_bytes(&g, wse_graph_peak(&g), text, sizeof(text));
+	alarm(0);
+	ok(!ret && g.nvalues > UINT16_MAX && add_up(text) > shape.layers * 512 &&
+		   add_up(text) < g.total,
+	   "%u layers: %u operations, %u values in %u bytes%s%s", shape.layers, g.nops, g.nvalues,
+	   g.total, ret ? ": " : "", why);
+	wse_graph_fini(&g);
 }
 
 /* ---- bad graphs ---- */
@@ -274,7 +312,7 @@ static void small_sums(struct wse_graph *g)
 static void sums_twice(struct wse_graph *g)
 {
 	g->ops[LINEAR1].out[2] =
-		(uint16_t)wse_graph_value(g, "sums", WSE_TYPE_BYTE, WSE_SHAPE_WORK, 16 * 8 * 4);
+		wse_graph_value(g, "sums", WSE_TYPE_BYTE, WSE_SHAPE_WORK, 16 * 8 * 4);
 }
 
 static void unused_unit(struct wse_graph *g)
@@ -470,7 +508,9 @@ static void bad_graphs(void)
 	}
 	model(&m, 40000);
 	ret = m.family->graph(&m, &small, 8, 0, &g, why);
-	ok(ret == -EINVAL && strstr(why, "width 40000 is more than 16384 x 2 columns"), "%s", why);
+	ok(ret == -EINVAL &&
+		   strstr(why, "hidden_size 40000 is more than 16384 x 2 columns: choose 32768"),
+	   "%s", why);
 	wse_graph_fini(&g);
 }
 
@@ -672,12 +712,117 @@ static void unit_images(void)
 	wse_graph_fini(&g);
 }
 
+/* ---- initial values ---- */
+
+/* normal numbers that are cut off: the mean and deviation of n of them */
+static void moments(const float *p, size_t n, double *mean, double *dev)
+{
+	double sum = 0, squares = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += p[i];
+	*mean = sum / (double)n;
+	for (size_t i = 0; i < n; i++)
+		squares += (p[i] - *mean) * (p[i] - *mean);
+	*dev = sqrt(squares / (double)n);
+}
+
+static void bounded(void)
+{
+	enum { N = 50000 };
+	static float p[2 * N], again[2 * N];
+	struct wse_tensor_table tab = {0};
+	uint32_t redrawn = 0, outside = 0, changed = 0;
+	double mean, dev;
+
+	wse_tensor_add(&tab, 0, 0.5f, 0.02f, N, 0, "free");
+	wse_tensor_add(&tab, 0, 0.5f, 0.02f, N, 0, "bounded");
+	wse_tensor_init(&tab, 7, again);
+	wse_tensor_between(&tab, 1, 0.46f, 0.54f);
+	wse_tensor_init(&tab, 7, p);
+	for (uint32_t i = N; i < 2 * N; i++) {
+		int in = again[i] >= 0.46f && again[i] <= 0.54f;
+
+		outside += p[i] < 0.46f || p[i] > 0.54f;
+		changed += in && p[i] != again[i];
+		redrawn += !in;
+	}
+	ok(!memcmp(p, again, N * sizeof(*p)) && !changed && !outside && redrawn > N / 25,
+	   "%u of %d values are drawn again, the others stay what they are", redrawn, N);
+	moments(p + N, N, &mean, &dev);
+	/* two deviations to each side: the deviation of what is left is 0.8796 */
+	ok(fabs(mean - 0.5) < 0.0003 && fabs(dev / 0.02 - 0.8796) < 0.01,
+	   "their mean is %.4f, their deviation %.4f of the normal one's", mean, dev / 0.02);
+	wse_tensor_between(&tab, 1, 0.5f, 0.502f);
+	wse_tensor_init(&tab, 7, p);
+	outside = 0;
+	for (uint32_t i = N; i < 2 * N; i++)
+		outside += p[i] < 0.5f || p[i] > 0.502f;
+	ok(!outside, "all lie between narrow bounds");
+	wse_tensor_table_fini(&tab);
+}
+
+/* a GPT's initial weights by Model Zoo's keys: which tensors each of them is about */
+static void gpt_initials(void)
+{
+	struct wse_gpt shape = {.vocab = 64,
+				.positions = 32,
+				.seq = 32,
+				.hidden = 64,
+				.layers = 2,
+				.heads = 4,
+				.filter = 256,
+				.dev = 0.02f};
+	static const struct {
+		const char *name;
+		float low, high;
+	} want[] = {{"transformer.wte.weight", 0.3f, 0.5f},
+		    {"transformer.wpe.weight", 0.3f, 0.5f},
+		    {"transformer.h.1.attn.c_attn.weight", -0.02f, 0.02f},
+		    {"transformer.h.1.attn.c_proj.weight", -0.5f, -0.3f},
+		    {"transformer.h.0.mlp.c_fc.weight", -0.02f, 0.02f},
+		    {"transformer.h.0.mlp.c_proj.weight", -0.5f, -0.3f}};
+	struct wse_tensor_table tab = {0};
+	struct wse_model m;
+	char why[WSE_WHY];
+	uint32_t bad = 0;
+	float *p;
+
+	shape.initial = (struct wse_initial){0, 0.02f, -0.02f, 0.02f};
+	shape.embed = (struct wse_initial){0.4f, 0.1f, 0.3f, 0.5f};
+	shape.residual = (struct wse_initial){-0.4f, 0.1f, -0.5f, -0.3f};
+	wse_gpt_init(&m, &shape, why);
+	bad += m.family->tensors(&m, &tab) != 0;
+	p = malloc(tab.params * sizeof(*p));
+	wse_tensor_init(&tab, 3, p);
+	for (uint32_t k = 0; k < sizeof(want) / sizeof(*want); k++)
+		for (uint32_t i = 0; i < tab.n; i++)
+			for (size_t j = 0;
+			     j < tab.t[i].count && !strcmp(tab.t[i].name, want[k].name); j++)
+				bad += p[tab.t[i].off + j] < want[k].low ||
+				       p[tab.t[i].off + j] > want[k].high;
+	ok(!bad, "embeddings, layers and what adds to the residual each lie between their bounds");
+	free(p);
+	wse_tensor_table_fini(&tab);
+	shape.residual = shape.embed = (struct wse_initial){0};
+	wse_gpt_init(&m, &shape, why);
+	m.family->tensors(&m, &tab);
+	ok(tab.t[0].dev == 0.02f && tab.t[0].high == 0.02f && tab.t[6].dev == 0.01f &&
+		   tab.t[6].low == -0.01f,
+	   "what is not given: embeddings as the layers, the residual's smaller by the layers: %s %g",
+	   tab.t[6].name, (double)tab.t[6].high);
+	wse_tensor_table_fini(&tab);
+}
+
 int main(void)
 {
 	places();
+	many_layers();
 	bad_graphs();
 	pieces();
 	spare_tensor();
 	unit_images();
+	bounded();
+	gpt_initials();
 	return tap_end();
 }

@@ -397,11 +397,11 @@ static void refused(void)
 	ok(wse_exec_open("tpu:0", NULL, &e) == -EINVAL, "an unknown device is refused");
 	ok(wse_exec_open("oracle:rows=x", NULL, &e) == -EINVAL, "rows=x is refused");
 	wse_mlp_init(&m, 8, 16, 256, &hidden, 1, WSE_ACT_RELU);
-	ok(m.family->graph(&m, &tile, 32, 0, &g, why) == -EINVAL && strstr(why, "width 36"),
+	ok(m.family->graph(&m, &tile, 32, 0, &g, why) == -EINVAL && strstr(why, "hidden_size 36"),
 	   "a width the columns do not divide: %s", why);
 	wse_graph_fini(&g);
 	ok(wse_plan_make(&m, &tile, 64, 64, &plan, why) == -EINVAL && !plan.tokens &&
-		   strstr(why, "width 36"),
+		   strstr(why, "hidden_size 36"),
 	   "nor has it a plan: %s", why);
 	wse_plan_fini(&plan);
 	hidden = 32;

@@ -111,7 +111,7 @@ static void forged(const char *name, const char *key, const char *value, const c
 	ret = wse_st_read(path, &st, why);
 	for (uint32_t i = 0; i < st.nmeta && !ret; i++)
 		if (!strcmp(st.meta[i].key, key))
-			snprintf(st.meta[i].value, sizeof(st.meta[i].value), "%s", value);
+			st.meta[i].value = value;
 	while (!ret && n < st.nmeta && strncmp(st.meta[n].key, "sum.", 4))
 		n++;
 	st.nmeta = n;

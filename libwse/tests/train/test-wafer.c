@@ -473,7 +473,7 @@ static void memory(void)
 	   "the widest layer of 16 tokens that fits 4 columns: %d, in %u bytes; then: %s", fits,
 	   total, why);
 	ret = go("wide", WSE_MODE_TRAIN, four, 1, wide, 1, NULL, &w, &res, why);
-	ok(ret == -E2BIG && strstr(why, "use narrower layers"), "%s", why);
+	ok(ret == -E2BIG && strstr(why, "tokens per core: choose a tile of "), "%s", why);
 }
 
 /* predicted against counted cycles. They are the RTL's; the twin's time is its own */
