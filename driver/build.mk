@@ -67,13 +67,18 @@ lint-driver: $(KO_TREE)/.tree ## sparse and checkpatch over the driver
 	for p in driver/upstream/*.patch driver/upstream/6.12/*.patch; do "$$CHECKPATCH" --strict --no-tree --quiet --terse --show-types - <$$p; done
 
 SERIES := $(B)/upstream
+series-kbuild = $(if $(dry-run),: )selftests/vm/kbuild --kernel next M=$(abspath $(SERIES)/tree/drivers/accel/wse) CONFIG_DRM_ACCEL_WSE=m W=1 --no-print-directory \
+	KCFLAGS='-Werror -I$(abspath $(SERIES)/tree/include/uapi) -I$$(srctree)/include/uapi/drm'
 .PHONY: upstream-series
-upstream-series: ## the driver as patches for the newest kernel, in build/upstream; checkpatch --strict is silent, they build
+upstream-series: ## the driver as patches for the newest kernel, in build/upstream; checkpatch --strict is silent, each builds
 	@set -e; eval "$$(selftests/vm/fetch upstream || echo exit 1)"; driver/upstream/series "$$UPSTREAM" $(SERIES); \
 	mkdir $(SERIES)/core; cp -r "$$UPSTREAM"/drivers $(SERIES)/core; \
 	for p in driver/upstream/*.patch; do patch -d $(SERIES)/core -p1 -s -F0 <$$p; done
-	+@$(if $(dry-run),: )selftests/vm/kbuild --kernel next M=$(abspath $(SERIES)/tree/drivers/accel/wse) CONFIG_DRM_ACCEL_WSE=m W=1 --no-print-directory \
-		KCFLAGS='-Werror -I$(abspath $(SERIES)/tree/include/uapi) -I$$(srctree)/include/uapi/drm' modules
+	+@set -e; git=$(SERIES)/tree; last=$$(git -C $$git rev-parse HEAD); \
+	for c in $$(git -C $$git log --reverse --format=%h -- drivers/accel/wse/Makefile); do \
+		git -C $$git checkout -q $$c; git -C $$git log -1 --format='compiles: %s'; \
+		$(series-kbuild) CONFIG_DRM_ACCEL_WSE_KUNIT_TEST= wse.o; \
+	done; git -C $$git checkout -q $$last; $(series-kbuild) modules
 	@set -e; eval "$$(selftests/vm/fetch source || echo exit 1)"; ln -sf "$$KSELFTEST"/kselftest*.h $(SERIES)/tree/tools/testing/selftests/; \
 	for t in $(SERIES)/tree/tools/testing/selftests/drivers/accel/wse/*.c; do \
 		$(CC) -D_GNU_SOURCE -O2 -I$(SERIES)/tree/include/uapi -I/usr/include/libdrm -I$(SERIES)/tree/drivers/accel/wse -include assert.h -o $${t%.c} $$t; done

@@ -20,49 +20,61 @@
 static unsigned int wse_admin_timeout = 120;
 module_param_named(admin_timeout, wse_admin_timeout, uint, 0644);
 MODULE_PARM_DESC(admin_timeout,
-		 "seconds after which a command of the driver itself is given up and the device reset (120)");
+		 "seconds after which commands of the driver itself are given up and the device reset (120)");
 
-/* Takes the completion, if it is there. Caller holds wse_device.lock. */
-void wse_admin_poll(struct wse_device *wdev)
+/*
+ * So long from now on: all admin commands together of a start, a reset, the beginning or end of a
+ * lease. Caller holds hw_mutex.
+ */
+void wse_admin_deadline(struct wse_device *wdev)
+{
+	wdev->deadline = jiffies + min(READ_ONCE(wse_admin_timeout), 86400u) * HZ;
+}
+
+/* Takes the completion. How many there were, nonsense included. Caller holds wse_device.lock. */
+unsigned int wse_admin_poll(struct wse_device *wdev)
 {
 	struct wse_ring *ring = &wdev->ring[0];
 	struct wse_completion completion;
 	const char *error = NULL;
+	unsigned int took = 0;
 
 	lockdep_assert_held(&wdev->lock);
-	while (!wdev->error && wse_ring_next(ring, &completion, &error)) {
+	/* one command at a time, so there is no second one */
+	if (!wdev->error && wse_ring_next(ring, &completion, &error)) {
 		wdev->admin_status = completion.status;
 		complete(&wdev->admin_done);
+		took = 1;
 	}
 	if (error)
 		wse_dev_fail(wdev, error);
 	wse_ring_ack(wdev, ring);
+	return error ? 1 : took;
 }
 
 /* Why the command will never complete, as an errno; 0: it may. */
-static int wse_admin_lost(struct wse_device *wdev, struct wse_pulse *pulse, u64 cycles,
-			  unsigned long end)
+static int wse_admin_lost(struct wse_device *wdev, struct wse_pulse *pulse, u64 cycles)
 {
 	int ret = READ_ONCE(wdev->dead);
 
-	if (!ret && READ_ONCE(wdev->error))
+	if (!ret && (READ_ONCE(wdev->error) || READ_ONCE(wdev->held)))
 		ret = -EIO;
 	if (!ret)
 		ret = wse_dev_health(wdev, pulse);
 	/* a device that lives but does not answer would hold hw_mutex for ever */
-	if (!ret && (pulse->total > cycles || time_after(jiffies, end)))
+	if (!ret && (pulse->total > cycles || time_after(jiffies, wdev->deadline)))
 		ret = -ETIME;
 	return ret;
 }
 
 /*
  * One command, alone in its queue. Returns its status as an errno (see wse_status_errno()), or
- * -ENODEV, -EIO, -ETIME where the device does not work any more: then need_restart is set. For
- * workers, probe and removal: a process would not be killable in here.
+ * -ENODEV, -EIO, -ETIME where the device does not work any more, is held, or has not answered by
+ * the deadline: then need_restart is set. For workers, probe and removal: a process would not be
+ * killable in here.
  */
 int wse_admin(struct wse_device *wdev, const struct wse_sqe *sqe)
 {
-	unsigned long end = jiffies + min(READ_ONCE(wse_admin_timeout), 86400u) * HZ;
 	struct wse_ring *ring = &wdev->ring[0];
 	struct wse_pulse pulse = {};
 	int ret;
@@ -76,7 +88,7 @@ int wse_admin(struct wse_device *wdev, const struct wse_sqe *sqe)
 	scoped_guard(spinlock_irq, &wdev->lock) {
 		reinit_completion(&wdev->admin_done);
 		wse_ring_put(ring, sqe, NULL);
-		wse_ring_kick(wdev, ring);
+		wse_ring_kick(wdev, ring, false);
 	}
 
 	while (!wait_for_completion_timeout(&wdev->admin_done, WSE_PULSE)) {
@@ -85,8 +97,7 @@ int wse_admin(struct wse_device *wdev, const struct wse_sqe *sqe)
 			wse_admin_poll(wdev);
 		if (completion_done(&wdev->admin_done))
 			continue;
-		ret = wse_admin_lost(wdev, &pulse, le64_to_cpu(sqe->budget) + WSE_ADMIN_CYCLES,
-				     end);
+		ret = wse_admin_lost(wdev, &pulse, le64_to_cpu(sqe->budget) + WSE_ADMIN_CYCLES);
 		if (ret) {
 			wdev->need_restart = true;
 			return ret;

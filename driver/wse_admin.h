@@ -6,8 +6,9 @@ struct wse_device;
 struct wse_ring;
 struct wse_sqe;
 
+void wse_admin_deadline(struct wse_device *wdev);
 int wse_admin(struct wse_device *wdev, const struct wse_sqe *sqe);
 int wse_admin_create_queue(struct wse_device *wdev, struct wse_ring *ring, unsigned int vector);
-void wse_admin_poll(struct wse_device *wdev);
+unsigned int wse_admin_poll(struct wse_device *wdev);
 
 #endif

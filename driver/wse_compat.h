@@ -6,6 +6,8 @@
 #ifndef WSE_COMPAT_H
 #define WSE_COMPAT_H
 
+#include <linux/dma-fence.h>
+
 /* struct drm_driver had a date, and DRM_IOCTL_VERSION warned when it was missing */
 #ifdef WSE_HAVE_DRIVER_DATE
 #define WSE_DRIVER_DATE .date = "20251101",
@@ -13,8 +15,30 @@
 #define WSE_DRIVER_DATE
 #endif
 
-/* WSE_HAVE_FENCE_DETACH: the core forgets a fence's ops once it has signalled */
-/* WSE_HAVE_FENCE_LOCK: a fence can have a lock of its own */
+/* the core forgets a fence's ops once it has signalled */
+#ifdef WSE_HAVE_FENCE_DETACH
+static inline void wse_fence_detach(struct dma_fence *fence)
+{
+}
+#else
+void wse_fence_detach(struct dma_fence *fence);
+#endif
+
+/* a fence can have a lock of its own; before, it lies behind it */
+#ifdef WSE_HAVE_FENCE_LOCK
+#define WSE_FENCE_BYTES sizeof(struct dma_fence)
+
+static inline spinlock_t *wse_fence_lock(struct dma_fence *fence)
+{
+	return NULL;
+}
+#else
+#define WSE_FENCE_BYTES (sizeof(struct dma_fence) + sizeof(spinlock_t))
+spinlock_t *wse_fence_lock(struct dma_fence *fence);
+#endif
+
+void wse_compat_init(void);
+void wse_compat_exit(void);
 
 /* flags of devices got accessors */
 #ifdef WSE_HAVE_SKIP_SYNC_BIT

@@ -5,6 +5,7 @@
 #include <linux/capability.h>
 #include <linux/dma-fence.h>
 #include <linux/slab.h>
+#include <linux/timekeeping.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
@@ -28,6 +29,7 @@ struct wse_ctx *wse_ctx_alloc(struct wse_device *wdev)
 	ctx->timelines = dma_fence_context_alloc(sets);
 	ctx->pid = task_tgid_nr(current);
 	get_task_comm(ctx->comm, current);
+	ctx->boot = -EAGAIN;
 	INIT_LIST_HEAD(&ctx->waiting);
 	init_waitqueue_head(&ctx->wait);
 	return ctx;
@@ -123,30 +125,48 @@ void wse_ctx_read_fault(struct wse_ctx *ctx)
 		fault.pc);
 }
 
+/* What the owner of the lease has used and is not in its busy yet. Caller holds wse_device.lock. */
+static u64 wse_busy_since(struct wse_device *wdev)
+{
+	u64 now = ktime_get_ns(), sum = 0;
+	unsigned int q;
+
+	lockdep_assert_held(&wdev->lock);
+	for (q = 1; q < wdev->nrings; q++)
+		if (wdev->ring[q].busy_since)
+			sum += now - wdev->ring[q].busy_since;
+	return sum;
+}
+
 /*
- * What the file has used, see Documentation/gpu/drm-usage-stats.rst and uapi/README.md. Device
- * cycles, of which the device itself says how many there were in all: the time and the frequency of
- * an emulated one are those of the machine below.
+ * What the file has used, see Documentation/gpu/drm-usage-stats.rst and uapi/README.md. The host's
+ * time that its queues had commands, and device cycles that these executed, of which the device
+ * itself says how many there were in all.
  */
 void wse_show_fdinfo(struct drm_printer *p, struct drm_file *file)
 {
 	struct wse_device *wdev = to_wse_device(file->minor->dev);
 	struct wse_file *priv = file->driver_priv;
-	u64 cmds, cycles;
+	u64 cmds, cycles, busy;
 	bool held;
 	int idx;
 
 	scoped_guard(spinlock_irq, &wdev->lock) {
 		cmds = priv->cmds;
 		cycles = priv->cycles;
+		busy = priv->busy;
 		held = priv->ctx;
 		if (held) {
 			cmds += priv->ctx->cmds;
 			cycles += priv->ctx->cycles;
+			busy += priv->ctx->busy;
+			if (priv->ctx == wdev->ctx)
+				busy += wse_busy_since(wdev);
 		}
 	}
 
 	drm_printf(p, "drm-engine-capacity-queue:\t%u\n", wdev->geom.queues);
+	drm_printf(p, "drm-engine-queue:\t%llu ns\n", busy);
 	drm_printf(p, "drm-cycles-queue:\t%llu\n", cycles);
 	if (drm_dev_enter(&wdev->drm, &idx)) {
 		drm_printf(p, "drm-total-cycles-queue:\t%llu\n", wse_dev_cycles(wdev));

@@ -34,13 +34,14 @@ struct wse_ctx {
 	pid_t pid; /* whose it is, as for comm; constant */
 	char comm[TASK_COMM_LEN];
 	struct list_head waiting; /* wse_device.waiters */
-	int boot; /* of the firmware: -EINPROGRESS once it is due, then how it ended */
+	int boot; /* of the firmware: -EAGAIN, -EINPROGRESS once it is due, then how it ended */
 	bool ending;		/* the file has let go of it: the lease ends once it is clean */
 	int err;		/* what submits get: 0 as long as the context lives */
 	unsigned int njobs;	/* accepted and not finished */
 	u64 cmds;		/* completed */
 	u64 cycles;		/* that these executed */
-	wait_queue_head_t wait; /* for njobs */
+	u64 busy;		/* ns that queues had commands of it, of all queues together */
+	wait_queue_head_t wait; /* for njobs, the lease, boot */
 	struct wse_ctx_fault first;
 	struct drm_wse_fault fault; /* hw_mutex; status 0: none */
 	u64 timelines; /* context of the fences of no queue; constant */
@@ -50,7 +51,8 @@ struct wse_ctx {
 /* What an open file has. */
 struct wse_file {
 	struct wse_ctx *ctx; /* wse_device.lock, as for the rest */
-	u64 cmds, cycles;    /* of its contexts of before */
+	bool in_line;	     /* one of its threads waits for the lease */
+	u64 cmds, cycles, busy; /* of its contexts of before */
 };
 
 struct wse_ctx *wse_ctx_alloc(struct wse_device *wdev);

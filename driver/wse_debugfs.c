@@ -2,7 +2,11 @@
 /*
  * What the driver knows of a device, for people: files in debugfs, of which a core dump has the
  * texts too. Nothing here reads the device.
+ *
+ * And list_bytes, for tests: page lists in pieces, which a host that is short of contiguous memory
+ * makes, of buffers that are small.
  */
+#include <linux/debugfs.h>
 #include <linux/seq_file.h>
 
 #include <drm/drm_debugfs.h>
@@ -119,4 +123,5 @@ static const struct drm_debugfs_info wse_debugfs_files[] = {
 void wse_debugfs_init(struct wse_device *wdev)
 {
 	drm_debugfs_add_files(&wdev->drm, wse_debugfs_files, ARRAY_SIZE(wse_debugfs_files));
+	debugfs_create_u32("list_bytes", 0600, wdev->drm.debugfs_root, &wdev->list_bytes);
 }

@@ -22,7 +22,9 @@ struct wse_ctx;
 
 /* What one remembers from one look at the device to the next. */
 struct wse_pulse {
-	unsigned long begin; /* jiffies of the first look; the watchdog's */
+	u64 progress; /* wse_device.progress at the first look; the watchdog's */
+	unsigned long begin;	 /* jiffies of the first look; the watchdog's, as in_budget */
+	unsigned long in_budget; /* jiffies of the last look that found budget left */
 	u32 cycles; /* low half of the counter */
 	u64 total;  /* cycles since the first look */
 	unsigned int looks;
@@ -63,7 +65,8 @@ struct wse_device {
 	struct mutex hw_mutex; /* see above, as for the other locks */
 	bool clean;	       /* hw_mutex: SRAM is zero, cores are held, nothing is routed */
 	bool need_restart;     /* hw_mutex: the admin queue cannot be trusted any more */
-	bool held;	       /* hw_mutex: somebody else resets it or takes its power: hands off */
+	bool held;	       /* the PCI core resets it or takes its power; see wse_hold() */
+	unsigned long deadline;	/* hw_mutex: jiffies until which admin commands are waited for */
 	u64 resets;	       /* hw_mutex */
 	struct completion admin_done;
 	u16 admin_status; /* written before admin_done */
@@ -74,6 +77,7 @@ struct wse_device {
 	struct list_head active;  /* jobs in the rings */
 	unsigned int inflight;	  /* commands in I/O rings */
 	u64 completions;
+	u64 progress; /* grows when commands end, somehow, and when an idle device gets some */
 	const char *error; /* not NULL: the device misbehaved in this way, reset it */
 	u32 next_ctx;
 	char *dump_room;   /* for a core dump, or NULL */
@@ -88,7 +92,6 @@ struct wse_device {
 
 	struct wse_ctx *ctx; /* owner of the lease; lock, and to NULL only with hw_mutex */
 	struct list_head waiters; /* contexts that wait for it, in order; lock */
-	wait_queue_head_t lease_wait;
 	struct drm_wse_fault last_fault; /* of any context; lock */
 
 	/*
@@ -104,6 +107,7 @@ struct wse_device {
 	struct workqueue_struct *slow_wq;
 	struct work_struct dump_work;
 	struct delayed_work reap_work;
+	struct delayed_work recovery; /* gives up waiting for the PCI core's */
 	struct wse_pulse pulse; /* the watchdog's own */
 	struct llist_head reap; /* jobs to let go of */
 
@@ -118,6 +122,7 @@ struct wse_device {
 
 	struct mutex bo_lock; /* bos, and the page lists of those in it */
 	struct list_head bos;
+	u32 list_bytes; /* of a page list that may lie in pieces beyond; less only for tests */
 };
 
 #define to_wse_device(d) container_of(d, struct wse_device, drm)

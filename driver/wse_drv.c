@@ -27,6 +27,10 @@
 #include "wse_power.h"
 #include "wse_reset.h"
 
+static char *wse_id;
+module_param_named(id, wse_id, charp, 0444);
+MODULE_PARM_DESC(id, "vendor:device in hexadecimal, another PCI ID that wafers have");
+
 int wse_query_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct wse_device *wdev = to_wse_device(drm);
@@ -145,9 +149,9 @@ void wse_init_early(struct wse_device *wdev)
 	INIT_LIST_HEAD(&wdev->pending);
 	INIT_LIST_HEAD(&wdev->active);
 	INIT_LIST_HEAD(&wdev->bos);
+	wdev->list_bytes = WSE_LIST_BYTES;
 	INIT_LIST_HEAD(&wdev->waiters);
 	init_llist_head(&wdev->reap);
-	init_waitqueue_head(&wdev->lease_wait);
 	init_completion(&wdev->admin_done);
 	wse_fw_init(wdev);
 	INIT_WORK(&wdev->push_work, wse_push_work);
@@ -156,6 +160,7 @@ void wse_init_early(struct wse_device *wdev)
 	INIT_WORK(&wdev->dump_work, wse_dump_work);
 	INIT_DELAYED_WORK(&wdev->reap_work, wse_reap_work);
 	INIT_DELAYED_WORK(&wdev->watchdog, wse_watchdog);
+	INIT_DELAYED_WORK(&wdev->recovery, wse_recovery_failed);
 }
 
 static int wse_init(struct wse_device *wdev)
@@ -215,6 +220,8 @@ static int wse_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (ret)
 		return ret;
 	pci_set_master(pdev);
+	/* for wse_slot_reset() */
+	pci_save_state(pdev);
 	ret = wse_irq_request(wdev);
 	if (ret)
 		goto stop;
@@ -247,6 +254,7 @@ static void wse_remove(struct pci_dev *pdev)
 	/* all who wait, for the lease or the device, give up: drm_dev_unplug() waits for them */
 	wse_set_dead(wdev);
 	drm_dev_unplug(&wdev->drm);
+	cancel_delayed_work_sync(&wdev->recovery);
 	wse_stop(wdev);
 	wse_gem_remove(wdev);
 }
@@ -274,8 +282,23 @@ static struct pci_driver wse_pci_driver = {
 
 static int __init wse_module_init(void)
 {
-	wse_fences_init();
-	return pci_register_driver(&wse_pci_driver);
+	unsigned int vendor, device;
+	char rest;
+	int ret;
+
+	if (wse_id && sscanf(wse_id, "%4x:%4x%c", &vendor, &device, &rest) != 2) {
+		pr_err("wse: id=%s is no vendor:device in hexadecimal, such as id=1b36:0e57\n",
+		       wse_id);
+		return -EINVAL;
+	}
+	wse_compat_init();
+	ret = pci_register_driver(&wse_pci_driver);
+	if (ret || !wse_id)
+		return ret;
+	ret = pci_add_dynid(&wse_pci_driver, vendor, device, PCI_ANY_ID, PCI_ANY_ID, 0, 0, 0);
+	if (ret)
+		pci_unregister_driver(&wse_pci_driver);
+	return ret;
 }
 module_init(wse_module_init);
 
@@ -283,6 +306,7 @@ static void __exit wse_module_exit(void)
 {
 	pci_unregister_driver(&wse_pci_driver);
 	wse_fences_exit();
+	wse_compat_exit();
 }
 module_exit(wse_module_exit);
 

@@ -6,6 +6,7 @@
  * published once they have signalled. So there is a buffer from the beginning.
  */
 #include <linux/devcoredump.h>
+#include <linux/seq_buf.h>
 #include <linux/vmalloc.h>
 
 #include <drm/drm_print.h>
@@ -107,16 +108,22 @@ static void wse_dump_print(struct wse_device *wdev, struct drm_printer *p, const
 	drm_puts(p, "\n# jobs\n");
 	wse_show_jobs(wdev, p);
 	drm_puts(p, "\n# commands\n");
-	scoped_guard(spinlock_irq, &wdev->lock)
-		for (i = 0; i < wdev->nrings; i++)
+	for (i = 0; i < wdev->nrings; i++)
+		scoped_guard(spinlock_irq, &wdev->lock)
 			wse_dump_ring(&wdev->ring[i], p);
+}
+
+/* drm_coredump_printer() allocates where its buffer ends. */
+static void wse_dump_printfn(struct drm_printer *p, struct va_format *vaf)
+{
+	seq_buf_printf(p->arg, "%pV", vaf);
 }
 
 /* Before a reset, which empties the rings. Caller holds hw_mutex and queues dump_work then. */
 void wse_dump_take(struct wse_device *wdev, const char *why)
 {
-	struct drm_print_iterator iter = { .remain = WSE_DUMP_BYTES };
-	struct drm_printer p = drm_coredump_printer(&iter);
+	struct seq_buf text;
+	struct drm_printer p = { .printfn = wse_dump_printfn, .arg = &text };
 	char *dump;
 
 	lockdep_assert_held(&wdev->hw_mutex);
@@ -128,11 +135,12 @@ void wse_dump_take(struct wse_device *wdev, const char *why)
 	}
 	if (!dump)
 		return;
-	iter.data = dump;
+	seq_buf_init(&text, dump, WSE_DUMP_BYTES);
 	wse_dump_print(wdev, &p, why);
 	scoped_guard(spinlock_irq, &wdev->lock) {
 		wdev->dump = dump;
-		wdev->dump_bytes = WSE_DUMP_BYTES - iter.remain;
+		/* seq_buf_used() counts the last 0 of a text that was cut off */
+		wdev->dump_bytes = strlen(dump);
 	}
 }
 

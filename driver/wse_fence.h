@@ -15,7 +15,6 @@ struct wse_ctx;
 DEFINE_LOCK_GUARD_0(wse_signalling, _T->cookie = dma_fence_begin_signalling(),
 		    dma_fence_end_signalling(_T->cookie), bool cookie)
 
-void wse_fences_init(void);
 void wse_fences_exit(void);
 struct dma_fence *wse_fence_alloc(void);
 void wse_fence_free(struct dma_fence *fence);

@@ -6,7 +6,6 @@
  * Synchronization is explicit (syncobjs). For others, buffers carry fences in their reservation
  * objects, see wse_resv.c.
  */
-#include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -22,7 +21,7 @@
 /* Takes a buffer away from the device. Its pages stay, for whoever has mapped them. */
 static void wse_bo_unmap(struct wse_device *wdev, struct wse_bo *bo)
 {
-	struct dma_buf_attachment *attach = bo->shmem.base.import_attach;
+	struct dma_buf_attachment *attach = bo->attach;
 	struct sg_table *sgt = bo->shmem.sgt;
 
 	lockdep_assert_held(&wdev->bo_lock);
@@ -39,8 +38,7 @@ static void wse_bo_unmap(struct wse_device *wdev, struct wse_bo *bo)
 	if (attach) {
 		dma_buf_unmap_attachment_unlocked(attach, sgt, DMA_BIDIRECTIONAL);
 		/* exporters may keep the mapping for as long as there is an attachment */
-		bo->detached = attach->dmabuf;
-		bo->shmem.base.import_attach = NULL;
+		bo->attach = NULL;
 		dma_buf_detach(attach->dmabuf, attach);
 		return;
 	}
@@ -54,11 +52,14 @@ void wse_gem_free(struct drm_gem_object *obj)
 {
 	struct wse_device *wdev = to_wse_device(obj->dev);
 	struct wse_bo *bo = to_wse_bo(obj);
-	struct dma_buf *dma_buf;
+	struct dma_buf *dma_buf = NULL;
 
-	scoped_guard(mutex, &wdev->bo_lock) {
+	scoped_guard(mutex, &wdev->bo_lock)
 		wse_bo_unmap(wdev, bo);
-		dma_buf = bo->detached;
+	if (obj->import_attach) {
+		dma_buf = obj->import_attach->dmabuf;
+		/* the helper would detach it */
+		obj->import_attach = NULL;
 	}
 	if (bo->pages)
 		wse_pages_free(bo);
@@ -125,7 +126,8 @@ static int wse_bo_build(struct wse_device *wdev, struct wse_bo *bo, struct sg_ta
 		bo->buf.addr = sg_dma_address(sgt->sgl);
 		bo->buf.pshift = 0;
 	} else {
-		ret = wse_list_build(wdev->drm.dev, &bo->list, sgt, bo->buf.size, bo->buf.pshift);
+		ret = wse_list_build(wdev->drm.dev, &bo->list, sgt, bo->buf.size, bo->buf.pshift,
+				     READ_ONCE(wdev->list_bytes));
 		if (ret)
 			return ret;
 		bo->buf.addr = bo->list.block[0].dma;
@@ -233,6 +235,7 @@ struct drm_gem_object *wse_gem_import_sgt(struct drm_device *drm, struct dma_buf
 	obj = drm_gem_shmem_prime_import_sg_table(drm, attach, sgt);
 	if (IS_ERR(obj))
 		return obj;
+	to_wse_bo(obj)->attach = attach;
 	ret = wse_bo_build(to_wse_device(drm), to_wse_bo(obj), sgt);
 	if (ret) {
 		/* the table stays the caller's */
@@ -247,6 +250,9 @@ struct drm_gem_object *wse_gem_import_sgt(struct drm_device *drm, struct dma_buf
  * From another driver, or another wafer. We are no dynamic importer: the core has the exporter pin
  * its memory and waits for the fences of moving and clearing it (DMA_RESV_USAGE_KERNEL) before we
  * get the mapping, so that no submit has to.
+ *
+ * The attachment goes with the device, but the core looks at obj->import_attach, and what it points
+ * to, for as long as the buffer lives, without a lock. So that points to a stand-in in the buffer.
  */
 struct drm_gem_object *wse_gem_import(struct drm_device *drm, struct dma_buf *dma_buf)
 {
@@ -256,6 +262,12 @@ struct drm_gem_object *wse_gem_import(struct drm_device *drm, struct dma_buf *dm
 	if (!drm_dev_enter(drm, &idx))
 		return ERR_PTR(-ENODEV);
 	obj = drm_gem_prime_import(drm, dma_buf);
+	/* not where it was our own buffer all the time */
+	if (!IS_ERR(obj) && obj->import_attach) {
+		to_wse_bo(obj)->seen.dmabuf = dma_buf;
+		to_wse_bo(obj)->seen.dev = drm->dev;
+		obj->import_attach = &to_wse_bo(obj)->seen;
+	}
 	drm_dev_exit(idx);
 	return obj;
 }

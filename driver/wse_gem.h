@@ -2,6 +2,8 @@
 #ifndef WSE_GEM_H
 #define WSE_GEM_H
 
+#include <linux/dma-buf.h>
+
 #include <drm/drm_gem_shmem_helper.h>
 
 #include "wse_cmd.h"
@@ -16,7 +18,8 @@ struct wse_bo {
 	struct list_head link; /* wse_device.bos, while the device can reach it; bo_lock */
 	struct wse_list list;  /* of pages of 2^pshift bytes, unless the buffer is direct */
 	struct page **pages;   /* of a host where others bounce, see wse_pages.c; else NULL */
-	struct dma_buf *detached; /* where an import came from whose device has left; bo_lock */
+	struct dma_buf_attachment *attach; /* of an import, until the device leaves; bo_lock */
+	struct dma_buf_attachment seen; /* what the core sees of it, see wse_gem_import() */
 };
 
 static inline struct wse_bo *to_wse_bo(struct drm_gem_object *obj)

@@ -2,6 +2,9 @@
 /*
  * Interrupts: one vector per ring, or one for all. Edge triggered messages which may have been
  * merged on their way, so a handler looks at the rings and never counts.
+ *
+ * The hard handler takes completions itself, since a switch to a thread costs more than most jobs
+ * have to be completed. But it takes a batch at most: the rest of a ring is its thread's affair.
  */
 #include <linux/interrupt.h>
 
@@ -10,6 +13,9 @@
 #include "wse_fence.h"
 #include "wse_irq.h"
 #include "wse_job.h"
+
+/* Completions that are taken at a time, with interrupts off. */
+#define WSE_IRQ_BATCH 256u
 
 static void wse_free_vectors(void *pdev)
 {
@@ -37,44 +43,73 @@ unsigned int wse_irq_vector(const struct wse_device *wdev, unsigned int ring)
 	return wdev->nvectors > 1 ? ring : 0;
 }
 
-static void wse_process(struct wse_device *wdev, unsigned int first, unsigned int n)
+/* Takes what these rings have, WSE_IRQ_BATCH completions at most. How many it took. */
+static unsigned int wse_process(struct wse_device *wdev, unsigned int first, unsigned int n)
 {
+	unsigned int left = WSE_IRQ_BATCH;
 	bool more;
 	LIST_HEAD(done);
 
 	guard(wse_signalling)();
 	scoped_guard(spinlock_irqsave, &wdev->lock) {
-		for (; n; n--, first++) {
-			if (first)
-				wse_jobs_poll(wdev, &wdev->ring[first], &done);
-			else
-				wse_admin_poll(wdev);
-		}
+		for (; n && left; n--, first++)
+			left -= first ? wse_jobs_poll(wdev, &wdev->ring[first], left, &done) :
+					wse_admin_poll(wdev);
 		more = !list_empty(&wdev->pending);
 	}
 	wse_jobs_signal(wdev, &done);
 	if (more)
 		queue_work(wdev->wq, &wdev->push_work);
+	return WSE_IRQ_BATCH - left;
 }
 
-/* Looks at all rings without having been told to. */
+/* Looks at all rings without having been told to. Not for hard interrupts. */
 void wse_irq_poll(struct wse_device *wdev)
 {
-	wse_process(wdev, 0, wdev->nrings);
+	while (wse_process(wdev, 0, wdev->nrings) == WSE_IRQ_BATCH)
+		cond_resched();
+}
+
+static irqreturn_t wse_irq_hard(struct wse_device *wdev, unsigned int first, unsigned int n)
+{
+	unsigned int took = wse_process(wdev, first, n);
+
+	if (!took)
+		return IRQ_NONE;
+	return took < WSE_IRQ_BATCH ? IRQ_HANDLED : IRQ_WAKE_THREAD;
 }
 
 static irqreturn_t wse_irq_all(int irq, void *data)
+{
+	struct wse_device *wdev = data;
+
+	return wse_irq_hard(wdev, 0, wdev->nrings);
+}
+
+static irqreturn_t wse_irq_all_thread(int irq, void *data)
 {
 	wse_irq_poll(data);
 	return IRQ_HANDLED;
 }
 
+static struct wse_device *wse_ring_device(struct wse_ring *ring)
+{
+	return container_of(ring - ring->id, struct wse_device, ring[0]);
+}
+
 static irqreturn_t wse_irq_one(int irq, void *data)
 {
 	struct wse_ring *ring = data;
-	struct wse_device *wdev = container_of(ring - ring->id, struct wse_device, ring[0]);
 
-	wse_process(wdev, ring->id, 1);
+	return wse_irq_hard(wse_ring_device(ring), ring->id, 1);
+}
+
+static irqreturn_t wse_irq_one_thread(int irq, void *data)
+{
+	struct wse_ring *ring = data;
+
+	while (wse_process(wse_ring_device(ring), ring->id, 1) == WSE_IRQ_BATCH)
+		cond_resched();
 	return IRQ_HANDLED;
 }
 
@@ -85,11 +120,11 @@ int wse_irq_request(struct wse_device *wdev)
 	int ret;
 
 	if (wdev->nvectors == 1)
-		return devm_request_irq(&pdev->dev, pci_irq_vector(pdev, 0), wse_irq_all, 0, "wse",
-					wdev);
+		return devm_request_threaded_irq(&pdev->dev, pci_irq_vector(pdev, 0), wse_irq_all,
+						 wse_irq_all_thread, 0, "wse", wdev);
 	for (i = 0; i < wdev->nvectors; i++) {
-		ret = devm_request_irq(&pdev->dev, pci_irq_vector(pdev, i), wse_irq_one, 0, "wse",
-				       &wdev->ring[i]);
+		ret = devm_request_threaded_irq(&pdev->dev, pci_irq_vector(pdev, i), wse_irq_one,
+						wse_irq_one_thread, 0, "wse", &wdev->ring[i]);
 		if (ret)
 			return ret;
 	}

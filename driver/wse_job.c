@@ -10,6 +10,7 @@
  * to repair.
  */
 #include <linux/slab.h>
+#include <linux/timekeeping.h>
 
 #include <drm/drm_gem.h>
 
@@ -108,12 +109,31 @@ static bool wse_job_fits(const struct wse_device *wdev, const struct wse_job *jo
 	return true;
 }
 
+/* Does the device take the doorbells of several rings as one (DB.MORE)? */
+static bool wse_takes_batches(const struct wse_device *wdev)
+{
+	return (wdev->abi & WSE_ABI_MINOR_MASK) >= WSE_MINOR_BATCHES;
+}
+
+/* What the ring had belonged to the lease's owner. Caller holds wse_device.lock. */
+static void wse_ring_idle(struct wse_device *wdev, struct wse_ring *ring)
+{
+	if (ring->busy_since && wdev->ctx)
+		wdev->ctx->busy += ktime_get_ns() - ring->busy_since;
+	ring->busy_since = 0;
+}
+
 static void wse_job_issue(struct wse_device *wdev, struct wse_job *job)
 {
+	bool batches = wse_takes_batches(wdev);
 	u32 before[WSE_MAX_QUEUES], i;
+	u64 now = ktime_get_ns();
 
-	for (i = 1; i < wdev->nrings; i++)
+	for (i = 1; i < wdev->nrings; i++) {
 		before[i] = wdev->ring[i].state.seq;
+		if (job->need[i] && !wdev->ring[i].busy_since)
+			wdev->ring[i].busy_since = now;
+	}
 	for (i = 0; i < job->ncmd; i++) {
 		struct wse_job_cmd *cmd = &job->cmd[i];
 
@@ -126,17 +146,42 @@ static void wse_job_issue(struct wse_device *wdev, struct wse_job *job)
 					 all ? before[queue] : job->cmd[cmd->wait_cmd].seq,
 					 &cmd->sqe);
 		}
+		/* not yet in the rings for a device that hears of one ring after the other */
+		if (cmd->sqe.opcode == WSE_OP_START && !batches)
+			cmd->sqe.flags &= ~WSE_SQF_CLOSED;
 		cmd->seq = wse_ring_put(&wdev->ring[cmd->queue], &cmd->sqe, job);
 	}
+	if (!wdev->inflight)
+		wdev->progress++;
 	wdev->inflight += job->ncmd;
 	trace_wse_issue(job);
 }
 
-/* Moves pending jobs into the rings as far as they go, then one doorbell for each ring. */
+/*
+ * One doorbell for each ring that has got something. The device acts on all of them with the last:
+ * a processor that the host takes away between two must not make a START look stuck whose streams
+ * lie in a ring that the device has not been told of.
+ */
+static void wse_kick_rings(struct wse_device *wdev)
+{
+	struct wse_ring *last = NULL;
+	unsigned int q;
+
+	for (q = 1; q < wdev->nrings; q++) {
+		if (!wdev->ring[q].state.doorbell_pending)
+			continue;
+		if (last)
+			wse_ring_kick(wdev, last, wse_takes_batches(wdev));
+		last = &wdev->ring[q];
+	}
+	if (last)
+		wse_ring_kick(wdev, last, false);
+}
+
+/* Moves pending jobs into the rings as far as they go, then tells the device. */
 static void wse_push(struct wse_device *wdev)
 {
 	struct wse_job *job;
-	unsigned int q;
 
 	lockdep_assert_held(&wdev->lock);
 	while ((job = list_first_entry_or_null(&wdev->pending, struct wse_job, link))) {
@@ -148,8 +193,7 @@ static void wse_push(struct wse_device *wdev)
 		wse_job_issue(wdev, job);
 		list_move_tail(&job->link, &wdev->active);
 	}
-	for (q = 1; q < wdev->nrings; q++)
-		wse_ring_kick(wdev, &wdev->ring[q]);
+	wse_kick_rings(wdev);
 	/* it ends by itself when nothing is in flight */
 	if (wdev->inflight && !delayed_work_pending(&wdev->watchdog))
 		queue_delayed_work(wdev->wq, &wdev->watchdog, WSE_FIRST_LOOK);
@@ -167,7 +211,7 @@ void wse_push_work(struct work_struct *work)
 /*
  * Accepts the job: from here on its fence will signal, and nothing can fail. It may be cancelled at
  * any time after this, so *fence is a reference of the caller's own. -EIO, -ENODEV or -ENOENT if
- * its context is lost, or gone.
+ * its context is lost, or gone; -EAGAIN if it has as many jobs as it may.
  */
 int wse_job_queue(struct wse_job *job, struct dma_fence **fence)
 {
@@ -179,6 +223,8 @@ int wse_job_queue(struct wse_job *job, struct dma_fence **fence)
 		ret = wdev->dead ?: ctx->err;
 		if (ret)
 			return ret;
+		if (ctx->njobs >= WSE_MAX_JOBS)
+			return -EAGAIN;
 		wse_fence_init(job->fence, ctx, job->queues);
 		job->timeline = job->fence->context;
 		job->seqno = job->fence->seqno;
@@ -217,6 +263,7 @@ static void wse_job_complete(struct wse_device *wdev, unsigned int queue,
 
 	wdev->inflight--;
 	wdev->completions++;
+	wdev->progress++;
 	job->left--;
 	job->ctx->cmds++;
 	job->ctx->cycles += c->cycles;
@@ -241,34 +288,46 @@ static void wse_job_complete(struct wse_device *wdev, unsigned int queue,
 }
 
 /*
- * Takes all completions of an I/O ring that are there; jobs that end with them go to the list done.
- * Caller holds wse_device.lock.
+ * Takes the completions of an I/O ring that are there, max at most; jobs that end with them go to
+ * the list done. How many there were, nonsense included. Caller holds wse_device.lock.
  */
-void wse_jobs_poll(struct wse_device *wdev, struct wse_ring *ring, struct list_head *done)
+unsigned int wse_jobs_poll(struct wse_device *wdev, struct wse_ring *ring, unsigned int max,
+			   struct list_head *done)
 {
 	struct wse_completion completion;
 	const char *error = NULL;
+	unsigned int took;
 
 	lockdep_assert_held(&wdev->lock);
-	while (!wdev->error && wse_ring_next(ring, &completion, &error))
+	for (took = 0; took < max && !wdev->error && wse_ring_next(ring, &completion, &error);
+	     took++)
 		wse_job_complete(wdev, ring->id, &completion, done);
-	if (error)
+	if (error) {
 		wse_dev_fail(wdev, error);
+		took++;
+	}
+	if (ring->state.head == ring->state.tail)
+		wse_ring_idle(wdev, ring);
 	wse_ring_ack(wdev, ring);
+	return took;
 }
 
 /* Ends all jobs: nothing of them executes any more. Caller holds wse_device.lock. */
 void wse_jobs_fail(struct wse_device *wdev, int err, struct list_head *done)
 {
 	struct wse_job *job, *next;
+	unsigned int q;
 
 	lockdep_assert_held(&wdev->lock);
+	for (q = 1; q < wdev->nrings; q++)
+		wse_ring_idle(wdev, &wdev->ring[q]);
 	list_splice_init(&wdev->pending, wdev->active.prev);
 	list_for_each_entry_safe(job, next, &wdev->active, link) {
 		if (!job->err && job->left)
 			job->err = err;
 		wse_job_finish(job, done);
 	}
+	wdev->progress++;
 	wdev->inflight = 0;
 }
 

@@ -70,7 +70,8 @@ DEFINE_FREE(wse_job, struct wse_job *, wse_job_put(_T))
 int wse_job_queue(struct wse_job *job, struct dma_fence **fence);
 void wse_job_wait_dep(struct wse_job *job, struct wse_dep *dep);
 void wse_job_ready(struct wse_job *job);
-void wse_jobs_poll(struct wse_device *wdev, struct wse_ring *ring, struct list_head *done);
+unsigned int wse_jobs_poll(struct wse_device *wdev, struct wse_ring *ring, unsigned int max,
+			   struct list_head *done);
 void wse_jobs_fail(struct wse_device *wdev, int err, struct list_head *done);
 void wse_jobs_signal(struct wse_device *wdev, struct list_head *done);
 void wse_jobs_reap(struct wse_device *wdev);

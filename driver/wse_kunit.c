@@ -15,6 +15,7 @@
 #include "wse_cmd.h"
 #include "wse_ctx.h"
 #include "wse_dev.h"
+#include "wse_dump.h"
 #include "wse_job.h"
 #include "wse_lease.h"
 #include "wse_list.h"
@@ -335,7 +336,9 @@ static void wse_lists(struct kunit *test)
 		struct sg_table *sgt = wse_scattered(test, cases[i].pages, cases[i].pshift);
 		size_t size = (cases[i].pages << cases[i].pshift) - cases[i].cut;
 
-		KUNIT_ASSERT_EQ(test, 0, wse_list_build(dev, &list, sgt, size, cases[i].pshift));
+		KUNIT_ASSERT_EQ(test, 0,
+				wse_list_build(dev, &list, sgt, size, cases[i].pshift,
+					       WSE_LIST_BYTES));
 		KUNIT_EXPECT_EQ(test, 1, list.nblocks);
 		wse_check_list(test, &list, sgt, size, cases[i].pshift);
 		wse_list_free(dev, &list);
@@ -356,7 +359,7 @@ static void wse_lists_in_pieces(struct kunit *test)
 		struct sg_table *sgt = wse_scattered(test, sizes[i], 12);
 		size_t size = sizes[i] << 12, off;
 
-		KUNIT_ASSERT_EQ(test, 0, wse_list_build_within(dev, &list, sgt, size, 12, 4096));
+		KUNIT_ASSERT_EQ(test, 0, wse_list_build(dev, &list, sgt, size, 12, 4096));
 		KUNIT_EXPECT_EQ(test, DIV_ROUND_UP(sizes[i], 256) - 1, list.nblocks);
 		wse_check_list(test, &list, sgt, size, 12);
 		step = list.step;
@@ -475,6 +478,62 @@ static void wse_bus_lost(struct kunit *test)
 	wse_ctx_put(ctx);
 }
 
+/* An error that was reported, and never again a word of it. */
+static void wse_bus_not_recovered(struct kunit *test)
+{
+	struct wse_device *wdev = wse_test_gone_device(test);
+	struct wse_ctx *ctx = wse_ctx_alloc(wdev);
+
+	KUNIT_ASSERT_NOT_NULL(test, ctx);
+	KUNIT_EXPECT_TRUE(test, PCI_ERS_RESULT_NEED_RESET ==
+			  wse_error_handlers.error_detected(wse_pdev(wdev), pci_channel_io_frozen));
+	KUNIT_EXPECT_EQ(test, 0, READ_ONCE(wdev->dead));
+	/* does not wait for the delay to be over */
+	flush_delayed_work(&wdev->recovery);
+	KUNIT_EXPECT_EQ(test, -ENODEV, READ_ONCE(wdev->dead));
+	KUNIT_EXPECT_EQ(test, -ENODEV, wse_lease_get(ctx, true));
+	wse_ctx_put(ctx);
+}
+
+/* --- core dumps: wse_dump.c ------------------------------------------------------------------- */
+
+/*
+ * More than there is room for, from rings under a spinlock: the end is cut off, and nothing is
+ * allocated, which lockdep and the core would complain about.
+ */
+static void wse_dump_of_full_rings(struct kunit *test)
+{
+	struct wse_device *wdev = wse_test_gone_device(test);
+	unsigned int i, k;
+
+	wdev->nrings = WSE_MAX_QUEUES;
+	wdev->faults = kunit_kcalloc(test, WSE_FAULTS, sizeof(*wdev->faults), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, wdev->faults);
+	memset(wdev->faults, 0xff, WSE_FAULTS * sizeof(*wdev->faults));
+	for (i = 0; i < wdev->nrings; i++) {
+		struct wse_ring *ring = &wdev->ring[i];
+
+		ring->id = i;
+		ring->state = wse_new_ring(64);
+		ring->sq = kunit_kcalloc(test, 64, sizeof(*ring->sq), GFP_KERNEL);
+		ring->cq = kunit_kcalloc(test, 64, sizeof(*ring->cq), GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, ring->sq);
+		KUNIT_ASSERT_NOT_NULL(test, ring->cq);
+		memset(ring->sq, 0xff, 64 * sizeof(*ring->sq));
+		for (k = 0; k < 63; k++)
+			wse_ring_claim(&ring->state);
+		for (k = 0; k < 31; k++)
+			KUNIT_ASSERT_NULL(test, wse_ring_take(&ring->state, k, 63));
+	}
+	wse_dump_room(wdev);
+	scoped_guard(mutex, &wdev->hw_mutex)
+		wse_dump_take(wdev, "KUnit wants one");
+	KUNIT_ASSERT_NOT_NULL(test, wdev->dump);
+	KUNIT_EXPECT_EQ(test, 65535, wdev->dump_bytes);
+	KUNIT_EXPECT_EQ(test, 0, strncmp(wdev->dump, "wse core dump 1\nwhy: KUnit", 26));
+	wse_dump_free(wdev);
+}
+
 static struct kunit_case wse_cases[] = {
 	KUNIT_CASE(wse_ring_fills_up),
 	KUNIT_CASE(wse_ring_of_two),
@@ -488,6 +547,8 @@ static struct kunit_case wse_cases[] = {
 	KUNIT_CASE(wse_lists_in_pieces),
 	KUNIT_CASE(wse_lease_lost_at_once),
 	KUNIT_CASE(wse_bus_lost),
+	KUNIT_CASE(wse_bus_not_recovered),
+	KUNIT_CASE(wse_dump_of_full_rings),
 	{}
 };
 

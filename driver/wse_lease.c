@@ -87,19 +87,22 @@ static void wse_lease_drop(struct wse_ctx *ctx)
 /* The lease of ctx, which was dropped, has ended; false if this process is being killed. */
 static bool wse_lease_wait_end(struct wse_ctx *ctx)
 {
-	struct wse_device *wdev = ctx->wdev;
-
 	/* a process on its way out takes no signal any more, so nothing would end this wait */
 	if (current->flags & (PF_EXITING | PF_KTHREAD))
 		return false;
-	return !wait_event_killable(wdev->lease_wait, READ_ONCE(wdev->ctx) != ctx);
+	return !wait_event_killable(ctx->wait, READ_ONCE(ctx->wdev->ctx) != ctx);
 }
 
-/* The device is made ready for an owner. Caller holds hw_mutex. */
+/*
+ * The device is made ready for an owner. -EINPROGRESS: it is held, so this will be done again.
+ * Caller holds hw_mutex.
+ */
 static int wse_lease_boot(struct wse_device *wdev)
 {
 	int ret = READ_ONCE(wdev->dead) ?: wse_boot(wdev);
 
+	if (READ_ONCE(wdev->held))
+		return -EINPROGRESS;
 	if (ret && ret != -ENODEV) {
 		dev_err_ratelimited(wdev->drm.dev, "the firmware did not boot: %d\n", ret);
 		ret = -EIO;
@@ -107,7 +110,24 @@ static int wse_lease_boot(struct wse_device *wdev)
 	return ret;
 }
 
-/* With hw_mutex. Returns the context whose lease has ended, or NULL. */
+/* The lease, if it is free, goes to the first in line, who alone is woken up. */
+static void wse_lease_next(struct wse_device *wdev)
+{
+	struct wse_ctx *ctx = list_first_entry_or_null(&wdev->waiters, struct wse_ctx, waiting);
+
+	lockdep_assert_held(&wdev->lock);
+	if (wdev->ctx || !ctx)
+		return;
+	list_del_init(&ctx->waiting);
+	if (!++wdev->next_ctx)
+		++wdev->next_ctx;
+	ctx->id = wdev->next_ctx;
+	wse_ctx_get(ctx);
+	wdev->ctx = ctx;
+	wake_up_all(&ctx->wait);
+}
+
+/* With hw_mutex. Returns the context for which something was done, with a reference, or NULL. */
 static struct wse_ctx *wse_lease_act(struct wse_device *wdev)
 {
 	struct wse_ctx *ctx;
@@ -122,51 +142,47 @@ static struct wse_ctx *wse_lease_act(struct wse_device *wdev)
 	if (ending) {
 		if (!wdev->clean && !wse_quiesce(wdev, -ECANCELED))
 			wse_scrub(wdev);
-		scoped_guard(spinlock_irq, &wdev->lock)
+		if (READ_ONCE(wdev->held))
+			return NULL;
+		scoped_guard(spinlock_irq, &wdev->lock) {
 			wdev->ctx = NULL;
-		return ctx;
+			wse_lease_next(wdev);
+		}
+		return ctx; /* the lease's reference */
 	}
-	if (boot)
-		WRITE_ONCE(ctx->boot, wse_lease_boot(wdev));
-	return NULL;
+	if (!boot)
+		return NULL;
+	WRITE_ONCE(ctx->boot, wse_lease_boot(wdev));
+	wse_ctx_get(ctx);
+	return ctx;
 }
 
 /* What there is to be done for the owner: the beginning of a lease, or its end. */
 void wse_lease_work(struct work_struct *work)
 {
 	struct wse_device *wdev = container_of(work, struct wse_device, lease_work);
-	struct wse_ctx *ended;
+	struct wse_ctx *ctx;
 
 	/* jobs of an owner who has gone wait for this to end them */
 	scoped_guard(wse_signalling) {
 		guard(mutex)(&wdev->hw_mutex);
-		ended = wse_lease_act(wdev);
+		wse_admin_deadline(wdev);
+		ctx = wse_lease_act(wdev);
 	}
-	wake_up_all(&wdev->lease_wait);
-	wse_ctx_put(ended);
+	if (!ctx)
+		return;
+	wake_up_all(&ctx->wait);
+	wse_ctx_put(ctx);
 }
 
-/* ctx got the lease, or never will. */
-static bool wse_lease_take(struct wse_ctx *ctx)
+/* ctx is not in line any more. */
+static bool wse_lease_settled(struct wse_ctx *ctx)
 {
-	struct wse_device *wdev = ctx->wdev;
+	bool settled;
 
-	scoped_guard(spinlock_irq, &wdev->lock) {
-		if (wdev->dead) {
-			list_del_init(&ctx->waiting);
-			ctx->err = wdev->dead;
-			return true;
-		}
-		if (wdev->ctx || list_first_entry(&wdev->waiters, struct wse_ctx, waiting) != ctx)
-			return false;
-		list_del_init(&ctx->waiting);
-		if (!++wdev->next_ctx)
-			++wdev->next_ctx;
-		ctx->id = wdev->next_ctx;
-		wse_ctx_get(ctx);
-		wdev->ctx = ctx;
-	}
-	return true;
+	scoped_guard(spinlock_irq, &ctx->wdev->lock)
+		settled = list_empty(&ctx->waiting);
+	return settled;
 }
 
 /*
@@ -179,20 +195,36 @@ int wse_lease_get(struct wse_ctx *ctx, bool wait)
 	int ret;
 
 	scoped_guard(spinlock_irq, &wdev->lock) {
+		if (wdev->dead)
+			return wdev->dead;
 		/* an owner who has gone is nobody: it will be free as soon as it is clean */
 		if (!wait && (!list_empty(&wdev->waiters) || (wdev->ctx && !wdev->ctx->ending)))
 			return -EBUSY;
 		list_add_tail(&ctx->waiting, &wdev->waiters);
+		wse_lease_next(wdev);
 	}
 
-	ret = wait_event_interruptible(wdev->lease_wait, wse_lease_take(ctx));
-	/* err may be that of a reset right after: whoever has a lease must give it back */
-	if (!ret)
-		return ctx->id ? 0 : ctx->err;
+	ret = wait_event_interruptible(ctx->wait, wse_lease_settled(ctx));
 	scoped_guard(spinlock_irq, &wdev->lock)
 		list_del_init(&ctx->waiting);
-	/* who was behind may be the first now */
-	wake_up_all(&wdev->lease_wait);
+	/* err may be that of a reset right after: a context with a lease must give it back */
+	return ctx->id ? 0 : ret ?: ctx->err;
+}
+
+/* As wse_lease_get(), and a file stands in line once, however many threads it has. */
+static int wse_lease_get_for(struct wse_file *priv, struct wse_ctx *ctx, bool wait)
+{
+	struct wse_device *wdev = ctx->wdev;
+	int ret;
+
+	scoped_guard(spinlock_irq, &wdev->lock) {
+		if (priv->in_line)
+			return -EBUSY;
+		priv->in_line = true;
+	}
+	ret = wse_lease_get(ctx, wait);
+	scoped_guard(spinlock_irq, &wdev->lock)
+		priv->in_line = false;
 	return ret;
 }
 
@@ -215,8 +247,7 @@ static int wse_lease_begin(struct wse_ctx *ctx)
 	scoped_guard(spinlock_irq, &wdev->lock)
 		ctx->boot = -EINPROGRESS;
 	queue_work(wdev->wq, &wdev->lease_work);
-	ret = wait_event_interruptible(wdev->lease_wait,
-				       READ_ONCE(ctx->boot) != -EINPROGRESS ||
+	ret = wait_event_interruptible(ctx->wait, READ_ONCE(ctx->boot) != -EINPROGRESS ||
 				       READ_ONCE(wdev->dead));
 	return ret ?: READ_ONCE(wdev->dead) ?: READ_ONCE(ctx->boot);
 }
@@ -235,7 +266,7 @@ int wse_ctx_create_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	if (!ctx)
 		return -ENOMEM;
 	/* not in drm_dev_enter(): who waits must not hold up the device's removal */
-	ret = wse_lease_get(ctx, args->flags & DRM_WSE_CTX_WAIT);
+	ret = wse_lease_get_for(priv, ctx, args->flags & DRM_WSE_CTX_WAIT);
 	if (ret)
 		return ret;
 	ret = wse_lease_begin(ctx);
@@ -262,6 +293,7 @@ static int wse_ctx_leave(struct wse_file *priv, struct wse_ctx *ctx)
 		priv->ctx = NULL;
 		priv->cmds += ctx->cmds;
 		priv->cycles += ctx->cycles;
+		priv->busy += ctx->busy;
 		if (!ctx->err)
 			ctx->err = -ENOENT;
 	}

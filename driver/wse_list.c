@@ -3,17 +3,11 @@
  * Page lists: how the device finds a buffer that is not contiguous on the bus.
  */
 #include <linux/dma-mapping.h>
-#include <linux/moduleparam.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 
 #include "wse_cmd.h"
 #include "wse_list.h"
-
-/* As much as the page allocator gives in one piece; an IOMMU makes larger ones. */
-static unsigned int wse_list_bytes = PAGE_SIZE << MAX_PAGE_ORDER;
-module_param_named(list_bytes, wse_list_bytes, uint, 0644);
-MODULE_PARM_DESC(list_bytes, "bytes of a page list beyond which it may lie in pieces (4 MiB)");
 
 /*
  * The largest page that all of the mapping consists of: every border between two pieces that are
@@ -79,12 +73,14 @@ static void wse_list_put(struct wse_list *list, size_t page, dma_addr_t addr)
 		list->block[k - 1].cpu[half + page % half] = cpu_to_le64(addr);
 }
 
-/* limit: bytes beyond which a list may lie in pieces, a power of two. */
-int wse_list_build_within(struct device *dev, struct wse_list *list, struct sg_table *sgt,
-			  size_t size, u32 pshift, size_t limit)
+/* limit: bytes beyond which a list may lie in pieces. */
+int wse_list_build(struct device *dev, struct wse_list *list, struct sg_table *sgt, size_t size,
+		   u32 pshift, u32 limit)
 {
 	size_t page = (size_t)1 << pshift, pages = DIV_ROUND_UP(size, page), off = 0;
-	size_t half = limit / sizeof(__le64) / 2;
+	/* a whole number of entries in each half */
+	size_t piece = max_t(size_t, rounddown_pow_of_two(limit | 1), 4096);
+	size_t half = piece / sizeof(__le64) / 2;
 	struct scatterlist *sg;
 	unsigned int i;
 	int ret;
@@ -93,12 +89,12 @@ int wse_list_build_within(struct device *dev, struct wse_list *list, struct sg_t
 	list->reach = size;
 	ret = -ENOMEM;
 	/* unless somebody wants pieces, one block is tried whatever its size */
-	if (pages * sizeof(__le64) <= limit || limit >= PAGE_SIZE << MAX_PAGE_ORDER)
+	if (pages * sizeof(__le64) <= piece || piece >= WSE_LIST_BYTES)
 		ret = wse_list_alloc(dev, list, 1, pages * sizeof(__le64));
 	if (ret && pages > 2 * half) {
 		list->step = (u64)half << pshift;
 		list->reach = 2 * list->step;
-		ret = wse_list_alloc(dev, list, DIV_ROUND_UP(pages, half) - 1, limit);
+		ret = wse_list_alloc(dev, list, DIV_ROUND_UP(pages, half) - 1, piece);
 	}
 	if (ret)
 		return ret;
@@ -111,15 +107,6 @@ int wse_list_build_within(struct device *dev, struct wse_list *list, struct sg_t
 		off = end;
 	}
 	return 0;
-}
-
-int wse_list_build(struct device *dev, struct wse_list *list, struct sg_table *sgt, size_t size,
-		   u32 pshift)
-{
-	/* a whole number of entries in each half */
-	size_t limit = max_t(size_t, rounddown_pow_of_two(READ_ONCE(wse_list_bytes) | 1), 4096);
-
-	return wse_list_build_within(dev, list, sgt, size, pshift, limit);
 }
 
 void wse_list_free(struct device *dev, struct wse_list *list)

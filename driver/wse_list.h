@@ -2,6 +2,7 @@
 #ifndef WSE_LIST_H
 #define WSE_LIST_H
 
+#include <linux/mmzone.h>
 #include <linux/types.h>
 
 struct device;
@@ -26,11 +27,12 @@ struct wse_list {
 	u64 reach;	      /* that a block describes */
 };
 
+/* As much as the page allocator gives in one piece; an IOMMU makes larger ones. */
+#define WSE_LIST_BYTES (PAGE_SIZE << MAX_PAGE_ORDER)
+
 int wse_sgt_shape(struct sg_table *sgt, size_t size, u32 *pshift, bool *direct);
 int wse_list_build(struct device *dev, struct wse_list *list, struct sg_table *sgt, size_t size,
-		   u32 pshift);
-int wse_list_build_within(struct device *dev, struct wse_list *list, struct sg_table *sgt,
-			  size_t size, u32 pshift, size_t limit);
+		   u32 pshift, u32 limit);
 void wse_list_free(struct device *dev, struct wse_list *list);
 int wse_list_window(const struct wse_list *list, u64 begin, u64 end, u64 *addr, u64 *base);
 

@@ -116,7 +116,10 @@ struct wse_bo *wse_pages_create(struct drm_device *drm, size_t size)
 	INIT_LIST_HEAD(&bo->link);
 	bo->shmem.base.funcs = &wse_pages_funcs;
 	drm_gem_private_object_init(drm, &bo->shmem.base, size);
-	ret = wse_pages_alloc(drm->dev, bo, size / PAGE_SIZE);
+	/* before anybody maps it: wse_pages_fault() counts its pages from there */
+	ret = drm_gem_create_mmap_offset(&bo->shmem.base);
+	if (!ret)
+		ret = wse_pages_alloc(drm->dev, bo, size / PAGE_SIZE);
 	if (!ret)
 		return bo;
 	wse_pages_unmap(drm->dev, bo);

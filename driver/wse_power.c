@@ -10,6 +10,22 @@
 #include "wse_power.h"
 #include "wse_reset.h"
 
+/*
+ * How long the PCI core may take to recover from an error: it waits a minute for a device after a
+ * reset. If it gives up, since another device on the bus did not agree or did not come back, older
+ * kernels do not tell.
+ */
+#define WSE_RECOVERY (120 * HZ)
+
+void wse_recovery_failed(struct work_struct *work)
+{
+	struct wse_device *wdev = container_of(work, struct wse_device, recovery.work);
+
+	drm_err(&wdev->drm,
+		"the bus did not recover: giving the device up, unbind and bind it to try again\n");
+	wse_stop(wdev);
+}
+
 static pci_ers_result_t wse_error_detected(struct pci_dev *pdev, pci_channel_state_t state)
 {
 	struct wse_device *wdev = pci_get_drvdata(pdev);
@@ -20,15 +36,24 @@ static pci_ers_result_t wse_error_detected(struct pci_dev *pdev, pci_channel_sta
 		return PCI_ERS_RESULT_DISCONNECT;
 	}
 	wse_hold(wdev);
+	mod_delayed_work(wdev->slow_wq, &wdev->recovery, WSE_RECOVERY);
 	return PCI_ERS_RESULT_NEED_RESET;
 }
 
 static pci_ers_result_t wse_slot_reset(struct pci_dev *pdev)
 {
-	/* as it was after probe */
+	/* as it was in probe; older kernels forget what they have restored */
 	pci_restore_state(pdev);
 	pci_save_state(pdev);
 	return PCI_ERS_RESULT_RECOVERED;
+}
+
+static void wse_error_resume(struct pci_dev *pdev)
+{
+	struct wse_device *wdev = pci_get_drvdata(pdev);
+
+	cancel_delayed_work_sync(&wdev->recovery);
+	wse_release(wdev);
 }
 
 static void wse_hold_pdev(struct pci_dev *pdev)
@@ -44,23 +69,25 @@ static void wse_release_pdev(struct pci_dev *pdev)
 const struct pci_error_handlers wse_error_handlers = {
 	.error_detected = wse_error_detected,
 	.slot_reset = wse_slot_reset,
-	.resume = wse_release_pdev,
+	.resume = wse_error_resume,
 	.reset_prepare = wse_hold_pdev,
 	.reset_done = wse_release_pdev,
 };
 
-/* Users are frozen. What they still have in flight would be lost, so the system stays awake. */
+/* Users are frozen. What they have in flight is waited for, but nothing keeps the system awake. */
 static int wse_suspend(struct device *dev)
 {
 	struct wse_device *wdev = pci_get_drvdata(to_pci_dev(dev));
-	bool busy;
+	struct wse_ctx *ctx;
 
-	scoped_guard(spinlock_irq, &wdev->lock)
-		busy = wdev->ctx && wdev->ctx->njobs;
-	if (busy) {
-		dev_info(dev, "commands are in flight: no sleep before they have ended\n");
-		return -EBUSY;
+	scoped_guard(spinlock_irq, &wdev->lock) {
+		ctx = wdev->ctx;
+		if (ctx)
+			wse_ctx_get(ctx);
 	}
+	if (ctx && !wait_event_timeout(ctx->wait, !READ_ONCE(ctx->njobs), wse_stall_seconds() * HZ))
+		dev_warn(dev, "commands of context %u have not ended: they are cut off\n", ctx->id);
+	wse_ctx_put(ctx);
 	wse_hold(wdev);
 	return 0;
 }

@@ -4,8 +4,11 @@
 
 #include <linux/pci.h>
 #include <linux/pm.h>
+#include <linux/workqueue.h>
 
 extern const struct dev_pm_ops wse_pm_ops;
 extern const struct pci_error_handlers wse_error_handlers;
+
+void wse_recovery_failed(struct work_struct *work);
 
 #endif

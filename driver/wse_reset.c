@@ -18,22 +18,33 @@
 
 /* Between two looks at a device with commands in flight. */
 #define WSE_WATCHDOG (HZ / 2)
-/* Cycles between a budget's end and its completion, at most. */
-#define WSE_SLACK_CYCLES 1000000000ull
 /* Cycles a second, on the mean, that even the slowest emulated wafer counts. */
 #define WSE_LEAST_HZ 100
 
-static unsigned int wse_stall_timeout = 21600;
+static unsigned int wse_stall_timeout = 60;
 module_param_named(stall_timeout, wse_stall_timeout, uint, 0644);
 MODULE_PARM_DESC(stall_timeout,
-		 "seconds without a completion and with fewer than 100 device cycles each, after which the device is reset (21600)");
+		 "seconds that a device gets when budgets are used up, when it counts fewer than 100 cycles each, or before sleep (60)");
+
+static unsigned int wse_fence_timeout = 3600;
+module_param_named(fence_timeout, wse_fence_timeout, uint, 0644);
+MODULE_PARM_DESC(fence_timeout,
+		 "seconds without a completion after which the device is reset, whatever budgets say; 0: no limit (3600)");
+
+/* What wse_stall_timeout says. */
+unsigned int wse_stall_seconds(void)
+{
+	return min(READ_ONCE(wse_stall_timeout), 86400u);
+}
 
 /* From whatever state to one with empty rings and all queues. Caller holds hw_mutex. */
 int wse_start(struct wse_device *wdev)
 {
 	unsigned int i;
-	int ret = wse_dev_enable(wdev);
+	int ret;
 
+	wse_admin_deadline(wdev);
+	ret = wse_dev_enable(wdev);
 	for (i = 1; !ret && i < wdev->nrings; i++) {
 		ret = wse_admin_create_queue(wdev, &wdev->ring[i], wse_irq_vector(wdev, i));
 		if (ret)
@@ -47,14 +58,20 @@ int wse_start(struct wse_device *wdev)
 /* From here on there is no device. What waits for it finds out. */
 void wse_set_dead(struct wse_device *wdev)
 {
+	struct wse_ctx *ctx, *next;
+
 	scoped_guard(spinlock_irq, &wdev->lock) {
 		wdev->dead = -ENODEV;
 		if (wdev->ctx) {
 			wdev->ctx->err = -ENODEV;
 			wake_up_all(&wdev->ctx->wait);
 		}
+		list_for_each_entry_safe(ctx, next, &wdev->waiters, waiting) {
+			list_del_init(&ctx->waiting);
+			ctx->err = -ENODEV;
+			wake_up_all(&ctx->wait);
+		}
 	}
-	wake_up_all(&wdev->lease_wait);
 }
 
 /* Empties the rings from number first on, and ends all jobs with err. */
@@ -78,13 +95,15 @@ static void wse_lost(struct wse_device *wdev)
 	wse_end_jobs(wdev, 0, -ENODEV);
 }
 
-/* In place of a context reset, or when that failed. */
+/* In place of a context reset, or when that failed. -EBUSY as wse_quiesce(). */
 static int wse_restart(struct wse_device *wdev, int err)
 {
 	struct drm_device *drm = &wdev->drm;
 	const char *error = READ_ONCE(wdev->error);
 	int ret;
 
+	if (READ_ONCE(wdev->held))
+		return -EBUSY;
 	/* reading a register shows best whether there is something to be reset */
 	if (wse_read(wdev, WSE_REG_MAGIC) != WSE_MAGIC) {
 		drm_err(drm, "the device is gone\n");
@@ -102,7 +121,9 @@ static int wse_restart(struct wse_device *wdev, int err)
 	wse_dump_take(wdev, error ?: "the device does not work");
 	wdev->resets++;
 	ret = wse_start(wdev);
-	if (ret) {
+	if (ret && READ_ONCE(wdev->held)) {
+		ret = -EBUSY;
+	} else if (ret) {
 		drm_err(drm,
 			"the reset failed (%d): giving the device up, unbind and bind it to try again\n",
 			ret);
@@ -120,17 +141,19 @@ static int wse_restart(struct wse_device *wdev, int err)
 /*
  * Ends whatever the I/O queues execute; rings are empty and cores are held afterwards. Jobs that
  * this swallows end with err. No job can come in meanwhile: the context is lost or on its way out,
- * so its err is set. -ENODEV if the device was lost over it. Caller holds hw_mutex.
+ * so its err is set. -ENODEV if the device was lost over it, -EBUSY if the PCI core resets it:
+ * then wse_hold() ends the jobs. Caller holds hw_mutex.
  */
 int wse_quiesce(struct wse_device *wdev, int err)
 {
 	static const struct wse_sqe reset = { .opcode = WSE_OP_CTX_RESET };
-	LIST_HEAD(done);
 	unsigned int q;
 
 	lockdep_assert_held(&wdev->hw_mutex);
 	if (wdev->dead)
 		return -ENODEV;
+	if (READ_ONCE(wdev->held))
+		return -EBUSY;
 	if (READ_ONCE(wdev->error))
 		return wse_restart(wdev, err);
 	trace_wse_reset(wdev, "context", wdev->ctx && READ_ONCE(wdev->ctx->first.status) ?
@@ -142,10 +165,7 @@ int wse_quiesce(struct wse_device *wdev, int err)
 		return wse_restart(wdev, err);
 
 	/* what was completed before the reset came is good */
-	scoped_guard(spinlock_irq, &wdev->lock)
-		for (q = 1; q < wdev->nrings; q++)
-			wse_jobs_poll(wdev, &wdev->ring[q], &done);
-	wse_jobs_signal(wdev, &done);
+	wse_irq_poll(wdev);
 	if (READ_ONCE(wdev->error))
 		return wse_restart(wdev, err);
 	wse_end_jobs(wdev, 1, err);
@@ -165,17 +185,32 @@ void wse_reset_work(struct work_struct *work)
 			return;
 	if (wdev->ctx)
 		wse_ctx_read_fault(wdev->ctx);
+	wse_admin_deadline(wdev);
 	wse_quiesce(wdev, -ECANCELED);
 }
 
+/* Cycles that may pass before the next completion: those of the first command of each queue. */
+static u64 wse_budgets(struct wse_device *wdev)
+{
+	u64 sum = 0;
+	unsigned int q;
+
+	scoped_guard(spinlock_irq, &wdev->lock)
+		for (q = 1; q < wdev->nrings; q++)
+			sum += wse_ring_budget(&wdev->ring[q]);
+	return sum;
+}
+
 /*
- * What is wrong with a device that has completed nothing since the pulse began, or NULL. It never
- * measures how long a command takes: that is the command's budget, which the device watches in its
- * own cycles. But a device may not keep to that either.
+ * What is wrong with a device that has completed nothing since the pulse began, or NULL. A command
+ * takes as long as its budget, which the device watches in its own cycles. But a device may not
+ * keep to that: the host's clock begins once the budgets are used up, or where hardly a cycle is
+ * counted. And users may ask for budgets that a slow device takes centuries for: that is ended by
+ * a limit which begins anew with each completion.
  */
 static const char *wse_watchdog_look(struct wse_device *wdev, struct wse_pulse *pulse)
 {
-	unsigned long seconds, timeout = min(READ_ONCE(wse_stall_timeout), 10000000u);
+	unsigned int seconds, timeout = wse_stall_seconds(), most = READ_ONCE(wse_fence_timeout);
 
 	switch (wse_dev_health(wdev, pulse)) {
 	case 0:
@@ -189,11 +224,15 @@ static const char *wse_watchdog_look(struct wse_device *wdev, struct wse_pulse *
 	}
 	if (pulse->looks == 1)
 		pulse->begin = jiffies;
-	seconds = (jiffies - pulse->begin) / HZ;
-	if (pulse->total > WSE_MAX_BUDGET + WSE_SLACK_CYCLES)
+	if (pulse->total <= wse_budgets(wdev))
+		pulse->in_budget = jiffies;
+	if (jiffies - pulse->in_budget > timeout * HZ)
 		return "the device does not keep to budgets";
+	seconds = (jiffies - pulse->begin) / HZ;
 	if (seconds >= timeout && pulse->total < (u64)seconds * WSE_LEAST_HZ)
 		return "the device creeps";
+	if (most && seconds >= most)
+		return "no command has ended within fence_timeout";
 	return NULL;
 }
 
@@ -201,26 +240,23 @@ static const char *wse_watchdog_look(struct wse_device *wdev, struct wse_pulse *
 void wse_watchdog(struct work_struct *work)
 {
 	struct wse_device *wdev = container_of(work, struct wse_device, watchdog.work);
-	const char *error = NULL;
-	u64 completions;
+	const char *error;
+	u64 progress;
 	bool idle;
 
 	guard(wse_signalling)();
-	scoped_guard(spinlock_irq, &wdev->lock) {
-		completions = wdev->completions;
-		idle = !wdev->inflight || wdev->error || wdev->dead;
-	}
-	if (idle) {
-		wdev->pulse = (struct wse_pulse){};
-		return;
-	}
-
 	/* an interrupt may have been lost */
 	wse_irq_poll(wdev);
-	if (READ_ONCE(wdev->completions) == completions)
-		error = wse_watchdog_look(wdev, &wdev->pulse);
-	else
-		wdev->pulse = (struct wse_pulse){};
+	scoped_guard(spinlock_irq, &wdev->lock) {
+		progress = wdev->progress;
+		idle = !wdev->inflight || wdev->error || wdev->dead;
+	}
+	if (idle)
+		return;
+
+	if (wdev->pulse.progress != progress)
+		wdev->pulse = (struct wse_pulse){ .progress = progress };
+	error = wse_watchdog_look(wdev, &wdev->pulse);
 	if (!error) {
 		queue_delayed_work(wdev->wq, &wdev->watchdog, WSE_WATCHDOG);
 		return;
@@ -257,21 +293,22 @@ void wse_stop(struct wse_device *wdev)
  */
 void wse_hold(struct wse_device *wdev)
 {
+	struct wse_ctx *ctx;
+
 	guard(wse_signalling)();
 	/* whoever waits for an admin command sees this and lets go of hw_mutex */
-	scoped_guard(spinlock_irq, &wdev->lock)
-		if (!wdev->error)
-			wdev->error = "held";
-
+	WRITE_ONCE(wdev->held, true);
 	guard(mutex)(&wdev->hw_mutex);
-	wdev->held = true;
 	if (wdev->dead)
 		return;
 	scoped_guard(spinlock_irq, &wdev->lock) {
 		wdev->error = "held";
-		if (wdev->ctx && !wdev->ctx->err)
-			wdev->ctx->err = -EIO;
+		/* a context that is not ready yet has nothing to lose: wse_release() begins anew */
+		ctx = wdev->ctx;
+		if (ctx && !ctx->boot && !ctx->err)
+			ctx->err = -EIO;
 	}
+	drm_info(&wdev->drm, "the PCI core resets the device, or takes its power\n");
 	wse_dev_disable(wdev);
 	wdev->need_restart = true;
 	wdev->clean = false;
@@ -281,9 +318,13 @@ void wse_hold(struct wse_device *wdev)
 /* It is ours again, in whatever state. */
 void wse_release(struct wse_device *wdev)
 {
+	bool restart;
+
 	scoped_guard(wse_signalling) {
 		guard(mutex)(&wdev->hw_mutex);
-		if (wdev->held && !wdev->dead) {
+		restart = wdev->held && !wdev->dead;
+		WRITE_ONCE(wdev->held, false);
+		if (restart) {
 			pci_set_master(wse_pdev(wdev));
 			wdev->resets++;
 			if (wse_start(wdev)) {
@@ -293,7 +334,6 @@ void wse_release(struct wse_device *wdev)
 				wse_lost(wdev);
 			}
 		}
-		wdev->held = false;
 	}
 	/* what had to wait meanwhile */
 	queue_work(wdev->wq, &wdev->lease_work);

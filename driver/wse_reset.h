@@ -5,6 +5,7 @@
 struct work_struct;
 struct wse_device;
 
+unsigned int wse_stall_seconds(void);
 int wse_start(struct wse_device *wdev);
 void wse_set_dead(struct wse_device *wdev);
 void wse_stop(struct wse_device *wdev);

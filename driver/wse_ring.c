@@ -51,16 +51,14 @@ u32 wse_ring_put(struct wse_ring *ring, const struct wse_sqe *sqe, struct wse_jo
 	ring->sq[at].cid = cpu_to_le16(at);
 	ring->slot[at].job = job;
 	ring->slot[at].op = sqe->opcode;
+	ring->slot[at].budget = le64_to_cpu(sqe->budget);
 	return ring->state.seq;
 }
 
 /* One doorbell for all that was put. writel() orders it after the entries. */
-void wse_ring_kick(struct wse_device *wdev, struct wse_ring *ring)
+void wse_ring_kick(struct wse_device *wdev, struct wse_ring *ring, bool more)
 {
-	if (!ring->state.doorbell_pending)
-		return;
-	ring->state.doorbell_pending = false;
-	wse_write(wdev, wse_db_tail(ring), ring->state.tail);
+	wse_write(wdev, wse_db_tail(ring), wse_ring_doorbell(&ring->state, more));
 }
 
 /*
@@ -92,6 +90,14 @@ bool wse_ring_next(struct wse_ring *ring, struct wse_completion *completion, con
 	completion->slot = ring->slot[at];
 	ring->slot[at].job = NULL;
 	return true;
+}
+
+/* Device cycles that the command at the head may take; 0: the ring is empty. */
+u64 wse_ring_budget(const struct wse_ring *ring)
+{
+	u32 at = ring->state.head;
+
+	return at == ring->state.tail ? 0 : ring->slot[at].budget;
 }
 
 /* After completions were taken: tells the device how far, if it is time to. */

@@ -13,6 +13,7 @@ struct wse_job;
 /* What the driver remembers of an entry until it completes. */
 struct wse_slot {
 	struct wse_job *job; /* NULL on the admin ring */
+	u64 budget;	     /* cycles; that in the ring the device may have changed */
 	u8 op;
 };
 
@@ -24,6 +25,7 @@ struct wse_ring {
 	struct wse_cqe *cq; /* written by the device */
 	dma_addr_t sq_dma, cq_dma;
 	struct wse_slot *slot;
+	u64 busy_since; /* ktime_get_ns() when it got commands, 0: it has none; the job layer's */
 };
 
 /* A command that has completed. */
@@ -39,8 +41,9 @@ int wse_ring_alloc(struct wse_device *wdev, struct wse_ring *ring, unsigned int 
 		   unsigned int size);
 void wse_ring_init(struct wse_ring *ring);
 u32 wse_ring_put(struct wse_ring *ring, const struct wse_sqe *sqe, struct wse_job *job);
-void wse_ring_kick(struct wse_device *wdev, struct wse_ring *ring);
+void wse_ring_kick(struct wse_device *wdev, struct wse_ring *ring, bool more);
 bool wse_ring_next(struct wse_ring *ring, struct wse_completion *completion, const char **error);
+u64 wse_ring_budget(const struct wse_ring *ring);
 void wse_ring_ack(struct wse_device *wdev, struct wse_ring *ring);
 
 #endif

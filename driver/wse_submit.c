@@ -5,6 +5,7 @@
  */
 #include <linux/dma-fence-chain.h>
 #include <linux/dma-resv.h>
+#include <linux/nospec.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -157,14 +158,16 @@ static int wse_job_fill(struct wse_job *job, struct drm_file *file, const struct
 			drm_dbg(&wdev->drm, "command %u (op %u) refused: %d\n", i, c->op, ret);
 			return ret;
 		}
-		cmd->queue = c->queue;
-		job->need[c->queue]++;
-		job->queues |= BIT(c->queue - 1);
+		cmd->queue = array_index_nospec(c->queue, wdev->nrings);
+		job->need[cmd->queue]++;
+		job->queues |= BIT(cmd->queue - 1);
 		if (c->op == WSE_OP_FENCE) {
 			/* what it waits for gets its number in the ring */
 			cmd->sqe.opcode = WSE_OP_FENCE;
 			cmd->wait_cmd = c->wait_cmd;
-			cmd->wait_queue = c->wait_queue;
+			if (cmd->wait_cmd != DRM_WSE_WAIT_QUEUE)
+				cmd->wait_cmd = array_index_nospec(cmd->wait_cmd, i);
+			cmd->wait_queue = array_index_nospec(c->wait_queue, wdev->nrings);
 		}
 	}
 	return 0;
@@ -259,32 +262,28 @@ static int wse_accept(struct wse_job *job, struct wse_out_sync *out, u32 nout)
 /* Everything is found and checked: the job starts, or waits for its fences. */
 static int wse_submit_job(struct wse_job *job, struct wse_out_sync *out, u32 nout)
 {
-	struct wse_device *wdev = job->ctx->wdev;
 	struct ww_acquire_ctx acquire;
-	int idx, ret;
+	int ret;
 
 	ret = wse_resv_lock(job, &acquire);
 	if (ret)
 		return ret;
-	ret = -ENODEV;
-	if (drm_dev_enter(&wdev->drm, &idx)) {
-		ret = wse_accept(job, out, nout);
-		drm_dev_exit(idx);
-	}
+	ret = wse_accept(job, out, nout);
 	wse_resv_unlock(job, &acquire);
 	return ret;
 }
 
-int wse_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+/* args are checked but for what is in the arrays. -EAGAIN: the context has no room any more. */
+static int wse_submit(struct wse_ctx *ctx, const struct drm_wse_submit *args,
+		      struct drm_file *file)
 {
-	struct wse_device *wdev = to_wse_device(drm);
-	struct drm_wse_submit *args = data;
+	struct drm_device *drm = &ctx->wdev->drm;
 	struct drm_wse_cmd few_cmds[WSE_FEW_CMDS], *cmds;
 	struct drm_wse_sync few_in[WSE_FEW_SYNCS], *in = NULL;
 	struct drm_wse_sync few_outs[WSE_FEW_SYNCS], *outs = NULL;
 	struct wse_out_sync few_out[WSE_FEW_SYNCS] = {}, *out = few_out;
 	u32 nin = args->in_syncs.count, nout = args->out_syncs.count;
-	int ret;
+	int idx, ret;
 
 	/* where few is not enough */
 	void *cmds_heap __free(kvfree) = NULL;
@@ -294,20 +293,6 @@ int wse_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 
 	BUILD_BUG_ON(sizeof(struct drm_wse_cmd) < WSE_CMD_BYTES_1_0);
 	BUILD_BUG_ON(sizeof(struct drm_wse_sync) < WSE_SYNC_BYTES_1_0);
-
-	if (args->flags || !args->cmds.count || args->cmds.count > wdev->depth - 1 ||
-	    nin > WSE_MAX_SYNCS || nout > WSE_MAX_SYNCS)
-		return -EINVAL;
-
-	struct wse_ctx *ctx __free(wse_ctx) = wse_ctx_find(file, args->ctx);
-
-	if (!ctx)
-		return -ENOENT;
-	wse_jobs_reap(wdev);
-	ret = wait_event_interruptible(ctx->wait,
-				       READ_ONCE(ctx->njobs) < WSE_MAX_JOBS || READ_ONCE(ctx->err));
-	if (ret)
-		return ret;
 
 	cmds = wse_copy_array(&args->cmds, sizeof(*cmds), WSE_CMD_BYTES_1_0, few_cmds,
 			      WSE_FEW_CMDS, &cmds_heap);
@@ -328,6 +313,9 @@ int wse_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 
 	if (!job || !out)
 		return -ENOMEM;
+	/* page lists go with the device, see wse_gem_remove() */
+	if (!drm_dev_enter(drm, &idx))
+		return -ENODEV;
 	ret = wse_job_fill(job, file, cmds);
 	if (!ret)
 		ret = wse_find_in_syncs(job, file, in, nin);
@@ -335,6 +323,33 @@ int wse_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 		ret = wse_find_out_syncs(file, outs, out, nout);
 	if (!ret)
 		ret = wse_submit_job(job, out, nout);
+	drm_dev_exit(idx);
 	wse_put_out_syncs(out, nout);
+	return ret;
+}
+
+int wse_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct wse_device *wdev = to_wse_device(drm);
+	struct drm_wse_submit *args = data;
+	int ret;
+
+	if (args->flags || !args->cmds.count || args->cmds.count > wdev->depth - 1 ||
+	    args->in_syncs.count > WSE_MAX_SYNCS || args->out_syncs.count > WSE_MAX_SYNCS)
+		return -EINVAL;
+
+	struct wse_ctx *ctx __free(wse_ctx) = wse_ctx_find(file, args->ctx);
+
+	if (!ctx)
+		return -ENOENT;
+	wse_jobs_reap(wdev);
+	do {
+		/* a look without the lock: another thread may be quicker */
+		ret = wait_event_interruptible(ctx->wait,
+					       READ_ONCE(ctx->njobs) < WSE_MAX_JOBS ||
+					       READ_ONCE(ctx->err));
+		if (!ret)
+			ret = wse_submit(ctx, args, file);
+	} while (ret == -EAGAIN);
 	return ret;
 }

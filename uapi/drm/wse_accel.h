@@ -74,7 +74,8 @@ struct drm_wse_info {
  * handle, mapping and command let go of it. A host that would copy what is mapped for a device
  * (swiotlb=force; encrypted guests, which have not been tried) gets pages that are allocated
  * for the device, so that nothing is copied there either. Buffers and their page lists, jobs
- * and fences are accounted to the memory cgroup of whoever makes them.
+ * and fences are accounted to the memory cgroup of their maker. RLIMIT_MEMLOCK does not
+ * count them: it is for pages of a process that are pinned, and there are none here.
  *
  * -EINVAL	flags, or size 0
  * -ENOMEM	no memory, or more than there is in the machine
@@ -110,11 +111,13 @@ struct drm_wse_bo_map {
  * and the firmware has been loaded and booted: every core waits for a START.
  *
  * With DRM_WSE_CTX_WAIT the call waits for a lease, in the order in which the calls came; a
- * file that waits for its own waits until another thread destroys it. A device that is only
+ * file that waits for its own waits until another thread destroys it. A file has one place in
+ * line, however many threads it has. A device that is only
  * cleaned up after an owner who has gone is waited for without the flag, too. After -ENOENT,
  * -ENOEXEC and -EOPNOTSUPP the firmware is looked for ten times in five seconds at most.
  *
- * -EBUSY	leased, and DRM_WSE_CTX_WAIT was not given; also while others wait
+ * -EBUSY	leased, and DRM_WSE_CTX_WAIT was not given; also while others wait. Another thread
+ *		of this file waits, even if the flag was given
  * -EINTR	a signal while it waited, for the lease or for the firmware to boot
  * -EINVAL	an unknown flag
  * -ENOENT	there is no firmware wse/wse-fw.bin
@@ -216,7 +219,8 @@ struct drm_wse_sync {
  * index, wait_queue is 0), or for everything accepted on another queue before this submit
  * (wait_cmd is DRM_WSE_WAIT_QUEUE, wait_queue is that queue).
  *
- * With CLOSED all input of a START is in the rings, so standing still is a deadlock at once.
+ * With CLOSED all input of a START is in this submit or an earlier one, so standing still is a
+ * deadlock at once. On a device older than ABI 1.3 it has no effect.
  * INDEX_ONLY does not go with DROP_ZERO.
  */
 struct drm_wse_cmd {
@@ -255,7 +259,7 @@ struct drm_wse_cmd {
 #define DRM_WSE_CMD_DROP_ZERO	(1 << 2)	/* STREAM_IN: zeros are not sent */
 #define DRM_WSE_CMD_INDEX_ONLY	(1 << 3)	/* STREAM_IN: 0 is sent, nothing is read */
 #define DRM_WSE_CMD_BOOT	(1 << 4)	/* START: reset the cores and run from the entry */
-#define DRM_WSE_CMD_CLOSED	(1 << 5)	/* START: all its input is in the rings */
+#define DRM_WSE_CMD_CLOSED	(1 << 5)	/* START: no later submit has input of it */
 #define DRM_WSE_WAIT_QUEUE	0xffffffffu	/* wait_cmd of a FENCE */
 
 /*
@@ -277,7 +281,7 @@ struct drm_wse_fault {
 	__u32 cause;	/* WSE_CAUSE_* */
 	__u32 row;
 	__u32 col;
-	__u32 pc;
+	__u32 pc;	/* of a core that faulted; 0: not told */
 	__u32 addr;	/* bad address, instruction, or offset of the bad member of the entry */
 	__u32 color;	/* 0xffffffff: none */
 	__u32 value;	/* wavelet, or value of DONE */
@@ -295,7 +299,8 @@ struct drm_wse_fault {
  * They are the device's, whoever uses it, and begin anew with a reset of the device (resets),
  * not with a context. No context is needed.
  *
- * -EINVAL	pad, an unknown scope, no such object
+ * -EINVAL	pad, an unknown scope, no such object, or one of 2^24 and above, of which the
+ *		device only has the totals
  * -EFAULT	ptr
  * -EINTR	the process is being killed
  */
