@@ -9,19 +9,20 @@ $(eval $(call c_program,selftests/driver/ring_test,selftests/driver/ring_test.c)
 DRIVER_TESTS := $(patsubst selftests/driver/%.c,$(B)/selftests/%,$(wildcard selftests/driver/test_*.c selftests/driver/bench.c))
 $(DRIVER_TESTS): $(B)/selftests/%: selftests/driver/%.c selftests/driver/wse_test.h uapi/drm/wse_accel.h $(REGS)
 	@mkdir -p $(@D)
-	@eval "$$(selftests/vm/fetch source || echo exit 1)"; \
-	$(CC) $(CPPFLAGS) -isystem "$$KSELFTEST" -D_GNU_SOURCE $(CFLAGS) -o $@ $<
+	$(call short,CC,$@)eval "$$(selftests/vm/fetch source || echo exit 1)"; \
+		$(CC) $(CPPFLAGS) -isystem "$$KSELFTEST" -D_GNU_SOURCE $(CFLAGS) -pthread -o $@ $<
 
 # hostile processes; a program of its own, not a kselftest
 FUZZ := fuzz fuzz_ops fuzz_sync fuzz_submit fuzz_mem
 $(B)/selftests/fuzz: $(FUZZ:%=selftests/driver/%.c) selftests/driver/fuzz.h selftests/driver/wse_test.h uapi/drm/wse_accel.h $(REGS)
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -D_GNU_SOURCE $(CFLAGS) -pthread -o $@ $(filter %.c,$^)
+	$(call short,CC,$@)$(CC) $(CPPFLAGS) -D_GNU_SOURCE $(CFLAGS) -pthread -o $@ $(filter %.c,$^)
 
 HOST_TESTS := $(B)/asan/selftests/driver/cmd_test $(B)/asan/selftests/driver/ring_test
 ALL += $(HOST_TESTS) $(DRIVER_TESTS) $(B)/selftests/fuzz
 # what an evil device does is waited out
 BESIDE += --waits "selftests/driver/guest evil test_evil" \
+	--waits "selftests/driver/guest evil test_reset" \
 	--waits "selftests/driver/guest evil test_fw" \
 	--waits "selftests/driver/guest --env WSE_VANISH_EVERY=6 evil test_vanish"
 SUITES += $(HOST_TESTS) selftests/driver/test-versions \
@@ -36,6 +37,8 @@ SUITES += $(HOST_TESTS) selftests/driver/test-versions \
 	"selftests/driver/guest --append swiotlb=force func test_dma 2x2 2" \
 	"selftests/driver/guest --append slab_nomerge --iommu intel func test_dma 2x2 2" \
 	"selftests/driver/guest --smp 2 --append preempt=full func test_syncobj" \
+	"selftests/driver/guest --smp 2 --append preempt=full func test_unbind 2x2 2" \
+	"selftests/driver/guest --hotplug --modprobe aer_inject func test_aer" \
 	"selftests/driver/guest func test_core 4x4" \
 	"selftests/driver/guest func test_gone 2x2 2" \
 	"selftests/driver/guest rtl test_submit 2x2" \

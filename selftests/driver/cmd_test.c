@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "wse_cmd.h"
+#include "wse_scope.h"
 
 static const struct wse_geom geom = {
 	.rows = 4,
@@ -420,11 +421,24 @@ static int errnos(void)
 	       wse_status_errno(WSE_ST_BAD_FIELD) == -EPROTO && wse_status_errno(0x7fff) == -EPROTO;
 }
 
+static int scopes(void)
+{
+	return wse_scope_objects(4, 6, 2, WSE_SCOPE_TILE) == 1 &&
+	       wse_scope_objects(4, 6, 2, WSE_SCOPE_CORE) == 24 &&
+	       wse_scope_objects(4, 6, 2, WSE_SCOPE_LINK) == 96 &&
+	       wse_scope_objects(4, 6, 2, WSE_SCOPE_QUEUE) == 3 &&
+	       wse_scope_objects(4, 6, 2, WSE_SCOPE_QUEUE + 1) == 0 &&
+	       wse_scope_objects(2048, 2047, 2, WSE_SCOPE_LINK) == 4 * 2048 * 2047 &&
+	       wse_scope_objects(2048, 2049, 2, WSE_SCOPE_LINK) == 1 << 24 &&
+	       wse_scope_objects(65535, 65535, 2, WSE_SCOPE_CORE) == 1 << 24 &&
+	       wse_scope_objects(65535, 65535, 2, WSE_SCOPE_LINK) == 1 << 24;
+}
+
 int main(void)
 {
 	unsigned int op;
 
-	printf("1..16\n");
+	printf("1..17\n");
 	for (op = 0; op <= WSE_OP_FENCE; op++) {
 		struct drm_wse_cmd c = good(op);
 		char name[64];
@@ -446,6 +460,7 @@ int main(void)
 		       !wse_cmd_writes(&(struct drm_wse_cmd){ .op = WSE_OP_COPY_IN }) &&
 		       !wse_cmd_writes(&(struct drm_wse_cmd){ .op = WSE_OP_STREAM_IN }),
 	       "which ops write a buffer");
+	report(scopes(), "objects that have counters are those that CNT_SEL can name");
 	report(sizeof(struct drm_wse_cmd) == 168 && sizeof(struct drm_wse_info) == 64 &&
 		       sizeof(struct drm_wse_submit) == 56 && sizeof(struct drm_wse_fault) == 64 &&
 		       sizeof(struct drm_wse_sync) == 16,

@@ -45,7 +45,8 @@ static struct drm_wse_cmd good_copy(struct fuzz_worker *w, struct fuzz_file *f)
 /* A program of zeros, or what the evil device understands. */
 static struct drm_wse_cmd good_start(struct fuzz_worker *w, struct fuzz_file *f)
 {
-	static const uint32_t survived[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16, 17 };
+	static const uint32_t survived[] = { 0,	 1,  2,	 3,  4,	 5,  6,	 7,  8,	 9,
+					     10, 12, 13, 14, 16, 17, 24, 25, 26, 27, 28 };
 	struct drm_wse_cmd c = cmd_start(&fuzz_info[f->dev], 0x4000 + align8(below(&w->rng, 8192)),
 					 1000 + below(&w->rng, 100000));
 

@@ -13,10 +13,9 @@
 #include "wse_test.h"
 #include "kselftest_harness.h"
 
-#define USED	   "/sys/kernel/debug/swiotlb/io_tlb_used"
-#define LIST_BYTES "/sys/module/wse/parameters/list_bytes"
-#define CGROUP	   "/tmp/cgroup"
-#define MIB	   1048576ul
+#define USED   "/sys/kernel/debug/swiotlb/io_tlb_used"
+#define CGROUP "/tmp/cgroup"
+#define MIB    1048576ul
 
 FIXTURE(dma)
 {
@@ -61,7 +60,8 @@ FIXTURE_TEARDOWN(dma)
 {
 	int i;
 
-	wse_sysfs_write(LIST_BYTES, "4194304");
+	if (self->fd[0] >= 0)
+		wse_list_bytes(self->address[0], "4194304");
 	for (i = 0; i < 2; i++)
 		if (self->fd[i] >= 0)
 			close(self->fd[i]);
@@ -193,6 +193,28 @@ TEST_F(dma, buffers_outlive_the_device)
 	ASSERT_EQ(0, wse_bind(self->address[1]));
 }
 
+/* its dma-buf is mapped first, then the buffer gets an offset; both are touched afterwards */
+TEST_F(dma, dma_buf_is_mapped_first)
+{
+	struct drm_prime_handle out = { .flags = O_CLOEXEC | O_RDWR };
+	size_t size = MIB, i;
+	uint64_t *p, *q;
+
+	ASSERT_EQ(0, wse_bo_create(self->fd[0], size, &out.handle));
+	ASSERT_EQ(0, wse_ioctl(self->fd[0], DRM_IOCTL_PRIME_HANDLE_TO_FD, &out));
+	q = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, out.fd, 0);
+	ASSERT_NE(MAP_FAILED, q);
+	p = wse_bo_map(self->fd[0], out.handle, size);
+	ASSERT_NE(NULL, p);
+	for (i = 0; i < size / 8; i += PAGE / 8)
+		q[i] = i + 1;
+	for (i = 0; i < size / 8; i += PAGE / 8)
+		EXPECT_EQ(i + 1, p[i]);
+	munmap(p, size);
+	munmap(q, size);
+	close(out.fd);
+}
+
 TEST_F(dma, private_mapping_refused)
 {
 	struct drm_wse_bo_map map = {};
@@ -300,7 +322,7 @@ TEST_F(dma, scattered_import)
 	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	ASSERT_NE(MAP_FAILED, p);
 	for (i = 0; i < 3; i++) {
-		ASSERT_EQ(0, wse_sysfs_write(LIST_BYTES, pieces[i]));
+		ASSERT_EQ(0, wse_list_bytes(self->address[0], pieces[i]));
 		ASSERT_EQ(0, import(self->fd[0], fd, &bo));
 		fill(p, size / 8, i);
 		for (at = 0; at < size / 2 - 16384; at += 3 * 16384 + 8 * n++) {
@@ -344,7 +366,7 @@ TEST_F(dma, stream_of_a_long_list)
 
 	if (slots() >= 0 || iommu())
 		SKIP(return, "there are no page lists here");
-	ASSERT_EQ(0, wse_sysfs_write(LIST_BYTES, "4096"));
+	ASSERT_EQ(0, wse_list_bytes(self->address[0], "4096"));
 	for (i = 0; i < 2; i++) {
 		fd[i] = scattered(1024);
 		ASSERT_LE(0, fd[i]);
@@ -373,14 +395,21 @@ TEST_F(dma, stream_of_a_long_list)
 	close(fd[1]);
 }
 
+/* What memory.stat of this process's cgroup says of name, in bytes; -1 if that is not counted. */
+static long stat_of(const char *name)
+{
+	char text[8192], line[32], *p;
+
+	wse_slurp(CGROUP "/test/memory.stat", text, sizeof(text));
+	snprintf(line, sizeof(line), "\n%s ", name);
+	p = strstr(text, line);
+	return p ? strtol(p + strlen(line), NULL, 10) : -1;
+}
+
 /* Bytes that the kernel has allocated for this process's cgroup, -1 if that is not counted. */
 static long accounted(void)
 {
-	char text[8192], *p;
-
-	wse_slurp(CGROUP "/test/memory.stat", text, sizeof(text));
-	p = strstr(text, "\nkernel ");
-	return p ? strtol(p + 8, NULL, 10) : -1;
+	return stat_of("kernel");
 }
 
 static int join_cgroup(void)
@@ -393,6 +422,22 @@ static int join_cgroup(void)
 	mkdir(CGROUP "/test", 0755);
 	snprintf(pid, sizeof(pid), "%d", getpid());
 	return wse_sysfs_write(CGROUP "/test/cgroup.procs", pid);
+}
+
+/* their pages, whether they are of shmem or allocated for the device */
+TEST_F(dma, buffers_are_accounted)
+{
+	enum { SIZE = 16 * MIB };
+	long before;
+	uint32_t bo;
+
+	ASSERT_EQ(0, join_cgroup());
+	sleep(3);
+	before = accounted() + stat_of("shmem");
+	ASSERT_LE(0, before);
+	ASSERT_EQ(0, wse_bo_create(self->fd[0], SIZE, &bo));
+	sleep(3);
+	EXPECT_LE(before + SIZE, accounted() + stat_of("shmem"));
 }
 
 /* Each buffer once: what is mapped twice is a report of its own for each page to DMA_API_DEBUG. */

@@ -540,47 +540,39 @@ TEST_F(wse, no_fault_without_fault)
 	EXPECT_EQ(-ENODATA, wse_fault(self->fd, self->ctx, &fault));
 }
 
-/* the number behind a key of the file's fdinfo, or -1 */
-static long long usage(int fd, const char *key)
-{
-	char path[64], text[4096], line[64], *at;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	wse_slurp(path, text, sizeof(text));
-	snprintf(line, sizeof(line), "\n%s:\t", key);
-	at = strstr(text, line);
-	return at ? atoll(at + strlen(line)) : -1;
-}
-
 /* what the file has used, of this context and of those before */
 TEST_F(wse, fdinfo_counts)
 {
 	struct drm_wse_cmd copy = cmd_copy(WSE_OP_COPY_IN, self->bo, 0, 0, 0, 0x1000, 1024);
-	long long cycles, total = usage(self->fd, "drm-total-cycles-queue");
+	long long busy, cycles, total = wse_usage(self->fd, "drm-total-cycles-queue");
 	int other = wse_open_nth(0);
 
-	EXPECT_EQ(0, usage(self->fd, "drm-cycles-queue"));
-	EXPECT_EQ(0, usage(self->fd, "wse-commands"));
+	EXPECT_EQ(0, wse_usage(self->fd, "drm-cycles-queue"));
+	EXPECT_EQ(0, wse_usage(self->fd, "wse-commands"));
 	EXPECT_LT(0, total);
 	ASSERT_EQ(0, wse_run(self->fd, self->ctx, &copy, 1));
-	cycles = usage(self->fd, "drm-cycles-queue");
+	cycles = wse_usage(self->fd, "drm-cycles-queue");
 	EXPECT_LT(0, cycles);
-	EXPECT_GE(usage(self->fd, "drm-total-cycles-queue"), total + cycles);
-	EXPECT_EQ(1, usage(self->fd, "wse-commands"));
-	EXPECT_EQ(self->info.queues, usage(self->fd, "drm-engine-capacity-queue"));
-	EXPECT_EQ(4 * PAGE / 1024, usage(self->fd, "drm-total-memory"));
-	EXPECT_EQ(4 * PAGE / 1024, usage(self->fd, "drm-resident-memory"));
+	EXPECT_GE(wse_usage(self->fd, "drm-total-cycles-queue"), total + cycles);
+	EXPECT_EQ(1, wse_usage(self->fd, "wse-commands"));
+	busy = wse_usage(self->fd, "drm-engine-queue");
+	EXPECT_LT(0, busy);
+	EXPECT_EQ(self->info.queues, wse_usage(self->fd, "drm-engine-capacity-queue"));
+	EXPECT_EQ(4 * PAGE / 1024, wse_usage(self->fd, "drm-total-memory"));
+	EXPECT_EQ(4 * PAGE / 1024, wse_usage(self->fd, "drm-resident-memory"));
 
 	ASSERT_EQ(0, wse_ctx_destroy(self->fd, self->ctx));
 	ASSERT_EQ(0, wse_ctx_create(self->fd, 0, &self->ctx));
-	EXPECT_EQ(cycles, usage(self->fd, "drm-cycles-queue"));
+	EXPECT_EQ(cycles, wse_usage(self->fd, "drm-cycles-queue"));
+	EXPECT_EQ(busy, wse_usage(self->fd, "drm-engine-queue"));
 	ASSERT_EQ(0, wse_run(self->fd, self->ctx, &copy, 1));
-	EXPECT_LT(cycles, usage(self->fd, "drm-cycles-queue"));
-	EXPECT_EQ(2, usage(self->fd, "wse-commands"));
+	EXPECT_LT(cycles, wse_usage(self->fd, "drm-cycles-queue"));
+	EXPECT_EQ(2, wse_usage(self->fd, "wse-commands"));
 	/* and nothing of it is another's */
 	ASSERT_LE(0, other);
-	EXPECT_EQ(0, usage(other, "wse-commands"));
-	EXPECT_EQ(0, usage(other, "drm-cycles-queue"));
+	EXPECT_EQ(0, wse_usage(other, "wse-commands"));
+	EXPECT_EQ(0, wse_usage(other, "drm-cycles-queue"));
+	EXPECT_EQ(0, wse_usage(other, "drm-engine-queue"));
 	close(other);
 }
 

@@ -2,8 +2,10 @@
 /*
  * The lease: who has the device, what the next owner sees, and removal under all of it.
  */
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "wse_test.h"
@@ -177,6 +179,96 @@ TEST_F(wse, in_the_order_of_arrival)
 	EXPECT_GE(16, most);
 }
 
+/* what a process in line costs while others have their turn: it sleeps until it is its own */
+TEST_F(wse, a_hand_over_wakes_one)
+{
+	enum { LINE = 20 };
+	int status, i, bad = 0, go[2];
+	struct rusage before, after;
+	uint32_t ctx;
+	char text[8192];
+
+	ASSERT_EQ(0, pipe(go));
+	ASSERT_EQ(0, wse_ctx_create(self->fd, 0, &ctx));
+	for (i = 0; i < LINE; i++) {
+		pid_t pid = fork();
+		char want[64];
+
+		ASSERT_LE(0, pid);
+		if (!pid) {
+			int fd = wse_open_nth(0);
+
+			getrusage(RUSAGE_SELF, &before);
+			if (wse_ctx_create(fd, DRM_WSE_CTX_WAIT, &ctx))
+				_exit(100);
+			getrusage(RUSAGE_SELF, &after);
+			wse_ctx_destroy(fd, ctx);
+			status = after.ru_nvcsw - before.ru_nvcsw;
+			_exit(status < 99 ? status : 99);
+		}
+		/* in this order */
+		snprintf(want, sizeof(want), "waiter: pid %d ", pid);
+		do {
+			usleep(10000);
+			wse_debugfs("lease", text, sizeof(text));
+		} while (!strstr(text, want) && !strstr(text, "more"));
+	}
+	ASSERT_EQ(0, wse_ctx_destroy(self->fd, ctx));
+	while (wait(&status) > 0) {
+		ASSERT_TRUE(WIFEXITED(status));
+		ASSERT_NE(100, WEXITSTATUS(status));
+		if (WEXITSTATUS(status) > bad)
+			bad = WEXITSTATUS(status);
+	}
+	TH_LOG("at most %d times woken up", bad);
+	/* for its turn, for the firmware, and for a lock or two */
+	EXPECT_GE(8, bad);
+}
+
+struct place {
+	int fd, ret;
+};
+
+static void *stand_in_line(void *arg)
+{
+	struct place *place = arg;
+	uint32_t ctx;
+
+	place->ret = wse_ctx_create(place->fd, DRM_WSE_CTX_WAIT, &ctx);
+	return NULL;
+}
+
+/* more threads get a file no further */
+TEST_F(wse, one_place_a_file)
+{
+	struct place place[10];
+	pthread_t thread[10];
+	int i, busy = 0, other = wse_open_nth(0);
+	char text[4096], *at;
+	uint32_t ctx;
+
+	ASSERT_LE(0, other);
+	ASSERT_EQ(0, wse_ctx_create(other, 0, &ctx));
+	for (i = 0; i < 10; i++) {
+		place[i] = (struct place){ .fd = self->fd };
+		ASSERT_EQ(0, pthread_create(&thread[i], NULL, stand_in_line, &place[i]));
+	}
+	usleep(500000);
+	wse_debugfs("lease", text, sizeof(text));
+	at = strstr(text, "waiter");
+	EXPECT_NE(NULL, at);
+	EXPECT_EQ(NULL, at ? strstr(at + 1, "waiter") : at) TH_LOG("%s", text);
+	ASSERT_EQ(0, wse_ctx_destroy(other, ctx));
+	if (at && !strstr(at + 1, "waiter")) {
+		for (i = 0; i < 10; i++) {
+			pthread_join(thread[i], NULL);
+			busy += place[i].ret == -EBUSY;
+		}
+		EXPECT_EQ(9, busy);
+	}
+	close(other);
+}
+
 TEST_F(wse, next_owner_sees_zeros)
 {
 	uint32_t at = (self->info.fw_end + 4095) & ~4095u, bytes = 16384, bo, ctx, i;
@@ -329,26 +421,20 @@ TEST_F(wse, unbind_with_waiter)
 	EXPECT_EQ(0, wse_ctx_create(self->fd, 0, &ctx));
 }
 
-/* a reset of the function by whoever may write to sysfs; the seconds it took */
-static double sysfs_reset(const char *address)
-{
-	struct timespec begin, end;
-	char path[96];
-
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", address);
-	clock_gettime(CLOCK_MONOTONIC, &begin);
-	if (wse_sysfs_write(path, "1"))
-		return 1e9;
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	return end.tv_sec - begin.tv_sec + (end.tv_nsec - begin.tv_nsec) / 1e9;
-}
-
 static double seconds(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+/* the seconds that a reset through sysfs took */
+static double sysfs_reset(const char *address)
+{
+	double begin = seconds();
+
+	return wse_reset(address) ? 1e9 : seconds() - begin;
 }
 
 TEST_F(wse, reset_while_idle)
@@ -429,6 +515,38 @@ TEST_F(wse, system_sleep)
 	EXPECT_EQ(0, wse_ctx_destroy(self->fd, ctx));
 	ASSERT_EQ(0, wse_ctx_create(self->fd, 0, &ctx));
 	EXPECT_EQ(0, wse_run(self->fd, ctx, &nop, 1));
+}
+
+/* a context that is made while sysfs resets the device is made all the same */
+TEST_F(wse, created_under_resets)
+{
+	int i, ret, status, failed = 0;
+	uint32_t ctx;
+	pid_t pid;
+
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		for (i = 0; i < 60; i++) {
+			ret = wse_reset(self->address);
+			if (ret)
+				_exit(1);
+			usleep(1000 * (i % 20));
+		}
+		_exit(0);
+	}
+	for (i = 0; !waitpid(pid, &status, WNOHANG); i++) {
+		ret = wse_ctx_create(self->fd, DRM_WSE_CTX_WAIT, &ctx);
+		if (ret) {
+			TH_LOG("context %d: %s", i, strerror(-ret));
+			failed++;
+		} else {
+			EXPECT_EQ(0, wse_ctx_destroy(self->fd, ctx));
+		}
+	}
+	EXPECT_EQ(0, status);
+	EXPECT_LT(5, i);
+	EXPECT_EQ(0, failed);
 }
 
 TEST_F(wse, killed_owner)

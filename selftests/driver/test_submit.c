@@ -3,6 +3,7 @@
  * What commands do, their order, and the fences they signal. No programs on the cores.
  */
 #include <poll.h>
+#include <pthread.h>
 
 #include "wse_test.h"
 #include "kselftest_harness.h"
@@ -356,6 +357,69 @@ TEST_F(wse, fence_of_another_device)
 	EXPECT_EQ(0, syncobj_wait(self->fd, out.handle, 0, SECONDS(10)));
 	close(h.fd);
 	close(other);
+}
+
+/* A submit that waits in the kernel for its command. */
+struct held {
+	pthread_t thread;
+	int fd;
+	uint32_t ctx;
+	struct drm_wse_cmd *cmd;
+};
+
+static void *submit_held(void *arg)
+{
+	struct held *s = arg;
+
+	wse_submit_syncs(s->fd, s->ctx, s->cmd, 1, NULL, 0, NULL, 0);
+	return NULL;
+}
+
+/* several threads find one place left, one gets it; the process ends while the others wait */
+TEST_F(wse, jobs_are_limited)
+{
+	enum { JOBS = 1024, N = 4 };
+	struct drm_wse_cmd nop = cmd_nop(1), stream = {
+		.op = WSE_OP_STREAM_IN,
+		.queue = 1,
+		.budget = BUDGET * 1000,
+		.cols = 1,
+		.nline = 1,
+		.kcol = 64,
+		.nfeat = 1,
+		.etype = WSE_ETYPE_RAW32,
+	};
+	int uffd = uffd_open(), i, ended = 0;
+	struct held held[N];
+	char text[4096], page[PAGE] = {};
+
+	if (uffd < 0)
+		SKIP(return, "the kernel has no userfaultfd");
+	ASSERT_EQ(0, wse_bo_create(self->fd, PAGE, &stream.bo));
+	/* nobody takes it */
+	ASSERT_EQ(0, wse_submit_syncs(self->fd, self->ctx, &stream, 1, NULL, 0, NULL, 0));
+	for (i = 0; i < JOBS - 2; i++)
+		ASSERT_EQ(0, wse_submit_syncs(self->fd, self->ctx, &nop, 1, NULL, 0, NULL, 0));
+	for (i = 0; i < N; i++) {
+		held[i] = (struct held){ .fd = self->fd, .ctx = self->ctx };
+		held[i].cmd = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				   -1, 0);
+		ASSERT_NE(MAP_FAILED, held[i].cmd);
+		ASSERT_EQ(0, uffd_hold(uffd, held[i].cmd, PAGE));
+		ASSERT_EQ(0, pthread_create(&held[i].thread, NULL, submit_held, &held[i]));
+		ASSERT_EQ(0, uffd_wait(uffd));
+	}
+	memcpy(page, &nop, sizeof(nop));
+	for (i = 0; i < N; i++)
+		ASSERT_EQ(0, uffd_give(uffd, held[i].cmd, PAGE, page));
+	usleep(500000);
+	wse_debugfs("lease", text, sizeof(text));
+	EXPECT_NE(NULL, strstr(text, " jobs 1024 error 0")) TH_LOG("%s", text);
+	/* they have not been refused either */
+	for (i = 0; i < N; i++)
+		ended += !pthread_tryjoin_np(held[i].thread, NULL);
+	EXPECT_EQ(1, ended);
+	close(uffd);
 }
 
 /* a job and its commands have their events, in order */

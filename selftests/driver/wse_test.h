@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sync_file.h>
+#include <linux/userfaultfd.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -130,6 +132,15 @@ static inline void wse_slurp(const char *path, char *text, size_t size)
 		close(fd);
 }
 
+/* Page lists of more bytes may lie in pieces, of buffers that this device gets from now on. */
+static inline int wse_list_bytes(const char *address, const char *bytes)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/accel/%.31s/list_bytes", address);
+	return wse_sysfs_write(path, bytes);
+}
+
 /* A file of the driver in debugfs, of the first device; "" if there is none. */
 static inline void wse_debugfs(const char *name, char *text, size_t size)
 {
@@ -138,6 +149,18 @@ static inline void wse_debugfs(const char *name, char *text, size_t size)
 	wse_address(0, address);
 	snprintf(path, sizeof(path), "/sys/kernel/debug/accel/%s/%s", address, name);
 	wse_slurp(path, text, size);
+}
+
+/* The number behind a key of the file's fdinfo, or -1. */
+static inline long long wse_usage(int fd, const char *key)
+{
+	char path[64], text[4096], line[64], *at;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	wse_slurp(path, text, sizeof(text));
+	snprintf(line, sizeof(line), "\n%s:\t", key);
+	at = strstr(text, line);
+	return at ? atoll(at + strlen(line)) : -1;
 }
 
 /* Messages of the driver in the kernel's log, of any level. */
@@ -190,6 +213,41 @@ static inline const char *in_order(const char *text, const char *const *want, un
 	return NULL;
 }
 
+/* Path of the device's core dump, or "". */
+static inline void core_dump(char path[128])
+{
+	struct dirent **names;
+	int i, n = scandir("/sys/class/devcoredump", &names, NULL, alphasort);
+
+	path[0] = 0;
+	for (i = 0; i < n; i++) {
+		if (!strncmp(names[i]->d_name, "devcd", 5))
+			snprintf(path, 128, "/sys/class/devcoredump/%.64s/data", names[i]->d_name);
+		free(names[i]);
+	}
+	if (n >= 0)
+		free(names);
+}
+
+/*
+ * Throws dumps away. The kernel does that in its own time, and makes no other one of a device that
+ * still has one.
+ */
+static inline bool drop_dumps(void)
+{
+	char path[128];
+	int i;
+
+	for (i = 0; i < 1000; i++) {
+		core_dump(path);
+		if (!path[0])
+			return true;
+		wse_sysfs_write(path, "0");
+		usleep(10000);
+	}
+	return false;
+}
+
 static inline int wse_unbind(const char *address)
 {
 	return wse_sysfs_write("/sys/bus/pci/drivers/wse/unbind", address);
@@ -198,6 +256,15 @@ static inline int wse_unbind(const char *address)
 static inline int wse_bind(const char *address)
 {
 	return wse_sysfs_write("/sys/bus/pci/drivers/wse/bind", address);
+}
+
+/* A reset of the function through sysfs. */
+static inline int wse_reset(const char *address)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", address);
+	return wse_sysfs_write(path, "1");
 }
 
 static inline struct drm_wse_info wse_info(int fd)
@@ -353,6 +420,47 @@ static inline int wse_run(int fd, uint32_t ctx, const struct drm_wse_cmd *cmds, 
 		ret = syncobj_status(fd, destroy.handle);
 	wse_ioctl(fd, DRM_IOCTL_SYNCOBJ_DESTROY, &destroy);
 	return ret;
+}
+
+static inline int uffd_open(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	int uffd = syscall(SYS_userfaultfd, O_CLOEXEC), ret;
+
+	if (uffd < 0)
+		return -errno;
+	ret = wse_ioctl(uffd, UFFDIO_API, &api);
+	return ret ? ret : uffd;
+}
+
+/* A thread that touches the last of bytes from p waits for uffd_give(). */
+static inline int uffd_hold(int uffd, void *p, size_t bytes)
+{
+	struct uffdio_register reg = {
+		.range = { (uintptr_t)p + bytes - PAGE, PAGE },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+
+	return wse_ioctl(uffd, UFFDIO_REGISTER, &reg);
+}
+
+/* Waits until a thread does so; 0. */
+static inline int uffd_wait(int uffd)
+{
+	struct uffd_msg msg;
+
+	return read(uffd, &msg, sizeof(msg)) == sizeof(msg) ? 0 : -EIO;
+}
+
+static inline int uffd_give(int uffd, void *p, size_t bytes, const void *page)
+{
+	struct uffdio_copy copy = {
+		.dst = (uintptr_t)p + bytes - PAGE,
+		.src = (uintptr_t)page,
+		.len = PAGE,
+	};
+
+	return wse_ioctl(uffd, UFFDIO_COPY, &copy);
 }
 
 static inline struct drm_wse_cmd cmd_nop(uint32_t queue)
