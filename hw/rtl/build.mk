@@ -5,12 +5,11 @@
 RTL_DIRS := $(addprefix hw/rtl/,core fabric host)
 RTL_PKGS := hw/rtl/wse_regs_pkg.sv hw/rtl/wse_port_pkg.sv hw/rtl/wse_fp_pkg.sv hw/rtl/core/wse_tensor_pkg.sv
 RTL_SRC := $(wildcard hw/rtl/*.sv $(RTL_DIRS:%=%/*.sv))
-RTL_CXX := $(shell command -v clang++ || echo g++)
+RTL_CXX := $(shell command -v clang++-19 || command -v clang++ || echo g++)
 RTL_ARCH := $(shell grep -q -m1 avx2 /proc/cpuinfo && grep -q -m1 bmi2 /proc/cpuinfo && echo -march=x86-64-v3)
 # for libwse.so, as in build-tile; hidden, so that calls stay direct
 RTL_PIC := -fPIC -fvisibility=hidden
-# clang looks for loads from before across all blocks of a function, which is half of its time here and gains nothing
-RTL_CXXFLAGS := -O3 $(RTL_ARCH) $(if $(findstring clang,$(RTL_CXX)),-mllvm -enable-gvn-memdep=false)
+RTL_CXXFLAGS := $(strip -O3 $(RTL_ARCH))
 VERILATOR_ROOT ?= $(shell verilator --getenv VERILATOR_ROOT 2>/dev/null)
 RTL_INC := -Ihw/verilator -Ihw -Ihw/model -Iuapi/wse/gen -isystem $(VERILATOR_ROOT)/include -isystem $(VERILATOR_ROOT)/include/vltstd
 RTL_COMMON := -std=gnu++17 -ffp-contract=off -D_Static_assert=static_assert
