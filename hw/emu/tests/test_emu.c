@@ -80,6 +80,17 @@ static bool ready(struct vu_client *c)
 	       !vu_client_map(c, c->memfd, 0, VU_IOVA, VU_MEM) && !vu_client_irqs(c);
 }
 
+/* The device halts, at the latest when a loaded host has come round to it. */
+static bool halts(struct vu_client *c)
+{
+	for (int i = 0; i < 1000; i++) {
+		if (vu_client_reg(c, WSE_REG_STATUS) & WSE_STATUS_HALTED_MASK)
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
 /* --- tests --------------------------------------------------------------------------------------
  */
 
@@ -366,8 +377,7 @@ static void test_flr(struct vu_client *c)
 	vu_post64(c, WSE_REG_ACQ_LO, VU_IOVA + VU_ACQ);
 	vu_client_post(c, WSE_REG_CTRL, WSE_CTRL_EN_MASK);
 	vu_client_post(c, WSE_DB_BASE, 1);
-	usleep(20000);
-	ok(vu_client_reg(c, WSE_REG_STATUS) & WSE_STATUS_HALTED_MASK && logged("bus master off"),
+	ok(halts(c) && logged("bus master off"),
 	   "without bus master it reaches nothing and halts");
 }
 
@@ -516,9 +526,7 @@ static void test_hostile(void)
 		if (ftruncate(c.memfd, 0))
 			ok(false, "ftruncate");
 		vu_client_post(&c, WSE_DB_BASE, 1);
-		usleep(50000);
-		ok(vu_client_reg(&c, WSE_REG_STATUS) & WSE_STATUS_HALTED_MASK,
-		   "gets a halted device");
+		ok(halts(&c), "gets a halted device");
 	}
 	vu_client_close(&c);
 }
@@ -549,7 +557,6 @@ static void test_reconnect(void)
 static void test_unshared(void)
 {
 	struct vu_client c;
-	int i;
 
 	ok(!vu_client_open(&c, sock, VU_MEM) && !vu_client_hello(&c) &&
 		   !vu_client_map(&c, -1, 0, VU_IOVA, VU_MEM) && !vu_client_irqs(&c) &&
@@ -558,9 +565,7 @@ static void test_unshared(void)
 	/* the log shows so many lines a second, and others have written some */
 	sleep(1);
 	vu_admin_push(&c, &vu_nop);
-	for (i = 0; i < 100 && !(vu_client_reg(&c, WSE_REG_STATUS) & WSE_STATUS_HALTED_MASK); i++)
-		usleep(20000);
-	ok(i < 100 && logged("the client shares no memory: start QEMU with"),
+	ok(halts(&c) && logged("the client shares no memory: start QEMU with"),
 	   "until the device needs some: it halts, and the log says what to do");
 	vu_client_close(&c);
 }
@@ -575,9 +580,7 @@ static void test_faults(void)
 		   !vu_client_wait(&c, 0, 100),
 	   "an injected lost interrupt");
 	vu_admin_push(&c, &vu_nop);
-	usleep(50000);
-	ok(vu_admin_complete(&c, 0, NULL) == -1 &&
-		   vu_client_reg(&c, WSE_REG_STATUS) & WSE_STATUS_HALTED_MASK,
+	ok(halts(&c) && vu_admin_complete(&c, 0, NULL) == -1,
 	   "an injected error of a completion's write halts the device");
 	vu_client_close(&c);
 	stop(pid, SIGTERM);
@@ -587,6 +590,7 @@ int main(int argc, char **argv)
 {
 	struct vu_client c;
 	struct stat st;
+	bool good;
 	pid_t pid;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -629,8 +633,9 @@ int main(int argc, char **argv)
 	stop(pid, SIGKILL);
 	ok(!stat(sock, &st), "SIGKILL leaves the socket");
 	pid = start(NULL);
-	usleep(200000);
-	ok(ready(&c) && vu_client_reg(&c, WSE_REG_MAGIC) == WSE_MAGIC,
+	for (int i = 0; i < 1000 && !(good = ready(&c)); i++)
+		usleep(10000); /* until then it is the dead one's socket */
+	ok(good && vu_client_reg(&c, WSE_REG_MAGIC) == WSE_MAGIC,
 	   "which the next server takes over");
 	ok(stop(pid, SIGTERM) == 0, "SIGTERM with a client connected");
 	vu_client_close(&c);

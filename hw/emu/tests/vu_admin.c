@@ -34,7 +34,7 @@ bool vu_admin_enable(struct vu_client *c)
 	vu_post64(c, WSE_REG_FAULT_LO, VU_IOVA + VU_FAULTS);
 	vu_client_post(c, WSE_REG_FAULT_SIZE, 16);
 	vu_client_post(c, WSE_REG_CTRL, WSE_CTRL_EN_MASK);
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < 5000; i++) {
 		if (vu_client_reg(c, WSE_REG_STATUS) & WSE_STATUS_RDY_MASK)
 			return true;
 		usleep(1000);
