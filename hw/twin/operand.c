@@ -4,6 +4,7 @@
 
 #include "fp.h"
 #include "twin.h"
+#include "vop.h"
 
 enum rule { R_MOVER, R_LANE, R_SINGLE };
 
@@ -109,9 +110,8 @@ static bool check_vector(struct wse_engine *e, bool *range)
 {
 	const struct wse_tins *t = &e->q[0];
 	struct wse_opnd *d = &e->o[OPND_DST], *a = &e->o[OPND_SRC1], *b = &e->o[OPND_SRC2];
-	bool reduce = e->op == WSE_TOP_VRSUM || e->op == WSE_TOP_VRMAX;
-	bool unary =
-		reduce || e->op == WSE_TOP_VMOV || e->op == WSE_TOP_VF2I || e->op == WSE_TOP_VI2F;
+	bool reduce = wse_vop_kind(e->op) == WSE_VOP_REDUCE;
+	bool unary = reduce || wse_vop_kind(e->op) == WSE_VOP_UNARY;
 	const struct wse_opnd *shape = reduce ? a : d;
 
 	if (unary || t->tcw & WSE_TCW_SCALAR_MASK)
@@ -187,7 +187,7 @@ uint32_t wse_engine_check(struct wse_engine *e, unsigned int which)
 	if (which == WSE_ENGINE_L) {
 		if (wse_is_stream(e->op))
 			ok = check_stream(e, &range);
-		else if (e->op >= WSE_TOP_VADD && e->op <= WSE_TOP_VRMAX && e->op != 0x19)
+		else if (wse_vop_kind(e->op) != WSE_VOP_NONE)
 			ok = check_vector(e, &range);
 	} else if (e->op >= WSE_TOP_MOVE && e->op <= WSE_TOP_MIDX) {
 		ok = check_mover(e, &range);

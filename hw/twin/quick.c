@@ -195,7 +195,7 @@ static void when_done(struct wse_way *w, uint32_t tcw, uint32_t n)
 	w->ready = tcw & WSE_TCW_ACTIVATE_MASK ? task : 0;
 	w->wake = tcw & WSE_TCW_UNBLOCK_MASK ? ~task : ~0u;
 	w->cycles = (uint16_t)(2 + n / WSE_LANES);
-	w->macs = (tcw & WSE_TCW_OP_MASK) == WSE_TOP_VMAC ? (uint16_t)n : 0;
+	w->macs = wse_vop_kind(tcw & WSE_TCW_OP_MASK) == WSE_VOP_MAC ? (uint16_t)n : 0;
 }
 
 static bool reduce(struct wse_mesh *m, struct wse_core *c, uint32_t tcw)
@@ -361,7 +361,7 @@ static struct wse_way *way_of(struct wse_mesh *m, struct wse_core *c, uint32_t t
 
 static inline bool reduces(uint32_t tcw)
 {
-	return (tcw & WSE_TCW_OP_MASK) - WSE_TOP_VADD >= WSE_VECTOR_OPS;
+	return wse_vop_kind(tcw & WSE_TCW_OP_MASK) == WSE_VOP_REDUCE;
 }
 
 bool wse_issue_quick(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar)

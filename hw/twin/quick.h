@@ -5,6 +5,7 @@
 
 #include "twin.h"
 #include "vector.h"
+#include "vop.h"
 
 /* where rows of two operands lie in each other, but not one as the other */
 enum wse_meet { WSE_MEET_NEVER, WSE_MEET_PERHAPS, WSE_MEET_SURELY };
@@ -52,15 +53,14 @@ const void *wse_translate_way(struct wse_mesh *m, const struct wse_way *w,
 /* may it run at its ISSUE with operands of some shapes? */
 static inline bool wse_is_quick(uint32_t tcw)
 {
-	return (tcw & WSE_TCW_OP_MASK) - WSE_TOP_VADD <= WSE_TOP_VRMAX - WSE_TOP_VADD &&
-	       !(tcw & WSE_TCW_ENGINE_MASK);
+	return wse_vop_kind(tcw & WSE_TCW_OP_MASK) != WSE_VOP_NONE && !(tcw & WSE_TCW_ENGINE_MASK);
 }
 
 /* does the instruction read SRC2? */
 static inline bool wse_has_src2(uint32_t tcw)
 {
 	return !(tcw & WSE_TCW_SCALAR_MASK) &&
-	       !(WSE_VECTOR_UNARY >> ((tcw & WSE_TCW_OP_MASK) - WSE_TOP_VADD) & 1);
+	       wse_vop_kind(tcw & WSE_TCW_OP_MASK) != WSE_VOP_UNARY;
 }
 
 #endif /* WSE_FUNC_QUICK_H */

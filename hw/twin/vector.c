@@ -9,6 +9,7 @@
 #include "fp.h"
 #include "twin.h"
 #include "vector.h"
+#include "vop.h"
 
 #define CHUNK 256u /* elements done at once, at most */
 
@@ -114,9 +115,9 @@ static bool meet(const struct wse_opnd *d, const struct wse_opnd *s, uint32_t n,
 static uint32_t at_once(const struct wse_engine *e)
 {
 	const struct wse_opnd *d = &e->o[OPND_DST], *s1 = &e->o[OPND_SRC1], *s2 = &e->o[OPND_SRC2];
-	bool mac = e->op == WSE_TOP_VMAC;
+	bool mac = wse_vop_kind(e->op) == WSE_VOP_MAC;
 
-	/* VMAC reads DST too: a row that comes again must have been written */
+	/* it reads DST too: a row that comes again must have been written */
 	if (!meet(d, s1, e->width, e->outer) && !meet(d, s2, e->width, e->outer) &&
 	    !(mac && e->outer > 1 && meet(d, d, e->width, e->outer)))
 		return CHUNK;
@@ -125,76 +126,24 @@ static uint32_t at_once(const struct wse_engine *e)
 	return WSE_LANES;
 }
 
-/* the operation of n elements: a with b into d (d holds DST's old values for VMAC) */
-#define EACH(expr)                      \
-	do {                            \
-		for (i = 0; i < n; i++) \
-			d[i] = (expr);  \
-	} while (0)
+/* the operation of n elements: of SRC1 with those of SRC2 into v, which holds DST's old values for VMAC */
+#define EACH(name, value, kind, expr)                                                    \
+	case value:                                                                      \
+		for (i = 0; i < n; i++) {                                                \
+			const uint32_t d __attribute__((unused)) = v[i], a = v1[i];      \
+			const uint32_t b __attribute__((unused)) = v2[i];                \
+                                                                                         \
+			v[i] = (expr);                                                   \
+		}                                                                        \
+		break;
 __attribute__((target_clones("avx2", "default"))) static void
-compute(unsigned int op, uint32_t *restrict d, const uint32_t *restrict a,
-	const uint32_t *restrict b, uint32_t n)
+compute(unsigned int op, uint32_t *restrict v, const uint32_t *restrict v1,
+	const uint32_t *restrict v2, uint32_t n)
 {
 	unsigned int i;
 
 	switch (op) {
-	case WSE_TOP_VADD:
-		EACH(wse_fadd(a[i], b[i]));
-		break;
-	case WSE_TOP_VSUB:
-		EACH(wse_canon(wse_u(wse_f(a[i]) - wse_f(b[i]))));
-		break;
-	case WSE_TOP_VMUL:
-		EACH(wse_fmul(a[i], b[i]));
-		break;
-	case WSE_TOP_VMAC:
-		EACH(wse_canon(wse_u(wse_f(d[i]) + wse_f(a[i]) * wse_f(b[i]))));
-		break;
-	case WSE_TOP_VMAX:
-		EACH(wse_flush(wse_fgt(a[i], b[i]) ? a[i] : b[i]));
-		break;
-	case WSE_TOP_VMIN:
-		EACH(wse_flush(wse_f(a[i]) < wse_f(b[i]) ? a[i] : b[i]));
-		break;
-	case WSE_TOP_VMOV:
-		EACH(a[i]);
-		break;
-	case WSE_TOP_VGATE:
-		EACH(wse_fgt(a[i], 0) ? b[i] : 0);
-		break;
-	case WSE_TOP_VCGT:
-		EACH(wse_fgt(a[i], b[i]) ? ~0u : 0);
-		break;
-	case WSE_TOP_VIADD:
-		EACH(a[i] + b[i]);
-		break;
-	case WSE_TOP_VISUB:
-		EACH(a[i] - b[i]);
-		break;
-	case WSE_TOP_VAND:
-		EACH(a[i] & b[i]);
-		break;
-	case WSE_TOP_VOR:
-		EACH(a[i] | b[i]);
-		break;
-	case WSE_TOP_VXOR:
-		EACH(a[i] ^ b[i]);
-		break;
-	case WSE_TOP_VSHL:
-		EACH(a[i] << (b[i] & 31));
-		break;
-	case WSE_TOP_VSHR:
-		EACH(a[i] >> (b[i] & 31));
-		break;
-	case WSE_TOP_VSRA:
-		EACH((uint32_t)((int32_t)a[i] >> (b[i] & 31)));
-		break;
-	case WSE_TOP_VF2I:
-		EACH(wse_f2i(a[i]));
-		break;
-	case WSE_TOP_VI2F:
-		EACH(wse_i2f(a[i]));
-		break;
+		WSE_VOPS_ELEMENTS(EACH)
 	}
 }
 
@@ -274,7 +223,7 @@ static bool in_place(struct wse_mesh *m, struct wse_core *c, struct wse_engine *
 		written(c, d, s.width, s.rows);
 		n = s.width * s.rows;
 		c->ecyc[WSE_ENGINE_L] += n / WSE_LANES;
-		if (e->op == WSE_TOP_VMAC)
+		if (wse_vop_kind(e->op) == WSE_VOP_MAC)
 			c->cnt[WSE_CNT_MAC] += n;
 		if (s.rows == e->outer && n == s.rows * e->width)
 			break; /* nobody asks where it has ended */
@@ -289,24 +238,31 @@ static bool in_place(struct wse_mesh *m, struct wse_core *c, struct wse_engine *
 	return true;
 }
 
-static uint32_t combine(bool max, uint32_t p, uint32_t v)
+/* what has been joined so far, and the next element */
+#define JOIN(name, value, kind, expr) \
+	case value:                   \
+		return expr;
+static uint32_t join(unsigned int op, uint32_t a, uint32_t b)
 {
-	return max ? wse_flush(wse_fgt(p, v) ? p : v) : wse_fadd(p, v);
+	switch (op) {
+		WSE_VOPS_REDUCE(JOIN)
+	}
+	return 0;
 }
 
 /* one more group into the lane partials */
 static void reduce_step(struct wse_core *c, struct wse_engine *e, uint32_t *part)
 {
-	bool max = e->op == WSE_TOP_VRMAX;
 	uint32_t a[WSE_LANES];
 	unsigned int i;
 
 	load(c, &e->o[OPND_SRC1], a, WSE_LANES);
 	for (i = 0; i < WSE_LANES; i++)
-		part[i] = combine(max, part[i], a[i]);
+		part[i] = join(e->op, part[i], a[i]);
 }
 
-uint32_t wse_tree(bool max, const uint32_t *part)
+/* the lane tree */
+static uint32_t tree(unsigned int op, const uint32_t *part)
 {
 	uint32_t p[WSE_LANES];
 	unsigned int i, n;
@@ -314,7 +270,7 @@ uint32_t wse_tree(bool max, const uint32_t *part)
 	memcpy(p, part, sizeof(p));
 	for (n = WSE_LANES; n > 1; n /= 2)
 		for (i = 0; i < n / 2; i++)
-			p[i] = combine(max, p[2 * i], p[2 * i + 1]);
+			p[i] = join(op, p[2 * i], p[2 * i + 1]);
 	return p[0];
 }
 
@@ -345,7 +301,7 @@ static bool reduce(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e)
 		pass(e, n);
 		c->ecyc[WSE_ENGINE_L] += n / WSE_LANES;
 	}
-	store(c, &e->o[OPND_DST], (uint32_t[]){wse_tree(max, e->part)}, 1);
+	store(c, &e->o[OPND_DST], (uint32_t[]){tree(e->op, e->part)}, 1);
 	wse_engine_complete(m, c, e);
 	return true;
 }
@@ -355,7 +311,7 @@ bool wse_run_vector(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e
 	struct wse_opnd *d = &e->o[OPND_DST], *s1 = &e->o[OPND_SRC1], *s2 = &e->o[OPND_SRC2];
 	uint32_t a[CHUNK], b[CHUNK], v[CHUNK], left, n, i;
 
-	if (e->op == WSE_TOP_VRSUM || e->op == WSE_TOP_VRMAX)
+	if (wse_vop_kind(e->op) == WSE_VOP_REDUCE)
 		return reduce(m, c, e);
 	if (m->avx2)
 		return in_place(m, c, e);
@@ -371,7 +327,7 @@ bool wse_run_vector(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e
 		load_rows(c, s1, e->inner, e->width, a, n);
 		if (s2->kind != WSE_KIND_NONE)
 			load_rows(c, s2, e->inner, e->width, b, n);
-		if (e->op == WSE_TOP_VMAC)
+		if (wse_vop_kind(e->op) == WSE_VOP_MAC)
 			load_rows(c, d, e->inner, e->width, v, n);
 		compute(e->op, v, a, b, n);
 		store_rows(c, d, e->inner, e->width, v, n);
@@ -381,7 +337,7 @@ bool wse_run_vector(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e
 			advance(s2, e->inner, e->width, n);
 		pass(e, n);
 		c->ecyc[WSE_ENGINE_L] += n / WSE_LANES;
-		if (e->op == WSE_TOP_VMAC)
+		if (wse_vop_kind(e->op) == WSE_VOP_MAC)
 			c->cnt[WSE_CNT_MAC] += n;
 	}
 	wse_engine_complete(m, c, e);

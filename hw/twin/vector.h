@@ -10,12 +10,8 @@
 
 #include "wse_regs.h"
 
-#define WSE_VECTOR_OPS	    (WSE_TOP_VI2F - WSE_TOP_VADD + 1)
+#define WSE_VECTOR_OPS	    (WSE_TCW_OP_MASK - WSE_TOP_VADD + 1) /* codes from VADD on */
 #define WSE_VECTOR_VARIANTS 24u
-/* operations without SRC2, as bits from VADD on */
-#define WSE_VECTOR_UNARY                                                                     \
-	(1u << (WSE_TOP_VMOV - WSE_TOP_VADD) | 1u << (WSE_TOP_VF2I - WSE_TOP_VADD) |         \
-	 1u << (WSE_TOP_VI2F - WSE_TOP_VADD))
 
 struct wse_rows {
 	uint16_t width, rows; /* width: a multiple of LANES */
@@ -53,7 +49,5 @@ void wse_reduce_avx2(bool max, uint32_t *part, const uint8_t *a, bool a_bf16,
 		     const struct wse_rows *s);
 /* all of it */
 uint32_t wse_reduced_avx2(bool max, const uint8_t *a, bool a_bf16, const struct wse_rows *s);
-/* the lane tree: the partials' sum or maximum */
-uint32_t wse_tree(bool max, const uint32_t *part);
 
 #endif /* WSE_FUNC_VECTOR_H */

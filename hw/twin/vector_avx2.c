@@ -95,7 +95,6 @@ FORCED __m256i f2i(__m256 f)
 #define and_i(a, b)	 _mm256_and_si256(a, b)
 #define or_i(a, b)	 _mm256_or_si256(a, b)
 #define xor_i(a, b)	 _mm256_xor_si256(a, b)
-#define zero_i		 _mm256_setzero_si256()
 #define compare(a, b, p) _mm256_cmp_ps(a, b, p)
 #include "vector_impl.h"
 

@@ -94,6 +94,5 @@ FORCED __m512i f2i(__m512 f)
 #define and_i(a, b)	 _mm512_and_si512(a, b)
 #define or_i(a, b)	 _mm512_or_si512(a, b)
 #define xor_i(a, b)	 _mm512_xor_si512(a, b)
-#define zero_i		 _mm512_setzero_si512()
 #define compare(a, b, p) _mm512_cmp_ps_mask(a, b, p)
 #include "vector_impl.h"

@@ -5,6 +5,7 @@
  * One pass, one output at a time; the line formats are described at the top of wse.regs.
  */
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -348,6 +349,90 @@ static void end_counters(void)
 	}
 }
 
+/* ---- vector operations: values of an enum, and lists of their rows when all are known ---- */
+static const char *const vop_kinds[] = {"unary", "binary", "mac", "reduce"};
+#define VOP_REDUCE 3
+
+struct vop {
+	char name[24], expression[160];
+	unsigned long value;
+	unsigned int kind;
+};
+static struct vop vops[128];
+static unsigned long nvops;
+static int vops_done;
+
+static void vop(char *p)
+{
+	struct vop *v = &vops[nvops], *w;
+	char *kind, *quote, *end, name[160];
+
+	if (nvops == sizeof(vops) / sizeof(vops[0]) || vops_done || !group[0])
+		die("more vector operations than there is room for, or not behind their enum");
+	snprintf(v->name, sizeof(v->name), "%s", word(&p));
+	v->value = number(word(&p));
+	for (w = vops; w < v; w++)
+		if (w->value == v->value || !strcmp(w->name, v->name))
+			die("another vector operation has this name or value");
+	kind = word(&p);
+	for (v->kind = 0; v->kind < 4 && strcmp(vop_kinds[v->kind], kind); v->kind++)
+		;
+	if (v->kind == 4)
+		die("the kind of a vector operation is unary, binary, mac or reduce");
+	quote = strchr(p, '"');
+	end = quote ? strchr(quote + 1, '"') : NULL;
+	if (!end || end[1])
+		die("a vector operation ends with its description in quotes");
+	*quote++ = 0;
+	*end = 0;
+	for (end = quote - 1; end > p && isspace((unsigned char)end[-1]);)
+		*--end = 0;
+	if (!*p || strlen(p) >= sizeof(v->expression))
+		die("a vector operation needs an expression, of less than 160 characters");
+	strcpy(v->expression, p);
+	nvops++;
+	if (out != OUT_MD) {
+		snprintf(name, sizeof(name), "%s_%s", group, v->name);
+		define(name, v->value, quote);
+		return;
+	}
+	if (nvops == 1) {
+		printf("\nVector operations, and what an element of their result is of elements a of SRC1, "
+		       "b of SRC2, d of DST (reduce: of what has been joined so far and the next element; the "
+		       "terms of expressions are explained in `uapi/wse/wse.regs`):\n");
+		table = 0;
+	}
+	thead("| name | value | kind | element | |", "|---|---|---|---|---|");
+	printf("| `%s_%s` | 0x%lx | %s | `%s` | %s |\n", group, v->name, v->value, kind, v->expression,
+	       quote);
+}
+
+/* one list of rows; reduce: of the reductions, else of all others */
+static void vop_list(const char *name, bool reduce)
+{
+	unsigned long i;
+
+	printf("#define %s(X)", name);
+	for (i = 0; i < nvops; i++)
+		if ((vops[i].kind == VOP_REDUCE) == reduce)
+			printf(" \\\n\tX(%s, 0x%lx, %s, %s)", vops[i].name, vops[i].value,
+			       upper(vop_kinds[vops[i].kind]), vops[i].expression);
+	printf("\n");
+}
+
+static void end_vops(void)
+{
+	if (!nvops || vops_done)
+		return;
+	vops_done = 1;
+	if (out != OUT_C)
+		return;
+	printf("/* X(name, value, kind, expression of an element): those element by element, the others, all */\n");
+	vop_list("WSE_VOPS_ELEMENTS", false);
+	vop_list("WSE_VOPS_REDUCE", true);
+	printf("#define WSE_VOPS(X) WSE_VOPS_ELEMENTS(X) WSE_VOPS_REDUCE(X)\n");
+}
+
 static void preamble(void)
 {
 	switch (out) {
@@ -398,6 +483,10 @@ static void line(char *p)
 		mask(a, number(b), number(c), p);
 		return;
 	}
+	if (!strcmp(kind, "vop")) {
+		vop(p);
+		return;
+	}
 	if (!strcmp(kind, "mem")) {
 		a = word(&p);
 		b = word(&p);
@@ -409,6 +498,7 @@ static void line(char *p)
 	end_struct();
 	if (strcmp(kind, "counter"))
 		end_counters();
+	end_vops();
 	if (strcmp(kind, "reg") && strcmp(kind, "const") &&
 	    (strcmp(kind, "counter") || !ncounters)) {
 		if (out == OUT_MD && table)
@@ -494,6 +584,7 @@ int main(int argc, char **argv)
 			line(buf);
 	}
 	end_struct();
+	end_vops();
 	cguard(0);
 	if (out == OUT_C)
 		printf("\n#endif /* WSE_REGS_H */\n");

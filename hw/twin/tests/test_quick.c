@@ -9,6 +9,7 @@
 
 #include "pair.h"
 #include "rnd.h"
+#include "twin/vop.h"
 
 #define RECORDS	 0x8000u
 #define RECORD	 64u
@@ -59,14 +60,14 @@ static uint32_t completion(void)
 	       below(32) << WSE_TCW_TASK_SHIFT;
 }
 
+#define CODE(name, value, kind, expr) value,
+
 static void record(uint32_t *w)
 {
-	uint32_t op = WSE_TOP_VADD + below(WSE_TOP_VRMAX - WSE_TOP_VADD + 1),
-		 len = 8 * (1 + below(5)), len1 = 1;
+	static const uint8_t ops[] = {WSE_VOPS(CODE)};
+	uint32_t op = ops[below(sizeof(ops))], len = 8 * (1 + below(5)), len1 = 1;
 	bool bad = !below(400);
 
-	if (op == 0x19)
-		op = WSE_TOP_VMOV;
 	if (!below(3))
 		len1 = 1 + below(4);
 	else if (!below(20))
@@ -74,7 +75,7 @@ static void record(uint32_t *w)
 	operand(w, len, len1, bad && !below(3));
 	operand(w + 4, len, len1, bad && !below(3));
 	operand(w + 8, len, len1, bad && !below(3));
-	if ((op == WSE_TOP_VRSUM || op == WSE_TOP_VRMAX) && !bad) {
+	if (wse_vop_kind(op) == WSE_VOP_REDUCE && !bad) {
 		w[0] = below(2) ? WSE_SRAM_BASE + 0x1000 + below(300) * 4 : below(WSE_NACC);
 		w[1] = d1(1, 0);
 		w[2] = 0;

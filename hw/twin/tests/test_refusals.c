@@ -6,13 +6,16 @@
 #include "check.h"
 #include "prog.h"
 #include "rig.h"
+#include "twin/vop.h"
 
-static void refusal(struct rig *r, const char *name, uint32_t cause, uint32_t control,
-		    uint32_t scalar, const uint32_t d[3][4])
+/* cause 0: it is not refused */
+static bool gives(struct rig *r, uint32_t cause, uint32_t control, uint32_t scalar,
+		  const uint32_t d[3][4])
 {
 	struct wse_core_state st;
 	struct code c = rig_code(r);
 	unsigned int i;
+	bool good;
 
 	for (i = 0; i < 3; i++)
 		dsr(&c, i, d[i][0], d[i][1], d[i][2], d[i][3]);
@@ -20,10 +23,18 @@ static void refusal(struct rig *r, const char *name, uint32_t cause, uint32_t co
 	wait_engines(&c, 7);
 	park(&c);
 	rig_run(r, &st);
-	if (!ok(cause ? st.run == WSE_CORE_FAULTED && st.fault_cause == cause
-		      : st.run == WSE_CORE_RUNNING,
-		"%s", name))
-		printf("# run %u cause 0x%x want 0x%x\n", st.run, st.fault_cause, cause);
+	good = cause ? st.run == WSE_CORE_FAULTED && st.fault_cause == cause
+		     : st.run == WSE_CORE_RUNNING;
+	if (!good)
+		printf("# control 0x%x: run %u cause 0x%x want 0x%x\n", control, st.run,
+		       st.fault_cause, cause);
+	return good;
+}
+
+static void refusal(struct rig *r, const char *name, uint32_t cause, uint32_t control,
+		    uint32_t scalar, const uint32_t d[3][4])
+{
+	ok(gives(r, cause, control, scalar, d), "%s", name);
 }
 
 #define MEM(off, len, st, len1, st1, dt)                                         \
@@ -60,10 +71,18 @@ static void test_refusals(struct rig *r)
 		       m0 = WSE_ENGINE_M0 << WSE_TCW_ENGINE_SHIFT;
 	const uint32_t add = l | WSE_TOP_VADD, mov = m0 | WSE_TOP_MOVE, axpy = l | WSE_TOP_AXPY;
 	const uint32_t fi = WSE_KIND_FABIN, fo = WSE_KIND_FABOUT;
+	uint32_t op;
+	bool good;
 
 	refusal(r, "a good one", 0, add, 0,
 		D(MEM(0, 8, 4, 1, 0, 1), MEM(32, 8, 4, 1, 0, 1), MEM(64, 8, 4, 1, 0, 1)));
-	refusal(r, "no such operation", bad, l | 0x19, 0, D(OFF, OFF, OFF));
+	for (op = 0, good = true; op <= WSE_TCW_OP_MASK; op++) {
+		if (wse_vop_kind(op) == WSE_VOP_NONE)
+			good &= gives(r, bad, l | op, 0,
+				      D(MEM(0, 8, 4, 1, 0, 1), MEM(32, 8, 4, 1, 0, 1),
+					MEM(64, 8, 4, 1, 0, 1)));
+	}
+	ok(good, "operations that there are not, or not for operands in memory");
 	refusal(r, "a mover's operation on the lanes", bad, l | WSE_TOP_MOVE, 0, D(OFF, OFF, OFF));
 	refusal(r, "a vector operation on a mover", bad, m0 | WSE_TOP_VADD, 0,
 		D(MEM(0, 8, 4, 1, 0, 1), MEM(32, 8, 4, 1, 0, 1), MEM(64, 8, 4, 1, 0, 1)));

@@ -11,6 +11,7 @@
 
 #include "pair.h"
 #include "rnd.h"
+#include "twin/vop.h"
 
 #define TABLE	 0x8000u /* of each round: words that the body reads */
 #define WORDS	 16u
@@ -78,12 +79,14 @@ static void operand(uint32_t w[4], struct shape s)
 	w[3] = kind(WSE_KIND_MEM, size == 2 ? WSE_DT_BF16 : below(4) ? WSE_DT_FP32 : WSE_DT_I32);
 }
 
+#define CODE(name, value, kind, expr) value,
+
 static uint32_t instruction(bool tasks)
 {
-	uint32_t op = WSE_TOP_VADD + below(below(2) ? 4 : WSE_TOP_VI2F - WSE_TOP_VADD + 1), w;
+	static const uint8_t ops[] = {WSE_VOPS_ELEMENTS(CODE)};
+	uint32_t w = tcw(WSE_ENGINE_L, ops[below(below(2) ? 4 : sizeof(ops))], below(STREAM),
+			 below(STREAM), below(STREAM));
 
-	w = tcw(WSE_ENGINE_L, op == 0x19 ? WSE_TOP_VMOV : op, below(STREAM), below(STREAM),
-		below(STREAM));
 	if (below(2))
 		w |= WSE_TCW_SCALAR_MASK;
 	if (tasks && !below(3))

@@ -476,6 +476,31 @@ _Static_assert(sizeof(struct wse_fault) == 64, "wse_fault");
 #define WSE_TOP_VI2F                 0x23	/* L: i32 to binary32, nearest even */
 #define WSE_TOP_VRSUM                0x24	/* L: DST[0] := sum of SRC1: one partial per lane from +0 in order, then the lane tree */
 #define WSE_TOP_VRMAX                0x25	/* L: DST[0] := maximum of SRC1 in the same order from -inf */
+/* X(name, value, kind, expression of an element): those element by element, the others, all */
+#define WSE_VOPS_ELEMENTS(X) \
+	X(VADD, 0x10, BINARY, add_f(a, b)) \
+	X(VSUB, 0x11, BINARY, sub_f(a, b)) \
+	X(VMUL, 0x12, BINARY, mul_f(a, b)) \
+	X(VMAC, 0x13, MAC, add_f(d, mul_f(a, b))) \
+	X(VMAX, 0x14, BINARY, flush_f(pick(gt_f(a, b), a, b))) \
+	X(VMIN, 0x15, BINARY, flush_f(pick(gt_f(b, a), a, b))) \
+	X(VMOV, 0x16, UNARY, a) \
+	X(VGATE, 0x17, BINARY, pick(gt_f(a, word(0)), b, word(0))) \
+	X(VCGT, 0x18, BINARY, pick(gt_f(a, b), word(~0), word(0))) \
+	X(VIADD, 0x1a, BINARY, add_i(a, b)) \
+	X(VISUB, 0x1b, BINARY, sub_i(a, b)) \
+	X(VAND, 0x1c, BINARY, and_i(a, b)) \
+	X(VOR, 0x1d, BINARY, or_i(a, b)) \
+	X(VXOR, 0x1e, BINARY, xor_i(a, b)) \
+	X(VSHL, 0x1f, BINARY, shl_i(a, b)) \
+	X(VSHR, 0x20, BINARY, shr_i(a, b)) \
+	X(VSRA, 0x21, BINARY, sra_i(a, b)) \
+	X(VF2I, 0x22, UNARY, f_to_i(a)) \
+	X(VI2F, 0x23, UNARY, i_to_f(a))
+#define WSE_VOPS_REDUCE(X) \
+	X(VRSUM, 0x24, REDUCE, add_f(a, b)) \
+	X(VRMAX, 0x25, REDUCE, flush_f(pick(gt_f(a, b), a, b)))
+#define WSE_VOPS(X) WSE_VOPS_ELEMENTS(X) WSE_VOPS_REDUCE(X)
 
 /* ---- Firmware image header (32 bytes) ---- */
 #define WSE_FW_MAGIC                 0x46455357	/* the bytes "WSEF" */
