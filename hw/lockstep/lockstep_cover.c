@@ -151,12 +151,10 @@ void ls_cover_done(struct ls_cover *v, const struct wse_sqe *s, const struct ls_
 #name, WSE_CAUSE_##name, NULL \
 	}
 
+#define VOP(name, value, kind, expr) {#name, value, NULL},
+
 static const struct row operations[] = {
-	OP(AXPY),  OP(DOT),  OP(DOTX),	OP(MOVE),  OP(MADD), OP(MTEE),	OP(MIDX),
-	OP(VADD),  OP(VSUB), OP(VMUL),	OP(VMAC),  OP(VMAX), OP(VMIN),	OP(VMOV),
-	OP(VGATE), OP(VCGT), OP(VIADD), OP(VISUB), OP(VAND), OP(VOR),	OP(VXOR),
-	OP(VSHL),  OP(VSHR), OP(VSRA),	OP(VF2I),  OP(VI2F), OP(VRSUM), OP(VRMAX),
-};
+	OP(AXPY), OP(DOT), OP(DOTX), OP(MOVE), OP(MADD), OP(MTEE), OP(MIDX), WSE_VOPS(VOP)};
 const char *ls_operation(uint32_t op)
 {
 	for (unsigned int i = 0; i < COUNT(operations); i++) {

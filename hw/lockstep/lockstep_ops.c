@@ -172,18 +172,22 @@ static void run(struct code *c, struct rng *r, uint32_t op, uint32_t engine, uin
 /* --- lanes
  * ---------------------------------------------------------------------------------------- */
 
+#define CODE(name, value, kind, expr) value,
+
+static bool is_reduction(uint32_t op)
+{
+	static const uint8_t ops[] = {WSE_VOPS_REDUCE(CODE)};
+
+	return memchr(ops, (int)op, sizeof(ops));
+}
+
 void op_vector(struct code *c, struct rng *r)
 {
-	static const uint8_t ops[] = {
-		WSE_TOP_VADD,  WSE_TOP_VSUB, WSE_TOP_VMUL,  WSE_TOP_VMAC, WSE_TOP_VMAX,
-		WSE_TOP_VMIN,  WSE_TOP_VMOV, WSE_TOP_VGATE, WSE_TOP_VCGT, WSE_TOP_VIADD,
-		WSE_TOP_VISUB, WSE_TOP_VAND, WSE_TOP_VOR,   WSE_TOP_VXOR, WSE_TOP_VSHL,
-		WSE_TOP_VSHR,  WSE_TOP_VSRA, WSE_TOP_VF2I,  WSE_TOP_VI2F, WSE_TOP_VRSUM,
-		WSE_TOP_VRMAX, WSE_TOP_VADD, WSE_TOP_VMUL,  WSE_TOP_VMAC,
-	};
+	/* these three are most of what kernels do */
+	static const uint8_t ops[] = {WSE_VOPS(CODE) WSE_TOP_VADD, WSE_TOP_VMUL, WSE_TOP_VMAC};
 	uint32_t op = ops[rng_below(r, sizeof(ops))], rows = rng_range(r, 1, 4);
 	uint32_t len = 8 * rng_range(r, 1, rows > 2 ? 2 : 4);
-	bool reduce = op == WSE_TOP_VRSUM || op == WSE_TOP_VRMAX;
+	bool reduce = is_reduction(op);
 	bool scalar = rng_chance(r, 30);
 	struct opnd d, a = lane_store(r, len, rows), b = lane_store(r, len, rows);
 	uint32_t word;

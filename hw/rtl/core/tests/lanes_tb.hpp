@@ -64,8 +64,8 @@ struct Ins {
 	unsigned op() const { return cw & WSE_TCW_OP_MASK; }
 	bool dot() const { return op() == WSE_TOP_DOT || op() == WSE_TOP_DOTX; }
 	bool stream() const { return op() == WSE_TOP_AXPY || dot(); }
-	bool reduce() const { return op() == WSE_TOP_VRSUM || op() == WSE_TOP_VRMAX; }
-	bool unary() const { return reduce() || op() == WSE_TOP_VMOV || op() == WSE_TOP_VF2I || op() == WSE_TOP_VI2F; }
+	bool reduce() const { return wse_vop_kind(op()) == WSE_VOP_REDUCE; }
+	bool unary() const { return reduce() || wse_vop_kind(op()) == WSE_VOP_UNARY; }
 	bool two() const { return !unary() && !(cw & WSE_TCW_SCALAR_MASK); }
 	unsigned feats() const { return scalar & 7; }
 	// 0, BAD_DSR or OPERAND_ADDR
@@ -79,7 +79,7 @@ struct Ins {
 			      (feats() != 1 && feats() != 2 && feats() != 4);
 			in = in && uint64_t(dst.base) + feats() * src2.len <= WSE_NACC;
 		} else {
-			bad = op() < WSE_TOP_VADD || op() > WSE_TOP_VRMAX || op() == 0x19 || !src1.lane_ok() ||
+			bad = wse_vop_kind(op()) == WSE_VOP_NONE || !src1.lane_ok() ||
 			      !(reduce() ? dst.single_ok() : dst.lane_ok() && dst.same_shape(src1)) ||
 			      (two() && !(src2.lane_ok() && src2.same_shape(src1)));
 			in = src1.inside() && dst.inside() && (!two() || in);
@@ -131,7 +131,7 @@ private:
 	{
 		uint32_t part[WSE_LANES], r[WSE_LANES];
 		bool max = n.op() == WSE_TOP_VRMAX;
-		auto join = [&](uint32_t a, uint32_t b) { return max ? lane_element(WSE_TOP_VMAX, a, b, 0) : wse_fadd(a, b); };
+		auto join = [&](uint32_t a, uint32_t b) { return lane_element(n.op(), a, b, 0); };
 
 		for (auto &p : part)
 			p = max ? 0xff800000 : 0;
@@ -152,7 +152,7 @@ private:
 		}
 		if (n.reduce())
 			store(n.dst, 0, 0, tree(part, join));
-		if (n.op() == WSE_TOP_VMAC)
+		if (wse_vop_kind(n.op()) == WSE_VOP_MAC)
 			macs += n.dst.len * n.dst.rows();
 		return 0;
 	}

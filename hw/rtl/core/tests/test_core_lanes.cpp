@@ -5,13 +5,8 @@
 #include "lanes_ref.hpp"
 #include "test_core.hpp"
 
-static const struct { unsigned op; const char *name; } vops[] = {
-	{ WSE_TOP_VADD, "VADD" }, { WSE_TOP_VSUB, "VSUB" }, { WSE_TOP_VMUL, "VMUL" }, { WSE_TOP_VMAC, "VMAC" },
-	{ WSE_TOP_VMAX, "VMAX" }, { WSE_TOP_VMIN, "VMIN" }, { WSE_TOP_VMOV, "VMOV" }, { WSE_TOP_VGATE, "VGATE" },
-	{ WSE_TOP_VCGT, "VCGT" }, { WSE_TOP_VIADD, "VIADD" }, { WSE_TOP_VISUB, "VISUB" }, { WSE_TOP_VAND, "VAND" },
-	{ WSE_TOP_VOR, "VOR" }, { WSE_TOP_VXOR, "VXOR" }, { WSE_TOP_VSHL, "VSHL" }, { WSE_TOP_VSHR, "VSHR" },
-	{ WSE_TOP_VSRA, "VSRA" }, { WSE_TOP_VF2I, "VF2I" }, { WSE_TOP_VI2F, "VI2F" },
-};
+#define ROW(name, value, kind, expr) { value, #name },
+static const struct { unsigned op; const char *name; } vops[] = { WSE_VOPS_ELEMENTS(ROW) };
 
 // the arithmetic, through vector operations on fp32 memory: rounds x 2048 elements per operation
 void test_arithmetic(CoreTb &t, unsigned rounds)

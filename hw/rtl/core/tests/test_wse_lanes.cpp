@@ -6,10 +6,8 @@
 namespace {
 
 const char *const names[] = {"AXPY", "DOT", "DOTX"};
-const unsigned vector_ops[] = {
-	WSE_TOP_VADD, WSE_TOP_VSUB, WSE_TOP_VMUL, WSE_TOP_VMAC, WSE_TOP_VMAX, WSE_TOP_VMIN, WSE_TOP_VMOV,
-	WSE_TOP_VGATE, WSE_TOP_VCGT, WSE_TOP_VIADD, WSE_TOP_VISUB, WSE_TOP_VAND, WSE_TOP_VOR, WSE_TOP_VXOR,
-	WSE_TOP_VSHL, WSE_TOP_VSHR, WSE_TOP_VSRA, WSE_TOP_VF2I, WSE_TOP_VI2F, WSE_TOP_VRSUM, WSE_TOP_VRMAX};
+#define CODE(name, value, kind, expr) value,
+const unsigned vector_ops[] = {WSE_VOPS(CODE)};
 
 // a memory or accumulator operand of lanes, mostly inside its store, often where others are
 Operand some_store(Rng &r, uint32_t len, uint32_t len1)
@@ -294,8 +292,9 @@ void test_refused(Tap &tap, Bench &tb)
 	vectors(bad, [](Ins &n) { n.src1.len = 0, n.dst.base = 0; });	// BAD_DSR wins
 	vectors(bad, [](Ins &n) { n.dst.kind = WSE_KIND_ACC, n.dst.base = 4, n.dst.stride = 1; });
 	vectors(bad, [](Ins &n) { n.dst.kind = WSE_KIND_ACC, n.dst.base = 0, n.dst.stride = 2; });
-	for (unsigned op : {0u, 4u, unsigned(WSE_TOP_MOVE), unsigned(WSE_TOP_MTEE), 0x0fu, 0x19u, 0x26u, 0x50u, 0x7fu})
-		gives(op, bad, [](Ins &) {});
+	for (unsigned op = 0; op <= WSE_TCW_OP_MASK; op++)
+		if (wse_vop_kind(op) == WSE_VOP_NONE && (op < WSE_TOP_AXPY || op > WSE_TOP_DOTX))
+			gives(op, bad, [](Ins &) {});
 	vectors(0, [=](Ins &n) { n.dst.base = top - 64; });
 	vectors(addr, [=](Ins &n) { n.dst.base = top - 48; });
 	vectors(addr, [](Ins &n) { n.src1.base = WSE_SRAM_BASE - 16; });
