@@ -49,7 +49,7 @@ endef
 # executors: a command, the host's memory
 EXEC_TB := $(addprefix hw/rtl/host/tests/,exec_tb.hpp host_mem.hpp) uapi/wse/wse_cmd.h uapi/drm/wse_accel.h
 STREAM_V := wse_stream_cmd wse_stream_mask wse_cmd wse_xlate wse_fp_pkg
-STREAM_TB := $(EXEC_TB) hw/rtl/host/tests/stream_tb.hpp hw/twin/fp.h
+STREAM_TB := $(EXEC_TB) hw/rtl/host/tests/stream_tb.hpp hw/twin/exact/fp.h
 FP_PKG := hw/rtl/wse_fp_pkg.sv
 
 $(eval $(call block,wse_bar,,-GROWS=3 -GCOLS=5 -GNQ=3 -GHOSTFP=1))
@@ -73,8 +73,8 @@ $(eval $(call block,wse_dotq))
 $(eval $(call block,wse_ramp))
 $(eval $(call block,wse_tasks))
 $(eval $(call block,wse_rv32,,,$(CORE_TB)/rv32_ref.hpp))
-$(eval $(call block,wse_mover,$(TENSOR_V),$(TENSOR_OPT),hw/twin/fp.h))
-$(eval $(call block,wse_lanes,$(TENSOR_V),$(TENSOR_OPT),$(CORE_TB)/lanes_tb.hpp $(CORE_TB)/lanes_ref.hpp hw/twin/fp.h hw/twin/vop.h))
+$(eval $(call block,wse_mover,$(TENSOR_V),$(TENSOR_OPT),hw/twin/exact/fp.h))
+$(eval $(call block,wse_lanes,$(TENSOR_V),$(TENSOR_OPT),$(CORE_TB)/lanes_tb.hpp $(CORE_TB)/lanes_ref.hpp hw/twin/exact/fp.h hw/twin/exact/vop.h))
 $(eval $(call block,wse_issue,wse_tensor_pkg,hw/rtl/core/wse_tensor_pkg.sv))
 
 # ---- benches of more than one module: $(1) top, $(2) sources, $(3) benches, $(4) options, $(5) more dependencies ----
@@ -96,7 +96,7 @@ $(eval $(call bench,fp,$(FP_PKG) hw/rtl/tests/tb_fp.sv,hw/rtl/tests/test_fp.cpp,
 # -march=rv32im_zicsr, the "p" environment) of that directory, too
 $(eval $(call bench,core,$(call rtl,$(addprefix wse_,regs_pkg fp_pkg tensor_pkg sram dotq ramp issue tasks lanes mover rv32 core)),\
 	$(addprefix $(CORE_TB)/,test_core.cpp test_core_lanes.cpp test_core_movers.cpp test_core_scalar.cpp),\
-	--top-module wse_core --prefix Vwse_core -CFLAGS -O1,$(addprefix $(CORE_TB)/,test_core.hpp core_tb.hpp lanes_ref.hpp) hw/twin/fp.h hw/twin/vop.h))
+	--top-module wse_core --prefix Vwse_core -CFLAGS -O1,$(addprefix $(CORE_TB)/,test_core.hpp core_tb.hpp lanes_ref.hpp) hw/twin/exact/fp.h hw/twin/exact/vop.h))
 
 ALL += $(BLOCKS)
 BESIDE += --beside hw/rtl/tests/test-yosys

@@ -2,14 +2,15 @@
 # The twin: build/hw/libwse_twin.a, and its tests.
 
 TWIN := $(B)/hw/libwse_twin.a
-CFLAGS_hw/twin := -O3
+TWIN_DIRS := hw/twin $(addprefix hw/twin/,exact host fast fast/runs fast/vector fast/kernels jit jit/x86 parts debug)
+$(foreach d,$(TWIN_DIRS),$(eval CFLAGS_$(d) := -O3))
 CFLAGS_hw/twin/tests := -D_GNU_SOURCE
 # Intrinsics, forced inline into hundreds of functions: more optimisation gains nothing and takes as long again.
 # With this much gcc still clears the upper halves of registers at their end (vzeroupper), without which all else is a third slower.
-CFLAGS_hw/twin/vector_avx2.c := -O1 -fexpensive-optimizations
-CFLAGS_hw/twin/vector_avx512.c := $(CFLAGS_hw/twin/vector_avx2.c)
+CFLAGS_hw/twin/fast/vector/vector_avx2.c := -O1 -fexpensive-optimizations
+CFLAGS_hw/twin/fast/vector/vector_avx512.c := $(CFLAGS_hw/twin/fast/vector/vector_avx2.c)
 
-$(eval $(call c_archive,hw/libwse_twin.a,hw/model/model.c $(wildcard hw/twin/*.c)))
+$(eval $(call c_archive,hw/libwse_twin.a,hw/model/model.c $(foreach d,$(TWIN_DIRS),$(wildcard $(d)/*.c))))
 
 TWIN_TESTS := numerics wide scalar translate quick ways again queue tensor refusals fabric streams index rounds confluence
 $(foreach t,$(TWIN_TESTS),$(eval $(call c_test,hw/twin/tests/test_$(t),hw/twin/tests/dev.c,$(TWIN),-lm,$(B)/asan/hw/libwse_twin.a)))

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fp.h"
-#include "team.h"
-#include "twin.h"
+#include "twin/exact/fp.h"
+#include "twin/parts/team.h"
+#include "twin/twin.h"
 
 #define WORTH 24u /* cores of a round whose turns are worth a hand-over to other threads */
 

@@ -19,10 +19,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "func.h"
-#include "kernels.h"
 #include "model.h"
-#include "pace.h"
+#include "twin/fast/kernels/kernels.h"
+#include "twin/func.h"
+#include "twin/parts/pace.h"
 #include "wse_regs.h"
 
 #define WSE_QUANTUM 1024u   /* scalar instructions of a core in a round */
@@ -102,7 +102,7 @@ struct wse_engine {
 	bool end_left __attribute__((aligned(16))); /* only the END wavelet of SEND_END is left to send */
 	uint8_t op;
 	bool until_end;
-	bool lazy;	    /* mover from memory to the fabric: bulk.c hands out its elements */
+	bool lazy;	    /* mover from memory to the fabric: runs.c hands out its elements */
 	int8_t claim;	    /* color that it reads, -1: none */
 	int8_t out;	    /* color that it sends on, -1: none */
 	uint8_t src1, src2; /* kinds of its sources */
@@ -611,7 +611,7 @@ static inline uint32_t wse_mesh_thread(const struct wse_model *m, uint32_t part,
 /* what the parts have done in the round; true: something is left to do */
 bool wse_mesh_gather(struct wse_model *m);
 
-/* bulk.c: hands runs of wavelets from sources to engines; true: something moved */
+/* runs.c: hands runs of wavelets from sources to engines; true: something moved */
 bool wse_bulk(struct wse_model *m);
 void wse_bulk_free(struct wse_model *m);
 /* before somebody looks at the counters of cores and links */
@@ -662,7 +662,7 @@ uint32_t wse_mmio_read(struct wse_model *m, uint32_t offset);
 void wse_mmio_write(struct wse_model *m, uint32_t offset, uint32_t value);
 void wse_func_reset(struct wse_model *m);
 
-/* debug.c: the debugger's side of hw/model/model.h, and tracing */
+/* peek.c: the debugger's side of hw/model/model.h, and tracing */
 int wse_peek(struct wse_model *m, uint32_t core, uint32_t addr, void *buf, size_t len);
 int wse_poke(struct wse_model *m, uint32_t core, uint32_t addr, const void *buf, size_t len);
 int wse_get_acc(struct wse_model *m, uint32_t core, uint32_t acc[128]);

@@ -2,8 +2,8 @@
 /* The counters of func.h: each part of the mesh counts by itself, a reader gets the sums. */
 #include <string.h>
 
-#include "func.h"
-#include "twin.h"
+#include "twin/func.h"
+#include "twin/twin.h"
 
 void wse_func_ways(const struct wse_model *m, struct wse_func_ways *w)
 {

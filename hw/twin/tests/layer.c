@@ -6,7 +6,7 @@
 
 #include "elf.h"
 #include "layer.h"
-#include "twin/fp.h"
+#include "twin/exact/fp.h"
 #include "wse_kernel.h"
 
 #define FIRMWARE "build/firmware/"

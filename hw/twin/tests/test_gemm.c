@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "layer.h"
-#include "twin/fp.h"
+#include "twin/exact/fp.h"
 #include "twin/func.h"
 #include "check.h"
 #include "cpu.h"

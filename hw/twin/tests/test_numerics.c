@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "check.h"
-#include "twin/fp.h"
-#include "twin/kernels.h"
+#include "twin/exact/fp.h"
+#include "twin/fast/kernels/kernels.h"
 #include "rnd.h"
 #include "softfp.h"
 

@@ -11,7 +11,7 @@
 #include "layer.h"
 #include "prog.h"
 #include "twin/func.h"
-#include "twin/fp.h"
+#include "twin/exact/fp.h"
 #include "rnd.h"
 #include "ways.h"
 

@@ -9,7 +9,7 @@
 
 #include "pair.h"
 #include "rnd.h"
-#include "twin/vop.h"
+#include "twin/exact/vop.h"
 
 #define RECORDS	 0x8000u
 #define RECORD	 64u

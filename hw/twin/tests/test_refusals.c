@@ -6,7 +6,7 @@
 #include "check.h"
 #include "prog.h"
 #include "rig.h"
-#include "twin/vop.h"
+#include "twin/exact/vop.h"
 
 /* cause 0: it is not refused */
 static bool gives(struct rig *r, uint32_t cause, uint32_t control, uint32_t scalar,

@@ -12,7 +12,7 @@
 #include "rig.h"
 #include "rnd.h"
 #include "softfp.h"
-#include "twin/vop.h"
+#include "twin/exact/vop.h"
 #include "ways.h"
 
 static uint32_t value(void)

@@ -8,7 +8,7 @@
 
 #include "check.h"
 #include "rig.h"
-#include "twin/translate.h"
+#include "twin/jit/translate.h"
 #include "rnd.h"
 #include "ways.h"
 

@@ -11,7 +11,7 @@
 
 #include "pair.h"
 #include "rnd.h"
-#include "twin/vop.h"
+#include "twin/exact/vop.h"
 
 #define TABLE	 0x8000u /* of each round: words that the body reads */
 #define WORDS	 16u

@@ -4,7 +4,7 @@
 #define WSE_RTL_LANES_REF_HPP
 #include <cstdlib>
 
-#include "twin/vop.h"
+#include "twin/exact/vop.h"
 
 // What uapi/wse/wse.regs says of it: of a reduction a is what has been joined so far, b the next element.
 static inline uint32_t lane_element(unsigned op, uint32_t a, uint32_t b, uint32_t d)

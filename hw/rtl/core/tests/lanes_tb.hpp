@@ -10,7 +10,7 @@
 
 #include "Vwse_lanes.h"
 #include "rtl/tests/block_tb.hpp"
-#include "twin/fp.h"
+#include "twin/exact/fp.h"
 #include "lanes_ref.hpp"
 #include "wse_regs.h"
 

@@ -3,7 +3,7 @@
 #ifndef WSE_TEST_CORE_HPP
 #define WSE_TEST_CORE_HPP
 #include "core_tb.hpp"
-#include "twin/fp.h"
+#include "twin/exact/fp.h"
 #include "rtl/tests/tap.hpp"
 
 extern Tap tap;

@@ -7,7 +7,7 @@
 
 #include "Vwse_mover.h"
 #include "rtl/tests/block_tb.hpp"
-#include "twin/fp.h"
+#include "twin/exact/fp.h"
 #include "wse_regs.h"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "exec_tb.hpp"
-#include "twin/fp.h"
+#include "twin/exact/fp.h"
 #include "host_mem.hpp"
 
 constexpr unsigned Cols = 3;		// as in blocks.mk

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+/* The debugger's side of hw/model/model.h: memory, state, traces, replay. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "twin/twin.h"
+
+static bool outside(const struct wse_model *m, uint32_t core, uint32_t addr, size_t len)
+{
+	uint32_t off = addr - WSE_SRAM_BASE;
+
+	return core >= m->ncores || off > WSE_SRAM_BYTES || len > WSE_SRAM_BYTES - off;
+}
+
+int wse_peek(struct wse_model *m, uint32_t core, uint32_t addr, void *buf, size_t len)
+{
+	if (outside(m, core, addr, len))
+		return -EINVAL;
+	memcpy(buf, m->core[core].sram + (addr - WSE_SRAM_BASE), len);
+	return 0;
+}
+
+int wse_poke(struct wse_model *m, uint32_t core, uint32_t addr, const void *buf, size_t len)
+{
+	if (outside(m, core, addr, len))
+		return -EINVAL;
+	memcpy(m->core[core].sram + (addr - WSE_SRAM_BASE), buf, len);
+	wse_code_changed(&m->core[core], addr - WSE_SRAM_BASE, len);
+	return 0;
+}
+
+int wse_get_acc(struct wse_model *m, uint32_t core, uint32_t acc[128])
+{
+	if (core >= m->ncores)
+		return -EINVAL;
+	memcpy(acc, m->core[core].acc, sizeof(m->core[core].acc));
+	return 0;
+}
+
+int wse_get_state(struct wse_model *m, uint32_t core, struct wse_core_state *st)
+{
+	const struct wse_core *c;
+
+	if (core >= m->ncores)
+		return -EINVAL;
+	c = &m->core[core];
+	memset(st, 0, sizeof(*st));
+	memcpy(st->x, c->x, sizeof(st->x));
+	st->pc = c->pc;
+	st->mstatus = c->mstatus | 3u << 11;
+	st->mtvec = c->mtvec;
+	st->mepc = c->mepc;
+	st->mcause = c->mcause;
+	st->mtval = c->mtval;
+	st->mscratch = c->mscratch;
+	st->minstret = c->minstret;
+	st->mcycle = m->now + c->mcycle_off;
+	st->run = c->run;
+	st->fault_cause = c->fault_cause;
+	st->fault_addr = c->fault_addr;
+	st->wdata = c->wdata;
+	st->winfo = c->winfo;
+	return 0;
+}
+
+int wse_set_state(struct wse_model *m, uint32_t core, const struct wse_core_state *st)
+{
+	struct wse_core *c;
+
+	if (core >= m->ncores || st->run > WSE_CORE_FAULTED)
+		return -EINVAL;
+	c = &m->core[core];
+	memcpy(c->x, st->x, sizeof(st->x));
+	c->x[0] = 0;
+	c->pc = st->pc;
+	c->mstatus = st->mstatus & (1u << 3 | 1u << 7);
+	c->mtvec = st->mtvec & ~3u;
+	c->mepc = st->mepc & ~3u;
+	c->mcause = st->mcause;
+	c->mtval = st->mtval;
+	c->mscratch = st->mscratch;
+	c->minstret = st->minstret;
+	c->mcycle_off = st->mcycle - m->now;
+	c->run = st->run;
+	c->fault_cause = st->fault_cause;
+	c->fault_addr = st->fault_addr;
+	c->wdata = st->wdata;
+	c->winfo = st->winfo;
+	c->wait = WAIT_NONE;
+	c->mesh->ended = true;
+	wse_wake(c->mesh, c);
+	return 0;
+}
+
+int wse_trace_retire(struct wse_model *m, uint32_t core, wse_retire_fn fn, void *arg)
+{
+	uint32_t i;
+
+	if (core != ~0u && core >= m->ncores)
+		return -EINVAL;
+	m->traced = 0;
+	for (i = 0; i < m->ncores; i++) {
+		if (core == ~0u || core == i) {
+			m->core[i].trace = fn;
+			m->core[i].trace_arg = arg;
+		}
+		m->traced += m->core[i].trace != NULL;
+	}
+	return 0;
+}
+
+int wse_replay_pick(struct wse_model *m, uint32_t core, uint8_t task, uint32_t winfo)
+{
+	struct wse_core *c;
+	struct wse_pick *p;
+
+	if (core >= m->ncores || (task >= WSE_NTASKS && task != 0xff))
+		return -EINVAL;
+	c = &m->core[core];
+	if (c->pick_at && c->pick_at == c->npicks)
+		c->pick_at = c->npicks = 0;
+	p = realloc(c->picks, (c->npicks + 1) * sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	c->picks = p;
+	p[c->npicks].task = task;
+	p[c->npicks++].winfo = winfo;
+	c->replay = true;
+	wse_wake(c->mesh, c);
+	return 0;
+}
+
+/* does the instruction write rd? */
+static bool has_rd(uint32_t insn)
+{
+	uint32_t f3 = insn >> 12 & 7;
+
+	switch (insn & 0x7f) {
+	case 0x37:
+	case 0x17:
+	case 0x6f:
+	case 0x67:
+	case 0x03:
+	case 0x13:
+	case 0x33:
+		return true;
+	case 0x73:
+		return f3 != 0;
+	case 0x0b:
+		return f3 == WSE_F3_TNEXT || f3 == WSE_F3_RECV;
+	}
+	return false;
+}
+
+static void fill_store(const struct wse_core *c, struct wse_retire *r)
+{
+	uint32_t i = r->insn;
+	int32_t imm = ((int32_t)i >> 25) * 32 + (i >> 7 & 0x1f);
+
+	if ((i & 0x7f) != 0x23)
+		return;
+	r->mem_size = 1u << (i >> 12 & 3);
+	r->mem_addr = c->x[i >> 15 & 0x1f] + (uint32_t)imm;
+	r->mem_data = c->x[i >> 20 & 0x1f];
+	if (r->mem_size < 4)
+		r->mem_data &= (1u << 8 * r->mem_size) - 1;
+}
+
+/* as wse_exec(), one instruction at a time with a record of each */
+void wse_trace_exec(struct wse_mesh *m, struct wse_core *c, uint32_t limit)
+{
+	uint64_t retired, traps;
+	struct wse_retire r;
+	uint32_t off, f3;
+
+	while (limit--) {
+		memset(&r, 0, sizeof(r));
+		r.core = c->idx;
+		r.pc = c->pc;
+		off = c->pc - WSE_SRAM_BASE;
+		if (off < WSE_SRAM_BYTES && !(off & 3))
+			memcpy(&r.insn, c->sram + off, 4);
+		fill_store(c, &r);
+		retired = c->retired;
+		traps = c->traps;
+		wse_exec(m, c, 1);
+		if (c->traps != traps) {
+			r.trap = 1;
+			r.mem_size = 0;
+			r.rd_value = c->last_cause;
+		} else if (c->retired == retired) {
+			return; /* it waits, or is not running */
+		} else if (has_rd(r.insn)) {
+			r.rd = r.insn >> 7 & 0x1f;
+			r.rd_value = c->x[r.rd];
+		}
+		f3 = r.insn >> 12 & 7;
+		if (!r.trap && (r.insn & 0x7f) == 0x0b &&
+		    (f3 == WSE_F3_TNEXT || f3 == WSE_F3_RECV)) {
+			r.wdata = c->wdata;
+			r.winfo = c->winfo;
+			r.pick = f3 == WSE_F3_TNEXT;
+			r.pick_task = r.pick ? c->last_pick : 0;
+		}
+		c->trace(c->trace_arg, &r);
+		if (c->run != WSE_CORE_RUNNING)
+			return;
+	}
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+/* One core: reset, boot, tasks, faults, and its turn in a round. */
+#include <string.h>
+
+#include "twin/twin.h"
+
+/* resets everything but SRAM, routes and what is in the routers; the core is then held */
+void wse_core_hold(struct wse_mesh *m, struct wse_core *c)
+{
+	unsigned int i;
+
+	memset(c->x, 0, sizeof(c->x));
+	c->pc = 0;
+	c->run = WSE_CORE_HELD;
+	c->wait = WAIT_NONE;
+	c->done = c->start = false;
+	c->done_value = 0;
+	c->mstatus = c->mtvec = c->mepc = c->mcause = c->mtval = c->mscratch = 0;
+	c->minstret = 0;
+	c->mcycle_off = -m->dev->now;
+	c->shared = ~0ull;
+	c->wdata = c->winfo = 0;
+	c->fault_cause = c->fault_pc = c->fault_addr = c->fault_value = 0;
+	c->fault_color = ~0u;
+	c->ready = c->blocked = c->bound = 0;
+	memset(c->entry, 0, sizeof(c->entry));
+	memset(c->bind, 0xff, sizeof(c->bind));
+	memset(c->dsr, 0, sizeof(c->dsr));
+	wse_quick_hold(m, c);
+	memset(c->acc, 0, sizeof(c->acc));
+	memset(c->eng, 0, sizeof(c->eng));
+	for (i = 0; i < 3; i++)
+		c->eng[i].claim = c->eng[i].out = c->eng[i].wait = -1;
+	c->claimed = 0;
+	memset(&c->dotq, 0, sizeof(c->dotq));
+	c->recv_any = 0;
+	for (i = 0; i < WSE_NCOLORS; i++) {
+		if (c->recv[i].count) {
+			memset(&c->recv[i], 0, sizeof(c->recv[i]));
+			wse_kick(m, c, i);
+		}
+	}
+	if (m->races)
+		wse_races_reset(m, c);
+	m->moved = m->ended = true;
+}
+
+void wse_core_boot(struct wse_mesh *m, struct wse_core *c, uint32_t pc)
+{
+	wse_core_hold(m, c);
+	c->pc = pc;
+	c->run = WSE_CORE_RUNNING;
+	wse_wake(m, c);
+}
+
+void wse_core_start(struct wse_mesh *m, struct wse_core *c, uint32_t entry)
+{
+	c->start = true;
+	c->start_entry = entry;
+	c->done = false;
+	m->moved = true;
+	wse_wake(m, c);
+}
+
+void wse_core_fault(struct wse_mesh *m, struct wse_core *c, uint32_t cause, uint32_t pc,
+		    uint32_t addr, uint32_t color, uint32_t value)
+{
+	if (c->run != WSE_CORE_RUNNING)
+		return;
+	c->run = WSE_CORE_FAULTED;
+	c->fault_cause = cause;
+	c->fault_pc = pc;
+	c->fault_addr = addr;
+	c->fault_color = color;
+	c->fault_value = value;
+	m->moved = m->ended = true;
+}
+
+/* what the core waits for, in the order of hw/doc/host.md; cause 0: it does not */
+void wse_core_blame(const struct wse_core *c, uint32_t *cause, uint32_t *color)
+{
+	static const uint32_t engine[3] = {WSE_CAUSE_WAIT_L, WSE_CAUSE_WAIT_M0, WSE_CAUSE_WAIT_M1};
+	unsigned int i;
+
+	*cause = 0;
+	*color = ~0u;
+	if (c->run != WSE_CORE_RUNNING)
+		return;
+	switch (c->wait) {
+	case WAIT_RECV:
+	case WAIT_SEND:
+		*cause = c->wait == WAIT_RECV ? WSE_CAUSE_WAIT_RECV : WSE_CAUSE_WAIT_SEND;
+		*color = c->wait_color;
+		return;
+	case WAIT_ISSUE:
+	case WAIT_ENGINES:
+		*cause = WSE_CAUSE_WAIT_ENGINE;
+		return;
+	}
+	for (i = 0; i < 3; i++) {
+		if (c->eng[i].n) {
+			*cause = engine[i];
+			/* L names the stream that it reads, also while it waits for room */
+			if (!i && c->eng[i].claim >= 0)
+				*color = c->eng[i].claim;
+			else if (i && c->eng[i].wait >= 0)
+				*color = c->eng[i].wait;
+			return;
+		}
+	}
+	if (c->wait == WAIT_TASK)
+		*cause = WSE_CAUSE_WAIT_TASK;
+}
+
+/* colors whose next wavelet makes a task ready now */
+static uint32_t task_colors(const struct wse_core *c)
+{
+	return c->recv_any & c->bound & ~c->claimed;
+}
+
+static void take_flag(struct wse_core *c, uint8_t task)
+{
+	c->ready &= ~(1u << task);
+	c->wdata = 0;
+	c->winfo = 1u << 14;
+}
+
+static void take_wavelet(struct wse_mesh *m, struct wse_core *c, unsigned int color)
+{
+	bool ctrl;
+
+	c->wdata = chan_head(&c->recv[color], &ctrl);
+	c->winfo = color | (uint32_t)ctrl << 8;
+	wse_recv_pop(m, c, color);
+}
+
+/* task of the wavelet at the head of a color, 0xff: none */
+static uint8_t wavelet_task(const struct wse_core *c, unsigned int color)
+{
+	bool ctrl;
+
+	chan_head(&c->recv[color], &ctrl);
+	return c->bind[ctrl][color];
+}
+
+static void take_start(struct wse_core *c)
+{
+	c->start = false;
+	c->wdata = WSE_SRAM_BASE + WSE_ARGS_OFFSET;
+	c->winfo = 1u << 15;
+}
+
+/* the pick that the leading model recorded, once its source is there */
+static bool replay_next(struct wse_mesh *m, struct wse_core *c, uint32_t *entry, uint8_t *task)
+{
+	const struct wse_pick *p;
+	unsigned int color;
+
+	if (c->pick_at == c->npicks)
+		return false;
+	p = &c->picks[c->pick_at];
+	*task = p->task;
+	if (p->task == 0xff) {
+		if (!c->start)
+			return false;
+		take_start(c);
+		*entry = c->start_entry;
+	} else if (p->winfo >> 14 & 1) {
+		if (!(c->ready >> p->task & 1))
+			return false;
+		take_flag(c, p->task);
+		*entry = c->entry[p->task & 31];
+	} else {
+		color = p->winfo & 0x1f;
+		if (color >= WSE_NCOLORS || !(task_colors(c) >> color & 1) ||
+		    wavelet_task(c, color) != p->task)
+			return false;
+		take_wavelet(m, c, color);
+		*entry = c->entry[p->task & 31];
+	}
+	c->pick_at++;
+	return true;
+}
+
+static __attribute__((noinline)) bool next_of_all(struct wse_mesh *m, struct wse_core *c,
+						  uint32_t *entry, uint8_t *task)
+{
+	uint32_t colors, best = ~0u, from = 0, t;
+	unsigned int color;
+
+	if (c->replay)
+		return replay_next(m, c, entry, task);
+	if (c->start) {
+		take_start(c);
+		*entry = c->start_entry;
+		*task = 0xff;
+		return true;
+	}
+	colors = task_colors(c);
+	if (!colors && m->nwork) {
+		wse_fabric_drain(m);
+		colors = task_colors(c);
+	}
+	for (; colors; colors &= colors - 1) {
+		color = __builtin_ctz(colors);
+		t = wavelet_task(c, color);
+		if (t != 0xff && !(c->blocked >> t & 1) && t < best) {
+			best = t;
+			from = color;
+		}
+	}
+	t = c->ready & ~c->blocked;
+	if (t && (uint32_t)__builtin_ctz(t) <= best) {
+		*task = __builtin_ctz(t);
+		take_flag(c, *task);
+	} else if (best != ~0u) {
+		*task = best;
+		take_wavelet(m, c, from);
+	} else {
+		return false;
+	}
+	*entry = c->entry[*task];
+	return true;
+}
+
+bool wse_task_next(struct wse_mesh *m, struct wse_core *c, uint32_t *entry, uint8_t *task)
+{
+	uint32_t t = c->ready & ~c->blocked;
+
+	if (c->replay || c->start || m->nwork || task_colors(c))
+		return next_of_all(m, c, entry, task);
+	/* most often there are flags alone */
+	if (!t)
+		return false;
+	*task = __builtin_ctz(t);
+	take_flag(c, *task);
+	*entry = c->entry[*task];
+	return true;
+}
+
+/* a core's turn, from where its share of the round has come to */
+static void turn(struct wse_mesh *m, struct wse_core *c, uint32_t limit)
+{
+	uint32_t most, i;
+
+	if (c->run != WSE_CORE_RUNNING)
+		return;
+	/* most often it has waited for the last of them */
+	if (c->eng[0].n || c->eng[1].n || c->eng[2].n || m->nwork)
+		wse_engines_run(m, c);
+	if (c->run == WSE_CORE_RUNNING) {
+		if (unlikely(m->races != NULL))
+			wse_races_exec(m, c, limit);
+		else if (unlikely(c->trace != NULL))
+			wse_trace_exec(m, c, limit);
+		else
+			wse_exec(m, c, limit);
+		/* it used up its share, or it waits for what the rest of the core may still do */
+		if (c->wait == WAIT_NONE)
+			wse_wake(m, c);
+	}
+	most = c->cyc;
+	for (i = 0; i < 3; i++)
+		most = c->ecyc[i] > most ? c->ecyc[i] : most;
+	if (most > m->round)
+		m->round = most;
+}
+
+static void new_share(struct wse_mesh *m, struct wse_core *c)
+{
+	c->shared = m->dev->now;
+	c->cyc = c->ecyc[0] = c->ecyc[1] = c->ecyc[2] = 0;
+}
+
+void wse_core_run(struct wse_mesh *m, struct wse_core *c, uint32_t limit)
+{
+	new_share(m, c);
+	turn(m, c, limit);
+}
+
+void wse_core_go_on(struct wse_mesh *m, struct wse_core *c)
+{
+	if (c->shared != m->dev->now)
+		new_share(m, c);
+	if (c->cyc < m->limit)
+		turn(m, c, m->limit - c->cyc);
+	else
+		wse_wake(m, c);
+}

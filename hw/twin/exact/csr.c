@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+/* Control and status registers. */
+#include "twin/twin.h"
+
+#define MSTATUS_MIE  (1u << 3)
+#define MSTATUS_MPIE (1u << 7)
+#define MSTATUS_MPP  (3u << 11)
+#define MISA	     0x40001100u /* RV32, I and M */
+
+static uint64_t cycles(const struct wse_mesh *m, const struct wse_core *c, uint32_t ran)
+{
+	return m->dev->now + c->cyc + ran + c->mcycle_off;
+}
+
+static bool read_csr(struct wse_mesh *m, struct wse_core *c, uint32_t csr, uint32_t ran,
+		     uint32_t *v)
+{
+	switch (csr) {
+	case 0x300:
+		*v = c->mstatus | MSTATUS_MPP;
+		break;
+	case 0x301:
+		*v = MISA;
+		break;
+	case 0x304:
+		*v = 0;
+		break; /* mie */
+	case 0x305:
+		*v = c->mtvec;
+		break;
+	case 0x340:
+		*v = c->mscratch;
+		break;
+	case 0x341:
+		*v = c->mepc;
+		break;
+	case 0x342:
+		*v = c->mcause;
+		break;
+	case 0x343:
+		*v = c->mtval;
+		break;
+	case 0x344:
+		*v = 0;
+		break; /* mip */
+	case 0xf11:
+	case 0xf12:
+	case 0xf13:
+		*v = 0;
+		break;
+	case 0xf14:
+		*v = c->idx;
+		break;
+	case 0xb00:
+	case 0xc00:
+		*v = (uint32_t)cycles(m, c, ran);
+		break;
+	case 0xb80:
+	case 0xc80:
+		*v = cycles(m, c, ran) >> 32;
+		break;
+	case 0xb02:
+	case 0xc02:
+		*v = (uint32_t)c->minstret;
+		break;
+	case 0xb82:
+	case 0xc82:
+		*v = c->minstret >> 32;
+		break;
+	case WSE_CSR_WDATA:
+		*v = c->wdata;
+		break;
+	case WSE_CSR_WINFO:
+		*v = c->winfo;
+		break;
+	case WSE_CSR_ID:
+		*v = (uint32_t)c->row << 16 | c->col;
+		break;
+	case WSE_CSR_DIM:
+		*v = wse_csr_dim(m);
+		break;
+	case WSE_CSR_CFG:
+		*v = wse_csr_cfg();
+		break;
+	default:
+		return false;
+	}
+	return true;
+}
+
+static void write_csr(struct wse_mesh *m, struct wse_core *c, uint32_t csr, uint32_t ran,
+		      uint32_t v, bool *counted)
+{
+	uint64_t now = cycles(m, c, ran);
+
+	switch (csr) {
+	case 0x300:
+		c->mstatus = v & (MSTATUS_MIE | MSTATUS_MPIE);
+		break;
+	case 0x305:
+		c->mtvec = v & ~3u;
+		break;
+	case 0x340:
+		c->mscratch = v;
+		break;
+	case 0x341:
+		c->mepc = v & ~3u;
+		break;
+	case 0x342:
+		c->mcause = v;
+		break;
+	case 0x343:
+		c->mtval = v;
+		break;
+	case 0xb00:
+		c->mcycle_off += ((now & ~0xffffffffull) | v) - now - 1;
+		break;
+	case 0xb80:
+		c->mcycle_off += ((uint64_t)v << 32 | (uint32_t)now) - now - 1;
+		break;
+	case 0xb02:
+		c->minstret = (c->minstret & ~0xffffffffull) | v;
+		*counted = true;
+		break;
+	case 0xb82:
+		c->minstret = (uint64_t)v << 32 | (uint32_t)c->minstret;
+		*counted = true;
+		break;
+	case WSE_CSR_WDATA:
+		c->wdata = v;
+		break;
+	case WSE_CSR_WINFO:
+		c->winfo = v;
+		break;
+	} /* misa, mie, mip: writes are ignored */
+}
+
+bool wse_csr(struct wse_mesh *m, struct wse_core *c, uint32_t insn, uint32_t ran, uint32_t src,
+	     bool *counted)
+{
+	uint32_t csr = insn >> 20, rd = insn >> 7 & 0x1f, f3 = insn >> 12 & 7, old;
+	bool write = (f3 & 3) == 1 || (insn >> 15 & 0x1f);
+
+	*counted = false;
+	if (!read_csr(m, c, csr, ran, &old) || (write && csr >> 10 == 3))
+		return false;
+	if (write) {
+		if ((f3 & 3) == 2)
+			src = old | src;
+		else if ((f3 & 3) == 3)
+			src = old & ~src;
+		write_csr(m, c, csr, ran, src, counted);
+	}
+	c->x[rd ? rd : 32] = old;
+	return true;
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+/* Stream AXPY and stream DOT. */
+#include <string.h>
+
+#include "twin/exact/fp.h"
+#include "twin/exact/lanes.h"
+#include "twin/twin.h"
+
+__attribute__((target_clones("avx2", "default"))) static void
+add_scaled(uint32_t *restrict acc, const uint16_t *restrict x, float v, uint32_t n)
+{
+	uint32_t t;
+
+	for (t = 0; t < n; t++)
+		acc[t] = wse_canon(wse_u(wse_f(acc[t]) + v * wse_f((uint32_t)x[t] << 16)));
+}
+
+void wse_axpy_one(struct wse_core *c, const struct wse_engine *e, uint32_t w)
+{
+	const uint16_t *x =
+		(const uint16_t *)(const void *)(c->sram + e->o[OPND_SRC2].base +
+						 (int32_t)(w & 0x3fff) * e->o[OPND_SRC2].stride1);
+	uint32_t *acc = &c->acc[(uint32_t)e->o[OPND_DST].base + (w >> 14 & 3) * e->tokens];
+
+	add_scaled(acc, x, wse_f(w & 0xffff0000u), e->tokens);
+}
+
+uint32_t wse_dot_one(const struct wse_core *c, const struct wse_engine *e, uint32_t w)
+{
+	const uint16_t *x =
+		(const uint16_t *)(const void *)(c->sram + e->o[OPND_SRC2].base +
+						 (int32_t)(w & 0x3fff) * e->o[OPND_SRC2].stride1);
+	const uint32_t *acc = &c->acc[(uint32_t)e->o[OPND_DST].base + (w >> 14 & 3) * e->tokens];
+	float p[WSE_LANES] = {0};
+	uint32_t t, l;
+
+	for (t = 0; t < e->tokens; t += WSE_LANES)
+		for (l = 0; l < WSE_LANES; l++)
+			p[l] = p[l] + wse_f(acc[t + l]) * wse_f((uint32_t)x[t + l] << 16);
+	return wse_canon(wse_u(((p[0] + p[1]) + (p[2] + p[3])) + ((p[4] + p[5]) + (p[6] + p[7]))));
+}
+
+void wse_dotq_push(struct wse_core *c, uint32_t v, bool end)
+{
+	unsigned int i = (c->dotq.head + c->dotq.count++) % WSE_DOTQ_DEPTH;
+
+	c->dotq.data[i] = v;
+	c->dotq.end = (c->dotq.end & ~(1u << i)) | (uint32_t)end << i;
+}
+
+bool wse_run_stream(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e)
+{
+	unsigned int color = e->o[OPND_SRC1].color;
+	struct wse_chan *q = &c->recv[color];
+	bool dot = e->op != WSE_TOP_AXPY, any = false, ctrl;
+	uint32_t w;
+
+	while (q->count && c->ecyc[WSE_ENGINE_L] < m->equantum) {
+		w = chan_head(q, &ctrl);
+		if (ctrl && !(w & WSE_CTRLW_END_MASK)) {
+			wse_tensor_fault(m, c, WSE_CAUSE_BAD_CTRL, color, w);
+			return any;
+		}
+		if (!ctrl && ((w >> 14 & 3) >= e->nfeat || (w & 0x3fff) >= e->o[OPND_SRC2].len1)) {
+			wse_tensor_fault(m, c, WSE_CAUSE_STREAM_INDEX, color, w);
+			return any;
+		}
+		if (dot && !(ctrl && e->op == WSE_TOP_DOTX) && c->dotq.count == WSE_DOTQ_DEPTH)
+			break;
+		any = true;
+		wse_recv_pop(m, c, color);
+		if (ctrl) {
+			if (e->op == WSE_TOP_DOT)
+				wse_dotq_push(c, 0, true);
+			wse_engine_complete(m, c, e);
+			break;
+		}
+		if (dot)
+			wse_dotq_push(c, wse_dot_one(c, e, w), false);
+		else
+			wse_axpy_one(c, e, w);
+		wse_lane_work(m, c, e, e->tokens / WSE_LANES);
+		c->ecyc[WSE_ENGINE_L] += e->tokens / WSE_LANES;
+		c->cnt[WSE_CNT_MAC] += e->tokens;
+	}
+	return any;
+}

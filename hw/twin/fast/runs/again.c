@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The set that a source fed the last time. Kernels hand out block after block to the same engines by the
+ * same routes, so the set is kept, and what find.c would look at on its way is looked at in a row:
+ * the routes, the channels, the readers and what their instructions do. Where all of that is as it was,
+ * the search would find the same set; of what has changed nothing is guessed, it is looked for again.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "twin/fast/runs/runs.h"
+
+#define MOST_NODES   64u /* of a set that is kept */
+#define MOST_ROUTERS 256u
+
+static bool same_routers(const struct wse_model *m, const struct found *f)
+{
+	const struct router *r = f->b.trail, *end = r + f->b.ntrail;
+	uint32_t bad = 0;
+
+	for (; r < end; r++) {
+		const struct wse_core *c = &m->core[r->core];
+
+		bad |= (uint32_t)(c->rx[r->color] ^ r->port) | (uint32_t)(c->tx[r->color] ^ r->tx) |
+		       c->in[r->port][r->color].count;
+	}
+	return !bad;
+}
+
+/* routes that were set in the parts that the set lies in, and wavelets on the way there */
+static uint32_t routes_of(const struct wse_model *m, const struct found *f, uint32_t *inside)
+{
+	const struct wse_mesh *p = f->b.part ? f->b.part : m->mesh;
+	const struct wse_mesh *end = f->b.part ? p + 1 : p + m->nmesh;
+	uint32_t routes = 0;
+
+	for (*inside = 0; p < end; p++) {
+		routes += p->routes;
+		*inside += p->inside;
+	}
+	return routes;
+}
+
+/* have the routes stayed as they were, with nothing on them? Mostly it takes no look at all of them to tell. */
+static bool same_way(const struct wse_model *m, struct found *f)
+{
+	uint32_t inside, routes = routes_of(m, f, &inside);
+
+	if (routes == f->routes && !inside)
+		return true;
+	if (!same_routers(m, f))
+		return false;
+	f->routes = routes;
+	return true;
+}
+
+/* what has to be the same of a running instruction: its engine's members from end_left to src2, as a word */
+static uint64_t state_of(const struct wse_engine *e)
+{
+	uint64_t v;
+
+	_Static_assert(offsetof(struct wse_engine, src2) - offsetof(struct wse_engine, end_left) ==
+			       7,
+		       "a word");
+	memcpy(&v, &e->end_left, sizeof(v));
+	return v;
+}
+
+/* would a reader of the DOT queue that is asked first take it? */
+static bool takes_dot(const struct wse_engine *e)
+{
+	return e->n && e->started && !e->end_left &&
+	       (e->o[OPND_SRC1].kind == WSE_KIND_DOTQ || e->o[OPND_SRC2].kind == WSE_KIND_DOTQ);
+}
+
+static bool same_engine(const struct node *x, uint64_t state)
+{
+	const struct wse_engine *e = x->e;
+	const struct wse_core *c = x->c;
+	unsigned int i;
+
+	if (!e->started || state_of(e) != state || c->run != WSE_CORE_RUNNING)
+		return false;
+	if (x->need_fab) {
+		if (c->recv_any >> e->claim & 1)
+			return false;
+		for (i = 0; i < x->which; i++) /* readers that are asked first */
+			if (c->eng[i].claim == e->claim)
+				return false;
+	}
+	return !x->need_dot || (!c->dotq.count &&
+				(x->which == WSE_ENGINE_M0 || !takes_dot(&c->eng[WSE_ENGINE_M0])));
+}
+
+bool wse_bulk_again(struct wse_model *m, struct found *f, unsigned int color, uint32_t n,
+		    struct set *s)
+{
+	uint32_t i, left;
+
+	/* what is sent enters the first router: a port may send another color now */
+	if (!f->s.b || !n || f->b.trail[0].color != color || !same_way(m, f))
+		return false;
+	for (i = 0; i < f->s.nnodes; i++) {
+		struct node *x = &f->b.node[i];
+
+		if (x->port) {
+			const struct wse_port_out *p = x->port;
+			uint64_t color = f->state[i];
+
+			if (!p->busy || p->color != color || p->q[color].count)
+				return false;
+			left = p->n - p->pos;
+		} else {
+			if (!same_engine(x, f->state[i]))
+				return false;
+			left = x->which == WSE_ENGINE_L ? n : wse_bulk_left(x->e);
+		}
+		n = left < n ? left : n;
+	}
+	if (!n)
+		return false;
+	*s = f->s;
+	s->n = n;
+	return true;
+}
+
+bool wse_bulk_again_axpy(struct wse_model *m, struct found *f, const struct wse_port_in *p)
+{
+	uint32_t rows = p->dense ? p->n / p->dense : 0, i;
+
+	if (!rows || f->b.trail[0].color != p->color || !same_way(m, f))
+		return false;
+	for (i = 0; i < f->s.nnodes; i++) {
+		const struct wse_core *c = f->b.node[i].c;
+		const struct wse_engine *e = f->b.node[i].e;
+
+		if (!e->started || state_of(e) != f->state[i] || c->run != WSE_CORE_RUNNING ||
+		    c->recv_any >> e->claim & 1 || e->nfeat != p->dense ||
+		    e->o[OPND_SRC2].len1 < rows)
+			return false;
+	}
+	return true;
+}
+
+static void *copy(void *old, const void *from, size_t n, size_t size, uint32_t *cap)
+{
+	if (n > *cap) {
+		free(old);
+		*cap = (uint32_t)n;
+		old = malloc(n * size);
+	}
+	if (old)
+		memcpy(old, from, n * size);
+	return old;
+}
+
+void wse_bulk_settle_set(struct wse_model *m, struct found *f)
+{
+	if (f->crossed)
+		wse_bulk_count(m, &f->s, f->s.hops_all, f->crossed, ~0u);
+	if (f->ended)
+		wse_bulk_count(m, &f->s, f->s.hops, f->ended, ~0u);
+	f->crossed = f->ended = 0;
+}
+
+void wse_bulk_keep(struct wse_model *m, struct found *f, const struct set *s)
+{
+	const struct bulk *b = s->b;
+	uint32_t nsinks = b->nsinks - s->sink, routers = b->ntrail - s->trail, i, caps[3], inside;
+
+	wse_bulk_settle_set(m, f);
+	f->s.b = NULL;
+	f->axpy = false;
+	if (s->nnodes > MOST_NODES || routers > MOST_ROUTERS)
+		return;
+	caps[0] = caps[1] = caps[2] = f->node_cap;
+	f->b.node = copy(f->b.node, b->node + s->node, s->nnodes, sizeof(*b->node), &f->node_cap);
+	f->b.order = copy(f->b.order, b->order + s->order, s->norder, sizeof(*b->order), &caps[0]);
+	f->b.parts = copy(f->b.parts, b->parts + s->node, s->nnodes, sizeof(*b->parts), &caps[2]);
+	f->b.sink = copy(f->b.sink, b->sink + s->sink, nsinks, sizeof(*b->sink), &f->sink_cap);
+	f->b.trail =
+		copy(f->b.trail, b->trail + s->trail, routers, sizeof(*b->trail), &f->b.trail_cap);
+	if (caps[1] < f->node_cap) {
+		free(f->state);
+		f->state = malloc(f->node_cap * sizeof(*f->state));
+	}
+	if (!f->b.node || !f->b.order || !f->b.parts || !f->b.sink || !f->b.trail || !f->state) {
+		wse_bulk_forget(f);
+		return;
+	}
+	f->axpy = s->nnodes == s->nsinks;
+	for (i = 0; i < s->nnodes; i++) {
+		struct node *x = &f->b.node[i];
+
+		x->first -= s->sink;
+		f->axpy &= !x->port && x->which == WSE_ENGINE_L && x->e->op == WSE_TOP_AXPY;
+		f->state[i] = x->port ? x->port->color : state_of(x->e);
+	}
+	for (i = 0; i < s->norder; i++)
+		f->b.order[i] -= s->node;
+	for (i = 0; i < nsinks; i++)
+		f->b.sink[i] -= s->node;
+	f->b.ntrail = routers;
+	f->b.nsinks = nsinks;
+	f->b.part = b->part;
+	f->s = *s;
+	f->s.b = &f->b;
+	f->s.kept = f;
+	f->s.node = f->s.order = f->s.sink = f->s.trail = 0;
+	f->routes = routes_of(m, f, &inside);
+}
+
+void wse_bulk_forget(struct found *f)
+{
+	free(f->b.node);
+	free(f->b.order);
+	free(f->b.parts);
+	free(f->b.sink);
+	free(f->b.trail);
+	free(f->state);
+	memset(f, 0, sizeof(*f));
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Runs in a tile of several parts, by any number of threads. A thread looks for what the north ports
+ * of its columns feed, which changes nothing; then every thread passes all the runs through the cores
+ * of its own parts, where the memory is that they worked on in their turns. A run that goes on from a
+ * part of one thread to one of another waits there for what it needs: all threads go through the sets
+ * in the same order, so the one that is furthest behind never waits.
+ *
+ * With one thread the same happens in the same order, as far as anybody can tell.
+ */
+#include <stdlib.h>
+
+#include "twin/fast/runs/runs.h"
+#include "twin/parts/team.h"
+
+#define WORTH 24u /* engines of a step that are worth a hand-over to other threads */
+#define CHAIN 8u  /* engines that a mover may feed */
+
+struct job {
+	struct wse_model *m;
+	struct bulks *b;
+	uint32_t threads;
+	uint8_t thread[WSE_PARTS_MAX]; /* of each part */
+	uint32_t parts[WSE_PARTS_MAX]; /* of each thread, as a mask */
+};
+
+/* ---- ports: what they feed ---- */
+
+/* what threads have to know of the nodes beside */
+static void link_nodes(const struct set *s)
+{
+	struct bulk *b = s->b;
+	uint32_t i, k;
+
+	for (i = s->node; i < s->node + s->nnodes; i++) {
+		struct node *x = &b->node[i];
+
+		b->parts[i] = (uint8_t)x->c->mesh->index;
+		x->from = NULL;
+		x->ends = false;
+		x->done = 0;
+	}
+	for (i = s->node; i < s->node + s->nnodes; i++) {
+		struct node *x = &b->node[i];
+
+		for (k = x->first; x->which != WSE_ENGINE_L && k < x->first + x->sinks; k++)
+			b->node[b->sink[k]].from = x;
+	}
+	for (i = s->sink; s->values && s->end && i < s->sink + s->nsinks; i++)
+		b->node[b->sink[i]].ends = true;
+}
+
+static void find_column(struct wse_model *m, struct bulks *b, struct bulk_worker *w, uint32_t col)
+{
+	struct column *f = &b->set[col];
+
+	f->found = f->far = false;
+	if (!m->in[col].busy || m->in[col].pos == m->in[col].n)
+		return;
+	wse_bulk_limit(&w->ports, NULL, (int32_t)col);
+	f->found = wse_bulk_port(m, &w->ports, col, &f->s);
+	f->far = !f->found && w->ports.far;
+	if (f->found)
+		link_nodes(&f->s);
+}
+
+static void find(void *arg, uint32_t thread)
+{
+	struct job *j = arg;
+	struct bulk_worker *w = j->b->w[thread];
+	uint32_t col = j->m->cols * thread / j->threads;
+	uint32_t end = j->m->cols * (thread + 1) / j->threads;
+
+	wse_bulk_clear(&w->ports);
+	for (; col < end; col++)
+		find_column(j->m, j->b, w, col);
+}
+
+/* ---- runs ---- */
+
+static bool mine(const struct job *j, const struct bulk *b, uint32_t node, uint32_t thread)
+{
+	return j->thread[b->parts[node]] == thread;
+}
+
+/* all the other threads are through with the set in whose scratch this one's results go */
+static void await_scratch(const struct job *j, uint32_t thread, uint32_t turn)
+{
+	uint32_t i;
+
+	for (i = 0; i < j->threads && turn >= WSE_BULK_LAG; i++)
+		if (i != thread)
+			wse_team_await(&j->b->w[i]->passed, turn - WSE_BULK_LAG + 1);
+}
+
+static void pass_column(const struct job *j, const struct set *s, uint32_t thread, uint32_t turn)
+{
+	struct bulk *b = s->b;
+	struct scratch *r = &j->b->w[thread]->r[turn % WSE_BULK_LAG];
+	uint32_t i;
+
+	if (s->stores)
+		await_scratch(j, thread, turn);
+	r->used = 0;
+	for (i = s->order; i < s->order + s->norder; i++) {
+		struct node *x = &b->node[b->order[i]];
+
+		if (!mine(j, b, b->order[i], thread))
+			continue;
+		if (x->from && !mine(j, b, (uint32_t)(x->from - b->node), thread))
+			wse_team_await(&x->from->done, 1);
+		wse_bulk_pass(r, s, x);
+		if (x->sinks)
+			__atomic_store_n(&x->done, 1, __ATOMIC_RELEASE);
+		/* these lanes are all that the port feeds: END has nobody else to wait for */
+		if (x->ends)
+			wse_bulk_end(x);
+	}
+	wse_bulk_count(j->m, s, s->hops_all, s->n, j->parts[thread]);
+	if (s->end && s->values)
+		wse_bulk_count(j->m, s, s->hops, 1, j->parts[thread]);
+}
+
+static void pass(void *arg, uint32_t thread)
+{
+	struct job *j = arg;
+	struct bulk_worker *w = j->b->w[thread];
+	uint32_t col, turn = 0, i;
+
+	for (col = 0; col < j->m->cols; col++) {
+		if (!j->b->set[col].found)
+			continue;
+		pass_column(j, &j->b->set[col].s, thread, turn++);
+		__atomic_store_n(&w->passed, turn, __ATOMIC_RELEASE);
+	}
+	w->did = false;
+	for (i = 0; i < j->m->nmesh; i++)
+		if (j->thread[i] == thread)
+			w->did |= wse_bulk_movers(&j->m->mesh[i], w, INSIDE);
+}
+
+/* room for what all sets produce; false: no memory, and nothing is passed */
+static bool reserve(const struct job *j, uint32_t *engines)
+{
+	const struct set *most = NULL;
+	uint32_t i, k;
+
+	*engines = 0;
+	for (i = 0; i < j->m->cols; i++) {
+		const struct set *s = &j->b->set[i].s;
+
+		if (!j->b->set[i].found)
+			continue;
+		*engines += s->norder;
+		if (s->stores &&
+		    (!most || (uint64_t)s->n * s->norder > (uint64_t)most->n * most->norder))
+			most = s;
+	}
+	for (i = 0; i < j->threads && most; i++)
+		for (k = 0; k < WSE_BULK_LAG; k++)
+			if (!wse_bulk_reserve(&j->b->w[i]->r[k], most))
+				return false;
+	return true;
+}
+
+/* columns that did not fit the scheme, ENDs that have to be looked at, ports that have waited long */
+static bool rest_of_ports(struct wse_model *m, struct bulks *b)
+{
+	bool any = false, did;
+	uint32_t c;
+
+	for (c = 0; c < m->cols; c++) {
+		struct wse_port_in *p = &m->in[c];
+		struct column *f = &b->set[c];
+
+		if (!p->busy)
+			continue;
+		did = f->found;
+		if (f->found) {
+			if (f->s.end && f->s.values)
+				wse_bulk_ended(m, p);
+			wse_bulk_passed(m, &f->s, p);
+		} else if (f->far) {
+			did = wse_bulk_port_run(m, b->w[0], c);
+		}
+		if (p->pos == p->n && p->end_due)
+			did |= wse_bulk_port_end(m, b->w[0], c);
+		if (did)
+			p->age = 0;
+		any |= did;
+		f->found = did;
+	}
+	for (c = 0; c < m->cols; c++)
+		if (m->in[c].busy && !b->set[c].found)
+			any |= wse_bulk_impatient(m, c);
+	return any;
+}
+
+bool wse_bulk_parts(struct wse_model *m, struct bulks *b)
+{
+	struct job j = {.m = m, .b = b, .threads = 1};
+	uint32_t threads = wse_bulk_workers(m, m->threads), engines, i;
+	bool any = false;
+
+	j.threads = m->cols >= WORTH ? threads : 1;
+	wse_team_run(m->team, j.threads, find, &j);
+	j.threads = threads;
+	if (!reserve(&j, &engines))
+		for (i = 0; i < m->cols; i++)
+			b->set[i].found = false;
+	for (i = 0; i < m->nmesh; i++) {
+		engines += m->mesh[i].nsources * CHAIN;
+		m->mesh[i].nfar = 0;
+	}
+	m->pace.work += engines;
+	if (engines < WORTH && !(m->cfg.flags & WSE_MODEL_FUNC_PARTS))
+		j.threads = 1;
+	for (i = 0; i < m->nmesh && i < WSE_PARTS_MAX; i++) {
+		j.thread[i] = (uint8_t)wse_mesh_thread(m, i, j.threads);
+		j.parts[j.thread[i]] |= 1u << i;
+	}
+	for (i = 0; i < j.threads; i++)
+		b->w[i]->passed = 0;
+	m->mesh->ways.handed += j.threads > 1;
+	wse_team_run(m->team, j.threads, pass, &j);
+	for (i = 0; i < j.threads; i++)
+		any |= b->w[i]->did;
+	any |= rest_of_ports(m, b);
+	for (i = 0; i < m->nmesh; i++)
+		if (m->mesh[i].nfar)
+			any |= wse_bulk_movers(&m->mesh[i], b->w[0], OUTSIDE);
+	return any;
+}

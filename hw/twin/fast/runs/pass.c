@@ -1,0 +1,515 @@
+// SPDX-License-Identifier: MIT
+/* Passes a run of n elements through the nodes that runs.c has found. */
+#include <emmintrin.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "twin/exact/fp.h"
+#include "twin/fast/runs/runs.h"
+
+/* a node of a small tile takes a few hundred instructions in all */
+#define INLINE static inline __attribute__((always_inline))
+
+bool wse_bulk_reserve(struct scratch *r, const struct set *s)
+{
+	size_t need = s->stores ? (size_t)s->n * s->norder * 2 : 0; /* a second array of operands */
+	uint32_t *p;
+
+	r->used = 0;
+	if (need <= r->cap)
+		return true;
+	p = malloc(need * sizeof(*p));
+	if (!p)
+		return false;
+	free(r->v);
+	r->v = p;
+	r->cap = need;
+	return true;
+}
+
+static uint32_t *take(struct scratch *r, uint32_t n)
+{
+	uint32_t *p = r->v + r->used;
+
+	r->used += n;
+	return p;
+}
+
+/* a DOT node feeds its mover's dot input; all other outputs arrive as fabric input */
+void wse_bulk_deliver(const struct set *s, uint32_t first, uint32_t sinks, const struct run *r)
+{
+	struct bulk *b = s->b;
+	uint32_t i;
+
+	for (i = first; i < first + sinks; i++)
+		b->node[b->sink[i]].fab = r;
+}
+
+/* wavelets before the first with an index outside the operand */
+static uint32_t good_prefix(const struct wse_engine *e, const struct run *r, uint32_t n)
+{
+	uint32_t rows = e->o[OPND_SRC2].len1, bad = 0, i;
+	const uint32_t *w = r->w;
+
+	for (i = 0; i < n; i++)
+		bad |= ((w[i] >> 14 & 3) >= e->nfeat) | ((w[i] & 0x3fff) >= rows);
+	if (!bad)
+		return n;
+	for (i = 0; (w[i] >> 14 & 3) < e->nfeat && (w[i] & 0x3fff) < rows; i++)
+		;
+	return i;
+}
+
+/* n elements of a dense run from its element at on, as wavelets: less than a k */
+static void words_of(const struct run *r, uint32_t at, uint32_t n, uint32_t *w)
+{
+	for (; n; n--, at++)
+		*w++ = wse_wavelet(r->v[at - r->at], at, r->shift);
+}
+
+/* whole ks of a dense run, from its element at on; w: what is known of the lanes' operand, or NULL */
+static void axpy_ks(const struct wse_kernels *k, struct node *x, const struct wse_wide *w,
+		    uint32_t at, uint32_t nk)
+{
+	const struct wse_opnd *s = &x->e->o[OPND_SRC2];
+	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base], nb = x->e->nfeat, t = x->e->tokens;
+	uint32_t row = at >> x->fab->shift;
+	const float *v = x->fab->v + (at - x->fab->at);
+	bool fused = k->fma && w && wse_exact(w->range, x->fab->range);
+	struct wse_func_ways *ways = &x->c->mesh->ways;
+
+	ways->fused += fused;
+	ways->wide_rows += w && w->copy;
+	if (w && w->copy)
+		k->axpy_rows(acc, w->copy + (size_t)row * t, t, nb, v, nk, fused);
+	else
+		k->axpy_dense(acc, x->c->sram + s->base + (int32_t)row * s->stride1, s->stride1, t,
+			      nb, v, nk, fused);
+}
+
+static void dot_ks(const struct wse_kernels *k, struct node *x, uint32_t at, uint32_t nk,
+		   uint32_t *out)
+{
+	const struct wse_opnd *s = &x->e->o[OPND_SRC2];
+	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base], nb = x->e->nfeat, t = x->e->tokens;
+	const struct wse_wide *wide = wse_wide_cols(x->c, k, s);
+	uint32_t w[64], n;
+
+	if (wide) {
+		bool fused = k->fma && wse_exact(wide->range, k->range_of_sums(acc, nb * t));
+
+		x->c->mesh->ways.wide_cols++;
+		x->c->mesh->ways.fused += fused;
+		k->dot_cols(acc, wide->copy, at >> x->fab->shift, t, nb, nk, out, fused);
+		return;
+	}
+	for (nk *= nb; nk; nk -= n, at += n, out += n) {
+		n = nk < 64 ? nk : 64;
+		words_of(x->fab, at, n, w);
+		k->dot(acc, x->c->sram + s->base, s->stride1, t, w, n, out);
+	}
+}
+
+/* a dense run: what is left of a k, whole ks, the beginning of one. out: DOT's results */
+INLINE void run_dense(const struct wse_kernels *k, struct node *x, uint32_t n, uint32_t *out)
+{
+	const struct wse_opnd *s = &x->e->o[OPND_SRC2];
+	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base], nb = x->e->nfeat, t = x->e->tokens;
+	uint32_t at = x->fab->at, end = at + n, w[4], in;
+
+	for (; at < end; at += n) {
+		in = at & (nb - 1);
+		n = end - at;
+		if (!in && n >= nb) {
+			n &= ~(nb - 1);
+			if (out)
+				dot_ks(k, x, at, n >> x->fab->shift, out);
+			else
+				axpy_ks(k, x, wse_wide_rows(x->c, k, s), at, n >> x->fab->shift);
+		} else {
+			n = n < nb - in ? n : nb - in;
+			words_of(x->fab, at, n, w);
+			if (out)
+				k->dot(acc, x->c->sram + s->base, s->stride1, t, w, n, out);
+			else
+				k->axpy(acc, x->c->sram + s->base, s->stride1, t, w, n);
+		}
+		if (out)
+			out += n;
+	}
+}
+
+/* the lanes have taken n wavelets, of which the first good ones have good indices */
+INLINE void lanes_took(struct wse_mesh *m, struct node *x, uint32_t n, uint32_t good)
+{
+	uint32_t cycles = n * (x->e->tokens / WSE_LANES);
+
+	wse_lane_work(m, x->c, x->e, cycles);
+	x->c->cnt[WSE_CNT_MAC] += (uint64_t)good * x->e->tokens;
+	if (cycles > m->round)
+		m->round = cycles;
+}
+
+INLINE void run_lanes(struct wse_mesh *m, struct scratch *r, const struct set *set, struct node *x,
+		      uint32_t n)
+{
+	const struct wse_opnd *s = &x->e->o[OPND_SRC2];
+	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base];
+	const struct run *in = x->fab;
+	uint32_t good = in->dense ? n : good_prefix(x->e, in, n);
+	const uint8_t *rows = x->c->sram + s->base;
+	uint32_t *v = x->e->op != WSE_TOP_AXPY ? take(r, n) : NULL;
+
+	if (in->dense)
+		run_dense(r->k, x, n, v);
+	else if (v)
+		r->k->dot(acc, rows, s->stride1, x->e->tokens, in->w, good, v);
+	else
+		r->k->axpy(acc, rows, s->stride1, x->e->tokens, in->w, good);
+	if (v) {
+		if (good < n)
+			memset(v + good, 0, (n - good) * sizeof(*v));
+		x->out.w = v;
+		x->out.dense = 0;
+		set->b->node[set->b->sink[x->first]].dot = &x->out;
+	}
+	lanes_took(m, x, n, good);
+	if (good < n)
+		wse_tensor_fault(m, x->c, WSE_CAUSE_STREAM_INDEX, x->e->o[OPND_SRC1].color,
+				 in->w[good]);
+}
+
+/* do both take the same whole ks into as few sums each? */
+INLINE bool are_two(const struct node *x, const struct node *y, uint32_t n)
+{
+	return x->which == WSE_ENGINE_L && y->which == WSE_ENGINE_L && x->fab == y->fab &&
+	       x->e->op == WSE_TOP_AXPY && y->e->op == WSE_TOP_AXPY &&
+	       x->e->tokens == y->e->tokens && x->fab->dense &&
+	       !((x->fab->at | n) & (x->e->nfeat - 1));
+}
+
+static void run_two(const struct wse_kernels *k, struct node *x, struct node *y, uint32_t n)
+{
+	const struct wse_wide *wx = wse_wide_rows(x->c, k, &x->e->o[OPND_SRC2]);
+	const struct wse_wide *wy = wse_wide_rows(y->c, k, &y->e->o[OPND_SRC2]);
+	const struct run *in = x->fab;
+	uint32_t nk = n >> in->shift, nb = x->e->nfeat, t = x->e->tokens;
+	size_t row = in->at >> in->shift;
+
+	if (wx && wy && wx->copy && wy->copy) {
+		uint32_t *const acc[2] = {&x->c->acc[x->e->o[OPND_DST].base],
+					  &y->c->acc[y->e->o[OPND_DST].base]};
+		const float *const rows[2] = {wx->copy + row * t, wy->copy + row * t};
+		bool fused = k->fma && wse_exact(wse_range_join(wx->range, wy->range), in->range);
+
+		x->c->mesh->ways.pairs++;
+		x->c->mesh->ways.wide_rows += 2;
+		x->c->mesh->ways.fused += fused;
+		k->axpy_two(acc, rows, t, nb, in->v, nk, fused);
+	} else {
+		axpy_ks(k, x, wx, in->at, nk);
+		axpy_ks(k, y, wy, in->at, nk);
+	}
+	lanes_took(x->c->mesh, x, n, n);
+	lanes_took(y->c->mesh, y, n, n);
+	x->c->mesh->moved = y->c->mesh->moved = true;
+}
+
+/* ---- movers ---- */
+
+static void widen_n(uint32_t *v, const uint8_t *from, uint32_t n)
+{
+	const __m128i zero = _mm_setzero_si128();
+	uint32_t i;
+	uint16_t h;
+
+	for (i = 0; i + 8 <= n; i += 8) {
+		__m128i x = _mm_loadu_si128((const __m128i *)(const void *)(from + 2 * i));
+
+		_mm_storeu_si128((__m128i *)(void *)(v + i), _mm_unpacklo_epi16(zero, x));
+		_mm_storeu_si128((__m128i *)(void *)(v + i + 4), _mm_unpackhi_epi16(zero, x));
+	}
+	for (; i < n; i++) {
+		memcpy(&h, from + 2 * i, 2);
+		v[i] = wse_bf16_widen(h);
+	}
+}
+
+static void load(const struct wse_core *c, const struct wse_opnd *o, uint32_t n, uint32_t *v)
+{
+	int32_t at = o->pos;
+	uint32_t i;
+	uint16_t h;
+
+	if (o->kind == WSE_KIND_ACC && o->stride == 1) {
+		memcpy(v, &c->acc[at], n * 4);
+	} else if (o->kind == WSE_KIND_MEM && o->dtype == WSE_DT_BF16 && o->stride == 2) {
+		widen_n(v, c->sram + at, n);
+	} else if (o->kind == WSE_KIND_ACC) {
+		for (i = 0; i < n; i++, at += o->stride)
+			v[i] = c->acc[at];
+	} else if (o->dtype == WSE_DT_BF16) {
+		for (i = 0; i < n; i++, at += o->stride) {
+			memcpy(&h, c->sram + at, 2);
+			v[i] = wse_bf16_widen(h);
+		}
+	} else {
+		for (i = 0; i < n; i++, at += o->stride)
+			memcpy(&v[i], c->sram + at, 4);
+	}
+}
+
+static void store(struct wse_core *c, const struct wse_opnd *o, uint32_t n, const uint32_t *v)
+{
+	int32_t at = o->pos, step = o->stride;
+	uint16_t h[64];
+	uint32_t i, k;
+
+	if (o->kind == WSE_KIND_ACC) {
+		if (step == 1)
+			memcpy(&c->acc[at], v, n * 4);
+		for (i = 0; step != 1 && i < n; i++, at += step)
+			c->acc[at] = v[i];
+		return;
+	}
+	if (o->dtype != WSE_DT_BF16) {
+		if (step == 4) {
+			memcpy(c->sram + at, v, n * 4);
+			wse_code_changed(c, at, n * 4);
+			return;
+		}
+		for (i = 0; i < n; i++, at += step) {
+			memcpy(c->sram + at, &v[i], 4);
+			wse_code_changed(c, at, 4);
+		}
+		return;
+	}
+	for (; n; n -= k, v += k) {
+		k = n < 64 ? n : 64;
+		wse_bf16_round_n(h, v, k);
+		if (step == 2) {
+			memcpy(c->sram + at, h, k * 2);
+			wse_code_changed(c, at, k * 2);
+			at += (int32_t)k * 2;
+			continue;
+		}
+		for (i = 0; i < k; i++, at += step) {
+			memcpy(c->sram + at, &h[i], 2);
+			wse_code_changed(c, at, 2);
+		}
+	}
+}
+
+/* n elements of an operand: where they lie if those are words in a row, else in room */
+INLINE const uint32_t *words_at(const struct wse_core *c, const struct wse_opnd *o, uint32_t n,
+				uint32_t *room)
+{
+	if (o->kind == WSE_KIND_ACC && o->stride == 1)
+		return &c->acc[o->pos];
+	load(c, o, n, room);
+	return room;
+}
+
+/* moves an operand n elements on, all in one row; new_row: the row is through */
+static void skip(struct wse_opnd *o, uint32_t n, bool new_row)
+{
+	if (o->kind != WSE_KIND_MEM && o->kind != WSE_KIND_ACC)
+		return;
+	if (new_row)
+		o->pos = o->row += o->stride1;
+	else
+		o->pos += o->stride * (int32_t)n;
+}
+
+/* MIDX to lanes that refuse none of its indices: they can do without wavelets */
+INLINE bool indexes_values(const struct set *set, const struct node *x)
+{
+	const struct wse_engine *e = x->e;
+	uint32_t i;
+
+	if (likely(e->op != WSE_TOP_MIDX))
+		return false;
+	for (i = x->first; i < x->first + x->sinks; i++) {
+		const struct node *l = &set->b->node[set->b->sink[i]];
+
+		if (l->port || l->which != WSE_ENGINE_L || l->e->nfeat != e->width ||
+		    l->e->o[OPND_SRC2].len1 < e->q[0].scalar + e->o[OPND_SRC1].len1)
+			return false;
+	}
+	return true;
+}
+
+/* values as MIDX sends them, and their range */
+static struct wse_range to_values(uint32_t *v, uint32_t n)
+{
+	struct wse_range range = {255, 0};
+	uint16_t h[64];
+	uint32_t i, k;
+
+	for (; n; n -= k, v += k) {
+		k = n < 64 ? n : 64;
+		wse_bf16_round_n(h, v, k);
+		range = wse_range_join(range, wse_range_of(h, 0, k, 1));
+		for (i = 0; i < k; i++)
+			v[i] = (uint32_t)h[i] << 16;
+	}
+	return range;
+}
+
+INLINE void run_mover(struct wse_mesh *m, struct scratch *r, const struct set *set, struct node *x,
+		      uint32_t n)
+{
+	struct wse_engine *e = x->e;
+	struct wse_opnd *d = &e->o[OPND_DST], *s1 = &e->o[OPND_SRC1], *s2 = &e->o[OPND_SRC2];
+	const uint32_t *from = s1->kind == WSE_KIND_FABIN  ? x->fab->w
+			       : s1->kind == WSE_KIND_DOTQ ? x->dot->w
+							   : NULL;
+	uint32_t *v = take(r, n), *t = take(r, n), at = 0, i, k;
+	bool row, last = false, values = indexes_values(set, x);
+	bool words = !values && e->op == WSE_TOP_MIDX;
+	const uint32_t *in, *res;
+
+	/* what arrives and goes on as it is stays where it is */
+	x->out.w = from && e->op != WSE_TOP_MADD ? from : v;
+	x->out.dense = 0;
+	if (values)
+		wse_bulk_values(&x->out, (const float *)(const void *)v,
+				(e->q[0].scalar + s1->len1 - e->outer + 1) * e->width - e->inner,
+				e->width, (struct wse_range){0, 0}); /* it is found in the end */
+	while (at < n) {
+		k = n - at;
+		if (!e->until_end && k > e->inner)
+			k = e->inner;
+		in = from ? from + at : words_at(x->c, s1, k, v + at);
+		res = in;
+		if (e->op == WSE_TOP_MADD) {
+			r->k->add(v + at, in,
+				  s2->kind == WSE_KIND_DOTQ ? x->dot->w + at
+							    : words_at(x->c, s2, k, t),
+				  k);
+			res = v + at;
+		} else if (!from && e->out >= 0) {
+			if (in != v + at)
+				memcpy(v + at, in, k * 4);
+			res = v + at;
+		}
+		for (i = 0; words && i < k; i++)
+			v[at + i] = wse_midx(e, v[at + i], e->width - e->inner + i, e->outer);
+		if (d->kind != WSE_KIND_FABOUT)
+			store(x->c, d, k, res);
+		if (e->op == WSE_TOP_MTEE)
+			store(x->c, s2, k, res);
+		at += k;
+		if (e->until_end)
+			continue;
+		e->inner -= k;
+		row = !e->inner;
+		if (row) {
+			e->inner = e->width;
+			last = !--e->outer;
+		}
+		if (!last) {
+			skip(d, k, row);
+			skip(s1, k, row);
+			skip(s2, k, row);
+		}
+	}
+	if (n > m->round)
+		m->round = n;
+	if (values) {
+		m->ways.values++;
+		x->out.range = to_values(v, n);
+	}
+	if (e->out >= 0)
+		wse_bulk_deliver(set, x->first, x->sinks, &x->out);
+	if (last) {
+		wse_mover_finish(m, x->c, e);
+		wse_bulk_wake(m, x->c);
+	}
+}
+
+INLINE void pass(struct scratch *r, const struct set *s, struct node *x)
+{
+	struct wse_mesh *m = x->c->mesh;
+
+	m->moved = true;
+	if (x->port) {
+		wse_out_take(m->dev, x->c->col, x->fab->w, s->n);
+		if (s->n > m->round)
+			m->round = s->n;
+	} else if (x->which == WSE_ENGINE_L) {
+		run_lanes(m, r, s, x, s->n);
+	} else {
+		run_mover(m, r, s, x, s->n);
+	}
+}
+
+void wse_bulk_pass(struct scratch *r, const struct set *s, struct node *x)
+{
+	pass(r, s, x);
+}
+
+void wse_bulk_run(struct scratch *r, const struct set *s)
+{
+	uint32_t i;
+
+	for (i = s->order; i < s->order + s->norder; i++) {
+		struct node *x = &s->b->node[s->b->order[i]];
+		struct node *y = i + 1 < s->order + s->norder ? &s->b->node[s->b->order[i + 1]] : x;
+
+		if (y != x && !x->port && !y->port && are_two(x, y, s->n)) {
+			run_two(r->k, x, y, s->n);
+			i++;
+		} else {
+			pass(r, s, x);
+		}
+	}
+}
+
+void wse_bulk_run_axpy(const struct wse_kernels *k, struct found *f, const struct run *in,
+		       uint32_t n, bool end)
+{
+	struct node *x = f->b.node, *last = x + f->s.nnodes;
+
+	for (; x < last; x++) {
+		struct node *y = x + 1 < last ? x + 1 : x;
+
+		x->fab = y->fab = in;
+		if (y != x && are_two(x, y, n)) {
+			run_two(k, x, y, n);
+			if (end)
+				wse_bulk_end(x);
+			x = y;
+		} else {
+			run_dense(k, x, n, NULL);
+			lanes_took(x->c->mesh, x, n, n);
+			x->c->mesh->moved = true;
+		}
+		if (end)
+			wse_bulk_end(x);
+	}
+}
+
+void wse_bulk_count(struct wse_model *m, const struct set *s, uint32_t hops, uint64_t n,
+		    uint32_t parts)
+{
+	const struct router *r = s->b->trail + s->trail, *end = r + hops;
+	uint32_t p;
+
+	for (; r < end; r++) {
+		struct wse_core *c = &m->core[r->core];
+
+		if (!(parts >> r->part & 1))
+			continue;
+		c->cnt[WSE_CNT_WAVELET] += n;
+		for (p = r->tx & 15u; p; p &= p - 1)
+			c->link[__builtin_ctz(p)] += n;
+	}
+}
+
+void wse_bulk_ended(struct wse_model *m, struct wse_port_in *p)
+{
+	p->end_due = false;
+	if (!m->round)
+		m->round = 1;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs of wavelets: find.c finds what can pass, pass.c passes it, runs.c knows the sources. */
+#ifndef WSE_FUNC_BULK_H
+#define WSE_FUNC_BULK_H
+
+#include "twin/exact/lanes.h"
+#include "twin/fast/kernels/kernels.h"
+#include "twin/twin.h"
+
+#define WSE_RUN_MAX 8192u /* wavelets of one run: bounds the work of a round */
+
+struct run { /* an array of data wavelets */
+	const uint32_t *w;
+	/* or, dense, all features of each k in order: the values of a block's elements from place at on */
+	const float *v;
+	uint32_t at;
+	uint8_t dense, shift; /* features of each k: 1, 2 or 4, and its logarithm */
+	struct wse_range range;
+};
+
+struct node { /* an engine with its running instruction, or a south port */
+	struct wse_core *c; /* a port's: the core north of it */
+	struct wse_engine *e;
+	struct wse_port_out *port;
+	uint32_t slot;
+	uint8_t which;
+	bool need_fab, need_dot, got_fab, got_dot;
+	uint32_t first, sinks; /* whom it feeds: bulk.sink[first ...] */
+	struct node *from;     /* who feeds it by the fabric; NULL: a north port, or nobody */
+	const struct run *fab, *dot; /* inputs: what others have made, */
+	struct run out;		     /* and what this one does */
+	bool ends;	       /* lanes that take the block's END after the run */
+	uint32_t done;	       /* it has passed its run on: for those whom it feeds on other threads */
+};
+
+struct router { /* that wavelets cross */
+	uint32_t core;
+	uint8_t part, color, port, tx; /* in by port, out by tx */
+};
+
+struct bulk { /* what has been found, of one set or more */
+	struct node *node;
+	uint32_t *order; /* nodes, every one after those that feed it */
+	uint8_t *parts;	 /* [node]: the part of each; with from, ends and done: of sets of several threads */
+	uint32_t *sink;
+	uint32_t *slot; /* [3 * core + engine] or [3 * cores + column] -> node + 1 */
+	uint32_t *stack;
+	struct router *trail;
+	uint32_t ntrail, trail_cap;
+	uint32_t nnodes, norder, nsinks, hops;
+	/* how far to look */
+	bool limited;
+	const struct wse_mesh *part; /* not out of this part; NULL: no such limit */
+	int32_t col;		     /* nor out of this column; < 0: no such limit */
+	bool far;		     /* there was more beyond */
+};
+
+struct set { /* all that one source feeds, and how many elements can pass through it now */
+	struct bulk *b;
+	uint32_t node, nnodes, order, norder; /* its part of b */
+	uint32_t sink, nsinks;		      /* those that the source feeds itself */
+	uint32_t trail;			      /* first router, of hops_all */
+	uint32_t n;
+	struct run run; /* a port's */
+	uint32_t hops, hops_all; /* cores that a wavelet of the source crosses; all wavelets together */
+	bool stores; /* runs need a scratch */
+	bool values; /* of a port, to lanes that refuse no index */
+	bool end;    /* the block's END comes next */
+	struct found *kept; /* that it is; NULL: it has been looked for */
+};
+
+struct found { /* the set that a source fed the last time, see again.c */
+	struct bulk b; /* without slots and stack */
+	struct set s;
+	uint32_t routes; /* wse_mesh.routes of all parts when the set's were looked at */
+	uint64_t *state; /* of the nodes' engines; of a port its color */
+	bool axpy;	 /* all nodes are lanes with an AXPY, and the source feeds them */
+	uint32_t node_cap, sink_cap;
+	uint64_t crossed, ended; /* data and END wavelets that no counter has counted yet, see wse_bulk_settle() */
+};
+
+struct scratch { /* arrays that engines produce */
+	const struct wse_kernels *k;
+	uint32_t *v;
+	size_t cap, used;
+};
+
+#define WSE_BULK_LAG 4u /* sets that one thread may be ahead of another */
+
+struct bulk_worker { /* what a thread needs */
+	struct bulk ports; /* what its columns feed */
+	struct bulk any;   /* of one source at a time */
+	struct scratch one;	       /* of that source */
+	struct scratch r[WSE_BULK_LAG]; /* of the columns, in turns: others may still read the last */
+	bool did;
+	uint32_t passed __attribute__((aligned(64))); /* sets that it is through with */
+};
+
+struct column { /* what a north port feeds */
+	struct set s;
+	bool found, far;
+};
+
+struct bulks { /* wse_model.bulk */
+	struct bulk_worker *w[WSE_PARTS_MAX];
+	struct column *set; /* [cols] */
+	/* sets of the last time: of ports, [cols], and movers, [2 * ncores] */
+	struct found *port, *mover;
+};
+
+enum reach { ANYWHERE, INSIDE, OUTSIDE }; /* sets of movers: all; inside their parts; those that are not */
+
+/* runs.c */
+uint32_t wse_bulk_workers(struct wse_model *m, uint32_t n); /* at most n: how many there are */
+/* what a north port feeds, within the limits of b; the run is delivered */
+bool wse_bulk_port(struct wse_model *m, struct bulk *b, unsigned int col, struct set *s);
+bool wse_bulk_port_run(struct wse_model *m, struct bulk_worker *w, unsigned int col);
+bool wse_bulk_port_end(struct wse_model *m, struct bulk_worker *w, unsigned int col);
+/* a run has passed; p: the port that it came from */
+void wse_bulk_passed(struct wse_model *m, const struct set *s, struct wse_port_in *p);
+/* a port that could not hand out a run; true: it has handed out some wavelets */
+bool wse_bulk_impatient(struct wse_model *m, unsigned int col);
+bool wse_bulk_movers(struct wse_mesh *p, struct bulk_worker *w, enum reach reach);
+
+/* columns.c */
+bool wse_bulk_parts(struct wse_model *m, struct bulks *b);
+
+/* find.c */
+int wse_bulk_open(struct bulk *b, const struct wse_model *m); /* 0, or -1: no memory */
+void wse_bulk_close(struct bulk *b);
+void wse_bulk_clear(struct bulk *b);
+/* all that a color feeds from a core's input port (set: the nodes so far); false: not everybody is ready */
+bool wse_bulk_follow(struct wse_model *m, struct bulk *b, struct wse_core *c, unsigned int port,
+		     unsigned int color);
+void wse_bulk_limit(struct bulk *b, const struct wse_mesh *part, int32_t col);
+void wse_bulk_begin(struct bulk *b, struct set *s);
+/* the set from its first nodes on; false: nothing can pass, and the set has been given up */
+bool wse_bulk_find(struct wse_model *m, struct set *s, uint32_t n);
+void wse_bulk_give_up(struct set *s);
+void wse_bulk_source(struct bulk *b, struct wse_core *c, unsigned int which);
+
+/* n wavelets have crossed the first routers of the set's trail; parts: those of them that count */
+void wse_bulk_count(struct wse_model *m, const struct set *s, uint32_t hops, uint64_t n,
+		    uint32_t parts);
+
+/* again.c */
+/* the same set again for what the source sends, up to n elements; false: look for it */
+bool wse_bulk_again(struct wse_model *m, struct found *f, unsigned int color, uint32_t n,
+		    struct set *s);
+/* the same of a set that is AXPY alone, and all its lanes take the values of the port's block */
+bool wse_bulk_again_axpy(struct wse_model *m, struct found *f, const struct wse_port_in *p);
+void wse_bulk_keep(struct wse_model *m, struct found *f, const struct set *s);
+void wse_bulk_forget(struct found *f);
+/* what has crossed a kept set is counted */
+void wse_bulk_settle_set(struct wse_model *m, struct found *f);
+
+/* the set's run, or its END, has crossed the routers: counted at once, or when somebody asks */
+static inline void wse_bulk_crossed(struct wse_model *m, const struct set *s)
+{
+	if (s->kept)
+		s->kept->crossed += s->n;
+	else
+		wse_bulk_count(m, s, s->hops_all, s->n, ~0u);
+}
+
+static inline void wse_bulk_end_crossed(struct wse_model *m, const struct set *s)
+{
+	if (s->kept)
+		s->kept->ended++;
+	else
+		wse_bulk_count(m, s, s->hops, 1, ~0u);
+}
+
+/* the ways of func.h that a set's run has gone */
+static inline void wse_bulk_went(struct wse_mesh *p, const struct set *s)
+{
+	p->ways.runs++;
+	p->ways.kept += s->kept != NULL;
+}
+
+/* elements that a mover's instruction has left, at most those of a run */
+static inline uint32_t wse_bulk_left(const struct wse_engine *e)
+{
+	uint64_t left = e->inner + (uint64_t)(e->outer - 1) * e->width;
+
+	if (e->until_end)
+		return WSE_RUN_MAX;
+	return left < WSE_RUN_MAX ? left : WSE_RUN_MAX;
+}
+
+/* pass.c */
+/* all elements of whole or part ks, from the block's element at on; features: of each k */
+static inline void wse_bulk_values(struct run *r, const float *v, uint32_t at, uint32_t features,
+				   struct wse_range range)
+{
+	r->w = NULL;
+	r->v = v;
+	r->at = at;
+	r->dense = (uint8_t)features;
+	r->shift = (uint8_t)(features >> 1); /* of 1, 2 and 4 */
+	r->range = range;
+}
+
+void wse_bulk_deliver(const struct set *s, uint32_t first, uint32_t sinks, const struct run *r);
+bool wse_bulk_reserve(struct scratch *r, const struct set *s); /* false: no memory */
+/*
+ * Wakes a core that may wait for what a run has been through with. It goes on right after the run if its lanes have nothing
+ * to do until then; where they have the next block already its turn can wait for the movers, too, and do both.
+ */
+static inline void wse_bulk_wake(struct wse_mesh *p, struct wse_core *c)
+{
+	if (p->at_once && !c->eng[WSE_ENGINE_L].n && !c->queued && c->run == WSE_CORE_RUNNING &&
+	    (c->wait == WAIT_TASK || (c->wait == WAIT_ENGINES && !c->eng[WSE_ENGINE_M0].n &&
+				      !c->eng[WSE_ENGINE_M1].n))) {
+		c->queued = true;
+		p->now[p->nnow++] = c->idx;
+	} else {
+		wse_wake(p, c);
+	}
+}
+
+/* the END of a block at the lanes of a node */
+static inline void wse_bulk_end(struct node *x)
+{
+	if (x->e->op == WSE_TOP_DOT)
+		wse_dotq_push(x->c, 0, true);
+	wse_engine_complete(x->c->mesh, x->c, x->e);
+	wse_bulk_wake(x->c->mesh, x->c);
+}
+
+/* it has been at all of them */
+void wse_bulk_ended(struct wse_model *m, struct wse_port_in *p);
+/* the set's run through one of its nodes, through all */
+void wse_bulk_pass(struct scratch *r, const struct set *s, struct node *x);
+void wse_bulk_run(struct scratch *r, const struct set *s);
+/* n values through a set that is AXPY alone, and the END of the block */
+void wse_bulk_run_axpy(const struct wse_kernels *k, struct found *f, const struct run *in, uint32_t n,
+		       bool end);
+
+#endif /* WSE_FUNC_BULK_H */

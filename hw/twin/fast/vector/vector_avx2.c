@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+/* Vector operations for AVX2: a group of LANES is one vector. */
+#include <immintrin.h>
+
+#include "twin/exact/fp.h"
+#include "twin/fast/vector/vector.h"
+#include "wse_regs.h"
+
+#pragma GCC target("avx2")
+
+#define FORCED static inline __attribute__((always_inline))
+
+FORCED __m256i get(const uint8_t *p, bool bf16)
+{
+	if (bf16)
+		return _mm256_slli_epi32(
+			_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p)),
+			16);
+	return _mm256_loadu_si256((const __m256i *)(const void *)p);
+}
+
+FORCED __m256i get_row(const uint8_t *p, bool bf16)
+{
+	return get(p, bf16);
+}
+
+FORCED __m256i is_nan(__m256i v)
+{
+	__m256 f = _mm256_castsi256_ps(v);
+
+	return _mm256_castps_si256(_mm256_cmp_ps(f, f, _CMP_UNORD_Q));
+}
+
+FORCED __m256i is_tiny(__m256i v)
+{
+	return _mm256_cmpeq_epi32(_mm256_and_si256(v, _mm256_set1_epi32(0x7f800000)),
+				  _mm256_setzero_si256());
+}
+
+/* eight results; bf16 ones as wse_bf16_round() has them */
+FORCED void put(uint8_t *p, bool bf16, __m256i v)
+{
+	__m256i r, nan, tiny;
+
+	if (!bf16) {
+		_mm256_storeu_si256((__m256i *)(void *)p, v);
+		return;
+	}
+	nan = is_nan(v);
+	tiny = is_tiny(v);
+	r = _mm256_and_si256(_mm256_srli_epi32(v, 16), _mm256_set1_epi32(1));
+	r = _mm256_add_epi32(_mm256_add_epi32(v, _mm256_set1_epi32(0x7fff)), r);
+	r = _mm256_blendv_epi8(r, _mm256_and_si256(v, _mm256_set1_epi32((int32_t)0x80000000)),
+			       tiny);
+	r = _mm256_blendv_epi8(r, _mm256_set1_epi32((int32_t)WSE_NAN), nan);
+	r = _mm256_srli_epi32(r, 16);
+	_mm_storeu_si128((__m128i *)(void *)p, _mm_packus_epi32(_mm256_castsi256_si128(r),
+								_mm256_extracti128_si256(r, 1)));
+}
+
+FORCED __m256i canon(__m256 f)
+{
+	return _mm256_castps_si256(
+		_mm256_blendv_ps(f, _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)WSE_NAN)),
+				 _mm256_cmp_ps(f, f, _CMP_UNORD_Q)));
+}
+
+FORCED __m256i flush(__m256i v)
+{
+	__m256i zero = _mm256_and_si256(v, _mm256_set1_epi32((int32_t)0x80000000));
+
+	v = _mm256_blendv_epi8(v, _mm256_set1_epi32((int32_t)WSE_NAN), is_nan(v));
+	return _mm256_blendv_epi8(v, zero, is_tiny(v));
+}
+
+FORCED __m256i choose(__m256 mask, __m256i yes, __m256i no)
+{
+	return _mm256_blendv_epi8(no, yes, _mm256_castps_si256(mask));
+}
+
+/* conversion gives 2^31 for whatever does not fit */
+FORCED __m256i f2i(__m256 f)
+{
+	__m256 big = _mm256_cmp_ps(f, _mm256_set1_ps(0x1p31f), _CMP_GE_OQ);
+
+	return choose(big, _mm256_set1_epi32(0x7fffffff), _mm256_cvtps_epi32(f));
+}
+
+#define TABLE		 wse_vector_avx2
+#define VW		 8
+#define I		 __m256i
+#define V(x)		 _mm256_##x
+#define as_i(v)		 _mm256_castps_si256(v)
+#define as_f(v)		 _mm256_castsi256_ps(v)
+#define and_i(a, b)	 _mm256_and_si256(a, b)
+#define or_i(a, b)	 _mm256_or_si256(a, b)
+#define xor_i(a, b)	 _mm256_xor_si256(a, b)
+#define compare(a, b, p) _mm256_cmp_ps(a, b, p)
+#include "twin/fast/vector/vector_impl.h"
+
+/* the sum or the maximum of two, but for the form of NaN and tiny ones: final() does that once for all */
+FORCED __m256 either(bool max, __m256 a, __m256 b)
+{
+	return max ? _mm256_blendv_ps(b, a, _mm256_cmp_ps(a, b, _CMP_GT_OQ)) : _mm256_add_ps(a, b);
+}
+
+FORCED __m256i final(bool max, __m256 v)
+{
+	return max ? flush(_mm256_castps_si256(v)) : canon(v);
+}
+
+/* one group after the other with the lane partials */
+FORCED __m256 rows_of(bool max, __m256 p, const uint8_t *at, bool bf16, const struct wse_rows *s)
+{
+	const uint32_t an = bf16 ? 16 : 32;
+	const uint8_t *qa;
+	uint32_t n, rows;
+
+	for (rows = s->rows; rows; rows--, at += s->a)
+		for (n = s->width, qa = at; n; n -= 8, qa += an)
+			p = either(max, p, _mm256_castsi256_ps(get(qa, bf16)));
+	return p;
+}
+
+void wse_reduce_avx2(bool max, uint32_t *part, const uint8_t *at, bool bf16,
+		     const struct wse_rows *s)
+{
+	__m256 p = _mm256_loadu_ps((const float *)(const void *)part);
+
+	p = rows_of(max, p, at, bf16, s);
+	_mm256_storeu_si256((__m256i *)(void *)part, final(max, p));
+}
+
+/* neighbours, in each half: 0 with 1 and 2 with 3 */
+FORCED __m256 pairs(bool max, __m256 p)
+{
+	return either(max, _mm256_shuffle_ps(p, p, 0x88), _mm256_shuffle_ps(p, p, 0xdd));
+}
+
+FORCED uint32_t reduced(bool max, const uint8_t *at, bool bf16, const struct wse_rows *s)
+{
+	__m256 p = max ? _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0xff800000))
+		       : _mm256_setzero_ps();
+
+	p = pairs(max, pairs(max, rows_of(max, p, at, bf16, s)));
+	p = either(max, p, _mm256_castps128_ps256(_mm256_extractf128_ps(p, 1)));
+	return (uint32_t)_mm256_cvtsi256_si32(final(max, p));
+}
+
+uint32_t wse_reduced_avx2(bool max, const uint8_t *at, bool bf16, const struct wse_rows *s)
+{
+	if (max)
+		return bf16 ? reduced(true, at, true, s) : reduced(true, at, false, s);
+	return bf16 ? reduced(false, at, true, s) : reduced(false, at, false, s);
+}

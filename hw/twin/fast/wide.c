@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Copies in binary32 of what the lanes read again and again, and the range of its values: the bf16 operand
+ * of a stream AXPY by rows, that of a DOT by columns. They live until something writes to the memory
+ * that they were made of. The first use of an operand makes nothing by rows, as it may be the only one;
+ * nor is there a copy by rows when those of all cores would crowd the second cache, where bf16 is half as
+ * much to fetch.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "twin/twin.h"
+
+static void mark(struct wse_core *c, const struct wse_wide *w)
+{
+	uint32_t page;
+
+	for (page = w->lo >> WSE_CODE_PAGE; page <= (w->hi - 1) >> WSE_CODE_PAGE; page++)
+		c->code[page] |= WSE_PAGE_COPIED;
+}
+
+static void unmark(struct wse_core *c, const struct wse_wide *w)
+{
+	uint32_t page;
+
+	for (page = w->lo >> WSE_CODE_PAGE; page <= (w->hi - 1) >> WSE_CODE_PAGE; page++)
+		c->code[page] &= ~WSE_PAGE_COPIED;
+}
+
+void wse_wide_changed(struct wse_core *c, uint32_t off, uint32_t len)
+{
+	bool any = false;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		struct wse_wide *w = &c->wide[i];
+
+		if (!w->full || off >= w->hi || off + len <= w->lo)
+			continue;
+		w->full = w->met = false;
+		unmark(c, w);
+		any = true;
+	}
+	for (i = 0; i < 2 && any; i++)
+		if (c->wide[i].full)
+			mark(c, &c->wide[i]);
+}
+
+void wse_wide_free(struct wse_core *c)
+{
+	free(c->wide[0].v);
+	free(c->wide[1].v);
+}
+
+/* how many values a copy by rows may have: all cores' together half of the second cache */
+uint32_t wse_wide_most(uint32_t ncores)
+{
+	long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
+
+	if (cache <= 0)
+		cache = 512 << 10;
+	return (uint32_t)((size_t)cache / 2 / sizeof(float) / ncores);
+}
+
+static bool same(const struct wse_wide *w, const struct wse_opnd *x)
+{
+	return w->base == x->base && w->stride1 == x->stride1 && w->tokens == x->len &&
+	       w->rows == x->len1;
+}
+
+/* room for n values; false: no memory */
+static bool reserve(struct wse_wide *w, size_t n)
+{
+	if (w->cap >= n)
+		return true;
+	free(w->v);
+	w->v = aligned_alloc(64, (n * sizeof(*w->v) + 63) & ~(size_t)63);
+	w->cap = w->v ? n : 0;
+	return w->v;
+}
+
+/* the operand from now on is another one */
+static void take(struct wse_core *c, struct wse_wide *w, const struct wse_opnd *x)
+{
+	int32_t span = x->stride1 * (int32_t)(x->len1 - 1);
+
+	if (w->full)
+		wse_wide_changed(c, w->lo, w->hi - w->lo);
+	w->base = x->base;
+	w->stride1 = x->stride1;
+	w->tokens = x->len;
+	w->rows = x->len1;
+	w->lo = (uint32_t)(x->base + (span < 0 ? span : 0));
+	w->hi = (uint32_t)(x->base + (span > 0 ? span : 0)) + x->len * 2u;
+}
+
+static void filled(struct wse_core *c, struct wse_wide *w, const float *copy)
+{
+	w->range = wse_range_of(c->sram + w->base, w->stride1, w->tokens, w->rows);
+	w->copy = copy;
+	w->full = true;
+	mark(c, w);
+}
+
+const struct wse_wide *wse_wide_rows(struct wse_core *c, const struct wse_kernels *k,
+				     const struct wse_opnd *x)
+{
+	struct wse_wide *w = &c->wide[0];
+	size_t n = (size_t)x->len * x->len1;
+	bool copy = n <= c->wide_most;
+
+	if (same(w, x) && w->full)
+		return w;
+	if (!same(w, x) || !w->met) {
+		take(c, w, x);
+		w->met = true;
+		return NULL;
+	}
+	if (copy && !reserve(w, n))
+		return NULL;
+	if (copy)
+		k->to_rows(w->v, c->sram + x->base, x->stride1, x->len, x->len1);
+	filled(c, w, copy ? w->v : NULL);
+	return w;
+}
+
+const struct wse_wide *wse_wide_cols(struct wse_core *c, const struct wse_kernels *k,
+				     const struct wse_opnd *x)
+{
+	struct wse_wide *w = &c->wide[1];
+	size_t rows = (x->len1 + WSE_PANEL - 1) & ~(WSE_PANEL - 1);
+
+	if (same(w, x) && w->full)
+		return w;
+	take(c, w, x);
+	if (!reserve(w, x->len * rows))
+		return NULL;
+	k->to_cols(w->v, c->sram + x->base, x->stride1, x->len, x->len1);
+	filled(c, w, w->v);
+	return w;
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+/* Executor of COPY_IN and COPY_OUT: cores in row-major order, line by line. */
+#include <string.h>
+
+#include "twin/twin.h"
+
+#define CHUNK 65536u /* bytes of SRAM touched in a round */
+
+void wse_dma_result(struct wse_result *r, uint64_t bad)
+{
+	r->status = WSE_ST_DMA_ERROR;
+	r->f.iova = bad;
+}
+
+void wse_copy_begin(struct wse_model *m, struct wse_job *j)
+{
+	const struct wse_sqe *s = &j->sqe;
+
+	(void)m;
+	wse_buf_open(&j->buf, s->buf, s->flags & WSE_SQF_BUF_DIRECT, s->pshift);
+	j->row = j->col = j->line = 0;
+}
+
+/* one line of one core, or of all with BROADCAST */
+static int copy_line(struct wse_model *m, struct wse_job *j, uint64_t *bad, uint32_t *touched)
+{
+	const struct wse_sqe *s = &j->sqe;
+	bool bcast = s->flags & WSE_SQF_BROADCAST;
+	struct wse_core *c = &m->core[(s->row0 + j->row) * m->cols + s->col0 + j->col];
+	uint64_t off = s->off + (uint64_t)j->row * s->rstride + (uint64_t)j->col * s->cstride +
+		       (uint64_t)j->line * s->lstride;
+	uint32_t at = s->sram + j->line * s->sstride, r, i;
+	uint8_t *line = c->sram + at;
+	int err;
+
+	*touched = s->len;
+	if (s->opcode == WSE_OP_COPY_OUT)
+		return wse_buf_write(m, &j->buf, off, line, s->len, bad);
+	/* what a copy that fails has written by then is not said */
+	err = wse_buf_read(m, &j->buf, off, line, s->len, bad);
+	wse_code_changed(c, at, s->len);
+	if (err || !bcast)
+		return err;
+	for (r = 0; r < s->rows; r++) {
+		for (i = 0; i < s->cols; i++) {
+			struct wse_core *to = &m->core[(s->row0 + r) * m->cols + s->col0 + i];
+
+			if (to == c)
+				continue;
+			memcpy(to->sram + at, line, s->len);
+			wse_code_changed(to, at, s->len);
+		}
+	}
+	*touched *= (uint32_t)s->rows * s->cols;
+	return 0;
+}
+
+bool wse_copy_run(struct wse_model *m, struct wse_job *j, struct wse_result *r, bool *done)
+{
+	const struct wse_sqe *s = &j->sqe;
+	uint32_t bytes = 0, touched, cycles = m->cfg.dma_latency;
+	uint64_t bad;
+
+	*done = false;
+	while (bytes < CHUNK) {
+		if (copy_line(m, j, &bad, &touched)) {
+			wse_dma_result(r, bad);
+			*done = true;
+			return true;
+		}
+		bytes += touched;
+		cycles += s->len / 8;
+		if (++j->line < s->nline)
+			continue;
+		j->line = 0;
+		if (!(s->flags & WSE_SQF_BROADCAST)) {
+			if (++j->col < s->cols)
+				continue;
+			j->col = 0;
+			if (++j->row < s->rows)
+				continue;
+		}
+		*done = true;
+		break;
+	}
+	if (cycles > m->round)
+		m->round = cycles;
+	return true;
+}

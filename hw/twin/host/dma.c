@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+/* Bus-master accesses and page lists. */
+#include <errno.h>
+#include <string.h>
+
+#include "twin/twin.h"
+
+int wse_dma_read(struct wse_model *m, uint64_t iova, void *buf, size_t len)
+{
+	m->cnt[WSE_CNT_DMA_RD] += len;
+	return m->ops.dma_read(m->host, iova, buf, len);
+}
+
+int wse_dma_write(struct wse_model *m, uint64_t iova, const void *buf, size_t len)
+{
+	m->cnt[WSE_CNT_DMA_WR] += len;
+	return m->ops.dma_write(m->host, iova, buf, len);
+}
+
+void wse_buf_open(struct wse_buf *b, uint64_t base, bool direct, uint8_t shift)
+{
+	b->base = base;
+	b->direct = direct;
+	b->shift = shift;
+	memset(b->tag, 0, sizeof(b->tag));
+}
+
+/* bytes of a list that are read at once: they lie on one page of the bus as their first does */
+#define LINE 64u
+
+static unsigned int slot_of(const struct wse_buf *b, uint64_t entry)
+{
+	return entry % (sizeof(b->tag) / sizeof(*b->tag));
+}
+
+/* entry i of the list, and those behind it on its line: mostly they are next */
+static int read_entries(struct wse_model *m, struct wse_buf *b, uint64_t i, uint64_t *bad)
+{
+	uint64_t at = b->base + i * 8, entry[LINE / 8];
+	unsigned int n = (LINE - at % LINE) / 8, k, slot;
+	int err = n > 1 ? wse_dma_read(m, at, entry, n * 8) : -EFAULT;
+
+	if (err) {
+		n = 1;
+		err = wse_dma_read(m, at, entry, 8);
+	}
+	if (err) {
+		*bad = at;
+		return err;
+	}
+	for (k = 0; k < n; k++) {
+		slot = slot_of(b, i + k);
+		b->tag[slot] = i + k + 1;
+		b->page[slot] = entry[k] & ~((1ull << b->shift) - 1);
+	}
+	return 0;
+}
+
+/* bus address of a byte and how many follow it on its page */
+static int translate(struct wse_model *m, struct wse_buf *b, uint64_t off, uint64_t *iova,
+		     uint64_t *room, uint64_t *bad)
+{
+	uint64_t i = off >> b->shift, in = off & ((1ull << b->shift) - 1);
+	unsigned int slot = slot_of(b, i);
+	int err;
+
+	if (b->direct) {
+		*iova = b->base + off;
+		*room = UINT64_MAX;
+		return 0;
+	}
+	if (b->tag[slot] != i + 1) {
+		err = read_entries(m, b, i, bad);
+		if (err)
+			return err;
+	}
+	*iova = b->page[slot] + in;
+	*room = (1ull << b->shift) - in;
+	return 0;
+}
+
+const void *wse_buf_at(struct wse_model *m, struct wse_buf *b, uint64_t off, size_t len)
+{
+	uint64_t i = off >> b->shift, iova, room, bad;
+	const void *at;
+
+	/* an entry of the list that must be read first may be refused: that is told by a copy alone */
+	if (!m->ops.dma_at || m->mesh->exact || (!b->direct && b->tag[slot_of(b, i)] != i + 1))
+		return NULL;
+	if (translate(m, b, off, &iova, &room, &bad) || room < len)
+		return NULL;
+	at = m->ops.dma_at(m->host, iova, len);
+	if (at) {
+		m->cnt[WSE_CNT_DMA_RD] += len;
+		m->mesh->ways.in_place++;
+	}
+	return at;
+}
+
+int wse_buf_read(struct wse_model *m, struct wse_buf *b, uint64_t off, void *dst, size_t len,
+		 uint64_t *bad)
+{
+	uint64_t iova, room;
+	size_t n;
+	int err;
+
+	for (; len; len -= n, off += n, dst = (uint8_t *)dst + n) {
+		err = translate(m, b, off, &iova, &room, bad);
+		if (err)
+			return err;
+		n = len < room ? len : room;
+		err = wse_dma_read(m, iova, dst, n);
+		if (err) {
+			*bad = iova;
+			return err;
+		}
+	}
+	return 0;
+}
+
+int wse_buf_write(struct wse_model *m, struct wse_buf *b, uint64_t off, const void *src, size_t len,
+		  uint64_t *bad)
+{
+	uint64_t iova, room;
+	size_t n;
+	int err;
+
+	for (; len; len -= n, off += n, src = (const uint8_t *)src + n) {
+		err = translate(m, b, off, &iova, &room, bad);
+		if (err)
+			return err;
+		n = len < room ? len : room;
+		err = wse_dma_write(m, iova, src, n);
+		if (err) {
+			*bad = iova;
+			return err;
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+/* BAR0. */
+#include <string.h>
+
+#include "twin/twin.h"
+
+void wse_func_reset(struct wse_model *m)
+{
+	uint32_t i;
+
+	wse_queues_reset(m);
+	wse_bulk_settle(m);
+	memset(m->reg, 0, sizeof(m->reg));
+	memset(m->latch, 0, sizeof(m->latch));
+	m->ctrl_en = m->intr_mask = m->irq_pending = 0;
+	m->fault_tail = m->fault_head = m->fault_lost = 0;
+	m->halted = m->quiet = false;
+	m->now = m->debt = 0;
+	m->cnt_sel = 0;
+	memset(m->cnt, 0, sizeof(m->cnt));
+	memset(m->cmds, 0, sizeof(m->cmds));
+	for (i = 0; i < m->ncores; i++) {
+		struct wse_core *c = &m->core[i];
+
+		memset(c->cnt, 0, sizeof(c->cnt));
+		memset(c->link, 0, sizeof(c->link));
+		wse_core_hold(c->mesh, c);
+	}
+	wse_fabric_clear(m);
+}
+
+static bool pow2_ring(uint32_t max)
+{
+	return max && max < WSE_MAX_DEPTH && !(max & (max + 1));
+}
+
+static uint64_t reg64(const struct wse_model *m, uint32_t lo)
+{
+	return (uint64_t)m->reg[lo / 4 + 1] << 32 | m->reg[lo / 4];
+}
+
+static void enable(struct wse_model *m)
+{
+	uint32_t size = m->reg[WSE_REG_AQ_SIZE / 4];
+	struct wse_queue *q = &m->q[0];
+
+	m->ctrl_en = 1;
+	q->sq = reg64(m, WSE_REG_ASQ_LO);
+	q->cq = reg64(m, WSE_REG_ACQ_LO);
+	q->sq_max = size & 0xffff;
+	q->cq_max = size >> 16;
+	if (!pow2_ring(q->sq_max) || !pow2_ring(q->cq_max) || q->sq & 0xfff || q->cq & 0xfff) {
+		m->halted = true; /* rings that cannot be */
+		return;
+	}
+	q->exists = q->phase = true;
+}
+
+static uint32_t status(const struct wse_model *m)
+{
+	uint32_t v = 0, i;
+
+	if (m->ctrl_en && m->q[0].exists)
+		v |= WSE_STATUS_RDY_MASK;
+	if (m->halted)
+		v |= WSE_STATUS_HALTED_MASK;
+	if (wse_queues_busy(m))
+		v |= WSE_STATUS_BUSY_MASK;
+	for (i = 0; i < m->ncores; i++) {
+		if (m->core[i].run == WSE_CORE_FAULTED) {
+			v |= WSE_STATUS_FAULT_MASK;
+			break;
+		}
+	}
+	return v;
+}
+
+/* 64-bit pairs: LO latches HI */
+static uint32_t pair(struct wse_model *m, unsigned int latch, bool hi, uint64_t v)
+{
+	if (hi)
+		return m->latch[latch];
+	m->latch[latch] = v >> 32;
+	return (uint32_t)v;
+}
+
+#define SCOPE_OF(id, scope, name, unit, minor, exact, what) scope,
+static const uint8_t scope_of[] = {WSE_COUNTERS(SCOPE_OF)};
+
+/* a counter of one object of its scope */
+static uint64_t count_of(const struct wse_model *m, uint32_t id, uint32_t object)
+{
+	switch (id < WSE_CNT_COUNT ? scope_of[id] : WSE_SCOPE_TILE) {
+	case WSE_SCOPE_CORE:
+		return object < m->ncores ? m->core[object].cnt[id] : 0;
+	case WSE_SCOPE_LINK:
+		return object < 4 * m->ncores ? m->core[object / 4].link[object % 4] : 0;
+	case WSE_SCOPE_QUEUE:
+		return object < WSE_NQ ? m->cmds[object] : 0;
+	default:
+		return 0;
+	}
+}
+
+static uint64_t total(const struct wse_model *m, uint32_t id)
+{
+	uint32_t n = scope_of[id] == WSE_SCOPE_QUEUE ? WSE_NQ : 4 * m->ncores, i;
+	uint64_t sum = 0;
+
+	if (id == WSE_CNT_CYCLES)
+		return m->now;
+	if (scope_of[id] == WSE_SCOPE_TILE)
+		return m->cnt[id];
+	for (i = 0; i < n; i++)
+		sum += count_of(m, id, i);
+	return sum;
+}
+
+static uint32_t counter(struct wse_model *m, uint32_t offset)
+{
+	uint32_t i = (offset - WSE_CNT_BASE) / 8;
+
+	wse_bulk_settle(m);
+	return pair(m, 2 + i, offset & 4, offset & 4 ? 0 : total(m, i));
+}
+
+/* registers that only keep what is written */
+static bool kept(uint32_t offset)
+{
+	return offset == WSE_REG_AQ_SIZE || offset == WSE_REG_FAULT_SIZE ||
+	       offset == WSE_REG_ASQ_LO || offset == WSE_REG_ASQ_HI || offset == WSE_REG_ACQ_LO ||
+	       offset == WSE_REG_ACQ_HI || offset == WSE_REG_FAULT_LO || offset == WSE_REG_FAULT_HI;
+}
+
+uint32_t wse_mmio_read(struct wse_model *m, uint32_t offset)
+{
+	switch (offset) {
+	case WSE_REG_MAGIC:
+		return WSE_MAGIC;
+	case WSE_REG_ABI:
+		return WSE_ABI_MAJOR << WSE_ABI_MAJOR_SHIFT | WSE_ABI_MINOR;
+	case WSE_REG_TILE:
+		return m->cols << WSE_TILE_COLS_SHIFT | m->rows;
+	case WSE_REG_CORE:
+		return WSE_NCOLORS << WSE_CORE_COLORS_SHIFT | WSE_LANES << WSE_CORE_LANES_SHIFT |
+		       WSE_SRAM_BYTES / 1024;
+	case WSE_REG_QUEUES:
+		return __builtin_ctz(WSE_MAX_DEPTH) << WSE_QUEUES_DEPTH_LOG2_SHIFT | WSE_NQ;
+	case WSE_REG_CTRL:
+		return m->ctrl_en;
+	case WSE_REG_STATUS:
+		return status(m);
+	case WSE_REG_CYCLES_LO:
+	case WSE_REG_CYCLES_HI:
+		return pair(m, 0, offset == WSE_REG_CYCLES_HI, m->now);
+	case WSE_REG_CNT_SEL:
+		return m->cnt_sel;
+	case WSE_REG_CNT_VAL_LO:
+	case WSE_REG_CNT_VAL_HI:
+		wse_bulk_settle(m);
+		return pair(m, 1, offset == WSE_REG_CNT_VAL_HI,
+			    count_of(m, m->cnt_sel >> WSE_CNT_SEL_ID_SHIFT,
+				     m->cnt_sel & WSE_CNT_SEL_OBJECT_MASK));
+	case WSE_REG_INTR_MASK:
+		return m->intr_mask;
+	case WSE_REG_FAULT_TAIL:
+		return m->fault_tail;
+	case WSE_REG_FAULT_HEAD:
+		return m->fault_head;
+	case WSE_REG_FAULT_LOST:
+		return m->fault_lost;
+	}
+	if (kept(offset))
+		return m->reg[offset / 4];
+	if (offset >= WSE_CNT_BASE && offset < WSE_CNT_BASE + 8 * WSE_CNT_COUNT && !(offset & 3))
+		return counter(m, offset);
+	return 0;
+}
+
+static void write_ctrl(struct wse_model *m, uint32_t value)
+{
+	if (value & WSE_CTRL_RST_MASK || (m->ctrl_en && !(value & WSE_CTRL_EN_MASK)))
+		wse_func_reset(m);
+	else if (!m->ctrl_en && value & WSE_CTRL_EN_MASK)
+		enable(m);
+}
+
+static void write_mask(struct wse_model *m, uint32_t value)
+{
+	uint32_t due = m->irq_pending & ~value, v;
+
+	m->intr_mask = value;
+	m->irq_pending &= value;
+	for (; due; due &= due - 1) {
+		v = __builtin_ctz(due);
+		m->ops.irq(m->host, v);
+	}
+}
+
+void wse_mmio_write(struct wse_model *m, uint32_t offset, uint32_t value)
+{
+	if (offset >= WSE_DB_BASE && offset < WSE_BAR0_SIZE && !(offset & 3)) {
+		wse_doorbell(m, (offset - WSE_DB_BASE) / 4, value);
+		return;
+	}
+	switch (offset) {
+	case WSE_REG_CTRL:
+		write_ctrl(m, value);
+		break;
+	case WSE_REG_INTR_MASK:
+		write_mask(m, value);
+		break;
+	case WSE_REG_FAULT_HEAD:
+		m->fault_head = value;
+		break;
+	case WSE_REG_CNT_SEL:
+		m->cnt_sel = value;
+		break;
+	default:
+		if (kept(offset))
+			m->reg[offset / 4] = value;
+	}
+}

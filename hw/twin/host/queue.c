@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: MIT
+/* Queues: rings, dispatch to the executors, budgets and deadlocks, fault records, completions. */
+#include <string.h>
+
+#include "twin/twin.h"
+
+void wse_raise(struct wse_model *m, unsigned int vector)
+{
+	if (m->intr_mask >> vector & 1)
+		m->irq_pending |= 1u << vector;
+	else
+		m->ops.irq(m->host, vector);
+}
+
+static void halt(struct wse_model *m)
+{
+	m->halted = true;
+}
+
+/* ---- fault records ---- */
+
+/* writes a record; its index in the ring, or 0xffff when there is none */
+static uint16_t put_fault(struct wse_model *m, struct wse_fault *f)
+{
+	uint64_t base = (uint64_t)m->reg[WSE_REG_FAULT_HI / 4] << 32 | m->reg[WSE_REG_FAULT_LO / 4];
+	uint32_t size = m->reg[WSE_REG_FAULT_SIZE / 4], i;
+
+	if (!base || !size || size > WSE_MAX_DEPTH || size & (size - 1) ||
+	    m->fault_tail - m->fault_head >= size) {
+		m->fault_lost++;
+		return 0xffff;
+	}
+	i = m->fault_tail & (size - 1);
+	f->cycle = m->now;
+	f->seq = m->fault_tail;
+	if (wse_dma_write(m, (base & ~63ull) + i * sizeof(*f), f, sizeof(*f))) {
+		halt(m);
+		return 0xffff;
+	}
+	m->fault_tail++;
+	return i;
+}
+
+static void bad_bells(struct wse_model *m)
+{
+	struct wse_fault f;
+	unsigned int i;
+
+	for (i = 0; i < m->nbells && !m->halted; i++) {
+		memset(&f, 0, sizeof(f));
+		f.status = WSE_ST_BAD_DOORBELL;
+		f.queue = m->bell[i].queue;
+		f.color = ~0u;
+		f.value = m->bell[i].value;
+		put_fault(m, &f);
+		if (!m->halted)
+			wse_raise(m, 0);
+	}
+	m->nbells = 0;
+}
+
+/* the last doorbell of a batch: the device takes all tails of it in one cycle */
+static void take_batch(struct wse_model *m)
+{
+	unsigned int i;
+
+	for (i = 1; i < WSE_NQ; i++) {
+		if (m->q[i].kept)
+			m->q[i].sq_tail = m->q[i].kept_tail;
+		m->q[i].kept = false;
+	}
+}
+
+void wse_doorbell(struct wse_model *m, unsigned int index, uint32_t value)
+{
+	struct wse_queue *q = &m->q[index / 2 < WSE_NQ ? index / 2 : 0];
+	bool head = index & 1, batch = index >= 2 && !head;
+	uint32_t at = batch ? value & ~WSE_DB_MORE_MASK : value;
+
+	if (!m->q[0].exists || index / 2 >= WSE_NQ || m->halted)
+		return;
+	if (!q->exists || at > (head ? q->cq_max : q->sq_max)) {
+		if (m->nbells < sizeof(m->bell) / sizeof(*m->bell)) {
+			m->bell[m->nbells].queue = index / 2;
+			m->bell[m->nbells++].value = value;
+		} else {
+			m->fault_lost++;
+		}
+	} else if (head) {
+		q->cq_head = at;
+	} else if (!batch) {
+		q->sq_tail = at;
+	} else {
+		q->kept_tail = at;
+		q->kept = true;
+		if (!(value & WSE_DB_MORE_MASK))
+			take_batch(m);
+	}
+}
+
+/* ---- ends of commands ---- */
+
+static void end_command(struct wse_model *m, struct wse_queue *q, uint16_t status,
+			struct wse_fault *f)
+{
+	q->t_end = (uint32_t)m->now;
+	q->res = status;
+	q->fault = 0xffff;
+	q->state = Q_DONE;
+	if (status == WSE_ST_OK)
+		return;
+	f->status = status;
+	f->queue = q - m->q;
+	f->cid = q->sqe.cid;
+	q->fault = put_fault(m, f);
+}
+
+static void refuse(struct wse_model *m, struct wse_queue *q, uint16_t status, uint32_t off)
+{
+	struct wse_fault f = {.addr = off, .color = ~0u};
+
+	end_command(m, q, status, &f);
+}
+
+/* writes the completion when its ring has room */
+static bool complete(struct wse_model *m, struct wse_queue *q)
+{
+	uint32_t next = (q->cq_tail + 1) & q->cq_max;
+	struct wse_cqe e = {
+		.cid = q->sqe.cid,
+		.status = q->res << 1 | q->phase,
+		.sqhd = q->sq_head,
+		.fault = q->fault,
+		.start = q->t_start,
+		.end = q->t_end,
+	};
+
+	if (next == q->cq_head)
+		return false;
+	if (wse_dma_write(m, q->cq + q->cq_tail * sizeof(e), &e, sizeof(e))) {
+		halt(m);
+		return false;
+	}
+	q->completed++;
+	m->cmds[q - m->q]++;
+	q->cq_tail = next;
+	if (!next)
+		q->phase = !q->phase;
+	q->state = Q_EMPTY;
+	wse_raise(m, q->vector);
+	return true;
+}
+
+static void job_end(struct wse_model *m, unsigned int x, struct wse_result *r)
+{
+	struct wse_job *j = &m->job[x];
+
+	j->active = false;
+	if (x == X_IN || x == X_OUT)
+		wse_ports_reset(m, x);
+	end_command(m, &m->q[j->queue], r->status, &r->f);
+}
+
+static void job_abort(struct wse_model *m, unsigned int x)
+{
+	m->job[x].active = false;
+	if (x == X_IN || x == X_OUT)
+		wse_ports_reset(m, x);
+}
+
+/* ---- admin commands ---- */
+
+static void empty_queue(struct wse_queue *q)
+{
+	q->sq_head = q->sq_tail = q->cq_head = q->cq_tail = 0;
+	q->kept = false;
+	q->phase = true;
+	q->completed = 0;
+	q->state = Q_EMPTY;
+}
+
+static uint16_t create_queue(struct wse_model *m, const struct wse_sqe *s)
+{
+	struct wse_queue *q = &m->q[s->queue < WSE_NQ ? s->queue : 0];
+
+	if (!s->queue || s->queue >= WSE_NQ || q->exists)
+		return WSE_ST_BAD_QUEUE;
+	memset(q, 0, sizeof(*q));
+	q->exists = true;
+	q->sq = s->buf;
+	q->cq = s->mask;
+	q->sq_max = q->cq_max = s->seq & 0xffff;
+	q->vector = s->seq >> 16;
+	empty_queue(q);
+	return WSE_ST_OK;
+}
+
+static uint16_t delete_queue(struct wse_model *m, const struct wse_sqe *s)
+{
+	struct wse_queue *q = &m->q[s->queue < WSE_NQ ? s->queue : 0];
+
+	if (!s->queue || s->queue >= WSE_NQ || !q->exists)
+		return WSE_ST_BAD_QUEUE;
+	if (q->state == Q_RUN)
+		job_abort(m, q->exec);
+	q->exists = q->kept = false;
+	q->state = Q_EMPTY;
+	return WSE_ST_OK;
+}
+
+static void ctx_reset(struct wse_model *m)
+{
+	unsigned int i;
+
+	for (i = 0; i < X_COUNT; i++)
+		if (m->job[i].active && m->job[i].queue)
+			job_abort(m, i);
+	for (i = 1; i < WSE_NQ; i++)
+		empty_queue(&m->q[i]);
+	for (i = 0; i < m->ncores; i++)
+		wse_core_hold(m->core[i].mesh, &m->core[i]);
+	wse_fabric_clear(m);
+}
+
+void wse_queues_reset(struct wse_model *m)
+{
+	unsigned int i;
+
+	for (i = 0; i < X_COUNT; i++)
+		if (m->job[i].active)
+			job_abort(m, i);
+	memset(m->q, 0, sizeof(m->q));
+	m->nbells = 0;
+}
+
+/* ---- fetch and dispatch ---- */
+
+static bool fence_open(const struct wse_model *m, const struct wse_sqe *s)
+{
+	return (int32_t)(m->q[s->queue].completed - s->seq) >= 0;
+}
+
+static void judge_fence(struct wse_model *m, struct wse_queue *q)
+{
+	const struct wse_sqe *s = &q->sqe;
+
+	if (s->queue >= WSE_NQ || !m->q[s->queue].exists ||
+	    (&m->q[s->queue] == q && !fence_open(m, s)))
+		refuse(m, q, WSE_ST_BAD_FENCE, offsetof(struct wse_sqe, queue));
+	else
+		q->state = Q_FENCE;
+}
+
+static void fetch(struct wse_model *m, struct wse_queue *q)
+{
+	uint16_t status;
+	uint32_t off;
+
+	if (wse_dma_read(m, q->sq + q->sq_head * sizeof(q->sqe), &q->sqe, sizeof(q->sqe))) {
+		halt(m);
+		return;
+	}
+	q->sq_head = (q->sq_head + 1) & q->sq_max;
+	q->t_start = (uint32_t)m->now;
+	status = wse_check_sqe(m, &q->sqe, q == m->q, &off);
+	if (status) {
+		refuse(m, q, status, off);
+		return;
+	}
+	off = offsetof(struct wse_sqe, queue);
+	switch (q->sqe.opcode) {
+	case WSE_OP_COPY_IN:
+	case WSE_OP_COPY_OUT:
+		q->exec = X_COPY;
+		q->state = Q_WAIT;
+		return;
+	case WSE_OP_STREAM_IN:
+		q->exec = X_IN;
+		q->state = Q_WAIT;
+		return;
+	case WSE_OP_STREAM_OUT:
+		q->exec = X_OUT;
+		q->state = Q_WAIT;
+		return;
+	case WSE_OP_START:
+	case WSE_OP_SCRUB:
+		q->exec = X_START;
+		q->state = Q_WAIT;
+		return;
+	case WSE_OP_FENCE:
+		judge_fence(m, q);
+		return;
+	case WSE_OP_CREATE_QUEUE:
+		status = create_queue(m, &q->sqe);
+		break;
+	case WSE_OP_DELETE_QUEUE:
+		status = delete_queue(m, &q->sqe);
+		break;
+	case WSE_OP_CTX_RESET:
+		ctx_reset(m);
+		break;
+	}
+	if (status)
+		refuse(m, q, status, off);
+	else
+		end_command(m, q, WSE_ST_OK, NULL);
+}
+
+static void dispatch(struct wse_model *m, struct wse_queue *q)
+{
+	struct wse_job *j = &m->job[q->exec];
+	struct wse_result r = {.f.color = ~0u};
+	uint64_t end = m->now + q->sqe.budget;
+
+	q->t_start = (uint32_t)m->now;
+	if (q->sqe.opcode == WSE_OP_SCRUB) {
+		wse_scrub(m, &q->sqe);
+		end_command(m, q, WSE_ST_OK, NULL);
+		return;
+	}
+	memset(j, 0, sizeof(*j));
+	j->active = true;
+	j->queue = q - m->q;
+	j->sqe = q->sqe;
+	j->began = m->now;
+	j->deadline = end < m->now ? UINT64_MAX : end;
+	q->state = Q_RUN;
+	switch (q->exec) {
+	case X_COPY:
+		wse_copy_begin(m, j);
+		break;
+	case X_IN:
+		wse_in_begin(m, j);
+		break;
+	case X_OUT:
+		wse_out_begin(m, j);
+		break;
+	default:
+		if (wse_start_begin(m, j, &r))
+			job_end(m, X_START, &r);
+	}
+}
+
+static bool fence_step(struct wse_model *m, struct wse_queue *q)
+{
+	if (!m->q[q->sqe.queue].exists) {
+		refuse(m, q, WSE_ST_BAD_FENCE, offsetof(struct wse_sqe, queue));
+		return true;
+	}
+	if (!fence_open(m, &q->sqe))
+		return false;
+	end_command(m, q, WSE_ST_OK, NULL);
+	return true;
+}
+
+static bool queue_step(struct wse_model *m, struct wse_queue *q)
+{
+	switch (q->state) {
+	case Q_EMPTY:
+		if (q->sq_head == q->sq_tail)
+			return false;
+		fetch(m, q);
+		return true;
+	case Q_WAIT:
+		if (m->job[q->exec].active)
+			return false;
+		dispatch(m, q);
+		return true;
+	case Q_FENCE:
+		return fence_step(m, q);
+	case Q_DONE:
+		return complete(m, q);
+	}
+	return false;
+}
+
+/* ---- budgets ---- */
+
+/* all rings empty and no copy executes: what a CLOSED start may rely on */
+static bool closed_tile(const struct wse_model *m)
+{
+	unsigned int i;
+
+	if (m->job[X_COPY].active)
+		return false;
+	for (i = 0; i < WSE_NQ; i++)
+		if (m->q[i].exists && m->q[i].sq_head != m->q[i].sq_tail)
+			return false;
+	return true;
+}
+
+static void expire(struct wse_model *m, unsigned int x, bool moving)
+{
+	struct wse_result r = {.status = moving ? WSE_ST_TIMEOUT : WSE_ST_DEADLOCK, .f.color = ~0u};
+
+	if (x == X_START)
+		wse_start_blame(m, &m->job[x], &r);
+	else if (x != X_COPY)
+		wse_stream_blame(m, x, &r);
+	job_end(m, x, &r);
+}
+
+/*
+ * m->moved speaks of the round before. A job whose budget is used up gets one more round, the
+ * "following 256 cycles" of the contract, unless nothing has moved.
+ */
+static bool budgets(struct wse_model *m)
+{
+	bool any = false;
+	unsigned int x;
+
+	for (x = 0; x < X_COUNT; x++) {
+		struct wse_job *j = &m->job[x];
+
+		if (!j->active)
+			continue;
+		if (m->now >= j->deadline && (j->look || m->quiet)) {
+			expire(m, x, x == X_COPY || !m->quiet);
+			any = true;
+		} else if (m->now >= j->deadline) {
+			j->look = true;
+		} else if (x == X_START && j->sqe.flags & WSE_SQF_CLOSED && m->quiet &&
+			   closed_tile(m)) {
+			m->now += 1024;
+			expire(m, x, false);
+			any = true;
+		}
+	}
+	return any;
+}
+
+/* one look at everything; true: something happened */
+bool wse_queues_run(struct wse_model *m)
+{
+	bool any = m->nbells, done;
+	unsigned int i, x;
+
+	if (m->nbells)
+		bad_bells(m);
+	for (x = 0; x < X_COUNT && !m->halted; x++) {
+		struct wse_result r = {.f.color = ~0u};
+		struct wse_job *j = &m->job[x];
+
+		if (!j->active)
+			continue;
+		done = false;
+		if (x == X_COPY)
+			any |= wse_copy_run(m, j, &r, &done);
+		else if (x == X_IN)
+			any |= wse_in_run(m, j, &r, &done);
+		else if (x == X_OUT)
+			any |= wse_out_run(m, j, &r, &done);
+		else
+			done = wse_start_poll(m, j, &r);
+		if (done) {
+			job_end(m, x, &r);
+			any = true;
+		}
+	}
+	if (!m->halted)
+		any |= budgets(m);
+	for (i = 0; i < WSE_NQ && !m->halted; i++)
+		if (m->q[i].exists)
+			any |= queue_step(m, &m->q[i]);
+	return any;
+}
+
+bool wse_queues_busy(const struct wse_model *m)
+{
+	unsigned int i;
+
+	for (i = 0; i < X_COUNT; i++)
+		if (m->job[i].active)
+			return true;
+	return false;
+}

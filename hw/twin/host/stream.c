@@ -1,0 +1,557 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Edge ports and the executors of STREAM_IN and STREAM_OUT. A port works block by block: a block's
+ * wavelets are packed when the port gets to it, a block's results are written when the last of them
+ * has arrived.
+ */
+#include <emmintrin.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "twin/exact/fp.h"
+#include "twin/twin.h"
+
+struct shape {
+	uint32_t k, b, size; /* elements of a column, features, bytes of an element */
+};
+
+static struct shape shape_of(const struct wse_sqe *s)
+{
+	return (struct shape){s->kcol, s->nfeat, s->etype == WSE_ETYPE_BF16 ? 2 : 4};
+}
+
+static bool selected(const uint8_t *mask, uint32_t k)
+{
+	return mask[k >> 3] >> (k & 7) & 1;
+}
+
+/* mask rows of a block, [b][(k + 7) / 8]; without MASKED all ones */
+static int load_masks(struct wse_model *m, struct wse_job *j, uint32_t col, uint32_t block,
+		      uint8_t *mask)
+{
+	const struct wse_sqe *s = &j->sqe;
+	uint32_t bytes = (s->kcol + 7) / 8, f;
+	uint64_t off;
+	int err;
+
+	if (!(s->flags & WSE_SQF_MASKED)) {
+		memset(mask, 0xff, (size_t)bytes * s->nfeat);
+		return 0;
+	}
+	for (f = 0; f < s->nfeat; f++) {
+		off = s->moff + ((uint64_t)block * s->nfeat + f) * s->rstride +
+		      (uint64_t)col * s->mcstride;
+		err = wse_buf_read(m, &j->mask, off, mask + f * bytes, bytes, &j->bad);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static uint64_t row_off(const struct wse_sqe *s, uint32_t col, uint32_t block, uint32_t f)
+{
+	return s->off + ((uint64_t)block * s->nfeat + f) * s->lstride + (uint64_t)col * s->cstride;
+}
+
+__attribute__((target_clones("avx2", "default"))) static void
+pack(uint32_t *restrict w, const float *restrict v, uint32_t n, unsigned int shift)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		w[i] = wse_wavelet(v[i], i, shift);
+}
+
+/* the wavelets of the port's block */
+const uint32_t *wse_in_words(struct wse_port_in *p)
+{
+	if (p->dense && !p->words)
+		pack(p->w, p->v, p->n, p->dense >> 1); /* log2 of 1, 2 and 4 */
+	p->words = true;
+	return p->w;
+}
+
+/* bf16 row[nfeat][kcol] of a block: where they are, or in h; scratch: room for a row of binary32 */
+static int load_rows(struct wse_model *m, struct wse_job *j, uint32_t col, uint32_t block,
+		     const uint16_t **row, uint16_t *h, uint32_t *scratch)
+{
+	const struct wse_sqe *s = &j->sqe;
+	bool bf16 = s->etype == WSE_ETYPE_BF16, indices = s->flags & WSE_SQF_INDEX_ONLY;
+	uint32_t f, k;
+	int err = 0;
+
+	if (indices)
+		memset(h, 0, (size_t)s->kcol * s->nfeat * 2);
+	for (f = 0; f < s->nfeat && !err; f++, h += s->kcol) {
+		uint64_t off = row_off(s, col, block, f);
+
+		row[f] = bf16 && !indices ? wse_buf_at(m, &j->buf, off, s->kcol * 2u) : NULL;
+		if (row[f])
+			continue;
+		row[f] = h;
+		if (indices)
+			continue;
+		err = wse_buf_read(m, &j->buf, off, bf16 ? (void *)h : scratch,
+				   s->kcol * (bf16 ? 2u : 4u), &j->bad);
+		for (k = 0; !bf16 && k < s->kcol && !err; k++)
+			h[k] = wse_bf16_round(scratch[k]);
+	}
+	return err;
+}
+
+/* the words that are not zero, most often all or none of four neighbours; w: room for all of them */
+static uint32_t nonzero(uint32_t *w, const uint32_t *v, uint32_t words)
+{
+	const __m128i sign = _mm_set1_epi32((int32_t)0x80000000u), zero = _mm_setzero_si128();
+	uint32_t n = 0, k, i;
+
+	for (k = 0; k < words; k += i) {
+		__m128i x = k + 4 <= words ? _mm_loadu_si128((const __m128i *)(const void *)(v + k))
+					   : zero;
+		int none = _mm_movemask_epi8(_mm_cmpeq_epi32(_mm_andnot_si128(sign, x), zero));
+
+		if (k + 4 <= words && none == 0xffff) {
+			i = 4;
+		} else if (!none) {
+			_mm_storeu_si128((__m128i *)(void *)(w + n), x);
+			n += i = 4;
+		} else {
+			/* what is not sent is written, and written over */
+			for (i = 0; i < 4 && k + i < words; i++) {
+				w[n] = v[k + i];
+				n += (v[k + i] & 0x7fffffffu) != 0;
+			}
+		}
+	}
+	return n;
+}
+
+#define PIECE 1024u /* words: what stays in the caches between a read and a look */
+
+/* RAW32 without a mask: the words at off that are not zero */
+static int load_nonzero(struct wse_model *m, struct wse_job *j, uint64_t off, struct wse_port_in *p,
+			uint32_t *v)
+{
+	uint32_t left = j->sqe.kcol, n;
+	int err = 0;
+
+	for (p->n = 0; left && !err; left -= n, off += n * 4u) {
+		n = left < PIECE ? left : PIECE;
+		err = wse_buf_read(m, &j->buf, off, v, n * 4u, &j->bad);
+		if (!err)
+			p->n += nonzero(p->w + p->n, v, n);
+	}
+	return err;
+}
+
+/* RAW32: words of one feature */
+static int load_raw(struct wse_model *m, struct wse_job *j, uint32_t col, struct wse_port_in *p,
+		    uint32_t *v, uint8_t *mask)
+{
+	const struct wse_sqe *s = &j->sqe;
+	bool drop = s->flags & WSE_SQF_DROP_ZERO, masked = s->flags & WSE_SQF_MASKED;
+	bool indices = s->flags & WSE_SQF_INDEX_ONLY;
+	uint64_t off = row_off(s, col, p->block, 0);
+	uint32_t *to = masked ? v : p->w, n = 0, k;
+	int err = 0;
+
+	if (drop && !masked && !indices)
+		return load_nonzero(m, j, off, p, v);
+	if (indices)
+		memset(to, 0, s->kcol * 4u);
+	else
+		err = wse_buf_read(m, &j->buf, off, to, s->kcol * 4u, &j->bad);
+	p->n = drop ? 0 : s->kcol;
+	if (err || !masked)
+		return err;
+	err = load_masks(m, j, col, p->block, mask);
+	/* no branches on values: what is not sent is written, and written over */
+	for (k = 0; k < s->kcol && !err; k++) {
+		p->w[n] = v[k];
+		n += selected(mask, k) & !(drop && !(v[k] & 0x7fffffffu));
+	}
+	p->n = n;
+	return err;
+}
+
+/* the selected elements of a block, k by k, feature by feature */
+static void pack_selected(const struct wse_sqe *s, struct wse_port_in *p,
+			  const uint16_t *const *row, const uint8_t *mask)
+{
+	uint32_t bytes = (s->kcol + 7u) / 8, n = 0, k, f, x;
+	bool drop = s->flags & WSE_SQF_DROP_ZERO;
+
+	for (k = 0; k < s->kcol; k++) {
+		for (f = 0; f < s->nfeat; f++) {
+			x = row[f][k];
+			p->w[n] = x << 16 | f << 14 | k;
+			n += selected(mask + f * bytes, k) & !(drop && !(x & 0x7fff));
+		}
+	}
+	p->n = n;
+}
+
+static int load_block(struct wse_model *m, struct wse_job *j, uint32_t col, struct wse_port_in *p)
+{
+	const struct wse_sqe *s = &j->sqe;
+	size_t n = (size_t)s->kcol * s->nfeat;
+	uint32_t *v = p->w + n + 1; /* one more: pack_selected writes before it decides */
+	uint16_t *h = (uint16_t *)(void *)(v + n);
+	uint8_t *mask = (uint8_t *)(h + n);
+	const uint16_t *row[4];
+	int err;
+
+	p->pos = 0;
+	p->end_due = s->etype != WSE_ETYPE_RAW32;
+	if (p->dense && s->flags & WSE_SQF_INDEX_ONLY)
+		return 0; /* the same in every block */
+	p->dense = 0;
+	p->words = false;
+	if (!p->end_due)
+		return load_raw(m, j, col, p, v, mask);
+	err = load_rows(m, j, col, p->block, row, h, v);
+	if (err)
+		return err;
+	if (s->flags & (WSE_SQF_MASKED | WSE_SQF_DROP_ZERO)) {
+		err = load_masks(m, j, col, p->block, mask);
+		if (!err)
+			pack_selected(s, p, row, mask);
+		return err;
+	}
+	p->v = (float *)(void *)v;
+	p->range = m->k.values(p->v, row, s->kcol, s->nfeat);
+	p->n = n;
+	p->dense = s->nfeat;
+	return 0;
+}
+
+/* bytes of the array behind wse_port_in.w */
+static size_t block_bytes(const struct wse_sqe *s)
+{
+	size_t n = (size_t)s->kcol * s->nfeat;
+
+	return (2 * n + 1) * 4 + n * 2 + (s->kcol + 7u) / 8 * s->nfeat;
+}
+
+void wse_ports_reset(struct wse_model *m, unsigned int exec)
+{
+	uint32_t c;
+
+	for (c = 0; c < m->cols; c++) {
+		if (exec == X_IN) {
+			m->in[c] = (struct wse_port_in){.w = m->in[c].w, .room = m->in[c].room};
+		} else {
+			struct wse_port_out *p = &m->out[c];
+
+			free(p->data);
+			free(p->order);
+			free(p->sel);
+			p->data = p->sel = NULL;
+			p->order = NULL;
+			p->busy = false;
+		}
+	}
+}
+
+static void open_bufs(struct wse_job *j)
+{
+	const struct wse_sqe *s = &j->sqe;
+
+	wse_buf_open(&j->buf, s->buf, s->flags & WSE_SQF_BUF_DIRECT, s->pshift);
+	wse_buf_open(&j->mask, s->mask, s->flags & WSE_SQF_MASK_DIRECT, s->mshift);
+	j->failed = false;
+}
+
+void wse_in_begin(struct wse_model *m, struct wse_job *j)
+{
+	const struct wse_sqe *s = &j->sqe;
+	size_t bytes = block_bytes(s);
+	uint32_t c;
+
+	open_bufs(j);
+	for (c = 0; c < s->cols; c++) {
+		struct wse_port_in *p = &m->in[s->col0 + c];
+
+		if (p->room < bytes) {
+			free(p->w);
+			p->w = malloc(bytes);
+			p->room = p->w ? bytes : 0;
+		}
+		*p = (struct wse_port_in){.w = p->w, .room = p->room};
+		p->color = s->color;
+		p->busy = true;
+		p->fresh = true;
+		j->failed |= !p->w;
+	}
+}
+
+/* the port's block is through: the next one, or the end */
+static void next_block(struct wse_model *m, struct wse_job *j, uint32_t c)
+{
+	struct wse_port_in *p = &m->in[j->sqe.col0 + c];
+
+	while (p->busy && !j->failed && p->pos == p->n && !p->end_due) {
+		if (!p->fresh)
+			p->block++;
+		p->fresh = false;
+		if (p->block == j->sqe.nline)
+			p->busy = false;
+		else if (load_block(m, j, c, p))
+			j->failed = true;
+	}
+}
+
+/* as many wavelets of a column as its north port takes, one by one */
+bool wse_in_inject(struct wse_model *m, unsigned int col)
+{
+	struct wse_port_in *p = &m->in[col];
+	struct wse_core *c = &m->core[col];
+	struct wse_chan *q = &c->in[WSE_PORT_N][p->color];
+	const uint32_t *w = p->busy && p->pos < p->n ? wse_in_words(p) : NULL;
+	uint32_t n = 0;
+
+	while (p->busy && (p->pos < p->n || p->end_due)) {
+		if (chan_full(q)) {
+			wse_fabric_settle(m);
+			if (chan_full(q))
+				break;
+		}
+		if (p->pos < p->n) {
+			chan_push(q, w[p->pos++], false);
+		} else {
+			chan_push(q, WSE_CTRLW_END_MASK, true);
+			p->end_due = false;
+		}
+		c->mesh->inside++;
+		wse_kick(c->mesh, c, p->color);
+		if (++n == WSE_QUANTUM)
+			break;
+	}
+	if (n > m->round)
+		m->round = n;
+	m->moved |= n != 0;
+	return n;
+}
+
+static bool failed(struct wse_job *j, struct wse_result *r, bool *done)
+{
+	if (!j->failed)
+		return false;
+	wse_dma_result(r, j->bad);
+	*done = true;
+	return true;
+}
+
+bool wse_in_run(struct wse_model *m, struct wse_job *j, struct wse_result *r, bool *done)
+{
+	bool busy = false, any = false;
+	uint32_t c;
+
+	for (c = 0; c < j->sqe.cols; c++) {
+		struct wse_port_in *p = &m->in[j->sqe.col0 + c];
+
+		if (p->busy && p->pos == p->n && !p->end_due) {
+			next_block(m, j, c);
+			any = true;
+		}
+		busy |= p->busy;
+	}
+	if (failed(j, r, done))
+		return true;
+	*done = !busy;
+	return any;
+}
+
+/* ---- stream-out ---- */
+
+/* which elements of the block arrive, and in which order */
+static int open_block(struct wse_model *m, struct wse_job *j, uint32_t c, struct wse_port_out *p)
+{
+	struct shape sh = shape_of(&j->sqe);
+	uint32_t bytes = (sh.k + 7) / 8, k, f;
+	uint8_t *mask = p->sel;
+	int err;
+
+	p->pos = 0;
+	if (!(j->sqe.flags & WSE_SQF_MASKED) && p->n)
+		return 0; /* the same in every block */
+	err = load_masks(m, j, c, p->block, mask);
+	if (err)
+		return err;
+	p->n = 0;
+	for (k = 0; k < sh.k; k++)
+		for (f = 0; f < sh.b; f++)
+			if (selected(mask + f * bytes, k))
+				p->order[p->n++] = f * sh.k + k;
+	return 0;
+}
+
+/* the first element from k on that is (sel) or is not selected; n: there is none */
+static uint32_t next_of(const struct wse_port_out *p, const uint8_t *mask, uint32_t k, uint32_t n,
+			bool sel)
+{
+	if (p->dense)
+		return sel ? k : n;
+	while (k < n && selected(mask, k) != sel)
+		k++;
+	return k;
+}
+
+/* writes the block's elements, run by run of selected ones */
+static int close_block(struct wse_model *m, struct wse_job *j, uint32_t c, struct wse_port_out *p)
+{
+	struct shape sh = shape_of(&j->sqe);
+	uint32_t bytes = (sh.k + 7) / 8, k, f, from;
+	int err;
+
+	for (f = 0; f < sh.b; f++) {
+		const uint8_t *mask = p->sel + f * bytes;
+
+		for (k = 0; (from = next_of(p, mask, k, sh.k, true)) < sh.k;) {
+			k = next_of(p, mask, from, sh.k, false);
+			err = wse_buf_write(m, &j->buf,
+					    row_off(&j->sqe, c, p->block, f) +
+						    (uint64_t)from * sh.size,
+					    p->data + (size_t)(f * sh.k + from) * sh.size,
+					    (k - from) * sh.size, &j->bad);
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+/* closes full blocks and opens the next until one wants wavelets */
+static void turn_blocks(struct wse_model *m, struct wse_job *j, uint32_t c)
+{
+	struct wse_port_out *p = &m->out[j->sqe.col0 + c];
+
+	while (p->busy && !j->failed && p->pos == p->n) {
+		if (!p->fresh) {
+			if (close_block(m, j, c, p))
+				j->failed = true;
+			p->block++;
+		}
+		p->fresh = false;
+		if (p->block == j->sqe.nline)
+			p->busy = false;
+		else if (!j->failed && open_block(m, j, c, p))
+			j->failed = true;
+	}
+}
+
+void wse_out_begin(struct wse_model *m, struct wse_job *j)
+{
+	const struct wse_sqe *s = &j->sqe;
+	struct shape sh = shape_of(s);
+	uint32_t c;
+
+	open_bufs(j);
+	for (c = 0; c < s->cols; c++) {
+		struct wse_port_out *p = &m->out[s->col0 + c];
+
+		p->data = calloc((size_t)sh.k * sh.b, sh.size);
+		p->order = calloc((size_t)sh.k * sh.b, sizeof(*p->order));
+		p->sel = calloc(sh.b, (sh.k + 7) / 8);
+		p->color = s->color;
+		p->etype = s->etype;
+		p->dense = s->flags & WSE_SQF_MASKED ? 0 : s->nfeat;
+		p->block = p->n = p->pos = 0;
+		p->busy = p->fresh = true;
+		j->failed |= !p->data || !p->order || !p->sel;
+	}
+	for (c = 0; c < s->cols; c++)
+		turn_blocks(m, j, c);
+}
+
+/* four features, all selected, of 32 bits each: [k][f] to [f][k]. How many were taken: whole fours of k */
+static uint32_t take4(struct wse_port_out *p, const uint32_t *w, uint32_t n)
+{
+	uint32_t kcol = p->n / 4, k = p->pos / 4, i, f;
+	float *to = (float *)(void *)p->data + k;
+
+	for (i = 0; i + 16 <= n; i += 16, to += 4) {
+		const float *from = (const float *)(const void *)(w + i);
+		__m128 r[4];
+
+		for (f = 0; f < 4; f++)
+			r[f] = _mm_loadu_ps(from + 4 * f);
+		_MM_TRANSPOSE4_PS(r[0], r[1], r[2], r[3]);
+		for (f = 0; f < 4; f++)
+			_mm_storeu_ps(to + f * kcol, r[f]);
+	}
+	p->pos += i;
+	return i;
+}
+
+void wse_out_take(struct wse_model *m, unsigned int col, const uint32_t *w, uint32_t n)
+{
+	struct wse_port_out *p = &m->out[col];
+	uint32_t i = 0;
+	uint16_t h;
+
+	if (p->dense == 4 && p->etype != WSE_ETYPE_BF16 && !(p->pos % 4))
+		i = take4(p, w, n);
+	for (; i < n; i++) {
+		uint32_t at = p->order[p->pos++];
+
+		if (p->etype == WSE_ETYPE_BF16) {
+			h = wse_bf16_round(w[i]);
+			memcpy(p->data + at * 2, &h, 2);
+		} else {
+			memcpy(p->data + at * 4, &w[i], 4);
+		}
+	}
+}
+
+bool wse_out_run(struct wse_model *m, struct wse_job *j, struct wse_result *r, bool *done)
+{
+	bool busy = false, any = false, ctrl;
+	uint32_t c, n, w;
+
+	for (c = 0; c < j->sqe.cols && !j->failed; c++) {
+		unsigned int col = j->sqe.col0 + c;
+		struct wse_port_out *p = &m->out[col];
+		struct wse_core *last = &m->core[(m->rows - 1) * m->cols + col];
+		struct wse_chan *q = &p->q[p->color];
+
+		if (p->busy && p->pos == p->n)
+			turn_blocks(m, j, c);
+		for (n = 0; p->busy && q->count && n < WSE_QUANTUM && !j->failed; n++) {
+			w = chan_head(q, &ctrl);
+			chan_pop(q);
+			wse_kick(last->mesh, last, p->color);
+			if (!ctrl)
+				wse_out_take(m, col, &w, 1);
+			if (p->pos == p->n)
+				turn_blocks(m, j, c);
+			if (!q->count)
+				wse_fabric_settle(m);
+		}
+		if (n > m->round)
+			m->round = n;
+		m->moved |= n != 0;
+		any |= n != 0;
+		busy |= p->busy;
+	}
+	if (failed(j, r, done))
+		return true;
+	*done = !busy;
+	return any || !busy;
+}
+
+/* TIMEOUT or DEADLOCK: the lowest column whose port waits */
+void wse_stream_blame(struct wse_model *m, unsigned int exec, struct wse_result *r)
+{
+	const struct wse_sqe *s = &m->job[exec].sqe;
+	uint32_t c;
+
+	for (c = s->col0; c < (uint32_t)s->col0 + s->cols; c++) {
+		if (!(exec == X_IN ? m->in[c].busy : m->out[c].busy) || r->f.ncores++)
+			continue;
+		r->f.row = exec == X_IN ? 0 : m->rows - 1;
+		r->f.col = c;
+		r->f.cause = WSE_CAUSE_WAIT_PORT;
+		r->f.color = s->color;
+	}
+}

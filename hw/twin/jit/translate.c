@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Translation of hot scalar code to x86-64 (emit.c). A block begins where a jump arrived and goes on, past
+ * branches that are not taken, to the first jump or instruction that exec.c keeps for itself
+ * (SEND, RECV, most CSRs, signed divisions, traps).
+ *
+ * Code does not name a core: cores that run the same words at the same place share it.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "twin/exact/decode.h"
+#include "twin/jit/translate.h"
+#include "twin/jit/x86/emit.h"
+
+#define BUFFER (4u << 20)
+#define BLOCK  WSE_BLOCK_MAX
+#define NHASH  8192u
+#define NSITES 16384u
+/* sites and a counter lie behind the code */
+#define MAPPED (BUFFER + NSITES * sizeof(struct wse_site) + sizeof(uint64_t))
+#define HOT    8u /* arrivals until a block is translated */
+
+struct shared { /* a translated block, for other cores */
+	uint64_t hash;
+	struct wse_dec *dec;
+	uint32_t index, n, code;
+};
+
+struct wse_translator {
+	struct wse_code code;
+	struct shared hash[NHASH];
+	uint32_t nshared;
+};
+
+/* the instruction at word `index` decoded; NULL behind the end of the SRAM */
+static struct wse_dec *decoded(struct wse_core *c, uint32_t index)
+{
+	struct wse_dec *d = &c->dec[index];
+	uint32_t insn;
+
+	if (index >= WSE_NWORDS)
+		return NULL;
+	if (d->op == OP_decode) {
+		memcpy(&insn, c->sram + index * 4, 4);
+		wse_decode(d, insn);
+		c->code[index * 4 >> WSE_CODE_PAGE] |= WSE_PAGE_DECODED;
+	}
+	return d;
+}
+
+/* length of the block at a word */
+static uint32_t length(struct wse_core *c, uint32_t index)
+{
+	struct wse_dec *d;
+	uint32_t n;
+
+	for (n = 0; n < BLOCK; n++) {
+		d = decoded(c, index + n);
+		if (!d || !wse_emits(d, index + n))
+			break;
+		if (wse_emit_ends(d))
+			return n + 1;
+	}
+	return n;
+}
+
+/* forgets the blocks that begin at n words */
+static void forget(struct wse_core *c, uint32_t from, uint32_t n)
+{
+	memset(&c->block[from], 0, n * sizeof(*c->block));
+	memset(c->entered, 0, sizeof(c->entered));
+}
+
+/* forgets all blocks of the part's cores */
+static void flush(struct wse_mesh *m, struct wse_translator *t)
+{
+	uint32_t i;
+
+	for (i = 0; i < NHASH; i++)
+		free(t->hash[i].dec);
+	memset(t->hash, 0, sizeof(t->hash));
+	t->nshared = 0;
+	t->code.at = t->code.first;
+	t->code.nsites = 0;
+	wse_quick_forget(m);
+	for (i = 0; i < m->ncores; i++)
+		forget(&m->core[m->first + i], 0, WSE_NWORDS);
+}
+
+static uint64_t hash_of(const struct wse_dec *dec, uint32_t index, uint32_t n)
+{
+	uint64_t h = index * 0x9e3779b97f4a7c15ull + n, w;
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		memcpy(&w, &dec[i], 8);
+		h = (h ^ w) * 0xbf58476d1ce4e5b9ull;
+		h ^= h >> 29;
+	}
+	return h;
+}
+
+_Static_assert(sizeof(struct wse_dec) == 8, "hashed as one word");
+
+/* the block at a word: another core's, or a new one */
+static uint32_t block_of(struct wse_mesh *m, struct wse_translator *t, const struct wse_dec *dec,
+			 uint32_t index, uint32_t n)
+{
+	uint64_t h = hash_of(dec, index, n);
+	struct shared *s;
+	uint32_t i;
+
+	for (i = h % NHASH; t->hash[i].dec; i = (i + 1) % NHASH) {
+		s = &t->hash[i];
+		if (s->hash == h && s->index == index && s->n == n &&
+		    !memcmp(s->dec, dec, n * sizeof(*dec)))
+			return s->code;
+	}
+	if (t->code.at + WSE_EMIT_ROOM > BUFFER || t->nshared > NHASH / 2 ||
+	    t->code.nsites + BLOCK > NSITES) {
+		flush(m, t);
+		i = h % NHASH;
+	}
+	s = &t->hash[i];
+	s->dec = malloc(n * sizeof(*dec));
+	if (!s->dec)
+		return WSE_NO_BLOCK;
+	memcpy(s->dec, dec, n * sizeof(*dec));
+	s->hash = h;
+	s->index = index;
+	s->n = n;
+	s->code = wse_emit_block(m, &t->code, dec, index, n);
+	t->nshared++;
+	return s->code;
+}
+
+uint32_t wse_translate(struct wse_mesh *m, struct wse_core *c, uint32_t index)
+{
+	struct wse_translator *t = m->translator;
+	uint32_t n, code;
+
+	if (!t || ++c->block[index] < HOT)
+		return 0;
+	n = length(c, index);
+	code = n < 2 && !(n && wse_emit_ends(&c->dec[index]))
+		       ? WSE_NO_BLOCK
+		       : block_of(m, t, &c->dec[index], index, n);
+	c->block[index] = code;
+	return code > WSE_NO_BLOCK ? code : 0;
+}
+
+void wse_translate_forget(struct wse_core *c, uint32_t index, uint32_t n)
+{
+	uint32_t from = index > BLOCK - 1 ? index - (BLOCK - 1) : 0;
+
+	forget(c, from, index + n - from);
+	c->stale = true;
+}
+
+const void *wse_translate_way(struct wse_mesh *m, const struct wse_way *w,
+			      const struct wse_shape *d, const struct wse_shape *a,
+			      const struct wse_shape *b)
+{
+	struct wse_code *t = &m->translator->code;
+	uint32_t at = 0;
+
+	/* where there is no room the next block will make some; blocks are running now */
+	if (t->at + WSE_WAY_ROOM <= BUFFER)
+		at = wse_emit_way(m, t, w, d, a, b);
+	return at ? t->buf + at : NULL;
+}
+
+/* where no memory may be written and executed there is no translator, and nobody misses it */
+void wse_translator_create(struct wse_mesh *m)
+{
+	struct wse_translator *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return;
+	t->code.buf = mmap(NULL, MAPPED, PROT_READ | PROT_WRITE | PROT_EXEC,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (t->code.buf == MAP_FAILED) {
+		free(t);
+		return;
+	}
+	t->code.site = (struct wse_site *)(void *)(t->code.buf + BUFFER);
+	t->code.generated = (uint64_t *)(void *)(t->code.site + NSITES);
+	wse_emit_entry(m, &t->code);
+	m->translator = t;
+	m->code = t->code.buf;
+}
+
+uint64_t wse_translator_generated(const struct wse_mesh *m)
+{
+	return m->translator ? *m->translator->code.generated : 0;
+}
+
+void wse_translator_destroy(struct wse_mesh *m)
+{
+	struct wse_translator *t = m->translator;
+	uint32_t i;
+
+	if (!t)
+		return;
+	for (i = 0; i < NHASH; i++)
+		free(t->hash[i].dec);
+	munmap(t->code.buf, MAPPED);
+	free(t);
+	m->translator = NULL;
+}

@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: MIT
+/*
+ * x86-64 code of translated blocks. Registers of a core are read once and written through, so a block can
+ * be left anywhere: a load or store that would trap or that touches memory of which something was
+ * made leaves before it does anything, and exec.c does that instruction; so does an ISSUE that finds no room.
+ * TNEXT and WAIT that have to wait say so themselves.
+ *
+ *   rbx  the core (registers first)	r13  its SRAM		r15  its table of blocks
+ *   rbp  the code buffer		r12d instructions run	r14d limit
+ *   eax, ecx, edx scratch; the rest of the caller-saved registers hold registers of the core
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "twin/exact/decode.h"
+#include "twin/jit/x86/emit_asm.h"
+
+/* ---- instructions ---- */
+
+static void alu_rr(struct emit *e, const struct wse_dec *d, unsigned int op, bool commutes)
+{
+	unsigned int a, b, h;
+
+	if (d->rd == 32)
+		return;
+	a = src(e, d->rs1, ~0u);
+	b = src(e, d->rs2, a);
+	h = home_of(e, d->rd, b);
+	if (h != b || h == a) {
+		if (h != a)
+			rr(e, 0x8b, h, a);
+		rr(e, op, h, b);
+	} else if (commutes) {
+		rr(e, op, h, a);
+	} else {
+		rr(e, 0x8b, EAX, a);
+		rr(e, op, EAX, b);
+		rr(e, 0x8b, h, EAX);
+	}
+	rx(e, 0x89, h, d->rd);
+}
+
+/* rd's host register with rs1's value in it */
+static unsigned int copied(struct emit *e, const struct wse_dec *d)
+{
+	unsigned int a = src(e, d->rs1, ~0u), h = home_of(e, d->rd, ~0u);
+
+	if (h != a)
+		rr(e, 0x8b, h, a);
+	return h;
+}
+
+static void alu_ri(struct emit *e, const struct wse_dec *d, unsigned int ext)
+{
+	unsigned int h;
+
+	if (d->rd == 32)
+		return;
+	h = copied(e, d);
+	ri(e, ext, h, (uint32_t)d->imm);
+	rx(e, 0x89, h, d->rd);
+}
+
+static void add_imm(struct emit *e, const struct wse_dec *d)
+{
+	if (e->constant[d->rs1])
+		set_constant(e, d->rd, e->value[d->rs1] + (uint32_t)d->imm);
+	else
+		alu_ri(e, d, 0);
+}
+
+/* shl, shr, sar: /4 5 7 */
+static void shift_ri(struct emit *e, const struct wse_dec *d, unsigned int ext)
+{
+	unsigned int h;
+
+	if (d->rd == 32)
+		return;
+	h = copied(e, d);
+	rr(e, 0xc1, ext, h);
+	e1(e, (uint32_t)d->imm);
+	rx(e, 0x89, h, d->rd);
+}
+
+static void shift_rr(struct emit *e, const struct wse_dec *d, unsigned int ext)
+{
+	unsigned int a = src(e, d->rs1, ~0u), b = src(e, d->rs2, a);
+
+	rr(e, 0x8b, ECX, b);
+	rr(e, 0x8b, EAX, a);
+	rr(e, 0xd3, ext, EAX);
+	write_back(e, d->rd);
+}
+
+/* eax = flag */
+static void set_cc(struct emit *e, const struct wse_dec *d, unsigned int cc)
+{
+	rr(e, 0x0f90 | cc, 0, EAX);
+	rr(e, 0x0fb6, EAX, EAX);
+	write_back(e, d->rd);
+}
+
+/* the upper half of a product: mul /4, imul /5 */
+static void mul_high(struct emit *e, const struct wse_dec *d, unsigned int ext)
+{
+	unsigned int a = src(e, d->rs1, ~0u), b = src(e, d->rs2, a);
+
+	rr(e, 0x8b, EAX, a);
+	rr(e, 0xf7, ext, b);
+	rr(e, 0x8b, EAX, EDX);
+	write_back(e, d->rd);
+}
+
+/* eax = offset into the SRAM of rs1 + imm, or out of here */
+static void address(struct emit *e, unsigned int base, int32_t imm, uint32_t size, uint32_t n)
+{
+	rex(e, EAX, base);
+	e1(e, 0x8d); /* lea eax, [base + disp32] */
+	e1(e, 0x80 | (base & 7));
+	e4(e, (uint32_t)imm - WSE_SRAM_BASE);
+	if (size > 1) {
+		e1(e, 0xa8); /* test al, imm8 */
+		e1(e, size - 1);
+		side_exit(e, CC_NE, n, e->index + n, false);
+	}
+	e1(e, 0x3d); /* cmp eax, imm32 */
+	e4(e, WSE_SRAM_BYTES);
+	side_exit(e, CC_AE, n, e->index + n, false);
+}
+
+/* reg and [r13 + rax] */
+static void sram_operand(struct emit *e, unsigned int reg)
+{
+	e1(e, 0x44 | (reg & 7) << 3);
+	e1(e, 0x05);
+	e1(e, 0);
+}
+
+/* what the host's DIV cannot do is the quotient and the remainder of a division by 0 */
+static void divide(struct emit *e, const struct wse_dec *d, bool remainder)
+{
+	unsigned int a = src(e, d->rs1, ~0u), b = src(e, d->rs2, a);
+	uint8_t *zero, *done;
+
+	rr(e, 0x8b, ECX, b);
+	rr(e, 0x8b, EAX, a);
+	rr(e, 0x85, ECX, ECX);
+	zero = hop(e, JE);
+	rr(e, 0x31, EDX, EDX);
+	rr(e, 0xf7, 6, ECX); /* div ecx */
+	if (remainder)
+		rr(e, 0x8b, EAX, EDX);
+	done = hop(e, JMP);
+	land(e, zero);
+	if (!remainder)
+		mov_imm(e, EAX, ~0u);
+	land(e, done);
+	write_back(e, d->rd);
+}
+
+/* a CSR read alone, where reading is no more than that: 0xffff of others */
+static uint32_t plain_csr(const struct wse_dec *d)
+{
+	uint32_t insn = (uint32_t)d->imm, csr = insn >> 20;
+
+	if ((insn >> 12 & 7) != 2 || insn >> 15 & 0x1f)
+		return 0xffff;
+	return csr == WSE_CSR_WDATA || csr == WSE_CSR_WINFO || csr == WSE_CSR_ID ||
+			       csr == WSE_CSR_DIM || csr == WSE_CSR_CFG
+		       ? csr
+		       : 0xffff;
+}
+
+_Static_assert(offsetof(struct wse_core, row) == offsetof(struct wse_core, col) + 2,
+	       "CSR_ID is a word");
+
+static void read_csr(struct emit *e, const struct wse_dec *d)
+{
+	uint32_t csr = plain_csr(d);
+
+	if (csr == WSE_CSR_DIM || csr == WSE_CSR_CFG) {
+		set_constant(e, d->rd, csr == WSE_CSR_DIM ? wse_csr_dim(e->m) : wse_csr_cfg());
+		return;
+	}
+	core_member(e, 0x8b, EAX,
+		    csr == WSE_CSR_WDATA   ? offsetof(struct wse_core, wdata)
+		    : csr == WSE_CSR_WINFO ? offsetof(struct wse_core, winfo)
+					   : offsetof(struct wse_core, col));
+	write_back(e, d->rd);
+}
+
+static void load(struct emit *e, const struct wse_dec *d, uint32_t n)
+{
+	static const struct {
+		uint8_t size;
+		uint16_t op;
+	} how[] = {{1, 0x0fbe}, {2, 0x0fbf}, {4, 0x8b}, {1, 0x0fb6}, {2, 0x0fb7}};
+	unsigned int i = d->op - OP_lb, h;
+
+	address(e, src(e, d->rs1, ~0u), d->imm, how[i].size, n);
+	h = d->rd == 32 ? EAX : home_of(e, d->rd, ~0u);
+	e1(e, 0x41 | (h >> 3) << 2);
+	if (how[i].op > 0xff)
+		e1(e, how[i].op >> 8);
+	e1(e, how[i].op & 0xff);
+	sram_operand(e, h);
+	if (d->rd != 32)
+		rx(e, 0x89, h, d->rd);
+}
+
+static void store(struct emit *e, const struct wse_dec *d, uint32_t n)
+{
+	unsigned int a = src(e, d->rs1, ~0u), v = src(e, d->rs2, a);
+	uint32_t size = d->op == OP_sb ? 1 : d->op == OP_sh ? 2 : 4;
+
+	address(e, a, d->imm, size, n);
+	rr(e, 0x8b, ECX, EAX);
+	rr(e, 0xc1, 5, ECX);
+	e1(e, WSE_CODE_PAGE);
+	e1(e, 0x80); /* cmp byte [rbx + rcx + disp32], 0 */
+	e1(e, 0xbc);
+	e1(e, 0x0b);
+	e4(e, offsetof(struct wse_core, code));
+	e1(e, 0);
+	side_exit(e, CC_NE, n, e->index + n, false);
+	if (size == 2)
+		e1(e, 0x66);
+	e1(e, 0x41 | (v >> 3) << 2);
+	e1(e, size == 1 ? 0x88 : 0x89);
+	sram_operand(e, v);
+}
+
+/* on to the block at word eax, if it is there and the limit is not reached; n have run */
+static void dispatch(struct emit *e, uint32_t n)
+{
+	e1(e, 0x41); /* add r12d, imm8 */
+	e1(e, 0x83);
+	e1(e, 0xc4);
+	e1(e, n);
+	rr(e, 0x39, 14, 12); /* cmp r12d, r14d */
+	jcc_to(e, CC_AE, e->t->leave_index);
+	e1(e, 0x41); /* mov edx, [r15 + rax * 4] */
+	e1(e, 0x8b);
+	e1(e, 0x14);
+	e1(e, 0x87);
+	e1(e, 0x83); /* cmp edx, imm8 */
+	e1(e, 0xfa);
+	e1(e, WSE_NO_BLOCK + 1);
+	jcc_to(e, CC_B, e->t->leave_index);
+	e1(e, 0x48); /* add rdx, rbp */
+	e1(e, 0x01);
+	e1(e, 0xea);
+	e1(e, 0xff); /* jmp rdx */
+	e1(e, 0xe2);
+}
+
+/* to a known word */
+static void go(struct emit *e, uint32_t n, uint32_t target)
+{
+	mov_imm(e, EAX, target);
+	if (target != e->index) {
+		dispatch(e, n);
+		return;
+	}
+	e1(e, 0x41); /* a loop: add r12d, imm8 */
+	e1(e, 0x83);
+	e1(e, 0xc4);
+	e1(e, n);
+	rr(e, 0x39, 14, 12);
+	jcc_to(e, CC_AE, e->t->leave_index);
+	jump_to(e, e->start);
+}
+
+static void jump_register(struct emit *e, const struct wse_dec *d, uint32_t n)
+{
+	rr(e, 0x8b, ECX, src(e, d->rs1, ~0u));
+	ri(e, 0, ECX, (uint32_t)d->imm);
+	ri(e, 4, ECX, ~1u);
+	e1(e, 0xf6); /* test cl, 2 */
+	e1(e, 0xc1);
+	e1(e, 2);
+	side_exit(e, CC_NE, n, e->index + n, false);
+	rr(e, 0x8b, EAX, ECX);
+	ri(e, 5, EAX, WSE_SRAM_BASE);
+	ri(e, 7, EAX, WSE_SRAM_BYTES);
+	side_exit(e, CC_AE, n, e->index + n, false);
+	mov_imm(e, EAX, WSE_SRAM_BASE + (e->index + n) * 4 + 4);
+	write_back(e, d->rd);
+	rr(e, 0x8b, EAX, ECX);
+	ri(e, 5, EAX, WSE_SRAM_BASE);
+	rr(e, 0xc1, 5, EAX);
+	e1(e, 2);
+	dispatch(e, n + 1);
+}
+
+/* one instruction of a block, n before it */
+static void simple(struct emit *e, const struct wse_dec *d, uint32_t n)
+{
+	static const uint8_t cc[] = {CC_E, CC_NE, CC_L, CC_GE, CC_B, CC_AE};
+	unsigned int a, b;
+
+	switch (d->op) {
+	case OP_lui:
+		set_constant(e, d->rd, (uint32_t)d->imm);
+		break;
+	case OP_auipc:
+		set_constant(e, d->rd, WSE_SRAM_BASE + (e->index + n) * 4 + (uint32_t)d->imm);
+		break;
+	case OP_beq ... OP_bgeu:
+		a = src(e, d->rs1, ~0u);
+		b = src(e, d->rs2, a);
+		rr(e, 0x3b, a, b);
+		side_exit(e, cc[d->op - OP_beq], n + 1, e->index + n + (uint32_t)(d->imm / 4),
+			  true);
+		break;
+	case OP_lb ... OP_lhu:
+		load(e, d, n);
+		break;
+	case OP_sb ... OP_sw:
+		store(e, d, n);
+		break;
+	case OP_addi:
+		add_imm(e, d);
+		break;
+	case OP_slti:
+	case OP_sltiu:
+		ri(e, 7, src(e, d->rs1, ~0u), (uint32_t)d->imm);
+		set_cc(e, d, d->op == OP_slti ? CC_L : CC_B);
+		break;
+	case OP_xori:
+		alu_ri(e, d, 6);
+		break;
+	case OP_ori:
+		alu_ri(e, d, 1);
+		break;
+	case OP_andi:
+		alu_ri(e, d, 4);
+		break;
+	case OP_slli:
+		shift_ri(e, d, 4);
+		break;
+	case OP_srli:
+		shift_ri(e, d, 5);
+		break;
+	case OP_srai:
+		shift_ri(e, d, 7);
+		break;
+	case OP_add:
+		alu_rr(e, d, 0x03, true);
+		break;
+	case OP_sub:
+		alu_rr(e, d, 0x2b, false);
+		break;
+	case OP_xor:
+		alu_rr(e, d, 0x33, true);
+		break;
+	case OP_or:
+		alu_rr(e, d, 0x0b, true);
+		break;
+	case OP_and:
+		alu_rr(e, d, 0x23, true);
+		break;
+	case OP_sll:
+		shift_rr(e, d, 4);
+		break;
+	case OP_srl:
+		shift_rr(e, d, 5);
+		break;
+	case OP_sra:
+		shift_rr(e, d, 7);
+		break;
+	case OP_slt:
+	case OP_sltu:
+		a = src(e, d->rs1, ~0u);
+		b = src(e, d->rs2, a);
+		rr(e, 0x3b, a, b);
+		set_cc(e, d, d->op == OP_slt ? CC_L : CC_B);
+		break;
+	case OP_mul:
+		alu_rr(e, d, 0x0faf, true);
+		break;
+	case OP_mulh:
+		mul_high(e, d, 5);
+		break;
+	case OP_mulhu:
+		mul_high(e, d, 4);
+		break;
+	case OP_divu:
+	case OP_remu:
+		divide(e, d, d->op == OP_remu);
+		break;
+	case OP_csr:
+		read_csr(e, d);
+		break;
+	default:
+		wse_emit_custom(e, d, n);
+	}
+}
+
+/* ---- blocks ---- */
+
+bool wse_emit_ends(const struct wse_dec *d)
+{
+	return d->op == OP_jal || d->op == OP_jalr;
+}
+
+bool wse_emits(const struct wse_dec *d, uint32_t index)
+{
+	switch (d->op) {
+	case OP_lui ... OP_auipc:
+	case OP_jalr:
+	case OP_lb ... OP_mulh:
+	case OP_mulhu:
+	case OP_divu:
+	case OP_remu:
+	case OP_nop:
+	case OP_route:
+	case OP_dsr0:
+	case OP_dsr1:
+	case OP_issue:
+	case OP_task:
+	case OP_tnext:
+	case OP_wait:
+		return true;
+	case OP_csr:
+		return plain_csr(d) != 0xffff;
+	case OP_jal:
+	case OP_beq ... OP_bgeu:
+		return !(d->imm & 2) && index + (uint32_t)(d->imm / 4) < WSE_NWORDS;
+	}
+	return false;
+}
+
+static void finish_sides(struct emit *e)
+{
+	uint32_t i;
+
+	for (i = 0; i < e->nsides; i++) {
+		const struct side *s = &e->side[i];
+		uint32_t distance = here(e) - (s->from + 4);
+
+		memcpy(e->t->buf + s->from, &distance, 4);
+		if (s->taken) {
+			go(e, s->n, s->target);
+			continue;
+		}
+		e1(e, 0x41); /* add r12d, imm8 */
+		e1(e, 0x83);
+		e1(e, 0xc4);
+		e1(e, s->n);
+		if (s->wait) {
+			e1(e, 0xc6); /* mov byte [rbx + disp32], imm8 */
+			e1(e, 0x83);
+			e4(e, offsetof(struct wse_core, wait));
+			e1(e, s->wait);
+		}
+		mov_imm(e, EAX,
+			(WSE_SRAM_BASE + s->target * 4) |
+				(s->wait ? WSE_LEFT_WAITING : WSE_LEFT_AT));
+		jump_to(e, e->t->leave);
+	}
+}
+
+uint32_t wse_emit_block(struct wse_mesh *m, struct wse_code *t, const struct wse_dec *dec,
+			uint32_t index, uint32_t n)
+{
+	struct emit e = {.m = m, .t = t, .p = t->buf + t->at, .index = index, .start = t->at};
+	const struct wse_dec *d = dec;
+	uint32_t i;
+
+	memset(e.host, -1, sizeof(e.host));
+	memset(e.guest, -1, sizeof(e.guest));
+	e.constant[0] = true;
+	for (i = 0; i < n && !wse_emit_ends(d); i++, d++)
+		simple(&e, d, i);
+	if (i < n && d->op == OP_jal) {
+		mov_imm(&e, EAX, WSE_SRAM_BASE + (index + i) * 4 + 4);
+		write_back(&e, d->rd);
+		go(&e, n, index + i + (uint32_t)(d->imm / 4));
+	} else if (i < n) {
+		jump_register(&e, d, i);
+	} else { /* what comes next is exec.c's */
+		e1(&e, 0x41);
+		e1(&e, 0x83);
+		e1(&e, 0xc4);
+		e1(&e, n);
+		mov_imm(&e, EAX, (WSE_SRAM_BASE + (index + n) * 4) | WSE_LEFT_AT);
+		jump_to(&e, t->leave);
+	}
+	finish_sides(&e);
+	t->at = (here(&e) + 15) & ~15u;
+	return e.start;
+}

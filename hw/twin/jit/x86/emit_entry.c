@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The beginning of the code buffer: the way into translated blocks and out of them, and what blocks and
+ * the code of ways have in common. Registers are as emit.c says.
+ */
+#include "twin/jit/x86/emit_asm.h"
+
+/* ---- operands ---- */
+
+/* op reg, a member of the lane at rbx + rdx */
+static void lane_op(struct emit *e, unsigned int op, unsigned int reg, size_t off)
+{
+	e1(e, op);
+	e1(e, 0x84 | reg << 3);
+	e1(e, 0x13);
+	e4(e, (uint32_t)off);
+}
+
+#define OF_LANE(name) offsetof(struct wse_lane, name)
+
+/* page of [offset eax + a member - less] into another member */
+static void lane_page(struct emit *e, size_t end, uint32_t less, size_t page)
+{
+	rr(e, 0x8b, ECX, EAX);
+	lane_op(e, 0x03, ECX, end);
+	ri(e, 5, ECX, less);
+	rr(e, 0xc1, 5, ECX);
+	e1(e, WSE_CODE_PAGE);
+	lane_op(e, 0x88, ECX, page);
+}
+
+/* what refresh() in quick.c does where word 0 alone was written of a DSR that is an operand: eax is it, the lane is at rbx + rdx. All
+ * registers but eax, ecx, edx stay. */
+static void emit_move(struct emit *e)
+{
+	uint8_t *acc, *out[3], *same;
+	unsigned int i;
+
+	e->t->move = here(e);
+	lane_op(e, 0x83, 7, OF_LANE(s.fixed)); /* cmp dword, imm8 */
+	e1(e, 0);
+	acc = hop(e, JNE);
+	ri(e, 5, EAX, WSE_SRAM_BASE);
+	lane_op(e, 0x84, EAX, OF_LANE(s.align)); /* test byte, al */
+	out[0] = hop(e, JNE);
+	lane_op(e, 0x3b, EAX, OF_LANE(s.least));
+	out[1] = hop(e, JB);
+	lane_op(e, 0x3b, EAX, OF_LANE(s.most));
+	out[2] = hop(e, JA);
+	lane_op(e, 0x89, EAX, OF_LANE(off));
+	lane_page(e, OF_LANE(s.lo), 0, OF_LANE(page));
+	lane_page(e, OF_LANE(s.hi), 1, OF_LANE(page_end));
+	e1(e, 0x4c); /* add rax, r13 */
+	e1(e, 0x01);
+	e1(e, 0xe8);
+	e1(e, 0x48); /* mov [rbx + rdx + disp32], rax */
+	lane_op(e, 0x89, EAX, OF_LANE(at));
+	e1(e, 0xc3);
+	land(e, acc);
+	lane_op(e, 0x3b, EAX, OF_LANE(s.base));
+	same = hop(e, JE);
+	for (i = 0; i < 3; i++)
+		land(e, out[i]);
+	lane_op(e, 0xc7, 0, OF_LANE(id)); /* mov dword, imm32 */
+	e4(e, 0);
+	land(e, same);
+	e1(e, 0xc3);
+}
+
+/* ---- ways that do not fit ---- */
+
+/* r8 = the site, which the call names that returns to [rsp] */
+static void get_site(struct emit *e)
+{
+	static const uint8_t code[] = {
+		0x4c, 0x8b, 0x04, 0x24, /* mov r8, [rsp] */
+		0x49, 0x63, 0x40, 0xfc, /* movsxd rax, dword [r8 - 4] */
+		0x49, 0x01, 0xc0,	/* add r8, rax */
+	};
+
+	memcpy(e->p, code, sizeof(code));
+	e->p += sizeof(code);
+}
+
+/* where the code of ways goes that does not fit: to wse_issue_inside() with edx and ecx as they are, or
+ * once more where words of an operand had been written, but its shape is the same */
+static void emit_misses(struct emit *e)
+{
+	static const uint8_t push[] = {0x52, 0x51, 0x41, 0x50}; /* rdx, rcx, r8 */
+	static const uint8_t pop[] = {0x41, 0x58, 0x59, 0x5a};
+
+	e->t->miss = here(e);
+	get_site(e);
+	arguments(e, (uint64_t)(uintptr_t)wse_issue_inside);
+	e1(e, 0xff); /* jmp rax */
+	e1(e, 0xe0);
+	e->t->renew = here(e);
+	get_site(e);
+	memcpy(e->p, push, sizeof(push));
+	e->p += sizeof(push);
+	arguments(e, (uint64_t)(uintptr_t)wse_quick_renew);
+	e1(e, 0xff); /* call rax */
+	e1(e, 0xd0);
+	memcpy(e->p, pop, sizeof(pop));
+	e->p += sizeof(pop);
+	rr(e, 0x85, EAX, EAX);
+	jcc_to(e, CC_E, e->t->miss);
+	e1(e, 0x41); /* jmp [r8] */
+	e1(e, 0xff);
+	e1(e, 0x20);
+}
+
+/* ---- in and out ---- */
+
+/* struct wse_left (*)(core, sram, table, code, limit, done) */
+void wse_emit_entry(struct wse_mesh *m, struct wse_code *t)
+{
+	struct emit entry = {.m = m, .t = t, .p = t->buf}, *e = &entry;
+	static const uint8_t in[] = {
+		0x53, 0x55, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57, /* push rbx ... r15 */
+		0x48, 0x89, 0xfb,					    /* mov rbx, rdi */
+		0x48, 0x83, 0xec, 0x08, /* sub rsp, 8: aligned for calls */
+		0x49, 0x89, 0xf5,	/* mov r13, rsi */
+		0x49, 0x89, 0xd7,	/* mov r15, rdx */
+		0x45, 0x89, 0xc6,	/* mov r14d, r8d */
+		0x45, 0x89, 0xcc,	/* mov r12d, r9d */
+		0x48, 0xbd,		/* mov rbp, imm64 */
+	};
+	static const uint8_t out[] = {
+		0x44, 0x89, 0xe2,					    /* mov edx, r12d */
+		0x48, 0x83, 0xc4, 0x08,					    /* add rsp, 8 */
+		0x41, 0x5f, 0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c, 0x5d, 0x5b, /* pop r15 ... rbx */
+		0xc3,
+	};
+	uint64_t base = (uint64_t)(uintptr_t)e->t->buf;
+
+	memcpy(e->p, in, sizeof(in));
+	e->p += sizeof(in);
+	memcpy(e->p, &base, 8);
+	e->p += 8;
+	e1(e, 0xff); /* jmp rcx */
+	e1(e, 0xe1);
+	e->t->leave_index = here(e);
+	rr(e, 0xc1, 4, EAX);
+	e1(e, 2);
+	ri(e, 0, EAX, WSE_SRAM_BASE);
+	e->t->leave = here(e);
+	memcpy(e->p, out, sizeof(out));
+	e->p += sizeof(out);
+	emit_misses(e);
+	emit_move(e);
+	e->t->first = e->t->at = (here(e) + 15) & ~15u;
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The parts of the mesh. How a tile is cut depends on its shape alone, never on threads: the order of
+ * events inside a round is a matter of the parts, and device time with it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu.h"
+#include "twin/func.h"
+#include "twin/twin.h"
+
+#define CORES_MIN 64u  /* of a part */
+#define TILE_MIN  256u /* of a tile in parts: a smaller one's rounds are not worth a hand-over */
+
+/* how many parts: small tiles are one, and so is a tile that is searched for races, as they are
+ * reported in order */
+static uint32_t parts(const struct wse_model *m)
+{
+	uint32_t n = m->ncores < TILE_MIN ? 1 : m->ncores / CORES_MIN;
+
+	if (m->cfg.flags & WSE_MODEL_CHECK_RACES)
+		return 1;
+	if (m->cfg.flags & WSE_MODEL_FUNC_PARTS)
+		n = m->ncores;
+	if (n > WSE_PARTS_MAX)
+		n = WSE_PARTS_MAX;
+	return n ? n : 1;
+}
+
+/* the first core of a part: of a row, when there are rows for all */
+static uint32_t first_of(const struct wse_model *m, uint32_t i)
+{
+	if (m->rows >= m->nmesh)
+		return (uint32_t)((uint64_t)m->rows * i / m->nmesh) * m->cols;
+	return (uint32_t)((uint64_t)m->ncores * i / m->nmesh);
+}
+
+static int create(struct wse_model *m, struct wse_mesh *p)
+{
+	uint32_t n, i;
+
+	p->dev = m;
+	p->core = m->core;
+	p->out = m->out;
+	p->rows = m->rows;
+	p->cols = m->cols;
+	p->index = (uint32_t)(p - m->mesh);
+	p->first = first_of(m, p->index);
+	p->ncores = n = first_of(m, p->index + 1) - p->first;
+	p->races = m->races;
+	p->exact = m->cfg.flags & WSE_MODEL_EXACT;
+	p->avx2 = !p->exact && wse_cpu_avx2();
+	p->avx512 = p->avx2 && wse_cpu_avx512();
+	p->equantum = WSE_EQUANTUM;
+	if (m->cfg.flags & WSE_MODEL_SHUFFLE)
+		p->shuffle = m->cfg.seed << 1 | 1 | (uint64_t)p->index << 48;
+	p->quick = p->avx2 && !p->shuffle && !p->races;
+	p->run[0] = calloc(n, sizeof(uint32_t));
+	p->run[1] = calloc(n, sizeof(uint32_t));
+	p->now = calloc(n, sizeof(uint32_t));
+	p->source = calloc(n * 2, sizeof(uint32_t));
+	p->work = calloc((size_t)n * WSE_NCOLORS, sizeof(uint32_t));
+	p->later = calloc((size_t)n * WSE_NCOLORS, sizeof(uint32_t));
+	if (!p->run[0] || !p->run[1] || !p->now || !p->source || !p->work || !p->later ||
+	    wse_quick_create(p))
+		return -1;
+	for (i = 0; i < n; i++)
+		m->core[p->first + i].mesh = p;
+	if (!p->exact)
+		wse_translator_create(p);
+	return 0;
+}
+
+int wse_mesh_create(struct wse_model *m)
+{
+	uint32_t i;
+
+	m->nmesh = parts(m);
+	m->mesh = aligned_alloc(_Alignof(struct wse_mesh), m->nmesh * sizeof(*m->mesh));
+	if (!m->mesh)
+		return -1;
+	memset(m->mesh, 0, m->nmesh * sizeof(*m->mesh));
+	for (i = 0; i < m->nmesh; i++)
+		if (create(m, &m->mesh[i]))
+			return -1;
+	return 0;
+}
+
+void wse_mesh_destroy(struct wse_model *m)
+{
+	uint32_t i;
+
+	for (i = 0; m->mesh && i < m->nmesh; i++) {
+		struct wse_mesh *p = &m->mesh[i];
+
+		wse_translator_destroy(p);
+		free(p->run[0]);
+		free(p->run[1]);
+		free(p->now);
+		free(p->source);
+		free(p->work);
+		free(p->later);
+		free(p->quicks);
+	}
+	free(m->mesh);
+}
+
+/* before a round */
+void wse_mesh_begin(struct wse_model *m)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->nmesh; i++) {
+		m->mesh[i].moved = false;
+		m->mesh[i].round = 0;
+	}
+}
+
+bool wse_mesh_gather(struct wse_model *m)
+{
+	bool left = false;
+	uint32_t i;
+
+	for (i = 0; i < m->nmesh; i++) {
+		struct wse_mesh *p = &m->mesh[i];
+
+		m->moved |= p->moved;
+		m->round = p->round > m->round ? p->round : m->round;
+		left |= p->nrun || p->nwork;
+	}
+	return left;
+}
