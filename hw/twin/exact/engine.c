@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "twin/exact/fp.h"
+#include "twin/fast/vector/vector.h"
 #include "twin/twin.h"
 
 void wse_tensor_fault(struct wse_mesh *m, struct wse_core *c, uint32_t cause, uint32_t color,
@@ -160,7 +161,7 @@ static bool engine_run(struct wse_mesh *m, struct wse_core *c, unsigned int whic
 		else if (wse_is_stream(e->op))
 			did = wse_run_stream(m, c, e);
 		else
-			did = wse_run_vector(m, c, e);
+			did = m->avx2 ? wse_run_vector_in_place(m, c, e) : wse_run_vector(m, c, e);
 		any |= did;
 		if (!did)
 			break;

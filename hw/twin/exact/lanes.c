@@ -6,8 +6,7 @@
 #include "twin/exact/lanes.h"
 #include "twin/twin.h"
 
-__attribute__((target_clones("avx2", "default"))) static void
-add_scaled(uint32_t *restrict acc, const uint16_t *restrict x, float v, uint32_t n)
+static void add_scaled(uint32_t *restrict acc, const uint16_t *restrict x, float v, uint32_t n)
 {
 	uint32_t t;
 
@@ -15,7 +14,8 @@ add_scaled(uint32_t *restrict acc, const uint16_t *restrict x, float v, uint32_t
 		acc[t] = wse_canon(wse_u(wse_f(acc[t]) + v * wse_f((uint32_t)x[t] << 16)));
 }
 
-void wse_axpy_one(struct wse_core *c, const struct wse_engine *e, uint32_t w)
+/* w: a data wavelet that passed the checks */
+static void axpy_one(struct wse_core *c, const struct wse_engine *e, uint32_t w)
 {
 	const uint16_t *x =
 		(const uint16_t *)(const void *)(c->sram + e->o[OPND_SRC2].base +
@@ -25,7 +25,7 @@ void wse_axpy_one(struct wse_core *c, const struct wse_engine *e, uint32_t w)
 	add_scaled(acc, x, wse_f(w & 0xffff0000u), e->tokens);
 }
 
-uint32_t wse_dot_one(const struct wse_core *c, const struct wse_engine *e, uint32_t w)
+static uint32_t dot_one(const struct wse_core *c, const struct wse_engine *e, uint32_t w)
 {
 	const uint16_t *x =
 		(const uint16_t *)(const void *)(c->sram + e->o[OPND_SRC2].base +
@@ -76,9 +76,9 @@ bool wse_run_stream(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e
 			break;
 		}
 		if (dot)
-			wse_dotq_push(c, wse_dot_one(c, e, w), false);
+			wse_dotq_push(c, dot_one(c, e, w), false);
 		else
-			wse_axpy_one(c, e, w);
+			axpy_one(c, e, w);
 		wse_lane_work(m, c, e, e->tokens / WSE_LANES);
 		c->ecyc[WSE_ENGINE_L] += e->tokens / WSE_LANES;
 		c->cnt[WSE_CNT_MAC] += e->tokens;

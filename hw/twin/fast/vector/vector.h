@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "twin/twin.h"
 #include "wse_regs.h"
 
 #define WSE_VECTOR_OPS	    (WSE_TCW_OP_MASK - WSE_TOP_VADD + 1) /* codes from VADD on */
@@ -49,5 +50,8 @@ void wse_reduce_avx2(bool max, uint32_t *part, const uint8_t *a, bool a_bf16,
 		     const struct wse_rows *s);
 /* all of it */
 uint32_t wse_reduced_avx2(bool max, const uint8_t *a, bool a_bf16, const struct wse_rows *s);
+
+/* in_place.c: as wse_run_vector() */
+bool wse_run_vector_in_place(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e);
 
 #endif /* WSE_FUNC_VECTOR_H */

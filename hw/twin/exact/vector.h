@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* The steps of a vector instruction: how operands move on, and reductions. */
+#ifndef WSE_FUNC_EXACT_VECTOR_H
+#define WSE_FUNC_EXACT_VECTOR_H
+
+#include "twin/twin.h"
+
+/* moves an operand n elements on; inner: elements left in its current row of width */
+static inline void wse_opnd_advance(struct wse_opnd *o, uint32_t inner, uint32_t width, uint32_t n)
+{
+	uint32_t at = width - inner + n;
+
+	o->row += o->stride1 * (int32_t)(at / width);
+	o->pos = o->row + o->stride * (int32_t)(at % width);
+}
+
+/* moves the instruction n elements on */
+static inline void wse_vector_advance(struct wse_engine *e, uint32_t n)
+{
+	uint32_t i = e->width - e->inner + n;
+
+	e->inner = e->width - i % e->width;
+	e->outer -= i / e->width;
+}
+
+/* VRSUM, VRMAX: the lane partials before the first group */
+static inline void wse_reduce_begin(struct wse_engine *e)
+{
+	unsigned int i;
+
+	if (e->inner != e->width || e->outer != e->o[OPND_SRC1].len1)
+		return;
+	for (i = 0; i < WSE_LANES; i++)
+		e->part[i] = e->op == WSE_TOP_VRMAX ? 0xff800000u : 0;
+}
+
+/* stores what the lane tree makes of the partials; the instruction completes */
+void wse_reduce_end(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e);
+
+#endif /* WSE_FUNC_EXACT_VECTOR_H */
