@@ -10,7 +10,11 @@ CFLAGS_hw/twin/tests := -D_GNU_SOURCE
 CFLAGS_hw/twin/fast/vector/vector_avx2.c := -O1 -fexpensive-optimizations
 CFLAGS_hw/twin/fast/vector/vector_avx512.c := $(CFLAGS_hw/twin/fast/vector/vector_avx2.c)
 
-$(eval $(call c_archive,hw/libwse_twin.a,hw/model/model.c $(foreach d,$(TWIN_DIRS),$(wildcard $(d)/*.c))))
+# all of it, and the exact machine alone, without fast/ and jit/
+TWIN_EXACT_C := hw/model/model.c $(foreach d,hw/twin $(addprefix hw/twin/,exact host parts debug),$(wildcard $(d)/*.c))
+TWIN_FAST_C := $(foreach d,$(addprefix hw/twin/,fast fast/runs fast/vector fast/kernels jit jit/x86),$(wildcard $(d)/*.c))
+$(eval $(call c_archive,hw/libwse_twin.a,$(filter-out %/alone.c,$(TWIN_EXACT_C)) $(TWIN_FAST_C)))
+$(eval $(call c_archive,hw/libwse_twin_exact.a,$(TWIN_EXACT_C)))
 
 TWIN_TESTS := numerics wide scalar translate quick ways again queue tensor refusals fabric streams index rounds confluence
 $(foreach t,$(TWIN_TESTS),$(eval $(call c_test,hw/twin/tests/test_$(t),hw/twin/tests/dev.c,$(TWIN),-lm,$(B)/asan/hw/libwse_twin.a)))
@@ -18,10 +22,19 @@ $(foreach t,gemm parts batch,$(eval $(call c_test,hw/twin/tests/test_$(t),hw/twi
 # these run the firmware's kernels; `build/hw/twin/tests/test_gemm bench` measures
 $(foreach t,gemm parts batch,$(B)/hw/twin/tests/test_$(t) $(B)/asan/hw/twin/tests/test_$(t)): | $(B)/firmware/wse-fw.bin $(B)/firmware/linear.elf
 
+# the exact machine alone passes them, too; three are of fast/ and jit/
+TWIN_EXACT_TESTS := $(filter-out numerics wide translate,$(TWIN_TESTS)) gemm parts batch
+$(foreach t,$(TWIN_EXACT_TESTS),$(eval $(call c_program,hw/twin/tests/exact/test_$(t),hw/twin/tests/test_$(t).c hw/twin/tests/dev.c $(if $(filter gemm parts batch,$(t)),hw/twin/tests/layer.c),$(B)/hw/libwse_twin_exact.a,-lm,$(B)/asan/hw/libwse_twin_exact.a)))
+$(foreach t,$(filter-out parts,$(TWIN_EXACT_TESTS)),$(eval ALL += $(B)/hw/twin/tests/exact/test_$(t))$(eval BESIDE += --beside $(B)/hw/twin/tests/exact/test_$(t)))
+
 # the vector operations of a processor without AVX-512, too
 $(foreach t,quick ways,$(eval BESIDE += --beside "env GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F $(B)/hw/twin/tests/test_$(t)"))
 
 ALL += $(TWIN)
+
+.PHONY: test-twin-exact
+test-twin-exact: $(TWIN_EXACT_TESTS:%=$(B)/hw/twin/tests/exact/test_%) | $(B)/firmware/wse-fw.bin $(B)/firmware/linear.elf ## the twin's tests on its exact machine alone, built without fast/ and jit/
+	selftests/run-suites $^
 
 .PHONY: mutants
 mutants: $(foreach t,$(TWIN_TESTS) gemm parts,$(B)/hw/twin/tests/test_$(t)) ## do the twin's tests notice when it does not take one of its ways?

@@ -3,6 +3,7 @@
 #ifndef WSE_FUNC_H
 #define WSE_FUNC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct wse_model;
@@ -49,5 +50,8 @@ struct wse_func_ways {
 };
 
 void wse_func_ways(const struct wse_model *m, struct wse_func_ways *w);
+
+/* does this build have any? (build/hw/libwse_twin_exact.a has none) */
+bool wse_func_has_ways(void);
 
 #endif /* WSE_FUNC_H */

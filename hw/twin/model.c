@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "twin/exact/fp.h"
+#include "twin/exact/sources.h"
 #include "twin/parts/team.h"
 #include "twin/twin.h"
 
@@ -22,21 +23,19 @@ static void destroy(struct wse_model *m)
 		for (i = 0; i < m->cols; i++)
 			free(m->in[i].w);
 	}
-	for (i = 0; m->core && i < m->ncores; i++) {
+	if (m->fast)
+		m->fast->destroy(m);
+	for (i = 0; m->core && i < m->ncores; i++)
 		free(m->core[i].picks);
-		wse_wide_free(&m->core[i]);
-	}
 	free(m->core);
 	free(m->sram);
 	free(m->dec);
-	free(m->block);
 	wse_mesh_destroy(m);
 	free(m->in);
 	free(m->out);
 	free(m->races);
 	wse_team_destroy(m->team);
 	wse_team_enter(-1);
-	wse_bulk_free(m);
 	free(m);
 }
 
@@ -44,7 +43,6 @@ static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *op
 		  struct wse_model **out)
 {
 	struct wse_model *m;
-	uint32_t most;
 	size_t n, i;
 
 	if (!cfg || !ops || !ops->dma_read || !ops->dma_write || !ops->irq || !out)
@@ -65,32 +63,29 @@ static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *op
 	m->rows = cfg->rows;
 	m->cols = cfg->cols;
 	m->ncores = n;
-	wse_kernels_get(0, &m->k);
+	m->fast = cfg->flags & WSE_MODEL_EXACT ? NULL : twin_fast_find();
 	wse_team_enter(1);
 	m->cpus = wse_team_cpus();
 	m->team = wse_team_create();
 	m->core = aligned_alloc(64, n * sizeof(*m->core));
 	m->sram = calloc(n, WSE_SRAM_BYTES);
 	m->dec = calloc(n * (WSE_NWORDS + 1), sizeof(*m->dec));
-	m->block = calloc(n * WSE_NWORDS, sizeof(*m->block));
 	m->in = calloc(m->cols, sizeof(*m->in));
 	m->out = calloc(m->cols, sizeof(*m->out));
-	if (!m->team || !m->core || !m->sram || !m->dec || !m->block || !m->in || !m->out) {
+	if (!m->team || !m->core || !m->sram || !m->dec || !m->in || !m->out) {
 		destroy(m);
 		return -ENOMEM;
 	}
 	memset(m->core, 0, n * sizeof(*m->core));
-	most = wse_wide_most(n);
 	for (i = 0; i < n; i++) {
 		m->core[i].idx = i;
 		m->core[i].row = i / m->cols;
 		m->core[i].col = i % m->cols;
 		m->core[i].sram = m->sram + i * WSE_SRAM_BYTES;
 		m->core[i].dec = m->dec + i * (WSE_NWORDS + 1);
-		m->core[i].block = m->block + i * WSE_NWORDS;
-		m->core[i].wide_most = most;
 	}
-	if ((cfg->flags & WSE_MODEL_CHECK_RACES && wse_races_create(m)) || wse_mesh_create(m)) {
+	if ((cfg->flags & WSE_MODEL_CHECK_RACES && wse_races_create(m)) || wse_mesh_create(m) ||
+	    (m->fast && m->fast->create(m))) {
 		destroy(m);
 		return -ENOMEM;
 	}
@@ -170,7 +165,7 @@ static bool round_work(struct wse_model *m)
 	any = wse_queues_run(m);
 	if (!m->halted) {
 		run_cores(m);
-		any |= wse_bulk(m);
+		any |= wse_sources_run(m);
 	}
 	any |= wse_mesh_gather(m);
 	return any || m->moved || m->halted;
@@ -240,7 +235,7 @@ static uint32_t threads(struct wse_model *m)
 
 	if (n > m->nmesh)
 		n = m->nmesh;
-	if (m->traced || (m->mesh->exact && !(m->cfg.flags & WSE_MODEL_FUNC_PARTS)))
+	if (m->traced || (!m->fast && !(m->cfg.flags & WSE_MODEL_FUNC_PARTS)))
 		n = 1;
 	return n > 1 ? wse_team_size(m->team, n) : 1;
 }

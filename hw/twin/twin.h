@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "model.h"
-#include "twin/fast/kernels/kernels.h"
+#include "twin/exact/fast.h"
 #include "twin/func.h"
 #include "twin/parts/pace.h"
 #include "wse_regs.h"
@@ -32,8 +32,6 @@
 #define WSE_NWORDS (WSE_SRAM_BYTES / 4)
 #define WSE_CODE_PAGE 8 /* log2 of the bytes that one flag of wse_core.code covers */
 #define WSE_NPAGES (WSE_SRAM_BYTES >> WSE_CODE_PAGE)
-#define WSE_PAGE_DECODED 1u /* instructions of it have been decoded */
-#define WSE_PAGE_COPIED	 2u /* wide.c has a copy of some of it */
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -117,13 +115,6 @@ struct wse_engine {
 
 #define WSE_CHECKED	  offsetof(struct wse_engine, end_left)
 #define WSE_CHECKED_BYTES (offsetof(struct wse_engine, q) - WSE_CHECKED)
-#define WSE_NKNOWN 512u /* instructions that are remembered */
-
-struct wse_known {
-	uint8_t checked[WSE_CHECKED_BYTES] __attribute__((aligned(16)));
-	struct wse_tins t;
-	uint8_t of; /* 1 + engine; 0: nothing */
-};
 
 /* what is known of a bf16 operand, see wide.c */
 struct wse_wide {
@@ -351,7 +342,8 @@ struct wse_mesh {
 	bool avx512;  /* and quick.c's two groups at a time */
 	bool quick;   /* quick.c may run: avx2, and nobody watches or shuffles */
 	struct wse_func_ways ways; /* what went them; generated: of the translator */
-	bool exact;   /* WSE_MODEL_EXACT */
+	const struct twin_fast *fast; /* as the model's */
+	const uint64_t *generated; /* jit/'s counter of that way; NULL: there is none */
 	bool moved;   /* something moved in the current round */
 	bool ended;   /* a core has executed DONE or stopped since the start was looked at */
 	uint32_t round; /* cycles of the current round */
@@ -374,7 +366,7 @@ struct wse_mesh {
 	uint32_t *source;  /* core << 2 | engine: movers from memory to the fabric */
 	uint32_t nsources;
 	uint32_t nfar; /* of them, whose runs leave the part */
-	struct wse_known known[WSE_NKNOWN];
+	struct wse_known *known;  /* fast/prepared.c */
 	struct wse_quick *quicks; /* quick.c */
 } __attribute__((aligned(64)));
 
@@ -382,7 +374,8 @@ struct wse_model {
 	struct wse_model_cfg cfg;
 	struct wse_host_ops ops;
 	void *host;
-	struct wse_kernels k; /* of this processor */
+	const struct twin_fast *fast; /* NULL: the exact machine alone */
+	struct wse_kernels *k; /* fast/'s, of this processor */
 	uint32_t rows, cols, ncores;
 	struct wse_core *core;
 	uint8_t *sram;
@@ -434,24 +427,8 @@ void wse_exec(struct wse_mesh *m, struct wse_core *c, uint32_t limit);
 void wse_decode(struct wse_dec *d, uint32_t insn);
 void wse_code_changed(struct wse_core *c, uint32_t off, uint32_t len);
 
-/* wide.c: a checked lane operand, copied by rows (or not, if that is too much), by columns; NULL: not now.
- * changed: SRAM bytes were written */
-const struct wse_wide *wse_wide_rows(struct wse_core *c, const struct wse_kernels *k,
-				     const struct wse_opnd *x);
-const struct wse_wide *wse_wide_cols(struct wse_core *c, const struct wse_kernels *k,
-				     const struct wse_opnd *x);
-void wse_wide_changed(struct wse_core *c, uint32_t off, uint32_t len);
-void wse_wide_free(struct wse_core *c);
-uint32_t wse_wide_most(uint32_t ncores);
-
 /* exec.c: TASK; false: illegal */
 bool wse_task_op(struct wse_mesh *m, struct wse_core *c, uint32_t op, uint32_t a, uint32_t b);
-
-/* translate.c */
-void wse_translator_create(struct wse_mesh *m);
-void wse_translator_destroy(struct wse_mesh *m);
-/* vector instructions that code of their own has done */
-uint64_t wse_translator_generated(const struct wse_mesh *m);
 
 /* csr.c: csr instructions; false: illegal */
 bool wse_csr(struct wse_mesh *m, struct wse_core *c, uint32_t insn, uint32_t ran, uint32_t src,
@@ -518,15 +495,6 @@ static inline void wse_engine_complete(struct wse_mesh *m, struct wse_core *c, s
 /* an engine's fault: the record has no address */
 void wse_tensor_fault(struct wse_mesh *m, struct wse_core *c, uint32_t cause, uint32_t color,
 		      uint32_t value);
-/* quick.c: what the part's cores share; 0, or -1: no memory */
-int wse_quick_create(struct wse_mesh *m);
-void wse_quick_hold(struct wse_mesh *m, struct wse_core *c); /* no DSR is known */
-/* runs a vector instruction here and now; false: nothing was done, queue it */
-bool wse_issue_quick(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar);
-/* ISSUE from translated code: exec.c has to do it; done, go on; done, but leave */
-enum { WSE_INSIDE_NOT, WSE_INSIDE_ON, WSE_INSIDE_LEAVE };
-/* engine.c: in all cases; quick.h has what is tried before */
-uint32_t wse_issue_from_inside(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar);
 /* operand.c: WSE_RULE_* that a DSR's words meet with its whole range in its store; *o: the operand */
 unsigned int wse_operand_rule(const uint32_t dsr[4], struct wse_opnd *o);
 /* operand.c: 0, or the CAUSE_* of the violation */
@@ -610,12 +578,6 @@ static inline uint32_t wse_mesh_thread(const struct wse_model *m, uint32_t part,
 }
 /* what the parts have done in the round; true: something is left to do */
 bool wse_mesh_gather(struct wse_model *m);
-
-/* runs.c: hands runs of wavelets from sources to engines; true: something moved */
-bool wse_bulk(struct wse_model *m);
-void wse_bulk_free(struct wse_model *m);
-/* before somebody looks at the counters of cores and links */
-void wse_bulk_settle(struct wse_model *m);
 
 /* dma.c: 0, or an errno with *bad the bus address */
 int wse_dma_read(struct wse_model *m, uint64_t iova, void *buf, size_t len);

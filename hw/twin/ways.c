@@ -16,6 +16,11 @@ void wse_func_ways(const struct wse_model *m, struct wse_func_ways *w)
 #define WAY_SUM(name, what) w->name += p->ways.name;
 		WSE_FUNC_WAYS(WAY_SUM)
 #undef WAY_SUM
-		w->generated += wse_translator_generated(p);
+		w->generated += p->generated ? *p->generated : 0;
 	}
+}
+
+bool wse_func_has_ways(void)
+{
+	return twin_fast_find() != NULL;
 }

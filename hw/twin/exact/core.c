@@ -26,7 +26,8 @@ void wse_core_hold(struct wse_mesh *m, struct wse_core *c)
 	memset(c->entry, 0, sizeof(c->entry));
 	memset(c->bind, 0xff, sizeof(c->bind));
 	memset(c->dsr, 0, sizeof(c->dsr));
-	wse_quick_hold(m, c);
+	if (m->fast)
+		m->fast->hold(m, c);
 	memset(c->acc, 0, sizeof(c->acc));
 	memset(c->eng, 0, sizeof(c->eng));
 	for (i = 0; i < 3; i++)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "twin/exact/decode.h"
-#include "twin/jit/translate.h"
+#include "twin/twin.h"
 
 static int32_t imm_i(uint32_t i)
 {
@@ -166,18 +166,22 @@ void wse_decode(struct wse_dec *d, uint32_t insn)
 
 void wse_code_changed(struct wse_core *c, uint32_t off, uint32_t len)
 {
-	uint32_t page, last = (off + len - 1) >> WSE_CODE_PAGE;
+	uint32_t page, last = (off + len - 1) >> WSE_CODE_PAGE, copied = 0;
+	const struct twin_fast *fast = c->mesh->fast;
 	uint32_t words = (1u << WSE_CODE_PAGE) / 4;
 
 	if (!len)
 		return;
 	for (page = off >> WSE_CODE_PAGE; page <= last; page++) {
-		if (c->code[page] & WSE_PAGE_COPIED)
-			wse_wide_changed(c, off, len);
-		if (c->code[page] & WSE_PAGE_DECODED) {
-			c->code[page] &= ~WSE_PAGE_DECODED;
-			memset(&c->dec[page * words], 0, words * sizeof(*c->dec));
-			wse_translate_forget(c, page * words, words);
-		}
+		copied |= c->code[page] & TWIN_PAGE_COPIED;
+		if (!(c->code[page] & TWIN_PAGE_DECODED))
+			continue;
+		c->code[page] &= ~TWIN_PAGE_DECODED;
+		memset(&c->dec[page * words], 0, words * sizeof(*c->dec));
+		if (fast)
+			fast->memory_written(c, page << WSE_CODE_PAGE, 1u << WSE_CODE_PAGE,
+					     TWIN_PAGE_DECODED);
 	}
+	if (copied)
+		fast->memory_written(c, off, len, copied);
 }

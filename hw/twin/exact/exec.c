@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "twin/exact/decode.h"
-#include "twin/jit/translate.h"
+#include "twin/twin.h"
 
 struct run {
 	struct wse_mesh *m;
@@ -85,29 +85,18 @@ bool wse_task_op(struct wse_mesh *m, struct wse_core *c, uint32_t op, uint32_t a
 	return true;
 }
 
-/* a store to a page that something was made of */
+/* a store to a page of which something was made */
 static void stored(struct wse_core *c, uint32_t off, uint32_t size)
 {
+	const struct twin_fast *fast = c->mesh->fast;
+	uint32_t made = c->code[off >> WSE_CODE_PAGE] & TWIN_PAGE_COPIED;
+
 	if (c->dec[off >> 2].op != OP_decode) {
 		c->dec[off >> 2].op = OP_decode;
-		wse_translate_forget(c, off >> 2, 1);
+		made |= TWIN_PAGE_DECODED;
 	}
-	if (c->code[off >> WSE_CODE_PAGE] & WSE_PAGE_COPIED)
-		wse_wide_changed(c, off, size);
-}
-
-/* wse_core.block of a word, most often without a look at that table: it is a megabyte and more in all */
-static inline uint32_t block_at(struct wse_core *c, uint32_t word)
-{
-	uint32_t i = (word ^ word >> 3) & (WSE_NENTERED - 1);
-
-	if (c->entered[i].end != word + 1) {
-		if (c->block[word] <= WSE_NO_BLOCK)
-			return c->block[word];
-		c->entered[i].end = word + 1;
-		c->entered[i].block = c->block[word];
-	}
-	return c->entered[i].block;
+	if (fast && made)
+		fast->memory_written(c, off, size, made);
 }
 
 #define DISPATCH() goto *dispatch[d->op]
@@ -120,7 +109,7 @@ static inline uint32_t block_at(struct wse_core *c, uint32_t word)
 #define NEXT_BLOCK()                         \
 	do {                                 \
 		d++;                         \
-		if (limit == 1)              \
+		if (!fast)                   \
 			DISPATCH();          \
 		done = RAN();                \
 		a = (uint32_t)(d - dec) * 4; \
@@ -181,10 +170,9 @@ static inline uint32_t block_at(struct wse_core *c, uint32_t word)
 	NEXT()
 
 /*
- * Begins at pc (left_pc is NOWHERE), or goes on where translated code was left. Every instruction keeps a dispatch
+ * Begins at pc (left_pc is TWIN_NO_BLOCK), or goes on where translated code was left. Every instruction keeps a dispatch
  * of its own, which is what branch predictors like.
  */
-#define NOWHERE UINT64_MAX
 __attribute__((optimize("no-gcse", "no-crossjumping"), noinline)) static void
 interpret(struct wse_mesh *m, struct wse_core *c, uint32_t limit, uint64_t left_pc,
 	  uint64_t left_done)
@@ -207,11 +195,12 @@ interpret(struct wse_mesh *m, struct wse_core *c, uint32_t limit, uint64_t left_
 	struct wse_dec *const dec = c->dec, *d = dec, *from = dec;
 	uint32_t done = 0, a, b,
 		 target; /* done: instructions up to the last change of flow, to from */
-	struct wse_left left = {left_pc, left_done};
+	const struct twin_fast *fast = limit > 1 ? m->fast : NULL;
+	struct twin_left left = {left_pc, left_done};
 	uint8_t task;
 	bool flag;
 
-	if (left.pc != NOWHERE)
+	if (left.pc != TWIN_NO_BLOCK)
 		goto left;
 enter:
 	target = c->pc;
@@ -229,25 +218,21 @@ jump:
 			goto sync;
 		goto enter;
 	}
-	if (limit > 1) {
+	if (fast) {
 	translated:
-		b = a < WSE_SRAM_BYTES ? block_at(c, a >> 2) : WSE_NO_BLOCK;
-		if (b < WSE_NO_BLOCK)
-			b = wse_translate(m, c, a >> 2);
-		if (b > WSE_NO_BLOCK) {
-			left = wse_translated(m, c, b, limit, done);
-			m->ways.translated += left.done - done;
+		left = fast->enter_block(m, c, a >> 2, limit, done);
+		if (left.pc != TWIN_NO_BLOCK) {
 		left:
 			done = (uint32_t)left.done;
 			/* an ISSUE did it, and pc says which */
 			if (unlikely(c->run != WSE_CORE_RUNNING))
 				goto sync;
 			target = (uint32_t)left.pc & ~3u;
-			if (left.pc & WSE_LEFT_WAITING) {
+			if (left.pc & TWIN_LEFT_WAITING) {
 				c->pc = target;
 				goto sync;
 			}
-			if (!(left.pc & WSE_LEFT_AT))
+			if (!(left.pc & TWIN_LEFT_AT))
 				goto jump;
 			a = target - WSE_SRAM_BASE;
 		}
@@ -265,7 +250,7 @@ L_decode:
 	a = (uint32_t)(d - dec) * 4;
 	memcpy(&b, sram + a, 4);
 	wse_decode(d, b);
-	c->code[a >> WSE_CODE_PAGE] |= WSE_PAGE_DECODED;
+	c->code[a >> WSE_CODE_PAGE] |= TWIN_PAGE_DECODED;
 	goto *label[d->op];
 L_fetch:
 	TRAP(WSE_CAUSE_FETCH_ACCESS, PC());
@@ -361,16 +346,18 @@ L_csr:
 L_dsr0:
 	c->dsr[d->rd & 15][0] = X1;
 	c->dsr[d->rd & 15][1] = X2;
-	c->lane[d->rd & 15].id = 0;
+	if (m->fast)
+		m->fast->dsr_written(c, d->rd & 15);
 	NEXT();
 L_dsr1:
 	c->dsr[d->rd & 15][2] = X1;
 	c->dsr[d->rd & 15][3] = X2;
-	c->lane[d->rd & 15].id = 0;
+	if (m->fast)
+		m->fast->dsr_written(c, d->rd & 15);
 	NEXT();
 L_issue:
 	c->pc = PC();
-	if (!wse_issue(m, c, X1, X2)) {
+	if (!(m->fast ? m->fast->issue : wse_issue)(m, c, X1, X2)) {
 		if (c->run != WSE_CORE_RUNNING) {
 			r.trapped++;
 			goto stopped;
@@ -460,26 +447,25 @@ sync:
 
 void wse_exec(struct wse_mesh *m, struct wse_core *c, uint32_t limit)
 {
-	uint32_t a = c->pc - WSE_SRAM_BASE, b = WSE_NO_BLOCK;
+	uint32_t a = c->pc - WSE_SRAM_BASE;
+	struct twin_left left = {TWIN_NO_BLOCK, 0};
 
 	c->wait = WAIT_NONE;
 	c->wait_color = 0xff;
-	if (likely(limit > 1 && a < WSE_SRAM_BYTES && !(a & 3)))
-		b = block_at(c, a >> 2);
-	/* most turns are translated code from where the core has waited to where it waits next */
-	if (likely(b > WSE_NO_BLOCK)) {
-		const struct wse_left left = wse_translated(m, c, b, limit, 0);
-
-		m->ways.translated += left.done;
-		if (unlikely(!(left.pc & WSE_LEFT_WAITING) || c->run != WSE_CORE_RUNNING)) {
-			interpret(m, c, limit, left.pc, left.done);
-			return;
-		}
+	if (likely(m->fast && limit > 1 && a < WSE_SRAM_BYTES && !(a & 3))) {
+		left = m->fast->enter_block(m, c, a >> 2, limit, 0);
+		if (left.pc == TWIN_NO_BLOCK)
+			left.pc = c->pc | TWIN_LEFT_AT;
+	}
+	/* most turns are translated code, to where the core waits next or to the end of its share */
+	if (likely(left.pc != TWIN_NO_BLOCK && c->run == WSE_CORE_RUNNING &&
+		   (left.pc & TWIN_LEFT_WAITING ||
+		    (!(left.pc & TWIN_LEFT_AT) && left.done >= limit)))) {
 		c->pc = (uint32_t)left.pc & ~3u;
 		retire(c, (uint32_t)left.done);
 		c->cyc += (uint32_t)left.done;
 		m->moved |= left.done != 0;
 		return;
 	}
-	interpret(m, c, limit, NOWHERE, 0);
+	interpret(m, c, limit, left.pc, left.done);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "twin/fast/quick.h"
+#include "twin/fast/wide.h"
 
 #define MOST	256u /* elements */
 #define NSHAPES 1024u
@@ -149,7 +150,7 @@ static bool may_write(struct wse_core *c, const struct wse_lane *d)
 
 	for (page = d->page; page <= d->page_end; page++)
 		flags |= c->code[page];
-	if (flags & WSE_PAGE_DECODED)
+	if (flags & TWIN_PAGE_DECODED)
 		return false;
 	if (flags)
 		wse_wide_changed(c, d->off + (uint32_t)d->s.lo, (uint32_t)(d->s.hi - d->s.lo));

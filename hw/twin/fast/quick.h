@@ -33,6 +33,16 @@ struct wse_site {
 	uint32_t pc;
 };
 
+int wse_quick_create(struct wse_mesh *m); /* what the part's cores share; 0, or -1: no memory */
+void wse_quick_hold(struct wse_mesh *m, struct wse_core *c); /* struct twin_fast: hold */
+/* runs a vector instruction here and now; false: nothing was done, queue it */
+bool wse_issue_quick(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar);
+/* ISSUE from translated code: the interpreter has to do it; done, go on; done, but leave */
+enum { WSE_INSIDE_NOT, WSE_INSIDE_ON, WSE_INSIDE_LEAVE };
+/* prepared.c: in all cases; what follows is tried before */
+uint32_t wse_issue_from_inside(struct wse_mesh *m, struct wse_core *c, uint32_t tcw,
+			       uint32_t scalar);
+
 /* enum WSE_INSIDE_* */
 uint32_t wse_issue_inside(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar,
 			  struct wse_site *site);

@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "twin/twin.h"
+#include "twin/fast/wide.h"
 
 static void mark(struct wse_core *c, const struct wse_wide *w)
 {
 	uint32_t page;
 
 	for (page = w->lo >> WSE_CODE_PAGE; page <= (w->hi - 1) >> WSE_CODE_PAGE; page++)
-		c->code[page] |= WSE_PAGE_COPIED;
+		c->code[page] |= TWIN_PAGE_COPIED;
 }
 
 static void unmark(struct wse_core *c, const struct wse_wide *w)
@@ -24,7 +24,7 @@ static void unmark(struct wse_core *c, const struct wse_wide *w)
 	uint32_t page;
 
 	for (page = w->lo >> WSE_CODE_PAGE; page <= (w->hi - 1) >> WSE_CODE_PAGE; page++)
-		c->code[page] &= ~WSE_PAGE_COPIED;
+		c->code[page] &= ~TWIN_PAGE_COPIED;
 }
 
 void wse_wide_changed(struct wse_core *c, uint32_t off, uint32_t len)

@@ -85,7 +85,7 @@ const void *wse_buf_at(struct wse_model *m, struct wse_buf *b, uint64_t off, siz
 	const void *at;
 
 	/* an entry of the list that must be read first may be refused: that is told by a copy alone */
-	if (!m->ops.dma_at || m->mesh->exact || (!b->direct && b->tag[slot_of(b, i)] != i + 1))
+	if (!m->ops.dma_at || !m->fast || (!b->direct && b->tag[slot_of(b, i)] != i + 1))
 		return NULL;
 	if (translate(m, b, off, &iova, &room, &bad) || room < len)
 		return NULL;

@@ -4,12 +4,19 @@
 
 #include "twin/twin.h"
 
+/* counters of cores and links come up to date */
+static void settle(struct wse_model *m)
+{
+	if (m->fast)
+		m->fast->settle(m);
+}
+
 void wse_func_reset(struct wse_model *m)
 {
 	uint32_t i;
 
 	wse_queues_reset(m);
-	wse_bulk_settle(m);
+	settle(m);
 	memset(m->reg, 0, sizeof(m->reg));
 	memset(m->latch, 0, sizeof(m->latch));
 	m->ctrl_en = m->intr_mask = m->irq_pending = 0;
@@ -120,7 +127,7 @@ static uint32_t counter(struct wse_model *m, uint32_t offset)
 {
 	uint32_t i = (offset - WSE_CNT_BASE) / 8;
 
-	wse_bulk_settle(m);
+	settle(m);
 	return pair(m, 2 + i, offset & 4, offset & 4 ? 0 : total(m, i));
 }
 
@@ -157,7 +164,7 @@ uint32_t wse_mmio_read(struct wse_model *m, uint32_t offset)
 		return m->cnt_sel;
 	case WSE_REG_CNT_VAL_LO:
 	case WSE_REG_CNT_VAL_HI:
-		wse_bulk_settle(m);
+		settle(m);
 		return pair(m, 1, offset == WSE_REG_CNT_VAL_HI,
 			    count_of(m, m->cnt_sel >> WSE_CNT_SEL_ID_SHIFT,
 				     m->cnt_sel & WSE_CNT_SEL_OBJECT_MASK));

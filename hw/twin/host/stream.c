@@ -212,14 +212,14 @@ static int load_block(struct wse_model *m, struct wse_job *j, uint32_t col, stru
 	err = load_rows(m, j, col, p->block, row, h, v);
 	if (err)
 		return err;
-	if (s->flags & (WSE_SQF_MASKED | WSE_SQF_DROP_ZERO)) {
+	if (!m->fast || s->flags & (WSE_SQF_MASKED | WSE_SQF_DROP_ZERO)) {
 		err = load_masks(m, j, col, p->block, mask);
 		if (!err)
 			pack_selected(s, p, row, mask);
 		return err;
 	}
 	p->v = (float *)(void *)v;
-	p->range = m->k.values(p->v, row, s->kcol, s->nfeat);
+	p->range = m->fast->values(m, p->v, row, s->kcol, s->nfeat);
 	p->n = n;
 	p->dense = s->nfeat;
 	return 0;

@@ -45,7 +45,7 @@ static struct wse_dec *decoded(struct wse_core *c, uint32_t index)
 	if (d->op == OP_decode) {
 		memcpy(&insn, c->sram + index * 4, 4);
 		wse_decode(d, insn);
-		c->code[index * 4 >> WSE_CODE_PAGE] |= WSE_PAGE_DECODED;
+		c->code[index * 4 >> WSE_CODE_PAGE] |= TWIN_PAGE_DECODED;
 	}
 	return d;
 }
@@ -136,7 +136,8 @@ static uint32_t block_of(struct wse_mesh *m, struct wse_translator *t, const str
 	return s->code;
 }
 
-uint32_t wse_translate(struct wse_mesh *m, struct wse_core *c, uint32_t index)
+/* execution has arrived at a word for which no code is known: its block, 0: there is none (yet) */
+static uint32_t translate(struct wse_mesh *m, struct wse_core *c, uint32_t index)
 {
 	struct wse_translator *t = m->translator;
 	uint32_t n, code;
@@ -149,6 +150,39 @@ uint32_t wse_translate(struct wse_mesh *m, struct wse_core *c, uint32_t index)
 		       : block_of(m, t, &c->dec[index], index, n);
 	c->block[index] = code;
 	return code > WSE_NO_BLOCK ? code : 0;
+}
+
+/* wse_core.block of a word, most often without a look at that table: it is a megabyte and more in all */
+static inline uint32_t block_at(struct wse_core *c, uint32_t word)
+{
+	uint32_t i = (word ^ word >> 3) & (WSE_NENTERED - 1);
+
+	if (c->entered[i].end != word + 1) {
+		if (c->block[word] <= WSE_NO_BLOCK)
+			return c->block[word];
+		c->entered[i].end = word + 1;
+		c->entered[i].block = c->block[word];
+	}
+	return c->entered[i].block;
+}
+
+struct twin_left wse_enter_block(struct wse_mesh *m, struct wse_core *c, uint32_t word,
+				 uint32_t limit, uint32_t done)
+{
+	typedef struct twin_left enter(struct wse_core *c, uint8_t *sram, const uint32_t *table,
+				       const uint8_t *code, uint32_t limit, uint32_t done);
+	uint32_t b = word < WSE_NWORDS ? block_at(c, word) : WSE_NO_BLOCK;
+	struct twin_left left;
+	enter *fn;
+
+	if (b < WSE_NO_BLOCK)
+		b = translate(m, c, word);
+	if (b <= WSE_NO_BLOCK)
+		return (struct twin_left){TWIN_NO_BLOCK, done};
+	memcpy(&fn, &m->code, sizeof(fn));
+	left = fn(c, c->sram, c->block, m->code + b, limit, done);
+	m->ways.translated += left.done - done;
+	return left;
 }
 
 void wse_translate_forget(struct wse_core *c, uint32_t index, uint32_t n)
@@ -172,7 +206,7 @@ const void *wse_translate_way(struct wse_mesh *m, const struct wse_way *w,
 	return at ? t->buf + at : NULL;
 }
 
-/* where no memory may be written and executed there is no translator, and nobody misses it */
+/* without writable and executable memory there is no translator, and the interpreter is used */
 void wse_translator_create(struct wse_mesh *m)
 {
 	struct wse_translator *t = calloc(1, sizeof(*t));
@@ -190,11 +224,7 @@ void wse_translator_create(struct wse_mesh *m)
 	wse_emit_entry(m, &t->code);
 	m->translator = t;
 	m->code = t->code.buf;
-}
-
-uint64_t wse_translator_generated(const struct wse_mesh *m)
-{
-	return m->translator ? *m->translator->code.generated : 0;
+	m->generated = t->code.generated;
 }
 
 void wse_translator_destroy(struct wse_mesh *m)
@@ -209,4 +239,5 @@ void wse_translator_destroy(struct wse_mesh *m)
 	munmap(t->code.buf, MAPPED);
 	free(t);
 	m->translator = NULL;
+	m->generated = NULL;
 }

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu.h"
 #include "twin/func.h"
 #include "twin/twin.h"
 
@@ -49,26 +48,20 @@ static int create(struct wse_model *m, struct wse_mesh *p)
 	p->first = first_of(m, p->index);
 	p->ncores = n = first_of(m, p->index + 1) - p->first;
 	p->races = m->races;
-	p->exact = m->cfg.flags & WSE_MODEL_EXACT;
-	p->avx2 = !p->exact && wse_cpu_avx2();
-	p->avx512 = p->avx2 && wse_cpu_avx512();
+	p->fast = m->fast;
 	p->equantum = WSE_EQUANTUM;
 	if (m->cfg.flags & WSE_MODEL_SHUFFLE)
 		p->shuffle = m->cfg.seed << 1 | 1 | (uint64_t)p->index << 48;
-	p->quick = p->avx2 && !p->shuffle && !p->races;
 	p->run[0] = calloc(n, sizeof(uint32_t));
 	p->run[1] = calloc(n, sizeof(uint32_t));
 	p->now = calloc(n, sizeof(uint32_t));
 	p->source = calloc(n * 2, sizeof(uint32_t));
 	p->work = calloc((size_t)n * WSE_NCOLORS, sizeof(uint32_t));
 	p->later = calloc((size_t)n * WSE_NCOLORS, sizeof(uint32_t));
-	if (!p->run[0] || !p->run[1] || !p->now || !p->source || !p->work || !p->later ||
-	    wse_quick_create(p))
+	if (!p->run[0] || !p->run[1] || !p->now || !p->source || !p->work || !p->later)
 		return -1;
 	for (i = 0; i < n; i++)
 		m->core[p->first + i].mesh = p;
-	if (!p->exact)
-		wse_translator_create(p);
 	return 0;
 }
 
@@ -94,14 +87,12 @@ void wse_mesh_destroy(struct wse_model *m)
 	for (i = 0; m->mesh && i < m->nmesh; i++) {
 		struct wse_mesh *p = &m->mesh[i];
 
-		wse_translator_destroy(p);
 		free(p->run[0]);
 		free(p->run[1]);
 		free(p->now);
 		free(p->source);
 		free(p->work);
 		free(p->later);
-		free(p->quicks);
 	}
 	free(m->mesh);
 }

@@ -8,6 +8,7 @@
 #include "check.h"
 #include "rig.h"
 #include "twin/fast/kernels/kernels.h"
+#include "twin/fast/wide.h"
 #include "twin/twin.h"
 
 #define AT   0x1010 /* the operand: 19 rows of 24, in steps of 32 elements */

@@ -5,28 +5,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
+
+#include "twin/exact/fast.h"
 
 #define WSE_PANEL 16u /* rows that a copy by columns has side by side */
-
-/*
- * Exponents, as they stand in bf16 and binary32, of values that are not 0; FIRST > LAST where all are 0. A product of two
- * bf16 has 16 significant bits, so binary32 holds it as it is unless it is too small or too large: then, and only
- * then, does it matter that a MAC rounds its product (hw/doc/core.md), and a fused one gives other bits. NaN and infinity
- * count as too large.
- */
-struct wse_range {
-	int16_t first, last;
-};
-
-/* element i of a dense run as a wavelet: feature i % nb of k = i / nb, nb = 1 << shift */
-static inline uint32_t wse_wavelet(float v, uint32_t i, unsigned int shift)
-{
-	uint32_t u;
-
-	memcpy(&u, &v, sizeof(u));
-	return u | (i & ((1u << shift) - 1)) << 14 | i >> shift;
-}
 
 /*
  * acc: [nb][tokens], x: row 0 of the operand (dense: the first row wanted), stride bytes to the
@@ -73,6 +55,11 @@ static inline struct wse_range wse_range_join(struct wse_range a, struct wse_ran
 				  a.last > b.last ? a.last : b.last};
 }
 
+/*
+ * Is every product of two values of these ranges exact? A product of two bf16 has 16 significant bits, so binary32 holds it
+ * as it is unless it is too small or too large: then, and only then, does it matter that a MAC rounds its product
+ * (hw/doc/core.md), and a fused one gives other bits. NaN and infinity count as too large.
+ */
 static inline bool wse_exact(struct wse_range a, struct wse_range b)
 {
 	/* 2^(first - 127) of each, and less than 2^(last - 126): from 2^-126 on, below 2^128 */

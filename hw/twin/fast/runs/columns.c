@@ -121,6 +121,19 @@ static void pass_column(const struct job *j, const struct set *s, uint32_t threa
 		wse_bulk_count(j->m, s, s->hops, 1, j->parts[thread]);
 }
 
+/* the part's movers whose runs stay in it; those of the others */
+static bool inside(struct wse_mesh *p, struct bulk_worker *w)
+{
+	wse_bulk_limit(&w->any, p, -1);
+	return wse_movers_run(p, INSIDE, wse_bulk_mover, w);
+}
+
+static bool outside(struct wse_mesh *p, struct bulk_worker *w)
+{
+	wse_bulk_limit(&w->any, NULL, -1);
+	return wse_movers_run(p, OUTSIDE, wse_bulk_mover, w);
+}
+
 static void pass(void *arg, uint32_t thread)
 {
 	struct job *j = arg;
@@ -136,7 +149,7 @@ static void pass(void *arg, uint32_t thread)
 	w->did = false;
 	for (i = 0; i < j->m->nmesh; i++)
 		if (j->thread[i] == thread)
-			w->did |= wse_bulk_movers(&j->m->mesh[i], w, INSIDE);
+			w->did |= inside(&j->m->mesh[i], w);
 }
 
 /* room for what all sets produce; false: no memory, and nothing is passed */
@@ -192,7 +205,7 @@ static bool rest_of_ports(struct wse_model *m, struct bulks *b)
 	}
 	for (c = 0; c < m->cols; c++)
 		if (m->in[c].busy && !b->set[c].found)
-			any |= wse_bulk_impatient(m, c);
+			any |= wse_port_impatient(m, c);
 	return any;
 }
 
@@ -228,6 +241,6 @@ bool wse_bulk_parts(struct wse_model *m, struct bulks *b)
 	any |= rest_of_ports(m, b);
 	for (i = 0; i < m->nmesh; i++)
 		if (m->mesh[i].nfar)
-			any |= wse_bulk_movers(&m->mesh[i], b->w[0], OUTSIDE);
+			any |= outside(&m->mesh[i], b->w[0]);
 	return any;
 }

@@ -6,6 +6,7 @@
 
 #include "twin/exact/fp.h"
 #include "twin/fast/runs/runs.h"
+#include "twin/fast/wide.h"
 
 /* a node of a small tile takes a few hundred instructions in all */
 #define INLINE static inline __attribute__((always_inline))

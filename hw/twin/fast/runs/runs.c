@@ -7,9 +7,6 @@
  * node with arrays (pass.c). In all other cases wavelets move one by one through the exact queues
  * (fabric.c), which is where capacities, and hence deadlocks, are decided.
  *
- * Sources are lazy: they hand out single wavelets only when nothing else moves, or when they have
- * waited for a while, so that channels stay empty while consumers get ready.
- *
  * In a tile of several parts those ports come first that feed nothing outside their columns, then
  * movers that feed nothing outside their parts, then the rest: the first two in any number of threads
  * (columns.c), as such sets do not touch each other.
@@ -19,8 +16,6 @@
 
 #include "twin/fast/runs/runs.h"
 
-#define PATIENCE 32 /* rounds a source waits for its consumers while others move */
-
 static struct bulk_worker *new_worker(const struct wse_model *m)
 {
 	struct bulk_worker *w = aligned_alloc(64, sizeof(*w));
@@ -29,9 +24,9 @@ static struct bulk_worker *new_worker(const struct wse_model *m)
 	if (!w)
 		return NULL;
 	memset(w, 0, sizeof(*w));
-	w->one.k = &m->k;
+	w->one.k = m->k;
 	for (i = 0; i < WSE_BULK_LAG; i++)
-		w->r[i].k = &m->k;
+		w->r[i].k = m->k;
 	if (!wse_bulk_open(&w->ports, m) && !wse_bulk_open(&w->any, m))
 		return w;
 	wse_bulk_close(&w->ports);
@@ -297,16 +292,6 @@ static bool mover_run(struct bulk_worker *w, struct wse_mesh *p, struct wse_core
 	return any;
 }
 
-static uint32_t patience(struct wse_mesh *p)
-{
-	return likely(!p->shuffle) ? PATIENCE : wse_shuffle_below(p, PATIENCE);
-}
-
-bool wse_bulk_impatient(struct wse_model *m, unsigned int col)
-{
-	return ++m->in[col].age > patience(m->mesh) && wse_in_inject(m, col);
-}
-
 /* cores that a run has let go on do so, while the caches still have their sums and state */
 static bool go_on(struct wse_mesh *p)
 {
@@ -334,109 +319,47 @@ static bool run_ports(struct wse_model *m, struct bulk_worker *w, bool *then)
 
 		if (!p->busy)
 			continue;
-		did = w && wse_bulk_port_run(m, w, c);
-		if (w && p->pos == p->n && p->end_due)
+		did = wse_bulk_port_run(m, w, c);
+		if (p->pos == p->n && p->end_due)
 			did |= wse_bulk_port_end(m, w, c);
 		*then |= go_on(m->mesh);
 		if (did)
 			p->age = 0;
 		else
-			did = wse_bulk_impatient(m, c);
+			did = wse_port_impatient(m, c);
 		any |= did;
 	}
 	return any;
 }
 
-bool wse_bulk_movers(struct wse_mesh *p, struct bulk_worker *w, enum reach reach)
+bool wse_bulk_mover(void *worker, struct wse_mesh *p, struct wse_core *c, unsigned int which,
+		    bool *crosses)
 {
-	uint32_t i, kept = 0;
-	bool any = false, did;
+	struct bulk_worker *w = worker;
+	bool did = !c->eng[which].end_left && mover_run(w, p, c, which);
 
-	if (w)
-		wse_bulk_limit(&w->any, reach == INSIDE ? p : NULL, -1);
-	for (i = 0; i < p->nsources; i++) {
-		struct wse_core *c = &p->core[p->source[i] >> 2];
-		unsigned int which = p->source[i] & 3;
-		struct wse_engine *e = &c->eng[which];
-
-		if (c->run != WSE_CORE_RUNNING || !e->n || !e->started || !e->lazy) {
-			c->listed &= ~(1u << which);
-			continue;
-		}
-		p->source[kept++] = p->source[i];
-		if (reach == OUTSIDE && !e->far)
-			continue;
-		e->far = false;
-		did = w && !e->end_left && mover_run(w, p, c, which);
-		go_on(p);
-		if (w && reach == INSIDE && !did && w->any.far) {
-			e->far = true;
-			p->nfar++;
-			continue;
-		}
-		if (did)
-			e->age = 0;
-		else if (++e->age > patience(p))
-			e->hurry = true, wse_wake(p, c);
-		any |= did;
-	}
-	p->nsources = kept;
-	return any;
-}
-
-/* nothing else moves: sources hand out what their channels hold */
-static bool force(struct wse_model *m)
-{
-	bool any = false;
-	uint32_t i, k;
-
-	for (i = 0; i < m->cols; i++)
-		if (m->in[i].busy)
-			any |= wse_in_inject(m, i);
-	for (k = 0; k < m->nmesh; k++) {
-		struct wse_mesh *p = &m->mesh[k];
-
-		for (i = 0; i < p->nsources; i++) {
-			struct wse_core *c = &m->core[p->source[i] >> 2];
-
-			c->eng[p->source[i] & 3].hurry = true;
-			wse_engines_run(p, c);
-			if (m->moved || p->moved)
-				wse_wake(p, c); /* whoever waits for the mover */
-		}
-	}
-	wse_fabric_settle(m);
-	return any;
+	go_on(p);
+	*crosses = w->any.far;
+	return did;
 }
 
 bool wse_bulk(struct wse_model *m)
 {
-	struct bulks *b = m->cfg.flags & WSE_MODEL_EXACT ? NULL : get(m);
+	struct bulks *b = get(m);
 	struct bulk_worker *w;
 	bool any, then = false;
-	uint32_t i;
 
-	if (unlikely(m->mesh->shuffle)) {
-		if (wse_shuffle_below(m->mesh, 2))
-			b = NULL;
-		for (i = 0; i < m->nmesh; i++)
-			wse_shuffle_list(&m->mesh[i], m->mesh[i].source, m->mesh[i].nsources);
+	if (!b)
+		return wse_sources_alone(m);
+	if (m->nmesh > 1)
+		return wse_bulk_parts(m, b);
+	w = b->w[0];
+	any = run_ports(m, w, &then);
+	if (then) {
+		wse_mesh_gather(m);
+		m->spent += m->round;
+		m->round = m->mesh->round = 0;
 	}
-	w = b ? b->w[0] : NULL;
-	if (b && m->nmesh > 1) {
-		any = wse_bulk_parts(m, b);
-	} else {
-		any = run_ports(m, w, &then);
-		if (then) {
-			wse_mesh_gather(m);
-			m->spent += m->round;
-			m->round = m->mesh->round = 0;
-		}
-		for (i = 0; i < m->nmesh; i++)
-			any |= wse_bulk_movers(&m->mesh[i], w, ANYWHERE);
-	}
-	wse_fabric_settle(m);
-	if (!wse_mesh_gather(m) && !any && !m->moved)
-		any = force(m);
-	return any;
+	wse_bulk_limit(&w->any, NULL, -1);
+	return wse_movers_run(m->mesh, ANYWHERE, wse_bulk_mover, w) | any;
 }

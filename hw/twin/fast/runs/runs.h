@@ -4,6 +4,7 @@
 #define WSE_FUNC_BULK_H
 
 #include "twin/exact/lanes.h"
+#include "twin/exact/sources.h"
 #include "twin/fast/kernels/kernels.h"
 #include "twin/twin.h"
 
@@ -108,9 +109,11 @@ struct bulks { /* wse_model.bulk */
 	struct found *port, *mover;
 };
 
-enum reach { ANYWHERE, INSIDE, OUTSIDE }; /* sets of movers: all; inside their parts; those that are not */
-
 /* runs.c */
+/* struct twin_fast: run_sources, settle; free: what the model keeps for them */
+bool wse_bulk(struct wse_model *m);
+void wse_bulk_settle(struct wse_model *m);
+void wse_bulk_free(struct wse_model *m);
 uint32_t wse_bulk_workers(struct wse_model *m, uint32_t n); /* at most n: how many there are */
 /* what a north port feeds, within the limits of b; the run is delivered */
 bool wse_bulk_port(struct wse_model *m, struct bulk *b, unsigned int col, struct set *s);
@@ -118,9 +121,7 @@ bool wse_bulk_port_run(struct wse_model *m, struct bulk_worker *w, unsigned int 
 bool wse_bulk_port_end(struct wse_model *m, struct bulk_worker *w, unsigned int col);
 /* a run has passed; p: the port that it came from */
 void wse_bulk_passed(struct wse_model *m, const struct set *s, struct wse_port_in *p);
-/* a port that could not hand out a run; true: it has handed out some wavelets */
-bool wse_bulk_impatient(struct wse_model *m, unsigned int col);
-bool wse_bulk_movers(struct wse_mesh *p, struct bulk_worker *w, enum reach reach);
+wse_mover_fn wse_bulk_mover; /* arg: struct bulk_worker */
 
 /* columns.c */
 bool wse_bulk_parts(struct wse_model *m, struct bulks *b);

@@ -456,7 +456,7 @@ static void finish_sides(struct emit *e)
 		}
 		mov_imm(e, EAX,
 			(WSE_SRAM_BASE + s->target * 4) |
-				(s->wait ? WSE_LEFT_WAITING : WSE_LEFT_AT));
+				(s->wait ? TWIN_LEFT_WAITING : TWIN_LEFT_AT));
 		jump_to(e, e->t->leave);
 	}
 }
@@ -484,7 +484,7 @@ uint32_t wse_emit_block(struct wse_mesh *m, struct wse_code *t, const struct wse
 		e1(&e, 0x83);
 		e1(&e, 0xc4);
 		e1(&e, n);
-		mov_imm(&e, EAX, (WSE_SRAM_BASE + (index + n) * 4) | WSE_LEFT_AT);
+		mov_imm(&e, EAX, (WSE_SRAM_BASE + (index + n) * 4) | TWIN_LEFT_AT);
 		jump_to(&e, t->leave);
 	}
 	finish_sides(&e);

@@ -19,7 +19,7 @@ struct wse_code {
 	uint32_t nsites;
 };
 
-/* emit_entry.c: the way into blocks and out of them, at the beginning of the buffer: struct wse_left
+/* emit_entry.c: the way into blocks and out of them, at the beginning of the buffer: struct twin_left
  * (*)(core, sram, table, code, limit, done) */
 void wse_emit_entry(struct wse_mesh *m, struct wse_code *t);
 /* may the instruction at a word be one of a block? is it the last one then? */

@@ -112,7 +112,7 @@ static void emit_misses(struct emit *e)
 
 /* ---- in and out ---- */
 
-/* struct wse_left (*)(core, sram, table, code, limit, done) */
+/* struct twin_left (*)(core, sram, table, code, limit, done) */
 void wse_emit_entry(struct wse_mesh *m, struct wse_code *t)
 {
 	struct emit entry = {.m = m, .t = t, .p = t->buf}, *e = &entry;

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* How an engine begins an instruction and goes on: for engine.c, and for what begins one without its queue. */
+#ifndef TWIN_EXACT_ENGINE_H
+#define TWIN_EXACT_ENGINE_H
+
+#include <string.h>
+
+#include "twin/twin.h"
+
+/* an instruction that passed its checks begins */
+static inline void wse_engine_start(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e,
+			 unsigned int which)
+{
+	const struct wse_tins *t = &e->q[0];
+
+	e->started = e->good = true;
+	e->busy_to = m->dev->now;
+	if (e->claim >= 0) {
+		if (unlikely(m->races != NULL))
+			wse_races_claim(m, c, e->claim);
+		c->claimed |= 1u << e->claim;
+	}
+	if (t->tcw & WSE_TCW_CLEAR_MASK && e->op == WSE_TOP_AXPY)
+		memset(&c->acc[t->dsr[0][0]], 0, (size_t)e->nfeat * e->tokens * 4);
+	if (e->lazy) {
+		e->hurry = false;
+		e->age = 0;
+		if (!(c->listed >> which & 1)) {
+			c->listed |= 1u << which;
+			m->source[m->nsources++] = c->idx << 2 | which;
+		}
+	}
+	c->ecyc[which] += 2;
+}
+
+/* can a running instruction do nothing before its wavelets come? Most of those that are asked cannot. */
+static inline bool wse_engine_waits(const struct wse_core *c, struct wse_engine *e,
+				    bool lanes)
+{
+	if (!e->started || e->end_left)
+		return false;
+	if (e->lazy)
+		return !e->hurry;
+	if (e->claim < 0) {
+		if (e->o[OPND_SRC1].kind != WSE_KIND_DOTQ || c->dotq.count)
+			return false;
+		e->wait = -1;
+		return true;
+	}
+	if (c->recv_any >> e->claim & 1 || (e->o[OPND_SRC2].kind == WSE_KIND_DOTQ && c->dotq.count))
+		return false;
+	e->wait = lanes ? -1 : e->claim;
+	return true;
+}
+
+/* true: something was done that others in the core may have waited for */
+bool wse_engine_run(struct wse_mesh *m, struct wse_core *c, unsigned int which);
+
+#endif /* TWIN_EXACT_ENGINE_H */

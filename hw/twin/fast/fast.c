@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+/* The table by which the exact machine knows the ways that save time. */
+#include <stdlib.h>
+
+#include "cpu.h"
+#include "twin/fast/prepared.h"
+#include "twin/fast/runs/runs.h"
+#include "twin/fast/vector/vector.h"
+#include "twin/fast/wide.h"
+#include "twin/jit/translate.h"
+
+static int create_part(struct wse_mesh *p)
+{
+	p->avx2 = wse_cpu_avx2();
+	p->avx512 = p->avx2 && wse_cpu_avx512();
+	p->quick = p->avx2 && !p->shuffle && !p->races;
+	if (wse_prepared_create(p) || wse_quick_create(p))
+		return -1;
+	wse_translator_create(p);
+	return 0;
+}
+
+static int create(struct wse_model *m)
+{
+	uint32_t most = wse_wide_most(m->ncores), i;
+
+	m->k = malloc(sizeof(*m->k));
+	m->block = calloc((size_t)m->ncores * WSE_NWORDS, sizeof(*m->block));
+	if (!m->k || !m->block)
+		return -1;
+	wse_kernels_get(0, m->k);
+	for (i = 0; i < m->ncores; i++) {
+		m->core[i].block = m->block + (size_t)i * WSE_NWORDS;
+		m->core[i].wide_most = most;
+	}
+	for (i = 0; i < m->nmesh; i++)
+		if (create_part(&m->mesh[i]))
+			return -1;
+	return 0;
+}
+
+static void destroy(struct wse_model *m)
+{
+	uint32_t i;
+
+	wse_bulk_free(m);
+	for (i = 0; m->mesh && i < m->nmesh; i++) {
+		wse_translator_destroy(&m->mesh[i]);
+		free(m->mesh[i].quicks);
+		free(m->mesh[i].known);
+	}
+	for (i = 0; m->core && i < m->ncores; i++)
+		wse_wide_free(&m->core[i]);
+	free(m->block);
+	free(m->k);
+}
+
+static bool run_vector(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e)
+{
+	return m->avx2 ? wse_run_vector_in_place(m, c, e) : wse_run_vector(m, c, e);
+}
+
+static void memory_written(struct wse_core *c, uint32_t off, uint32_t len, uint32_t made)
+{
+	if (made & TWIN_PAGE_COPIED)
+		wse_wide_changed(c, off, len);
+	if (made & TWIN_PAGE_DECODED)
+		wse_translate_forget(c, off >> 2, ((off & 3) + len + 3) >> 2);
+}
+
+static void dsr_written(struct wse_core *c, unsigned int n)
+{
+	c->lane[n].id = 0;
+}
+
+static struct wse_range values(struct wse_model *m, float *v, const uint16_t *const *row,
+			       uint32_t nk, unsigned int nb)
+{
+	return m->k->values(v, row, nk, nb);
+}
+
+const struct twin_fast *twin_fast_find(void)
+{
+	static const struct twin_fast fast = {
+		.create = create,
+		.destroy = destroy,
+		.issue = wse_prepared_issue,
+		.check = wse_prepared_check,
+		.run_vector = run_vector,
+		.enter_block = wse_enter_block,
+		.memory_written = memory_written,
+		.dsr_written = dsr_written,
+		.hold = wse_quick_hold,
+		.run_sources = wse_bulk,
+		.settle = wse_bulk_settle,
+		.values = values,
+	};
+
+	return &fast;
+}
