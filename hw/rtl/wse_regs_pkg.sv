@@ -460,6 +460,35 @@ package wse_regs_pkg;
   localparam logic [31:0] TOP_VI2F                   = 32'h23;  // L: i32 to binary32, nearest even
   localparam logic [31:0] TOP_VRSUM                  = 32'h24;  // L: DST[0] := sum of SRC1: one partial per lane from +0 in order, then the lane tree
   localparam logic [31:0] TOP_VRMAX                  = 32'h25;  // L: DST[0] := maximum of SRC1 in the same order from -inf
+  // a name for each code, and a bit for each code of a kind
+  typedef enum logic [6:0] {
+    OpVadd = 7'h10,
+    OpVsub = 7'h11,
+    OpVmul = 7'h12,
+    OpVmac = 7'h13,
+    OpVmax = 7'h14,
+    OpVmin = 7'h15,
+    OpVmov = 7'h16,
+    OpVgate = 7'h17,
+    OpVcgt = 7'h18,
+    OpViadd = 7'h1a,
+    OpVisub = 7'h1b,
+    OpVand = 7'h1c,
+    OpVor = 7'h1d,
+    OpVxor = 7'h1e,
+    OpVshl = 7'h1f,
+    OpVshr = 7'h20,
+    OpVsra = 7'h21,
+    OpVf2i = 7'h22,
+    OpVi2f = 7'h23,
+    OpVrsum = 7'h24,
+    OpVrmax = 7'h25
+  } vop_e;
+  localparam logic [127:0] VOP_UNARY = 128'h00000000000000000000000c00400000;
+  localparam logic [127:0] VOP_BINARY = 128'h000000000000000000000003fdb70000;
+  localparam logic [127:0] VOP_MAC = 128'h00000000000000000000000000080000;
+  localparam logic [127:0] VOP_REDUCE = 128'h00000000000000000000003000000000;
+  localparam logic [127:0] VOP_ALL = VOP_UNARY | VOP_BINARY | VOP_MAC | VOP_REDUCE;
 
   // ---- Firmware image header (32 bytes) ----
   localparam logic [31:0] FW_MAGIC                   = 32'h46455357;  // the bytes "WSEF"

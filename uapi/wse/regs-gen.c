@@ -374,6 +374,8 @@ static void vop(char *p)
 	for (w = vops; w < v; w++)
 		if (w->value == v->value || !strcmp(w->name, v->name))
 			die("another vector operation has this name or value");
+	if (v->value > 127)
+		die("the code of an operation has 7 bits");
 	kind = word(&p);
 	for (v->kind = 0; v->kind < 4 && strcmp(vop_kinds[v->kind], kind); v->kind++)
 		;
@@ -420,11 +422,41 @@ static void vop_list(const char *name, bool reduce)
 	printf("\n");
 }
 
+/* the codes as an enum, and for each kind a bit a code */
+static void sv_vops(void)
+{
+	unsigned long i, nibble, bit;
+	unsigned int kind, digit;
+	const char *low;
+
+	printf("  // a name for each code, and a bit for each code of a kind\n  typedef enum logic [6:0] {\n");
+	for (i = 0; i < nvops; i++) {
+		low = lower(vops[i].name);
+		printf("    Op%c%s = 7'h%lx%s\n", toupper((unsigned char)low[0]), low + 1, vops[i].value,
+		       i + 1 < nvops ? "," : "");
+	}
+	printf("  } vop_e;\n");
+	for (kind = 0; kind <= VOP_REDUCE; kind++) {
+		printf("  localparam logic [127:0] VOP_%s = 128'h", upper(vop_kinds[kind]));
+		for (nibble = 32; nibble--;) {
+			for (digit = 0, bit = 0; bit < 4; bit++)
+				for (i = 0; i < nvops; i++)
+					if (vops[i].kind == kind && vops[i].value == 4 * nibble + bit)
+						digit |= 1u << bit;
+			printf("%x", digit);
+		}
+		printf(";\n");
+	}
+	printf("  localparam logic [127:0] VOP_ALL = VOP_UNARY | VOP_BINARY | VOP_MAC | VOP_REDUCE;\n");
+}
+
 static void end_vops(void)
 {
 	if (!nvops || vops_done)
 		return;
 	vops_done = 1;
+	if (out == OUT_SV)
+		sv_vops();
 	if (out != OUT_C)
 		return;
 	printf("/* X(name, value, kind, expression of an element): those element by element, the others, all */\n");

@@ -74,27 +74,6 @@ module wse_lanes (
   localparam logic [6:0] OpAxpy = wse_regs_pkg::TOP_AXPY[6:0];
   localparam logic [6:0] OpDot = wse_regs_pkg::TOP_DOT[6:0];
   localparam logic [6:0] OpDotx = wse_regs_pkg::TOP_DOTX[6:0];
-  localparam logic [6:0] OpVadd = wse_regs_pkg::TOP_VADD[6:0];
-  localparam logic [6:0] OpVand = wse_regs_pkg::TOP_VAND[6:0];
-  localparam logic [6:0] OpVcgt = wse_regs_pkg::TOP_VCGT[6:0];
-  localparam logic [6:0] OpVf2i = wse_regs_pkg::TOP_VF2I[6:0];
-  localparam logic [6:0] OpVgate = wse_regs_pkg::TOP_VGATE[6:0];
-  localparam logic [6:0] OpVi2f = wse_regs_pkg::TOP_VI2F[6:0];
-  localparam logic [6:0] OpViadd = wse_regs_pkg::TOP_VIADD[6:0];
-  localparam logic [6:0] OpVisub = wse_regs_pkg::TOP_VISUB[6:0];
-  localparam logic [6:0] OpVmac = wse_regs_pkg::TOP_VMAC[6:0];
-  localparam logic [6:0] OpVmax = wse_regs_pkg::TOP_VMAX[6:0];
-  localparam logic [6:0] OpVmin = wse_regs_pkg::TOP_VMIN[6:0];
-  localparam logic [6:0] OpVmov = wse_regs_pkg::TOP_VMOV[6:0];
-  localparam logic [6:0] OpVmul = wse_regs_pkg::TOP_VMUL[6:0];
-  localparam logic [6:0] OpVor = wse_regs_pkg::TOP_VOR[6:0];
-  localparam logic [6:0] OpVrmax = wse_regs_pkg::TOP_VRMAX[6:0];
-  localparam logic [6:0] OpVrsum = wse_regs_pkg::TOP_VRSUM[6:0];
-  localparam logic [6:0] OpVshl = wse_regs_pkg::TOP_VSHL[6:0];
-  localparam logic [6:0] OpVshr = wse_regs_pkg::TOP_VSHR[6:0];
-  localparam logic [6:0] OpVsra = wse_regs_pkg::TOP_VSRA[6:0];
-  localparam logic [6:0] OpVsub = wse_regs_pkg::TOP_VSUB[6:0];
-  localparam logic [6:0] OpVxor = wse_regs_pkg::TOP_VXOR[6:0];
   localparam logic [3:0] Mem = wse_regs_pkg::KIND_MEM[3:0];
   localparam logic [3:0] Acc = wse_regs_pkg::KIND_ACC[3:0];
   localparam logic [3:0] FabIn = wse_regs_pkg::KIND_FABIN[3:0];
@@ -226,7 +205,7 @@ module wse_lanes (
   endtask
 
   // ---- vector operations ----
-  logic        d_acc, a_acc, b_acc, d_half, a_half, b_half, b_mem, b_scalar, reduce, vmax;
+  logic        d_acc, a_acc, b_acc, d_half, a_half, b_half, b_mem, b_scalar, reduce, mac, vmax;
   logic [15:0] d_pos, a_pos, b_pos, d_line, a_line, b_line;  // accumulator or byte offset of group and row
   logic [12:0] in_left;                 // groups left in the row, rows left
   logic [15:0] rows_left;
@@ -350,7 +329,7 @@ module wse_lanes (
   task automatic choose;                // the greater one; VMIN: p and q are swapped, so the lesser one
     integer l;
     for (l = 0; l < 8; l++)
-      sum[l] = wse_fp_pkg::fp_canon(op == OpVmin ? (q[l] & more[l]) | (p[l] & ~more[l]) :
+      sum[l] = wse_fp_pkg::fp_canon(op == wse_regs_pkg::OpVmin ? (q[l] & more[l]) | (p[l] & ~more[l]) :
                                     (p[l] & more[l]) | (q[l] & ~more[l]));
   endtask
   task automatic v_masked(input logic gate);
@@ -368,11 +347,14 @@ module wse_lanes (
   task automatic v_int;
     integer l;
     for (l = 0; l < 8; l++)
-      rv[l] = op == OpViadd ? av[l] + bv[l] : op == OpVisub ? av[l] - bv[l] :
-              op == OpVand ? av[l] & bv[l] : op == OpVor ? av[l] | bv[l] :
-              op == OpVxor ? av[l] ^ bv[l] : op == OpVshl ? av[l] << bv[l][4:0] :
-              op == OpVshr ? av[l] >> bv[l][4:0] :
-              op == OpVsra ? $unsigned($signed(av[l]) >>> bv[l][4:0]) : av[l];
+      rv[l] = op == wse_regs_pkg::OpViadd ? av[l] + bv[l] :
+              op == wse_regs_pkg::OpVisub ? av[l] - bv[l] :
+              op == wse_regs_pkg::OpVand ? av[l] & bv[l] :
+              op == wse_regs_pkg::OpVor ? av[l] | bv[l] :
+              op == wse_regs_pkg::OpVxor ? av[l] ^ bv[l] :
+              op == wse_regs_pkg::OpVshl ? av[l] << bv[l][4:0] :
+              op == wse_regs_pkg::OpVshr ? av[l] >> bv[l][4:0] :
+              op == wse_regs_pkg::OpVsra ? $unsigned($signed(av[l]) >>> bv[l][4:0]) : av[l];
   endtask
   task automatic init_part(input logic [31:0] v);
     integer l;
@@ -448,13 +430,14 @@ module wse_lanes (
       end else if (go) begin
         if (a_acc) a_from_acc(a_pos[6:3]);
         if (b_acc) b_from_acc(b_pos[6:3]);
-        if (d_acc && op == OpVmac) d_from_acc(d_pos[6:3]);
-        adds = op == OpVadd || op == OpVsub || (reduce && !vmax);
-        compares = op == OpVmax || op == OpVmin || op == OpVgate || op == OpVcgt || vmax;
+        if (d_acc && mac) d_from_acc(d_pos[6:3]);
+        adds = op == wse_regs_pkg::OpVadd || op == wse_regs_pkg::OpVsub || (reduce && !vmax);
+        compares = op == wse_regs_pkg::OpVmax || op == wse_regs_pkg::OpVmin || op == wse_regs_pkg::OpVgate ||
+                   op == wse_regs_pkg::OpVcgt || vmax;
         if (reduce) v_reduce_operands;
-        else if (op == OpVmin) v_swapped;
-        else if (op == OpVgate) v_against_zero;
-        else if (adds || compares) v_operands(op == OpVsub ? 32'h80000000 : '0);
+        else if (op == wse_regs_pkg::OpVmin) v_swapped;
+        else if (op == wse_regs_pkg::OpVgate) v_against_zero;
+        else if (adds || compares) v_operands(op == wse_regs_pkg::OpVsub ? 32'h80000000 : '0);
       end else if (state == StAdd) begin
         adds = 1'b1;
         v_mac_operands;
@@ -466,7 +449,7 @@ module wse_lanes (
       if (adds) add_lanes;
       if (compares) begin
         compare_lanes;
-        if (op != OpVgate && op != OpVcgt) choose;
+        if (op != wse_regs_pkg::OpVgate && op != wse_regs_pkg::OpVcgt) choose;
       end
 
       // ---- the multipliers ----
@@ -478,7 +461,7 @@ module wse_lanes (
           if (dot) dot_factors(d_g);
           else axpy_factors(d_w);
         end
-      end else if (go && (op == OpVmul || op == OpVmac)) begin
+      end else if (go && (mac || op == wse_regs_pkg::OpVmul)) begin
         mul = MulFull;
         v_factors;
       end
@@ -489,8 +472,8 @@ module wse_lanes (
         step = '0;
       end else if (step != 2'd3) begin
         next = ins_i.cw[6:0];
-        rule = step == 2'd0 && (next == OpVrsum || next == OpVrmax) ? wse_tensor_pkg::RuleSingle :
-                                                                      wse_tensor_pkg::RuleLane;
+        rule = step == 2'd0 && wse_regs_pkg::VOP_REDUCE[next] ? wse_tensor_pkg::RuleSingle :
+                                                                wse_tensor_pkg::RuleLane;
         w0 = step == 2'd0 ? ins_i.d0 : step == 2'd1 ? ins_i.a0 : ins_i.b0;
         w1 = step == 2'd0 ? ins_i.d1 : step == 2'd1 ? ins_i.a1 : ins_i.b1;
         w2 = step == 2'd0 ? ins_i.d2 : step == 2'd1 ? ins_i.a2 : ins_i.b2;
@@ -662,16 +645,17 @@ module wse_lanes (
           state = StExec;
         end else if (reduce) begin
           sum_to_part;
-        end else if (op == OpVmac || op == OpVmul) begin
+        end else if (mac || op == wse_regs_pkg::OpVmul) begin
           v_product;
-          if (op == OpVmac) state = StAdd;
-        end else if (op == OpVadd || op == OpVsub || op == OpVmax || op == OpVmin) begin
+          if (mac) state = StAdd;
+        end else if (op == wse_regs_pkg::OpVadd || op == wse_regs_pkg::OpVsub || op == wse_regs_pkg::OpVmax ||
+                     op == wse_regs_pkg::OpVmin) begin
           v_sum;
-        end else if (op == OpVgate || op == OpVcgt) begin
-          v_masked(op == OpVgate);
-        end else if (op == OpVf2i) begin
+        end else if (op == wse_regs_pkg::OpVgate || op == wse_regs_pkg::OpVcgt) begin
+          v_masked(op == wse_regs_pkg::OpVgate);
+        end else if (op == wse_regs_pkg::OpVf2i) begin
           v_f2i;
-        end else if (op == OpVi2f) begin
+        end else if (op == wse_regs_pkg::OpVi2f) begin
           v_i2f;
         end else begin
           v_int;
@@ -688,7 +672,7 @@ module wse_lanes (
           if (!flow || b_acc) b_pos = next_pos(b_pos, b_line, last, ins.b2[31:16], b_acc, b_half);
           if (last && (!flow || a_acc)) a_line = a_pos;
           if (last && (!flow || b_acc)) b_line = b_pos;
-          if (!flow) need = needs(a_acc, a_half, b_mem, b_half, !d_acc && op == OpVmac, d_half);
+          if (!flow) need = needs(a_acc, a_half, b_mem, b_half, !d_acc && mac, d_half);
           if (reduce) begin
             level = '0;
             state = rows_left == '0 ? StTree : flow ? StFlow : need != '0 ? StLoad : StExec;
@@ -756,7 +740,8 @@ module wse_lanes (
         busy_o <= 1'b1;
         op = ins.cw[6:0];
         dot = op == OpDot || op == OpDotx;
-        reduce = op == OpVrsum || op == OpVrmax;
+        reduce = wse_regs_pkg::VOP_REDUCE[op];
+        mac = wse_regs_pkg::VOP_MAC[op];
         color_o <= ins.a0[4:0];
         // the claim begins here, whatever the operands are
         claim_o <= (op == OpAxpy || dot) && ins.a3[3:0] == FabIn && ins.a0 < wse_regs_pkg::NCOLORS;
@@ -782,14 +767,13 @@ module wse_lanes (
           d_acc = ins.d3[3:0] == Acc;
           a_acc = ins.a3[3:0] == Acc;
           b_acc = ins.b3[3:0] == Acc;
-          b_scalar = reduce || op == OpVmov || op == OpVf2i || op == OpVi2f ||
-                     ins.cw[wse_regs_pkg::TCW_SCALAR_LO];
+          b_scalar = reduce || wse_regs_pkg::VOP_UNARY[op] || ins.cw[wse_regs_pkg::TCW_SCALAR_LO];
           b_acc = b_acc && !b_scalar;
           b_mem = !b_acc && !b_scalar;
           d_half = ins.d3[7:4] == Half;
           a_half = ins.a3[7:4] == Half;
           b_half = ins.b3[7:4] == Half;
-          bad = op < OpVadd || op > OpVrmax || op == 7'h19 || chk_d[0] || chk_a[0] ||
+          bad = !wse_regs_pkg::VOP_ALL[op] || chk_d[0] || chk_a[0] ||
                 (!b_scalar && chk_b[0]) ||
                 (!reduce && !wse_tensor_pkg::same_shape(ins.a1, ins.a2, ins.d1, ins.d2)) ||
                 (!b_scalar && !wse_tensor_pkg::same_shape(ins.b1, ins.b2, ins.d1, ins.d2));
@@ -802,12 +786,12 @@ module wse_lanes (
           b_line = b_pos;
           in_left = ins.a1[15:3];
           rows_left = ins.a2[15:0] == '0 ? 16'd1 : ins.a2[15:0];
-          vmax = op == OpVrmax;
+          vmax = op == wse_regs_pkg::OpVrmax;
           if (reduce) init_part(vmax ? 32'hff800000 : 32'd0);
-          need = needs(a_acc, a_half, b_mem, b_half, !d_acc && op == OpVmac, d_half);
+          need = needs(a_acc, a_half, b_mem, b_half, !d_acc && mac, d_half);
           n_out = '0;
           n_in = '0;
-          flow = need != '0 && (d_acc || reduce) && op != OpVmac;
+          flow = need != '0 && (d_acc || reduce) && !mac;
           full = 1'b0;
           l_left = in_left;
           l_rows = rows_left;
