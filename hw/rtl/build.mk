@@ -52,7 +52,7 @@ STREAM_V := wse_stream_cmd wse_stream_mask wse_cmd wse_xlate wse_fp_pkg
 STREAM_TB := $(EXEC_TB) hw/rtl/host/tests/stream_tb.hpp hw/twin/exact/fp.h
 FP_PKG := hw/rtl/wse_fp_pkg.sv
 
-$(eval $(call block,wse_bar,,-GROWS=3 -GCOLS=5 -GNQ=3 -GHOSTFP=1))
+$(eval $(call block,wse_bar,,-GROWS=3 -GCOLS=5 -GNQ=3 -GHOSTFP=1,hw/rtl/tests/counters.hpp))
 $(eval $(call block,wse_check,,-GROWS=3 -GCOLS=5,uapi/wse/wse_cmd.h uapi/drm/wse_accel.h $(TWIN)))
 $(eval $(call block,wse_dma))
 $(eval $(call block,wse_queue,wse_check,-GROWS=3 -GCOLS=5 -GNQ=5,hw/rtl/host/tests/queue_tb.hpp))
@@ -89,7 +89,7 @@ endef
 
 # router and mesh alone, with a stub in the core's place
 $(eval $(call bench,mesh,$(call rtl,wse_regs_pkg wse_port_pkg wse_router wse_wafer) $(addprefix hw/rtl/fabric/tests/,wse_core_stub.sv tb_mesh.sv),\
-	hw/rtl/fabric/tests/test_mesh.cpp,--top-module tb_mesh --prefix Vmesh -CFLAGS -O2))
+	hw/rtl/fabric/tests/test_mesh.cpp,--top-module tb_mesh --prefix Vmesh -CFLAGS -O2,hw/rtl/tests/counters.hpp))
 # the arithmetic alone
 $(eval $(call bench,fp,$(FP_PKG) hw/rtl/tests/tb_fp.sv,hw/rtl/tests/test_fp.cpp,--top-module tb_fp --prefix Vfp -CFLAGS -O2))
 # the whole core. WSE_RISCV_TESTS=dir makes it run the public rv32ui, rv32um and rv32mi programs (riscv-tests built with

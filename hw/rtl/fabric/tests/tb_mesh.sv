@@ -24,7 +24,7 @@ module tb_mesh #(
   logic [6:0]  s_head [COLS] /*verilator public_flat_rd*/;
   logic [31:0] s_data [COLS] /*verilator public_flat_rd*/;
   logic [5:0]  s_cr [COLS]   /*verilator public_flat_rw*/;
-  logic [63:0] sum           /*verilator public_flat_rd*/;
+  logic [16*wse_regs_pkg::CNT_CORE_N-1:0] sum /*verilator public_flat_rd*/;
   logic [15:0] sum_link      /*verilator public_flat_rd*/;
   logic [31:0] cnt_sel       /*verilator public_flat_rw*/;
   logic [63:0] cnt_val       /*verilator public_flat_rd*/;

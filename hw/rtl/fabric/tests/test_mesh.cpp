@@ -13,6 +13,7 @@
 
 #include "Vmesh.h"
 #include "Vmesh___024root.h"
+#include "rtl/tests/counters.hpp"
 #include "rtl/tests/tap.hpp"
 #include "wse_regs.h"
 
@@ -60,8 +61,8 @@ struct Bench {
 		top->clk_i = 0;
 		top->eval();
 		cycle++;
-		popped += top->rootp->tb_mesh__DOT__sum >> 32 & 0xffff;
-		macs += top->rootp->tb_mesh__DOT__sum & 0xffff;
+		popped += counter_get(top->rootp->tb_mesh__DOT__sum, counter_lane(WSE_CNT_WAVELET));
+		macs += counter_get(top->rootp->tb_mesh__DOT__sum, counter_lane(WSE_CNT_MAC));
 		linked += top->rootp->tb_mesh__DOT__sum_link;
 	}
 	void reset()

@@ -88,8 +88,8 @@ module wse_core (
   assign wait_cause_o = '0;
   assign wait_color_o = '0;
   // core n says that it made n + 1 multiply-adds in every cycle
-  assign cnt_o.mac = 4'(id + 1);
-  assign cnt_o.instret = 1'b0;
-  assign cnt_o.wavelet = '0;
-  assign cnt_o.lwait = 1'b0;
+  always_comb begin
+    cnt_o = '0;
+    cnt_o.mac = 4'(id + 1);
+  end
 endmodule

@@ -8,6 +8,7 @@
 #include "Vwse_bar___024root.h"
 #include "Vwse_bar_wse_bar.h"
 #include "rtl/tests/block_tb.hpp"
+#include "rtl/tests/counters.hpp"
 #include "wse_regs.h"
 
 namespace {
@@ -69,8 +70,18 @@ struct Bench : BlockTb<Vwse_bar> {
 	}
 	void count_nothing()
 	{
-		top.cnt_core_i = 0;
-		top.cnt_link_i = top.cnt_tile_i = top.cnt_queue_i = 0;
+		each_lane([](unsigned) { return 0; });
+		top.cnt_tile_i = top.cnt_queue_i = 0;
+	}
+	// what cores and links have counted in a cycle: value(n) for the nth counter of both
+	template <class F> void each_lane(F value)
+	{
+		unsigned n = 0;
+
+		for (unsigned i = 0; i < WSE_CNT_CORE_COUNT; i++)
+			counter_put(top.cnt_core_i, i, value(n++));
+		for (unsigned i = 0; i < WSE_CNT_LINK_COUNT; i++)
+			counter_put(top.cnt_link_i, i, value(n++));
 	}
 	void check(bool good, const char *what, uint16_t off = 0)
 	{
@@ -128,15 +139,14 @@ struct Bench : BlockTb<Vwse_bar> {
 	// what a cycle adds to the total of a counter
 	uint64_t added(unsigned id) const
 	{
+		if (id < NCnt && counter_scope[id] == WSE_SCOPE_CORE)
+			return counter_get(top.cnt_core_i, counter_lane(id));
+		if (id < NCnt && counter_scope[id] == WSE_SCOPE_LINK)
+			return counter_get(top.cnt_link_i, counter_lane(id));
 		switch (id) {
-		case WSE_CNT_MAC: return top.cnt_core_i & 0xffff;
-		case WSE_CNT_INSTRET: return top.cnt_core_i >> 16 & 0xffff;
-		case WSE_CNT_WAVELET: return top.cnt_core_i >> 32 & 0xffff;
-		case WSE_CNT_LWAIT: return top.cnt_core_i >> 48;
 		case WSE_CNT_DMA_RD: return top.cnt_tile_i & 15;
 		case WSE_CNT_DMA_WR: return top.cnt_tile_i >> 4;
 		case WSE_CNT_CMDS: return top.cnt_queue_i;
-		case WSE_CNT_LINK: return top.cnt_link_i;
 		}
 		return 1;	// the cycle counter
 	}
@@ -212,8 +222,7 @@ struct Bench : BlockTb<Vwse_bar> {
 		if (in_reset) {
 			count_nothing();
 		} else if (events) {
-			top.cnt_core_i = rng.u64();
-			top.cnt_link_i = rng.chance(50) ? rng.u64() : 0;
+			each_lane([&](unsigned) { return rng.chance(80) ? rng.u64() : 0; });
 			top.cnt_tile_i = rng.u64();
 			top.cnt_queue_i = rng.chance(30);
 			top.cnt_which_i = rng.below(Queues);
@@ -458,8 +467,7 @@ void test_counters(Tap &tap, uint64_t seed)
 	uint32_t lo, hi;
 
 	tb.finish();
-	tb.top.cnt_core_i = 0xfff7fffbfff1ffffull;	// each overflows its lower half at another time
-	tb.top.cnt_link_i = 0xfffd;
+	tb.each_lane([](unsigned n) { return 0xffff - 3 * n; });	// each overflows its lower half at another time
 	tb.top.cnt_tile_i = 0x38;
 	tb.top.cnt_queue_i = 1;
 	tb.top.cnt_which_i = 1;
