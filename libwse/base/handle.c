@@ -106,7 +106,7 @@ int wse_handle_add(enum wse_handle kind, const void *object)
 		used++;
 	}
 	pthread_mutex_unlock(&lock);
-	return ret ? wse_sorry(ret, "no memory") : 0;
+	return ret ? wse_fail(ret, "no memory") : 0;
 }
 
 /* lock is held */
@@ -114,13 +114,13 @@ static int look(enum wse_handle kind, const void *object, struct entry **e)
 {
 	*e = object ? find(object) : NULL;
 	if (!object)
-		return wse_sorry(-EBADF, "the %s is NULL", names[kind]);
+		return wse_fail(-EBADF, "the %s is NULL", names[kind]);
 	if (!*e)
-		return wse_sorry(-EBADF, "%p is no %s: it was destroyed, or never was one", object,
-				 names[kind]);
+		return wse_fail(-EBADF, "%p is no %s: it was destroyed, or never was one", object,
+				names[kind]);
 	if ((*e)->kind != kind)
-		return wse_sorry(-EBADF, "%p is no %s: it is a %s", object, names[kind],
-				 names[(*e)->kind]);
+		return wse_fail(-EBADF, "%p is no %s: it is a %s", object, names[kind],
+				names[(*e)->kind]);
 	return 0;
 }
 
@@ -132,10 +132,10 @@ static int enter(enum wse_handle kind, const void *object, int remove)
 	pthread_mutex_lock(&lock);
 	ret = look(kind, object, &e);
 	if (!ret && e->busy)
-		ret = wse_sorry(-EBUSY,
-				"the %s is in another call: one thread at a time uses it, and its "
-				"callbacks do not",
-				names[kind]);
+		ret = wse_fail(-EBUSY,
+			       "the %s is in another call: one thread at a time uses it, and its "
+			       "callbacks do not",
+			       names[kind]);
 	if (!ret && remove)
 		take_out(e);
 	else if (!ret)

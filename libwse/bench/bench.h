@@ -16,13 +16,12 @@ struct bench_measure {
 		double value;
 	} counter[64];
 	int ncounters;
-	char why[512]; /* what went wrong, one sentence */
 };
 
 struct bench {
 	const char *name, *unit;
 	const char *what; /* one line for people */
-	/* One measurement, m zeroed. -ENOTSUP: not possible here (a model that was not built). */
+	/* One measurement, m zeroed. -ENOTSUP: not possible here (a model that was not built). On error the sentence is set. */
 	int (*run)(struct bench_measure *m);
 	/* keeps nothing between runs; runs are repeated for about a second, at least three times */
 	int less_is_better; /* the best run is reported: the largest, or with this the smallest */

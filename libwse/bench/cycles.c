@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "bench.h"
 
 #define LINE 160
@@ -41,13 +42,15 @@ static int line_of(const struct bench *b, const struct bench_counter *c, char li
 /* The bench once; a message if that fails. */
 static int measure(const struct bench *b, struct bench_measure *m)
 {
+	unsigned int before = wse_failures();
 	int ret;
 
 	memset(m, 0, sizeof(*m));
 	ret = b->run(m);
+	wse_fail_since(before, ret, "%s", strerror(-ret));
 	if (ret)
 		fprintf(stderr, "wse-bench: %s %s: %s (%s)\n", b->name,
-			ret == -ENOTSUP ? "cannot run" : "failed", m->why, strerror(-ret));
+			ret == -ENOTSUP ? "cannot run" : "failed", wse_error(), strerror(-ret));
 	return ret;
 }
 

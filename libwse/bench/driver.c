@@ -15,6 +15,7 @@
 
 #include <wse/wse.h>
 
+#include "base/error.h"
 #include "bench.h"
 
 #define ROUNDS 400
@@ -27,18 +28,16 @@ static int by_value(const void *a, const void *b)
 }
 
 /* median seconds of a 4 KiB read past the page cache */
-static int nvme_rtt(double *seconds, char *why, size_t len)
+static int nvme_rtt(double *seconds)
 {
 	double t[ROUNDS], begin;
 	void *page;
 	int fd, i;
 
 	fd = open("/dev/nvme0n1", O_RDONLY | O_DIRECT);
-	if (fd < 0) {
-		snprintf(why, len,
-			 "no /dev/nvme0n1: run it in the guest (selftests/vm/run --nvme)");
-		return -ENOTSUP;
-	}
+	if (fd < 0)
+		return wse_fail(-ENOTSUP,
+				"no /dev/nvme0n1: run it in the guest (selftests/vm/run --nvme)");
 	if (posix_memalign(&page, 4096, 4096)) {
 		close(fd);
 		return -ENOMEM;
@@ -51,17 +50,15 @@ static int nvme_rtt(double *seconds, char *why, size_t len)
 	}
 	free(page);
 	close(fd);
-	if (i < ROUNDS) {
-		snprintf(why, len, "/dev/nvme0n1 cannot be read");
-		return -EIO;
-	}
+	if (i < ROUNDS)
+		return wse_fail(-EIO, "/dev/nvme0n1 cannot be read");
 	qsort(t, ROUNDS, sizeof(t[0]), by_value);
 	*seconds = t[ROUNDS / 2];
 	return 0;
 }
 
 /* median seconds of a nop */
-static int nop_rtt(double *seconds, char *why, size_t len)
+static int nop_rtt(double *seconds)
 {
 	struct drm_wse_cmd nop = wse_cmd_nop(1);
 	struct wse_context *ctx = NULL;
@@ -69,7 +66,7 @@ static int nop_rtt(double *seconds, char *why, size_t len)
 	double t[ROUNDS], begin;
 	int ret, i;
 
-	ret = wse_device_open_why("accel:0", why, len, &dev);
+	ret = wse_device_open("accel:0", &dev);
 	if (ret)
 		return ret == -ENOENT ? -ENOTSUP : ret;
 	ret = wse_context_create(dev, 0, &ctx);
@@ -78,8 +75,6 @@ static int nop_rtt(double *seconds, char *why, size_t len)
 		ret = wse_submit_wait(ctx, &nop, 1, WSE_FOREVER);
 		t[i] = bench_now() - begin;
 	}
-	if (ret)
-		wse_device_error(dev, why, len);
 	wse_context_destroy(ctx);
 	wse_device_close(dev);
 	if (ret)
@@ -92,10 +87,10 @@ static int nop_rtt(double *seconds, char *why, size_t len)
 static int driver_rtt_vs_nvme(struct bench_measure *m)
 {
 	double nop, nvme;
-	int ret = nvme_rtt(&nvme, m->why, sizeof(m->why));
+	int ret = nvme_rtt(&nvme);
 
 	if (!ret)
-		ret = nop_rtt(&nop, m->why, sizeof(m->why));
+		ret = nop_rtt(&nop);
 	if (ret)
 		return ret;
 	bench_count(m, "nop", "s", nop);

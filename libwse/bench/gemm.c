@@ -15,6 +15,7 @@
 
 #include <wse/wse.h>
 
+#include "base/error.h"
 #include "bench.h"
 #include "device/layer.h"
 #include "wse_kernel.h"
@@ -78,10 +79,8 @@ static void fill(struct wse_buffer *buf, size_t n)
 	}
 }
 
-static void gemm_close(struct gemm *g, char *why, size_t len, int ret)
+static void gemm_close(struct gemm *g)
 {
-	if (ret && g->dev)
-		wse_device_error(g->dev, why, len);
 	wse_program_destroy(g->prog);
 	wse_buffer_destroy(g->w);
 	wse_buffer_destroy(g->x);
@@ -102,7 +101,7 @@ static int load_x(struct gemm *g, uint32_t addr)
 	return wse_submit_wait(g->ctx, &c, 1, WSE_FOREVER);
 }
 
-static int gemm_open(struct gemm *g, const char *uri, char *why, size_t len)
+static int gemm_open(struct gemm *g, const char *uri)
 {
 	const char *dir = getenv("WSE_KERNELS");
 	char path[4096];
@@ -110,7 +109,7 @@ static int gemm_open(struct gemm *g, const char *uri, char *why, size_t len)
 
 	memset(g, 0, sizeof(*g));
 	snprintf(path, sizeof(path), "%s/linear.elf", dir ? dir : WSE_BUILD_FIRMWARE);
-	ret = wse_device_open_why(uri, why, len, &g->dev);
+	ret = wse_device_open(uri, &g->dev);
 	if (ret)
 		return ret;
 	ret = wse_context_create(g->dev, 0, &g->ctx);
@@ -133,7 +132,7 @@ static int gemm_open(struct gemm *g, const char *uri, char *why, size_t len)
 				g, g->out); /* the gradient of the output, for dW: any numbers do */
 	}
 	if (ret)
-		gemm_close(g, why, len, ret);
+		gemm_close(g);
 	return ret;
 }
 
@@ -213,7 +212,7 @@ static int run(const char *uri, uint32_t b, int wgrad, uint32_t warm, uint32_t c
 	       struct result *r, struct bench_measure *m)
 {
 	struct gemm g;
-	int ret = gemm_open(&g, uri, m->why, sizeof(m->why));
+	int ret = gemm_open(&g, uri);
 
 	if (ret)
 		return ret;
@@ -223,10 +222,10 @@ static int run(const char *uri, uint32_t b, int wgrad, uint32_t warm, uint32_t c
 	if (!ret)
 		ret = measure(&g, wgrad, count, r);
 	bench_ways(m, g.dev);
-	gemm_close(&g, m->why, sizeof(m->why), ret);
+	gemm_close(&g);
 	if (ret == -EPROTO)
-		snprintf(m->why, sizeof(m->why), "the device counted %.0f multiply-adds, not %.0f",
-			 r->macs, MACS * count);
+		wse_fail(ret, "the device counted %.0f multiply-adds, not %.0f", r->macs,
+			 MACS * count);
 	return ret;
 }
 

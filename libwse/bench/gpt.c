@@ -12,6 +12,7 @@
 
 #include <wse/wse.h>
 
+#include "base/error.h"
 #include "ref/gpt_run.h"
 #include "train/session.h"
 #include "bench.h"
@@ -44,14 +45,14 @@ static void make_text(char *text)
 
 /* n devices of one uri; sets: configuration on top of the above */
 static int open_session(struct wse_session *s, const char *uri, uint32_t n, const char *const *sets,
-			uint32_t nsets, struct bench_measure *m)
+			uint32_t nsets)
 {
 	static char text[TEXT_BYTES + 64];
 	char path[] = "/tmp/wse-bench-XXXXXX", why[WSE_WHY] = "";
 	const char *uris[2] = {uri, uri};
 	struct wse_device *dev;
 	struct wse_config cfg;
-	int fd, ret = wse_device_open_why(uri, m->why, sizeof(m->why), &dev);
+	int fd, ret = wse_device_open(uri, &dev);
 
 	if (ret)
 		return ret;
@@ -59,7 +60,7 @@ static int open_session(struct wse_session *s, const char *uri, uint32_t n, cons
 	make_text(text);
 	ret = wse_config_parse("bench", yaml, strlen(yaml), sets, nsets, &cfg, why);
 	if (ret) {
-		snprintf(m->why, sizeof(m->why), "%s", why);
+		wse_fail(ret, "%s", why);
 		return ret;
 	}
 	fd = mkstemp(path);
@@ -72,7 +73,7 @@ static int open_session(struct wse_session *s, const char *uri, uint32_t n, cons
 	ret = ret ? ret : wse_session_open(s, &cfg, uris, n, NULL);
 	unlink(path);
 	if (ret)
-		snprintf(m->why, sizeof(m->why), "%s", s->why[0] ? s->why : strerror(-ret));
+		wse_fail(ret, "%s", s->why[0] ? s->why : strerror(-ret));
 	return ret;
 }
 
@@ -92,7 +93,7 @@ static int rtl_step(uint32_t hidden, struct wse_exec_cost *cost, struct bench_me
 
 	snprintf(set, sizeof(set), "model.hidden_size=%u", hidden);
 	if (last.hidden != hidden) {
-		ret = open_session(&s, "sim:rtl,rows=4,cols=4", 1, sets, 1, m);
+		ret = open_session(&s, "sim:rtl,rows=4,cols=4", 1, sets, 1);
 		if (ret)
 			return ret;
 		ret = wse_session_compute(&s, &r);
@@ -101,7 +102,7 @@ static int rtl_step(uint32_t hidden, struct wse_exec_cost *cost, struct bench_me
 		last.planned = (double)s.plan.cycles;
 		last.hidden = ret ? 0 : hidden;
 		if (ret)
-			snprintf(m->why, sizeof(m->why), "%s", s.why[0] ? s.why : strerror(-ret));
+			wse_fail(ret, "%s", s.why[0] ? s.why : strerror(-ret));
 		wse_session_close(&s);
 	}
 	*cost = last.cost;
@@ -153,7 +154,7 @@ static int tokens_vs_reference(struct bench_measure *m)
 	struct wse_step_result r;
 	struct wse_session s;
 	struct gpt_run run;
-	int ret = open_session(&s, "sim:func,rows=12,cols=4", 2, sets, 4, m); /* as `make train` */
+	int ret = open_session(&s, "sim:func,rows=12,cols=4", 2, sets, 4); /* as `make train` */
 
 	if (ret)
 		return ret;
@@ -165,7 +166,7 @@ static int tokens_vs_reference(struct bench_measure *m)
 	}
 	twin = STEPS * tokens / (bench_now() - begin);
 	if (ret)
-		snprintf(m->why, sizeof(m->why), "%s", s.why[0] ? s.why : strerror(-ret));
+		wse_fail(ret, "%s", s.why[0] ? s.why : strerror(-ret));
 	wse_session_close(&s);
 	ret = ret ? ret : gpt_run_open(&run, recipe, 1, 2);
 	if (ret)

@@ -37,10 +37,11 @@ struct commit {
 	size_t params;
 };
 
-static int commit_open(struct commit *c, char *why)
+static int commit_open(struct commit *c)
 {
 	const struct wse_tile tile = {.rows = 4, .cols = 4, .lanes = 8, .sram = 1u << 20};
 	const uint32_t hidden = SIDE;
+	char why[512];
 	struct wse_memx_cfg cfg = {
 		.optim = {.kind = WSE_OPTIM_ADAMW, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8},
 		.sched = {1, {{WSE_SCHED_CONSTANT, 1e-3, 1e-3, 1, 0}}},
@@ -79,7 +80,7 @@ static int commit_ns(struct bench_measure *m)
 {
 	struct commit c = {0};
 	double best[2] = {1e9, 1e9}, norm, lr;
-	int ret = commit_open(&c, m->why);
+	int ret = commit_open(&c);
 	float *sums[2] = {NULL};
 
 	for (int i = 0; i < 2 && !ret; i++)

@@ -38,7 +38,7 @@ struct layer {
 
 #define BUFFER (1u << 20) /* zeros, more than any layer here has */
 
-static int kernels_open(struct kernels *s, char *why, size_t len)
+static int kernels_open(struct kernels *s)
 {
 	const char *dir = getenv("WSE_KERNELS");
 	char path[4096];
@@ -46,7 +46,7 @@ static int kernels_open(struct kernels *s, char *why, size_t len)
 
 	memset(s, 0, sizeof(*s));
 	snprintf(path, sizeof(path), "%s/train.elf", dir ? dir : WSE_BUILD_FIRMWARE);
-	ret = wse_device_open_why(URI, why, len, &s->dev);
+	ret = wse_device_open(URI, &s->dev);
 	if (ret)
 		return ret;
 	ret = wse_context_create(s->dev, 0, &s->ctx);
@@ -58,8 +58,6 @@ static int kernels_open(struct kernels *s, char *why, size_t len)
 		ret = wse_buffer_create(s->dev, BUFFER, &s->dw);
 	if (!ret)
 		s->base = WSE_SRAM_BASE + wse_program_end(s->prog);
-	else
-		wse_device_error(s->dev, why, len);
 	return ret;
 }
 
@@ -83,8 +81,7 @@ static struct drm_wse_cmd start_of(const struct kernels *s, const char *kernel, 
 }
 
 /* device cycles of commands, or a negative errno */
-static int64_t cycles_of(const struct kernels *s, const struct drm_wse_cmd *cmds, uint32_t n,
-			 struct bench_measure *m)
+static int64_t cycles_of(const struct kernels *s, const struct drm_wse_cmd *cmds, uint32_t n)
 {
 	struct wse_fence *fence;
 	uint32_t begin, end;
@@ -96,15 +93,11 @@ static int64_t cycles_of(const struct kernels *s, const struct drm_wse_cmd *cmds
 			ret = wse_fence_cycles(fence, &begin, &end);
 		wse_fence_destroy(fence);
 	}
-	if (ret) {
-		wse_device_error(s->dev, m->why, sizeof(m->why));
-		return ret;
-	}
-	return end - begin;
+	return ret ? ret : (int64_t)(end - begin);
 }
 
 /* device cycles of one layer, its streams and its start, or a negative errno */
-static int64_t layer_cycles(const struct kernels *s, const struct layer *l, struct bench_measure *m)
+static int64_t layer_cycles(const struct kernels *s, const struct layer *l)
 {
 	uint32_t x = s->base, y = x + l->k * l->t * 2, elements = l->features * l->t, n = 0;
 	struct wse_linear_args forward = {.x = x,
@@ -143,19 +136,18 @@ static int64_t layer_cycles(const struct kernels *s, const struct layer *l, stru
 	} else {
 		cmds[n++] = start_of(s, "linear_forward", &forward, sizeof(forward));
 	}
-	return cycles_of(s, cmds, n, m);
+	return cycles_of(s, cmds, n);
 }
 
 /* cycles of one more block: 16 features a column against 32; rest: what is left without any block */
-static int block_cycles(const struct kernels *s, struct layer l, struct bench_measure *m,
-			double *cycles, double *rest)
+static int block_cycles(const struct kernels *s, struct layer l, double *cycles, double *rest)
 {
 	int64_t few, many;
 
 	l.features = 16;
-	few = layer_cycles(s, &l, m);
+	few = layer_cycles(s, &l);
 	l.features = 32;
-	many = layer_cycles(s, &l, m);
+	many = layer_cycles(s, &l);
 	if (few < 0 || many < 0)
 		return (int)(few < 0 ? few : many);
 	*cycles = (double)(many - few) / (COLS * 16 / l.b);
@@ -182,10 +174,10 @@ static int linear_block_cycles(struct bench_measure *m)
 	};
 	struct kernels s;
 	double cycles = 0, rest = 0;
-	int ret = kernels_open(&s, m->why, sizeof(m->why));
+	int ret = kernels_open(&s);
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && !ret; i++) {
-		ret = block_cycles(&s, rows[i].layer, m, &cycles, &rest);
+		ret = block_cycles(&s, rows[i].layer, &cycles, &rest);
 		if (ret)
 			break;
 		bench_count(m, rows[i].name, "cycles", cycles);
@@ -199,15 +191,14 @@ static int linear_block_cycles(struct bench_measure *m)
 }
 
 /* cycles of a pass, an element: with it against without */
-static int pass_cycles(const struct kernels *s, enum wse_post post, int bias,
-		       struct bench_measure *m, double *cycles)
+static int pass_cycles(const struct kernels *s, enum wse_post post, int bias, double *cycles)
 {
 	struct layer l = {.k = 16, .t = 16, .b = 4, .features = 64};
-	int64_t with, without = layer_cycles(s, &l, m);
+	int64_t with, without = layer_cycles(s, &l);
 
 	l.post = post;
 	l.bias = bias;
-	with = layer_cycles(s, &l, m);
+	with = layer_cycles(s, &l);
 	if (with < 0 || without < 0)
 		return (int)(with < 0 ? with : without);
 	*cycles = (double)(with - without) / (l.features * l.t);
@@ -232,10 +223,10 @@ static int gelu_cycles_element(struct bench_measure *m)
 	};
 	struct kernels s;
 	double cycles = 0;
-	int ret = kernels_open(&s, m->why, sizeof(m->why));
+	int ret = kernels_open(&s);
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && !ret; i++) {
-		ret = pass_cycles(&s, rows[i].post, rows[i].bias, m, &cycles);
+		ret = pass_cycles(&s, rows[i].post, rows[i].bias, &cycles);
 		bench_count(m, rows[i].name, "cycles", cycles);
 		if (!i)
 			m->value = cycles;
@@ -249,7 +240,7 @@ static int norm_cycles(struct bench_measure *m)
 {
 	enum { H = 16, N = H * T };
 	struct kernels s;
-	int ret = kernels_open(&s, m->why, sizeof(m->why));
+	int ret = kernels_open(&s);
 	uint32_t a = s.base, b = a + 4 * N, c = b + 4 * N, vec = c + 4 * N, tok = vec + 16 * H,
 		 work = tok + 8 * T;
 	struct wse_norm_args norm = {a,	   b, vec, vec + 4 * H, tok,	   tok + 4 * T,
@@ -278,7 +269,7 @@ static int norm_cycles(struct bench_measure *m)
 			cmds[2] = start_of(&s, "add", &add, sizeof(add));
 			cmds[3] = start_of(&s, "loss", &loss, sizeof(loss));
 		}
-		cycles = cycles_of(&s, &cmds[i], 1, m);
+		cycles = cycles_of(&s, &cmds[i], 1);
 		bench_count(m, names[i], "cycles", (double)cycles);
 		if (i < 2)
 			m->value += (double)cycles;

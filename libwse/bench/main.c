@@ -12,6 +12,7 @@
 
 #include <wse/wse.h>
 
+#include "base/error.h"
 #include "bench.h"
 #include "wse_release.h"
 
@@ -96,8 +97,10 @@ static int run(const struct bench *b, const struct options *o)
 
 	for (n = 0; n < RUNS_MAX && (n < RUNS_MIN || bench_now() - begin < SECONDS); n++) {
 		struct bench_measure m = {0};
+		unsigned int before = wse_failures();
 
 		ret = b->run(&m);
+		wse_fail_since(before, ret, "%s", strerror(-ret));
 		v[n] = m.value;
 		if (!ret && o->raw)
 			report_raw(b, o, n, &m);
@@ -108,9 +111,10 @@ static int run(const struct bench *b, const struct options *o)
 			       "\n",
 			       b->name, b->unit);
 		else if (ret == -ENOTSUP)
-			printf("%-24s          - %-10s skipped: %s\n", b->name, b->unit, m.why);
+			printf("%-24s          - %-10s skipped: %s\n", b->name, b->unit,
+			       wse_error());
 		else
-			fprintf(stderr, "wse-bench: %s failed: %s (%s)\n", b->name, m.why,
+			fprintf(stderr, "wse-bench: %s failed: %s (%s)\n", b->name, wse_error(),
 				strerror(-ret));
 		return ret != -ENOTSUP;
 	}

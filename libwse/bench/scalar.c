@@ -85,7 +85,7 @@ static int twin_mips(struct bench_measure *m)
 	struct wse_context *ctx;
 	int ret;
 
-	ret = wse_device_open_why("sim:func,rows=4,cols=4", m->why, sizeof(m->why), &dev);
+	ret = wse_device_open("sim:func,rows=4,cols=4", &dev);
 	if (ret)
 		return ret;
 	ret = wse_context_create(dev, 0, &ctx);
@@ -94,8 +94,6 @@ static int twin_mips(struct bench_measure *m)
 		bench_ways(m, dev);
 		wse_context_destroy(ctx);
 	}
-	if (ret)
-		wse_device_error(dev, m->why, sizeof(m->why));
 	wse_device_close(dev);
 	return ret;
 }

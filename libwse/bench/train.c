@@ -13,6 +13,7 @@
 
 #include <wse/wse.h>
 
+#include "base/error.h"
 #include "model/mlp.h"
 #include "ref/mlp_ref.h"
 #include "train/session.h"
@@ -50,20 +51,20 @@ static int write_text(char *path, char *text)
 
 /* n devices of one uri; sets: configuration on top of the above */
 static int open_session(struct wse_session *s, const char *uri, uint32_t n, const char *const *sets,
-			uint32_t nsets, char *text, char *why, size_t len)
+			uint32_t nsets, char *text)
 {
 	const char *uris[16];
 	struct wse_config cfg;
 	struct wse_device *dev;
 	char path[] = "/tmp/wse-bench-XXXXXX", what[WSE_WHY];
-	int ret = wse_device_open_why(uri, why, len, &dev);
+	int ret = wse_device_open(uri, &dev);
 
 	if (ret)
 		return ret;
 	wse_device_close(dev);
 	ret = wse_config_parse("bench", yaml, strlen(yaml), sets, nsets, &cfg, what);
 	if (ret) {
-		snprintf(why, len, "%s", what);
+		wse_fail(ret, "%s", what);
 		return ret;
 	}
 	ret = write_text(path, text);
@@ -74,7 +75,7 @@ static int open_session(struct wse_session *s, const char *uri, uint32_t n, cons
 	ret = ret ? ret : wse_session_open(s, &cfg, uris, n, NULL);
 	unlink(path);
 	if (ret)
-		snprintf(why, len, "%s", s->why[0] ? s->why : strerror(-ret));
+		wse_fail(ret, "%s", s->why[0] ? s->why : strerror(-ret));
 	return ret;
 }
 
@@ -89,14 +90,13 @@ static int step(struct wse_session *s)
 /* ---- one step of three 256-wide layers on 4 x 4 RTL cores, 16 tokens each, two micro-batches ----
  */
 
-static int rtl_step(struct wse_exec_cost *cost, double *macs, char *why, size_t len)
+static int rtl_step(struct wse_exec_cost *cost, double *macs)
 {
 	/* sim:func does for trying out: its cycles are its own */
 	const char *uri = getenv("WSE_BENCH_TRAIN");
 	char *text = malloc(TEXT_BYTES + 64);
 	struct wse_session s;
-	int ret = text ? open_session(&s, uri ? uri : "sim:rtl,rows=4,cols=4", 1, NULL, 0, text,
-				      why, len)
+	int ret = text ? open_session(&s, uri ? uri : "sim:rtl,rows=4,cols=4", 1, NULL, 0, text)
 		       : -ENOMEM;
 
 	if (!ret) {
@@ -106,7 +106,7 @@ static int rtl_step(struct wse_exec_cost *cost, double *macs, char *why, size_t 
 		ret = ret ? ret : wse_swarm_cost(s.swarm, 0, cost);
 		*macs = 3.0 * (double)s.cfg.model.family->macs(&s.cfg.model) * (double)s.cfg.batch;
 		if (ret)
-			snprintf(why, len, "%s", s.why[0] ? s.why : strerror(-ret));
+			wse_fail(ret, "%s", s.why[0] ? s.why : strerror(-ret));
 		wse_session_close(&s);
 	}
 	free(text);
@@ -117,7 +117,7 @@ static int rtl_step(struct wse_exec_cost *cost, double *macs, char *why, size_t 
 
 static int figure(struct wse_exec_cost *c, double *macs, struct bench_measure *m)
 {
-	int ret = rtl_step(c, macs, m->why, sizeof(m->why));
+	int ret = rtl_step(c, macs);
 
 	bench_count(m, "model_multiply_adds", "MAC", *macs);
 	bench_count(m, "lanes", "", LANES);
@@ -152,12 +152,11 @@ static const char *const million[] = {"model.hidden_sizes=[1024, 512]",
 				      "train_dataloader.batch_size=512"};
 
 /* tokens a second of n devices, of a few steps after one to warm up */
-static int twin_rate(uint32_t n, const char *const *sets, uint32_t nsets, double *rate, char *text,
-		     char *why, size_t len)
+static int twin_rate(uint32_t n, const char *const *sets, uint32_t nsets, double *rate, char *text)
 {
 	enum { STEPS = 3 };
 	struct wse_session s;
-	int ret = open_session(&s, "sim:func,rows=4,cols=4", n, sets, nsets, text, why, len);
+	int ret = open_session(&s, "sim:func,rows=4,cols=4", n, sets, nsets, text);
 	double begin;
 
 	if (ret)
@@ -168,7 +167,7 @@ static int twin_rate(uint32_t n, const char *const *sets, uint32_t nsets, double
 		ret = step(&s);
 	*rate = STEPS * (double)s.cfg.batch / (bench_now() - begin);
 	if (ret)
-		snprintf(why, len, "%s", s.why);
+		wse_fail(ret, "%s", s.why);
 	wse_session_close(&s);
 	return ret;
 }
@@ -196,7 +195,7 @@ static int tokens_vs_reference(struct bench_measure *m)
 {
 	char *text = malloc(TEXT_BYTES + 64);
 	double twin = 0.0, ref = 1.0;
-	int ret = text ? twin_rate(2, million, 2, &twin, text, m->why, sizeof(m->why)) : -ENOMEM;
+	int ret = text ? twin_rate(2, million, 2, &twin, text) : -ENOMEM;
 
 	ret = ret ? ret : reference_rate(&ref, text);
 	bench_count(m, "twin", "tokens/s", twin);
@@ -247,8 +246,7 @@ static int train_gmacs(const char *uri, const char *const *sets, uint32_t nsets,
 	char *text = malloc(TEXT_BYTES + 64);
 	double begin, best = 1e9, s, blas = 0.0, macs = 0.0;
 	struct wse_session ses;
-	int ret = text ? open_session(&ses, uri, 1, sets, nsets, text, m->why, sizeof(m->why))
-		       : -ENOMEM;
+	int ret = text ? open_session(&ses, uri, 1, sets, nsets, text) : -ENOMEM;
 
 	if (!ret) {
 		macs = 3.0 * (double)ses.cfg.model.family->macs(&ses.cfg.model) *
@@ -261,8 +259,7 @@ static int train_gmacs(const char *uri, const char *const *sets, uint32_t nsets,
 			best = s < best ? s : best;
 		}
 		if (ret)
-			snprintf(m->why, sizeof(m->why), "%s",
-				 ses.why[0] ? ses.why : strerror(-ret));
+			wse_fail(ret, "%s", ses.why[0] ? ses.why : strerror(-ret));
 		bench_count(m, "weights", "", (double)ses.cfg.model.family->macs(&ses.cfg.model));
 		wse_session_close(&ses);
 	}
@@ -305,7 +302,7 @@ static int threads(struct bench_measure *m)
 	int open = 0, ret = text ? 0 : -ENOMEM;
 
 	for (; open < 2 && !ret; open += !ret)
-		ret = open_session(&s[open], uri[open], 1, sets, 5, text, m->why, sizeof(m->why));
+		ret = open_session(&s[open], uri[open], 1, sets, 5, text);
 	for (int i = 0; i <= TURNS && !ret; i++) {
 		for (int k = 0; k < 2 && !ret; k++) {
 			double begin = bench_now();
@@ -349,7 +346,7 @@ static int modelled(uint32_t n, double *cycles, char *text, struct bench_measure
 	int ret;
 
 	snprintf(batch, sizeof(batch), "train_dataloader.batch_size=%u", 128 * n);
-	ret = open_session(&s, "sim:func,rows=4,cols=4", n, sets, 1, text, m->why, sizeof(m->why));
+	ret = open_session(&s, "sim:func,rows=4,cols=4", n, sets, 1, text);
 	if (ret)
 		return ret;
 	ret = step(&s);
@@ -361,7 +358,7 @@ static int modelled(uint32_t n, double *cycles, char *text, struct bench_measure
 			worst = c.last_grad;
 	}
 	if (ret)
-		snprintf(m->why, sizeof(m->why), "%s", s.why[0] ? s.why : strerror(-ret));
+		wse_fail(ret, "%s", s.why[0] ? s.why : strerror(-ret));
 	per = s.plan.micro_batches / n;
 	in = per * (double)s.plan.streamed_in / link;
 	out = per * (double)s.plan.streamed_out / link;
@@ -398,9 +395,9 @@ static int scaling_4_wall(struct bench_measure *m)
 	static const char *const large[] = {"train_dataloader.batch_size=512"};
 	char *text = malloc(TEXT_BYTES + 64);
 	double one = 1.0, four = 0.0;
-	int ret = text ? twin_rate(1, small, 1, &one, text, m->why, sizeof(m->why)) : -ENOMEM;
+	int ret = text ? twin_rate(1, small, 1, &one, text) : -ENOMEM;
 
-	ret = ret ? ret : twin_rate(4, large, 1, &four, text, m->why, sizeof(m->why));
+	ret = ret ? ret : twin_rate(4, large, 1, &four, text);
 	bench_count(m, "one_wafer", "tokens/s", one);
 	bench_count(m, "four_wafers", "tokens/s", four);
 	m->value = four / (4 * one);

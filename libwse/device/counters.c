@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/handle.h"
 #include "device.h"
 #include "wse_regs.h"
@@ -46,20 +47,20 @@ int wse_device_counters(struct wse_device *dev, uint32_t scope, uint32_t object,
 	objects = wse_counter_objects(&dev->info, scope);
 	if (!objects)
 		return wse_fail(
-			dev, -EINVAL,
+			-EINVAL,
 			"%u is no scope of counters: DRM_WSE_SCOPE_TILE, CORE, LINK and QUEUE are",
 			scope);
 	if (object >= objects)
-		return wse_fail(dev, -EINVAL, "%s has %u %s: there is no number %u", dev->uri,
-				objects, what[scope], object);
+		return wse_fail(-EINVAL, "%s has %u %s: there is no number %u", dev->uri, objects,
+				what[scope], object);
 	ret = dev->ops->ask(dev, DRM_IOCTL_WSE_COUNTERS, &arg);
 	if (ret == -EINVAL)
 		return wse_fail(
-			dev, -ENOTSUP,
+			-ENOTSUP,
 			"%s: its driver tells no counters: use driver and library of one release",
 			dev->uri);
 	if (ret)
-		return wse_fail(dev, ret, "%s: its counters cannot be read: %s", dev->uri,
+		return wse_fail(ret, "%s: its counters cannot be read: %s", dev->uri,
 				strerror(-ret));
 	*n = arg.count;
 	return 0;

@@ -15,17 +15,16 @@ int wse_device_init(struct wse_device *dev, const struct wse_transport *ops, con
 {
 	dev->ops = ops;
 	atomic_init(&dev->refs, 1);
-	dev->error[0] = 0;
 	dev->uri = strdup(uri);
 	if (!dev->uri)
 		return -ENOMEM;
-	pthread_mutex_init(&dev->error_lock, NULL);
+	pthread_mutex_init(&dev->lost_lock, NULL);
 	return 0;
 }
 
 void wse_device_fini(struct wse_device *dev)
 {
-	pthread_mutex_destroy(&dev->error_lock);
+	pthread_mutex_destroy(&dev->lost_lock);
 	free(dev->uri);
 }
 
@@ -40,78 +39,65 @@ void wse_device_put(struct wse_device *dev)
 		dev->ops->close(dev);
 }
 
-int wse_fail(struct wse_device *dev, int err, const char *fmt, ...)
-{
-	char text[WSE_ERROR_LEN];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	pthread_mutex_lock(&dev->error_lock);
-	memcpy(dev->error, text, sizeof(text));
-	pthread_mutex_unlock(&dev->error_lock);
-	return wse_sorry(err, "%s", text);
-}
-
-/*
- * A call of a transport that fails leaves words of its own: before is wse_sorries() of before it,
- * what is what was asked.
- */
+/* A transport that leaves no words of its own: what was asked, and the errno. before: wse_failures() of before it. */
 static int own_words(struct wse_device *dev, unsigned int before, int ret, const char *what)
 {
-	if (ret && wse_sorries() == before)
-		wse_fail(dev, ret, "%s: %s: %s", dev->uri, what, strerror(-ret));
-	return ret;
+	return wse_fail_since(before, ret, "%s: %s: %s", dev->uri, what, strerror(-ret));
 }
 
-int wse_context_lose(struct wse_context *ctx, int err, const char *fmt, ...)
+/* one that is lost has one cause: the first */
+static void set_lost(struct wse_device *dev, char lost[WSE_LOST], const char *fmt, va_list ap)
 {
-	char text[WSE_ERROR_LEN];
+	pthread_mutex_lock(&dev->lost_lock);
+	if (!lost[0])
+		vsnprintf(lost, WSE_LOST, fmt, ap);
+	pthread_mutex_unlock(&dev->lost_lock);
+}
+
+void wse_context_lose(struct wse_context *ctx, const char *fmt, ...)
+{
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	set_lost(ctx->dev, ctx->lost, fmt, ap);
 	va_end(ap);
-	pthread_mutex_lock(&ctx->dev->error_lock);
-	memcpy(ctx->lost, text, sizeof(text));
-	pthread_mutex_unlock(&ctx->dev->error_lock);
-	return wse_fail(ctx->dev, err, "%s", text);
 }
 
-static int open_uri(const char *uri, char *why, size_t len, struct wse_device **dev)
+void wse_device_lose(struct wse_device *dev, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	set_lost(dev, dev->lost, fmt, ap);
+	va_end(ap);
+}
+
+static int open_uri(const char *uri, struct wse_device **dev)
 {
 	struct wse_uri parsed;
-	int ret = wse_uri_parse(uri, why, len, &parsed);
+	int ret = wse_uri_parse(uri, &parsed);
 
 	if (ret)
 		return ret;
 	if (parsed.sim)
-		return wse_sim_open(uri, &parsed, why, len, dev);
-	return wse_accel_open(uri, &parsed, why, len, dev);
-}
-
-int wse_device_open_why(const char *uri, char *why, size_t len, struct wse_device **dev)
-{
-	char text[WSE_ERROR_LEN] = "";
-	struct wse_device *new;
-	int ret = open_uri(uri, text, sizeof(text), &new);
-
-	if (!ret) {
-		ret = wse_handle_add(WSE_HANDLE_DEVICE, new);
-		if (ret)
-			wse_device_put(new);
-		else
-			*dev = new;
-	}
-	if (len)
-		snprintf(why, len, "%s", ret ? text : "");
-	return ret ? wse_sorry(ret, "%s", text) : 0;
+		return wse_sim_open(uri, &parsed, dev);
+	return wse_accel_open(uri, &parsed, dev);
 }
 
 int wse_device_open(const char *uri, struct wse_device **dev)
 {
-	return wse_device_open_why(uri, NULL, 0, dev);
+	unsigned int before = wse_failures();
+	struct wse_device *new;
+	int ret = open_uri(uri, &new);
+
+	if (ret)
+		return wse_fail_since(before, ret, "%s: %s", uri, strerror(-ret));
+	ret = wse_handle_add(WSE_HANDLE_DEVICE, new);
+	if (ret)
+		wse_device_put(new);
+	else
+		*dev = new;
+	return ret;
 }
 
 void wse_device_close(struct wse_device *dev)
@@ -123,7 +109,7 @@ void wse_device_close(struct wse_device *dev)
 int wse_device_info(struct wse_device *dev, struct drm_wse_info *info)
 {
 	int ret = wse_handle_check(WSE_HANDLE_DEVICE, dev);
-	unsigned int before = wse_sorries();
+	unsigned int before = wse_failures();
 
 	return ret ? ret : own_words(dev, before, dev->ops->info(dev, info), "its state");
 }
@@ -133,30 +119,18 @@ const char *wse_device_uri(const struct wse_device *dev)
 	return wse_handle_check(WSE_HANDLE_DEVICE, dev) ? "" : dev->uri;
 }
 
-int wse_device_error(struct wse_device *dev, char *buf, size_t len)
-{
-	int ret;
-
-	if (wse_handle_check(WSE_HANDLE_DEVICE, dev))
-		return snprintf(buf, len, "%s", wse_error());
-	pthread_mutex_lock(&dev->error_lock);
-	ret = snprintf(buf, len, "%s", dev->error);
-	pthread_mutex_unlock(&dev->error_lock);
-	return ret;
-}
-
 int wse_device_mmio_read(struct wse_device *dev, uint32_t offset, uint32_t *value)
 {
 	int ret = wse_handle_check(WSE_HANDLE_DEVICE, dev);
-	unsigned int before = wse_sorries();
+	unsigned int before = wse_failures();
 
 	if (ret)
 		return ret;
 	if (!dev->ops->mmio_read)
-		return wse_fail(dev, -ENOTSUP, "%s: registers cannot be read through the driver",
+		return wse_fail(-ENOTSUP, "%s: registers cannot be read through the driver",
 				dev->uri);
 	if (offset & 3 || offset >= WSE_BAR0_SIZE)
-		return wse_fail(dev, -EINVAL,
+		return wse_fail(-EINVAL,
 				"%s: there is no register at %#x: multiples of 4 below %#x are",
 				dev->uri, offset, WSE_BAR0_SIZE);
 	return own_words(dev, before, dev->ops->mmio_read(dev, &offset, 1, value), "a register");
@@ -190,12 +164,12 @@ int wse_buffer_create(struct wse_device *dev, size_t size, struct wse_buffer **b
 {
 	struct wse_buffer *new;
 	int ret = wse_handle_check(WSE_HANDLE_DEVICE, dev);
-	unsigned int before = wse_sorries();
+	unsigned int before = wse_failures();
 
 	if (ret)
 		return ret;
 	if (!size)
-		return wse_fail(dev, -EINVAL, "a buffer cannot have 0 bytes");
+		return wse_fail(-EINVAL, "a buffer cannot have 0 bytes");
 	ret = own_words(dev, before, dev->ops->buffer_create(dev, size, &new), "a buffer");
 	return ret ? ret : publish(new, buf);
 }
@@ -204,7 +178,7 @@ int wse_buffer_share(struct wse_device *dev, struct wse_buffer *buf, struct wse_
 {
 	struct wse_buffer *new;
 	int ret = wse_handle_check(WSE_HANDLE_DEVICE, dev);
-	unsigned int before = wse_sorries();
+	unsigned int before = wse_failures();
 
 	ret = ret ? ret : wse_handle_check(WSE_HANDLE_BUFFER, buf);
 	if (ret)
@@ -252,14 +226,14 @@ int wse_context_create(struct wse_device *dev, uint32_t flags, struct wse_contex
 	if (ret)
 		return ret;
 	if (flags & ~WSE_CONTEXT_WAIT)
-		return wse_fail(dev, -EINVAL,
-				"unknown context flags %#x: only WSE_CONTEXT_WAIT exists", flags);
+		return wse_fail(-EINVAL, "unknown context flags %#x: only WSE_CONTEXT_WAIT exists",
+				flags);
 	return wse_context_lease(dev, dev->wait ? flags | WSE_CONTEXT_WAIT : flags, ctx);
 }
 
 int wse_context_lease(struct wse_device *dev, uint32_t flags, struct wse_context **ctx)
 {
-	unsigned int before = wse_sorries();
+	unsigned int before = wse_failures();
 	struct wse_context *new;
 	int ret;
 
@@ -310,7 +284,7 @@ struct wse_device *wse_context_device(const struct wse_context *ctx)
 int wse_context_fault(struct wse_context *ctx, struct drm_wse_fault *fault)
 {
 	int ret = wse_handle_check(WSE_HANDLE_CONTEXT, ctx);
-	unsigned int before = wse_sorries();
+	unsigned int before = wse_failures();
 
 	if (ret)
 		return ret;
@@ -346,9 +320,9 @@ int wse_submit(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t
 		return ret;
 	dev = ctx->dev;
 	if (!n)
-		return wse_fail(dev, -EINVAL, "a submit needs at least one command");
+		return wse_fail(-EINVAL, "a submit needs at least one command");
 	if (n > dev->info.max_cmds)
-		return wse_fail(dev, -EINVAL, "a submit of %u commands: %s takes %u, split it", n,
+		return wse_fail(-EINVAL, "a submit of %u commands: %s takes %u, split it", n,
 				dev->uri, dev->info.max_cmds);
 	ret = dev->ops->submit(ctx, cmds, n, in, nin, fence);
 	if (ret)
@@ -369,7 +343,7 @@ int wse_fence_wait(struct wse_fence *fence, int64_t timeout_ns)
 		return ret;
 	ret = fence->dev->ops->fence_wait(fence, timeout_ns < 0 ? 0 : timeout_ns);
 	if (ret == -ETIMEDOUT)
-		return wse_sorry(ret, "%s: the fence has not signalled yet", fence->dev->uri);
+		return wse_fail(ret, "%s: the fence has not signalled yet", fence->dev->uri);
 	return ret ? wse_explain_loss(fence->ctx, ret) : 0;
 }
 
@@ -381,13 +355,12 @@ int wse_fence_poll(struct wse_fence *fence)
 int wse_fence_cycles(struct wse_fence *fence, uint32_t *start, uint32_t *end)
 {
 	int ret = wse_handle_check(WSE_HANDLE_FENCE, fence);
-	unsigned int before = wse_sorries();
+	unsigned int before = wse_failures();
 
 	if (ret)
 		return ret;
 	if (!fence->dev->ops->fence_cycles)
-		return wse_fail(fence->dev, -ENOTSUP,
-				"%s: the driver does not tell the cycles of a command",
+		return wse_fail(-ENOTSUP, "%s: the driver does not tell the cycles of a command",
 				fence->dev->uri);
 	return own_words(fence->dev, before, fence->dev->ops->fence_cycles(fence, start, end),
 			 "the cycles of a fence");

@@ -11,7 +11,7 @@
 
 #include <wse/wse.h>
 
-#define WSE_ERROR_LEN 512 /* bytes of a sentence, terminated */
+#define WSE_LOST 512 /* bytes of the sentence why something is lost, terminated */
 
 struct wse_uri;
 
@@ -58,8 +58,9 @@ struct wse_device {
 	char *uri;
 	struct drm_wse_info info; /* as it was when the device was opened */
 	bool wait;		  /* its URI says that contexts wait for it */
-	pthread_mutex_t error_lock;
-	char error[WSE_ERROR_LEN]; /* error_lock */
+	/* A transport's thread says here why the device, or a context, is lost; who calls reads it. */
+	pthread_mutex_t lost_lock;
+	char lost[WSE_LOST]; /* lost_lock; "": it is not, or nothing is known */
 };
 
 struct wse_buffer {
@@ -72,8 +73,8 @@ struct wse_buffer {
 
 struct wse_context {
 	struct wse_device *dev;
-	atomic_uint refs;	  /* the user's, fences, programs */
-	char lost[WSE_ERROR_LEN]; /* why, if the transport has said so; dev->error_lock */
+	atomic_uint refs;    /* the user's, fences, programs */
+	char lost[WSE_LOST]; /* as that of dev */
 };
 
 struct wse_fence {
@@ -90,12 +91,14 @@ int wse_device_init(struct wse_device *dev, const struct wse_transport *ops, con
 void wse_device_fini(struct wse_device *dev);
 void wse_device_get(struct wse_device *dev);
 void wse_device_put(struct wse_device *dev);
-/* Sets the sentence of dev; returns err, so that a caller can say `return wse_fail(...)`. */
-int wse_fail(struct wse_device *dev, int err, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-/* The same, and it is why ctx is lost: what is refused for that says so again. */
-int wse_context_lose(struct wse_context *ctx, int err, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+/*
+ * From any thread: ctx (dev) is lost, and why. The first sentence stays: what is refused for the loss says it. These
+ * are not failures of the thread that finds out.
+ */
+void wse_context_lose(struct wse_context *ctx, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void wse_device_lose(struct wse_device *dev, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 void wse_buffer_init(struct wse_buffer *buf, struct wse_device *dev);
 void wse_buffer_get(struct wse_buffer *buf);
@@ -112,11 +115,13 @@ uint32_t wse_counter_objects(const struct drm_wse_info *info, uint32_t scope);
 
 /* ---- explain.c: errors in words ---- */
 const char *wse_op_name(uint32_t op);
-/* Says in the device's sentence why err came of a submit of these commands. Returns err. */
+/* The sentence: why err came of a submit of these commands. Returns err. */
 int wse_explain_submit(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t n,
 		       int err);
 /* The same for what ended with err because its context is lost, or with it. */
 int wse_explain_loss(struct wse_context *ctx, int err);
+/* -ENODEV: the device is gone, and why as far as that is known. */
+int wse_explain_gone(struct wse_device *dev);
 /* One sentence about a fault record; err is the fence's. */
 void wse_explain_fault(const struct drm_wse_fault *fault, int err, char *buf, size_t len);
 /* The same without a record. */
@@ -133,8 +138,7 @@ struct wse_uri {
 	uint32_t threads, hostfp, races, shuffle, exact, latency, pages;
 };
 
-/* why: see wse_device_open_why(). */
-int wse_uri_parse(const char *text, char *why, size_t len, struct wse_uri *uri);
+int wse_uri_parse(const char *text, struct wse_uri *uri);
 
 /* ---- firmware.c ---- */
 struct wse_image_file {
@@ -145,7 +149,7 @@ struct wse_image_file {
 };
 
 /* -ENOENT, -ENOEXEC, -EOPNOTSUPP as wse_context_create(). abi_minor: of the device. */
-int wse_firmware_read(uint32_t abi_minor, char *why, size_t len, struct wse_image_file *image);
+int wse_firmware_read(uint32_t abi_minor, struct wse_image_file *image);
 /*
  * The path of a file that belongs to the library: $env/name (or $env itself if it is a file), where
  * the library was built, wse/ beside libwse.so, /lib/firmware/wse. -ENOENT; -ENAMETOOLONG.
@@ -155,10 +159,8 @@ int wse_find_file(const char *env, const char *name, size_t len, char *path);
 int wse_read_file(const char *path, size_t max, void **bytes, size_t *size);
 
 /* ---- transports ---- */
-int wse_accel_open(const char *text, const struct wse_uri *uri, char *why, size_t len,
-		   struct wse_device **dev);
-int wse_sim_open(const char *text, const struct wse_uri *uri, char *why, size_t len,
-		 struct wse_device **dev);
+int wse_accel_open(const char *text, const struct wse_uri *uri, struct wse_device **dev);
+int wse_sim_open(const char *text, const struct wse_uri *uri, struct wse_device **dev);
 /* who: a sentence's part that names the process which has the lease. -ENOENT: none that may be seen. */
 int wse_accel_holder(const char *node, char *who, size_t len);
 extern const struct wse_transport wse_accel_transport, wse_sim_transport;

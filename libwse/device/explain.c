@@ -115,7 +115,7 @@ static int explain_cmd(struct wse_device *dev, const struct wse_geom *g,
 		size = dev->ops->handle_size(dev, c->bo);
 		if (!size)
 			return wse_fail(
-				dev, -ENOENT,
+				-ENOENT,
 				"command %u (%s): %s has no buffer of handle %u (handles of "
 				"another device do not count: use wse_buffer_share)",
 				i, wse_op_name(c->op), dev->uri, c->bo);
@@ -124,54 +124,71 @@ static int explain_cmd(struct wse_device *dev, const struct wse_geom *g,
 		mask_size = dev->ops->handle_size(dev, c->mask_bo);
 		if (!mask_size)
 			return wse_fail(
-				dev, -ENOENT,
+				-ENOENT,
 				"command %u (%s): %s has no buffer of handle %u for the mask", i,
 				wse_op_name(c->op), dev->uri, c->mask_bo);
 	}
 	ret = wse_cmd_check(g, c, size, mask_size);
 	if (ret == -ERANGE) {
 		range_words(g, c, size, mask_size, words, sizeof(words));
-		return wse_fail(dev, ret, "command %u (%s): %s", i, wse_op_name(c->op), words);
+		return wse_fail(ret, "command %u (%s): %s", i, wse_op_name(c->op), words);
 	}
 	if (ret)
-		return wse_fail(dev, ret, "command %u (%s): %s", i, wse_op_name(c->op),
+		return wse_fail(ret, "command %u (%s): %s", i, wse_op_name(c->op),
 				invalid_words(g, c));
 	if (c->op == WSE_OP_FENCE && wse_fence_check(g, cmds, i))
 		return wse_fail(
-			dev, -EINVAL,
+			-EINVAL,
 			"command %u (fence): it must name an earlier command of this submit on "
 			"another queue, or with wait_cmd DRM_WSE_WAIT_QUEUE another queue",
 			i);
 	return 0;
 }
 
+static void copy_lost(struct wse_device *dev, const char *lost, char text[WSE_LOST])
+{
+	pthread_mutex_lock(&dev->lost_lock);
+	memcpy(text, lost, WSE_LOST);
+	pthread_mutex_unlock(&dev->lost_lock);
+}
+
+int wse_explain_gone(struct wse_device *dev)
+{
+	char text[WSE_LOST];
+
+	copy_lost(dev, dev->lost, text);
+	if (text[0])
+		return wse_fail(-ENODEV, "%s", text);
+	return wse_fail(-ENODEV, "%s is gone: close it and open it again", dev->uri);
+}
+
 /* Why ctx is lost, "" if that is not known. */
-static void words_of_loss(struct wse_context *ctx, int err, char text[WSE_ERROR_LEN])
+static void words_of_loss(struct wse_context *ctx, int err, char text[WSE_LOST])
 {
 	struct wse_device *dev = ctx->dev;
 	struct drm_wse_fault fault;
 
-	pthread_mutex_lock(&dev->error_lock);
-	memcpy(text, ctx->lost, WSE_ERROR_LEN);
-	pthread_mutex_unlock(&dev->error_lock);
+	copy_lost(dev, ctx->lost, text);
+	if (!text[0] && err == -ENODEV)
+		copy_lost(dev, dev->lost, text);
 	if (!text[0] && !dev->ops->context_fault(ctx, &fault))
-		wse_explain_fault(&fault, err, text, WSE_ERROR_LEN);
+		wse_explain_fault(&fault, err, text, WSE_LOST);
 }
 
 int wse_explain_loss(struct wse_context *ctx, int err)
 {
-	char text[WSE_ERROR_LEN];
+	char text[WSE_LOST];
 
 	words_of_loss(ctx, err, text);
 	if (!text[0])
 		wse_explain_fence(err, text, sizeof(text));
-	return wse_fail(ctx->dev, err, "%s", text);
+	return wse_fail(err, "%s", text);
 }
 
 int wse_explain_submit(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t n, int err)
 {
 	struct wse_device *dev = ctx->dev;
-	char text[WSE_ERROR_LEN];
+	char text[WSE_LOST];
 	struct wse_geom g;
 	uint32_t i;
 
@@ -183,26 +200,26 @@ int wse_explain_submit(struct wse_context *ctx, const struct drm_wse_cmd *cmds, 
 		for (i = 0; i < n; i++)
 			if (explain_cmd(dev, &g, cmds, i))
 				return err;
-		return wse_fail(dev, err,
+		return wse_fail(err,
 				"%s refused the submit: the context or a fence is none of its own",
 				dev->uri);
 	case -EFBIG:
 		return wse_fail(
-			dev, err,
+			err,
 			"%s: a command reaches over more of its buffer than a piece of the "
 			"buffer's page list describes: split it (1 GiB always fits), or give "
 			"the host an IOMMU",
 			dev->uri);
 	case -EIO:
 		words_of_loss(ctx, err, text);
-		return wse_fail(dev, err, "%s",
+		return wse_fail(err, "%s",
 				text[0] ? text
 					: "the context is lost after an error: destroy it and "
 					  "create another");
 	case -ENODEV:
-		return wse_fail(dev, err, "%s is gone: close it and open it again", dev->uri);
+		return wse_explain_gone(dev);
 	default:
-		return wse_fail(dev, err, "%s refused the submit: %s", dev->uri, strerror(-err));
+		return wse_fail(err, "%s refused the submit: %s", dev->uri, strerror(-err));
 	}
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/error.h"
 #include "device.h"
 #include "wse_crc.h"
 #include "wse_regs.h"
@@ -99,35 +100,33 @@ int wse_read_file(const char *path, size_t max, void **bytes, size_t *size)
 	return 0;
 }
 
-static int check(const char *path, const unsigned char *file, size_t size, uint32_t abi_minor,
-		 char *why, size_t len)
+static int check(const char *path, const unsigned char *file, size_t size, uint32_t abi_minor)
 {
 	const struct wse_fw *h = (const struct wse_fw *)file;
 	uint32_t entry;
 
 	if (size < sizeof(*h) || h->magic != WSE_FW_MAGIC) {
-		snprintf(why, len, "%s is no firmware of a wafer: set WSE_FIRMWARE to a wse-fw.bin",
-			 path);
-		return -ENOEXEC;
+		return wse_fail(-ENOEXEC,
+				"%s is no firmware of a wafer: set WSE_FIRMWARE to a wse-fw.bin",
+				path);
 	}
 	if (h->abi_major != WSE_ABI_MAJOR || h->abi_minor > abi_minor) {
-		snprintf(why, len,
-			 "%s needs ABI %u.%u, the device has %u.%u: use firmware and device of one "
-			 "release",
-			 path, h->abi_major, h->abi_minor, WSE_ABI_MAJOR, abi_minor);
-		return -EOPNOTSUPP;
+		return wse_fail(
+			-EOPNOTSUPP,
+			"%s needs ABI %u.%u, the device has %u.%u: use firmware and device of one "
+			"release",
+			path, h->abi_major, h->abi_minor, WSE_ABI_MAJOR, abi_minor);
 	}
 	entry = h->entry - WSE_SRAM_BASE;
 	if (h->bytes != size - sizeof(*h) || !h->bytes || h->bytes % 8 ||
 	    h->bytes > WSE_ARGS_OFFSET || entry >= h->bytes || entry % 4 || h->resv[0] ||
 	    h->resv[1] || wse_crc32(file + sizeof(*h), h->bytes) != h->crc) {
-		snprintf(why, len, "%s is damaged: build or install it again", path);
-		return -ENOEXEC;
+		return wse_fail(-ENOEXEC, "%s is damaged: build or install it again", path);
 	}
 	return 0;
 }
 
-int wse_firmware_read(uint32_t abi_minor, char *why, size_t len, struct wse_image_file *image)
+int wse_firmware_read(uint32_t abi_minor, struct wse_image_file *image)
 {
 	const struct wse_fw *h;
 	char path[4096];
@@ -137,20 +136,19 @@ int wse_firmware_read(uint32_t abi_minor, char *why, size_t len, struct wse_imag
 
 	ret = wse_find_file("WSE_FIRMWARE", "wse-fw.bin", sizeof(path), path);
 	if (ret) {
-		snprintf(
-			why, len,
+		return wse_fail(
+			-ENOENT,
 			"there is no firmware wse-fw.bin: set WSE_FIRMWARE to it or put it into %s",
 			WSE_INSTALLED);
-		return -ENOENT;
 	}
 	ret = wse_read_file(path, sizeof(struct wse_fw) + WSE_SRAM_BYTES, &file, &size);
 	if (ret) {
-		snprintf(why, len,
-			 "the firmware %s cannot be read: %s; set WSE_FIRMWARE to a wse-fw.bin",
-			 path, strerror(-ret));
-		return ret == -EFBIG ? -ENOEXEC : ret;
+		return wse_fail(
+			ret == -EFBIG ? -ENOEXEC : ret,
+			"the firmware %s cannot be read: %s; set WSE_FIRMWARE to a wse-fw.bin",
+			path, strerror(-ret));
 	}
-	ret = check(path, file, size, abi_minor, why, len);
+	ret = check(path, file, size, abi_minor);
 	if (ret) {
 		free(file);
 		return ret;

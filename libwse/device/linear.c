@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/handle.h"
 #include "device.h"
 #include "layer.h"
@@ -53,22 +54,21 @@ static int check_shape(struct wse_linear *l, const struct wse_linear_shape *s)
 	uint32_t c4 = 4 * l->cols, rl = l->rows * l->lanes;
 
 	if (dev->info.queues < 3)
-		return wse_fail(dev, -ENOTSUP, "%s has %u queues, linear operations need 3",
-				dev->uri, dev->info.queues);
+		return wse_fail(-ENOTSUP, "%s has %u queues, linear operations need 3", dev->uri,
+				dev->info.queues);
 	if (!s->inputs || !s->outputs || s->inputs > DIM_MAX || s->outputs > DIM_MAX ||
 	    s->inputs % c4 || s->outputs % c4)
 		return wse_fail(
-			dev, -EINVAL,
+			-EINVAL,
 			"%u inputs and %u outputs: both must be multiples of 4 x columns = %u",
 			s->inputs, s->outputs, c4);
 	if (!s->tokens || s->tokens % rl || s->tokens / l->rows > WSE_NACC)
 		return wse_fail(
-			dev, -EINVAL,
+			-EINVAL,
 			"%u tokens: must be a multiple of rows x lanes = %u, and at most %u",
 			s->tokens, rl, WSE_NACC * l->rows);
 	if (s->features > 4 || s->features == 3)
-		return wse_fail(dev, -EINVAL,
-				"%u features in a block: 1, 2, 4, or 0 to have it chosen",
+		return wse_fail(-EINVAL, "%u features in a block: 1, 2, 4, or 0 to have it chosen",
 				s->features);
 	l->t = s->tokens;
 	l->tr = s->tokens / l->rows;
@@ -76,7 +76,7 @@ static int check_shape(struct wse_linear *l, const struct wse_linear_shape *s)
 	l->n = s->outputs;
 	l->b = s->features;
 	if (!block_of(l, l->n) || !block_of(l, l->k))
-		return wse_fail(dev, -EINVAL,
+		return wse_fail(-EINVAL,
 				"blocks of %u features of %u tokens: more than the %u "
 				"accumulators, or no divisor "
 				"of the %u and %u features of a column",
@@ -96,7 +96,7 @@ static int place(struct wse_linear *l)
 	l->in = wse_program_end(l->prog);
 	need = l->in + width * l->tr * 6;
 	if (need > end || width > 16384)
-		return wse_fail(dev, -E2BIG,
+		return wse_fail(-E2BIG,
 				"%llu features of %u tokens in a core: program, input and result "
 				"end at byte "
 				"%llu, but there is room up to %llu: fewer tokens, or more columns",
@@ -105,7 +105,7 @@ static int place(struct wse_linear *l)
 	l->out = l->in + (uint32_t)width * l->tr * 2;
 	if (width * l->t * 4 > UINT32_MAX || (uint64_t)l->k * 4 > UINT32_MAX)
 		return wse_fail(
-			dev, -E2BIG,
+			-E2BIG,
 			"%u tokens of %llu features a column: strides over 4 GiB: fewer tokens",
 			l->t, (unsigned long long)width);
 	return 0;
@@ -142,7 +142,7 @@ int wse_linear_create(struct wse_context *ctx, const struct wse_linear_shape *sh
 		goto destroy;
 	ret = wse_find_file("WSE_KERNELS", "linear.elf", sizeof(path), path);
 	if (ret) {
-		wse_fail(dev, ret,
+		wse_fail(ret,
 			 "there is no kernel program linear.elf: set WSE_KERNELS to its directory, "
 			 "or put it into "
 			 "/lib/firmware/wse");
@@ -155,7 +155,7 @@ int wse_linear_create(struct wse_context *ctx, const struct wse_linear_shape *sh
 	if (!ret)
 		ret = wse_program_symbol(l->prog, "linear_wgrad", &l->wgrad);
 	if (ret)
-		wse_fail(dev, ret,
+		wse_fail(ret,
 			 "%s has no linear_forward or linear_wgrad: use the one of this release",
 			 path);
 	else
@@ -273,11 +273,11 @@ static int need(const struct wse_linear *l, const struct wse_place *p, const cha
 	int ret;
 
 	if (!p->buf)
-		return wse_fail(l->ctx->dev, -EINVAL, "%s has no buffer", what);
+		return wse_fail(-EINVAL, "%s has no buffer", what);
 	ret = wse_handle_check(WSE_HANDLE_BUFFER, p->buf);
 	if (!ret && p->buf->dev != l->ctx->dev)
-		ret = wse_fail(l->ctx->dev, -EINVAL,
-			       "%s is a buffer of another device: use wse_buffer_share", what);
+		ret = wse_fail(-EINVAL, "%s is a buffer of another device: use wse_buffer_share",
+			       what);
 	return ret;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/handle.h"
 #include "device.h"
 #include "wse_regs.h"
@@ -44,8 +45,7 @@ static const void *at(const struct file *f, uint64_t off, uint64_t n)
 
 static int damaged(const struct file *f, const char *what)
 {
-	return wse_fail(f->dev, -ENOEXEC, "%s is damaged: its %s leads out of the file", f->name,
-			what);
+	return wse_fail(-ENOEXEC, "%s is damaged: its %s leads out of the file", f->name, what);
 }
 
 static int check_header(const struct file *f, Elf32_Ehdr *h)
@@ -67,13 +67,13 @@ static int check_header(const struct file *f, Elf32_Ehdr *h)
 	else if (h->e_flags & 1) /* EF_RISCV_RVC */
 		what = "compiled with compressed instructions, which the cores do not have";
 	if (what)
-		return wse_fail(f->dev, -ENOEXEC,
+		return wse_fail(-ENOEXEC,
 				"%s is %s: build it with `make kernel SRC=...` "
 				"(-march=rv32im_zicsr -mabi=ilp32)",
 				f->name, what);
 	if (!h->e_phnum || h->e_phentsize != sizeof(Elf32_Phdr))
 		return wse_fail(
-			f->dev, -ENOEXEC,
+			-ENOEXEC,
 			"%s has no program headers: link it with firmware/runtime/program.ld",
 			f->name);
 	return 0;
@@ -86,7 +86,7 @@ static int check_segment(const struct file *f, const Elf32_Phdr *p, const struct
 	if (p->p_filesz > p->p_memsz || !at(f, p->p_offset, p->p_filesz))
 		return damaged(f, "segment");
 	if (from < base || to > base + WSE_ARGS_OFFSET)
-		return wse_fail(f->dev, -ERANGE,
+		return wse_fail(-ERANGE,
 				"%s: its segment %#llx ... %#llx leaves the SRAM of a core, %#x "
 				"... %#x: it "
 				"is too large, or was not linked with firmware/runtime/program.ld",
@@ -94,7 +94,7 @@ static int check_segment(const struct file *f, const Elf32_Phdr *p, const struct
 				WSE_SRAM_BASE, WSE_SRAM_BASE + WSE_ARGS_OFFSET);
 	if (from - base < info->fw_end)
 		return wse_fail(
-			f->dev, -EADDRINUSE,
+			-EADDRINUSE,
 			"%s: its segment at %#llx overlaps the resident firmware, which ends at "
 			"%#x: link it with firmware/runtime/program.ld",
 			f->name, (unsigned long long)from, WSE_SRAM_BASE + info->fw_end);
@@ -121,7 +121,7 @@ static int read_segments(const struct file *f, const Elf32_Ehdr *h, const struct
 		hi = p.p_paddr + p.p_memsz > hi ? p.p_paddr + p.p_memsz : hi;
 	}
 	if (!hi)
-		return wse_fail(f->dev, -ENOEXEC, "%s has nothing to load", f->name);
+		return wse_fail(-ENOEXEC, "%s has nothing to load", f->name);
 	prog->start = (lo - WSE_SRAM_BASE) & ~7u;
 	prog->end = (hi - WSE_SRAM_BASE + 7) & ~7u;
 	/* the firmware's end is a multiple of 8 as well, so rounding start down overwrites nothing
@@ -301,8 +301,7 @@ static int load_file(struct wse_context *ctx, const char *path, int keep, struct
 	f.dev = ctx->dev;
 	ret = wse_read_file(path, FILE_MAX_BYTES, &bytes, &f.size);
 	if (ret)
-		return wse_fail(ctx->dev, ret, "the program %s cannot be read: %s", path,
-				strerror(-ret));
+		return wse_fail(ret, "the program %s cannot be read: %s", path, strerror(-ret));
 	f.bytes = bytes;
 	ret = load(ctx, &f, keep, prog);
 	free(bytes);
@@ -332,9 +331,8 @@ int wse_program_symbol(const struct wse_program *prog, const char *name, uint32_
 		*addr = prog->symbols[i].addr;
 		return 0;
 	}
-	return wse_fail(prog->dev, -ENOENT,
-			"%s has no symbol %s: is it spelt right, and not static?", prog->name,
-			name);
+	return wse_fail(-ENOENT, "%s has no symbol %s: is it spelt right, and not static?",
+			prog->name, name);
 }
 
 uint32_t wse_program_end(const struct wse_program *prog)

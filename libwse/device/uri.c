@@ -5,15 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "device.h"
 
-static int bad(char *why, size_t len, const char *text, const char *what)
+static int bad(const char *text, const char *what)
 {
-	snprintf(why, len,
-		 "device \"%s\": %s; accel:0, sim:func,rows=4,cols=4 or sim:rtl,rows=4,cols=4 are "
-		 "right",
-		 text, what);
-	return -EINVAL;
+	return wse_fail(
+		-EINVAL,
+		"device \"%s\": %s; accel:0, sim:func,rows=4,cols=4 or sim:rtl,rows=4,cols=4 are "
+		"right",
+		text, what);
 }
 
 /* Decimal digits and nothing else up to end. */
@@ -34,22 +35,22 @@ static int number(const char *p, const char *end, uint64_t max, uint64_t *value)
 	return 0;
 }
 
-static int parse_accel(const char *text, const char *p, char *why, size_t len, struct wse_uri *uri)
+static int parse_accel(const char *text, const char *p, struct wse_uri *uri)
 {
 	const char *end = p + strcspn(p, ",");
 	uint64_t n;
 
 	uri->wait = *end;
 	if (uri->wait && strcmp(end, ",wait"))
-		return bad(why, len, text, "after accel:N comes nothing, or \",wait\"");
+		return bad(text, "after accel:N comes nothing, or \",wait\"");
 	if (*p == '/') {
 		if ((size_t)(end - p) >= sizeof(uri->node))
-			return bad(why, len, text, "the path is too long");
+			return bad(text, "the path is too long");
 		memcpy(uri->node, p, (size_t)(end - p));
 		return 0;
 	}
 	if (number(p, end, 9999, &n))
-		return bad(why, len, text, "after accel: comes a number or the path of a node");
+		return bad(text, "after accel: comes a number or the path of a node");
 	snprintf(uri->node, sizeof(uri->node), "/dev/accel/accel%u", (unsigned int)n);
 	return 0;
 }
@@ -87,21 +88,21 @@ static int parse_option(const char *p, const char *end, struct wse_uri *uri)
 	return -EINVAL;
 }
 
-int wse_uri_parse(const char *text, char *why, size_t len, struct wse_uri *uri)
+int wse_uri_parse(const char *text, struct wse_uri *uri)
 {
 	const char *p, *end;
 	char what[96];
 
 	memset(uri, 0, sizeof(*uri));
 	if (!strncmp(text, "accel:", 6))
-		return parse_accel(text, text + 6, why, len, uri);
+		return parse_accel(text, text + 6, uri);
 	if (strncmp(text, "sim:", 4))
-		return bad(why, len, text, "it starts with neither accel: nor sim:");
+		return bad(text, "it starts with neither accel: nor sim:");
 	uri->sim = true;
 	p = text + 4;
 	end = p + strcspn(p, ",");
 	if (end == p || (size_t)(end - p) >= sizeof(uri->model))
-		return bad(why, len, text, "after sim: comes func or rtl");
+		return bad(text, "after sim: comes func or rtl");
 	memcpy(uri->model, p, (size_t)(end - p));
 	while (*end == ',') {
 		p = end + 1;
@@ -109,10 +110,10 @@ int wse_uri_parse(const char *text, char *why, size_t len, struct wse_uri *uri)
 		if (parse_option(p, end, uri)) {
 			snprintf(what, sizeof(what), "\"%.*s\" is no option, or out of range",
 				 (int)(end - p), p);
-			return bad(why, len, text, what);
+			return bad(text, what);
 		}
 	}
 	if (!uri->rows || !uri->cols)
-		return bad(why, len, text, "rows= and cols= are missing");
+		return bad(text, "rows= and cols= are missing");
 	return 0;
 }

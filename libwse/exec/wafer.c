@@ -407,7 +407,6 @@ static int lease(struct wafer *w)
 int wse_exec_open_wafer(const char *uri, const struct wse_exec_cfg *cfg, struct wse_exec **exec)
 {
 	struct wafer *w = calloc(1, sizeof(*w));
-	char why[256];
 	int ret;
 
 	if (!w)
@@ -415,9 +414,9 @@ int wse_exec_open_wafer(const char *uri, const struct wse_exec_cfg *cfg, struct 
 	w->base.ops = &wafer_ops;
 	if (cfg)
 		w->cfg = *cfg;
-	ret = wse_device_open_why(uri, why, sizeof(why), &w->dev);
+	ret = wse_device_open(uri, &w->dev);
 	if (ret) {
-		wse_logf(cfg, WSE_LOG_ERROR, "%s", why);
+		wse_logf(cfg, WSE_LOG_ERROR, "%s", wse_error());
 		goto out;
 	}
 	ret = wse_device_info(w->dev, &w->info);

@@ -28,7 +28,7 @@ void wse_model_put(const struct wse_model *m)
 static int give(const struct wse_model *m, struct wse_model **model)
 {
 	struct wse_model *new = malloc(sizeof(*new));
-	int ret = new ? 0 : wse_sorry(-ENOMEM, "no memory");
+	int ret = new ? 0 : wse_fail(-ENOMEM, "no memory");
 
 	if (!ret) {
 		*new = *m;
@@ -48,12 +48,12 @@ int wse_model_mlp(const struct wse_mlp_shape *s, struct wse_model **model)
 	struct wse_model m;
 
 	if (s->activation > WSE_GELU)
-		return wse_sorry(-EINVAL, "activation %u: WSE_RELU or WSE_GELU", s->activation);
+		return wse_fail(-EINVAL, "activation %u: WSE_RELU or WSE_GELU", s->activation);
 	if (s->nhidden && !s->hidden)
-		return wse_sorry(-EINVAL, "%u hidden layers without their widths", s->nhidden);
+		return wse_fail(-EINVAL, "%u hidden layers without their widths", s->nhidden);
 	if (wse_mlp_init(&m, s->window, s->embed, s->vocab, s->hidden, s->nhidden,
 			 s->activation == WSE_GELU ? WSE_ACT_GELU : WSE_ACT_RELU))
-		return wse_sorry(
+		return wse_fail(
 			-EINVAL,
 			"window %u, embed %u, vocab %u, %u hidden layers: from 1 on, window x "
 			"embed and widths up to 1048576, vocab up to 65536, layers up to %d",
@@ -82,14 +82,14 @@ int wse_model_gpt(const struct wse_gpt_shape *s, struct wse_model **model)
 	char why[WSE_WHY];
 
 	if (s->activation > WSE_SQUARED_RELU)
-		return wse_sorry(-EINVAL, "activation %u: WSE_RELU, WSE_GELU or WSE_SQUARED_RELU",
-				 s->activation);
+		return wse_fail(-EINVAL, "activation %u: WSE_RELU, WSE_GELU or WSE_SQUARED_RELU",
+				s->activation);
 	shape.act = acts[s->activation];
 	if (!(shape.eps > 0.0f && shape.eps < 1.0f && shape.dev > 0.0f && shape.dev < 100.0f))
-		return wse_sorry(-EINVAL, "eps %g, dev %g: must be above 0, below 1 and 100",
-				 (double)shape.eps, (double)shape.dev);
+		return wse_fail(-EINVAL, "eps %g, dev %g: must be above 0, below 1 and 100",
+				(double)shape.eps, (double)shape.dev);
 	if (wse_gpt_init(&m, &shape, why))
-		return wse_sorry(-EINVAL, "%s", why);
+		return wse_fail(-EINVAL, "%s", why);
 	return give(&m, model);
 }
 
@@ -100,7 +100,7 @@ int wse_model_create(const struct wse_model_shape *shape, const struct wse_build
 	char why[WSE_WHY];
 	int ret = wse_custom_init(&m, shape, ops, ctx, why);
 
-	return ret ? wse_sorry(ret, "%s", why) : give(&m, model);
+	return ret ? wse_fail(ret, "%s", why) : give(&m, model);
 }
 
 int wse_model_destroy(struct wse_model *model)

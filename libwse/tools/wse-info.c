@@ -113,7 +113,7 @@ static void query_node(struct report *r, const char *node)
 {
 	struct wse_device *dev;
 	struct drm_wse_info info;
-	char uri[128], why[512];
+	char uri[128], who[200];
 
 	if (access(node, F_OK)) {
 		problem(r, "%s does not exist though the driver has made it: is udev running?",
@@ -121,16 +121,15 @@ static void query_node(struct report *r, const char *node)
 		return;
 	}
 	print_permissions(node);
-	if (!wse_accel_holder(node, why, sizeof(why)))
-		printf("  leased by %s\n", why);
+	if (!wse_accel_holder(node, who, sizeof(who)))
+		printf("  leased by %s\n", who);
 	snprintf(uri, sizeof(uri), "accel:%.100s", node);
-	if (wse_device_open_why(uri, why, sizeof(why), &dev)) {
-		problem(r, "%s", why);
+	if (wse_device_open(uri, &dev)) {
+		problem(r, "%s", wse_error());
 		return;
 	}
 	if (wse_device_info(dev, &info)) {
-		wse_device_error(dev, why, sizeof(why));
-		problem(r, "%s", why);
+		problem(r, "%s", wse_error());
 	} else {
 		printf("  versions: driver interface %u.%u, device ABI %u.%u, this library %u.%u\n",
 		       WSE_UAPI_MAJOR, WSE_UAPI_MINOR, info.abi_major, info.abi_minor,
@@ -242,7 +241,7 @@ static void check_pci(struct report *r)
 }
 
 /* 0, or what opening it gave */
-static int try_model(struct report *r, const char *name, unsigned int size, char *why, size_t len)
+static int try_model(struct report *r, const char *name, unsigned int size)
 {
 	struct wse_device *dev;
 	struct drm_wse_info info;
@@ -250,7 +249,7 @@ static int try_model(struct report *r, const char *name, unsigned int size, char
 	int ret;
 
 	snprintf(uri, sizeof(uri), "sim:%s,rows=%u,cols=%u", name, size, size);
-	ret = wse_device_open_why(uri, why, len, &dev);
+	ret = wse_device_open(uri, &dev);
 	if (ret)
 		return ret;
 	printf("in process: %s\n", uri);
@@ -266,7 +265,6 @@ static int try_model(struct report *r, const char *name, unsigned int size, char
 
 static void check_model(struct report *r, const char *name)
 {
-	char why[512];
 	int ret;
 
 	if (!wse_model_find(name)) {
@@ -274,11 +272,11 @@ static void check_model(struct report *r, const char *name)
 		return;
 	}
 	/* the usual tile; a build with other ones has at least the smallest */
-	ret = try_model(r, name, 4, why, sizeof(why));
+	ret = try_model(r, name, 4);
 	if (ret == -ENOTSUP)
-		ret = try_model(r, name, 2, why, sizeof(why));
+		ret = try_model(r, name, 2);
 	if (ret)
-		problem(r, "%s", why);
+		problem(r, "%s", wse_error());
 }
 
 int main(int argc, char **argv)

@@ -16,7 +16,7 @@ int wse_params_create(struct wse_params **out)
 	int ret;
 
 	if (!p)
-		return wse_sorry(-ENOMEM, "no memory");
+		return wse_fail(-ENOMEM, "no memory");
 	ret = wse_handle_add(WSE_HANDLE_PARAMS, p);
 	if (ret)
 		free(p);
@@ -70,7 +70,7 @@ static int read_file(struct wse_params *p, const char *path, const struct wse_ov
 	clear(p);
 	ret = wse_config_read_file(path, &src, &p->cfg, &p->faults);
 	if (ret)
-		return wse_sorry(ret, "%s", p->faults.n ? p->faults.f[0].text : strerror(-ret));
+		return wse_fail(ret, "%s", p->faults.n ? p->faults.f[0].text : strerror(-ret));
 	p->ready = 1;
 	note(p, "training would need what is not available", p->cfg.unneeded);
 	note(p, "not used, as it makes no difference here", p->cfg.ignored);
@@ -83,7 +83,7 @@ int wse_params_read(struct wse_params *p, const char *path, const struct wse_ove
 
 	if (ret)
 		return ret;
-	ret = path ? read_file(p, path, over) : wse_sorry(-EINVAL, "the path is NULL");
+	ret = path ? read_file(p, path, over) : wse_fail(-EINVAL, "the path is NULL");
 	wse_handle_leave(p);
 	return ret;
 }
@@ -121,8 +121,8 @@ static int text(const char *name, const char *from, const char *fallback, char *
 	const char *s = from ? from : fallback;
 
 	if (strlen(s) >= size)
-		return wse_sorry(-EINVAL, "%s has %zu characters: less than %zu are possible", name,
-				 strlen(s), size);
+		return wse_fail(-EINVAL, "%s has %zu characters: less than %zu are possible", name,
+				strlen(s), size);
 	snprintf(to, size, "%s", s);
 	return 0;
 }
@@ -130,9 +130,9 @@ static int text(const char *name, const char *from, const char *fallback, char *
 /* the member `name`, a number in [min, max]; NaN is in none */
 static int number(const char *name, double v, double min, double max)
 {
-	return v >= min && v <= max ? 0
-				    : wse_sorry(-EINVAL, "%s is %g: it must be from %g to %g", name,
-						v, min, max);
+	return v >= min && v <= max
+		       ? 0
+		       : wse_fail(-EINVAL, "%s is %g: it must be from %g to %g", name, v, min, max);
 }
 
 static int fill_optim(const struct wse_train_shape *s, struct wse_optim_cfg *o)
@@ -140,8 +140,8 @@ static int fill_optim(const struct wse_train_shape *s, struct wse_optim_cfg *o)
 	int ret;
 
 	if (s->optimizer > WSE_OPTIM_SGD)
-		return wse_sorry(-EINVAL, "optimizer %u: WSE_OPTIM_ADAMW, _ADAM or _SGD",
-				 s->optimizer);
+		return wse_fail(-EINVAL, "optimizer %u: WSE_OPTIM_ADAMW, _ADAM or _SGD",
+				s->optimizer);
 	o->kind = (enum wse_optim_kind)s->optimizer;
 	o->weight_decay = s->weight_decay;
 	ret = number("weight_decay", s->weight_decay, 0.0, 1e3);
@@ -167,15 +167,15 @@ static int fill_sched(const struct wse_train_shape *s, struct wse_sched_list *li
 		return number("lr", s->lr, 1e-30, 1e6);
 	}
 	if (s->nsched > WSE_SCHED_MAX || !s->sched)
-		return wse_sorry(-EINVAL, "%u schedules: at most %d", s->nsched, WSE_SCHED_MAX);
+		return wse_fail(-EINVAL, "%u schedules: at most %d", s->nsched, WSE_SCHED_MAX);
 	if (s->lr != 0.0)
-		return wse_sorry(-EINVAL, "lr contradicts sched: give the one or the other");
+		return wse_fail(-EINVAL, "lr contradicts sched: give the one or the other");
 	for (uint32_t i = 0; i < s->nsched && !ret; i++) {
 		const struct wse_sched *e = &s->sched[i];
 
 		if ((unsigned int)e->kind > WSE_SCHED_COSINE || !e->total_iters ||
 		    (i ? e->begin <= s->sched[i - 1].begin : e->begin != 0))
-			ret = wse_sorry(
+			ret = wse_fail(
 				-EINVAL,
 				"sched[%u]: an unknown kind, no total_iters, or a begin that is not "
 				"after the one before (0 for the first)",
@@ -193,8 +193,8 @@ static int fill(const struct wse_model *m, const struct wse_train_shape *s, stru
 	int ret = number("batch", (double)s->batch, 1, 1u << 24);
 
 	if (!ret && s->micro_batch && s->batch % s->micro_batch)
-		ret = wse_sorry(-EINVAL, "micro_batch %llu does not divide batch %llu",
-				(unsigned long long)s->micro_batch, (unsigned long long)s->batch);
+		ret = wse_fail(-EINVAL, "micro_batch %llu does not divide batch %llu",
+			       (unsigned long long)s->micro_batch, (unsigned long long)s->batch);
 	ret = ret ? ret : text("data", s->data, "", c->data, sizeof(c->data));
 	ret = ret ? ret : text("val_data", s->val_data, "", c->val_data, sizeof(c->val_data));
 	ret = ret ? ret
@@ -234,7 +234,7 @@ static int make(struct wse_params *p, const struct wse_model *model,
 		const struct wse_train_shape *shape)
 {
 	struct wse_config *c = calloc(1, sizeof(*c));
-	int ret = c ? fill(model, shape, c) : wse_sorry(-ENOMEM, "no memory");
+	int ret = c ? fill(model, shape, c) : wse_fail(-ENOMEM, "no memory");
 
 	if (!ret) {
 		wse_model_get(model);

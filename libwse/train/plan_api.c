@@ -21,7 +21,7 @@ static int shape_of(const char *uri, struct wse_exec_info *info)
 	snprintf(info->name, sizeof(info->name), "%.60s", uri);
 	if (wse_uri_number(uri, "rows", 4, &info->tile.rows) ||
 	    wse_uri_number(uri, "cols", 4, &info->tile.cols))
-		return wse_sorry(-EINVAL, "%.200s: rows and cols take a positive number", uri);
+		return wse_fail(-EINVAL, "%.200s: rows and cols take a positive number", uri);
 	return 0;
 }
 
@@ -34,7 +34,7 @@ static int ask_device(const char *uri, const struct wse_exec_cfg *log, struct ws
 	int ret = wse_exec_open(uri, &keep, &e);
 
 	if (ret == -EINVAL)
-		return wse_sorry(ret, "%s", why[0] ? why : uri);
+		return wse_fail(ret, "%s", why[0] ? why : uri);
 	if (ret) {
 		wse_logf(log, WSE_LOG_WARN, "%s; planned for %u x %u cores all the same",
 			 why[0] ? why : strerror(-ret), info->tile.rows, info->tile.cols);
@@ -73,11 +73,11 @@ static int plan(const struct wse_params *params, const char *uri, uint32_t flags
 	int ret;
 
 	if (!params->ready)
-		return wse_sorry(
+		return wse_fail(
 			-EINVAL,
 			"the params are empty: wse_params_read() or wse_params_make() first");
 	if (!uri || flags & ~WSE_PLAN_SHAPE)
-		return wse_sorry(-EINVAL, uri ? "unknown flags %#x" : "the URI is NULL", flags);
+		return wse_fail(-EINVAL, uri ? "unknown flags %#x" : "the URI is NULL", flags);
 	ret = shape_of(uri, &info);
 	if (!ret && !(flags & WSE_PLAN_SHAPE))
 		ret = ask_device(uri, log, &info);
@@ -91,7 +91,7 @@ static int plan(const struct wse_params *params, const char *uri, uint32_t flags
 		wse_plan_print(&p, &params->cfg.model, info.name, log);
 	}
 	wse_plan_fini(&p);
-	return ret ? wse_sorry(ret, "%s", why) : 0;
+	return ret ? wse_fail(ret, "%s", why) : 0;
 }
 
 int wse_params_plan(struct wse_params *p, const char *uri, uint32_t flags, wse_log_fn line,

@@ -19,7 +19,7 @@ struct wse_trainer {
 /* the session's sentence becomes the thread's */
 static int said(const struct wse_session *s, int ret)
 {
-	return ret ? wse_sorry(ret, "%s", s->why[0] ? s->why : strerror(-ret)) : 0;
+	return ret ? wse_fail(ret, "%s", s->why[0] ? s->why : strerror(-ret)) : 0;
 }
 
 static int enter(struct wse_trainer *t)
@@ -46,7 +46,7 @@ static int open_with(const struct wse_config *cfg, const char *const *uris, uint
 
 	for (uint32_t i = 0; i < n && i < WSE_SWARM_MAX && !ret; i++)
 		if (!uris || !uris[i])
-			ret = wse_sorry(-EINVAL, "the URI of device %u is NULL", i);
+			ret = wse_fail(-EINVAL, "the URI of device %u is NULL", i);
 	ret = ret ? ret : said(&t->s, wse_session_open(&t->s, cfg, uris, n, &log));
 	if (ret)
 		return ret;
@@ -69,14 +69,14 @@ int wse_trainer_open(const struct wse_params *p, const char *const *uris, uint32
 		return ret;
 	t = calloc(1, sizeof(*t));
 	if (!t)
-		ret = wse_sorry(-ENOMEM, "no memory");
+		ret = wse_fail(-ENOMEM, "no memory");
 	else if (!p->ready)
-		ret = wse_sorry(
+		ret = wse_fail(
 			-EINVAL,
 			"the params are empty: wse_params_read() or wse_params_make() first");
 	else if (p->cfg.unneeded[0])
-		ret = wse_sorry(-ENOTSUP, "read for a plan only: not available are %.300s",
-				p->cfg.unneeded);
+		ret = wse_fail(-ENOTSUP, "read for a plan only: not available are %.300s",
+			       p->cfg.unneeded);
 	if (!ret) {
 		t->log = log;
 		t->log_ctx = ctx;
@@ -249,7 +249,7 @@ int wse_checkpoint_hash(const char *path, char *hex)
 	int ret = path ? wse_ckpt_hash(path, text, why) : wse_why(why, -EINVAL, "the path is NULL");
 
 	if (ret)
-		return wse_sorry(ret, "checkpoint %.200s: %s", path ? path : "", why);
+		return wse_fail(ret, "checkpoint %.200s: %s", path ? path : "", why);
 	memcpy(hex, text, sizeof(text));
 	return 0;
 }

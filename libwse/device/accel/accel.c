@@ -15,6 +15,7 @@
 #include <sys/ioctl.h>
 #include <xf86drm.h>
 
+#include "base/error.h"
 #include "device/device.h"
 #include "wse_regs.h"
 
@@ -73,7 +74,7 @@ static int accel_info(struct wse_device *dev, struct drm_wse_info *info)
 	int ret = call(to_accel(dev), DRM_IOCTL_WSE_QUERY, &q);
 
 	if (ret)
-		return wse_fail(dev, ret, "%s: the query failed: %s", dev->uri, strerror(-ret));
+		return wse_fail(ret, "%s: the query failed: %s", dev->uri, strerror(-ret));
 	*info = got;
 	return 0;
 }
@@ -83,7 +84,7 @@ static int accel_ask(struct wse_device *dev, unsigned long request, void *arg)
 	return call(to_accel(dev), request, arg);
 }
 
-static int open_node(const char *node, char *why, size_t len, int *out)
+static int open_node(const char *node, int *out)
 {
 	int fd = open(node, O_RDWR | O_CLOEXEC), ret;
 	drmVersionPtr v;
@@ -92,43 +93,40 @@ static int open_node(const char *node, char *why, size_t len, int *out)
 		ret = -errno;
 		switch (ret) {
 		case -ENOENT:
-			snprintf(why, len,
-				 "%s does not exist: is wse.ko loaded and bound? `wse-info` says",
-				 node);
-			break;
+			return wse_fail(
+				ret,
+				"%s does not exist: is wse.ko loaded and bound? `wse-info` says",
+				node);
 		case -EACCES:
 		case -EPERM:
-			snprintf(why, len,
-				 "no permission for %s: join the group that owns it (ls -l %s), or "
-				 "be root",
-				 node, node);
-			ret = -EACCES;
-			break;
+			return wse_fail(
+				-EACCES,
+				"no permission for %s: join the group that owns it (ls -l %s), or "
+				"be root",
+				node, node);
 		case -ENODEV:
 		case -ENXIO:
-			snprintf(why, len,
-				 "%s is there, but its device is gone: bind the driver again",
-				 node);
-			break;
+			return wse_fail(
+				ret, "%s is there, but its device is gone: bind the driver again",
+				node);
 		default:
-			snprintf(why, len, "%s cannot be opened: %s", node, strerror(-ret));
+			return wse_fail(ret, "%s cannot be opened: %s", node, strerror(-ret));
 		}
-		return ret;
 	}
 	v = drmGetVersion(fd);
 	if (!v || v->name_len != 3 || memcmp(v->name, "wse", 3)) {
-		snprintf(why, len,
-			 "%s belongs to the driver \"%.*s\", not to wse: `wse-info` names the "
-			 "right node",
-			 node, v ? v->name_len : 0, v ? v->name : "");
-		ret = -EPROTO;
+		ret = wse_fail(
+			-EPROTO,
+			"%s belongs to the driver \"%.*s\", not to wse: `wse-info` names the "
+			"right node",
+			node, v ? v->name_len : 0, v ? v->name : "");
 	} else if (v->version_major != WSE_UAPI_MAJOR) {
-		snprintf(why, len,
-			 "%s speaks version %d.%d of the interface, libwse %d.%d: use driver and "
-			 "library of one "
-			 "release",
-			 node, v->version_major, v->version_minor, WSE_UAPI_MAJOR, WSE_UAPI_MINOR);
-		ret = -EPROTO;
+		ret = wse_fail(
+			-EPROTO,
+			"%s speaks version %d.%d of the interface, libwse %d.%d: use driver and "
+			"library of one "
+			"release",
+			node, v->version_major, v->version_minor, WSE_UAPI_MAJOR, WSE_UAPI_MINOR);
 	} else {
 		ret = 0;
 	}
@@ -140,15 +138,14 @@ static int open_node(const char *node, char *why, size_t len, int *out)
 	return ret;
 }
 
-int wse_accel_open(const char *text, const struct wse_uri *uri, char *why, size_t len,
-		   struct wse_device **dev)
+int wse_accel_open(const char *text, const struct wse_uri *uri, struct wse_device **dev)
 {
 	struct accel *a = calloc(1, sizeof(*a));
 	int ret;
 
 	if (!a)
 		return -ENOMEM;
-	ret = open_node(uri->node, why, len, &a->fd);
+	ret = open_node(uri->node, &a->fd);
 	if (ret)
 		goto free;
 	ret = wse_device_init(&a->base, &wse_accel_transport, text);
@@ -161,13 +158,11 @@ int wse_accel_open(const char *text, const struct wse_uri *uri, char *why, size_
 	pthread_mutex_init(&a->bo_lock, NULL);
 	ret = accel_info(&a->base, &a->base.info);
 	if (!ret && a->base.info.abi_major != WSE_ABI_MAJOR) {
-		snprintf(why, len,
-			 "%s has ABI %u.%u, libwse %u.%u: use device and library of one release",
-			 uri->node, a->base.info.abi_major, a->base.info.abi_minor, WSE_ABI_MAJOR,
-			 WSE_ABI_MINOR);
-		ret = -EPROTO;
-	} else if (ret) {
-		snprintf(why, len, "%s", a->base.error);
+		ret = wse_fail(
+			-EPROTO,
+			"%s has ABI %u.%u, libwse %u.%u: use device and library of one release",
+			uri->node, a->base.info.abi_major, a->base.info.abi_minor, WSE_ABI_MAJOR,
+			WSE_ABI_MINOR);
 	}
 	if (ret) {
 		accel_close(&a->base);
@@ -260,7 +255,7 @@ static int accel_buffer_create(struct wse_device *dev, size_t size, struct wse_b
 	bo_unref(a, buf->handle);
 fail:
 	free(buf);
-	return wse_fail(dev, ret, "%s: a buffer of %zu bytes: %s", dev->uri, size, strerror(-ret));
+	return wse_fail(ret, "%s: a buffer of %zu bytes: %s", dev->uri, size, strerror(-ret));
 }
 
 /* Through a dma-buf. */
@@ -272,7 +267,7 @@ static int accel_buffer_share(struct wse_device *dev, struct wse_buffer *src,
 	int fd, ret = 0;
 
 	if (src->dev->ops != &wse_accel_transport)
-		return wse_fail(dev, -EXDEV,
+		return wse_fail(-EXDEV,
 				"%s cannot use memory of %s: create the buffer on a device node "
 				"and share it "
 				"from there",
@@ -312,7 +307,7 @@ static int accel_buffer_share(struct wse_device *dev, struct wse_buffer *src,
 	return 0;
 fail:
 	free(buf);
-	return wse_fail(dev, ret, "%s: memory of %s cannot be shared with it: %s", dev->uri,
+	return wse_fail(ret, "%s: memory of %s cannot be shared with it: %s", dev->uri,
 			src->dev->uri, strerror(-ret));
 }
 
@@ -347,8 +342,8 @@ static int leased(struct wse_device *dev)
 	if (wse_accel_holder(to_accel(dev)->node, who, sizeof(who)))
 		snprintf(who, sizeof(who), "another user, or by one who waits for it");
 	if (dev->wait)
-		return wse_fail(dev, -EBUSY, "%s is leased by %.99s", dev->uri, who);
-	return wse_fail(dev, -EBUSY,
+		return wse_fail(-EBUSY, "%s is leased by %.99s", dev->uri, who);
+	return wse_fail(-EBUSY,
 			"%s is leased by %.99s: wse-train --wait waits in line for it, and so does "
 			"whoever opens \"%s,wait\"",
 			dev->uri, who, dev->uri);
@@ -374,24 +369,23 @@ static int accel_context_create(struct wse_device *dev, uint32_t flags, struct w
 		return leased(dev);
 	case -ENOENT:
 		return wse_fail(
-			dev, ret,
+			ret,
 			"%s: the driver found no firmware: put wse-fw.bin into /lib/firmware/wse",
 			dev->uri);
 	case -ENOEXEC:
 		return wse_fail(
-			dev, ret,
-			"%s: the firmware in /lib/firmware/wse is damaged: install it again",
+			ret, "%s: the firmware in /lib/firmware/wse is damaged: install it again",
 			dev->uri);
 	case -EOPNOTSUPP:
-		return wse_fail(dev, ret,
+		return wse_fail(ret,
 				"%s: the firmware in /lib/firmware/wse is of another ABI: install "
 				"that of the "
 				"device's release (dmesg has both versions)",
 				dev->uri);
 	case -ENODEV:
-		return wse_fail(dev, ret, "%s is gone: close it and open it again", dev->uri);
+		return wse_explain_gone(dev);
 	default:
-		return wse_fail(dev, ret, "%s: no context: %s (dmesg may say more)", dev->uri,
+		return wse_fail(ret, "%s: no context: %s (dmesg may say more)", dev->uri,
 				strerror(-ret));
 	}
 }

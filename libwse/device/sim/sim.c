@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "sim.h"
 
 static int dma_read(void *host, uint64_t iova, void *buf, size_t len)
@@ -42,7 +43,7 @@ static const struct wse_host_ops host_ops = {
 
 #define GET(reg, name, value) (((value)&WSE_##reg##_##name##_MASK) >> WSE_##reg##_##name##_SHIFT)
 
-static int identify(struct sim *sim, char *why, size_t len, uint32_t *depth)
+static int identify(struct sim *sim, uint32_t *depth)
 {
 	uint32_t abi = sim_read(sim, WSE_REG_ABI), tile = sim_read(sim, WSE_REG_TILE);
 	uint32_t core = sim_read(sim, WSE_REG_CORE), queues = sim_read(sim, WSE_REG_QUEUES);
@@ -50,15 +51,14 @@ static int identify(struct sim *sim, char *why, size_t len, uint32_t *depth)
 	uint32_t count = GET(QUEUES, COUNT, queues), log2 = GET(QUEUES, DEPTH_LOG2, queues);
 
 	if (sim_read(sim, WSE_REG_MAGIC) != WSE_MAGIC) {
-		snprintf(why, len, "%s: the model is no wafer", sim->base.uri);
-		return -EPROTO;
+		return wse_fail(-EPROTO, "%s: the model is no wafer", sim->base.uri);
 	}
 	if (GET(ABI, MAJOR, abi) != WSE_ABI_MAJOR) {
-		snprintf(why, len,
-			 "%s has ABI %u.%u, libwse %u.%u: build model and library from one release",
-			 sim->base.uri, GET(ABI, MAJOR, abi), GET(ABI, MINOR, abi), WSE_ABI_MAJOR,
-			 WSE_ABI_MINOR);
-		return -EPROTO;
+		return wse_fail(
+			-EPROTO,
+			"%s has ABI %u.%u, libwse %u.%u: build model and library from one release",
+			sim->base.uri, GET(ABI, MAJOR, abi), GET(ABI, MINOR, abi), WSE_ABI_MAJOR,
+			WSE_ABI_MINOR);
 	}
 	sim->abi_minor = GET(ABI, MINOR, abi);
 	info->abi_major = GET(ABI, MAJOR, abi);
@@ -71,9 +71,9 @@ static int identify(struct sim *sim, char *why, size_t len, uint32_t *depth)
 	info->features = sim_read(sim, WSE_REG_FEATURES);
 	if (!info->rows || !info->cols || !info->sram_kib || !info->colors || count < 2 ||
 	    count > WSE_MAX_QUEUES || log2 < 1 || log2 > 10) {
-		snprintf(why, len, "%s: impossible capabilities: tile %#x, core %#x, queues %#x",
-			 sim->base.uri, tile, core, queues);
-		return -EPROTO;
+		return wse_fail(-EPROTO,
+				"%s: impossible capabilities: tile %#x, core %#x, queues %#x",
+				sim->base.uri, tile, core, queues);
 	}
 	info->queues = count - 1;
 	*depth = 1u << log2;
@@ -88,7 +88,7 @@ static int identify(struct sim *sim, char *why, size_t len, uint32_t *depth)
 	return 0;
 }
 
-static int create_model(struct sim *sim, const struct wse_uri *uri, char *why, size_t len)
+static int create_model(struct sim *sim, const struct wse_uri *uri)
 {
 	struct wse_model_cfg cfg = {
 		.rows = uri->rows,
@@ -105,24 +105,23 @@ static int create_model(struct sim *sim, const struct wse_uri *uri, char *why, s
 
 	sim->ops = wse_model_find(uri->model);
 	if (!sim->ops || sim->ops->api != WSE_MODEL_API) {
-		snprintf(why, len, "the model \"%s\" is not linked into this program: %s",
-			 uri->model,
-			 !strcmp(uri->model, "rtl") ? "use one that is, or sim:func"
-						    : "there are func and rtl");
-		return -ENOTSUP;
+		return wse_fail(-ENOTSUP, "the model \"%s\" is not linked into this program: %s",
+				uri->model,
+				!strcmp(uri->model, "rtl") ? "use one that is, or sim:func"
+							   : "there are func and rtl");
 	}
 	ret = sim->ops->create(&cfg, &host_ops, sim, &sim->model);
 	if (ret == -ENOTSUP && !strcmp(uri->model, "rtl") && !uri->hostfp)
-		snprintf(
-			why, len,
+		wse_fail(
+			ret,
 			"the model rtl was not built for %u x %u cores: `make tile ROWS=%u COLS=%u "
 			"&& make` builds it, or use sim:func",
 			uri->rows, uri->cols, uri->rows, uri->cols);
 	else if (ret == -ENOTSUP)
-		snprintf(why, len, "the model %s was not built for %u x %u cores%s", uri->model,
+		wse_fail(ret, "the model %s was not built for %u x %u cores%s", uri->model,
 			 uri->rows, uri->cols, uri->hostfp ? " with host floating point" : "");
 	else if (ret)
-		snprintf(why, len, "the model %s of %u x %u cores cannot be made: %s", uri->model,
+		wse_fail(ret, "the model %s of %u x %u cores cannot be made: %s", uri->model,
 			 uri->rows, uri->cols, strerror(-ret));
 	return ret;
 }
@@ -153,16 +152,16 @@ static void sim_close(struct wse_device *dev)
 	free_memory(sim);
 }
 
-int wse_sim_open(const char *text, const struct wse_uri *uri, char *why, size_t len,
-		 struct wse_device **dev)
+int wse_sim_open(const char *text, const struct wse_uri *uri, struct wse_device **dev)
 {
 	struct sim *sim = calloc(1, sizeof(*sim));
-	char ignored[WSE_ERROR_LEN];
+	struct wse_failure before;
 	uint32_t depth;
 	int ret;
 
 	if (!sim)
 		return -ENOMEM;
+	wse_failure_keep(&before, 0);
 	ret = wse_device_init(&sim->base, &wse_sim_transport, text);
 	if (ret) {
 		free(sim);
@@ -177,10 +176,10 @@ int wse_sim_open(const char *text, const struct wse_uri *uri, char *why, size_t 
 	sim->pages = uri->pages;
 	sim->chunk = 1024;
 	sim->exact = !strcmp(uri->model, "rtl");
-	ret = create_model(sim, uri, why, len);
+	ret = create_model(sim, uri);
 	if (ret)
 		goto free;
-	ret = identify(sim, why, len, &depth);
+	ret = identify(sim, &depth);
 	if (ret)
 		goto destroy;
 	ret = sim_thread_start(sim);
@@ -188,12 +187,13 @@ int wse_sim_open(const char *text, const struct wse_uri *uri, char *why, size_t 
 		goto destroy;
 	ret = sim_call(sim, sim_start, &depth);
 	if (ret) {
-		snprintf(why, len, "%s does not start (%s)", text, strerror(-ret));
+		wse_fail(ret, "%s does not start (%s)", text, strerror(-ret));
 		sim_close(&sim->base);
 		return ret;
 	}
 	/* without firmware the rest is still worth having: a context will say what is missing */
-	sim_load_firmware(sim, ignored, sizeof(ignored));
+	sim_load_firmware(sim);
+	wse_failure_undo(&before);
 	sim->base.info.fw_version = sim->fw_version;
 	sim->base.info.fw_end = sim->fw_end;
 	*dev = &sim->base;
@@ -338,7 +338,7 @@ static int sim_buffer_create(struct wse_device *dev, size_t size, struct wse_buf
 	if (!ret)
 		ret = buffer_of(dev, mem, buf);
 	if (ret)
-		wse_fail(dev, ret, "%s: a buffer of %zu bytes: %s", dev->uri, size, strerror(-ret));
+		wse_fail(ret, "%s: a buffer of %zu bytes: %s", dev->uri, size, strerror(-ret));
 	return ret;
 }
 

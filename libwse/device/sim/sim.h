@@ -211,7 +211,7 @@ struct sim {
 	uint32_t inflight;
 	bool admin_done;
 	uint32_t admin_status;
-	const char *broken; /* why the device needs a reset */
+	const char *reset_reason; /* why the device needs a reset */
 	bool reset_due;	    /* the context is lost and its jobs wait for the reset */
 	int dead;
 	bool exact;	 /* time passes only while somebody waits (sim_thread.c) */
@@ -266,7 +266,7 @@ int sim_context_create(struct wse_device *dev, uint32_t flags, struct wse_contex
 void sim_context_end(struct wse_context *ctx);
 void sim_context_free(struct wse_context *ctx);
 int sim_context_fault(struct wse_context *ctx, struct drm_wse_fault *fault);
-int sim_load_firmware(struct sim *sim, char *why, size_t len);
+int sim_load_firmware(struct sim *sim);
 
 /* sim_ring.c; all but alloc and free with sim.lock */
 int sim_ring_alloc(struct sim *sim, struct sim_ring *ring, uint32_t id, uint32_t size);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "sim.h"
 
 #define ADMIN_DEPTH  32u
@@ -16,7 +17,7 @@
 
 /*
  * One command on the admin ring, alone there; in the thread. Its status as an errno; -ENODEV, and
- * sim.broken, when it never completes.
+ * sim.reset_reason, when it never completes.
  */
 static int admin(struct sim *sim, const struct wse_sqe *sqe)
 {
@@ -37,15 +38,15 @@ static int admin(struct sim *sim, const struct wse_sqe *sqe)
 		pthread_mutex_lock(&sim->lock);
 		sim_poll(sim, 0, &done);
 		over = sim->admin_done;
-		if (!over && !sim->broken &&
+		if (!over && !sim->reset_reason &&
 		    (stop == WSE_STOP_HALTED || stop == WSE_STOP_IDLE ||
 		     sim->tail_cycles - before > ADMIN_CYCLES))
-			sim->broken = "it did not complete an admin command";
-		over |= !!sim->broken;
+			sim->reset_reason = "it did not complete an admin command";
+		over |= !!sim->reset_reason;
 		pthread_mutex_unlock(&sim->lock);
 		sim_jobs_signal(&done);
 	} while (!over);
-	return sim->broken ? -ENODEV : wse_status_errno(sim->admin_status);
+	return sim->reset_reason ? -ENODEV : wse_status_errno(sim->admin_status);
 }
 
 static int wait_ready(struct sim *sim, uint32_t want)
@@ -116,7 +117,7 @@ int sim_start(struct sim *sim, void *arg)
 	for (i = 0; i < sim->nrings; i++)
 		sim_ring_init(&sim->ring[i]);
 	memset(sim->faults, 0, SIM_FAULTS * sizeof(*sim->faults));
-	sim->broken = NULL;
+	sim->reset_reason = NULL;
 	pthread_mutex_unlock(&sim->lock);
 	sim->clean = false;
 
@@ -154,14 +155,14 @@ void sim_give_up(struct sim *sim)
 static int restart(struct sim *sim, int err)
 {
 	struct sim_job_list done;
-	const char *why = sim->broken ? sim->broken : "it does not work";
+	const char *why = sim->reset_reason ? sim->reset_reason : "it does not work";
 	int ret;
 
 	pthread_mutex_lock(&sim->lock);
 	if (sim->ctx && !sim->ctx->err) {
 		sim->ctx->err = -EIO;
 		wse_context_lose(
-			&sim->ctx->base, -EIO,
+			&sim->ctx->base,
 			"%s was reset: %s; the context is lost: destroy it and create another",
 			sim->base.uri, why);
 	}
@@ -169,9 +170,9 @@ static int restart(struct sim *sim, int err)
 	pthread_mutex_unlock(&sim->lock);
 	ret = sim_start(sim, NULL);
 	if (ret) {
-		wse_fail(
-			&sim->base, -ENODEV,
-			"%s is given up: %s, and a reset does not help; close it and open it again",
+		wse_device_lose(
+			&sim->base,
+			"%s is gone: %s, and a reset does not help; close it and open it again",
 			sim->base.uri, why);
 		sim_give_up(sim);
 		return -ENODEV;
@@ -197,7 +198,7 @@ static int quiesce(struct sim *sim, int err)
 	for (q = 1; q < sim->nrings; q++)
 		wse_ring_freeze(&sim->ring[q].state);
 	pthread_mutex_unlock(&sim->lock);
-	if (sim->broken || admin(sim, &reset))
+	if (sim->reset_reason || admin(sim, &reset))
 		return restart(sim, err);
 	sim_list_init(&done);
 	pthread_mutex_lock(&sim->lock);
@@ -246,7 +247,7 @@ int sim_boot(struct sim *sim, void *arg)
 	(void)arg;
 	if (sim->dead)
 		return -ENODEV;
-	if (!sim->clean || sim->broken) {
+	if (!sim->clean || sim->reset_reason) {
 		ret = quiesce(sim, -ECANCELED);
 		if (!ret)
 			ret = scrub(sim);
@@ -275,14 +276,14 @@ int sim_end(struct sim *sim, void *arg)
 }
 
 /* Any thread, but one at a time: the lease, or open. */
-int sim_load_firmware(struct sim *sim, char *why, size_t len)
+int sim_load_firmware(struct sim *sim)
 {
 	struct wse_image_file fw;
 	int ret;
 
 	if (sim->fw_bo)
 		return 0;
-	ret = wse_firmware_read(sim->abi_minor, why, len, &fw);
+	ret = wse_firmware_read(sim->abi_minor, &fw);
 	if (ret)
 		return ret;
 	ret = sim_bo_alloc(&sim->bus, fw.size, &sim->fw_bo);
@@ -308,12 +309,11 @@ static void release(struct sim *sim)
 /* The firmware is in memory; ctx has the lease. */
 static int begin(struct sim *sim)
 {
-	char why[WSE_ERROR_LEN];
 	int ret;
 
-	ret = sim_load_firmware(sim, why, sizeof(why));
+	ret = sim_load_firmware(sim);
 	if (ret)
-		return wse_fail(&sim->base, ret, "%s", why);
+		return ret;
 	ret = sim_call(sim, sim_boot, NULL);
 	if (!ret)
 		return 0;
@@ -322,8 +322,7 @@ static int begin(struct sim *sim)
 		ret = -EIO;
 	}
 	return wse_fail(
-		&sim->base, ret,
-		"%s: the firmware did not boot (%s); set WSE_FIRMWARE to one of this release",
+		ret, "%s: the firmware did not boot (%s); set WSE_FIRMWARE to one of this release",
 		sim->base.uri, strerror(-ret));
 }
 
@@ -341,9 +340,9 @@ int sim_context_create(struct wse_device *dev, uint32_t flags, struct wse_contex
 	while (!sim->dead && sim->ctx && flags & WSE_CONTEXT_WAIT)
 		pthread_cond_wait(&sim->changed, &sim->lock);
 	if (sim->dead)
-		ret = wse_fail(dev, sim->dead, "%s is gone: close it and open it again", dev->uri);
+		ret = wse_explain_gone(dev);
 	else if (sim->ctx)
-		ret = wse_fail(dev, -EBUSY,
+		ret = wse_fail(-EBUSY,
 			       "%s is leased to another context: destroy that, or wait with "
 			       "WSE_CONTEXT_WAIT",
 			       dev->uri);

@@ -284,7 +284,7 @@ struct sim_job *sim_ready(struct sim *sim)
 {
 	struct sim_job *job = sim->pending.first;
 
-	if (!job || job->ctx->err || sim->broken || atomic_load(&job->ndeps))
+	if (!job || job->ctx->err || sim->reset_reason || atomic_load(&job->ndeps))
 		return NULL;
 	return job_fits(sim, job) ? job : NULL;
 }
@@ -334,7 +334,7 @@ static void note_fault(struct sim *sim, struct sim_ring *ring, const struct sim_
 				  .status = cqe->status >> 1,
 				  .queue = ring->id,
 				  .color = 0xffffffff};
-	char text[WSE_ERROR_LEN];
+	char text[WSE_LOST];
 
 	if (ctx->first)
 		return;
@@ -358,7 +358,7 @@ static void note_fault(struct sim *sim, struct sim_ring *ring, const struct sim_
 	ctx->first = true;
 	ctx->fault = f;
 	wse_explain_fault(&f, err, text, sizeof(text));
-	wse_context_lose(&ctx->base, err, "command %u of its submit: %s", slot->index, text);
+	wse_context_lose(&ctx->base, "command %u of its submit: %s", slot->index, text);
 }
 
 static void note_cycles(struct sim_job *job, const struct wse_cqe *cqe)

@@ -63,15 +63,15 @@ void sim_ring_poll(struct sim *sim, struct sim_ring *ring, struct sim_job_list *
 {
 	if (!ring->cq)
 		return; /* the thread runs before its first request has made the rings */
-	while (!sim->broken) {
+	while (!sim->reset_reason) {
 		uint32_t at = ring->state.head;
 		struct wse_cqe cqe = ring->cq[at];
 		struct sim_slot slot = ring->slot[at];
 
 		if (!wse_ring_is_new(&ring->state, cqe.status))
 			break;
-		sim->broken = wse_ring_take(&ring->state, cqe.cid, cqe.sqhd);
-		if (sim->broken)
+		sim->reset_reason = wse_ring_take(&ring->state, cqe.cid, cqe.sqhd);
+		if (sim->reset_reason)
 			break;
 		ring->slot[at].job = NULL;
 		if (ring->id) {

@@ -176,7 +176,7 @@ static void round_of(struct sim *sim)
 		pthread_cond_broadcast(&sim->changed);
 		return;
 	}
-	if (!sim->dead && (sim->reset_due || sim->broken)) {
+	if (!sim->dead && (sim->reset_due || sim->reset_reason)) {
 		sim->reset_due = false;
 		pthread_mutex_unlock(&sim->lock);
 		sim_recover(sim);
@@ -193,8 +193,9 @@ static void round_of(struct sim *sim)
 	if (sim_push(sim))
 		sim->tail_cycles = 0;
 	if (sim->inflight && (sim->halted || sim->idle)) {
-		sim->broken = sim->halted ? "it has halted: a ring could not be read or written"
-					  : "it stands still with commands left to do";
+		sim->reset_reason = sim->halted
+					    ? "it has halted: a ring could not be read or written"
+					    : "it stands still with commands left to do";
 		return;
 	}
 	if (may_sleep(sim)) {

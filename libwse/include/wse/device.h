@@ -4,8 +4,6 @@
  * the wse driver, and the same device as a model inside this process. wse.h says what holds for all
  * calls.
  *
- * wse_device_error() has one sentence about the last error of a device, from any thread.
- *
  * Threads: any function may be called from any thread at any time, except that an object must not
  * be destroyed while another thread uses it. Objects keep what they stand on alive, so a device,
  * its contexts, buffers and fences may be destroyed in any order. A handle that was destroyed, is
@@ -62,9 +60,6 @@ struct wse_linear;
  */
 int wse_device_open(const char *uri, struct wse_device **dev);
 
-/* As above; why (len bytes) gets one sentence on failure and "" on success. */
-int wse_device_open_why(const char *uri, char *why, size_t len, struct wse_device **dev);
-
 void wse_device_close(struct wse_device *dev);
 
 /* Copies what is known about the device. See struct drm_wse_info; resets is counted anew by each
@@ -73,13 +68,6 @@ int wse_device_info(struct wse_device *dev, struct drm_wse_info *info);
 
 /* The URI it was opened with. Lives as long as dev. */
 const char *wse_device_uri(const struct wse_device *dev);
-
-/*
- * One sentence about the last error of any call on dev or on what belongs to it, "" if there was
- * none; cut off at len. Always terminated. Returns the length of the whole sentence, as snprintf
- * does.
- */
-int wse_device_error(struct wse_device *dev, char *buf, size_t len);
 
 /*
  * Counters, for the whole device (DRM_WSE_SCOPE_TILE) or kept for each core, link or queue
@@ -160,7 +148,7 @@ int wse_context_fault(struct wse_context *ctx, struct drm_wse_fault *fault);
  * 0) have signalled, well or badly. *fence signals when all commands are done; fence may be NULL.
  * A start and the streams it lives from belong into one submit.
  *
- * -EINVAL	a member is wrong (wse_device_error() says which)
+ * -EINVAL	a member is wrong (wse_error() says which)
  * -ENOENT	a buffer handle that does not exist
  * -ERANGE	a rectangle, an SRAM range or a host range leaves what it must stay in
  * -EIO		the context is lost after an error; -ENODEV: with its device
@@ -384,7 +372,7 @@ static inline struct drm_wse_cmd wse_cmd_nop(uint32_t queue)
  * Reads an RV32 ELF (a file, or size bytes at image), copies it to every core, and waits for that.
  * Programs are linked with firmware/runtime/program.ld, above the resident firmware (info.fw_end).
  *
- * -ENOEXEC	no ELF executable for RV32 (see wse_device_error()), or damaged
+ * -ENOEXEC	no ELF executable for RV32 (see wse_error()), or damaged
  * -ERANGE	a segment leaves the SRAM
  * -EADDRINUSE	a segment overlaps the resident firmware
  * and what open(2), wse_submit() and wse_fence_wait() return
@@ -400,7 +388,7 @@ int wse_program_load_memory(struct wse_context *ctx, const void *image, size_t s
 int wse_program_create(struct wse_context *ctx, const char *path, struct wse_program **prog);
 struct drm_wse_cmd wse_program_copy(const struct wse_program *prog, uint32_t queue);
 
-/* Absolute address of a symbol. -ENOENT (wse_device_error() says which). */
+/* Absolute address of a symbol. -ENOENT (wse_error() says which). */
 int wse_program_symbol(const struct wse_program *prog, const char *name, uint32_t *addr);
 
 /* First SRAM offset behind the program (a multiple of 16); free up to the stack, info.sram_kib -
@@ -435,7 +423,7 @@ struct wse_place {
  * one before, on the device).
  *
  * -EINVAL	the shape breaks a rule above
- * -E2BIG	it does not fit into the SRAM. wse_device_error() has the numbers
+ * -E2BIG	it does not fit into the SRAM. wse_error() has the numbers
  */
 int wse_linear_create(struct wse_context *ctx, const struct wse_linear_shape *shape,
 		      struct wse_linear **lin);

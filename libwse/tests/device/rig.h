@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include <wse/wse.h>
+#include "base/error.h"
 #include "model.h"
 #include "graph/tile.h"
 #include "tap.h"
@@ -31,7 +32,6 @@ struct rig {
 	struct wse_buffer *sram;    /* [rows][cols][end - base]: there and back */
 	uint8_t *mirror, *any;	    /* the same; any: not 0 where everything goes */
 	uint32_t cycles;	    /* of the last rig_run() */
-	char why[512];
 };
 
 /* ---- random numbers ---- */
@@ -177,20 +177,13 @@ static struct wse_copy rig_all(struct rig *g)
 				 .rstride = size * cols};
 }
 
-static int rig_failed(struct rig *g, int ret)
-{
-	if (ret)
-		wse_device_error(g->dev, g->why, sizeof(g->why));
-	return ret;
-}
-
 /* the mirror to the cores */
 static int rig_load(struct rig *g)
 {
 	struct drm_wse_cmd cmd = wse_cmd_copy_in(rig_all(g));
 
 	memcpy(wse_buffer_map(g->sram), g->mirror, (size_t)g->tile.rows * g->tile.cols * (g->end - g->base));
-	return rig_failed(g, wse_submit_wait(g->ctx, &cmd, 1, WSE_FOREVER));
+	return wse_submit_wait(g->ctx, &cmd, 1, WSE_FOREVER);
 }
 
 static struct drm_wse_cmd rig_start(struct rig *g, const char *kernel, const void *args, size_t size)
@@ -213,12 +206,12 @@ static int rig_run(struct rig *g, const struct drm_wse_cmd *cmds, uint32_t n)
 	int ret = wse_submit(g->ctx, cmds, n, NULL, 0, &fence);
 
 	if (ret)
-		return rig_failed(g, ret);
+		return ret;
 	ret = wse_fence_wait(fence, WSE_FOREVER);
 	if (!ret && !wse_fence_cycles(fence, &begin, &end))
 		g->cycles = end - begin;
 	wse_fence_destroy(fence);
-	return rig_failed(g, ret);
+	return ret;
 }
 
 /* one kernel from the mirror's operands; args: its struct, of size bytes */
@@ -234,7 +227,7 @@ static inline int rig_kernel(struct rig *g, const char *kernel, const void *args
 static int rig_compare(struct rig *g)
 {
 	struct drm_wse_cmd cmd = wse_cmd_copy_out(rig_all(g));
-	int ret = rig_failed(g, wse_submit_wait(g->ctx, &cmd, 1, WSE_FOREVER));
+	int ret = wse_submit_wait(g->ctx, &cmd, 1, WSE_FOREVER);
 
 	for (uint32_t i = 0; i < g->tile.rows * g->tile.cols && !ret; i++) {
 		size_t first = (size_t)i * (g->end - g->base);
@@ -244,12 +237,10 @@ static int rig_compare(struct rig *g)
 		for (uint32_t j = 0; j < g->top - g->base && !ret; j++) {
 			if (any[j] || got[j] == want[j])
 				continue;
-			snprintf(g->why, sizeof(g->why),
-				 "core %u,%u, address %#x: %02x%02x%02x%02x, not %02x%02x%02x%02x",
+			ret = wse_fail(-EILSEQ, "core %u,%u, address %#x: %02x%02x%02x%02x, not %02x%02x%02x%02x",
 				 i / g->tile.cols, i % g->tile.cols, WSE_SRAM_BASE + g->base + (j & ~3u),
 				 got[j | 3], got[(j | 3) - 1], got[(j | 3) - 2], got[j & ~3u], want[j | 3],
 				 want[(j | 3) - 1], want[(j | 3) - 2], want[j & ~3u]);
-			ret = -EILSEQ;
 		}
 	}
 	return ret;
@@ -275,17 +266,17 @@ static int rig_open_program(struct rig *g, const char *uri, const char *program)
 	int ret;
 
 	memset(g, 0, sizeof(*g));
-	ret = wse_device_open_why(uri, g->why, sizeof(g->why), &g->dev);
+	ret = wse_device_open(uri, &g->dev);
 	if (ret == -ENOTSUP) {
-		tap_skip(g->why, "%s", uri);
+		tap_skip(wse_error(), "%s", uri);
 		return ret;
 	}
 	snprintf(path, sizeof(path), "%s/%s", dir ? dir : WSE_BUILD_FIRMWARE, program);
 	if (!ret)
-		ret = rig_failed(g, wse_context_create(g->dev, 0, &g->ctx));
+		ret = wse_context_create(g->dev, 0, &g->ctx);
 	if (!ret)
-		ret = rig_failed(g, wse_program_load(g->ctx, path, &g->prog));
-	if (!ok(!ret, "%s opens%s%s", uri, ret ? ": " : "", g->why)) {
+		ret = wse_program_load(g->ctx, path, &g->prog);
+	if (!ok(!ret, "%s opens%s%s", uri, ret ? ": " : "", ret ? wse_error() : "")) {
 		rig_close(g);
 		return ret;
 	}

@@ -36,19 +36,12 @@
 #define I_RECV(rd, rs1) I_CUSTOM(WSE_F3_RECV, 0, rd, rs1, 0)
 #define I_ROUTE(rs1, rs2) I_CUSTOM(WSE_F3_ROUTE, 0, 0, rs1, rs2)
 
-static char text[512];
-
-static const char *why(struct wse_device *dev)
+/* this thread's sentence has these words */
+static int says(const char *words)
 {
-	wse_device_error(dev, text, sizeof(text));
-	return text;
-}
-
-static int says(struct wse_device *dev, const char *words)
-{
-	if (strstr(why(dev), words))
+	if (strstr(wse_error(), words))
 		return 1;
-	printf("# it says \"%s\", not \"%s\"\n", text, words);
+	printf("# it says \"%s\", not \"%s\"\n", wse_error(), words);
 	return 0;
 }
 
@@ -57,7 +50,7 @@ static struct wse_context *new_ctx(struct wse_device *dev)
 	struct wse_context *ctx;
 
 	if (wse_context_create(dev, 0, &ctx)) {
-		printf("Bail out! context: %s\n", why(dev));
+		printf("Bail out! context: %s\n", wse_error());
 		exit(1);
 	}
 	return ctx;
@@ -68,7 +61,7 @@ static struct wse_buffer *new_buf(struct wse_device *dev, size_t size)
 	struct wse_buffer *buf;
 
 	if (wse_buffer_create(dev, size, &buf)) {
-		printf("Bail out! buffer: %s\n", why(dev));
+		printf("Bail out! buffer: %s\n", wse_error());
 		exit(1);
 	}
 	return buf;

@@ -124,7 +124,8 @@ static void test_shape(struct rig *g, const struct shape *s, int wild)
 	rig_any(g, a.work, work, g->tile.rows);
 	if (!ret)
 		ret = run(g, "attn", &a, sizeof(a), &cycles);
-	ok(!ret, "%s: forward, %u cycles%s%s", name, cycles, ret ? ": " : "", ret ? g->why : "");
+	ok(!ret, "%s: forward, %u cycles%s%s", name, cycles, ret ? ": " : "",
+	   ret ? wse_error() : "");
 
 	test_cycles(g, "forward", cycles, wse_attn_cycles(s->t, s->s, s->d, s->heads, s->group));
 	b.qkv = a.qkv;
@@ -138,7 +139,8 @@ static void test_shape(struct rig *g, const struct shape *s, int wild)
 	rig_any(g, a.work, work_back, g->tile.rows);
 	if (!ret)
 		ret = run(g, "attn_back", &b, sizeof(b), &cycles);
-	ok(!ret, "%s: backward, %u cycles%s%s", name, cycles, ret ? ": " : "", ret ? g->why : "");
+	ok(!ret, "%s: backward, %u cycles%s%s", name, cycles, ret ? ": " : "",
+	   ret ? wse_error() : "");
 	test_cycles(g, "backward", cycles,
 		    wse_attn_back_cycles(s->t, s->s, s->d, s->heads, s->group));
 	data_free(&d);
@@ -177,7 +179,7 @@ static void test_deadlock(const char *uri)
 	ret = rig_load(&g);
 	if (!ret)
 		ret = rig_run(&g, &cmd, 1);
-	ok(ret == -EDEADLK, "%s: half a sequence is a deadlock: %s", uri, g.why);
+	ok(ret == -EDEADLK, "%s: half a sequence is a deadlock: %s", uri, wse_error());
 	rig_close(&g);
 }
 

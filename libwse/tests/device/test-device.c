@@ -135,15 +135,15 @@ static void test_faults(struct wse_device *dev)
 		int ret = run_code(dev, ctx, c[i].code, 8, c[i].budget, c[i].closed);
 
 		OK(ret == c[i].err, "%s: errno %d (%d)", c[i].name, -c[i].err, -ret);
-		OK(says(dev, c[i].words), "%s: %s", c[i].name, c[i].words);
+		OK(says(c[i].words), "%s: %s", c[i].name, c[i].words);
 		OK(!wse_context_fault(ctx, &f) && !f.row && !f.col && f.cmd_op == WSE_OP_START,
 		   "%s: a fault record", c[i].name);
 		OK(strstr(wse_error(), c[i].words), "%s: this thread is told, too", c[i].name);
 		/* another call fails in between: its words are its own */
-		OK(wse_buffer_create(dev, 0, &none) == -EINVAL && says(dev, "0 bytes"),
+		OK(wse_buffer_create(dev, 0, &none) == -EINVAL && says("0 bytes"),
 		   "%s: and then another call", c[i].name);
 		OK(wse_submit_wait(ctx, &(struct drm_wse_cmd){.queue = 1}, 1, 0) == -EIO &&
-			   says(dev, c[i].words) && strstr(wse_error(), c[i].words),
+			   says(c[i].words) && strstr(wse_error(), c[i].words),
 		   "%s: the context is lost, and why", c[i].name);
 		wse_context_destroy(ctx);
 		ctx = new_ctx(dev);
@@ -188,9 +188,9 @@ static void test_late_stream(struct wse_device *dev, struct wse_context *ctx)
 						   .off = 8});
 	ret = ret ? ret : wse_submit_wait(ctx, &in, 1, 60000 * MS);
 	OK(!ret, "a stream 20 ms after the start that waits for it%s%s", ret ? ": " : "",
-	   ret ? why(dev) : "");
+	   ret ? wse_error() : "");
 	ret = ret ? ret : wse_fence_wait(fence, 60000 * MS);
-	OK(!ret, "the start ends%s%s", ret ? ": " : "", ret ? why(dev) : "");
+	OK(!ret, "the start ends%s%s", ret ? ": " : "", ret ? wse_error() : "");
 	wse_fence_destroy(fence);
 	wse_buffer_destroy(buf);
 }
@@ -205,12 +205,12 @@ static void test_refused(struct wse_device *dev, struct wse_context *ctx,
 	struct drm_wse_cmd stream = wse_cmd_stream_in((struct wse_stream){
 		.buf = buf, .cols = 1, .nblock = 1, .nfeat = 2, .kcol = 8, .lstride = 16});
 
-#define REFUSED(base, change, err_, words)                                              \
-	do {                                                                            \
-		c = (base);                                                             \
-		change;                                                                 \
-		OK(wse_submit(ctx, &c, 1, NULL, 0, NULL) == (err_) && says(dev, words), \
-		   "refused: %s", why(dev));                                            \
+#define REFUSED(base, change, err_, words)                                                        \
+	do {                                                                                      \
+		c = (base);                                                                       \
+		change;                                                                           \
+		OK(wse_submit(ctx, &c, 1, NULL, 0, NULL) == (err_) && says(words), "refused: %s", \
+		   wse_error());                                                                  \
 	} while (0)
 	REFUSED(good, c.op = 7, -EINVAL, "no such op");
 	REFUSED(good, c.queue = 0, -EINVAL, "no such queue");
@@ -245,7 +245,7 @@ static void test_refused(struct wse_device *dev, struct wse_context *ctx,
 	   "a destroyed buffer's handle is none");
 }
 
-static void test_programs(struct wse_device *dev, struct wse_context *ctx)
+static void test_programs(struct wse_context *ctx)
 {
 	static const char path[] = "build/firmware/linear.elf";
 	struct wse_program *prog;
@@ -259,32 +259,31 @@ static void test_programs(struct wse_device *dev, struct wse_context *ctx)
 		   addr < 0x80002000,
 	   "and has linear_forward");
 	OK(wse_program_symbol(prog, "no_such_thing", &addr) == -ENOENT &&
-		   says(dev, "linear.elf has no symbol no_such_thing"),
+		   says("linear.elf has no symbol no_such_thing"),
 	   "but not no_such_thing");
 	OK(wse_program_end(prog) > 0x100 && wse_program_end(prog) % 16 == 0,
 	   "it ends where free SRAM begins");
 	wse_program_destroy(prog);
 
-	OK(wse_program_load(ctx, "/nonexistent.elf", &prog) == -ENOENT &&
-		   says(dev, "/nonexistent.elf"),
-	   "no file: %s", why(dev));
-	OK(wse_program_load(ctx, "Makefile", &prog) == -ENOEXEC && says(dev, "no ELF"),
-	   "no ELF: %s", why(dev));
-	OK(wse_program_load(ctx, "/proc/self/exe", &prog) == -ENOEXEC && says(dev, "32-bit"),
-	   "of the host: %s", why(dev));
+	OK(wse_program_load(ctx, "/nonexistent.elf", &prog) == -ENOENT && says("/nonexistent.elf"),
+	   "no file: %s", wse_error());
+	OK(wse_program_load(ctx, "Makefile", &prog) == -ENOEXEC && says("no ELF"), "no ELF: %s",
+	   wse_error());
+	OK(wse_program_load(ctx, "/proc/self/exe", &prog) == -ENOEXEC && says("32-bit"),
+	   "of the host: %s", wse_error());
 	f = fopen(path, "rb");
 	image = malloc(1 << 20);
 	size = f ? fread(image, 1, 1 << 20, f) : 0;
 	if (f)
 		fclose(f);
-#define PATCHED(off, type, value, err, words)                                                     \
-	do {                                                                                      \
-		type old_, new_ = (value);                                                        \
-		memcpy(&old_, image + (off), sizeof(old_));                                       \
-		memcpy(image + (off), &new_, sizeof(new_));                                       \
-		OK(wse_program_load_memory(ctx, image, size, &prog) == (err) && says(dev, words), \
-		   "patched: %s", why(dev));                                                      \
-		memcpy(image + (off), &old_, sizeof(old_));                                       \
+#define PATCHED(off, type, value, err, words)                                                \
+	do {                                                                                 \
+		type old_, new_ = (value);                                                   \
+		memcpy(&old_, image + (off), sizeof(old_));                                  \
+		memcpy(image + (off), &new_, sizeof(new_));                                  \
+		OK(wse_program_load_memory(ctx, image, size, &prog) == (err) && says(words), \
+		   "patched: %s", wse_error());                                              \
+		memcpy(image + (off), &old_, sizeof(old_));                                  \
 	} while (0)
 	PATCHED(18, uint16_t, 8, -ENOEXEC, "not for RISC-V");
 	PATCHED(16, uint16_t, 1, -ENOEXEC, "no executable");
@@ -482,8 +481,8 @@ static void test_firmware(const char *uri)
 		setenv("WSE_FIRMWARE", c[i].path, 1);
 		if (!OK(!wse_device_open(uri, &dev), "opens without firmware"))
 			continue;
-		OK(wse_context_create(dev, 0, &ctx) == c[i].err && says(dev, c[i].words),
-		   "but has no context: %s", why(dev));
+		OK(wse_context_create(dev, 0, &ctx) == c[i].err && says(c[i].words),
+		   "but has no context: %s", wse_error());
 		unsetenv("WSE_FIRMWARE");
 		OK(!wse_context_create(dev, 0, &ctx), "until there is firmware");
 		wse_context_destroy(ctx);
@@ -519,22 +518,19 @@ static void test_uris(void)
 		"sim:func,rows=4,cols=4,exact",
 	};
 	struct wse_device *dev;
-	char msg[512];
 	size_t i;
 
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		OK(wse_device_open_why(bad[i], msg, sizeof(msg), &dev) == -EINVAL &&
-			   strstr(msg, "accel:0"),
+		OK(wse_device_open(bad[i], &dev) == -EINVAL && strstr(wse_error(), "accel:0"),
 		   "\"%s\" is no device", bad[i]);
-	OK(wse_device_open_why("accel:4711", msg, sizeof(msg), &dev) == -ENOENT &&
-		   strstr(msg, "/dev/accel/accel4711"),
-	   "accel:4711: %s", msg);
-	OK(wse_device_open_why("accel:/dev/zero,wait", msg, sizeof(msg), &dev) == -EPROTO,
-	   "accel:/dev/zero,wait: %s", msg);
-	OK(wse_device_open_why("accel:/dev/null", msg, sizeof(msg), &dev) == -EPROTO,
-	   "accel:/dev/null: %s", msg);
-	OK(wse_device_open_why("sim:nope,rows=1,cols=1", msg, sizeof(msg), &dev) == -ENOTSUP,
-	   "sim:nope: %s", msg);
+	OK(wse_device_open("accel:4711", &dev) == -ENOENT &&
+		   strstr(wse_error(), "/dev/accel/accel4711"),
+	   "accel:4711: %s", wse_error());
+	OK(wse_device_open("accel:/dev/zero,wait", &dev) == -EPROTO, "accel:/dev/zero,wait: %s",
+	   wse_error());
+	OK(wse_device_open("accel:/dev/null", &dev) == -EPROTO, "accel:/dev/null: %s", wse_error());
+	OK(wse_device_open("sim:nope,rows=1,cols=1", &dev) == -ENOTSUP, "sim:nope: %s",
+	   wse_error());
 	OK(wse_device_open("nope", &dev) == -EINVAL, "without a place for the sentence");
 }
 
@@ -581,8 +577,7 @@ static void test_mixed(const char *uri)
 	wse_fence_destroy(fb);
 	wse_buffer_destroy(bb);
 	bb = new_buf(b, 4096);
-	OK(wse_buffer_share(a, bb, &none) == -EXDEV &&
-		   says(a, "create the buffer on a device node"),
+	OK(wse_buffer_share(a, bb, &none) == -EXDEV && says("create the buffer on a device node"),
 	   "but not memory");
 	wse_buffer_destroy(ba);
 	wse_buffer_destroy(bb);
@@ -597,14 +592,13 @@ static void test_model(const char *uri, const char *uri2)
 	struct wse_device *dev;
 	struct wse_context *ctx;
 	struct drm_wse_info info;
-	char msg[512];
-	int ret = wse_device_open_why(uri, msg, sizeof(msg), &dev);
+	int ret = wse_device_open(uri, &dev);
 
 	if (ret == -ENOTSUP) {
-		OK(1, "%s # SKIP %s", uri, msg);
+		OK(1, "%s # SKIP %s", uri, wse_error());
 		return;
 	}
-	if (!OK(!ret, "%s opens %s", uri, msg))
+	if (!OK(!ret, "%s opens %s", uri, ret ? wse_error() : ""))
 		return;
 	OK(!wse_device_info(dev, &info) && info.abi_major == WSE_ABI_MAJOR && info.sram_kib == 48 &&
 		   info.fw_end && info.queues >= 2,
@@ -615,7 +609,7 @@ static void test_model(const char *uri, const char *uri2)
 	OK(adder_works(dev, ctx), "a hand-assembled task on every core");
 	test_late_stream(dev, ctx);
 	test_refused(dev, ctx, &info);
-	test_programs(dev, ctx);
+	test_programs(ctx);
 	test_threads(dev, ctx);
 	test_counters(dev, ctx);
 	if (!strncmp(uri, "sim:", 4))

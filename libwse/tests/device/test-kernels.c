@@ -2,6 +2,7 @@
 /* Linear layers and add of train.elf against the oracles of libwse/ops: the same bits, and nothing else touched. */
 #include <unistd.h>
 
+#include "base/error.h"
 #include "ops/add.h"
 #include "ops/linear.h"
 #include "rig.h"
@@ -138,7 +139,7 @@ static void test_forward(struct rig *g, const struct shape *s, enum wse_post pos
 	   at_aux	   ? ", at aux"
 	   : at_y && p.out ? ", in place"
 			   : "",
-	   s->wild ? ", wild" : "", g->cycles, ret ? ": " : "", ret ? g->why : "");
+	   s->wild ? ", wild" : "", g->cycles, ret ? ": " : "", ret ? wse_error() : "");
 	free(w);
 	free(x);
 	free(out);
@@ -168,10 +169,8 @@ static int run_wgrad(struct rig *g, const struct shape *s, const struct wse_wgra
 	cmds[1] = wse_cmd_stream_out(out);
 	cmds[2] = rig_start(g, "linear_wgrad", a, sizeof(*a));
 	ret = rig_run(g, cmds, 3);
-	if (!ret && memcmp(wse_buffer_map(buf), want, (size_t)n * k * 4)) {
-		snprintf(g->why, sizeof(g->why), "other gradients");
-		ret = -EILSEQ;
-	}
+	if (!ret && memcmp(wse_buffer_map(buf), want, (size_t)n * k * 4))
+		ret = wse_fail(-EILSEQ, "other gradients");
 	wse_buffer_destroy(buf);
 	return ret;
 }
@@ -206,7 +205,7 @@ static void test_wgrad(struct rig *g, const struct shape *s, int bias)
 		ret = rig_compare(g);
 	ok(!ret, "%s T %u K %u N %u B %u%s%s: dW = dY^T X, %u cycles%s%s", wse_device_uri(g->dev),
 	   s->t, s->kc, s->nc, s->b, bias ? ", bias" : "", s->wild ? ", wild" : "", g->cycles,
-	   ret ? ": " : "", ret ? g->why : "");
+	   ret ? ": " : "", ret ? wse_error() : "");
 	free(x);
 	free(dy);
 	free(dw);
@@ -236,7 +235,7 @@ static void test_add(struct rig *g, uint32_t t, uint32_t per, int where)
 	if (!ret)
 		ret = rig_compare(g);
 	ok(!ret, "%s add, T %u, %u features, %s: %u cycles%s%s", wse_device_uri(g->dev), t, per,
-	   where ? "in place" : "elsewhere", g->cycles, ret ? ": " : "", ret ? g->why : "");
+	   where ? "in place" : "elsewhere", g->cycles, ret ? ": " : "", ret ? wse_error() : "");
 	free(a);
 	free(b);
 }
@@ -297,7 +296,7 @@ static void test_phase(const char *program, uint32_t has, int wgrad)
 		} else {
 			a.x = a.y = a.out = a.out2 = a.aux = WSE_SRAM_BASE + g.base;
 			ok(run_forward(&g, &s, &a, w) == -EFAULT, "%s has no pass %s: %s", program,
-			   posts[post].name, g.why);
+			   posts[post].name, wse_error());
 		}
 		if (!post && wgrad)
 			test_wgrad(&g, &s, 1);

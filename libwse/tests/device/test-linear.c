@@ -191,14 +191,6 @@ static struct wse_place put(struct wse_device *dev, const void *data, size_t siz
 	return p;
 }
 
-static const char *why(struct wse_device *dev)
-{
-	static char text[512];
-
-	wse_device_error(dev, text, sizeof(text));
-	return text;
-}
-
 static int same(struct wse_place p, const float *want, size_t n, uint32_t width)
 {
 	const uint32_t *got = (const uint32_t *)((char *)wse_buffer_map(p.buf) + p.off);
@@ -240,7 +232,7 @@ static void run_shape(struct wse_device *dev, struct wse_context *ctx, uint32_t 
 	shape = (struct wse_linear_shape){
 		.tokens = l.T, .inputs = l.K, .outputs = l.N, .features = b};
 	ret = wse_linear_create(ctx, &shape, &lin);
-	if (!ok(!ret, "%s: created%s%s", name, ret ? ": " : "", ret ? why(dev) : "")) {
+	if (!ok(!ret, "%s: created%s%s", name, ret ? ": " : "", ret ? wse_error() : "")) {
 		drop(&l);
 		return;
 	}
@@ -266,18 +258,18 @@ static void run_shape(struct wse_device *dev, struct wse_context *ctx, uint32_t 
 	ret = wse_linear_forward(lin, x, w, m, y, NULL);
 	ref_product(&l, l.x, l.w, l.sel, l.N, l.K, want);
 	ok(!ret && same(y, want, l.N * l.T, l.T), "%s: Y = X W^T%s%s", name, ret ? ": " : "",
-	   ret ? why(dev) : "");
+	   ret ? wse_error() : "");
 
 	ret = wse_linear_backward_data(lin, dy, wt, mt, dx, NULL);
 	ref_product(&l, l.dy, l.wt, l.selt, l.K, l.N, want);
 	ok(!ret && same(dx, want, l.K * l.T, l.T), "%s: dX = dY W%s%s", name, ret ? ": " : "",
-	   ret ? why(dev) : "");
+	   ret ? wse_error() : "");
 
 	ret = wse_linear_backward_weight(lin, x, dy, m, dw, NULL);
 	memset(want, 0x11, l.N * l.K * 4);
 	ref_wgrad(&l, info.lanes, want);
 	ok(!ret && same(dw, want, l.N * l.K, l.K), "%s: dW = dY^T X%s%s", name, ret ? ": " : "",
-	   ret ? why(dev) : "");
+	   ret ? wse_error() : "");
 
 	free(want);
 	wse_linear_destroy(lin);
@@ -324,7 +316,7 @@ static void run_queued(struct wse_device *dev, struct wse_context *ctx)
 	for (i = 2; i >= 0 && good; i--)
 		good = !wse_fence_wait(f[i], WSE_FOREVER) && same(y[i], want, l.N * l.T, l.T);
 	ok(good, "%s: three operations queued%s%s", wse_device_uri(dev), good ? "" : ": ",
-	   good ? "" : why(dev));
+	   good ? "" : wse_error());
 	for (i = 0; i < 3; i++) {
 		wse_fence_destroy(f[i]);
 		wse_buffer_destroy(y[i].buf);
@@ -358,8 +350,8 @@ static void run_refused(struct wse_device *dev, struct wse_context *ctx)
 
 	for (i = 0; !ret && i < sizeof(c) / sizeof(c[0]); i++)
 		ok(wse_linear_create(ctx, &c[i].s, &lin) == c[i].err &&
-			   strstr(why(dev), c[i].words),
-		   "refused: %s", why(dev));
+			   strstr(wse_error(), c[i].words),
+		   "refused: %s", wse_error());
 }
 
 /* Each part has a context of its own, so that one that fails does not take the rest along. */
@@ -369,7 +361,7 @@ static struct wse_context *fresh(struct wse_device *dev, struct wse_context *old
 
 	wse_context_destroy(old);
 	if (wse_context_create(dev, 0, &ctx)) {
-		printf("Bail out! %s: no context: %s\n", wse_device_uri(dev), why(dev));
+		printf("Bail out! %s: no context: %s\n", wse_device_uri(dev), wse_error());
 		exit(1);
 	}
 	return ctx;
@@ -389,15 +381,14 @@ static void run_device(const char *uri, int many)
 	};
 	struct wse_device *dev;
 	struct wse_context *ctx = NULL;
-	char text[512];
 	size_t i;
-	int ret = wse_device_open_why(uri, text, sizeof(text), &dev);
+	int ret = wse_device_open(uri, &dev);
 
 	if (ret == -ENOTSUP) {
-		ok(1, "%s # SKIP %s", uri, text);
+		ok(1, "%s # SKIP %s", uri, wse_error());
 		return;
 	}
-	if (!ok(!ret, "%s opens %s", uri, text))
+	if (!ok(!ret, "%s opens %s", uri, wse_error()))
 		return;
 	seed = 1;
 	for (i = 0; i < (many ? sizeof(shapes) / sizeof(shapes[0]) : 2); i++) {

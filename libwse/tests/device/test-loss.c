@@ -51,7 +51,7 @@ static void test_loss(struct rig *g, uint32_t t, uint32_t v, uint32_t padding, i
 		ret = rig_compare(g);
 	ok(!ret, "%s loss, T %u, %u classes, %u more%s%s: %u cycles%s%s", wse_device_uri(g->dev), t,
 	   classes, padding, backward ? ", backward" : "", wild ? ", wild" : "", g->cycles,
-	   ret ? ": " : "", ret ? g->why : "");
+	   ret ? ": " : "", ret ? wse_error() : "");
 	free(y);
 	free(loss);
 	free(dy);
@@ -185,7 +185,7 @@ static void test_chunks(struct rig *g, uint32_t t, uint32_t v, uint32_t chunks, 
 		ret = chunk_grad(&c, j);
 	ok(!ret, "%s loss, T %u, %u chunks of %u a column, %u more%s: %u, %u, %u cycles%s%s",
 	   wse_device_uri(g->dev), t, chunks, v, padding, wild ? ", wild" : "", c.cycles[0],
-	   c.cycles[1], c.cycles[2], ret ? ": " : "", ret ? g->why : "");
+	   c.cycles[1], c.cycles[2], ret ? ": " : "", ret ? wse_error() : "");
 	free(c.k.state);
 	free(target);
 	free(c.y);

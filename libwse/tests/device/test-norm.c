@@ -52,7 +52,7 @@ static void test_forward(struct rig *g, const struct shape *s, int inplace)
 		ret = rig_compare(g);
 	ok(!ret, "%s norm, T %u, %u features%s%s: %u cycles%s%s", wse_device_uri(g->dev), s->t,
 	   s->h, inplace ? ", in place" : "", s->wild ? ", wild" : "", g->cycles, ret ? ": " : "",
-	   ret ? g->why : "");
+	   ret ? wse_error() : "");
 	free(x);
 	free(out);
 	free(gain);
@@ -119,7 +119,7 @@ static void test_backward(struct rig *g, const struct shape *s, int add, int inp
 		ret = rig_compare(g);
 	ok(!ret, "%s norm_back, T %u, %u features%s%s%s: %u cycles%s%s", wse_device_uri(g->dev),
 	   s->t, s->h, add ? ", added" : "", inplace ? ", in place" : "", s->wild ? ", wild" : "",
-	   g->cycles, ret ? ": " : "", ret ? g->why : "");
+	   g->cycles, ret ? ": " : "", ret ? wse_error() : "");
 	free(x);
 	free(dres16);
 	free(dy);

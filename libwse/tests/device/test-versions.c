@@ -77,18 +77,17 @@ static void this_release(void)
 	kernel.abi_minor = WSE_ABI_MINOR;
 }
 
-static bool sentence(const char *why, const char *words)
+static bool sentence(const char *words)
 {
-	return strstr(why, words) && !strchr(why, '\n');
+	return strstr(wse_error(), words) && !strchr(wse_error(), '\n');
 }
 
 static void refused(const char *words, const char *name)
 {
 	struct wse_device *dev;
-	char why[512] = "";
-	int ret = wse_device_open_why("accel:" NODE, why, sizeof(why), &dev);
+	int ret = wse_device_open("accel:" NODE, &dev);
 
-	OK(ret == -EPROTO && sentence(why, words), "%s: %s", name, why);
+	OK(ret == -EPROTO && sentence(words), "%s: %s", name, wse_error());
 	if (!ret)
 		wse_device_close(dev);
 }
@@ -97,7 +96,7 @@ static void test_node(void)
 {
 	struct wse_device *dev;
 	struct wse_context *ctx;
-	char why[512] = "", words[128];
+	char words[128];
 	int ret;
 
 	this_release();
@@ -127,14 +126,13 @@ static void test_node(void)
 	kernel.minor++;
 	kernel.abi_minor++;
 	kernel.ctx_errno = EOPNOTSUPP;
-	ret = wse_device_open_why("accel:" NODE, why, sizeof(why), &dev);
-	if (!OK(!ret, "newer minor versions are taken %s", why))
+	ret = wse_device_open("accel:" NODE, &dev);
+	if (!OK(!ret, "newer minor versions are taken%s", ret ? wse_error() : ""))
 		return;
 	ret = wse_context_create(dev, 0, &ctx);
-	wse_device_error(dev, why, sizeof(why));
 	OK(ret == -EOPNOTSUPP &&
-		   sentence(why, "firmware in /lib/firmware/wse is of another ABI: install that"),
-	   "the driver refused its firmware: %s", why);
+		   sentence("firmware in /lib/firmware/wse is of another ABI: install that"),
+	   "the driver refused its firmware: %s", wse_error());
 	wse_device_close(dev);
 }
 
@@ -142,7 +140,7 @@ static void test_node(void)
 
 static void test_firmware(const struct wse_fw *good, size_t size, int major, int minor, int want)
 {
-	char path[] = "/tmp/wse-test-versions-XXXXXX", why[512] = "", words[128];
+	char path[] = "/tmp/wse-test-versions-XXXXXX", words[128];
 	struct wse_fw *fw = malloc(size);
 	struct wse_device *dev = NULL;
 	struct wse_context *ctx;
@@ -160,9 +158,8 @@ static void test_firmware(const struct wse_fw *good, size_t size, int major, int
 		ret = wse_device_open("sim:func,rows=1,cols=1", &dev);
 	if (OK(!ret, "a device with firmware for ABI %u.%u", fw->abi_major, fw->abi_minor)) {
 		ret = wse_context_create(dev, 0, &ctx);
-		wse_device_error(dev, why, sizeof(why));
-		OK(ret == want && (!want || sentence(why, words)), "its context: %d %s", ret,
-		   want ? why : "");
+		OK(ret == want && (!want || sentence(words)), "its context: %d %s", ret,
+		   want ? wse_error() : "");
 		if (!ret)
 			wse_context_destroy(ctx);
 		wse_device_close(dev);

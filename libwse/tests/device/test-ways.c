@@ -46,11 +46,10 @@ static bool layer(const char *uri, uint32_t *out, struct wse_func_ways *ways)
 	struct wse_linear *lin = NULL;
 	struct wse_context *ctx;
 	struct wse_device *dev;
-	char why[256];
 	bool good;
 
-	if (wse_device_open_why(uri, why, sizeof(why), &dev)) {
-		printf("# %s\n", why);
+	if (wse_device_open(uri, &dev)) {
+		printf("# %s\n", wse_error());
 		return false;
 	}
 	if (wse_context_create(dev, 0, &ctx) || wse_buffer_create(dev, N * T * 4, &y.buf) ||
