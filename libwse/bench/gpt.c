@@ -48,7 +48,7 @@ static int open_session(struct wse_session *s, const char *uri, uint32_t n, cons
 			uint32_t nsets)
 {
 	static char text[TEXT_BYTES + 64];
-	char path[] = "/tmp/wse-bench-XXXXXX", why[WSE_WHY] = "";
+	char path[] = "/tmp/wse-bench-XXXXXX";
 	const char *uris[2] = {uri, uri};
 	struct wse_device *dev;
 	struct wse_config cfg;
@@ -58,11 +58,9 @@ static int open_session(struct wse_session *s, const char *uri, uint32_t n, cons
 		return ret;
 	wse_device_close(dev);
 	make_text(text);
-	ret = wse_config_parse("bench", yaml, strlen(yaml), sets, nsets, &cfg, why);
-	if (ret) {
-		wse_fail(ret, "%s", why);
+	ret = wse_config_parse("bench", yaml, strlen(yaml), sets, nsets, &cfg);
+	if (ret)
 		return ret;
-	}
 	fd = mkstemp(path);
 	if (fd < 0 || write(fd, text, TEXT_BYTES) != TEXT_BYTES)
 		ret = -EIO;
@@ -72,8 +70,6 @@ static int open_session(struct wse_session *s, const char *uri, uint32_t n, cons
 	memset(s, 0, sizeof(*s));
 	ret = ret ? ret : wse_session_open(s, &cfg, uris, n, NULL);
 	unlink(path);
-	if (ret)
-		wse_fail(ret, "%s", s->why[0] ? s->why : strerror(-ret));
 	return ret;
 }
 
@@ -101,8 +97,6 @@ static int rtl_step(uint32_t hidden, struct wse_exec_cost *cost, struct bench_me
 		last.macs = 3.0 * (double)s.cfg.model.family->macs(&s.cfg.model) * s.plan.tokens;
 		last.planned = (double)s.plan.cycles;
 		last.hidden = ret ? 0 : hidden;
-		if (ret)
-			wse_fail(ret, "%s", s.why[0] ? s.why : strerror(-ret));
 		wse_session_close(&s);
 	}
 	*cost = last.cost;
@@ -165,8 +159,6 @@ static int tokens_vs_reference(struct bench_measure *m)
 		ret = ret ? ret : wse_session_commit(&s, &r);
 	}
 	twin = STEPS * tokens / (bench_now() - begin);
-	if (ret)
-		wse_fail(ret, "%s", s.why[0] ? s.why : strerror(-ret));
 	wse_session_close(&s);
 	ret = ret ? ret : gpt_run_open(&run, recipe, 1, 2);
 	if (ret)

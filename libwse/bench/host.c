@@ -41,7 +41,6 @@ static int commit_open(struct commit *c)
 {
 	const struct wse_tile tile = {.rows = 4, .cols = 4, .lanes = 8, .sram = 1u << 20};
 	const uint32_t hidden = SIDE;
-	char why[512];
 	struct wse_memx_cfg cfg = {
 		.optim = {.kind = WSE_OPTIM_ADAMW, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8},
 		.sched = {1, {{WSE_SCHED_CONSTANT, 1e-3, 1e-3, 1, 0}}},
@@ -49,7 +48,7 @@ static int commit_open(struct commit *c)
 	struct wse_memx_state st;
 	int ret = wse_mlp_init(&cfg.model, 8, SIDE / 8, 16, &hidden, 1, WSE_ACT_RELU);
 
-	ret = ret ? ret : cfg.model.family->graph(&cfg.model, &tile, 8, 0, &c->graph, why);
+	ret = ret ? ret : cfg.model.family->graph(&cfg.model, &tile, 8, 0, &c->graph);
 	ret = ret ? ret : wse_memx_open(&cfg, &c->graph, &heap, &c->mx);
 	if (ret)
 		return ret;

@@ -56,17 +56,15 @@ static int open_session(struct wse_session *s, const char *uri, uint32_t n, cons
 	const char *uris[16];
 	struct wse_config cfg;
 	struct wse_device *dev;
-	char path[] = "/tmp/wse-bench-XXXXXX", what[WSE_WHY];
+	char path[] = "/tmp/wse-bench-XXXXXX";
 	int ret = wse_device_open(uri, &dev);
 
 	if (ret)
 		return ret;
 	wse_device_close(dev);
-	ret = wse_config_parse("bench", yaml, strlen(yaml), sets, nsets, &cfg, what);
-	if (ret) {
-		wse_fail(ret, "%s", what);
+	ret = wse_config_parse("bench", yaml, strlen(yaml), sets, nsets, &cfg);
+	if (ret)
 		return ret;
-	}
 	ret = write_text(path, text);
 	snprintf(cfg.data, sizeof(cfg.data), "%s", path);
 	for (uint32_t i = 0; i < n; i++)
@@ -74,8 +72,6 @@ static int open_session(struct wse_session *s, const char *uri, uint32_t n, cons
 	memset(s, 0, sizeof(*s));
 	ret = ret ? ret : wse_session_open(s, &cfg, uris, n, NULL);
 	unlink(path);
-	if (ret)
-		wse_fail(ret, "%s", s->why[0] ? s->why : strerror(-ret));
 	return ret;
 }
 
@@ -105,8 +101,6 @@ static int rtl_step(struct wse_exec_cost *cost, double *macs)
 		ret = wse_session_compute(&s, &r);
 		ret = ret ? ret : wse_swarm_cost(s.swarm, 0, cost);
 		*macs = 3.0 * (double)s.cfg.model.family->macs(&s.cfg.model) * (double)s.cfg.batch;
-		if (ret)
-			wse_fail(ret, "%s", s.why[0] ? s.why : strerror(-ret));
 		wse_session_close(&s);
 	}
 	free(text);
@@ -166,8 +160,6 @@ static int twin_rate(uint32_t n, const char *const *sets, uint32_t nsets, double
 	for (int i = 0; i < STEPS && !ret; i++)
 		ret = step(&s);
 	*rate = STEPS * (double)s.cfg.batch / (bench_now() - begin);
-	if (ret)
-		wse_fail(ret, "%s", s.why);
 	wse_session_close(&s);
 	return ret;
 }
@@ -258,8 +250,6 @@ static int train_gmacs(const char *uri, const char *const *sets, uint32_t nsets,
 			s = cpu_now() - begin;
 			best = s < best ? s : best;
 		}
-		if (ret)
-			wse_fail(ret, "%s", ses.why[0] ? ses.why : strerror(-ret));
 		bench_count(m, "weights", "", (double)ses.cfg.model.family->macs(&ses.cfg.model));
 		wse_session_close(&ses);
 	}
@@ -357,8 +347,6 @@ static int modelled(uint32_t n, double *cycles, char *text, struct bench_measure
 		if (!ret && c.last_grad > worst)
 			worst = c.last_grad;
 	}
-	if (ret)
-		wse_fail(ret, "%s", s.why[0] ? s.why : strerror(-ret));
 	per = s.plan.micro_batches / n;
 	in = per * (double)s.plan.streamed_in / link;
 	out = per * (double)s.plan.streamed_out / link;

@@ -74,24 +74,29 @@ void wse_device_lose(struct wse_device *dev, const char *fmt, ...)
 
 static int open_uri(const char *uri, struct wse_device **dev)
 {
+	unsigned int before = wse_failures();
 	struct wse_uri parsed;
 	int ret = wse_uri_parse(uri, &parsed);
 
 	if (ret)
 		return ret;
 	if (parsed.sim)
-		return wse_sim_open(uri, &parsed, dev);
-	return wse_accel_open(uri, &parsed, dev);
+		ret = wse_sim_open(uri, &parsed, dev);
+	else
+		ret = wse_accel_open(uri, &parsed, dev);
+	if (!ret)
+		return 0;
+	wse_fail_since(before, ret, "%s", strerror(-ret));
+	return wse_fail_in(ret, "device %.100s cannot be opened: ", uri);
 }
 
 int wse_device_open(const char *uri, struct wse_device **dev)
 {
-	unsigned int before = wse_failures();
 	struct wse_device *new;
 	int ret = open_uri(uri, &new);
 
 	if (ret)
-		return wse_fail_since(before, ret, "%s: %s", uri, strerror(-ret));
+		return ret;
 	ret = wse_handle_add(WSE_HANDLE_DEVICE, new);
 	if (ret)
 		wse_device_put(new);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "oracle.h"
 
 void wse_logf(const struct wse_exec_cfg *cfg, enum wse_log_level level, const char *fmt, ...)
@@ -60,12 +61,10 @@ int wse_exec_open(const char *uri, const struct wse_exec_cfg *cfg, struct wse_ex
 	*exec = NULL;
 	if (!strncmp(uri, "oracle:", 7))
 		return wse_oracle_open(uri, cfg, exec);
-	if (strncmp(uri, "accel:", 6) && strncmp(uri, "sim:", 4)) {
-		wse_logf(cfg, WSE_LOG_ERROR,
-			 "\"%s\" is no device; accepted: accel:N, "
-			 "sim:rtl,rows=R,cols=C, sim:func,rows=R,cols=C",
-			 uri);
-		return -EINVAL;
-	}
+	if (strncmp(uri, "accel:", 6) && strncmp(uri, "sim:", 4))
+		return wse_fail(-EINVAL,
+				"\"%s\" is no device; accepted: accel:N, "
+				"sim:rtl,rows=R,cols=C, sim:func,rows=R,cols=C",
+				uri);
 	return wse_exec_open_wafer(uri, cfg, exec);
 }

@@ -53,8 +53,8 @@ struct wse_exec_cost {
 struct wse_exec_ops {
 	void (*info)(struct wse_exec *e, struct wse_exec_info *info);
 
-	/* Load what a graph needs, which is finished (ops/ops.h) and stays until close. -E2BIG and a log line
-	 * with the numbers when a program is larger than the graph believes. Called before any run. */
+	/* Load what a graph needs, which is finished (ops/ops.h) and stays until close. -E2BIG with the
+	 * numbers in the sentence when a program is larger than the graph believes. Called before any run. */
 	int (*prepare)(struct wse_exec *e, const struct wse_graph *g);
 
 	/* Buffers; thread-safe. alloc fills in ptr, size, owner and view[e->id], map its own view; unmap of one that

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "ops/oracle.h"
 
 #define LANES 8
@@ -175,10 +176,9 @@ int wse_oracle_open(const char *uri, const struct wse_exec_cfg *cfg, struct wse_
 		o->cfg = *cfg;
 	if (wse_uri_number(uri, "rows", 4, &o->rows) || wse_uri_number(uri, "cols", 4, &o->cols) ||
 	    wse_uri_number(uri, "die_at", 0, &o->die_at)) {
-		wse_logf(cfg, WSE_LOG_ERROR, "\"%s\": rows, cols and die_at take a positive number",
-			 uri);
 		free(o);
-		return -EINVAL;
+		return wse_fail(-EINVAL, "\"%s\": rows, cols and die_at take a positive number",
+				uri);
 	}
 	*exec = &o->base;
 	return 0;

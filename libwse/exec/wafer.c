@@ -13,7 +13,7 @@
 
 #include "device/device.h"
 #include "exec/exec.h"
-#include "num/why.h"
+#include "base/error.h"
 #include "ops/emit.h"
 #include "wse_regs.h"
 
@@ -51,13 +51,10 @@ struct wafer {
 	uint64_t before[WSE_CNT_MAX];
 };
 
-/* ret of a device call, which this thread has just made */
+/* an error of the device: what it was at, before its sentence */
 static int fail(struct wafer *w, int ret, const char *what)
 {
-	if (ret && ret != -ECANCELED && w->dev)
-		wse_logf(&w->cfg, WSE_LOG_ERROR, "%s: %s: %s", wse_device_uri(w->dev), what,
-			 wse_error());
-	return ret;
+	return ret ? wse_fail_in(ret, "%s: %s: ", wse_device_uri(w->dev), what) : 0;
 }
 
 static void wafer_info(struct wse_exec *e, struct wse_exec_info *info)
@@ -81,12 +78,11 @@ static int find_entries(struct wafer *w, uint32_t program, const char *path)
 
 		if (op->program != program || !name || w->entry[program][op->kind])
 			continue;
-		if (wse_program_symbol(w->prog[program], name, &w->entry[program][op->kind])) {
-			wse_logf(&w->cfg, WSE_LOG_ERROR,
-				 "%s has no start function %s: use the programs of this release",
-				 path, name);
-			return -ENOENT;
-		}
+		if (wse_program_symbol(w->prog[program], name, &w->entry[program][op->kind]))
+			return wse_fail(
+				-ENOENT,
+				"%s has no start function %s: use the programs of this release",
+				path, name);
 	}
 	return 0;
 }
@@ -97,23 +93,21 @@ static int load_program(struct wafer *w, uint32_t program)
 	char path[512];
 	int ret = wse_find_file("WSE_KERNELS", p->file, sizeof(path), path);
 
-	if (ret) {
-		wse_logf(&w->cfg, WSE_LOG_ERROR,
-			 "there is no program %s for the cores: set WSE_KERNELS to its directory, "
-			 "or put it into /lib/firmware/wse",
-			 p->file);
-		return ret;
-	}
+	if (ret)
+		return wse_fail(
+			ret,
+			"there is no program %s for the cores: set WSE_KERNELS to its directory, "
+			"or put it into /lib/firmware/wse",
+			p->file);
 	ret = wse_program_create(w->ctx, path, &w->prog[program]);
 	if (ret)
-		return fail(w, ret, "loading a program of the cores");
-	if (wse_program_end(w->prog[program]) > p->end) {
-		wse_logf(&w->cfg, WSE_LOG_ERROR,
-			 "%s ends at %#x, the plan has data from %#x on: use the programs of this "
-			 "release",
-			 path, wse_program_end(w->prog[program]), p->end);
-		return -E2BIG;
-	}
+		return wse_fail_in(ret, "loading a program of the cores: ");
+	if (wse_program_end(w->prog[program]) > p->end)
+		return wse_fail(
+			-E2BIG,
+			"%s ends at %#x, the plan has data from %#x on: use the programs of this "
+			"release",
+			path, wse_program_end(w->prog[program]), p->end);
 	return find_entries(w, program, path);
 }
 
@@ -144,11 +138,12 @@ static int wafer_prepare(struct wse_exec *e, const struct wse_graph *g)
 		ret = -ENOMEM;
 	for (uint32_t i = 0; i < g->nprograms && !ret; i++)
 		ret = load_program(w, i);
-	if (!ret)
-		ret = fail(w,
-			   wse_buffer_create(w->dev, 2ul * g->tile.cols * wse_graph_tokens(g) * 4,
-					     &w->losses),
-			   "losses");
+	if (!ret) {
+		ret = wse_buffer_create(w->dev, 2ul * g->tile.cols * wse_graph_tokens(g) * 4,
+					&w->losses);
+		if (ret)
+			wse_fail_in(ret, "losses: ");
+	}
 	if (ret)
 		unload(w);
 	return ret;
@@ -230,8 +225,11 @@ static void pick_losses(struct wafer *w, const struct pending *p)
 static int reap(struct wafer *w, const struct wse_job_ops *ops, void *ctx, int ret)
 {
 	struct pending *p = &w->pend[w->first];
-	int r = wse_fence_wait(p->fence, WSE_FOREVER);
+	struct wse_failure earlier;
+	int r;
 
+	wse_failure_keep(&earlier, ret);
+	r = wse_fence_wait(p->fence, WSE_FOREVER);
 	if (!r)
 		note_cycles(w, p);
 	wse_fence_destroy(p->fence);
@@ -240,6 +238,8 @@ static int reap(struct wafer *w, const struct wse_job_ops *ops, void *ctx, int r
 	/* a submit that was refused because the context is lost: the fence knows why it is */
 	if (r && (!ret || ret == -EIO))
 		ret = fail(w, r, "a micro-batch");
+	else if (r)
+		wse_failure_undo(&earlier);
 	if (!ret && p->loss)
 		pick_losses(w, p);
 	if (!ret && p->grad)
@@ -252,12 +252,10 @@ static int submit(struct wafer *w, struct wse_emit *e, struct pending *p,
 {
 	int ret = 0;
 
-	if (e->ret) {
-		wse_logf(&w->cfg, WSE_LOG_ERROR, "%s: %s", wse_device_uri(w->dev),
-			 e->ret == -EOVERFLOW ? "an operation of too many commands"
-					      : "a buffer that this device was never shown");
-		return e->ret;
-	}
+	if (e->ret)
+		return wse_fail(e->ret, "%s: %s", wse_device_uri(w->dev),
+				e->ret == -EOVERFLOW ? "an operation of too many commands"
+						     : "a buffer that this device was never shown");
 	if (w->npend == MAX_PENDING)
 		ret = reap(w, ops, ctx, 0);
 	if (!ret && e->n)
@@ -372,13 +370,16 @@ static int wafer_cost(struct wse_exec *e, struct wse_exec_cost *cost)
 static void wafer_close(struct wse_exec *e)
 {
 	struct wafer *w = (struct wafer *)e;
+	struct wse_failure before;
 
+	wse_failure_keep(&before, 0);
 	while (w->npend)
 		reap(w, NULL, NULL, -ECANCELED);
 	unload(w);
 	wse_context_destroy(w->ctx);
 	wse_device_close(w->dev);
 	free(w);
+	wse_failure_undo(&before);
 }
 
 static const struct wse_exec_ops wafer_ops = {
@@ -415,10 +416,8 @@ int wse_exec_open_wafer(const char *uri, const struct wse_exec_cfg *cfg, struct 
 	if (cfg)
 		w->cfg = *cfg;
 	ret = wse_device_open(uri, &w->dev);
-	if (ret) {
-		wse_logf(cfg, WSE_LOG_ERROR, "%s", wse_error());
+	if (ret)
 		goto out;
-	}
 	ret = wse_device_info(w->dev, &w->info);
 	if (!ret)
 		ret = lease(w);
@@ -427,9 +426,8 @@ int wse_exec_open_wafer(const char *uri, const struct wse_exec_cfg *cfg, struct 
 		goto out;
 	}
 	if (w->info.queues < WSE_QUEUE_OUT) {
-		wse_logf(cfg, WSE_LOG_ERROR, "%s has %u I/O queues, the trainer needs %u", uri,
-			 w->info.queues, WSE_QUEUE_OUT);
-		ret = -ENOTSUP;
+		ret = wse_fail(-ENOTSUP, "%s has %u I/O queues, the trainer needs %u", uri,
+			       w->info.queues, WSE_QUEUE_OUT);
 		goto out;
 	}
 	*exec = &w->base;

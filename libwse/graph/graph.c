@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "graph/place.h"
-#include "num/why.h"
+#include "base/error.h"
 
 static uint32_t round_up(uint32_t n, uint32_t to)
 {
@@ -240,7 +240,7 @@ static int reads(const struct wse_op *op, uint32_t value)
 }
 
 /* first and last of every value that operation `at` touches */
-static int live(struct wse_graph *g, uint32_t at, const char *name, char *why)
+static int live(struct wse_graph *g, uint32_t at, const char *name)
 {
 	const struct wse_op *op = &g->ops[at];
 
@@ -251,15 +251,15 @@ static int live(struct wse_graph *g, uint32_t at, const char *name, char *why)
 		if (v == WSE_NO_VALUE)
 			continue;
 		if (v >= g->nvalues)
-			return wse_why(why, -EINVAL, "op %u (%s): there is no value %u of %u", at,
-				       name, v, g->nvalues);
+			return wse_fail(-EINVAL, "op %u (%s): there is no value %u of %u", at, name,
+					v, g->nvalues);
 		if (!out && g->values[v].first == UINT32_MAX)
-			return wse_why(why, -EINVAL,
-				       "op %u (%s): value %u (%s) is read before it is made", at,
-				       name, v, g->values[v].what);
+			return wse_fail(-EINVAL,
+					"op %u (%s): value %u (%s) is read before it is made", at,
+					name, v, g->values[v].what);
 		if (out && g->values[v].first != UINT32_MAX && !reads(op, v))
-			return wse_why(why, -EINVAL, "op %u (%s): value %u (%s) was made by op %u",
-				       at, name, v, g->values[v].what, g->values[v].first);
+			return wse_fail(-EINVAL, "op %u (%s): value %u (%s) was made by op %u", at,
+					name, v, g->values[v].what, g->values[v].first);
 		if (g->values[v].first == UINT32_MAX)
 			g->values[v].first = at;
 		g->values[v].last = at;
@@ -268,8 +268,7 @@ static int live(struct wse_graph *g, uint32_t at, const char *name, char *why)
 }
 
 /* at: the first operation that uses it */
-static int check_unit(const struct wse_graph *g, uint32_t i, uint32_t at, const char *name,
-		      char *why)
+static int check_unit(const struct wse_graph *g, uint32_t i, uint32_t at, const char *name)
 {
 	const struct wse_unit *u = &g->units[i];
 	uint32_t ins; /* chunks of them */
@@ -279,77 +278,75 @@ static int check_unit(const struct wse_graph *g, uint32_t i, uint32_t at, const 
 	ins = u->chunks_in > u->chunks_back ? u->chunks_in : u->chunks_back;
 	if (!u->chunks_out || !u->chunks_in || !u->chunks_back ||
 	    u->outs % (4 * g->tile.cols * u->chunks_out) || u->ins % (4 * g->tile.cols * ins))
-		return wse_why(why, -EINVAL,
-			       "op %u (%s): unit %u: %u outputs in %u chunks and %u inputs in %u "
-			       "are not both multiples of 4 x %u columns",
-			       at, name, i, u->outs, u->chunks_out, u->ins, ins, g->tile.cols);
+		return wse_fail(-EINVAL,
+				"op %u (%s): unit %u: %u outputs in %u chunks and %u inputs in %u "
+				"are not both multiples of 4 x %u columns",
+				at, name, i, u->outs, u->chunks_out, u->ins, ins, g->tile.cols);
 	if ((u->parts > 1) + (u->chunks_out > 1) + (u->chunks_in > 1) + (u->chunks_back > 1) > 1)
-		return wse_why(why, -EINVAL,
-			       "op %u (%s): unit %u: of parts and chunks only one may be above 1",
-			       at, name, i);
+		return wse_fail(-EINVAL,
+				"op %u (%s): unit %u: of parts and chunks only one may be above 1",
+				at, name, i);
 	if (!u->outs || !u->ins || !u->parts || u->outs % (u->parts * g->tile.cols))
-		return wse_why(why, -EINVAL,
-			       "op %u (%s): unit %u: %u outputs, %u inputs and %u parts on %u "
-			       "columns",
-			       at, name, i, u->outs, u->ins, u->parts, g->tile.cols);
+		return wse_fail(-EINVAL,
+				"op %u (%s): unit %u: %u outputs, %u inputs and %u parts on %u "
+				"columns",
+				at, name, i, u->outs, u->ins, u->parts, g->tile.cols);
 	if (u->outs / g->tile.cols > WSE_COLUMN_MAX || u->ins / g->tile.cols > WSE_COLUMN_MAX)
-		return wse_why(why, -EINVAL,
-			       "op %u (%s): unit %u: a width of %u x %u is more than %u a column",
-			       at, name, i, u->outs, u->ins, WSE_COLUMN_MAX);
+		return wse_fail(-EINVAL,
+				"op %u (%s): unit %u: a width of %u x %u is more than %u a column",
+				at, name, i, u->outs, u->ins, WSE_COLUMN_MAX);
 	return 0;
 }
 
 /* used [nunits]: the first operation of each, plus 1 */
 static int check_units(const struct wse_graph *g, const uint32_t *used,
-		       const char *(*name)(uint32_t kind), char *why)
+		       const char *(*name)(uint32_t kind))
 {
 	int ret = 0;
 
 	for (uint32_t i = 0; i < g->nunits && !ret; i++) {
 		if (!used[i])
-			return wse_why(why, -EINVAL, "unit %u is not used by any operation", i);
-		ret = check_unit(g, i, used[i] - 1, name(g->ops[used[i] - 1].kind), why);
+			return wse_fail(-EINVAL, "unit %u is not used by any operation", i);
+		ret = check_unit(g, i, used[i] - 1, name(g->ops[used[i] - 1].kind));
 	}
 	return ret;
 }
 
 int wse_graph_finish(struct wse_graph *g,
-		     int (*check)(const struct wse_graph *g, const struct wse_op *op, char *why),
-		     const char *(*name)(uint32_t kind), char *why)
+		     int (*check)(const struct wse_graph *g, const struct wse_op *op),
+		     const char *(*name)(uint32_t kind))
 {
 	uint32_t *used = calloc(g->nunits + 1, sizeof(*used));
 	int ret = g->failed ? g->failed : used ? 0 : -ENOMEM;
 
 	if (ret)
-		wse_why(why, ret, "the graph could not be built: %s", strerror(-ret));
+		wse_fail(ret, "the graph could not be built: %s", strerror(-ret));
 	else if (!g->t || g->t % g->tile.lanes || g->t > WSE_TOKENS_MAX)
-		ret = wse_why(why, -EINVAL,
-			      "%u tokens per core are not 1 to 64 in multiples of the %u lanes",
-			      g->t, g->tile.lanes);
+		ret = wse_fail(-EINVAL,
+			       "%u tokens per core are not 1 to 64 in multiples of the %u lanes",
+			       g->t, g->tile.lanes);
 	for (uint32_t i = 0; i < g->nops && !ret; i++) {
 		const struct wse_op *op = &g->ops[i];
 
-		ret = live(g, i, name(op->kind), why);
+		ret = live(g, i, name(op->kind));
 		if (!ret && op->unit != WSE_NO_UNIT && op->unit >= g->nunits)
-			ret = wse_why(why, -EINVAL, "op %u (%s): there is no unit %u of %u", i,
-				      name(op->kind), op->unit, g->nunits);
+			ret = wse_fail(-EINVAL, "op %u (%s): there is no unit %u of %u", i,
+				       name(op->kind), op->unit, g->nunits);
 		if (!ret && op->unit != WSE_NO_UNIT && !used[op->unit])
 			used[op->unit] = i + 1;
 	}
 	for (uint32_t i = 0; i < g->nvalues && !ret; i++)
 		if (g->values[i].first == UINT32_MAX)
-			ret = wse_why(why, -EINVAL, "value %u (%s) is made by no operation", i,
-				      g->values[i].what);
-	ret = ret ? ret : check_units(g, used, name, why);
+			ret = wse_fail(-EINVAL, "value %u (%s) is made by no operation", i,
+				       g->values[i].what);
+	ret = ret ? ret : check_units(g, used, name);
 	for (uint32_t i = 0; i < g->nops && !ret; i++) {
-		char text[WSE_WHY];
-
-		ret = check(g, &g->ops[i], text);
+		ret = check(g, &g->ops[i]);
 		if (ret)
-			wse_why(why, ret, "op %u (%s): %.400s", i, name(g->ops[i].kind), text);
+			wse_fail_in(ret, "op %u (%s): ", i, name(g->ops[i].kind));
 	}
 	free(used);
-	return ret ? ret : wse_graph_place(g, why);
+	return ret ? ret : wse_graph_place(g);
 }
 
 static size_t align64(size_t n)

@@ -149,12 +149,12 @@ struct wse_op *wse_graph_op(struct wse_graph *g, uint32_t kind, uint32_t unit, u
 
 /*
  * Lifetimes, the check of every operation (ops/ops.h does it through `check`), and SRAM places (graph/place.h).
- * why [WSE_WHY] names the operation. -EINVAL for a graph that is none (a value read before it is made,
+ * the sentence names the operation. -EINVAL for a graph that is none (a value read before it is made,
  * made twice, never made; a unit that nothing uses, or whose widths do not divide), -ENOMEM; -E2BIG when it does
  * not fit into tile.sram, after which `total` and the places are valid all the same.
  */
-int wse_graph_finish(struct wse_graph *g, int (*check)(const struct wse_graph *g, const struct wse_op *op, char *why),
-		     const char *(*name)(uint32_t kind), char *why);
+int wse_graph_finish(struct wse_graph *g, int (*check)(const struct wse_graph *g, const struct wse_op *op),
+		     const char *(*name)(uint32_t kind));
 
 /* a chunk of a unit's matrix in its image: rows and elements of a row, from where and how many */
 struct wse_slice {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "num/why.h"
+#include "base/error.h"
 
 static uint32_t most(uint32_t a, uint32_t b)
 {
@@ -317,7 +317,7 @@ void wse_graph_bytes(const struct wse_graph *g, uint32_t op, char *text, size_t 
 					kind[k].bytes, kind[k].what);
 }
 
-int wse_graph_place(struct wse_graph *g, char *why)
+int wse_graph_place(struct wse_graph *g)
 {
 	static int (*const orders[])(const void *, const void *) = {by_birth, by_size, by_life};
 	struct wse_value **order = calloc(g->nvalues + 1, sizeof(struct wse_value *));
@@ -343,12 +343,12 @@ int wse_graph_place(struct wse_graph *g, char *why)
 	free(order);
 	tree_fini(&tree);
 	if (ret)
-		return wse_why(why, ret, "no memory for the places of %u values", g->nvalues);
+		return wse_fail(ret, "no memory for the places of %u values", g->nvalues);
 	if (g->total <= g->tile.sram)
 		return 0;
 	wse_graph_bytes(g, wse_graph_peak(g), bytes, sizeof(bytes));
-	return wse_why(
-		why, -E2BIG,
+	return wse_fail(
+		-E2BIG,
 		"the model does not fit: %u bytes per core (%u fixed; at the peak %.230s) of %u "
 		"with %u tokens per core",
 		g->total, g->base + WSE_GRAPH_TOP, bytes, g->tile.sram, g->t);

@@ -9,8 +9,8 @@
 
 #include "graph/graph.h"
 
-/* lifetimes are known; fills in sram and total. -E2BIG with the bytes by kind in why [WSE_WHY] */
-int wse_graph_place(struct wse_graph *g, char *why);
+/* lifetimes are known; fills in sram and total. -E2BIG with the bytes by kind in the sentence */
+int wse_graph_place(struct wse_graph *g);
 
 /* the bytes of each kind of value that are alive at operation `op`, as text: "12288 activations, 512 vectors" */
 void wse_graph_bytes(const struct wse_graph *g, uint32_t op, char *text, size_t size);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "num/nearest.h"
 #include "sections.h"
 
@@ -148,7 +149,7 @@ static int check_prompt(struct sections *s, const struct wse_yaml *at, const cha
 	if (text[0] && at)
 		reader_fail(&s->r, at, "%s", text);
 	else if (text[0])
-		wse_fault(s->r.faults, 0, "--prompt: %s", text);
+		wse_fault_add(s->r.faults, 0, "--prompt: %s", text);
 	return !text[0];
 }
 
@@ -260,7 +261,6 @@ static void read_fit(struct sections *s, struct wse_yaml *trainer)
 	struct wse_yaml *fit = reader_map(r, trainer, "fit", 1);
 	struct wse_yaml *y = reader_map(r, fit, "train_dataloader", 1), *micro;
 	struct wse_config *c = s->cfg;
-	char why[WSE_WHY];
 	uint32_t before;
 
 	read_text(s, y, c->data, sizeof(c->data));
@@ -270,11 +270,10 @@ static void read_fit(struct sections *s, struct wse_yaml *trainer)
 	if (micro && (micro->type != WSE_YAML_SCALAR || strcmp(micro->text, "auto")))
 		c->micro_batch = reader_to_u64(r, micro, 1, MAX_BATCH);
 	if (r->faults->n == before && c->micro_batch && c->batch % c->micro_batch) {
-		snprintf(why, sizeof(why), "contradicts batch_size: %llu is no multiple of %llu",
+		wse_fail(-EINVAL, "contradicts batch_size: %llu is no multiple of %llu",
 			 (unsigned long long)c->batch, (unsigned long long)c->micro_batch);
-		wse_near_say(why, "batch_size ",
-			     wse_near_multiple(c->batch, c->micro_batch, MAX_BATCH));
-		reader_fail(r, micro, "%s, or micro_batch_size auto", why);
+		wse_near_say("batch_size ", wse_near_multiple(c->batch, c->micro_batch, MAX_BATCH));
+		reader_fail(r, micro, "%s, or micro_batch_size auto", wse_error());
 	}
 	c->shuffle = reader_flag(r, y, "shuffle", 1);
 	c->shuffle_seed = reader_u64(r, y, "shuffle_seed", 0, 1, 0, UINT64_MAX);
@@ -311,7 +310,7 @@ static void set_all(struct wse_yaml *root, const struct wse_config_source *src,
 		char path[256];
 
 		if (!eq || eq == set) {
-			wse_fault(faults, 0, "--set %.80s: must be key.path=value", set);
+			wse_fault_add(faults, 0, "--set %.80s: must be key.path=value", set);
 			continue;
 		}
 		if (!strncmp(set, "trainer.", 8))
@@ -329,8 +328,8 @@ static void set_all(struct wse_yaml *root, const struct wse_config_source *src,
 static void take_option(struct wse_faults *faults, const char *name, const char *value, char *to)
 {
 	if (value && (!*value || strlen(value) >= WSE_PATH))
-		wse_fault(faults, 0, "%s: must be a path of 1 to %d characters", name,
-			  WSE_PATH - 1);
+		wse_fault_add(faults, 0, "%s: must be a path of 1 to %d characters", name,
+			      WSE_PATH - 1);
 	else if (value)
 		snprintf(to, WSE_PATH, "%s", value);
 }
@@ -345,8 +344,8 @@ int wse_config_read(const struct wse_config_source *src, struct wse_config *cfg,
 	memset(cfg, 0, sizeof(*cfg));
 	faults->n = 0;
 	if (!s) {
-		wse_fault(faults, 0, "%.80s: no memory", src->name);
-		return -ENOMEM;
+		wse_fault_add(faults, 0, "%.80s: no memory", src->name);
+		return wse_faults_say(faults, -ENOMEM);
 	}
 	ret = wse_yaml_parse(src->name, src->text, src->size, &root, faults);
 	if (ret)
@@ -373,7 +372,7 @@ int wse_config_read(const struct wse_config_source *src, struct wse_config *cfg,
 	ret = faults->n ? -EINVAL : 0;
 out:
 	free(s);
-	return ret;
+	return wse_faults_say(faults, ret);
 }
 
 int wse_config_read_file(const char *path, struct wse_config_source *src, struct wse_config *cfg,
@@ -387,8 +386,8 @@ int wse_config_read_file(const char *path, struct wse_config_source *src, struct
 	faults->n = 0;
 	if (fd < 0) {
 		ret = -errno;
-		wse_fault(faults, 0, "%s: %s", path, strerror(-ret));
-		return ret;
+		wse_fault_add(faults, 0, "%s: %s", path, strerror(-ret));
+		return wse_faults_say(faults, ret);
 	}
 	text = malloc(MAX);
 	while (text && got < MAX && (n = read(fd, text + got, (size_t)(MAX - got))) > 0)
@@ -399,32 +398,30 @@ int wse_config_read_file(const char *path, struct wse_config_source *src, struct
 	src->text = text;
 	src->size = (size_t)got;
 	if (ret)
-		wse_fault(faults, 0, "%s: %s", path, strerror(-ret));
+		wse_fault_add(faults, 0, "%s: %s", path, strerror(-ret));
 	else
 		ret = wse_config_read(src, cfg, faults);
 	src->text = NULL;
 	free(text);
-	return ret;
+	return wse_faults_say(faults, ret);
 }
 
 int wse_config_load(const char *path, const char *const *sets, uint32_t nsets,
-		    struct wse_config *cfg, char *why)
+		    struct wse_config *cfg)
 {
 	struct wse_config_source src = {.sets = sets, .nsets = nsets};
 	struct wse_faults *faults = malloc(sizeof(*faults));
 	int ret;
 
 	if (!faults)
-		return wse_why(why, -ENOMEM, "no memory");
+		return wse_fail(-ENOMEM, "no memory");
 	ret = wse_config_read_file(path, &src, cfg, faults);
-	if (ret)
-		wse_why(why, ret, "%s", faults->f[0].text);
 	free(faults);
 	return ret;
 }
 
 int wse_config_parse(const char *name, const char *text, size_t size, const char *const *sets,
-		     uint32_t nsets, struct wse_config *cfg, char *why)
+		     uint32_t nsets, struct wse_config *cfg)
 {
 	struct wse_config_source src = {
 		.name = name, .text = text, .size = size, .sets = sets, .nsets = nsets};
@@ -432,10 +429,8 @@ int wse_config_parse(const char *name, const char *text, size_t size, const char
 	int ret;
 
 	if (!faults)
-		return wse_why(why, -ENOMEM, "no memory");
+		return wse_fail(-ENOMEM, "no memory");
 	ret = wse_config_read(&src, cfg, faults);
-	if (ret)
-		wse_why(why, ret, "%s", faults->f[0].text);
 	free(faults);
 	return ret;
 }

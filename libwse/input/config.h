@@ -55,16 +55,16 @@ struct wse_config_source {
 	int plan;			/* nothing is read or trained: sections that would be refused */
 };					/* for that are named in unneeded */
 
-/* -EINVAL when there are faults: all of them, in the order of lines */
+/* -EINVAL when there are faults: all of them, in the order of lines; the first is the sentence */
 int wse_config_read(const struct wse_config_source *src, struct wse_config *cfg,
 		    struct wse_faults *faults);
 /* the same for a file; name, text and size of src are set here */
 int wse_config_read_file(const char *path, struct wse_config_source *src, struct wse_config *cfg,
 			 struct wse_faults *faults);
-/* the first fault alone, in why [WSE_WHY] */
+/* the same without the list */
 int wse_config_parse(const char *name, const char *text, size_t size, const char *const *sets,
-		     uint32_t nsets, struct wse_config *cfg, char *why);
+		     uint32_t nsets, struct wse_config *cfg);
 int wse_config_load(const char *path, const char *const *sets, uint32_t nsets,
-		    struct wse_config *cfg, char *why);
+		    struct wse_config *cfg);
 
 #endif

@@ -143,7 +143,6 @@ static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_ya
 	struct wse_yaml *data = wse_yaml_peek(wse_yaml_peek(trainer, "fit"), "train_dataloader");
 	uint32_t before = r->faults->n, missing = r->nmissing;
 	struct wse_gpt g = {0};
-	char why[WSE_WHY];
 	int mode;
 
 	g.vocab = (uint32_t)reader_u64(r, m, "vocab_size", 0, 256, 2, 65536);
@@ -177,8 +176,8 @@ static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_ya
 	s->vocab = g.vocab;
 	if (!m || r->faults->n != before || r->nmissing != missing)
 		return;
-	if (wse_gpt_init(&s->cfg->model, &g, why))
-		reader_fail(r, m, "%s", why);
+	if (wse_gpt_init(&s->cfg->model, &g))
+		reader_fail(r, m, "%s", wse_error());
 	else
 		s->cfg->model.mode = mode > 0 ? wse_gpt_mode[mode] : 0;
 }

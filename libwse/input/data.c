@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "num/num.h"
-#include "num/why.h"
+#include "base/error.h"
 
 /* of a file or of all in a directory; three bytes of memory a byte of text */
 #define TEXT_MAX (2ull << 30)
@@ -25,12 +25,11 @@ struct text {
 	size_t n, room;
 	uint32_t left_out; /* files of a directory that are no text */
 	uint32_t links;	   /* directories that were entered by a symbolic link */
-	char *why;
 };
 
-static int cannot(const struct text *t, const char *path, int err)
+static int cannot(const char *path, int err)
 {
-	return wse_why(t->why, -err, "%.400s: %s", path, strerror(err));
+	return wse_fail(-err, "%.400s: %s", path, strerror(err));
 }
 
 static int grow(struct text *t)
@@ -45,10 +44,10 @@ static int grow(struct text *t)
 	return 0;
 }
 
-static int too_much(const struct text *t, const char *path)
+static int too_much(const char *path)
 {
-	return wse_why(t->why, -EFBIG, "%.400s: more than %llu MiB of text: give a part of it",
-		       path, TEXT_MAX >> 20);
+	return wse_fail(-EFBIG, "%.400s: more than %llu MiB of text: give a part of it", path,
+			TEXT_MAX >> 20);
 }
 
 static int read_all(struct text *t, int fd, const char *path)
@@ -57,17 +56,17 @@ static int read_all(struct text *t, int fd, const char *path)
 		ssize_t n;
 
 		if (t->room - t->n < 65536 && grow(t))
-			return cannot(t, path, ENOMEM);
+			return cannot(path, ENOMEM);
 		n = read(fd, t->p + t->n, t->room - t->n);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return cannot(t, path, errno);
+			return cannot(path, errno);
 		if (!n)
 			return 0;
 		t->n += (size_t)n;
 		if (t->n > TEXT_MAX)
-			return too_much(t, path);
+			return too_much(path);
 	}
 }
 
@@ -78,16 +77,16 @@ static int read_more(struct text *t, const char *path)
 	struct stat sb;
 
 	if (fd < 0)
-		return cannot(t, path, errno);
+		return cannot(path, errno);
 	if (fstat(fd, &sb))
-		ret = cannot(t, path, errno);
+		ret = cannot(path, errno);
 	else if (!S_ISREG(sb.st_mode))
-		ret = wse_why(t->why, -EINVAL,
-			      "%.400s is neither a file nor a directory: give a text file, a "
-			      "directory of them, or uint16 tokens (*.bin)",
-			      path);
+		ret = wse_fail(-EINVAL,
+			       "%.400s is neither a file nor a directory: give a text file, a "
+			       "directory of them, or uint16 tokens (*.bin)",
+			       path);
 	else if ((uint64_t)sb.st_size > TEXT_MAX - t->n)
-		ret = too_much(t, path);
+		ret = too_much(path);
 	else
 		ret = read_all(t, fd, path);
 	close(fd);
@@ -118,16 +117,16 @@ static int is_link(const char *path)
 	return !lstat(path, &sb) && S_ISLNK(sb.st_mode);
 }
 
-static int no_target(const struct text *t, const char *path, int err)
+static int no_target(const char *path, int err)
 {
 	char to[128];
 	ssize_t n = readlink(path, to, sizeof(to) - 1);
 
 	to[n > 0 ? n : 0] = 0;
-	return wse_why(t->why, -err,
-		       "%.300s: a symbolic link to %s, which cannot be opened (%s): "
-		       "mend the link or remove it",
-		       path, to, strerror(err));
+	return wse_fail(-err,
+			"%.300s: a symbolic link to %s, which cannot be opened (%s): "
+			"mend the link or remove it",
+			path, to, strerror(err));
 }
 
 /* a directory in a directory, by a link or without one */
@@ -137,16 +136,15 @@ static int read_below(struct text *t, struct level *l, int link)
 
 	for (const struct level *u = l->up; u; u = u->up, depth++)
 		if (u->sb.st_dev == l->sb.st_dev && u->sb.st_ino == l->sb.st_ino)
-			return wse_why(t->why, -ELOOP,
-				       "%.220s leads back to %.200s, in which it lies: remove the "
-				       "link",
-				       l->path, u->path);
+			return wse_fail(-ELOOP,
+					"%.220s leads back to %.200s, in which it lies: remove the "
+					"link",
+					l->path, u->path);
 	if (depth > DEPTH_MAX)
-		return cannot(t, l->path, ELOOP);
+		return cannot(l->path, ELOOP);
 	if (link && ++t->links > LINKS_MAX)
-		return wse_why(t->why, -ELOOP,
-			       "%.400s: more than %d links to directories were followed", l->path,
-			       LINKS_MAX);
+		return wse_fail(-ELOOP, "%.400s: more than %d links to directories were followed",
+				l->path, LINKS_MAX);
 	return read_tree(t, l);
 }
 
@@ -165,10 +163,10 @@ static int read_entry(struct text *t, const struct level *up, const char *name)
 	if (name[0] == '.')
 		return 0;
 	if ((size_t)snprintf(sub, sizeof(sub), "%s/%s", up->path, name) >= sizeof(sub))
-		return cannot(t, up->path, ENAMETOOLONG);
+		return cannot(up->path, ENAMETOOLONG);
 	link = is_link(sub);
 	if (stat(sub, &l.sb))
-		return link ? no_target(t, sub, errno) : cannot(t, sub, errno);
+		return link ? no_target(sub, errno) : cannot(sub, errno);
 	if (S_ISDIR(l.sb.st_mode))
 		return read_below(t, &l, link);
 	if (!S_ISREG(l.sb.st_mode) && !link)
@@ -188,7 +186,7 @@ static int read_tree(struct text *t, const struct level *l)
 
 	n = scandir(l->path, &list, NULL, by_name);
 	if (n < 0)
-		return cannot(t, l->path, errno);
+		return cannot(l->path, errno);
 	for (int i = 0; i < n; i++) {
 		if (!ret)
 			ret = read_entry(t, l, list[i]->d_name);
@@ -248,10 +246,10 @@ static int check_text(const struct text *t, const char *path, int words)
 	if (!kind && nuls && nuls >= t->n / 500)
 		kind = "binary data (it has NUL bytes)";
 	if (kind)
-		return wse_why(t->why, -EINVAL,
-			       "%.300s is %s, no text: give a text file, a directory of them, or "
-			       "uint16 tokens (*.bin)",
-			       path, kind);
+		return wse_fail(-EINVAL,
+				"%.300s is %s, no text: give a text file, a directory of them, or "
+				"uint16 tokens (*.bin)",
+				path, kind);
 	return 0;
 }
 
@@ -265,18 +263,17 @@ static int header_of(const struct text *t, const char *path, size_t *skip)
 		return 0;
 	memcpy(h, t->p, sizeof(h));
 	if (h[0] == LLMC_MAGIC_32)
-		return wse_why(t->why, -EINVAL,
-			       "%.300s: llm.c's file of uint32 tokens; only uint16 ones are read",
-			       path);
+		return wse_fail(-EINVAL,
+				"%.300s: llm.c's file of uint32 tokens; only uint16 ones are read",
+				path);
 	if (h[0] != LLMC_MAGIC)
 		return 0;
 	if (h[1] != LLMC_VERSION)
-		return wse_why(t->why, -EINVAL, "%.300s: llm.c's header of version %u; read is %d",
-			       path, h[1], LLMC_VERSION);
+		return wse_fail(-EINVAL, "%.300s: llm.c's header of version %u; read is %d", path,
+				h[1], LLMC_VERSION);
 	if (t->n < LLMC_HEADER || (t->n - LLMC_HEADER) / 2 != h[2])
-		return wse_why(t->why, -EINVAL,
-			       "%.300s: llm.c's header says %u tokens, the file has %zu", path,
-			       h[2], t->n < LLMC_HEADER ? 0 : (t->n - LLMC_HEADER) / 2);
+		return wse_fail(-EINVAL, "%.300s: llm.c's header says %u tokens, the file has %zu",
+				path, h[2], t->n < LLMC_HEADER ? 0 : (t->n - LLMC_HEADER) / 2);
 	*skip = LLMC_HEADER;
 	return 0;
 }
@@ -292,13 +289,12 @@ static int to_tokens(const struct text *t, const char *path, uint32_t vocab, int
 	if (ret)
 		return ret;
 	if (words && (t->n - skip) % 2)
-		return wse_why(t->why, -EINVAL,
-			       "%.300s: %zu bytes are no whole number of uint16 tokens", path,
-			       t->n - skip);
+		return wse_fail(-EINVAL, "%.300s: %zu bytes are no whole number of uint16 tokens",
+				path, t->n - skip);
 	n = words ? (t->n - skip) / 2 : t->n;
 	*tok = malloc((n + 1) * sizeof(**tok));
 	if (!*tok)
-		return wse_why(t->why, -ENOMEM, "%.300s: no memory for %zu tokens", path, n);
+		return wse_fail(-ENOMEM, "%.300s: no memory for %zu tokens", path, n);
 	*ntok = n;
 	for (size_t i = 0; i < n; i++) {
 		uint16_t v;
@@ -314,31 +310,31 @@ static int to_tokens(const struct text *t, const char *path, uint32_t vocab, int
 		(*tok)[i] = v;
 	}
 	return !outside ? 0
-			: wse_why(t->why, -EINVAL,
-				  "%.300s: token %u at position %zu is outside the vocabulary of "
-				  "%u: choose vocab_size %u",
-				  path, (*tok)[at], at, vocab, outside);
+			: wse_fail(-EINVAL,
+				   "%.300s: token %u at position %zu is outside the vocabulary of "
+				   "%u: choose vocab_size %u",
+				   path, (*tok)[at], at, vocab, outside);
 }
 
-static int load(const char *path, uint32_t vocab, uint16_t **tok, size_t *ntok, char *why)
+static int load(const char *path, uint32_t vocab, uint16_t **tok, size_t *ntok)
 {
-	struct text t = {.why = why};
+	struct text t = {0};
 	struct level l = {.path = path};
 	int words, tree, ret;
 
 	if (stat(path, &l.sb))
-		return is_link(path) ? no_target(&t, path, errno) : cannot(&t, path, errno);
+		return is_link(path) ? no_target(path, errno) : cannot(path, errno);
 	tree = S_ISDIR(l.sb.st_mode);
 	words = !tree && is_token_file(path);
 	ret = tree ? read_tree(&t, &l) : read_more(&t, path);
 	if (!ret && !tree)
 		ret = check_text(&t, path, words);
 	if (!ret && !t.n && t.left_out)
-		ret = wse_why(why, -ENODATA,
-			      "%.300s: no text in it: %u files with NUL bytes were left out", path,
-			      t.left_out);
+		ret = wse_fail(-ENODATA,
+			       "%.300s: no text in it: %u files with NUL bytes were left out", path,
+			       t.left_out);
 	else if (!ret && !t.n)
-		ret = wse_why(why, -ENODATA, "%.300s: no text in it", path);
+		ret = wse_fail(-ENODATA, "%.300s: no text in it", path);
 	ret = ret ? ret : to_tokens(&t, path, vocab, words, tok, ntok);
 	free(t.p);
 	return ret;
@@ -433,16 +429,16 @@ static size_t most_held(size_t ntok, size_t w, size_t span)
 	return held;
 }
 
-static int too_short(const struct wse_data *d, size_t held, size_t w, size_t span, char *why)
+static int too_short(const struct wse_data *d, size_t held, size_t w, size_t span)
 {
 	size_t less = most_held(d->ntok, w, span);
 
-	wse_why(why, -EINVAL,
-		"%.128s: %zu tokens are too few for %zu held-out ones and samples of %zu: give a "
-		"text of %zu or more",
-		d->cfg.path, d->ntok, held, w + span, tokens_for(held, w, span));
+	wse_fail(-EINVAL,
+		 "%.128s: %zu tokens are too few for %zu held-out ones and samples of %zu: give a "
+		 "text of %zu or more",
+		 d->cfg.path, d->ntok, held, w + span, tokens_for(held, w, span));
 	if (less)
-		wse_why_add(why, ", or choose val_dataloader.held_out_bytes %zu", less);
+		wse_fail_more(", or choose val_dataloader.held_out_bytes %zu", less);
 	return -EINVAL;
 }
 
@@ -453,7 +449,7 @@ uint64_t wse_data_tokens(const struct wse_data *d, uint64_t samples)
 	return held + n * (d->cfg.window + (samples + n - 1) / n * (d->cfg.span ? d->cfg.span : 1));
 }
 
-int wse_data_cut(struct wse_data *d, char *why)
+int wse_data_cut(struct wse_data *d)
 {
 	size_t held = d->val == d->tok ? (size_t)d->cfg.held_out : 0, w = d->cfg.window;
 	size_t span = d->cfg.span ? d->cfg.span : 1;
@@ -461,14 +457,14 @@ int wse_data_cut(struct wse_data *d, char *why)
 
 	chunk = chunks ? held / chunks : 0;
 	if (chunks && chunk < span)
-		return wse_why(
-			why, -EINVAL,
+		return wse_fail(
+			-EINVAL,
 			"val_dataloader.held_out_bytes %zu: in %zu pieces they hold no sample "
 			"of %zu tokens: choose %zu",
 			held, chunks, span, least_held(held, span));
 	held = chunk * chunks;
 	if (d->ntok < tokens_for(held, w, span))
-		return too_short(d, held, w, span, why);
+		return too_short(d, held, w, span);
 	part = (d->ntok - held) / (chunks + 1);
 	for (size_t i = 0; i <= chunks; i++) {
 		size_t len = i == chunks ? d->ntok - at : part;
@@ -486,10 +482,10 @@ int wse_data_cut(struct wse_data *d, char *why)
 	}
 	if (d->val != d->tok) {
 		if (d->nval < w + span)
-			return wse_why(why, -EINVAL,
-				       "%.128s: %zu tokens hold no sample of %zu: give a held-out "
-				       "text of %zu or more",
-				       d->cfg.val_path, d->nval, w + span, w + span);
+			return wse_fail(-EINVAL,
+					"%.128s: %zu tokens hold no sample of %zu: give a held-out "
+					"text of %zu or more",
+					d->cfg.val_path, d->nval, w + span, w + span);
 		d->held_begin[0] = w;
 		d->nheld = (d->nval - w) / span;
 		if (d->cfg.held_out && d->nheld * span > d->cfg.held_out)
@@ -499,16 +495,15 @@ int wse_data_cut(struct wse_data *d, char *why)
 	return 0;
 }
 
-int wse_data_read(const struct wse_data_cfg *cfg, struct wse_data *d, char *why)
+int wse_data_read(const struct wse_data_cfg *cfg, struct wse_data *d)
 {
 	int ret;
 
 	memset(d, 0, sizeof(*d));
-	why[0] = 0;
 	d->cfg = *cfg;
-	ret = load(cfg->path, cfg->vocab, &d->tok, &d->ntok, why);
+	ret = load(cfg->path, cfg->vocab, &d->tok, &d->ntok);
 	if (!ret && cfg->val_path) {
-		ret = load(cfg->val_path, cfg->vocab, &d->val, &d->nval, why);
+		ret = load(cfg->val_path, cfg->vocab, &d->val, &d->nval);
 	} else {
 		d->val = d->tok;
 		d->nval = d->ntok;
@@ -524,13 +519,13 @@ int wse_data_read(const struct wse_data_cfg *cfg, struct wse_data *d, char *why)
 	return 0;
 }
 
-int wse_data_open(const struct wse_data_cfg *cfg, struct wse_data *d, char *why)
+int wse_data_open(const struct wse_data_cfg *cfg, struct wse_data *d)
 {
-	int ret = wse_data_read(cfg, d, why);
+	int ret = wse_data_read(cfg, d);
 
 	if (ret)
 		return ret;
-	ret = wse_data_cut(d, why);
+	ret = wse_data_cut(d);
 	if (ret)
 		wse_data_close(d);
 	return ret;

@@ -43,12 +43,12 @@ struct wse_data {
 
 /*
  * Reading the text, and then finding where training samples may lie, and the held-out ones: by then the length of a sample
- * is one that goes. why [WSE_WHY]: what is wrong, in words
+ * is one that goes. what is wrong is in the sentence
  */
-int wse_data_read(const struct wse_data_cfg *cfg, struct wse_data *d, char *why);
-int wse_data_cut(struct wse_data *d, char *why);
+int wse_data_read(const struct wse_data_cfg *cfg, struct wse_data *d);
+int wse_data_cut(struct wse_data *d);
 /* both */
-int wse_data_open(const struct wse_data_cfg *cfg, struct wse_data *d, char *why);
+int wse_data_open(const struct wse_data_cfg *cfg, struct wse_data *d);
 /* tokens of a text that has so many training samples */
 uint64_t wse_data_tokens(const struct wse_data *d, uint64_t samples);
 void wse_data_close(struct wse_data *d);

@@ -8,13 +8,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "num/why.h"
+#include "base/error.h"
 
 #define WSE_FAULTS 64
+#define WSE_FAULT 512 /* bytes of one, terminated */
 
 struct wse_config_fault {
 	int line;		/* of the file; INT_MAX: of none, such as --set */
-	char text[WSE_WHY];	/* "f.yaml: line 12: trainer.init.seed must be ..." */
+	char text[WSE_FAULT];	/* "f.yaml: line 12: trainer.init.seed must be ..." */
 };
 
 struct wse_faults {
@@ -23,7 +24,7 @@ struct wse_faults {
 };
 
 __attribute__((format(printf, 3, 4)))
-static inline void wse_fault(struct wse_faults *faults, int line, const char *fmt, ...)
+static inline void wse_fault_add(struct wse_faults *faults, int line, const char *fmt, ...)
 {
 	struct wse_config_fault *f = &faults->f[faults->n];
 	va_list ap;
@@ -35,6 +36,12 @@ static inline void wse_fault(struct wse_faults *faults, int line, const char *fm
 	va_start(ap, fmt);
 	vsnprintf(f->text, sizeof(f->text), fmt, ap);
 	va_end(ap);
+}
+
+/* ret of who looked for faults: for an error the first one is the sentence */
+static inline int wse_faults_say(const struct wse_faults *faults, int ret)
+{
+	return ret && faults->n ? wse_fail(ret, "%s", faults->f[0].text) : ret;
 }
 
 #endif

@@ -10,14 +10,14 @@
 
 void reader_fail(struct reader *r, const struct wse_yaml *y, const char *fmt, ...)
 {
-	char text[WSE_WHY - 100], where[200] = "";
+	char text[WSE_FAULT - 100], where[200] = "";
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	wse_fault(r->faults, y ? y->line : 0, "%.80s: %s %s", r->name,
-		  y ? wse_yaml_where(y, where) : "", text);
+	wse_fault_add(r->faults, y ? y->line : 0, "%.80s: %s %s", r->name,
+		      y ? wse_yaml_where(y, where) : "", text);
 }
 
 /* single edits (insert, delete, replace, exchange of neighbours) from a to b; more than 9: 10 */

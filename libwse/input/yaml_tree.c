@@ -64,9 +64,9 @@ static void convert_map(struct build *b, yaml_node_t *n, struct wse_yaml *y, int
 		const char *bad = check_key(y, k);
 
 		if (bad) {
-			wse_fault(b->faults, line, "%.80s: line %d: %.80s%s%s", b->name, line,
-				  *bad == 'i' ? (const char *)k->data.scalar.value : "",
-				  *bad == 'i' ? " " : "", bad);
+			wse_fault_add(b->faults, line, "%.80s: line %d: %.80s%s%s", b->name, line,
+				      *bad == 'i' ? (const char *)k->data.scalar.value : "",
+				      *bad == 'i' ? " " : "", bad);
 			continue;
 		}
 		*tail = convert(b, yaml_document_get_node(b->doc, p->value), depth + 1);
@@ -128,14 +128,14 @@ int wse_yaml_parse(const char *name, const char *text, size_t size, struct wse_y
 
 	*root = NULL;
 	if (!yaml_parser_initialize(&parser)) {
-		wse_fault(faults, 0, "%s: no memory", name);
+		wse_fault_add(faults, 0, "%s: no memory", name);
 		return -ENOMEM;
 	}
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
 	if (!yaml_parser_load(&parser, &doc)) {
 		line = (int)parser.problem_mark.line + 1;
-		wse_fault(faults, line, "%s: line %d: no YAML: %s", name, line,
-			  parser.problem ? parser.problem : "cannot be read");
+		wse_fault_add(faults, line, "%s: line %d: no YAML: %s", name, line,
+			      parser.problem ? parser.problem : "cannot be read");
 		yaml_parser_delete(&parser);
 		return -EINVAL;
 	}
@@ -143,9 +143,9 @@ int wse_yaml_parse(const char *name, const char *text, size_t size, struct wse_y
 	if (yaml_document_get_root_node(&doc))
 		*root = convert(&b, yaml_document_get_root_node(&doc), 0);
 	else
-		wse_fault(faults, 0, "%s: empty", name);
+		wse_fault_add(faults, 0, "%s: empty", name);
 	if (b.failed) {
-		wse_fault(faults, 0, "%s: nested too deep, or too large", name);
+		wse_fault_add(faults, 0, "%s: nested too deep, or too large", name);
 		wse_yaml_free(*root);
 		*root = NULL;
 	}
@@ -306,7 +306,7 @@ int wse_yaml_set(struct wse_yaml *root, const char *path, const char *value,
 		at = n ? entry(y, p, n) : NULL;
 		if (!at) {
 			wse_yaml_free(fresh);
-			wse_fault(faults, 0, "--set %.100s: there is no such place", path);
+			wse_fault_add(faults, 0, "--set %.100s: there is no such place", path);
 			return -EINVAL;
 		}
 		p += n;

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #include "num/num.h"
 #include "safetensors.h"
 #include "num/sha256.h"
-#include "num/why.h"
+#include "base/error.h"
 
 #define MAX_META 48
 /* of graphs with the plain order of sums nothing is said */
@@ -164,20 +165,18 @@ static void add_tensors(struct wse_st *st, const struct wse_tensor_table *tab, c
 }
 
 /* the first number that is not finite, by name; data [tab->params] may be NULL */
-static int check_finite(const struct wse_tensor_table *tab, const char *prefix, const float *data,
-			char *why)
+static int check_finite(const struct wse_tensor_table *tab, const char *prefix, const float *data)
 {
 	for (uint32_t i = 0; data && i < tab->n; i++)
 		for (size_t j = 0; j < tab->t[i].count; j++)
 			if (wse_f32_isbad(data[tab->t[i].off + j]))
-				return wse_why(why, -ERANGE, "%s%s[%zu] is not finite", prefix,
-					       tab->t[i].name, j);
+				return wse_fail(-ERANGE, "%s%s[%zu] is not finite", prefix,
+						tab->t[i].name, j);
 	return 0;
 }
 
 int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_cfg *cfg,
-		  const struct wse_train_state *ts, const struct wse_st_progress *progress,
-		  char *why)
+		  const struct wse_train_state *ts, const struct wse_st_progress *progress)
 {
 	const char *first = moment_prefix(&cfg->optim, 0), *second = moment_prefix(&cfg->optim, 1);
 	struct facts *f = calloc(1, sizeof(*f));
@@ -189,12 +188,12 @@ int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_c
 	wse_memx_state(mx, &s);
 	st.tensors = calloc(3 * s.table->n, sizeof(*st.tensors));
 	if (!st.tensors || !f) {
-		wse_why(why, ret, "%s", strerror(-ret));
+		wse_fail(ret, "%s", strerror(-ret));
 		goto out;
 	}
-	ret = check_finite(s.table, "", s.params, why);
-	ret = ret ? ret : check_finite(s.table, first, s.m, why);
-	ret = ret ? ret : check_finite(s.table, second, s.v, why);
+	ret = check_finite(s.table, "", s.params);
+	ret = ret ? ret : check_finite(s.table, first, s.m);
+	ret = ret ? ret : check_finite(s.table, second, s.v);
 	if (ret)
 		goto out;
 	run_facts(f, cfg, ts);
@@ -213,7 +212,7 @@ int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_c
 		add_tensors(&st, s.table, second, s.v);
 	ret = wse_st_write(path, &st);
 	if (ret)
-		wse_why(why, ret, "%s", strerror(-ret));
+		wse_fail(ret, "%s", strerror(-ret));
 out:
 	free(st.tensors);
 	free(f);
@@ -230,25 +229,25 @@ static float element(const struct wse_st_view *v, size_t i)
 }
 
 static int check_tensor(const struct wse_st_file *st, const struct wse_tensor *want,
-			const char *name, char *why)
+			const char *name)
 {
 	const struct wse_st_view *v = wse_st_view(st, name);
 	uint32_t dim[2];
 
 	if (!v)
-		return wse_why(why, -EINVAL, "%s is not in it", name);
+		return wse_fail(-EINVAL, "%s is not in it", name);
 	if (strcmp(v->dtype, "F32") || v->ndim < 1 || v->ndim > 2)
-		return wse_why(why, -EBADMSG, "%s is no matrix or vector of F32", name);
+		return wse_fail(-EBADMSG, "%s is no matrix or vector of F32", name);
 	file_dims(want, dim);
 	if (v->ndim != want->ndim || v->dim[0] != dim[0] || (v->ndim == 2 && v->dim[1] != dim[1]))
-		return wse_why(why, -EINVAL, "%s is %u x %u there, %u x %u in this model", name,
-			       v->dim[0], v->ndim == 2 ? v->dim[1] : 1, dim[0], dim[1]);
+		return wse_fail(-EINVAL, "%s is %u x %u there, %u x %u in this model", name,
+				v->dim[0], v->ndim == 2 ? v->dim[1] : 1, dim[0], dim[1]);
 	for (size_t j = 0; j < v->count; j++)
 		if (wse_f32_isbad(element(v, j)))
-			return wse_why(why, -ERANGE,
-				       "%s[%zu] is not finite: take an "
-				       "earlier checkpoint",
-				       name, j);
+			return wse_fail(-ERANGE,
+					"%s[%zu] is not finite: take an "
+					"earlier checkpoint",
+					name, j);
 	return 0;
 }
 
@@ -267,7 +266,7 @@ static void copy_tensor(const struct wse_st_view *v, const struct wse_tensor *t,
 
 /* every tensor of one kind is there, has its shape and is finite; copied only when `to` is given */
 static int get_tensors(const struct wse_st_file *st, const struct wse_tensor_table *tab,
-		       const char *prefix, float *to, char *why)
+		       const char *prefix, float *to)
 {
 	int ret = 0;
 
@@ -278,12 +277,12 @@ static int get_tensors(const struct wse_st_file *st, const struct wse_tensor_tab
 		if (to)
 			copy_tensor(wse_st_view(st, name), &tab->t[i], to + tab->t[i].off);
 		else
-			ret = check_tensor(st, &tab->t[i], name, why);
+			ret = check_tensor(st, &tab->t[i], name);
 	}
 	return ret;
 }
 
-static int get_number(const struct wse_st *st, const char *key, int base, uint64_t *v, char *why)
+static int get_number(const struct wse_st *st, const char *key, int base, uint64_t *v)
 {
 	char name[WSE_ST_NAME], *end;
 	const char *text;
@@ -293,36 +292,35 @@ static int get_number(const struct wse_st *st, const char *key, int base, uint64
 	errno = 0;
 	*v = text ? strtoull(text, &end, base) : 0;
 	if (!text || !isxdigit((unsigned char)*text) || *end || errno)
-		return wse_why(why, -EBADMSG, "%s is %.40s, no number from 0 on", name,
-			       text ? text : "missing");
+		return wse_fail(-EBADMSG, "%s is %.40s, no number from 0 on", name,
+				text ? text : "missing");
 	return 0;
 }
 
 /* a power of beta after some steps; betas may have changed on the way, so only its range is known */
-static int get_power(const struct wse_st *st, const char *key, uint64_t *v, char *why)
+static int get_power(const struct wse_st *st, const char *key, uint64_t *v)
 {
-	int ret = get_number(st, key, 16, v, why);
+	int ret = get_number(st, key, 16, v);
 	double power;
 
 	memcpy(&power, v, sizeof(power));
 	if (!ret && !(power >= 0.0 && power <= 1.0))
-		return wse_why(why, -EBADMSG, "wse.%s is %g, not from 0 to 1", key, power);
+		return wse_fail(-EBADMSG, "wse.%s is %g, not from 0 to 1", key, power);
 	return ret;
 }
 
 /* the step; a file that is named after one is of that step */
-static int get_step(const struct wse_st *st, const char *path, uint64_t *step, char *why)
+static int get_step(const struct wse_st *st, const char *path, uint64_t *step)
 {
 	const char *base = strrchr(path, '/');
 	unsigned long long named;
-	int ret = get_number(st, "step", 10, step, why), end = 0;
+	int ret = get_number(st, "step", 10, step), end = 0;
 
 	base = base ? base + 1 : path;
 	if (ret || sscanf(base, "checkpoint_%llu.safetensors%n", &named, &end) != 1 || !end ||
 	    base[end] || named == *step)
 		return ret;
-	return wse_why(why, -EBADMSG, "it is of step %" PRIu64 ", not of the step in its name",
-		       *step);
+	return wse_fail(-EBADMSG, "it is of step %" PRIu64 ", not of the step in its name", *step);
 }
 
 /* NULL when the file says the same as fact i; else what it says */
@@ -337,15 +335,14 @@ static const char *differs(const struct wse_st *st, const struct facts *f, uint3
 
 /* the first difference of one kind is an error, with what to do about it */
 static int must_fit(const struct wse_st *st, const struct facts *f, enum about about,
-		    const char *remedy, char *why)
+		    const char *remedy)
 {
 	for (uint32_t i = 0; i < f->n; i++) {
 		const char *have = f->about[i] == about ? differs(st, f, i) : NULL;
 
 		if (have)
-			return wse_why(why, -EINVAL,
-				       "%s: \"%.127s\" there, \"%.127s\" in this run; %s",
-				       f->m[i].key + 4, have, f->m[i].value, remedy);
+			return wse_fail(-EINVAL, "%s: \"%.127s\" there, \"%.127s\" in this run; %s",
+					f->m[i].key + 4, have, f->m[i].value, remedy);
 	}
 	return 0;
 }
@@ -355,11 +352,11 @@ static void note(const struct wse_st *st, const struct facts *f, enum about abou
 {
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < f->n && n < WSE_WHY; i++) {
+	for (uint32_t i = 0; i < f->n && n < WSE_CHANGED; i++) {
 		const char *have = f->about[i] == about ? differs(st, f, i) : NULL;
 
 		if (have)
-			n += (size_t)snprintf(text + n, WSE_WHY - n, "%s%s: %s -> %s",
+			n += (size_t)snprintf(text + n, WSE_CHANGED - n, "%s%s: %s -> %s",
 					      n ? "; " : "", f->m[i].key + 4, have, f->m[i].value);
 	}
 }
@@ -382,24 +379,23 @@ static int same_model(const char *a, const char *b)
 
 /* may the model be taken from this file into this run, and what is odd about it? */
 static int check_model(const struct wse_st *st, const struct facts *f,
-		       const struct wse_train_state *ts, enum wse_ckpt_load what, char *text,
-		       char *why)
+		       const struct wse_train_state *ts, enum wse_ckpt_load what, char *text)
 {
 	const char *same_text = NULL, *held = NULL, *model = wse_st_get(st, "wse.model");
 
 	for (uint32_t i = 0; i < f->n; i++) {
 		if (!strcmp(f->m[i].key, "wse.model") && model && !same_model(model, f->m[i].value))
-			return wse_why(why, -EINVAL,
-				       "model: \"%.127s\" there, \"%.127s\" in this "
-				       "run",
-				       model, f->m[i].value);
+			return wse_fail(-EINVAL,
+					"model: \"%.127s\" there, \"%.127s\" in this "
+					"run",
+					model, f->m[i].value);
 		if (!strcmp(f->m[i].key, "wse.text"))
 			same_text = differs(st, f, i) ? NULL : f->m[i].value;
 		if (!strcmp(f->m[i].key, "wse.held_out_bytes"))
 			held = differs(st, f, i);
 	}
 	if (what == WSE_CKPT_EVAL && ts->text_tokens && ts->held_out && same_text && held)
-		snprintf(text, WSE_WHY,
+		snprintf(text, WSE_CHANGED,
 			 "the held-out text is in part what was trained on: "
 			 "held_out_bytes %s in training, %" PRIu64 " now",
 			 held, ts->held_out);
@@ -407,18 +403,16 @@ static int check_model(const struct wse_st *st, const struct facts *f,
 }
 
 static int check_run(const struct wse_st *st, const struct facts *f,
-		     const struct wse_train_state *ts, enum wse_ckpt_load what, char *text,
-		     char *why)
+		     const struct wse_train_state *ts, enum wse_ckpt_load what, char *text)
 {
 	const char *variant = wse_st_get(st, "wse.variant");
 	int ret = must_fit(st, f, SHAPE,
 			   "a run goes on with what it began with; to take the "
-			   "parameters alone: --set checkpoint.load_checkpoint_states=model",
-			   why);
+			   "parameters alone: --set checkpoint.load_checkpoint_states=model");
 
 	if (!ret && variant && ts->variant <= 1)
-		ret = wse_why(
-			why, -EINVAL,
+		ret = wse_fail(
+			-EINVAL,
 			"variant: \"%.40s\" there, \"" VARIANT "\" in this run: the wafer's "
 			"memory or model.recompute was another; to take the parameters alone: "
 			"--set checkpoint.load_checkpoint_states=model",
@@ -427,13 +421,11 @@ static int check_run(const struct wse_st *st, const struct facts *f,
 		ret = must_fit(st, f, DATA,
 			       "its place in the text would mean another one; to "
 			       "begin anew with its parameters: --set "
-			       "checkpoint.load_checkpoint_states=model",
-			       why);
+			       "checkpoint.load_checkpoint_states=model");
 	if (!ret && what == WSE_CKPT_ALL)
 		ret = must_fit(st, f, RATES,
 			       "to go on with the new one: --set "
-			       "checkpoint.load_checkpoint_states=model,optimizer,dataloader",
-			       why);
+			       "checkpoint.load_checkpoint_states=model,optimizer,dataloader");
 	else if (!ret)
 		note(st, f, RATES, text);
 	return ret;
@@ -441,20 +433,20 @@ static int check_run(const struct wse_st *st, const struct facts *f,
 
 /* parameters alone, of a file that transformers may have written */
 static int load_hf(const struct wse_st_file *file, const struct wse_memx_state *s,
-		   enum wse_ckpt_load what, char *why)
+		   enum wse_ckpt_load what)
 {
 	struct wse_hf_tensor *table = calloc(s->table->n, sizeof(*table));
 	int ret;
 
 	if (what == WSE_CKPT_ALL || what == WSE_CKPT_RATES_NEW) {
 		free(table);
-		return wse_why(why, -EINVAL,
-			       "it is no checkpoint of a run: it has no step and no optimizer "
-			       "state; to begin anew with its parameters: --set "
-			       "checkpoint.load_checkpoint_states=model");
+		return wse_fail(-EINVAL,
+				"it is no checkpoint of a run: it has no step and no optimizer "
+				"state; to begin anew with its parameters: --set "
+				"checkpoint.load_checkpoint_states=model");
 	}
 	if (!table)
-		return wse_why(why, -ENOMEM, "no memory for the table of tensors");
+		return wse_fail(-ENOMEM, "no memory for the table of tensors");
 	for (uint32_t i = 0; i < s->table->n; i++) {
 		const struct wse_tensor *t = &s->table->t[i];
 
@@ -464,7 +456,7 @@ static int load_hf(const struct wse_st_file *file, const struct wse_memx_state *
 						  (t->flags & WSE_TENSOR_TRANSPOSED) != 0,
 						  s->params + t->off};
 	}
-	ret = wse_hf_take(file, table, s->table->n, why);
+	ret = wse_hf_take(file, table, s->table->n);
 	free(table);
 	if (!ret)
 		*s->step = 0;
@@ -473,36 +465,36 @@ static int load_hf(const struct wse_st_file *file, const struct wse_memx_state *
 
 static int load_own(const struct wse_st_file *file, const char *path, const struct facts *f,
 		    const struct wse_memx_state *s, const struct wse_memx_cfg *cfg,
-		    enum wse_ckpt_load what, struct wse_train_state *ts, char *text, char *why)
+		    enum wse_ckpt_load what, struct wse_train_state *ts, char *text)
 {
 	const char *first = moment_prefix(&cfg->optim, 0), *second = moment_prefix(&cfg->optim, 1);
 	uint64_t step = 0, b1 = 0, b2 = 0, epoch = 0, position = 0;
 	int all = what == WSE_CKPT_ALL || what == WSE_CKPT_RATES_NEW, ret;
 	const struct wse_st *st = &file->meta;
 
-	ret = check_model(st, f, ts, what, text, why);
-	ret = ret ? ret : get_tensors(file, s->table, "", NULL, why);
+	ret = check_model(st, f, ts, what, text);
+	ret = ret ? ret : get_tensors(file, s->table, "", NULL);
 	if (!ret && all) {
-		ret = check_run(st, f, ts, what, text, why);
-		ret = ret ? ret : get_tensors(file, s->table, first, NULL, why);
+		ret = check_run(st, f, ts, what, text);
+		ret = ret ? ret : get_tensors(file, s->table, first, NULL);
 		if (!ret && second)
-			ret = get_tensors(file, s->table, second, NULL, why);
-		ret = ret ? ret : get_power(st, "beta1_pow", &b1, why);
-		ret = ret ? ret : get_power(st, "beta2_pow", &b2, why);
-		ret = ret ? ret : get_number(st, "epoch", 10, &epoch, why);
-		ret = ret ? ret : get_number(st, "position", 10, &position, why);
+			ret = get_tensors(file, s->table, second, NULL);
+		ret = ret ? ret : get_power(st, "beta1_pow", &b1);
+		ret = ret ? ret : get_power(st, "beta2_pow", &b2);
+		ret = ret ? ret : get_number(st, "epoch", 10, &epoch);
+		ret = ret ? ret : get_number(st, "position", 10, &position);
 	}
 	if (!ret && (all || (what == WSE_CKPT_EVAL && wse_st_get(st, "wse.step"))))
-		ret = get_step(st, path, &step, why);
+		ret = get_step(st, path, &step);
 	if (ret)
 		return ret;
-	get_tensors(file, s->table, "", s->params, why);
+	get_tensors(file, s->table, "", s->params);
 	*s->step = step;
 	if (!all)
 		return 0;
-	get_tensors(file, s->table, first, s->m, why);
+	get_tensors(file, s->table, first, s->m);
 	if (second)
-		get_tensors(file, s->table, second, s->v, why);
+		get_tensors(file, s->table, second, s->v);
 	memcpy(s->beta1_pow, &b1, sizeof(b1));
 	memcpy(s->beta2_pow, &b2, sizeof(b2));
 	ts->epoch = epoch;
@@ -511,39 +503,37 @@ static int load_own(const struct wse_st_file *file, const char *path, const stru
 }
 
 int wse_ckpt_load(const char *path, struct wse_memx *mx, const struct wse_memx_cfg *cfg,
-		  enum wse_ckpt_load what, struct wse_train_state *ts, char *why)
+		  enum wse_ckpt_load what, struct wse_train_state *ts, char *changed)
 {
 	struct facts *f = calloc(1, sizeof(*f));
-	char text[WSE_WHY] = "";
 	struct wse_memx_state s;
 	struct wse_st_file file;
-	int ret = f ? wse_st_open(path, &file, why) : wse_why(why, -ENOMEM, "no memory");
+	int ret = f ? wse_st_open(path, &file) : wse_fail(-ENOMEM, "no memory");
 
 	if (ret) {
 		free(f);
 		return ret;
 	}
+	changed[0] = 0;
 	wse_memx_finish(mx);
 	wse_memx_state(mx, &s);
 	run_facts(f, cfg, ts);
 	if (is_hf(s.table) && !wse_st_get(&file.meta, "wse.version"))
-		ret = load_hf(&file, &s, what, why);
+		ret = load_hf(&file, &s, what);
 	else
-		ret = load_own(&file, path, f, &s, cfg, what, ts, text, why);
-	if (!ret) {
+		ret = load_own(&file, path, f, &s, cfg, what, ts, changed);
+	if (!ret)
 		wse_memx_refresh(mx);
-		memcpy(why, text, sizeof(text));
-	}
 	wse_st_close(&file);
 	free(f);
 	return ret;
 }
 
-int wse_ckpt_hash(const char *path, char *hex, char *why)
+int wse_ckpt_hash(const char *path, char *hex)
 {
 	struct wse_st_file file;
 	struct wse_sha256 sha;
-	int ret = wse_st_open(path, &file, why);
+	int ret = wse_st_open(path, &file);
 
 	if (ret)
 		return ret;

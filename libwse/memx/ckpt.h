@@ -27,17 +27,19 @@ struct wse_train_state {
 /* -ERANGE when a parameter or moment is not finite; -errno of the file system. progress may be NULL */
 struct wse_st_progress;
 int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_cfg *cfg,
-		  const struct wse_train_state *ts, const struct wse_st_progress *progress, char *why);
+		  const struct wse_train_state *ts, const struct wse_st_progress *progress);
+
+#define WSE_CHANGED 512
 
 /*
- * What is taken must fit this run, else -EINVAL, and why [WSE_WHY] names the thing, its value in
- * both, and what to do. -EBADMSG for a damaged file. Nothing is changed on error. On success why is
- * what differs all the same, "" if nothing does.
+ * What is taken must fit this run, else -EINVAL, and the sentence names the thing, its value in
+ * both, and what to do. -EBADMSG for a damaged file. Nothing is changed on error. changed
+ * [WSE_CHANGED] is what differs all the same, "" if nothing does.
  */
 int wse_ckpt_load(const char *path, struct wse_memx *mx, const struct wse_memx_cfg *cfg,
-		  enum wse_ckpt_load what, struct wse_train_state *ts, char *why);
+		  enum wse_ckpt_load what, struct wse_train_state *ts, char *changed);
 
 /* SHA-256 over tensors and training state, hex [65] */
-int wse_ckpt_hash(const char *path, char *hex, char *why);
+int wse_ckpt_hash(const char *path, char *hex);
 
 #endif

@@ -3,11 +3,12 @@
 #include "hf.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "num/num.h"
-#include "num/why.h"
+#include "base/error.h"
 #include "safetensors.h"
 
 /* ---- names ---- */
@@ -122,16 +123,19 @@ static void file_dims(const struct wse_hf_tensor *t, uint32_t *dim)
 }
 
 /* one entry of the list of differences, in the words of parameter files */
-static void differ(char *why, size_t *n, const char *key, uint32_t there, uint32_t here)
+static void differ(int *ret, const char *key, uint32_t there, uint32_t here)
 {
-	if (there != here && *n < WSE_WHY)
-		*n += (size_t)snprintf(why + *n, WSE_WHY - *n, "%s%s is %u there, %u in this model",
-				       *n ? "; " : "", key, there, here);
+	if (there == here)
+		return;
+	if (*ret)
+		wse_fail_more("; ");
+	else
+		*ret = wse_fail(-EINVAL, "%s", "");
+	wse_fail_more("%s is %u there, %u in this model", key, there, here);
 }
 
 /* the sizes of the model, all that differ: they tell more than the first misfitting tensor */
-static int check_sizes(const struct wse_st_file *f, const struct wse_hf_tensor *table, uint32_t n,
-		       char *why)
+static int check_sizes(const struct wse_st_file *f, const struct wse_hf_tensor *table, uint32_t n)
 {
 	static const struct {
 		const char *key, *name;
@@ -141,11 +145,11 @@ static int check_sizes(const struct wse_st_file *f, const struct wse_hf_tensor *
 		     {"max_position_embeddings", "wpe.weight", 0},
 		     {"filter_size", "h.0.mlp.c_fc.bias", 0}};
 	uint32_t there = 0, here = 0;
-	size_t said = 0;
+	int ret = 0;
 
 	if (!in_file(f, "wte.weight"))
-		return wse_why(
-			why, -EINVAL,
+		return wse_fail(
+			-EINVAL,
 			"wte.weight is not in it: no GPT-2 of Hugging Face's (it has %u tensors, "
 			"the first is %.64s)",
 			f->nviews, f->nviews ? f->views[0].name : "none");
@@ -154,20 +158,18 @@ static int check_sizes(const struct wse_st_file *f, const struct wse_hf_tensor *
 			there = layers_to(f->views[i].name);
 	for (uint32_t i = 0; i < n; i++)
 		here = layers_to(table[i].name) > here ? layers_to(table[i].name) : here;
-	why[0] = 0;
-	differ(why, &said, "num_hidden_layers", there, here);
+	differ(&ret, "num_hidden_layers", there, here);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		const struct wse_st_view *v = in_file(f, sizes[i].name);
 		const struct wse_hf_tensor *t = in_table(table, n, sizes[i].name);
 
 		if (v && t && v->ndim == t->ndim)
-			differ(why, &said, sizes[i].key, v->dim[sizes[i].dim],
-			       t->dim[sizes[i].dim]);
+			differ(&ret, sizes[i].key, v->dim[sizes[i].dim], t->dim[sizes[i].dim]);
 	}
-	return said ? -EINVAL : 0;
+	return ret;
 }
 
-static int check_tensor(const struct wse_st_file *f, const struct wse_hf_tensor *t, char *why)
+static int check_tensor(const struct wse_st_file *f, const struct wse_hf_tensor *t)
 {
 	const struct wse_st_view *v = in_file(f, t->name);
 	char there[64], here[64];
@@ -175,30 +177,31 @@ static int check_tensor(const struct wse_st_file *f, const struct wse_hf_tensor 
 
 	file_dims(t, dim);
 	if (!v && !strcmp(bare(t->name), "lm_head.weight"))
-		return wse_why(why, -EINVAL,
-			       "lm_head.weight is not in it: its output layer is tied to wte, this "
-			       "model's is not (share_embedding_weights)");
+		return wse_fail(
+			-EINVAL,
+			"lm_head.weight is not in it: its output layer is tied to wte, this "
+			"model's is not (share_embedding_weights)");
 	if (!v)
-		return wse_why(why, -EINVAL, "%s is not in it, with or without \"" PREFIX "\"",
-			       t->name);
+		return wse_fail(-EINVAL, "%s is not in it, with or without \"" PREFIX "\"",
+				t->name);
 	if (v->ndim != t->ndim || v->dim[0] != dim[0] || (t->ndim == 2 && v->dim[1] != dim[1]))
-		return wse_why(why, -EINVAL, "%s is %s there, %s in this model%s", v->name,
-			       shape(v->ndim, v->dim, there), shape(t->ndim, dim, here),
-			       t->transposed && v->ndim == 2 && v->dim[0] == dim[1] &&
-					       v->dim[1] == dim[0]
-				       ? ": it lies as [out][in], Hugging Face's as [in][out]"
-				       : "");
+		return wse_fail(-EINVAL, "%s is %s there, %s in this model%s", v->name,
+				shape(v->ndim, v->dim, there), shape(t->ndim, dim, here),
+				t->transposed && v->ndim == 2 && v->dim[0] == dim[1] &&
+						v->dim[1] == dim[0]
+					? ": it lies as [out][in], Hugging Face's as [in][out]"
+					: "");
 	if (dtype_of(v) == OTHER)
-		return wse_why(why, -EINVAL, "%s is of type %s there; F32, F16 and BF16 are read",
-			       v->name, v->dtype);
+		return wse_fail(-EINVAL, "%s is of type %s there; F32, F16 and BF16 are read",
+				v->name, v->dtype);
 	for (size_t i = 0; i < v->count; i++)
 		if (wse_f32_isbad(element(v, dtype_of(v), i)))
-			return wse_why(why, -ERANGE, "%s[%zu] is not finite", v->name, i);
+			return wse_fail(-ERANGE, "%s[%zu] is not finite", v->name, i);
 	return 0;
 }
 
 /* lm_head.weight beside a model whose output layer is wte: it must be wte */
-static int check_tied(const struct wse_st_file *f, const struct wse_st_view *head, char *why)
+static int check_tied(const struct wse_st_file *f, const struct wse_st_view *head)
 {
 	const struct wse_st_view *wte = in_file(f, "wte.weight");
 	int same = head->ndim == wte->ndim && head->count == wte->count &&
@@ -206,15 +209,15 @@ static int check_tied(const struct wse_st_file *f, const struct wse_st_view *hea
 		   !memcmp(head->data, wte->data, wte->bytes);
 
 	return same ? 0
-		    : wse_why(why, -EINVAL,
+		    : wse_fail(
+			      -EINVAL,
 			      "%s is not wte.weight there: its output layer has weights of its own, "
 			      "this model's is tied (share_embedding_weights)",
 			      head->name);
 }
 
 /* names that the model does not have, or that the file has twice */
-static int check_rest(const struct wse_st_file *f, const struct wse_hf_tensor *table, uint32_t n,
-		      char *why)
+static int check_rest(const struct wse_st_file *f, const struct wse_hf_tensor *table, uint32_t n)
 {
 	for (uint32_t i = 0; i < f->nviews; i++) {
 		const struct wse_st_view *v = &f->views[i];
@@ -223,13 +226,13 @@ static int check_rest(const struct wse_st_file *f, const struct wse_hf_tensor *t
 		if (is_skipped(v->name))
 			continue;
 		if (in_file(f, v->name) != v)
-			return wse_why(why, -EINVAL, "%s is in it twice, as %s too", v->name,
-				       in_file(f, v->name)->name);
+			return wse_fail(-EINVAL, "%s is in it twice, as %s too", v->name,
+					in_file(f, v->name)->name);
 		if (in_table(table, n, v->name))
 			continue;
 		if (strcmp(bare(v->name), "lm_head.weight"))
-			return wse_why(why, -EINVAL, "%s is in it, and not in this model", v->name);
-		ret = check_tied(f, v, why);
+			return wse_fail(-EINVAL, "%s is in it, and not in this model", v->name);
+		ret = check_tied(f, v);
 		if (ret)
 			return ret;
 	}
@@ -249,32 +252,31 @@ static void copy(const struct wse_st_view *v, const struct wse_hf_tensor *t)
 				element(v, type, t->transposed ? c * rows + r : r * cols + c);
 }
 
-int wse_hf_take(const struct wse_st_file *f, const struct wse_hf_tensor *table, uint32_t n,
-		char *why)
+int wse_hf_take(const struct wse_st_file *f, const struct wse_hf_tensor *table, uint32_t n)
 {
-	int ret = check_sizes(f, table, n, why);
+	int ret = check_sizes(f, table, n);
 
 	for (uint32_t i = 0; i < n && !ret; i++)
-		ret = check_tensor(f, &table[i], why);
-	ret = ret ? ret : check_rest(f, table, n, why);
+		ret = check_tensor(f, &table[i]);
+	ret = ret ? ret : check_rest(f, table, n);
 	for (uint32_t i = 0; i < n && !ret; i++)
 		copy(in_file(f, table[i].name), &table[i]);
 	return ret;
 }
 
-int wse_hf_read(const char *path, const struct wse_hf_tensor *table, uint32_t n, char *why)
+int wse_hf_read(const char *path, const struct wse_hf_tensor *table, uint32_t n)
 {
 	struct wse_st_file f;
-	int ret = wse_st_open(path, &f, why);
+	int ret = wse_st_open(path, &f);
 
 	if (ret)
 		return ret;
-	ret = wse_hf_take(&f, table, n, why);
+	ret = wse_hf_take(&f, table, n);
 	wse_st_close(&f);
 	return ret;
 }
 
-int wse_hf_write(const char *path, const struct wse_hf_tensor *table, uint32_t n, char *why)
+int wse_hf_write(const char *path, const struct wse_hf_tensor *table, uint32_t n)
 {
 	struct wse_st_meta format = {"format", "pt"};
 	struct wse_st st = {.nmeta = 1, .meta = &format};
@@ -282,7 +284,7 @@ int wse_hf_write(const char *path, const struct wse_hf_tensor *table, uint32_t n
 
 	st.tensors = calloc(n + 1, sizeof(*st.tensors));
 	if (!st.tensors)
-		return wse_why(why, -ENOMEM, "no memory for its header");
+		return wse_fail(-ENOMEM, "no memory for its header");
 	for (uint32_t i = 0; i < n && !ret; i++) {
 		struct wse_st_tensor *t = &st.tensors[st.ntensors++];
 
@@ -294,12 +296,12 @@ int wse_hf_write(const char *path, const struct wse_hf_tensor *table, uint32_t n
 		t->transposed = table[i].transposed;
 		for (size_t j = 0; j < t->count && !ret; j++)
 			if (wse_f32_isbad(t->data[j]))
-				ret = wse_why(why, -ERANGE, "%s[%zu] is not finite", t->name, j);
+				ret = wse_fail(-ERANGE, "%s[%zu] is not finite", t->name, j);
 	}
 	if (!ret) {
 		ret = wse_st_write(path, &st);
 		if (ret)
-			wse_why(why, ret, "%s", strerror(-ret));
+			wse_fail(ret, "%s", strerror(-ret));
 	}
 	free(st.tensors);
 	return ret;

@@ -23,15 +23,15 @@ struct wse_hf_tensor {
  * Fills every tensor of the table from the file. Names may lack "transformer."; F32, F16 and BF16
  * are read; the attention's mask buffers and our checkpoints' optimizer tensors are skipped; an
  * lm_head.weight equal to wte is taken for tied. Whatever else differs is -EINVAL (names, shapes,
- * types) or -ERANGE (a number that is not finite), and why [WSE_WHY] says what, with both values.
+ * types) or -ERANGE (a number that is not finite), and the sentence says what, with both values.
  * Else errors as of wse_st_read(). Nothing is changed on error.
  */
-int wse_hf_read(const char *path, const struct wse_hf_tensor *table, uint32_t n, char *why);
+int wse_hf_read(const char *path, const struct wse_hf_tensor *table, uint32_t n);
 /* the same out of an open file */
-int wse_hf_take(const struct wse_st_file *f, const struct wse_hf_tensor *table, uint32_t n, char *why);
+int wse_hf_take(const struct wse_st_file *f, const struct wse_hf_tensor *table, uint32_t n);
 
 /* F32, what transformers asks for in the metadata, crash-safe as wse_st_write(); -ERANGE for a
  * number that is not finite: path is untouched. */
-int wse_hf_write(const char *path, const struct wse_hf_tensor *table, uint32_t n, char *why);
+int wse_hf_write(const char *path, const struct wse_hf_tensor *table, uint32_t n);
 
 #endif

@@ -14,7 +14,7 @@
 
 #include "num/num.h"
 #include "num/sha256.h"
-#include "num/why.h"
+#include "base/error.h"
 #include "st_header.h"
 
 #define HEADER_MAX 100000000u /* as the format's own library */
@@ -270,24 +270,22 @@ static int is_ours(const struct wse_st *st)
 }
 
 /* at: where its digits are in the header, -1: there are none */
-static int check_seal(const struct wse_st *st, const char *header, uint64_t len, int64_t at,
-		      char *why)
+static int check_seal(const struct wse_st *st, const char *header, uint64_t len, int64_t at)
 {
 	char hex[SEAL_LEN + 1];
 
 	if (at < 0)
-		return is_ours(st) ? wse_why(why, -EBADMSG,
-					     "its header has no checksum (" SEAL "): corrupted, or "
-					     "of a release before there was one")
+		return is_ours(st) ? wse_fail(-EBADMSG, "its header has no checksum (" SEAL
+							"): corrupted, or "
+							"of a release before there was one")
 				   : 0;
 	seal_of(header, len, (size_t)at, hex);
 	if (memcmp(hex, header + at, SEAL_LEN))
-		return wse_why(why, -EBADMSG,
-			       "the checksum of the header does not match: corrupted");
+		return wse_fail(-EBADMSG, "the checksum of the header does not match: corrupted");
 	return 0;
 }
 
-static int parse(struct wse_st_file *f, char *why)
+static int parse(struct wse_st_file *f)
 {
 	const char *header = f->bytes + 8;
 	uint64_t len;
@@ -295,23 +293,23 @@ static int parse(struct wse_st_file *f, char *why)
 	int ret;
 
 	if (f->size < 8)
-		return wse_why(why, -EBADMSG,
-			       "cut short: %zu bytes are too few for a safetensors "
-			       "file",
-			       f->size);
+		return wse_fail(-EBADMSG,
+				"cut short: %zu bytes are too few for a safetensors "
+				"file",
+				f->size);
 	memcpy(&len, f->bytes, 8);
 	if (len > f->size - 8 || len > HEADER_MAX)
-		return wse_why(why, -EBADMSG,
-			       "the header of %" PRIu64 " bytes does not fit into "
-			       "the file: cut short, or no safetensors file",
-			       len);
+		return wse_fail(-EBADMSG,
+				"the header of %" PRIu64 " bytes does not fit into "
+				"the file: cut short, or no safetensors file",
+				len);
 	f->meta.text =
 		malloc(len + 1); /* names are decoded in it, and the seal is of what was there */
 	if (!f->meta.text)
-		return wse_why(why, -ENOMEM, "no memory for its header");
+		return wse_fail(-ENOMEM, "no memory for its header");
 	memcpy(f->meta.text, header, len);
-	ret = wse_st_header(f->meta.text, len, header + len, f->size - 8 - len, f, &seal, why);
-	return ret ? ret : check_seal(&f->meta, header, len, seal, why);
+	ret = wse_st_header(f->meta.text, len, header + len, f->size - 8 - len, f, &seal);
+	return ret ? ret : check_seal(&f->meta, header, len, seal);
 }
 
 static int by_key(const void *a, const void *b)
@@ -321,39 +319,39 @@ static int by_key(const void *a, const void *b)
 
 /* meta [n] is sorted */
 static int check_sum(const struct wse_st_view *t, const struct wse_st_meta *meta, uint32_t n,
-		     int ours, char *why)
+		     int ours)
 {
 	char *key, sum[20];
 	const struct wse_st_meta *want;
 
 	if (asprintf(&key, "sum.%s", t->name) < 0)
-		return wse_why(why, -ENOMEM, "no memory for its header");
+		return wse_fail(-ENOMEM, "no memory for its header");
 	want = bsearch(&(struct wse_st_meta){.key = key}, meta, n, sizeof(*meta), by_key);
 	free(key);
 	if (!want && ours)
-		return wse_why(why, -EBADMSG, "%.64s has no checksum: corrupted", t->name);
+		return wse_fail(-EBADMSG, "%.64s has no checksum: corrupted", t->name);
 	if (!want)
 		return 0; /* another program's file */
 	snprintf(sum, sizeof(sum), "%016" PRIx64, wse_checksum64(t->data, t->bytes));
 	if (strcmp(sum, want->value))
-		return wse_why(why, -EBADMSG, "the checksum of %.64s does not match: corrupted",
-			       t->name);
+		return wse_fail(-EBADMSG, "the checksum of %.64s does not match: corrupted",
+				t->name);
 	return 0;
 }
 
-static int check_sums(const struct wse_st_file *f, char *why)
+static int check_sums(const struct wse_st_file *f)
 {
 	uint32_t n = f->meta.nmeta;
 	struct wse_st_meta *meta = malloc((n + 1ul) * sizeof(*meta));
 	int ret = 0;
 
 	if (!meta)
-		return wse_why(why, -ENOMEM, "no memory for its header");
+		return wse_fail(-ENOMEM, "no memory for its header");
 	if (n)
 		memcpy(meta, f->meta.meta, n * sizeof(*meta));
 	qsort(meta, n, sizeof(*meta), by_key);
 	for (uint32_t i = 0; i < f->nviews && !ret; i++)
-		ret = check_sum(&f->views[i], meta, n, is_ours(&f->meta), why);
+		ret = check_sum(&f->views[i], meta, n, is_ours(&f->meta));
 	free(meta);
 	return ret;
 }
@@ -389,17 +387,16 @@ static int read_file(const char *path, char **data, size_t *size)
 	return ret;
 }
 
-int wse_st_open(const char *path, struct wse_st_file *f, char *why)
+int wse_st_open(const char *path, struct wse_st_file *f)
 {
 	int ret;
 
 	memset(f, 0, sizeof(*f));
 	ret = read_file(path, &f->bytes, &f->size);
-	why[0] = 0;
 	if (ret)
-		wse_why(why, ret, "%s", ret == -EINVAL ? "no regular file" : strerror(-ret));
-	ret = ret ? ret : parse(f, why);
-	ret = ret ? ret : check_sums(f, why);
+		wse_fail(ret, "%s", ret == -EINVAL ? "no regular file" : strerror(-ret));
+	ret = ret ? ret : parse(f);
+	ret = ret ? ret : check_sums(f);
 	if (ret)
 		wse_st_close(f);
 	return ret;
@@ -414,15 +411,15 @@ void wse_st_close(struct wse_st_file *f)
 }
 
 /* a matrix or vector of F32, as our own files have them */
-static int load(const struct wse_st_view *v, struct wse_st_tensor *t, char *why)
+static int load(const struct wse_st_view *v, struct wse_st_tensor *t)
 {
 	if (strcmp(v->dtype, "F32") || v->ndim < 1 || v->ndim > 2 || !v->count)
-		return wse_why(why, -EBADMSG, "%.64s is no matrix or vector of F32", v->name);
+		return wse_fail(-EBADMSG, "%.64s is no matrix or vector of F32", v->name);
 	if (strlen(v->name) >= sizeof(t->name))
-		return wse_why(why, -EBADMSG, "%.64s... is longer than a name of ours", v->name);
+		return wse_fail(-EBADMSG, "%.64s... is longer than a name of ours", v->name);
 	t->data = malloc(v->bytes);
 	if (!t->data)
-		return wse_why(why, -ENOMEM, "no memory for %s", v->name);
+		return wse_fail(-ENOMEM, "no memory for %s", v->name);
 	memcpy(t->data, v->data, v->bytes);
 	strcpy(t->name, v->name);
 	t->ndim = v->ndim;
@@ -432,10 +429,10 @@ static int load(const struct wse_st_view *v, struct wse_st_tensor *t, char *why)
 	return 0;
 }
 
-int wse_st_read(const char *path, struct wse_st *st, char *why)
+int wse_st_read(const char *path, struct wse_st *st)
 {
 	struct wse_st_file f;
-	int ret = wse_st_open(path, &f, why);
+	int ret = wse_st_open(path, &f);
 
 	memset(st, 0, sizeof(*st));
 	if (ret)
@@ -444,9 +441,9 @@ int wse_st_read(const char *path, struct wse_st *st, char *why)
 	f.meta = (struct wse_st){0};
 	st->tensors = calloc(f.nviews + 1, sizeof(*st->tensors));
 	if (!st->tensors)
-		ret = wse_why(why, -ENOMEM, "no memory for its header");
+		ret = wse_fail(-ENOMEM, "no memory for its header");
 	for (uint32_t i = 0; i < f.nviews && !ret; i++, st->ntensors++)
-		ret = load(&f.views[i], &st->tensors[i], why);
+		ret = load(&f.views[i], &st->tensors[i]);
 	if (ret)
 		wse_st_free(st);
 	wse_st_close(&f);

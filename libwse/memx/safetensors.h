@@ -47,11 +47,11 @@ struct wse_st {
 int wse_st_write(const char *path, const struct wse_st *st);
 
 /*
- * why [WSE_WHY] says in words what is wrong on error: -EBADMSG for a file that is no safetensors
+ * what is wrong is in the sentence: -EBADMSG for a file that is no safetensors
  * file, cut short, whose tensors overlap or leave bytes over, or whose checksums do not match; -errno of the file system; -ENOMEM. A file of
  * another program needs no checksums; one with keys of ours ("wse.", "sum.") needs them all.
  */
-int wse_st_read(const char *path, struct wse_st *st, char *why);
+int wse_st_read(const char *path, struct wse_st *st);
 void wse_st_free(struct wse_st *st);
 
 /* One tensor where it lies in a file, of any type and shape: files of other programs. */
@@ -74,7 +74,7 @@ struct wse_st_file {
 };
 
 /* errors as of wse_st_read() */
-int wse_st_open(const char *path, struct wse_st_file *f, char *why);
+int wse_st_open(const char *path, struct wse_st_file *f);
 void wse_st_close(struct wse_st_file *f);
 
 const char *wse_st_get(const struct wse_st *st, const char *key);	/* NULL if absent */

@@ -10,11 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "num/why.h"
+#include "base/error.h"
 
 struct json {
 	char *text, *p, *end;
-	char *why;
 	int ret; /* the first fault; after it nothing is read */
 	struct wse_st_file *f;
 	uint64_t *begin; /* [nviews] first byte of each tensor's data */
@@ -28,10 +27,10 @@ static size_t place(const struct json *j)
 	return (size_t)(j->p - j->text) + 8;
 }
 
-#define FAULT(j, ...)                                              \
-	do {                                                       \
-		if (!(j)->ret)                                     \
-			(j)->ret = wse_why((j)->why, __VA_ARGS__); \
+#define FAULT(j, ...)                                     \
+	do {                                              \
+		if (!(j)->ret)                            \
+			(j)->ret = wse_fail(__VA_ARGS__); \
 	} while (0)
 
 static void damaged(struct json *j)
@@ -488,10 +487,9 @@ static void check(struct json *j, const char *data, uint64_t bytes)
 }
 
 int wse_st_header(char *text, uint64_t len, const char *data, uint64_t bytes, struct wse_st_file *f,
-		  int64_t *seal, char *why)
+		  int64_t *seal)
 {
-	struct json j = {
-		.text = text, .p = text, .end = text + len, .why = why, .f = f, .seal = -1};
+	struct json j = {.text = text, .p = text, .end = text + len, .f = f, .seal = -1};
 	uint64_t need = 0;
 
 	entries(&j, &need);

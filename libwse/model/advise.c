@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "model/plan.h"
-#include "num/why.h"
+#include "base/error.h"
 
 enum {
 	SIDE = 1024, /* tiles are looked for up to so many rows and columns */
@@ -33,17 +33,19 @@ struct candidate {
 /* in the fewest bytes of all: what fails here is not planned */
 static int may_fit(struct search *s, const struct wse_model *m, const struct wse_tile *tile)
 {
-	char why[WSE_WHY];
+	struct wse_failure before;
 
-	if (s->left < 0 || m->family->sizes(m, tile, NULL))
+	if (s->left < 0 || m->family->sizes(m, tile, 0))
 		return 0;
+	wse_failure_keep(&before, 0);
 	for (uint32_t t = tile->lanes; t <= WSE_TOKENS_MAX; t += tile->lanes) {
 		struct wse_graph g = {0};
-		int ret = m->family->graph(m, tile, t, m->family->modes - 1, &g, why);
+		int ret = m->family->graph(m, tile, t, m->family->modes - 1, &g);
 
 		s->graph = (int64_t)g.nops * g.nops;
 		s->left -= s->graph;
 		wse_graph_fini(&g);
+		wse_failure_undo(&before);
 		if (ret != -EINVAL)
 			return !ret;
 	}
@@ -148,29 +150,29 @@ static int find_other(struct search *s, const struct wse_tile *at, struct wse_ti
 }
 
 void wse_advise_tile(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch,
-		     uint64_t micro_batch, int big, char *why)
+		     uint64_t micro_batch, int big)
 {
 	struct search s = {m, batch, micro_batch, 0, WORK};
-	const char *before = strstr(why, ": choose ") ? ", or" : ": choose";
+	const char *before = strstr(wse_error(), ": choose ") ? ", or" : ": choose";
 	struct wse_tile other;
 	char what[300];
 
 	/* a model of one's own is not asked for tiles that are not there */
 	if (!m->family->sizes) {
 		if (big)
-			wse_why_add(why, "; narrower layers or more columns take less");
+			wse_fail_more("; narrower layers or more columns take less");
 		return;
 	}
 	if (find_tile(&s, tile, big, &other)) {
-		wse_why_add(why, "%s a tile of %u x %u cores", before, other.rows, other.cols);
+		wse_fail_more("%s a tile of %u x %u cores", before, other.rows, other.cols);
 		before = ", or";
 	}
 	if (!big)
 		return;
 	s.left = WORK;
 	if (find_narrower(&s, tile, what, sizeof(what)))
-		wse_why_add(why, "%s %s", before, what);
+		wse_fail_more("%s %s", before, what);
 	else if (*before == ':' && find_other(&s, tile, &other, what, sizeof(what)))
-		wse_why_add(why, ": choose a tile of %u x %u cores and %s", other.rows, other.cols,
-			    what);
+		wse_fail_more(": choose a tile of %u x %u cores and %s", other.rows, other.cols,
+			      what);
 }

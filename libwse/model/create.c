@@ -10,7 +10,7 @@
 #include "model/custom.h"
 #include "model/gpt.h"
 #include "model/mlp.h"
-#include "num/why.h"
+#include "base/error.h"
 
 void wse_model_get(const struct wse_model *m)
 {
@@ -79,7 +79,6 @@ int wse_model_gpt(const struct wse_gpt_shape *s, struct wse_model **model)
 		.dev = s->dev != 0.0f ? s->dev : 0.02f,
 	};
 	struct wse_model m;
-	char why[WSE_WHY];
 
 	if (s->activation > WSE_SQUARED_RELU)
 		return wse_fail(-EINVAL, "activation %u: WSE_RELU, WSE_GELU or WSE_SQUARED_RELU",
@@ -88,8 +87,8 @@ int wse_model_gpt(const struct wse_gpt_shape *s, struct wse_model **model)
 	if (!(shape.eps > 0.0f && shape.eps < 1.0f && shape.dev > 0.0f && shape.dev < 100.0f))
 		return wse_fail(-EINVAL, "eps %g, dev %g: must be above 0, below 1 and 100",
 				(double)shape.eps, (double)shape.dev);
-	if (wse_gpt_init(&m, &shape, why))
-		return wse_fail(-EINVAL, "%s", why);
+	if (wse_gpt_init(&m, &shape))
+		return -EINVAL;
 	return give(&m, model);
 }
 
@@ -97,10 +96,9 @@ int wse_model_create(const struct wse_model_shape *shape, const struct wse_build
 		     struct wse_model **model)
 {
 	struct wse_model m;
-	char why[WSE_WHY];
-	int ret = wse_custom_init(&m, shape, ops, ctx, why);
+	int ret = wse_custom_init(&m, shape, ops, ctx);
 
-	return ret ? wse_fail(ret, "%s", why) : give(&m, model);
+	return ret ? ret : give(&m, model);
 }
 
 int wse_model_destroy(struct wse_model *model)

@@ -20,15 +20,15 @@ struct wse_model_family {
 	int (*tensors)(const struct wse_model *m, struct wse_tensor_table *tab);
 	/*
 	 * the operations for a tile with t tokens a core, finished (wse_ops_finish); mode: 0 ... modes - 1, from the
-	 * fewest cycles to the fewest bytes; those from `last` on are for models that fit with no t otherwise. -EINVAL, -E2BIG as there; why [WSE_WHY] in the model's words
+	 * fewest cycles to the fewest bytes; those from `last` on are for models that fit with no t otherwise. -EINVAL, -E2BIG as there, in the model's words
 	 */
 	int (*graph)(const struct wse_model *m, const struct wse_tile *tile, uint32_t t, uint32_t mode,
-		     struct wse_graph *g, char *why);
+		     struct wse_graph *g);
 	/*
-	 * optional: -EINVAL when no number of tokens goes with this tile, and why [WSE_WHY] with the nearest sizes that
+	 * optional: -EINVAL when no number of tokens goes with this tile, and the sentence with the nearest sizes that
 	 * do: "...: choose ...", or NULL. graph() asks it first
 	 */
-	int (*sizes)(const struct wse_model *m, const struct wse_tile *tile, char *why);
+	int (*sizes)(const struct wse_model *m, const struct wse_tile *tile, int say);
 	/*
 	 * with sizes: the nearest model to this one whose sizes go with the tile, at most n units wide; what [size] names
 	 * those that are others, as errors do: "hidden_size 64 and num_heads 4". -ERANGE: n does not make it

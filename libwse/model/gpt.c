@@ -9,7 +9,7 @@
 
 #include "num/nearest.h"
 #include "num/num.h"
-#include "num/why.h"
+#include "base/error.h"
 #include "ops/ops.h"
 
 /*
@@ -31,7 +31,7 @@ static struct wse_near near_width(uint64_t n, uint64_t of, uint64_t max)
 	return near;
 }
 
-int wse_gpt_init(struct wse_model *model, const struct wse_gpt *shape, char *why)
+int wse_gpt_init(struct wse_model *model, const struct wse_gpt *shape)
 {
 	const struct {
 		const char *name;
@@ -45,23 +45,22 @@ int wse_gpt_init(struct wse_model *model, const struct wse_gpt *shape, char *why
 
 	if (!shape->vocab || !shape->hidden || !shape->layers || !shape->heads || !shape->filter ||
 	    !shape->seq)
-		return wse_why(why, -EINVAL, "a size is 0");
+		return wse_fail(-EINVAL, "a size is 0");
 	for (size_t i = 0; i < sizeof(most) / sizeof(*most); i++)
 		if (most[i].n > most[i].max)
-			return wse_why(why, -EINVAL, "%s %u is more than %u: choose %u",
-				       most[i].name, most[i].n, most[i].max, most[i].max);
+			return wse_fail(-EINVAL, "%s %u is more than %u: choose %u", most[i].name,
+					most[i].n, most[i].max, most[i].max);
 	if (shape->hidden % shape->heads) {
-		wse_why(why, -EINVAL,
-			"hidden_size %u is not a multiple of 4 x %u heads (num_heads)",
-			shape->hidden, shape->heads);
-		wse_near_say(why, "", near_width(shape->hidden, 4ull * shape->heads, WIDEST));
+		wse_fail(-EINVAL, "hidden_size %u is not a multiple of 4 x %u heads (num_heads)",
+			 shape->hidden, shape->heads);
+		wse_near_say("", near_width(shape->hidden, 4ull * shape->heads, WIDEST));
 		return -EINVAL;
 	}
 	if (shape->seq > shape->positions)
-		return wse_why(why, -EINVAL,
-			       "max_sequence_length %u is more than max_position_embeddings %u: "
-			       "choose %u, or max_position_embeddings %u",
-			       shape->seq, shape->positions, shape->positions, shape->seq);
+		return wse_fail(-EINVAL,
+				"max_sequence_length %u is more than max_position_embeddings %u: "
+				"choose %u, or max_position_embeddings %u",
+				shape->seq, shape->positions, shape->positions, shape->seq);
 	memset(model, 0, sizeof(*model));
 	model->family = &wse_family_gpt;
 	model->vocab = shape->vocab;
@@ -570,50 +569,48 @@ static uint32_t widest_filter(uint32_t cols)
 	return most < WIDEST ? (uint32_t)most : WIDEST;
 }
 
-static int refuse_heads(const struct wse_gpt *m, uint32_t cols, char *why)
+static int refuse_heads(const struct wse_gpt *m, uint32_t cols)
 {
 	uint32_t heads = nearest_heads(m, cols);
 	uint32_t hidden = nearest_width(m->hidden, hidden_unit(heads, cols), widest_hidden(cols));
 
-	wse_why(why, -EINVAL,
-		"num_heads %u is neither a multiple nor a divisor of the %u columns: choose %u",
-		m->heads, cols, heads);
+	wse_fail(-EINVAL,
+		 "num_heads %u is neither a multiple nor a divisor of the %u columns: choose %u",
+		 m->heads, cols, heads);
 	if (hidden != m->hidden)
-		wse_why_add(why, " and hidden_size %u", hidden);
+		wse_fail_more(" and hidden_size %u", hidden);
 	return -EINVAL;
 }
 
-static int refuse_hidden(const struct wse_gpt *m, uint32_t cols, char *why)
+static int refuse_hidden(const struct wse_gpt *m, uint32_t cols)
 {
 	uint32_t unit = hidden_unit(m->heads, cols), most = widest_hidden(cols);
 	struct wse_near near = near_width(m->hidden, unit, most);
 
 	if (m->hidden > most)
-		wse_why(why, -EINVAL,
-			"hidden_size %u: queries, keys and values are more than %u a column, of "
-			"%u columns",
-			m->hidden, WSE_COLUMN_MAX, cols);
+		wse_fail(-EINVAL,
+			 "hidden_size %u: queries, keys and values are more than %u a column, of "
+			 "%u columns",
+			 m->hidden, WSE_COLUMN_MAX, cols);
 	else
-		wse_why(why, -EINVAL, "hidden_size %u is not a multiple of 4 x %u %s = %u",
-			m->hidden, unit / 4, m->heads > cols ? "heads (num_heads)" : "columns",
-			unit);
+		wse_fail(-EINVAL, "hidden_size %u is not a multiple of 4 x %u %s = %u", m->hidden,
+			 unit / 4, m->heads > cols ? "heads (num_heads)" : "columns", unit);
 	if (near.below | near.above)
-		wse_near_say(why, "", near);
+		wse_near_say("", near);
 	else /* so many heads do not go */
-		wse_why_add(why, ": choose %u and num_heads %u", most / (4 * cols) * 4 * cols,
-			    cols);
+		wse_fail_more(": choose %u and num_heads %u", most / (4 * cols) * 4 * cols, cols);
 	return -EINVAL;
 }
 
-static int refuse_filter(const struct wse_gpt *m, uint32_t cols, char *why)
+static int refuse_filter(const struct wse_gpt *m, uint32_t cols)
 {
 	if (m->filter % (4 * cols))
-		wse_why(why, -EINVAL, "filter_size %u is not a multiple of 4 x %u columns = %u",
-			m->filter, cols, 4 * cols);
+		wse_fail(-EINVAL, "filter_size %u is not a multiple of 4 x %u columns = %u",
+			 m->filter, cols, 4 * cols);
 	else
-		wse_why(why, -EINVAL, "filter_size %u is more than %u x %u columns", m->filter,
-			WSE_COLUMN_MAX, cols);
-	wse_near_say(why, "", near_width(m->filter, 4 * cols, widest_filter(cols)));
+		wse_fail(-EINVAL, "filter_size %u is more than %u x %u columns", m->filter,
+			 WSE_COLUMN_MAX, cols);
+	wse_near_say("", near_width(m->filter, 4 * cols, widest_filter(cols)));
 	return -EINVAL;
 }
 
@@ -629,51 +626,52 @@ static struct wse_near near_sequence(uint32_t seq, const struct wse_tile *tile)
 	return (struct wse_near){below, above <= most ? above : 0};
 }
 
-static int refuse_sequence(const struct wse_gpt *m, const struct wse_tile *tile, char *why)
+static int refuse_sequence(const struct wse_gpt *m, const struct wse_tile *tile)
 {
 	struct wse_near near = near_sequence(m->seq, tile);
 	uint64_t longer = near.above > m->positions ? near.above : 0;
 
 	if (m->seq > WSE_TOKENS_MAX * tile->rows)
-		wse_why(why, -EINVAL,
+		wse_fail(
+			-EINVAL,
 			"max_sequence_length %u: sequences of %u tokens are longer than %u rows of "
 			"%u tokens",
 			m->seq, m->seq, tile->rows, WSE_TOKENS_MAX);
 	else
-		wse_why(why, -EINVAL,
-			"max_sequence_length %u: sequences of %u tokens do not lie on %u rows of "
-			"%u to %u tokens each, multiples of the %u lanes",
-			m->seq, m->seq, tile->rows, tile->lanes, WSE_TOKENS_MAX, tile->lanes);
+		wse_fail(-EINVAL,
+			 "max_sequence_length %u: sequences of %u tokens do not lie on %u rows of "
+			 "%u to %u tokens each, multiples of the %u lanes",
+			 m->seq, m->seq, tile->rows, tile->lanes, WSE_TOKENS_MAX, tile->lanes);
 	if (longer)
 		near.above = 0;
-	wse_near_say(why, "", near);
+	wse_near_say("", near);
 	if (longer)
-		wse_why_add(why, "%smax_sequence_length %llu and max_position_embeddings %llu",
-			    near.below ? ", or " : ": choose ", (unsigned long long)longer,
-			    (unsigned long long)longer);
+		wse_fail_more("%smax_sequence_length %llu and max_position_embeddings %llu",
+			      near.below ? ", or " : ": choose ", (unsigned long long)longer,
+			      (unsigned long long)longer);
 	return -EINVAL;
 }
 
-static int gpt_sizes(const struct wse_model *model, const struct wse_tile *tile, char *why)
+static int gpt_sizes(const struct wse_model *model, const struct wse_tile *tile, int say)
 {
 	const struct wse_gpt *m = wse_gpt(model);
 	uint32_t cols = tile->cols, t = tile->lanes;
 
 	if (!heads_lie(m->heads, cols))
-		return why ? refuse_heads(m, cols, why) : -EINVAL;
+		return say ? refuse_heads(m, cols) : -EINVAL;
 	if (m->hidden % hidden_unit(m->heads, cols) || m->hidden > widest_hidden(cols))
-		return why ? refuse_hidden(m, cols, why) : -EINVAL;
+		return say ? refuse_hidden(m, cols) : -EINVAL;
 	if (m->filter % (4 * cols) || m->filter > widest_filter(cols))
-		return why ? refuse_filter(m, cols, why) : -EINVAL;
+		return say ? refuse_filter(m, cols) : -EINVAL;
 	while (t <= WSE_TOKENS_MAX && head_width(m->vocab, cols, t) > WSE_COLUMN_MAX)
 		t += tile->lanes;
 	if (t > WSE_TOKENS_MAX)
-		return !why ? -EINVAL
-			    : wse_why(why, -EINVAL,
-				      "vocab_size %u is more than %u x %u columns: choose %u",
-				      m->vocab, WSE_COLUMN_MAX, cols, WSE_COLUMN_MAX * cols);
+		return !say ? -EINVAL
+			    : wse_fail(-EINVAL,
+				       "vocab_size %u is more than %u x %u columns: choose %u",
+				       m->vocab, WSE_COLUMN_MAX, cols, WSE_COLUMN_MAX * cols);
 	if (!sequence_goes(m->seq, tile))
-		return why ? refuse_sequence(m, tile, why) : -EINVAL;
+		return say ? refuse_sequence(m, tile) : -EINVAL;
 	return 0;
 }
 
@@ -717,7 +715,7 @@ enum { IN_TARGETS, IN_TOKENS, IN_POSITIONS };
 enum { OUT_LOSSES, OUT_DX, OUT_LOGITS };
 
 static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile, uint32_t t,
-		     uint32_t mode, struct wse_graph *g, char *why)
+		     uint32_t mode, struct wse_graph *g)
 {
 	const struct wse_gpt *m = wse_gpt(model);
 	struct build b = {.g = g,
@@ -737,17 +735,18 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 	while (m->filter / (4 * tile->cols) % b.chunks)
 		b.chunks /= 2;
 	g->variant = b.chunks;
-	ret = gpt_sizes(model, tile, why);
+	ret = gpt_sizes(model, tile, 1);
 	if (ret)
 		return ret;
 	if (!t || !sequence_lies(m->seq, tile->rows, t))
-		return wse_why(why, -EINVAL,
-			       "sequences of %u tokens do not lie on %u rows of %u tokens", m->seq,
-			       tile->rows, t);
+		return wse_fail(-EINVAL,
+				"sequences of %u tokens do not lie on %u rows of %u tokens", m->seq,
+				tile->rows, t);
 	if (head_width(m->vocab, tile->cols, t) > WSE_COLUMN_MAX)
-		return wse_why(why, -EINVAL,
-			       "a vocabulary of %u in chunks of %u tokens is more than %u a column",
-			       m->vocab, t, WSE_COLUMN_MAX);
+		return wse_fail(
+			-EINVAL,
+			"a vocabulary of %u in chunks of %u tokens is more than %u a column",
+			m->vocab, t, WSE_COLUMN_MAX);
 	blocks = calloc(m->layers, sizeof(*blocks));
 	if (!blocks)
 		return -ENOMEM;
@@ -805,7 +804,7 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 		dy = backward_block(&b, &blocks[l], &dres, dy);
 	wse_op_out(g, OUT_DX, dres);
 	free(blocks);
-	return wse_ops_finish(g, why);
+	return wse_ops_finish(g);
 }
 
 static void gpt_describe(const struct wse_model *model, char *text, size_t size)

@@ -8,7 +8,7 @@
 #include "model/mlp.h"
 #include "num/nearest.h"
 #include "num/num.h"
-#include "num/why.h"
+#include "base/error.h"
 #include "ops/ops.h"
 
 /* the program of linear layers and loss, and where data may begin above every version of it */
@@ -92,13 +92,13 @@ static int goes(uint32_t width, uint32_t cols)
 	return width % (4 * cols) == 0 && width / cols <= WSE_COLUMN_MAX;
 }
 
-/* why a width does not go, behind what it is called */
-static void say_rule(char *why, uint32_t width, uint32_t cols)
+/* the rule that a width breaks, behind what it is called */
+static void say_rule(uint32_t width, uint32_t cols)
 {
 	if (width % (4 * cols))
-		wse_why_add(why, "is not a multiple of 4 x %u columns = %u", cols, 4 * cols);
+		wse_fail_more("is not a multiple of 4 x %u columns = %u", cols, 4 * cols);
 	else
-		wse_why_add(why, "is more than %u x %u columns", WSE_COLUMN_MAX, cols);
+		wse_fail_more("is more than %u x %u columns", WSE_COLUMN_MAX, cols);
 }
 
 /* embedding sizes that go with a window */
@@ -111,23 +111,23 @@ static struct wse_near near_embed(const struct wse_mlp *m, uint32_t window, uint
 				 most < WIDEST_EMBED ? most : WIDEST_EMBED);
 }
 
-static int refuse_input(const struct wse_mlp *m, uint32_t cols, char *why)
+static int refuse_input(const struct wse_mlp *m, uint32_t cols)
 {
 	struct wse_near near = near_embed(m, m->window, cols);
 	uint32_t window = m->window;
 
-	wse_why(why, -EINVAL, "embedding_size %u: an input of window %u x %u = %u ", m->embed,
-		m->window, m->embed, m->width[0]);
-	say_rule(why, m->width[0], cols);
+	wse_fail(-EINVAL, "embedding_size %u: an input of window %u x %u = %u ", m->embed,
+		 m->window, m->embed, m->width[0]);
+	say_rule(m->width[0], cols);
 	if (near.below | near.above) {
-		wse_near_say(why, "", near);
+		wse_near_say("", near);
 		return -EINVAL;
 	}
 	while (++window <= LONGEST_WINDOW && !(near.below | near.above))
 		near = near_embed(m, window, cols);
 	if (near.below | near.above)
-		wse_why_add(why, ": choose %llu and window %u",
-			    (unsigned long long)wse_nearest(near, m->embed), window - 1);
+		wse_fail_more(": choose %llu and window %u",
+			      (unsigned long long)wse_nearest(near, m->embed), window - 1);
 	return -EINVAL;
 }
 
@@ -164,52 +164,52 @@ static void say_hidden(const struct wse_mlp *m, char *text, size_t size)
 }
 
 /* all that do not go at once: one would come after the other */
-static int refuse_hidden(const struct wse_mlp *m, uint32_t bad, uint32_t cols, char *why)
+static int refuse_hidden(const struct wse_mlp *m, uint32_t bad, uint32_t cols)
 {
 	struct wse_mlp good = *m;
 	char text[300];
 
 	if (one_width(m)) {
-		wse_why(why, -EINVAL, "hidden_size %u ", m->width[1]);
-		say_rule(why, bad, cols);
-		wse_near_say(why, "", wse_near_multiple(bad, 4 * cols, widest_of(cols)));
+		wse_fail(-EINVAL, "hidden_size %u ", m->width[1]);
+		say_rule(bad, cols);
+		wse_near_say("", wse_near_multiple(bad, 4 * cols, widest_of(cols)));
 		return -EINVAL;
 	}
 	for (uint32_t l = 1; l < m->nlinear; l++)
 		good.width[l] = nearest_width(m->width[l], cols);
 	say_hidden(&good, text, sizeof(text));
-	wse_why(why, -EINVAL, "hidden_sizes: a width of %u ", bad);
-	say_rule(why, bad, cols);
+	wse_fail(-EINVAL, "hidden_sizes: a width of %u ", bad);
+	say_rule(bad, cols);
 	if (good.width[1])
-		wse_why_add(why, ": choose %s", text);
+		wse_fail_more(": choose %s", text);
 	return -EINVAL;
 }
 
 /* the text has all tokens of the vocabulary: a smaller one only where no larger one goes */
-static int refuse_vocab(const struct wse_mlp *m, uint32_t cols, char *why)
+static int refuse_vocab(const struct wse_mlp *m, uint32_t cols)
 {
 	struct wse_near near = wse_near_multiple(m->vocab, 4 * cols, widest_of(cols));
 
 	if (near.above)
 		near.below = 0;
-	wse_why(why, -EINVAL, "vocab_size %u ", m->vocab);
-	say_rule(why, m->vocab, cols);
-	wse_near_say(why, "", near);
+	wse_fail(-EINVAL, "vocab_size %u ", m->vocab);
+	say_rule(m->vocab, cols);
+	wse_near_say("", near);
 	return -EINVAL;
 }
 
-static int mlp_sizes(const struct wse_model *model, const struct wse_tile *tile, char *why)
+static int mlp_sizes(const struct wse_model *model, const struct wse_tile *tile, int say)
 {
 	const struct wse_mlp *m = wse_mlp(model);
 	uint32_t cols = tile->cols;
 
 	if (!goes(m->width[0], cols))
-		return why ? refuse_input(m, cols, why) : -EINVAL;
+		return say ? refuse_input(m, cols) : -EINVAL;
 	for (uint32_t l = 1; l < m->nlinear; l++)
 		if (!goes(m->width[l], cols))
-			return why ? refuse_hidden(m, m->width[l], cols, why) : -EINVAL;
+			return say ? refuse_hidden(m, m->width[l], cols) : -EINVAL;
 	if (!goes(m->vocab, cols))
-		return why ? refuse_vocab(m, cols, why) : -EINVAL;
+		return say ? refuse_vocab(m, cols) : -EINVAL;
 	return 0;
 }
 
@@ -277,13 +277,13 @@ static uint32_t back(struct wse_graph *g, struct wse_linear_op op)
 }
 
 static int mlp_graph(const struct wse_model *model, const struct wse_tile *tile, uint32_t t,
-		     uint32_t mode, struct wse_graph *g, char *why)
+		     uint32_t mode, struct wse_graph *g)
 {
 	const struct wse_mlp *m = wse_mlp(model);
 	uint32_t act[WSE_MLP_MAX_LINEAR], deriv[WSE_MLP_MAX_LINEAR], last = m->nlinear - 1;
 	uint32_t program, x, vec, dy, target, dx;
 	size_t tokens = (size_t)t * tile->rows;
-	int ret = mlp_sizes(model, tile, why);
+	int ret = mlp_sizes(model, tile, 1);
 
 	wse_graph_init(g, tile, t);
 	if (ret)
@@ -354,7 +354,7 @@ static int mlp_graph(const struct wse_model *model, const struct wse_tile *tile,
 						    .what = "gradients"});
 	}
 	wse_op_out(g, dx, dy);
-	return wse_ops_finish(g, why);
+	return wse_ops_finish(g);
 }
 
 static void mlp_describe(const struct wse_model *model, char *text, size_t size)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "graph/place.h"
 #include "model/advise.h"
 #include "num/nearest.h"
@@ -60,28 +61,29 @@ struct tries {
 	const struct wse_tile *tile;
 	int done[WSE_TOKENS_MAX + 1], ret[WSE_TOKENS_MAX + 1];
 	uint32_t mode[WSE_TOKENS_MAX + 1]; /* the first that fits, or the last one */
-	int err;			   /* the first one that did not go, and why */
-	char why[WSE_WHY];
+	struct wse_failure first;	   /* one that did not go */
 };
 
 /* 0: t tokens a core fit; -E2BIG: they do in no mode; else they do not go */
 static int try_tokens(struct tries *y, uint32_t t)
 {
 	const struct wse_model *m = y->m;
-	char why[WSE_WHY] = "";
+	struct wse_failure before;
 	int ret = -E2BIG;
 
 	if (y->done[t])
 		return y->ret[t];
+	wse_failure_keep(&before, 0);
 	for (uint32_t mode = m->mode; mode < m->family->modes && ret == -E2BIG; mode++) {
 		struct wse_graph g = {0};
 
 		y->mode[t] = mode;
-		ret = m->family->graph(m, y->tile, t, mode, &g, why);
+		ret = m->family->graph(m, y->tile, t, mode, &g);
 		wse_graph_fini(&g);
 	}
-	if (ret && ret != -E2BIG && !y->err)
-		y->err = wse_why(y->why, ret, "%s", why);
+	if (ret && ret != -E2BIG && !y->first.err)
+		wse_failure_keep(&y->first, ret);
+	wse_failure_undo(&before);
 	y->done[t] = 1;
 	y->ret[t] = ret;
 	return ret;
@@ -153,21 +155,21 @@ static struct wse_near near_batch(struct tries *y, uint64_t batch, int want)
 	return near;
 }
 
-static int refuse_batch(struct tries *y, uint64_t batch, int want, char *why)
+static int refuse_batch(struct tries *y, uint64_t batch, int want)
 {
 	uint32_t t = fewest(y, 0, want);
 
-	wse_why(why, -EINVAL,
-		"batch_size %" PRIu64 " is not a multiple of %" PRIu64 " (%u tokens), the smallest "
-		"micro-batch of %u rows x %u lanes",
-		batch, samples(y, t), t * y->tile->rows, y->tile->rows, y->tile->lanes);
-	wse_near_say(why, "", near_batch(y, batch, want));
+	wse_fail(-EINVAL,
+		 "batch_size %" PRIu64 " is not a multiple of %" PRIu64
+		 " (%u tokens), the smallest "
+		 "micro-batch of %u rows x %u lanes",
+		 batch, samples(y, t), t * y->tile->rows, y->tile->rows, y->tile->lanes);
+	wse_near_say("", near_batch(y, batch, want));
 	return -EINVAL;
 }
 
 /* the micro-batches next to this one that come to `want`: of those that divide the batch, if there are any */
-static void say_micro(struct tries *y, uint64_t batch, uint64_t micro, int want, const char *key,
-		      char *why)
+static void say_micro(struct tries *y, uint64_t batch, uint64_t micro, int want, const char *key)
 {
 	uint64_t of = fewest(y, batch, want) ? batch : 0, n, whole;
 	struct wse_near near = {0};
@@ -182,51 +184,50 @@ static void say_micro(struct tries *y, uint64_t batch, uint64_t micro, int want,
 			near.above = n;
 	}
 	if (of) {
-		wse_near_say(why, key, near);
+		wse_near_say(key, near);
 		return;
 	}
 	n = wse_nearest(near, micro);
 	whole = n ? wse_nearest(wse_near_multiple(batch, n, UINT64_MAX), batch) : 0;
 	if (n)
-		wse_why_add(why, ": choose %s%" PRIu64 " and batch_size %" PRIu64, key, n, whole);
+		wse_fail_more(": choose %s%" PRIu64 " and batch_size %" PRIu64, key, n, whole);
 }
 
-static int none_goes(const struct tries *y, char *why)
+static int none_goes(const struct tries *y)
 {
-	if (y->err)
-		return wse_why(why, y->err, "%s", y->why);
-	return wse_why(why, -EINVAL,
-		       "samples of %u tokens do not lie on %u rows of %u to %u tokens each",
-		       y->m->span, y->tile->rows, y->tile->lanes, WSE_TOKENS_MAX);
+	if (y->first.err)
+		return wse_failure_tell(&y->first);
+	return wse_fail(-EINVAL,
+			"samples of %u tokens do not lie on %u rows of %u to %u tokens each",
+			y->m->span, y->tile->rows, y->tile->lanes, WSE_TOKENS_MAX);
 }
 
 /* t: tokens a core; 0: no whole number of lanes, or too many */
-static int refuse_micro(struct tries *y, uint64_t batch, uint64_t micro, uint32_t t, char *why)
+static int refuse_micro(struct tries *y, uint64_t batch, uint64_t micro, uint32_t t)
 {
 	int want = fewest(y, 0, 0) ? 0 : -E2BIG;
 
 	if (!fewest(y, 0, want))
-		return none_goes(y, why);
-	wse_why(why, -EINVAL, "micro_batch_size %" PRIu64, micro);
+		return none_goes(y);
+	wse_fail(-EINVAL, "micro_batch_size %" PRIu64, micro);
 	if (t)
-		wse_why_add(why, ": %.250s", y->why);
+		wse_fail_more(": %.250s", y->first.text);
 	else
-		wse_why_add(why,
-			    " (%" PRIu64 " tokens) is not %u to %u tokens on each of %u rows, in "
-			    "steps of the %u lanes",
-			    micro * y->m->span, y->tile->lanes, WSE_TOKENS_MAX, y->tile->rows,
-			    y->tile->lanes);
-	say_micro(y, batch, micro, want, "", why);
+		wse_fail_more(" (%" PRIu64 " tokens) is not %u to %u tokens on each of %u rows, in "
+			      "steps of the %u lanes",
+			      micro * y->m->span, y->tile->lanes, WSE_TOKENS_MAX, y->tile->rows,
+			      y->tile->lanes);
+	say_micro(y, batch, micro, want, "");
 	return -EINVAL;
 }
 
-/* tokens a core of a plan, and 0 or -E2BIG; any other error, and why */
-static int find(struct tries *y, uint64_t batch, uint64_t micro, uint32_t *tokens, char *why)
+/* tokens a core of a plan, and 0 or -E2BIG; any other error with its sentence */
+static int find(struct tries *y, uint64_t batch, uint64_t micro, uint32_t *tokens)
 {
 	const struct wse_model *m = y->m;
 	uint64_t all = micro * m->span, rows = y->tile->rows;
 	uint32_t t;
-	int ret = m->family->sizes ? m->family->sizes(m, y->tile, why) : 0;
+	int ret = m->family->sizes ? m->family->sizes(m, y->tile, 1) : 0;
 
 	if (ret)
 		return ret;
@@ -236,27 +237,27 @@ static int find(struct tries *y, uint64_t batch, uint64_t micro, uint32_t *token
 		t = lies ? (uint32_t)(all / rows) : 0;
 		ret = lies ? try_tokens(y, t) : -EINVAL;
 		if (ret == -EINVAL)
-			return refuse_micro(y, batch, micro, t, why);
+			return refuse_micro(y, batch, micro, t);
 		if (ret && ret != -E2BIG)
-			return wse_why(why, ret, "%s", y->why);
+			return wse_failure_tell(&y->first);
 		if (batch % micro) {
-			wse_why(why, -EINVAL,
-				"batch_size %" PRIu64 " is not a multiple of micro_batch_size "
-				"%" PRIu64,
-				batch, micro);
-			wse_near_say(why, "", wse_near_multiple(batch, micro, UINT64_MAX));
+			wse_fail(-EINVAL,
+				 "batch_size %" PRIu64 " is not a multiple of micro_batch_size "
+				 "%" PRIu64,
+				 batch, micro);
+			wse_near_say("", wse_near_multiple(batch, micro, UINT64_MAX));
 			return -EINVAL;
 		}
 	} else {
 		t = choose(y, batch);
 		if (!t && fewest(y, 0, 0))
-			return refuse_batch(y, batch, 0, why);
+			return refuse_batch(y, batch, 0);
 		ret = t ? 0 : -E2BIG;
 		t = t ? t : fewest(y, batch, -E2BIG);
 		if (!t && fewest(y, 0, -E2BIG))
-			return refuse_batch(y, batch, -E2BIG, why);
+			return refuse_batch(y, batch, -E2BIG);
 		if (!t)
-			return none_goes(y, why);
+			return none_goes(y);
 	}
 	*tokens = t;
 	return ret;
@@ -266,10 +267,14 @@ int wse_plan_fits(const struct wse_model *m, const struct wse_tile *tile, uint64
 		  uint64_t micro_batch)
 {
 	struct tries y = {.m = m, .tile = tile};
-	char why[WSE_WHY];
+	struct wse_failure before;
 	uint32_t t;
 
-	return !find(&y, batch, micro_batch, &t, why);
+	wse_failure_keep(&before, 0);
+	if (!find(&y, batch, micro_batch, &t))
+		return 1;
+	wse_failure_undo(&before);
+	return 0;
 }
 
 uint64_t wse_plan_batch(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch,
@@ -283,30 +288,29 @@ uint64_t wse_plan_batch(const struct wse_model *m, const struct wse_tile *tile, 
 }
 
 int wse_plan_make(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch,
-		  uint64_t micro_batch, struct wse_plan *p, char *why)
+		  uint64_t micro_batch, struct wse_plan *p)
 {
 	struct tries y = {.m = m, .tile = tile};
 	uint32_t t;
 	int ret;
 
 	memset(p, 0, sizeof(*p));
-	why[0] = 0;
-	ret = find(&y, batch, micro_batch, &t, why);
+	ret = find(&y, batch, micro_batch, &t);
 	if (ret == -EINVAL)
-		wse_advise_tile(m, tile, batch, micro_batch, 0, why);
+		wse_advise_tile(m, tile, batch, micro_batch, 0);
 	if (ret && ret != -E2BIG)
 		return ret;
 	p->mode = y.mode[t];
-	ret = m->family->graph(m, tile, t, p->mode, &p->graph, why);
+	ret = m->family->graph(m, tile, t, p->mode, &p->graph);
 	if (ret && ret != -E2BIG)
 		return ret;
 	p->tokens = t * tile->rows;
 	p->micro_batches = (uint32_t)(batch / samples(&y, t));
 	costs(m, p);
 	if (ret && micro_batch && fewest(&y, 0, 0))
-		say_micro(&y, batch, micro_batch, 0, "micro_batch_size ", why);
+		say_micro(&y, batch, micro_batch, 0, "micro_batch_size ");
 	else if (ret)
-		wse_advise_tile(m, tile, batch, micro_batch, 1, why);
+		wse_advise_tile(m, tile, batch, micro_batch, 1);
 	return ret;
 }
 

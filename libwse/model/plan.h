@@ -8,7 +8,7 @@
 
 #include "exec/exec.h"
 #include "model/family.h"
-#include "num/why.h"
+#include "base/error.h"
 
 struct wse_plan {
 	struct wse_graph graph;		/* what the executors run; wse_plan_fini() frees it */
@@ -22,13 +22,13 @@ struct wse_plan {
 };
 
 /*
- * batch, micro_batch: samples; micro_batch 0: choose. -E2BIG when it cannot fit, with the numbers in why; the plan can
+ * batch, micro_batch: samples; micro_batch 0: choose. -E2BIG when it cannot fit, with the numbers in the sentence; the plan can
  * then be printed all the same. -EINVAL when widths or batch do not divide: tokens is 0. Either sentence ends with what
  * does fit, as far as it was found: ": choose KEY N or M, or KEY N and KEY N, or a tile of R x C cores", where a number
  * without a key is of the key that the sentence begins with.
  */
 int wse_plan_make(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch, uint64_t micro_batch,
-		  struct wse_plan *plan, char *why);
+		  struct wse_plan *plan);
 void wse_plan_fini(struct wse_plan *plan);
 
 /* does it have a plan? */

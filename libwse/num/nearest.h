@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "num/why.h"
+#include "base/error.h"
 
 /* of a value that is not taken; 0: there is none */
 struct wse_near {
@@ -29,13 +29,13 @@ static inline uint64_t wse_nearest(struct wse_near near, uint64_t n)
 }
 
 /* ": choose KEY 48 or 64"; nothing where there is no such value. key "": the one that the sentence begins with */
-static inline void wse_near_say(char *why, const char *key, struct wse_near near)
+static inline void wse_near_say(const char *key, struct wse_near near)
 {
 	if (near.below || near.above)
-		wse_why_add(why, ": choose %s%llu", key,
+		wse_fail_more(": choose %s%llu", key,
 			    (unsigned long long)(near.below ? near.below : near.above));
 	if (near.below && near.above)
-		wse_why_add(why, " or %llu", (unsigned long long)near.above);
+		wse_fail_more(" or %llu", (unsigned long long)near.above);
 }
 
 /* "KEY 48", behind what is there and " and "; nothing for a value that is the old one. text [size] */

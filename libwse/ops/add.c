@@ -23,17 +23,17 @@ uint32_t wse_op_add(struct wse_graph *g, uint32_t program, uint32_t a, uint32_t 
 	return wse_op_map(g, WSE_OP_ADD, program, a, b, what);
 }
 
-static int add_check(const struct wse_graph *g, const struct wse_op *op, char *why)
+static int add_check(const struct wse_graph *g, const struct wse_op *op)
 {
 	uint32_t out = op->out[0], rows = out == WSE_NO_VALUE ? 0 : g->values[out].rows;
 	int ret = wse_check_value(g, op->in[0], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows,
-				  "the first term", why);
+				  "the first term");
 
 	ret = ret ? ret
 		  : wse_check_value(g, op->in[1], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows,
-				    "the second term", why);
+				    "the second term");
 	return ret ? ret
-		   : wse_check_value(g, out, WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows, "the sum", why);
+		   : wse_check_value(g, out, WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows, "the sum");
 }
 
 static void add_emit(struct wse_emit *e, const struct wse_op *op)

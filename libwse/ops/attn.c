@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "num/elementwise.h"
-#include "num/why.h"
+#include "base/error.h"
 #include "ops/attn_cycles.h"
 #include "ops/emit.h"
 #include "ops/kinds.h"
@@ -52,32 +52,32 @@ void wse_op_attn_back(struct wse_graph *g, const struct wse_attn_op *a, uint32_t
 	op->arg[A_GROUP] = a->group;
 }
 
-static int attn_check(const struct wse_graph *g, const struct wse_op *op, char *why)
+static int attn_check(const struct wse_graph *g, const struct wse_op *op)
 {
 	int back = op->kind == WSE_OP_ATTN_BACK;
 	uint32_t heads = op->arg[A_HEADS], h = op->arg[A_D] * heads;
 	int ret = wse_check_value(g, op->in[IN_QKV], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, 3 * h,
-				  "queries, keys and values", why);
+				  "queries, keys and values");
 
 	ret = ret ? ret
 		  : wse_check_value(g, back ? op->in[IN_O] : op->out[OUT_O], WSE_TYPE_BF16,
-				    WSE_SHAPE_TOKENS, h, "the result", why);
+				    WSE_SHAPE_TOKENS, h, "the result");
 	ret = ret ? ret
 		  : wse_check_value(g, back ? op->in[IN_MAX] : op->out[OUT_MAX], WSE_TYPE_F32,
-				    WSE_SHAPE_TOKENS, heads, "the largest scores", why);
+				    WSE_SHAPE_TOKENS, heads, "the largest scores");
 	ret = ret ? ret
 		  : wse_check_value(g, back ? op->in[IN_RECIP] : op->out[OUT_RECIP], WSE_TYPE_F32,
-				    WSE_SHAPE_TOKENS, heads, "the sums", why);
+				    WSE_SHAPE_TOKENS, heads, "the sums");
 	if (!ret && back)
 		ret = wse_check_value(g, op->in[IN_DOUT], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, h,
-				      "the gradient", why);
+				      "the gradient");
 	if (!ret && (!op->arg[A_GROUP] || g->tile.cols % op->arg[A_GROUP] ||
 		     (op->arg[A_GROUP] > 1 && heads > 1)))
-		ret = wse_why(why, -EINVAL, "%u heads a column, each over %u of %u columns", heads,
-			      op->arg[A_GROUP], g->tile.cols);
+		ret = wse_fail(-EINVAL, "%u heads a column, each over %u of %u columns", heads,
+			       op->arg[A_GROUP], g->tile.cols);
 	if (!ret && (g->seq % g->t || wse_graph_tokens(g) % g->seq))
-		ret = wse_why(
-			why, -EINVAL,
+		ret = wse_fail(
+			-EINVAL,
 			"sequences of %u tokens do not lie on whole rows of %u tokens, %u rows",
 			g->seq, g->t, g->tile.rows);
 	return ret;

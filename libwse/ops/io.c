@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "device/layer.h"
-#include "num/why.h"
+#include "base/error.h"
 #include "ops/emit.h"
 #include "ops/kinds.h"
 #include "ops/oracle.h"
@@ -23,20 +23,20 @@ static size_t host_bytes(const struct wse_graph *g, const struct wse_value *v)
 
 /* parts: of the input or output, of which the value is one */
 static int check_rows(const struct wse_graph *g, uint32_t value, const struct wse_io *io,
-		      uint32_t n, uint32_t nio, uint32_t parts, char *why)
+		      uint32_t n, uint32_t nio, uint32_t parts)
 {
 	const struct wse_value *v;
 
 	if (value == WSE_NO_VALUE)
-		return wse_why(why, -EINVAL, "the value is missing");
+		return wse_fail(-EINVAL, "the value is missing");
 	v = &g->values[value];
 	if (v->shape != WSE_SHAPE_TOKENS && v->shape != WSE_SHAPE_SHARED)
-		return wse_why(why, -EINVAL, "value %u has no tokens", value);
+		return wse_fail(-EINVAL, "value %u has no tokens", value);
 	if (n >= nio)
-		return wse_why(why, -EINVAL, "there is no input or output %u of %u", n, nio);
+		return wse_fail(-EINVAL, "there is no input or output %u of %u", n, nio);
 	if (io[n].bytes != host_bytes(g, v) * parts)
-		return wse_why(why, -EINVAL, "\"%s\" has %zu bytes, value %u has %zu", io[n].name,
-			       io[n].bytes, value, host_bytes(g, v) * parts);
+		return wse_fail(-EINVAL, "\"%s\" has %zu bytes, value %u has %zu", io[n].name,
+				io[n].bytes, value, host_bytes(g, v) * parts);
 	return 0;
 }
 
@@ -74,9 +74,9 @@ uint32_t wse_op_in(struct wse_graph *g, const char *what, uint32_t input, enum w
 	return v;
 }
 
-static int in_check(const struct wse_graph *g, const struct wse_op *op, char *why)
+static int in_check(const struct wse_graph *g, const struct wse_op *op)
 {
-	return check_rows(g, op->out[0], g->in, op->arg[0], g->nin, 1, why);
+	return check_rows(g, op->out[0], g->in, op->arg[0], g->nin, 1);
 }
 
 static void in_emit(struct wse_emit *e, const struct wse_op *op)
@@ -124,12 +124,12 @@ void wse_op_out_part(struct wse_graph *g, uint32_t output, uint32_t value, uint3
 	op->arg[A_PARTS] = parts;
 }
 
-static int out_check(const struct wse_graph *g, const struct wse_op *op, char *why)
+static int out_check(const struct wse_graph *g, const struct wse_op *op)
 {
 	if (op->arg[A_PART] >= op->arg[A_PARTS])
-		return wse_why(why, -EINVAL, "an output of %u parts has no part %u",
-			       op->arg[A_PARTS], op->arg[A_PART]);
-	return check_rows(g, op->in[0], g->out, op->arg[A_OUTPUT], g->nout, op->arg[A_PARTS], why);
+		return wse_fail(-EINVAL, "an output of %u parts has no part %u", op->arg[A_PARTS],
+				op->arg[A_PART]);
+	return check_rows(g, op->in[0], g->out, op->arg[A_OUTPUT], g->nout, op->arg[A_PARTS]);
 }
 
 /* where the value goes in the job's output */
@@ -192,14 +192,14 @@ uint32_t wse_op_vec_in(struct wse_graph *g, uint32_t unit)
 	return v;
 }
 
-static int vec_check(const struct wse_graph *g, const struct wse_op *op, char *why)
+static int vec_check(const struct wse_graph *g, const struct wse_op *op)
 {
 	uint32_t v = op->kind == WSE_OP_VEC_IN ? op->out[0] : op->in[0];
 
 	if (op->unit == WSE_NO_UNIT || !g->units[op->unit].nvec)
-		return wse_why(why, -EINVAL, "it has no unit with vectors");
+		return wse_fail(-EINVAL, "it has no unit with vectors");
 	return wse_check_value(g, v, WSE_TYPE_F32, WSE_SHAPE_VECTOR, g->units[op->unit].vec_rows,
-			       "the vectors", why);
+			       "the vectors");
 }
 
 static struct wse_copy vec_copy(struct wse_emit *e, const struct wse_unit *u, uint32_t value)

@@ -11,7 +11,7 @@
 
 #include "num/elementwise.h"
 #include "num/num.h"
-#include "num/why.h"
+#include "base/error.h"
 #include "ops/emit.h"
 #include "ops/kinds.h"
 #include "ops/linear_cycles.h"
@@ -252,52 +252,52 @@ uint32_t wse_op_linear(struct wse_graph *g, const struct wse_linear_op *l, uint3
 	return v;
 }
 
-static int linear_check(const struct wse_graph *g, const struct wse_op *op, char *why)
+static int linear_check(const struct wse_graph *g, const struct wse_op *op)
 {
 	uint32_t post = op->arg[A_POST], rows, whole, chunks;
 	const struct wse_unit *u;
 	int ret;
 
 	if (op->unit == WSE_NO_UNIT || g->units[op->unit].weight == WSE_NO_TENSOR)
-		return wse_why(why, -EINVAL, "it has no unit with a matrix");
+		return wse_fail(-EINVAL, "it has no unit with a matrix");
 	u = &g->units[op->unit];
 	rows = rows_out(g, op);
 	whole = rows * parts_of(g, op);
 	chunks = u->chunks_out * u->chunks_in * (op->arg[A_BACK] ? u->chunks_back : 1);
 	if (op->arg[A_CHUNK] && op->arg[A_CHUNK] >= chunks)
-		return wse_why(why, -EINVAL, "unit %u has no chunk %u", op->unit, op->arg[A_CHUNK]);
+		return wse_fail(-EINVAL, "unit %u has no chunk %u", op->unit, op->arg[A_CHUNK]);
 	if (post > WSE_POST_RELU2)
-		return wse_why(why, -EINVAL, "there is no pass %u", post);
+		return wse_fail(-EINVAL, "there is no pass %u", post);
 	if (whole != rows && post != WSE_POST_GATE && post != WSE_POST_MUL)
-		return wse_why(why, -EINVAL, "pass %u does not work on a part of a value", post);
+		return wse_fail(-EINVAL, "pass %u does not work on a part of a value", post);
 	ret = wse_check_value(g, op->in[IN_X], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows_in(g, op),
-			      "the input", why);
+			      "the input");
 	if (!ret && post >= WSE_POST_GATE && post <= WSE_POST_ADD32)
 		ret = wse_check_value(g, op->in[IN_AUX],
 				      post == WSE_POST_ADD32 ? WSE_TYPE_F32 : WSE_TYPE_BF16,
-				      WSE_SHAPE_TOKENS, whole, "the pass's second operand", why);
+				      WSE_SHAPE_TOKENS, whole, "the pass's second operand");
 	if (!ret && op->arg[A_BIAS] != WSE_NO_BIAS) {
 		uint32_t vec = op->in[IN_VEC];
 
 		if (vec == WSE_NO_VALUE || g->values[vec].shape != WSE_SHAPE_VECTOR ||
 		    g->values[vec].rows < op->arg[A_BIAS] + rows)
-			ret = wse_why(why, -EINVAL, "there are no %u biases at %u of value %u",
-				      rows, op->arg[A_BIAS], vec);
+			ret = wse_fail(-EINVAL, "there are no %u biases at %u of value %u", rows,
+				       op->arg[A_BIAS], vec);
 	}
 	if (!ret)
 		ret = wse_check_value(g, op->out[OUT_Y],
 				      keeps_sums(post) ? WSE_TYPE_F32 : WSE_TYPE_BF16,
-				      WSE_SHAPE_TOKENS, whole, "the result", why);
+				      WSE_SHAPE_TOKENS, whole, "the result");
 	if (!ret && op->out[OUT_SUMS] != WSE_NO_VALUE)
 		ret = keeps_sums(post)
-			      ? wse_why(why, -EINVAL, "the result is the sums: it has no others")
+			      ? wse_fail(-EINVAL, "the result is the sums: it has no others")
 			      : wse_check_value(g, op->out[OUT_SUMS], WSE_TYPE_BYTE, WSE_SHAPE_WORK,
-						rows * g->t * 4, "the sums", why);
+						rows * g->t * 4, "the sums");
 	else if (!ret && g->values[op->out[OUT_Y]].birth < rows * g->t * 4)
-		ret = wse_why(why, -EINVAL, "the result has no room for its sums");
+		ret = wse_fail(-EINVAL, "the result has no room for its sums");
 	if (!ret && op->out[OUT_SECOND] != WSE_NO_VALUE)
 		ret = wse_check_value(g, op->out[OUT_SECOND], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows,
-				      "the second result", why);
+				      "the second result");
 	return ret;
 }
 
@@ -364,23 +364,23 @@ uint32_t wse_op_wgrad_chunk(struct wse_graph *g, uint32_t program, uint32_t unit
 	return vec;
 }
 
-static int wgrad_check(const struct wse_graph *g, const struct wse_op *op, char *why)
+static int wgrad_check(const struct wse_graph *g, const struct wse_op *op)
 {
 	uint32_t vec = op->out[0];
 	int ret;
 
 	if (op->unit == WSE_NO_UNIT || g->units[op->unit].weight == WSE_NO_TENSOR)
-		return wse_why(why, -EINVAL, "it has no unit with a matrix");
+		return wse_fail(-EINVAL, "it has no unit with a matrix");
 	ret = wse_check_value(g, op->in[0], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows_in(g, op),
-			      "the layer's input", why);
+			      "the layer's input");
 	if (!ret)
 		ret = wse_check_value(g, op->in[1], WSE_TYPE_BF16, WSE_SHAPE_TOKENS,
-				      rows_out(g, op), "the gradient of its output", why);
+				      rows_out(g, op), "the gradient of its output");
 	if (!ret && op->arg[A_BIAS] != WSE_NO_BIAS &&
 	    (vec == WSE_NO_VALUE || g->values[vec].shape != WSE_SHAPE_VECTOR ||
 	     g->values[vec].rows < op->arg[A_BIAS] + rows_out(g, op)))
-		ret = wse_why(why, -EINVAL, "there is no room for %u biases at %u of value %u",
-			      rows_out(g, op), op->arg[A_BIAS], vec);
+		ret = wse_fail(-EINVAL, "there is no room for %u biases at %u of value %u",
+			       rows_out(g, op), op->arg[A_BIAS], vec);
 	return ret;
 }
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "num/elementwise.h"
-#include "num/why.h"
+#include "base/error.h"
 #include "ops/emit.h"
 #include "ops/kinds.h"
 #include "ops/oracle.h"
@@ -88,24 +88,20 @@ void wse_op_loss_out(struct wse_graph *g, uint32_t loss, uint32_t target)
 	g->nforward = g->nops;
 }
 
-static int loss_check(const struct wse_graph *g, const struct wse_op *op, char *why)
+static int loss_check(const struct wse_graph *g, const struct wse_op *op)
 {
 	uint32_t logits = op->in[0], rows = logits == WSE_NO_VALUE ? 0 : g->values[logits].rows;
-	int ret =
-		wse_check_value(g, logits, WSE_TYPE_F32, WSE_SHAPE_TOKENS, rows, "the logits", why);
+	int ret = wse_check_value(g, logits, WSE_TYPE_F32, WSE_SHAPE_TOKENS, rows, "the logits");
 
 	ret = ret ? ret
-		  : wse_check_value(g, op->in[1], WSE_TYPE_U16, WSE_SHAPE_SHARED, 1, "the targets",
-				    why);
+		  : wse_check_value(g, op->in[1], WSE_TYPE_U16, WSE_SHAPE_SHARED, 1, "the targets");
 	ret = ret ? ret
 		  : wse_check_value(g, op->out[0], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows,
-				    "their gradient", why);
+				    "their gradient");
 	ret = ret ? ret
-		  : wse_check_value(g, op->out[1], WSE_TYPE_F32, WSE_SHAPE_TOKENS, 1, "the loss",
-				    why);
+		  : wse_check_value(g, op->out[1], WSE_TYPE_F32, WSE_SHAPE_TOKENS, 1, "the loss");
 	if (!ret && (!g->classes || g->classes > rows * g->tile.cols))
-		ret = wse_why(why, -EINVAL, "%u classes, %u logits", g->classes,
-			      rows * g->tile.cols);
+		ret = wse_fail(-EINVAL, "%u classes, %u logits", g->classes, rows * g->tile.cols);
 	return ret;
 }
 
@@ -153,11 +149,11 @@ const struct wse_op_type wse_type_loss = {.name = "loss",
 
 /* ---- every column's losses; the executor picks the one of each token's target ---- */
 
-static int loss_out_check(const struct wse_graph *g, const struct wse_op *op, char *why)
+static int loss_out_check(const struct wse_graph *g, const struct wse_op *op)
 {
 	if (g->loss >= g->nout || g->target >= g->nin)
-		return wse_why(why, -EINVAL, "the graph names no output for losses, or no targets");
-	return wse_check_value(g, op->in[0], WSE_TYPE_F32, WSE_SHAPE_TOKENS, 1, "the loss", why);
+		return wse_fail(-EINVAL, "the graph names no output for losses, or no targets");
+	return wse_check_value(g, op->in[0], WSE_TYPE_F32, WSE_SHAPE_TOKENS, 1, "the loss");
 }
 
 static void loss_out_emit(struct wse_emit *e, const struct wse_op *op)

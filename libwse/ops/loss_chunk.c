@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "num/elementwise.h"
-#include "num/why.h"
+#include "base/error.h"
 #include "ops/emit.h"
 #include "ops/kinds.h"
 #include "ops/loss.h"
@@ -165,50 +165,49 @@ uint32_t wse_op_loss_grad(struct wse_graph *g, uint32_t program, uint32_t logits
 }
 
 /* what all three have; state: the value that holds it */
-static int check(const struct wse_graph *g, const struct wse_op *op, uint32_t state, char *why)
+static int check(const struct wse_graph *g, const struct wse_op *op, uint32_t state)
 {
 	uint32_t chunk = op->arg[A_ROWS] * g->tile.cols;
 	int ret = wse_check_value(g, op->in[IN_TARGET], WSE_TYPE_U16, WSE_SHAPE_SHARED, 1,
-				  "the targets", why);
+				  "the targets");
 
 	ret = ret ? ret
 		  : wse_check_value(g, state, WSE_TYPE_F32, WSE_SHAPE_TOKENS, S_ROWS,
-				    "the maximum and sum so far", why);
+				    "the maximum and sum so far");
 	if (!ret && op->kind != WSE_OP_LOSS_JOIN)
 		ret = wse_check_value(g, op->in[IN_LOGITS], WSE_TYPE_F32, WSE_SHAPE_TOKENS,
-				      op->arg[A_ROWS], "the logits", why);
+				      op->arg[A_ROWS], "the logits");
 	if (!ret &&
 	    (!chunk || op->arg[A_FIRST] % chunk || !g->classes || op->arg[A_ROWS] != g->vocab_rows))
-		ret = wse_why(why, -EINVAL,
-			      "class %u begins no chunk of %u x %u of %u classes, %u a column",
-			      op->arg[A_FIRST], op->arg[A_ROWS], g->tile.cols, g->classes,
-			      g->vocab_rows);
+		ret = wse_fail(
+			-EINVAL, "class %u begins no chunk of %u x %u of %u classes, %u a column",
+			op->arg[A_FIRST], op->arg[A_ROWS], g->tile.cols, g->classes, g->vocab_rows);
 	return ret;
 }
 
-static int part_check(const struct wse_graph *g, const struct wse_op *op, char *why)
+static int part_check(const struct wse_graph *g, const struct wse_op *op)
 {
 	if (!op->arg[A_FIRST] != (op->in[IN_STATE] == WSE_NO_VALUE))
-		return wse_why(why, -EINVAL, "class 0 begins, and nothing else");
-	return check(g, op, op->out[OUT_STATE], why);
+		return wse_fail(-EINVAL, "class 0 begins, and nothing else");
+	return check(g, op, op->out[OUT_STATE]);
 }
 
-static int join_check(const struct wse_graph *g, const struct wse_op *op, char *why)
+static int join_check(const struct wse_graph *g, const struct wse_op *op)
 {
-	int ret = check(g, op, op->in[IN_STATE], why);
+	int ret = check(g, op, op->in[IN_STATE]);
 
 	return ret ? ret
 		   : wse_check_value(g, op->out[OUT_RESULT], WSE_TYPE_F32, WSE_SHAPE_TOKENS, 1,
-				     "the loss", why);
+				     "the loss");
 }
 
-static int grad_check(const struct wse_graph *g, const struct wse_op *op, char *why)
+static int grad_check(const struct wse_graph *g, const struct wse_op *op)
 {
-	int ret = check(g, op, op->in[IN_STATE], why);
+	int ret = check(g, op, op->in[IN_STATE]);
 
 	return ret ? ret
 		   : wse_check_value(g, op->out[OUT_RESULT], WSE_TYPE_BF16, WSE_SHAPE_TOKENS,
-				     op->arg[A_ROWS], "their gradient", why);
+				     op->arg[A_ROWS], "their gradient");
 }
 
 static uint32_t state_of(const struct wse_op *op)

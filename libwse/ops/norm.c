@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "num/elementwise.h"
-#include "num/why.h"
+#include "base/error.h"
 #include "ops/emit.h"
 #include "ops/kinds.h"
 #include "ops/oracle.h"
@@ -210,52 +210,49 @@ uint32_t wse_op_norm_back(struct wse_graph *g, const struct wse_norm_op *n, uint
 }
 
 static int check_common(const struct wse_graph *g, const struct wse_op *op, uint32_t mean,
-			uint32_t rstd, char *why)
+			uint32_t rstd)
 {
 	uint32_t rows = op->in[IN_X] == WSE_NO_VALUE ? 0 : g->values[op->in[IN_X]].rows;
 	uint32_t vec = op->in[IN_VEC];
 	int ret = wse_check_value(g, op->in[IN_X], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows,
-				  "the input", why);
+				  "the input");
 
+	ret = ret ? ret : wse_check_value(g, mean, WSE_TYPE_F32, WSE_SHAPE_SHARED, 1, "the mean");
 	ret = ret ? ret
-		  : wse_check_value(g, mean, WSE_TYPE_F32, WSE_SHAPE_SHARED, 1, "the mean", why);
-	ret = ret ? ret
-		  : wse_check_value(g, rstd, WSE_TYPE_F32, WSE_SHAPE_SHARED, 1, "the deviation",
-				    why);
+		  : wse_check_value(g, rstd, WSE_TYPE_F32, WSE_SHAPE_SHARED, 1, "the deviation");
 	if (!ret && (vec == WSE_NO_VALUE || g->values[vec].shape != WSE_SHAPE_VECTOR ||
 		     op->arg[A_GAIN] + rows > g->values[vec].rows ||
 		     op->arg[A_BIAS] + rows > g->values[vec].rows))
-		ret = wse_why(why, -EINVAL,
-			      "there are no %u gains at %u and biases at %u of value %u", rows,
-			      op->arg[A_GAIN], op->arg[A_BIAS], vec);
+		ret = wse_fail(-EINVAL, "there are no %u gains at %u and biases at %u of value %u",
+			       rows, op->arg[A_GAIN], op->arg[A_BIAS], vec);
 	return ret;
 }
 
-static int norm_check(const struct wse_graph *g, const struct wse_op *op, char *why)
+static int norm_check(const struct wse_graph *g, const struct wse_op *op)
 {
-	int ret = check_common(g, op, op->out[OUT_MEAN], op->out[OUT_RSTD], why);
+	int ret = check_common(g, op, op->out[OUT_MEAN], op->out[OUT_RSTD]);
 
 	return ret ? ret
 		   : wse_check_value(g, op->out[OUT_Y], WSE_TYPE_BF16, WSE_SHAPE_TOKENS,
-				     g->values[op->in[IN_X]].rows, "the result", why);
+				     g->values[op->in[IN_X]].rows, "the result");
 }
 
-static int norm_back_check(const struct wse_graph *g, const struct wse_op *op, char *why)
+static int norm_back_check(const struct wse_graph *g, const struct wse_op *op)
 {
-	int ret = check_common(g, op, op->in[IN_MEAN], op->in[IN_RSTD], why);
+	int ret = check_common(g, op, op->in[IN_MEAN], op->in[IN_RSTD]);
 	uint32_t rows;
 
 	if (ret)
 		return ret;
 	rows = g->values[op->in[IN_X]].rows;
 	ret = wse_check_value(g, op->in[IN_DY], WSE_TYPE_F32, WSE_SHAPE_TOKENS, rows,
-			      "the gradient", why);
+			      "the gradient");
 	ret = ret ? ret
 		  : wse_check_value(g, op->out[OUT_DRES], WSE_TYPE_F32, WSE_SHAPE_TOKENS, rows,
-				    "the residual's gradient", why);
+				    "the residual's gradient");
 	return ret ? ret
 		   : wse_check_value(g, op->out[OUT_DRES16], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows,
-				     "the residual's gradient in bf16", why);
+				     "the residual's gradient in bf16");
 }
 
 static void norm_emit(struct wse_emit *e, const struct wse_op *op)

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "num/why.h"
+#include "base/error.h"
 
 /* where data may begin above every version of the program with all kernels */
 #define KERNELS_END		 0x4400u
@@ -41,25 +41,24 @@ uint32_t wse_op_map(struct wse_graph *g, enum wse_op_kind kind, uint32_t program
 	return out;
 }
 
-static int check(const struct wse_graph *g, const struct wse_op *op, char *why)
+static int check(const struct wse_graph *g, const struct wse_op *op)
 {
 	const struct wse_op_type *type = wse_op_type(op->kind);
 
 	if (!type)
-		return wse_why(why, -EINVAL, "there is no kind %u", op->kind);
+		return wse_fail(-EINVAL, "there is no kind %u", op->kind);
 	if (op->program >= g->nprograms && type->entry)
-		return wse_why(why, -EINVAL, "there is no program %u of %u", op->program,
-			       g->nprograms);
-	return type->check(g, op, why);
+		return wse_fail(-EINVAL, "there is no program %u of %u", op->program, g->nprograms);
+	return type->check(g, op);
 }
 
 /* all of a unit's gradient is written; ret: what is known already */
-static int check_grads(const struct wse_graph *g, int ret, char *why)
+static int check_grads(const struct wse_graph *g, int ret)
 {
 	uint32_t *written = calloc(g->nunits + 1, sizeof(*written)); /* WSE_GRAD_* */
 
 	if (!written)
-		return wse_why(why, -ENOMEM, "no memory for the units");
+		return wse_fail(-ENOMEM, "no memory for the units");
 	for (uint32_t k = 0; k < g->nops; k++)
 		if (g->ops[k].unit < g->nunits)
 			written[g->ops[k].unit] |= wse_op_type(g->ops[k].kind)->writes_grad;
@@ -71,8 +70,8 @@ static int check_grads(const struct wse_graph *g, int ret, char *why)
 		want &= ~written[i];
 		if (!want)
 			continue;
-		ret = wse_why(why, -EINVAL, "unit %u: no operation writes the gradient of its %s",
-			      i, want & WSE_GRAD_MATRIX ? "matrix" : "vectors");
+		ret = wse_fail(-EINVAL, "unit %u: no operation writes the gradient of its %s", i,
+			       want & WSE_GRAD_MATRIX ? "matrix" : "vectors");
 		break;
 	}
 	free(written);
@@ -84,7 +83,7 @@ uint32_t wse_graph_kernels(struct wse_graph *g)
 	return wse_graph_program(g, "train.elf", KERNELS_END);
 }
 
-int wse_ops_finish(struct wse_graph *g, char *why)
+int wse_ops_finish(struct wse_graph *g)
 {
 	int ret;
 
@@ -100,12 +99,12 @@ int wse_ops_finish(struct wse_graph *g, char *why)
 			u->grad_first = i;
 		u->grad_last = i;
 	}
-	ret = wse_graph_finish(g, check, wse_kind_name, why);
-	return ret && ret != -E2BIG ? ret : check_grads(g, ret, why);
+	ret = wse_graph_finish(g, check, wse_kind_name);
+	return ret && ret != -E2BIG ? ret : check_grads(g, ret);
 }
 
 int wse_check_value(const struct wse_graph *g, uint32_t value, enum wse_type type,
-		    enum wse_shape shape, uint32_t rows, const char *what, char *why)
+		    enum wse_shape shape, uint32_t rows, const char *what)
 {
 	static const char *const names[] = {"bf16", "binary32", "u16", "bytes"};
 	static const char *const shapes[] = {"[rows][tokens]", "[rows][tokens], shared", "a vector",
@@ -113,17 +112,17 @@ int wse_check_value(const struct wse_graph *g, uint32_t value, enum wse_type typ
 	const struct wse_value *v;
 
 	if (value == WSE_NO_VALUE)
-		return wse_why(why, -EINVAL, "%s is missing", what);
+		return wse_fail(-EINVAL, "%s is missing", what);
 	v = &g->values[value];
 	if (v->type != type)
-		return wse_why(why, -EINVAL, "%s (value %u) is %s, not %s", what, value,
-			       names[v->type], names[type]);
+		return wse_fail(-EINVAL, "%s (value %u) is %s, not %s", what, value, names[v->type],
+				names[type]);
 	if (v->shape != shape)
-		return wse_why(why, -EINVAL, "%s (value %u) is %s, not %s", what, value,
-			       shapes[v->shape], shapes[shape]);
+		return wse_fail(-EINVAL, "%s (value %u) is %s, not %s", what, value,
+				shapes[v->shape], shapes[shape]);
 	if (v->rows != rows)
-		return wse_why(why, -EINVAL,
-			       "%s (value %u) has %u features a column where %u are needed", what,
-			       value, v->rows, rows);
+		return wse_fail(-EINVAL,
+				"%s (value %u) has %u features a column where %u are needed", what,
+				value, v->rows, rows);
 	return 0;
 }

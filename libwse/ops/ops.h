@@ -34,8 +34,8 @@ struct wse_op_type {
 	const char *name;
 	const char *entry;	/* start function of the kernel, NULL: no kernel */
 	uint32_t writes_grad;	/* enum wse_grad_part: of its unit */
-	/* -EINVAL, and why [WSE_WHY] says which shape does not fit */
-	int (*check)(const struct wse_graph *g, const struct wse_op *op, char *why);
+	/* -EINVAL, and the sentence says which shape does not fit */
+	int (*check)(const struct wse_graph *g, const struct wse_op *op);
 	void (*emit)(struct wse_emit *e, const struct wse_op *op);
 	int (*oracle)(struct wse_oracle_run *o, const struct wse_op *op);
 	/* device cycles of one micro-batch, as the planner adds them up */
@@ -46,7 +46,7 @@ struct wse_op_type {
 const struct wse_op_type *wse_op_type(uint32_t kind);
 const char *wse_kind_name(uint32_t kind);
 /* wse_graph_finish() with these kinds; also finds which operations write each unit's gradient: -EINVAL when none does */
-int wse_ops_finish(struct wse_graph *g, char *why);
+int wse_ops_finish(struct wse_graph *g);
 
 /* out = f(a, b), element by element: bf16 values of one shape, as those of WSE_OP_ADD; b may be WSE_NO_VALUE */
 uint32_t wse_op_map(struct wse_graph *g, enum wse_op_kind kind, uint32_t program, uint32_t a, uint32_t b,

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "num/why.h"
+#include "base/error.h"
 
 #define HEADER "step,split,loss,learning_rate,gradient_norm,seconds\n"
 
@@ -158,15 +158,14 @@ static int open_file(struct wse_metrics *ms, const char *path)
 	return ms->fd < 0 ? -errno : 0;
 }
 
-static int go_on(struct wse_metrics *ms, const char *path, uint64_t step, char *text, size_t size,
-		 char *why)
+static int go_on(struct wse_metrics *ms, const char *path, uint64_t step, char *text, size_t size)
 {
 	size_t all = size;
 	int ret;
 
 	if (size && strncmp(text, HEADER, strlen(HEADER)) && strncmp(HEADER, text, size))
-		return wse_why(why, -EINVAL,
-			       "%.200s is there, but no history of a run: move it away", path);
+		return wse_fail(-EINVAL, "%.200s is there, but no history of a run: move it away",
+				path);
 	if (size < strlen(HEADER)) /* new, or killed while it was */
 		return replace(ms, path, HEADER, strlen(HEADER));
 	if (!step && size > strlen(HEADER)) {
@@ -179,26 +178,25 @@ static int go_on(struct wse_metrics *ms, const char *path, uint64_t step, char *
 	return ret || size == all ? ret : replace(ms, path, text, size);
 }
 
-int wse_metrics_open(struct wse_metrics *ms, const char *path, uint64_t step, char *why)
+int wse_metrics_open(struct wse_metrics *ms, const char *path, uint64_t step)
 {
 	char *text = NULL;
 	struct stat sb;
 	size_t size;
+	unsigned int before = wse_failures();
 	int ret;
 
 	memset(ms, 0, sizeof(*ms));
 	ms->fd = -1;
-	why[0] = 0;
 	if (!path)
 		return 0;
 	ret = open_file(ms, path);
 	if (!ret && (fstat(ms->fd, &sb) || !S_ISREG(sb.st_mode)))
-		ret = wse_why(why, -EINVAL, "%.200s is no regular file: move it away", path);
+		ret = wse_fail(-EINVAL, "%.200s is no regular file: move it away", path);
 	ret = ret ? ret : slurp(ms->fd, &text, &size);
-	ret = ret ? ret : go_on(ms, path, step, text, size, why);
+	ret = ret ? ret : go_on(ms, path, step, text, size);
 	free(text);
-	if (ret && !why[0])
-		wse_why(why, ret, "%.200s: %s", path, strerror(-ret));
+	wse_fail_since(before, ret, "%.200s: %s", path, strerror(-ret));
 	if (ret)
 		wse_metrics_close(ms);
 	return ret;

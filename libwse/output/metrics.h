@@ -25,9 +25,9 @@ struct wse_metrics {
  * Open path for a run that is at `step`: rows up to there are read back and kept, later ones (of a
  * run that was killed after its last checkpoint) are dropped, because their steps are made again.
  * The file grows only; when rows are dropped it is replaced by a new one at once. A run from step 0
- * moves an old one to path.1 (.2, ...). path NULL: keep in memory only. On error why [WSE_WHY].
+ * moves an old one to path.1 (.2, ...). path NULL: keep in memory only.
  */
-int wse_metrics_open(struct wse_metrics *ms, const char *path, uint64_t step, char *why);
+int wse_metrics_open(struct wse_metrics *ms, const char *path, uint64_t step);
 /* after an error (a full disk) the file is left as it is and the rest stays in memory */
 int wse_metrics_add(struct wse_metrics *ms, const struct wse_metric *m);
 int wse_metrics_close(struct wse_metrics *ms);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "reduce.h"
 
 struct worker {
@@ -16,7 +17,7 @@ struct worker {
 	int alive;
 	uint64_t begun, done; /* generations of work */
 	uint32_t first, n;    /* micro-batches of this generation */
-	int ret;
+	struct wse_failure failure; /* of this generation, err 0: none */
 };
 
 struct shared_buf {
@@ -81,6 +82,7 @@ static void *worker(void *arg)
 
 	pthread_mutex_lock(&s->lock);
 	for (;;) {
+		unsigned int before = wse_failures();
 		int ret = 0;
 
 		while (!s->stop && w->begun == w->done)
@@ -92,7 +94,8 @@ static void *worker(void *arg)
 			ret = w->exec->ops->run(w->exec, s->step.jobs + w->first, w->n,
 						&swarm_job_ops, s);
 		pthread_mutex_lock(&s->lock);
-		w->ret = ret;
+		wse_fail_since(before, ret, "%s", strerror(-ret));
+		wse_failure_keep(&w->failure, ret);
 		if (ret)
 			__atomic_store_n(&s->failed, 1, __ATOMIC_RELAXED);
 		w->done = w->begun;
@@ -313,10 +316,10 @@ int wse_swarm_start(struct wse_swarm *s, const struct wse_swarm_step *step)
 	return 0;
 }
 
-/* wait for all workers; take out those that failed. 0, or the errno of a lost device */
-static int collect(struct wse_swarm *s)
+/* wait for all workers; take out those that failed. What a lost device failed with, NULL: none is */
+static const struct wse_failure *collect(struct wse_swarm *s)
 {
-	int lost = 0;
+	const struct wse_failure *lost = NULL;
 
 	pthread_mutex_lock(&s->lock);
 	for (uint32_t d = 0; d < s->n; d++)
@@ -326,11 +329,11 @@ static int collect(struct wse_swarm *s)
 	for (uint32_t d = 0; d < s->n; d++) {
 		struct worker *w = &s->w[d];
 
-		if (w->alive && w->ret && w->ret != -ECANCELED) {
+		if (w->alive && w->failure.err && w->failure.err != -ECANCELED) {
 			w->alive = 0;
-			lost = w->ret;
+			lost = &w->failure;
 			wse_logf(&s->log, WSE_LOG_WARN, "device %u is lost (%s) in step %llu",
-				 w->id, strerror(-w->ret), (unsigned long long)s->step.step);
+				 w->id, lost->text, (unsigned long long)s->step.step);
 		}
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -339,14 +342,14 @@ static int collect(struct wse_swarm *s)
 
 int wse_swarm_wait(struct wse_swarm *s)
 {
-	int ret;
+	const struct wse_failure *lost;
 
 	if (!s->in_flight)
 		return -EINVAL;
-	while ((ret = collect(s))) {
+	while ((lost = collect(s))) {
 		if (!wse_swarm_alive(s)) {
 			s->in_flight = 0;
-			return ret;
+			return wse_failure_tell(lost);
 		}
 		wse_logf(&s->log, WSE_LOG_WARN,
 			 "nothing was committed: step %llu is repeated on "

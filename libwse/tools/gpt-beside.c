@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "model/gpt.h"
 #include "ref/gpt_ref.h"
 #include "train/session.h"
@@ -34,9 +35,9 @@ static int open_ref(struct ref *r, struct wse_session *s)
 	size_t n;
 
 	if (s->cfg.model.family != &wse_family_gpt)
-		return wse_why(s->why, -EINVAL, "the model is no GPT: take name: gpt2 or gpt3");
+		return wse_fail(-EINVAL, "the model is no GPT: take name: gpt2 or gpt3");
 	if (s->cfg.optim.kind != WSE_OPTIM_ADAMW)
-		return wse_why(s->why, -EINVAL, "the optimizer is not AdamW");
+		return wse_fail(-EINVAL, "the optimizer is not AdamW");
 	r->cfg = (struct gpt_ref_cfg){
 		.vocab = g->vocab,
 		.positions = g->positions,
@@ -61,15 +62,15 @@ static int open_ref(struct ref *r, struct wse_session *s)
 	wse_memx_state(s->memx, &st);
 	n = gpt_ref_nparams(&r->cfg);
 	if (n != st.table->params)
-		return wse_why(s->why, -EINVAL, "the reference has %zu parameters, the model %zu",
-			       n, (size_t)st.table->params);
+		return wse_fail(-EINVAL, "the reference has %zu parameters, the model %zu", n,
+				(size_t)st.table->params);
 	r->params = malloc(n * sizeof(float));
 	r->m = calloc(n, sizeof(float));
 	r->v = calloc(n, sizeof(float));
 	r->grads = calloc(n, sizeof(float));
 	r->tokens = calloc(r->batch * (r->seq + 1ul), sizeof(*r->tokens));
 	if (!r->params || !r->m || !r->v || !r->grads || !r->tokens)
-		return wse_why(s->why, -ENOMEM, "%s", strerror(ENOMEM));
+		return wse_fail(-ENOMEM, "%s", strerror(ENOMEM));
 	memcpy(r->params, st.params, n * sizeof(float));
 	return gpt_ref_open(&r->model, &r->cfg, r->batch, r->seq, 2);
 }
@@ -162,20 +163,20 @@ static int run(const char *params, long steps)
 	static const char *const uris[2] = {"sim:func,rows=4,cols=4", "sim:func,rows=4,cols=4"};
 	struct wse_session s = {0};
 	struct wse_config cfg;
-	char why[WSE_WHY] = "";
+	unsigned int before = wse_failures();
 	struct ref r = {0};
-	int close = 0, ret = wse_config_load(params, NULL, 0, &cfg, why);
+	int close = 0, ret = wse_config_load(params, NULL, 0, &cfg);
 
 	if (!ret) {
 		ret = wse_session_open(&s, &cfg, uris, 2, NULL);
 		ret = ret ? ret : open_ref(&r, &s);
 		ret = ret ? ret : train(&s, &r, steps ? (uint64_t)steps : cfg.max_steps, &close);
-		snprintf(why, sizeof(why), "%s", s.why[0] ? s.why : strerror(-ret));
+		wse_fail_since(before, ret, "%s", strerror(-ret));
 		close_ref(&r);
 		wse_session_close(&s);
 	}
 	if (ret)
-		fprintf(stderr, "gpt-beside: %s\n", why);
+		fprintf(stderr, "gpt-beside: %s\n", wse_error());
 	return ret || !close;
 }
 

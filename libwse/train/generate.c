@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "num/elementwise.h"
 #include "session.h"
 
@@ -151,9 +152,9 @@ static int advance(struct wse_session *s, const struct wse_sampling *how, struct
 
 		for (uint32_t v = 0; v < m->vocab; v++)
 			if (wse_f32_isbad(row[(size_t)v * t_all]))
-				return wse_why(s->why, -ERANGE,
-					       "sampling: the logits are not finite at byte %llu",
-					       (unsigned long long)pos);
+				return wse_fail(-ERANGE,
+						"sampling: the logits are not finite at byte %llu",
+						(unsigned long long)pos);
 		ret = pick(how, row, t_all, m->vocab,
 			   wse_rng_uniform(how->seed, STREAM_BASE + first + k, pos), scratch,
 			   &t->history[t->len]);
@@ -193,20 +194,22 @@ static int one_pass(struct wse_session *s, const struct wse_sampling *how, uint3
 int wse_session_generate(struct wse_session *s, const struct wse_sampling *how, char *text)
 {
 	uint32_t n = s->plan.tokens / s->cfg.model.span, vocab = s->cfg.model.vocab;
+	unsigned int before = wse_failures();
 	int ret = 0;
 
 	if (vocab > 256)
-		return wse_why(s->why, -EINVAL,
-			       "text can be made from bytes only: this vocabulary has %u tokens",
-			       vocab);
+		return wse_fail(-EINVAL,
+				"text can be made from bytes only: this vocabulary has %u tokens",
+				vocab);
 	for (size_t i = 0; i < how->prompt_len; i++)
 		if ((unsigned char)how->prompt[i] >= vocab)
-			return wse_why(s->why, -EINVAL,
-				       "byte %zu of the prompt is %u: the vocabulary has %u tokens",
-				       i, (unsigned char)how->prompt[i], vocab);
+			return wse_fail(
+				-EINVAL,
+				"byte %zu of the prompt is %u: the vocabulary has %u tokens", i,
+				(unsigned char)how->prompt[i], vocab);
 	for (uint32_t first = 0; first < how->streams && !ret; first += n)
 		ret = one_pass(s, how, first, n, text);
 	if (ret && ret != -ERANGE)
-		wse_why(s->why, ret, "sampling: %s", strerror(-ret));
+		wse_fail_in(wse_fail_since(before, ret, "%s", strerror(-ret)), "sampling: ");
 	return ret;
 }

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "memx/safetensors.h"
 #include "output/metrics.h"
 #include "session.h"
@@ -77,8 +78,7 @@ static int make_dir(struct loop *l)
 			continue;
 		*p = 0;
 		if (mkdir(path, 0777) && errno != EEXIST)
-			return wse_why(l->s->why, -errno, "model_dir %.200s: %s", path,
-				       strerror(errno));
+			return wse_fail(-errno, "model_dir %.200s: %s", path, strerror(errno));
 		*p = c;
 		if (!c)
 			return 0;
@@ -92,14 +92,14 @@ static int lock_dir(struct loop *l)
 
 	l->lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (l->lock < 0)
-		return wse_why(l->s->why, -errno, "model_dir %.200s: %s", dir, strerror(errno));
+		return wse_fail(-errno, "model_dir %.200s: %s", dir, strerror(errno));
 	if (!flock(l->lock, LOCK_EX | LOCK_NB))
 		return 0;
 	if (errno == EWOULDBLOCK)
-		return wse_why(l->s->why, -EBUSY,
-			       "model_dir %.200s: another run is writing there: wait for its end, "
-			       "or give another --model_dir",
-			       dir);
+		return wse_fail(-EBUSY,
+				"model_dir %.200s: another run is writing there: wait for its end, "
+				"or give another --model_dir",
+				dir);
 	wse_logf(&l->log, WSE_LOG_WARN,
 		 "model_dir %.200s cannot be locked (%s): see that no other run writes there", dir,
 		 strerror(errno));
@@ -130,24 +130,25 @@ static void find_last(struct loop *l, unsigned long long below, char *path)
 }
 
 /* the last checkpoint is damaged: which one before it is good? The choice is the user's */
-static int damaged(struct loop *l, int why)
+static int damaged(struct loop *l, int err)
 {
-	char reason[WSE_WHY], text[WSE_WHY], hex[65], path[WSE_PATH + 64];
+	struct wse_failure failure;
+	char hex[65], path[WSE_PATH + 64];
 	const char *name = strrchr(l->res->checkpoint, '/') + 1;
 	unsigned long long step = 0;
 
-	snprintf(reason, sizeof(reason), "%s", l->s->why);
+	wse_failure_keep(&failure, err);
 	sscanf(name, "checkpoint_%llu", &step);
 	do {
 		find_last(l, step, path);
 		if (path[0])
 			sscanf(strrchr(path, '/') + 1, "checkpoint_%llu", &step);
-	} while (path[0] && wse_ckpt_hash(path, hex, text));
+	} while (path[0] && wse_ckpt_hash(path, hex));
 	if (path[0])
-		return wse_why(l->s->why, why,
-			       "%.260s; %.150s is good: move %.60s away, and auto goes on from it",
-			       reason, path, name);
-	return wse_why(l->s->why, why, "%.400s; there is no good one before it", reason);
+		return wse_fail(err,
+				"%.600s; %.150s is good: move %.60s away, and auto goes on from it",
+				failure.text, path, name);
+	return wse_fail(err, "%.900s; there is no good one before it", failure.text);
 }
 
 static int resume(struct loop *l, enum wse_ckpt_load what)
@@ -160,10 +161,10 @@ static int resume(struct loop *l, enum wse_ckpt_load what)
 	else if (from || what == WSE_CKPT_EVAL)
 		find_last(l, ULLONG_MAX, l->res->checkpoint);
 	if (!l->res->checkpoint[0])
-		return what == WSE_CKPT_EVAL ? wse_why(l->s->why, -ENOENT,
-						       "no checkpoint in "
-						       "%.200s: give --checkpoint_path",
-						       l->run->cfg.model_dir)
+		return what == WSE_CKPT_EVAL ? wse_fail(-ENOENT,
+							"no checkpoint in "
+							"%.200s: give --checkpoint_path",
+							l->run->cfg.model_dir)
 					     : 0;
 	wse_logf(&l->log, WSE_LOG_INFO, "| Loading checkpoint %s", l->res->checkpoint);
 	ret = wse_session_load(l->s, l->res->checkpoint, what);
@@ -186,11 +187,11 @@ static int check_dir(struct loop *l)
 	if (!last[0] ||
 	    (l->run->cfg.load_states != WSE_CKPT_MODEL && same_file(last, l->res->checkpoint)))
 		return 0;
-	return wse_why(l->s->why, -EEXIST,
-		       "%.300s is there, of an earlier run: go on from it with "
-		       "--checkpoint_path auto, or give another --model_dir, or remove the old "
-		       "checkpoints",
-		       last);
+	return wse_fail(-EEXIST,
+			"%.300s is there, of an earlier run: go on from it with "
+			"--checkpoint_path auto, or give another --model_dir, or remove the old "
+			"checkpoints",
+			last);
 }
 
 #define PATIENCE 5.0 /* seconds that a checkpoint may take without a word */
@@ -243,17 +244,19 @@ static int save(struct loop *l)
  */
 static int save_due(struct loop *l)
 {
+	struct wse_failure before;
 	int ret;
 
 	if (l->due != wse_session_step(l->s))
 		return 0;
 	l->due = UINT64_MAX;
+	wse_failure_keep(&before, 0);
 	ret = wse_session_check_grads(l->s);
 	ret = ret ? ret : save(l);
 	if (!ret || ret == -ERANGE)
 		return ret;
-	wse_logf(&l->log, WSE_LOG_ERROR, "%s", l->s->why);
-	return 0;
+	wse_logf(&l->log, WSE_LOG_ERROR, "%s", wse_error());
+	return wse_failure_undo(&before);
 }
 
 /* the last one: no next step will prove it, so a forward of it is done for that alone */
@@ -264,7 +267,7 @@ static int save_last(struct loop *l)
 	return ret ? ret : save(l);
 }
 
-/* no reason to stop a run for */
+/* no failure.text to stop a run for */
 static void record(struct loop *l, const struct wse_metric *m)
 {
 	int ret = wse_metrics_add(&l->metrics, m);
@@ -478,10 +481,10 @@ static int check_verify(struct loop *l)
 
 	for (uint32_t i = 0; i < l->run->nverify; i++)
 		if (l->run->verify[i] < first || l->run->verify[i] > last)
-			return wse_why(l->s->why, -EINVAL,
-				       "--verify-steps %llu: this run makes the "
-				       "steps %llu to %llu",
-				       (unsigned long long)l->run->verify[i], first, last);
+			return wse_fail(-EINVAL,
+					"--verify-steps %llu: this run makes the "
+					"steps %llu to %llu",
+					(unsigned long long)l->run->verify[i], first, last);
 	if (!l->run->nverify)
 		return 0;
 	ret = wse_session_device(l->s, l->run->verify_uri, &e);
@@ -491,22 +494,23 @@ static int check_verify(struct loop *l)
 }
 
 /* what is left after a failed step, in words; nothing of it was committed */
-static int failed(struct loop *l, int why, int keep)
+static int failed(struct loop *l, int err, int keep)
 {
-	char reason[WSE_WHY], kept[WSE_PATH + 64];
+	struct wse_failure failure;
+	char kept[WSE_PATH + 64];
 
-	snprintf(reason, sizeof(reason), "%s", l->s->why);
+	wse_failure_keep(&failure, err);
 	/* after NaN or a replay that differs, the state before the step is in doubt, too */
-	if (keep && why != -ERANGE && why != -EILSEQ && save_last(l))
-		wse_logf(&l->log, WSE_LOG_ERROR, "%s", l->s->why);
+	if (keep && err != -ERANGE && err != -EILSEQ && save_last(l))
+		wse_logf(&l->log, WSE_LOG_ERROR, "%s", wse_error());
 	snprintf(kept, sizeof(kept), "%s", l->res->checkpoint);
-	if (why == -ERANGE && kept[0] && wse_session_step(l->s) == l->first)
-		return wse_why(l->s->why, why,
-			       "%.300s; so %.150s, from which it started, is not "
-			       "good: take an earlier one",
-			       reason, kept);
-	return wse_why(l->s->why, why, "%.300s; last good checkpoint: %.150s", reason,
-		       kept[0] ? kept : "none yet");
+	if (err == -ERANGE && kept[0] && wse_session_step(l->s) == l->first)
+		return wse_fail(err,
+				"%.600s; so %.150s, from which it started, is not "
+				"good: take an earlier one",
+				failure.text, kept);
+	return wse_fail(err, "%.700s; last good checkpoint: %.150s", failure.text,
+			kept[0] ? kept : "none yet");
 }
 
 /* samples that no step of an epoch takes, where the run comes to the end of one */
@@ -541,7 +545,7 @@ static int train(struct loop *l)
 	ret = check_verify(l);
 	if (ret)
 		return ret;
-	ret = wse_metrics_open(&l->metrics, in_dir(l, "metrics.csv"), l->first, l->s->why);
+	ret = wse_metrics_open(&l->metrics, in_dir(l, "metrics.csv"), l->first);
 	if (ret)
 		return ret;
 	wse_logf(&l->log, WSE_LOG_INFO,
@@ -570,14 +574,14 @@ static int train(struct loop *l)
 }
 
 /* what can be said before a device is opened */
-static int check_run(const struct wse_run *run, char *why)
+static int check_run(const struct wse_run *run)
 {
 	if (run->cfg.unneeded[0])
-		return wse_why(why, -ENOTSUP, "read for a plan only: not available are %.300s",
-			       run->cfg.unneeded);
+		return wse_fail(-ENOTSUP, "read for a plan only: not available are %.300s",
+				run->cfg.unneeded);
 	if (!run->cfg.data[0] && run->mode != WSE_MODE_GENERATE)
-		return wse_why(
-			why, -EINVAL,
+		return wse_fail(
+			-EINVAL,
 			"no text: set trainer.fit.train_dataloader.data_dir, or give --data");
 	return 0;
 }
@@ -591,7 +595,7 @@ int wse_run_session(struct wse_session *s, const struct wse_run *run, const stru
 
 	*res = zero;
 	if (!l)
-		return wse_why(s->why, -ENOMEM, "no memory");
+		return wse_fail(-ENOMEM, "no memory");
 	l->run = run;
 	l->ops = ops;
 	l->res = res;
@@ -600,10 +604,9 @@ int wse_run_session(struct wse_session *s, const struct wse_run *run, const stru
 	l->lock = l->metrics.fd = -1;
 	l->log = (struct wse_exec_cfg){ops->line, ops->line_ctx};
 	l->begin = now();
-	s->why[0] = 0;
 	res->unigram = s->data.unigram;
 	res->bigram = s->data.bigram;
-	ret = check_run(run, s->why);
+	ret = check_run(run);
 	if (!ret && (run->mode == WSE_MODE_TRAIN || run->mode == WSE_MODE_TRAIN_AND_EVAL)) {
 		ret = train(l);
 	} else if (!ret) {
@@ -615,7 +618,7 @@ int wse_run_session(struct wse_session *s, const struct wse_run *run, const stru
 	}
 	res->steps = wse_session_step(s);
 	if (res->checkpoint[0] && !ret)
-		ret = wse_ckpt_hash(res->checkpoint, res->hash, s->why);
+		ret = wse_ckpt_hash(res->checkpoint, res->hash);
 	wse_metrics_close(&l->metrics);
 	if (l->lock >= 0)
 		close(l->lock);
@@ -623,25 +626,23 @@ int wse_run_session(struct wse_session *s, const struct wse_run *run, const stru
 	return ret;
 }
 
-int wse_run(const struct wse_run *run, const struct wse_run_ops *ops, struct wse_run_result *res,
-	    char *why)
+int wse_run(const struct wse_run *run, const struct wse_run_ops *ops, struct wse_run_result *res)
 {
 	struct wse_exec_cfg log = {ops->line, ops->line_ctx};
 	struct wse_run_result zero = {0};
 	struct wse_session *s = calloc(1, sizeof(*s));
+	unsigned int before = wse_failures();
 	int ret;
 
 	*res = zero;
 	if (!s)
-		return wse_why(why, -ENOMEM, "no memory");
-	ret = check_run(run, s->why);
+		return wse_fail(-ENOMEM, "no memory");
+	ret = check_run(run);
 	ret = ret ? ret : wse_session_open(s, &run->cfg, run->uris, run->nuris, &log);
 	if (!ret) {
 		ret = wse_run_session(s, run, ops, res);
 		wse_session_close(s);
 	}
-	if (ret)
-		wse_why(why, ret, "%s", s->why[0] ? s->why : strerror(-ret));
 	free(s);
-	return ret;
+	return wse_fail_since(before, ret, "%s", strerror(-ret));
 }

@@ -70,7 +70,7 @@ static int read_file(struct wse_params *p, const char *path, const struct wse_ov
 	clear(p);
 	ret = wse_config_read_file(path, &src, &p->cfg, &p->faults);
 	if (ret)
-		return wse_fail(ret, "%s", p->faults.n ? p->faults.f[0].text : strerror(-ret));
+		return ret;
 	p->ready = 1;
 	note(p, "training would need what is not available", p->cfg.unneeded);
 	note(p, "not used, as it makes no difference here", p->cfg.ignored);

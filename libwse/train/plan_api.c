@@ -8,13 +8,6 @@
 #include "model/plan.h"
 #include "train/params.h"
 
-/* what a device says while it is opened is why it cannot be */
-static void keep_error(void *ctx, enum wse_log_level level, const char *text)
-{
-	if (level == WSE_LOG_ERROR)
-		snprintf(ctx, WSE_WHY, "%s", text);
-}
-
 static int shape_of(const char *uri, struct wse_exec_info *info)
 {
 	*info = (struct wse_exec_info){.tile = {.lanes = 8, .sram = 48 * 1024}};
@@ -28,17 +21,19 @@ static int shape_of(const char *uri, struct wse_exec_info *info)
 /* one that is there is asked for its own shape; for one that is not, the URI's has to do */
 static int ask_device(const char *uri, const struct wse_exec_cfg *log, struct wse_exec_info *info)
 {
-	char why[WSE_WHY] = "";
-	struct wse_exec_cfg keep = {keep_error, why};
 	struct wse_exec *e = NULL;
-	int ret = wse_exec_open(uri, &keep, &e);
+	struct wse_failure before;
+	int ret;
 
+	wse_failure_keep(&before, 0);
+	ret = wse_exec_open(uri, NULL, &e);
+	wse_fail_since(before.count, ret, "%.200s: %s", uri, strerror(-ret));
 	if (ret == -EINVAL)
-		return wse_fail(ret, "%s", why[0] ? why : uri);
+		return ret;
 	if (ret) {
 		wse_logf(log, WSE_LOG_WARN, "%s; planned for %u x %u cores all the same",
-			 why[0] ? why : strerror(-ret), info->tile.rows, info->tile.cols);
-		return 0;
+			 wse_error(), info->tile.rows, info->tile.cols);
+		return wse_failure_undo(&before);
 	}
 	e->ops->info(e, info);
 	e->ops->close(e);
@@ -68,7 +63,6 @@ static int plan(const struct wse_params *params, const char *uri, uint32_t flags
 		const struct wse_exec_cfg *log, struct wse_plan_info *out)
 {
 	struct wse_exec_info info;
-	char why[WSE_WHY] = "";
 	struct wse_plan p;
 	int ret;
 
@@ -85,13 +79,13 @@ static int plan(const struct wse_params *params, const char *uri, uint32_t flags
 		return ret;
 	out->tile = info.tile;
 	ret = wse_plan_make(&params->cfg.model, &info.tile, params->cfg.batch,
-			    params->cfg.micro_batch, &p, why);
+			    params->cfg.micro_batch, &p);
 	if (p.tokens) {
 		fill(&params->cfg, &p, out);
 		wse_plan_print(&p, &params->cfg.model, info.name, log);
 	}
 	wse_plan_fini(&p);
-	return ret ? wse_fail(ret, "%s", why) : 0;
+	return ret;
 }
 
 int wse_params_plan(struct wse_params *p, const char *uri, uint32_t flags, wse_log_fn line,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "num/num.h"
 #include "ops/ops.h"
 
@@ -14,46 +15,24 @@ static size_t align64(size_t n)
 	return (n + 63) / 64 * 64;
 }
 
-/* What a device says while it is opened is why it cannot be: one message instead of two. Later its
- * errors are events of the run and go to the log, from any thread. */
-static void device_said(void *ctx, enum wse_log_level level, const char *text)
-{
-	struct wse_session *s = ctx;
-
-	if (s->opening && level == WSE_LOG_ERROR)
-		snprintf(s->device_why, sizeof(s->device_why), "%s", text);
-	else
-		wse_logf(&s->log, level, "%s", text);
-}
-
-static int device_failed(struct wse_session *s, const char *uri, int ret, const char *what)
-{
-	if (strstr(s->device_why, uri))
-		return wse_why(s->why, ret, "%s", s->device_why);
-	return wse_why(s->why, ret, "device %.100s %s: %.350s", uri, what,
-		       s->device_why[0] ? s->device_why : strerror(-ret));
-}
-
 static int open_device(struct wse_session *s, const char *uri, struct wse_exec **exec)
 {
-	int ret;
+	unsigned int before = wse_failures();
+	int ret = wse_exec_open(uri, &s->log, exec);
 
-	s->opening = 1;
-	s->device_why[0] = 0;
-	ret = wse_exec_open(uri, &s->device_log, exec);
-	s->opening = 0;
-	return ret ? device_failed(s, uri, ret, "cannot be opened") : 0;
+	return wse_fail_since(before, ret, "device %.100s cannot be opened: %s", uri,
+			      strerror(-ret));
 }
 
 static int prepare_device(struct wse_session *s, const char *uri, struct wse_exec *e)
 {
-	int ret;
+	unsigned int before = wse_failures();
+	int ret = e->ops->prepare(e, &s->plan.graph);
 
-	s->opening = 1;
-	s->device_why[0] = 0;
-	ret = e->ops->prepare(e, &s->plan.graph);
-	s->opening = 0;
-	return ret ? device_failed(s, uri, ret, "cannot take the model") : 0;
+	if (!ret)
+		return 0;
+	wse_fail_since(before, ret, "%s", strerror(-ret));
+	return wse_fail_in(ret, "device %.100s cannot take the model: ", uri);
 }
 
 static int check_shape(struct wse_session *s, const char *uri, struct wse_exec *e)
@@ -63,10 +42,10 @@ static int check_shape(struct wse_session *s, const char *uri, struct wse_exec *
 	e->ops->info(e, &info);
 	if (info.tile.rows != s->tile.rows || info.tile.cols != s->tile.cols ||
 	    info.tile.lanes != s->tile.lanes)
-		return wse_why(s->why, -EINVAL,
-			       "device %.100s has %u x %u cores, the first has "
-			       "%u x %u: tile shapes are not mixed",
-			       uri, info.tile.rows, info.tile.cols, s->tile.rows, s->tile.cols);
+		return wse_fail(-EINVAL,
+				"device %.100s has %u x %u cores, the first has "
+				"%u x %u: tile shapes are not mixed",
+				uri, info.tile.rows, info.tile.cols, s->tile.rows, s->tile.cols);
 	return 0;
 }
 
@@ -104,7 +83,7 @@ static int open_devices(struct wse_session *s, const char *const *uris, uint32_t
 	int ret = n && n <= WSE_SWARM_MAX ? 0 : -EINVAL;
 
 	if (ret)
-		return wse_why(s->why, ret, "%u devices: 1 to %d are possible", n, WSE_SWARM_MAX);
+		return wse_fail(ret, "%u devices: 1 to %d are possible", n, WSE_SWARM_MAX);
 	for (uint32_t i = 0; i < n && !ret; i++) {
 		ret = open_device(s, uris[i], &execs[i]);
 		if (!ret && i == 0) {
@@ -117,7 +96,7 @@ static int open_devices(struct wse_session *s, const char *const *uris, uint32_t
 	}
 	if (!ret)
 		ret = wse_plan_make(&s->cfg.model, &s->tile, s->cfg.batch, s->cfg.micro_batch,
-				    &s->plan, s->why);
+				    &s->plan);
 	if (!ret)
 		say_idle(s, n);
 	for (uint32_t i = 0; i < n && !ret; i++)
@@ -183,14 +162,15 @@ static int too_few_samples(struct wse_session *s)
 	uint64_t batch =
 		wse_plan_batch(&s->cfg.model, &s->tile, s->data.ntrain, s->cfg.micro_batch);
 
-	wse_why(s->why, -EINVAL,
+	wse_fail(
+		-EINVAL,
 		"%.200s: %llu training samples are less than a batch of %llu: give a text of %llu or "
 		"more",
 		s->cfg.data, (unsigned long long)s->data.ntrain, (unsigned long long)s->cfg.batch,
 		(unsigned long long)wse_data_tokens(&s->data, s->cfg.batch));
 	if (batch)
-		wse_why_add(s->why, ", or choose train_dataloader.batch_size %llu",
-			    (unsigned long long)batch);
+		wse_fail_more(", or choose train_dataloader.batch_size %llu",
+			      (unsigned long long)batch);
 	return -EINVAL;
 }
 
@@ -208,6 +188,7 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 		.shuffle_seed = cfg->shuffle_seed,
 	};
 	struct wse_memx_cfg mc = memx_cfg(cfg);
+	unsigned int before = wse_failures();
 	struct wse_buf_pool pool;
 	int ret = 0;
 
@@ -215,13 +196,12 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 	s->cfg = *cfg;
 	if (log)
 		s->log = *log;
-	s->device_log = (struct wse_exec_cfg){device_said, s};
 	if (cfg->data[0])
-		ret = wse_data_read(&dc, &s->data, s->why);
+		ret = wse_data_read(&dc, &s->data);
 	ret = ret ? ret : open_devices(s, uris, n);
 	/* a text is read before a device is waited for, and cut when there is a plan: what fits it must fit the wafers */
 	if (!ret && cfg->data[0])
-		ret = wse_data_cut(&s->data, s->why);
+		ret = wse_data_cut(&s->data);
 	if (!ret && cfg->data[0] && s->data.ntrain < cfg->batch)
 		ret = too_few_samples(s);
 	if (ret)
@@ -230,7 +210,8 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 	ret = alloc_jobs(s, &pool);
 	ret = ret ? ret : wse_memx_open(&mc, &s->plan.graph, &pool, &s->memx);
 	if (ret) {
-		wse_why(s->why, ret, "no memory for buffers and weights: %s", strerror(-ret));
+		wse_fail_since(before, ret, "%s", strerror(-ret));
+		wse_fail_in(ret, "no memory for buffers and weights: ");
 		goto fail;
 	}
 	s->table = wse_session_table(s);
@@ -255,8 +236,6 @@ fail:
 
 void wse_session_close(struct wse_session *s)
 {
-	char why[WSE_WHY];
-
 	wse_memx_close(s->memx);
 	wse_swarm_close(s->swarm); /* gives all buffers back */
 	wse_plan_fini(&s->plan);
@@ -264,42 +243,39 @@ void wse_session_close(struct wse_session *s)
 	free(s->jobs);
 	free(s->sums);
 	free(s->samples);
-	memcpy(why, s->why, sizeof(why));
 	memset(s, 0, sizeof(*s));
-	memcpy(s->why, why, sizeof(why));
 }
 
 int wse_session_save(struct wse_session *s, const char *path,
 		     const struct wse_st_progress *progress)
 {
 	struct wse_memx_cfg mc = memx_cfg(&s->cfg);
-	char why[WSE_WHY];
-	int ret = wse_ckpt_save(path, s->memx, &mc, &s->state, progress, why);
+	int ret = wse_ckpt_save(path, s->memx, &mc, &s->state, progress);
 
-	return ret ? wse_why(s->why, ret, "checkpoint %.200s: %.300s", path, why) : 0;
+	return ret ? wse_fail_in(ret, "checkpoint %.200s: ", path) : 0;
 }
 
 int wse_session_load(struct wse_session *s, const char *path, enum wse_ckpt_load what)
 {
 	struct wse_memx_cfg mc = memx_cfg(&s->cfg);
 	struct wse_train_state ts = s->state;
-	char why[WSE_WHY];
-	int ret = wse_ckpt_load(path, s->memx, &mc, what, &ts, why);
+	char changed[WSE_CHANGED];
+	int ret = wse_ckpt_load(path, s->memx, &mc, what, &ts, changed);
 
 	if (ret)
-		return wse_why(s->why, ret, "checkpoint %.120s: %.380s", path, why);
+		return wse_fail_in(ret, "checkpoint %.200s: ", path);
 	if (s->cfg.data[0] && (what == WSE_CKPT_ALL || what == WSE_CKPT_RATES_NEW)) {
 		uint64_t step = wse_session_step(s), batches = s->data.ntrain / s->cfg.batch;
 
 		if (ts.epoch != step / batches || ts.position != step % batches * s->cfg.batch)
-			return wse_why(s->why, -EBADMSG,
-				       "checkpoint %.200s: its place in the text is not that of "
-				       "step %llu",
-				       path, (unsigned long long)step);
+			return wse_fail(-EBADMSG,
+					"checkpoint %.200s: its place in the text is not that of "
+					"step %llu",
+					path, (unsigned long long)step);
 	}
-	if (why[0])
+	if (changed[0])
 		wse_logf(&s->log, what == WSE_CKPT_EVAL ? WSE_LOG_WARN : WSE_LOG_INFO, "%s%.400s",
-			 what == WSE_CKPT_EVAL ? "" : "| Changed: ", why);
+			 what == WSE_CKPT_EVAL ? "" : "| Changed: ", changed);
 	s->state = ts;
 	return 0;
 }
@@ -351,15 +327,18 @@ static int run_jobs(struct wse_session *s, const struct wse_job *jobs, uint32_t 
 		.ready_ctx = s->memx,
 		.grads = s->sums,
 	};
+	unsigned int before = wse_failures();
 	int ret = wse_swarm_start(s->swarm, &step);
 
 	if (ret)
-		return wse_why(s->why, ret, "no device is left");
+		return wse_fail_since(before, ret, "%s",
+				      ret == -ENODEV ? "no device is left" : strerror(-ret));
 	wse_memx_finish(s->memx); /* the rest of the last update, while the first unit runs */
 	ret = wse_swarm_wait(s->swarm);
 	if (ret)
-		return wse_why(s->why, ret, "step %llu: the last device failed: %s",
-			       (unsigned long long)step.step, strerror(-ret));
+		return wse_fail_in(
+			wse_fail_since(before, ret, "%s", strerror(-ret)),
+			"step %llu: the last device failed: ", (unsigned long long)step.step);
 	return 0;
 }
 
@@ -421,8 +400,8 @@ static int add_losses(struct wse_session *s, uint64_t n, const uint64_t *held, d
 			snprintf(who, sizeof(who), "step %llu: the loss of token %llu", step + 1,
 				 (unsigned long long)b);
 		where = find_nonfinite(s, b);
-		return wse_why(s->why, -ERANGE, "%s is not finite; first seen at %s%s", who,
-			       where ? "layer " : "the loss", where ? where : "");
+		return wse_fail(-ERANGE, "%s is not finite; first seen at %s%s", who,
+				where ? "layer " : "the loss", where ? where : "");
 	}
 	return 0;
 }
@@ -482,9 +461,9 @@ int wse_session_probe(struct wse_session *s)
 		const char *where = find_nonfinite(s, b);
 
 		if (where)
-			return wse_why(s->why, -ERANGE, "step %llu: token %llu is not finite at %s",
-				       (unsigned long long)wse_session_step(s) + 1,
-				       (unsigned long long)b, where);
+			return wse_fail(-ERANGE, "step %llu: token %llu is not finite at %s",
+					(unsigned long long)wse_session_step(s) + 1,
+					(unsigned long long)b, where);
 	}
 	return 0;
 }
@@ -497,9 +476,9 @@ int wse_session_check_grads(struct wse_session *s)
 	bad = wse_memx_bad_grad(s->memx);
 	return bad == WSE_NO_TENSOR
 		       ? 0
-		       : wse_why(s->why, -ERANGE, "step %llu: the gradient of %s is not finite",
-				 (unsigned long long)wse_session_step(s) + 1,
-				 s->table->t[bad].name);
+		       : wse_fail(-ERANGE, "step %llu: the gradient of %s is not finite",
+				  (unsigned long long)wse_session_step(s) + 1,
+				  s->table->t[bad].name);
 }
 
 int wse_session_commit(struct wse_session *s, struct wse_step_result *r)
@@ -510,7 +489,7 @@ int wse_session_commit(struct wse_session *s, struct wse_step_result *r)
 	ret = wse_memx_commit(s->memx, &r->norm, &r->lr);
 
 	if (ret && !wse_session_check_grads(s))
-		wse_why(s->why, ret, "the norm of the gradient is not finite");
+		wse_fail(ret, "the norm of the gradient is not finite");
 	if (ret)
 		return ret;
 	s->state.position += s->cfg.batch;
@@ -530,11 +509,11 @@ int wse_session_eval(struct wse_session *s, uint64_t max_batches, double *loss, 
 	if (max_batches && n > max_batches * s->cfg.batch)
 		n = max_batches * s->cfg.batch;
 	if (!n)
-		return wse_why(s->why, -ENODATA,
-			       "val_dataloader.held_out_bytes %llu hold no sample of %u tokens: "
-			       "choose %u",
-			       (unsigned long long)s->cfg.held_out, s->cfg.model.span,
-			       s->cfg.model.span);
+		return wse_fail(-ENODATA,
+				"val_dataloader.held_out_bytes %llu hold no sample of %u tokens: "
+				"choose %u",
+				(unsigned long long)s->cfg.held_out, s->cfg.model.span,
+				s->cfg.model.span);
 	while (done < n) {
 		uint64_t left = n - done < s->cfg.batch ? n - done : s->cfg.batch;
 		uint32_t m = (uint32_t)((left + per - 1) / per);

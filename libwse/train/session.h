@@ -29,18 +29,14 @@ struct wse_session {
 	float **sums;			/* [graph.nunits] gradients of the step */
 	int scattered;			/* the gradients of the inputs were added to them */
 	const uint16_t **samples;	/* [batch] the first target of each sample of the step */
-	struct wse_exec_cfg device_log;	/* for devices that are being opened: their errors go to */
-	char device_why[WSE_WHY];	/* here, the rest to log */
-	int opening;
-	char why[WSE_WHY];		/* what went wrong last, in words */
 };
 
-/* uris [n]; data is not opened when cfg->data is "". On error, s->why says why */
+/* uris [n]; data is not opened when cfg->data is "". */
 int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const char *const *uris,
 		     uint32_t n, const struct wse_exec_cfg *log);
 void wse_session_close(struct wse_session *s);
 
-/* another device of the same tile shape, ready for the model; on error, s->why says why */
+/* another device of the same tile shape, ready for the model */
 int wse_session_device(struct wse_session *s, const char *uri, struct wse_exec **exec);
 
 struct wse_st_progress;
@@ -54,11 +50,11 @@ uint64_t wse_session_step(struct wse_session *s);	/* committed steps */
 /*
  * A step in three parts, so that --verify-steps can look at the gradients in between (before check_grads):
  * compute leaves outputs and the sums of the gradients; commit updates and moves the data loader on.
- * -ERANGE: loss or gradient is not finite (s->why names the layer), nothing is changed.
+ * -ERANGE: loss or gradient is not finite (the sentence names the layer), nothing is changed.
  */
 int wse_session_compute(struct wse_session *s, struct wse_step_result *r);
 int wse_session_commit(struct wse_session *s, struct wse_step_result *r);
-/* between the two: -ERANGE, and s->why, when a gradient is not finite; commit would say so */
+/* between the two: -ERANGE when a gradient is not finite; commit would say so */
 int wse_session_check_grads(struct wse_session *s);
 
 /*

@@ -14,26 +14,21 @@ struct wse_trainer {
 	struct wse_session s;
 	wse_log_fn log;
 	void *log_ctx;
+	unsigned int before; /* wse_failures() when its thread came in */
 };
-
-/* the session's sentence becomes the thread's */
-static int said(const struct wse_session *s, int ret)
-{
-	return ret ? wse_fail(ret, "%s", s->why[0] ? s->why : strerror(-ret)) : 0;
-}
 
 static int enter(struct wse_trainer *t)
 {
 	int ret = wse_handle_enter(WSE_HANDLE_TRAINER, t);
 
 	if (!ret)
-		t->s.why[0] = 0;
+		t->before = wse_failures();
 	return ret;
 }
 
 static int leave(struct wse_trainer *t, int ret)
 {
-	ret = said(&t->s, ret);
+	ret = wse_fail_since(t->before, ret, "%s", strerror(-ret));
 	wse_handle_leave(t);
 	return ret;
 }
@@ -42,14 +37,15 @@ static int open_with(const struct wse_config *cfg, const char *const *uris, uint
 		     struct wse_trainer *t)
 {
 	struct wse_exec_cfg log = {t->log, t->log_ctx};
+	unsigned int before = wse_failures();
 	int ret = 0;
 
 	for (uint32_t i = 0; i < n && i < WSE_SWARM_MAX && !ret; i++)
 		if (!uris || !uris[i])
 			ret = wse_fail(-EINVAL, "the URI of device %u is NULL", i);
-	ret = ret ? ret : said(&t->s, wse_session_open(&t->s, cfg, uris, n, &log));
+	ret = ret ? ret : wse_session_open(&t->s, cfg, uris, n, &log);
 	if (ret)
-		return ret;
+		return wse_fail_since(before, ret, "%s", strerror(-ret));
 	wse_model_get(&t->s.cfg.model);
 	ret = wse_handle_add(WSE_HANDLE_TRAINER, t);
 	if (ret) {
@@ -124,9 +120,7 @@ int wse_trainer_info(struct wse_trainer *t, struct wse_trainer_info *info)
 
 static int need_text(struct wse_session *s)
 {
-	return s->cfg.data[0]
-		       ? 0
-		       : wse_why(s->why, -ENODATA, "the trainer has no text: give params data");
+	return s->cfg.data[0] ? 0 : wse_fail(-ENODATA, "the trainer has no text: give params data");
 }
 
 int wse_trainer_step(struct wse_trainer *t, struct wse_step_result *result)
@@ -173,7 +167,7 @@ static int enter_tensor(struct wse_trainer *t, uint32_t i, struct wse_memx_state
 	if (i < st->table->n)
 		*row = &st->table->t[i];
 	else
-		*ret = wse_why(t->s.why, -ENOENT, "there is no tensor %u of %u", i, st->table->n);
+		*ret = wse_fail(-ENOENT, "there is no tensor %u of %u", i, st->table->n);
 	return 0;
 }
 
@@ -204,12 +198,12 @@ int wse_trainer_set_tensor(struct wse_trainer *t, uint32_t i, const float *data,
 	if (entered)
 		return entered;
 	if (row && n != row->count)
-		ret = wse_why(t->s.why, -EINVAL, "%s has %zu elements, not %llu", row->name,
-			      row->count, (unsigned long long)n);
+		ret = wse_fail(-EINVAL, "%s has %zu elements, not %llu", row->name, row->count,
+			       (unsigned long long)n);
 	for (uint64_t j = 0; j < n && !ret; j++)
 		if (!(data[j] - data[j] == 0.0f))
-			ret = wse_why(t->s.why, -ERANGE, "%s: element %llu is not finite",
-				      row->name, (unsigned long long)j);
+			ret = wse_fail(-ERANGE, "%s: element %llu is not finite", row->name,
+				       (unsigned long long)j);
 	if (!ret) {
 		memcpy(st.params + row->off, data, n * sizeof(*data));
 		wse_memx_refresh(t->s.memx);
@@ -225,8 +219,7 @@ int wse_trainer_save(struct wse_trainer *t, const char *path)
 
 	if (ret)
 		return ret;
-	ret = path ? wse_session_save(&t->s, path, NULL)
-		   : wse_why(t->s.why, -EINVAL, "the path is NULL");
+	ret = path ? wse_session_save(&t->s, path, NULL) : wse_fail(-EINVAL, "the path is NULL");
 	return leave(t, ret);
 }
 
@@ -237,19 +230,19 @@ int wse_trainer_load(struct wse_trainer *t, const char *path, enum wse_ckpt_load
 	if (ret)
 		return ret;
 	if (!path || (unsigned int)what > WSE_CKPT_EVAL)
-		ret = wse_why(t->s.why, -EINVAL,
-			      path ? "an unknown enum wse_ckpt_load" : "the path is NULL");
+		ret = wse_fail(-EINVAL,
+			       path ? "an unknown enum wse_ckpt_load" : "the path is NULL");
 	ret = ret ? ret : wse_session_load(&t->s, path, what);
 	return leave(t, ret);
 }
 
 int wse_checkpoint_hash(const char *path, char *hex)
 {
-	char why[WSE_WHY] = "", text[65];
-	int ret = path ? wse_ckpt_hash(path, text, why) : wse_why(why, -EINVAL, "the path is NULL");
+	char text[65];
+	int ret = path ? wse_ckpt_hash(path, text) : wse_fail(-EINVAL, "the path is NULL");
 
 	if (ret)
-		return wse_fail(ret, "checkpoint %.200s: %s", path ? path : "", why);
+		return wse_fail_in(ret, "checkpoint %.200s: ", path ? path : "");
 	memcpy(hex, text, sizeof(text));
 	return 0;
 }
@@ -266,12 +259,12 @@ int wse_trainer_generate(struct wse_trainer *t, const struct wse_sampling *how, 
 	if (h.top_p == 0.0)
 		h.top_p = 1.0;
 	if (!(h.top_p > 0.0 && h.top_p <= 1.0 && h.temperature >= 0.0 && h.temperature <= 100.0))
-		ret = wse_why(
-			t->s.why, -EINVAL,
+		ret = wse_fail(
+			-EINVAL,
 			"top_p %g, temperature %g: it must be above 0 and up to 1, and from 0 to 100",
 			h.top_p, h.temperature);
 	else if (h.prompt_len && !h.prompt)
-		ret = wse_why(t->s.why, -EINVAL, "the prompt is NULL");
+		ret = wse_fail(-EINVAL, "the prompt is NULL");
 	ret = ret ? ret : wse_session_generate(&t->s, &h, text);
 	return leave(t, ret);
 }
@@ -289,17 +282,17 @@ static int run_on(struct wse_trainer *t, const struct wse_run_shape *how,
 	int ret;
 
 	if ((unsigned int)how->mode > WSE_MODE_GENERATE)
-		return wse_why(s->why, -EINVAL, "an unknown enum wse_mode");
+		return wse_fail(-EINVAL, "an unknown enum wse_mode");
 	if (how->nverify > WSE_VERIFY_MAX || (how->nverify && !how->verify))
-		return wse_why(s->why, -EINVAL, "%u steps to verify: at most %d", how->nverify,
-			       WSE_VERIFY_MAX);
+		return wse_fail(-EINVAL, "%u steps to verify: at most %d", how->nverify,
+				WSE_VERIFY_MAX);
 	if (wse_session_step(s))
-		return wse_why(s->why, -EINVAL,
-			       "this trainer has done %llu steps: a run begins with a new one",
-			       (unsigned long long)wse_session_step(s));
+		return wse_fail(-EINVAL,
+				"this trainer has done %llu steps: a run begins with a new one",
+				(unsigned long long)wse_session_step(s));
 	run = calloc(1, sizeof(*run));
 	if (!run)
-		return wse_why(s->why, -ENOMEM, "no memory");
+		return wse_fail(-ENOMEM, "no memory");
 	run->mode = how->mode;
 	run->cfg = s->cfg;
 	run->checkpoint = how->checkpoint;

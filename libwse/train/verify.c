@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "num/num.h"
 
 struct replay {
@@ -19,11 +20,11 @@ struct replay {
 static int differ(struct wse_session *s, const char *what, size_t own, const char *uri,
 		  const float *a, const float *b, size_t i)
 {
-	return wse_why(s->why, -EILSEQ,
-		       "step %llu differs at %s[%zu]: %08x (%g) in the run, %08x "
-		       "(%g) on %.60s",
-		       (unsigned long long)wse_session_step(s) + 1, what, own, wse_f2u(a[i]), a[i],
-		       wse_f2u(b[i]), b[i], uri);
+	return wse_fail(-EILSEQ,
+			"step %llu differs at %s[%zu]: %08x (%g) in the run, %08x "
+			"(%g) on %.60s",
+			(unsigned long long)wse_session_step(s) + 1, what, own, wse_f2u(a[i]), a[i],
+			wse_f2u(b[i]), b[i], uri);
 }
 
 /* the first from i on that differs; n: none */
@@ -140,6 +141,7 @@ static int compare(struct wse_session *s, const char *uri, const struct replay *
 int wse_verify_step(struct wse_session *s, const char *uri)
 {
 	struct replay r = {0};
+	unsigned int before = wse_failures();
 	struct wse_exec *e = NULL;
 	int ret = wse_session_device(s, uri, &e);
 
@@ -148,14 +150,15 @@ int wse_verify_step(struct wse_session *s, const char *uri)
 	ret = wse_swarm_open(&e, 1, &s->log, &r.swarm);
 	if (ret) {
 		e->ops->close(e);
-		return wse_why(s->why, ret, "replay on %.100s: %s", uri, strerror(-ret));
+		return wse_fail(ret, "replay on %.100s: %s", uri, strerror(-ret));
 	}
 	e->id = WSE_SWARM_MAX; /* beside the run's own devices */
 	r.jobs = calloc(s->plan.micro_batches, sizeof(*r.jobs));
 	r.sums = calloc(s->plan.graph.nunits + 1, sizeof(*r.sums));
 	ret = r.jobs && r.sums ? run(s, e, &r) : -ENOMEM;
 	if (ret)
-		wse_why(s->why, ret, "replay on %.100s: %s", uri, strerror(-ret));
+		wse_fail_in(wse_fail_since(before, ret, "%s", strerror(-ret)),
+			    "replay on %.100s: ", uri);
 	else
 		ret = compare(s, uri, &r);
 	unmap(s, e);

@@ -8,7 +8,7 @@
 /*
  * Between wse_session_compute() and wse_session_commit(): run the step's micro-batches on one
  * device opened at `uri` and compare losses, reduced gradients and dx bit for bit.
- * -EILSEQ, with the first difference in s->why; -errno when the device cannot do it.
+ * -EILSEQ, with the first difference in the sentence; -errno when the device cannot do it.
  */
 int wse_verify_step(struct wse_session *s, const char *uri);
 

@@ -74,7 +74,8 @@ static int accel_info(struct wse_device *dev, struct drm_wse_info *info)
 	int ret = call(to_accel(dev), DRM_IOCTL_WSE_QUERY, &q);
 
 	if (ret)
-		return wse_fail(ret, "%s: the query failed: %s", dev->uri, strerror(-ret));
+		return wse_fail(ret, "%s: the query failed: %s", to_accel(dev)->node,
+				strerror(-ret));
 	*info = got;
 	return 0;
 }

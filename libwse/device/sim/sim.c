@@ -51,14 +51,13 @@ static int identify(struct sim *sim, uint32_t *depth)
 	uint32_t count = GET(QUEUES, COUNT, queues), log2 = GET(QUEUES, DEPTH_LOG2, queues);
 
 	if (sim_read(sim, WSE_REG_MAGIC) != WSE_MAGIC) {
-		return wse_fail(-EPROTO, "%s: the model is no wafer", sim->base.uri);
+		return wse_fail(-EPROTO, "the model is no wafer");
 	}
 	if (GET(ABI, MAJOR, abi) != WSE_ABI_MAJOR) {
 		return wse_fail(
 			-EPROTO,
-			"%s has ABI %u.%u, libwse %u.%u: build model and library from one release",
-			sim->base.uri, GET(ABI, MAJOR, abi), GET(ABI, MINOR, abi), WSE_ABI_MAJOR,
-			WSE_ABI_MINOR);
+			"it has ABI %u.%u, libwse %u.%u: build model and library from one release",
+			GET(ABI, MAJOR, abi), GET(ABI, MINOR, abi), WSE_ABI_MAJOR, WSE_ABI_MINOR);
 	}
 	sim->abi_minor = GET(ABI, MINOR, abi);
 	info->abi_major = GET(ABI, MAJOR, abi);
@@ -71,9 +70,8 @@ static int identify(struct sim *sim, uint32_t *depth)
 	info->features = sim_read(sim, WSE_REG_FEATURES);
 	if (!info->rows || !info->cols || !info->sram_kib || !info->colors || count < 2 ||
 	    count > WSE_MAX_QUEUES || log2 < 1 || log2 > 10) {
-		return wse_fail(-EPROTO,
-				"%s: impossible capabilities: tile %#x, core %#x, queues %#x",
-				sim->base.uri, tile, core, queues);
+		return wse_fail(-EPROTO, "impossible capabilities: tile %#x, core %#x, queues %#x",
+				tile, core, queues);
 	}
 	info->queues = count - 1;
 	*depth = 1u << log2;
@@ -187,7 +185,7 @@ int wse_sim_open(const char *text, const struct wse_uri *uri, struct wse_device 
 		goto destroy;
 	ret = sim_call(sim, sim_start, &depth);
 	if (ret) {
-		wse_fail(ret, "%s does not start (%s)", text, strerror(-ret));
+		wse_fail(ret, "it does not start (%s)", strerror(-ret));
 		sim_close(&sim->base);
 		return ret;
 	}

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "num/num.h"
 #include "tap.h"
 #include "train/session.h"
@@ -100,8 +101,8 @@ static void write_file(const struct shape *s, char *text, size_t size)
 		 (unsigned long long)s->key[HELD]);
 }
 
-/* 0, or an error and why */
-static int take(const struct shape *s, char *why)
+/* 0, or an error */
+static int take(const struct shape *s)
 {
 	static char text[1 << 20];
 	struct wse_config *c = malloc(sizeof(*c));
@@ -117,12 +118,10 @@ static int take(const struct shape *s, char *why)
 	fclose(f);
 	write_file(s, yaml, sizeof(yaml));
 	snprintf(uri, sizeof(uri), "oracle:rows=%u,cols=%u", s->rows, s->cols);
-	ret = wse_config_parse("f", yaml, strlen(yaml), NULL, 0, c, why);
+	ret = wse_config_parse("f", yaml, strlen(yaml), NULL, 0, c);
 	if (!ret) {
 		ret = wse_session_open(&session, c, uris, 1, NULL);
-		if (ret)
-			snprintf(why, WSE_WHY, "%s", session.why);
-		else
+		if (!ret)
 			wse_session_close(&session);
 	}
 	free(c);
@@ -256,7 +255,7 @@ static int apply(struct shape *s, int key, const char *text)
 static int advice(const struct shape *s, const char *why, struct shape *to)
 {
 	const char *give = strstr(why, "give a text of "), *at = strstr(why, "choose ");
-	char text[WSE_WHY], *alt, *next, *other, *value;
+	char text[WSE_SENTENCE], *alt, *next, *other, *value;
 	int n = 0, key;
 
 	if (give) {
@@ -316,14 +315,15 @@ static void show(const struct shape *s, const char *why)
 /* refusals until the shape is taken; -1: an error advised what is refused for one of the reasons before */
 static int chain(struct shape s, uint32_t *tried)
 {
-	static char reason[STEPS + 1][WSE_WHY];
-	char why[WSE_WHY] = "", after[WSE_WHY], again[WSE_WHY];
+	static char reason[STEPS + 1][WSE_SENTENCE];
+	char why[WSE_SENTENCE] = "", again[WSE_SENTENCE];
 	struct shape to[CHOICES];
 	int n;
 
 	for (int step = 0; step < STEPS; step++) {
-		if (!take(&s, why))
+		if (!take(&s))
 			return step;
+		snprintf(why, sizeof(why), "%s", wse_error());
 		reason_of(why, reason[step]);
 		n = advice(&s, why, to);
 		if (n <= 0 || strstr(why, " unit ")) {
@@ -331,13 +331,13 @@ static int chain(struct shape s, uint32_t *tried)
 			return -1;
 		}
 		for (int i = 0; i < n; i++, ++*tried) {
-			if (!take(&to[i], after))
+			if (!take(&to[i]))
 				continue;
-			reason_of(after, again);
+			reason_of(wse_error(), again);
 			for (int j = 0; j <= step; j++)
 				if (!strcmp(reason[j], again)) {
 					show(&s, why);
-					show(&to[i], after);
+					show(&to[i], wse_error());
 					return -1;
 				}
 		}

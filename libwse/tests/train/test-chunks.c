@@ -50,17 +50,15 @@ static int open_shape(const struct shape *f, const char *uri, uint32_t mode, str
 	snprintf(micro, sizeof(micro), f->micro ? "%u" : "null", f->micro);
 	src.size = (size_t)snprintf(all, sizeof(all), yaml, f->window, f->embed, f->vocab,
 				    f->hidden, f->act, f->batch, micro);
-	if (wse_config_read(&src, &cfg, &faults)) {
-		snprintf(s->why, sizeof(s->why), "%s", faults.f[0].text);
+	if (wse_config_read(&src, &cfg, &faults))
 		return -EINVAL;
-	}
 	cfg.model.mode = mode;
 	return wse_session_open(s, &cfg, &uri, 1, NULL);
 }
 
 /* steps of training, the last one verified by the oracle; a checksum over parameters and moments, 0 on failure */
 static uint64_t steps(const struct shape *f, const char *uri, uint32_t mode, int n,
-		      uint32_t *chosen, char *why)
+		      uint32_t *chosen)
 {
 	struct wse_step_result step;
 	struct wse_memx_state st;
@@ -83,7 +81,6 @@ static uint64_t steps(const struct shape *f, const char *uri, uint32_t mode, int
 		      wse_checksum64(st.v, st.table->params * 4);
 		*chosen = s.plan.mode;
 	}
-	snprintf(why, WSE_WHY, "%s", s.why);
 	wse_session_close(&s);
 	return ret ? 0 : sum;
 }
@@ -92,14 +89,14 @@ static uint64_t steps(const struct shape *f, const char *uri, uint32_t mode, int
 static void same_bits(const struct shape *f, const char *tile, int rtl)
 {
 	static const char *const how[] = {"oracle", "sim:func", "sim:rtl"};
-	char uri[64], why[WSE_WHY];
+	char uri[64];
 	uint32_t modes = wse_family_mlp.modes, chosen = 99;
 	uint64_t want;
 
 	snprintf(uri, sizeof(uri), "oracle:%s", tile);
-	want = steps(f, uri, 0, 3, &chosen, why);
+	want = steps(f, uri, 0, 3, &chosen);
 	ok(want && !chosen, "%s %s on %s in one piece %s", f->hidden, f->act, tile,
-	   want ? "" : why);
+	   want ? "" : wse_error());
 	for (int h = 0; h < 2 + rtl; h++)
 		for (uint32_t mode = 1; mode < modes; mode++) {
 			uint64_t got;
@@ -108,26 +105,26 @@ static void same_bits(const struct shape *f, const char *tile, int rtl)
 			if (h == 2 && mode + 1 < modes)
 				continue;
 			snprintf(uri, sizeof(uri), "%s%c%s", how[h], h ? ',' : ':', tile);
-			got = steps(f, uri, mode, 3, &chosen, why);
+			got = steps(f, uri, mode, 3, &chosen);
 			ok(got && got == want && chosen == mode, "the same bits on %s in mode %u%s",
-			   uri, chosen, got ? "" : why);
+			   uri, chosen, got ? "" : wse_error());
 		}
 }
 
 /* trained before a model was a list of operations, and did not fit when it had become one */
 static void lost(const struct shape *f, const char *tile)
 {
-	char uri[64], why[WSE_WHY];
+	char uri[64];
 	uint32_t chosen = 0;
 	uint64_t a, b;
 
 	snprintf(uri, sizeof(uri), "sim:func,%s", tile);
-	a = steps(f, uri, 0, 2, &chosen, why);
+	a = steps(f, uri, 0, 2, &chosen);
 	ok(a && chosen, "%s on %s, %u tokens: mode %u%s", f->hidden, tile, f->micro, chosen,
-	   a ? "" : why);
+	   a ? "" : wse_error());
 	snprintf(uri, sizeof(uri), "oracle:%s", tile);
-	b = steps(f, uri, 0, 2, &chosen, why);
-	ok(a && a == b, "and the oracle has its bits%s", b ? "" : why);
+	b = steps(f, uri, 0, 2, &chosen);
+	ok(a && a == b, "and the oracle has its bits%s", b ? "" : wse_error());
 }
 
 /* 16 tokens a core fit in one piece, 32 only in chunks: the plan is the one of before */
@@ -137,13 +134,12 @@ static void plain_first(void)
 	struct wse_tile tile = {.rows = 4, .cols = 4, .lanes = 8, .sram = 48 * 1024};
 	struct wse_plan p = {0};
 	struct wse_model m;
-	char why[WSE_WHY];
 	int ret = wse_mlp_init(&m, 8, 16, 256, hidden, 2, WSE_ACT_RELU);
 
-	ret = ret ? ret : wse_plan_make(&m, &tile, 512, 128, &p, why);
+	ret = ret ? ret : wse_plan_make(&m, &tile, 512, 128, &p);
 	ok(!ret && p.mode, "asked for 32 tokens a core: %d, mode %u", ret, p.mode);
 	wse_plan_fini(&p);
-	ret = wse_plan_make(&m, &tile, 512, 0, &p, why);
+	ret = wse_plan_make(&m, &tile, 512, 0, &p);
 	ok(!ret && !p.mode && p.tokens == 64, "chosen: %d, %u tokens, mode %u", ret, p.tokens,
 	   p.mode);
 	wse_plan_fini(&p);
@@ -153,19 +149,19 @@ static void refused(void)
 {
 	static const struct wse_tile tile = {.rows = 2, .cols = 4, .lanes = 8, .sram = 48 * 1024};
 	static const uint32_t hidden[] = {64};
-	char why[WSE_WHY] = "";
 	struct wse_graph g = {0};
 	struct wse_model m;
 	int ret = wse_mlp_init(&m, 4, 8, 64, hidden, 1, WSE_ACT_RELU);
 
-	ret = ret ? ret : m.family->graph(&m, &tile, 8, 3, &g, why);
+	ret = ret ? ret : m.family->graph(&m, &tile, 8, 3, &g);
 	ok(!ret && g.units[1].chunks_back == 4,
-	   "16 features a column, as many chunks as can be: %s", why);
+	   "16 features a column, as many chunks as can be: %s", ret ? wse_error() : "");
 	for (uint32_t i = 0; i < g.nvalues; i++)
 		g.values[i].first = UINT32_MAX;
 	g.units[1].chunks_out = 2;
-	ret = wse_ops_finish(&g, why);
-	ok(ret == -EINVAL && strstr(why, "of parts and chunks only one"), "%s", why);
+	ret = wse_ops_finish(&g);
+	ok(ret == -EINVAL && strstr(wse_error(), "of parts and chunks only one"), "%s",
+	   wse_error());
 	wse_graph_fini(&g);
 }
 

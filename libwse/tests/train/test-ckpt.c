@@ -13,7 +13,7 @@
 #include "input/data.h"
 #include "memx/safetensors.h"
 #include "num/sha256.h"
-#include "num/why.h"
+#include "base/error.h"
 #include "tap.h"
 
 static char dir[] = "/tmp/wse-test-XXXXXX";
@@ -67,7 +67,7 @@ static void sha(void)
 /* a file whose key has another name, as if there had been no such checksum */
 static void unsealed(const char *good, size_t n, const char *key, const char *other, int want)
 {
-	char bad[4096], why[WSE_WHY], *at = bad;
+	char bad[4096], *at = bad;
 	struct wse_st in;
 	int ret;
 
@@ -76,10 +76,10 @@ static void unsealed(const char *good, size_t n, const char *key, const char *ot
 		at++;
 	memcpy(at, other, strlen(other));
 	put(file("bad"), bad, n);
-	ret = wse_st_read(file("bad"), &in, why);
+	ret = wse_st_read(file("bad"), &in);
 	if (!ret)
 		wse_st_free(&in);
-	ok(ret == want, "without %s: %s", key, why);
+	ok(ret == want, "without %s: %s", key, wse_error());
 }
 
 /* another program's file has no checksums at all, and is read */
@@ -88,7 +88,7 @@ static void foreign(void)
 	static const char header[] =
 		"{\"__metadata__\":{\"format\":\"pt\"},\"w\":{\"dtype\":\"F32\","
 		"\"shape\":[1],\"data_offsets\":[0,4]}}";
-	char all[200], why[WSE_WHY];
+	char all[200];
 	uint64_t len = strlen(header);
 	float one = 1.0f;
 	struct wse_st in;
@@ -98,9 +98,9 @@ static void foreign(void)
 	memcpy(all + 8, header, len);
 	memcpy(all + 8 + len, &one, 4);
 	put(file("pt"), all, 12 + len);
-	ret = wse_st_read(file("pt"), &in, why);
+	ret = wse_st_read(file("pt"), &in);
 	ok(!ret && in.ntensors == 1 && !strcmp(wse_st_get(&in, "format"), "pt"),
-	   "another program's file %s", why);
+	   "another program's file %s", ret ? wse_error() : "");
 	wse_st_free(&in);
 }
 
@@ -109,7 +109,7 @@ static void header(const char *text, const char *name, const char *want)
 {
 	static const float data[2] = {1.0f, 2.0f};
 	uint64_t len = strlen(text);
-	char *all = malloc(len + 16), why[WSE_WHY];
+	char *all = malloc(len + 16);
 	struct wse_st_file f;
 	int ret;
 
@@ -117,12 +117,12 @@ static void header(const char *text, const char *name, const char *want)
 	memcpy(all + 8, text, len);
 	memcpy(all + 8 + len, data, 8);
 	put(file("other"), all, len + 16);
-	ret = wse_st_open(file("other"), &f, why);
+	ret = wse_st_open(file("other"), &f);
 	if (name)
 		ok(!ret && wse_st_view(&f, name) && !memcmp(wse_st_view(&f, name)->data, data, 8),
-		   "%.60s is read %s", text, why);
+		   "%.60s is read %s", text, ret ? wse_error() : "");
 	else
-		ok(ret == -EBADMSG && strstr(why, want), "%.60s: %s", text, why);
+		ok(ret == -EBADMSG && strstr(wse_error(), want), "%.60s: %s", text, wse_error());
 	if (!ret)
 		wse_st_close(&f);
 	free(all);
@@ -193,7 +193,6 @@ static void many_tensors(void)
 	struct wse_st_tensor *ts = calloc(N, sizeof(*ts));
 	struct wse_st st = {.ntensors = N, .tensors = ts}, in = {0};
 	float one = 1.0f;
-	char why[WSE_WHY];
 	int ret;
 
 	for (int i = 0; i < N; i++) {
@@ -201,8 +200,9 @@ static void many_tensors(void)
 		snprintf(ts[i].name, sizeof(ts[i].name), "transformer.h.%d.weight", i);
 	}
 	ret = wse_st_write(file("many"), &st);
-	ret = ret ? ret : wse_st_read(file("many"), &in, why);
-	ok(!ret && in.ntensors == N, "%d tensors are written and read %s", N, why);
+	ret = ret ? ret : wse_st_read(file("many"), &in);
+	ok(!ret && in.ntensors == N, "%d tensors are written and read %s", N,
+	   ret ? wse_error() : "");
 	wse_st_free(&in);
 	free(ts);
 }
@@ -252,22 +252,22 @@ static void safetensors(void)
 	struct wse_st st = {.ntensors = 2, .nmeta = 1, .tensors = ts, .meta = &meta}, in;
 	struct rlimit lim, old;
 	struct stat sb;
-	char good[4096], bad[4096], why[WSE_WHY], want[80];
+	char good[4096], bad[4096], want[80];
 	int refused = 0, said = 0, ret;
 	size_t n;
 
 	ok(!wse_st_write(file("x.safetensors"), &st), "write");
-	ret = wse_st_read(file("x.safetensors"), &in, why);
+	ret = wse_st_read(file("x.safetensors"), &in);
 	ok(!ret && in.ntensors == 2 && !memcmp(wse_st_find(&in, "a.weight")->data, a, 24) &&
 		   wse_st_find(&in, "a.weight")->dim[1] == 3 &&
 		   !strcmp(wse_st_get(&in, "wse.step"), "12"),
-	   "read back %s", why);
+	   "read back %s", ret ? wse_error() : "");
 	wse_st_free(&in);
 	n = get(file("x.safetensors"), good, sizeof(good));
 	for (size_t i = 0; i < n; i++) { /* cut at every byte */
 		put(file("cut"), good, i);
-		refused += wse_st_read(file("cut"), &in, why) == -EBADMSG;
-		said += strstr(why, "cut short") != NULL;
+		refused += wse_st_read(file("cut"), &in) == -EBADMSG;
+		said += strstr(wse_error(), "cut short") != NULL;
 	}
 	ok(refused == (int)n && said == (int)n,
 	   "a file cut short at each of %zu bytes is "
@@ -275,21 +275,22 @@ static void safetensors(void)
 	   n);
 	snprintf(want, sizeof(want), "needs %zu bytes, has %zu", n, n - 30);
 	put(file("cut"), good, n - 30); /* in the middle of the first of two tensors */
-	ok(wse_st_read(file("cut"), &in, why) == -EBADMSG && strstr(why, want), "%s", why);
+	ok(wse_st_read(file("cut"), &in) == -EBADMSG && strstr(wse_error(), want), "%s",
+	   wse_error());
 	refused = 0;
 	for (size_t i = n - 36; i < n; i++) {
 		memcpy(bad, good, n);
 		bad[i] ^= 0x10;
 		put(file("bad"), bad, n);
-		refused += wse_st_read(file("bad"), &in, why) == -EBADMSG;
+		refused += wse_st_read(file("bad"), &in) == -EBADMSG;
 	}
-	ok(refused == 36, "a flipped bit in each data byte: %s", why);
+	ok(refused == 36, "a flipped bit in each data byte: %s", wse_error());
 	refused = 0; /* length and header: names, shapes, metadata, every scalar, every checksum */
 	for (size_t i = 0; i < 8 * (n - 36); i++) {
 		memcpy(bad, good, n);
 		bad[i / 8] ^= (char)(1 << i % 8);
 		put(file("bad"), bad, n);
-		ret = wse_st_read(file("bad"), &in, why);
+		ret = wse_st_read(file("bad"), &in);
 		refused += ret == -EBADMSG;
 		if (!ret)
 			wse_st_free(&in);
@@ -298,11 +299,11 @@ static void safetensors(void)
 	   8 * (n - 36));
 	put(file("bad"), good, n);
 	truncate(file("bad"), (off_t)n + 4);
-	ok(wse_st_read(file("bad"), &in, why) == -EBADMSG, "trailing bytes: %s", why);
+	ok(wse_st_read(file("bad"), &in) == -EBADMSG, "trailing bytes: %s", wse_error());
 	unsealed(good, n, "header.sha256", "header.sha255", -EBADMSG);
 	unsealed(good, n, "sum.a.bias", "som.a.bias", -EBADMSG);
-	ok(wse_st_read(file("none"), &in, why) == -ENOENT, "no file: %s", why);
-	ok(wse_st_read(dir, &in, why) == -EINVAL, "a directory: %s", why);
+	ok(wse_st_read(file("none"), &in) == -ENOENT, "no file: %s", wse_error());
+	ok(wse_st_read(dir, &in) == -EINVAL, "a directory: %s", wse_error());
 
 	/* a full disk: the file size limit stands in for it */
 	ts[0] = (struct wse_st_tensor){"a.weight", 2, {100, 1000}, 100000, big, 0};
@@ -329,7 +330,7 @@ static void data(void)
 	static char text[3000];
 	static unsigned char seen[3000];
 	uint16_t words[600];
-	char why[WSE_WHY], path[128], bin[128];
+	char path[128], bin[128];
 	struct wse_data d;
 	int twice = 0, touched = 0;
 	uint32_t magic[256] = {20240520, 1, 600};
@@ -340,7 +341,7 @@ static void data(void)
 	for (int i = 0; i < 3000; i++)
 		text[i] = (char)("abcd"[i % 4]);
 	put(path, text, sizeof(text));
-	ok(!wse_data_open(&c, &d, why) && d.nheld == 64, "text is read %s", why);
+	ok(!wse_data_open(&c, &d) && d.nheld == 64, "text is read");
 	ok(fabs(d.unigram - log(4)) < 1e-9 && d.bigram < 1e-9,
 	   "entropies of abcdabcd...: %.6f and %.6f", d.unigram, d.bigram);
 	for (uint64_t i = 0; i < d.nheld; i++)
@@ -365,7 +366,7 @@ static void data(void)
 	c.path = bin;
 	c.vocab = 50257;
 	put(bin, words, sizeof(words));
-	ok(!wse_data_open(&c, &d, why), "a large vocabulary");
+	ok(!wse_data_open(&c, &d), "a large vocabulary");
 	ok(fabs(d.unigram - 1.5 * log(2)) < 1e-9 && fabs(d.bigram - 300.0 / 599 * log(2)) < 1e-9,
 	   "entropies of a large vocabulary: %.6f and %.6f", d.unigram, d.bigram);
 	wse_data_close(&d);
@@ -373,7 +374,7 @@ static void data(void)
 	for (int i = 0; i < 600; i++)
 		words[i] = (uint16_t)(i % 200);
 	put(bin, words, sizeof(words));
-	ok(!wse_data_open(&c, &d, why) && d.ntok == 600 && d.tok[5] == 5, "uint16 tokens");
+	ok(!wse_data_open(&c, &d) && d.ntok == 600 && d.tok[5] == 5, "uint16 tokens");
 	wse_data_close(&d);
 	for (uint32_t i = 0; i < 4; i++) { /* version, too many, too few, uint32 */
 		static const char *const want[] = {"version 2; read is 1", "says 601 tokens",
@@ -386,30 +387,33 @@ static void data(void)
 		memcpy(text, bad, 1024);
 		memcpy(text + 1024, words, sizeof(words));
 		put(bin, text, 1024 + sizeof(words));
-		ok(wse_data_open(&c, &d, why) == -EINVAL && strstr(why, want[i]), "%s", why);
+		ok(wse_data_open(&c, &d) == -EINVAL && strstr(wse_error(), want[i]), "%s",
+		   wse_error());
 	}
 	put(bin, magic, 12);
-	ok(wse_data_open(&c, &d, why) == -EINVAL && strstr(why, "the file has 0"), "%s", why);
+	ok(wse_data_open(&c, &d) == -EINVAL && strstr(wse_error(), "the file has 0"), "%s",
+	   wse_error());
 	memcpy(text, magic, 1024);
 	memcpy(text + 1024, words, sizeof(words));
 	put(bin, text, 1024 + sizeof(words));
-	ok(!wse_data_open(&c, &d, why) && d.ntok == 600, "llm.c's header is skipped");
+	ok(!wse_data_open(&c, &d) && d.ntok == 600, "llm.c's header is skipped");
 	wse_data_close(&d);
 	words[77] = 300;
 	put(bin, words, sizeof(words));
-	ok(wse_data_open(&c, &d, why) == -EINVAL && strstr(why, "position 77"), "%s", why);
+	ok(wse_data_open(&c, &d) == -EINVAL && strstr(wse_error(), "position 77"), "%s",
+	   wse_error());
 	put(bin, words, 77);
-	ok(wse_data_open(&c, &d, why) == -EINVAL, "%s", why);
+	ok(wse_data_open(&c, &d) == -EINVAL, "%s", wse_error());
 	c.path = path;
 	put(path, "", 0);
-	ok(wse_data_open(&c, &d, why) == -ENODATA, "%s", why);
+	ok(wse_data_open(&c, &d) == -ENODATA, "%s", wse_error());
 	put(path, "short", 5);
-	ok(wse_data_open(&c, &d, why) == -EINVAL && strstr(why, "give a text of 118 or more"), "%s",
-	   why);
+	ok(wse_data_open(&c, &d) == -EINVAL && strstr(wse_error(), "give a text of 118 or more"),
+	   "%s", wse_error());
 	unlink(path);
-	ok(wse_data_open(&c, &d, why) == -ENOENT, "%s", why);
+	ok(wse_data_open(&c, &d) == -ENOENT, "%s", wse_error());
 	mkdir(path, 0777);
-	ok(wse_data_open(&c, &d, why) == -ENODATA, "%s", why);
+	ok(wse_data_open(&c, &d) == -ENODATA, "%s", wse_error());
 	rmdir(path);
 }
 
@@ -417,14 +421,13 @@ static void data(void)
 static void no_text(const char *path, int want_ret, const char *want)
 {
 	struct wse_data_cfg c = {.path = path, .vocab = 256, .window = 4, .held_out = 64};
-	char why[WSE_WHY] = "";
 	struct wse_data d;
 	int ret;
 
 	alarm(20); /* /dev/zero and a FIFO have no end */
-	ret = wse_data_open(&c, &d, why);
+	ret = wse_data_open(&c, &d);
 	alarm(0);
-	ok(ret == want_ret && strstr(why, want), "%s", why);
+	ok(ret == want_ret && strstr(wse_error(), want), "%s", wse_error());
 	if (!ret)
 		wse_data_close(&d);
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "input/config.h"
 #include "model/gpt.h"
 #include "model/mlp.h"
@@ -63,43 +64,43 @@ static const char good[] =
 "      held_out_bytes: 1024\n";
 /* clang-format on */
 
-static int parse(const char *text, const char *set, struct wse_config *c, char *why)
+static int parse(const char *text, const char *set, struct wse_config *c)
 {
-	return wse_config_parse("f.yaml", text, strlen(text), &set, set ? 1 : 0, c, why);
+	return wse_config_parse("f.yaml", text, strlen(text), &set, set ? 1 : 0, c);
 }
 
 /* the good file with one piece of text replaced */
 static void mistake(const char *from, const char *to, const char *want1, const char *want2)
 {
-	char text[4096], why[WSE_WHY] = "";
+	char text[4096];
 	const char *at = strstr(good, from);
 	struct wse_config c;
 	int ret;
 
 	snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - good), good, to, at + strlen(from));
-	ret = parse(text, NULL, &c, why);
-	ok(ret == -EINVAL && strstr(why, want1) && strstr(why, want2), "%s", why);
+	ret = parse(text, NULL, &c);
+	ok(ret == -EINVAL && strstr(wse_error(), want1) && strstr(wse_error(), want2), "%s",
+	   wse_error());
 }
 
 static void setting(const char *set, int taken, const char *want)
 {
-	char why[WSE_WHY] = "";
 	struct wse_config c;
-	int ret = parse(good, set, &c, why);
+	int ret = parse(good, set, &c);
 
-	ok(taken ? !ret : ret == -EINVAL && strstr(why, want), "--set %s: %s", set,
-	   taken ? "taken" : why);
+	ok(taken ? !ret : ret == -EINVAL && strstr(wse_error(), want), "--set %s: %s", set,
+	   taken ? "taken" : wse_error());
 }
 
 static void cut_short(void)
 {
-	char why[WSE_WHY];
 	struct wse_config c;
 	int crashes = 0, taken = 0, silent = 0;
+	unsigned int said;
 
 	/* no crash and no acceptance of what lacks its end (the sanitizers watch) */
 	for (size_t n = 0; n + 40 < sizeof(good); n++)
-		if (!wse_config_parse("cut", good, n, NULL, 0, &c, why) && n < 900)
+		if (!wse_config_parse("cut", good, n, NULL, 0, &c) && n < 900)
 			crashes++;
 	ok(!crashes, "a file cut at every byte");
 	for (size_t n = 0; n + 1 < sizeof(good); n++)
@@ -108,10 +109,10 @@ static void cut_short(void)
 
 			memcpy(text, good, sizeof(good));
 			text[n] = ":-{\n"[i];
-			why[0] = 0;
-			if (!wse_config_parse("bad", text, sizeof(good) - 1, NULL, 0, &c, why))
+			said = wse_failures();
+			if (!wse_config_parse("bad", text, sizeof(good) - 1, NULL, 0, &c))
 				taken++;
-			else if (!why[0])
+			else if (wse_failures() == said)
 				silent++;
 		}
 	ok(!silent && taken && taken < (int)sizeof(good),
@@ -244,7 +245,7 @@ static void model_zoo(void)
 
 static void prompt(const char *set, const char *option, int vocab, const char *want)
 {
-	char why[WSE_WHY], size[40];
+	char size[40];
 	const char *sets[] = {size, set};
 	struct wse_config_source src = {.name = "f.yaml",
 					.text = good,
@@ -258,9 +259,9 @@ static void prompt(const char *set, const char *option, int vocab, const char *w
 
 	snprintf(size, sizeof(size), "model.vocab_size=%d", vocab);
 	ret = wse_config_read(&src, &c, &f);
-	snprintf(why, sizeof(why), "%.500s", ret ? f.f[0].text : c.sample_prompt);
-	ok(ret ? strstr(why, want) != NULL : !strcmp(why, want), "prompt %s%s, vocabulary %d: '%s'",
-	   set ? set : "", option ? option : "", vocab, why);
+	ok(ret ? strstr(f.f[0].text, want) != NULL : !strcmp(c.sample_prompt, want),
+	   "prompt %s%s, vocabulary %d: '%s'", set ? set : "", option ? option : "", vocab,
+	   ret ? f.f[0].text : c.sample_prompt);
 }
 
 static void prompts(void)
@@ -313,26 +314,24 @@ static void long_prompts(void)
 static void bad_sampling(const char *set, const char *want)
 {
 	struct wse_config c;
-	char why[WSE_WHY] = "";
-	int ret = parse(good, set, &c, why);
+	int ret = parse(good, set, &c);
 
-	ok(ret == -EINVAL && strstr(why, want), "%s: %s", set, why);
+	ok(ret == -EINVAL && strstr(wse_error(), want), "%s: %s", set, wse_error());
 }
 
 static void sampling(void)
 {
 	struct wse_config c;
-	char why[WSE_WHY] = "";
-	int ret = parse(good, "seed=9", &c, why);
+	int ret = parse(good, "seed=9", &c);
 
 	ok(!ret && c.sample_top_k == 0 && c.sample_top_p == 1.0 && c.sample_seed == 9 &&
 		   c.samples == 0,
-	   "sampling when nothing is said %s", why);
+	   "sampling when nothing is said %s", ret ? wse_error() : "");
 	ret = parse(good, "sampling={top_k: 5, top_p: 0.9, seed: 3, samples: 4, temperature: 0}",
-		    &c, why);
+		    &c);
 	ok(!ret && c.sample_top_k == 5 && c.sample_top_p == 0.9 && c.sample_seed == 3 &&
 		   c.samples == 4 && c.sample_temperature == 0.0,
-	   "sampling as asked for %s", why);
+	   "sampling as asked for %s", ret ? wse_error() : "");
 	bad_sampling("sampling.top_k=-1", "sampling.top_k must be a whole number from 0 to 65536");
 	bad_sampling("sampling.top_p=1.5", "sampling.top_p must be a number from 1e-06 to 1");
 	bad_sampling("sampling.samples=0",
@@ -359,14 +358,13 @@ static void initializer(void)
 		"output_layer_initializer: {name: normal, std: 0.004}");
 	const struct wse_gpt *g;
 	struct wse_config c;
-	char why[WSE_WHY] = "";
-	int ret = parse(good, all, &c, why);
+	int ret = parse(good, all, &c);
 
 	g = wse_gpt(&c.model);
 	ok(!ret && g->dev == 0.05f && same_initial(&g->initial, 0, 0.05f, -0.1f, 0.1f) &&
 		   same_initial(&g->embed, 0.5f, 0.25f, -0.5f, 0.5f) &&
 		   same_initial(&g->residual, 0, 0.004f, 0, 0) && !strstr(c.ignored, "initializer"),
-	   "three initializers %s", why);
+	   "three initializers %s", ret ? wse_error() : "");
 	setting(GPT_WITH("initializer: normal"), 0,
 		"initializer is the initializer normal, which is not available: give a map with");
 	setting(GPT_WITH("embedding_initializer: {name: xavier_uniform, gain: 2.0}"), 0,
@@ -387,10 +385,9 @@ int main(void)
 {
 	const struct wse_mlp *m;
 	struct wse_config c;
-	char why[WSE_WHY];
-	int ret = parse(good, NULL, &c, why);
+	int ret = parse(good, NULL, &c);
 
-	ok(!ret, "a good file%s%s", ret ? ": " : "", ret ? why : "");
+	ok(!ret, "a good file%s%s", ret ? ": " : "", ret ? wse_error() : "");
 	m = wse_mlp(&c.model);
 	ok(c.model.family == &wse_family_mlp && m->nlinear == 3 && m->width[0] == 128 &&
 		   m->width[1] == 64 && m->width[3] == 256 && m->act == WSE_ACT_GELU &&
@@ -461,13 +458,13 @@ int main(void)
 	setting("checkpoint.load_checkpoint_states=optimizer", 0,
 		"accepted: all or model,optimizer,dataloader or model");
 	ok(c.load_states == WSE_CKPT_ALL &&
-		   !parse(good, "checkpoint.load_checkpoint_states=model", &c, why) &&
+		   !parse(good, "checkpoint.load_checkpoint_states=model", &c) &&
 		   c.load_states == WSE_CKPT_MODEL &&
-		   !parse(good, "checkpoint.load_checkpoint_states=model,optimizer,dataloader", &c,
-			  why) &&
+		   !parse(good, "checkpoint.load_checkpoint_states=model,optimizer,dataloader",
+			  &c) &&
 		   c.load_states == WSE_CKPT_RATES_NEW,
 	   "load_checkpoint_states");
-	parse(good, "fit.train_dataloader.batch_size=256", &c, why);
+	parse(good, "fit.train_dataloader.batch_size=256", &c);
 	ok(c.batch == 256, "--set overrides");
 	setting("train_dataloader.drop_last=true", 1, "");
 	setting("train_dataloader.drop_last=false", 0, "drop_last must be true: the last samples");

@@ -145,10 +145,8 @@ static int open_session(struct wse_session *s, const char *yaml, const char *uri
 	struct wse_config cfg;
 	int ret = wse_config_read(&src, &cfg, &faults);
 
-	if (ret) {
-		snprintf(s->why, sizeof(s->why), "%s", faults.f[0].text);
+	if (ret)
 		return ret;
-	}
 	return wse_session_open(s, &cfg, &uri, 1, NULL);
 }
 
@@ -218,7 +216,7 @@ static void step(const char *what, const char *yaml, const char *const *sets, ui
 		}
 		ret = ret ? ret : wse_swarm_cost(s.swarm, 0, &cost);
 		if (ret)
-			ok(0, "%s: %s", what, s.why);
+			ok(0, "%s: %s", what, wse_error());
 		else if (cut)
 			check_kinds(what, &s.plan.graph);
 		else

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "memx/hf.h"
 #include "num/num.h"
 #include "tap.h"
@@ -59,9 +60,9 @@ static float value(const char *name, uint32_t row, uint32_t col)
 	return ((float)(sum % 31) - 15) / 8;
 }
 
-static int read_cfg(struct wse_config *cfg, const char *const *sets, uint32_t nsets, char *why)
+static int read_cfg(struct wse_config *cfg, const char *const *sets, uint32_t nsets)
 {
-	int ret = wse_config_parse("test", yaml, sizeof(yaml) - 1, sets, nsets, cfg, why);
+	int ret = wse_config_parse("test", yaml, sizeof(yaml) - 1, sets, nsets, cfg);
 
 	snprintf(cfg->data, sizeof(cfg->data), "%s/text", dir);
 	return ret;
@@ -70,10 +71,9 @@ static int read_cfg(struct wse_config *cfg, const char *const *sets, uint32_t ns
 static void open_with(struct wse_session *s, const char *set)
 {
 	struct wse_config cfg;
-	char why[WSE_WHY];
 
-	if (read_cfg(&cfg, &set, set ? 1 : 0, why) || wse_session_open(s, &cfg, &uri, 1, NULL)) {
-		printf("Bail out! %s\n", s->why);
+	if (read_cfg(&cfg, &set, set ? 1 : 0) || wse_session_open(s, &cfg, &uri, 1, NULL)) {
+		printf("Bail out! %s\n", wse_error());
 		exit(1);
 	}
 }
@@ -128,7 +128,7 @@ static void starts(const char *words, enum wse_ckpt_load what)
 		moments += m.m[i] != 0 || m.v[i] != 0;
 	ok(!ret && !wrong(&m) && !moments && !*m.step && !steps(&s, 1),
 	   "%s: %zu parameters wrong, %zu moments not 0, step %llu %s", words, wrong(&m), moments,
-	   (unsigned long long)*m.step, s.why);
+	   (unsigned long long)*m.step, ret ? wse_error() : "");
 	wse_session_close(&s);
 }
 
@@ -145,9 +145,9 @@ static void refuses(const char *words, enum wse_ckpt_load what, const char *says
 	wse_memx_state(s.memx, &m);
 	before = wse_checksum64(m.params, m.table->params * sizeof(float));
 	ret = wse_session_load(&s, file("in"), what);
-	ok(ret == -EINVAL && strstr(s.why, says) &&
+	ok(ret == -EINVAL && strstr(wse_error(), says) &&
 		   wse_checksum64(m.params, m.table->params * sizeof(float)) == before,
-	   "%s: %s", words, s.why);
+	   "%s: %s", words, wse_error());
 	wse_session_close(&s);
 }
 
@@ -171,7 +171,6 @@ static void out(void)
 	struct wse_hf_tensor table[64];
 	struct wse_memx_state m;
 	struct wse_session s;
-	char why[WSE_WHY] = "";
 	float *back;
 	int ret;
 
@@ -189,9 +188,9 @@ static void out(void)
 						  back + t->off};
 	}
 	ret = ret ? ret : wse_session_save(&s, file("trained"), NULL);
-	ret = ret ? ret : wse_hf_read(file("trained"), table, m.table->n, why);
+	ret = ret ? ret : wse_hf_read(file("trained"), table, m.table->n);
 	ok(!ret && !memcmp(back, m.params, m.table->params * sizeof(float)),
-	   "a checkpoint after two steps, read as a Hugging Face file %s%s", s.why, why);
+	   "a checkpoint after two steps, read as a Hugging Face file %s", ret ? wse_error() : "");
 	for (uint32_t i = 0; i < m.table->n; i++)
 		for (uint32_t j = 0; j < m.table->t[i].count; j++)
 			m.params[m.table->t[i].off + j] =
@@ -199,7 +198,7 @@ static void out(void)
 				      j % m.table->t[i].dim[1]);
 	ret = wse_session_save(&s, file("known"), NULL);
 	ok(!ret && !hf_file("check %s " SIZES "moments=1", file("known")),
-	   "a checkpoint of known numbers, to an independent reader %s", s.why);
+	   "a checkpoint of known numbers, to an independent reader %s", ret ? wse_error() : "");
 	free(back);
 	wse_session_close(&s);
 }
@@ -222,7 +221,7 @@ static void resumes(void)
 	wse_memx_state(two.memx, &b);
 	ok(!ret && *b.step == 4 && !memcmp(a.params, b.params, a.table->params * 4) &&
 		   !memcmp(a.m, b.m, a.table->params * 4) && !memcmp(a.v, b.v, a.table->params * 4),
-	   "two steps, a checkpoint and two more: the bits of four %s%s", one.why, two.why);
+	   "two steps, a checkpoint and two more: the bits of four %s", ret ? wse_error() : "");
 	wse_session_close(&one);
 	wse_session_close(&two);
 }
@@ -235,7 +234,8 @@ static void other(const char *set, enum wse_ckpt_load what, const char *says)
 
 	open_with(&s, set);
 	ret = wse_session_load(&s, file("two"), what);
-	ok(says ? ret == -EINVAL && strstr(s.why, says) : !ret, "%s: %s", set, s.why);
+	ok(says ? ret == -EINVAL && strstr(wse_error(), says) : !ret, "%s: %s", set,
+	   ret ? wse_error() : "goes on");
 	wse_session_close(&s);
 }
 
@@ -268,11 +268,12 @@ static void variants(void)
 		s.state.variant = pairs[i][1];
 		ret = ret ? ret : wse_session_load(&s, file("variant"), WSE_CKPT_ALL);
 		ok(same ? !ret
-			: ret == -EINVAL && strstr(s.why, "variant: ") &&
-				   strstr(s.why, "load_checkpoint_states=model"),
-		   "variant %u goes on as %u: %s", pairs[i][0], pairs[i][1], s.why);
+			: ret == -EINVAL && strstr(wse_error(), "variant: ") &&
+				   strstr(wse_error(), "load_checkpoint_states=model"),
+		   "variant %u goes on as %u: %s", pairs[i][0], pairs[i][1],
+		   ret ? wse_error() : "");
 		ret = wse_session_load(&s, file("variant"), WSE_CKPT_MODEL);
-		ok(!ret, "its parameters alone %s", s.why);
+		ok(!ret, "its parameters alone %s", ret ? wse_error() : "");
 		wse_session_close(&s);
 	}
 }
@@ -292,28 +293,30 @@ static void whole(void)
 	struct wse_run_ops ops = {.line = line};
 	struct wse_run run = {.mode = WSE_MODE_TRAIN_AND_EVAL, .uris = &uri, .nuris = 1};
 	struct wse_run_result res;
-	char why[WSE_WHY] = "", path[128];
+	char path[128];
 	int ret;
 
 	snprintf(path, sizeof(path), "%s", file("gpt2.safetensors"));
 	if (hf_file("write %s " SIZES "dtype=F16 masks=1", path))
 		abort();
-	ret = read_cfg(&run.cfg, sets, 1, why);
+	ret = read_cfg(&run.cfg, sets, 1);
 	snprintf(run.cfg.model_dir, sizeof(run.cfg.model_dir), "%s", file("model_dir"));
 	run.checkpoint = path;
 	run.mode = WSE_MODE_EVAL;
-	ret = ret ? ret : wse_run(&run, &ops, &res, why);
+	ret = ret ? ret : wse_run(&run, &ops, &res);
 	ok(!ret && res.evaluated && res.steps == 0 && strlen(res.hash) == 64,
-	   "a Hugging Face file is evaluated, held-out loss %.3f %s", res.held_out, why);
+	   "a Hugging Face file is evaluated, held-out loss %.3f %s", res.held_out,
+	   ret ? wse_error() : "");
 	run.mode = WSE_MODE_TRAIN_AND_EVAL;
-	ret = ret ? ret : wse_run(&run, &ops, &res, why);
+	ret = ret ? ret : wse_run(&run, &ops, &res);
 	ok(!ret && res.steps == 2, "and trained on, for %llu steps %s",
-	   (unsigned long long)res.steps, why);
+	   (unsigned long long)res.steps, ret ? wse_error() : "");
 	run.checkpoint = "auto";
 	run.cfg.load_states = WSE_CKPT_ALL;
 	run.cfg.max_steps = 3;
-	ret = ret ? ret : wse_run(&run, &ops, &res, why);
-	ok(!ret && res.steps == 3, "which goes on from its own checkpoint %s", why);
+	ret = ret ? ret : wse_run(&run, &ops, &res);
+	ok(!ret && res.steps == 3, "which goes on from its own checkpoint %s",
+	   ret ? wse_error() : "");
 }
 
 int main(void)

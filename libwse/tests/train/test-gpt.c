@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "gradient.h"
 #include "input/config.h"
 #include "model/gpt.h"
@@ -62,10 +63,8 @@ static int open_run(const struct run *r, struct wse_session *s)
 	struct wse_config cfg;
 	int ret = wse_config_read(&src, &cfg, &faults);
 
-	if (ret) {
-		snprintf(s->why, sizeof(s->why), "%s", faults.f[0].text);
+	if (ret)
 		return ret;
-	}
 	return wse_session_open(s, &cfg, uris, r->devices ? r->devices : 1, NULL);
 }
 
@@ -139,12 +138,12 @@ static void reference(const struct run *r, const char *what)
 	struct distance d;
 	int ret = open_run(r, &s);
 
-	if (!ok(!ret, "%s on %s%s%s", what, r->uri, ret ? ": " : "", ret ? s.why : ""))
+	if (!ok(!ret, "%s on %s%s%s", what, r->uri, ret ? ": " : "", ret ? wse_error() : ""))
 		return;
 	got = malloc(s.table->params * sizeof(*got));
 	want = malloc(s.table->params * sizeof(*want));
 	ret = gradients(&s, got, 0, want, &loss, &ref_loss);
-	if (!ok(!ret, "%s: a step%s%s", what, ret ? ": " : "", ret ? s.why : ""))
+	if (!ok(!ret, "%s: a step%s%s", what, ret ? ": " : "", ret ? wse_error() : ""))
 		goto out;
 	d = gradient_distance(s.table, got, want);
 	ok(!ret && gradient_close(d),
@@ -183,7 +182,7 @@ static void kink(const char *layers)
 	double loss, ref_loss;
 	int ret = open_run(&r, &s);
 
-	if (!ok(!ret, "ReLU, %s%s%s", layers, ret ? ": " : "", ret ? s.why : ""))
+	if (!ok(!ret, "ReLU, %s%s%s", layers, ret ? ": " : "", ret ? wse_error() : ""))
 		return;
 	got = malloc(s.table->params * sizeof(*got));
 	want = malloc(s.table->params * sizeof(*want));
@@ -205,7 +204,7 @@ static void kink(const char *layers)
 }
 
 /* three steps; a checksum over all parameters and moments, 0 on failure */
-static uint64_t three_steps(const struct run *r, uint32_t *mode, char *why)
+static uint64_t three_steps(const struct run *r, uint32_t *mode)
 {
 	struct wse_session s;
 	struct wse_step_result step;
@@ -225,7 +224,6 @@ static uint64_t three_steps(const struct run *r, uint32_t *mode, char *why)
 		if (mode)
 			*mode = s.plan.mode;
 	}
-	snprintf(why, WSE_WHY, "%s", s.why);
 	wse_session_close(&s);
 	return ret ? 0 : sum;
 }
@@ -240,16 +238,15 @@ static void same_bits(void)
 		{"sim:func,rows=4,cols=4", 2, {"model.recompute=ffn"}, 1},
 		{"sim:func,rows=4,cols=4", 1, {"model.recompute=block"}, 1},
 	};
-	char why[WSE_WHY];
-	uint64_t want = three_steps(&(struct run){"sim:func,rows=4,cols=4", 1, {0}, 0}, NULL, why);
+	uint64_t want = three_steps(&(struct run){"sim:func,rows=4,cols=4", 1, {0}, 0}, NULL);
 
-	ok(want != 0, "three steps on one twin%s%s", want ? "" : ": ", want ? "" : why);
+	ok(want != 0, "three steps on one twin%s%s", want ? "" : ": ", want ? "" : wse_error());
 	for (size_t i = 0; i < sizeof(runs) / sizeof(*runs); i++) {
 		uint32_t mode = 99;
-		uint64_t got = three_steps(&runs[i], &mode, why);
+		uint64_t got = three_steps(&runs[i], &mode);
 
 		ok(got && got == want, "the same bits on %u x %s, mode %u%s%s", runs[i].devices,
-		   runs[i].uri, mode, got ? "" : ": ", got ? "" : why);
+		   runs[i].uri, mode, got ? "" : ": ", got ? "" : wse_error());
 		if (runs[i].nsets)
 			ok(mode >= wse_gpt_mode[i == 4 ? 1 : 2], "recomputation as asked for");
 	}
@@ -270,12 +267,12 @@ static void phases(void)
 
 	ok(!ret && s.plan.graph.nprograms == 3 && s.plan.graph.variant > 1,
 	   "hidden 128, 32 tokens a core: a program a phase%s%s", ret ? ": " : "",
-	   ret ? s.why : "");
+	   ret ? wse_error() : "");
 	if (ret)
 		return;
 	ret = wse_session_compute(&s, &step);
 	ret = ret ? ret : wse_verify_step(&s, "oracle:rows=4,cols=4");
-	ok(!ret, "and the oracle's bits%s%s", ret ? ": " : "", ret ? s.why : "");
+	ok(!ret, "and the oracle's bits%s%s", ret ? ": " : "", ret ? wse_error() : "");
 	wse_session_close(&s);
 }
 
@@ -315,7 +312,7 @@ static void logits(const struct run *r)
 	/* a step first: it gathers the inputs of micro-batch 0 */
 	ret = ret ? ret : wse_session_compute(&s, &result);
 	if (!ok(!ret && chunks_of(g) > 1, "a vocabulary in %u chunks on %s%s%s",
-		ret ? 0 : chunks_of(g), r->uri, ret ? ": " : "", ret ? s.why : ""))
+		ret ? 0 : chunks_of(g), r->uri, ret ? ": " : "", ret ? wse_error() : ""))
 		return;
 	job = s.jobs[0];
 	job.backward = 0;
@@ -347,16 +344,15 @@ static void chunks(void)
 	};
 	const struct run one = {"sim:func,rows=4,cols=4", 1, {vocab}, 1};
 	const struct run bytes = {"sim:func,rows=2,cols=4", 1, {0}, 0};
-	char why[WSE_WHY];
-	uint64_t want = three_steps(&one, NULL, why);
+	uint64_t want = three_steps(&one, NULL);
 
 	ok(want != 0, "three steps with a vocabulary in chunks%s%s", want ? "" : ": ",
-	   want ? "" : why);
+	   want ? "" : wse_error());
 	for (size_t i = 0; i < sizeof(runs) / sizeof(*runs); i++) {
-		uint64_t got = three_steps(&runs[i], NULL, why);
+		uint64_t got = three_steps(&runs[i], NULL);
 
 		ok(got && got == want, "the same bits on %u x %s%s%s", runs[i].devices, runs[i].uri,
-		   got ? "" : ": ", got ? "" : why);
+		   got ? "" : ": ", got ? "" : wse_error());
 	}
 	reference(&one, "2000 tokens in chunks");
 	reference(&(struct run){"oracle:rows=2,cols=2",
@@ -402,7 +398,8 @@ static void refused(void)
 		struct wse_session s;
 		int ret = open_run(&all[i].r, &s);
 
-		ok(ret && strstr(s.why, all[i].words), "%s", ret ? s.why : "not refused");
+		ok(ret && strstr(wse_error(), all[i].words), "%s",
+		   ret ? wse_error() : "not refused");
 		if (!ret)
 			wse_session_close(&s);
 	}
@@ -421,13 +418,13 @@ static void few_held_out(void)
 	snprintf(val, sizeof(val), "val_dataloader.data_dir=%s", text);
 	ret = open_run(&r, &s);
 	ok(!ret && wse_session_eval(&s, 0, &loss, &samples) == -ENODATA &&
-		   strstr(s.why, "held_out_bytes 63 hold no sample of 64 tokens: choose 64"),
-	   "%s", s.why);
+		   strstr(wse_error(), "held_out_bytes 63 hold no sample of 64 tokens: choose 64"),
+	   "%s", wse_error());
 	wse_session_close(&s);
 	r.sets[1] = "val_dataloader.held_out_bytes=64";
 	ret = open_run(&r, &s);
 	ok(!ret && !wse_session_eval(&s, 0, &loss, &samples) && samples == 1,
-	   "which is one sample%s", s.why);
+	   "which is one sample%s", ret ? wse_error() : "");
 	wse_session_close(&s);
 }
 

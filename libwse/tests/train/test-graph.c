@@ -15,7 +15,7 @@
 #include "model/gpt.h"
 #include "model/mlp.h"
 #include "num/num.h"
-#include "num/why.h"
+#include "base/error.h"
 #include "ops/ops.h"
 #include "heap.h"
 #include "tap.h"
@@ -31,11 +31,10 @@ static uint32_t rnd(uint32_t n)
 
 /* ---- places of random graphs ---- */
 
-static int any(const struct wse_graph *g, const struct wse_op *op, char *why)
+static int any(const struct wse_graph *g, const struct wse_op *op)
 {
 	(void)g;
 	(void)op;
-	(void)why;
 	return 0;
 }
 
@@ -158,19 +157,18 @@ static void places(void)
 		const struct wse_tile tile = {1 + rnd(4), 1 + rnd(4), 8, 10000 + rnd(90000)};
 		struct wse_graph g;
 		uint64_t all = 0;
-		char why[WSE_WHY] = "";
 		int ret;
 
 		wse_graph_init(&g, &tile, 8 * (1 + rnd(8)));
 		wse_graph_program(&g, "one.elf", 16 * (100 + rnd(400)));
 		for (uint32_t n = 1 + rnd(60); n; n--)
 			random_op(&g);
-		ret = wse_graph_finish(&g, any, some, why);
+		ret = wse_graph_finish(&g, any, some);
 		if (ret && ret != -E2BIG) {
-			printf("# %s\n", why);
+			printf("# %s\n", wse_error());
 			bad++;
 		}
-		bad += ret == -E2BIG && !strstr(why, "tokens per core");
+		bad += ret == -E2BIG && !strstr(wse_error(), "tokens per core");
 		fit += !ret;
 		big += ret == -E2BIG;
 		for (uint32_t i = 0; i < g.nvalues; i++) {
@@ -207,18 +205,18 @@ static void many_layers(void)
 				      .tied = 1};
 	struct wse_model m;
 	struct wse_graph g = {0};
-	char why[WSE_WHY] = "", text[200] = "";
-	int ret = wse_gpt_init(&m, &shape, why);
+	char text[200] = "";
+	int ret = wse_gpt_init(&m, &shape);
 
 	alarm(120); /* a second; a search through all pairs takes days */
-	ret = ret ? ret : m.family->graph(&m, &tile, 8, 0, &g, why);
+	ret = ret ? ret : m.family->graph(&m, &tile, 8, 0, &g);
 	if (!ret)
 		wse_graph_bytes(&g, wse_graph_peak(&g), text, sizeof(text));
 	alarm(0);
 	ok(!ret && g.nvalues > UINT16_MAX && add_up(text) > shape.layers * 512 &&
 		   add_up(text) < g.total,
 	   "%u layers: %u operations, %u values in %u bytes%s%s", shape.layers, g.nops, g.nvalues,
-	   g.total, ret ? ": " : "", why);
+	   g.total, ret ? ": " : "", ret ? wse_error() : "");
 	wse_graph_fini(&g);
 }
 
@@ -483,34 +481,34 @@ static void bad_graphs(void)
 	};
 	struct wse_model m;
 	struct wse_graph g;
-	char why[WSE_WHY] = "";
 	int ret;
 
 	model(&m, 16);
-	ok(!m.family->graph(&m, &small, 8, 0, &g, why) && g.nops == NOPS &&
+	ok(!m.family->graph(&m, &small, 8, 0, &g) && g.nops == NOPS &&
 		   g.ops[WGRAD0].kind == WSE_OP_WGRAD && g.ops[DX].kind == WSE_OP_OUT,
-	   "a good graph %s", why);
+	   "a good graph");
 	unfinish(&g);
-	ret = wse_ops_finish(&g, why);
+	ret = wse_ops_finish(&g);
 	ok(!ret && g.nforward == LOSSES + 1 && g.units[1].grad_first == WGRAD1 &&
 		   g.units[1].grad_last == VEC_OUT1,
 	   "and once more");
 	wse_graph_fini(&g);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		m.family->graph(&m, &small, 8, 0, &g, why);
+		m.family->graph(&m, &small, 8, 0, &g);
 		unfinish(&g);
 		bad[i].harm(&g);
-		why[0] = 0;
-		ret = wse_ops_finish(&g, why);
-		ok(ret == -EINVAL && strstr(why, bad[i].where) && strstr(why, bad[i].want), "%s",
-		   why);
+		ret = wse_ops_finish(&g);
+		ok(ret == -EINVAL && strstr(wse_error(), bad[i].where) &&
+			   strstr(wse_error(), bad[i].want),
+		   "%s", wse_error());
 		wse_graph_fini(&g);
 	}
 	model(&m, 40000);
-	ret = m.family->graph(&m, &small, 8, 0, &g, why);
+	ret = m.family->graph(&m, &small, 8, 0, &g);
 	ok(ret == -EINVAL &&
-		   strstr(why, "hidden_size 40000 is more than 16384 x 2 columns: choose 32768"),
-	   "%s", why);
+		   strstr(wse_error(),
+			  "hidden_size 40000 is more than 16384 x 2 columns: choose 32768"),
+	   "%s", wse_error());
 	wse_graph_fini(&g);
 }
 
@@ -598,7 +596,6 @@ static void spare_tensor(void)
 	struct wse_graph g;
 	float *grads[2], *const *adds, p[NSPARE], m[NSPARE] = {0}, v[NSPARE] = {0};
 	double norm, lr, pow1 = 1, pow2 = 1;
-	char why[WSE_WHY];
 	int ret, same = 1, spread = 0;
 
 	model(&c.model, 16);
@@ -607,7 +604,7 @@ static void spare_tensor(void)
 	c.model.family = &family;
 	c.optim = (struct wse_optim_cfg){WSE_OPTIM_ADAMW, 0.9, 0.95, 1e-8, 0, 0.1};
 	c.sched = (struct wse_sched_list){1, {{WSE_SCHED_CONSTANT, 0.01, 0.01, 1, 0}}};
-	ret = c.model.family->graph(&c.model, &small, 8, 0, &g, why);
+	ret = c.model.family->graph(&c.model, &small, 8, 0, &g);
 	ret = ret ? ret : wse_memx_open(&c, &g, &heap, &mx);
 	if (!ok(!ret, "a table with a tensor that is in no unit"))
 		return;
@@ -784,14 +781,13 @@ static void gpt_initials(void)
 		    {"transformer.h.0.mlp.c_proj.weight", -0.5f, -0.3f}};
 	struct wse_tensor_table tab = {0};
 	struct wse_model m;
-	char why[WSE_WHY];
 	uint32_t bad = 0;
 	float *p;
 
 	shape.initial = (struct wse_initial){0, 0.02f, -0.02f, 0.02f};
 	shape.embed = (struct wse_initial){0.4f, 0.1f, 0.3f, 0.5f};
 	shape.residual = (struct wse_initial){-0.4f, 0.1f, -0.5f, -0.3f};
-	wse_gpt_init(&m, &shape, why);
+	wse_gpt_init(&m, &shape);
 	bad += m.family->tensors(&m, &tab) != 0;
 	p = malloc(tab.params * sizeof(*p));
 	wse_tensor_init(&tab, 3, p);
@@ -805,7 +801,7 @@ static void gpt_initials(void)
 	free(p);
 	wse_tensor_table_fini(&tab);
 	shape.residual = shape.embed = (struct wse_initial){0};
-	wse_gpt_init(&m, &shape, why);
+	wse_gpt_init(&m, &shape);
 	m.family->tensors(&m, &tab);
 	ok(tab.t[0].dev == 0.02f && tab.t[0].high == 0.02f && tab.t[6].dev == 0.01f &&
 		   tab.t[6].low == -0.01f,

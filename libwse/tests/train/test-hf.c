@@ -9,7 +9,7 @@
 #include "memx/hf.h"
 #include "memx/safetensors.h"
 #include "num/num.h"
-#include "num/why.h"
+#include "base/error.h"
 #include "ref/gpt_ref.h"
 #include "tap.h"
 
@@ -101,15 +101,15 @@ static size_t wrong(const struct model *m)
 
 static void reads(struct model *m, const char *what, const char *words)
 {
-	char why[WSE_WHY] = "";
 	int ret;
 
 	for (size_t i = 0; i < m->params; i++)
 		m->p[i] = 1000;
 	if (hf_file("write %s %s", file("in"), words))
 		abort();
-	ret = wse_hf_read(file("in"), m->table, m->n, why);
-	ok(!ret && !wrong(m), "%s: %zu of %zu numbers wrong %s", what, wrong(m), m->params, why);
+	ret = wse_hf_read(file("in"), m->table, m->n);
+	ok(!ret && !wrong(m), "%s: %zu of %zu numbers wrong %s", what, wrong(m), m->params,
+	   ret ? wse_error() : "");
 }
 
 static void in(void)
@@ -135,7 +135,6 @@ static void in(void)
 
 static void refuses(struct model *m, const char *words, int err, const char *says)
 {
-	char why[WSE_WHY] = "";
 	size_t touched = 0;
 	int ret;
 
@@ -143,10 +142,11 @@ static void refuses(struct model *m, const char *words, int err, const char *say
 		m->p[i] = 1000;
 	if (hf_file("write %s %s", file("in"), words))
 		abort();
-	ret = wse_hf_read(file("in"), m->table, m->n, why);
+	ret = wse_hf_read(file("in"), m->table, m->n);
 	for (size_t i = 0; i < m->params; i++)
 		touched += m->p[i] != 1000;
-	ok(ret == err && !touched && strstr(why, says), "%s: %s (%s)", words, why, strerror(-ret));
+	ok(ret == err && !touched && strstr(wse_error(), says), "%s: %s (%s)", words, wse_error(),
+	   strerror(-ret));
 }
 
 static void misfits(void)
@@ -188,20 +188,19 @@ static void twice(void)
 				     {"wte.weight", 2, {2, 4}, 8, data, 0}};
 	struct wse_st st = {.ntensors = 2, .tensors = t};
 	struct wse_hf_tensor table = {"transformer.wte.weight", 2, {2, 4}, 0, data};
-	char why[WSE_WHY] = "";
 	int ret;
 
 	if (wse_st_write(file("twice"), &st))
 		abort();
-	ret = wse_hf_read(file("twice"), &table, 1, why);
+	ret = wse_hf_read(file("twice"), &table, 1);
 	ok(ret == -EINVAL &&
-		   strstr(why, "wte.weight is in it twice, as transformer.wte.weight too"),
-	   "%s", why);
+		   strstr(wse_error(), "wte.weight is in it twice, as transformer.wte.weight too"),
+	   "%s", wse_error());
 }
 
 static void damage(void)
 {
-	char why[WSE_WHY], cut[128];
+	char cut[128];
 	int refused = 0, n = 0;
 	struct model m;
 	struct stat sb;
@@ -211,9 +210,9 @@ static void damage(void)
 	if (hf_file("write %s masks=1", cut) || stat(cut, &sb))
 		abort();
 	for (off_t at = sb.st_size - 1; at >= 0; at -= 101, n++)
-		refused += !truncate(cut, at) && wse_hf_read(cut, m.table, m.n, why) == -EBADMSG;
-	ok(refused == n, "a file cut short, %d times: %s", n, why);
-	ok(wse_hf_read(file("none"), m.table, m.n, why) == -ENOENT, "no file: %s", why);
+		refused += !truncate(cut, at) && wse_hf_read(cut, m.table, m.n) == -EBADMSG;
+	ok(refused == n, "a file cut short, %d times: %s", n, wse_error());
+	ok(wse_hf_read(file("none"), m.table, m.n) == -ENOENT, "no file: %s", wse_error());
 	free(m.p);
 }
 
@@ -225,7 +224,7 @@ static void halves(void)
 	static uint16_t data[2][65536];
 	static float got[65536];
 	struct wse_hf_tensor table = {"wte.weight", 2, {1, 65536}, 0, got};
-	char why[WSE_WHY] = "", header[256];
+	char header[256];
 	int bad = 0, ret = 0;
 
 	for (int type = 0; type < 2; type++) {
@@ -247,7 +246,7 @@ static void halves(void)
 		fwrite(header, len, 1, f);
 		fwrite(data[type], sizeof(data[type]), 1, f);
 		fclose(f);
-		ret |= wse_hf_read(file("half"), &table, 1, why);
+		ret |= wse_hf_read(file("half"), &table, 1);
 		for (uint32_t i = 0; i < 65536; i++) {
 			uint16_t h = data[type][i];
 			int mbits = type ? 7 : 10, bias = type ? 127 : 15;
@@ -259,14 +258,13 @@ static void halves(void)
 			bad += wse_f2u(got[i]) != wse_f2u((float)(h & 0x8000 ? -v : v));
 		}
 	}
-	ok(!ret && !bad, "all F16 and BF16 numbers: %d wrong %s", bad, why);
+	ok(!ret && !bad, "all F16 and BF16 numbers: %d wrong %s", bad, ret ? wse_error() : "");
 }
 
 /* ---- out ---- */
 
 static void out(void)
 {
-	char why[WSE_WHY] = "";
 	struct model m, back;
 	struct stat sb;
 	int ret;
@@ -277,17 +275,19 @@ static void out(void)
 		for (uint32_t j = 0; j < m.t[i].count; j++)
 			m.p[m.t[i].off + j] =
 				value(m.t[i].name, j / m.t[i].dim[1], j % m.t[i].dim[1]);
-	ret = wse_hf_write(file("out"), m.table, m.n, why);
-	ok(!ret && !hf_file("check %s", file("out")), "written as Hugging Face's %s", why);
-	ret = wse_hf_read(file("out"), back.table, back.n, why);
-	ok(!ret && !memcmp(back.p, m.p, m.params * sizeof(float)), "and read back %s", why);
+	ret = wse_hf_write(file("out"), m.table, m.n);
+	ok(!ret && !hf_file("check %s", file("out")), "written as Hugging Face's %s",
+	   ret ? wse_error() : "");
+	ret = wse_hf_read(file("out"), back.table, back.n);
+	ok(!ret && !memcmp(back.p, m.p, m.params * sizeof(float)), "and read back %s",
+	   ret ? wse_error() : "");
 	m.p[m.t[2].off + 1] = 1.0f / 0.0f;
-	ret = wse_hf_write(file("inf"), m.table, m.n, why);
-	ok(ret == -ERANGE && strstr(why, "transformer.h.0.ln_1.weight[1] is not finite") &&
+	ret = wse_hf_write(file("inf"), m.table, m.n);
+	ok(ret == -ERANGE && strstr(wse_error(), "transformer.h.0.ln_1.weight[1] is not finite") &&
 		   stat(file("inf"), &sb),
-	   "%s: nothing is written", why);
-	ret = wse_hf_write("/proc/nowhere/x", back.table, back.n, why);
-	ok(ret == -ENOENT, "no such folder: %s", why);
+	   "%s: nothing is written", wse_error());
+	ret = wse_hf_write("/proc/nowhere/x", back.table, back.n);
+	ok(ret == -ENOENT, "no such folder: %s", wse_error());
 	free(m.p);
 	free(back.p);
 }

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "input/data.h"
-#include "num/why.h"
+#include "base/error.h"
 #include "tap.h"
 
 static void put(const char *path, const char *text)
@@ -20,37 +20,38 @@ static void put(const char *path, const char *text)
 		fclose(f);
 }
 
-static int look(const char *path, struct wse_data *d, char *why)
+static int look(const char *path, struct wse_data *d)
 {
 	struct wse_data_cfg c = {.path = path, .vocab = 256, .window = 1};
 	int ret;
 
 	alarm(60); /* a loop that is not seen has no end */
-	ret = wse_data_open(&c, d, why);
+	ret = wse_data_open(&c, d);
 	alarm(0);
 	return ret;
 }
 
 static void reads(const char *path, const char *want, const char *what)
 {
-	char why[WSE_WHY] = "", got[64] = "";
+	char got[64] = "";
 	struct wse_data d;
+	int ret = look(path, &d);
 
-	if (!look(path, &d, why)) {
+	if (!ret) {
 		for (size_t i = 0; i < d.ntok && i < sizeof(got) - 1; i++)
 			got[i] = (char)d.tok[i];
 		wse_data_close(&d);
 	}
-	ok(!strcmp(got, want), "%s: %s%s", what, got, why);
+	ok(!strcmp(got, want), "%s: %s%s", what, got, ret ? wse_error() : "");
 }
 
 static void refuses(const char *path, int want, const char *first, const char *second)
 {
-	char why[WSE_WHY] = "";
 	struct wse_data d;
-	int ret = look(path, &d, why);
+	int ret = look(path, &d);
 
-	ok(ret == want && strstr(why, first) && strstr(why, second), "%s", why);
+	ok(ret == want && strstr(wse_error(), first) && strstr(wse_error(), second), "%s",
+	   wse_error());
 	if (!ret)
 		wse_data_close(&d);
 }

@@ -9,7 +9,7 @@
 #include "memx/memx.h"
 #include "model/mlp.h"
 #include "num/num.h"
-#include "num/why.h"
+#include "base/error.h"
 #include "heap.h"
 #include "tap.h"
 
@@ -109,7 +109,6 @@ static void memx(void)
 	struct wse_graph graph;
 	const struct wse_image *img;
 	struct reader reader;
-	char why[WSE_WHY];
 	pthread_t thread;
 	float *g[2], *const *adds, *w, *bias, *out, before, table;
 	uint16_t old;
@@ -119,7 +118,7 @@ static void memx(void)
 	wse_mlp_init(&c.model, 4, 8, 64, &hidden, 1, WSE_ACT_RELU);
 	c.optim = (struct wse_optim_cfg){WSE_OPTIM_SGD, 0, 0, 0, 0, 0};
 	c.sched = (struct wse_sched_list){1, {{WSE_SCHED_CONSTANT, 0.5, 0.5, 1, 0}}};
-	ok(!c.model.family->graph(&c.model, &tile, 8, 0, &graph, why) && graph.nunits == 2,
+	ok(!c.model.family->graph(&c.model, &tile, 8, 0, &graph) && graph.nunits == 2,
 	   "a graph of two units");
 	wse_memx_open(&c, &graph, &heap, &mx);
 	wse_memx_open(&c, &graph, &heap, &again);

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "num/why.h"
+#include "base/error.h"
 #include <wse/train.h>
 #include "output/metrics.h"
 #include "tap.h"
@@ -49,9 +49,8 @@ static void line(void *ctx, const char *text)
 
 static void history(struct wse_metrics *ms, uint64_t steps, double first, double factor)
 {
-	char why[WSE_WHY];
 
-	wse_metrics_open(ms, NULL, 0, why);
+	wse_metrics_open(ms, NULL, 0);
 	for (uint64_t i = 1; i <= steps; i++, first *= factor) {
 		struct wse_metric m = {.step = i, .loss = first, .held_out = i % 10 == 0};
 
@@ -110,9 +109,9 @@ static void ticks(void)
 #define HEADER "step,split,loss,learning_rate,gradient_norm,seconds\n"
 
 /* a run from `first` steps on to `last`, on what is in metrics.csv */
-static int run(uint64_t first, uint64_t last, struct wse_metrics *ms, char *why)
+static int run(uint64_t first, uint64_t last, struct wse_metrics *ms)
 {
-	int ret = wse_metrics_open(ms, file("metrics.csv"), first, why);
+	int ret = wse_metrics_open(ms, file("metrics.csv"), first);
 
 	for (uint64_t i = first + 1; i <= last && !ret; i++) {
 		struct wse_metric m = {.step = i, .loss = 4.0 / (double)i, .seconds = (double)i};
@@ -136,41 +135,41 @@ static void resumed(void)
 {
 	static char once[1 << 16];
 	struct wse_metrics ms;
-	char why[WSE_WHY] = "";
 	FILE *f;
 	ino_t was;
-	int ret = run(0, 10, &ms, why);
+	int ret = run(0, 10, &ms);
 
-	ok(!ret && ms.n == 15, "ten steps %s", why);
+	ok(!ret && ms.n == 15, "ten steps %s", ret ? wse_error() : "");
 	wse_metrics_close(&ms);
 	strcpy(once, content("metrics.csv"));
 	was = inode("metrics.csv");
-	ret = run(10, 10, &ms, why);
+	ret = run(10, 10, &ms);
 	ok(!ret && ms.n == 15 && ms.seconds == 10.0 && inode("metrics.csv") == was &&
 		   !strcmp(content("metrics.csv"), once),
-	   "a resume leaves the file as it is, and knows it %s", why);
+	   "a resume leaves the file as it is, and knows it %s", ret ? wse_error() : "");
 	wse_metrics_close(&ms);
-	ret = run(6, 10, &ms, why);
+	ret = run(6, 10, &ms);
 	ok(!ret && ms.n == 15 && inode("metrics.csv") != was &&
 		   !strcmp(content("metrics.csv"), once),
-	   "rows of steps that are made again are replaced, in a file of its own %s", why);
+	   "rows of steps that are made again are replaced, in a file of its own %s",
+	   ret ? wse_error() : "");
 	wse_metrics_close(&ms);
 	f = fopen(file("metrics.csv"), "a");
 	fputs("11,train,0.3", f);
 	fclose(f);
-	ret = run(10, 10, &ms, why);
+	ret = run(10, 10, &ms);
 	ok(!ret && ms.n == 15 && !strcmp(content("metrics.csv"), once),
-	   "a row that was cut short is dropped %s", why);
+	   "a row that was cut short is dropped %s", ret ? wse_error() : "");
 	wse_metrics_close(&ms);
-	ret = run(0, 0, &ms, why);
+	ret = run(0, 0, &ms);
 	ok(!ret && !ms.n && !strcmp(content("metrics.csv"), HEADER) &&
 		   !strcmp(content("metrics.csv.1"), once),
-	   "a new run keeps the old history beside its own %s", why);
+	   "a new run keeps the old history beside its own %s", ret ? wse_error() : "");
 	wse_metrics_close(&ms);
 	truncate(file("metrics.csv"), 20);
-	ret = run(3, 3, &ms, why);
+	ret = run(3, 3, &ms);
 	ok(!ret && !ms.n && !strcmp(content("metrics.csv"), HEADER),
-	   "a header that was cut short %s", why);
+	   "a header that was cut short %s", ret ? wse_error() : "");
 	wse_metrics_close(&ms);
 	unlink(file("metrics.csv"));
 }
@@ -178,13 +177,12 @@ static void resumed(void)
 static void refused(const char *want)
 {
 	struct wse_metrics ms;
-	char why[WSE_WHY] = "";
 	int ret;
 
 	alarm(10); /* a FIFO blocked for ever */
-	ret = run(1, 2, &ms, why);
+	ret = run(1, 2, &ms);
 	alarm(0);
-	ok(ret == -EINVAL && strstr(why, want), "%s", why);
+	ok(ret == -EINVAL && strstr(wse_error(), want), "%s", wse_error());
 	unlink(file("metrics.csv"));
 }
 

@@ -91,17 +91,16 @@ static int open_oracle(const char *uri, const struct wse_model *m, uint32_t toke
 		       struct wse_graph *g, struct wse_exec **e)
 {
 	struct wse_exec_info info;
-	char why[WSE_WHY] = "";
 	int ret = wse_exec_open(uri, NULL, e);
 
 	if (ret)
 		return ret;
 	(*e)->ops->info(*e, &info);
 	info.tile.sram = 1u << 20;
-	ret = m->family->graph(m, &info.tile, tokens / info.tile.rows, 0, g, why);
+	ret = m->family->graph(m, &info.tile, tokens / info.tile.rows, 0, g);
 	ret = ret ? ret : (*e)->ops->prepare(*e, g);
 	if (ret)
-		printf("# %s: %s\n", uri, why);
+		printf("# %s: %s\n", uri, wse_error());
 	return ret;
 }
 
@@ -392,28 +391,28 @@ static void refused(void)
 	struct wse_model m;
 	struct wse_graph g;
 	struct wse_exec *e;
-	char why[WSE_WHY] = "";
 
 	ok(wse_exec_open("tpu:0", NULL, &e) == -EINVAL, "an unknown device is refused");
 	ok(wse_exec_open("oracle:rows=x", NULL, &e) == -EINVAL, "rows=x is refused");
 	wse_mlp_init(&m, 8, 16, 256, &hidden, 1, WSE_ACT_RELU);
-	ok(m.family->graph(&m, &tile, 32, 0, &g, why) == -EINVAL && strstr(why, "hidden_size 36"),
-	   "a width the columns do not divide: %s", why);
+	ok(m.family->graph(&m, &tile, 32, 0, &g) == -EINVAL &&
+		   strstr(wse_error(), "hidden_size 36"),
+	   "a width the columns do not divide: %s", wse_error());
 	wse_graph_fini(&g);
-	ok(wse_plan_make(&m, &tile, 64, 64, &plan, why) == -EINVAL && !plan.tokens &&
-		   strstr(why, "hidden_size 36"),
-	   "nor has it a plan: %s", why);
+	ok(wse_plan_make(&m, &tile, 64, 64, &plan) == -EINVAL && !plan.tokens &&
+		   strstr(wse_error(), "hidden_size 36"),
+	   "nor has it a plan: %s", wse_error());
 	wse_plan_fini(&plan);
 	hidden = 32;
 	wse_mlp_init(&m, 8, 16, 256, &hidden, 1, WSE_ACT_RELU);
-	ok(m.family->graph(&m, &tile, 12, 0, &g, why) == -EINVAL && strstr(why, "8 lanes"),
-	   "tokens the lanes do not divide: %s", why);
+	ok(m.family->graph(&m, &tile, 12, 0, &g) == -EINVAL && strstr(wse_error(), "8 lanes"),
+	   "tokens the lanes do not divide: %s", wse_error());
 	wse_graph_fini(&g);
-	ok(wse_plan_make(&m, &tile, 48, 24, &plan, why) == -EINVAL && strstr(why, "micro_batch"),
-	   "tokens the rows do not divide: %s", why);
+	ok(wse_plan_make(&m, &tile, 48, 24, &plan) == -EINVAL && strstr(wse_error(), "micro_batch"),
+	   "tokens the rows do not divide: %s", wse_error());
 	wse_plan_fini(&plan);
 	wse_exec_open("oracle:rows=2,cols=4", NULL, &e);
-	ok(!m.family->graph(&m, &tile, 32, 0, &g, why) && e->ops->prepare(e, &g) == -EINVAL,
+	ok(!m.family->graph(&m, &tile, 32, 0, &g) && e->ops->prepare(e, &g) == -EINVAL,
 	   "a device refuses a graph for another tile");
 	e->ops->close(e);
 	wse_graph_fini(&g);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "memx/safetensors.h"
-#include "num/why.h"
+#include "base/error.h"
 #include "tap.h"
 #include "whole_run.h"
 
@@ -31,46 +31,49 @@ static void not_finite(void)
 	const char *dying[] = {"oracle:rows=2,cols=4,die_at=14"};
 	struct watch w = {.listen = "| Eval"};
 	struct wse_run_result res;
-	char why[WSE_WHY] = "";
-	int ret = go("nan", four, 1, nan_sets, 4, 0, &w, &res, why);
+	int ret = go("nan", four, 1, nan_sets, 4, 0, &w, &res);
 
-	ok(ret == -ERANGE && strstr(why, "step 3: ") && strstr(why, "checkpoint_1.safet") &&
+	ok(ret == -ERANGE && strstr(wse_error(), "step 3: ") &&
+		   strstr(wse_error(), "checkpoint_1.safet") &&
 		   is_there("nan/checkpoint_1.safetensors") &&
 		   !is_there("nan/checkpoint_2.safetensors"),
-	   "a step that breaks the parameters leaves no checkpoint: %s", why);
-	ret = go("nan", four, 1, nan_sets, 4, 1, &w, &res, why);
-	ok(ret == -ERANGE && strstr(why, "step 3: ") && strstr(why, "checkpoint_1.safet"),
-	   "and auto goes on from the one before it: %s", why);
+	   "a step that breaks the parameters leaves no checkpoint: %s", wse_error());
+	ret = go("nan", four, 1, nan_sets, 4, 1, &w, &res);
+	ok(ret == -ERANGE && strstr(wse_error(), "step 3: ") &&
+		   strstr(wse_error(), "checkpoint_1.safet"),
+	   "and auto goes on from the one before it: %s", wse_error());
 	w.eval_only = 1;
-	ret = go("nan", four, 1, nan_sets, 4, 1, &w, &res, why);
+	ret = go("nan", four, 1, nan_sets, 4, 1, &w, &res);
 	ok(!ret && res.evaluated && isfinite(res.held_out),
 	   "which is as good as it was called: loss %.3f", res.held_out);
 	w.eval_only = 0;
 	w.no_eval = 1;
-	ret = go("end", four, 1, nan_sets, 5, 0, &w, &res, why);
+	ret = go("end", four, 1, nan_sets, 5, 0, &w, &res);
 	ok(ret == -ERANGE && !is_there("end/checkpoint_2.safetensors"),
-	   "the last step broke them: not saved either: %s", why);
+	   "the last step broke them: not saved either: %s", wse_error());
 	w.no_eval = 0;
-	ret = go("eval", four, 1, nan_sets, 5, 0, &w, &res, why);
-	ok(ret == -ERANGE && strstr(why, "evaluation at step 2: the loss of held-out token") &&
-		   strstr(why, "layer transformer.h.") &&
+	ret = go("eval", four, 1, nan_sets, 5, 0, &w, &res);
+	ok(ret == -ERANGE &&
+		   strstr(wse_error(), "evaluation at step 2: the loss of held-out token") &&
+		   strstr(wse_error(), "layer transformer.h.") &&
 		   !is_there("eval/checkpoint_2.safetensors") && !strstr(w.said, "nan"),
-	   "a held-out loss that is not finite: %s", why);
+	   "a held-out loss that is not finite: %s", wse_error());
 	w.stop_at = 2;
-	ret = go("int", four, 1, nan_sets, 4, 0, &w, &res, why);
+	ret = go("int", four, 1, nan_sets, 4, 0, &w, &res);
 	ok(ret == -ERANGE && !is_there("int/checkpoint_2.safetensors"),
-	   "stopped by a signal there: %s", why);
+	   "stopped by a signal there: %s", wse_error());
 	w.stop_at = 0;
-	ret = go("die", dying, 1, nan_sets, 4, 0, &w, &res, why);
-	ok(ret == -ENODEV && strstr(why, "last good checkpoint: ") &&
-		   strstr(why, "checkpoint_1.safet") && !is_there("die/checkpoint_2.safetensors"),
-	   "the last device dies there: %s", why);
+	ret = go("die", dying, 1, nan_sets, 4, 0, &w, &res);
+	ok(ret == -ENODEV && strstr(wse_error(), "last good checkpoint: ") &&
+		   strstr(wse_error(), "checkpoint_1.safet") &&
+		   !is_there("die/checkpoint_2.safetensors"),
+	   "the last device dies there: %s", wse_error());
 }
 
 /* a checkpoint with all numbers of a tensor replaced, and right checksums */
 static void damaged(const char *tensor, float value, int eval, const char *want)
 {
-	char path[200], why[WSE_WHY] = "";
+	char path[200], good[200];
 	struct watch w = {.eval_only = eval};
 	struct wse_run_result res;
 	struct wse_st st;
@@ -79,8 +82,8 @@ static void damaged(const char *tensor, float value, int eval, const char *want)
 
 	snprintf(path, sizeof(path), "%s/bad.safetensors", dir);
 	w.from = path;
-	snprintf(why, sizeof(why), "%s/ten/checkpoint_10.safetensors", dir);
-	ret = wse_st_read(why, &st, why);
+	snprintf(good, sizeof(good), "%s/ten/checkpoint_10.safetensors", dir);
+	ret = wse_st_read(good, &st);
 	while (!ret && n < st.nmeta && strncmp(st.meta[n].key, "sum.", 4))
 		n++;
 	st.nmeta = n; /* the writer makes the sums */
@@ -93,14 +96,15 @@ static void damaged(const char *tensor, float value, int eval, const char *want)
 	if (strstr(tensor, "optimizer"))
 		w.eval_only = 0;
 	w.no_eval = 1;
-	ret = ret ? ret : go("damaged", four, 1, NULL, 0, 1, &w, &res, why);
-	ok(ret == -ERANGE && strstr(why, tensor) && strstr(why, want), "%s", why);
+	ret = ret ? ret : go("damaged", four, 1, NULL, 0, 1, &w, &res);
+	ok(ret == -ERANGE && strstr(wse_error(), tensor) && strstr(wse_error(), want), "%s",
+	   wse_error());
 }
 
 /* a checkpoint with one scalar of its state replaced, and right checksums; `name` in its folder */
 static void forged(const char *name, const char *key, const char *value, const char *want)
 {
-	char path[200], why[WSE_WHY] = "";
+	char path[200];
 	struct watch w = {.from = path, .no_eval = 1};
 	struct wse_run_result res;
 	struct wse_st st;
@@ -108,7 +112,7 @@ static void forged(const char *name, const char *key, const char *value, const c
 	int ret;
 
 	snprintf(path, sizeof(path), "%s/ten/checkpoint_10.safetensors", dir);
-	ret = wse_st_read(path, &st, why);
+	ret = wse_st_read(path, &st);
 	for (uint32_t i = 0; i < st.nmeta && !ret; i++)
 		if (!strcmp(st.meta[i].key, key))
 			st.meta[i].value = value;
@@ -118,8 +122,8 @@ static void forged(const char *name, const char *key, const char *value, const c
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	ret = ret ? ret : wse_st_write(path, &st);
 	wse_st_free(&st);
-	ret = ret ? ret : go("forged", four, 1, NULL, 0, 1, &w, &res, why);
-	ok(ret == -EBADMSG && strstr(why, want), "%s=%s: %s", key, value, why);
+	ret = ret ? ret : go("forged", four, 1, NULL, 0, 1, &w, &res);
+	ok(ret == -EBADMSG && strstr(wse_error(), want), "%s=%s: %s", key, value, wse_error());
 }
 
 /* auto and a last checkpoint that is damaged: the one before it is named, and nothing is begun */
@@ -127,7 +131,7 @@ static void last_is_damaged(void)
 {
 	struct watch w = {0};
 	struct wse_run_result res;
-	char cmd[400], why[WSE_WHY] = "";
+	char cmd[400];
 	int ret;
 
 	snprintf(
@@ -137,20 +141,20 @@ static void last_is_damaged(void)
 		"printf x | dd of=checkpoint_10.safetensors conv=notrunc bs=1 seek=900 2>/dev/null",
 		dir, dir, dir);
 	ret = system(cmd);
-	ret = ret ? ret : go("hurt", four, 1, NULL, 0, 1, &w, &res, why);
-	ok(ret == -EBADMSG && strstr(why, "checkpoint_11.safetensors: cut short") &&
-		   strstr(why,
+	ret = ret ? ret : go("hurt", four, 1, NULL, 0, 1, &w, &res);
+	ok(ret == -EBADMSG && strstr(wse_error(), "checkpoint_11.safetensors: cut short") &&
+		   strstr(wse_error(),
 			  "checkpoint_5.safetensors is good: move checkpoint_11.safetensors away"),
-	   "%s", why);
+	   "%s", wse_error());
 	w.eval_only = 1;
-	ret = go("hurt", four, 1, NULL, 0, 1, &w, &res, why);
-	ok(ret == -EBADMSG && strstr(why, "checkpoint_5.safetensors is good"), "eval, too: %s",
-	   why);
+	ret = go("hurt", four, 1, NULL, 0, 1, &w, &res);
+	ok(ret == -EBADMSG && strstr(wse_error(), "checkpoint_5.safetensors is good"),
+	   "eval, too: %s", wse_error());
 	snprintf(cmd, sizeof(cmd), "cd %s/hurt && rm checkpoint_5.safetensors", dir);
 	w.eval_only = 0;
 	ret = system(cmd);
-	ret = ret ? ret : go("hurt", four, 1, NULL, 0, 1, &w, &res, why);
-	ok(ret == -EBADMSG && strstr(why, "no good one before it"), "%s", why);
+	ret = ret ? ret : go("hurt", four, 1, NULL, 0, 1, &w, &res);
+	ok(ret == -EBADMSG && strstr(wse_error(), "no good one before it"), "%s", wse_error());
 }
 
 /* resume ten steps with one setting changed */
@@ -158,14 +162,14 @@ static void changed(const char *set, const char *there, const char *here)
 {
 	struct wse_run_result res;
 	struct watch w = {0};
-	char why[WSE_WHY] = "", one[80], two[80];
-	int ret = go("ten", four, 1, &set, 1, 1, &w, &res, why);
+	char one[80], two[80];
+	int ret = go("ten", four, 1, &set, 1, 1, &w, &res);
 
 	snprintf(one, sizeof(one), "%s\" there", there);
 	snprintf(two, sizeof(two), "%s\" in this run", here);
-	ok(ret == -EINVAL && strstr(why, one) && strstr(why, two) &&
-		   (strstr(why, "load_checkpoint_states=model") || strstr(set, "model.")),
-	   "%s", why);
+	ok(ret == -EINVAL && strstr(wse_error(), one) && strstr(wse_error(), two) &&
+		   (strstr(wse_error(), "load_checkpoint_states=model") || strstr(set, "model.")),
+	   "%s", wse_error());
 }
 
 static void another_run(void)
@@ -173,7 +177,7 @@ static void another_run(void)
 	static const char rates[] = "checkpoint.load_checkpoint_states=model,optimizer,dataloader";
 	static const char model[] = "checkpoint.load_checkpoint_states=model";
 	const char *ten[] = {"loop.max_steps=10"};
-	char text[200], small[200], path[200], why[WSE_WHY] = "";
+	char text[200], small[200], path[200];
 	const char *new_rates[] = {rates, "precision.max_gradient_norm=0.5",
 				   "optimizer.AdamW.betas=[0.8, 0.95]"};
 	const char *new_text[] = {rates, text}, *tune[] = {model, text};
@@ -187,8 +191,8 @@ static void another_run(void)
 	ret = system(small);
 	snprintf(text, sizeof(text), "train_dataloader.data_dir=%s/small", dir);
 	snprintf(path, sizeof(path), "%s/ten/checkpoint_10.safetensors", dir);
-	ret = ret ? ret : go("ten", four, 1, ten, 1, 0, &w, &res, why);
-	ok(!ret, "ten steps %s", why);
+	ret = ret ? ret : go("ten", four, 1, ten, 1, 0, &w, &res);
+	ok(!ret, "ten steps %s", ret ? wse_error() : "");
 	changed(text, "", ""); /* two checksums, of whatever text this machine has */
 	changed("val_dataloader.held_out_bytes=1008", "\"1000", "\"1008");
 	changed("train_dataloader.shuffle=false", "\"true, seed 1", "\"false");
@@ -217,37 +221,39 @@ static void another_run(void)
 	forged("bad.safetensors", "wse.beta2_pow", "7ff8000000000000", "nan, not from 0 to 1");
 	last_is_damaged();
 
-	ret = go("ten", four, 1, new_text, 2, 1, &w, &res, why);
-	ok(ret == -EINVAL && strstr(why, "text: "), "a new rate is no new text: %s", why);
+	ret = go("ten", four, 1, new_text, 2, 1, &w, &res);
+	ok(ret == -EINVAL && strstr(wse_error(), "text: "), "a new rate is no new text: %s",
+	   wse_error());
 	w.from = path;
-	ret = go("rates", four, 1, new_rates, 3, 1, &w, &res, why);
+	ret = go("rates", four, 1, new_rates, 3, 1, &w, &res);
 	ok(!ret && res.steps == 20 && strstr(w.said, "betas: 0.9, 0.95 -> 0.8, 0.95") &&
 		   strstr(w.said, "max_gradient_norm: 1 -> 0.5"),
-	   "%s %s", w.said, why);
+	   "%s %s", w.said, ret ? wse_error() : "");
 	w.from = NULL;
-	ret = go("fresh", four, 1, tune + 1, 1, 0, &w, &res, why);
+	ret = go("fresh", four, 1, tune + 1, 1, 0, &w, &res);
 	fresh = res.loss;
 	w.from = path;
-	ret = ret ? ret : go("tune", four, 1, tune, 2, 1, &w, &res, why);
+	ret = ret ? ret : go("tune", four, 1, tune, 2, 1, &w, &res);
 	ok(!ret && res.steps == 20 && res.loss < fresh,
 	   "its parameters begin a run on another text: %.3f, from nothing %.3f %s", res.loss,
-	   fresh, why);
-	ret = go("ten", four, 1, tune, 2, 1, &w, &res, why);
-	ok(ret == -EEXIST, "not in the same folder: %s", why);
+	   fresh, ret ? wse_error() : "");
+	ret = go("ten", four, 1, tune, 2, 1, &w, &res);
+	ok(ret == -EEXIST, "not in the same folder: %s", wse_error());
 
 	w.from = NULL;
-	ret = go("ten", four, 1, NULL, 0, 0, &w, &res, why);
-	ok(ret == -EEXIST && strstr(why, "checkpoint_10.safetensors is there") &&
-		   strstr(why, "--checkpoint_path auto") && strstr(why, "--model_dir"),
-	   "%s", why);
-	ret = go("ten", four, 1, longer, 1, 1, &w, &res, why);
-	ok(!ret && res.steps == 12, "more steps are the same run %s", why);
+	ret = go("ten", four, 1, NULL, 0, 0, &w, &res);
+	ok(ret == -EEXIST && strstr(wse_error(), "checkpoint_10.safetensors is there") &&
+		   strstr(wse_error(), "--checkpoint_path auto") &&
+		   strstr(wse_error(), "--model_dir"),
+	   "%s", wse_error());
+	ret = go("ten", four, 1, longer, 1, 1, &w, &res);
+	ok(!ret && res.steps == 12, "more steps are the same run %s", ret ? wse_error() : "");
 	w.from = path;
-	ret = go("ten", four, 1, NULL, 0, 1, &w, &res, why);
-	ok(ret == -EEXIST, "back to step 10 beside step 12: %s", why);
+	ret = go("ten", four, 1, NULL, 0, 1, &w, &res);
+	ok(ret == -EEXIST, "back to step 10 beside step 12: %s", wse_error());
 	w.from = NULL;
 	w.listen = "nothing to train";
-	ret = go("ten", four, 1, ten, 1, 1, &w, &res, why);
+	ret = go("ten", four, 1, ten, 1, 1, &w, &res);
 	ok(!ret && strstr(w.said, "of step 12, max_steps is 10"), "%s", w.said);
 }
 
@@ -256,17 +262,18 @@ static void locked(void)
 {
 	struct watch w = {0};
 	struct wse_run_result res;
-	char path[200], why[WSE_WHY] = "";
+	char path[200];
 	int fd, ret;
 
 	snprintf(path, sizeof(path), "%s/ten", dir);
 	fd = open(path, O_RDONLY | O_DIRECTORY);
 	ret = flock(fd, LOCK_EX | LOCK_NB);
-	ret = ret ? ret : go("ten", four, 1, NULL, 0, 1, &w, &res, why);
-	ok(ret == -EBUSY && strstr(why, "another run is writing there") && !w.step, "%s", why);
+	ret = ret ? ret : go("ten", four, 1, NULL, 0, 1, &w, &res);
+	ok(ret == -EBUSY && strstr(wse_error(), "another run is writing there") && !w.step, "%s",
+	   wse_error());
 	w.eval_only = 1;
-	ret = go("ten", four, 1, NULL, 0, 1, &w, &res, why);
-	ok(!ret && res.evaluated, "which may be evaluated meanwhile %s", why);
+	ret = go("ten", four, 1, NULL, 0, 1, &w, &res);
+	ok(!ret && res.evaluated, "which may be evaluated meanwhile %s", ret ? wse_error() : "");
 	close(fd);
 }
 
@@ -276,13 +283,12 @@ static void evaluations(void)
 	const char *leak[] = {"val_dataloader.held_out_bytes=64"};
 	struct watch w = {.eval_only = 1, .listen = "| Eval"};
 	struct wse_run_result res;
-	char why[WSE_WHY] = "";
-	int ret = go("ten", four, 2, one, 1, 1, &w, &res, why);
+	int ret = go("ten", four, 2, one, 1, 1, &w, &res);
 
 	ok(!ret && strstr(w.said, "GlobalStep=12,") && strstr(w.said, "Samples=96 held-out"), "%s",
 	   w.said);
 	w.listen = "trained on";
-	ret = go("ten", four, 2, leak, 1, 1, &w, &res, why);
+	ret = go("ten", four, 2, leak, 1, 1, &w, &res);
 	ok(!ret && strstr(w.said, "held_out_bytes 1000 in training, 64 now"), "%s", w.said);
 }
 
@@ -290,30 +296,29 @@ static void replays(void)
 {
 	struct watch w = {.verify = 21};
 	struct wse_run_result res;
-	char why[WSE_WHY] = "";
 
-	ok(go("v", four, 1, NULL, 0, 0, &w, &res, why) == -EINVAL &&
-		   strstr(why, "--verify-steps 21: this run makes the steps 1 to 20"),
-	   "%s", why);
+	ok(go("v", four, 1, NULL, 0, 0, &w, &res) == -EINVAL &&
+		   strstr(wse_error(), "--verify-steps 21: this run makes the steps 1 to 20"),
+	   "%s", wse_error());
 	w.verify = 12;
-	ok(go("ten", four, 1, NULL, 0, 1, &w, &res, why) == -EINVAL &&
-		   strstr(why, "this run makes the steps 13 to 20"),
-	   "%s", why);
+	ok(go("ten", four, 1, NULL, 0, 1, &w, &res) == -EINVAL &&
+		   strstr(wse_error(), "this run makes the steps 13 to 20"),
+	   "%s", wse_error());
 	w.verify = 20;
 	w.verify_uri = "oracle:rows=x";
-	ok(go("v", four, 1, NULL, 0, 0, &w, &res, why) == -EINVAL && !w.step &&
-		   strstr(why, "oracle:rows=x"),
-	   "before the first step: %s", why);
+	ok(go("v", four, 1, NULL, 0, 0, &w, &res) == -EINVAL && !w.step &&
+		   strstr(wse_error(), "oracle:rows=x"),
+	   "before the first step: %s", wse_error());
 	w.verify_uri = "oracle:rows=4,cols=4";
-	ok(go("v", four, 1, NULL, 0, 0, &w, &res, why) == -EINVAL && !w.step &&
-		   strstr(why, "tile shapes are not mixed"),
-	   "likewise: %s", why);
+	ok(go("v", four, 1, NULL, 0, 0, &w, &res) == -EINVAL && !w.step &&
+		   strstr(wse_error(), "tile shapes are not mixed"),
+	   "likewise: %s", wse_error());
 }
 
 /* the incomplete batch at an epoch's end belongs to no step: neither side of a break may count it */
 static void epochs(void)
 {
-	char cmd[200], text[200], steps[40], hash[65], why[WSE_WHY] = "";
+	char cmd[200], text[200], steps[40], hash[65];
 	const char *sets[] = {text, steps};
 	struct wse_run_result res;
 	struct watch w = {0};
@@ -323,14 +328,15 @@ static void epochs(void)
 	snprintf(text, sizeof(text), "train_dataloader.data_dir=%s/tiny", dir);
 	ret = system(cmd);
 	snprintf(steps, sizeof(steps), "loop.max_steps=20");
-	ret = ret ? ret : go("epochs", four, 1, sets, 2, 0, &w, &res, why);
+	ret = ret ? ret : go("epochs", four, 1, sets, 2, 0, &w, &res);
 	snprintf(hash, sizeof(hash), "%s", res.hash);
 	for (int i = 1; i <= 20 && !ret; i++) {
 		snprintf(steps, sizeof(steps), "loop.max_steps=%d", i);
-		ret = go("broken", four, 1, sets, 2, 1, &w, &res, why);
+		ret = go("broken", four, 1, sets, 2, 1, &w, &res);
 	}
 	same = !strcmp(hash, res.hash);
-	ok(!ret && same, "twenty runs of a step are a run of twenty, over epochs of six %s", why);
+	ok(!ret && same, "twenty runs of a step are a run of twenty, over epochs of six %s",
+	   ret ? wse_error() : "");
 }
 
 int main(void)

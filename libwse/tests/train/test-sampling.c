@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "num/num.h"
 #include "tap.h"
 #include "train/session.h"
@@ -36,7 +37,7 @@ static char *go(struct wse_session *s, int to, struct wse_sampling how)
 	how.top_p = how.top_p == 0.0 ? 1.0 : how.top_p;
 	memset(made[to], 0, sizeof(made[to]));
 	if (wse_session_generate(s, &how, made[to][0])) {
-		printf("Bail out! %s\n", s->why);
+		printf("Bail out! %s\n", wse_error());
 		exit(1);
 	}
 	return made[to][0];
@@ -72,13 +73,12 @@ static void model(const char *set, const char *what)
 	struct wse_step_result r;
 	struct wse_session s;
 	struct wse_config cfg;
-	char why[WSE_WHY];
 	int all, few, one = 1, ret;
 
-	ret = wse_config_parse("test", yaml, sizeof(yaml) - 1, &set, 1, &cfg, why);
+	ret = wse_config_parse("test", yaml, sizeof(yaml) - 1, &set, 1, &cfg);
 	snprintf(cfg.data, sizeof(cfg.data), "%s", text);
 	if (ret || wse_session_open(&s, &cfg, &uri, 1, NULL)) {
-		printf("Bail out! %s\n", ret ? why : s.why);
+		printf("Bail out! %s\n", wse_error());
 		exit(1);
 	}
 	for (int i = 0; i < 10; i++)

@@ -7,7 +7,7 @@
 
 #include "model/mlp.h"
 #include "num/num.h"
-#include "num/why.h"
+#include "base/error.h"
 #include "swarmx/reduce.h"
 #include "swarmx/swarmx.h"
 #include "heap.h"
@@ -189,12 +189,10 @@ static int swarm_step(uint32_t n, uint32_t which, int fail_at, int error, int ke
 	struct wse_model m;
 	float *sum = NULL;
 	struct wse_swarm_step step = {.graph = &g, .jobs = jobs, .n = 11, .grads = &sum};
-	char why[WSE_WHY];
 	int ret;
 
 	wse_mlp_init(&m, 1, 4, 8, NULL, 0, WSE_ACT_RELU);
-	if (m.family->graph(&m, &tile, 8, 0, &g, why) ||
-	    wse_unit_grad_floats(&g, &g.units[0]) != UNIT) {
+	if (m.family->graph(&m, &tile, 8, 0, &g) || wse_unit_grad_floats(&g, &g.units[0]) != UNIT) {
 		printf("Bail out! no graph\n");
 		exit(1);
 	}

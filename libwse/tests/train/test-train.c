@@ -23,52 +23,52 @@ static void same_bits(char *hash)
 	const char *dead[] = {"oracle:rows=2,cols=4,die_at=40"};
 	const char *mixed[] = {four[0], "oracle:rows=4,cols=2"};
 	struct wse_run_result res;
-	char why[WSE_WHY] = "", name[20];
+	char name[20];
 	struct watch w = {0};
 
 	for (uint32_t n = 1; n <= 4; n++) {
 		int ret;
 
 		snprintf(name, sizeof(name), "n%u", n);
-		ret = go(name, four, n, NULL, 0, 0, &w, &res, why);
+		ret = go(name, four, n, NULL, 0, 0, &w, &res);
 		if (n == 1)
 			snprintf(hash, 65, "%s", res.hash);
 		ok(!ret && !strcmp(hash, res.hash) && res.steps == 20, "%u device%s: hash %.16s %s",
-		   n, n > 1 ? "s" : "", res.hash, why);
+		   n, n > 1 ? "s" : "", res.hash, ret ? wse_error() : "");
 	}
 	ok(strstr(w.last, "| Train Device=WSE x4, Step=20, Loss=") == w.last &&
 		   strstr(w.last, " samples/sec, GlobalRate="),
 	   "%s", w.last);
 	w.repeated = 0;
-	ok(!go("die", dying, 3, NULL, 0, 0, &w, &res, why) && !strcmp(hash, res.hash) && w.repeated,
+	ok(!go("die", dying, 3, NULL, 0, 0, &w, &res) && !strcmp(hash, res.hash) && w.repeated,
 	   "a device dies in the run: the same hash");
-	ok(go("dead", dead, 1, NULL, 0, 0, &w, &res, why) == -ENODEV &&
-		   strstr(why, "checkpoint_6.safetensors"),
-	   "the only device dies: %s", why);
-	ok(!go("dead", four, 2, NULL, 0, 1, &w, &res, why) && !strcmp(hash, res.hash),
+	ok(go("dead", dead, 1, NULL, 0, 0, &w, &res) == -ENODEV &&
+		   strstr(wse_error(), "checkpoint_6.safetensors"),
+	   "the only device dies: %s", wse_error());
+	ok(!go("dead", four, 2, NULL, 0, 1, &w, &res) && !strcmp(hash, res.hash),
 	   "and goes on with two others: the same hash");
-	ok(go("mixed", mixed, 2, NULL, 0, 0, &w, &res, why) == -EINVAL, "%s", why);
+	ok(go("mixed", mixed, 2, NULL, 0, 0, &w, &res) == -EINVAL, "%s", wse_error());
 }
 
 static void interruptions(const char *hash)
 {
 	struct watch w = {.kill_at = 13};
 	struct wse_run_result res;
-	char why[WSE_WHY] = "", path[100], text[4096];
+	char path[100], text[4096];
 	int status;
 	pid_t pid = fork();
 	FILE *f;
 	size_t n;
 
 	if (!pid) {
-		go("kill", four, 2, NULL, 0, 0, &w, &res, why);
+		go("kill", four, 2, NULL, 0, 0, &w, &res);
 		_exit(1);
 	}
 	waitpid(pid, &status, 0);
 	w.kill_at = 0;
 	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
-		   !go("kill", four, 3, NULL, 0, 1, &w, &res, why) && !strcmp(hash, res.hash),
-	   "kill -9 at step 13, resumed from 10 on other devices: the same hash %s", why);
+		   !go("kill", four, 3, NULL, 0, 1, &w, &res) && !strcmp(hash, res.hash),
+	   "kill -9 at step 13, resumed from 10 on other devices: the same hash");
 	snprintf(path, sizeof(path), "%s/kill/metrics.csv", dir);
 	f = fopen(path, "r");
 	n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
@@ -80,10 +80,10 @@ static void interruptions(const char *hash)
 		n += *p == '\n';
 	ok(n == 1 + 20 + 2, "metrics.csv has every step once");
 	w.stop_at = 7;
-	ok(!go("int", four, 1, NULL, 0, 0, &w, &res, why) && res.stopped && res.steps == 7,
+	ok(!go("int", four, 1, NULL, 0, 0, &w, &res) && res.stopped && res.steps == 7,
 	   "asked to stop at step 7: a checkpoint and a clean end");
 	w.stop_at = 0;
-	ok(!go("int", four, 1, NULL, 0, 1, &w, &res, why) && !strcmp(hash, res.hash),
+	ok(!go("int", four, 1, NULL, 0, 1, &w, &res) && !strcmp(hash, res.hash),
 	   "and resumed: the same hash");
 }
 
@@ -91,7 +91,6 @@ static void bad_input(void)
 {
 	struct wse_run_result res;
 	struct watch w = {0};
-	char why[WSE_WHY] = "";
 	const char *nan[] = {"schedulers=[{ConstantLR: {learning_rate: 100000}}]",
 			     "optimizer={SGD: {}}", "precision.max_gradient_norm=0",
 			     "checkpoint.steps=1"};
@@ -99,15 +98,16 @@ static void bad_input(void)
 	const char *odd[] = {"model.hidden_sizes=[100]"};
 	const char *tile[] = {"oracle:rows=1,cols=4"};
 	const char *hidden[] = {"model.hidden_sizes=[64, 64]"};
-	int ret = go("nan", four, 1, nan, 4, 0, &w, &res, why);
+	int ret = go("nan", four, 1, nan, 4, 0, &w, &res);
 
-	ok(ret == -ERANGE && strstr(why, "step ") && strstr(why, "last good checkpoint: ") &&
-		   (strstr(why, "layer") || strstr(why, "gradient of")),
-	   "%s", why);
-	ok(go("wide", four, 1, wide, 1, 0, &w, &res, why) == -E2BIG, "%s", why);
-	ok(go("odd", four, 1, odd, 1, 0, &w, &res, why) == -EINVAL, "%s", why);
-	ok(go("n1", tile, 1, NULL, 0, 1, &w, &res, why) == -EINVAL, "%s", why);
-	ok(go("n1", four, 1, hidden, 1, 1, &w, &res, why) == -EINVAL, "%s", why);
+	ok(ret == -ERANGE && strstr(wse_error(), "step ") &&
+		   strstr(wse_error(), "last good checkpoint: ") &&
+		   (strstr(wse_error(), "layer") || strstr(wse_error(), "gradient of")),
+	   "%s", wse_error());
+	ok(go("wide", four, 1, wide, 1, 0, &w, &res) == -E2BIG, "%s", wse_error());
+	ok(go("odd", four, 1, odd, 1, 0, &w, &res) == -EINVAL, "%s", wse_error());
+	ok(go("n1", tile, 1, NULL, 0, 1, &w, &res) == -EINVAL, "%s", wse_error());
+	ok(go("n1", four, 1, hidden, 1, 1, &w, &res) == -EINVAL, "%s", wse_error());
 }
 
 /* a changed bit in the masters between the two runs must be seen */
@@ -116,29 +116,29 @@ static void replay(void)
 	struct wse_config cfg;
 	struct wse_session s;
 	struct wse_step_result r;
-	char why[WSE_WHY];
 	float *x;
 	int ret;
 
-	wse_config_parse("test", yaml, strlen(yaml), NULL, 0, &cfg, why);
+	wse_config_parse("test", yaml, strlen(yaml), NULL, 0, &cfg);
 	snprintf(cfg.data, sizeof(cfg.data), "%s/text", dir);
 	ret = wse_session_open(&s, &cfg, four, 1, NULL);
 	ret = ret ? ret : wse_session_compute(&s, &r);
 	ok(!ret && !wse_verify_step(&s, four[0]), "a replayed step has the same bits");
 	s.sums[1][5] += 1e-9f; /* of the weights of the second layer */
-	ok(wse_verify_step(&s, four[0]) == -EILSEQ && strstr(s.why, s.table->t[3].name) &&
-		   strstr(s.why, "[5]"),
-	   "%s", s.why);
+	ok(wse_verify_step(&s, four[0]) == -EILSEQ && strstr(wse_error(), s.table->t[3].name) &&
+		   strstr(wse_error(), "[5]"),
+	   "%s", wse_error());
 	s.sums[1][5] -= 1e-9f;
 	s.sums[0][64 * 64 + 7] += 1e-9f; /* of the biases of the first */
-	ok(wse_verify_step(&s, four[0]) == -EILSEQ && strstr(s.why, s.table->t[2].name) &&
-		   strstr(s.why, "[7]"),
-	   "%s", s.why);
+	ok(wse_verify_step(&s, four[0]) == -EILSEQ && strstr(wse_error(), s.table->t[2].name) &&
+		   strstr(wse_error(), "[7]"),
+	   "%s", wse_error());
 	s.sums[0][64 * 64 + 7] -= 1e-9f;
 	x = wse_span_ptr(s.jobs[1].out[s.plan.graph.nout - 2]);
 	x[9] = -x[9];
-	ok(wse_verify_step(&s, four[0]) == -EILSEQ && strstr(s.why, "gradient of the inputs[9]"),
-	   "%s", s.why);
+	ok(wse_verify_step(&s, four[0]) == -EILSEQ &&
+		   strstr(wse_error(), "gradient of the inputs[9]"),
+	   "%s", wse_error());
 	wse_session_close(&s);
 }
 
@@ -192,8 +192,7 @@ static void learning(const char *act)
 	uint16_t *context, *target;
 	double held = 0, fp32 = 0;
 	uint64_t samples = 0;
-	char why[WSE_WHY];
-	int ret = wse_config_parse("test", yaml, strlen(yaml), set, 8, &cfg, why);
+	int ret = wse_config_parse("test", yaml, strlen(yaml), set, 8, &cfg);
 
 	snprintf(cfg.data, sizeof(cfg.data), "%s/text", dir);
 	ret = ret ? ret : wse_session_open(&s, &cfg, four, 2, NULL);
@@ -239,10 +238,9 @@ int main(int argc, char **argv)
 	if (argc == 2) { /* other_cpu()'s child: print the hash of the plain run */
 		struct wse_run_result res;
 		struct watch w = {0};
-		char why[WSE_WHY];
 
 		snprintf(dir, sizeof(dir), "%s", argv[1]);
-		if (go("cpu", four, 1, NULL, 0, 0, &w, &res, why))
+		if (go("cpu", four, 1, NULL, 0, 0, &w, &res))
 			return 1;
 		puts(res.hash);
 		return 0;

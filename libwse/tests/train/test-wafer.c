@@ -155,12 +155,11 @@ static int open_session(struct wse_session *s, const char *uri, const char *cons
 			uint32_t nsets)
 {
 	struct wse_config cfg;
-	char why[WSE_WHY];
-	int ret = wse_config_parse("test", yaml, strlen(yaml), sets, nsets, &cfg, why);
+	int ret = wse_config_parse("test", yaml, strlen(yaml), sets, nsets, &cfg);
 
 	memset(s, 0, sizeof(*s));
 	if (ret) {
-		printf("# %s\n", why);
+		printf("# %s\n", wse_error());
 		return ret;
 	}
 	snprintf(cfg.data, sizeof(cfg.data), "%s/text", dir);
@@ -192,7 +191,7 @@ static void compare(const struct shape *sh, const char *uri, const char *other)
 	ret = ret ? ret : wse_verify_step(&s, other);
 	snprintf(what, sizeof(what), "%s = %.30s, %u tokens a core, %s, hidden %s", uri, other,
 		 sh->t, sh->act, sh->hidden);
-	ok(!ret, "%s%s%s", what, ret ? ": " : "", ret ? s.why : "");
+	ok(!ret, "%s%s%s", what, ret ? ": " : "", ret ? wse_error() : "");
 	if (s.memx)
 		wse_session_close(&s);
 }
@@ -282,49 +281,49 @@ static const char *const oracle[] = {"oracle:rows=2,cols=2"};
 
 static int go(const char *name, enum wse_mode mode, const char *const *uris, uint32_t n,
 	      const char *const *sets, uint32_t nsets, const char *from, struct watch *w,
-	      struct wse_run_result *res, char *why)
+	      struct wse_run_result *res)
 {
 	struct wse_run_ops ops = {.line = line, .progress = progress, .ctx = w, .line_ctx = w};
 	struct wse_run run = {.mode = mode, .uris = uris, .nuris = n, .checkpoint = from};
-	int ret = wse_config_parse("test", yaml, strlen(yaml), sets, nsets, &run.cfg, why);
+	int ret = wse_config_parse("test", yaml, strlen(yaml), sets, nsets, &run.cfg);
 
 	memset(res, 0, sizeof(*res));
-	why[0] = 0;
 	hook.opened = 0;
 	if (ret)
 		return ret;
 	snprintf(run.cfg.data, sizeof(run.cfg.data), "%s/text", dir);
 	snprintf(run.cfg.model_dir, sizeof(run.cfg.model_dir), "%s/%s", dir, name);
-	return wse_run(&run, &ops, res, why);
+	return wse_run(&run, &ops, res);
 }
 
 static void same_bits(char *hash)
 {
 	struct wse_run_result res;
-	char why[WSE_WHY], name[20], sample[400];
+	char name[20], sample[400];
 	struct watch w = {0}, o = {0};
-	int ret = go("oracle", WSE_MODE_TRAIN_AND_EVAL, oracle, 1, NULL, 0, NULL, &o, &res, why);
+	int ret = go("oracle", WSE_MODE_TRAIN_AND_EVAL, oracle, 1, NULL, 0, NULL, &o, &res);
 	double held = res.held_out;
 
 	snprintf(hash, 65, "%s", res.hash);
-	ok(!ret && res.steps == 12 && o.last < o.first, "the oracle: hash %.16s %s", hash, why);
+	ok(!ret && res.steps == 12 && o.last < o.first, "the oracle: hash %.16s %s", hash,
+	   ret ? wse_error() : "");
 	for (uint32_t n = 1; n <= 4; n++) {
 		snprintf(name, sizeof(name), "n%u", n);
 		w = (struct watch){0};
-		ret = go(name, WSE_MODE_TRAIN_AND_EVAL, four, n, NULL, 0, NULL, &w, &res, why);
+		ret = go(name, WSE_MODE_TRAIN_AND_EVAL, four, n, NULL, 0, NULL, &w, &res);
 		ok(!ret && !strcmp(hash, res.hash) && res.held_out == held && o.sample[0] &&
 			   !strcmp(w.sample, o.sample),
 		   "%u wafer%s: hash %.16s, held-out loss %.6f %s", n, n > 1 ? "s" : "", res.hash,
-		   res.held_out, why);
+		   res.held_out, ret ? wse_error() : "");
 	}
 	snprintf(sample, sizeof(sample), "%s", o.sample);
-	ret = go("n2", WSE_MODE_EVAL, four, 3, NULL, 0, NULL, &w, &res, why);
+	ret = go("n2", WSE_MODE_EVAL, four, 3, NULL, 0, NULL, &w, &res);
 	ok(!ret && res.held_out == held, "eval of the checkpoint on 3 wafers: %.6f %s",
-	   res.held_out, why);
+	   res.held_out, ret ? wse_error() : "");
 	w = (struct watch){0};
-	ret = go("n2", WSE_MODE_GENERATE, four, 1, NULL, 0, NULL, &w, &res, why);
+	ret = go("n2", WSE_MODE_GENERATE, four, 1, NULL, 0, NULL, &w, &res);
 	ok(!ret && w.sample[0] && !strncmp(sample, w.sample, strlen(w.sample)), "generate: %s %s",
-	   w.sample, why);
+	   w.sample, ret ? wse_error() : "");
 }
 
 static void interruptions(const char *hash)
@@ -332,7 +331,6 @@ static void interruptions(const char *hash)
 	struct timespec now;
 	struct wse_run_result res;
 	struct watch w = {0};
-	char why[WSE_WHY];
 	int status, ret;
 	pid_t pid;
 
@@ -341,15 +339,16 @@ static void interruptions(const char *hash)
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
-		go("kill", WSE_MODE_TRAIN, four, 2, NULL, 0, NULL, &w, &res, why);
+		go("kill", WSE_MODE_TRAIN, four, 2, NULL, 0, NULL, &w, &res);
 		_exit(1);
 	}
 	waitpid(pid, &status, 0);
 	printf("# killed at step %llu\n", (unsigned long long)w.kill_at);
 	w.kill_at = 0;
-	ret = go("kill", WSE_MODE_TRAIN, four, 3, NULL, 0, "auto", &w, &res, why);
+	ret = go("kill", WSE_MODE_TRAIN, four, 3, NULL, 0, "auto", &w, &res);
 	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !ret && !strcmp(hash, res.hash),
-	   "kill -9 at a random step, resumed on three wafers: the same hash %s", why);
+	   "kill -9 at a random step, resumed on three wafers: the same hash%s",
+	   ret ? wse_error() : "");
 
 	if (sabotage()) {
 		ok(0, "no program with a fault in it");
@@ -357,17 +356,18 @@ static void interruptions(const char *hash)
 	}
 	hook.victim = 2;
 	hook.runs = 5;
-	ret = go("die", WSE_MODE_TRAIN, four, 3, NULL, 0, NULL, &w, &res, why);
+	ret = go("die", WSE_MODE_TRAIN, four, 3, NULL, 0, NULL, &w, &res);
 	ok(!ret && w.repeated && !strcmp(hash, res.hash),
-	   "a wafer faults in step 5: the same hash %s", why);
+	   "a wafer faults in step 5: the same hash %s", ret ? wse_error() : "");
 	hook.victim = 1;
 	hook.runs = 8;
-	ret = go("dead", WSE_MODE_TRAIN, four, 1, NULL, 0, NULL, &w, &res, why);
+	ret = go("dead", WSE_MODE_TRAIN, four, 1, NULL, 0, NULL, &w, &res);
 	hook.victim = 0;
-	ok(ret == -EFAULT && strstr(why, "checkpoint_7.safetensors"), "the only wafer faults: %s",
-	   why);
-	ret = go("dead", WSE_MODE_TRAIN, four, 4, NULL, 0, "auto", &w, &res, why);
-	ok(!ret && !strcmp(hash, res.hash), "and four others go on: the same hash %s", why);
+	ok(ret == -EFAULT && strstr(wse_error(), "checkpoint_7.safetensors"),
+	   "the only wafer faults: %s", wse_error());
+	ret = go("dead", WSE_MODE_TRAIN, four, 4, NULL, 0, "auto", &w, &res);
+	ok(!ret && !strcmp(hash, res.hash), "and four others go on: the same hash %s",
+	   ret ? wse_error() : "");
 }
 
 /* two steps on two RTL wafers: the checkpoint of the twin */
@@ -379,7 +379,7 @@ static void rtl_run(void)
 	struct wse_run_result res;
 	struct wse_device *dev;
 	struct watch w = {0};
-	char why[WSE_WHY], hash[65] = "";
+	char hash[65] = "";
 	int ret = wse_device_open(uris[0], &dev);
 
 	if (ret == -ENOTSUP || SANITIZED) {
@@ -389,13 +389,13 @@ static void rtl_run(void)
 		return;
 	}
 	wse_device_close(dev);
-	ret = go("rtl-func", WSE_MODE_TRAIN, four, 1, sets, 4, NULL, &w, &res, why);
+	ret = go("rtl-func", WSE_MODE_TRAIN, four, 1, sets, 4, NULL, &w, &res);
 	if (!ret) {
 		snprintf(hash, sizeof(hash), "%s", res.hash);
-		ret = go("rtl", WSE_MODE_TRAIN, uris, 2, sets, 4, NULL, &w, &res, why);
+		ret = go("rtl", WSE_MODE_TRAIN, uris, 2, sets, 4, NULL, &w, &res);
 	}
 	ok(!ret && !strcmp(hash, res.hash), "two steps on two RTL wafers: the twin's hash %.16s %s",
-	   hash, why);
+	   hash, ret ? wse_error() : "");
 }
 
 /* ---- the plan ---- */
@@ -430,7 +430,7 @@ static void memory(void)
 	struct wse_graph g = {0};
 	struct wse_plan plan;
 	struct wse_model m;
-	char path[600], why[WSE_WHY];
+	char path[600];
 	uint32_t end = 0, h[1], total = 0;
 	int ret = wse_find_file("WSE_KERNELS", "mlp.elf", sizeof(path), path), fits = 0, good = 1;
 	int planned;
@@ -448,7 +448,7 @@ static void memory(void)
 	tile = (struct wse_tile){4, 4, 8, info.sram_kib * 1024};
 	h[0] = 16;
 	wse_mlp_init(&m, 8, 8, 256, h, 1, WSE_ACT_GELU);
-	ret = ret ? ret : m.family->graph(&m, &tile, 16, 0, &g, why);
+	ret = ret ? ret : m.family->graph(&m, &tile, 16, 0, &g);
 	ok(!ret && end <= g.base && end + 2048 > g.base && g.nprograms == 1 &&
 		   !strcmp(g.programs[0].file, "mlp.elf") && g.programs[0].end == g.base,
 	   "the program ends at %u, data begins at %u", end, g.base);
@@ -456,12 +456,12 @@ static void memory(void)
 	/* the widest that fits uses what is left, and the total is what is really taken */
 	for (h[0] = 16; h[0] <= 4096 && good; h[0] += 16) {
 		wse_mlp_init(&m, 8, 8, 256, h, 1, WSE_ACT_GELU);
-		ret = m.family->graph(&m, &tile, 16, 0, &g, why);
+		ret = m.family->graph(&m, &tile, 16, 0, &g);
 		good &= g.total == high_water(&g) && (ret == -E2BIG) == (g.total > tile.sram);
 		total = ret ? total : g.total;
 		wse_graph_fini(&g);
 		/* what does not fit in one piece may do so in chunks */
-		planned = wse_plan_make(&m, &tile, 64, 64, &plan, why);
+		planned = wse_plan_make(&m, &tile, 64, 64, &plan);
 		good &= planned == (plan.mode && !planned ? 0 : ret) &&
 			plan.graph.total == high_water(&plan.graph);
 		wse_plan_fini(&plan);
@@ -471,9 +471,10 @@ static void memory(void)
 	}
 	ok(ret == -E2BIG && good && fits > 512 && total + 16 * 4 * 16 > tile.sram,
 	   "the widest layer of 16 tokens that fits 4 columns: %d, in %u bytes; then: %s", fits,
-	   total, why);
-	ret = go("wide", WSE_MODE_TRAIN, four, 1, wide, 1, NULL, &w, &res, why);
-	ok(ret == -E2BIG && strstr(why, "tokens per core: choose a tile of "), "%s", why);
+	   total, wse_error());
+	ret = go("wide", WSE_MODE_TRAIN, four, 1, wide, 1, NULL, &w, &res);
+	ok(ret == -E2BIG && strstr(wse_error(), "tokens per core: choose a tile of "), "%s",
+	   wse_error());
 }
 
 /* predicted against counted cycles. They are the RTL's; the twin's time is its own */
@@ -538,17 +539,16 @@ static void size(void)
 	static const char *const wafer[] = {"sim:func,rows=4,cols=4"};
 	struct wse_run_result res;
 	struct watch w = {0};
-	char why[WSE_WHY];
 	int ret;
 
 	if (SANITIZED) {
 		tap_skip("too slow with sanitizers", "7.86 M weights");
 		return;
 	}
-	ret = go("size", WSE_MODE_TRAIN, wafer, 1, sets, 10, NULL, &w, &res, why);
+	ret = go("size", WSE_MODE_TRAIN, wafer, 1, sets, 10, NULL, &w, &res);
 	ok(!ret && w.steps == 20 && w.last < w.first - 1.0,
 	   "256 -> 1536 x 4 -> 256, 7.86 M weights: loss %.3f -> %.3f in 20 steps %s", w.first,
-	   w.last, why);
+	   w.last, ret ? wse_error() : "");
 }
 
 /* words of a small language, with more order than chance */
@@ -577,10 +577,9 @@ int main(int argc, char **argv)
 	if (argc == 2) { /* other_cpu()'s child: print the hash of the plain run */
 		struct wse_run_result res;
 		struct watch w = {0};
-		char why[WSE_WHY];
 
 		snprintf(dir, sizeof(dir), "%s", argv[1]);
-		if (go("cpu", WSE_MODE_TRAIN, four, 1, NULL, 0, NULL, &w, &res, why))
+		if (go("cpu", WSE_MODE_TRAIN, four, 1, NULL, 0, NULL, &w, &res))
 			return 1;
 		puts(res.hash);
 		return 0;

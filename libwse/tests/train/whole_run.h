@@ -73,14 +73,14 @@ static const char *const four[] = { "oracle:rows=2,cols=4", "oracle:rows=2,cols=
 
 /* a run with the devices and settings given; name is its folder below dir */
 static int go(const char *name, const char *const *uris, uint32_t n, const char *const *sets,
-	      uint32_t nsets, int resume, struct watch *w, struct wse_run_result *res, char *why)
+	      uint32_t nsets, int resume, struct watch *w, struct wse_run_result *res)
 {
 	struct wse_run_ops ops = { line, progress, stop, w, NULL, w };
 	struct wse_run run = { .mode = w->eval_only ? WSE_MODE_EVAL : w->no_eval ? WSE_MODE_TRAIN :
 			       WSE_MODE_TRAIN_AND_EVAL, .uris = uris, .nuris = n,
 			       .checkpoint = w->from ? w->from : resume ? "auto" : NULL,
 			       .verify_uri = w->verify_uri ? w->verify_uri : four[0] };
-	int ret = wse_config_parse("test", yaml, strlen(yaml), sets, nsets, &run.cfg, why);
+	int ret = wse_config_parse("test", yaml, strlen(yaml), sets, nsets, &run.cfg);
 
 	if (ret)
 		return ret;
@@ -89,7 +89,7 @@ static int go(const char *name, const char *const *uris, uint32_t n, const char 
 	snprintf(run.cfg.model_dir, sizeof(run.cfg.model_dir), "%s/%s", dir, name);
 	run.verify[0] = w->verify ? w->verify : 3;
 	run.nverify = w->verify || (!resume && run.cfg.max_steps >= 3);
-	return wse_run(&run, &ops, res, why);
+	return wse_run(&run, &ops, res);
 }
 
 /* dir/text; 1, after a line for the reader of TAP, where there is none; -1 without a dir */
