@@ -14,11 +14,10 @@
 #include <string.h>
 
 #include <wse/wse.h>
+#include <wse/layer.h>
 
 #include "base/error.h"
 #include "bench.h"
-#include "device/layer.h"
-#include "wse_kernel.h"
 #include "wse_regs.h"
 
 #define ROWS   4u
@@ -150,7 +149,6 @@ static int measure(struct gemm *g, int wgrad, uint32_t count, struct result *r)
 		return -ENOMEM;
 	ret = wse_program_symbol(g->prog, wgrad ? "linear_wgrad" : "linear_forward", &entry);
 	for (i = 0; i < count; i++) {
-		struct wse_start s = {.queue = 1, .rows = ROWS, .cols = COLS, .entry = entry};
 		struct wse_linear_args forward = {.x = g->in,
 						  .y = g->out,
 						  .t = TOKENS,
@@ -164,23 +162,22 @@ static int measure(struct gemm *g, int wgrad, uint32_t count, struct result *r)
 					      .nblk = N / g->b,
 					      .b = g->b};
 		struct wse_layer l = {ROWS, COLS, TOKENS, g->b};
-		struct wse_stream in =
+		struct drm_wse_cmd in =
 			wgrad ? wse_layer_index(&l, N, K) : wse_layer_image(&l, N, K);
-		struct wse_stream out = wse_layer_grads(&l, N, K);
+		struct drm_wse_cmd out = wse_layer_grads(&l, N, K);
 
-		in.buf = wgrad ? NULL : g->w;
+		in.bo = wgrad ? 0 : wse_buffer_handle(g->w);
 		in.queue = 2;
-		out.buf = g->dw;
+		out.bo = wse_buffer_handle(g->dw);
 		out.queue = 3;
 		in.budget = out.budget = 1000000000;
 		if (wgrad)
-			memcpy(s.arg, &grad, sizeof(grad));
+			cmds[n++] = wse_layer_start(&l, 1, entry, &grad, sizeof(grad));
 		else
-			memcpy(s.arg, &forward, sizeof(forward));
-		cmds[n++] = wse_cmd_start(s);
-		cmds[n++] = wse_cmd_stream_in(in);
+			cmds[n++] = wse_layer_start(&l, 1, entry, &forward, sizeof(forward));
+		cmds[n++] = in;
 		if (wgrad)
-			cmds[n++] = wse_cmd_stream_out(out);
+			cmds[n++] = out;
 	}
 	if (!ret)
 		ret = counters(g, before);

@@ -10,10 +10,9 @@
 #include <string.h>
 
 #include <wse/wse.h>
+#include <wse/layer.h>
 
 #include "bench.h"
-#include "device/layer.h"
-#include "wse_kernel.h"
 #include "wse_regs.h"
 
 #define ROWS 4u
@@ -120,18 +119,18 @@ static int64_t layer_cycles(const struct kernels *s, const struct layer *l)
 				       .db = l->bias ? y + elements * 6 : 0};
 	struct wse_layer shape = {ROWS, COLS, l->t, l->b};
 	uint32_t ins = l->k * COLS, outs = l->features * COLS;
-	struct wse_stream in =
+	struct drm_wse_cmd in =
 		l->wgrad ? wse_layer_index(&shape, outs, ins) : wse_layer_image(&shape, outs, ins);
-	struct wse_stream out = wse_layer_grads(&shape, outs, ins);
+	struct drm_wse_cmd out = wse_layer_grads(&shape, outs, ins);
 	struct drm_wse_cmd cmds[3];
 
-	in.buf = l->wgrad ? NULL : s->w;
+	in.bo = l->wgrad ? 0 : wse_buffer_handle(s->w);
 	in.queue = 2;
-	out.buf = s->dw;
+	out.bo = wse_buffer_handle(s->dw);
 	out.queue = 3;
-	cmds[n++] = wse_cmd_stream_in(in);
+	cmds[n++] = in;
 	if (l->wgrad) {
-		cmds[n++] = wse_cmd_stream_out(out);
+		cmds[n++] = out;
 		cmds[n++] = start_of(s, "linear_wgrad", &wgrad, sizeof(wgrad));
 	} else {
 		cmds[n++] = start_of(s, "linear_forward", &forward, sizeof(forward));

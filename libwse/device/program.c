@@ -2,6 +2,7 @@
 /* Programs: an RV32 executable, its copy into every core, its symbols. */
 #include <elf.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -293,6 +294,7 @@ int wse_program_load_memory(struct wse_context *ctx, const void *image, size_t s
 static int load_file(struct wse_context *ctx, const char *path, int keep, struct wse_program **prog)
 {
 	struct file f = {.name = path};
+	char own[PATH_MAX];
 	void *bytes;
 	int ret = wse_handle_check(WSE_HANDLE_CONTEXT, ctx);
 
@@ -300,6 +302,9 @@ static int load_file(struct wse_context *ctx, const char *path, int keep, struct
 		return ret;
 	f.dev = ctx->dev;
 	ret = wse_read_file(path, FILE_MAX_BYTES, &bytes, &f.size);
+	if (ret == -ENOENT && !strchr(path, '/') &&
+	    !wse_find_file("WSE_KERNELS", path, sizeof(own), own))
+		ret = wse_read_file(own, FILE_MAX_BYTES, &bytes, &f.size);
 	if (ret)
 		return wse_fail(ret, "the program %s cannot be read: %s", path, strerror(-ret));
 	f.bytes = bytes;

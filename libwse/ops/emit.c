@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "device/layer.h"
+#include <wse/layer.h>
+
+#define STREAM_BUDGET (1ull << 36) /* cycles: a stream may wait long for its start */
 
 uint32_t wse_emit_addr(const struct wse_emit *e, uint32_t value)
 {
@@ -49,19 +51,20 @@ static struct wse_layer layer(const struct wse_emit *e)
 }
 
 /* the stream of a slice of an array at `span` whose rows have `width` elements of `size` bytes */
-static void emit_slice(struct wse_emit *e, struct wse_stream s, struct wse_slice slice,
+static void emit_slice(struct wse_emit *e, struct drm_wse_cmd cmd, struct wse_slice slice,
 		       uint32_t width, struct wse_span span)
 {
-	int out = s.etype == WSE_ETYPE_FP32;
+	int out = cmd.op == WSE_OP_STREAM_OUT;
 	uint32_t size = out ? 4 : 2;
+	const struct wse_buffer *buf = wse_emit_buffer(e, span.buf);
 
-	s.queue = out ? WSE_QUEUE_OUT : WSE_QUEUE_IN;
-	s.budget = 1ull << 36;
-	s.buf = wse_emit_buffer(e, span.buf);
-	s.off = span.off + ((uint64_t)slice.out0 * width + slice.in0) * size;
-	s.lstride = width * size;
-	if (s.buf)
-		wse_emit_cmd(e, out ? wse_cmd_stream_out(s) : wse_cmd_stream_in(s));
+	cmd.queue = out ? WSE_QUEUE_OUT : WSE_QUEUE_IN;
+	cmd.budget = STREAM_BUDGET;
+	cmd.bo = buf ? wse_buffer_handle(buf) : 0;
+	cmd.off = span.off + ((uint64_t)slice.out0 * width + slice.in0) * size;
+	cmd.lstride = width * size;
+	if (buf)
+		wse_emit_cmd(e, cmd);
 }
 
 void wse_emit_image(struct wse_emit *e, uint32_t unit, uint32_t chunk, int back)
@@ -81,11 +84,11 @@ void wse_emit_index(struct wse_emit *e, uint32_t unit, uint32_t chunk)
 {
 	struct wse_slice slice = wse_unit_slice(&e->g->units[unit], chunk);
 	struct wse_layer l = layer(e);
-	struct wse_stream s = wse_layer_index(&l, slice.outs, slice.ins);
+	struct drm_wse_cmd cmd = wse_layer_index(&l, slice.outs, slice.ins);
 
-	s.queue = WSE_QUEUE_IN;
-	s.budget = 1ull << 36;
-	wse_emit_cmd(e, wse_cmd_stream_in(s));
+	cmd.queue = WSE_QUEUE_IN;
+	cmd.budget = STREAM_BUDGET;
+	wse_emit_cmd(e, cmd);
 }
 
 void wse_emit_grads(struct wse_emit *e, uint32_t unit, uint32_t chunk)

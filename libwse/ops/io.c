@@ -3,7 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "device/layer.h"
+#include <wse/layer.h>
+
 #include "base/error.h"
 #include "ops/emit.h"
 #include "ops/kinds.h"

@@ -17,6 +17,13 @@
 #include <string.h>
 
 #include <drm/wse_accel.h>
+#ifdef __cplusplus
+#define _Static_assert static_assert
+#include <wse/gen/wse_regs.h>
+#undef _Static_assert
+#else
+#include <wse/gen/wse_regs.h> /* WSE_OP_*, WSE_ETYPE_*, WSE_CNT_*, WSE_SRAM_BASE */
+#endif
 
 #pragma GCC visibility push(default) /* libwse.so exports what follows */
 #ifdef __cplusplus
@@ -28,7 +35,6 @@ struct wse_buffer;
 struct wse_context;
 struct wse_fence;
 struct wse_program;
-struct wse_linear;
 
 /* ---- devices ---- */
 
@@ -247,7 +253,7 @@ static inline struct drm_wse_cmd wse_cmd_copy_(uint32_t op, const struct wse_cop
 	memset(&cmd, 0, sizeof(cmd));
 	cmd.op = op;
 	cmd.queue = c->queue ? c->queue : 1;
-	cmd.flags = op == 1 && c->broadcast ? DRM_WSE_CMD_BROADCAST : 0;
+	cmd.flags = op == WSE_OP_COPY_IN && c->broadcast ? DRM_WSE_CMD_BROADCAST : 0;
 	cmd.bo = c->buf ? wse_buffer_handle(c->buf) : 0;
 	cmd.off = c->off;
 	cmd.row0 = c->row0;
@@ -268,12 +274,18 @@ static inline struct drm_wse_cmd wse_cmd_copy_(uint32_t op, const struct wse_cop
 
 static inline struct drm_wse_cmd wse_cmd_copy_in(struct wse_copy c)
 {
-	return wse_cmd_copy_(1, &c);
+	return wse_cmd_copy_(WSE_OP_COPY_IN, &c);
 }
 
 static inline struct drm_wse_cmd wse_cmd_copy_out(struct wse_copy c)
 {
-	return wse_cmd_copy_(2, &c);
+	return wse_cmd_copy_(WSE_OP_COPY_OUT, &c);
+}
+
+/* cycles that a stream may take if nothing else is said */
+static inline uint64_t wse_stream_budget(uint32_t nblock, uint32_t nfeat, uint32_t kcol)
+{
+	return 1000000 + 1024 * (uint64_t)nblock * nfeat * kcol;
 }
 
 static inline struct drm_wse_cmd wse_cmd_stream_(uint32_t op, const struct wse_stream *s)
@@ -284,8 +296,8 @@ static inline struct drm_wse_cmd wse_cmd_stream_(uint32_t op, const struct wse_s
 	cmd.op = op;
 	cmd.queue = s->queue ? s->queue : 1;
 	cmd.flags = (s->mask ? DRM_WSE_CMD_MASKED : 0) |
-		    (op == 3 && s->drop_zero ? DRM_WSE_CMD_DROP_ZERO : 0) |
-		    (op == 3 && s->index_only ? DRM_WSE_CMD_INDEX_ONLY : 0);
+		    (op == WSE_OP_STREAM_IN && s->drop_zero ? DRM_WSE_CMD_DROP_ZERO : 0) |
+		    (op == WSE_OP_STREAM_IN && s->index_only ? DRM_WSE_CMD_INDEX_ONLY : 0);
 	cmd.bo = s->buf ? wse_buffer_handle(s->buf) : 0;
 	cmd.off = s->off;
 	cmd.mask_bo = s->mask ? wse_buffer_handle(s->mask) : 0;
@@ -301,19 +313,18 @@ static inline struct drm_wse_cmd wse_cmd_stream_(uint32_t op, const struct wse_s
 	cmd.cstride = s->cstride;
 	cmd.rstride = s->rstride;
 	cmd.mcstride = s->mcstride;
-	cmd.budget =
-		s->budget ? s->budget : 1000000 + 1024 * (uint64_t)s->nblock * s->nfeat * s->kcol;
+	cmd.budget = s->budget ? s->budget : wse_stream_budget(s->nblock, s->nfeat, s->kcol);
 	return cmd;
 }
 
 static inline struct drm_wse_cmd wse_cmd_stream_in(struct wse_stream s)
 {
-	return wse_cmd_stream_(3, &s);
+	return wse_cmd_stream_(WSE_OP_STREAM_IN, &s);
 }
 
 static inline struct drm_wse_cmd wse_cmd_stream_out(struct wse_stream s)
 {
-	return wse_cmd_stream_(4, &s);
+	return wse_cmd_stream_(WSE_OP_STREAM_OUT, &s);
 }
 
 static inline struct drm_wse_cmd wse_cmd_start(struct wse_start s)
@@ -322,7 +333,7 @@ static inline struct drm_wse_cmd wse_cmd_start(struct wse_start s)
 	unsigned int i;
 
 	memset(&cmd, 0, sizeof(cmd));
-	cmd.op = 5;
+	cmd.op = WSE_OP_START;
 	cmd.queue = s.queue ? s.queue : 1;
 	cmd.flags = (s.boot ? DRM_WSE_CMD_BOOT : 0) | (s.closed ? DRM_WSE_CMD_CLOSED : 0);
 	cmd.row0 = s.row0;
@@ -342,7 +353,7 @@ static inline struct drm_wse_cmd wse_cmd_fence(uint32_t queue, uint32_t wait_cmd
 	struct drm_wse_cmd cmd;
 
 	memset(&cmd, 0, sizeof(cmd));
-	cmd.op = 6;
+	cmd.op = WSE_OP_FENCE;
 	cmd.queue = queue;
 	cmd.wait_cmd = wait_cmd;
 	return cmd;
@@ -362,6 +373,7 @@ static inline struct drm_wse_cmd wse_cmd_nop(uint32_t queue)
 	struct drm_wse_cmd cmd;
 
 	memset(&cmd, 0, sizeof(cmd));
+	cmd.op = WSE_OP_NOP;
 	cmd.queue = queue;
 	return cmd;
 }
@@ -370,7 +382,8 @@ static inline struct drm_wse_cmd wse_cmd_nop(uint32_t queue)
 
 /*
  * Reads an RV32 ELF (a file, or size bytes at image), copies it to every core, and waits for that.
- * Programs are linked with firmware/runtime/program.ld, above the resident firmware (info.fw_end).
+ * Programs are linked with firmware/runtime/program.ld, above the resident firmware (info.fw_end). A name without '/'
+ * that is no file here is one of the library's own programs, such as "linear.elf" (FILES in wse(7)).
  *
  * -ENOEXEC	no ELF executable for RV32 (see wse_error()), or damaged
  * -ERANGE	a segment leaves the SRAM
@@ -397,70 +410,6 @@ uint32_t wse_program_end(const struct wse_program *prog);
 
 /* The cores keep what was loaded. Commands that copy the program must have ended. NULL is ignored. */
 void wse_program_destroy(struct wse_program *prog);
-
-/* ---- linear operations: hidden along the columns of cores, tokens along the rows ---- */
-
-/*
- * A layer with inputs K, outputs N and T tokens; on a tile of R x C cores T a multiple of R *
- * lanes, K and N of 4 * C, and T / R at most 128.
- */
-struct wse_linear_shape {
-	uint32_t tokens;   /* T */
-	uint32_t inputs;   /* K */
-	uint32_t outputs;  /* N */
-	uint32_t features; /* of a block: 1, 2, 4, or 0: chosen */
-};
-
-/* A place in a buffer of the context's device; off a multiple of 8. */
-struct wse_place {
-	struct wse_buffer *buf;
-	uint64_t off;
-};
-
-/*
- * Loads the library's linear program (see FILES in wse(7)). The context's SRAM behind the firmware
- * belongs to the newest wse_linear, and only one operation of it runs at a time (each waits for the
- * one before, on the device).
- *
- * -EINVAL	the shape breaks a rule above
- * -E2BIG	it does not fit into the SRAM. wse_error() has the numbers
- */
-int wse_linear_create(struct wse_context *ctx, const struct wse_linear_shape *shape,
-		      struct wse_linear **lin);
-void wse_linear_destroy(struct wse_linear *lin);
-
-/*
- * Masks select weights: bit 1 takes part. A row of the image is cut into C pieces of equal length,
- * one for each column of cores, each padded to a multiple of 64 bits, bit k of a piece in byte k /
- * 8, bit k % 8. wse_linear_mask_size() is the size of such a mask for rows x width, and
- * wse_linear_mask_pack() makes it from a byte for each weight, select [rows][width], row-major.
- */
-size_t wse_linear_mask_size(const struct wse_linear *lin, uint32_t rows, uint32_t width);
-void wse_linear_mask_pack(const struct wse_linear *lin, uint32_t rows, uint32_t width,
-			  const uint8_t *select, void *mask);
-
-/*
- * Y = X W^T. x: bf16 [K][T]; w: bf16 [N][K]; mask: of w, .buf NULL if dense; y: binary32 [N][T].
- * Order of each sum: within a column of cores k ascending from +0; then over columns, the owner's
- * last:
- * ((p[c+1] + p[c+2]) + ... + p[C-1] + p[0] + ... + p[c-1]) + p[c], c = n / (N / C).
- */
-int wse_linear_forward(struct wse_linear *lin, struct wse_place x, struct wse_place w,
-		       struct wse_place mask, struct wse_place y, struct wse_fence **fence);
-
-/* dX = dY W. dy: bf16 [N][T]; wt: the transposed image, bf16 [K][N]; mask: of wt; dx: binary32
- * [K][T]. */
-int wse_linear_backward_data(struct wse_linear *lin, struct wse_place dy, struct wse_place wt,
-			     struct wse_place mask, struct wse_place dx, struct wse_fence **fence);
-
-/*
- * dW = dY^T X. x: bf16 [K][T]; dy: bf16 [N][T]; mask: of w; dw: binary32 [N][K], where the mask is
- * 0 left as it was. Order of each sum: within a row of cores one partial for each lane over its
- * tokens ascending from +0, then the lane tree; then over rows, north to south.
- */
-int wse_linear_backward_weight(struct wse_linear *lin, struct wse_place x, struct wse_place dy,
-			       struct wse_place mask, struct wse_place dw,
-			       struct wse_fence **fence);
 
 #ifdef __cplusplus
 }

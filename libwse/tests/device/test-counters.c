@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <wse/wse.h>
+#include "linear.h"
 
 #include "tap.h"
 #include "wse_regs.h"
@@ -20,35 +21,34 @@
 /* one linear layer, all three of its operations, the same on every model */
 static int work(struct wse_device *dev, struct wse_context *ctx, uint32_t ins, uint32_t outs)
 {
-	struct wse_linear_shape shape = {.tokens = 32, .inputs = ins, .outputs = outs};
-	struct wse_place x, w, y, none = {0};
+	struct place x, w, y, none = {0};
 	struct wse_buffer *buf;
-	struct wse_linear *lin;
+	struct linear lin = {0};
 	struct wse_fence *fence;
-	int ret = wse_linear_create(ctx, &shape, &lin);
+	int ret = linear_open(&lin, ctx, 32, ins, outs, 0);
 
 	if (ret)
 		return ret;
 	ret = wse_buffer_create(dev, 24 << 20, &buf);
 	if (ret)
 		return ret;
-	x = (struct wse_place){buf, 0};
-	w = (struct wse_place){buf, 1 << 20};
-	y = (struct wse_place){buf, 8 << 20};
+	x = (struct place){buf, 0};
+	w = (struct place){buf, 1 << 20};
+	y = (struct place){buf, 8 << 20};
 	for (int i = 0; !ret && i < 3; i++) {
 		if (i == 0)
-			ret = wse_linear_forward(lin, x, w, none, y, &fence);
+			ret = linear_forward(&lin, x, w, none, y, &fence);
 		else if (i == 1)
-			ret = wse_linear_backward_data(lin, x, w, none, y, &fence);
+			ret = linear_backward_data(&lin, x, w, none, y, &fence);
 		else
-			ret = wse_linear_backward_weight(lin, x, x, none, y, &fence);
+			ret = linear_backward_weight(&lin, x, x, none, y, &fence);
 		if (!ret) {
 			ret = wse_fence_wait(fence, WSE_FOREVER);
 			wse_fence_destroy(fence);
 		}
 	}
 	wse_buffer_destroy(buf);
-	wse_linear_destroy(lin);
+	linear_close(&lin);
 	return ret;
 }
 

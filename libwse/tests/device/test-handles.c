@@ -47,10 +47,8 @@ static int no_device(struct wse_device *dev, const char *words)
 
 static int no_context(struct wse_context *ctx, const char *words)
 {
-	struct wse_linear_shape shape = {.tokens = 16, .inputs = 8, .outputs = 8};
 	struct drm_wse_cmd nop = {.queue = 1};
 	struct wse_program *prog = NULL;
-	struct wse_linear *lin = NULL;
 	struct wse_fence *fence = NULL;
 	struct drm_wse_fault fault;
 	int good = 1;
@@ -61,7 +59,6 @@ static int no_context(struct wse_context *ctx, const char *words)
 	good &= is(wse_program_load(ctx, "x", &prog), -EBADF, words) && !prog;
 	good &= is(wse_program_create(ctx, "x", &prog), -EBADF, words) && !prog;
 	good &= is(wse_program_load_memory(ctx, "x", 1, &prog), -EBADF, words) && !prog;
-	good &= is(wse_linear_create(ctx, &shape, &lin), -EBADF, words) && !lin;
 	good &= !wse_context_device(ctx);
 	return good;
 }
@@ -124,36 +121,32 @@ static void kinds(struct wse_device *dev)
 
 static void programs(struct wse_device *dev)
 {
-	struct wse_linear_shape shape = {.tokens = 32, .inputs = 8, .outputs = 8};
-	struct wse_place p = {0}, other = {0}, none = {0};
+	struct wse_buffer *other = NULL;
+	struct wse_program *prog = NULL;
+	struct drm_wse_cmd cmd;
 	struct wse_device *dev2;
 	struct wse_context *ctx;
-	struct wse_linear *lin;
 	uint32_t addr;
-	int good = !wse_context_create(dev, 0, &ctx) && !wse_linear_create(ctx, &shape, &lin) &&
-		   !wse_buffer_create(dev, 4096, &p.buf) && !wse_device_open(URI, &dev2) &&
-		   !wse_buffer_create(dev2, 4096, &other.buf);
+	int good = !wse_context_create(dev, 0, &ctx) &&
+		   !wse_program_load(ctx, "linear.elf", &prog) && !wse_device_open(URI, &dev2) &&
+		   !wse_buffer_create(dev2, 4096, &other);
 
-	if (!ok(good, "two devices and a linear operation"))
+	if (!ok(good, "two devices and a program of the library"))
 		return;
-	ok(is(wse_linear_forward(lin, p, other, none, p, NULL), -EINVAL, "of another device"),
-	   "weights in a buffer of another device: %s", wse_error());
-	ok(is(wse_linear_forward(lin, p, none, none, p, NULL), -EINVAL, "has no buffer"),
-	   "no buffer: %s", wse_error());
-	wse_buffer_destroy(other.buf);
-	ok(is(wse_linear_forward(lin, p, other, none, p, NULL), -EBADF, "it was destroyed"),
-	   "a buffer that was destroyed: %s", wse_error());
-	ok(is(wse_program_symbol((void *)lin, "x", &addr), -EBADF, "it is a linear operation") &&
-		   !wse_program_end((void *)lin) && !wse_program_copy((void *)lin, 1).queue,
-	   "a linear operation is no program: %s", wse_error());
-	wse_linear_destroy(lin);
-	ok(is(wse_linear_forward(lin, p, p, none, p, NULL), -EBADF, "it was destroyed") &&
-		   is(wse_linear_backward_data(lin, p, p, none, p, NULL), -EBADF, "destroyed") &&
-		   is(wse_linear_backward_weight(lin, p, p, none, p, NULL), -EBADF, "destroyed") &&
-		   !wse_linear_mask_size(lin, 8, 8),
-	   "a linear operation that was destroyed: %s", wse_error());
-	wse_linear_destroy(lin);
-	wse_buffer_destroy(p.buf);
+	cmd = wse_cmd_copy_in((struct wse_copy){.buf = other, .rows = 1, .cols = 1, .len = 8});
+	ok(is(wse_submit(ctx, &cmd, 1, NULL, 0, NULL), -ENOENT, "another device do not count"),
+	   "a buffer of another device: %s", wse_error());
+	ok(is(wse_program_load(ctx, "no-such.elf", &prog), -ENOENT, "no-such.elf cannot be read"),
+	   "no program of the library: %s", wse_error());
+	ok(is(wse_program_symbol((void *)ctx, "x", &addr), -EBADF, "it is a context") &&
+		   !wse_program_end((void *)ctx) && !wse_program_copy((void *)ctx, 1).queue,
+	   "a context is no program: %s", wse_error());
+	wse_program_destroy(prog);
+	ok(is(wse_program_symbol(prog, "x", &addr), -EBADF, "it was destroyed") &&
+		   !wse_program_end(prog) && !wse_program_copy(prog, 1).queue,
+	   "a program that was destroyed: %s", wse_error());
+	wse_program_destroy(prog);
+	wse_buffer_destroy(other);
 	wse_context_destroy(ctx);
 	wse_device_close(dev2);
 }
@@ -162,11 +155,10 @@ static void programs(struct wse_device *dev)
 static void closed(void)
 {
 	struct drm_wse_cmd nop = {.queue = 1};
-	struct wse_linear_shape shape = {.tokens = 32, .inputs = 8, .outputs = 8};
 	struct wse_device *dev;
 	struct wse_context *ctx;
 	struct wse_buffer *buf;
-	struct wse_linear *lin;
+	struct wse_program *prog;
 	int good = !wse_device_open(URI, &dev) && !wse_context_create(dev, 0, &ctx) &&
 		   !wse_buffer_create(dev, 4096, &buf);
 
@@ -175,8 +167,8 @@ static void closed(void)
 	wse_device_close(dev);
 	ok(good && !wse_submit_wait(ctx, &nop, 1, WSE_FOREVER) && wse_buffer_map(buf),
 	   "its context and buffers go on");
-	ok(good && !wse_linear_create(ctx, &shape, &lin), "and can load programs");
-	wse_linear_destroy(lin);
+	ok(good && !wse_program_load(ctx, "linear.elf", &prog), "and can load programs");
+	wse_program_destroy(prog);
 	wse_context_destroy(ctx);
 	wse_buffer_destroy(buf);
 	ok(no_device(dev, "it was destroyed") && no_context(ctx, "it was destroyed"),

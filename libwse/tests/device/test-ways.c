@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <wse/wse.h>
+#include "linear.h"
 #include "sim/sim.h"
 #include "tap.h"
 #include "twin/func.h"
@@ -22,9 +23,9 @@ static int read_ways(struct sim *sim, void *arg)
 }
 
 /* any numbers of many exponents: each order of a sum gives other bits */
-static struct wse_place operand(struct wse_device *dev, size_t n, uint32_t seed)
+static struct place operand(struct wse_device *dev, size_t n, uint32_t seed)
 {
-	struct wse_place p = {0};
+	struct place p = {0};
 	uint16_t *v;
 	size_t i;
 
@@ -41,9 +42,8 @@ static struct wse_place operand(struct wse_device *dev, size_t n, uint32_t seed)
 /* Y and dW behind each other into out[N * T + N * K], and what the twin did for them */
 static bool layer(const char *uri, uint32_t *out, struct wse_func_ways *ways)
 {
-	struct wse_linear_shape shape = {.tokens = T, .inputs = K, .outputs = N};
-	struct wse_place x, w, dy, y = {0}, dw = {0};
-	struct wse_linear *lin = NULL;
+	struct place x, w, dy, y = {0}, dw = {0};
+	struct linear lin = {0};
 	struct wse_context *ctx;
 	struct wse_device *dev;
 	bool good;
@@ -58,13 +58,13 @@ static bool layer(const char *uri, uint32_t *out, struct wse_func_ways *ways)
 	x = operand(dev, K * T, 1);
 	w = operand(dev, N * K, 2);
 	dy = operand(dev, N * T, 3);
-	good = !wse_linear_create(ctx, &shape, &lin) &&
-	       !wse_linear_forward(lin, x, w, (struct wse_place){0}, y, NULL) &&
-	       !wse_linear_backward_weight(lin, x, dy, (struct wse_place){0}, dw, NULL);
+	good = !linear_open(&lin, ctx, T, K, N, 0) &&
+	       !linear_forward(&lin, x, w, (struct place){0}, y, NULL) &&
+	       !linear_backward_weight(&lin, x, dy, (struct place){0}, dw, NULL);
 	memcpy(out, wse_buffer_map(y.buf), N * T * 4);
 	memcpy(out + N * T, wse_buffer_map(dw.buf), N * K * 4);
 	sim_call(to_sim(dev), read_ways, ways);
-	wse_linear_destroy(lin);
+	linear_close(&lin);
 	wse_buffer_destroy(x.buf);
 	wse_buffer_destroy(w.buf);
 	wse_buffer_destroy(dy.buf);
