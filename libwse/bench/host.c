@@ -33,7 +33,7 @@ static float *array(int value)
 struct commit {
 	struct wse_graph graph;
 	struct wse_memx *mx;
-	struct wse_buf *sums[2];
+	struct wse_shared_buf *sums[2];
 	size_t params;
 };
 
@@ -46,7 +46,7 @@ static int commit_open(struct commit *c)
 		.sched = {1, {{WSE_SCHED_CONSTANT, 1e-3, 1e-3, 1, 0}}},
 		.max_norm = 1.0};
 	struct wse_memx_state st;
-	int ret = wse_mlp_init(&cfg.model, 8, SIDE / 8, 16, &hidden, 1, WSE_ACT_RELU);
+	int ret = wse_mlp_init(&cfg.model, 8, SIDE / 8, 16, &hidden, 1, WSE_RELU);
 
 	ret = ret ? ret : cfg.model.family->graph(&cfg.model, &tile, 8, 0, &c->graph);
 	ret = ret ? ret : wse_memx_open(&cfg, &c->graph, &heap, &c->mx);

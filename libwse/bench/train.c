@@ -170,7 +170,7 @@ static int reference_rate(double *rate, const char *text)
 	static const uint32_t hidden[] = {1024, 512};
 	struct mlp_ref ref;
 	struct wse_model m;
-	int ret = wse_mlp_init(&m, 16, 16, 256, hidden, 2, WSE_ACT_RELU);
+	int ret = wse_mlp_init(&m, 16, 16, 256, hidden, 2, WSE_RELU);
 
 	ret = ret ? ret : mlp_ref_open(&ref, &m, 512, 1);
 	if (ret)

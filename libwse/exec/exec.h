@@ -20,7 +20,7 @@
 
 #include <wse/train.h>
 
-#include "ops/job.h"
+#include "ops/micro_batch.h"
 
 struct wse_exec;
 
@@ -28,14 +28,14 @@ struct wse_exec;
  * Called by run() in the worker's thread, or in a thread of the executor's own.
  * A gradient buffer holds a unit's dW [outs][ins] fp32, then the gradients of its vectors.
  */
-struct wse_job_ops {
+struct wse_micro_ops {
 	/* wait until the images of this unit are written (MemoryX may still be updating it while
 	 * earlier units already run); 0, or -ECANCELED when the step is being given up */
 	int (*unit_ready)(void *ctx, uint32_t unit);
 	/* borrow a buffer of wse_unit_grad_floats() floats for a unit's gradient of one micro-batch */
-	int (*grad_get)(void *ctx, uint32_t index, uint32_t unit, struct wse_buf **buf);
+	int (*grad_get)(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_buf **buf);
 	/* the gradient is complete: hand the buffer over. SwarmX reduces it at once */
-	int (*grad_put)(void *ctx, uint32_t index, uint32_t unit, struct wse_buf *buf);
+	int (*grad_put)(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_buf *buf);
 };
 
 struct wse_exec_info {
@@ -59,10 +59,10 @@ struct wse_exec_ops {
 
 	/* Buffers; thread-safe. alloc fills in ptr, size, owner and view[e->id], map its own view; unmap of one that
 	 * was never mapped does nothing. free and unmap must work after the device is lost. */
-	int (*alloc)(struct wse_exec *e, size_t size, struct wse_buf *buf);
-	void (*free)(struct wse_exec *e, struct wse_buf *buf);
-	int (*map)(struct wse_exec *e, struct wse_buf *buf);
-	void (*unmap)(struct wse_exec *e, struct wse_buf *buf);
+	int (*alloc)(struct wse_exec *e, size_t size, struct wse_shared_buf *buf);
+	void (*free)(struct wse_exec *e, struct wse_shared_buf *buf);
+	int (*map)(struct wse_exec *e, struct wse_shared_buf *buf);
+	void (*unmap)(struct wse_exec *e, struct wse_shared_buf *buf);
 
 	/*
 	 * Run `n` micro-batches of ascending index; the executor may pipeline them. Returns when
@@ -71,8 +71,8 @@ struct wse_exec_ops {
 	 * buffers that were borrowed and not handed over are taken back by the trainer, and the
 	 * device must no longer write to any buffer once run() has returned.
 	 */
-	int (*run)(struct wse_exec *e, const struct wse_job *jobs, uint32_t n,
-		   const struct wse_job_ops *ops, void *ctx);
+	int (*run)(struct wse_exec *e, const struct wse_micro_batch *jobs, uint32_t n,
+		   const struct wse_micro_ops *ops, void *ctx);
 
 	/* optional (may be NULL): what the last run() cost; -ENOTSUP when nobody can tell */
 	int (*cost)(struct wse_exec *e, struct wse_exec_cost *cost);

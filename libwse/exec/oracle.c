@@ -19,12 +19,12 @@ struct oracle {
 	uint32_t die_at, ran; /* micro-batches */
 	const struct wse_graph *g;
 	void **mem;		/* [nvalues] */
-	struct wse_buf **grads; /* [nunits] */
+	struct wse_shared_buf **grads; /* [nunits] */
 };
 
 /* one operation, with what its unit needs before and after */
 static int step(struct oracle *o, struct wse_oracle_run *run, uint32_t at,
-		const struct wse_job_ops *ops, void *ctx)
+		const struct wse_micro_ops *ops, void *ctx)
 {
 	const struct wse_op *op = &o->g->ops[at];
 	const struct wse_unit *u = op->unit == WSE_NO_UNIT ? NULL : &o->g->units[op->unit];
@@ -44,8 +44,8 @@ static int step(struct oracle *o, struct wse_oracle_run *run, uint32_t at,
 	return ret;
 }
 
-static int oracle_run(struct wse_exec *e, const struct wse_job *jobs, uint32_t n,
-		      const struct wse_job_ops *ops, void *ctx)
+static int oracle_run(struct wse_exec *e, const struct wse_micro_batch *jobs, uint32_t n,
+		      const struct wse_micro_ops *ops, void *ctx)
 {
 	struct oracle *o = (struct oracle *)e;
 	int ret = 0;
@@ -121,7 +121,7 @@ static int oracle_prepare(struct wse_exec *e, const struct wse_graph *g)
 	return ret;
 }
 
-static int oracle_alloc(struct wse_exec *e, size_t size, struct wse_buf *buf)
+static int oracle_alloc(struct wse_exec *e, size_t size, struct wse_shared_buf *buf)
 {
 	buf->size = size;
 	buf->ptr = aligned_alloc(64, (size + 63) / 64 * 64);
@@ -130,20 +130,20 @@ static int oracle_alloc(struct wse_exec *e, size_t size, struct wse_buf *buf)
 	return buf->ptr ? 0 : -ENOMEM;
 }
 
-static void oracle_free(struct wse_exec *e, struct wse_buf *buf)
+static void oracle_free(struct wse_exec *e, struct wse_shared_buf *buf)
 {
 	buf->view[e->id] = NULL;
 	free(buf->ptr);
 	buf->ptr = NULL;
 }
 
-static int oracle_map(struct wse_exec *e, struct wse_buf *buf)
+static int oracle_map(struct wse_exec *e, struct wse_shared_buf *buf)
 {
 	buf->view[e->id] = buf->ptr;
 	return 0;
 }
 
-static void oracle_unmap(struct wse_exec *e, struct wse_buf *buf)
+static void oracle_unmap(struct wse_exec *e, struct wse_shared_buf *buf)
 {
 	buf->view[e->id] = NULL;
 }

@@ -24,8 +24,8 @@
 /* a submit that runs, and what to do when it is done */
 struct pending {
 	struct wse_fence *fence;
-	const struct wse_job *job;
-	struct wse_buf *grad; /* complete: to hand over, or NULL */
+	const struct wse_micro_batch *job;
+	struct wse_shared_buf *grad; /* complete: to hand over, or NULL */
 	uint32_t unit;
 	int loss;      /* pick the losses of job */
 	uint32_t slot; /* of the loss scratch */
@@ -42,7 +42,7 @@ struct wafer {
 	uint32_t entry[WSE_GRAPH_PROGRAMS][WSE_OP_KINDS];
 	uint32_t loaded;	   /* the program that the cores have, in program order */
 	struct wse_buffer *losses; /* [2][cols][tokens] fp32: every column's, two micro-batches */
-	struct wse_buf **grads;	   /* [nunits]: of the micro-batch that is being submitted */
+	struct wse_shared_buf **grads; /* [nunits]: of the micro-batch that is being submitted */
 	struct pending pend[MAX_PENDING];
 	uint32_t npend, first;
 	/* of the last run */
@@ -133,7 +133,7 @@ static int wafer_prepare(struct wse_exec *e, const struct wse_graph *g)
 	unload(w);
 	w->g = g;
 	w->loaded = UINT32_MAX;
-	w->grads = calloc(g->nunits + 1, sizeof(struct wse_buf *));
+	w->grads = calloc(g->nunits + 1, sizeof(struct wse_shared_buf *));
 	if (!w->grads)
 		ret = -ENOMEM;
 	for (uint32_t i = 0; i < g->nprograms && !ret; i++)
@@ -151,7 +151,7 @@ static int wafer_prepare(struct wse_exec *e, const struct wse_graph *g)
 
 /* ---- buffers ---- */
 
-static int wafer_alloc(struct wse_exec *e, size_t size, struct wse_buf *buf)
+static int wafer_alloc(struct wse_exec *e, size_t size, struct wse_shared_buf *buf)
 {
 	struct wafer *w = (struct wafer *)e;
 	struct wse_buffer *b;
@@ -166,19 +166,19 @@ static int wafer_alloc(struct wse_exec *e, size_t size, struct wse_buf *buf)
 	return 0;
 }
 
-static void wafer_unmap(struct wse_exec *e, struct wse_buf *buf)
+static void wafer_unmap(struct wse_exec *e, struct wse_shared_buf *buf)
 {
 	wse_buffer_destroy(buf->view[e->id]);
 	buf->view[e->id] = NULL;
 }
 
-static void wafer_free(struct wse_exec *e, struct wse_buf *buf)
+static void wafer_free(struct wse_exec *e, struct wse_shared_buf *buf)
 {
 	wafer_unmap(e, buf);
 	buf->ptr = NULL;
 }
 
-static int wafer_map(struct wse_exec *e, struct wse_buf *buf)
+static int wafer_map(struct wse_exec *e, struct wse_shared_buf *buf)
 {
 	struct wafer *w = (struct wafer *)e;
 	struct wse_buffer *b;
@@ -222,7 +222,7 @@ static void pick_losses(struct wafer *w, const struct pending *p)
 }
 
 /* the oldest submit: wait for it, deliver what it made. An earlier error goes on in ret */
-static int reap(struct wafer *w, const struct wse_job_ops *ops, void *ctx, int ret)
+static int reap(struct wafer *w, const struct wse_micro_ops *ops, void *ctx, int ret)
 {
 	struct pending *p = &w->pend[w->first];
 	struct wse_failure earlier;
@@ -248,7 +248,7 @@ static int reap(struct wafer *w, const struct wse_job_ops *ops, void *ctx, int r
 }
 
 static int submit(struct wafer *w, struct wse_emit *e, struct pending *p,
-		  const struct wse_job_ops *ops, void *ctx)
+		  const struct wse_micro_ops *ops, void *ctx)
 {
 	int ret = 0;
 
@@ -270,7 +270,7 @@ static int submit(struct wafer *w, struct wse_emit *e, struct pending *p,
 
 /* one operation's commands into the batch; its unit's images are ready, its gradient has a buffer */
 static int add(struct wafer *w, struct wse_emit *e, struct pending *p, uint32_t at,
-	       const struct wse_job_ops *ops, void *ctx)
+	       const struct wse_micro_ops *ops, void *ctx)
 {
 	const struct wse_op *op = &w->g->ops[at];
 	const struct wse_op_type *type = wse_op_type(op->kind);
@@ -298,8 +298,8 @@ static int add(struct wafer *w, struct wse_emit *e, struct pending *p, uint32_t 
 }
 
 /* a batch ends with a complete gradient, with the losses, and when it is long */
-static int one_job(struct wafer *w, const struct wse_job *job, uint32_t slot,
-		   const struct wse_job_ops *ops, void *ctx)
+static int one_job(struct wafer *w, const struct wse_micro_batch *job, uint32_t slot,
+		   const struct wse_micro_ops *ops, void *ctx)
 {
 	uint32_t nops = job->backward ? w->g->nops : w->g->nforward;
 	struct pending p = {.job = job, .slot = slot};
@@ -322,8 +322,8 @@ static int one_job(struct wafer *w, const struct wse_job *job, uint32_t slot,
 	return ret;
 }
 
-static int wafer_run(struct wse_exec *e, const struct wse_job *jobs, uint32_t n,
-		     const struct wse_job_ops *ops, void *ctx)
+static int wafer_run(struct wse_exec *e, const struct wse_micro_batch *jobs, uint32_t n,
+		     const struct wse_micro_ops *ops, void *ctx)
 {
 	struct wafer *w = (struct wafer *)e;
 	uint32_t i;

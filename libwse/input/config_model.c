@@ -62,7 +62,7 @@ static void read_mlp(struct sections *s, struct wse_yaml *m)
 			    "%u x window %u is more than %u: choose %u", embed, window,
 			    WSE_MLP_MAX_INPUT, WSE_MLP_MAX_INPUT / window);
 	else if (wse_mlp_init(&s->cfg->model, window, embed, s->vocab, hidden, n,
-			      (enum wse_act)act))
+			      (enum wse_activation)act))
 		reader_fail(r, m, "sizes are out of range");
 }
 
@@ -135,7 +135,8 @@ static void read_initial(struct sections *s, struct wse_yaml *m, const char *key
 /* gpt2 and gpt3, with the Model Zoo's keys; they differ in names only where attention is dense */
 static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_yaml *m)
 {
-	static const char *const acts[] = {"gelu", "relu", "squared_relu", NULL};
+	static const char *const names[] = {"gelu", "relu", "squared_relu", NULL};
+	static const enum wse_activation acts[] = {WSE_GELU, WSE_RELU, WSE_SQUARED_RELU};
 	static const char *const recompute[] = {"auto", "ffn", "block", NULL};
 	static const char *const ignored[] = {"mixed_precision", "fp16_type", "loss_scaling",
 					      "loss_weight", "enable_vts"};
@@ -143,7 +144,7 @@ static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_ya
 	struct wse_yaml *data = wse_yaml_peek(wse_yaml_peek(trainer, "fit"), "train_dataloader");
 	uint32_t before = r->faults->n, missing = r->nmissing;
 	struct wse_gpt g = {0};
-	int mode;
+	int mode, act;
 
 	g.vocab = (uint32_t)reader_u64(r, m, "vocab_size", 0, 256, 2, 65536);
 	g.hidden = (uint32_t)reader_u64(r, m, "hidden_size", 1, 0, 8, 1u << 20);
@@ -152,7 +153,8 @@ static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_ya
 	g.filter = (uint32_t)reader_u64(r, m, "filter_size", 0, 4ull * g.hidden, 8, 1u << 20);
 	g.positions = (uint32_t)reader_u64(r, m, "max_position_embeddings", 1, 0, 8, 1u << 16);
 	g.seq = (uint32_t)reader_u64(r, data, "max_sequence_length", 0, g.positions, 8, 1u << 16);
-	g.act = (enum wse_gpt_act)reader_choice(r, m, "nonlinearity", 0, acts);
+	act = reader_choice(r, m, "nonlinearity", 0, names);
+	g.act = acts[act < 0 ? 0 : act];
 	g.tied = (uint32_t)reader_flag(r, m, "share_embedding_weights", 1);
 	g.eps = (float)reader_real(r, m, "layer_norm_epsilon", 0, 1e-5, 1e-12, 1.0);
 	g.dev = (float)reader_real(r, m, "initializer_range", 0, 0.02, 1e-6, 10.0);

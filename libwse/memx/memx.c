@@ -33,7 +33,7 @@ struct wse_memx {
 	int pending;		  /* a commit whose units are not updated yet */
 	struct wse_update update;
 
-	struct wse_buf **bufs; /* [nunits]: fwd, tr, vec */
+	struct wse_shared_buf **bufs; /* [nunits]: fwd, tr, vec */
 	struct wse_image *images;
 
 	pthread_mutex_t lock;
@@ -118,7 +118,7 @@ int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph,
 		mx->home = calloc(mx->tab.n, sizeof(*mx->home));
 		mx->own = calloc(mx->tab.n, sizeof(*mx->own));
 		mx->adds = calloc(mx->tab.n, sizeof(*mx->adds));
-		mx->bufs = calloc(graph->nunits + 1, sizeof(struct wse_buf *));
+		mx->bufs = calloc(graph->nunits + 1, sizeof(struct wse_shared_buf *));
 		mx->images = calloc(graph->nunits + 1, sizeof(*mx->images));
 		mx->ready = calloc(graph->nunits + 1, 1);
 		if (!mx->params || !mx->m || (!mx->v && cfg->optim.kind != WSE_OPTIM_SGD) ||

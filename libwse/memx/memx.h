@@ -14,8 +14,8 @@
 
 /* memory that devices read and write: made once, shared by all (see swarmx/swarmx.h) */
 struct wse_buf_pool {
-	int (*alloc)(void *ctx, size_t size, struct wse_buf **buf);
-	void (*free)(void *ctx, struct wse_buf *buf);
+	int (*alloc)(void *ctx, size_t size, struct wse_shared_buf **buf);
+	void (*free)(void *ctx, struct wse_shared_buf *buf);
 	void *ctx;
 };
 

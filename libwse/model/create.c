@@ -52,7 +52,7 @@ int wse_model_mlp(const struct wse_mlp_shape *s, struct wse_model **model)
 	if (s->nhidden && !s->hidden)
 		return wse_fail(-EINVAL, "%u hidden layers without their widths", s->nhidden);
 	if (wse_mlp_init(&m, s->window, s->embed, s->vocab, s->hidden, s->nhidden,
-			 s->activation == WSE_GELU ? WSE_ACT_GELU : WSE_ACT_RELU))
+			 (enum wse_activation)s->activation))
 		return wse_fail(
 			-EINVAL,
 			"window %u, embed %u, vocab %u, %u hidden layers: from 1 on, window x "
@@ -63,9 +63,6 @@ int wse_model_mlp(const struct wse_mlp_shape *s, struct wse_model **model)
 
 int wse_model_gpt(const struct wse_gpt_shape *s, struct wse_model **model)
 {
-	static const enum wse_gpt_act acts[] = {[WSE_RELU] = WSE_GPT_RELU,
-						[WSE_GELU] = WSE_GPT_GELU,
-						[WSE_SQUARED_RELU] = WSE_GPT_RELU2};
 	struct wse_gpt shape = {
 		.vocab = s->vocab,
 		.positions = s->positions,
@@ -83,7 +80,7 @@ int wse_model_gpt(const struct wse_gpt_shape *s, struct wse_model **model)
 	if (s->activation > WSE_SQUARED_RELU)
 		return wse_fail(-EINVAL, "activation %u: WSE_RELU, WSE_GELU or WSE_SQUARED_RELU",
 				s->activation);
-	shape.act = acts[s->activation];
+	shape.act = (enum wse_activation)s->activation;
 	if (!(shape.eps > 0.0f && shape.eps < 1.0f && shape.dev > 0.0f && shape.dev < 100.0f))
 		return wse_fail(-EINVAL, "eps %g, dev %g: must be above 0, below 1 and 100",
 				(double)shape.eps, (double)shape.dev);

@@ -25,7 +25,7 @@ struct custom {
 
 static struct custom *custom(const struct wse_model *m)
 {
-	return *(struct custom *const *)(const void *)m->own;
+	return *(struct custom *const *)(const void *)m->family_data;
 }
 
 void wse_custom_get(const struct wse_model *m)
@@ -93,7 +93,7 @@ int wse_custom_init(struct wse_model *m, const struct wse_model_shape *s,
 				.vocab = s->vocab,
 				.window = s->window,
 				.span = s->span};
-	memcpy(m->own, &c, sizeof(c));
+	memcpy(m->family_data, &c, sizeof(c));
 	atomic_init(&c->refs, 1);
 	c->ops = *ops;
 	c->ctx = ctx;
@@ -254,7 +254,7 @@ static void batch(const struct wse_model *m, const struct wse_graph *g,
 }
 
 static void gather(const struct wse_model *m, const struct wse_graph *g, const float *params,
-		   const uint16_t *const *samples, struct wse_job *job)
+		   const uint16_t *const *samples, struct wse_micro_batch *job)
 {
 	const struct custom *c = custom(m);
 	const float *param[c->nparams];
@@ -273,8 +273,9 @@ static void gather(const struct wse_model *m, const struct wse_graph *g, const f
 	c->ops.gather(c->ctx, &b);
 }
 
-static void scatter(const struct wse_model *m, const struct wse_graph *g, const struct wse_job *job,
-		    const uint16_t *const *samples, float *const *grad)
+static void scatter(const struct wse_model *m, const struct wse_graph *g,
+		    const struct wse_micro_batch *job, const uint16_t *const *samples,
+		    float *const *grad)
 {
 	const struct custom *c = custom(m);
 	void *in[WSE_GRAPH_IO];

@@ -10,7 +10,7 @@
 #define WSE_MODEL_FAMILY_H
 
 #include "graph/graph.h"
-#include "ops/job.h"
+#include "ops/micro_batch.h"
 
 struct wse_model;
 
@@ -40,13 +40,13 @@ struct wse_model_family {
 	void (*describe)(const struct wse_model *m, char *text, size_t size);
 	/* the inputs of a micro-batch (targets excepted) from params and the tokens before its targets */
 	void (*gather)(const struct wse_model *m, const struct wse_graph *g, const float *params,
-		       const uint16_t *const *samples, struct wse_job *job);
+		       const uint16_t *const *samples, struct wse_micro_batch *job);
 	/* adds the gradient of one micro-batch's inputs onto grad [tensor][...], in token order */
-	void (*scatter)(const struct wse_model *m, const struct wse_graph *g, const struct wse_job *job,
+	void (*scatter)(const struct wse_model *m, const struct wse_graph *g, const struct wse_micro_batch *job,
 			const uint16_t *const *samples, float *const *grad);
 	/* optional: where a NaN came from, by a plain forward on the host of token t; a name, NULL: nowhere */
 	const char *(*find_nonfinite)(const struct wse_model *m, const struct wse_tensor_table *tab,
-				      const float *params, const struct wse_graph *g, const struct wse_job *job,
+				      const float *params, const struct wse_graph *g, const struct wse_micro_batch *job,
 				      uint32_t t);
 	/* multiply-adds of the forward pass for one token; a training step does 3 x as many */
 	uint64_t (*macs)(const struct wse_model *m);
@@ -59,7 +59,7 @@ struct wse_model {
 	uint32_t vocab;		/* tokens are below it */
 	uint32_t window, span;	/* of a sample */
 	uint32_t mode;		/* the first that the planner tries; 0: all */
-	_Alignas(8) unsigned char own[256];	/* the family's own struct */
+	_Alignas(8) unsigned char family_data[256];	/* the family's own struct */
 };
 
 

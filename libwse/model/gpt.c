@@ -41,7 +41,7 @@ int wse_gpt_init(struct wse_model *model, const struct wse_gpt *shape)
 		    {"filter_size", shape->filter, WIDEST},
 		    {"num_hidden_layers", shape->layers, 10000}};
 
-	_Static_assert(sizeof(*shape) <= sizeof(model->own), "the family's struct fits");
+	_Static_assert(sizeof(*shape) <= sizeof(model->family_data), "the family's struct fits");
 
 	if (!shape->vocab || !shape->hidden || !shape->layers || !shape->heads || !shape->filter ||
 	    !shape->seq)
@@ -66,7 +66,7 @@ int wse_gpt_init(struct wse_model *model, const struct wse_gpt *shape)
 	model->vocab = shape->vocab;
 	model->window = 1;
 	model->span = shape->seq;
-	memcpy(model->own, shape, sizeof(*shape));
+	memcpy(model->family_data, shape, sizeof(*shape));
 	return 0;
 }
 
@@ -74,9 +74,9 @@ static const struct {
 	const char *name;
 	enum wse_post post, back;
 } acts[] = {
-	[WSE_GPT_GELU] = {"gelu", WSE_POST_GELU, WSE_POST_MUL},
-	[WSE_GPT_RELU] = {"relu", WSE_POST_RELU, WSE_POST_GATE},
-	[WSE_GPT_RELU2] = {"squared_relu", WSE_POST_RELU2, WSE_POST_MUL},
+	[WSE_GELU] = {"gelu", WSE_POST_GELU, WSE_POST_MUL},
+	[WSE_RELU] = {"relu", WSE_POST_RELU, WSE_POST_GATE},
+	[WSE_SQUARED_RELU] = {"squared_relu", WSE_POST_RELU2, WSE_POST_MUL},
 };
 
 /* ---- parameters ---- */
@@ -403,7 +403,7 @@ static uint32_t ffn_back(struct build *b, struct block *k, uint32_t vec, uint32_
 				   j ? WSE_NO_VALUE : vec, j ? WSE_NO_BIAS : k->at.fc2);
 		b->chunk = j;
 		d = linear_back(b, k->fc2_unit, dy, acts[b->m->act].back,
-				b->m->act == WSE_GPT_RELU ? k->g : k->deriv);
+				b->m->act == WSE_RELU ? k->g : k->deriv);
 		wse_op_wgrad_chunk(b->g, b->program, k->fc_unit, j, k->c, d, vec,
 				   k->at.fc + j * per);
 		dc = linear_back(b, k->fc_unit, d, j ? WSE_POST_ADD32 : WSE_POST_NONE, dc);
@@ -700,7 +700,7 @@ static int gpt_resize(const struct wse_model *model, const struct wse_tile *tile
 	m.filter = nearest_width(m.filter, 4 * cols, widest_filter(cols));
 	*to = *model;
 	to->span = m.seq;
-	memcpy(to->own, &m, sizeof(m));
+	memcpy(to->family_data, &m, sizeof(m));
 	what[0] = 0;
 	wse_say_size(what, size, "num_heads", m.heads, old->heads);
 	wse_say_size(what, size, "hidden_size", m.hidden, old->hidden);
@@ -829,7 +829,8 @@ static void gpt_describe(const struct wse_model *model, char *text, size_t size)
 
 /* rows [H][T] of the embeddings of the tokens before the targets, and of their positions */
 static void gpt_gather(const struct wse_model *model, const struct wse_graph *g,
-		       const float *params, const uint16_t *const *samples, struct wse_job *job)
+		       const float *params, const uint16_t *const *samples,
+		       struct wse_micro_batch *job)
 {
 	const struct wse_gpt *m = wse_gpt(model);
 	uint32_t t_all = wse_graph_tokens(g), h = m->hidden;
@@ -849,7 +850,7 @@ static void gpt_gather(const struct wse_model *model, const struct wse_graph *g,
 
 /* dx [H][T] of every token, in token order, onto its embedding's row and its position's */
 static void gpt_scatter(const struct wse_model *model, const struct wse_graph *g,
-			const struct wse_job *job, const uint16_t *const *samples,
+			const struct wse_micro_batch *job, const uint16_t *const *samples,
 			float *const *grad)
 {
 	const struct wse_gpt *m = wse_gpt(model);

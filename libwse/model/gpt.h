@@ -12,7 +12,6 @@
 #include "model/family.h"
 
 /* of the feed-forward layer, in the order of `nonlinearity` */
-enum wse_gpt_act { WSE_GPT_GELU, WSE_GPT_RELU, WSE_GPT_RELU2 };
 
 /* of initial weights: normal; between low and high, unless both are 0 */
 struct wse_initial {
@@ -24,7 +23,7 @@ struct wse_gpt {
 	uint32_t positions;	/* rows of the position table; a sequence is not longer */
 	uint32_t seq;		/* tokens of a sequence in training */
 	uint32_t hidden, layers, heads, filter;
-	enum wse_gpt_act act;
+	enum wse_activation act;
 	uint32_t tied;		/* output layer = embedding */
 	float eps;		/* of the norms */
 	/*
@@ -39,7 +38,7 @@ extern const struct wse_model_family wse_family_gpt;
 
 static inline const struct wse_gpt *wse_gpt(const struct wse_model *m)
 {
-	return (const struct wse_gpt *)m->own;
+	return (const struct wse_gpt *)m->family_data;
 }
 
 /* the first mode that makes again: nothing, norms and FFN, all but the second FFN layer of a block */

@@ -16,11 +16,11 @@
 #define PROGRAM_END 0x2000u
 
 int wse_mlp_init(struct wse_model *model, uint32_t window, uint32_t embed, uint32_t vocab,
-		 const uint32_t *hidden, uint32_t nhidden, enum wse_act act)
+		 const uint32_t *hidden, uint32_t nhidden, enum wse_activation act)
 {
-	struct wse_mlp *m = (struct wse_mlp *)model->own;
+	struct wse_mlp *m = (struct wse_mlp *)model->family_data;
 
-	_Static_assert(sizeof(*m) <= sizeof(model->own), "the family's struct fits");
+	_Static_assert(sizeof(*m) <= sizeof(model->family_data), "the family's struct fits");
 
 	if (!window || !embed || !vocab || nhidden >= WSE_MLP_MAX_LINEAR ||
 	    (uint64_t)window * embed > WSE_MLP_MAX_INPUT || vocab > 65536)
@@ -241,7 +241,7 @@ static int mlp_resize(const struct wse_model *model, const struct wse_tile *tile
 			return -EINVAL;
 	*to = *model;
 	to->vocab = m.vocab;
-	memcpy(to->own, &m, sizeof(m));
+	memcpy(to->family_data, &m, sizeof(m));
 	what[0] = 0;
 	if (other)
 		say_hidden(&m, what, size);
@@ -315,7 +315,7 @@ static int mlp_graph(const struct wse_model *model, const struct wse_tile *tile,
 								   .x = act[l],
 								   .vec = vec,
 								   .aux = WSE_NO_VALUE,
-								   .post = m->act == WSE_ACT_GELU
+								   .post = m->act == WSE_GELU
 										   ? WSE_POST_GELU
 										   : WSE_POST_RELU,
 								   .what = "activations"},
@@ -335,7 +335,7 @@ static int mlp_graph(const struct wse_model *model, const struct wse_tile *tile,
 	dy = wse_op_loss(g, program, x, target);
 
 	for (uint32_t l = last + 1; l-- > 0;) {
-		int gelu = m->act == WSE_ACT_GELU;
+		int gelu = m->act == WSE_GELU;
 
 		vec = wse_op_wgrad(g, program, l, act[l], dy, WSE_NO_VALUE, 0);
 		wse_op_vec_out(g, l, vec);
@@ -362,14 +362,15 @@ static void mlp_describe(const struct wse_model *model, char *text, size_t size)
 	const struct wse_mlp *m = wse_mlp(model);
 
 	snprintf(text, size, "mlp window=%u embed=%u vocab=%u act=%s layers=%u", m->window,
-		 m->embed, m->vocab, m->act == WSE_ACT_RELU ? "relu" : "gelu", m->nlinear);
+		 m->embed, m->vocab, m->act == WSE_RELU ? "relu" : "gelu", m->nlinear);
 }
 
 enum { IN_X = 1, OUT_DX = 1 };
 
 /* x [window * embed][T] */
 static void mlp_gather(const struct wse_model *model, const struct wse_graph *g,
-		       const float *params, const uint16_t *const *samples, struct wse_job *job)
+		       const float *params, const uint16_t *const *samples,
+		       struct wse_micro_batch *job)
 {
 	uint32_t t_all = wse_graph_tokens(g), win = wse_mlp(model)->window,
 		 e = wse_mlp(model)->embed;
@@ -387,7 +388,7 @@ static void mlp_gather(const struct wse_model *model, const struct wse_graph *g,
 
 /* dx [window * embed][T] of every token, in token order, window position by position, onto its row */
 static void mlp_scatter(const struct wse_model *model, const struct wse_graph *g,
-			const struct wse_job *job, const uint16_t *const *samples,
+			const struct wse_micro_batch *job, const uint16_t *const *samples,
 			float *const *grad)
 {
 	uint32_t t_all = wse_graph_tokens(g), win = wse_mlp(model)->window,
@@ -440,7 +441,7 @@ static uint32_t forward(const struct wse_mlp *m, const struct wse_tensor_table *
 
 static const char *mlp_find_nonfinite(const struct wse_model *model,
 				      const struct wse_tensor_table *tab, const float *params,
-				      const struct wse_graph *g, const struct wse_job *job,
+				      const struct wse_graph *g, const struct wse_micro_batch *job,
 				      uint32_t t)
 {
 	const struct wse_mlp *m = wse_mlp(model);

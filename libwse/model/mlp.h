@@ -15,14 +15,13 @@
 #define WSE_MLP_MAX_LINEAR 32
 #define WSE_MLP_MAX_INPUT (1u << 20)	/* window x embed */
 
-enum wse_act { WSE_ACT_RELU, WSE_ACT_GELU };
 
 struct wse_mlp {
 	uint32_t window;	/* tokens of context */
 	uint32_t embed;		/* width of one embedding row */
 	uint32_t vocab;		/* classes of the softmax, and embedding rows */
 	uint32_t nlinear;	/* linear layers: hidden ones and the output layer */
-	enum wse_act act;	/* after every linear layer but the last */
+	enum wse_activation act;	/* after every linear layer but the last */
 	/* layer l maps width[l] (K) inputs to width[l + 1] (N) outputs;
 	 * width[0] = window * embed, width[nlinear] = vocab */
 	uint32_t width[WSE_MLP_MAX_LINEAR + 1];
@@ -33,7 +32,7 @@ extern const struct wse_model_family wse_family_mlp;
 /* the shape in a model of this family */
 static inline const struct wse_mlp *wse_mlp(const struct wse_model *m)
 {
-	return (const struct wse_mlp *)m->own;
+	return (const struct wse_mlp *)m->family_data;
 }
 
 /* numbers in the tensor table */
@@ -50,6 +49,6 @@ static inline uint32_t wse_mlp_bias(uint32_t layer)
 /* -EINVAL when a size is 0 or the number of layers is out of range. Tensors: wte, then weight [N][K] and bias [N]
  * of each layer */
 int wse_mlp_init(struct wse_model *m, uint32_t window, uint32_t embed, uint32_t vocab, const uint32_t *hidden,
-		 uint32_t nhidden, enum wse_act act);
+		 uint32_t nhidden, enum wse_activation act);
 
 #endif

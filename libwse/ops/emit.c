@@ -22,7 +22,7 @@ void wse_emit_cmd(struct wse_emit *e, struct drm_wse_cmd cmd)
 		e->cmd[e->n++] = cmd;
 }
 
-const struct wse_buffer *wse_emit_buffer(struct wse_emit *e, const struct wse_buf *buf)
+const struct wse_buffer *wse_emit_buffer(struct wse_emit *e, const struct wse_shared_buf *buf)
 {
 	const struct wse_buffer *b = buf ? buf->view[e->device] : NULL;
 

@@ -8,7 +8,7 @@
 
 #include <wse/wse.h>
 
-#include "ops/job.h"
+#include "ops/micro_batch.h"
 #include "ops/ops.h"
 
 /* weight and index streams; starts and copies in program order; gradients */
@@ -19,10 +19,10 @@ enum { WSE_QUEUE_IN = 1, WSE_QUEUE_RUN = 2, WSE_QUEUE_OUT = 3 };
 
 struct wse_emit {
 	const struct wse_graph *g;
-	const struct wse_job *job;
+	const struct wse_micro_batch *job;
 	uint32_t device;		/* whose view of the buffers */
 	const uint32_t (*entry)[WSE_OP_KINDS];	/* [program]: addresses of the start functions */
-	struct wse_buf **grads;		/* [nunits]: where the gradients of this micro-batch go */
+	struct wse_shared_buf **grads;		/* [nunits]: where the gradients of this micro-batch go */
 	const struct wse_buffer *losses;	/* binary32 [COLS][T] from loss_off on: every column's */
 	size_t loss_off;
 	struct drm_wse_cmd cmd[WSE_EMIT_CMDS];
@@ -32,7 +32,7 @@ struct wse_emit {
 
 uint32_t wse_emit_addr(const struct wse_emit *e, uint32_t value);	/* as a core sees it; 0 for WSE_NO_VALUE */
 void wse_emit_cmd(struct wse_emit *e, struct drm_wse_cmd cmd);
-const struct wse_buffer *wse_emit_buffer(struct wse_emit *e, const struct wse_buf *buf);
+const struct wse_buffer *wse_emit_buffer(struct wse_emit *e, const struct wse_shared_buf *buf);
 /* START of an operation's kernel on the whole tile; args is one of the structs of wse_kernel.h */
 void wse_emit_start(struct wse_emit *e, const struct wse_op *op, const void *args, size_t size);
 #define wse_emit_kernel(e, op, ...) wse_emit_start(e, op, &(__VA_ARGS__), sizeof(__VA_ARGS__))

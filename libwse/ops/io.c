@@ -134,7 +134,7 @@ static int out_check(const struct wse_graph *g, const struct wse_op *op)
 }
 
 /* where the value goes in the job's output */
-static struct wse_span out_span(const struct wse_graph *g, const struct wse_job *job,
+static struct wse_span out_span(const struct wse_graph *g, const struct wse_micro_batch *job,
 				const struct wse_op *op)
 {
 	struct wse_span s = job->out[op->arg[A_OUTPUT]];

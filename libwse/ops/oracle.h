@@ -11,14 +11,14 @@
 #ifndef WSE_OPS_ORACLE_H
 #define WSE_OPS_ORACLE_H
 
-#include "ops/job.h"
+#include "ops/micro_batch.h"
 #include "ops/ops.h"
 
 struct wse_oracle_run {
 	const struct wse_graph *g;
-	const struct wse_job *job;
+	const struct wse_micro_batch *job;
 	void **mem;		/* [nvalues] */
-	struct wse_buf **grads;	/* [nunits] */
+	struct wse_shared_buf **grads;	/* [nunits] */
 };
 
 static inline void *wse_oracle_mem(const struct wse_oracle_run *o, uint32_t value)

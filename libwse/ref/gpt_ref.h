@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* of its own: the reference shares nothing with what it judges */
 enum gpt_ref_act {
 	GPT_REF_GELU,	/* tanh form: what the wafer computes, and GPT-2's "gelu_new" */
 	GPT_REF_RELU,

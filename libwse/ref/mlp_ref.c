@@ -99,18 +99,18 @@ static const float *round_params(struct mlp_ref *r)
 #define GELU_A 0.79788456f /* sqrt(2 / pi) */
 #define GELU_B 0.044715f
 
-static float act_forward(enum wse_act act, float y)
+static float act_forward(enum wse_activation act, float y)
 {
-	if (act == WSE_ACT_RELU)
+	if (act == WSE_RELU)
 		return y > 0.0f ? y : 0.0f;
 	return 0.5f * y * (1.0f + tanhf(GELU_A * (y + GELU_B * y * y * y)));
 }
 
-static float act_backward(enum wse_act act, float y)
+static float act_backward(enum wse_activation act, float y)
 {
 	float t;
 
-	if (act == WSE_ACT_RELU)
+	if (act == WSE_RELU)
 		return y > 0.0f ? 1.0f : 0.0f;
 	t = tanhf(GELU_A * (y + GELU_B * y * y * y));
 	return 0.5f * (1.0f + t) +

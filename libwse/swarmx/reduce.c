@@ -57,7 +57,7 @@ void wse_reduce_begin(struct wse_reduce *r, uint32_t leaves)
 	pthread_mutex_unlock(&r->lock);
 }
 
-int wse_reduce_get(struct wse_reduce *r, struct wse_buf **buf)
+int wse_reduce_get(struct wse_reduce *r, struct wse_shared_buf **buf)
 {
 	struct wse_node *n;
 	int ret = 0;
@@ -84,8 +84,8 @@ int wse_reduce_get(struct wse_reduce *r, struct wse_buf **buf)
 }
 
 /* take a node out of a list: by its buffer, or by its place in the tree */
-static struct wse_node *take(struct wse_node **list, const struct wse_buf *buf, uint32_t level,
-			     uint32_t pos)
+static struct wse_node *take(struct wse_node **list, const struct wse_shared_buf *buf,
+			     uint32_t level, uint32_t pos)
 {
 	for (; *list; list = &(*list)->next) {
 		struct wse_node *n = *list;
@@ -105,7 +105,7 @@ static void add(float *restrict to, const float *restrict from, size_t n)
 		to[i] = to[i] + from[i];
 }
 
-int wse_reduce_put(struct wse_reduce *r, uint32_t leaf, struct wse_buf *buf)
+int wse_reduce_put(struct wse_reduce *r, uint32_t leaf, struct wse_shared_buf *buf)
 {
 	struct wse_node *n, *other;
 

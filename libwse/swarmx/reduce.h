@@ -10,7 +10,7 @@
 
 /* a gradient buffer, or a partial sum in one, waiting for its partner */
 struct wse_node {
-	struct wse_buf *buf;
+	struct wse_shared_buf *buf;
 	struct wse_node *next;
 	uint32_t level, pos;	/* the sum over leaves [pos 2^level, (pos + 1) 2^level) below n */
 };
@@ -30,9 +30,9 @@ int wse_reduce_init(struct wse_reduce *r, const struct wse_buf_pool *pool, size_
 void wse_reduce_fini(struct wse_reduce *r);
 /* begin a step, or begin it again: whatever waits or is lent is dropped */
 void wse_reduce_begin(struct wse_reduce *r, uint32_t leaves);
-int wse_reduce_get(struct wse_reduce *r, struct wse_buf **buf);
+int wse_reduce_get(struct wse_reduce *r, struct wse_shared_buf **buf);
 /* thread-safe; adds up as far as partners are there. -EINVAL for a buffer that was not lent */
-int wse_reduce_put(struct wse_reduce *r, uint32_t leaf, struct wse_buf *buf);
+int wse_reduce_put(struct wse_reduce *r, uint32_t leaf, struct wse_shared_buf *buf);
 /* the sum of all leaves [count], NULL while some are missing; it stays until the next one is taken */
 float *wse_reduce_take(struct wse_reduce *r);
 

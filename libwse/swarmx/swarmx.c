@@ -20,9 +20,9 @@ struct worker {
 	struct wse_failure failure; /* of this generation, err 0: none */
 };
 
-struct shared_buf {
-	struct wse_buf buf; /* first: a pool's buffer is one of these */
-	struct shared_buf *next;
+struct pool_buf {
+	struct wse_shared_buf buf; /* first: a pool's buffer is one of these */
+	struct pool_buf *next;
 };
 
 struct wse_swarm {
@@ -36,7 +36,7 @@ struct wse_swarm {
 	struct wse_swarm_step step;
 	struct wse_reduce *reduce; /* [nreduce]: one a unit */
 	uint32_t nreduce;
-	struct shared_buf *bufs;
+	struct pool_buf *bufs;
 };
 
 static int step_failed(struct wse_swarm *s)
@@ -53,7 +53,7 @@ static int unit_ready(void *ctx, uint32_t unit)
 	return s->step.unit_ready ? s->step.unit_ready(s->step.ready_ctx, unit) : 0;
 }
 
-static int grad_get(void *ctx, uint32_t index, uint32_t unit, struct wse_buf **buf)
+static int grad_get(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_buf **buf)
 {
 	struct wse_swarm *s = ctx;
 
@@ -64,7 +64,7 @@ static int grad_get(void *ctx, uint32_t index, uint32_t unit, struct wse_buf **b
 	return wse_reduce_get(&s->reduce[unit], buf);
 }
 
-static int grad_put(void *ctx, uint32_t index, uint32_t unit, struct wse_buf *buf)
+static int grad_put(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_buf *buf)
 {
 	struct wse_swarm *s = ctx;
 
@@ -73,7 +73,7 @@ static int grad_put(void *ctx, uint32_t index, uint32_t unit, struct wse_buf *bu
 	return wse_reduce_put(&s->reduce[unit], index, buf);
 }
 
-static const struct wse_job_ops swarm_job_ops = {unit_ready, grad_get, grad_put};
+static const struct wse_micro_ops swarm_job_ops = {unit_ready, grad_get, grad_put};
 
 static void *worker(void *arg)
 {
@@ -141,7 +141,7 @@ int wse_swarm_open(struct wse_exec **execs, uint32_t n, const struct wse_exec_cf
 	return 0;
 }
 
-static void give_back(struct wse_swarm *s, struct shared_buf *b)
+static void give_back(struct wse_swarm *s, struct pool_buf *b)
 {
 	for (uint32_t i = 0; i < s->n; i++)
 		if (s->w[i].exec && s->w[i].exec != b->buf.owner)
@@ -164,7 +164,7 @@ void wse_swarm_close(struct wse_swarm *s)
 		wse_reduce_fini(&s->reduce[l]);
 	free(s->reduce);
 	while (s->bufs) {
-		struct shared_buf *b = s->bufs;
+		struct pool_buf *b = s->bufs;
 
 		s->bufs = b->next;
 		give_back(s, b);
@@ -178,10 +178,10 @@ void wse_swarm_close(struct wse_swarm *s)
 	free(s);
 }
 
-static int pool_alloc(void *ctx, size_t size, struct wse_buf **buf)
+static int pool_alloc(void *ctx, size_t size, struct wse_shared_buf **buf)
 {
 	struct wse_swarm *s = ctx;
-	struct shared_buf *b = calloc(1, sizeof(*b));
+	struct pool_buf *b = calloc(1, sizeof(*b));
 	struct wse_exec *e;
 	uint32_t i, owner = 0;
 	int ret;
@@ -215,13 +215,13 @@ out:
 	return ret;
 }
 
-static void pool_free(void *ctx, struct wse_buf *buf)
+static void pool_free(void *ctx, struct wse_shared_buf *buf)
 {
 	struct wse_swarm *s = ctx;
 
 	pthread_mutex_lock(&s->pool_lock);
-	for (struct shared_buf **at = &s->bufs; *at; at = &(*at)->next) {
-		struct shared_buf *b = *at;
+	for (struct pool_buf **at = &s->bufs; *at; at = &(*at)->next) {
+		struct pool_buf *b = *at;
 
 		if (&b->buf == buf) {
 			*at = b->next;

@@ -35,7 +35,7 @@ int wse_swarm_cost(const struct wse_swarm *s, uint32_t device, struct wse_exec_c
 
 struct wse_swarm_step {
 	const struct wse_graph *graph;
-	const struct wse_job *jobs;	/* [n], index 0 ... n-1; device spans from wse_swarm_pool */
+	const struct wse_micro_batch *jobs;	/* [n], index 0 ... n-1; device spans from wse_swarm_pool */
 	uint32_t n;
 	uint64_t step;			/* for messages */
 	int (*unit_ready)(void *ctx, uint32_t unit);

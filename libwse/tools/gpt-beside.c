@@ -30,6 +30,9 @@ struct ref {
 
 static int open_ref(struct ref *r, struct wse_session *s)
 {
+	static const enum gpt_ref_act acts[] = {[WSE_RELU] = GPT_REF_RELU,
+						[WSE_GELU] = GPT_REF_GELU,
+						[WSE_SQUARED_RELU] = GPT_REF_RELU2};
 	const struct wse_gpt *g = wse_gpt(&s->cfg.model);
 	struct wse_memx_state st;
 	size_t n;
@@ -45,7 +48,7 @@ static int open_ref(struct ref *r, struct wse_session *s)
 		.layers = g->layers,
 		.heads = g->heads,
 		.filter = g->filter,
-		.act = (enum gpt_ref_act)g->act, /* both have one order */
+		.act = acts[g->act],
 		.eps = g->eps,
 		.tied = (int)g->tied,
 	};

@@ -129,7 +129,7 @@ static int advance(struct wse_session *s, const struct wse_sampling *how, struct
 	const struct wse_graph *g = &s->plan.graph;
 	const struct wse_model *m = &s->cfg.model;
 	uint32_t t_all = s->plan.tokens;
-	struct wse_job job = s->jobs[0];
+	struct wse_micro_batch job = s->jobs[0];
 	struct wse_swarm_step step = {.graph = g, .jobs = &job, .n = 1};
 	const float *logits = s->out[g->logits]->ptr;
 	struct wse_memx_state st;

@@ -128,9 +128,9 @@ static int alloc_jobs(struct wse_session *s, const struct wse_buf_pool *pool)
 	if (ret || !s->jobs || !s->sums || !s->samples)
 		return ret ? ret : -ENOMEM;
 	for (uint32_t k = 0; k < m; k++) {
-		struct wse_job *job = &s->jobs[k];
+		struct wse_micro_batch *job = &s->jobs[k];
 
-		*job = (struct wse_job){
+		*job = (struct wse_micro_batch){
 			.index = k,
 			.backward = 1,
 			.scale = 1.0f / (float)(s->cfg.batch * s->cfg.model.span),
@@ -297,7 +297,8 @@ uint64_t wse_session_step(struct wse_session *s)
 }
 
 /* inputs and targets of one micro-batch from its samples */
-static void gather(struct wse_session *s, struct wse_job *job, const uint16_t *const *samples)
+static void gather(struct wse_session *s, struct wse_micro_batch *job,
+		   const uint16_t *const *samples)
 {
 	const struct wse_graph *g = &s->plan.graph;
 	uint32_t span = s->cfg.model.span;
@@ -316,7 +317,7 @@ static int unit_ready(void *ctx, uint32_t unit)
 	return wse_memx_unit_ready(ctx, unit);
 }
 
-static int run_jobs(struct wse_session *s, const struct wse_job *jobs, uint32_t n)
+static int run_jobs(struct wse_session *s, const struct wse_micro_batch *jobs, uint32_t n)
 {
 	struct wse_swarm_step step = {
 		.graph = &s->plan.graph,

@@ -11,8 +11,8 @@
 
 struct replay {
 	struct wse_swarm *swarm;
-	struct wse_buf *out[WSE_GRAPH_IO];
-	struct wse_job *jobs;
+	struct wse_shared_buf *out[WSE_GRAPH_IO];
+	struct wse_micro_batch *jobs;
 	float **sums; /* [graph.nunits] */
 };
 

@@ -9,9 +9,9 @@
 #include "base/pages.h"
 #include "memx/memx.h"
 
-static inline int heap_alloc(void *ctx, size_t size, struct wse_buf **buf)
+static inline int heap_alloc(void *ctx, size_t size, struct wse_shared_buf **buf)
 {
-	struct wse_buf *b = calloc(1, sizeof(*b));
+	struct wse_shared_buf *b = calloc(1, sizeof(*b));
 
 	(void)ctx;
 	if (!b)
@@ -22,7 +22,7 @@ static inline int heap_alloc(void *ctx, size_t size, struct wse_buf **buf)
 	return b->ptr ? 0 : -ENOMEM;
 }
 
-static inline void heap_free(void *ctx, struct wse_buf *buf)
+static inline void heap_free(void *ctx, struct wse_shared_buf *buf)
 {
 	(void)ctx;
 	free(buf->ptr);

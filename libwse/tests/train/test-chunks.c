@@ -134,7 +134,7 @@ static void plain_first(void)
 	struct wse_tile tile = {.rows = 4, .cols = 4, .lanes = 8, .sram = 48 * 1024};
 	struct wse_plan p = {0};
 	struct wse_model m;
-	int ret = wse_mlp_init(&m, 8, 16, 256, hidden, 2, WSE_ACT_RELU);
+	int ret = wse_mlp_init(&m, 8, 16, 256, hidden, 2, WSE_RELU);
 
 	ret = ret ? ret : wse_plan_make(&m, &tile, 512, 128, &p);
 	ok(!ret && p.mode, "asked for 32 tokens a core: %d, mode %u", ret, p.mode);
@@ -151,7 +151,7 @@ static void refused(void)
 	static const uint32_t hidden[] = {64};
 	struct wse_graph g = {0};
 	struct wse_model m;
-	int ret = wse_mlp_init(&m, 4, 8, 64, hidden, 1, WSE_ACT_RELU);
+	int ret = wse_mlp_init(&m, 4, 8, 64, hidden, 1, WSE_RELU);
 
 	ret = ret ? ret : m.family->graph(&m, &tile, 8, 3, &g);
 	ok(!ret && g.units[1].chunks_back == 4,

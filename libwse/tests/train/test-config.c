@@ -390,7 +390,7 @@ int main(void)
 	ok(!ret, "a good file%s%s", ret ? ": " : "", ret ? wse_error() : "");
 	m = wse_mlp(&c.model);
 	ok(c.model.family == &wse_family_mlp && m->nlinear == 3 && m->width[0] == 128 &&
-		   m->width[1] == 64 && m->width[3] == 256 && m->act == WSE_ACT_GELU &&
+		   m->width[1] == 64 && m->width[3] == 256 && m->act == WSE_GELU &&
 		   c.model.vocab == 256 && c.model.window == 8 && c.model.span == 1,
 	   "model");
 	ok(c.sched.n == 2 && c.sched.s[1].begin == 10 && c.sched.s[1].from == 0.01 &&

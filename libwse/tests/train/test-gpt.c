@@ -70,6 +70,9 @@ static int open_run(const struct run *r, struct wse_session *s)
 
 static struct gpt_ref_cfg ref_cfg(const struct wse_session *s)
 {
+	static const enum gpt_ref_act acts[] = {[WSE_RELU] = GPT_REF_RELU,
+						[WSE_GELU] = GPT_REF_GELU,
+						[WSE_SQUARED_RELU] = GPT_REF_RELU2};
 	const struct wse_gpt *m = wse_gpt(&s->cfg.model);
 
 	return (struct gpt_ref_cfg){
@@ -79,7 +82,7 @@ static struct gpt_ref_cfg ref_cfg(const struct wse_session *s)
 		.layers = m->layers,
 		.heads = m->heads,
 		.filter = m->filter,
-		.act = (enum gpt_ref_act)m->act, /* both have one order */
+		.act = acts[m->act],
 		.eps = m->eps,
 		.tied = (int)m->tied,
 	};
@@ -306,7 +309,7 @@ static void logits(const struct run *r)
 	const struct wse_graph *g = &s.plan.graph;
 	struct wse_swarm_step step = {.graph = g, .n = 1};
 	struct wse_step_result result;
-	struct wse_job job;
+	struct wse_micro_batch job;
 	double off = 0;
 
 	/* a step first: it gathers the inputs of micro-batch 0 */

@@ -201,6 +201,7 @@ static void many_layers(void)
 				      .hidden = 16,
 				      .layers = 10000,
 				      .heads = 4,
+				      .act = WSE_GELU,
 				      .filter = 16,
 				      .tied = 1};
 	struct wse_model m;
@@ -426,7 +427,7 @@ static void tokens(struct wse_graph *g)
 
 static void model(struct wse_model *m, uint32_t hidden)
 {
-	wse_mlp_init(m, 4, 4, 32, &hidden, 1, WSE_ACT_RELU);
+	wse_mlp_init(m, 4, 4, 32, &hidden, 1, WSE_RELU);
 }
 
 static const struct wse_tile small = {2, 2, 8, 1u << 20};
@@ -768,6 +769,7 @@ static void gpt_initials(void)
 				.hidden = 64,
 				.layers = 2,
 				.heads = 4,
+				.act = WSE_GELU,
 				.filter = 256,
 				.dev = 0.02f};
 	static const struct {

@@ -115,7 +115,7 @@ static void memx(void)
 	double norm, lr;
 	int bad;
 
-	wse_mlp_init(&c.model, 4, 8, 64, &hidden, 1, WSE_ACT_RELU);
+	wse_mlp_init(&c.model, 4, 8, 64, &hidden, 1, WSE_RELU);
 	c.optim = (struct wse_optim_cfg){WSE_OPTIM_SGD, 0, 0, 0, 0, 0};
 	c.sched = (struct wse_sched_list){1, {{WSE_SCHED_CONSTANT, 0.5, 0.5, 1, 0}}};
 	ok(!c.model.family->graph(&c.model, &tile, 8, 0, &graph) && graph.nunits == 2,

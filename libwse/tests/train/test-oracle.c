@@ -14,11 +14,11 @@
 
 struct sink {
 	const struct wse_tensor_table *tab;
-	struct wse_buf bufs[WSE_MLP_MAX_LINEAR];
+	struct wse_shared_buf bufs[WSE_MLP_MAX_LINEAR];
 	float *grads; /* [params], added up over micro-batches */
 };
 
-static int grad_get(void *ctx, uint32_t index, uint32_t unit, struct wse_buf **buf)
+static int grad_get(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_buf **buf)
 {
 	struct sink *s = ctx;
 
@@ -27,7 +27,7 @@ static int grad_get(void *ctx, uint32_t index, uint32_t unit, struct wse_buf **b
 	return 0;
 }
 
-static int grad_put(void *ctx, uint32_t index, uint32_t unit, struct wse_buf *buf)
+static int grad_put(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_buf *buf)
 {
 	struct sink *s = ctx;
 	const struct wse_tensor *w = &s->tab->t[wse_mlp_weight(unit)];
@@ -41,18 +41,18 @@ static int grad_put(void *ctx, uint32_t index, uint32_t unit, struct wse_buf *bu
 	return 0;
 }
 
-static const struct wse_job_ops sink_ops = {NULL, grad_get, grad_put};
+static const struct wse_micro_ops sink_ops = {NULL, grad_get, grad_put};
 
-static struct wse_buf buffer(size_t size)
+static struct wse_shared_buf buffer(size_t size)
 {
-	struct wse_buf b = {.ptr = aligned_alloc(64, (size + 63) / 64 * 64), .size = size};
+	struct wse_shared_buf b = {.ptr = aligned_alloc(64, (size + 63) / 64 * 64), .size = size};
 
 	memset(b.ptr, 0, size);
 	return b;
 }
 
 static void images(const struct wse_mlp *m, const struct wse_tensor_table *tab, const float *params,
-		   struct wse_image *img, struct wse_buf *bufs)
+		   struct wse_image *img, struct wse_shared_buf *bufs)
 {
 	for (uint32_t l = 0; l < m->nlinear; l++) {
 		uint32_t k_all = m->width[l], n_all = m->width[l + 1];
@@ -109,7 +109,7 @@ static int open_oracle(const char *uri, const struct wse_model *m, uint32_t toke
  * in plain fp32 and in bf16 storage. GELU is close to both. ReLU is close to the one that stores in
  * bf16 as it does; what remains to plain fp32 is what storing in bf16 costs the reference itself.
  */
-static void compare(const char *what, const char *uri, enum wse_act act, uint32_t nhidden)
+static void compare(const char *what, const char *uri, enum wse_activation act, uint32_t nhidden)
 {
 	static const uint32_t hidden[] = {128, 64, 96};
 	enum { B = 64, WINDOW = 8, EMBED = 16 };
@@ -119,8 +119,8 @@ static void compare(const char *what, const char *uri, enum wse_act act, uint32_
 	struct wse_exec *e;
 	struct wse_graph g;
 	struct wse_image img[WSE_MLP_MAX_LINEAR];
-	struct wse_buf bufs[3 * WSE_MLP_MAX_LINEAR], x, target, loss, dx;
-	struct wse_job job = {.backward = 1, .scale = 1.0f / B, .images = img};
+	struct wse_shared_buf bufs[3 * WSE_MLP_MAX_LINEAR], x, target, loss, dx;
+	struct wse_micro_batch job = {.backward = 1, .scale = 1.0f / B, .images = img};
 	struct sink s = {0};
 	uint16_t context[B * WINDOW];
 	struct distance plain, stored, storage;
@@ -179,7 +179,7 @@ static void compare(const char *what, const char *uri, enum wse_act act, uint32_
 	   "%s: gradients, worst relative L2 %.3f %%, cosine %.6f "
 	   "to the reference in bf16 storage",
 	   what, 100 * stored.l2, stored.cosine);
-	ok(act == WSE_ACT_RELU ? plain.l2 <= storage.l2 + 0.005 : gradient_close(plain),
+	ok(act == WSE_RELU ? plain.l2 <= storage.l2 + 0.005 : gradient_close(plain),
 	   "%s: %.3f %%, %.6f to plain fp32, from which bf16 storage alone is %.3f %%, %.6f", what,
 	   100 * plain.l2, plain.cosine, 100 * storage.l2, storage.cosine);
 	free(g32);
@@ -254,9 +254,10 @@ static void orders(void)
 	struct wse_graph g;
 	struct wse_tensor_table tab = {0};
 	struct wse_image img[1];
-	struct wse_buf bufs[3], x = buffer(K * T * 2), target = buffer(T * 2), loss = buffer(T * 4);
-	struct wse_buf dx = buffer(K * T * 4), logits = buffer(N * T * 4);
-	struct wse_job job = {.backward = 1, .scale = 1.0f / T, .images = img};
+	struct wse_shared_buf bufs[3], x = buffer(K * T * 2), target = buffer(T * 2),
+				       loss = buffer(T * 4);
+	struct wse_shared_buf dx = buffer(K * T * 4), logits = buffer(N * T * 4);
+	struct wse_micro_batch job = {.backward = 1, .scale = 1.0f / T, .images = img};
 	struct sink s = {.tab = &tab};
 	static float params[N * K + N + N * 4], grads[N * K + N + N * 4], xf[K * T], dy[N * T];
 	static float ones[T];
@@ -266,7 +267,7 @@ static void orders(void)
 	struct wse_exec *e;
 	int ret;
 
-	wse_mlp_init(&m, 8, 4, N, NULL, 0, WSE_ACT_RELU);
+	wse_mlp_init(&m, 8, 4, N, NULL, 0, WSE_RELU);
 	m.family->tensors(&m, &tab);
 	for (size_t i = 0; i < tab.params; i++) /* large and small: the order must matter */
 		params[i] = wse_rng_normal(5, 0, i) * (i % 7 == 0 ? 100.0f : 1.0f);
@@ -343,7 +344,7 @@ static void orders(void)
 }
 
 /* a finite difference of the reference itself: is the reference right? */
-static void reference(enum wse_act act)
+static void reference(enum wse_activation act)
 {
 	static const uint32_t hidden[] = {24, 16};
 	struct wse_model m;
@@ -378,7 +379,7 @@ static void reference(enum wse_act act)
 		worst = fmax(worst, fabs((up - down) / (2 * h) / g2 - 1));
 	}
 	ok(worst < 0.02, "reference against finite differences, %s: worst %.4f",
-	   act == WSE_ACT_RELU ? "relu" : "gelu", worst);
+	   act == WSE_RELU ? "relu" : "gelu", worst);
 	mlp_ref_close(&r);
 }
 
@@ -394,7 +395,7 @@ static void refused(void)
 
 	ok(wse_exec_open("tpu:0", NULL, &e) == -EINVAL, "an unknown device is refused");
 	ok(wse_exec_open("oracle:rows=x", NULL, &e) == -EINVAL, "rows=x is refused");
-	wse_mlp_init(&m, 8, 16, 256, &hidden, 1, WSE_ACT_RELU);
+	wse_mlp_init(&m, 8, 16, 256, &hidden, 1, WSE_RELU);
 	ok(m.family->graph(&m, &tile, 32, 0, &g) == -EINVAL &&
 		   strstr(wse_error(), "hidden_size 36"),
 	   "a width the columns do not divide: %s", wse_error());
@@ -404,7 +405,7 @@ static void refused(void)
 	   "nor has it a plan: %s", wse_error());
 	wse_plan_fini(&plan);
 	hidden = 32;
-	wse_mlp_init(&m, 8, 16, 256, &hidden, 1, WSE_ACT_RELU);
+	wse_mlp_init(&m, 8, 16, 256, &hidden, 1, WSE_RELU);
 	ok(m.family->graph(&m, &tile, 12, 0, &g) == -EINVAL && strstr(wse_error(), "8 lanes"),
 	   "tokens the lanes do not divide: %s", wse_error());
 	wse_graph_fini(&g);
@@ -420,13 +421,13 @@ static void refused(void)
 
 int main(void)
 {
-	reference(WSE_ACT_RELU);
-	reference(WSE_ACT_GELU);
+	reference(WSE_RELU);
+	reference(WSE_GELU);
 	orders();
-	compare("relu, 1 hidden layer", "oracle:rows=4,cols=4", WSE_ACT_RELU, 1);
-	compare("relu, 3 hidden layers", "oracle:rows=2,cols=4", WSE_ACT_RELU, 3);
-	compare("gelu, 3 hidden layers", "oracle:rows=1,cols=1", WSE_ACT_GELU, 3);
-	compare("gelu, 2 hidden layers", "oracle:rows=2,cols=2", WSE_ACT_GELU, 2);
+	compare("relu, 1 hidden layer", "oracle:rows=4,cols=4", WSE_RELU, 1);
+	compare("relu, 3 hidden layers", "oracle:rows=2,cols=4", WSE_RELU, 3);
+	compare("gelu, 3 hidden layers", "oracle:rows=1,cols=1", WSE_GELU, 3);
+	compare("gelu, 2 hidden layers", "oracle:rows=2,cols=2", WSE_GELU, 2);
 	refused();
 	return tap_end();
 }

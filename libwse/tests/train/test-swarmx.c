@@ -42,7 +42,7 @@ struct feeder {
 static void *feed(void *arg)
 {
 	struct feeder *f = arg;
-	struct wse_buf *buf;
+	struct wse_shared_buf *buf;
 
 	for (uint32_t m = f->first; m < f->end; m++) {
 		if (wse_reduce_get(f->r, &buf))
@@ -59,7 +59,7 @@ static void reduction(void)
 {
 	uint32_t worst_nodes = 0;
 	int bad = 0, errors = 0;
-	struct wse_buf stray;
+	struct wse_shared_buf stray;
 
 	for (uint32_t leaves = 1; leaves <= 70; leaves += leaves < 20 ? 1 : 7) {
 		for (uint32_t devices = 1; devices <= 4; devices++) {
@@ -108,13 +108,13 @@ struct fake {
 	int fail_at, error, keep, runs;
 };
 
-static int fake_run(struct wse_exec *e, const struct wse_job *jobs, uint32_t n,
-		    const struct wse_job_ops *ops, void *ctx)
+static int fake_run(struct wse_exec *e, const struct wse_micro_batch *jobs, uint32_t n,
+		    const struct wse_micro_ops *ops, void *ctx)
 {
 	struct fake *f = (struct fake *)e;
 
 	for (uint32_t i = 0; i < n; i++) {
-		struct wse_buf *buf;
+		struct wse_shared_buf *buf;
 		int ret = ops->unit_ready(ctx, 0);
 
 		ret = ret ? ret : ops->grad_get(ctx, jobs[i].index, 0, &buf);
@@ -133,7 +133,7 @@ static int fake_run(struct wse_exec *e, const struct wse_job *jobs, uint32_t n,
 	return 0;
 }
 
-static int fake_alloc(struct wse_exec *e, size_t size, struct wse_buf *buf)
+static int fake_alloc(struct wse_exec *e, size_t size, struct wse_shared_buf *buf)
 {
 	buf->ptr = malloc(size);
 	buf->size = size;
@@ -142,20 +142,20 @@ static int fake_alloc(struct wse_exec *e, size_t size, struct wse_buf *buf)
 	return buf->ptr ? 0 : -ENOMEM;
 }
 
-static void fake_free(struct wse_exec *e, struct wse_buf *buf)
+static void fake_free(struct wse_exec *e, struct wse_shared_buf *buf)
 {
 	(void)e;
 	free(buf->ptr);
 }
 
-static int fake_map(struct wse_exec *e, struct wse_buf *buf)
+static int fake_map(struct wse_exec *e, struct wse_shared_buf *buf)
 {
 	(void)e;
 	(void)buf;
 	return 0;
 }
 
-static void fake_unmap(struct wse_exec *e, struct wse_buf *buf)
+static void fake_unmap(struct wse_exec *e, struct wse_shared_buf *buf)
 {
 	(void)e;
 	(void)buf;
@@ -182,7 +182,7 @@ static int swarm_step(uint32_t n, uint32_t which, int fail_at, int error, int ke
 		      uint32_t *alive)
 {
 	struct wse_exec *execs[4];
-	struct wse_job jobs[11] = {0};
+	struct wse_micro_batch jobs[11] = {0};
 	struct wse_swarm *s;
 	const struct wse_tile tile = {1, 1, 8, 1u << 20};
 	struct wse_graph g;
@@ -191,7 +191,7 @@ static int swarm_step(uint32_t n, uint32_t which, int fail_at, int error, int ke
 	struct wse_swarm_step step = {.graph = &g, .jobs = jobs, .n = 11, .grads = &sum};
 	int ret;
 
-	wse_mlp_init(&m, 1, 4, 8, NULL, 0, WSE_ACT_RELU);
+	wse_mlp_init(&m, 1, 4, 8, NULL, 0, WSE_RELU);
 	if (m.family->graph(&m, &tile, 8, 0, &g) || wse_unit_grad_floats(&g, &g.units[0]) != UNIT) {
 		printf("Bail out! no graph\n");
 		exit(1);
@@ -206,7 +206,7 @@ static int swarm_step(uint32_t n, uint32_t which, int fail_at, int error, int ke
 		execs[i] = &f->base;
 	}
 	for (uint32_t i = 0; i < 11; i++)
-		jobs[i] = (struct wse_job){.index = i, .backward = 1};
+		jobs[i] = (struct wse_micro_batch){.index = i, .backward = 1};
 	wse_swarm_open(execs, n, NULL, &s);
 	ret = wse_swarm_start(s, &step);
 	ret = ret ? ret : wse_swarm_wait(s);

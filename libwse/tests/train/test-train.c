@@ -160,7 +160,7 @@ static void trained_gradients(struct wse_session *s, struct mlp_ref *ref, uint16
 		memcpy(context + b * 8, s->samples[b] - 8, 16);
 		target[b] = s->samples[b][0];
 	}
-	ref->bf16_storage = ref->m.act == WSE_ACT_RELU;
+	ref->bf16_storage = ref->m.act == WSE_RELU;
 	mlp_ref_forward(ref, context, target);
 	mlp_ref_backward(ref, context);
 	grads = calloc(ref->tab.params, sizeof(float));

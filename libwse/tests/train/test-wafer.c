@@ -73,8 +73,8 @@ static int victim_prepare(struct wse_exec *e, const struct wse_graph *g)
 
 /* from this step on the program of its cores has an illegal instruction where the weight gradient
  * starts */
-static int victim_run(struct wse_exec *e, const struct wse_job *jobs, uint32_t n,
-		      const struct wse_job_ops *ops, void *ctx)
+static int victim_run(struct wse_exec *e, const struct wse_micro_batch *jobs, uint32_t n,
+		      const struct wse_micro_ops *ops, void *ctx)
 {
 	char path[100];
 
@@ -447,7 +447,7 @@ static void memory(void)
 	wse_device_close(dev);
 	tile = (struct wse_tile){4, 4, 8, info.sram_kib * 1024};
 	h[0] = 16;
-	wse_mlp_init(&m, 8, 8, 256, h, 1, WSE_ACT_GELU);
+	wse_mlp_init(&m, 8, 8, 256, h, 1, WSE_GELU);
 	ret = ret ? ret : m.family->graph(&m, &tile, 16, 0, &g);
 	ok(!ret && end <= g.base && end + 2048 > g.base && g.nprograms == 1 &&
 		   !strcmp(g.programs[0].file, "mlp.elf") && g.programs[0].end == g.base,
@@ -455,7 +455,7 @@ static void memory(void)
 	wse_graph_fini(&g);
 	/* the widest that fits uses what is left, and the total is what is really taken */
 	for (h[0] = 16; h[0] <= 4096 && good; h[0] += 16) {
-		wse_mlp_init(&m, 8, 8, 256, h, 1, WSE_ACT_GELU);
+		wse_mlp_init(&m, 8, 8, 256, h, 1, WSE_GELU);
 		ret = m.family->graph(&m, &tile, 16, 0, &g);
 		good &= g.total == high_water(&g) && (ret == -E2BIG) == (g.total > tile.sram);
 		total = ret ? total : g.total;

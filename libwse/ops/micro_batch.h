@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What comes with a micro-batch: memory that devices read and write, images, inputs, outputs. */
-#ifndef WSE_OPS_JOB_H
-#define WSE_OPS_JOB_H
+#ifndef WSE_OPS_MICRO_BATCH_H
+#define WSE_OPS_MICRO_BATCH_H
 
 #include "graph/graph.h"
 
@@ -15,7 +15,7 @@ struct wse_exec;
  * Memory that devices can read and write by DMA: made by one executor's alloc, shown once to every other by map,
  * for the life of the buffer. view[e->id] is executor e's handle of it, so no command has to look it up.
  */
-struct wse_buf {
+struct wse_shared_buf {
 	void *ptr;	/* CPU address, a multiple of 64 */
 	size_t size;
 	struct wse_exec *owner;
@@ -23,7 +23,7 @@ struct wse_buf {
 };
 
 struct wse_span {
-	struct wse_buf *buf;
+	struct wse_shared_buf *buf;
 	size_t off;
 };
 
@@ -40,7 +40,7 @@ struct wse_image {
 };
 
 /* One micro-batch of T tokens: all arrays are [width][T], row-major. */
-struct wse_job {
+struct wse_micro_batch {
 	uint32_t index;			/* global number of the micro-batch in the step */
 	int backward;			/* 0: only losses (and logits) are wanted */
 	float scale;			/* dlogits = (softmax - onehot) * scale: 1 / tokens of a step */
