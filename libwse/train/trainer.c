@@ -115,6 +115,7 @@ int wse_trainer_info(struct wse_trainer *t, struct wse_trainer_info *info)
 	info->tokens = t->s.data.ntok;
 	info->unigram = t->s.data.unigram;
 	info->bigram = t->s.data.bigram;
+	info->max_steps = t->s.cfg.max_steps;
 	return leave(t, 0);
 }
 

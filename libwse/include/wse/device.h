@@ -206,6 +206,10 @@ int wse_submit_wait(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uin
  * Units are bytes. A member that is left out is 0; queue 0 becomes 1, nline 0 becomes 1, budget 0 a
  * generous default (see each).
  */
+#ifndef WSE_INLINE
+#define WSE_INLINE static inline /* libwse.so has them as functions, too, for other languages */
+#endif
+
 struct wse_copy {
 	const struct wse_buffer *buf;
 	uint64_t off; /* of the first line of the first core in buf */
@@ -272,12 +276,12 @@ static inline struct drm_wse_cmd wse_cmd_copy_(uint32_t op, const struct wse_cop
 	return cmd;
 }
 
-static inline struct drm_wse_cmd wse_cmd_copy_in(struct wse_copy c)
+WSE_INLINE struct drm_wse_cmd wse_cmd_copy_in(struct wse_copy c)
 {
 	return wse_cmd_copy_(WSE_OP_COPY_IN, &c);
 }
 
-static inline struct drm_wse_cmd wse_cmd_copy_out(struct wse_copy c)
+WSE_INLINE struct drm_wse_cmd wse_cmd_copy_out(struct wse_copy c)
 {
 	return wse_cmd_copy_(WSE_OP_COPY_OUT, &c);
 }
@@ -317,17 +321,17 @@ static inline struct drm_wse_cmd wse_cmd_stream_(uint32_t op, const struct wse_s
 	return cmd;
 }
 
-static inline struct drm_wse_cmd wse_cmd_stream_in(struct wse_stream s)
+WSE_INLINE struct drm_wse_cmd wse_cmd_stream_in(struct wse_stream s)
 {
 	return wse_cmd_stream_(WSE_OP_STREAM_IN, &s);
 }
 
-static inline struct drm_wse_cmd wse_cmd_stream_out(struct wse_stream s)
+WSE_INLINE struct drm_wse_cmd wse_cmd_stream_out(struct wse_stream s)
 {
 	return wse_cmd_stream_(WSE_OP_STREAM_OUT, &s);
 }
 
-static inline struct drm_wse_cmd wse_cmd_start(struct wse_start s)
+WSE_INLINE struct drm_wse_cmd wse_cmd_start(struct wse_start s)
 {
 	struct drm_wse_cmd cmd;
 	unsigned int i;
@@ -348,7 +352,7 @@ static inline struct drm_wse_cmd wse_cmd_start(struct wse_start s)
 }
 
 /* On queue: waits for the command of that index in the same submit, which is on another queue. */
-static inline struct drm_wse_cmd wse_cmd_fence(uint32_t queue, uint32_t wait_cmd)
+WSE_INLINE struct drm_wse_cmd wse_cmd_fence(uint32_t queue, uint32_t wait_cmd)
 {
 	struct drm_wse_cmd cmd;
 
@@ -360,7 +364,7 @@ static inline struct drm_wse_cmd wse_cmd_fence(uint32_t queue, uint32_t wait_cmd
 }
 
 /* On queue: waits for everything that was submitted to wait_queue before this submit. */
-static inline struct drm_wse_cmd wse_cmd_fence_queue(uint32_t queue, uint32_t wait_queue)
+WSE_INLINE struct drm_wse_cmd wse_cmd_fence_queue(uint32_t queue, uint32_t wait_queue)
 {
 	struct drm_wse_cmd cmd = wse_cmd_fence(queue, DRM_WSE_WAIT_QUEUE);
 
@@ -368,7 +372,7 @@ static inline struct drm_wse_cmd wse_cmd_fence_queue(uint32_t queue, uint32_t wa
 	return cmd;
 }
 
-static inline struct drm_wse_cmd wse_cmd_nop(uint32_t queue)
+WSE_INLINE struct drm_wse_cmd wse_cmd_nop(uint32_t queue)
 {
 	struct drm_wse_cmd cmd;
 

@@ -157,7 +157,8 @@ struct wse_trainer_info {
 	uint64_t weights; /* parameters in all */
 	uint64_t tokens;  /* of the text */
 	double unigram, bigram; /* entropies of the text, nats a token */
-	uint64_t resv[8];
+	uint64_t max_steps;	/* of a run, as the parameters say */
+	uint64_t resv[7];
 };
 
 int wse_trainer_info(struct wse_trainer *t, struct wse_trainer_info *info);

@@ -145,7 +145,7 @@ static void test_checkpoint(void)
 	   "save, load, save: the same hash");
 	ret = wse_trainer_info(b, &info);
 	ok(!ret && info.step == 3 && info.devices == 1 && info.tensors == PARAMS &&
-		   info.tokens == 4000 &&
+		   info.tokens == 4000 && info.max_steps == 1 &&
 		   info.weights ==
 			   VOCAB * EMBED + HIDDEN * INPUTS + HIDDEN + VOCAB * HIDDEN + VOCAB &&
 		   info.unigram > info.bigram,
