@@ -121,3 +121,5 @@ ALL += $(B)/libwse/tests/device/test-linear-so
 BESIDE += --waits libwse/tests/device/test-tools
 SUITES += $(addprefix libwse/tests/device/,test-symbols test-guest) $(B)/libwse/tests/device/test-linear-so \
 	$(addprefix libwse/tests/train/,test-cli test-hashes test-zoo test-install)
+
+include libwse/python/build.mk

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""Training on wafers from Python: libwse by ctypes."""
