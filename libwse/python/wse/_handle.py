@@ -3,6 +3,7 @@
 import ctypes
 import difflib
 import errno
+import keyword
 import operator
 import os
 import signal
@@ -61,13 +62,14 @@ def callback(kind: Any, function: Callable[..., Any], failed: Any = None, clean:
             if _thread.calls and _thread.raised is None:
                 _thread.raised = e
             elif not _thread.calls:  # a thread of the library's own
-                sys.unraisablehook(_Unraisable(type(e), e, e.__traceback__, "an exception in a callback of libwse", function))
+                hook: Any = sys.unraisablehook
+                hook(_UNRAISABLE(type(e), e, e.__traceback__, "an exception in a callback of libwse", function))
             return failed
 
     return kind(call)
 
 
-_Unraisable = namedtuple("_Unraisable", "exc_type exc_value exc_traceback err_msg object")
+_UNRAISABLE = namedtuple("_UNRAISABLE", "exc_type exc_value exc_traceback err_msg object")
 
 
 class Interrupts:
@@ -222,7 +224,7 @@ def _member(name: str, t: Any, value: Any) -> Any:
 
 
 def _array(name: str, t: Any, values: Any) -> Any:
-    if isinstance(t, type) and issubclass(t, ctypes.Structure):
+    if issubclass(t, ctypes.Structure):
         return (t * len(values))(*[v if isinstance(v, t) else fill(t, v) for v in values])
     return (t * len(values))(*[_member(name, t, v) for v in values])
 
@@ -232,6 +234,7 @@ def fill(struct: Type[Any], members: Dict[str, Any]) -> Any:
     out = struct()
     types = dict(struct._fields_)
     for name, value in members.items():
+        name += "_" * keyword.iskeyword(name)
         if name not in types:
             near = difflib.get_close_matches(name, types, 1)
             raise TypeError(f"{struct.__name__} has no member '{name}'" + (f": '{near[0]}'?" if near else f", but {', '.join(types)}"))
@@ -243,7 +246,7 @@ def fill(struct: Type[Any], members: Dict[str, Any]) -> Any:
 
 
 @lru_cache(maxsize=None)
-def _record(struct: Type[Any]) -> Tuple[Any, Tuple[str, ...]]:
+def _record(struct: Any) -> Tuple[Any, Tuple[str, ...]]:
     names = tuple(n for n, _ in struct._fields_ if n != "resv")
     record = namedtuple(struct.__name__.replace("wse_", "").replace("drm_", "").title().replace("_", ""), names)  # type: ignore[misc]
     record.__doc__ = struct.__doc__
@@ -252,8 +255,9 @@ def _record(struct: Type[Any]) -> Tuple[Any, Tuple[str, ...]]:
 
 def record(struct: Any) -> Any:
     """A struct as a named tuple, without what is reserved; bytes become str."""
-    make, names = _record(type(struct))
-    values = []
+    kind: Any = type(struct)
+    make, names = _record(kind)
+    values: List[Any] = []
     for n in names:
         v = getattr(struct, n)
         values.append(record(v) if isinstance(v, ctypes.Structure) else v.decode("utf-8", "replace") if isinstance(v, bytes) else v)
@@ -264,7 +268,7 @@ def says(*functions: str) -> Callable[[Any], Any]:
     """Adds to a docstring what the headers say about these functions or structs."""
 
     def add(thing: Any) -> Any:
-        parts = [thing.__doc__ or ""]
+        parts: List[str] = [thing.__doc__ or ""]
         for name in functions:
             doc = (getattr(lib, name) if hasattr(lib, name) else getattr(_abi, name)).__doc__ or ""
             parts += [f"{name}:\n\n{doc.strip()}"] if doc else []

@@ -52,7 +52,7 @@ def _checked(integer: Any) -> Any:
 
 
 def is_integer(t: Any) -> bool:
-    return isinstance(t, type) and issubclass(t, ctypes._SimpleCData) and t._type_ in "bBhHiIlLqQ"
+    return isinstance(t, type) and issubclass(t, ctypes._SimpleCData) and getattr(t, "_type_") in "bBhHiIlLqQ"
 
 
 def bind(name: str, result: Any, *arguments: Any, doc: str = "") -> None:

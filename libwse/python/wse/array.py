@@ -49,6 +49,12 @@ def _unused(capsule: int) -> None:
         _given.pop(_pointer(capsule, b"dltensor"), None)
 
 
+def mapped(address: int, size: int) -> Any:
+    """Memory at an address, as a ctypes array that takes attributes and weak references."""
+    memory: Any = type("Memory", (ctypes.c_uint8 * size,), {})
+    return memory.from_address(address)
+
+
 class Array:
     """
     Numbers of one type and a shape, row-major, in memory of somebody else's that stays as long as this refers to it.
@@ -107,9 +113,9 @@ class Array:
         return _CPU
 
     def __dlpack__(self, **_: Any) -> Any:
-        _, width, _, code = _TYPES[self.dtype]
+        width, code = _TYPES[self.dtype][1], _TYPES[self.dtype][3]
         shape = (ctypes.c_int64 * len(self.shape))(*self.shape)
-        managed = _Managed()
+        managed: Any = _Managed()
         managed.tensor = _DLTensor(self._address(), *_CPU, len(self.shape), code, 8 * width, 1, shape, None, 0)
         managed.deleter = _delete
         _given[ctypes.addressof(managed)] = managed, shape, self._bytes
@@ -135,7 +141,7 @@ class _Taken:
 
 
 def _dlpack_bytes(capsule: Any, dtype: str) -> bytes:
-    _, width, _, code = _TYPES[dtype]
+    width, code = _TYPES[dtype][1], _TYPES[dtype][3]
     with _Taken(capsule) as t:
         if t.device_type != _CPU[0]:
             raise ValueError("the tensor is not in the host's memory: .cpu() copies it there")

@@ -10,7 +10,7 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
 from . import _abi
 from ._abi import lib
 from ._handle import Error, Handle, check, fill, record, says, text, using
-from .array import Array
+from .array import Array, mapped
 
 _SCOPES = {"tile": _abi.DRM_WSE_SCOPE_TILE, "core": _abi.DRM_WSE_SCOPE_CORE, "link": _abi.DRM_WSE_SCOPE_LINK,
            "queue": _abi.DRM_WSE_SCOPE_QUEUE}
@@ -65,13 +65,6 @@ class Device(Handle):
     def context(self, wait: bool = False) -> "Context":
         """The lease of the whole device; with wait, when it is free."""
         return Context(self, wait)
-
-
-def _mapped(owner: Any, address: int, size: int) -> Any:
-    # a class of its own, so that instances take an attribute and a weak reference
-    memory = type("Memory", (ctypes.c_uint8 * size,), {}).from_address(address)
-    memory.owner = owner
-    return memory
 
 
 class _Memory(Handle):
@@ -130,7 +123,8 @@ class Buffer:
         memory = self._views()
         if memory is None:
             with using(self._memory) as (raw,):
-                memory = _mapped(self._memory, lib.wse_buffer_map(raw), lib.wse_buffer_size(raw))
+                memory = mapped(lib.wse_buffer_map(raw) or 0, lib.wse_buffer_size(raw))
+                memory.owner = self._memory
             self._views = weakref.ref(memory)
         return memory
 

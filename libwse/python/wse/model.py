@@ -3,13 +3,13 @@
 import ctypes
 import errno
 import weakref
-from ctypes import POINTER, byref, c_float, c_uint8, c_uint16, c_uint32
+from ctypes import POINTER, byref, c_uint32
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 from . import _abi
 from ._abi import lib
 from ._handle import Error, Handle, callback, check, fill, record, says, text, word
-from .array import Array
+from .array import Array, mapped
 
 NO_VALUE = _abi.WSE_NO_VALUE
 
@@ -182,7 +182,7 @@ class Batch:
     def _memory(self, address: Any, size: int, what: str) -> Any:
         if not address:
             raise Error(errno.EINVAL, f"the batch has no {what}")
-        memory = type("Memory", (c_uint8 * size,), {}).from_address(ctypes.cast(address, ctypes.c_void_p).value or 0)
+        memory = mapped(ctypes.cast(address, ctypes.c_void_p).value or 0, size)
         self._views.append(weakref.ref(memory))
         return memory
 
@@ -275,7 +275,7 @@ class Model(Handle):
                 g._raw = None
             return 0
 
-        fields = dict(_abi.wse_builder._fields_)
+        fields: Dict[str, Any] = {f[0]: f[1] for f in _abi.wse_builder._fields_}
         builder = _abi.wse_builder(callback(fields["graph"], on_graph, -errno.ECANCELED),
                                    _on_batch(fields["gather"], gather, facts, False),
                                    _on_batch(fields["scatter"], scatter, facts, True) if scatter else fields["scatter"]())

@@ -263,7 +263,7 @@ class Trainer(Handle):
         out = _abi.wse_tensor_info()
         with using(self) as (raw,):  # nobody else's call comes between the pointer and the copy
             check(lib.wse_trainer_tensor(raw, i, byref(out)))
-            name = out.name.decode()
+            name = (out.name or b"").decode()
             if not values:
                 return name, None
             data = bytearray(ctypes.string_at(out.data, 4 * out.rows * out.cols))
@@ -307,7 +307,7 @@ class Trainer(Handle):
         wse_run_result as a named tuple. progress(p) and event(e) get named tuples; stop(), asked between steps, ends the run
         with a checkpoint when it is true. So does Ctrl-C: then Interrupted is raised, which has the result.
         """
-        fields = dict(_abi.wse_run_shape._fields_)
+        fields: Dict[str, Any] = {f[0]: f[1] for f in _abi.wse_run_shape._fields_}
         run = fill(_abi.wse_run_shape, {"mode": mode, "checkpoint": checkpoint, "verify": list(verify), "verify_uri": verify_device,
                                         "chart": int(chart)})
         out, interrupts = _abi.wse_run_result(), Interrupts()
@@ -330,7 +330,8 @@ class Trainer(Handle):
         # an exception in any of them stops the run, with its checkpoint
         run.stop = callback(fields["stop"], guarded(lambda _: int(bool(failed or interrupts.came or stop and stop()))), 1)
         if progress:
-            run.progress = callback(fields["progress"], guarded(lambda _, p: progress(record(p.contents))))
+            show = progress
+            run.progress = callback(fields["progress"], guarded(lambda _, p: show(record(p.contents))))
         if event:
             run.event = callback(fields["event"], guarded(on_event))
         try:
