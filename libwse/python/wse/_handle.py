@@ -130,8 +130,14 @@ class Handle:
             self._users -= 1
 
     def _call(self, function: Callable[..., int], *arguments: Any) -> int:
-        with using(self) as (raw,):
+        # using() for one, without a generator: a step goes this way
+        raw = self._hold()
+        _thread.calls += 1
+        try:
             return check(function(raw, *arguments))
+        finally:
+            _thread.calls -= 1
+            self._release()
 
     @property
     def closed(self) -> bool:

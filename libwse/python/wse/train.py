@@ -214,6 +214,7 @@ class Trainer(Handle):
         with Interrupts(), using(params) as (p,):
             check(lib.wse_trainer_open(p, names, len(uris), said, None, byref(raw)))
         self._own(raw, lib.wse_trainer_close, said, *params._keep)
+        self._callbacks = bool(params._keep)
 
     @property
     def info(self) -> Any:
@@ -225,13 +226,18 @@ class Trainer(Handle):
     @says("wse_trainer_step")
     def step(self) -> Step:
         """One step: forward, backward, update."""
-        with Interrupts():
-            return self._step()
+        if self._callbacks:  # of the model: Ctrl-C must not come up in one of them
+            with Interrupts():
+                return self._step()
+        return self._step()
 
     def _step(self) -> Step:
         out, info = _abi.wse_step_result(), _abi.wse_trainer_info()
-        self._call(lib.wse_trainer_step, byref(out))
-        self._call(lib.wse_trainer_info, byref(info))
+
+        def call(raw: Any) -> int:
+            return int(lib.wse_trainer_step(raw, out) or lib.wse_trainer_info(raw, info))
+
+        self._call(call)
         return Step(info.step, out.loss, out.norm, out.lr)
 
     def steps(self, n: int) -> Iterator[Step]:
