@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # The guest: selftests/vm/run boots it, selftests/vm/fetch fills its cache.
 
-SUITES += selftests/vm/test-vm selftests/interfaces selftests/layers selftests/make-output selftests/pages selftests/vm/test-train selftests/vm/test-gpt
+SUITES += selftests/vm/test-vm selftests/interfaces selftests/layers selftests/make-output selftests/pages selftests/blocks \
+	selftests/vm/test-train selftests/vm/test-gpt
 
 LINT := lint-rtl lint-driver lint-shell lint-spdx lint-format
 BESIDE += --beside "scripts/lint tap $(LINT)"
