@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# One flat make over all layers: each folder lists what it has in its build.mk, scripts/rules.mk says how
-# it is built; everything built lands in build/. `make help` explains the targets.
+# One flat make over all layers: each folder lists what it has in its build.mk, scripts/rules.mk
+# says how it is built; everything built lands in build/. `make help` explains the targets.
 
 ifneq ($(words $(CURDIR)),1)
 $(error the path "$(CURDIR)" contains a space, which make cannot handle: move the checkout)
@@ -10,10 +10,12 @@ B := build
 # what builds and then runs builds on all processors, unless make was told how many jobs
 JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 CC := gcc
-# functions and lines, which backtraces, sanitizers and perf show; for a debugger's variables: make clean, make G=-g
+# functions and lines, which backtraces, sanitizers and perf show; for a debugger's variables: make
+# clean, make G=-g
 G := -g1
 WARN := -Wall -Wextra -Werror
-# -ffp-contract=off: the numerics contract forbids fused multiply-add everywhere a bit can depend on it
+# -ffp-contract=off: the numerics contract forbids fused multiply-add everywhere a bit can depend on
+# it
 CFLAGS := -O2 $(G) -std=gnu11 -ffp-contract=off $(WARN)
 # sanitizer flavour of the same objects, used by tests: objects under build/asan/
 ASAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-# wse.ko for the guest's kernel, of another flavour (make driver KERNEL=next, see selftests/vm/fetch), or
-# for any other kernel: make driver KDIR=/lib/modules/$(uname -r)/build
+# wse.ko for the guest's kernel, of another flavour (make driver KERNEL=next, see
+# selftests/vm/fetch), or for any other kernel: make driver KDIR=/lib/modules/$(uname -r)/build
 #
-# Kbuild writes next to its sources, so each kernel gets a tree of links in build/. The guest's module is
-# build/wse.ko (build/wse-next.ko, ...), that for KDIR is build/kmod-RELEASE/wse.ko.
+# Kbuild writes next to its sources, so each kernel gets a tree of links in build/. The guest's
+# module is build/wse.ko (build/wse-next.ko, ...), that for KDIR is build/kmod-RELEASE/wse.ko.
 
 KERNEL ?= backports
 KO_SRC := $(wildcard driver/*.c driver/*.h)

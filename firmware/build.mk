@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Programs for the cores. One's own: `make kernel SRC=my.c` (called by the resident firmware) gives build/firmware/my.elf,
-# `make program SRC=my.c` (bare metal, for wse-run) build/programs/my.elf.
+# Programs for the cores. One's own: `make kernel SRC=my.c` (called by the resident firmware) gives
+# build/firmware/my.elf, `make program SRC=my.c` (bare metal, for wse-run) build/programs/my.elf.
 
 RVCC := riscv64-unknown-elf-gcc
 # of a program of one's own, too (libwse.pc)
@@ -31,7 +31,8 @@ $(FW)/wse-fw.bin: $(FW)/wse-fw.elf $(FW)/fw-pack
 	@riscv64-unknown-elf-objcopy -O binary -j .text $< $(FW)/wse-fw.code
 	@$(FW)/fw-pack $(FW)/wse-fw.hdr $(FW)/wse-fw.code $@
 
-# the sum beside a program: one that is no longer as it was built, replaced by whatever, is built again
+# the sum beside a program: one that is no longer as it was built, replaced by whatever, is built
+# again
 $(FW)/%.elf: firmware/programs/%.c firmware/runtime/program.ld $(FW_HDRS)
 	@mkdir -p $(@D)
 	$(call short,RVCC,$@)$(RVCC) $(RVFLAGS) $(RVFLAGS_$*) -T firmware/runtime/program.ld $(RVLINK) -o $@ $<

@@ -4,17 +4,19 @@
 SUITES += selftests/vm/test-vm selftests/interfaces selftests/layers selftests/make-output selftests/pages selftests/blocks \
 	selftests/vm/test-train selftests/vm/test-gpt
 
-LINT := lint-rtl lint-driver lint-shell lint-spdx lint-format
+LINT := lint-rtl lint-driver lint-shell lint-spdx lint-format lint-width
 BESIDE += --beside "scripts/lint tap $(LINT)"
 
-.PHONY: lint lint-shell lint-spdx lint-format format
-lint: $(LINT) ## all lint: of the RTL, the driver, the scripts, the licence lines
+.PHONY: lint lint-shell lint-spdx lint-format lint-width format
+lint: $(LINT) ## all lint: of the RTL, the driver, the scripts, licence lines, width of lines
 lint-shell: ## shellcheck over every script
 	scripts/lint shell
 lint-spdx: ## every file says its licence
 	scripts/lint spdx
 lint-format: ## every .c file (the driver's: checkpatch) is as clang-format leaves it
 	scripts/lint format
+lint-width: ## code within 100 columns, documents within 200
+	scripts/lint width
 format: ## clang-format over every .c file
 	scripts/lint format -i
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs the kernel sum8 of hw/doc/README.md: 1 + 2 + ... + 8 on one core of a twin. Usage: sum8 PROGRAM.elf */
+/*
+ * Runs the kernel sum8 of hw/doc/README.md: 1 + 2 + ... + 8 on one core of a twin. Usage: sum8
+ * PROGRAM.elf
+ */
 #include <stdio.h>
 #include <string.h>
 #include <wse/wse.h>

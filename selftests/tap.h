@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * TAP output of a test program: ok() per check, tap_skip() for one that cannot run here, tap_end() at the end of main.
- * The exit status tells the truth.
+ * TAP output of a test program: ok() per check, tap_skip() for one that cannot run here, tap_end()
+ * at the end of main. The exit status tells the truth.
  */
 #ifndef WSE_TAP_H
 #define WSE_TAP_H
@@ -26,7 +26,8 @@ __attribute__((format(printf, 2, 3), unused)) static bool ok(bool good, const ch
 	return good;
 }
 
-__attribute__((format(printf, 2, 3), unused)) static void tap_skip(const char *reason, const char *fmt, ...)
+__attribute__((format(printf, 2, 3), unused)) static void tap_skip(const char *reason,
+								   const char *fmt, ...)
 {
 	va_list ap;
 

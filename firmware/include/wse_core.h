@@ -3,8 +3,9 @@
  * What a kernel author sees of a core: intrinsics for the instructions of hw/doc/core.md, and small
  * helpers for descriptors, routes and arguments. Everything is inline; there is no library to link.
  *
- * A kernel program is linked with firmware/runtime/program.ld above the resident firmware, which runs the task
- * loop. The host starts one of its functions on a rectangle of cores: void f(uint32_t args, uint32_t info).
+ * A kernel program is linked with firmware/runtime/program.ld above the resident firmware, which
+ * runs the task loop. The host starts one of its functions on a rectangle of cores: void f(uint32_t
+ * args, uint32_t info).
  */
 #ifndef WSE_FW_H
 #define WSE_FW_H
@@ -68,9 +69,10 @@ static inline uint32_t wse_lanes(void) { return wse_csr_read(WSE_CSR_CFG) & 0xff
 /* ---- tensor instructions ---- */
 
 /* control word; s2 may be 0 where the operation has one source */
-#define WSE_TCW(engine, op, d, s1, s2) \
-	((uint32_t)(op) | (uint32_t)(d) << WSE_TCW_DST_SHIFT | (uint32_t)(s1) << WSE_TCW_SRC1_SHIFT | \
-	 (uint32_t)(s2) << WSE_TCW_SRC2_SHIFT | (uint32_t)(engine) << WSE_TCW_ENGINE_SHIFT)
+#define WSE_TCW(engine, op, d, s1, s2)                                                 \
+	((uint32_t)(op) | (uint32_t)(d) << WSE_TCW_DST_SHIFT |                         \
+	 (uint32_t)(s1) << WSE_TCW_SRC1_SHIFT | (uint32_t)(s2) << WSE_TCW_SRC2_SHIFT | \
+	 (uint32_t)(engine) << WSE_TCW_ENGINE_SHIFT)
 /* added to a control word: on completion make task ready */
 #define WSE_THEN(task)		(WSE_TCW_ACTIVATE_MASK | (uint32_t)(task) << WSE_TCW_TASK_SHIFT)
 #define WSE_CLEAR		WSE_TCW_CLEAR_MASK
@@ -84,12 +86,15 @@ static inline void wse_issue(uint32_t tcw, uint32_t scalar)
 }
 
 /*
- * MIDX (ABI 1.1): elements of DSR s1, len <= 4 features by len1 rows, to the fabric of DSR d as a weight stream whose
- * first row is k0. more: WSE_SEND_END where the block ends, WSE_THEN.
+ * MIDX (ABI 1.1): elements of DSR s1, len <= 4 features by len1 rows, to the fabric of DSR d as a
+ * weight stream whose first row is k0. more: WSE_SEND_END where the block ends, WSE_THEN.
  */
 #define wse_issue_index(engine, d, s1, k0, more) \
 	wse_issue(WSE_TCW(engine, WSE_TOP_MIDX, d, s1, 0) | (more), k0)
-/* DOTX (ABI 1.1): DOT whose results are taken by count; acc in DSR d, color in s1, x in s2, b features */
+/*
+ * DOTX (ABI 1.1): DOT whose results are taken by count; acc in DSR d, color in s1, x in s2, b
+ * features
+ */
 #define wse_issue_dotx(d, s1, s2, b, more) \
 	wse_issue(WSE_TCW(WSE_ENGINE_L, WSE_TOP_DOTX, d, s1, s2) | (more), b)
 
@@ -99,7 +104,9 @@ static inline void wse_wait(uint32_t mask)
 	WSE_INSN0(WSE_F3_SYS, WSE_SYSOP_WAIT, mask, 0);
 }
 
-/* the core's share of the host's start is finished; not 0: the host sees KERNEL_ERROR and the value */
+/*
+ * the core's share of the host's start is finished; not 0: the host sees KERNEL_ERROR and the value
+ */
 static inline void wse_done(uint32_t value)
 {
 	WSE_INSN0(WSE_F3_SYS, WSE_SYSOP_DONE, value, 0);
@@ -169,15 +176,17 @@ static inline void wse_task_unblock(uint32_t task)
 }
 
 /*
- * Waits for the next ready task and takes it without running it: a kernel's own wait for a completion that it asked for
- * with WSE_THEN. Anything else that may be ready must be blocked.
+ * Waits for the next ready task and takes it without running it: a kernel's own wait for a
+ * completion that it asked for with WSE_THEN. Anything else that may be ready must be blocked.
  */
 static inline void wse_task_take(void)
 {
 	__asm__ volatile(".insn r 0x0b, %0, 0, x0, x0, x0" :: "i"(WSE_F3_TNEXT) : "memory");
 }
 
-/* an fp32 constant as the bits that a scalar operand takes; the cores have no scalar floating point */
+/*
+ * an fp32 constant as the bits that a scalar operand takes; the cores have no scalar floating point
+ */
 #define WSE_F32(x)	({ union { float f; uint32_t u; } c_ = { .f = (x) }; c_.u; })
 
 #endif /* WSE_FW_H */

@@ -1,34 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Causal attention, forward (entry attn, struct wse_attn_args); the parts that attn_back.h shares. What it computes,
- * sum by sum: libwse/ops/scalar_attn.h.
+ * Causal attention, forward (entry attn, struct wse_attn_args); the parts that attn_back.h shares.
+ * What it computes, sum by sum: libwse/ops/scalar_attn.h.
  *
- * A column owns whole heads, a sequence lies in rho = s / t neighbouring rows, tokens ascending southward. A core
- * needs the keys and values of its own row and of the rows north of it. Each row sends its own with MIDX, as a weight
- * stream that reaches its own lanes and all rows to the south at once, and AXPY takes it:
+ * A column owns whole heads, a sequence lies in rho = s / t neighbouring rows, tokens ascending
+ * southward. A core needs the keys and values of its own row and of the rows north of it. Each row
+ * sends its own with MIDX, as a weight stream that reaches its own lanes and all rows to the south
+ * at once, and AXPY takes it:
  *   products of a chunk [keys][t]: f = key, k = feature, x = q [d][t]	(attn_chunk; scores and dP)
  *   sums [feature][t]:             f = feature, k = key, x = P [key][t]	(attn_sums; o and dq)
- * A chunk is as many keys as make 64 products: the lower half of the accumulators, the upper one is free for what
- * becomes of them. The sums of all features do not fit, so between the rows they wait in memory as binary32.
+ * A chunk is as many keys as make 64 products: the lower half of the accumulators, the upper one is
+ * free for what becomes of them. The sums of all features do not fit, so between the rows they wait
+ * in memory as binary32.
  *
- * First a round for the maxima. Where all scores fit (s t <= WSE_ATTN_SCORES) they are kept, else made again: the same
- * bits. Then, source row by source row, P and what it adds to l and o.
+ * First a round for the maxima. Where all scores fit (s t <= WSE_ATTN_SCORES) they are kept, else
+ * made again: the same bits. Then, source row by source row, P and what it adds to l and o.
  *
- * Rounds: in a round each row of the sequence sends once, north to south. Row i takes what comes from the north until
- * the rows above have had their turn (i x the same number of blocks), waits for its lanes, routes the color to its own
- * ramp and sends. A row above may be in the next round by then, so rounds alternate between two colors, and a color is
- * given back to the north at the own turn of the round after: row i has then taken parts of this round that went on to
- * row i + 1 as well, more wavelets than the two queues there hold, so row i + 1 is through with the round before.
- * A part is at least 8 x 8 wavelets, the queues hold 2 CHAN_DEPTH.
+ * Rounds: in a round each row of the sequence sends once, north to south. Row i takes what comes
+ * from the north until the rows above have had their turn (i x the same number of blocks), waits
+ * for its lanes, routes the color to its own ramp and sends. A row above may be in the next round
+ * by then, so rounds alternate between two colors, and a color is given back to the north at the
+ * own turn of the round after: row i has then taken parts of this round that went on to row i + 1
+ * as well, more wavelets than the two queues there hold, so row i + 1 is through with the round
+ * before. A part is at least 8 x 8 wavelets, the queues hold 2 CHAN_DEPTH.
  *
- * No deadlock: every core does (head, round, row that sends, product, block) in one and the same order. A step waits
- * for its data, that is for the same step of a row to the north, or for room, that is for the same or an earlier step
- * of a row to the south. So of the cores that are not done, the one with the earliest step (of several, that which
- * sends in this step) can always go on. Nothing here waits for the host.
+ * No deadlock: every core does (head, round, row that sends, product, block) in one and the same
+ * order. A step waits for its data, that is for the same step of a row to the north, or for room,
+ * that is for the same or an earlier step of a row to the south. So of the cores that are not done,
+ * the one with the earliest step (of several, that which sends in this step) can always go on.
+ * Nothing here waits for the host.
  *
- * A head that spans columns: each has some of the features. The products of a chunk are sums of the columns' own, west
- * to east by mover 1, and come back westward from the last column, forwarded by the routers on the way (attn_gather).
- * That is part of the step, and the last in it: nobody to the north or south waits for it.
+ * A head that spans columns: each has some of the features. The products of a chunk are sums of the
+ * columns' own, west to east by mover 1, and come back westward from the last column, forwarded by
+ * the routers on the way (attn_gather). That is part of the step, and the last in it: nobody to the
+ * north or south waits for it.
  */
 #ifndef WSE_ATTN_H
 #define WSE_ATTN_H
@@ -47,10 +52,14 @@ static struct {
 	uint32_t t, d;
 	uint32_t head;		/* bytes of a head's bf16 [d][t] */
 	uint32_t keys, b;	/* of a chunk; of a block of it */
-	uint32_t fb, wide;	/* features of a block of sums; of the blocks that the accumulators hold */
+	/* features of a block of sums; of the blocks that the accumulators hold */
+	uint32_t fb, wide;
 	uint32_t color;		/* of this round */
 	uint32_t place, last;	/* of this column among those of a head; of the last one */
-	/* DSR words: a row of t elements in memory (2, 4 bytes) and accumulators; rows like that, one behind the other */
+	/*
+	 * DSR words: a row of t elements in memory (2, 4 bytes) and accumulators; rows like that,
+	 * one behind the other
+	 */
 	uint32_t row16, row32, row_acc, rows16, rows32, rows_acc;
 } A;
 
@@ -58,8 +67,9 @@ static struct {
 #define N 0xff80	/* -inf */
 /* keys southward, tokens eastward: +inf where the token sees the key */
 static const uint16_t attn_triangle[8][8] __attribute__((aligned(16))) = {
-	{ P, P, P, P, P, P, P, P }, { N, P, P, P, P, P, P, P }, { N, N, P, P, P, P, P, P }, { N, N, N, P, P, P, P, P },
-	{ N, N, N, N, P, P, P, P }, { N, N, N, N, N, P, P, P }, { N, N, N, N, N, N, P, P }, { N, N, N, N, N, N, N, P },
+	{P, P, P, P, P, P, P, P}, {N, P, P, P, P, P, P, P}, {N, N, P, P, P, P, P, P},
+	{N, N, N, P, P, P, P, P}, {N, N, N, N, P, P, P, P}, {N, N, N, N, N, P, P, P},
+	{N, N, N, N, N, N, P, P}, {N, N, N, N, N, N, N, P},
 };
 #undef P
 #undef N
@@ -90,8 +100,8 @@ static inline uint32_t attn_south(void)
 }
 
 /*
- * Columns of a head. Only the westward route of those in the middle would harm a next start with other groups, and what
- * went over it is known to have passed: see attn_done().
+ * Columns of a head. Only the westward route of those in the middle would harm a next start with
+ * other groups, and what went over it is known to have passed: see attn_done().
  */
 static inline void attn_group(uint32_t group)
 {
@@ -176,9 +186,10 @@ static void attn_chunks(uint32_t src, uint32_t x)
 }
 
 /*
- * Accumulators 0 ... n-1: their sums over the columns of a head, in all of these; uses D_C, D_K, T_DST, T_MSK. Mover 1
- * adds on the way east, and at the last column sends what it gets back west and to its own ramp; mover 0 stores what
- * comes back. An element comes back after it was sent, and what comes back is always taken.
+ * Accumulators 0 ... n-1: their sums over the columns of a head, in all of these; uses D_C, D_K,
+ * T_DST, T_MSK. Mover 1 adds on the way east, and at the last column sends what it gets back west
+ * and to its own ramp; mover 0 stores what comes back. An element comes back after it was sent, and
+ * what comes back is always taken.
  */
 static __attribute__((noinline)) void attn_gather(uint32_t n)
 {
@@ -197,7 +208,10 @@ static __attribute__((noinline)) void attn_gather(uint32_t n)
 	wse_wait(6);
 }
 
-/* accumulators [keys][t] = sum over f of src[f][key] x[f], keys from i on of the row that sends; own: of this one */
+/*
+ * accumulators [keys][t] = sum over f of src[f][key] x[f], keys from i on of the row that sends;
+ * own: of this one
+ */
 static __attribute__((noinline)) void attn_chunk(uint32_t src, uint32_t i, int own)
 {
 	uint32_t b = A.b, n = A.keys * A.t, acc;
@@ -217,15 +231,16 @@ static __attribute__((noinline)) void attn_chunk(uint32_t src, uint32_t i, int o
 }
 
 /*
- * out [d][t], bf16: out[f] = (sum over keys of src[f][key] x[key]) * row, or * scalar where row is 0; src bf16 [d][t].
- * Either for all keys, ALL_ROWS, in as many rounds as it takes to do all features; x bf16 [keys][t]. Or for those of
- * row r, within a round; x bf16 [t keys][t], the sums wait in carry, binary32 [d][t], and are complete with the own
- * row's keys. out may be carry.
+ * out [d][t], bf16: out[f] = (sum over keys of src[f][key] x[key]) * row, or * scalar where row is
+ * 0; src bf16 [d][t]. Either for all keys, ALL_ROWS, in as many rounds as it takes to do all
+ * features; x bf16 [keys][t]. Or for those of row r, within a round; x bf16 [t keys][t], the sums
+ * wait in carry, binary32 [d][t], and are complete with the own row's keys. out may be carry.
  */
 #define ALL_ROWS	(~0u)
 
-static __attribute__((noinline)) void attn_sums(uint32_t src, uint32_t x, uint32_t r, uint32_t carry, uint32_t out,
-						uint32_t row, uint32_t scalar)
+static __attribute__((noinline)) void attn_sums(uint32_t src, uint32_t x, uint32_t r,
+						uint32_t carry, uint32_t out, uint32_t row,
+						uint32_t scalar)
 {
 	uint32_t all = r == ALL_ROWS, first = all ? 0 : r, last = all ? A.row : r, f, i;
 
@@ -245,7 +260,8 @@ static __attribute__((noinline)) void attn_sums(uint32_t src, uint32_t x, uint32
 				if (r == A.row) {
 					WSE_DSR_HALF(T_SRC, 0, src, A.rows16 + A.fb);
 					src += 2 * A.t * A.fb;
-					wse_issue_index(WSE_ENGINE_M0, T_OUT, T_SRC, all ? r * A.t : 0, WSE_SEND_END);
+					wse_issue_index(WSE_ENGINE_M0, T_OUT, T_SRC,
+							all ? r * A.t : 0, WSE_SEND_END);
 				}
 				WSE_DSR_HALF(T_ACC, 0, i * A.t, 0);
 				wse_issue(r ? ATTN_AXPY : ATTN_AXPY + WSE_CLEAR, A.fb);
@@ -282,10 +298,11 @@ static inline void attn_see(uint32_t i)
 }
 
 /*
- * P of the t keys of row r, bf16 [t][t] = ew_soft_exp(s - max), masked: s from memory, binary32 [t][t], or, where s is 0, as
- * products of src and x
+ * P of the t keys of row r, bf16 [t][t] = ew_soft_exp(s - max), masked: s from memory, binary32
+ * [t][t], or, where s is 0, as products of src and x
  */
-static __attribute__((noinline)) void attn_p(uint32_t src, uint32_t x, uint32_t s, uint32_t r, uint32_t p, uint32_t max)
+static __attribute__((noinline)) void attn_p(uint32_t src, uint32_t x, uint32_t s, uint32_t r,
+					     uint32_t p, uint32_t max)
 {
 	uint32_t own = r == A.row, i, a = 0;
 
@@ -388,7 +405,8 @@ static void attn_recip(uint32_t l)
 
 static inline void attn_kernel(const struct wse_attn_args *a)
 {
-	uint32_t t = a->t, tt = 2 * t * t, p = a->work, carry = p + tt, q = a->qkv, o = a->o, max = a->max;
+	uint32_t t = a->t, tt = 2 * t * t, p = a->work, carry = p + tt, q = a->qkv, o = a->o,
+		 max = a->max;
 	uint32_t l = a->recip, keep = a->s * t <= WSE_ATTN_SCORES, part, i, r;
 
 	attn_setup(t, a->s, a->d, a->group);

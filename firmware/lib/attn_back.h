@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Attention backward (entry attn_back, struct wse_attn_back_args), on the rounds of attn.h. Sum by sum:
- * libwse/ops/scalar_attn.h.
+ * Attention backward (entry attn_back, struct wse_attn_back_args), on the rounds of attn.h. Sum by
+ * sum: libwse/ops/scalar_attn.h.
  *
- * A round: for each row that sends, P again from q, keys and the kept maximum; dP and dS from values and g; then dv. Sums
- * over the tokens of this row and of those south of it are DOTX with g (for dk: q) in the accumulators and P (dS) in
- * SRAM; the stream of indices is the core's own, from mover 0 through the router. Mover 1 adds what comes from the south
- * and passes it north, or, the keys being this row's, stores it. Row r sends on WSE_COLOR_KGRAD + (r & 1): these routes
- * never change. What keys add to dq, and dk, come either in the same round, or, where dS of all keys is kept, after it:
- * dq in rounds of its own, without sums that wait in memory. The bits are the same.
+ * A round: for each row that sends, P again from q, keys and the kept maximum; dP and dS from
+ * values and g; then dv. Sums over the tokens of this row and of those south of it are DOTX with g
+ * (for dk: q) in the accumulators and P (dS) in SRAM; the stream of indices is the core's own, from
+ * mover 0 through the router. Mover 1 adds what comes from the south and passes it north, or, the
+ * keys being this row's, stores it. Row r sends on WSE_COLOR_KGRAD + (r & 1): these routes never
+ * change. What keys add to dq, and dk, come either in the same round, or, where dS of all keys is
+ * kept, after it: dq in rounds of its own, without sums that wait in memory. The bits are the same.
  *
- * Nothing is overwritten that is still needed: the lanes work in order; mover 1 stores dv and dk from results of the
- * lanes that come after they took this row's own values and, for the last time, keys off the fabric; dq waits elsewhere,
- * in g where that is done with, until dk has read q.
+ * Nothing is overwritten that is still needed: the lanes work in order; mover 1 stores dv and dk
+ * from results of the lanes that come after they took this row's own values and, for the last time,
+ * keys off the fabric; dq waits elsewhere, in g where that is done with, until dk has read q.
  *
- * No deadlock, beside the argument in attn.h: the sums of dv and dk are steps of the same order, (head, row that sends,
- * product, block). They wait for the same step of the row to the south, or for room, that is for the same or an earlier
- * step of the row to the north. The lanes wait for mover 1, which has its instructions for a step before the lanes have
- * any for a later one.
+ * No deadlock, beside the argument in attn.h: the sums of dv and dk are steps of the same order,
+ * (head, row that sends, product, block). They wait for the same step of the row to the south, or
+ * for room, that is for the same or an earlier step of the row to the north. The lanes wait for
+ * mover 1, which has its instructions for a step before the lanes have any for a later one.
  */
 #ifndef WSE_ATTN_BACK_H
 #define WSE_ATTN_BACK_H
@@ -38,12 +39,16 @@ static inline void routes_kgrad(void)
 		wse_route(WSE_COLOR_KGRAD + (~r & 1), WSE_RX(S) | WSE_TX(R));
 }
 
-/* out [d][t], bf16, of row r's keys: out[f][key] = sum over tokens of g[f] x[key]; g bf16 [d][t], x bf16 [t keys][t] */
+/*
+ * out [d][t], bf16, of row r's keys: out[f][key] = sum over tokens of g[f] x[key]; g bf16 [d][t], x
+ * bf16 [t keys][t]
+ */
 static __attribute__((noinline)) void attn_to_keys(uint32_t g, uint32_t x, uint32_t r, uint32_t out)
 {
 	uint32_t color = WSE_COLOR_KGRAD + (wse_row() & 1), n = A.fb * A.t, f;
-	uint32_t add = A.row + 1 < A.rho ? WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MADD, T_KOUT, T_KIN, T_DOTQ)
-					 : WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MOVE, T_KOUT, T_DOTQ, 0);
+	uint32_t add = A.row + 1 < A.rho
+			       ? WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MADD, T_KOUT, T_KIN, T_DOTQ)
+			       : WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MOVE, T_KOUT, T_DOTQ, 0);
 
 	if (r == A.row)
 		add += (uint32_t)(T_DST - T_KOUT) << WSE_TCW_DST_SHIFT;
@@ -87,7 +92,8 @@ static inline void attn_back_row(uint32_t g, uint32_t o, uint32_t recip, uint32_
 }
 
 /* ds = bf16((dP - dot) * p) for the t keys of row r; ds, p bf16 [t][t] */
-static inline void attn_ds(uint32_t v, uint32_t g, uint32_t r, uint32_t p, uint32_t ds, uint32_t dot)
+static inline void attn_ds(uint32_t v, uint32_t g, uint32_t r, uint32_t p, uint32_t ds,
+			   uint32_t dot)
 {
 	uint32_t i;
 
@@ -116,7 +122,8 @@ static inline void attn_back_kernel(const struct wse_attn_back_args *a)
 	attn_setup(t, a->s, a->d, a->group);
 	routes_kgrad();
 	for (i = 0; i < a->heads; i++) {
-		uint32_t q = a->qkv + A.head * i, k = q + A.head * a->heads, v = k + A.head * a->heads;
+		uint32_t q = a->qkv + A.head * i, k = q + A.head * a->heads,
+			 v = k + A.head * a->heads;
 		uint32_t g = a->dout + A.head * i;
 
 		attn_back_row(g, a->o + A.head * i, a->recip + 4 * t * i, dot);

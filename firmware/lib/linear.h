@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streamed linear layers: Y = X W^T with its pass over the sums, and dW = dY^T X. Arguments and geometry:
- * uapi/wse/wse_kernel.h. Included by a program, once.
+ * Streamed linear layers: Y = X W^T with its pass over the sums, and dW = dY^T X. Arguments and
+ * geometry: uapi/wse/wse_kernel.h. Included by a program, once.
  *
- * Weights arrive in blocks of b features, every column's features in turn. A block's sums go once round the
- * row: the core behind the owner begins, the owner comes last and keeps them. The accumulator file is used as
- * two halves when 2 * b * t <= 128: the lanes fill one while mover 0 empties the other. Each gets its next block
- * as soon as that block's half is free, so that the lanes find theirs waiting when they are through with the last.
- * That order is the same in every core, block by block, so whoever waits waits for somebody who is behind and can
- * move.
+ * Weights arrive in blocks of b features, every column's features in turn. A block's sums go once
+ * round the row: the core behind the owner begins, the owner comes last and keeps them. The
+ * accumulator file is used as two halves when 2 * b * t <= 128: the lanes fill one while mover 0
+ * empties the other. Each gets its next block as soon as that block's half is free, so that the
+ * lanes find theirs waiting when they are through with the last. That order is the same in every
+ * core, block by block, so whoever waits waits for somebody who is behind and can move.
  *
- * The loop does no more than hand on control words that were made when its role changed. Bias, activation and
- * residual come after the last block, over all sums at once.
+ * The loop does no more than hand on control words that were made when its role changed. Bias,
+ * activation and residual come after the last block, over all sums at once.
  *
- * A program that needs a few passes only defines LINEAR_POSTS first, a bit for each of enum wse_post; another pass is a
- * fault of the core then.
+ * A program that needs a few passes only defines LINEAR_POSTS first, a bit for each of enum
+ * wse_post; another pass is a fault of the core then.
  */
 #ifndef WSE_LINEAR_H
 #define WSE_LINEAR_H
@@ -27,10 +27,23 @@
 #endif
 
 /* descriptors; the two halves are neighbours, and the first has an even number */
-enum { L_STREAM = 0, L_X = 1, L_HALF = 2 /* and 3 */, L_IN = 4, L_OUT = 5, L_OWN = 6, L_DOTQ = 7, L_COLIN = 8,
-       L_COLOUT = 9, L_SRC = 10, L_SUM = 11 };
+enum {
+	L_STREAM = 0,
+	L_X = 1,
+	L_HALF = 2 /* and 3 */,
+	L_IN = 4,
+	L_OUT = 5,
+	L_OWN = 6,
+	L_DOTQ = 7,
+	L_COLIN = 8,
+	L_COLOUT = 9,
+	L_SRC = 10,
+	L_SUM = 11
+};
 
-/* tasks that never run: their flags say that the lanes are through with a half; the first is even */
+/*
+ * tasks that never run: their flags say that the lanes are through with a half; the first is even
+ */
 enum { T_HALF = 8 /* and 9 */ };
 
 /* which field of a control word names the half: flips it */
@@ -62,8 +75,9 @@ static inline uint32_t next_place(uint32_t place, uint32_t cols)
 }
 
 /*
- * Waits until the lanes are through with their block in this half; the next one may wait behind it or run. A task's
- * flag for each half: it does not count, but its half gets no other block before this has taken it.
+ * Waits until the lanes are through with their block in this half; the next one may wait behind it
+ * or run. A task's flag for each half: it does not count, but its half gets no other block before
+ * this has taken it.
  */
 static inline void lanes_done(uint32_t half)
 {
@@ -78,7 +92,10 @@ static inline void lanes_end(void)
 	wse_task_unblock(T_HALF + 1);
 }
 
-/* what both products need, in the order in which they need it: halves, the lanes' part, the row's part */
+/*
+ * what both products need, in the order in which they need it: halves, the lanes' part, the row's
+ * part
+ */
 static inline void setup_halves(uint32_t bt)
 {
 	wse_dsr_acc(L_HALF, 0, bt);
@@ -198,11 +215,14 @@ static __attribute__((noinline)) void linear_post(const struct wse_linear_args *
 static inline struct word sum_word(uint32_t place, uint32_t cols)
 {
 	if (cols == 1)
-		return (struct word){ WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, L_OWN, L_HALF, 0), FLIP_SRC1 };
+		return (struct word){WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, L_OWN, L_HALF, 0),
+				     FLIP_SRC1};
 	if (place == cols - 1)
-		return (struct word){ WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MADD, L_OWN, L_IN, L_HALF), FLIP_SRC2 };
+		return (struct word){WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MADD, L_OWN, L_IN, L_HALF),
+				     FLIP_SRC2};
 	if (place)
-		return (struct word){ WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MADD, L_OUT, L_IN, L_HALF), FLIP_SRC2 };
+		return (struct word){WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MADD, L_OUT, L_IN, L_HALF),
+				     FLIP_SRC2};
 	return (struct word){ WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, L_OUT, L_HALF, 0), FLIP_SRC1 };
 }
 
@@ -210,7 +230,8 @@ static inline void linear_forward_kernel(const struct wse_linear_args *a)
 {
 	uint32_t cols = wse_cols(), nblk = a->nblk, own = nblk / cols, b = a->b, bt = b * a->t;
 	uint32_t overlap = 2 * bt <= WSE_NACC, y = a->y, place = first_place(cols), half = 0, i, o;
-	uint32_t lanes = WSE_TCW(WSE_ENGINE_L, WSE_TOP_AXPY, L_HALF, L_STREAM, L_X) + WSE_THEN(T_HALF) + WSE_CLEAR;
+	uint32_t lanes = WSE_TCW(WSE_ENGINE_L, WSE_TOP_AXPY, L_HALF, L_STREAM, L_X) +
+			 WSE_THEN(T_HALF) + WSE_CLEAR;
 
 	setup_halves(bt);
 	setup_lanes(a->x, a->t, a->k);
@@ -254,7 +275,10 @@ static inline void linear_forward_kernel(const struct wse_linear_args *a)
 
 /* ---- backward to the weights ---- */
 
-/* db[f] = sum over this core's tokens of dy[f][t]; mover 1 still has results of the last block to send */
+/*
+ * db[f] = sum over this core's tokens of dy[f][t]; mover 1 still has results of the last block to
+ * send
+ */
 static inline void bias_sums(const struct wse_wgrad_args *a, uint32_t features)
 {
 	uint32_t dy = a->dy, db = a->db;
@@ -268,19 +292,28 @@ static inline void bias_sums(const struct wse_wgrad_args *a, uint32_t features)
 	}
 }
 
-/* the owner passes its dy round the ring, everybody keeps a copy in a half; the trip ends before the owner */
+/*
+ * the owner passes its dy round the ring, everybody keeps a copy in a half; the trip ends before
+ * the owner
+ */
 static inline struct word copy_word(uint32_t place, uint32_t cols)
 {
 	if (cols == 1)
-		return (struct word){ WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, L_HALF, L_OWN, 0), FLIP_DST };
+		return (struct word){WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, L_HALF, L_OWN, 0),
+				     FLIP_DST};
 	if (place == cols - 1)
-		return (struct word){ WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MTEE, L_OUT, L_OWN, L_HALF), FLIP_SRC2 };
+		return (struct word){WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MTEE, L_OUT, L_OWN, L_HALF),
+				     FLIP_SRC2};
 	if (place < cols - 2)
-		return (struct word){ WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MTEE, L_OUT, L_IN, L_HALF), FLIP_SRC2 };
+		return (struct word){WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MTEE, L_OUT, L_IN, L_HALF),
+				     FLIP_SRC2};
 	return (struct word){ WSE_TCW(WSE_ENGINE_M0, WSE_TOP_MOVE, L_HALF, L_IN, 0), FLIP_DST };
 }
 
-/* what is needed after the first block's dy: the lanes' part, and mover 1, which adds to what comes from the north */
+/*
+ * what is needed after the first block's dy: the lanes' part, and mover 1, which adds to what comes
+ * from the north
+ */
 static inline void wgrad_setup(const struct wse_wgrad_args *a)
 {
 	uint32_t r = wse_row();
@@ -291,16 +324,21 @@ static inline void wgrad_setup(const struct wse_wgrad_args *a)
 	wse_dsr_fabout(L_COLOUT, WSE_COLOR_COL + (r & 1), a->nblk);
 	wse_dsr_dotq(L_DOTQ);
 	if (r)
-		wse_issue(WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MADD, L_COLOUT, L_COLIN, L_DOTQ) + WSE_UNTIL_END, 0);
+		wse_issue(WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MADD, L_COLOUT, L_COLIN, L_DOTQ) +
+				  WSE_UNTIL_END,
+			  0);
 	else
-		wse_issue(WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MOVE, L_COLOUT, L_DOTQ, 0) + WSE_UNTIL_END, 0);
+		wse_issue(WSE_TCW(WSE_ENGINE_M1, WSE_TOP_MOVE, L_COLOUT, L_DOTQ, 0) + WSE_UNTIL_END,
+			  0);
 }
 
 static inline void linear_wgrad_kernel(const struct wse_wgrad_args *a)
 {
 	uint32_t cols = wse_cols(), own = a->nblk / cols, b = a->b, bt = b * a->t;
-	uint32_t overlap = 2 * bt <= WSE_NACC, dy = a->dy, place = first_place(cols), half = 0, begun = 0, i, o;
-	uint32_t lanes = WSE_TCW(WSE_ENGINE_L, WSE_TOP_DOT, L_HALF, L_STREAM, L_X) + WSE_THEN(T_HALF);
+	uint32_t overlap = 2 * bt <= WSE_NACC, dy = a->dy, place = first_place(cols), half = 0,
+		 begun = 0, i, o;
+	uint32_t lanes =
+		WSE_TCW(WSE_ENGINE_L, WSE_TOP_DOT, L_HALF, L_STREAM, L_X) + WSE_THEN(T_HALF);
 
 	setup_halves(bt);
 	setup_row(bt);
@@ -310,7 +348,10 @@ static inline void linear_wgrad_kernel(const struct wse_wgrad_args *a)
 		uint32_t step = place == cols - 1 ? 2 * bt : 0;
 		uint32_t ring = w.tcw + (half ? w.flip : 0);
 
-		/* dy of the block before is in its half: the lanes get that, mover 0 this one's when its half is free */
+		/*
+		 * dy of the block before is in its half: the lanes get that, mover 0 this one's
+		 * when its half is free
+		 */
 		for (i = own; i; i--) {
 			if (begun) {
 				wse_wait(ENG_M0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Softmax cross-entropy over the columns: struct wse_loss_args; t <= 64. The order of every sum is libwse/ops/loss.h.
- * Classes that do not exist are the last features of the last columns; nothing is computed for them, and their
- * gradients are 0.
+ * Softmax cross-entropy over the columns: struct wse_loss_args; t <= 64. The order of every sum is
+ * libwse/ops/loss.h. Classes that do not exist are the last features of the last columns; nothing
+ * is computed for them, and their gradients are 0.
  */
 #ifndef WSE_LOSS_H
 #define WSE_LOSS_H
@@ -18,11 +18,11 @@
 static uint32_t loss_onehot[64] __attribute__((aligned(16))); /* 8 x 8 identity, binary32 */
 
 /*
- * dy of v classes from `first` on = (e / S - onehot) * scale; S by its reciprocal [t], e at y. Subtracting 0 changes
- * nothing, so only groups with a 1 are touched.
+ * dy of v classes from `first` on = (e / S - onehot) * scale; S by its reciprocal [t], e at y.
+ * Subtracting 0 changes nothing, so only groups with a 1 are touched.
  */
-LOSS_FN void loss_gradient(const uint16_t *target, uint32_t y, uint32_t dy, uint32_t recip, uint32_t t, uint32_t first,
-			  uint32_t v, uint32_t scale)
+LOSS_FN void loss_gradient(const uint16_t *target, uint32_t y, uint32_t dy, uint32_t recip,
+			   uint32_t t, uint32_t first, uint32_t v, uint32_t scale)
 {
 	uint32_t i, n;
 
@@ -100,7 +100,8 @@ static inline void loss_acc(uint32_t t, uint32_t x)
 
 static inline void loss_kernel(const struct wse_loss_args *a)
 {
-	uint32_t t = a->t, first = wse_col() * a->v, left = a->classes > first ? a->classes - first : 0;
+	uint32_t t = a->t, first = wse_col() * a->v,
+		 left = a->classes > first ? a->classes - first : 0;
 	uint32_t v = left < a->v ? left : a->v, i, n;
 	uint32_t row = a->work, zt = row + 4 * t, recip = zt + 4 * t;
 	const uint16_t *target = (const uint16_t *)a->target;

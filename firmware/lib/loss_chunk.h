@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Softmax cross-entropy of a vocabulary in chunks: struct wse_loss_chunk_args; t <= 64. The order of every sum is
- * libwse/ops/loss.h. Classes that do not exist are the last of the last chunk: nothing is computed for them, and their
- * gradients are 0.
+ * Softmax cross-entropy of a vocabulary in chunks: struct wse_loss_chunk_args; t <= 64. The order
+ * of every sum is libwse/ops/loss.h. Classes that do not exist are the last of the last chunk:
+ * nothing is computed for them, and their gradients are 0.
  */
 #ifndef WSE_LOSS_CHUNK_H
 #define WSE_LOSS_CHUNK_H
@@ -47,7 +47,8 @@ static inline void chunk_target(const struct wse_loss_chunk_args *a, uint32_t *z
 
 static inline void loss_part_kernel(const struct wse_loss_chunk_args *a)
 {
-	uint32_t t = a->t, v = chunk_classes(a), m = a->state, l = m + 4 * t, zt = l + 4 * t, next = zt + 4 * t;
+	uint32_t t = a->t, v = chunk_classes(a), m = a->state, l = m + 4 * t, zt = l + 4 * t,
+		 next = zt + 4 * t;
 
 	chunk_target(a, (uint32_t *)zt, v);
 	if (!a->first) {
@@ -120,7 +121,8 @@ static inline void loss_grad_kernel(const struct wse_loss_chunk_args *a)
 	if (v) {
 		chunk_centre(a->y, m, t, v);
 		loss_exp(a->y, v * t);
-		loss_gradient((const uint16_t *)a->target, a->y, a->dy, recip, t, chunk_first(a), v, a->scale);
+		loss_gradient((const uint16_t *)a->target, a->y, a->dy, recip, t, chunk_first(a), v,
+			      a->scale);
 	}
 	if (v < a->v)
 		loss_no_gradient(a->dy + 2 * v * t, (a->v - v) * t);

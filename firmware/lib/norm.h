@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer norm over the width and its backward pass: struct wse_norm_args, struct wse_norm_back_args; t <= 64. The order
- * of every sum and rounding is libwse/ops/norm.h.
+ * Layer norm over the width and its backward pass: struct wse_norm_args, struct wse_norm_back_args;
+ * t <= 64. The order of every sum and rounding is libwse/ops/norm.h.
  *
- * Features go in chunks that fit the accumulators beside what is summed; what belongs to a token (mean, rstd, the two
- * means of the backward pass) is a row that counts for every feature, held in accumulators where t <= 16, else in
- * memory; what belongs to a feature (gain, bias) is a scalar operand. Descriptors are made when the size of a chunk
- * changes, which is for the last one at most: from one chunk to the next only their bases move.
+ * Features go in chunks that fit the accumulators beside what is summed; what belongs to a token
+ * (mean, rstd, the two means of the backward pass) is a row that counts for every feature, held in
+ * accumulators where t <= 16, else in memory; what belongs to a feature (gain, bias) is a scalar
+ * operand. Descriptors are made when the size of a chunk changes, which is for the last one at
+ * most: from one chunk to the next only their bases move.
  */
 #ifndef WSE_NORM_H
 #define WSE_NORM_H
@@ -15,7 +16,21 @@
 #include "row.h"
 
 /* descriptors: matrices of a chunk, rows of t, accumulators; N_ONE, N_TWO: a row of t of these */
-enum { N_X, N_MEAN, N_RSTD, N_ACC, N_SUM, N_ONE, N_TWO, N_DY, N_MORE, N_OUT, N_OUT2, N_DGAIN = 12, N_DBIAS };
+enum {
+	N_X,
+	N_MEAN,
+	N_RSTD,
+	N_ACC,
+	N_SUM,
+	N_ONE,
+	N_TWO,
+	N_DY,
+	N_MORE,
+	N_OUT,
+	N_OUT2,
+	N_DGAIN = 12,
+	N_DBIAS
+};
 
 /* accumulators base ... base + n - 1 are 0 */
 static inline void acc_zero(uint32_t base, uint32_t n)
@@ -51,7 +66,8 @@ static __attribute__((noinline)) void norm_hold(uint32_t place, uint32_t addr, u
 	} while (0)
 
 /* a chunk of n features: x, its mean and deviation */
-static __attribute__((noinline)) void norm_chunk(uint32_t x, uint32_t mean, uint32_t rstd, uint32_t t, uint32_t n)
+static __attribute__((noinline)) void norm_chunk(uint32_t x, uint32_t mean, uint32_t rstd,
+						 uint32_t t, uint32_t n)
 {
 	dsr_rows(N_X, x, WSE_DT_BF16, t, n);
 	norm_row(N_MEAN, HELD_MEAN, mean, t, n);
@@ -145,13 +161,15 @@ static inline void norm_kernel(const struct wse_norm_args *a)
 }
 
 /*
- * First pass over the features: dy * xhat for the gain's gradient and, times the gain, for a sum over features; dy for
- * the bias's; then dy * gain takes dy's place and is summed over features, too. A gain is read before its gradient takes
- * its place. Sums: accumulators 0 ... 2t-1; while there is no room, work.
+ * First pass over the features: dy * xhat for the gain's gradient and, times the gain, for a sum
+ * over features; dy for the bias's; then dy * gain takes dy's place and is summed over features,
+ * too. A gain is read before its gradient takes its place. Sums: accumulators 0 ... 2t-1; while
+ * there is no room, work.
  */
 static inline void norm_back_sums(const struct wse_norm_back_args *a)
 {
-	uint32_t t = a->t, h = a->h, x = a->x, dy = a->dy, dgain = a->dgain, dbias = a->dbias, gain, acc, n, i;
+	uint32_t t = a->t, h = a->h, x = a->x, dy = a->dy, dgain = a->dgain, dbias = a->dbias, gain,
+		 acc, n, i;
 	uint32_t room = t <= WSE_NACC / 4, first = room ? 2 * t : 0, shaped = 0;
 	uint32_t chunk = ((norm_holds(t) ? HELD_MEAN : WSE_NACC) - first) / 2 / t;
 
@@ -214,7 +232,8 @@ static inline void norm_back_sums(const struct wse_norm_back_args *a)
 static inline void norm_back_dx(const struct wse_norm_back_args *a)
 {
 	uint32_t t = a->t, h = a->h, x = a->x, dy = a->dy, dres = a->dres, dres16 = a->dres16, n;
-	uint32_t slope = a->work + 4 * t, half = norm_holds(t) ? HELD_MG / 2 : WSE_NACC / 2, chunk = half / t, shaped = 0;
+	uint32_t slope = a->work + 4 * t, half = norm_holds(t) ? HELD_MG / 2 : WSE_NACC / 2,
+		 chunk = half / t, shaped = 0;
 
 	/* what x - mean is multiplied with */
 	wse_dsr_mem(N_ONE, slope, WSE_DT_FP32, t, 4);

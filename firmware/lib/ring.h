@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Routes of the library's kernels (colors: uapi/wse/wse_kernel.h): weights down the columns, a ring
- * along each row made of neighbour hops with a return path for the wrap, column sums north to south.
+ * along each row made of neighbour hops with a return path for the wrap, column sums north to
+ * south.
  */
 #ifndef WSE_RING_H
 #define WSE_RING_H

@@ -3,9 +3,10 @@
  * exp, log, 1/x and GELU as sequences of vector instructions. Their definition, step by step, is
  * libwse/num/elementwise.h; the bits are the same because every step has one result.
  *
- * The accumulator file serves as vector registers V0 ... V7, each a DSR over n accumulators seen as rows of
- * 8, so that a constant needs a row of 8 only. A constant that must be the first operand (a comparison with
- * NaN is false, and NaN must get through) lies in memory; others are scalar operands.
+ * The accumulator file serves as vector registers V0 ... V7, each a DSR over n accumulators seen as
+ * rows of 8, so that a constant needs a row of 8 only. A constant that must be the first operand (a
+ * comparison with NaN is false, and NaN must get through) lies in memory; others are scalar
+ * operands.
  */
 #ifndef WSE_VEC_H
 #define WSE_VEC_H
@@ -28,15 +29,23 @@ VEC_CONST vec_m10[8] = VEC_ROW(0xc120);
 #define vs(op, d, a, scalar) \
 	wse_issue(WSE_TCW(WSE_ENGINE_L, WSE_TOP_##op, d, a, 0) + WSE_SCALAR, scalar)
 
-/* n elements (a multiple of 8) as rows of 8: contiguous memory, accumulators, a repeated row of 8 */
-#define vec_mem(d, addr, type, n) \
-	wse_dsr_mem2(d, addr, type, 8, (type) == WSE_DT_BF16 ? 2 : 4, (n) / 8, (type) == WSE_DT_BF16 ? 16 : 32)
+/*
+ * n elements (a multiple of 8) as rows of 8: contiguous memory, accumulators, a repeated row of 8
+ */
+#define vec_mem(d, addr, type, n)                                              \
+	wse_dsr_mem2(d, addr, type, 8, (type) == WSE_DT_BF16 ? 2 : 4, (n) / 8, \
+		     (type) == WSE_DT_BF16 ? 16 : 32)
 #define vec_acc(d, base, n)	wse_dsr_acc2(d, base, 8, (n) / 8, 8)
 #define vec_const(d, row, n)	wse_dsr_mem2(d, row, WSE_DT_BF16, 8, 2, (n) / 8, 0)
 
 /* V0 ... V(count-1), n accumulators each */
-#define vec_regs4(n) do { \
-	vec_acc(V0, 0, n); vec_acc(V1, n, n); vec_acc(V2, 2 * (n), n); vec_acc(V3, 3 * (n), n); } while (0)
+#define vec_regs4(n)                     \
+	do {                             \
+		vec_acc(V0, 0, n);       \
+		vec_acc(V1, n, n);       \
+		vec_acc(V2, 2 * (n), n); \
+		vec_acc(V3, 3 * (n), n); \
+	} while (0)
 #define vec_regs8(n) do { \
 	vec_regs4(n); vec_acc(V4, 4 * (n), n); vec_acc(V5, 5 * (n), n); \
 	vec_acc(V6, 6 * (n), n); vec_acc(V7, 7 * (n), n); } while (0)
@@ -44,8 +53,8 @@ VEC_CONST vec_m10[8] = VEC_ROW(0xc120);
 #define VEC_MAGIC	WSE_F32(12582912.0f)	/* 1.5 * 2^23 */
 
 /*
- * Functions that several kernels need are there once. What they compute in is fixed, V0 ... V3 of 32 elements at
- * most, so that four of them fill the accumulators.
+ * Functions that several kernels need are there once. What they compute in is fixed, V0 ... V3 of
+ * 32 elements at most, so that four of them fill the accumulators.
  */
 #define VEC_FN	static __attribute__((noinline, unused))
 
@@ -188,8 +197,9 @@ static inline void vgelu_setup(uint32_t n)
 }
 
 /*
- * out = gelu(y), deriv = d gelu / dy; y, out, deriv are memory DSRs, out may lie at y. Uses V0 ... V3 alone, so that 32
- * elements fit: what exp leaves no room for (the clamped y, its square) is made again.
+ * out = gelu(y), deriv = d gelu / dy; y, out, deriv are memory DSRs, out may lie at y. Uses V0 ...
+ * V3 alone, so that 32 elements fit: what exp leaves no room for (the clamped y, its square) is
+ * made again.
  */
 static inline void vgelu(uint32_t out, uint32_t deriv, uint32_t y)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* The output layer, the loss and their backward pass; a vocabulary in chunks, too (ADD32: to the data, over its chunks). */
+/*
+ * The output layer, the loss and their backward pass; a vocabulary in chunks, too (ADD32: to the
+ * data, over its chunks).
+ */
 #define LINEAR_POSTS (1u << WSE_POST_NONE | 1u << WSE_POST_BF16 | 1u << WSE_POST_ADD32)
 #define LOSS_FN	     static __attribute__((noinline))
 

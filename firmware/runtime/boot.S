@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The resident firmware: sets up the stack, tells the host that the core is ready, and runs tasks for
- * ever. wse-fw.bin is this behind the header that the driver checks. mtvec stays 0, so that a trap in a
- * kernel halts the core and becomes a fault record.
+ * The resident firmware: sets up the stack, tells the host that the core is ready, and runs tasks
+ * for ever. wse-fw.bin is this behind the header that the driver checks. mtvec stays 0, so that a
+ * trap in a kernel halts the core and becomes a fault record.
  */
 #define __ASSEMBLER__ 1
 #include "wse_regs.h"

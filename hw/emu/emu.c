@@ -15,7 +15,8 @@
 #define QUANTUM_MIN 16u
 #define QUANTUM_MAX (1u << 20)
 #define AHEAD_NS    200000 /* how far the device clock may lead before its thread sleeps */
-#define INLINE	    4096u /* cycles that a caller runs himself, of a model that does them in no time */
+/* cycles that a caller runs himself, of a model that does them in no time */
+#define INLINE 4096u
 
 struct emu {
 	struct emu_cfg cfg;
@@ -181,7 +182,9 @@ static uint32_t next_quantum(uint32_t quantum, uint64_t ran, int64_t took)
 	return quantum;
 }
 
-/* Posted writes, then a quantum of at most so many cycles; with lock held. How long to rest() then. */
+/*
+ * Posted writes, then a quantum of at most so many cycles; with lock held. How long to rest() then.
+ */
 static int64_t turn(struct emu *e, uint32_t cycles)
 {
 	uint32_t quantum = e->quantum < cycles ? e->quantum : cycles;
@@ -277,8 +280,8 @@ static bool is_tail_doorbell(uint32_t offset)
 }
 
 /*
- * The model's thread sleeps: what a short command needs is done here, without the time that it takes to wake that
- * thread; it gets what is left.
+ * The model's thread sleeps: what a short command needs is done here, without the time that it
+ * takes to wake that thread; it gets what is left.
  */
 static void run_here(struct emu *e)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Interrupt moderation: a host that goes on to submit while it has an interrupt due does not wait for it, so one
- * interrupt can stand for many completions. Whether it does is found out by holding one back now and then; a host
- * that does wait pays for that once in some hundred times. Vector 0, the driver's own queue, is never held.
+ * Interrupt moderation: a host that goes on to submit while it has an interrupt due does not wait
+ * for it, so one interrupt can stand for many completions. Whether it does is found out by holding
+ * one back now and then; a host that does wait pays for that once in some hundred times. Vector 0,
+ * the driver's own queue, is never held.
  */
 #ifndef WSE_MODERATE_H
 #define WSE_MODERATE_H
@@ -16,7 +17,8 @@
 struct moderate {
 	void (*deliver)(void *arg, unsigned int vector);
 	void *arg;
-	_Atomic int64_t doorbell; /* when the last one came; from any thread, the rest from one at a time */
+	/* when the last one came; from any thread, the rest from one at a time */
+	_Atomic int64_t doorbell;
 	uint32_t held;		  /* bit per vector */
 	struct {
 		int64_t since;	/* held; its first completion */

@@ -189,9 +189,9 @@ static int64_t now_ns(void)
 }
 
 /*
- * Who is in the middle of short commands sends the next message within microseconds: it is cheaper to look for it
- * than to sleep and be woken. That is tried less and less often where it was in vain, or where somebody else wanted
- * the processor meanwhile: who sleeps is sooner on it then.
+ * Who is in the middle of short commands sends the next message within microseconds: it is cheaper
+ * to look for it than to sleep and be woken. That is tried less and less often where it was in
+ * vain, or where somebody else wanted the processor meanwhile: who sleeps is sooner on it then.
  */
 void vu_linger(int fd, struct vu_linger *l)
 {

@@ -4,8 +4,8 @@
 $(eval $(call c_program,wse-lockstep,$(wildcard hw/lockstep/*.c),$(MODEL_LIBS),$(MODEL_LINK)))
 
 ALL += $(B)/wse-lockstep
-# nine million instructions on 2x2, almost three on 4x4; on a busy machine no longer than so many seconds;
-# and some of which the twin is not watched, so that it translates
+# nine million instructions on 2x2, almost three on 4x4; on a busy machine no longer than so many
+# seconds; and some of which the twin is not watched, so that it translates
 SUITES += hw/lockstep/tests/test_judge "$(B)/wse-lockstep --tap --insns 9000000 --seconds 120" \
 	"$(B)/wse-lockstep --tap --seconds 60 --rows 4 --cols 4 --parts --insns 2700000 --seed 7000" \
 	"$(B)/wse-lockstep --tap --ends --insns 1000000 --seconds 20 --seed 9000"

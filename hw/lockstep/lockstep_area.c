@@ -88,7 +88,9 @@ static uint32_t round8(uint32_t n)
 	return (n + 7) & ~7u;
 }
 
-/* Rows of a column one behind the other and columns likewise, or rows of all columns interleaved. */
+/*
+ * Rows of a column one behind the other and columns likewise, or rows of all columns interleaved.
+ */
 static void strides(struct rng *r, uint32_t row, uint32_t rows, uint32_t cols, uint32_t *line,
 		    uint32_t *col)
 {

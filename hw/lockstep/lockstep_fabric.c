@@ -19,7 +19,10 @@
 
 struct net {
 	struct tile t;
-	/* what each core routed last, and whether all cores of a color's paths have seen all of them */
+	/*
+	 * what each core routed last, and whether all cores of a color's paths have seen all of
+	 * them
+	 */
 	uint8_t route[WSE_NCOLORS][TILE_CORES];
 	uint64_t behind[WSE_NCOLORS][TILE_CORES]; /* cores after it on that path, as bits */
 	uint8_t ports[WSE_NCOLORS][TILE_CORES];	  /* that its routes so far have read, as bits */
@@ -35,11 +38,11 @@ static uint8_t route_of(const struct path *w, uint32_t i)
 
 /*
  * May the path follow others of this color? Each core changes its route when it has received all
- * that came before, but the neighbour that feeds it may be ahead: its own part of those paths tells it
- * nothing of cores behind it, which may be at any of their routes yet. What it sends goes to the old ones
- * first if the route has never been another one, and waits if the core has never read that port. Only a
- * neighbour that came after the core on its last path has seen that route at work: then what it sends
- * must wait there. Only the core itself feeds its ramp.
+ * that came before, but the neighbour that feeds it may be ahead: its own part of those paths tells
+ * it nothing of cores behind it, which may be at any of their routes yet. What it sends goes to the
+ * old ones first if the route has never been another one, and waits if the core has never read that
+ * port. Only a neighbour that came after the core on its last path has seen that route at work:
+ * then what it sends must wait there. Only the core itself feeds its ramp.
  */
 static bool may_follow(const struct net *n, const struct path *w, uint32_t color)
 {

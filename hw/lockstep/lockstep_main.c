@@ -336,7 +336,10 @@ static int write_coverage(const struct options *o, const struct ls_judge *j)
 	return fclose(f) ? -errno : 0;
 }
 
-/* How often the twin, if that is the follower, took each of its ways; after a difference, since then. */
+/*
+ * How often the twin, if that is the follower, took each of its ways; after a difference, since
+ * then.
+ */
 static void list_ways(const struct ls_rig *rig)
 {
 	struct wse_func_ways w;

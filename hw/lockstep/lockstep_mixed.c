@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Random contents of all queues at once: streams and what cores do with them, beside copies of every
- * queue, fences between the queues, commands that are refused and copies that fail in the middle.
- * Queues share nothing that is written, all streams in are of one queue and all streams out of
- * another, and a fence waits only for what was generated before it: so every program ends, and its
- * result does not depend on timing.
+ * Random contents of all queues at once: streams and what cores do with them, beside copies of
+ * every queue, fences between the queues, commands that are refused and copies that fail in the
+ * middle. Queues share nothing that is written, all streams in are of one queue and all streams out
+ * of another, and a fence waits only for what was generated before it: so every program ends, and
+ * its result does not depend on timing.
  */
 #include "lockstep_host.h"
 #include "lockstep_ops.h"

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Random programs whose subject is the host's streams: offsets, page lists with gaps that nobody may
- * read, masks behind lists of their own, columns of up to 16384 elements, many blocks, every element
- * type. What goes in at the north edge is summed up by cores on the way, is passed on by a mover, or
- * runs straight through to the south edge, where a stream-out takes exactly as many elements as the
- * generator has counted: an element lost or sent twice ends in a time-out or in other memory.
+ * Random programs whose subject is the host's streams: offsets, page lists with gaps that nobody
+ * may read, masks behind lists of their own, columns of up to 16384 elements, many blocks, every
+ * element type. What goes in at the north edge is summed up by cores on the way, is passed on by a
+ * mover, or runs straight through to the south edge, where a stream-out takes exactly as many
+ * elements as the generator has counted: an element lost or sent twice ends in a time-out or in
+ * other memory.
  */
 #include <string.h>
 

@@ -45,7 +45,10 @@ void tile_start_code(uint8_t *image);
 /* appends a START of all cores to the commands */
 void tile_start(struct ls_program *p, struct rng *r, uint8_t flags, uint32_t entry, uint16_t cid);
 
-/* what programs of streams begin with: every core's data and accumulators at random, and a boot of all */
+/*
+ * what programs of streams begin with: every core's data and accumulators at random, and a boot of
+ * all
+ */
 void tile_begin(struct tile *t);
 
 #endif /* WSE_LOCKSTEP_TILE_H */

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * `make bench-driver`: all figures of the driver, in one run of the guest (4 x 4 cores of the twin, vm/run --nvme).
- * Beside a nop through the driver stands a read of 4 KiB from QEMU's own nvme, measured in turns with it.
+ * `make bench-driver`: all figures of the driver, in one run of the guest (4 x 4 cores of the twin,
+ * vm/run --nvme). Beside a nop through the driver stands a read of 4 KiB from QEMU's own nvme,
+ * measured in turns with it.
  *
- * Arguments (rtt, iops, bulk, owner, kill, reset) choose some of them. A line each: name, value, unit, what it should be. The host's load moves those of time: repeat them.
+ * Arguments (rtt, iops, bulk, owner, kill, reset) choose some of them. A line each: name, value,
+ * unit, what it should be. The host's load moves those of time: repeat them.
  */
 #include <linux/aio_abi.h>
 #include <signal.h>
@@ -244,8 +246,9 @@ static void rates(int nvme, char *pages)
 }
 
 /* ---- bulk data ----
- * Rates: of commands that were queued ahead, as a trainer's are, beside the guest's memcpy of as much. What one command
- * takes from submit to wake-up is told beside them; of that, some 100 us are the round trip of round_trips().
+ * Rates: of commands that were queued ahead, as a trainer's are, beside the guest's memcpy of as
+ * much. What one command takes from submit to wake-up is told beside them; of that, some 100 us are
+ * the round trip of round_trips().
  */
 
 #define BULK  (512u << 10)
@@ -299,7 +302,10 @@ static void bulk_times(const struct drm_wse_cmd *cmd, double t[2])
 	t[1] = command_time(cmd, AHEAD);
 }
 
-/* 32 KiB to each of 16 cores; a stream of as much of which no value is sent, so that nobody has to take it */
+/*
+ * 32 KiB to each of 16 cores; a stream of as much of which no value is sent, so that nobody has to
+ * take it
+ */
 static void bulk(void)
 {
 	struct drm_wse_info info = wse_info(fd);
@@ -324,7 +330,8 @@ static void bulk(void)
 		.cstride = BULK / info.cols,
 		.kcol = 16384,
 		.nfeat = 1,
-		.etype = WSE_ETYPE_RAW32, /* the other types end with a wavelet that somebody has to take */
+		/* the other types end with a wavelet that somebody has to take */
+		.etype = WSE_ETYPE_RAW32,
 	};
 	double base, in[2], out[2], zeros[2]; /* seconds: of one alone, of one of AHEAD */
 	uint32_t bo;

@@ -48,7 +48,8 @@ SUITES += $(HOST_TESTS) selftests/driver/test-versions \
 bench-driver: $(B)/wse.ko $(B)/wse-emu $(B)/firmware/wse-fw.bin $(B)/selftests/bench ## the driver's figures beside QEMU's nvme, in the guest
 	selftests/driver/guest --nvme func bench 4x4
 
-# The kernel is built once, by selftests/vm/fetch; DEBUG_PARTS="kunit suite" runs less, see the script.
+# The kernel is built once, by selftests/vm/fetch; DEBUG_PARTS="kunit suite" runs less, see the
+# script.
 .PHONY: test-debug-kernel
 test-debug-kernel: $(B)/wse-emu $(B)/firmware/wse-fw.bin $(DRIVER_TESTS) $(B)/selftests/fuzz ## the driver on a kernel with KASAN, lockdep, ...: suite, KUnit, hostile processes (hours)
 	$(MAKE) driver KERNEL=debug

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * uapi/wse/wse_cmd.h on the host: what is refused, extents against arithmetic in 128 bits, the encoding.
+ * uapi/wse/wse_cmd.h on the host: what is refused, extents against arithmetic in 128 bits, the
+ * encoding.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -40,7 +40,7 @@ static void result(bool good, const char *what)
 	failed += !good;
 }
 
-/* --- a process ------------------------------------------------------------------------------------- */
+/* --- a process --- */
 
 static void on_alarm(int sig)
 {
@@ -80,7 +80,7 @@ static void work(unsigned int n, uint64_t generation)
 	_exit(0);
 }
 
-/* --- the devices ------------------------------------------------------------------------------------ */
+/* --- the devices --- */
 
 /* Everybody may open the nodes: they are made anew at each bind. */
 static void open_nodes(void)
@@ -152,7 +152,7 @@ static pid_t chaos(struct fuzz_rng *r)
 	_exit(0);
 }
 
-/* --- running it -------------------------------------------------------------------------------------- */
+/* --- running it --- */
 
 static double now(void)
 {
@@ -165,14 +165,22 @@ static double now(void)
 static void set_up_injection(void)
 {
 	static const char *const settings[][2] = {
-		{ "failslab/ignore-gfp-wait", "N" },	    { "failslab/verbose", "0" },
-		{ "failslab/task-filter", "Y" },	    { "failslab/probability", "10" },
-		{ "failslab/times", "-1" },		    { "fail_page_alloc/ignore-gfp-wait", "N" },
-		{ "fail_page_alloc/ignore-gfp-highmem", "N" }, { "fail_page_alloc/min-order", "0" },
-		{ "fail_page_alloc/verbose", "0" },	    { "fail_page_alloc/task-filter", "Y" },
-		{ "fail_page_alloc/probability", "10" },    { "fail_page_alloc/times", "-1" },
-		{ "fail_usercopy/verbose", "0" },	    { "fail_usercopy/task-filter", "Y" },
-		{ "fail_usercopy/probability", "5" },	    { "fail_usercopy/times", "-1" },
+		{"failslab/ignore-gfp-wait", "N"},
+		{"failslab/verbose", "0"},
+		{"failslab/task-filter", "Y"},
+		{"failslab/probability", "10"},
+		{"failslab/times", "-1"},
+		{"fail_page_alloc/ignore-gfp-wait", "N"},
+		{"fail_page_alloc/ignore-gfp-highmem", "N"},
+		{"fail_page_alloc/min-order", "0"},
+		{"fail_page_alloc/verbose", "0"},
+		{"fail_page_alloc/task-filter", "Y"},
+		{"fail_page_alloc/probability", "10"},
+		{"fail_page_alloc/times", "-1"},
+		{"fail_usercopy/verbose", "0"},
+		{"fail_usercopy/task-filter", "Y"},
+		{"fail_usercopy/probability", "5"},
+		{"fail_usercopy/times", "-1"},
 	};
 	char path[96];
 	unsigned int i;
@@ -270,8 +278,8 @@ static double idle_share(void)
 	int i;
 
 	wse_slurp("/proc/stat", text, sizeof(text));
-	sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", t, t + 1, t + 2, t + 3, t + 4, t + 5,
-	       t + 6, t + 7);
+	sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", t, t + 1, t + 2, t + 3, t + 4,
+	       t + 5, t + 6, t + 7);
 	for (i = 0; i < 8; i++)
 		sum += t[i];
 	return sum ? 100.0 * t[3] / sum : 0;
@@ -283,7 +291,8 @@ static void report(double seconds)
 	char text[160];
 	unsigned int i;
 
-	printf("# seed %llu: %llu ioctls in %.1f s, %.0f a second; %llu interrupted, %llu faults of user memory, %llu injected\n",
+	printf(
+		"# seed %llu: %llu ioctls in %.1f s, %.0f a second; %llu interrupted, %llu faults of user memory, %llu injected\n",
 	       (unsigned long long)opt.seed, (unsigned long long)stats->ioctls, seconds,
 	       stats->ioctls / seconds, (unsigned long long)stats->eintr,
 	       (unsigned long long)stats->efault, (unsigned long long)stats->injected);
@@ -292,10 +301,12 @@ static void report(double seconds)
 	       (unsigned long long)stats->faults);
 	for (i = 0; i < 160; i++)
 		if (stats->refused[i])
-			printf("# %8llu refused: %s\n", (unsigned long long)stats->refused[i], strerror(i));
+			printf("# %8llu refused: %s\n", (unsigned long long)stats->refused[i],
+			       strerror(i));
 	for (i = 0; op_name(i); i++)
 		printf("# %-10s %8llu, good %8llu, %6.0f us each\n", op_name(i),
-		       (unsigned long long)stats->op_calls[i], (unsigned long long)stats->op_good[i],
+		       (unsigned long long)stats->op_calls[i],
+		       (unsigned long long)stats->op_good[i],
 		       stats->op_calls[i] ? stats->op_ns[i] * 1e-3 / stats->op_calls[i] : 0);
 	result(stats->ioctls > 100, "hostile processes run");
 	/* with things that fail on purpose, or a device that does, there is nothing to be said */
@@ -306,7 +317,7 @@ static void report(double seconds)
 	}
 }
 
-/* --- afterwards --------------------------------------------------------------------------------------- */
+/* --- afterwards --- */
 
 static bool soon_says(unsigned int dev, const char *file, const char *what)
 {
@@ -322,13 +333,17 @@ static void revive(unsigned int dev)
 {
 	int tries = opt.evil == 11 ? 3 : 1;
 
-	if (bound(dev) && !says(dev, "rings", "lost yes") && !access("/sys/kernel/debug/accel", F_OK))
+	if (bound(dev) && !says(dev, "rings", "lost yes") &&
+	    !access("/sys/kernel/debug/accel", F_OK))
 		return;
 	while (rebind(dev) && --tries)
 		sleep(1);
 }
 
-/* How often an evil device did what it was told to; it is a figure of the device that stands in its configuration space. */
+/*
+ * How often an evil device did what it was told to; it is a figure of the device that stands in its
+ * configuration space.
+ */
 static unsigned int struck(unsigned int dev)
 {
 	char path[128];
@@ -425,7 +440,8 @@ static void afterwards(void)
 	for (i = 0; i < opt.ndev; i++)
 		revive(i);
 	for (i = 0; i < opt.ndev; i++)
-		good = soon_says(i, "lease", "holder: none") && soon_says(i, "rings", " 0 commands in flight") && good;
+		good = soon_says(i, "lease", "holder: none") &&
+		       soon_says(i, "rings", " 0 commands in flight") && good;
 	result(good, "nobody has a lease, nothing is in flight");
 	result(no_buffers(), "no buffer is left");
 	if (opt.module)
@@ -501,7 +517,8 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	parse(argc, argv);
-	stats = mmap(NULL, sizeof(*stats), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	stats = mmap(NULL, sizeof(*stats), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		     0);
 	if (stats == MAP_FAILED || socketpair(AF_UNIX, SOCK_DGRAM, 0, mailbox)) {
 		perror("fuzz");
 		return 1;
@@ -525,7 +542,8 @@ int main(int argc, char **argv)
 	opt.udmabuf = access("/sys/kernel/debug/dma-api", F_OK);
 	open_nodes();
 	idle_share();
-	printf("# seed %llu, %u devices, %u processes\n", (unsigned long long)opt.seed, opt.ndev, opt.procs);
+	printf("# seed %llu, %u devices, %u processes\n", (unsigned long long)opt.seed, opt.ndev,
+	       opt.procs);
 	seconds = run();
 	idle_share();
 	report(seconds);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The fuzzer's parts: fuzz.c runs processes and judges, fuzz_ops.c is what they do, fuzz_mem.c where
- * in memory arguments lie.
+ * The fuzzer's parts: fuzz.c runs processes and judges, fuzz_ops.c is what they do, fuzz_mem.c
+ * where in memory arguments lie.
  */
 #ifndef WSE_FUZZ_H
 #define WSE_FUZZ_H

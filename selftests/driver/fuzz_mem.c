@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where arguments lie, and calls that fail on purpose. An arena is six pages: two good ones, a hole,
- * one that can be read only, a hole, a good one.
+ * Where arguments lie, and calls that fail on purpose. An arena is six pages: two good ones, a
+ * hole, one that can be read only, a hole, a good one.
  */
 #include <sys/mman.h>
 #include <sys/types.h>
@@ -31,10 +31,37 @@ char *arena_map(void)
 uint64_t odd_value(struct fuzz_rng *r)
 {
 	static const uint64_t odd[] = {
-		0, 1, 2, 7, 8, 63, 64, 255, 256, 1023, 1024, 4095, 4096, 4097, 0x7fff, 0x8000, 0xffff,
-		0x10000, 0x7fffffff, 0x80000000, 0xfffffff8, 0xffffffff, 0x100000000, 0x7fffffffffffffff,
-		0x8000000000000000, 0xfffffffffffff000, 0xfffffffffffffff8, 0xffffffffffffffff,
-		WSE_SRAM_BASE, 0x10000000000, 0x10000000001,
+		0,
+		1,
+		2,
+		7,
+		8,
+		63,
+		64,
+		255,
+		256,
+		1023,
+		1024,
+		4095,
+		4096,
+		4097,
+		0x7fff,
+		0x8000,
+		0xffff,
+		0x10000,
+		0x7fffffff,
+		0x80000000,
+		0xfffffff8,
+		0xffffffff,
+		0x100000000,
+		0x7fffffffffffffff,
+		0x8000000000000000,
+		0xfffffffffffff000,
+		0xfffffffffffffff8,
+		0xffffffffffffffff,
+		WSE_SRAM_BASE,
+		0x10000000000,
+		0x10000000001,
 	};
 
 	switch (below(r, 4)) {

@@ -17,7 +17,8 @@
 void set_alarm(struct fuzz_worker *w, unsigned int ms)
 {
 	unsigned int us = below(&w->rng, percent(&w->rng, 20) ? 500 : ms * 1000);
-	struct itimerval timer = { .it_value = { .tv_usec = 1 + us }, .it_interval = { .tv_usec = 20000 } };
+	struct itimerval timer = {.it_value = {.tv_usec = 1 + us},
+				  .it_interval = {.tv_usec = 20000}};
 
 	setitimer(ITIMER_REAL, &timer, NULL);
 }
@@ -150,8 +151,8 @@ static bool op_bo_map(struct fuzz_worker *w, struct fuzz_file *f)
 		return false;
 	if (percent(&w->rng, 5))
 		map.offset = odd_value(&w->rng) & ~4095ull;
-	p = mmap(NULL, bo->size, PROT_READ | PROT_WRITE, percent(&w->rng, 90) ? MAP_SHARED : MAP_PRIVATE,
-		 f->fd, map.offset);
+	p = mmap(NULL, bo->size, PROT_READ | PROT_WRITE,
+		 percent(&w->rng, 90) ? MAP_SHARED : MAP_PRIVATE, f->fd, map.offset);
 	if (p == MAP_FAILED)
 		return false;
 	bo->map = (void *)p;
@@ -197,7 +198,7 @@ static bool op_import(struct fuzz_worker *w, struct fuzz_file *f)
 	return true;
 }
 
-/* --- contexts and the rest ---------------------------------------------------------------------- */
+/* --- contexts and the rest --- */
 
 static bool has_lease(const struct fuzz_worker *w)
 {
@@ -275,7 +276,9 @@ static bool op_query(struct fuzz_worker *w, struct fuzz_file *f)
 		return true;
 	default:
 		if (percent(&w->rng, 10))
-			q.size = below(&w->rng, 2 * sizeof(info)) < sizeof(info) ? below(&w->rng, 80) : 0;
+			q.size = below(&w->rng, 2 * sizeof(info)) < sizeof(info)
+					 ? below(&w->rng, 80)
+					 : 0;
 		return !call(w, f->fd, DRM_IOCTL_WSE_QUERY, &q, sizeof(q));
 	}
 }
@@ -284,14 +287,16 @@ static bool op_query(struct fuzz_worker *w, struct fuzz_file *f)
 static bool op_raw(struct fuzz_worker *w, struct fuzz_file *f)
 {
 	uint64_t data[64], i;
-	unsigned int nr = percent(&w->rng, 50) ? DRM_COMMAND_BASE + below(&w->rng, 9) : below(&w->rng, 256);
-	unsigned int size = percent(&w->rng, 60) ? 8 * (1 + below(&w->rng, 12)) : below(&w->rng, 512);
+	unsigned int nr =
+		percent(&w->rng, 50) ? DRM_COMMAND_BASE + below(&w->rng, 9) : below(&w->rng, 256);
+	unsigned int size =
+		percent(&w->rng, 60) ? 8 * (1 + below(&w->rng, 12)) : below(&w->rng, 512);
 
 	for (i = 0; i < 64; i++)
 		data[i] = percent(&w->rng, 50) ? 0 : odd_value(&w->rng);
 	set_alarm(w, 5);
-	return !call(w, f->fd, _IOC(below(&w->rng, 4), percent(&w->rng, 95) ? 'd' : 'x', nr, size), data,
-		     sizeof(data));
+	return !call(w, f->fd, _IOC(below(&w->rng, 4), percent(&w->rng, 95) ? 'd' : 'x', nr, size),
+		     data, sizeof(data));
 }
 
 static bool op_file(struct fuzz_worker *w, struct fuzz_file *f)
@@ -308,8 +313,8 @@ static bool op_file(struct fuzz_worker *w, struct fuzz_file *f)
 		fcntl(f->fd, F_SETFL, O_NONBLOCK);
 		return read(f->fd, text, sizeof(text)) >= 0;
 	case 2:
-		m = mmap(NULL, PAGE * (1 + below(&w->rng, 4)), PROT_READ | PROT_WRITE, MAP_SHARED, f->fd,
-			 0x100000000ull + PAGE * below(&w->rng, 256));
+		m = mmap(NULL, PAGE * (1 + below(&w->rng, 4)), PROT_READ | PROT_WRITE, MAP_SHARED,
+			 f->fd, 0x100000000ull + PAGE * below(&w->rng, 256));
 		if (m == MAP_FAILED)
 			return false;
 		munmap(m, PAGE);
@@ -323,8 +328,12 @@ static bool op_file(struct fuzz_worker *w, struct fuzz_file *f)
 		keep_fd(w, dup(f->fd));
 		return true;
 	default:
-		snprintf(path, sizeof(path), "/sys/kernel/debug/accel/%.31s/%s", opt.address[f->dev],
-			 before % 4 == 0 ? "rings" : before % 4 == 1 ? "jobs" : before % 4 == 2 ? "lease" : "fault");
+		snprintf(path, sizeof(path), "/sys/kernel/debug/accel/%.31s/%s",
+			 opt.address[f->dev],
+			 before % 4 == 0   ? "rings"
+			 : before % 4 == 1 ? "jobs"
+			 : before % 4 == 2 ? "lease"
+					   : "fault");
 		wse_slurp(path, text, sizeof(text));
 		return text[0];
 	}
@@ -360,7 +369,7 @@ void file_close(struct fuzz_file *f)
 	f->fd = -1;
 }
 
-/* --- many at once ------------------------------------------------------------------------------- */
+/* --- many at once --- */
 
 static void *thread(void *arg)
 {
@@ -370,7 +379,9 @@ static void *thread(void *arg)
 	return NULL;
 }
 
-/* Two threads with the same files: closes, destroys and unmaps meet calls that are in the middle. */
+/*
+ * Two threads with the same files: closes, destroys and unmaps meet calls that are in the middle.
+ */
 static bool op_threads(struct fuzz_worker *w, struct fuzz_file *f)
 {
 	struct fuzz_worker t[2] = { *w, *w };
@@ -457,12 +468,12 @@ static const struct {
 	bool (*run)(struct fuzz_worker *w, struct fuzz_file *f);
 	unsigned int weight;
 } ops[] = {
-	{ "submit", op_submit, 400 },	{ "sync", op_sync, 200 },      { "bo create", op_bo_create, 40 },
-	{ "bo map", op_bo_map, 30 },	{ "bo close", op_bo_close, 40 }, { "export", op_export, 30 },
-	{ "import", op_import, 40 },	{ "udmabuf", op_udmabuf, 8 },  { "mail", op_mail, 30 },
-	{ "context", op_ctx, 30 },	{ "query", op_query, 30 },     { "raw", op_raw, 40 },
-	{ "file", op_file, 25 },	{ "threads", op_threads, 4 },  { "fork", op_fork, 2 },
-	{ "doom", op_doom, 6 },		{ "close", op_close, 8 },      { "dmabuf", op_dmabuf, 40 },
+	{"submit", op_submit, 400}, {"sync", op_sync, 200},	   {"bo create", op_bo_create, 40},
+	{"bo map", op_bo_map, 30},  {"bo close", op_bo_close, 40}, {"export", op_export, 30},
+	{"import", op_import, 40},  {"udmabuf", op_udmabuf, 8},	   {"mail", op_mail, 30},
+	{"context", op_ctx, 30},    {"query", op_query, 30},	   {"raw", op_raw, 40},
+	{"file", op_file, 25},	    {"threads", op_threads, 4},	   {"fork", op_fork, 2},
+	{"doom", op_doom, 6},	    {"close", op_close, 8},	   {"dmabuf", op_dmabuf, 40},
 };
 
 #define N_OPS (sizeof(ops) / sizeof(*ops))
@@ -488,7 +499,8 @@ void run_ops(struct fuzz_worker *w, unsigned int n)
 	for (i = 0; i < N_OPS; i++)
 		total += ops[i].weight;
 	while (n-- && !__atomic_load_n(&stats->stop, __ATOMIC_RELAXED)) {
-		struct fuzz_file *f = &w->files[percent(&w->rng, 80) ? 0 : below(&w->rng, MAX_FILES)];
+		struct fuzz_file *f =
+			&w->files[percent(&w->rng, 80) ? 0 : below(&w->rng, MAX_FILES)];
 
 		count(&stats->ops);
 		if (f->fd < 0) {
@@ -498,8 +510,11 @@ void run_ops(struct fuzz_worker *w, unsigned int n)
 		pick = below(&w->rng, total);
 		for (i = 0; pick >= ops[i].weight; i++)
 			pick -= ops[i].weight;
-		/* without a lease there is nothing to submit to, and a lost one must be given back */
-		if (ops[i].run == op_submit && (f->ctx ? w->lost : percent(&w->rng, has_lease(w) ? 3 : 50)))
+		/*
+		 * without a lease there is nothing to submit to, and a lost one must be given back
+		 */
+		if (ops[i].run == op_submit &&
+		    (f->ctx ? w->lost : percent(&w->rng, has_lease(w) ? 3 : 50)))
 			op_ctx(w, f);
 		if (f->fd < 0)
 			continue;

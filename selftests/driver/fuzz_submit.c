@@ -136,7 +136,8 @@ bool op_submit(struct fuzz_worker *w, struct fuzz_file *f)
 
 		/* it must have a fence already */
 		if (sync->used || percent(&w->rng, 3))
-			in[got++] = (struct drm_wse_sync){ .handle = sync->handle, .point = sync->point };
+			in[got++] =
+				(struct drm_wse_sync){.handle = sync->handle, .point = sync->point};
 	}
 	nin = got;
 	for (i = 0; i < nout; i++) {
@@ -149,10 +150,11 @@ bool op_submit(struct fuzz_worker *w, struct fuzz_file *f)
 	}
 	s.cmds = (struct drm_wse_array){ odd_pointer(w, (uintptr_t)cmds), n, sizeof(*cmds) };
 	if (nin)
-		s.in_syncs = (struct drm_wse_array){ odd_pointer(w, (uintptr_t)in), nin, sizeof(*in) };
+		s.in_syncs =
+			(struct drm_wse_array){odd_pointer(w, (uintptr_t)in), nin, sizeof(*in)};
 	if (nout)
 		s.out_syncs =
-			(struct drm_wse_array){ odd_pointer(w, (uintptr_t)out), nout, sizeof(*out) };
+			(struct drm_wse_array){odd_pointer(w, (uintptr_t)out), nout, sizeof(*out)};
 	if (bad) {
 		switch (below(&w->rng, 8)) {
 		case 0:

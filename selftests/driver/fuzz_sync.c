@@ -206,8 +206,8 @@ bool op_sync(struct fuzz_worker *w, struct fuzz_file *f)
 }
 
 /*
- * What a dma-buf says of those who use it, as a sync_file, and what it is told: a fence of anybody's
- * that it carries from then on.
+ * What a dma-buf says of those who use it, as a sync_file, and what it is told: a fence of
+ * anybody's that it carries from then on.
  */
 bool op_dmabuf(struct fuzz_worker *w, struct fuzz_file *f)
 {

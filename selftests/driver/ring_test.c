@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* uapi/wse/wse_ring.h on the host: a ring from entry to completion, over its end, and its doorbells. */
+/*
+ * uapi/wse/wse_ring.h on the host: a ring from entry to completion, over its end, and its
+ * doorbells.
+ */
 #include <string.h>
 
 #include "tap.h"

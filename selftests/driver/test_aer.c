@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An error of the bus: the PCI core resets the link, with which the device forgets its configuration
- * space, and everything goes on with a new context. Needs a device below a root port that reports
- * errors (AER), and the module aer_inject.
+ * An error of the bus: the PCI core resets the link, with which the device forgets its
+ * configuration space, and everything goes on with a new context. Needs a device below a root port
+ * that reports errors (AER), and the module aer_inject.
  */
 #include "wse_test.h"
 #include "kselftest_harness.h"

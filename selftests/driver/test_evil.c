@@ -86,7 +86,9 @@ static pid_t evil_process(FIXTURE_DATA(wse) * self, uint32_t mode)
 	return pid;
 }
 
-/* The last one that runs, for the harness goes backwards: power-off must not wait for the device. */
+/*
+ * The last one that runs, for the harness goes backwards: power-off must not wait for the device.
+ */
 TEST_F(wse, poweroff_while_it_creeps)
 {
 	EXPECT_LT(0, evil_process(self, 16));
@@ -150,7 +152,9 @@ TEST_F(wse, probe_fails_midway)
 	}
 }
 
-/* a device that was given up completes: nobody waits for that any more, and nothing of it is there */
+/*
+ * a device that was given up completes: nobody waits for that any more, and nothing of it is there
+ */
 TEST_F(wse, completes_after_it_was_lost)
 {
 	struct drm_wse_cmd start = cmd_start(&self->info, 0x1000, BUDGET), nop = cmd_nop(1);
@@ -408,8 +412,11 @@ TEST_F(wse, close_aborts)
 TEST_F(wse, debugfs_tells_what_hangs)
 {
 	static const char *const rings[] = {
-		"error none, lost no, 2 commands in flight, ", "\nring 0: ", "\nring 1: size 1024 head 0 tail 2",
-		" put 2", " doorbell rung\nring 2: size 1024 head 0 tail 0 ",
+		"error none, lost no, 2 commands in flight, ",
+		"\nring 0: ",
+		"\nring 1: size 1024 head 0 tail 2",
+		" put 2",
+		" doorbell rung\nring 2: size 1024 head 0 tail 0 ",
 	};
 	static const char *const jobs[] = {
 		"active: job ", " commands 2 left 2 in_syncs 0 error 0\npending: job ",

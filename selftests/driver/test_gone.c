@@ -24,7 +24,7 @@ TEST_F_TIMEOUT(gone, device_killed, 120)
 	int fd = wse_open_nth(0), other = wse_open_nth(1);
 	struct drm_wse_cmd nops[20], nop = cmd_nop(1);
 	uint32_t ctx, second, sync, last = 0, bo, i;
-	struct drm_syncobj_handle kept = { .flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE };
+	struct drm_syncobj_handle kept = {.flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE};
 	struct sync_file_info info = {};
 	struct drm_wse_fault fault;
 	char address[32];

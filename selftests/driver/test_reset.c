@@ -109,7 +109,9 @@ TEST_F(wse, during_a_context_reset)
 	EXPECT_STREQ("", path);
 }
 
-/* slow, and far beyond what its command may take: its own budget counts, not the largest there is */
+/*
+ * slow, and far beyond what its command may take: its own budget counts, not the largest there is
+ */
 TEST_F(wse, budget_of_the_command)
 {
 	uint32_t sync;

@@ -164,7 +164,10 @@ static void lease(FIXTURE_DATA(vanish) * self)
 	wse_ctx_create(self->fd, 0, &self->ctx);
 }
 
-/* On all queues, with a copy and a fence; what it says about the end is not checked but that it does. */
+/*
+ * On all queues, with a copy and a fence; what it says about the end is not checked but that it
+ * does.
+ */
 static void submit(FIXTURE_DATA(vanish) * self)
 {
 	struct drm_wse_cmd cmds[6];

@@ -11,7 +11,8 @@ initramfs_begin() { # ROOT
 	cp "$busybox" "$root/bin/busybox"
 	# without it a dynamic busybox works too, only larger
 	add_libraries "$busybox"
-	# busybox's sh runs its own applets whatever PATH says, and would hide programs that were added
+	# busybox's sh runs its own applets whatever PATH says, and would hide programs that were
+	# added
 	add_path /bin/dash:/bin/sh
 	cp "$here/guest-init" "$root/init"
 	cp "$here/guest-host" "$root/bin/wse-host"
@@ -28,7 +29,8 @@ is_elf() {
 	[ "$(head -c 4 "$1" | tr -d '\0')" = $'\x7fELF' ]
 }
 
-# All libraries go to /lib, where every loader looks, whatever folder or RUNPATH they had on the host.
+# All libraries go to /lib, where every loader looks, whatever folder or RUNPATH they had on the
+# host.
 add_libraries() { # ELF
 	local line path
 	while read -r line; do
@@ -64,8 +66,8 @@ add_path() { # HOSTPATH[:GUESTPATH]
 	done < <(find -L "$from" -type f \( -perm -u+x -o -name '*.so*' \) -print0)
 }
 
-# add_kernel_modules LIST NAME...: modules of the guest's own kernel and all they need, in insmod order.
-# Unpacked here, since the guest would need longer and busybox knows no xz modules.
+# add_kernel_modules LIST NAME...: modules of the guest's own kernel and all they need, in insmod
+# order. Unpacked here, since the guest would need longer and busybox knows no xz modules.
 add_kernel_modules() {
 	local list=$1 name verb ko rest base
 	shift

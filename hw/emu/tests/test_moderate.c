@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Interrupt moderation by a clock of our own: no interrupt is lost, few are late, many are merged. */
+/*
+ * Interrupt moderation by a clock of our own: no interrupt is lost, few are late, many are merged.
+ */
 #include "../moderate.h"
 #include "tap.h"
 
