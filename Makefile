@@ -23,8 +23,8 @@ ASAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-f
 # Filled by the layers:
 #   ALL      what `make` builds
 #   SUITES   test programs of `make test`: each prints TAP and exits non-zero on failure
-#   BESIDE   --beside and one that runs beside those: it takes one processor, and no look at the clock;
-#            --waits and one that mostly waits
+#   BESIDE   --beside PROGRAM: one that runs beside those, takes one processor and does not look at
+#            the clock; --waits PROGRAM: one that mostly waits
 #   BENCHES  objects linked into build/wse-bench
 ALL :=
 SUITES :=

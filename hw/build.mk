@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: MIT
 # The hardware: RTL and twin, and what runs them.
 
-include $(addprefix hw/,twin/build.mk rtl/build.mk verilator/build.mk model/build.mk emu/build.mk run/build.mk lockstep/build.mk)
+include $(patsubst %,hw/%/build.mk,twin rtl verilator model emu run lockstep)

@@ -8,7 +8,7 @@
  * sends its own with MIDX, as a weight stream that reaches its own lanes and all rows to the south
  * at once, and AXPY takes it:
  *   products of a chunk [keys][t]: f = key, k = feature, x = q [d][t]	(attn_chunk; scores and dP)
- *   sums [feature][t]:             f = feature, k = key, x = P [key][t]	(attn_sums; o and dq)
+ *   sums [feature][t]:             f = feature, k = key, x = P [key][t] (attn_sums; o, dq)
  * A chunk is as many keys as make 64 products: the lower half of the accumulators, the upper one is
  * free for what becomes of them. The sums of all features do not fit, so between the rows they wait
  * in memory as binary32.

@@ -8,5 +8,6 @@ $(eval $(call c_program,hw/emu/tests/test_emu,$(EMU_TEST)))
 $(eval $(call c_test,hw/emu/tests/test_moderate,hw/emu/moderate.c))
 
 ALL += $(B)/wse-emu $(B)/asan/wse-emu $(B)/hw/emu/tests/test_emu
-SUITES += $(B)/hw/emu/tests/test_emu "$(B)/hw/emu/tests/test_emu rtl" "$(B)/hw/emu/tests/test_emu func $(B)/asan/wse-emu" \
+SUITES += $(B)/hw/emu/tests/test_emu "$(B)/hw/emu/tests/test_emu rtl" \
+	"$(B)/hw/emu/tests/test_emu func $(B)/asan/wse-emu" \
 	hw/emu/tests/test_emu_args "hw/emu/tests/test_emu_args $(B)/asan/wse-emu"

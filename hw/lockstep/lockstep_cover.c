@@ -92,8 +92,7 @@ static void cover_stream(struct ls_cover *v, const struct wse_sqe *s)
 	v->operand[out][6] += s->off >> 32 != 0;
 }
 
-/* What of a command was not there: data, an entry of its list, the end of its one piece; or the same
- * of the mask. */
+/* What part of a command is missing: data, a list entry, the end of its one piece; or the mask's */
 static void cover_dma(struct ls_cover *v, const struct wse_sqe *s, uint64_t iova)
 {
 	bool end = iova >= LS_IOVA && iova < LS_IOVA + 2 * LS_MEM, mask = iova >> 48 == 0xbeef;

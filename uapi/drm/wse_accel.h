@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * User API of the wse driver (/dev/accel/accelN). What an ioctl does, its errnos and members
- * stand here and nowhere else: uapi/ioctls.md is made of this file (make ioctls). What they
- * have in common: uapi/README.md.
+ * stand here alone: make ioctls makes uapi/ioctls.md of this file. Their common rules:
+ * uapi/README.md.
  *
  * Rules: every struct is a multiple of 8 bytes, has no implicit padding and no unions; reserved
  * members and unknown flags must be zero (-EINVAL); arrays carry their stride, so members can
  * be added at the end of an element; a new member or flag raises the driver's minor version.
  *
- * Waiting is done with the core's syncobj ioctls; there is no wait ioctl here.
+ * Programs wait with DRM's syncobj ioctls; there is no wait ioctl here.
  *
  * libwse's in-process devices take the same struct drm_wse_cmd.
  */
@@ -30,7 +30,7 @@ extern "C" {
 #define WSE_UAPI_MAJOR	1
 #define WSE_UAPI_MINOR	2
 
-#define DRM_WSE_QUERY		0x00	/* what the device and the driver are */
+#define DRM_WSE_QUERY		0x00	/* properties of device and driver */
 #define DRM_WSE_BO_CREATE	0x01	/* a buffer */
 #define DRM_WSE_BO_MAP		0x02	/* its offset for mmap() */
 #define DRM_WSE_CTX_CREATE	0x03	/* lease the device */
@@ -40,8 +40,8 @@ extern "C" {
 #define DRM_WSE_COUNTERS	0x07	/* counters of the device; since 1.2 */
 
 /*
- * DRM_IOCTL_WSE_QUERY: fills the first min(size, what the driver knows) bytes of struct
- * drm_wse_info at ptr and returns in size what it knows.
+ * DRM_IOCTL_WSE_QUERY: fills the first min(size, bytes that the driver knows) bytes of struct
+ * drm_wse_info at ptr and returns in size the number that it knows.
  *
  * -EINVAL	pad
  * -EFAULT	ptr
@@ -71,16 +71,16 @@ struct drm_wse_info {
 
 /*
  * DRM_IOCTL_WSE_BO_CREATE: zeroed host memory, pinned and mapped for the device until the last
- * handle, mapping and command let go of it. A host that would copy what is mapped for a device
- * (swiotlb=force; encrypted guests, which have not been tried) gets pages that are allocated
- * for the device, so that nothing is copied there either. Buffers and their page lists, jobs
- * and fences are accounted to the memory cgroup of their maker. RLIMIT_MEMLOCK does not
- * count them: it is for pages of a process that are pinned, and there are none here.
+ * handle, mapping and command releases it. On a host that would copy mapped memory for a
+ * device (swiotlb=force; encrypted guests, untested) the driver allocates the pages for the
+ * device, so that nothing is copied there either. The memory cgroup of their creator is charged
+ * for buffers and their page lists, jobs and fences. RLIMIT_MEMLOCK does not apply: it limits
+ * pinned pages of a process, and these are none.
  *
  * -EINVAL	flags, or size 0
- * -ENOMEM	no memory, or more than there is in the machine
+ * -ENOMEM	no memory, or a size above the machine's memory
  * -EINTR	a signal
- * -EOPNOTSUPP	a host whose caches the device does not see
+ * -EOPNOTSUPP	a host whose caches are not coherent with the device
  */
 struct drm_wse_bo_create {
 	__u64 size;	/* bytes, rounded up to pages */
@@ -91,9 +91,9 @@ struct drm_wse_bo_create {
 /*
  * DRM_IOCTL_WSE_BO_MAP: the offset for mmap(NULL, length, prot, MAP_SHARED, fd, offset): cached
  * memory, coherent with the device, up to the buffer's size. mmap() gives -EINVAL beyond it and
- * for MAP_PRIVATE, -EACCES for an offset of a buffer that this file has no handle of. There is
- * nothing to flush: what was written before DRM_IOCTL_WSE_SUBMIT is seen by its commands, what
- * a command wrote is there when its fence has signalled.
+ * for MAP_PRIVATE, -EACCES for an offset of a buffer of which this file has no handle. No
+ * flush is needed: commands see all writes before their DRM_IOCTL_WSE_SUBMIT, and the process
+ * sees all writes of a command once its fence has signalled.
  *
  * -EINVAL	pad
  * -ENOENT	no such handle
@@ -106,39 +106,39 @@ struct drm_wse_bo_map {
 
 /*
  * DRM_IOCTL_WSE_CTX_CREATE: the lease. This file gets the whole device until
- * DRM_IOCTL_WSE_CTX_DESTROY or close(); a device has one context at a time, whosever it is.
- * Before the ioctl returns, queues, cores and routers have been reset, SRAM has been zeroed,
- * and the firmware has been loaded and booted: every core waits for a START.
+ * DRM_IOCTL_WSE_CTX_DESTROY or close(); a device has one context at a time, in all files.
+ * Before the ioctl returns, it resets queues, cores and routers, zeroes SRAM, and loads and
+ * boots the firmware: every core waits for a START.
  *
- * With DRM_WSE_CTX_WAIT the call waits for a lease, in the order in which the calls came; a
- * file that waits for its own waits until another thread destroys it. A file has one place in
- * line, however many threads it has. A device that is only
- * cleaned up after an owner who has gone is waited for without the flag, too. After -ENOENT,
- * -ENOEXEC and -EOPNOTSUPP the firmware is looked for ten times in five seconds at most.
+ * With DRM_WSE_CTX_WAIT the call waits for the lease, in the order of the calls; a file that
+ * holds the lease itself waits until another of its threads destroys the context. A file has
+ * one place in line, however many threads it has. While the driver cleans the device up after
+ * a closed owner, the call waits without the flag, too. After -ENOENT, -ENOEXEC and
+ * -EOPNOTSUPP the driver looks for the firmware at most ten times in five seconds.
  *
- * -EBUSY	leased, and DRM_WSE_CTX_WAIT was not given; also while others wait. Another thread
- *		of this file waits, even if the flag was given
+ * -EBUSY	leased, or other files wait, and DRM_WSE_CTX_WAIT was not given; or another thread
+ *		of this file waits, even with the flag
  * -EINTR	a signal while it waited, for the lease or for the firmware to boot
  * -EINVAL	an unknown flag
  * -ENOENT	there is no firmware wse/wse-fw.bin
- * -ENOEXEC	that file is no firmware, or damaged
- * -EOPNOTSUPP	it needs another ABI
+ * -ENOEXEC	that file is not a firmware, or damaged
+ * -EOPNOTSUPP	the firmware needs another ABI
  * -EIO		the firmware did not boot
  * -ENODEV	the device is gone, or has been given up
  * -ENOMEM
  */
 struct drm_wse_ctx_create {
 	__u32 flags;	/* DRM_WSE_CTX_* */
-	__u32 ctx;	/* out: id, never 0; of this file alone */
+	__u32 ctx;	/* out: id, never 0; valid in this file alone */
 };
 
 #define DRM_WSE_CTX_WAIT	(1 << 0)	/* wait for the lease */
 
 /*
- * DRM_IOCTL_WSE_CTX_DESTROY: waits until its commands have ended, resets queues, cores and
- * routers, scrubs SRAM. close() does not wait for commands: what still executes is aborted, and
- * its fences carry -ECANCELED. A process that is being killed waits for nothing at all: a worker
- * cleans up after it, and the next owner waits for that worker.
+ * DRM_IOCTL_WSE_CTX_DESTROY: waits until the context's commands have ended, resets queues,
+ * cores and routers, scrubs SRAM. close() does not wait for commands: it aborts those that still
+ * execute, and their fences carry -ECANCELED. A process that is being killed does not wait at
+ * all: a worker cleans up after it, and the next owner waits for that worker.
  *
  * -EINVAL	pad
  * -ENOENT	no such context of this file
@@ -151,46 +151,47 @@ struct drm_wse_ctx_destroy {
 
 /*
  * DRM_IOCTL_WSE_SUBMIT: all or nothing. Either every command is accepted and the out syncs hold
- * a fence that will signal, or nothing has happened. In syncs must hold a fence already. Out
- * syncs get one and the same fence, which signals when every command is done; on failure it
- * carries the errno of the first that failed:
+ * a fence that will signal, or the call has no effect. In syncs must hold a fence already. Out
+ * syncs all get the same fence, which signals when every command is done; on failure it
+ * carries the errno of the first command that failed:
  *
  * -ETIME	its budget ran out while the tile was moving (completion status TIMEOUT)
  * -EDEADLK	nothing moves any more (DEADLOCK)
  * -EFAULT	a core was halted by a fault (CORE_FAULT)
- * -EREMOTEIO	the program said DONE with a value other than 0 (KERNEL_ERROR)
+ * -EREMOTEIO	the program executed DONE with a value other than 0 (KERNEL_ERROR)
  * -EIO		the host's memory refused an access (DMA_ERROR)
- * -EPROTO	the device refused an entry, a START found a core without firmware, or it said
- *		something unknown (any other status)
- * -ECANCELED	swallowed by a reset
+ * -EPROTO	the device refused an entry, a START found a core without firmware, or the device
+ *		returned an unknown status (any other status)
+ * -ECANCELED	a reset ended it
  * -ENODEV	the device is gone
  *
  * After any of these the context is lost: only destroying it helps. The errno is in the fence:
  * read it from a sync_file of a binary syncobj (SYNCOBJ_HANDLE_TO_FD with EXPORT_SYNC_FILE,
- * then SYNC_IOC_FILE_INFO). Waiting alone does not tell it, and a timeline forgets it.
+ * then SYNC_IOC_FILE_INFO). A wait alone does not return it, and a timeline does not keep it.
  *
  * Refused by the ioctl:
  *
  * -EINVAL	a flag; no command, or more than max_cmds; more than 1024 syncs; a stride; a
- *		pad; an in sync without a fence; a command with an unknown op, queue or flag, a
- *		member that must not be 0 and is, or must be and is not, a misaligned or
- *		impossible value, a FENCE that names no earlier command or no other queue
- * -ERANGE	the rectangle leaves the tile, the range or entry the SRAM, or the pattern a
- *		buffer
+ *		pad; an in sync without a fence
+ * -EINVAL	a command with an unknown op, queue or flag, with a member that must or must not
+ *		be 0, or with a misaligned or impossible value
+ * -EINVAL	a FENCE that names no earlier command or no other queue
+ * -ERANGE	the rectangle leaves the tile, the range or entry leaves the SRAM, or the pattern
+ *		leaves a buffer
  * -ENOENT	no such context of this file, buffer, or syncobj
  * -EFBIG	the bytes from a command's first to its last in a buffer are more than one piece
  *		of its page list describes
- * -E2BIG	an element has something in a part that this driver does not know
+ * -E2BIG	an element is not 0 in a part that this driver does not know
  * -EFAULT	an array cannot be read
  * -EIO		the context is lost
  * -ENODEV	the device is gone
  * -ENOMEM
- * -EINTR	a signal while 1024 submits of this context were unfinished, or somebody else
- *		had one of its buffers locked (then the ioctl waits)
+ * -EINTR	a signal during a wait: while 1024 submits of this context are unfinished, or
+ *		another task has locked one of its buffers
  */
 /* An array in user memory. */
 struct drm_wse_array {
-	__u64 ptr;	/* address of the first element; not looked at when count is 0 */
+	__u64 ptr;	/* address of the first element; ignored when count is 0 */
 	__u32 count;	/* elements */
 	__u32 stride;	/* bytes from one to the next, at least the size known to user space */
 };
@@ -211,17 +212,17 @@ struct drm_wse_sync {
 };
 
 /*
- * One command. The members mean what those of the submission entry of the same name mean;
- * buffers are named by handle. Those that op does not use must be 0. op is one of WSE_OP_NOP
+ * One command. Members have the meaning of those of the same name in the submission entry;
+ * handles name buffers. Members that op does not use must be 0. op is one of WSE_OP_NOP
  * ... WSE_OP_FENCE: 0 NOP, 1 COPY_IN, 2 COPY_OUT, 3 STREAM_IN, 4 STREAM_OUT, 5 START, 6 FENCE.
  *
  * A FENCE waits for an earlier command of the same submit on another queue (wait_cmd is its
- * index, wait_queue is 0), or for everything accepted on another queue before this submit
+ * index, wait_queue is 0), or for all commands accepted on another queue before this submit
  * (wait_cmd is DRM_WSE_WAIT_QUEUE, wait_queue is that queue).
  *
- * With CLOSED all input of a START is in this submit or an earlier one, so standing still is a
- * deadlock at once. On a device older than ABI 1.3 it has no effect.
- * INDEX_ONLY does not go with DROP_ZERO.
+ * With CLOSED all input of a START is in this submit or an earlier one, so a START that stands
+ * still is a deadlock at once. On a device older than ABI 1.3 CLOSED has no effect.
+ * INDEX_ONLY excludes DROP_ZERO.
  */
 struct drm_wse_cmd {
 	__u32 op;
@@ -256,21 +257,21 @@ struct drm_wse_cmd {
 
 #define DRM_WSE_CMD_BROADCAST	(1 << 0)	/* COPY_IN: every core gets the same bytes */
 #define DRM_WSE_CMD_MASKED	(1 << 1)	/* streams: only elements whose mask bit is 1 */
-#define DRM_WSE_CMD_DROP_ZERO	(1 << 2)	/* STREAM_IN: zeros are not sent */
-#define DRM_WSE_CMD_INDEX_ONLY	(1 << 3)	/* STREAM_IN: 0 is sent, nothing is read */
+#define DRM_WSE_CMD_DROP_ZERO	(1 << 2)	/* STREAM_IN: does not send zeros */
+#define DRM_WSE_CMD_INDEX_ONLY	(1 << 3)	/* STREAM_IN: sends 0 and reads no memory */
 #define DRM_WSE_CMD_BOOT	(1 << 4)	/* START: reset the cores and run from the entry */
 #define DRM_WSE_CMD_CLOSED	(1 << 5)	/* START: no later submit has input of it */
 #define DRM_WSE_WAIT_QUEUE	0xffffffffu	/* wait_cmd of a FENCE */
 
 /*
- * DRM_IOCTL_WSE_FAULT: the first fault of a lost context, there as soon as the failed submit's
- * fence has signalled. Nothing else is kept of a failure. Members other than status, queue and
- * cmd_op are those of the device's fault record; if it wrote none, or one that does not fit the
- * command, they are 0 and color is 0xffffffff.
+ * DRM_IOCTL_WSE_FAULT: the first fault of a lost context, available once the failed submit's
+ * fence has signalled. The driver keeps no other record of a failure. Members other than status,
+ * queue and cmd_op are those of the device's fault record; if the device wrote none, or one that
+ * does not fit the command, they are 0 and color is 0xffffffff.
  *
  * -ENOENT	no such context of this file
- * -ENODATA	no command of it has failed (also when the device was reset or lost for reasons
- *		of its own)
+ * -ENODATA	no command of the context has failed (also when the device was reset or lost for
+ *		another reason)
  */
 struct drm_wse_fault {
 	__u32 ctx;	/* in, and out */
@@ -281,7 +282,7 @@ struct drm_wse_fault {
 	__u32 cause;	/* WSE_CAUSE_* */
 	__u32 row;
 	__u32 col;
-	__u32 pc;	/* of a core that faulted; 0: not told */
+	__u32 pc;	/* of a core that faulted; 0: unknown */
 	__u32 addr;	/* bad address, instruction, or offset of the bad member of the entry */
 	__u32 color;	/* 0xffffffff: none */
 	__u32 value;	/* wavelet, or value of DONE */
@@ -291,13 +292,13 @@ struct drm_wse_fault {
 
 /*
  * DRM_IOCTL_WSE_COUNTERS: the counters of one object of a scope, in the order of the device's
- * list (WSE_COUNTER_KINDS). Those of the tile are all there are, each summed up over its
- * objects. Fills the first min(count, what there is) values of 64 bits at ptr and returns in
- * count how many there are: what both this driver and the device know. The order never changes
- * and new ones come last.
+ * list (WSE_COUNTER_KINDS). The scope of the tile has all counters, each added over its objects.
+ * Fills the first min(count, number of counters) values of 64 bits at ptr and returns in count
+ * the number of counters that both this driver and the device know. The order never changes;
+ * new counters come last.
  *
- * They are the device's, whoever uses it, and begin anew with a reset of the device (resets),
- * not with a context. No context is needed.
+ * Counters belong to the device, over all users: a reset of the device (resets) sets them to 0,
+ * a new context does not. No context is needed.
  *
  * -EINVAL	pad, an unknown scope, no such object, or one of 2^24 and above, of which the
  *		device only has the totals
@@ -308,7 +309,7 @@ struct drm_wse_counters {
 	__u32 scope;	/* DRM_WSE_SCOPE_* */
 	__u32 object;	/* of the scope, from 0 */
 	__u64 ptr;	/* address of the first value */
-	__u32 count;	/* in: values that there is room for; out: values that there are */
+	__u32 count;	/* in: room at ptr, in values; out: number of counters */
 	__u32 pad;	/* 0 */
 };
 
