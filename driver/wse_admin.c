@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The admin queue: commands of the driver itself, one at a time.
- */
+/* The admin queue: the driver's own commands, one at a time. */
 #include <linux/moduleparam.h>
 
 #include "wse_admin.h"
 #include "wse_dev.h"
 
-/* Between two looks at a device that owes us something. */
+/* Between two polls of a device whose completion is due. */
 #define WSE_PULSE (HZ / 2)
 /* Device cycles that an admin command may take besides its budget: a scrub takes some thousand. */
 #define WSE_ADMIN_CYCLES 10000000ull
 
 /*
- * Cycles alone are no bound: a device that counts a few of them in every look holds hw_mutex for
- * days. The host's clock is the last resort. A scrub of a large wafer, emulated in RTL on a machine
- * with other work, takes seconds.
+ * Cycles alone are no bound: a device that counts a few of them in each poll would hold hw_mutex
+ * for days. So the host's clock is the last limit. A scrub of a large wafer, emulated in RTL on a
+ * busy machine, takes seconds.
  */
 static unsigned int wse_admin_timeout = 120;
 module_param_named(admin_timeout, wse_admin_timeout, uint, 0644);
@@ -23,15 +21,18 @@ MODULE_PARM_DESC(admin_timeout,
 		 "seconds after which commands of the driver itself are given up and the device reset (120)");
 
 /*
- * So long from now on: all admin commands together of a start, a reset, the beginning or end of a
- * lease. Caller holds hw_mutex.
+ * Sets the deadline for all admin commands together of a start, a reset, or the beginning or end of
+ * a lease. Caller holds hw_mutex.
  */
 void wse_admin_deadline(struct wse_device *wdev)
 {
 	wdev->deadline = jiffies + min(READ_ONCE(wse_admin_timeout), 86400u) * HZ;
 }
 
-/* Takes the completion. How many there were, nonsense included. Caller holds wse_device.lock. */
+/*
+ * Takes the completion. Returns how many there were, invalid ones included. Caller holds
+ * wse_device.lock.
+ */
 unsigned int wse_admin_poll(struct wse_device *wdev)
 {
 	struct wse_ring *ring = &wdev->ring[0];
@@ -40,7 +41,7 @@ unsigned int wse_admin_poll(struct wse_device *wdev)
 	unsigned int took = 0;
 
 	lockdep_assert_held(&wdev->lock);
-	/* one command at a time, so there is no second one */
+	/* there is one command at a time, so no second completion */
 	if (!wdev->error && wse_ring_next(ring, &completion, &error)) {
 		wdev->admin_status = completion.status;
 		complete(&wdev->admin_done);
@@ -52,7 +53,7 @@ unsigned int wse_admin_poll(struct wse_device *wdev)
 	return error ? 1 : took;
 }
 
-/* Why the command will never complete, as an errno; 0: it may. */
+/* The errno for a command that can never complete; 0: it still can. */
 static int wse_admin_lost(struct wse_device *wdev, struct wse_pulse *pulse, u64 cycles)
 {
 	int ret = READ_ONCE(wdev->dead);
@@ -61,17 +62,17 @@ static int wse_admin_lost(struct wse_device *wdev, struct wse_pulse *pulse, u64 
 		ret = -EIO;
 	if (!ret)
 		ret = wse_dev_health(wdev, pulse);
-	/* a device that lives but does not answer would hold hw_mutex for ever */
+	/* a device that lives but does not answer would hold hw_mutex without end */
 	if (!ret && (pulse->total > cycles || time_after(jiffies, wdev->deadline)))
 		ret = -ETIME;
 	return ret;
 }
 
 /*
- * One command, alone in its queue. Returns its status as an errno (see wse_status_errno()), or
- * -ENODEV, -EIO, -ETIME where the device does not work any more, is held, or has not answered by
- * the deadline: then need_restart is set. For workers, probe and removal: a process would not be
- * killable in here.
+ * Executes one command, alone in its queue. Returns its status as an errno (see
+ * wse_status_errno()), or -ENODEV, -EIO or -ETIME, and then sets need_restart, if the device no
+ * longer works, is held, or has not answered by the deadline. For workers, probe and removal alone:
+ * a process could not be killed in here.
  */
 int wse_admin(struct wse_device *wdev, const struct wse_sqe *sqe)
 {

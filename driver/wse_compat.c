@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What older kernels lack: a fence that has a lock of its own, and that needs nothing of its
- * driver once it has signalled.
+ * Features that older kernels lack: a fence with its own lock, which needs nothing of its driver
+ * once it has signalled.
  */
 #include <linux/lockdep.h>
 #include <linux/rcupdate.h>
@@ -12,7 +12,7 @@
 #ifndef WSE_HAVE_FENCE_DETACH
 static const struct dma_fence_ops *wse_stub_ops; /* constant once the module is loaded */
 
-/* All that is still asked of it are names, and the core's stub has some. */
+/* The core asks such a fence for names alone, and its stub has names. */
 void wse_fence_detach(struct dma_fence *fence)
 {
 	WRITE_ONCE(fence->ops, wse_stub_ops);
@@ -21,9 +21,9 @@ void wse_fence_detach(struct dma_fence *fence)
 
 #ifndef WSE_HAVE_FENCE_LOCK
 /*
- * What lockdep knows the locks of fences by. Fences may outlive this module, and lockdep forgets
- * what lies in it, so this lies outside and is never freed: some bytes, on kernels with lockdep,
- * for each time that the module is loaded.
+ * Lockdep's class of the locks of fences. Fences may outlive this module, and lockdep drops classes
+ * inside a module with it, so the class lies outside and is never freed: a few bytes per load of
+ * the module, on kernels with lockdep.
  */
 struct wse_fence_class {
 	struct lock_class_key key;
@@ -54,7 +54,9 @@ spinlock_t *wse_fence_lock(struct dma_fence *fence)
 }
 #endif
 
-/* Not when a fence signals: getting the stub takes a lock that is not for interrupts. */
+/*
+ * Must not run when a fence signals: getting the stub takes a lock that interrupts must not take.
+ */
 void wse_compat_init(void)
 {
 #ifndef WSE_HAVE_FENCE_DETACH
@@ -71,7 +73,7 @@ void wse_compat_init(void)
 void wse_compat_exit(void)
 {
 #ifndef WSE_HAVE_FENCE_DETACH
-	/* the names are not asked for under RCU: until every task has been scheduled away once */
+	/* names are not read under RCU: wait until every task has been scheduled away once */
 	synchronize_rcu_tasks();
 #endif
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Differences between kernels, and nothing else. WSE_HAVE_* come from Kbuild, which looks for the
- * feature itself in the headers.
+ * Differences between kernels only. WSE_HAVE_* come from Kbuild, which looks for the feature itself
+ * in the headers.
  */
 #ifndef WSE_COMPAT_H
 #define WSE_COMPAT_H
@@ -15,7 +15,7 @@
 #define WSE_DRIVER_DATE
 #endif
 
-/* the core forgets a fence's ops once it has signalled */
+/* the core drops a fence's ops once it has signalled */
 #ifdef WSE_HAVE_FENCE_DETACH
 static inline void wse_fence_detach(struct dma_fence *fence)
 {
@@ -24,7 +24,7 @@ static inline void wse_fence_detach(struct dma_fence *fence)
 void wse_fence_detach(struct dma_fence *fence);
 #endif
 
-/* a fence can have a lock of its own; before, it lies behind it */
+/* a fence can have its own lock; before, the lock lies behind it */
 #ifdef WSE_HAVE_FENCE_LOCK
 #define WSE_FENCE_BYTES sizeof(struct dma_fence)
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters of the device. The list is that of uapi/wse/wse.regs; what is in them is the device's
- * word, handed on as it is.
+ * Counters of the device, in the list of uapi/wse/wse.regs. The driver passes their values on as
+ * the device gives them.
  */
 #include <drm/drm_drv.h>
 
@@ -9,7 +9,7 @@
 #include "wse_ioctl.h"
 #include "wse_scope.h"
 
-/* the ABI that has CNT_SEL, and with it counters of cores, links and queues */
+/* the first ABI minor with CNT_SEL, and so with counters of cores, links and queues */
 #define WSE_MINOR_SELECT 2
 
 static_assert(DRM_WSE_SCOPE_TILE == WSE_SCOPE_TILE && DRM_WSE_SCOPE_CORE == WSE_SCOPE_CORE &&
@@ -17,13 +17,13 @@ static_assert(DRM_WSE_SCOPE_TILE == WSE_SCOPE_TILE && DRM_WSE_SCOPE_CORE == WSE_
 
 struct wse_counter {
 	u8 scope;
-	u8 minor; /* of the ABI that has it first */
+	u8 minor; /* the first ABI minor that has it */
 };
 
 #define WSE_COUNTER(scope, minor) { scope, minor },
 static const struct wse_counter wse_counters[] = { WSE_COUNTER_KINDS(WSE_COUNTER) };
 
-/* Does the device have the i-th counter of the list, for objects of that scope? */
+/* Whether the device has the i-th counter of the list for objects of that scope. */
 static bool wse_counter_there(const struct wse_device *wdev, unsigned int i, u32 scope)
 {
 	u32 minor = wdev->abi & WSE_ABI_MINOR_MASK;
@@ -63,7 +63,7 @@ int wse_counters_ioctl(struct drm_device *drm, void *data, struct drm_file *file
 		return -EINVAL;
 	if (!drm_dev_enter(drm, &idx))
 		return -ENODEV;
-	/* who resets the device holds it until it is ready, 10 s at most */
+	/* a reset holds it until the device is ready, 10 s at most */
 	if (mutex_lock_killable(&wdev->cycles_lock)) {
 		drm_dev_exit(idx);
 		return -EINTR;

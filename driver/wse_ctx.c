@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Contexts: what an owner of the device is to the rest of the driver, and what went wrong with it.
+ * Contexts: an owner of the device as the rest of the driver sees it, and its first fault.
  */
 #include <linux/capability.h>
 #include <linux/dma-fence.h>
@@ -15,7 +15,7 @@
 #include "wse_dev.h"
 #include "wse_ioctl.h"
 
-/* A new one that has no lease yet, or NULL. */
+/* A new context without a lease, or NULL. */
 struct wse_ctx *wse_ctx_alloc(struct wse_device *wdev)
 {
 	unsigned int sets = 1u << wdev->geom.queues;
@@ -51,7 +51,7 @@ void wse_ctx_put(struct wse_ctx *ctx)
 		kref_put(&ctx->ref, wse_ctx_release);
 }
 
-/* The file's context of that id with a reference, or NULL. */
+/* The file's context of that id, with a reference, or NULL. */
 struct wse_ctx *wse_ctx_find(struct drm_file *file, u32 id)
 {
 	struct wse_device *wdev = to_wse_device(file->minor->dev);
@@ -98,7 +98,7 @@ void wse_ctx_read_fault(struct wse_ctx *ctx)
 	fault.color = 0xffffffff;
 	if (first.index < WSE_FAULTS) {
 		rec = wdev->faults[first.index];
-		/* a record of something else would mislead */
+		/* a record of another command would mislead */
 		if (le16_to_cpu(rec.status) == first.status &&
 		    le16_to_cpu(rec.queue) == first.queue && le16_to_cpu(rec.cid) == first.cid) {
 			fault.ncores = le16_to_cpu(rec.ncores);
@@ -125,7 +125,9 @@ void wse_ctx_read_fault(struct wse_ctx *ctx)
 		fault.pc);
 }
 
-/* What the owner of the lease has used and is not in its busy yet. Caller holds wse_device.lock. */
+/*
+ * Use by the owner of the lease that its busy does not include yet. Caller holds wse_device.lock.
+ */
 static u64 wse_busy_since(struct wse_device *wdev)
 {
 	u64 now = ktime_get_ns(), sum = 0;
@@ -139,9 +141,9 @@ static u64 wse_busy_since(struct wse_device *wdev)
 }
 
 /*
- * What the file has used, see Documentation/gpu/drm-usage-stats.rst and uapi/README.md. The host's
- * time that its queues had commands, and device cycles that these executed, of which the device
- * itself says how many there were in all.
+ * Use by the file, see Documentation/gpu/drm-usage-stats.rst and uapi/README.md. The host's time in
+ * which its queues had commands, and the device cycles that these executed; the device itself
+ * counts all cycles.
  */
 void wse_show_fdinfo(struct drm_printer *p, struct drm_file *file)
 {
@@ -190,7 +192,7 @@ int wse_fault_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 			return -ENODATA;
 		*args = ctx->fault;
 	}
-	/* where memory lies is nobody's business */
+	/* users need not know where memory lies */
 	if (args->iova && !capable(CAP_SYS_ADMIN))
 		args->iova = 0;
 	return 0;

@@ -16,31 +16,31 @@ struct drm_printer;
 struct wse_completion;
 struct wse_device;
 
-/* Jobs that a context may have at a time, before a submit waits. */
+/* Unfinished jobs of a context; with that many, a submit waits. */
 #define WSE_MAX_JOBS 1024u
 
 /* Where the record of a fault lies. */
 struct wse_ctx_fault {
 	u32 status; /* 0: none yet */
 	u32 queue, cid, op;
-	u32 index; /* in the ring of fault records; 0xffff: there is none */
+	u32 index; /* in the ring of fault records; 0xffff: no record */
 };
 
-/* A lease of the device. Members are protected by wse_device.lock where nothing else is said. */
+/* A lease of the device. wse_device.lock protects members without another note. */
 struct wse_ctx {
 	struct kref ref; /* the file's, the lease's, and one of each job */
 	struct wse_device *wdev;
 	u32 id;
-	pid_t pid; /* whose it is, as for comm; constant */
+	pid_t pid; /* of the owner, as is comm; constant */
 	char comm[TASK_COMM_LEN];
 	struct list_head waiting; /* wse_device.waiters */
-	int boot; /* of the firmware: -EAGAIN, -EINPROGRESS once it is due, then how it ended */
-	bool ending;		/* the file has let go of it: the lease ends once it is clean */
-	int err;		/* what submits get: 0 as long as the context lives */
+	int boot; /* of the firmware: -EAGAIN, -EINPROGRESS once it is due, then the result */
+	bool ending;		/* the file has closed it: the lease ends once it is clean */
+	int err;		/* errno for submits: 0 while the context lives */
 	unsigned int njobs;	/* accepted and not finished */
 	u64 cmds;		/* completed */
 	u64 cycles;		/* that these executed */
-	u64 busy;		/* ns that queues had commands of it, of all queues together */
+	u64 busy;		/* ns in which queues had its commands, added over queues */
 	wait_queue_head_t wait; /* for njobs, the lease, boot */
 	struct wse_ctx_fault first;
 	struct drm_wse_fault fault; /* hw_mutex; status 0: none */
@@ -48,11 +48,11 @@ struct wse_ctx {
 	u32 seqno[];   /* of the last fence of each set of queues, see wse_fence.c */
 };
 
-/* What an open file has. */
+/* State of an open file. */
 struct wse_file {
 	struct wse_ctx *ctx; /* wse_device.lock, as for the rest */
 	bool in_line;	     /* one of its threads waits for the lease */
-	u64 cmds, cycles, busy; /* of its contexts of before */
+	u64 cmds, cycles, busy; /* of its earlier contexts */
 };
 
 struct wse_ctx *wse_ctx_alloc(struct wse_device *wdev);

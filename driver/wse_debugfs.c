@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the driver knows of a device, for people: files in debugfs, of which a core dump has the
- * texts too. Nothing here reads the device.
+ * The driver's view of a device as text: files in debugfs, which a core dump contains too. No code
+ * here reads the device.
  *
- * And list_bytes, for tests: page lists in pieces, which a host that is short of contiguous memory
- * makes, of buffers that are small.
+ * Also list_bytes, for tests: with it small buffers get page lists in pieces, which otherwise only
+ * a host short of contiguous memory makes.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -17,7 +17,7 @@
 #include "wse_dev.h"
 #include "wse_job.h"
 
-/* Of a list that user space makes as long as it likes. All that is shown is under a spinlock. */
+/* User space decides how long this list is; its text is made under a spinlock. */
 #define WSE_SHOW_MAX 64
 
 void wse_show_rings(struct wse_device *wdev, struct drm_printer *p)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The device itself: who it is, on and off, whether it lives.
- */
+/* The device itself: its capabilities, on and off, and whether it works. */
 #include <linux/delay.h>
 #include <linux/dma-mapping.h>
 #include <linux/iopoll.h>
@@ -10,12 +8,12 @@
 #include "wse_ctx.h"
 #include "wse_dev.h"
 
-#define WSE_GONE 0xffffffffu /* what a read gives when nothing answers */
+#define WSE_GONE 0xffffffffu /* value of a read that no device answers */
 
 /*
- * So many looks in a row with hardly a device cycle in between mean that it is stuck. This is not a
- * limit on the time of a command: a wafer may be emulated a million times slower than it is, but
- * while it works its cycles count.
+ * A device that counts hardly a cycle in so many polls in a row is stuck. This is no limit on the
+ * time of a command: a wafer may be emulated a million times slower than real, but while it works
+ * it counts cycles.
  */
 #define WSE_STRIKES	 20
 #define WSE_LEAST_CYCLES 8
@@ -25,7 +23,7 @@
 #define WSE_GET(reg, name, value) \
 	(((value) & WSE_##reg##_##name##_MASK) >> WSE_##reg##_##name##_SHIFT)
 
-/* Reads and believes the capability registers, as far as they make sense. */
+/* Reads the capability registers, and takes values that make sense. */
 int wse_dev_identify(struct wse_device *wdev)
 {
 	struct drm_device *drm = &wdev->drm;
@@ -75,7 +73,7 @@ int wse_dev_identify(struct wse_device *wdev)
 	return 0;
 }
 
-/* Memory of rings and fault records. It goes with the PCI device. */
+/* Memory of rings and fault records. It is freed with the PCI device. */
 int wse_dev_alloc(struct wse_device *wdev)
 {
 	struct device *dev = wdev->drm.dev;
@@ -101,8 +99,8 @@ static int wse_wait_ready(struct wse_device *wdev, u32 want)
 	int ret;
 
 	/*
-	 * The device answers EN within cycles. Ten seconds are for the host below an emulated one,
-	 * which may be busy with something else.
+	 * The device answers EN within cycles. Ten seconds are for the host of an emulated device,
+	 * which may be busy with other work.
 	 */
 	ret = read_poll_timeout(wse_read, status,
 				status == WSE_GONE || (status & WSE_STATUS_RDY_MASK) == want, 50,
@@ -120,16 +118,16 @@ static u64 wse_cycles_locked(struct wse_device *wdev)
 	u32 lo = wse_read(wdev, WSE_REG_CYCLES_LO), hi = wse_read(wdev, WSE_REG_CYCLES_HI);
 
 	lockdep_assert_held(&wdev->cycles_lock);
-	/* a device that is gone has stopped counting */
+	/* a device that is gone no longer counts */
 	return lo == WSE_GONE && hi == WSE_GONE ? 0 : (u64)hi << 32 | lo;
 }
 
-/* Device cycles since probe: resets do not set it back. In drm_dev_enter(). */
+/* Device cycles since probe, across resets. In drm_dev_enter(). */
 u64 wse_dev_cycles(struct wse_device *wdev)
 {
 	u64 cycles;
 
-	/* who resets the device holds it until it is ready, 10 s at most */
+	/* a reset holds it until the device is ready, 10 s at most */
 	if (mutex_lock_killable(&wdev->cycles_lock))
 		return 0;
 	cycles = wdev->cycles_before + wse_cycles_locked(wdev);
@@ -137,7 +135,7 @@ u64 wse_dev_cycles(struct wse_device *wdev)
 	return cycles;
 }
 
-/* Both values of CTRL that this is for reset the device, and its cycles with it. */
+/* Both values of CTRL that callers write reset the device, and its cycles with it. */
 static int wse_ctrl_reset(struct wse_device *wdev, u32 ctrl)
 {
 	u64 cycles;
@@ -152,8 +150,9 @@ static int wse_ctrl_reset(struct wse_device *wdev, u32 ctrl)
 }
 
 /*
- * Resets the device and brings it up with an empty admin ring and no queues: nothing of before is
- * executed or written after this. Caller holds hw_mutex and sees to the jobs of before.
+ * Resets the device and brings it up with an empty admin ring and no queues: after this the device
+ * executes and writes nothing of earlier commands. Caller holds hw_mutex and handles the earlier
+ * jobs.
  */
 int wse_dev_enable(struct wse_device *wdev)
 {
@@ -189,17 +188,17 @@ int wse_dev_enable(struct wse_device *wdev)
 	return wse_wait_ready(wdev, WSE_STATUS_RDY_MASK);
 }
 
-/* The last thing that it hears: no DMA after this, as far as it obeys. */
+/* The last write to the device: no DMA after this, if the device obeys. */
 void wse_dev_disable(struct wse_device *wdev)
 {
 	wse_ctrl_reset(wdev, 0);
-	/* and if it does not */
+	/* and if it does not obey */
 	pci_clear_master(wse_pdev(wdev));
 }
 
 /*
- * A look at a device that owes us completions. 0: it works, or may still; -ENODEV: it is gone;
- * -EIO: it says that it has halted; -ETIME: it stands still.
+ * Polls a device whose completions are due. 0: it works, or may still; -ENODEV: it is gone; -EIO:
+ * it says that it has halted; -ETIME: it stands still.
  */
 int wse_dev_health(struct wse_device *wdev, struct wse_pulse *pulse)
 {
@@ -211,7 +210,7 @@ int wse_dev_health(struct wse_device *wdev, struct wse_pulse *pulse)
 		return -EIO;
 	scoped_guard(mutex, &wdev->cycles_lock)
 		cycles = wse_read(wdev, WSE_REG_CYCLES_LO);
-	/* the first look has nothing to compare with */
+	/* the first poll has nothing to compare with */
 	if (pulse->looks++)
 		pulse->total += cycles - pulse->cycles;
 	if (cycles - pulse->cycles >= WSE_LEAST_CYCLES)
@@ -223,8 +222,8 @@ int wse_dev_health(struct wse_device *wdev, struct wse_pulse *pulse)
 }
 
 /*
- * The device does what it must not: no ring of it is looked at until it is reset. Who waits for an
- * admin command looks at error himself. Caller holds wse_device.lock.
+ * The device has broken the protocol: the driver reads none of its rings until a reset. Code that
+ * waits for an admin command checks error itself. Caller holds wse_device.lock.
  */
 void wse_dev_fail(struct wse_device *wdev, const char *error)
 {

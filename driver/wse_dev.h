@@ -20,32 +20,32 @@
 
 struct wse_ctx;
 
-/* What one remembers from one look at the device to the next. */
+/* State from one poll of the device to the next. */
 struct wse_pulse {
-	u64 progress; /* wse_device.progress at the first look; the watchdog's */
-	unsigned long begin;	 /* jiffies of the first look; the watchdog's, as in_budget */
-	unsigned long in_budget; /* jiffies of the last look that found budget left */
+	u64 progress; /* wse_device.progress at the first poll; the watchdog's */
+	unsigned long begin;	 /* jiffies of the first poll; the watchdog's, as in_budget */
+	unsigned long in_budget; /* jiffies of the last poll that found budget left */
 	u32 cycles; /* low half of the counter */
-	u64 total;  /* cycles since the first look */
+	u64 total;  /* cycles since the first poll */
 	unsigned int looks;
-	unsigned int strikes; /* looks in a row that saw none */
+	unsigned int strikes; /* polls in a row that saw none */
 };
 
 /*
  * Calls go one way: drv -> lease, submit, gem -> reset -> irq -> job -> admin -> ctx, dev -> ring.
- * What lower parts find out, they leave in here, and queue the work that acts on it.
+ * A lower part that detects a condition stores it in here and queues the work that acts on it.
  *
  * Locks, outermost first:
  *
  * hw_mutex: the admin queue and everything that changes the device's state as a whole, that is
- * start, reset, hand-over of the lease. Held while admin commands run, that is for as long as the
- * device likes: only workers, probe and removal take it, never a user's process. Fences wait for
- * it, so whoever holds it waits for no memory (see wse_signalling in wse_fence.h).
+ * start, reset, hand-over of the lease. Held while admin commands run, and so as long as the device
+ * takes: only workers, probe and removal take it, never a user's process. Fences wait for it, so
+ * its holder must not wait for memory (see wse_signalling in wse_fence.h).
  *
- * fw_mutex, bo_lock, cycles_lock: one thing each.
+ * fw_mutex, bo_lock, cycles_lock: each protects one thing.
  *
- * lock: rings, jobs, the state of contexts. Taken in hard interrupts, never held across anything
- * slow. Fences are signalled after it has been dropped.
+ * lock: rings, jobs, the state of contexts. Taken in hard interrupts, never held across slow work.
+ * Fences signal after it has been dropped.
  */
 struct wse_device {
 	struct drm_device drm;
@@ -60,13 +60,13 @@ struct wse_device {
 	unsigned int nrings; /* the admin ring included */
 	unsigned int depth;  /* entries of an I/O ring */
 	unsigned int nvectors;
-	bool bounces; /* the host copies what is mapped for the device, see wse_pages.c */
+	bool bounces; /* the host copies memory mapped for the device, see wse_pages.c */
 
 	struct mutex hw_mutex; /* see above, as for the other locks */
 	bool clean;	       /* hw_mutex: SRAM is zero, cores are held, nothing is routed */
-	bool need_restart;     /* hw_mutex: the admin queue cannot be trusted any more */
+	bool need_restart;     /* hw_mutex: the admin queue is no longer reliable */
 	bool held;	       /* the PCI core resets it or takes its power; see wse_hold() */
-	unsigned long deadline;	/* hw_mutex: jiffies until which admin commands are waited for */
+	unsigned long deadline;	/* hw_mutex: jiffies until which admin commands may take */
 	u64 resets;	       /* hw_mutex */
 	struct completion admin_done;
 	u16 admin_status; /* written before admin_done */
@@ -77,16 +77,16 @@ struct wse_device {
 	struct list_head active;  /* jobs in the rings */
 	unsigned int inflight;	  /* commands in I/O rings */
 	u64 completions;
-	u64 progress; /* grows when commands end, somehow, and when an idle device gets some */
+	u64 progress; /* grows when commands end, and when an idle device gets some */
 	const char *error; /* not NULL: the device misbehaved in this way, reset it */
 	u32 next_ctx;
 	char *dump_room;   /* for a core dump, or NULL */
-	char *dump;	   /* one that was taken and not published, or NULL */
-	size_t dump_bytes; /* of it */
+	char *dump;	   /* a dump that is taken and not published, or NULL */
+	size_t dump_bytes; /* of that dump */
 
 	/*
 	 * The errno of a device that is lost for good: -ENODEV, or 0. Set once, under lock; read
-	 * anywhere, since whoever misses it merely finds out later.
+	 * anywhere, since a reader that misses it merely finds out later.
 	 */
 	int dead;
 
@@ -95,9 +95,9 @@ struct wse_device {
 	struct drm_wse_fault last_fault; /* of any context; lock */
 
 	/*
-	 * Fences wait for what is done in wq, and whoever is short of memory may wait for fences:
-	 * it has a thread in reserve, and nothing in it waits for memory. What does, or takes locks
-	 * of those who do, is in slow_wq.
+	 * Fences wait for work in wq, and tasks short of memory may wait for fences: so wq has a
+	 * thread in reserve, and its work never waits for memory. Work that waits for memory, or
+	 * takes locks of tasks that do, is in slow_wq.
 	 */
 	struct workqueue_struct *wq;
 	struct work_struct push_work;
@@ -107,9 +107,9 @@ struct wse_device {
 	struct workqueue_struct *slow_wq;
 	struct work_struct dump_work;
 	struct delayed_work reap_work;
-	struct delayed_work recovery; /* gives up waiting for the PCI core's */
+	struct delayed_work recovery; /* ends the wait for the PCI core's recovery */
 	struct wse_pulse pulse; /* the watchdog's own */
-	struct llist_head reap; /* jobs to let go of */
+	struct llist_head reap; /* finished jobs to release */
 
 	struct wse_fault *faults; /* written by the device */
 	dma_addr_t faults_dma;
@@ -118,11 +118,11 @@ struct wse_device {
 	struct wse_fw_image fw;
 
 	struct mutex cycles_lock; /* reads of counters: a lower half latches the upper one */
-	u64 cycles_before;	  /* what it had counted before the last reset; cycles_lock */
+	u64 cycles_before;	  /* its count before the last reset; cycles_lock */
 
 	struct mutex bo_lock; /* bos, and the page lists of those in it */
 	struct list_head bos;
-	u32 list_bytes; /* of a page list that may lie in pieces beyond; less only for tests */
+	u32 list_bytes; /* of a page list; a longer one may lie in pieces; less only for tests */
 };
 
 #define to_wse_device(d) container_of(d, struct wse_device, drm)

@@ -67,8 +67,8 @@ static const struct drm_ioctl_desc wse_ioctls[] = { WSE_IOCTLS(WSE_IOCTL_DESC) }
 
 /*
  * Two ioctls of the core take the file's master, and files of accel nodes have none: they would
- * dereference NULL (driver/upstream has the patch that mends the core). The core goes by the number
- * alone, whatever the type, size and direction.
+ * dereference NULL (driver/upstream has the patch that mends the core). The core selects by the
+ * number alone, whatever the type, size and direction.
  */
 static bool wse_ioctl_refused(unsigned int cmd)
 {
@@ -105,7 +105,7 @@ static const struct file_operations wse_fops = {
 	.show_fdinfo = drm_show_fdinfo,
 };
 
-/* the user API's version, whose history is in wse_accel.h, stands in DRM_IOCTL_VERSION */
+/* the version of the user API; wse_accel.h has its history */
 static const struct drm_driver wse_driver = {
 	.driver_features = DRIVER_COMPUTE_ACCEL | DRIVER_GEM | DRIVER_SYNCOBJ |
 			   DRIVER_SYNCOBJ_TIMELINE,
@@ -142,7 +142,7 @@ static int wse_init_wq(struct drm_device *drm, struct workqueue_struct **wq, con
 	return *wq ? drmm_add_action_or_reset(drm, wse_destroy_wq, *wq) : -ENOMEM;
 }
 
-/* What cannot fail and needs no giving back; the devices of KUnit begin here, too. */
+/* Initialization that cannot fail and needs no cleanup; the devices of KUnit begin here, too. */
 void wse_init_early(struct wse_device *wdev)
 {
 	spin_lock_init(&wdev->lock);
@@ -210,7 +210,7 @@ static int wse_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	ret = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
 	if (ret)
 		return ret;
-	/* buffers are described by page lists: segments may be as long as they like */
+	/* page lists describe buffers: segments may have any length */
 	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
 	ret = wse_probe_bounces(&pdev->dev, &wdev->bounces);
 	if (!ret)
@@ -231,7 +231,7 @@ static int wse_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		ret = wse_start(wdev);
 	if (ret)
 		goto stop;
-	/* if it is not there yet, the first context will ask for it again */
+	/* if it is missing, the first context asks for it again */
 	wse_fw_get(wdev);
 	wse_debugfs_init(wdev);
 	ret = drm_dev_register(&wdev->drm, 0);
@@ -242,7 +242,7 @@ static int wse_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		 wdev->abi & WSE_ABI_MINOR_MASK, wdev->geom.queues, wdev->depth, wdev->nvectors);
 	return 0;
 stop:
-	/* the device has been given memory and interrupts, and may have made work for us */
+	/* the device has memory and interrupts, and may have caused work */
 	wse_stop(wdev);
 	return ret;
 }
@@ -251,7 +251,7 @@ static void wse_remove(struct pci_dev *pdev)
 {
 	struct wse_device *wdev = pci_get_drvdata(pdev);
 
-	/* all who wait, for the lease or the device, give up: drm_dev_unplug() waits for them */
+	/* all waits for the lease or the device end: drm_dev_unplug() waits for them */
 	wse_set_dead(wdev);
 	drm_dev_unplug(&wdev->drm);
 	cancel_delayed_work_sync(&wdev->recovery);

@@ -2,8 +2,8 @@
 /*
  * The device core dump of a reset: text, which needs no decoder.
  *
- * It is taken before the reset, when jobs wait for their fences and nothing may be allocated, and
- * published once they have signalled. So there is a buffer from the beginning.
+ * The driver takes it before the reset, when jobs wait for their fences and nothing may be
+ * allocated, and publishes it after they have signalled. So its buffer exists from the beginning.
  */
 #include <linux/devcoredump.h>
 #include <linux/seq_buf.h>
@@ -16,7 +16,7 @@
 #include "wse_dev.h"
 #include "wse_dump.h"
 
-/* What does not fit is cut off. */
+/* Text beyond its end is cut off. */
 #define WSE_DUMP_BYTES 65536u
 /* Commands of a ring: those that are due next, and the last ones before. */
 #define WSE_DUMP_DUE  32u
@@ -40,7 +40,7 @@ static const struct {
 	{ "FAULT_LOST", WSE_REG_FAULT_LOST },
 };
 
-/* Of a core, the device tells what stands in these, and nothing else. */
+/* The device reports of a core only these members. */
 static void wse_dump_faults(struct wse_device *wdev, struct drm_printer *p)
 {
 	unsigned int i;
@@ -113,13 +113,13 @@ static void wse_dump_print(struct wse_device *wdev, struct drm_printer *p, const
 			wse_dump_ring(&wdev->ring[i], p);
 }
 
-/* drm_coredump_printer() allocates where its buffer ends. */
+/* drm_coredump_printer() allocates at the end of its buffer. */
 static void wse_dump_printfn(struct drm_printer *p, struct va_format *vaf)
 {
 	seq_buf_printf(p->arg, "%pV", vaf);
 }
 
-/* Before a reset, which empties the rings. Caller holds hw_mutex and queues dump_work then. */
+/* Runs before a reset, which empties the rings. Caller holds hw_mutex and then queues dump_work. */
 void wse_dump_take(struct wse_device *wdev, const char *why)
 {
 	struct seq_buf text;
@@ -128,7 +128,7 @@ void wse_dump_take(struct wse_device *wdev, const char *why)
 
 	lockdep_assert_held(&wdev->hw_mutex);
 	scoped_guard(spinlock_irq, &wdev->lock) {
-		/* rather the first one than the last */
+		/* keep the first dump rather than the last */
 		dump = wdev->dump ? NULL : wdev->dump_room;
 		if (dump)
 			wdev->dump_room = NULL;
@@ -139,12 +139,12 @@ void wse_dump_take(struct wse_device *wdev, const char *why)
 	wse_dump_print(wdev, &p, why);
 	scoped_guard(spinlock_irq, &wdev->lock) {
 		wdev->dump = dump;
-		/* seq_buf_used() counts the last 0 of a text that was cut off */
+		/* seq_buf_used() counts the final 0 of a text that was cut off */
 		wdev->dump_bytes = strlen(dump);
 	}
 }
 
-/* Without it there is no dump of the next reset. May wait for memory. */
+/* Room for the dump of the next reset. May wait for memory. */
 void wse_dump_room(struct wse_device *wdev)
 {
 	char *room = vzalloc(WSE_DUMP_BYTES);
@@ -153,7 +153,7 @@ void wse_dump_room(struct wse_device *wdev)
 		wdev->dump_room = room;
 }
 
-/* Publishes what was taken, after the reset and not in its way: this may wait for memory. */
+/* Publishes the dump after the reset, without delaying it: this may wait for memory. */
 void wse_dump_work(struct work_struct *work)
 {
 	struct wse_device *wdev = container_of(work, struct wse_device, dump_work);
@@ -166,7 +166,7 @@ void wse_dump_work(struct work_struct *work)
 		wdev->dump = NULL;
 	}
 	if (dump)
-		/* thrown away if nobody has read the one before */
+		/* discarded while the previous dump exists */
 		dev_coredumpv(wdev->drm.dev, dump, bytes, GFP_KERNEL);
 	if (!READ_ONCE(wdev->dump_room))
 		wse_dump_room(wdev);

@@ -4,7 +4,7 @@
  *
  * A context has a timeline for each set of queues: a queue executes its commands in order, so jobs
  * with commands on the same queues end in the order in which they were accepted. Jobs on different
- * ones end in any order, so they must not share a timeline.
+ * queues end in any order, so they must not share a timeline.
  */
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
@@ -25,9 +25,9 @@ static const char *wse_fence_timeline_name(struct dma_fence *fence)
 }
 
 /*
- * A fence that has signalled may outlive the device, every file of ours and this module: whoever
- * holds it, and be it a leak of the core, must not pin the module for ever. So there is no release,
- * the core forgets these with the signal, and wse_fences_exit() waits for those who ask now.
+ * A fence that has signalled may outlive the device, all files of this driver and this module: its
+ * holder, even a leak in the core, must not pin the module without end. So there is no release, the
+ * core drops these ops with the signal, and wse_fences_exit() waits for code that still reads them.
  */
 static const struct dma_fence_ops wse_fence_ops = {
 	.get_driver_name = wse_fence_driver_name,
@@ -40,7 +40,10 @@ void wse_fences_exit(void)
 	synchronize_rcu();
 }
 
-/* Room for a fence, or NULL: wse_fence_init() makes it one, wse_fence_free() is for before that. */
+/*
+ * Memory of a fence, or NULL: wse_fence_init() makes it a fence, wse_fence_free() frees it before
+ * that.
+ */
 struct dma_fence *wse_fence_alloc(void)
 {
 	return kzalloc(WSE_FENCE_BYTES, GFP_KERNEL_ACCOUNT);
@@ -52,8 +55,8 @@ void wse_fence_free(struct dma_fence *fence)
 }
 
 /*
- * The next one of the timeline of this set of queues (bit 0: queue 1). From here on it must signal.
- * Caller holds wse_device.lock.
+ * The next fence of the timeline of this set of queues (bit 0: queue 1). From here on it must
+ * signal. Caller holds wse_device.lock.
  */
 void wse_fence_init(struct dma_fence *fence, struct wse_ctx *ctx, u32 queues)
 {
@@ -65,8 +68,8 @@ void wse_fence_init(struct dma_fence *fence, struct wse_ctx *ctx, u32 queues)
 }
 
 /*
- * Any context. Two processors may do this to two fences of a timeline in either order: the jobs of
- * both have ended by then, in theirs.
+ * Any context. Two processors may signal two fences of a timeline in either order: the jobs of both
+ * have ended by then, in their order.
  */
 void wse_fence_signal(struct dma_fence *fence, int err)
 {

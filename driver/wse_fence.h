@@ -8,9 +8,8 @@
 struct wse_ctx;
 
 /*
- * Until the end of the scope: accepted fences do not signal if this does not get on. No memory may
- * be waited for, nor a lock under which somebody else waits for memory or for fences. Comes before
- * all locks.
+ * Marks the scope as one that accepted fences wait for. It must not wait for memory, nor for a lock
+ * whose holder may wait for memory or for fences. Comes before all locks.
  */
 DEFINE_LOCK_GUARD_0(wse_signalling, _T->cookie = dma_fence_begin_signalling(),
 		    dma_fence_end_signalling(_T->cookie), bool cookie)

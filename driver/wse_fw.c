@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Firmware of the cores: found, checked, kept until the driver lets go of the device.
+ * Firmware of the cores: the driver finds and checks it, and keeps it until it releases the device.
  */
 #include <linux/crc32.h>
 #include <linux/dma-mapping.h>
@@ -31,7 +31,7 @@ static int wse_fw_check(struct wse_device *wdev, const struct firmware *fw)
 	}
 	bytes = le32_to_cpu(head->bytes);
 	entry = le32_to_cpu(head->entry) - WSE_SRAM_BASE;
-	/* the arguments of START are written to the end of the SRAM */
+	/* START writes its arguments to the end of the SRAM */
 	if (bytes != fw->size - sizeof(*head) || !bytes || bytes % 8 || bytes > WSE_ARGS_OFFSET ||
 	    bytes > wdev->geom.sram_bytes || entry >= bytes || entry % 4 || head->resv[0] ||
 	    head->resv[1] ||
@@ -48,7 +48,7 @@ void wse_fw_init(struct wse_device *wdev)
 	ratelimit_set_flags(&wdev->fw.limit, RATELIMIT_MSG_ON_RELEASE);
 }
 
-/* wdev->fw is valid, and stays so. */
+/* Whether wdev->fw is valid; it then stays so. */
 bool wse_fw_loaded(struct wse_device *wdev)
 {
 	/* the other members were written before it */
@@ -56,8 +56,8 @@ bool wse_fw_loaded(struct wse_device *wdev)
 }
 
 /*
- * Makes wdev->fw valid. -ENOENT: there is no such file; -ENOEXEC: it is something else or damaged;
- * -EOPNOTSUPP: of another ABI. The device cannot be removed meanwhile.
+ * Makes wdev->fw valid. -ENOENT: no such file; -ENOEXEC: it is no firmware or damaged; -EOPNOTSUPP:
+ * it has another ABI. The device cannot be removed meanwhile.
  */
 int wse_fw_get(struct wse_device *wdev)
 {
@@ -72,7 +72,7 @@ int wse_fw_get(struct wse_device *wdev)
 		return ret;
 	if (image->loaded)
 		goto unlock;
-	/* the core writes to the log that it found none, and users may ask as often as they like */
+	/* the core logs each missing file, and users may ask at any rate */
 	ret = image->err;
 	if (ret && !__ratelimit(&image->limit))
 		goto unlock;

@@ -11,8 +11,8 @@ struct wse_device;
 
 /* The firmware that contexts boot, in memory that the device can read. */
 struct wse_fw_image {
-	struct ratelimit_state limit; /* of asking again for a file that was missing or no good */
-	int err;		      /* of the last time; fw_mutex */
+	struct ratelimit_state limit; /* of retries after a file that was missing or invalid */
+	int err;		      /* of the last attempt; fw_mutex */
 	bool loaded; /* the rest is valid */
 	void *cpu;
 	dma_addr_t dma;

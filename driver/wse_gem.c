@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Buffers. Their pages are pinned and mapped at once, and the list of pages that the device reads
- * is built then too: a submit only copies its address.
+ * Buffers. The driver pins and maps their pages at creation, and then also builds the page list
+ * that the device reads: a submit only copies its address.
  *
- * Synchronization is explicit (syncobjs). For others, buffers carry fences in their reservation
- * objects, see wse_resv.c.
+ * Synchronization is explicit (syncobjs). For other drivers, buffers carry fences in their
+ * reservation objects, see wse_resv.c.
  */
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
@@ -18,7 +18,7 @@
 #include "wse_ioctl.h"
 #include "wse_pages.h"
 
-/* Takes a buffer away from the device. Its pages stay, for whoever has mapped them. */
+/* Takes a buffer away from the device. Its pages stay, for processes that have mapped them. */
 static void wse_bo_unmap(struct wse_device *wdev, struct wse_bo *bo)
 {
 	struct dma_buf_attachment *attach = bo->attach;
@@ -33,16 +33,16 @@ static void wse_bo_unmap(struct wse_device *wdev, struct wse_bo *bo)
 		wse_pages_unmap(wdev->drm.dev, bo);
 		return;
 	}
-	/* the helpers leave alone what they do not find */
+	/* the helpers skip what they do not find */
 	bo->shmem.sgt = NULL;
 	if (attach) {
 		dma_buf_unmap_attachment_unlocked(attach, sgt, DMA_BIDIRECTIONAL);
-		/* exporters may keep the mapping for as long as there is an attachment */
+		/* exporters may keep the mapping while there is an attachment */
 		bo->attach = NULL;
 		dma_buf_detach(attach->dmabuf, attach);
 		return;
 	}
-	/* what the device wrote is there since its fences signalled; nothing newer must be lost */
+	/* the device's data arrived before its fences signalled; newer data must not be lost */
 	dma_unmap_sgtable(wdev->drm.dev, sgt, DMA_BIDIRECTIONAL, DMA_ATTR_SKIP_CPU_SYNC);
 	sg_free_table(sgt);
 	kfree(sgt);
@@ -65,14 +65,14 @@ void wse_gem_free(struct drm_gem_object *obj)
 		wse_pages_free(bo);
 	else
 		drm_gem_shmem_free(&bo->shmem);
-	/* not before: its reservation object was the buffer's too */
+	/* not before: the buffer used its reservation object */
 	if (dma_buf)
 		dma_buf_put(dma_buf);
 }
 
 /*
- * The device is about to leave: mappings and memory that belong to it must not stay, buffers may.
- * It does no DMA any more, and users can no longer get in.
+ * The device is about to leave: mappings and memory that belong to it must go, buffers may stay. It
+ * does no DMA any more, and users can no longer enter.
  */
 void wse_gem_remove(struct wse_device *wdev)
 {
@@ -83,7 +83,9 @@ void wse_gem_remove(struct wse_device *wdev)
 		wse_bo_unmap(wdev, bo);
 }
 
-/* For fdinfo, under a spinlock: whoever misses that the device left just now finds out later. */
+/*
+ * For fdinfo, under a spinlock: a reader that misses that the device has just left finds out later.
+ */
 enum drm_gem_object_status wse_gem_status(struct drm_gem_object *obj)
 {
 	return list_empty(&to_wse_bo(obj)->link) ? 0 : DRM_GEM_OBJECT_RESIDENT;
@@ -138,8 +140,8 @@ static int wse_bo_build(struct wse_device *wdev, struct wse_bo *bo, struct sg_ta
 }
 
 /*
- * As the device sees the bytes from begin to end of the buffer, which begin at offset begin - *base
- * of buf. -EFBIG: its page list lies in pieces, of which none has all of them.
+ * The bytes from begin to end of the buffer as the device sees them; they begin at offset begin -
+ * *base of buf. -EFBIG: the page list lies in pieces, none of which has all of the bytes.
  */
 int wse_bo_window(const struct wse_bo *bo, u64 begin, u64 end, struct wse_buf *buf, u64 *base)
 {
@@ -182,7 +184,7 @@ int wse_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 	if (args->flags || !args->size)
 		return -EINVAL;
 	pages = args->size / PAGE_SIZE + !!(args->size % PAGE_SIZE);
-	/* spares the allocators below requests that they would warn about */
+	/* keeps from the allocators below requests that they would warn about */
 	si_meminfo(&si);
 	if (pages > si.totalram)
 		return -ENOMEM;
@@ -247,12 +249,12 @@ struct drm_gem_object *wse_gem_import_sgt(struct drm_device *drm, struct dma_buf
 }
 
 /*
- * From another driver, or another wafer. We are no dynamic importer: the core has the exporter pin
- * its memory and waits for the fences of moving and clearing it (DMA_RESV_USAGE_KERNEL) before we
- * get the mapping, so that no submit has to.
+ * A buffer of another driver, or of another wafer. This is no dynamic importer: the core makes the
+ * exporter pin its memory, and waits for the fences of moving and clearing it
+ * (DMA_RESV_USAGE_KERNEL) before this driver gets the mapping, so that no submit has to.
  *
- * The attachment goes with the device, but the core looks at obj->import_attach, and what it points
- * to, for as long as the buffer lives, without a lock. So that points to a stand-in in the buffer.
+ * The attachment ends with the device, but the core reads obj->import_attach, and what it points
+ * to, without a lock, as long as the buffer lives. So it points to a stand-in in the buffer.
  */
 struct drm_gem_object *wse_gem_import(struct drm_device *drm, struct dma_buf *dma_buf)
 {
@@ -262,7 +264,7 @@ struct drm_gem_object *wse_gem_import(struct drm_device *drm, struct dma_buf *dm
 	if (!drm_dev_enter(drm, &idx))
 		return ERR_PTR(-ENODEV);
 	obj = drm_gem_prime_import(drm, dma_buf);
-	/* not where it was our own buffer all the time */
+	/* not if it was this device's own buffer all the time */
 	if (!IS_ERR(obj) && obj->import_attach) {
 		to_wse_bo(obj)->seen.dmabuf = dma_buf;
 		to_wse_bo(obj)->seen.dev = drm->dev;

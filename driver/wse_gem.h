@@ -17,9 +17,9 @@ struct wse_bo {
 	struct wse_buf buf;    /* constant once the buffer has a handle */
 	struct list_head link; /* wse_device.bos, while the device can reach it; bo_lock */
 	struct wse_list list;  /* of pages of 2^pshift bytes, unless the buffer is direct */
-	struct page **pages;   /* of a host where others bounce, see wse_pages.c; else NULL */
+	struct page **pages;   /* where ordinary pages are copied, see wse_pages.c; else NULL */
 	struct dma_buf_attachment *attach; /* of an import, until the device leaves; bo_lock */
-	struct dma_buf_attachment seen; /* what the core sees of it, see wse_gem_import() */
+	struct dma_buf_attachment seen; /* the stand-in that the core sees, see wse_gem_import() */
 };
 
 static inline struct wse_bo *to_wse_bo(struct drm_gem_object *obj)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Interrupts: one vector per ring, or one for all. Edge triggered messages which may have been
- * merged on their way, so a handler looks at the rings and never counts.
+ * Interrupts: one vector per ring, or one for all. They are edge triggered messages, which may be
+ * merged on their way, so a handler reads the rings and never counts.
  *
- * The hard handler takes completions itself, since a switch to a thread costs more than most jobs
- * have to be completed. But it takes a batch at most: the rest of a ring is its thread's affair.
+ * The hard handler takes completions itself, since a switch to a thread costs more than completing
+ * most jobs. But it takes at most a batch: its thread takes the rest of the ring.
  */
 #include <linux/interrupt.h>
 
@@ -14,7 +14,7 @@
 #include "wse_irq.h"
 #include "wse_job.h"
 
-/* Completions that are taken at a time, with interrupts off. */
+/* Completions taken in one go, with interrupts off. */
 #define WSE_IRQ_BATCH 256u
 
 static void wse_free_vectors(void *pdev)
@@ -43,7 +43,7 @@ unsigned int wse_irq_vector(const struct wse_device *wdev, unsigned int ring)
 	return wdev->nvectors > 1 ? ring : 0;
 }
 
-/* Takes what these rings have, WSE_IRQ_BATCH completions at most. How many it took. */
+/* Takes the completions of these rings, WSE_IRQ_BATCH at most. Returns their number. */
 static unsigned int wse_process(struct wse_device *wdev, unsigned int first, unsigned int n)
 {
 	unsigned int left = WSE_IRQ_BATCH;
@@ -63,7 +63,7 @@ static unsigned int wse_process(struct wse_device *wdev, unsigned int first, uns
 	return WSE_IRQ_BATCH - left;
 }
 
-/* Looks at all rings without having been told to. Not for hard interrupts. */
+/* Reads all rings without an interrupt. Not for hard interrupts. */
 void wse_irq_poll(struct wse_device *wdev)
 {
 	while (wse_process(wdev, 0, wdev->nrings) == WSE_IRQ_BATCH)
@@ -131,7 +131,7 @@ int wse_irq_request(struct wse_device *wdev)
 	return 0;
 }
 
-/* No handler runs any more that began before this. */
+/* Waits until all handlers that began before this have ended. */
 void wse_irq_sync(struct wse_device *wdev)
 {
 	unsigned int i;

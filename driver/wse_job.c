@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Jobs: from the list of those that wait, through the rings, to their fences.
+ * Jobs: from the pending list, through the rings, to their fences.
  *
- * There is no drm_sched here. The lease gives the whole device to one context, so there is nothing
- * to arbitrate; a job is a burst for several rings at once, ordered inside the device; and
- * time-outs are the device's own. What is left of a scheduler is one list in order of submission
+ * This driver does not use drm_sched. The lease gives the whole device to one context, so there is
+ * nothing to arbitrate; a job is a burst for several rings at once, ordered inside the device; and
+ * the device itself has time-outs. The rest of a scheduler is one list in order of submission,
  * whose head moves when its fences have signalled and its rings have room. In return a submit that
- * can start does so in the ioctl, without a switch to a worker, and a reset has nobody else's state
- * to repair.
+ * can start does so in the ioctl, without a switch to a worker, and a reset has no other module's
+ * state to repair.
  */
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
@@ -20,12 +20,12 @@
 #include "wse_job.h"
 #include "wse_trace.h"
 
-/* How long finished jobs, and the references they hold, may lie around when no submit comes. */
+/* How long finished jobs may keep their references when no submit comes. */
 #define WSE_REAP_DELAY (HZ / 50)
-/* Until the first look at a device with commands in flight, see wse_watchdog(). */
+/* Until the first poll of a device with commands in flight, see wse_watchdog(). */
 #define WSE_FIRST_LOOK (HZ / 2)
 
-/* Accounted to the caller's memory cgroup: how many jobs wait is up to user space. */
+/* Charged to the caller's memory cgroup, since user space decides how many jobs wait. */
 struct wse_job *wse_job_alloc(struct wse_ctx *ctx, u32 ncmd, u32 ndep)
 {
 	size_t bytes = ALIGN(struct_size_t(struct wse_job, cmd, ncmd), sizeof(u64));
@@ -83,7 +83,7 @@ static void wse_dep_signalled(struct dma_fence *fence, struct dma_fence_cb *cb)
 	struct wse_dep *dep = container_of(cb, struct wse_dep, cb);
 	struct wse_device *wdev = dep->job->ctx->wdev;
 
-	/* whoever sees 0 may push the job, so it is not touched after this */
+	/* a task that sees 0 may push the job, so do not touch it after this */
 	if (atomic_dec_and_test(&dep->job->ndeps))
 		queue_work(wdev->wq, &wdev->push_work);
 }
@@ -95,7 +95,7 @@ void wse_job_wait_dep(struct wse_job *job, struct wse_dep *dep)
 	atomic_inc(&job->ndeps);
 	if (dma_fence_add_callback(dep->fence, &dep->cb, wse_dep_signalled)) {
 		dep->job = NULL;
-		atomic_dec(&job->ndeps); /* not the last: the ioctl's own is still there */
+		atomic_dec(&job->ndeps); /* not the last one: the ioctl still holds its own */
 	}
 }
 
@@ -109,13 +109,13 @@ static bool wse_job_fits(const struct wse_device *wdev, const struct wse_job *jo
 	return true;
 }
 
-/* Does the device take the doorbells of several rings as one (DB.MORE)? */
+/* Whether the device takes the doorbells of several rings as one (DB.MORE). */
 static bool wse_takes_batches(const struct wse_device *wdev)
 {
 	return (wdev->abi & WSE_ABI_MINOR_MASK) >= WSE_MINOR_BATCHES;
 }
 
-/* What the ring had belonged to the lease's owner. Caller holds wse_device.lock. */
+/* The ring's commands belonged to the owner of the lease. Caller holds wse_device.lock. */
 static void wse_ring_idle(struct wse_device *wdev, struct wse_ring *ring)
 {
 	if (ring->busy_since && wdev->ctx)
@@ -137,7 +137,7 @@ static void wse_job_issue(struct wse_device *wdev, struct wse_job *job)
 	for (i = 0; i < job->ncmd; i++) {
 		struct wse_job_cmd *cmd = &job->cmd[i];
 
-		/* jobs are put in order, so these numbers cover all that was accepted before */
+		/* jobs are put in order, so these numbers cover all jobs accepted before */
 		if (cmd->sqe.opcode == WSE_OP_FENCE) {
 			bool all = cmd->wait_cmd == DRM_WSE_WAIT_QUEUE;
 			u32 queue = all ? cmd->wait_queue : job->cmd[cmd->wait_cmd].queue;
@@ -146,7 +146,9 @@ static void wse_job_issue(struct wse_device *wdev, struct wse_job *job)
 					 all ? before[queue] : job->cmd[cmd->wait_cmd].seq,
 					 &cmd->sqe);
 		}
-		/* not yet in the rings for a device that hears of one ring after the other */
+		/*
+		 * a device that learns of one ring after the other may not have it in its rings yet
+		 */
 		if (cmd->sqe.opcode == WSE_OP_START && !batches)
 			cmd->sqe.flags &= ~WSE_SQF_CLOSED;
 		cmd->seq = wse_ring_put(&wdev->ring[cmd->queue], &cmd->sqe, job);
@@ -158,9 +160,9 @@ static void wse_job_issue(struct wse_device *wdev, struct wse_job *job)
 }
 
 /*
- * One doorbell for each ring that has got something. The device acts on all of them with the last:
- * a processor that the host takes away between two must not make a START look stuck whose streams
- * lie in a ring that the device has not been told of.
+ * Rings one doorbell for each ring with new entries. The device acts on all of them with the last:
+ * if the host takes a processor away between two doorbells, a START must not look stuck whose
+ * streams lie in a ring of which the device does not know yet.
  */
 static void wse_kick_rings(struct wse_device *wdev)
 {
@@ -178,14 +180,14 @@ static void wse_kick_rings(struct wse_device *wdev)
 		wse_ring_kick(wdev, last, false);
 }
 
-/* Moves pending jobs into the rings as far as they go, then tells the device. */
+/* Moves as many pending jobs into the rings as fit, then rings the doorbells. */
 static void wse_push(struct wse_device *wdev)
 {
 	struct wse_job *job;
 
 	lockdep_assert_held(&wdev->lock);
 	while ((job = list_first_entry_or_null(&wdev->pending, struct wse_job, link))) {
-		/* of a lost context: it waits for the reset to be cancelled */
+		/* of a lost context: it waits for the reset, which cancels it */
 		if (job->ctx->err || wdev->error)
 			break;
 		if (atomic_read(&job->ndeps) || !wse_job_fits(wdev, job))
@@ -209,9 +211,9 @@ void wse_push_work(struct work_struct *work)
 }
 
 /*
- * Accepts the job: from here on its fence will signal, and nothing can fail. It may be cancelled at
- * any time after this, so *fence is a reference of the caller's own. -EIO, -ENODEV or -ENOENT if
- * its context is lost, or gone; -EAGAIN if it has as many jobs as it may.
+ * Accepts the job: from here on its fence will signal, and nothing can fail. A reset may cancel the
+ * job at any time after this, so *fence is the caller's own reference. -EIO, -ENODEV or -ENOENT if
+ * its context is lost, or gone; -EAGAIN if the context has as many jobs as it may have.
  */
 int wse_job_queue(struct wse_job *job, struct dma_fence **fence)
 {
@@ -272,24 +274,24 @@ static void wse_job_complete(struct wse_device *wdev, unsigned int queue,
 		if (!job->err)
 			job->err = wse_status_errno(c->status);
 		wse_ctx_fault(job->ctx, queue, c);
-		/* the context is lost, and with it whatever else of it executes */
+		/* the context is lost, and with it its other commands */
 		if (!job->ctx->err) {
 			job->ctx->err = -EIO;
 			queue_work(wdev->wq, &wdev->reset_work);
 		}
 	}
 	/*
-	 * A job that failed is finished by the reset: only then have its other commands surely
-	 * stopped to write to its buffers. So are those that complete after it, whose fences must
-	 * not overtake its own.
+	 * The reset finishes a job that failed: only then have the job's other commands certainly
+	 * stopped writing to its buffers. It also finishes jobs that complete after it, whose
+	 * fences must not overtake the failed one's.
 	 */
 	if (!job->left && !job->ctx->err)
 		wse_job_finish(job, done);
 }
 
 /*
- * Takes the completions of an I/O ring that are there, max at most; jobs that end with them go to
- * the list done. How many there were, nonsense included. Caller holds wse_device.lock.
+ * Takes the completions of an I/O ring, max at most; jobs that end with them go to the list done.
+ * Returns the number of completions, invalid ones included. Caller holds wse_device.lock.
  */
 unsigned int wse_jobs_poll(struct wse_device *wdev, struct wse_ring *ring, unsigned int max,
 			   struct list_head *done)
@@ -312,7 +314,7 @@ unsigned int wse_jobs_poll(struct wse_device *wdev, struct wse_ring *ring, unsig
 	return took;
 }
 
-/* Ends all jobs: nothing of them executes any more. Caller holds wse_device.lock. */
+/* Ends all jobs, none of which executes any more. Caller holds wse_device.lock. */
 void wse_jobs_fail(struct wse_device *wdev, int err, struct list_head *done)
 {
 	struct wse_job *job, *next;
@@ -331,7 +333,7 @@ void wse_jobs_fail(struct wse_device *wdev, int err, struct list_head *done)
 	wdev->inflight = 0;
 }
 
-/* Signals what wse_job_finish() has collected. Any context, no locks held. */
+/* Signals the fences that wse_job_finish() has collected. Any context, no locks held. */
 void wse_jobs_signal(struct wse_device *wdev, struct list_head *done)
 {
 	struct wse_job *job, *next;
@@ -348,7 +350,7 @@ void wse_jobs_signal(struct wse_device *wdev, struct list_head *done)
 	queue_delayed_work(wdev->slow_wq, &wdev->reap_work, WSE_REAP_DELAY);
 }
 
-/* Lets go of finished jobs. Every submit does it too: under load the worker has little to do. */
+/* Releases finished jobs. Every submit does it too, so under load the worker has little to do. */
 void wse_jobs_reap(struct wse_device *wdev)
 {
 	struct wse_job *job, *next;

@@ -22,13 +22,13 @@ struct wse_dep {
 	struct wse_job *job;
 };
 
-/* A buffer that commands of a job name; it may be there several times. */
+/* A buffer that commands of a job name; the list may have it several times. */
 struct wse_job_bo {
 	struct drm_gem_object *obj;
 	bool write; /* the device writes to it */
 };
 
-/* A command, ready for its ring but for what is only known there. */
+/* A command, complete but for the members that depend on its ring. */
 struct wse_job_cmd {
 	struct wse_sqe sqe;
 	u32 queue;
@@ -38,18 +38,17 @@ struct wse_job_cmd {
 };
 
 /*
- * One submit. What the device uses (buffers) and what the end needs (the fence) is held here, so
- * that nothing is allocated on the way there.
+ * One submit. It holds its buffers and its fence, so that no later step allocates memory.
  */
 struct wse_job {
 	refcount_t ref;	/* the ioctl's, and one from wse_job_queue() until it has been reaped */
 	struct wse_ctx *ctx;
-	struct list_head link; /* in pending, active, or a list of finished ones; wse_device.lock */
+	struct list_head link; /* in pending, active, or a list of finished jobs; wse_device.lock */
 	struct llist_node reap;
 	struct dma_fence *fence; /* NULL once it has been signalled */
 	u64 timeline;		 /* its context, 0 until the job is accepted */
 	u32 seqno;		 /* and number in there */
-	u32 queues;		 /* the set of those that have commands; bit 0: queue 1 */
+	u32 queues;		 /* the set of queues that have commands; bit 0: queue 1 */
 	int err;		  /* of the first command that failed; wse_device.lock */
 	u32 left;		  /* commands without completion; wse_device.lock */
 	u32 need[WSE_MAX_QUEUES]; /* commands for each ring */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: the arithmetic of rings and of page lists, and what no user can bring about on purpose.
- * No case needs a device, or touches one. Part of wse.ko where the kernel has KUnit built in; runs
+ * KUnit: the arithmetic of rings and of page lists, and events that no user can cause on purpose.
+ * No case needs or touches a device. Part of wse.ko where the kernel has KUnit built in; it runs
  * when the module is loaded.
  */
 #include <kunit/device.h>
@@ -53,7 +53,7 @@ static void wse_ring_fills_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, wse_ring_space(&s));
 }
 
-/* The smallest that a device may have: one entry at a time. */
+/* The smallest ring that a device may have: one entry at a time. */
 static void wse_ring_of_two(struct kunit *test)
 {
 	struct wse_ring_state s = wse_new_ring(2);
@@ -70,7 +70,7 @@ static void wse_ring_of_two(struct kunit *test)
 	}
 }
 
-/* What stands in an empty ring is never new, whatever phase it has. */
+/* The contents of an empty ring are never new, whatever phase they have. */
 static void wse_ring_empty(struct kunit *test)
 {
 	struct wse_ring_state s = wse_new_ring(4);
@@ -83,7 +83,7 @@ static void wse_ring_empty(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, wse_ring_is_new(&s, 1));
 }
 
-/* Every command id and every head that there are, against what is right by hand. */
+/* Every possible command id and head, compared with results by hand. */
 static void wse_ring_believes_nothing(struct kunit *test)
 {
 	u32 size = 16, head, due, cid, sqhd;
@@ -110,7 +110,7 @@ static void wse_ring_believes_nothing(struct kunit *test)
 	}
 }
 
-/* The device hears of completions often enough, and never twice of the same. */
+/* The driver returns completions to the device often enough, and each of them once. */
 static void wse_ring_doorbells(struct kunit *test)
 {
 	static const u32 sizes[] = { 2, 4, 8, 1024 };
@@ -136,7 +136,7 @@ static void wse_ring_doorbells(struct kunit *test)
 	}
 }
 
-/* Before a reset that empties the ring: completions are taken, and the device hears of nothing. */
+/* Before a reset that empties the ring the driver takes completions and rings no doorbell. */
 static void wse_ring_frozen(struct kunit *test)
 {
 	struct wse_ring_state s = wse_new_ring(4);
@@ -190,7 +190,7 @@ struct wse_piece {
 	unsigned int len;
 };
 
-/* A mapping that nobody made; freed with the test. */
+/* A mapping without a device; freed with the test. */
 static struct sg_table *wse_mapping(struct kunit *test, const struct wse_piece *piece,
 				    unsigned int n)
 {
@@ -226,14 +226,14 @@ static void wse_shape(struct kunit *test)
 		{ { { 0x10000, 0x1000 }, { 0x11000, 0x1000 } }, 2, 0x2000, 0, true, 16 },
 		{ { { 0x10000, 0x1000 }, { 0x30000, 0x1000 } }, 2, 0x2000, 0, false, 12 },
 		{ { { 0x10000, 0x10000 }, { 0x40000, 0x10000 } }, 2, 0x20000, 0, false, 16 },
-		/* the end may be ragged, nothing else */
+		/* only the end may be ragged */
 		{ { { 0x10000, 0x10000 }, { 0x40000, 0x800 } }, 2, 0x10800, 0, false, 16 },
 		{ { { 0x10000, 0x800 }, { 0x40000, 0x10000 } }, 2, 0x10800, -EINVAL, false, 0 },
 		{ { { 0x10800, 0x10000 } }, 1, 0x10000, -EINVAL, false, 0 },
-		/* a border that two segments share counts once they part */
+		/* a border between two segments counts once they are apart */
 		{ { { 0x20000, 0x8000 }, { 0x28000, 0x8000 }, { 0x60000, 0x10000 } }, 3, 0x20000, 0,
 		  false, 16 },
-		/* not all there */
+		/* incomplete */
 		{ { { 0x10000, 0x1000 } }, 1, 0x1001, -EINVAL, false, 0 },
 		/* at bus address 0 there is no lowest bit */
 		{ { { 0, 0x1000 } }, 1, 0x1000, 0, true, WSE_PAGE_SHIFT_MAX },
@@ -289,7 +289,7 @@ static struct sg_table *wse_scattered(struct kunit *test, size_t pages, u32 pshi
 	return wse_mapping(test, piece, n);
 }
 
-/* Every page of the buffer, found as a command finds it that touches just this page. */
+/* Every page of the buffer, looked up as by a command that touches only this page. */
 static void wse_check_list(struct kunit *test, struct wse_list *list, struct sg_table *sgt,
 			   size_t size, u32 pshift)
 {
@@ -346,7 +346,7 @@ static void wse_lists(struct kunit *test)
 	}
 }
 
-/* In pieces: each page is where it should be, and a window is refused only if it is too wide. */
+/* In pieces: each page is at its place, and only a window that is too wide is refused. */
 static void wse_lists_in_pieces(struct kunit *test)
 {
 	static const size_t sizes[] = { 513, 767, 768, 769, 1024, 1025, 5000 };
@@ -367,7 +367,7 @@ static void wse_lists_in_pieces(struct kunit *test)
 		for (off = 0; off < size; off += 4096) {
 			u64 end = min_t(u64, off + step, size);
 
-			/* as wide as is promised, at any place */
+			/* as wide as promised */
 			KUNIT_ASSERT_EQ(test, 0, wse_list_window(&list, off, end, &addr, &base));
 			KUNIT_ASSERT_LE(test, base, off);
 			KUNIT_ASSERT_LE(test, end, base + list.reach);
@@ -384,7 +384,7 @@ static void wse_lists_in_pieces(struct kunit *test)
 
 KUNIT_DEFINE_ACTION_WRAPPER(wse_test_destroy_wq, destroy_workqueue, struct workqueue_struct *);
 
-/* What probe would have made, of a device whose bus has failed for good. It has no rings. */
+/* The result of probe for a device whose bus has failed for good. It has no rings. */
 static struct wse_device *wse_test_gone_device(struct kunit *test)
 {
 	struct pci_dev *pdev = kunit_kzalloc(test, sizeof(*pdev), GFP_KERNEL);
@@ -394,7 +394,7 @@ static struct wse_device *wse_test_gone_device(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, pdev);
 	KUNIT_ASSERT_NOT_NULL(test, wdev);
 	KUNIT_ASSERT_NOT_NULL(test, regs);
-	/* reads give all ones, and the core keeps off the configuration space */
+	/* reads give all ones, and the core does not touch the configuration space */
 	memset(regs, 0xff, WSE_BAR0_SIZE);
 	wdev->mmio = (void __iomem __force *)regs;
 	pdev->error_state = pci_channel_io_perm_failure;
@@ -415,8 +415,8 @@ static struct wse_device *wse_test_gone_device(struct kunit *test)
 /* --- leases: wse_lease.c ---------------------------------------------------------------------- */
 
 /*
- * The device is reset right after somebody got the lease, before he has looked: it is his all the
- * same, and he must give it back. Nobody else would.
+ * A reset right after a context got the lease, before its owner looks: the context still has the
+ * lease and must give it back, since no other code would.
  */
 static void wse_lease_lost_at_once(struct kunit *test)
 {
@@ -444,7 +444,7 @@ static void wse_lease_lost_at_once(struct kunit *test)
 
 /* --- a bus that fails for good: wse_power.c --------------------------------------------------- */
 
-/* While there is a job that nothing else can end. */
+/* With a job that no other code can end. */
 static void wse_bus_lost(struct kunit *test)
 {
 	struct wse_device *wdev = wse_test_gone_device(test);
@@ -468,7 +468,7 @@ static void wse_bus_lost(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ENODEV, dma_fence_get_status(fence));
 	KUNIT_EXPECT_EQ(test, -ENODEV, READ_ONCE(ctx->err));
 	KUNIT_EXPECT_EQ(test, -ENODEV, READ_ONCE(wdev->dead));
-	/* nobody would end it any more */
+	/* no other code would end it */
 	if (!dma_fence_is_signaled(fence))
 		wse_stop(wdev);
 	dma_fence_put(fence);
@@ -478,7 +478,7 @@ static void wse_bus_lost(struct kunit *test)
 	wse_ctx_put(ctx);
 }
 
-/* An error that was reported, and never again a word of it. */
+/* An error is reported, and the PCI core never calls again. */
 static void wse_bus_not_recovered(struct kunit *test)
 {
 	struct wse_device *wdev = wse_test_gone_device(test);
@@ -488,7 +488,7 @@ static void wse_bus_not_recovered(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, PCI_ERS_RESULT_NEED_RESET ==
 			  wse_error_handlers.error_detected(wse_pdev(wdev), pci_channel_io_frozen));
 	KUNIT_EXPECT_EQ(test, 0, READ_ONCE(wdev->dead));
-	/* does not wait for the delay to be over */
+	/* does not wait for the end of the delay */
 	flush_delayed_work(&wdev->recovery);
 	KUNIT_EXPECT_EQ(test, -ENODEV, READ_ONCE(wdev->dead));
 	KUNIT_EXPECT_EQ(test, -ENODEV, wse_lease_get(ctx, true));
@@ -498,8 +498,8 @@ static void wse_bus_not_recovered(struct kunit *test)
 /* --- core dumps: wse_dump.c ------------------------------------------------------------------- */
 
 /*
- * More than there is room for, from rings under a spinlock: the end is cut off, and nothing is
- * allocated, which lockdep and the core would complain about.
+ * More text than there is room for, from rings under a spinlock: the end is cut off, and no code
+ * allocates, of which lockdep and the core would complain.
  */
 static void wse_dump_of_full_rings(struct kunit *test)
 {

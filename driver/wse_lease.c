@@ -2,9 +2,8 @@
 /*
  * The lease of a device, from scrub to scrub.
  *
- * Whoever wants it stands in line. What the device has to do at its beginning and its end is a
- * worker's affair: it takes as long as the device takes, and no process that is being killed must
- * have to wait for that.
+ * Contexts wait for it in line. A worker does the device's part of its beginning and its end, which
+ * takes as long as the device takes: a process that is being killed must not have to wait for that.
  */
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -21,7 +20,7 @@
 #include "wse_lease.h"
 #include "wse_reset.h"
 
-/* Device cycles that the firmware may take to get ready for work. */
+/* Device cycles that the firmware may take until it is ready for work. */
 #define WSE_BOOT_CYCLES 10000000ull
 #define WSE_LOAD_CYCLES 100000000ull
 
@@ -35,7 +34,7 @@ static struct wse_sqe wse_whole_tile(const struct wse_device *wdev, u8 op, u64 b
 	};
 }
 
-/* Nothing of an owner is left for the next one. */
+/* The next owner finds no data of this one. */
 static int wse_scrub(struct wse_device *wdev)
 {
 	struct wse_sqe sqe = wse_whole_tile(wdev, WSE_OP_SCRUB, 0);
@@ -71,7 +70,7 @@ static int wse_boot(struct wse_device *wdev)
 	return wse_admin(wdev, &start);
 }
 
-/* The lease of ctx ends as soon as the device is clean again. Nothing more of it is accepted. */
+/* The lease of ctx ends as soon as the device is clean again. ctx takes no more submits. */
 static void wse_lease_drop(struct wse_ctx *ctx)
 {
 	struct wse_device *wdev = ctx->wdev;
@@ -84,17 +83,17 @@ static void wse_lease_drop(struct wse_ctx *ctx)
 	queue_work(wdev->wq, &wdev->lease_work);
 }
 
-/* The lease of ctx, which was dropped, has ended; false if this process is being killed. */
+/* Waits until the dropped lease of ctx has ended; false if this process is being killed. */
 static bool wse_lease_wait_end(struct wse_ctx *ctx)
 {
-	/* a process on its way out takes no signal any more, so nothing would end this wait */
+	/* a process that exits takes no signals any more, so nothing would end this wait */
 	if (current->flags & (PF_EXITING | PF_KTHREAD))
 		return false;
 	return !wait_event_killable(ctx->wait, READ_ONCE(ctx->wdev->ctx) != ctx);
 }
 
 /*
- * The device is made ready for an owner. -EINPROGRESS: it is held, so this will be done again.
+ * Makes the device ready for an owner. -EINPROGRESS: the device is held, so this runs again later.
  * Caller holds hw_mutex.
  */
 static int wse_lease_boot(struct wse_device *wdev)
@@ -110,7 +109,7 @@ static int wse_lease_boot(struct wse_device *wdev)
 	return ret;
 }
 
-/* The lease, if it is free, goes to the first in line, who alone is woken up. */
+/* Gives a free lease to the first context in line and wakes up that one alone. */
 static void wse_lease_next(struct wse_device *wdev)
 {
 	struct wse_ctx *ctx = list_first_entry_or_null(&wdev->waiters, struct wse_ctx, waiting);
@@ -127,14 +126,14 @@ static void wse_lease_next(struct wse_device *wdev)
 	wake_up_all(&ctx->wait);
 }
 
-/* With hw_mutex. Returns the context for which something was done, with a reference, or NULL. */
+/* Does one step for the owner, with hw_mutex. Returns its context, with a reference, or NULL. */
 static struct wse_ctx *wse_lease_act(struct wse_device *wdev)
 {
 	struct wse_ctx *ctx;
 	bool ending, boot;
 
 	scoped_guard(spinlock_irq, &wdev->lock) {
-		/* while it is held there is nothing to be done; wse_release() queues this again */
+		/* while the device is held there is no step; wse_release() queues this again */
 		ctx = wdev->held ? NULL : wdev->ctx;
 		ending = ctx && ctx->ending;
 		boot = ctx && ctx->boot == -EINPROGRESS;
@@ -157,13 +156,13 @@ static struct wse_ctx *wse_lease_act(struct wse_device *wdev)
 	return ctx;
 }
 
-/* What there is to be done for the owner: the beginning of a lease, or its end. */
+/* The work for the owner: the beginning of a lease, or its end. */
 void wse_lease_work(struct work_struct *work)
 {
 	struct wse_device *wdev = container_of(work, struct wse_device, lease_work);
 	struct wse_ctx *ctx;
 
-	/* jobs of an owner who has gone wait for this to end them */
+	/* jobs of a closed owner wait for this to end them */
 	scoped_guard(wse_signalling) {
 		guard(mutex)(&wdev->hw_mutex);
 		wse_admin_deadline(wdev);
@@ -175,7 +174,7 @@ void wse_lease_work(struct work_struct *work)
 	wse_ctx_put(ctx);
 }
 
-/* ctx is not in line any more. */
+/* Takes ctx out of the line. */
 static bool wse_lease_settled(struct wse_ctx *ctx)
 {
 	bool settled;
@@ -186,8 +185,8 @@ static bool wse_lease_settled(struct wse_ctx *ctx)
 }
 
 /*
- * Waits in line. Without wait, -EBUSY if somebody has the lease, or waits for it. 0: ctx has it, in
- * whatever state.
+ * Waits in line. Without wait: -EBUSY if another context has the lease or waits for it. 0: ctx has
+ * the lease, in whatever state.
  */
 int wse_lease_get(struct wse_ctx *ctx, bool wait)
 {
@@ -197,7 +196,7 @@ int wse_lease_get(struct wse_ctx *ctx, bool wait)
 	scoped_guard(spinlock_irq, &wdev->lock) {
 		if (wdev->dead)
 			return wdev->dead;
-		/* an owner who has gone is nobody: it will be free as soon as it is clean */
+		/* a closed owner does not count: the device becomes free after cleaning */
 		if (!wait && (!list_empty(&wdev->waiters) || (wdev->ctx && !wdev->ctx->ending)))
 			return -EBUSY;
 		list_add_tail(&ctx->waiting, &wdev->waiters);
@@ -207,11 +206,11 @@ int wse_lease_get(struct wse_ctx *ctx, bool wait)
 	ret = wait_event_interruptible(ctx->wait, wse_lease_settled(ctx));
 	scoped_guard(spinlock_irq, &wdev->lock)
 		list_del_init(&ctx->waiting);
-	/* err may be that of a reset right after: a context with a lease must give it back */
+	/* err may come from a reset right after: a context with a lease must give it back */
 	return ctx->id ? 0 : ret ?: ctx->err;
 }
 
-/* As wse_lease_get(), and a file stands in line once, however many threads it has. */
+/* As wse_lease_get(), but a file stands in line once, however many threads it has. */
 static int wse_lease_get_for(struct wse_file *priv, struct wse_ctx *ctx, bool wait)
 {
 	struct wse_device *wdev = ctx->wdev;
@@ -235,8 +234,8 @@ static int wse_lease_begin(struct wse_ctx *ctx)
 	int idx, ret;
 
 	/*
-	 * Not a worker's affair: fences wait for workers, and this waits for memory and for a file
-	 * system. It is no part of what takes as long as the device takes.
+	 * Not in a worker: fences wait for workers, and this waits for memory and for a file
+	 * system, but not for the device.
 	 */
 	if (!drm_dev_enter(&wdev->drm, &idx))
 		return -ENODEV;
@@ -265,7 +264,7 @@ int wse_ctx_create_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 
 	if (!ctx)
 		return -ENOMEM;
-	/* not in drm_dev_enter(): who waits must not hold up the device's removal */
+	/* not in drm_dev_enter(): a waiting task must not hold up the device's removal */
 	ret = wse_lease_get_for(priv, ctx, args->flags & DRM_WSE_CTX_WAIT);
 	if (ret)
 		return ret;
@@ -280,14 +279,14 @@ int wse_ctx_create_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	return 0;
 }
 
-/* The file lets go of ctx, which has nothing to do any more; -EAGAIN if it has. */
+/* The file releases ctx, which is idle; -EAGAIN if it is not. */
 static int wse_ctx_leave(struct wse_file *priv, struct wse_ctx *ctx)
 {
 	struct wse_device *wdev = ctx->wdev;
 
 	scoped_guard(spinlock_irq, &wdev->lock) {
 		if (priv->ctx != ctx)
-			return -ENOENT; /* another thread was quicker */
+			return -ENOENT; /* another thread has done it first */
 		if (ctx->njobs && !wdev->dead)
 			return -EAGAIN;
 		priv->ctx = NULL;
@@ -323,7 +322,7 @@ int wse_ctx_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *f
 		return ret;
 	wse_lease_drop(ctx);
 	wse_lease_wait_end(ctx);
-	wse_ctx_put(ctx); /* the file's */
+	wse_ctx_put(ctx); /* the file's reference */
 	return 0;
 }
 
@@ -336,8 +335,8 @@ int wse_open(struct drm_device *drm, struct drm_file *file)
 }
 
 /*
- * Nobody is left who could make use of this context, so its commands are not waited for, which on a
- * slow device could take as long as their budgets: they end with -ECANCELED.
+ * The file is closed, so no process can use this context's results. Its commands end with
+ * -ECANCELED at once; on a slow device a wait could last as long as their budgets.
  */
 void wse_postclose(struct drm_device *drm, struct drm_file *file)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Page lists: how the device finds a buffer that is not contiguous on the bus.
+ * Page lists, by which the device finds a buffer that is not contiguous on the bus.
  */
 #include <linux/dma-mapping.h>
 #include <linux/scatterlist.h>
@@ -10,9 +10,9 @@
 #include "wse_list.h"
 
 /*
- * The largest page that all of the mapping consists of: every border between two pieces that are
- * not contiguous, and every piece's address, is a multiple of it. Only the end may be ragged, since
- * nothing beyond the buffer's size is ever accessed. *direct: there is but one piece.
+ * The largest page size of which the whole mapping consists: every border between two pieces that
+ * are not contiguous, and every piece's address, is a multiple of it. Only the end may be ragged,
+ * since commands never access bytes beyond the buffer's size. *direct: there is one piece only.
  */
 int wse_sgt_shape(struct sg_table *sgt, size_t size, u32 *pshift, bool *direct)
 {
@@ -32,13 +32,13 @@ int wse_sgt_shape(struct sg_table *sgt, size_t size, u32 *pshift, bool *direct)
 	*direct = pieces == 1;
 	*pshift = borders ? __ffs64(borders) : WSE_PAGE_SHIFT_MAX;
 	*pshift = min(*pshift, WSE_PAGE_SHIFT_MAX);
-	/* what we were given to import might not consist of pages, or not be all there */
+	/* an imported mapping may not consist of pages, or may be incomplete */
 	if (off < size || !pieces || *pshift < WSE_PAGE_SHIFT_MIN)
 		return -EINVAL;
 	return 0;
 }
 
-/* n blocks of bytes each, all or none. */
+/* Allocates n blocks of that many bytes, all or none. */
 static int wse_list_alloc(struct device *dev, struct wse_list *list, unsigned int n, size_t bytes)
 {
 	list->block = kvcalloc(n, sizeof(*list->block), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
@@ -58,7 +58,7 @@ static int wse_list_alloc(struct device *dev, struct wse_list *list, unsigned in
 	return 0;
 }
 
-/* Entry number page of the whole list goes to the blocks that have it, two at most. */
+/* Writes entry number page of the whole list to the blocks that have it, two at most. */
 static void wse_list_put(struct wse_list *list, size_t page, dma_addr_t addr)
 {
 	size_t half = list->bytes / sizeof(__le64) / 2, k = page / half;
@@ -88,7 +88,7 @@ int wse_list_build(struct device *dev, struct wse_list *list, struct sg_table *s
 	list->step = size;
 	list->reach = size;
 	ret = -ENOMEM;
-	/* unless somebody wants pieces, one block is tried whatever its size */
+	/* unless a test asks for pieces, one block is tried whatever its size */
 	if (pages * sizeof(__le64) <= piece || piece >= WSE_LIST_BYTES)
 		ret = wse_list_alloc(dev, list, 1, pages * sizeof(__le64));
 	if (ret && pages > 2 * half) {
@@ -121,8 +121,8 @@ void wse_list_free(struct device *dev, struct wse_list *list)
 }
 
 /*
- * Where the list begins for a command that touches the bytes from begin to end of the buffer, and
- * which byte of the buffer that is. -EFBIG: no block describes all of them.
+ * The address of the list for a command that touches the bytes from begin to end of the buffer, and
+ * the byte of the buffer at which that list begins. -EFBIG: no block describes all of them.
  */
 int wse_list_window(const struct wse_list *list, u64 begin, u64 end, u64 *addr, u64 *base)
 {

@@ -15,19 +15,19 @@ struct wse_list_block {
 };
 
 /*
- * The page list of a buffer. A command names one place where its list begins, so a list lies in one
- * block where the host can give one of that size, else in several of which each repeats the second
- * half of the one before: a command that reaches over no more than step bytes fits into one.
+ * The page list of a buffer. A command names one place where its list begins. So a list lies in one
+ * block where the host can allocate that much, else in several, each of which repeats the second
+ * half of the previous one: a command that spans at most step bytes fits into one.
  */
 struct wse_list {
 	struct wse_list_block *block;
 	unsigned int nblocks; /* 0: there is no list */
 	size_t bytes;	      /* of a block */
 	u64 step;	      /* bytes of the buffer between the begins of two blocks */
-	u64 reach;	      /* that a block describes */
+	u64 reach;	      /* bytes that a block describes */
 };
 
-/* As much as the page allocator gives in one piece; an IOMMU makes larger ones. */
+/* The most that the page allocator gives in one piece; an IOMMU makes larger ones. */
 #define WSE_LIST_BYTES (PAGE_SIZE << MAX_PAGE_ORDER)
 
 int wse_sgt_shape(struct sg_table *sgt, size_t size, u32 *pshift, bool *direct);

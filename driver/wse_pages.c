@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Buffers of a host that does not let the device at any page (swiotlb=force, encrypted guests).
- * What is mapped there is a copy, which somebody would have to make again for each command, line by
- * line, while others of the same buffer still run. So these buffers consist of pages that were
- * allocated for the device, one by one, and are never copied.
+ * Buffers of a host that does not let the device access ordinary pages (swiotlb=force, encrypted
+ * guests). There a mapping is a copy, which the driver would have to renew for each command, line
+ * by line, while other commands of the same buffer still run. So these buffers consist of pages
+ * that the driver allocates for the device, one by one, and that the host never copies.
  */
 #include <linux/cc_platform.h>
 #include <linux/dma-mapping.h>
@@ -21,8 +21,9 @@
 #include "wse_pages.h"
 
 /*
- * dma_need_sync() is exact without an IOMMU. Behind one, a kernel with DMA_API_DEBUG always says
- * yes, to see all calls; so the device's own state is asked first, as other kernels do.
+ * dma_need_sync() is exact without an IOMMU. Behind one, a kernel with DMA_API_DEBUG always returns
+ * true, to see all calls; so this reads the device's own state first, as kernels without that
+ * option do.
  */
 static bool wse_need_sync(struct device *dev, dma_addr_t dma)
 {
@@ -33,7 +34,7 @@ static bool wse_need_sync(struct device *dev, dma_addr_t dma)
 	return dma_need_sync(dev, dma);
 }
 
-/* Any of the mapping is a copy, or may be stale in somebody's cache. */
+/* Whether any part of the mapping is a copy, or may be stale in a cache. */
 bool wse_sgt_bounces(struct device *dev, struct sg_table *sgt)
 {
 	struct scatterlist *sg;
@@ -45,7 +46,7 @@ bool wse_sgt_bounces(struct device *dev, struct sg_table *sgt)
 	return false;
 }
 
-/* *bounces: what becomes of an ordinary page. */
+/* *bounces: whether an ordinary page is copied. */
 int wse_probe_bounces(struct device *dev, bool *bounces)
 {
 	struct page *page = alloc_page(GFP_KERNEL);
@@ -84,13 +85,16 @@ static int wse_pages_alloc(struct device *dev, struct wse_bo *bo, unsigned long 
 
 		if (!page)
 			return -ENOMEM;
-		/* ours, besides that of the allocation: whoever has mapped the page may keep it */
+		/*
+		 * this buffer's reference besides the allocation's: a process that has mapped the
+		 * page may keep it
+		 */
 		get_page(page);
 		bo->pages[i] = page;
 		sg_set_page(sg, page, PAGE_SIZE, 0);
 		sg_dma_address(sg) = dma;
 		sg_dma_len(sg) = PAGE_SIZE;
-		/* a host whose caches the device does not see */
+		/* a host whose caches are not coherent with the device */
 		if (wse_need_sync(dev, dma))
 			return -EOPNOTSUPP;
 	}
@@ -105,7 +109,7 @@ static const struct drm_gem_object_funcs wse_pages_funcs = {
 	.vm_ops = &wse_pages_vm_ops,
 };
 
-/* A buffer with its table of pages, mapped; or an error. size is a multiple of a page. */
+/* Makes a buffer with its table of pages, mapped; or an error. size is a multiple of a page. */
 struct wse_bo *wse_pages_create(struct drm_device *drm, size_t size)
 {
 	struct wse_bo *bo = kzalloc(sizeof(*bo), GFP_KERNEL_ACCOUNT);
@@ -116,7 +120,7 @@ struct wse_bo *wse_pages_create(struct drm_device *drm, size_t size)
 	INIT_LIST_HEAD(&bo->link);
 	bo->shmem.base.funcs = &wse_pages_funcs;
 	drm_gem_private_object_init(drm, &bo->shmem.base, size);
-	/* before anybody maps it: wse_pages_fault() counts its pages from there */
+	/* before any process maps it: wse_pages_fault() counts its pages from there */
 	ret = drm_gem_create_mmap_offset(&bo->shmem.base);
 	if (!ret)
 		ret = wse_pages_alloc(drm->dev, bo, size / PAGE_SIZE);
@@ -127,7 +131,7 @@ struct wse_bo *wse_pages_create(struct drm_device *drm, size_t size)
 	return ERR_PTR(ret);
 }
 
-/* Takes the pages away from the device, not from those who have mapped them. */
+/* Takes the pages away from the device, not from processes that have mapped them. */
 void wse_pages_unmap(struct device *dev, struct wse_bo *bo)
 {
 	struct sg_table *sgt = bo->shmem.sgt;

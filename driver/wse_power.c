@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What others do to the device: resets by the PCI core, errors of the bus, system sleep. It is held
- * before and released afterwards; contexts do not outlive that.
+ * Actions of the PCI core and the system on the device: resets, bus errors, sleep. The driver holds
+ * the device before and releases it afterwards; contexts do not survive that.
  */
 #include <linux/pm.h>
 
@@ -12,8 +12,8 @@
 
 /*
  * How long the PCI core may take to recover from an error: it waits a minute for a device after a
- * reset. If it gives up, since another device on the bus did not agree or did not come back, older
- * kernels do not tell.
+ * reset. If it gives up, because another device on the bus did not agree or did not come back,
+ * older kernels do not tell the driver.
  */
 #define WSE_RECOVERY (120 * HZ)
 
@@ -31,7 +31,7 @@ static pci_ers_result_t wse_error_detected(struct pci_dev *pdev, pci_channel_sta
 	struct wse_device *wdev = pci_get_drvdata(pdev);
 
 	if (state == pci_channel_io_perm_failure) {
-		/* it may never be removed, and fences must not wait for that */
+		/* the device may never be removed, and fences must not wait for that */
 		wse_stop(wdev);
 		return PCI_ERS_RESULT_DISCONNECT;
 	}
@@ -42,7 +42,7 @@ static pci_ers_result_t wse_error_detected(struct pci_dev *pdev, pci_channel_sta
 
 static pci_ers_result_t wse_slot_reset(struct pci_dev *pdev)
 {
-	/* as it was in probe; older kernels forget what they have restored */
+	/* as in probe; older kernels discard the state that they have restored */
 	pci_restore_state(pdev);
 	pci_save_state(pdev);
 	return PCI_ERS_RESULT_RECOVERED;
@@ -74,7 +74,10 @@ const struct pci_error_handlers wse_error_handlers = {
 	.reset_done = wse_release_pdev,
 };
 
-/* Users are frozen. What they have in flight is waited for, but nothing keeps the system awake. */
+/*
+ * User tasks are frozen. This waits for their commands in flight, but nothing keeps the system
+ * awake.
+ */
 static int wse_suspend(struct device *dev)
 {
 	struct wse_device *wdev = pci_get_drvdata(to_pci_dev(dev));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Start and stop, and what lies between them when something goes wrong: first the context is reset,
- * then the device, then it is lost. On each step the fences of what will not be completed any more
- * are signalled with the reason.
+ * Start and stop, and recovery in steps: first reset the context, then the device, then give the
+ * device up. Each step signals the fences of commands that cannot complete any more, with the
+ * reason.
  */
 #include <linux/moduleparam.h>
 
@@ -16,7 +16,7 @@
 #include "wse_reset.h"
 #include "wse_trace.h"
 
-/* Between two looks at a device with commands in flight. */
+/* Between two polls of a device with commands in flight. */
 #define WSE_WATCHDOG (HZ / 2)
 /* Cycles a second, on the mean, that even the slowest emulated wafer counts. */
 #define WSE_LEAST_HZ 100
@@ -37,7 +37,7 @@ unsigned int wse_stall_seconds(void)
 	return min(READ_ONCE(wse_stall_timeout), 86400u);
 }
 
-/* From whatever state to one with empty rings and all queues. Caller holds hw_mutex. */
+/* Takes the device from any state to one with empty rings and all queues. Caller holds hw_mutex. */
 int wse_start(struct wse_device *wdev)
 {
 	unsigned int i;
@@ -55,7 +55,7 @@ int wse_start(struct wse_device *wdev)
 	return ret;
 }
 
-/* From here on there is no device. What waits for it finds out. */
+/* From here on there is no device; code that waits for it finds out. */
 void wse_set_dead(struct wse_device *wdev)
 {
 	struct wse_ctx *ctx, *next;
@@ -87,15 +87,15 @@ static void wse_end_jobs(struct wse_device *wdev, unsigned int first, int err)
 	wse_jobs_signal(wdev, &done);
 }
 
-/* Ends all that is left of a device that is lost. Caller holds hw_mutex. */
+/* Ends all jobs of a device that is lost. Caller holds hw_mutex. */
 static void wse_lost(struct wse_device *wdev)
 {
 	wse_set_dead(wdev);
-	/* whatever it still writes to its rings, and whenever it interrupts, is no completion */
+	/* later writes of the device to its rings, and later interrupts, are no completions */
 	wse_end_jobs(wdev, 0, -ENODEV);
 }
 
-/* In place of a context reset, or when that failed. -EBUSY as wse_quiesce(). */
+/* Resets the device, in place of a context reset or after one failed. -EBUSY as wse_quiesce(). */
 static int wse_restart(struct wse_device *wdev, int err)
 {
 	struct drm_device *drm = &wdev->drm;
@@ -104,7 +104,7 @@ static int wse_restart(struct wse_device *wdev, int err)
 
 	if (READ_ONCE(wdev->held))
 		return -EBUSY;
-	/* reading a register shows best whether there is something to be reset */
+	/* reading a register shows best whether the device is there */
 	if (wse_read(wdev, WSE_REG_MAGIC) != WSE_MAGIC) {
 		drm_err(drm, "the device is gone\n");
 		pci_clear_master(wse_pdev(wdev));
@@ -113,7 +113,7 @@ static int wse_restart(struct wse_device *wdev, int err)
 	}
 	trace_wse_reset(wdev, "device", error ?: "it does not work", err);
 	drm_err_ratelimited(drm, "%s: resetting the device\n", error ?: "the device does not work");
-	/* keeps everybody off the rings until wse_dev_enable() has made them new */
+	/* keeps all code off the rings until wse_dev_enable() has made them new */
 	scoped_guard(spinlock_irq, &wdev->lock)
 		if (!wdev->error)
 			wdev->error = "reset";
@@ -139,10 +139,10 @@ static int wse_restart(struct wse_device *wdev, int err)
 }
 
 /*
- * Ends whatever the I/O queues execute; rings are empty and cores are held afterwards. Jobs that
- * this swallows end with err. No job can come in meanwhile: the context is lost or on its way out,
- * so its err is set. -ENODEV if the device was lost over it, -EBUSY if the PCI core resets it:
- * then wse_hold() ends the jobs. Caller holds hw_mutex.
+ * Ends all commands of the I/O queues; rings are empty and cores are held afterwards. Jobs that
+ * this interrupts end with err. No job can come in meanwhile: the context is lost or closing, so
+ * its err is set. -ENODEV if the device was lost over it, -EBUSY if the PCI core resets it: then
+ * wse_hold() ends the jobs. Caller holds hw_mutex.
  */
 int wse_quiesce(struct wse_device *wdev, int err)
 {
@@ -164,7 +164,7 @@ int wse_quiesce(struct wse_device *wdev, int err)
 	if (wse_admin(wdev, &reset))
 		return wse_restart(wdev, err);
 
-	/* what was completed before the reset came is good */
+	/* commands completed before the reset are good */
 	wse_irq_poll(wdev);
 	if (READ_ONCE(wdev->error))
 		return wse_restart(wdev, err);
@@ -178,7 +178,7 @@ void wse_reset_work(struct work_struct *work)
 
 	guard(wse_signalling)();
 	guard(mutex)(&wdev->hw_mutex);
-	/* somebody else may have done it: who gives back a lost context resets it too */
+	/* another task may have done it: the release of a lost context resets it too */
 	scoped_guard(spinlock_irq, &wdev->lock)
 		if (wdev->dead || wdev->held ||
 		    !(wdev->error || (wdev->ctx && wdev->ctx->err && wdev->ctx->njobs)))
@@ -189,7 +189,7 @@ void wse_reset_work(struct work_struct *work)
 	wse_quiesce(wdev, -ECANCELED);
 }
 
-/* Cycles that may pass before the next completion: those of the first command of each queue. */
+/* Cycles that may pass before the next completion: the budgets of each queue's first command. */
 static u64 wse_budgets(struct wse_device *wdev)
 {
 	u64 sum = 0;
@@ -203,10 +203,10 @@ static u64 wse_budgets(struct wse_device *wdev)
 
 /*
  * What is wrong with a device that has completed nothing since the pulse began, or NULL. A command
- * takes as long as its budget, which the device watches in its own cycles. But a device may not
- * keep to that: the host's clock begins once the budgets are used up, or where hardly a cycle is
- * counted. And users may ask for budgets that a slow device takes centuries for: that is ended by
- * a limit which begins anew with each completion.
+ * may take its budget, which the device counts in its own cycles. But a device may not keep to
+ * that, so the host's clock starts once the budgets are used up, or while the device counts hardly
+ * a cycle. And users may ask for budgets for which a slow device needs centuries, so there is a
+ * limit that starts again with each completion.
  */
 static const char *wse_watchdog_look(struct wse_device *wdev, struct wse_pulse *pulse)
 {
@@ -236,7 +236,7 @@ static const char *wse_watchdog_look(struct wse_device *wdev, struct wse_pulse *
 	return NULL;
 }
 
-/* Looks whether a device with commands in flight is still there and still works. */
+/* Checks that a device with commands in flight is still there and still works. */
 void wse_watchdog(struct work_struct *work)
 {
 	struct wse_device *wdev = container_of(work, struct wse_device, watchdog.work);
@@ -266,12 +266,12 @@ void wse_watchdog(struct work_struct *work)
 }
 
 /*
- * The driver lets go of the device, which may be there or not: nothing of ours touches it after
- * this, and it touches nothing of ours. Users who get in find it dead. More than once does no harm.
+ * The driver releases the device, which may be there or not: neither touches the other after this.
+ * Users that enter find it dead. Further calls do no harm.
  */
 void wse_stop(struct wse_device *wdev)
 {
-	/* first, so that whoever holds hw_mutex for the device's sake lets go of it */
+	/* first, so that a holder of hw_mutex that waits for the device releases it */
 	wse_set_dead(wdev);
 	scoped_guard(wse_signalling) {
 		guard(mutex)(&wdev->hw_mutex);
@@ -288,22 +288,25 @@ void wse_stop(struct wse_device *wdev)
 }
 
 /*
- * Somebody else is about to reset the device or to take its power: whoever has a context loses it,
- * and the device is left alone until wse_release().
+ * The PCI core or the system is about to reset the device or to take its power: contexts are lost,
+ * and the driver does not touch the device until wse_release().
  */
 void wse_hold(struct wse_device *wdev)
 {
 	struct wse_ctx *ctx;
 
 	guard(wse_signalling)();
-	/* whoever waits for an admin command sees this and lets go of hw_mutex */
+	/* a wait for an admin command sees this and releases hw_mutex */
 	WRITE_ONCE(wdev->held, true);
 	guard(mutex)(&wdev->hw_mutex);
 	if (wdev->dead)
 		return;
 	scoped_guard(spinlock_irq, &wdev->lock) {
 		wdev->error = "held";
-		/* a context that is not ready yet has nothing to lose: wse_release() begins anew */
+		/*
+		 * a context that is not ready yet has nothing to lose: wse_release() starts it
+		 * again
+		 */
 		ctx = wdev->ctx;
 		if (ctx && !ctx->boot && !ctx->err)
 			ctx->err = -EIO;
@@ -315,7 +318,7 @@ void wse_hold(struct wse_device *wdev)
 	wse_end_jobs(wdev, 0, -ECANCELED);
 }
 
-/* It is ours again, in whatever state. */
+/* The driver has the device again, in whatever state. */
 void wse_release(struct wse_device *wdev)
 {
 	bool restart;
@@ -335,7 +338,7 @@ void wse_release(struct wse_device *wdev)
 			}
 		}
 	}
-	/* what had to wait meanwhile */
+	/* work that had to wait meanwhile */
 	queue_work(wdev->wq, &wdev->lease_work);
 	queue_work(wdev->wq, &wdev->reset_work);
 }

@@ -2,10 +2,11 @@
 /*
  * Fences in the reservation objects of buffers.
  *
- * This driver never waits for what it finds there: synchronization is explicit. But whoever else
- * has a buffer, as a dma-buf, sees in it who still uses it: poll(), DMA_BUF_IOCTL_EXPORT_SYNC_FILE,
- * drivers that synchronize implicitly. So a job adds its fence to each of its buffers, for writing
- * where one of its commands writes there, else for reading.
+ * This driver never waits for fences that it finds there: synchronization is explicit. But other
+ * users of a buffer, as a dma-buf, see in it which fences are pending: poll(),
+ * DMA_BUF_IOCTL_EXPORT_SYNC_FILE, drivers that synchronize implicitly. So a job adds its fence to
+ * each of its buffers, as a write fence where one of its commands writes there, else as a read
+ * fence.
  */
 #include <linux/dma-resv.h>
 #include <linux/sort.h>
@@ -15,7 +16,7 @@
 #include "wse_job.h"
 #include "wse_resv.h"
 
-/* By reservation object, which buffers may share; of each, one that is written comes last. */
+/* Sorts by reservation object, which buffers may share; of each, a written one comes last. */
 static int wse_resv_order(const void *a, const void *b)
 {
 	const struct wse_job_bo *x = a, *y = b;
@@ -32,8 +33,8 @@ static bool wse_resv_last(const struct wse_job *job, u32 i)
 }
 
 /*
- * Locks them all, with room for a fence in each: nothing can fail after this. -EINTR, -ENOMEM. A
- * job without buffers has nothing to do here, nor below.
+ * Locks them all, with room for a fence in each: nothing can fail after this. -EINTR, -ENOMEM. For
+ * a job without buffers this and the functions below do nothing.
  */
 int wse_resv_lock(struct wse_job *job, struct ww_acquire_ctx *acquire)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rings: submission entries in, completions out. It knows nothing of what completions are for: the
- * caller, who holds wse_device.lock, acts on them.
+ * Rings: submission entries in, completions out. This file knows nothing of the purpose of a
+ * completion: the caller, who holds wse_device.lock, acts on it.
  */
 #include <linux/dma-mapping.h>
 
@@ -33,16 +33,19 @@ int wse_ring_alloc(struct wse_device *wdev, struct wse_ring *ring, unsigned int 
 	return 0;
 }
 
-/* As the device sees a ring that was just made. It must not use the ring while this runs. */
+/* Sets the ring to the state of a new one. The device must not use the ring while this runs. */
 void wse_ring_init(struct wse_ring *ring)
 {
-	/* the phase of the first pass is 1: whatever is left of an earlier one must not look new */
+	/* the phase of the first pass is 1: entries of earlier passes must not look new */
 	memset(ring->cq, 0, ring->state.size * sizeof(*ring->cq));
 	memset(ring->slot, 0, ring->state.size * sizeof(*ring->slot));
 	wse_ring_restart(&ring->state);
 }
 
-/* There is space. Sets the command id; returns how many commands the ring has got with this one. */
+/*
+ * There must be space. Sets the command id; returns how many commands the ring has got with this
+ * one.
+ */
 u32 wse_ring_put(struct wse_ring *ring, const struct wse_sqe *sqe, struct wse_job *job)
 {
 	u32 at = wse_ring_claim(&ring->state);
@@ -55,15 +58,15 @@ u32 wse_ring_put(struct wse_ring *ring, const struct wse_sqe *sqe, struct wse_jo
 	return ring->state.seq;
 }
 
-/* One doorbell for all that was put. writel() orders it after the entries. */
+/* Rings one doorbell for all entries put. writel() orders it after the entries. */
 void wse_ring_kick(struct wse_device *wdev, struct wse_ring *ring, bool more)
 {
 	wse_write(wdev, wse_db_tail(ring), wse_ring_doorbell(&ring->state, more));
 }
 
 /*
- * Takes one completion. False: there is none, or *error says in which way the device has broken the
- * protocol. An entry is read once, and only believed if it fits the command that is due.
+ * Takes one completion. False: there is none, or *error says how the device has broken the
+ * protocol. This reads an entry once, and accepts it only if it fits the command that is due.
  */
 bool wse_ring_next(struct wse_ring *ring, struct wse_completion *completion, const char **error)
 {
@@ -74,8 +77,8 @@ bool wse_ring_next(struct wse_ring *ring, struct wse_completion *completion, con
 	if (!wse_ring_is_new(&ring->state, status))
 		return false;
 	/*
-	 * The rest of the entry, and all that the command wrote to memory, is only valid once the
-	 * phase has been seen: these reads must not be done before that one.
+	 * The rest of the entry, and all data that the command wrote to memory, are valid only
+	 * after the phase: the reads of them must come after its read.
 	 */
 	dma_rmb();
 	completion->cid = le16_to_cpu(READ_ONCE(cqe->cid));
@@ -100,7 +103,7 @@ u64 wse_ring_budget(const struct wse_ring *ring)
 	return at == ring->state.tail ? 0 : ring->slot[at].budget;
 }
 
-/* After completions were taken: tells the device how far, if it is time to. */
+/* After taking completions: tells the device how far, if it is time to. */
 void wse_ring_ack(struct wse_device *wdev, struct wse_ring *ring)
 {
 	if (wse_ring_cq_doorbell_due(&ring->state))

@@ -10,10 +10,10 @@
 struct wse_device;
 struct wse_job;
 
-/* What the driver remembers of an entry until it completes. */
+/* The driver's own data of an entry until it completes. */
 struct wse_slot {
 	struct wse_job *job; /* NULL on the admin ring */
-	u64 budget;	     /* cycles; that in the ring the device may have changed */
+	u64 budget;	     /* cycles; the device may have changed the one in the ring */
 	u8 op;
 };
 
@@ -25,16 +25,16 @@ struct wse_ring {
 	struct wse_cqe *cq; /* written by the device */
 	dma_addr_t sq_dma, cq_dma;
 	struct wse_slot *slot;
-	u64 busy_since; /* ktime_get_ns() when it got commands, 0: it has none; the job layer's */
+	u64 busy_since; /* ktime_get_ns() when it got commands, 0: it has none; for the job layer */
 };
 
 /* A command that has completed. */
 struct wse_completion {
 	struct wse_slot slot;
 	u16 cid;
-	u16 status; /* WSE_ST_*, or whatever the device wrote */
+	u16 status; /* WSE_ST_*, or another value that the device wrote */
 	u16 fault;  /* index of a fault record */
-	u32 cycles; /* that it executed, modulo 2^32 */
+	u32 cycles; /* cycles that it executed, modulo 2^32 */
 };
 
 int wse_ring_alloc(struct wse_device *wdev, struct wse_ring *ring, unsigned int id,

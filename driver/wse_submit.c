@@ -23,11 +23,14 @@
 #include "wse_resv.h"
 
 #define WSE_MAX_SYNCS 1024u
-/* what version 1.0 knew: older user space cannot know less */
+/* sizes of version 1.0: no user space is older */
 #define WSE_CMD_BYTES_1_0  168u
 #define WSE_SYNC_BYTES_1_0 16u
 
-/* What most submits have, on the stack: under load, allocations are most of the work here. */
+/*
+ * Sizes that suffice for most submits, on the stack: under load, allocations are most of the work
+ * here.
+ */
 #define WSE_FEW_CMDS  2
 #define WSE_FEW_SYNCS 4
 
@@ -38,9 +41,10 @@ struct wse_out_sync {
 };
 
 /*
- * Array of elements of bytes each, from user elements of any size: what user space does not know is
- * 0, and what we do not know must be (-E2BIG). It is few, room for nfew of them, where that is
- * enough, else *heap, which the caller frees whatever this returns.
+ * Reads an array of elements of `bytes` each from user elements of any size: bytes that user space
+ * does not know are 0, and bytes that the driver does not know must be (-E2BIG). The array is few,
+ * with room for nfew of them, if that is enough, else *heap, which the caller frees whatever this
+ * returns.
  */
 static void *wse_copy_array(const struct drm_wse_array *array, size_t bytes, size_t least,
 			    void *few, u32 nfew, void **heap)
@@ -99,7 +103,7 @@ static int wse_job_bo(struct wse_job *job, struct drm_file *file, u32 handle, bo
 	return 0;
 }
 
-/* Where a page list lies in pieces: offsets count from where the command's piece begins. */
+/* Where a page list lies in pieces, offsets count from the begin of the command's piece. */
 static int wse_encode_window(const struct drm_wse_cmd *c, const struct wse_bo *bo,
 			     const struct wse_bo *mask, struct wse_sqe *sqe)
 {
@@ -108,7 +112,7 @@ static int wse_encode_window(const struct drm_wse_cmd *c, const struct wse_bo *b
 	u64 base, end;
 	int ret = 0;
 
-	/* wse_cmd_check() has seen that neither overflows */
+	/* wse_cmd_check() has checked that neither overflows */
 	if (bo && wse_cmd_has_bo(c)) {
 		wse_cmd_end(c, &end);
 		ret = wse_bo_window(bo, c->off, end, &buf, &base);
@@ -162,7 +166,7 @@ static int wse_job_fill(struct wse_job *job, struct drm_file *file, const struct
 		job->need[cmd->queue]++;
 		job->queues |= BIT(cmd->queue - 1);
 		if (c->op == WSE_OP_FENCE) {
-			/* what it waits for gets its number in the ring */
+			/* the command that it waits for gets its number in the ring */
 			cmd->sqe.opcode = WSE_OP_FENCE;
 			cmd->wait_cmd = c->wait_cmd;
 			if (cmd->wait_cmd != DRM_WSE_WAIT_QUEUE)
@@ -202,7 +206,7 @@ static void wse_put_out_syncs(struct wse_out_sync *out, u32 n)
 	}
 }
 
-/* out is all 0; whatever this returns, wse_put_out_syncs() is due. */
+/* out is all 0; whatever this returns, the caller calls wse_put_out_syncs() */
 static int wse_find_out_syncs(struct drm_file *file, const struct drm_wse_sync *sync,
 			      struct wse_out_sync *out, u32 n)
 {
@@ -239,7 +243,7 @@ static void wse_hand_out(struct wse_out_sync *out, u32 n, struct dma_fence *fenc
 	}
 }
 
-/* From the job's acceptance on its fence signals, and nothing can fail. */
+/* After the job's acceptance its fence signals, and nothing can fail. */
 static int wse_accept(struct wse_job *job, struct wse_out_sync *out, u32 nout)
 {
 	struct dma_fence *fence;
@@ -259,7 +263,7 @@ static int wse_accept(struct wse_job *job, struct wse_out_sync *out, u32 nout)
 	return 0;
 }
 
-/* Everything is found and checked: the job starts, or waits for its fences. */
+/* All is found and checked: the job starts, or waits for its fences. */
 static int wse_submit_job(struct wse_job *job, struct wse_out_sync *out, u32 nout)
 {
 	struct ww_acquire_ctx acquire;
@@ -273,7 +277,7 @@ static int wse_submit_job(struct wse_job *job, struct wse_out_sync *out, u32 nou
 	return ret;
 }
 
-/* args are checked but for what is in the arrays. -EAGAIN: the context has no room any more. */
+/* args are checked except for the arrays' contents. -EAGAIN: the context has no room any more. */
 static int wse_submit(struct wse_ctx *ctx, const struct drm_wse_submit *args,
 		      struct drm_file *file)
 {
@@ -344,7 +348,7 @@ int wse_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 		return -ENOENT;
 	wse_jobs_reap(wdev);
 	do {
-		/* a look without the lock: another thread may be quicker */
+		/* a check without the lock: another thread may be quicker */
 		ret = wait_event_interruptible(ctx->wait,
 					       READ_ONCE(ctx->njobs) < WSE_MAX_JOBS ||
 					       READ_ONCE(ctx->err));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Trace events of what a job goes through, and of resets: /sys/kernel/tracing/events/wse. A job is
- * named by its fence's context and number, as in the events of dma_fence.
+ * Trace events of the life of a job, and of resets: /sys/kernel/tracing/events/wse. The context and
+ * number of its fence name a job, as in the events of dma_fence.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM wse
@@ -38,7 +38,7 @@ DEFINE_EVENT(wse_job, wse_submit, TP_PROTO(const struct wse_job *job), TP_ARGS(j
 /* all its commands are in the rings */
 DEFINE_EVENT(wse_job, wse_issue, TP_PROTO(const struct wse_job *job), TP_ARGS(job));
 
-/* one command has completed, cycles after it began; the job has so many left */
+/* one command has completed after so many cycles; `left` are the job's others */
 TRACE_EVENT(wse_complete, TP_PROTO(const struct wse_job *job, unsigned int queue,
 				   const struct wse_completion *completion),
 	    TP_ARGS(job, queue, completion),
@@ -66,7 +66,7 @@ TRACE_EVENT(wse_complete, TP_PROTO(const struct wse_job *job, unsigned int queue
 		      __get_str(dev), __entry->ctx, __entry->job, __entry->seqno, __entry->queue,
 		      __entry->cid, __entry->op, __entry->status, __entry->cycles, __entry->left));
 
-/* what (context, or device) is reset, and why; jobs that are left end with err */
+/* `what` (context or device) is reset, and why; the jobs left end with err */
 TRACE_EVENT(wse_reset, TP_PROTO(const struct wse_device *wdev, const char *what, const char *why,
 				int err),
 	    TP_ARGS(wdev, what, why, err),
