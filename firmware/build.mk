@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: MIT
-# Programs for the cores. One's own: `make kernel SRC=my.c` (called by the resident firmware) gives
+# Programs for the cores. Users' programs: `make kernel SRC=my.c` (for the resident firmware) makes
 # build/firmware/my.elf, `make program SRC=my.c` (bare metal, for wse-run) build/programs/my.elf.
 
 RVCC := riscv64-unknown-elf-gcc
-# of a program of one's own, too (libwse.pc)
+# also for users' programs (libwse.pc)
 KERNEL_CFLAGS := -march=rv32im_zicsr -mabi=ilp32 -O2 -g -std=gnu11 -ffreestanding -nostdlib -nostartfiles \
 	-msmall-data-limit=0 -fno-tree-loop-distribute-patterns
 RVFLAGS := $(KERNEL_CFLAGS) $(WARN) -Ifirmware/include -Ifirmware/lib -Iuapi/wse -Iuapi/wse/gen
 RVLINK := -Wl,--build-id=none,-n,--no-warn-rwx-segments
-# programs of a phase are there because SRAM is short: a twentieth smaller, a hundredth slower
+# programs of a phase exist because SRAM is short: these flags make them a twentieth smaller, a
+# hundredth slower
 RVSMALL := -fno-move-loop-invariants -fno-tree-ch -fno-thread-jumps
 RVFLAGS_forward := $(RVSMALL)
 RVFLAGS_backward := $(RVSMALL)
 RVFLAGS_loss := $(RVSMALL)
-# the program with every kernel there is
+# the program with all kernels
 RVFLAGS_train := $(addprefix -include ,$(sort $(wildcard firmware/lib/*.h)))
 FW := $(B)/firmware
 FW_HDRS := $(wildcard firmware/include/*.h firmware/lib/*.h uapi/wse/*.h) uapi/wse/gen/wse_regs.h
@@ -31,8 +32,7 @@ $(FW)/wse-fw.bin: $(FW)/wse-fw.elf $(FW)/fw-pack
 	@riscv64-unknown-elf-objcopy -O binary -j .text $< $(FW)/wse-fw.code
 	@$(FW)/fw-pack $(FW)/wse-fw.hdr $(FW)/wse-fw.code $@
 
-# the sum beside a program: one that is no longer as it was built, replaced by whatever, is built
-# again
+# the checksum beside a program: make rebuilds a program that has changed since
 $(FW)/%.elf: firmware/programs/%.c firmware/runtime/program.ld $(FW_HDRS)
 	@mkdir -p $(@D)
 	$(call short,RVCC,$@)$(RVCC) $(RVFLAGS) $(RVFLAGS_$*) -T firmware/runtime/program.ld $(RVLINK) -o $@ $<
@@ -53,7 +53,7 @@ kernel: ## make kernel SRC=file.c: build a kernel program of one's own into buil
 	@mkdir -p $(FW)
 	$(call short,RVCC,$(FW)/$(OWN).elf)$(RVCC) $(RVFLAGS) -T firmware/runtime/program.ld $(RVLINK) -o $(FW)/$(OWN).elf $(SRC)
 
-# 64-bit and floating-point arithmetic; the compiler has it for rv32im, under that name alone
+# 64-bit and floating-point arithmetic, which the compiler has for rv32im under that name alone
 RVGCC = $(shell $(RVCC) -march=rv32im -mabi=ilp32 -print-libgcc-file-name)
 
 # bare.S is for sources that have a main and no _start

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a kernel author sees of a core: intrinsics for the instructions of hw/doc/core.md, and small
+ * The programming interface of a core: intrinsics for the instructions of hw/doc/core.md, and small
  * helpers for descriptors, routes and arguments. Everything is inline; there is no library to link.
  *
- * A kernel program is linked with firmware/runtime/program.ld above the resident firmware, which
- * runs the task loop. The host starts one of its functions on a rectangle of cores: void f(uint32_t
- * args, uint32_t info).
+ * The linker script firmware/runtime/program.ld places a kernel program above the resident
+ * firmware, which runs the task loop. The host starts one of its functions on a rectangle of cores:
+ * void f(uint32_t args, uint32_t info).
  */
 #ifndef WSE_FW_H
 #define WSE_FW_H
@@ -57,7 +57,7 @@ static inline uint32_t wse_lanes(void) { return wse_csr_read(WSE_CSR_CFG) & 0xff
 	} while (0)
 #define wse_dsr_acc(d, base, len)	wse_dsr_acc2(d, base, len, 1, 0)
 
-/* wavelets of a color; len counts where no other operand has a shape (elements, or END marks) */
+/* wavelets of a color; len (elements, or END marks) applies where no other operand has a shape */
 #define wse_dsr_fab(d, kind, color, len) do { \
 	wse_dsr_base(d, color, len, 1); \
 	WSE_DSR_HALF(d, 1, WSE_SHAPE(1, 0), WSE_KIND_TYPE(kind, WSE_DT_FP32)); \
@@ -73,7 +73,7 @@ static inline uint32_t wse_lanes(void) { return wse_csr_read(WSE_CSR_CFG) & 0xff
 	((uint32_t)(op) | (uint32_t)(d) << WSE_TCW_DST_SHIFT |                         \
 	 (uint32_t)(s1) << WSE_TCW_SRC1_SHIFT | (uint32_t)(s2) << WSE_TCW_SRC2_SHIFT | \
 	 (uint32_t)(engine) << WSE_TCW_ENGINE_SHIFT)
-/* added to a control word: on completion make task ready */
+/* add to a control word: the completion makes task ready */
 #define WSE_THEN(task)		(WSE_TCW_ACTIVATE_MASK | (uint32_t)(task) << WSE_TCW_TASK_SHIFT)
 #define WSE_CLEAR		WSE_TCW_CLEAR_MASK
 #define WSE_SCALAR		WSE_TCW_SCALAR_MASK
@@ -86,26 +86,26 @@ static inline void wse_issue(uint32_t tcw, uint32_t scalar)
 }
 
 /*
- * MIDX (ABI 1.1): elements of DSR s1, len <= 4 features by len1 rows, to the fabric of DSR d as a
- * weight stream whose first row is k0. more: WSE_SEND_END where the block ends, WSE_THEN.
+ * MIDX (ABI 1.1) sends the elements of DSR s1, len <= 4 features by len1 rows, to the fabric of DSR
+ * d as a weight stream whose first row is k0. more: WSE_SEND_END at the end of a block, WSE_THEN.
  */
 #define wse_issue_index(engine, d, s1, k0, more) \
 	wse_issue(WSE_TCW(engine, WSE_TOP_MIDX, d, s1, 0) | (more), k0)
 /*
- * DOTX (ABI 1.1): DOT whose results are taken by count; acc in DSR d, color in s1, x in s2, b
+ * DOTX (ABI 1.1): DOT whose reader counts the results; acc in DSR d, color in s1, x in s2, b
  * features
  */
 #define wse_issue_dotx(d, s1, s2, b, more) \
 	wse_issue(WSE_TCW(WSE_ENGINE_L, WSE_TOP_DOTX, d, s1, s2) | (more), b)
 
-/* waits until the engines of mask (1 L, 2 M0, 4 M1) have nothing left to do */
+/* waits until the engines of mask (1 L, 2 M0, 4 M1) are idle with empty queues */
 static inline void wse_wait(uint32_t mask)
 {
 	WSE_INSN0(WSE_F3_SYS, WSE_SYSOP_WAIT, mask, 0);
 }
 
 /*
- * the core's share of the host's start is finished; not 0: the host sees KERNEL_ERROR and the value
+ * the core has finished its share of the start; not 0: the host sees KERNEL_ERROR and the value
  */
 static inline void wse_done(uint32_t value)
 {
@@ -176,8 +176,9 @@ static inline void wse_task_unblock(uint32_t task)
 }
 
 /*
- * Waits for the next ready task and takes it without running it: a kernel's own wait for a
- * completion that it asked for with WSE_THEN. Anything else that may be ready must be blocked.
+ * Waits for the next ready task and takes it without running it: a kernel waits in this way for a
+ * completion that it requested with WSE_THEN. The caller must block all other tasks that may become
+ * ready.
  */
 static inline void wse_task_take(void)
 {

@@ -1,39 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Causal attention, forward (entry attn, struct wse_attn_args); the parts that attn_back.h shares.
- * What it computes, sum by sum: libwse/ops/scalar_attn.h.
+ * Causal attention, forward (entry attn, struct wse_attn_args), and the parts that attn_back.h
+ * shares. libwse/ops/scalar_attn.h defines it sum by sum.
  *
- * A column owns whole heads, a sequence lies in rho = s / t neighbouring rows, tokens ascending
+ * A column owns whole heads; a sequence lies in rho = s / t neighbouring rows, tokens ascending
  * southward. A core needs the keys and values of its own row and of the rows north of it. Each row
- * sends its own with MIDX, as a weight stream that reaches its own lanes and all rows to the south
- * at once, and AXPY takes it:
- *   products of a chunk [keys][t]: f = key, k = feature, x = q [d][t]	(attn_chunk; scores and dP)
- *   sums [feature][t]:             f = feature, k = key, x = P [key][t] (attn_sums; o, dq)
- * A chunk is as many keys as make 64 products: the lower half of the accumulators, the upper one is
- * free for what becomes of them. The sums of all features do not fit, so between the rows they wait
- * in memory as binary32.
+ * sends its keys and values with MIDX, as a weight stream that reaches its own lanes and all rows
+ * to the south at once, and AXPY takes it:
+ *   products of a chunk [keys][t]: f = key, k = feature, x = q [d][t] (attn_chunk; scores and dP)
+ *   sums [feature][t]: f = feature, k = key, x = P [key][t] (attn_sums; o, dq)
+ * A chunk is as many keys as make 64 products. They fill the lower half of the accumulators; the
+ * upper half holds their results. The sums of all features do not fit, so between the rows they
+ * wait in memory as binary32.
  *
- * First a round for the maxima. Where all scores fit (s t <= WSE_ATTN_SCORES) they are kept, else
- * made again: the same bits. Then, source row by source row, P and what it adds to l and o.
+ * The first round finds the maxima. Where all scores fit (s t <= WSE_ATTN_SCORES) the core keeps
+ * them, else it computes them again with the same bits. Then, source row by source row, it computes
+ * P and adds its share to l and o.
  *
- * Rounds: in a round each row of the sequence sends once, north to south. Row i takes what comes
- * from the north until the rows above have had their turn (i x the same number of blocks), waits
- * for its lanes, routes the color to its own ramp and sends. A row above may be in the next round
- * by then, so rounds alternate between two colors, and a color is given back to the north at the
- * own turn of the round after: row i has then taken parts of this round that went on to row i + 1
- * as well, more wavelets than the two queues there hold, so row i + 1 is through with the round
- * before. A part is at least 8 x 8 wavelets, the queues hold 2 CHAN_DEPTH.
+ * Rounds: in a round each row of the sequence sends once, north to south. Row i receives from the
+ * north until the rows above have had their turn (i times the same number of blocks), waits for its
+ * lanes, routes the color to its own ramp and sends. By then a row above may be in the next round,
+ * so rounds alternate between two colors. A row routes a color back to the north at its own turn of
+ * the following round: by then row i has received wavelets of this round that also went on to row i
+ * + 1, more than the two queues there hold, so row i + 1 has finished the round before. A row sends
+ * at least 8 x 8 wavelets in a round; the queues hold 2 CHAN_DEPTH.
  *
- * No deadlock: every core does (head, round, row that sends, product, block) in one and the same
- * order. A step waits for its data, that is for the same step of a row to the north, or for room,
- * that is for the same or an earlier step of a row to the south. So of the cores that are not done,
- * the one with the earliest step (of several, that which sends in this step) can always go on.
- * Nothing here waits for the host.
+ * No deadlock: every core executes (head, round, row that sends, product, block) in the same order.
+ * A step waits for its data, that is for the same step of a row to the north, or for room, that is
+ * for the same or an earlier step of a row to the south. So of the cores that are not done, the one
+ * with the earliest step (of several, the one that sends in this step) can always proceed. No step
+ * waits for the host.
  *
- * A head that spans columns: each has some of the features. The products of a chunk are sums of the
- * columns' own, west to east by mover 1, and come back westward from the last column, forwarded by
- * the routers on the way (attn_gather). That is part of the step, and the last in it: nobody to the
- * north or south waits for it.
+ * A head that spans columns: each column has some of the features. Mover 1 adds the columns'
+ * products of a chunk, west to east; the results come back westward from the last column, and the
+ * routers on the way forward them (attn_gather). That is the last part of the step, and no row to
+ * the north or south waits for it.
  */
 #ifndef WSE_ATTN_H
 #define WSE_ATTN_H
@@ -48,17 +49,17 @@ enum { T_MAX = V3, T_IN = V4, T_X = V5, T_ACC = V6, T_OUT = V7, T_SRC = 12, T_DS
 #define ATTN_CHUNK	64	/* products of a chunk: accumulators 0 ... 63 */
 
 static struct {
-	uint32_t row, rho;	/* place in the sequence; rows of it */
+	uint32_t row, rho;	/* position in the sequence; its rows */
 	uint32_t t, d;
 	uint32_t head;		/* bytes of a head's bf16 [d][t] */
 	uint32_t keys, b;	/* of a chunk; of a block of it */
-	/* features of a block of sums; of the blocks that the accumulators hold */
+	/* features of a block of sums; features that fit the accumulators */
 	uint32_t fb, wide;
 	uint32_t color;		/* of this round */
 	uint32_t place, last;	/* of this column among those of a head; of the last one */
 	/*
-	 * DSR words: a row of t elements in memory (2, 4 bytes) and accumulators; rows like that,
-	 * one behind the other
+	 * DSR words: a row of t elements in memory (2, 4 bytes) and in accumulators; consecutive
+	 * rows
 	 */
 	uint32_t row16, row32, row_acc, rows16, rows32, rows_acc;
 } A;
@@ -82,7 +83,7 @@ static const uint16_t attn_triangle[8][8] __attribute__((aligned(16))) = {
 #define KIND_32	WSE_KIND_TYPE(WSE_KIND_MEM, WSE_DT_FP32)
 #define KIND_ACC	WSE_KIND_TYPE(WSE_KIND_ACC, WSE_DT_FP32)
 
-/* n rows of t elements one behind the other; the same one n times */
+/* n consecutive rows of t elements; the same row n times */
 #define attn_rows16(d, addr, n)	attn_dsr(d, addr, A.row16, A.rows16 + (n), KIND_16)
 #define attn_rows32(d, addr, n)	attn_dsr(d, addr, A.row32, A.rows32 + (n), KIND_32)
 #define attn_rows_acc(d, acc, n)	attn_dsr(d, acc, A.row_acc, A.rows_acc + (n), KIND_ACC)
@@ -100,8 +101,8 @@ static inline uint32_t attn_south(void)
 }
 
 /*
- * Columns of a head. Only the westward route of those in the middle would harm a next start with
- * other groups, and what went over it is known to have passed: see attn_done().
+ * Routes of a head's columns. Only the westward route of the middle ones could harm a later start
+ * with other groups; all wavelets on it have passed by then: see attn_done().
  */
 static inline void attn_group(uint32_t group)
 {
@@ -148,7 +149,7 @@ static void attn_setup(uint32_t t, uint32_t s, uint32_t d, uint32_t group)
 		attn_group(group);
 }
 
-/* the next start may have other sequences: what it sends before this core has begun waits */
+/* the next start may have other sequences: its wavelets wait until this core has begun it */
 static void attn_done(void)
 {
 	wse_wait(7);
@@ -158,7 +159,7 @@ static void attn_done(void)
 		wse_route(WSE_COLOR_GROUP_BACK, ROUTE_NONE);
 }
 
-/* what is sent from here on is this row's own */
+/* from here on this row sends its own */
 static void attn_turn(void)
 {
 	if (!A.row)
@@ -182,14 +183,14 @@ static void attn_chunks(uint32_t src, uint32_t x)
 {
 	attn_rows16(T_X, x, A.d);
 	attn_dsr(T_SRC, src, A.b + (2 << 16), A.rows16 + A.d, KIND_16);
-	attn_again_acc(T_ACC, 0, 1);	/* AXPY takes its shape from elsewhere */
+	attn_again_acc(T_ACC, 0, 1);	/* AXPY ignores the shape of this DSR */
 }
 
 /*
- * Accumulators 0 ... n-1: their sums over the columns of a head, in all of these; uses D_C, D_K,
- * T_DST, T_MSK. Mover 1 adds on the way east, and at the last column sends what it gets back west
- * and to its own ramp; mover 0 stores what comes back. An element comes back after it was sent, and
- * what comes back is always taken.
+ * Adds accumulators 0 ... n-1 over the columns of a head; all columns get the sums. Uses D_C, D_K,
+ * T_DST, T_MSK. Mover 1 adds on the way east; at the last column it sends the sums west and to its
+ * own ramp, and mover 0 stores them. A sum returns only after its element was sent, and mover 0
+ * always takes it.
  */
 static __attribute__((noinline)) void attn_gather(uint32_t n)
 {
@@ -210,7 +211,7 @@ static __attribute__((noinline)) void attn_gather(uint32_t n)
 
 /*
  * accumulators [keys][t] = sum over f of src[f][key] x[f], keys from i on of the row that sends;
- * own: of this one
+ * own: that row is this one
  */
 static __attribute__((noinline)) void attn_chunk(uint32_t src, uint32_t i, int own)
 {
@@ -232,9 +233,10 @@ static __attribute__((noinline)) void attn_chunk(uint32_t src, uint32_t i, int o
 
 /*
  * out [d][t], bf16: out[f] = (sum over keys of src[f][key] x[key]) * row, or * scalar where row is
- * 0; src bf16 [d][t]. Either for all keys, ALL_ROWS, in as many rounds as it takes to do all
- * features; x bf16 [keys][t]. Or for those of row r, within a round; x bf16 [t keys][t], the sums
- * wait in carry, binary32 [d][t], and are complete with the own row's keys. out may be carry.
+ * 0; src bf16 [d][t].
+ * Either for all keys (ALL_ROWS), in as many rounds as all features need; x bf16 [keys][t].
+ * Or for the keys of row r, within a round; x bf16 [t keys][t]; the sums wait in carry, binary32
+ * [d][t], and are complete with the own row's keys. out may be carry.
  */
 #define ALL_ROWS	(~0u)
 
@@ -281,7 +283,7 @@ static __attribute__((noinline)) void attn_sums(uint32_t src, uint32_t x, uint32
 	}
 }
 
-/* a chunk's columns from a on: V0; V1 in the upper half; the row max, again and again */
+/* V0: a chunk's columns from a on; V1 in the upper half; the row max, repeated */
 static void attn_columns(uint32_t a, uint32_t max)
 {
 	uint32_t inner = A.row_acc - a, outer = A.rows_acc + A.keys;
@@ -291,7 +293,7 @@ static void attn_columns(uint32_t a, uint32_t max)
 	attn_dsr(T_MAX, max + 4 * a, A.row32 - a, A.keys, KIND_32);
 }
 
-/* which of eight tokens see the keys of a chunk, from i on */
+/* masks of eight tokens for the keys of a chunk, from i on */
 static inline void attn_see(uint32_t i)
 {
 	attn_dsr(T_MSK, attn_triangle[i & 7], 8 + (2 << 16), A.keys + (16 << 16), KIND_16);
@@ -299,7 +301,7 @@ static inline void attn_see(uint32_t i)
 
 /*
  * P of the t keys of row r, bf16 [t][t] = ew_soft_exp(s - max), masked: s from memory, binary32
- * [t][t], or, where s is 0, as products of src and x
+ * [t][t], or, if s is 0, computed from src and x
  */
 static __attribute__((noinline)) void attn_p(uint32_t src, uint32_t x, uint32_t s, uint32_t r,
 					     uint32_t p, uint32_t max)
@@ -336,7 +338,7 @@ static __attribute__((noinline)) void attn_p(uint32_t src, uint32_t x, uint32_t 
 	}
 }
 
-/* max [t] over all keys of the scores; these to s, binary32 [keys][t], unless it is 0 */
+/* max [t] of the scores over all keys; stores the scores at s, binary32 [keys][t], unless s is 0 */
 static inline void attn_max(uint32_t k, uint32_t q, uint32_t s, uint32_t max)
 {
 	uint32_t r, i, a, own;
@@ -352,7 +354,7 @@ static inline void attn_max(uint32_t k, uint32_t q, uint32_t s, uint32_t max)
 		for (i = 0; i < A.t; i += A.keys) {
 			attn_chunk(k, i, own);
 			a = own ? i & ~7u : 0;
-			if (own) {	/* the mask first: else a NaN would be lost */
+			if (own) {	/* the mask comes first: else a NaN would be lost */
 				attn_see(i);
 				attn_dsr(V0, a, 8 + (1 << 16), A.rows_acc + A.keys, KIND_ACC);
 				vv(VMIN, V0, T_MSK, V0);

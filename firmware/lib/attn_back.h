@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Attention backward (entry attn_back, struct wse_attn_back_args), on the rounds of attn.h. Sum by
- * sum: libwse/ops/scalar_attn.h.
+ * Attention backward (entry attn_back, struct wse_attn_back_args), on the rounds of attn.h.
+ * libwse/ops/scalar_attn.h defines it sum by sum.
  *
- * A round: for each row that sends, P again from q, keys and the kept maximum; dP and dS from
- * values and g; then dv. Sums over the tokens of this row and of those south of it are DOTX with g
- * (for dk: q) in the accumulators and P (dS) in SRAM; the stream of indices is the core's own, from
- * mover 0 through the router. Mover 1 adds what comes from the south and passes it north, or, the
- * keys being this row's, stores it. Row r sends on WSE_COLOR_KGRAD + (r & 1): these routes never
- * change. What keys add to dq, and dk, come either in the same round, or, where dS of all keys is
- * kept, after it: dq in rounds of its own, without sums that wait in memory. The bits are the same.
+ * A round computes for each row that sends: P again from q, keys and the kept maximum; dP and dS
+ * from values and g; then dv. DOTX adds over the tokens of this row and of the rows south of it,
+ * with g (for dk: q) in the accumulators and P (dS) in SRAM; mover 0 sends the core its own stream
+ * of indices through the router. Mover 1 adds the sums from the south and passes them north, or
+ * stores them if the keys are this row's. Row r sends on WSE_COLOR_KGRAD + (r & 1): these routes
+ * never change. The core computes dq and dk in the same round, or, where it keeps dS of all keys,
+ * afterwards: dq then in its own rounds, without sums that wait in memory. The bits are the same.
  *
- * Nothing is overwritten that is still needed: the lanes work in order; mover 1 stores dv and dk
- * from results of the lanes that come after they took this row's own values and, for the last time,
- * keys off the fabric; dq waits elsewhere, in g where that is done with, until dk has read q.
+ * No operand is overwritten while it is still needed: the lanes work in order; mover 1 stores dv
+ * and dk from results that the lanes produce after they have read this row's own values and, for
+ * the last time, keys off the fabric; dq waits in other memory, in g once g is no longer needed,
+ * until dk has read q.
  *
- * No deadlock, beside the argument in attn.h: the sums of dv and dk are steps of the same order,
- * (head, row that sends, product, block). They wait for the same step of the row to the south, or
- * for room, that is for the same or an earlier step of the row to the north. The lanes wait for
- * mover 1, which has its instructions for a step before the lanes have any for a later one.
+ * No deadlock, in addition to the argument in attn.h: the sums of dv and dk are steps of the same
+ * order, (head, row that sends, product, block). They wait for the same step of the row to the
+ * south, or for room, that is for the same or an earlier step of the row to the north. The lanes
+ * wait for mover 1, which has its instructions for a step before the lanes have any for a later
+ * one.
  */
 #ifndef WSE_ATTN_BACK_H
 #define WSE_ATTN_BACK_H
 
 #include "attn.h"
 
-/* mover 1's */
+/* DSRs of mover 1 */
 enum { T_KIN = V0, T_KOUT = V1, T_DOTQ = V2 };
 
 static inline void routes_kgrad(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Kernels of wse_kernel.h and programs made of them. A header of this folder defines a kernel as a
- * function NAME_kernel(args); a program includes headers and says with WSE_KERNEL which of their
- * kernels it has. What nobody asks for costs nothing.
+ * function NAME_kernel(args); a program includes headers and selects kernels with WSE_KERNEL. A
+ * kernel that is not selected takes no space.
  */
 #ifndef WSE_KERNEL_ENTRY_H
 #define WSE_KERNEL_ENTRY_H

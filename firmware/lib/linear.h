@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Streamed linear layers: Y = X W^T with its pass over the sums, and dW = dY^T X. Arguments and
- * geometry: uapi/wse/wse_kernel.h. Included by a program, once.
+ * geometry: uapi/wse/wse_kernel.h. A program includes this header once.
  *
- * Weights arrive in blocks of b features, every column's features in turn. A block's sums go once
- * round the row: the core behind the owner begins, the owner comes last and keeps them. The
- * accumulator file is used as two halves when 2 * b * t <= 128: the lanes fill one while mover 0
- * empties the other. Each gets its next block as soon as that block's half is free, so that the
- * lanes find theirs waiting when they are through with the last. That order is the same in every
- * core, block by block, so whoever waits waits for somebody who is behind and can move.
+ * Weights arrive in blocks of b features, from each column's features in turn. A block's sums
+ * travel once round the row: the core behind the owner begins, the owner comes last and keeps them.
+ * When 2 * b * t <= 128 the accumulator file has two halves: the lanes fill one while mover 0
+ * empties the other. The lanes and mover 0 get their next block as soon as its half is free, so
+ * that the lanes find it waiting when they finish the last. The order of blocks is the same in
+ * every core, so a waiting core always waits for one earlier in this order, which can proceed: no
+ * deadlock.
  *
- * The loop does no more than hand on control words that were made when its role changed. Bias,
- * activation and residual come after the last block, over all sums at once.
+ * The loop only issues control words that were made when the core's role changed. Bias, activation
+ * and residual follow the last block, over all sums at once.
  *
- * A program that needs a few passes only defines LINEAR_POSTS first, a bit for each of enum
- * wse_post; another pass is a fault of the core then.
+ * A program that needs only a few passes first defines LINEAR_POSTS, a bit for each of enum
+ * wse_post; any other pass is then a fault of the core.
  */
 #ifndef WSE_LINEAR_H
 #define WSE_LINEAR_H
@@ -42,11 +43,11 @@ enum {
 };
 
 /*
- * tasks that never run: their flags say that the lanes are through with a half; the first is even
+ * tasks that never run: their flags say that the lanes have finished a half; the first is even
  */
 enum { T_HALF = 8 /* and 9 */ };
 
-/* which field of a control word names the half: flips it */
+/* the field of a control word that names the half: flips it */
 #define FLIP_LANES	(1u << WSE_TCW_DST_SHIFT | 1u << WSE_TCW_TASK_SHIFT)
 #define FLIP_DST	(1u << WSE_TCW_DST_SHIFT)
 #define FLIP_SRC1	(1u << WSE_TCW_SRC1_SHIFT)
@@ -56,12 +57,12 @@ enum { T_HALF = 8 /* and 9 */ };
 #define ENG_M0	(1u << WSE_ENGINE_M0)
 #define ENG_M1	(1u << WSE_ENGINE_M1)
 
-/* a control word of the first half, and what makes it the second half's */
+/* a control word of the first half, and the bits that make it the second half's */
 struct word {
 	uint32_t tcw, flip;
 };
 
-/* this core's place when column 0 owns the block, and for the next column's blocks */
+/* this core's place in the trip when column 0 owns the block, and for the next column's blocks */
 static inline uint32_t first_place(uint32_t cols)
 {
 	uint32_t c = wse_col();
@@ -75,9 +76,9 @@ static inline uint32_t next_place(uint32_t place, uint32_t cols)
 }
 
 /*
- * Waits until the lanes are through with their block in this half; the next one may wait behind it
- * or run. A task's flag for each half: it does not count, but its half gets no other block before
- * this has taken it.
+ * Waits until the lanes have finished their block in this half; the next block may wait behind it
+ * or run. Each half has a task's flag: a flag does not count, but the half gets no other block
+ * before this function has taken the flag.
  */
 static inline void lanes_done(uint32_t half)
 {
@@ -93,8 +94,7 @@ static inline void lanes_end(void)
 }
 
 /*
- * what both products need, in the order in which they need it: halves, the lanes' part, the row's
- * part
+ * descriptors of both products, in the order of their use: halves, the lanes' part, the row's part
  */
 static inline void setup_halves(uint32_t bt)
 {
@@ -211,7 +211,7 @@ static __attribute__((noinline)) void linear_post(const struct wse_linear_args *
 
 /* ---- forward, and backward to the data with the transposed image ---- */
 
-/* what mover 0 does with a block's sums, by this core's place in their trip */
+/* mover 0's instruction for a block's sums, by this core's place in their trip */
 static inline struct word sum_word(uint32_t place, uint32_t cols)
 {
 	if (cols == 1)
@@ -243,7 +243,7 @@ static inline void linear_forward_kernel(const struct wse_linear_args *a)
 		uint32_t step = place == cols - 1 ? 4 * bt : 0;
 		uint32_t ring = w.tcw + (half ? w.flip : 0);
 
-		/* where no half is left, the next block waits until mover 0 has emptied this one */
+		/* without a free half the next block waits until mover 0 has emptied this one */
 		for (i = own; i; i--) {
 			nblk--;
 			if (overlap) {
@@ -276,8 +276,8 @@ static inline void linear_forward_kernel(const struct wse_linear_args *a)
 /* ---- backward to the weights ---- */
 
 /*
- * db[f] = sum over this core's tokens of dy[f][t]; mover 1 still has results of the last block to
- * send
+ * db[f] = sum over this core's tokens of dy[f][t]; meanwhile mover 1 still sends results of the
+ * last block
  */
 static inline void bias_sums(const struct wse_wgrad_args *a, uint32_t features)
 {
@@ -293,8 +293,8 @@ static inline void bias_sums(const struct wse_wgrad_args *a, uint32_t features)
 }
 
 /*
- * the owner passes its dy round the ring, everybody keeps a copy in a half; the trip ends before
- * the owner
+ * the owner passes its dy round the ring, and every core keeps a copy in a half; the trip ends
+ * before the owner
  */
 static inline struct word copy_word(uint32_t place, uint32_t cols)
 {
@@ -311,7 +311,7 @@ static inline struct word copy_word(uint32_t place, uint32_t cols)
 }
 
 /*
- * what is needed after the first block's dy: the lanes' part, and mover 1, which adds to what comes
+ * descriptors for after the first block's dy: the lanes' part, and mover 1, which adds to the sums
  * from the north
  */
 static inline void wgrad_setup(const struct wse_wgrad_args *a)
@@ -349,8 +349,8 @@ static inline void linear_wgrad_kernel(const struct wse_wgrad_args *a)
 		uint32_t ring = w.tcw + (half ? w.flip : 0);
 
 		/*
-		 * dy of the block before is in its half: the lanes get that, mover 0 this one's
-		 * when its half is free
+		 * dy of the previous block is in its half: the lanes get that block, and mover 0
+		 * gets this one once its half is free
 		 */
 		for (i = own; i; i--) {
 			if (begun) {

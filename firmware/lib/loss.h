@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Softmax cross-entropy over the columns: struct wse_loss_args; t <= 64. The order of every sum is
- * libwse/ops/loss.h. Classes that do not exist are the last features of the last columns; nothing
- * is computed for them, and their gradients are 0.
+ * Softmax cross-entropy over the columns: struct wse_loss_args; t <= 64. libwse/ops/loss.h defines
+ * the order of every sum. Absent classes are the last features of the last columns; the kernel
+ * computes nothing for them, and their gradients are 0.
  */
 #ifndef WSE_LOSS_H
 #define WSE_LOSS_H
@@ -10,7 +10,7 @@
 #include "kernel.h"
 #include "row.h"
 
-/* how parts of a kernel are compiled: a program with several losses has them once */
+/* linkage of shared parts: a program with several losses has them once */
 #ifndef LOSS_FN
 #define LOSS_FN	static inline
 #endif
@@ -19,7 +19,7 @@ static uint32_t loss_onehot[64] __attribute__((aligned(16))); /* 8 x 8 identity,
 
 /*
  * dy of v classes from `first` on = (e / S - onehot) * scale; S by its reciprocal [t], e at y.
- * Subtracting 0 changes nothing, so only groups with a 1 are touched.
+ * Subtracting 0 changes nothing, so the loop processes only groups with a 1.
  */
 LOSS_FN void loss_gradient(const uint16_t *target, uint32_t y, uint32_t dy, uint32_t recip,
 			   uint32_t t, uint32_t first, uint32_t v, uint32_t scale)
@@ -43,7 +43,7 @@ LOSS_FN void loss_gradient(const uint16_t *target, uint32_t y, uint32_t dy, uint
 	vs(VMUL, D_B, D_A, scale);
 }
 
-/* n elements at dy of classes that do not exist */
+/* n elements at dy of absent classes */
 static inline void loss_no_gradient(uint32_t dy, uint32_t n)
 {
 	vec_mem(D_B, dy, WSE_DT_BF16, n);
@@ -51,7 +51,7 @@ static inline void loss_no_gradient(uint32_t dy, uint32_t n)
 	vv(VMOV, D_B, D_K, 0);
 }
 
-/* n elements at y, a multiple of 8: exp of each, in its place */
+/* exp of n elements at y, a multiple of 8, in place */
 LOSS_FN void loss_exp(uint32_t y, uint32_t n)
 {
 	uint32_t shaped = 0, m;

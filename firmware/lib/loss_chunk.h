@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Softmax cross-entropy of a vocabulary in chunks: struct wse_loss_chunk_args; t <= 64. The order
- * of every sum is libwse/ops/loss.h. Classes that do not exist are the last of the last chunk:
- * nothing is computed for them, and their gradients are 0.
+ * Softmax cross-entropy of a vocabulary in chunks: struct wse_loss_chunk_args; t <= 64.
+ * libwse/ops/loss.h defines the order of every sum. Absent classes are the last of the last chunk:
+ * the kernel computes nothing for them, and their gradients are 0.
  */
 #ifndef WSE_LOSS_CHUNK_H
 #define WSE_LOSS_CHUNK_H
@@ -60,7 +60,7 @@ static inline void loss_part_kernel(const struct wse_loss_chunk_args *a)
 		vv(VMOV, D_A, D_TMP, 0);
 	}
 	if (v) {
-		/* the maximum so far, from that of the chunks before */
+		/* the maximum so far, including earlier chunks */
 		wse_dsr_mem(D_A, m, WSE_DT_FP32, t, 4);
 		wse_dsr_acc(D_TMP, 0, t);
 		vv(VMOV, D_TMP, D_A, 0);
@@ -70,7 +70,7 @@ static inline void loss_part_kernel(const struct wse_loss_chunk_args *a)
 		wse_dsr_mem(D_A, next, WSE_DT_FP32, t, 4);
 		vv(VMOV, D_A, D_TMP, 0);
 
-		/* what the sum so far is worth under it; the chunk's own */
+		/* the sum so far, scaled to it; the chunk's own */
 		chunk_centre(m, next, t, 1);
 		loss_exp(m, t);
 		chunk_centre(a->y, next, t, v);
@@ -99,7 +99,7 @@ static inline void loss_join_kernel(const struct wse_loss_chunk_args *a)
 	vv(VMOV, D_TMP, D_A, 0);
 	row_combine(row, t, 1);
 
-	/* this column's sum under the maximum of all, the target's z */
+	/* this column's sum, scaled to the maximum of all; the target's z */
 	chunk_centre(m, row, t, 1);
 	chunk_centre(zt, row, t, 1);
 	loss_exp(m, t);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Layer norm over the width and its backward pass: struct wse_norm_args, struct wse_norm_back_args;
- * t <= 64. The order of every sum and rounding is libwse/ops/norm.h.
+ * t <= 64. libwse/ops/norm.h defines the order of every sum and rounding.
  *
- * Features go in chunks that fit the accumulators beside what is summed; what belongs to a token
- * (mean, rstd, the two means of the backward pass) is a row that counts for every feature, held in
- * accumulators where t <= 16, else in memory; what belongs to a feature (gain, bias) is a scalar
- * operand. Descriptors are made when the size of a chunk changes, which is for the last one at
- * most: from one chunk to the next only their bases move.
+ * Features are processed in chunks that fit the accumulators beside the sums. A quantity per token
+ * (mean, rstd, the two means of the backward pass) is a row that applies to every feature; it lies
+ * in accumulators where t <= 16, else in memory. A quantity per feature (gain, bias) is a scalar
+ * operand. A kernel sets descriptors when the size of a chunk changes, at most for the last chunk;
+ * between chunks only their bases move.
  */
 #ifndef WSE_NORM_H
 #define WSE_NORM_H
@@ -39,7 +39,7 @@ static inline void acc_zero(uint32_t base, uint32_t n)
 	vs(VAND, N_ONE, N_ONE, 0);
 }
 
-/* where rows are held, up to 16 tokens; below that is room for chunks */
+/* where rows are held, up to 16 tokens; the accumulators below hold chunks */
 enum { HELD_MG = 64, HELD_SLOPE = 80, HELD_MEAN = 96, HELD_RSTD = 112 };
 
 static inline int norm_holds(uint32_t t)
@@ -47,7 +47,7 @@ static inline int norm_holds(uint32_t t)
 	return t <= 16;
 }
 
-/* a row at addr takes its place in the accumulators, if rows have one */
+/* copies a row at addr to its place in the accumulators, if rows have one */
 static __attribute__((noinline)) void norm_hold(uint32_t place, uint32_t addr, uint32_t t)
 {
 	if (!norm_holds(t))
@@ -91,7 +91,7 @@ static inline void norm_rstd(uint32_t addr, uint32_t t, uint32_t inv_width, uint
 	}
 }
 
-/* sum of centred squares over the own features: accumulators 0 ... t-1 */
+/* sum of centred squares over this core's features: accumulators 0 ... t-1 */
 static inline void norm_squares(const struct wse_norm_args *a)
 {
 	uint32_t t = a->t, h = a->h, x = a->x, shaped = 0, n;
@@ -162,9 +162,9 @@ static inline void norm_kernel(const struct wse_norm_args *a)
 
 /*
  * First pass over the features: dy * xhat for the gain's gradient and, times the gain, for a sum
- * over features; dy for the bias's; then dy * gain takes dy's place and is summed over features,
- * too. A gain is read before its gradient takes its place. Sums: accumulators 0 ... 2t-1; while
- * there is no room, work.
+ * over features; dy for the bias's gradient; then dy * gain replaces dy and is summed over
+ * features, too. The pass reads a gain before its gradient replaces it. Sums: accumulators 0 ...
+ * 2t-1, or work where they do not fit.
  */
 static inline void norm_back_sums(const struct wse_norm_back_args *a)
 {
@@ -235,7 +235,7 @@ static inline void norm_back_dx(const struct wse_norm_back_args *a)
 	uint32_t slope = a->work + 4 * t, half = norm_holds(t) ? HELD_MG / 2 : WSE_NACC / 2,
 		 chunk = half / t, shaped = 0;
 
-	/* what x - mean is multiplied with */
+	/* the factor of x - mean */
 	wse_dsr_mem(N_ONE, slope, WSE_DT_FP32, t, 4);
 	wse_dsr_mem(N_TWO, a->rstd, WSE_DT_FP32, t, 4);
 	vv(VMUL, N_ONE, N_ONE, N_TWO);

@@ -10,7 +10,7 @@
 #include "wse_core.h"
 #include "wse_kernel.h"
 
-/* color on which this core's ring predecessor (successor) is heard (spoken to) */
+/* color on which this core receives from its ring predecessor (sends to its successor) */
 static inline uint32_t ring_in(uint32_t col)
 {
 	return col ? WSE_COLOR_ROW + ((col - 1) & 1) : WSE_COLOR_WRAP;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values of one binary32 a token, [t], combined over the columns of a row of cores; and operands of
- * the lanes that are a matrix [rows][t], or one row of t that counts for every row.
+ * Values of one binary32 per token, [t], combined over the columns of a row of cores; and operands
+ * of the lanes that are a matrix [rows][t], or one row of t that applies to every row.
  */
 #ifndef WSE_ROW_H
 #define WSE_ROW_H
@@ -19,7 +19,7 @@ enum { D_FIN = 12, D_FOUT = 13, D_TMP = 14, D_RES = 15 };
 #define dsr_repeat_acc(d, base, t, rows) wse_dsr_acc2(d, base, t, rows, 0)
 
 /*
- * A row of t values combined over the columns with column 0 last, then known everywhere.
+ * Combines a row of t values over the columns, column 0 last, and distributes the result to all.
  * In: accumulators 0 ... t-1; out: binary32 [t] at addr. max: by the lanes, from accumulators t ...
  * 2t-1; else: sums by mover 0. Needs 2 t <= 128 (max), t <= 128 (sums), and routes_ring().
  */
@@ -64,9 +64,8 @@ static __attribute__((noinline, unused)) void row_combine(uint32_t addr, uint32_
 }
 
 /*
- * n values at addr, summed over the rows of cores, north to south; complete in the last row. By
- * mover 1, which has not finished when this returns. Needs routes_column(); the lanes must have
- * written the values.
+ * Adds n values at addr over the rows of cores, north to south; the last row has the sums. Mover 1
+ * may still run when this returns. Needs routes_column(); the lanes must have written the values.
  */
 static __attribute__((noinline, unused)) void column_sum(uint32_t addr, uint32_t n)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exp, log, 1/x and GELU as sequences of vector instructions. Their definition, step by step, is
- * libwse/num/elementwise.h; the bits are the same because every step has one result.
+ * exp, log, 1/x and GELU as sequences of vector instructions. libwse/num/elementwise.h defines them
+ * step by step; the bits are the same because every step has one result.
  *
  * The accumulator file serves as vector registers V0 ... V7, each a DSR over n accumulators seen as
  * rows of 8, so that a constant needs a row of 8 only. A constant that must be the first operand (a
- * comparison with NaN is false, and NaN must get through) lies in memory; others are scalar
+ * comparison with NaN is false, and NaN must pass through) lies in memory; others are scalar
  * operands.
  */
 #ifndef WSE_VEC_H
@@ -53,8 +53,8 @@ VEC_CONST vec_m10[8] = VEC_ROW(0xc120);
 #define VEC_MAGIC	WSE_F32(12582912.0f)	/* 1.5 * 2^23 */
 
 /*
- * Functions that several kernels need are there once. What they compute in is fixed, V0 ... V3 of
- * 32 elements at most, so that four of them fill the accumulators.
+ * Functions that several kernels share. They work in fixed registers, V0 ... V3 of 32 elements at
+ * most, so that four of them fill the accumulators.
  */
 #define VEC_FN	static __attribute__((noinline, unused))
 
@@ -99,7 +99,7 @@ static inline void vexp(uint32_t dst, uint32_t src)
 	vv(VMUL, dst, V2, V1);
 }
 
-/* dst = ew_soft_exp(V0); uses V0 and V1, any shape that dst has as well */
+/* dst = ew_soft_exp(V0); uses V0 and V1, of the shape of dst */
 static inline void vsoft_exp(uint32_t dst)
 {
 	vs(VMUL, V0, V0, WSE_F32(0x1.715476p+0f));
@@ -198,8 +198,8 @@ static inline void vgelu_setup(uint32_t n)
 
 /*
  * out = gelu(y), deriv = d gelu / dy; y, out, deriv are memory DSRs, out may lie at y. Uses V0 ...
- * V3 alone, so that 32 elements fit: what exp leaves no room for (the clamped y, its square) is
- * made again.
+ * V3 alone, so that 32 elements fit: it computes again what exp overwrites (the clamped y, its
+ * square).
  */
 static inline void vgelu(uint32_t out, uint32_t deriv, uint32_t y)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The backward phase of a transformer: what its blocks need when nothing is computed again (ADD32:
- * chunks of the FFN).
+ * The kernels of a transformer's blocks in the backward phase, without recomputation (ADD32: chunks
+ * of the FFN).
  */
 #define LINEAR_POSTS                                                                            \
 	(1u << WSE_POST_NONE | 1u << WSE_POST_BF16 | 1u << WSE_POST_GATE | 1u << WSE_POST_MUL | \

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* The forward phase of a transformer: what its blocks need. Backward, loss: backward.c, loss.c. */
+/*
+ * The kernels of a transformer's blocks in the forward phase. Backward, loss: backward.c, loss.c.
+ */
 #define LINEAR_POSTS                                                                              \
 	(1u << WSE_POST_BF16 | 1u << WSE_POST_RELU | 1u << WSE_POST_GELU | 1u << WSE_POST_RELU2 | \
 	 1u << WSE_POST_ADD16 | 1u << WSE_POST_ADD32)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The output layer, the loss and their backward pass; a vocabulary in chunks, too (ADD32: to the
- * data, over its chunks).
+ * The kernels of the output layer, of the loss and of their backward pass, also for a vocabulary in
+ * chunks (ADD32: the gradient of the data, over its chunks).
  */
 #define LINEAR_POSTS (1u << WSE_POST_NONE | 1u << WSE_POST_BF16 | 1u << WSE_POST_ADD32)
 #define LOSS_FN	     static __attribute__((noinline))

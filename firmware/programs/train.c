@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Everything that training needs, in one program: WSE_KERNELS of wse_kernel.h. build.mk includes
- * all of firmware/lib.
+ * All kernels of training in one program: WSE_KERNELS of wse_kernel.h. build.mk includes all of
+ * firmware/lib.
  */
 WSE_KERNELS(WSE_KERNEL_OF)

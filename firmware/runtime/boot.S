@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The resident firmware: sets up the stack, tells the host that the core is ready, and runs tasks
- * for ever. wse-fw.bin is this behind the header that the driver checks. mtvec stays 0, so that a
- * trap in a kernel halts the core and becomes a fault record.
+ * in an endless loop. wse-fw.bin is this code behind the header that the driver checks. mtvec stays
+ * 0, so that a trap in a kernel halts the core and becomes a fault record.
  */
 #define __ASSEMBLER__ 1
 #include "wse_regs.h"
 
-/* of the ABI, what this image uses: raised with the first newer instruction in here */
+/*
+ * minor version of the ABI that this image needs: raise it with the first newer instruction in here
+ */
 #define FW_NEEDS_MINOR 0
 
 	.section .header, "a"
