@@ -342,14 +342,14 @@ static int write_coverage(const struct options *o, const struct ls_judge *j)
  */
 static void list_ways(const struct ls_rig *rig)
 {
-	struct wse_func_ways w;
+	struct twin_ways w;
 
 	if (strcmp(rig->ops->name, "func"))
 		return;
-	wse_func_ways(rig->model, &w);
+	twin_ways(rig->model, &w);
 	printf("# ways of the twin:");
 #define LIST_WAY(name, what) printf(" " #name ":%" PRIu64, w.name);
-	WSE_FUNC_WAYS(LIST_WAY)
+	TWIN_WAYS(LIST_WAY)
 #undef LIST_WAY
 	printf("\n");
 }
@@ -362,7 +362,7 @@ static int campaign(const struct options *o, struct ls_program *p, struct ls_jud
 		.cols = o->cols,
 		.seed = o->calm ? 0 : o->seed | 1,
 		.flags = (o->shuffle ? WSE_MODEL_SHUFFLE : 0) | (o->exact ? WSE_MODEL_EXACT : 0) |
-			 (o->parts ? WSE_MODEL_FUNC_PARTS : 0),
+			 (o->parts ? TWIN_MODEL_PARTS : 0),
 	};
 	double end = o->seconds ? now() + o->seconds : 0;
 	int err = ls_judge_create(j, o->lead, o->follow, &cfg), result = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the twin offers beyond hw/model.h. */
-#ifndef WSE_FUNC_H
-#define WSE_FUNC_H
+#ifndef TWIN_FUNC_H
+#define TWIN_FUNC_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,20 +9,20 @@
 struct wse_model;
 
 /* wse_model_cfg.flags: cut the smallest tile into parts, as if it were a large one; for tests */
-#define WSE_MODEL_FUNC_PARTS (1u << 30)
+#define TWIN_MODEL_PARTS (1u << 30)
 
 /*
  * With WSE_MODEL_CHECK_RACES: violations of the rules that make a program confluent
  * (hw/doc/core.md), counted. *text (may be NULL) gets a line about the first one, valid until the
  * model is destroyed; "" when there is none.
  */
-uint64_t wse_func_races(struct wse_model *m, const char **text);
+uint64_t twin_race_count(struct wse_model *m, const char **text);
 
 /*
  * The ways through the twin that save time, and what the counter of each counts: what went that way
  * since the model was made. README.md says when each is taken. The exact twin takes none of them.
  */
-#define WSE_FUNC_WAYS(X)                                                                       \
+#define TWIN_WAYS(X)                                                                       \
 	X(translated, "scalar instructions that ran in translated blocks")                     \
 	X(quick, "vector instructions done at their ISSUE by quick.c")                         \
 	X(generated, "vector instructions done at their ISSUE by code of their own")           \
@@ -43,15 +43,15 @@ uint64_t wse_func_races(struct wse_model *m, const char **text);
 	X(threaded, "rounds of which several threads took the cores' turns")                   \
 	X(handed, "rounds of which several threads passed the runs")
 
-struct wse_func_ways {
-#define WSE_FUNC_WAY(name, what) uint64_t name;
-	WSE_FUNC_WAYS(WSE_FUNC_WAY)
-#undef WSE_FUNC_WAY
+struct twin_ways {
+#define TWIN_WAY(name, what) uint64_t name;
+	TWIN_WAYS(TWIN_WAY)
+#undef TWIN_WAY
 };
 
-void wse_func_ways(const struct wse_model *m, struct wse_func_ways *w);
+void twin_ways(const struct wse_model *m, struct twin_ways *w);
 
 /* does this build have any? (build/hw/libwse_twin_exact.a has none) */
-bool wse_func_has_ways(void);
+bool twin_has_ways(void);
 
-#endif /* WSE_FUNC_H */
+#endif /* TWIN_FUNC_H */

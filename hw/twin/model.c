@@ -18,8 +18,8 @@ static void destroy(struct wse_model *m)
 	if (!m)
 		return;
 	if (m->in && m->out) {
-		wse_ports_reset(m, X_IN);
-		wse_ports_reset(m, X_OUT);
+		twin_ports_reset(m, X_IN);
+		twin_ports_reset(m, X_OUT);
 		for (i = 0; i < m->cols; i++)
 			free(m->in[i].w);
 	}
@@ -30,12 +30,12 @@ static void destroy(struct wse_model *m)
 	free(m->core);
 	free(m->sram);
 	free(m->dec);
-	wse_mesh_destroy(m);
+	twin_mesh_destroy(m);
 	free(m->in);
 	free(m->out);
 	free(m->races);
-	wse_team_destroy(m->team);
-	wse_team_enter(-1);
+	twin_team_destroy(m->team);
+	twin_team_enter(-1);
 	free(m);
 }
 
@@ -64,12 +64,12 @@ static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *op
 	m->cols = cfg->cols;
 	m->ncores = n;
 	m->fast = cfg->flags & WSE_MODEL_EXACT ? NULL : twin_fast_find();
-	wse_team_enter(1);
-	m->cpus = wse_team_cpus();
-	m->team = wse_team_create();
+	twin_team_enter(1);
+	m->cpus = twin_team_cpus();
+	m->team = twin_team_create();
 	m->core = aligned_alloc(64, n * sizeof(*m->core));
 	m->sram = calloc(n, WSE_SRAM_BYTES);
-	m->dec = calloc(n * (WSE_NWORDS + 1), sizeof(*m->dec));
+	m->dec = calloc(n * (TWIN_NWORDS + 1), sizeof(*m->dec));
 	m->in = calloc(m->cols, sizeof(*m->in));
 	m->out = calloc(m->cols, sizeof(*m->out));
 	if (!m->team || !m->core || !m->sram || !m->dec || !m->in || !m->out) {
@@ -82,20 +82,20 @@ static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *op
 		m->core[i].row = i / m->cols;
 		m->core[i].col = i % m->cols;
 		m->core[i].sram = m->sram + i * WSE_SRAM_BYTES;
-		m->core[i].dec = m->dec + i * (WSE_NWORDS + 1);
+		m->core[i].dec = m->dec + i * (TWIN_NWORDS + 1);
 	}
-	if ((cfg->flags & WSE_MODEL_CHECK_RACES && wse_races_create(m)) || wse_mesh_create(m) ||
+	if ((cfg->flags & WSE_MODEL_CHECK_RACES && twin_races_create(m)) || twin_mesh_create(m) ||
 	    (m->fast && m->fast->create(m))) {
 		destroy(m);
 		return -ENOMEM;
 	}
-	wse_func_reset(m);
+	twin_reset(m);
 	*out = m;
 	return 0;
 }
 
 /* the turns of a part's cores */
-static void run_part(struct wse_mesh *m)
+static void run_part(struct twin_mesh *m)
 {
 	uint32_t n = m->nrun, i, *list;
 
@@ -103,23 +103,23 @@ static void run_part(struct wse_mesh *m)
 	list = m->run[m->cur];
 	m->nrun = 0;
 	if (unlikely(m->shuffle))
-		wse_shuffle_list(m, list, n);
+		twin_shuffle_list(m, list, n);
 	for (i = 0; i < n; i++) {
-		struct wse_core *c = &m->core[list[i]];
+		struct twin_core *c = &m->core[list[i]];
 
 		c->queued = false;
 		if (unlikely(m->shuffle))
-			wse_shuffle_turn(m, c);
+			twin_shuffle_turn(m, c);
 		else
 			wse_core_run(m, c, m->limit);
 	}
-	wse_fabric_drain(m);
+	twin_fabric_drain(m);
 }
 
 struct turns {
 	struct wse_model *m;
 	uint32_t threads;
-	bool taken[WSE_PARTS_MAX];
+	bool taken[TWIN_PARTS_MAX];
 };
 
 /* its own parts, where their memory is; then those that the others have not come to */
@@ -129,7 +129,7 @@ static void run_parts(void *arg, uint32_t thread)
 	uint32_t n = t->m->nmesh, i;
 
 	for (i = 0; i < n; i++)
-		if (wse_mesh_thread(t->m, i, t->threads) == thread &&
+		if (twin_mesh_thread(t->m, i, t->threads) == thread &&
 		    !__atomic_exchange_n(&t->taken[i], true, __ATOMIC_RELAXED))
 			run_part(&t->m->mesh[i]);
 	for (i = n; t->threads > 1 && i-- > 0;)
@@ -145,11 +145,11 @@ static void run_cores(struct wse_model *m)
 	for (i = 0; i < m->nmesh; i++)
 		n += m->mesh[i].nrun;
 	m->pace.work += n;
-	if (n >= WORTH || m->cfg.flags & WSE_MODEL_FUNC_PARTS)
+	if (n >= WORTH || m->cfg.flags & TWIN_MODEL_PARTS)
 		t.threads = m->threads;
 	m->mesh->ways.threaded += t.threads > 1;
-	wse_team_run(m->team, t.threads, run_parts, &t);
-	wse_fabric_settle(m);
+	twin_team_run(m->team, t.threads, run_parts, &t);
+	twin_fabric_settle(m);
 }
 
 /* the work of one round; false: nothing moved and nothing can until the host acts or a budget ends
@@ -160,14 +160,14 @@ static bool round_work(struct wse_model *m)
 
 	m->moved = false;
 	m->round = m->spent = 0;
-	m->threads = wse_pace(m, m->most);
-	wse_mesh_begin(m);
-	any = wse_queues_run(m);
+	m->threads = twin_pace(m, m->most);
+	twin_mesh_begin(m);
+	any = twin_queues_run(m);
 	if (!m->halted) {
 		run_cores(m);
-		any |= wse_sources_run(m);
+		any |= twin_sources_run(m);
 	}
-	any |= wse_mesh_gather(m);
+	any |= twin_mesh_gather(m);
 	return any || m->moved || m->halted;
 }
 
@@ -196,7 +196,7 @@ static bool round_once(struct wse_model *m, uint64_t end)
 	}
 	if (!round_work(m)) {
 		if (m->quiet) {
-			if (!wse_queues_busy(m))
+			if (!twin_queues_busy(m))
 				return true;
 			t = next_deadline(m);
 			m->now = t < end ? (t > m->now ? t : m->now) : end;
@@ -231,26 +231,26 @@ static void set_limit(struct wse_model *m, uint32_t limit)
  */
 static uint32_t threads(struct wse_model *m)
 {
-	uint32_t n = m->cfg.threads ? m->cfg.threads : wse_team_share(m->cpus);
+	uint32_t n = m->cfg.threads ? m->cfg.threads : twin_team_share(m->cpus);
 
 	if (n > m->nmesh)
 		n = m->nmesh;
-	if (m->traced || (!m->fast && !(m->cfg.flags & WSE_MODEL_FUNC_PARTS)))
+	if (m->traced || (!m->fast && !(m->cfg.flags & TWIN_MODEL_PARTS)))
 		n = 1;
-	return n > 1 ? wse_team_size(m->team, n) : 1;
+	return n > 1 ? twin_team_size(m->team, n) : 1;
 }
 
 static enum wse_stop advance(struct wse_model *m, uint64_t max_cycles, uint64_t *ran)
 {
 	uint64_t start = m->now, end = start + max_cycles;
 	enum wse_stop why = WSE_STOP_CYCLES;
-	unsigned int csr = wse_fp_enter();
+	unsigned int csr = twin_fp_enter();
 
 	if (end < start)
 		end = UINT64_MAX;
 	m->brk = false;
 	m->most = threads(m);
-	set_limit(m, WSE_QUANTUM);
+	set_limit(m, TWIN_QUANTUM);
 	while (m->now < end) {
 		if (m->halted) {
 			why = WSE_STOP_HALTED;
@@ -265,7 +265,7 @@ static enum wse_stop advance(struct wse_model *m, uint64_t max_cycles, uint64_t 
 			break;
 		}
 	}
-	wse_fp_leave(csr);
+	twin_fp_leave(csr);
 	if (ran)
 		*ran = m->now - start;
 	return why;
@@ -280,7 +280,7 @@ static int boot(struct wse_model *m, uint32_t core, uint32_t pc)
 {
 	if (core >= m->ncores || pc & 3 || pc - WSE_SRAM_BASE >= WSE_SRAM_BYTES)
 		return -EINVAL;
-	wse_core_boot(m->core[core].mesh, &m->core[core], pc);
+	twin_core_boot(m->core[core].mesh, &m->core[core], pc);
 	return 0;
 }
 
@@ -295,7 +295,7 @@ static int step(struct wse_model *m, uint32_t core, uint64_t max_cycles)
 	if (end < m->now)
 		end = UINT64_MAX;
 	before = m->core[core].retired;
-	csr = wse_fp_enter();
+	csr = twin_fp_enter();
 	m->most = 1;
 	set_limit(m, 1);
 	while (m->now < end && !m->halted) {
@@ -308,7 +308,7 @@ static int step(struct wse_model *m, uint32_t core, uint64_t max_cycles)
 		if (idle)
 			break;
 	}
-	wse_fp_leave(csr);
+	twin_fp_leave(csr);
 	return ret;
 }
 
@@ -317,18 +317,18 @@ const struct wse_model_ops wse_model_func = {
 	.name = "func",
 	.create = create,
 	.destroy = destroy,
-	.mmio_read = wse_mmio_read,
-	.mmio_write = wse_mmio_write,
+	.mmio_read = twin_mmio_read,
+	.mmio_write = twin_mmio_write,
 	.advance = advance,
 	.brk = brk,
-	.reset = wse_func_reset,
-	.peek = wse_peek,
-	.poke = wse_poke,
-	.get_acc = wse_get_acc,
-	.get_state = wse_get_state,
-	.set_state = wse_set_state,
+	.reset = twin_reset,
+	.peek = twin_peek,
+	.poke = twin_poke,
+	.get_acc = twin_get_acc,
+	.get_state = twin_get_state,
+	.set_state = twin_set_state,
 	.boot = boot,
 	.step = step,
-	.trace_retire = wse_trace_retire,
-	.replay_pick = wse_replay_pick,
+	.trace_retire = twin_trace_retire,
+	.replay_pick = twin_replay_pick,
 };

@@ -5,22 +5,22 @@
 #include "twin/func.h"
 #include "twin/twin.h"
 
-void wse_func_ways(const struct wse_model *m, struct wse_func_ways *w)
+void twin_ways(const struct wse_model *m, struct twin_ways *w)
 {
 	uint32_t i;
 
 	memset(w, 0, sizeof(*w));
 	for (i = 0; i < m->nmesh; i++) {
-		const struct wse_mesh *p = &m->mesh[i];
+		const struct twin_mesh *p = &m->mesh[i];
 
 #define WAY_SUM(name, what) w->name += p->ways.name;
-		WSE_FUNC_WAYS(WAY_SUM)
+		TWIN_WAYS(WAY_SUM)
 #undef WAY_SUM
 		w->generated += p->generated ? *p->generated : 0;
 	}
 }
 
-bool wse_func_has_ways(void)
+bool twin_has_ways(void)
 {
 	return twin_fast_find() != NULL;
 }

@@ -10,17 +10,17 @@
 
 static int read_ways(struct sim *sim, void *arg)
 {
-	wse_func_ways(sim->model, arg);
+	twin_ways(sim->model, arg);
 	return 0;
 }
 
 void bench_ways(struct bench_measure *m, struct wse_device *dev)
 {
-	struct wse_func_ways w;
+	struct twin_ways w;
 
 	if (strncmp(wse_device_uri(dev), "sim:func,", 9) || sim_call(to_sim(dev), read_ways, &w))
 		return;
 #define COUNT_WAY(name, what) bench_count(m, "way_" #name, "", (double)w.name);
-	WSE_FUNC_WAYS(COUNT_WAY)
+	TWIN_WAYS(COUNT_WAY)
 #undef COUNT_WAY
 }

@@ -13,7 +13,7 @@ static bool outside(const struct wse_model *m, uint32_t core, uint32_t addr, siz
 	return core >= m->ncores || off > WSE_SRAM_BYTES || len > WSE_SRAM_BYTES - off;
 }
 
-int wse_peek(struct wse_model *m, uint32_t core, uint32_t addr, void *buf, size_t len)
+int twin_peek(struct wse_model *m, uint32_t core, uint32_t addr, void *buf, size_t len)
 {
 	if (outside(m, core, addr, len))
 		return -EINVAL;
@@ -21,16 +21,16 @@ int wse_peek(struct wse_model *m, uint32_t core, uint32_t addr, void *buf, size_
 	return 0;
 }
 
-int wse_poke(struct wse_model *m, uint32_t core, uint32_t addr, const void *buf, size_t len)
+int twin_poke(struct wse_model *m, uint32_t core, uint32_t addr, const void *buf, size_t len)
 {
 	if (outside(m, core, addr, len))
 		return -EINVAL;
 	memcpy(m->core[core].sram + (addr - WSE_SRAM_BASE), buf, len);
-	wse_code_changed(&m->core[core], addr - WSE_SRAM_BASE, len);
+	twin_code_changed(&m->core[core], addr - WSE_SRAM_BASE, len);
 	return 0;
 }
 
-int wse_get_acc(struct wse_model *m, uint32_t core, uint32_t acc[128])
+int twin_get_acc(struct wse_model *m, uint32_t core, uint32_t acc[128])
 {
 	if (core >= m->ncores)
 		return -EINVAL;
@@ -38,9 +38,9 @@ int wse_get_acc(struct wse_model *m, uint32_t core, uint32_t acc[128])
 	return 0;
 }
 
-int wse_get_state(struct wse_model *m, uint32_t core, struct wse_core_state *st)
+int twin_get_state(struct wse_model *m, uint32_t core, struct wse_core_state *st)
 {
-	const struct wse_core *c;
+	const struct twin_core *c;
 
 	if (core >= m->ncores)
 		return -EINVAL;
@@ -64,9 +64,9 @@ int wse_get_state(struct wse_model *m, uint32_t core, struct wse_core_state *st)
 	return 0;
 }
 
-int wse_set_state(struct wse_model *m, uint32_t core, const struct wse_core_state *st)
+int twin_set_state(struct wse_model *m, uint32_t core, const struct wse_core_state *st)
 {
-	struct wse_core *c;
+	struct twin_core *c;
 
 	if (core >= m->ncores || st->run > WSE_CORE_FAULTED)
 		return -EINVAL;
@@ -89,11 +89,11 @@ int wse_set_state(struct wse_model *m, uint32_t core, const struct wse_core_stat
 	c->winfo = st->winfo;
 	c->wait = WAIT_NONE;
 	c->mesh->ended = true;
-	wse_wake(c->mesh, c);
+	twin_wake(c->mesh, c);
 	return 0;
 }
 
-int wse_trace_retire(struct wse_model *m, uint32_t core, wse_retire_fn fn, void *arg)
+int twin_trace_retire(struct wse_model *m, uint32_t core, wse_retire_fn fn, void *arg)
 {
 	uint32_t i;
 
@@ -110,10 +110,10 @@ int wse_trace_retire(struct wse_model *m, uint32_t core, wse_retire_fn fn, void 
 	return 0;
 }
 
-int wse_replay_pick(struct wse_model *m, uint32_t core, uint8_t task, uint32_t winfo)
+int twin_replay_pick(struct wse_model *m, uint32_t core, uint8_t task, uint32_t winfo)
 {
-	struct wse_core *c;
-	struct wse_pick *p;
+	struct twin_core *c;
+	struct twin_pick *p;
 
 	if (core >= m->ncores || (task >= WSE_NTASKS && task != 0xff))
 		return -EINVAL;
@@ -127,7 +127,7 @@ int wse_replay_pick(struct wse_model *m, uint32_t core, uint8_t task, uint32_t w
 	p[c->npicks].task = task;
 	p[c->npicks++].winfo = winfo;
 	c->replay = true;
-	wse_wake(c->mesh, c);
+	twin_wake(c->mesh, c);
 	return 0;
 }
 
@@ -153,7 +153,7 @@ static bool has_rd(uint32_t insn)
 	return false;
 }
 
-static void fill_store(const struct wse_core *c, struct wse_retire *r)
+static void fill_store(const struct twin_core *c, struct wse_retire *r)
 {
 	uint32_t i = r->insn;
 	int32_t imm = ((int32_t)i >> 25) * 32 + (i >> 7 & 0x1f);
@@ -167,8 +167,8 @@ static void fill_store(const struct wse_core *c, struct wse_retire *r)
 		r->mem_data &= (1u << 8 * r->mem_size) - 1;
 }
 
-/* as wse_exec(), one instruction at a time with a record of each */
-void wse_trace_exec(struct wse_mesh *m, struct wse_core *c, uint32_t limit)
+/* as twin_exec(), one instruction at a time with a record of each */
+void twin_trace_exec(struct twin_mesh *m, struct twin_core *c, uint32_t limit)
 {
 	uint64_t retired, traps;
 	struct wse_retire r;
@@ -184,7 +184,7 @@ void wse_trace_exec(struct wse_mesh *m, struct wse_core *c, uint32_t limit)
 		fill_store(c, &r);
 		retired = c->retired;
 		traps = c->traps;
-		wse_exec(m, c, 1);
+		twin_exec(m, c, 1);
 		if (c->traps != traps) {
 			r.trap = 1;
 			r.mem_size = 0;

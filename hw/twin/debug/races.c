@@ -28,28 +28,28 @@ struct open_core {
 	uint8_t n[3];
 };
 
-struct wse_races {
+struct twin_races {
 	uint64_t count;
 	char text[160];
 	struct open_core core[];
 };
 
-int wse_races_create(struct wse_model *m)
+int twin_races_create(struct wse_model *m)
 {
 	m->races = calloc(1, sizeof(*m->races) + m->ncores * sizeof(struct open_core));
 	return m->races ? 0 : -1;
 }
 
-static void report(struct wse_mesh *m, const struct wse_core *c, const char *what, uint32_t at)
+static void report(struct twin_mesh *m, const struct twin_core *c, const char *what, uint32_t at)
 {
-	struct wse_races *r = m->races;
+	struct twin_races *r = m->races;
 
 	if (!r->count++)
 		snprintf(r->text, sizeof(r->text), "core %u,%u pc 0x%x: %s 0x%x", c->row, c->col,
 			 c->pc, what, at);
 }
 
-uint64_t wse_func_races(struct wse_model *m, const char **text)
+uint64_t twin_race_count(struct wse_model *m, const char **text)
 {
 	if (text)
 		*text = m->races ? m->races->text : "";
@@ -79,8 +79,8 @@ static void forget(struct open_core *o, unsigned int which, unsigned int n)
 	o->n[which] -= n;
 }
 
-void wse_races_issue(struct wse_mesh *m, struct wse_core *c, unsigned int which,
-		     const struct wse_tins *t)
+void twin_races_issue(struct twin_mesh *m, struct twin_core *c, unsigned int which,
+		      const struct twin_tins *t)
 {
 	struct open_core *o = &m->races->core[c->idx];
 	struct open_ins *i;
@@ -95,27 +95,28 @@ void wse_races_issue(struct wse_mesh *m, struct wse_core *c, unsigned int which,
 }
 
 /* an engine's instruction starts to read a color */
-void wse_races_claim(struct wse_mesh *m, struct wse_core *c, unsigned int color)
+void twin_races_claim(struct twin_mesh *m, struct twin_core *c, unsigned int color)
 {
 	if (c->claimed >> color & 1)
 		report(m, c, "two engines read color", color);
 }
 
 /* the color's route changes, while wavelets are where it took them from */
-void wse_races_route(struct wse_mesh *m, struct wse_core *c, unsigned int color, uint32_t rx,
-		     uint32_t tx)
+void twin_races_route(struct twin_mesh *m, struct twin_core *c, unsigned int color, uint32_t rx,
+		      uint32_t tx)
 {
 	if ((rx != c->rx[color] || tx != c->tx[color]) && c->rx[color] <= WSE_PORT_R &&
 	    c->in[c->rx[color]][color].count)
 		report(m, c, "ROUTE while wavelets wait for the old route of color", color);
 }
 
-void wse_races_reset(struct wse_mesh *m, const struct wse_core *c)
+void twin_races_reset(struct twin_mesh *m, const struct twin_core *c)
 {
 	memset(m->races->core[c->idx].n, 0, sizeof(m->races->core[c->idx].n));
 }
 
-static void touch(struct wse_mesh *m, struct wse_core *c, uint32_t addr, uint32_t size, bool write)
+static void touch(struct twin_mesh *m, struct twin_core *c, uint32_t addr, uint32_t size,
+		  bool write)
 {
 	const struct open_core *o = &m->races->core[c->idx];
 	int32_t off = (int32_t)(addr - WSE_SRAM_BASE);
@@ -157,7 +158,7 @@ static void picked(struct open_core *o, unsigned int task)
 }
 
 /* the instruction at pc, before it runs */
-static void before(struct wse_mesh *m, struct wse_core *c, uint32_t insn)
+static void before(struct twin_mesh *m, struct twin_core *c, uint32_t insn)
 {
 	uint32_t rs1 = c->x[insn >> 15 & 0x1f], f3 = insn >> 12 & 7;
 
@@ -178,7 +179,7 @@ static void before(struct wse_mesh *m, struct wse_core *c, uint32_t insn)
 	}
 }
 
-static void after(struct wse_mesh *m, struct wse_core *c, uint32_t insn, uint32_t rs1)
+static void after(struct twin_mesh *m, struct twin_core *c, uint32_t insn, uint32_t rs1)
 {
 	struct open_core *o = &m->races->core[c->idx];
 	uint32_t f3 = insn >> 12 & 7, w;
@@ -193,8 +194,8 @@ static void after(struct wse_mesh *m, struct wse_core *c, uint32_t insn, uint32_
 				o->n[w] = 0;
 }
 
-/* as wse_exec(), looking at every instruction */
-void wse_races_exec(struct wse_mesh *m, struct wse_core *c, uint32_t limit)
+/* as twin_exec(), looking at every instruction */
+void twin_races_exec(struct twin_mesh *m, struct twin_core *c, uint32_t limit)
 {
 	uint32_t off, insn, rs1;
 	uint64_t retired;
@@ -208,9 +209,9 @@ void wse_races_exec(struct wse_mesh *m, struct wse_core *c, uint32_t limit)
 		before(m, c, insn);
 		retired = c->retired;
 		if (c->trace)
-			wse_trace_exec(m, c, 1);
+			twin_trace_exec(m, c, 1);
 		else
-			wse_exec(m, c, 1);
+			twin_exec(m, c, 1);
 		if (c->wait != WAIT_NONE)
 			return;
 		if (c->retired != retired)

@@ -9,7 +9,7 @@
 #include "twin/twin.h"
 
 /* splitmix64; 0 ... n - 1 */
-uint32_t wse_shuffle_below(struct wse_mesh *m, uint32_t n)
+uint32_t twin_shuffle_below(struct twin_mesh *m, uint32_t n)
 {
 	uint64_t z = m->shuffle += 0x9e3779b97f4a7c15ull;
 
@@ -19,17 +19,17 @@ uint32_t wse_shuffle_below(struct wse_mesh *m, uint32_t n)
 }
 
 /* 1 ... max, small ones as likely as large ones */
-static uint32_t share(struct wse_mesh *m, unsigned int max_log2)
+static uint32_t share(struct twin_mesh *m, unsigned int max_log2)
 {
-	return 1 + wse_shuffle_below(m, 1u << wse_shuffle_below(m, max_log2 + 1));
+	return 1 + twin_shuffle_below(m, 1u << twin_shuffle_below(m, max_log2 + 1));
 }
 
-void wse_shuffle_list(struct wse_mesh *m, uint32_t *list, uint32_t n)
+void twin_shuffle_list(struct twin_mesh *m, uint32_t *list, uint32_t n)
 {
 	uint32_t i, k, swap;
 
 	for (i = n; i > 1; i--) {
-		k = wse_shuffle_below(m, i);
+		k = twin_shuffle_below(m, i);
 		swap = list[i - 1];
 		list[i - 1] = list[k];
 		list[k] = swap;
@@ -37,12 +37,12 @@ void wse_shuffle_list(struct wse_mesh *m, uint32_t *list, uint32_t n)
 }
 
 /* a core's turn; in one of four it comes to nothing */
-void wse_shuffle_turn(struct wse_mesh *m, struct wse_core *c)
+void twin_shuffle_turn(struct twin_mesh *m, struct twin_core *c)
 {
 	uint32_t limit = share(m, 10);
 
-	if (!wse_shuffle_below(m, 4)) {
-		wse_wake(m, c);
+	if (!twin_shuffle_below(m, 4)) {
+		twin_wake(m, c);
 		return;
 	}
 	m->equantum = share(m, 8);
@@ -50,19 +50,19 @@ void wse_shuffle_turn(struct wse_mesh *m, struct wse_core *c)
 }
 
 /* some of the wavelets that could move do, any of them first; far: to other parts, too */
-void wse_shuffle_drain(struct wse_mesh *m, bool far)
+void twin_shuffle_drain(struct twin_mesh *m, bool far)
 {
-	while (m->nwork && wse_shuffle_below(m, 16)) {
-		uint32_t i = wse_shuffle_below(m, m->nwork), w = m->work[i];
-		struct wse_core *c = &m->core[w >> 5];
+	while (m->nwork && twin_shuffle_below(m, 16)) {
+		uint32_t i = twin_shuffle_below(m, m->nwork), w = m->work[i];
+		struct twin_core *c = &m->core[w >> 5];
 
 		m->work[i] = m->work[--m->nwork];
 		c->kick &= ~(1u << (w & 31));
 		if (!far && c->far >> (w & 31) & 1) {
-			wse_postpone(m, c, w & 31);
+			twin_postpone(m, c, w & 31);
 			continue;
 		}
-		if (wse_fabric_move(m, c, w & 31, 1 + wse_shuffle_below(m, WSE_CHAN_DEPTH)))
-			wse_kick(m, c, w & 31);
+		if (twin_fabric_move(m, c, w & 31, 1 + twin_shuffle_below(m, WSE_CHAN_DEPTH)))
+			twin_kick(m, c, w & 31);
 	}
 }

@@ -5,7 +5,7 @@
 #include "twin/twin.h"
 
 /* resets everything but SRAM, routes and what is in the routers; the core is then held */
-void wse_core_hold(struct wse_mesh *m, struct wse_core *c)
+void twin_core_hold(struct twin_mesh *m, struct twin_core *c)
 {
 	unsigned int i;
 
@@ -38,33 +38,33 @@ void wse_core_hold(struct wse_mesh *m, struct wse_core *c)
 	for (i = 0; i < WSE_NCOLORS; i++) {
 		if (c->recv[i].count) {
 			memset(&c->recv[i], 0, sizeof(c->recv[i]));
-			wse_kick(m, c, i);
+			twin_kick(m, c, i);
 		}
 	}
 	if (m->races)
-		wse_races_reset(m, c);
+		twin_races_reset(m, c);
 	m->moved = m->ended = true;
 }
 
-void wse_core_boot(struct wse_mesh *m, struct wse_core *c, uint32_t pc)
+void twin_core_boot(struct twin_mesh *m, struct twin_core *c, uint32_t pc)
 {
-	wse_core_hold(m, c);
+	twin_core_hold(m, c);
 	c->pc = pc;
 	c->run = WSE_CORE_RUNNING;
-	wse_wake(m, c);
+	twin_wake(m, c);
 }
 
-void wse_core_start(struct wse_mesh *m, struct wse_core *c, uint32_t entry)
+void twin_core_start(struct twin_mesh *m, struct twin_core *c, uint32_t entry)
 {
 	c->start = true;
 	c->start_entry = entry;
 	c->done = false;
 	m->moved = true;
-	wse_wake(m, c);
+	twin_wake(m, c);
 }
 
-void wse_core_fault(struct wse_mesh *m, struct wse_core *c, uint32_t cause, uint32_t pc,
-		    uint32_t addr, uint32_t color, uint32_t value)
+void twin_core_fault(struct twin_mesh *m, struct twin_core *c, uint32_t cause, uint32_t pc,
+		     uint32_t addr, uint32_t color, uint32_t value)
 {
 	if (c->run != WSE_CORE_RUNNING)
 		return;
@@ -78,7 +78,7 @@ void wse_core_fault(struct wse_mesh *m, struct wse_core *c, uint32_t cause, uint
 }
 
 /* what the core waits for, in the order of hw/doc/host.md; cause 0: it does not */
-void wse_core_blame(const struct wse_core *c, uint32_t *cause, uint32_t *color)
+void twin_core_find_waiter(const struct twin_core *c, uint32_t *cause, uint32_t *color)
 {
 	static const uint32_t engine[3] = {WSE_CAUSE_WAIT_L, WSE_CAUSE_WAIT_M0, WSE_CAUSE_WAIT_M1};
 	unsigned int i;
@@ -114,29 +114,29 @@ void wse_core_blame(const struct wse_core *c, uint32_t *cause, uint32_t *color)
 }
 
 /* colors whose next wavelet makes a task ready now */
-static uint32_t task_colors(const struct wse_core *c)
+static uint32_t task_colors(const struct twin_core *c)
 {
 	return c->recv_any & c->bound & ~c->claimed;
 }
 
-static void take_flag(struct wse_core *c, uint8_t task)
+static void take_flag(struct twin_core *c, uint8_t task)
 {
 	c->ready &= ~(1u << task);
 	c->wdata = 0;
 	c->winfo = 1u << 14;
 }
 
-static void take_wavelet(struct wse_mesh *m, struct wse_core *c, unsigned int color)
+static void take_wavelet(struct twin_mesh *m, struct twin_core *c, unsigned int color)
 {
 	bool ctrl;
 
 	c->wdata = chan_head(&c->recv[color], &ctrl);
 	c->winfo = color | (uint32_t)ctrl << 8;
-	wse_recv_pop(m, c, color);
+	twin_recv_pop(m, c, color);
 }
 
 /* task of the wavelet at the head of a color, 0xff: none */
-static uint8_t wavelet_task(const struct wse_core *c, unsigned int color)
+static uint8_t wavelet_task(const struct twin_core *c, unsigned int color)
 {
 	bool ctrl;
 
@@ -144,7 +144,7 @@ static uint8_t wavelet_task(const struct wse_core *c, unsigned int color)
 	return c->bind[ctrl][color];
 }
 
-static void take_start(struct wse_core *c)
+static void take_start(struct twin_core *c)
 {
 	c->start = false;
 	c->wdata = WSE_SRAM_BASE + WSE_ARGS_OFFSET;
@@ -152,9 +152,9 @@ static void take_start(struct wse_core *c)
 }
 
 /* the pick that the leading model recorded, once its source is there */
-static bool replay_next(struct wse_mesh *m, struct wse_core *c, uint32_t *entry, uint8_t *task)
+static bool replay_next(struct twin_mesh *m, struct twin_core *c, uint32_t *entry, uint8_t *task)
 {
-	const struct wse_pick *p;
+	const struct twin_pick *p;
 	unsigned int color;
 
 	if (c->pick_at == c->npicks)
@@ -183,7 +183,7 @@ static bool replay_next(struct wse_mesh *m, struct wse_core *c, uint32_t *entry,
 	return true;
 }
 
-static __attribute__((noinline)) bool next_of_all(struct wse_mesh *m, struct wse_core *c,
+static __attribute__((noinline)) bool next_of_all(struct twin_mesh *m, struct twin_core *c,
 						  uint32_t *entry, uint8_t *task)
 {
 	uint32_t colors, best = ~0u, from = 0, t;
@@ -199,7 +199,7 @@ static __attribute__((noinline)) bool next_of_all(struct wse_mesh *m, struct wse
 	}
 	colors = task_colors(c);
 	if (!colors && m->nwork) {
-		wse_fabric_drain(m);
+		twin_fabric_drain(m);
 		colors = task_colors(c);
 	}
 	for (; colors; colors &= colors - 1) {
@@ -224,7 +224,7 @@ static __attribute__((noinline)) bool next_of_all(struct wse_mesh *m, struct wse
 	return true;
 }
 
-bool wse_task_next(struct wse_mesh *m, struct wse_core *c, uint32_t *entry, uint8_t *task)
+bool twin_task_next(struct twin_mesh *m, struct twin_core *c, uint32_t *entry, uint8_t *task)
 {
 	uint32_t t = c->ready & ~c->blocked;
 
@@ -240,7 +240,7 @@ bool wse_task_next(struct wse_mesh *m, struct wse_core *c, uint32_t *entry, uint
 }
 
 /* a core's turn, from where its share of the round has come to */
-static void turn(struct wse_mesh *m, struct wse_core *c, uint32_t limit)
+static void turn(struct twin_mesh *m, struct twin_core *c, uint32_t limit)
 {
 	uint32_t most, i;
 
@@ -248,17 +248,17 @@ static void turn(struct wse_mesh *m, struct wse_core *c, uint32_t limit)
 		return;
 	/* most often it has waited for the last of them */
 	if (c->eng[0].n || c->eng[1].n || c->eng[2].n || m->nwork)
-		wse_engines_run(m, c);
+		twin_engines_run(m, c);
 	if (c->run == WSE_CORE_RUNNING) {
 		if (unlikely(m->races != NULL))
-			wse_races_exec(m, c, limit);
+			twin_races_exec(m, c, limit);
 		else if (unlikely(c->trace != NULL))
-			wse_trace_exec(m, c, limit);
+			twin_trace_exec(m, c, limit);
 		else
-			wse_exec(m, c, limit);
+			twin_exec(m, c, limit);
 		/* it used up its share, or it waits for what the rest of the core may still do */
 		if (c->wait == WAIT_NONE)
-			wse_wake(m, c);
+			twin_wake(m, c);
 	}
 	most = c->cyc;
 	for (i = 0; i < 3; i++)
@@ -267,24 +267,24 @@ static void turn(struct wse_mesh *m, struct wse_core *c, uint32_t limit)
 		m->round = most;
 }
 
-static void new_share(struct wse_mesh *m, struct wse_core *c)
+static void new_share(struct twin_mesh *m, struct twin_core *c)
 {
 	c->shared = m->dev->now;
 	c->cyc = c->ecyc[0] = c->ecyc[1] = c->ecyc[2] = 0;
 }
 
-void wse_core_run(struct wse_mesh *m, struct wse_core *c, uint32_t limit)
+void wse_core_run(struct twin_mesh *m, struct twin_core *c, uint32_t limit)
 {
 	new_share(m, c);
 	turn(m, c, limit);
 }
 
-void wse_core_go_on(struct wse_mesh *m, struct wse_core *c)
+void twin_core_go_on(struct twin_mesh *m, struct twin_core *c)
 {
 	if (c->shared != m->dev->now)
 		new_share(m, c);
 	if (c->cyc < m->limit)
 		turn(m, c, m->limit - c->cyc);
 	else
-		wse_wake(m, c);
+		twin_wake(m, c);
 }

@@ -7,12 +7,12 @@
 #define MSTATUS_MPP  (3u << 11)
 #define MISA	     0x40001100u /* RV32, I and M */
 
-static uint64_t cycles(const struct wse_mesh *m, const struct wse_core *c, uint32_t ran)
+static uint64_t cycles(const struct twin_mesh *m, const struct twin_core *c, uint32_t ran)
 {
 	return m->dev->now + c->cyc + ran + c->mcycle_off;
 }
 
-static bool read_csr(struct wse_mesh *m, struct wse_core *c, uint32_t csr, uint32_t ran,
+static bool read_csr(struct twin_mesh *m, struct twin_core *c, uint32_t csr, uint32_t ran,
 		     uint32_t *v)
 {
 	switch (csr) {
@@ -77,10 +77,10 @@ static bool read_csr(struct wse_mesh *m, struct wse_core *c, uint32_t csr, uint3
 		*v = (uint32_t)c->row << 16 | c->col;
 		break;
 	case WSE_CSR_DIM:
-		*v = wse_csr_dim(m);
+		*v = twin_csr_dim(m);
 		break;
 	case WSE_CSR_CFG:
-		*v = wse_csr_cfg();
+		*v = twin_csr_cfg();
 		break;
 	default:
 		return false;
@@ -88,7 +88,7 @@ static bool read_csr(struct wse_mesh *m, struct wse_core *c, uint32_t csr, uint3
 	return true;
 }
 
-static void write_csr(struct wse_mesh *m, struct wse_core *c, uint32_t csr, uint32_t ran,
+static void write_csr(struct twin_mesh *m, struct twin_core *c, uint32_t csr, uint32_t ran,
 		      uint32_t v, bool *counted)
 {
 	uint64_t now = cycles(m, c, ran);
@@ -135,8 +135,8 @@ static void write_csr(struct wse_mesh *m, struct wse_core *c, uint32_t csr, uint
 	} /* misa, mie, mip: writes are ignored */
 }
 
-bool wse_csr(struct wse_mesh *m, struct wse_core *c, uint32_t insn, uint32_t ran, uint32_t src,
-	     bool *counted)
+bool twin_csr(struct twin_mesh *m, struct twin_core *c, uint32_t insn, uint32_t ran, uint32_t src,
+	      bool *counted)
 {
 	uint32_t csr = insn >> 20, rd = insn >> 7 & 0x1f, f3 = insn >> 12 & 7, old;
 	bool write = (f3 & 3) == 1 || (insn >> 15 & 0x1f);

@@ -94,7 +94,7 @@ static uint8_t decode_custom(uint32_t insn)
 	return f7 ? OP_illegal : op[f3];
 }
 
-void wse_decode(struct wse_dec *d, uint32_t insn)
+void twin_decode(struct twin_dec *d, uint32_t insn)
 {
 	static const uint8_t branch[8] = {OP_beq, OP_bne, OP_illegal, OP_illegal,
 					  OP_blt, OP_bge, OP_bltu,    OP_bgeu};
@@ -164,22 +164,22 @@ void wse_decode(struct wse_dec *d, uint32_t insn)
 	d->op = op;
 }
 
-void wse_code_changed(struct wse_core *c, uint32_t off, uint32_t len)
+void twin_code_changed(struct twin_core *c, uint32_t off, uint32_t len)
 {
-	uint32_t page, last = (off + len - 1) >> WSE_CODE_PAGE, copied = 0;
+	uint32_t page, last = (off + len - 1) >> TWIN_CODE_PAGE, copied = 0;
 	const struct twin_fast *fast = c->mesh->fast;
-	uint32_t words = (1u << WSE_CODE_PAGE) / 4;
+	uint32_t words = (1u << TWIN_CODE_PAGE) / 4;
 
 	if (!len)
 		return;
-	for (page = off >> WSE_CODE_PAGE; page <= last; page++) {
+	for (page = off >> TWIN_CODE_PAGE; page <= last; page++) {
 		copied |= c->code[page] & TWIN_PAGE_COPIED;
 		if (!(c->code[page] & TWIN_PAGE_DECODED))
 			continue;
 		c->code[page] &= ~TWIN_PAGE_DECODED;
 		memset(&c->dec[page * words], 0, words * sizeof(*c->dec));
 		if (fast)
-			fast->memory_written(c, page << WSE_CODE_PAGE, 1u << WSE_CODE_PAGE,
+			fast->memory_written(c, page << TWIN_CODE_PAGE, 1u << TWIN_CODE_PAGE,
 					     TWIN_PAGE_DECODED);
 	}
 	if (copied)

@@ -8,16 +8,16 @@
 #include "twin/twin.h"
 
 /* an instruction that passed its checks begins */
-static inline void wse_engine_start(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e,
+static inline void twin_engine_start(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e,
 			 unsigned int which)
 {
-	const struct wse_tins *t = &e->q[0];
+	const struct twin_tins *t = &e->q[0];
 
 	e->started = e->good = true;
 	e->busy_to = m->dev->now;
 	if (e->claim >= 0) {
 		if (unlikely(m->races != NULL))
-			wse_races_claim(m, c, e->claim);
+			twin_races_claim(m, c, e->claim);
 		c->claimed |= 1u << e->claim;
 	}
 	if (t->tcw & WSE_TCW_CLEAR_MASK && e->op == WSE_TOP_AXPY)
@@ -34,7 +34,7 @@ static inline void wse_engine_start(struct wse_mesh *m, struct wse_core *c, stru
 }
 
 /* can a running instruction do nothing before its wavelets come? Most of those that are asked cannot. */
-static inline bool wse_engine_waits(const struct wse_core *c, struct wse_engine *e,
+static inline bool twin_engine_waits(const struct twin_core *c, struct twin_engine *e,
 				    bool lanes)
 {
 	if (!e->started || e->end_left)
@@ -54,6 +54,6 @@ static inline bool wse_engine_waits(const struct wse_core *c, struct wse_engine 
 }
 
 /* true: something was done that others in the core may have waited for */
-bool wse_engine_run(struct wse_mesh *m, struct wse_core *c, unsigned int which);
+bool twin_engine_run(struct twin_mesh *m, struct twin_core *c, unsigned int which);
 
 #endif /* TWIN_EXACT_ENGINE_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The scalar core: threaded dispatch over predecoded instructions. wse_exec() runs until the budget
+ * The scalar core: threaded dispatch over predecoded instructions. twin_exec() runs until the budget
  * is used up, the instruction at pc has to wait (c->wait), or the core is no longer running.
  *
  * Instructions are counted where the flow changes, by how far d has come since, and a budget of more
@@ -12,13 +12,13 @@
 #include "twin/twin.h"
 
 struct run {
-	struct wse_mesh *m;
-	struct wse_core *c;
+	struct twin_mesh *m;
+	struct twin_core *c;
 	uint32_t synced;  /* of those done, how many minstret has */
 	uint32_t trapped; /* and how many did not retire */
 };
 
-static void retire(struct wse_core *c, uint32_t n)
+static void retire(struct twin_core *c, uint32_t n)
 {
 	c->minstret += n;
 	c->retired += n;
@@ -37,13 +37,13 @@ static void sync_instret(struct run *r, uint32_t done)
 /* true: goes on at c->pc; false: the core has halted */
 static bool trap(struct run *r, uint32_t pc, uint32_t cause, uint32_t tval)
 {
-	struct wse_core *c = r->c;
+	struct twin_core *c = r->c;
 
 	r->trapped++;
 	c->traps++;
 	c->last_cause = cause;
 	if (!c->mtvec) {
-		wse_core_fault(r->m, c, cause, pc, tval, ~0u, 0);
+		twin_core_fault(r->m, c, cause, pc, tval, ~0u, 0);
 		return false;
 	}
 	c->mepc = pc & ~3u;
@@ -54,7 +54,7 @@ static bool trap(struct run *r, uint32_t pc, uint32_t cause, uint32_t tval)
 	return true;
 }
 
-bool wse_task_op(struct wse_mesh *m, struct wse_core *c, uint32_t op, uint32_t a, uint32_t b)
+bool twin_task_op(struct twin_mesh *m, struct twin_core *c, uint32_t op, uint32_t a, uint32_t b)
 {
 	uint32_t color = a & 0x1f, task = a & 0x1f;
 
@@ -86,10 +86,10 @@ bool wse_task_op(struct wse_mesh *m, struct wse_core *c, uint32_t op, uint32_t a
 }
 
 /* a store to a page of which something was made */
-static void stored(struct wse_core *c, uint32_t off, uint32_t size)
+static void stored(struct twin_core *c, uint32_t off, uint32_t size)
 {
 	const struct twin_fast *fast = c->mesh->fast;
-	uint32_t made = c->code[off >> WSE_CODE_PAGE] & TWIN_PAGE_COPIED;
+	uint32_t made = c->code[off >> TWIN_CODE_PAGE] & TWIN_PAGE_COPIED;
 
 	if (c->dec[off >> 2].op != OP_decode) {
 		c->dec[off >> 2].op = OP_decode;
@@ -165,16 +165,16 @@ static void stored(struct wse_core *c, uint32_t off, uint32_t size)
 		type v_ = (type)X2;                              \
 		memcpy(sram + a, &v_, size);                     \
 	}                                                        \
-	if (unlikely(c->code[a >> WSE_CODE_PAGE]))               \
+	if (unlikely(c->code[a >> TWIN_CODE_PAGE]))              \
 		stored(c, a, size);                              \
 	NEXT()
 
 /*
- * Begins at pc (left_pc is TWIN_NO_BLOCK), or goes on where translated code was left. Every instruction keeps a dispatch
+ * Begins at pc (left_pc is TWIN_LEFT_NONE), or goes on where translated code was left. Every instruction keeps a dispatch
  * of its own, which is what branch predictors like.
  */
 __attribute__((optimize("no-gcse", "no-crossjumping"), noinline)) static void
-interpret(struct wse_mesh *m, struct wse_core *c, uint32_t limit, uint64_t left_pc,
+interpret(struct twin_mesh *m, struct twin_core *c, uint32_t limit, uint64_t left_pc,
 	  uint64_t left_done)
 {
 	static const void *const label[] = {
@@ -192,7 +192,7 @@ interpret(struct wse_mesh *m, struct wse_core *c, uint32_t limit, uint64_t left_
 	struct run r = {.m = m, .c = c};
 	uint32_t *const x = c->x;
 	uint8_t *const sram = c->sram;
-	struct wse_dec *const dec = c->dec, *d = dec, *from = dec;
+	struct twin_dec *const dec = c->dec, *d = dec, *from = dec;
 	uint32_t done = 0, a, b,
 		 target; /* done: instructions up to the last change of flow, to from */
 	const struct twin_fast *fast = limit > 1 ? m->fast : NULL;
@@ -200,7 +200,7 @@ interpret(struct wse_mesh *m, struct wse_core *c, uint32_t limit, uint64_t left_
 	uint8_t task;
 	bool flag;
 
-	if (left.pc != TWIN_NO_BLOCK)
+	if (left.pc != TWIN_LEFT_NONE)
 		goto left;
 enter:
 	target = c->pc;
@@ -221,7 +221,7 @@ jump:
 	if (fast) {
 	translated:
 		left = fast->enter_block(m, c, a >> 2, limit, done);
-		if (left.pc != TWIN_NO_BLOCK) {
+		if (left.pc != TWIN_LEFT_NONE) {
 		left:
 			done = (uint32_t)left.done;
 			/* an ISSUE did it, and pc says which */
@@ -245,12 +245,12 @@ L_budget:
 		goto wait;
 	goto *label[d->op];
 L_decode:
-	if (d == dec + WSE_NWORDS)
+	if (d == dec + TWIN_NWORDS)
 		goto L_fetch;
 	a = (uint32_t)(d - dec) * 4;
 	memcpy(&b, sram + a, 4);
-	wse_decode(d, b);
-	c->code[a >> WSE_CODE_PAGE] |= TWIN_PAGE_DECODED;
+	twin_decode(d, b);
+	c->code[a >> TWIN_CODE_PAGE] |= TWIN_PAGE_DECODED;
 	goto *label[d->op];
 L_fetch:
 	TRAP(WSE_CAUSE_FETCH_ACCESS, PC());
@@ -333,7 +333,7 @@ L_mret:
 L_csr:
 	sync_instret(&r, RAN());
 	a = (uint32_t)d->imm;
-	if (!wse_csr(m, c, a, RAN(), a & 1u << 14 ? d->rs1 : X1, &flag))
+	if (!twin_csr(m, c, a, RAN(), a & 1u << 14 ? d->rs1 : X1, &flag))
 		TRAP(WSE_CAUSE_ILLEGAL, a);
 	if (flag) { /* minstret was written: this instruction counts for the device alone */
 		c->cnt[WSE_CNT_INSTRET]++;
@@ -357,7 +357,7 @@ L_dsr1:
 	NEXT();
 L_issue:
 	c->pc = PC();
-	if (!(m->fast ? m->fast->issue : wse_issue)(m, c, X1, X2)) {
+	if (!(m->fast ? m->fast->issue : twin_issue)(m, c, X1, X2)) {
 		if (c->run != WSE_CORE_RUNNING) {
 			r.trapped++;
 			goto stopped;
@@ -370,16 +370,16 @@ L_issue:
 		goto stopped;
 	NEXT_BLOCK();
 L_route:
-	if (!wse_is_route(X1))
+	if (!twin_is_route(X1))
 		goto L_illegal;
-	wse_route(m, c, X1 & 0x1f, X2);
+	twin_route(m, c, X1 & 0x1f, X2);
 	NEXT();
 L_task:
-	if (!wse_task_op(m, c, (uint32_t)d->imm, X1, X2))
+	if (!twin_task_op(m, c, (uint32_t)d->imm, X1, X2))
 		goto L_illegal;
 	NEXT_BLOCK();
 L_tnext:
-	if (!wse_task_next(m, c, &a, &task)) {
+	if (!twin_task_next(m, c, &a, &task)) {
 		c->wait = WAIT_TASK;
 		goto wait;
 	}
@@ -391,21 +391,21 @@ L_send:
 	if (a >= WSE_NCOLORS)
 		goto L_illegal;
 	if (chan_full(&c->in[WSE_PORT_R][a])) {
-		wse_fabric_drain(m);
+		twin_fabric_drain(m);
 		if (chan_full(&c->in[WSE_PORT_R][a])) {
 			c->wait = WAIT_SEND;
 			c->wait_color = a;
 			goto wait;
 		}
 	}
-	wse_send(m, c, a, X1, X2 >> 8 & 1);
+	twin_send(m, c, a, X1, X2 >> 8 & 1);
 	NEXT_BLOCK();
 L_recv:
 	a = X1 & 0x1f;
 	if (a >= WSE_NCOLORS)
 		goto L_illegal;
 	if (!c->recv[a].count) {
-		wse_fabric_drain(m);
+		twin_fabric_drain(m);
 		if (!c->recv[a].count) {
 			c->wait = WAIT_RECV;
 			c->wait_color = a;
@@ -414,7 +414,7 @@ L_recv:
 	}
 	c->wdata = x[d->rd] = chan_head(&c->recv[a], &flag);
 	c->winfo = a | (uint32_t)flag << 8;
-	wse_recv_pop(m, c, a);
+	twin_recv_pop(m, c, a);
 	NEXT_BLOCK();
 L_done:
 	c->done = true;
@@ -445,20 +445,20 @@ sync:
 	c->cyc += done;
 }
 
-void wse_exec(struct wse_mesh *m, struct wse_core *c, uint32_t limit)
+void twin_exec(struct twin_mesh *m, struct twin_core *c, uint32_t limit)
 {
 	uint32_t a = c->pc - WSE_SRAM_BASE;
-	struct twin_left left = {TWIN_NO_BLOCK, 0};
+	struct twin_left left = {TWIN_LEFT_NONE, 0};
 
 	c->wait = WAIT_NONE;
 	c->wait_color = 0xff;
 	if (likely(m->fast && limit > 1 && a < WSE_SRAM_BYTES && !(a & 3))) {
 		left = m->fast->enter_block(m, c, a >> 2, limit, 0);
-		if (left.pc == TWIN_NO_BLOCK)
+		if (left.pc == TWIN_LEFT_NONE)
 			left.pc = c->pc | TWIN_LEFT_AT;
 	}
 	/* most turns are translated code, to where the core waits next or to the end of its share */
-	if (likely(left.pc != TWIN_NO_BLOCK && c->run == WSE_CORE_RUNNING &&
+	if (likely(left.pc != TWIN_LEFT_NONE && c->run == WSE_CORE_RUNNING &&
 		   (left.pc & TWIN_LEFT_WAITING ||
 		    (!(left.pc & TWIN_LEFT_AT) && left.done >= limit)))) {
 		c->pc = (uint32_t)left.pc & ~3u;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Routers, one wavelet at a time with exact channel capacities. A (core, color) is on the work list
- * when the queue that its route reads may have become able to move; wse_fabric_drain() moves until
- * nothing can inside a part of the mesh, wse_fabric_settle() until nothing can at all.
+ * when the queue that its route reads may have become able to move; twin_fabric_drain() moves until
+ * nothing can inside a part of the mesh, twin_fabric_settle() until nothing can at all.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 static const uint8_t opposite[4] = {WSE_PORT_S, WSE_PORT_W, WSE_PORT_N, WSE_PORT_E};
 
-struct wse_core *wse_neighbour(struct wse_mesh *m, const struct wse_core *c, unsigned int port)
+struct twin_core *twin_neighbour(struct twin_mesh *m, const struct twin_core *c, unsigned int port)
 {
 	switch (port) {
 	case WSE_PORT_N:
@@ -25,7 +25,7 @@ struct wse_core *wse_neighbour(struct wse_mesh *m, const struct wse_core *c, uns
 	return NULL;
 }
 
-void wse_kick(struct wse_mesh *m, struct wse_core *c, unsigned int color)
+void twin_kick(struct twin_mesh *m, struct twin_core *c, unsigned int color)
 {
 	if (c->kick >> color & 1)
 		return;
@@ -34,7 +34,7 @@ void wse_kick(struct wse_mesh *m, struct wse_core *c, unsigned int color)
 }
 
 /* the color waits until other parts can be looked at */
-void wse_postpone(struct wse_mesh *m, struct wse_core *c, unsigned int color)
+void twin_postpone(struct twin_mesh *m, struct twin_core *c, unsigned int color)
 {
 	if (c->later >> color & 1)
 		return;
@@ -43,12 +43,12 @@ void wse_postpone(struct wse_mesh *m, struct wse_core *c, unsigned int color)
 }
 
 /* does a route send to a core of another part? */
-static bool is_far(struct wse_mesh *m, const struct wse_core *c, unsigned int color)
+static bool is_far(struct twin_mesh *m, const struct twin_core *c, unsigned int color)
 {
 	unsigned int p;
 
 	for (p = 0; p < 4; p++) {
-		const struct wse_core *n = c->tx[color] >> p & 1 ? wse_neighbour(m, c, p) : NULL;
+		const struct twin_core *n = c->tx[color] >> p & 1 ? twin_neighbour(m, c, p) : NULL;
 
 		if (n && n->mesh != m)
 			return true;
@@ -56,12 +56,12 @@ static bool is_far(struct wse_mesh *m, const struct wse_core *c, unsigned int co
 	return false;
 }
 
-void wse_route(struct wse_mesh *m, struct wse_core *c, unsigned int color, uint32_t cfg)
+void twin_route(struct twin_mesh *m, struct twin_core *c, unsigned int color, uint32_t cfg)
 {
 	uint32_t rx = cfg & WSE_ROUTE_RX_MASK, tx = (cfg & WSE_ROUTE_TX_MASK) >> WSE_ROUTE_TX_SHIFT;
 
 	if (unlikely(m->races != NULL))
-		wse_races_route(m, c, color, rx, tx);
+		twin_races_route(m, c, color, rx, tx);
 	m->routes += rx != c->rx[color] || tx != c->tx[color];
 	c->rx[color] = rx;
 	c->tx[color] = tx;
@@ -69,22 +69,22 @@ void wse_route(struct wse_mesh *m, struct wse_core *c, unsigned int color, uint3
 	if (is_far(m, c, color))
 		c->far |= 1u << color;
 	m->moved = true;
-	wse_kick(m, c, color);
+	twin_kick(m, c, color);
 }
 
 /* room for one wavelet at every output of the route */
-static bool room(struct wse_mesh *m, struct wse_core *c, unsigned int color)
+static bool room(struct twin_mesh *m, struct twin_core *c, unsigned int color)
 {
 	unsigned int tx = c->tx[color], p;
 
 	if (tx & 1u << WSE_PORT_R && chan_full(&c->recv[color]))
 		return false;
 	for (p = 0; p < 4; p++) {
-		struct wse_core *n;
+		struct twin_core *n;
 
 		if (!(tx & 1u << p))
 			continue;
-		n = wse_neighbour(m, c, p);
+		n = twin_neighbour(m, c, p);
 		if (n) {
 			if (chan_full(&n->in[opposite[p]][color]))
 				return false;
@@ -95,22 +95,22 @@ static bool room(struct wse_mesh *m, struct wse_core *c, unsigned int color)
 	return true;
 }
 
-static void forward(struct wse_mesh *m, struct wse_core *c, unsigned int color, uint32_t data,
+static void forward(struct twin_mesh *m, struct twin_core *c, unsigned int color, uint32_t data,
 		    bool ctrl)
 {
 	unsigned int tx = c->tx[color], p;
-	struct wse_core *n;
+	struct twin_core *n;
 
 	if (tx & 1u << WSE_PORT_R) {
 		chan_push(&c->recv[color], data, ctrl);
 		c->recv_any |= 1u << color;
-		wse_wake(m, c);
+		twin_wake(m, c);
 	}
 	for (p = 0; p < 4; p++) {
 		if (!(tx & 1u << p))
 			continue;
 		c->link[p]++;
-		n = wse_neighbour(m, c, p);
+		n = twin_neighbour(m, c, p);
 		if (!n) {
 			chan_push(&m->out[c->col].q[color], data, ctrl);
 			continue;
@@ -118,32 +118,32 @@ static void forward(struct wse_mesh *m, struct wse_core *c, unsigned int color, 
 		chan_push(&n->in[opposite[p]][color], data, ctrl);
 		n->mesh->inside++;
 		if (n->rx[color] == opposite[p])
-			wse_kick(n->mesh, n, color);
+			twin_kick(n->mesh, n, color);
 	}
 }
 
 /* whoever feeds the input queue that has just lost a wavelet may go on */
-static void feed(struct wse_mesh *m, struct wse_core *c, unsigned int port, unsigned int color)
+static void feed(struct twin_mesh *m, struct twin_core *c, unsigned int port, unsigned int color)
 {
-	struct wse_core *n;
+	struct twin_core *n;
 
 	if (port == WSE_PORT_R) {
-		wse_wake(m, c);
+		twin_wake(m, c);
 		return;
 	}
-	n = wse_neighbour(m, c, port);
+	n = twin_neighbour(m, c, port);
 	if (!n)
 		return;
 	if (n->mesh == m)
-		wse_kick(m, n, color);
+		twin_kick(m, n, color);
 	else
-		wse_postpone(m, c, color);
+		twin_postpone(m, c, color);
 }
 
-bool wse_fabric_move(struct wse_mesh *m, struct wse_core *c, unsigned int color, uint32_t most)
+bool twin_fabric_move(struct twin_mesh *m, struct twin_core *c, unsigned int color, uint32_t most)
 {
 	unsigned int port = c->rx[color];
-	struct wse_chan *q;
+	struct twin_chan *q;
 	uint32_t data;
 	uint32_t n = 0;
 	bool ctrl;
@@ -165,67 +165,67 @@ bool wse_fabric_move(struct wse_mesh *m, struct wse_core *c, unsigned int color,
 	return n == most;
 }
 
-void wse_fabric_drain(struct wse_mesh *m)
+void twin_fabric_drain(struct twin_mesh *m)
 {
 	if (unlikely(m->shuffle)) {
-		wse_shuffle_drain(m, false);
+		twin_shuffle_drain(m, false);
 		return;
 	}
 	while (m->nwork) {
 		uint32_t w = m->work[--m->nwork];
-		struct wse_core *c = &m->core[w >> 5];
+		struct twin_core *c = &m->core[w >> 5];
 
 		c->kick &= ~(1u << (w & 31));
 		if (unlikely(c->far >> (w & 31) & 1))
-			wse_postpone(m, c, w & 31);
+			twin_postpone(m, c, w & 31);
 		else
-			wse_fabric_move(m, c, w & 31, WSE_CHAN_DEPTH);
+			twin_fabric_move(m, c, w & 31, WSE_CHAN_DEPTH);
 	}
 }
 
 /* what a part has postponed goes to the work lists of those that it concerns */
-static bool recall(struct wse_mesh *m)
+static bool recall(struct twin_mesh *m)
 {
 	bool any = m->nlater;
 
 	while (m->nlater) {
 		uint32_t w = m->later[--m->nlater];
-		struct wse_core *c = &m->core[w >> 5], *n;
+		struct twin_core *c = &m->core[w >> 5], *n;
 		unsigned int p;
 
 		c->later &= ~(1u << (w & 31));
-		wse_kick(m, c, w & 31);
+		twin_kick(m, c, w & 31);
 		for (p = 0; p < 4; p++) {
-			n = wse_neighbour(m, c, p);
+			n = twin_neighbour(m, c, p);
 			if (n && n->mesh != m)
-				wse_kick(n->mesh, n, w & 31);
+				twin_kick(n->mesh, n, w & 31);
 		}
 	}
 	return any;
 }
 
-static void drain_far(struct wse_mesh *m)
+static void drain_far(struct twin_mesh *m)
 {
 	if (unlikely(m->shuffle)) {
-		wse_shuffle_drain(m, true);
+		twin_shuffle_drain(m, true);
 		return;
 	}
 	while (m->nwork) {
 		uint32_t w = m->work[--m->nwork];
-		struct wse_core *c = &m->core[w >> 5];
+		struct twin_core *c = &m->core[w >> 5];
 
 		c->kick &= ~(1u << (w & 31));
-		wse_fabric_move(m, c, w & 31, WSE_CHAN_DEPTH);
+		twin_fabric_move(m, c, w & 31, WSE_CHAN_DEPTH);
 	}
 }
 
-void wse_fabric_settle(struct wse_model *m)
+void twin_fabric_settle(struct wse_model *m)
 {
 	bool any;
 	uint32_t i;
 
 	if (m->nmesh == 1) {
-		wse_fabric_drain(m->mesh);
+		twin_fabric_drain(m->mesh);
 		return;
 	}
 	do {
@@ -240,7 +240,7 @@ void wse_fabric_settle(struct wse_model *m)
 }
 
 /* all colors unrouted, all queues empty */
-void wse_fabric_clear(struct wse_model *m)
+void twin_fabric_clear(struct wse_model *m)
 {
 	uint32_t i;
 
@@ -249,7 +249,7 @@ void wse_fabric_clear(struct wse_model *m)
 		m->mesh[i].routes++;
 	}
 	for (i = 0; i < m->ncores; i++) {
-		struct wse_core *c = &m->core[i];
+		struct twin_core *c = &m->core[i];
 
 		c->kick = c->later = c->far = 0;
 		c->recv_any = 0;

@@ -3,7 +3,7 @@
  * What the exact machine knows of the ways that save time: one table. Each part of the mesh has a pointer to it;
  * where that is NULL (WSE_MODEL_EXACT, or a build without fast/ and jit/) the exact machine does everything itself.
  *
- * A cache lives in fast/ or jit/ and ends through memory_written, dsr_written and hold, and through wse_mesh.routes,
+ * A cache lives in fast/ or jit/ and ends through memory_written, dsr_written and hold, and through twin_mesh.routes,
  * which counts what was written to routes.
  */
 #ifndef TWIN_EXACT_FAST_H
@@ -13,9 +13,9 @@
 #include <stdint.h>
 #include <string.h>
 
-struct wse_core;
-struct wse_engine;
-struct wse_mesh;
+struct twin_core;
+struct twin_engine;
+struct twin_mesh;
 struct wse_model;
 
 /* how a translated block was left: at pc, and done instructions of the turn have run */
@@ -25,9 +25,9 @@ struct twin_left {
 };
 #define TWIN_LEFT_AT	  1u
 #define TWIN_LEFT_WAITING 2u
-#define TWIN_NO_BLOCK	  UINT64_MAX /* pc: no block was entered */
+#define TWIN_LEFT_NONE	  UINT64_MAX /* pc: no block was entered */
 
-/* wse_core.code: what was made of a page of the SRAM */
+/* twin_core.code: what was made of a page of the SRAM */
 #define TWIN_PAGE_DECODED 1u /* its instructions were decoded: exact/ */
 #define TWIN_PAGE_COPIED  2u /* operands in binary32: fast/ */
 
@@ -35,12 +35,12 @@ struct twin_left {
  * Exponents, as they stand in bf16 and binary32, of values that are not 0; FIRST > LAST where all are 0. NaN and infinity
  * have the greatest.
  */
-struct wse_range {
+struct twin_range {
 	int16_t first, last;
 };
 
 /* element i of a dense run as a wavelet: feature i % nb of k = i / nb, nb = 1 << shift */
-static inline uint32_t wse_wavelet(float v, uint32_t i, unsigned int shift)
+static inline uint32_t twin_wavelet(float v, uint32_t i, unsigned int shift)
 {
 	uint32_t u;
 
@@ -52,27 +52,27 @@ struct twin_fast {
 	/* after the parts; 0, or -1: no memory. destroy: also of what create did not come to */
 	int (*create)(struct wse_model *m);
 	void (*destroy)(struct wse_model *m);
-	/* as wse_issue() */
-	bool (*issue)(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar);
-	/* as wse_engine_check() */
-	uint32_t (*check)(struct wse_mesh *m, struct wse_engine *e, unsigned int which);
-	/* as wse_run_vector() */
-	bool (*run_vector)(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e);
+	/* as twin_issue() */
+	bool (*issue)(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, uint32_t scalar);
+	/* as twin_engine_check() */
+	uint32_t (*check)(struct twin_mesh *m, struct twin_engine *e, unsigned int which);
+	/* as twin_run_vector() */
+	bool (*run_vector)(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e);
 	/* runs translated code from a word of the SRAM on; done: instructions of the turn so far, of limit */
-	struct twin_left (*enter_block)(struct wse_mesh *m, struct wse_core *c, uint32_t word,
+	struct twin_left (*enter_block)(struct twin_mesh *m, struct twin_core *c, uint32_t word,
 					uint32_t limit, uint32_t done);
 	/* SRAM bytes were written of which TWIN_PAGE_* had been made */
-	void (*memory_written)(struct wse_core *c, uint32_t off, uint32_t len, uint32_t made);
+	void (*memory_written)(struct twin_core *c, uint32_t off, uint32_t len, uint32_t made);
 	/* words of a DSR were written */
-	void (*dsr_written)(struct wse_core *c, unsigned int n);
+	void (*dsr_written)(struct twin_core *c, unsigned int n);
 	/* the core was reset */
-	void (*hold)(struct wse_mesh *m, struct wse_core *c);
+	void (*hold)(struct twin_mesh *m, struct twin_core *c);
 	/* a round's runs of all ports and movers; true: something moved */
 	bool (*run_sources)(struct wse_model *m);
 	/* before a reader looks at the counters of cores and links */
 	void (*settle)(struct wse_model *m);
 	/* a block of a port: bf16 row[nb][nk] as values v[nk][nb], and their range; nb is 1, 2 or 4 */
-	struct wse_range (*values)(struct wse_model *m, float *v, const uint16_t *const *row,
+	struct twin_range (*values)(struct wse_model *m, float *v, const uint16_t *const *row,
 				   uint32_t nk, unsigned int nb);
 };
 

@@ -11,21 +11,21 @@ static void add_scaled(uint32_t *restrict acc, const uint16_t *restrict x, float
 	uint32_t t;
 
 	for (t = 0; t < n; t++)
-		acc[t] = wse_canon(wse_u(wse_f(acc[t]) + v * wse_f((uint32_t)x[t] << 16)));
+		acc[t] = twin_canon(twin_u(twin_f(acc[t]) + v * twin_f((uint32_t)x[t] << 16)));
 }
 
 /* w: a data wavelet that passed the checks */
-static void axpy_one(struct wse_core *c, const struct wse_engine *e, uint32_t w)
+static void axpy_one(struct twin_core *c, const struct twin_engine *e, uint32_t w)
 {
 	const uint16_t *x =
 		(const uint16_t *)(const void *)(c->sram + e->o[OPND_SRC2].base +
 						 (int32_t)(w & 0x3fff) * e->o[OPND_SRC2].stride1);
 	uint32_t *acc = &c->acc[(uint32_t)e->o[OPND_DST].base + (w >> 14 & 3) * e->tokens];
 
-	add_scaled(acc, x, wse_f(w & 0xffff0000u), e->tokens);
+	add_scaled(acc, x, twin_f(w & 0xffff0000u), e->tokens);
 }
 
-static uint32_t dot_one(const struct wse_core *c, const struct wse_engine *e, uint32_t w)
+static uint32_t dot_one(const struct twin_core *c, const struct twin_engine *e, uint32_t w)
 {
 	const uint16_t *x =
 		(const uint16_t *)(const void *)(c->sram + e->o[OPND_SRC2].base +
@@ -36,11 +36,12 @@ static uint32_t dot_one(const struct wse_core *c, const struct wse_engine *e, ui
 
 	for (t = 0; t < e->tokens; t += WSE_LANES)
 		for (l = 0; l < WSE_LANES; l++)
-			p[l] = p[l] + wse_f(acc[t + l]) * wse_f((uint32_t)x[t + l] << 16);
-	return wse_canon(wse_u(((p[0] + p[1]) + (p[2] + p[3])) + ((p[4] + p[5]) + (p[6] + p[7]))));
+			p[l] = p[l] + twin_f(acc[t + l]) * twin_f((uint32_t)x[t + l] << 16);
+	return twin_canon(
+		twin_u(((p[0] + p[1]) + (p[2] + p[3])) + ((p[4] + p[5]) + (p[6] + p[7]))));
 }
 
-void wse_dotq_push(struct wse_core *c, uint32_t v, bool end)
+void twin_dotq_push(struct twin_core *c, uint32_t v, bool end)
 {
 	unsigned int i = (c->dotq.head + c->dotq.count++) % WSE_DOTQ_DEPTH;
 
@@ -48,38 +49,38 @@ void wse_dotq_push(struct wse_core *c, uint32_t v, bool end)
 	c->dotq.end = (c->dotq.end & ~(1u << i)) | (uint32_t)end << i;
 }
 
-bool wse_run_stream(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e)
+bool twin_run_stream(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e)
 {
 	unsigned int color = e->o[OPND_SRC1].color;
-	struct wse_chan *q = &c->recv[color];
+	struct twin_chan *q = &c->recv[color];
 	bool dot = e->op != WSE_TOP_AXPY, any = false, ctrl;
 	uint32_t w;
 
 	while (q->count && c->ecyc[WSE_ENGINE_L] < m->equantum) {
 		w = chan_head(q, &ctrl);
 		if (ctrl && !(w & WSE_CTRLW_END_MASK)) {
-			wse_tensor_fault(m, c, WSE_CAUSE_BAD_CTRL, color, w);
+			twin_tensor_fault(m, c, WSE_CAUSE_BAD_CTRL, color, w);
 			return any;
 		}
 		if (!ctrl && ((w >> 14 & 3) >= e->nfeat || (w & 0x3fff) >= e->o[OPND_SRC2].len1)) {
-			wse_tensor_fault(m, c, WSE_CAUSE_STREAM_INDEX, color, w);
+			twin_tensor_fault(m, c, WSE_CAUSE_STREAM_INDEX, color, w);
 			return any;
 		}
 		if (dot && !(ctrl && e->op == WSE_TOP_DOTX) && c->dotq.count == WSE_DOTQ_DEPTH)
 			break;
 		any = true;
-		wse_recv_pop(m, c, color);
+		twin_recv_pop(m, c, color);
 		if (ctrl) {
 			if (e->op == WSE_TOP_DOT)
-				wse_dotq_push(c, 0, true);
-			wse_engine_complete(m, c, e);
+				twin_dotq_push(c, 0, true);
+			twin_engine_complete(m, c, e);
 			break;
 		}
 		if (dot)
-			wse_dotq_push(c, dot_one(c, e, w), false);
+			twin_dotq_push(c, dot_one(c, e, w), false);
 		else
 			axpy_one(c, e, w);
-		wse_lane_work(m, c, e, e->tokens / WSE_LANES);
+		twin_lane_work(m, c, e, e->tokens / WSE_LANES);
 		c->ecyc[WSE_ENGINE_L] += e->tokens / WSE_LANES;
 		c->cnt[WSE_CNT_MAC] += e->tokens;
 	}

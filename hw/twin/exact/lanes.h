@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Entries of the DOT queue. */
-#ifndef WSE_FUNC_LANES_H
-#define WSE_FUNC_LANES_H
+#ifndef TWIN_EXACT_LANES_H
+#define TWIN_EXACT_LANES_H
 
 #include "twin/twin.h"
 
-void wse_dotq_push(struct wse_core *c, uint32_t v, bool end);
+void twin_dotq_push(struct twin_core *c, uint32_t v, bool end);
 
-#endif /* WSE_FUNC_LANES_H */
+#endif /* TWIN_EXACT_LANES_H */

@@ -8,7 +8,7 @@
 
 enum got { GOT, GOT_END, NOT_YET, FAULTED };
 
-static uint32_t load(const struct wse_core *c, const struct wse_opnd *o)
+static uint32_t load(const struct twin_core *c, const struct twin_opnd *o)
 {
 	uint32_t v;
 	uint16_t h;
@@ -17,34 +17,34 @@ static uint32_t load(const struct wse_core *c, const struct wse_opnd *o)
 		return c->acc[o->pos];
 	if (o->dtype == WSE_DT_BF16) {
 		memcpy(&h, c->sram + o->pos, 2);
-		return wse_bf16_widen(h);
+		return twin_bf16_widen(h);
 	}
 	memcpy(&v, c->sram + o->pos, 4);
 	return v;
 }
 
-static void store(struct wse_core *c, const struct wse_opnd *o, uint32_t v)
+static void store(struct twin_core *c, const struct twin_opnd *o, uint32_t v)
 {
 	uint16_t h;
 
 	if (o->kind == WSE_KIND_ACC) {
 		c->acc[o->pos] = v;
 	} else if (o->dtype == WSE_DT_BF16) {
-		h = wse_bf16_round(v);
+		h = twin_bf16_round(v);
 		memcpy(c->sram + o->pos, &h, 2);
-		wse_code_changed(c, o->pos, 2);
+		twin_code_changed(c, o->pos, 2);
 	} else {
 		memcpy(c->sram + o->pos, &v, 4);
-		wse_code_changed(c, o->pos, 4);
+		twin_code_changed(c, o->pos, 4);
 	}
 }
 
-static bool is_store(const struct wse_opnd *o)
+static bool is_store(const struct twin_opnd *o)
 {
 	return o->kind == WSE_KIND_MEM || o->kind == WSE_KIND_ACC;
 }
 
-static void step(struct wse_opnd *o, bool new_row)
+static void step(struct twin_opnd *o, bool new_row)
 {
 	if (!is_store(o))
 		return;
@@ -55,7 +55,7 @@ static void step(struct wse_opnd *o, bool new_row)
 }
 
 /* one element further; true: it was the last */
-static bool advance(struct wse_engine *e)
+static bool advance(struct twin_engine *e)
 {
 	bool row;
 
@@ -73,14 +73,15 @@ static bool advance(struct wse_engine *e)
 	return false;
 }
 
-static enum got bad_ctrl(struct wse_mesh *m, struct wse_core *c, int color, uint32_t value)
+static enum got bad_ctrl(struct twin_mesh *m, struct twin_core *c, int color, uint32_t value)
 {
-	wse_tensor_fault(m, c, WSE_CAUSE_BAD_CTRL, color < 0 ? ~0u : (uint32_t)color, value);
+	twin_tensor_fault(m, c, WSE_CAUSE_BAD_CTRL, color < 0 ? ~0u : (uint32_t)color, value);
 	return FAULTED;
 }
 
 /* what the DOT queue offers; nothing is taken but an END mark that counts */
-static enum got peek_dotq(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e, uint32_t *v)
+static enum got peek_dotq(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e,
+			  uint32_t *v)
 {
 	if (!c->dotq.count)
 		return NOT_YET;
@@ -90,13 +91,13 @@ static enum got peek_dotq(struct wse_mesh *m, struct wse_core *c, struct wse_eng
 	return GOT;
 }
 
-static void pop_dotq(struct wse_core *c)
+static void pop_dotq(struct twin_core *c)
 {
 	c->dotq.head = (c->dotq.head + 1) % WSE_DOTQ_DEPTH;
 	c->dotq.count--;
 }
 
-static enum got peek_fabric(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e,
+static enum got peek_fabric(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e,
 			    bool marks, uint32_t *v)
 {
 	unsigned int color = e->o[OPND_SRC1].color;
@@ -110,24 +111,24 @@ static enum got peek_fabric(struct wse_mesh *m, struct wse_core *c, struct wse_e
 	return marks && *v & WSE_CTRLW_END_MASK ? GOT_END : bad_ctrl(m, c, color, *v);
 }
 
-void wse_mover_finish(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e)
+void twin_mover_finish(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e)
 {
 	if (e->q[0].tcw & WSE_TCW_SEND_END_MASK)
 		e->end_left = true;
 	else
-		wse_engine_complete(m, c, e);
+		twin_engine_complete(m, c, e);
 }
 
-uint32_t wse_midx(const struct wse_engine *e, uint32_t v, uint32_t f, uint32_t left)
+uint32_t twin_midx(const struct twin_engine *e, uint32_t v, uint32_t f, uint32_t left)
 {
-	return (uint32_t)wse_bf16_round(v) << 16 | f << 14 |
+	return (uint32_t)twin_bf16_round(v) << 16 | f << 14 |
 	       (e->q[0].scalar + e->o[OPND_SRC1].len1 - left);
 }
 
 /* one element or END mark; false: it waits or the core has faulted */
-static bool element(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e)
+static bool element(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e)
 {
-	struct wse_opnd *d = &e->o[OPND_DST], *a = &e->o[OPND_SRC1], *b = &e->o[OPND_SRC2];
+	struct twin_opnd *d = &e->o[OPND_DST], *a = &e->o[OPND_SRC1], *b = &e->o[OPND_SRC2];
 	bool dot_b = e->op == WSE_TOP_MADD && b->kind == WSE_KIND_DOTQ;
 	enum got ga = GOT, gb = GOT;
 	uint32_t v = 0, w = 0;
@@ -140,7 +141,7 @@ static bool element(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e
 		if (gb == GOT_END) {
 			pop_dotq(c);
 			if (!--e->outer)
-				wse_mover_finish(m, c, e);
+				twin_mover_finish(m, c, e);
 			return true;
 		}
 	}
@@ -156,9 +157,9 @@ static bool element(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e
 		if (a->kind == WSE_KIND_DOTQ)
 			pop_dotq(c);
 		else
-			wse_recv_pop(m, c, a->color);
+			twin_recv_pop(m, c, a->color);
 		if (!--e->outer)
-			wse_mover_finish(m, c, e);
+			twin_mover_finish(m, c, e);
 		return true;
 	}
 	if (ga == NOT_YET || gb == NOT_YET) {
@@ -167,14 +168,14 @@ static bool element(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e
 		return false;
 	}
 	if (d->kind == WSE_KIND_FABOUT && chan_full(&c->in[WSE_PORT_R][d->color])) {
-		wse_fabric_drain(m);
+		twin_fabric_drain(m);
 		if (chan_full(&c->in[WSE_PORT_R][d->color])) {
 			e->wait = d->color;
 			return false;
 		}
 	}
 	if (a->kind == WSE_KIND_FABIN)
-		wse_recv_pop(m, c, a->color);
+		twin_recv_pop(m, c, a->color);
 	else if (a->kind == WSE_KIND_DOTQ)
 		pop_dotq(c);
 	if (dot_b)
@@ -182,21 +183,22 @@ static bool element(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e
 	else if (e->op == WSE_TOP_MADD)
 		w = load(c, b);
 	if (e->op == WSE_TOP_MADD)
-		v = wse_fadd(v, w);
+		v = twin_fadd(v, w);
 	if (e->op == WSE_TOP_MIDX)
-		v = wse_midx(e, v, e->width - e->inner, e->outer);
+		v = twin_midx(e, v, e->width - e->inner, e->outer);
 	if (d->kind == WSE_KIND_FABOUT)
-		wse_send(m, c, d->color, v, false);
+		twin_send(m, c, d->color, v, false);
 	else
 		store(c, d, v);
 	if (e->op == WSE_TOP_MTEE)
 		store(c, b, v);
 	if (advance(e))
-		wse_mover_finish(m, c, e);
+		twin_mover_finish(m, c, e);
 	return true;
 }
 
-bool wse_run_mover(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e, unsigned int which)
+bool twin_run_mover(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e,
+		    unsigned int which)
 {
 	bool any = false;
 
@@ -206,8 +208,8 @@ bool wse_run_mover(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e,
 				e->wait = e->out;
 				break;
 			}
-			wse_send(m, c, e->out, WSE_CTRLW_END_MASK, true);
-			wse_engine_complete(m, c, e);
+			twin_send(m, c, e->out, WSE_CTRLW_END_MASK, true);
+			twin_engine_complete(m, c, e);
 		} else if ((e->lazy && !e->hurry) || !element(m, c, e)) {
 			break;
 		}

@@ -8,17 +8,17 @@
 
 enum rule { R_MOVER, R_LANE, R_SINGLE };
 
-static uint32_t size_of(const struct wse_opnd *o)
+static uint32_t size_of(const struct twin_opnd *o)
 {
 	return o->dtype == WSE_DT_BF16 ? 2 : 4;
 }
 
-static bool is_store(const struct wse_opnd *o)
+static bool is_store(const struct twin_opnd *o)
 {
 	return o->kind == WSE_KIND_MEM || o->kind == WSE_KIND_ACC;
 }
 
-static void unpack(struct wse_opnd *o, const uint32_t d[4])
+static void unpack(struct twin_opnd *o, const uint32_t d[4])
 {
 	o->kind = d[3] & WSE_DSR3_KIND_MASK;
 	o->dtype = (d[3] & WSE_DSR3_DTYPE_MASK) >> WSE_DSR3_DTYPE_SHIFT;
@@ -34,7 +34,7 @@ static void unpack(struct wse_opnd *o, const uint32_t d[4])
 }
 
 /* whole range inside [0, limit), in units of the strides; size: units of one element */
-static bool inside(const struct wse_opnd *o, int64_t size, int64_t limit)
+static bool inside(const struct twin_opnd *o, int64_t size, int64_t limit)
 {
 	int64_t a = (int64_t)(o->len - 1) * o->stride, b = (int64_t)(o->len1 - 1) * o->stride1;
 	int64_t lo = (uint32_t)o->base, hi = (uint32_t)o->base;
@@ -45,7 +45,7 @@ static bool inside(const struct wse_opnd *o, int64_t size, int64_t limit)
 }
 
 /* memory or accumulator operand; *range is set when it leaves its store */
-static bool store_ok(const struct wse_opnd *o, uint32_t base, enum rule rule, bool *range)
+static bool store_ok(const struct twin_opnd *o, uint32_t base, enum rule rule, bool *range)
 {
 	bool acc = o->kind == WSE_KIND_ACC;
 	uint32_t size = size_of(o);
@@ -71,7 +71,7 @@ static bool store_ok(const struct wse_opnd *o, uint32_t base, enum rule rule, bo
 	return true;
 }
 
-unsigned int wse_operand_rule(const uint32_t dsr[4], struct wse_opnd *o)
+unsigned int twin_operand_rule(const uint32_t dsr[4], struct twin_opnd *o)
 {
 	bool range = false, single;
 
@@ -79,18 +79,18 @@ unsigned int wse_operand_rule(const uint32_t dsr[4], struct wse_opnd *o)
 	single = o->len == 1; /* of lanes it is a multiple of LANES */
 	if (!store_ok(o, dsr[0], single ? R_SINGLE : R_LANE, &range) || range)
 		return 0;
-	return single ? WSE_RULE_SINGLE : WSE_RULE_LANE;
+	return single ? TWIN_RULE_SINGLE : TWIN_RULE_LANE;
 }
 
-static bool same_shape(const struct wse_opnd *a, const struct wse_opnd *b)
+static bool same_shape(const struct twin_opnd *a, const struct twin_opnd *b)
 {
 	return a->len == b->len && a->len1 == b->len1;
 }
 
-static bool check_stream(struct wse_engine *e, bool *range)
+static bool check_stream(struct twin_engine *e, bool *range)
 {
-	const struct wse_tins *t = &e->q[0];
-	struct wse_opnd *acc = &e->o[OPND_DST], *in = &e->o[OPND_SRC1], *x = &e->o[OPND_SRC2];
+	const struct twin_tins *t = &e->q[0];
+	struct twin_opnd *acc = &e->o[OPND_DST], *in = &e->o[OPND_SRC1], *x = &e->o[OPND_SRC2];
 	uint32_t b = t->scalar & 7;
 
 	if (in->kind != WSE_KIND_FABIN || in->color == 0xff || acc->kind != WSE_KIND_ACC ||
@@ -106,13 +106,13 @@ static bool check_stream(struct wse_engine *e, bool *range)
 	return true;
 }
 
-static bool check_vector(struct wse_engine *e, bool *range)
+static bool check_vector(struct twin_engine *e, bool *range)
 {
-	const struct wse_tins *t = &e->q[0];
-	struct wse_opnd *d = &e->o[OPND_DST], *a = &e->o[OPND_SRC1], *b = &e->o[OPND_SRC2];
-	bool reduce = wse_vop_kind(e->op) == WSE_VOP_REDUCE;
-	bool unary = reduce || wse_vop_kind(e->op) == WSE_VOP_UNARY;
-	const struct wse_opnd *shape = reduce ? a : d;
+	const struct twin_tins *t = &e->q[0];
+	struct twin_opnd *d = &e->o[OPND_DST], *a = &e->o[OPND_SRC1], *b = &e->o[OPND_SRC2];
+	bool reduce = twin_vop_kind(e->op) == TWIN_VOP_REDUCE;
+	bool unary = reduce || twin_vop_kind(e->op) == TWIN_VOP_UNARY;
+	const struct twin_opnd *shape = reduce ? a : d;
 
 	if (unary || t->tcw & WSE_TCW_SCALAR_MASK)
 		b->kind = WSE_KIND_NONE;
@@ -130,13 +130,13 @@ static bool check_vector(struct wse_engine *e, bool *range)
 	return true;
 }
 
-static bool check_mover(struct wse_engine *e, bool *range)
+static bool check_mover(struct twin_engine *e, bool *range)
 {
-	const struct wse_tins *t = &e->q[0];
-	struct wse_opnd *d = &e->o[OPND_DST], *a = &e->o[OPND_SRC1], *b = &e->o[OPND_SRC2];
+	const struct twin_tins *t = &e->q[0];
+	struct twin_opnd *d = &e->o[OPND_DST], *a = &e->o[OPND_SRC1], *b = &e->o[OPND_SRC2];
 	bool tee = e->op == WSE_TOP_MTEE, madd = e->op == WSE_TOP_MADD;
 	bool midx = e->op == WSE_TOP_MIDX;
-	const struct wse_opnd *shape;
+	const struct twin_opnd *shape;
 
 	if (!tee && !madd)
 		b->kind = WSE_KIND_NONE;
@@ -174,7 +174,7 @@ static bool check_mover(struct wse_engine *e, bool *range)
 	return true;
 }
 
-uint32_t wse_engine_check(struct wse_engine *e, unsigned int which)
+uint32_t twin_engine_check(struct twin_engine *e, unsigned int which)
 {
 	bool range = false, ok = false;
 	unsigned int i;
@@ -185,9 +185,9 @@ uint32_t wse_engine_check(struct wse_engine *e, unsigned int which)
 	for (i = 0; i < 3; i++)
 		unpack(&e->o[i], e->q[0].dsr[i]);
 	if (which == WSE_ENGINE_L) {
-		if (wse_is_stream(e->op))
+		if (twin_is_stream(e->op))
 			ok = check_stream(e, &range);
-		else if (wse_vop_kind(e->op) != WSE_VOP_NONE)
+		else if (twin_vop_kind(e->op) != TWIN_VOP_NONE)
 			ok = check_vector(e, &range);
 	} else if (e->op >= WSE_TOP_MOVE && e->op <= WSE_TOP_MIDX) {
 		ok = check_mover(e, &range);

@@ -8,25 +8,25 @@
 
 #define PATIENCE 32 /* rounds a source waits for its consumers while others move */
 
-static uint32_t patience(struct wse_mesh *p)
+static uint32_t patience(struct twin_mesh *p)
 {
-	return likely(!p->shuffle) ? PATIENCE : wse_shuffle_below(p, PATIENCE);
+	return likely(!p->shuffle) ? PATIENCE : twin_shuffle_below(p, PATIENCE);
 }
 
-bool wse_port_impatient(struct wse_model *m, unsigned int col)
+bool twin_port_impatient(struct wse_model *m, unsigned int col)
 {
-	return ++m->in[col].age > patience(m->mesh) && wse_in_inject(m, col);
+	return ++m->in[col].age > patience(m->mesh) && twin_in_inject(m, col);
 }
 
-bool wse_movers_run(struct wse_mesh *p, enum reach reach, wse_mover_fn *run, void *arg)
+bool twin_movers_run(struct twin_mesh *p, enum reach reach, twin_mover_fn *run, void *arg)
 {
 	bool any = false, did, crosses;
 	uint32_t i, kept = 0;
 
 	for (i = 0; i < p->nsources; i++) {
-		struct wse_core *c = &p->core[p->source[i] >> 2];
+		struct twin_core *c = &p->core[p->source[i] >> 2];
 		unsigned int which = p->source[i] & 3;
-		struct wse_engine *e = &c->eng[which];
+		struct twin_engine *e = &c->eng[which];
 
 		if (c->run != WSE_CORE_RUNNING || !e->n || !e->started || !e->lazy) {
 			c->listed &= ~(1u << which);
@@ -45,26 +45,26 @@ bool wse_movers_run(struct wse_mesh *p, enum reach reach, wse_mover_fn *run, voi
 		if (did)
 			e->age = 0;
 		else if (++e->age > patience(p))
-			e->hurry = true, wse_wake(p, c);
+			e->hurry = true, twin_wake(p, c);
 		any |= did;
 	}
 	p->nsources = kept;
 	return any;
 }
 
-bool wse_sources_alone(struct wse_model *m)
+bool twin_sources_alone(struct wse_model *m)
 {
 	bool any = false;
 	uint32_t i;
 
 	for (i = 0; i < m->cols; i++) {
-		struct wse_port_in *p = &m->in[i];
+		struct twin_port_in *p = &m->in[i];
 
 		if (p->busy)
-			any |= wse_port_impatient(m, i);
+			any |= twin_port_impatient(m, i);
 	}
 	for (i = 0; i < m->nmesh; i++)
-		any |= wse_movers_run(&m->mesh[i], ANYWHERE, NULL, NULL);
+		any |= twin_movers_run(&m->mesh[i], ANYWHERE, NULL, NULL);
 	return any;
 }
 
@@ -76,38 +76,38 @@ static bool force(struct wse_model *m)
 
 	for (i = 0; i < m->cols; i++)
 		if (m->in[i].busy)
-			any |= wse_in_inject(m, i);
+			any |= twin_in_inject(m, i);
 	for (k = 0; k < m->nmesh; k++) {
-		struct wse_mesh *p = &m->mesh[k];
+		struct twin_mesh *p = &m->mesh[k];
 
 		for (i = 0; i < p->nsources; i++) {
-			struct wse_core *c = &m->core[p->source[i] >> 2];
+			struct twin_core *c = &m->core[p->source[i] >> 2];
 
 			c->eng[p->source[i] & 3].hurry = true;
-			wse_engines_run(p, c);
+			twin_engines_run(p, c);
 			if (m->moved || p->moved)
-				wse_wake(p, c); /* the core may wait for its mover */
+				twin_wake(p, c); /* the core may wait for its mover */
 		}
 	}
-	wse_fabric_settle(m);
+	twin_fabric_settle(m);
 	return any;
 }
 
-bool wse_sources_run(struct wse_model *m)
+bool twin_sources_run(struct wse_model *m)
 {
 	const struct twin_fast *fast = m->fast;
 	bool any;
 	uint32_t i;
 
 	if (unlikely(m->mesh->shuffle)) {
-		if (wse_shuffle_below(m->mesh, 2))
+		if (twin_shuffle_below(m->mesh, 2))
 			fast = NULL;
 		for (i = 0; i < m->nmesh; i++)
-			wse_shuffle_list(&m->mesh[i], m->mesh[i].source, m->mesh[i].nsources);
+			twin_shuffle_list(&m->mesh[i], m->mesh[i].source, m->mesh[i].nsources);
 	}
-	any = fast ? fast->run_sources(m) : wse_sources_alone(m);
-	wse_fabric_settle(m);
-	if (!wse_mesh_gather(m) && !any && !m->moved)
+	any = fast ? fast->run_sources(m) : twin_sources_alone(m);
+	twin_fabric_settle(m);
+	if (!twin_mesh_gather(m) && !any && !m->moved)
 		any = force(m);
 	return any;
 }

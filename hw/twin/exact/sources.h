@@ -8,14 +8,14 @@
 enum reach { ANYWHERE, INSIDE, OUTSIDE }; /* runs of movers: all; inside their parts; those that are not */
 
 /* a port that could not hand out a run; true: it has handed out some wavelets */
-bool wse_port_impatient(struct wse_model *m, unsigned int col);
+bool twin_port_impatient(struct wse_model *m, unsigned int col);
 /* a run of a mover; true: it has passed. *crosses: it leaves the part */
-typedef bool wse_mover_fn(void *arg, struct wse_mesh *p, struct wse_core *c, unsigned int which,
+typedef bool twin_mover_fn(void *arg, struct twin_mesh *p, struct twin_core *c, unsigned int which,
 			  bool *crosses);
 /* the part's movers; run may be NULL: there are no runs */
-bool wse_movers_run(struct wse_mesh *p, enum reach reach, wse_mover_fn *run, void *arg);
+bool twin_movers_run(struct twin_mesh *p, enum reach reach, twin_mover_fn *run, void *arg);
 /* a round of all sources without runs; with them if there is a way, else so */
-bool wse_sources_alone(struct wse_model *m);
-bool wse_sources_run(struct wse_model *m);
+bool twin_sources_alone(struct wse_model *m);
+bool twin_sources_run(struct wse_model *m);
 
 #endif /* TWIN_EXACT_SOURCES_H */

@@ -8,7 +8,7 @@
 #include "twin/twin.h"
 
 /* n elements in a row, LANES at most */
-static void load(const struct wse_core *c, const struct wse_opnd *o, uint32_t *v, uint32_t n)
+static void load(const struct twin_core *c, const struct twin_opnd *o, uint32_t *v, uint32_t n)
 {
 	uint16_t h[WSE_LANES];
 	uint32_t i;
@@ -18,37 +18,37 @@ static void load(const struct wse_core *c, const struct wse_opnd *o, uint32_t *v
 	} else if (o->dtype == WSE_DT_BF16) {
 		memcpy(h, c->sram + o->pos, n * 2);
 		for (i = 0; i < n; i++)
-			v[i] = wse_bf16_widen(h[i]);
+			v[i] = twin_bf16_widen(h[i]);
 	} else {
 		memcpy(v, c->sram + o->pos, n * 4);
 	}
 }
 
-static void store(struct wse_core *c, const struct wse_opnd *o, const uint32_t *v, uint32_t n)
+static void store(struct twin_core *c, const struct twin_opnd *o, const uint32_t *v, uint32_t n)
 {
 	uint16_t h[WSE_LANES];
 
 	if (o->kind == WSE_KIND_ACC) {
 		memcpy(&c->acc[o->pos], v, n * 4);
 	} else if (o->dtype == WSE_DT_BF16) {
-		wse_bf16_round_n(h, v, n);
+		twin_bf16_round_n(h, v, n);
 		memcpy(c->sram + o->pos, h, n * 2);
-		wse_code_changed(c, o->pos, n * 2);
+		twin_code_changed(c, o->pos, n * 2);
 	} else {
 		memcpy(c->sram + o->pos, v, n * 4);
-		wse_code_changed(c, o->pos, n * 4);
+		twin_code_changed(c, o->pos, n * 4);
 	}
 }
 
 /* the operation of a group: SRC1 with SRC2 into v, which holds DST's old values for VMAC */
-#define EACH(name, value, kind, expr)                                                    \
-	case value:                                                                      \
-		for (i = 0; i < WSE_LANES; i++) {                                        \
-			const uint32_t d __attribute__((unused)) = v[i], a = v1[i];      \
-			const uint32_t b __attribute__((unused)) = v2[i];                \
-                                                                                         \
-			v[i] = (expr);                                                   \
-		}                                                                        \
+#define EACH(name, value, kind, expr)                                               \
+	case value:                                                                 \
+		for (i = 0; i < WSE_LANES; i++) {                                   \
+			const uint32_t d __attribute__((unused)) = v[i], a = v1[i]; \
+			const uint32_t b __attribute__((unused)) = v2[i];           \
+                                                                                    \
+			v[i] = (expr);                                              \
+		}                                                                   \
 		break;
 static void compute(unsigned int op, uint32_t *restrict v, const uint32_t *restrict v1,
 		    const uint32_t *restrict v2)
@@ -73,7 +73,7 @@ static uint32_t join(unsigned int op, uint32_t a, uint32_t b)
 }
 
 /* one more group into the lane partials */
-static void reduce_step(struct wse_core *c, struct wse_engine *e, uint32_t *part)
+static void reduce_step(struct twin_core *c, struct twin_engine *e, uint32_t *part)
 {
 	uint32_t a[WSE_LANES];
 	unsigned int i;
@@ -96,36 +96,36 @@ static uint32_t tree(unsigned int op, const uint32_t *part)
 	return p[0];
 }
 
-static bool reduce(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e)
+static bool reduce(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e)
 {
-	struct wse_opnd *s = &e->o[OPND_SRC1];
+	struct twin_opnd *s = &e->o[OPND_SRC1];
 
-	wse_reduce_begin(e);
+	twin_reduce_begin(e);
 	while (e->outer) {
 		if (c->ecyc[WSE_ENGINE_L] >= m->equantum)
 			return true;
 		reduce_step(c, e, e->part);
-		wse_opnd_advance(s, e->inner, e->width, WSE_LANES);
-		wse_vector_advance(e, WSE_LANES);
+		twin_opnd_advance(s, e->inner, e->width, WSE_LANES);
+		twin_vector_advance(e, WSE_LANES);
 		c->ecyc[WSE_ENGINE_L]++;
 	}
-	wse_reduce_end(m, c, e);
+	twin_reduce_end(m, c, e);
 	return true;
 }
 
-void wse_reduce_end(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e)
+void twin_reduce_end(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e)
 {
 	store(c, &e->o[OPND_DST], (uint32_t[]){tree(e->op, e->part)}, 1);
-	wse_engine_complete(m, c, e);
+	twin_engine_complete(m, c, e);
 }
 
-bool wse_run_vector(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e)
+bool twin_run_vector(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e)
 {
-	struct wse_opnd *d = &e->o[OPND_DST], *s1 = &e->o[OPND_SRC1], *s2 = &e->o[OPND_SRC2];
-	bool scalar = s2->kind == WSE_KIND_NONE, mac = wse_vop_kind(e->op) == WSE_VOP_MAC;
+	struct twin_opnd *d = &e->o[OPND_DST], *s1 = &e->o[OPND_SRC1], *s2 = &e->o[OPND_SRC2];
+	bool scalar = s2->kind == WSE_KIND_NONE, mac = twin_vop_kind(e->op) == TWIN_VOP_MAC;
 	uint32_t a[WSE_LANES], b[WSE_LANES], v[WSE_LANES] = {0}, i;
 
-	if (wse_vop_kind(e->op) == WSE_VOP_REDUCE)
+	if (twin_vop_kind(e->op) == TWIN_VOP_REDUCE)
 		return reduce(m, c, e);
 	for (i = 0; i < WSE_LANES; i++)
 		b[i] = e->q[0].scalar;
@@ -139,15 +139,15 @@ bool wse_run_vector(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e
 			load(c, d, v, WSE_LANES);
 		compute(e->op, v, a, b);
 		store(c, d, v, WSE_LANES);
-		wse_opnd_advance(d, e->inner, e->width, WSE_LANES);
-		wse_opnd_advance(s1, e->inner, e->width, WSE_LANES);
+		twin_opnd_advance(d, e->inner, e->width, WSE_LANES);
+		twin_opnd_advance(s1, e->inner, e->width, WSE_LANES);
 		if (!scalar)
-			wse_opnd_advance(s2, e->inner, e->width, WSE_LANES);
-		wse_vector_advance(e, WSE_LANES);
+			twin_opnd_advance(s2, e->inner, e->width, WSE_LANES);
+		twin_vector_advance(e, WSE_LANES);
 		c->ecyc[WSE_ENGINE_L]++;
 		if (mac)
 			c->cnt[WSE_CNT_MAC] += WSE_LANES;
 	}
-	wse_engine_complete(m, c, e);
+	twin_engine_complete(m, c, e);
 	return true;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The steps of a vector instruction: how operands move on, and reductions. */
-#ifndef WSE_FUNC_EXACT_VECTOR_H
-#define WSE_FUNC_EXACT_VECTOR_H
+#ifndef TWIN_EXACT_VECTOR_H
+#define TWIN_EXACT_VECTOR_H
 
 #include "twin/twin.h"
 
 /* moves an operand n elements on; inner: elements left in its current row of width */
-static inline void wse_opnd_advance(struct wse_opnd *o, uint32_t inner, uint32_t width, uint32_t n)
+static inline void twin_opnd_advance(struct twin_opnd *o, uint32_t inner, uint32_t width, uint32_t n)
 {
 	uint32_t at = width - inner + n;
 
@@ -15,7 +15,7 @@ static inline void wse_opnd_advance(struct wse_opnd *o, uint32_t inner, uint32_t
 }
 
 /* moves the instruction n elements on */
-static inline void wse_vector_advance(struct wse_engine *e, uint32_t n)
+static inline void twin_vector_advance(struct twin_engine *e, uint32_t n)
 {
 	uint32_t i = e->width - e->inner + n;
 
@@ -24,7 +24,7 @@ static inline void wse_vector_advance(struct wse_engine *e, uint32_t n)
 }
 
 /* VRSUM, VRMAX: the lane partials before the first group */
-static inline void wse_reduce_begin(struct wse_engine *e)
+static inline void twin_reduce_begin(struct twin_engine *e)
 {
 	unsigned int i;
 
@@ -35,6 +35,6 @@ static inline void wse_reduce_begin(struct wse_engine *e)
 }
 
 /* stores what the lane tree makes of the partials; the instruction completes */
-void wse_reduce_end(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e);
+void twin_reduce_end(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e);
 
-#endif /* WSE_FUNC_EXACT_VECTOR_H */
+#endif /* TWIN_EXACT_VECTOR_H */

@@ -3,51 +3,51 @@
  * What the rows of vector operations (uapi/wse/wse.regs) say: the kind of an operation, and the terms of their
  * expressions for one element. vector_impl.h has the same terms for vectors of elements.
  */
-#ifndef WSE_FUNC_VOP_H
-#define WSE_FUNC_VOP_H
+#ifndef TWIN_EXACT_VOP_H
+#define TWIN_EXACT_VOP_H
 
 #include "twin/exact/fp.h"
 #include "wse_regs.h"
 
-enum wse_vop_kind {
-	WSE_VOP_NONE, /* no vector operation */
-	WSE_VOP_UNARY,
-	WSE_VOP_BINARY,
-	WSE_VOP_MAC, /* reads DST, too */
-	WSE_VOP_REDUCE,
+enum twin_vop_kind {
+	TWIN_VOP_NONE, /* no vector operation */
+	TWIN_VOP_UNARY,
+	TWIN_VOP_BINARY,
+	TWIN_VOP_MAC, /* reads DST, too */
+	TWIN_VOP_REDUCE,
 };
 
-static inline enum wse_vop_kind wse_vop_kind(uint32_t op)
+static inline enum twin_vop_kind twin_vop_kind(uint32_t op)
 {
 	switch (op) {
 #define KIND_OF(name, value, kind, expr) \
 	case value:                      \
-		return WSE_VOP_##kind;
+		return TWIN_VOP_##kind;
 		WSE_VOPS(KIND_OF)
 #undef KIND_OF
 	default:
-		return WSE_VOP_NONE;
+		return TWIN_VOP_NONE;
 	}
 }
 
 static inline uint32_t add_f(uint32_t x, uint32_t y)
 {
-	return wse_fadd(x, y);
+	return twin_fadd(x, y);
 }
 
 static inline uint32_t sub_f(uint32_t x, uint32_t y)
 {
-	return wse_canon(wse_u(wse_f(x) - wse_f(y)));
+	return twin_canon(twin_u(twin_f(x) - twin_f(y)));
 }
 
 static inline uint32_t mul_f(uint32_t x, uint32_t y)
 {
-	return wse_fmul(x, y);
+	return twin_fmul(x, y);
 }
 
 static inline bool gt_f(uint32_t x, uint32_t y)
 {
-	return wse_fgt(x, y);
+	return twin_fgt(x, y);
 }
 
 static inline uint32_t pick(bool c, uint32_t x, uint32_t y)
@@ -57,17 +57,17 @@ static inline uint32_t pick(bool c, uint32_t x, uint32_t y)
 
 static inline uint32_t flush_f(uint32_t x)
 {
-	return wse_flush(x);
+	return twin_flush(x);
 }
 
 static inline uint32_t f_to_i(uint32_t x)
 {
-	return wse_f2i(x);
+	return twin_f2i(x);
 }
 
 static inline uint32_t i_to_f(uint32_t x)
 {
-	return wse_i2f(x);
+	return twin_i2f(x);
 }
 
 static inline uint32_t add_i(uint32_t x, uint32_t y)
@@ -115,4 +115,4 @@ static inline uint32_t word(uint32_t n)
 	return n;
 }
 
-#endif /* WSE_FUNC_VOP_H */
+#endif /* TWIN_EXACT_VOP_H */

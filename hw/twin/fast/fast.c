@@ -9,28 +9,28 @@
 #include "twin/fast/wide.h"
 #include "twin/jit/translate.h"
 
-static int create_part(struct wse_mesh *p)
+static int create_part(struct twin_mesh *p)
 {
 	p->avx2 = wse_cpu_avx2();
 	p->avx512 = p->avx2 && wse_cpu_avx512();
 	p->quick = p->avx2 && !p->shuffle && !p->races;
-	if (wse_prepared_create(p) || wse_quick_create(p))
+	if (twin_prepared_create(p) || twin_quick_create(p))
 		return -1;
-	wse_translator_create(p);
+	twin_translator_create(p);
 	return 0;
 }
 
 static int create(struct wse_model *m)
 {
-	uint32_t most = wse_wide_most(m->ncores), i;
+	uint32_t most = twin_f32_most(m->ncores), i;
 
 	m->k = malloc(sizeof(*m->k));
-	m->block = calloc((size_t)m->ncores * WSE_NWORDS, sizeof(*m->block));
+	m->block = calloc((size_t)m->ncores * TWIN_NWORDS, sizeof(*m->block));
 	if (!m->k || !m->block)
 		return -1;
-	wse_kernels_get(0, m->k);
+	twin_kernels_get(0, m->k);
 	for (i = 0; i < m->ncores; i++) {
-		m->core[i].block = m->block + (size_t)i * WSE_NWORDS;
+		m->core[i].block = m->block + (size_t)i * TWIN_NWORDS;
 		m->core[i].wide_most = most;
 	}
 	for (i = 0; i < m->nmesh; i++)
@@ -43,38 +43,38 @@ static void destroy(struct wse_model *m)
 {
 	uint32_t i;
 
-	wse_bulk_free(m);
+	twin_runs_free(m);
 	for (i = 0; m->mesh && i < m->nmesh; i++) {
-		wse_translator_destroy(&m->mesh[i]);
+		twin_translator_destroy(&m->mesh[i]);
 		free(m->mesh[i].quicks);
 		free(m->mesh[i].known);
 	}
 	for (i = 0; m->core && i < m->ncores; i++)
-		wse_wide_free(&m->core[i]);
+		twin_f32_free(&m->core[i]);
 	free(m->block);
 	free(m->k);
 }
 
-static bool run_vector(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e)
+static bool run_vector(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e)
 {
-	return m->avx2 ? wse_run_vector_in_place(m, c, e) : wse_run_vector(m, c, e);
+	return m->avx2 ? twin_run_vector_in_place(m, c, e) : twin_run_vector(m, c, e);
 }
 
-static void memory_written(struct wse_core *c, uint32_t off, uint32_t len, uint32_t made)
+static void memory_written(struct twin_core *c, uint32_t off, uint32_t len, uint32_t made)
 {
 	if (made & TWIN_PAGE_COPIED)
-		wse_wide_changed(c, off, len);
+		twin_f32_changed(c, off, len);
 	if (made & TWIN_PAGE_DECODED)
-		wse_translate_forget(c, off >> 2, ((off & 3) + len + 3) >> 2);
+		twin_translate_forget(c, off >> 2, ((off & 3) + len + 3) >> 2);
 }
 
-static void dsr_written(struct wse_core *c, unsigned int n)
+static void dsr_written(struct twin_core *c, unsigned int n)
 {
 	c->lane[n].id = 0;
 }
 
-static struct wse_range values(struct wse_model *m, float *v, const uint16_t *const *row,
-			       uint32_t nk, unsigned int nb)
+static struct twin_range values(struct wse_model *m, float *v, const uint16_t *const *row,
+				uint32_t nk, unsigned int nb)
 {
 	return m->k->values(v, row, nk, nb);
 }
@@ -84,15 +84,15 @@ const struct twin_fast *twin_fast_find(void)
 	static const struct twin_fast fast = {
 		.create = create,
 		.destroy = destroy,
-		.issue = wse_prepared_issue,
-		.check = wse_prepared_check,
+		.issue = twin_prepared_issue,
+		.check = twin_prepared_check,
 		.run_vector = run_vector,
-		.enter_block = wse_enter_block,
+		.enter_block = twin_enter_block,
 		.memory_written = memory_written,
 		.dsr_written = dsr_written,
-		.hold = wse_quick_hold,
-		.run_sources = wse_bulk,
-		.settle = wse_bulk_settle,
+		.hold = twin_quick_hold,
+		.run_sources = twin_runs,
+		.settle = twin_runs_settle,
 		.values = values,
 	};
 

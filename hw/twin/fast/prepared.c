@@ -11,20 +11,20 @@
 #include "twin/exact/engine.h"
 #include "twin/fast/prepared.h"
 
-#define WSE_NKNOWN 512u /* instructions that are remembered */
+#define TWIN_NCHECKED 512u /* instructions that are remembered */
 
-struct wse_known {
-	uint8_t checked[WSE_CHECKED_BYTES] __attribute__((aligned(16)));
-	struct wse_tins t;
+struct twin_checked {
+	uint8_t checked[TWIN_CHECKED_BYTES] __attribute__((aligned(16)));
+	struct twin_tins t;
 	uint8_t of; /* 1 + engine; 0: nothing */
 };
 
-int wse_prepared_create(struct wse_mesh *m)
+int twin_prepared_create(struct twin_mesh *m)
 {
-	m->known = aligned_alloc(_Alignof(struct wse_known), WSE_NKNOWN * sizeof(*m->known));
+	m->known = aligned_alloc(_Alignof(struct twin_checked), TWIN_NCHECKED * sizeof(*m->known));
 	if (!m->known)
 		return -1;
-	memset(m->known, 0, WSE_NKNOWN * sizeof(*m->known));
+	memset(m->known, 0, TWIN_NCHECKED * sizeof(*m->known));
 	return 0;
 }
 
@@ -38,7 +38,7 @@ static inline __m128i words(const uint32_t *dsr)
 	return _mm_loadu_si128((const __m128i *)(const void *)dsr);
 }
 
-static inline bool same(const struct wse_tins *t, uint32_t tcw, uint32_t scalar,
+static inline bool same(const struct twin_tins *t, uint32_t tcw, uint32_t scalar,
 			const struct dsrs *of)
 {
 	__m128i diff;
@@ -51,38 +51,38 @@ static inline bool same(const struct wse_tins *t, uint32_t tcw, uint32_t scalar,
 	return _mm_movemask_epi8(_mm_cmpeq_epi8(diff, _mm_setzero_si128())) == 0xffff;
 }
 
-static __attribute__((noinline)) uint32_t check_new(struct wse_known *k, struct wse_engine *e,
+static __attribute__((noinline)) uint32_t check_new(struct twin_checked *k, struct twin_engine *e,
 						    unsigned int which)
 {
-	uint32_t cause = wse_engine_check(e, which);
+	uint32_t cause = twin_engine_check(e, which);
 
 	if (!cause) {
 		k->t = e->q[0];
-		memcpy(k->checked, (const uint8_t *)e + WSE_CHECKED, sizeof(k->checked));
+		memcpy(k->checked, (const uint8_t *)e + TWIN_CHECKED_FROM, sizeof(k->checked));
 		k->of = (uint8_t)(1 + which);
 	}
 	return cause;
 }
 
 /* cores issue the same few instructions again and again: what the checks made of them is kept, here if anywhere */
-static inline struct wse_known *place_of(struct wse_mesh *m, uint32_t tcw, uint32_t dst,
-					 uint32_t src1, uint32_t src2)
+static inline struct twin_checked *place_of(struct twin_mesh *m, uint32_t tcw, uint32_t dst,
+					    uint32_t src1, uint32_t src2)
 {
 	uint32_t h = tcw ^ dst ^ src1 << 1 ^ src2 << 2;
 
-	return &m->known[h * 0x9e3779b1u >> 16 & (WSE_NKNOWN - 1)];
+	return &m->known[h * 0x9e3779b1u >> 16 & (TWIN_NCHECKED - 1)];
 }
 
-uint32_t wse_prepared_check(struct wse_mesh *m, struct wse_engine *e, unsigned int which)
+uint32_t twin_prepared_check(struct twin_mesh *m, struct twin_engine *e, unsigned int which)
 {
-	const struct wse_tins *t = &e->q[0];
-	struct wse_known *k = place_of(m, t->tcw, t->dsr[0][0], t->dsr[1][0], t->dsr[2][0]);
+	const struct twin_tins *t = &e->q[0];
+	struct twin_checked *k = place_of(m, t->tcw, t->dsr[0][0], t->dsr[1][0], t->dsr[2][0]);
 	struct dsrs of = {words(t->dsr[0]), words(t->dsr[1]), words(t->dsr[2])};
 
 	if (unlikely(k->of != 1 + which || !same(&k->t, t->tcw, t->scalar, &of)))
 		return check_new(k, e, which);
 	m->ways.known++;
-	memcpy((uint8_t *)e + WSE_CHECKED, k->checked, sizeof(k->checked));
+	memcpy((uint8_t *)e + TWIN_CHECKED_FROM, k->checked, sizeof(k->checked));
 	return 0;
 }
 
@@ -90,7 +90,7 @@ uint32_t wse_prepared_check(struct wse_mesh *m, struct wse_engine *e, unsigned i
  * An idle engine begins the instruction that it had last. The members that its run
  * has changed are set again; colors of operands are 0xff where there is none.
  */
-static inline void begin_again(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e,
+static inline void begin_again(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e,
 			       unsigned int which)
 {
 	unsigned int i;
@@ -105,19 +105,19 @@ static inline void begin_again(struct wse_mesh *m, struct wse_core *c, struct ws
 	e->wait = -1;
 	e->n = 1;
 	m->moved = true;
-	wse_engine_start(m, c, e, which);
+	twin_engine_start(m, c, e, which);
 }
 
 /* begins an instruction that is known in an engine that has none; false: it is not known, and nothing was done */
-static inline bool begin_known(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e,
+static inline bool begin_known(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e,
 			       unsigned int which, uint32_t tcw, uint32_t scalar)
 {
 	const uint32_t *d = c->dsr[(tcw & WSE_TCW_DST_MASK) >> WSE_TCW_DST_SHIFT];
 	const uint32_t *a = c->dsr[(tcw & WSE_TCW_SRC1_MASK) >> WSE_TCW_SRC1_SHIFT];
 	const uint32_t *b = c->dsr[(tcw & WSE_TCW_SRC2_MASK) >> WSE_TCW_SRC2_SHIFT];
 	struct dsrs of = {words(d), words(a), words(b)};
-	struct wse_tins *t = &e->q[0];
-	const struct wse_known *k;
+	struct twin_tins *t = &e->q[0];
+	const struct twin_checked *k;
 
 	if (e->good && same(t, tcw, scalar, &of)) {
 		m->ways.again++;
@@ -133,42 +133,41 @@ static inline bool begin_known(struct wse_mesh *m, struct wse_core *c, struct ws
 	_mm_storeu_si128((__m128i *)(void *)t->dsr[0], of.d);
 	_mm_storeu_si128((__m128i *)(void *)t->dsr[1], of.a);
 	_mm_storeu_si128((__m128i *)(void *)t->dsr[2], of.b);
-	memcpy((uint8_t *)e + WSE_CHECKED, k->checked, sizeof(k->checked));
+	memcpy((uint8_t *)e + TWIN_CHECKED_FROM, k->checked, sizeof(k->checked));
 	e->n = 1;
 	m->moved = true;
-	wse_engine_start(m, c, e, which);
+	twin_engine_start(m, c, e, which);
 	return true;
 }
 
-static inline bool issue(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar)
+static inline bool issue(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, uint32_t scalar)
 {
 	unsigned int which = (tcw & WSE_TCW_ENGINE_MASK) >> WSE_TCW_ENGINE_SHIFT;
 
-	if (which == WSE_ENGINE_L && !wse_is_stream(tcw & WSE_TCW_OP_MASK) &&
-	    wse_issue_quick(m, c, tcw, scalar))
+	if (which == WSE_ENGINE_L && !twin_is_stream(tcw & WSE_TCW_OP_MASK) &&
+	    twin_issue_quick(m, c, tcw, scalar))
 		return true;
 	if (which > WSE_ENGINE_M1 || c->eng[which].n || !m->quick ||
-	    c->ecyc[which] >= m->equantum ||
-	    !begin_known(m, c, &c->eng[which], which, tcw, scalar))
-		return wse_issue(m, c, tcw, scalar);
+	    c->ecyc[which] >= m->equantum || !begin_known(m, c, &c->eng[which], which, tcw, scalar))
+		return twin_issue(m, c, tcw, scalar);
 	if (c->ecyc[which] < m->equantum &&
-	    wse_engine_waits(c, &c->eng[which], which == WSE_ENGINE_L) && !m->nwork)
+	    twin_engine_waits(c, &c->eng[which], which == WSE_ENGINE_L) && !m->nwork)
 		return true;
-	if (wse_engine_run(m, c, which) || m->nwork)
-		wse_engines_run(m, c);
+	if (twin_engine_run(m, c, which) || m->nwork)
+		twin_engines_run(m, c);
 	return true;
 }
 
-bool wse_prepared_issue(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar)
+bool twin_prepared_issue(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, uint32_t scalar)
 {
 	return issue(m, c, tcw, scalar);
 }
 
-uint32_t wse_issue_from_inside(struct wse_mesh *m, struct wse_core *c, uint32_t tcw,
-			       uint32_t scalar)
+uint32_t twin_issue_from_inside(struct twin_mesh *m, struct twin_core *c, uint32_t tcw,
+				uint32_t scalar)
 {
 	c->stale = false;
 	if (!issue(m, c, tcw, scalar))
-		return c->run == WSE_CORE_RUNNING ? WSE_INSIDE_NOT : WSE_INSIDE_LEAVE;
-	return c->run == WSE_CORE_RUNNING && !c->stale ? WSE_INSIDE_ON : WSE_INSIDE_LEAVE;
+		return c->run == WSE_CORE_RUNNING ? TWIN_INSIDE_NOT : TWIN_INSIDE_LEAVE;
+	return c->run == WSE_CORE_RUNNING && !c->stale ? TWIN_INSIDE_ON : TWIN_INSIDE_LEAVE;
 }

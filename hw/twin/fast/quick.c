@@ -18,13 +18,13 @@
 #define PROBES	4u /* places that a way or a shape may have */
 #define HOT	8u /* ISSUEs of translated code until a way gets code of its own */
 
-struct wse_quick {
-	struct wse_way way[NWAYS];
-	struct wse_shape shape[NSHAPES];
+struct twin_quick {
+	struct twin_prepared_op way[NWAYS];
+	struct twin_shape shape[NSHAPES];
 	uint32_t shapes; /* ids that were given */
 };
 
-int wse_quick_create(struct wse_mesh *m)
+int twin_quick_create(struct twin_mesh *m)
 {
 	m->quicks = calloc(1, sizeof(*m->quicks));
 	return m->quicks ? 0 : -1;
@@ -33,13 +33,13 @@ int wse_quick_create(struct wse_mesh *m)
 /* ---- operands ---- */
 
 /* the shape of an operand that fits where it lies; rule 0: there is none */
-static void make_shape(struct wse_shape *s, const uint32_t dsr[4])
+static void make_shape(struct twin_shape *s, const uint32_t dsr[4])
 {
-	struct wse_opnd o;
+	struct twin_opnd o;
 	int32_t span, row, way;
 
 	memset(s, 0, sizeof(*s));
-	s->rule = (uint8_t)wse_operand_rule(dsr, &o);
+	s->rule = (uint8_t)twin_operand_rule(dsr, &o);
 	if (!s->rule)
 		return;
 	memcpy(s->dsr, dsr + 1, sizeof(s->dsr));
@@ -50,7 +50,7 @@ static void make_shape(struct wse_shape *s, const uint32_t dsr[4])
 	s->len = o.len;
 	s->len1 = o.len1;
 	s->step = s->acc ? o.stride1 * 4 : o.stride1;
-	if (s->rule & WSE_RULE_LANE)
+	if (s->rule & TWIN_RULE_LANE)
 		s->align = s->acc ? WSE_LANES - 1 : 15;
 	else
 		s->align = s->acc ? 0 : s->bf16 ? 1 : 3;
@@ -64,19 +64,19 @@ static void make_shape(struct wse_shape *s, const uint32_t dsr[4])
 }
 
 /* word by word, as they have just been written: wider loads would have to wait for that */
-static inline bool is_shape(const struct wse_shape *s, const uint32_t dsr[4])
+static inline bool is_shape(const struct twin_shape *s, const uint32_t dsr[4])
 {
 	return s->rule && !((s->dsr[0] ^ dsr[1]) | (s->dsr[1] ^ dsr[2]) | (s->dsr[2] ^ dsr[3]) |
 			    ((s->base ^ dsr[0]) & s->fixed));
 }
 
 /* where a shape is known or is to be; of four places, as one that is made again is another one */
-static struct wse_shape *known_shape(struct wse_mesh *m, const uint32_t dsr[4])
+static struct twin_shape *known_shape(struct twin_mesh *m, const uint32_t dsr[4])
 {
 	bool acc = (dsr[3] & WSE_DSR3_KIND_MASK) == WSE_KIND_ACC;
 	uint32_t h = dsr[1] * 0x9e3779b1u ^ dsr[2] * 0x85ebca6bu ^ dsr[3] * 0xc2b2ae35u ^
 		     (acc ? dsr[0] * 0x27d4eb2fu : 0);
-	struct wse_shape *known;
+	struct twin_shape *known;
 	uint32_t i;
 
 	h ^= h >> 15;
@@ -89,13 +89,13 @@ static struct wse_shape *known_shape(struct wse_mesh *m, const uint32_t dsr[4])
 }
 
 /* finds or makes the shape of a DSR's words */
-static void find_shape(struct wse_mesh *m, struct wse_shape *s, const uint32_t dsr[4])
+static void find_shape(struct twin_mesh *m, struct twin_shape *s, const uint32_t dsr[4])
 {
-	struct wse_shape *known = known_shape(m, dsr);
+	struct twin_shape *known = known_shape(m, dsr);
 
 	if (!is_shape(known, dsr)) {
 		make_shape(s, dsr);
-		if (m->quicks->shapes == WSE_NO_SHAPE - 1)
+		if (m->quicks->shapes == TWIN_NO_SHAPE - 1)
 			s->rule = 0;
 		if (!s->rule)
 			return;
@@ -106,10 +106,10 @@ static void find_shape(struct wse_mesh *m, struct wse_shape *s, const uint32_t d
 }
 
 /* what its words now make of a DSR */
-static void refresh(struct wse_mesh *m, struct wse_core *c, struct wse_lane *l,
+static void refresh(struct twin_mesh *m, struct twin_core *c, struct twin_lane *l,
 		    const uint32_t dsr[4])
 {
-	struct wse_shape *s = &l->s;
+	struct twin_shape *s = &l->s;
 	uint32_t off;
 
 	if (!is_shape(s, dsr))
@@ -120,31 +120,32 @@ static void refresh(struct wse_mesh *m, struct wse_core *c, struct wse_lane *l,
 	l->id = s->id;
 	l->off = off;
 	l->at = s->acc ? (uint8_t *)&c->acc[off] : c->sram + off;
-	l->page = s->acc ? WSE_NPAGES : (uint8_t)((off + (uint32_t)s->lo) >> WSE_CODE_PAGE);
-	l->page_end = s->acc ? WSE_NPAGES : (uint8_t)((off + (uint32_t)s->hi - 1) >> WSE_CODE_PAGE);
+	l->page = s->acc ? TWIN_NPAGES : (uint8_t)((off + (uint32_t)s->lo) >> TWIN_CODE_PAGE);
+	l->page_end =
+		s->acc ? TWIN_NPAGES : (uint8_t)((off + (uint32_t)s->hi - 1) >> TWIN_CODE_PAGE);
 }
 
-static inline struct wse_lane *lane(struct wse_mesh *m, struct wse_core *c, uint32_t n)
+static inline struct twin_lane *lane(struct twin_mesh *m, struct twin_core *c, uint32_t n)
 {
-	struct wse_lane *l = &c->lane[n];
+	struct twin_lane *l = &c->lane[n];
 
 	if (!l->id)
 		refresh(m, c, l, c->dsr[n]);
 	return l;
 }
 
-void wse_quick_hold(struct wse_mesh *m, struct wse_core *c)
+void twin_quick_hold(struct twin_mesh *m, struct twin_core *c)
 {
-	struct wse_lane *none = &c->lane[WSE_NDSR];
+	struct twin_lane *none = &c->lane[WSE_NDSR];
 
 	memset(c->lane, 0, sizeof(c->lane));
-	none->id = WSE_NO_SHAPE;
+	none->id = TWIN_NO_SHAPE;
 	none->at = (uint8_t *)m->quicks;
 }
 
 /* may its rows be written from here? Not where translated code lies: it may be the caller. What was
  * copied of them is forgotten. */
-static bool may_write(struct wse_core *c, const struct wse_lane *d)
+static bool may_write(struct twin_core *c, const struct twin_lane *d)
 {
 	uint32_t page, flags = 0;
 
@@ -153,12 +154,12 @@ static bool may_write(struct wse_core *c, const struct wse_lane *d)
 	if (flags & TWIN_PAGE_DECODED)
 		return false;
 	if (flags)
-		wse_wide_changed(c, d->off + (uint32_t)d->s.lo, (uint32_t)(d->s.hi - d->s.lo));
+		twin_f32_changed(c, d->off + (uint32_t)d->s.lo, (uint32_t)(d->s.hi - d->s.lo));
 	return true;
 }
 
 /* may rows of DST be written before rows of another operand that come earlier have been read? */
-static inline bool apart(const struct wse_lane *d, const struct wse_lane *x)
+static inline bool apart(const struct twin_lane *d, const struct twin_lane *x)
 {
 	return d->at + d->s.hi <= x->at + x->s.lo || x->at + x->s.hi <= d->at + d->s.lo ||
 	       (d->at == x->at && d->id == x->id);
@@ -167,20 +168,21 @@ static inline bool apart(const struct wse_lane *d, const struct wse_lane *x)
 /* ---- instructions ---- */
 
 struct operands {
-	const struct wse_lane *d, *a, *b;
+	const struct twin_lane *d, *a, *b;
 };
 
-static struct operands operands_of(const struct wse_core *c, uint32_t tcw)
+static struct operands operands_of(const struct twin_core *c, uint32_t tcw)
 {
 	return (struct operands){
-		&c->lane[WSE_TCW_FIELD(tcw, DST)],
-		&c->lane[WSE_TCW_FIELD(tcw, SRC1)],
-		&c->lane[wse_has_src2(tcw) ? WSE_TCW_FIELD(tcw, SRC2) : WSE_NDSR],
+		&c->lane[TWIN_TCW_FIELD(tcw, DST)],
+		&c->lane[TWIN_TCW_FIELD(tcw, SRC1)],
+		&c->lane[twin_has_src2(tcw) ? TWIN_TCW_FIELD(tcw, SRC2) : WSE_NDSR],
 	};
 }
 
 /* L has been idle since, and whoever called counts instructions: neither busy_to nor moved tells more */
-static inline void complete(struct wse_mesh *m, struct wse_core *c, const struct wse_way *w)
+static inline void complete(struct twin_mesh *m, struct twin_core *c,
+			    const struct twin_prepared_op *w)
 {
 	m->ways.quick++;
 	c->ecyc[WSE_ENGINE_L] += w->cycles;
@@ -189,149 +191,152 @@ static inline void complete(struct wse_mesh *m, struct wse_core *c, const struct
 	c->cnt[WSE_CNT_MAC] += w->macs;
 }
 
-static void when_done(struct wse_way *w, uint32_t tcw, uint32_t n)
+static void when_done(struct twin_prepared_op *w, uint32_t tcw, uint32_t n)
 {
 	uint32_t task = 1u << (tcw >> WSE_TCW_TASK_SHIFT);
 
 	w->ready = tcw & WSE_TCW_ACTIVATE_MASK ? task : 0;
 	w->wake = tcw & WSE_TCW_UNBLOCK_MASK ? ~task : ~0u;
 	w->cycles = (uint16_t)(2 + n / WSE_LANES);
-	w->macs = wse_vop_kind(tcw & WSE_TCW_OP_MASK) == WSE_VOP_MAC ? (uint16_t)n : 0;
+	w->macs = twin_vop_kind(tcw & WSE_TCW_OP_MASK) == TWIN_VOP_MAC ? (uint16_t)n : 0;
 }
 
-static bool reduce(struct wse_mesh *m, struct wse_core *c, uint32_t tcw)
+static bool reduce(struct twin_mesh *m, struct twin_core *c, uint32_t tcw)
 {
-	const struct wse_lane *d = lane(m, c, WSE_TCW_FIELD(tcw, DST));
-	const struct wse_lane *a = lane(m, c, WSE_TCW_FIELD(tcw, SRC1));
+	const struct twin_lane *d = lane(m, c, TWIN_TCW_FIELD(tcw, DST));
+	const struct twin_lane *a = lane(m, c, TWIN_TCW_FIELD(tcw, SRC1));
 	bool max = (tcw & WSE_TCW_OP_MASK) == WSE_TOP_VRMAX;
-	struct wse_rows s = {.width = a->s.len, .rows = a->s.len1, .a = a->s.step};
-	struct wse_way w;
+	struct twin_rows s = {.width = a->s.len, .rows = a->s.len1, .a = a->s.step};
+	struct twin_prepared_op w;
 	uint32_t v;
 
-	if (!d->id || !a->id || !(d->s.rule & WSE_RULE_SINGLE) || !(a->s.rule & WSE_RULE_LANE) ||
+	if (!d->id || !a->id || !(d->s.rule & TWIN_RULE_SINGLE) || !(a->s.rule & TWIN_RULE_LANE) ||
 	    d->s.bf16 || s.width * s.rows > MOST || !may_write(c, d))
 		return false;
-	v = wse_reduced_avx2(max, a->at, a->s.bf16, &s);
+	v = twin_reduced_avx2(max, a->at, a->s.bf16, &s);
 	memcpy(d->at, &v, 4);
 	when_done(&w, tcw, s.width * s.rows);
 	complete(m, c, &w);
 	return true;
 }
 
-static bool same_rows(const struct wse_shape *x, const struct wse_shape *y)
+static bool same_rows(const struct twin_shape *x, const struct twin_shape *y)
 {
-	return x->rule & y->rule & WSE_RULE_LANE && x->len == y->len && x->len1 == y->len1;
+	return x->rule & y->rule & TWIN_RULE_LANE && x->len == y->len && x->len1 == y->len1;
 }
 
 /* one row behind the other, without a gap */
-static bool adjoins(const struct wse_shape *s)
+static bool adjoins(const struct twin_shape *s)
 {
 	return s->step == s->len * (s->bf16 ? 2 : 4);
 }
 
 /* what the shapes say of DST's and another operand's rows */
-static enum wse_meet meet(const struct wse_shape *d, const struct wse_shape *x, bool same_dsr)
+static enum twin_overlap meet(const struct twin_shape *d, const struct twin_shape *x, bool same_dsr)
 {
 	int32_t at = (int32_t)(x->base - d->base) * 4;
 
 	if (d->acc != x->acc || same_dsr)
-		return WSE_MEET_NEVER;
+		return TWIN_OVERLAP_NEVER;
 	if (!d->acc)
-		return WSE_MEET_PERHAPS;
-	return d->id == x->id || d->hi <= at + x->lo || at + x->hi <= d->lo ? WSE_MEET_NEVER
-									    : WSE_MEET_SURELY;
+		return TWIN_OVERLAP_PERHAPS;
+	return d->id == x->id || d->hi <= at + x->lo || at + x->hi <= d->lo ? TWIN_OVERLAP_NEVER
+									    : TWIN_OVERLAP_SURELY;
 }
 
-static enum wse_src2 src2_of(const struct wse_shape *b)
+static enum twin_src2 src2_of(const struct twin_shape *b)
 {
-	return !b ? WSE_SRC2_SCALAR : b->bf16 ? WSE_SRC2_BF16 : WSE_SRC2_WORDS;
+	return !b ? TWIN_SRC2_SCALAR : b->bf16 ? TWIN_SRC2_BF16 : TWIN_SRC2_WORDS;
 }
 
 /* rows, or groups, as they can be done at once */
-static enum wse_src1 rows_of(struct wse_rows *s, const struct wse_shape *d,
-			     const struct wse_shape *a, const struct wse_shape *b)
+static enum twin_src1 rows_of(struct twin_rows *s, const struct twin_shape *d,
+			      const struct twin_shape *a, const struct twin_shape *b)
 {
-	enum wse_src1 src1 = a->bf16 ? WSE_SRC1_BF16 : WSE_SRC1_WORDS;
+	enum twin_src1 src1 = a->bf16 ? TWIN_SRC1_BF16 : TWIN_SRC1_WORDS;
 	bool again = d->len == WSE_LANES && !a->step;
 
-	*s = (struct wse_rows){d->len, d->len1, d->step, a->step, b ? b->step : 0};
+	*s = (struct twin_rows){d->len, d->len1, d->step, a->step, b ? b->step : 0};
 	if (!adjoins(d) || !(again || adjoins(a)) || (b && !adjoins(b)))
 		return src1;
 	s->width = d->len * d->len1;
 	s->rows = 1;
-	return again ? src1 | WSE_SRC1_ROW : src1;
+	return again ? src1 | TWIN_SRC1_ROW : src1;
 }
 
 /* how the instruction does it; false: not here */
-static bool find_way(struct wse_mesh *m, struct wse_way *w, uint32_t tcw, const struct wse_shape *d,
-		     const struct wse_shape *a, const struct wse_shape *b)
+static bool find_way(struct twin_mesh *m, struct twin_prepared_op *w, uint32_t tcw,
+		     const struct twin_shape *d, const struct twin_shape *a,
+		     const struct twin_shape *b)
 {
 	uint32_t op = (tcw & WSE_TCW_OP_MASK) - WSE_TOP_VADD, n = d->len * d->len1;
-	enum wse_meet with_b = WSE_MEET_NEVER;
+	enum twin_overlap with_b = TWIN_OVERLAP_NEVER;
 	unsigned int variant;
 
 	memset(w, 0, sizeof(*w));
 	if (!same_rows(d, a) || (b && !same_rows(d, b)) || n > MOST)
 		return false;
 	w->src1 = (uint8_t)rows_of(&w->s, d, a, b);
-	variant = wse_vector_variant(d->bf16, w->src1, src2_of(b));
-	w->fn = wse_vector_avx2[op][variant];
+	variant = twin_vector_variant(d->bf16, w->src1, src2_of(b));
+	w->fn = twin_vector_avx2[op][variant];
 	if (!w->fn)
 		return false;
-	w->meet = meet(d, a, WSE_TCW_FIELD(tcw, DST) == WSE_TCW_FIELD(tcw, SRC1));
+	w->meet = meet(d, a, TWIN_TCW_FIELD(tcw, DST) == TWIN_TCW_FIELD(tcw, SRC1));
 	if (b)
-		with_b = meet(d, b, WSE_TCW_FIELD(tcw, DST) == WSE_TCW_FIELD(tcw, SRC2));
+		with_b = meet(d, b, TWIN_TCW_FIELD(tcw, DST) == TWIN_TCW_FIELD(tcw, SRC2));
 	w->meet = with_b > w->meet ? with_b : w->meet;
-	if (m->avx512 && w->meet != WSE_MEET_SURELY && !(w->s.width % (2 * WSE_LANES)))
-		w->fn = wse_vector_avx512[op][variant];
+	if (m->avx512 && w->meet != TWIN_OVERLAP_SURELY && !(w->s.width % (2 * WSE_LANES)))
+		w->fn = twin_vector_avx512[op][variant];
 	when_done(w, tcw, n);
 	w->id[0] = d->id;
 	w->id[1] = a->id;
-	w->id[2] = b ? b->id : WSE_NO_SHAPE;
+	w->id[2] = b ? b->id : TWIN_NO_SHAPE;
 	w->tcw = tcw;
 	return true;
 }
 
 /* where operands do overlap: strictly in order */
-static __attribute__((noinline)) uint32_t in_order(const struct wse_way *w,
+static __attribute__((noinline)) uint32_t in_order(const struct twin_prepared_op *w,
 						   const struct operands *o, uint32_t scalar)
 {
 	uint32_t op = (w->tcw & WSE_TCW_OP_MASK) - WSE_TOP_VADD;
-	const struct wse_shape *b = o->b->s.rule ? &o->b->s : NULL;
-	struct wse_rows s;
+	const struct twin_shape *b = o->b->s.rule ? &o->b->s : NULL;
+	struct twin_rows s;
 	unsigned int variant;
 
-	variant = wse_vector_variant(o->d->s.bf16, rows_of(&s, &o->d->s, &o->a->s, b), src2_of(b));
-	return wse_vector_avx2[op][variant](o->d->at, o->a->at, o->b->at, scalar, &s);
+	variant = twin_vector_variant(o->d->s.bf16, rows_of(&s, &o->d->s, &o->a->s, b), src2_of(b));
+	return twin_vector_avx2[op][variant](o->d->at, o->a->at, o->b->at, scalar, &s);
 }
 
 /* the instruction with its way, which fits */
-static inline uint32_t run(struct wse_mesh *m, struct wse_core *c, const struct wse_way *w,
-			   const struct operands *o, uint32_t scalar)
+static inline uint32_t run(struct twin_mesh *m, struct twin_core *c,
+			   const struct twin_prepared_op *w, const struct operands *o,
+			   uint32_t scalar)
 {
 	complete(m, c, w);
-	if (unlikely(w->meet == WSE_MEET_PERHAPS) && !(apart(o->d, o->a) && apart(o->d, o->b)))
+	if (unlikely(w->meet == TWIN_OVERLAP_PERHAPS) && !(apart(o->d, o->a) && apart(o->d, o->b)))
 		return in_order(w, o, scalar);
 	return w->fn(o->d->at, o->a->at, o->b->at, scalar, &w->s);
 }
 
-static bool idle(const struct wse_core *c)
+static bool idle(const struct twin_core *c)
 {
 	return !(c->eng[0].n | c->eng[1].n | c->eng[2].n) &&
-	       c->ecyc[WSE_ENGINE_L] < WSE_QUICK_CYCLES;
+	       c->ecyc[WSE_ENGINE_L] < TWIN_QUICK_CYCLES;
 }
 
-static inline bool is_way(const struct wse_way *w, uint32_t tcw, const struct operands *o)
+static inline bool is_way(const struct twin_prepared_op *w, uint32_t tcw, const struct operands *o)
 {
 	return !((w->tcw ^ tcw) | (w->id[0] ^ o->d->id) | (w->id[1] ^ o->a->id) |
 		 (w->id[2] ^ o->b->id));
 }
 
 /* where a way is known or is to be */
-static struct wse_way *place_of(struct wse_mesh *m, uint32_t tcw, const struct operands *o)
+static struct twin_prepared_op *place_of(struct twin_mesh *m, uint32_t tcw,
+					 const struct operands *o)
 {
 	uint32_t h = tcw * 0x9e3779b1u ^ (o->d->id * 0x85ebca6bu + o->a->id * 0xc2b2ae35u), i;
-	struct wse_way *w, *first = &m->quicks->way[(h >> 16) % NWAYS];
+	struct twin_prepared_op *w, *first = &m->quicks->way[(h >> 16) % NWAYS];
 
 	for (i = 0; i < PROBES; i++) {
 		w = &m->quicks->way[((h >> 16) + i) % NWAYS];
@@ -342,15 +347,15 @@ static struct wse_way *place_of(struct wse_mesh *m, uint32_t tcw, const struct o
 }
 
 /* the way of an instruction that may run now, and its operands; NULL: it may not */
-static struct wse_way *way_of(struct wse_mesh *m, struct wse_core *c, uint32_t tcw,
-			      struct operands *o)
+static struct twin_prepared_op *way_of(struct twin_mesh *m, struct twin_core *c, uint32_t tcw,
+				       struct operands *o)
 {
-	struct wse_way *w;
+	struct twin_prepared_op *w;
 
 	*o = operands_of(c, tcw);
-	lane(m, c, WSE_TCW_FIELD(tcw, DST));
-	lane(m, c, WSE_TCW_FIELD(tcw, SRC1));
-	lane(m, c, wse_has_src2(tcw) ? WSE_TCW_FIELD(tcw, SRC2) : WSE_NDSR);
+	lane(m, c, TWIN_TCW_FIELD(tcw, DST));
+	lane(m, c, TWIN_TCW_FIELD(tcw, SRC1));
+	lane(m, c, twin_has_src2(tcw) ? TWIN_TCW_FIELD(tcw, SRC2) : WSE_NDSR);
 	if (!o->d->id || !o->a->id || !o->b->id)
 		return NULL;
 	w = place_of(m, tcw, o);
@@ -362,15 +367,15 @@ static struct wse_way *way_of(struct wse_mesh *m, struct wse_core *c, uint32_t t
 
 static inline bool reduces(uint32_t tcw)
 {
-	return wse_vop_kind(tcw & WSE_TCW_OP_MASK) == WSE_VOP_REDUCE;
+	return twin_vop_kind(tcw & WSE_TCW_OP_MASK) == TWIN_VOP_REDUCE;
 }
 
-bool wse_issue_quick(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar)
+bool twin_issue_quick(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, uint32_t scalar)
 {
 	struct operands o;
-	struct wse_way *w;
+	struct twin_prepared_op *w;
 
-	if (!wse_is_quick(tcw) || !m->quick || !idle(c))
+	if (!twin_is_quick(tcw) || !m->quick || !idle(c))
 		return false;
 	if (reduces(tcw))
 		return reduce(m, c, tcw);
@@ -378,37 +383,38 @@ bool wse_issue_quick(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint3
 	return w && run(m, c, w, &o, scalar);
 }
 
-static __attribute__((noinline)) uint32_t issue_quick(struct wse_mesh *m, struct wse_core *c,
+static __attribute__((noinline)) uint32_t issue_quick(struct twin_mesh *m, struct twin_core *c,
 						      uint32_t tcw, uint32_t scalar,
-						      struct wse_site *site)
+						      struct twin_site *site)
 {
 	struct operands o;
-	struct wse_way *w;
+	struct twin_prepared_op *w;
 
 	if (reduces(tcw) && reduce(m, c, tcw))
-		return WSE_INSIDE_ON;
+		return TWIN_INSIDE_ON;
 	w = reduces(tcw) ? NULL : way_of(m, c, tcw, &o);
 	if (!w)
-		return wse_issue_from_inside(m, c, tcw, scalar);
+		return twin_issue_from_inside(m, c, tcw, scalar);
 	if (!w->code && w->met < HOT && ++w->met == HOT)
-		w->code = wse_translate_way(m, w, &o.d->s, &o.a->s, o.b->s.rule ? &o.b->s : NULL);
+		w->code = twin_translate_op(m, w, &o.d->s, &o.a->s, o.b->s.rule ? &o.b->s : NULL);
 	if (w->code)
 		site->code = w->code;
 	return run(m, c, w, &o, scalar);
 }
 
-uint32_t wse_issue_inside(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar,
-			  struct wse_site *site)
+uint32_t twin_issue_inside(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, uint32_t scalar,
+			   struct twin_site *site)
 {
 	c->pc = site->pc;
-	return wse_is_quick(tcw) && m->quick && idle(c) ? issue_quick(m, c, tcw, scalar, site)
-							: wse_issue_from_inside(m, c, tcw, scalar);
+	return twin_is_quick(tcw) && m->quick && idle(c)
+		       ? issue_quick(m, c, tcw, scalar, site)
+		       : twin_issue_from_inside(m, c, tcw, scalar);
 }
 
 /* an operand of which words were written; true: it has an id again */
-static bool renew(struct wse_mesh *m, struct wse_core *c, uint32_t n)
+static bool renew(struct twin_mesh *m, struct twin_core *c, uint32_t n)
 {
-	struct wse_lane *l = &c->lane[n];
+	struct twin_lane *l = &c->lane[n];
 
 	if (l->id)
 		return false;
@@ -416,17 +422,17 @@ static bool renew(struct wse_mesh *m, struct wse_core *c, uint32_t n)
 	return l->id;
 }
 
-uint32_t wse_quick_renew(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, uint32_t scalar,
-			 struct wse_site *site)
+uint32_t twin_quick_renew(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, uint32_t scalar,
+			  struct twin_site *site)
 {
-	bool two = wse_has_src2(tcw), any;
-	const struct wse_way *w;
+	bool two = twin_has_src2(tcw), any;
+	const struct twin_prepared_op *w;
 	struct operands o;
 
 	(void)scalar;
-	any = renew(m, c, WSE_TCW_FIELD(tcw, DST));
-	any |= renew(m, c, WSE_TCW_FIELD(tcw, SRC1));
-	if (!(any | (two && renew(m, c, WSE_TCW_FIELD(tcw, SRC2)))))
+	any = renew(m, c, TWIN_TCW_FIELD(tcw, DST));
+	any |= renew(m, c, TWIN_TCW_FIELD(tcw, SRC1));
+	if (!(any | (two && renew(m, c, TWIN_TCW_FIELD(tcw, SRC2)))))
 		return false;
 	o = operands_of(c, tcw);
 	w = place_of(m, tcw, &o);
@@ -435,7 +441,7 @@ uint32_t wse_quick_renew(struct wse_mesh *m, struct wse_core *c, uint32_t tcw, u
 	return true;
 }
 
-void wse_quick_forget(struct wse_mesh *m)
+void twin_quick_forget(struct twin_mesh *m)
 {
 	uint32_t i;
 

@@ -11,29 +11,29 @@
 
 #include "twin/fast/wide.h"
 
-static void mark(struct wse_core *c, const struct wse_wide *w)
+static void mark(struct twin_core *c, const struct twin_f32_copy *w)
 {
 	uint32_t page;
 
-	for (page = w->lo >> WSE_CODE_PAGE; page <= (w->hi - 1) >> WSE_CODE_PAGE; page++)
+	for (page = w->lo >> TWIN_CODE_PAGE; page <= (w->hi - 1) >> TWIN_CODE_PAGE; page++)
 		c->code[page] |= TWIN_PAGE_COPIED;
 }
 
-static void unmark(struct wse_core *c, const struct wse_wide *w)
+static void unmark(struct twin_core *c, const struct twin_f32_copy *w)
 {
 	uint32_t page;
 
-	for (page = w->lo >> WSE_CODE_PAGE; page <= (w->hi - 1) >> WSE_CODE_PAGE; page++)
+	for (page = w->lo >> TWIN_CODE_PAGE; page <= (w->hi - 1) >> TWIN_CODE_PAGE; page++)
 		c->code[page] &= ~TWIN_PAGE_COPIED;
 }
 
-void wse_wide_changed(struct wse_core *c, uint32_t off, uint32_t len)
+void twin_f32_changed(struct twin_core *c, uint32_t off, uint32_t len)
 {
 	bool any = false;
 	unsigned int i;
 
 	for (i = 0; i < 2; i++) {
-		struct wse_wide *w = &c->wide[i];
+		struct twin_f32_copy *w = &c->wide[i];
 
 		if (!w->full || off >= w->hi || off + len <= w->lo)
 			continue;
@@ -46,14 +46,14 @@ void wse_wide_changed(struct wse_core *c, uint32_t off, uint32_t len)
 			mark(c, &c->wide[i]);
 }
 
-void wse_wide_free(struct wse_core *c)
+void twin_f32_free(struct twin_core *c)
 {
 	free(c->wide[0].v);
 	free(c->wide[1].v);
 }
 
 /* how many values a copy by rows may have: all cores' together half of the second cache */
-uint32_t wse_wide_most(uint32_t ncores)
+uint32_t twin_f32_most(uint32_t ncores)
 {
 	long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
 
@@ -62,14 +62,14 @@ uint32_t wse_wide_most(uint32_t ncores)
 	return (uint32_t)((size_t)cache / 2 / sizeof(float) / ncores);
 }
 
-static bool same(const struct wse_wide *w, const struct wse_opnd *x)
+static bool same(const struct twin_f32_copy *w, const struct twin_opnd *x)
 {
 	return w->base == x->base && w->stride1 == x->stride1 && w->tokens == x->len &&
 	       w->rows == x->len1;
 }
 
 /* room for n values; false: no memory */
-static bool reserve(struct wse_wide *w, size_t n)
+static bool reserve(struct twin_f32_copy *w, size_t n)
 {
 	if (w->cap >= n)
 		return true;
@@ -80,12 +80,12 @@ static bool reserve(struct wse_wide *w, size_t n)
 }
 
 /* the operand from now on is another one */
-static void take(struct wse_core *c, struct wse_wide *w, const struct wse_opnd *x)
+static void take(struct twin_core *c, struct twin_f32_copy *w, const struct twin_opnd *x)
 {
 	int32_t span = x->stride1 * (int32_t)(x->len1 - 1);
 
 	if (w->full)
-		wse_wide_changed(c, w->lo, w->hi - w->lo);
+		twin_f32_changed(c, w->lo, w->hi - w->lo);
 	w->base = x->base;
 	w->stride1 = x->stride1;
 	w->tokens = x->len;
@@ -94,18 +94,18 @@ static void take(struct wse_core *c, struct wse_wide *w, const struct wse_opnd *
 	w->hi = (uint32_t)(x->base + (span > 0 ? span : 0)) + x->len * 2u;
 }
 
-static void filled(struct wse_core *c, struct wse_wide *w, const float *copy)
+static void filled(struct twin_core *c, struct twin_f32_copy *w, const float *copy)
 {
-	w->range = wse_range_of(c->sram + w->base, w->stride1, w->tokens, w->rows);
+	w->range = twin_range_of(c->sram + w->base, w->stride1, w->tokens, w->rows);
 	w->copy = copy;
 	w->full = true;
 	mark(c, w);
 }
 
-const struct wse_wide *wse_wide_rows(struct wse_core *c, const struct wse_kernels *k,
-				     const struct wse_opnd *x)
+const struct twin_f32_copy *twin_f32_rows(struct twin_core *c, const struct twin_kernels *k,
+					  const struct twin_opnd *x)
 {
-	struct wse_wide *w = &c->wide[0];
+	struct twin_f32_copy *w = &c->wide[0];
 	size_t n = (size_t)x->len * x->len1;
 	bool copy = n <= c->wide_most;
 
@@ -124,11 +124,11 @@ const struct wse_wide *wse_wide_rows(struct wse_core *c, const struct wse_kernel
 	return w;
 }
 
-const struct wse_wide *wse_wide_cols(struct wse_core *c, const struct wse_kernels *k,
-				     const struct wse_opnd *x)
+const struct twin_f32_copy *twin_f32_cols(struct twin_core *c, const struct twin_kernels *k,
+					  const struct twin_opnd *x)
 {
-	struct wse_wide *w = &c->wide[1];
-	size_t rows = (x->len1 + WSE_PANEL - 1) & ~(WSE_PANEL - 1);
+	struct twin_f32_copy *w = &c->wide[1];
+	size_t rows = (x->len1 + TWIN_PANEL - 1) & ~(TWIN_PANEL - 1);
 
 	if (same(w, x) && w->full)
 		return w;

@@ -6,27 +6,27 @@
 
 #define CHUNK 65536u /* bytes of SRAM touched in a round */
 
-void wse_dma_result(struct wse_result *r, uint64_t bad)
+void twin_dma_result(struct twin_result *r, uint64_t bad)
 {
 	r->status = WSE_ST_DMA_ERROR;
 	r->f.iova = bad;
 }
 
-void wse_copy_begin(struct wse_model *m, struct wse_job *j)
+void twin_copy_begin(struct wse_model *m, struct twin_job *j)
 {
 	const struct wse_sqe *s = &j->sqe;
 
 	(void)m;
-	wse_buf_open(&j->buf, s->buf, s->flags & WSE_SQF_BUF_DIRECT, s->pshift);
+	twin_buf_open(&j->buf, s->buf, s->flags & WSE_SQF_BUF_DIRECT, s->pshift);
 	j->row = j->col = j->line = 0;
 }
 
 /* one line of one core, or of all with BROADCAST */
-static int copy_line(struct wse_model *m, struct wse_job *j, uint64_t *bad, uint32_t *touched)
+static int copy_line(struct wse_model *m, struct twin_job *j, uint64_t *bad, uint32_t *touched)
 {
 	const struct wse_sqe *s = &j->sqe;
 	bool bcast = s->flags & WSE_SQF_BROADCAST;
-	struct wse_core *c = &m->core[(s->row0 + j->row) * m->cols + s->col0 + j->col];
+	struct twin_core *c = &m->core[(s->row0 + j->row) * m->cols + s->col0 + j->col];
 	uint64_t off = s->off + (uint64_t)j->row * s->rstride + (uint64_t)j->col * s->cstride +
 		       (uint64_t)j->line * s->lstride;
 	uint32_t at = s->sram + j->line * s->sstride, r, i;
@@ -35,27 +35,27 @@ static int copy_line(struct wse_model *m, struct wse_job *j, uint64_t *bad, uint
 
 	*touched = s->len;
 	if (s->opcode == WSE_OP_COPY_OUT)
-		return wse_buf_write(m, &j->buf, off, line, s->len, bad);
+		return twin_buf_write(m, &j->buf, off, line, s->len, bad);
 	/* what a copy that fails has written by then is not said */
-	err = wse_buf_read(m, &j->buf, off, line, s->len, bad);
-	wse_code_changed(c, at, s->len);
+	err = twin_buf_read(m, &j->buf, off, line, s->len, bad);
+	twin_code_changed(c, at, s->len);
 	if (err || !bcast)
 		return err;
 	for (r = 0; r < s->rows; r++) {
 		for (i = 0; i < s->cols; i++) {
-			struct wse_core *to = &m->core[(s->row0 + r) * m->cols + s->col0 + i];
+			struct twin_core *to = &m->core[(s->row0 + r) * m->cols + s->col0 + i];
 
 			if (to == c)
 				continue;
 			memcpy(to->sram + at, line, s->len);
-			wse_code_changed(to, at, s->len);
+			twin_code_changed(to, at, s->len);
 		}
 	}
 	*touched *= (uint32_t)s->rows * s->cols;
 	return 0;
 }
 
-bool wse_copy_run(struct wse_model *m, struct wse_job *j, struct wse_result *r, bool *done)
+bool twin_copy_run(struct wse_model *m, struct twin_job *j, struct twin_result *r, bool *done)
 {
 	const struct wse_sqe *s = &j->sqe;
 	uint32_t bytes = 0, touched, cycles = m->cfg.dma_latency;
@@ -64,7 +64,7 @@ bool wse_copy_run(struct wse_model *m, struct wse_job *j, struct wse_result *r, 
 	*done = false;
 	while (bytes < CHUNK) {
 		if (copy_line(m, j, &bad, &touched)) {
-			wse_dma_result(r, bad);
+			twin_dma_result(r, bad);
 			*done = true;
 			return true;
 		}

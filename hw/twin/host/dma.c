@@ -5,19 +5,19 @@
 
 #include "twin/twin.h"
 
-int wse_dma_read(struct wse_model *m, uint64_t iova, void *buf, size_t len)
+int twin_dma_read(struct wse_model *m, uint64_t iova, void *buf, size_t len)
 {
 	m->cnt[WSE_CNT_DMA_RD] += len;
 	return m->ops.dma_read(m->host, iova, buf, len);
 }
 
-int wse_dma_write(struct wse_model *m, uint64_t iova, const void *buf, size_t len)
+int twin_dma_write(struct wse_model *m, uint64_t iova, const void *buf, size_t len)
 {
 	m->cnt[WSE_CNT_DMA_WR] += len;
 	return m->ops.dma_write(m->host, iova, buf, len);
 }
 
-void wse_buf_open(struct wse_buf *b, uint64_t base, bool direct, uint8_t shift)
+void twin_buf_open(struct wse_buf *b, uint64_t base, bool direct, uint8_t shift)
 {
 	b->base = base;
 	b->direct = direct;
@@ -38,11 +38,11 @@ static int read_entries(struct wse_model *m, struct wse_buf *b, uint64_t i, uint
 {
 	uint64_t at = b->base + i * 8, entry[LINE / 8];
 	unsigned int n = (LINE - at % LINE) / 8, k, slot;
-	int err = n > 1 ? wse_dma_read(m, at, entry, n * 8) : -EFAULT;
+	int err = n > 1 ? twin_dma_read(m, at, entry, n * 8) : -EFAULT;
 
 	if (err) {
 		n = 1;
-		err = wse_dma_read(m, at, entry, 8);
+		err = twin_dma_read(m, at, entry, 8);
 	}
 	if (err) {
 		*bad = at;
@@ -79,7 +79,7 @@ static int translate(struct wse_model *m, struct wse_buf *b, uint64_t off, uint6
 	return 0;
 }
 
-const void *wse_buf_at(struct wse_model *m, struct wse_buf *b, uint64_t off, size_t len)
+const void *twin_buf_at(struct wse_model *m, struct wse_buf *b, uint64_t off, size_t len)
 {
 	uint64_t i = off >> b->shift, iova, room, bad;
 	const void *at;
@@ -97,8 +97,8 @@ const void *wse_buf_at(struct wse_model *m, struct wse_buf *b, uint64_t off, siz
 	return at;
 }
 
-int wse_buf_read(struct wse_model *m, struct wse_buf *b, uint64_t off, void *dst, size_t len,
-		 uint64_t *bad)
+int twin_buf_read(struct wse_model *m, struct wse_buf *b, uint64_t off, void *dst, size_t len,
+		  uint64_t *bad)
 {
 	uint64_t iova, room;
 	size_t n;
@@ -109,7 +109,7 @@ int wse_buf_read(struct wse_model *m, struct wse_buf *b, uint64_t off, void *dst
 		if (err)
 			return err;
 		n = len < room ? len : room;
-		err = wse_dma_read(m, iova, dst, n);
+		err = twin_dma_read(m, iova, dst, n);
 		if (err) {
 			*bad = iova;
 			return err;
@@ -118,8 +118,8 @@ int wse_buf_read(struct wse_model *m, struct wse_buf *b, uint64_t off, void *dst
 	return 0;
 }
 
-int wse_buf_write(struct wse_model *m, struct wse_buf *b, uint64_t off, const void *src, size_t len,
-		  uint64_t *bad)
+int twin_buf_write(struct wse_model *m, struct wse_buf *b, uint64_t off, const void *src,
+		   size_t len, uint64_t *bad)
 {
 	uint64_t iova, room;
 	size_t n;
@@ -130,7 +130,7 @@ int wse_buf_write(struct wse_model *m, struct wse_buf *b, uint64_t off, const vo
 		if (err)
 			return err;
 		n = len < room ? len : room;
-		err = wse_dma_write(m, iova, src, n);
+		err = twin_dma_write(m, iova, src, n);
 		if (err) {
 			*bad = iova;
 			return err;

@@ -11,11 +11,11 @@ static void settle(struct wse_model *m)
 		m->fast->settle(m);
 }
 
-void wse_func_reset(struct wse_model *m)
+void twin_reset(struct wse_model *m)
 {
 	uint32_t i;
 
-	wse_queues_reset(m);
+	twin_queues_reset(m);
 	settle(m);
 	memset(m->reg, 0, sizeof(m->reg));
 	memset(m->latch, 0, sizeof(m->latch));
@@ -27,13 +27,13 @@ void wse_func_reset(struct wse_model *m)
 	memset(m->cnt, 0, sizeof(m->cnt));
 	memset(m->cmds, 0, sizeof(m->cmds));
 	for (i = 0; i < m->ncores; i++) {
-		struct wse_core *c = &m->core[i];
+		struct twin_core *c = &m->core[i];
 
 		memset(c->cnt, 0, sizeof(c->cnt));
 		memset(c->link, 0, sizeof(c->link));
-		wse_core_hold(c->mesh, c);
+		twin_core_hold(c->mesh, c);
 	}
-	wse_fabric_clear(m);
+	twin_fabric_clear(m);
 }
 
 static bool pow2_ring(uint32_t max)
@@ -49,7 +49,7 @@ static uint64_t reg64(const struct wse_model *m, uint32_t lo)
 static void enable(struct wse_model *m)
 {
 	uint32_t size = m->reg[WSE_REG_AQ_SIZE / 4];
-	struct wse_queue *q = &m->q[0];
+	struct twin_queue *q = &m->q[0];
 
 	m->ctrl_en = 1;
 	q->sq = reg64(m, WSE_REG_ASQ_LO);
@@ -71,7 +71,7 @@ static uint32_t status(const struct wse_model *m)
 		v |= WSE_STATUS_RDY_MASK;
 	if (m->halted)
 		v |= WSE_STATUS_HALTED_MASK;
-	if (wse_queues_busy(m))
+	if (twin_queues_busy(m))
 		v |= WSE_STATUS_BUSY_MASK;
 	for (i = 0; i < m->ncores; i++) {
 		if (m->core[i].run == WSE_CORE_FAULTED) {
@@ -103,7 +103,7 @@ static uint64_t count_of(const struct wse_model *m, uint32_t id, uint32_t object
 	case WSE_SCOPE_LINK:
 		return object < 4 * m->ncores ? m->core[object / 4].link[object % 4] : 0;
 	case WSE_SCOPE_QUEUE:
-		return object < WSE_NQ ? m->cmds[object] : 0;
+		return object < TWIN_NQ ? m->cmds[object] : 0;
 	default:
 		return 0;
 	}
@@ -111,7 +111,7 @@ static uint64_t count_of(const struct wse_model *m, uint32_t id, uint32_t object
 
 static uint64_t total(const struct wse_model *m, uint32_t id)
 {
-	uint32_t n = scope_of[id] == WSE_SCOPE_QUEUE ? WSE_NQ : 4 * m->ncores, i;
+	uint32_t n = scope_of[id] == WSE_SCOPE_QUEUE ? TWIN_NQ : 4 * m->ncores, i;
 	uint64_t sum = 0;
 
 	if (id == WSE_CNT_CYCLES)
@@ -139,7 +139,7 @@ static bool kept(uint32_t offset)
 	       offset == WSE_REG_ACQ_HI || offset == WSE_REG_FAULT_LO || offset == WSE_REG_FAULT_HI;
 }
 
-uint32_t wse_mmio_read(struct wse_model *m, uint32_t offset)
+uint32_t twin_mmio_read(struct wse_model *m, uint32_t offset)
 {
 	switch (offset) {
 	case WSE_REG_MAGIC:
@@ -152,7 +152,7 @@ uint32_t wse_mmio_read(struct wse_model *m, uint32_t offset)
 		return WSE_NCOLORS << WSE_CORE_COLORS_SHIFT | WSE_LANES << WSE_CORE_LANES_SHIFT |
 		       WSE_SRAM_BYTES / 1024;
 	case WSE_REG_QUEUES:
-		return __builtin_ctz(WSE_MAX_DEPTH) << WSE_QUEUES_DEPTH_LOG2_SHIFT | WSE_NQ;
+		return __builtin_ctz(WSE_MAX_DEPTH) << WSE_QUEUES_DEPTH_LOG2_SHIFT | TWIN_NQ;
 	case WSE_REG_CTRL:
 		return m->ctrl_en;
 	case WSE_REG_STATUS:
@@ -187,7 +187,7 @@ uint32_t wse_mmio_read(struct wse_model *m, uint32_t offset)
 static void write_ctrl(struct wse_model *m, uint32_t value)
 {
 	if (value & WSE_CTRL_RST_MASK || (m->ctrl_en && !(value & WSE_CTRL_EN_MASK)))
-		wse_func_reset(m);
+		twin_reset(m);
 	else if (!m->ctrl_en && value & WSE_CTRL_EN_MASK)
 		enable(m);
 }
@@ -204,10 +204,10 @@ static void write_mask(struct wse_model *m, uint32_t value)
 	}
 }
 
-void wse_mmio_write(struct wse_model *m, uint32_t offset, uint32_t value)
+void twin_mmio_write(struct wse_model *m, uint32_t offset, uint32_t value)
 {
 	if (offset >= WSE_DB_BASE && offset < WSE_BAR0_SIZE && !(offset & 3)) {
-		wse_doorbell(m, (offset - WSE_DB_BASE) / 4, value);
+		twin_doorbell(m, (offset - WSE_DB_BASE) / 4, value);
 		return;
 	}
 	switch (offset) {

@@ -4,7 +4,7 @@
 
 #include "twin/twin.h"
 
-void wse_raise(struct wse_model *m, unsigned int vector)
+void twin_raise(struct wse_model *m, unsigned int vector)
 {
 	if (m->intr_mask >> vector & 1)
 		m->irq_pending |= 1u << vector;
@@ -33,7 +33,7 @@ static uint16_t put_fault(struct wse_model *m, struct wse_fault *f)
 	i = m->fault_tail & (size - 1);
 	f->cycle = m->now;
 	f->seq = m->fault_tail;
-	if (wse_dma_write(m, (base & ~63ull) + i * sizeof(*f), f, sizeof(*f))) {
+	if (twin_dma_write(m, (base & ~63ull) + i * sizeof(*f), f, sizeof(*f))) {
 		halt(m);
 		return 0xffff;
 	}
@@ -54,7 +54,7 @@ static void bad_bells(struct wse_model *m)
 		f.value = m->bell[i].value;
 		put_fault(m, &f);
 		if (!m->halted)
-			wse_raise(m, 0);
+			twin_raise(m, 0);
 	}
 	m->nbells = 0;
 }
@@ -64,20 +64,20 @@ static void take_batch(struct wse_model *m)
 {
 	unsigned int i;
 
-	for (i = 1; i < WSE_NQ; i++) {
+	for (i = 1; i < TWIN_NQ; i++) {
 		if (m->q[i].kept)
 			m->q[i].sq_tail = m->q[i].kept_tail;
 		m->q[i].kept = false;
 	}
 }
 
-void wse_doorbell(struct wse_model *m, unsigned int index, uint32_t value)
+void twin_doorbell(struct wse_model *m, unsigned int index, uint32_t value)
 {
-	struct wse_queue *q = &m->q[index / 2 < WSE_NQ ? index / 2 : 0];
+	struct twin_queue *q = &m->q[index / 2 < TWIN_NQ ? index / 2 : 0];
 	bool head = index & 1, batch = index >= 2 && !head;
 	uint32_t at = batch ? value & ~WSE_DB_MORE_MASK : value;
 
-	if (!m->q[0].exists || index / 2 >= WSE_NQ || m->halted)
+	if (!m->q[0].exists || index / 2 >= TWIN_NQ || m->halted)
 		return;
 	if (!q->exists || at > (head ? q->cq_max : q->sq_max)) {
 		if (m->nbells < sizeof(m->bell) / sizeof(*m->bell)) {
@@ -100,7 +100,7 @@ void wse_doorbell(struct wse_model *m, unsigned int index, uint32_t value)
 
 /* ---- ends of commands ---- */
 
-static void end_command(struct wse_model *m, struct wse_queue *q, uint16_t status,
+static void end_command(struct wse_model *m, struct twin_queue *q, uint16_t status,
 			struct wse_fault *f)
 {
 	q->t_end = (uint32_t)m->now;
@@ -115,7 +115,7 @@ static void end_command(struct wse_model *m, struct wse_queue *q, uint16_t statu
 	q->fault = put_fault(m, f);
 }
 
-static void refuse(struct wse_model *m, struct wse_queue *q, uint16_t status, uint32_t off)
+static void refuse(struct wse_model *m, struct twin_queue *q, uint16_t status, uint32_t off)
 {
 	struct wse_fault f = {.addr = off, .color = ~0u};
 
@@ -123,7 +123,7 @@ static void refuse(struct wse_model *m, struct wse_queue *q, uint16_t status, ui
 }
 
 /* writes the completion when its ring has room */
-static bool complete(struct wse_model *m, struct wse_queue *q)
+static bool complete(struct wse_model *m, struct twin_queue *q)
 {
 	uint32_t next = (q->cq_tail + 1) & q->cq_max;
 	struct wse_cqe e = {
@@ -137,7 +137,7 @@ static bool complete(struct wse_model *m, struct wse_queue *q)
 
 	if (next == q->cq_head)
 		return false;
-	if (wse_dma_write(m, q->cq + q->cq_tail * sizeof(e), &e, sizeof(e))) {
+	if (twin_dma_write(m, q->cq + q->cq_tail * sizeof(e), &e, sizeof(e))) {
 		halt(m);
 		return false;
 	}
@@ -147,17 +147,17 @@ static bool complete(struct wse_model *m, struct wse_queue *q)
 	if (!next)
 		q->phase = !q->phase;
 	q->state = Q_EMPTY;
-	wse_raise(m, q->vector);
+	twin_raise(m, q->vector);
 	return true;
 }
 
-static void job_end(struct wse_model *m, unsigned int x, struct wse_result *r)
+static void job_end(struct wse_model *m, unsigned int x, struct twin_result *r)
 {
-	struct wse_job *j = &m->job[x];
+	struct twin_job *j = &m->job[x];
 
 	j->active = false;
 	if (x == X_IN || x == X_OUT)
-		wse_ports_reset(m, x);
+		twin_ports_reset(m, x);
 	end_command(m, &m->q[j->queue], r->status, &r->f);
 }
 
@@ -165,12 +165,12 @@ static void job_abort(struct wse_model *m, unsigned int x)
 {
 	m->job[x].active = false;
 	if (x == X_IN || x == X_OUT)
-		wse_ports_reset(m, x);
+		twin_ports_reset(m, x);
 }
 
 /* ---- admin commands ---- */
 
-static void empty_queue(struct wse_queue *q)
+static void empty_queue(struct twin_queue *q)
 {
 	q->sq_head = q->sq_tail = q->cq_head = q->cq_tail = 0;
 	q->kept = false;
@@ -181,9 +181,9 @@ static void empty_queue(struct wse_queue *q)
 
 static uint16_t create_queue(struct wse_model *m, const struct wse_sqe *s)
 {
-	struct wse_queue *q = &m->q[s->queue < WSE_NQ ? s->queue : 0];
+	struct twin_queue *q = &m->q[s->queue < TWIN_NQ ? s->queue : 0];
 
-	if (!s->queue || s->queue >= WSE_NQ || q->exists)
+	if (!s->queue || s->queue >= TWIN_NQ || q->exists)
 		return WSE_ST_BAD_QUEUE;
 	memset(q, 0, sizeof(*q));
 	q->exists = true;
@@ -197,9 +197,9 @@ static uint16_t create_queue(struct wse_model *m, const struct wse_sqe *s)
 
 static uint16_t delete_queue(struct wse_model *m, const struct wse_sqe *s)
 {
-	struct wse_queue *q = &m->q[s->queue < WSE_NQ ? s->queue : 0];
+	struct twin_queue *q = &m->q[s->queue < TWIN_NQ ? s->queue : 0];
 
-	if (!s->queue || s->queue >= WSE_NQ || !q->exists)
+	if (!s->queue || s->queue >= TWIN_NQ || !q->exists)
 		return WSE_ST_BAD_QUEUE;
 	if (q->state == Q_RUN)
 		job_abort(m, q->exec);
@@ -215,14 +215,14 @@ static void ctx_reset(struct wse_model *m)
 	for (i = 0; i < X_COUNT; i++)
 		if (m->job[i].active && m->job[i].queue)
 			job_abort(m, i);
-	for (i = 1; i < WSE_NQ; i++)
+	for (i = 1; i < TWIN_NQ; i++)
 		empty_queue(&m->q[i]);
 	for (i = 0; i < m->ncores; i++)
-		wse_core_hold(m->core[i].mesh, &m->core[i]);
-	wse_fabric_clear(m);
+		twin_core_hold(m->core[i].mesh, &m->core[i]);
+	twin_fabric_clear(m);
 }
 
-void wse_queues_reset(struct wse_model *m)
+void twin_queues_reset(struct wse_model *m)
 {
 	unsigned int i;
 
@@ -240,29 +240,29 @@ static bool fence_open(const struct wse_model *m, const struct wse_sqe *s)
 	return (int32_t)(m->q[s->queue].completed - s->seq) >= 0;
 }
 
-static void judge_fence(struct wse_model *m, struct wse_queue *q)
+static void judge_fence(struct wse_model *m, struct twin_queue *q)
 {
 	const struct wse_sqe *s = &q->sqe;
 
-	if (s->queue >= WSE_NQ || !m->q[s->queue].exists ||
+	if (s->queue >= TWIN_NQ || !m->q[s->queue].exists ||
 	    (&m->q[s->queue] == q && !fence_open(m, s)))
 		refuse(m, q, WSE_ST_BAD_FENCE, offsetof(struct wse_sqe, queue));
 	else
 		q->state = Q_FENCE;
 }
 
-static void fetch(struct wse_model *m, struct wse_queue *q)
+static void fetch(struct wse_model *m, struct twin_queue *q)
 {
 	uint16_t status;
 	uint32_t off;
 
-	if (wse_dma_read(m, q->sq + q->sq_head * sizeof(q->sqe), &q->sqe, sizeof(q->sqe))) {
+	if (twin_dma_read(m, q->sq + q->sq_head * sizeof(q->sqe), &q->sqe, sizeof(q->sqe))) {
 		halt(m);
 		return;
 	}
 	q->sq_head = (q->sq_head + 1) & q->sq_max;
 	q->t_start = (uint32_t)m->now;
-	status = wse_check_sqe(m, &q->sqe, q == m->q, &off);
+	status = twin_check_sqe(m, &q->sqe, q == m->q, &off);
 	if (status) {
 		refuse(m, q, status, off);
 		return;
@@ -306,15 +306,15 @@ static void fetch(struct wse_model *m, struct wse_queue *q)
 		end_command(m, q, WSE_ST_OK, NULL);
 }
 
-static void dispatch(struct wse_model *m, struct wse_queue *q)
+static void dispatch(struct wse_model *m, struct twin_queue *q)
 {
-	struct wse_job *j = &m->job[q->exec];
-	struct wse_result r = {.f.color = ~0u};
+	struct twin_job *j = &m->job[q->exec];
+	struct twin_result r = {.f.color = ~0u};
 	uint64_t end = m->now + q->sqe.budget;
 
 	q->t_start = (uint32_t)m->now;
 	if (q->sqe.opcode == WSE_OP_SCRUB) {
-		wse_scrub(m, &q->sqe);
+		twin_scrub(m, &q->sqe);
 		end_command(m, q, WSE_ST_OK, NULL);
 		return;
 	}
@@ -327,21 +327,21 @@ static void dispatch(struct wse_model *m, struct wse_queue *q)
 	q->state = Q_RUN;
 	switch (q->exec) {
 	case X_COPY:
-		wse_copy_begin(m, j);
+		twin_copy_begin(m, j);
 		break;
 	case X_IN:
-		wse_in_begin(m, j);
+		twin_in_begin(m, j);
 		break;
 	case X_OUT:
-		wse_out_begin(m, j);
+		twin_out_begin(m, j);
 		break;
 	default:
-		if (wse_start_begin(m, j, &r))
+		if (twin_start_begin(m, j, &r))
 			job_end(m, X_START, &r);
 	}
 }
 
-static bool fence_step(struct wse_model *m, struct wse_queue *q)
+static bool fence_step(struct wse_model *m, struct twin_queue *q)
 {
 	if (!m->q[q->sqe.queue].exists) {
 		refuse(m, q, WSE_ST_BAD_FENCE, offsetof(struct wse_sqe, queue));
@@ -353,7 +353,7 @@ static bool fence_step(struct wse_model *m, struct wse_queue *q)
 	return true;
 }
 
-static bool queue_step(struct wse_model *m, struct wse_queue *q)
+static bool queue_step(struct wse_model *m, struct twin_queue *q)
 {
 	switch (q->state) {
 	case Q_EMPTY:
@@ -383,7 +383,7 @@ static bool closed_tile(const struct wse_model *m)
 
 	if (m->job[X_COPY].active)
 		return false;
-	for (i = 0; i < WSE_NQ; i++)
+	for (i = 0; i < TWIN_NQ; i++)
 		if (m->q[i].exists && m->q[i].sq_head != m->q[i].sq_tail)
 			return false;
 	return true;
@@ -391,12 +391,13 @@ static bool closed_tile(const struct wse_model *m)
 
 static void expire(struct wse_model *m, unsigned int x, bool moving)
 {
-	struct wse_result r = {.status = moving ? WSE_ST_TIMEOUT : WSE_ST_DEADLOCK, .f.color = ~0u};
+	struct twin_result r = {.status = moving ? WSE_ST_TIMEOUT : WSE_ST_DEADLOCK,
+				.f.color = ~0u};
 
 	if (x == X_START)
-		wse_start_blame(m, &m->job[x], &r);
+		twin_start_find_waiter(m, &m->job[x], &r);
 	else if (x != X_COPY)
-		wse_stream_blame(m, x, &r);
+		twin_stream_find_waiter(m, x, &r);
 	job_end(m, x, &r);
 }
 
@@ -410,7 +411,7 @@ static bool budgets(struct wse_model *m)
 	unsigned int x;
 
 	for (x = 0; x < X_COUNT; x++) {
-		struct wse_job *j = &m->job[x];
+		struct twin_job *j = &m->job[x];
 
 		if (!j->active)
 			continue;
@@ -430,7 +431,7 @@ static bool budgets(struct wse_model *m)
 }
 
 /* one look at everything; true: something happened */
-bool wse_queues_run(struct wse_model *m)
+bool twin_queues_run(struct wse_model *m)
 {
 	bool any = m->nbells, done;
 	unsigned int i, x;
@@ -438,20 +439,20 @@ bool wse_queues_run(struct wse_model *m)
 	if (m->nbells)
 		bad_bells(m);
 	for (x = 0; x < X_COUNT && !m->halted; x++) {
-		struct wse_result r = {.f.color = ~0u};
-		struct wse_job *j = &m->job[x];
+		struct twin_result r = {.f.color = ~0u};
+		struct twin_job *j = &m->job[x];
 
 		if (!j->active)
 			continue;
 		done = false;
 		if (x == X_COPY)
-			any |= wse_copy_run(m, j, &r, &done);
+			any |= twin_copy_run(m, j, &r, &done);
 		else if (x == X_IN)
-			any |= wse_in_run(m, j, &r, &done);
+			any |= twin_in_run(m, j, &r, &done);
 		else if (x == X_OUT)
-			any |= wse_out_run(m, j, &r, &done);
+			any |= twin_out_run(m, j, &r, &done);
 		else
-			done = wse_start_poll(m, j, &r);
+			done = twin_start_poll(m, j, &r);
 		if (done) {
 			job_end(m, x, &r);
 			any = true;
@@ -459,13 +460,13 @@ bool wse_queues_run(struct wse_model *m)
 	}
 	if (!m->halted)
 		any |= budgets(m);
-	for (i = 0; i < WSE_NQ && !m->halted; i++)
+	for (i = 0; i < TWIN_NQ && !m->halted; i++)
 		if (m->q[i].exists)
 			any |= queue_step(m, &m->q[i]);
 	return any;
 }
 
-bool wse_queues_busy(const struct wse_model *m)
+bool twin_queues_busy(const struct wse_model *m)
 {
 	unsigned int i;
 

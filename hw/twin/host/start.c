@@ -4,12 +4,12 @@
 
 #include "twin/twin.h"
 
-static struct wse_core *core_at(struct wse_model *m, const struct wse_sqe *s, uint32_t i)
+static struct twin_core *core_at(struct wse_model *m, const struct wse_sqe *s, uint32_t i)
 {
 	return &m->core[(s->row0 + i / s->cols) * m->cols + s->col0 + i % s->cols];
 }
 
-static void name_core(struct wse_result *r, const struct wse_core *c)
+static void name_core(struct twin_result *r, const struct twin_core *c)
 {
 	r->f.row = c->row;
 	r->f.col = c->col;
@@ -17,7 +17,7 @@ static void name_core(struct wse_result *r, const struct wse_core *c)
 }
 
 /* true: it ended at once (NOT_BOOTED) */
-bool wse_start_begin(struct wse_model *m, struct wse_job *j, struct wse_result *r)
+bool twin_start_begin(struct wse_model *m, struct twin_job *j, struct twin_result *r)
 {
 	const struct wse_sqe *s = &j->sqe;
 	uint32_t n = (uint32_t)s->rows * s->cols, i, held = 0;
@@ -27,7 +27,7 @@ bool wse_start_begin(struct wse_model *m, struct wse_job *j, struct wse_result *
 	m->mesh->ended = true;
 	if (!(s->flags & WSE_SQF_BOOT)) {
 		for (i = 0; i < n; i++) {
-			struct wse_core *c = core_at(m, s, i);
+			struct twin_core *c = core_at(m, s, i);
 
 			if (c->run == WSE_CORE_HELD && !held++)
 				name_core(r, c);
@@ -39,14 +39,14 @@ bool wse_start_begin(struct wse_model *m, struct wse_job *j, struct wse_result *
 		}
 	}
 	for (i = 0; i < n; i++) {
-		struct wse_core *c = core_at(m, s, i);
+		struct twin_core *c = core_at(m, s, i);
 
 		memcpy(c->sram + WSE_ARGS_OFFSET, st.arg, sizeof(st.arg));
-		wse_code_changed(c, WSE_ARGS_OFFSET, sizeof(st.arg));
+		twin_code_changed(c, WSE_ARGS_OFFSET, sizeof(st.arg));
 		if (s->flags & WSE_SQF_BOOT)
-			wse_core_boot(c->mesh, c, st.entry);
+			twin_core_boot(c->mesh, c, st.entry);
 		else
-			wse_core_start(c->mesh, c, st.entry);
+			twin_core_start(c->mesh, c, st.entry);
 	}
 	return false;
 }
@@ -66,16 +66,16 @@ static bool any_ended(struct wse_model *m)
 
 /* a fault outweighs a bad value, which outweighs a core that is not done; true: the start has ended
  */
-bool wse_start_poll(struct wse_model *m, struct wse_job *j, struct wse_result *r)
+bool twin_start_poll(struct wse_model *m, struct twin_job *j, struct twin_result *r)
 {
 	const struct wse_sqe *s = &j->sqe;
 	uint32_t n = (uint32_t)s->rows * s->cols, i, nfault = 0, nbad = 0, nopen = 0;
-	struct wse_core *fault = NULL, *bad = NULL;
+	struct twin_core *fault = NULL, *bad = NULL;
 
 	if (!any_ended(m))
 		return false;
 	for (i = 0; i < n; i++) {
-		struct wse_core *c = core_at(m, s, i);
+		struct twin_core *c = core_at(m, s, i);
 
 		if (c->run == WSE_CORE_FAULTED) {
 			if (!nfault++)
@@ -109,33 +109,33 @@ bool wse_start_poll(struct wse_model *m, struct wse_job *j, struct wse_result *r
 }
 
 /* TIMEOUT or DEADLOCK: the lowest core that has not executed DONE */
-void wse_start_blame(struct wse_model *m, struct wse_job *j, struct wse_result *r)
+void twin_start_find_waiter(struct wse_model *m, struct twin_job *j, struct twin_result *r)
 {
 	const struct wse_sqe *s = &j->sqe;
 	uint32_t n = (uint32_t)s->rows * s->cols, i, cause, color;
 
 	for (i = 0; i < n; i++) {
-		struct wse_core *c = core_at(m, s, i);
+		struct twin_core *c = core_at(m, s, i);
 
 		if (c->done || r->f.ncores++)
 			continue;
 		name_core(r, c);
-		wse_core_blame(c, &cause, &color);
+		twin_core_find_waiter(c, &cause, &color);
 		r->f.cause = cause;
 		r->f.color = color;
 	}
 }
 
-void wse_scrub(struct wse_model *m, const struct wse_sqe *s)
+void twin_scrub(struct wse_model *m, const struct wse_sqe *s)
 {
 	uint32_t n = (uint32_t)s->rows * s->cols, i;
 
 	for (i = 0; i < n; i++) {
-		struct wse_core *c = core_at(m, s, i);
+		struct twin_core *c = core_at(m, s, i);
 
-		wse_core_hold(c->mesh, c);
+		twin_core_hold(c->mesh, c);
 		memset(c->sram, 0, WSE_SRAM_BYTES);
-		wse_code_changed(c, 0, WSE_SRAM_BYTES);
+		twin_code_changed(c, 0, WSE_SRAM_BYTES);
 	}
 	if (WSE_SRAM_BYTES / 8 > m->round)
 		m->round = WSE_SRAM_BYTES / 8;

@@ -26,7 +26,7 @@ static bool selected(const uint8_t *mask, uint32_t k)
 }
 
 /* mask rows of a block, [b][(k + 7) / 8]; without MASKED all ones */
-static int load_masks(struct wse_model *m, struct wse_job *j, uint32_t col, uint32_t block,
+static int load_masks(struct wse_model *m, struct twin_job *j, uint32_t col, uint32_t block,
 		      uint8_t *mask)
 {
 	const struct wse_sqe *s = &j->sqe;
@@ -41,7 +41,7 @@ static int load_masks(struct wse_model *m, struct wse_job *j, uint32_t col, uint
 	for (f = 0; f < s->nfeat; f++) {
 		off = s->moff + ((uint64_t)block * s->nfeat + f) * s->rstride +
 		      (uint64_t)col * s->mcstride;
-		err = wse_buf_read(m, &j->mask, off, mask + f * bytes, bytes, &j->bad);
+		err = twin_buf_read(m, &j->mask, off, mask + f * bytes, bytes, &j->bad);
 		if (err)
 			return err;
 	}
@@ -59,11 +59,11 @@ pack(uint32_t *restrict w, const float *restrict v, uint32_t n, unsigned int shi
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
-		w[i] = wse_wavelet(v[i], i, shift);
+		w[i] = twin_wavelet(v[i], i, shift);
 }
 
 /* the wavelets of the port's block */
-const uint32_t *wse_in_words(struct wse_port_in *p)
+const uint32_t *twin_in_words(struct twin_port_in *p)
 {
 	if (p->dense && !p->words)
 		pack(p->w, p->v, p->n, p->dense >> 1); /* log2 of 1, 2 and 4 */
@@ -72,7 +72,7 @@ const uint32_t *wse_in_words(struct wse_port_in *p)
 }
 
 /* bf16 row[nfeat][kcol] of a block: where they are, or in h; scratch: room for a row of binary32 */
-static int load_rows(struct wse_model *m, struct wse_job *j, uint32_t col, uint32_t block,
+static int load_rows(struct wse_model *m, struct twin_job *j, uint32_t col, uint32_t block,
 		     const uint16_t **row, uint16_t *h, uint32_t *scratch)
 {
 	const struct wse_sqe *s = &j->sqe;
@@ -85,16 +85,16 @@ static int load_rows(struct wse_model *m, struct wse_job *j, uint32_t col, uint3
 	for (f = 0; f < s->nfeat && !err; f++, h += s->kcol) {
 		uint64_t off = row_off(s, col, block, f);
 
-		row[f] = bf16 && !indices ? wse_buf_at(m, &j->buf, off, s->kcol * 2u) : NULL;
+		row[f] = bf16 && !indices ? twin_buf_at(m, &j->buf, off, s->kcol * 2u) : NULL;
 		if (row[f])
 			continue;
 		row[f] = h;
 		if (indices)
 			continue;
-		err = wse_buf_read(m, &j->buf, off, bf16 ? (void *)h : scratch,
-				   s->kcol * (bf16 ? 2u : 4u), &j->bad);
+		err = twin_buf_read(m, &j->buf, off, bf16 ? (void *)h : scratch,
+				    s->kcol * (bf16 ? 2u : 4u), &j->bad);
 		for (k = 0; !bf16 && k < s->kcol && !err; k++)
-			h[k] = wse_bf16_round(scratch[k]);
+			h[k] = twin_bf16_round(scratch[k]);
 	}
 	return err;
 }
@@ -129,15 +129,15 @@ static uint32_t nonzero(uint32_t *w, const uint32_t *v, uint32_t words)
 #define PIECE 1024u /* words: what stays in the caches between a read and a look */
 
 /* RAW32 without a mask: the words at off that are not zero */
-static int load_nonzero(struct wse_model *m, struct wse_job *j, uint64_t off, struct wse_port_in *p,
-			uint32_t *v)
+static int load_nonzero(struct wse_model *m, struct twin_job *j, uint64_t off,
+			struct twin_port_in *p, uint32_t *v)
 {
 	uint32_t left = j->sqe.kcol, n;
 	int err = 0;
 
 	for (p->n = 0; left && !err; left -= n, off += n * 4u) {
 		n = left < PIECE ? left : PIECE;
-		err = wse_buf_read(m, &j->buf, off, v, n * 4u, &j->bad);
+		err = twin_buf_read(m, &j->buf, off, v, n * 4u, &j->bad);
 		if (!err)
 			p->n += nonzero(p->w + p->n, v, n);
 	}
@@ -145,7 +145,7 @@ static int load_nonzero(struct wse_model *m, struct wse_job *j, uint64_t off, st
 }
 
 /* RAW32: words of one feature */
-static int load_raw(struct wse_model *m, struct wse_job *j, uint32_t col, struct wse_port_in *p,
+static int load_raw(struct wse_model *m, struct twin_job *j, uint32_t col, struct twin_port_in *p,
 		    uint32_t *v, uint8_t *mask)
 {
 	const struct wse_sqe *s = &j->sqe;
@@ -160,7 +160,7 @@ static int load_raw(struct wse_model *m, struct wse_job *j, uint32_t col, struct
 	if (indices)
 		memset(to, 0, s->kcol * 4u);
 	else
-		err = wse_buf_read(m, &j->buf, off, to, s->kcol * 4u, &j->bad);
+		err = twin_buf_read(m, &j->buf, off, to, s->kcol * 4u, &j->bad);
 	p->n = drop ? 0 : s->kcol;
 	if (err || !masked)
 		return err;
@@ -175,7 +175,7 @@ static int load_raw(struct wse_model *m, struct wse_job *j, uint32_t col, struct
 }
 
 /* the selected elements of a block, k by k, feature by feature */
-static void pack_selected(const struct wse_sqe *s, struct wse_port_in *p,
+static void pack_selected(const struct wse_sqe *s, struct twin_port_in *p,
 			  const uint16_t *const *row, const uint8_t *mask)
 {
 	uint32_t bytes = (s->kcol + 7u) / 8, n = 0, k, f, x;
@@ -191,7 +191,7 @@ static void pack_selected(const struct wse_sqe *s, struct wse_port_in *p,
 	p->n = n;
 }
 
-static int load_block(struct wse_model *m, struct wse_job *j, uint32_t col, struct wse_port_in *p)
+static int load_block(struct wse_model *m, struct twin_job *j, uint32_t col, struct twin_port_in *p)
 {
 	const struct wse_sqe *s = &j->sqe;
 	size_t n = (size_t)s->kcol * s->nfeat;
@@ -225,7 +225,7 @@ static int load_block(struct wse_model *m, struct wse_job *j, uint32_t col, stru
 	return 0;
 }
 
-/* bytes of the array behind wse_port_in.w */
+/* bytes of the array behind twin_port_in.w */
 static size_t block_bytes(const struct wse_sqe *s)
 {
 	size_t n = (size_t)s->kcol * s->nfeat;
@@ -233,15 +233,15 @@ static size_t block_bytes(const struct wse_sqe *s)
 	return (2 * n + 1) * 4 + n * 2 + (s->kcol + 7u) / 8 * s->nfeat;
 }
 
-void wse_ports_reset(struct wse_model *m, unsigned int exec)
+void twin_ports_reset(struct wse_model *m, unsigned int exec)
 {
 	uint32_t c;
 
 	for (c = 0; c < m->cols; c++) {
 		if (exec == X_IN) {
-			m->in[c] = (struct wse_port_in){.w = m->in[c].w, .room = m->in[c].room};
+			m->in[c] = (struct twin_port_in){.w = m->in[c].w, .room = m->in[c].room};
 		} else {
-			struct wse_port_out *p = &m->out[c];
+			struct twin_port_out *p = &m->out[c];
 
 			free(p->data);
 			free(p->order);
@@ -253,16 +253,16 @@ void wse_ports_reset(struct wse_model *m, unsigned int exec)
 	}
 }
 
-static void open_bufs(struct wse_job *j)
+static void open_bufs(struct twin_job *j)
 {
 	const struct wse_sqe *s = &j->sqe;
 
-	wse_buf_open(&j->buf, s->buf, s->flags & WSE_SQF_BUF_DIRECT, s->pshift);
-	wse_buf_open(&j->mask, s->mask, s->flags & WSE_SQF_MASK_DIRECT, s->mshift);
+	twin_buf_open(&j->buf, s->buf, s->flags & WSE_SQF_BUF_DIRECT, s->pshift);
+	twin_buf_open(&j->mask, s->mask, s->flags & WSE_SQF_MASK_DIRECT, s->mshift);
 	j->failed = false;
 }
 
-void wse_in_begin(struct wse_model *m, struct wse_job *j)
+void twin_in_begin(struct wse_model *m, struct twin_job *j)
 {
 	const struct wse_sqe *s = &j->sqe;
 	size_t bytes = block_bytes(s);
@@ -270,14 +270,14 @@ void wse_in_begin(struct wse_model *m, struct wse_job *j)
 
 	open_bufs(j);
 	for (c = 0; c < s->cols; c++) {
-		struct wse_port_in *p = &m->in[s->col0 + c];
+		struct twin_port_in *p = &m->in[s->col0 + c];
 
 		if (p->room < bytes) {
 			free(p->w);
 			p->w = malloc(bytes);
 			p->room = p->w ? bytes : 0;
 		}
-		*p = (struct wse_port_in){.w = p->w, .room = p->room};
+		*p = (struct twin_port_in){.w = p->w, .room = p->room};
 		p->color = s->color;
 		p->busy = true;
 		p->fresh = true;
@@ -286,9 +286,9 @@ void wse_in_begin(struct wse_model *m, struct wse_job *j)
 }
 
 /* the port's block is through: the next one, or the end */
-static void next_block(struct wse_model *m, struct wse_job *j, uint32_t c)
+static void next_block(struct wse_model *m, struct twin_job *j, uint32_t c)
 {
-	struct wse_port_in *p = &m->in[j->sqe.col0 + c];
+	struct twin_port_in *p = &m->in[j->sqe.col0 + c];
 
 	while (p->busy && !j->failed && p->pos == p->n && !p->end_due) {
 		if (!p->fresh)
@@ -302,17 +302,17 @@ static void next_block(struct wse_model *m, struct wse_job *j, uint32_t c)
 }
 
 /* as many wavelets of a column as its north port takes, one by one */
-bool wse_in_inject(struct wse_model *m, unsigned int col)
+bool twin_in_inject(struct wse_model *m, unsigned int col)
 {
-	struct wse_port_in *p = &m->in[col];
-	struct wse_core *c = &m->core[col];
-	struct wse_chan *q = &c->in[WSE_PORT_N][p->color];
-	const uint32_t *w = p->busy && p->pos < p->n ? wse_in_words(p) : NULL;
+	struct twin_port_in *p = &m->in[col];
+	struct twin_core *c = &m->core[col];
+	struct twin_chan *q = &c->in[WSE_PORT_N][p->color];
+	const uint32_t *w = p->busy && p->pos < p->n ? twin_in_words(p) : NULL;
 	uint32_t n = 0;
 
 	while (p->busy && (p->pos < p->n || p->end_due)) {
 		if (chan_full(q)) {
-			wse_fabric_settle(m);
+			twin_fabric_settle(m);
 			if (chan_full(q))
 				break;
 		}
@@ -323,8 +323,8 @@ bool wse_in_inject(struct wse_model *m, unsigned int col)
 			p->end_due = false;
 		}
 		c->mesh->inside++;
-		wse_kick(c->mesh, c, p->color);
-		if (++n == WSE_QUANTUM)
+		twin_kick(c->mesh, c, p->color);
+		if (++n == TWIN_QUANTUM)
 			break;
 	}
 	if (n > m->round)
@@ -333,22 +333,22 @@ bool wse_in_inject(struct wse_model *m, unsigned int col)
 	return n;
 }
 
-static bool failed(struct wse_job *j, struct wse_result *r, bool *done)
+static bool failed(struct twin_job *j, struct twin_result *r, bool *done)
 {
 	if (!j->failed)
 		return false;
-	wse_dma_result(r, j->bad);
+	twin_dma_result(r, j->bad);
 	*done = true;
 	return true;
 }
 
-bool wse_in_run(struct wse_model *m, struct wse_job *j, struct wse_result *r, bool *done)
+bool twin_in_run(struct wse_model *m, struct twin_job *j, struct twin_result *r, bool *done)
 {
 	bool busy = false, any = false;
 	uint32_t c;
 
 	for (c = 0; c < j->sqe.cols; c++) {
-		struct wse_port_in *p = &m->in[j->sqe.col0 + c];
+		struct twin_port_in *p = &m->in[j->sqe.col0 + c];
 
 		if (p->busy && p->pos == p->n && !p->end_due) {
 			next_block(m, j, c);
@@ -365,7 +365,7 @@ bool wse_in_run(struct wse_model *m, struct wse_job *j, struct wse_result *r, bo
 /* ---- stream-out ---- */
 
 /* which elements of the block arrive, and in which order */
-static int open_block(struct wse_model *m, struct wse_job *j, uint32_t c, struct wse_port_out *p)
+static int open_block(struct wse_model *m, struct twin_job *j, uint32_t c, struct twin_port_out *p)
 {
 	struct shape sh = shape_of(&j->sqe);
 	uint32_t bytes = (sh.k + 7) / 8, k, f;
@@ -387,7 +387,7 @@ static int open_block(struct wse_model *m, struct wse_job *j, uint32_t c, struct
 }
 
 /* the first element from k on that is (sel) or is not selected; n: there is none */
-static uint32_t next_of(const struct wse_port_out *p, const uint8_t *mask, uint32_t k, uint32_t n,
+static uint32_t next_of(const struct twin_port_out *p, const uint8_t *mask, uint32_t k, uint32_t n,
 			bool sel)
 {
 	if (p->dense)
@@ -398,7 +398,7 @@ static uint32_t next_of(const struct wse_port_out *p, const uint8_t *mask, uint3
 }
 
 /* writes the block's elements, run by run of selected ones */
-static int close_block(struct wse_model *m, struct wse_job *j, uint32_t c, struct wse_port_out *p)
+static int close_block(struct wse_model *m, struct twin_job *j, uint32_t c, struct twin_port_out *p)
 {
 	struct shape sh = shape_of(&j->sqe);
 	uint32_t bytes = (sh.k + 7) / 8, k, f, from;
@@ -409,11 +409,11 @@ static int close_block(struct wse_model *m, struct wse_job *j, uint32_t c, struc
 
 		for (k = 0; (from = next_of(p, mask, k, sh.k, true)) < sh.k;) {
 			k = next_of(p, mask, from, sh.k, false);
-			err = wse_buf_write(m, &j->buf,
-					    row_off(&j->sqe, c, p->block, f) +
-						    (uint64_t)from * sh.size,
-					    p->data + (size_t)(f * sh.k + from) * sh.size,
-					    (k - from) * sh.size, &j->bad);
+			err = twin_buf_write(m, &j->buf,
+					     row_off(&j->sqe, c, p->block, f) +
+						     (uint64_t)from * sh.size,
+					     p->data + (size_t)(f * sh.k + from) * sh.size,
+					     (k - from) * sh.size, &j->bad);
 			if (err)
 				return err;
 		}
@@ -422,9 +422,9 @@ static int close_block(struct wse_model *m, struct wse_job *j, uint32_t c, struc
 }
 
 /* closes full blocks and opens the next until one wants wavelets */
-static void turn_blocks(struct wse_model *m, struct wse_job *j, uint32_t c)
+static void turn_blocks(struct wse_model *m, struct twin_job *j, uint32_t c)
 {
-	struct wse_port_out *p = &m->out[j->sqe.col0 + c];
+	struct twin_port_out *p = &m->out[j->sqe.col0 + c];
 
 	while (p->busy && !j->failed && p->pos == p->n) {
 		if (!p->fresh) {
@@ -440,7 +440,7 @@ static void turn_blocks(struct wse_model *m, struct wse_job *j, uint32_t c)
 	}
 }
 
-void wse_out_begin(struct wse_model *m, struct wse_job *j)
+void twin_out_begin(struct wse_model *m, struct twin_job *j)
 {
 	const struct wse_sqe *s = &j->sqe;
 	struct shape sh = shape_of(s);
@@ -448,7 +448,7 @@ void wse_out_begin(struct wse_model *m, struct wse_job *j)
 
 	open_bufs(j);
 	for (c = 0; c < s->cols; c++) {
-		struct wse_port_out *p = &m->out[s->col0 + c];
+		struct twin_port_out *p = &m->out[s->col0 + c];
 
 		p->data = calloc((size_t)sh.k * sh.b, sh.size);
 		p->order = calloc((size_t)sh.k * sh.b, sizeof(*p->order));
@@ -465,7 +465,7 @@ void wse_out_begin(struct wse_model *m, struct wse_job *j)
 }
 
 /* four features, all selected, of 32 bits each: [k][f] to [f][k]. How many were taken: whole fours of k */
-static uint32_t take4(struct wse_port_out *p, const uint32_t *w, uint32_t n)
+static uint32_t take4(struct twin_port_out *p, const uint32_t *w, uint32_t n)
 {
 	uint32_t kcol = p->n / 4, k = p->pos / 4, i, f;
 	float *to = (float *)(void *)p->data + k;
@@ -484,9 +484,9 @@ static uint32_t take4(struct wse_port_out *p, const uint32_t *w, uint32_t n)
 	return i;
 }
 
-void wse_out_take(struct wse_model *m, unsigned int col, const uint32_t *w, uint32_t n)
+void twin_out_take(struct wse_model *m, unsigned int col, const uint32_t *w, uint32_t n)
 {
-	struct wse_port_out *p = &m->out[col];
+	struct twin_port_out *p = &m->out[col];
 	uint32_t i = 0;
 	uint16_t h;
 
@@ -496,7 +496,7 @@ void wse_out_take(struct wse_model *m, unsigned int col, const uint32_t *w, uint
 		uint32_t at = p->order[p->pos++];
 
 		if (p->etype == WSE_ETYPE_BF16) {
-			h = wse_bf16_round(w[i]);
+			h = twin_bf16_round(w[i]);
 			memcpy(p->data + at * 2, &h, 2);
 		} else {
 			memcpy(p->data + at * 4, &w[i], 4);
@@ -504,29 +504,29 @@ void wse_out_take(struct wse_model *m, unsigned int col, const uint32_t *w, uint
 	}
 }
 
-bool wse_out_run(struct wse_model *m, struct wse_job *j, struct wse_result *r, bool *done)
+bool twin_out_run(struct wse_model *m, struct twin_job *j, struct twin_result *r, bool *done)
 {
 	bool busy = false, any = false, ctrl;
 	uint32_t c, n, w;
 
 	for (c = 0; c < j->sqe.cols && !j->failed; c++) {
 		unsigned int col = j->sqe.col0 + c;
-		struct wse_port_out *p = &m->out[col];
-		struct wse_core *last = &m->core[(m->rows - 1) * m->cols + col];
-		struct wse_chan *q = &p->q[p->color];
+		struct twin_port_out *p = &m->out[col];
+		struct twin_core *last = &m->core[(m->rows - 1) * m->cols + col];
+		struct twin_chan *q = &p->q[p->color];
 
 		if (p->busy && p->pos == p->n)
 			turn_blocks(m, j, c);
-		for (n = 0; p->busy && q->count && n < WSE_QUANTUM && !j->failed; n++) {
+		for (n = 0; p->busy && q->count && n < TWIN_QUANTUM && !j->failed; n++) {
 			w = chan_head(q, &ctrl);
 			chan_pop(q);
-			wse_kick(last->mesh, last, p->color);
+			twin_kick(last->mesh, last, p->color);
 			if (!ctrl)
-				wse_out_take(m, col, &w, 1);
+				twin_out_take(m, col, &w, 1);
 			if (p->pos == p->n)
 				turn_blocks(m, j, c);
 			if (!q->count)
-				wse_fabric_settle(m);
+				twin_fabric_settle(m);
 		}
 		if (n > m->round)
 			m->round = n;
@@ -541,7 +541,7 @@ bool wse_out_run(struct wse_model *m, struct wse_job *j, struct wse_result *r, b
 }
 
 /* TIMEOUT or DEADLOCK: the lowest column whose port waits */
-void wse_stream_blame(struct wse_model *m, unsigned int exec, struct wse_result *r)
+void twin_stream_find_waiter(struct wse_model *m, unsigned int exec, struct twin_result *r)
 {
 	const struct wse_sqe *s = &m->job[exec].sqe;
 	uint32_t c;

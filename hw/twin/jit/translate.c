@@ -15,66 +15,66 @@
 #include "twin/jit/x86/emit.h"
 
 #define BUFFER (4u << 20)
-#define BLOCK  WSE_BLOCK_MAX
+#define BLOCK  TWIN_BLOCK_MAX
 #define NHASH  8192u
 #define NSITES 16384u
 /* sites and a counter lie behind the code */
-#define MAPPED (BUFFER + NSITES * sizeof(struct wse_site) + sizeof(uint64_t))
+#define MAPPED (BUFFER + NSITES * sizeof(struct twin_site) + sizeof(uint64_t))
 #define HOT    8u /* arrivals until a block is translated */
 
 struct shared { /* a translated block, for other cores */
 	uint64_t hash;
-	struct wse_dec *dec;
+	struct twin_dec *dec;
 	uint32_t index, n, code;
 };
 
-struct wse_translator {
-	struct wse_code code;
+struct twin_translator {
+	struct twin_code code;
 	struct shared hash[NHASH];
 	uint32_t nshared;
 };
 
 /* the instruction at word `index` decoded; NULL behind the end of the SRAM */
-static struct wse_dec *decoded(struct wse_core *c, uint32_t index)
+static struct twin_dec *decoded(struct twin_core *c, uint32_t index)
 {
-	struct wse_dec *d = &c->dec[index];
+	struct twin_dec *d = &c->dec[index];
 	uint32_t insn;
 
-	if (index >= WSE_NWORDS)
+	if (index >= TWIN_NWORDS)
 		return NULL;
 	if (d->op == OP_decode) {
 		memcpy(&insn, c->sram + index * 4, 4);
-		wse_decode(d, insn);
-		c->code[index * 4 >> WSE_CODE_PAGE] |= TWIN_PAGE_DECODED;
+		twin_decode(d, insn);
+		c->code[index * 4 >> TWIN_CODE_PAGE] |= TWIN_PAGE_DECODED;
 	}
 	return d;
 }
 
 /* length of the block at a word */
-static uint32_t length(struct wse_core *c, uint32_t index)
+static uint32_t length(struct twin_core *c, uint32_t index)
 {
-	struct wse_dec *d;
+	struct twin_dec *d;
 	uint32_t n;
 
 	for (n = 0; n < BLOCK; n++) {
 		d = decoded(c, index + n);
-		if (!d || !wse_emits(d, index + n))
+		if (!d || !twin_emits(d, index + n))
 			break;
-		if (wse_emit_ends(d))
+		if (twin_emit_ends(d))
 			return n + 1;
 	}
 	return n;
 }
 
 /* forgets the blocks that begin at n words */
-static void forget(struct wse_core *c, uint32_t from, uint32_t n)
+static void forget(struct twin_core *c, uint32_t from, uint32_t n)
 {
 	memset(&c->block[from], 0, n * sizeof(*c->block));
 	memset(c->entered, 0, sizeof(c->entered));
 }
 
 /* forgets all blocks of the part's cores */
-static void flush(struct wse_mesh *m, struct wse_translator *t)
+static void flush(struct twin_mesh *m, struct twin_translator *t)
 {
 	uint32_t i;
 
@@ -84,12 +84,12 @@ static void flush(struct wse_mesh *m, struct wse_translator *t)
 	t->nshared = 0;
 	t->code.at = t->code.first;
 	t->code.nsites = 0;
-	wse_quick_forget(m);
+	twin_quick_forget(m);
 	for (i = 0; i < m->ncores; i++)
-		forget(&m->core[m->first + i], 0, WSE_NWORDS);
+		forget(&m->core[m->first + i], 0, TWIN_NWORDS);
 }
 
-static uint64_t hash_of(const struct wse_dec *dec, uint32_t index, uint32_t n)
+static uint64_t hash_of(const struct twin_dec *dec, uint32_t index, uint32_t n)
 {
 	uint64_t h = index * 0x9e3779b97f4a7c15ull + n, w;
 	uint32_t i;
@@ -102,10 +102,10 @@ static uint64_t hash_of(const struct wse_dec *dec, uint32_t index, uint32_t n)
 	return h;
 }
 
-_Static_assert(sizeof(struct wse_dec) == 8, "hashed as one word");
+_Static_assert(sizeof(struct twin_dec) == 8, "hashed as one word");
 
 /* the block at a word: another core's, or a new one */
-static uint32_t block_of(struct wse_mesh *m, struct wse_translator *t, const struct wse_dec *dec,
+static uint32_t block_of(struct twin_mesh *m, struct twin_translator *t, const struct twin_dec *dec,
 			 uint32_t index, uint32_t n)
 {
 	uint64_t h = hash_of(dec, index, n);
@@ -118,7 +118,7 @@ static uint32_t block_of(struct wse_mesh *m, struct wse_translator *t, const str
 		    !memcmp(s->dec, dec, n * sizeof(*dec)))
 			return s->code;
 	}
-	if (t->code.at + WSE_EMIT_ROOM > BUFFER || t->nshared > NHASH / 2 ||
+	if (t->code.at + TWIN_EMIT_ROOM > BUFFER || t->nshared > NHASH / 2 ||
 	    t->code.nsites + BLOCK > NSITES) {
 		flush(m, t);
 		i = h % NHASH;
@@ -126,39 +126,39 @@ static uint32_t block_of(struct wse_mesh *m, struct wse_translator *t, const str
 	s = &t->hash[i];
 	s->dec = malloc(n * sizeof(*dec));
 	if (!s->dec)
-		return WSE_NO_BLOCK;
+		return TWIN_NO_BLOCK;
 	memcpy(s->dec, dec, n * sizeof(*dec));
 	s->hash = h;
 	s->index = index;
 	s->n = n;
-	s->code = wse_emit_block(m, &t->code, dec, index, n);
+	s->code = twin_emit_block(m, &t->code, dec, index, n);
 	t->nshared++;
 	return s->code;
 }
 
 /* execution has arrived at a word for which no code is known: its block, 0: there is none (yet) */
-static uint32_t translate(struct wse_mesh *m, struct wse_core *c, uint32_t index)
+static uint32_t translate(struct twin_mesh *m, struct twin_core *c, uint32_t index)
 {
-	struct wse_translator *t = m->translator;
+	struct twin_translator *t = m->translator;
 	uint32_t n, code;
 
 	if (!t || ++c->block[index] < HOT)
 		return 0;
 	n = length(c, index);
-	code = n < 2 && !(n && wse_emit_ends(&c->dec[index]))
-		       ? WSE_NO_BLOCK
+	code = n < 2 && !(n && twin_emit_ends(&c->dec[index]))
+		       ? TWIN_NO_BLOCK
 		       : block_of(m, t, &c->dec[index], index, n);
 	c->block[index] = code;
-	return code > WSE_NO_BLOCK ? code : 0;
+	return code > TWIN_NO_BLOCK ? code : 0;
 }
 
-/* wse_core.block of a word, most often without a look at that table: it is a megabyte and more in all */
-static inline uint32_t block_at(struct wse_core *c, uint32_t word)
+/* twin_core.block of a word, most often without a look at that table: it is a megabyte and more in all */
+static inline uint32_t block_at(struct twin_core *c, uint32_t word)
 {
-	uint32_t i = (word ^ word >> 3) & (WSE_NENTERED - 1);
+	uint32_t i = (word ^ word >> 3) & (TWIN_NENTERED - 1);
 
 	if (c->entered[i].end != word + 1) {
-		if (c->block[word] <= WSE_NO_BLOCK)
+		if (c->block[word] <= TWIN_NO_BLOCK)
 			return c->block[word];
 		c->entered[i].end = word + 1;
 		c->entered[i].block = c->block[word];
@@ -166,26 +166,26 @@ static inline uint32_t block_at(struct wse_core *c, uint32_t word)
 	return c->entered[i].block;
 }
 
-struct twin_left wse_enter_block(struct wse_mesh *m, struct wse_core *c, uint32_t word,
-				 uint32_t limit, uint32_t done)
+struct twin_left twin_enter_block(struct twin_mesh *m, struct twin_core *c, uint32_t word,
+				  uint32_t limit, uint32_t done)
 {
-	typedef struct twin_left enter(struct wse_core *c, uint8_t *sram, const uint32_t *table,
+	typedef struct twin_left enter(struct twin_core * c, uint8_t * sram, const uint32_t *table,
 				       const uint8_t *code, uint32_t limit, uint32_t done);
-	uint32_t b = word < WSE_NWORDS ? block_at(c, word) : WSE_NO_BLOCK;
+	uint32_t b = word < TWIN_NWORDS ? block_at(c, word) : TWIN_NO_BLOCK;
 	struct twin_left left;
 	enter *fn;
 
-	if (b < WSE_NO_BLOCK)
+	if (b < TWIN_NO_BLOCK)
 		b = translate(m, c, word);
-	if (b <= WSE_NO_BLOCK)
-		return (struct twin_left){TWIN_NO_BLOCK, done};
+	if (b <= TWIN_NO_BLOCK)
+		return (struct twin_left){TWIN_LEFT_NONE, done};
 	memcpy(&fn, &m->code, sizeof(fn));
 	left = fn(c, c->sram, c->block, m->code + b, limit, done);
 	m->ways.translated += left.done - done;
 	return left;
 }
 
-void wse_translate_forget(struct wse_core *c, uint32_t index, uint32_t n)
+void twin_translate_forget(struct twin_core *c, uint32_t index, uint32_t n)
 {
 	uint32_t from = index > BLOCK - 1 ? index - (BLOCK - 1) : 0;
 
@@ -193,23 +193,23 @@ void wse_translate_forget(struct wse_core *c, uint32_t index, uint32_t n)
 	c->stale = true;
 }
 
-const void *wse_translate_way(struct wse_mesh *m, const struct wse_way *w,
-			      const struct wse_shape *d, const struct wse_shape *a,
-			      const struct wse_shape *b)
+const void *twin_translate_op(struct twin_mesh *m, const struct twin_prepared_op *w,
+			      const struct twin_shape *d, const struct twin_shape *a,
+			      const struct twin_shape *b)
 {
-	struct wse_code *t = &m->translator->code;
+	struct twin_code *t = &m->translator->code;
 	uint32_t at = 0;
 
 	/* where there is no room the next block will make some; blocks are running now */
-	if (t->at + WSE_WAY_ROOM <= BUFFER)
-		at = wse_emit_way(m, t, w, d, a, b);
+	if (t->at + TWIN_OP_ROOM <= BUFFER)
+		at = twin_emit_op(m, t, w, d, a, b);
 	return at ? t->buf + at : NULL;
 }
 
 /* without writable and executable memory there is no translator, and the interpreter is used */
-void wse_translator_create(struct wse_mesh *m)
+void twin_translator_create(struct twin_mesh *m)
 {
-	struct wse_translator *t = calloc(1, sizeof(*t));
+	struct twin_translator *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return;
@@ -219,17 +219,17 @@ void wse_translator_create(struct wse_mesh *m)
 		free(t);
 		return;
 	}
-	t->code.site = (struct wse_site *)(void *)(t->code.buf + BUFFER);
+	t->code.site = (struct twin_site *)(void *)(t->code.buf + BUFFER);
 	t->code.generated = (uint64_t *)(void *)(t->code.site + NSITES);
-	wse_emit_entry(m, &t->code);
+	twin_emit_entry(m, &t->code);
 	m->translator = t;
 	m->code = t->code.buf;
 	m->generated = t->code.generated;
 }
 
-void wse_translator_destroy(struct wse_mesh *m)
+void twin_translator_destroy(struct twin_mesh *m)
 {
-	struct wse_translator *t = m->translator;
+	struct twin_translator *t = m->translator;
 	uint32_t i;
 
 	if (!t)

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* Translated scalar code: what exec.c needs of it. */
-#ifndef WSE_FUNC_TRANSLATE_H
-#define WSE_FUNC_TRANSLATE_H
+#ifndef TWIN_JIT_TRANSLATE_H
+#define TWIN_JIT_TRANSLATE_H
 
 #include "twin/twin.h"
 
-#define WSE_BLOCK_MAX  64u /* instructions of a block */
-/* wse_core.block: arrivals so far; this; or the place of the code */
-#define WSE_NO_BLOCK 15u /* not worth trying */
+#define TWIN_BLOCK_MAX  64u /* instructions of a block */
+/* twin_core.block: arrivals so far; this; or the place of the code */
+#define TWIN_NO_BLOCK 15u /* not worth trying */
 
 /* struct twin_fast: enter_block */
-struct twin_left wse_enter_block(struct wse_mesh *m, struct wse_core *c, uint32_t word,
+struct twin_left twin_enter_block(struct twin_mesh *m, struct twin_core *c, uint32_t word,
 				 uint32_t limit, uint32_t done);
 
-void wse_translator_create(struct wse_mesh *m);
-void wse_translator_destroy(struct wse_mesh *m);
+void twin_translator_create(struct twin_mesh *m);
+void twin_translator_destroy(struct twin_mesh *m);
 /* n words from index on have changed */
-void wse_translate_forget(struct wse_core *c, uint32_t index, uint32_t n);
+void twin_translate_forget(struct twin_core *c, uint32_t index, uint32_t n);
 
-#endif /* WSE_FUNC_TRANSLATE_H */
+#endif /* TWIN_JIT_TRANSLATE_H */

@@ -20,10 +20,10 @@ static uint32_t parts(const struct wse_model *m)
 
 	if (m->cfg.flags & WSE_MODEL_CHECK_RACES)
 		return 1;
-	if (m->cfg.flags & WSE_MODEL_FUNC_PARTS)
+	if (m->cfg.flags & TWIN_MODEL_PARTS)
 		n = m->ncores;
-	if (n > WSE_PARTS_MAX)
-		n = WSE_PARTS_MAX;
+	if (n > TWIN_PARTS_MAX)
+		n = TWIN_PARTS_MAX;
 	return n ? n : 1;
 }
 
@@ -35,7 +35,7 @@ static uint32_t first_of(const struct wse_model *m, uint32_t i)
 	return (uint32_t)((uint64_t)m->ncores * i / m->nmesh);
 }
 
-static int create(struct wse_model *m, struct wse_mesh *p)
+static int create(struct wse_model *m, struct twin_mesh *p)
 {
 	uint32_t n, i;
 
@@ -49,7 +49,7 @@ static int create(struct wse_model *m, struct wse_mesh *p)
 	p->ncores = n = first_of(m, p->index + 1) - p->first;
 	p->races = m->races;
 	p->fast = m->fast;
-	p->equantum = WSE_EQUANTUM;
+	p->equantum = TWIN_EQUANTUM;
 	if (m->cfg.flags & WSE_MODEL_SHUFFLE)
 		p->shuffle = m->cfg.seed << 1 | 1 | (uint64_t)p->index << 48;
 	p->run[0] = calloc(n, sizeof(uint32_t));
@@ -65,12 +65,12 @@ static int create(struct wse_model *m, struct wse_mesh *p)
 	return 0;
 }
 
-int wse_mesh_create(struct wse_model *m)
+int twin_mesh_create(struct wse_model *m)
 {
 	uint32_t i;
 
 	m->nmesh = parts(m);
-	m->mesh = aligned_alloc(_Alignof(struct wse_mesh), m->nmesh * sizeof(*m->mesh));
+	m->mesh = aligned_alloc(_Alignof(struct twin_mesh), m->nmesh * sizeof(*m->mesh));
 	if (!m->mesh)
 		return -1;
 	memset(m->mesh, 0, m->nmesh * sizeof(*m->mesh));
@@ -80,12 +80,12 @@ int wse_mesh_create(struct wse_model *m)
 	return 0;
 }
 
-void wse_mesh_destroy(struct wse_model *m)
+void twin_mesh_destroy(struct wse_model *m)
 {
 	uint32_t i;
 
 	for (i = 0; m->mesh && i < m->nmesh; i++) {
-		struct wse_mesh *p = &m->mesh[i];
+		struct twin_mesh *p = &m->mesh[i];
 
 		free(p->run[0]);
 		free(p->run[1]);
@@ -98,7 +98,7 @@ void wse_mesh_destroy(struct wse_model *m)
 }
 
 /* before a round */
-void wse_mesh_begin(struct wse_model *m)
+void twin_mesh_begin(struct wse_model *m)
 {
 	uint32_t i;
 
@@ -108,13 +108,13 @@ void wse_mesh_begin(struct wse_model *m)
 	}
 }
 
-bool wse_mesh_gather(struct wse_model *m)
+bool twin_mesh_gather(struct wse_model *m)
 {
 	bool left = false;
 	uint32_t i;
 
 	for (i = 0; i < m->nmesh; i++) {
-		struct wse_mesh *p = &m->mesh[i];
+		struct twin_mesh *p = &m->mesh[i];
 
 		m->moved |= p->moved;
 		m->round = p->round > m->round ? p->round : m->round;

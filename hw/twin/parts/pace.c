@@ -28,7 +28,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void begin(struct wse_pace *p, uint32_t rounds)
+static void begin(struct twin_pace *p, uint32_t rounds)
 {
 	p->left = rounds;
 	p->work = 0;
@@ -36,7 +36,7 @@ static void begin(struct wse_pace *p, uint32_t rounds)
 }
 
 /* a turn is over */
-static void count(struct wse_paced *k, uint64_t ns, uint64_t work)
+static void count(struct twin_paced *k, uint64_t ns, uint64_t work)
 {
 	work += !work;
 	k->ns += ns;
@@ -49,12 +49,12 @@ static void count(struct wse_paced *k, uint64_t ns, uint64_t work)
 }
 
 /* nanoseconds for a unit of work, the worst turn left out */
-static double cost(const struct wse_paced *k)
+static double cost(const struct twin_paced *k)
 {
 	return (double)(k->ns - k->worst) / (double)(k->work - k->worst_work);
 }
 
-static void decide(struct wse_pace *p)
+static void decide(struct twin_pace *p)
 {
 	uint64_t rounds;
 
@@ -67,7 +67,7 @@ static void decide(struct wse_pace *p)
 				      : (uint32_t)rounds);
 }
 
-static void turn(struct wse_pace *p)
+static void turn(struct twin_pace *p)
 {
 	if (p->turn && !p->timed) {
 		p->timed = true;
@@ -87,11 +87,11 @@ static void turn(struct wse_pace *p)
 	begin(p, SETTLE);
 }
 
-uint32_t wse_pace(struct wse_model *m, uint32_t threads)
+uint32_t twin_pace(struct wse_model *m, uint32_t threads)
 {
-	struct wse_pace *p = &m->pace;
+	struct twin_pace *p = &m->pace;
 
-	if (threads == 1 || m->cfg.flags & WSE_MODEL_FUNC_PARTS)
+	if (threads == 1 || m->cfg.flags & TWIN_MODEL_PARTS)
 		return threads;
 	if (!p->left)
 		turn(p);

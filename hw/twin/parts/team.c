@@ -19,21 +19,21 @@
 #define SPINS 4000u /* looks for the next step before a thread sleeps: some tens of microseconds */
 
 struct worker {
-	struct wse_team *team;
+	struct twin_team *team;
 	pthread_t thread;
 	uint32_t index, seen;
 };
 
-struct wse_team {
+struct twin_team {
 	uint32_t step; /* number of the step << 8 | threads that take part */
 	uint32_t asleep;
 	uint32_t left __attribute__((aligned(64))); /* threads that are not through */
 	bool waits;				    /* the caller sleeps until they are */
-	wse_team_fn *fn __attribute__((aligned(64)));
+	twin_team_fn *fn __attribute__((aligned(64)));
 	void *arg;
 	bool stop;
 	uint32_t nworkers;
-	struct worker worker[WSE_PARTS_MAX - 1];
+	struct worker worker[TWIN_PARTS_MAX - 1];
 };
 
 static void futex(uint32_t *at, int op, uint32_t v)
@@ -42,7 +42,7 @@ static void futex(uint32_t *at, int op, uint32_t v)
 }
 
 /* waits until *at is not v; *sleeps counts who has to be woken */
-static uint32_t step_after(struct wse_team *t, uint32_t seen)
+static uint32_t step_after(struct twin_team *t, uint32_t seen)
 {
 	uint32_t now, i;
 
@@ -62,9 +62,9 @@ static uint32_t step_after(struct wse_team *t, uint32_t seen)
 static void *work(void *arg)
 {
 	struct worker *w = arg;
-	struct wse_team *t = w->team;
+	struct twin_team *t = w->team;
 
-	wse_fp_enter();
+	twin_fp_enter();
 	for (;;) {
 		w->seen = step_after(t, w->seen);
 		if (w->index >= (w->seen & 0xff))
@@ -78,7 +78,7 @@ static void *work(void *arg)
 	}
 }
 
-static void begin(struct wse_team *t, uint32_t n)
+static void begin(struct twin_team *t, uint32_t n)
 {
 	__atomic_store_n(&t->left, n - 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&t->step, ((t->step >> 8) + 1) << 8 | n, __ATOMIC_SEQ_CST);
@@ -86,7 +86,7 @@ static void begin(struct wse_team *t, uint32_t n)
 		futex(&t->step, FUTEX_WAKE, INT32_MAX);
 }
 
-static void end(struct wse_team *t)
+static void end(struct twin_team *t)
 {
 	uint32_t left, i;
 
@@ -101,7 +101,7 @@ static void end(struct wse_team *t)
 	__atomic_store_n(&t->waits, false, __ATOMIC_SEQ_CST);
 }
 
-void wse_team_run(struct wse_team *t, uint32_t n, wse_team_fn *fn, void *arg)
+void twin_team_run(struct twin_team *t, uint32_t n, twin_team_fn *fn, void *arg)
 {
 	if (n > 1) {
 		t->fn = fn;
@@ -113,7 +113,7 @@ void wse_team_run(struct wse_team *t, uint32_t n, wse_team_fn *fn, void *arg)
 		end(t);
 }
 
-void wse_team_await(const uint32_t *v, uint32_t least)
+void twin_team_await(const uint32_t *v, uint32_t least)
 {
 	uint32_t i;
 
@@ -125,21 +125,21 @@ void wse_team_await(const uint32_t *v, uint32_t least)
 	}
 }
 
-struct wse_team *wse_team_create(void)
+struct twin_team *twin_team_create(void)
 {
-	struct wse_team *t = aligned_alloc(64, (sizeof(*t) + 63) & ~63ul);
+	struct twin_team *t = aligned_alloc(64, (sizeof(*t) + 63) & ~63ul);
 
 	if (t)
 		memset(t, 0, sizeof(*t));
 	return t;
 }
 
-uint32_t wse_team_size(struct wse_team *t, uint32_t n)
+uint32_t twin_team_size(struct twin_team *t, uint32_t n)
 {
 	sigset_t all, old;
 
-	if (n > WSE_PARTS_MAX)
-		n = WSE_PARTS_MAX;
+	if (n > TWIN_PARTS_MAX)
+		n = TWIN_PARTS_MAX;
 	if (t->nworkers + 1 < n) {
 		/* signals are the program's affair */
 		sigfillset(&all);
@@ -157,7 +157,7 @@ uint32_t wse_team_size(struct wse_team *t, uint32_t n)
 	return n < t->nworkers + 1 ? n : t->nworkers + 1;
 }
 
-void wse_team_destroy(struct wse_team *t)
+void twin_team_destroy(struct twin_team *t)
 {
 	uint32_t i;
 
@@ -175,19 +175,19 @@ void wse_team_destroy(struct wse_team *t)
 
 static int models; /* of this process */
 
-void wse_team_enter(int n)
+void twin_team_enter(int n)
 {
 	__atomic_fetch_add(&models, n, __ATOMIC_RELAXED);
 }
 
-uint32_t wse_team_share(uint32_t cpus)
+uint32_t twin_team_share(uint32_t cpus)
 {
 	int n = __atomic_load_n(&models, __ATOMIC_RELAXED);
 
 	return n > 1 && cpus / (uint32_t)n < 1 ? 1 : cpus / (uint32_t)(n > 1 ? n : 1);
 }
 
-uint32_t wse_team_cpus(void)
+uint32_t twin_team_cpus(void)
 {
 	cpu_set_t set;
 

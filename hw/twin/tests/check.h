@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks of the twin's tests: the TAP of all tests, and comparisons that say both values. */
-#ifndef WSE_FUNC_CHECK_H
-#define WSE_FUNC_CHECK_H
+#ifndef TWIN_TESTS_CHECK_H
+#define TWIN_TESTS_CHECK_H
 
 #include "tap.h"
 
@@ -12,4 +12,4 @@
 			printf("# got %llu (0x%llx), want %llu (0x%llx)\n", g_, g_, w_, w_); \
 	} while (0)
 
-#endif /* WSE_FUNC_CHECK_H */
+#endif /* TWIN_TESTS_CHECK_H */

@@ -36,7 +36,7 @@ void layer_dma_latency(uint32_t cycles)
 
 static uint16_t rnd_bf16(void)
 {
-	return wse_bf16_round(wse_u((float)((int)(rnd() % 2001) - 1000) / 512));
+	return twin_bf16_round(twin_u((float)((int)(rnd() % 2001) - 1000) / 512));
 }
 
 static double seconds(void)

@@ -14,7 +14,7 @@
 struct pair {
 	struct rig fast, exact;
 	struct wse_core_state st; /* of the fast one after its last program */
-	struct wse_func_ways ways; /* of the fast one */
+	struct twin_ways ways; /* of the fast one */
 	uint32_t faults;
 	bool streams; /* runs of wavelets take another time than one after the other */
 };
@@ -23,7 +23,7 @@ struct pair {
 static inline bool pair_run(struct pair *p)
 {
 	struct rig *a = &p->fast, *b = &p->exact;
-	const struct wse_core *ca = &a->m->core[0], *cb = &b->m->core[0];
+	const struct twin_core *ca = &a->m->core[0], *cb = &b->m->core[0];
 	struct wse_core_state sb;
 
 	memcpy(b->image, a->image, sizeof(a->image));
@@ -41,7 +41,7 @@ static inline bool pair_run(struct pair *p)
 static inline bool pair_compare(struct pair *p, uint32_t n, void (*make)(struct rig *r),
 				void (*look)(const struct pair *p))
 {
-	struct wse_func_ways none = {0};
+	struct twin_ways none = {0};
 	uint32_t bad = 0, first = 0, i;
 
 	if (!ok(rig_open(&p->fast, 0) && rig_open(&p->exact, WSE_MODEL_EXACT), "two cores"))

@@ -37,10 +37,10 @@ static void test_races(void)
 	program_all(&d, emit_race);
 	d.ops->boot(d.m, 1, ENTRY);
 	d.ops->advance(d.m, 10000, NULL);
-	is(wse_func_races(d.m, &text), 0, "a program that waits for its engine has none");
+	is(twin_race_count(d.m, &text), 0, "a program that waits for its engine has none");
 	d.ops->boot(d.m, 0, ENTRY);
 	d.ops->advance(d.m, 10000, NULL);
-	is(wse_func_races(d.m, &text), 1, "one that does not is found");
+	is(twin_race_count(d.m, &text), 1, "one that does not is found");
 	ok(strstr(text, "core 0,0") && strstr(text, "0x8000091c"), "and named: %s", text);
 	dev_close(&d);
 }
@@ -127,7 +127,7 @@ static void emit_chain(struct code *c, uint32_t core)
 }
 
 static void chain_case(uint32_t flags, struct wse_fault *f, uint8_t *sram, unsigned int *status,
-		       struct wse_func_ways *ways)
+		       struct twin_ways *ways)
 {
 	struct wse_sqe s;
 	struct wse_cqe e = {0};
@@ -159,7 +159,7 @@ static void chain_case(uint32_t flags, struct wse_fault *f, uint8_t *sram, unsig
 }
 
 /* what: of the second run of each chain, with flags */
-static struct wse_func_ways fast, other; /* of the first runs of the chains, of the second ones */
+static struct twin_ways fast, other; /* of the first runs of the chains, of the second ones */
 
 static void test_same_end(uint32_t flags, const char *what)
 {

@@ -33,12 +33,12 @@ static float forward_ref(const struct run *r, uint32_t row, uint32_t n, uint32_t
 		p = 0;
 		for (k = 0; k < s->k; k++)
 			if (on(r, n, c, k))
-				p = p +
-				    wse_f((uint32_t)r->w[n * s->cols * s->k + c * s->k + k] << 16) *
-					    wse_f((uint32_t)r->x[((row * s->cols + c) * s->k + k) *
-									 s->t +
-								 t]
-						  << 16);
+				p = p + twin_f((uint32_t)r->w[n * s->cols * s->k + c * s->k + k]
+					       << 16) *
+						twin_f((uint32_t)r->x[((row * s->cols + c) * s->k +
+								       k) * s->t +
+								      t]
+						       << 16);
 		sum = i == 1 ? p : sum + p;
 	}
 	return sum;
@@ -55,11 +55,11 @@ static float wgrad_ref(const struct run *r, uint32_t n, uint32_t c, uint32_t k)
 		for (t = 0; t < s->t; t++)
 			p[t % 8] =
 				p[t % 8] +
-				wse_f((uint32_t)r->dy[(row * r->n + n) * s->t + t] << 16) *
-					wse_f((uint32_t)
-						      r->x[((row * s->cols + c) * s->k + k) * s->t +
+				twin_f((uint32_t)r->dy[(row * r->n + n) * s->t + t] << 16) *
+					twin_f((uint32_t)r
+						       ->x[((row * s->cols + c) * s->k + k) * s->t +
 							   t]
-					      << 16);
+					       << 16);
 		d = ((p[0] + p[1]) + (p[2] + p[3])) + ((p[4] + p[5]) + (p[6] + p[7]));
 		sum = row ? sum + d : d;
 	}
@@ -89,7 +89,7 @@ static void check_forward(struct run *r)
 				r->d.ops->peek(r->d.m, row * s->cols + n / own,
 					       WSE_SRAM_BASE + r->y + ((n % own) * s->t + t) * 2,
 					       &y, 2);
-				bad += y != wse_bf16_round(wse_u(forward_ref(r, row, n, t)));
+				bad += y != twin_bf16_round(twin_u(forward_ref(r, row, n, t)));
 			}
 		}
 	}
@@ -107,7 +107,7 @@ static void check_wgrad(struct run *r)
 			for (k = 0; k < s->k; k++) {
 				memcpy(&got,
 				       r->d.mem + LAYER_G + ((n * s->cols + c) * s->k + k) * 4, 4);
-				want = on(r, n, c, k) ? wse_u(wgrad_ref(r, n, c, k)) : 0;
+				want = on(r, n, c, k) ? twin_u(wgrad_ref(r, n, c, k)) : 0;
 				bad += got != want;
 			}
 		}
@@ -116,7 +116,7 @@ static void check_wgrad(struct run *r)
 	   s->t, s->k, s->b, r->n, s->masked ? " masked" : "", bad, r->n * s->cols * s->k);
 }
 
-static struct wse_func_ways ways, none; /* of the fast twins, of the exact ones */
+static struct twin_ways ways, none; /* of the fast twins, of the exact ones */
 
 static void test(const struct shape *s, uint32_t flags, const char *how)
 {
@@ -135,7 +135,7 @@ static void test(const struct shape *s, uint32_t flags, const char *how)
 	if (!ok(wgrad(&r, &e) >= 0, "weight gradient ends well"))
 		explain(&r, &e);
 	check_wgrad(&r);
-	races = wse_func_races(r.d.m, &text);
+	races = twin_race_count(r.d.m, &text);
 	if (flags & WSE_MODEL_CHECK_RACES)
 		ok(!races, "no races %s", text);
 	ways_add(flags & WSE_MODEL_EXACT ? &none : &ways, r.d.m);
@@ -206,7 +206,7 @@ int main(int argc, char **argv)
 		{4, 4, 16, 128, 4, 64, false},	 {16, 48, 32, 128, 4, 192, false},
 		{16, 48, 16, 64, 4, 192, false},
 	};
-	unsigned int csr = wse_fp_enter(), i;
+	unsigned int csr = twin_fp_enter(), i;
 
 	if (!ok(!layer_load(),
 		"the firmware's linear program is there and fits, from the top folder"))
@@ -231,6 +231,6 @@ int main(int argc, char **argv)
 		test(&shape[2], WSE_MODEL_SHUFFLE, "in another order");
 		test(&shape[3], WSE_MODEL_SHUFFLE | WSE_MODEL_CHECK_RACES, "in another order");
 	}
-	wse_fp_leave(csr);
+	twin_fp_leave(csr);
 	return tap_end();
 }

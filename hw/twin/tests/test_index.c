@@ -194,7 +194,7 @@ static uint32_t word(struct dev *d, uint32_t core, uint32_t at)
 	return v;
 }
 
-static struct wse_func_ways ways; /* of all cases */
+static struct twin_ways ways; /* of all cases */
 
 static void run_case(uint32_t r, uint32_t t, uint32_t b)
 {

@@ -38,7 +38,7 @@ static uint32_t pick(void)
 /* the compiler must not do the arithmetic: it does not know MXCSR */
 __attribute__((noinline, noclone)) static uint32_t mul_of(volatile uint32_t a, volatile uint32_t b)
 {
-	return wse_fmul(a, b);
+	return twin_fmul(a, b);
 }
 
 static void test_primitives(void)
@@ -48,9 +48,9 @@ static void test_primitives(void)
 	for (i = 0; i < 2000000; i++) {
 		a = pick();
 		b = pick();
-		mul += wse_fmul(a, b) != soft_mul(a, b);
-		add += wse_fadd(a, b) != soft_add(a, b);
-		round += wse_bf16_round(a) != soft_bf16(a);
+		mul += twin_fmul(a, b) != soft_mul(a, b);
+		add += twin_fadd(a, b) != soft_add(a, b);
+		round += twin_bf16_round(a) != soft_bf16(a);
 		if (!soft_nan(a) && !soft_nan(b)) {
 			/* a > b by the sign of the difference; equal infinities have none */
 			uint32_t d = soft_add(a, b ^ 0x80000000u);
@@ -58,9 +58,9 @@ static void test_primitives(void)
 
 			/* a tiny difference is flushed, comparison is not */
 			if (d << 1)
-				gt += wse_fgt(a, b) != want;
+				gt += twin_fgt(a, b) != want;
 		} else {
-			gt += wse_fgt(a, b);
+			gt += twin_fgt(a, b);
 		}
 	}
 	ok(!mul, "multiply: 2000000 cases, %u differ", mul);
@@ -74,31 +74,31 @@ static void test_primitives(void)
 	is(mul_of(0xbf7fffff, 0x00800000), 0x80000000u, "of the same sign");
 	/* multiply, round, add, round is not a fused operation */
 	a = mul_of(0x3f800001, 0x3f800001);
-	is(wse_fadd(a, 0xbf800002), 0, "a MAC rounds its product");
+	is(twin_fadd(a, 0xbf800002), 0, "a MAC rounds its product");
 }
 
 static void test_conversions(void)
 {
-	is(wse_f2i(0x7fc00000), 0x80000000u, "f2i of NaN");
-	is(wse_f2i(0x4f000000), 0x7fffffffu, "f2i of 2^31");
-	is(wse_f2i(0xcf000000), 0x80000000u, "f2i of -2^31");
-	is(wse_f2i(0xff800000), 0x80000000u, "f2i of -inf");
-	is(wse_f2i(0x3f000000), 0, "f2i of 0.5: to even");
-	is(wse_f2i(0x3fc00000), 2, "f2i of 1.5: to even");
-	is(wse_f2i(0xc0200000), (uint32_t)-2, "f2i of -2.5: to even");
-	is(wse_f2i(0x00000001), 0, "f2i of a subnormal");
-	is(wse_i2f(0x01000001), 0x4b800000, "i2f of 2^24 + 1: to even");
-	is(wse_i2f(0x01000003), 0x4b800002, "i2f of 2^24 + 3: to even");
-	is(wse_i2f(0x80000000), 0xcf000000, "i2f of -2^31");
-	is(wse_i2f(0x7fffffff), 0x4f000000, "i2f of 2^31 - 1");
-	is(wse_bf16_round(0x7f7fffff), 0x7f80, "bf16 overflows to infinity");
-	is(wse_bf16_round(0x80000001), 0x8000, "bf16 of a subnormal keeps the sign");
-	is(wse_flush(0x807fffff), 0x80000000u, "flush keeps the sign");
+	is(twin_f2i(0x7fc00000), 0x80000000u, "f2i of NaN");
+	is(twin_f2i(0x4f000000), 0x7fffffffu, "f2i of 2^31");
+	is(twin_f2i(0xcf000000), 0x80000000u, "f2i of -2^31");
+	is(twin_f2i(0xff800000), 0x80000000u, "f2i of -inf");
+	is(twin_f2i(0x3f000000), 0, "f2i of 0.5: to even");
+	is(twin_f2i(0x3fc00000), 2, "f2i of 1.5: to even");
+	is(twin_f2i(0xc0200000), (uint32_t)-2, "f2i of -2.5: to even");
+	is(twin_f2i(0x00000001), 0, "f2i of a subnormal");
+	is(twin_i2f(0x01000001), 0x4b800000, "i2f of 2^24 + 1: to even");
+	is(twin_i2f(0x01000003), 0x4b800002, "i2f of 2^24 + 3: to even");
+	is(twin_i2f(0x80000000), 0xcf000000, "i2f of -2^31");
+	is(twin_i2f(0x7fffffff), 0x4f000000, "i2f of 2^31 - 1");
+	is(twin_bf16_round(0x7f7fffff), 0x7f80, "bf16 overflows to infinity");
+	is(twin_bf16_round(0x80000001), 0x8000, "bf16 of a subnormal keeps the sign");
+	is(twin_flush(0x807fffff), 0x80000000u, "flush keeps the sign");
 }
 
 static bool exact(uint16_t a, uint16_t b)
 {
-	return wse_exact(wse_range_of(&a, 2, 1, 1), wse_range_of(&b, 2, 1, 1));
+	return twin_products_exact(twin_range_of(&a, 2, 1, 1), twin_range_of(&b, 2, 1, 1));
 }
 
 /* what "a product needs no rounding" leaves out is what a fused operation would get wrong */
@@ -106,13 +106,13 @@ static void test_ranges(void)
 {
 	uint32_t i, bad = 0, yes = 0;
 	uint16_t row[24] = {0};
-	struct wse_range r;
+	struct twin_range r;
 
 	for (i = 0; i < 2000000; i++) {
 		uint16_t a = (uint16_t)(pick() >> 16), b = (uint16_t)(pick() >> 16);
 		double product =
-			(double)wse_f((uint32_t)a << 16) * (double)wse_f((uint32_t)b << 16);
-		float rounded = wse_f(mul_of((uint32_t)a << 16, (uint32_t)b << 16));
+			(double)twin_f((uint32_t)a << 16) * (double)twin_f((uint32_t)b << 16);
+		float rounded = twin_f(mul_of((uint32_t)a << 16, (uint32_t)b << 16));
 
 		if (!exact(a, b))
 			continue;
@@ -128,16 +128,16 @@ static void test_ranges(void)
 	ok(exact(0, 0x0080) && exact(0x8001, 0x7f00), "0 and what counts as 0 times anything is 0");
 	row[3] = 0x3f80;
 	row[23] = 0x4080; /* in the last one of three rows of 8 */
-	r = wse_range_of(row, 16, 8, 3);
+	r = twin_range_of(row, 16, 8, 3);
 	ok(r.first == 127 && r.last == 129, "rows: %d to %d", r.first, r.last);
-	r = wse_range_of(row, 40, 4, 2);
+	r = twin_range_of(row, 40, 4, 2);
 	ok(r.first == 127 && r.last == 129, "of some elements: %d to %d", r.first, r.last);
 }
 
 struct problem {
 	uint32_t acc[128], ref[128], other[128];
 	uint16_t x[64 * 128];
-	float copy[128 * (64 + WSE_PANEL)];
+	float copy[128 * (64 + TWIN_PANEL)];
 	uint32_t w[512], out[512];
 	float v[512];
 };
@@ -145,9 +145,9 @@ struct problem {
 /* runs whose products need no rounding, and those that do, as the kernels are told */
 static uint32_t fused_runs, other_runs;
 
-static bool fused(const struct wse_kernels *k, struct wse_range a, struct wse_range b)
+static bool fused(const struct twin_kernels *k, struct twin_range a, struct twin_range b)
 {
-	bool exact = wse_exact(a, b);
+	bool exact = twin_products_exact(a, b);
 
 	fused_runs += exact;
 	other_runs += !exact;
@@ -155,10 +155,10 @@ static bool fused(const struct wse_kernels *k, struct wse_range a, struct wse_ra
 }
 
 /* a dense run from row `first` on, by the copies in binary32 that the twin keeps, or without */
-static void dense_dot(const struct wse_kernels *k, struct problem *p, uint32_t tokens, uint32_t nb,
+static void dense_dot(const struct twin_kernels *k, struct problem *p, uint32_t tokens, uint32_t nb,
 		      uint32_t rows, uint32_t first)
 {
-	struct wse_range x = wse_range_of(p->x, (int32_t)tokens * 2, tokens, rows);
+	struct twin_range x = twin_range_of(p->x, (int32_t)tokens * 2, tokens, rows);
 
 	memset(p->copy, 0x7f, sizeof(p->copy));
 	k->to_cols(p->copy, (const uint8_t *)p->x, (int32_t)tokens * 2, tokens, rows);
@@ -166,15 +166,15 @@ static void dense_dot(const struct wse_kernels *k, struct problem *p, uint32_t t
 		    fused(k, x, k->range_of_sums(p->acc, nb * tokens)));
 }
 
-static void dense_axpy(const struct wse_kernels *k, struct problem *p, uint32_t tokens, uint32_t nb,
-		       uint32_t rows, uint32_t first)
+static void dense_axpy(const struct twin_kernels *k, struct problem *p, uint32_t tokens,
+		       uint32_t nb, uint32_t rows, uint32_t first)
 {
 	const uint8_t *x = (const uint8_t *)p->x;
 	const float *from = p->copy + first * tokens;
 	uint32_t *const acc[2] = {p->acc, p->other};
 	const float *const both[2] = {from, from};
 	uint32_t nk = rows - first;
-	bool exact = fused(k, wse_range_of(x, (int32_t)tokens * 2, tokens, rows),
+	bool exact = fused(k, twin_range_of(x, (int32_t)tokens * 2, tokens, rows),
 			   k->range_of_sums((const uint32_t *)(const void *)p->v, nb * nk));
 
 	k->to_rows(p->copy, x, (int32_t)tokens * 2, tokens, rows);
@@ -201,7 +201,7 @@ static uint32_t pick_end(uint32_t exponent)
 	return rnd() % 9 ? (rnd() & 0x807f0000u) | e << 23 : rnd() & 0x80000000u;
 }
 
-static void one_case(const struct wse_kernels *k, struct problem *p, uint32_t *axpy, uint32_t *dot)
+static void one_case(const struct twin_kernels *k, struct problem *p, uint32_t *axpy, uint32_t *dot)
 {
 	static const uint8_t feats[3] = {1, 2, 4};
 	uint32_t nb = feats[rnd() % 3], tokens = 8 * (1 + rnd() % (16 / nb)), rows = 1 + rnd() % 60,
@@ -219,7 +219,7 @@ static void one_case(const struct wse_kernels *k, struct problem *p, uint32_t *a
 			for (f = 0; f < nb; f++, n++) {
 				p->w[n] = ((ends ? pick_end(end) : pick()) & 0xffff0000u) |
 					  f << 14 | i;
-				p->v[n] = wse_f(p->w[n] & 0xffff0000u);
+				p->v[n] = twin_f(p->w[n] & 0xffff0000u);
 			}
 	} else {
 		for (n = 0; n < 1 + rnd() % 200; n++)
@@ -259,13 +259,13 @@ static void one_case(const struct wse_kernels *k, struct problem *p, uint32_t *a
 }
 
 /* rows to values and their range, and the range of sums, beside what is told of each number alone */
-static void one_block(const struct wse_kernels *k, uint32_t *bad)
+static void one_block(const struct twin_kernels *k, uint32_t *bad)
 {
 	static uint16_t h[4][520];
 	static float v[4 * 520];
 	const uint32_t *u = (const uint32_t *)(const void *)v;
 	uint32_t nb = 1u << rnd() % 3, nk = 1 + rnd() % 512, i, f;
-	struct wse_range r, all = {255, 0}, sums;
+	struct twin_range r, all = {255, 0}, sums;
 	const uint16_t *row[4];
 
 	for (f = 0; f < nb; f++) {
@@ -277,24 +277,24 @@ static void one_block(const struct wse_kernels *k, uint32_t *bad)
 	for (i = 0; i < nk; i++)
 		for (f = 0; f < nb; f++) {
 			*bad += u[i * nb + f] != (uint32_t)row[f][i] << 16;
-			all = wse_range_join(all, wse_range_of(&row[f][i], 2, 1, 1));
+			all = twin_range_join(all, twin_range_of(&row[f][i], 2, 1, 1));
 		}
 	sums = k->range_of_sums(u, nk * nb);
 	*bad += r.first != all.first || r.last != all.last;
 	*bad += sums.first != all.first || sums.last != all.last;
-	v[rnd() % (nk * nb)] = wse_f(0x3f800001); /* no bf16 */
+	v[rnd() % (nk * nb)] = twin_f(0x3f800001); /* no bf16 */
 	*bad += k->range_of_sums(u, nk * nb).last != 255;
 }
 
 static void test_kernels(void)
 {
 	static struct problem p;
-	struct wse_kernels k;
+	struct twin_kernels k;
 	unsigned int which, i;
 	uint32_t axpy, dot, blocks;
 
 	for (which = 1; which <= 3; which++) {
-		if (!wse_kernels_get(which, &k)) {
+		if (!twin_kernels_get(which, &k)) {
 			ok(true, "kernels %u # SKIP this processor cannot run them", which);
 			continue;
 		}
@@ -313,12 +313,12 @@ static void test_kernels(void)
 
 int main(void)
 {
-	unsigned int csr = wse_fp_enter();
+	unsigned int csr = twin_fp_enter();
 
 	test_primitives();
 	test_conversions();
 	test_ranges();
 	test_kernels();
-	wse_fp_leave(csr);
+	twin_fp_leave(csr);
 	return tap_end();
 }

@@ -84,7 +84,7 @@ static void look(struct dev *d, uint32_t host, size_t n, struct result *r)
 /* ---- the firmware's layers ---- */
 
 /* of layers: of one thread, of several, of several exact ones, which share out the turns alone */
-static struct wse_func_ways alone, beside, exact;
+static struct twin_ways alone, beside, exact;
 
 static bool layer(const struct shape *s, uint32_t flags, uint32_t threads, struct result *out)
 {
@@ -106,10 +106,10 @@ static void test_layer(const struct shape *s, uint32_t flags, const char *what)
 	struct result whole, one, r;
 	uint32_t t, bad = 0;
 
-	ok(layer(s, flags & ~WSE_MODEL_FUNC_PARTS, 1, &whole) && layer(s, flags, 1, &one),
+	ok(layer(s, flags & ~TWIN_MODEL_PARTS, 1, &whole) && layer(s, flags, 1, &one),
 	   "%ux%u T %u K %u B %u%s, %s: ends well", s->rows, s->cols, s->t, s->k, s->b,
 	   s->masked ? " masked" : "", what);
-	ok(flags & WSE_MODEL_FUNC_PARTS ? whole.memory == one.memory : true,
+	ok(flags & TWIN_MODEL_PARTS ? whole.memory == one.memory : true,
 	   "with the memory of the tile in one piece");
 	for (t = 2; t <= THREADS; t++)
 		bad += !layer(s, flags, t, &r) || r.all != one.all;
@@ -254,7 +254,7 @@ static void test_paths(const struct size *size, uint32_t flags, uint32_t n, cons
 		path.scalar = i % 8 == 6;
 		path.seed = i;
 		run_path(0, 1, &whole);
-		run_path(flags | WSE_MODEL_FUNC_PARTS, 1, &one);
+		run_path(flags | TWIN_MODEL_PARTS, 1, &one);
 		good += one.status == WSE_ST_OK;
 		wrong += whole.status != one.status;
 		/* what a core had done when another one faulted is undefined */
@@ -262,7 +262,7 @@ static void test_paths(const struct size *size, uint32_t flags, uint32_t n, cons
 			wrong += whole.memory != one.memory ||
 				 memcmp(&whole.f, &one.f, sizeof(one.f));
 		for (t = 2; t <= THREADS; t++) {
-			run_path(flags | WSE_MODEL_FUNC_PARTS, t, &r);
+			run_path(flags | TWIN_MODEL_PARTS, t, &r);
 			bad += r.all != one.all;
 		}
 	}
@@ -326,12 +326,12 @@ static bool run_tree(uint32_t flags, uint32_t threads, struct result *r)
 	dev_create_queue(&d, 1);
 	dev_create_queue(&d, 3);
 	for (i = 0; i < 8 * K; i++) {
-		h = wse_bf16_round(wse_u((float)i / 7 - 5));
+		h = twin_bf16_round(twin_u((float)i / 7 - 5));
 		memcpy(d.mem + WEIGHTS + 2 * i, &h, 2);
 	}
 	for (i = 0; i < d.rows * d.cols; i++) {
 		for (k = 0; k < K * T; k++) {
-			h = wse_bf16_round(wse_u((float)(k + i) / 3));
+			h = twin_bf16_round(twin_u((float)(k + i) / 3));
 			d.ops->poke(d.m, i, WSE_SRAM_BASE + 2 * k, &h, 2);
 		}
 	}
@@ -357,13 +357,13 @@ static void test_tree(const struct size *size, bool good)
 
 	path.size = *size;
 	path.scalar = good;
-	ok(run_tree(0, 1, &whole) && run_tree(WSE_MODEL_FUNC_PARTS, 1, &one),
+	ok(run_tree(0, 1, &whole) && run_tree(TWIN_MODEL_PARTS, 1, &one),
 	   "%ux%u: one column's stream goes to all%s", size->rows, size->cols,
 	   good ? "" : ", one of which refuses it");
 	if (good)
 		ok(whole.memory == one.memory, "with the sums of the tile in one piece");
 	for (t = 2; t <= THREADS; t++)
-		bad += !run_tree(WSE_MODEL_FUNC_PARTS, t, &r) || r.all != one.all;
+		bad += !run_tree(TWIN_MODEL_PARTS, t, &r) || r.all != one.all;
 	ok(!bad, "2, 3 and 4 threads do exactly the same, %u do not", bad);
 }
 
@@ -390,18 +390,18 @@ int main(void)
 		{1, 5, 8, 12, 2, 10, false}, {9, 8, 16, 24, 4, 16, false},
 	};
 	static const struct shape large = {16, 17, 8, 8, 2, 17, true};
-	unsigned int csr = wse_fp_enter();
+	unsigned int csr = twin_fp_enter();
 	uint32_t i;
 
 	if (!ok(!layer_load(),
 		"the firmware's linear program is there and fits, from the top folder"))
 		return tap_end();
 	for (i = 0; i < sizeof(shape) / sizeof(*shape); i++)
-		test_layer(&shape[i], WSE_MODEL_FUNC_PARTS, "in parts");
+		test_layer(&shape[i], TWIN_MODEL_PARTS, "in parts");
 	test_layer(&large, 0, "cut as it is");
-	test_layer(&shape[0], WSE_MODEL_FUNC_PARTS | WSE_MODEL_SHUFFLE, "in another order");
-	test_layer(&shape[1], WSE_MODEL_FUNC_PARTS | WSE_MODEL_SHUFFLE, "in another order");
-	test_layer(&shape[1], WSE_MODEL_FUNC_PARTS | WSE_MODEL_EXACT, "one by one");
+	test_layer(&shape[0], TWIN_MODEL_PARTS | WSE_MODEL_SHUFFLE, "in another order");
+	test_layer(&shape[1], TWIN_MODEL_PARTS | WSE_MODEL_SHUFFLE, "in another order");
+	test_layer(&shape[1], TWIN_MODEL_PARTS | WSE_MODEL_EXACT, "one by one");
 	went(&beside, threaded, 100);
 	went(&beside, handed, 100);
 	went(&beside, kept, 10);
@@ -417,6 +417,6 @@ int main(void)
 	test_paths(&sizes[2], WSE_MODEL_SHUFFLE, PATHS, " in another order");
 	test_paths(&sizes[3], WSE_MODEL_EXACT, PATHS, " one by one");
 	test_counts();
-	wse_fp_leave(csr);
+	twin_fp_leave(csr);
 	return tap_end();
 }

@@ -75,7 +75,7 @@ static void record(uint32_t *w)
 	operand(w, len, len1, bad && !below(3));
 	operand(w + 4, len, len1, bad && !below(3));
 	operand(w + 8, len, len1, bad && !below(3));
-	if (wse_vop_kind(op) == WSE_VOP_REDUCE && !bad) {
+	if (twin_vop_kind(op) == TWIN_VOP_REDUCE && !bad) {
 		w[0] = below(2) ? WSE_SRAM_BASE + 0x1000 + below(300) * 4 : below(WSE_NACC);
 		w[1] = d1(1, 0);
 		w[2] = 0;

@@ -77,7 +77,7 @@ static void test_refusals(struct rig *r)
 	refusal(r, "a good one", 0, add, 0,
 		D(MEM(0, 8, 4, 1, 0, 1), MEM(32, 8, 4, 1, 0, 1), MEM(64, 8, 4, 1, 0, 1)));
 	for (op = 0, good = true; op <= WSE_TCW_OP_MASK; op++) {
-		if (wse_vop_kind(op) == WSE_VOP_NONE)
+		if (twin_vop_kind(op) == TWIN_VOP_NONE)
 			good &= gives(r, bad, l | op, 0,
 				      D(MEM(0, 8, 4, 1, 0, 1), MEM(32, 8, 4, 1, 0, 1),
 					MEM(64, 8, 4, 1, 0, 1)));

@@ -112,7 +112,7 @@ static void reference(void)
 	}
 }
 
-static struct wse_func_ways ways; /* of the runs so far */
+static struct twin_ways ways; /* of the runs so far */
 
 static unsigned int run(uint32_t colors, uint32_t flags, uint64_t seed, uint64_t *races)
 {
@@ -136,7 +136,7 @@ static unsigned int run(uint32_t colors, uint32_t flags, uint64_t seed, uint64_t
 	for (row = 0; row < ROWS; row++)
 		d.ops->peek(d.m, row * ROWS, WSE_SRAM_BASE + OUT_AT, got[row], sizeof(got[row]));
 	ways_add(&ways, d.m);
-	*races = flags & WSE_MODEL_CHECK_RACES ? wse_func_races(d.m, NULL) : 0;
+	*races = flags & WSE_MODEL_CHECK_RACES ? twin_race_count(d.m, NULL) : 0;
 	dev_close(&d);
 	return status;
 }

@@ -51,7 +51,7 @@ static uint32_t host32(struct dev *d, uint64_t a, unsigned int size)
 }
 
 /* stream-in of random data, captured raw at the south edge */
-static struct wse_func_ways ways; /* of all streams */
+static struct twin_ways ways; /* of all streams */
 
 static void test_in(const struct stream *t, const char *name)
 {

@@ -260,8 +260,7 @@ static bool vector_case(struct rig *r, enum place place)
 		 l, s, bits;
 	struct opnd d = lane_opnd(0, len, len1), a = lane_opnd(1, len, len1),
 		    b = lane_opnd(2, len, len1);
-	bool scalar = !(rnd() & 3),
-	     unary = wse_vop_kind(op) == WSE_VOP_UNARY;
+	bool scalar = !(rnd() & 3), unary = twin_vop_kind(op) == TWIN_VOP_UNARY;
 	uint32_t v[8];
 	struct wse_core_state st;
 	struct code c;
@@ -287,8 +286,7 @@ static bool vector_case(struct rig *r, enum place place)
 	memcpy(r->want, r->image, sizeof(r->want));
 	for (g = 0; g < len * len1; g += 8) {
 		for (l = 0; l < 8; l++)
-			v[l] = apply(op, get(r, &d, g + l),
-				     get(r, &a, g + l),
+			v[l] = apply(op, get(r, &d, g + l), get(r, &a, g + l),
 				     scalar  ? s
 				     : unary ? 0
 					     : get(r, &b, g + l));
@@ -512,7 +510,7 @@ static void test_random(struct rig *r, const char *how, unsigned int n)
 
 int main(void)
 {
-	static struct wse_func_ways ways, none;
+	static struct twin_ways ways, none;
 	static struct rig fast, exact;
 
 	if (!ok(rig_open(&fast, 0) && rig_open(&exact, WSE_MODEL_EXACT), "two twins"))

@@ -189,8 +189,8 @@ static bool same(struct rig *a, struct rig *b, bool writes_code)
 		return true; /* a loop without end: the two stop anywhere */
 	total++;
 	faults += sa.run == WSE_CORE_FAULTED;
-	for (uint32_t i = 0; i < WSE_NWORDS; i++)
-		translated += a->m->core[0].block[i] > WSE_NO_BLOCK;
+	for (uint32_t i = 0; i < TWIN_NWORDS; i++)
+		translated += a->m->core[0].block[i] > TWIN_NO_BLOCK;
 	sa.mcycle = sb.mcycle = 0;
 	a->ops->peek(a->m, 0, WSE_SRAM_BASE, a->got, sizeof(a->got));
 	b->ops->peek(b->m, 0, WSE_SRAM_BASE, b->got, sizeof(b->got));
@@ -205,7 +205,7 @@ static bool same(struct rig *a, struct rig *b, bool writes_code)
 
 int main(void)
 {
-	static struct wse_func_ways fast, none;
+	static struct twin_ways fast, none;
 	static struct rig a, b;
 
 	if (!ok(rig_open(&a, 0) && rig_open(&b, WSE_MODEL_EXACT), "two cores"))

@@ -18,18 +18,18 @@
 #define END  (AT + (int32_t)(ROWS - 1) * STEP + (int32_t)LEN * 2)
 
 static struct rig r;
-static struct wse_kernels kernels;
-static const struct wse_opnd operand = {
+static struct twin_kernels kernels;
+static const struct twin_opnd operand = {
 	.kind = WSE_KIND_MEM, .len = LEN, .len1 = ROWS, .stride = 2, .stride1 = STEP, .base = AT};
 /* the same rows from the last to the first */
-static const struct wse_opnd backwards = {.kind = WSE_KIND_MEM,
-					  .len = LEN,
-					  .len1 = ROWS,
-					  .stride = 2,
-					  .stride1 = -STEP,
-					  .base = AT + (int32_t)(ROWS - 1) * STEP};
+static const struct twin_opnd backwards = {.kind = WSE_KIND_MEM,
+					   .len = LEN,
+					   .len1 = ROWS,
+					   .stride = 2,
+					   .stride1 = -STEP,
+					   .base = AT + (int32_t)(ROWS - 1) * STEP};
 
-static uint32_t element(const struct wse_opnd *o, uint32_t k, uint32_t t)
+static uint32_t element(const struct twin_opnd *o, uint32_t k, uint32_t t)
 {
 	uint16_t h;
 
@@ -38,16 +38,16 @@ static uint32_t element(const struct wse_opnd *o, uint32_t k, uint32_t t)
 }
 
 /* makes both copies and compares them with the memory */
-static bool copies_fit(const struct wse_opnd *o)
+static bool copies_fit(const struct twin_opnd *o)
 {
-	struct wse_core *c = &r.m->core[0];
-	const struct wse_wide *by_rows, *by_cols;
+	struct twin_core *c = &r.m->core[0];
+	const struct twin_f32_copy *by_rows, *by_cols;
 	const float *rows, *cols;
 	uint32_t k, t, bad = 0;
 
-	wse_wide_rows(c, &kernels, o);
-	by_rows = wse_wide_rows(c, &kernels, o);
-	by_cols = wse_wide_cols(c, &kernels, o);
+	twin_f32_rows(c, &kernels, o);
+	by_rows = twin_f32_rows(c, &kernels, o);
+	by_cols = twin_f32_cols(c, &kernels, o);
 	if (!by_rows || !by_cols || !by_rows->copy)
 		return false;
 	rows = by_rows->copy;
@@ -55,7 +55,8 @@ static bool copies_fit(const struct wse_opnd *o)
 	for (k = 0; k < ROWS; k++)
 		for (t = 0; t < LEN; t++) {
 			bad += memcmp(&rows[k * LEN + t], (uint32_t[]){element(o, k, t)}, 4) != 0;
-			bad += memcmp(&cols[(k / WSE_PANEL * LEN + t) * WSE_PANEL + k % WSE_PANEL],
+			bad += memcmp(&cols[(k / TWIN_PANEL * LEN + t) * TWIN_PANEL +
+					    k % TWIN_PANEL],
 				      (uint32_t[]){element(o, k, t)}, 4) != 0;
 		}
 	return !bad;
@@ -104,7 +105,7 @@ static void by_engine(uint32_t engine, uint32_t addr, uint32_t n)
 	r.ops->advance(r.m, 100000, NULL);
 }
 
-static void test_writes(const struct wse_opnd *o, const char *how)
+static void test_writes(const struct twin_opnd *o, const char *how)
 {
 	static const uint8_t zero[8];
 	uint32_t size;
@@ -140,13 +141,13 @@ static void test_writes(const struct wse_opnd *o, const char *how)
 /* code and a copy on one page: each ends for itself */
 static void test_code_beside(void)
 {
-	struct wse_opnd o = operand;
+	struct twin_opnd o = operand;
 
 	o.base = (CODE_AT & ~0xff) + 0x40;
 	o.len1 = 1;
 	by_scalar(4, 0x800);
-	wse_wide_rows(&r.m->core[0], &kernels, &o);
-	ok(wse_wide_rows(&r.m->core[0], &kernels, &o) != NULL, "a copy of a page that holds code");
+	twin_f32_rows(&r.m->core[0], &kernels, &o);
+	ok(twin_f32_rows(&r.m->core[0], &kernels, &o) != NULL, "a copy of a page that holds code");
 	by_scalar(4, 0x900);
 	ok(r.m->core[0].wide[0].full, "new code beside it leaves it");
 	by_scalar(4, (uint32_t)o.base + 44);
@@ -157,7 +158,7 @@ int main(void)
 {
 	uint32_t i;
 
-	if (!ok(rig_open(&r, 0) && wse_kernels_get(0, &kernels), "a core"))
+	if (!ok(rig_open(&r, 0) && twin_kernels_get(0, &kernels), "a core"))
 		return tap_end();
 	for (i = 0; i < CODE_AT; i += 2)
 		memcpy(r.m->core[0].sram + i, (uint16_t[]){(uint16_t)(i * 40503u)}, 2);

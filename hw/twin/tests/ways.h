@@ -23,14 +23,14 @@ static inline bool can_translate(void)
 }
 
 /* those that a model has gone so far come to the sum */
-static inline void ways_add(struct wse_func_ways *sum, const struct wse_model *m)
+static inline void ways_add(struct twin_ways *sum, const struct wse_model *m)
 {
 #ifndef TEST_RTL
-	struct wse_func_ways w;
+	struct twin_ways w;
 
-	wse_func_ways(m, &w);
+	twin_ways(m, &w);
 #define WAY_ADD(name, what) sum->name += w.name;
-	WSE_FUNC_WAYS(WAY_ADD)
+	TWIN_WAYS(WAY_ADD)
 #undef WAY_ADD
 #else
 	(void)sum, (void)m;
@@ -40,19 +40,19 @@ static inline void ways_add(struct wse_func_ways *sum, const struct wse_model *m
 /* a floor: the way was taken that often at least */
 #ifndef TEST_RTL
 #define went(w, way, least)                                                               \
-	ok((w)->way >= (least) || !wse_func_has_ways(), "the way \"%s\" was taken %llu times, %u at least", #way, \
+	ok((w)->way >= (least) || !twin_has_ways(), "the way \"%s\" was taken %llu times, %u at least", #way, \
 	   (unsigned long long)(w)->way, (unsigned int)(least))
 #else
 #define went(w, way, least) ((void)(w))
 #endif
 
 /* the exact twin's */
-static inline void went_none(const struct wse_func_ways *w)
+static inline void went_none(const struct twin_ways *w)
 {
 	const char *first = NULL;
 
 #define WAY_NONE(name, what) first = first || !w->name ? first : #name;
-	WSE_FUNC_WAYS(WAY_NONE)
+	TWIN_WAYS(WAY_NONE)
 #undef WAY_NONE
 	ok(!first, "the exact twin took no way but its own%s%s", first ? ", but " : "",
 	   first ? first : "");

@@ -18,7 +18,7 @@ enum { T = 64, K = 128, N = 64 };
 
 static int read_ways(struct sim *sim, void *arg)
 {
-	wse_func_ways(sim->model, arg);
+	twin_ways(sim->model, arg);
 	return 0;
 }
 
@@ -40,7 +40,7 @@ static struct place operand(struct wse_device *dev, size_t n, uint32_t seed)
 }
 
 /* Y and dW behind each other into out[N * T + N * K], and what the twin did for them */
-static bool layer(const char *uri, uint32_t *out, struct wse_func_ways *ways)
+static bool layer(const char *uri, uint32_t *out, struct twin_ways *ways)
 {
 	struct place x, w, dy, y = {0}, dw = {0};
 	struct linear lin = {0};
@@ -78,7 +78,7 @@ static bool layer(const char *uri, uint32_t *out, struct wse_func_ways *ways)
 int main(void)
 {
 	static uint32_t fast[N * T + N * K], exact[N * T + N * K];
-	struct wse_func_ways f = {0}, e = {0}, none = {0};
+	struct twin_ways f = {0}, e = {0}, none = {0};
 	size_t i, set = 0;
 
 	ok(layer(TILE, fast, &f), "a layer and its weight gradient");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One element of a vector operation (hw/doc/core.md, "Arithmetic"), on the host's FPU: wse_fp_enter() first.
+// One element of a vector operation (hw/doc/core.md, "Arithmetic"), on the host's FPU: twin_fp_enter() first.
 #ifndef WSE_RTL_LANES_REF_HPP
 #define WSE_RTL_LANES_REF_HPP
 #include <cstdlib>

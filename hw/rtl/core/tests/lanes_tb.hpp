@@ -64,8 +64,8 @@ struct Ins {
 	unsigned op() const { return cw & WSE_TCW_OP_MASK; }
 	bool dot() const { return op() == WSE_TOP_DOT || op() == WSE_TOP_DOTX; }
 	bool stream() const { return op() == WSE_TOP_AXPY || dot(); }
-	bool reduce() const { return wse_vop_kind(op()) == WSE_VOP_REDUCE; }
-	bool unary() const { return reduce() || wse_vop_kind(op()) == WSE_VOP_UNARY; }
+	bool reduce() const { return twin_vop_kind(op()) == TWIN_VOP_REDUCE; }
+	bool unary() const { return reduce() || twin_vop_kind(op()) == TWIN_VOP_UNARY; }
 	bool two() const { return !unary() && !(cw & WSE_TCW_SCALAR_MASK); }
 	unsigned feats() const { return scalar & 7; }
 	// 0, BAD_DSR or OPERAND_ADDR
@@ -79,7 +79,7 @@ struct Ins {
 			      (feats() != 1 && feats() != 2 && feats() != 4);
 			in = in && uint64_t(dst.base) + feats() * src2.len <= WSE_NACC;
 		} else {
-			bad = wse_vop_kind(op()) == WSE_VOP_NONE || !src1.lane_ok() ||
+			bad = twin_vop_kind(op()) == TWIN_VOP_NONE || !src1.lane_ok() ||
 			      !(reduce() ? dst.single_ok() : dst.lane_ok() && dst.same_shape(src1)) ||
 			      (two() && !(src2.lane_ok() && src2.same_shape(src1)));
 			in = src1.inside() && dst.inside() && (!two() || in);
@@ -106,7 +106,7 @@ struct State {
 	}
 	void store(const Operand &o, uint32_t i, uint32_t j, uint32_t v)
 	{
-		uint32_t h = o.dt == WSE_DT_BF16 ? wse_bf16_round(v) : v;
+		uint32_t h = o.dt == WSE_DT_BF16 ? twin_bf16_round(v) : v;
 
 		if (o.acc())
 			acc[o.at(i, j)] = v;
@@ -152,7 +152,7 @@ private:
 		}
 		if (n.reduce())
 			store(n.dst, 0, 0, tree(part, join));
-		if (wse_vop_kind(n.op()) == WSE_VOP_MAC)
+		if (twin_vop_kind(n.op()) == TWIN_VOP_MAC)
 			macs += n.dst.len * n.dst.rows();
 		return 0;
 	}
@@ -184,12 +184,12 @@ private:
 				uint32_t x = load(n.src2, t, k);
 
 				if (dot)
-					*p = wse_fadd(*p, wse_fmul(*a, x));
+					*p = twin_fadd(*p, twin_fmul(*a, x));
 				else
-					*a = wse_fadd(*a, wse_fmul(w.data & 0xffff0000, x));
+					*a = twin_fadd(*a, twin_fmul(w.data & 0xffff0000, x));
 			}
 			if (dot)
-				dots.push_back({tree(part, wse_fadd), false});
+				dots.push_back({tree(part, twin_fadd), false});
 			macs += tokens;
 		}
 	}

@@ -61,7 +61,7 @@ int main(int argc, char **argv)
 	unsigned rounds = argc > 1 ? atoi(argv[1]) : 120;
 	auto tb = std::make_unique<CoreTb>();
 	CoreTb &t = *tb;
-	unsigned old = wse_fp_enter();
+	unsigned old = twin_fp_enter();
 
 	test_assertions();
 	test_service(t);
@@ -90,6 +90,6 @@ int main(int argc, char **argv)
 	test_faults(t);
 	test_rates(t);
 	test_public(t);
-	wse_fp_leave(old);
+	twin_fp_leave(old);
 	return tap.plan();
 }

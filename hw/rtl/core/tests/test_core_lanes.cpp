@@ -124,7 +124,7 @@ void test_vector_kinds(CoreTb &t)
 			return dt[i] == WSE_DT_BF16 ? (x & 0xffff) << 16 : x;
 		};
 		auto wr = [&](uint32_t at, uint32_t x) {
-			uint16_t h = wse_bf16_round(x);
+			uint16_t h = twin_bf16_round(x);
 
 			if (kind[0] == WSE_KIND_ACC)
 				acc[at] = x;
@@ -148,8 +148,8 @@ void test_vector_kinds(CoreTb &t)
 					uint32_t u = rd(1, at[1]);
 
 					if (reduce)
-						part[l] = max ? wse_flush(wse_f(part[l]) > wse_f(u) ? part[l] : u) :
-							wse_fadd(part[l], u);
+						part[l] = max ? twin_flush(twin_f(part[l]) > twin_f(u) ? part[l] : u) :
+							twin_fadd(part[l], u);
 					else
 						x[l] = lane_element(op, u, scalar ? sv : rd(2, at[2]), rd(0, at[0]));
 				}
@@ -161,8 +161,8 @@ void test_vector_kinds(CoreTb &t)
 		if (reduce) {
 			for (int k = 4; k; k /= 2)
 				for (int l = 0; l < k; l++)
-					part[l] = max ? wse_flush(wse_f(part[2 * l]) > wse_f(part[2 * l + 1]) ?
-						part[2 * l] : part[2 * l + 1]) : wse_fadd(part[2 * l], part[2 * l + 1]);
+					part[l] = max ? twin_flush(twin_f(part[2 * l]) > twin_f(part[2 * l + 1]) ?
+						part[2 * l] : part[2 * l + 1]) : twin_fadd(part[2 * l], part[2 * l + 1]);
 			wr(base[0], part[0]);
 		}
 		memcpy(sram + 0x7000, acc, 512);
@@ -232,7 +232,7 @@ void test_axpy(CoreTb &t)
 					for (unsigned e = 0; e < s.t; e++) {
 						uint32_t *a = &acc[f * s.t + e];
 
-						*a = wse_fadd(*a, wse_fmul(uint32_t(h) << 16, uint32_t(x[k * s.t + e]) << 16));
+						*a = twin_fadd(*a, twin_fmul(uint32_t(h) << 16, uint32_t(x[k * s.t + e]) << 16));
 					}
 				}
 			}
@@ -288,10 +288,10 @@ void test_dot(CoreTb &t)
 						continue;
 					t.feed(5, f << 14 | k);
 					for (unsigned e = 0; e < s.t; e++)
-						q[e % 8] = wse_fadd(q[e % 8], wse_fmul(dy[f * s.t + e],
+						q[e % 8] = twin_fadd(q[e % 8], twin_fmul(dy[f * s.t + e],
 							uint32_t(x[k * s.t + e]) << 16));
-					want.push_back(wse_fadd(wse_fadd(wse_fadd(q[0], q[1]), wse_fadd(q[2], q[3])),
-								wse_fadd(wse_fadd(q[4], q[5]), wse_fadd(q[6], q[7]))));
+					want.push_back(twin_fadd(twin_fadd(twin_fadd(q[0], q[1]), twin_fadd(q[2], q[3])),
+								twin_fadd(twin_fadd(q[4], q[5]), twin_fadd(q[6], q[7]))));
 				}
 			}
 			t.feed(5, 1, true);
@@ -352,7 +352,7 @@ void test_dot_products(CoreTb &t, unsigned rounds)
 		for (unsigned i = 0; !bad && i < 4 * K; i++) {
 			unsigned k = i / 4, f = i % 4, l = k % 8;
 
-			bad += t.out[9][i].data != wse_fadd(0, wse_fmul(dy[8 * f + l], uint32_t(x[8 * k + l]) << 16));
+			bad += t.out[9][i].data != twin_fadd(0, twin_fmul(dy[8 * f + l], uint32_t(x[8 * k + l]) << 16));
 		}
 	}
 	tap.ok(!bad, "DOT: %u products as the host's FPU", rounds * 4 * K);

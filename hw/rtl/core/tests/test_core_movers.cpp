@@ -80,7 +80,7 @@ void test_movers(CoreTb &t)
 			return dt[i] == WSE_DT_BF16 ? (x & 0xffff) << 16 : x;
 		};
 		auto wr = [&](int i, int32_t at, uint32_t x) {
-			uint16_t h = wse_bf16_round(x);
+			uint16_t h = twin_bf16_round(x);
 
 			if (kind[i] == WSE_KIND_ACC)
 				acc[at] = x;
@@ -103,7 +103,7 @@ void test_movers(CoreTb &t)
 					v = rd(1, at[1]);
 				}
 				if (op == WSE_TOP_MADD)
-					v = wse_fadd(v, rd(2, at[2]));
+					v = twin_fadd(v, rd(2, at[2]));
 				if (kind[0] == WSE_KIND_FABOUT)
 					want.push_back(v);
 				else
@@ -166,9 +166,9 @@ void test_movers(CoreTb &t)
 			t.feed(5, k);
 			t.feed(11, v);
 			for (unsigned e = 0; e < 32; e++)
-				q[e % 8] = wse_fadd(q[e % 8], wse_fmul(dy[e], uint32_t(x[k * 32 + e]) << 16));
-			want.push_back(wse_fadd(v, wse_fadd(wse_fadd(wse_fadd(q[0], q[1]), wse_fadd(q[2], q[3])),
-							    wse_fadd(wse_fadd(q[4], q[5]), wse_fadd(q[6], q[7])))));
+				q[e % 8] = twin_fadd(q[e % 8], twin_fmul(dy[e], uint32_t(x[k * 32 + e]) << 16));
+			want.push_back(twin_fadd(v, twin_fadd(twin_fadd(twin_fadd(q[0], q[1]), twin_fadd(q[2], q[3])),
+							    twin_fadd(twin_fadd(q[4], q[5]), twin_fadd(q[6], q[7])))));
 		}
 		t.feed(5, 1, true);
 		bool good = t.finish() && !t.top.faulted_o;

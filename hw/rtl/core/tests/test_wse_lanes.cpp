@@ -293,7 +293,7 @@ void test_refused(Tap &tap, Bench &tb)
 	vectors(bad, [](Ins &n) { n.dst.kind = WSE_KIND_ACC, n.dst.base = 4, n.dst.stride = 1; });
 	vectors(bad, [](Ins &n) { n.dst.kind = WSE_KIND_ACC, n.dst.base = 0, n.dst.stride = 2; });
 	for (unsigned op = 0; op <= WSE_TCW_OP_MASK; op++)
-		if (wse_vop_kind(op) == WSE_VOP_NONE && (op < WSE_TOP_AXPY || op > WSE_TOP_DOTX))
+		if (twin_vop_kind(op) == TWIN_VOP_NONE && (op < WSE_TOP_AXPY || op > WSE_TOP_DOTX))
 			gives(op, bad, [](Ins &) {});
 	vectors(0, [=](Ins &n) { n.dst.base = top - 64; });
 	vectors(addr, [=](Ins &n) { n.dst.base = top - 48; });
@@ -504,7 +504,7 @@ int main(int argc, char **argv)
 		test(tap, tb, with...);
 	};
 
-	wse_fp_enter();
+	twin_fp_enter();
 	alone(test_rate);
 	alone(test_refused);
 	alone(test_changed);

@@ -65,7 +65,7 @@ struct State {
 	}
 	void store(const Operand &o, uint32_t i, uint32_t j, uint32_t v)
 	{
-		uint32_t h = o.dt == WSE_DT_BF16 ? wse_bf16_round(v) : v;
+		uint32_t h = o.dt == WSE_DT_BF16 ? twin_bf16_round(v) : v;
 
 		if (o.kind == WSE_KIND_FABOUT)
 			tx.push_back({v, false});
@@ -95,9 +95,9 @@ struct State {
 			}
 			uint32_t v = source(n.src1, i, j);
 			if (madd)
-				v = wse_fadd(v, source(n.src2, i, j));
+				v = twin_fadd(v, source(n.src2, i, j));
 			if (op == WSE_TOP_MIDX)
-				v = uint32_t(wse_bf16_round(v)) << 16 | i << 14 | (n.scalar + j);
+				v = uint32_t(twin_bf16_round(v)) << 16 | i << 14 | (n.scalar + j);
 			store(n.dst, i, j, v);
 			if (op == WSE_TOP_MTEE)
 				store(n.src2, i, j, v);
@@ -645,7 +645,7 @@ int main(int argc, char **argv)
 	Bench tb(bench_seed(argc, argv));
 	Tap tap;
 
-	wse_fp_enter();
+	twin_fp_enter();
 	test_rate(tap, tb);
 	test_ctrl(tap, tb);
 	test_refused(tap, tb);

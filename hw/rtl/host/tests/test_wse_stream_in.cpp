@@ -116,7 +116,7 @@ struct Job : StreamJob {
 		if (reads_values())
 			mem.get(buf, off(n, c, k), &w, bytes());
 		*v = cmd.etype == WSE_ETYPE_BF16 ? w << 16 :
-		     cmd.etype == WSE_ETYPE_FP32 ? uint32_t(wse_bf16_round(w)) << 16 : w;
+		     cmd.etype == WSE_ETYPE_FP32 ? uint32_t(twin_bf16_round(w)) << 16 : w;
 		return !flag(DRM_WSE_CMD_DROP_ZERO) || *v << 1;
 	}
 	void expect(HostMem &mem)

@@ -139,7 +139,7 @@ struct Job : StreamJob {
 						uint32_t v = line[at++];
 
 						if (cmd.etype == WSE_ETYPE_BF16)
-							v = wse_bf16_round(v);
+							v = twin_bf16_round(v);
 						want.put(buf, off(n, c, k), &v, bytes());
 					}
 		}

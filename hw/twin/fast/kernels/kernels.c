@@ -52,9 +52,9 @@ static void dot(const uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t 
 		for (t = 0; t < tokens; t += 8) {
 			memcpy(h, xk + t * 2, sizeof(h));
 			for (l = 0; l < 8; l++)
-				p[l] = p[l] + wse_f(a[t + l]) * wse_f((uint32_t)h[l] << 16);
+				p[l] = p[l] + twin_f(a[t + l]) * twin_f((uint32_t)h[l] << 16);
 		}
-		out[i] = wse_canon(wse_u(lane_tree(p)));
+		out[i] = twin_canon(twin_u(lane_tree(p)));
 	}
 }
 
@@ -81,7 +81,7 @@ static void to_cols8(float *c, const uint8_t *x, int32_t stride)
 		s[2 * i] = _mm_unpacklo_epi64(r[i], r[4 + i]);
 		s[2 * i + 1] = _mm_unpackhi_epi64(r[i], r[4 + i]);
 	}
-	for (i = 0; i < 8; i++, c += WSE_PANEL) {
+	for (i = 0; i < 8; i++, c += TWIN_PANEL) {
 		_mm_storeu_si128((__m128i *)(void *)c, _mm_unpacklo_epi16(zero, s[i]));
 		_mm_storeu_si128((__m128i *)(void *)(c + 4), _mm_unpackhi_epi16(zero, s[i]));
 	}
@@ -93,42 +93,42 @@ static void to_cols(float *c, const uint8_t *x, int32_t stride, uint32_t tokens,
 	uint16_t h;
 
 	for (k = 0; k < rows; k += 8, x += 8 * stride) {
-		float *to = c + (size_t)(k / WSE_PANEL) * tokens * WSE_PANEL + k % WSE_PANEL;
+		float *to = c + (size_t)(k / TWIN_PANEL) * tokens * TWIN_PANEL + k % TWIN_PANEL;
 		uint32_t n = rows - k < 8 ? rows - k : 8, i;
 
 		if (n == 8) {
 			for (t = 0; t < tokens; t += 8)
-				to_cols8(to + t * WSE_PANEL, x + t * 2, stride);
+				to_cols8(to + t * TWIN_PANEL, x + t * 2, stride);
 			continue;
 		}
 		for (t = 0; t < tokens; t++)
 			for (i = 0; i < n; i++) {
 				memcpy(&h, x + (int32_t)i * stride + t * 2, 2);
-				to[t * WSE_PANEL + i] = wse_f(wse_bf16_widen(h));
+				to[t * TWIN_PANEL + i] = twin_f(twin_bf16_widen(h));
 			}
 	}
 }
 
 /* ---- ranges and values ---- */
 
-__attribute__((target_clones("avx2", "default"))) static void add_row(struct wse_ends *ends,
+__attribute__((target_clones("avx2", "default"))) static void add_row(struct twin_ends *ends,
 								      const int16_t *x, uint32_t n)
 {
 	int16_t last = ends->last, least = ends->least;
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
-		int16_t e = x[i] & WSE_EXP_BF16, left = e ? (int16_t)(WSE_EXP_BF16 - e) : 0;
+		int16_t e = x[i] & TWIN_EXP_BF16, left = e ? (int16_t)(TWIN_EXP_BF16 - e) : 0;
 
 		last = e > last ? e : last;
 		least = left > least ? left : least;
 	}
-	*ends = (struct wse_ends){last, least};
+	*ends = (struct twin_ends){last, least};
 }
 
-struct wse_range wse_range_of(const void *x, int32_t stride, uint32_t tokens, uint32_t rows)
+struct twin_range twin_range_of(const void *x, int32_t stride, uint32_t tokens, uint32_t rows)
 {
-	struct wse_ends ends = {0, 0};
+	struct twin_ends ends = {0, 0};
 	const uint8_t *from = x;
 
 	if (stride == (int32_t)tokens * 2) { /* one row behind the other */
@@ -137,25 +137,25 @@ struct wse_range wse_range_of(const void *x, int32_t stride, uint32_t tokens, ui
 	}
 	for (; rows; rows--, from += stride)
 		add_row(&ends, (const int16_t *)(const void *)from, tokens);
-	return wse_range_between(ends);
+	return twin_range_between(ends);
 }
 
-__attribute__((target_clones("avx2", "default"))) static struct wse_range
+__attribute__((target_clones("avx2", "default"))) static struct twin_range
 range_of_sums(const uint32_t *v, uint32_t n)
 {
 	int32_t last = 0, least = 0;
 	uint32_t low = 0, i;
 
 	for (i = 0; i < n; i++) {
-		int32_t e = (int32_t)(v[i] >> 16 & WSE_EXP_BF16), left = e ? WSE_EXP_BF16 - e : 0;
+		int32_t e = (int32_t)(v[i] >> 16 & TWIN_EXP_BF16), left = e ? TWIN_EXP_BF16 - e : 0;
 
 		low |= v[i];
 		last = e > last ? e : last;
 		least = left > least ? left : least;
 	}
 	if (low & 0xffff)
-		return WSE_RANGE_ANY;
-	return wse_range_between((struct wse_ends){(int16_t)last, (int16_t)least});
+		return TWIN_RANGE_ANY;
+	return twin_range_between((struct twin_ends){(int16_t)last, (int16_t)least});
 }
 
 /* four rows at a time are interleaved as words, then widened */
@@ -185,12 +185,12 @@ static void widen4(float *v, const uint16_t *const *row, uint32_t n)
 	}
 	for (; k < n; k++)
 		for (i = 0; i < 4; i++)
-			*v++ = wse_f(wse_bf16_widen(row[i][k]));
+			*v++ = twin_f(twin_bf16_widen(row[i][k]));
 }
 
-struct wse_range wse_values(float *v, const uint16_t *const *row, uint32_t nk, unsigned int nb)
+struct twin_range twin_values(float *v, const uint16_t *const *row, uint32_t nk, unsigned int nb)
 {
-	struct wse_ends ends = {0, 0};
+	struct twin_ends ends = {0, 0};
 	unsigned int f;
 	uint32_t k;
 
@@ -200,11 +200,11 @@ struct wse_range wse_values(float *v, const uint16_t *const *row, uint32_t nk, u
 		widen4(v, row, nk);
 	for (k = 0; nb != 4 && k < nk; k++)
 		for (f = 0; f < nb; f++)
-			*v++ = wse_f(wse_bf16_widen(row[f][k]));
-	return wse_range_between(ends);
+			*v++ = twin_f(twin_bf16_widen(row[f][k]));
+	return twin_range_between(ends);
 }
 
-const struct wse_kernels wse_kernels_any = {
+const struct twin_kernels twin_kernels_any = {
 	.add = add_any,
 	.axpy = axpy_any,
 	.axpy_dense = axpy_dense_any,
@@ -212,13 +212,13 @@ const struct wse_kernels wse_kernels_any = {
 	.axpy_two = axpy_two_any,
 	.dot = dot,
 	.dot_cols = dot_cols_any,
-	.values = wse_values,
+	.values = twin_values,
 	.range_of_sums = range_of_sums,
 	.to_rows = to_rows_any,
 	.to_cols = to_cols,
 };
 
-bool wse_kernels_get(unsigned int which, struct wse_kernels *k)
+bool twin_kernels_get(unsigned int which, struct twin_kernels *k)
 {
 	bool avx2 = wse_cpu_avx2(), avx512 = wse_cpu_avx512();
 
@@ -226,12 +226,12 @@ bool wse_kernels_get(unsigned int which, struct wse_kernels *k)
 		which = avx512 ? 3 : avx2 ? 2 : 1;
 	if ((which == 3 && !avx512) || (which == 2 && !avx2) || which > 3)
 		return false;
-	*k = which == 3 ? wse_kernels_avx512 : which == 2 ? wse_kernels_avx2 : wse_kernels_any;
+	*k = which == 3 ? twin_kernels_avx512 : which == 2 ? twin_kernels_avx2 : twin_kernels_any;
 	k->fma = which > 1 && wse_cpu_fma();
 	if (!k->dot)
-		k->dot = wse_kernels_avx2.dot;
+		k->dot = twin_kernels_avx2.dot;
 	if (!k->values)
-		k->values = wse_values;
+		k->values = twin_values;
 	if (!k->range_of_sums)
 		k->range_of_sums = range_of_sums;
 	if (!k->to_cols)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Stream AXPY and DOT over arrays of checked data wavelets; the variants give the same bits. */
-#ifndef WSE_FUNC_KERNELS_H
-#define WSE_FUNC_KERNELS_H
+#ifndef TWIN_FAST_KERNELS_KERNELS_H
+#define TWIN_FAST_KERNELS_KERNELS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "twin/exact/fast.h"
 
-#define WSE_PANEL 16u /* rows that a copy by columns has side by side */
+#define TWIN_PANEL 16u /* rows that a copy by columns has side by side */
 
 /*
  * acc: [nb][tokens], x: row 0 of the operand (dense: the first row wanted), stride bytes to the
@@ -17,7 +17,7 @@
  * An operand that is used again and again is copied to binary32 first: by rows, r[k][tokens], or by
  * columns, c[(k + 15) / 16][tokens][16]: a token's values of neighbouring k side by side.
  */
-struct wse_kernels {
+struct twin_kernels {
 	bool fma; /* they may be asked for fused sums */
 	/* v = a + b, n sums; v may be one of them */
 	void (*add)(uint32_t *v, const uint32_t *a, const uint32_t *b, uint32_t n);
@@ -39,19 +39,19 @@ struct wse_kernels {
 	void (*dot_cols)(const uint32_t *acc, const float *c, uint32_t k, uint32_t tokens,
 			 unsigned int nb, uint32_t nk, uint32_t *out, bool fused);
 	/* bf16 row[nb][nk] as values v[nk][nb], and their range; nb is 1, 2 or 4 */
-	struct wse_range (*values)(float *v, const uint16_t *const *row, uint32_t nk,
+	struct twin_range (*values)(float *v, const uint16_t *const *row, uint32_t nk,
 				   unsigned int nb);
 	/* of n binary32 that may not be bf16: then they count as too large */
-	struct wse_range (*range_of_sums)(const uint32_t *v, uint32_t n);
+	struct twin_range (*range_of_sums)(const uint32_t *v, uint32_t n);
 	/* the copies, of rows rows */
 	void (*to_rows)(float *r, const uint8_t *x, int32_t stride, uint32_t tokens, uint32_t rows);
 	void (*to_cols)(float *c, const uint8_t *x, int32_t stride, uint32_t tokens, uint32_t rows);
 };
 
 /* of what lies in either */
-static inline struct wse_range wse_range_join(struct wse_range a, struct wse_range b)
+static inline struct twin_range twin_range_join(struct twin_range a, struct twin_range b)
 {
-	return (struct wse_range){a.first < b.first ? a.first : b.first,
+	return (struct twin_range){a.first < b.first ? a.first : b.first,
 				  a.last > b.last ? a.last : b.last};
 }
 
@@ -60,36 +60,36 @@ static inline struct wse_range wse_range_join(struct wse_range a, struct wse_ran
  * as it is unless it is too small or too large: then, and only then, does it matter that a MAC rounds its product
  * (hw/doc/core.md), and a fused one gives other bits. NaN and infinity count as too large.
  */
-static inline bool wse_exact(struct wse_range a, struct wse_range b)
+static inline bool twin_products_exact(struct twin_range a, struct twin_range b)
 {
 	/* 2^(first - 127) of each, and less than 2^(last - 126): from 2^-126 on, below 2^128 */
 	return a.first + b.first >= 128 && a.last + b.last <= 380 && a.last < 255 && b.last < 255;
 }
 
-#define WSE_RANGE_ANY ((struct wse_range){0, 255}) /* nothing is known of them */
-#define WSE_EXP_BF16  0x7f80
+#define TWIN_RANGE_ANY ((struct twin_range){0, 255}) /* nothing is known of them */
+#define TWIN_EXP_BF16  0x7f80
 
-/* what exponents tell, << 7 as in bf16: the greatest, and the greatest of WSE_EXP_BF16 less those that are not 0 */
-struct wse_ends {
+/* what exponents tell, << 7 as in bf16: the greatest, and the greatest of TWIN_EXP_BF16 less those that are not 0 */
+struct twin_ends {
 	int16_t last, least;
 };
 
 /* infinity and NaN, too: their exponent is the last one, and less it nothing is left */
-static inline struct wse_range wse_range_between(struct wse_ends e)
+static inline struct twin_range twin_range_between(struct twin_ends e)
 {
-	return (struct wse_range){(int16_t)((WSE_EXP_BF16 - e.least) >> 7), (int16_t)(e.last >> 7)};
+	return (struct twin_range){(int16_t)((TWIN_EXP_BF16 - e.least) >> 7), (int16_t)(e.last >> 7)};
 }
 
 /* of bf16 in rows rows, tokens in each, stride bytes apart */
-struct wse_range wse_range_of(const void *x, int32_t stride, uint32_t tokens, uint32_t rows);
+struct twin_range twin_range_of(const void *x, int32_t stride, uint32_t tokens, uint32_t rows);
 
-/* wse_kernels.values for any processor */
-struct wse_range wse_values(float *v, const uint16_t *const *row, uint32_t nk, unsigned int nb);
+/* twin_kernels.values for any processor */
+struct twin_range twin_values(float *v, const uint16_t *const *row, uint32_t nk, unsigned int nb);
 
 /* which: 0 the best that this processor has, 1 no vector extension, 2 AVX2, 3 AVX-512; false: it
  * has not */
-bool wse_kernels_get(unsigned int which, struct wse_kernels *k);
+bool twin_kernels_get(unsigned int which, struct twin_kernels *k);
 
-extern const struct wse_kernels wse_kernels_any, wse_kernels_avx2, wse_kernels_avx512;
+extern const struct twin_kernels twin_kernels_any, twin_kernels_avx2, twin_kernels_avx512;
 
-#endif /* WSE_FUNC_KERNELS_H */
+#endif /* TWIN_FAST_KERNELS_KERNELS_H */

@@ -56,14 +56,14 @@ static void dot(const uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t 
 		q = _mm256_hadd_ps(_mm256_hadd_ps(p[0], p[1]), _mm256_hadd_ps(p[2], p[3]));
 		s = _mm_add_ps(_mm256_castps256_ps128(q), _mm256_extractf128_ps(q, 1));
 		nan = _mm_cmpunord_ps(s, s);
-		s = _mm_blendv_ps(s, _mm_castsi128_ps(_mm_set1_epi32(WSE_NAN)), nan);
+		s = _mm_blendv_ps(s, _mm_castsi128_ps(_mm_set1_epi32(TWIN_NAN)), nan);
 		_mm_storeu_ps((float *)(void *)to, s);
 		if (to == r)
 			memcpy(out + i, r, (n - i) * sizeof(*r));
 	}
 }
 
-const struct wse_kernels wse_kernels_avx2 = {
+const struct twin_kernels twin_kernels_avx2 = {
 	.add = add_avx2,
 	.axpy = axpy_avx2,
 	.axpy_dense = axpy_dense_avx2,

@@ -25,7 +25,7 @@
 #define CANON(s)                                                                           \
 	((V)_mm512_mask_mov_ps((__m512)(s),                                                \
 			       _mm512_cmp_ps_mask((__m512)(s), (__m512)(s), _CMP_UNORD_Q), \
-			       _mm512_castsi512_ps(_mm512_set1_epi32((int)WSE_NAN))))
+			       _mm512_castsi512_ps(_mm512_set1_epi32((int)TWIN_NAN))))
 #define W	16
 #define NAME(x) x##_16
 #define WIDEN(p)                                                                               \
@@ -108,7 +108,7 @@ struct ends32 {
 
 static inline void add32(struct ends32 *e, __m512i x)
 {
-	const __m512i all = _mm512_set1_epi16(WSE_EXP_BF16);
+	const __m512i all = _mm512_set1_epi16(TWIN_EXP_BF16);
 	__m512i left;
 
 	x = _mm512_and_si512(x, all);
@@ -127,9 +127,9 @@ static inline int16_t greatest(__m512i x)
 	return (int16_t)((_mm_cvtsi128_si32(q) ^ 0x7fff) & 0x7fff);
 }
 
-static inline struct wse_range range32(const struct ends32 *e)
+static inline struct twin_range range32(const struct ends32 *e)
 {
-	return wse_range_between((struct wse_ends){greatest(e->last), greatest(e->least)});
+	return twin_range_between((struct twin_ends){greatest(e->last), greatest(e->least)});
 }
 
 /* eight of each */
@@ -143,7 +143,7 @@ static inline __m512i halves(const uint16_t *a, const uint16_t *b, const uint16_
 	return _mm512_inserti32x4(x, _mm_loadu_si128((const __m128i *)(const void *)d), 3);
 }
 
-static struct wse_range values(float *v, const uint16_t *const *row, uint32_t nk, unsigned int nb)
+static struct twin_range values(float *v, const uint16_t *const *row, uint32_t nk, unsigned int nb)
 {
 	/* word 4 k + f gets half 8 f + k of four rows of eight, as its upper one; the same 4 k on */
 	const __m512i at = _mm512_slli_epi32(
@@ -151,11 +151,11 @@ static struct wse_range values(float *v, const uint16_t *const *row, uint32_t nk
 	const __m512i next = _mm512_add_epi32(at, _mm512_set1_epi32(4 << 16));
 	struct ends32 ends = {_mm512_setzero_si512(), _mm512_setzero_si512()};
 	const uint16_t *rest[4];
-	struct wse_range r;
+	struct twin_range r;
 	uint32_t k, f;
 
 	if (nb != 4)
-		return wse_values(v, row, nk, nb);
+		return twin_values(v, row, nk, nb);
 	for (k = 0; k + 8 <= nk; k += 8, v += 32) {
 		__m512i x = halves(row[0] + k, row[1] + k, row[2] + k, row[3] + k);
 
@@ -168,10 +168,10 @@ static struct wse_range values(float *v, const uint16_t *const *row, uint32_t nk
 		return r;
 	for (f = 0; f < 4; f++)
 		rest[f] = row[f] + k;
-	return wse_range_join(r, wse_values(v, rest, nk - k, 4));
+	return twin_range_join(r, twin_values(v, rest, nk - k, 4));
 }
 
-static struct wse_range range_of_sums(const uint32_t *v, uint32_t n)
+static struct twin_range range_of_sums(const uint32_t *v, uint32_t n)
 {
 	struct ends32 ends = {_mm512_setzero_si512(), _mm512_setzero_si512()};
 	__m512i low = _mm512_setzero_si512();
@@ -186,11 +186,11 @@ static struct wse_range range_of_sums(const uint32_t *v, uint32_t n)
 		add32(&ends, x);
 	}
 	if (_mm512_test_epi32_mask(low, _mm512_set1_epi32(0xffff)))
-		return WSE_RANGE_ANY;
+		return TWIN_RANGE_ANY;
 	return range32(&ends);
 }
 
-const struct wse_kernels wse_kernels_avx512 = {
+const struct twin_kernels twin_kernels_avx512 = {
 	.add = add,
 	.axpy = axpy,
 	.axpy_dense = axpy_dense,

@@ -29,7 +29,7 @@ typedef uint16_t NAME(half) __attribute__((vector_size(2 * W), aligned(2), may_a
 #ifndef CANON
 /* NaN becomes canonical */
 #define CANON(s)                                                                         \
-	((V)(((B)(s) & (B)((s) == (s))) | (B)(((B)((s) != (s))) & (WSE_NAN + (B){0}))))
+	((V)(((B)(s) & (B)((s) == (s))) | (B)(((B)((s) != (s))) & (TWIN_NAN + (B){0}))))
 #endif
 #define INLINE static inline __attribute__((always_inline))
 
@@ -170,7 +170,7 @@ static void NAME(axpy)(uint32_t *acc, const uint8_t *x, int32_t stride, uint32_t
 	for (i = 0; i < n; i++) {
 		const uint8_t *xk = x + (int32_t)(w[i] & 0x3fff) * stride;
 		float *a = (float *)(void *)acc + (w[i] >> 14 & 3) * tokens;
-		float v = wse_f(w[i] & 0xffff0000u);
+		float v = twin_f(w[i] & 0xffff0000u);
 
 		for (t = 0; t < tokens; t += W) {
 			V s = LOAD(a + t) + v * WIDEN(xk + t * 2);
@@ -191,7 +191,7 @@ static void NAME(add)(uint32_t *v, const uint32_t *a, const uint32_t *b, uint32_
 		STORE(v + i) = CANON(s);
 	}
 	for (; i < n; i++)
-		v[i] = wse_fadd(a[i], b[i]);
+		v[i] = twin_fadd(a[i], b[i]);
 }
 
 static void NAME(to_rows)(float *r, const uint8_t *x, int32_t stride, uint32_t tokens,
@@ -220,8 +220,8 @@ INLINE void NAME(two_lanes)(const float *a, const float *c, uint32_t tokens,
 
 	for (t = l; t < tokens; t += 8)
 		for (j = 0; j < 2; j++) {
-			V x0 = LOAD(c + (t + j) * WSE_PANEL);
-			V x1 = LOAD(c + (t + j) * WSE_PANEL + W);
+			V x0 = LOAD(c + (t + j) * TWIN_PANEL);
+			V x1 = LOAD(c + (t + j) * TWIN_PANEL + W);
 
 			for (f = 0; f < nf; f++) {
 				float y = a[f * tokens + t + j];
@@ -267,7 +267,7 @@ INLINE void NAME(rows_sum)(const float *a, const float *c, uint32_t tokens,
 
 	for (t = 0; t < tokens; t += 8)
 		for (l = 0; l < 8; l++) {
-			V x = LOAD(c + (t + l) * WSE_PANEL);
+			V x = LOAD(c + (t + l) * TWIN_PANEL);
 
 			for (f = 0; f < nf; f++)
 				p[f][l] = MAC(SPLAT(a[f * tokens + t + l]), x, p[f][l]);
@@ -295,7 +295,7 @@ INLINE void NAME(in_order)(uint32_t *out, float (*s)[STEP], const unsigned int n
 	}
 	for (; k < n; k++)
 		for (f = 0; f < nb; f++)
-			out[k * nb + f] = wse_u(s[f][first + k]);
+			out[k * nb + f] = twin_u(s[f][first + k]);
 }
 
 INLINE void NAME(dot_nb)(const float *a, const float *c, uint32_t k, uint32_t tokens,
@@ -309,7 +309,7 @@ INLINE void NAME(dot_nb)(const float *a, const float *c, uint32_t k, uint32_t to
 
 		skip = k % STEP;
 		n = end - k < STEP - skip ? end - k : STEP - skip;
-		from = c + (size_t)(k / WSE_PANEL) * tokens * WSE_PANEL + (k - skip) % WSE_PANEL;
+		from = c + (size_t)(k / TWIN_PANEL) * tokens * TWIN_PANEL + (k - skip) % TWIN_PANEL;
 		NAME(rows_sum)(a, from, tokens, nb == 1 ? 1 : 2, s, fused);
 		if (nb == 4)
 			NAME(rows_sum)(a + 2 * tokens, from, tokens, 2, s + 2, fused);

@@ -8,7 +8,7 @@
 #define SPLAT(x)	       ((V)_mm256_set1_ps(x))
 #define CANON(s)                                                                            \
 	((V)_mm256_blendv_ps((__m256)(s),                                                   \
-			     _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)WSE_NAN)),      \
+			     _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)TWIN_NAN)),      \
 			     _mm256_cmp_ps((__m256)(s), (__m256)(s), _CMP_UNORD_Q)))
 #define FUSED(a, b, c)	       ((V)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
 

@@ -19,7 +19,7 @@ static bool same_routers(const struct wse_model *m, const struct found *f)
 	uint32_t bad = 0;
 
 	for (; r < end; r++) {
-		const struct wse_core *c = &m->core[r->core];
+		const struct twin_core *c = &m->core[r->core];
 
 		bad |= (uint32_t)(c->rx[r->color] ^ r->port) | (uint32_t)(c->tx[r->color] ^ r->tx) |
 		       c->in[r->port][r->color].count;
@@ -30,8 +30,8 @@ static bool same_routers(const struct wse_model *m, const struct found *f)
 /* routes that were set in the parts that the set lies in, and wavelets on the way there */
 static uint32_t routes_of(const struct wse_model *m, const struct found *f, uint32_t *inside)
 {
-	const struct wse_mesh *p = f->b.part ? f->b.part : m->mesh;
-	const struct wse_mesh *end = f->b.part ? p + 1 : p + m->nmesh;
+	const struct twin_mesh *p = f->b.part ? f->b.part : m->mesh;
+	const struct twin_mesh *end = f->b.part ? p + 1 : p + m->nmesh;
 	uint32_t routes = 0;
 
 	for (*inside = 0; p < end; p++) {
@@ -55,19 +55,19 @@ static bool same_way(const struct wse_model *m, struct found *f)
 }
 
 /* what has to be the same of a running instruction: its engine's members from end_left to src2, as a word */
-static uint64_t state_of(const struct wse_engine *e)
+static uint64_t state_of(const struct twin_engine *e)
 {
 	uint64_t v;
 
-	_Static_assert(offsetof(struct wse_engine, src2) - offsetof(struct wse_engine, end_left) ==
-			       7,
-		       "a word");
+	_Static_assert(
+		offsetof(struct twin_engine, src2) - offsetof(struct twin_engine, end_left) == 7,
+		"a word");
 	memcpy(&v, &e->end_left, sizeof(v));
 	return v;
 }
 
 /* would a reader of the DOT queue that is asked first take it? */
-static bool takes_dot(const struct wse_engine *e)
+static bool takes_dot(const struct twin_engine *e)
 {
 	return e->n && e->started && !e->end_left &&
 	       (e->o[OPND_SRC1].kind == WSE_KIND_DOTQ || e->o[OPND_SRC2].kind == WSE_KIND_DOTQ);
@@ -75,8 +75,8 @@ static bool takes_dot(const struct wse_engine *e)
 
 static bool same_engine(const struct node *x, uint64_t state)
 {
-	const struct wse_engine *e = x->e;
-	const struct wse_core *c = x->c;
+	const struct twin_engine *e = x->e;
+	const struct twin_core *c = x->c;
 	unsigned int i;
 
 	if (!e->started || state_of(e) != state || c->run != WSE_CORE_RUNNING)
@@ -92,8 +92,8 @@ static bool same_engine(const struct node *x, uint64_t state)
 				(x->which == WSE_ENGINE_M0 || !takes_dot(&c->eng[WSE_ENGINE_M0])));
 }
 
-bool wse_bulk_again(struct wse_model *m, struct found *f, unsigned int color, uint32_t n,
-		    struct set *s)
+bool twin_runs_again(struct wse_model *m, struct found *f, unsigned int color, uint32_t n,
+		     struct set *s)
 {
 	uint32_t i, left;
 
@@ -104,7 +104,7 @@ bool wse_bulk_again(struct wse_model *m, struct found *f, unsigned int color, ui
 		struct node *x = &f->b.node[i];
 
 		if (x->port) {
-			const struct wse_port_out *p = x->port;
+			const struct twin_port_out *p = x->port;
 			uint64_t color = f->state[i];
 
 			if (!p->busy || p->color != color || p->q[color].count)
@@ -113,7 +113,7 @@ bool wse_bulk_again(struct wse_model *m, struct found *f, unsigned int color, ui
 		} else {
 			if (!same_engine(x, f->state[i]))
 				return false;
-			left = x->which == WSE_ENGINE_L ? n : wse_bulk_left(x->e);
+			left = x->which == WSE_ENGINE_L ? n : twin_runs_left(x->e);
 		}
 		n = left < n ? left : n;
 	}
@@ -124,15 +124,15 @@ bool wse_bulk_again(struct wse_model *m, struct found *f, unsigned int color, ui
 	return true;
 }
 
-bool wse_bulk_again_axpy(struct wse_model *m, struct found *f, const struct wse_port_in *p)
+bool twin_runs_again_axpy(struct wse_model *m, struct found *f, const struct twin_port_in *p)
 {
 	uint32_t rows = p->dense ? p->n / p->dense : 0, i;
 
 	if (!rows || f->b.trail[0].color != p->color || !same_way(m, f))
 		return false;
 	for (i = 0; i < f->s.nnodes; i++) {
-		const struct wse_core *c = f->b.node[i].c;
-		const struct wse_engine *e = f->b.node[i].e;
+		const struct twin_core *c = f->b.node[i].c;
+		const struct twin_engine *e = f->b.node[i].e;
 
 		if (!e->started || state_of(e) != f->state[i] || c->run != WSE_CORE_RUNNING ||
 		    c->recv_any >> e->claim & 1 || e->nfeat != p->dense ||
@@ -154,21 +154,21 @@ static void *copy(void *old, const void *from, size_t n, size_t size, uint32_t *
 	return old;
 }
 
-void wse_bulk_settle_set(struct wse_model *m, struct found *f)
+void twin_runs_settle_set(struct wse_model *m, struct found *f)
 {
 	if (f->crossed)
-		wse_bulk_count(m, &f->s, f->s.hops_all, f->crossed, ~0u);
+		twin_runs_count(m, &f->s, f->s.hops_all, f->crossed, ~0u);
 	if (f->ended)
-		wse_bulk_count(m, &f->s, f->s.hops, f->ended, ~0u);
+		twin_runs_count(m, &f->s, f->s.hops, f->ended, ~0u);
 	f->crossed = f->ended = 0;
 }
 
-void wse_bulk_keep(struct wse_model *m, struct found *f, const struct set *s)
+void twin_runs_keep(struct wse_model *m, struct found *f, const struct set *s)
 {
 	const struct bulk *b = s->b;
 	uint32_t nsinks = b->nsinks - s->sink, routers = b->ntrail - s->trail, i, caps[3], inside;
 
-	wse_bulk_settle_set(m, f);
+	twin_runs_settle_set(m, f);
 	f->s.b = NULL;
 	f->axpy = false;
 	if (s->nnodes > MOST_NODES || routers > MOST_ROUTERS)
@@ -185,7 +185,7 @@ void wse_bulk_keep(struct wse_model *m, struct found *f, const struct set *s)
 		f->state = malloc(f->node_cap * sizeof(*f->state));
 	}
 	if (!f->b.node || !f->b.order || !f->b.parts || !f->b.sink || !f->b.trail || !f->state) {
-		wse_bulk_forget(f);
+		twin_runs_forget(f);
 		return;
 	}
 	f->axpy = s->nnodes == s->nsinks;
@@ -210,7 +210,7 @@ void wse_bulk_keep(struct wse_model *m, struct found *f, const struct set *s)
 	f->routes = routes_of(m, f, &inside);
 }
 
-void wse_bulk_forget(struct found *f)
+void twin_runs_forget(struct found *f)
 {
 	free(f->b.node);
 	free(f->b.order);

@@ -20,8 +20,8 @@ struct job {
 	struct wse_model *m;
 	struct bulks *b;
 	uint32_t threads;
-	uint8_t thread[WSE_PARTS_MAX]; /* of each part */
-	uint32_t parts[WSE_PARTS_MAX]; /* of each thread, as a mask */
+	uint8_t thread[TWIN_PARTS_MAX]; /* of each part */
+	uint32_t parts[TWIN_PARTS_MAX]; /* of each thread, as a mask */
 };
 
 /* ---- ports: what they feed ---- */
@@ -57,8 +57,8 @@ static void find_column(struct wse_model *m, struct bulks *b, struct bulk_worker
 	f->found = f->far = false;
 	if (!m->in[col].busy || m->in[col].pos == m->in[col].n)
 		return;
-	wse_bulk_limit(&w->ports, NULL, (int32_t)col);
-	f->found = wse_bulk_port(m, &w->ports, col, &f->s);
+	twin_runs_limit(&w->ports, NULL, (int32_t)col);
+	f->found = twin_runs_port(m, &w->ports, col, &f->s);
 	f->far = !f->found && w->ports.far;
 	if (f->found)
 		link_nodes(&f->s);
@@ -71,7 +71,7 @@ static void find(void *arg, uint32_t thread)
 	uint32_t col = j->m->cols * thread / j->threads;
 	uint32_t end = j->m->cols * (thread + 1) / j->threads;
 
-	wse_bulk_clear(&w->ports);
+	twin_runs_clear(&w->ports);
 	for (; col < end; col++)
 		find_column(j->m, j->b, w, col);
 }
@@ -88,15 +88,15 @@ static void await_scratch(const struct job *j, uint32_t thread, uint32_t turn)
 {
 	uint32_t i;
 
-	for (i = 0; i < j->threads && turn >= WSE_BULK_LAG; i++)
+	for (i = 0; i < j->threads && turn >= TWIN_RUNS_LAG; i++)
 		if (i != thread)
-			wse_team_await(&j->b->w[i]->passed, turn - WSE_BULK_LAG + 1);
+			twin_team_await(&j->b->w[i]->passed, turn - TWIN_RUNS_LAG + 1);
 }
 
 static void pass_column(const struct job *j, const struct set *s, uint32_t thread, uint32_t turn)
 {
 	struct bulk *b = s->b;
-	struct scratch *r = &j->b->w[thread]->r[turn % WSE_BULK_LAG];
+	struct scratch *r = &j->b->w[thread]->r[turn % TWIN_RUNS_LAG];
 	uint32_t i;
 
 	if (s->stores)
@@ -108,30 +108,30 @@ static void pass_column(const struct job *j, const struct set *s, uint32_t threa
 		if (!mine(j, b, b->order[i], thread))
 			continue;
 		if (x->from && !mine(j, b, (uint32_t)(x->from - b->node), thread))
-			wse_team_await(&x->from->done, 1);
-		wse_bulk_pass(r, s, x);
+			twin_team_await(&x->from->done, 1);
+		twin_runs_pass(r, s, x);
 		if (x->sinks)
 			__atomic_store_n(&x->done, 1, __ATOMIC_RELEASE);
 		/* these lanes are all that the port feeds: END has nobody else to wait for */
 		if (x->ends)
-			wse_bulk_end(x);
+			twin_runs_end(x);
 	}
-	wse_bulk_count(j->m, s, s->hops_all, s->n, j->parts[thread]);
+	twin_runs_count(j->m, s, s->hops_all, s->n, j->parts[thread]);
 	if (s->end && s->values)
-		wse_bulk_count(j->m, s, s->hops, 1, j->parts[thread]);
+		twin_runs_count(j->m, s, s->hops, 1, j->parts[thread]);
 }
 
 /* the part's movers whose runs stay in it; those of the others */
-static bool inside(struct wse_mesh *p, struct bulk_worker *w)
+static bool inside(struct twin_mesh *p, struct bulk_worker *w)
 {
-	wse_bulk_limit(&w->any, p, -1);
-	return wse_movers_run(p, INSIDE, wse_bulk_mover, w);
+	twin_runs_limit(&w->any, p, -1);
+	return twin_movers_run(p, INSIDE, twin_runs_mover, w);
 }
 
-static bool outside(struct wse_mesh *p, struct bulk_worker *w)
+static bool outside(struct twin_mesh *p, struct bulk_worker *w)
 {
-	wse_bulk_limit(&w->any, NULL, -1);
-	return wse_movers_run(p, OUTSIDE, wse_bulk_mover, w);
+	twin_runs_limit(&w->any, NULL, -1);
+	return twin_movers_run(p, OUTSIDE, twin_runs_mover, w);
 }
 
 static void pass(void *arg, uint32_t thread)
@@ -170,8 +170,8 @@ static bool reserve(const struct job *j, uint32_t *engines)
 			most = s;
 	}
 	for (i = 0; i < j->threads && most; i++)
-		for (k = 0; k < WSE_BULK_LAG; k++)
-			if (!wse_bulk_reserve(&j->b->w[i]->r[k], most))
+		for (k = 0; k < TWIN_RUNS_LAG; k++)
+			if (!twin_runs_reserve(&j->b->w[i]->r[k], most))
 				return false;
 	return true;
 }
@@ -183,7 +183,7 @@ static bool rest_of_ports(struct wse_model *m, struct bulks *b)
 	uint32_t c;
 
 	for (c = 0; c < m->cols; c++) {
-		struct wse_port_in *p = &m->in[c];
+		struct twin_port_in *p = &m->in[c];
 		struct column *f = &b->set[c];
 
 		if (!p->busy)
@@ -191,13 +191,13 @@ static bool rest_of_ports(struct wse_model *m, struct bulks *b)
 		did = f->found;
 		if (f->found) {
 			if (f->s.end && f->s.values)
-				wse_bulk_ended(m, p);
-			wse_bulk_passed(m, &f->s, p);
+				twin_runs_ended(m, p);
+			twin_runs_passed(m, &f->s, p);
 		} else if (f->far) {
-			did = wse_bulk_port_run(m, b->w[0], c);
+			did = twin_runs_port_run(m, b->w[0], c);
 		}
 		if (p->pos == p->n && p->end_due)
-			did |= wse_bulk_port_end(m, b->w[0], c);
+			did |= twin_runs_port_end(m, b->w[0], c);
 		if (did)
 			p->age = 0;
 		any |= did;
@@ -205,18 +205,18 @@ static bool rest_of_ports(struct wse_model *m, struct bulks *b)
 	}
 	for (c = 0; c < m->cols; c++)
 		if (m->in[c].busy && !b->set[c].found)
-			any |= wse_port_impatient(m, c);
+			any |= twin_port_impatient(m, c);
 	return any;
 }
 
-bool wse_bulk_parts(struct wse_model *m, struct bulks *b)
+bool twin_runs_parts(struct wse_model *m, struct bulks *b)
 {
 	struct job j = {.m = m, .b = b, .threads = 1};
-	uint32_t threads = wse_bulk_workers(m, m->threads), engines, i;
+	uint32_t threads = twin_runs_workers(m, m->threads), engines, i;
 	bool any = false;
 
 	j.threads = m->cols >= WORTH ? threads : 1;
-	wse_team_run(m->team, j.threads, find, &j);
+	twin_team_run(m->team, j.threads, find, &j);
 	j.threads = threads;
 	if (!reserve(&j, &engines))
 		for (i = 0; i < m->cols; i++)
@@ -226,16 +226,16 @@ bool wse_bulk_parts(struct wse_model *m, struct bulks *b)
 		m->mesh[i].nfar = 0;
 	}
 	m->pace.work += engines;
-	if (engines < WORTH && !(m->cfg.flags & WSE_MODEL_FUNC_PARTS))
+	if (engines < WORTH && !(m->cfg.flags & TWIN_MODEL_PARTS))
 		j.threads = 1;
-	for (i = 0; i < m->nmesh && i < WSE_PARTS_MAX; i++) {
-		j.thread[i] = (uint8_t)wse_mesh_thread(m, i, j.threads);
+	for (i = 0; i < m->nmesh && i < TWIN_PARTS_MAX; i++) {
+		j.thread[i] = (uint8_t)twin_mesh_thread(m, i, j.threads);
 		j.parts[j.thread[i]] |= 1u << i;
 	}
 	for (i = 0; i < j.threads; i++)
 		b->w[i]->passed = 0;
 	m->mesh->ways.handed += j.threads > 1;
-	wse_team_run(m->team, j.threads, pass, &j);
+	twin_team_run(m->team, j.threads, pass, &j);
 	for (i = 0; i < j.threads; i++)
 		any |= b->w[i]->did;
 	any |= rest_of_ports(m, b);

@@ -10,7 +10,7 @@
 
 #include "twin/fast/runs/runs.h"
 
-int wse_bulk_open(struct bulk *b, const struct wse_model *m)
+int twin_runs_open(struct bulk *b, const struct wse_model *m)
 {
 	size_t cap = (size_t)m->ncores * 3 + m->cols;
 
@@ -24,7 +24,7 @@ int wse_bulk_open(struct bulk *b, const struct wse_model *m)
 	return b->node && b->order && b->parts && b->sink && b->slot && b->stack ? 0 : -1;
 }
 
-void wse_bulk_close(struct bulk *b)
+void twin_runs_close(struct bulk *b)
 {
 	free(b->node);
 	free(b->order);
@@ -44,20 +44,20 @@ static void forget(struct bulk *b, uint32_t first)
 	b->nnodes = first;
 }
 
-void wse_bulk_clear(struct bulk *b)
+void twin_runs_clear(struct bulk *b)
 {
 	forget(b, 0);
 	b->norder = b->nsinks = b->ntrail = 0;
 }
 
-void wse_bulk_limit(struct bulk *b, const struct wse_mesh *part, int32_t col)
+void twin_runs_limit(struct bulk *b, const struct twin_mesh *part, int32_t col)
 {
 	b->limited = part || col >= 0;
 	b->part = part;
 	b->col = col;
 }
 
-void wse_bulk_begin(struct bulk *b, struct set *s)
+void twin_runs_begin(struct bulk *b, struct set *s)
 {
 	*s = (struct set){.b = b,
 			  .node = b->nnodes,
@@ -68,7 +68,7 @@ void wse_bulk_begin(struct bulk *b, struct set *s)
 	b->far = false;
 }
 
-void wse_bulk_give_up(struct set *s)
+void twin_runs_give_up(struct set *s)
 {
 	struct bulk *b = s->b;
 
@@ -80,7 +80,7 @@ void wse_bulk_give_up(struct set *s)
 	s->end = false;
 }
 
-static struct node *new_node(struct bulk *b, uint32_t slot, struct wse_core *c)
+static struct node *new_node(struct bulk *b, uint32_t slot, struct twin_core *c)
 {
 	struct node *n = &b->node[b->nnodes++];
 
@@ -94,7 +94,7 @@ static struct node *new_node(struct bulk *b, uint32_t slot, struct wse_core *c)
 	return n;
 }
 
-static struct node *node_of(struct bulk *b, struct wse_core *c, unsigned int which)
+static struct node *node_of(struct bulk *b, struct twin_core *c, unsigned int which)
 {
 	uint32_t slot = c->idx * 3 + which;
 	struct node *n;
@@ -121,13 +121,13 @@ static void offer(struct bulk *b, struct node *n)
 		b->order[b->norder++] = n - b->node;
 }
 
-void wse_bulk_source(struct bulk *b, struct wse_core *c, unsigned int which)
+void twin_runs_source(struct bulk *b, struct twin_core *c, unsigned int which)
 {
 	offer(b, node_of(b, c, which));
 }
 
 /* the engine that reads a color at a core's ramp */
-static struct node *reader(struct bulk *b, struct wse_core *c, unsigned int color)
+static struct node *reader(struct bulk *b, struct twin_core *c, unsigned int color)
 {
 	struct node *n;
 	unsigned int i;
@@ -143,9 +143,9 @@ static struct node *reader(struct bulk *b, struct wse_core *c, unsigned int colo
 	return NULL;
 }
 
-static bool south_port(struct wse_model *m, struct bulk *b, struct wse_core *c, unsigned int color)
+static bool south_port(struct wse_model *m, struct bulk *b, struct twin_core *c, unsigned int color)
 {
-	struct wse_port_out *p = &m->out[c->col];
+	struct twin_port_out *p = &m->out[c->col];
 	uint32_t slot = m->ncores * 3 + c->col;
 	struct node *n;
 
@@ -160,7 +160,7 @@ static bool south_port(struct wse_model *m, struct bulk *b, struct wse_core *c, 
 }
 
 /* true: the search ends here, as this core is outside its limits */
-static bool beyond(struct bulk *b, const struct wse_core *c)
+static bool beyond(struct bulk *b, const struct twin_core *c)
 {
 	if (likely(!b->limited))
 		return false;
@@ -184,12 +184,12 @@ static bool leave_trail(struct bulk *b, uint32_t n, struct router router)
 	return true;
 }
 
-bool wse_bulk_follow(struct wse_model *m, struct bulk *b, struct wse_core *c, unsigned int port,
-		     unsigned int color)
+bool twin_runs_follow(struct wse_model *m, struct bulk *b, struct twin_core *c, unsigned int port,
+		      unsigned int color)
 {
 	static const uint8_t opposite[4] = {WSE_PORT_S, WSE_PORT_W, WSE_PORT_N, WSE_PORT_E};
 	uint32_t depth = 0, limit = m->ncores * 5, steps = 0;
-	struct wse_core *next;
+	struct twin_core *next;
 	struct node *n;
 	unsigned int tx, p;
 
@@ -214,7 +214,7 @@ bool wse_bulk_follow(struct wse_model *m, struct bulk *b, struct wse_core *c, un
 		for (p = 0; p < 4; p++) {
 			if (!(tx & 1u << p))
 				continue;
-			next = wse_neighbour(c->mesh, c, p);
+			next = twin_neighbour(c->mesh, c, p);
 			if (next) {
 				if (beyond(b, next) || depth == limit)
 					return false;
@@ -231,14 +231,14 @@ bool wse_bulk_follow(struct wse_model *m, struct bulk *b, struct wse_core *c, un
 
 static bool follow_dotq(struct bulk *b, struct node *dot)
 {
-	struct wse_core *c = dot->c;
+	struct twin_core *c = dot->c;
 	struct node *n;
 	unsigned int i;
 
 	if (c->dotq.count)
 		return false;
 	for (i = WSE_ENGINE_M0; i <= WSE_ENGINE_M1; i++) {
-		struct wse_engine *e = &c->eng[i];
+		struct twin_engine *e = &c->eng[i];
 
 		if (!e->n || !e->started || e->end_left ||
 		    (e->o[OPND_SRC1].kind != WSE_KIND_DOTQ &&
@@ -256,23 +256,23 @@ static bool follow_dotq(struct bulk *b, struct node *dot)
 }
 
 /* the mover that sends what arrives at a core's ramp on a color; NULL: none does now */
-static struct wse_engine *sender(struct wse_model *m, struct bulk *b, struct wse_core **at,
-				 unsigned int color)
+static struct twin_engine *sender(struct wse_model *m, struct bulk *b, struct twin_core **at,
+				  unsigned int color)
 {
-	struct wse_core *c = *at;
+	struct twin_core *c = *at;
 	uint32_t steps;
 	unsigned int i;
 
 	for (steps = 0; c && steps <= m->ncores && c->rx[color] <= WSE_PORT_R; steps++) {
 		if (c->rx[color] != WSE_PORT_R) {
-			c = wse_neighbour(c->mesh, c, c->rx[color]);
+			c = twin_neighbour(c->mesh, c, c->rx[color]);
 			if (c && beyond(b, c))
 				return NULL;
 			continue;
 		}
 		*at = c;
 		for (i = WSE_ENGINE_M0; i <= WSE_ENGINE_M1; i++) {
-			struct wse_engine *e = &c->eng[i];
+			struct twin_engine *e = &c->eng[i];
 
 			if (e->n && e->started && !e->end_left && e->out == (int)color)
 				return c->run == WSE_CORE_RUNNING ? e : NULL;
@@ -290,12 +290,12 @@ static bool pull(struct wse_model *m, struct set *s)
 
 	for (i = s->node; i < b->nnodes; i++) {
 		struct node *x = &b->node[i], *n;
-		struct wse_core *c = x->c;
-		struct wse_engine *e;
+		struct twin_core *c = x->c;
+		struct twin_engine *e;
 
 		if (x->need_dot && !x->got_dot) {
 			e = &c->eng[WSE_ENGINE_L];
-			if (!e->n || !e->started || !wse_is_stream(e->op) || e->op == WSE_TOP_AXPY)
+			if (!e->n || !e->started || !twin_is_stream(e->op) || e->op == WSE_TOP_AXPY)
 				return false;
 			node_of(b, c, WSE_ENGINE_L);
 		}
@@ -338,9 +338,9 @@ static uint32_t expand(struct wse_model *m, struct set *s, uint32_t n)
 			}
 		} else {
 			stores = true;
-			left = wse_bulk_left(x->e);
+			left = twin_runs_left(x->e);
 			n = left < n ? left : n;
-			if (x->e->out >= 0 && !wse_bulk_follow(m, b, x->c, WSE_PORT_R, x->e->out))
+			if (x->e->out >= 0 && !twin_runs_follow(m, b, x->c, WSE_PORT_R, x->e->out))
 				return 0;
 		}
 		x->sinks = b->nsinks - x->first;
@@ -349,7 +349,7 @@ static uint32_t expand(struct wse_model *m, struct set *s, uint32_t n)
 	return b->norder + before == b->nnodes ? n : 0;
 }
 
-bool wse_bulk_find(struct wse_model *m, struct set *s, uint32_t n)
+bool twin_runs_find(struct wse_model *m, struct set *s, uint32_t n)
 {
 	struct bulk *b = s->b;
 
@@ -360,6 +360,6 @@ bool wse_bulk_find(struct wse_model *m, struct set *s, uint32_t n)
 	s->nnodes = b->nnodes - s->node;
 	s->norder = b->norder - s->order;
 	if (!s->n)
-		wse_bulk_give_up(s);
+		twin_runs_give_up(s);
 	return s->n;
 }

@@ -11,7 +11,7 @@
 /* a node of a small tile takes a few hundred instructions in all */
 #define INLINE static inline __attribute__((always_inline))
 
-bool wse_bulk_reserve(struct scratch *r, const struct set *s)
+bool twin_runs_reserve(struct scratch *r, const struct set *s)
 {
 	size_t need = s->stores ? (size_t)s->n * s->norder * 2 : 0; /* a second array of operands */
 	uint32_t *p;
@@ -37,7 +37,7 @@ static uint32_t *take(struct scratch *r, uint32_t n)
 }
 
 /* a DOT node feeds its mover's dot input; all other outputs arrive as fabric input */
-void wse_bulk_deliver(const struct set *s, uint32_t first, uint32_t sinks, const struct run *r)
+void twin_runs_deliver(const struct set *s, uint32_t first, uint32_t sinks, const struct run *r)
 {
 	struct bulk *b = s->b;
 	uint32_t i;
@@ -47,7 +47,7 @@ void wse_bulk_deliver(const struct set *s, uint32_t first, uint32_t sinks, const
 }
 
 /* wavelets before the first with an index outside the operand */
-static uint32_t good_prefix(const struct wse_engine *e, const struct run *r, uint32_t n)
+static uint32_t good_prefix(const struct twin_engine *e, const struct run *r, uint32_t n)
 {
 	uint32_t rows = e->o[OPND_SRC2].len1, bad = 0, i;
 	const uint32_t *w = r->w;
@@ -65,19 +65,19 @@ static uint32_t good_prefix(const struct wse_engine *e, const struct run *r, uin
 static void words_of(const struct run *r, uint32_t at, uint32_t n, uint32_t *w)
 {
 	for (; n; n--, at++)
-		*w++ = wse_wavelet(r->v[at - r->at], at, r->shift);
+		*w++ = twin_wavelet(r->v[at - r->at], at, r->shift);
 }
 
 /* whole ks of a dense run, from its element at on; w: what is known of the lanes' operand, or NULL */
-static void axpy_ks(const struct wse_kernels *k, struct node *x, const struct wse_wide *w,
+static void axpy_ks(const struct twin_kernels *k, struct node *x, const struct twin_f32_copy *w,
 		    uint32_t at, uint32_t nk)
 {
-	const struct wse_opnd *s = &x->e->o[OPND_SRC2];
+	const struct twin_opnd *s = &x->e->o[OPND_SRC2];
 	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base], nb = x->e->nfeat, t = x->e->tokens;
 	uint32_t row = at >> x->fab->shift;
 	const float *v = x->fab->v + (at - x->fab->at);
-	bool fused = k->fma && w && wse_exact(w->range, x->fab->range);
-	struct wse_func_ways *ways = &x->c->mesh->ways;
+	bool fused = k->fma && w && twin_products_exact(w->range, x->fab->range);
+	struct twin_ways *ways = &x->c->mesh->ways;
 
 	ways->fused += fused;
 	ways->wide_rows += w && w->copy;
@@ -88,16 +88,17 @@ static void axpy_ks(const struct wse_kernels *k, struct node *x, const struct ws
 			      nb, v, nk, fused);
 }
 
-static void dot_ks(const struct wse_kernels *k, struct node *x, uint32_t at, uint32_t nk,
+static void dot_ks(const struct twin_kernels *k, struct node *x, uint32_t at, uint32_t nk,
 		   uint32_t *out)
 {
-	const struct wse_opnd *s = &x->e->o[OPND_SRC2];
+	const struct twin_opnd *s = &x->e->o[OPND_SRC2];
 	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base], nb = x->e->nfeat, t = x->e->tokens;
-	const struct wse_wide *wide = wse_wide_cols(x->c, k, s);
+	const struct twin_f32_copy *wide = twin_f32_cols(x->c, k, s);
 	uint32_t w[64], n;
 
 	if (wide) {
-		bool fused = k->fma && wse_exact(wide->range, k->range_of_sums(acc, nb * t));
+		bool fused =
+			k->fma && twin_products_exact(wide->range, k->range_of_sums(acc, nb * t));
 
 		x->c->mesh->ways.wide_cols++;
 		x->c->mesh->ways.fused += fused;
@@ -112,9 +113,9 @@ static void dot_ks(const struct wse_kernels *k, struct node *x, uint32_t at, uin
 }
 
 /* a dense run: what is left of a k, whole ks, the beginning of one. out: DOT's results */
-INLINE void run_dense(const struct wse_kernels *k, struct node *x, uint32_t n, uint32_t *out)
+INLINE void run_dense(const struct twin_kernels *k, struct node *x, uint32_t n, uint32_t *out)
 {
-	const struct wse_opnd *s = &x->e->o[OPND_SRC2];
+	const struct twin_opnd *s = &x->e->o[OPND_SRC2];
 	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base], nb = x->e->nfeat, t = x->e->tokens;
 	uint32_t at = x->fab->at, end = at + n, w[4], in;
 
@@ -126,7 +127,7 @@ INLINE void run_dense(const struct wse_kernels *k, struct node *x, uint32_t n, u
 			if (out)
 				dot_ks(k, x, at, n >> x->fab->shift, out);
 			else
-				axpy_ks(k, x, wse_wide_rows(x->c, k, s), at, n >> x->fab->shift);
+				axpy_ks(k, x, twin_f32_rows(x->c, k, s), at, n >> x->fab->shift);
 		} else {
 			n = n < nb - in ? n : nb - in;
 			words_of(x->fab, at, n, w);
@@ -141,20 +142,20 @@ INLINE void run_dense(const struct wse_kernels *k, struct node *x, uint32_t n, u
 }
 
 /* the lanes have taken n wavelets, of which the first good ones have good indices */
-INLINE void lanes_took(struct wse_mesh *m, struct node *x, uint32_t n, uint32_t good)
+INLINE void lanes_took(struct twin_mesh *m, struct node *x, uint32_t n, uint32_t good)
 {
 	uint32_t cycles = n * (x->e->tokens / WSE_LANES);
 
-	wse_lane_work(m, x->c, x->e, cycles);
+	twin_lane_work(m, x->c, x->e, cycles);
 	x->c->cnt[WSE_CNT_MAC] += (uint64_t)good * x->e->tokens;
 	if (cycles > m->round)
 		m->round = cycles;
 }
 
-INLINE void run_lanes(struct wse_mesh *m, struct scratch *r, const struct set *set, struct node *x,
+INLINE void run_lanes(struct twin_mesh *m, struct scratch *r, const struct set *set, struct node *x,
 		      uint32_t n)
 {
-	const struct wse_opnd *s = &x->e->o[OPND_SRC2];
+	const struct twin_opnd *s = &x->e->o[OPND_SRC2];
 	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base];
 	const struct run *in = x->fab;
 	uint32_t good = in->dense ? n : good_prefix(x->e, in, n);
@@ -176,8 +177,8 @@ INLINE void run_lanes(struct wse_mesh *m, struct scratch *r, const struct set *s
 	}
 	lanes_took(m, x, n, good);
 	if (good < n)
-		wse_tensor_fault(m, x->c, WSE_CAUSE_STREAM_INDEX, x->e->o[OPND_SRC1].color,
-				 in->w[good]);
+		twin_tensor_fault(m, x->c, WSE_CAUSE_STREAM_INDEX, x->e->o[OPND_SRC1].color,
+				  in->w[good]);
 }
 
 /* do both take the same whole ks into as few sums each? */
@@ -189,10 +190,10 @@ INLINE bool are_two(const struct node *x, const struct node *y, uint32_t n)
 	       !((x->fab->at | n) & (x->e->nfeat - 1));
 }
 
-static void run_two(const struct wse_kernels *k, struct node *x, struct node *y, uint32_t n)
+static void run_two(const struct twin_kernels *k, struct node *x, struct node *y, uint32_t n)
 {
-	const struct wse_wide *wx = wse_wide_rows(x->c, k, &x->e->o[OPND_SRC2]);
-	const struct wse_wide *wy = wse_wide_rows(y->c, k, &y->e->o[OPND_SRC2]);
+	const struct twin_f32_copy *wx = twin_f32_rows(x->c, k, &x->e->o[OPND_SRC2]);
+	const struct twin_f32_copy *wy = twin_f32_rows(y->c, k, &y->e->o[OPND_SRC2]);
 	const struct run *in = x->fab;
 	uint32_t nk = n >> in->shift, nb = x->e->nfeat, t = x->e->tokens;
 	size_t row = in->at >> in->shift;
@@ -201,7 +202,8 @@ static void run_two(const struct wse_kernels *k, struct node *x, struct node *y,
 		uint32_t *const acc[2] = {&x->c->acc[x->e->o[OPND_DST].base],
 					  &y->c->acc[y->e->o[OPND_DST].base]};
 		const float *const rows[2] = {wx->copy + row * t, wy->copy + row * t};
-		bool fused = k->fma && wse_exact(wse_range_join(wx->range, wy->range), in->range);
+		bool fused = k->fma &&
+			     twin_products_exact(twin_range_join(wx->range, wy->range), in->range);
 
 		x->c->mesh->ways.pairs++;
 		x->c->mesh->ways.wide_rows += 2;
@@ -232,11 +234,11 @@ static void widen_n(uint32_t *v, const uint8_t *from, uint32_t n)
 	}
 	for (; i < n; i++) {
 		memcpy(&h, from + 2 * i, 2);
-		v[i] = wse_bf16_widen(h);
+		v[i] = twin_bf16_widen(h);
 	}
 }
 
-static void load(const struct wse_core *c, const struct wse_opnd *o, uint32_t n, uint32_t *v)
+static void load(const struct twin_core *c, const struct twin_opnd *o, uint32_t n, uint32_t *v)
 {
 	int32_t at = o->pos;
 	uint32_t i;
@@ -252,7 +254,7 @@ static void load(const struct wse_core *c, const struct wse_opnd *o, uint32_t n,
 	} else if (o->dtype == WSE_DT_BF16) {
 		for (i = 0; i < n; i++, at += o->stride) {
 			memcpy(&h, c->sram + at, 2);
-			v[i] = wse_bf16_widen(h);
+			v[i] = twin_bf16_widen(h);
 		}
 	} else {
 		for (i = 0; i < n; i++, at += o->stride)
@@ -260,7 +262,7 @@ static void load(const struct wse_core *c, const struct wse_opnd *o, uint32_t n,
 	}
 }
 
-static void store(struct wse_core *c, const struct wse_opnd *o, uint32_t n, const uint32_t *v)
+static void store(struct twin_core *c, const struct twin_opnd *o, uint32_t n, const uint32_t *v)
 {
 	int32_t at = o->pos, step = o->stride;
 	uint16_t h[64];
@@ -276,33 +278,33 @@ static void store(struct wse_core *c, const struct wse_opnd *o, uint32_t n, cons
 	if (o->dtype != WSE_DT_BF16) {
 		if (step == 4) {
 			memcpy(c->sram + at, v, n * 4);
-			wse_code_changed(c, at, n * 4);
+			twin_code_changed(c, at, n * 4);
 			return;
 		}
 		for (i = 0; i < n; i++, at += step) {
 			memcpy(c->sram + at, &v[i], 4);
-			wse_code_changed(c, at, 4);
+			twin_code_changed(c, at, 4);
 		}
 		return;
 	}
 	for (; n; n -= k, v += k) {
 		k = n < 64 ? n : 64;
-		wse_bf16_round_n(h, v, k);
+		twin_bf16_round_n(h, v, k);
 		if (step == 2) {
 			memcpy(c->sram + at, h, k * 2);
-			wse_code_changed(c, at, k * 2);
+			twin_code_changed(c, at, k * 2);
 			at += (int32_t)k * 2;
 			continue;
 		}
 		for (i = 0; i < k; i++, at += step) {
 			memcpy(c->sram + at, &h[i], 2);
-			wse_code_changed(c, at, 2);
+			twin_code_changed(c, at, 2);
 		}
 	}
 }
 
 /* n elements of an operand: where they lie if those are words in a row, else in room */
-INLINE const uint32_t *words_at(const struct wse_core *c, const struct wse_opnd *o, uint32_t n,
+INLINE const uint32_t *words_at(const struct twin_core *c, const struct twin_opnd *o, uint32_t n,
 				uint32_t *room)
 {
 	if (o->kind == WSE_KIND_ACC && o->stride == 1)
@@ -312,7 +314,7 @@ INLINE const uint32_t *words_at(const struct wse_core *c, const struct wse_opnd 
 }
 
 /* moves an operand n elements on, all in one row; new_row: the row is through */
-static void skip(struct wse_opnd *o, uint32_t n, bool new_row)
+static void skip(struct twin_opnd *o, uint32_t n, bool new_row)
 {
 	if (o->kind != WSE_KIND_MEM && o->kind != WSE_KIND_ACC)
 		return;
@@ -325,7 +327,7 @@ static void skip(struct wse_opnd *o, uint32_t n, bool new_row)
 /* MIDX to lanes that refuse none of its indices: they can do without wavelets */
 INLINE bool indexes_values(const struct set *set, const struct node *x)
 {
-	const struct wse_engine *e = x->e;
+	const struct twin_engine *e = x->e;
 	uint32_t i;
 
 	if (likely(e->op != WSE_TOP_MIDX))
@@ -341,27 +343,27 @@ INLINE bool indexes_values(const struct set *set, const struct node *x)
 }
 
 /* values as MIDX sends them, and their range */
-static struct wse_range to_values(uint32_t *v, uint32_t n)
+static struct twin_range to_values(uint32_t *v, uint32_t n)
 {
-	struct wse_range range = {255, 0};
+	struct twin_range range = {255, 0};
 	uint16_t h[64];
 	uint32_t i, k;
 
 	for (; n; n -= k, v += k) {
 		k = n < 64 ? n : 64;
-		wse_bf16_round_n(h, v, k);
-		range = wse_range_join(range, wse_range_of(h, 0, k, 1));
+		twin_bf16_round_n(h, v, k);
+		range = twin_range_join(range, twin_range_of(h, 0, k, 1));
 		for (i = 0; i < k; i++)
 			v[i] = (uint32_t)h[i] << 16;
 	}
 	return range;
 }
 
-INLINE void run_mover(struct wse_mesh *m, struct scratch *r, const struct set *set, struct node *x,
+INLINE void run_mover(struct twin_mesh *m, struct scratch *r, const struct set *set, struct node *x,
 		      uint32_t n)
 {
-	struct wse_engine *e = x->e;
-	struct wse_opnd *d = &e->o[OPND_DST], *s1 = &e->o[OPND_SRC1], *s2 = &e->o[OPND_SRC2];
+	struct twin_engine *e = x->e;
+	struct twin_opnd *d = &e->o[OPND_DST], *s1 = &e->o[OPND_SRC1], *s2 = &e->o[OPND_SRC2];
 	const uint32_t *from = s1->kind == WSE_KIND_FABIN  ? x->fab->w
 			       : s1->kind == WSE_KIND_DOTQ ? x->dot->w
 							   : NULL;
@@ -374,9 +376,9 @@ INLINE void run_mover(struct wse_mesh *m, struct scratch *r, const struct set *s
 	x->out.w = from && e->op != WSE_TOP_MADD ? from : v;
 	x->out.dense = 0;
 	if (values)
-		wse_bulk_values(&x->out, (const float *)(const void *)v,
-				(e->q[0].scalar + s1->len1 - e->outer + 1) * e->width - e->inner,
-				e->width, (struct wse_range){0, 0}); /* it is found in the end */
+		twin_runs_values(&x->out, (const float *)(const void *)v,
+				 (e->q[0].scalar + s1->len1 - e->outer + 1) * e->width - e->inner,
+				 e->width, (struct twin_range){0, 0}); /* it is found in the end */
 	while (at < n) {
 		k = n - at;
 		if (!e->until_end && k > e->inner)
@@ -395,7 +397,7 @@ INLINE void run_mover(struct wse_mesh *m, struct scratch *r, const struct set *s
 			res = v + at;
 		}
 		for (i = 0; words && i < k; i++)
-			v[at + i] = wse_midx(e, v[at + i], e->width - e->inner + i, e->outer);
+			v[at + i] = twin_midx(e, v[at + i], e->width - e->inner + i, e->outer);
 		if (d->kind != WSE_KIND_FABOUT)
 			store(x->c, d, k, res);
 		if (e->op == WSE_TOP_MTEE)
@@ -422,20 +424,20 @@ INLINE void run_mover(struct wse_mesh *m, struct scratch *r, const struct set *s
 		x->out.range = to_values(v, n);
 	}
 	if (e->out >= 0)
-		wse_bulk_deliver(set, x->first, x->sinks, &x->out);
+		twin_runs_deliver(set, x->first, x->sinks, &x->out);
 	if (last) {
-		wse_mover_finish(m, x->c, e);
-		wse_bulk_wake(m, x->c);
+		twin_mover_finish(m, x->c, e);
+		twin_runs_wake(m, x->c);
 	}
 }
 
 INLINE void pass(struct scratch *r, const struct set *s, struct node *x)
 {
-	struct wse_mesh *m = x->c->mesh;
+	struct twin_mesh *m = x->c->mesh;
 
 	m->moved = true;
 	if (x->port) {
-		wse_out_take(m->dev, x->c->col, x->fab->w, s->n);
+		twin_out_take(m->dev, x->c->col, x->fab->w, s->n);
 		if (s->n > m->round)
 			m->round = s->n;
 	} else if (x->which == WSE_ENGINE_L) {
@@ -445,12 +447,12 @@ INLINE void pass(struct scratch *r, const struct set *s, struct node *x)
 	}
 }
 
-void wse_bulk_pass(struct scratch *r, const struct set *s, struct node *x)
+void twin_runs_pass(struct scratch *r, const struct set *s, struct node *x)
 {
 	pass(r, s, x);
 }
 
-void wse_bulk_run(struct scratch *r, const struct set *s)
+void twin_runs_run(struct scratch *r, const struct set *s)
 {
 	uint32_t i;
 
@@ -467,8 +469,8 @@ void wse_bulk_run(struct scratch *r, const struct set *s)
 	}
 }
 
-void wse_bulk_run_axpy(const struct wse_kernels *k, struct found *f, const struct run *in,
-		       uint32_t n, bool end)
+void twin_runs_run_axpy(const struct twin_kernels *k, struct found *f, const struct run *in,
+			uint32_t n, bool end)
 {
 	struct node *x = f->b.node, *last = x + f->s.nnodes;
 
@@ -479,7 +481,7 @@ void wse_bulk_run_axpy(const struct wse_kernels *k, struct found *f, const struc
 		if (y != x && are_two(x, y, n)) {
 			run_two(k, x, y, n);
 			if (end)
-				wse_bulk_end(x);
+				twin_runs_end(x);
 			x = y;
 		} else {
 			run_dense(k, x, n, NULL);
@@ -487,18 +489,18 @@ void wse_bulk_run_axpy(const struct wse_kernels *k, struct found *f, const struc
 			x->c->mesh->moved = true;
 		}
 		if (end)
-			wse_bulk_end(x);
+			twin_runs_end(x);
 	}
 }
 
-void wse_bulk_count(struct wse_model *m, const struct set *s, uint32_t hops, uint64_t n,
-		    uint32_t parts)
+void twin_runs_count(struct wse_model *m, const struct set *s, uint32_t hops, uint64_t n,
+		     uint32_t parts)
 {
 	const struct router *r = s->b->trail + s->trail, *end = r + hops;
 	uint32_t p;
 
 	for (; r < end; r++) {
-		struct wse_core *c = &m->core[r->core];
+		struct twin_core *c = &m->core[r->core];
 
 		if (!(parts >> r->part & 1))
 			continue;
@@ -508,7 +510,7 @@ void wse_bulk_count(struct wse_model *m, const struct set *s, uint32_t hops, uin
 	}
 }
 
-void wse_bulk_ended(struct wse_model *m, struct wse_port_in *p)
+void twin_runs_ended(struct wse_model *m, struct twin_port_in *p)
 {
 	p->end_due = false;
 	if (!m->round)

@@ -25,12 +25,12 @@ static struct bulk_worker *new_worker(const struct wse_model *m)
 		return NULL;
 	memset(w, 0, sizeof(*w));
 	w->one.k = m->k;
-	for (i = 0; i < WSE_BULK_LAG; i++)
+	for (i = 0; i < TWIN_RUNS_LAG; i++)
 		w->r[i].k = m->k;
-	if (!wse_bulk_open(&w->ports, m) && !wse_bulk_open(&w->any, m))
+	if (!twin_runs_open(&w->ports, m) && !twin_runs_open(&w->any, m))
 		return w;
-	wse_bulk_close(&w->ports);
-	wse_bulk_close(&w->any);
+	twin_runs_close(&w->ports);
+	twin_runs_close(&w->any);
 	free(w);
 	return NULL;
 }
@@ -41,10 +41,10 @@ static void free_worker(struct bulk_worker *w)
 
 	if (!w)
 		return;
-	wse_bulk_close(&w->ports);
-	wse_bulk_close(&w->any);
+	twin_runs_close(&w->ports);
+	twin_runs_close(&w->any);
 	free(w->one.v);
-	for (i = 0; i < WSE_BULK_LAG; i++)
+	for (i = 0; i < TWIN_RUNS_LAG; i++)
 		free(w->r[i].v);
 	free(w);
 }
@@ -62,13 +62,13 @@ static struct bulks *get(struct wse_model *m)
 	b->set = calloc(m->cols, sizeof(*b->set));
 	b->port = calloc(m->cols, sizeof(*b->port));
 	b->mover = calloc(2 * (size_t)m->ncores, sizeof(*b->mover));
-	if (b->set && b->port && b->mover && wse_bulk_workers(m, 1))
+	if (b->set && b->port && b->mover && twin_runs_workers(m, 1))
 		return b;
-	wse_bulk_free(m);
+	twin_runs_free(m);
 	return NULL;
 }
 
-uint32_t wse_bulk_workers(struct wse_model *m, uint32_t n)
+uint32_t twin_runs_workers(struct wse_model *m, uint32_t n)
 {
 	struct bulks *b = m->bulk;
 	uint32_t i;
@@ -82,19 +82,19 @@ uint32_t wse_bulk_workers(struct wse_model *m, uint32_t n)
 	return n;
 }
 
-void wse_bulk_free(struct wse_model *m)
+void twin_runs_free(struct wse_model *m)
 {
 	struct bulks *b = m->bulk;
 	uint32_t i;
 
 	if (!b)
 		return;
-	for (i = 0; i < WSE_PARTS_MAX; i++)
+	for (i = 0; i < TWIN_PARTS_MAX; i++)
 		free_worker(b->w[i]);
 	for (i = 0; b->port && i < m->cols; i++)
-		wse_bulk_forget(&b->port[i]);
+		twin_runs_forget(&b->port[i]);
 	for (i = 0; b->mover && i < 2 * m->ncores; i++)
-		wse_bulk_forget(&b->mover[i]);
+		twin_runs_forget(&b->mover[i]);
 	free(b->port);
 	free(b->mover);
 	free(b->set);
@@ -102,19 +102,19 @@ void wse_bulk_free(struct wse_model *m)
 	m->bulk = NULL;
 }
 
-void wse_bulk_settle(struct wse_model *m)
+void twin_runs_settle(struct wse_model *m)
 {
 	struct bulks *b = m->bulk;
 	uint32_t i;
 
 	for (i = 0; b && i < m->cols; i++)
-		wse_bulk_settle_set(m, &b->port[i]);
+		twin_runs_settle_set(m, &b->port[i]);
 	for (i = 0; b && i < 2 * m->ncores; i++)
-		wse_bulk_settle_set(m, &b->mover[i]);
+		twin_runs_settle_set(m, &b->mover[i]);
 }
 
 /* all that a north port feeds are lanes that can do without wavelets: no index is refused */
-static bool takes_values(const struct set *s, const struct wse_port_in *p)
+static bool takes_values(const struct set *s, const struct twin_port_in *p)
 {
 	uint32_t i;
 
@@ -136,32 +136,32 @@ static struct found *last_set(const struct wse_model *m, const struct bulk *b, s
 	return b->limited == (m->nmesh > 1) && likely(!m->mesh->shuffle) ? &f[i] : NULL;
 }
 
-bool wse_bulk_port(struct wse_model *m, struct bulk *b, unsigned int col, struct set *s)
+bool twin_runs_port(struct wse_model *m, struct bulk *b, unsigned int col, struct set *s)
 {
-	struct wse_port_in *p = &m->in[col];
-	uint32_t n = p->n - p->pos < WSE_RUN_MAX ? p->n - p->pos : WSE_RUN_MAX;
+	struct twin_port_in *p = &m->in[col];
+	uint32_t n = p->n - p->pos < TWIN_RUN_MAX ? p->n - p->pos : TWIN_RUN_MAX;
 	struct found *again = last_set(m, b, ((struct bulks *)m->bulk)->port, col);
 
-	if (!again || !wse_bulk_again(m, again, p->color, n, s)) {
-		wse_bulk_begin(b, s);
+	if (!again || !twin_runs_again(m, again, p->color, n, s)) {
+		twin_runs_begin(b, s);
 		if (!n)
 			return false;
-		if (!wse_bulk_follow(m, b, &m->core[col], WSE_PORT_N, p->color)) {
-			wse_bulk_give_up(s);
+		if (!twin_runs_follow(m, b, &m->core[col], WSE_PORT_N, p->color)) {
+			twin_runs_give_up(s);
 			return false;
 		}
-		if (!wse_bulk_find(m, s, n))
+		if (!twin_runs_find(m, s, n))
 			return false;
 		if (again)
-			wse_bulk_keep(m, again, s);
+			twin_runs_keep(m, again, s);
 	}
 	s->values = takes_values(s, p);
 	s->end = p->end_due && p->pos + s->n == p->n;
 	if (s->values)
-		wse_bulk_values(&s->run, p->v + p->pos, p->pos, p->dense, p->range);
+		twin_runs_values(&s->run, p->v + p->pos, p->pos, p->dense, p->range);
 	else
-		s->run = (struct run){.w = wse_in_words(p) + p->pos};
-	wse_bulk_deliver(s, s->sink, s->nsinks, &s->run);
+		s->run = (struct run){.w = twin_in_words(p) + p->pos};
+	twin_runs_deliver(s, s->sink, s->nsinks, &s->run);
 	return true;
 }
 
@@ -169,7 +169,7 @@ bool wse_bulk_port(struct wse_model *m, struct bulk *b, unsigned int col, struct
  * The END of a block, once all its readers (the sinks) are lanes that wait for it. It goes to them
  * at once when it would only pass through; false: it has to go by the queues.
  */
-static bool pass_end(struct wse_model *m, const struct set *s, struct wse_port_in *p)
+static bool pass_end(struct wse_model *m, const struct set *s, struct twin_port_in *p)
 {
 	uint32_t i;
 
@@ -181,15 +181,15 @@ static bool pass_end(struct wse_model *m, const struct set *s, struct wse_port_i
 			return false;
 	}
 	for (i = s->sink; i < s->sink + s->nsinks; i++)
-		wse_bulk_end(&s->b->node[s->b->sink[i]]);
-	wse_bulk_end_crossed(m, s);
-	wse_bulk_ended(m, p);
+		twin_runs_end(&s->b->node[s->b->sink[i]]);
+	twin_runs_end_crossed(m, s);
+	twin_runs_ended(m, p);
 	return true;
 }
 
-void wse_bulk_passed(struct wse_model *m, const struct set *s, struct wse_port_in *p)
+void twin_runs_passed(struct wse_model *m, const struct set *s, struct twin_port_in *p)
 {
-	wse_bulk_went(m->mesh, s);
+	twin_runs_went(m->mesh, s);
 	m->mesh->ways.values += s->values;
 	m->moved = true;
 	p->pos += s->n;
@@ -201,70 +201,70 @@ void wse_bulk_passed(struct wse_model *m, const struct set *s, struct wse_port_i
 
 /* a run to AXPYs alone that were fed the last time, too: most of a kernel's blocks */
 static void run_axpy(struct wse_model *m, struct bulk_worker *w, struct found *f,
-		     struct wse_port_in *p)
+		     struct twin_port_in *p)
 {
-	uint32_t n = p->n - p->pos < WSE_RUN_MAX ? p->n - p->pos : WSE_RUN_MAX;
+	uint32_t n = p->n - p->pos < TWIN_RUN_MAX ? p->n - p->pos : TWIN_RUN_MAX;
 	bool end = p->end_due && p->pos + n == p->n;
 	struct run run;
 
-	wse_bulk_values(&run, p->v + p->pos, p->pos, p->dense, p->range);
-	wse_bulk_run_axpy(w->one.k, f, &run, n, end);
+	twin_runs_values(&run, p->v + p->pos, p->pos, p->dense, p->range);
+	twin_runs_run_axpy(w->one.k, f, &run, n, end);
 	f->crossed += n;
 	m->moved = true;
 	p->pos += n;
 	p->age = 0;
 	if (end) {
 		f->ended++;
-		wse_bulk_ended(m, p);
+		twin_runs_ended(m, p);
 	}
 }
 
 /* a run from a north port */
-bool wse_bulk_port_run(struct wse_model *m, struct bulk_worker *w, unsigned int col)
+bool twin_runs_port_run(struct wse_model *m, struct bulk_worker *w, unsigned int col)
 {
-	struct wse_port_in *p = &m->in[col];
+	struct twin_port_in *p = &m->in[col];
 	struct bulk *b = &w->any;
 	struct found *f;
 	struct set s;
 	bool any;
 
-	wse_bulk_limit(b, NULL, -1);
+	twin_runs_limit(b, NULL, -1);
 	f = last_set(m, b, ((struct bulks *)m->bulk)->port, col);
-	if (f && f->axpy && p->pos < p->n && wse_bulk_again_axpy(m, f, p)) {
+	if (f && f->axpy && p->pos < p->n && twin_runs_again_axpy(m, f, p)) {
 		m->mesh->ways.axpys++;
 		run_axpy(m, w, f, p);
 		return true;
 	}
-	any = wse_bulk_port(m, b, col, &s) && wse_bulk_reserve(&w->one, &s);
+	any = twin_runs_port(m, b, col, &s) && twin_runs_reserve(&w->one, &s);
 	if (any) {
-		wse_bulk_run(&w->one, &s);
-		wse_bulk_crossed(m, &s);
-		wse_bulk_passed(m, &s, p);
+		twin_runs_run(&w->one, &s);
+		twin_runs_crossed(m, &s);
+		twin_runs_passed(m, &s, p);
 	}
-	wse_bulk_clear(b);
+	twin_runs_clear(b);
 	return any;
 }
 
 /* the END of a block goes out when all its readers are engines that wait for it */
-bool wse_bulk_port_end(struct wse_model *m, struct bulk_worker *w, unsigned int col)
+bool twin_runs_port_end(struct wse_model *m, struct bulk_worker *w, unsigned int col)
 {
-	struct wse_port_in *p = &m->in[col];
+	struct twin_port_in *p = &m->in[col];
 	struct bulk *b = &w->any;
 	struct set s;
 	bool good, passed;
 
-	wse_bulk_limit(b, NULL, -1);
-	wse_bulk_begin(b, &s);
-	good = wse_bulk_follow(m, b, &m->core[col], WSE_PORT_N, p->color);
+	twin_runs_limit(b, NULL, -1);
+	twin_runs_begin(b, &s);
+	good = twin_runs_follow(m, b, &m->core[col], WSE_PORT_N, p->color);
 	s.nsinks = b->nsinks;
 	s.hops = b->hops;
 	passed = good && pass_end(m, &s, p);
-	wse_bulk_clear(b);
-	return passed || (good && wse_in_inject(m, col));
+	twin_runs_clear(b);
+	return passed || (good && twin_in_inject(m, col));
 }
 
 /* a run from a mover */
-static bool mover_run(struct bulk_worker *w, struct wse_mesh *p, struct wse_core *c,
+static bool mover_run(struct bulk_worker *w, struct twin_mesh *p, struct twin_core *c,
 		      unsigned int which)
 {
 	struct found *again = last_set(p->dev, &w->any, ((struct bulks *)p->dev->bulk)->mover,
@@ -274,34 +274,34 @@ static bool mover_run(struct bulk_worker *w, struct wse_mesh *p, struct wse_core
 	bool any;
 
 	if (!again ||
-	    !wse_bulk_again(p->dev, again, (unsigned int)c->eng[which].out, WSE_RUN_MAX, &s)) {
-		wse_bulk_begin(b, &s);
-		wse_bulk_source(b, c, which);
-		if (!wse_bulk_find(p->dev, &s, WSE_RUN_MAX))
+	    !twin_runs_again(p->dev, again, (unsigned int)c->eng[which].out, TWIN_RUN_MAX, &s)) {
+		twin_runs_begin(b, &s);
+		twin_runs_source(b, c, which);
+		if (!twin_runs_find(p->dev, &s, TWIN_RUN_MAX))
 			return false;
 		if (again)
-			wse_bulk_keep(p->dev, again, &s);
+			twin_runs_keep(p->dev, again, &s);
 	}
-	any = wse_bulk_reserve(&w->one, &s);
+	any = twin_runs_reserve(&w->one, &s);
 	if (any) {
-		wse_bulk_run(&w->one, &s);
-		wse_bulk_crossed(p->dev, &s);
-		wse_bulk_went(p, &s);
+		twin_runs_run(&w->one, &s);
+		twin_runs_crossed(p->dev, &s);
+		twin_runs_went(p, &s);
 	}
-	wse_bulk_clear(b);
+	twin_runs_clear(b);
 	return any;
 }
 
 /* cores that a run has let go on do so, while the caches still have their sums and state */
-static bool go_on(struct wse_mesh *p)
+static bool go_on(struct twin_mesh *p)
 {
 	uint32_t n = p->nnow, i;
 
 	for (i = 0; i < n; i++) {
-		struct wse_core *c = &p->core[p->now[i]];
+		struct twin_core *c = &p->core[p->now[i]];
 
 		c->queued = false;
-		wse_core_go_on(p, c);
+		twin_core_go_on(p, c);
 	}
 	p->nnow = 0;
 	p->ways.resumed += n;
@@ -315,25 +315,25 @@ static bool run_ports(struct wse_model *m, struct bulk_worker *w, bool *then)
 	uint32_t c;
 
 	for (c = 0; c < m->cols; c++) {
-		struct wse_port_in *p = &m->in[c];
+		struct twin_port_in *p = &m->in[c];
 
 		if (!p->busy)
 			continue;
-		did = wse_bulk_port_run(m, w, c);
+		did = twin_runs_port_run(m, w, c);
 		if (p->pos == p->n && p->end_due)
-			did |= wse_bulk_port_end(m, w, c);
+			did |= twin_runs_port_end(m, w, c);
 		*then |= go_on(m->mesh);
 		if (did)
 			p->age = 0;
 		else
-			did = wse_port_impatient(m, c);
+			did = twin_port_impatient(m, c);
 		any |= did;
 	}
 	return any;
 }
 
-bool wse_bulk_mover(void *worker, struct wse_mesh *p, struct wse_core *c, unsigned int which,
-		    bool *crosses)
+bool twin_runs_mover(void *worker, struct twin_mesh *p, struct twin_core *c, unsigned int which,
+		     bool *crosses)
 {
 	struct bulk_worker *w = worker;
 	bool did = !c->eng[which].end_left && mover_run(w, p, c, which);
@@ -343,23 +343,23 @@ bool wse_bulk_mover(void *worker, struct wse_mesh *p, struct wse_core *c, unsign
 	return did;
 }
 
-bool wse_bulk(struct wse_model *m)
+bool twin_runs(struct wse_model *m)
 {
 	struct bulks *b = get(m);
 	struct bulk_worker *w;
 	bool any, then = false;
 
 	if (!b)
-		return wse_sources_alone(m);
+		return twin_sources_alone(m);
 	if (m->nmesh > 1)
-		return wse_bulk_parts(m, b);
+		return twin_runs_parts(m, b);
 	w = b->w[0];
 	any = run_ports(m, w, &then);
 	if (then) {
-		wse_mesh_gather(m);
+		twin_mesh_gather(m);
 		m->spent += m->round;
 		m->round = m->mesh->round = 0;
 	}
-	wse_bulk_limit(&w->any, NULL, -1);
-	return wse_movers_run(m->mesh, ANYWHERE, wse_bulk_mover, w) | any;
+	twin_runs_limit(&w->any, NULL, -1);
+	return twin_movers_run(m->mesh, ANYWHERE, twin_runs_mover, w) | any;
 }

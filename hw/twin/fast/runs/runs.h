@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs of wavelets: find.c finds what can pass, pass.c passes it, runs.c knows the sources. */
-#ifndef WSE_FUNC_BULK_H
-#define WSE_FUNC_BULK_H
+#ifndef TWIN_FAST_RUNS_RUNS_H
+#define TWIN_FAST_RUNS_RUNS_H
 
 #include "twin/exact/lanes.h"
 #include "twin/exact/sources.h"
 #include "twin/fast/kernels/kernels.h"
 #include "twin/twin.h"
 
-#define WSE_RUN_MAX 8192u /* wavelets of one run: bounds the work of a round */
+#define TWIN_RUN_MAX 8192u /* wavelets of one run: bounds the work of a round */
 
 struct run { /* an array of data wavelets */
 	const uint32_t *w;
@@ -16,13 +16,13 @@ struct run { /* an array of data wavelets */
 	const float *v;
 	uint32_t at;
 	uint8_t dense, shift; /* features of each k: 1, 2 or 4, and its logarithm */
-	struct wse_range range;
+	struct twin_range range;
 };
 
 struct node { /* an engine with its running instruction, or a south port */
-	struct wse_core *c; /* a port's: the core north of it */
-	struct wse_engine *e;
-	struct wse_port_out *port;
+	struct twin_core *c; /* a port's: the core north of it */
+	struct twin_engine *e;
+	struct twin_port_out *port;
 	uint32_t slot;
 	uint8_t which;
 	bool need_fab, need_dot, got_fab, got_dot;
@@ -51,7 +51,7 @@ struct bulk { /* what has been found, of one set or more */
 	uint32_t nnodes, norder, nsinks, hops;
 	/* how far to look */
 	bool limited;
-	const struct wse_mesh *part; /* not out of this part; NULL: no such limit */
+	const struct twin_mesh *part; /* not out of this part; NULL: no such limit */
 	int32_t col;		     /* nor out of this column; < 0: no such limit */
 	bool far;		     /* there was more beyond */
 };
@@ -73,26 +73,26 @@ struct set { /* all that one source feeds, and how many elements can pass throug
 struct found { /* the set that a source fed the last time, see again.c */
 	struct bulk b; /* without slots and stack */
 	struct set s;
-	uint32_t routes; /* wse_mesh.routes of all parts when the set's were looked at */
+	uint32_t routes; /* twin_mesh.routes of all parts when the set's were looked at */
 	uint64_t *state; /* of the nodes' engines; of a port its color */
 	bool axpy;	 /* all nodes are lanes with an AXPY, and the source feeds them */
 	uint32_t node_cap, sink_cap;
-	uint64_t crossed, ended; /* data and END wavelets that no counter has counted yet, see wse_bulk_settle() */
+	uint64_t crossed, ended; /* data and END wavelets that no counter has counted yet, see twin_runs_settle() */
 };
 
 struct scratch { /* arrays that engines produce */
-	const struct wse_kernels *k;
+	const struct twin_kernels *k;
 	uint32_t *v;
 	size_t cap, used;
 };
 
-#define WSE_BULK_LAG 4u /* sets that one thread may be ahead of another */
+#define TWIN_RUNS_LAG 4u /* sets that one thread may be ahead of another */
 
 struct bulk_worker { /* what a thread needs */
 	struct bulk ports; /* what its columns feed */
 	struct bulk any;   /* of one source at a time */
 	struct scratch one;	       /* of that source */
-	struct scratch r[WSE_BULK_LAG]; /* of the columns, in turns: others may still read the last */
+	struct scratch r[TWIN_RUNS_LAG]; /* of the columns, in turns: others may still read the last */
 	bool did;
 	uint32_t passed __attribute__((aligned(64))); /* sets that it is through with */
 };
@@ -103,7 +103,7 @@ struct column { /* what a north port feeds */
 };
 
 struct bulks { /* wse_model.bulk */
-	struct bulk_worker *w[WSE_PARTS_MAX];
+	struct bulk_worker *w[TWIN_PARTS_MAX];
 	struct column *set; /* [cols] */
 	/* sets of the last time: of ports, [cols], and movers, [2 * ncores] */
 	struct found *port, *mover;
@@ -111,88 +111,88 @@ struct bulks { /* wse_model.bulk */
 
 /* runs.c */
 /* struct twin_fast: run_sources, settle; free: what the model keeps for them */
-bool wse_bulk(struct wse_model *m);
-void wse_bulk_settle(struct wse_model *m);
-void wse_bulk_free(struct wse_model *m);
-uint32_t wse_bulk_workers(struct wse_model *m, uint32_t n); /* at most n: how many there are */
+bool twin_runs(struct wse_model *m);
+void twin_runs_settle(struct wse_model *m);
+void twin_runs_free(struct wse_model *m);
+uint32_t twin_runs_workers(struct wse_model *m, uint32_t n); /* at most n: how many there are */
 /* what a north port feeds, within the limits of b; the run is delivered */
-bool wse_bulk_port(struct wse_model *m, struct bulk *b, unsigned int col, struct set *s);
-bool wse_bulk_port_run(struct wse_model *m, struct bulk_worker *w, unsigned int col);
-bool wse_bulk_port_end(struct wse_model *m, struct bulk_worker *w, unsigned int col);
+bool twin_runs_port(struct wse_model *m, struct bulk *b, unsigned int col, struct set *s);
+bool twin_runs_port_run(struct wse_model *m, struct bulk_worker *w, unsigned int col);
+bool twin_runs_port_end(struct wse_model *m, struct bulk_worker *w, unsigned int col);
 /* a run has passed; p: the port that it came from */
-void wse_bulk_passed(struct wse_model *m, const struct set *s, struct wse_port_in *p);
-wse_mover_fn wse_bulk_mover; /* arg: struct bulk_worker */
+void twin_runs_passed(struct wse_model *m, const struct set *s, struct twin_port_in *p);
+twin_mover_fn twin_runs_mover; /* arg: struct bulk_worker */
 
 /* columns.c */
-bool wse_bulk_parts(struct wse_model *m, struct bulks *b);
+bool twin_runs_parts(struct wse_model *m, struct bulks *b);
 
 /* find.c */
-int wse_bulk_open(struct bulk *b, const struct wse_model *m); /* 0, or -1: no memory */
-void wse_bulk_close(struct bulk *b);
-void wse_bulk_clear(struct bulk *b);
+int twin_runs_open(struct bulk *b, const struct wse_model *m); /* 0, or -1: no memory */
+void twin_runs_close(struct bulk *b);
+void twin_runs_clear(struct bulk *b);
 /* all that a color feeds from a core's input port (set: the nodes so far); false: not everybody is ready */
-bool wse_bulk_follow(struct wse_model *m, struct bulk *b, struct wse_core *c, unsigned int port,
+bool twin_runs_follow(struct wse_model *m, struct bulk *b, struct twin_core *c, unsigned int port,
 		     unsigned int color);
-void wse_bulk_limit(struct bulk *b, const struct wse_mesh *part, int32_t col);
-void wse_bulk_begin(struct bulk *b, struct set *s);
+void twin_runs_limit(struct bulk *b, const struct twin_mesh *part, int32_t col);
+void twin_runs_begin(struct bulk *b, struct set *s);
 /* the set from its first nodes on; false: nothing can pass, and the set has been given up */
-bool wse_bulk_find(struct wse_model *m, struct set *s, uint32_t n);
-void wse_bulk_give_up(struct set *s);
-void wse_bulk_source(struct bulk *b, struct wse_core *c, unsigned int which);
+bool twin_runs_find(struct wse_model *m, struct set *s, uint32_t n);
+void twin_runs_give_up(struct set *s);
+void twin_runs_source(struct bulk *b, struct twin_core *c, unsigned int which);
 
 /* n wavelets have crossed the first routers of the set's trail; parts: those of them that count */
-void wse_bulk_count(struct wse_model *m, const struct set *s, uint32_t hops, uint64_t n,
+void twin_runs_count(struct wse_model *m, const struct set *s, uint32_t hops, uint64_t n,
 		    uint32_t parts);
 
 /* again.c */
 /* the same set again for what the source sends, up to n elements; false: look for it */
-bool wse_bulk_again(struct wse_model *m, struct found *f, unsigned int color, uint32_t n,
+bool twin_runs_again(struct wse_model *m, struct found *f, unsigned int color, uint32_t n,
 		    struct set *s);
 /* the same of a set that is AXPY alone, and all its lanes take the values of the port's block */
-bool wse_bulk_again_axpy(struct wse_model *m, struct found *f, const struct wse_port_in *p);
-void wse_bulk_keep(struct wse_model *m, struct found *f, const struct set *s);
-void wse_bulk_forget(struct found *f);
+bool twin_runs_again_axpy(struct wse_model *m, struct found *f, const struct twin_port_in *p);
+void twin_runs_keep(struct wse_model *m, struct found *f, const struct set *s);
+void twin_runs_forget(struct found *f);
 /* what has crossed a kept set is counted */
-void wse_bulk_settle_set(struct wse_model *m, struct found *f);
+void twin_runs_settle_set(struct wse_model *m, struct found *f);
 
 /* the set's run, or its END, has crossed the routers: counted at once, or when somebody asks */
-static inline void wse_bulk_crossed(struct wse_model *m, const struct set *s)
+static inline void twin_runs_crossed(struct wse_model *m, const struct set *s)
 {
 	if (s->kept)
 		s->kept->crossed += s->n;
 	else
-		wse_bulk_count(m, s, s->hops_all, s->n, ~0u);
+		twin_runs_count(m, s, s->hops_all, s->n, ~0u);
 }
 
-static inline void wse_bulk_end_crossed(struct wse_model *m, const struct set *s)
+static inline void twin_runs_end_crossed(struct wse_model *m, const struct set *s)
 {
 	if (s->kept)
 		s->kept->ended++;
 	else
-		wse_bulk_count(m, s, s->hops, 1, ~0u);
+		twin_runs_count(m, s, s->hops, 1, ~0u);
 }
 
 /* the ways of func.h that a set's run has gone */
-static inline void wse_bulk_went(struct wse_mesh *p, const struct set *s)
+static inline void twin_runs_went(struct twin_mesh *p, const struct set *s)
 {
 	p->ways.runs++;
 	p->ways.kept += s->kept != NULL;
 }
 
 /* elements that a mover's instruction has left, at most those of a run */
-static inline uint32_t wse_bulk_left(const struct wse_engine *e)
+static inline uint32_t twin_runs_left(const struct twin_engine *e)
 {
 	uint64_t left = e->inner + (uint64_t)(e->outer - 1) * e->width;
 
 	if (e->until_end)
-		return WSE_RUN_MAX;
-	return left < WSE_RUN_MAX ? left : WSE_RUN_MAX;
+		return TWIN_RUN_MAX;
+	return left < TWIN_RUN_MAX ? left : TWIN_RUN_MAX;
 }
 
 /* pass.c */
 /* all elements of whole or part ks, from the block's element at on; features: of each k */
-static inline void wse_bulk_values(struct run *r, const float *v, uint32_t at, uint32_t features,
-				   struct wse_range range)
+static inline void twin_runs_values(struct run *r, const float *v, uint32_t at, uint32_t features,
+				   struct twin_range range)
 {
 	r->w = NULL;
 	r->v = v;
@@ -202,13 +202,13 @@ static inline void wse_bulk_values(struct run *r, const float *v, uint32_t at, u
 	r->range = range;
 }
 
-void wse_bulk_deliver(const struct set *s, uint32_t first, uint32_t sinks, const struct run *r);
-bool wse_bulk_reserve(struct scratch *r, const struct set *s); /* false: no memory */
+void twin_runs_deliver(const struct set *s, uint32_t first, uint32_t sinks, const struct run *r);
+bool twin_runs_reserve(struct scratch *r, const struct set *s); /* false: no memory */
 /*
  * Wakes a core that may wait for what a run has been through with. It goes on right after the run if its lanes have nothing
  * to do until then; where they have the next block already its turn can wait for the movers, too, and do both.
  */
-static inline void wse_bulk_wake(struct wse_mesh *p, struct wse_core *c)
+static inline void twin_runs_wake(struct twin_mesh *p, struct twin_core *c)
 {
 	if (p->at_once && !c->eng[WSE_ENGINE_L].n && !c->queued && c->run == WSE_CORE_RUNNING &&
 	    (c->wait == WAIT_TASK || (c->wait == WAIT_ENGINES && !c->eng[WSE_ENGINE_M0].n &&
@@ -216,26 +216,26 @@ static inline void wse_bulk_wake(struct wse_mesh *p, struct wse_core *c)
 		c->queued = true;
 		p->now[p->nnow++] = c->idx;
 	} else {
-		wse_wake(p, c);
+		twin_wake(p, c);
 	}
 }
 
 /* the END of a block at the lanes of a node */
-static inline void wse_bulk_end(struct node *x)
+static inline void twin_runs_end(struct node *x)
 {
 	if (x->e->op == WSE_TOP_DOT)
-		wse_dotq_push(x->c, 0, true);
-	wse_engine_complete(x->c->mesh, x->c, x->e);
-	wse_bulk_wake(x->c->mesh, x->c);
+		twin_dotq_push(x->c, 0, true);
+	twin_engine_complete(x->c->mesh, x->c, x->e);
+	twin_runs_wake(x->c->mesh, x->c);
 }
 
 /* it has been at all of them */
-void wse_bulk_ended(struct wse_model *m, struct wse_port_in *p);
+void twin_runs_ended(struct wse_model *m, struct twin_port_in *p);
 /* the set's run through one of its nodes, through all */
-void wse_bulk_pass(struct scratch *r, const struct set *s, struct node *x);
-void wse_bulk_run(struct scratch *r, const struct set *s);
+void twin_runs_pass(struct scratch *r, const struct set *s, struct node *x);
+void twin_runs_run(struct scratch *r, const struct set *s);
 /* n values through a set that is AXPY alone, and the END of the block */
-void wse_bulk_run_axpy(const struct wse_kernels *k, struct found *f, const struct run *in, uint32_t n,
+void twin_runs_run_axpy(const struct twin_kernels *k, struct found *f, const struct run *in, uint32_t n,
 		       bool end);
 
-#endif /* WSE_FUNC_BULK_H */
+#endif /* TWIN_FAST_RUNS_RUNS_H */

@@ -9,29 +9,29 @@
 
 #define CHUNK 256u /* elements between two looks at the engine's share of the round, at most */
 
-static int32_t size_of(const struct wse_opnd *o)
+static int32_t size_of(const struct twin_opnd *o)
 {
 	return o->kind == WSE_KIND_ACC ? 1 : o->dtype == WSE_DT_BF16 ? 2 : 4;
 }
 
-static uint8_t *place_of(struct wse_core *c, const struct wse_opnd *o)
+static uint8_t *place_of(struct twin_core *c, const struct twin_opnd *o)
 {
 	return o->kind == WSE_KIND_ACC ? (uint8_t *)&c->acc[o->pos] : c->sram + o->pos;
 }
 
-static bool is_bf16(const struct wse_opnd *o)
+static bool is_bf16(const struct twin_opnd *o)
 {
 	return o->kind != WSE_KIND_ACC && o->dtype == WSE_DT_BF16;
 }
 
 /* bytes from row to row */
-static int32_t step(const struct wse_opnd *o)
+static int32_t step(const struct twin_opnd *o)
 {
 	return o->kind == WSE_KIND_ACC ? o->stride1 * 4 : o->stride1;
 }
 
 /* what to do next without a look at the time: rows of n elements each, CHUNK elements at most */
-static uint32_t span(const struct wse_engine *e, uint16_t *n)
+static uint32_t span(const struct twin_engine *e, uint16_t *n)
 {
 	uint32_t rows = CHUNK / e->width;
 
@@ -44,7 +44,7 @@ static uint32_t span(const struct wse_engine *e, uint16_t *n)
 }
 
 /* n elements of each of these rows were written */
-static void written(struct wse_core *c, const struct wse_opnd *d, uint32_t n, uint32_t rows)
+static void written(struct twin_core *c, const struct twin_opnd *d, uint32_t n, uint32_t rows)
 {
 	uint32_t i;
 
@@ -56,20 +56,20 @@ static void written(struct wse_core *c, const struct wse_opnd *d, uint32_t n, ui
 		rows = 1;
 	}
 	for (i = 0; i < rows; i++)
-		wse_code_changed(c, (uint32_t)(d->pos + d->stride1 * (int32_t)i), n);
+		twin_code_changed(c, (uint32_t)(d->pos + d->stride1 * (int32_t)i), n);
 }
 
-static bool elementwise(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e)
+static bool elementwise(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e)
 {
-	struct wse_opnd *d = &e->o[OPND_DST], *s1 = &e->o[OPND_SRC1], *s2 = &e->o[OPND_SRC2];
+	struct twin_opnd *d = &e->o[OPND_DST], *s1 = &e->o[OPND_SRC1], *s2 = &e->o[OPND_SRC2];
 	bool scalar = s2->kind == WSE_KIND_NONE;
-	enum wse_src1 src1 = is_bf16(s1) ? WSE_SRC1_BF16 : WSE_SRC1_WORDS;
-	enum wse_src2 src2 = scalar	   ? WSE_SRC2_SCALAR
-			     : is_bf16(s2) ? WSE_SRC2_BF16
-					   : WSE_SRC2_WORDS;
-	wse_vector_fn *fn =
-		wse_vector_avx2[e->op - WSE_TOP_VADD][wse_vector_variant(is_bf16(d), src1, src2)];
-	struct wse_rows s = {.d = step(d), .a = step(s1), .b = step(s2)};
+	enum twin_src1 src1 = is_bf16(s1) ? TWIN_SRC1_BF16 : TWIN_SRC1_WORDS;
+	enum twin_src2 src2 = scalar	    ? TWIN_SRC2_SCALAR
+			      : is_bf16(s2) ? TWIN_SRC2_BF16
+					    : TWIN_SRC2_WORDS;
+	twin_vector_fn *fn =
+		twin_vector_avx2[e->op - WSE_TOP_VADD][twin_vector_variant(is_bf16(d), src1, src2)];
+	struct twin_rows s = {.d = step(d), .a = step(s1), .b = step(s2)};
 	uint32_t n;
 
 	while (e->outer) {
@@ -81,44 +81,44 @@ static bool elementwise(struct wse_mesh *m, struct wse_core *c, struct wse_engin
 		written(c, d, s.width, s.rows);
 		n = s.width * s.rows;
 		c->ecyc[WSE_ENGINE_L] += n / WSE_LANES;
-		if (wse_vop_kind(e->op) == WSE_VOP_MAC)
+		if (twin_vop_kind(e->op) == TWIN_VOP_MAC)
 			c->cnt[WSE_CNT_MAC] += n;
 		if (s.rows == e->outer && n == s.rows * e->width)
 			break; /* it completes: its operands' positions are not read again */
-		wse_opnd_advance(d, e->inner, e->width, n);
-		wse_opnd_advance(s1, e->inner, e->width, n);
+		twin_opnd_advance(d, e->inner, e->width, n);
+		twin_opnd_advance(s1, e->inner, e->width, n);
 		if (!scalar)
-			wse_opnd_advance(s2, e->inner, e->width, n);
-		wse_vector_advance(e, n);
+			twin_opnd_advance(s2, e->inner, e->width, n);
+		twin_vector_advance(e, n);
 	}
 	m->ways.grouped++;
-	wse_engine_complete(m, c, e);
+	twin_engine_complete(m, c, e);
 	return true;
 }
 
-static bool reduce(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e)
+static bool reduce(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e)
 {
-	struct wse_opnd *s = &e->o[OPND_SRC1];
-	struct wse_rows at = {.a = step(s)};
+	struct twin_opnd *s = &e->o[OPND_SRC1];
+	struct twin_rows at = {.a = step(s)};
 	uint32_t n;
 
-	wse_reduce_begin(e);
+	twin_reduce_begin(e);
 	while (e->outer) {
 		if (c->ecyc[WSE_ENGINE_L] >= m->equantum)
 			return true;
 		m->ways.reduced++;
 		at.rows = span(e, &at.width);
-		wse_reduce_avx2(e->op == WSE_TOP_VRMAX, e->part, place_of(c, s), is_bf16(s), &at);
+		twin_reduce_avx2(e->op == WSE_TOP_VRMAX, e->part, place_of(c, s), is_bf16(s), &at);
 		n = at.width * at.rows;
-		wse_opnd_advance(s, e->inner, e->width, n);
-		wse_vector_advance(e, n);
+		twin_opnd_advance(s, e->inner, e->width, n);
+		twin_vector_advance(e, n);
 		c->ecyc[WSE_ENGINE_L] += n / WSE_LANES;
 	}
-	wse_reduce_end(m, c, e);
+	twin_reduce_end(m, c, e);
 	return true;
 }
 
-bool wse_run_vector_in_place(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e)
+bool twin_run_vector_in_place(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e)
 {
-	return wse_vop_kind(e->op) == WSE_VOP_REDUCE ? reduce(m, c, e) : elementwise(m, c, e);
+	return twin_vop_kind(e->op) == TWIN_VOP_REDUCE ? reduce(m, c, e) : elementwise(m, c, e);
 }

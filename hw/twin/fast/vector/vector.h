@@ -2,8 +2,8 @@
 /* Vector operations straight from and to their operands' places, a group of LANES at a time and
  * strictly in order, as the contract has it: operands may overlap in any way. Processors with AVX2
  * only. */
-#ifndef WSE_FUNC_VECTOR_H
-#define WSE_FUNC_VECTOR_H
+#ifndef TWIN_FAST_VECTOR_VECTOR_H
+#define TWIN_FAST_VECTOR_VECTOR_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,47 +11,47 @@
 #include "twin/twin.h"
 #include "wse_regs.h"
 
-#define WSE_VECTOR_OPS	    (WSE_TCW_OP_MASK - WSE_TOP_VADD + 1) /* codes from VADD on */
-#define WSE_VECTOR_VARIANTS 24u
+#define TWIN_VECTOR_OPS	    (WSE_TCW_OP_MASK - WSE_TOP_VADD + 1) /* codes from VADD on */
+#define TWIN_VECTOR_VARIANTS 24u
 
-struct wse_rows {
+struct twin_rows {
 	uint16_t width, rows; /* width: a multiple of LANES */
 	int32_t d, a, b;      /* bytes from row to row of DST, SRC1, SRC2 */
 };
 
-enum wse_src1 {
-	WSE_SRC1_WORDS,
-	WSE_SRC1_BF16,
-	WSE_SRC1_ROW, /* one row of LANES for all groups, whatever the rows say; of words, of bf16 */
-	WSE_SRC1_BF16_ROW,
+enum twin_src1 {
+	TWIN_SRC1_WORDS,
+	TWIN_SRC1_BF16,
+	TWIN_SRC1_ROW, /* one row of LANES for all groups, whatever the rows say; of words, of bf16 */
+	TWIN_SRC1_BF16_ROW,
 };
 
-enum wse_src2 {
-	WSE_SRC2_WORDS,
-	WSE_SRC2_BF16,
-	WSE_SRC2_SCALAR, /* a word for all elements instead; also where an operation has no SRC2 */
+enum twin_src2 {
+	TWIN_SRC2_WORDS,
+	TWIN_SRC2_BF16,
+	TWIN_SRC2_SCALAR, /* a word for all elements instead; also where an operation has no SRC2 */
 };
 
 /* returns 1 */
-typedef uint32_t wse_vector_fn(uint8_t *d, const uint8_t *a, const uint8_t *b, uint32_t scalar,
-			       const struct wse_rows *s);
-/* [operation - VADD][wse_vector_variant()]; NULL: no such operation. With AVX-512 two groups at a time: the
+typedef uint32_t twin_vector_fn(uint8_t *d, const uint8_t *a, const uint8_t *b, uint32_t scalar,
+			       const struct twin_rows *s);
+/* [operation - VADD][twin_vector_variant()]; NULL: no such operation. With AVX-512 two groups at a time: the
  * width is a multiple of 2 LANES, and no operand overlaps DST but at the same place. */
-typedef wse_vector_fn *const wse_vector_table[WSE_VECTOR_OPS][WSE_VECTOR_VARIANTS];
-extern wse_vector_table wse_vector_avx2, wse_vector_avx512;
+typedef twin_vector_fn *const twin_vector_table[TWIN_VECTOR_OPS][TWIN_VECTOR_VARIANTS];
+extern twin_vector_table twin_vector_avx2, twin_vector_avx512;
 
-static inline unsigned int wse_vector_variant(bool d_bf16, enum wse_src1 src1, enum wse_src2 src2)
+static inline unsigned int twin_vector_variant(bool d_bf16, enum twin_src1 src1, enum twin_src2 src2)
 {
 	return (unsigned int)src2 << 3 | (unsigned int)src1 << 1 | (unsigned int)d_bf16;
 }
 
 /* VRSUM, VRMAX: one group after the other into the lane partials */
-void wse_reduce_avx2(bool max, uint32_t *part, const uint8_t *a, bool a_bf16,
-		     const struct wse_rows *s);
+void twin_reduce_avx2(bool max, uint32_t *part, const uint8_t *a, bool a_bf16,
+		     const struct twin_rows *s);
 /* all of it */
-uint32_t wse_reduced_avx2(bool max, const uint8_t *a, bool a_bf16, const struct wse_rows *s);
+uint32_t twin_reduced_avx2(bool max, const uint8_t *a, bool a_bf16, const struct twin_rows *s);
 
-/* in_place.c: as wse_run_vector() */
-bool wse_run_vector_in_place(struct wse_mesh *m, struct wse_core *c, struct wse_engine *e);
+/* in_place.c: as twin_run_vector() */
+bool twin_run_vector_in_place(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e);
 
-#endif /* WSE_FUNC_VECTOR_H */
+#endif /* TWIN_FAST_VECTOR_VECTOR_H */

@@ -37,7 +37,7 @@ FORCED __m256i is_tiny(__m256i v)
 				  _mm256_setzero_si256());
 }
 
-/* eight results; bf16 ones as wse_bf16_round() has them */
+/* eight results; bf16 ones as twin_bf16_round() has them */
 FORCED void put(uint8_t *p, bool bf16, __m256i v)
 {
 	__m256i r, nan, tiny;
@@ -52,7 +52,7 @@ FORCED void put(uint8_t *p, bool bf16, __m256i v)
 	r = _mm256_add_epi32(_mm256_add_epi32(v, _mm256_set1_epi32(0x7fff)), r);
 	r = _mm256_blendv_epi8(r, _mm256_and_si256(v, _mm256_set1_epi32((int32_t)0x80000000)),
 			       tiny);
-	r = _mm256_blendv_epi8(r, _mm256_set1_epi32((int32_t)WSE_NAN), nan);
+	r = _mm256_blendv_epi8(r, _mm256_set1_epi32((int32_t)TWIN_NAN), nan);
 	r = _mm256_srli_epi32(r, 16);
 	_mm_storeu_si128((__m128i *)(void *)p, _mm_packus_epi32(_mm256_castsi256_si128(r),
 								_mm256_extracti128_si256(r, 1)));
@@ -61,7 +61,7 @@ FORCED void put(uint8_t *p, bool bf16, __m256i v)
 FORCED __m256i canon(__m256 f)
 {
 	return _mm256_castps_si256(
-		_mm256_blendv_ps(f, _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)WSE_NAN)),
+		_mm256_blendv_ps(f, _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)TWIN_NAN)),
 				 _mm256_cmp_ps(f, f, _CMP_UNORD_Q)));
 }
 
@@ -69,7 +69,7 @@ FORCED __m256i flush(__m256i v)
 {
 	__m256i zero = _mm256_and_si256(v, _mm256_set1_epi32((int32_t)0x80000000));
 
-	v = _mm256_blendv_epi8(v, _mm256_set1_epi32((int32_t)WSE_NAN), is_nan(v));
+	v = _mm256_blendv_epi8(v, _mm256_set1_epi32((int32_t)TWIN_NAN), is_nan(v));
 	return _mm256_blendv_epi8(v, zero, is_tiny(v));
 }
 
@@ -86,7 +86,7 @@ FORCED __m256i f2i(__m256 f)
 	return choose(big, _mm256_set1_epi32(0x7fffffff), _mm256_cvtps_epi32(f));
 }
 
-#define TABLE		 wse_vector_avx2
+#define TABLE		 twin_vector_avx2
 #define VW		 8
 #define I		 __m256i
 #define V(x)		 _mm256_##x
@@ -110,7 +110,7 @@ FORCED __m256i final(bool max, __m256 v)
 }
 
 /* one group after the other with the lane partials */
-FORCED __m256 rows_of(bool max, __m256 p, const uint8_t *at, bool bf16, const struct wse_rows *s)
+FORCED __m256 rows_of(bool max, __m256 p, const uint8_t *at, bool bf16, const struct twin_rows *s)
 {
 	const uint32_t an = bf16 ? 16 : 32;
 	const uint8_t *qa;
@@ -122,8 +122,8 @@ FORCED __m256 rows_of(bool max, __m256 p, const uint8_t *at, bool bf16, const st
 	return p;
 }
 
-void wse_reduce_avx2(bool max, uint32_t *part, const uint8_t *at, bool bf16,
-		     const struct wse_rows *s)
+void twin_reduce_avx2(bool max, uint32_t *part, const uint8_t *at, bool bf16,
+		     const struct twin_rows *s)
 {
 	__m256 p = _mm256_loadu_ps((const float *)(const void *)part);
 
@@ -137,7 +137,7 @@ FORCED __m256 pairs(bool max, __m256 p)
 	return either(max, _mm256_shuffle_ps(p, p, 0x88), _mm256_shuffle_ps(p, p, 0xdd));
 }
 
-FORCED uint32_t reduced(bool max, const uint8_t *at, bool bf16, const struct wse_rows *s)
+FORCED uint32_t reduced(bool max, const uint8_t *at, bool bf16, const struct twin_rows *s)
 {
 	__m256 p = max ? _mm256_castsi256_ps(_mm256_set1_epi32((int32_t)0xff800000))
 		       : _mm256_setzero_ps();
@@ -147,7 +147,7 @@ FORCED uint32_t reduced(bool max, const uint8_t *at, bool bf16, const struct wse
 	return (uint32_t)_mm256_cvtsi256_si32(final(max, p));
 }
 
-uint32_t wse_reduced_avx2(bool max, const uint8_t *at, bool bf16, const struct wse_rows *s)
+uint32_t twin_reduced_avx2(bool max, const uint8_t *at, bool bf16, const struct twin_rows *s)
 {
 	if (max)
 		return bf16 ? reduced(true, at, true, s) : reduced(true, at, false, s);

@@ -41,7 +41,7 @@ FORCED __mmask16 is_tiny(__m512i v)
 	return _mm512_testn_epi32_mask(v, _mm512_set1_epi32(0x7f800000));
 }
 
-/* sixteen results; bf16 ones as wse_bf16_round() has them */
+/* sixteen results; bf16 ones as twin_bf16_round() has them */
 FORCED void put(uint8_t *p, bool bf16, __m512i v)
 {
 	__m512i r;
@@ -53,7 +53,7 @@ FORCED void put(uint8_t *p, bool bf16, __m512i v)
 	r = _mm512_and_si512(_mm512_srli_epi32(v, 16), _mm512_set1_epi32(1));
 	r = _mm512_add_epi32(_mm512_add_epi32(v, _mm512_set1_epi32(0x7fff)), r);
 	r = _mm512_mask_and_epi32(r, is_tiny(v), v, _mm512_set1_epi32((int32_t)0x80000000));
-	r = _mm512_mask_mov_epi32(r, is_nan(v), _mm512_set1_epi32((int32_t)WSE_NAN));
+	r = _mm512_mask_mov_epi32(r, is_nan(v), _mm512_set1_epi32((int32_t)TWIN_NAN));
 	_mm256_storeu_si256((void *)p, _mm512_cvtepi32_epi16(_mm512_srli_epi32(r, 16)));
 }
 
@@ -61,7 +61,7 @@ FORCED __m512i canon(__m512 f)
 {
 	__m512i v = _mm512_castps_si512(f);
 
-	return _mm512_mask_mov_epi32(v, is_nan(v), _mm512_set1_epi32((int32_t)WSE_NAN));
+	return _mm512_mask_mov_epi32(v, is_nan(v), _mm512_set1_epi32((int32_t)TWIN_NAN));
 }
 
 FORCED __m512i flush(__m512i v)
@@ -69,7 +69,7 @@ FORCED __m512i flush(__m512i v)
 	__mmask16 nan = is_nan(v);
 
 	v = _mm512_mask_and_epi32(v, is_tiny(v), v, _mm512_set1_epi32((int32_t)0x80000000));
-	return _mm512_mask_mov_epi32(v, nan, _mm512_set1_epi32((int32_t)WSE_NAN));
+	return _mm512_mask_mov_epi32(v, nan, _mm512_set1_epi32((int32_t)TWIN_NAN));
 }
 
 FORCED __m512i choose(__mmask16 mask, __m512i yes, __m512i no)
@@ -85,7 +85,7 @@ FORCED __m512i f2i(__m512 f)
 	return choose(big, _mm512_set1_epi32(0x7fffffff), _mm512_cvtps_epi32(f));
 }
 
-#define TABLE		 wse_vector_avx512
+#define TABLE		 twin_vector_avx512
 #define VW		 16
 #define I		 __m512i
 #define V(x)		 _mm512_##x

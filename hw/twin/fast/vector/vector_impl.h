@@ -39,14 +39,14 @@ FORCED I shift_of(I v)
  * function of its own, so that the loops ask for nothing. */
 #define LOOPS(name, value, kind, expr)                                                        \
 	FORCED void name(uint8_t *rd, const uint8_t *ra, const uint8_t *rb, uint32_t one,     \
-			 const struct wse_rows *s, bool dh, enum wse_src1 src1,               \
-			 enum wse_src2 src2)                                                  \
+			 const struct twin_rows *s, bool dh, enum twin_src1 src1,               \
+			 enum twin_src2 src2)                                                  \
 	{                                                                                     \
-		const bool ah = src1 & WSE_SRC1_BF16, row = src1 & WSE_SRC1_ROW;              \
+		const bool ah = src1 & TWIN_SRC1_BF16, row = src1 & TWIN_SRC1_ROW;              \
 		const uint32_t dn = dh ? VW * 2 : VW * 4;                                     \
 		const uint32_t an = row ? 0 : ah ? VW * 2 : VW * 4;                           \
-		const uint32_t bn = src2 == WSE_SRC2_BF16 ? VW * 2 : VW * 4;                  \
-		const bool scalar = src2 == WSE_SRC2_SCALAR;                                  \
+		const uint32_t bn = src2 == TWIN_SRC2_BF16 ? VW * 2 : VW * 4;                  \
+		const bool scalar = src2 == TWIN_SRC2_SCALAR;                                  \
 		uint32_t rows, n;                                                             \
 		I d, a, b;                                                                    \
                                                                                               \
@@ -58,7 +58,7 @@ FORCED I shift_of(I v)
 			for (n = s->width; n; n -= VW, pd += dn, pa += an, pb += bn) {        \
 				a = row ? get_row(pa, ah) : get(pa, ah);                      \
 				if (!scalar)                                                  \
-					b = get(pb, src2 == WSE_SRC2_BF16);                   \
+					b = get(pb, src2 == TWIN_SRC2_BF16);                   \
 				d = get(pd, dh);                                              \
 				(void)b;                                                      \
 				(void)d;                                                      \
@@ -73,9 +73,9 @@ FORCED I shift_of(I v)
 
 #define VARIANT(name, dh, src1, src2)                                                           \
 	static uint32_t name##_##dh##src1##src2(uint8_t *d, const uint8_t *a, const uint8_t *b, \
-						uint32_t one, const struct wse_rows *s)         \
+						uint32_t one, const struct twin_rows *s)         \
 	{                                                                                       \
-		name(d, a, b, one, s, dh, (enum wse_src1)src1, (enum wse_src2)src2);            \
+		name(d, a, b, one, s, dh, (enum twin_src1)src1, (enum twin_src2)src2);            \
 		return 1;                                                                       \
 	}
 #define EACH_SRC1(name, src2)     \
@@ -99,4 +99,4 @@ WSE_VOPS_ELEMENTS(VARIANTS)
 		name##_12##src2, name##_03##src2, name##_13##src2
 #define ROW(name, value, kind, expr) \
 	[(value) - WSE_TOP_VADD] = {ROW_OF(name, 0), ROW_OF(name, 1), ROW_OF(name, 2)},
-wse_vector_fn *const TABLE[WSE_VECTOR_OPS][WSE_VECTOR_VARIANTS] = {WSE_VOPS_ELEMENTS(ROW)};
+twin_vector_fn *const TABLE[TWIN_VECTOR_OPS][TWIN_VECTOR_VARIANTS] = {WSE_VOPS_ELEMENTS(ROW)};

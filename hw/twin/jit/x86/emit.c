@@ -17,7 +17,7 @@
 
 /* ---- instructions ---- */
 
-static void alu_rr(struct emit *e, const struct wse_dec *d, unsigned int op, bool commutes)
+static void alu_rr(struct emit *e, const struct twin_dec *d, unsigned int op, bool commutes)
 {
 	unsigned int a, b, h;
 
@@ -41,7 +41,7 @@ static void alu_rr(struct emit *e, const struct wse_dec *d, unsigned int op, boo
 }
 
 /* rd's host register with rs1's value in it */
-static unsigned int copied(struct emit *e, const struct wse_dec *d)
+static unsigned int copied(struct emit *e, const struct twin_dec *d)
 {
 	unsigned int a = src(e, d->rs1, ~0u), h = home_of(e, d->rd, ~0u);
 
@@ -50,7 +50,7 @@ static unsigned int copied(struct emit *e, const struct wse_dec *d)
 	return h;
 }
 
-static void alu_ri(struct emit *e, const struct wse_dec *d, unsigned int ext)
+static void alu_ri(struct emit *e, const struct twin_dec *d, unsigned int ext)
 {
 	unsigned int h;
 
@@ -61,7 +61,7 @@ static void alu_ri(struct emit *e, const struct wse_dec *d, unsigned int ext)
 	rx(e, 0x89, h, d->rd);
 }
 
-static void add_imm(struct emit *e, const struct wse_dec *d)
+static void add_imm(struct emit *e, const struct twin_dec *d)
 {
 	if (e->constant[d->rs1])
 		set_constant(e, d->rd, e->value[d->rs1] + (uint32_t)d->imm);
@@ -70,7 +70,7 @@ static void add_imm(struct emit *e, const struct wse_dec *d)
 }
 
 /* shl, shr, sar: /4 5 7 */
-static void shift_ri(struct emit *e, const struct wse_dec *d, unsigned int ext)
+static void shift_ri(struct emit *e, const struct twin_dec *d, unsigned int ext)
 {
 	unsigned int h;
 
@@ -82,7 +82,7 @@ static void shift_ri(struct emit *e, const struct wse_dec *d, unsigned int ext)
 	rx(e, 0x89, h, d->rd);
 }
 
-static void shift_rr(struct emit *e, const struct wse_dec *d, unsigned int ext)
+static void shift_rr(struct emit *e, const struct twin_dec *d, unsigned int ext)
 {
 	unsigned int a = src(e, d->rs1, ~0u), b = src(e, d->rs2, a);
 
@@ -93,7 +93,7 @@ static void shift_rr(struct emit *e, const struct wse_dec *d, unsigned int ext)
 }
 
 /* eax = flag */
-static void set_cc(struct emit *e, const struct wse_dec *d, unsigned int cc)
+static void set_cc(struct emit *e, const struct twin_dec *d, unsigned int cc)
 {
 	rr(e, 0x0f90 | cc, 0, EAX);
 	rr(e, 0x0fb6, EAX, EAX);
@@ -101,7 +101,7 @@ static void set_cc(struct emit *e, const struct wse_dec *d, unsigned int cc)
 }
 
 /* the upper half of a product: mul /4, imul /5 */
-static void mul_high(struct emit *e, const struct wse_dec *d, unsigned int ext)
+static void mul_high(struct emit *e, const struct twin_dec *d, unsigned int ext)
 {
 	unsigned int a = src(e, d->rs1, ~0u), b = src(e, d->rs2, a);
 
@@ -137,7 +137,7 @@ static void sram_operand(struct emit *e, unsigned int reg)
 }
 
 /* what the host's DIV cannot do is the quotient and the remainder of a division by 0 */
-static void divide(struct emit *e, const struct wse_dec *d, bool remainder)
+static void divide(struct emit *e, const struct twin_dec *d, bool remainder)
 {
 	unsigned int a = src(e, d->rs1, ~0u), b = src(e, d->rs2, a);
 	uint8_t *zero, *done;
@@ -159,7 +159,7 @@ static void divide(struct emit *e, const struct wse_dec *d, bool remainder)
 }
 
 /* a CSR read alone, where reading is no more than that: 0xffff of others */
-static uint32_t plain_csr(const struct wse_dec *d)
+static uint32_t plain_csr(const struct twin_dec *d)
 {
 	uint32_t insn = (uint32_t)d->imm, csr = insn >> 20;
 
@@ -171,25 +171,25 @@ static uint32_t plain_csr(const struct wse_dec *d)
 		       : 0xffff;
 }
 
-_Static_assert(offsetof(struct wse_core, row) == offsetof(struct wse_core, col) + 2,
+_Static_assert(offsetof(struct twin_core, row) == offsetof(struct twin_core, col) + 2,
 	       "CSR_ID is a word");
 
-static void read_csr(struct emit *e, const struct wse_dec *d)
+static void read_csr(struct emit *e, const struct twin_dec *d)
 {
 	uint32_t csr = plain_csr(d);
 
 	if (csr == WSE_CSR_DIM || csr == WSE_CSR_CFG) {
-		set_constant(e, d->rd, csr == WSE_CSR_DIM ? wse_csr_dim(e->m) : wse_csr_cfg());
+		set_constant(e, d->rd, csr == WSE_CSR_DIM ? twin_csr_dim(e->m) : twin_csr_cfg());
 		return;
 	}
 	core_member(e, 0x8b, EAX,
-		    csr == WSE_CSR_WDATA   ? offsetof(struct wse_core, wdata)
-		    : csr == WSE_CSR_WINFO ? offsetof(struct wse_core, winfo)
-					   : offsetof(struct wse_core, col));
+		    csr == WSE_CSR_WDATA   ? offsetof(struct twin_core, wdata)
+		    : csr == WSE_CSR_WINFO ? offsetof(struct twin_core, winfo)
+					   : offsetof(struct twin_core, col));
 	write_back(e, d->rd);
 }
 
-static void load(struct emit *e, const struct wse_dec *d, uint32_t n)
+static void load(struct emit *e, const struct twin_dec *d, uint32_t n)
 {
 	static const struct {
 		uint8_t size;
@@ -208,7 +208,7 @@ static void load(struct emit *e, const struct wse_dec *d, uint32_t n)
 		rx(e, 0x89, h, d->rd);
 }
 
-static void store(struct emit *e, const struct wse_dec *d, uint32_t n)
+static void store(struct emit *e, const struct twin_dec *d, uint32_t n)
 {
 	unsigned int a = src(e, d->rs1, ~0u), v = src(e, d->rs2, a);
 	uint32_t size = d->op == OP_sb ? 1 : d->op == OP_sh ? 2 : 4;
@@ -216,11 +216,11 @@ static void store(struct emit *e, const struct wse_dec *d, uint32_t n)
 	address(e, a, d->imm, size, n);
 	rr(e, 0x8b, ECX, EAX);
 	rr(e, 0xc1, 5, ECX);
-	e1(e, WSE_CODE_PAGE);
+	e1(e, TWIN_CODE_PAGE);
 	e1(e, 0x80); /* cmp byte [rbx + rcx + disp32], 0 */
 	e1(e, 0xbc);
 	e1(e, 0x0b);
-	e4(e, offsetof(struct wse_core, code));
+	e4(e, offsetof(struct twin_core, code));
 	e1(e, 0);
 	side_exit(e, CC_NE, n, e->index + n, false);
 	if (size == 2)
@@ -245,7 +245,7 @@ static void dispatch(struct emit *e, uint32_t n)
 	e1(e, 0x87);
 	e1(e, 0x83); /* cmp edx, imm8 */
 	e1(e, 0xfa);
-	e1(e, WSE_NO_BLOCK + 1);
+	e1(e, TWIN_NO_BLOCK + 1);
 	jcc_to(e, CC_B, e->t->leave_index);
 	e1(e, 0x48); /* add rdx, rbp */
 	e1(e, 0x01);
@@ -271,7 +271,7 @@ static void go(struct emit *e, uint32_t n, uint32_t target)
 	jump_to(e, e->start);
 }
 
-static void jump_register(struct emit *e, const struct wse_dec *d, uint32_t n)
+static void jump_register(struct emit *e, const struct twin_dec *d, uint32_t n)
 {
 	rr(e, 0x8b, ECX, src(e, d->rs1, ~0u));
 	ri(e, 0, ECX, (uint32_t)d->imm);
@@ -294,7 +294,7 @@ static void jump_register(struct emit *e, const struct wse_dec *d, uint32_t n)
 }
 
 /* one instruction of a block, n before it */
-static void simple(struct emit *e, const struct wse_dec *d, uint32_t n)
+static void simple(struct emit *e, const struct twin_dec *d, uint32_t n)
 {
 	static const uint8_t cc[] = {CC_E, CC_NE, CC_L, CC_GE, CC_B, CC_AE};
 	unsigned int a, b;
@@ -393,18 +393,18 @@ static void simple(struct emit *e, const struct wse_dec *d, uint32_t n)
 		read_csr(e, d);
 		break;
 	default:
-		wse_emit_custom(e, d, n);
+		twin_emit_custom(e, d, n);
 	}
 }
 
 /* ---- blocks ---- */
 
-bool wse_emit_ends(const struct wse_dec *d)
+bool twin_emit_ends(const struct twin_dec *d)
 {
 	return d->op == OP_jal || d->op == OP_jalr;
 }
 
-bool wse_emits(const struct wse_dec *d, uint32_t index)
+bool twin_emits(const struct twin_dec *d, uint32_t index)
 {
 	switch (d->op) {
 	case OP_lui ... OP_auipc:
@@ -426,7 +426,7 @@ bool wse_emits(const struct wse_dec *d, uint32_t index)
 		return plain_csr(d) != 0xffff;
 	case OP_jal:
 	case OP_beq ... OP_bgeu:
-		return !(d->imm & 2) && index + (uint32_t)(d->imm / 4) < WSE_NWORDS;
+		return !(d->imm & 2) && index + (uint32_t)(d->imm / 4) < TWIN_NWORDS;
 	}
 	return false;
 }
@@ -451,7 +451,7 @@ static void finish_sides(struct emit *e)
 		if (s->wait) {
 			e1(e, 0xc6); /* mov byte [rbx + disp32], imm8 */
 			e1(e, 0x83);
-			e4(e, offsetof(struct wse_core, wait));
+			e4(e, offsetof(struct twin_core, wait));
 			e1(e, s->wait);
 		}
 		mov_imm(e, EAX,
@@ -461,17 +461,17 @@ static void finish_sides(struct emit *e)
 	}
 }
 
-uint32_t wse_emit_block(struct wse_mesh *m, struct wse_code *t, const struct wse_dec *dec,
-			uint32_t index, uint32_t n)
+uint32_t twin_emit_block(struct twin_mesh *m, struct twin_code *t, const struct twin_dec *dec,
+			 uint32_t index, uint32_t n)
 {
 	struct emit e = {.m = m, .t = t, .p = t->buf + t->at, .index = index, .start = t->at};
-	const struct wse_dec *d = dec;
+	const struct twin_dec *d = dec;
 	uint32_t i;
 
 	memset(e.host, -1, sizeof(e.host));
 	memset(e.guest, -1, sizeof(e.guest));
 	e.constant[0] = true;
-	for (i = 0; i < n && !wse_emit_ends(d); i++, d++)
+	for (i = 0; i < n && !twin_emit_ends(d); i++, d++)
 		simple(&e, d, i);
 	if (i < n && d->op == OP_jal) {
 		mov_imm(&e, EAX, WSE_SRAM_BASE + (index + i) * 4 + 4);

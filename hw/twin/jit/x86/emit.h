@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /* The x86-64 code of translated blocks: what translate.c needs of it. */
-#ifndef WSE_FUNC_EMIT_H
-#define WSE_FUNC_EMIT_H
+#ifndef TWIN_JIT_X86_EMIT_H
+#define TWIN_JIT_X86_EMIT_H
 
 #include "twin/fast/quick.h"
 #include "twin/jit/translate.h"
 
-#define WSE_EMIT_ROOM (WSE_BLOCK_MAX * 128u) /* bytes that a block takes at most */
-#define WSE_WAY_ROOM  2048u		     /* bytes that a way takes at most */
+#define TWIN_EMIT_ROOM (TWIN_BLOCK_MAX * 128u) /* bytes that a block takes at most */
+#define TWIN_OP_ROOM  2048u		     /* bytes that a way takes at most */
 
-struct wse_code {
+struct twin_code {
 	uint8_t *buf;
 	uint32_t at, leave, leave_index, first; /* offsets: next byte; common exits; first block */
 	uint32_t miss, renew; /* where a way's code goes that does not fit; whose operand has no id */
 	uint32_t move;	       /* what a lane does whose DSR got another base */
 	uint64_t *generated;   /* counts: the way of func.h */
-	struct wse_site *site; /* of blocks so far */
+	struct twin_site *site; /* of blocks so far */
 	uint32_t nsites;
 };
 
 /* emit_entry.c: the way into blocks and out of them, at the beginning of the buffer: struct twin_left
  * (*)(core, sram, table, code, limit, done) */
-void wse_emit_entry(struct wse_mesh *m, struct wse_code *t);
+void twin_emit_entry(struct twin_mesh *m, struct twin_code *t);
 /* may the instruction at a word be one of a block? is it the last one then? */
-bool wse_emits(const struct wse_dec *d, uint32_t index);
-bool wse_emit_ends(const struct wse_dec *d);
+bool twin_emits(const struct twin_dec *d, uint32_t index);
+bool twin_emit_ends(const struct twin_dec *d);
 /* the code of n instructions from word index on; its offset */
-uint32_t wse_emit_block(struct wse_mesh *m, struct wse_code *t, const struct wse_dec *dec,
+uint32_t twin_emit_block(struct twin_mesh *m, struct twin_code *t, const struct twin_dec *dec,
 			uint32_t index, uint32_t n);
 /* emit_way.c: the code of a vector instruction that goes this way, see quick.h; its offset, 0: there
  * is none */
-uint32_t wse_emit_way(struct wse_mesh *m, struct wse_code *t, const struct wse_way *w,
-		      const struct wse_shape *d, const struct wse_shape *a,
-		      const struct wse_shape *b);
+uint32_t twin_emit_op(struct twin_mesh *m, struct twin_code *t, const struct twin_prepared_op *w,
+		      const struct twin_shape *d, const struct twin_shape *a,
+		      const struct twin_shape *b);
 
-#endif /* WSE_FUNC_EMIT_H */
+#endif /* TWIN_JIT_X86_EMIT_H */

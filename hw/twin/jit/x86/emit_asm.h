@@ -3,8 +3,8 @@
  * The assembler of emit.c: bytes of x86-64 instructions, and which host registers hold which registers of
  * the core. What rbx to r15 hold is said there.
  */
-#ifndef WSE_FUNC_EMIT_ASM_H
-#define WSE_FUNC_EMIT_ASM_H
+#ifndef TWIN_JIT_X86_EMIT_ASM_H
+#define TWIN_JIT_X86_EMIT_ASM_H
 
 #include <stddef.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 #include "twin/jit/translate.h"
 #include "twin/jit/x86/emit.h"
 
-#define BLOCK WSE_BLOCK_MAX
+#define BLOCK TWIN_BLOCK_MAX
 
-_Static_assert(offsetof(struct wse_core, x) == 0, "registers are addressed from the core");
+_Static_assert(offsetof(struct twin_core, x) == 0, "registers are addressed from the core");
 
 enum { EAX, ECX, EDX, EBX, ESP, EBP, ESI, EDI };
 
@@ -27,12 +27,12 @@ struct side {	       /* a way out of a block */
 	uint32_t
 		target; /* taken branches: word index; else the instruction that is left to exec.c */
 	bool taken;
-	uint8_t wait; /* enum wse_wait: what it was seen to wait for */
+	uint8_t wait; /* enum twin_wait: what it was seen to wait for */
 };
 
 struct emit {
-	struct wse_mesh *m;
-	struct wse_code *t;
+	struct twin_mesh *m;
+	struct twin_code *t;
 	uint8_t *p;
 	uint32_t index; /* of the block's first word */
 	uint32_t start; /* its code */
@@ -143,7 +143,7 @@ static inline void side_exit(struct emit *e, unsigned int cc, uint32_t n, uint32
 }
 
 /* the n-th instruction of the block was tried in vain */
-static inline void wait_exit(struct emit *e, unsigned int cc, uint32_t n, enum wse_wait wait)
+static inline void wait_exit(struct emit *e, unsigned int cc, uint32_t n, enum twin_wait wait)
 {
 	side_exit(e, cc, n, e->index + n, false);
 	e->side[e->nsides - 1].wait = wait;
@@ -260,6 +260,6 @@ static inline void write_back(struct emit *e, unsigned int rd)
 }
 
 /* emit_custom.c: the code of an instruction that is none of RISC-V's, the n-th of its block */
-void wse_emit_custom(struct emit *e, const struct wse_dec *d, uint32_t n);
+void twin_emit_custom(struct emit *e, const struct twin_dec *d, uint32_t n);
 
-#endif /* WSE_FUNC_EMIT_ASM_H */
+#endif /* TWIN_JIT_X86_EMIT_ASM_H */

@@ -12,32 +12,33 @@
 /* ---- what blocks call ---- */
 
 /* TNEXT from translated code: bit 32 and the entry, or 0: there is no task yet */
-static uint64_t wse_task_inside(struct wse_mesh *m, struct wse_core *c)
+static uint64_t twin_task_inside(struct twin_mesh *m, struct twin_core *c)
 {
 	uint32_t entry;
 	uint8_t task;
 
-	if (!wse_task_next(m, c, &entry, &task))
+	if (!twin_task_next(m, c, &entry, &task))
 		return 0;
 	c->last_pick = task;
 	return 1ull << 32 | entry;
 }
 
 /* ROUTE from translated code; false: it is exec.c's to refuse */
-static bool wse_route_inside(struct wse_mesh *m, struct wse_core *c, uint32_t which, uint32_t cfg)
+static bool twin_route_inside(struct twin_mesh *m, struct twin_core *c, uint32_t which,
+			      uint32_t cfg)
 {
-	if (!wse_is_route(which))
+	if (!twin_is_route(which))
 		return false;
-	wse_route(m, c, which & 0x1f, cfg);
+	twin_route(m, c, which & 0x1f, cfg);
 	return true;
 }
 
 /* ---- the tensor unit ---- */
 
 /* a member of a lane, from the core */
-#define LANE(n, name)                                                           \
-	(offsetof(struct wse_core, lane) + ((n)&15) * sizeof(struct wse_lane) + \
-	 offsetof(struct wse_lane, name))
+#define LANE(n, name)                                                             \
+	(offsetof(struct twin_core, lane) + ((n)&15) * sizeof(struct twin_lane) + \
+	 offsetof(struct twin_lane, name))
 
 /* a register of the core that is an operand: its value, or the host register that has it */
 struct given {
@@ -112,9 +113,9 @@ static void keep_base(struct emit *e, unsigned int n, struct given word0, struct
 }
 
 /* two words of a DSR */
-static void set_dsr(struct emit *e, const struct wse_dec *d, unsigned int word)
+static void set_dsr(struct emit *e, const struct twin_dec *d, unsigned int word)
 {
-	size_t off = offsetof(struct wse_core, dsr) + ((d->rd & 15) * 4 + word) * 4;
+	size_t off = offsetof(struct twin_core, dsr) + ((d->rd & 15) * 4 + word) * 4;
 	struct given a = given(e, d->rs1, ~0u), b = given(e, d->rs2, a.reg);
 
 	set_member(e, off, a);
@@ -138,9 +139,9 @@ static void call(struct emit *e, uint64_t fn)
 /* the same of an ISSUE at pc that may have a way: what its site says */
 static void call_site(struct emit *e, uint32_t pc)
 {
-	struct wse_site *site = &e->t->site[e->t->nsites++];
+	struct twin_site *site = &e->t->site[e->t->nsites++];
 
-	*site = (struct wse_site){e->t->buf + e->t->miss, pc};
+	*site = (struct twin_site){e->t->buf + e->t->miss, pc};
 	e1(e, 0xff); /* call [rip + disp32] */
 	e1(e, 0x15);
 	e4(e, (uint32_t)((uint8_t *)site - (e->p + 4)));
@@ -148,19 +149,19 @@ static void call_site(struct emit *e, uint32_t pc)
 	memset(e->guest, -1, sizeof(e->guest));
 }
 
-static void issue(struct emit *e, const struct wse_dec *d, uint32_t n)
+static void issue(struct emit *e, const struct twin_dec *d, uint32_t n)
 {
 	uint32_t pc = WSE_SRAM_BASE + (e->index + n) * 4;
 
 	get(e, EDX, d->rs1, ~0u);
 	get(e, ECX, d->rs2, ~0u);
-	if (e->constant[d->rs1] && !wse_is_quick(e->value[d->rs1])) {
-		member_imm(e, offsetof(struct wse_core, pc), pc);
-		call(e, (uint64_t)(uintptr_t)wse_issue_from_inside);
+	if (e->constant[d->rs1] && !twin_is_quick(e->value[d->rs1])) {
+		member_imm(e, offsetof(struct twin_core, pc), pc);
+		call(e, (uint64_t)(uintptr_t)twin_issue_from_inside);
 	} else {
 		call_site(e, pc);
 	}
-	ri(e, 7, EAX, WSE_INSIDE_ON);
+	ri(e, 7, EAX, TWIN_INSIDE_ON);
 	wait_exit(e, CC_B, n, WAIT_ISSUE);
 	side_exit(e, CC_NE, n + 1, e->index + n + 1, false);
 }
@@ -168,10 +169,10 @@ static void issue(struct emit *e, const struct wse_dec *d, uint32_t n)
 /* ---- tasks and routes ---- */
 
 /* ACTIVATE, BLOCK, UNBLOCK: a bit of ready or blocked */
-static void task_bit(struct emit *e, const struct wse_dec *d)
+static void task_bit(struct emit *e, const struct twin_dec *d)
 {
-	size_t off = d->imm == WSE_TASKOP_ACTIVATE ? offsetof(struct wse_core, ready)
-						   : offsetof(struct wse_core, blocked);
+	size_t off = d->imm == WSE_TASKOP_ACTIVATE ? offsetof(struct twin_core, ready)
+						   : offsetof(struct twin_core, blocked);
 	bool clear = d->imm == WSE_TASKOP_UNBLOCK;
 
 	get(e, ECX, d->rs1, ~0u);
@@ -182,7 +183,7 @@ static void task_bit(struct emit *e, const struct wse_dec *d)
 	core_member(e, clear ? 0x21 : 0x09, EAX, off); /* and, or [rbx + disp32], eax */
 }
 
-static void task(struct emit *e, const struct wse_dec *d, uint32_t n)
+static void task(struct emit *e, const struct twin_dec *d, uint32_t n)
 {
 	unsigned int a, b;
 
@@ -196,25 +197,25 @@ static void task(struct emit *e, const struct wse_dec *d, uint32_t n)
 	rr(e, 0x8b, ECX, a);
 	rr(e, 0x8b, 8, b); /* as the last one: r8 may hold a */
 	mov_imm(e, EDX, (uint32_t)d->imm);
-	call(e, (uint64_t)(uintptr_t)wse_task_op);
+	call(e, (uint64_t)(uintptr_t)twin_task_op);
 	e1(e, 0x84); /* test al, al */
 	e1(e, 0xc0);
 	side_exit(e, CC_E, n, e->index + n, false);
 }
 
-static void route(struct emit *e, const struct wse_dec *d, uint32_t n)
+static void route(struct emit *e, const struct twin_dec *d, uint32_t n)
 {
 	get(e, EDX, d->rs1, ~0u);
 	get(e, ECX, d->rs2, ~0u);
-	call(e, (uint64_t)(uintptr_t)wse_route_inside);
+	call(e, (uint64_t)(uintptr_t)twin_route_inside);
 	e1(e, 0x84); /* test al, al */
 	e1(e, 0xc0);
 	side_exit(e, CC_E, n, e->index + n, false);
 }
 
-static void task_next(struct emit *e, const struct wse_dec *d, uint32_t n)
+static void task_next(struct emit *e, const struct twin_dec *d, uint32_t n)
 {
-	call(e, (uint64_t)(uintptr_t)wse_task_inside);
+	call(e, (uint64_t)(uintptr_t)twin_task_inside);
 	e1(e, 0x48); /* bt rax, 32 */
 	e1(e, 0x0f);
 	e1(e, 0xba);
@@ -225,7 +226,7 @@ static void task_next(struct emit *e, const struct wse_dec *d, uint32_t n)
 }
 
 /* out of here where an engine of the mask is busy */
-static void wait(struct emit *e, const struct wse_dec *d, uint32_t n)
+static void wait(struct emit *e, const struct twin_dec *d, uint32_t n)
 {
 	unsigned int i;
 
@@ -237,14 +238,14 @@ static void wait(struct emit *e, const struct wse_dec *d, uint32_t n)
 		e1(e, 7 + 6);
 		e1(e, 0x80); /* cmp byte [rbx + disp32], 0 */
 		e1(e, 0xbb);
-		e4(e, offsetof(struct wse_core, eng) + i * sizeof(struct wse_engine) +
-			      offsetof(struct wse_engine, n));
+		e4(e, offsetof(struct twin_core, eng) + i * sizeof(struct twin_engine) +
+			      offsetof(struct twin_engine, n));
 		e1(e, 0);
 		wait_exit(e, CC_NE, n, WAIT_ENGINES);
 	}
 }
 
-void wse_emit_custom(struct emit *e, const struct wse_dec *d, uint32_t n)
+void twin_emit_custom(struct emit *e, const struct twin_dec *d, uint32_t n)
 {
 	switch (d->op) {
 	case OP_route:

@@ -16,7 +16,7 @@ static void lane_op(struct emit *e, unsigned int op, unsigned int reg, size_t of
 	e4(e, (uint32_t)off);
 }
 
-#define OF_LANE(name) offsetof(struct wse_lane, name)
+#define OF_LANE(name) offsetof(struct twin_lane, name)
 
 /* page of [offset eax + a member - less] into another member */
 static void lane_page(struct emit *e, size_t end, uint32_t less, size_t page)
@@ -25,7 +25,7 @@ static void lane_page(struct emit *e, size_t end, uint32_t less, size_t page)
 	lane_op(e, 0x03, ECX, end);
 	ri(e, 5, ECX, less);
 	rr(e, 0xc1, 5, ECX);
-	e1(e, WSE_CODE_PAGE);
+	e1(e, TWIN_CODE_PAGE);
 	lane_op(e, 0x88, ECX, page);
 }
 
@@ -82,7 +82,7 @@ static void get_site(struct emit *e)
 	e->p += sizeof(code);
 }
 
-/* where the code of ways goes that does not fit: to wse_issue_inside() with edx and ecx as they are, or
+/* where the code of ways goes that does not fit: to twin_issue_inside() with edx and ecx as they are, or
  * once more where words of an operand had been written, but its shape is the same */
 static void emit_misses(struct emit *e)
 {
@@ -91,14 +91,14 @@ static void emit_misses(struct emit *e)
 
 	e->t->miss = here(e);
 	get_site(e);
-	arguments(e, (uint64_t)(uintptr_t)wse_issue_inside);
+	arguments(e, (uint64_t)(uintptr_t)twin_issue_inside);
 	e1(e, 0xff); /* jmp rax */
 	e1(e, 0xe0);
 	e->t->renew = here(e);
 	get_site(e);
 	memcpy(e->p, push, sizeof(push));
 	e->p += sizeof(push);
-	arguments(e, (uint64_t)(uintptr_t)wse_quick_renew);
+	arguments(e, (uint64_t)(uintptr_t)twin_quick_renew);
 	e1(e, 0xff); /* call rax */
 	e1(e, 0xd0);
 	memcpy(e->p, pop, sizeof(pop));
@@ -113,7 +113,7 @@ static void emit_misses(struct emit *e)
 /* ---- in and out ---- */
 
 /* struct twin_left (*)(core, sram, table, code, limit, done) */
-void wse_emit_entry(struct wse_mesh *m, struct wse_code *t)
+void twin_emit_entry(struct twin_mesh *m, struct twin_code *t)
 {
 	struct emit entry = {.m = m, .t = t, .p = t->buf}, *e = &entry;
 	static const uint8_t in[] = {

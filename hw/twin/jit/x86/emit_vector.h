@@ -4,8 +4,8 @@
  * else of 32. Of registers the first 16 are used. Where places are in memory, a register below r8
  * and a distance say which.
  */
-#ifndef WSE_FUNC_EMIT_VECTOR_H
-#define WSE_FUNC_EMIT_VECTOR_H
+#ifndef TWIN_JIT_X86_EMIT_VECTOR_H
+#define TWIN_JIT_X86_EMIT_VECTOR_H
 
 #include "twin/jit/x86/emit_asm.h"
 
@@ -16,7 +16,7 @@ struct vector_op {
 };
 
 /* words of a vector */
-static inline uint32_t vector_words(const struct wse_mesh *m)
+static inline uint32_t vector_words(const struct twin_mesh *m)
 {
 	return m->avx512 ? 16 : 8;
 }
@@ -136,4 +136,4 @@ static inline void vector_end(struct emit *e)
 	e1(e, 0x77);
 }
 
-#endif /* WSE_FUNC_EMIT_VECTOR_H */
+#endif /* TWIN_JIT_X86_EMIT_VECTOR_H */

@@ -17,7 +17,7 @@
 #define OP(tcw) ((tcw)&WSE_TCW_OP_MASK)
 
 struct operand {
-	const struct wse_shape *s; /* NULL: there is none */
+	const struct twin_shape *s; /* NULL: there is none */
 	uint32_t dsr;
 	unsigned int reg; /* where its place is */
 };
@@ -26,10 +26,10 @@ enum { DST, SRC1, SRC2 };
 
 static size_t lane_member(const struct operand *o, size_t off)
 {
-	return offsetof(struct wse_core, lane) + o->dsr * sizeof(struct wse_lane) + off;
+	return offsetof(struct twin_core, lane) + o->dsr * sizeof(struct twin_lane) + off;
 }
 
-#define LANE(o, name) lane_member(o, offsetof(struct wse_lane, name))
+#define LANE(o, name) lane_member(o, offsetof(struct twin_lane, name))
 
 /* add, or, and, cmp (/0 1 4 7) dword [rbx + disp32], imm32 */
 static void member_op(struct emit *e, unsigned int ext, size_t off, uint32_t v)
@@ -55,12 +55,12 @@ static void guard_engines(struct emit *e)
 
 	for (i = 0; i < 3; i++)
 		member_byte(e, i ? 0x0a : 0x8a,
-			    offsetof(struct wse_core, eng) + i * sizeof(struct wse_engine) +
-				    offsetof(struct wse_engine, n));
+			    offsetof(struct twin_core, eng) + i * sizeof(struct twin_engine) +
+				    offsetof(struct twin_engine, n));
 	e1(e, 0x84); /* test al, al */
 	e1(e, 0xc0);
 	jcc_to(e, CC_NE, e->t->miss);
-	member_op(e, 7, offsetof(struct wse_core, ecyc[WSE_ENGINE_L]), WSE_QUICK_CYCLES);
+	member_op(e, 7, offsetof(struct twin_core, ecyc[WSE_ENGINE_L]), TWIN_QUICK_CYCLES);
 	jcc_to(e, CC_AE, e->t->miss);
 }
 
@@ -74,7 +74,7 @@ static void page_flags(struct emit *e, unsigned int op, unsigned int reg, size_t
 	e1(e, op); /* op al, [rbx + reg + disp32] */
 	e1(e, 0x84);
 	e1(e, reg << 3 | EBX);
-	e4(e, offsetof(struct wse_core, code));
+	e4(e, offsetof(struct twin_core, code));
 }
 
 /* nothing was made of the SRAM that DST lies in: of two pages at most */
@@ -92,7 +92,7 @@ static void guard_pages(struct emit *e, const struct operand *d)
 /* DST and x, both in the SRAM, have no byte in common */
 static void guard_apart(struct emit *e, const struct operand *d, const struct operand *x)
 {
-	const struct wse_shape *ds = d->s, *xs = x->s;
+	const struct twin_shape *ds = d->s, *xs = x->s;
 
 	e1(e, 0x8b); /* mov eax, [rbx + disp32] */
 	e1(e, 0x80 | EAX << 3 | EBX);
@@ -105,7 +105,7 @@ static void guard_apart(struct emit *e, const struct operand *d, const struct op
 	jcc_to(e, CC_B, e->t->miss);
 }
 
-static void guard(struct emit *e, const struct wse_way *w, const struct operand o[3])
+static void guard(struct emit *e, const struct twin_prepared_op *w, const struct operand o[3])
 {
 	unsigned int i;
 
@@ -119,7 +119,7 @@ static void guard(struct emit *e, const struct wse_way *w, const struct operand 
 	}
 	guard_engines(e);
 	guard_pages(e, &o[DST]);
-	for (i = 1; i < 3 && w->meet == WSE_MEET_PERHAPS; i++)
+	for (i = 1; i < 3 && w->meet == TWIN_OVERLAP_PERHAPS; i++)
 		if (o[i].s && !o[i].s->acc && o[i].dsr != o[DST].dsr)
 			guard_apart(e, &o[DST], &o[i]);
 }
@@ -133,22 +133,22 @@ static void count(struct emit *e)
 	e4(e, (uint32_t)((uint8_t *)e->t->generated - (e->p + 4)));
 }
 
-static void complete(struct emit *e, const struct wse_way *w)
+static void complete(struct emit *e, const struct twin_prepared_op *w)
 {
-	member_op(e, 0, offsetof(struct wse_core, ecyc[WSE_ENGINE_L]), w->cycles);
+	member_op(e, 0, offsetof(struct twin_core, ecyc[WSE_ENGINE_L]), w->cycles);
 	if (w->ready)
-		member_op(e, 1, offsetof(struct wse_core, ready), w->ready);
+		member_op(e, 1, offsetof(struct twin_core, ready), w->ready);
 	if (w->wake != ~0u)
-		member_op(e, 4, offsetof(struct wse_core, blocked), w->wake);
+		member_op(e, 4, offsetof(struct twin_core, blocked), w->wake);
 	if (w->macs) {
 		e1(e, 0x48); /* all 64 bits */
-		member_op(e, 0, offsetof(struct wse_core, cnt[WSE_CNT_MAC]), w->macs);
+		member_op(e, 0, offsetof(struct twin_core, cnt[WSE_CNT_MAC]), w->macs);
 	}
 }
 
-static size_t acc_at(const struct wse_shape *s)
+static size_t acc_at(const struct twin_shape *s)
 {
-	return offsetof(struct wse_core, acc) + s->base * sizeof(uint32_t);
+	return offsetof(struct twin_core, acc) + s->base * sizeof(uint32_t);
 }
 
 /* where operands in accumulators, or those in the SRAM, are: lea reg, [core + disp32] or
@@ -168,13 +168,13 @@ static void places(struct emit *e, const struct operand o[3], bool acc)
 }
 
 /* on to the operation's function, with the rows that lie behind the jump */
-static void function(struct emit *e, const struct wse_way *w, const struct operand o[3])
+static void function(struct emit *e, const struct twin_prepared_op *w, const struct operand o[3])
 {
 	uint8_t *rows;
 
 	places(e, o, true);
 	rows = e->p + 10 + 10 + 2;
-	rows += -(uintptr_t)rows % _Alignof(struct wse_rows);
+	rows += -(uintptr_t)rows % _Alignof(struct twin_rows);
 	mov_pointer(e, 8, (uint64_t)(uintptr_t)rows);
 	mov_pointer(e, EAX, (uint64_t)(uintptr_t)w->fn);
 	e1(e, 0xff); /* jmp rax */
@@ -193,7 +193,7 @@ static const struct {
 	uint8_t map, prefix, op;
 	bool real;  /* results may be NaN */
 	bool shift; /* only with a scalar */
-} how[WSE_VECTOR_OPS] = {
+} how[TWIN_VECTOR_OPS] = {
 	[WSE_TOP_VADD - WSE_TOP_VADD] = {1, 0, 0x58, .real = true},
 	[WSE_TOP_VSUB - WSE_TOP_VADD] = {1, 0, 0x5c, .real = true},
 	[WSE_TOP_VMUL - WSE_TOP_VADD] = {1, 0, 0x59, .real = true},
@@ -209,12 +209,13 @@ static const struct {
 };
 
 /* one row of vectors, for whose results there are registers, without rounding to bf16 */
-static bool is_inline(const struct wse_mesh *m, const struct wse_way *w, const struct operand o[3])
+static bool is_inline(const struct twin_mesh *m, const struct twin_prepared_op *w,
+		      const struct operand o[3])
 {
 	uint32_t op = OP(w->tcw) - WSE_TOP_VADD, words = vector_words(m);
 
-	return how[op].op && w->meet != WSE_MEET_SURELY && w->s.rows == 1 &&
-	       !(w->src1 & WSE_SRC1_ROW) && !(w->s.width % words) && w->s.width / words <= TEMP &&
+	return how[op].op && w->meet != TWIN_OVERLAP_SURELY && w->s.rows == 1 &&
+	       !(w->src1 & TWIN_SRC1_ROW) && !(w->s.width % words) && w->s.width / words <= TEMP &&
 	       !o[DST].s->bf16 && !(how[op].shift && o[SRC2].s);
 }
 
@@ -227,7 +228,8 @@ static struct place place(const struct emit *e, const struct operand *o, uint32_
 }
 
 /* result i, in register i */
-static void result(struct emit *e, const struct wse_way *w, const struct operand o[3], uint32_t i)
+static void result(struct emit *e, const struct twin_prepared_op *w, const struct operand o[3],
+		   uint32_t i)
 {
 	uint32_t n = OP(w->tcw) - WSE_TOP_VADD;
 	struct vector_op op = {how[n].map, how[n].prefix, how[n].op};
@@ -259,7 +261,7 @@ static uint8_t *check_results(struct emit *e, uint32_t n)
 	return e->p - 4;
 }
 
-static void operation(struct emit *e, const struct wse_way *w, const struct operand o[3])
+static void operation(struct emit *e, const struct twin_prepared_op *w, const struct operand o[3])
 {
 	uint32_t op = OP(w->tcw) - WSE_TOP_VADD, n = w->s.width / vector_words(e->m), i;
 	uint8_t *nan = NULL;
@@ -278,7 +280,7 @@ static void operation(struct emit *e, const struct wse_way *w, const struct oper
 	for (i = 0; i < n; i++)
 		vector_store(e, i, place(e, &o[DST], i));
 	vector_end(e);
-	mov_imm(e, EAX, WSE_INSIDE_ON);
+	mov_imm(e, EAX, TWIN_INSIDE_ON);
 	e1(e, 0xc3); /* ret */
 	if (!nan)
 		return;
@@ -289,18 +291,18 @@ static void operation(struct emit *e, const struct wse_way *w, const struct oper
 
 /* ---- the whole ---- */
 
-uint32_t wse_emit_way(struct wse_mesh *m, struct wse_code *t, const struct wse_way *w,
-		      const struct wse_shape *d, const struct wse_shape *a,
-		      const struct wse_shape *b)
+uint32_t twin_emit_op(struct twin_mesh *m, struct twin_code *t, const struct twin_prepared_op *w,
+		      const struct twin_shape *d, const struct twin_shape *a,
+		      const struct twin_shape *b)
 {
 	struct emit e = {.m = m, .t = t, .p = t->buf + t->at, .start = t->at};
 	const struct operand o[3] = {
-		{d, WSE_TCW_FIELD(w->tcw, DST), EDI},
-		{a, WSE_TCW_FIELD(w->tcw, SRC1), ESI},
-		{b, WSE_TCW_FIELD(w->tcw, SRC2), EDX},
+		{d, TWIN_TCW_FIELD(w->tcw, DST), EDI},
+		{a, TWIN_TCW_FIELD(w->tcw, SRC1), ESI},
+		{b, TWIN_TCW_FIELD(w->tcw, SRC2), EDX},
 	};
 
-	if (!d->acc && d->hi - d->lo > 1 << WSE_CODE_PAGE)
+	if (!d->acc && d->hi - d->lo > 1 << TWIN_CODE_PAGE)
 		return 0;
 	guard(&e, w, o);
 	count(&e);
