@@ -152,8 +152,8 @@ void ls_cover_done(struct ls_cover *v, const struct wse_sqe *s, const struct ls_
 
 #define VOP(name, value, kind, expr) {#name, value, NULL},
 
-static const struct row operations[] = {
-	OP(AXPY), OP(DOT), OP(DOTX), OP(MOVE), OP(MADD), OP(MTEE), OP(MIDX), WSE_VOPS(VOP)};
+static const struct row operations[] = {OP(AXPY), OP(DOT),  OP(DOTX), OP(MOVE),
+					OP(MADD), OP(MTEE), OP(MIDX), WSE_VOPS(VOP)};
 const char *ls_operation(uint32_t op)
 {
 	for (unsigned int i = 0; i < COUNT(operations); i++) {

@@ -405,8 +405,8 @@ static void vop(char *p)
 		table = 0;
 	}
 	thead("| name | value | kind | element | |", "|---|---|---|---|---|");
-	printf("| `%s_%s` | 0x%lx | %s | `%s` | %s |\n", group, v->name, v->value, kind, v->expression,
-	       quote);
+	printf("| `%s_%s` | 0x%lx | %s | `%s` | %s |\n", group, v->name, v->value, kind,
+	       v->expression, quote);
 }
 
 /* one list of rows; reduce: of the reductions, else of all others */
@@ -432,8 +432,8 @@ static void sv_vops(void)
 	printf("  // a name for each code, and a bit for each code of a kind\n  typedef enum logic [6:0] {\n");
 	for (i = 0; i < nvops; i++) {
 		low = lower(vops[i].name);
-		printf("    Op%c%s = 7'h%lx%s\n", toupper((unsigned char)low[0]), low + 1, vops[i].value,
-		       i + 1 < nvops ? "," : "");
+		printf("    Op%c%s = 7'h%lx%s\n", toupper((unsigned char)low[0]), low + 1,
+		       vops[i].value, i + 1 < nvops ? "," : "");
 	}
 	printf("  } vop_e;\n");
 	for (kind = 0; kind <= VOP_REDUCE; kind++) {
@@ -441,7 +441,8 @@ static void sv_vops(void)
 		for (nibble = 32; nibble--;) {
 			for (digit = 0, bit = 0; bit < 4; bit++)
 				for (i = 0; i < nvops; i++)
-					if (vops[i].kind == kind && vops[i].value == 4 * nibble + bit)
+					if (vops[i].kind == kind &&
+					    vops[i].value == 4 * nibble + bit)
 						digit |= 1u << bit;
 			printf("%x", digit);
 		}
