@@ -5,10 +5,12 @@ $(eval $(call c_program,wse-lockstep,$(wildcard hw/lockstep/*.c),$(MODEL_LIBS),$
 
 ALL += $(B)/wse-lockstep
 # nine million instructions on 2x2, almost three on 4x4; on a busy machine no longer than so many
-# seconds; and some of which the twin is not watched, so that it translates
+# seconds; and some of which the twin is not traced, so that it translates: these must reach its
+# ways of tensor instructions
+LS_REACH := known=50,runs=50$(if $(shell grep -m1 -o avx2 /proc/cpuinfo),$(comma)quick=200$(comma)grouped=20$(comma)again=50)
 SUITES += hw/lockstep/tests/test_judge "$(B)/wse-lockstep --tap --insns 9000000 --seconds 120" \
 	"$(B)/wse-lockstep --tap --seconds 60 --rows 4 --cols 4 --parts --insns 2700000 --seed 7000" \
-	"$(B)/wse-lockstep --tap --ends --insns 1000000 --seconds 20 --seed 9000"
+	"$(B)/wse-lockstep --tap --ends --insns 1000000 --seconds 300 --seed 9000 --reach $(LS_REACH)"
 
 .PHONY: lockstep-long
 lockstep-long: $(B)/wse-lockstep ## random programs on rtl and func: 10^8 instructions (INSNS, SEED)

@@ -13,9 +13,14 @@ struct code {
 	uint32_t pc;	/* absolute, of the next instruction */
 };
 
+static inline void put_at(struct code *c, uint32_t pc, uint32_t insn)
+{
+	memcpy(c->image + (pc - WSE_SRAM_BASE), &insn, 4);
+}
+
 static inline void put(struct code *c, uint32_t insn)
 {
-	memcpy(c->image + (c->pc - WSE_SRAM_BASE), &insn, 4);
+	put_at(c, c->pc, insn);
 	c->pc += 4;
 }
 

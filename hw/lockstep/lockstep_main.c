@@ -32,6 +32,7 @@ static const char usage[] =
 	"  --exact             func takes none of its fast ways: a difference that is gone then is theirs\n"
 	"  --ends              compare what is left behind alone: the follower runs untraced, and so on the\n"
 	"                      ways that a trace keeps the twin from\n"
+	"  --reach WAY=N[,WAY=N]  func, the follower, must have taken these ways so often (hw/twin/README.md)\n"
 	"  --parts             func cuts its tile into parts, as it does with tiles of 256 cores\n"
 	"  --inject N          falsify the Nth instruction of the follower; the judge must notice\n"
 	"  --keep-going        do not end at the first difference\n"
@@ -42,7 +43,7 @@ static const char usage[] =
 struct options {
 	uint64_t programs, insns, seed, inject;
 	uint32_t rows, cols, seconds, commands;
-	const char *lead, *follow, *kind, *coverage;
+	const char *lead, *follow, *kind, *coverage, *reach;
 	bool calm, shuffle, exact, ends, parts, keep_going, tap, verbose;
 };
 
@@ -90,32 +91,62 @@ static int number(const char *name, const char *text, uint64_t min, uint64_t max
 	return 0;
 }
 
+/* A floor of the list WAY=N,...: the way's place in struct twin_ways, and what comes behind it; negative: bad. */
+static int floor_of(const char **list, uint64_t *least)
+{
+	static const char *const names[] = {
+#define NAME_OF(name, what) #name,
+		TWIN_WAYS(NAME_OF)
+#undef NAME_OF
+	};
+	size_t length = strcspn(*list, "=");
+	char *end;
+
+	if ((*list)[length] != '=' || (*list)[length + 1] < '0' || (*list)[length + 1] > '9')
+		return -1;
+	*least = strtoull(*list + length + 1, &end, 10);
+	if (*end && *end != ',')
+		return -1;
+	for (unsigned int i = 0; i < COUNT(names); i++) {
+		if (strlen(names[i]) == length && !strncmp(names[i], *list, length)) {
+			*list = *end ? end + 1 : end;
+			return (int)i;
+		}
+	}
+	return -1;
+}
+
+static int check_floors(const char *list)
+{
+	uint64_t least;
+
+	do {
+		if (floor_of(&list, &least) < 0) {
+			fprintf(stderr,
+				"wse-lockstep: --reach needs WAY=N, a way of hw/twin/README.md and "
+				"how often, not '%s'\n",
+				list);
+			return -EINVAL;
+		}
+	} while (*list);
+	return 0;
+}
+
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
-		{"programs", 1, NULL, 'p'},
-		{"insns", 1, NULL, 'n'},
-		{"seed", 1, NULL, 's'},
-		{"rows", 1, NULL, 'R'},
-		{"cols", 1, NULL, 'C'},
-		{"lead", 1, NULL, 'l'},
-		{"follow", 1, NULL, 'f'},
-		{"kind", 1, NULL, 'k'},
-		{"inject", 1, NULL, 'i'},
-		{"seconds", 1, NULL, 'S'},
-		{"commands", 1, NULL, 'm'},
-		{"coverage", 1, NULL, 'C' + 256},
-		{"calm", 0, NULL, 'c'},
-		{"shuffle", 0, NULL, 'u'},
-		{"exact", 0, NULL, 'e'},
-		{"ends", 0, NULL, 'E'},
-		{"parts", 0, NULL, 'P'},
-		{"keep-going", 0, NULL, 'g'},
-		{"tap", 0, NULL, 't'},
-		{"verbose", 0, NULL, 'v'},
-		{"version", 0, NULL, 'V'},
-		{"help", 0, NULL, 'h'},
-		{0},
+		{"programs", 1, NULL, 'p'},   {"insns", 1, NULL, 'n'},
+		{"seed", 1, NULL, 's'},	      {"rows", 1, NULL, 'R'},
+		{"cols", 1, NULL, 'C'},	      {"lead", 1, NULL, 'l'},
+		{"follow", 1, NULL, 'f'},     {"kind", 1, NULL, 'k'},
+		{"inject", 1, NULL, 'i'},     {"seconds", 1, NULL, 'S'},
+		{"commands", 1, NULL, 'm'},   {"coverage", 1, NULL, 'C' + 256},
+		{"calm", 0, NULL, 'c'},	      {"shuffle", 0, NULL, 'u'},
+		{"exact", 0, NULL, 'e'},      {"ends", 0, NULL, 'E'},
+		{"parts", 0, NULL, 'P'},      {"reach", 1, NULL, 'r'},
+		{"keep-going", 0, NULL, 'g'}, {"tap", 0, NULL, 't'},
+		{"verbose", 0, NULL, 'v'},    {"version", 0, NULL, 'V'},
+		{"help", 0, NULL, 'h'},	      {0},
 	};
 	int c, at;
 
@@ -188,6 +219,10 @@ static int parse(int argc, char **argv, struct options *o)
 		case 'P':
 			o->parts = true;
 			break;
+		case 'r':
+			o->reach = optarg;
+			err = check_floors(optarg);
+			break;
 		case 'g':
 			o->keep_going = true;
 			break;
@@ -217,6 +252,11 @@ static int parse(int argc, char **argv, struct options *o)
 	if (o->ends && o->inject) {
 		fprintf(stderr,
 			"wse-lockstep: --inject falsifies what a trace says, --ends has none\n");
+		return -EINVAL;
+	}
+	if (o->reach && strcmp(o->follow, "func")) {
+		fprintf(stderr, "wse-lockstep: --reach asks for ways of func, but %s follows\n",
+			o->follow);
 		return -EINVAL;
 	}
 	if (o->programs == UINT64_MAX && o->insns == UINT64_MAX && !o->seconds)
@@ -354,7 +394,29 @@ static void list_ways(const struct ls_rig *rig)
 	printf("\n");
 }
 
-/* 0: alike, 1: they differ, negative: cannot run. */
+/* Says which of the floors the twin is below; true: there is one. */
+static bool not_reached(const struct ls_rig *rig, const char *list)
+{
+	uint64_t n[sizeof(struct twin_ways) / sizeof(uint64_t)], least;
+	struct twin_ways w;
+	bool missed = false;
+
+	twin_ways(rig->model, &w);
+	memcpy(n, &w, sizeof(n));
+	while (*list) {
+		const char *name = list;
+		int way = floor_of(&list, &least);
+
+		if (n[way] >= least)
+			continue;
+		printf("# the twin took the way '%.*s' %" PRIu64 " times, not %" PRIu64 "\n",
+		       (int)strcspn(name, "="), name, n[way], least);
+		missed = true;
+	}
+	return missed;
+}
+
+/* 0: alike, 1: they differ, 2: alike, but not by the ways that were asked for; negative: cannot run. */
 static int campaign(const struct options *o, struct ls_program *p, struct ls_judge *j)
 {
 	struct wse_model_cfg cfg = {
@@ -406,6 +468,8 @@ static int campaign(const struct options *o, struct ls_program *p, struct ls_jud
 	       " task picks compared\n",
 	       i, j->retired, j->traps, j->picks);
 	list_ways(&j->follow);
+	if (o->reach && !result && not_reached(&j->follow, o->reach))
+		result = 2;
 	ls_cover_print(&j->cover, &j->lead, stdout, false);
 	return o->coverage && !result ? write_coverage(o, j) : result;
 }
@@ -451,11 +515,13 @@ int main(int argc, char **argv)
 		fprintf(stderr, "wse-lockstep: cannot run %s and %s at %ux%u: %s\n", o.lead,
 			o.follow, o.rows, o.cols, strerror(-result));
 	if (!o.tap && result >= 0)
-		printf("%s and %s %s on %ux%u\n", o.lead, o.follow, result ? "DIFFER" : "agree",
-		       o.rows, o.cols);
+		printf("%s and %s %s on %ux%u%s\n", o.lead, o.follow,
+		       result == 1 ? "DIFFER" : "agree", o.rows, o.cols,
+		       result == 2 ? ", BUT NOT BY THE WAYS ASKED FOR" : "");
 	if (o.tap)
-		printf("%sok 1 - %s and %s agree on %ux%u\n1..1\n", result ? "not " : "", o.lead,
-		       o.follow, o.rows, o.cols);
+		printf("%sok 1 - %s and %s agree on %ux%u%s%s\n1..1\n", result ? "not " : "",
+		       o.lead, o.follow, o.rows, o.cols, o.reach ? ", by " : "",
+		       o.reach ? o.reach : "");
 	free(p.image);
 	free(p.mem);
 	free(spare.image);

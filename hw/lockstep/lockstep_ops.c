@@ -37,12 +37,18 @@ void op_dsr(struct code *c, uint32_t n, const uint32_t w[4])
 	put(c, WSE(WSE_F3_DSR, 1, n, 5, 6));
 }
 
-void op_issue(struct code *c, uint32_t tcw, uint32_t scalar)
+/* the scalar operand is in a register */
+static void op_issue_reg(struct code *c, uint32_t tcw, uint32_t scalar)
 {
 	ls_issued[tcw & WSE_TCW_OP_MASK]++;
 	li(c, 5, tcw);
+	put(c, WSE(WSE_F3_ISSUE, 0, 0, 5, scalar));
+}
+
+void op_issue(struct code *c, uint32_t tcw, uint32_t scalar)
+{
 	li(c, 6, scalar);
-	put(c, WSE(WSE_F3_ISSUE, 0, 0, 5, 6));
+	op_issue_reg(c, tcw, 6);
 }
 
 void op_route(struct code *c, uint32_t color, uint32_t rx, uint32_t tx)
@@ -172,6 +178,19 @@ static void run(struct code *c, struct rng *r, uint32_t op, uint32_t engine, uin
 /* --- lanes
  * ---------------------------------------------------------------------------------------- */
 
+/* an instruction, and another place for its SRC1 */
+struct ins {
+	uint32_t op, engine, flags, scalar;
+	struct opnd dst, src1, src2, other;
+	bool two; /* src2 is an operand */
+};
+
+static void run_ins(struct code *c, struct rng *r, const struct ins *i, uint32_t flags)
+{
+	run(c, r, i->op, i->engine, i->flags | flags, i->scalar, &i->dst, &i->src1,
+	    i->two ? &i->src2 : NULL);
+}
+
 #define CODE(name, value, kind, expr) value,
 
 static bool is_reduction(uint32_t op)
@@ -181,25 +200,32 @@ static bool is_reduction(uint32_t op)
 	return memchr(ops, (int)op, sizeof(ops));
 }
 
-void op_vector(struct code *c, struct rng *r)
+static struct ins vector(struct rng *r)
 {
 	/* these three are most of what kernels do */
 	static const uint8_t ops[] = {WSE_VOPS(CODE) WSE_TOP_VADD, WSE_TOP_VMUL, WSE_TOP_VMAC};
-	uint32_t op = ops[rng_below(r, sizeof(ops))], rows = rng_range(r, 1, 4);
-	uint32_t len = 8 * rng_range(r, 1, rows > 2 ? 2 : 4);
-	bool reduce = is_reduction(op);
-	bool scalar = rng_chance(r, 30);
-	struct opnd d, a = lane_store(r, len, rows), b = lane_store(r, len, rows);
-	uint32_t word;
+	uint32_t rows = rng_range(r, 1, 4), most = rows > 2 ? 2 : 4;
+	/* now and then more than the twin does at an ISSUE */
+	uint32_t len = 8 * (rng_chance(r, 6) ? rng_range(r, 9, 16) : rng_range(r, 1, most));
+	struct ins i = {.op = ops[rng_below(r, sizeof(ops))], .engine = WSE_ENGINE_L, .two = true};
 
-	if (reduce)
-		d = store(r, OPS_L, OPS_L + OPS_L_BYTES, 0, 64, 1, 1, false);
+	i.src1 = lane_store(r, len, rows);
+	i.src2 = lane_store(r, len, rows);
+	i.other = lane_store(r, len, rows);
+	if (is_reduction(i.op))
+		i.dst = store(r, OPS_L, OPS_L + OPS_L_BYTES, 0, 64, 1, 1, false);
 	else
-		d = lane_store(r, len, rows);
-	if (!reduce && rng_chance(r, 15)) /* in place */
-		d = a;
-	op_random_floats(r, (uint8_t *)&word, 4);
-	run(c, r, op, WSE_ENGINE_L, scalar ? WSE_TCW_SCALAR_MASK : 0, word, &d, &a, &b);
+		i.dst = rng_chance(r, 15) ? i.src1 : lane_store(r, len, rows);
+	i.flags = rng_chance(r, 30) ? WSE_TCW_SCALAR_MASK : 0;
+	op_random_floats(r, (uint8_t *)&i.scalar, 4);
+	return i;
+}
+
+void op_vector(struct code *c, struct rng *r)
+{
+	struct ins i = vector(r);
+
+	run_ins(c, r, &i, 0);
 }
 
 /* x[k][t] and B * T accumulators for a stream */
@@ -257,41 +283,99 @@ void op_dotx(struct code *c, struct rng *r, uint32_t color, uint32_t B, uint32_t
 /* --- movers
  * --------------------------------------------------------------------------------------- */
 
-static void local_move(struct code *c, struct rng *r, uint32_t engine, uint32_t flags)
+/* MOVE, MADD or MTEE without fabric */
+static struct ins local_move(struct rng *r, uint32_t engine)
 {
 	uint32_t len = rng_range(r, 1, 12), rows = rng_range(r, 1, 3), half = rng_below(r, 2),
 		 k = rng_below(r, 3);
-	struct opnd d = mover_store(r, engine, half, len, rows),
-		    a = mover_store(r, engine, !half, len, rows), b;
+	struct ins i = {.op = WSE_TOP_MOVE, .engine = engine, .two = k != 0};
 
-	if (k == 2) { /* two destinations, which must not overlap: one takes accumulators */
-		do {
-			d = mover_store(r, engine, half, len, rows);
-		} while ((d.w[3] & 15) != WSE_KIND_ACC);
-		do {
-			b = mover_store(r, engine, half, len, rows);
-		} while ((b.w[3] & 15) != WSE_KIND_MEM);
+	i.src1 = mover_store(r, engine, !half, len, rows);
+	i.other = mover_store(r, engine, !half, len, rows);
+	i.dst = mover_store(r, engine, half, len, rows);
+	if (k == 1) {
+		i.op = WSE_TOP_MADD;
+		i.src2 = mover_store(r, engine, !half, len, rows);
+	} else if (k == 2) { /* two destinations, which must not overlap: one takes accumulators */
+		i.op = WSE_TOP_MTEE;
+		while ((i.dst.w[3] & 15) != WSE_KIND_ACC)
+			i.dst = mover_store(r, engine, half, len, rows);
+		do
+			i.src2 = mover_store(r, engine, half, len, rows);
+		while ((i.src2.w[3] & 15) != WSE_KIND_MEM);
 		if (rng_chance(r, 50)) {
-			struct opnd swap = d;
+			struct opnd swap = i.dst;
 
-			d = b;
-			b = swap;
+			i.dst = i.src2;
+			i.src2 = swap;
 		}
-		run(c, r, WSE_TOP_MTEE, engine, flags, 0, &d, &a, &b);
-		return;
 	}
-	b = mover_store(r, engine, !half, len, rows);
-	run(c, r, k ? WSE_TOP_MADD : WSE_TOP_MOVE, engine, flags, 0, &d, &a, k ? &b : NULL);
+	return i;
 }
 
 void op_local_move(struct code *c, struct rng *r, uint32_t engine)
 {
-	local_move(c, r, engine, 0);
+	struct ins i = local_move(r, engine);
+
+	run_ins(c, r, &i, 0);
 }
 
 void op_move_then(struct code *c, struct rng *r, uint32_t engine, uint32_t task)
 {
-	local_move(c, r, engine, WSE_TCW_ACTIVATE_MASK | task << WSE_TCW_TASK_SHIFT);
+	struct ins i = local_move(r, engine);
+
+	run_ins(c, r, &i, WSE_TCW_ACTIVATE_MASK | task << WSE_TCW_TASK_SHIFT);
+}
+
+/* SRC1 is in one place in even rounds, which x28 counts, in the other in odd ones */
+static void alternate(struct code *c, uint32_t dsr, const struct ins *i)
+{
+	uint32_t branch, jump;
+
+	put(c, i_type(0x13, 7, 7, 28, 1)); /* andi x7, x28, 1 */
+	branch = c->pc;
+	c->pc += 4;
+	op_dsr(c, dsr, i->src1.w);
+	jump = c->pc;
+	c->pc += 4;
+	put_at(c, branch, b_type(1, 7, 0, (int32_t)(c->pc - branch)));
+	op_dsr(c, dsr, i->other.w);
+	put_at(c, jump, j_type(0, (int32_t)(c->pc - jump)));
+}
+
+void op_loop(struct code *c, struct rng *r)
+{
+	uint32_t n = rng_range(r, 1, 4), top, k;
+	struct ins in[4];
+
+	for (k = 0; k < n; k++) {
+		uint32_t engine = rng_below(r, 4); /* half of them vector operations */
+
+		in[k] = engine == WSE_ENGINE_M0 || engine == WSE_ENGINE_M1 ? local_move(r, engine)
+									   : vector(r);
+		op_dsr(c, 3 * k, in[k].dst.w);
+		op_dsr(c, 3 * k + 1, in[k].src1.w);
+		if (in[k].two)
+			op_dsr(c, 3 * k + 2, in[k].src2.w);
+	}
+	li(c, 28, rng_range(r, 2, 20));
+	top = c->pc;
+	for (k = 0; k < n; k++) {
+		uint32_t tcw = TCW(in[k].op, 3 * k, 3 * k + 1, 3 * k + 2, in[k].engine);
+
+		if (rng_chance(r, 25))
+			alternate(c, 3 * k + 1, &in[k]);
+		if (rng_chance(r, 15)) /* the same words once more */
+			op_dsr(c, 3 * k, in[k].dst.w);
+		if (rng_chance(r, 20)) /* another scalar each time */
+			op_issue_reg(c, tcw | in[k].flags, 28);
+		else
+			op_issue(c, tcw | in[k].flags, in[k].scalar);
+	}
+	if (rng_chance(r, 50))
+		op_wait(c, rng_range(r, 1, 7));
+	put(c, ADDI(28, 28, -1));
+	put(c, b_type(1, 28, 0, (int32_t)(top - c->pc)));
 }
 
 void op_fill_acc(struct code *c, struct rng *r)

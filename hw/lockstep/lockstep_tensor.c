@@ -14,13 +14,18 @@
 /* --- phases --------------------------------------------------------------------------------------
  */
 
-/* Each core for itself: vector operations, both movers beside them. */
+/* Each core for itself: vector operations, both movers beside them, or the same again and again. */
 static void phase_local(struct tile *t)
 {
 	for (uint32_t core = 0; core < tile_cores(t); core++) {
 		struct code *c = &t->c[core];
 		uint32_t n = rng_range(t->r, 1, 4);
 
+		if (rng_chance(t->r, 30)) {
+			op_loop(c, t->r);
+			op_wait(c, 7);
+			continue;
+		}
 		if (rng_chance(t->r, 60))
 			op_local_move(c, t->r, WSE_ENGINE_M0);
 		if (rng_chance(t->r, 60))
@@ -77,6 +82,11 @@ static void phase_transfer(struct tile *t)
 			op_receive(&t->c[w.core[i]], t->r, w.color, n, how[i] == BY_MADD);
 		else if (how[i] == BY_AXPY)
 			op_axpy(&t->c[w.core[i]], t->r, w.color, B, K, &x[i]);
+	}
+	/* behind an engine that waits; no more than fit into the queue of L */
+	for (uint32_t i = 0; i < w.n; i++) {
+		for (uint32_t k = rng_below(t->r, 3); w.tap[i] && k; k--)
+			op_vector(&t->c[w.core[i]], t->r);
 	}
 	for (uint32_t i = 0; scalar && i < n + end; i++) {
 		li(&t->c[src], 5, (uint32_t)rng_next(t->r) | (i == n));
