@@ -12,6 +12,12 @@
 /* asks for them, in memory of whole pages; where there are none, nothing happens */
 void wse_pages_want_huge(void *p, size_t bytes);
 
+/* bytes up to a whole number of cache lines */
+static inline size_t wse_align64(size_t bytes)
+{
+	return (bytes + 63) / 64 * 64;
+}
+
 /* cleared, aligned to a cache line or better, for free(); NULL: none left */
 void *wse_pages_alloc(size_t bytes);
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "device.h"
+#include "num/decimal.h"
 
 static int bad(const char *text, const char *what)
 {
@@ -15,24 +16,6 @@ static int bad(const char *text, const char *what)
 		"device \"%s\": %s; accel:0, sim:func,rows=4,cols=4 or sim:rtl,rows=4,cols=4 are "
 		"right",
 		text, what);
-}
-
-/* Decimal digits and nothing else up to end. */
-static int number(const char *p, const char *end, uint64_t max, uint64_t *value)
-{
-	uint64_t v = 0;
-
-	if (p == end)
-		return -EINVAL;
-	for (; p < end; p++) {
-		if (*p < '0' || *p > '9' || v > (UINT64_MAX - 9) / 10)
-			return -EINVAL;
-		v = v * 10 + (uint64_t)(*p - '0');
-	}
-	if (v > max)
-		return -EINVAL;
-	*value = v;
-	return 0;
 }
 
 static int parse_accel(const char *text, const char *p, struct wse_uri *uri)
@@ -49,7 +32,7 @@ static int parse_accel(const char *text, const char *p, struct wse_uri *uri)
 		memcpy(uri->node, p, (size_t)(end - p));
 		return 0;
 	}
-	if (number(p, end, 9999, &n))
+	if (wse_decimal(p, end, 9999, &n))
 		return bad(text, "after accel: comes a number or the path of a node");
 	snprintf(uri->node, sizeof(uri->node), "/dev/accel/accel%u", (unsigned int)n);
 	return 0;
@@ -75,12 +58,12 @@ static int parse_option(const char *p, const char *end, struct wse_uri *uri)
 	if (!eq)
 		return -EINVAL;
 	if (eq - p == 4 && !memcmp(p, "seed", 4))
-		return number(eq + 1, end, UINT64_MAX, &uri->seed);
+		return wse_decimal(eq + 1, end, UINT64_MAX, &uri->seed);
 	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		if (strlen(keys[i].key) != (size_t)(eq - p) ||
 		    memcmp(p, keys[i].key, (size_t)(eq - p)))
 			continue;
-		if (number(eq + 1, end, keys[i].max, &v) || v < keys[i].min)
+		if (wse_decimal(eq + 1, end, keys[i].max, &v) || v < keys[i].min)
 			return -EINVAL;
 		*keys[i].value = (uint32_t)v;
 		return 0;

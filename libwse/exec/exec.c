@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "num/decimal.h"
 #include "oracle.h"
 
 void wse_logf(const struct wse_exec_cfg *cfg, enum wse_log_level level, const char *fmt, ...)
@@ -41,14 +42,13 @@ int wse_uri_number(const char *uri, const char *key, uint32_t fallback, uint32_t
 
 	*value = fallback;
 	for (; p; p = strchr(p, ',')) {
-		unsigned long v;
-		char *end;
+		uint64_t v;
 
 		p++;
 		if (strncmp(p, key, len) || p[len] != '=')
 			continue;
-		v = strtoul(p + len + 1, &end, 10);
-		if (end == p + len + 1 || (*end && *end != ',') || !v || v > 1u << 20)
+		p += len + 1;
+		if (wse_decimal(p, p + strcspn(p, ","), 1u << 20, &v) || !v)
 			return -EINVAL;
 		*value = (uint32_t)v;
 		return 0;

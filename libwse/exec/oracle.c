@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/pages.h"
 #include "ops/oracle.h"
 
 #define LANES 8
@@ -124,7 +125,7 @@ static int oracle_prepare(struct wse_exec *e, const struct wse_graph *g)
 static int oracle_alloc(struct wse_exec *e, size_t size, struct wse_shared_buf *buf)
 {
 	buf->size = size;
-	buf->ptr = aligned_alloc(64, (size + 63) / 64 * 64);
+	buf->ptr = aligned_alloc(64, wse_align64(size));
 	buf->owner = e;
 	buf->view[e->id] = buf->ptr;
 	return buf->ptr ? 0 : -ENOMEM;

@@ -8,6 +8,7 @@
 
 #include "graph/place.h"
 #include "base/error.h"
+#include "base/pages.h"
 
 static uint32_t round_up(uint32_t n, uint32_t to)
 {
@@ -349,11 +350,6 @@ int wse_graph_finish(struct wse_graph *g,
 	return ret ? ret : wse_graph_place(g);
 }
 
-static size_t align64(size_t n)
-{
-	return (n + 63) / 64 * 64;
-}
-
 size_t wse_unit_grad_floats(const struct wse_graph *g, const struct wse_unit *u)
 {
 	size_t matrix = u->weight == WSE_NO_TENSOR ? 0 : (size_t)u->outs * u->ins;
@@ -363,7 +359,7 @@ size_t wse_unit_grad_floats(const struct wse_graph *g, const struct wse_unit *u)
 
 size_t wse_unit_fwd_bytes(const struct wse_unit *u)
 {
-	return u->weight == WSE_NO_TENSOR ? 0 : align64((size_t)u->outs * u->ins * 2);
+	return u->weight == WSE_NO_TENSOR ? 0 : wse_align64((size_t)u->outs * u->ins * 2);
 }
 
 size_t wse_unit_image_bytes(const struct wse_graph *g, const struct wse_unit *u)

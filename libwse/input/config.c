@@ -14,48 +14,6 @@
 
 #define MAX_BATCH (1u << 24)
 
-/* names with ", " between, each once */
-static void add_name(char *list, size_t size, const char *name)
-{
-	size_t n = strlen(list), len = strlen(name);
-	const char *at = list;
-
-	while ((at = strstr(at, name)) &&
-	       ((at > list && at[-1] != ' ') || (at[len] && at[len] != ',')))
-		at += len;
-	if (!at)
-		snprintf(list + n, size - n, "%s%s", n ? ", " : "", name);
-}
-
-/* a key that makes no difference here, and what it is called in the note about it */
-static void ignore_as(struct sections *s, struct wse_yaml *y, const char *key, const char *name)
-{
-	struct wse_yaml *c = reader_want(&s->r, y, key, 0);
-
-	if (!c)
-		return;
-	wse_yaml_use_all(c);
-	add_name(s->cfg->ignored, sizeof(s->cfg->ignored), name);
-}
-
-void wse_config_ignore(struct sections *s, struct wse_yaml *y, const char *key)
-{
-	ignore_as(s, y, key, key);
-}
-
-void wse_config_refuse(struct sections *s, struct wse_yaml *y, const char *what, const char *name,
-		       const char *remedy)
-{
-	char text[120];
-
-	wse_yaml_use_all(y);
-	snprintf(text, sizeof(text), "%s %.80s", what, name);
-	if (s->src->plan)
-		add_name(s->cfg->unneeded, sizeof(s->cfg->unneeded), text);
-	else
-		reader_fail(&s->r, y, "is the %s, which is not available: %s", text, remedy);
-}
-
 static void read_backend(struct sections *s, struct wse_yaml *init)
 {
 	static const char *const vendor[] = {
@@ -236,7 +194,7 @@ static void read_text(struct sections *s, struct wse_yaml *y, char *to, size_t s
 
 	if (s->src->data || proc) {
 		if (proc && s->src->data)
-			add_name(s->cfg->ignored, sizeof(s->cfg->ignored), "data_processor");
+			wse_config_note(s->cfg->ignored, sizeof(s->cfg->ignored), "data_processor");
 		else if (proc)
 			wse_config_refuse(
 				s, proc, "data processor",
@@ -290,12 +248,13 @@ static void read_fit(struct sections *s, struct wse_yaml *trainer)
 	c->held_out = reader_u64(r, y, "held_out_bytes", 0, 2048, 1, 1u << 30);
 	for (size_t i = 0; i < nloading; i++)
 		wse_config_ignore(s, y, loading[i]);
-	ignore_as(s, y, "drop_last", "drop_last of val_dataloader"); /* all samples count */
-	ignore_as(s, y, "batch_size", "batch_size of val_dataloader");
+	wse_config_ignore_as(s, y, "drop_last",
+			     "drop_last of val_dataloader"); /* all samples count */
+	wse_config_ignore_as(s, y, "batch_size", "batch_size of val_dataloader");
 	/* a model has one length of sequences */
-	ignore_as(s, y, "max_sequence_length", "max_sequence_length of val_dataloader");
-	ignore_as(s, y, "shuffle", "shuffle of val_dataloader");
-	ignore_as(s, y, "shuffle_seed", "shuffle_seed of val_dataloader");
+	wse_config_ignore_as(s, y, "max_sequence_length", "max_sequence_length of val_dataloader");
+	wse_config_ignore_as(s, y, "shuffle", "shuffle of val_dataloader");
+	wse_config_ignore_as(s, y, "shuffle_seed", "shuffle_seed of val_dataloader");
 	/* fit evaluates on its own val_dataloader */
 	wse_config_ignore(s, trainer, "validate");
 	wse_config_ignore(s, trainer, "validate_all");

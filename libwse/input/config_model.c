@@ -146,13 +146,16 @@ static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_ya
 	struct wse_gpt g = {0};
 	int mode, act;
 
-	g.vocab = (uint32_t)reader_u64(r, m, "vocab_size", 0, 256, 2, 65536);
-	g.hidden = (uint32_t)reader_u64(r, m, "hidden_size", 1, 0, 8, 1u << 20);
-	g.layers = (uint32_t)reader_u64(r, m, "num_hidden_layers", 1, 0, 1, 10000);
-	g.heads = (uint32_t)reader_u64(r, m, "num_heads", 1, 0, 1, 1u << 16);
-	g.filter = (uint32_t)reader_u64(r, m, "filter_size", 0, 4ull * g.hidden, 8, 1u << 20);
-	g.positions = (uint32_t)reader_u64(r, m, "max_position_embeddings", 1, 0, 8, 1u << 16);
-	g.seq = (uint32_t)reader_u64(r, data, "max_sequence_length", 0, g.positions, 8, 1u << 16);
+	g.vocab = (uint32_t)reader_u64(r, m, "vocab_size", 0, 256, 2, WSE_GPT_MAX_VOCAB);
+	g.hidden = (uint32_t)reader_u64(r, m, "hidden_size", 1, 0, 8, WSE_GPT_MAX_WIDTH);
+	g.layers = (uint32_t)reader_u64(r, m, "num_hidden_layers", 1, 0, 1, WSE_GPT_MAX_LAYERS);
+	g.heads = (uint32_t)reader_u64(r, m, "num_heads", 1, 0, 1, WSE_GPT_MAX_HEADS);
+	g.filter =
+		(uint32_t)reader_u64(r, m, "filter_size", 0, 4ull * g.hidden, 8, WSE_GPT_MAX_WIDTH);
+	g.positions = (uint32_t)reader_u64(r, m, "max_position_embeddings", 1, 0, 8,
+					   WSE_GPT_MAX_POSITIONS);
+	g.seq = (uint32_t)reader_u64(r, data, "max_sequence_length", 0, g.positions, 8,
+				     WSE_GPT_MAX_POSITIONS);
 	act = reader_choice(r, m, "nonlinearity", 0, names);
 	g.act = acts[act < 0 ? 0 : act];
 	g.tied = (uint32_t)reader_flag(r, m, "share_embedding_weights", 1);

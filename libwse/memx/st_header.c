@@ -207,7 +207,7 @@ static int64_t exponent(struct json *j)
 }
 
 /* any way of JSON to write a whole number: 12, 0e0, 1.20e1 */
-static uint64_t number(struct json *j)
+static uint64_t whole_number(struct json *j)
 {
 	uint64_t v = 0;
 	int64_t zeros = 0;  /* that follow the last digit that is none */
@@ -308,7 +308,7 @@ static void shape(struct json *j, struct wse_st_view *t)
 	if (next_is(j, ']'))
 		return; /* a scalar */
 	do {
-		uint64_t d = number(j);
+		uint64_t d = whole_number(j);
 
 		if (j->ret)
 			return;
@@ -354,9 +354,9 @@ static void tensor(struct json *j, struct wse_st_view *t, uint64_t *begin, uint6
 			shape(j, t);
 		} else {
 			expect(j, '[');
-			*begin = number(j);
+			*begin = whole_number(j);
 			expect(j, ',');
-			*end = number(j);
+			*end = whole_number(j);
 			expect(j, ']');
 		}
 	} while (!j->ret && next_is(j, ','));

@@ -20,7 +20,7 @@
 
 /* of hidden_size and filter_size, as a parameter file has them */
 #define NARROWEST 8u
-#define WIDEST	  (1u << 20)
+#define WIDEST	  ((uint32_t)WSE_GPT_MAX_WIDTH)
 
 static struct wse_near near_width(uint64_t n, uint64_t of, uint64_t max)
 {
@@ -36,10 +36,10 @@ int wse_gpt_init(struct wse_model *model, const struct wse_gpt *shape)
 	const struct {
 		const char *name;
 		uint32_t n, max;
-	} most[] = {{"vocab_size", shape->vocab, 65536},
+	} most[] = {{"vocab_size", shape->vocab, WSE_GPT_MAX_VOCAB},
 		    {"hidden_size", shape->hidden, WIDEST},
 		    {"filter_size", shape->filter, WIDEST},
-		    {"num_hidden_layers", shape->layers, 10000}};
+		    {"num_hidden_layers", shape->layers, WSE_GPT_MAX_LAYERS}};
 
 	_Static_assert(sizeof(*shape) <= sizeof(model->family_data), "the family's struct fits");
 

@@ -11,11 +11,18 @@
 
 #include "model/family.h"
 
-/* of the feed-forward layer, in the order of `nonlinearity` */
-
 /* of initial weights: normal; between low and high, unless both are 0 */
 struct wse_initial {
 	float mean, dev, low, high;
+};
+
+/* what the family takes at most */
+enum {
+	WSE_GPT_MAX_VOCAB = 65536,
+	WSE_GPT_MAX_WIDTH = 1 << 20, /* hidden, filter */
+	WSE_GPT_MAX_LAYERS = 10000,
+	WSE_GPT_MAX_HEADS = 1 << 16,
+	WSE_GPT_MAX_POSITIONS = 1 << 16,
 };
 
 struct wse_gpt {

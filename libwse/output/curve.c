@@ -61,7 +61,7 @@ static double tick_of(double length)
 }
 
 /* a loss as a tick or a label: always short; text [24] */
-static const char *number(double loss, double tick, char *text)
+static const char *tick_text(double loss, double tick, char *text)
 {
 	int digits = tick < 1.0 ? (int)ceil(-log10(tick) - 1e-9) : 0;
 
@@ -99,7 +99,7 @@ static void svg_ticks(FILE *f, const struct range *r)
 			"<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#eee\"/>\n"
 			"<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
 			LEFT, sy(r, k * tick), LEFT + PLOT_W, sy(r, k * tick), LEFT - 6,
-			sy(r, k * tick) + 4, number(k * tick, tick, text));
+			sy(r, k * tick) + 4, tick_text(k * tick, tick, text));
 	for (double at = 0; at <= r->step1; at += step)
 		fprintf(f, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.0f</text>\n",
 			sx(r, at), TOP + PLOT_H + 18, at);

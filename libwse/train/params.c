@@ -128,7 +128,7 @@ static int text(const char *name, const char *from, const char *fallback, char *
 }
 
 /* the member `name`, a number in [min, max]; NaN is in none */
-static int number(const char *name, double v, double min, double max)
+static int check_range(const char *name, double v, double min, double max)
 {
 	return v >= min && v <= max
 		       ? 0
@@ -144,17 +144,17 @@ static int fill_optim(const struct wse_train_shape *s, struct wse_optim_cfg *o)
 				s->optimizer);
 	o->kind = (enum wse_optim_kind)s->optimizer;
 	o->weight_decay = s->weight_decay;
-	ret = number("weight_decay", s->weight_decay, 0.0, 1e3);
+	ret = check_range("weight_decay", s->weight_decay, 0.0, 1e3);
 	if (o->kind == WSE_OPTIM_SGD) {
 		o->momentum = s->momentum;
-		return ret ? ret : number("momentum", s->momentum, 0.0, 1.0);
+		return ret ? ret : check_range("momentum", s->momentum, 0.0, 1.0);
 	}
 	o->beta1 = s->beta1 != 0.0 ? s->beta1 : 0.9;
 	o->beta2 = s->beta2 != 0.0 ? s->beta2 : 0.999;
 	o->eps = s->eps != 0.0 ? s->eps : 1e-8;
-	ret = ret ? ret : number("beta1", o->beta1, 0.0, 0.999999);
-	ret = ret ? ret : number("beta2", o->beta2, 0.0, 0.9999999);
-	return ret ? ret : number("eps", o->eps, 1e-20, 1.0);
+	ret = ret ? ret : check_range("beta1", o->beta1, 0.0, 0.999999);
+	ret = ret ? ret : check_range("beta2", o->beta2, 0.0, 0.9999999);
+	return ret ? ret : check_range("eps", o->eps, 1e-20, 1.0);
 }
 
 static int fill_sched(const struct wse_train_shape *s, struct wse_sched_list *list)
@@ -164,7 +164,7 @@ static int fill_sched(const struct wse_train_shape *s, struct wse_sched_list *li
 	if (!s->nsched) {
 		list->n = 1;
 		list->s[0] = (struct wse_sched){WSE_SCHED_CONSTANT, s->lr, s->lr, 1, 0};
-		return number("lr", s->lr, 1e-30, 1e6);
+		return check_range("lr", s->lr, 1e-30, 1e6);
 	}
 	if (s->nsched > WSE_SCHED_MAX || !s->sched)
 		return wse_fail(-EINVAL, "%u schedules: at most %d", s->nsched, WSE_SCHED_MAX);
@@ -180,8 +180,8 @@ static int fill_sched(const struct wse_train_shape *s, struct wse_sched_list *li
 				"sched[%u]: an unknown kind, no total_iters, or a begin that is not "
 				"after the one before (0 for the first)",
 				i);
-		ret = ret ? ret : number("sched.from", e->from, 0.0, 1e6);
-		ret = ret ? ret : number("sched.to", e->to, 0.0, 1e6);
+		ret = ret ? ret : check_range("sched.from", e->from, 0.0, 1e6);
+		ret = ret ? ret : check_range("sched.to", e->to, 0.0, 1e6);
 		list->s[i] = *e;
 	}
 	list->n = s->nsched;
@@ -190,7 +190,7 @@ static int fill_sched(const struct wse_train_shape *s, struct wse_sched_list *li
 
 static int fill(const struct wse_model *m, const struct wse_train_shape *s, struct wse_config *c)
 {
-	int ret = number("batch", (double)s->batch, 1, 1u << 24);
+	int ret = check_range("batch", (double)s->batch, 1, 1u << 24);
 
 	if (!ret && s->micro_batch && s->batch % s->micro_batch)
 		ret = wse_fail(-EINVAL, "micro_batch %llu does not divide batch %llu",
@@ -201,9 +201,9 @@ static int fill(const struct wse_model *m, const struct wse_train_shape *s, stru
 		  : text("model_dir", s->model_dir, "model_dir", c->model_dir,
 			 sizeof(c->model_dir));
 	ret = ret ? ret : text("prompt", s->prompt, "", c->sample_prompt, sizeof(c->sample_prompt));
-	ret = ret ? ret : number("max_norm", s->max_norm, 0.0, 1e30);
-	ret = ret ? ret : number("temperature", s->temperature, 0.0, 100.0);
-	ret = ret ? ret : number("sample_bytes", (double)s->sample_bytes, 0, 65536);
+	ret = ret ? ret : check_range("max_norm", s->max_norm, 0.0, 1e30);
+	ret = ret ? ret : check_range("temperature", s->temperature, 0.0, 100.0);
+	ret = ret ? ret : check_range("sample_bytes", (double)s->sample_bytes, 0, 65536);
 	ret = ret ? ret : fill_optim(s, &c->optim);
 	ret = ret ? ret : fill_sched(s, &c->sched);
 	if (ret)

@@ -7,13 +7,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/pages.h"
 #include "num/num.h"
 #include "ops/ops.h"
-
-static size_t align64(size_t n)
-{
-	return (n + 63) / 64 * 64;
-}
 
 static int open_device(struct wse_session *s, const char *uri, struct wse_exec **exec)
 {
@@ -118,9 +114,10 @@ static int alloc_jobs(struct wse_session *s, const struct wse_buf_pool *pool)
 	int ret = 0;
 
 	for (uint32_t i = 0; i < g->nin && !ret; i++)
-		ret = pool->alloc(pool->ctx, m * align64(g->in[i].bytes), &s->in[i]);
+		ret = pool->alloc(pool->ctx, m * wse_align64(g->in[i].bytes), &s->in[i]);
 	for (uint32_t i = 0; i < g->nout && !ret; i++)
-		ret = pool->alloc(pool->ctx, (i == g->logits ? 1 : m) * align64(g->out[i].bytes),
+		ret = pool->alloc(pool->ctx,
+				  (i == g->logits ? 1 : m) * wse_align64(g->out[i].bytes),
 				  &s->out[i]);
 	s->jobs = calloc(m, sizeof(*s->jobs));
 	s->sums = calloc(g->nunits + 1, sizeof(*s->sums));
@@ -136,11 +133,11 @@ static int alloc_jobs(struct wse_session *s, const struct wse_buf_pool *pool)
 			.scale = 1.0f / (float)(s->cfg.batch * s->cfg.model.span),
 		};
 		for (uint32_t i = 0; i < g->nin; i++)
-			job->in[i] = (struct wse_span){s->in[i], k * align64(g->in[i].bytes)};
+			job->in[i] = (struct wse_span){s->in[i], k * wse_align64(g->in[i].bytes)};
 		for (uint32_t i = 0; i < g->nout; i++)
 			if (i != g->logits)
-				job->out[i] =
-					(struct wse_span){s->out[i], k * align64(g->out[i].bytes)};
+				job->out[i] = (struct wse_span){s->out[i],
+								k * wse_align64(g->out[i].bytes)};
 	}
 	return 0;
 }
