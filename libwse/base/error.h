@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one carrier of errors in words: a sentence a thread, set where the error happens, read by wse_error(). What it
- * happened to ("checkpoint X: ...") is put before it on the way up.
+ * The one carrier of errors in words: a sentence a thread, set where the error happens, read by
+ * wse_error(). What it happened to ("checkpoint X: ...") is put before it on the way up.
  */
 #ifndef WSE_BASE_ERROR_H
 #define WSE_BASE_ERROR_H
@@ -11,8 +11,8 @@
 #define WSE_SENTENCE 1024 /* bytes, terminated */
 
 /*
- * Sets this thread's sentence; returns err, so that a caller can say `return wse_fail(...)`. The arguments may be the
- * old sentence.
+ * Sets this thread's sentence; returns err, so that a caller can say `return wse_fail(...)`. The
+ * arguments may be the old sentence.
  */
 int wse_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -26,8 +26,8 @@ int wse_fail_in(int err, const char *fmt, ...) __attribute__((format(printf, 2, 
 unsigned int wse_failures(void);
 
 /*
- * ret of what was called since wse_failures() was `before`: an error that left no sentence gets this one, so that none
- * is told by the words of an older one. Returns ret.
+ * ret of what was called since wse_failures() was `before`: an error that left no sentence gets
+ * this one, so that none is told by the words of an older one. Returns ret.
  */
 int wse_fail_since(unsigned int before, int ret, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -45,7 +45,10 @@ int wse_failure_keep(struct wse_failure *f, int err);
 /* What was kept is this thread's last failure. Returns its err. */
 int wse_failure_tell(const struct wse_failure *f);
 
-/* Of the same thread: what failed since it was kept was a trial, or of a cleanup, and is forgotten. Returns its err. */
+/*
+ * Of the same thread: what failed since it was kept was a trial, or of a cleanup, and is forgotten.
+ * Returns its err.
+ */
 int wse_failure_undo(const struct wse_failure *f);
 
 #endif

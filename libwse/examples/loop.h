@@ -8,10 +8,12 @@
 #include <wse/wse.h>
 
 /* Trains a model, prints the loss of some steps; then, if then is not NULL, that. 0 or 1, for main(). */
-static int loop(int argc, char **argv, struct wse_model *model, uint64_t batch, int (*then)(struct wse_trainer *t))
+static int loop(int argc, char **argv, struct wse_model *model, uint64_t batch,
+		int (*then)(struct wse_trainer *t))
 {
 	const char *device = argc > 2 ? argv[2] : "sim:func,rows=4,cols=4";
-	const struct wse_train_shape training = {.data = argv[1], .batch = batch, .lr = 2e-3, .max_norm = 1.0};
+	const struct wse_train_shape training = {
+		.data = argv[1], .batch = batch, .lr = 2e-3, .max_norm = 1.0};
 	struct wse_params *params = NULL;
 	struct wse_trainer *trainer = NULL;
 	int ret = wse_params_create(&params), steps = argc > 3 ? atoi(argv[3]) : 100;

@@ -82,7 +82,8 @@ struct wse_exec_ops {
 
 struct wse_exec {
 	const struct wse_exec_ops *ops;
-	uint32_t id;	/* below WSE_VIEWS: its view of buffers. SwarmX gives it before the first alloc */
+	/* below WSE_VIEWS: its view of buffers. SwarmX gives it before the first alloc */
+	uint32_t id;
 };
 
 struct wse_exec_cfg {

@@ -19,7 +19,7 @@ struct oracle {
 	uint32_t rows, cols;
 	uint32_t die_at, ran; /* micro-batches */
 	const struct wse_graph *g;
-	void **mem;		/* [nvalues] */
+	void **mem;		       /* [nvalues] */
 	struct wse_shared_buf **grads; /* [nunits] */
 };
 

@@ -29,7 +29,8 @@ struct wse_value {
 	enum wse_shape shape;
 	uint32_t rows;
 	uint32_t bytes;		/* of a core, a multiple of 16 */
-	uint32_t birth;		/* bytes while the first operation runs: its sums lie in the same place */
+	/* bytes while the first operation runs: its sums lie in the same place */
+	uint32_t birth;
 	uint32_t first, last;	/* operations */
 	uint32_t sram;		/* offset */
 };
@@ -45,7 +46,8 @@ struct wse_unit_vec {
 
 struct wse_unit {
 	uint32_t weight;	/* tensor, WSE_NO_TENSOR: vectors alone */
-	uint32_t outs, ins;	/* of the streamed matrix; outs may be padded beyond the tensor's rows */
+	/* of the streamed matrix; outs may be padded beyond the tensor's rows */
+	uint32_t outs, ins;
 	/*
 	 * parts > 1: the tensor is `parts` matrices of outs / parts rows, and a column owns its features of each:
 	 * row (part p, column c, i) is row c * parts * h + p * h + i of the image, h = outs / parts / COLS
@@ -62,7 +64,8 @@ struct wse_unit {
 	 * row (j * COLS + c) * h + i, all else lies as without chunks. Sums are those of the whole matrix, a chunk at a time.
 	 */
 	uint32_t chunks_back;
-	uint32_t in_order;	/* chunks_out whose rows lie as in the tensor: row n belongs to chunk n / (outs / chunks_out) */
+	/* chunks_out whose rows lie as in the tensor: row n is of chunk n / (outs / chunks_out) */
+	uint32_t in_order;
 	uint32_t nvec;
 	struct wse_unit_vec vec[WSE_UNIT_VECS];
 	uint32_t vec_rows;	/* floats of a column */
@@ -77,7 +80,8 @@ struct wse_op {
 	uint32_t kind;		/* enum wse_op_kind, ops/ops.h */
 	uint32_t unit;		/* WSE_NO_UNIT: none */
 	uint32_t program;	/* number in graph.programs: in which the kernel is */
-	uint32_t in[WSE_OP_INS], out[WSE_OP_OUTS];	/* values, WSE_NO_VALUE where there is none */
+	/* values, WSE_NO_VALUE where there is none */
+	uint32_t in[WSE_OP_INS], out[WSE_OP_OUTS];
 	uint32_t arg[WSE_OP_ARGS];
 };
 
@@ -109,14 +113,17 @@ struct wse_graph {
 	uint32_t nunits;
 	struct wse_op *ops;
 	uint32_t nops;
-	uint32_t variant;	/* graphs of one model with another order of sums have another; 0 or 1: the plain one */
+	/* graphs of one model with another order of sums have another; 0 or 1: the plain one */
+	uint32_t variant;
 	uint32_t nforward;	/* operations up to here are the forward pass, the loss included */
 	struct wse_io in[WSE_GRAPH_IO], out[WSE_GRAPH_IO];
 	uint32_t nin, nout;
-	uint32_t target, loss;	/* number of the input with the classes, of the output with the losses */
+	/* number of the input with the classes, of the output with the losses */
+	uint32_t target, loss;
 	uint32_t logits;	/* number of the output with the logits, for text */
 	uint32_t classes;	/* that exist; the rest of the vocabulary is padding */
-	uint32_t vocab_rows;	/* classes of a column (and chunk, where logits come in chunks), padding included */
+	/* classes of a column (and chunk, where logits come in chunks), padding included */
+	uint32_t vocab_rows;
 	uint32_t base;		/* first SRAM offset of the values */
 	uint32_t total;		/* bytes of a core, everything included */
 	int failed;		/* -ENOMEM while building: wse_graph_finish() says so */
@@ -153,7 +160,8 @@ struct wse_op *wse_graph_op(struct wse_graph *g, uint32_t kind, uint32_t unit, u
  * made twice, never made; a unit that nothing uses, or whose widths do not divide), -ENOMEM; -E2BIG when it does
  * not fit into tile.sram, after which `total` and the places are valid all the same.
  */
-int wse_graph_finish(struct wse_graph *g, int (*check)(const struct wse_graph *g, const struct wse_op *op),
+int wse_graph_finish(struct wse_graph *g,
+		     int (*check)(const struct wse_graph *g, const struct wse_op *op),
 		     const char *(*name)(uint32_t kind));
 
 /* a chunk of a unit's matrix in its image: rows and elements of a row, from where and how many */
@@ -166,7 +174,8 @@ struct wse_slice wse_unit_slice_back(const struct wse_unit *u, uint32_t chunk);
 
 /* floats of a unit's gradient buffer: [outs][ins], then [COLS][vec_rows]; bytes of its image buffer and its parts */
 size_t wse_unit_grad_floats(const struct wse_graph *g, const struct wse_unit *u);
-size_t wse_unit_fwd_bytes(const struct wse_unit *u);	/* bf16 [outs][ins], rounded to 64; the transposed one alike */
+/* bf16 [outs][ins], rounded to 64; the transposed one alike */
+size_t wse_unit_fwd_bytes(const struct wse_unit *u);
 size_t wse_unit_image_bytes(const struct wse_graph *g, const struct wse_unit *u);
 
 /*
@@ -176,7 +185,7 @@ size_t wse_unit_image_bytes(const struct wse_graph *g, const struct wse_unit *u)
 struct wse_piece {
 	size_t from, at, count;
 };
-int wse_unit_piece(const struct wse_graph *g, const struct wse_unit *u, uint32_t which, const struct wse_tensor *t,
-		   size_t i, struct wse_piece *p);
+int wse_unit_piece(const struct wse_graph *g, const struct wse_unit *u, uint32_t which,
+		   const struct wse_tensor *t, size_t i, struct wse_piece *p);
 
 #endif

@@ -27,8 +27,9 @@ struct wse_tensor_table {
 };
 
 /* the tensor's number, WSE_NO_TENSOR without memory; d1 = 0: a vector */
-uint32_t wse_tensor_add(struct wse_tensor_table *tab, uint32_t flags, float mean, float dev, uint32_t d0, uint32_t d1,
-			const char *name, ...) __attribute__((format(printf, 7, 8)));
+uint32_t wse_tensor_add(struct wse_tensor_table *tab, uint32_t flags, float mean, float dev,
+			uint32_t d0, uint32_t d1, const char *name, ...)
+	__attribute__((format(printf, 7, 8)));
 /* initial values from low to high alone, which hold a part of the normal ones that is worth drawing for */
 void wse_tensor_between(struct wse_tensor_table *tab, uint32_t tensor, float low, float high);
 void wse_tensor_table_fini(struct wse_tensor_table *tab);

@@ -41,7 +41,8 @@ struct wse_config {
 	char sample_prompt[WSE_PROMPT];	/* bytes as they are, and a NUL behind them */
 	size_t sample_prompt_len;
 	char ignored[512];		/* keys that make no difference here, ", " between */
-	char unneeded[512];		/* of a plan: what training would need and is not available */
+	/* of a plan: what training would need and is not available */
+	char unneeded[512];
 };
 
 struct wse_config_source {
@@ -52,8 +53,9 @@ struct wse_config_source {
 	const char *data, *model_dir;	/* instead of the file's, or NULL */
 	const char *prompt;		/* likewise, bytes kept as they are */
 	size_t prompt_len;		/* 0: up to the first NUL */
-	int plan;			/* nothing is read or trained: sections that would be refused */
-};					/* for that are named in unneeded */
+	/* nothing is read or trained: sections that would be refused for that are named in unneeded */
+	int plan;
+};
 
 /* -EINVAL when there are faults: all of them, in the order of lines; the first is the sentence */
 int wse_config_read(const struct wse_config_source *src, struct wse_config *cfg,

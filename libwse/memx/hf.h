@@ -13,8 +13,10 @@ struct wse_st_file;
 
 /* A tensor of the model, where it lies in memory; a model is a table of them. */
 struct wse_hf_tensor {
-	const char *name;	/* with "transformer.", lm_head.weight only if it is not tied to wte */
-	uint32_t ndim, dim[2];	/* in memory: matrices [out][in], embeddings [row][width], vectors [n][1] */
+	/* with "transformer.", lm_head.weight only if it is not tied to wte */
+	const char *name;
+	/* in memory: matrices [out][in], embeddings [row][width], vectors [n][1] */
+	uint32_t ndim, dim[2];
 	int transposed;		/* the file has it as [dim[1]][dim[0]] */
 	float *data;
 };

@@ -30,8 +30,8 @@ struct wse_memx_cfg {
 };
 
 /* the graph says how units lie in their images and gradients; it stays until close */
-int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph, const struct wse_buf_pool *pool,
-		  struct wse_memx **memx);
+int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph,
+		  const struct wse_buf_pool *pool, struct wse_memx **memx);
 void wse_memx_close(struct wse_memx *mx);
 
 /* The state that a checkpoint keeps. Arrays are [table.params] floats, one range per tensor. */

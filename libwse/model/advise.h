@@ -10,7 +10,7 @@
  * memory is what the model does not fit; then a larger tile, and the widest model of its kind for this one. Else the
  * sentence has the sizes that divide.
  */
-void wse_advise_tile(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch, uint64_t micro_batch,
-		     int big);
+void wse_advise_tile(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch,
+		     uint64_t micro_batch, int big);
 
 #endif

@@ -8,8 +8,8 @@
 extern const struct wse_model_family wse_family_custom;
 
 /* -EINVAL, -ENOMEM. The model has one reference on what it stands on */
-int wse_custom_init(struct wse_model *m, const struct wse_model_shape *shape, const struct wse_builder *ops,
-		    void *ctx);
+int wse_custom_init(struct wse_model *m, const struct wse_model_shape *shape,
+		    const struct wse_builder *ops, void *ctx);
 void wse_custom_get(const struct wse_model *m);
 void wse_custom_put(const struct wse_model *m);
 

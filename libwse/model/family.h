@@ -22,8 +22,8 @@ struct wse_model_family {
 	 * the operations for a tile with t tokens a core, finished (wse_ops_finish); mode: 0 ... modes - 1, from the
 	 * fewest cycles to the fewest bytes; those from `last` on are for models that fit with no t otherwise. -EINVAL, -E2BIG as there, in the model's words
 	 */
-	int (*graph)(const struct wse_model *m, const struct wse_tile *tile, uint32_t t, uint32_t mode,
-		     struct wse_graph *g);
+	int (*graph)(const struct wse_model *m, const struct wse_tile *tile, uint32_t t,
+		     uint32_t mode, struct wse_graph *g);
 	/*
 	 * optional: -EINVAL when no number of tokens goes with this tile, and the sentence with the nearest sizes that
 	 * do: "...: choose ...", or NULL. graph() asks it first
@@ -34,20 +34,21 @@ struct wse_model_family {
 	 * those that are others, as errors do: "hidden_size 64 and num_heads 4". -ERANGE: n does not make it
 	 * narrower; -EINVAL: there is none
 	 */
-	int (*resize)(const struct wse_model *m, const struct wse_tile *tile, uint32_t n, struct wse_model *to,
-		      char *what, size_t size);
+	int (*resize)(const struct wse_model *m, const struct wse_tile *tile, uint32_t n,
+		      struct wse_model *to, char *what, size_t size);
 	/* one line for checkpoints: what makes two models the same */
 	void (*describe)(const struct wse_model *m, char *text, size_t size);
 	/* the inputs of a micro-batch (targets excepted) from params and the tokens before its targets */
 	void (*gather)(const struct wse_model *m, const struct wse_graph *g, const float *params,
 		       const uint16_t *const *samples, struct wse_micro_batch *job);
 	/* adds the gradient of one micro-batch's inputs onto grad [tensor][...], in token order */
-	void (*scatter)(const struct wse_model *m, const struct wse_graph *g, const struct wse_micro_batch *job,
-			const uint16_t *const *samples, float *const *grad);
+	void (*scatter)(const struct wse_model *m, const struct wse_graph *g,
+			const struct wse_micro_batch *job, const uint16_t *const *samples,
+			float *const *grad);
 	/* optional: where a NaN came from, by a plain forward on the host of token t; a name, NULL: nowhere */
 	const char *(*find_nonfinite)(const struct wse_model *m, const struct wse_tensor_table *tab,
-				      const float *params, const struct wse_graph *g, const struct wse_micro_batch *job,
-				      uint32_t t);
+				      const float *params, const struct wse_graph *g,
+				      const struct wse_micro_batch *job, uint32_t t);
 	/* multiply-adds of the forward pass for one token; a training step does 3 x as many */
 	uint64_t (*macs)(const struct wse_model *m);
 	uint32_t modes;

@@ -27,14 +27,16 @@ struct wse_plan {
  * does fit, as far as it was found: ": choose KEY N or M, or KEY N and KEY N, or a tile of R x C cores", where a number
  * without a key is of the key that the sentence begins with.
  */
-int wse_plan_make(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch, uint64_t micro_batch,
-		  struct wse_plan *plan);
+int wse_plan_make(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch,
+		  uint64_t micro_batch, struct wse_plan *plan);
 void wse_plan_fini(struct wse_plan *plan);
 
 /* does it have a plan? */
-int wse_plan_fits(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch, uint64_t micro_batch);
+int wse_plan_fits(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch,
+		  uint64_t micro_batch);
 /* the next smaller batch that has one; 0: none */
-uint64_t wse_plan_batch(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch, uint64_t micro_batch);
+uint64_t wse_plan_batch(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch,
+			uint64_t micro_batch);
 
 /* the table that --plan prints; lines go to the log callback */
 void wse_plan_print(const struct wse_plan *p, const struct wse_model *m, const char *device,

@@ -17,7 +17,8 @@ static inline struct wse_near wse_near_multiple(uint64_t n, uint64_t of, uint64_
 {
 	uint64_t up = (n / of + 1) * of;
 
-	return (struct wse_near){.below = (n < max ? n : max) / of * of, .above = up <= max ? up : 0};
+	return (struct wse_near){.below = (n < max ? n : max) / of * of,
+				 .above = up <= max ? up : 0};
 }
 
 /* the nearer one; where both are as far, the one above */
@@ -44,7 +45,8 @@ static inline void wse_say_size(char *text, size_t size, const char *key, uint64
 	size_t len = strlen(text);
 
 	if (n != old)
-		snprintf(text + len, size - len, "%s%s %llu", len ? " and " : "", key, (unsigned long long)n);
+		snprintf(text + len, size - len, "%s%s %llu", len ? " and " : "", key,
+			 (unsigned long long)n);
 }
 
 #endif

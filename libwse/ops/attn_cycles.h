@@ -26,15 +26,28 @@ static inline uint64_t wse_attn_gather_cycles(uint32_t group)
 	return group > 1 ? 185 + 12 * group : 0;
 }
 
-static inline uint64_t wse_attn_cycles(uint32_t t, uint32_t s, uint32_t d, uint32_t heads, uint32_t group)
+static inline uint64_t wse_attn_cycles(uint32_t t, uint32_t s, uint32_t d, uint32_t heads,
+				       uint32_t group)
 {
 	static const struct wse_attn_cost cost[] = {
-		{.start = 45000, .head = 93700, .group = 168, .block = 106, .own = 1175, .other = 43920},
-		{.start = 55700, .head = 77500, .group = 107, .block = 445, .own = 16690, .other = 18480, .exp = 624,
+		{.start = 45000,
+		 .head = 93700,
+		 .group = 168,
+		 .block = 106,
+		 .own = 1175,
+		 .other = 43920},
+		{.start = 55700,
+		 .head = 77500,
+		 .group = 107,
+		 .block = 445,
+		 .own = 16690,
+		 .other = 18480,
+		 .exp = 624,
 		 .round = 11030},
 	};
 	const struct wse_attn_cost *c = &cost[t > 8];
-	uint64_t keep = s * t <= WSE_ATTN_SCORES, g = t / 8, keys = 64 / t, b = keys < 4 ? keys : 4, fb = t <= 32 ? 4 : 2;
+	uint64_t keep = s * t <= WSE_ATTN_SCORES, g = t / 8, keys = 64 / t, b = keys < 4 ? keys : 4,
+		 fb = t <= 32 ? 4 : 2;
 	uint64_t rows = s / t, wide = 128 / (fb * t) * fb, chunks = t / keys, sum;
 
 	while (d % wide)
@@ -49,15 +62,28 @@ static inline uint64_t wse_attn_cycles(uint32_t t, uint32_t s, uint32_t d, uint3
 	return (c->start + heads * sum) / 100;
 }
 
-static inline uint64_t wse_attn_back_cycles(uint32_t t, uint32_t s, uint32_t d, uint32_t heads, uint32_t group)
+static inline uint64_t wse_attn_back_cycles(uint32_t t, uint32_t s, uint32_t d, uint32_t heads,
+					    uint32_t group)
 {
 	static const struct wse_attn_cost cost[] = {
-		{.start = 47300, .head = 28500, .group = 160, .block = 848, .own = 57400, .other = 57400, .feature = 423},
-		{.start = 41300, .group = 104, .block = 2022, .own = 15710, .other = 15710, .round = 36770,
+		{.start = 47300,
+		 .head = 28500,
+		 .group = 160,
+		 .block = 848,
+		 .own = 57400,
+		 .other = 57400,
+		 .feature = 423},
+		{.start = 41300,
+		 .group = 104,
+		 .block = 2022,
+		 .own = 15710,
+		 .other = 15710,
+		 .round = 36770,
 		 .feature = 925},
 	};
 	const struct wse_attn_cost *c = &cost[t > 8];
-	uint64_t g = t / 8, keys = 64 / t, b = keys < 4 ? keys : 4, fb = t <= 32 ? 4 : 2, rows = s / t, chunks = s / keys, sum;
+	uint64_t g = t / 8, keys = 64 / t, b = keys < 4 ? keys : 4, fb = t <= 32 ? 4 : 2,
+		 rows = s / t, chunks = s / keys, sum;
 
 	sum = c->head + c->round * rows + c->group * 5 * s * d * g + c->feature * d * g;
 	sum += c->block * (2 * (s / b) + 3 * rows * d / fb) + c->own * chunks;

@@ -22,15 +22,18 @@ struct wse_emit {
 	const struct wse_micro_batch *job;
 	uint32_t device;		/* whose view of the buffers */
 	const uint32_t (*entry)[WSE_OP_KINDS];	/* [program]: addresses of the start functions */
-	struct wse_shared_buf **grads;		/* [nunits]: where the gradients of this micro-batch go */
-	const struct wse_buffer *losses;	/* binary32 [COLS][T] from loss_off on: every column's */
+	/* [nunits]: where the gradients of this micro-batch go */
+	struct wse_shared_buf **grads;
+	/* binary32 [COLS][T] from loss_off on: every column's */
+	const struct wse_buffer *losses;
 	size_t loss_off;
 	struct drm_wse_cmd cmd[WSE_EMIT_CMDS];
 	uint32_t n;
 	int ret;			/* -EINVAL: a buffer that this device was never shown */
 };
 
-uint32_t wse_emit_addr(const struct wse_emit *e, uint32_t value);	/* as a core sees it; 0 for WSE_NO_VALUE */
+/* as a core sees it; 0 for WSE_NO_VALUE */
+uint32_t wse_emit_addr(const struct wse_emit *e, uint32_t value);
 void wse_emit_cmd(struct wse_emit *e, struct drm_wse_cmd cmd);
 const struct wse_buffer *wse_emit_buffer(struct wse_emit *e, const struct wse_shared_buf *buf);
 /* START of an operation's kernel on the whole tile; args is one of the structs of wse_kernel.h */

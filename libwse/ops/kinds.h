@@ -12,8 +12,8 @@ WSE_KERNELS(WSE_KERNEL_ROW)
 WSE_KERNELS_CHUNKS(WSE_KERNEL_ROW)
 
 /* -EINVAL with words unless the value is what an operation wants; rows of a core */
-int wse_check_value(const struct wse_graph *g, uint32_t value, enum wse_type type, enum wse_shape shape,
-		    uint32_t rows, const char *what);
+int wse_check_value(const struct wse_graph *g, uint32_t value, enum wse_type type,
+		    enum wse_shape shape, uint32_t rows, const char *what);
 
 /*
  * Device cycles, measured on the RTL (tests/train/test-cycles.c). From a command's end to the next one's begin: its

@@ -41,11 +41,11 @@ void wse_linear_post_oracle(const struct wse_tile *tile, uint32_t outs, uint32_t
 			    const struct wse_linear_post *p, float *y);
 
 /* dy: bf16 [outs][tokens]; x: bf16 [ins][tokens]; dw: [outs][ins] */
-void wse_linear_wgrad_oracle(const struct wse_tile *tile, uint32_t ins, uint32_t outs, uint32_t tokens,
-			     const uint16_t *x, const uint16_t *dy, float *dw);
+void wse_linear_wgrad_oracle(const struct wse_tile *tile, uint32_t ins, uint32_t outs,
+			     uint32_t tokens, const uint16_t *x, const uint16_t *dy, float *dw);
 
 /* dy: bf16 [outs][tokens]; db: [outs] */
-void wse_linear_bgrad_oracle(const struct wse_tile *tile, uint32_t outs, uint32_t tokens, const uint16_t *dy,
-			     float *db);
+void wse_linear_bgrad_oracle(const struct wse_tile *tile, uint32_t outs, uint32_t tokens,
+			     const uint16_t *dy, float *db);
 
 #endif

@@ -36,17 +36,20 @@ static inline uint64_t wse_post_cost(uint32_t post, int copy)
 
 enum { WSE_BIAS_COST = 74 };
 
-static inline uint64_t wse_linear_cycles(const struct wse_graph *g, uint64_t k, uint64_t outs, uint64_t post)
+static inline uint64_t wse_linear_cycles(const struct wse_graph *g, uint64_t k, uint64_t outs,
+					 uint64_t post)
 {
 	uint64_t b = g->nfeat, cols = g->tile.cols, feature = k * (g->t / g->tile.lanes);
 	/* short features cost the lanes more of what they do between two */
 	uint64_t lanes = b * (feature + (feature < 48 ? 3 : 0)) + 4, trip = b * g->t + 36;
 	uint64_t host = b * cols * (260 + 24 * k) / 100;
 
-	return 310 + 41 * cols + outs * cols / b * wse_most(lanes, wse_most(trip, host)) + outs * g->t * post / 100;
+	return 310 + 41 * cols + outs * cols / b * wse_most(lanes, wse_most(trip, host)) +
+	       outs * g->t * post / 100;
 }
 
-static inline uint64_t wse_wgrad_cycles(const struct wse_graph *g, uint64_t k, uint64_t outs, int bias)
+static inline uint64_t wse_wgrad_cycles(const struct wse_graph *g, uint64_t k, uint64_t outs,
+					int bias)
 {
 	uint64_t b = g->nfeat, cols = g->tile.cols, feature = k * (g->t / g->tile.lanes);
 	uint64_t trip = b * g->t + 48, host = cols * k * 3 / 4;

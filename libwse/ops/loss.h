@@ -25,8 +25,9 @@
 #include "graph/tile.h"
 
 /* y: logits [width][tokens]; target: [tokens], below classes; loss: [tokens]; dy: bf16 [width][tokens] or NULL */
-void wse_loss_oracle(const struct wse_tile *tile, uint32_t width, uint32_t classes, uint32_t tokens, const float *y,
-		     const uint16_t *target, float scale, float *loss, uint16_t *dy);
+void wse_loss_oracle(const struct wse_tile *tile, uint32_t width, uint32_t classes, uint32_t tokens,
+		     const float *y, const uint16_t *target, float scale, float *loss,
+		     uint16_t *dy);
 
 /* the parts of a chunk's operations on a token; m, l, z of the state lie at [cols][4][tokens] + t */
 struct wse_loss_chunk {
@@ -42,6 +43,7 @@ struct wse_loss_chunk {
 /* y: logits of the chunk [v * cols][tokens]; dy: bf16, alike; loss: [tokens] */
 void wse_loss_part_oracle(const struct wse_loss_chunk *k, const float *y);
 void wse_loss_join_oracle(const struct wse_loss_chunk *k, float *loss);
-void wse_loss_grad_oracle(const struct wse_loss_chunk *k, const float *y, float scale, uint16_t *dy);
+void wse_loss_grad_oracle(const struct wse_loss_chunk *k, const float *y, float scale,
+			  uint16_t *dy);
 
 #endif

@@ -43,7 +43,8 @@ struct wse_image {
 struct wse_micro_batch {
 	uint32_t index;			/* global number of the micro-batch in the step */
 	int backward;			/* 0: only losses (and logits) are wanted */
-	float scale;			/* dlogits = (softmax - onehot) * scale: 1 / tokens of a step */
+	/* dlogits = (softmax - onehot) * scale: 1 / tokens of a step */
+	float scale;
 	const struct wse_image *images;	/* [graph.nunits] */
 	struct wse_span in[WSE_GRAPH_IO];
 	struct wse_span out[WSE_GRAPH_IO];	/* buf NULL: not wanted */

@@ -25,9 +25,9 @@
 #include "graph/tile.h"
 
 /* x: bf16 [width][tokens]; gain, bias: [width]; out: bf16 [width][tokens]; mean, rstd: [tokens] */
-void wse_norm_oracle(const struct wse_tile *tile, uint32_t width, uint32_t tokens, const uint16_t *x,
-		     const float *gain, const float *bias, float inv_width, float eps, uint16_t *out, float *mean,
-		     float *rstd);
+void wse_norm_oracle(const struct wse_tile *tile, uint32_t width, uint32_t tokens,
+		     const uint16_t *x, const float *gain, const float *bias, float inv_width,
+		     float eps, uint16_t *out, float *mean, float *rstd);
 
 struct wse_norm_back {
 	const float *dy;	  /* [width][tokens] */
@@ -41,6 +41,7 @@ struct wse_norm_back {
 	float *dgain, *dbias; /* [width], not gain */
 };
 
-void wse_norm_back_oracle(const struct wse_tile *tile, uint32_t width, uint32_t tokens, const struct wse_norm_back *b);
+void wse_norm_back_oracle(const struct wse_tile *tile, uint32_t width, uint32_t tokens,
+			  const struct wse_norm_back *b);
 
 #endif

@@ -22,7 +22,8 @@
 #define WSE_HOST_KIND(kind, name)	  WSE_OP_##kind,
 #define WSE_KERNEL_KIND(kind, name, args) WSE_OP_##kind,
 enum wse_op_kind {
-	WSE_HOST_OPS(WSE_HOST_KIND) WSE_KERNELS(WSE_KERNEL_KIND) WSE_KERNELS_CHUNKS(WSE_KERNEL_KIND) WSE_OP_KINDS
+	WSE_HOST_OPS(WSE_HOST_KIND) WSE_KERNELS(WSE_KERNEL_KIND) WSE_KERNELS_CHUNKS(WSE_KERNEL_KIND)
+		WSE_OP_KINDS
 };
 
 struct wse_emit;
@@ -49,11 +50,12 @@ const char *wse_kind_name(uint32_t kind);
 int wse_ops_finish(struct wse_graph *g);
 
 /* out = f(a, b), element by element: bf16 values of one shape, as those of WSE_OP_ADD; b may be WSE_NO_VALUE */
-uint32_t wse_op_map(struct wse_graph *g, enum wse_op_kind kind, uint32_t program, uint32_t a, uint32_t b,
-		    const char *what);
+uint32_t wse_op_map(struct wse_graph *g, enum wse_op_kind kind, uint32_t program, uint32_t a,
+		    uint32_t b, const char *what);
 
 /* an output whose rows are made in parts, one behind the other: part 0 ... parts - 1 of it */
-void wse_op_out_part(struct wse_graph *g, uint32_t output, uint32_t value, uint32_t part, uint32_t parts);
+void wse_op_out_part(struct wse_graph *g, uint32_t output, uint32_t value, uint32_t part,
+		     uint32_t parts);
 
 /* the forward pass ends with it: the losses [T] of every column go out */
 void wse_op_loss_out(struct wse_graph *g, uint32_t loss, uint32_t target);
@@ -62,10 +64,11 @@ void wse_op_loss_out(struct wse_graph *g, uint32_t loss, uint32_t target);
  * The loss of a vocabulary in chunks of `rows` classes a column; `first` is the class of a chunk. Each destroys its
  * logits. The first part makes the state (pass WSE_NO_VALUE), the others go on with it; join sends the losses out.
  */
-uint32_t wse_op_loss_part(struct wse_graph *g, uint32_t program, uint32_t logits, uint32_t target, uint32_t first,
-			  uint32_t state);
-void wse_op_loss_join(struct wse_graph *g, uint32_t program, uint32_t target, uint32_t rows, uint32_t state);
-uint32_t wse_op_loss_grad(struct wse_graph *g, uint32_t program, uint32_t logits, uint32_t target, uint32_t first,
-			  uint32_t state);
+uint32_t wse_op_loss_part(struct wse_graph *g, uint32_t program, uint32_t logits, uint32_t target,
+			  uint32_t first, uint32_t state);
+void wse_op_loss_join(struct wse_graph *g, uint32_t program, uint32_t target, uint32_t rows,
+		      uint32_t state);
+uint32_t wse_op_loss_grad(struct wse_graph *g, uint32_t program, uint32_t logits, uint32_t target,
+			  uint32_t first, uint32_t state);
 
 #endif

@@ -175,7 +175,8 @@ struct whole {
 	struct wse_attn_shape s;
 	const struct wse_tile *tile;
 	uint32_t t, rho;
-	float *in; /* [3 h cols][tokens] of qkv, widened; backward: then o, dout, g of [h cols] rows */
+	/* [3 h cols][tokens] of qkv, widened; backward: then o, dout, g of [h cols] rows */
+	float *in;
 	float *score, *p,
 		*ds; /* forward: [s][t]; backward: p, ds of a sequence's rows, [rho][s][t] */
 	float *dot, *more;

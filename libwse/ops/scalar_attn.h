@@ -38,8 +38,8 @@ struct wse_attn_shape {
 };
 
 /* -EINVAL: the shape does not fit the tile; -ENOMEM */
-int wse_attn_oracle(const struct wse_tile *tile, const struct wse_attn_shape *shape, const uint16_t *qkv,
-	     uint16_t *o, float *max, float *recip);
+int wse_attn_oracle(const struct wse_tile *tile, const struct wse_attn_shape *shape,
+		    const uint16_t *qkv, uint16_t *o, float *max, float *recip);
 
 /* dqkv as qkv; it may be qkv. */
 int wse_attn_back_oracle(const struct wse_tile *tile, const struct wse_attn_shape *shape,

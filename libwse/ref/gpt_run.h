@@ -10,7 +10,8 @@ struct gpt_recipe {
 	struct gpt_ref_adamw adamw;
 	uint32_t batch, seq;		/* sequences of a step, tokens of a sequence */
 	uint32_t warmup, steps;
-	float lr, min_lr;		/* linear warm-up to lr, then a cosine to min_lr at `steps` */
+	/* linear warm-up to lr, then a cosine to min_lr at `steps` */
+	float lr, min_lr;
 };
 
 /* nanoGPT's recipe for a CPU on bytes: 4 layers, 4 heads, 128 wide, 12 x 64 tokens, 2000 steps */

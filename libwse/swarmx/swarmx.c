@@ -15,8 +15,8 @@ struct worker {
 	pthread_t thread;
 	uint32_t id;
 	int alive;
-	uint64_t begun, done; /* generations of work */
-	uint32_t first, n;    /* micro-batches of this generation */
+	uint64_t begun, done;	    /* generations of work */
+	uint32_t first, n;	    /* micro-batches of this generation */
 	struct wse_failure failure; /* of this generation, err 0: none */
 };
 

@@ -35,12 +35,14 @@ int wse_swarm_cost(const struct wse_swarm *s, uint32_t device, struct wse_exec_c
 
 struct wse_swarm_step {
 	const struct wse_graph *graph;
-	const struct wse_micro_batch *jobs;	/* [n], index 0 ... n-1; device spans from wse_swarm_pool */
+	/* [n], index 0 ... n-1; device spans from wse_swarm_pool */
+	const struct wse_micro_batch *jobs;
 	uint32_t n;
 	uint64_t step;			/* for messages */
 	int (*unit_ready)(void *ctx, uint32_t unit);
 	void *ready_ctx;
-	float **grads;			/* out [graph.nunits]: the sums, valid until the next backward step ends */
+	/* out [graph.nunits]: the sums, valid until the next backward step ends */
+	float **grads;
 };
 
 /* start gives the work to the devices and returns; wait returns when the step is complete, -errno

@@ -25,7 +25,8 @@ struct wse_session {
 	const struct wse_tensor_table *table;	/* of the parameters: MemoryX has them */
 	struct wse_train_state state;
 	struct wse_micro_batch *jobs;		/* [plan.micro_batches] */
-	struct wse_shared_buf *in[WSE_GRAPH_IO], *out[WSE_GRAPH_IO];	/* of all micro-batches of a step */
+	/* of all micro-batches of a step */
+	struct wse_shared_buf *in[WSE_GRAPH_IO], *out[WSE_GRAPH_IO];
 	float **sums;			/* [graph.nunits] gradients of the step */
 	int scattered;			/* the gradients of the inputs were added to them */
 	const uint16_t **samples;	/* [batch] the first target of each sample of the step */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The commands of a linear layer's product on a whole tile, Y = X W^T and dW = dY^T X, by the geometry of
- * wse_kernel.h: what the trainer, the benches and examples/linear.c submit beside a START of linear_forward or
- * linear_wgrad.
+ * The commands of a linear layer's product on a whole tile, Y = X W^T and dW = dY^T X, by the
+ * geometry of wse_kernel.h: what the trainer, the benches and examples/linear.c submit beside a
+ * START of linear_forward or linear_wgrad.
  *
- * Streams are commands whose buffer, offset and queue the caller adds (bo = wse_buffer_handle(), off, queue), and for
- * a stream that skips weights the mask. A rectangle that is a part of a wider image has that image's lstride.
+ * Streams are commands whose buffer, offset and queue the caller adds (bo = wse_buffer_handle(),
+ * off, queue), and for a stream that skips weights the mask. A rectangle that is a part of a wider
+ * image has that image's lstride.
  */
 #ifndef WSE_WSE_LAYER_H
 #define WSE_WSE_LAYER_H
@@ -30,8 +31,8 @@ struct wse_layer {
 };
 
 /*
- * Features of a block for `per` features of a column: the most that leave room for two blocks, so that one drains while
- * the next is computed, else one. 0: t is too large.
+ * Features of a block for `per` features of a column: the most that leave room for two blocks, so
+ * that one drains while the next is computed, else one. 0: t is too large.
  */
 static inline uint32_t wse_layer_block(uint32_t per, uint32_t t)
 {
@@ -43,8 +44,12 @@ static inline uint32_t wse_layer_block(uint32_t per, uint32_t t)
 	return t <= WSE_NACC ? 1 : 0;
 }
 
-/* host [per * cols][t * rows] <-> core [per][t], elements of `size` bytes; the caller adds buf, off, sram and queue */
-static inline struct wse_copy wse_layer_values(const struct wse_layer *l, uint32_t per, uint32_t size)
+/*
+ * host [per * cols][t * rows] <-> core [per][t], elements of `size` bytes; the caller adds buf,
+ * off, sram and queue
+ */
+static inline struct wse_copy wse_layer_values(const struct wse_layer *l, uint32_t per,
+					       uint32_t size)
 {
 	uint32_t tokens = l->t * l->rows;
 	struct wse_copy c;
@@ -61,15 +66,16 @@ static inline struct wse_copy wse_layer_values(const struct wse_layer *l, uint32
 	return c;
 }
 
-static inline struct drm_wse_cmd wse_layer_stream_(const struct wse_layer *l, uint32_t op, uint32_t outs,
-						   uint32_t ins, uint32_t size)
+static inline struct drm_wse_cmd wse_layer_stream_(const struct wse_layer *l, uint32_t op,
+						   uint32_t outs, uint32_t ins, uint32_t size)
 {
 	struct drm_wse_cmd cmd;
 
 	memset(&cmd, 0, sizeof(cmd));
 	cmd.op = op;
 	cmd.queue = 1;
-	cmd.color = op == WSE_OP_STREAM_IN ? (uint32_t)WSE_COLOR_STREAM : WSE_COLOR_COL + ((l->rows - 1) & 1);
+	cmd.color = op == WSE_OP_STREAM_IN ? (uint32_t)WSE_COLOR_STREAM
+					   : WSE_COLOR_COL + ((l->rows - 1) & 1);
 	cmd.cols = (uint16_t)l->cols;
 	cmd.nline = outs / l->b;
 	cmd.nfeat = (uint8_t)l->b;
@@ -82,13 +88,15 @@ static inline struct drm_wse_cmd wse_layer_stream_(const struct wse_layer *l, ui
 }
 
 /* blocks of an image bf16 [outs][ins], into the cores */
-static inline struct drm_wse_cmd wse_layer_image(const struct wse_layer *l, uint32_t outs, uint32_t ins)
+static inline struct drm_wse_cmd wse_layer_image(const struct wse_layer *l, uint32_t outs,
+						 uint32_t ins)
 {
 	return wse_layer_stream_(l, WSE_OP_STREAM_IN, outs, ins, 2);
 }
 
 /* the indices of that image, without memory: what dW = dY^T X is made of */
-static inline struct drm_wse_cmd wse_layer_index(const struct wse_layer *l, uint32_t outs, uint32_t ins)
+static inline struct drm_wse_cmd wse_layer_index(const struct wse_layer *l, uint32_t outs,
+						 uint32_t ins)
 {
 	struct drm_wse_cmd cmd = wse_layer_stream_(l, WSE_OP_STREAM_IN, outs, ins, 0);
 
@@ -97,14 +105,17 @@ static inline struct drm_wse_cmd wse_layer_index(const struct wse_layer *l, uint
 }
 
 /* gradients binary32 [outs][ins], from what the last row sends south on */
-static inline struct drm_wse_cmd wse_layer_grads(const struct wse_layer *l, uint32_t outs, uint32_t ins)
+static inline struct drm_wse_cmd wse_layer_grads(const struct wse_layer *l, uint32_t outs,
+						 uint32_t ins)
 {
 	return wse_layer_stream_(l, WSE_OP_STREAM_OUT, outs, ins, 4);
 }
 
-/* START of a kernel on all cores, on queue; args: one of the structs of wse_kernel.h, of size bytes */
-static inline struct drm_wse_cmd wse_layer_start(const struct wse_layer *l, uint32_t queue, uint32_t entry,
-						 const void *args, size_t size)
+/*
+ * START of a kernel on all cores, on queue; args: one of the structs of wse_kernel.h, of size bytes
+ */
+static inline struct drm_wse_cmd wse_layer_start(const struct wse_layer *l, uint32_t queue,
+						 uint32_t entry, const void *args, size_t size)
 {
 	struct wse_start s;
 

@@ -88,18 +88,22 @@ struct wse_param {
 enum wse_tensor_flags {
 	WSE_TENSOR_DECAY = 1,	   /* weight decay applies */
 	WSE_TENSOR_TRANSPOSED = 2, /* a Hugging Face file has it as [in][out]; ours is [out][in] */
-	WSE_TENSOR_INPUT = 4,	   /* gather() reads it: it is updated before the next inputs are made */
+	/* gather() reads it: it is updated before the next inputs are made */
+	WSE_TENSOR_INPUT = 4,
 };
 
 /* One micro-batch, as gather() and scatter() see it. */
 struct wse_batch {
 	uint32_t tokens;		  /* T */
 	uint32_t nsamples;		  /* T / span */
-	const uint16_t *const *samples;	  /* [nsamples] first target of each; [-window] ... [span - 1] are there */
+	/* [nsamples] first target of each; [-window] ... [span - 1] are there */
+	const uint16_t *const *samples;
 	const float *const *param;	  /* [nparams] */
-	void *const *in;		  /* [inputs], in order of wse_graph_in(); the targets are filled in already */
+	/* [inputs], in order of wse_graph_in(); the targets are filled in already */
+	void *const *in;
 	const void *const *out;		  /* scatter: [outputs], as the cores made them */
-	float *const *grad;		  /* scatter: [nparams]; NULL for parameters without WSE_TENSOR_INPUT */
+	/* scatter: [nparams]; NULL for parameters without WSE_TENSOR_INPUT */
+	float *const *grad;
 };
 
 struct wse_builder {
@@ -191,17 +195,19 @@ uint32_t wse_graph_out(struct wse_graph *g, const char *name, size_t bytes);
  * alone (WSE_NO_TENSOR). parts > 1: the matrix is `parts` of outs / parts rows each, and a column of
  * cores owns its features of each (queries, keys and values).
  */
-uint32_t wse_graph_unit(struct wse_graph *g, uint32_t weight, uint32_t outs, uint32_t ins, uint32_t parts);
+uint32_t wse_graph_unit(struct wse_graph *g, uint32_t weight, uint32_t outs, uint32_t ins,
+			uint32_t parts);
 /*
  * A unit without parts that is used a chunk at a time: of its outputs or of its inputs, at most one of both above 1.
  * Chunk j is each column's j-th share of them.
  */
 void wse_graph_chunks(struct wse_graph *g, uint32_t unit, uint32_t chunks_out, uint32_t chunks_in);
 /* One more vector of a unit, in parts like its matrix; returns its place among the unit's vectors. */
-uint32_t wse_graph_vec(struct wse_graph *g, uint32_t unit, uint32_t tensor, uint32_t width, uint32_t parts);
+uint32_t wse_graph_vec(struct wse_graph *g, uint32_t unit, uint32_t tensor, uint32_t width,
+		       uint32_t parts);
 /* A value that no operation below makes by itself; rows of a core. */
-uint32_t wse_graph_value(struct wse_graph *g, const char *what, enum wse_type type, enum wse_shape shape,
-			 uint32_t rows);
+uint32_t wse_graph_value(struct wse_graph *g, const char *what, enum wse_type type,
+			 enum wse_shape shape, uint32_t rows);
 
 /*
  * Each adds one operation and returns the value that it makes; `rows` are features of a core (N / C),
@@ -224,7 +230,8 @@ struct wse_linear_op {
 	uint32_t vec, bias; /* value with the vectors, place of the bias in it; WSE_NO_BIAS */
 	uint32_t post;	    /* enum wse_post */
 	uint32_t aux;	    /* its second operand, or WSE_NO_VALUE */
-	int over;	    /* the result takes the place of aux, which ends; the sums are the operation's own */
+	/* the result takes the place of aux, which ends; the sums are the operation's own */
+	int over;
 	float scale;	    /* WSE_POST_BF16 */
 	uint32_t nscale;
 	uint32_t chunk; /* of the unit */
@@ -238,11 +245,12 @@ uint32_t wse_op_linear(struct wse_graph *g, const struct wse_linear_op *l, uint3
 uint32_t wse_op_wgrad(struct wse_graph *g, uint32_t program, uint32_t unit, uint32_t x, uint32_t dy,
 		      uint32_t vec, uint32_t bias);
 /* the same for a chunk */
-uint32_t wse_op_wgrad_chunk(struct wse_graph *g, uint32_t program, uint32_t unit, uint32_t chunk, uint32_t x,
-			    uint32_t dy, uint32_t vec, uint32_t bias);
+uint32_t wse_op_wgrad_chunk(struct wse_graph *g, uint32_t program, uint32_t unit, uint32_t chunk,
+			    uint32_t x, uint32_t dy, uint32_t vec, uint32_t bias);
 
 /* bf16(a + b) */
-uint32_t wse_op_add(struct wse_graph *g, uint32_t program, uint32_t a, uint32_t b, const char *what);
+uint32_t wse_op_add(struct wse_graph *g, uint32_t program, uint32_t a, uint32_t b,
+		    const char *what);
 
 /* layer norm over the width */
 struct wse_norm_op {
@@ -259,7 +267,8 @@ uint32_t wse_op_norm(struct wse_graph *g, struct wse_norm_op *n, const char *wha
  * Backward: dy binary32, destroyed. Adds to *dres (binary32), or makes it if it is WSE_NO_VALUE; the gradients of gain
  * and bias go to the places of both in vec. Returns dres in bf16.
  */
-uint32_t wse_op_norm_back(struct wse_graph *g, const struct wse_norm_op *n, uint32_t dy, uint32_t *dres);
+uint32_t wse_op_norm_back(struct wse_graph *g, const struct wse_norm_op *n, uint32_t dy,
+			  uint32_t *dres);
 
 /* causal attention within sequences (wse_graph_sequence()) */
 struct wse_attn_op {

@@ -39,10 +39,13 @@ int wse_params_destroy(struct wse_params *p);
 
 /* What overrides a parameter file. */
 struct wse_override {
-	const char *const *sets; /* [nsets] "key.path=value"; "trainer.init." and "trainer.fit." may be left out */
+	/* [nsets] "key.path=value"; "trainer.init." and "trainer.fit." may be left out */
+	const char *const *sets;
 	uint32_t nsets;
-	uint32_t plan;		 /* 1: nothing will be trained: sections that training would refuse become notes */
-	const char *data;	 /* text file, directory of text files, or tokens (*.bin); NULL: the file's */
+	/* 1: nothing will be trained: sections that training would refuse become notes */
+	uint32_t plan;
+	/* text file, directory of text files, or tokens (*.bin); NULL: the file's */
+	const char *data;
 	const char *model_dir;	 /* likewise */
 	const char *prompt;	 /* likewise; bytes as they are */
 	size_t prompt_len;	 /* 0: up to its first NUL */
@@ -77,11 +80,13 @@ struct wse_sched {
 
 /* The same from C. */
 struct wse_train_shape {
-	const char *data;      /* text file, directory of text files, or tokens (*.bin); NULL: none, for plans and text */
+	/* text file, directory of text files, or tokens (*.bin); NULL: none, for plans and text */
+	const char *data;
 	const char *val_data;  /* held-out text; NULL: held_out tokens are cut out of data */
 	uint64_t held_out;     /* 0: 2048 */
 	const char *model_dir; /* of runs: checkpoints, metrics.csv, loss.svg; NULL: "model_dir" */
-	uint64_t batch;	       /* samples of a step; the only member that is needed, with a learning rate */
+	/* samples of a step; the only member that is needed, with a learning rate */
+	uint64_t batch;
 	uint64_t micro_batch;  /* samples that a wafer takes at once; 0: chosen */
 	uint64_t max_steps;    /* of a run; 0: 1 */
 	uint64_t seed;	       /* of the initial weights; 0: 1 */
@@ -106,7 +111,8 @@ struct wse_train_shape {
 };
 
 /* The model is kept: it may be destroyed. -EINVAL names the member that is wrong, -EBADF. */
-int wse_params_make(struct wse_params *p, const struct wse_model *model, const struct wse_train_shape *shape);
+int wse_params_make(struct wse_params *p, const struct wse_model *model,
+		    const struct wse_train_shape *shape);
 
 /* ---- plans: does it fit, what does it cost ---- */
 
@@ -117,7 +123,8 @@ struct wse_plan_info {
 	uint32_t ops, units;
 	uint64_t weights;	/* parameters in all */
 	uint32_t sram;		/* bytes of a core that are used, of tile.sram */
-	uint32_t mode;		/* 0: all of it is kept, in one piece; more: parts are made again, or in chunks */
+	/* 0: all of it is kept, in one piece; more: parts are made again, or in chunks */
+	uint32_t mode;
 	uint64_t streamed_in, streamed_out; /* bytes of a micro-batch */
 	uint64_t cycles;	/* predicted, of a micro-batch */
 	double useful;		/* multiply-adds / (cycles * lanes * cores) */
@@ -134,8 +141,8 @@ struct wse_plan_info {
  * -E2BIG	it does not fit into a core; info and lines say by how much
  * wse_error() has sizes that do divide, or a tile that it does fit, under the names of parameter files
  */
-int wse_params_plan(struct wse_params *p, const char *uri, uint32_t flags, wse_log_fn line, void *ctx,
-		    struct wse_plan_info *info);
+int wse_params_plan(struct wse_params *p, const char *uri, uint32_t flags, wse_log_fn line,
+		    void *ctx, struct wse_plan_info *info);
 
 /* ---- trainers ---- */
 
@@ -146,8 +153,8 @@ int wse_params_plan(struct wse_params *p, const char *uri, uint32_t flags, wse_l
  * -EINVAL	parameters, devices or text do not fit each other
  * and what wse_device_open() and wse_context_create() return
  */
-int wse_trainer_open(const struct wse_params *p, const char *const *uris, uint32_t n, wse_log_fn log, void *ctx,
-		     struct wse_trainer **t);
+int wse_trainer_open(const struct wse_params *p, const char *const *uris, uint32_t n,
+		     wse_log_fn log, void *ctx, struct wse_trainer **t);
 int wse_trainer_close(struct wse_trainer *t);
 
 struct wse_trainer_info {
@@ -268,14 +275,17 @@ struct wse_run_shape {
 	/* NULL: none; "auto": the last one in model_dir, if any. A run that does not go on from the
 	 * last one there refuses a model_dir that has some */
 	const char *checkpoint;
-	const uint64_t *verify; /* [nverify] steps (1...) to do again on another device: every bit is compared */
+	/* [nverify] steps (1...) to do again on another device: every bit is compared */
+	const uint64_t *verify;
 	uint32_t nverify;	/* at most WSE_VERIFY_MAX */
 	const char *verify_uri; /* that device; NULL: sim:rtl of the same shape */
 	void (*progress)(void *ctx, const struct wse_progress *p); /* after a step; may be NULL */
 	int (*stop)(void *ctx); /* between steps; not 0: checkpoint and end. May be NULL */
-	void (*event)(void *ctx, const struct wse_event *e); /* what the lines say, for programs; may be NULL */
+	/* what the lines say, for programs; may be NULL */
+	void (*event)(void *ctx, const struct wse_event *e);
 	void *ctx;
-	uint64_t chart; /* not 0: at the end the loss curve goes to the log, in braille, for a terminal */
+	/* not 0: at the end the loss curve goes to the log, in braille, for a terminal */
+	uint64_t chart;
 	const void *resv[3];
 };
 
@@ -295,7 +305,8 @@ struct wse_run_result {
  * Train, evaluate, checkpoint, draw and sample as the parameters say; wse-train(1) is this call. 0
  * also when it was stopped. On error wse_error() says why, and what was kept; result is valid.
  */
-int wse_trainer_run(struct wse_trainer *t, const struct wse_run_shape *run, struct wse_run_result *result);
+int wse_trainer_run(struct wse_trainer *t, const struct wse_run_shape *run,
+		    struct wse_run_result *result);
 
 /* ---- events as JSON, an object a line ---- */
 

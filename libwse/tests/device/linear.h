@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A layer's product, its data gradient and its weight gradient as single submits of public commands: activations in,
- * start and result out on one queue, the stream of weights (or indices) on the second, gradients on the third. Masks
- * select weights: bit 1 takes part. A row of the image is cut into a piece for each column of cores, padded to 64 bits.
+ * A layer's product, its data gradient and its weight gradient as single submits of public
+ * commands: activations in, start and result out on one queue, the stream of weights (or indices)
+ * on the second, gradients on the third. Masks select weights: bit 1 takes part. A row of the image
+ * is cut into a piece for each column of cores, padded to 64 bits.
  */
 #ifndef TEST_LINEAR_H
 #define TEST_LINEAR_H
@@ -23,7 +24,8 @@ struct linear {
 	struct wse_layer tile;	 /* b is chosen for each operation */
 	uint32_t k, n;		 /* inputs, outputs of all columns */
 	uint32_t b;		 /* features of a block, 0: chosen */
-	uint32_t in, out;	 /* SRAM offsets: [width / C][T / R] bf16, [width / C][T / R] binary32 */
+	/* SRAM offsets: [width / C][T / R] bf16, [width / C][T / R] binary32 */
+	uint32_t in, out;
 };
 
 /* a place in a buffer; off a multiple of 8 */
@@ -32,8 +34,8 @@ struct place {
 	uint64_t off;
 };
 
-static inline int linear_open(struct linear *l, struct wse_context *ctx, uint32_t tokens, uint32_t k, uint32_t n,
-			      uint32_t b)
+static inline int linear_open(struct linear *l, struct wse_context *ctx, uint32_t tokens,
+			      uint32_t k, uint32_t n, uint32_t b)
 {
 	struct drm_wse_info info;
 	uint32_t width = k > n ? k : n;
@@ -66,8 +68,8 @@ static inline size_t linear_mask_size(const struct linear *l, uint32_t rows, uin
 }
 
 /* select [rows][width]: a byte for each weight */
-static inline void linear_mask_pack(const struct linear *l, uint32_t rows, uint32_t width, const uint8_t *select,
-				    void *mask)
+static inline void linear_mask_pack(const struct linear *l, uint32_t rows, uint32_t width,
+				    const uint8_t *select, void *mask)
 {
 	uint32_t piece = linear_piece(l, width), per = width / l->tile.cols;
 	uint8_t *p = mask;
@@ -81,8 +83,8 @@ static inline void linear_mask_pack(const struct linear *l, uint32_t rows, uint3
 }
 
 /* the image [width][T], elements of size bytes, between host and cores */
-static inline struct drm_wse_cmd linear_values(const struct linear *l, struct place p, uint32_t width, uint32_t size,
-					       uint32_t sram, int in)
+static inline struct drm_wse_cmd linear_values(const struct linear *l, struct place p,
+					       uint32_t width, uint32_t size, uint32_t sram, int in)
 {
 	struct wse_copy c = wse_layer_values(&l->tile, width / l->tile.cols, size);
 
@@ -94,8 +96,8 @@ static inline struct drm_wse_cmd linear_values(const struct linear *l, struct pl
 }
 
 /* where the stream of an image of that width lies, and its mask */
-static inline void linear_locate(const struct linear *l, struct drm_wse_cmd *s, uint32_t queue, struct place p,
-				 struct place mask, uint32_t width)
+static inline void linear_locate(const struct linear *l, struct drm_wse_cmd *s, uint32_t queue,
+				 struct place p, struct place mask, uint32_t width)
 {
 	s->queue = queue;
 	s->bo = p.buf ? wse_buffer_handle(p.buf) : 0;
@@ -110,7 +112,8 @@ static inline void linear_locate(const struct linear *l, struct drm_wse_cmd *s, 
 }
 
 /* fence NULL: waits */
-static inline int linear_run(const struct linear *l, const struct drm_wse_cmd *cmds, uint32_t n, struct wse_fence **fence)
+static inline int linear_run(const struct linear *l, const struct drm_wse_cmd *cmds, uint32_t n,
+			     struct wse_fence **fence)
 {
 	if (fence)
 		return wse_submit(l->ctx, cmds, n, NULL, 0, fence);
@@ -118,12 +121,15 @@ static inline int linear_run(const struct linear *l, const struct drm_wse_cmd *c
 }
 
 /* out [rows][T] = w [rows][width] times in [width][T] */
-static inline int linear_product(const struct linear *l, struct place in, struct place w, struct place mask,
-				 struct place out, uint32_t rows, uint32_t width, struct wse_fence **fence)
+static inline int linear_product(const struct linear *l, struct place in, struct place w,
+				 struct place mask, struct place out, uint32_t rows, uint32_t width,
+				 struct wse_fence **fence)
 {
 	struct wse_layer tile = l->tile;
-	struct wse_linear_args arg = {
-		.x = WSE_SRAM_BASE + l->in, .y = WSE_SRAM_BASE + l->out, .t = tile.t, .k = width / tile.cols};
+	struct wse_linear_args arg = {.x = WSE_SRAM_BASE + l->in,
+				      .y = WSE_SRAM_BASE + l->out,
+				      .t = tile.t,
+				      .k = width / tile.cols};
 	struct drm_wse_cmd cmds[5];
 
 	tile.b = l->b ? l->b : wse_layer_block(rows / tile.cols, tile.t);
@@ -139,26 +145,35 @@ static inline int linear_product(const struct linear *l, struct place in, struct
 }
 
 /* Y = X W^T. x: bf16 [K][T]; w: bf16 [N][K]; mask: of w, .buf NULL if dense; y: binary32 [N][T] */
-static inline int linear_forward(const struct linear *l, struct place x, struct place w, struct place mask,
-				 struct place y, struct wse_fence **fence)
+static inline int linear_forward(const struct linear *l, struct place x, struct place w,
+				 struct place mask, struct place y, struct wse_fence **fence)
 {
 	return linear_product(l, x, w, mask, y, l->n, l->k, fence);
 }
 
-/* dX = dY W. dy: bf16 [N][T]; wt: the transposed image, bf16 [K][N]; mask: of wt; dx: binary32 [K][T] */
-static inline int linear_backward_data(const struct linear *l, struct place dy, struct place wt, struct place mask,
-				       struct place dx, struct wse_fence **fence)
+/*
+ * dX = dY W. dy: bf16 [N][T]; wt: the transposed image, bf16 [K][N]; mask: of wt; dx: binary32
+ * [K][T]
+ */
+static inline int linear_backward_data(const struct linear *l, struct place dy, struct place wt,
+				       struct place mask, struct place dx, struct wse_fence **fence)
 {
 	return linear_product(l, dy, wt, mask, dx, l->k, l->n, fence);
 }
 
-/* dW = dY^T X. x: bf16 [K][T]; dy: bf16 [N][T]; mask: of w; dw: binary32 [N][K], left as it was where the mask is 0 */
-static inline int linear_backward_weight(const struct linear *l, struct place x, struct place dy, struct place mask,
-					 struct place dw, struct wse_fence **fence)
+/*
+ * dW = dY^T X. x: bf16 [K][T]; dy: bf16 [N][T]; mask: of w; dw: binary32 [N][K], left as it was
+ * where the mask is 0
+ */
+static inline int linear_backward_weight(const struct linear *l, struct place x, struct place dy,
+					 struct place mask, struct place dw,
+					 struct wse_fence **fence)
 {
 	struct wse_layer tile = l->tile;
-	struct wse_wgrad_args arg = {
-		.x = WSE_SRAM_BASE + l->in, .dy = WSE_SRAM_BASE + l->out, .t = tile.t, .k = l->k / tile.cols};
+	struct wse_wgrad_args arg = {.x = WSE_SRAM_BASE + l->in,
+				     .dy = WSE_SRAM_BASE + l->out,
+				     .t = tile.t,
+				     .k = l->k / tile.cols};
 	struct drm_wse_cmd cmds[7];
 
 	tile.b = l->b ? l->b : wse_layer_block(l->n / tile.cols, tile.t);

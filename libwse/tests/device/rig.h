@@ -123,35 +123,40 @@ static uint8_t *rig_at(struct rig *g, uint8_t *area, uint32_t r, uint32_t c, uin
 }
 
 /* host [width][tokens] -> core [width / cols][t], size bytes an element */
-static inline void rig_rows(struct rig *g, uint32_t addr, const void *host, uint32_t width, uint32_t tokens,
-		     uint32_t size)
+static inline void rig_rows(struct rig *g, uint32_t addr, const void *host, uint32_t width,
+			    uint32_t tokens, uint32_t size)
 {
 	uint32_t per = width / g->tile.cols, t = tokens / g->tile.rows, n, r;
 
 	for (n = 0; n < width; n++)
 		for (r = 0; r < g->tile.rows; r++)
 			memcpy(rig_at(g, g->mirror, r, n / per, addr + n % per * t * size),
-			       (const uint8_t *)host + ((size_t)n * tokens + r * t) * size, t * size);
+			       (const uint8_t *)host + ((size_t)n * tokens + r * t) * size,
+			       t * size);
 }
 
 /* host [width] -> core [width / cols], 4 bytes an element, in rows row0 and on */
-static inline void rig_vector(struct rig *g, uint32_t addr, const void *host, uint32_t width, uint32_t row0)
+static inline void rig_vector(struct rig *g, uint32_t addr, const void *host, uint32_t width,
+			      uint32_t row0)
 {
 	uint32_t per = width / g->tile.cols * 4, c, r;
 
 	for (r = row0; r < g->tile.rows; r++)
 		for (c = 0; c < g->tile.cols; c++)
-			memcpy(rig_at(g, g->mirror, r, c, addr), (const uint8_t *)host + c * per, per);
+			memcpy(rig_at(g, g->mirror, r, c, addr), (const uint8_t *)host + c * per,
+			       per);
 }
 
 /* host [tokens] -> core [t], size bytes an element, the same in every column */
-static inline void rig_tokens(struct rig *g, uint32_t addr, const void *host, uint32_t tokens, uint32_t size)
+static inline void rig_tokens(struct rig *g, uint32_t addr, const void *host, uint32_t tokens,
+			      uint32_t size)
 {
 	uint32_t bytes = tokens / g->tile.rows * size;
 
 	for (uint32_t r = 0; r < g->tile.rows; r++)
 		for (uint32_t c = 0; c < g->tile.cols; c++)
-			memcpy(rig_at(g, g->mirror, r, c, addr), (const uint8_t *)host + r * bytes, bytes);
+			memcpy(rig_at(g, g->mirror, r, c, addr), (const uint8_t *)host + r * bytes,
+			       bytes);
 }
 
 /* anything may be there afterwards, in rows 0 ... rows - 1 */
@@ -182,13 +187,16 @@ static int rig_load(struct rig *g)
 {
 	struct drm_wse_cmd cmd = wse_cmd_copy_in(rig_all(g));
 
-	memcpy(wse_buffer_map(g->sram), g->mirror, (size_t)g->tile.rows * g->tile.cols * (g->end - g->base));
+	memcpy(wse_buffer_map(g->sram), g->mirror,
+	       (size_t)g->tile.rows * g->tile.cols * (g->end - g->base));
 	return wse_submit_wait(g->ctx, &cmd, 1, WSE_FOREVER);
 }
 
-static struct drm_wse_cmd rig_start(struct rig *g, const char *kernel, const void *args, size_t size)
+static struct drm_wse_cmd rig_start(struct rig *g, const char *kernel, const void *args,
+				    size_t size)
 {
-	struct wse_start s = {.rows = (uint16_t)g->tile.rows, .cols = (uint16_t)g->tile.cols, .closed = 1};
+	struct wse_start s = {
+		.rows = (uint16_t)g->tile.rows, .cols = (uint16_t)g->tile.cols, .closed = 1};
 
 	if (wse_program_symbol(g->prog, kernel, &s.entry)) {
 		printf("Bail out! there is no %s\n", kernel);
@@ -237,10 +245,13 @@ static int rig_compare(struct rig *g)
 		for (uint32_t j = 0; j < g->top - g->base && !ret; j++) {
 			if (any[j] || got[j] == want[j])
 				continue;
-			ret = wse_fail(-EILSEQ, "core %u,%u, address %#x: %02x%02x%02x%02x, not %02x%02x%02x%02x",
-				 i / g->tile.cols, i % g->tile.cols, WSE_SRAM_BASE + g->base + (j & ~3u),
-				 got[j | 3], got[(j | 3) - 1], got[(j | 3) - 2], got[j & ~3u], want[j | 3],
-				 want[(j | 3) - 1], want[(j | 3) - 2], want[j & ~3u]);
+			ret = wse_fail(
+				-EILSEQ,
+				"core %u,%u, address %#x: %02x%02x%02x%02x, not %02x%02x%02x%02x",
+				i / g->tile.cols, i % g->tile.cols,
+				WSE_SRAM_BASE + g->base + (j & ~3u), got[j | 3], got[(j | 3) - 1],
+				got[(j | 3) - 2], got[j & ~3u], want[j | 3], want[(j | 3) - 1],
+				want[(j | 3) - 2], want[j & ~3u]);
 		}
 	}
 	return ret;

@@ -8,7 +8,8 @@
 #include "graph/tensor.h"
 
 struct distance {
-	double l2;	/* largest |a - b| / |b| of a tensor whose norm is above 1e-4 of the whole */
+	/* largest |a - b| / |b| of a tensor whose norm is above 1e-4 of the whole */
+	double l2;
 	double cosine;	/* smallest of such a tensor */
 	double small;	/* largest |a - b| of the other tensors, over the norm of the whole */
 };
