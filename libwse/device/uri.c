@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/error.h"
 #include "device.h"
-#include "num/decimal.h"
 
 static int bad(const char *text, const char *what)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Numbers of URIs. */
-#ifndef WSE_NUM_DECIMAL_H
-#define WSE_NUM_DECIMAL_H
+#ifndef WSE_BASE_DECIMAL_H
+#define WSE_BASE_DECIMAL_H
 
 #include <errno.h>
 #include <stdint.h>
