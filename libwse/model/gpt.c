@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "num/nearest.h"
-#include "num/num.h"
 #include "base/error.h"
+#include "model/gpt_sizes.h"
+#include "num/num.h"
 #include "ops/ops.h"
 
 /*
@@ -17,58 +17,6 @@
  * may begin here above every version of the latter.
  */
 #define PHASE_END 0x2600u
-
-/* of hidden_size and filter_size, as a parameter file has them */
-#define NARROWEST 8u
-#define WIDEST	  ((uint32_t)WSE_GPT_MAX_WIDTH)
-
-static struct wse_near near_width(uint64_t n, uint64_t of, uint64_t max)
-{
-	struct wse_near near = wse_near_multiple(n < NARROWEST ? NARROWEST - 1 : n, of, max);
-
-	if (near.below < NARROWEST)
-		near.below = 0;
-	return near;
-}
-
-int wse_gpt_init(struct wse_model *model, const struct wse_gpt *shape)
-{
-	const struct {
-		const char *name;
-		uint32_t n, max;
-	} most[] = {{"vocab_size", shape->vocab, WSE_GPT_MAX_VOCAB},
-		    {"hidden_size", shape->hidden, WIDEST},
-		    {"filter_size", shape->filter, WIDEST},
-		    {"num_hidden_layers", shape->layers, WSE_GPT_MAX_LAYERS}};
-
-	_Static_assert(sizeof(*shape) <= sizeof(model->family_data), "the family's struct fits");
-
-	if (!shape->vocab || !shape->hidden || !shape->layers || !shape->heads || !shape->filter ||
-	    !shape->seq)
-		return wse_fail(-EINVAL, "a size is 0");
-	for (size_t i = 0; i < sizeof(most) / sizeof(*most); i++)
-		if (most[i].n > most[i].max)
-			return wse_fail(-EINVAL, "%s %u is more than %u: choose %u", most[i].name,
-					most[i].n, most[i].max, most[i].max);
-	if (shape->hidden % shape->heads) {
-		wse_fail(-EINVAL, "hidden_size %u is not a multiple of 4 x %u heads (num_heads)",
-			 shape->hidden, shape->heads);
-		wse_near_say("", near_width(shape->hidden, 4ull * shape->heads, WIDEST));
-		return -EINVAL;
-	}
-	if (shape->seq > shape->positions)
-		return wse_fail(-EINVAL,
-				"max_sequence_length %u is more than max_position_embeddings %u: "
-				"choose %u, or max_position_embeddings %u",
-				shape->seq, shape->positions, shape->positions, shape->seq);
-	memset(model, 0, sizeof(*model));
-	model->family = &wse_family_gpt;
-	model->vocab = shape->vocab;
-	model->window = 1;
-	model->span = shape->seq;
-	memcpy(model->family_data, shape, sizeof(*shape));
-	return 0;
-}
 
 static const struct {
 	const char *name;
@@ -212,27 +160,6 @@ const uint32_t wse_gpt_mode[3] = {0, 2, 4};
 
 enum phase { FORWARD, LOSS, BACKWARD };
 
-/*
- * Logits and their gradient take 6 bytes a class and token. A column's share of the vocabulary that takes more than
- * this comes in chunks: 64 classes of 16 tokens do not, which are the bytes on four columns.
- */
-#define HEAD_BYTES 6656u
-
-struct head {
-	uint32_t chunks, rows; /* of the vocabulary; classes of a column and chunk */
-};
-
-/* the fewest chunks; rows are multiples of 4, as blocks of a stream want them. Any t: what is wrong with it is said later */
-static struct head head_of(uint32_t vocab, uint32_t cols, uint32_t t)
-{
-	uint32_t per = (vocab + cols - 1) / cols;
-	uint32_t most = t && t <= 64 ? HEAD_BYTES / (6 * t) / 4 * 4 : per;
-	struct head h = {.chunks = (per + most - 1) / most};
-
-	h.rows = ((per + h.chunks - 1) / h.chunks + 3) / 4 * 4;
-	return h;
-}
-
 struct build {
 	struct wse_graph *g;
 	const struct wse_gpt *m;
@@ -240,7 +167,7 @@ struct build {
 	uint32_t programs[3], program; /* by phase; the one of the operations that are added */
 	enum keep keep;
 	uint32_t chunks, chunk;
-	struct head head;
+	struct wse_gpt_head head;
 	uint32_t head_unit;
 };
 
@@ -489,228 +416,6 @@ static uint32_t head_in_chunks(struct build *b, uint32_t x, uint32_t target)
 	return dx;
 }
 
-/* ---- what goes with a tile ---- */
-
-/* whole heads on whole columns: a column has some, or a head has some columns */
-static int heads_lie(uint32_t heads, uint32_t cols)
-{
-	return heads > cols ? heads % cols == 0 : cols % heads == 0;
-}
-
-/* hidden_size is a multiple of it: four features, or more, of every head and on every column */
-static uint32_t hidden_unit(uint32_t heads, uint32_t cols)
-{
-	return 4 * (heads > cols ? heads : cols);
-}
-
-/* the widest of its three, of queries, keys and values together */
-static uint32_t widest_hidden(uint32_t cols)
-{
-	uint64_t most = (uint64_t)WSE_COLUMN_MAX / 3 * cols;
-
-	return most < WIDEST ? (uint32_t)most : WIDEST;
-}
-
-/* a row of the tile has t tokens of one sequence */
-static int sequence_lies(uint32_t seq, uint32_t rows, uint32_t t)
-{
-	return seq % t == 0 && rows % (seq / t) == 0;
-}
-
-static int sequence_goes(uint32_t seq, const struct wse_tile *tile)
-{
-	uint32_t t = tile->lanes;
-
-	while (t <= WSE_TOKENS_MAX && !sequence_lies(seq, tile->rows, t))
-		t += tile->lanes;
-	return t <= WSE_TOKENS_MAX;
-}
-
-/* classes of a column, in all chunks */
-static uint32_t head_width(uint32_t vocab, uint32_t cols, uint32_t t)
-{
-	struct head h = head_of(vocab, cols, t);
-
-	return h.chunks * h.rows;
-}
-
-/* the nearest number of heads that lies on the columns: of those that hidden_size takes, if there are any */
-static uint32_t nearest_heads(const struct wse_gpt *m, uint32_t cols)
-{
-	uint32_t best = 0, least = UINT32_MAX, near;
-	int kept = 0;
-
-	for (uint32_t h = 1; h <= m->heads + cols; h++) {
-		int keeps = m->hidden % hidden_unit(h, cols) == 0;
-
-		near = h < m->heads ? m->heads - h : h - m->heads;
-		if (!heads_lie(h, cols) || hidden_unit(h, cols) > widest_hidden(cols) ||
-		    keeps < kept || (keeps == kept && near >= least))
-			continue;
-		best = h;
-		kept = keeps;
-		least = near;
-	}
-	return best;
-}
-
-/* n, or the nearest multiple of `of` up to max */
-static uint32_t nearest_width(uint64_t n, uint32_t of, uint32_t max)
-{
-	if (n >= NARROWEST && n % of == 0 && n <= max)
-		return (uint32_t)n;
-	return (uint32_t)wse_nearest(near_width(n, of, max), n);
-}
-
-static uint32_t widest_filter(uint32_t cols)
-{
-	uint64_t most = (uint64_t)WSE_COLUMN_MAX * cols;
-
-	return most < WIDEST ? (uint32_t)most : WIDEST;
-}
-
-static int refuse_heads(const struct wse_gpt *m, uint32_t cols)
-{
-	uint32_t heads = nearest_heads(m, cols);
-	uint32_t hidden = nearest_width(m->hidden, hidden_unit(heads, cols), widest_hidden(cols));
-
-	wse_fail(-EINVAL,
-		 "num_heads %u is neither a multiple nor a divisor of the %u columns: choose %u",
-		 m->heads, cols, heads);
-	if (hidden != m->hidden)
-		wse_fail_more(" and hidden_size %u", hidden);
-	return -EINVAL;
-}
-
-static int refuse_hidden(const struct wse_gpt *m, uint32_t cols)
-{
-	uint32_t unit = hidden_unit(m->heads, cols), most = widest_hidden(cols);
-	struct wse_near near = near_width(m->hidden, unit, most);
-
-	if (m->hidden > most)
-		wse_fail(-EINVAL,
-			 "hidden_size %u: queries, keys and values are more than %u a column, of "
-			 "%u columns",
-			 m->hidden, WSE_COLUMN_MAX, cols);
-	else
-		wse_fail(-EINVAL, "hidden_size %u is not a multiple of 4 x %u %s = %u", m->hidden,
-			 unit / 4, m->heads > cols ? "heads (num_heads)" : "columns", unit);
-	if (near.below | near.above)
-		wse_near_say("", near);
-	else /* so many heads do not go */
-		wse_fail_more(": choose %u and num_heads %u", most / (4 * cols) * 4 * cols, cols);
-	return -EINVAL;
-}
-
-static int refuse_filter(const struct wse_gpt *m, uint32_t cols)
-{
-	if (m->filter % (4 * cols))
-		wse_fail(-EINVAL, "filter_size %u is not a multiple of 4 x %u columns = %u",
-			 m->filter, cols, 4 * cols);
-	else
-		wse_fail(-EINVAL, "filter_size %u is more than %u x %u columns", m->filter,
-			 WSE_COLUMN_MAX, cols);
-	wse_near_say("", near_width(m->filter, 4 * cols, widest_filter(cols)));
-	return -EINVAL;
-}
-
-/* the lengths of sequences that go, next to this one */
-static struct wse_near near_sequence(uint32_t seq, const struct wse_tile *tile)
-{
-	uint32_t most = WSE_TOKENS_MAX * tile->rows, below = seq < most ? seq : most, above = seq;
-
-	while (below && !sequence_goes(below, tile))
-		below--;
-	while (above <= most && !sequence_goes(above, tile))
-		above++;
-	return (struct wse_near){below, above <= most ? above : 0};
-}
-
-static int refuse_sequence(const struct wse_gpt *m, const struct wse_tile *tile)
-{
-	struct wse_near near = near_sequence(m->seq, tile);
-	uint64_t longer = near.above > m->positions ? near.above : 0;
-
-	if (m->seq > WSE_TOKENS_MAX * tile->rows)
-		wse_fail(
-			-EINVAL,
-			"max_sequence_length %u: sequences of %u tokens are longer than %u rows of "
-			"%u tokens",
-			m->seq, m->seq, tile->rows, WSE_TOKENS_MAX);
-	else
-		wse_fail(-EINVAL,
-			 "max_sequence_length %u: sequences of %u tokens do not lie on %u rows of "
-			 "%u to %u tokens each, multiples of the %u lanes",
-			 m->seq, m->seq, tile->rows, tile->lanes, WSE_TOKENS_MAX, tile->lanes);
-	if (longer)
-		near.above = 0;
-	wse_near_say("", near);
-	if (longer)
-		wse_fail_more("%smax_sequence_length %llu and max_position_embeddings %llu",
-			      near.below ? ", or " : ": choose ", (unsigned long long)longer,
-			      (unsigned long long)longer);
-	return -EINVAL;
-}
-
-static int gpt_sizes(const struct wse_model *model, const struct wse_tile *tile, int say)
-{
-	const struct wse_gpt *m = wse_gpt(model);
-	uint32_t cols = tile->cols, t = tile->lanes;
-
-	if (!heads_lie(m->heads, cols))
-		return say ? refuse_heads(m, cols) : -EINVAL;
-	if (m->hidden % hidden_unit(m->heads, cols) || m->hidden > widest_hidden(cols))
-		return say ? refuse_hidden(m, cols) : -EINVAL;
-	if (m->filter % (4 * cols) || m->filter > widest_filter(cols))
-		return say ? refuse_filter(m, cols) : -EINVAL;
-	while (t <= WSE_TOKENS_MAX && head_width(m->vocab, cols, t) > WSE_COLUMN_MAX)
-		t += tile->lanes;
-	if (t > WSE_TOKENS_MAX)
-		return !say ? -EINVAL
-			    : wse_fail(-EINVAL,
-				       "vocab_size %u is more than %u x %u columns: choose %u",
-				       m->vocab, WSE_COLUMN_MAX, cols, WSE_COLUMN_MAX * cols);
-	if (!sequence_goes(m->seq, tile))
-		return say ? refuse_sequence(m, tile) : -EINVAL;
-	return 0;
-}
-
-/* n: units of hidden_size; the filter is narrower by as much */
-static int gpt_resize(const struct wse_model *model, const struct wse_tile *tile, uint32_t n,
-		      struct wse_model *to, char *what, size_t size)
-{
-	const struct wse_gpt *old = wse_gpt(model);
-	uint32_t cols = tile->cols, unit, widest;
-	struct wse_gpt m = *old;
-	int narrower;
-
-	if (!heads_lie(m.heads, cols))
-		m.heads = nearest_heads(&m, cols);
-	unit = hidden_unit(m.heads, cols);
-	widest = nearest_width(m.hidden, unit, widest_hidden(cols));
-	if (!sequence_goes(m.seq, tile))
-		m.seq = (uint32_t)near_sequence(m.seq, tile).below;
-	if (!m.heads || !widest || !m.seq)
-		return -EINVAL;
-	narrower = n < widest / unit;
-	m.hidden = narrower ? n * unit : widest;
-	m.hidden = m.hidden < NARROWEST ? NARROWEST : m.hidden;
-	if (m.hidden < old->hidden)
-		m.filter = (uint32_t)((uint64_t)m.hidden * m.filter / old->hidden);
-	m.filter = nearest_width(m.filter, 4 * cols, widest_filter(cols));
-	*to = *model;
-	to->span = m.seq;
-	memcpy(to->family_data, &m, sizeof(m));
-	what[0] = 0;
-	wse_say_size(what, size, "num_heads", m.heads, old->heads);
-	wse_say_size(what, size, "hidden_size", m.hidden, old->hidden);
-	/* named with another hidden_size even if it stays: a file that leaves it out has 4 x hidden_size */
-	wse_say_size(what, size, "filter_size", m.filter,
-		     m.hidden == old->hidden ? old->filter : 0);
-	wse_say_size(what, size, "max_sequence_length", m.seq, old->seq);
-	return narrower ? 0 : -ERANGE;
-}
-
 enum { IN_TARGETS, IN_TOKENS, IN_POSITIONS };
 enum { OUT_LOSSES, OUT_DX, OUT_LOGITS };
 
@@ -723,7 +428,7 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 			  .cols = tile->cols,
 			  .keep = modes[mode].keep,
 			  .chunks = modes[mode].chunks,
-			  .head = head_of(m->vocab, tile->cols, t)};
+			  .head = wse_gpt_head_of(m->vocab, tile->cols, t)};
 	size_t tokens = (size_t)t * tile->rows;
 	uint32_t h = m->hidden, rows = h / tile->cols, vocab, final, x, target, vec, dy, d;
 	uint32_t dres = WSE_NO_VALUE, gain, bias;
@@ -735,14 +440,14 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 	while (m->filter / (4 * tile->cols) % b.chunks)
 		b.chunks /= 2;
 	g->variant = b.chunks;
-	ret = gpt_sizes(model, tile, 1);
+	ret = wse_gpt_sizes(model, tile, 1);
 	if (ret)
 		return ret;
-	if (!t || !sequence_lies(m->seq, tile->rows, t))
+	if (!t || !wse_gpt_sequence_lies(m->seq, tile->rows, t))
 		return wse_fail(-EINVAL,
 				"sequences of %u tokens do not lie on %u rows of %u tokens", m->seq,
 				tile->rows, t);
-	if (head_width(m->vocab, tile->cols, t) > WSE_COLUMN_MAX)
+	if (wse_gpt_head_width(m->vocab, tile->cols, t) > WSE_COLUMN_MAX)
 		return wse_fail(
 			-EINVAL,
 			"a vocabulary of %u in chunks of %u tokens is more than %u a column",
@@ -882,8 +587,8 @@ const struct wse_model_family wse_family_gpt = {
 	.name = "gpt",
 	.tensors = gpt_tensors,
 	.graph = gpt_graph,
-	.sizes = gpt_sizes,
-	.resize = gpt_resize,
+	.sizes = wse_gpt_sizes,
+	.resize = wse_gpt_resize,
 	.describe = gpt_describe,
 	.gather = gpt_gather,
 	.scatter = gpt_scatter,
