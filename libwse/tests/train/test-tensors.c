@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Tensors: where they lie in a unit's buffers and images, that the optimizer updates all of a model's table, whatever
+ * the graph knows of it, and what they begin as.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memx/memx.h"
+#include "model/gpt.h"
+#include "model/mlp.h"
+#include "num/num.h"
+#include "base/error.h"
+#include "ops/ops.h"
+#include "heap.h"
+#include "tap.h"
+
+static uint64_t draws;
+
+static uint32_t rnd(uint32_t n)
+{
+	return (uint32_t)(wse_rng_u64(11, 0, draws++) % n);
+}
+
+/* ---- where tensors lie ---- */
+
+/* every element of a tensor is in one piece, at a place of its own inside of the buffer */
+static int pieces_are_right(const struct wse_graph *g, const struct wse_unit *u, uint32_t which,
+			    const struct wse_tensor *t, unsigned char *taken)
+{
+	unsigned char *seen = calloc(1, t->count);
+	struct wse_piece p;
+	int bad = 0;
+
+	for (size_t i = 0; wse_unit_piece(g, u, which, t, i, &p); i++) {
+		if (p.from + p.count > t->count || p.at + p.count > wse_unit_grad_floats(g, u)) {
+			bad = 1;
+			break;
+		}
+		for (size_t j = 0; j < p.count; j++)
+			bad += seen[p.from + j]++ || taken[p.at + j]++;
+	}
+	for (size_t i = 0; i < t->count; i++)
+		bad += !seen[i];
+	free(seen);
+	return !bad;
+}
+
+static void pieces(void)
+{
+	int bad = 0;
+
+	for (int k = 0; k < 200; k++) {
+		const struct wse_tile tile = {1, 1 + rnd(4), 8, 1u << 20};
+		struct wse_tensor_table tab = {0};
+		struct wse_graph g;
+		uint32_t parts = 1 + 2 * rnd(2), h = 4 * (1 + rnd(3)), ins = 4 * tile.cols;
+		uint32_t outs = h * tile.cols * parts, unit, pad = parts == 1 ? rnd(3) : 0;
+		const struct wse_unit *u;
+		unsigned char *taken;
+
+		wse_graph_init(&g, &tile, 8);
+		wse_tensor_add(&tab, 0, 0, 0, outs - pad, ins, "matrix");
+		wse_tensor_add(&tab, 0, 0, 0, outs - pad, 0, "bias");
+		wse_tensor_add(&tab, 0, 0, 0, 3 * tile.cols, 0, "gain");
+		unit = wse_graph_unit(&g, rnd(2) ? 0 : WSE_NO_TENSOR, outs, ins, parts);
+		/* chunks in order may be padded like a matrix that has none */
+		if (parts == 1 && rnd(2))
+			wse_graph_chunks_in_order(&g, unit, h / 4);
+		wse_graph_vec(&g, unit, 2, 3 * tile.cols, 1);
+		bad += wse_graph_vec(&g, unit, 1, outs, 1) % 4 != 0;
+		u = &g.units[unit];
+		taken = calloc(1, wse_unit_grad_floats(&g, u));
+		if (u->weight != WSE_NO_TENSOR)
+			bad += !pieces_are_right(&g, u, 0, &tab.t[0], taken);
+		bad += !pieces_are_right(&g, u, 1, &tab.t[2], taken);
+		bad += !pieces_are_right(&g, u, 2, &tab.t[1], taken);
+		free(taken);
+		wse_graph_fini(&g);
+		wse_tensor_table_fini(&tab);
+	}
+	ok(!bad, "every element of a tensor has one place in its unit's buffer");
+}
+
+/* ---- a table with more than the graph knows ---- */
+
+static void model(struct wse_model *m, uint32_t hidden)
+{
+	wse_mlp_init(m, 4, 4, 32, &hidden, 1, WSE_RELU);
+}
+
+static const struct wse_tile small = {2, 2, 8, 1u << 20};
+
+enum { SPARE = 5, NSPARE = 7 };
+
+static int more_tensors(const struct wse_model *m, struct wse_tensor_table *tab)
+{
+	int ret = wse_family_mlp.tensors(m, tab);
+
+	return ret ? ret
+	       : wse_tensor_add(tab, WSE_TENSOR_DECAY, 1.0f, 0.5f, NSPARE, 0, "spare") == SPARE
+		       ? 0
+		       : -ENOMEM;
+}
+
+/* two steps, the second with a gradient of 0: every bit as the optimizer's function has it */
+static void spare_tensor(void)
+{
+	struct wse_model_family family = wse_family_mlp;
+	struct wse_memx_cfg c = {.seed = 3};
+	struct wse_memx *mx;
+	struct wse_memx_state s;
+	struct wse_graph g;
+	float *grads[2], *const *adds, p[NSPARE], m[NSPARE] = {0}, v[NSPARE] = {0};
+	double norm, lr, pow1 = 1, pow2 = 1;
+	int ret, same = 1, spread = 0;
+
+	model(&c.model, 16);
+	family.name = "mlp and more";
+	family.tensors = more_tensors;
+	c.model.family = &family;
+	c.optim = (struct wse_optim_cfg){WSE_OPTIM_ADAMW, 0.9, 0.95, 1e-8, 0, 0.1};
+	c.sched = (struct wse_sched_list){1, {{WSE_SCHED_CONSTANT, 0.01, 0.01, 1, 0}}};
+	ret = c.model.family->graph(&c.model, &small, 8, 0, &g);
+	ret = ret ? ret : wse_memx_open(&c, &g, &heap, &mx);
+	if (!ok(!ret, "a table with a tensor that is in no unit"))
+		return;
+	wse_memx_state(mx, &s);
+	memcpy(p, s.params + s.table->t[SPARE].off, sizeof(p));
+	for (int i = 0; i < NSPARE; i++)
+		spread += p[i] != 1.0f && p[i] > -2.0f && p[i] < 4.0f;
+	ok(s.table->n == SPARE + 1 && spread == NSPARE, "it has its initial values, around 1");
+	for (int u = 0; u < 2; u++)
+		grads[u] = calloc(wse_unit_grad_floats(&g, &g.units[u]), sizeof(float));
+	for (int step = 0; step < 2; step++) {
+		struct wse_update u = {.lr = 0.01, .grad_scale = 1.0f, .decay = 1};
+		float d[NSPARE] = {0};
+
+		adds = wse_memx_grads(mx, grads);
+		for (int i = 0; i < NSPARE && !step; i++)
+			adds[SPARE][i] = d[i] = (float)(i - 3);
+		u.beta1_pow = pow1 *= c.optim.beta1;
+		u.beta2_pow = pow2 *= c.optim.beta2;
+		wse_optim_update(&c.optim, &u, NSPARE, p, m, v, d);
+		same &= !wse_memx_commit(mx, &norm, &lr) &&
+			(step ? norm == 0 : norm > 5.29 && norm < 5.30); /* sqrt(28) */
+		wse_memx_finish(mx);
+		same &= !memcmp(p, s.params + s.table->t[SPARE].off, sizeof(p)) &&
+			!memcmp(m, s.m + s.table->t[SPARE].off, sizeof(m)) &&
+			!memcmp(v, s.v + s.table->t[SPARE].off, sizeof(v));
+	}
+	ok(same, "the optimizer updates it, and its gradient counts for the norm");
+	wse_memx_close(mx);
+	wse_graph_fini(&g);
+	free(grads[0]);
+	free(grads[1]);
+}
+
+/* ---- images of units with parts, with padding, and in chunks of inputs ---- */
+
+enum { OUTS = 24, INS = 8, PARTS = 3, COLS = 2, H = OUTS / PARTS / COLS, PADDED = 16, ROWS = 13 };
+enum { CHUNKS = 2, SHARE = INS / CHUNKS / COLS };
+
+static int matrices(const struct wse_model *m, struct wse_tensor_table *tab)
+{
+	(void)m;
+	wse_tensor_add(tab, 0, 0.0f, 1.0f, OUTS, INS, "parts");
+	wse_tensor_add(tab, 0, 0.0f, 1.0f, ROWS, INS, "padded");
+	return wse_tensor_add(tab, 0, 0.0f, 1.0f, OUTS, INS, "chunks") == 2 ? 0 : -ENOMEM;
+}
+
+static int row_is(const struct wse_image *img, uint32_t outs, uint32_t row, const float *w)
+{
+	const uint16_t *fwd = wse_span_ptr(img->fwd), *tr = wse_span_ptr(img->tr);
+	int bad = 0;
+
+	for (uint32_t k = 0; k < INS; k++) {
+		uint16_t want = w ? wse_f32_to_bf16(w[k]) : 0;
+
+		bad += fwd[row * INS + k] != want || tr[k * outs + row] != want;
+	}
+	return !bad;
+}
+
+static void unit_images(void)
+{
+	const struct wse_model_family family = {.name = "three", .tensors = matrices};
+	const struct wse_tile tile = {1, COLS, 8, 1u << 20};
+	struct wse_memx_cfg c = {.seed = 3, .model.family = &family};
+	const struct wse_image *img;
+	struct wse_memx_state s;
+	struct wse_memx *mx;
+	struct wse_graph g;
+	int bad = 0;
+
+	wse_graph_init(&g, &tile, 8);
+	wse_graph_unit(&g, 0, OUTS, INS, PARTS);
+	wse_graph_unit(&g, 1, PADDED, INS, 1);
+	wse_graph_chunks(&g, wse_graph_unit(&g, 2, OUTS, INS, 1), 1, CHUNKS);
+	if (!ok(!wse_memx_open(&c, &g, &heap, &mx), "units of parts, of padding, of chunks"))
+		return;
+	wse_memx_state(mx, &s);
+	img = wse_memx_images(mx);
+	for (uint32_t p = 0; p < PARTS; p++)
+		for (uint32_t col = 0; col < COLS; col++)
+			for (uint32_t i = 0; i < H; i++)
+				bad += !row_is(&img[0], OUTS, col * PARTS * H + p * H + i,
+					       s.params + (p * H * COLS + col * H + i) * INS);
+	ok(!bad, "a column has its features of each part");
+	bad = 0;
+	for (uint32_t n = 0; n < PADDED; n++)
+		bad += !row_is(&img[1], PADDED, n,
+			       n < ROWS ? s.params + s.table->t[1].off + n * INS : NULL);
+	ok(!bad, "rows beyond the tensor are 0");
+	bad = 0;
+	for (uint32_t n = 0; n < OUTS; n++) {
+		float w[INS];
+
+		for (uint32_t k = 0; k < INS; k++)
+			w[k / SHARE % CHUNKS * SHARE * COLS + k / SHARE / CHUNKS * SHARE +
+			  k % SHARE] = s.params[s.table->t[2].off + n * INS + k];
+		bad += !row_is(&img[2], OUTS, n, w);
+	}
+	ok(!bad, "chunk by chunk, each column's share of the inputs");
+	wse_memx_close(mx);
+	wse_graph_fini(&g);
+}
+
+/* ---- initial values ---- */
+
+/* normal numbers that are cut off: the mean and deviation of n of them */
+static void moments(const float *p, size_t n, double *mean, double *dev)
+{
+	double sum = 0, squares = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += p[i];
+	*mean = sum / (double)n;
+	for (size_t i = 0; i < n; i++)
+		squares += (p[i] - *mean) * (p[i] - *mean);
+	*dev = sqrt(squares / (double)n);
+}
+
+static void bounded(void)
+{
+	enum { N = 50000 };
+	static float p[2 * N], again[2 * N];
+	struct wse_tensor_table tab = {0};
+	uint32_t redrawn = 0, outside = 0, changed = 0;
+	double mean, dev;
+
+	wse_tensor_add(&tab, 0, 0.5f, 0.02f, N, 0, "free");
+	wse_tensor_add(&tab, 0, 0.5f, 0.02f, N, 0, "bounded");
+	wse_tensor_init(&tab, 7, again);
+	wse_tensor_between(&tab, 1, 0.46f, 0.54f);
+	wse_tensor_init(&tab, 7, p);
+	for (uint32_t i = N; i < 2 * N; i++) {
+		int in = again[i] >= 0.46f && again[i] <= 0.54f;
+
+		outside += p[i] < 0.46f || p[i] > 0.54f;
+		changed += in && p[i] != again[i];
+		redrawn += !in;
+	}
+	ok(!memcmp(p, again, N * sizeof(*p)) && !changed && !outside && redrawn > N / 25,
+	   "%u of %d values are drawn again, the others stay what they are", redrawn, N);
+	moments(p + N, N, &mean, &dev);
+	/* two deviations to each side: the deviation of what is left is 0.8796 */
+	ok(fabs(mean - 0.5) < 0.0003 && fabs(dev / 0.02 - 0.8796) < 0.01,
+	   "their mean is %.4f, their deviation %.4f of the normal one's", mean, dev / 0.02);
+	wse_tensor_between(&tab, 1, 0.5f, 0.502f);
+	wse_tensor_init(&tab, 7, p);
+	outside = 0;
+	for (uint32_t i = N; i < 2 * N; i++)
+		outside += p[i] < 0.5f || p[i] > 0.502f;
+	ok(!outside, "all lie between narrow bounds");
+	wse_tensor_table_fini(&tab);
+}
+
+/* a GPT's initial weights by Model Zoo's keys: which tensors each of them is about */
+static void gpt_initials(void)
+{
+	struct wse_gpt shape = {.vocab = 64,
+				.positions = 32,
+				.seq = 32,
+				.hidden = 64,
+				.layers = 2,
+				.heads = 4,
+				.act = WSE_GELU,
+				.filter = 256,
+				.dev = 0.02f};
+	static const struct {
+		const char *name;
+		float low, high;
+	} want[] = {{"transformer.wte.weight", 0.3f, 0.5f},
+		    {"transformer.wpe.weight", 0.3f, 0.5f},
+		    {"transformer.h.1.attn.c_attn.weight", -0.02f, 0.02f},
+		    {"transformer.h.1.attn.c_proj.weight", -0.5f, -0.3f},
+		    {"transformer.h.0.mlp.c_fc.weight", -0.02f, 0.02f},
+		    {"transformer.h.0.mlp.c_proj.weight", -0.5f, -0.3f}};
+	struct wse_tensor_table tab = {0};
+	struct wse_model m;
+	uint32_t bad = 0;
+	float *p;
+
+	shape.initial = (struct wse_initial){0, 0.02f, -0.02f, 0.02f};
+	shape.embed = (struct wse_initial){0.4f, 0.1f, 0.3f, 0.5f};
+	shape.residual = (struct wse_initial){-0.4f, 0.1f, -0.5f, -0.3f};
+	wse_gpt_init(&m, &shape);
+	bad += m.family->tensors(&m, &tab) != 0;
+	p = malloc(tab.params * sizeof(*p));
+	wse_tensor_init(&tab, 3, p);
+	for (uint32_t k = 0; k < sizeof(want) / sizeof(*want); k++)
+		for (uint32_t i = 0; i < tab.n; i++)
+			for (size_t j = 0;
+			     j < tab.t[i].count && !strcmp(tab.t[i].name, want[k].name); j++)
+				bad += p[tab.t[i].off + j] < want[k].low ||
+				       p[tab.t[i].off + j] > want[k].high;
+	ok(!bad, "embeddings, layers and what adds to the residual each lie between their bounds");
+	free(p);
+	wse_tensor_table_fini(&tab);
+	shape.residual = shape.embed = (struct wse_initial){0};
+	wse_gpt_init(&m, &shape);
+	m.family->tensors(&m, &tab);
+	ok(tab.t[0].dev == 0.02f && tab.t[0].high == 0.02f && tab.t[6].dev == 0.01f &&
+		   tab.t[6].low == -0.01f,
+	   "what is not given: embeddings as the layers, the residual's smaller by the layers: %s %g",
+	   tab.t[6].name, (double)tab.t[6].high);
+	wse_tensor_table_fini(&tab);
+}
+
+int main(void)
+{
+	pieces();
+	spare_tensor();
+	unit_images();
+	bounded();
+	gpt_initials();
+	return tap_end();
+}
