@@ -196,7 +196,7 @@ static void note_cycles(struct wafer *w, const struct pending *p)
 {
 	uint32_t begin, end;
 
-	if (wse_fence_cycles(p->fence, &begin, &end))
+	if (!w->dev->ops->fence_cycles || wse_fence_cycles(p->fence, &begin, &end))
 		return; /* a transport that does not tell */
 	if (!w->timed)
 		w->begin = begin;
@@ -397,11 +397,15 @@ static const struct wse_exec_ops wafer_ops = {
 /* a run that waits says so, and for whom */
 static int lease(struct wafer *w)
 {
-	int ret = wse_context_lease(w->dev, 0, &w->ctx);
+	struct wse_failure before;
+	int ret;
 
+	wse_failure_keep(&before, 0);
+	ret = wse_context_lease(w->dev, 0, &w->ctx);
 	if (ret != -EBUSY || !w->dev->wait)
 		return ret;
 	wse_logf(&w->cfg, WSE_LOG_INFO, "| Waiting: %.400s", wse_error());
+	wse_failure_undo(&before);
 	return wse_context_lease(w->dev, WSE_CONTEXT_WAIT, &w->ctx);
 }
 

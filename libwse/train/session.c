@@ -449,11 +449,14 @@ int wse_session_compute(struct wse_session *s, struct wse_step_result *r)
 
 int wse_session_probe(struct wse_session *s)
 {
+	struct wse_failure before;
 	double sum = 0.0;
 
 	gather_batch(s);
+	wse_failure_keep(&before, 0);
 	if (!forward(s, s->plan.micro_batches))
 		return add_losses(s, batch_tokens(s), NULL, &sum);
+	wse_failure_undo(&before);
 	wse_memx_finish(s->memx);
 	for (uint64_t b = 0; b < batch_tokens(s); b++) {
 		const char *where = find_nonfinite(s, b);

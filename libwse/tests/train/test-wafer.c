@@ -363,7 +363,9 @@ static void interruptions(const char *hash)
 	hook.runs = 8;
 	ret = go("dead", WSE_MODE_TRAIN, four, 1, NULL, 0, NULL, &w, &res);
 	hook.victim = 0;
-	ok(ret == -EFAULT && strstr(wse_error(), "checkpoint_7.safetensors"),
+	ok(ret == -EFAULT && strstr(wse_error(), "checkpoint_7.safetensors") &&
+		   strstr(wse_error(), "the last device failed: sim:") &&
+		   strstr(wse_error(), "illegal instruction"),
 	   "the only wafer faults: %s", wse_error());
 	ret = go("dead", WSE_MODE_TRAIN, four, 4, NULL, 0, "auto", &w, &res);
 	ok(!ret && !strcmp(hash, res.hash), "and four others go on: the same hash %s",
