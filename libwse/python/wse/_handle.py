@@ -194,16 +194,17 @@ _WORDS = {"activation": "WSE_", "optimizer": "WSE_OPTIM_", "kind": "WSE_SCHED_",
 
 def word(member: str, value: str) -> int:
     """The number of a word, which is the end of a constant's name."""
-    number = getattr(_abi, _WORDS.get(member, "?") + value.upper(), None)
+    if member not in _WORDS:
+        raise TypeError(f"{member} is a number, not '{value}'")
+    name = _WORDS[member] + value.upper()
+    number = getattr(_abi, name, None)
     if not isinstance(number, int):
-        raise ValueError(f"{member} '{value}': no such constant as {_WORDS.get(member, '')}{value.upper()} is in libwse")
+        raise ValueError(f"{member} '{value}': no such constant as {name} is in libwse")
     return number
 
 
-def text(value: Any) -> Optional[bytes]:
+def text(value: Any) -> bytes:
     """A string for the library: str, bytes, or a path."""
-    if value is None:
-        return None
     out = os.fsencode(value)
     if b"\0" in out:
         raise ValueError(f"{value!r} has a NUL in it")
@@ -213,7 +214,7 @@ def text(value: Any) -> Optional[bytes]:
 def _member(name: str, t: Any, value: Any) -> Any:
     """A Python value for a member of type t."""
     if t is ctypes.c_char_p:
-        return text(value)
+        return None if value is None else text(value)
     if is_integer(t):
         if isinstance(value, str):
             return word(name, value)

@@ -86,6 +86,12 @@ class Array:
     def __len__(self) -> int:
         return self.shape[0]
 
+    def __getitem__(self, at: Any) -> Any:
+        return self.view[at]
+
+    def __setitem__(self, at: Any, value: Any) -> None:
+        self.view[at] = value
+
     def __repr__(self) -> str:
         return f"<wse.Array {self.dtype} {list(self.shape)}>"
 

@@ -41,7 +41,7 @@ class Graph:
             raise Error(errno.EBADF, "the graph was made: its operations are added by graph() alone")
         return self._raw
 
-    def _text(self, value: Any) -> Optional[bytes]:
+    def _text(self, value: Any) -> bytes:
         out = text(value)
         self._keep.append(out)  # the library keeps the pointer
         return out
