@@ -15,9 +15,12 @@ def main(uri, program):
         prog = context.load(program)
         out = device.buffer(8 * rows * cols)
         at = prog.end  # free SRAM begins here
-        context.run([
-            wse.start(rows=rows, cols=cols, entry=prog.symbol("add_id"), arg=[0x80000000 + at, 1000], closed=1),
-            wse.copy_out(buf=out, rows=rows, cols=cols, sram=at, len=8, cstride=8, rstride=8 * cols)])
+        context.run(
+            [
+                wse.start(rows=rows, cols=cols, entry=prog.symbol("add_id"), arg=[0x80000000 + at, 1000], closed=1),
+                wse.copy_out(buf=out, rows=rows, cols=cols, sram=at, len=8, cstride=8, rstride=8 * cols),
+            ]
+        )
         for row in out.array("u32", (rows, cols, 2)).tolist():
             print(*(core[0] for core in row))
 

@@ -43,7 +43,7 @@ def graph(g):
 def bf16(x):
     """to the nearest, ties to even"""
     u = x.astype(np.float32).view(np.uint32)
-    return ((u + 0x7fff + (u >> 16 & 1)) >> 16).astype(np.uint16)
+    return ((u + 0x7FFF + (u >> 16 & 1)) >> 16).astype(np.uint16)
 
 
 def windows(batch):
@@ -66,13 +66,22 @@ def scatter(batch):
 def model():
     decay, read = wse.abi.WSE_TENSOR_DECAY, wse.abi.WSE_TENSOR_INPUT
     return wse.Model(
-        name="own", vocab=VOCAB, window=WINDOW, span=1, macs=INPUTS * HIDDEN + HIDDEN * VOCAB,
-        graph=graph, gather=gather, scatter=scatter,
-        params=[dict(name="wte", rows=VOCAB, cols=EMBED, dev=0.5, flags=decay | read),
-                dict(name="w0", rows=HIDDEN, cols=INPUTS, dev=(2.0 / INPUTS) ** 0.5, flags=decay),
-                dict(name="b0", rows=HIDDEN),
-                dict(name="w1", rows=VOCAB, cols=HIDDEN, dev=0.5 / HIDDEN ** 0.5, flags=decay),
-                dict(name="b1", rows=VOCAB)])
+        name="own",
+        vocab=VOCAB,
+        window=WINDOW,
+        span=1,
+        macs=INPUTS * HIDDEN + HIDDEN * VOCAB,
+        graph=graph,
+        gather=gather,
+        scatter=scatter,
+        params=[
+            dict(name="wte", rows=VOCAB, cols=EMBED, dev=0.5, flags=decay | read),
+            dict(name="w0", rows=HIDDEN, cols=INPUTS, dev=(2.0 / INPUTS) ** 0.5, flags=decay),
+            dict(name="b0", rows=HIDDEN),
+            dict(name="w1", rows=VOCAB, cols=HIDDEN, dev=0.5 / HIDDEN**0.5, flags=decay),
+            dict(name="b1", rows=VOCAB),
+        ],
+    )
 
 
 def main(text, device="sim:func,rows=4,cols=4", steps=100):

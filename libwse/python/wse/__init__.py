@@ -9,7 +9,7 @@ Training on wafers from Python: libwse by ctypes, without arithmetic of its own.
         t.save("gpt.safetensors")
 
 Trainer, Params and Model train; Device, Buffer, Context, Program and Fence are the wafer itself. Every failure is a
-wse.Error with errno and the library's sentence. Objects are closed by close(), by `with`, or when nobody refers to them;
+wse.Error with errno and the library's sentence. Objects are closed by close(), by `with`, or when nothing refers to them;
 they belong to the process that opened them. wse.abi has the library's functions, structs and constants as they are in C.
 """
 from . import _abi as abi

@@ -47,7 +47,9 @@ def check(result: int) -> int:
     return result
 
 
-def callback(kind: Any, function: Callable[..., Any], failed: Any = None, clean: Optional[Callable[..., None]] = None) -> Any:
+def callback(
+    kind: Any, function: Callable[..., Any], failed: Any = None, clean: Optional[Callable[..., None]] = None
+) -> Any:
     """
     A function for the library to call. An exception does not get into C: the call from which the callback came raises
     it. Until then the library gets `failed`; clean(*arguments) leaves something that it refuses.
@@ -83,7 +85,10 @@ class Interrupts:
         self._old: Any = None
 
     def __enter__(self) -> "Interrupts":
-        if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        if (
+            threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        ):
             self._old = signal.signal(signal.SIGINT, self._note)
         return self
 
@@ -103,7 +108,7 @@ def _destroy(destroy: Callable[[Any], Any], raw: Any, pid: int, _keep: Any) -> N
 
 
 class Handle:
-    """A handle of the library. Closed by close(), at the end of a `with`, or when nobody refers to it any more."""
+    """A handle of the library. Closed by close(), at the end of a `with`, or when nothing refers to it any more."""
 
     _kind = "handle"
     _one_thread = False  # one thread at a time may be in a call
@@ -117,11 +122,17 @@ class Handle:
         if getattr(self, "_raw", None) is None:
             raise Error(errno.EBADF, f"the {self._kind} is closed")
         if os.getpid() != self._pid:
-            raise Error(errno.EBADF, f"the {self._kind} was opened by process {self._pid}, of which this one is a fork: open it "
-                                     'here, or start processes by "spawn" (multiprocessing.set_start_method)')
+            raise Error(
+                errno.EBADF,
+                f"the {self._kind} was opened by process {self._pid}, of which this one is a fork: open it "
+                'here, or start processes by "spawn" (multiprocessing.set_start_method)',
+            )
         with self._lock:
             if self._one_thread and self._users:
-                raise Error(errno.EBUSY, f"the {self._kind} is in another call: one thread at a time uses it, and its callbacks do not")
+                raise Error(
+                    errno.EBUSY,
+                    f"the {self._kind} is in another call: one thread at a time uses it, and its callbacks do not",
+                )
             self._users += 1
             return self._raw
 
@@ -188,8 +199,16 @@ def using(*handles: Optional[Handle]) -> Iterator[List[Any]]:
 # ---- structs ----
 
 # a word in place of a number: WSE_GELU is "gelu"
-_WORDS = {"activation": "WSE_", "optimizer": "WSE_OPTIM_", "kind": "WSE_SCHED_", "mode": "WSE_MODE_", "post": "WSE_POST_",
-          "type": "WSE_TYPE_", "shape": "WSE_SHAPE_", "what": "WSE_CKPT_"}
+_WORDS = {
+    "activation": "WSE_",
+    "optimizer": "WSE_OPTIM_",
+    "kind": "WSE_SCHED_",
+    "mode": "WSE_MODE_",
+    "post": "WSE_POST_",
+    "type": "WSE_TYPE_",
+    "shape": "WSE_SHAPE_",
+    "what": "WSE_CKPT_",
+}
 
 
 def word(member: str, value: str) -> int:
@@ -244,7 +263,10 @@ def fill(struct: Type[Any], members: Dict[str, Any]) -> Any:
         name += "_" * keyword.iskeyword(name)
         if name not in types:
             near = difflib.get_close_matches(name, types, 1)
-            raise TypeError(f"{struct.__name__} has no member '{name}'" + (f": '{near[0]}'?" if near else f", but {', '.join(types)}"))
+            raise TypeError(
+                f"{struct.__name__} has no member '{name}'"
+                + (f": '{near[0]}'?" if near else f", but {', '.join(types)}")
+            )
         value = _member(name, types[name], value)
         setattr(out, name, value)
         if isinstance(value, ctypes.Array) and "n" + name in types:
@@ -267,7 +289,13 @@ def record(struct: Any) -> Any:
     values: List[Any] = []
     for n in names:
         v = getattr(struct, n)
-        values.append(record(v) if isinstance(v, ctypes.Structure) else v.decode("utf-8", "replace") if isinstance(v, bytes) else v)
+        values.append(
+            record(v)
+            if isinstance(v, ctypes.Structure)
+            else v.decode("utf-8", "replace")
+            if isinstance(v, bytes)
+            else v
+        )
     return make(*values)
 
 

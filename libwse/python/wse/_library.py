@@ -13,8 +13,10 @@ def _paths() -> List[str]:
     if os.environ.get("WSE_LIBRARY"):
         return [os.environ["WSE_LIBRARY"]]
     up = Path(__file__).resolve().parents
-    beside = [up[3] / "libwse.so.1",  # PREFIX/lib, of PREFIX/lib/python3/dist-packages/wse
-              up[3] / "build" / "libwse.so.1"]  # a tree, of libwse/python/wse
+    beside = [
+        up[3] / "libwse.so.1",  # PREFIX/lib, of PREFIX/lib/python3/dist-packages/wse
+        up[3] / "build" / "libwse.so.1",
+    ]  # a tree, of libwse/python/wse
     return [str(p) for p in beside if p.exists()] + ["libwse.so.1"]
 
 
@@ -61,8 +63,10 @@ def bind(name: str, result: Any, *arguments: Any, doc: str = "") -> None:
         function = getattr(lib, name)
     except AttributeError:
         lib.wse_version.restype = ctypes.c_char_p
-        raise ImportError(f"{lib._name} is release {lib.wse_version().decode()} and has no {name}(): "
-                          "this package belongs to another release") from None
+        raise ImportError(
+            f"{lib._name} is release {lib.wse_version().decode()} and has no {name}(): "
+            "this package belongs to another release"
+        ) from None
     function.restype = result
     function.argtypes = [_checked(a) if is_integer(a) else a for a in arguments]
     function.__doc__ = doc.strip("\n")

@@ -5,15 +5,31 @@ from typing import Any, Dict, Sequence, Tuple
 
 # name: format of memoryview, bytes, numpy's type, DLPack's code (0 int, 1 uint, 2 float, 4 bfloat)
 _TYPES: Dict[str, Tuple[str, int, str, int]] = {
-    "u8": ("B", 1, "|u1", 1), "u16": ("H", 2, "<u2", 1), "u32": ("I", 4, "<u4", 1), "u64": ("Q", 8, "<u8", 1),
-    "i32": ("i", 4, "<i4", 0), "i64": ("q", 8, "<i8", 0), "f32": ("f", 4, "<f4", 2), "f64": ("d", 8, "<f8", 2),
-    "bf16": ("H", 2, "<u2", 4)}  # which neither memoryview nor numpy has: its bits
+    "u8": ("B", 1, "|u1", 1),
+    "u16": ("H", 2, "<u2", 1),
+    "u32": ("I", 4, "<u4", 1),
+    "u64": ("Q", 8, "<u8", 1),
+    "i32": ("i", 4, "<i4", 0),
+    "i64": ("q", 8, "<i8", 0),
+    "f32": ("f", 4, "<f4", 2),
+    "f64": ("d", 8, "<f8", 2),
+    "bf16": ("H", 2, "<u2", 4),
+}  # which neither memoryview nor numpy has: its bits
 
 
 class _DLTensor(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32), ("ndim", ctypes.c_int32),
-                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
-                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
 
 
 class _Managed(ctypes.Structure):
@@ -44,7 +60,7 @@ def _delete(managed: Any) -> None:
 
 @_DESTRUCTOR
 def _unused(capsule: int) -> None:
-    """A capsule that nobody took."""
+    """A capsule that was not taken."""
     if _valid(capsule, b"dltensor"):
         _given.pop(_pointer(capsule, b"dltensor"), None)
 
@@ -57,7 +73,7 @@ def mapped(address: int, size: int) -> Any:
 
 class Array:
     """
-    Numbers of one type and a shape, row-major, in memory of somebody else's that stays as long as this refers to it.
+    Numbers of one type and a shape, row-major, in memory of another object, which stays as long as this refers to it.
 
     numpy.asarray(a) and torch.from_dlpack(a) take it without a copy, memoryview: a.view. Types are u8, u16, u32, u64, i32,
     i64, f32, f64 and bf16; memoryview and numpy, which do not know bf16, have its bits as u16.
@@ -76,7 +92,7 @@ class Array:
         whole = memoryview(memory).cast("B")
         if offset < 0 or offset + size > len(whole):
             raise ValueError(f"{size} bytes from {offset} on are not in memory of {len(whole)} bytes")
-        self._bytes = whole[offset:offset + size]
+        self._bytes = whole[offset : offset + size]
         #: a memoryview of that shape
         self.view = self._bytes.cast(form, self.shape)  # type: ignore[call-overload]
 
@@ -171,8 +187,10 @@ def numbers_of(numbers: Any, dtype: str) -> memoryview:
         view = memoryview(numbers)
     except TypeError:
         if not hasattr(numbers, "__dlpack__"):
-            raise TypeError(f"a {type(numbers).__name__} has neither the buffer protocol nor DLPack: "
-                            f"array.array('{_TYPES[dtype][0]}', ...) makes numbers of a list") from None
+            raise TypeError(
+                f"a {type(numbers).__name__} has neither the buffer protocol nor DLPack: "
+                f"array.array('{_TYPES[dtype][0]}', ...) makes numbers of a list"
+            ) from None
         return memoryview(_dlpack_bytes(numbers.__dlpack__(), dtype))
     form, width = _TYPES[dtype][:2]
     if view.format.lstrip("<=@") != form and not (view.itemsize == width and dtype == "u64" and view.format == "L"):

@@ -12,8 +12,12 @@ from ._abi import lib
 from ._handle import Error, Handle, check, fill, record, says, text, using
 from .array import Array, mapped
 
-_SCOPES = {"tile": _abi.DRM_WSE_SCOPE_TILE, "core": _abi.DRM_WSE_SCOPE_CORE, "link": _abi.DRM_WSE_SCOPE_LINK,
-           "queue": _abi.DRM_WSE_SCOPE_QUEUE}
+_SCOPES = {
+    "tile": _abi.DRM_WSE_SCOPE_TILE,
+    "core": _abi.DRM_WSE_SCOPE_CORE,
+    "link": _abi.DRM_WSE_SCOPE_LINK,
+    "queue": _abi.DRM_WSE_SCOPE_QUEUE,
+}
 
 
 @says("wse_device_open")
@@ -48,7 +52,7 @@ class Device(Handle):
             names.append(lib.wse_counter(_SCOPES[scope], len(names)).contents.name.decode())
         values, n = (ctypes.c_uint64 * len(names))(), ctypes.c_uint32()
         self._call(lib.wse_device_counters, _SCOPES[scope], object, values, len(names), byref(n))
-        return dict(zip(names[:n.value], values))
+        return dict(zip(names[: n.value], values))
 
     @says("wse_device_mmio_read")
     def mmio_read(self, offset: int) -> int:

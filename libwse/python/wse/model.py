@@ -20,8 +20,8 @@ def _number(member: str, value: Union[int, str]) -> int:
 
 class Graph:
     """
-    The graph that a model's graph() fills in, and nobody afterwards. Calls return numbers of values and units; after a
-    failure they are harmless, and whoever asked for the graph gets the error.
+    The graph that a model's graph() fills in, while it runs. Calls return numbers of values and units; after a failure they
+    are harmless, and the call that needed the graph raises the error.
     """
 
     def __init__(self, raw: Any, keep: List[Any], sizes: Dict[int, Tuple[Dict[int, int], Dict[int, int]]]) -> None:
@@ -97,13 +97,17 @@ class Graph:
 
     @says("wse_graph_value")
     def value(self, what: str, type: Union[int, str], shape: Union[int, str], rows: int) -> int:
-        return int(lib.wse_graph_value(self._g(), self._text(what), _number("type", type), _number("shape", shape), rows))
+        return int(
+            lib.wse_graph_value(self._g(), self._text(what), _number("type", type), _number("shape", shape), rows)
+        )
 
     # ---- operations ----
 
     @says("wse_op_in")
     def op_in(self, what: str, input: int, type: Union[int, str], shape: Union[int, str], rows: int) -> int:
-        return int(lib.wse_op_in(self._g(), self._text(what), input, _number("type", type), _number("shape", shape), rows))
+        return int(
+            lib.wse_op_in(self._g(), self._text(what), input, _number("type", type), _number("shape", shape), rows)
+        )
 
     @says("wse_op_out")
     def op_out(self, output: int, value: int) -> None:
@@ -125,15 +129,33 @@ class Graph:
         """
         if vec is None:
             members.setdefault("bias", _abi.WSE_NO_BIAS)
-        op = fill(_abi.wse_linear_op, {"program": self._program(members.pop("program", None)), "unit": unit, "x": x,
-                                       "vec": 0 if vec is None else vec, "aux": NO_VALUE, **members})
+        op = fill(
+            _abi.wse_linear_op,
+            {
+                "program": self._program(members.pop("program", None)),
+                "unit": unit,
+                "x": x,
+                "vec": 0 if vec is None else vec,
+                "aux": NO_VALUE,
+                **members,
+            },
+        )
         self._keep.append(op.what)
         out2 = c_uint32()
         out = int(lib.wse_op_linear(self._g(), byref(op), byref(out2) if both else None))
         return (out, out2.value) if both else out
 
     @says("wse_op_wgrad", "wse_op_wgrad_chunk")
-    def wgrad(self, unit: int, x: int, dy: int, vec: int = NO_VALUE, bias: int = 0, chunk: int = 0, program: Optional[int] = None) -> int:
+    def wgrad(
+        self,
+        unit: int,
+        x: int,
+        dy: int,
+        vec: int = NO_VALUE,
+        bias: int = 0,
+        chunk: int = 0,
+        program: Optional[int] = None,
+    ) -> int:
         return int(lib.wse_op_wgrad_chunk(self._g(), self._program(program), unit, chunk, x, dy, vec, bias))
 
     def _program(self, program: Optional[int]) -> int:
@@ -146,7 +168,9 @@ class Graph:
     @says("wse_op_norm", "wse_norm_op")
     def norm(self, x: int, vec: int, what: str = "activations", **members: Any) -> Tuple[int, Any]:
         """The value, and what norm_back() takes; members of struct wse_norm_op by name."""
-        op = fill(_abi.wse_norm_op, {"program": self._program(members.pop("program", None)), "x": x, "vec": vec, **members})
+        op = fill(
+            _abi.wse_norm_op, {"program": self._program(members.pop("program", None)), "x": x, "vec": vec, **members}
+        )
         return int(lib.wse_op_norm(self._g(), byref(op), self._text(what))), op
 
     @says("wse_op_norm_back")
@@ -193,7 +217,7 @@ class Batch:
         out = bytearray(2 * width * self.nsamples)
         for i in range(self.nsamples):
             first = ctypes.cast(self._b.samples[i], ctypes.c_void_p).value or 0
-            out[2 * width * i:2 * width * (i + 1)] = ctypes.string_at(first - 2 * window, 2 * width)
+            out[2 * width * i : 2 * width * (i + 1)] = ctypes.string_at(first - 2 * window, 2 * width)
         return Array(out, "u16", [self.nsamples, width])
 
     def _tensor(self, pointers: Any, i: int, what: str) -> Array:
@@ -232,17 +256,20 @@ class Batch:
     def _end(self) -> None:
         del self._b
         if any(v() is not None for v in self._views):
-            raise Error(errno.EBUSY, "gather() or scatter() kept a view of its batch, whose memory is the library's: keep a copy")
+            raise Error(
+                errno.EBUSY,
+                "gather() or scatter() kept a view of its batch, whose memory is the library's: keep a copy",
+            )
 
     def _spoil(self) -> None:
         """NaN in what was to be written, so that the step is refused and nothing changes."""
         if self._scatter:
             for i, (rows, cols) in enumerate(self._model._shapes):
                 if self._b.grad[i]:
-                    ctypes.memset(self._b.grad[i], 0xff, 4 * rows * max(cols, 1))
+                    ctypes.memset(self._b.grad[i], 0xFF, 4 * rows * max(cols, 1))
         else:
             for i, size in self._model._sizes[self.tokens][0].items():
-                ctypes.memset(self._b.in_[i], 0xff, size)
+                ctypes.memset(self._b.in_[i], 0xFF, size)
 
 
 class Model(Handle):
@@ -256,8 +283,15 @@ class Model(Handle):
     _kind = "model"
 
     @says("wse_model_create", "wse_model_shape", "wse_param")
-    def __init__(self, *, graph: Callable[[Graph], Any], gather: Callable[[Batch], Any], scatter: Optional[Callable[[Batch], Any]] = None,
-                 params: Sequence[Dict[str, Any]], **members: Any) -> None:
+    def __init__(
+        self,
+        *,
+        graph: Callable[[Graph], Any],
+        gather: Callable[[Batch], Any],
+        scatter: Optional[Callable[[Batch], Any]] = None,
+        params: Sequence[Dict[str, Any]],
+        **members: Any,
+    ) -> None:
         """One's own: parameters are dicts of the members of struct wse_param, others those of struct wse_model_shape."""
         shape = fill(_abi.wse_model_shape, {"params": list(params), **members})
         self._window, self._span = shape.window, shape.span
@@ -276,9 +310,11 @@ class Model(Handle):
             return 0
 
         fields: Dict[str, Any] = {f[0]: f[1] for f in _abi.wse_builder._fields_}
-        builder = _abi.wse_builder(callback(fields["graph"], on_graph, -errno.ECANCELED),
-                                   _on_batch(fields["gather"], gather, facts, False),
-                                   _on_batch(fields["scatter"], scatter, facts, True) if scatter else fields["scatter"]())
+        builder = _abi.wse_builder(
+            callback(fields["graph"], on_graph, -errno.ECANCELED),
+            _on_batch(fields["gather"], gather, facts, False),
+            _on_batch(fields["scatter"], scatter, facts, True) if scatter else fields["scatter"](),
+        )
         raw = POINTER(_abi.wse_model)()
         check(lib.wse_model_create(byref(shape), byref(builder), None, byref(raw)))
         self._keep: Tuple[Any, ...] = (builder, strings)

@@ -90,7 +90,9 @@ class _Tracer(fx.Tracer):
         plain = lambda a: a.value if isinstance(a, _Proxy) else a  # noqa: E731
         forward, self._running = self._forward, True
         try:
-            proxy.value = self._run(kind, target, forward, fx.node.map_aggregate(args, plain), fx.node.map_aggregate(kwargs, plain))
+            proxy.value = self._run(
+                kind, target, forward, fx.node.map_aggregate(args, plain), fx.node.map_aggregate(kwargs, plain)
+            )
         finally:
             self._running = False
         self.values[proxy.node] = proxy.value
@@ -149,9 +151,29 @@ class _Layer(NamedTuple):
 _ACTS = {"GELU": "gelu", "gelu": "gelu", "ReLU": "relu", "relu": "relu"}
 _SAME = ("Identity", "contiguous", "Dropout", "dropout", "clone")  # what changes no value
 _SHAPES = ("view", "reshape", "flatten", "transpose", "permute", "unflatten", "Flatten", "Unflatten")
-_ATTENTION = ("matmul", "bmm", "softmax", "Softmax", "masked_fill", "mul", "truediv", "div", "split", "chunk", "getitem", "unbind",
-              "scaled_dot_product_attention", "MultiheadAttention", "unsqueeze", "imul", "itruediv", "type_as", "to", "float",
-              "where")  # the last proof of how they are put together is the comparison
+_ATTENTION = (
+    "matmul",
+    "bmm",
+    "softmax",
+    "Softmax",
+    "masked_fill",
+    "mul",
+    "truediv",
+    "div",
+    "split",
+    "chunk",
+    "getitem",
+    "unbind",
+    "scaled_dot_product_attention",
+    "MultiheadAttention",
+    "unsqueeze",
+    "imul",
+    "itruediv",
+    "type_as",
+    "to",
+    "float",
+    "where",
+)  # the last proof of how they are put together is the comparison
 _LAYERS = ("Linear", "linear", "LayerNorm", "layer_norm", "Embedding", "embedding", "add", "iadd")
 
 
@@ -176,9 +198,17 @@ class _Reader:
                 continue
             name = self.name(node)
             if name not in known:
-                _refuse(node, "a model of libwse has no such layer: Linear, Embedding, LayerNorm, ReLU, GELU, causal attention and "
-                              "residual sums are known")
-            if name == "Dropout" and self.modules[str(node.target)].p or name == "dropout" and _argument(node, 1, "p", 0.5):
+                _refuse(
+                    node,
+                    "a model of libwse has no such layer: Linear, Embedding, LayerNorm, ReLU, GELU, causal attention and "
+                    "residual sums are known",
+                )
+            if (
+                name == "Dropout"
+                and self.modules[str(node.target)].p
+                or name == "dropout"
+                and _argument(node, 1, "p", 0.5)
+            ):
                 _refuse(node, "a wafer drops nothing: p must be 0")
             self.layer(node)
 
@@ -203,16 +233,28 @@ class _Reader:
         module = self.modules[str(node.target)] if node.op == "call_module" else None
         own = lambda p: f"{node.target}.{p}" if getattr(module, p) is not None else ""  # noqa: E731
         if name in ("Linear", "linear"):
-            params = (own("weight"), own("bias")) if module else (self.parameter(node.args[1], node), self.parameter(_argument(node, 2, "bias", None), node))
+            params = (
+                (own("weight"), own("bias"))
+                if module
+                else (self.parameter(node.args[1], node), self.parameter(_argument(node, 2, "bias", None), node))
+            )
             return _Layer("linear", node.args[0], *params, of=node)
         if name in ("LayerNorm", "layer_norm"):
-            params = (own("weight"), own("bias")) if module else (self.parameter(_argument(node, 2, "weight", None), node),
-                                                                  self.parameter(_argument(node, 3, "bias", None), node))
+            params = (
+                (own("weight"), own("bias"))
+                if module
+                else (
+                    self.parameter(_argument(node, 2, "weight", None), node),
+                    self.parameter(_argument(node, 3, "bias", None), node),
+                )
+            )
             if not all(params):
                 _refuse(node, "a norm has a gain and a bias: elementwise_affine=True")
             return _Layer("norm", node.args[0], *params, of=node)
         if name in ("Embedding", "embedding"):
-            return _Layer("embed", node.args[0], own("weight") if module else self.parameter(node.args[1], node), of=node)
+            return _Layer(
+                "embed", node.args[0], own("weight") if module else self.parameter(node.args[1], node), of=node
+            )
         if name in _ACTS:
             how = getattr(module, "approximate", None) if module else _argument(node, 1, "approximate", "none")
             if _ACTS[name] == "gelu" and how != "tanh":
@@ -223,7 +265,10 @@ class _Reader:
     def want(self, kind: str, node: Any, behind: fx.Node, what: str) -> _Layer:
         layer = self.layer(node)
         if layer is None or layer.kind != kind:
-            _refuse(self.same(node) if isinstance(node, fx.Node) and self.same(node).op.startswith("call_") else behind, f"{what} is expected here")
+            _refuse(
+                self.same(node) if isinstance(node, fx.Node) and self.same(node).op.startswith("call_") else behind,
+                f"{what} is expected here",
+            )
         return layer
 
     def linear(self, node: Any, behind: fx.Node, what: str) -> _Layer:
@@ -256,7 +301,12 @@ class _Reader:
     def residual(self, node: Any, behind: fx.Node) -> Tuple[Any, Any]:
         """A sum: the residual, and what is added to it."""
         node = self.same(node)
-        if not isinstance(node, fx.Node) or not node.op.startswith("call_") or self.name(node) not in ("add", "iadd") or len(node.args) != 2:
+        if (
+            not isinstance(node, fx.Node)
+            or not node.op.startswith("call_")
+            or self.name(node) not in ("add", "iadd")
+            or len(node.args) != 2
+        ):
             _refuse(behind, "a residual sum is expected before it")
         for res, branch in (node.args, node.args[::-1]):
             layer = self.layer(branch)
@@ -266,7 +316,12 @@ class _Reader:
 
     def attention_module(self, node: Any) -> Optional[fx.Node]:
         node = self.same(node)
-        if isinstance(node, fx.Node) and node.op.startswith("call_") and self.name(node) == "getitem" and isinstance(node.args[0], fx.Node):
+        if (
+            isinstance(node, fx.Node)
+            and node.op.startswith("call_")
+            and self.name(node) == "getitem"
+            and isinstance(node.args[0], fx.Node)
+        ):
             node = node.args[0]
             if node.op == "call_module" and self.name(node) == "MultiheadAttention":
                 return node
@@ -278,23 +333,45 @@ class _Reader:
         if call is not None:
             m, at = self.modules[str(call.target)], str(call.target)
             if m.in_proj_weight is None or m.in_proj_bias is None or not m.batch_first or m.bias_k is not None:
-                _refuse(call, "MultiheadAttention is known with batch_first=True and bias=True, of one width, and without add_bias_kv")
+                _refuse(
+                    call,
+                    "MultiheadAttention is known with batch_first=True and bias=True, of one width, and without add_bias_kv",
+                )
             if any(a is not call.args[0] for a in call.args[:3]) or len(call.args) < 3:
                 _refuse(call, "queries, keys and values are of one input")
             if m.dropout:
                 _refuse(call, "a wafer drops nothing: dropout must be 0")
-            return {"c_attn.weight": [f"{at}.in_proj_weight"], "c_attn.bias": [f"{at}.in_proj_bias"], "c_proj.weight": [f"{at}.out_proj.weight"],
-                    "c_proj.bias": [f"{at}.out_proj.bias"]}, m.num_heads, call.args[0]
+            return (
+                {
+                    "c_attn.weight": [f"{at}.in_proj_weight"],
+                    "c_attn.bias": [f"{at}.in_proj_bias"],
+                    "c_proj.weight": [f"{at}.out_proj.weight"],
+                    "c_proj.bias": [f"{at}.out_proj.bias"],
+                },
+                m.num_heads,
+                call.args[0],
+            )
         proj = self.linear(branch, branch, "the projection of an attention")
         inputs: Dict[fx.Node, _Layer] = {}
         heads: List[int] = []
         self.attended(proj.x, inputs, heads)
         linears = sorted(inputs.values(), key=lambda layer: list(self.graph.nodes).index(layer.of))
         if len(linears) not in (1, 3) or not heads or any(layer.x is not linears[0].x for layer in linears):
-            _refuse(proj.of, "before it queries, keys and values of one input are expected, from one linear layer or three, in heads: "
-                             "view(B, S, heads, width / heads)")
-        return {"c_attn.weight": [layer.weight for layer in linears], "c_attn.bias": [layer.bias for layer in linears],
-                "c_proj.weight": [proj.weight], "c_proj.bias": [proj.bias]}, heads[0], linears[0].x
+            _refuse(
+                proj.of,
+                "before it queries, keys and values of one input are expected, from one linear layer or three, in heads: "
+                "view(B, S, heads, width / heads)",
+            )
+        return (
+            {
+                "c_attn.weight": [layer.weight for layer in linears],
+                "c_attn.bias": [layer.bias for layer in linears],
+                "c_proj.weight": [proj.weight],
+                "c_proj.bias": [proj.bias],
+            },
+            heads[0],
+            linears[0].x,
+        )
 
     def attended(self, node: Any, inputs: Dict[fx.Node, _Layer], heads: List[int]) -> None:
         """Collects the linear layers behind an attention, and the heads of its views."""
@@ -351,11 +428,15 @@ class _Reader:
         if not blocks:
             _refuse(norm.of, "there is no block of attention and feed-forward layers before it")
         if len(acts) > 1 or len(heads) > 1 or len(eps) > 1:
-            _refuse(norm.of, f"all blocks have one activation, one number of heads and one eps, not {acts}, {heads}, {eps}")
+            _refuse(
+                norm.of, f"all blocks have one activation, one number of heads and one eps, not {acts}, {heads}, {eps}"
+            )
         return names, heads.pop(), acts.pop(), eps.pop(), [wte, head.weight]
 
     def eps(self, node: fx.Node) -> float:
-        return float(self.modules[str(node.target)].eps if node.op == "call_module" else _argument(node, 4, "eps", 1e-5))
+        return float(
+            self.modules[str(node.target)].eps if node.op == "call_module" else _argument(node, 4, "eps", 1e-5)
+        )
 
     def embeddings(self, node: Any) -> Optional[Tuple[str, str]]:
         """The two tables of which a sum is, tokens' first."""
@@ -363,7 +444,9 @@ class _Reader:
             return None
         found: List[Tuple[bool, str]] = []
         for a in node.args:
-            while isinstance(a, fx.Node) and a.op.startswith("call_") and self.name(a) in (*_SAME, "getitem", "unsqueeze"):
+            while (
+                isinstance(a, fx.Node) and a.op.startswith("call_") and self.name(a) in (*_SAME, "getitem", "unsqueeze")
+            ):
                 a = a.args[0]
             layer = self.layer(a)
             if layer and layer.kind == "embed":
@@ -382,7 +465,9 @@ def _argument(node: fx.Node, at: int, name: str, default: Any) -> Any:
 # ---- what they were taken for, in torch ----
 
 
-def _gpt(p: Dict[str, torch.Tensor], tokens: torch.Tensor, heads: int, act: str, eps: float, blocks: int) -> torch.Tensor:
+def _gpt(
+    p: Dict[str, torch.Tensor], tokens: torch.Tensor, heads: int, act: str, eps: float, blocks: int
+) -> torch.Tensor:
     def norm(x: torch.Tensor, name: str) -> torch.Tensor:
         return F.layer_norm(x, x.shape[-1:], p[f"{name}.weight"], p[f"{name}.bias"], eps)
 
@@ -394,11 +479,16 @@ def _gpt(p: Dict[str, torch.Tensor], tokens: torch.Tensor, heads: int, act: str,
     future = torch.ones(s, s, dtype=torch.bool).triu(1)
     for i in range(blocks):
         at = f"transformer.h.{i}."
-        q, k, v = (a.view(n, s, heads, -1).transpose(1, 2) for a in linear(norm(x, at + "ln_1"), at + "attn.c_attn").chunk(3, -1))
+        q, k, v = (
+            a.view(n, s, heads, -1).transpose(1, 2)
+            for a in linear(norm(x, at + "ln_1"), at + "attn.c_attn").chunk(3, -1)
+        )
         scores = (q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5).masked_fill(future, float("-inf"))
         x = x + linear((scores.softmax(-1) @ v).transpose(1, 2).reshape(n, s, -1), at + "attn.c_proj")
         x = x + linear(_act(linear(norm(x, at + "ln_2"), at + "mlp.c_fc"), act), at + "mlp.c_proj")
-    return F.linear(norm(x, "transformer.ln_f"), p["lm_head.weight"] if "lm_head.weight" in p else p["transformer.wte.weight"])
+    return F.linear(
+        norm(x, "transformer.ln_f"), p["lm_head.weight"] if "lm_head.weight" in p else p["transformer.wte.weight"]
+    )
 
 
 def _mlp(p: Dict[str, torch.Tensor], tokens: torch.Tensor, act: str, hidden: int) -> torch.Tensor:
@@ -452,7 +542,9 @@ def capture(module: nn.Module, tokens: torch.Tensor) -> Captured:
         graph, example = _trace(twin, tokens)
         out = next(n for n in graph.nodes if n.op == "output").args[0]
         if not isinstance(out, fx.Node):
-            raise Unsupported(f"{type(module).__name__} returns a {type(out).__name__.replace('immutable_', '')}: a model's output is one tensor, its logits")
+            raise Unsupported(
+                f"{type(module).__name__} returns a {type(out).__name__.replace('immutable_', '')}: a model's output is one tensor, its logits"
+            )
         reader = _Reader(twin, graph)
         reader.check_names()
         vocabulary, seq = example.shape[-1], tokens.shape[1]
@@ -466,8 +558,16 @@ def capture(module: nn.Module, tokens: torch.Tensor) -> Captured:
             blocks = sum(n.endswith(".ln_1.weight") for n in names)
             want = lambda t: _gpt(params, t, heads, act, eps, blocks)  # noqa: E731
             positions, hidden = params["transformer.wpe.weight"].shape[-2:]
-            how = {"positions": positions, "seq": seq, "hidden": hidden, "layers": blocks, "heads": heads, "eps": eps,
-                   "filter": len(params["transformer.h.0.mlp.c_fc.bias"]), "untied": int("lm_head.weight" in names)}
+            how = {
+                "positions": positions,
+                "seq": seq,
+                "hidden": hidden,
+                "layers": blocks,
+                "heads": heads,
+                "eps": eps,
+                "filter": len(params["transformer.h.0.mlp.c_fc.bias"]),
+                "untied": int("lm_head.weight" in names),
+            }
         else:
             layers, embed, act = reader.mlp(out)
             names = {"transformer.wte.weight": [embed.weight]}
@@ -476,8 +576,11 @@ def capture(module: nn.Module, tokens: torch.Tensor) -> Captured:
                 names.update({f"{at}.weight": [layer.weight], f"{at}.bias": [layer.bias]})
             params = _parameters(twin, names)
             want = lambda t: _mlp(params, t, act, len(layers) - 1)  # noqa: E731
-            how = {"window": seq, "embed": params["transformer.wte.weight"].shape[1], "hidden": [len(params[f"{n[:-7]}.bias"]) for n in names
-                                                                                                 if n.endswith("c_fc.weight")]}
+            how = {
+                "window": seq,
+                "embed": params["transformer.wte.weight"].shape[1],
+                "hidden": [len(params[f"{n[:-7]}.bias"]) for n in names if n.endswith("c_fc.weight")],
+            }
         _compare(twin, want, tokens.shape, vocabulary, type(module).__name__)
     left = {n for n, _ in module.named_parameters()} - {p for ps in names.values() for p in ps}
     if left:
@@ -492,9 +595,15 @@ def _trace(module: nn.Module, tokens: torch.Tensor) -> Tuple[fx.Graph, torch.Ten
     try:
         graph = tracer.trace(module)
     except Exception as e:
-        lines = [f" at {f.filename}:{f.lineno}" for f in traceback.extract_tb(e.__traceback__)
-                 if f.filename != __file__ and not f.filename.startswith(_TORCH)]
-        raise Unsupported(f"{type(module).__name__} cannot be traced: {type(e).__name__}{(lines or [''])[-1]}" + (f": {e}" if str(e) else "")) from e
+        lines = [
+            f" at {f.filename}:{f.lineno}"
+            for f in traceback.extract_tb(e.__traceback__)
+            if f.filename != __file__ and not f.filename.startswith(_TORCH)
+        ]
+        raise Unsupported(
+            f"{type(module).__name__} cannot be traced: {type(e).__name__}{(lines or [''])[-1]}"
+            + (f": {e}" if str(e) else "")
+        ) from e
     graph.owning_module = module  # type: ignore[assignment]
     for node in graph.nodes:
         value = tracer.values.get(node)
@@ -512,8 +621,10 @@ def _compare(module: nn.Module, want: Any, shape: Sequence[int], vocabulary: int
     a, b = module(tokens), want(tokens)
     off = float((a - b).abs().max() / b.abs().max().clamp_min(1e-30)) if a.shape == b.shape else float("inf")
     if not off < 1e-9:
-        raise Unsupported(f"{name} has the layers of a model of libwse but computes something else (off by {off:.1g} of the largest logit): "
-                          "attention must be causal and scaled by 1 / sqrt(width of a head), heads side by side, norms before each branch")
+        raise Unsupported(
+            f"{name} has the layers of a model of libwse but computes something else (off by {off:.1g} of the largest logit): "
+            "attention must be causal and scaled by 1 / sqrt(width of a head), heads side by side, norms before each branch"
+        )
 
 
 __all__: Sequence[str] = ("Captured", "Unsupported", "capture")

@@ -18,7 +18,12 @@ Path = Union[str, bytes, "os.PathLike[Any]"]
 Log = Callable[[int, str], Any]
 
 _LEVELS = {_abi.WSE_LOG_ERROR: logging.ERROR, _abi.WSE_LOG_WARN: logging.WARNING, _abi.WSE_LOG_INFO: logging.INFO}
-_EVENTS = {_abi.WSE_EVENT_BEGIN: "begin", _abi.WSE_EVENT_TRAIN: "train", _abi.WSE_EVENT_EVAL: "eval", _abi.WSE_EVENT_CHECKPOINT: "checkpoint"}
+_EVENTS = {
+    _abi.WSE_EVENT_BEGIN: "begin",
+    _abi.WSE_EVENT_TRAIN: "train",
+    _abi.WSE_EVENT_EVAL: "eval",
+    _abi.WSE_EVENT_CHECKPOINT: "checkpoint",
+}
 
 
 class ParamsError(Error):
@@ -40,8 +45,16 @@ class Params(Handle):
     _one_thread = True
 
     @says("wse_params_read", "wse_override")
-    def __init__(self, path: Path, *, sets: Union[Mapping, Sequence[str]] = (), data: Optional[Path] = None,  # type: ignore[type-arg]
-                 model_dir: Optional[Path] = None, prompt: Union[str, bytes, None] = None, plan: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        sets: Union[Mapping, Sequence[str]] = (),
+        data: Optional[Path] = None,  # type: ignore[type-arg]
+        model_dir: Optional[Path] = None,
+        prompt: Union[str, bytes, None] = None,
+        plan: bool = False,
+    ) -> None:
         """A file, with what overrides it; sets: {"loop.max_steps": 5}, or a list of "KEY.PATH=VALUE"."""
         self._create(())
         said = prompt.encode() if isinstance(prompt, str) else prompt
@@ -192,8 +205,14 @@ class Trainer(Handle):
     _one_thread = True
 
     @says("wse_trainer_open")
-    def __init__(self, params: Union[Params, Path], devices: Union[str, Sequence[str], None] = None, num_wse: Optional[int] = None,
-                 log: Optional[Log] = None, **override: Any) -> None:
+    def __init__(
+        self,
+        params: Union[Params, Path],
+        devices: Union[str, Sequence[str], None] = None,
+        num_wse: Optional[int] = None,
+        log: Optional[Log] = None,
+        **override: Any,
+    ) -> None:
         """params: Params, or a parameter file with what overrides it (as Params takes it)."""
         if not isinstance(params, Params):
             with Params(params, **override) as read:
@@ -205,10 +224,14 @@ class Trainer(Handle):
             raise TypeError(f"{', '.join(override)}: what overrides a file goes to wse.Params")
         self._open(params, devices, num_wse, log)
 
-    def _open(self, params: Params, devices: Union[str, Sequence[str], None], num_wse: Optional[int], log: Optional[Log]) -> None:
+    def _open(
+        self, params: Params, devices: Union[str, Sequence[str], None], num_wse: Optional[int], log: Optional[Log]
+    ) -> None:
         uris = choose_devices(devices, params.devices if num_wse is None else num_wse)
         if num_wse is not None and len(uris) != num_wse:
-            raise ValueError(f"num_wse {num_wse} contradicts devices, which names {len(uris)}: leave out num_wse, or name as many")
+            raise ValueError(
+                f"num_wse {num_wse} contradicts devices, which names {len(uris)}: leave out num_wse, or name as many"
+            )
         names = (ctypes.c_char_p * len(uris))(*[text(u) for u in uris])
         said, raw = _log(log), POINTER(_abi.wse_trainer)()
         with Interrupts(), using(params) as (p,):
@@ -267,7 +290,7 @@ class Trainer(Handle):
 
     def _tensor(self, i: int, values: bool) -> Tuple[str, Any]:
         out = _abi.wse_tensor_info()
-        with using(self) as (raw,):  # nobody else's call comes between the pointer and the copy
+        with using(self) as (raw,):  # no other thread's call comes between the pointer and the copy
             check(lib.wse_trainer_tensor(raw, i, byref(out)))
             name = (out.name or b"").decode()
             if not values:
@@ -299,23 +322,40 @@ class Trainer(Handle):
         out = ctypes.create_string_buffer(how.streams * (how.n + 1) or 1)
         with Interrupts():
             self._call(lib.wse_trainer_generate, byref(how), out)
-        texts = [out.raw[i * (n + 1):i * (n + 1) + n] for i in range(how.streams)]
+        texts = [out.raw[i * (n + 1) : i * (n + 1) + n] for i in range(how.streams)]
         return [t.decode("utf-8", "replace") for t in texts] if isinstance(prompt, str) else texts
 
     # ---- a whole run ----
 
     @says("wse_trainer_run", "wse_run_shape", "wse_run_result")
-    def run(self, mode: Union[int, str] = "train_and_eval", *, checkpoint: Optional[Path] = None, verify: Sequence[int] = (),
-            verify_device: Optional[str] = None, progress: Optional[Callable[[Any], Any]] = None, event: Optional[Callable[[Any], Any]] = None,
-            stop: Optional[Callable[[], Any]] = None, chart: bool = False) -> Any:
+    def run(
+        self,
+        mode: Union[int, str] = "train_and_eval",
+        *,
+        checkpoint: Optional[Path] = None,
+        verify: Sequence[int] = (),
+        verify_device: Optional[str] = None,
+        progress: Optional[Callable[[Any], Any]] = None,
+        event: Optional[Callable[[Any], Any]] = None,
+        stop: Optional[Callable[[], Any]] = None,
+        chart: bool = False,
+    ) -> Any:
         """
         Train, evaluate, checkpoint, draw and sample as the parameters say: what wse-train does. Returns struct
         wse_run_result as a named tuple. progress(p) and event(e) get named tuples; stop(), asked between steps, ends the run
         with a checkpoint when it is true. So does Ctrl-C: then Interrupted is raised, which has the result.
         """
         fields: Dict[str, Any] = {f[0]: f[1] for f in _abi.wse_run_shape._fields_}
-        run = fill(_abi.wse_run_shape, {"mode": mode, "checkpoint": checkpoint, "verify": list(verify), "verify_uri": verify_device,
-                                        "chart": int(chart)})
+        run = fill(
+            _abi.wse_run_shape,
+            {
+                "mode": mode,
+                "checkpoint": checkpoint,
+                "verify": list(verify),
+                "verify_uri": verify_device,
+                "chart": int(chart),
+            },
+        )
         out, interrupts = _abi.wse_run_result(), Interrupts()
         failed: List[BaseException] = []
 
@@ -326,6 +366,7 @@ class Trainer(Handle):
                 except BaseException as e:
                     failed.append(e)
                     raise
+
             return call
 
         def on_event(_: Any, e: Any) -> None:
@@ -334,7 +375,9 @@ class Trainer(Handle):
                 event(made._replace(kind=_EVENTS.get(made.kind, made.kind)))
 
         # an exception in any of them stops the run, with its checkpoint
-        run.stop = callback(fields["stop"], guarded(lambda _: int(bool(failed or interrupts.came or stop and stop()))), 1)
+        run.stop = callback(
+            fields["stop"], guarded(lambda _: int(bool(failed or interrupts.came or stop and stop()))), 1
+        )
         if progress:
             show = progress
             run.progress = callback(fields["progress"], guarded(lambda _, p: show(record(p.contents))))
@@ -347,7 +390,10 @@ class Trainer(Handle):
             if not interrupts.came:
                 raise
             result = record(out)
-            end = Interrupted(f"stopped at step {result.steps}" + (f": go on with checkpoint='{result.checkpoint}'" if result.checkpoint else ""))
+            end = Interrupted(
+                f"stopped at step {result.steps}"
+                + (f": go on with checkpoint='{result.checkpoint}'" if result.checkpoint else "")
+            )
             end.result = result
             raise end from e.__cause__
         return record(out)
