@@ -404,14 +404,19 @@ static int add_losses(struct wse_session *s, uint64_t n, const uint64_t *held, d
 	return 0;
 }
 
+static void gather_samples(struct wse_session *s)
+{
+	for (uint32_t i = 0; i < s->plan.micro_batches; i++)
+		gather(s, &s->jobs[i],
+		       s->samples + (size_t)i * (s->plan.tokens / s->cfg.model.span));
+}
+
 /* the next batch of the text */
 static void gather_batch(struct wse_session *s)
 {
 	for (uint32_t b = 0; b < s->cfg.batch; b++)
 		s->samples[b] = wse_data_train(&s->data, s->state.epoch, s->state.position + b);
-	for (uint32_t i = 0; i < s->plan.micro_batches; i++)
-		gather(s, &s->jobs[i],
-		       s->samples + (size_t)i * (s->plan.tokens / s->cfg.model.span));
+	gather_samples(s);
 }
 
 /* targets of a batch */
@@ -432,12 +437,12 @@ static int forward(struct wse_session *s, uint32_t micro_batches)
 	return ret;
 }
 
-int wse_session_compute(struct wse_session *s, struct wse_step_result *r)
+/* of what was gathered */
+static int compute(struct wse_session *s, struct wse_step_result *r)
 {
 	double sum = 0.0;
 	int ret;
 
-	gather_batch(s);
 	ret = run_jobs(s, s->jobs, s->plan.micro_batches);
 	ret = ret ? ret : add_losses(s, batch_tokens(s), NULL, &sum);
 	if (ret)
@@ -445,6 +450,23 @@ int wse_session_compute(struct wse_session *s, struct wse_step_result *r)
 	r->loss = sum / (double)batch_tokens(s);
 	s->scattered = 0;
 	return 0;
+}
+
+int wse_session_compute(struct wse_session *s, struct wse_step_result *r)
+{
+	gather_batch(s);
+	return compute(s, r);
+}
+
+int wse_session_compute_on(struct wse_session *s, const uint16_t *samples,
+			   struct wse_step_result *r)
+{
+	const struct wse_model *m = &s->cfg.model;
+
+	for (uint32_t b = 0; b < s->cfg.batch; b++)
+		s->samples[b] = samples + (size_t)b * (m->window + m->span) + m->window;
+	gather_samples(s);
+	return compute(s, r);
 }
 
 int wse_session_probe(struct wse_session *s)
@@ -493,6 +515,8 @@ int wse_session_commit(struct wse_session *s, struct wse_step_result *r)
 		wse_fail(ret, "the norm of the gradient is not finite");
 	if (ret)
 		return ret;
+	if (!s->cfg.data[0]) /* the batches are the caller's */
+		return 0;
 	s->state.position += s->cfg.batch;
 	if (s->state.position + s->cfg.batch > s->data.ntrain) { /* the incomplete batch */
 		s->state.epoch++;

@@ -54,6 +54,9 @@ uint64_t wse_session_step(struct wse_session *s);	/* committed steps */
  * -ERANGE: loss or gradient is not finite (the sentence names the layer), nothing is changed.
  */
 int wse_session_compute(struct wse_session *s, struct wse_step_result *r);
+/* the same on samples of the caller's, [batch][window + span]; stay until the commit */
+int wse_session_compute_on(struct wse_session *s, const uint16_t *samples,
+			   struct wse_step_result *r);
 int wse_session_commit(struct wse_session *s, struct wse_step_result *r);
 /* between the two: -ERANGE when a gradient is not finite; commit would say so */
 int wse_session_check_grads(struct wse_session *s);

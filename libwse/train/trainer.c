@@ -139,6 +139,49 @@ int wse_trainer_step(struct wse_trainer *t, struct wse_step_result *result)
 	return leave(t, ret);
 }
 
+static int check_samples(struct wse_session *s, const uint16_t *samples, uint64_t n)
+{
+	const struct wse_model *m = &s->cfg.model;
+	uint64_t width = (uint64_t)m->window + m->span, want = s->cfg.batch * width;
+
+	if (s->cfg.data[0])
+		return wse_fail(-EINVAL,
+				"the trainer has a text, %.200s: give params no data, or do "
+				"wse_trainer_step()",
+				s->cfg.data);
+	if (!samples)
+		return wse_fail(-EINVAL, "samples is NULL");
+	if (n != want)
+		return wse_fail(-EINVAL,
+				"%llu tokens are no batch: %llu samples of %u tokens before the "
+				"first target and %u targets are %llu",
+				(unsigned long long)n, (unsigned long long)s->cfg.batch, m->window,
+				m->span, (unsigned long long)want);
+	for (uint64_t i = 0; i < n; i++)
+		if (samples[i] >= m->vocab)
+			return wse_fail(-EINVAL,
+					"token %llu of sample %llu is %u: the vocabulary has %u",
+					(unsigned long long)(i % width),
+					(unsigned long long)(i / width), samples[i], m->vocab);
+	return 0;
+}
+
+int wse_trainer_step_on(struct wse_trainer *t, const uint16_t *samples, uint64_t n,
+			struct wse_step_result *result)
+{
+	struct wse_step_result r = {0};
+	int ret = enter(t);
+
+	if (ret)
+		return ret;
+	ret = check_samples(&t->s, samples, n);
+	ret = ret ? ret : wse_session_compute_on(&t->s, samples, &r);
+	ret = ret ? ret : wse_session_commit(&t->s, &r);
+	if (!ret && result)
+		*result = r;
+	return leave(t, ret);
+}
+
 int wse_trainer_eval(struct wse_trainer *t, uint64_t max_batches, double *loss, uint64_t *samples)
 {
 	uint64_t n;

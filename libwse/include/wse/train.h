@@ -186,6 +186,15 @@ struct wse_step_result {
  */
 int wse_trainer_step(struct wse_trainer *t, struct wse_step_result *result);
 
+/*
+ * The same on a batch of the caller's, for trainers without a text (data NULL): samples [batch][window + span], of each
+ * the tokens before its first target and then the targets; n: all of them. A checkpoint then has the step, but does not
+ * know the batches: which ones come next is the caller's to keep.
+ *
+ * -EINVAL	n is another number, a token is not below vocab, or the trainer has a text
+ */
+int wse_trainer_step_on(struct wse_trainer *t, const uint16_t *samples, uint64_t n, struct wse_step_result *result);
+
 /* Mean loss of the held-out samples, at most max_batches batches (0: all), in nats a token; samples may be NULL. */
 int wse_trainer_eval(struct wse_trainer *t, uint64_t max_batches, double *loss, uint64_t *samples);
 

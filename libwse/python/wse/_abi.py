@@ -1668,6 +1668,15 @@ from then on, and the step is done again on those that are left.
 -ENODEV, ... of the last device
 """)
 
+bind("wse_trainer_step_on", c_int, POINTER(wse_trainer), POINTER(c_uint16), c_uint64, POINTER(wse_step_result),
+     doc="""
+The same on a batch of the caller's, for trainers without a text (data NULL): samples [batch][window + span], of each
+the tokens before its first target and then the targets; n: all of them. A checkpoint then has the step, but does not
+know the batches: which ones come next is the caller's to keep.
+
+-EINVAL      n is another number, a token is not below vocab, or the trainer has a text
+""")
+
 bind("wse_trainer_eval", c_int, POINTER(wse_trainer), c_uint64, POINTER(c_double), POINTER(c_uint64), doc="""
 Mean loss of the held-out samples, at most max_batches batches (0: all), in nats a token; samples may be NULL.
 """)

@@ -9,6 +9,7 @@ _TYPES: Dict[str, Tuple[str, int, str, int]] = {
     "u16": ("H", 2, "<u2", 1),
     "u32": ("I", 4, "<u4", 1),
     "u64": ("Q", 8, "<u8", 1),
+    "i16": ("h", 2, "<i2", 0),
     "i32": ("i", 4, "<i4", 0),
     "i64": ("q", 8, "<i8", 0),
     "f32": ("f", 4, "<f4", 2),
@@ -75,8 +76,8 @@ class Array:
     """
     Numbers of one type and a shape, row-major, in memory of another object, which stays as long as this refers to it.
 
-    numpy.asarray(a) and torch.from_dlpack(a) take it without a copy, memoryview: a.view. Types are u8, u16, u32, u64, i32,
-    i64, f32, f64 and bf16; memoryview and numpy, which do not know bf16, have its bits as u16.
+    numpy.asarray(a) and torch.from_dlpack(a) take it without a copy, memoryview: a.view. Types are u8, u16, u32, u64, i16,
+    i32, i64, f32, f64 and bf16; memoryview and numpy, which do not know bf16, have its bits as u16.
     """
 
     def __init__(self, memory: Any, dtype: str, shape: Sequence[int], offset: int = 0) -> None:

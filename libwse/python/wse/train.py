@@ -249,19 +249,33 @@ class Trainer(Handle):
     @says("wse_trainer_step")
     def step(self) -> Step:
         """One step: forward, backward, update."""
-        if self._callbacks:  # of the model: Ctrl-C must not come up in one of them
-            with Interrupts():
-                return self._step()
-        return self._step()
+        return self._step(lib.wse_trainer_step)
 
-    def _step(self) -> Step:
+    def _step(self, function: Any, *arguments: Any) -> Step:
         out, info = _abi.wse_step_result(), _abi.wse_trainer_info()
 
         def call(raw: Any) -> int:
-            return int(lib.wse_trainer_step(raw, out) or lib.wse_trainer_info(raw, info))
+            return int(function(raw, *arguments, out) or lib.wse_trainer_info(raw, info))
 
-        self._call(call)
+        if self._callbacks:  # of the model: Ctrl-C must not come up in one of them
+            with Interrupts():
+                self._call(call)
+        else:
+            self._call(call)
         return Step(info.step, out.loss, out.norm, out.lr)
+
+    @says("wse_trainer_step_on")
+    def step_on(self, samples: Any) -> Step:
+        """
+        One step on samples of one's own, u16 [batch][window + span] (of a GPT 1 + S tokens, of an MLP window + 1): an array
+        of numpy or torch (int16: its bits), or anything with the buffer protocol. For params without data.
+        """
+        signed = str(getattr(samples, "dtype", "")).rpartition(".")[2] == "int16"  # torch 1 has no uint16
+        source = numbers_of(samples, "i16" if signed else "u16")
+        if source.readonly:
+            source = memoryview(bytearray(source))
+        tokens = (ctypes.c_uint16 * (len(source) // 2)).from_buffer(source)
+        return self._step(lib.wse_trainer_step_on, tokens, len(tokens))
 
     def steps(self, n: int) -> Iterator[Step]:
         """n steps, one after the other."""

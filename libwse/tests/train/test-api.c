@@ -118,6 +118,70 @@ static void test_own(void)
 	wse_trainer_close(c);
 }
 
+/* one with data NULL, or one whose samples come in the order of the text */
+static struct wse_trainer *open_in_order(const char *data)
+{
+	struct wse_train_shape shape = training();
+	struct wse_params *p = NULL;
+	struct wse_trainer *t = NULL;
+	struct wse_model *m = NULL;
+	int ret = wse_model_mlp(&mlp, &m);
+
+	shape.data = data;
+	shape.in_order = 1;
+	ret = ret ? ret : wse_params_create(&p);
+	ret = ret ? ret : wse_params_make(p, m, &shape);
+	ret = ret ? ret : wse_trainer_open(p, &uri, 1, NULL, NULL, &t);
+	if (ret)
+		printf("# %s\n", wse_error());
+	wse_params_destroy(p);
+	wse_model_destroy(m);
+	return t;
+}
+
+static void test_callers_batches(void)
+{
+	enum { BATCH = 64, WIDTH = WINDOW + 1, TOKENS = BATCH * WIDTH };
+	struct wse_trainer *a = open_in_order(text_file), *b = open_in_order(NULL),
+			   *c = open_in_order(NULL);
+	static uint16_t samples[3][TOKENS];
+	char text[3 * BATCH + WINDOW], path[80];
+	struct wse_step_result r[2];
+	struct wse_tensor_info x;
+	FILE *f = fopen(text_file, "r");
+	int ret = !f || fread(text, 1, sizeof(text), f) != sizeof(text);
+
+	if (f)
+		fclose(f);
+	for (int i = 0; i < 3 * TOKENS; i++)
+		samples[i / TOKENS][i % TOKENS] = (uint16_t)text[i / WIDTH + i % WIDTH];
+	for (int i = 0; i < 2; i++) {
+		ret |= wse_trainer_step(a, &r[0]) |
+		       wse_trainer_step_on(b, samples[i], TOKENS, &r[1]);
+		ret |= memcmp(&r[0], &r[1], sizeof(r[0]));
+	}
+	ok(!ret, "steps on the caller's batches have the bits of those on the text: %.4f, %.4f",
+	   r[0].loss, r[1].loss);
+	snprintf(path, sizeof(path), "%s/on.safetensors", dir);
+	ret = wse_trainer_save(b, path) | wse_trainer_load(c, path, WSE_CKPT_ALL) |
+	      wse_trainer_step(a, &r[0]) | wse_trainer_step_on(c, samples[2], TOKENS, &r[1]);
+	ok(!ret && !memcmp(&r[0], &r[1], sizeof(r[0])), "a checkpoint in between changes nothing");
+	samples[0][TOKENS - 1] = VOCAB;
+	ok(is(wse_trainer_step_on(a, samples[1], TOKENS, NULL), -EINVAL, "has a text") &&
+		   is(wse_trainer_step_on(b, samples[1], TOKENS - 1, NULL), -EINVAL,
+		      "575 tokens are no batch: 64 samples of 8") &&
+		   is(wse_trainer_step_on(b, NULL, TOKENS, NULL), -EINVAL, "NULL") &&
+		   is(wse_trainer_step_on(b, samples[0], TOKENS, NULL), -EINVAL,
+		      "token 8 of sample 63 is 256: the vocabulary has 256"),
+	   "batches that are none");
+	ok(!wse_trainer_tensor(b, 0, &x) && !wse_trainer_step_on(b, samples[2], TOKENS, &r[1]) &&
+		   !memcmp(&r[0], &r[1], sizeof(r[0])),
+	   "and change nothing");
+	wse_trainer_close(a);
+	wse_trainer_close(b);
+	wse_trainer_close(c);
+}
+
 static void test_checkpoint(void)
 {
 	struct wse_trainer *a = open_mlp(1), *b = open_mlp(1);
@@ -495,6 +559,7 @@ int main(void)
 		return 1;
 	write_text();
 	test_own();
+	test_callers_batches();
 	test_checkpoint();
 	test_weights();
 	test_run();
