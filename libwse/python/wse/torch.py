@@ -2,7 +2,7 @@
 """
 Modules of torch as models of libwse.
 
-    c = wse.torch.capture(module, torch.zeros(1, 64, dtype=torch.long))
+    c = wse.torch.capture(module, torch.zeros(1, 64, dtype=torch.long))     # tokens; and labels, if it takes them
     with wse.Trainer(wse.Params.make(c.model, data="TEXT", batch=12, lr=1e-3), "sim:func,rows=4,cols=4") as t:
         c.put(t)                # the module's weights, bit for bit
         for s in t.steps(100):
@@ -16,123 +16,15 @@ model that it was taken for are evaluated beside each other, in binary64 on rand
 Weights are in MemoryX while a trainer has them, which owns the optimizer; a wafer has no tensors to run op by op.
 """
 import copy
-import inspect
 import operator
-import os
-import traceback
-from typing import Any, Dict, List, NamedTuple, NoReturn, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import torch
 from torch import fx, nn
 from torch.nn import functional as F
 
+from ._fx import Unsupported, refuse, trace
 from .model import Model
-
-
-_TORCH = os.path.dirname(torch.__file__)
-
-
-class Unsupported(TypeError):
-    """What a module does that a model of libwse does not, by name and line."""
-
-
-# ---- capture ----
-
-
-class _Proxy(fx.Proxy):
-    """A traced value that knows an example of itself: its shape is plain numbers."""
-
-    value: Any = None
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("shape", "device", "dtype", "ndim"):
-            return getattr(self.value, name)
-        if name in ("size", "dim", "numel", "__len__"):
-            return getattr(self.value, name)
-        return super().__getattr__(name)
-
-    def __len__(self) -> int:
-        return len(self.value)
-
-    def __bool__(self) -> bool:
-        return bool(self.value)
-
-    def __iter__(self) -> Any:
-        return (operator.getitem(self, i) for i in range(len(self.value)))  # type: ignore[call-overload]
-
-
-class _Tracer(fx.Tracer):
-    """torch.fx, which runs what it traces on an example beside it."""
-
-    def __init__(self, example: torch.Tensor) -> None:
-        super().__init__()
-        self.example = example
-        self.values: Dict[fx.Node, Any] = {}
-        self._running = False  # calls and parameters are then those of torch
-        self._forward: Any = None
-
-    def call_module(self, m: nn.Module, forward: Any, args: Any, kwargs: Any) -> Any:
-        if self._running:
-            return forward(*args, **kwargs)
-        self._forward = forward
-        return super().call_module(m, forward, args, kwargs)
-
-    def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: Dict[str, Any]) -> Any:
-        return attr_val if self._running else super().getattr(attr, attr_val, parameter_proxy_cache)
-
-    def proxy(self, node: fx.Node) -> fx.Proxy:
-        return _Proxy(node, self)
-
-    def create_proxy(self, kind: str, target: Any, args: Any, kwargs: Any, *more: Any, **options: Any) -> Any:
-        proxy = super().create_proxy(kind, target, args, kwargs, *more, **options)
-        if kind == "output":
-            return proxy
-        plain = lambda a: a.value if isinstance(a, _Proxy) else a  # noqa: E731
-        forward, self._running = self._forward, True
-        try:
-            proxy.value = self._run(
-                kind, target, forward, fx.node.map_aggregate(args, plain), fx.node.map_aggregate(kwargs, plain)
-            )
-        finally:
-            self._running = False
-        self.values[proxy.node] = proxy.value
-        proxy.node.meta["line"] = _user_line()
-        return proxy
-
-    def _run(self, kind: str, target: Any, forward: Any, args: Any, kwargs: Any) -> Any:
-        if kind == "placeholder":
-            return self.example
-        if kind == "get_attr":
-            return operator.attrgetter(target)(self.root)
-        if kind == "call_method":
-            return getattr(args[0], target)(*args[1:], **kwargs)
-        return (forward if kind == "call_module" else target)(*args, **kwargs)
-
-
-def _user_line() -> str:
-    """The innermost line of the traced module that is neither torch's nor ours."""
-    frame = inspect.currentframe()
-    while frame and frame.f_code.co_name != "_trace":
-        file = frame.f_code.co_filename
-        if file != __file__ and not file.startswith(_TORCH):
-            return f"{file}:{frame.f_lineno}"
-        frame = frame.f_back
-    return ""
-
-
-def _where(node: fx.Node) -> str:
-    """What is called, and the line that calls it."""
-    what = str(node.target) if isinstance(node.target, str) else getattr(node.target, "__name__", str(node.target))
-    module = node.graph.owning_module
-    if node.op == "call_module" and module is not None:
-        what += f" ({type(module.get_submodule(what)).__name__})"
-    else:
-        what += "()"
-    return what + (f" at {node.meta['line']}" if node.meta.get("line") else "")
-
-
-def _refuse(node: fx.Node, why: str) -> NoReturn:
-    raise Unsupported(f"{_where(node)}: {why}")
 
 
 # ---- what is known ----
@@ -174,6 +66,7 @@ _ATTENTION = (
     "float",
     "where",
 )  # the last proof of how they are put together is the comparison
+_LOSSES = ("cross_entropy", "CrossEntropyLoss")
 _LAYERS = ("Linear", "linear", "LayerNorm", "layer_norm", "Embedding", "embedding", "add", "iadd")
 
 
@@ -192,13 +85,13 @@ class _Reader:
         return str(name)
 
     def check_names(self) -> None:
-        known = (*_ACTS, *_SAME, *_SHAPES, *_ATTENTION, *_LAYERS)
+        known = (*_ACTS, *_SAME, *_SHAPES, *_ATTENTION, *_LAYERS, *_LOSSES, "mean")
         for node in self.graph.nodes:
             if node.op in ("placeholder", "output", "get_attr"):
                 continue
             name = self.name(node)
             if name not in known:
-                _refuse(
+                refuse(
                     node,
                     "a model of libwse has no such layer: Linear, Embedding, LayerNorm, ReLU, GELU, causal attention and "
                     "residual sums are known",
@@ -209,14 +102,14 @@ class _Reader:
                 or name == "dropout"
                 and _argument(node, 1, "p", 0.5)
             ):
-                _refuse(node, "a wafer drops nothing: p must be 0")
+                refuse(node, "a wafer drops nothing: p must be 0")
             self.layer(node)
 
     def parameter(self, node: Any, what: fx.Node) -> str:
         if node is None:
             return ""
         if not isinstance(node, fx.Node) or node.op != "get_attr":
-            _refuse(what, "its weights must be parameters of the module")
+            refuse(what, "its weights must be parameters of the module")
         return str(node.target)
 
     def same(self, node: Any) -> Any:
@@ -249,7 +142,7 @@ class _Reader:
                 )
             )
             if not all(params):
-                _refuse(node, "a norm has a gain and a bias: elementwise_affine=True")
+                refuse(node, "a norm has a gain and a bias: elementwise_affine=True")
             return _Layer("norm", node.args[0], *params, of=node)
         if name in ("Embedding", "embedding"):
             return _Layer(
@@ -258,14 +151,14 @@ class _Reader:
         if name in _ACTS:
             how = getattr(module, "approximate", None) if module else _argument(node, 1, "approximate", "none")
             if _ACTS[name] == "gelu" and how != "tanh":
-                _refuse(node, 'a wafer computes GELU in its tanh form: approximate="tanh"')
+                refuse(node, 'a wafer computes GELU in its tanh form: approximate="tanh"')
             return _Layer("act", node.args[0], of=_ACTS[name])
         return None
 
     def want(self, kind: str, node: Any, behind: fx.Node, what: str) -> _Layer:
         layer = self.layer(node)
         if layer is None or layer.kind != kind:
-            _refuse(
+            refuse(
                 self.same(node) if isinstance(node, fx.Node) and self.same(node).op.startswith("call_") else behind,
                 f"{what} is expected here",
             )
@@ -274,8 +167,37 @@ class _Reader:
     def linear(self, node: Any, behind: fx.Node, what: str) -> _Layer:
         layer = self.want("linear", node, behind, what)
         if not layer.bias:
-            _refuse(layer.of, "it has no bias, which a layer of libwse has: bias=True")
+            refuse(layer.of, "it has no bias, which a layer of libwse has: bias=True")
         return layer
+
+    def output(self, with_loss: bool, module: str) -> Tuple[int, fx.Node]:
+        """Which of the outputs is compared (-1: the only one), and the logits: that one, or what its loss is made of."""
+        out = next(n for n in self.graph.nodes if n.op == "output").args[0]
+        several = list(out) if isinstance(out, (list, tuple)) else [out]
+        nodes = [(i, n) for i, n in enumerate(several) if isinstance(n, fx.Node) and n.op.startswith("call_")]
+        if not with_loss:
+            if len(nodes) != 1 or any(n is not None for n in several if n is not nodes[0][1]):
+                raise Unsupported(
+                    f"{module} returns a {type(out).__name__.replace('immutable_', '')} of {len(several)}: "
+                    "a model's output is one tensor, its logits"
+                )
+            return (-1 if out is nodes[0][1] else nodes[0][0]), nodes[0][1]
+        for i, node in nodes:
+            while node.op.startswith("call_") and self.name(node) in (
+                "truediv",
+                "div",
+                "mul",
+                "mean",
+                *_SHAPES,
+                *_SAME,
+            ):
+                node = node.args[0]
+            if node.op.startswith("call_") and self.name(node) in _LOSSES:
+                node = self.same(node.args[0])
+                while node.op.startswith("call_") and self.name(node) in (*_SHAPES, *_SAME, "float", "to"):
+                    node = node.args[0]
+                return (-1 if out is several[i] and not isinstance(out, (list, tuple)) else i), node
+        raise Unsupported(f"{module} returns no cross-entropy of its labels: capture it without labels, by its logits")
 
     # ---- the two families ----
 
@@ -287,11 +209,11 @@ class _Reader:
             if layer is None or layer.kind == "embed":
                 break
             if layer.kind != "act":
-                _refuse(layers[0].of, "an activation or the embedding is expected before it")
+                refuse(layers[0].of, "an activation or the embedding is expected before it")
             acts.add(layer.of)
             layers.insert(0, self.linear(layer.x, layers[0].of, "a linear layer"))
         if len(acts) > 1:
-            _refuse(layers[-1].of, f"all layers have one activation, not {' and '.join(sorted(acts))}")
+            refuse(layers[-1].of, f"all layers have one activation, not {' and '.join(sorted(acts))}")
         node = self.same(layers[0].x)
         while isinstance(node, fx.Node) and node.op.startswith("call_") and self.name(node) in _SHAPES:
             node = self.same(node.args[0])
@@ -307,12 +229,12 @@ class _Reader:
             or self.name(node) not in ("add", "iadd")
             or len(node.args) != 2
         ):
-            _refuse(behind, "a residual sum is expected before it")
+            refuse(behind, "a residual sum is expected before it")
         for res, branch in (node.args, node.args[::-1]):
             layer = self.layer(branch)
             if layer and layer.kind == "linear" or self.attention_module(branch):
                 return self.same(res), branch
-        _refuse(node, "no linear layer is added to the residual here")
+        refuse(node, "no linear layer is added to the residual here")
 
     def attention_module(self, node: Any) -> Optional[fx.Node]:
         node = self.same(node)
@@ -333,14 +255,14 @@ class _Reader:
         if call is not None:
             m, at = self.modules[str(call.target)], str(call.target)
             if m.in_proj_weight is None or m.in_proj_bias is None or not m.batch_first or m.bias_k is not None:
-                _refuse(
+                refuse(
                     call,
                     "MultiheadAttention is known with batch_first=True and bias=True, of one width, and without add_bias_kv",
                 )
             if any(a is not call.args[0] for a in call.args[:3]) or len(call.args) < 3:
-                _refuse(call, "queries, keys and values are of one input")
+                refuse(call, "queries, keys and values are of one input")
             if m.dropout:
-                _refuse(call, "a wafer drops nothing: dropout must be 0")
+                refuse(call, "a wafer drops nothing: dropout must be 0")
             return (
                 {
                     "c_attn.weight": [f"{at}.in_proj_weight"],
@@ -357,7 +279,7 @@ class _Reader:
         self.attended(proj.x, inputs, heads)
         linears = sorted(inputs.values(), key=lambda layer: list(self.graph.nodes).index(layer.of))
         if len(linears) not in (1, 3) or not heads or any(layer.x is not linears[0].x for layer in linears):
-            _refuse(
+            refuse(
                 proj.of,
                 "before it queries, keys and values of one input are expected, from one linear layer or three, in heads: "
                 "view(B, S, heads, width / heads)",
@@ -383,7 +305,7 @@ class _Reader:
             inputs[layer.of] = self.linear(node, node, "")
             return
         if layer or self.name(node) not in (*_ATTENTION, *_SHAPES, "add", "iadd"):
-            _refuse(node, "queries, keys and values are linear layers")
+            refuse(node, "queries, keys and values are linear layers")
         if self.name(node) in ("view", "reshape") and len(node.meta["shape"]) == 4:
             heads.append(node.meta["shape"][2])
         for a in node.all_input_nodes:
@@ -393,7 +315,7 @@ class _Reader:
         """Parameters by libwse's names, heads, activation, epsilon; wte and the head's weight."""
         head = self.want("linear", out, out, "the output layer")
         if head.bias:
-            _refuse(head.of, "the output layer of a GPT has no bias: bias=False")
+            refuse(head.of, "the output layer of a GPT has no bias: bias=False")
         norm = self.want("norm", head.x, head.of, "a norm before the output layer")
         norms, acts, heads, last = [norm], set(), set(), norm
         blocks: List[Dict[str, List[str]]] = []
@@ -405,12 +327,12 @@ class _Reader:
             first = self.linear(act.x, second.of, "the first feed-forward layer")
             ln2 = self.want("norm", first.x, first.of, "a norm before the feed-forward layer")
             if self.same(ln2.x) is not res:
-                _refuse(ln2.of, "it reads another value than the residual to which its branch is added")
+                refuse(ln2.of, "it reads another value than the residual to which its branch is added")
             start, attended = self.residual(res, ln2.of)
             params, n, behind = self.attention(attended)
             ln1 = self.want("norm", behind, ln2.of, "a norm before the attention")
             if self.same(ln1.x) is not start:
-                _refuse(ln1.of, "it reads another value than the residual to which its branch is added")
+                refuse(ln1.of, "it reads another value than the residual to which its branch is added")
             params = {f"attn.{k}": v for k, v in params.items()}
             for name, layer in (("ln_1", ln1), ("ln_2", ln2), ("mlp.c_fc", first), ("mlp.c_proj", second)):
                 params.update({f"{name}.weight": [layer.weight], f"{name}.bias": [layer.bias]})
@@ -426,9 +348,9 @@ class _Reader:
         names.update({"transformer.ln_f.weight": [norm.weight], "transformer.ln_f.bias": [norm.bias]})
         eps = {self.eps(n.of) for n in norms}
         if not blocks:
-            _refuse(norm.of, "there is no block of attention and feed-forward layers before it")
+            refuse(norm.of, "there is no block of attention and feed-forward layers before it")
         if len(acts) > 1 or len(heads) > 1 or len(eps) > 1:
-            _refuse(
+            refuse(
                 norm.of, f"all blocks have one activation, one number of heads and one eps, not {acts}, {heads}, {eps}"
             )
         return names, heads.pop(), acts.pop(), eps.pop(), [wte, head.weight]
@@ -530,100 +452,96 @@ class Captured:
                     t.copy_(part)
 
 
-def capture(module: nn.Module, tokens: torch.Tensor) -> Captured:
+def capture(module: nn.Module, tokens: torch.Tensor, labels: Optional[torch.Tensor] = None) -> Captured:
     """
     module as a model of libwse. tokens: an example of its input, [B][S] of int64; S is the length of the sequences that
-    it is trained on, or the window of an MLP.
+    it is trained on, or the window of an MLP. labels: of a module that takes them, too, and returns the mean cross-entropy,
+    alone or among others; they are as the logits are, [B][S] or [B].
     """
-    if tokens.dim() != 2 or tokens.dtype != torch.long:
-        raise TypeError("tokens are an example of the module's input: int64, [B][S]")
+    for t in [tokens] if labels is None else [tokens, labels]:
+        if t.dtype != torch.long or t is tokens and t.dim() != 2:
+            raise TypeError("tokens are an example of the module's input, int64 [B][S], and labels int64")
+    name = type(module).__name__
     twin = copy.deepcopy(module).double().eval()  # tracing and binary64 leave the module as it is
+    examples = [t.new_zeros(2, *t.shape[1:]) for t in ([tokens] if labels is None else [tokens, labels])]
     with torch.no_grad():
-        graph, example = _trace(twin, tokens)
-        out = next(n for n in graph.nodes if n.op == "output").args[0]
-        if not isinstance(out, fx.Node):
-            raise Unsupported(
-                f"{type(module).__name__} returns a {type(out).__name__.replace('immutable_', '')}: a model's output is one tensor, its logits"
-            )
+        graph, values = trace(twin, examples)
+        for node in graph.nodes:
+            value = values.get(node)
+            node.meta["shape"] = tuple(value.shape) if isinstance(value, torch.Tensor) else ()
         reader = _Reader(twin, graph)
         reader.check_names()
-        vocabulary, seq = example.shape[-1], tokens.shape[1]
-        how: Dict[str, Any]
-        if example.dim() == 3:
-            names, heads, act, eps, (wte, head) = reader.gpt(out)
-            get = operator.attrgetter
-            if get(head)(twin) is not get(wte)(twin):
-                names["lm_head.weight"] = [head]
-            params = _parameters(twin, names)
-            blocks = sum(n.endswith(".ln_1.weight") for n in names)
-            want = lambda t: _gpt(params, t, heads, act, eps, blocks)  # noqa: E731
-            positions, hidden = params["transformer.wpe.weight"].shape[-2:]
-            how = {
-                "positions": positions,
-                "seq": seq,
-                "hidden": hidden,
-                "layers": blocks,
-                "heads": heads,
-                "eps": eps,
-                "filter": len(params["transformer.h.0.mlp.c_fc.bias"]),
-                "untied": int("lm_head.weight" in names),
-            }
-        else:
-            layers, embed, act = reader.mlp(out)
-            names = {"transformer.wte.weight": [embed.weight]}
-            for i, layer in enumerate(layers):
-                at = "lm_head" if layer is layers[-1] else f"transformer.h.{i}.mlp.c_fc"
-                names.update({f"{at}.weight": [layer.weight], f"{at}.bias": [layer.bias]})
-            params = _parameters(twin, names)
-            want = lambda t: _mlp(params, t, act, len(layers) - 1)  # noqa: E731
-            how = {
-                "window": seq,
-                "embed": params["transformer.wte.weight"].shape[1],
-                "hidden": [len(params[f"{n[:-7]}.bias"]) for n in names if n.endswith("c_fc.weight")],
-            }
-        _compare(twin, want, tokens.shape, vocabulary, type(module).__name__)
+        at, logits = reader.output(labels is not None, name)
+        read = _read_gpt if len(logits.meta["shape"]) == 3 else _read_mlp
+        names, want, make = read(reader, logits, tokens.shape[1])
+        _compare(twin, want, examples, at, logits.meta["shape"][-1], name)
     left = {n for n, _ in module.named_parameters()} - {p for ps in names.values() for p in ps}
     if left:
         raise Unsupported(f"{', '.join(sorted(left))}: no layer that was captured has these parameters")
-    make = Model.gpt if example.dim() == 3 else Model.mlp
-    return Captured(module, make(vocab=vocabulary, activation=act, **how), names)
+    return Captured(module, make(), names)
 
 
-def _trace(module: nn.Module, tokens: torch.Tensor) -> Tuple[fx.Graph, torch.Tensor]:
-    """The graph, and an example of the output."""
-    tracer = _Tracer(tokens.new_zeros(2, tokens.shape[1]))
-    try:
-        graph = tracer.trace(module)
-    except Exception as e:
-        lines = [
-            f" at {f.filename}:{f.lineno}"
-            for f in traceback.extract_tb(e.__traceback__)
-            if f.filename != __file__ and not f.filename.startswith(_TORCH)
-        ]
-        raise Unsupported(
-            f"{type(module).__name__} cannot be traced: {type(e).__name__}{(lines or [''])[-1]}"
-            + (f": {e}" if str(e) else "")
-        ) from e
-    graph.owning_module = module  # type: ignore[assignment]
-    for node in graph.nodes:
-        value = tracer.values.get(node)
-        node.meta["shape"] = tuple(value.shape) if isinstance(value, torch.Tensor) else ()
-    out = next(n for n in graph.nodes if n.op == "output").args[0]
-    return graph, tracer.values[out] if isinstance(out, fx.Node) else tokens
+_Names = Dict[str, List[str]]
+_Read = Tuple[_Names, Callable[[torch.Tensor], torch.Tensor], Callable[[], Model]]
+
+
+def _read_gpt(reader: _Reader, logits: fx.Node, seq: int) -> _Read:
+    """Parameters, the same model in torch, and in libwse."""
+    names, heads, act, eps, (wte, head) = reader.gpt(logits)
+    get = operator.attrgetter
+    if get(head)(reader.module) is not get(wte)(reader.module):
+        names["lm_head.weight"] = [head]
+    params = _parameters(reader.module, names)
+    blocks = sum(n.endswith(".ln_1.weight") for n in names)
+    positions, hidden = params["transformer.wpe.weight"].shape[-2:]
+    how = {"positions": positions, "seq": seq, "hidden": hidden, "layers": blocks, "heads": heads, "eps": eps}
+    how["filter"] = len(params["transformer.h.0.mlp.c_fc.bias"])
+    how["untied"] = int("lm_head.weight" in names)
+    vocab = logits.meta["shape"][-1]
+    return (
+        names,
+        lambda t: _gpt(params, t, heads, act, eps, blocks),
+        lambda: Model.gpt(vocab=vocab, activation=act, **how),
+    )
+
+
+def _read_mlp(reader: _Reader, logits: fx.Node, window: int) -> _Read:
+    layers, embed, act = reader.mlp(logits)
+    names = {"transformer.wte.weight": [embed.weight]}
+    for i, layer in enumerate(layers):
+        at = "lm_head" if layer is layers[-1] else f"transformer.h.{i}.mlp.c_fc"
+        names.update({f"{at}.weight": [layer.weight], f"{at}.bias": [layer.bias]})
+    params = _parameters(reader.module, names)
+    hidden = [len(params[n]) for n in names if n.endswith("c_fc.bias")]
+    vocab, width = logits.meta["shape"][-1], params["transformer.wte.weight"].shape[1]
+    return (
+        names,
+        lambda t: _mlp(params, t, act, len(hidden)),
+        lambda: Model.mlp(vocab=vocab, window=window, embed=width, hidden=hidden, activation=act),
+    )
 
 
 def _parameters(module: nn.Module, names: Dict[str, List[str]]) -> Dict[str, torch.Tensor]:
     return {k: torch.cat([operator.attrgetter(n)(module) for n in v]) for k, v in names.items()}
 
 
-def _compare(module: nn.Module, want: Any, shape: Sequence[int], vocabulary: int, name: str) -> None:
-    tokens = torch.randint(vocabulary, (2, shape[1]), generator=torch.Generator().manual_seed(1))
-    a, b = module(tokens), want(tokens)
+def _compare(
+    module: nn.Module, want: Any, examples: Sequence[torch.Tensor], at: int, vocabulary: int, name: str
+) -> None:
+    """Both on random tokens; at: which output is to be compared, -1: the only one."""
+    random = torch.Generator().manual_seed(1)
+    inputs = [torch.randint(vocabulary, e.shape, generator=random) for e in examples]
+    a, b = module(*inputs), want(inputs[0])
+    if at >= 0:
+        a = a[at]
+    if len(inputs) == 2:
+        b = F.cross_entropy(b.flatten(0, -2), inputs[1].flatten())
     off = float((a - b).abs().max() / b.abs().max().clamp_min(1e-30)) if a.shape == b.shape else float("inf")
     if not off < 1e-9:
         raise Unsupported(
-            f"{name} has the layers of a model of libwse but computes something else (off by {off:.1g} of the largest logit): "
-            "attention must be causal and scaled by 1 / sqrt(width of a head), heads side by side, norms before each branch"
+            f"{name} has the layers of a model of libwse but computes something else (off by {off:.1g} of the largest "
+            f"{'logit' if len(inputs) == 1 else 'loss'}): attention must be causal and scaled by 1 / sqrt(width of a head), "
+            "heads side by side, norms before each branch, the loss a mean over all targets"
         )
 
 
