@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 
 /*
- * A file is mapped once however many ranges lie in it: under a vIOMMU every 4 KiB page comes as a
- * map of its own, with its own descriptor of the same memfd.
+ * One mapping serves all ranges of a file: under a vIOMMU every 4 KiB page arrives as a map of its
+ * own, with its own descriptor of the same memfd.
  */
 struct dma_file {
 	struct dma_file *next;
@@ -26,7 +26,7 @@ struct dma_file {
 
 struct dma_range {
 	uint64_t first, last;  /* inclusive: a range may end at 2^64 - 1 */
-	struct dma_file *file; /* NULL: nothing behind it */
+	struct dma_file *file; /* NULL: no memory behind it */
 	uint64_t offset;       /* of first in the file */
 	bool readable, writeable;
 };
@@ -39,7 +39,9 @@ struct dma_map {
 	struct dma_file *files;
 };
 
-/* Only the thread that copies can get the signal for it, so the way out is per thread. */
+/*
+ * Only the copying thread can get the signal for its copy, so each thread has its own jump buffer.
+ */
 static __thread sigjmp_buf *dma_escape;
 
 static void on_sigbus(int sig)
@@ -213,7 +215,7 @@ int dma_map_remove(struct dma_map *d, uint64_t iova, uint64_t size)
 		struct dma_range right = *r;
 
 		if (r->last >
-		    last) { /* a hole in the middle: the right part becomes a range of its own */
+		    last) { /* a hole in the middle: the right part becomes a separate range */
 			right.offset += last + 1 - r->first;
 			right.first = last + 1;
 			err = insert(d, from + 1, &right);
@@ -266,7 +268,7 @@ static bool covers(const struct dma_map *d, size_t i, uint64_t iova)
 	return i < d->count && d->ranges[i].first <= iova && iova <= d->ranges[i].last;
 }
 
-/* All of it within reach? Gives the index of the first range. */
+/* Whether all of it is mapped. Gives the index of the first range. */
 static bool reachable(struct dma_map *d, uint64_t iova, size_t len, bool write, size_t *first)
 {
 	size_t i = covers(d, d->hint, iova) ? d->hint : find(d, iova);

@@ -15,7 +15,7 @@
 #define QUANTUM_MIN 16u
 #define QUANTUM_MAX (1u << 20)
 #define AHEAD_NS    200000 /* how far the device clock may lead before its thread sleeps */
-/* cycles that a caller runs himself, of a model that does them in no time */
+/* cycles that a calling thread runs itself, of a model that is fast enough */
 #define INLINE 4096u
 
 struct emu {
@@ -24,8 +24,8 @@ struct emu {
 	pthread_t thread;
 
 	/*
-	 * Guards the model. Mutexes are not fair, so whoever wants in counts itself in `waiters`
-	 * first, and the model's thread gives way between two quanta until that is 0.
+	 * Guards the model. Mutexes are not fair, so a caller first counts itself in `waiters`, and
+	 * the model's thread yields between two quanta until that is 0.
 	 */
 	pthread_mutex_t lock;
 	pthread_cond_t gone; /* the last waiter left */
@@ -39,7 +39,7 @@ struct emu {
 	} fifo[FIFO];
 	uint32_t head, tail;
 	bool kick, stop;
-	bool asleep; /* the model's thread, until somebody wakes it */
+	bool asleep; /* the model's thread sleeps */
 
 	/* The pace, under lock. */
 	uint32_t quantum;
@@ -58,8 +58,7 @@ static int64_t now_ns(void)
 	return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
 
-/* --- what the model asks of its host; called with lock held -------------------------------------
- */
+/* --- callbacks of the model; called with lock held --- */
 
 static int refused(struct emu *e, const char *what, uint64_t iova, size_t len, int err)
 {
@@ -115,8 +114,7 @@ static const struct wse_host_ops host_ops = {
 	.irq = host_irq,
 };
 
-/* --- the model's thread -------------------------------------------------------------------------
- */
+/* --- the model's thread --- */
 
 /* Called with lock held. */
 static void apply_writes(struct emu *e)
@@ -140,7 +138,7 @@ static void apply_writes(struct emu *e)
 	}
 }
 
-/* Sleeps until something is to be done, or for at most ns if that is not negative. True: stop. */
+/* Sleeps until there is work, or for at most ns if that is not negative. True: stop. */
 static bool rest(struct emu *e, int64_t ns)
 {
 	struct timespec t;
@@ -172,7 +170,7 @@ static bool rest(struct emu *e, int64_t ns)
 static uint32_t next_quantum(uint32_t quantum, uint64_t ran, int64_t took)
 {
 	if (took > 2 * QUANTUM_NS && quantum > QUANTUM_MIN) {
-		/* straight to the right size: the load may have grown a thousandfold */
+		/* go directly to the right size: the load may have grown a thousandfold */
 		uint64_t fit = ran * QUANTUM_NS / (uint64_t)took;
 
 		return fit < QUANTUM_MIN ? QUANTUM_MIN : fit < quantum ? (uint32_t)fit : quantum;
@@ -183,7 +181,8 @@ static uint32_t next_quantum(uint32_t quantum, uint64_t ran, int64_t took)
 }
 
 /*
- * Posted writes, then a quantum of at most so many cycles; with lock held. How long to rest() then.
+ * Executes posted writes, then a quantum of at most that many cycles; with lock held. Returns how
+ * long to rest() then.
  */
 static int64_t turn(struct emu *e, uint32_t cycles)
 {
@@ -236,8 +235,7 @@ static void *model_thread(void *arg)
 	return NULL;
 }
 
-/* --- callers ------------------------------------------------------------------------------------
- */
+/* --- callers --- */
 
 static void enter(struct emu *e)
 {
@@ -280,8 +278,8 @@ static bool is_tail_doorbell(uint32_t offset)
 }
 
 /*
- * The model's thread sleeps: what a short command needs is done here, without the time that it
- * takes to wake that thread; it gets what is left.
+ * While the model's thread sleeps, the caller executes a short command here, without the time that
+ * waking that thread takes; the thread gets the rest.
  */
 static void run_here(struct emu *e)
 {
@@ -300,7 +298,7 @@ static void run_here(struct emu *e)
 	pthread_mutex_unlock(&e->fifo_lock);
 }
 
-/* A processor that the host takes away between two writes, while the device goes on. */
+/* For tests: a processor that the host takes away between two writes while the device continues. */
 static void stall(uint32_t ms)
 {
 	struct timespec t = {ms / 1000, ms % 1000 * 1000000};

@@ -15,7 +15,7 @@
 
 struct emu;
 
-/* Injected faults: the nth event (from 1, counted since start) goes wrong; 0: never. */
+/* Injected faults: the nth event (from 1, counted since start) fails; 0: never. */
 struct emu_faults {
 	uint64_t dma_read, dma_write; /* refused */
 	uint64_t irq;		      /* lost */
@@ -31,14 +31,14 @@ struct emu_cfg {
 	 */
 	uint32_t clock_mhz;
 	struct emu_faults faults;
-	uint32_t stall_ms; /* after each submission doorbell the caller is away for so long */
+	uint32_t stall_ms; /* ms for which the caller waits after each submission doorbell */
 	struct dma_map *dma;
 	void (*irq)(void *arg, unsigned int vector); /* on the model's thread */
 	void *irq_arg;
 	struct emu_log *log;
 };
 
-/* 0, -ENOTSUP (the model has no such tile), -ENOMEM, or what pthread_create gave. */
+/* 0, -ENOTSUP (the model has no such tile), -ENOMEM, or the error of pthread_create. */
 int emu_create(const struct emu_cfg *cfg, struct emu **e);
 void emu_destroy(struct emu *e);
 

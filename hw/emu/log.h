@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Log of a device server: one line per event, thread-safe, held down when a guest floods it. */
+/* Log of a device server: one line per event, thread-safe, limited in rate. */
 #ifndef WSE_EMU_LOG_H
 #define WSE_EMU_LOG_H
 

@@ -195,8 +195,8 @@ static void say_socket_error(const char *path, int err)
 }
 
 /*
- * Before any thread starts: all inherit the mask, so that only the descriptor reports these.
- * SIGPIPE: the reader of the log may leave, the device stays.
+ * Runs before any thread starts: all inherit the mask, so that only the descriptor reports these.
+ * SIGPIPE: when the reader of the log leaves, the device continues.
  */
 static int stop_signals(void)
 {

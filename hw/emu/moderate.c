@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#define QUIET_NS  60000	 /* without a doorbell: the host waits */
-#define HOLD_NS	  300000 /* after the first completion, whatever the host does */
+#define QUIET_NS  60000	 /* without a doorbell for so long: the host waits */
+#define HOLD_NS	  300000 /* after the first completion, in any case */
 #define HOLD_MAX  32u	 /* completions */
 #define PAUSE_MAX 512u
 
@@ -22,7 +22,7 @@ void moderate_doorbell(struct moderate *m, int64_t now)
 
 static void release(struct moderate *m, unsigned int v)
 {
-	/* no doorbell came meanwhile: whoever gets this waited for it */
+	/* no doorbell came meanwhile: the host waited for this interrupt */
 	bool waited = atomic_load(&m->doorbell) <= m->vector[v].since;
 	uint32_t pause = m->vector[v].pause;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Configuration space of the wafer's PCI function: what a real one would hold, write masks
- * included. */
+/*
+ * Configuration space of the wafer's PCI function, with the write masks of a real one.
+ */
 #ifndef WSE_PCI_CONFIG_H
 #define WSE_PCI_CONFIG_H
 
@@ -18,7 +19,9 @@ struct pci_config {
 
 void pci_config_init(struct pci_config *c, unsigned int vectors);
 
-/* Bytes behind the end read as 0 and are ignored. True: the write asked for a function-level reset.
+/*
+ * Bytes behind the end read as 0; writes there have no effect. True: the write asked for a
+ * function-level reset.
  */
 bool pci_config_write(struct pci_config *c, uint32_t offset, const void *data, uint32_t len);
 void pci_config_read(const struct pci_config *c, uint32_t offset, void *data, uint32_t len);

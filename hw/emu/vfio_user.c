@@ -22,32 +22,32 @@ _Static_assert(VU_VECTORS == WSE_MAX_QUEUES, "one vector per queue pair");
 struct vu_server {
 	int listen_fd, client_fd, stop_fd;
 	char *path;
-	struct stat st; /* of the socket we bound: not to remove another's */
+	struct stat st; /* of the bound socket: so that this server removes no other's */
 	struct dma_map *dma;
 	struct emu_log *log;
 	struct emu *emu;
 	bool greeted; /* VERSION has been exchanged */
 
-	/* Configuration space and interrupts: this thread writes, the model's thread asks in
-	 * vu_irq(). */
+	/*
+	 * Configuration space and interrupts: this thread writes them, the model's thread reads
+	 * them in vu_irq().
+	 */
 	pthread_mutex_t irq_lock;
 	struct pci_config config;
 	int eventfd[VU_VECTORS];  /* -1: none */
 	uint32_t masked, pending; /* bit per vector */
 
-	uint8_t bar4[PCI_BAR4_BYTES]; /* MSI-X table; the client emulates it, so this is memory only
-				       */
+	uint8_t bar4[PCI_BAR4_BYTES]; /* MSI-X table: plain memory, since the client emulates it */
 	struct vu_linger linger;
 	struct vu_msg msg;
 };
 
-/* --- interrupts ---------------------------------------------------------------------------------
- */
+/* --- interrupts --- */
 
 /*
- * A client may hand in an eventfd that blocks and is full: the model, the next messages and SIGTERM
- * would wait for it. O_NONBLOCK would change the client's own reads. What is left is a client that
- * fills it between the two calls, on purpose: that stops its own device, and SIGKILL ends it.
+ * A client may pass an eventfd that blocks and is full: the model, the next messages and SIGTERM
+ * would wait for it. O_NONBLOCK would change the client's own reads. A client can still fill it
+ * between the two calls on purpose: that stops its own device, and SIGKILL ends it.
  */
 static int raise_eventfd(int fd)
 {
@@ -61,7 +61,7 @@ static int raise_eventfd(int fd)
 	return write(fd, &one, sizeof(one)) == sizeof(one) ? 0 : -errno;
 }
 
-/* Hands over what is pending and not masked. Called with irq_lock held. */
+/* Signals pending interrupts that are not masked. Called with irq_lock held. */
 static void deliver(struct vu_server *s)
 {
 	uint32_t due = s->pending & ~s->masked;
@@ -105,7 +105,7 @@ static void set_eventfd(struct vu_server *s, unsigned int v, int fd)
 
 /*
  * Files, pipes, sockets and devices have a type, an eventfd has none. A write to a socket or pipe
- * may raise SIGPIPE, and wait.
+ * may raise SIGPIPE, or wait.
  */
 static bool is_eventfd(int fd)
 {
@@ -125,7 +125,7 @@ static int set_irqs(struct vu_server *s, struct vu_msg *m)
 	memcpy(&q, m->body, sizeof(q));
 	if (q.index >= VU_NIRQS)
 		return -EINVAL;
-	if (q.index != VU_IRQ_MSIX) /* none of them exist: only switching off makes sense */
+	if (q.index != VU_IRQ_MSIX) /* none of them exist: only switching off is valid */
 		return q.count || m->nfds ? -EINVAL : 0;
 	if (q.start > VU_VECTORS || q.count > VU_VECTORS - q.start)
 		return -EINVAL;
@@ -151,7 +151,7 @@ static int set_irqs(struct vu_server *s, struct vu_msg *m)
 					m->fd[i] = -1;
 			}
 		} else {
-			err = -EINVAL; /* events on masking: nobody needs them */
+			err = -EINVAL; /* events on masking: not supported */
 		}
 	} else if (q.flags & VU_SET_TRIGGER) {
 		if (!q.count) { /* all off */
@@ -173,8 +173,7 @@ static int set_irqs(struct vu_server *s, struct vu_msg *m)
 	return err;
 }
 
-/* --- the function: reset, configuration space, BARs ----------------------------------------------
- */
+/* --- the function: reset, configuration space, BARs --- */
 
 static void function_reset(struct vu_server *s)
 {
@@ -268,8 +267,7 @@ static void region_write(struct vu_server *s, uint32_t region, uint64_t offset, 
 	}
 }
 
-/* --- commands: each takes m->body and leaves its reply there, *len bytes -------------------------
- */
+/* --- commands: each takes m->body and leaves its reply there, *len bytes --- */
 
 static int cmd_version(struct vu_server *s, struct vu_msg *m, uint32_t *len)
 {
@@ -358,8 +356,7 @@ static int cmd_region_info(struct vu_msg *m, uint32_t *len)
 		return -EINVAL;
 	r = (struct vu_region_info){
 		.argsz = sizeof(r), .index = r.index, .size = region_size(r.index)};
-	if (r.size) /* never mmap: the model must see every access, and writes would not be posted
-		     */
+	if (r.size) /* no mmap: the model must see every access, and writes would not be posted */
 		r.flags = VU_REGION_R | VU_REGION_W;
 	memcpy(m->body, &r, sizeof(r));
 	*len = sizeof(r);
@@ -468,8 +465,7 @@ static int dispatch(struct vu_server *s, struct vu_msg *m, uint32_t *len)
 	}
 }
 
-/* --- clients ------------------------------------------------------------------------------------
- */
+/* --- clients --- */
 
 static int serve_client(struct vu_server *s)
 {
@@ -503,7 +499,7 @@ static int serve_client(struct vu_server *s)
 	return err;
 }
 
-/* As after power-on, whoever was here before. */
+/* Restores the state after power-on, whatever earlier clients did. */
 static void forget_client(struct vu_server *s)
 {
 	function_reset(s);

@@ -17,13 +17,14 @@
 struct vu_server;
 
 /*
- * -EADDRINUSE: a server lives behind that path; -EEXIST: something else does; -ENAMETOOLONG; or
- * what socket, bind, listen gave. dma and log must outlive the server.
+ * -EADDRINUSE: a server answers at that path; -EEXIST: another file is there; -ENAMETOOLONG; or the
+ * error of socket, bind, listen. dma and log must outlive the server.
  */
 int vu_create(const char *path, struct dma_map *dma, struct emu_log *log, struct vu_server **s);
 void vu_destroy(struct vu_server *s); /* removes the socket */
 
-/* An interrupt request of the device; any thread. Remembered while masked, lost while MSI-X is off.
+/*
+ * Requests an interrupt; any thread. Remembered while masked, lost while MSI-X is off.
  */
 void vu_irq(void *server, unsigned int vector);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vfio-user on the wire, as much of it as a PCI device without migration needs. Source: QEMU's
+ * The part of vfio-user's wire protocol that a PCI device without migration needs. Source: QEMU's
  * docs/interop/vfio-user.rst; the VFIO constants are those of <linux/vfio.h>. All little-endian.
  */
 #ifndef WSE_VFIO_USER_PROTO_H

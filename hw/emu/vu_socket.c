@@ -13,10 +13,11 @@
 #include <unistd.h>
 
 #define LINGER_NS     40000
-#define LINGER_SHARED 8000  /* ns that a look takes when somebody else ran meanwhile */
+#define LINGER_SHARED 8000  /* ns of a poll during which another task ran */
 #define LINGER_PAUSE  1024u /* messages */
 
-/* Is somebody answering behind the path? Only then is it in use; a killed server leaves its socket.
+/*
+ * Whether a server answers at the path: only then it is in use. A killed server leaves its socket.
  */
 static int clear_stale(const char *path, const struct sockaddr_un *addr)
 {
@@ -77,7 +78,7 @@ static int wait_for(int fd, short events, int listen_fd, int stop_fd)
 		}
 		if (p[1].revents)
 			return -EINTR;
-		/* first: when the client has just gone, the next one knocks at the same moment */
+		/* first: when the client has just left, the next one connects at the same moment */
 		if (p[0].revents)
 			return 0;
 		if (p[2].revents) {
@@ -189,9 +190,9 @@ static int64_t now_ns(void)
 }
 
 /*
- * Who is in the middle of short commands sends the next message within microseconds: it is cheaper
- * to look for it than to sleep and be woken. That is tried less and less often where it was in
- * vain, or where somebody else wanted the processor meanwhile: who sleeps is sooner on it then.
+ * A client in the middle of short commands sends its next message within microseconds: polling for
+ * it is cheaper than sleeping and waking up. This polls less and less often where that failed, or
+ * where another task wanted the processor: a sleeper then runs sooner.
  */
 void vu_linger(int fd, struct vu_linger *l)
 {
@@ -235,7 +236,7 @@ int vu_send(int fd, int stop_fd, const struct vu_hdr *hdr, const void *body, siz
 				return -EPIPE;
 			if (errno != EAGAIN)
 				return -errno;
-			/* a client that sends but never reads is held here, and only itself */
+			/* a client that sends but never reads waits here, and no other */
 			err = wait_for(fd, POLLOUT, -1, stop_fd);
 			if (err)
 				return err;

@@ -15,25 +15,25 @@ struct vu_msg {
 	struct vu_hdr hdr;
 	uint8_t body[VU_MAX_BODY];
 	uint32_t len;	    /* of body */
-	int fd[VU_MAX_FDS]; /* taken ones become -1 */
+	int fd[VU_MAX_FDS]; /* the receiver sets those that it takes to -1 */
 	unsigned int nfds;
-	int fds_lost; /* more came than fit */
+	int fds_lost; /* number of descriptors that did not fit */
 };
 
 /* See vfio_user.h for the errors. *path is bound and listens. */
 int vu_listen(const char *path, int *fd);
 
 /*
- * Receives one message. While waiting, connections that knock at listen_fd are turned away, because
- * a device has one owner. 0; -EPIPE: the client is gone; -EINTR: stop_fd is readable; -EPROTO: no
- * message (bad size or type); -errno.
+ * Receives one message. While it waits it refuses connections at listen_fd, because a device has
+ * one owner. 0; -EPIPE: the client is gone; -EINTR: stop_fd is readable; -EPROTO: no message (bad
+ * size or type); -errno.
  */
 int vu_recv(int fd, int listen_fd, int stop_fd, struct vu_msg *m);
 struct vu_linger {
-	unsigned int skip, pause; /* messages: until the next look, and after one in vain */
+	unsigned int skip, pause; /* messages until the next poll; pause after a failed one */
 };
 
-/* Before vu_recv(): spends some microseconds on a message that may be on its way. */
+/* Before vu_recv(): polls some microseconds for a message that may be on its way. */
 void vu_linger(int fd, struct vu_linger *l);
 void vu_close_fds(struct vu_msg *m);
 

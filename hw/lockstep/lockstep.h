@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lockstep: the same random program on two models. The leader (rtl) runs first and its retired
- * instructions are recorded; the follower (func) then runs with the leader's task picks and every
- * instruction is compared as it retires. What is left behind is compared at the end of each
- * program.
+ * Lockstep: the same random program on two models. The leader (rtl) runs first, and the rig records
+ * its retired instructions; the follower (func) then runs with the leader's task picks, and the
+ * judge compares every instruction as it retires, and the final state at the end of each program.
  */
 #ifndef WSE_LOCKSTEP_H
 #define WSE_LOCKSTEP_H
@@ -17,8 +16,7 @@
 #include "model.h"
 #include "wse_regs.h"
 
-/* --- random numbers: every program has a seed of its own -----------------------------------------
- */
+/* --- random numbers: every program has a seed of its own --- */
 
 struct rng {
 	uint64_t s;
@@ -50,8 +48,7 @@ static inline bool rng_chance(struct rng *r, uint32_t percent)
 	return rng_below(r, 100) < percent;
 }
 
-/* --- programs ------------------------------------------------------------------------------------
- */
+/* --- programs --- */
 
 #define LS_MAX_CMDS  64u
 #define LS_QUEUES    4u	       /* the admin queue and three more */
@@ -65,7 +62,7 @@ struct ls_cmd {
 	struct wse_sqe sqe;
 };
 
-/* How a reset comes: all that can happen while commands execute. */
+/* Kinds of resets that can come while commands execute. */
 enum ls_reset { LS_CTX_RESET, LS_RST, LS_FLR, LS_RESETS };
 
 #define LS_OPEN 8u
@@ -76,8 +73,8 @@ struct ls_range {
 };
 
 /*
- * Another program that runs first and is cut off: nothing of it is compared, and nothing of it may
- * be seen afterwards.
+ * Another program that runs first and is cut off: the judge compares nothing of it, and the next
+ * program must find nothing of it.
  */
 struct ls_before {
 	const struct ls_program *prog; /* NULL: none */
@@ -96,9 +93,9 @@ struct ls_program {
 	uint8_t *mem;			  /* [LS_MEM] host memory before the program */
 	struct ls_cmd cmd[LS_MAX_CMDS];
 	unsigned int ncmds;
-	struct ls_range open[LS_OPEN]; /* what mem holds there is not defined in the end */
+	struct ls_range open[LS_OPEN]; /* ranges of mem whose final contents are undefined */
 	unsigned int nopen;
-	bool faults;		  /* cores fault: how far others came is then not defined */
+	bool faults;		  /* cores fault: the progress of others is then undefined */
 	struct ls_program *spare; /* room for a program that runs before */
 	struct ls_before before;
 };
@@ -129,11 +126,10 @@ void ls_gen_host(struct ls_program *p, struct rng *r);
 void ls_gen_broken(struct ls_program *p, struct rng *r);
 void ls_gen_mixed(struct ls_program *p, struct rng *r);
 void ls_gen_cut(struct ls_program *p, struct rng *r); /* p->spare is there, too */
-/* in the programs so far: ISSUEs by operation, DSRs by kind and element type */
+/* counts of all programs so far: ISSUEs by operation, DSRs by kind and element type */
 extern uint64_t ls_issued[128], ls_operand[8][3];
 
-/* --- a model with a host -------------------------------------------------------------------------
- */
+/* --- a model with a host --- */
 
 struct ls_done { /* a completion and its fault record, less time */
 	uint16_t cid, status, sqhd;
@@ -153,7 +149,7 @@ struct ls_rig {
 	uint32_t rows, cols;
 	uint8_t *mem; /* [LS_MEM] */
 	struct ls_queue q[LS_QUEUES];
-	const char *broken;	    /* the device itself misbehaved: what */
+	const char *broken;	    /* how the device itself misbehaved */
 	uint64_t ended[256];	    /* commands by opcode between two programs */
 	uint64_t cut[256];	    /* ... while a stream was under way */
 	uint64_t resets[LS_RESETS]; /* while a stream was under way */
@@ -162,28 +158,26 @@ struct ls_rig {
 
 int ls_rig_create(struct ls_rig *rig, const char *model, const struct wse_model_cfg *cfg);
 void ls_rig_destroy(struct ls_rig *rig);
-/* Puts the program's images and memory in place, after what runs before it; nothing runs yet. */
+/* Loads the program's images and memory, after running the program before it; nothing runs yet. */
 int ls_rig_load(struct ls_rig *rig, const struct ls_program *p);
 /* Runs all commands; advances until all have completed and nothing moves, at most max_cycles. */
 int ls_rig_run(struct ls_rig *rig, const struct ls_program *p, uint64_t max_cycles);
 
-/* --- coverage ------------------------------------------------------------------------------------
- */
+/* --- coverage --- */
 
 struct ls_cover {
 	uint64_t retired[2048], trap[16], status[16], cause[64], command[256], boot;
 	uint32_t sample[2048]; /* an instruction of each place */
 	uint64_t stream[2][3][6], operand[2][7];
-	uint64_t dma[256][6]; /* errors by opcode and what was not there */
+	uint64_t dma[256][6]; /* errors by opcode and missing part */
 };
 
 void ls_cover_retire(struct ls_cover *v, const struct wse_retire *r);
 void ls_cover_done(struct ls_cover *v, const struct wse_sqe *s, const struct ls_done *d);
-/* page: as tables for hw/doc, else as comments of TAP; both end with what was not hit */
+/* page: as tables for hw/doc, else as comments of TAP; both end with the rows not hit */
 void ls_cover_print(const struct ls_cover *v, const struct ls_rig *lead, FILE *out, bool page);
 
-/* --- the judge -----------------------------------------------------------------------------------
- */
+/* --- the judge --- */
 
 struct ls_trace { /* of one core */
 	struct wse_retire *rec;
@@ -197,7 +191,7 @@ struct ls_judge {
 	bool differ;
 	char what[512];			/* the first difference */
 	uint64_t retired, traps, picks; /* compared so far */
-	bool ends; /* compare what is left behind alone: the follower runs untraced */
+	bool ends; /* compare final states alone: the follower runs untraced */
 	uint64_t inject; /* not 0: falsify that instruction of the follower (a test of the judge) */
 	struct ls_cover cover;
 };

@@ -30,7 +30,7 @@ static bool direct(struct streams *s, uint32_t bytes, struct area *a)
 	return true;
 }
 
-/* Pages in any order; entries of the list before the first and behind the last are nonsense. */
+/* Pages in any order; entries before the first and behind the last are invalid. */
 static bool listed(struct streams *s, uint32_t bytes, struct area *a)
 {
 	struct rng *r = s->t.r;
@@ -52,7 +52,7 @@ static bool listed(struct streams *s, uint32_t bytes, struct area *a)
 	for (uint32_t i = 0; i < lead + n + 2; i++) {
 		uint64_t entry = STREAM_NOWHERE | rng_next(r) >> 20;
 
-		if (i >= lead && i < lead + n) /* bits below the page size do not count */
+		if (i >= lead && i < lead + n) /* bits below the page size are ignored */
 			entry = LS_IOVA + a->page[i - lead] + rng_below(r, size);
 		memcpy(s->t.p->mem + list + 8 * i, &entry, 8);
 	}
@@ -80,8 +80,7 @@ static uint8_t *byte_of(struct streams *s, const struct area *a, uint32_t at)
 	return s->t.p->mem + a->page[(off >> a->shift) - a->first] + (off & ((1u << a->shift) - 1));
 }
 
-/* --- a stream's shape and its elements -----------------------------------------------------------
- */
+/* --- a stream's shape and its elements --- */
 
 static uint32_t round8(uint32_t n)
 {
@@ -89,7 +88,7 @@ static uint32_t round8(uint32_t n)
 }
 
 /*
- * Rows of a column one behind the other and columns likewise, or rows of all columns interleaved.
+ * Consecutive rows of a column, and columns likewise, or rows of all columns interleaved.
  */
 static void strides(struct rng *r, uint32_t row, uint32_t rows, uint32_t cols, uint32_t *line,
 		    uint32_t *col)

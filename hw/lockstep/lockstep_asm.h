@@ -81,7 +81,7 @@ static inline void li(struct code *c, uint32_t rd, uint32_t value)
 		put(c, ADDI(rd, rd, lower));
 }
 
-/* always two instructions: for addresses that are filled in later */
+/* always two instructions: for addresses that are set later */
 static inline void li2_at(uint8_t *image, uint32_t pc, uint32_t rd, uint32_t value)
 {
 	struct code c = {image, pc};

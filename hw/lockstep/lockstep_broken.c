@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Random programs whose streams end at something that is not there: a page of the data or of the
- * mask, an entry of a page list, the rest of a contiguous buffer. Cores say DONE, then take or send
- * wavelets without end; what they have taken must be the beginning of the stream on both models.
+ * Random programs whose streams end at missing memory: a page of the data or of the mask, an entry
+ * of a page list, the rest of a contiguous buffer. Cores execute DONE, then take or send wavelets
+ * in an endless loop; the data that they have taken must be the beginning of the stream on both
+ * models.
  *
- * An access that only may happen (hw/doc/host.md, "Streams read") must not decide: something that
- * travels lies in what is missing.
+ * An access that a model may make but need not (hw/doc/host.md, "What a stream reads") must not
+ * decide: the missing part holds an element that is sent.
  */
 #include "lockstep_ops.h"
 #include "lockstep_stream.h"
@@ -16,7 +17,7 @@ struct broken {
 	uint32_t taken; /* cores whose program has its endless loop, by bit */
 };
 
-/* Does anything travel that lies behind byte from and before byte to of the operand? */
+/* Whether any element between byte from and byte to of the operand is sent. */
 static bool needed(struct broken *b, const struct shape *h, bool mask, uint32_t from, uint32_t to)
 {
 	for (uint32_t c = 0; c < h->cols; c++) {
@@ -38,7 +39,7 @@ static bool needed(struct broken *b, const struct shape *h, bool mask, uint32_t 
 	return false;
 }
 
-/* A page that the list says is nowhere. */
+/* A page without memory, according to the list. */
 static bool break_page(struct broken *b, const struct shape *h, struct area *a, bool mask,
 		       uint32_t bytes)
 {
@@ -52,7 +53,7 @@ static bool break_page(struct broken *b, const struct shape *h, struct area *a, 
 	return true;
 }
 
-/* The list, or what lies in one piece, goes to the end of the memory, which is too near. */
+/* The list, or the contiguous buffer, moves to the end of the memory and ends too early. */
 static bool break_end(struct broken *b, const struct shape *h, struct area *a, bool mask,
 		      uint32_t bytes)
 {
@@ -80,7 +81,7 @@ static bool break_end(struct broken *b, const struct shape *h, struct area *a, b
 	return true;
 }
 
-/* Breaks one thing of the stream; false: what would have been broken is not needed. */
+/* Breaks one part of the stream; false: the stream does not need that part. */
 static bool break_stream(struct broken *b, struct shape *h, bool index_only)
 {
 	bool mask = h->masked && (index_only || rng_chance(b->s.t.r, 40));
@@ -94,7 +95,7 @@ static bool break_stream(struct broken *b, struct shape *h, bool index_only)
 	return break_end(b, h, a, mask, bytes);
 }
 
-/* After DONE: RECV or SEND of the color, again and again. */
+/* After DONE: RECV or SEND of the color in an endless loop. */
 static void endless(struct code *c, uint32_t color, bool send)
 {
 	li(c, 5, color);
@@ -110,7 +111,7 @@ static void endless(struct code *c, uint32_t color, bool send)
 	}
 }
 
-/* Who takes or sends in each column: a core that does nothing else yet. */
+/* The core that takes or sends in each column, which does no other work yet. */
 static bool choose(struct broken *b, const struct shape *h, uint32_t col0, uint32_t *row)
 {
 	const struct ls_program *p = b->s.t.p;
@@ -195,7 +196,7 @@ void ls_gen_broken(struct ls_program *p, struct rng *r)
 		put(c, WSE(WSE_F3_SYS, WSE_SYSOP_DONE, 0, 0, 0));
 		put(c, WSE(WSE_F3_TNEXT, 0, 10, 0, 0));
 	}
-	/* the queues go on */
+	/* the queues continue */
 	for (uint8_t q = 2; q < LS_QUEUES; q++) {
 		p->cmd[p->ncmds].queue = q;
 		p->cmd[p->ncmds].sqe =

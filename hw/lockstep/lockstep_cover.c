@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the programs so far have reached, row by row, and what none has. */
+/* The coverage of the programs so far, row by row, and the rows without a hit. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,13 +13,12 @@ uint64_t ls_issued[128], ls_operand[8][3];
 struct row {
 	const char *name;
 	uint32_t key;
-	const char *why; /* it cannot be hit: why */
+	const char *why; /* why it cannot be hit */
 };
 
-/* --- instructions --------------------------------------------------------------------------------
- */
+/* --- instructions --- */
 
-/* Few enough places to count in, and no two mnemonics in one. */
+/* Few enough places to count, and no two mnemonics in one. */
 static uint32_t place_of(uint32_t insn)
 {
 	uint32_t op = insn >> 2 & 31, f3 = insn >> 12 & 7, f7 = insn >> 25, more = 0;
@@ -64,8 +63,7 @@ static uint64_t retired(const struct ls_cover *v, const char *name)
 	return n;
 }
 
-/* --- commands ------------------------------------------------------------------------------------
- */
+/* --- commands --- */
 
 static const char *const types[] = {"BF16", "FP32", "RAW32"};
 
@@ -130,8 +128,7 @@ void ls_cover_done(struct ls_cover *v, const struct wse_sqe *s, const struct ls_
 		cover_stream(v, s);
 }
 
-/* --- the table -----------------------------------------------------------------------------------
- */
+/* --- the table --- */
 
 #define OP(name)                            \
 	{                                   \

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A program that is cut off while its streams run, and another one on the same tile: queues are
- * deleted and made again, cores are scrubbed and booted under a stream, and in the end a context
- * reset, a reset of the device or of the function clears everything. The second program must find
- * nothing of the first, neither in the fabric nor in what comes to the host's memory late.
+ * A program that is cut off while its streams run, and another one on the same tile: admin commands
+ * delete and create queues, scrub and boot cores under a stream, and in the end a context reset, or
+ * a reset of the device or the function, clears everything. The second program must find nothing of
+ * the first, neither in the fabric nor as late writes to host memory.
  */
 #include "lockstep.h"
 #include "lockstep_asm.h"

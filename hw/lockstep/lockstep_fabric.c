@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Random programs whose subject is the fabric: many paths at once, as long as the tile allows, that
- * cross, share links and end in the same cores (one reader for each color); colors that are used
- * again over another path; and lines of cores that take turns to send over two colors, round after
- * round (hw/doc/fabric.md, "Two colors").
+ * Random programs for the fabric: many paths at once, as long as the tile allows, that cross, share
+ * links and end in the same cores (one reader for each color); colors used again over another path;
+ * and lines of cores that take turns to send over two colors, round after round (hw/doc/fabric.md,
+ * "Two colors").
  *
- * Every core goes through the transfers in the same order and waits for none of them before all of
- * it has been issued. So the first transfer that is not over always goes on: each program ends, and
- * its result does not depend on timing.
+ * Every core executes the transfers in the same order, and issues all of a transfer before it waits
+ * for any part of it. So the first transfer that is not over always proceeds: each program ends,
+ * and its result does not depend on timing.
  */
 #include <string.h>
 
@@ -20,12 +20,12 @@
 struct net {
 	struct tile t;
 	/*
-	 * what each core routed last, and whether all cores of a color's paths have seen all of
+	 * the last route of each core, and whether all cores of a color's paths have seen all of
 	 * them
 	 */
 	uint8_t route[WSE_NCOLORS][TILE_CORES];
 	uint64_t behind[WSE_NCOLORS][TILE_CORES]; /* cores after it on that path, as bits */
-	uint8_t ports[WSE_NCOLORS][TILE_CORES];	  /* that its routes so far have read, as bits */
+	uint8_t ports[WSE_NCOLORS][TILE_CORES];	  /* ports that its routes have read, as bits */
 	bool turned[WSE_NCOLORS][TILE_CORES];	  /* not all of them were the same */
 	bool seen[WSE_NCOLORS];
 };
@@ -37,12 +37,12 @@ static uint8_t route_of(const struct path *w, uint32_t i)
 }
 
 /*
- * May the path follow others of this color? Each core changes its route when it has received all
- * that came before, but the neighbour that feeds it may be ahead: its own part of those paths tells
- * it nothing of cores behind it, which may be at any of their routes yet. What it sends goes to the
- * old ones first if the route has never been another one, and waits if the core has never read that
- * port. Only a neighbour that came after the core on its last path has seen that route at work:
- * then what it sends must wait there. Only the core itself feeds its ramp.
+ * Whether the path may follow others of this color. Each core changes its route after it has
+ * received all earlier wavelets, but the neighbour that feeds it may be ahead: that neighbour's own
+ * part of those paths says nothing about cores behind it, which may still have any of their routes.
+ * Its wavelets take the old routes first if the route has never been another one, and wait if the
+ * core has never read that port. Only a neighbour that came after the core on its last path has
+ * seen that route in use: then its wavelets must wait there. Only the core itself feeds its ramp.
  */
 static bool may_follow(const struct net *n, const struct path *w, uint32_t color)
 {
@@ -61,7 +61,7 @@ static bool may_follow(const struct net *n, const struct path *w, uint32_t color
 	return true;
 }
 
-/* remembers what the cores of a path route */
+/* records the routes of the cores of a path */
 static void routed(struct net *n, const struct path *w)
 {
 	uint64_t behind = 0;
@@ -87,8 +87,7 @@ static bool full(const struct net *n)
 	return false;
 }
 
-/* --- a path --------------------------------------------------------------------------------------
- */
+/* --- a path --- */
 
 /* A block for L: up to three MIDX, the last with END, or indices that scalar code wrote. */
 static uint32_t send_block(struct net *n, uint32_t src, uint32_t color, uint32_t B, uint32_t K)
@@ -194,8 +193,7 @@ static void phase_path(struct net *n)
 	read_path(n, &w, B, K, count, end, how);
 }
 
-/* --- turns over two colors -----------------------------------------------------------------------
- */
+/* --- turns over two colors --- */
 
 struct line {
 	struct path w; /* all cores of it, in their order */
@@ -230,7 +228,7 @@ static void line_route(struct net *n, const struct line *l, uint32_t i, uint32_t
 	op_route(&n->t.c[l->w.core[i]], color, rx, tx);
 }
 
-/* One core's part of a round: what its predecessors send, then its own turn. */
+/* One core's part of a round: it receives from its predecessors, then takes its own turn. */
 static void turn(struct net *n, const struct line *l, uint32_t i, uint32_t round,
 		 const uint32_t *count)
 {

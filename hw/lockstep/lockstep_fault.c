@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Programs in which one core does something wrong, or in which nothing can go on: the command's
- * status and its fault record must be the same.
+ * Programs in which one core makes an error, or in which nothing can proceed: the command's status
+ * and its fault record must be the same.
  */
 #include "lockstep.h"
 #include "lockstep_asm.h"
 #include "lockstep_ops.h"
 
-/* --- a core that faults or waits for ever
- * --------------------------------------------------------- */
+/* --- a core that faults or waits without end --- */
 
 /* A valid instruction with one wrong field, more often than not. */
 static void corrupt(struct code *c, struct rng *r)
@@ -104,7 +103,7 @@ static void trap(struct code *c, struct rng *r)
 	put(c, insn[rng_below(r, 7)]);
 }
 
-/* Waits for what never comes. */
+/* Waits for an event that never comes. */
 static void block(struct code *c, struct rng *r)
 {
 	uint32_t color = rng_below(r, WSE_NCOLORS), n;

@@ -35,7 +35,7 @@ struct wse_sqe host_copy(const struct ls_program *p, struct rng *r, const struct
 		s.cstride = s.rstride = 0;
 	}
 	s.off = random8(r, 8000);
-	if (rng_chance(r, 4)) { /* nothing of it is there, so that nothing moves before the error */
+	if (rng_chance(r, 4)) { /* all of it is missing, so that nothing moves before the error */
 		s.flags |= WSE_SQF_BUF_DIRECT;
 		s.buf = 0x1000;
 	} else if (rng_chance(r, 40)) {
@@ -89,7 +89,7 @@ void host_lists(struct ls_program *p, struct rng *r, const struct host_lane *lan
 		memcpy(p->mem + lane->lists + HOST_LIST_IN + 8 * i, &in, 8);
 		memcpy(p->mem + lane->lists + HOST_LIST_OUT + 8 * i, &out, 8);
 	}
-	/* how much of a copy that fails has been written is not defined */
+	/* a copy that fails leaves its destination undefined */
 	ls_open(p, broken_out, broken_out + lane->nbroken * 4096);
 	at = LS_MEM - 8 * HOST_TOP;
 	for (uint32_t i = 0; i < HOST_TOP; i++) {
@@ -99,7 +99,7 @@ void host_lists(struct ls_program *p, struct rng *r, const struct host_lane *lan
 	}
 }
 
-/* A queue that is alone has everything. */
+/* A queue that is alone has all the memory. */
 static const struct host_lane whole = {
 	.sram_room = 0x8000,
 	.lists = LS_MEM_DATA,
@@ -156,7 +156,7 @@ static struct wse_sqe command(struct ls_program *p, struct rng *r)
 	return s;
 }
 
-/* One member goes wrong. */
+/* Makes one member invalid. */
 static void spoil(struct wse_sqe *s, struct rng *r)
 {
 	static const uint8_t at[] = {1,	 1,  4,	 5,  6,	 8,  10, 12, 14, 15,  16,
@@ -183,15 +183,15 @@ void ls_gen_host(struct ls_program *p, struct rng *r)
 
 		if (!broken && rng_chance(r, 25))
 			spoil(&s, r);
-		/* what a spoilt copy may do must not depend on time */
+		/* the effect of an invalid copy must not depend on time */
 		if ((s.opcode == WSE_OP_COPY_IN || s.opcode == WSE_OP_COPY_OUT) && s.budget < 1000)
 			s.budget = 0;
 		if (s.opcode == WSE_OP_FENCE && s.queue < LS_QUEUES)
-			s.seq = 0; /* nobody else submits: it would wait for ever */
+			s.seq = 0; /* no other queue submits: it would wait without end */
 		s.cid = (uint16_t)(i + 1);
 		p->cmd[i].queue = queue;
 		p->cmd[i].sqe = s;
-		if (broken && in) { /* what is in the cores is not defined */
+		if (broken && in) { /* the contents of the cores are undefined */
 			i++;
 			p->cmd[i].queue = queue;
 			p->cmd[i].sqe = (struct wse_sqe){

@@ -33,8 +33,7 @@ static uint32_t col_of(const struct ls_judge *j, uint32_t core)
 	return core % j->lead.cols;
 }
 
-/* --- the leader's side: record
- * -------------------------------------------------------------------- */
+/* --- the leader's side: record --- */
 
 static void cover(struct ls_judge *j, const struct wse_retire *r)
 {
@@ -69,10 +68,9 @@ static void on_lead(void *arg, const struct wse_retire *r)
 	cover(j, r);
 }
 
-/* --- the follower's side: compare
- * ----------------------------------------------------------------- */
+/* --- the follower's side: compare --- */
 
-/* Counters of cycles differ between models; programs throw away what they read there. */
+/* Counters of cycles differ between models; programs discard the values that they read there. */
 static bool reads_cycles(uint32_t insn)
 {
 	uint32_t csr = insn >> 20;
@@ -81,7 +79,7 @@ static bool reads_cycles(uint32_t insn)
 	       (csr == 0xb00 || csr == 0xb80 || csr == 0xc00 || csr == 0xc80);
 }
 
-/* Of an ISSUE: the control word, as the register was written last, names the operation. */
+/* The control word of an ISSUE, from the last write of its register, names the operation. */
 static void name_operation(const struct ls_trace *t, uint32_t insn, char *text, size_t size)
 {
 	size_t used = strlen(text);
@@ -201,8 +199,7 @@ static int replay_picks(struct ls_judge *j)
 	return 0;
 }
 
-/* --- what is left behind
- * -------------------------------------------------------------------------- */
+/* --- final states --- */
 
 static void compare_fault(struct ls_judge *j, unsigned int q, unsigned int i,
 			  const struct ls_done *a, const struct ls_done *b)
@@ -219,7 +216,7 @@ static void compare_fault(struct ls_judge *j, unsigned int q, unsigned int i,
 	for (size_t k = 0; k < sizeof(member) / sizeof(*member); k++) {
 		uint64_t va = 0, vb = 0;
 
-		/* the scalar core's whereabouts at a tensor fault or a time-out are not defined */
+		/* the scalar core's pc at a tensor fault or a time-out is undefined */
 		if (member[k].at == 16 && (a->fault.cause >= 0x100 || a->status == WSE_ST_TIMEOUT))
 			continue;
 		/* of a DMA error models may name the request or the beat */
@@ -372,8 +369,7 @@ static void compare_end(struct ls_judge *j)
 	}
 }
 
-/* --- calls
- * ---------------------------------------------------------------------------------------- */
+/* --- calls --- */
 
 static int create_rigs(struct ls_judge *j, const char *lead, const char *follow,
 		       const struct wse_model_cfg *cfg)
@@ -381,7 +377,7 @@ static int create_rigs(struct ls_judge *j, const char *lead, const char *follow,
 	struct wse_model_cfg calm = *cfg;
 	int err;
 
-	/* the follower runs with other timing on purpose: results must not depend on it */
+	/* the follower runs with other timing, on which results must not depend */
 	calm.seed = 0;
 	err = ls_rig_create(&j->lead, lead, cfg);
 	return err ? err : ls_rig_create(&j->follow, follow, &calm);
@@ -412,7 +408,7 @@ void ls_judge_destroy(struct ls_judge *j)
 	ls_rig_destroy(&j->follow);
 }
 
-/* What has not come: the first command without a completion. */
+/* The first command without a completion. */
 static void missing(const struct ls_rig *rig, const struct ls_program *p, char *text, size_t size)
 {
 	*text = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * wse-lockstep: random programs on rtl and func until something differs. Says what differed, and
- * the seed that shows it again.
+ * wse-lockstep: random programs on rtl and func until a difference. Names the difference, and the
+ * seed that shows it again.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -29,9 +29,9 @@ static const char usage[] =
 	"                      (default: all)\n"
 	"  --calm              no random DMA latency and back-pressure in the leader\n"
 	"  --shuffle           the follower runs in another order of events for each --seed\n"
-	"  --exact             func takes none of its fast ways: a difference that is gone then is theirs\n"
-	"  --ends              compare what is left behind alone: the follower runs untraced, and so on the\n"
-	"                      ways that a trace keeps the twin from\n"
+	"  --exact             func takes none of its fast paths: a difference that is gone then is theirs\n"
+	"  --ends              compare final states alone: the follower runs untraced, and so takes the fast\n"
+	"                      paths from which a trace keeps the twin\n"
 	"  --reach WAY=N[,WAY=N]  func, the follower, must have taken these ways so often (hw/twin/README.md)\n"
 	"  --parts             func cuts its tile into parts, as it does with tiles of 256 cores\n"
 	"  --inject N          falsify the Nth instruction of the follower; the judge must notice\n"
@@ -58,7 +58,7 @@ static void scalar(struct ls_program *p, struct rng *r)
 
 static const struct kind {
 	const char *name;
-	uint32_t percent; /* of the programs, if the user does not choose */
+	uint32_t percent; /* share of the programs, unless the user chooses a kind */
 	void (*generate)(struct ls_program *p, struct rng *r);
 } kinds[] = {
 	{"scalar", 29, scalar},	      {"tensor", 42, ls_gen_tensor}, {"fault", 9, ls_gen_fault},
@@ -271,7 +271,7 @@ static int parse(int argc, char **argv, struct options *o)
 	return 0;
 }
 
-/* The program of a seed: the seed says it all, kind included, unless the user chose the kind. */
+/* The program of a seed: the seed determines all of it, and its kind unless the user chose one. */
 static void generate(struct ls_program *p, const struct options *o, uint64_t seed)
 {
 	struct rng r = {seed};
@@ -305,7 +305,7 @@ static void list_commands(const struct ls_program *p)
 	}
 }
 
-/* What the program is that runs before, and how it ends. */
+/* The program that runs before, and how it ends. */
 static void list_before(const struct ls_before *b)
 {
 	static const char *const reset[] = {"CTX_RESET", "CTRL.RST", "function-level reset"};
@@ -377,8 +377,8 @@ static int write_coverage(const struct options *o, const struct ls_judge *j)
 }
 
 /*
- * How often the twin, if that is the follower, took each of its ways; after a difference, since
- * then.
+ * How often the twin, if it is the follower, took each of its fast paths, in all or since a
+ * difference.
  */
 static void list_ways(const struct ls_rig *rig)
 {
@@ -459,7 +459,7 @@ static int campaign(const struct options *o, struct ls_program *p, struct ls_jud
 		}
 		if (!o->keep_going)
 			break;
-		/* both models anew: what the difference left behind must not count again */
+		/* new models: the remains of the difference must not count again */
 		err = ls_judge_renew(j, o->lead, o->follow, &cfg);
 	}
 	if (err)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Random contents of all queues at once: streams and what cores do with them, beside copies of
- * every queue, fences between the queues, commands that are refused and copies that fail in the
- * middle. Queues share nothing that is written, all streams in are of one queue and all streams out
- * of another, and a fence waits only for what was generated before it: so every program ends, and
- * its result does not depend on timing.
+ * Random contents of all queues at once: streams and the cores' work on them, beside copies of
+ * every queue, fences between the queues, refused commands and copies that fail in the middle.
+ * Queues share no memory that is written, all streams in are of one queue and all streams out of
+ * another, and a fence waits only for commands generated before it: so every program ends, and its
+ * result does not depend on timing.
  */
 #include "lockstep_host.h"
 #include "lockstep_ops.h"
@@ -52,7 +52,7 @@ static struct wse_sqe *add(struct ls_program *p, uint8_t queue, struct wse_sqe s
 	return &c->sqe;
 }
 
-/* Something that every device refuses. */
+/* A command that every device refuses. */
 static struct wse_sqe refused(const struct mixed *m, struct rng *r, const struct host_lane *lane)
 {
 	struct wse_sqe s = host_copy(m->s.t.p, r, lane);
@@ -91,7 +91,7 @@ static struct wse_sqe refused(const struct mixed *m, struct rng *r, const struct
 	return s;
 }
 
-/* A copy-in that fails leaves its lines undefined: they are written again. */
+/* A copy-in that fails leaves its lines undefined: write them again. */
 static void broken_in(struct mixed *m, struct rng *r, uint8_t queue)
 {
 	const struct host_lane *lane = &m->lane[queue];

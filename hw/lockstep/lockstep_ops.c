@@ -64,8 +64,7 @@ void op_wait(struct code *c, uint32_t mask)
 	put(c, WSE(WSE_F3_SYS, WSE_SYSOP_WAIT, 0, 5, 0));
 }
 
-/* --- operands
- * ------------------------------------------------------------------------------------- */
+/* --- operands --- */
 
 struct opnd {
 	uint32_t w[4];
@@ -86,8 +85,10 @@ static void shape(struct rng *r, struct opnd *o, uint32_t len, int32_t stride, u
 	o->w[2] = rows | (uint32_t)stride1 << 16;
 }
 
-/* Somewhere in [lo, hi), both multiples of align, so that [first, last] relative to it fits; false:
- * it cannot. */
+/*
+ * A random base in [lo, hi), both multiples of align, so that [first, last] relative to it fits;
+ * false: it cannot.
+ */
 static bool place(struct rng *r, uint32_t lo, uint32_t hi, int32_t first, int32_t last,
 		  uint32_t align, uint32_t *at)
 {
@@ -170,13 +171,12 @@ static void run(struct code *c, struct rng *r, uint32_t op, uint32_t engine, uin
 	if (src2)
 		op_dsr(c, b, src2->w);
 	op_issue(c, TCW(op, d, a, b, engine) | flags, scalar);
-	/* ISSUE has captured all: what happens to the registers now must not matter */
+	/* ISSUE has captured all: later changes of the registers must not matter */
 	if (rng_chance(r, 20))
 		op_dsr(c, d, (const uint32_t[4]){~0u, ~0u, ~0u, ~0u});
 }
 
-/* --- lanes
- * ---------------------------------------------------------------------------------------- */
+/* --- lanes --- */
 
 /* an instruction, and another place for its SRC1 */
 struct ins {
@@ -280,8 +280,7 @@ void op_dotx(struct code *c, struct rng *r, uint32_t color, uint32_t B, uint32_t
 	dot(c, r, WSE_TOP_DOTX, color, B, K);
 }
 
-/* --- movers
- * --------------------------------------------------------------------------------------- */
+/* --- movers --- */
 
 /* MOVE, MADD or MTEE without fabric */
 static struct ins local_move(struct rng *r, uint32_t engine)

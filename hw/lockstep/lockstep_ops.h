@@ -14,7 +14,7 @@
 #define OPS_M1 0x80009800u
 #define OPS_M_HALF 0x400u
 #define OPS_DATA_BYTES 0x2000u
-#define OPS_SCALAR 0x8000a000u /* what scalar code receives */
+#define OPS_SCALAR 0x8000a000u /* data that scalar code receives */
 #define OPS_SCALAR_BYTES 0x1000u
 #define OPS_TASKS 0x8000b000u /* counters and digests of tasks */
 

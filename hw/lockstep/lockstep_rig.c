@@ -49,7 +49,7 @@ static const void *dma_at(void *host, uint64_t iova, size_t len)
 
 static void irq(void *host, unsigned int vector)
 {
-	(void)host, (void)vector; /* completions are read from the rings */
+	(void)host, (void)vector; /* the rig reads completions from the rings */
 }
 
 static const struct wse_host_ops host_ops = {dma_read, dma_write, irq, dma_at};
@@ -96,7 +96,7 @@ static void collect_fault(struct ls_rig *rig, uint16_t index, struct ls_done *d)
 	d->fault.seq = 0; /* the order between queues is not defined */
 }
 
-/* Takes a queue's completions that have come. True: all that was sent is done. */
+/* Takes a queue's new completions. True: all commands sent are done. */
 static bool collect_queue(struct ls_rig *rig, unsigned int q)
 {
 	struct ls_queue *k = &rig->q[q];
@@ -132,7 +132,7 @@ static bool collect(struct ls_rig *rig)
 	return all;
 }
 
-/* Until all has completed and nothing moves any more. -ETIME; -EIO: halted. */
+/* Runs until all commands have completed and nothing moves. -ETIME; -EIO: halted. */
 static int drain(struct ls_rig *rig, uint64_t max_cycles)
 {
 	bool all = false;
@@ -160,7 +160,7 @@ static int drain(struct ls_rig *rig, uint64_t max_cycles)
 	return -ETIME;
 }
 
-/* Rings of a queue as they are after its creation. */
+/* Sets the rings of a queue to their state after creation. */
 static void clear_queue(struct ls_rig *rig, unsigned int q)
 {
 	rig->q[q] = (struct ls_queue){.phase = 1};
@@ -178,8 +178,10 @@ static struct wse_sqe create_sqe(unsigned int q)
 	};
 }
 
-/* An admin command, and all of it. It may empty the other queues: none of their doorbells may come
- * after that (hw/doc/host.md, "CTX_RESET"). */
+/*
+ * Executes an admin command to its end. It may empty the other queues: none of their doorbells may
+ * come after that (hw/doc/host.md, "CTX_RESET").
+ */
 static int admin(struct ls_rig *rig, const struct wse_sqe *s)
 {
 	struct ls_queue *k = &rig->q[0];
@@ -207,7 +209,7 @@ static int setup(struct ls_rig *rig)
 {
 	int err = 0;
 
-	/* what is under way may still be written before the reset is over */
+	/* writes in flight may still arrive before the reset is over */
 	reg(rig, WSE_REG_CTRL, WSE_CTRL_RST_MASK);
 	for (unsigned int q = 0; q < LS_QUEUES; q++)
 		clear_queue(rig, q);
@@ -252,8 +254,7 @@ void ls_rig_destroy(struct ls_rig *rig)
 	free(rig->mem);
 }
 
-/* --- a program before, which is cut off ----------------------------------------------------------
- */
+/* --- a program before, which is cut off --- */
 
 static int load(struct ls_rig *rig, const struct ls_program *p)
 {
@@ -266,7 +267,7 @@ static int load(struct ls_rig *rig, const struct ls_program *p)
 	return err;
 }
 
-/* The same by commands of the admin queue, for a tile on which something has run. */
+/* The same by commands of the admin queue, for a tile that has run a program. */
 static int load_by_copy(struct ls_rig *rig, const struct ls_program *p)
 {
 	struct wse_sqe s = {
@@ -297,7 +298,7 @@ static int load_by_copy(struct ls_rig *rig, const struct ls_program *p)
 	return err;
 }
 
-/* Is a stream the oldest command of a queue that has not completed? */
+/* Whether a stream is the oldest incomplete command of a queue. */
 static bool streaming(struct ls_rig *rig, const struct ls_program *p)
 {
 	collect(rig);
@@ -315,7 +316,7 @@ static bool streaming(struct ls_rig *rig, const struct ls_program *p)
 	return false;
 }
 
-/* Time passes, whatever happens in it. */
+/* Lets time pass, whatever happens in it. */
 static void pass(struct ls_rig *rig, uint64_t cycles)
 {
 	uint64_t ran = 1;
@@ -342,7 +343,7 @@ static int end_command(struct ls_rig *rig, const struct ls_cmd *c)
 		submit(rig, c->queue, &s, false);
 	else
 		err = admin(rig, &s);
-	/* nothing comes from there any more */
+	/* no more completions come from there */
 	if (!err && s.opcode == WSE_OP_DELETE_QUEUE)
 		clear_queue(rig, s.queue);
 	return err;
@@ -382,7 +383,7 @@ int ls_rig_load(struct ls_rig *rig, const struct ls_program *p)
 {
 	int err;
 
-	/* a reset between programs: nothing of one may reach into the next */
+	/* a reset between programs: nothing of one may remain for the next */
 	err = setup(rig);
 	if (err || !p->before.prog)
 		return err ? err : load(rig, p);
@@ -393,8 +394,8 @@ int ls_rig_load(struct ls_rig *rig, const struct ls_program *p)
 }
 
 /*
- * All commands as one batch, by a host that may be away between any two of its doorbells. A CLOSED
- * START would be a deadlock there if the device looked at one ring after the other.
+ * All commands as one batch, by a host that may pause between any two of its doorbells. A CLOSED
+ * START would be a deadlock there if the device counted one ring after the other.
  */
 int ls_rig_run(struct ls_rig *rig, const struct ls_program *p, uint64_t max_cycles)
 {

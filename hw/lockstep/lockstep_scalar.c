@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * Random scalar programs: straight-line items with forward branches and counted loops, so that
- * every program ends. A trap handler notes cause and value and goes on behind the instruction.
+ * every program ends. A trap handler records cause and value and continues behind the instruction.
  *
- * Registers: x8 data area, x9 address that an item has just made, x25 loop counter, x26 where to go
- * on after a wild jump, x27 digest of the traps, x28-x30 the handler's. All others are random.
+ * Registers: x8 data area, x9 address that an item has just made, x25 loop counter, x26 target
+ * after a wild jump, x27 digest of the traps, x28-x30 the handler's. All others are random.
  */
 #include "lockstep.h"
 #include "lockstep_asm.h"
@@ -106,8 +106,7 @@ static void item_memory(struct gen *g)
 
 	if (rng_chance(g->r, 80)) { /* aligned, inside */
 		off &= ~((1 << (f3 & 3)) - 1);
-	} else if (rng_chance(g->r,
-			      50)) { /* an address from anywhere: not to be stored to if valid */
+	} else if (rng_chance(g->r, 50)) { /* any address: not for stores if valid */
 		uint32_t a = rng_chance(g->r, 60) ? edge[rng_below(g->r, 12)] : value(g->r);
 
 		if (store && a - WSE_SRAM_BASE < DATA - WSE_SRAM_BASE)
@@ -191,12 +190,12 @@ static void item_jump(struct gen *g)
 
 static void item_csr(struct gen *g)
 {
-	/* free to be written and compared */
+	/* may be written and compared */
 	static const uint16_t plain[] = {
 		0x300, 0x301, 0x304, 0x344, 0x340,	   0x341,
 		0x342, 0x343, 0xb02, 0xb82, WSE_CSR_WDATA, WSE_CSR_WINFO,
 	};
-	/* only to be read: a write is illegal. 0x310 and others do not exist at all */
+	/* read-only: a write is illegal. 0x310 and others do not exist at all */
 	static const uint16_t fixed[] = {
 		0xf14,	     0xf11, 0xf12, 0xf13, 0xc02, 0xc82, WSE_CSR_ID, WSE_CSR_DIM,
 		WSE_CSR_CFG, 0x310, 0x7a0, 0xc01, 0x000, 0xb03, 0x320,	    0xfff,
@@ -206,7 +205,7 @@ static void item_csr(struct gen *g)
 	uint32_t f3 = f3s[rng_below(g->r, 6)], rd = dest(g);
 
 	switch (rng_below(g->r, 8)) {
-	case 0: /* cycles differ between models: what was read must not live on */
+	case 0: /* cycles differ between models: overwrite the value read */
 		put(&g->c, i_type(0x73, 2, rd, 0, cycles[rng_below(g->r, 4)]));
 		li(&g->c, rd, value(g->r));
 		break;
@@ -319,7 +318,7 @@ static void core_program(struct gen *g, uint32_t insns, uint32_t result)
 		if (rng_chance(g->r, 3)) {
 			uint32_t n = rng_range(g->r, 1, 8), top;
 
-			resolve(g, true); /* nobody jumps into a loop */
+			resolve(g, true); /* no branch enters a loop */
 			li(&g->c, R_LOOP, rng_range(g->r, 1, 10));
 			top = g->c.pc;
 			while (n--)

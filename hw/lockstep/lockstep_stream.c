@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Random programs whose subject is the host's streams: offsets, page lists with gaps that nobody
- * may read, masks behind lists of their own, columns of up to 16384 elements, many blocks, every
- * element type. What goes in at the north edge is summed up by cores on the way, is passed on by a
- * mover, or runs straight through to the south edge, where a stream-out takes exactly as many
- * elements as the generator has counted: an element lost or sent twice ends in a time-out or in
- * other memory.
+ * Random programs for the host's streams: offsets, page lists with gaps that no model may read,
+ * masks behind lists of their own, columns of up to 16384 elements, many blocks, every element
+ * type. Cores on the way add up the data from the north edge, a mover passes it on, or it runs
+ * straight through to the south edge, where a stream-out takes exactly as many elements as the
+ * generator has counted: a lost or repeated element ends in a time-out or in other memory.
  */
 #include <string.h>
 
@@ -13,8 +12,7 @@
 #include "lockstep_stream.h"
 #include "lockstep_tile.h"
 
-/* --- commands ------------------------------------------------------------------------------------
- */
+/* --- commands --- */
 
 static void add(struct streams *s, uint8_t queue, const struct wse_sqe *q)
 {
@@ -67,10 +65,9 @@ static bool drain(struct streams *s, const struct shape *in, const uint32_t *cou
 	return true;
 }
 
-/* --- what the cores do with a stream -------------------------------------------------------------
- */
+/* --- the cores' work on a stream --- */
 
-/* AXPY of B features and K rows; rows of x are one and the same where K of them do not fit. */
+/* AXPY of B features and K rows; the rows of x are one row where K of them do not fit. */
 static void axpy(struct code *c, struct rng *r, uint32_t color, uint32_t B, uint32_t K)
 {
 	uint32_t T = 8 * rng_range(r, 1, 2), row = K * T * 2 <= OPS_L_BYTES ? 2 * T : 0;
@@ -89,7 +86,7 @@ static void axpy(struct code *c, struct rng *r, uint32_t color, uint32_t B, uint
 		 B);
 }
 
-/* A mover passes a color on to another: so many elements, or so many blocks. */
+/* A mover passes a color on to another: a count of elements, or of blocks. */
 static void pass_on(struct code *c, struct rng *r, uint32_t in, uint32_t out, uint32_t count,
 		    bool until_end)
 {
@@ -110,7 +107,9 @@ static void pass_on(struct code *c, struct rng *r, uint32_t in, uint32_t out, ui
 	op_issue(c, WSE_TOP_MOVE | 3 << 8 | 4 << 12 | engine << 20 | flags, 0);
 }
 
-/* The lowest core of a column to which the stream comes, and who on the way takes a copy. */
+/*
+ * The lowest core of a column that the stream reaches, and the cores on the way that take a copy.
+ */
 static void column(struct streams *s, const struct shape *h, uint32_t col, uint32_t color,
 		   uint32_t last, bool through, bool taps)
 {

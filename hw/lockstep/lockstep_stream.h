@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operands of the host's streams: areas of host memory, contiguous or behind page lists, what is in
- * them, and how much of it travels. Generators of programs with streams share this.
+ * Operands of the host's streams, for all generators of streams: areas of host memory, contiguous
+ * or behind page lists, their contents, and how many of their elements are sent.
  */
 #ifndef WSE_LOCKSTEP_STREAM_H
 #define WSE_LOCKSTEP_STREAM_H
@@ -51,17 +51,19 @@ uint8_t *stream_mask_byte(struct streams *s, const struct shape *h, uint32_t c, 
 void stream_fill_mask(struct streams *s, const struct shape *h);
 /* Exactly count bits of a column's mask, at random places. */
 void stream_fill_mask_count(struct streams *s, const struct shape *h, uint32_t c, uint32_t count);
-/* Numbers that no rounding turns into zero, and zeros: how many travel can be told. */
+/* Numbers that no rounding turns into zero, and zeros, so that the number sent is known. */
 void stream_fill_data(struct streams *s, const struct shape *h, uint32_t zeros);
-/* How many data wavelets a column gets, and how many blocks come behind the last of them. */
+/* Number of data wavelets of a column, and of blocks behind the last of them. */
 uint32_t stream_travel(struct streams *s, const struct shape *h, uint32_t c, bool drop,
 		       uint32_t *empty);
 void stream_shape(struct rng *r, struct shape *h);
 struct wse_sqe stream_sqe(struct streams *s, uint8_t op, const struct shape *h, uint32_t col0,
 			  uint32_t color);
 
-/* A stream and what cores on its way, and another stream, do with it; appended to the commands.
- * False: no color or no memory is left. */
+/*
+ * Appends a stream, and the work of cores and of another stream on it, to the commands. False: no
+ * color or no memory is left.
+ */
 bool stream_phase(struct streams *s);
 
 #endif /* WSE_LOCKSTEP_STREAM_H */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Random programs for the tensor unit, the fabric and the tasks of a whole tile. Correct by
- * construction: every core goes through the same phases in the same order; in a phase engines are
- * issued first and scalar code waits last, each transfer has a color of its own, and what is sent
- * is received. So each program ends, and its result does not depend on timing.
+ * Random programs for the tensor unit, the fabric and the tasks of a whole tile. They are correct
+ * by construction: every core goes through the same phases in the same order; in a phase it issues
+ * to engines first and waits with scalar code last, each transfer has its own color, and every
+ * wavelet sent has a receiver. So each program ends, and its result does not depend on timing.
  *
  * SRAM of a core: code; a region for L (vector operands), one for each mover, one for scalar code.
  * The accumulators are divided likewise: engines that run side by side never share memory.
@@ -11,10 +11,9 @@
 #include "lockstep_ops.h"
 #include "lockstep_tile.h"
 
-/* --- phases --------------------------------------------------------------------------------------
- */
+/* --- phases --- */
 
-/* Each core for itself: vector operations, both movers beside them, or the same again and again. */
+/* Each core alone: vector operations, both movers beside them, or the same ones in a loop. */
 static void phase_local(struct tile *t)
 {
 	for (uint32_t core = 0; core < tile_cores(t); core++) {
@@ -36,8 +35,10 @@ static void phase_local(struct tile *t)
 	}
 }
 
-/* A block by MIDX in up to three instructions, which together send any of its rows; the last sends
- * END. How many wavelets. */
+/*
+ * A block by MIDX in up to three instructions, which together send any of its rows; the last sends
+ * END. Returns the number of wavelets.
+ */
 static uint32_t send_index(struct tile *t, uint32_t src, uint32_t color, uint32_t B, uint32_t K)
 {
 	uint32_t parts = rng_range(t->r, 1, 3), n = 0;
@@ -107,8 +108,8 @@ static void phase_transfer(struct tile *t)
 }
 
 /*
- * An index stream to a core's DOT, whose sums leave through M1 (beside partial sums that arrive, or
- * not) for a third core; or, without DOT, M1 just passes the stream on.
+ * An index stream to a core's DOT, whose sums M1 sends (added to partial sums that arrive, or not)
+ * to a third core; or, without DOT, M1 only passes the stream on.
  */
 static void phase_chain(struct tile *t)
 {
@@ -164,8 +165,7 @@ static void phase_chain(struct tile *t)
 		op_wait(&t->c[out.core[i]], 7);
 }
 
-/* --- host streams --------------------------------------------------------------------------------
- */
+/* --- host streams --- */
 
 static uint64_t host_place(struct tile *t, uint32_t *at, uint32_t bytes)
 {
@@ -278,8 +278,7 @@ static void phase_stream_out(struct tile *t, uint32_t *mem)
 	}
 }
 
-/* --- tasks ---------------------------------------------------------------------------------------
- */
+/* --- tasks --- */
 
 #define LEFT (OPS_TASKS) /* runs of tasks still to come, then a digest per task */
 
@@ -318,7 +317,7 @@ static void task_op(struct code *c, uint32_t op, uint32_t a, uint32_t b)
 
 struct tasks {
 	uint32_t busy;		       /* tasks taken on this core */
-	uint32_t runs;		       /* how often tasks will run in all */
+	uint32_t runs;		       /* number of runs of all tasks */
 	uint32_t entry_at[WSE_NTASKS]; /* where a task's address is to be put (li2), 0: no such task
 					*/
 	int wakes[WSE_NTASKS];	       /* another task that it unblocks and activates, -1: none */
@@ -370,7 +369,7 @@ static void local_tasks(struct tile *t, uint32_t core, struct tasks *k)
 	}
 }
 
-/* The last phase: everything that is left happens in tasks. */
+/* The last phase: all remaining work happens in tasks. */
 static void phase_tasks(struct tile *t, uint32_t *loop)
 {
 	static struct tasks k[TILE_CORES];

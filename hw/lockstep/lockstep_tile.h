@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What generators of programs for a whole tile have in common: code of every core, colors that are
- * taken, paths through the fabric.
+ * Shared by generators of programs for a whole tile: code of every core, colors in use, paths
+ * through the fabric.
  */
 #ifndef WSE_LOCKSTEP_TILE_H
 #define WSE_LOCKSTEP_TILE_H
@@ -16,7 +16,7 @@
 struct tile {
 	struct ls_program *p;
 	struct rng *r;
-	struct code c[TILE_CORES]; /* where each core's program has got to */
+	struct code c[TILE_CORES]; /* the end of each core's program so far */
 	uint32_t out[TILE_CORES];  /* next free word of a core's scalar region */
 	uint32_t colors;	   /* taken */
 };
@@ -34,19 +34,21 @@ uint32_t tile_cores(const struct tile *t);
 bool tile_color(struct tile *t, uint32_t *color);
 /* The neighbour through a port, or false at the border. */
 bool tile_neighbour(const struct tile *t, uint32_t core, uint32_t port, uint32_t *to);
-/* A random walk of a new color that meets no core twice, fewer than hops hops from a core; alone it
- * leads back into the core itself. */
+/*
+ * A random walk of a new color from a core that meets no core twice, of fewer than hops hops; alone
+ * it leads back into the core itself.
+ */
 bool tile_path(struct tile *t, uint32_t from, uint32_t hops, struct path *w);
 void tile_routes(struct tile *t, const struct path *w);
 /* count wavelets by RECV, each stored with what CSR winfo says */
 void tile_recv(struct tile *t, uint32_t core, uint32_t color, uint32_t count);
-/* the task at TILE_START: sums up the arguments, says DONE */
+/* the task at TILE_START: adds the arguments, executes DONE */
 void tile_start_code(uint8_t *image);
 /* appends a START of all cores to the commands */
 void tile_start(struct ls_program *p, struct rng *r, uint8_t flags, uint32_t entry, uint16_t cid);
 
 /*
- * what programs of streams begin with: every core's data and accumulators at random, and a boot of
+ * the beginning of programs of streams: every core's data and accumulators at random, and a boot of
  * all
  */
 void tile_begin(struct tile *t);

@@ -29,10 +29,10 @@ static const char usage[] =
 
 /* Exit statuses besides the program's own, as timeout(1) and the shell use them. */
 #define EXIT_BUDGET 124 /* did not end in --max-cycles */
-#define EXIT_TRAP   125 /* a trap without a handler, or it waits for ever */
+#define EXIT_TRAP   125 /* a trap without a handler, or a wait that cannot end */
 #define EXIT_USAGE  126 /* nothing was run */
 
-#define CHUNK	    65536u /* cycles between two looks at the core */
+#define CHUNK	    65536u /* cycles between two polls of the core */
 
 struct options {
 	const char *program, *model, *trace;
@@ -84,7 +84,7 @@ static const char *cause_name(uint32_t cause)
 	}
 }
 
-/* A program alone on the wafer has no host: every bus access is refused. */
+/* A program alone on the wafer has no host: this refuses every bus access. */
 static int no_read(void *host, uint64_t iova, void *buf, size_t len)
 {
 	(void)host, (void)iova, (void)buf, (void)len;
@@ -117,8 +117,8 @@ static void trace_line(FILE *out, const struct wse_retire *r)
 }
 
 /*
- * The end is seen at the store itself, so that the count of instructions does not depend on how far
- * the model runs on.
+ * Detects the end at the store itself, so that the count of instructions does not depend on how far
+ * the model runs.
  */
 static void on_retire(void *arg, const struct wse_retire *r)
 {
@@ -154,7 +154,7 @@ static void *read_file(const char *path, size_t *size)
 	do {
 		char *p;
 
-		if (room > 1u << 26) { /* nothing that large is a program for 48 KiB */
+		if (room > 1u << 26) { /* no program for 48 KiB is that large */
 			errno = EFBIG;
 			goto fail;
 		}
@@ -189,15 +189,15 @@ static int load(struct run *run, const struct elf32 *elf)
 	return run->ops->poke(run->model, run->core, WSE_SRAM_BASE, image, sizeof(image));
 }
 
-/* Why a core that did not end stands still; true if it can never go on. */
+/* Why a core that did not end stands still; true if it can never proceed. */
 static bool stuck(const struct run *run, const struct wse_core_state *st, enum wse_stop why)
 {
 	return !run->ended && (st->run != WSE_CORE_RUNNING || why != WSE_STOP_CYCLES);
 }
 
 /*
- * How far a long run is, twice a second, where a person sees it: the RTL needs minutes for the
- * default budget. *next is 0 at the start, *next < 0: nobody looks.
+ * Progress of a long run, twice a second, on a terminal: the RTL needs minutes for the default
+ * budget. *next is 0 at the start, *next < 0: no terminal.
  */
 static void progress(const struct options *o, uint64_t cycles, double *next)
 {

@@ -91,8 +91,7 @@ static bool halts(struct vu_client *c)
 	return false;
 }
 
-/* --- tests --------------------------------------------------------------------------------------
- */
+/* --- tests --- */
 
 static void test_handshake(void)
 {
@@ -262,7 +261,7 @@ static void test_nop(struct vu_client *c)
 	ok(good && !vu_client_wait(c, 0, 50), "without MSI-X there are no interrupts");
 }
 
-/* COPY_IN through a page list whose pages are maps of their own, COPY_OUT back. */
+/* COPY_IN through a page list whose pages are separate maps, COPY_OUT back. */
 static void test_copy(struct vu_client *c)
 {
 	struct wse_sqe s = {
@@ -306,7 +305,7 @@ static void test_copy(struct vu_client *c)
 	vu_client_unmap(c, 0x5000000000ull, 0x2000000000ull);
 }
 
-/* A core that never ends: registers must answer all the same. */
+/* A core that never ends: registers must still answer. */
 static void test_bounded(struct vu_client *c)
 {
 	static const uint32_t loop = 0x0000006f; /* j . */
@@ -402,7 +401,7 @@ static void test_write_multi(struct vu_client *c)
 	   "a false count is refused");
 }
 
-/* Things a client may get wrong but stay connected. */
+/* Errors of a client after which it stays connected. */
 static void test_refused(struct vu_client *c)
 {
 	struct vu_irq_set q = {.argsz = sizeof(q),
@@ -459,7 +458,7 @@ static int set_vector0(struct vu_client *c, int fd)
 	return vu_client_call(c, VU_SET_IRQS, &q, sizeof(q), &fd, 1, NULL, 0, NULL);
 }
 
-/* Descriptors for interrupts at which the server could die or wait. */
+/* Descriptors for interrupts that could end or block the server. */
 static void test_irq_fds(struct vu_client *c)
 {
 	uint64_t full = UINT64_MAX - 1, n;
@@ -492,7 +491,9 @@ static void test_irq_fds(struct vu_client *c)
 	ok(!set_vector0(c, c->irq[0]), "the usual one comes back");
 }
 
-/* Things after which the server hangs up. Each time the next client must find a working device. */
+/*
+ * Errors after which the server disconnects. Each time the next client must find a working device.
+ */
 static void test_hostile(void)
 {
 	static const struct {
@@ -562,7 +563,7 @@ static void test_unshared(void)
 		   !vu_client_map(&c, -1, 0, VU_IOVA, VU_MEM) && !vu_client_irqs(&c) &&
 		   vu_admin_enable(&c),
 	   "a client that shares no memory is served");
-	/* the log shows so many lines a second, and others have written some */
+	/* the log limits lines per second, and earlier tests have written some */
 	sleep(1);
 	vu_admin_push(&c, &vu_nop);
 	ok(halts(&c) && logged("the client shares no memory: start QEMU with"),
