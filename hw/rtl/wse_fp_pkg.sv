@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// binary32 arithmetic of the tensor unit (hw/doc/core.md, "Arithmetic"): nearest even, subnormals flushed on
-// the way in and out, tininess judged after rounding, one NaN.
+// binary32 arithmetic of the tensor unit (hw/doc/core.md, "Arithmetic"): rounds to nearest even,
+// flushes subnormal inputs and results, detects tininess after rounding, has one NaN.
 //
-// Coding: 32-bit values and ternaries only, leading zeros by binary search, so that simulation vectorises
-// over the lanes and synthesis gets plain multiplexers.
+// Coding: 32-bit values and ternaries only, leading zeros by binary search, so that simulation
+// vectorises over the lanes and synthesis gets plain multiplexers.
 
 package wse_fp_pkg;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Types of ports that several modules have in common. What is there in every cycle has at most 64 bits, addresses and
-// data beside it: a simulator keeps those in one word. The others have their widest members last, at whole words.
+// Types of ports that several modules share. Signals that are valid in every cycle have at most 64
+// bits, without addresses and data: a simulator keeps those in one word. The other types have their
+// widest members last, at whole words.
 package wse_port_pkg;
   // beside one word of a submission entry, on its way to the executor that will work on it
   typedef struct packed {
@@ -8,7 +9,7 @@ package wse_port_pkg;
     logic [3:0]  idx;
   } ld_t;
 
-  // the members of an entry that say what a command does with the host's memory
+  // the members of an entry that describe a command's host memory
   typedef struct packed {
     logic        direct, masked, mask_direct;
     logic [2:0]  nfeat;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The device: wafer and host interface. AXI4-Lite target for BAR0, AXI4 master for DMA, MSI-X requests: what a
-// vendor's PCIe bridge offers.
+// The device: wafer and host interface. It has the ports of a vendor's PCIe bridge: AXI4-Lite
+// target for BAR0, AXI4 master for DMA, MSI-X requests.
 
 module wse_top #(
   parameter int unsigned ROWS = 4,
@@ -57,7 +57,8 @@ module wse_top #(
   input  logic [15:0]     dbg_addr_i,
   input  logic [15:0]     dbg_row_i,
   input  logic [15:0]     dbg_col_i,
-  // for whoever runs the clock: nothing to do before the next doorbell; nothing moved in the last cycle
+  // for the owner of the clock: nothing to do before the next doorbell; nothing moved in the last
+  // cycle
   output logic            idle_o,
   output logic            halted_o,
   output logic            moved_o

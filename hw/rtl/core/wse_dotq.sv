@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The queue between stream DOT and the movers. A mover sees the head in the same cycle and says one cycle later that it
-// took it, so the head skips what was just taken.
+// The queue between stream DOT and the movers. A mover sees the head in the same cycle and reports
+// one cycle later that it took it, so the head skips an element just taken.
 
 module wse_dotq (
   input  logic        clk_i,

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The DSRs and the waiting slots in front of the engines. The scalar side writes through one registered command port,
-// in order; an engine sees the oldest instruction that waits for it and says one cycle later that it took it.
+// The DSRs and the waiting instructions in front of the engines. The scalar side writes through one
+// registered command port, in order; an engine sees the oldest instruction that waits for it and
+// reports one cycle later that it took it.
 //
-// l_o, m0_o, m1_o are written by blocking assignment, unlike all else that leaves a module: 14 words each that would be
-// copied in every simulated cycle. Nobody reads them at the edge at which they change, because valid_o is low before it.
+// l_o, m0_o, m1_o are written by blocking assignment, unlike all other outputs of modules: each has
+// 14 words that would be copied in every simulated cycle. No unit reads them at the edge at which
+// they change, because valid_o is low before it.
 
 module wse_issue (
   input  logic        clk_i,

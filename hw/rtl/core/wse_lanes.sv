@@ -130,8 +130,10 @@ module wse_lanes (
     xw[6] = a_rd3_i << 16;
     xw[7] = a_rd3_i & 32'hffff0000;
   endtask
-  // ---- one adder and one multiplier a lane, one stage each; whoever works sets the operands ----
-  // All loops run over arrays, each by itself: a simulator's compiler makes vector instructions of them.
+  // ---- one adder and one multiplier a lane, one stage each; the active unit sets the operands
+  // ----
+  // All loops run over arrays, each by itself: a simulator's compiler makes vector instructions of
+  // them.
   localparam logic [1:0] MulNone = 2'd0, MulBf16 = 2'd1, MulHalf = 2'd2, MulFull = 2'd3;
   logic        adds, compares;
   logic [1:0]  mul;                     // bf16 x bf16, binary32 x bf16, binary32 x binary32
@@ -467,7 +469,7 @@ module wse_lanes (
       end
       if (mul != MulNone) multiply_lanes;
 
-      // ---- the operands of the instruction that waits are checked, one a cycle, whatever runs ----
+      // ---- check the operands of the waiting instruction, one a cycle, whatever runs ----
       if (!ins_valid_i) begin
         step = '0;
       end else if (step != 2'd3) begin
@@ -743,7 +745,7 @@ module wse_lanes (
         reduce = wse_regs_pkg::VOP_REDUCE[op];
         mac = wse_regs_pkg::VOP_MAC[op];
         color_o <= ins.a0[4:0];
-        // the claim begins here, whatever the operands are
+        // the claim begins here, for any operands
         claim_o <= (op == OpAxpy || dot) && ins.a3[3:0] == FabIn && ins.a0 < wse_regs_pkg::NCOLORS;
         moved_o <= 1'b1;
         if (op == OpAxpy || dot) begin

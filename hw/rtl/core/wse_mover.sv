@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Engines M0 and M1: DST := SRC1, SRC1 + SRC2, SRC1 to two destinations, or SRC1 as value and index, one element a cycle.
 //
-// Elements of memory and accumulators are read ahead into a queue of four per operand; wavelets and DOT results are
-// taken in the cycle in which the element is. An element is taken only when everything it needs is there, room at its
-// destination included: the capacity of a channel is the router's alone, whatever is in this pipeline.
+// The mover reads elements of memory and accumulators ahead into a queue of four per operand; it
+// takes wavelets and DOT results in the cycle in which it takes the element. It takes an element
+// only when everything for it is ready, room at its destination included: so the capacity of a
+// channel is the router's alone, whatever is in this pipeline.
 //
-// Reading ahead is allowed when no destination can be a source of a later element: different stores, disjoint ranges, or
-// the very same distinct addresses. Otherwise (`serial`) an element is read when the one before has been written.
+// It may read ahead when no destination can be a source of a later element: different stores,
+// disjoint ranges, or the very same distinct addresses. Otherwise (`serial`) it reads an element
+// after it has written the previous one.
 
 module wse_mover (
   input  logic        clk_i,
@@ -148,7 +150,7 @@ module wse_mover (
   function automatic logic apart(input logic [31:0] w1, input logic [31:0] w2);
     apart = w2[15:0] <= 16'd1 && w1[31:16] != '0;
   endfunction
-  // a source may be read ahead of the writes to a destination
+  // whether a source may be read ahead of the writes to a destination
   function automatic logic [3:0] size_of(input logic [3:0] kind, input logic [3:0] dtype);
     size_of = kind == wse_regs_pkg::KIND_ACC[3:0] ? 4'd1 : dtype == wse_regs_pkg::DT_BF16[3:0] ? 4'd2 : 4'd4;
   endfunction
@@ -163,7 +165,7 @@ module wse_mover (
   endfunction
 
   task automatic arrivals;
-    // what was read
+    // data read
     if (m_in) begin
       word = m_at[3] ? (m_at[2] ? mem_rd3_i : mem_rd2_i) : (m_at[2] ? mem_rd1_i : mem_rd0_i);
       if (m_half) word = m_at[1] ? word & 32'hffff0000 : word << 16;
@@ -188,7 +190,7 @@ module wse_mover (
     ab_in = ab_out;
     aa_out = 1'b0;
     ab_out = 1'b0;
-    // what was asked for or offered has gone
+    // requests and offers that have been taken
     if (m_req && mem_gnt_i) begin
       m_req = 1'b0;
       mem_req_o <= 1'b0;
@@ -224,7 +226,7 @@ module wse_mover (
     dq_pop_o <= 1'b0;
     acc_re_o <= 1'b0;
     acc_we_o <= 1'b0;
-    // ---- the operands of the instruction that waits are checked, one a cycle, whatever runs ----
+    // ---- check the operands of the waiting instruction, one a cycle, whatever runs ----
     if (!ins_valid_i) begin
       step = '0;
     end else if (step != 2'd3) begin
@@ -260,7 +262,7 @@ module wse_mover (
       infl = '0;
       step = '0;
     end else if (stop_i) begin
-      // what has left the read-ahead is on its way and comes to its end, nothing else begins
+      // elements past the read-ahead proceed to their end, and no other begins
       if ((state != StIdle && state != StRefuse) || tx_v || m_req) arrivals;
     end else if (state == StIdle) begin
       if (tx_v || m_req) arrivals;        // the last element of an instruction that has failed
@@ -290,7 +292,7 @@ module wse_mover (
         acc_b = madd && kb == wse_regs_pkg::KIND_ACC[3:0];
         color_o <= ins.a0[4:0];
         tx_color_o <= ins.d0[4:0];
-        // the claim begins here, whatever the operands are
+        // the claim begins here, for any operands
         claim_o <= fab_in && ins.a0 < wse_regs_pkg::NCOLORS;
         set_d = wse_tensor_pkg::is_store(kd);
         set_a = wse_tensor_pkg::is_store(ka);

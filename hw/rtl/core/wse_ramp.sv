@@ -2,10 +2,11 @@
 // The core's side of the ramp: receive queues of CHAN_DEPTH wavelets per color, credits both ways, and the one wavelet a
 // cycle that the core sends.
 //
-// Per-color state is bit-sliced (plane b holds bit b of all colors' counters): one update serves all colors.
-// A reader names a color and sees the head of its queue in the same cycle; it says one cycle later that it took it, so
-// the head skips what was just taken. A sender's credit is used when its wavelet leaves; a mover that has elements on
-// their way says how many (infl), so that it never takes an element for which there is no room.
+// Per-color state is bit-sliced (plane b holds bit b of all colors' counters): one update serves
+// all colors. A reader names a color and sees the head of its queue in the same cycle; it reports
+// one cycle later that it took it, so the head skips a wavelet just taken. A sender's credit is
+// used when its wavelet leaves; a mover reports the number of its elements in flight (infl), so
+// that it never takes an element for which there is no room.
 
 module wse_ramp (
   input  logic        clk_i,
@@ -112,7 +113,8 @@ module wse_ramp (
       rx_cr_color_o <= '0;
     end else begin
       if (flush_i) begin
-        // what lies in the queues and what arrives now is dropped: all of it is owed to the router
+        // drops wavelets in the queues and those that arrive now: the router gets credits for all
+        // of them
         push = rx_valid_i ? 24'd1 << rx_color_i : '0;
         c0 = n0 & push;
         c1 = n1 & c0;
@@ -182,8 +184,9 @@ module wse_ramp (
     pick = {b2[c], b1[c], b0[c]};
   endfunction
 
-  // infl counts what has been taken for the color and has not left, the wavelet in mXt included. A credit that a SEND uses
-  // in this cycle is no room, and the last one is not promised to both movers at once.
+  // infl counts the elements taken for the color that have not left, the wavelet in mXt included. A
+  // credit that a SEND uses in this cycle is no room, and the last one is not promised to both
+  // movers at once.
   logic        same;
   assign same = m0t_color_i == m1t_color_i;
   assign m0t_room_o = pick(t0, t1, t2, m0t_color_i) > m0t_infl_i + (same ? m1t_infl_i + 3'(last_turn) : 3'd0) +

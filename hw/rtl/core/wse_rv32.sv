@@ -272,7 +272,7 @@ module wse_rv32 (
     rt_we_o <= 1'b0;
     done_o <= 1'b0;
     fault_o <= 1'b0;
-    // what a SEND, TNEXT or RECV has waited for happens at this edge: held or not, it retires
+    // the event that a SEND, TNEXT or RECV waits for happens at this edge: held or not, it retires
     lands = ((state == StSend && tx_ready_i) || (state == StTask && ans_i)) && npc == pc + 4;
     if (clr_i) begin
       if (init_i && init_idx_i == '0) redo = 1'b0;
@@ -304,7 +304,8 @@ module wse_rv32 (
       tx_valid_o <= 1'b0;
       wait_o <= '0;
     end else if ((stop_i || redo) && !lands) begin
-      // what is under way is dropped and begins again when a debugger lets go; a store has retired and is kept
+      // an operation in progress is dropped and begins again after a debugger's hold; a store has
+      // retired and stays
       if ((st_req && ls_gnt_i) || state == StLoad) st_req = 1'b0;
       ls_req_o <= st_req;
       f_out = 1'b0;

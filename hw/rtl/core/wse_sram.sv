@@ -31,8 +31,9 @@ module wse_sram (
 );
   localparam int unsigned Rows = 3072;
 
-  // Word w of row r is mw[r]: byte address 16 r + 4 w. Written by blocking assignment, after both reads: a simulator's
-  // shortest way to say that a read gives the old data; nomem2reg: and it is a memory all the same.
+  // Word w of row r is mw[r]: byte address 16 r + 4 w. Blocking assignment, after both reads,
+  // writes it: a simulator's shortest way to make a read give the old data. nomem2reg keeps it a
+  // memory.
   (* nomem2reg *) logic [31:0] m0 [Rows] /*verilator public_flat_rw*/;
   (* nomem2reg *) logic [31:0] m1 [Rows] /*verilator public_flat_rw*/;
   (* nomem2reg *) logic [31:0] m2 [Rows] /*verilator public_flat_rw*/;

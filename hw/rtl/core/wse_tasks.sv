@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The task unit: bindings, flags, entries, the pending start; answers TNEXT and RECV of the scalar side.
 //
-// A request stays up until the answer (a pulse). The unit looks once a cycle, pops the wavelet one cycle later and
-// answers with it.
+// A request stays up until the answer (a pulse). The unit examines it once a cycle, pops the
+// wavelet one cycle later and answers with it.
 
 module wse_tasks (
   input  logic        clk_i,

@@ -28,7 +28,7 @@ package wse_tensor_pkg;
     span = (a[33] ^ high ? a : 34'sd0) + (b[33] ^ high ? b : 34'sd0);
   endfunction
 
-  // memory or accumulator operand; the others' rules are their engine's
+  // memory or accumulator operand; the engines have the rules of the others
   function automatic logic [1:0] check(input logic [31:0] w0, input logic [31:0] w1, input logic [31:0] w2,
                                        input logic [7:0] w3, input logic [1:0] rule);
     logic bad, acc, half;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The wafer: ROWS x COLS cores, each with its router, the mesh between them, the edge links of the north and
-// south ports, and what the host interface sees of all cores: the service plane, one core's status at a time,
-// and the counters of cores and links.
+// The wafer: ROWS x COLS cores, each with its router, the mesh between them, the edge links of the
+// north and south ports, and the host interface's view of all cores: the service plane, one core's
+// status at a time, and the counters of cores and links.
 
 module wse_wafer #(
   parameter int unsigned ROWS = 4,
@@ -40,7 +40,8 @@ module wse_wafer #(
   // all cores together, one cycle late
   output logic            moved_o,            // an instruction retired, an engine or a router transferred
   output logic            any_fault_o,
-  // counters: what all have counted in a cycle, lanes of 16 bits; and one counter of one of them
+  // counters: the sum of all counts of a cycle, in lanes of 16 bits; and one counter of one core or
+  // link
   output logic [16*wse_regs_pkg::CNT_CORE_N-1:0] cnt_core_o,
   output logic [16*wse_regs_pkg::CNT_LINK_N-1:0] cnt_link_o,
   input  logic [31:0]     cnt_sel_i,
@@ -79,8 +80,9 @@ module wse_wafer #(
       logic [7:0]  rt_cfg;
       logic [5:0]  c_tx_cr;
       logic [6:0]  c_rx_head;
-      // Links: what this router puts out (o_), what reaches it (i_), the credits that it gives back for its inputs
-      // (b_) and gets for its outputs (a_). Named wires rather than arrays: simulation reads the neighbour itself.
+      // Links: outputs of this router (o_), their arrival at this router from the neighbours (i_),
+      // the credits that it returns for its inputs (b_) and gets for its outputs (a_). Named wires
+      // rather than arrays: simulation reads the neighbour itself.
       logic [6:0]  o_n_head, o_e_head, o_s_head, o_w_head, i_n_head, i_e_head, i_s_head, i_w_head;
       logic [31:0] o_n_data, o_e_data, o_s_data, o_w_data, i_n_data, i_e_data, i_s_data, i_w_data;
       logic [5:0]  b_n_cr, b_e_cr, b_s_cr, b_w_cr, a_n_cr, a_e_cr, a_s_cr, a_w_cr;
@@ -243,7 +245,7 @@ module wse_wafer #(
     any_fault_o <= flt;
     svc_busy_o <= bsy;
 
-    // SRAM reads take 3 cycles in the core; which core is remembered beside them
+    // SRAM reads take 3 cycles in the core; the number of the core travels beside them
     svc_rdata_lo_o <= rdata_lo[IW'(rd_q2)];
     svc_rdata_hi_o <= rdata_hi[IW'(rd_q2)];
     rd_q2 = rd_q1;
@@ -265,9 +267,9 @@ module wse_wafer #(
     end
   end
 
-  // Counters. Each core and its links add into lanes of 16 bits, and every NC cycles these into 64 bits: so a cycle
-  // costs an addition of a few words a core, and the wide counters could be one memory. No lane overflows in the 8191
-  // cycles that it counts at most.
+  // Counters. Each core and its links add into lanes of 16 bits, which are added to 64-bit counters
+  // every NC cycles: so a cycle costs an addition of a few words a core, and the wide counters
+  // could be one memory. A lane counts at most 8191 cycles and does not overflow.
   localparam int unsigned CoreN = wse_regs_pkg::CNT_CORE_N;
   localparam int unsigned LinkN = wse_regs_pkg::CNT_LINK_N;
   localparam logic [IW-1:0] Last = IW'(NC - 1);

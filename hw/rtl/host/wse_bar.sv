@@ -47,8 +47,8 @@ module wse_bar #(
   output logic        db_valid_o,
   output logic [7:0]  db_index_o,
   output logic [31:0] db_value_o,
-  // counters: what was counted in the last cycle, by all cores and links together, by one queue; and a counter of one
-  // core or link
+  // counters: counts of the last cycle, of all cores and links together and of one queue; and a
+  // counter of one core or link
   input  logic [16*wse_regs_pkg::CNT_CORE_N-1:0] cnt_core_i,
   input  logic [16*wse_regs_pkg::CNT_LINK_N-1:0] cnt_link_i,
   input  wse_regs_pkg::cnt_tile_t cnt_tile_i,
@@ -56,7 +56,7 @@ module wse_bar #(
   input  logic [2:0]  cnt_which_i,
   output logic [31:0] cnt_sel_o,
   input  logic [63:0] cnt_val_i,
-  // interrupts: a vector's event, and what goes out as an MSI-X write
+  // interrupts: a vector's event, and the MSI-X write
   input  logic        irq_set_i,
   input  logic [4:0]  irq_set_vec_i,
   output logic        irq_o,
@@ -96,7 +96,7 @@ module wse_bar #(
                 |(x & 32'haaaaaaaa)};
   endfunction
 
-  // not while a reset, which would undo it, is going on
+  // not during a reset, which would undo it
   assign awready_o = awvalid_i && wvalid_i && !bvalid_o && !b_held && !sel_held && rst_len == 5'd0;
   assign wready_o = awready_o;
   assign arready_o = !rvalid_o;
@@ -234,7 +234,7 @@ module wse_bar #(
           qcnt[32'(cnt_which_i) * QueueN + i] = qcnt[32'(cnt_which_i) * QueueN + i] + 64'(queue[16*i +: 16]);
         if (32'(cnt_sel_o[31:24]) == id && cnt_sel_o[23:0] < 24'(NQ)) one = qcnt[32'(cnt_sel_o[2:0]) * QueueN + i];
       end
-      // interrupts: masked ones are remembered
+      // interrupts: masked events stay pending
       if (irq_set_i) irq_pending = irq_pending | (32'd1 << irq_set_vec_i);
       irq_o <= 1'b0;
       hot = irq_pending & ~mask;
@@ -247,7 +247,7 @@ module wse_bar #(
 
       en_o <= en;
 
-      // device reset: the bus master comes to rest first, then everything is reset for 16 cycles
+      // device reset: the bus master first comes to rest, then the reset lasts 16 cycles
       if (rst_req) begin
         rst_req = 1'b0;
         rst_len = 5'd17;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Checks of a submission entry, in the order of hw/doc/host.md. The words are latched as they arrive; status_o
-// and off_o (the offset of the offending member) hold in the cycle after eval_i.
+// Checks of a submission entry, in the order of hw/doc/host.md. The module latches words as they
+// arrive; status_o and off_o (the offset of the offending member) hold in the cycle after eval_i.
 
 module wse_check #(
   parameter int unsigned ROWS = 4,
@@ -95,7 +95,7 @@ module wse_check #(
       bcast = |(flags & 8'(wse_regs_pkg::SQF_BROADCAST));
       raw32 = etype == 8'(wse_regs_pkg::ETYPE_RAW32);
 
-      // which members and flags an opcode names
+      // the members and flags that an opcode names
       named = '0;
       okflags = '0;
       case (32'(op))
@@ -136,7 +136,7 @@ module wse_check #(
                                  sram - wse_regs_pkg::SRAM_BASE >= wse_regs_pkg::SRAM_BYTES));
       entries = 17'(seq[15:0]) + 17'd1;
 
-      // values; what the opcode does not name is zero by now
+      // values; the check above has found members that the opcode does not name to be zero
       wrong = '0;
       if (copy || stream || start) begin
         if (budget == 64'd0) wrong = wrong | M_BUDGET;

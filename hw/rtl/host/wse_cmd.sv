@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Members of a submission entry that the commands with a buffer have, as the queue hands its words over. They stand
-// still from the cycle after the last word to the next command.
+// The members of a submission entry for commands with a buffer, as the queue passes its words. They
+// are stable from the cycle after the last word to the next command.
 
 module wse_cmd (
   input  logic               clk_i,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Executor of COPY_IN and COPY_OUT. One walker goes through the host side in bursts (core, line, piece of a
-// line), a second one through the SRAM side in words of 8 bytes; a memory of FIFO words lies between. Bursts are
-// issued only when the words they bring have room.
+// Executor of COPY_IN and COPY_OUT. One walker goes through the host side in bursts (core, line,
+// piece of a line), a second one through the SRAM side in words of 8 bytes; a memory of FIFO words
+// lies between. The first one issues a burst only when there is room for its words.
 
 module wse_copy #(
   parameter int unsigned ROWS = 4,
@@ -314,7 +314,7 @@ module wse_copy #(
         if (stop && rreq_valid_o && !rreq_ready_i) rreq_valid_o <= 1'b0;
         if (stop && wreq_valid_o && !wreq_ready_i) wreq_valid_o <= 1'b0;
 
-        // the end: the last word has been written to SRAM, or answered for by the host's memory
+        // the end: the last word is in SRAM, or host memory has answered for it
         if (settle != 3'd0) settle = settle - 3'd1;
         if ((stop || (h_end && s_end && held == 8'd0)) && rd_out == 7'd0 && wr_out == 7'd0 &&
             !rreq_valid_o && !wreq_valid_o && w_left == 6'd0 && !svc_valid_o && s_flight == 3'd0 &&

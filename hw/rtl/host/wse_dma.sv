@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The bus master: read and write bursts of up to four clients over one AXI4 port (64-bit, INCR, one id, answers
-// in order). Clients are bound by two promises: a burst lies within a 4 KiB page and 8-byte aligned, and what
-// comes back is taken at once.
+// in order). Clients must keep two rules: a burst lies within a 4 KiB page and is 8-byte aligned, and they
+// take returned beats at once.
 //
 //   readers  0 submission entries, 1 copy, 2 stream in, 3 stream out
 //   writers  0 completions and fault records, 1 copy, 2 stream out
@@ -81,7 +81,7 @@ module wse_dma (
   localparam int unsigned RN = 64;       // reads outstanding
   localparam int unsigned WN = 16;       // writes outstanding
 
-  // ---- reads: who asked, in order ----
+  // ---- reads: their clients, in order ----
   logic [1:0]  rf_client [RN];
   logic [23:0] rf_tag [RN];
   logic [63:0] rf_addr [RN];
@@ -132,7 +132,8 @@ module wse_dma (
   logic [23:0] rt;
   logic [7:0]  ws;
 
-  // What the grants look at changes by non-blocking assignment only: clients see the same grants as this process.
+  // Inputs of the grants change by non-blocking assignment only: clients see the same grants as
+  // this process.
   always @(posedge clk_i) begin
     if (!rst_ni) begin
       rf_wp <= '0; rf_rp <= '0;

@@ -135,7 +135,7 @@ module wse_host #(
   assign dev_rst_no = rst_n;
   assign halted_o = halted;
   assign edge_moved_o = edge_moved;
-  // a bus that takes its time is slow, not stuck: what waits for its answer is no deadlock
+  // a slow bus is no deadlock: a request without its answer counts as a move
   assign edge_moved = in_moved | out_moved | !quiet;
 
   wse_bar #(.ROWS(ROWS), .COLS(COLS), .NQ(NQ), .HOSTFP(HOSTFP)) u_bar (

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Queues: rings, fetching and checking of entries, dispatch to the executors, budgets and deadlocks, fault
-// records, completions. One sequencer does one of these steps at a time and looks at one queue a cycle between
-// them; what takes long happens in the executors (0 copy, 1 stream in, 2 stream out, 3 start and scrub).
+// Queues: rings, fetching and checking of entries, dispatch to the executors, budgets and
+// deadlocks, fault records, completions. One sequencer does one of these steps at a time and
+// examines one queue a cycle between them; executors do the long work (0 copy, 1 stream in, 2
+// stream out, 3 start and scrub).
 
 module wse_queue #(
   parameter int unsigned ROWS = 4,
@@ -248,7 +249,8 @@ module wse_queue #(
         else begin
           kept_tail[dbq] = db_at[15:0];
           kept[dbq] = 1'b1;
-          // the last of a batch: all its tails count in this cycle; the admin queue's is a batch of its own
+          // the last of a batch: all its tails take effect in this cycle; the admin queue's is a
+          // batch of its own
           for (i = 0; i < NQ; i++) begin
             if (kept[i] && (db_batch ? !db_value_i[wse_regs_pkg::DB_MORE_LO] : i == 0)) begin
               sq_tail[i] = kept_tail[i];
@@ -265,7 +267,8 @@ module wse_queue #(
         for (i = 0; i < 4; i++) begin
           if (act[i] && !silent[i] && !expired[i] && !one) begin
             if (cycle_i >= deadline[i]) begin
-              // someone who moves is slow, someone who does not is stuck; copy and scrub are never stuck
+              // a command of which something moves is slow, else it is stuck; copy and scrub are
+              // never stuck
               if (looked[i] != 9'd0 && (moved_i || i == 0)) begin
                 expired[i] = 1'b1;
                 one = 1'b1;
@@ -486,7 +489,7 @@ module wse_queue #(
           if (fstat != 4'(wse_regs_pkg::ST_OK)) st = SFault;
         end
 
-        // executors that were told to stop come to rest
+        // executors that have been stopped come to rest
         SAbort: begin
           cnt = '0;
           if (!fired) begin
@@ -647,7 +650,7 @@ module wse_queue #(
       wreq_beats_o <= wn;
       fault_lost_o <= fault_lost_o + 32'(lost);
       busy_o <= act != 4'd0 || (st != SScan && st != SHalt);
-      // a whole round in which there was nothing to do
+      // a whole round without work
       if (did || st != SScan || act != 4'd0) quiet_scans = '0;
       else if (quiet_scans != 4'd10) quiet_scans = quiet_scans + 4'd1;
       idle_o <= quiet_scans == 4'd10;

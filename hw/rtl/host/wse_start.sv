@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Executor of START and SCRUB: what goes to a rectangle of cores over the service plane. Cores are looked at
-// one a cycle, row-major, again and again until the verdict is clear; the lowest core of a state is the one that
-// the fault record names.
+// Executor of START and SCRUB: operations for a rectangle of cores over the service plane. It
+// examines cores one a cycle, row-major, in repeated passes until the verdict is clear; the fault
+// record names the lowest core of a state.
 
 module wse_start #(
   parameter int unsigned ROWS = 4,
@@ -124,7 +124,7 @@ module wse_start #(
           p0 = 1'b0; p1 = 1'b0;
           n_held = '0; n_fault = '0; n_bad = '0; n_open = '0;
         end else begin
-          // judge what st_* shows now
+          // judge the present st_*
           if (p1) begin
             take = 1'b0;
             if (state == SHeld) begin
@@ -134,7 +134,8 @@ module wse_start #(
               take = !(st_done_i && started) && n_open == 16'd0;
               if (!(st_done_i && started)) n_open = n_open + 16'd1;
             end else begin
-              // a fault outweighs a bad value, which outweighs a core that is not done
+              // a fault takes precedence over a bad value, which takes precedence over a core that
+              // is not done
               if (st_faulted_i) begin
                 take = n_fault == 16'd0;
                 n_fault = n_fault + 16'd1;
@@ -221,7 +222,8 @@ module wse_start #(
           if (cnt == 4'd8) state = SWatch;
         end
         SWatch: if (scanned) begin
-          // cores that end together do so in the middle of a pass: a whole one after it names and counts them all
+          // cores that end together may end in the middle of a pass: a whole pass after it names
+          // and counts them all
           if (!ended) begin
             ended = n_fault != 16'd0 || n_bad != 16'd0;
             if (!ended && n_open == 16'd0) begin

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What both directions of a stream share: the members of the command, the words of its mask, and one request port for
-// the mask's reads and those of the executor. The mask's go first: a word of it serves 64 elements.
+// The shared part of both stream directions: the members of the command, the words of its mask, and
+// one request port for reads of the mask and of the executor. The mask's reads go first: one word
+// of it serves 64 elements.
 
 module wse_stream_cmd #(
   parameter int unsigned COLS = 4

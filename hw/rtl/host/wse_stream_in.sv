@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Executor of STREAM_IN with the north ports. For every column and feature of the block a ring of Words words of
-// 8 bytes is kept filled from the host's memory; a port takes element after element out of its rings, k by k and
-// feature by feature, and sends it as a wavelet while the router has room.
+// Executor of STREAM_IN with the north ports. For every column and feature of the block it keeps a
+// ring of Words words of 8 bytes filled from host memory; a port takes element after element out of
+// its rings, k by k and feature by feature, and sends it as a wavelet while the router has room.
 
 module wse_stream_in #(
   parameter int unsigned COLS = 4
@@ -170,9 +170,9 @@ module wse_stream_in #(
           p_run[c] = 16'(c) - cmd.col0 < cmd.cols;
         end
       end
-      // in the cycle of go the address and the mask are still those of the command before
+      // in the cycle of go the address and the mask are still those of the previous command
       if (run) begin
-        // what the bus brings
+        // words from the bus
         in_valid = 1'b0;
         if (rreq_valid_o && rreq_ready_i) rd_out = rd_out + 7'd1;
         if (rd_valid_i) begin
@@ -207,7 +207,7 @@ module wse_stream_in #(
               moved_o <= 1'b1;
               p_run[c] = p_blk[c] != cmd.nline;
             end else begin
-              // which features of this k travel, and are they here
+              // the features of this k that the port sends, and whether their words are here
               ready = '0;
               want = '0;
               for (f = 0; f < 4; f++) begin
@@ -298,7 +298,7 @@ module wse_stream_in #(
             waiting = waiting + 16'd1;
           end
         nports_o <= waiting;
-        // stopped, the mask may still have asked in the cycle before it heard of it
+        // when stopped, the mask may have made a request in the previous cycle
         if (((stop && m_stop) || p_run == '0) && rd_out == 7'd0 && !rreq_valid_o) begin
           run = 1'b0;
           page_wait = 1'b0;

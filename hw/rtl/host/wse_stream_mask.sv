@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Mask words of a stream: for every column and feature of the block the 64 bits that cover the elements the
-// port is at, and the next 64 read ahead. Order of the words of one row of bits: block by block, k ascending.
+// Mask words of a stream: for every column and feature of the block the 64 bits of the port's
+// present elements, and the next 64 read ahead. Order of the words of one row of bits: block by
+// block, k ascending.
 
 module wse_stream_mask #(
   parameter int unsigned COLS = 4

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Executor of STREAM_OUT with the south ports. A port gathers the elements of each feature of the block into a
-// chunk of up to 32 bytes that does not cross a 32-byte boundary of the buffer; a finished chunk waits in a
-// bank of its own for the bus, while the next one fills the other.
+// Executor of STREAM_OUT with the south ports. A port gathers the elements of each feature of the
+// block into a chunk of up to 32 bytes that does not cross a 32-byte boundary of the buffer; a
+// finished chunk waits in its own bank for the bus, while the next one fills the other.
 
 module wse_stream_out #(
   parameter int unsigned COLS = 4
@@ -287,7 +287,8 @@ module wse_stream_out #(
                 moved_o <= 1'b1;
               end
               if (want == 4'd0) begin
-                // all of this k is here: chunks that end with it leave, when their outgoing slots are free
+                // all elements of this k are here: chunks that end with it leave when their
+                // outgoing slots are free
                 close = 1'b1;
                 for (f = 0; f < 4; f++) begin
                   ix = IW'(4 * c + f);
@@ -329,7 +330,7 @@ module wse_stream_out #(
             waiting = waiting + 16'd1;
           end
         nports_o <= waiting;
-        // stopped, the mask may still have asked in the cycle before it heard of it
+        // when stopped, the mask may have made a request in the previous cycle
         if (((stop && m_stop) || (p_run == '0 && o_valid == '0)) && rd_out == 7'd0 && wr_out == 7'd0 && w_left == 3'd0 &&
             !wreq_valid_o && !rreq_valid_o) begin
           run = 1'b0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Buffer offset to bus address: a page list (one u64 per page) behind four remembered entries, or one contiguous
-// piece. The user of a miss reads the entry at entry_addr_o and hands it to fill_*; it holds off_i still
-// meanwhile. The low bits of an entry, below the page size, do not count.
+// Buffer offset to bus address: a page list (one u64 per page) behind four cached entries, or one
+// contiguous piece. On a miss the user reads the entry at entry_addr_o and passes it to fill_*,
+// with off_i stable meanwhile. The bits of an entry below the page size are ignored.
 
 module wse_xlate (
   input  logic        clk_i,
