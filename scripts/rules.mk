@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-# How things are built; which things there are is listed by the build.mk of each folder.
+# Rules of the build; the build.mk of each folder lists the folder's targets.
 #
 # Objects: build/<path>.o, and build/asan/<path>.o with sanitizers. A folder's or file's own flags
-# are CFLAGS_<folder>, CFLAGS_<file>: CFLAGS_hw/twin := -O3. Headers are found by the compiler
-# (-MMD). Objects do not know when these flags change: touch this file then.
+# are CFLAGS_<folder>, CFLAGS_<file>: CFLAGS_hw/twin := -O3. The compiler finds headers (-MMD).
+# Objects do not depend on these flags: touch this file when they change.
 
-# $(call short,CC,$@)COMMAND: a line "  CC  build/..." in place of a long command, nothing with make -s; make V=1 shows commands
+# $(call short,CC,$@)COMMAND: a line "  CC  build/..." in place of a long command, nothing with
+# make -s; make V=1 shows commands
 empty :=
 tab := $(empty)	$(empty)
 silent = $(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS))))
@@ -37,23 +38,27 @@ $(B)/asan/$(1): $(2:%.c=$(B)/asan/%.o)
 endef
 
 # $(eval $(call c_program,OUT,SOURCES,ARCHIVES,LIBS,ASAN-ARCHIVES)): build/OUT, and build/asan/OUT
-# from ASAN-ARCHIVES. wse_model_find() asks for a model weakly, which alone pulls nothing out of an
-# archive: -u. $(1) archives
-pull_models = $(if $(filter %/libwse_twin.a,$(1)),-Wl$(comma)-u$(comma)wse_model_find -Wl$(comma)-u$(comma)wse_model_func) \
+# from ASAN-ARCHIVES. wse_model_find() refers to models weakly, which alone links none of them: -u.
+# $(1): archives
+pull_models = $(if $(filter %/libwse_twin.a,$(1)), \
+		-Wl$(comma)-u$(comma)wse_model_find -Wl$(comma)-u$(comma)wse_model_func) \
 	$(if $(filter %/libwse_rtl.a,$(1)),-Wl$(comma)-u$(comma)wse_model_rtl)
-c_link = $(CC) $(CFLAGS) -pthread $(1) -o $@ $(filter %.o,$^) $(call pull_models,$^) $(LDFLAGS_$(@:$(B)/%=%)) $(2)
+c_link = $(CC) $(CFLAGS) -pthread $(1) -o $@ $(filter %.o,$^) $(call pull_models,$^) \
+	$(LDFLAGS_$(@:$(B)/%=%)) $(2)
+archives = -Wl$(comma)--start-group $(filter %.a,$^) -Wl$(comma)--end-group
 define c_program
 C_SRCS += $(2)
 $(B)/$(1): $(2:%.c=$(B)/%.o) $(3)
 	@mkdir -p $$(@D)
-	$$(call short,LINK,$$@)$$(call c_link,,-Wl$$(comma)--start-group $$(filter %.a,$$^) -Wl$$(comma)--end-group $(4))
+	$$(call short,LINK,$$@)$$(call c_link,,$$(archives) $(4))
 $(B)/asan/$(1): $(2:%.c=$(B)/asan/%.o) $(5)
 	@mkdir -p $$(@D)
-	$$(call short,LINK,$$@)$$(call c_link,$$(ASAN),-Wl$$(comma)--start-group $$(filter %.a,$$^) -Wl$$(comma)--end-group $(4))
+	$$(call short,LINK,$$@)$$(call c_link,$$(ASAN),$$(archives) $(4))
 endef
 
-# the same for a test: built by `make`, run by `make test`, with and without sanitizers; PATH has no
-# .c $(eval $(call c_test,PATH,MORE-SOURCES,ARCHIVES,LIBS,ASAN-ARCHIVES))
+# The same for a test: `make` builds it and `make test` runs it, with and without sanitizers; PATH
+# has no .c:
+# $(eval $(call c_test,PATH,MORE-SOURCES,ARCHIVES,LIBS,ASAN-ARCHIVES))
 define c_test
 $(call c_program,$(1),$(1).c $(2),$(3),$(4),$(5))
 ALL += $(B)/$(1) $(B)/asan/$(1)

@@ -12,7 +12,8 @@ gen_regs = @$(REGS_GEN) $(1) < uapi/wse/wse.regs > $(B)/uapi/wse/regs.new && \
 
 .PHONY: regs ioctls
 ioctls: ## the page uapi/ioctls.md from the comments of uapi/drm/wse_accel.h
-	uapi/ioctls-gen < uapi/drm/wse_accel.h > $(B)/ioctls.new && mv $(B)/ioctls.new uapi/ioctls.md
+	uapi/ioctls-gen < uapi/drm/wse_accel.h > $(B)/ioctls.new
+	mv $(B)/ioctls.new uapi/ioctls.md
 regs: $(REGS_GEN) ## regenerate headers, SystemVerilog package and page from uapi/wse/wse.regs
 	$(call gen_regs,c,$(REGS))
 	$(call gen_regs,sv,hw/rtl/wse_regs_pkg.sv)

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * `make bench-driver`: all figures of the driver, in one run of the guest (4 x 4 cores of the twin,
- * vm/run --nvme). Beside a nop through the driver stands a read of 4 KiB from QEMU's own nvme,
- * measured in turns with it.
+ * vm/run --nvme). A nop through the driver alternates with a read of 4 KiB from QEMU's own nvme.
  *
- * Arguments (rtt, iops, bulk, owner, kill, reset) choose some of them. A line each: name, value,
- * unit, what it should be. The host's load moves those of time: repeat them.
+ * Arguments (rtt, iops, bulk, owner, kill, reset) choose some of them. Each prints a line: name,
+ * value, unit, limit. The host's load changes times: repeat them.
  */
 #include <linux/aio_abi.h>
 #include <signal.h>
@@ -144,7 +143,7 @@ static void round_trips(int nvme, void *page)
 	result("nop_rtt_p99", 1e6 * nop[TURNS * ROUNDS * 99 / 100], "us", 0);
 	result("nvme_rtt", 1e6 * median(read, TURNS * ROUNDS), "us", 0);
 	result("driver_rtt_vs_nvme", median(ratio, TURNS), "x", -1.2);
-	/* what a quiet machine would say, if some turn had one for itself */
+	/* the value of a quiet machine, if one turn ran undisturbed */
 	result("nop_rtt_best_turn", 1e6 * best[0], "us", 0);
 	result("nvme_rtt_best_turn", 1e6 * best[1], "us", 0);
 }
@@ -303,8 +302,8 @@ static void bulk_times(const struct drm_wse_cmd *cmd, double t[2])
 }
 
 /*
- * 32 KiB to each of 16 cores; a stream of as much of which no value is sent, so that nobody has to
- * take it
+ * 32 KiB to each of 16 cores; a stream of the same size that sends no value, so that no core has to
+ * take one
  */
 static void bulk(void)
 {
@@ -330,7 +329,7 @@ static void bulk(void)
 		.cstride = BULK / info.cols,
 		.kcol = 16384,
 		.nfeat = 1,
-		/* the other types end with a wavelet that somebody has to take */
+		/* the other types end with a wavelet that a core has to take */
 		.etype = WSE_ETYPE_RAW32,
 	};
 	double base, in[2], out[2], zeros[2]; /* seconds: of one alone, of one of AHEAD */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * uapi/wse/wse_cmd.h on the host: what is refused, extents against arithmetic in 128 bits, the
+ * uapi/wse/wse_cmd.h on the host: refusals, extents compared with arithmetic in 128 bits, the
  * encoding.
  */
 #include <stdio.h>

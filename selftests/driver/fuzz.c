@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Hostile user space: several processes with several files, buffers, syncobjs, leases and submits,
- * mostly good ones, since bad ones alone do not get far; killed, interrupted, given memory that is
- * not there. Then nothing must be left: no process, no reference, no buffer; the module goes and
- * comes back, and the devices work.
+ * mostly valid ones, since invalid ones alone end early; processes are killed, interrupted, given
+ * missing memory. Afterwards no process, reference or buffer may remain; the module unloads and
+ * loads again, and the devices work.
  *
  *	fuzz [--seconds N] [--ops N] [--seed N] [--procs N] [--fail PERCENT] [--evil MODE] [--chaos]
  *	     [--module FILE] [--root]
  *
- * --seed gives each process the same operations again; how they meet is up to the machine.
- * --ops: ends after so many ioctls. --fail: in so many ioctls something fails, if the kernel has
- * fault injection. --evil: device is selftests/driver/evil-device (99: any mode that it survives).
- * --chaos: devices are reset, unbound and bound meanwhile. --module: is unloaded and loaded again.
+ * --seed gives each process the same operations again; their timing depends on the machine.
+ * --ops: ends after so many ioctls. --fail: so many percent of the ioctls get an injected failure,
+ * if the kernel has fault injection. --evil: the device is selftests/driver/evil-device (99: any
+ * mode that it survives). --chaos: resets, unbinds and binds devices meanwhile. --module: unloads
+ * this module and loads it again.
  */
 #include <getopt.h>
 #include <grp.h>
@@ -82,7 +83,7 @@ static void work(unsigned int n, uint64_t generation)
 
 /* --- the devices --- */
 
-/* Everybody may open the nodes: they are made anew at each bind. */
+/* All users may open the nodes, which each bind creates anew. */
 static void open_nodes(void)
 {
 	struct dirent **names;
@@ -133,7 +134,7 @@ static void pci_reset(unsigned int dev)
 	wse_sysfs_write(path, "1");
 }
 
-/* Once in a while, by a process of its own: an unbind waits for whoever is in the driver. */
+/* Now and then, in a separate process: an unbind waits for all calls in the driver. */
 static pid_t chaos(struct fuzz_rng *r)
 {
 	unsigned int dev = below(r, opt.ndev);
@@ -270,7 +271,7 @@ static double run(void)
 	return begin;
 }
 
-/* Percent of the processors' time that nobody wanted. */
+/* Percent of the processors' time that was idle. */
 static double idle_share(void)
 {
 	unsigned long long t[8] = {}, sum = 0;
@@ -309,7 +310,7 @@ static void report(double seconds)
 		       (unsigned long long)stats->op_good[i],
 		       stats->op_calls[i] ? stats->op_ns[i] * 1e-3 / stats->op_calls[i] : 0);
 	result(stats->ioctls > 100, "hostile processes run");
-	/* with things that fail on purpose, or a device that does, there is nothing to be said */
+	/* with injected failures, or a device that fails, results are open */
 	if (!opt.fail && !opt.evil) {
 		snprintf(text, sizeof(text), "at least half of %llu submits are accepted: %.1f %%",
 			 (unsigned long long)stats->submits, share);
@@ -340,10 +341,7 @@ static void revive(unsigned int dev)
 		sleep(1);
 }
 
-/*
- * How often an evil device did what it was told to; it is a figure of the device that stands in its
- * configuration space.
- */
+/* How often an evil device misbehaved as ordered: a figure in its configuration space. */
 static unsigned int struck(unsigned int dev)
 {
 	char path[128];
@@ -534,7 +532,7 @@ int main(int argc, char **argv)
 	if (opt.fail)
 		set_up_injection();
 	if (opt.evil) {
-		/* what waits for a device that creeps would wait for minutes */
+		/* a wait for a device that creeps would take minutes */
 		wse_sysfs_write("/sys/module/wse/parameters/admin_timeout", "2");
 		wse_sysfs_write("/sys/module/wse/parameters/stall_timeout", "2");
 	}

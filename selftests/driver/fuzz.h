@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The fuzzer's parts: fuzz.c runs processes and judges, fuzz_ops.c is what they do, fuzz_mem.c
- * where in memory arguments lie.
+ * The fuzzer's parts: fuzz.c runs processes and judges, fuzz_ops.c has their operations, fuzz_mem.c
+ * places arguments in memory.
  */
 #ifndef WSE_FUZZ_H
 #define WSE_FUZZ_H
@@ -14,7 +14,7 @@
 #define MAX_FDS	    24u
 #define MAX_FILES   3u
 
-/* What all processes count together. */
+/* Counts of all processes together. */
 struct fuzz_stats {
 	uint64_t ops, ioctls, eintr, efault, injected;
 	uint64_t submits, accepted, leases, faults;
@@ -29,7 +29,7 @@ struct fuzz_options {
 	unsigned int fail;   /* percent of ioctls in which something fails on purpose */
 	unsigned int evil;   /* mode of the evil device; 0: none, 99: any that it survives */
 	bool chaos;	     /* devices are reset, unbound and bound meanwhile */
-	bool as_root;	     /* nobody drops his rights */
+	bool as_root;	     /* no process drops its rights */
 	bool udmabuf;
 	const char *module;  /* to be loaded again at the end */
 	char address[MAX_DEVICES][32];
@@ -51,7 +51,7 @@ struct fuzz_sync {
 	bool used;	/* it should have a fence */
 };
 
-/* An open accel node and what was made with it. Threads of one process share it without locks. */
+/* An open accel node and its objects. Threads of one process share it without locks. */
 struct fuzz_file {
 	int fd; /* -1: closed */
 	unsigned int dev;

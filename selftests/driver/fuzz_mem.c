@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where arguments lie, and calls that fail on purpose. An arena is six pages: two good ones, a
- * hole, one that can be read only, a hole, a good one.
+ * Places of arguments in memory, and injected failures of calls. An arena is six pages: two good
+ * ones, a hole, a read-only one, a hole, a good one.
  */
 #include <sys/mman.h>
 #include <sys/types.h>
@@ -27,7 +27,7 @@ char *arena_map(void)
 	return a;
 }
 
-/* What a member of a struct could be that is bad at its border. */
+/* Values of a member that are bad at its border. */
 uint64_t odd_value(struct fuzz_rng *r)
 {
 	static const uint64_t odd[] = {
@@ -167,7 +167,7 @@ static __thread struct {
 
 enum { INJECT_NONE, INJECT_NTH, INJECT_OFTEN };
 
-/* The n-th thing in the next system call that can fail does; or each of them with a probability. */
+/* Makes the n-th step of the next system call fail; or each step with a probability. */
 static int inject_begin(struct fuzz_worker *w)
 {
 	int fd, n;

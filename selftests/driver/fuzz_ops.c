@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * What a process does with its files, except submits and syncobjs.
- */
+/* Operations of a process on its files, except submits and syncobjs. */
 #include <linux/udmabuf.h>
 #include <poll.h>
 #include <pthread.h>
@@ -231,7 +229,9 @@ static bool op_ctx(struct fuzz_worker *w, struct fuzz_file *f)
 		return false;
 	if (percent(&w->rng, 2))
 		c.flags = odd_value(&w->rng);
-	/* who has another device does not wait long for this one, which it may have itself */
+	/*
+	 * a process with another device does not wait long for this one, which it may have itself
+	 */
 	set_alarm(w, has_lease(w) ? 2 : 600);
 	ret = call(w, f->fd, DRM_IOCTL_WSE_CTX_CREATE, &c, sizeof(c));
 	/* it may have the lease and not know its name */
@@ -401,7 +401,7 @@ static bool op_threads(struct fuzz_worker *w, struct fuzz_file *f)
 		if (t[i].arena && !pthread_create(&id[n], NULL, thread, &t[i]))
 			n++;
 	}
-	/* it is for those who wait in a call */
+	/* it is for threads that wait in a call */
 	pthread_sigmask(SIG_BLOCK, &alarm, NULL);
 	set_alarm(w, 20);
 	for (i = 0; i < n; i++)

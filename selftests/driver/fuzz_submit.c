@@ -30,7 +30,7 @@ static struct drm_wse_cmd good_copy(struct fuzz_worker *w, struct fuzz_file *f)
 		c.flags = DRM_WSE_CMD_BROADCAST;
 	share = align8(bo->size / (c.rows * c.cols * c.nline + 1));
 	c.len = 8 + align8(below(&w->rng, share < 2048 ? share : 2048));
-	/* programs and what the firmware needs lie below */
+	/* programs and the firmware's data lie below */
 	c.sram = info->fw_end + 0x1000 + align8(below(&w->rng, 1024));
 	c.lstride = c.len;
 	c.sstride = c.len;
@@ -42,7 +42,7 @@ static struct drm_wse_cmd good_copy(struct fuzz_worker *w, struct fuzz_file *f)
 	return c;
 }
 
-/* A program of zeros, or what the evil device understands. */
+/* A program of zeros, or an order to the evil device. */
 static struct drm_wse_cmd good_start(struct fuzz_worker *w, struct fuzz_file *f)
 {
 	static const uint32_t survived[] = { 0,	 1,  2,	 3,  4,	 5,  6,	 7,  8,	 9,
@@ -100,7 +100,7 @@ static struct drm_wse_cmd good_cmd(struct fuzz_worker *w, struct fuzz_file *f,
 	return c;
 }
 
-/* One bit, byte or word of what the kernel is given becomes another. */
+/* Changes one bit, byte or word of the kernel's input. */
 static void spoil(struct fuzz_worker *w, void *data, size_t size)
 {
 	uint64_t odd = odd_value(&w->rng);
@@ -181,7 +181,7 @@ bool op_submit(struct fuzz_worker *w, struct fuzz_file *f)
 	else
 		count(&stats->refused[-ret < 160 ? -ret : 0]);
 	/* the context was lost, or the device */
-	/* or a child has given it back, or closed what it needs */
+	/* or a child has given it back, or closed a file that it needs */
 	w->stale = ret == -ENOENT ? w->stale + 1 : 0;
 	if (ret == -EIO || ret == -ENODEV || w->stale > 3)
 		w->lost = true;

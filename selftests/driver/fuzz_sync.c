@@ -185,7 +185,7 @@ bool op_sync(struct fuzz_worker *w, struct fuzz_file *f)
 			return false;
 		add_sync(w, f, create.handle);
 		return true;
-	case 3: /* its place in the list stays, as somebody would make the mistake */
+	case 3: /* its place in the list stays, a likely mistake */
 		destroy.handle = any_sync(w, f);
 		if (percent(&w->rng, 70))
 			return false;
@@ -206,8 +206,8 @@ bool op_sync(struct fuzz_worker *w, struct fuzz_file *f)
 }
 
 /*
- * What a dma-buf says of those who use it, as a sync_file, and what it is told: a fence of
- * anybody's that it carries from then on.
+ * The fences of a dma-buf's users, as a sync_file, and the import of a fence of any driver, which
+ * the dma-buf carries from then on.
  */
 bool op_dmabuf(struct fuzz_worker *w, struct fuzz_file *f)
 {

@@ -69,7 +69,7 @@ TEST_F_TIMEOUT(aer, link_is_reset, 120)
 	fd = wse_open_nth(0);
 	ASSERT_LE(0, fd);
 	info = wse_info(fd);
-	/* what was saved is needed more than once */
+	/* the saved state is needed more than once */
 	for (round = 1; round <= 2; round++) {
 		ASSERT_EQ(0, wse_ctx_create(fd, DRM_WSE_CTX_WAIT, &ctx));
 		ASSERT_EQ(0, wse_run(fd, ctx, &nop, 1));
@@ -77,7 +77,7 @@ TEST_F_TIMEOUT(aer, link_is_reset, 120)
 		if (ret == -ENODEV || ret == -ENOENT || ret == -EPROTONOSUPPORT)
 			SKIP(return, "no errors can be injected: --hotplug --modprobe aer_inject");
 		ASSERT_EQ(0, ret);
-		/* that is a worker's affair */
+		/* a worker does that */
 		for (i = 0; i < 300 && !wse_run(fd, ctx, &nop, 1); i++)
 			usleep(100000);
 		EXPECT_EQ(-EIO, wse_run(fd, ctx, &nop, 1));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs on the cores, good and bad: what the fence says, what the fault record says, and that
- * the device works afterwards. Needs a device with cores (func, rtl) and the firmware.
+ * Programs on the cores, good and bad: the fence's errno, the fault record, and that the device
+ * works afterwards. Needs a device with cores (func, rtl) and the firmware.
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -173,7 +173,7 @@ TEST_F(core, never_ends)
 	usable_after(_metadata, self);
 }
 
-/* the task returns without DONE, and nothing will ever happen again */
+/* the task returns without DONE, and nothing happens after that */
 TEST_F(core, deadlock_closed)
 {
 	static const uint32_t code[6] = { RET };
@@ -211,7 +211,7 @@ TEST_F(core, done_with_a_value)
 	usable_after(_metadata, self);
 }
 
-/* a stream whose wavelets nobody takes, with commands of another queue that go on meanwhile */
+/* a stream whose wavelets no core takes, while commands of another queue proceed */
 TEST_F(core, stream_nobody_takes)
 {
 	struct drm_wse_cmd stream = {

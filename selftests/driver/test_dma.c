@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is mapped for a device, for how long, and how it finds it: page lists of scattered buffers,
- * hosts that copy what is mapped (swiotlb=force), and what the memory is accounted to.
+ * Mappings for a device: which memory, for how long, and how the device finds it: page lists of
+ * scattered buffers, hosts that copy mapped memory (swiotlb=force), and the accounting of the
+ * memory.
  *
- * Which of these tests say something depends on the guest: plain, swiotlb=force (debugfs tells how
- * many slots of the bounce buffer are taken), or with an IOMMU.
+ * The guest decides which of these tests apply: plain, swiotlb=force (debugfs shows how many slots
+ * of the bounce buffer are taken), or with an IOMMU.
  */
 #include <linux/udmabuf.h>
 #include <sys/mount.h>
@@ -127,7 +128,10 @@ static int through(int fd, uint32_t ctx, uint32_t bo, uint64_t from, uint64_t to
 	return wse_run(fd, ctx, cmds, 2);
 }
 
-/* what the processor writes after the buffer was made arrives there, what the device writes here */
+/*
+ * writes of the processor after the buffer's creation reach the device, and the device's writes
+ * reach the processor
+ */
 TEST_F(dma, both_see_the_same_memory)
 {
 	long before = slots();
@@ -175,7 +179,7 @@ TEST_F(dma, buffers_outlive_the_device)
 	EXPECT_EQ(42, p[1]);
 	p[2] = 43;
 	EXPECT_EQ(43, q[2]);
-	/* a part that nobody has touched yet */
+	/* a part without any access so far */
 	q[size / 8 - 1] = 44;
 	EXPECT_EQ(44, p[size / 8 - 1]);
 	munmap(p, size / 2);
@@ -253,8 +257,8 @@ static long number(const char *path)
 }
 
 /*
- * Address ranges of the IOMMU that are taken; buffers are large enough to have no cached ones.
- * KASAN keeps what was freed for a while, but DMA_API_DEBUG, where it is, counts mappings itself.
+ * Address ranges of the IOMMU in use; buffers are large enough to have no cached ones. KASAN keeps
+ * freed memory for a while, but DMA_API_DEBUG, where it is on, counts mappings itself.
  */
 static long ranges(void)
 {
@@ -274,9 +278,8 @@ static long ranges(void)
 }
 
 /*
- * Files, mappings and the dma-bufs stay, what is mapped for the devices does not. 3000 mappings
- * behind an emulated IOMMU, on a machine that tests other things beside, take more than the harness
- * allows.
+ * Files, mappings and the dma-bufs stay; mappings for the devices end. 3000 mappings behind an
+ * emulated IOMMU, on a machine that runs other tests, take longer than the harness allows.
  */
 TEST_F_TIMEOUT(dma, nothing_is_mapped_after_unbind, 180)
 {
@@ -376,7 +379,7 @@ TEST_F(dma, stream_of_a_long_list)
 	in.mask_bo = bo[1];
 	in.off = 3 * MIB + 8;
 	in.moff = 2 * MIB + 16;
-	/* the mask is all zeros: nothing is sent, so nobody has to take it */
+	/* the mask is all zeros: the stream sends nothing, so no core has to take it */
 	EXPECT_EQ(0, wse_run(self->fd[0], self->ctx, &in, 1));
 	in.moff = 4 * MIB - 8;
 	EXPECT_EQ(0, wse_run(self->fd[0], self->ctx, &in, 1));
@@ -440,7 +443,7 @@ TEST_F(dma, buffers_are_accounted)
 	EXPECT_LE(before + SIZE, accounted() + stat_of("shmem"));
 }
 
-/* Each buffer once: what is mapped twice is a report of its own for each page to DMA_API_DEBUG. */
+/* Each buffer once: DMA_API_DEBUG reports each page that is mapped twice. */
 TEST_F(dma, page_lists_are_accounted)
 {
 	enum { N = 4, PAGES = 16384 }; /* as long as a udmabuf may be: 128 KiB of list */
@@ -467,7 +470,7 @@ TEST_F(dma, page_lists_are_accounted)
 		close(fd[i]);
 }
 
-/* behind a stream that nobody takes */
+/* behind a stream that no core takes */
 TEST_F(dma, jobs_are_accounted)
 {
 	enum { JOBS = 1000, CMDS = 32 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A device that misbehaves (selftests/driver/evil-device, which lists what it can do): each time
- * the fences signal with an error, the guest goes on, and a new context works.
+ * A device that misbehaves (selftests/driver/evil-device, which lists its modes): each time the
+ * fences signal with an error, the guest continues, and a new context works.
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -133,7 +133,7 @@ TEST_F(wse, unbind_while_it_creeps)
 	EXPECT_EQ(0, wse_ctx_create(self->fd, 0, &self->ctx));
 }
 
-/* what a device makes the driver do while probe runs must not be done after probe has failed */
+/* work that a device causes during probe must not run after probe has failed */
 TEST_F(wse, probe_fails_midway)
 {
 	char address[32];
@@ -152,9 +152,7 @@ TEST_F(wse, probe_fails_midway)
 	}
 }
 
-/*
- * a device that was given up completes: nobody waits for that any more, and nothing of it is there
- */
+/* a device that was given up completes: no code waits for that any more, and its jobs are gone */
 TEST_F(wse, completes_after_it_was_lost)
 {
 	struct drm_wse_cmd start = cmd_start(&self->info, 0x1000, BUDGET), nop = cmd_nop(1);
@@ -211,7 +209,7 @@ TEST_F(wse, unknown_status)
 	struct drm_wse_fault fault;
 
 	EXPECT_EQ(-EPROTO, evil(self, 3));
-	/* there is no record, but what the completion said */
+	/* there is no record beyond the completion */
 	EXPECT_EQ(0, wse_fault(self->fd, self->ctx, &fault));
 	EXPECT_EQ(self->ctx, fault.ctx);
 	EXPECT_EQ(WSE_OP_START, fault.cmd_op);
@@ -311,7 +309,7 @@ static int stall_timeout(const char *seconds)
 	return wse_sysfs_write("/sys/module/wse/parameters/stall_timeout", seconds);
 }
 
-/* slower than any clock of ours, but its cycles move */
+/* slower than any of the driver's limits, but its cycles advance */
 TEST_F(wse, slow_is_not_stuck)
 {
 	ASSERT_EQ(0, stall_timeout("1"));
@@ -353,7 +351,7 @@ TEST_F(wse, creeping_is_stuck)
 	ASSERT_EQ(0, stall_timeout("60"));
 }
 
-/* the first to fail decides, what was behind it is cancelled, what was before is good */
+/* the first failure decides: later commands are cancelled, earlier ones are good */
 TEST_F(wse, errors_of_others)
 {
 	struct drm_wse_cmd cmd = cmd_nop(1);
@@ -390,7 +388,7 @@ TEST_F(wse, pending_is_cancelled)
 	EXPECT_EQ(1, lost_and_new(_metadata, self));
 }
 
-/* closing does not wait for a command that takes its time */
+/* close does not wait for a long command */
 TEST_F(wse, close_aborts)
 {
 	struct drm_wse_cmd cmd = cmd_start(&self->info, 0x1000, BUDGET);
@@ -444,7 +442,7 @@ TEST_F(wse, debugfs_tells_what_hangs)
 	EXPECT_NE(NULL, strstr(text, " op 0x5 queue 1 status 8 ")) TH_LOG("%s", text);
 }
 
-/* a device reset leaves a dump: why, registers, who had it, rings, jobs, the command that hung */
+/* a device reset leaves a dump: reason, registers, owner, rings, jobs, the command that hung */
 TEST_F(wse, reset_leaves_a_core_dump)
 {
 	static const char *const want[] = {
@@ -464,7 +462,7 @@ TEST_F(wse, reset_leaves_a_core_dump)
 	ASSERT_NE(0, path[0]);
 	wse_slurp(path, text, sizeof(text));
 	EXPECT_EQ(NULL, in_order(text, want, sizeof(want) / sizeof(*want))) TH_LOG("%s", text);
-	/* a fault of a command is its owner's affair, and no device reset */
+	/* a fault of a command concerns its owner and resets no device */
 	ASSERT_TRUE(drop_dumps());
 	EXPECT_EQ(-EFAULT, evil(self, 4));
 	EXPECT_EQ(1, lost_and_new(_metadata, self));

@@ -36,7 +36,7 @@ static int write_all(const char *path, const void *buf, size_t size)
 
 FIXTURE_SETUP(fw)
 {
-	/* what a test before this one has left there does not matter */
+	/* remains of an earlier test do not matter */
 	if (access("/root/fw", R_OK))
 		ASSERT_EQ(0, system("cp " FIRMWARE " /root/fw"));
 	self->size = read_all("/root/fw", self->image, sizeof(self->image));
@@ -91,7 +91,7 @@ TEST_F(fw, missing)
 	info = wse_info(self->fd);
 	EXPECT_NE(0, info.rows);
 	EXPECT_EQ(0, info.fw_end);
-	/* users who insist fill no log */
+	/* repeated attempts of users do not fill the log */
 	before = wse_messages();
 	for (i = 0; i < 300; i++)
 		EXPECT_EQ(-ENOENT, wse_ctx_create(self->fd, 0, &ctx));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Surprise removal: the first device's server is killed with work in flight. Whatever else there is
- * goes on. Needs the harness's wse-host; the device does not come back, so this is a program of its
- * own.
+ * Surprise removal: the first device's server is killed with work in flight, and everything else
+ * continues. Needs the harness's wse-host; the device does not come back, so this is a separate
+ * program.
  */
 #include <sys/wait.h>
 
@@ -67,7 +67,7 @@ TEST_F_TIMEOUT(gone, device_killed, 120)
 	close(fd);
 	EXPECT_EQ(-ENODEV, wse_bind(address));
 	EXPECT_EQ(0, wse_run(other, second, &nop, 1));
-	/* a fence that somebody keeps outlives everything: file, device and module */
+	/* a fence that a process keeps outlives everything: file, device and module */
 	ASSERT_EQ(0, wse_submit(other, second, &nop, 1, &kept.handle));
 	ASSERT_EQ(0, syncobj_wait(other, kept.handle, 0, SECONDS(20)));
 	ASSERT_EQ(0, wse_ioctl(other, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &kept));

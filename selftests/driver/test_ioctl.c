@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Every ioctl: what it answers, and what it refuses.
- */
+/* Every ioctl: its answers and refusals. */
 #include "wse_test.h"
 #include "kselftest_harness.h"
 
@@ -347,7 +345,7 @@ TEST_F(wse, foreign_context_refused)
 	close(other);
 }
 
-/* a fence that never signals could be exported to anybody */
+/* a fence that never signals could be exported to any process */
 TEST_F(wse, endless_budget_refused)
 {
 	struct drm_wse_cmd copy = cmd_copy(WSE_OP_COPY_OUT, self->bo, 0, 0, 0, 0x1000, 8);
@@ -431,7 +429,7 @@ TEST_F(wse, submit_strides)
 		.cmds = { .ptr = (uintptr_t)cmds, .count = 2, .stride = sizeof(cmds[0]) },
 	};
 
-	/* of a newer user space, which does not use what we do not know */
+	/* of a newer user space that does not use the new members */
 	EXPECT_EQ(0, wse_ioctl(self->fd, DRM_IOCTL_WSE_SUBMIT, &submit));
 	cmds[1].more = 1;
 	EXPECT_EQ(-E2BIG, wse_ioctl(self->fd, DRM_IOCTL_WSE_SUBMIT, &submit));
@@ -486,7 +484,7 @@ TEST_F(wse, unknown_ioctl)
 	EXPECT_EQ(-EINVAL, wse_ioctl(self->fd, DRM_IOWR(DRM_COMMAND_BASE + 0x3f, arg), arg));
 }
 
-/* whoever is refused, or fails, a thousand times writes no log */
+/* a thousand refusals or failures write no log */
 TEST_F(wse, refusals_leave_no_message)
 {
 	unsigned int before = wse_messages(), i;
@@ -523,7 +521,10 @@ TEST_F(wse, core_ioctls_without_master)
 	EXPECT_GT(0, wse_ioctl(self->fd, DRM_IOCTL_DROP_MASTER, NULL));
 }
 
-/* the core warns here, from the page allocator: the harness knows that this one is not ours */
+/*
+ * the core warns here, from the page allocator: the harness knows that this warning is not the
+ * driver's
+ */
 TEST_F(wse, core_syncobj_count)
 {
 	uint32_t handle = syncobj_create(self->fd);
@@ -540,7 +541,7 @@ TEST_F(wse, no_fault_without_fault)
 	EXPECT_EQ(-ENODATA, wse_fault(self->fd, self->ctx, &fault));
 }
 
-/* what the file has used, of this context and of those before */
+/* use by the file, in this context and in earlier ones */
 TEST_F(wse, fdinfo_counts)
 {
 	struct drm_wse_cmd copy = cmd_copy(WSE_OP_COPY_IN, self->bo, 0, 0, 0, 0x1000, 1024);
@@ -576,7 +577,7 @@ TEST_F(wse, fdinfo_counts)
 	close(other);
 }
 
-/* what wse-info goes by to say who has the device */
+/* the data by which wse-info names the owner of the device */
 TEST_F(wse, fdinfo_tells_the_lease)
 {
 	char path[64], text[4096];

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The lease: who has the device, what the next owner sees, and removal under all of it.
- */
+/* The lease: the owner of the device, what the next owner sees, and removal in each state. */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -132,8 +130,8 @@ TEST_F(wse, everybody_in_turn)
 }
 
 /*
- * who waits once gets it before those who come again and again: counted in leases, so that a slow
- * machine may be slow
+ * a process that waits once gets it before processes that try again and again: counted in leases,
+ * so that a slow machine may be slow
  */
 TEST_F(wse, in_the_order_of_arrival)
 {
@@ -175,11 +173,13 @@ TEST_F(wse, in_the_order_of_arrival)
 	}
 	munmap(leases, sizeof(*leases));
 	TH_LOG("at most %u others had it between asking and getting", most);
-	/* eight wait before us, one holds it; and who comes while we are on our way to the queue */
+	/*
+	 * eight wait before this process, one holds it; others come while this one enters the line
+	 */
 	EXPECT_GE(16, most);
 }
 
-/* what a process in line costs while others have their turn: it sleeps until it is its own */
+/* the cost of a process in line while others have their turn: it sleeps until its own */
 TEST_F(wse, a_hand_over_wakes_one)
 {
 	enum { LINE = 20 };
@@ -397,7 +397,7 @@ TEST_F(wse, unbind_under_load)
 	}
 }
 
-/* who waits for the lease must not hold up the removal */
+/* a wait for the lease must not hold up the removal */
 TEST_F(wse, unbind_with_waiter)
 {
 	uint32_t ctx;
@@ -501,7 +501,10 @@ TEST_F(wse, system_sleep)
 	struct drm_wse_cmd nop = cmd_nop(1);
 	uint32_t ctx;
 
-	/* virtio-iommu (6.12) answers no request after sleep: whoever unmaps waits for ever */
+	/*
+	 * virtio-iommu (6.12) answers no request after sleep: a task that unmaps would wait without
+	 * end
+	 */
 	if (!access("/sys/bus/virtio/drivers/virtio_iommu", F_OK))
 		SKIP(return, "the kernel's virtio-iommu does not wake up");
 	if (wse_sysfs_write("/sys/power/pm_test", "platform"))
@@ -588,7 +591,7 @@ TEST_F(wse, two_devices_two_leases)
 	close(other);
 }
 
-/* debugfs: who has the device, who waits for it */
+/* debugfs: the owner of the device, and the processes that wait for it */
 TEST_F(wse, debugfs_names_holder_and_waiters)
 {
 	char text[4096], want[64];

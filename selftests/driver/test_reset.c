@@ -124,7 +124,7 @@ TEST_F(wse, budget_of_the_command)
 	EXPECT_EQ(1, lost_and_new(_metadata, self));
 }
 
-/* it counts, and has budget left: it may take its time */
+/* it counts, and has budget left: it may continue */
 TEST_F(wse, slow_within_its_budget)
 {
 	uint32_t sync;
@@ -135,7 +135,7 @@ TEST_F(wse, slow_within_its_budget)
 	ASSERT_EQ(0, parameter("stall_timeout", "60"));
 }
 
-/* what was done before does not count against what is due: each command is in its budget */
+/* earlier work does not count against later commands: each is within its budget */
 TEST_F(wse, busy_for_longer_than_a_budget)
 {
 	uint32_t sync[3], i;
@@ -286,7 +286,7 @@ TEST_F(wse, interrupt_for_a_full_ring)
 	cmds[0].arg[0] = EVIL + 28;
 	for (i = 1; i < 1000; i++)
 		cmds[i] = cmd_nop(1);
-	/* who looks after half a second may be quicker */
+	/* a check after half a second may come too early */
 	for (i = 0; i < 5 && irq_threads() == before; i++)
 		ASSERT_EQ(0, wse_run(self->fd, self->ctx, cmds, 1000));
 	EXPECT_LT(before, irq_threads());

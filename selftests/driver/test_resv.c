@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a buffer tells others of the jobs that use it (its reservation object, seen through its
- * dma-buf), and in which order fences signal.
+ * The fences that a buffer shows to its other users (its reservation object, seen through its
+ * dma-buf), and the order in which fences signal.
  */
 #include <linux/dma-buf.h>
 #include <poll.h>
@@ -52,7 +52,7 @@ FIXTURE_TEARDOWN(resv)
 	}
 }
 
-/* reads bo, until its budget has run out: nobody takes the stream */
+/* reads bo, until its budget has run out: no core takes the stream */
 static struct drm_wse_cmd stuck(uint32_t queue, uint32_t bo, uint64_t budget)
 {
 	return (struct drm_wse_cmd){
@@ -76,7 +76,7 @@ static int ready(int dmabuf, int timeout)
 	return poll(&p, 1, timeout) < 0 ? -errno : p.revents;
 }
 
-/* What whoever wants to read (or write, too) has to wait for, as a sync_file. */
+/* The fences that a reader (a writer, too) must wait for, as a sync_file. */
 static int sync_of(int dmabuf, uint32_t flags)
 {
 	struct dma_buf_export_sync_file sync = { .flags = flags, .fd = -1 };
@@ -103,7 +103,7 @@ TEST_F(resv, idle_buffer_is_ready)
 	EXPECT_EQ(0, status(sync_of(self->dmabuf[0], DMA_BUF_SYNC_RW)));
 }
 
-/* what the device reads may be read by others, what it writes may not */
+/* others may read the buffers that the device reads, but not those that it writes */
 TEST_F(resv, readers_and_writers)
 {
 	struct drm_wse_cmd cmds[2] = {

@@ -226,7 +226,7 @@ TEST_F(wse, in_sync_signalled_by_user)
 	struct drm_wse_sync out = { .handle = syncobj_create(self->fd) };
 	uint32_t later;
 
-	/* a point that nobody has promised cannot be waited for */
+	/* a point without a promised fence cannot be waited for */
 	EXPECT_EQ(-EINVAL, wse_submit_syncs(self->fd, self->ctx, &nop, 1, &in, 1, &out, 1));
 
 	ASSERT_EQ(0, syncobj_signal(self->fd, in.handle, 1));
@@ -396,7 +396,7 @@ TEST_F(wse, jobs_are_limited)
 	if (uffd < 0)
 		SKIP(return, "the kernel has no userfaultfd");
 	ASSERT_EQ(0, wse_bo_create(self->fd, PAGE, &stream.bo));
-	/* nobody takes it */
+	/* no core takes it */
 	ASSERT_EQ(0, wse_submit_syncs(self->fd, self->ctx, &stream, 1, NULL, 0, NULL, 0));
 	for (i = 0; i < JOBS - 2; i++)
 		ASSERT_EQ(0, wse_submit_syncs(self->fd, self->ctx, &nop, 1, NULL, 0, NULL, 0));

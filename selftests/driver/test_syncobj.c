@@ -56,7 +56,7 @@ static void *submit(void *arg)
 		wse_submit_syncs(race.fd, race.ctx, &nop, 1, NULL, 0, &out, 1);
 		wse_ioctl(race.fd, DRM_IOCTL_SYNCOBJ_RESET, &array);
 	}
-	/* for those who still wait */
+	/* for tasks that still wait */
 	wse_submit_syncs(race.fd, race.ctx, &nop, 1, NULL, 0, &out, 1);
 	return NULL;
 }

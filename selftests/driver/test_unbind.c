@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Users who are in the middle of a call when the driver is unbound: what they look at stays until
- * they have gone. Wants two processors, and preempt=full.
+ * Users in the middle of a call when the driver is unbound: the objects that they use stay until
+ * they have left. Needs two processors, and preempt=full.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -12,7 +12,7 @@
 #include "kselftest_harness.h"
 
 #define MIB   1048576ul
-#define SIZE  (64 * MIB) /* of a buffer: that its list in pieces takes its time to go */
+#define SIZE  (64 * MIB) /* of a buffer, whose list in pieces then takes long to free */
 #define CMDS  1000	 /* of a submit: that it looks there for long, too */
 #define USERS 200
 /* of a submit's commands, with a last page of their own */
@@ -148,7 +148,7 @@ TEST_F_TIMEOUT(unbind, submit, 120)
 		submits_in_unbind(_metadata, self->address[0], USERS, alone);
 }
 
-/* Maps an import over and over until its device refuses; 0, or what was wrong. */
+/* Maps an import repeatedly until its device refuses; 0, or what was wrong. */
 static int map_import(int fd, uint32_t handle)
 {
 	struct drm_wse_bo_map map = { .handle = handle };

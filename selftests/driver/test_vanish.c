@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The device vanishes at its n-th register access, for every n, in everything that the driver does
- * with it: nobody hangs, whoever waits gets an error, and a device that comes back works. The
- * device is selftests/driver/evil-device, which counts.
+ * The device vanishes at its n-th register access, for every n, in all actions of the driver: no
+ * call hangs, every wait gets an error, and a device that returns works. The device is
+ * selftests/driver/evil-device, which counts.
  *
- * WSE_VANISH_EVERY=k: only every k-th n, beginning anywhere, where time is short.
+ * WSE_VANISH_EVERY=k: only every k-th n, from a random first one, where time is short.
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -103,7 +103,7 @@ static void at_every_access(struct __test_metadata *_metadata, FIXTURE_DATA(vani
 	phase(self);
 	usleep(50000);
 	total = accesses(self);
-	/* a phase that never touches the device has not been what it should be */
+	/* a phase that never accesses the device does not test anything */
 	ASSERT_LT(0, total);
 	ASSERT_GT(1000, total);
 	for (n = 1 + time(NULL) % every; n <= total; n += every) {
@@ -164,10 +164,7 @@ static void lease(FIXTURE_DATA(vanish) * self)
 	wse_ctx_create(self->fd, 0, &self->ctx);
 }
 
-/*
- * On all queues, with a copy and a fence; what it says about the end is not checked but that it
- * does.
- */
+/* On all queues, with a copy and a fence; the test checks only that it ends, not its result. */
 static void submit(FIXTURE_DATA(vanish) * self)
 {
 	struct drm_wse_cmd cmds[6];

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the kselftests of wse.ko share: raw ioctls, no library. Functions return what the kernel
- * said, 0 or -errno; those that return something else cannot fail for another reason than a broken
- * test.
+ * Shared by the kselftests of wse.ko: raw ioctls, no library. Functions return the kernel's result,
+ * 0 or -errno; functions with another result fail only if the test is broken.
  */
 #ifndef WSE_TEST_H
 #define WSE_TEST_H
