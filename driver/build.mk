@@ -7,16 +7,19 @@
 
 KERNEL ?= backports
 KO_SRC := $(wildcard driver/*.c driver/*.h)
-KO_DEPS := Kbuild $(KO_SRC) uapi/wse/wse_cmd.h uapi/wse/wse_ring.h uapi/wse/wse_scope.h uapi/wse/gen/wse_regs.h uapi/drm/wse_accel.h driver/build.mk
+KO_DEPS := Kbuild $(KO_SRC) $(addprefix uapi/,wse/wse_cmd.h wse/wse_ring.h wse/wse_scope.h \
+	wse/gen/wse_regs.h drm/wse_accel.h) driver/build.mk
 ifneq ($(KDIR),)
-# only when the module is asked for: other targets do not care what KDIR is
+# only for targets of the module: others ignore KDIR
 ifneq ($(filter driver lint-driver install-driver,$(MAKECMDGOALS)),)
 KRELEASE := $(shell cat '$(KDIR)/include/config/kernel.release' 2>/dev/null)
 ifeq ($(wildcard $(KDIR)/Makefile),)
-$(error KDIR=$(KDIR) is no build tree of a kernel: install linux-headers-RELEASE and give /lib/modules/RELEASE/build)
+$(error KDIR=$(KDIR) is no build tree of a kernel: \
+	install linux-headers-RELEASE and give /lib/modules/RELEASE/build)
 endif
 ifeq ($(KRELEASE),)
-$(error KDIR=$(KDIR) has no include/config/kernel.release: it was never configured, run `make modules_prepare` there)
+$(error KDIR=$(KDIR) has no include/config/kernel.release: \
+	it was never configured, run `make modules_prepare` there)
 endif
 endif
 KO_TREE := $(B)/kmod-$(or $(KRELEASE),unknown)
@@ -25,9 +28,10 @@ else
 KO_TREE := $(B)/kmod$(filter-out -backports,-$(KERNEL))
 KO := $(B)/wse$(filter-out -backports,-$(KERNEL)).ko
 endif
-# what passes make's job slots on runs with make -n, too: then it shall not
+# make -n runs recipes that pass job slots on, too: this keeps them from that
 dry-run = $(findstring n,$(filter-out -%,$(firstword $(MAKEFLAGS))))
-ko-make = $(if $(dry-run),: )$(if $(KDIR),$(MAKE) -C $(KDIR),selftests/vm/kbuild --kernel $(KERNEL)) \
+ko-tool = $(if $(KDIR),$(MAKE) -C $(KDIR),selftests/vm/kbuild --kernel $(KERNEL))
+ko-make = $(if $(dry-run),: )$(ko-tool) \
 	M=$(abspath $(KO_TREE)) W=1 --no-print-directory
 
 $(KO_TREE)/.tree: $(KO_DEPS)
@@ -47,12 +51,14 @@ driver: $(KO) ## the kernel module build/wse.ko; of another kernel: make driver 
 
 # as root; DESTDIR=... for packages
 install-driver: $(if $(KDIR),$(KO) $(B)/firmware/wse-fw.bin) ## module, firmware and udev rule for the kernel of KDIR=...
-	@[ -n "$(KDIR)" ] || { echo "install-driver: for which kernel? make install-driver KDIR=/lib/modules/$$(uname -r)/build" >&2; exit 1; }
+	@[ -n "$(KDIR)" ] || { echo "install-driver: for which kernel?" \
+		"make install-driver KDIR=/lib/modules/$$(uname -r)/build" >&2; exit 1; }
 	install -D -m 644 $(KO) $(DESTDIR)/lib/modules/$(KRELEASE)/updates/wse.ko
 	install -D -m 644 $(B)/firmware/wse-fw.bin $(DESTDIR)/lib/firmware/wse/wse-fw.bin
 	install -D -m 644 driver/60-wse.rules $(DESTDIR)/lib/udev/rules.d/60-wse.rules
 	$(if $(DESTDIR),,depmod $(KRELEASE))
-	@echo "installed; now: modprobe wse. With secure boot the module must be signed first, see driver/dkms.conf"
+	@echo "installed; now: modprobe wse. With secure boot the module must be signed first," \
+		"see driver/dkms.conf"
 
 # the list of ioctls is a macro, which checkpatch judges as an expression
 LIST := driver/wse_ioctl.h
@@ -61,17 +67,24 @@ lint-driver: $(KO_TREE)/.tree ## sparse and checkpatch over the driver
 	@rm -f $(KO_TREE)/driver/*.o
 	+@$(ko-make) KCFLAGS=-Werror C=1 CF="-Wsparse-error" modules
 	@set -e; eval "$$(selftests/vm/fetch source || echo exit 1)"; \
-	check() { "$$CHECKPATCH" --strict --no-tree --quiet --terse --max-line-length=100 --show-types --ignore "$$@"; }; \
+	check() { "$$CHECKPATCH" --strict --no-tree --quiet --terse --max-line-length=100 \
+		--show-types --ignore "$$@"; }; \
 	check SPDX_LICENSE_TAG,$(LIST_IGNORE) -f $(LIST); \
-	check SPDX_LICENSE_TAG -f $(filter-out $(LIST),$(KO_SRC)) uapi/wse/wse_cmd.h uapi/wse/wse_ring.h uapi/wse/wse_scope.h; \
-	for p in driver/upstream/*.patch driver/upstream/6.12/*.patch; do "$$CHECKPATCH" --strict --no-tree --quiet --terse --show-types - <$$p; done
+	check SPDX_LICENSE_TAG -f $(filter-out $(LIST),$(KO_SRC)) \
+		uapi/wse/wse_cmd.h uapi/wse/wse_ring.h uapi/wse/wse_scope.h; \
+	for p in driver/upstream/*.patch driver/upstream/6.12/*.patch; do \
+		"$$CHECKPATCH" --strict --no-tree --quiet --terse --show-types - <$$p; \
+	done
 
 SERIES := $(B)/upstream
-series-kbuild = $(if $(dry-run),: )selftests/vm/kbuild --kernel next M=$(abspath $(SERIES)/tree/drivers/accel/wse) CONFIG_DRM_ACCEL_WSE=m W=1 --no-print-directory \
+series-kbuild = $(if $(dry-run),: )selftests/vm/kbuild --kernel next \
+	M=$(abspath $(SERIES)/tree/drivers/accel/wse) CONFIG_DRM_ACCEL_WSE=m W=1 \
+	--no-print-directory \
 	KCFLAGS='-Werror -I$(abspath $(SERIES)/tree/include/uapi) -I$$(srctree)/include/uapi/drm'
 .PHONY: upstream-series
 upstream-series: ## the driver as patches for the newest kernel, in build/upstream; checkpatch --strict is silent, each builds
-	@set -e; eval "$$(selftests/vm/fetch upstream || echo exit 1)"; driver/upstream/series "$$UPSTREAM" $(SERIES); \
+	@set -e; eval "$$(selftests/vm/fetch upstream || echo exit 1)"; \
+	driver/upstream/series "$$UPSTREAM" $(SERIES); \
 	mkdir $(SERIES)/core; cp -r "$$UPSTREAM"/drivers $(SERIES)/core; \
 	for p in driver/upstream/*.patch; do patch -d $(SERIES)/core -p1 -s -F0 <$$p; done
 	+@set -e; git=$(SERIES)/tree; last=$$(git -C $$git rev-parse HEAD); \
@@ -79,10 +92,13 @@ upstream-series: ## the driver as patches for the newest kernel, in build/upstre
 		git -C $$git checkout -q $$c; git -C $$git log -1 --format='compiles: %s'; \
 		$(series-kbuild) CONFIG_DRM_ACCEL_WSE_KUNIT_TEST= wse.o; \
 	done; git -C $$git checkout -q $$last; $(series-kbuild) modules
-	@set -e; eval "$$(selftests/vm/fetch source || echo exit 1)"; ln -sf "$$KSELFTEST"/kselftest*.h $(SERIES)/tree/tools/testing/selftests/; \
+	@set -e; eval "$$(selftests/vm/fetch source || echo exit 1)"; \
+	ln -sf "$$KSELFTEST"/kselftest*.h $(SERIES)/tree/tools/testing/selftests/; \
 	for t in $(SERIES)/tree/tools/testing/selftests/drivers/accel/wse/*.c; do \
-		$(CC) -D_GNU_SOURCE -O2 -I$(SERIES)/tree/include/uapi -I/usr/include/libdrm -I$(SERIES)/tree/drivers/accel/wse -include assert.h -o $${t%.c} $$t; done
-	@echo "patches: $(SERIES)/*.patch; the module they make: $(SERIES)/tree/drivers/accel/wse/wse.ko"
+		$(CC) -D_GNU_SOURCE -O2 -I$(SERIES)/tree/include/uapi -I/usr/include/libdrm \
+			-I$(SERIES)/tree/drivers/accel/wse -include assert.h -o $${t%.c} $$t; done
+	@echo "patches: $(SERIES)/*.patch;" \
+		"the module they make: $(SERIES)/tree/drivers/accel/wse/wse.ko"
 
 # not beside lint-driver, which has the same tree
 BESIDE += --beside driver/test-build

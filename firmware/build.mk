@@ -4,8 +4,8 @@
 
 RVCC := riscv64-unknown-elf-gcc
 # also for users' programs (libwse.pc)
-KERNEL_CFLAGS := -march=rv32im_zicsr -mabi=ilp32 -O2 -g -std=gnu11 -ffreestanding -nostdlib -nostartfiles \
-	-msmall-data-limit=0 -fno-tree-loop-distribute-patterns
+KERNEL_CFLAGS := -march=rv32im_zicsr -mabi=ilp32 -O2 -g -std=gnu11 -ffreestanding -nostdlib \
+	-nostartfiles -msmall-data-limit=0 -fno-tree-loop-distribute-patterns
 RVFLAGS := $(KERNEL_CFLAGS) $(WARN) -Ifirmware/include -Ifirmware/lib -Iuapi/wse -Iuapi/wse/gen
 RVLINK := -Wl,--build-id=none,-n,--no-warn-rwx-segments
 # programs of a phase exist because SRAM is short: these flags make them a twentieth smaller, a
@@ -35,23 +35,29 @@ $(FW)/wse-fw.bin: $(FW)/wse-fw.elf $(FW)/fw-pack
 # the checksum beside a program: make rebuilds a program that has changed since
 $(FW)/%.elf: firmware/programs/%.c firmware/runtime/program.ld $(FW_HDRS)
 	@mkdir -p $(@D)
-	$(call short,RVCC,$@)$(RVCC) $(RVFLAGS) $(RVFLAGS_$*) -T firmware/runtime/program.ld $(RVLINK) -o $@ $<
+	$(call short,RVCC,$@)$(RVCC) $(RVFLAGS) $(RVFLAGS_$*) -T firmware/runtime/program.ld \
+		$(RVLINK) -o $@ $<
 	@cksum <$@ >$@.sum
-$(shell for f in $(FW_PROGRAMS); do [ ! -e $$f ] || [ "$$(cksum <$$f)" = "$$(cat $$f.sum 2>&1)" ] || echo $$f; done): FORCE
+FW_CHANGED := $(shell for f in $(FW_PROGRAMS); do \
+	[ ! -e $$f ] || [ "$$(cksum <$$f)" = "$$(cat $$f.sum 2>&1)" ] || echo $$f; done)
+$(FW_CHANGED): FORCE
 
 OWN = $(basename $(notdir $(firstword $(SRC))))
 define own_src
 	@test -n "$(SRC)" || { echo "usage: make $@ SRC=path/to/program.c" >&2; exit 2; }
-	@for f in $(SRC); do test -f "$$f" || { echo "make $@: there is no file $$f" >&2; exit 2; }; done
+	@for f in $(SRC); do \
+		test -f "$$f" || { echo "make $@: there is no file $$f" >&2; exit 2; }; done
 endef
 
 .PHONY: kernel program
 kernel: ## make kernel SRC=file.c: build a kernel program of one's own into build/firmware/
 	$(own_src)
 	@test -z "$(filter $(OWN).elf,$(notdir $(FW_PROGRAMS)) wse-fw.elf)" || \
-		{ echo "make $@: $(OWN).elf is a program of this tree: give $(SRC) another name" >&2; exit 2; }
+		{ echo "make $@: $(OWN).elf is a program of this tree:" \
+			"give $(SRC) another name" >&2; exit 2; }
 	@mkdir -p $(FW)
-	$(call short,RVCC,$(FW)/$(OWN).elf)$(RVCC) $(RVFLAGS) -T firmware/runtime/program.ld $(RVLINK) -o $(FW)/$(OWN).elf $(SRC)
+	$(call short,RVCC,$(FW)/$(OWN).elf)$(RVCC) $(RVFLAGS) -T firmware/runtime/program.ld \
+		$(RVLINK) -o $(FW)/$(OWN).elf $(SRC)
 
 # 64-bit and floating-point arithmetic, which the compiler has for rv32im under that name alone
 RVGCC = $(shell $(RVCC) -march=rv32im -mabi=ilp32 -print-libgcc-file-name)
@@ -60,7 +66,8 @@ RVGCC = $(shell $(RVCC) -march=rv32im -mabi=ilp32 -print-libgcc-file-name)
 program: ## make program SRC=file.c: build a bare-metal program (.c, .S) for wse-run into build/programs/
 	$(own_src)
 	@mkdir -p $(B)/programs
-	$(call short,RVCC,$(B)/programs/$(OWN).elf)$(RVCC) $(RVFLAGS) -T firmware/runtime/bare.ld $(RVLINK),--no-relax -o $(B)/programs/$(OWN).elf \
+	$(call short,RVCC,$(B)/programs/$(OWN).elf)$(RVCC) $(RVFLAGS) -T firmware/runtime/bare.ld \
+		$(RVLINK),--no-relax -o $(B)/programs/$(OWN).elf \
 		$(if $(shell grep -lE '^_start:' $(SRC)),,firmware/runtime/bare.S) $(SRC) $(RVGCC)
 
 ALL += $(FW)/wse-fw.bin $(FW_PROGRAMS)

@@ -33,7 +33,7 @@ vm: all ## a shell in the guest with wse.ko and two func devices
 	selftests/vm/run $(VM_DEVICES) $(VM_ARGS) $$(for p in info run bench train; do \
 		if [ -x $(B)/wse-$$p ]; then echo "--add $(B)/wse-$$p"; fi; done) --shell
 
-# what the main job runs, and nothing else
+# the targets of the main job alone
 TRAIN_NEEDS := $(B)/wse-train $(B)/firmware/wse-fw.bin $(addprefix $(B)/firmware/,$(addsuffix .elf,train forward backward loss mlp))
 
 .PHONY: run train
@@ -41,7 +41,7 @@ run: setup-if-missing ## the main job: a GPT learns real text on two RTL wafers 
 	$(MAKE) $(JOBS) $(call job_tiles,4x4) $(TRAIN_NEEDS) $(B)/wse-emu $(B)/wse.ko
 	scripts/run $(RUN_ARGS)
 
-# twelve rows hold three sequences, so that a weight that goes down a column feeds as many
+# twelve rows hold three sequences, so a weight on its way down a column serves all three
 train: setup-if-missing ## nanoGPT's recipe in this process, on the twin
 	$(MAKE) $(JOBS) $(call job_tiles,) $(TRAIN_NEEDS)
 	$(if $(findstring --checkpoint_path,$(TRAIN_ARGS)),,rm -rf $(B)/train)

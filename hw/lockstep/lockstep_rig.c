@@ -108,7 +108,7 @@ static bool collect_queue(struct ls_rig *rig, unsigned int q)
 		struct ls_done *d = &k->done[k->ndone];
 
 		if (k->ndone == k->nsent) {
-			rig->broken = "a completion that nobody asked for";
+			rig->broken = "a completion without a command";
 			return true;
 		}
 		*d = (struct ls_done){.cid = e->cid, .status = e->status >> 1, .sqhd = e->sqhd};

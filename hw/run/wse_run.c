@@ -263,7 +263,7 @@ static int execute(struct run *run, const struct options *o, const struct elf32 
 	}
 	if (stuck(run, &st, why)) {
 		fprintf(stderr,
-			"wse-run: the core waits for ever, pc 0x%08x, core %u,%u, after %" PRIu64
+			"wse-run: the core waits without end, pc 0x%08x, core %u,%u, after %" PRIu64
 			" instructions\n",
 			st.pc, o->x, o->y, run->retired);
 		return EXIT_TRAP;

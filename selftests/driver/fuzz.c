@@ -440,7 +440,7 @@ static void afterwards(void)
 	for (i = 0; i < opt.ndev; i++)
 		good = soon_says(i, "lease", "holder: none") &&
 		       soon_says(i, "rings", " 0 commands in flight") && good;
-	result(good, "nobody has a lease, nothing is in flight");
+	result(good, "no process has a lease, nothing is in flight");
 	result(no_buffers(), "no buffer is left");
 	if (opt.module)
 		result(reload(), "the module is unloaded and loaded");

@@ -289,7 +289,7 @@ TEST_F_TIMEOUT(dma, nothing_is_mapped_after_unbind, 180)
 	uint32_t bo, i;
 
 	if (!iommu() || ranges() < 0)
-		SKIP(return, "nobody counts mappings: --iommu intel --append slab_nomerge");
+		SKIP(return, "no counter of mappings: --iommu intel --append slab_nomerge");
 	before = ranges();
 	for (i = 0; i < N; i++) {
 		ASSERT_EQ(0, wse_bo_create(self->fd[0], SIZE, &out.handle));

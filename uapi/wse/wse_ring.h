@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The arithmetic of a pair of rings (hw/doc/host.md), as whoever submits sees it. The kernel driver
+ * The arithmetic of a pair of rings (hw/doc/host.md) on the submitting side. The kernel driver
  * and libwse's in-process device share this file.
  *
  * Both rings have one size, and every command gives exactly one completion, in order: entry i of

@@ -503,7 +503,7 @@ static void test_hostile(void)
 	} bad[] = {
 		{"a message of size 3", {.cmd = VU_GET_INFO, .size = 3}, 16},
 		{"a message of 4 GiB", {.cmd = VU_GET_INFO, .size = ~0u}, 16},
-		{"a reply nobody asked for",
+		{"a reply without a request",
 		 {.cmd = VU_GET_INFO, .size = 16, .flags = VU_REPLY},
 		 16},
 		{"half a header", {.cmd = VU_GET_INFO, .size = 16}, 7},

@@ -276,7 +276,7 @@ module wse_start #(
           (!ended || abort_status_i == 4'(wse_regs_pkg::ST_OK))) begin
         verdict = abort_status_i;
         scanning = 1'b0;
-        if (abort_status_i == 4'(wse_regs_pkg::ST_OK)) begin   // reset: nobody asks who waits
+        if (abort_status_i == 4'(wse_regs_pkg::ST_OK)) begin   // reset: needs no waiting core
           done_o <= 1'b1;
           state = SIdle;
         end else state = SBlame;

@@ -149,7 +149,7 @@ void test_vectors(Tap &tap, Bench &tb)
 		if (i % 64 == 0)
 			good &= tb.fill();
 		Ins n = some_vector(tb.rng, vector_ops[i % kinds]);
-		tb.rx_later.push_back({uint32_t(tb.rng.u64()), tb.rng.chance(50)});	// nobody's here
+		tb.rx_later.push_back({uint32_t(tb.rng.u64()), tb.rng.chance(50)});	// of no reader here
 		good &= complains("vector", n, tb.executes(n));
 	}
 	tap.ok(good, "%u vector operations and reductions, each of %u on operands of all kinds and types", each * kinds, kinds);

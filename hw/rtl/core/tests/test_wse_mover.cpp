@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A mover at its ports against the rules of hw/doc/core.md ("Operand rules", "Movers") and the twin's arithmetic: every
-// kind of operand, elements strictly in order, whoever stalls; what is not allowed is a fault and does nothing.
+// A mover at its ports, compared with the rules of hw/doc/core.md ("Operand rules", "Movers") and the
+// twin's arithmetic: every kind of operand, elements strictly in order under any stalls; an instruction
+// that is not allowed is a fault without effect.
 #include <cstring>
 #include <deque>
 #include <vector>

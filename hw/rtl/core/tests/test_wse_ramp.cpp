@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The ramp between a router and the units of a core, both modelled here: CHAN_DEPTH wavelets per color, credits both ways,
-// order within a color, nothing lost or doubled whoever stalls. A reader says one cycle later that it took the head; a
+// order within a color, nothing lost or doubled under any stalls. A reader says one cycle later that it took the head; a
 // mover takes an element only when told that there is room and counts it (infl) until it has left.
 #include <deque>
 
@@ -166,7 +166,7 @@ struct Bench : BlockTb<Vwse_ramp> {
 		}
 		return good;
 	}
-	// a reader goes to a color that nobody reads or has just read
+	// a reader changes to a color that no unit reads or has just read
 	void move(unsigned r)
 	{
 		unsigned c = rng.below(Colors);
@@ -234,7 +234,7 @@ private:
 				owes[color[r]]++;
 			if (flush) {
 				owes[color[r]] += popped[r];
-				continue;		// the units are held: nobody looks
+				continue;		// the units are held: none reads
 			}
 			good &= valid[r] == !q.empty();
 			if (q.empty())
@@ -400,7 +400,7 @@ void test_send(Tap &tap, Bench &tb)
 		}
 	tap.ok(good && tb.settle_down(), "CHAN_DEPTH wavelets of each color leave without a credit's return, from each sender");
 
-	// the last place of a channel goes to whoever wants it, also while another's color is the same
+	// the last place of a channel goes to any sender, also while another's color is the same
 	good = true;
 	for (unsigned who = 0; who < 3; who++)
 		for (unsigned other = 0; other < 3; other++) {
@@ -474,7 +474,7 @@ void test_random(Tap &tap, Bench &tb)
 	}
 	good = good && tb.settle_down();
 	tap.ok(good && tb.received > 50000 && tb.sent > 50000 && tb.full > 5000,
-	       "random stalls of everybody (%u received, %u sent, %u times full, stopped at %u)", tb.received, tb.sent, tb.full, i);
+	       "random stalls of all units (%u received, %u sent, %u times full, stopped at %u)", tb.received, tb.sent, tb.full, i);
 
 	for (i = 0; i < 50; i++) {
 		start(tb, 0, 1, 5);

@@ -31,7 +31,7 @@ struct HostMem {
 	uint64_t refused_from = 1, refused_to = 0;	// addresses that answer with an error
 	bool operator==(const HostMem &o) const { return piece == o.piece; }
 
-	uint8_t *at(uint64_t addr)	// nullptr: nobody gave this address to the device
+	uint8_t *at(uint64_t addr)	// nullptr: the device was not given this address
 	{
 		auto p = piece.find(addr >> 12);
 
@@ -249,7 +249,7 @@ private:
 			const uint8_t *p = mem.at(addr + 8 * i);
 
 			if (!p)
-				broken("read of %llx, which is nobody's", (unsigned long long)(addr + 8 * i));
+				broken("read of %llx, which the device was not given", (unsigned long long)(addr + 8 * i));
 			else if (!a.err)
 				memcpy(&a.data, p, 8);
 			answers.push_back(a);
@@ -260,7 +260,7 @@ private:
 		uint8_t *p = mem.at(wr_addr);
 
 		if (!p && strobe)
-			broken("write to %llx, which is nobody's", (unsigned long long)wr_addr);
+			broken("write to %llx, which the device was not given", (unsigned long long)wr_addr);
 		if (mem.refuses(wr_addr))
 			wr_err = true;
 		else if (p)

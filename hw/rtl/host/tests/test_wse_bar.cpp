@@ -393,7 +393,7 @@ struct Bench : BlockTb<Vwse_bar> {
 		if (top.irq_o) {
 			uint32_t bit = 1u << top.irq_vec_o;
 
-			check(could & bit, "a vector that nobody raised", top.irq_vec_o);
+			check(could & bit, "a vector without an event", top.irq_vec_o);
 			check(!(bit & mask & mask_old), "a masked vector", top.irq_vec_o);
 			check(!in_reset, "a vector in a reset");
 			irq_pending &= ~bit;

@@ -293,7 +293,7 @@ struct Bench : BlockTb<Vwse_dma> {
 		for (unsigned &a : ask_w)
 			a = w;
 	}
-	// nobody asks any more; everything under way must end
+	// no more requests; all in flight must end
 	bool drain(unsigned max = 20000)
 	{
 		ask(0, 0);

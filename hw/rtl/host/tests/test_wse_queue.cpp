@@ -117,7 +117,7 @@ void test_rings(Tap &tap, uint64_t seed)
 		for (int round = 0; round < 2; round++) {
 			while (tb.room(2))
 				tb.post(2, bare(WSE_OP_NOP));
-			tb.steps(3000);				// nobody looks at completions
+			tb.steps(3000);				// no reads of completions
 		}
 		bool full = tb.q[2].completed == 7 && tb.top.idle_o && tb.q[2].expected.size() == 7;
 
@@ -406,7 +406,7 @@ void test_budgets(Tap &tap, uint64_t seed)
 		tb.moved_percent = 0;
 		tb.post(2, hang(x, 700));
 		e = until_end(tb);
-		// nobody moves: looked at for 256 cycles; a copy is never stuck
+		// nothing moves: watched for 256 cycles; a copy is never stuck
 		good &= e.status == (x ? WSE_ST_DEADLOCK : WSE_ST_TIMEOUT) && e.ran >= (x ? 956 : 700) && e.ran < (x ? 986 : 730);
 		good &= tb.drain();
 		if (tb.wrong)

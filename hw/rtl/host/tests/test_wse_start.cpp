@@ -212,7 +212,7 @@ struct Case {
 	bool legal() { return !wse_cmd_check(&Geom, &cmd, 0, 0); }
 	unsigned row(size_t i) const { return rc.r0 + unsigned(i) / rc.cols; }
 	unsigned col(size_t i) const { return rc.c0 + unsigned(i) % rc.cols; }
-	// every core of the rectangle got the arguments, then one start; nobody else noticed
+	// every core of the rectangle got the arguments, then one start; no other core did
 	bool delivered()
 	{
 		std::set<Core *> inside(in.begin(), in.end());
@@ -295,7 +295,7 @@ bool verdict(Bench &b, unsigned faults, unsigned values)
 		k->will_fault = dice < faults;
 		k->will_say = !k->will_fault && dice < faults + values ? 1 + b.rng.below(1000) : 0;
 		if (!k->will_fault && !k->will_say && b.rng.below(3) == 0)
-			k->after = Never;		// does not matter any more, unless nobody else ends badly
+			k->after = Never;		// does not matter, unless no other core ends badly
 		if (k->will_fault && !nf++)
 			first_fault = int(i);
 		if (k->will_say && !nv++)
@@ -382,7 +382,7 @@ bool blamed(Bench &b, bool early)
 	return b.fault() == want && b.acknowledge();
 }
 
-// The budget runs out just as the last core executes DONE: complete, or late, but never late with nobody to name.
+// The budget runs out just as the last core executes DONE: complete, or late, but never late without a core to name.
 bool photo_finish(Bench &b)
 {
 	Case c(b, random_rect(b.rng), b.rng.below(2));

@@ -65,7 +65,7 @@ struct Bench : BlockTb<Vwse_stream_mask> {
 		top.pop_i = pop;
 		bus.reads(top);
 		error |= top.rd_valid_i && top.rd_err_i;
-		if (!top.rd_valid_i && rng.chance(30)) {	// somebody else's
+		if (!top.rd_valid_i && rng.chance(30)) {	// of another client
 			top.rd_valid_i = 1;
 			top.rd_tag_i = (top.rd_tag_i & ~3u) | rng.below(2);
 		}
