@@ -458,8 +458,7 @@ TEST_F(wse, reset_leaves_a_core_dump)
 	ASSERT_EQ(0, wse_run(self->fd, self->ctx, &nop, 1));
 	EXPECT_EQ(-ECANCELED, evil(self, 6));
 	EXPECT_EQ(1, lost_and_new(_metadata, self));
-	core_dump(path);
-	ASSERT_NE(0, path[0]);
+	ASSERT_TRUE(wait_for_dump(path));
 	wse_slurp(path, text, sizeof(text));
 	EXPECT_EQ(NULL, in_order(text, want, sizeof(want) / sizeof(*want))) TH_LOG("%s", text);
 	/* a fault of a command concerns its owner and resets no device */

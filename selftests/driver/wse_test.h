@@ -228,6 +228,20 @@ static inline void core_dump(char path[128])
 		free(names);
 }
 
+/* The dump of a reset comes from a work of the driver, after the new owner's lease. */
+static inline bool wait_for_dump(char path[128])
+{
+	int i;
+
+	for (i = 0; i < 6000; i++) {
+		core_dump(path);
+		if (path[0])
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
 /*
  * Throws dumps away. The kernel does that in its own time, and makes no other one of a device that
  * still has one.
