@@ -10,7 +10,7 @@ from ._library import bind, lib
 WSE_RELEASE = "0.1.0"
 WSE_UAPI_MAJOR = 1
 WSE_UAPI_MINOR = 2
-DRM_WSE_QUERY = 0x00  # what the device and the driver are
+DRM_WSE_QUERY = 0x00  # properties of device and driver
 DRM_WSE_BO_CREATE = 0x01  # a buffer
 DRM_WSE_BO_MAP = 0x02  # its offset for mmap()
 DRM_WSE_CTX_CREATE = 0x03  # lease the device
@@ -21,8 +21,8 @@ DRM_WSE_COUNTERS = 0x07  # counters of the device; since 1.2
 DRM_WSE_CTX_WAIT = 1 << 0  # wait for the lease
 DRM_WSE_CMD_BROADCAST = 1 << 0  # COPY_IN: every core gets the same bytes
 DRM_WSE_CMD_MASKED = 1 << 1  # streams: only elements whose mask bit is 1
-DRM_WSE_CMD_DROP_ZERO = 1 << 2  # STREAM_IN: zeros are not sent
-DRM_WSE_CMD_INDEX_ONLY = 1 << 3  # STREAM_IN: 0 is sent, nothing is read
+DRM_WSE_CMD_DROP_ZERO = 1 << 2  # STREAM_IN: does not send zeros
+DRM_WSE_CMD_INDEX_ONLY = 1 << 3  # STREAM_IN: sends 0 and reads no memory
 DRM_WSE_CMD_BOOT = 1 << 4  # START: reset the cores and run from the entry
 DRM_WSE_CMD_CLOSED = 1 << 5  # START: no later submit has input of it
 DRM_WSE_WAIT_QUEUE = 0xffffffff  # wait_cmd of a FENCE
@@ -59,7 +59,7 @@ WSE_SQUARED_RELU = 2  # of a GPT alone
 # enum wse_tensor_flags
 WSE_TENSOR_DECAY = 1  # weight decay applies
 WSE_TENSOR_TRANSPOSED = 2  # a Hugging Face file has it as [in][out]; ours is [out][in]
-WSE_TENSOR_INPUT = 4  # gather() reads it: it is updated before the next inputs are made
+WSE_TENSOR_INPUT = 4
 
 # enum wse_type
 WSE_TYPE_BF16 = 0
@@ -112,8 +112,8 @@ WSE_EVENT_CHECKPOINT = 3  # step, text: its path
 
 class drm_wse_query(Structure):
     """
-    DRM_IOCTL_WSE_QUERY: fills the first min(size, what the driver knows) bytes of struct
-    drm_wse_info at ptr and returns in size what it knows.
+    DRM_IOCTL_WSE_QUERY: fills the first min(size, bytes that the driver knows) bytes of struct
+    drm_wse_info at ptr and returns in size the number that it knows.
 
     -EINVAL      pad
     -EFAULT      ptr
@@ -145,16 +145,16 @@ class drm_wse_info(Structure):
 class drm_wse_bo_create(Structure):
     """
     DRM_IOCTL_WSE_BO_CREATE: zeroed host memory, pinned and mapped for the device until the last
-    handle, mapping and command let go of it. A host that would copy what is mapped for a device
-    (swiotlb=force; encrypted guests, which have not been tried) gets pages that are allocated
-    for the device, so that nothing is copied there either. Buffers and their page lists, jobs
-    and fences are accounted to the memory cgroup of their maker. RLIMIT_MEMLOCK does not
-    count them: it is for pages of a process that are pinned, and there are none here.
+    handle, mapping and command releases it. On a host that would copy mapped memory for a
+    device (swiotlb=force; encrypted guests, untested) the driver allocates the pages for the
+    device, so that nothing is copied there either. The memory cgroup of their creator is charged
+    for buffers and their page lists, jobs and fences. RLIMIT_MEMLOCK does not apply: it limits
+    pinned pages of a process, and these are none.
 
     -EINVAL      flags, or size 0
-    -ENOMEM      no memory, or more than there is in the machine
+    -ENOMEM      no memory, or a size above the machine's memory
     -EINTR       a signal
-    -EOPNOTSUPP  a host whose caches the device does not see
+    -EOPNOTSUPP  a host whose caches are not coherent with the device
 
     size: bytes, rounded up to pages
     flags: 0
@@ -166,9 +166,9 @@ class drm_wse_bo_map(Structure):
     """
     DRM_IOCTL_WSE_BO_MAP: the offset for mmap(NULL, length, prot, MAP_SHARED, fd, offset): cached
     memory, coherent with the device, up to the buffer's size. mmap() gives -EINVAL beyond it and
-    for MAP_PRIVATE, -EACCES for an offset of a buffer that this file has no handle of. There is
-    nothing to flush: what was written before DRM_IOCTL_WSE_SUBMIT is seen by its commands, what
-    a command wrote is there when its fence has signalled.
+    for MAP_PRIVATE, -EACCES for an offset of a buffer of which this file has no handle. No
+    flush is needed: commands see all writes before their DRM_IOCTL_WSE_SUBMIT, and the process
+    sees all writes of a command once its fence has signalled.
 
     -EINVAL      pad
     -ENOENT      no such handle
@@ -181,38 +181,38 @@ class drm_wse_bo_map(Structure):
 class drm_wse_ctx_create(Structure):
     """
     DRM_IOCTL_WSE_CTX_CREATE: the lease. This file gets the whole device until
-    DRM_IOCTL_WSE_CTX_DESTROY or close(); a device has one context at a time, whosever it is.
-    Before the ioctl returns, queues, cores and routers have been reset, SRAM has been zeroed,
-    and the firmware has been loaded and booted: every core waits for a START.
+    DRM_IOCTL_WSE_CTX_DESTROY or close(); a device has one context at a time, in all files.
+    Before the ioctl returns, it resets queues, cores and routers, zeroes SRAM, and loads and
+    boots the firmware: every core waits for a START.
 
-    With DRM_WSE_CTX_WAIT the call waits for a lease, in the order in which the calls came; a
-    file that waits for its own waits until another thread destroys it. A file has one place in
-    line, however many threads it has. A device that is only
-    cleaned up after an owner who has gone is waited for without the flag, too. After -ENOENT,
-    -ENOEXEC and -EOPNOTSUPP the firmware is looked for ten times in five seconds at most.
+    With DRM_WSE_CTX_WAIT the call waits for the lease, in the order of the calls; a file that
+    holds the lease itself waits until another of its threads destroys the context. A file has
+    one place in line, however many threads it has. While the driver cleans the device up after
+    a closed owner, the call waits without the flag, too. After -ENOENT, -ENOEXEC and
+    -EOPNOTSUPP the driver looks for the firmware at most ten times in five seconds.
 
-    -EBUSY       leased, and DRM_WSE_CTX_WAIT was not given; also while others wait. Another thread
-                 of this file waits, even if the flag was given
+    -EBUSY       leased, or other files wait, and DRM_WSE_CTX_WAIT was not given; or another thread
+                 of this file waits, even with the flag
     -EINTR       a signal while it waited, for the lease or for the firmware to boot
     -EINVAL      an unknown flag
     -ENOENT      there is no firmware wse/wse-fw.bin
-    -ENOEXEC     that file is no firmware, or damaged
-    -EOPNOTSUPP  it needs another ABI
+    -ENOEXEC     that file is not a firmware, or damaged
+    -EOPNOTSUPP  the firmware needs another ABI
     -EIO         the firmware did not boot
     -ENODEV      the device is gone, or has been given up
     -ENOMEM
 
     flags: DRM_WSE_CTX_*
-    ctx: out: id, never 0; of this file alone
+    ctx: out: id, never 0; valid in this file alone
     """
 
 
 class drm_wse_ctx_destroy(Structure):
     """
-    DRM_IOCTL_WSE_CTX_DESTROY: waits until its commands have ended, resets queues, cores and
-    routers, scrubs SRAM. close() does not wait for commands: what still executes is aborted, and
-    its fences carry -ECANCELED. A process that is being killed waits for nothing at all: a worker
-    cleans up after it, and the next owner waits for that worker.
+    DRM_IOCTL_WSE_CTX_DESTROY: waits until the context's commands have ended, resets queues,
+    cores and routers, scrubs SRAM. close() does not wait for commands: it aborts those that still
+    execute, and their fences carry -ECANCELED. A process that is being killed does not wait at
+    all: a worker cleans up after it, and the next owner waits for that worker.
 
     -EINVAL      pad
     -ENOENT      no such context of this file
@@ -226,7 +226,7 @@ class drm_wse_array(Structure):
     """
     An array in user memory.
 
-    ptr: address of the first element; not looked at when count is 0
+    ptr: address of the first element; ignored when count is 0
     count: elements
     stride: bytes from one to the next, at least the size known to user space
     """
@@ -252,17 +252,17 @@ class drm_wse_sync(Structure):
 
 class drm_wse_cmd(Structure):
     """
-    One command. The members mean what those of the submission entry of the same name mean;
-    buffers are named by handle. Those that op does not use must be 0. op is one of WSE_OP_NOP
+    One command. Members have the meaning of those of the same name in the submission entry;
+    handles name buffers. Members that op does not use must be 0. op is one of WSE_OP_NOP
     ... WSE_OP_FENCE: 0 NOP, 1 COPY_IN, 2 COPY_OUT, 3 STREAM_IN, 4 STREAM_OUT, 5 START, 6 FENCE.
 
     A FENCE waits for an earlier command of the same submit on another queue (wait_cmd is its
-    index, wait_queue is 0), or for everything accepted on another queue before this submit
+    index, wait_queue is 0), or for all commands accepted on another queue before this submit
     (wait_cmd is DRM_WSE_WAIT_QUEUE, wait_queue is that queue).
 
-    With CLOSED all input of a START is in this submit or an earlier one, so standing still is a
-    deadlock at once. On a device older than ABI 1.3 it has no effect.
-    INDEX_ONLY does not go with DROP_ZERO.
+    With CLOSED all input of a START is in this submit or an earlier one, so a START that stands
+    still is a deadlock at once. On a device older than ABI 1.3 CLOSED has no effect.
+    INDEX_ONLY excludes DROP_ZERO.
 
     queue: 1 ... info.queues
     flags: DRM_WSE_CMD_*
@@ -295,21 +295,21 @@ class drm_wse_cmd(Structure):
 
 class drm_wse_fault(Structure):
     """
-    DRM_IOCTL_WSE_FAULT: the first fault of a lost context, there as soon as the failed submit's
-    fence has signalled. Nothing else is kept of a failure. Members other than status, queue and
-    cmd_op are those of the device's fault record; if it wrote none, or one that does not fit the
-    command, they are 0 and color is 0xffffffff.
+    DRM_IOCTL_WSE_FAULT: the first fault of a lost context, available once the failed submit's
+    fence has signalled. The driver keeps no other record of a failure. Members other than status,
+    queue and cmd_op are those of the device's fault record; if the device wrote none, or one that
+    does not fit the command, they are 0 and color is 0xffffffff.
 
     -ENOENT      no such context of this file
-    -ENODATA     no command of it has failed (also when the device was reset or lost for reasons
-                 of its own)
+    -ENODATA     no command of the context has failed (also when the device was reset or lost for
+                 another reason)
 
     ctx: in, and out
     cmd_op: op of the command
     status: WSE_ST_*
     ncores: cores in the same state
     cause: WSE_CAUSE_*
-    pc: of a core that faulted; 0: not told
+    pc: of a core that faulted; 0: unknown
     addr: bad address, instruction, or offset of the bad member of the entry
     color: 0xffffffff: none
     value: wavelet, or value of DONE
@@ -321,13 +321,13 @@ class drm_wse_fault(Structure):
 class drm_wse_counters(Structure):
     """
     DRM_IOCTL_WSE_COUNTERS: the counters of one object of a scope, in the order of the device's
-    list (WSE_COUNTER_KINDS). Those of the tile are all there are, each summed up over its
-    objects. Fills the first min(count, what there is) values of 64 bits at ptr and returns in
-    count how many there are: what both this driver and the device know. The order never changes
-    and new ones come last.
+    list (WSE_COUNTER_KINDS). The scope of the tile has all counters, each added over its objects.
+    Fills the first min(count, number of counters) values of 64 bits at ptr and returns in count
+    the number of counters that both this driver and the device know. The order never changes;
+    new counters come last.
 
-    They are the device's, whoever uses it, and begin anew with a reset of the device (resets),
-    not with a context. No context is needed.
+    Counters belong to the device, over all users: a reset of the device (resets) sets them to 0,
+    a new context does not. No context is needed.
 
     -EINVAL      pad, an unknown scope, no such object, or one of 2^24 and above, of which the
                  device only has the totals
@@ -337,7 +337,7 @@ class drm_wse_counters(Structure):
     scope: DRM_WSE_SCOPE_*
     object: of the scope, from 0
     ptr: address of the first value
-    count: in: values that there is room for; out: values that there are
+    count: in: room at ptr, in values; out: number of counters
     pad: 0
     """
 
@@ -359,10 +359,6 @@ class wse_fence(Structure):
 
 
 class wse_program(Structure):
-    pass
-
-
-class wse_linear(Structure):
     pass
 
 
@@ -411,22 +407,6 @@ class wse_start(Structure):
     entry: absolute, from wse_program_symbol()
     budget: cycles; default 1,000,000,000
     """
-
-
-class wse_linear_shape(Structure):
-    """
-    A layer with inputs K, outputs N and T tokens; on a tile of R x C cores T a multiple of R *
-    lanes, K and N of 4 * C, and T / R at most 128.
-
-    tokens: T
-    inputs: K
-    outputs: N
-    features: of a block: 1, 2, 4, or 0: chosen
-    """
-
-
-class wse_place(Structure):
-    """A place in a buffer of the context's device; off a multiple of 8."""
 
 
 class wse_model(Structure):
@@ -905,18 +885,6 @@ wse_start._fields_ = [
     ("budget", c_uint64),
 ]
 
-wse_linear_shape._fields_ = [
-    ("tokens", c_uint32),
-    ("inputs", c_uint32),
-    ("outputs", c_uint32),
-    ("features", c_uint32),
-]
-
-wse_place._fields_ = [
-    ("buf", POINTER(wse_buffer)),
-    ("off", c_uint64),
-]
-
 wse_mlp_shape._fields_ = [
     ("vocab", c_uint32),
     ("window", c_uint32),
@@ -1216,11 +1184,6 @@ lists
 -EPROTO      the node is not one of the wse driver, or versions do not fit
 """)
 
-bind("wse_device_open_why", c_int, c_char_p, POINTER(c_char), c_size_t, POINTER(POINTER(wse_device)), doc="""
-As above; why (len bytes) gets one sentence on failure and "" on success.
-
-""")
-
 bind("wse_device_close", None, POINTER(wse_device))
 
 bind("wse_device_info", c_int, POINTER(wse_device), POINTER(drm_wse_info), doc="""
@@ -1229,12 +1192,6 @@ call.
 """)
 
 bind("wse_device_uri", c_char_p, POINTER(wse_device), doc="""The URI it was opened with. Lives as long as dev.""")
-
-bind("wse_device_error", c_int, POINTER(wse_device), POINTER(c_char), c_size_t, doc="""
-One sentence about the last error of any call on dev or on what belongs to it, "" if there was
-none; cut off at len. Always terminated. Returns the length of the whole sentence, as snprintf
-does.
-""")
 
 bind("wse_counter", POINTER(wse_counter), c_uint32, c_uint32)
 
@@ -1304,7 +1261,7 @@ Submits n commands, all or nothing. They start when all nin fences of in (may be
 0) have signalled, well or badly. *fence signals when all commands are done; fence may be NULL.
 A start and the streams it lives from belong into one submit.
 
--EINVAL      a member is wrong (wse_device_error() says which)
+-EINVAL      a member is wrong (wse_error() says which)
 -ENOENT      a buffer handle that does not exist
 -ERANGE      a rectangle, an SRAM range or a host range leaves what it must stay in
 -EIO         the context is lost after an error; -ENODEV: with its device
@@ -1367,9 +1324,10 @@ bind("wse_cmd_nop", drm_wse_cmd, c_uint32)
 
 bind("wse_program_load", c_int, POINTER(wse_context), c_char_p, POINTER(POINTER(wse_program)), doc="""
 Reads an RV32 ELF (a file, or size bytes at image), copies it to every core, and waits for that.
-Programs are linked with firmware/runtime/program.ld, above the resident firmware (info.fw_end).
+Programs are linked with firmware/runtime/program.ld, above the resident firmware (info.fw_end). A name without '/'
+that is no file here is one of the library's own programs, such as "linear.elf" (FILES in wse(7)).
 
--ENOEXEC     no ELF executable for RV32 (see wse_device_error()), or damaged
+-ENOEXEC     no ELF executable for RV32 (see wse_error()), or damaged
 -ERANGE      a segment leaves the SRAM
 -EADDRINUSE  a segment overlaps the resident firmware
 and what open(2), wse_submit() and wse_fence_wait() return
@@ -1378,9 +1336,10 @@ and what open(2), wse_submit() and wse_fence_wait() return
 bind("wse_program_load_memory", c_int, POINTER(wse_context), c_void_p, c_size_t, POINTER(POINTER(wse_program)),
      doc="""
 Reads an RV32 ELF (a file, or size bytes at image), copies it to every core, and waits for that.
-Programs are linked with firmware/runtime/program.ld, above the resident firmware (info.fw_end).
+Programs are linked with firmware/runtime/program.ld, above the resident firmware (info.fw_end). A name without '/'
+that is no file here is one of the library's own programs, such as "linear.elf" (FILES in wse(7)).
 
--ENOEXEC     no ELF executable for RV32 (see wse_device_error()), or damaged
+-ENOEXEC     no ELF executable for RV32 (see wse_error()), or damaged
 -ERANGE      a segment leaves the SRAM
 -EADDRINUSE  a segment overlaps the resident firmware
 and what open(2), wse_submit() and wse_fence_wait() return
@@ -1397,7 +1356,7 @@ wse_program_copy() is the command that copies it to all cores; it is for program
 """)
 
 bind("wse_program_symbol", c_int, POINTER(wse_program), c_char_p, POINTER(c_uint32), doc="""
-Absolute address of a symbol. -ENOENT (wse_device_error() says which).
+Absolute address of a symbol. -ENOENT (wse_error() says which).
 
 """)
 
@@ -1409,60 +1368,6 @@ First SRAM offset behind the program (a multiple of 16); free up to the stack, i
 bind("wse_program_destroy", None, POINTER(wse_program), doc="""
 The cores keep what was loaded. Commands that copy the program must have ended. NULL is ignored.
 
-""")
-
-bind("wse_linear_create", c_int, POINTER(wse_context), POINTER(wse_linear_shape), POINTER(POINTER(wse_linear)),
-     doc="""
-Loads the library's linear program (see FILES in wse(7)). The context's SRAM behind the firmware
-belongs to the newest wse_linear, and only one operation of it runs at a time (each waits for the
-one before, on the device).
-
--EINVAL      the shape breaks a rule above
--E2BIG       it does not fit into the SRAM. wse_device_error() has the numbers
-""")
-
-bind("wse_linear_destroy", None, POINTER(wse_linear), doc="""
-Loads the library's linear program (see FILES in wse(7)). The context's SRAM behind the firmware
-belongs to the newest wse_linear, and only one operation of it runs at a time (each waits for the
-one before, on the device).
-
--EINVAL      the shape breaks a rule above
--E2BIG       it does not fit into the SRAM. wse_device_error() has the numbers
-""")
-
-bind("wse_linear_mask_size", c_size_t, POINTER(wse_linear), c_uint32, c_uint32, doc="""
-Masks select weights: bit 1 takes part. A row of the image is cut into C pieces of equal length,
-one for each column of cores, each padded to a multiple of 64 bits, bit k of a piece in byte k /
-8, bit k % 8. wse_linear_mask_size() is the size of such a mask for rows x width, and
-wse_linear_mask_pack() makes it from a byte for each weight, select [rows][width], row-major.
-""")
-
-bind("wse_linear_mask_pack", None, POINTER(wse_linear), c_uint32, c_uint32, POINTER(c_uint8), c_void_p, doc="""
-Masks select weights: bit 1 takes part. A row of the image is cut into C pieces of equal length,
-one for each column of cores, each padded to a multiple of 64 bits, bit k of a piece in byte k /
-8, bit k % 8. wse_linear_mask_size() is the size of such a mask for rows x width, and
-wse_linear_mask_pack() makes it from a byte for each weight, select [rows][width], row-major.
-""")
-
-bind("wse_linear_forward", c_int, POINTER(wse_linear), wse_place, wse_place, wse_place, wse_place,
-     POINTER(POINTER(wse_fence)), doc="""
-Y = X W^T. x: bf16 [K][T]; w: bf16 [N][K]; mask: of w, .buf NULL if dense; y: binary32 [N][T].
-Order of each sum: within a column of cores k ascending from +0; then over columns, the owner's
-last:
-((p[c+1] + p[c+2]) + ... + p[C-1] + p[0] + ... + p[c-1]) + p[c], c = n / (N / C).
-""")
-
-bind("wse_linear_backward_data", c_int, POINTER(wse_linear), wse_place, wse_place, wse_place, wse_place,
-     POINTER(POINTER(wse_fence)), doc="""
-dX = dY W. dy: bf16 [N][T]; wt: the transposed image, bf16 [K][N]; mask: of wt; dx: binary32
-[K][T].
-""")
-
-bind("wse_linear_backward_weight", c_int, POINTER(wse_linear), wse_place, wse_place, wse_place, wse_place,
-     POINTER(POINTER(wse_fence)), doc="""
-dW = dY^T X. x: bf16 [K][T]; dy: bf16 [N][T]; mask: of w; dw: binary32 [N][K], where the mask is
-0 left as it was. Order of each sum: within a row of cores one partial for each lane over its
-tokens ascending from +0, then the lane tree; then over rows, north to south.
 """)
 
 bind("wse_model_destroy", c_int, POINTER(wse_model), doc="""
