@@ -234,8 +234,13 @@ class Trainer(Handle):
             )
         names = (ctypes.c_char_p * len(uris))(*[text(u) for u in uris])
         said, raw = _log(log), POINTER(_abi.wse_trainer)()
-        with Interrupts(), using(params) as (p,):
-            check(lib.wse_trainer_open(p, names, len(uris), said, None, byref(raw)))
+        try:
+            with Interrupts(), using(params) as (p,):
+                check(lib.wse_trainer_open(p, names, len(uris), said, None, byref(raw)))
+        except BaseException:
+            if raw:  # it is open, but Ctrl-C or a callback's exception came
+                lib.wse_trainer_close(raw)
+            raise
         self._own(raw, lib.wse_trainer_close, said, *params._keep)
         self._callbacks = bool(params._keep)
 
@@ -400,7 +405,7 @@ class Trainer(Handle):
         try:
             with interrupts:
                 self._call(lib.wse_trainer_run, byref(run), byref(out))
-        except KeyboardInterrupt as e:
+        except KeyboardInterrupt:
             if not interrupts.came:
                 raise
             result = record(out)
@@ -409,7 +414,7 @@ class Trainer(Handle):
                 + (f": go on with checkpoint='{result.checkpoint}'" if result.checkpoint else "")
             )
             end.result = result
-            raise end from e.__cause__
+            raise end from None
         return record(out)
 
 
