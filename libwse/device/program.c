@@ -163,7 +163,7 @@ static int take_symbols(const struct file *f, const Elf32_Shdr *tab, const Elf32
 	return 0;
 }
 
-/* A stripped program has no symbols, which is no error until somebody asks for one. */
+/* A stripped program has no symbols, which is no error until one is asked for. */
 static int read_symbols(const struct file *f, const Elf32_Ehdr *h, struct wse_program *prog)
 {
 	Elf32_Shdr tab, str;

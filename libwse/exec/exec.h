@@ -74,7 +74,7 @@ struct wse_exec_ops {
 	int (*run)(struct wse_exec *e, const struct wse_micro_batch *jobs, uint32_t n,
 		   const struct wse_micro_ops *ops, void *ctx);
 
-	/* optional (may be NULL): what the last run() cost; -ENOTSUP when nobody can tell */
+	/* optional (may be NULL): what the last run() cost; -ENOTSUP where the transport does not say */
 	int (*cost)(struct wse_exec *e, struct wse_exec_cost *cost);
 
 	void (*close)(struct wse_exec *e);

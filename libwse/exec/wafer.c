@@ -334,7 +334,7 @@ static int wafer_run(struct wse_exec *e, const struct wse_micro_batch *jobs, uin
 	w->npend = 0;
 	w->first = 0;
 	w->timed = 0;
-	/* over a driver nobody tells when a command began: see wafer_cost() */
+	/* a driver does not say when a command began: see wafer_cost() */
 	if (!strncmp(wse_device_uri(w->dev), "sim:", 4))
 		wse_device_counters(w->dev, DRM_WSE_SCOPE_TILE, 0, w->before, WSE_CNT_COUNT,
 				    &(uint32_t){0});

@@ -93,7 +93,7 @@ uint32_t wse_graph_value(struct wse_graph *g, const char *what, enum wse_type ty
 	v->shape = shape;
 	v->rows = rows;
 	v->bytes = round_up(rows * per * size[type], 16);
-	v->birth = v->bytes;
+	v->bytes_at_start = v->bytes;
 	v->first = v->last = UINT32_MAX;
 	return g->nvalues - 1;
 }

@@ -30,7 +30,7 @@ struct wse_value {
 	uint32_t rows;
 	uint32_t bytes;		/* of a core, a multiple of 16 */
 	/* bytes while the first operation runs: its sums lie in the same place */
-	uint32_t birth;
+	uint32_t bytes_at_start;
 	uint32_t first, last;	/* operations */
 	uint32_t sram;		/* offset */
 };

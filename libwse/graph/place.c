@@ -17,14 +17,15 @@ static uint32_t most(uint32_t a, uint32_t b)
 
 static uint32_t room(const struct wse_value *v)
 {
-	return most(v->birth, v->bytes);
+	return most(v->bytes_at_start, v->bytes);
 }
 
 /* by birth; where two are born together, the one that shrinks comes last, so that what it gives back is not enclosed */
 static int by_birth(const void *a, const void *b)
 {
 	const struct wse_value *const *x = a, *const *y = b;
-	uint32_t shrinks_x = (*x)->birth > (*x)->bytes, shrinks_y = (*y)->birth > (*y)->bytes;
+	uint32_t shrinks_x = (*x)->bytes_at_start > (*x)->bytes,
+		 shrinks_y = (*y)->bytes_at_start > (*y)->bytes;
 
 	if ((*x)->first != (*y)->first)
 		return (*x)->first < (*y)->first ? -1 : 1;

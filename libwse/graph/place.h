@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Where the values of a graph lie in a core's SRAM: first fit, in one of three orders. Two values may share bytes when no
- * operation has both; while its first operation runs a value takes `birth` bytes, later `bytes`. The time grows with
+ * operation has both; while its first operation runs a value takes `bytes_at_start`, later `bytes`. The time grows with
  * n log(n) of the values where what is taken leaves few gaps, as it does in models of many equal layers.
  */
 #ifndef WSE_GRAPH_PLACE_H

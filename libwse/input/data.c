@@ -151,7 +151,7 @@ static int read_below(struct text *t, struct level *l, int link)
 /*
  * One entry of a directory. A link is read as what it leads to, at the place of its own name. A file
  * with a NUL byte is no text and is left out; so is what is neither a file nor a directory, unless
- * somebody has made a link to it.
+ * a link leads to it.
  */
 static int read_entry(struct text *t, const struct level *up, const char *name)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads values out of a YAML tree and notes every fault on the way. A value that is missing or wrong
- * reads as the fallback or the smallest one: whoever combines values looks first whether there were
+ * reads as the fallback or the smallest one: a caller that combines values looks first whether there were
  * faults (reader.faults->n) since.
  */
 #ifndef WSE_INPUT_READER_H
@@ -48,7 +48,7 @@ int reader_choice(struct reader *r, struct wse_yaml *y, const char *key, int req
 int reader_kind(struct reader *r, struct wse_yaml *y, const char *const *names,
 		struct wse_yaml **args);
 
-/* at the end: keys that nobody asked for, and keys that are missing; sorts the faults */
+/* at the end: keys that were not asked for, and keys that are missing; sorts the faults */
 void reader_finish(struct reader *r, struct wse_yaml *root);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A YAML file as a tree that remembers lines and which keys were asked for, so that what nobody
- * asked for can be reported as unknown, with what would have been accepted in its place.
+ * A YAML file as a tree that remembers lines and which keys were asked for, so that a key
+ * which was not can be reported as unknown, with what would have been accepted in its place.
  */
 #ifndef WSE_TRAIN_YAML_TREE_H
 #define WSE_TRAIN_YAML_TREE_H

@@ -37,7 +37,7 @@ void wse_optim_update(const struct wse_optim_cfg *cfg, const struct wse_update *
 
 /*
  * Sum of squares of g [n] in double: blocks of 4096 elements, each in ascending order from 0, then
- * the block sums in ascending order. Whoever computes the blocks, the bits are the same.
+ * the block sums in ascending order. The bits do not depend on which thread computes a block.
  */
 double wse_sum_squares(const float *g, size_t n);
 

@@ -167,7 +167,7 @@ INLINE void turn_tile(struct tile *t)
 					tile_##name(m, n0, k0, n1 - n0, k1 - k0);               \
 			}                                                                       \
 		}                                                                               \
-		_mm_sfence(); /* before anybody is told */                                      \
+		_mm_sfence(); /* before another thread learns of it */                          \
 	}
 
 VARIANT(, sse2, 8)

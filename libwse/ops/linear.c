@@ -239,7 +239,7 @@ uint32_t wse_op_linear(struct wse_graph *g, const struct wse_linear_op *l, uint3
 		v = wse_graph_value(g, l->what, keeps_sums(l->post) ? WSE_TYPE_F32 : WSE_TYPE_BF16,
 				    WSE_SHAPE_TOKENS, rows);
 		if (v != WSE_NO_VALUE)
-			g->values[v].birth = rows * g->t * 4;
+			g->values[v].bytes_at_start = rows * g->t * 4;
 	}
 	op->out[OUT_Y] = v;
 	if (makes_derivative(l->post) || (keeps_sums(l->post) && out2))
@@ -293,7 +293,7 @@ static int linear_check(const struct wse_graph *g, const struct wse_op *op)
 			      ? wse_fail(-EINVAL, "the result is the sums: it has no others")
 			      : wse_check_value(g, op->out[OUT_SUMS], WSE_TYPE_BYTE, WSE_SHAPE_WORK,
 						rows * g->t * 4, "the sums");
-	else if (!ret && g->values[op->out[OUT_Y]].birth < rows * g->t * 4)
+	else if (!ret && g->values[op->out[OUT_Y]].bytes_at_start < rows * g->t * 4)
 		ret = wse_fail(-EINVAL, "the result has no room for its sums");
 	if (!ret && op->out[OUT_SECOND] != WSE_NO_VALUE)
 		ret = wse_check_value(g, op->out[OUT_SECOND], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows,

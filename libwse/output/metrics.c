@@ -44,7 +44,7 @@ static int put(int fd, const char *text, size_t n)
 	return 0;
 }
 
-/* a whole row in one write: whoever is killed leaves none that is cut short */
+/* a whole row in one write: a run that is killed leaves none that is cut short */
 static int write_row(int fd, const struct wse_metric *m)
 {
 	char row[200];

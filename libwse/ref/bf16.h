@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bf16 storage of the references: written for them, so that num/'s is judged by somebody else. */
+/* bf16 storage of the references: written for them, so that they judge that of num/. */
 #ifndef WSE_REF_BF16_H
 #define WSE_REF_BF16_H
 

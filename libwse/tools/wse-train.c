@@ -20,7 +20,7 @@ static const char usage[] =
 	"  --num_wse N          number of wafers (default: the file's num_csx, or 1); also --num_csx\n"
 	"  --devices URI,...    accel:N | sim:rtl,rows=4,cols=4 | sim:func,rows=4,cols=4\n"
 	"                       (default: accel:0 ... if they exist, else sim:func,rows=4,cols=4)\n"
-	"  --wait               wait in line for a device that somebody else has leased\n"
+	"  --wait               wait in line for a device that another process has leased\n"
 	"                       (default: that is an error)\n"
 	"  --data PATH          text file, directory of text files, or uint16 token file (*.bin)\n"
 	"                       (default: the file's train_dataloader.data_dir)\n"
@@ -102,7 +102,7 @@ static void progress(void *ctx, const struct wse_progress *p)
 	sc->bar = 1;
 }
 
-/* a line in one write, so that whoever reads along sees whole ones */
+/* a line in one write, so that a reader of the growing file sees whole ones */
 static void write_json(struct screen *sc, const char *text)
 {
 	if (!sc->json || (fputs(text, sc->json) >= 0 && !fflush(sc->json)))

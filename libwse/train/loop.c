@@ -194,7 +194,7 @@ static int check_dir(struct loop *l)
 			last);
 }
 
-#define PATIENCE 5.0 /* seconds that a checkpoint may take without a word */
+#define PROGRESS_EVERY 5.0 /* seconds between two lines about a slow checkpoint */
 
 struct saving {
 	struct loop *l;
@@ -208,7 +208,7 @@ static void wrote(void *ctx, uint64_t done, uint64_t total)
 	struct saving *s = ctx;
 	double t = now(), rate = (double)done / (t - s->begin);
 
-	if (t - s->said < PATIENCE || done == total)
+	if (t - s->said < PROGRESS_EVERY || done == total)
 		return;
 	s->said = t;
 	wse_logf(&s->l->log, WSE_LOG_INFO, "| Writing %s: %.0f of %.0f MB, %.1f MB/s, %.0f s left",

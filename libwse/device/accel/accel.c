@@ -346,7 +346,7 @@ static int leased(struct wse_device *dev)
 		return wse_fail(-EBUSY, "%s is leased by %.99s", dev->uri, who);
 	return wse_fail(-EBUSY,
 			"%s is leased by %.99s: wse-train --wait waits in line for it, and so does "
-			"whoever opens \"%s,wait\"",
+			"a program that opens \"%s,wait\"",
 			dev->uri, who, dev->uri);
 }
 

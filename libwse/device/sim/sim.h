@@ -214,10 +214,10 @@ struct sim {
 	const char *reset_reason; /* why the device needs a reset */
 	bool reset_due;	    /* the context is lost and its jobs wait for the reset */
 	int dead;
-	bool exact;	 /* time passes only while somebody waits (sim_thread.c) */
+	bool exact;	 /* time passes only while a thread waits (sim_thread.c) */
 	uint32_t wanted; /* who waits for a fence that has not signalled */
-	uint64_t grant;	 /* cycles that somebody who only asks waits for */
-	bool alone;	 /* nobody has asked for long */
+	uint64_t grant;	 /* cycles that a thread that only asks waits for */
+	bool alone;	 /* no thread has asked for long */
 	struct sim_context *ctx;
 	uint32_t next_ctx;
 	uint64_t resets;

@@ -46,7 +46,7 @@ void sim_fence_put(struct sim_fence *fence)
 	free(fence);
 }
 
-/* With the fence's lock. Whoever waits for it lets its device's time pass. */
+/* With the fence's lock. A thread that waits for it lets its device's time pass. */
 static void want(struct sim_fence *fence, int n)
 {
 	fence->wanted += (uint32_t)n;
@@ -132,8 +132,8 @@ static struct timespec deadline(int64_t timeout_ns)
 
 int sim_fence_wait(struct sim_fence *fence, int64_t timeout_ns)
 {
-	bool forever =
-		timeout_ns >= NSEC * (1ll << 32); /* a century is for ever, and cannot overflow */
+	bool forever = timeout_ns >=
+		       NSEC * (1ll << 32); /* a century: without an end, and cannot overflow */
 	struct timespec until = deadline(forever ? 0 : timeout_ns);
 	int ret = 0;
 

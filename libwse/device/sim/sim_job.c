@@ -187,7 +187,7 @@ void sim_dep_signalled(struct sim_job *job)
 	struct sim *sim = job->sim;
 
 	pthread_mutex_lock(&sim->lock);
-	/* whoever sees 0 may run and free it, but not before the lock is free */
+	/* a thread that sees 0 may run and free it, but not before the lock is free */
 	if (atomic_fetch_sub(&job->ndeps, 1) == 1)
 		pthread_cond_signal(&sim->wake);
 	pthread_mutex_unlock(&sim->lock);

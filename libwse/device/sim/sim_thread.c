@@ -12,7 +12,7 @@
 #define CHUNK_MAX  (1ull << 22)
 /*
  * A program may go on after it said DONE, but one that never ends must not keep a host core busy
- * when nobody waits for anything. Cycles; time goes on with the next command.
+ * when no thread waits for anything. Cycles; time goes on with the next command.
  */
 #define TAIL_CYCLES (1ull << 20)
 /*
@@ -22,9 +22,9 @@
 #define AHEAD_NS 200000
 /*
  * On the RTL the same program gets the same cycle counts, so what it submits must land in the same
- * device cycles whatever the host's threads do: time passes only while somebody waits for a fence,
+ * device cycles whatever the host's threads do: time passes only while a thread waits for a fence,
  * and stands still from the completion that ends the wait. Who only asks whether a fence has
- * signalled waits for ASK_CYCLES. A device for which nobody waits at all runs on after ALONE_S
+ * signalled waits for ASK_CYCLES. A device for which no thread waits at all runs on after ALONE_S
  * seconds, so that it comes to an end; no program whose cycles are worth noting lets it come to that.
  */
 #define ASK_CYCLES 256

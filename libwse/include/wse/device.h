@@ -132,7 +132,7 @@ uint32_t wse_buffer_handle(const struct wse_buffer *buf);
 /*
  * SRAM is scrubbed and the firmware runs on all cores when this returns.
  *
- * -EBUSY	somebody else has the device
+ * -EBUSY	another context has the device
  * -ENOENT	there is no firmware; -ENOEXEC: it is damaged; -EOPNOTSUPP: of another ABI
  * -EIO		the firmware did not boot
  * -ENODEV	the device is gone

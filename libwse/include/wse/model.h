@@ -141,7 +141,7 @@ int wse_model_create(const struct wse_model_shape *shape, const struct wse_build
 
 /*
  * A graph is filled in by graph() alone. Calls return numbers; after a failure they are harmless,
- * and whoever asked for the graph gets the error: which operation, and what does not fit.
+ * and the call that asked for the graph returns the error: which operation, and what does not fit.
  * Strings must live as long as the model.
  *
  * A value lies in the cores' SRAM from the operation that makes it to the last one that reads it;

@@ -13,7 +13,7 @@
  * record is written for any status but OK: its row is argument 1, its column 2, its cause 3, its
  * color 4.
  */
-#define MOCK_HOLD 100u /* executes until somebody calls mock_release() */
+#define MOCK_HOLD 100u /* executes until mock_release() */
 
 enum mock_fault {
 	MOCK_GOOD,

@@ -21,7 +21,7 @@
 #include "wse_kernel.h"
 #include "wse_regs.h"
 
-#define RIG_GAP 16 /* bytes between two operands, that nobody may touch */
+#define RIG_GAP 16 /* bytes between two operands, which no kernel may touch */
 
 struct rig {
 	struct wse_device *dev;

@@ -158,7 +158,7 @@ static void test_device(const char *uri, const struct shape *shapes, size_t n)
 	rig_close(&g);
 }
 
-/* a start that leaves out a row of the sequence: keys find no room there, and nobody waits for the budget to run out */
+/* a start that leaves out a row of the sequence: keys find no room there, and the deadlock is found before the budget ends */
 static void test_deadlock(const char *uri)
 {
 	struct wse_attn_args a = {.t = 16, .s = 32, .d = 16, .heads = 1, .group = 1};

@@ -113,7 +113,7 @@ static void test_faults(struct wse_device *dev)
 		 20000,
 		 0,
 		 -ETIME},
-		{"a wait for a wavelet that nobody sends",
+		{"a wait for a wavelet that is never sent",
 		 "core (0,0) waits to receive a wavelet (color 9), and ",
 		 {I_ADDI(A1, 0, 9), I_RECV(A0, A1), I_DONE(0), I_RET},
 		 1000000,

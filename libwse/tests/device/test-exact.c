@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The RTL in process: the same program takes the same device cycles, from the first command on,
- * whatever the host's threads do in between. And time does pass for whoever only asks, or does not
+ * whatever the host's threads do in between. And time does pass for a thread that only asks, or does not
  * wait at all.
  */
 #include <errno.h>
@@ -114,7 +114,7 @@ static void test_same(void)
 	}
 }
 
-/* Nobody waits: not for ever. */
+/* No thread waits: the device goes on by itself in the end. */
 static void test_alone(void)
 {
 	struct wse_device *dev;
@@ -135,7 +135,7 @@ static void test_alone(void)
 	ok(!wse_submit(ctx, &c, 1, NULL, 0, NULL), "a job without a fence");
 	while (*p == 0xaa && n++ < 200)
 		usleep(100000);
-	ok(*p == 0, "it is done, although nobody waits for it");
+	ok(*p == 0, "it is done, although no thread waits for it");
 	ok(!wse_submit(ctx, &c, 1, NULL, 0, &fence), "a job that is only asked for");
 	for (n = 0; n < 100000 && wse_fence_poll(fence) == -ETIMEDOUT; n++)
 		;

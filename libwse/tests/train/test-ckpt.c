@@ -471,7 +471,7 @@ static void binary(void)
 	put(file("tree/c.txt"), words, 3000);
 	chmod(file("tree/c.txt"), 0);
 	chmod(dir, 0755);
-	ok(geteuid() || !seteuid(65534), "root reads everything: be somebody else");
+	ok(geteuid() || !seteuid(65534), "root reads everything: be another user");
 	no_text(dir2, -EACCES, "tree/c.txt: Permission denied");
 	ok(!seteuid(getuid()), "and be root again");
 	chmod(file("tree/c.txt"), 0600);

@@ -86,7 +86,7 @@ static void wrong_shape(struct wse_graph *g)
 
 static void no_room(struct wse_graph *g)
 {
-	result(g, LINEAR0)->birth = 16;
+	result(g, LINEAR0)->bytes_at_start = 16;
 }
 
 static void small_sums(struct wse_graph *g)

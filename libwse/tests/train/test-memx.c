@@ -169,7 +169,8 @@ static void memx(void)
 	ok(image_is_right(&img[0], w, bias, 40, 32) &&
 		   *(uint16_t *)wse_span_ptr(img[0].fwd) != old && wse_memx_images(mx) == img,
 	   "the image of a unit is rewritten when the step commits, not before");
-	ok(reader.saw == wse_f32_to_bf16(w[0]), "and nobody who waits for it sees the old one");
+	ok(reader.saw == wse_f32_to_bf16(w[0]),
+	   "and a thread that waits for it does not see the old one");
 	ok(wse_memx_unit_ready(mx, 1) == 0, "the units of the new step are ready");
 	adds = wse_memx_grads(mx, g);
 	ok(adds[0][0] == 0.0f, "the host's gradients begin at 0");

@@ -52,7 +52,7 @@ static void random_op(struct wse_graph *g)
 
 		v = wse_graph_value(g, what[rnd(3)], type, (enum wse_shape)rnd(4), rows);
 		if (type == WSE_TYPE_BF16 && rnd(2)) /* its sums were there first */
-			g->values[v].birth = (2 * g->values[v].bytes + 15) / 16 * 16;
+			g->values[v].bytes_at_start = (2 * g->values[v].bytes + 15) / 16 * 16;
 		op->out[i] = v;
 	}
 }
@@ -70,7 +70,7 @@ static uint32_t size_at(const struct wse_value *v, uint32_t first, uint32_t last
 {
 	if (op < first || op > last)
 		return 0;
-	return op == first && v->birth > v->bytes ? v->birth : v->bytes;
+	return op == first && v->bytes_at_start > v->bytes ? v->bytes_at_start : v->bytes;
 }
 
 /* the sum of the numbers of "12 a, 40 b" */

@@ -409,7 +409,7 @@ static uint32_t high_water(const struct wse_graph *g)
 
 	for (uint32_t i = 0; i < g->nvalues; i++) {
 		const struct wse_value *v = &g->values[i];
-		uint32_t size = v->birth > v->bytes ? v->birth : v->bytes;
+		uint32_t size = v->bytes_at_start > v->bytes ? v->bytes_at_start : v->bytes;
 
 		if (v->sram < g->base)
 			return 0;
