@@ -246,7 +246,8 @@ static void program_free(struct wse_program *prog)
 	free(prog);
 }
 
-static int load(struct wse_context *ctx, const struct file *f, int keep, struct wse_program **out)
+static int load_image(struct wse_context *ctx, const struct file *f, int keep,
+		      struct wse_program **out)
 {
 	struct wse_program *prog;
 	struct drm_wse_info info;
@@ -277,6 +278,14 @@ static int load(struct wse_context *ctx, const struct file *f, int keep, struct 
 	else
 		*out = prog;
 	return ret;
+}
+
+static int load(struct wse_context *ctx, const struct file *f, int keep, struct wse_program **out)
+{
+	unsigned int before = wse_failures();
+	int ret = load_image(ctx, f, keep, out);
+
+	return wse_fail_since(before, ret, "%s cannot be loaded: %s", f->name, strerror(-ret));
 }
 
 int wse_program_load_memory(struct wse_context *ctx, const void *image, size_t size,

@@ -454,7 +454,7 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 			m->vocab, t, WSE_COLUMN_MAX);
 	blocks = calloc(m->layers, sizeof(*blocks));
 	if (!blocks)
-		return -ENOMEM;
+		return wse_fail(-ENOMEM, "no memory for %u layers", m->layers);
 	g->seq = m->seq;
 	for (int i = 0; i < 3; i++) {
 		static const char *const files[] = {"forward.elf", "loss.elf", "backward.elf"};

@@ -81,6 +81,7 @@ static int try_tokens(struct tries *y, uint32_t t)
 		ret = m->family->graph(m, y->tile, t, mode, &g);
 		wse_graph_fini(&g);
 	}
+	wse_fail_since(before.count, ret, "%s", strerror(-ret));
 	if (ret && ret != -E2BIG && !y->first.err)
 		wse_failure_keep(&y->first, ret);
 	wse_failure_undo(&before);

@@ -267,7 +267,7 @@ static int save_last(struct loop *l)
 	return ret ? ret : save(l);
 }
 
-/* no failure.text to stop a run for */
+/* no reason to stop a run for */
 static void record(struct loop *l, const struct wse_metric *m)
 {
 	int ret = wse_metrics_add(&l->metrics, m);
