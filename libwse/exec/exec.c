@@ -10,7 +10,7 @@
 
 #include "base/decimal.h"
 #include "base/error.h"
-#include "oracle.h"
+#include "oracle_exec.h"
 
 void wse_logf(const struct wse_exec_cfg *cfg, enum wse_log_level level, const char *fmt, ...)
 {

@@ -73,7 +73,7 @@ static int grad_put(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_
 	return wse_reduce_put(&s->reduce[unit], index, buf);
 }
 
-static const struct wse_micro_ops swarm_job_ops = {unit_ready, grad_get, grad_put};
+static const struct wse_micro_ops swarm_ops = {unit_ready, grad_get, grad_put};
 
 static void *worker(void *arg)
 {
@@ -91,8 +91,8 @@ static void *worker(void *arg)
 			break;
 		pthread_mutex_unlock(&s->lock);
 		if (w->n)
-			ret = w->exec->ops->run(w->exec, s->step.jobs + w->first, w->n,
-						&swarm_job_ops, s);
+			ret = w->exec->ops->run(w->exec, s->step.jobs + w->first, w->n, &swarm_ops,
+						s);
 		pthread_mutex_lock(&s->lock);
 		wse_fail_since(before, ret, "%s", strerror(-ret));
 		wse_failure_keep(&w->failure, ret);

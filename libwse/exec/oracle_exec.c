@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The executor of scalar definitions: one array a value, one operation after the other. */
-#include "exec/oracle.h"
+#include "exec/oracle_exec.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * An executor that runs every operation's scalar definition (ops/). Tests compare the wafer with it bit for bit; it
  * is no device to train on.
  */
-#ifndef WSE_EXEC_ORACLE_H
-#define WSE_EXEC_ORACLE_H
+#ifndef WSE_EXEC_ORACLE_EXEC_H
+#define WSE_EXEC_ORACLE_EXEC_H
 
 #include "exec/exec.h"
 
