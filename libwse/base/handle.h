@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which objects of the public API exist, and which are in a call: a handle that was destroyed, or is another kind of
- * object, or is used by two threads at once, is an error of the caller's that has a sentence (as libdrm's handle table).
+ * Which objects of the public API exist, and which are in a call: a handle that was destroyed, or
+ * is another kind of object, or is used by two threads at once, is an error of the caller's that
+ * has a sentence (as libdrm's handle table).
  */
 #ifndef WSE_BASE_HANDLE_H
 #define WSE_BASE_HANDLE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Large memory that is walked through every step: weights, moments, gradients, images. On huge pages where the system
- * gives them to who asks (transparent_hugepage: madvise or always), since a transposed image touches another page with
- * every line that is written.
+ * Large memory that is walked through every step: weights, moments, gradients, images. On huge
+ * pages where the system gives them to who asks (transparent_hugepage: madvise or always), since a
+ * transposed image touches another page with every line that is written.
  */
 #ifndef WSE_BASE_PAGES_H
 #define WSE_BASE_PAGES_H

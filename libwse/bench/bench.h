@@ -21,7 +21,10 @@ struct bench_measure {
 struct bench {
 	const char *name, *unit;
 	const char *what; /* one line for people */
-	/* One measurement, m zeroed. -ENOTSUP: not possible here (a model that was not built). On error the sentence is set. */
+	/*
+	 * One measurement, m zeroed. -ENOTSUP: not possible here (a model that was not built). On
+	 * error the sentence is set.
+	 */
 	int (*run)(struct bench_measure *m);
 	/* keeps nothing between runs; runs are repeated for about a second, at least three times */
 	int less_is_better; /* the best run is reported: the largest, or with this the smallest */

@@ -25,8 +25,9 @@
 #define TOKENS 32u /* of a core */
 #define HIDDEN 64u /* of a core */
 /*
- * Features of a block. The RTL overlaps draining with the next block when two blocks fit the 128 accumulators;
- * the twin's cost is the task code between blocks, so it takes them as large as they get.
+ * Features of a block. The RTL overlaps draining with the next block when two blocks fit the 128
+ * accumulators; the twin's cost is the task code between blocks, so it takes them as large as they
+ * get.
  */
 #define RTL_B  2u
 #define TWIN_B 4u
@@ -311,7 +312,10 @@ static double blas_seconds(struct blas *o)
 }
 
 #define TWIN "sim:func,rows=4,cols=4"
-/* in these a new device does what it does once (it translates, it touches memory); OpenBLAS's best is warm, too */
+/*
+ * in these a new device does what it does once (it translates, it touches memory); OpenBLAS's best
+ * is warm, too
+ */
 #define WARM 4u
 
 /* In turns, so that both have their share of a busy machine's quiet moments; the best of each. */

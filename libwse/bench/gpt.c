@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A GPT: cycles and busy lanes of one micro-batch on the RTL, 4x4 cores, and the twin's rate beside plain fp32 code on
- * the same two threads.
+ * A GPT: cycles and busy lanes of one micro-batch on the RTL, 4x4 cores, and the twin's rate beside
+ * plain fp32 code on the same two threads.
  */
 #include <cblas.h>
 #include <errno.h>

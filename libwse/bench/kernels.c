@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Cycles of train.elf's kernels on the RTL, 4x4 cores: device cycles of two runs that differ in the number of blocks
- * (or in what comes after them) and in nothing else, so that set-up, fill and the commands themselves cancel out.
- * Values do not matter to the cycles: everything is zero.
+ * Cycles of train.elf's kernels on the RTL, 4x4 cores: device cycles of two runs that differ in the
+ * number of blocks (or in what comes after them) and in nothing else, so that set-up, fill and the
+ * commands themselves cancel out. Values do not matter to the cycles: everything is zero.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -138,7 +138,9 @@ static int64_t layer_cycles(const struct kernels *s, const struct layer *l)
 	return cycles_of(s, cmds, n);
 }
 
-/* cycles of one more block: 16 features a column against 32; rest: what is left without any block */
+/*
+ * cycles of one more block: 16 features a column against 32; rest: what is left without any block
+ */
 static int block_cycles(const struct kernels *s, struct layer l, double *cycles, double *rest)
 {
 	int64_t few, many;
@@ -234,7 +236,10 @@ static int gelu_cycles_element(struct bench_measure *m)
 	return ret;
 }
 
-/* what a block of a GPT does beside its products: width 64, 16 tokens a core; a start costs about 260 of them */
+/*
+ * what a block of a GPT does beside its products: width 64, 16 tokens a core; a start costs about
+ * 260 of them
+ */
 static int norm_cycles(struct bench_measure *m)
 {
 	enum { H = 16, N = H * T };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * wse-bench: all benchmarks, as a table or as one JSON object a line. A value is the best of its
- * runs, since on a shared machine everything else is another program's work; the median stands beside
- * it.
+ * runs, since on a shared machine everything else is another program's work; the median stands
+ * beside it.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -39,7 +39,10 @@ void wse_device_put(struct wse_device *dev)
 		dev->ops->close(dev);
 }
 
-/* A transport that leaves no words of its own: what was asked, and the errno. before: wse_failures() of before it. */
+/*
+ * A transport that leaves no words of its own: what was asked, and the errno. before:
+ * wse_failures() of before it.
+ */
 static int own_words(struct wse_device *dev, unsigned int before, int ret, const char *what)
 {
 	return wse_fail_since(before, ret, "%s: %s: %s", dev->uri, what, strerror(-ret));

@@ -25,8 +25,10 @@ struct wse_transport {
 	int (*mmio_read)(struct wse_device *dev, const uint32_t *offset, uint32_t n,
 			 uint32_t *value);
 
-	/* An ioctl that needs no buffer and no context, with its struct. -EINVAL: it is unknown, for
-	 * callers have checked what they ask. */
+	/*
+	 * An ioctl that needs no buffer and no context, with its struct. -EINVAL: it is unknown,
+	 * for callers have checked what they ask.
+	 */
 	int (*ask)(struct wse_device *dev, unsigned long request, void *arg);
 
 	/* These fill an object whose common part is set up; they set ptr, size, handle of a buffer.
@@ -58,7 +60,9 @@ struct wse_device {
 	char *uri;
 	struct drm_wse_info info; /* as it was when the device was opened */
 	bool wait;		  /* its URI says that contexts wait for it */
-	/* A transport's thread says here why the device, or a context, is lost; who calls reads it. */
+	/*
+	 * A transport's thread says here why the device, or a context, is lost; who calls reads it.
+	 */
 	pthread_mutex_t lost_lock;
 	char lost[WSE_LOST]; /* lost_lock; "": it is not, or nothing is known */
 };
@@ -92,8 +96,8 @@ void wse_device_fini(struct wse_device *dev);
 void wse_device_get(struct wse_device *dev);
 void wse_device_put(struct wse_device *dev);
 /*
- * From any thread: ctx (dev) is lost, and why. The first sentence stays: what is refused for the loss says it. These
- * are not failures of the thread that finds out.
+ * From any thread: ctx (dev) is lost, and why. The first sentence stays: what is refused for the
+ * loss says it. These are not failures of the thread that finds out.
  */
 void wse_context_lose(struct wse_context *ctx, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -161,7 +165,10 @@ int wse_read_file(const char *path, size_t max, void **bytes, size_t *size);
 /* ---- transports ---- */
 int wse_accel_open(const char *text, const struct wse_uri *uri, struct wse_device **dev);
 int wse_sim_open(const char *text, const struct wse_uri *uri, struct wse_device **dev);
-/* who: a sentence's part that names the process which has the lease. -ENOENT: none that may be seen. */
+/*
+ * who: a sentence's part that names the process which has the lease. -ENOENT: none that may be
+ * seen.
+ */
 int wse_accel_holder(const char *node, char *who, size_t len);
 extern const struct wse_transport wse_accel_transport, wse_sim_transport;
 

@@ -20,8 +20,8 @@
 #endif
 
 /*
- * PREFIX/lib/wse of an installed copy, wherever that was moved: wse/ beside libwse.so, or lib/wse beside the bin/ of a
- * program that has the library in itself. "" if there is none
+ * PREFIX/lib/wse of an installed copy, wherever that was moved: wse/ beside libwse.so, or lib/wse
+ * beside the bin/ of a program that has the library in itself. "" if there is none
  */
 static void beside_library(char *dir, size_t len)
 {

@@ -44,7 +44,10 @@ static double worst(const float *y)
 	return most;
 }
 
-/* the commands of one product: x into the cores, the weights through them, y back. The cycles that these took */
+/*
+ * the commands of one product: x into the cores, the weights through them, y back. The cycles that
+ * these took
+ */
 static int product(struct wse_context *ctx, struct wse_buffer *x, struct wse_buffer *w,
 		   struct wse_buffer *y, uint32_t *cycles)
 {

@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <wse/wse.h>
 
-/* Trains a model, prints the loss of some steps; then, if then is not NULL, that. 0 or 1, for main(). */
+/*
+ * Trains a model, prints the loss of some steps; then, if then is not NULL, that. 0 or 1, for
+ * main().
+ */
 static int loop(int argc, char **argv, struct wse_model *model, uint64_t batch,
 		int (*then)(struct wse_trainer *t))
 {

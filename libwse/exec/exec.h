@@ -32,7 +32,9 @@ struct wse_micro_ops {
 	/* wait until the images of this unit are written (MemoryX may still be updating it while
 	 * earlier units already run); 0, or -ECANCELED when the step is being given up */
 	int (*unit_ready)(void *ctx, uint32_t unit);
-	/* borrow a buffer of wse_unit_grad_floats() floats for a unit's gradient of one micro-batch */
+	/*
+	 * borrow a buffer of wse_unit_grad_floats() floats for a unit's gradient of one micro-batch
+	 */
 	int (*grad_get)(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_buf **buf);
 	/* the gradient is complete: hand the buffer over. SwarmX reduces it at once */
 	int (*grad_put)(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_buf *buf);
@@ -53,12 +55,18 @@ struct wse_exec_cost {
 struct wse_exec_ops {
 	void (*info)(struct wse_exec *e, struct wse_exec_info *info);
 
-	/* Load what a graph needs, which is finished (ops/ops.h) and stays until close. -E2BIG with the
-	 * numbers in the sentence when a program is larger than the graph believes. Called before any run. */
+	/*
+	 * Load what a graph needs, which is finished (ops/ops.h) and stays until close. -E2BIG with
+	 * the numbers in the sentence when a program is larger than the graph believes. Called
+	 * before any run.
+	 */
 	int (*prepare)(struct wse_exec *e, const struct wse_graph *g);
 
-	/* Buffers; thread-safe. alloc fills in ptr, size, owner and view[e->id], map its own view; unmap of one that
-	 * was never mapped does nothing. free and unmap must work after the device is lost. */
+	/*
+	 * Buffers; thread-safe. alloc fills in ptr, size, owner and view[e->id], map its own view;
+	 * unmap of one that was never mapped does nothing. free and unmap must work after the
+	 * device is lost.
+	 */
 	int (*alloc)(struct wse_exec *e, size_t size, struct wse_shared_buf *buf);
 	void (*free)(struct wse_exec *e, struct wse_shared_buf *buf);
 	int (*map)(struct wse_exec *e, struct wse_shared_buf *buf);
@@ -74,7 +82,10 @@ struct wse_exec_ops {
 	int (*run)(struct wse_exec *e, const struct wse_micro_batch *jobs, uint32_t n,
 		   const struct wse_micro_ops *ops, void *ctx);
 
-	/* optional (may be NULL): what the last run() cost; -ENOTSUP where the transport does not say */
+	/*
+	 * optional (may be NULL): what the last run() cost; -ENOTSUP where the transport does not
+	 * say
+	 */
 	int (*cost)(struct wse_exec *e, struct wse_exec_cost *cost);
 
 	void (*close)(struct wse_exec *e);

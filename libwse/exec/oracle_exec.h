@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An executor that runs every operation's scalar definition (ops/). Tests compare the wafer with it bit for bit; it
- * is no device to train on.
+ * An executor that runs every operation's scalar definition (ops/). Tests compare the wafer with it
+ * bit for bit; it is no device to train on.
  */
 #ifndef WSE_EXEC_ORACLE_EXEC_H
 #define WSE_EXEC_ORACLE_EXEC_H

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * The executor that runs micro-batches on a wafer, through libwse's device API: the same for a device node and for
- * a model in this process. It walks the graph; the commands of an operation are the operation's (ops/).
+ * The executor that runs micro-batches on a wafer, through libwse's device API: the same for a
+ * device node and for a model in this process. It walks the graph; the commands of an operation are
+ * the operation's (ops/).
  *
- * Queues: WSE_QUEUE_IN carries the weight (and index) streams, WSE_QUEUE_RUN starts and copies in program order,
- * WSE_QUEUE_OUT the gradients. A stream may run ahead of the start that eats it: its wavelets wait in the fabric.
+ * Queues: WSE_QUEUE_IN carries the weight (and index) streams, WSE_QUEUE_RUN starts and copies in
+ * program order, WSE_QUEUE_OUT the gradients. A stream may run ahead of the start that eats it: its
+ * wavelets wait in the fabric.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -268,7 +270,9 @@ static int submit(struct wafer *w, struct wse_emit *e, struct pending *p,
 	return ret;
 }
 
-/* one operation's commands into the batch; its unit's images are ready, its gradient has a buffer */
+/*
+ * one operation's commands into the batch; its unit's images are ready, its gradient has a buffer
+ */
 static int add(struct wafer *w, struct wse_emit *e, struct pending *p, uint32_t at,
 	       const struct wse_micro_ops *ops, void *ctx)
 {

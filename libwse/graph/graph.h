@@ -35,7 +35,9 @@ struct wse_value {
 	uint32_t sram;		/* offset */
 };
 
-/* vectors of a unit, packed for a copy: column c has [rows] floats, of each vector N / COLS in turn */
+/*
+ * vectors of a unit, packed for a copy: column c has [rows] floats, of each vector N / COLS in turn
+ */
 struct wse_unit_vec {
 	uint32_t tensor;
 	uint32_t at, rows;	/* floats of a column: where its part begins, and how many */
@@ -49,19 +51,22 @@ struct wse_unit {
 	/* of the streamed matrix; outs may be padded beyond the tensor's rows */
 	uint32_t outs, ins;
 	/*
-	 * parts > 1: the tensor is `parts` matrices of outs / parts rows, and a column owns its features of each:
-	 * row (part p, column c, i) is row c * parts * h + p * h + i of the image, h = outs / parts / COLS
+	 * parts > 1: the tensor is `parts` matrices of outs / parts rows, and a column owns its
+	 * features of each: row (part p, column c, i) is row c * parts * h + p * h + i of the
+	 * image, h = outs / parts / COLS
 	 */
 	uint32_t parts;
 	/*
-	 * A matrix that is used a chunk at a time: chunk j is a column's j-th share of its outputs (chunks_out) or inputs
-	 * (chunks_in). In the image chunks lie one behind the other: (chunk j, column c, i) is row (element of a row)
-	 * (j * COLS + c) * h + i, h the features of a column and chunk. Only one of parts, chunks_out, chunks_in is above 1.
+	 * A matrix that is used a chunk at a time: chunk j is a column's j-th share of its outputs
+	 * (chunks_out) or inputs (chunks_in). In the image chunks lie one behind the other: (chunk
+	 * j, column c, i) is row (element of a row) (j * COLS + c) * h + i, h the features of a
+	 * column and chunk. Only one of parts, chunks_out, chunks_in is above 1.
 	 */
 	uint32_t chunks_out, chunks_in;
 	/*
-	 * The way back to the data alone, in chunks of a column's inputs: in the transposed image (chunk j, column c, i) is
-	 * row (j * COLS + c) * h + i, all else lies as without chunks. Sums are those of the whole matrix, a chunk at a time.
+	 * The way back to the data alone, in chunks of a column's inputs: in the transposed image
+	 * (chunk j, column c, i) is row (j * COLS + c) * h + i, all else lies as without chunks.
+	 * Sums are those of the whole matrix, a chunk at a time.
 	 */
 	uint32_t chunks_back;
 	/* chunks_out whose rows lie as in the tensor: row n is of chunk n / (outs / chunks_out) */
@@ -88,7 +93,10 @@ struct wse_op {
 #define WSE_GRAPH_IO 8
 #define WSE_GRAPH_PROGRAMS 4
 
-/* a program of the cores, and where it may end: a constant, so that a plan does not depend on a compiler */
+/*
+ * a program of the cores, and where it may end: a constant, so that a plan does not depend on a
+ * compiler
+ */
 struct wse_graph_program {
 	const char *file;
 	uint32_t end;
@@ -142,23 +150,27 @@ struct wse_graph {
 void wse_graph_init(struct wse_graph *g, const struct wse_tile *tile, uint32_t t);
 void wse_graph_fini(struct wse_graph *g);
 
-/* chunks of outputs in the order of the tensor's rows: for a unit whose outputs no other matrix has as inputs */
+/*
+ * chunks of outputs in the order of the tensor's rows: for a unit whose outputs no other matrix has
+ * as inputs
+ */
 void wse_graph_chunks_in_order(struct wse_graph *g, uint32_t unit, uint32_t chunks);
 
 /* the way back to the data in chunks: for a unit that has no others */
 void wse_graph_chunks_back(struct wse_graph *g, uint32_t unit, uint32_t chunks);
 
 /*
- * One more operation; an operation's own file fills it in. The calls that builders use are public (wse/model.h); after
- * a failure of memory all are harmless and wse_graph_finish() returns -ENOMEM.
+ * One more operation; an operation's own file fills it in. The calls that builders use are public
+ * (wse/model.h); after a failure of memory all are harmless and wse_graph_finish() returns -ENOMEM.
  */
 struct wse_op *wse_graph_op(struct wse_graph *g, uint32_t kind, uint32_t unit, uint32_t program);
 
 /*
- * Lifetimes, the check of every operation (ops/ops.h does it through `check`), and SRAM places (graph/place.h).
- * the sentence names the operation. -EINVAL for a graph that is none (a value read before it is made,
- * made twice, never made; a unit that nothing uses, or whose widths do not divide), -ENOMEM; -E2BIG when it does
- * not fit into tile.sram, after which `total` and the places are valid all the same.
+ * Lifetimes, the check of every operation (ops/ops.h does it through `check`), and SRAM places
+ * (graph/place.h). the sentence names the operation. -EINVAL for a graph that is none (a value read
+ * before it is made, made twice, never made; a unit that nothing uses, or whose widths do not
+ * divide), -ENOMEM; -E2BIG when it does not fit into tile.sram, after which `total` and the places
+ * are valid all the same.
  */
 int wse_graph_finish(struct wse_graph *g,
 		     int (*check)(const struct wse_graph *g, const struct wse_op *op),
@@ -172,15 +184,19 @@ struct wse_slice wse_unit_slice(const struct wse_unit *u, uint32_t chunk);
 /* the same in the transposed image: there inputs are rows */
 struct wse_slice wse_unit_slice_back(const struct wse_unit *u, uint32_t chunk);
 
-/* floats of a unit's gradient buffer: [outs][ins], then [COLS][vec_rows]; bytes of its image buffer and its parts */
+/*
+ * floats of a unit's gradient buffer: [outs][ins], then [COLS][vec_rows]; bytes of its image buffer
+ * and its parts
+ */
 size_t wse_unit_grad_floats(const struct wse_graph *g, const struct wse_unit *u);
 /* bf16 [outs][ins], rounded to 64; the transposed one alike */
 size_t wse_unit_fwd_bytes(const struct wse_unit *u);
 size_t wse_unit_image_bytes(const struct wse_graph *g, const struct wse_unit *u);
 
 /*
- * A unit's tensors lie in its buffers in pieces: piece i of tensor `which` (0: the matrix, 1 ...: vectors) is
- * `count` floats at tensor offset `from` and buffer offset `at`. Returns 0 when there is no such piece.
+ * A unit's tensors lie in its buffers in pieces: piece i of tensor `which` (0: the matrix, 1 ...:
+ * vectors) is `count` floats at tensor offset `from` and buffer offset `at`. Returns 0 when there
+ * is no such piece.
  */
 struct wse_piece {
 	size_t from, at, count;

@@ -20,7 +20,10 @@ static uint32_t room(const struct wse_value *v)
 	return most(v->bytes_at_start, v->bytes);
 }
 
-/* by birth; where two are born together, the one that shrinks comes last, so that what it gives back is not enclosed */
+/*
+ * by birth; where two are born together, the one that shrinks comes last, so that what it gives
+ * back is not enclosed
+ */
 static int by_birth(const void *a, const void *b)
 {
 	const struct wse_value *const *x = a, *const *y = b;
@@ -64,8 +67,9 @@ struct taken {
 };
 
 /*
- * A binary tree over the operations. Node 1 stands for all of them, 2 i and 2 i + 1 for the halves of node i's. What
- * lies side by side is one span, so that thousands of values that are kept are few of them.
+ * A binary tree over the operations. Node 1 stands for all of them, 2 i and 2 i + 1 for the halves
+ * of node i's. What lies side by side is one span, so that thousands of values that are kept are
+ * few of them.
  */
 struct node {
 	struct taken all;  /* taken at each of its operations, and not at each of the node above */

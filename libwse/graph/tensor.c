@@ -56,8 +56,9 @@ void wse_tensor_table_fini(struct wse_tensor_table *tab)
 }
 
 /*
- * Draws anew what is not between the bounds, each time from another stream of random numbers: a value depends on its
- * own place alone, and those between the bounds stay what they are without them.
+ * Draws anew what is not between the bounds, each time from another stream of random numbers: a
+ * value depends on its own place alone, and those between the bounds stay what they are without
+ * them.
  */
 static void redraw(const struct wse_tensor *t, uint64_t seed, uint32_t tensor, float *p)
 {

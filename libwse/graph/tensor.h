@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parameters of a model: one row a tensor, ranges of the flat arrays of masters and moments. MemoryX updates
- * every row of this table, whatever else is known of it.
+ * The parameters of a model: one row a tensor, ranges of the flat arrays of masters and moments.
+ * MemoryX updates every row of this table, whatever else is known of it.
  */
 #ifndef WSE_GRAPH_TENSOR_H
 #define WSE_GRAPH_TENSOR_H
@@ -30,7 +30,10 @@ struct wse_tensor_table {
 uint32_t wse_tensor_add(struct wse_tensor_table *tab, uint32_t flags, float mean, float dev,
 			uint32_t d0, uint32_t d1, const char *name, ...)
 	__attribute__((format(printf, 7, 8)));
-/* initial values from low to high alone, which hold a part of the normal ones that is worth drawing for */
+/*
+ * initial values from low to high alone, which hold a part of the normal ones that is worth drawing
+ * for
+ */
 void wse_tensor_between(struct wse_tensor_table *tab, uint32_t tensor, float low, float high);
 void wse_tensor_table_fini(struct wse_tensor_table *tab);
 /* params [tab->params]; a pure function of (seed, tensor, element) */

@@ -36,7 +36,9 @@ static void read_backend(struct sections *s, struct wse_yaml *init)
 		wse_config_ignore(s, cluster, vendor[i]);
 }
 
-/* trainer.init.callbacks and .loggers: what libwse always does is accepted, the rest is not there */
+/*
+ * trainer.init.callbacks and .loggers: what libwse always does is accepted, the rest is not there
+ */
 static void read_listeners(struct sections *s, struct wse_yaml *init, const char *key,
 			   const char *what, const char *const *always)
 {
@@ -235,7 +237,10 @@ static void read_fit(struct sections *s, struct wse_yaml *trainer)
 	}
 	c->shuffle = reader_flag(r, y, "shuffle", 1);
 	c->shuffle_seed = reader_u64(r, y, "shuffle_seed", 0, 1, 0, UINT64_MAX);
-	/* a step takes a whole batch; which samples are left out, shuffling changes with every epoch */
+	/*
+	 * a step takes a whole batch; which samples are left out, shuffling changes with every
+	 * epoch
+	 */
 	if (!reader_flag(r, y, "drop_last", 1))
 		reader_fail(
 			r, wse_yaml_peek(y, "drop_last"),

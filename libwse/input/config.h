@@ -53,7 +53,9 @@ struct wse_config_source {
 	const char *data, *model_dir;	/* instead of the file's, or NULL */
 	const char *prompt;		/* likewise, bytes kept as they are */
 	size_t prompt_len;		/* 0: up to the first NUL */
-	/* nothing is read or trained: sections that would be refused for that are named in unneeded */
+	/*
+	 * nothing is read or trained: sections that would be refused for that are named in unneeded
+	 */
 	int plan;
 };
 

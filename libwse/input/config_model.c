@@ -166,7 +166,10 @@ static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_ya
 	read_initial(s, m, "output_layer_initializer", &g.residual);
 	if (g.initial.dev != 0.0f)
 		g.dev = g.initial.dev;
-	/* what is made again in the backward pass: as little as fits, or at least this; no bit depends on it */
+	/*
+	 * what is made again in the backward pass: as little as fits, or at least this; no bit
+	 * depends on it
+	 */
 	mode = reader_choice(r, m, "recompute", 0, recompute);
 	only_flag(s, m, "use_position_embedding", 1);
 	only_flag(s, m, "use_projection_bias_in_attention", 1);

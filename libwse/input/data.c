@@ -149,9 +149,9 @@ static int read_below(struct text *t, struct level *l, int link)
 }
 
 /*
- * One entry of a directory. A link is read as what it leads to, at the place of its own name. A file
- * with a NUL byte is no text and is left out; so is what is neither a file nor a directory, unless
- * a link leads to it.
+ * One entry of a directory. A link is read as what it leads to, at the place of its own name. A
+ * file with a NUL byte is no text and is left out; so is what is neither a file nor a directory,
+ * unless a link leads to it.
  */
 static int read_entry(struct text *t, const struct level *up, const char *name)
 {
@@ -390,8 +390,8 @@ static int entropies(struct wse_data *d)
 }
 
 /*
- * Held-out tokens of a text that is trained on, too: a few in one piece, else in WSE_DATA_CHUNKS. Every part of the text
- * between them has a sample and its window.
+ * Held-out tokens of a text that is trained on, too: a few in one piece, else in WSE_DATA_CHUNKS.
+ * Every part of the text between them has a sample and its window.
  */
 static size_t pieces(size_t held)
 {

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The text: bytes of a file, or of all text files below a directory in sorted order, or uint16
- * token files (*.bin, as nanoGPT writes them, or with llm.c's header). A sample is `span` targets, at
- * a multiple of span from where its part of the text begins, and the `window` tokens before the first of them.
+ * token files (*.bin, as nanoGPT writes them, or with llm.c's header). A sample is `span` targets,
+ * at a multiple of span from where its part of the text begins, and the `window` tokens before the
+ * first of them.
  *
  * A symbolic link in a directory is read as what it leads to, sorted by the link's own name; a text
- * that has two names is read twice. One that leads nowhere, or back to a directory in which it lies,
- * is an error. Names that begin with a dot are passed over.
+ * that has two names is read twice. One that leads nowhere, or back to a directory in which it
+ * lies, is an error. Names that begin with a dot are passed over.
  *
  * Held-out tokens are cut out in 8 evenly spaced chunks; no training sample touches one, neither as
- * target nor as context. Of an epoch's samples the last that make no whole batch are left out (session.c). A sample is found by its number alone, so that the loader's whole state is
- * (shuffle seed, epoch, position).
+ * target nor as context. Of an epoch's samples the last that make no whole batch are left out
+ * (session.c). A sample is found by its number alone, so that the loader's whole state is (shuffle
+ * seed, epoch, position).
  */
 #ifndef WSE_TRAIN_DATA_H
 #define WSE_TRAIN_DATA_H
@@ -42,8 +44,8 @@ struct wse_data {
 };
 
 /*
- * Reading the text, and then finding where training samples may lie, and the held-out ones: by then the length of a sample
- * is one that goes. what is wrong is in the sentence
+ * Reading the text, and then finding where training samples may lie, and the held-out ones: by then
+ * the length of a sample is one that goes. What is wrong is in the sentence
  */
 int wse_data_read(const struct wse_data_cfg *cfg, struct wse_data *d);
 int wse_data_cut(struct wse_data *d);

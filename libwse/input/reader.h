@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads values out of a YAML tree and notes every fault on the way. A value that is missing or wrong
- * reads as the fallback or the smallest one: a caller that combines values looks first whether there were
- * faults (reader.faults->n) since.
+ * Reads values out of a YAML tree and notes every fault on the way. A value that is missing or
+ * wrong reads as the fallback or the smallest one: a caller that combines values looks first
+ * whether there were faults (reader.faults->n) since.
  */
 #ifndef WSE_INPUT_READER_H
 #define WSE_INPUT_READER_H
@@ -41,7 +41,9 @@ int reader_flag(struct reader *r, struct wse_yaml *y, const char *key, int fallb
 /* a text of less than `size` characters; `to` is left as it is when there is none */
 void reader_word(struct reader *r, struct wse_yaml *y, const char *key, int required, char *to,
 		 size_t size);
-/* the index of the value in a NULL-terminated list of accepted ones, -1 for a fault; 0 when absent */
+/*
+ * the index of the value in a NULL-terminated list of accepted ones, -1 for a fault; 0 when absent
+ */
 int reader_choice(struct reader *r, struct wse_yaml *y, const char *key, int required,
 		  const char *const *values);
 /* a map of exactly one key, the name of a kind: its index, -1 for a fault, and the map below it */

@@ -20,7 +20,10 @@ void wse_config_ignore(struct sections *s, struct wse_yaml *y, const char *key);
 /* the same under the name that the note about it has */
 void wse_config_ignore_as(struct sections *s, struct wse_yaml *y, const char *key,
 			  const char *name);
-/* something that training would need and libwse does not have: y is "the what name"; a plan does without */
+/*
+ * something that training would need and libwse does not have: y is "the what name"; a plan does
+ * without
+ */
 void wse_config_refuse(struct sections *s, struct wse_yaml *y, const char *what, const char *name,
 		       const char *remedy);
 /* the sections that have files of their own */

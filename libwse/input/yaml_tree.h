@@ -25,8 +25,8 @@ struct wse_yaml {
 };
 
 /*
- * name is for messages only. No YAML at all: -EINVAL, with one fault; keys that cannot be one (given
- * twice, merge keys) are faults, too, but the rest is read.
+ * name is for messages only. No YAML at all: -EINVAL, with one fault; keys that cannot be one
+ * (given twice, merge keys) are faults, too, but the rest is read.
  */
 int wse_yaml_parse(const char *name, const char *text, size_t size, struct wse_yaml **root,
 		   struct wse_faults *faults);

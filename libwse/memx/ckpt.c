@@ -297,7 +297,9 @@ static int get_number(const struct wse_st *st, const char *key, int base, uint64
 	return 0;
 }
 
-/* a power of beta after some steps; betas may have changed on the way, so only its range is known */
+/*
+ * a power of beta after some steps; betas may have changed on the way, so only its range is known
+ */
 static int get_power(const struct wse_st *st, const char *key, uint64_t *v)
 {
 	int ret = get_number(st, key, 16, v);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MemoryX: where the weights live. fp32 masters and optimizer state; the bf16 streaming images that all devices read
- * from the same memory. Nothing of a step is written before its commit, so a step that lost a device is simply run
- * again; after it every device is done, so one set of images is enough.
+ * MemoryX: where the weights live. fp32 masters and optimizer state; the bf16 streaming images that
+ * all devices read from the same memory. Nothing of a step is written before its commit, so a step
+ * that lost a device is simply run again; after it every device is done, so one set of images is
+ * enough.
  *
  * One thread (the loop's) calls it; only wse_memx_unit_ready() is for the devices' threads.
  */
@@ -51,10 +52,11 @@ const struct wse_image *wse_memx_images(struct wse_memx *mx);
 int wse_memx_unit_ready(struct wse_memx *mx, uint32_t unit);
 
 /*
- * The gradient of a step. unit [graph.nunits] are the sums over all micro-batches, [outs][ins] and then
- * [COLS][vec_rows], as the reduction tree left them: they are not copied, and stay until wse_memx_finish().
- * Returns an array [table.n] of where the host adds gradients of what it gathered, each in the tensor's own order: a
- * cleared array for a tensor in no unit, the unit's sum where the tensor is its matrix too, NULL for all others.
+ * The gradient of a step. unit [graph.nunits] are the sums over all micro-batches, [outs][ins] and
+ * then [COLS][vec_rows], as the reduction tree left them: they are not copied, and stay until
+ * wse_memx_finish(). Returns an array [table.n] of where the host adds gradients of what it
+ * gathered, each in the tensor's own order: a cleared array for a tensor in no unit, the unit's sum
+ * where the tensor is its matrix too, NULL for all others.
  */
 float *const *wse_memx_grads(struct wse_memx *mx, float *const *unit);
 /* the first tensor whose gradient is not finite, WSE_NO_TENSOR: none */
@@ -63,11 +65,11 @@ uint32_t wse_memx_bad_grad(const struct wse_memx *mx);
 void wse_memx_grad(const struct wse_memx *mx, uint32_t tensor, float *out);
 
 /*
- * The end of a step. *norm is the global norm of the gradients (tensors in table order, a matrix in the order of its
- * stream; see wse_sum_squares). -ERANGE, and nothing changed, when it is not finite.
- * Tensors that the host gathers the next inputs from, and those in no unit, are updated at once, units by
- * wse_memx_finish(): the next step's forward may be submitted between the two, its first unit runs while later ones
- * are updated.
+ * The end of a step. *norm is the global norm of the gradients (tensors in table order, a matrix in
+ * the order of its stream; see wse_sum_squares). -ERANGE, and nothing changed, when it is not
+ * finite. Tensors that the host gathers the next inputs from, and those in no unit, are updated at
+ * once, units by wse_memx_finish(): the next step's forward may be submitted between the two, its
+ * first unit runs while later ones are updated.
  */
 int wse_memx_commit(struct wse_memx *mx, double *norm, double *lr);
 void wse_memx_finish(struct wse_memx *mx);

@@ -68,9 +68,9 @@ struct writer {
 };
 
 /*
- * The disk begins with what was written while the next piece is copied, so that fsync finds little to do.
- * It is never far behind: so what is told of a slow one is true, and the memory of others is not filled with what waits
- * for it. Hints: where they are not taken, fsync waits.
+ * The disk begins with what was written while the next piece is copied, so that fsync finds little
+ * to do. It is never far behind: so what is told of a slow one is true, and the memory of others is
+ * not filled with what waits for it. Hints: where they are not taken, fsync waits.
  */
 static void wrote(struct writer *w, size_t bytes)
 {

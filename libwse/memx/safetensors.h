@@ -19,12 +19,18 @@ struct wse_st_tensor {		/* dtype is F32 always */
 	int transposed;		/* writer: data is [dim[1]][dim[0]] */
 };
 
-/* writer: no character that JSON escapes; reader: UTF-8 of any length, in which control characters stay escapes */
+/*
+ * writer: no character that JSON escapes; reader: UTF-8 of any length, in which control characters
+ * stay escapes
+ */
 struct wse_st_meta {
 	const char *key, *value;
 };
 
-/* while a file is written: bytes of the tensors that are on the disk, up to the last few, of so many in all */
+/*
+ * while a file is written: bytes of the tensors that are on the disk, up to the last few, of so
+ * many in all
+ */
 struct wse_st_progress {
 	void (*wrote)(void *ctx, uint64_t done, uint64_t total);
 	void *ctx;
@@ -47,7 +53,7 @@ struct wse_st {
 int wse_st_write(const char *path, const struct wse_st *st);
 
 /*
- * what is wrong is in the sentence: -EBADMSG for a file that is no safetensors
+ * What is wrong is in the sentence: -EBADMSG for a file that is no safetensors
  * file, cut short, whose tensors overlap or leave bytes over, or whose checksums do not match; -errno of the file system; -ENOMEM. A file of
  * another program needs no checksums; one with keys of ours ("wse.", "sum.") needs them all.
  */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Reads the JSON header of a safetensors file: a map of flat maps, so nothing here recurses. JSON libraries that are
- * about neither refuse a name that comes twice nor tell where the seal's digits are.
+ * Reads the JSON header of a safetensors file: a map of flat maps, so nothing here recurses. JSON
+ * libraries that are about neither refuse a name that comes twice nor tell where the seal's digits
+ * are.
  */
 #include "memx/st_header.h"
 
@@ -109,7 +110,10 @@ static char *put(char *to, uint32_t c)
 	return to + n;
 }
 
-/* the character of an escape, at the backslash; control characters stay the escapes that they are, as names are printed */
+/*
+ * the character of an escape, at the backslash; control characters stay the escapes that they are,
+ * as names are printed
+ */
 static char *escape(struct json *j, char *to)
 {
 	static const char from[] = "\"\\/bfnrt";

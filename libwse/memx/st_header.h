@@ -10,9 +10,10 @@
 #define WSE_ST_SEAL_LEN 64
 
 /*
- * Fills in views and meta of f (empty so far), whose data are `bytes` bytes at `data`: every tensor lies in them, no two
- * share a byte, and no byte is left over. text [len] is the header; it is overwritten, and names and values point into
- * it. *seal: where the seal's digits are in it, or -1. -EBADMSG for what is no such header, -ENOMEM.
+ * Fills in views and meta of f (empty so far), whose data are `bytes` bytes at `data`: every tensor
+ * lies in them, no two share a byte, and no byte is left over. text [len] is the header; it is
+ * overwritten, and names and values point into it. *seal: where the seal's digits are in it, or -1.
+ * -EBADMSG for what is no such header, -ENOMEM.
  */
 int wse_st_header(char *text, uint64_t len, const char *data, uint64_t bytes, struct wse_st_file *f,
 		  int64_t *seal);

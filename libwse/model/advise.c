@@ -14,7 +14,10 @@ enum {
 	SCALES = 9,  /* with as many rows, twice as many, half, ... 2^4 and 2^-4 as many */
 };
 
-/* an end to it for deep models: a graph is the square of its operations (24 layers: 1000), a plan about four graphs */
+/*
+ * an end to it for deep models: a graph is the square of its operations (24 layers: 1000), a plan
+ * about four graphs
+ */
 #define WORK (50 * 1000 * 1000)
 
 struct search {
@@ -25,7 +28,10 @@ struct search {
 
 struct candidate {
 	struct wse_tile tile;
-	/* cores more or less; other rows count as half of all cores: other columns are a smaller change */
+	/*
+	 * cores more or less; other rows count as half of all cores: other columns are a smaller
+	 * change
+	 */
 	uint64_t off;
 	uint32_t rank; /* of tiles that are as far off: the first */
 };

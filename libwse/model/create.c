@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* The public calls on models: the ready-made ones, and the end of all. A model of one's own: custom.c. */
+/*
+ * The public calls on models: the ready-made ones, and the end of all. A model of one's own:
+ * custom.c.
+ */
 #include "model/create.h"
 
 #include <errno.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Models as handles of the public API; a copy of struct wse_model keeps what a model of one's own stands on alive. */
+/*
+ * Models as handles of the public API; a copy of struct wse_model keeps what a model of one's own
+ * stands on alive.
+ */
 #ifndef WSE_MODEL_CREATE_H
 #define WSE_MODEL_CREATE_H
 

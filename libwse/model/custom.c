@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* A model of the user's own. What a builder of ours does right by itself is checked here: nothing of it is trusted. */
+/*
+ * A model of the user's own. What a builder of ours does right by itself is checked here: nothing
+ * of it is trusted.
+ */
 #include "model/custom.h"
 
 #include <errno.h>

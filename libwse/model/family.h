@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A model: its parameters, how its graph is built for a tile, and what of the text goes in and comes back. One row
- * of functions a family (mlp.c, gpt.c); everything else walks the tensor table and the graph.
+ * A model: its parameters, how its graph is built for a tile, and what of the text goes in and
+ * comes back. One row of functions a family (mlp.c, gpt.c); everything else walks the tensor table
+ * and the graph.
  *
- * A sample is `span` targets and the `window` tokens before the first of them, found by its number (input/data.h).
- * Token t of a micro-batch is target t % span of its sample t / span.
+ * A sample is `span` targets and the `window` tokens before the first of them, found by its number
+ * (input/data.h). Token t of a micro-batch is target t % span of its sample t / span.
  */
 #ifndef WSE_MODEL_FAMILY_H
 #define WSE_MODEL_FAMILY_H
@@ -19,33 +20,40 @@ struct wse_model_family {
 	/* the parameters; -ENOMEM */
 	int (*tensors)(const struct wse_model *m, struct wse_tensor_table *tab);
 	/*
-	 * the operations for a tile with t tokens a core, finished (wse_ops_finish); mode: 0 ... modes - 1, from the
-	 * fewest cycles to the fewest bytes; those from `last` on are for models that fit with no t otherwise. -EINVAL, -E2BIG as there, in the model's words
+	 * the operations for a tile with t tokens a core, finished (wse_ops_finish); mode: 0 ...
+	 * modes - 1, from the fewest cycles to the fewest bytes; those from `last` on are for
+	 * models that fit with no t otherwise. -EINVAL, -E2BIG as there, in the model's words
 	 */
 	int (*graph)(const struct wse_model *m, const struct wse_tile *tile, uint32_t t,
 		     uint32_t mode, struct wse_graph *g);
 	/*
-	 * optional: -EINVAL when no number of tokens goes with this tile, and the sentence with the nearest sizes that
-	 * do: "...: choose ...", or NULL. graph() asks it first
+	 * optional: -EINVAL when no number of tokens goes with this tile, and the sentence with the
+	 * nearest sizes that do: "...: choose ..."; say 0: the error alone. graph() asks it first
 	 */
 	int (*sizes)(const struct wse_model *m, const struct wse_tile *tile, int say);
 	/*
-	 * with sizes: the nearest model to this one whose sizes go with the tile, at most n units wide; what [size] names
-	 * those that are others, as errors do: "hidden_size 64 and num_heads 4". -ERANGE: n does not make it
-	 * narrower; -EINVAL: there is none
+	 * with sizes: the nearest model to this one whose sizes go with the tile, at most n units
+	 * wide; what [size] names those that are others, as errors do: "hidden_size 64 and
+	 * num_heads 4". -ERANGE: n does not make it narrower; -EINVAL: there is none
 	 */
 	int (*resize)(const struct wse_model *m, const struct wse_tile *tile, uint32_t n,
 		      struct wse_model *to, char *what, size_t size);
 	/* one line for checkpoints: what makes two models the same */
 	void (*describe)(const struct wse_model *m, char *text, size_t size);
-	/* the inputs of a micro-batch (targets excepted) from params and the tokens before its targets */
+	/*
+	 * the inputs of a micro-batch (targets excepted) from params and the tokens before its
+	 * targets
+	 */
 	void (*gather)(const struct wse_model *m, const struct wse_graph *g, const float *params,
 		       const uint16_t *const *samples, struct wse_micro_batch *job);
 	/* adds the gradient of one micro-batch's inputs onto grad [tensor][...], in token order */
 	void (*scatter)(const struct wse_model *m, const struct wse_graph *g,
 			const struct wse_micro_batch *job, const uint16_t *const *samples,
 			float *const *grad);
-	/* optional: where a NaN came from, by a plain forward on the host of token t; a name, NULL: nowhere */
+	/*
+	 * optional: where a NaN came from, by a plain forward on the host of token t; a name, NULL:
+	 * nowhere
+	 */
 	const char *(*find_nonfinite)(const struct wse_model *m, const struct wse_tensor_table *tab,
 				      const float *params, const struct wse_graph *g,
 				      const struct wse_micro_batch *job, uint32_t t);

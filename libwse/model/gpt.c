@@ -13,8 +13,8 @@
 #include "ops/ops.h"
 
 /*
- * The kernels are in one program, or in one for each phase, which are copied to the cores when the phase begins; data
- * may begin here above every version of the latter.
+ * The kernels are in one program, or in one for each phase, which are copied to the cores when the
+ * phase begins; data may begin here above every version of the latter.
  */
 #define PHASE_END 0x2600u
 
@@ -132,7 +132,9 @@ struct vectors {
 struct block {
 	uint32_t vec_unit, qkv_unit, proj_unit, fc_unit, fc2_unit;
 	struct vectors at;
-	/* values of the forward pass that the backward pass reads; made again if they are not kept */
+	/*
+	 * values of the forward pass that the backward pass reads; made again if they are not kept
+	 */
 	uint32_t x; /* bf16: the residual at the block's beginning */
 	struct wse_norm_op ln1, ln2;
 	struct wse_attn_op attn;
@@ -293,9 +295,9 @@ static void ffn(struct build *b, struct block *k, uint32_t vec, uint32_t chunk)
 }
 
 /*
- * The residual is bf16 where a block begins, so that a block can be made again from its input with the same bits, and
- * binary32 within it. Returns the next block's input. Chunks of the FFN are added to the residual one after the other,
- * the bias with the first.
+ * The residual is bf16 where a block begins, so that a block can be made again from its input with
+ * the same bits, and binary32 within it. Returns the next block's input. Chunks of the FFN are
+ * added to the residual one after the other, the bias with the first.
  */
 static uint32_t forward_block(struct build *b, struct block *k)
 {
@@ -392,7 +394,10 @@ static uint32_t whole_head(const struct build *b, uint32_t x, uint32_t target)
 	return linear_back(b, b->head_unit, dy, WSE_POST_NONE, WSE_NO_VALUE);
 }
 
-/* the same where only a chunk of the logits is there at a time: all of them twice, the second time for the gradient */
+/*
+ * the same where only a chunk of the logits is there at a time: all of them twice, the second time
+ * for the gradient
+ */
 static uint32_t head_in_chunks(struct build *b, uint32_t x, uint32_t target)
 {
 	uint32_t chunk = b->head.rows * b->cols, state = WSE_NO_VALUE, dx = WSE_NO_VALUE, y, dy;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A decoder-only transformer, GPT-2's and GPT-3's form: learned positions, layer norm before each half of a block,
- * causal attention, a feed-forward layer, residuals, an output layer that may share the embedding's weights. A vocabulary
- * whose logits do not fit a core comes in chunks, twice: for the loss, and again for the gradient.
+ * A decoder-only transformer, GPT-2's and GPT-3's form: learned positions, layer norm before each
+ * half of a block, causal attention, a feed-forward layer, residuals, an output layer that may
+ * share the embedding's weights. A vocabulary whose logits do not fit a core comes in chunks,
+ * twice: for the loss, and again for the gradient.
  */
 #ifndef WSE_MODEL_GPT_H
 #define WSE_MODEL_GPT_H
@@ -34,8 +35,9 @@ struct wse_gpt {
 	uint32_t tied;		/* output layer = embedding */
 	float eps;		/* of the norms */
 	/*
-	 * Initial weights: of the layers; of the embeddings, dev 0: as of the layers; of what adds to the residual, dev 0:
-	 * as of the layers, but smaller. An output layer of its own has `dev`, and is not bounded.
+	 * Initial weights: of the layers; of the embeddings, dev 0: as of the layers; of what adds
+	 * to the residual, dev 0: as of the layers, but smaller. An output layer of its own has
+	 * `dev`, and is not bounded.
 	 */
 	float dev;		/* standard deviation, where initial.dev is 0 */
 	struct wse_initial initial, embed, residual;
@@ -48,7 +50,9 @@ static inline const struct wse_gpt *wse_gpt(const struct wse_model *m)
 	return (const struct wse_gpt *)m->family_data;
 }
 
-/* the first mode that makes again: nothing, norms and FFN, all but the second FFN layer of a block */
+/*
+ * the first mode that makes again: nothing, norms and FFN, all but the second FFN layer of a block
+ */
 extern const uint32_t wse_gpt_mode[3];
 
 /*

@@ -62,8 +62,9 @@ int wse_gpt_init(struct wse_model *model, const struct wse_gpt *shape)
 }
 
 /*
- * Logits and their gradient take 6 bytes a class and token. A column's share of the vocabulary that takes more than
- * this comes in chunks: 64 classes of 16 tokens do not, which are the bytes on four columns.
+ * Logits and their gradient take 6 bytes a class and token. A column's share of the vocabulary that
+ * takes more than this comes in chunks: 64 classes of 16 tokens do not, which are the bytes on four
+ * columns.
  */
 #define HEAD_BYTES 6656u
 
@@ -119,7 +120,10 @@ uint32_t wse_gpt_head_width(uint32_t vocab, uint32_t cols, uint32_t t)
 	return h.chunks * h.rows;
 }
 
-/* the nearest number of heads that lies on the columns: of those that hidden_size takes, if there are any */
+/*
+ * the nearest number of heads that lies on the columns: of those that hidden_size takes, if there
+ * are any
+ */
 static uint32_t nearest_heads(const struct wse_gpt *m, uint32_t cols)
 {
 	uint32_t best = 0, least = UINT32_MAX, near;
@@ -288,7 +292,10 @@ int wse_gpt_resize(const struct wse_model *model, const struct wse_tile *tile, u
 	what[0] = 0;
 	wse_say_size(what, size, "num_heads", m.heads, old->heads);
 	wse_say_size(what, size, "hidden_size", m.hidden, old->hidden);
-	/* named with another hidden_size even if it stays: a file that leaves it out has 4 x hidden_size */
+	/*
+	 * named with another hidden_size even if it stays: a file that leaves it out has 4 x
+	 * hidden_size
+	 */
 	wse_say_size(what, size, "filter_size", m.filter,
 		     m.hidden == old->hidden ? old->filter : 0);
 	wse_say_size(what, size, "max_sequence_length", m.seq, old->seq);

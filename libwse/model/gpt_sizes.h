@@ -17,7 +17,10 @@ uint32_t wse_gpt_head_width(uint32_t vocab, uint32_t cols, uint32_t t);
 /* a row of the tile has t tokens of one sequence */
 int wse_gpt_sequence_lies(uint32_t seq, uint32_t rows, uint32_t t);
 
-/* of struct wse_model_family; units of the latter are those of hidden_size, the filter is narrower by as much */
+/*
+ * of struct wse_model_family; units of the latter are those of hidden_size, the filter is narrower
+ * by as much
+ */
 int wse_gpt_sizes(const struct wse_model *model, const struct wse_tile *tile, int say);
 int wse_gpt_resize(const struct wse_model *model, const struct wse_tile *tile, uint32_t n,
 		   struct wse_model *to, char *what, size_t size);

@@ -54,8 +54,10 @@ static int mlp_tensors(const struct wse_model *model, struct wse_tensor_table *t
 
 	for (uint32_t l = 0; l < m->nlinear && last != WSE_NO_TENSOR; l++) {
 		uint32_t n = m->width[l + 1], k = m->width[l];
-		/* He et al. for the layers under an activation; a small output layer starts the loss at
-		 * log(vocab) */
+		/*
+		 * He et al. for the layers under an activation; a small output layer starts the
+		 * loss at log(vocab)
+		 */
 		float dev = (float)(l + 1 < m->nlinear ? wse_sqrt(2.0 / k) : 0.5 / wse_sqrt(k));
 		char name[40] = "lm_head";
 
@@ -251,9 +253,10 @@ static int mlp_resize(const struct wse_model *model, const struct wse_tile *tile
 }
 
 /*
- * The way back holds the binary32 sums of a layer's whole input, twice its bf16 size, before the gate makes them bf16
- * in the place of its activations. Where no number of tokens leaves room for them they come in chunks, with the same
- * bits: chunks of a layer of this width, the next divisor of its blocks of features.
+ * The way back holds the binary32 sums of a layer's whole input, twice its bf16 size, before the
+ * gate makes them bf16 in the place of its activations. Where no number of tokens leaves room for
+ * them they come in chunks, with the same bits: chunks of a layer of this width, the next divisor
+ * of its blocks of features.
  */
 static const uint32_t back_chunks[] = {1, 2, 4, 8};
 
@@ -386,7 +389,9 @@ static void mlp_gather(const struct wse_model *model, const struct wse_graph *g,
 	}
 }
 
-/* dx [window * embed][T] of every token, in token order, window position by position, onto its row */
+/*
+ * dx [window * embed][T] of every token, in token order, window position by position, onto its row
+ */
 static void mlp_scatter(const struct wse_model *model, const struct wse_graph *g,
 			const struct wse_micro_batch *job, const uint16_t *const *samples,
 			float *const *grad)
@@ -414,7 +419,10 @@ static uint32_t widest(const struct wse_mlp *m)
 	return w;
 }
 
-/* plain fp32 forward of one token: x0 [width[0]], scratch [2 * widest]; the first layer that is not finite */
+/*
+ * plain fp32 forward of one token: x0 [width[0]], scratch [2 * widest]; the first layer that is not
+ * finite
+ */
 static uint32_t forward(const struct wse_mlp *m, const struct wse_tensor_table *tab,
 			const float *params, const float *x, float *scratch)
 {

@@ -13,7 +13,10 @@
 #include "num/nearest.h"
 #include "ops/kinds.h"
 
-/* micro-batch after micro-batch: a program is copied to the cores, once for all of them, when another one was there */
+/*
+ * micro-batch after micro-batch: a program is copied to the cores, once for all of them, when
+ * another one was there
+ */
 static uint64_t program_cycles(const struct wse_graph *g)
 {
 	uint32_t first = UINT32_MAX, last = UINT32_MAX;
@@ -105,8 +108,9 @@ static int comes_to(struct tries *y, uint32_t t, int want)
 }
 
 /*
- * Many tokens per core amortise a weight, but there must be work for several wafers. Modes that are a last resort
- * come after all numbers of tokens, and unusual numbers after those: a model that fits without them keeps its bits.
+ * Many tokens per core amortise a weight, but there must be work for several wafers. Modes that are
+ * a last resort come after all numbers of tokens, and unusual numbers after those: a model that
+ * fits without them keeps its bits.
  */
 static uint32_t choose(struct tries *y, uint64_t batch)
 {
@@ -131,7 +135,9 @@ static uint32_t choose(struct tries *y, uint64_t batch)
 	return 0;
 }
 
-/* the fewest tokens a core that come to `want`, and whose micro-batch divides the batch; 0: none do */
+/*
+ * the fewest tokens a core that come to `want`, and whose micro-batch divides the batch; 0: none do
+ */
 static uint32_t fewest(struct tries *y, uint64_t batch, int want)
 {
 	uint32_t t = y->tile->lanes;
@@ -169,7 +175,10 @@ static int refuse_batch(struct tries *y, uint64_t batch, int want)
 	return -EINVAL;
 }
 
-/* the micro-batches next to this one that come to `want`: of those that divide the batch, if there are any */
+/*
+ * the micro-batches next to this one that come to `want`: of those that divide the batch, if there
+ * are any
+ */
 static void say_micro(struct tries *y, uint64_t batch, uint64_t micro, int want, const char *key)
 {
 	uint64_t of = fewest(y, batch, want) ? batch : 0, n, whole;

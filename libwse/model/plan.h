@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The planner: how many tokens a micro-batch has, which graph fits, and what it costs. It chooses from model,
- * global batch and tile alone (contract 3), never from the number of devices.
+ * The planner: how many tokens a micro-batch has, which graph fits, and what it costs. It chooses
+ * from model, global batch and tile alone (contract 3), never from the number of devices.
  */
 #ifndef WSE_MODEL_PLAN_H
 #define WSE_MODEL_PLAN_H
@@ -22,10 +22,11 @@ struct wse_plan {
 };
 
 /*
- * batch, micro_batch: samples; micro_batch 0: choose. -E2BIG when it cannot fit, with the numbers in the sentence; the plan can
- * then be printed all the same. -EINVAL when widths or batch do not divide: tokens is 0. Either sentence ends with what
- * does fit, as far as it was found: ": choose KEY N or M, or KEY N and KEY N, or a tile of R x C cores", where a number
- * without a key is of the key that the sentence begins with.
+ * batch, micro_batch: samples; micro_batch 0: choose. -E2BIG when it cannot fit, with the numbers
+ * in the sentence; the plan can then be printed all the same. -EINVAL when widths or batch do not
+ * divide: tokens is 0. Either sentence ends with what does fit, as far as it was found: ": choose
+ * KEY N or M, or KEY N and KEY N, or a tile of R x C cores", where a number without a key is of the
+ * key that the sentence begins with.
  */
 int wse_plan_make(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch,
 		  uint64_t micro_batch, struct wse_plan *plan);

@@ -113,9 +113,10 @@ static inline float ew_exp(float x)
 }
 
 /*
- * EW_SOFT_SCALE exp(x) for x <= 0, for terms of a sum that they are divided by later, stored as bf16: relative error
- * < 4.4e-4. With f = x log2 e - n, 2^f is (2^(f/2))^2, and a parabola, ((f + h)^2 + c) / sqrt(scale), stands for the
- * inner one: two registers do. 127 in the magic number makes its low bits the exponent of 2^n, from -126 on.
+ * EW_SOFT_SCALE exp(x) for x <= 0, for terms of a sum that they are divided by later, stored as
+ * bf16: relative error < 4.4e-4. With f = x log2 e - n, 2^f is (2^(f/2))^2, and a parabola, ((f +
+ * h)^2 + c) / sqrt(scale), stands for the inner one: two registers do. 127 in the magic number
+ * makes its low bits the exponent of 2^n, from -126 on.
  */
 #define EW_SOFT_MAGIC 12583039.0f	/* EW_MAGIC + 127 */
 #define EW_SOFT_SCALE 278.297f
@@ -143,8 +144,8 @@ static inline float ew_recip(float s)
 }
 
 /*
- * 1/sqrt(s) for positive normal s; relative error < 2e-7. Integer seed (error < 3.5 %), three Newton steps
- * r (1.5 - s/2 r r). Any NaN gives a NaN.
+ * 1/sqrt(s) for positive normal s; relative error < 2e-7. Integer seed (error < 3.5 %), three
+ * Newton steps r (1.5 - s/2 r r). Any NaN gives a NaN.
  */
 static inline float ew_rsqrt(float s)
 {

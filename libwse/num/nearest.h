@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The nearest value that a rule takes, for messages: what they advise is what the rule was asked. */
+/*
+ * The nearest value that a rule takes, for messages: what they advise is what the rule was asked.
+ */
 #ifndef WSE_NUM_NEAREST_H
 #define WSE_NUM_NEAREST_H
 
@@ -29,7 +31,10 @@ static inline uint64_t wse_nearest(struct wse_near near, uint64_t n)
 	return n - near.below < near.above - n ? near.below : near.above;
 }
 
-/* ": choose KEY 48 or 64"; nothing where there is no such value. key "": the one that the sentence begins with */
+/*
+ * ": choose KEY 48 or 64"; nothing where there is no such value. key "": the one that the sentence
+ * begins with
+ */
 static inline void wse_near_say(const char *key, struct wse_near near)
 {
 	if (near.below || near.above)
@@ -39,7 +44,9 @@ static inline void wse_near_say(const char *key, struct wse_near near)
 		wse_fail_more(" or %llu", (unsigned long long)near.above);
 }
 
-/* "KEY 48", behind what is there and " and "; nothing for a value that is the old one. text [size] */
+/*
+ * "KEY 48", behind what is there and " and "; nothing for a value that is the old one. text [size]
+ */
 static inline void wse_say_size(char *text, size_t size, const char *key, uint64_t n, uint64_t old)
 {
 	size_t len = strlen(text);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Causal attention and its backward pass as operations; their scalar definition is scalar_attn.c. */
+/*
+ * Causal attention and its backward pass as operations; their scalar definition is scalar_attn.c.
+ */
 #include <errno.h>
 
 #include "num/elementwise.h"

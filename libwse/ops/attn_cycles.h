@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Device cycles of a START of attention, for the planner: what the last row of a sequence does, fitted to the RTL
- * (t 8 to 64, 1 to 4 rows a sequence, d 8 to 64: within 6 %; firmware/lib/attn.h says what the parts are). At t = 8
- * wavelets and scalar code set the pace, not the lanes, hence a line of its own.
+ * Device cycles of a START of attention, for the planner: what the last row of a sequence does,
+ * fitted to the RTL (t 8 to 64, 1 to 4 rows a sequence, d 8 to 64: within 6 %; firmware/lib/attn.h
+ * says what the parts are). At t = 8 wavelets and scalar code set the pace, not the lanes, hence a
+ * line of its own.
  */
 #ifndef WSE_OPS_ATTN_CYCLES_H
 #define WSE_OPS_ATTN_CYCLES_H

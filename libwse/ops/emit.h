@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The commands of a micro-batch, operation by operation. An operation's emit() adds commands to a batch; the
- * executor (exec/wafer.c) submits it.
+ * The commands of a micro-batch, operation by operation. An operation's emit() adds commands to a
+ * batch; the executor (exec/wafer.c) submits it.
  */
 #ifndef WSE_OPS_EMIT_H
 #define WSE_OPS_EMIT_H
@@ -39,7 +39,10 @@ const struct wse_buffer *wse_emit_buffer(struct wse_emit *e, const struct wse_sh
 /* START of an operation's kernel on the whole tile; args is one of the structs of wse_kernel.h */
 void wse_emit_start(struct wse_emit *e, const struct wse_op *op, const void *args, size_t size);
 #define wse_emit_kernel(e, op, ...) wse_emit_start(e, op, &(__VA_ARGS__), sizeof(__VA_ARGS__))
-/* the stream of a chunk of a unit's image (back: of the transposed one), or of its indices; its gradient coming back */
+/*
+ * the stream of a chunk of a unit's image (back: of the transposed one), or of its indices; its
+ * gradient coming back
+ */
 void wse_emit_image(struct wse_emit *e, uint32_t unit, uint32_t chunk, int back);
 void wse_emit_index(struct wse_emit *e, uint32_t unit, uint32_t chunk);
 void wse_emit_grads(struct wse_emit *e, uint32_t unit, uint32_t chunk);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside of ops/: the rows of the table, each in its operation's file, and the checks that they share. */
+/*
+ * Inside of ops/: the rows of the table, each in its operation's file, and the checks that they
+ * share.
+ */
 #ifndef WSE_OPS_KINDS_H
 #define WSE_OPS_KINDS_H
 
@@ -16,12 +19,15 @@ int wse_check_value(const struct wse_graph *g, uint32_t value, enum wse_type typ
 		    enum wse_shape shape, uint32_t rows, const char *what);
 
 /*
- * Device cycles, measured on the RTL (tests/train/test-cycles.c). From a command's end to the next one's begin: its
- * completion, and the next one read from the host's memory.
+ * Device cycles, measured on the RTL (tests/train/test-cycles.c). From a command's end to the next
+ * one's begin: its completion, and the next one read from the host's memory.
  */
 enum { WSE_COMMAND_CYCLES = 188 };
 
-/* `lines` lines of some bytes from the host to each of so many cores; and back, where a line is cut into bursts */
+/*
+ * `lines` lines of some bytes from the host to each of so many cores; and back, where a line is cut
+ * into bursts
+ */
 static inline uint64_t wse_copy_in_cycles(uint64_t cores, uint64_t lines, uint64_t bytes)
 {
 	return WSE_COMMAND_CYCLES + 77 + cores * lines * bytes / 8;

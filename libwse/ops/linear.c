@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Linear layers: the streamed product with its pass over the sums, and the gradient of the weights. First as scalar
- * loops (the orders are in linear.h), then as an operation.
+ * Linear layers: the streamed product with its pass over the sums, and the gradient of the weights.
+ * First as scalar loops (the orders are in linear.h), then as an operation.
  */
 #include "ops/linear.h"
 

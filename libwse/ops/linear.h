@@ -26,7 +26,10 @@
 void wse_linear_oracle(const struct wse_tile *tile, uint32_t ins, uint32_t outs, uint32_t tokens,
 		       const uint16_t *w, const uint16_t *x, float *y);
 
-/* the pass over the sums: members as in struct wse_linear_args, arrays [outs][tokens], bias [outs] or NULL */
+/*
+ * the pass over the sums: members as in struct wse_linear_args, arrays [outs][tokens], bias [outs]
+ * or NULL
+ */
 struct wse_linear_post {
 	enum wse_post post;
 	const float *bias;

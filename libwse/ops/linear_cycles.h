@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Device cycles of the START of a linear layer and of a weight gradient, for the planner: fitted to the RTL (t 8 to
- * 64, k 4 to 192, tiles of 2x2 and 4x4; tests/train/test-cycles.c holds them against it). k, outs: features of a
- * column. A block takes as long as the slowest of those that work on it: the lanes, the trip of its sums round the
- * row, the host's memory with the weights or their gradients.
+ * Device cycles of the START of a linear layer and of a weight gradient, for the planner: fitted to
+ * the RTL (t 8 to 64, k 4 to 192, tiles of 2x2 and 4x4; tests/train/test-cycles.c holds them
+ * against it). k, outs: features of a column. A block takes as long as the slowest of those that
+ * work on it: the lanes, the trip of its sums round the row, the host's memory with the weights or
+ * their gradients.
  */
 #ifndef WSE_OPS_LINEAR_CYCLES_H
 #define WSE_OPS_LINEAR_CYCLES_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Softmax cross-entropy over the columns: losses and the gradient of the logits. First as scalar loops (the order is
- * in loss.h), then as an operation.
+ * Softmax cross-entropy over the columns: losses and the gradient of the logits. First as scalar
+ * loops (the order is in loss.h), then as an operation.
  */
 #include "ops/loss.h"
 

@@ -24,12 +24,17 @@
 
 #include "graph/tile.h"
 
-/* y: logits [width][tokens]; target: [tokens], below classes; loss: [tokens]; dy: bf16 [width][tokens] or NULL */
+/*
+ * y: logits [width][tokens]; target: [tokens], below classes; loss: [tokens]; dy: bf16
+ * [width][tokens] or NULL
+ */
 void wse_loss_oracle(const struct wse_tile *tile, uint32_t width, uint32_t classes, uint32_t tokens,
 		     const float *y, const uint16_t *target, float scale, float *loss,
 		     uint16_t *dy);
 
-/* the parts of a chunk's operations on a token; m, l, z of the state lie at [cols][4][tokens] + t */
+/*
+ * the parts of a chunk's operations on a token; m, l, z of the state lie at [cols][4][tokens] + t
+ */
 struct wse_loss_chunk {
 	struct wse_tile tile;
 	uint32_t v;		/* classes of a column and chunk */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Softmax cross-entropy of a vocabulary in chunks, of which only one is in the cores at a time: first as scalar loops
- * (the order is in loss.h), then as operations.
+ * Softmax cross-entropy of a vocabulary in chunks, of which only one is in the cores at a time:
+ * first as scalar loops (the order is in loss.h), then as operations.
  */
 #include <errno.h>
 #include <string.h>

@@ -12,8 +12,9 @@
 struct wse_exec;
 
 /*
- * Memory that devices can read and write by DMA: made by one executor's alloc, shown once to every other by map,
- * for the life of the buffer. view[e->id] is executor e's handle of it, so no command has to look it up.
+ * Memory that devices can read and write by DMA: made by one executor's alloc, shown once to every
+ * other by map, for the life of the buffer. view[e->id] is executor e's handle of it, so no command
+ * has to look it up.
  */
 struct wse_shared_buf {
 	void *ptr;	/* CPU address, a multiple of 64 */

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Layer norm and its backward pass. First as scalar loops (the orders are in norm.h), then as operations. */
+/*
+ * Layer norm and its backward pass. First as scalar loops (the orders are in norm.h), then as
+ * operations.
+ */
 #include "ops/norm.h"
 
 #include <errno.h>
@@ -28,7 +31,9 @@ static float xhat_of(const struct wse_norm_back *b, uint32_t tokens, uint32_t n,
 	return ew_mul(ew_sub(x, b->mean[t]), b->rstd[t]);
 }
 
-/* first: x, or dy * gain; second: centred squares, or xhat * dy * gain. `s` is what it is added to */
+/*
+ * first: x, or dy * gain; second: centred squares, or xhat * dy * gain. `s` is what it is added to
+ */
 static float add_term(const struct terms *a, uint32_t n, uint32_t t, float s)
 {
 	size_t i = (size_t)n * a->tokens + t;
@@ -362,7 +367,10 @@ static int norm_back_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 static uint64_t norm_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
 	uint64_t t = g->t, h = g->values[op->in[IN_X]].rows, room = t <= 16 ? 96 : 128;
-	/* each of two passes goes in chunks of so many features; a shorter one at the end is set up for itself */
+	/*
+	 * each of two passes goes in chunks of so many features; a shorter one at the end is set up
+	 * for itself
+	 */
 	uint64_t shorter = (h % (room / t - 1) != 0) + (h % (room / t) != 0);
 
 	return WSE_COMMAND_CYCLES + (t <= 8 ? 640 : 394 + 6 * t) + 40 * g->tile.cols +

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kinds of operations: one row a kind, one file an operation. A row holds all that anybody needs of it: the
- * check of its shapes, the commands of a micro-batch (emit), its scalar definition (oracle), its cycles.
+ * The kinds of operations: one row a kind, one file an operation. A row holds all that anybody
+ * needs of it: the check of its shapes, the commands of a micro-batch (emit), its scalar definition
+ * (oracle), its cycles.
  *
  * The functions that add an operation to a graph are public: wse/model.h.
  */
@@ -46,10 +47,16 @@ struct wse_op_type {
 /* NULL: there is no such kind */
 const struct wse_op_type *wse_op_type(uint32_t kind);
 const char *wse_kind_name(uint32_t kind);
-/* wse_graph_finish() with these kinds; also finds which operations write each unit's gradient: -EINVAL when none does */
+/*
+ * wse_graph_finish() with these kinds; also finds which operations write each unit's gradient:
+ * -EINVAL when none does
+ */
 int wse_ops_finish(struct wse_graph *g);
 
-/* out = f(a, b), element by element: bf16 values of one shape, as those of WSE_OP_ADD; b may be WSE_NO_VALUE */
+/*
+ * out = f(a, b), element by element: bf16 values of one shape, as those of WSE_OP_ADD; b may be
+ * WSE_NO_VALUE
+ */
 uint32_t wse_op_map(struct wse_graph *g, enum wse_op_kind kind, uint32_t program, uint32_t a,
 		    uint32_t b, const char *what);
 
@@ -61,8 +68,9 @@ void wse_op_out_part(struct wse_graph *g, uint32_t output, uint32_t value, uint3
 void wse_op_loss_out(struct wse_graph *g, uint32_t loss, uint32_t target);
 
 /*
- * The loss of a vocabulary in chunks of `rows` classes a column; `first` is the class of a chunk. Each destroys its
- * logits. The first part makes the state (pass WSE_NO_VALUE), the others go on with it; join sends the losses out.
+ * The loss of a vocabulary in chunks of `rows` classes a column; `first` is the class of a chunk.
+ * Each destroys its logits. The first part makes the state (pass WSE_NO_VALUE), the others go on
+ * with it; join sends the losses out.
  */
 uint32_t wse_op_loss_part(struct wse_graph *g, uint32_t program, uint32_t logits, uint32_t target,
 			  uint32_t first, uint32_t state);

@@ -10,7 +10,10 @@
 
 #define LANES_MAX 8
 
-/* one head, one row of cores: its T tokens against the keys of the n tokens from the sequence's start on */
+/*
+ * one head, one row of cores: its T tokens against the keys of the n tokens from the sequence's
+ * start on
+ */
 struct part {
 	uint32_t t, n, d, lanes;
 	uint32_t own;	     /* features of a column; d = own * columns of the head */

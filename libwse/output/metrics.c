@@ -137,7 +137,9 @@ static int replace(struct wse_metrics *ms, const char *path, const char *text, s
 	return 0;
 }
 
-/* the history of an earlier run that left no checkpoint: beside the new one, as path.1, path.2, ... */
+/*
+ * the history of an earlier run that left no checkpoint: beside the new one, as path.1, path.2, ...
+ */
 static int move_away(const char *path)
 {
 	char old[4096];

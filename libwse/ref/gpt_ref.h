@@ -23,11 +23,13 @@ struct gpt_ref_cfg {
 	enum gpt_ref_act act;
 	float eps;		/* of the norms */
 	int tied;		/* the output layer's weight is wte */
-	/* What a wafer stores in bf16 passes through bf16: weights and embeddings and their sum,
+	/*
+	 * What a wafer stores in bf16 passes through bf16: weights and embeddings and their sum,
 	 * what a norm reads of the residual and its output, q, k, v, exp of the scores, the heads'
-	 * outputs, the activation and its derivative, gradients where they enter a product. Sums, the
-	 * residual and its gradient, vectors (biases, gains), the norms' mean and deviation, logits and
-	 * the gradients of the parameters stay fp32. */
+	 * outputs, the activation and its derivative, gradients where they enter a product. Sums,
+	 * the residual and its gradient, vectors (biases, gains), the norms' mean and deviation,
+	 * logits and the gradients of the parameters stay fp32.
+	 */
 	int bf16_storage;
 };
 

@@ -11,10 +11,12 @@ struct mlp_ref {
 	struct wse_mlp m;
 	struct wse_tensor_table tab;
 	uint32_t batch;				/* B tokens */
-	/* Set after open: weights, embeddings and activations pass through bf16 where a wafer stores
-	 * them; sums, biases and gradients stay fp32. A ReLU net needs this to be the same function:
-	 * rounding puts a share p of the units on the other side of the kink, and gradients of two
-	 * such nets differ by about sqrt(p), whatever device computes them. */
+	/*
+	 * Set after open: weights, embeddings and activations pass through bf16 where a wafer
+	 * stores them; sums, biases and gradients stay fp32. A ReLU net needs this to be the same
+	 * function: rounding puts a share p of the units on the other side of the kink, and
+	 * gradients of two such nets differ by about sqrt(p), whatever device computes them.
+	 */
 	int bf16_storage;
 	float *params, *grads, *m1, *m2;	/* [tab.params] each; AdamW's moments */
 	float *rounded;				/* [tab.params]; for bf16_storage */

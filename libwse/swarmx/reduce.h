@@ -33,7 +33,9 @@ void wse_reduce_begin(struct wse_reduce *r, uint32_t leaves);
 int wse_reduce_get(struct wse_reduce *r, struct wse_shared_buf **buf);
 /* thread-safe; adds up as far as partners are there. -EINVAL for a buffer that was not lent */
 int wse_reduce_put(struct wse_reduce *r, uint32_t leaf, struct wse_shared_buf *buf);
-/* the sum of all leaves [count], NULL while some are missing; it stays until the next one is taken */
+/*
+ * the sum of all leaves [count], NULL while some are missing; it stays until the next one is taken
+ */
 float *wse_reduce_take(struct wse_reduce *r);
 
 #endif

@@ -316,7 +316,9 @@ int wse_swarm_start(struct wse_swarm *s, const struct wse_swarm_step *step)
 	return 0;
 }
 
-/* wait for all workers; take out those that failed. What a lost device failed with, NULL: none is */
+/*
+ * wait for all workers; take out those that failed. What a lost device failed with, NULL: none is
+ */
 static const struct wse_failure *collect(struct wse_swarm *s)
 {
 	const struct wse_failure *lost = NULL;

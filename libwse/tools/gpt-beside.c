@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * gpt-beside: a GPT trains on two twins, and the plain fp32 reference beside it: from the same weights, on the same
- * samples, at the same rates. Whether a wafer's bf16 storage costs anything in the loss is seen here.
+ * gpt-beside: a GPT trains on two twins, and the plain fp32 reference beside it: from the same
+ * weights, on the same samples, at the same rates. Whether a wafer's bf16 storage costs anything in
+ * the loss is seen here.
  */
 #include <cblas.h>
 #include <errno.h>

@@ -466,7 +466,9 @@ static int set_mode(const char *name, enum wse_mode *mode)
 	return name ? -EINVAL : 0;
 }
 
-/* a closed stdout would become the number of the next file that is opened, and the log land there */
+/*
+ * a closed stdout would become the number of the next file that is opened, and the log land there
+ */
 static void open_std_fds(void)
 {
 	int fd;
@@ -535,8 +537,8 @@ static int run(const struct args *a, const struct wse_params *p, struct wse_run_
 	ret = wse_trainer_open(p, uris, n, line, &sc, &t);
 	if (!ret) {
 		/*
-		 * The first signal asks for a clean end, the second one kills. Before this there was nothing to
-		 * keep, and who waits in line for a device shall be able to give up.
+		 * The first signal asks for a clean end, the second one kills. Before this there
+		 * was nothing to keep, and who waits in line for a device shall be able to give up.
 		 */
 		sigaction(SIGINT, &sa, NULL);
 		sigaction(SIGTERM, &sa, NULL);

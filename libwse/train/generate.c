@@ -25,7 +25,10 @@ static int better(const void *a, const void *b)
 	return x->token < y->token ? -1 : 1;
 }
 
-/* p [vocab] (not normalised) -> 0 outside the top_k largest, and outside the fewest that make up top_p of the sum */
+/*
+ * p [vocab] (not normalised) -> 0 outside the top_k largest, and outside the fewest that make up
+ * top_p of the sum
+ */
 static int cut(const struct wse_sampling *how, const float *logits, size_t stride, uint32_t vocab,
 	       double *p)
 {
@@ -86,9 +89,9 @@ static int pick(const struct wse_sampling *how, const float *logits, size_t stri
 }
 
 /*
- * A text's history is newlines before a prompt that is shorter than the window, the prompt, and what was made. The
- * next token is predicted from a sample whose first `n` inputs end with the last one of the history; a model with
- * sequences does not look at what comes after them (it is causal).
+ * A text's history is newlines before a prompt that is shorter than the window, the prompt, and
+ * what was made. The next token is predicted from a sample whose first `n` inputs end with the last
+ * one of the history; a model with sequences does not look at what comes after them (it is causal).
  */
 struct text {
 	uint16_t *history; /* [room + span]: zeros behind len */

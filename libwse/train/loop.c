@@ -106,8 +106,10 @@ static int lock_dir(struct loop *l)
 	return 0;
 }
 
-/* the checkpoint of the highest step below `below` in model_dir; path [WSE_PATH + 64] is "" if there
- * is none */
+/*
+ * the checkpoint of the highest step below `below` in model_dir; path [WSE_PATH + 64] is "" if
+ * there is none
+ */
 static void find_last(struct loop *l, unsigned long long below, char *path)
 {
 	DIR *d = opendir(l->run->cfg.model_dir);

@@ -36,8 +36,8 @@ struct wse_run {
 };
 
 /*
- * A run on an open session; run->uris is not used, run->cfg is the session's. 0 also when stopped. On error the sentence
- * says what was kept, too.
+ * A run on an open session; run->uris is not used, run->cfg is the session's. 0 also when stopped.
+ * On error the sentence says what was kept, too.
  */
 int wse_run_session(struct wse_session *s, const struct wse_run *run, const struct wse_run_ops *ops,
 		    struct wse_run_result *res);

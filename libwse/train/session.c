@@ -105,8 +105,10 @@ static int open_devices(struct wse_session *s, const char *const *uris, uint32_t
 	return ret;
 }
 
-/* one buffer of each input and output for the whole step; each micro-batch has its span in it. Logits are made for
- * one micro-batch only */
+/*
+ * one buffer of each input and output for the whole step; each micro-batch has its span in it.
+ * Logits are made for one micro-batch only
+ */
 static int alloc_jobs(struct wse_session *s, const struct wse_buf_pool *pool)
 {
 	const struct wse_graph *g = &s->plan.graph;
@@ -196,7 +198,10 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 	if (cfg->data[0])
 		ret = wse_data_read(&dc, &s->data);
 	ret = ret ? ret : open_devices(s, uris, n);
-	/* a text is read before a device is waited for, and cut when there is a plan: what fits it must fit the wafers */
+	/*
+	 * a text is read before a device is waited for, and cut when there is a plan: what fits it
+	 * must fit the wafers
+	 */
 	if (!ret && cfg->data[0])
 		ret = wse_data_cut(&s->data);
 	if (!ret && cfg->data[0] && s->data.ntrain < cfg->batch)
@@ -341,8 +346,8 @@ static int run_jobs(struct wse_session *s, const struct wse_micro_batch *jobs, u
 }
 
 /*
- * The gradients of what the host gathered, micro-batch by micro-batch. Once a step, and not before it is needed: until
- * then s->sums is what the devices made, which a replay compares.
+ * The gradients of what the host gathered, micro-batch by micro-batch. Once a step, and not before
+ * it is needed: until then s->sums is what the devices made, which a replay compares.
  */
 static void scatter(struct wse_session *s)
 {

@@ -79,7 +79,10 @@ static void unmap(struct wse_session *s, struct wse_exec *e)
 		e->ops->unmap(e, s->jobs[0].images[i].fwd.buf);
 }
 
-/* the tensor, and its element *own, that has its gradient at place i of a unit's buffer; NULL: padding */
+/*
+ * the tensor, and its element *own, that has its gradient at place i of a unit's buffer; NULL:
+ * padding
+ */
 static const char *tensor_at(const struct wse_session *s, const struct wse_unit *u, size_t i,
 			     size_t *own)
 {

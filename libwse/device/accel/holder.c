@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Who has the lease of a device. The driver tells it of each open file, in /proc/PID/fdinfo (uapi/README.md), which
- * only the file's owner and root can read.
+ * Who has the lease of a device. The driver tells it of each open file, in /proc/PID/fdinfo
+ * (uapi/README.md), which only the file's owner and root can read.
  */
 #include <ctype.h>
 #include <dirent.h>

@@ -63,12 +63,15 @@ struct sim_bo {
 void sim_bus_init(struct sim_bus *bus);
 void sim_bus_fini(struct sim_bus *bus);
 /*
- * The device's thread alone: between these two, accesses take no lock each. Changes of the table wait until it
- * leaves, and then come first.
+ * The device's thread alone: between these two, accesses take no lock each. Changes of the table
+ * wait until it leaves, and then come first.
  */
 void sim_bus_enter(struct sim_bus *bus);
 void sim_bus_leave(struct sim_bus *bus);
-/* where the device may read len bytes until it leaves; NULL: nowhere in one piece, or it has not entered */
+/*
+ * where the device may read len bytes until it leaves; NULL: nowhere in one piece, or it has not
+ * entered
+ */
 const void *sim_bus_at(struct sim_bus *bus, uint64_t iova, size_t len);
 int sim_bus_access(struct sim_bus *bus, uint64_t iova, void *buf, size_t len, bool write);
 

@@ -25,7 +25,8 @@
  * device cycles whatever the host's threads do: time passes only while a thread waits for a fence,
  * and stands still from the completion that ends the wait. Who only asks whether a fence has
  * signalled waits for ASK_CYCLES. A device for which no thread waits at all runs on after ALONE_S
- * seconds, so that it comes to an end; no program whose cycles are worth noting lets it come to that.
+ * seconds, so that it comes to an end; no program whose cycles are worth noting lets it come to
+ * that.
  */
 #define ASK_CYCLES 256
 #define ALONE_S	   2
@@ -129,9 +130,9 @@ enum wse_stop sim_advance(struct sim *sim, uint64_t most)
 }
 
 /*
- * With sim.lock: takes what has completed on the rings from first on. An entry is in memory some time
- * before its interrupt; whether it is found there must not depend on where an advance happened to
- * end.
+ * With sim.lock: takes what has completed on the rings from first on. An entry is in memory some
+ * time before its interrupt; whether it is found there must not depend on where an advance happened
+ * to end.
  */
 void sim_poll(struct sim *sim, uint32_t first, struct sim_job_list *done)
 {
@@ -187,7 +188,9 @@ static void round_of(struct sim *sim)
 		pthread_cond_wait(&sim->wake, &sim->lock);
 		return;
 	}
-	/* before the doorbells, which take cycles: so it does not matter which submits share them */
+	/*
+	 * before the doorbells, which take cycles: so it does not matter which submits share them
+	 */
 	if (!time_passes(sim))
 		return;
 	if (sim_push(sim))

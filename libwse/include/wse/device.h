@@ -399,8 +399,9 @@ int wse_program_load_memory(struct wse_context *ctx, const void *image, size_t s
 			    struct wse_program **prog);
 
 /*
- * The same, but nothing is copied: the image stays in a buffer, for programs that take turns on the cores.
- * wse_program_copy() is the command that copies it to all cores; it is for programs made this way alone.
+ * The same, but nothing is copied: the image stays in a buffer, for programs that take turns on the
+ * cores. wse_program_copy() is the command that copies it to all cores; it is for programs made
+ * this way alone.
  */
 int wse_program_create(struct wse_context *ctx, const char *path, struct wse_program **prog);
 struct drm_wse_cmd wse_program_copy(const struct wse_program *prog, uint32_t queue);
@@ -412,7 +413,9 @@ int wse_program_symbol(const struct wse_program *prog, const char *name, uint32_
  * 1088 B. */
 uint32_t wse_program_end(const struct wse_program *prog);
 
-/* The cores keep what was loaded. Commands that copy the program must have ended. NULL is ignored. */
+/*
+ * The cores keep what was loaded. Commands that copy the program must have ended. NULL is ignored.
+ */
 void wse_program_destroy(struct wse_program *prog);
 
 #ifdef __cplusplus

@@ -108,9 +108,9 @@ struct wse_batch {
 
 struct wse_builder {
 	/*
-	 * Lists the operations of a micro-batch for a tile (wse_graph_tile()) and a number of tokens
-	 * (wse_graph_tokens()), with the calls below. Called for every number of tokens that is tried, and
-	 * again for the chosen one; a result other than 0 ends it with that error.
+	 * Lists the operations of a micro-batch for a tile (wse_graph_tile()) and a number of
+	 * tokens (wse_graph_tokens()), with the calls below. Called for every number of tokens that
+	 * is tried, and again for the chosen one; a result other than 0 ends it with that error.
 	 */
 	int (*graph)(void *ctx, struct wse_graph *g);
 	/* writes the inputs of a micro-batch */
@@ -191,18 +191,20 @@ uint32_t wse_graph_in(struct wse_graph *g, const char *name, size_t bytes);
 uint32_t wse_graph_out(struct wse_graph *g, const char *name, size_t bytes);
 
 /*
- * A unit whose matrix is parameter `weight` [outs][ins] (outs may be more: zeros), or one of vectors
- * alone (WSE_NO_TENSOR). parts > 1: the matrix is `parts` of outs / parts rows each, and a column of
- * cores owns its features of each (queries, keys and values).
+ * A unit whose matrix is parameter `weight` [outs][ins] (outs may be more: zeros), or one of
+ * vectors alone (WSE_NO_TENSOR). parts > 1: the matrix is `parts` of outs / parts rows each, and a
+ * column of cores owns its features of each (queries, keys and values).
  */
 uint32_t wse_graph_unit(struct wse_graph *g, uint32_t weight, uint32_t outs, uint32_t ins,
 			uint32_t parts);
 /*
- * A unit without parts that is used a chunk at a time: of its outputs or of its inputs, at most one of both above 1.
- * Chunk j is each column's j-th share of them.
+ * A unit without parts that is used a chunk at a time: of its outputs or of its inputs, at most one
+ * of both above 1. Chunk j is each column's j-th share of them.
  */
 void wse_graph_chunks(struct wse_graph *g, uint32_t unit, uint32_t chunks_out, uint32_t chunks_in);
-/* One more vector of a unit, in parts like its matrix; returns its place among the unit's vectors. */
+/*
+ * One more vector of a unit, in parts like its matrix; returns its place among the unit's vectors.
+ */
 uint32_t wse_graph_vec(struct wse_graph *g, uint32_t unit, uint32_t tensor, uint32_t width,
 		       uint32_t parts);
 /* A value that no operation below makes by itself; rows of a core. */
@@ -210,8 +212,8 @@ uint32_t wse_graph_value(struct wse_graph *g, const char *what, enum wse_type ty
 			 enum wse_shape shape, uint32_t rows);
 
 /*
- * Each adds one operation and returns the value that it makes; `rows` are features of a core (N / C),
- * `what` names the value in plans.
+ * Each adds one operation and returns the value that it makes; `rows` are features of a core (N /
+ * C), `what` names the value in plans.
  */
 
 /* input -> value; value -> output */
@@ -241,7 +243,10 @@ struct wse_linear_op {
 
 /* out2: the second result, or NULL: GELU's derivative, or the bf16 copy of WSE_POST_ADD* */
 uint32_t wse_op_linear(struct wse_graph *g, const struct wse_linear_op *l, uint32_t *out2);
-/* dW of a unit into its gradient; db at `bias` of value vec, which is made if it is WSE_NO_VALUE. Returns vec */
+/*
+ * dW of a unit into its gradient; db at `bias` of value vec, which is made if it is WSE_NO_VALUE.
+ * Returns vec
+ */
 uint32_t wse_op_wgrad(struct wse_graph *g, uint32_t program, uint32_t unit, uint32_t x, uint32_t dy,
 		      uint32_t vec, uint32_t bias);
 /* the same for a chunk */
@@ -264,8 +269,8 @@ struct wse_norm_op {
 
 uint32_t wse_op_norm(struct wse_graph *g, struct wse_norm_op *n, const char *what);
 /*
- * Backward: dy binary32, destroyed. Adds to *dres (binary32), or makes it if it is WSE_NO_VALUE; the gradients of gain
- * and bias go to the places of both in vec. Returns dres in bf16.
+ * Backward: dy binary32, destroyed. Adds to *dres (binary32), or makes it if it is WSE_NO_VALUE;
+ * the gradients of gain and bias go to the places of both in vec. Returns dres in bf16.
  */
 uint32_t wse_op_norm_back(struct wse_graph *g, const struct wse_norm_op *n, uint32_t dy,
 			  uint32_t *dres);

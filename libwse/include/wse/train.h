@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Training. Parameters say what is trained, on which text, and how; they come from a file or from C.
- * A trainer is the devices, MemoryX (weights and optimizer in host memory, streamed to the wafers
- * layer by layer) and SwarmX (gradients of all devices added up), and does steps, or a whole run.
+ * Training. Parameters say what is trained, on which text, and how; they come from a file or from
+ * C. A trainer is the devices, MemoryX (weights and optimizer in host memory, streamed to the
+ * wafers layer by layer) and SwarmX (gradients of all devices added up), and does steps, or a whole
+ * run.
  *
  * Results never depend on the number of devices, on threads or on time: the same parameters and the
  * same text give the same bits.
@@ -187,18 +188,26 @@ struct wse_step_result {
 int wse_trainer_step(struct wse_trainer *t, struct wse_step_result *result);
 
 /*
- * The same on a batch of the caller's, for trainers without a text (data NULL): samples [batch][window + span], of each
- * the tokens before its first target and then the targets; n: all of them. A checkpoint then has the step, but does not
- * know the batches: which ones come next is the caller's to keep.
+ * The same on a batch of the caller's, for trainers without a text (data NULL):
+ * samples [batch][window + span], of each the tokens before its first target and then the targets;
+ * n: all of them. A checkpoint then has the step, but does not know the batches: which ones come
+ * next is the caller's to keep.
  *
  * -EINVAL	n is another number, a token is not below vocab, or the trainer has a text
  */
-int wse_trainer_step_on(struct wse_trainer *t, const uint16_t *samples, uint64_t n, struct wse_step_result *result);
+int wse_trainer_step_on(struct wse_trainer *t, const uint16_t *samples, uint64_t n,
+			struct wse_step_result *result);
 
-/* Mean loss of the held-out samples, at most max_batches batches (0: all), in nats a token; samples may be NULL. */
+/*
+ * Mean loss of the held-out samples, at most max_batches batches (0: all), in nats a token; samples
+ * may be NULL.
+ */
 int wse_trainer_eval(struct wse_trainer *t, uint64_t max_batches, double *loss, uint64_t *samples);
 
-/* Parameter number i of the model. data: binary32 [rows][cols], of the committed step, valid until the next call. */
+/*
+ * Parameter number i of the model. data: binary32 [rows][cols], of the committed step, valid until
+ * the next call.
+ */
 struct wse_tensor_info {
 	const char *name;
 	uint32_t rows, cols; /* cols 1: a vector */
@@ -242,7 +251,10 @@ struct wse_sampling {
 	uint32_t streams; /* texts */
 };
 
-/* Continues the prompt in `streams` independent ways; text [streams][n + 1]. -EINVAL: no vocabulary of bytes. */
+/*
+ * Continues the prompt in `streams` independent ways; text [streams][n + 1]. -EINVAL: no vocabulary
+ * of bytes.
+ */
 int wse_trainer_generate(struct wse_trainer *t, const struct wse_sampling *how, char *text);
 
 /* ---- a whole run ---- */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tile with train.elf (or another program) on it, for tests of single kernels: a test lays out operands by wse_kernel.h's geometry in a
- * mirror of the cores' SRAM, runs a kernel, puts what it expects into the mirror, and compares all of it: a kernel that
- * writes where it must not is found as well as one that writes the wrong bits. Included by a program, once.
+ * A tile with train.elf (or another program) on it, for tests of single kernels: a test lays out
+ * operands by wse_kernel.h's geometry in a mirror of the cores' SRAM, runs a kernel, puts what it
+ * expects into the mirror, and compares all of it: a kernel that writes where it must not is found
+ * as well as one that writes the wrong bits. Included by a program, once.
  */
 #ifndef WSE_TEST_RIG_H
 #define WSE_TEST_RIG_H
@@ -61,8 +62,8 @@ static inline uint32_t rig_bits(float f)
 }
 
 /*
- * Binary32 bits of a wide range, so that every order of a sum gives other bits; now and then a zero or a subnormal, and
- * where `wild` an infinity or a NaN.
+ * Binary32 bits of a wide range, so that every order of a sum gives other bits; now and then a zero
+ * or a subnormal, and where `wild` an infinity or a NaN.
  */
 static uint32_t rig_number(int wild)
 {

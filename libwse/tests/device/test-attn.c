@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Attention on every in-process model against libwse/ops/scalar_attn.c: the same bits, whatever the tile, the rows that hold a
- * sequence, the back-pressure, and nothing else touched. Starts are CLOSED, so that a deadlock is one at once.
+ * Attention on every in-process model against libwse/ops/scalar_attn.c: the same bits, whatever the
+ * tile, the rows that hold a sequence, the back-pressure, and nothing else touched. Starts are
+ * CLOSED, so that a deadlock is one at once.
  */
 #include <math.h>
 #include <unistd.h>
@@ -11,7 +12,10 @@
 #include "ops/scalar_attn.h"
 #include "rig.h"
 
-/* tokens of a core, tokens of a sequence, features of a head, heads of a column; or columns of a head, features of each */
+/*
+ * tokens of a core, tokens of a sequence, features of a head, heads of a column; or columns of a
+ * head, features of each
+ */
 struct shape {
 	uint32_t t, s, d, heads, group;
 };
@@ -158,7 +162,10 @@ static void test_device(const char *uri, const struct shape *shapes, size_t n)
 	rig_close(&g);
 }
 
-/* a start that leaves out a row of the sequence: keys find no room there, and the deadlock is found before the budget ends */
+/*
+ * a start that leaves out a row of the sequence: keys find no room there, and the deadlock is found
+ * before the budget ends
+ */
 static void test_deadlock(const char *uri)
 {
 	struct wse_attn_args a = {.t = 16, .s = 32, .d = 16, .heads = 1, .group = 1};
@@ -187,7 +194,10 @@ static void test_deadlock(const char *uri)
 
 int main(void)
 {
-	/* for 1, 2, 4 rows; one context runs them all, so that sequences change what routes there were */
+	/*
+	 * for 1, 2, 4 rows; one context runs them all, so that sequences change what routes there
+	 * were
+	 */
 	static const struct shape one[] = {
 		{8, 8, 8, 1, 1},   {16, 16, 16, 2, 1}, {32, 32, 8, 1, 1},
 		{64, 64, 8, 1, 1}, {24, 24, 12, 1, 1}, {40, 40, 8, 1, 1},

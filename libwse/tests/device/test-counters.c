@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Counters: what they are called, that those of cores, links and queues add up to those of the tile,
- * that RTL and twin agree on those that are exact, and what is refused.
+ * Counters: what they are called, that those of cores, links and queues add up to those of the
+ * tile, that RTL and twin agree on those that are exact, and what is refused.
  */
 #include <errno.h>
 #include <stdio.h>

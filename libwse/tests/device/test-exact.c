@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * The RTL in process: the same program takes the same device cycles, from the first command on,
- * whatever the host's threads do in between. And time does pass for a thread that only asks, or does not
- * wait at all.
+ * whatever the host's threads do in between. And time does pass for a thread that only asks, or
+ * does not wait at all.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Handles that are none: closed ones, those of another kind, NULL and addresses out of nowhere, and objects of another
- * device. Each call says -errno and a sentence; with sanitizers no freed byte is looked at.
+ * Handles that are none: closed ones, those of another kind, NULL and addresses out of nowhere, and
+ * objects of another device. Each call says -errno and a sentence; with sanitizers no freed byte is
+ * looked at.
  */
 #include <errno.h>
 #include <pthread.h>

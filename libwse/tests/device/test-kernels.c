@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Linear layers and add of train.elf against the oracles of libwse/ops: the same bits, and nothing else touched. */
+/*
+ * Linear layers and add of train.elf against the oracles of libwse/ops: the same bits, and nothing
+ * else touched.
+ */
 #include <unistd.h>
 
 #include "base/error.h"

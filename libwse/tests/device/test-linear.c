@@ -371,7 +371,9 @@ static void run_device(const char *uri, int many)
 	}
 	ctx = fresh(dev, ctx);
 	run_queued(dev, ctx);
-	/* one context for several shapes: what an operation leaves behind does not disturb the next */
+	/*
+	 * one context for several shapes: what an operation leaves behind does not disturb the next
+	 */
 	for (i = 0; i < 2; i++)
 		run_shape(dev, ctx, shapes[1 - i].tr, shapes[1 - i].kc, shapes[1 - i].nc,
 			  shapes[1 - i].b, shapes[1 - i].density);

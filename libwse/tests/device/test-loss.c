@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* The losses of train.elf and loss.elf against their oracles: the same bits, and nothing else touched. */
+/*
+ * The losses of train.elf and loss.elf against their oracles: the same bits, and nothing else
+ * touched.
+ */
 #include <unistd.h>
 
 #include "ops/loss.h"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Layer norm of train.elf, forward and backward, against its oracle: the same bits, and nothing else touched. */
+/*
+ * Layer norm of train.elf, forward and backward, against its oracle: the same bits, and nothing
+ * else touched.
+ */
 #include <unistd.h>
 
 #include "ops/norm.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * exact=1: the twin takes none of the ways that save time, and a layer's products and weight gradients have the
- * same bits as on the twin that does. The counters say that both did as they were told.
+ * exact=1: the twin takes none of the ways that save time, and a layer's products and weight
+ * gradients have the same bits as on the twin that does. The counters say that both did as they
+ * were told.
  */
 #include <stdlib.h>
 #include <string.h>

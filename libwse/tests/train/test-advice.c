@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Advice in errors: random models, tiles, batches and texts, most of which do not go together. What each error advises is
- * done, all of it: it is accepted, or refused for another reason than all before. The seeds are fixed.
+ * Advice in errors: random models, tiles, batches and texts, most of which do not go together. What
+ * each error advises is done, all of it: it is accepted, or refused for another reason than all
+ * before. The seeds are fixed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -312,7 +313,10 @@ static void show(const struct shape *s, const char *why)
 	       s->rows, s->cols, s->text, strstr(yaml, "model:"), why);
 }
 
-/* refusals until the shape is taken; -1: an error advised what is refused for one of the reasons before */
+/*
+ * refusals until the shape is taken; -1: an error advised what is refused for one of the reasons
+ * before
+ */
 static int chain(struct shape s, uint32_t *tried)
 {
 	static char reason[STEPS + 1][WSE_SENTENCE];

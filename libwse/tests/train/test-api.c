@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The public calls of wse/model.h and wse/train.h: a model of one's own gives the bits of the ready-made one, whatever
- * the number of devices; checkpoints, text, weights; and everything that a caller can do wrong has an errno and a
- * sentence.
+ * The public calls of wse/model.h and wse/train.h: a model of one's own gives the bits of the
+ * ready-made one, whatever the number of devices; checkpoints, text, weights; and everything that a
+ * caller can do wrong has an errno and a sentence.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The oracle's attention against binary64: outputs directly, gradients by differences; and what its order promises: no
- * token sees a later one, and only dk and dv depend on how many rows of cores hold a sequence.
+ * The oracle's attention against binary64: outputs directly, gradients by differences; and what its
+ * order promises: no token sees a later one, and only dk and dv depend on how many rows of cores
+ * hold a sequence.
  */
 #include <errno.h>
 #include <math.h>

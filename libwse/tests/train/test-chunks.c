@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * MLPs whose layers do not fit whole: what comes in chunks has the bits that it has in one piece, and no model that fits
- * without them gets another plan.
+ * MLPs whose layers do not fit whole: what comes in chunks has the bits that it has in one piece,
+ * and no model that fits without them gets another plan.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -56,7 +56,10 @@ static int open_shape(const struct shape *f, const char *uri, uint32_t mode, str
 	return wse_session_open(s, &cfg, &uri, 1, NULL);
 }
 
-/* steps of training, the last one verified by the oracle; a checksum over parameters and moments, 0 on failure */
+/*
+ * steps of training, the last one verified by the oracle; a checksum over parameters and moments, 0
+ * on failure
+ */
 static uint64_t steps(const struct shape *f, const char *uri, uint32_t mode, int n,
 		      uint32_t *chosen)
 {

@@ -104,7 +104,10 @@ static void foreign(void)
 	wse_st_free(&in);
 }
 
-/* a file of this header and eight bytes of data: the name that it has to have, or what is said against it */
+/*
+ * a file of this header and eight bytes of data: the name that it has to have, or what is said
+ * against it
+ */
 static void header(const char *text, const char *name, const char *want)
 {
 	static const float data[2] = {1.0f, 2.0f};
@@ -360,7 +363,10 @@ static void data(void)
 	ok(wse_data_train(&d, 0, 0) != wse_data_train(&d, 1, 0), "epochs differ");
 	wse_data_close(&d);
 
-	/* a token of every other kind, in turn two others: 599 pairs, 300 of them begin with the one */
+	/*
+	 * a token of every other kind, in turn two others: 599 pairs, 300 of them begin with the
+	 * one
+	 */
 	for (int i = 0; i < 600; i++)
 		words[i] = (uint16_t)(i % 2 ? 40000 + i % 4 : 7);
 	c.path = bin;

@@ -156,8 +156,8 @@ static uint32_t is_out(const struct wse_graph *g, const struct wse_op *op)
 }
 
 /*
- * An operation has one command on WSE_QUEUE_RUN: a START, or a copy; before a START may be the copy of a program. Where
- * the host was late with a command, nothing is compared.
+ * An operation has one command on WSE_QUEUE_RUN: a START, or a copy; before a START may be the copy
+ * of a program. Where the host was late with a command, nothing is compared.
  */
 static void check_kinds(const char *what, const struct wse_graph *g)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* A GPT's checkpoints are Hugging Face files, and Hugging Face files begin a run: see hf-file, an independent program */
+/*
+ * A GPT's checkpoints are Hugging Face files, and Hugging Face files begin a run: see hf-file, an
+ * independent program
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

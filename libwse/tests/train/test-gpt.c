@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The GPT as a graph: its gradients against the fp32 reference, and the same bits on oracle and twin, on any number
- * of devices, with sequences over any number of rows, with and without recomputation.
+ * The GPT as a graph: its gradients against the fp32 reference, and the same bits on oracle and
+ * twin, on any number of devices, with sequences over any number of rows, with and without
+ * recomputation.
  */
 #include <errno.h>
 #include <math.h>
@@ -100,7 +101,9 @@ static double whole(size_t n, const float *a, const float *b)
 	return sqrt(dd / bb);
 }
 
-/* gradients of one step, in the tensors' order, beside the reference's; stored: with bf16 storage */
+/*
+ * gradients of one step, in the tensors' order, beside the reference's; stored: with bf16 storage
+ */
 static int gradients(struct wse_session *s, float *got, int stored, float *want, double *loss,
 		     double *ref_loss)
 {
@@ -173,8 +176,9 @@ out:
 }
 
 /*
- * ReLU's kink: rounding moves units to its other side, on whatever device, and roundings that differ move others. The
- * wafer is about as far from fp32 as fp32 with bf16 storage is, and nearer to the latter.
+ * ReLU's kink: rounding moves units to its other side, on whatever device, and roundings that
+ * differ move others. The wafer is about as far from fp32 as fp32 with bf16 storage is, and nearer
+ * to the latter.
  */
 static void kink(const char *layers)
 {
@@ -255,7 +259,10 @@ static void same_bits(void)
 	}
 }
 
-/* a model that needs a program for each phase, and the FFN in chunks: the programs end where the plan says */
+/*
+ * a model that needs a program for each phase, and the FFN in chunks: the programs end where the
+ * plan says
+ */
 static void phases(void)
 {
 	static const struct run r = {"sim:func,rows=4,cols=4",
@@ -301,7 +308,10 @@ static double loss_of(const float *logits, uint32_t classes, uint32_t tokens, ui
 	return log(sum) - logits[(size_t)target * tokens + t];
 }
 
-/* the forward pass alone, with its logits: every one is where its class is, and they give the losses */
+/*
+ * the forward pass alone, with its logits: every one is where its class is, and they give the
+ * losses
+ */
 static void logits(const struct run *r)
 {
 	struct wse_session s;

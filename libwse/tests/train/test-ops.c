@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The oracles of libwse/ops against binary64: values against plain sums, gradients against differences of the forward
- * pass. Their bits are compared with the kernels' in tests/device.
+ * The oracles of libwse/ops against binary64: values against plain sums, gradients against
+ * differences of the forward pass. Their bits are compared with the kernels' in tests/device.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -299,7 +299,10 @@ static void test_loss(const struct wse_tile *tile, uint32_t classes)
 	ok(padding, "%ux%u: none in the padding", tile->rows, tile->cols);
 }
 
-/* the classes of test_loss, in chunks of 2 a column: against binary64, and against all of them at once */
+/*
+ * the classes of test_loss, in chunks of 2 a column: against binary64, and against all of them at
+ * once
+ */
 static void test_chunks(const struct wse_tile *tile, uint32_t classes)
 {
 	enum { N = WIDTH * TOKENS };

@@ -85,8 +85,10 @@ static uint32_t named(const struct wse_io *io, uint32_t n, const char *name)
 	return i;
 }
 
-/* an oracle, and the model's graph for micro-batches of so many tokens. No core is too small: the graph's places are
- * not the oracle's matter */
+/*
+ * an oracle, and the model's graph for micro-batches of so many tokens. No core is too small: the
+ * graph's places are not the oracle's matter
+ */
 static int open_oracle(const char *uri, const struct wse_model *m, uint32_t tokens,
 		       struct wse_graph *g, struct wse_exec **e)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Where the values of random graphs lie in SRAM: no two at one place at a time, and in no more bytes than is said. */
+/*
+ * Where the values of random graphs lie in SRAM: no two at one place at a time, and in no more
+ * bytes than is said.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -35,7 +38,9 @@ static const char *some(uint32_t kind)
 	return "some";
 }
 
-/* one operation that reads up to three values, writes one of them in place, and makes up to three */
+/*
+ * one operation that reads up to three values, writes one of them in place, and makes up to three
+ */
 static void random_op(struct wse_graph *g)
 {
 	static const char *const what[] = {"a", "b", "c"};

@@ -315,7 +315,9 @@ static void replays(void)
 	   "likewise: %s", wse_error());
 }
 
-/* the incomplete batch at an epoch's end belongs to no step: neither side of a break may count it */
+/*
+ * the incomplete batch at an epoch's end belongs to no step: neither side of a break may count it
+ */
 static void epochs(void)
 {
 	char cmd[200], text[200], steps[40], hash[65];

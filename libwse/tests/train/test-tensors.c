@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Tensors: where they lie in a unit's buffers and images, that the optimizer updates all of a model's table, whatever
- * the graph knows of it, and what they begin as.
+ * Tensors: where they lie in a unit's buffers and images, that the optimizer updates all of a
+ * model's table, whatever the graph knows of it, and what they begin as.
  */
 #include <errno.h>
 #include <math.h>
