@@ -20,7 +20,7 @@ package wse_port_pkg;
     logic [63:0] buf_addr, off, mask, moff;
   } cmd_t;
 
-  // beside the address of a request to read from the host's memory, and beside a word of the answer
+  // beside the address of a request to read from host memory, and beside a word of the answer
   typedef struct packed {
     logic        valid;
     logic [5:0]  beats;

@@ -159,7 +159,7 @@ struct drm_wse_ctx_destroy {
  * -EDEADLK	nothing moves any more (DEADLOCK)
  * -EFAULT	a core was halted by a fault (CORE_FAULT)
  * -EREMOTEIO	the program executed DONE with a value other than 0 (KERNEL_ERROR)
- * -EIO		the host's memory refused an access (DMA_ERROR)
+ * -EIO		host memory refused an access (DMA_ERROR)
  * -EPROTO	the device refused an entry, a START found a core without firmware, or the device
  *		returned an unknown status (any other status)
  * -ECANCELED	a reset ended it

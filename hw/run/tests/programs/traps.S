@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Each trap that a program can cause, taken by a handler that records cause and value; 0 if all are right.
+# Each trap that a program can cause: a handler records cause and value; 0 if all are right.
 	.globl main
 	.option norelax
 	.macro expect cause, tval_reg
