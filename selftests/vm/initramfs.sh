@@ -55,7 +55,11 @@ add_path() { # HOSTPATH[:GUESTPATH]
 	if [ "$from" != "$1" ]; then to=${1#*:}; fi
 	[ -e "$from" ] || die "--add $from: no such file"
 	if [ -z "$to" ]; then
-		if [ -f "$from" ] && [ -x "$from" ]; then to=/bin/${from##*/}; else to=/root/$(basename "$from"); fi
+		if [ -f "$from" ] && [ -x "$from" ]; then
+			to=/bin/${from##*/}
+		else
+			to=/root/$(basename "$from")
+		fi
 	fi
 	mkdir -p "$root$(dirname "$to")"
 	# never through a link, /bin/sh is one
@@ -100,7 +104,9 @@ add_module() { # "PATH.ko [ARGUMENTS]"
 	deps=$(modinfo -F depends "$ko" | tr , ' ')
 	# shellcheck disable=SC2086 # words
 	for dep in $deps; do
-		if [ ! -e "$root/modules/$dep.ko" ]; then add_kernel_modules "$root/vm/modules" "$dep"; fi
+		if [ ! -e "$root/modules/$dep.ko" ]; then
+			add_kernel_modules "$root/vm/modules" "$dep"
+		fi
 	done
 	cp "$ko" "$root/modules/"
 	echo "/modules/${ko##*/} $args" >>"$root/vm/modules"
