@@ -8,7 +8,8 @@ $(eval $(call c_program,uapi/wse/regs-gen,uapi/wse/regs-gen.c))
 
 # only what differs is written: everything is built of these files
 gen_regs = @$(REGS_GEN) $(1) < uapi/wse/wse.regs > $(B)/uapi/wse/regs.new && \
-	{ cmp -s $(B)/uapi/wse/regs.new $(2) || { cp $(B)/uapi/wse/regs.new $(2) && echo "$(2) has changed"; }; }
+	{ cmp -s $(B)/uapi/wse/regs.new $(2) || \
+		{ cp $(B)/uapi/wse/regs.new $(2) && echo "$(2) has changed"; }; }
 
 .PHONY: regs ioctls
 ioctls: ## the page uapi/ioctls.md from the comments of uapi/drm/wse_accel.h

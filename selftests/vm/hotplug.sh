@@ -12,7 +12,8 @@ hotplug_begin() { # before QEMU starts; its arguments in ${qmp_args[@]}
 
 device_json() { # NUMBER [EXTRA_MEMBERS]
 	# x-msg-timeout: a late answer would cut the device off for good, so late must mean dead
-	echo "{\"driver\":\"vfio-user-pci\",\"id\":\"wse$1\",\"x-msg-timeout\":300000,\"socket\":{\"type\":\"unix\",\"path\":\"$tmp/wse$1.sock\"}${2:-}}"
+	local json="{\"driver\":\"vfio-user-pci\",\"id\":\"wse$1\",\"x-msg-timeout\":300000,"
+	echo "$json\"socket\":{\"type\":\"unix\",\"path\":\"$tmp/wse$1.sock\"}${2:-}}"
 }
 
 # qmp_wait WORD: the next message with "WORD" in $message; 1 on an error reply or after 30 s
@@ -61,7 +62,9 @@ plug() { # NUMBER: a new card, hence a new server, in the same slot
 	fi
 	start_emu "$1" "${devices[$1]}"
 	wait_emu "$1"
-	if qmp "{\"execute\":\"device_add\",\"arguments\":$(device_json "$1" ",\"bus\":\"slot$1\"")}"; then
+	local card
+	card=$(device_json "$1" ",\"bus\":\"slot$1\"")
+	if qmp "{\"execute\":\"device_add\",\"arguments\":$card}"; then
 		echo ok
 	else
 		echo "error $message"

@@ -7,7 +7,8 @@ initramfs_begin() { # ROOT
 	root=$1
 	here=$(dirname "${BASH_SOURCE[0]}")
 	busybox=$(command -v busybox) || die "busybox not found: run scripts/setup"
-	mkdir -p "$root"/{bin,sbin,lib,lib64,usr/bin,usr/lib,proc,sys,dev,tmp,root,run,etc,vm,modules,lib/firmware}
+	mkdir -p "$root"/{bin,sbin,lib,lib64,usr/bin,usr/lib,proc,sys,dev,tmp,root,run,etc,vm} \
+		"$root"/{modules,lib/firmware}
 	cp "$busybox" "$root/bin/busybox"
 	# without it a dynamic busybox works too, only larger
 	add_libraries "$busybox"
@@ -99,7 +100,8 @@ add_module() { # "PATH.ko [ARGUMENTS]"
 	[ -f "$ko" ] || die "--module $ko: no such file"
 	vermagic=$(modinfo -F vermagic "$ko")
 	if [ "${vermagic%% *}" != "$KRELEASE" ]; then
-		die "$ko was built for kernel ${vermagic%% *}, the guest runs $KRELEASE: rebuild it with the KDIR that selftests/vm/fetch prints"
+		die "$ko was built for kernel ${vermagic%% *}, the guest runs $KRELEASE:" \
+			"rebuild it with the KDIR that selftests/vm/fetch prints"
 	fi
 	deps=$(modinfo -F depends "$ko" | tr , ' ')
 	# shellcheck disable=SC2086 # words
