@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The gates' arithmetic against the host's FPU with subnormals flushed: random operands of wide exponents and
-// the corners, two million cases an operation. Tininess after rounding is what SSE does; a directed case shows it.
+// The RTL's arithmetic, compared with the host's FPU with subnormals flushed: random operands of
+// wide exponents and the corners, two million cases an operation. Like SSE it detects tininess
+// after rounding; a directed case shows it.
 #include <cstdint>
 #include <cstring>
 #include <xmmintrin.h>

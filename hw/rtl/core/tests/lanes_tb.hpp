@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The lanes at their ports (test_wse_lanes): an instruction, what hw/doc/core.md says of it with the twin's arithmetic, and
-// the bench: SRAM, ramp and DOT queue are behavioural, movers work on other accumulators meanwhile, a debugger holds the core.
+// The lanes at their ports (test_wse_lanes): an instruction, its result by hw/doc/core.md with the
+// twin's arithmetic, and the bench: SRAM, ramp and DOT queue are behavioural, movers work on other
+// accumulators meanwhile, a debugger holds the core.
 #ifndef WSE_RTL_LANES_TB_HPP
 #define WSE_RTL_LANES_TB_HPP
 #include <bitset>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The scalar side of hw/doc/core.md one instruction at a time, for the bench of wse_rv32: RV32IM_Zicsr, machine mode,
-// custom-0 as far as the scalar core goes (what leaves it is an Event).
+// The scalar side of hw/doc/core.md one instruction at a time, for the bench of wse_rv32:
+// RV32IM_Zicsr, machine mode, and the scalar core's part of custom-0 (its outputs are Events).
 #ifndef WSE_RV32_REF_HPP
 #define WSE_RV32_REF_HPP
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Block test of the core: scalar side, tasks, engines, against independent computations on the host's FPU.
+// Block test of the core: scalar side, tasks, engines, compared with independent computations on
+// the host's FPU.
 #include <csignal>
 #include <cstdlib>
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the files of the core's block test share.
+// Shared by the files of the core's block test.
 #ifndef WSE_TEST_CORE_HPP
 #define WSE_TEST_CORE_HPP
 #include "core_tb.hpp"

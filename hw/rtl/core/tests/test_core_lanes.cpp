@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The lanes: arithmetic, vector operations on operands of all kinds, stream AXPY and DOT, and how busy they are kept.
+// The lanes: arithmetic, vector operations on operands of all kinds, stream AXPY and DOT, and their
+// utilisation.
 #include <algorithm>
 
 #include "lanes_ref.hpp"

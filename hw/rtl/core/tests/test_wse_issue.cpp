@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// DSRs and waiting instructions against hw/doc/core.md: ISSUE captures control word, scalar and the DSRs it names, so that
-// they may be changed at once; ENGINE_DEPTH instructions wait per engine and come out in order.
+// DSRs and waiting instructions, compared with hw/doc/core.md: ISSUE captures control word, scalar
+// and the DSRs that it names, so that a program may change them immediately; ENGINE_DEPTH
+// instructions wait per engine and leave in order.
 #include <array>
 #include <deque>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The lanes at their ports against the rules of hw/doc/core.md ("Operand rules", "AXPY", "DOT", "Vector operations"). What is
-// not allowed is a fault and does nothing; a stream that fails has done what came before.
+// The lanes at their ports, compared with the rules of hw/doc/core.md ("Operand rules", "AXPY",
+// "DOT", "Vector operations"). An instruction that is not allowed is a fault without effect; a
+// stream that fails keeps its earlier effects.
 #include "lanes_tb.hpp"
 
 namespace {

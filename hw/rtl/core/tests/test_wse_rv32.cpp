@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The scalar side at its ports against rv32_ref.hpp: random programs with memory that answers when it likes, every retired
-// instruction compared (its trace), every command that leaves, and the memory in the end.
+// The scalar side at its ports, compared with rv32_ref.hpp: random programs with memory that
+// answers at random times; the bench compares every retired instruction (its trace), every command
+// to another unit, and the memory in the end.
 #include <deque>
 #include <vector>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The SRAM of a core at its two ports, against an array of bytes: every strobe, every row, both ports at once.
+// The SRAM of a core at its two ports, compared with an array of bytes: every strobe, every row,
+// both ports at once.
 #include <cstring>
 #include <vector>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The task unit against hw/doc/core.md, "Tasks": a model of it here says what must be picked; the ramp's queues are
-// modelled, too. The unit looks once a cycle: a start or a flag is answered at that edge, a wavelet one edge later.
+// The task unit, compared with a model of hw/doc/core.md, "Tasks", that predicts each pick; the
+// ramp's queues are modelled, too. The unit examines a request once a cycle: it answers a start or
+// a flag at that edge, a wavelet one edge later.
 #include <deque>
 #include <optional>
 

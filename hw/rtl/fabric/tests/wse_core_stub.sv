@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Stands in for the core in the test of router and mesh: the test bench drives the ramp.
+// Replaces the core in the test of router and mesh: the bench drives the ramp.
 
 module wse_core (
   input  logic        clk_i,

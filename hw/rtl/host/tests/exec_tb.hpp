@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// An executor on the bench: the queue's end of a command (words of the entry, go, abort, done and ack). A bench derives
-// from it and gives drive(): what the rest of the device does before an edge.
+// An executor on the bench: the queue's end of a command (words of the entry, go, abort, done and
+// ack). A bench derives from it and defines drive(): the action of the rest of the device before an
+// edge.
 #ifndef WSE_RTL_EXEC_TB_HPP
 #define WSE_RTL_EXEC_TB_HPP
 #include <cstring>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The host's memory as a bench sees it: 4 KiB pieces anywhere in a bus address space, buffers behind page lists or in
-// one piece, and the bus master's end of a client's requests: answers in order after a random time.
+// Host memory of a bench: 4 KiB pieces anywhere in a bus address space, buffers behind page lists
+// or in one piece, and the bus master's end of a client's requests: answers in order after a random
+// time.
 #ifndef WSE_RTL_HOST_MEM_HPP
 #define WSE_RTL_HOST_MEM_HPP
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// wse_queue on the bench: the host's memory with rings, the bus master's end, four executors, and a model of the host
-// contract that judges every completion, fault record and interrupt when it is written.
+// wse_queue on the bench: host memory with rings, the bus master's end, four executors, and a model
+// of the host contract that judges every completion, fault record and interrupt when it is written.
 #ifndef WSE_RTL_QUEUE_TB_HPP
 #define WSE_RTL_QUEUE_TB_HPP
 #include <cstddef>

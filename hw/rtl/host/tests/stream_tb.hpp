@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the benches of stream-in and stream-out share: random stream commands with their buffers, and which elements
-// they select and where these lie (hw/doc/fabric.md, "Edges").
+// Shared by the benches of stream-in and stream-out: random stream commands with their buffers, the
+// elements that they select, and the places of these (hw/doc/fabric.md, "Edges").
 #ifndef WSE_RTL_STREAM_TB_HPP
 #define WSE_RTL_STREAM_TB_HPP
 #include <vector>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// BAR0: every offset against the register map, counter pairs, doorbells, interrupts and resets, over AXI4-Lite with
-// random stalls. A model of the registers runs beside the module and looks at every cycle.
+// BAR0: every offset of the register map, counter pairs, doorbells, interrupts and resets, over
+// AXI4-Lite with random stalls. A model of the registers runs beside the module and checks every
+// cycle.
 #include <algorithm>
 #include <vector>
 

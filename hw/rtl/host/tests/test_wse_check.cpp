@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The check of submission entries: every member of every opcode wrong in turn, then random entries around all
-// limits against the rules of hw/doc/host.md (written down here once more, as a list), against the twin's check and
-// against the driver's: whatever wse_cmd.h accepts and encodes the device accepts, too.
+// The check of submission entries: every member of every opcode wrong in turn, then random entries
+// around all limits, compared with the rules of hw/doc/host.md (a list here), with the twin's check
+// and with the driver's: the device accepts every entry that wse_cmd.h accepts and encodes.
 #include <cstddef>
 #include <cstring>
 #include <vector>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// COPY_IN and COPY_OUT between a model of the host's memory and one of the cores' SRAM: rectangles, broadcast, strides,
-// page lists, refused accesses, and aborts at any cycle, each followed by a command that must not notice.
+// COPY_IN and COPY_OUT between a model of host memory and one of the cores' SRAM: rectangles,
+// broadcast, strides, page lists, refused accesses, and aborts at any cycle, each followed by a
+// command that they must not affect.
 #include <deque>
 #include <vector>
 

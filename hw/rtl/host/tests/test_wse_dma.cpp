@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The bus master between seven clients and an AXI4 slave, both random: whose beats, in which order, with what tag,
-// which strobes, whose error, how many outstanding, and how it comes to rest when the device is reset.
+// The bus master between seven clients and an AXI4 slave, both random: the client, order and tag of
+// each beat, strobes, errors, outstanding bursts, and how the master comes to rest when the device
+// is reset.
 #include <deque>
 #include <sys/wait.h>
 #include <unistd.h>

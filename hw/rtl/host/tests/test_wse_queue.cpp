@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rings, dispatch, fences, budgets, deadlocks, faults and resets of wse_queue alone; then random traffic on all queues.
-// What must hold of every write and every go is judged by queue_tb.hpp.
+// Rings, dispatch, fences, budgets, deadlocks, faults and resets of wse_queue alone; then random
+// traffic on all queues. queue_tb.hpp judges every write and every go.
 #include "queue_tb.hpp"
 
 namespace {

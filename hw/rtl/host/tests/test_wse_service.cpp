@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The service plane's driver against a model of the wafer's end of it: a word comes back 4 cycles after its read
-// was on the bus (wse_wafer's promise), from the core that was named.
+// The service plane's driver, with a model of the wafer: a word returns 4 cycles after its read was
+// on the bus (wse_wafer's promise), from the core that the read named.
 #include <deque>
 #include <optional>
 

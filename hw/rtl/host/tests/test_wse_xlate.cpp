@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Offsets of a buffer to bus addresses, against a page list kept here: every page size, contiguous pieces, lists
-// that change, and a page that was not read since is never a hit.
+// Offsets of a buffer to bus addresses, compared with a page list kept here: every page size,
+// contiguous pieces, lists that change; a page that was not read since is never a hit.
 #include <map>
 
 #include "Vwse_xlate.h"
