@@ -81,6 +81,7 @@ $(eval $(call block,wse_issue,wse_tensor_pkg,hw/rtl/core/wse_tensor_pkg.sv))
 define bench
 $(B)/rtl/tests/test_$(1): $(2) $(3) hw/rtl/tests/tap.hpp $(REGS) $(5)
 	@mkdir -p $$(@D)
+	@rm -rf $(B)/rtl/$(1)	# its makefiles stop at headers that are gone
 	$$(call short,RTL,$$@)verilator --cc --exe --build --assert -Wno-fatal -Wno-lint $(RTL_V) -Mdir $(B)/rtl/$(1) -O3 --unroll-count 2 $(4) \
 		-CFLAGS "-w $(RTL_COMMON) $(patsubst -I%,-I$(CURDIR)/%,$(BENCH_INC))" -LDFLAGS "-latomic" \
 		-o $(CURDIR)/$$@ $(2) $(3:%=$(CURDIR)/%) > $(B)/rtl/$(1).log 2>&1 || { cat $(B)/rtl/$(1).log; false; }
