@@ -16,14 +16,14 @@ TWIN_FAST_C := $(foreach d,$(addprefix hw/twin/,fast fast/runs fast/vector fast/
 $(eval $(call c_archive,hw/libwse_twin.a,$(filter-out %/alone.c,$(TWIN_EXACT_C)) $(TWIN_FAST_C)))
 $(eval $(call c_archive,hw/libwse_twin_exact.a,$(TWIN_EXACT_C)))
 
-TWIN_TESTS := numerics wide scalar translate quick ways again queue tensor refusals fabric streams index rounds confluence
+TWIN_TESTS := numerics f32 scalar translate quick ways again queue tensor refusals fabric streams index rounds confluence
 $(foreach t,$(TWIN_TESTS),$(eval $(call c_test,hw/twin/tests/test_$(t),hw/twin/tests/dev.c,$(TWIN),-lm,$(B)/asan/hw/libwse_twin.a)))
 $(foreach t,gemm parts batch,$(eval $(call c_test,hw/twin/tests/test_$(t),hw/twin/tests/dev.c hw/twin/tests/layer.c,$(TWIN),-lm,$(B)/asan/hw/libwse_twin.a)))
 # these run the firmware's kernels; `build/hw/twin/tests/test_gemm bench` measures
 $(foreach t,gemm parts batch,$(B)/hw/twin/tests/test_$(t) $(B)/asan/hw/twin/tests/test_$(t)): | $(B)/firmware/wse-fw.bin $(B)/firmware/linear.elf
 
 # the exact machine alone passes them, too; three are of fast/ and jit/
-TWIN_EXACT_TESTS := $(filter-out numerics wide translate,$(TWIN_TESTS)) gemm parts batch
+TWIN_EXACT_TESTS := $(filter-out numerics f32 translate,$(TWIN_TESTS)) gemm parts batch
 $(foreach t,$(TWIN_EXACT_TESTS),$(eval $(call c_program,hw/twin/tests/exact/test_$(t),hw/twin/tests/test_$(t).c hw/twin/tests/dev.c $(if $(filter gemm parts batch,$(t)),hw/twin/tests/layer.c),$(B)/hw/libwse_twin_exact.a,-lm,$(B)/asan/hw/libwse_twin_exact.a)))
 $(foreach t,$(filter-out parts,$(TWIN_EXACT_TESTS)),$(eval ALL += $(B)/hw/twin/tests/exact/test_$(t))$(eval BESIDE += --beside $(B)/hw/twin/tests/exact/test_$(t)))
 

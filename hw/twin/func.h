@@ -35,8 +35,8 @@ uint64_t twin_race_count(struct wse_model *m, const char **text);
 	X(kept, "runs through the set of the source's last one")                               \
 	X(axpys, "runs through such a set that is stream AXPY alone")                          \
 	X(pairs, "stream AXPYs of two cores done together")                                    \
-	X(wide_rows, "operands of stream AXPY read from their copy in binary32")               \
-	X(wide_cols, "operands of stream DOT read from their copy in binary32")                \
+	X(f32_rows, "operands of stream AXPY read from their copy in binary32")               \
+	X(f32_cols, "operands of stream DOT read from their copy in binary32")                \
 	X(fused, "sums whose products are exact, by fused operations")                         \
 	X(resumed, "cores that went on in the round of a run")                                 \
 	X(in_place, "rows of stream blocks read where they lie")                               \

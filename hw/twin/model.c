@@ -188,10 +188,10 @@ static bool round_once(struct wse_model *m, uint64_t end)
 {
 	uint64_t t, room = end - m->now;
 
-	if (m->debt) {
-		t = m->debt < room ? m->debt : room;
+	if (m->uncounted_cycles) {
+		t = m->uncounted_cycles < room ? m->uncounted_cycles : room;
 		m->now += t;
-		m->debt -= t;
+		m->uncounted_cycles -= t;
 		return false;
 	}
 	if (!round_work(m)) {
@@ -209,7 +209,7 @@ static bool round_once(struct wse_model *m, uint64_t end)
 	t = (uint64_t)m->spent + m->round;
 	t = t ? t : 1;
 	m->now += t < room ? t : room;
-	m->debt = t < room ? 0 : t - room;
+	m->uncounted_cycles = t < room ? 0 : t - room;
 	return false;
 }
 
@@ -221,7 +221,7 @@ static void set_limit(struct wse_model *m, uint32_t limit)
 	for (i = 0; i < m->nmesh; i++) {
 		m->mesh[i].limit = limit;
 		/* a step is one instruction; what runs parts knows their run lists alone */
-		m->mesh[i].at_once = limit > 1 && m->nmesh == 1 && !m->mesh[i].shuffle;
+		m->mesh[i].may_resume = limit > 1 && m->nmesh == 1 && !m->mesh[i].shuffle;
 	}
 }
 

@@ -92,15 +92,15 @@ struct twin_engine {
 	uint64_t busy_to; /* L: device cycle up to which it has had something to do */
 	uint8_t n;	  /* instructions, the running one included */
 	bool started;	  /* q[0] has been checked and runs */
-	bool good;	  /* q[0] has been found good: what follows says so still when it is through */
-	bool hurry;	  /* a lazy one, but now element by element, what the channel holds */
+	bool checked;	  /* q[0] passed the operand checks; the members below stay valid after it completes */
+	bool step_singly;	  /* a batched mover, but now element by element, as much as the channel holds */
 	uint8_t age;	  /* rounds that it has waited */
-	bool far;	  /* its run leaves the part, as has been seen in this round */
-	/* from here to rows: what the checks of a good instruction make of it */
+	bool crosses_part;	  /* its run leaves the part: found in this round */
+	/* from here to rows: what the operand checks derive from an instruction */
 	bool end_left __attribute__((aligned(16))); /* only the END wavelet of SEND_END is left to send */
 	uint8_t op;
 	bool until_end;
-	bool lazy;	    /* mover from memory to the fabric: runs.c hands out its elements */
+	bool batched;	    /* mover from memory to the fabric: runs.c hands out its elements */
 	int8_t claim;	    /* color that it reads, -1: none */
 	int8_t out;	    /* color that it sends on, -1: none */
 	uint8_t src1, src2; /* kinds of its sources */
@@ -116,9 +116,9 @@ struct twin_engine {
 #define TWIN_CHECKED_FROM	  offsetof(struct twin_engine, end_left)
 #define TWIN_CHECKED_BYTES (offsetof(struct twin_engine, q) - TWIN_CHECKED_FROM)
 
-/* what is known of a bf16 operand, see wide.c */
+/* what is known of a bf16 operand, see f32_copy.c */
 struct twin_f32_copy {
-	bool full, met;		     /* it is known; the operand has been used once */
+	bool full, uses;		     /* it is valid; the operand has been used once */
 	struct twin_range range;	     /* of its values */
 	int32_t base, stride1;	     /* the operand */
 	uint32_t tokens, rows;
@@ -211,10 +211,10 @@ struct twin_core {
 	uint32_t bound;		 /* colors with a binding of either kind */
 	uint32_t claimed;	 /* colors that running engines read */
 	uint32_t recv_any;	 /* colors with a wavelet in recv */
-	uint32_t wide_most;	 /* values of a copy by rows */
+	uint32_t f32_most;	 /* values of a copy by rows */
 	/* counters of a core's scope; wavelets that left by the links north to west */
 	uint64_t cnt[WSE_CNT_COUNT], link[4];
-	struct twin_f32_copy wide[2]; /* by rows, by columns */
+	struct twin_f32_copy f32_copy[2]; /* by rows, by columns */
 	/* tensor unit */
 	uint32_t acc[WSE_NACC] __attribute__((aligned(64)));
 	struct twin_engine eng[3];
@@ -230,7 +230,7 @@ struct twin_core {
 	uint8_t bind[2][WSE_NCOLORS]; /* [control][color] -> task, 0xff: none */
 	/* fabric */
 	uint32_t kick;	   /* colors on the work list */
-	uint32_t far;	   /* colors whose routes send to a core of another part */
+	uint32_t crosses_part;	   /* colors whose routes send to a core of another part */
 	uint32_t later;	   /* colors on the list of what waits for the other parts */
 	uint8_t rx[WSE_NCOLORS], tx[WSE_NCOLORS];
 	struct twin_chan in[5][WSE_NCOLORS];
@@ -340,22 +340,22 @@ struct twin_mesh {
 	struct twin_races *races;
 	bool avx2;    /* the processor has it: vector operations in place */
 	bool avx512;  /* and quick.c's two groups at a time */
-	bool quick;   /* quick.c may run: avx2, and nobody watches or shuffles */
+	bool quick;   /* quick.c may run: avx2, no race check and no shuffle */
 	struct twin_ways ways; /* what went them; generated: of the translator */
 	const struct twin_fast *fast; /* as the model's */
 	const uint64_t *generated; /* jit/'s counter of that way; NULL: there is none */
 	bool moved;   /* something moved in the current round */
 	bool ended;   /* a core has executed DONE or stopped since the start was looked at */
 	uint32_t round; /* cycles of the current round */
-	uint32_t routes;  /* routes that were set so far: who has looked at them need not do so again */
+	uint32_t routes;  /* counts writes to routes: a kept flow with the same count needs no look at its routers */
 	uint32_t inside;  /* wavelets in the input queues of routers */
 	/* run list and fabric work list */
 	uint32_t *run[2];
 	uint32_t nrun;
 	unsigned int cur;
-	uint32_t *now; /* cores that go on after the run that is under way */
-	uint32_t nnow;
-	bool at_once; /* they may */
+	uint32_t *resume_list; /* cores that resume after the current run */
+	uint32_t nresume;
+	bool may_resume; /* they may resume in the same round */
 	uint32_t *work; /* core << 5 | color */
 	uint32_t nwork;
 	uint32_t *later; /* the same: what waits for the other parts */
@@ -365,8 +365,8 @@ struct twin_mesh {
 	uint64_t shuffle;  /* state of WSE_MODEL_SHUFFLE's random numbers; 0: off */
 	uint32_t *source;  /* core << 2 | engine: movers from memory to the fabric */
 	uint32_t nsources;
-	uint32_t nfar; /* of them, whose runs leave the part */
-	struct twin_checked *known;  /* fast/prepared.c */
+	uint32_t ncrossing; /* of them, whose runs leave the part */
+	struct twin_checked *checked_cache;  /* fast/prepared.c */
 	struct twin_quick *quicks; /* quick.c */
 } __attribute__((aligned(64)));
 
@@ -397,11 +397,11 @@ struct wse_model {
 	struct {
 		uint8_t queue;
 		uint32_t value;
-	} bell[8];
-	unsigned int nbells;
+	} doorbell[8];
+	unsigned int ndoorbells;
 	/* time */
 	uint64_t now;
-	uint64_t debt;	/* cycles of work already done that now has not counted yet */
+	uint64_t uncounted_cycles;	/* cycles of work already done that `now` does not include yet */
 	uint32_t round; /* cycles of the current round, */
 	uint32_t spent; /* and of what went before that in it */
 	bool moved;	/* something moved in the current round */
@@ -495,7 +495,7 @@ static inline void twin_engine_complete(struct twin_mesh *m, struct twin_core *c
 /* an engine's fault: the record has no address */
 void twin_tensor_fault(struct twin_mesh *m, struct twin_core *c, uint32_t cause, uint32_t color,
 		      uint32_t value);
-/* operand.c: TWIN_RULE_* that a DSR's words meet with its whole range in its store; *o: the operand */
+/* operand.c: TWIN_RULE_* that a DSR's words keep, with the whole range in its store; *o: the operand */
 unsigned int twin_operand_rule(const uint32_t dsr[4], struct twin_opnd *o);
 /* operand.c: 0, or the CAUSE_* of the violation */
 uint32_t twin_engine_check(struct twin_engine *e, unsigned int which);
@@ -565,7 +565,7 @@ static inline void twin_send(struct twin_mesh *m, struct twin_core *c, unsigned 
 uint32_t twin_shuffle_below(struct twin_mesh *m, uint32_t n);
 void twin_shuffle_list(struct twin_mesh *m, uint32_t *list, uint32_t n);
 void twin_shuffle_turn(struct twin_mesh *m, struct twin_core *c);
-void twin_shuffle_drain(struct twin_mesh *m, bool far);
+void twin_shuffle_drain(struct twin_mesh *m, bool crosses_part);
 
 /* mesh.c: parts */
 int twin_mesh_create(struct wse_model *m);

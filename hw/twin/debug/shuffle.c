@@ -50,7 +50,7 @@ void twin_shuffle_turn(struct twin_mesh *m, struct twin_core *c)
 }
 
 /* some of the wavelets that could move do, any of them first; far: to other parts, too */
-void twin_shuffle_drain(struct twin_mesh *m, bool far)
+void twin_shuffle_drain(struct twin_mesh *m, bool crosses_part)
 {
 	while (m->nwork && twin_shuffle_below(m, 16)) {
 		uint32_t i = twin_shuffle_below(m, m->nwork), w = m->work[i];
@@ -58,7 +58,7 @@ void twin_shuffle_drain(struct twin_mesh *m, bool far)
 
 		m->work[i] = m->work[--m->nwork];
 		c->kick &= ~(1u << (w & 31));
-		if (!far && c->far >> (w & 31) & 1) {
+		if (!crosses_part && c->crosses_part >> (w & 31) & 1) {
 			twin_postpone(m, c, w & 31);
 			continue;
 		}

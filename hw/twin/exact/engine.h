@@ -13,7 +13,7 @@ static inline void twin_engine_start(struct twin_mesh *m, struct twin_core *c, s
 {
 	const struct twin_tins *t = &e->q[0];
 
-	e->started = e->good = true;
+	e->started = e->checked = true;
 	e->busy_to = m->dev->now;
 	if (e->claim >= 0) {
 		if (unlikely(m->races != NULL))
@@ -22,8 +22,8 @@ static inline void twin_engine_start(struct twin_mesh *m, struct twin_core *c, s
 	}
 	if (t->tcw & WSE_TCW_CLEAR_MASK && e->op == WSE_TOP_AXPY)
 		memset(&c->acc[t->dsr[0][0]], 0, (size_t)e->nfeat * e->tokens * 4);
-	if (e->lazy) {
-		e->hurry = false;
+	if (e->batched) {
+		e->step_singly = false;
 		e->age = 0;
 		if (!(c->listed >> which & 1)) {
 			c->listed |= 1u << which;
@@ -39,8 +39,8 @@ static inline bool twin_engine_waits(const struct twin_core *c, struct twin_engi
 {
 	if (!e->started || e->end_left)
 		return false;
-	if (e->lazy)
-		return !e->hurry;
+	if (e->batched)
+		return !e->step_singly;
 	if (e->claim < 0) {
 		if (e->o[OPND_SRC1].kind != WSE_KIND_DOTQ || c->dotq.count)
 			return false;

@@ -43,7 +43,7 @@ void twin_postpone(struct twin_mesh *m, struct twin_core *c, unsigned int color)
 }
 
 /* does a route send to a core of another part? */
-static bool is_far(struct twin_mesh *m, const struct twin_core *c, unsigned int color)
+static bool crosses_part(struct twin_mesh *m, const struct twin_core *c, unsigned int color)
 {
 	unsigned int p;
 
@@ -65,9 +65,9 @@ void twin_route(struct twin_mesh *m, struct twin_core *c, unsigned int color, ui
 	m->routes += rx != c->rx[color] || tx != c->tx[color];
 	c->rx[color] = rx;
 	c->tx[color] = tx;
-	c->far &= ~(1u << color);
-	if (is_far(m, c, color))
-		c->far |= 1u << color;
+	c->crosses_part &= ~(1u << color);
+	if (crosses_part(m, c, color))
+		c->crosses_part |= 1u << color;
 	m->moved = true;
 	twin_kick(m, c, color);
 }
@@ -122,7 +122,7 @@ static void forward(struct twin_mesh *m, struct twin_core *c, unsigned int color
 	}
 }
 
-/* whoever feeds the input queue that has just lost a wavelet may go on */
+/* an input queue has lost a wavelet: its feeder may continue */
 static void feed(struct twin_mesh *m, struct twin_core *c, unsigned int port, unsigned int color)
 {
 	struct twin_core *n;
@@ -176,7 +176,7 @@ void twin_fabric_drain(struct twin_mesh *m)
 		struct twin_core *c = &m->core[w >> 5];
 
 		c->kick &= ~(1u << (w & 31));
-		if (unlikely(c->far >> (w & 31) & 1))
+		if (unlikely(c->crosses_part >> (w & 31) & 1))
 			twin_postpone(m, c, w & 31);
 		else
 			twin_fabric_move(m, c, w & 31, WSE_CHAN_DEPTH);
@@ -204,7 +204,7 @@ static bool recall(struct twin_mesh *m)
 	return any;
 }
 
-static void drain_far(struct twin_mesh *m)
+static void drain_all(struct twin_mesh *m)
 {
 	if (unlikely(m->shuffle)) {
 		twin_shuffle_drain(m, true);
@@ -234,7 +234,7 @@ void twin_fabric_settle(struct wse_model *m)
 			any |= recall(&m->mesh[i]);
 		for (i = 0; i < m->nmesh; i++) {
 			any |= m->mesh[i].nwork && !m->mesh[i].shuffle;
-			drain_far(&m->mesh[i]);
+			drain_all(&m->mesh[i]);
 		}
 	} while (any);
 }
@@ -251,7 +251,7 @@ void twin_fabric_clear(struct wse_model *m)
 	for (i = 0; i < m->ncores; i++) {
 		struct twin_core *c = &m->core[i];
 
-		c->kick = c->later = c->far = 0;
+		c->kick = c->later = c->crosses_part = 0;
 		c->recv_any = 0;
 		memset(c->rx, 7, sizeof(c->rx));
 		memset(c->tx, 0, sizeof(c->tx));

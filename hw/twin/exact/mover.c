@@ -210,13 +210,13 @@ bool twin_run_mover(struct twin_mesh *m, struct twin_core *c, struct twin_engine
 			}
 			twin_send(m, c, e->out, WSE_CTRLW_END_MASK, true);
 			twin_engine_complete(m, c, e);
-		} else if ((e->lazy && !e->hurry) || !element(m, c, e)) {
+		} else if ((e->batched && !e->step_singly) || !element(m, c, e)) {
 			break;
 		}
 		any = true;
 		c->ecyc[which]++;
 	}
 	if (e->n && e->started)
-		e->hurry = false;
+		e->step_singly = false;
 	return any;
 }

@@ -181,7 +181,7 @@ uint32_t twin_engine_check(struct twin_engine *e, unsigned int which)
 
 	e->op = e->q[0].tcw & WSE_TCW_OP_MASK;
 	e->claim = e->out = e->wait = -1;
-	e->until_end = e->end_left = e->lazy = false;
+	e->until_end = e->end_left = e->batched = false;
 	for (i = 0; i < 3; i++)
 		unpack(&e->o[i], e->q[0].dsr[i]);
 	if (which == WSE_ENGINE_L) {
@@ -193,8 +193,8 @@ uint32_t twin_engine_check(struct twin_engine *e, unsigned int which)
 		ok = check_mover(e, &range);
 	}
 	/* what only sends is a source: runs.c may hand out whole runs */
-	e->lazy = ok && which != WSE_ENGINE_L && e->out >= 0 && e->claim < 0 &&
-		  e->o[OPND_SRC1].kind != WSE_KIND_DOTQ && e->o[OPND_SRC2].kind != WSE_KIND_DOTQ;
+	e->batched = ok && which != WSE_ENGINE_L && e->out >= 0 && e->claim < 0 &&
+		     e->o[OPND_SRC1].kind != WSE_KIND_DOTQ && e->o[OPND_SRC2].kind != WSE_KIND_DOTQ;
 	e->src1 = e->o[OPND_SRC1].kind;
 	e->src2 = e->o[OPND_SRC2].kind;
 	e->rows = e->outer;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 /*
- * Sources of wavelets are lazy: they hand out single wavelets only when nothing else moves, or when they have
- * waited for a while, so that channels stay empty while consumers get ready. Until then whole runs can pass
- * (fast/runs/), where there is such a way.
+ * Sources of wavelets are batched: they hand out single wavelets only when nothing else moves, or after they have
+ * waited for a number of rounds, so that channels stay empty while consumers get ready. Until then whole runs pass
+ * (fast/runs/), in a build that has them.
  */
 #include "twin/exact/sources.h"
 
-#define PATIENCE 32 /* rounds a source waits for its consumers while others move */
+#define SINGLE_STEP_AFTER 32 /* rounds a source waits for its consumers while others move */
 
-static uint32_t patience(struct twin_mesh *p)
+static uint32_t single_step_after(struct twin_mesh *p)
 {
-	return likely(!p->shuffle) ? PATIENCE : twin_shuffle_below(p, PATIENCE);
+	return likely(!p->shuffle) ? SINGLE_STEP_AFTER : twin_shuffle_below(p, SINGLE_STEP_AFTER);
 }
 
 bool twin_port_impatient(struct wse_model *m, unsigned int col)
 {
-	return ++m->in[col].age > patience(m->mesh) && twin_in_inject(m, col);
+	return ++m->in[col].age > single_step_after(m->mesh) && twin_in_inject(m, col);
 }
 
 bool twin_movers_run(struct twin_mesh *p, enum reach reach, twin_mover_fn *run, void *arg)
@@ -28,24 +28,24 @@ bool twin_movers_run(struct twin_mesh *p, enum reach reach, twin_mover_fn *run, 
 		unsigned int which = p->source[i] & 3;
 		struct twin_engine *e = &c->eng[which];
 
-		if (c->run != WSE_CORE_RUNNING || !e->n || !e->started || !e->lazy) {
+		if (c->run != WSE_CORE_RUNNING || !e->n || !e->started || !e->batched) {
 			c->listed &= ~(1u << which);
 			continue;
 		}
 		p->source[kept++] = p->source[i];
-		if (reach == OUTSIDE && !e->far)
+		if (reach == OUTSIDE && !e->crosses_part)
 			continue;
-		e->far = crosses = false;
+		e->crosses_part = crosses = false;
 		did = run && run(arg, p, c, which, &crosses);
 		if (reach == INSIDE && !did && crosses) {
-			e->far = true;
-			p->nfar++;
+			e->crosses_part = true;
+			p->ncrossing++;
 			continue;
 		}
 		if (did)
 			e->age = 0;
-		else if (++e->age > patience(p))
-			e->hurry = true, twin_wake(p, c);
+		else if (++e->age > single_step_after(p))
+			e->step_singly = true, twin_wake(p, c);
 		any |= did;
 	}
 	p->nsources = kept;
@@ -83,7 +83,7 @@ static bool force(struct wse_model *m)
 		for (i = 0; i < p->nsources; i++) {
 			struct twin_core *c = &m->core[p->source[i] >> 2];
 
-			c->eng[p->source[i] & 3].hurry = true;
+			c->eng[p->source[i] & 3].step_singly = true;
 			twin_engines_run(p, c);
 			if (m->moved || p->moved)
 				twin_wake(p, c); /* the core may wait for its mover */

@@ -6,7 +6,7 @@
 #include "twin/fast/prepared.h"
 #include "twin/fast/runs/runs.h"
 #include "twin/fast/vector/vector.h"
-#include "twin/fast/wide.h"
+#include "twin/fast/f32_copy.h"
 #include "twin/jit/translate.h"
 
 static int create_part(struct twin_mesh *p)
@@ -31,7 +31,7 @@ static int create(struct wse_model *m)
 	twin_kernels_get(0, m->k);
 	for (i = 0; i < m->ncores; i++) {
 		m->core[i].block = m->block + (size_t)i * TWIN_NWORDS;
-		m->core[i].wide_most = most;
+		m->core[i].f32_most = most;
 	}
 	for (i = 0; i < m->nmesh; i++)
 		if (create_part(&m->mesh[i]))
@@ -47,7 +47,7 @@ static void destroy(struct wse_model *m)
 	for (i = 0; m->mesh && i < m->nmesh; i++) {
 		twin_translator_destroy(&m->mesh[i]);
 		free(m->mesh[i].quicks);
-		free(m->mesh[i].known);
+		free(m->mesh[i].checked_cache);
 	}
 	for (i = 0; m->core && i < m->ncores; i++)
 		twin_f32_free(&m->core[i]);

@@ -21,10 +21,11 @@ struct twin_checked {
 
 int twin_prepared_create(struct twin_mesh *m)
 {
-	m->known = aligned_alloc(_Alignof(struct twin_checked), TWIN_NCHECKED * sizeof(*m->known));
-	if (!m->known)
+	m->checked_cache = aligned_alloc(_Alignof(struct twin_checked),
+					 TWIN_NCHECKED * sizeof(*m->checked_cache));
+	if (!m->checked_cache)
 		return -1;
-	memset(m->known, 0, TWIN_NCHECKED * sizeof(*m->known));
+	memset(m->checked_cache, 0, TWIN_NCHECKED * sizeof(*m->checked_cache));
 	return 0;
 }
 
@@ -70,7 +71,7 @@ static inline struct twin_checked *place_of(struct twin_mesh *m, uint32_t tcw, u
 {
 	uint32_t h = tcw ^ dst ^ src1 << 1 ^ src2 << 2;
 
-	return &m->known[h * 0x9e3779b1u >> 16 & (TWIN_NCHECKED - 1)];
+	return &m->checked_cache[h * 0x9e3779b1u >> 16 & (TWIN_NCHECKED - 1)];
 }
 
 uint32_t twin_prepared_check(struct twin_mesh *m, struct twin_engine *e, unsigned int which)
@@ -119,7 +120,7 @@ static inline bool begin_known(struct twin_mesh *m, struct twin_core *c, struct 
 	struct twin_tins *t = &e->q[0];
 	const struct twin_checked *k;
 
-	if (e->good && same(t, tcw, scalar, &of)) {
+	if (e->checked && same(t, tcw, scalar, &of)) {
 		m->ways.again++;
 		begin_again(m, c, e, which);
 		return true;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Vector instructions that run at once. Where nothing else is under way in a core's engines, a short
- * vector instruction with good operands has run before the next scalar instruction could look; it
- * then needs no queue. Cores issue the same few instructions again and again: what the three last words
+ * Vector instructions that run at once. Where a core's engines are idle, a short vector instruction whose
+ * operands pass the checks completes before the next scalar instruction can observe it; it needs no queue. Cores issue the same few instructions again and again: what the three last words
  * of a DSR make of it is found once (a shape), what an instruction does with operands of given shapes too
  * (a way). All else, faults included, is engine.c's.
  */
@@ -10,16 +9,16 @@
 #include <string.h>
 
 #include "twin/fast/quick.h"
-#include "twin/fast/wide.h"
+#include "twin/fast/f32_copy.h"
 
 #define MOST	256u /* elements */
 #define NSHAPES 1024u
-#define NWAYS	1024u
+#define NOPS	1024u
 #define PROBES	4u /* places that a way or a shape may have */
 #define HOT	8u /* ISSUEs of translated code until a way gets code of its own */
 
 struct twin_quick {
-	struct twin_prepared_op way[NWAYS];
+	struct twin_prepared_op op[NOPS];
 	struct twin_shape shape[NSHAPES];
 	uint32_t shapes; /* ids that were given */
 };
@@ -158,8 +157,8 @@ static bool may_write(struct twin_core *c, const struct twin_lane *d)
 	return true;
 }
 
-/* may rows of DST be written before rows of another operand that come earlier have been read? */
-static inline bool apart(const struct twin_lane *d, const struct twin_lane *x)
+/* may a row of DST be written before earlier rows of another operand have been read? */
+static inline bool disjoint(const struct twin_lane *d, const struct twin_lane *x)
 {
 	return d->at + d->s.hi <= x->at + x->s.lo || x->at + x->s.hi <= d->at + d->s.lo ||
 	       (d->at == x->at && d->id == x->id);
@@ -180,7 +179,7 @@ static struct operands operands_of(const struct twin_core *c, uint32_t tcw)
 	};
 }
 
-/* L has been idle since, and whoever called counts instructions: neither busy_to nor moved tells more */
+/* L has been idle since, and the caller counts instructions: busy_to and moved need no update */
 static inline void complete(struct twin_mesh *m, struct twin_core *c,
 			    const struct twin_prepared_op *w)
 {
@@ -232,7 +231,8 @@ static bool adjoins(const struct twin_shape *s)
 }
 
 /* what the shapes say of DST's and another operand's rows */
-static enum twin_overlap meet(const struct twin_shape *d, const struct twin_shape *x, bool same_dsr)
+static enum twin_overlap overlap_of(const struct twin_shape *d, const struct twin_shape *x,
+				    bool same_dsr)
 {
 	int32_t at = (int32_t)(x->base - d->base) * 4;
 
@@ -265,9 +265,9 @@ static enum twin_src1 rows_of(struct twin_rows *s, const struct twin_shape *d,
 }
 
 /* how the instruction does it; false: not here */
-static bool find_way(struct twin_mesh *m, struct twin_prepared_op *w, uint32_t tcw,
-		     const struct twin_shape *d, const struct twin_shape *a,
-		     const struct twin_shape *b)
+static bool find_op(struct twin_mesh *m, struct twin_prepared_op *w, uint32_t tcw,
+		    const struct twin_shape *d, const struct twin_shape *a,
+		    const struct twin_shape *b)
 {
 	uint32_t op = (tcw & WSE_TCW_OP_MASK) - WSE_TOP_VADD, n = d->len * d->len1;
 	enum twin_overlap with_b = TWIN_OVERLAP_NEVER;
@@ -281,11 +281,11 @@ static bool find_way(struct twin_mesh *m, struct twin_prepared_op *w, uint32_t t
 	w->fn = twin_vector_avx2[op][variant];
 	if (!w->fn)
 		return false;
-	w->meet = meet(d, a, TWIN_TCW_FIELD(tcw, DST) == TWIN_TCW_FIELD(tcw, SRC1));
+	w->overlap = overlap_of(d, a, TWIN_TCW_FIELD(tcw, DST) == TWIN_TCW_FIELD(tcw, SRC1));
 	if (b)
-		with_b = meet(d, b, TWIN_TCW_FIELD(tcw, DST) == TWIN_TCW_FIELD(tcw, SRC2));
-	w->meet = with_b > w->meet ? with_b : w->meet;
-	if (m->avx512 && w->meet != TWIN_OVERLAP_SURELY && !(w->s.width % (2 * WSE_LANES)))
+		with_b = overlap_of(d, b, TWIN_TCW_FIELD(tcw, DST) == TWIN_TCW_FIELD(tcw, SRC2));
+	w->overlap = with_b > w->overlap ? with_b : w->overlap;
+	if (m->avx512 && w->overlap != TWIN_OVERLAP_SURELY && !(w->s.width % (2 * WSE_LANES)))
 		w->fn = twin_vector_avx512[op][variant];
 	when_done(w, tcw, n);
 	w->id[0] = d->id;
@@ -314,7 +314,8 @@ static inline uint32_t run(struct twin_mesh *m, struct twin_core *c,
 			   uint32_t scalar)
 {
 	complete(m, c, w);
-	if (unlikely(w->meet == TWIN_OVERLAP_PERHAPS) && !(apart(o->d, o->a) && apart(o->d, o->b)))
+	if (unlikely(w->overlap == TWIN_OVERLAP_PERHAPS) &&
+	    !(disjoint(o->d, o->a) && disjoint(o->d, o->b)))
 		return in_order(w, o, scalar);
 	return w->fn(o->d->at, o->a->at, o->b->at, scalar, &w->s);
 }
@@ -325,7 +326,7 @@ static bool idle(const struct twin_core *c)
 	       c->ecyc[WSE_ENGINE_L] < TWIN_QUICK_CYCLES;
 }
 
-static inline bool is_way(const struct twin_prepared_op *w, uint32_t tcw, const struct operands *o)
+static inline bool is_op(const struct twin_prepared_op *w, uint32_t tcw, const struct operands *o)
 {
 	return !((w->tcw ^ tcw) | (w->id[0] ^ o->d->id) | (w->id[1] ^ o->a->id) |
 		 (w->id[2] ^ o->b->id));
@@ -336,19 +337,19 @@ static struct twin_prepared_op *place_of(struct twin_mesh *m, uint32_t tcw,
 					 const struct operands *o)
 {
 	uint32_t h = tcw * 0x9e3779b1u ^ (o->d->id * 0x85ebca6bu + o->a->id * 0xc2b2ae35u), i;
-	struct twin_prepared_op *w, *first = &m->quicks->way[(h >> 16) % NWAYS];
+	struct twin_prepared_op *w, *first = &m->quicks->op[(h >> 16) % NOPS];
 
 	for (i = 0; i < PROBES; i++) {
-		w = &m->quicks->way[((h >> 16) + i) % NWAYS];
-		if (is_way(w, tcw, o) || !w->tcw)
+		w = &m->quicks->op[((h >> 16) + i) % NOPS];
+		if (is_op(w, tcw, o) || !w->tcw)
 			return w;
 	}
 	return first;
 }
 
 /* the way of an instruction that may run now, and its operands; NULL: it may not */
-static struct twin_prepared_op *way_of(struct twin_mesh *m, struct twin_core *c, uint32_t tcw,
-				       struct operands *o)
+static struct twin_prepared_op *op_of(struct twin_mesh *m, struct twin_core *c, uint32_t tcw,
+				      struct operands *o)
 {
 	struct twin_prepared_op *w;
 
@@ -359,8 +360,8 @@ static struct twin_prepared_op *way_of(struct twin_mesh *m, struct twin_core *c,
 	if (!o->d->id || !o->a->id || !o->b->id)
 		return NULL;
 	w = place_of(m, tcw, o);
-	if (!is_way(w, tcw, o) &&
-	    !find_way(m, w, tcw, &o->d->s, &o->a->s, o->b->s.rule ? &o->b->s : NULL))
+	if (!is_op(w, tcw, o) &&
+	    !find_op(m, w, tcw, &o->d->s, &o->a->s, o->b->s.rule ? &o->b->s : NULL))
 		return NULL;
 	return may_write(c, o->d) ? w : NULL;
 }
@@ -379,7 +380,7 @@ bool twin_issue_quick(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, ui
 		return false;
 	if (reduces(tcw))
 		return reduce(m, c, tcw);
-	w = way_of(m, c, tcw, &o);
+	w = op_of(m, c, tcw, &o);
 	return w && run(m, c, w, &o, scalar);
 }
 
@@ -392,10 +393,10 @@ static __attribute__((noinline)) uint32_t issue_quick(struct twin_mesh *m, struc
 
 	if (reduces(tcw) && reduce(m, c, tcw))
 		return TWIN_INSIDE_ON;
-	w = reduces(tcw) ? NULL : way_of(m, c, tcw, &o);
+	w = reduces(tcw) ? NULL : op_of(m, c, tcw, &o);
 	if (!w)
 		return twin_issue_from_inside(m, c, tcw, scalar);
-	if (!w->code && w->met < HOT && ++w->met == HOT)
+	if (!w->code && w->uses < HOT && ++w->uses == HOT)
 		w->code = twin_translate_op(m, w, &o.d->s, &o.a->s, o.b->s.rule ? &o.b->s : NULL);
 	if (w->code)
 		site->code = w->code;
@@ -436,7 +437,7 @@ uint32_t twin_quick_renew(struct twin_mesh *m, struct twin_core *c, uint32_t tcw
 		return false;
 	o = operands_of(c, tcw);
 	w = place_of(m, tcw, &o);
-	if (is_way(w, tcw, &o) && w->code)
+	if (is_op(w, tcw, &o) && w->code)
 		site->code = w->code;
 	return true;
 }
@@ -445,8 +446,8 @@ void twin_quick_forget(struct twin_mesh *m)
 {
 	uint32_t i;
 
-	for (i = 0; i < NWAYS; i++) {
-		m->quicks->way[i].code = NULL;
-		m->quicks->way[i].met = 0;
+	for (i = 0; i < NOPS; i++) {
+		m->quicks->op[i].code = NULL;
+		m->quicks->op[i].uses = 0;
 	}
 }

@@ -7,7 +7,7 @@
 #include "twin/fast/vector/vector.h"
 #include "twin/twin.h"
 
-/* where rows of two operands lie in each other, but not one as the other */
+/* do rows of two operands overlap, other than element on element? */
 enum twin_overlap { TWIN_OVERLAP_NEVER, TWIN_OVERLAP_PERHAPS, TWIN_OVERLAP_SURELY };
 
 /* what an instruction does with operands of these shapes */
@@ -16,12 +16,12 @@ struct twin_prepared_op {
 	uint32_t id[3];		/* the shapes' ids: DST, SRC1, SRC2; the last may be TWIN_NO_SHAPE */
 	uint32_t ready, wake;	/* tasks that its completion makes ready, does not block */
 	uint16_t cycles, macs;
-	uint8_t meet;		/* enum twin_overlap of DST and the others */
+	uint8_t overlap;		/* enum twin_overlap of DST and the others */
 	uint8_t src1;		/* enum twin_src1 */
-	uint8_t met;		/* how often translated code came here, while it has no code */
+	uint8_t uses;		/* how often translated code came here, while it has no code */
 	struct twin_rows s;
-	twin_vector_fn *fn;	/* right where they meet for sure, or not at all */
-	const void *code;	/* emit_way.c's; NULL: none */
+	twin_vector_fn *fn;	/* right where they surely overlap, and where they do not */
+	const void *code;	/* emit_op.c's; NULL: none */
 };
 #define TWIN_QUICK_CYCLES (TWIN_EQUANTUM - 2) /* that L may have worked in this round before */
 #define TWIN_NO_SHAPE UINT32_MAX /* a scalar's, as if it were a shape's id */

@@ -22,7 +22,7 @@ void twin_reset(struct wse_model *m)
 	m->ctrl_en = m->intr_mask = m->irq_pending = 0;
 	m->fault_tail = m->fault_head = m->fault_lost = 0;
 	m->halted = m->quiet = false;
-	m->now = m->debt = 0;
+	m->now = m->uncounted_cycles = 0;
 	m->cnt_sel = 0;
 	memset(m->cnt, 0, sizeof(m->cnt));
 	memset(m->cmds, 0, sizeof(m->cmds));

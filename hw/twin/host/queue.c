@@ -46,17 +46,17 @@ static void bad_bells(struct wse_model *m)
 	struct wse_fault f;
 	unsigned int i;
 
-	for (i = 0; i < m->nbells && !m->halted; i++) {
+	for (i = 0; i < m->ndoorbells && !m->halted; i++) {
 		memset(&f, 0, sizeof(f));
 		f.status = WSE_ST_BAD_DOORBELL;
-		f.queue = m->bell[i].queue;
+		f.queue = m->doorbell[i].queue;
 		f.color = ~0u;
-		f.value = m->bell[i].value;
+		f.value = m->doorbell[i].value;
 		put_fault(m, &f);
 		if (!m->halted)
 			twin_raise(m, 0);
 	}
-	m->nbells = 0;
+	m->ndoorbells = 0;
 }
 
 /* the last doorbell of a batch: the device takes all tails of it in one cycle */
@@ -80,9 +80,9 @@ void twin_doorbell(struct wse_model *m, unsigned int index, uint32_t value)
 	if (!m->q[0].exists || index / 2 >= TWIN_NQ || m->halted)
 		return;
 	if (!q->exists || at > (head ? q->cq_max : q->sq_max)) {
-		if (m->nbells < sizeof(m->bell) / sizeof(*m->bell)) {
-			m->bell[m->nbells].queue = index / 2;
-			m->bell[m->nbells++].value = value;
+		if (m->ndoorbells < sizeof(m->doorbell) / sizeof(*m->doorbell)) {
+			m->doorbell[m->ndoorbells].queue = index / 2;
+			m->doorbell[m->ndoorbells++].value = value;
 		} else {
 			m->fault_lost++;
 		}
@@ -230,7 +230,7 @@ void twin_queues_reset(struct wse_model *m)
 		if (m->job[i].active)
 			job_abort(m, i);
 	memset(m->q, 0, sizeof(m->q));
-	m->nbells = 0;
+	m->ndoorbells = 0;
 }
 
 /* ---- fetch and dispatch ---- */
@@ -433,10 +433,10 @@ static bool budgets(struct wse_model *m)
 /* one look at everything; true: something happened */
 bool twin_queues_run(struct wse_model *m)
 {
-	bool any = m->nbells, done;
+	bool any = m->ndoorbells, done;
 	unsigned int i, x;
 
-	if (m->nbells)
+	if (m->ndoorbells)
 		bad_bells(m);
 	for (x = 0; x < X_COUNT && !m->halted; x++) {
 		struct twin_result r = {.f.color = ~0u};

@@ -54,11 +54,11 @@ static int create(struct wse_model *m, struct twin_mesh *p)
 		p->shuffle = m->cfg.seed << 1 | 1 | (uint64_t)p->index << 48;
 	p->run[0] = calloc(n, sizeof(uint32_t));
 	p->run[1] = calloc(n, sizeof(uint32_t));
-	p->now = calloc(n, sizeof(uint32_t));
+	p->resume_list = calloc(n, sizeof(uint32_t));
 	p->source = calloc(n * 2, sizeof(uint32_t));
 	p->work = calloc((size_t)n * WSE_NCOLORS, sizeof(uint32_t));
 	p->later = calloc((size_t)n * WSE_NCOLORS, sizeof(uint32_t));
-	if (!p->run[0] || !p->run[1] || !p->now || !p->source || !p->work || !p->later)
+	if (!p->run[0] || !p->run[1] || !p->resume_list || !p->source || !p->work || !p->later)
 		return -1;
 	for (i = 0; i < n; i++)
 		m->core[p->first + i].mesh = p;
@@ -89,7 +89,7 @@ void twin_mesh_destroy(struct wse_model *m)
 
 		free(p->run[0]);
 		free(p->run[1]);
-		free(p->now);
+		free(p->resume_list);
 		free(p->source);
 		free(p->work);
 		free(p->later);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that a model lends its work to, and takes back before anybody outside can see. Work comes
+ * Threads that a model lends its work to; all of it is done before the model returns to its caller. Work comes
  * in steps of a fraction of a millisecond: threads look for the next one for a while before they
  * sleep.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Vector instructions of translated loops (emit_way.c), against the queue of the engine and one
+ * Vector instructions of translated loops (emit_op.c), against the queue of the engine and one
  * element after the other. Loops issue the same few instructions again and again, with operands of all
  * kinds that overlap in all ways, and rewrite bases and shapes between them, some only from a round on:
  * whatever was made of an instruction has to see it. Words of the loop itself are written by a vector

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * The set that a source fed the last time. Kernels hand out block after block to the same engines by the
- * same routes, so the set is kept, and what find.c would look at on its way is looked at in a row:
- * the routes, the channels, the readers and what their instructions do. Where all of that is as it was,
- * the search would find the same set; of what has changed nothing is guessed, it is looked for again.
+ * The flow that a source fed the last time. Kernels send block after block to the same engines by the same
+ * routes, so the flow is kept, and what find.c would check on its way is checked in a row: the routes, the
+ * channels, the readers and what their instructions do. Where all of it is unchanged the search would find the
+ * same flow; where anything has changed, find.c searches.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "twin/fast/runs/runs.h"
 
-#define MOST_NODES   64u /* of a set that is kept */
+#define MOST_NODES   64u /* of a flow that is kept */
 #define MOST_ROUTERS 256u
 
-static bool same_routers(const struct wse_model *m, const struct found *f)
+static bool same_routers(const struct wse_model *m, const struct kept_set *f)
 {
 	const struct router *r = f->b.trail, *end = r + f->b.ntrail;
 	uint32_t bad = 0;
@@ -27,8 +27,8 @@ static bool same_routers(const struct wse_model *m, const struct found *f)
 	return !bad;
 }
 
-/* routes that were set in the parts that the set lies in, and wavelets on the way there */
-static uint32_t routes_of(const struct wse_model *m, const struct found *f, uint32_t *inside)
+/* routes that were written in the parts that the flow lies in, and wavelets on the way there */
+static uint32_t routes_of(const struct wse_model *m, const struct kept_set *f, uint32_t *inside)
 {
 	const struct twin_mesh *p = f->b.part ? f->b.part : m->mesh;
 	const struct twin_mesh *end = f->b.part ? p + 1 : p + m->nmesh;
@@ -42,7 +42,7 @@ static uint32_t routes_of(const struct wse_model *m, const struct found *f, uint
 }
 
 /* have the routes stayed as they were, with nothing on them? Mostly it takes no look at all of them to tell. */
-static bool same_way(const struct wse_model *m, struct found *f)
+static bool same_way(const struct wse_model *m, struct kept_set *f)
 {
 	uint32_t inside, routes = routes_of(m, f, &inside);
 
@@ -92,8 +92,8 @@ static bool same_engine(const struct node *x, uint64_t state)
 				(x->which == WSE_ENGINE_M0 || !takes_dot(&c->eng[WSE_ENGINE_M0])));
 }
 
-bool twin_runs_again(struct wse_model *m, struct found *f, unsigned int color, uint32_t n,
-		     struct set *s)
+bool twin_runs_again(struct wse_model *m, struct kept_set *f, unsigned int color, uint32_t n,
+		     struct flow *s)
 {
 	uint32_t i, left;
 
@@ -124,7 +124,7 @@ bool twin_runs_again(struct wse_model *m, struct found *f, unsigned int color, u
 	return true;
 }
 
-bool twin_runs_again_axpy(struct wse_model *m, struct found *f, const struct twin_port_in *p)
+bool twin_runs_again_axpy(struct wse_model *m, struct kept_set *f, const struct twin_port_in *p)
 {
 	uint32_t rows = p->dense ? p->n / p->dense : 0, i;
 
@@ -154,7 +154,7 @@ static void *copy(void *old, const void *from, size_t n, size_t size, uint32_t *
 	return old;
 }
 
-void twin_runs_settle_set(struct wse_model *m, struct found *f)
+void twin_runs_settle_set(struct wse_model *m, struct kept_set *f)
 {
 	if (f->crossed)
 		twin_runs_count(m, &f->s, f->s.hops_all, f->crossed, ~0u);
@@ -163,7 +163,7 @@ void twin_runs_settle_set(struct wse_model *m, struct found *f)
 	f->crossed = f->ended = 0;
 }
 
-void twin_runs_keep(struct wse_model *m, struct found *f, const struct set *s)
+void twin_runs_keep(struct wse_model *m, struct kept_set *f, const struct flow *s)
 {
 	const struct bulk *b = s->b;
 	uint32_t nsinks = b->nsinks - s->sink, routers = b->ntrail - s->trail, i, caps[3], inside;
@@ -210,7 +210,7 @@ void twin_runs_keep(struct wse_model *m, struct found *f, const struct set *s)
 	f->routes = routes_of(m, f, &inside);
 }
 
-void twin_runs_forget(struct found *f)
+void twin_runs_forget(struct kept_set *f)
 {
 	free(f->b.node);
 	free(f->b.order);

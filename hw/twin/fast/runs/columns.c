@@ -6,7 +6,7 @@
  * part of one thread to one of another waits there for what it needs: all threads go through the sets
  * in the same order, so the one that is furthest behind never waits.
  *
- * With one thread the same happens in the same order, as far as anybody can tell.
+ * With one thread the same happens in the same order for every reader.
  */
 #include <stdlib.h>
 
@@ -27,7 +27,7 @@ struct job {
 /* ---- ports: what they feed ---- */
 
 /* what threads have to know of the nodes beside */
-static void link_nodes(const struct set *s)
+static void link_nodes(const struct flow *s)
 {
 	struct bulk *b = s->b;
 	uint32_t i, k;
@@ -52,14 +52,14 @@ static void link_nodes(const struct set *s)
 
 static void find_column(struct wse_model *m, struct bulks *b, struct bulk_worker *w, uint32_t col)
 {
-	struct column *f = &b->set[col];
+	struct column *f = &b->column[col];
 
-	f->found = f->far = false;
+	f->found = f->crosses_part = false;
 	if (!m->in[col].busy || m->in[col].pos == m->in[col].n)
 		return;
 	twin_runs_limit(&w->ports, NULL, (int32_t)col);
 	f->found = twin_runs_port(m, &w->ports, col, &f->s);
-	f->far = !f->found && w->ports.far;
+	f->crosses_part = !f->found && w->ports.crosses_part;
 	if (f->found)
 		link_nodes(&f->s);
 }
@@ -83,7 +83,7 @@ static bool mine(const struct job *j, const struct bulk *b, uint32_t node, uint3
 	return j->thread[b->parts[node]] == thread;
 }
 
-/* all the other threads are through with the set in whose scratch this one's results go */
+/* waits until the other threads have passed the flow whose scratch this one's results overwrite */
 static void await_scratch(const struct job *j, uint32_t thread, uint32_t turn)
 {
 	uint32_t i;
@@ -93,7 +93,7 @@ static void await_scratch(const struct job *j, uint32_t thread, uint32_t turn)
 			twin_team_await(&j->b->w[i]->passed, turn - TWIN_RUNS_LAG + 1);
 }
 
-static void pass_column(const struct job *j, const struct set *s, uint32_t thread, uint32_t turn)
+static void pass_column(const struct job *j, const struct flow *s, uint32_t thread, uint32_t turn)
 {
 	struct bulk *b = s->b;
 	struct scratch *r = &j->b->w[thread]->r[turn % TWIN_RUNS_LAG];
@@ -112,7 +112,7 @@ static void pass_column(const struct job *j, const struct set *s, uint32_t threa
 		twin_runs_pass(r, s, x);
 		if (x->sinks)
 			__atomic_store_n(&x->done, 1, __ATOMIC_RELEASE);
-		/* these lanes are all that the port feeds: END has nobody else to wait for */
+		/* the port feeds these lanes alone: END needs no other reader */
 		if (x->ends)
 			twin_runs_end(x);
 	}
@@ -141,9 +141,9 @@ static void pass(void *arg, uint32_t thread)
 	uint32_t col, turn = 0, i;
 
 	for (col = 0; col < j->m->cols; col++) {
-		if (!j->b->set[col].found)
+		if (!j->b->column[col].found)
 			continue;
-		pass_column(j, &j->b->set[col].s, thread, turn++);
+		pass_column(j, &j->b->column[col].s, thread, turn++);
 		__atomic_store_n(&w->passed, turn, __ATOMIC_RELEASE);
 	}
 	w->did = false;
@@ -155,14 +155,14 @@ static void pass(void *arg, uint32_t thread)
 /* room for what all sets produce; false: no memory, and nothing is passed */
 static bool reserve(const struct job *j, uint32_t *engines)
 {
-	const struct set *most = NULL;
+	const struct flow *most = NULL;
 	uint32_t i, k;
 
 	*engines = 0;
 	for (i = 0; i < j->m->cols; i++) {
-		const struct set *s = &j->b->set[i].s;
+		const struct flow *s = &j->b->column[i].s;
 
-		if (!j->b->set[i].found)
+		if (!j->b->column[i].found)
 			continue;
 		*engines += s->norder;
 		if (s->stores &&
@@ -184,7 +184,7 @@ static bool rest_of_ports(struct wse_model *m, struct bulks *b)
 
 	for (c = 0; c < m->cols; c++) {
 		struct twin_port_in *p = &m->in[c];
-		struct column *f = &b->set[c];
+		struct column *f = &b->column[c];
 
 		if (!p->busy)
 			continue;
@@ -193,7 +193,7 @@ static bool rest_of_ports(struct wse_model *m, struct bulks *b)
 			if (f->s.end && f->s.values)
 				twin_runs_ended(m, p);
 			twin_runs_passed(m, &f->s, p);
-		} else if (f->far) {
+		} else if (f->crosses_part) {
 			did = twin_runs_port_run(m, b->w[0], c);
 		}
 		if (p->pos == p->n && p->end_due)
@@ -204,7 +204,7 @@ static bool rest_of_ports(struct wse_model *m, struct bulks *b)
 		f->found = did;
 	}
 	for (c = 0; c < m->cols; c++)
-		if (m->in[c].busy && !b->set[c].found)
+		if (m->in[c].busy && !b->column[c].found)
 			any |= twin_port_impatient(m, c);
 	return any;
 }
@@ -220,10 +220,10 @@ bool twin_runs_parts(struct wse_model *m, struct bulks *b)
 	j.threads = threads;
 	if (!reserve(&j, &engines))
 		for (i = 0; i < m->cols; i++)
-			b->set[i].found = false;
+			b->column[i].found = false;
 	for (i = 0; i < m->nmesh; i++) {
 		engines += m->mesh[i].nsources * CHAIN;
-		m->mesh[i].nfar = 0;
+		m->mesh[i].ncrossing = 0;
 	}
 	m->pace.work += engines;
 	if (engines < WORTH && !(m->cfg.flags & TWIN_MODEL_PARTS))
@@ -240,7 +240,7 @@ bool twin_runs_parts(struct wse_model *m, struct bulks *b)
 		any |= b->w[i]->did;
 	any |= rest_of_ports(m, b);
 	for (i = 0; i < m->nmesh; i++)
-		if (m->mesh[i].nfar)
+		if (m->mesh[i].ncrossing)
 			any |= outside(&m->mesh[i], b->w[0]);
 	return any;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * What a source feeds: follows routes to everything that would consume a run right now. If every
- * channel on the way is empty, every consumer runs and every join has both of its inputs in the set,
+ * channel on the way is empty, every consumer runs and every join has both of its inputs in the flow,
  * n elements can pass through all of it one after the other and leave every channel as empty as it
  * was. Nothing is changed here but the list of what was found.
  */
@@ -57,18 +57,18 @@ void twin_runs_limit(struct bulk *b, const struct twin_mesh *part, int32_t col)
 	b->col = col;
 }
 
-void twin_runs_begin(struct bulk *b, struct set *s)
+void twin_runs_begin(struct bulk *b, struct flow *s)
 {
-	*s = (struct set){.b = b,
-			  .node = b->nnodes,
-			  .order = b->norder,
-			  .sink = b->nsinks,
-			  .trail = b->ntrail};
+	*s = (struct flow){.b = b,
+			   .node = b->nnodes,
+			   .order = b->norder,
+			   .sink = b->nsinks,
+			   .trail = b->ntrail};
 	b->hops = 0;
-	b->far = false;
+	b->crosses_part = false;
 }
 
-void twin_runs_give_up(struct set *s)
+void twin_runs_give_up(struct flow *s)
 {
 	struct bulk *b = s->b;
 
@@ -114,7 +114,7 @@ static struct node *node_of(struct bulk *b, struct twin_core *c, unsigned int wh
 	return n;
 }
 
-/* once all its inputs are in the set, a node's outputs are followed */
+/* once all its inputs are in the flow, a node's outputs are followed */
 static void offer(struct bulk *b, struct node *n)
 {
 	if (n->need_fab <= n->got_fab && n->need_dot <= n->got_dot)
@@ -164,8 +164,8 @@ static bool beyond(struct bulk *b, const struct twin_core *c)
 {
 	if (likely(!b->limited))
 		return false;
-	b->far |= (b->part && c->mesh != b->part) || (b->col >= 0 && c->col != b->col);
-	return b->far;
+	b->crosses_part |= (b->part && c->mesh != b->part) || (b->col >= 0 && c->col != b->col);
+	return b->crosses_part;
 }
 
 /* the nth router on the way; false: no memory */
@@ -282,8 +282,8 @@ static struct twin_engine *sender(struct wse_model *m, struct bulk *b, struct tw
 	return NULL;
 }
 
-/* a join of two sources: brings who gives a node its other input into the set; false: nobody does */
-static bool pull(struct wse_model *m, struct set *s)
+/* a join of two sources: adds the producer of a node's second input to the flow; false if there is none */
+static bool pull(struct wse_model *m, struct flow *s)
 {
 	struct bulk *b = s->b;
 	uint32_t i, before = b->norder;
@@ -313,9 +313,9 @@ static bool pull(struct wse_model *m, struct set *s)
 	return b->norder > before;
 }
 
-/* follows everything that the nodes found so far feed; how many elements can pass, 0: not everybody
- * is ready */
-static uint32_t expand(struct wse_model *m, struct set *s, uint32_t n)
+/* follows everything that the nodes found so far feed; how many elements can pass, 0: a consumer
+ * is not ready */
+static uint32_t expand(struct wse_model *m, struct flow *s, uint32_t n)
 {
 	struct bulk *b = s->b;
 	uint32_t i, left, before = s->node - s->order;
@@ -349,7 +349,7 @@ static uint32_t expand(struct wse_model *m, struct set *s, uint32_t n)
 	return b->norder + before == b->nnodes ? n : 0;
 }
 
-bool twin_runs_find(struct wse_model *m, struct set *s, uint32_t n)
+bool twin_runs_find(struct wse_model *m, struct flow *s, uint32_t n)
 {
 	struct bulk *b = s->b;
 

@@ -6,12 +6,12 @@
 
 #include "twin/exact/fp.h"
 #include "twin/fast/runs/runs.h"
-#include "twin/fast/wide.h"
+#include "twin/fast/f32_copy.h"
 
 /* a node of a small tile takes a few hundred instructions in all */
 #define INLINE static inline __attribute__((always_inline))
 
-bool twin_runs_reserve(struct scratch *r, const struct set *s)
+bool twin_runs_reserve(struct scratch *r, const struct flow *s)
 {
 	size_t need = s->stores ? (size_t)s->n * s->norder * 2 : 0; /* a second array of operands */
 	uint32_t *p;
@@ -37,7 +37,7 @@ static uint32_t *take(struct scratch *r, uint32_t n)
 }
 
 /* a DOT node feeds its mover's dot input; all other outputs arrive as fabric input */
-void twin_runs_deliver(const struct set *s, uint32_t first, uint32_t sinks, const struct run *r)
+void twin_runs_deliver(const struct flow *s, uint32_t first, uint32_t sinks, const struct run *r)
 {
 	struct bulk *b = s->b;
 	uint32_t i;
@@ -80,7 +80,7 @@ static void axpy_ks(const struct twin_kernels *k, struct node *x, const struct t
 	struct twin_ways *ways = &x->c->mesh->ways;
 
 	ways->fused += fused;
-	ways->wide_rows += w && w->copy;
+	ways->f32_rows += w && w->copy;
 	if (w && w->copy)
 		k->axpy_rows(acc, w->copy + (size_t)row * t, t, nb, v, nk, fused);
 	else
@@ -100,7 +100,7 @@ static void dot_ks(const struct twin_kernels *k, struct node *x, uint32_t at, ui
 		bool fused =
 			k->fma && twin_products_exact(wide->range, k->range_of_sums(acc, nb * t));
 
-		x->c->mesh->ways.wide_cols++;
+		x->c->mesh->ways.f32_cols++;
 		x->c->mesh->ways.fused += fused;
 		k->dot_cols(acc, wide->copy, at >> x->fab->shift, t, nb, nk, out, fused);
 		return;
@@ -152,8 +152,8 @@ INLINE void lanes_took(struct twin_mesh *m, struct node *x, uint32_t n, uint32_t
 		m->round = cycles;
 }
 
-INLINE void run_lanes(struct twin_mesh *m, struct scratch *r, const struct set *set, struct node *x,
-		      uint32_t n)
+INLINE void run_lanes(struct twin_mesh *m, struct scratch *r, const struct flow *flow,
+		      struct node *x, uint32_t n)
 {
 	const struct twin_opnd *s = &x->e->o[OPND_SRC2];
 	uint32_t *acc = &x->c->acc[x->e->o[OPND_DST].base];
@@ -173,7 +173,7 @@ INLINE void run_lanes(struct twin_mesh *m, struct scratch *r, const struct set *
 			memset(v + good, 0, (n - good) * sizeof(*v));
 		x->out.w = v;
 		x->out.dense = 0;
-		set->b->node[set->b->sink[x->first]].dot = &x->out;
+		flow->b->node[flow->b->sink[x->first]].dot = &x->out;
 	}
 	lanes_took(m, x, n, good);
 	if (good < n)
@@ -206,7 +206,7 @@ static void run_two(const struct twin_kernels *k, struct node *x, struct node *y
 			     twin_products_exact(twin_range_join(wx->range, wy->range), in->range);
 
 		x->c->mesh->ways.pairs++;
-		x->c->mesh->ways.wide_rows += 2;
+		x->c->mesh->ways.f32_rows += 2;
 		x->c->mesh->ways.fused += fused;
 		k->axpy_two(acc, rows, t, nb, in->v, nk, fused);
 	} else {
@@ -325,7 +325,7 @@ static void skip(struct twin_opnd *o, uint32_t n, bool new_row)
 }
 
 /* MIDX to lanes that refuse none of its indices: they can do without wavelets */
-INLINE bool indexes_values(const struct set *set, const struct node *x)
+INLINE bool indexes_values(const struct flow *flow, const struct node *x)
 {
 	const struct twin_engine *e = x->e;
 	uint32_t i;
@@ -333,7 +333,7 @@ INLINE bool indexes_values(const struct set *set, const struct node *x)
 	if (likely(e->op != WSE_TOP_MIDX))
 		return false;
 	for (i = x->first; i < x->first + x->sinks; i++) {
-		const struct node *l = &set->b->node[set->b->sink[i]];
+		const struct node *l = &flow->b->node[flow->b->sink[i]];
 
 		if (l->port || l->which != WSE_ENGINE_L || l->e->nfeat != e->width ||
 		    l->e->o[OPND_SRC2].len1 < e->q[0].scalar + e->o[OPND_SRC1].len1)
@@ -359,8 +359,8 @@ static struct twin_range to_values(uint32_t *v, uint32_t n)
 	return range;
 }
 
-INLINE void run_mover(struct twin_mesh *m, struct scratch *r, const struct set *set, struct node *x,
-		      uint32_t n)
+INLINE void run_mover(struct twin_mesh *m, struct scratch *r, const struct flow *flow,
+		      struct node *x, uint32_t n)
 {
 	struct twin_engine *e = x->e;
 	struct twin_opnd *d = &e->o[OPND_DST], *s1 = &e->o[OPND_SRC1], *s2 = &e->o[OPND_SRC2];
@@ -368,7 +368,7 @@ INLINE void run_mover(struct twin_mesh *m, struct scratch *r, const struct set *
 			       : s1->kind == WSE_KIND_DOTQ ? x->dot->w
 							   : NULL;
 	uint32_t *v = take(r, n), *t = take(r, n), at = 0, i, k;
-	bool row, last = false, values = indexes_values(set, x);
+	bool row, last = false, values = indexes_values(flow, x);
 	bool words = !values && e->op == WSE_TOP_MIDX;
 	const uint32_t *in, *res;
 
@@ -424,14 +424,14 @@ INLINE void run_mover(struct twin_mesh *m, struct scratch *r, const struct set *
 		x->out.range = to_values(v, n);
 	}
 	if (e->out >= 0)
-		twin_runs_deliver(set, x->first, x->sinks, &x->out);
+		twin_runs_deliver(flow, x->first, x->sinks, &x->out);
 	if (last) {
 		twin_mover_finish(m, x->c, e);
 		twin_runs_wake(m, x->c);
 	}
 }
 
-INLINE void pass(struct scratch *r, const struct set *s, struct node *x)
+INLINE void pass(struct scratch *r, const struct flow *s, struct node *x)
 {
 	struct twin_mesh *m = x->c->mesh;
 
@@ -447,12 +447,12 @@ INLINE void pass(struct scratch *r, const struct set *s, struct node *x)
 	}
 }
 
-void twin_runs_pass(struct scratch *r, const struct set *s, struct node *x)
+void twin_runs_pass(struct scratch *r, const struct flow *s, struct node *x)
 {
 	pass(r, s, x);
 }
 
-void twin_runs_run(struct scratch *r, const struct set *s)
+void twin_runs_run(struct scratch *r, const struct flow *s)
 {
 	uint32_t i;
 
@@ -469,7 +469,7 @@ void twin_runs_run(struct scratch *r, const struct set *s)
 	}
 }
 
-void twin_runs_run_axpy(const struct twin_kernels *k, struct found *f, const struct run *in,
+void twin_runs_run_axpy(const struct twin_kernels *k, struct kept_set *f, const struct run *in,
 			uint32_t n, bool end)
 {
 	struct node *x = f->b.node, *last = x + f->s.nnodes;
@@ -493,7 +493,7 @@ void twin_runs_run_axpy(const struct twin_kernels *k, struct found *f, const str
 	}
 }
 
-void twin_runs_count(struct wse_model *m, const struct set *s, uint32_t hops, uint64_t n,
+void twin_runs_count(struct wse_model *m, const struct flow *s, uint32_t hops, uint64_t n,
 		     uint32_t parts)
 {
 	const struct router *r = s->b->trail + s->trail, *end = r + hops;

@@ -9,7 +9,7 @@
  *
  * In a tile of several parts those ports come first that feed nothing outside their columns, then
  * movers that feed nothing outside their parts, then the rest: the first two in any number of threads
- * (columns.c), as such sets do not touch each other.
+ * (columns.c), as such flows do not touch each other.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -59,10 +59,10 @@ static struct bulks *get(struct wse_model *m)
 	if (!b)
 		return NULL;
 	m->bulk = b;
-	b->set = calloc(m->cols, sizeof(*b->set));
+	b->column = calloc(m->cols, sizeof(*b->column));
 	b->port = calloc(m->cols, sizeof(*b->port));
 	b->mover = calloc(2 * (size_t)m->ncores, sizeof(*b->mover));
-	if (b->set && b->port && b->mover && twin_runs_workers(m, 1))
+	if (b->column && b->port && b->mover && twin_runs_workers(m, 1))
 		return b;
 	twin_runs_free(m);
 	return NULL;
@@ -97,7 +97,7 @@ void twin_runs_free(struct wse_model *m)
 		twin_runs_forget(&b->mover[i]);
 	free(b->port);
 	free(b->mover);
-	free(b->set);
+	free(b->column);
 	free(b);
 	m->bulk = NULL;
 }
@@ -114,7 +114,7 @@ void twin_runs_settle(struct wse_model *m)
 }
 
 /* all that a north port feeds are lanes that can do without wavelets: no index is refused */
-static bool takes_values(const struct set *s, const struct twin_port_in *p)
+static bool takes_values(const struct flow *s, const struct twin_port_in *p)
 {
 	uint32_t i;
 
@@ -128,19 +128,19 @@ static bool takes_values(const struct set *s, const struct twin_port_in *p)
 	return p->dense;
 }
 
-/* the set of one source of several, where it is looked for as it was: in a tile of parts those are the sets within
- * them, and those of ports within their columns */
-static struct found *last_set(const struct wse_model *m, const struct bulk *b, struct found *f,
-			      uint32_t i)
+/* the flow that a source fed the last time, where it is searched with the same limits: in a tile of parts those are the flows
+ * within them, and those of ports within their columns */
+static struct kept_set *last_set(const struct wse_model *m, const struct bulk *b,
+				 struct kept_set *f, uint32_t i)
 {
 	return b->limited == (m->nmesh > 1) && likely(!m->mesh->shuffle) ? &f[i] : NULL;
 }
 
-bool twin_runs_port(struct wse_model *m, struct bulk *b, unsigned int col, struct set *s)
+bool twin_runs_port(struct wse_model *m, struct bulk *b, unsigned int col, struct flow *s)
 {
 	struct twin_port_in *p = &m->in[col];
 	uint32_t n = p->n - p->pos < TWIN_RUN_MAX ? p->n - p->pos : TWIN_RUN_MAX;
-	struct found *again = last_set(m, b, ((struct bulks *)m->bulk)->port, col);
+	struct kept_set *again = last_set(m, b, ((struct bulks *)m->bulk)->port, col);
 
 	if (!again || !twin_runs_again(m, again, p->color, n, s)) {
 		twin_runs_begin(b, s);
@@ -169,7 +169,7 @@ bool twin_runs_port(struct wse_model *m, struct bulk *b, unsigned int col, struc
  * The END of a block, once all its readers (the sinks) are lanes that wait for it. It goes to them
  * at once when it would only pass through; false: it has to go by the queues.
  */
-static bool pass_end(struct wse_model *m, const struct set *s, struct twin_port_in *p)
+static bool pass_end(struct wse_model *m, const struct flow *s, struct twin_port_in *p)
 {
 	uint32_t i;
 
@@ -187,20 +187,20 @@ static bool pass_end(struct wse_model *m, const struct set *s, struct twin_port_
 	return true;
 }
 
-void twin_runs_passed(struct wse_model *m, const struct set *s, struct twin_port_in *p)
+void twin_runs_passed(struct wse_model *m, const struct flow *s, struct twin_port_in *p)
 {
 	twin_runs_went(m->mesh, s);
 	m->mesh->ways.values += s->values;
 	m->moved = true;
 	p->pos += s->n;
 	p->age = 0;
-	/* nothing on the way has changed: whoever took the block takes its END */
+	/* nothing on the way has changed: the readers of the block read its END */
 	if (s->end && p->end_due)
 		pass_end(m, s, p);
 }
 
 /* a run to AXPYs alone that were fed the last time, too: most of a kernel's blocks */
-static void run_axpy(struct wse_model *m, struct bulk_worker *w, struct found *f,
+static void run_axpy(struct wse_model *m, struct bulk_worker *w, struct kept_set *f,
 		     struct twin_port_in *p)
 {
 	uint32_t n = p->n - p->pos < TWIN_RUN_MAX ? p->n - p->pos : TWIN_RUN_MAX;
@@ -224,8 +224,8 @@ bool twin_runs_port_run(struct wse_model *m, struct bulk_worker *w, unsigned int
 {
 	struct twin_port_in *p = &m->in[col];
 	struct bulk *b = &w->any;
-	struct found *f;
-	struct set s;
+	struct kept_set *f;
+	struct flow s;
 	bool any;
 
 	twin_runs_limit(b, NULL, -1);
@@ -250,7 +250,7 @@ bool twin_runs_port_end(struct wse_model *m, struct bulk_worker *w, unsigned int
 {
 	struct twin_port_in *p = &m->in[col];
 	struct bulk *b = &w->any;
-	struct set s;
+	struct flow s;
 	bool good, passed;
 
 	twin_runs_limit(b, NULL, -1);
@@ -267,10 +267,10 @@ bool twin_runs_port_end(struct wse_model *m, struct bulk_worker *w, unsigned int
 static bool mover_run(struct bulk_worker *w, struct twin_mesh *p, struct twin_core *c,
 		      unsigned int which)
 {
-	struct found *again = last_set(p->dev, &w->any, ((struct bulks *)p->dev->bulk)->mover,
-				       2 * c->idx + which - WSE_ENGINE_M0);
+	struct kept_set *again = last_set(p->dev, &w->any, ((struct bulks *)p->dev->bulk)->mover,
+					  2 * c->idx + which - WSE_ENGINE_M0);
 	struct bulk *b = &w->any;
-	struct set s;
+	struct flow s;
 	bool any;
 
 	if (!again ||
@@ -295,15 +295,15 @@ static bool mover_run(struct bulk_worker *w, struct twin_mesh *p, struct twin_co
 /* cores that a run has let go on do so, while the caches still have their sums and state */
 static bool go_on(struct twin_mesh *p)
 {
-	uint32_t n = p->nnow, i;
+	uint32_t n = p->nresume, i;
 
 	for (i = 0; i < n; i++) {
-		struct twin_core *c = &p->core[p->now[i]];
+		struct twin_core *c = &p->core[p->resume_list[i]];
 
 		c->queued = false;
 		twin_core_go_on(p, c);
 	}
-	p->nnow = 0;
+	p->nresume = 0;
 	p->ways.resumed += n;
 	return n;
 }
@@ -339,7 +339,7 @@ bool twin_runs_mover(void *worker, struct twin_mesh *p, struct twin_core *c, uns
 	bool did = !c->eng[which].end_left && mover_run(w, p, c, which);
 
 	go_on(p);
-	*crosses = w->any.far;
+	*crosses = w->any.crosses_part;
 	return did;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs of wavelets: find.c finds what can pass, pass.c passes it, runs.c knows the sources. */
+/* Runs of wavelets: find.c finds what can pass (a flow), pass.c passes it, again.c keeps it, runs.c knows the sources. */
 #ifndef TWIN_FAST_RUNS_RUNS_H
 #define TWIN_FAST_RUNS_RUNS_H
 
@@ -27,7 +27,7 @@ struct node { /* an engine with its running instruction, or a south port */
 	uint8_t which;
 	bool need_fab, need_dot, got_fab, got_dot;
 	uint32_t first, sinks; /* whom it feeds: bulk.sink[first ...] */
-	struct node *from;     /* who feeds it by the fabric; NULL: a north port, or nobody */
+	struct node *from;     /* feeds it by the fabric; NULL: a north port, or no node */
 	const struct run *fab, *dot; /* inputs: what others have made, */
 	struct run out;		     /* and what this one does */
 	bool ends;	       /* lanes that take the block's END after the run */
@@ -39,7 +39,7 @@ struct router { /* that wavelets cross */
 	uint8_t part, color, port, tx; /* in by port, out by tx */
 };
 
-struct bulk { /* what has been found, of one set or more */
+struct bulk { /* what the search has found, of one flow or more */
 	struct node *node;
 	uint32_t *order; /* nodes, every one after those that feed it */
 	uint8_t *parts;	 /* [node]: the part of each; with from, ends and done: of sets of several threads */
@@ -53,10 +53,10 @@ struct bulk { /* what has been found, of one set or more */
 	bool limited;
 	const struct twin_mesh *part; /* not out of this part; NULL: no such limit */
 	int32_t col;		     /* nor out of this column; < 0: no such limit */
-	bool far;		     /* there was more beyond */
+	bool crosses_part;		     /* there was more beyond */
 };
 
-struct set { /* all that one source feeds, and how many elements can pass through it now */
+struct flow { /* all that one source feeds, and how many elements can pass through it now */
 	struct bulk *b;
 	uint32_t node, nnodes, order, norder; /* its part of b */
 	uint32_t sink, nsinks;		      /* those that the source feeds itself */
@@ -67,13 +67,13 @@ struct set { /* all that one source feeds, and how many elements can pass throug
 	bool stores; /* runs need a scratch */
 	bool values; /* of a port, to lanes that refuse no index */
 	bool end;    /* the block's END comes next */
-	struct found *kept; /* that it is; NULL: it has been looked for */
+	struct kept_set *kept; /* where it is kept; NULL: the search has found it */
 };
 
-struct found { /* the set that a source fed the last time, see again.c */
+struct kept_set { /* the flow that a source fed the last time, see again.c */
 	struct bulk b; /* without slots and stack */
-	struct set s;
-	uint32_t routes; /* twin_mesh.routes of all parts when the set's were looked at */
+	struct flow s;
+	uint32_t routes; /* twin_mesh.routes of all parts when the flow's were checked */
 	uint64_t *state; /* of the nodes' engines; of a port its color */
 	bool axpy;	 /* all nodes are lanes with an AXPY, and the source feeds them */
 	uint32_t node_cap, sink_cap;
@@ -98,15 +98,15 @@ struct bulk_worker { /* what a thread needs */
 };
 
 struct column { /* what a north port feeds */
-	struct set s;
-	bool found, far;
+	struct flow s;
+	bool found, crosses_part;
 };
 
 struct bulks { /* wse_model.bulk */
 	struct bulk_worker *w[TWIN_PARTS_MAX];
-	struct column *set; /* [cols] */
+	struct column *column; /* [cols] */
 	/* sets of the last time: of ports, [cols], and movers, [2 * ncores] */
-	struct found *port, *mover;
+	struct kept_set *port, *mover;
 };
 
 /* runs.c */
@@ -116,11 +116,11 @@ void twin_runs_settle(struct wse_model *m);
 void twin_runs_free(struct wse_model *m);
 uint32_t twin_runs_workers(struct wse_model *m, uint32_t n); /* at most n: how many there are */
 /* what a north port feeds, within the limits of b; the run is delivered */
-bool twin_runs_port(struct wse_model *m, struct bulk *b, unsigned int col, struct set *s);
+bool twin_runs_port(struct wse_model *m, struct bulk *b, unsigned int col, struct flow *s);
 bool twin_runs_port_run(struct wse_model *m, struct bulk_worker *w, unsigned int col);
 bool twin_runs_port_end(struct wse_model *m, struct bulk_worker *w, unsigned int col);
 /* a run has passed; p: the port that it came from */
-void twin_runs_passed(struct wse_model *m, const struct set *s, struct twin_port_in *p);
+void twin_runs_passed(struct wse_model *m, const struct flow *s, struct twin_port_in *p);
 twin_mover_fn twin_runs_mover; /* arg: struct bulk_worker */
 
 /* columns.c */
@@ -130,33 +130,33 @@ bool twin_runs_parts(struct wse_model *m, struct bulks *b);
 int twin_runs_open(struct bulk *b, const struct wse_model *m); /* 0, or -1: no memory */
 void twin_runs_close(struct bulk *b);
 void twin_runs_clear(struct bulk *b);
-/* all that a color feeds from a core's input port (set: the nodes so far); false: not everybody is ready */
+/* adds all that a color feeds from a core's input port; false: a consumer is not ready */
 bool twin_runs_follow(struct wse_model *m, struct bulk *b, struct twin_core *c, unsigned int port,
 		     unsigned int color);
 void twin_runs_limit(struct bulk *b, const struct twin_mesh *part, int32_t col);
-void twin_runs_begin(struct bulk *b, struct set *s);
-/* the set from its first nodes on; false: nothing can pass, and the set has been given up */
-bool twin_runs_find(struct wse_model *m, struct set *s, uint32_t n);
-void twin_runs_give_up(struct set *s);
+void twin_runs_begin(struct bulk *b, struct flow *s);
+/* the flow from its first nodes on; false: nothing can pass, and the flow has been given up */
+bool twin_runs_find(struct wse_model *m, struct flow *s, uint32_t n);
+void twin_runs_give_up(struct flow *s);
 void twin_runs_source(struct bulk *b, struct twin_core *c, unsigned int which);
 
-/* n wavelets have crossed the first routers of the set's trail; parts: those of them that count */
-void twin_runs_count(struct wse_model *m, const struct set *s, uint32_t hops, uint64_t n,
+/* n wavelets have crossed the first routers of the flow's trail; parts: those of them that count */
+void twin_runs_count(struct wse_model *m, const struct flow *s, uint32_t hops, uint64_t n,
 		    uint32_t parts);
 
 /* again.c */
-/* the same set again for what the source sends, up to n elements; false: look for it */
-bool twin_runs_again(struct wse_model *m, struct found *f, unsigned int color, uint32_t n,
-		    struct set *s);
-/* the same of a set that is AXPY alone, and all its lanes take the values of the port's block */
-bool twin_runs_again_axpy(struct wse_model *m, struct found *f, const struct twin_port_in *p);
-void twin_runs_keep(struct wse_model *m, struct found *f, const struct set *s);
-void twin_runs_forget(struct found *f);
-/* what has crossed a kept set is counted */
-void twin_runs_settle_set(struct wse_model *m, struct found *f);
+/* the same flow again for what the source sends, up to n elements; false: search */
+bool twin_runs_again(struct wse_model *m, struct kept_set *f, unsigned int color, uint32_t n,
+		    struct flow *s);
+/* the same of a flow that is AXPY alone, and all its lanes take the values of the port's block */
+bool twin_runs_again_axpy(struct wse_model *m, struct kept_set *f, const struct twin_port_in *p);
+void twin_runs_keep(struct wse_model *m, struct kept_set *f, const struct flow *s);
+void twin_runs_forget(struct kept_set *f);
+/* counts what has crossed a kept flow */
+void twin_runs_settle_set(struct wse_model *m, struct kept_set *f);
 
-/* the set's run, or its END, has crossed the routers: counted at once, or when somebody asks */
-static inline void twin_runs_crossed(struct wse_model *m, const struct set *s)
+/* the flow's run, or its END, has crossed the routers: counted at once, or before counters are read */
+static inline void twin_runs_crossed(struct wse_model *m, const struct flow *s)
 {
 	if (s->kept)
 		s->kept->crossed += s->n;
@@ -164,7 +164,7 @@ static inline void twin_runs_crossed(struct wse_model *m, const struct set *s)
 		twin_runs_count(m, s, s->hops_all, s->n, ~0u);
 }
 
-static inline void twin_runs_end_crossed(struct wse_model *m, const struct set *s)
+static inline void twin_runs_end_crossed(struct wse_model *m, const struct flow *s)
 {
 	if (s->kept)
 		s->kept->ended++;
@@ -172,8 +172,8 @@ static inline void twin_runs_end_crossed(struct wse_model *m, const struct set *
 		twin_runs_count(m, s, s->hops, 1, ~0u);
 }
 
-/* the ways of func.h that a set's run has gone */
-static inline void twin_runs_went(struct twin_mesh *p, const struct set *s)
+/* counts the ways of func.h that a flow's run took */
+static inline void twin_runs_went(struct twin_mesh *p, const struct flow *s)
 {
 	p->ways.runs++;
 	p->ways.kept += s->kept != NULL;
@@ -202,19 +202,19 @@ static inline void twin_runs_values(struct run *r, const float *v, uint32_t at, 
 	r->range = range;
 }
 
-void twin_runs_deliver(const struct set *s, uint32_t first, uint32_t sinks, const struct run *r);
-bool twin_runs_reserve(struct scratch *r, const struct set *s); /* false: no memory */
+void twin_runs_deliver(const struct flow *s, uint32_t first, uint32_t sinks, const struct run *r);
+bool twin_runs_reserve(struct scratch *r, const struct flow *s); /* false: no memory */
 /*
  * Wakes a core that may wait for what a run has been through with. It goes on right after the run if its lanes have nothing
  * to do until then; where they have the next block already its turn can wait for the movers, too, and do both.
  */
 static inline void twin_runs_wake(struct twin_mesh *p, struct twin_core *c)
 {
-	if (p->at_once && !c->eng[WSE_ENGINE_L].n && !c->queued && c->run == WSE_CORE_RUNNING &&
+	if (p->may_resume && !c->eng[WSE_ENGINE_L].n && !c->queued && c->run == WSE_CORE_RUNNING &&
 	    (c->wait == WAIT_TASK || (c->wait == WAIT_ENGINES && !c->eng[WSE_ENGINE_M0].n &&
 				      !c->eng[WSE_ENGINE_M1].n))) {
 		c->queued = true;
-		p->now[p->nnow++] = c->idx;
+		p->resume_list[p->nresume++] = c->idx;
 	} else {
 		twin_wake(p, c);
 	}
@@ -231,11 +231,11 @@ static inline void twin_runs_end(struct node *x)
 
 /* it has been at all of them */
 void twin_runs_ended(struct wse_model *m, struct twin_port_in *p);
-/* the set's run through one of its nodes, through all */
-void twin_runs_pass(struct scratch *r, const struct set *s, struct node *x);
-void twin_runs_run(struct scratch *r, const struct set *s);
-/* n values through a set that is AXPY alone, and the END of the block */
-void twin_runs_run_axpy(const struct twin_kernels *k, struct found *f, const struct run *in, uint32_t n,
+/* the flow's run through one of its nodes, through all */
+void twin_runs_pass(struct scratch *r, const struct flow *s, struct node *x);
+void twin_runs_run(struct scratch *r, const struct flow *s);
+/* n values through a flow that is AXPY alone, and the END of the block */
+void twin_runs_run_axpy(const struct twin_kernels *k, struct kept_set *f, const struct run *in, uint32_t n,
 		       bool end);
 
 #endif /* TWIN_FAST_RUNS_RUNS_H */

@@ -28,7 +28,7 @@ bool twin_emit_ends(const struct twin_dec *d);
 /* the code of n instructions from word index on; its offset */
 uint32_t twin_emit_block(struct twin_mesh *m, struct twin_code *t, const struct twin_dec *dec,
 			uint32_t index, uint32_t n);
-/* emit_way.c: the code of a vector instruction that goes this way, see quick.h; its offset, 0: there
+/* emit_op.c: the code of a vector instruction that goes this way, see quick.h; its offset, 0: there
  * is none */
 uint32_t twin_emit_op(struct twin_mesh *m, struct twin_code *t, const struct twin_prepared_op *w,
 		      const struct twin_shape *d, const struct twin_shape *a,

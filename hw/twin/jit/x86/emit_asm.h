@@ -142,7 +142,7 @@ static inline void side_exit(struct emit *e, unsigned int cc, uint32_t n, uint32
 	e->side[e->nsides++] = (struct side){here(e) - 4, n, target, taken, WAIT_NONE};
 }
 
-/* the n-th instruction of the block was tried in vain */
+/* the n-th instruction of the block could not complete: must wait */
 static inline void wait_exit(struct emit *e, unsigned int cc, uint32_t n, enum twin_wait wait)
 {
 	side_exit(e, cc, n, e->index + n, false);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The assembler of emit_way.c: instructions on vectors of 64 bytes where the processor has AVX-512,
+ * The assembler of emit_op.c: instructions on vectors of 64 bytes where the processor has AVX-512,
  * else of 32. Of registers the first 16 are used. Where places are in memory, a register below r8
  * and a distance say which.
  */

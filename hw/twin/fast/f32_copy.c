@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "twin/fast/wide.h"
+#include "twin/fast/f32_copy.h"
 
 static void mark(struct twin_core *c, const struct twin_f32_copy *w)
 {
@@ -33,23 +33,23 @@ void twin_f32_changed(struct twin_core *c, uint32_t off, uint32_t len)
 	unsigned int i;
 
 	for (i = 0; i < 2; i++) {
-		struct twin_f32_copy *w = &c->wide[i];
+		struct twin_f32_copy *w = &c->f32_copy[i];
 
 		if (!w->full || off >= w->hi || off + len <= w->lo)
 			continue;
-		w->full = w->met = false;
+		w->full = w->uses = false;
 		unmark(c, w);
 		any = true;
 	}
 	for (i = 0; i < 2 && any; i++)
-		if (c->wide[i].full)
-			mark(c, &c->wide[i]);
+		if (c->f32_copy[i].full)
+			mark(c, &c->f32_copy[i]);
 }
 
 void twin_f32_free(struct twin_core *c)
 {
-	free(c->wide[0].v);
-	free(c->wide[1].v);
+	free(c->f32_copy[0].v);
+	free(c->f32_copy[1].v);
 }
 
 /* how many values a copy by rows may have: all cores' together half of the second cache */
@@ -105,15 +105,15 @@ static void filled(struct twin_core *c, struct twin_f32_copy *w, const float *co
 const struct twin_f32_copy *twin_f32_rows(struct twin_core *c, const struct twin_kernels *k,
 					  const struct twin_opnd *x)
 {
-	struct twin_f32_copy *w = &c->wide[0];
+	struct twin_f32_copy *w = &c->f32_copy[0];
 	size_t n = (size_t)x->len * x->len1;
-	bool copy = n <= c->wide_most;
+	bool copy = n <= c->f32_most;
 
 	if (same(w, x) && w->full)
 		return w;
-	if (!same(w, x) || !w->met) {
+	if (!same(w, x) || !w->uses) {
 		take(c, w, x);
-		w->met = true;
+		w->uses = true;
 		return NULL;
 	}
 	if (copy && !reserve(w, n))
@@ -127,7 +127,7 @@ const struct twin_f32_copy *twin_f32_rows(struct twin_core *c, const struct twin
 const struct twin_f32_copy *twin_f32_cols(struct twin_core *c, const struct twin_kernels *k,
 					  const struct twin_opnd *x)
 {
-	struct twin_f32_copy *w = &c->wide[1];
+	struct twin_f32_copy *w = &c->f32_copy[1];
 	size_t rows = (x->len1 + TWIN_PANEL - 1) & ~(TWIN_PANEL - 1);
 
 	if (same(w, x) && w->full)

@@ -8,7 +8,7 @@
 #include "check.h"
 #include "rig.h"
 #include "twin/fast/kernels/kernels.h"
-#include "twin/fast/wide.h"
+#include "twin/fast/f32_copy.h"
 #include "twin/twin.h"
 
 #define AT   0x1010 /* the operand: 19 rows of 24, in steps of 32 elements */
@@ -64,7 +64,7 @@ static bool copies_fit(const struct twin_opnd *o)
 
 static bool both(bool full)
 {
-	return r.m->core[0].wide[0].full == full && r.m->core[0].wide[1].full == full;
+	return r.m->core[0].f32_copy[0].full == full && r.m->core[0].f32_copy[1].full == full;
 }
 
 static void set(struct code *c, uint32_t size, uint32_t addr, uint32_t value)
@@ -149,9 +149,9 @@ static void test_code_beside(void)
 	twin_f32_rows(&r.m->core[0], &kernels, &o);
 	ok(twin_f32_rows(&r.m->core[0], &kernels, &o) != NULL, "a copy of a page that holds code");
 	by_scalar(4, 0x900);
-	ok(r.m->core[0].wide[0].full, "new code beside it leaves it");
+	ok(r.m->core[0].f32_copy[0].full, "new code beside it leaves it");
 	by_scalar(4, (uint32_t)o.base + 44);
-	ok(!r.m->core[0].wide[0].full, "a store ends it");
+	ok(!r.m->core[0].f32_copy[0].full, "a store ends it");
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies in binary32 of bf16 operands. */
-#ifndef TWIN_FAST_WIDE_H
-#define TWIN_FAST_WIDE_H
+#ifndef TWIN_FAST_F32_COPY_H
+#define TWIN_FAST_F32_COPY_H
 
 #include "twin/fast/kernels/kernels.h"
 #include "twin/twin.h"
@@ -16,4 +16,4 @@ void twin_f32_changed(struct twin_core *c, uint32_t off, uint32_t len);
 void twin_f32_free(struct twin_core *c);
 uint32_t twin_f32_most(uint32_t ncores);
 
-#endif /* TWIN_FAST_WIDE_H */
+#endif /* TWIN_FAST_F32_COPY_H */

@@ -90,7 +90,7 @@ static void guard_pages(struct emit *e, const struct operand *d)
 }
 
 /* DST and x, both in the SRAM, have no byte in common */
-static void guard_apart(struct emit *e, const struct operand *d, const struct operand *x)
+static void guard_disjoint(struct emit *e, const struct operand *d, const struct operand *x)
 {
 	const struct twin_shape *ds = d->s, *xs = x->s;
 
@@ -119,9 +119,9 @@ static void guard(struct emit *e, const struct twin_prepared_op *w, const struct
 	}
 	guard_engines(e);
 	guard_pages(e, &o[DST]);
-	for (i = 1; i < 3 && w->meet == TWIN_OVERLAP_PERHAPS; i++)
+	for (i = 1; i < 3 && w->overlap == TWIN_OVERLAP_PERHAPS; i++)
 		if (o[i].s && !o[i].s->acc && o[i].dsr != o[DST].dsr)
-			guard_apart(e, &o[DST], &o[i]);
+			guard_disjoint(e, &o[DST], &o[i]);
 }
 
 /* inc qword [rip + disp32] */
@@ -214,7 +214,7 @@ static bool is_inline(const struct twin_mesh *m, const struct twin_prepared_op *
 {
 	uint32_t op = OP(w->tcw) - WSE_TOP_VADD, words = vector_words(m);
 
-	return how[op].op && w->meet != TWIN_OVERLAP_SURELY && w->s.rows == 1 &&
+	return how[op].op && w->overlap != TWIN_OVERLAP_SURELY && w->s.rows == 1 &&
 	       !(w->src1 & TWIN_SRC1_ROW) && !(w->s.width % words) && w->s.width / words <= TEMP &&
 	       !o[DST].s->bf16 && !(how[op].shift && o[SRC2].s);
 }
