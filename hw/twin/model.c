@@ -6,6 +6,7 @@
 
 #include "twin/exact/fp.h"
 #include "twin/exact/sources.h"
+#include "twin/parts/pace.h"
 #include "twin/parts/team.h"
 #include "twin/twin.h"
 
@@ -34,6 +35,7 @@ static void destroy(struct wse_model *m)
 	free(m->in);
 	free(m->out);
 	free(m->races);
+	free(m->pace);
 	twin_team_destroy(m->team);
 	twin_team_enter(-1);
 	free(m);
@@ -72,7 +74,8 @@ static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *op
 	m->dec = calloc(n * (TWIN_NWORDS + 1), sizeof(*m->dec));
 	m->in = calloc(m->cols, sizeof(*m->in));
 	m->out = calloc(m->cols, sizeof(*m->out));
-	if (!m->team || !m->core || !m->sram || !m->dec || !m->in || !m->out) {
+	m->pace = calloc(1, sizeof(*m->pace));
+	if (!m->team || !m->pace || !m->core || !m->sram || !m->dec || !m->in || !m->out) {
 		destroy(m);
 		return -ENOMEM;
 	}
@@ -111,7 +114,7 @@ static void run_part(struct twin_mesh *m)
 		if (unlikely(m->shuffle))
 			twin_shuffle_turn(m, c);
 		else
-			wse_core_run(m, c, m->limit);
+			twin_core_run(m, c, m->limit);
 	}
 	twin_fabric_drain(m);
 }
@@ -144,7 +147,7 @@ static void run_cores(struct wse_model *m)
 
 	for (i = 0; i < m->nmesh; i++)
 		n += m->mesh[i].nrun;
-	m->pace.work += n;
+	m->pace->work += n;
 	if (n >= WORTH || m->cfg.flags & TWIN_MODEL_PARTS)
 		t.threads = m->threads;
 	m->mesh->ways.threaded += t.threads > 1;

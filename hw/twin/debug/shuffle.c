@@ -46,7 +46,7 @@ void twin_shuffle_turn(struct twin_mesh *m, struct twin_core *c)
 		return;
 	}
 	m->equantum = share(m, 8);
-	wse_core_run(m, c, limit < m->limit ? limit : m->limit);
+	twin_core_run(m, c, limit < m->limit ? limit : m->limit);
 }
 
 /* some of the wavelets that could move do, any of them first; far: to other parts, too */

@@ -273,7 +273,7 @@ static void new_share(struct twin_mesh *m, struct twin_core *c)
 	c->cyc = c->ecyc[0] = c->ecyc[1] = c->ecyc[2] = 0;
 }
 
-void wse_core_run(struct twin_mesh *m, struct twin_core *c, uint32_t limit)
+void twin_core_run(struct twin_mesh *m, struct twin_core *c, uint32_t limit)
 {
 	new_share(m, c);
 	turn(m, c, limit);

@@ -17,7 +17,7 @@ int twin_dma_write(struct wse_model *m, uint64_t iova, const void *buf, size_t l
 	return m->ops.dma_write(m->host, iova, buf, len);
 }
 
-void twin_buf_open(struct wse_buf *b, uint64_t base, bool direct, uint8_t shift)
+void twin_buf_open(struct twin_buf *b, uint64_t base, bool direct, uint8_t shift)
 {
 	b->base = base;
 	b->direct = direct;
@@ -28,13 +28,13 @@ void twin_buf_open(struct wse_buf *b, uint64_t base, bool direct, uint8_t shift)
 /* bytes of a list that are read at once: they lie on one page of the bus as their first does */
 #define LINE 64u
 
-static unsigned int slot_of(const struct wse_buf *b, uint64_t entry)
+static unsigned int slot_of(const struct twin_buf *b, uint64_t entry)
 {
 	return entry % (sizeof(b->tag) / sizeof(*b->tag));
 }
 
 /* entry i of the list, and those behind it on its line: mostly they are next */
-static int read_entries(struct wse_model *m, struct wse_buf *b, uint64_t i, uint64_t *bad)
+static int read_entries(struct wse_model *m, struct twin_buf *b, uint64_t i, uint64_t *bad)
 {
 	uint64_t at = b->base + i * 8, entry[LINE / 8];
 	unsigned int n = (LINE - at % LINE) / 8, k, slot;
@@ -57,7 +57,7 @@ static int read_entries(struct wse_model *m, struct wse_buf *b, uint64_t i, uint
 }
 
 /* bus address of a byte and how many follow it on its page */
-static int translate(struct wse_model *m, struct wse_buf *b, uint64_t off, uint64_t *iova,
+static int translate(struct wse_model *m, struct twin_buf *b, uint64_t off, uint64_t *iova,
 		     uint64_t *room, uint64_t *bad)
 {
 	uint64_t i = off >> b->shift, in = off & ((1ull << b->shift) - 1);
@@ -79,7 +79,7 @@ static int translate(struct wse_model *m, struct wse_buf *b, uint64_t off, uint6
 	return 0;
 }
 
-const void *twin_buf_at(struct wse_model *m, struct wse_buf *b, uint64_t off, size_t len)
+const void *twin_buf_at(struct wse_model *m, struct twin_buf *b, uint64_t off, size_t len)
 {
 	uint64_t i = off >> b->shift, iova, room, bad;
 	const void *at;
@@ -97,7 +97,7 @@ const void *twin_buf_at(struct wse_model *m, struct wse_buf *b, uint64_t off, si
 	return at;
 }
 
-int twin_buf_read(struct wse_model *m, struct wse_buf *b, uint64_t off, void *dst, size_t len,
+int twin_buf_read(struct wse_model *m, struct twin_buf *b, uint64_t off, void *dst, size_t len,
 		  uint64_t *bad)
 {
 	uint64_t iova, room;
@@ -118,7 +118,7 @@ int twin_buf_read(struct wse_model *m, struct wse_buf *b, uint64_t off, void *ds
 	return 0;
 }
 
-int twin_buf_write(struct wse_model *m, struct wse_buf *b, uint64_t off, const void *src,
+int twin_buf_write(struct wse_model *m, struct twin_buf *b, uint64_t off, const void *src,
 		   size_t len, uint64_t *bad)
 {
 	uint64_t iova, room;

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "twin/func.h"
+#include "twin/parts/pace.h"
 #include "twin/twin.h"
 
 #define SETTLE	   2u	       /* rounds after a change, in which caches fill */
@@ -89,7 +90,7 @@ static void turn(struct twin_pace *p)
 
 uint32_t twin_pace(struct wse_model *m, uint32_t threads)
 {
-	struct twin_pace *p = &m->pace;
+	struct twin_pace *p = m->pace;
 
 	if (threads == 1 || m->cfg.flags & TWIN_MODEL_PARTS)
 		return threads;

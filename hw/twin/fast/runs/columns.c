@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "twin/fast/runs/runs.h"
+#include "twin/parts/pace.h"
 #include "twin/parts/team.h"
 
 #define WORTH 24u /* engines of a step that are worth a hand-over to other threads */
@@ -225,7 +226,7 @@ bool twin_runs_parts(struct wse_model *m, struct bulks *b)
 		engines += m->mesh[i].nsources * CHAIN;
 		m->mesh[i].ncrossing = 0;
 	}
-	m->pace.work += engines;
+	m->pace->work += engines;
 	if (engines < WORTH && !(m->cfg.flags & TWIN_MODEL_PARTS))
 		j.threads = 1;
 	for (i = 0; i < m->nmesh && i < TWIN_PARTS_MAX; i++) {

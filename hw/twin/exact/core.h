@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/* A core: its channels, engines and registers, and what fast/ keeps in it, where one look finds both. */
+#ifndef TWIN_EXACT_CORE_H
+#define TWIN_EXACT_CORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model.h"
+#include "twin/exact/fast.h"
+#include "wse_regs.h"
+
+#define TWIN_QUANTUM 1024u   /* scalar instructions of a core in a round */
+#define TWIN_EQUANTUM 16384u /* elements of an engine in a round */
+#define TWIN_NWORDS (WSE_SRAM_BYTES / 4)
+#define TWIN_CODE_PAGE 8 /* log2 of the bytes that one flag of twin_core.code covers */
+#define TWIN_NPAGES (WSE_SRAM_BYTES >> TWIN_CODE_PAGE)
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+#define OPND_DST 0
+#define OPND_SRC1 1
+#define OPND_SRC2 2
+
+/* ---- channels ---- */
+
+/* CHAN_DEPTH wavelets of one color in one port */
+struct twin_chan {
+	uint32_t data[WSE_CHAN_DEPTH];
+	uint8_t ctrl; /* bit i: data[i] is a control wavelet */
+	uint8_t head, count;
+};
+
+static inline bool chan_full(const struct twin_chan *q)
+{
+	return q->count == WSE_CHAN_DEPTH;
+}
+
+static inline void chan_push(struct twin_chan *q, uint32_t data, bool ctrl)
+{
+	unsigned int i = (q->head + q->count++) % WSE_CHAN_DEPTH;
+
+	q->data[i] = data;
+	q->ctrl = (q->ctrl & ~(1u << i)) | (uint32_t)ctrl << i;
+}
+
+static inline uint32_t chan_head(const struct twin_chan *q, bool *ctrl)
+{
+	*ctrl = q->ctrl >> q->head & 1;
+	return q->data[q->head];
+}
+
+static inline void chan_pop(struct twin_chan *q)
+{
+	q->head = (q->head + 1) % WSE_CHAN_DEPTH;
+	q->count--;
+}
+
+/* ---- engines ---- */
+
+/* a tensor instruction as ISSUE captured it */
+struct twin_tins {
+	uint32_t tcw, scalar;
+	uint32_t dsr[3][4]; /* DST, SRC1, SRC2 */
+};
+
+/* an operand while its instruction runs */
+struct twin_opnd {
+	uint8_t kind, dtype, color;
+	uint16_t len, len1;	 /* len1 >= 1 */
+	int32_t stride, stride1; /* bytes or accumulators */
+	int32_t base;		 /* SRAM byte offset or accumulator */
+	int32_t row, pos;	 /* where the current row starts; where the next element lies */
+};
+
+/* what a block needs first, and in few cache lines: of all cores together it does not fit the nearest cache */
+struct twin_engine {
+	uint64_t busy_to; /* L: device cycle up to which it has had something to do */
+	uint8_t n;	  /* instructions, the running one included */
+	bool started;	  /* q[0] has been checked and runs */
+	bool checked;	  /* q[0] passed the operand checks; the members below stay valid after it completes */
+	bool step_singly;	  /* a batched mover, but now element by element, as much as the channel holds */
+	uint8_t age;	  /* rounds that it has waited */
+	bool crosses_part;	  /* its run leaves the part: found in this round */
+	/* from here to rows: what the operand checks derive from an instruction */
+	bool end_left __attribute__((aligned(16))); /* only the END wavelet of SEND_END is left to send */
+	uint8_t op;
+	bool until_end;
+	bool batched;	    /* mover from memory to the fabric: runs.c hands out its elements */
+	int8_t claim;	    /* color that it reads, -1: none */
+	int8_t out;	    /* color that it sends on, -1: none */
+	uint8_t src1, src2; /* kinds of its sources */
+	int8_t wait;	    /* color that it waits for; -1: not the fabric */
+	struct twin_opnd o[3];
+	uint32_t inner, outer; /* elements left in the row, rows left; or END marks left in outer */
+	uint32_t nfeat, tokens; /* AXPY, DOT */
+	uint32_t width, rows;	/* what inner and outer begin with: the shape */
+	struct twin_tins q[1 + WSE_ENGINE_DEPTH];
+	uint32_t part[WSE_LANES]; /* VRSUM, VRMAX */
+} __attribute__((aligned(64)));
+
+#define TWIN_CHECKED_FROM	  offsetof(struct twin_engine, end_left)
+#define TWIN_CHECKED_BYTES (offsetof(struct twin_engine, q) - TWIN_CHECKED_FROM)
+
+/* what is known of a bf16 operand, see f32_copy.c */
+struct twin_f32_copy {
+	bool full, uses;		     /* it is valid; the operand has been used once */
+	struct twin_range range;	     /* of its values */
+	int32_t base, stride1;	     /* the operand */
+	uint32_t tokens, rows;
+	uint32_t lo, hi;	     /* SRAM bytes that it depends on: [lo, hi) */
+	const float *copy;	     /* in binary32; NULL: it is too large for one */
+	float *v;		     /* room for copies */
+	size_t cap;
+};
+
+/* rows of elements, as three words of a DSR describe them: an operand of the lanes, see quick.c.
+ * That of accumulators has its place, too: which operands overlap is then said by their shapes. */
+struct twin_shape {
+	uint32_t dsr[3]; /* words 1 to 3 */
+	uint32_t base, fixed; /* word 0 where bits of fixed are set: all of them or none */
+	uint8_t rule;	 /* TWIN_RULE_*; 0: no such operand */
+	bool acc, bf16;
+	uint8_t align; /* bits of an offset that are 0 */
+	uint16_t len, len1;
+	int32_t step;	      /* bytes from row to row */
+	int32_t lo, hi;	      /* bytes from the first element: the rows lie in [lo, hi) */
+	uint32_t least, most; /* rows of this shape fit where the offset is that */
+	uint32_t id;	      /* never 0, never given again */
+};
+
+/* what a DSR is as an operand of the lanes, as long as its words are these */
+struct twin_lane {
+	struct twin_shape s;
+	uint32_t id; /* the shape's; 0: words of it were written since, or it does not fit */
+	uint8_t page, page_end; /* of SRAM that the rows lie in, from the first to the last */
+	uint32_t off; /* in the SRAM; of accumulators, which */
+	uint8_t *at;
+};
+
+#define TWIN_RULE_LANE	1u /* rows of groups */
+#define TWIN_RULE_SINGLE 2u /* one element */
+
+/* ---- cores ---- */
+
+struct twin_dec {		  /* a predecoded instruction; op 0: not decoded yet */
+	uint8_t op, rd, rs1, rs2; /* rd 32: nowhere */
+	int32_t imm;
+};
+
+enum twin_wait {
+	WAIT_NONE,
+	WAIT_TASK,
+	WAIT_RECV,
+	WAIT_SEND,
+	WAIT_ISSUE,
+	WAIT_ENGINES,
+};
+
+#define TWIN_NENTERED 8u
+
+struct twin_pick {
+	uint8_t task;
+	uint32_t winfo;
+};
+
+/* first what most turns need, as in an engine */
+struct twin_core {
+	uint32_t x[33]; /* [32] swallows writes to x0 */
+	uint32_t pc;
+	uint8_t run;  /* enum wse_core_run */
+	uint8_t wait; /* enum twin_wait: what the instruction at pc waits for */
+	uint8_t wait_color;
+	bool queued;	  /* on the run list, or to go on now */
+	uint8_t listed;	  /* engines on the list of sources, as a mask */
+	bool done, start; /* DONE was executed; a start is pending */
+	bool stale;	  /* translated blocks of it were forgotten */
+	bool replay;
+	uint8_t last_pick; /* task that TNEXT took last */
+	struct twin_mesh *mesh; /* its part */
+	struct twin_dec *dec; /* [NWORDS + 1] */
+	uint32_t *block;     /* [NWORDS] translated blocks that begin here, see translate.c */
+	uint8_t *sram;
+	struct {
+		uint32_t end, block; /* end: the word after the one that it begins at; 0: none */
+	} entered[TWIN_NENTERED];     /* blocks that were entered lately */
+	uint32_t idx;	       /* row * cols + col */
+	uint16_t col, row;     /* CSR_ID as a word */
+	wse_retire_fn trace;
+	uint64_t minstret;
+	uint64_t retired; /* since creation: for step and trace; traps, too */
+	uint64_t shared;  /* device cycle of the latest round in which it had a turn */
+	uint32_t cyc;	  /* cycles taken in that round by the scalar side */
+	uint32_t ecyc[3]; /* by the engines */
+	uint32_t wdata, winfo;
+	uint32_t ready, blocked; /* tasks */
+	uint32_t bound;		 /* colors with a binding of either kind */
+	uint32_t claimed;	 /* colors that running engines read */
+	uint32_t recv_any;	 /* colors with a wavelet in recv */
+	uint32_t f32_most;	 /* values of a copy by rows */
+	/* counters of a core's scope; wavelets that left by the links north to west */
+	uint64_t cnt[WSE_CNT_COUNT], link[4];
+	struct twin_f32_copy f32_copy[2]; /* by rows, by columns */
+	/* tensor unit */
+	uint32_t acc[WSE_NACC] __attribute__((aligned(64)));
+	struct twin_engine eng[3];
+	uint32_t dsr[WSE_NDSR][4];
+	struct twin_lane lane[WSE_NDSR + 1]; /* the last one: no operand */
+	struct {
+		uint32_t data[WSE_DOTQ_DEPTH];
+		uint8_t end; /* bit i: entry i is an END mark */
+		uint8_t head, count;
+	} dotq;
+	/* tasks */
+	uint32_t entry[WSE_NTASKS];
+	uint8_t bind[2][WSE_NCOLORS]; /* [control][color] -> task, 0xff: none */
+	/* fabric */
+	uint32_t kick;	   /* colors on the work list */
+	uint32_t crosses_part;	   /* colors whose routes send to a core of another part */
+	uint32_t later;	   /* colors on the list of what waits for the other parts */
+	uint8_t rx[WSE_NCOLORS], tx[WSE_NCOLORS];
+	struct twin_chan in[5][WSE_NCOLORS];
+	struct twin_chan recv[WSE_NCOLORS];
+	uint8_t code[TWIN_NPAGES + 1]; /* TWIN_PAGE_*; the last one is no page, and 0 */
+	uint32_t start_entry, done_value;
+	uint32_t mstatus, mtvec, mepc, mcause, mtval, mscratch;
+	uint64_t mcycle_off;	 /* mcycle = device cycle + cycles in this round + this */
+	uint64_t traps;
+	uint32_t last_cause;	 /* of the latest trap */
+	uint32_t fault_cause, fault_pc, fault_addr, fault_color, fault_value;
+	/* debugging */
+	void *trace_arg;
+	struct twin_pick *picks;
+	uint32_t npicks, pick_at;
+	uint8_t pad[64];
+};
+
+/* else what cores have at the same place would share a few sets of the cache */
+_Static_assert(sizeof(struct twin_core) / 64 % 2, "add or remove pad: an odd number of cache lines");
+
+#endif /* TWIN_EXACT_CORE_H */

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* A part of the mesh, and what gathers parts into rounds (parts/mesh.c). */
+#ifndef TWIN_EXACT_PART_H
+#define TWIN_EXACT_PART_H
+
+#include "twin/exact/core.h"
+#include "twin/func.h"
+
+#define TWIN_PARTS_MAX 8u /* of the mesh; no more threads than that */
+
+struct twin_port_out;
+
+/*
+ * A part of the mesh: what its cores write in a round beside themselves. Of a small tile there is one.
+ * Functions that get a part and a core get the core's part.
+ */
+struct twin_mesh {
+	struct wse_model *dev;
+	struct twin_core *core; /* of the whole tile */
+	struct twin_port_out *out;
+	uint32_t rows, cols;   /* of the whole tile */
+	uint32_t first, ncores; /* the part's cores */
+	uint32_t index;
+	struct twin_translator *translator; /* NULL: there is none */
+	const uint8_t *code; /* of translated blocks; the way into them is its beginning */
+	struct twin_races *races;
+	bool avx2;    /* the processor has it: vector operations in place */
+	bool avx512;  /* and quick.c's two groups at a time */
+	bool quick;   /* quick.c may run: avx2, no race check and no shuffle */
+	struct twin_ways ways; /* what went them; generated: of the translator */
+	const struct twin_fast *fast; /* as the model's */
+	const uint64_t *generated; /* jit/'s counter of that way; NULL: there is none */
+	bool moved;   /* something moved in the current round */
+	bool ended;   /* a core has executed DONE or stopped since the start was looked at */
+	uint32_t round; /* cycles of the current round */
+	uint32_t routes;  /* counts writes to routes: a kept flow with the same count needs no look at its routers */
+	uint32_t inside;  /* wavelets in the input queues of routers */
+	/* run list and fabric work list */
+	uint32_t *run[2];
+	uint32_t nrun;
+	unsigned int cur;
+	uint32_t *resume_list; /* cores that resume after the current run */
+	uint32_t nresume;
+	bool may_resume; /* they may resume in the same round */
+	uint32_t *work; /* core << 5 | color */
+	uint32_t nwork;
+	uint32_t *later; /* the same: what waits for the other parts */
+	uint32_t nlater;
+	uint32_t limit;	   /* instructions of a core in this round */
+	uint32_t equantum; /* elements of an engine in this round */
+	uint64_t shuffle;  /* state of WSE_MODEL_SHUFFLE's random numbers; 0: off */
+	uint32_t *source;  /* core << 2 | engine: movers from memory to the fabric */
+	uint32_t nsources;
+	uint32_t ncrossing; /* of them, whose runs leave the part */
+	struct twin_checked *checked_cache;  /* fast/prepared.c */
+	struct twin_quick *quicks; /* quick.c */
+} __attribute__((aligned(64)));
+
+/* mesh.c: parts */
+int twin_mesh_create(struct wse_model *m);
+void twin_mesh_destroy(struct wse_model *m);
+void twin_mesh_begin(struct wse_model *m);
+/* what the parts have done in the round; true: something is left to do */
+bool twin_mesh_gather(struct wse_model *m);
+
+#endif /* TWIN_EXACT_PART_H */

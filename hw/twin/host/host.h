@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* The host's side of the device: queues, jobs, edge ports, and the functions of host/. */
+#ifndef TWIN_HOST_HOST_H
+#define TWIN_HOST_HOST_H
+
+#include "twin/exact/core.h"
+
+#define TWIN_NQ 5u /* queue pairs, as the RTL's default */
+
+/* host memory of a command */
+struct twin_buf {
+	uint64_t base;
+	bool direct;
+	uint8_t shift;
+	uint64_t tag[64], page[64]; /* cache of list entries; tag = index + 1 */
+};
+
+enum twin_qstate { Q_EMPTY, Q_WAIT, Q_RUN, Q_FENCE, Q_DONE };
+enum twin_exec { X_COPY, X_IN, X_OUT, X_START, X_COUNT };
+
+struct twin_queue {
+	bool exists, phase;
+	uint64_t sq, cq;
+	uint32_t sq_max, cq_max; /* entries - 1 */
+	uint32_t sq_head, sq_tail, cq_head, cq_tail;
+	bool kept; /* kept_tail came with MORE: it counts with the last doorbell of its batch */
+	uint32_t kept_tail;
+	uint32_t vector, completed;
+	uint8_t state; /* enum twin_qstate */
+	uint8_t exec;  /* enum twin_exec */
+	struct wse_sqe sqe;
+	uint16_t res, fault;
+	uint32_t t_start, t_end;
+};
+
+struct twin_job { /* what an executor works on */
+	bool active;
+	uint8_t queue;
+	struct wse_sqe sqe;
+	uint64_t deadline, began;
+	bool look; /* the budget is used up: the next round decides */
+	struct twin_buf buf, mask;
+	bool failed; /* streams: DMA error at bus address bad */
+	uint64_t bad;
+	/* copy */
+	uint32_t row, col, line;
+};
+
+struct twin_result { /* how a job ended */
+	uint16_t status;
+	struct wse_fault f; /* without status, queue, cid, cycle, seq */
+};
+
+struct twin_port_in {	    /* stream-in of a column */
+	bool busy, fresh;   /* fresh: before its first block */
+	uint8_t color, age; /* age: rounds that it has waited */
+	uint32_t block;
+	uint32_t *w; /* wavelets of the block; behind them room for values and masks */
+	size_t room; /* bytes there, which stay for the next command */
+	uint32_t n, pos;
+	bool end_due;  /* the block's END comes after the wavelets */
+	uint8_t dense; /* features per k when all elements come in order, else 0 */
+	bool words;    /* dense: the wavelets have been made; until then there are values alone */
+	float *v;      /* dense: [k][f] */
+	struct twin_range range; /* of its values */
+};
+
+struct twin_port_out { /* stream-out of a column */
+	bool busy, fresh;
+	uint8_t color, etype;
+	uint32_t block;
+	uint8_t *data;	 /* [nfeat][kcol] elements */
+	uint8_t *sel;	 /* [nfeat][(kcol + 7) / 8] mask */
+	uint32_t *order; /* selected elements: f * kcol + k */
+	uint32_t n, pos;
+	uint8_t dense; /* features when all elements are selected, else 0 */
+	struct twin_chan q[WSE_NCOLORS]; /* south edge port */
+};
+
+/* dma.c: 0, or an errno with *bad the bus address */
+int twin_dma_read(struct wse_model *m, uint64_t iova, void *buf, size_t len);
+int twin_dma_write(struct wse_model *m, uint64_t iova, const void *buf, size_t len);
+void twin_buf_open(struct twin_buf *b, uint64_t base, bool direct, uint8_t shift);
+/* where len bytes are, as model.h's dma_at; NULL: twin_buf_read() decides */
+const void *twin_buf_at(struct wse_model *m, struct twin_buf *b, uint64_t off, size_t len);
+int twin_buf_read(struct wse_model *m, struct twin_buf *b, uint64_t off, void *dst, size_t len,
+		 uint64_t *bad);
+int twin_buf_write(struct wse_model *m, struct twin_buf *b, uint64_t off, const void *src, size_t len,
+		  uint64_t *bad);
+
+/* check.c: status of an entry; *off: byte offset of the bad member */
+uint16_t twin_check_sqe(const struct wse_model *m, const struct wse_sqe *s, bool admin,
+		       uint32_t *off);
+
+/* queue.c */
+bool twin_queues_run(struct wse_model *m);
+void twin_queues_reset(struct wse_model *m);
+void twin_doorbell(struct wse_model *m, unsigned int index, uint32_t value);
+void twin_raise(struct wse_model *m, unsigned int vector);
+bool twin_queues_busy(const struct wse_model *m);
+
+/* copy.c, stream.c, start.c: executors. begin may end at once; run: true when something moved; both
+ * set *done */
+void twin_copy_begin(struct wse_model *m, struct twin_job *j);
+bool twin_copy_run(struct wse_model *m, struct twin_job *j, struct twin_result *r, bool *done);
+void twin_in_begin(struct wse_model *m, struct twin_job *j);
+bool twin_in_run(struct wse_model *m, struct twin_job *j, struct twin_result *r, bool *done);
+bool twin_in_inject(struct wse_model *m, unsigned int col);
+const uint32_t *twin_in_words(struct twin_port_in *p);
+void twin_out_begin(struct wse_model *m, struct twin_job *j);
+bool twin_out_run(struct wse_model *m, struct twin_job *j, struct twin_result *r, bool *done);
+void twin_out_take(struct wse_model *m, unsigned int col, const uint32_t *w, uint32_t n);
+void twin_stream_find_waiter(struct wse_model *m, unsigned int exec, struct twin_result *r);
+void twin_ports_reset(struct wse_model *m, unsigned int exec);
+bool twin_start_begin(struct wse_model *m, struct twin_job *j, struct twin_result *r);
+bool twin_start_poll(struct wse_model *m, struct twin_job *j, struct twin_result *r);
+void twin_start_find_waiter(struct wse_model *m, struct twin_job *j, struct twin_result *r);
+void twin_scrub(struct wse_model *m, const struct wse_sqe *s);
+
+/* mmio.c */
+uint32_t twin_mmio_read(struct wse_model *m, uint32_t offset);
+void twin_mmio_write(struct wse_model *m, uint32_t offset, uint32_t value);
+void twin_reset(struct wse_model *m);
+
+/* copy.c */
+void twin_dma_result(struct twin_result *r, uint64_t bad);
+
+#endif /* TWIN_HOST_HOST_H */
