@@ -12,7 +12,7 @@
 
 extern "C" {
 #include "model.h"
-uint16_t wse_check_sqe(const struct wse_model *m, const struct wse_sqe *s, bool admin, uint32_t *off);
+uint16_t twin_check_sqe(const struct wse_model *m, const struct wse_sqe *s, bool admin, uint32_t *off);
 }
 
 namespace {
@@ -504,7 +504,7 @@ void test_random(Tap &tap, Bench &tb, unsigned n)
 		bool admin = tb.rng.chance(60);
 		Verdict got = tb.judge(s, admin), want = contract(s, admin);
 		uint32_t off;
-		uint16_t status = wse_check_sqe(twin, &s, admin, &off);
+		uint16_t status = twin_check_sqe(twin, &s, admin, &off);
 
 		bad += !show(got == want, s, admin, got, want, "contract");
 		bad_twin += !show(got == Verdict{status, off}, s, admin, got, {status, off}, "twin");
