@@ -493,7 +493,7 @@ class wse_model_shape(Structure):
 class wse_tile(Structure):
     """
     A graph is filled in by graph() alone. Calls return numbers; after a failure they are harmless,
-    and whoever asked for the graph gets the error: which operation, and what does not fit.
+    and the call that asked for the graph returns the error: which operation, and what does not fit.
     Strings must live as long as the model.
 
     A value lies in the cores' SRAM from the operation that makes it to the last one that reads it;
@@ -633,7 +633,8 @@ class wse_step_result(Structure):
 
 class wse_tensor_info(Structure):
     """
-    Parameter number i of the model. data: binary32 [rows][cols], of the committed step, valid until the next call.
+    Parameter number i of the model. data: binary32 [rows][cols], of the committed step, valid until
+    the next call.
 
     rows, cols: cols 1: a vector
     """
@@ -1237,7 +1238,7 @@ What the members bo and mask_bo of a command take; valid on its own device only.
 bind("wse_context_create", c_int, POINTER(wse_device), c_uint32, POINTER(POINTER(wse_context)), doc="""
 SRAM is scrubbed and the firmware runs on all cores when this returns.
 
--EBUSY       somebody else has the device
+-EBUSY       another context has the device
 -ENOENT      there is no firmware; -ENOEXEC: it is damaged; -EOPNOTSUPP: of another ABI
 -EIO         the firmware did not boot
 -ENODEV      the device is gone
@@ -1346,13 +1347,15 @@ and what open(2), wse_submit() and wse_fence_wait() return
 """)
 
 bind("wse_program_create", c_int, POINTER(wse_context), c_char_p, POINTER(POINTER(wse_program)), doc="""
-The same, but nothing is copied: the image stays in a buffer, for programs that take turns on the cores.
-wse_program_copy() is the command that copies it to all cores; it is for programs made this way alone.
+The same, but nothing is copied: the image stays in a buffer, for programs that take turns on the
+cores. wse_program_copy() is the command that copies it to all cores; it is for programs made
+this way alone.
 """)
 
 bind("wse_program_copy", drm_wse_cmd, POINTER(wse_program), c_uint32, doc="""
-The same, but nothing is copied: the image stays in a buffer, for programs that take turns on the cores.
-wse_program_copy() is the command that copies it to all cores; it is for programs made this way alone.
+The same, but nothing is copied: the image stays in a buffer, for programs that take turns on the
+cores. wse_program_copy() is the command that copies it to all cores; it is for programs made
+this way alone.
 """)
 
 bind("wse_program_symbol", c_int, POINTER(wse_program), c_char_p, POINTER(c_uint32), doc="""
@@ -1429,14 +1432,14 @@ One more input or output of every micro-batch, of so many bytes on the host; its
 """)
 
 bind("wse_graph_unit", c_uint32, POINTER(wse_graph), c_uint32, c_uint32, c_uint32, c_uint32, doc="""
-A unit whose matrix is parameter `weight` [outs][ins] (outs may be more: zeros), or one of vectors
-alone (WSE_NO_TENSOR). parts > 1: the matrix is `parts` of outs / parts rows each, and a column of
-cores owns its features of each (queries, keys and values).
+A unit whose matrix is parameter `weight` [outs][ins] (outs may be more: zeros), or one of
+vectors alone (WSE_NO_TENSOR). parts > 1: the matrix is `parts` of outs / parts rows each, and a
+column of cores owns its features of each (queries, keys and values).
 """)
 
 bind("wse_graph_chunks", None, POINTER(wse_graph), c_uint32, c_uint32, c_uint32, doc="""
-A unit without parts that is used a chunk at a time: of its outputs or of its inputs, at most one of both above 1.
-Chunk j is each column's j-th share of them.
+A unit without parts that is used a chunk at a time: of its outputs or of its inputs, at most one
+of both above 1. Chunk j is each column's j-th share of them.
 """)
 
 bind("wse_graph_vec", c_uint32, POINTER(wse_graph), c_uint32, c_uint32, c_uint32, c_uint32, doc="""
@@ -1473,8 +1476,8 @@ out2: the second result, or NULL: GELU's derivative, or the bf16 copy of WSE_POS
 
 bind("wse_op_wgrad", c_uint32, POINTER(wse_graph), c_uint32, c_uint32, c_uint32, c_uint32, c_uint32, c_uint32,
      doc="""
-dW of a unit into its gradient; db at `bias` of value vec, which is made if it is WSE_NO_VALUE. Returns vec
-
+dW of a unit into its gradient; db at `bias` of value vec, which is made if it is WSE_NO_VALUE.
+Returns vec
 """)
 
 bind("wse_op_wgrad_chunk", c_uint32, POINTER(wse_graph), c_uint32, c_uint32, c_uint32, c_uint32, c_uint32,
@@ -1485,8 +1488,8 @@ bind("wse_op_add", c_uint32, POINTER(wse_graph), c_uint32, c_uint32, c_uint32, c
 bind("wse_op_norm", c_uint32, POINTER(wse_graph), POINTER(wse_norm_op), c_char_p)
 
 bind("wse_op_norm_back", c_uint32, POINTER(wse_graph), POINTER(wse_norm_op), c_uint32, POINTER(c_uint32), doc="""
-Backward: dy binary32, destroyed. Adds to *dres (binary32), or makes it if it is WSE_NO_VALUE; the gradients of gain
-and bias go to the places of both in vec. Returns dres in bf16.
+Backward: dy binary32, destroyed. Adds to *dres (binary32), or makes it if it is WSE_NO_VALUE;
+the gradients of gain and bias go to the places of both in vec. Returns dres in bf16.
 """)
 
 bind("wse_op_attn", c_uint32, POINTER(wse_graph), POINTER(wse_attn_op))
@@ -1575,15 +1578,17 @@ from then on, and the step is done again on those that are left.
 
 bind("wse_trainer_step_on", c_int, POINTER(wse_trainer), POINTER(c_uint16), c_uint64, POINTER(wse_step_result),
      doc="""
-The same on a batch of the caller's, for trainers without a text (data NULL): samples [batch][window + span], of each
-the tokens before its first target and then the targets; n: all of them. A checkpoint then has the step, but does not
-know the batches: which ones come next is the caller's to keep.
+The same on a batch of the caller's, for trainers without a text (data NULL):
+samples [batch][window + span], of each the tokens before its first target and then the targets;
+n: all of them. A checkpoint then has the step, but does not know the batches: which ones come
+next is the caller's to keep.
 
 -EINVAL      n is another number, a token is not below vocab, or the trainer has a text
 """)
 
 bind("wse_trainer_eval", c_int, POINTER(wse_trainer), c_uint64, POINTER(c_double), POINTER(c_uint64), doc="""
-Mean loss of the held-out samples, at most max_batches batches (0: all), in nats a token; samples may be NULL.
+Mean loss of the held-out samples, at most max_batches batches (0: all), in nats a token; samples
+may be NULL.
 """)
 
 bind("wse_trainer_tensor", c_int, POINTER(wse_trainer), c_uint32, POINTER(wse_tensor_info), doc="""
@@ -1612,8 +1617,8 @@ SHA-256 over weights and training state, hexadecimal, [65]. Equal training has e
 """)
 
 bind("wse_trainer_generate", c_int, POINTER(wse_trainer), POINTER(wse_sampling), POINTER(c_char), doc="""
-Continues the prompt in `streams` independent ways; text [streams][n + 1]. -EINVAL: no vocabulary of bytes.
-
+Continues the prompt in `streams` independent ways; text [streams][n + 1]. -EINVAL: no vocabulary
+of bytes.
 """)
 
 bind("wse_trainer_run", c_int, POINTER(wse_trainer), POINTER(wse_run_shape), POINTER(wse_run_result), doc="""
