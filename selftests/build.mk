@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # The guest: selftests/vm/run boots it, selftests/vm/fetch fills its cache.
 
-SUITES += selftests/vm/test-vm selftests/interfaces selftests/layers selftests/make-output selftests/pages selftests/blocks \
-	selftests/vm/test-train selftests/vm/test-gpt
+SUITES += $(addprefix selftests/,vm/test-vm interfaces layers make-output pages blocks \
+	vm/test-train vm/test-gpt)
 
 LINT := lint-rtl lint-driver lint-shell lint-spdx lint-format lint-width
 BESIDE += --beside "scripts/lint tap $(LINT)"
@@ -25,8 +25,10 @@ format: ## clang-format over every .c file
 VM_DEVICES ?= --device "func 4x4" --device "func 4x4"
 # The module, its firmware, and the programs of the cores where libwse looks for them
 VM_ARGS ?= --module $(B)/wse.ko --firmware $(B)/firmware/wse-fw.bin:wse/wse-fw.bin \
-	$(foreach p,train forward backward loss mlp linear,--firmware $(B)/firmware/$(p).elf:wse/$(p).elf) \
-	$(foreach p,gpt_run mlp_run,--add libwse/configs/$(p).yaml:/root/$(p).yaml) --add hw/doc/registers.md:/root/text
+	$(foreach p,train forward backward loss mlp linear, \
+		--firmware $(B)/firmware/$(p).elf:wse/$(p).elf) \
+	$(foreach p,gpt_run mlp_run,--add libwse/configs/$(p).yaml:/root/$(p).yaml) \
+	--add hw/doc/registers.md:/root/text
 
 .PHONY: vm
 vm: all ## a shell in the guest with wse.ko and two func devices
@@ -34,7 +36,8 @@ vm: all ## a shell in the guest with wse.ko and two func devices
 		if [ -x $(B)/wse-$$p ]; then echo "--add $(B)/wse-$$p"; fi; done) --shell
 
 # the targets of the main job alone
-TRAIN_NEEDS := $(B)/wse-train $(B)/firmware/wse-fw.bin $(addprefix $(B)/firmware/,$(addsuffix .elf,train forward backward loss mlp))
+TRAIN_NEEDS := $(B)/wse-train $(B)/firmware/wse-fw.bin \
+	$(patsubst %,$(B)/firmware/%.elf,train forward backward loss mlp)
 
 .PHONY: run train
 run: setup-if-missing ## the main job: a GPT learns real text on two RTL wafers behind a stock kernel
@@ -46,4 +49,5 @@ train: setup-if-missing ## nanoGPT's recipe in this process, on the twin
 	$(MAKE) $(JOBS) $(call job_tiles,) $(TRAIN_NEEDS)
 	$(if $(findstring --checkpoint_path,$(TRAIN_ARGS)),,rm -rf $(B)/train)
 	$(B)/wse-train --params libwse/configs/gpt_train.yaml \
-		--devices sim:func,rows=12,cols=4 --model_dir $(B)/train --require mean $(TRAIN_ARGS)
+		--devices sim:func,rows=12,cols=4 --model_dir $(B)/train --require mean \
+		$(TRAIN_ARGS)

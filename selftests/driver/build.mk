@@ -6,15 +6,17 @@ $(eval $(call c_program,selftests/driver/cmd_test,selftests/driver/cmd_test.c))
 $(eval $(call c_program,selftests/driver/ring_test,selftests/driver/ring_test.c))
 
 # The harness comes from the kernel's sources and has warnings of its own: -isystem.
-DRIVER_TESTS := $(patsubst selftests/driver/%.c,$(B)/selftests/%,$(wildcard selftests/driver/test_*.c selftests/driver/bench.c))
-$(DRIVER_TESTS): $(B)/selftests/%: selftests/driver/%.c selftests/driver/wse_test.h uapi/drm/wse_accel.h $(REGS)
+DRIVER_TESTS := $(patsubst selftests/driver/%.c,$(B)/selftests/%, \
+	$(wildcard selftests/driver/test_*.c selftests/driver/bench.c))
+DRIVER_HDRS := selftests/driver/wse_test.h uapi/drm/wse_accel.h $(REGS)
+$(DRIVER_TESTS): $(B)/selftests/%: selftests/driver/%.c $(DRIVER_HDRS)
 	@mkdir -p $(@D)
 	$(call short,CC,$@)eval "$$(selftests/vm/fetch source || echo exit 1)"; \
 		$(CC) $(CPPFLAGS) -isystem "$$KSELFTEST" -D_GNU_SOURCE $(CFLAGS) -pthread -o $@ $<
 
 # hostile processes; a program of its own, not a kselftest
 FUZZ := fuzz fuzz_ops fuzz_sync fuzz_submit fuzz_mem
-$(B)/selftests/fuzz: $(FUZZ:%=selftests/driver/%.c) selftests/driver/fuzz.h selftests/driver/wse_test.h uapi/drm/wse_accel.h $(REGS)
+$(B)/selftests/fuzz: $(FUZZ:%=selftests/driver/%.c) selftests/driver/fuzz.h $(DRIVER_HDRS)
 	@mkdir -p $(@D)
 	$(call short,CC,$@)$(CC) $(CPPFLAGS) -D_GNU_SOURCE $(CFLAGS) -pthread -o $@ $(filter %.c,$^)
 
@@ -58,4 +60,5 @@ test-debug-kernel: $(B)/wse-emu $(B)/firmware/wse-fw.bin $(DRIVER_TESTS) $(B)/se
 KERNELS ?= backports security next
 .PHONY: test-kernels
 test-kernels: $(DRIVER_TESTS) $(B)/selftests/fuzz $(B)/wse-emu $(B)/firmware/wse-fw.bin ## the driver's suites on every kernel that it knows (about 15 minutes); KERNELS="next"
-	$(foreach k,$(KERNELS),$(MAKE) driver KERNEL=$(k) &&) selftests/driver/test-kernels $(KERNELS)
+	$(foreach k,$(KERNELS),$(MAKE) driver KERNEL=$(k) &&) \
+		selftests/driver/test-kernels $(KERNELS)
