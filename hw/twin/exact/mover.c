@@ -3,50 +3,21 @@
  * runs.c's. */
 #include <string.h>
 
-#include "twin/exact/fp.h"
-#include "twin/twin.h"
+#include "twin/exact/operand.h"
 
 enum got { GOT, GOT_END, NOT_YET, FAULTED };
 
 static uint32_t load(const struct twin_core *c, const struct twin_opnd *o)
 {
 	uint32_t v;
-	uint16_t h;
 
-	if (o->kind == WSE_KIND_ACC)
-		return c->acc[o->pos];
-	if (o->dtype == WSE_DT_BF16) {
-		memcpy(&h, c->sram + o->pos, 2);
-		return twin_bf16_widen(h);
-	}
-	memcpy(&v, c->sram + o->pos, 4);
+	twin_opnd_load(c, o, &v, 1);
 	return v;
-}
-
-static void store(struct twin_core *c, const struct twin_opnd *o, uint32_t v)
-{
-	uint16_t h;
-
-	if (o->kind == WSE_KIND_ACC) {
-		c->acc[o->pos] = v;
-	} else if (o->dtype == WSE_DT_BF16) {
-		h = twin_bf16_round(v);
-		memcpy(c->sram + o->pos, &h, 2);
-		twin_code_changed(c, o->pos, 2);
-	} else {
-		memcpy(c->sram + o->pos, &v, 4);
-		twin_code_changed(c, o->pos, 4);
-	}
-}
-
-static bool is_store(const struct twin_opnd *o)
-{
-	return o->kind == WSE_KIND_MEM || o->kind == WSE_KIND_ACC;
 }
 
 static void step(struct twin_opnd *o, bool new_row)
 {
-	if (!is_store(o))
+	if (!twin_opnd_is_store(o))
 		return;
 	if (new_row)
 		o->pos = o->row += o->stride1;
@@ -189,9 +160,9 @@ static bool element(struct twin_mesh *m, struct twin_core *c, struct twin_engine
 	if (d->kind == WSE_KIND_FABOUT)
 		twin_send(m, c, d->color, v, false);
 	else
-		store(c, d, v);
+		twin_opnd_store(c, d, &v, 1);
 	if (e->op == WSE_TOP_MTEE)
-		store(c, b, v);
+		twin_opnd_store(c, b, &v, 1);
 	if (advance(e))
 		twin_mover_finish(m, c, e);
 	return true;

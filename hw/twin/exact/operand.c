@@ -2,21 +2,10 @@
 /* The rules of operands (hw/doc/core.md), checked when a tensor instruction starts to run. */
 #include <string.h>
 
-#include "twin/exact/fp.h"
+#include "twin/exact/operand.h"
 #include "twin/exact/vop.h"
-#include "twin/twin.h"
 
 enum rule { R_MOVER, R_LANE, R_SINGLE };
-
-static uint32_t size_of(const struct twin_opnd *o)
-{
-	return o->dtype == WSE_DT_BF16 ? 2 : 4;
-}
-
-static bool is_store(const struct twin_opnd *o)
-{
-	return o->kind == WSE_KIND_MEM || o->kind == WSE_KIND_ACC;
-}
 
 static void unpack(struct twin_opnd *o, const uint32_t d[4])
 {
@@ -48,9 +37,9 @@ static bool inside(const struct twin_opnd *o, int64_t size, int64_t limit)
 static bool store_ok(const struct twin_opnd *o, uint32_t base, enum rule rule, bool *range)
 {
 	bool acc = o->kind == WSE_KIND_ACC;
-	uint32_t size = size_of(o);
+	uint32_t size = (uint32_t)twin_opnd_size(o);
 
-	if (!is_store(o) || !o->len || (!acc && o->dtype > WSE_DT_I32))
+	if (!twin_opnd_is_store(o) || !o->len || (!acc && o->dtype > WSE_DT_I32))
 		return false;
 	if (rule == R_SINGLE) {
 		if (o->len != 1 || o->len1 != 1 || (!acc && base & (size - 1)))
@@ -142,29 +131,33 @@ static bool check_mover(struct twin_engine *e, bool *range)
 		b->kind = WSE_KIND_NONE;
 	e->until_end = t->tcw & WSE_TCW_UNTIL_END_MASK;
 	/* kinds */
-	if (d->kind == WSE_KIND_FABOUT ? d->color == 0xff : !is_store(d))
+	if (d->kind == WSE_KIND_FABOUT ? d->color == 0xff : !twin_opnd_is_store(d))
 		return false;
-	if (a->kind == WSE_KIND_FABIN ? a->color == 0xff : !is_store(a) && a->kind != WSE_KIND_DOTQ)
+	if (a->kind == WSE_KIND_FABIN ? a->color == 0xff
+				      : !twin_opnd_is_store(a) && a->kind != WSE_KIND_DOTQ)
 		return false;
-	if (madd && !is_store(b) && (b->kind != WSE_KIND_DOTQ || a->kind == WSE_KIND_DOTQ))
+	if (madd && !twin_opnd_is_store(b) &&
+	    (b->kind != WSE_KIND_DOTQ || a->kind == WSE_KIND_DOTQ))
 		return false;
-	if (tee && !is_store(b))
+	if (tee && !twin_opnd_is_store(b))
 		return false;
 	if (t->tcw & WSE_TCW_SEND_END_MASK && d->kind != WSE_KIND_FABOUT)
 		return false;
-	if (e->until_end && (d->kind != WSE_KIND_FABOUT || is_store(a) || is_store(b)))
+	if (e->until_end &&
+	    (d->kind != WSE_KIND_FABOUT || twin_opnd_is_store(a) || twin_opnd_is_store(b)))
 		return false;
-	if (midx && (d->kind != WSE_KIND_FABOUT || !is_store(a) || a->len > 4 ||
+	if (midx && (d->kind != WSE_KIND_FABOUT || !twin_opnd_is_store(a) || a->len > 4 ||
 		     (uint64_t)t->scalar + a->len1 > 1u << 14))
 		return false;
 	/* shape */
-	shape = d->kind == WSE_KIND_FABOUT && is_store(a) ? a : d;
+	shape = d->kind == WSE_KIND_FABOUT && twin_opnd_is_store(a) ? a : d;
 	if (!shape->len)
 		return false;
-	if ((is_store(d) && !store_ok(d, t->dsr[0][0], R_MOVER, range)) ||
-	    (is_store(a) &&
+	if ((twin_opnd_is_store(d) && !store_ok(d, t->dsr[0][0], R_MOVER, range)) ||
+	    (twin_opnd_is_store(a) &&
 	     (!store_ok(a, t->dsr[1][0], R_MOVER, range) || !same_shape(a, shape))) ||
-	    (is_store(b) && (!store_ok(b, t->dsr[2][0], R_MOVER, range) || !same_shape(b, shape))))
+	    (twin_opnd_is_store(b) &&
+	     (!store_ok(b, t->dsr[2][0], R_MOVER, range) || !same_shape(b, shape))))
 		return false;
 	e->width = shape->len;
 	e->inner = shape->len;

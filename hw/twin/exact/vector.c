@@ -7,39 +7,6 @@
 #include "twin/exact/vop.h"
 #include "twin/twin.h"
 
-/* n elements in a row, LANES at most */
-static void load(const struct twin_core *c, const struct twin_opnd *o, uint32_t *v, uint32_t n)
-{
-	uint16_t h[WSE_LANES];
-	uint32_t i;
-
-	if (o->kind == WSE_KIND_ACC) {
-		memcpy(v, &c->acc[o->pos], n * 4);
-	} else if (o->dtype == WSE_DT_BF16) {
-		memcpy(h, c->sram + o->pos, n * 2);
-		for (i = 0; i < n; i++)
-			v[i] = twin_bf16_widen(h[i]);
-	} else {
-		memcpy(v, c->sram + o->pos, n * 4);
-	}
-}
-
-static void store(struct twin_core *c, const struct twin_opnd *o, const uint32_t *v, uint32_t n)
-{
-	uint16_t h[WSE_LANES];
-
-	if (o->kind == WSE_KIND_ACC) {
-		memcpy(&c->acc[o->pos], v, n * 4);
-	} else if (o->dtype == WSE_DT_BF16) {
-		twin_bf16_round_n(h, v, n);
-		memcpy(c->sram + o->pos, h, n * 2);
-		twin_code_changed(c, o->pos, n * 2);
-	} else {
-		memcpy(c->sram + o->pos, v, n * 4);
-		twin_code_changed(c, o->pos, n * 4);
-	}
-}
-
 /* the operation of a group: SRC1 with SRC2 into v, which holds DST's old values for VMAC */
 #define EACH(name, value, kind, expr)                                               \
 	case value:                                                                 \
@@ -78,7 +45,7 @@ static void reduce_step(struct twin_core *c, struct twin_engine *e, uint32_t *pa
 	uint32_t a[WSE_LANES];
 	unsigned int i;
 
-	load(c, &e->o[OPND_SRC1], a, WSE_LANES);
+	twin_opnd_load(c, &e->o[OPND_SRC1], a, WSE_LANES);
 	for (i = 0; i < WSE_LANES; i++)
 		part[i] = join(e->op, part[i], a[i]);
 }
@@ -115,7 +82,7 @@ static bool reduce(struct twin_mesh *m, struct twin_core *c, struct twin_engine 
 
 void twin_reduce_end(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e)
 {
-	store(c, &e->o[OPND_DST], (uint32_t[]){tree(e->op, e->part)}, 1);
+	twin_opnd_store(c, &e->o[OPND_DST], (uint32_t[]){tree(e->op, e->part)}, 1);
 	twin_engine_complete(m, c, e);
 }
 
@@ -132,13 +99,13 @@ bool twin_run_vector(struct twin_mesh *m, struct twin_core *c, struct twin_engin
 	while (e->outer) {
 		if (c->ecyc[WSE_ENGINE_L] >= m->equantum)
 			return true;
-		load(c, s1, a, WSE_LANES);
+		twin_opnd_load(c, s1, a, WSE_LANES);
 		if (!scalar)
-			load(c, s2, b, WSE_LANES);
+			twin_opnd_load(c, s2, b, WSE_LANES);
 		if (mac)
-			load(c, d, v, WSE_LANES);
+			twin_opnd_load(c, d, v, WSE_LANES);
 		compute(e->op, v, a, b);
-		store(c, d, v, WSE_LANES);
+		twin_opnd_store(c, d, v, WSE_LANES);
 		twin_opnd_advance(d, e->inner, e->width, WSE_LANES);
 		twin_opnd_advance(s1, e->inner, e->width, WSE_LANES);
 		if (!scalar)

@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The steps of a vector instruction: how operands move on, and reductions. */
+/* The steps of a vector instruction. */
 #ifndef TWIN_EXACT_VECTOR_H
 #define TWIN_EXACT_VECTOR_H
 
-#include "twin/twin.h"
-
-/* moves an operand n elements on; inner: elements left in its current row of width */
-static inline void twin_opnd_advance(struct twin_opnd *o, uint32_t inner, uint32_t width, uint32_t n)
-{
-	uint32_t at = width - inner + n;
-
-	o->row += o->stride1 * (int32_t)(at / width);
-	o->pos = o->row + o->stride * (int32_t)(at % width);
-}
+#include "twin/exact/operand.h"
 
 /* moves the instruction n elements on */
 static inline void twin_vector_advance(struct twin_engine *e, uint32_t n)

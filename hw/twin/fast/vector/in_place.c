@@ -9,19 +9,9 @@
 
 #define CHUNK 256u /* elements between two looks at the engine's share of the round, at most */
 
-static int32_t size_of(const struct twin_opnd *o)
-{
-	return o->kind == WSE_KIND_ACC ? 1 : o->dtype == WSE_DT_BF16 ? 2 : 4;
-}
-
 static uint8_t *place_of(struct twin_core *c, const struct twin_opnd *o)
 {
 	return o->kind == WSE_KIND_ACC ? (uint8_t *)&c->acc[o->pos] : c->sram + o->pos;
-}
-
-static bool is_bf16(const struct twin_opnd *o)
-{
-	return o->kind != WSE_KIND_ACC && o->dtype == WSE_DT_BF16;
 }
 
 /* bytes from row to row */
@@ -50,7 +40,7 @@ static void written(struct twin_core *c, const struct twin_opnd *d, uint32_t n, 
 
 	if (d->kind == WSE_KIND_ACC)
 		return;
-	n *= (uint32_t)size_of(d);
+	n *= (uint32_t)twin_opnd_size(d);
 	if (d->stride1 == (int32_t)n) {
 		n *= rows;
 		rows = 1;
@@ -63,12 +53,13 @@ static bool elementwise(struct twin_mesh *m, struct twin_core *c, struct twin_en
 {
 	struct twin_opnd *d = &e->o[OPND_DST], *s1 = &e->o[OPND_SRC1], *s2 = &e->o[OPND_SRC2];
 	bool scalar = s2->kind == WSE_KIND_NONE;
-	enum twin_src1 src1 = is_bf16(s1) ? TWIN_SRC1_BF16 : TWIN_SRC1_WORDS;
-	enum twin_src2 src2 = scalar	    ? TWIN_SRC2_SCALAR
-			      : is_bf16(s2) ? TWIN_SRC2_BF16
-					    : TWIN_SRC2_WORDS;
+	enum twin_src1 src1 = twin_opnd_is_bf16(s1) ? TWIN_SRC1_BF16 : TWIN_SRC1_WORDS;
+	enum twin_src2 src2 = scalar		      ? TWIN_SRC2_SCALAR
+			      : twin_opnd_is_bf16(s2) ? TWIN_SRC2_BF16
+						      : TWIN_SRC2_WORDS;
 	twin_vector_fn *fn =
-		twin_vector_avx2[e->op - WSE_TOP_VADD][twin_vector_variant(is_bf16(d), src1, src2)];
+		twin_vector_avx2[e->op - WSE_TOP_VADD]
+				[twin_vector_variant(twin_opnd_is_bf16(d), src1, src2)];
 	struct twin_rows s = {.d = step(d), .a = step(s1), .b = step(s2)};
 	uint32_t n;
 
@@ -108,7 +99,8 @@ static bool reduce(struct twin_mesh *m, struct twin_core *c, struct twin_engine 
 			return true;
 		m->ways.reduced++;
 		at.rows = span(e, &at.width);
-		twin_reduce_avx2(e->op == WSE_TOP_VRMAX, e->part, place_of(c, s), is_bf16(s), &at);
+		twin_reduce_avx2(e->op == WSE_TOP_VRMAX, e->part, place_of(c, s),
+				 twin_opnd_is_bf16(s), &at);
 		n = at.width * at.rows;
 		twin_opnd_advance(s, e->inner, e->width, n);
 		twin_vector_advance(e, n);
