@@ -123,7 +123,7 @@ FORCED __m256 rows_of(bool max, __m256 p, const uint8_t *at, bool bf16, const st
 }
 
 void twin_reduce_avx2(bool max, uint32_t *part, const uint8_t *at, bool bf16,
-		     const struct twin_rows *s)
+		      const struct twin_rows *s)
 {
 	__m256 p = _mm256_loadu_ps((const float *)(const void *)part);
 
