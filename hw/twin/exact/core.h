@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A core: its channels, engines and registers, and what fast/ keeps in it, where one look finds both. */
+/* A core: its channels, engines and registers. What fast/ and jit/ keep in it (fast.h) lies beside what is used with it. */
 #ifndef TWIN_EXACT_CORE_H
 #define TWIN_EXACT_CORE_H
 
@@ -104,42 +104,6 @@ struct twin_engine {
 #define TWIN_CHECKED_FROM	  offsetof(struct twin_engine, end_left)
 #define TWIN_CHECKED_BYTES (offsetof(struct twin_engine, q) - TWIN_CHECKED_FROM)
 
-/* what is known of a bf16 operand, see f32_copy.c */
-struct twin_f32_copy {
-	bool full, uses;		     /* it is valid; the operand has been used once */
-	struct twin_range range;	     /* of its values */
-	int32_t base, stride1;	     /* the operand */
-	uint32_t tokens, rows;
-	uint32_t lo, hi;	     /* SRAM bytes that it depends on: [lo, hi) */
-	const float *copy;	     /* in binary32; NULL: it is too large for one */
-	float *v;		     /* room for copies */
-	size_t cap;
-};
-
-/* rows of elements, as three words of a DSR describe them: an operand of the lanes, see quick.c.
- * That of accumulators has its place, too: which operands overlap is then said by their shapes. */
-struct twin_shape {
-	uint32_t dsr[3]; /* words 1 to 3 */
-	uint32_t base, fixed; /* word 0 where bits of fixed are set: all of them or none */
-	uint8_t rule;	 /* TWIN_RULE_*; 0: no such operand */
-	bool acc, bf16;
-	uint8_t align; /* bits of an offset that are 0 */
-	uint16_t len, len1;
-	int32_t step;	      /* bytes from row to row */
-	int32_t lo, hi;	      /* bytes from the first element: the rows lie in [lo, hi) */
-	uint32_t least, most; /* rows of this shape fit where the offset is that */
-	uint32_t id;	      /* never 0, never given again */
-};
-
-/* what a DSR is as an operand of the lanes, as long as its words are these */
-struct twin_lane {
-	struct twin_shape s;
-	uint32_t id; /* the shape's; 0: words of it were written since, or it does not fit */
-	uint8_t page, page_end; /* of SRAM that the rows lie in, from the first to the last */
-	uint32_t off; /* in the SRAM; of accumulators, which */
-	uint8_t *at;
-};
-
 #define TWIN_RULE_LANE	1u /* rows of groups */
 #define TWIN_RULE_SINGLE 2u /* one element */
 
@@ -159,8 +123,6 @@ enum twin_wait {
 	WAIT_ENGINES,
 };
 
-#define TWIN_NENTERED 8u
-
 struct twin_pick {
 	uint8_t task;
 	uint32_t winfo;
@@ -176,16 +138,16 @@ struct twin_core {
 	bool queued;	  /* on the run list, or to go on now */
 	uint8_t listed;	  /* engines on the list of sources, as a mask */
 	bool done, start; /* DONE was executed; a start is pending */
-	bool stale;	  /* translated blocks of it were forgotten */
+	bool stale;	  /* jit/: translated blocks of it were forgotten */
 	bool replay;
 	uint8_t last_pick; /* task that TNEXT took last */
 	struct twin_mesh *mesh; /* its part */
 	struct twin_dec *dec; /* [NWORDS + 1] */
-	uint32_t *block;     /* [NWORDS] translated blocks that begin here, see translate.c */
+	uint32_t *block;     /* jit/: [NWORDS] translated blocks that begin here */
 	uint8_t *sram;
 	struct {
 		uint32_t end, block; /* end: the word after the one that it begins at; 0: none */
-	} entered[TWIN_NENTERED];     /* blocks that were entered lately */
+	} entered[TWIN_NENTERED]; /* jit/: blocks that were entered lately */
 	uint32_t idx;	       /* row * cols + col */
 	uint16_t col, row;     /* CSR_ID as a word */
 	wse_retire_fn trace;
@@ -199,15 +161,15 @@ struct twin_core {
 	uint32_t bound;		 /* colors with a binding of either kind */
 	uint32_t claimed;	 /* colors that running engines read */
 	uint32_t recv_any;	 /* colors with a wavelet in recv */
-	uint32_t f32_most;	 /* values of a copy by rows */
+	uint32_t f32_most;	 /* fast/: values of a copy by rows */
 	/* counters of a core's scope; wavelets that left by the links north to west */
 	uint64_t cnt[WSE_CNT_COUNT], link[4];
-	struct twin_f32_copy f32_copy[2]; /* by rows, by columns */
+	struct twin_f32_copy f32_copy[2]; /* fast/: by rows, by columns */
 	/* tensor unit */
 	uint32_t acc[WSE_NACC] __attribute__((aligned(64)));
 	struct twin_engine eng[3];
 	uint32_t dsr[WSE_NDSR][4];
-	struct twin_lane lane[WSE_NDSR + 1]; /* the last one: no operand */
+	struct twin_lane lane[WSE_NDSR + 1]; /* fast/: the last one: no operand */
 	struct {
 		uint32_t data[WSE_DOTQ_DEPTH];
 		uint8_t end; /* bit i: entry i is an END mark */
@@ -218,7 +180,7 @@ struct twin_core {
 	uint8_t bind[2][WSE_NCOLORS]; /* [control][color] -> task, 0xff: none */
 	/* fabric */
 	uint32_t kick;	   /* colors on the work list */
-	uint32_t crosses_part;	   /* colors whose routes send to a core of another part */
+	uint32_t crosses_part; /* colors whose routes send to a core of another part */
 	uint32_t later;	   /* colors on the list of what waits for the other parts */
 	uint8_t rx[WSE_NCOLORS], tx[WSE_NCOLORS];
 	struct twin_chan in[5][WSE_NCOLORS];

@@ -10,6 +10,7 @@
 #define TWIN_EXACT_FAST_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -47,6 +48,48 @@ static inline uint32_t twin_wavelet(float v, uint32_t i, unsigned int shift)
 	memcpy(&u, &v, sizeof(u));
 	return u | (i & ((1u << shift) - 1)) << 14 | i >> shift;
 }
+
+/* ---- what fast/ and jit/ keep in a core ---- */
+
+#define TWIN_NENTERED 8u
+
+/* what is known of a bf16 operand, see f32_copy.c */
+struct twin_f32_copy {
+	bool full, uses;	     /* it is valid; the operand has been used once */
+	struct twin_range range;     /* of its values */
+	int32_t base, stride1;	     /* the operand */
+	uint32_t tokens, rows;
+	uint32_t lo, hi;	     /* SRAM bytes that it depends on: [lo, hi) */
+	const float *copy;	     /* in binary32; NULL: it is too large for one */
+	float *v;		     /* room for copies */
+	size_t cap;
+};
+
+/* rows of elements, as three words of a DSR describe them: an operand of the lanes, see quick.c.
+ * That of accumulators has its place, too: which operands overlap is then said by their shapes. */
+struct twin_shape {
+	uint32_t dsr[3]; /* words 1 to 3 */
+	uint32_t base, fixed; /* word 0 where bits of fixed are set: all of them or none */
+	uint8_t rule;	 /* TWIN_RULE_*; 0: no such operand */
+	bool acc, bf16;
+	uint8_t align; /* bits of an offset that are 0 */
+	uint16_t len, len1;
+	int32_t step;	      /* bytes from row to row */
+	int32_t lo, hi;	      /* bytes from the first element: the rows lie in [lo, hi) */
+	uint32_t least, most; /* rows of this shape fit where the offset is that */
+	uint32_t id;	      /* never 0, never given again */
+};
+
+/* what a DSR is as an operand of the lanes, as long as its words are these */
+struct twin_lane {
+	struct twin_shape s;
+	uint32_t id; /* the shape's; 0: words of it were written since, or it does not fit */
+	uint8_t page, page_end; /* of SRAM that the rows lie in, from the first to the last */
+	uint32_t off; /* in the SRAM; of accumulators, which */
+	uint8_t *at;
+};
+
+/* ---- the table ---- */
 
 struct twin_fast {
 	/* after the parts; 0, or -1: no memory. destroy: also of what create did not come to */
