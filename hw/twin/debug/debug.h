@@ -18,10 +18,10 @@ void twin_trace_exec(struct twin_mesh *m, struct twin_core *c, uint32_t limit);
 /* races.c: only with m->races */
 int twin_races_create(struct wse_model *m);
 void twin_races_issue(struct twin_mesh *m, struct twin_core *c, unsigned int which,
-		     const struct twin_tins *t);
+		      const struct twin_tins *t);
 void twin_races_claim(struct twin_mesh *m, struct twin_core *c, unsigned int color);
 void twin_races_route(struct twin_mesh *m, struct twin_core *c, unsigned int color, uint32_t rx,
-		     uint32_t tx);
+		      uint32_t tx);
 void twin_races_reset(struct twin_mesh *m, const struct twin_core *c);
 void twin_races_exec(struct twin_mesh *m, struct twin_core *c, uint32_t limit);
 

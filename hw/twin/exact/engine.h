@@ -8,8 +8,8 @@
 #include "twin/twin.h"
 
 /* an instruction that passed its checks begins */
-static inline void twin_engine_start(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e,
-			 unsigned int which)
+static inline void twin_engine_start(struct twin_mesh *m, struct twin_core *c,
+				     struct twin_engine *e, unsigned int which)
 {
 	const struct twin_tins *t = &e->q[0];
 
@@ -34,8 +34,7 @@ static inline void twin_engine_start(struct twin_mesh *m, struct twin_core *c, s
 }
 
 /* can a running instruction do nothing before its wavelets come? Most of those that are asked cannot. */
-static inline bool twin_engine_waits(const struct twin_core *c, struct twin_engine *e,
-				    bool lanes)
+static inline bool twin_engine_waits(const struct twin_core *c, struct twin_engine *e, bool lanes)
 {
 	if (!e->started || e->end_left)
 		return false;

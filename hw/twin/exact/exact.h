@@ -15,7 +15,7 @@ bool twin_task_op(struct twin_mesh *m, struct twin_core *c, uint32_t op, uint32_
 
 /* csr.c: csr instructions; false: illegal */
 bool twin_csr(struct twin_mesh *m, struct twin_core *c, uint32_t insn, uint32_t ran, uint32_t src,
-	     bool *counted);
+	      bool *counted);
 static inline uint32_t twin_csr_dim(const struct twin_mesh *m)
 {
 	return m->rows << 16 | m->cols;
@@ -34,7 +34,7 @@ void twin_core_run(struct twin_mesh *m, struct twin_core *c, uint32_t limit);
 /* another turn in the same round, with what is left of the core's share */
 void twin_core_go_on(struct twin_mesh *m, struct twin_core *c);
 void twin_core_fault(struct twin_mesh *m, struct twin_core *c, uint32_t cause, uint32_t pc,
-		    uint32_t addr, uint32_t color, uint32_t value);
+		     uint32_t addr, uint32_t color, uint32_t value);
 void twin_core_find_waiter(const struct twin_core *c, uint32_t *cause, uint32_t *color);
 bool twin_task_next(struct twin_mesh *m, struct twin_core *c, uint32_t *entry, uint8_t *task);
 
@@ -58,7 +58,8 @@ void twin_engines_run(struct twin_mesh *m, struct twin_core *c);
 /* those behind the first move up, n of them */
 void twin_engine_next(struct twin_engine *e);
 
-static inline void twin_engine_complete(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e)
+static inline void twin_engine_complete(struct twin_mesh *m, struct twin_core *c,
+					struct twin_engine *e)
 {
 	uint32_t tcw = e->q[0].tcw, task = tcw >> WSE_TCW_TASK_SHIFT;
 
@@ -77,7 +78,7 @@ static inline void twin_engine_complete(struct twin_mesh *m, struct twin_core *c
 
 /* an engine's fault: the record has no address */
 void twin_tensor_fault(struct twin_mesh *m, struct twin_core *c, uint32_t cause, uint32_t color,
-		      uint32_t value);
+		       uint32_t value);
 /* operand.c: TWIN_RULE_* that a DSR's words keep, with the whole range in its store; *o: the operand */
 unsigned int twin_operand_rule(const uint32_t dsr[4], struct twin_opnd *o);
 /* operand.c: 0, or the CAUSE_* of the violation */
@@ -87,7 +88,7 @@ uint32_t twin_engine_check(struct twin_engine *e, unsigned int which);
 bool twin_run_stream(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e);
 bool twin_run_vector(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e);
 bool twin_run_mover(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e,
-		   unsigned int which);
+		    unsigned int which);
 void twin_mover_finish(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e);
 /* MIDX: the wavelet of element v, place f of a row; left: rows left, this one included */
 uint32_t twin_midx(const struct twin_engine *e, uint32_t v, uint32_t f, uint32_t left);
@@ -115,7 +116,7 @@ struct twin_core *twin_neighbour(struct twin_mesh *m, const struct twin_core *c,
 /* L has wavelets again: what lies between its last work and now was waiting; cycles: what the new
  * work takes */
 static inline void twin_lane_work(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e,
-				 uint32_t cycles)
+				  uint32_t cycles)
 {
 	if (m->dev->now > e->busy_to) {
 		c->cnt[WSE_CNT_LWAIT] += m->dev->now - e->busy_to;
@@ -136,7 +137,7 @@ static inline void twin_recv_pop(struct twin_mesh *m, struct twin_core *c, unsig
 
 /* a core sends; the caller looked for room in c->in[WSE_PORT_R][color] */
 static inline void twin_send(struct twin_mesh *m, struct twin_core *c, unsigned int color,
-			    uint32_t data, bool ctrl)
+			     uint32_t data, bool ctrl)
 {
 	chan_push(&c->in[WSE_PORT_R][color], data, ctrl);
 	m->inside++;

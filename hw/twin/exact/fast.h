@@ -116,7 +116,7 @@ struct twin_fast {
 	void (*settle)(struct wse_model *m);
 	/* a block of a port: bf16 row[nb][nk] as values v[nk][nb], and their range; nb is 1, 2 or 4 */
 	struct twin_range (*values)(struct wse_model *m, float *v, const uint16_t *const *row,
-				   uint32_t nk, unsigned int nb);
+				    uint32_t nk, unsigned int nb);
 };
 
 /* the table of this build; NULL: it has no fast/ and jit/ */

@@ -92,7 +92,7 @@ static inline uint16_t twin_bf16_round(uint32_t u)
 }
 
 static inline void twin_bf16_round_n(uint16_t *__restrict h, const uint32_t *__restrict v,
-				    uint32_t n)
+				     uint32_t n)
 {
 	uint32_t i;
 

@@ -41,15 +41,15 @@ bool twin_issue_quick(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, ui
 enum { TWIN_INSIDE_NOT, TWIN_INSIDE_ON, TWIN_INSIDE_LEAVE };
 /* prepared.c: in all cases; what follows is tried before */
 uint32_t twin_issue_from_inside(struct twin_mesh *m, struct twin_core *c, uint32_t tcw,
-			       uint32_t scalar);
+				uint32_t scalar);
 
 /* enum TWIN_INSIDE_* */
 uint32_t twin_issue_inside(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, uint32_t scalar,
-			  struct twin_site *site);
+			   struct twin_site *site);
 /* Looks at the words of operands again that have no id; false: none has one now that had none. Where
  * the instruction's way with them is known and has code, the site says that from now on. */
 uint32_t twin_quick_renew(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, uint32_t scalar,
-			 struct twin_site *site);
+			  struct twin_site *site);
 /* the code of all ways is gone */
 void twin_quick_forget(struct twin_mesh *m);
 

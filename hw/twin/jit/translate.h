@@ -11,7 +11,7 @@
 
 /* struct twin_fast: enter_block */
 struct twin_left twin_enter_block(struct twin_mesh *m, struct twin_core *c, uint32_t word,
-				 uint32_t limit, uint32_t done);
+				  uint32_t limit, uint32_t done);
 
 void twin_translator_create(struct twin_mesh *m);
 void twin_translator_destroy(struct twin_mesh *m);

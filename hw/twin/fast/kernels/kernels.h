@@ -40,7 +40,7 @@ struct twin_kernels {
 			 unsigned int nb, uint32_t nk, uint32_t *out, bool fused);
 	/* bf16 row[nb][nk] as values v[nk][nb], and their range; nb is 1, 2 or 4 */
 	struct twin_range (*values)(float *v, const uint16_t *const *row, uint32_t nk,
-				   unsigned int nb);
+				    unsigned int nb);
 	/* of n binary32 that may not be bf16: then they count as too large */
 	struct twin_range (*range_of_sums)(const uint32_t *v, uint32_t n);
 	/* the copies, of rows rows */

@@ -132,7 +132,7 @@ void twin_runs_close(struct bulk *b);
 void twin_runs_clear(struct bulk *b);
 /* adds all that a color feeds from a core's input port; false: a consumer is not ready */
 bool twin_runs_follow(struct wse_model *m, struct bulk *b, struct twin_core *c, unsigned int port,
-		     unsigned int color);
+		      unsigned int color);
 void twin_runs_limit(struct bulk *b, const struct twin_mesh *part, int32_t col);
 void twin_runs_begin(struct bulk *b, struct flow *s);
 /* the flow from its first nodes on; false: nothing can pass, and the flow has been given up */
@@ -142,12 +142,12 @@ void twin_runs_source(struct bulk *b, struct twin_core *c, unsigned int which);
 
 /* n wavelets have crossed the first routers of the flow's trail; parts: those of them that count */
 void twin_runs_count(struct wse_model *m, const struct flow *s, uint32_t hops, uint64_t n,
-		    uint32_t parts);
+		     uint32_t parts);
 
 /* again.c */
 /* the same flow again for what the source sends, up to n elements; false: search */
 bool twin_runs_again(struct wse_model *m, struct kept_set *f, unsigned int color, uint32_t n,
-		    struct flow *s);
+		     struct flow *s);
 /* the same of a flow that is AXPY alone, and all its lanes take the values of the port's block */
 bool twin_runs_again_axpy(struct wse_model *m, struct kept_set *f, const struct twin_port_in *p);
 void twin_runs_keep(struct wse_model *m, struct kept_set *f, const struct flow *s);
@@ -192,7 +192,7 @@ static inline uint32_t twin_runs_left(const struct twin_engine *e)
 /* pass.c */
 /* all elements of whole or part ks, from the block's element at on; features: of each k */
 static inline void twin_runs_values(struct run *r, const float *v, uint32_t at, uint32_t features,
-				   struct twin_range range)
+				    struct twin_range range)
 {
 	r->w = NULL;
 	r->v = v;
@@ -236,6 +236,6 @@ void twin_runs_pass(struct scratch *r, const struct flow *s, struct node *x);
 void twin_runs_run(struct scratch *r, const struct flow *s);
 /* n values through a flow that is AXPY alone, and the END of the block */
 void twin_runs_run_axpy(const struct twin_kernels *k, struct kept_set *f, const struct run *in, uint32_t n,
-		       bool end);
+			bool end);
 
 #endif /* TWIN_FAST_RUNS_RUNS_H */

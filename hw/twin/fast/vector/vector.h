@@ -34,7 +34,7 @@ enum twin_src2 {
 
 /* returns 1 */
 typedef uint32_t twin_vector_fn(uint8_t *d, const uint8_t *a, const uint8_t *b, uint32_t scalar,
-			       const struct twin_rows *s);
+				const struct twin_rows *s);
 /* [operation - VADD][twin_vector_variant()]; NULL: no such operation. With AVX-512 two groups at a time: the
  * width is a multiple of 2 LANES, and no operand overlaps DST but at the same place. */
 typedef twin_vector_fn *const twin_vector_table[TWIN_VECTOR_OPS][TWIN_VECTOR_VARIANTS];
@@ -47,7 +47,7 @@ static inline unsigned int twin_vector_variant(bool d_bf16, enum twin_src1 src1,
 
 /* VRSUM, VRMAX: one group after the other into the lane partials */
 void twin_reduce_avx2(bool max, uint32_t *part, const uint8_t *a, bool a_bf16,
-		     const struct twin_rows *s);
+		      const struct twin_rows *s);
 /* all of it */
 uint32_t twin_reduced_avx2(bool max, const uint8_t *a, bool a_bf16, const struct twin_rows *s);
 

@@ -27,7 +27,7 @@ bool twin_emits(const struct twin_dec *d, uint32_t index);
 bool twin_emit_ends(const struct twin_dec *d);
 /* the code of n instructions from word index on; its offset */
 uint32_t twin_emit_block(struct twin_mesh *m, struct twin_code *t, const struct twin_dec *dec,
-			uint32_t index, uint32_t n);
+			 uint32_t index, uint32_t n);
 /* emit_op.c: the code of a vector instruction that goes this way, see quick.h; its offset, 0: there
  * is none */
 uint32_t twin_emit_op(struct twin_mesh *m, struct twin_code *t, const struct twin_prepared_op *w,
