@@ -60,7 +60,8 @@ static inline void twin_opnd_store(struct twin_core *c, const struct twin_opnd *
 }
 
 /* moves an operand n elements on; inner: elements left in its current row of width */
-static inline void twin_opnd_advance(struct twin_opnd *o, uint32_t inner, uint32_t width, uint32_t n)
+static inline void twin_opnd_advance(struct twin_opnd *o, uint32_t inner, uint32_t width,
+				     uint32_t n)
 {
 	uint32_t at = width - inner + n;
 

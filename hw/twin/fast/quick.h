@@ -63,7 +63,8 @@ const void *twin_translate_op(struct twin_mesh *m, const struct twin_prepared_op
 /* may it run at its ISSUE with operands of some shapes? */
 static inline bool twin_is_quick(uint32_t tcw)
 {
-	return twin_vop_kind(tcw & WSE_TCW_OP_MASK) != TWIN_VOP_NONE && !(tcw & WSE_TCW_ENGINE_MASK);
+	return twin_vop_kind(tcw & WSE_TCW_OP_MASK) != TWIN_VOP_NONE &&
+	       !(tcw & WSE_TCW_ENGINE_MASK);
 }
 
 /* does the instruction read SRC2? */

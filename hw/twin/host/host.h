@@ -85,8 +85,8 @@ void twin_buf_open(struct twin_buf *b, uint64_t base, bool direct, uint8_t shift
 const void *twin_buf_at(struct wse_model *m, struct twin_buf *b, uint64_t off, size_t len);
 int twin_buf_read(struct wse_model *m, struct twin_buf *b, uint64_t off, void *dst, size_t len,
 		  uint64_t *bad);
-int twin_buf_write(struct wse_model *m, struct twin_buf *b, uint64_t off, const void *src, size_t len,
-		   uint64_t *bad);
+int twin_buf_write(struct wse_model *m, struct twin_buf *b, uint64_t off, const void *src,
+		   size_t len, uint64_t *bad);
 
 /* check.c: status of an entry; *off: byte offset of the bad member */
 uint16_t twin_check_sqe(const struct wse_model *m, const struct wse_sqe *s, bool admin,

@@ -77,7 +77,8 @@ struct twin_ends {
 /* infinity and NaN, too: their exponent is the last one, and less it nothing is left */
 static inline struct twin_range twin_range_between(struct twin_ends e)
 {
-	return (struct twin_range){(int16_t)((TWIN_EXP_BF16 - e.least) >> 7), (int16_t)(e.last >> 7)};
+	return (struct twin_range){(int16_t)((TWIN_EXP_BF16 - e.least) >> 7),
+				   (int16_t)(e.last >> 7)};
 }
 
 /* of bf16 in rows rows, tokens in each, stride bytes apart */

@@ -235,7 +235,7 @@ void twin_runs_ended(struct wse_model *m, struct twin_port_in *p);
 void twin_runs_pass(struct scratch *r, const struct flow *s, struct node *x);
 void twin_runs_run(struct scratch *r, const struct flow *s);
 /* n values through a flow that is AXPY alone, and the END of the block */
-void twin_runs_run_axpy(const struct twin_kernels *k, struct kept_set *f, const struct run *in, uint32_t n,
-			bool end);
+void twin_runs_run_axpy(const struct twin_kernels *k, struct kept_set *f, const struct run *in,
+			uint32_t n, bool end);
 
 #endif /* TWIN_FAST_RUNS_RUNS_H */

@@ -40,7 +40,8 @@ typedef uint32_t twin_vector_fn(uint8_t *d, const uint8_t *a, const uint8_t *b, 
 typedef twin_vector_fn *const twin_vector_table[TWIN_VECTOR_OPS][TWIN_VECTOR_VARIANTS];
 extern twin_vector_table twin_vector_avx2, twin_vector_avx512;
 
-static inline unsigned int twin_vector_variant(bool d_bf16, enum twin_src1 src1, enum twin_src2 src2)
+static inline unsigned int twin_vector_variant(bool d_bf16, enum twin_src1 src1,
+					       enum twin_src2 src2)
 {
 	return (unsigned int)src2 << 3 | (unsigned int)src1 << 1 | (unsigned int)d_bf16;
 }
