@@ -70,6 +70,8 @@ static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *op
 	m->cpus = twin_team_cpus();
 	m->team = twin_team_create();
 	m->core = aligned_alloc(64, n * sizeof(*m->core));
+	if (m->core)
+		memset(m->core, 0, n * sizeof(*m->core)); /* destroy() looks into it */
 	m->sram = calloc(n, WSE_SRAM_BYTES);
 	m->dec = calloc(n * (TWIN_NWORDS + 1), sizeof(*m->dec));
 	m->in = calloc(m->cols, sizeof(*m->in));
@@ -79,7 +81,6 @@ static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *op
 		destroy(m);
 		return -ENOMEM;
 	}
-	memset(m->core, 0, n * sizeof(*m->core));
 	for (i = 0; i < n; i++) {
 		m->core[i].idx = i;
 		m->core[i].row = i / m->cols;

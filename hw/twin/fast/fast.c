@@ -3,10 +3,10 @@
 #include <stdlib.h>
 
 #include "cpu.h"
+#include "twin/fast/f32_copy.h"
 #include "twin/fast/prepared.h"
 #include "twin/fast/runs/runs.h"
 #include "twin/fast/vector/vector.h"
-#include "twin/fast/f32_copy.h"
 #include "twin/jit/translate.h"
 
 static int create_part(struct twin_mesh *p)

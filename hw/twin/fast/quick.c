@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "twin/fast/quick.h"
 #include "twin/fast/f32_copy.h"
+#include "twin/fast/quick.h"
 
 #define MOST	256u /* elements */
 #define NSHAPES 1024u

@@ -7,8 +7,8 @@
 
 #include "check.h"
 #include "rig.h"
-#include "twin/fast/kernels/kernels.h"
 #include "twin/fast/f32_copy.h"
+#include "twin/fast/kernels/kernels.h"
 #include "twin/twin.h"
 
 #define AT   0x1010 /* the operand: 19 rows of 24, in steps of 32 elements */

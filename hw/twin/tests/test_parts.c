@@ -10,8 +10,8 @@
 #include "check.h"
 #include "layer.h"
 #include "prog.h"
-#include "twin/func.h"
 #include "twin/exact/fp.h"
+#include "twin/func.h"
 #include "rnd.h"
 #include "ways.h"
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "twin/exact/fp.h"
-#include "twin/fast/runs/runs.h"
 #include "twin/fast/f32_copy.h"
+#include "twin/fast/runs/runs.h"
 
 /* a node of a small tile takes a few hundred instructions in all */
 #define INLINE static inline __attribute__((always_inline))
