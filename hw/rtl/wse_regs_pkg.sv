@@ -460,7 +460,6 @@ package wse_regs_pkg;
   localparam logic [31:0] TOP_VI2F                   = 32'h23;  // L: i32 to binary32, nearest even
   localparam logic [31:0] TOP_VRSUM                  = 32'h24;  // L: DST[0] := sum of SRC1: one partial per lane from +0 in order, then the lane tree
   localparam logic [31:0] TOP_VRMAX                  = 32'h25;  // L: DST[0] := maximum of SRC1 in the same order from -inf
-  // a name for each code, and a bit for each code of a kind
   typedef enum logic [6:0] {
     OpVadd = 7'h10,
     OpVsub = 7'h11,
@@ -484,11 +483,21 @@ package wse_regs_pkg;
     OpVrsum = 7'h24,
     OpVrmax = 7'h25
   } vop_e;
-  localparam logic [127:0] VOP_UNARY = 128'h00000000000000000000000c00400000;
-  localparam logic [127:0] VOP_BINARY = 128'h000000000000000000000003fdb70000;
-  localparam logic [127:0] VOP_MAC = 128'h00000000000000000000000000080000;
-  localparam logic [127:0] VOP_REDUCE = 128'h00000000000000000000003000000000;
-  localparam logic [127:0] VOP_ALL = VOP_UNARY | VOP_BINARY | VOP_MAC | VOP_REDUCE;
+  function automatic logic vop_unary(input logic [6:0] op);
+    vop_unary = 1'b0 || op == 7'h16 || op == 7'h22 || op == 7'h23;
+  endfunction
+  function automatic logic vop_binary(input logic [6:0] op);
+    vop_binary = 1'b0 || op == 7'h10 || op == 7'h11 || op == 7'h12 || op == 7'h14 || op == 7'h15 || op == 7'h17 || op == 7'h18 || op == 7'h1a || op == 7'h1b || op == 7'h1c || op == 7'h1d || op == 7'h1e || op == 7'h1f || op == 7'h20 || op == 7'h21;
+  endfunction
+  function automatic logic vop_mac(input logic [6:0] op);
+    vop_mac = 1'b0 || op == 7'h13;
+  endfunction
+  function automatic logic vop_reduce(input logic [6:0] op);
+    vop_reduce = 1'b0 || op == 7'h24 || op == 7'h25;
+  endfunction
+  function automatic logic is_vop(input logic [6:0] op);
+    is_vop = vop_unary(op) || vop_binary(op) || vop_mac(op) || vop_reduce(op);
+  endfunction
 
   // ---- Firmware image header (32 bytes) ----
   localparam logic [31:0] FW_MAGIC                   = 32'h46455357;  // the bytes "WSEF"

@@ -422,33 +422,40 @@ static void vop_list(const char *name, bool reduce)
 	printf("\n");
 }
 
-/* the codes as an enum, and for each kind a bit a code */
+/* Is op a code of that kind? A comparison for each, which simulators and synthesis make the least of. */
+static void sv_vop_kind(unsigned int kind)
+{
+	const char *name = vop_kinds[kind];
+	unsigned long i;
+
+	printf("  function automatic logic vop_%s(input logic [6:0] op);\n    vop_%s = 1'b0", name,
+	       name);
+	for (i = 0; i < nvops; i++)
+		if (vops[i].kind == kind)
+			printf(" || op == 7'h%lx", vops[i].value);
+	printf(";\n  endfunction\n");
+}
+
+/* the codes as an enum, and what is asked of a code */
 static void sv_vops(void)
 {
-	unsigned long i, nibble, bit;
-	unsigned int kind, digit;
+	unsigned long i;
+	unsigned int kind;
 	const char *low;
 
-	printf("  // a name for each code, and a bit for each code of a kind\n  typedef enum logic [6:0] {\n");
+	printf("  typedef enum logic [6:0] {\n");
 	for (i = 0; i < nvops; i++) {
 		low = lower(vops[i].name);
 		printf("    Op%c%s = 7'h%lx%s\n", toupper((unsigned char)low[0]), low + 1,
 		       vops[i].value, i + 1 < nvops ? "," : "");
 	}
 	printf("  } vop_e;\n");
-	for (kind = 0; kind <= VOP_REDUCE; kind++) {
-		printf("  localparam logic [127:0] VOP_%s = 128'h", upper(vop_kinds[kind]));
-		for (nibble = 32; nibble--;) {
-			for (digit = 0, bit = 0; bit < 4; bit++)
-				for (i = 0; i < nvops; i++)
-					if (vops[i].kind == kind &&
-					    vops[i].value == 4 * nibble + bit)
-						digit |= 1u << bit;
-			printf("%x", digit);
-		}
-		printf(";\n");
-	}
-	printf("  localparam logic [127:0] VOP_ALL = VOP_UNARY | VOP_BINARY | VOP_MAC | VOP_REDUCE;\n");
+	for (kind = 0; kind <= VOP_REDUCE; kind++)
+		sv_vop_kind(kind);
+	printf("  function automatic logic is_vop(input logic [6:0] op);\n    is_vop = ");
+	for (kind = 0; kind <= VOP_REDUCE; kind++)
+		printf("%svop_%s(op)", kind ? " || " : "", vop_kinds[kind]);
+	printf(";\n  endfunction\n");
 }
 
 static void end_vops(void)

@@ -474,7 +474,7 @@ module wse_lanes (
         step = '0;
       end else if (step != 2'd3) begin
         next = ins_i.cw[6:0];
-        rule = step == 2'd0 && wse_regs_pkg::VOP_REDUCE[next] ? wse_tensor_pkg::RuleSingle :
+        rule = step == 2'd0 && wse_regs_pkg::vop_reduce(next) ? wse_tensor_pkg::RuleSingle :
                                                                 wse_tensor_pkg::RuleLane;
         w0 = step == 2'd0 ? ins_i.d0 : step == 2'd1 ? ins_i.a0 : ins_i.b0;
         w1 = step == 2'd0 ? ins_i.d1 : step == 2'd1 ? ins_i.a1 : ins_i.b1;
@@ -742,8 +742,8 @@ module wse_lanes (
         busy_o <= 1'b1;
         op = ins.cw[6:0];
         dot = op == OpDot || op == OpDotx;
-        reduce = wse_regs_pkg::VOP_REDUCE[op];
-        mac = wse_regs_pkg::VOP_MAC[op];
+        reduce = wse_regs_pkg::vop_reduce(op);
+        mac = wse_regs_pkg::vop_mac(op);
         color_o <= ins.a0[4:0];
         // the claim begins here, for any operands
         claim_o <= (op == OpAxpy || dot) && ins.a3[3:0] == FabIn && ins.a0 < wse_regs_pkg::NCOLORS;
@@ -769,13 +769,13 @@ module wse_lanes (
           d_acc = ins.d3[3:0] == Acc;
           a_acc = ins.a3[3:0] == Acc;
           b_acc = ins.b3[3:0] == Acc;
-          b_scalar = reduce || wse_regs_pkg::VOP_UNARY[op] || ins.cw[wse_regs_pkg::TCW_SCALAR_LO];
+          b_scalar = reduce || wse_regs_pkg::vop_unary(op) || ins.cw[wse_regs_pkg::TCW_SCALAR_LO];
           b_acc = b_acc && !b_scalar;
           b_mem = !b_acc && !b_scalar;
           d_half = ins.d3[7:4] == Half;
           a_half = ins.a3[7:4] == Half;
           b_half = ins.b3[7:4] == Half;
-          bad = !wse_regs_pkg::VOP_ALL[op] || chk_d[0] || chk_a[0] ||
+          bad = !wse_regs_pkg::is_vop(op) || chk_d[0] || chk_a[0] ||
                 (!b_scalar && chk_b[0]) ||
                 (!reduce && !wse_tensor_pkg::same_shape(ins.a1, ins.a2, ins.d1, ins.d2)) ||
                 (!b_scalar && !wse_tensor_pkg::same_shape(ins.b1, ins.b2, ins.d1, ins.d2));
