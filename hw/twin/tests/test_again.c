@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "cpu.h"
 #include "pair.h"
 #include "rnd.h"
 
@@ -205,7 +206,8 @@ int main(void)
 	went(&p.ways, kept, 4 * PROGRAMS);
 	went(&p.ways, f32_rows, PROGRAMS);
 	went(&p.ways, f32_cols, PROGRAMS);
-	went(&p.ways, fused, PROGRAMS);
+	if (wse_cpu_fma() && wse_cpu_avx2())
+		went(&p.ways, fused, PROGRAMS);
 	went(&p.ways, resumed, PROGRAMS);
 	return tap_end();
 }
