@@ -75,7 +75,7 @@ struct twin_opnd {
 	int32_t row, pos;	 /* where the current row starts; where the next element lies */
 };
 
-/* what a block needs first, and in few cache lines: of all cores together it does not fit the nearest cache */
+/* first what a block needs, in few cache lines: the engines of all cores do not fit the first cache */
 struct twin_engine {
 	uint64_t busy_to; /* L: device cycle up to which it has had something to do */
 	uint8_t n;	  /* instructions, the running one included */
@@ -199,7 +199,7 @@ struct twin_core {
 	uint8_t pad[64];
 };
 
-/* else what cores have at the same place would share a few sets of the cache */
+/* an even number would put the same members of all cores into a few sets of the cache */
 _Static_assert(sizeof(struct twin_core) / 64 % 2, "add or remove pad: an odd number of cache lines");
 
 #endif /* TWIN_EXACT_CORE_H */

@@ -33,7 +33,7 @@ static inline void twin_engine_start(struct twin_mesh *m, struct twin_core *c,
 	c->ecyc[which] += 2;
 }
 
-/* can a running instruction do nothing before its wavelets come? Most of those that are asked cannot. */
+/* true, as for most calls: the running instruction makes no progress before wavelets arrive */
 static inline bool twin_engine_waits(const struct twin_core *c, struct twin_engine *e, bool lanes)
 {
 	if (!e->started || e->end_left)

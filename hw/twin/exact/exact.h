@@ -31,7 +31,7 @@ void twin_core_hold(struct twin_mesh *m, struct twin_core *c);
 void twin_core_boot(struct twin_mesh *m, struct twin_core *c, uint32_t pc);
 void twin_core_start(struct twin_mesh *m, struct twin_core *c, uint32_t entry);
 void twin_core_run(struct twin_mesh *m, struct twin_core *c, uint32_t limit);
-/* another turn in the same round, with what is left of the core's share */
+/* another turn in the same round, with the rest of the core's share */
 void twin_core_go_on(struct twin_mesh *m, struct twin_core *c);
 void twin_core_fault(struct twin_mesh *m, struct twin_core *c, uint32_t cause, uint32_t pc,
 		     uint32_t addr, uint32_t color, uint32_t value);
@@ -55,7 +55,7 @@ static inline bool twin_is_stream(uint32_t op)
 /* engine.c */
 bool twin_issue(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, uint32_t scalar);
 void twin_engines_run(struct twin_mesh *m, struct twin_core *c);
-/* those behind the first move up, n of them */
+/* the n instructions behind the first move up */
 void twin_engine_next(struct twin_engine *e);
 
 static inline void twin_engine_complete(struct twin_mesh *m, struct twin_core *c,
@@ -113,8 +113,7 @@ bool twin_fabric_move(struct twin_mesh *m, struct twin_core *c, unsigned int col
 void twin_fabric_clear(struct wse_model *m);
 struct twin_core *twin_neighbour(struct twin_mesh *m, const struct twin_core *c, unsigned int port);
 
-/* L has wavelets again: what lies between its last work and now was waiting; cycles: what the new
- * work takes */
+/* L has wavelets again: the time since its last work counts as waiting; cycles: those of the new work */
 static inline void twin_lane_work(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e,
 				  uint32_t cycles)
 {

@@ -224,7 +224,7 @@ jump:
 		if (left.pc != TWIN_LEFT_NONE) {
 		left:
 			done = (uint32_t)left.done;
-			/* an ISSUE did it, and pc says which */
+			/* an ISSUE stopped the core, and pc names it */
 			if (unlikely(c->run != WSE_CORE_RUNNING))
 				goto sync;
 			target = (uint32_t)left.pc & ~3u;

@@ -27,7 +27,7 @@ struct twin_mesh {
 	bool avx2;    /* the processor has it: vector operations in place */
 	bool avx512;  /* and quick.c's two groups at a time */
 	bool quick;   /* quick.c may run: avx2, no race check and no shuffle */
-	struct twin_ways ways; /* what went them; generated: of the translator */
+	struct twin_ways ways; /* the counters, but for generated */
 	const struct twin_fast *fast; /* as the model's */
 	const uint64_t *generated; /* jit/'s counter of that way; NULL: there is none */
 	bool moved;   /* something moved in the current round */
@@ -52,7 +52,7 @@ struct twin_mesh {
 	uint32_t *source;  /* core << 2 | engine: movers from memory to the fabric */
 	uint32_t nsources;
 	uint32_t ncrossing; /* of them, whose runs leave the part */
-	struct twin_checked *checked_cache;  /* fast/prepared.c */
+	struct twin_checked *checked_cache; /* fast/prepared.c */
 	struct twin_quick *quicks; /* quick.c */
 } __attribute__((aligned(64)));
 

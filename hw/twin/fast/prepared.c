@@ -65,7 +65,7 @@ static __attribute__((noinline)) uint32_t check_new(struct twin_checked *k, stru
 	return cause;
 }
 
-/* cores issue the same few instructions again and again: what the checks made of them is kept, here if anywhere */
+/* the only entry that may hold an instruction with these words */
 static inline struct twin_checked *place_of(struct twin_mesh *m, uint32_t tcw, uint32_t dst,
 					    uint32_t src1, uint32_t src2)
 {
@@ -109,7 +109,7 @@ static inline void begin_again(struct twin_mesh *m, struct twin_core *c, struct 
 	twin_engine_start(m, c, e, which);
 }
 
-/* begins an instruction that is known in an engine that has none; false: it is not known, and nothing was done */
+/* begins a checked instruction in an idle engine; false: it is not in the cache, and nothing was done */
 static inline bool begin_known(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e,
 			       unsigned int which, uint32_t tcw, uint32_t scalar)
 {

@@ -84,7 +84,7 @@ const void *twin_buf_at(struct wse_model *m, struct twin_buf *b, uint64_t off, s
 	uint64_t i = off >> b->shift, iova, room, bad;
 	const void *at;
 
-	/* an entry of the list that must be read first may be refused: that is told by a copy alone */
+	/* reading the list entry may fail; only the copying path reports that */
 	if (!m->ops.dma_at || !m->fast || (!b->direct && b->tag[slot_of(b, i)] != i + 1))
 		return NULL;
 	if (translate(m, b, off, &iova, &room, &bad) || room < len)
