@@ -376,8 +376,7 @@ static void test_flr(struct vu_client *c)
 	vu_post64(c, WSE_REG_ACQ_LO, VU_IOVA + VU_ACQ);
 	vu_client_post(c, WSE_REG_CTRL, WSE_CTRL_EN_MASK);
 	vu_client_post(c, WSE_DB_BASE, 1);
-	ok(halts(c) && logged("bus master off"),
-	   "without bus master it reaches nothing and halts");
+	ok(halts(c) && logged("bus master off"), "without bus master it reaches nothing and halts");
 }
 
 static void test_write_multi(struct vu_client *c)
