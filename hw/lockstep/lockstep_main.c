@@ -91,7 +91,10 @@ static int number(const char *name, const char *text, uint64_t min, uint64_t max
 	return 0;
 }
 
-/* A floor of the list WAY=N,...: the way's place in struct twin_ways, and what comes behind it; negative: bad. */
+/*
+ * A floor of the list WAY=N,...: the way's place in struct twin_ways, and what comes behind it;
+ * negative: bad.
+ */
 static int floor_of(const char **list, uint64_t *least)
 {
 	static const char *const names[] = {
@@ -416,7 +419,7 @@ static bool not_reached(const struct ls_rig *rig, const char *list)
 	return missed;
 }
 
-/* 0: alike, 1: they differ, 2: alike, but not by the ways that were asked for; negative: cannot run. */
+/* 0: alike, 1: they differ, 2: alike, but by other ways than asked for; negative: cannot run. */
 static int campaign(const struct options *o, struct ls_program *p, struct ls_judge *j)
 {
 	struct wse_model_cfg cfg = {

@@ -29,7 +29,10 @@ void op_route(struct code *c, uint32_t color, uint32_t rx, uint32_t tx);
 void op_wait(struct code *c, uint32_t mask);
 
 void op_vector(struct code *c, struct rng *r); /* any operation of L on L's region */
-/* a few operations of L and the movers on their own regions, again and again; uses x28, does not wait in the end */
+/*
+ * A loop of a few operations of L and the movers on their own regions. It uses x28 and does not
+ * wait at its end.
+ */
 void op_loop(struct code *c, struct rng *r);
 void op_local_move(struct code *c, struct rng *r,
 		   uint32_t engine); /* MOVE, MADD, MTEE without fabric */
