@@ -77,6 +77,8 @@ int wse_uri_parse(const char *text, struct wse_uri *uri)
 	char what[96];
 
 	memset(uri, 0, sizeof(*uri));
+	if (!text)
+		return bad("", "it is NULL");
 	if (!strncmp(text, "accel:", 6))
 		return parse_accel(text, text + 6, uri);
 	if (strncmp(text, "sim:", 4))
