@@ -76,7 +76,10 @@ static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *op
 	m->dec = calloc(n * (TWIN_NWORDS + 1), sizeof(*m->dec));
 	m->in = calloc(m->cols, sizeof(*m->in));
 	m->out = calloc(m->cols, sizeof(*m->out));
-	m->pace = calloc(1, sizeof(*m->pace));
+	/* written each round: its lines are shared with no other device's */
+	m->pace = aligned_alloc(64, (sizeof(*m->pace) + 63) & ~63ul);
+	if (m->pace)
+		memset(m->pace, 0, sizeof(*m->pace));
 	if (!m->team || !m->pace || !m->core || !m->sram || !m->dec || !m->in || !m->out) {
 		destroy(m);
 		return -ENOMEM;

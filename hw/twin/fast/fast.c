@@ -24,7 +24,8 @@ static int create(struct wse_model *m)
 {
 	uint32_t most = twin_f32_most(m->ncores), i;
 
-	m->k = malloc(sizeof(*m->k));
+	/* read for each sum: no line of it may be one that the thread of another device writes */
+	m->k = aligned_alloc(64, (sizeof(*m->k) + 63) & ~63ul);
 	m->block = calloc((size_t)m->ncores * TWIN_NWORDS, sizeof(*m->block));
 	if (!m->k || !m->block)
 		return -1;
