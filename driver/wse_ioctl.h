@@ -5,10 +5,7 @@
 struct drm_device;
 struct drm_file;
 
-/*
- * Every ioctl of wse_accel.h and the function that serves it: wse_drv.c makes its table of this
- * list.
- */
+/* Every ioctl of wse_accel.h and the function that serves it, for the table of wse_drv.c. */
 #define WSE_IOCTLS(X) \
 	X(WSE_QUERY, wse_query_ioctl) \
 	X(WSE_BO_CREATE, wse_bo_create_ioctl) \
