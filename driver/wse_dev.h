@@ -65,7 +65,7 @@ struct wse_device {
 	struct mutex hw_mutex; /* see above, as for the other locks */
 	bool clean;	       /* hw_mutex: SRAM is zero, cores are held, nothing is routed */
 	bool need_restart;     /* hw_mutex: the admin queue is no longer reliable */
-	bool held;	       /* the PCI core resets it or takes its power; see wse_hold() */
+	u8 held;	       /* who holds it, an enum wse_holder each; see wse_hold() */
 	unsigned long deadline;	/* hw_mutex: jiffies until which admin commands may take */
 	u64 resets;	       /* hw_mutex */
 	struct completion admin_done;

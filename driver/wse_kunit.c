@@ -495,6 +495,27 @@ static void wse_bus_not_recovered(struct kunit *test)
 	wse_ctx_put(ctx);
 }
 
+/* An administrator resets a device whose bus recovers: the driver waits for the end of both. */
+static void wse_bus_reset_while_recovering(struct kunit *test)
+{
+	struct wse_device *wdev = wse_test_gone_device(test);
+	struct pci_dev *pdev = wse_pdev(wdev);
+
+	wdev->wq = wdev->slow_wq;
+	wse_error_handlers.error_detected(pdev, pci_channel_io_frozen);
+	wse_error_handlers.reset_prepare(pdev);
+	wse_error_handlers.reset_done(pdev);
+	KUNIT_EXPECT_EQ(test, WSE_HOLD_ERROR, READ_ONCE(wdev->held));
+	/* a driver that looked at the device would find it gone */
+	KUNIT_EXPECT_EQ(test, 0, READ_ONCE(wdev->dead));
+	KUNIT_EXPECT_EQ(test, 0, wdev->resets);
+	wse_error_handlers.resume(pdev);
+	KUNIT_EXPECT_EQ(test, 0, READ_ONCE(wdev->held));
+	KUNIT_EXPECT_EQ(test, 1, wdev->resets);
+	KUNIT_EXPECT_EQ(test, -ENODEV, READ_ONCE(wdev->dead));
+	wse_stop(wdev);
+}
+
 /* --- core dumps: wse_dump.c ------------------------------------------------------------------- */
 
 /*
@@ -548,6 +569,7 @@ static struct kunit_case wse_cases[] = {
 	KUNIT_CASE(wse_lease_lost_at_once),
 	KUNIT_CASE(wse_bus_lost),
 	KUNIT_CASE(wse_bus_not_recovered),
+	KUNIT_CASE(wse_bus_reset_while_recovering),
 	KUNIT_CASE(wse_dump_of_full_rings),
 	{}
 };

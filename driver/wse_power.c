@@ -35,7 +35,7 @@ static pci_ers_result_t wse_error_detected(struct pci_dev *pdev, pci_channel_sta
 		wse_stop(wdev);
 		return PCI_ERS_RESULT_DISCONNECT;
 	}
-	wse_hold(wdev);
+	wse_hold(wdev, WSE_HOLD_ERROR);
 	mod_delayed_work(wdev->slow_wq, &wdev->recovery, WSE_RECOVERY);
 	return PCI_ERS_RESULT_NEED_RESET;
 }
@@ -53,17 +53,17 @@ static void wse_error_resume(struct pci_dev *pdev)
 	struct wse_device *wdev = pci_get_drvdata(pdev);
 
 	cancel_delayed_work_sync(&wdev->recovery);
-	wse_release(wdev);
+	wse_release(wdev, WSE_HOLD_ERROR);
 }
 
 static void wse_hold_pdev(struct pci_dev *pdev)
 {
-	wse_hold(pci_get_drvdata(pdev));
+	wse_hold(pci_get_drvdata(pdev), WSE_HOLD_RESET);
 }
 
 static void wse_release_pdev(struct pci_dev *pdev)
 {
-	wse_release(pci_get_drvdata(pdev));
+	wse_release(pci_get_drvdata(pdev), WSE_HOLD_RESET);
 }
 
 const struct pci_error_handlers wse_error_handlers = {
@@ -91,13 +91,13 @@ static int wse_suspend(struct device *dev)
 	if (ctx && !wait_event_timeout(ctx->wait, !READ_ONCE(ctx->njobs), wse_stall_seconds() * HZ))
 		dev_warn(dev, "commands of context %u have not ended: they are cut off\n", ctx->id);
 	wse_ctx_put(ctx);
-	wse_hold(wdev);
+	wse_hold(wdev, WSE_HOLD_SLEEP);
 	return 0;
 }
 
 static int wse_resume(struct device *dev)
 {
-	wse_release(pci_get_drvdata(to_pci_dev(dev)));
+	wse_release(pci_get_drvdata(to_pci_dev(dev)), WSE_HOLD_SLEEP);
 	return 0;
 }
 

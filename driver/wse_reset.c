@@ -289,15 +289,18 @@ void wse_stop(struct wse_device *wdev)
 
 /*
  * The PCI core or the system is about to reset the device or to take its power: contexts are lost,
- * and the driver does not touch the device until wse_release().
+ * and the driver does not touch the device until every holder has called wse_release(): an
+ * administrator may reset a device whose bus recovers from an error. Further calls of a holder do
+ * no harm.
  */
-void wse_hold(struct wse_device *wdev)
+void wse_hold(struct wse_device *wdev, enum wse_holder holder)
 {
 	struct wse_ctx *ctx;
 
 	guard(wse_signalling)();
 	/* a wait for an admin command sees this and releases hw_mutex */
-	WRITE_ONCE(wdev->held, true);
+	scoped_guard(spinlock_irq, &wdev->lock)
+		WRITE_ONCE(wdev->held, wdev->held | holder);
 	guard(mutex)(&wdev->hw_mutex);
 	if (wdev->dead)
 		return;
@@ -318,15 +321,19 @@ void wse_hold(struct wse_device *wdev)
 	wse_end_jobs(wdev, 0, -ECANCELED);
 }
 
-/* The driver has the device again, in whatever state. */
-void wse_release(struct wse_device *wdev)
+/* This holder no longer holds the device; after the last one the driver has it, in any state. */
+void wse_release(struct wse_device *wdev, enum wse_holder holder)
 {
 	bool restart;
 
 	scoped_guard(wse_signalling) {
 		guard(mutex)(&wdev->hw_mutex);
-		restart = wdev->held && !wdev->dead;
-		WRITE_ONCE(wdev->held, false);
+		scoped_guard(spinlock_irq, &wdev->lock) {
+			restart = wdev->held == holder && !wdev->dead;
+			WRITE_ONCE(wdev->held, wdev->held & ~holder);
+		}
+		if (wdev->held)
+			return;
 		if (restart) {
 			pci_set_master(wse_pdev(wdev));
 			wdev->resets++;
