@@ -3,8 +3,8 @@
  * Device cycles of the START of a linear layer and of a weight gradient, for the planner: fitted to
  * the RTL (t 8 to 64, k 4 to 192, tiles of 2x2 and 4x4; tests/train/test-cycles.c holds them
  * against it). k, outs: features of a column. A block takes as long as the slowest of those that
- * work on it: the lanes, the trip of its sums round the row, the host's memory with the weights or
- * their gradients.
+ * work on it: the lanes, the trip of its sums round the row, the links down the column, the host's
+ * memory with the weights or their gradients.
  */
 #ifndef WSE_OPS_LINEAR_CYCLES_H
 #define WSE_OPS_LINEAR_CYCLES_H
@@ -53,8 +53,13 @@ static inline uint64_t wse_wgrad_cycles(const struct wse_graph *g, uint64_t k, u
 					int bias)
 {
 	uint64_t b = g->nfeat, cols = g->tile.cols, feature = k * (g->t / g->tile.lanes);
-	uint64_t trip = b * g->t + 48, host = cols * k * 3 / 4;
+	uint64_t trip = b * g->t + 48, host = cols * k / 2, link = g->tile.rows > 1 ? k * 260 / 100 : 0;
 
+	/*
+	 * the links to the south carry the stream and the sums, a wavelet of each an element: two
+	 * cycles at best, and half a one more where the two meet
+	 */
+	host = wse_most(host, link);
 	/* the lane tree of a feature's last result, hidden the better the longer a feature is */
 	feature += feature <= 32 ? 20 : feature < 80 ? 30 - feature * 5 / 16 : 4;
 	return 350 + 48 * cols + outs * cols / b * wse_most(b * wse_most(feature, host), trip) +

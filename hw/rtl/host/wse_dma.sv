@@ -105,17 +105,18 @@ module wse_dma (
   logic [63:0] wf_addr [WN];
   logic [4:0]  wf_wp, wf_rp;
   logic [1:0]  wlast_client, wsel, wcur;
-  logic        wgo, wbusy, wtake;
+  logic        wgo, wbusy, wtake, wend;
   logic [5:0]  wleft;
 
   always_comb begin
     wsel = (wlast_client == 2'd2) ? 2'd0 : wlast_client + 2'd1;
     if (!wreq_valid_i[wsel]) wsel = (wsel == 2'd2) ? 2'd0 : wsel + 2'd1;
     if (!wreq_valid_i[wsel]) wsel = (wsel == 2'd2) ? 2'd0 : wsel + 2'd1;
-    wgo = wreq_valid_i[wsel] && !flush_i && !wbusy && (!awvalid_o || awready_i) &&
+    wtake = wbusy && (!wvalid_o || wready_i);
+    wend = wtake && wdat_valid_i[wcur] && wleft == 6'd1;   // the next burst follows in the next cycle
+    wgo = wreq_valid_i[wsel] && !flush_i && (!wbusy || wend) && (!awvalid_o || awready_i) &&
           (wf_wp - wf_rp != 5'(WN));
     wreq_ready_o = wgo ? 3'b1 << wsel : 3'b0;
-    wtake = wbusy && (!wvalid_o || wready_i);
     wdat_ready_o = (wtake && !flush_i) ? 3'b1 << wcur : 3'b0;
   end
 

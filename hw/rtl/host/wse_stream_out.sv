@@ -84,7 +84,7 @@ module wse_stream_out #(
   // chunk on its way out
   logic [63:0] o_off [N];
   logic [N-1:0] o_valid;
-  logic [IW-1:0] sel;
+  logic [IW-1:0] sel, cur;                      // asks for the bus, is on it
   logic        page_wait, w_pend;
   logic [2:0]  w_left;
   logic [6:0]  rd_out, wr_out;
@@ -200,18 +200,19 @@ module wse_stream_out #(
         // the bus takes a chunk
         if (w_left != 3'd0 && wdat_ready_i) begin
           w_left = w_left - 3'd1;
-          ox = {sel, ~g_bank[sel]};
+          ox = {cur, ~g_bank[cur]};
           wdat_data_o <= g_data[{ox, 2'(Words - w_left)}];
           wdat_strb_o <= 8'(g_strb[ox] >> {2'(Words - w_left), 3'd0});
           if (w_left == 3'd0) begin
             wdat_valid_o <= 1'b0;
-            o_valid[sel] = 1'b0;
-            w_pend = 1'b0;
+            o_valid[cur] = 1'b0;
           end
         end
         if (wreq_valid_o && wreq_ready_i) begin
           wreq_valid_o <= 1'b0;
-          ox = {sel, ~g_bank[sel]};
+          w_pend = 1'b0;
+          cur = sel;
+          ox = {cur, ~g_bank[cur]};
           w_left = Words;
           wdat_valid_o <= 1'b1;
           wdat_data_o <= g_data[{ox, 2'd0}];
@@ -220,7 +221,7 @@ module wse_stream_out #(
         end
         if (d_valid && d_ready) d_valid <= 1'b0;
         if (!w_pend && !page_wait && !fill && !d_valid) begin
-          if (o_valid[sel] && !stop) begin
+          if (o_valid[sel] && !(w_left != 3'd0 && sel == cur) && !stop) begin
             if (hit) begin
               wreq_valid_o <= 1'b1;
               wreq_addr_o <= {addr[63:3], 3'b0};
@@ -233,7 +234,7 @@ module wse_stream_out #(
             end
           end else begin                                 // the next one that has something
             for (i = 0; i < 4; i++)
-              if (!o_valid[sel]) sel = sel == IW'(N - 1) ? '0 : sel + IW'(1);
+              if (!o_valid[sel] || (w_left != 3'd0 && sel == cur)) sel = sel == IW'(N - 1) ? '0 : sel + IW'(1);
           end
         end
         if (stop) begin

@@ -361,6 +361,7 @@ int main(int argc, char **argv)
 	t.ok(many(b, 200, cut_short), "a stream cut short: at rest, DEADLOCK names the lowest column, how many, the color");
 	bool good = many(b, 1, [&](Bench &) { return fast(b, &cycles, &words); });
 
-	t.ok(good, "%u words from %u columns in %llu cycles", words, Cols, (unsigned long long)cycles);
+	// this bench's bus leaves a cycle between two bursts: 5 for 4 words, and the page lists
+	t.ok(good && cycles < words * 3 / 2, "%u words from %u columns in %llu cycles", words, Cols, (unsigned long long)cycles);
 	return t.plan();
 }
