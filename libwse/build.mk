@@ -106,6 +106,9 @@ LDFLAGS_asan/libwse/tests/device/test-versions := $(LDFLAGS_libwse/tests/device/
 # one looks over the executor's shoulder
 LDFLAGS_libwse/tests/train/test-wafer := -Wl,--wrap=wse_exec_open_wafer
 LDFLAGS_asan/libwse/tests/train/test-wafer := $(LDFLAGS_libwse/tests/train/test-wafer)
+# one counts what is allocated
+LDFLAGS_libwse/tests/train/test-ckpt-memory := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=free
+LDFLAGS_asan/libwse/tests/train/test-ckpt-memory := $(LDFLAGS_libwse/tests/train/test-ckpt-memory)
 # one cuts its submits into single commands
 LDFLAGS_libwse/tests/train/test-cycles := -Wl,--wrap=wse_submit,--wrap=wse_fence_destroy
 LDFLAGS_asan/libwse/tests/train/test-cycles := $(LDFLAGS_libwse/tests/train/test-cycles)

@@ -12,7 +12,7 @@
 
 #include "hf.h"
 #include "num/num.h"
-#include "safetensors.h"
+#include "st_load.h"
 #include "num/sha256.h"
 #include "base/error.h"
 
@@ -149,146 +149,147 @@ static void file_dims(const struct wse_tensor *t, uint32_t *dim)
 	dim[1] = t->dim[!swap];
 }
 
-static void add_tensors(struct wse_st *st, const struct wse_tensor_table *tab, const char *prefix,
-			float *data)
-{
-	for (uint32_t i = 0; i < tab->n; i++) {
-		struct wse_st_tensor *t = &st->tensors[st->ntensors++];
+/* where the tensors of a file come from or go to; an array's are all there, in the table's order */
+struct arrays {
+	struct wse_memx *mx;
+	const struct wse_tensor_table *tab;
+	const char *prefix[3]; /* of names, by enum wse_memx_array; NULL: no more */
+};
 
-		snprintf(t->name, sizeof(t->name), "%s%s", prefix, tab->t[i].name);
-		t->ndim = tab->t[i].ndim;
-		file_dims(&tab->t[i], t->dim);
-		t->count = tab->t[i].count;
-		t->data = data + tab->t[i].off;
-		t->transposed = (tab->t[i].flags & WSE_TENSOR_TRANSPOSED) != 0;
-	}
+static struct arrays arrays_of(struct wse_memx *mx, const struct wse_memx_state *s,
+			       const struct wse_optim_cfg *optim)
+{
+	return (struct arrays){
+		mx, s->table, {"", moment_prefix(optim, 0), moment_prefix(optim, 1)}};
 }
 
-/* the first number that is not finite, by name; data [tab->params] may be NULL */
-static int check_finite(const struct wse_tensor_table *tab, const char *prefix, const float *data)
+/* "" if that is too long: no file has it */
+static void file_name(const struct arrays *a, uint32_t array, uint32_t tensor, char *name)
 {
-	for (uint32_t i = 0; data && i < tab->n; i++)
-		for (size_t j = 0; j < tab->t[i].count; j++)
-			if (wse_f32_isbad(data[tab->t[i].off + j]))
-				return wse_fail(-ERANGE, "%s%s[%zu] is not finite", prefix,
-						tab->t[i].name, j);
-	return 0;
+	if ((size_t)snprintf(name, WSE_ST_NAME, "%s%s", a->prefix[array], a->tab->t[tensor].name) >=
+	    WSE_ST_NAME)
+		name[0] = 0;
+}
+
+/* for the writer: tensors of all arrays, one after the other; a number that is not finite ends it */
+static int floats(void *ctx, uint32_t i, size_t from, size_t count, float *out)
+{
+	const struct arrays *a = ctx;
+	uint32_t array = i / a->tab->n, tensor = i % a->tab->n;
+	int ret = wse_memx_read(a->mx, (enum wse_memx_array)array, tensor, from, count, out);
+
+	for (size_t j = 0; j < count && !ret; j++)
+		if (wse_f32_isbad(out[j]))
+			ret = wse_fail(-ERANGE, "%s%s[%zu] is not finite", a->prefix[array],
+				       a->tab->t[tensor].name, from + j);
+	return ret;
+}
+
+static void add_tensors(struct wse_st *st, const struct arrays *a)
+{
+	for (uint32_t array = 0; array < 3 && a->prefix[array]; array++)
+		for (uint32_t i = 0; i < a->tab->n; i++) {
+			struct wse_st_tensor *t = &st->tensors[st->ntensors++];
+
+			file_name(a, array, i, t->name);
+			t->ndim = a->tab->t[i].ndim;
+			file_dims(&a->tab->t[i], t->dim);
+			t->count = a->tab->t[i].count;
+			t->transposed = (a->tab->t[i].flags & WSE_TENSOR_TRANSPOSED) != 0;
+		}
 }
 
 int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_cfg *cfg,
 		  const struct wse_train_state *ts, const struct wse_st_progress *progress)
 {
-	const char *first = moment_prefix(&cfg->optim, 0), *second = moment_prefix(&cfg->optim, 1);
 	struct facts *f = calloc(1, sizeof(*f));
+	unsigned int before = wse_failures();
 	struct wse_memx_state s;
-	struct wse_st st = {.progress = progress};
+	struct arrays a;
+	struct wse_st st = {.floats = floats, .floats_ctx = &a, .progress = progress};
 	int ret = -ENOMEM;
 
 	wse_memx_finish(mx);
 	wse_memx_state(mx, &s);
+	a = arrays_of(mx, &s, &cfg->optim);
 	st.tensors = calloc(3 * s.table->n, sizeof(*st.tensors));
-	if (!st.tensors || !f) {
-		wse_fail(ret, "%s", strerror(-ret));
-		goto out;
+	if (st.tensors && f) {
+		run_facts(f, cfg, ts);
+		fact(f, STATE, "step", "%" PRIu64, *s.step);
+		fact(f, STATE, "beta1_pow", "%016" PRIx64, bits(*s.beta1_pow));
+		fact(f, STATE, "beta2_pow", "%016" PRIx64, bits(*s.beta2_pow));
+		fact(f, STATE, "epoch", "%" PRIu64, ts->epoch);
+		fact(f, STATE, "position", "%" PRIu64, ts->position);
+		if (is_hf(s.table))
+			f->m[f->n++] = (struct wse_st_meta){"format", "pt"};
+		st.meta = f->m;
+		st.nmeta = f->n;
+		add_tensors(&st, &a);
+		ret = wse_st_write(path, &st);
 	}
-	ret = check_finite(s.table, "", s.params);
-	ret = ret ? ret : check_finite(s.table, first, s.m);
-	ret = ret ? ret : check_finite(s.table, second, s.v);
-	if (ret)
-		goto out;
-	run_facts(f, cfg, ts);
-	fact(f, STATE, "step", "%" PRIu64, *s.step);
-	fact(f, STATE, "beta1_pow", "%016" PRIx64, bits(*s.beta1_pow));
-	fact(f, STATE, "beta2_pow", "%016" PRIx64, bits(*s.beta2_pow));
-	fact(f, STATE, "epoch", "%" PRIu64, ts->epoch);
-	fact(f, STATE, "position", "%" PRIu64, ts->position);
-	if (is_hf(s.table))
-		f->m[f->n++] = (struct wse_st_meta){"format", "pt"};
-	st.meta = f->m;
-	st.nmeta = f->n;
-	add_tensors(&st, s.table, "", s.params);
-	add_tensors(&st, s.table, first, s.m);
-	if (second)
-		add_tensors(&st, s.table, second, s.v);
-	ret = wse_st_write(path, &st);
-	if (ret)
-		wse_fail(ret, "%s", strerror(-ret));
-out:
 	free(st.tensors);
 	free(f);
-	return ret;
+	return wse_fail_since(before, ret, "%s", strerror(-ret));
 }
 
-/* floats of a file begin at any byte */
-static float element(const struct wse_st_view *v, size_t i)
-{
-	float f;
-
-	memcpy(&f, v->data + i * sizeof(f), sizeof(f));
-	return f;
-}
-
-static int check_tensor(const struct wse_st_file *st, const struct wse_tensor *want,
+static int check_tensor(const struct wse_st_file *file, const struct wse_tensor *want,
 			const char *name)
 {
-	const struct wse_st_view *v = wse_st_view(st, name);
+	const struct wse_st_view *v = wse_st_view(file, name);
 	uint32_t dim[2];
 
 	if (!v)
 		return wse_fail(-EINVAL, "%s is not in it", name);
-	if (strcmp(v->dtype, "F32") || v->ndim < 1 || v->ndim > 2)
+	if (wse_st_type(v) != WSE_ST_F32 || v->ndim < 1 || v->ndim > 2)
 		return wse_fail(-EBADMSG, "%s is no matrix or vector of F32", name);
 	file_dims(want, dim);
 	if (v->ndim != want->ndim || v->dim[0] != dim[0] || (v->ndim == 2 && v->dim[1] != dim[1]))
 		return wse_fail(-EINVAL, "%s is %u x %u there, %u x %u in this model", name,
 				v->dim[0], v->ndim == 2 ? v->dim[1] : 1, dim[0], dim[1]);
-	for (size_t j = 0; j < v->count; j++)
-		if (wse_f32_isbad(element(v, j)))
-			return wse_fail(-ERANGE,
-					"%s[%zu] is not finite: take an "
-					"earlier checkpoint",
-					name, j);
 	return 0;
 }
 
-static void copy_tensor(const struct wse_st_view *v, const struct wse_tensor *t, float *to)
-{
-	const size_t rows = t->dim[0], cols = t->dim[1];
-
-	if (!(t->flags & WSE_TENSOR_TRANSPOSED)) {
-		memcpy(to, v->data, v->bytes);
-		return;
-	}
-	for (size_t r = 0; r < rows; r++)
-		for (size_t c = 0; c < cols; c++)
-			to[r * cols + c] = element(v, c * rows + r);
-}
-
-/* every tensor of one kind is there, has its shape and is finite; copied only when `to` is given */
-static int get_tensors(const struct wse_st_file *st, const struct wse_tensor_table *tab,
-		       const char *prefix, float *to)
+/* every tensor of an array is there and has its shape: takes [tab->n] */
+static int find_tensors(const struct wse_st_file *file, const struct arrays *a, uint32_t array,
+			struct wse_st_take *takes)
 {
 	int ret = 0;
 
-	for (uint32_t i = 0; i < tab->n && !ret; i++) {
+	for (uint32_t i = 0; i < a->tab->n && !ret; i++) {
+		const struct wse_tensor *t = &a->tab->t[i];
 		char name[WSE_ST_NAME];
 
-		snprintf(name, sizeof(name), "%s%s", prefix, tab->t[i].name);
-		if (to)
-			copy_tensor(wse_st_view(st, name), &tab->t[i], to + tab->t[i].off);
-		else
-			ret = check_tensor(st, &tab->t[i], name);
+		file_name(a, array, i, name);
+		ret = check_tensor(file, t, name);
+		takes[i] = (struct wse_st_take){wse_st_view(file, name),
+						t->dim[0],
+						t->dim[1],
+						(t->flags & WSE_TENSOR_TRANSPOSED) != 0,
+						array,
+						i};
 	}
 	return ret;
 }
 
-static int get_number(const struct wse_st *st, const char *key, int base, uint64_t *v)
+static int put(void *ctx, const struct wse_st_take *t, size_t from, size_t count, const float *in)
+{
+	const struct arrays *a = ctx;
+
+	return wse_memx_write(a->mx, (enum wse_memx_array)t->array, t->tensor, from, count, in);
+}
+
+static const char *get(const struct wse_st_file *st, const char *key)
+{
+	return wse_st_get(st->meta, st->nmeta, key);
+}
+
+static int get_number(const struct wse_st_file *st, const char *key, int base, uint64_t *v)
 {
 	char name[WSE_ST_NAME], *end;
 	const char *text;
 
 	snprintf(name, sizeof(name), "wse.%s", key);
-	text = wse_st_get(st, name);
+	text = get(st, name);
 	errno = 0;
 	*v = text ? strtoull(text, &end, base) : 0;
 	if (!text || !isxdigit((unsigned char)*text) || *end || errno)
@@ -300,7 +301,7 @@ static int get_number(const struct wse_st *st, const char *key, int base, uint64
 /*
  * a power of beta after some steps; betas may have changed on the way, so only its range is known
  */
-static int get_power(const struct wse_st *st, const char *key, uint64_t *v)
+static int get_power(const struct wse_st_file *st, const char *key, uint64_t *v)
 {
 	int ret = get_number(st, key, 16, v);
 	double power;
@@ -312,7 +313,7 @@ static int get_power(const struct wse_st *st, const char *key, uint64_t *v)
 }
 
 /* the step; a file that is named after one is of that step */
-static int get_step(const struct wse_st *st, const char *path, uint64_t *step)
+static int get_step(const struct wse_st_file *st, const char *path, uint64_t *step)
 {
 	const char *base = strrchr(path, '/');
 	unsigned long long named;
@@ -326,9 +327,9 @@ static int get_step(const struct wse_st *st, const char *path, uint64_t *step)
 }
 
 /* NULL when the file says the same as fact i; else what it says */
-static const char *differs(const struct wse_st *st, const struct facts *f, uint32_t i)
+static const char *differs(const struct wse_st_file *st, const struct facts *f, uint32_t i)
 {
-	const char *have = wse_st_get(st, f->m[i].key);
+	const char *have = get(st, f->m[i].key);
 
 	if (have && !strcmp(have, f->m[i].value))
 		return NULL;
@@ -336,7 +337,7 @@ static const char *differs(const struct wse_st *st, const struct facts *f, uint3
 }
 
 /* the first difference of one kind is an error, with what to do about it */
-static int must_fit(const struct wse_st *st, const struct facts *f, enum about about,
+static int must_fit(const struct wse_st_file *st, const struct facts *f, enum about about,
 		    const char *remedy)
 {
 	for (uint32_t i = 0; i < f->n; i++) {
@@ -350,7 +351,7 @@ static int must_fit(const struct wse_st *st, const struct facts *f, enum about a
 }
 
 /* all differences of one kind, as a note: "betas: 0.9, 0.95 -> 0.9, 0.99; ..." */
-static void note(const struct wse_st *st, const struct facts *f, enum about about, char *text)
+static void note(const struct wse_st_file *st, const struct facts *f, enum about about, char *text)
 {
 	size_t n = 0;
 
@@ -380,10 +381,10 @@ static int same_model(const char *a, const char *b)
 }
 
 /* may the model be taken from this file into this run, and what is odd about it? */
-static int check_model(const struct wse_st *st, const struct facts *f,
+static int check_model(const struct wse_st_file *st, const struct facts *f,
 		       const struct wse_train_state *ts, enum wse_ckpt_load what, char *text)
 {
-	const char *same_text = NULL, *held = NULL, *model = wse_st_get(st, "wse.model");
+	const char *same_text = NULL, *held = NULL, *model = get(st, "wse.model");
 
 	for (uint32_t i = 0; i < f->n; i++) {
 		if (!strcmp(f->m[i].key, "wse.model") && model && !same_model(model, f->m[i].value))
@@ -404,10 +405,10 @@ static int check_model(const struct wse_st *st, const struct facts *f,
 	return 0;
 }
 
-static int check_run(const struct wse_st *st, const struct facts *f,
+static int check_run(const struct wse_st_file *st, const struct facts *f,
 		     const struct wse_train_state *ts, enum wse_ckpt_load what, char *text)
 {
-	const char *variant = wse_st_get(st, "wse.variant");
+	const char *variant = get(st, "wse.variant");
 	int ret = must_fit(st, f, SHAPE,
 			   "a run goes on with what it began with; to take the "
 			   "parameters alone: --set checkpoint.load_checkpoint_states=model");
@@ -433,74 +434,106 @@ static int check_run(const struct wse_st *st, const struct facts *f,
 	return ret;
 }
 
-/* parameters alone, of a file that transformers may have written */
-static int load_hf(const struct wse_st_file *file, const struct wse_memx_state *s,
-		   enum wse_ckpt_load what)
+/* parameters alone, of a file that transformers may have written; takes [a->tab->n] */
+static int match_hf(const struct wse_st_file *file, const struct arrays *a, enum wse_ckpt_load what,
+		    struct wse_st_take *takes)
 {
-	struct wse_hf_tensor *table = calloc(s->table->n, sizeof(*table));
+	struct wse_hf_tensor *table;
 	int ret;
 
-	if (what == WSE_CKPT_ALL || what == WSE_CKPT_RATES_NEW) {
-		free(table);
+	if (what == WSE_CKPT_ALL || what == WSE_CKPT_RATES_NEW)
 		return wse_fail(-EINVAL,
 				"it is no checkpoint of a run: it has no step and no optimizer "
 				"state; to begin anew with its parameters: --set "
 				"checkpoint.load_checkpoint_states=model");
-	}
+	table = calloc(a->tab->n, sizeof(*table));
 	if (!table)
 		return wse_fail(-ENOMEM, "no memory for the table of tensors");
-	for (uint32_t i = 0; i < s->table->n; i++) {
-		const struct wse_tensor *t = &s->table->t[i];
+	for (uint32_t i = 0; i < a->tab->n; i++) {
+		const struct wse_tensor *t = &a->tab->t[i];
 
 		table[i] = (struct wse_hf_tensor){t->name,
 						  t->ndim,
 						  {t->dim[0], t->dim[1]},
 						  (t->flags & WSE_TENSOR_TRANSPOSED) != 0,
-						  s->params + t->off};
+						  NULL};
 	}
-	ret = wse_hf_take(file, table, s->table->n);
+	ret = wse_hf_match(file, table, a->tab->n, takes);
 	free(table);
-	if (!ret)
-		*s->step = 0;
 	return ret;
 }
 
-static int load_own(const struct wse_st_file *file, const char *path, const struct facts *f,
-		    const struct wse_memx_state *s, const struct wse_memx_cfg *cfg,
-		    enum wse_ckpt_load what, struct wse_train_state *ts, char *text)
-{
-	const char *first = moment_prefix(&cfg->optim, 0), *second = moment_prefix(&cfg->optim, 1);
-	uint64_t step = 0, b1 = 0, b2 = 0, epoch = 0, position = 0;
-	int all = what == WSE_CKPT_ALL || what == WSE_CKPT_RATES_NEW, ret;
-	const struct wse_st *st = &file->meta;
+/* what a checkpoint says besides its tensors and the run's facts */
+struct place {
+	uint64_t step, beta1_pow, beta2_pow, epoch, position;
+};
 
-	ret = check_model(st, f, ts, what, text);
-	ret = ret ? ret : get_tensors(file, s->table, "", NULL);
+/* the batches of an epoch are taken one after the other, and all are whole */
+static int check_place(const struct place *at, const struct wse_train_state *ts)
+{
+	uint64_t batches = ts->samples / ts->batch;
+
+	if (!batches ||
+	    (at->epoch == at->step / batches && at->position == at->step % batches * ts->batch))
+		return 0;
+	return wse_fail(-EBADMSG, "its place in the text is not that of step %" PRIu64, at->step);
+}
+
+/* does it fit? takes [3 * a->tab->n], *n of them */
+static int match_own(const struct wse_st_file *file, const char *path, const struct facts *f,
+		     const struct arrays *a, enum wse_ckpt_load what,
+		     const struct wse_train_state *ts, struct place *at, struct wse_st_take *takes,
+		     uint32_t *n, char *text)
+{
+	int all = what == WSE_CKPT_ALL || what == WSE_CKPT_RATES_NEW, ret;
+
+	ret = check_model(file, f, ts, what, text);
+	ret = ret ? ret : find_tensors(file, a, WSE_MEMX_P, takes);
+	*n = a->tab->n;
 	if (!ret && all) {
-		ret = check_run(st, f, ts, what, text);
-		ret = ret ? ret : get_tensors(file, s->table, first, NULL);
-		if (!ret && second)
-			ret = get_tensors(file, s->table, second, NULL);
-		ret = ret ? ret : get_power(st, "beta1_pow", &b1);
-		ret = ret ? ret : get_power(st, "beta2_pow", &b2);
-		ret = ret ? ret : get_number(st, "epoch", 10, &epoch);
-		ret = ret ? ret : get_number(st, "position", 10, &position);
+		ret = check_run(file, f, ts, what, text);
+		for (uint32_t i = WSE_MEMX_M; i < 3 && a->prefix[i] && !ret; i++) {
+			ret = find_tensors(file, a, i, takes + *n);
+			*n += a->tab->n;
+		}
+		ret = ret ? ret : get_power(file, "beta1_pow", &at->beta1_pow);
+		ret = ret ? ret : get_power(file, "beta2_pow", &at->beta2_pow);
+		ret = ret ? ret : get_number(file, "epoch", 10, &at->epoch);
+		ret = ret ? ret : get_number(file, "position", 10, &at->position);
 	}
-	if (!ret && (all || (what == WSE_CKPT_EVAL && wse_st_get(st, "wse.step"))))
-		ret = get_step(st, path, &step);
+	if (!ret && (all || (what == WSE_CKPT_EVAL && get(file, "wse.step"))))
+		ret = get_step(file, path, &at->step);
+	return !ret && all ? check_place(at, ts) : ret;
+}
+
+static int load(struct wse_st_file *file, const char *path, struct arrays *a,
+		const struct wse_memx_state *s, const struct facts *f, enum wse_ckpt_load what,
+		struct wse_train_state *ts, char *text)
+{
+	struct wse_st_take *takes = calloc(3ul * a->tab->n, sizeof(*takes));
+	uint32_t n = a->tab->n;
+	struct place at = {0};
+	int ret, own = !is_hf(a->tab) || get(file, "wse.version");
+
+	if (!takes)
+		return wse_fail(-ENOMEM, "no memory for the table of tensors");
+	ret = own ? match_own(file, path, f, a, what, ts, &at, takes, &n, text)
+		  : match_hf(file, a, what, takes);
+	if (!ret) {
+		ret = wse_st_load(file, takes, n, put, a);
+		if (ret == -ERANGE && own)
+			wse_fail_more(": take an earlier checkpoint");
+	}
+	free(takes);
 	if (ret)
 		return ret;
-	get_tensors(file, s->table, "", s->params);
-	*s->step = step;
-	if (!all)
+	*s->step = at.step;
+	if (what != WSE_CKPT_ALL && what != WSE_CKPT_RATES_NEW)
 		return 0;
-	get_tensors(file, s->table, first, s->m);
-	if (second)
-		get_tensors(file, s->table, second, s->v);
-	memcpy(s->beta1_pow, &b1, sizeof(b1));
-	memcpy(s->beta2_pow, &b2, sizeof(b2));
-	ts->epoch = epoch;
-	ts->position = position;
+	memcpy(s->beta1_pow, &at.beta1_pow, sizeof(at.beta1_pow));
+	memcpy(s->beta2_pow, &at.beta2_pow, sizeof(at.beta2_pow));
+	ts->epoch = at.epoch;
+	ts->position = at.position;
 	return 0;
 }
 
@@ -510,6 +543,7 @@ int wse_ckpt_load(const char *path, struct wse_memx *mx, const struct wse_memx_c
 	struct facts *f = calloc(1, sizeof(*f));
 	struct wse_memx_state s;
 	struct wse_st_file file;
+	struct arrays a;
 	int ret = f ? wse_st_open(path, &file) : wse_fail(-ENOMEM, "no memory");
 
 	if (ret) {
@@ -519,16 +553,30 @@ int wse_ckpt_load(const char *path, struct wse_memx *mx, const struct wse_memx_c
 	changed[0] = 0;
 	wse_memx_finish(mx);
 	wse_memx_state(mx, &s);
+	a = arrays_of(mx, &s, &cfg->optim);
 	run_facts(f, cfg, ts);
-	if (is_hf(s.table) && !wse_st_get(&file.meta, "wse.version"))
-		ret = load_hf(&file, &s, what);
-	else
-		ret = load_own(&file, path, f, &s, cfg, what, ts, changed);
+	ret = load(&file, path, &a, &s, f, what, ts, changed);
 	if (!ret)
 		wse_memx_refresh(mx);
 	wse_st_close(&file);
 	free(f);
 	return ret;
+}
+
+/* a tensor's bytes, after what comes before them */
+static int hash_piece(void *ctx, const struct wse_st_view *v, uint64_t from, const void *data,
+		      size_t bytes)
+{
+	uint32_t dim[WSE_ST_DIMS] = {1, 1};
+	struct wse_sha256 *sha = ctx;
+
+	if (!from) {
+		memcpy(dim, v->dim, v->ndim * sizeof(*dim));
+		wse_sha256_add(sha, v->name, strlen(v->name) + 1);
+		wse_sha256_add(sha, dim, (v->ndim < 2 ? 2 : v->ndim) * sizeof(*dim));
+	}
+	wse_sha256_add(sha, data, bytes);
+	return 0;
 }
 
 int wse_ckpt_hash(const char *path, char *hex)
@@ -541,24 +589,17 @@ int wse_ckpt_hash(const char *path, char *hex)
 		return ret;
 	/* in the order of the file, which the writer fixes */
 	wse_sha256_init(&sha);
-	for (uint32_t i = 0; i < file.meta.nmeta; i++) {
-		const struct wse_st_meta *m = &file.meta.meta[i];
+	for (uint32_t i = 0; i < file.nmeta; i++) {
+		const struct wse_st_meta *m = &file.meta[i];
 
 		if (strncmp(m->key, "wse.", 4))
 			continue;
 		wse_sha256_add(&sha, m->key, strlen(m->key) + 1);
 		wse_sha256_add(&sha, m->value, strlen(m->value) + 1);
 	}
-	for (uint32_t i = 0; i < file.nviews; i++) {
-		const struct wse_st_view *t = &file.views[i];
-		uint32_t dim[WSE_ST_DIMS] = {1, 1};
-
-		memcpy(dim, t->dim, t->ndim * sizeof(*dim));
-		wse_sha256_add(&sha, t->name, strlen(t->name) + 1);
-		wse_sha256_add(&sha, dim, (t->ndim < 2 ? 2 : t->ndim) * sizeof(*dim));
-		wse_sha256_add(&sha, t->data, t->bytes);
-	}
-	wse_sha256_hex(&sha, hex);
+	ret = wse_st_check(&file, hash_piece, &sha);
+	if (!ret)
+		wse_sha256_hex(&sha, hex);
 	wse_st_close(&file);
-	return 0;
+	return ret;
 }

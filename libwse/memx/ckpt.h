@@ -19,7 +19,8 @@ struct wse_train_state {
 	uint64_t shuffle_seed;
 	uint64_t text_tokens, text_sum;	/* which text */
 	uint64_t held_out;		/* tokens cut out of it; 0: they are from another one */
-	uint64_t batch, micro_batch;	/* tokens */
+	uint64_t samples;		/* of an epoch; 0: the batches are the caller's */
+	uint64_t batch, micro_batch;	/* samples */
 	uint32_t rows, cols, lanes;	/* tile shape: decides the order of sums */
 	uint32_t variant;		/* of the graph, likewise; 0 or 1: the plain one */
 };
@@ -33,8 +34,10 @@ int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_c
 
 /*
  * What is taken must fit this run, else -EINVAL, and the sentence names the thing, its value in
- * both, and what to do. -EBADMSG for a damaged file. Nothing is changed on error. changed
- * [WSE_CHANGED] is what differs all the same, "" if nothing does.
+ * both, and what to do. -EBADMSG for a damaged file. Nothing is changed on error, with one
+ * exception: -ESTALE when the file was good and then could not be read a second time, as another
+ * program wrote to it; the weights are in part its own then. changed [WSE_CHANGED] is what differs
+ * all the same, "" if nothing does.
  */
 int wse_ckpt_load(const char *path, struct wse_memx *mx, const struct wse_memx_cfg *cfg,
 		  enum wse_ckpt_load what, struct wse_train_state *ts, char *changed);

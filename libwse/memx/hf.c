@@ -9,7 +9,7 @@
 
 #include "num/num.h"
 #include "base/error.h"
-#include "safetensors.h"
+#include "st_load.h"
 
 /* ---- names ---- */
 
@@ -36,12 +36,20 @@ static int is_skipped(const char *name)
 		(ends_with(name, ".attn.bias") || ends_with(name, ".attn.masked_bias")));
 }
 
+/* the first of the file that has this name, with or without the prefix */
 static const struct wse_st_view *in_file(const struct wse_st_file *f, const char *name)
 {
-	for (uint32_t i = 0; i < f->nviews; i++)
-		if (!is_skipped(f->views[i].name) && !strcmp(bare(f->views[i].name), bare(name)))
-			return &f->views[i];
-	return NULL;
+	const struct wse_st_view *v, *w = NULL;
+	char with[WSE_ST_NAME + sizeof(PREFIX)];
+
+	name = bare(name);
+	if (is_skipped(name))
+		return NULL;
+	v = wse_st_view(f, name);
+	/* one that is longer than a name of ours is in no table */
+	if ((size_t)snprintf(with, sizeof(with), PREFIX "%s", name) < sizeof(with))
+		w = wse_st_view(f, with);
+	return !v || (w && w < v) ? w : v;
 }
 
 static const struct wse_hf_tensor *in_table(const struct wse_hf_tensor *table, uint32_t n,
@@ -64,42 +72,6 @@ static uint32_t layers_to(const char *name)
 		return 0;
 	l = strtoul(name + 2, &end, 10);
 	return *end == '.' && l < UINT32_MAX ? (uint32_t)l + 1 : 0;
-}
-
-/* ---- elements ---- */
-
-static float f16(uint16_t h)
-{
-	uint32_t sign = (uint32_t)(h & 0x8000) << 16, e = h >> 10 & 31, m = h & 1023;
-
-	if (e == 0)
-		return wse_u2f(sign | wse_f2u((float)m * 0x1p-24f));
-	return wse_u2f(sign | (e == 31 ? 0x7f800000u : (e + 112) << 23) | m << 13);
-}
-
-enum dtype { F32, F16, BF16, OTHER };
-
-static enum dtype dtype_of(const struct wse_st_view *v)
-{
-	static const char *const names[] = {"F32", "F16", "BF16"};
-
-	for (int i = 0; i < OTHER; i++)
-		if (!strcmp(v->dtype, names[i]))
-			return i;
-	return OTHER;
-}
-
-static float element(const struct wse_st_view *v, enum dtype type, size_t i)
-{
-	uint16_t h;
-	float f;
-
-	if (type == F32) {
-		memcpy(&f, v->data + i * sizeof(f), sizeof(f));
-		return f;
-	}
-	memcpy(&h, v->data + i * sizeof(h), sizeof(h));
-	return type == F16 ? f16(h) : wse_bf16_to_f32(h);
 }
 
 /* ---- does the file fit? ---- */
@@ -191,13 +163,28 @@ static int check_tensor(const struct wse_st_file *f, const struct wse_hf_tensor 
 						v->dim[1] == dim[0]
 					? ": it lies as [out][in], Hugging Face's as [in][out]"
 					: "");
-	if (dtype_of(v) == OTHER)
+	if (wse_st_type(v) == WSE_ST_OTHER)
 		return wse_fail(-EINVAL, "%s is of type %s there; F32, F16 and BF16 are read",
 				v->name, v->dtype);
-	for (size_t i = 0; i < v->count; i++)
-		if (wse_f32_isbad(element(v, dtype_of(v), i)))
-			return wse_fail(-ERANGE, "%s[%zu] is not finite", v->name, i);
 	return 0;
+}
+
+/* *same: do both have these bytes? */
+static int compare(const struct wse_st_view *a, const struct wse_st_view *b, int *same)
+{
+	char *x = malloc(2 * WSE_ST_PIECE), *y = x + WSE_ST_PIECE;
+	int ret = x ? 0 : wse_fail(-ENOMEM, "no memory to read it");
+
+	*same = a->bytes == b->bytes;
+	for (uint64_t at = 0; !ret && *same && at < a->bytes; at += WSE_ST_PIECE) {
+		size_t n = a->bytes - at < WSE_ST_PIECE ? (size_t)(a->bytes - at) : WSE_ST_PIECE;
+
+		ret = wse_st_pread(a, at, n, x);
+		ret = ret ? ret : wse_st_pread(b, at, n, y);
+		*same = !ret && !memcmp(x, y, n);
+	}
+	free(x);
+	return ret;
 }
 
 /* lm_head.weight beside a model whose output layer is wte: it must be wte */
@@ -205,15 +192,15 @@ static int check_tied(const struct wse_st_file *f, const struct wse_st_view *hea
 {
 	const struct wse_st_view *wte = in_file(f, "wte.weight");
 	int same = head->ndim == wte->ndim && head->count == wte->count &&
-		   dtype_of(head) == dtype_of(wte) && head->bytes == wte->bytes &&
-		   !memcmp(head->data, wte->data, wte->bytes);
+		   !strcmp(head->dtype, wte->dtype);
+	int ret = same ? compare(head, wte, &same) : 0;
 
-	return same ? 0
-		    : wse_fail(
-			      -EINVAL,
-			      "%s is not wte.weight there: its output layer has weights of its own, "
-			      "this model's is tied (share_embedding_weights)",
-			      head->name);
+	if (ret || same)
+		return ret;
+	return wse_fail(-EINVAL,
+			"%s is not wte.weight there: its output layer has weights of its own, "
+			"this model's is tied (share_embedding_weights)",
+			head->name);
 }
 
 /* names that the model does not have, or that the file has twice */
@@ -241,38 +228,45 @@ static int check_rest(const struct wse_st_file *f, const struct wse_hf_tensor *t
 
 /* ---- in and out ---- */
 
-static void copy(const struct wse_st_view *v, const struct wse_hf_tensor *t)
-{
-	const enum dtype type = dtype_of(v);
-	const size_t rows = t->dim[0], cols = t->ndim == 2 ? t->dim[1] : 1;
-
-	for (size_t r = 0; r < rows; r++)
-		for (size_t c = 0; c < cols; c++)
-			t->data[r * cols + c] =
-				element(v, type, t->transposed ? c * rows + r : r * cols + c);
-}
-
-int wse_hf_take(const struct wse_st_file *f, const struct wse_hf_tensor *table, uint32_t n)
+int wse_hf_match(const struct wse_st_file *f, const struct wse_hf_tensor *table, uint32_t n,
+		 struct wse_st_take *takes)
 {
 	int ret = check_sizes(f, table, n);
 
-	for (uint32_t i = 0; i < n && !ret; i++)
-		ret = check_tensor(f, &table[i]);
-	ret = ret ? ret : check_rest(f, table, n);
-	for (uint32_t i = 0; i < n && !ret; i++)
-		copy(in_file(f, table[i].name), &table[i]);
-	return ret;
+	for (uint32_t i = 0; i < n && !ret; i++) {
+		const struct wse_hf_tensor *t = &table[i];
+
+		ret = check_tensor(f, t);
+		if (!ret)
+			takes[i] = (struct wse_st_take){.view = in_file(f, t->name),
+							.rows = t->dim[0],
+							.cols = t->ndim == 2 ? t->dim[1] : 1,
+							.transposed = t->transposed,
+							.tensor = i};
+	}
+	return ret ? ret : check_rest(f, table, n);
+}
+
+static int put(void *ctx, const struct wse_st_take *t, size_t from, size_t count, const float *in)
+{
+	const struct wse_hf_tensor *table = ctx;
+
+	memcpy(table[t->tensor].data + from, in, count * sizeof(*in));
+	return 0;
 }
 
 int wse_hf_read(const char *path, const struct wse_hf_tensor *table, uint32_t n)
 {
+	struct wse_st_take *takes = calloc(n + 1ul, sizeof(*takes));
 	struct wse_st_file f;
-	int ret = wse_st_open(path, &f);
+	int ret = takes ? wse_st_open(path, &f) : wse_fail(-ENOMEM, "no memory");
 
-	if (ret)
-		return ret;
-	ret = wse_hf_take(&f, table, n);
-	wse_st_close(&f);
+	if (!ret) {
+		ret = wse_hf_match(&f, table, n, takes);
+		ret = ret ? ret : wse_st_load(&f, takes, n, put, (void *)(uintptr_t)table);
+		wse_st_close(&f);
+	}
+	free(takes);
 	return ret;
 }
 

@@ -10,15 +10,16 @@
 #include <stdint.h>
 
 struct wse_st_file;
+struct wse_st_take;
 
-/* A tensor of the model, where it lies in memory; a model is a table of them. */
+/* A tensor of the model; a model is a table of them. */
 struct wse_hf_tensor {
 	/* with "transformer.", lm_head.weight only if it is not tied to wte */
 	const char *name;
 	/* in memory: matrices [out][in], embeddings [row][width], vectors [n][1] */
 	uint32_t ndim, dim[2];
 	int transposed;		/* the file has it as [dim[1]][dim[0]] */
-	float *data;
+	float *data;		/* where it lies; not used by wse_hf_match() */
 };
 
 /*
@@ -26,11 +27,12 @@ struct wse_hf_tensor {
  * are read; the attention's mask buffers and our checkpoints' optimizer tensors are skipped; an
  * lm_head.weight equal to wte is taken for tied. Whatever else differs is -EINVAL (names, shapes,
  * types) or -ERANGE (a number that is not finite), and the sentence says what, with both values.
- * Else errors as of wse_st_read(). Nothing is changed on error.
+ * Else errors as of wse_st_open() and wse_st_load(). Nothing is changed on error but -ESTALE.
  */
 int wse_hf_read(const char *path, const struct wse_hf_tensor *table, uint32_t n);
-/* the same out of an open file */
-int wse_hf_take(const struct wse_st_file *f, const struct wse_hf_tensor *table, uint32_t n);
+/* what of an open file goes where: takes [n] for wse_st_load(), tensor being the table's number */
+int wse_hf_match(const struct wse_st_file *f, const struct wse_hf_tensor *table, uint32_t n,
+		 struct wse_st_take *takes);
 
 /* F32, what transformers asks for in the metadata, crash-safe as wse_st_write(); -ERANGE for a
  * number that is not finite: path is untouched. */

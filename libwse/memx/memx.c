@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/pages.h"
 #include "num/image.h"
 #include "num/num.h"
@@ -173,6 +174,40 @@ void wse_memx_state(struct wse_memx *mx, struct wse_memx_state *state)
 		.beta1_pow = &mx->beta1_pow,
 		.beta2_pow = &mx->beta2_pow,
 	};
+}
+
+/* where these elements lie, NULL: nowhere */
+static float *elements(const struct wse_memx *mx, enum wse_memx_array which, uint32_t tensor,
+		       size_t from, size_t count)
+{
+	float *const arrays[] = {mx->params, mx->m, mx->v};
+
+	if (which > WSE_MEMX_V || !arrays[which] || tensor >= mx->tab.n ||
+	    from > mx->tab.t[tensor].count || count > mx->tab.t[tensor].count - from)
+		return NULL;
+	return arrays[which] + mx->tab.t[tensor].off + from;
+}
+
+int wse_memx_read(struct wse_memx *mx, enum wse_memx_array which, uint32_t tensor, size_t from,
+		  size_t count, float *out)
+{
+	const float *p = elements(mx, which, tensor, from, count);
+
+	if (!p)
+		return wse_fail(-EINVAL, "tensor %u has no such elements", tensor);
+	memcpy(out, p, count * sizeof(*out));
+	return 0;
+}
+
+int wse_memx_write(struct wse_memx *mx, enum wse_memx_array which, uint32_t tensor, size_t from,
+		   size_t count, const float *in)
+{
+	float *p = elements(mx, which, tensor, from, count);
+
+	if (!p)
+		return wse_fail(-EINVAL, "tensor %u has no such elements", tensor);
+	memcpy(p, in, count * sizeof(*in));
+	return 0;
 }
 
 /* ---- images, and the update that they follow ---- */

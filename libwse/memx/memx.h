@@ -43,6 +43,19 @@ struct wse_memx_state {
 	double *beta1_pow, *beta2_pow;
 };
 void wse_memx_state(struct wse_memx *mx, struct wse_memx_state *state);
+
+/* parameters, and the optimizer's first and second moments: SGD has no V */
+enum wse_memx_array { WSE_MEMX_P, WSE_MEMX_M, WSE_MEMX_V };
+
+/*
+ * Elements [from, from + count) of a tensor in its own order, out of one of these arrays or into
+ * it; wse_memx_finish() comes before, wse_memx_refresh() after the last write. -EINVAL where there
+ * are no such elements, -errno of where they are kept.
+ */
+int wse_memx_read(struct wse_memx *mx, enum wse_memx_array which, uint32_t tensor, size_t from,
+		  size_t count, float *out);
+int wse_memx_write(struct wse_memx *mx, enum wse_memx_array which, uint32_t tensor, size_t from,
+		   size_t count, const float *in);
 /* after the state was loaded or changed by hand: rebuild the images */
 void wse_memx_refresh(struct wse_memx *mx);
 

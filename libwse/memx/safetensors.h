@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * safetensors files: u64 length of the header, a JSON header, then the tensors' bytes. The writer
- * is crash-safe; the reader is strict: every length, offset, shape and checksum is checked.
+ * is crash-safe; the reader is strict: every length, offset, shape and checksum is checked. Both go
+ * through a file by pieces: neither the file nor a tensor is ever in memory as a whole.
  */
 #ifndef WSE_TRAIN_SAFETENSORS_H
 #define WSE_TRAIN_SAFETENSORS_H
@@ -11,20 +12,39 @@
 
 #define WSE_ST_NAME 128
 
+/* what both hold of a tensor at a time; of a transposed one, whose order they change, a stripe */
+#define WSE_ST_PIECE  (1u << 20)
+#define WSE_ST_STRIPE (16u << 20)
+
+/*
+ * rows of a matrix of `cols` columns that make a stripe: as many as fit, in sixteens, as the
+ * checksum wants them
+ */
+static inline size_t wse_st_stripe_rows(size_t cols, size_t element)
+{
+	size_t n = WSE_ST_STRIPE / (cols * element + 1) / 16 * 16;
+
+	return n ? n : 16;
+}
+
+/*
+ * Names that hold no character that JSON escapes; values: UTF-8 of any length, in which control
+ * characters stay escapes
+ */
+struct wse_st_meta {
+	const char *key, *value;
+};
+
+const char *wse_st_get(const struct wse_st_meta *meta, uint32_t n, const char *key); /* or NULL */
+
+/* ---- writer ---- */
+
 struct wse_st_tensor {		/* dtype is F32 always */
 	char name[WSE_ST_NAME];
 	uint32_t ndim, dim[2];
 	size_t count;		/* floats */
-	float *data;		/* writer: the caller's; reader: allocated */
-	int transposed;		/* writer: data is [dim[1]][dim[0]] */
-};
-
-/*
- * writer: no character that JSON escapes; reader: UTF-8 of any length, in which control characters
- * stay escapes
- */
-struct wse_st_meta {
-	const char *key, *value;
+	float *data;		/* NULL: floats() gives them */
+	int transposed;		/* they lie as [dim[1]][dim[0]] */
 };
 
 /*
@@ -40,51 +60,71 @@ struct wse_st {
 	uint32_t ntensors, nmeta;
 	struct wse_st_tensor *tensors;
 	struct wse_st_meta *meta;
-	char *text;		/* reader: what the metadata point into */
-	const struct wse_st_progress *progress; /* writer: may be NULL */
+	/* elements [from, from + count) of tensor number i as they lie; an error ends the writing */
+	int (*floats)(void *ctx, uint32_t i, size_t from, size_t count, float *out);
+	void *floats_ctx;
+	const struct wse_st_progress *progress; /* may be NULL */
 };
 
 /*
  * path.tmp is written, synced and renamed to path, then the directory is synced: path is always
  * the old file or the new one. A checksum per tensor goes to the metadata as "sum.<name>", one over
  * the header as "header.sha256": together they cover every bit of the file.
- * -errno of the file system (-ENOSPC: path is untouched, path.tmp is gone).
+ * -errno of the file system (-ENOSPC: path is untouched, path.tmp is gone), or what floats() said.
  */
 int wse_st_write(const char *path, const struct wse_st *st);
 
-/*
- * What is wrong is in the sentence: -EBADMSG for a file that is no safetensors
- * file, cut short, whose tensors overlap or leave bytes over, or whose checksums do not match; -errno of the file system; -ENOMEM. A file of
- * another program needs no checksums; one with keys of ours ("wse.", "sum.") needs them all.
- */
-int wse_st_read(const char *path, struct wse_st *st);
-void wse_st_free(struct wse_st *st);
+/* ---- reader ---- */
 
-/* One tensor where it lies in a file, of any type and shape: files of other programs. */
 #define WSE_ST_DIMS 8
 
+/* One tensor where it lies in a file, of any type and shape: files of other programs, too. */
 struct wse_st_view {
 	const char *name;	/* as a metadata's key */
 	char dtype[16];
 	uint32_t ndim, dim[WSE_ST_DIMS];
 	uint64_t count, bytes;	/* elements; a dtype that we do not know: bytes as the file says */
-	const char *data;	/* unaligned */
+	int fd;			/* of its file */
+	uint64_t at;		/* its first byte there */
+	uint64_t sum;		/* of its bytes, as wse_st_check() has found them */
 };
 
 struct wse_st_file {
-	uint32_t nviews;
-	struct wse_st_view *views;
-	struct wse_st meta;	/* without tensors: for wse_st_get() */
-	char *bytes;		/* of the whole file */
-	size_t size;
+	uint32_t nviews, nmeta;
+	struct wse_st_view *views;	/* in the order of the header */
+	struct wse_st_meta *meta;
+	const struct wse_st_view **by_name; /* [nviews] */
+	char *text;			/* what names and metadata point into */
+	int fd;
 };
 
-/* errors as of wse_st_read() */
+/*
+ * The header; what is wrong is in the sentence: -EBADMSG for a file that is no safetensors file,
+ * cut short, whose tensors overlap or leave bytes over, or whose header's checksum does not match;
+ * -errno of the file system; -ENOMEM. A file of another program needs no checksums; one with keys
+ * of ours ("wse.", "sum.") needs them all.
+ */
 int wse_st_open(const char *path, struct wse_st_file *f);
 void wse_st_close(struct wse_st_file *f);
-
-const char *wse_st_get(const struct wse_st *st, const char *key);	/* NULL if absent */
-const struct wse_st_tensor *wse_st_find(const struct wse_st *st, const char *name);
 const struct wse_st_view *wse_st_view(const struct wse_st_file *f, const char *name);
+
+/* bytes [from, from + bytes) of a tensor; an error ends what calls this */
+typedef int (*wse_st_each)(void *ctx, const struct wse_st_view *v, uint64_t from, const void *data,
+			   size_t bytes);
+
+/*
+ * Reads every tensor once, in the order of the views, and compares the checksums; each() gets the
+ * pieces before their tensor's sum is known to be right (of an empty tensor one of 0 bytes), NULL:
+ * nothing gets them. -EBADMSG, or what each() said.
+ */
+int wse_st_check(struct wse_st_file *f, wse_st_each each, void *ctx);
+
+/*
+ * After that: one tensor once more, by pieces of `piece` bytes, a multiple of 32. -ESTALE when it
+ * is not what was checked: another program wrote there in between.
+ */
+int wse_st_walk(const struct wse_st_view *v, size_t piece, wse_st_each each, void *ctx);
+/* any of its bytes */
+int wse_st_pread(const struct wse_st_view *v, uint64_t from, size_t bytes, void *to);
 
 #endif

@@ -12,6 +12,20 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "num/sha256.h"
+
+void wse_st_seal(const char *header, uint64_t len, size_t at, char *hex)
+{
+	static const char zeros[] = {[0 ... WSE_ST_SEAL_LEN - 1] = '0'};
+	struct wse_sha256 sha;
+
+	wse_sha256_init(&sha);
+	wse_sha256_add(&sha, &len, sizeof(len));
+	wse_sha256_add(&sha, header, at);
+	wse_sha256_add(&sha, zeros, sizeof(zeros));
+	wse_sha256_add(&sha, header + at + sizeof(zeros), (size_t)len - at - sizeof(zeros));
+	wse_sha256_hex(&sha, hex);
+}
 
 struct json {
 	char *text, *p, *end;
@@ -283,7 +297,7 @@ static void metadata(struct json *j)
 			j->seal = m.value - j->text;
 			continue; /* of the file, not of what it holds */
 		}
-		at = grow(j, &j->f->meta.meta, &j->f->meta.nmeta, &j->room_meta, sizeof(*at));
+		at = grow(j, &j->f->meta, &j->f->nmeta, &j->room_meta, sizeof(*at));
 		if (at)
 			*at = m;
 	} while (next_is(j, ','));
@@ -467,9 +481,9 @@ static void check_places(struct json *j, struct part *p, uint64_t bytes)
 		      bytes);
 }
 
-static void check(struct json *j, const char *data, uint64_t bytes)
+static void check(struct json *j, uint64_t data, uint64_t bytes)
 {
-	uint32_t n = j->f->nviews, m = j->f->meta.nmeta;
+	uint32_t n = j->f->nviews, m = j->f->nmeta;
 	struct part *p = calloc((n > m ? n : m) + 1ul, sizeof(*p));
 
 	if (!p) {
@@ -477,12 +491,12 @@ static void check(struct json *j, const char *data, uint64_t bytes)
 		return;
 	}
 	for (uint32_t i = 0; i < m; i++)
-		p[i].name = j->f->meta.meta[i].key;
+		p[i].name = j->f->meta[i].key;
 	check_names(j, p, m);
 	for (uint32_t i = 0; i < n; i++) {
 		struct wse_st_view *t = &j->f->views[i];
 
-		t->data = data + j->begin[i];
+		t->at = data + j->begin[i];
 		p[i] = (struct part){j->begin[i], j->begin[i] + t->bytes, t->name};
 	}
 	check_names(j, p, n);
@@ -490,7 +504,7 @@ static void check(struct json *j, const char *data, uint64_t bytes)
 	free(p);
 }
 
-int wse_st_header(char *text, uint64_t len, const char *data, uint64_t bytes, struct wse_st_file *f,
+int wse_st_header(char *text, uint64_t len, uint64_t data, uint64_t bytes, struct wse_st_file *f,
 		  int64_t *seal)
 {
 	struct json j = {.text = text, .p = text, .end = text + len, .f = f, .seal = -1};

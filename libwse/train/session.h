@@ -30,6 +30,7 @@ struct wse_session {
 	float **sums;			/* [graph.nunits] gradients of the step */
 	int scattered;			/* the gradients of the inputs were added to them */
 	const uint16_t **samples;	/* [batch] the first target of each sample of the step */
+	int torn;			/* a load ended half way: the weights are no step's */
 };
 
 /* uris [n]; data is not opened when cfg->data is "". */

@@ -11,9 +11,10 @@
 #include <unistd.h>
 
 #include "input/data.h"
-#include "memx/safetensors.h"
 #include "num/sha256.h"
 #include "base/error.h"
+#include "memx/st_load.h"
+#include "st_whole.h"
 #include "tap.h"
 
 static char dir[] = "/tmp/wse-test-XXXXXX";
@@ -68,7 +69,7 @@ static void sha(void)
 static void unsealed(const char *good, size_t n, const char *key, const char *other, int want)
 {
 	char bad[4096], *at = bad;
-	struct wse_st in;
+	struct st_whole in;
 	int ret;
 
 	memcpy(bad, good, n);
@@ -76,9 +77,9 @@ static void unsealed(const char *good, size_t n, const char *key, const char *ot
 		at++;
 	memcpy(at, other, strlen(other));
 	put(file("bad"), bad, n);
-	ret = wse_st_read(file("bad"), &in);
+	ret = st_whole_read(file("bad"), &in);
 	if (!ret)
-		wse_st_free(&in);
+		st_whole_free(&in);
 	ok(ret == want, "without %s: %s", key, wse_error());
 }
 
@@ -91,17 +92,18 @@ static void foreign(void)
 	char all[200];
 	uint64_t len = strlen(header);
 	float one = 1.0f;
-	struct wse_st in;
+	struct st_whole in;
 	int ret;
 
 	memcpy(all, &len, 8);
 	memcpy(all + 8, header, len);
 	memcpy(all + 8 + len, &one, 4);
 	put(file("pt"), all, 12 + len);
-	ret = wse_st_read(file("pt"), &in);
-	ok(!ret && in.ntensors == 1 && !strcmp(wse_st_get(&in, "format"), "pt"),
+	ret = st_whole_read(file("pt"), &in);
+	ok(!ret && in.st.ntensors == 1 &&
+		   !strcmp(wse_st_get(in.f.meta, in.f.nmeta, "format"), "pt"),
 	   "another program's file %s", ret ? wse_error() : "");
-	wse_st_free(&in);
+	st_whole_free(&in);
 }
 
 /*
@@ -114,6 +116,7 @@ static void header(const char *text, const char *name, const char *want)
 	uint64_t len = strlen(text);
 	char *all = malloc(len + 16);
 	struct wse_st_file f;
+	float got[2] = {0};
 	int ret;
 
 	memcpy(all, &len, 8);
@@ -122,7 +125,8 @@ static void header(const char *text, const char *name, const char *want)
 	put(file("other"), all, len + 16);
 	ret = wse_st_open(file("other"), &f);
 	if (name)
-		ok(!ret && wse_st_view(&f, name) && !memcmp(wse_st_view(&f, name)->data, data, 8),
+		ok(!ret && wse_st_view(&f, name) &&
+			   !wse_st_pread(wse_st_view(&f, name), 0, 8, got) && !memcmp(got, data, 8),
 		   "%.60s is read %s", text, ret ? wse_error() : "");
 	else
 		ok(ret == -EBADMSG && strstr(wse_error(), want), "%.60s: %s", text, wse_error());
@@ -192,9 +196,10 @@ static void headers(void)
 /* a model of many layers has more tensors than other programs' files */
 static void many_tensors(void)
 {
-	enum { N = 6000 };
+	enum { N = 65536 };
 	struct wse_st_tensor *ts = calloc(N, sizeof(*ts));
-	struct wse_st st = {.ntensors = N, .tensors = ts}, in = {0};
+	struct wse_st st = {.ntensors = N, .tensors = ts};
+	struct st_whole in;
 	float one = 1.0f;
 	int ret;
 
@@ -203,11 +208,64 @@ static void many_tensors(void)
 		snprintf(ts[i].name, sizeof(ts[i].name), "transformer.h.%d.weight", i);
 	}
 	ret = wse_st_write(file("many"), &st);
-	ret = ret ? ret : wse_st_read(file("many"), &in);
-	ok(!ret && in.ntensors == N, "%d tensors are written and read %s", N,
-	   ret ? wse_error() : "");
-	wse_st_free(&in);
+	ret = ret ? ret : st_whole_read(file("many"), &in);
+	ok(!ret && in.st.ntensors == N && st_whole_find(&in, ts[N - 1].name),
+	   "%d tensors are written and read %s", N, ret ? wse_error() : "");
+	if (!ret)
+		st_whole_free(&in);
 	free(ts);
+}
+
+/* ---- two passes ---- */
+
+struct taken {
+	char path[128];
+	uint64_t spoil; /* a byte that changes when the first tensor has been taken; 0: none */
+	size_t n;
+};
+
+static int take(void *ctx, const struct wse_st_take *t, size_t from, size_t count, const float *in)
+{
+	struct taken *k = ctx;
+	int fd = k->spoil && !k->n ? open(k->path, O_WRONLY) : -1;
+
+	(void)t, (void)from, (void)in;
+	k->n += count;
+	if (fd >= 0 && (pwrite(fd, "x", 1, (off_t)k->spoil) != 1 || close(fd)))
+		perror(k->path);
+	return 0;
+}
+
+/* a file that is good when it is checked and another one when it is taken */
+static void changes(void)
+{
+	float a[6] = {1, 2, 3, 4, 5, 6}, b[3] = {7, 8, 9};
+	struct wse_st_tensor ts[2] = {{"a", 2, {2, 3}, 6, a, 1}, {"b", 1, {3, 1}, 3, b, 0}};
+	struct wse_st st = {.ntensors = 2, .tensors = ts};
+	struct taken k = {.n = 0};
+	struct wse_st_take takes[2];
+	struct wse_st_file f;
+	int ret;
+
+	snprintf(k.path, sizeof(k.path), "%s", file("changes"));
+	ret = wse_st_write(k.path, &st);
+	ret = ret ? ret : wse_st_open(k.path, &f);
+	for (int i = 0; i < 2 && !ret; i++)
+		takes[i] = (struct wse_st_take){.view = wse_st_view(&f, ts[i].name),
+						.rows = 3,
+						.cols = i ? 1 : 2,
+						.transposed = !i};
+	ret = ret ? ret : wse_st_load(&f, takes, 2, take, &k);
+	ok(!ret && k.n == 9, "two tensors are taken %s", ret ? wse_error() : "");
+	k.n = 0;
+	k.spoil = wse_st_view(&f, "b")->at + 1;
+	ret = wse_st_load(&f, takes, 2, take, &k);
+	ok(ret == -ESTALE && k.n == 9 && strstr(wse_error(), "b changed while it was read"), "%s",
+	   wse_error());
+	k.n = 0;
+	ret = wse_st_load(&f, takes, 2, take, &k);
+	ok(ret == -EBADMSG && !k.n, "and next time before anything is taken: %s", wse_error());
+	wse_st_close(&f);
 }
 
 struct told {
@@ -252,7 +310,8 @@ static void safetensors(void)
 	struct wse_st_tensor ts[2] = {{"a.weight", 2, {2, 3}, 6, a, 0},
 				      {"a.bias", 1, {3, 1}, 3, b, 0}};
 	struct wse_st_meta meta = {"wse.step", "12"};
-	struct wse_st st = {.ntensors = 2, .nmeta = 1, .tensors = ts, .meta = &meta}, in;
+	struct wse_st st = {.ntensors = 2, .nmeta = 1, .tensors = ts, .meta = &meta};
+	struct st_whole in;
 	struct rlimit lim, old;
 	struct stat sb;
 	char good[4096], bad[4096], want[80];
@@ -260,16 +319,16 @@ static void safetensors(void)
 	size_t n;
 
 	ok(!wse_st_write(file("x.safetensors"), &st), "write");
-	ret = wse_st_read(file("x.safetensors"), &in);
-	ok(!ret && in.ntensors == 2 && !memcmp(wse_st_find(&in, "a.weight")->data, a, 24) &&
-		   wse_st_find(&in, "a.weight")->dim[1] == 3 &&
-		   !strcmp(wse_st_get(&in, "wse.step"), "12"),
+	ret = st_whole_read(file("x.safetensors"), &in);
+	ok(!ret && in.st.ntensors == 2 && !memcmp(st_whole_find(&in, "a.weight")->data, a, 24) &&
+		   st_whole_find(&in, "a.weight")->dim[1] == 3 &&
+		   !strcmp(wse_st_get(in.f.meta, in.f.nmeta, "wse.step"), "12"),
 	   "read back %s", ret ? wse_error() : "");
-	wse_st_free(&in);
+	st_whole_free(&in);
 	n = get(file("x.safetensors"), good, sizeof(good));
 	for (size_t i = 0; i < n; i++) { /* cut at every byte */
 		put(file("cut"), good, i);
-		refused += wse_st_read(file("cut"), &in) == -EBADMSG;
+		refused += st_whole_read(file("cut"), &in) == -EBADMSG;
 		said += strstr(wse_error(), "cut short") != NULL;
 	}
 	ok(refused == (int)n && said == (int)n,
@@ -278,14 +337,14 @@ static void safetensors(void)
 	   n);
 	snprintf(want, sizeof(want), "needs %zu bytes, has %zu", n, n - 30);
 	put(file("cut"), good, n - 30); /* in the middle of the first of two tensors */
-	ok(wse_st_read(file("cut"), &in) == -EBADMSG && strstr(wse_error(), want), "%s",
+	ok(st_whole_read(file("cut"), &in) == -EBADMSG && strstr(wse_error(), want), "%s",
 	   wse_error());
 	refused = 0;
 	for (size_t i = n - 36; i < n; i++) {
 		memcpy(bad, good, n);
 		bad[i] ^= 0x10;
 		put(file("bad"), bad, n);
-		refused += wse_st_read(file("bad"), &in) == -EBADMSG;
+		refused += st_whole_read(file("bad"), &in) == -EBADMSG;
 	}
 	ok(refused == 36, "a flipped bit in each data byte: %s", wse_error());
 	refused = 0; /* length and header: names, shapes, metadata, every scalar, every checksum */
@@ -293,20 +352,20 @@ static void safetensors(void)
 		memcpy(bad, good, n);
 		bad[i / 8] ^= (char)(1 << i % 8);
 		put(file("bad"), bad, n);
-		ret = wse_st_read(file("bad"), &in);
+		ret = st_whole_read(file("bad"), &in);
 		refused += ret == -EBADMSG;
 		if (!ret)
-			wse_st_free(&in);
+			st_whole_free(&in);
 	}
 	ok(refused == 8 * ((int)n - 36), "each of %zu flipped bits of the header is refused",
 	   8 * (n - 36));
 	put(file("bad"), good, n);
 	truncate(file("bad"), (off_t)n + 4);
-	ok(wse_st_read(file("bad"), &in) == -EBADMSG, "trailing bytes: %s", wse_error());
+	ok(st_whole_read(file("bad"), &in) == -EBADMSG, "trailing bytes: %s", wse_error());
 	unsealed(good, n, "header.sha256", "header.sha255", -EBADMSG);
 	unsealed(good, n, "sum.a.bias", "som.a.bias", -EBADMSG);
-	ok(wse_st_read(file("none"), &in) == -ENOENT, "no file: %s", wse_error());
-	ok(wse_st_read(dir, &in) == -EINVAL, "a directory: %s", wse_error());
+	ok(st_whole_read(file("none"), &in) == -ENOENT, "no file: %s", wse_error());
+	ok(st_whole_read(dir, &in) == -EINVAL, "a directory: %s", wse_error());
 
 	/* a full disk: the file size limit stands in for it */
 	ts[0] = (struct wse_st_tensor){"a.weight", 2, {100, 1000}, 100000, big, 0};
@@ -496,6 +555,7 @@ int main(void)
 	foreign();
 	headers();
 	many_tensors();
+	changes();
 	data();
 	binary();
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);

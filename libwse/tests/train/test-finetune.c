@@ -225,6 +225,14 @@ static void resumes(void)
 	ok(!ret && *b.step == 4 && !memcmp(a.params, b.params, a.table->params * 4) &&
 		   !memcmp(a.m, b.m, a.table->params * 4) && !memcmp(a.v, b.v, a.table->params * 4),
 	   "two steps, a checkpoint and two more: the bits of four %s", ret ? wse_error() : "");
+	two.torn = 1; /* as after a load that ended half way */
+	ret = steps(&two, 1);
+	ok(ret == -ESTALE && wse_session_save(&two, file("three"), NULL) == -ESTALE &&
+		   strstr(wse_error(), "load one"),
+	   "no step and no checkpoint: %s", wse_error());
+	ret = wse_session_load(&two, file("two"), WSE_CKPT_ALL);
+	ret = ret ? ret : steps(&two, 1);
+	ok(!ret && wse_session_step(&two) == 3, "until one is loaded %s", ret ? wse_error() : "");
 	wse_session_close(&one);
 	wse_session_close(&two);
 }

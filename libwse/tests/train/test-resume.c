@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "memx/safetensors.h"
 #include "base/error.h"
+#include "st_whole.h"
 #include "tap.h"
 #include "whole_run.h"
 
@@ -76,23 +76,24 @@ static void damaged(const char *tensor, float value, int eval, const char *want)
 	char path[200], good[200];
 	struct watch w = {.eval_only = eval};
 	struct wse_run_result res;
-	struct wse_st st;
+	struct st_whole whole;
+	struct wse_st *st = &whole.st;
 	uint32_t n = 0;
 	int ret;
 
 	snprintf(path, sizeof(path), "%s/bad.safetensors", dir);
 	w.from = path;
 	snprintf(good, sizeof(good), "%s/ten/checkpoint_10.safetensors", dir);
-	ret = wse_st_read(good, &st);
-	while (!ret && n < st.nmeta && strncmp(st.meta[n].key, "sum.", 4))
+	ret = st_whole_read(good, &whole);
+	while (!ret && n < st->nmeta && strncmp(st->meta[n].key, "sum.", 4))
 		n++;
-	st.nmeta = n; /* the writer makes the sums */
-	for (uint32_t i = 0; i < st.ntensors && !ret; i++)
-		if (!strcmp(st.tensors[i].name, tensor))
-			for (size_t j = 0; j < st.tensors[i].count; j++)
-				st.tensors[i].data[j] = value;
-	ret = ret ? ret : wse_st_write(path, &st);
-	wse_st_free(&st);
+	st->nmeta = n; /* the writer makes the sums */
+	for (uint32_t i = 0; i < st->ntensors && !ret; i++)
+		if (!strcmp(st->tensors[i].name, tensor))
+			for (size_t j = 0; j < st->tensors[i].count; j++)
+				st->tensors[i].data[j] = value;
+	ret = ret ? ret : wse_st_write(path, st);
+	st_whole_free(&whole);
 	if (strstr(tensor, "optimizer"))
 		w.eval_only = 0;
 	w.no_eval = 1;
@@ -107,21 +108,22 @@ static void forged(const char *name, const char *key, const char *value, const c
 	char path[200];
 	struct watch w = {.from = path, .no_eval = 1};
 	struct wse_run_result res;
-	struct wse_st st;
+	struct st_whole whole;
+	struct wse_st *st = &whole.st;
 	uint32_t n = 0;
 	int ret;
 
 	snprintf(path, sizeof(path), "%s/ten/checkpoint_10.safetensors", dir);
-	ret = wse_st_read(path, &st);
-	for (uint32_t i = 0; i < st.nmeta && !ret; i++)
-		if (!strcmp(st.meta[i].key, key))
-			st.meta[i].value = value;
-	while (!ret && n < st.nmeta && strncmp(st.meta[n].key, "sum.", 4))
+	ret = st_whole_read(path, &whole);
+	for (uint32_t i = 0; i < st->nmeta && !ret; i++)
+		if (!strcmp(st->meta[i].key, key))
+			st->meta[i].value = value;
+	while (!ret && n < st->nmeta && strncmp(st->meta[n].key, "sum.", 4))
 		n++;
-	st.nmeta = n;
+	st->nmeta = n;
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	ret = ret ? ret : wse_st_write(path, &st);
-	wse_st_free(&st);
+	ret = ret ? ret : wse_st_write(path, st);
+	st_whole_free(&whole);
 	ret = ret ? ret : go("forged", four, 1, NULL, 0, 1, &w, &res);
 	ok(ret == -EBADMSG && strstr(wse_error(), want), "%s=%s: %s", key, value, wse_error());
 }
