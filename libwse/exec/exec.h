@@ -38,7 +38,17 @@ struct wse_micro_ops {
 	int (*grad_get)(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_buf **buf);
 	/* the gradient is complete: hand the buffer over. SwarmX reduces it at once */
 	int (*grad_put)(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_buf *buf);
+	/*
+	 * Optional. begin: the executor is about to read a micro-batch, whose spans are valid and
+	 * inputs written when this returns. done: all its outputs are written and all its gradients
+	 * handed over. In the order of the index; at most WSE_EXEC_AHEAD have begun and are not done
+	 */
+	int (*begin)(void *ctx, uint32_t index);
+	int (*done)(void *ctx, uint32_t index);
 };
+
+/* micro-batches that an executor has at once: one runs, the next one is queued */
+#define WSE_EXEC_AHEAD 2u
 
 struct wse_exec_info {
 	char name[64];		/* for people: "sim:rtl 4x4" */

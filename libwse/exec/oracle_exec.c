@@ -59,8 +59,12 @@ static int oracle_run(struct wse_exec *e, const struct wse_micro_batch *jobs, ui
 
 		if (jobs[i].backward && o->die_at && ++o->ran > o->die_at)
 			return -ENODEV;
+		if (ops->begin)
+			ret = ops->begin(ctx, jobs[i].index);
 		for (uint32_t at = 0; at < nops && !ret; at++)
 			ret = step(o, &run, at, ops, ctx);
+		if (!ret && ops->done)
+			ret = ops->done(ctx, jobs[i].index);
 	}
 	return ret;
 }

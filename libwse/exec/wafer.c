@@ -326,6 +326,11 @@ static int one_job(struct wafer *w, const struct wse_micro_batch *job, uint32_t 
 	return ret;
 }
 
+static int done(const struct wse_micro_ops *ops, void *ctx, const struct wse_micro_batch *job)
+{
+	return ops->done ? ops->done(ctx, job->index) : 0;
+}
+
 static int wafer_run(struct wse_exec *e, const struct wse_micro_batch *jobs, uint32_t n,
 		     const struct wse_micro_ops *ops, void *ctx)
 {
@@ -344,12 +349,18 @@ static int wafer_run(struct wse_exec *e, const struct wse_micro_batch *jobs, uin
 				    &(uint32_t){0});
 	for (i = 0; i < n && !ret; i++) {
 		/* two micro-batches at once: this one is queued while the one before runs */
-		ret = one_job(w, &jobs[i], i & 1, ops, ctx);
+		if (ops->begin)
+			ret = ops->begin(ctx, jobs[i].index);
+		ret = ret ? ret : one_job(w, &jobs[i], i % WSE_EXEC_AHEAD, ops, ctx);
 		while (!ret && w->npend && w->pend[w->first].job != &jobs[i])
 			ret = reap(w, ops, ctx, ret);
+		if (!ret && i)
+			ret = done(ops, ctx, &jobs[i - 1]);
 	}
 	while (w->npend)
 		ret = reap(w, ops, ctx, ret);
+	if (!ret && n)
+		ret = done(ops, ctx, &jobs[n - 1]);
 	if (ret)
 		w->loaded = UINT32_MAX; /* its copy may not have been submitted */
 	return ret;

@@ -11,9 +11,18 @@
 #define WSE_MODEL_FAMILY_H
 
 #include "graph/graph.h"
+#include "graph/rows.h"
 #include "ops/micro_batch.h"
 
 struct wse_model;
+
+#define WSE_LEAVES 4
+
+/* where the host's part of a micro-batch's gradient of a tensor goes */
+struct wse_leaf {
+	float *grad;	       /* added to: its unit's gradient, in the tensor's own order */
+	struct wse_rows *rows; /* grad NULL, the tensor is in no unit: filled in */
+};
 
 struct wse_model_family {
 	const char *name;
@@ -50,6 +59,15 @@ struct wse_model_family {
 	void (*scatter)(const struct wse_model *m, const struct wse_graph *g,
 			const struct wse_micro_batch *job, const uint16_t *const *samples,
 			float *const *grad);
+	/*
+	 * Instead of scatter: the gradient of one micro-batch's inputs as a part of its leaf of the
+	 * tree, so that inputs and outputs live no longer than their micro-batch. leaf [i] is of
+	 * the i-th tensor with WSE_TENSOR_INPUT; at most WSE_LEAVES. gather and leaf are called by
+	 * the devices' threads. -ENOMEM
+	 */
+	int (*leaf)(const struct wse_model *m, const struct wse_graph *g,
+		    const struct wse_micro_batch *job, const uint16_t *const *samples,
+		    const struct wse_leaf *leaf);
 	/*
 	 * optional: where a NaN came from, by a plain forward on the host of token t; a name, NULL:
 	 * nowhere

@@ -537,6 +537,15 @@ static void gpt_describe(const struct wse_model *model, char *text, size_t size)
 
 /* ---- what goes in and comes back ---- */
 
+/* the row of the embedding, or of the positions, that token t reads */
+static uint32_t row_of(const struct wse_gpt *m, const uint16_t *const *samples, int positions,
+		       uint32_t t)
+{
+	uint32_t at = t % m->seq;
+
+	return positions ? at : samples[t / m->seq][(int)at - 1];
+}
+
 /* rows [H][T] of the embeddings of the tokens before the targets, and of their positions */
 static void gpt_gather(const struct wse_model *model, const struct wse_graph *g,
 		       const float *params, const uint16_t *const *samples,
@@ -548,35 +557,43 @@ static void gpt_gather(const struct wse_model *model, const struct wse_graph *g,
 	const float *wpe = params + (size_t)m->vocab * h;
 
 	for (uint32_t t = 0; t < t_all; t++) {
-		uint32_t at = t % m->seq;
-		const float *row = params + (size_t)samples[t / m->seq][(int)at - 1] * h;
+		const float *row = params + (size_t)row_of(m, samples, 0, t) * h;
+		const float *at = wpe + (size_t)row_of(m, samples, 1, t) * h;
 
 		for (uint32_t j = 0; j < h; j++) {
 			x[(size_t)j * t_all + t] = wse_f32_to_bf16(row[j]);
-			p[(size_t)j * t_all + t] = wse_f32_to_bf16(wpe[(size_t)at * h + j]);
+			p[(size_t)j * t_all + t] = wse_f32_to_bf16(at[j]);
 		}
 	}
 }
 
 /* dx [H][T] of every token, in token order, onto its embedding's row and its position's */
-static void gpt_scatter(const struct wse_model *model, const struct wse_graph *g,
-			const struct wse_micro_batch *job, const uint16_t *const *samples,
-			float *const *grad)
+static int gpt_leaf(const struct wse_model *model, const struct wse_graph *g,
+		    const struct wse_micro_batch *job, const uint16_t *const *samples,
+		    const struct wse_leaf *leaf)
 {
 	const struct wse_gpt *m = wse_gpt(model);
 	uint32_t t_all = wse_graph_tokens(g), h = m->hidden;
 	const float *dx = wse_span_ptr(job->out[OUT_DX]);
+	uint32_t *of = malloc(t_all * sizeof(*of));
+	int ret = of ? 0 : -ENOMEM;
 
-	for (uint32_t t = 0; t < t_all; t++) {
-		uint32_t at = t % m->seq;
-		float *row = grad[T_WTE] + (size_t)samples[t / m->seq][(int)at - 1] * h;
-		float *pos = grad[T_WPE] + (size_t)at * h;
+	for (uint32_t i = T_WTE; i <= T_WPE && !ret; i++) {
+		for (uint32_t t = 0; t < t_all; t++)
+			of[t] = row_of(m, samples, i == T_WPE, t);
+		if (!leaf[i].grad) {
+			ret = wse_rows_make(leaf[i].rows, of, dx, t_all, h);
+			continue;
+		}
+		for (uint32_t t = 0; t < t_all; t++) {
+			float *row = leaf[i].grad + (size_t)of[t] * h;
 
-		for (uint32_t j = 0; j < h; j++) {
-			row[j] += dx[(size_t)j * t_all + t];
-			pos[j] += dx[(size_t)j * t_all + t];
+			for (uint32_t j = 0; j < h; j++)
+				row[j] += dx[(size_t)j * t_all + t];
 		}
 	}
+	free(of);
+	return ret;
 }
 
 /* scores and sums of attention included, over half a sequence on the average */
@@ -596,7 +613,7 @@ const struct wse_model_family wse_family_gpt = {
 	.resize = wse_gpt_resize,
 	.describe = gpt_describe,
 	.gather = gpt_gather,
-	.scatter = gpt_scatter,
+	.leaf = gpt_leaf,
 	.macs = gpt_macs,
 	.modes = sizeof(modes) / sizeof(*modes),
 };

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "reduce.h"
+#include "row_sum.h"
 
 struct worker {
 	struct wse_swarm *s;
@@ -17,6 +18,7 @@ struct worker {
 	int alive;
 	uint64_t begun, done;	    /* generations of work */
 	uint32_t first, n;	    /* micro-batches of this generation */
+	struct wse_shared_buf *parked[WSE_EXEC_AHEAD]; /* by index: until the host has added to it */
 	struct wse_failure failure; /* of this generation, err 0: none */
 };
 
@@ -36,6 +38,8 @@ struct wse_swarm {
 	struct wse_swarm_step step;
 	struct wse_reduce *reduce; /* [nreduce]: one a unit */
 	uint32_t nreduce;
+	struct wse_row_sum rows[WSE_SWARM_ROWS]; /* [nrows] */
+	uint32_t nrows;
 	struct pool_buf *bufs;
 };
 
@@ -46,7 +50,7 @@ static int step_failed(struct wse_swarm *s)
 
 static int unit_ready(void *ctx, uint32_t unit)
 {
-	struct wse_swarm *s = ctx;
+	struct wse_swarm *s = ((struct worker *)ctx)->s;
 
 	if (step_failed(s))
 		return -ECANCELED;
@@ -55,7 +59,7 @@ static int unit_ready(void *ctx, uint32_t unit)
 
 static int grad_get(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_buf **buf)
 {
-	struct wse_swarm *s = ctx;
+	struct wse_swarm *s = ((struct worker *)ctx)->s;
 
 	if (step_failed(s))
 		return -ECANCELED;
@@ -66,14 +70,57 @@ static int grad_get(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_
 
 static int grad_put(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_buf *buf)
 {
-	struct wse_swarm *s = ctx;
+	struct worker *w = ctx;
+	struct wse_swarm *s = w->s;
 
 	if (unit >= s->nreduce)
 		return -EINVAL;
+	if (s->step.host && unit == s->step.host->parked) {
+		w->parked[index % WSE_EXEC_AHEAD] = buf;
+		return 0;
+	}
 	return wse_reduce_put(&s->reduce[unit], index, buf);
 }
 
-static const struct wse_micro_ops swarm_ops = {unit_ready, grad_get, grad_put};
+static int begin(void *ctx, uint32_t index)
+{
+	struct worker *w = ctx;
+	const struct wse_swarm_host *h = w->s->step.host;
+
+	if (step_failed(w->s))
+		return -ECANCELED;
+	w->parked[index % WSE_EXEC_AHEAD] = NULL;
+	return h ? h->begin(h->ctx, w->id, index) : 0;
+}
+
+/* the host's part of the gradients, and then they are leaves */
+static int done(void *ctx, uint32_t index)
+{
+	struct worker *w = ctx;
+	struct wse_swarm *s = w->s;
+	const struct wse_swarm_host *h = s->step.host;
+	struct wse_shared_buf *buf = w->parked[index % WSE_EXEC_AHEAD];
+	int backward = h && s->step.jobs[index].backward, ret;
+	struct wse_rows rows[WSE_SWARM_ROWS] = {0};
+
+	if (!h)
+		return 0;
+	if (backward && h->parked != WSE_NO_UNIT && !buf)
+		return -EPROTO; /* an executor that kept it */
+	ret = h->done(h->ctx, index, buf ? buf->ptr : NULL, backward && h->nrows ? rows : NULL);
+	for (uint32_t i = 0; i < h->nrows; i++) {
+		if (ret || !backward)
+			wse_rows_fini(&rows[i]);
+		else
+			ret = wse_row_sum_put(&s->rows[i], index, &rows[i]);
+	}
+	w->parked[index % WSE_EXEC_AHEAD] = NULL;
+	if (!ret && buf)
+		ret = wse_reduce_put(&s->reduce[h->parked], index, buf);
+	return ret;
+}
+
+static const struct wse_micro_ops swarm_ops = {unit_ready, grad_get, grad_put, begin, done};
 
 static void *worker(void *arg)
 {
@@ -92,7 +139,7 @@ static void *worker(void *arg)
 		pthread_mutex_unlock(&s->lock);
 		if (w->n)
 			ret = w->exec->ops->run(w->exec, s->step.jobs + w->first, w->n, &swarm_ops,
-						s);
+						w);
 		pthread_mutex_lock(&s->lock);
 		wse_fail_since(before, ret, "%s", strerror(-ret));
 		wse_failure_keep(&w->failure, ret);
@@ -162,6 +209,8 @@ void wse_swarm_close(struct wse_swarm *s)
 		pthread_join(s->w[i].thread, NULL);
 	for (uint32_t l = 0; l < s->nreduce; l++)
 		wse_reduce_fini(&s->reduce[l]);
+	for (uint32_t i = 0; i < s->nrows; i++)
+		wse_row_sum_fini(&s->rows[i]);
 	free(s->reduce);
 	while (s->bufs) {
 		struct pool_buf *b = s->bufs;
@@ -262,6 +311,8 @@ static void hand_out(struct wse_swarm *s)
 
 	for (uint32_t l = 0; l < s->nreduce; l++)
 		wse_reduce_begin(&s->reduce[l], s->step.n);
+	for (uint32_t i = 0; i < s->nrows; i++)
+		wse_row_sum_begin(&s->rows[i], s->step.n);
 	__atomic_store_n(&s->failed, 0, __ATOMIC_RELAXED);
 	pthread_mutex_lock(&s->lock);
 	for (uint32_t d = 0; d < s->n; d++) {
@@ -278,8 +329,8 @@ static void hand_out(struct wse_swarm *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* a reduction for each unit, made once for a graph */
-static int make_reductions(struct wse_swarm *s, const struct wse_graph *g)
+/* a reduction for each unit, and for rows, made once for a graph */
+static int make_reductions(struct wse_swarm *s, const struct wse_graph *g, uint32_t nrows)
 {
 	struct wse_buf_pool pool = wse_swarm_pool(s);
 
@@ -296,6 +347,13 @@ static int make_reductions(struct wse_swarm *s, const struct wse_graph *g)
 			return ret;
 		s->nreduce++;
 	}
+	while (s->nrows < nrows) {
+		int ret = wse_row_sum_init(&s->rows[s->nrows]);
+
+		if (ret)
+			return ret;
+		s->nrows++;
+	}
 	return 0;
 }
 
@@ -303,11 +361,11 @@ int wse_swarm_start(struct wse_swarm *s, const struct wse_swarm_step *step)
 {
 	int ret;
 
-	if (s->in_flight || !step->n)
+	if (s->in_flight || !step->n || (step->host && step->host->nrows > WSE_SWARM_ROWS))
 		return -EINVAL;
 	if (!wse_swarm_alive(s))
 		return -ENODEV;
-	ret = make_reductions(s, step->graph);
+	ret = make_reductions(s, step->graph, step->host ? step->host->nrows : 0);
 	if (ret)
 		return ret;
 	s->step = *step;
@@ -366,6 +424,12 @@ int wse_swarm_wait(struct wse_swarm *s)
 		s->step.grads[i] = wse_reduce_take(&s->reduce[i]);
 		if (!s->step.grads[i])
 			return -EPROTO; /* an executor that kept a gradient */
+	}
+	for (uint32_t i = 0; s->step.jobs[0].backward && s->step.host && i < s->step.host->nrows;
+	     i++) {
+		s->step.rows[i] = wse_row_sum_take(&s->rows[i]);
+		if (!s->step.rows[i])
+			return -EPROTO;
 	}
 	return 0;
 }

@@ -16,6 +16,7 @@
 #define WSE_TRAIN_SWARMX_H
 
 #include "exec/exec.h"
+#include "graph/rows.h"
 #include "memx/memx.h"
 
 struct wse_swarm;
@@ -33,6 +34,24 @@ uint32_t wse_swarm_alive(const struct wse_swarm *s);
 /* what the last step cost a device; between steps. -ENOTSUP when it does not tell */
 int wse_swarm_cost(const struct wse_swarm *s, uint32_t device, struct wse_exec_cost *cost);
 
+/*
+ * What the host does with a micro-batch, in the thread of the device that takes it: begin before it
+ * is read, done when it is complete. One that is repeated on another device begins again.
+ *
+ * The host may have a part in a micro-batch's gradient: done gets that of unit `parked` to add to
+ * before it becomes a leaf of the tree, and fills in rows [nrows], which are summed in a tree of
+ * their own. Without a backward pass they are NULL.
+ */
+struct wse_swarm_host {
+	int (*begin)(void *ctx, uint32_t device, uint32_t index);
+	int (*done)(void *ctx, uint32_t index, float *parked, struct wse_rows *rows);
+	void *ctx;
+	uint32_t parked; /* WSE_NO_UNIT: none */
+	uint32_t nrows;
+};
+
+#define WSE_SWARM_ROWS 4
+
 struct wse_swarm_step {
 	const struct wse_graph *graph;
 	/* [n], index 0 ... n-1; device spans from wse_swarm_pool */
@@ -41,8 +60,10 @@ struct wse_swarm_step {
 	uint64_t step;			/* for messages */
 	int (*unit_ready)(void *ctx, uint32_t unit);
 	void *ready_ctx;
+	const struct wse_swarm_host *host; /* NULL: nothing */
 	/* out [graph.nunits]: the sums, valid until the next backward step ends */
 	float **grads;
+	const struct wse_rows **rows; /* out [host.nrows], likewise */
 };
 
 /* start gives the work to the devices and returns; wait returns when the step is complete, -errno

@@ -132,9 +132,9 @@ static int advance(struct wse_session *s, const struct wse_sampling *how, struct
 	const struct wse_graph *g = &s->plan.graph;
 	const struct wse_model *m = &s->cfg.model;
 	uint32_t t_all = s->plan.tokens;
-	struct wse_micro_batch job = s->jobs[0];
+	struct wse_micro_batch job = s->io.jobs[0];
 	struct wse_swarm_step step = {.graph = g, .jobs = &job, .n = 1};
-	const float *logits = s->out[g->logits]->ptr;
+	const float *logits = s->io.out[g->logits]->ptr;
 	struct wse_memx_state st;
 	int ret;
 
@@ -143,7 +143,7 @@ static int advance(struct wse_session *s, const struct wse_sampling *how, struct
 	wse_memx_state(s->memx, &st);
 	wse_memx_finish(s->memx);
 	job.backward = 0;
-	job.out[g->logits] = (struct wse_span){s->out[g->logits], 0};
+	job.out[g->logits] = (struct wse_span){s->io.out[g->logits], 0};
 	job.images = wse_memx_images(s->memx);
 	memset(wse_span_ptr(job.in[g->target]), 0, t_all * sizeof(uint16_t));
 	m->family->gather(m, g, st.params, samples, &job);

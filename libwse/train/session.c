@@ -105,45 +105,6 @@ static int open_devices(struct wse_session *s, const char *const *uris, uint32_t
 	return ret;
 }
 
-/*
- * one buffer of each input and output for the whole step; each micro-batch has its span in it.
- * Logits are made for one micro-batch only
- */
-static int alloc_jobs(struct wse_session *s, const struct wse_buf_pool *pool)
-{
-	const struct wse_graph *g = &s->plan.graph;
-	size_t m = s->plan.micro_batches;
-	int ret = 0;
-
-	for (uint32_t i = 0; i < g->nin && !ret; i++)
-		ret = pool->alloc(pool->ctx, m * wse_align64(g->in[i].bytes), &s->in[i]);
-	for (uint32_t i = 0; i < g->nout && !ret; i++)
-		ret = pool->alloc(pool->ctx,
-				  (i == g->logits ? 1 : m) * wse_align64(g->out[i].bytes),
-				  &s->out[i]);
-	s->jobs = calloc(m, sizeof(*s->jobs));
-	s->sums = calloc(g->nunits + 1, sizeof(*s->sums));
-	s->samples = calloc(m * s->plan.tokens / s->cfg.model.span, sizeof(*s->samples));
-	if (ret || !s->jobs || !s->sums || !s->samples)
-		return ret ? ret : -ENOMEM;
-	for (uint32_t k = 0; k < m; k++) {
-		struct wse_micro_batch *job = &s->jobs[k];
-
-		*job = (struct wse_micro_batch){
-			.index = k,
-			.backward = 1,
-			.scale = 1.0f / (float)(s->cfg.batch * s->cfg.model.span),
-		};
-		for (uint32_t i = 0; i < g->nin; i++)
-			job->in[i] = (struct wse_span){s->in[i], k * wse_align64(g->in[i].bytes)};
-		for (uint32_t i = 0; i < g->nout; i++)
-			if (i != g->logits)
-				job->out[i] = (struct wse_span){s->out[i],
-								k * wse_align64(g->out[i].bytes)};
-	}
-	return 0;
-}
-
 static struct wse_memx_cfg memx_cfg(const struct wse_config *cfg)
 {
 	return (struct wse_memx_cfg){
@@ -209,14 +170,19 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 	if (ret)
 		goto fail;
 	pool = wse_swarm_pool(s->swarm);
-	ret = alloc_jobs(s, &pool);
-	ret = ret ? ret : wse_memx_open(&mc, &s->plan.graph, &pool, &s->memx);
+	ret = wse_memx_open(&mc, &s->plan.graph, &pool, &s->memx);
+	if (!ret) {
+		s->table = wse_session_table(s);
+		s->samples = calloc((size_t)s->plan.micro_batches * s->plan.tokens /
+					    s->cfg.model.span,
+				    sizeof(*s->samples));
+		ret = s->samples ? wse_slots_open(&s->io, s, &pool, n, 1) : -ENOMEM;
+	}
 	if (ret) {
 		wse_fail_since(before, ret, "%s", strerror(-ret));
 		wse_fail_in(ret, "no memory for buffers and weights: ");
 		goto fail;
 	}
-	s->table = wse_session_table(s);
 	s->state = (struct wse_train_state){
 		.shuffle = cfg->shuffle,
 		.shuffle_seed = cfg->shuffle_seed,
@@ -243,8 +209,7 @@ void wse_session_close(struct wse_session *s)
 	wse_swarm_close(s->swarm); /* gives all buffers back */
 	wse_plan_fini(&s->plan);
 	wse_data_close(&s->data);
-	free(s->jobs);
-	free(s->sums);
+	wse_slots_close(&s->io);
 	free(s->samples);
 	memset(s, 0, sizeof(*s));
 }
@@ -301,43 +266,24 @@ uint64_t wse_session_step(struct wse_session *s)
 	return *st.step;
 }
 
-/* inputs and targets of one micro-batch from its samples */
-static void gather(struct wse_session *s, struct wse_micro_batch *job,
-		   const uint16_t *const *samples)
-{
-	const struct wse_graph *g = &s->plan.graph;
-	uint32_t span = s->cfg.model.span;
-	uint16_t *target = wse_span_ptr(job->in[g->target]);
-	struct wse_memx_state st;
-
-	wse_memx_state(s->memx, &st);
-	for (uint32_t t = 0; t < s->plan.tokens; t++)
-		target[t] = samples[t / span][t % span];
-	s->cfg.model.family->gather(&s->cfg.model, g, st.params, samples, job);
-	job->images = wse_memx_images(s->memx);
-}
-
 static int unit_ready(void *ctx, uint32_t unit)
 {
 	return wse_memx_unit_ready(ctx, unit);
 }
 
-static int run_jobs(struct wse_session *s, const struct wse_micro_batch *jobs, uint32_t n)
+/* the first n micro-batches, of the samples in s->samples */
+static int run_jobs(struct wse_session *s, uint32_t n)
 {
-	struct wse_swarm_step step = {
-		.graph = &s->plan.graph,
-		.jobs = jobs,
-		.n = n,
-		.step = wse_session_step(s) + 1,
-		.unit_ready = unit_ready,
-		.ready_ctx = s->memx,
-		.grads = s->sums,
-	};
+	struct wse_swarm_step step = wse_slots_step(&s->io, n);
 	unsigned int before = wse_failures();
 	int ret = check_whole(s);
 
 	if (ret)
 		return ret;
+	step.step = wse_session_step(s) + 1;
+	step.unit_ready = unit_ready;
+	step.ready_ctx = s->memx;
+	wse_slots_gather(&s->io, n);
 	ret = wse_swarm_start(s->swarm, &step);
 	if (ret)
 		return wse_fail_since(before, ret, "%s",
@@ -352,22 +298,15 @@ static int run_jobs(struct wse_session *s, const struct wse_micro_batch *jobs, u
 }
 
 /*
- * The gradients of what the host gathered, micro-batch by micro-batch. Once a step, and not before
- * it is needed: until then s->sums is what the devices made, which a replay compares.
+ * The gradients of what the host gathered. Once a step, and not before it is needed: until then
+ * s->io.sums is what the devices made, which a replay compares.
  */
 static void scatter(struct wse_session *s)
 {
-	uint32_t per = s->plan.tokens / s->cfg.model.span;
-	float *const *adds;
-
 	if (s->scattered)
 		return;
 	s->scattered = 1;
-	adds = wse_memx_grads(s->memx, s->sums);
-
-	for (uint32_t i = 0; i < s->plan.micro_batches; i++)
-		s->cfg.model.family->scatter(&s->cfg.model, &s->plan.graph, &s->jobs[i],
-					     s->samples + (size_t)i * per, adds);
+	wse_slots_scatter(&s->io, wse_memx_grads(s->memx, s->io.sums));
 }
 
 /* where a token's NaN came from, as a plain forward on the host sees it */
@@ -379,7 +318,7 @@ static const char *find_nonfinite(struct wse_session *s, uint64_t token)
 	wse_memx_state(s->memx, &st);
 	return f->find_nonfinite
 		       ? f->find_nonfinite(&s->cfg.model, s->table, st.params, &s->plan.graph,
-					   &s->jobs[token / s->plan.tokens],
+					   &s->io.jobs[token / s->plan.tokens],
 					   (uint32_t)(token % s->plan.tokens))
 		       : NULL;
 }
@@ -389,13 +328,11 @@ static const char *find_nonfinite(struct wse_session *s, uint64_t token)
 static int add_losses(struct wse_session *s, uint64_t n, const uint64_t *held, double *sum)
 {
 	unsigned long long step = wse_session_step(s);
-	uint32_t t_all = s->plan.tokens;
 	char who[80];
 	const char *where;
 
 	for (uint64_t b = 0; b < n; b++) {
-		float loss = ((float *)wse_span_ptr(
-			s->jobs[b / t_all].out[s->plan.graph.loss]))[b % t_all];
+		float loss = s->io.losses[b];
 
 		*sum += loss;
 		if (!wse_f32_isbad(loss))
@@ -415,19 +352,11 @@ static int add_losses(struct wse_session *s, uint64_t n, const uint64_t *held, d
 	return 0;
 }
 
-static void gather_samples(struct wse_session *s)
-{
-	for (uint32_t i = 0; i < s->plan.micro_batches; i++)
-		gather(s, &s->jobs[i],
-		       s->samples + (size_t)i * (s->plan.tokens / s->cfg.model.span));
-}
-
 /* the next batch of the text */
-static void gather_batch(struct wse_session *s)
+static void next_batch(struct wse_session *s)
 {
 	for (uint32_t b = 0; b < s->cfg.batch; b++)
 		s->samples[b] = wse_data_train(&s->data, s->state.epoch, s->state.position + b);
-	gather_samples(s);
 }
 
 /* targets of a batch */
@@ -441,20 +370,20 @@ static int forward(struct wse_session *s, uint32_t micro_batches)
 	int ret;
 
 	for (uint32_t i = 0; i < micro_batches; i++)
-		s->jobs[i].backward = 0;
-	ret = run_jobs(s, s->jobs, micro_batches);
+		s->io.jobs[i].backward = 0;
+	ret = run_jobs(s, micro_batches);
 	for (uint32_t i = 0; i < micro_batches; i++)
-		s->jobs[i].backward = 1;
+		s->io.jobs[i].backward = 1;
 	return ret;
 }
 
-/* of what was gathered */
+/* of the samples in s->samples */
 static int compute(struct wse_session *s, struct wse_step_result *r)
 {
 	double sum = 0.0;
 	int ret;
 
-	ret = run_jobs(s, s->jobs, s->plan.micro_batches);
+	ret = run_jobs(s, s->plan.micro_batches);
 	ret = ret ? ret : add_losses(s, batch_tokens(s), NULL, &sum);
 	if (ret)
 		return ret;
@@ -465,7 +394,7 @@ static int compute(struct wse_session *s, struct wse_step_result *r)
 
 int wse_session_compute(struct wse_session *s, struct wse_step_result *r)
 {
-	gather_batch(s);
+	next_batch(s);
 	return compute(s, r);
 }
 
@@ -476,7 +405,6 @@ int wse_session_compute_on(struct wse_session *s, const uint16_t *samples,
 
 	for (uint32_t b = 0; b < s->cfg.batch; b++)
 		s->samples[b] = samples + (size_t)b * (m->window + m->span) + m->window;
-	gather_samples(s);
 	return compute(s, r);
 }
 
@@ -485,7 +413,7 @@ int wse_session_probe(struct wse_session *s)
 	struct wse_failure before;
 	double sum = 0.0;
 
-	gather_batch(s);
+	next_batch(s);
 	wse_failure_keep(&before, 0);
 	if (!forward(s, s->plan.micro_batches))
 		return add_losses(s, batch_tokens(s), NULL, &sum);
@@ -557,8 +485,6 @@ int wse_session_eval(struct wse_session *s, uint64_t max_batches, double *loss, 
 
 		for (uint64_t b = 0; b < m * per; b++) /* the last sample fills up */
 			s->samples[b] = wse_data_held(&s->data, done + (b < left ? b : left - 1));
-		for (uint32_t i = 0; i < m; i++)
-			gather(s, &s->jobs[i], s->samples + i * per);
 		ret = forward(s, m);
 		ret = ret ? ret : add_losses(s, left * span, &done, &sum);
 		if (ret)

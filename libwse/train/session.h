@@ -13,6 +13,7 @@
 #include "memx/memx.h"
 #include "model/plan.h"
 #include "swarmx/swarmx.h"
+#include "train/slots.h"
 
 struct wse_session {
 	struct wse_config cfg;
@@ -24,11 +25,8 @@ struct wse_session {
 	struct wse_data data;
 	const struct wse_tensor_table *table;	/* of the parameters: MemoryX has them */
 	struct wse_train_state state;
-	struct wse_micro_batch *jobs;		/* [plan.micro_batches] */
-	/* of all micro-batches of a step */
-	struct wse_shared_buf *in[WSE_GRAPH_IO], *out[WSE_GRAPH_IO];
-	float **sums;			/* [graph.nunits] gradients of the step */
-	int scattered;			/* the gradients of the inputs were added to them */
+	struct wse_slots io;		/* micro-batches, and what comes of them */
+	int scattered;			/* the gradients of the inputs were added to io.sums */
 	const uint16_t **samples;	/* [batch] the first target of each sample of the step */
 	int torn;			/* a load ended half way: the weights are no step's */
 };

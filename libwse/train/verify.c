@@ -11,9 +11,7 @@
 
 struct replay {
 	struct wse_swarm *swarm;
-	struct wse_shared_buf *out[WSE_GRAPH_IO];
-	struct wse_micro_batch *jobs;
-	float **sums; /* [graph.nunits] */
+	struct wse_slots io;
 };
 
 /* element i of a and b has other bits: in words, as element `own` of `what` */
@@ -35,48 +33,39 @@ static size_t next_difference(const float *a, const float *b, size_t i, size_t n
 	return i;
 }
 
-/* the replay writes to buffers of its own and reads the run's, which its device has to see */
+/*
+ * The replay has buffers of its own and reads the images of the run, which its device has to see.
+ * What was gathered for the whole step is what it gets: a model of one's own is not asked again.
+ */
 static int run(struct wse_session *s, struct wse_exec *e, struct replay *r)
 {
 	const struct wse_graph *g = &s->plan.graph;
+	const struct wse_image *images = wse_memx_images(s->memx);
 	struct wse_buf_pool pool = wse_swarm_pool(r->swarm);
-	struct wse_swarm_step step = {
-		.graph = g,
-		.jobs = r->jobs,
-		.n = s->plan.micro_batches,
-		.step = wse_session_step(s) + 1,
-		.grads = r->sums,
-	};
-	int ret = 0;
+	struct wse_swarm_step step;
+	int ret = wse_slots_open(&r->io, s, &pool, 1, 0);
 
-	for (uint32_t i = 0; i < g->nout && !ret; i++)
-		if (i != g->logits)
-			ret = pool.alloc(pool.ctx, s->out[i]->size, &r->out[i]);
-	for (uint32_t i = 0; i < g->nin && !ret; i++)
-		ret = e->ops->map(e, s->in[i]);
 	for (uint32_t i = 0; i < g->nunits && !ret; i++)
-		ret = e->ops->map(e, s->jobs[0].images[i].fwd.buf);
+		ret = e->ops->map(e, images[i].fwd.buf);
+	for (uint32_t i = 0; i < g->nin && !ret && !r->io.per; i++)
+		memcpy(r->io.in[i]->ptr, s->io.in[i]->ptr, s->io.in[i]->size);
 	if (ret)
 		return ret;
-	for (uint32_t k = 0; k < s->plan.micro_batches; k++) {
-		r->jobs[k] = s->jobs[k];
-		for (uint32_t i = 0; i < g->nout; i++)
-			if (r->jobs[k].out[i].buf)
-				r->jobs[k].out[i].buf = r->out[i];
-	}
+	for (uint32_t k = 0; k < s->plan.micro_batches; k++)
+		r->io.jobs[k].images = images;
+	step = wse_slots_step(&r->io, s->plan.micro_batches);
+	step.step = wse_session_step(s) + 1;
 	ret = wse_swarm_start(r->swarm, &step);
 	return ret ? ret : wse_swarm_wait(r->swarm);
 }
 
-/* the device's views of the run's buffers end before the device does */
+/* the device's views of the run's images end before the device does */
 static void unmap(struct wse_session *s, struct wse_exec *e)
 {
-	const struct wse_graph *g = &s->plan.graph;
+	const struct wse_image *images = wse_memx_images(s->memx);
 
-	for (uint32_t i = 0; i < g->nin; i++)
-		e->ops->unmap(e, s->in[i]);
-	for (uint32_t i = 0; i < g->nunits; i++)
-		e->ops->unmap(e, s->jobs[0].images[i].fwd.buf);
+	for (uint32_t i = 0; i < s->plan.graph.nunits; i++)
+		e->ops->unmap(e, images[i].fwd.buf);
 }
 
 /*
@@ -105,7 +94,7 @@ static int compare_unit(struct wse_session *s, const char *uri, const struct rep
 			uint32_t unit)
 {
 	const struct wse_unit *u = &s->plan.graph.units[unit];
-	const float *a = s->sums[unit], *b = r->sums[unit];
+	const float *a = s->io.sums[unit], *b = r->io.sums[unit];
 	size_t n = wse_unit_grad_floats(&s->plan.graph, u), own;
 
 	for (size_t i = next_difference(a, b, 0, n); i < n; i = next_difference(a, b, i + 1, n)) {
@@ -120,22 +109,46 @@ static int compare_unit(struct wse_session *s, const char *uri, const struct rep
 static int compare_output(struct wse_session *s, const char *uri, const struct replay *r,
 			  uint32_t output, uint32_t k)
 {
-	const float *a = wse_span_ptr(s->jobs[k].out[output]);
-	const float *b = wse_span_ptr(r->jobs[k].out[output]);
+	const float *a = wse_span_ptr(s->io.jobs[k].out[output]);
+	const float *b = wse_span_ptr(r->io.jobs[k].out[output]);
 	size_t n = s->plan.graph.out[output].bytes / 4, i = next_difference(a, b, 0, n);
 
 	return i == n ? 0 : differ(s, s->plan.graph.out[output].name, i, uri, a, b, i);
 }
 
-/* every output, every sum of gradients */
+static int compare_losses(struct wse_session *s, const char *uri, const struct replay *r)
+{
+	const float *a = s->io.losses, *b = r->io.losses;
+	size_t n = (size_t)s->plan.micro_batches * s->plan.tokens;
+	size_t i = next_difference(a, b, 0, n);
+	const struct wse_graph *g = &s->plan.graph;
+
+	return i == n ? 0 : differ(s, g->out[g->loss].name, i, uri, a, b, i);
+}
+
+/* the same samples have the same rows */
+static int compare_rows(struct wse_session *s, const char *uri, const struct replay *r, uint32_t k)
+{
+	const struct wse_rows *a = s->io.rows[k], *b = r->io.rows[k];
+	size_t n = (size_t)a->n * a->width, i = next_difference(a->data, b->data, 0, n);
+
+	return i == n ? 0
+		      : differ(s, s->table->t[s->io.rowed[k]].name,
+			       (size_t)a->row[i / a->width] * a->width + i % a->width, uri, a->data,
+			       b->data, i);
+}
+
+/* every output, every sum of gradients; outputs in slots are in losses and gradients by now */
 static int compare(struct wse_session *s, const char *uri, const struct replay *r)
 {
 	const struct wse_graph *g = &s->plan.graph;
-	int ret = 0;
+	int ret = compare_losses(s, uri, r);
 
-	for (uint32_t i = 0; i < g->nout; i++)
+	for (uint32_t i = 0; i < g->nout && !s->io.per; i++)
 		for (uint32_t k = 0; k < s->plan.micro_batches && !ret && i != g->logits; k++)
 			ret = compare_output(s, uri, r, i, k);
+	for (uint32_t i = 0; i < s->io.nrows && !ret && s->io.per; i++)
+		ret = compare_rows(s, uri, r, i);
 	for (uint32_t i = 0; i < g->nunits && !ret; i++)
 		ret = compare_unit(s, uri, r, i);
 	return ret;
@@ -156,9 +169,7 @@ int wse_verify_step(struct wse_session *s, const char *uri)
 		return wse_fail(ret, "replay on %.100s: %s", uri, strerror(-ret));
 	}
 	e->id = WSE_SWARM_MAX; /* beside the run's own devices */
-	r.jobs = calloc(s->plan.micro_batches, sizeof(*r.jobs));
-	r.sums = calloc(s->plan.graph.nunits + 1, sizeof(*r.sums));
-	ret = r.jobs && r.sums ? run(s, e, &r) : -ENOMEM;
+	ret = run(s, e, &r);
 	if (ret)
 		wse_fail_in(wse_fail_since(before, ret, "%s", strerror(-ret)),
 			    "replay on %.100s: ", uri);
@@ -166,7 +177,6 @@ int wse_verify_step(struct wse_session *s, const char *uri)
 		ret = compare(s, uri, &r);
 	unmap(s, e);
 	wse_swarm_close(r.swarm);
-	free(r.jobs);
-	free(r.sums);
+	wse_slots_close(&r.io);
 	return ret;
 }

@@ -259,6 +259,131 @@ static void same_bits(void)
 	}
 }
 
+/* ---- the part of the embeddings ---- */
+
+/* the gradients of the first n samples of the step, with all of them */
+static int grads_of(struct wse_session *s, uint32_t n, float *out)
+{
+	struct wse_swarm_step step = wse_slots_step(&s->io, n);
+	int ret;
+
+	wse_slots_gather(&s->io, n);
+	ret = wse_swarm_start(s->swarm, &step);
+	ret = ret ? ret : wse_swarm_wait(s->swarm);
+	if (ret)
+		return ret;
+	wse_slots_scatter(&s->io, wse_memx_grads(s->memx, s->io.sums));
+	for (uint32_t i = 0; i < s->table->n; i++)
+		wse_memx_grad(s->memx, i, out + s->table->t[i].off);
+	return 0;
+}
+
+/* of three micro-batches: the sum of the leaves 0, 1 and 2 is (0 + 1) + 2 in every element */
+static void leaves(const char *tied)
+{
+	const struct run r = {"sim:func,rows=4,cols=4",
+			      1,
+			      {"train_dataloader.batch_size=3", "model.num_hidden_layers=1", tied},
+			      3};
+	struct wse_step_result step;
+	struct wse_session s;
+	int ret = open_run(&r, &s);
+	float *g[4] = {NULL};
+	size_t bad = 0, used = 0, both = 0;
+
+	ret = ret ? ret : wse_session_compute(&s, &step);
+	if (!ok(!ret, "three micro-batches, %s%s%s", tied, ret ? ": " : "", ret ? wse_error() : ""))
+		return;
+	for (int k = 0; k < 4; k++)
+		g[k] = malloc(s.table->params * sizeof(float));
+	ret = grads_of(&s, 3, g[3]);
+	for (int k = 0; k < 3 && !ret; k++) {
+		ret = grads_of(&s, 1, g[k]);
+		s.samples[0] = s.samples[k < 2 ? k + 1 : 0];
+	}
+	for (size_t i = 0; i < s.table->params && !ret; i++) {
+		float left = g[0][i] + g[1][i];
+
+		bad += left + g[2][i] != g[3][i];
+		used += g[3][i] != 0;
+		both += i < s.table->t[0].count && g[0][i] != 0 && g[1][i] != 0;
+	}
+	ok(!ret && !bad && used > s.table->params / 2 && both,
+	   "all gradients are those of the tree, those of the embeddings, too: %zu of %zu differ",
+	   bad, s.table->params);
+	for (int k = 0; k < 4; k++)
+		free(g[k]);
+	wse_session_close(&s);
+}
+
+/* bytes of all inputs and outputs */
+static size_t io_bytes(const char *batch, uint32_t devices)
+{
+	const struct run r = {"oracle:rows=4,cols=4", devices, {batch}, 1};
+	struct wse_session s;
+	size_t sum = 0;
+
+	if (open_run(&r, &s))
+		return 0;
+	for (uint32_t i = 0; i < s.plan.graph.nin; i++)
+		sum += s.io.in[i]->size;
+	for (uint32_t i = 0; i < s.plan.graph.nout; i++)
+		sum += s.io.out[i]->size;
+	wse_session_close(&s);
+	return sum;
+}
+
+static void slots(void)
+{
+	size_t two = io_bytes("train_dataloader.batch_size=2", 1);
+	size_t many = io_bytes("train_dataloader.batch_size=64", 1);
+	size_t three = io_bytes("train_dataloader.batch_size=64", 3);
+
+	ok(two && two == many && three > many && three < 3 * many,
+	   "inputs and outputs of 2 and of 64 micro-batches: %zu and %zu bytes; 3 devices: %zu",
+	   two, many, three);
+	leaves("model.share_embedding_weights=true");
+	leaves("model.share_embedding_weights=false");
+}
+
+/* a device that is lost in the middle of a step: the leaves that it made are made again */
+static void lost(void)
+{
+	static const char *const uris[] = {"oracle:rows=2,cols=2",
+					   "oracle:rows=2,cols=2,die_at=3"};
+	static const char *const sets[] = {"model.hidden_size=32", "train_dataloader.batch_size=6"};
+	struct wse_config_source src = {.name = "test",
+					.text = yaml,
+					.size = sizeof(yaml) - 1,
+					.sets = sets,
+					.nsets = 2,
+					.data = text};
+	uint64_t sum[2] = {0};
+	struct wse_faults faults;
+	struct wse_config cfg;
+	int ret = wse_config_read(&src, &cfg, &faults);
+	uint32_t alive = 0;
+
+	for (uint32_t k = 0; k < 2 && !ret; k++) {
+		struct wse_step_result step;
+		struct wse_memx_state st;
+		struct wse_session s;
+
+		ret = wse_session_open(&s, &cfg, uris, k + 1, NULL);
+		if (ret)
+			break;
+		ret = wse_session_compute(&s, &step);
+		ret = ret ? ret : wse_session_commit(&s, &step);
+		wse_memx_finish(s.memx);
+		wse_memx_state(s.memx, &st);
+		sum[k] = wse_checksum64(st.m, st.table->params * 4);
+		alive = wse_swarm_alive(s.swarm);
+		wse_session_close(&s);
+	}
+	ok(!ret && alive == 1 && sum[0] == sum[1], "a device is lost: the same bits%s%s",
+	   ret ? ": " : "", ret ? wse_error() : "");
+}
+
 /*
  * a model that needs a program for each phase, and the FFN in chunks: the programs end where the
  * plan says
@@ -327,20 +452,20 @@ static void logits(const struct run *r)
 	if (!ok(!ret && chunks_of(g) > 1, "a vocabulary in %u chunks on %s%s%s",
 		ret ? 0 : chunks_of(g), r->uri, ret ? ": " : "", ret ? wse_error() : ""))
 		return;
-	job = s.jobs[0];
+	job = s.io.jobs[0];
 	job.backward = 0;
-	job.out[g->logits] = (struct wse_span){s.out[g->logits], 0};
+	job.out[g->logits] = (struct wse_span){s.io.out[g->logits], 0};
 	job.images = wse_memx_images(s.memx);
 	step.jobs = &job;
-	memset(s.out[g->logits]->ptr, 0, g->out[g->logits].bytes);
-	memset(s.out[g->loss]->ptr, 0, g->out[g->loss].bytes);
+	memset(s.io.out[g->logits]->ptr, 0, g->out[g->logits].bytes);
+	memset(s.io.out[g->loss]->ptr, 0, g->out[g->loss].bytes);
 	ret = wse_swarm_start(s.swarm, &step);
 	ret = ret ? ret : wse_swarm_wait(s.swarm);
 	for (uint32_t t = 0; t < s.plan.tokens && !ret; t++) {
 		const uint16_t *target = wse_span_ptr(job.in[g->target]);
 		const float *loss = wse_span_ptr(job.out[g->loss]);
 
-		off = fmax(off, fabs(loss[t] - loss_of(s.out[g->logits]->ptr, g->classes,
+		off = fmax(off, fabs(loss[t] - loss_of(s.io.out[g->logits]->ptr, g->classes,
 						       s.plan.tokens, t, target[t])));
 	}
 	ok(!ret && off < 1e-5, "losses of the forward pass alone and those of its logits: %.2g off",
@@ -486,6 +611,8 @@ int main(void)
 	kink("model.num_hidden_layers=8");
 	kink("model.hidden_size=128");
 	same_bits();
+	slots();
+	lost();
 	phases();
 	chunks();
 	refused();

@@ -41,7 +41,7 @@ static int grad_put(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_
 	return 0;
 }
 
-static const struct wse_micro_ops sink_ops = {NULL, grad_get, grad_put};
+static const struct wse_micro_ops sink_ops = {.grad_get = grad_get, .grad_put = grad_put};
 
 static struct wse_shared_buf buffer(size_t size)
 {

@@ -9,6 +9,7 @@
 #include "num/num.h"
 #include "base/error.h"
 #include "swarmx/reduce.h"
+#include "swarmx/row_sum.h"
 #include "swarmx/swarmx.h"
 #include "heap.h"
 #include "tap.h"
@@ -102,6 +103,108 @@ static void reduction(void)
 	ok(worst_nodes <= 8, "a stream of 69 gradients needs %u buffers", worst_nodes);
 }
 
+/* ---- rows ---- */
+
+enum { ROWS = 9, WIDTH = 3, TOKENS = 5 };
+
+/* which row token t of micro-batch m read, and its gradient [width][token] */
+static uint32_t row_of(uint32_t m, uint32_t t)
+{
+	return (uint32_t)(wse_rng_u64(2, m, t) % ROWS);
+}
+
+static float dx_of(uint32_t m, uint32_t t, uint32_t j)
+{
+	return leaf(m, 1000 + t * WIDTH + j);
+}
+
+static int rows_of(uint32_t m, struct wse_rows *r)
+{
+	float dx[WIDTH * TOKENS];
+	uint32_t of[TOKENS];
+
+	for (uint32_t t = 0; t < TOKENS; t++) {
+		of[t] = row_of(m, t);
+		for (uint32_t j = 0; j < WIDTH; j++)
+			dx[j * TOKENS + t] = dx_of(m, t, j);
+	}
+	return wse_rows_make(r, of, dx, TOKENS, WIDTH);
+}
+
+/* element (row, j) of the tree over leaves a ... b - 1; 0: no token of them reads the row */
+static int row_tree(uint32_t a, uint32_t b, uint32_t row, uint32_t j, float *sum)
+{
+	uint32_t h = 1;
+	int has = 0, right;
+	float r;
+
+	*sum = 0;
+	if (b - a == 1) {
+		for (uint32_t t = 0; t < TOKENS; t++)
+			if (row_of(a, t) == row) {
+				*sum += dx_of(a, t, j);
+				has = 1;
+			}
+		return has;
+	}
+	while (2 * h < b - a)
+		h *= 2;
+	has = row_tree(a, a + h, row, j, sum);
+	right = row_tree(a + h, b, row, j, &r);
+	if (has && right)
+		*sum = *sum + r;
+	else if (right)
+		*sum = r;
+	return has || right;
+}
+
+static int rows_are_right(const struct wse_rows *r, uint32_t leaves)
+{
+	uint32_t k = 0;
+	int bad = !r;
+
+	for (uint32_t row = 0; row < ROWS && !bad; row++) {
+		int has = 0;
+
+		for (uint32_t j = 0; j < WIDTH && !bad; j++) {
+			float want;
+
+			has = row_tree(0, leaves, row, j, &want);
+			bad += has && (k >= r->n || r->row[k] != row ||
+				       wse_f2u(r->data[k * WIDTH + j]) != wse_f2u(want));
+		}
+		k += has != 0;
+	}
+	return !bad && k == r->n;
+}
+
+static void row_sums(void)
+{
+	struct wse_row_sum s;
+	struct wse_rows r;
+	int bad = 0;
+
+	wse_row_sum_init(&s);
+	for (uint32_t leaves = 1; leaves <= 40; leaves++) {
+		wse_row_sum_begin(&s, leaves);
+		if (leaves > 2 && !rows_of(1, &r)) /* a step that is given up */
+			bad += wse_row_sum_put(&s, 1, &r) != 0;
+		wse_row_sum_begin(&s, leaves);
+		for (uint32_t i = 0; i < leaves; i++) {
+			uint32_t m = leaves % 7 ? i * 7 % leaves : leaves - 1 - i;
+
+			bad += wse_row_sum_take(&s) != NULL || rows_of(m, &r) ||
+			       wse_row_sum_put(&s, m, &r);
+		}
+		bad += !rows_are_right(wse_row_sum_take(&s), leaves);
+	}
+	ok(!bad, "gradients of some rows, 1 to 40 in any order: the documented tree");
+	wse_row_sum_begin(&s, 1);
+	ok(!rows_of(0, &r) && wse_row_sum_put(&s, 1, &r) == -EINVAL && !r.row,
+	   "one of another step is refused");
+	wse_row_sum_fini(&s);
+}
+
 /* a device that takes tokens' targets for gradients; fails as told */
 struct fake {
 	struct wse_exec base;
@@ -117,6 +220,7 @@ static int fake_run(struct wse_exec *e, const struct wse_micro_batch *jobs, uint
 		struct wse_shared_buf *buf;
 		int ret = ops->unit_ready(ctx, 0);
 
+		ret = ret ? ret : ops->begin(ctx, jobs[i].index);
 		ret = ret ? ret : ops->grad_get(ctx, jobs[i].index, 0, &buf);
 		if (ret)
 			return ret;
@@ -127,6 +231,7 @@ static int fake_run(struct wse_exec *e, const struct wse_micro_batch *jobs, uint
 		if (f->keep)
 			continue;
 		ret = ops->grad_put(ctx, jobs[i].index, 0, buf);
+		ret = ret ? ret : ops->done(ctx, jobs[i].index);
 		if (ret)
 			return ret;
 	}
@@ -177,10 +282,32 @@ static const struct wse_exec_ops fake_ops = {
 
 enum { UNIT = 8 * 4 + 8 }; /* floats of the one layer's gradient */
 
+/* the host doubles element 0 of a gradient before it is a leaf, and has rows of its own */
+static int host_begin(void *ctx, uint32_t device, uint32_t index)
+{
+	unsigned char *begun = ctx;
+
+	begun[index] = (unsigned char)(device + 1);
+	return 0;
+}
+
+static int host_done(void *ctx, uint32_t index, float *parked, struct wse_rows *rows)
+{
+	unsigned char *begun = ctx;
+
+	if (!begun[index] || !parked || !rows)
+		return -EPROTO;
+	parked[0] += parked[0];
+	return rows_of(index, rows);
+}
+
+static const struct wse_swarm_host *with; /* of the steps below */
+
 /* a step of 11 micro-batches on n devices, device `which` as given; its sums go to grads [UNIT] */
 static int swarm_step(uint32_t n, uint32_t which, int fail_at, int error, int keep, float *grads,
 		      uint32_t *alive)
 {
+	const struct wse_rows *rows = NULL;
 	struct wse_exec *execs[4];
 	struct wse_micro_batch jobs[11] = {0};
 	struct wse_swarm *s;
@@ -188,7 +315,7 @@ static int swarm_step(uint32_t n, uint32_t which, int fail_at, int error, int ke
 	struct wse_graph g;
 	struct wse_model m;
 	float *sum = NULL;
-	struct wse_swarm_step step = {.graph = &g, .jobs = jobs, .n = 11, .grads = &sum};
+	struct wse_swarm_step step = {.graph = &g, .jobs = jobs, .n = 11, .grads = &sum, .host = with, .rows = &rows};
 	int ret;
 
 	wse_mlp_init(&m, 1, 4, 8, NULL, 0, WSE_RELU);
@@ -211,6 +338,8 @@ static int swarm_step(uint32_t n, uint32_t which, int fail_at, int error, int ke
 	ret = wse_swarm_start(s, &step);
 	ret = ret ? ret : wse_swarm_wait(s);
 	*alive = wse_swarm_alive(s);
+	if (!ret && with && with->nrows && !rows_are_right(rows, 11))
+		ret = -EBADMSG;
 	if (!ret)
 		memcpy(grads, sum, UNIT * sizeof(float));
 	wse_swarm_close(s);
@@ -244,10 +373,36 @@ static void devices(void)
 	   "a device that keeps its gradients is found out");
 }
 
+static void hosts_part(void)
+{
+	unsigned char begun[11] = {0};
+	const struct wse_swarm_host host = {host_begin, host_done, begun, 0, 1};
+	float one[UNIT], many[UNIT], plain[UNIT];
+	uint32_t alive;
+	int same = 1;
+
+	swarm_step(1, 9, 0, 0, 0, plain, &alive);
+	with = &host;
+	ok(!swarm_step(1, 9, 0, 0, 0, one, &alive) && one[0] == 2 * plain[0] &&
+		   !memcmp(one + 1, plain + 1, sizeof(one) - sizeof(*one)),
+	   "what the host adds is in the leaves, and its rows are summed");
+	for (uint32_t n = 2; n <= 4; n++)
+		same &= !swarm_step(n, 9, 0, 0, 0, many, &alive) && !memcmp(one, many, sizeof(one));
+	ok(same && begun[0] == 1 && begun[10] == 4, "2, 3, 4 devices: the same bits");
+	same = 1;
+	for (int at = 1; at <= 3; at++)
+		same &= !swarm_step(3, 1, at, -ENODEV, 0, many, &alive) && alive == 2 &&
+			!memcmp(one, many, sizeof(one));
+	ok(same && begun[5] == 3, "a device dies: the host begins again with the same bits");
+	with = NULL;
+}
+
 int main(void)
 {
 
 	reduction();
+	row_sums();
 	devices();
+	hosts_part();
 	return tap_end();
 }

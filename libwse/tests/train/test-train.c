@@ -124,17 +124,17 @@ static void replay(void)
 	ret = wse_session_open(&s, &cfg, four, 1, NULL);
 	ret = ret ? ret : wse_session_compute(&s, &r);
 	ok(!ret && !wse_verify_step(&s, four[0]), "a replayed step has the same bits");
-	s.sums[1][5] += 1e-9f; /* of the weights of the second layer */
+	s.io.sums[1][5] += 1e-9f; /* of the weights of the second layer */
 	ok(wse_verify_step(&s, four[0]) == -EILSEQ && strstr(wse_error(), s.table->t[3].name) &&
 		   strstr(wse_error(), "[5]"),
 	   "%s", wse_error());
-	s.sums[1][5] -= 1e-9f;
-	s.sums[0][64 * 64 + 7] += 1e-9f; /* of the biases of the first */
+	s.io.sums[1][5] -= 1e-9f;
+	s.io.sums[0][64 * 64 + 7] += 1e-9f; /* of the biases of the first */
 	ok(wse_verify_step(&s, four[0]) == -EILSEQ && strstr(wse_error(), s.table->t[2].name) &&
 		   strstr(wse_error(), "[7]"),
 	   "%s", wse_error());
-	s.sums[0][64 * 64 + 7] -= 1e-9f;
-	x = wse_span_ptr(s.jobs[1].out[s.plan.graph.nout - 2]);
+	s.io.sums[0][64 * 64 + 7] -= 1e-9f;
+	x = wse_span_ptr(s.io.jobs[1].out[s.plan.graph.nout - 2]);
 	x[9] = -x[9];
 	ok(wse_verify_step(&s, four[0]) == -EILSEQ &&
 		   strstr(wse_error(), "gradient of the inputs[9]"),

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The micro-batches of a step: their inputs, outputs and losses. A model that has its gradients in the leaves of the
+ * tree (family.h, leaf) gets slots, as many a device as it has micro-batches at once: inputs are gathered when a
+ * device takes a micro-batch, outputs are used up when it is complete. Any other has them for the whole step:
+ * gathered before it, scattered in token order after it.
+ */
+#ifndef WSE_TRAIN_SLOTS_H
+#define WSE_TRAIN_SLOTS_H
+
+#include "swarmx/swarmx.h"
+
+struct wse_session;
+
+struct wse_slots {
+	struct wse_session *s;
+	uint32_t per; /* slots of a device; 0: a micro-batch has its own for the whole step */
+	struct wse_shared_buf *in[WSE_GRAPH_IO], *out[WSE_GRAPH_IO];
+	struct wse_micro_batch *jobs; /* [plan.micro_batches] */
+	float *losses;		      /* [batch][span] of the last step, in token order */
+	float **sums;		      /* [graph.nunits] gradients of the step */
+	uint32_t nleaf, leaf[WSE_LEAVES]; /* tensors with WSE_TENSOR_INPUT */
+	uint32_t nrows, rowed[WSE_LEAVES]; /* those of them that are in no unit */
+	const struct wse_rows *rows[WSE_LEAVES]; /* their gradients; until the next step's */
+	struct wse_swarm_host host;
+};
+
+/* from the pool of a swarm of so many devices, whose close gives the buffers back; logits: of one
+ * micro-batch, too */
+int wse_slots_open(struct wse_slots *b, struct wse_session *s, const struct wse_buf_pool *pool,
+		   uint32_t devices, int logits);
+void wse_slots_close(struct wse_slots *b);
+
+/* the inputs of the first n micro-batches, unless they wait for their slot */
+void wse_slots_gather(struct wse_slots *b, uint32_t n);
+/* of one of them */
+void wse_slots_gather_one(struct wse_slots *b, struct wse_micro_batch *job,
+			  const uint16_t *const *samples);
+/* a step of the first n, without what is about the run */
+struct wse_swarm_step wse_slots_step(struct wse_slots *b, uint32_t n);
+/* the gradients of the inputs of all, onto those of a step: wse_memx_grads() */
+void wse_slots_scatter(const struct wse_slots *b, float *const *adds);
+
+#endif
