@@ -5,22 +5,18 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "chain.h"
+#include "facts.h"
 #include "hf.h"
+#include "num/decimal.h"
 #include "num/num.h"
 #include "st_load.h"
 #include "num/sha256.h"
 #include "base/error.h"
-
-#define MAX_META 48
-/* of graphs with the plain order of sums nothing is said */
-#define VARIANT "%u (order of sums)"
-
-static const char *const optim_names[] = {"AdamW", "Adam", "SGD"};
 
 /* tensors of the optimizer: prefix and array, NULL ends */
 static const char *moment_prefix(const struct wse_optim_cfg *optim, int which)
@@ -28,107 +24,6 @@ static const char *moment_prefix(const struct wse_optim_cfg *optim, int which)
 	if (optim->kind == WSE_OPTIM_SGD)
 		return which == 0 ? "optimizer.momentum_buffer." : NULL;
 	return which == 0 ? "optimizer.exp_avg." : which == 1 ? "optimizer.exp_avg_sq." : NULL;
-}
-
-/* what a value is about, and so what a difference means */
-enum about { SHAPE, DATA, RATES, STATE };
-
-/* everything that a checkpoint says besides its tensors */
-struct facts {
-	uint32_t n;
-	struct wse_st_meta m[MAX_META];
-	char key[MAX_META][40], value[MAX_META][WSE_ST_NAME];
-	enum about about[MAX_META];
-};
-
-__attribute__((format(printf, 4, 5))) static void fact(struct facts *f, enum about about,
-						       const char *key, const char *fmt, ...)
-{
-	char *k = f->key[f->n], *v = f->value[f->n];
-	va_list ap;
-
-	snprintf(k, sizeof(f->key[0]), "wse.%s", key);
-	va_start(ap, fmt);
-	vsnprintf(v, sizeof(f->value[0]), fmt, ap);
-	va_end(ap);
-	f->m[f->n] = (struct wse_st_meta){k, v};
-	f->about[f->n++] = about;
-}
-
-static uint64_t bits(double d)
-{
-	uint64_t u;
-
-	memcpy(&u, &d, sizeof(u));
-	return u;
-}
-
-/* the shortest decimal that is this number; text [32] */
-static const char *real(double d, char *text)
-{
-	for (int digits = 1; digits <= 17; digits++) {
-		snprintf(text, 32, "%.*g", digits, d);
-		if (bits(strtod(text, NULL)) == bits(d))
-			break;
-	}
-	return text;
-}
-
-static void schedule_facts(struct facts *f, const struct wse_sched_list *list)
-{
-	char key[32], from[32], to[32];
-
-	fact(f, RATES, "schedulers", "%u", list->n);
-	for (uint32_t i = 0; i < list->n; i++) {
-		const struct wse_sched *s = &list->s[i];
-
-		snprintf(key, sizeof(key), "schedulers.%u", i);
-		real(s->from, from);
-		if (s->kind == WSE_SCHED_CONSTANT)
-			fact(f, RATES, key, "%s from step %" PRIu64, from, s->begin);
-		else
-			fact(f, RATES, key, "%s %s to %s in %" PRIu64 " from step %" PRIu64,
-			     s->kind == WSE_SCHED_LINEAR ? "linear" : "cosine", from,
-			     real(s->to, to), s->total_iters, s->begin);
-	}
-}
-
-/* what the run itself says, in the keys of the parameter file where it has them */
-static void run_facts(struct facts *f, const struct wse_memx_cfg *cfg,
-		      const struct wse_train_state *ts)
-{
-	const struct wse_optim_cfg *o = &cfg->optim;
-	char a[32], b[32], model[200];
-
-	f->n = 0;
-	fact(f, SHAPE, "version", "2");
-	cfg->model.family->describe(&cfg->model, model, sizeof(model));
-	fact(f, SHAPE, "model", "%s", model);
-	fact(f, SHAPE, "optimizer", "%s", optim_names[o->kind]);
-	fact(f, SHAPE, "tile", "%ux%ux%u", ts->rows, ts->cols, ts->lanes);
-	fact(f, SHAPE, "batch_size", "%" PRIu64, ts->batch);
-	fact(f, SHAPE, "micro_batch_size", "%" PRIu64, ts->micro_batch);
-	if (ts->variant > 1)
-		fact(f, SHAPE, "variant", VARIANT, ts->variant);
-	fact(f, DATA, "text", "%" PRIu64 " tokens, checksum %016" PRIx64, ts->text_tokens,
-	     ts->text_sum);
-	if (ts->held_out)
-		fact(f, DATA, "held_out_bytes", "%" PRIu64, ts->held_out);
-	else
-		fact(f, DATA, "held_out_bytes", "of another text");
-	if (ts->shuffle)
-		fact(f, DATA, "shuffle", "true, seed %" PRIu64, ts->shuffle_seed);
-	else
-		fact(f, DATA, "shuffle", "false");
-	if (o->kind == WSE_OPTIM_SGD) {
-		fact(f, RATES, "momentum", "%s", real(o->momentum, a));
-	} else {
-		fact(f, RATES, "betas", "%s, %s", real(o->beta1, a), real(o->beta2, b));
-		fact(f, RATES, "eps", "%s", real(o->eps, a));
-	}
-	fact(f, RATES, "weight_decay", "%s", real(o->weight_decay, a));
-	fact(f, RATES, "max_gradient_norm", "%s", real(cfg->max_norm, a));
-	schedule_facts(f, &cfg->sched);
 }
 
 /* is it a model that Hugging Face has, too? Then a checkpoint is a file that both read */
@@ -154,13 +49,14 @@ struct arrays {
 	struct wse_memx *mx;
 	const struct wse_tensor_table *tab;
 	const char *prefix[3]; /* of names, by enum wse_memx_array; NULL: no more */
+	int differs;	       /* compare(): an element does, which the sentence names */
 };
 
 static struct arrays arrays_of(struct wse_memx *mx, const struct wse_memx_state *s,
 			       const struct wse_optim_cfg *optim)
 {
 	return (struct arrays){
-		mx, s->table, {"", moment_prefix(optim, 0), moment_prefix(optim, 1)}};
+		mx, s->table, {"", moment_prefix(optim, 0), moment_prefix(optim, 1)}, 0};
 }
 
 /* "" if that is too long: no file has it */
@@ -199,10 +95,35 @@ static void add_tensors(struct wse_st *st, const struct arrays *a)
 		}
 }
 
+void wse_ckpt_start(const struct wse_memx_cfg *cfg, struct wse_train_state *ts, const char *start)
+{
+	struct wse_facts *f = calloc(1, sizeof(*f));
+	struct wse_sha256 sha;
+
+	ts->chain[0] = 0;
+	snprintf(ts->start, sizeof(ts->start), "%s", start);
+	if (!f)
+		return;
+	wse_run_facts(f, cfg, ts);
+	wse_sha256_init(&sha);
+	for (uint32_t i = 0; i < f->n; i++) {
+		if (f->about[i] != WSE_FACT_SHAPE)
+			continue;
+		wse_sha256_add(&sha, f->m[i].key, strlen(f->m[i].key));
+		wse_sha256_add(&sha, "=", 1);
+		wse_sha256_add(&sha, f->m[i].value, strlen(f->m[i].value));
+		wse_sha256_add(&sha, "\n", 1);
+	}
+	wse_sha256_add(&sha, ts->start, strlen(ts->start));
+	wse_sha256_add(&sha, "\n", 1);
+	wse_sha256_hex(&sha, ts->chain);
+	free(f);
+}
+
 int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_cfg *cfg,
 		  const struct wse_train_state *ts, const struct wse_st_progress *progress)
 {
-	struct facts *f = calloc(1, sizeof(*f));
+	struct wse_facts *f = calloc(1, sizeof(*f));
 	unsigned int before = wse_failures();
 	struct wse_memx_state s;
 	struct arrays a;
@@ -214,12 +135,16 @@ int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_c
 	a = arrays_of(mx, &s, &cfg->optim);
 	st.tensors = calloc(3 * s.table->n, sizeof(*st.tensors));
 	if (st.tensors && f) {
-		run_facts(f, cfg, ts);
-		fact(f, STATE, "step", "%" PRIu64, *s.step);
-		fact(f, STATE, "beta1_pow", "%016" PRIx64, bits(*s.beta1_pow));
-		fact(f, STATE, "beta2_pow", "%016" PRIx64, bits(*s.beta2_pow));
-		fact(f, STATE, "epoch", "%" PRIu64, ts->epoch);
-		fact(f, STATE, "position", "%" PRIu64, ts->position);
+		wse_run_facts(f, cfg, ts);
+		wse_fact(f, WSE_FACT_STATE, "step", "%" PRIu64, *s.step);
+		wse_fact(f, WSE_FACT_STATE, "beta1_pow", "%016" PRIx64, wse_f64_bits(*s.beta1_pow));
+		wse_fact(f, WSE_FACT_STATE, "beta2_pow", "%016" PRIx64, wse_f64_bits(*s.beta2_pow));
+		wse_fact(f, WSE_FACT_STATE, "epoch", "%" PRIu64, ts->epoch);
+		wse_fact(f, WSE_FACT_STATE, "position", "%" PRIu64, ts->position);
+		if (ts->chain[0]) {
+			f->m[f->n++] = (struct wse_st_meta){"chain", ts->chain};
+			f->m[f->n++] = (struct wse_st_meta){"chain.start", ts->start};
+		}
 		if (is_hf(s.table))
 			f->m[f->n++] = (struct wse_st_meta){"format", "pt"};
 		st.meta = f->m;
@@ -327,7 +252,7 @@ static int get_step(const struct wse_st_file *st, const char *path, uint64_t *st
 }
 
 /* NULL when the file says the same as fact i; else what it says */
-static const char *differs(const struct wse_st_file *st, const struct facts *f, uint32_t i)
+static const char *differs(const struct wse_st_file *st, const struct wse_facts *f, uint32_t i)
 {
 	const char *have = get(st, f->m[i].key);
 
@@ -337,8 +262,8 @@ static const char *differs(const struct wse_st_file *st, const struct facts *f, 
 }
 
 /* the first difference of one kind is an error, with what to do about it */
-static int must_fit(const struct wse_st_file *st, const struct facts *f, enum about about,
-		    const char *remedy)
+static int must_fit(const struct wse_st_file *st, const struct wse_facts *f,
+		    enum wse_fact_about about, const char *remedy)
 {
 	for (uint32_t i = 0; i < f->n; i++) {
 		const char *have = f->about[i] == about ? differs(st, f, i) : NULL;
@@ -351,7 +276,8 @@ static int must_fit(const struct wse_st_file *st, const struct facts *f, enum ab
 }
 
 /* all differences of one kind, as a note: "betas: 0.9, 0.95 -> 0.9, 0.99; ..." */
-static void note(const struct wse_st_file *st, const struct facts *f, enum about about, char *text)
+static void note(const struct wse_st_file *st, const struct wse_facts *f, enum wse_fact_about about,
+		 char *text)
 {
 	size_t n = 0;
 
@@ -381,7 +307,7 @@ static int same_model(const char *a, const char *b)
 }
 
 /* may the model be taken from this file into this run, and what is odd about it? */
-static int check_model(const struct wse_st_file *st, const struct facts *f,
+static int check_model(const struct wse_st_file *st, const struct wse_facts *f,
 		       const struct wse_train_state *ts, enum wse_ckpt_load what, char *text)
 {
 	const char *same_text = NULL, *held = NULL, *model = get(st, "wse.model");
@@ -405,32 +331,49 @@ static int check_model(const struct wse_st_file *st, const struct facts *f,
 	return 0;
 }
 
-static int check_run(const struct wse_st_file *st, const struct facts *f,
-		     const struct wse_train_state *ts, enum wse_ckpt_load what, char *text)
+/* what is wanted of a file */
+struct job {
+	struct wse_memx *mx;
+	const struct wse_memx_cfg *cfg;
+	enum wse_ckpt_load what;
+	int look;	/* it is another run's: nothing goes on from it */
+	wse_st_put put; /* NULL: nothing */
+};
+
+static int check_run(const struct wse_st_file *st, const struct wse_facts *f,
+		     const struct wse_train_state *ts, const struct job *job, char *text)
 {
+	static const char not_it[] = "what is given here is not that run";
 	const char *variant = get(st, "wse.variant");
-	int ret = must_fit(st, f, SHAPE,
-			   "a run goes on with what it began with; to take the "
-			   "parameters alone: --set checkpoint.load_checkpoint_states=model");
+	int ret = 0;
+
+	for (uint32_t i = WSE_FACT_SHAPE; i <= WSE_FACT_RATES && job->look && !ret; i++)
+		ret = must_fit(st, f, (enum wse_fact_about)i, not_it);
+	if (ret)
+		return ret;
+	ret = must_fit(st, f, WSE_FACT_SHAPE,
+		       "a run goes on with what it began with; to take the "
+		       "parameters alone: --set checkpoint.load_checkpoint_states=model");
 
 	if (!ret && variant && ts->variant <= 1)
 		ret = wse_fail(
 			-EINVAL,
-			"variant: \"%.40s\" there, \"" VARIANT "\" in this run: the wafer's "
+			"variant: \"%.40s\" there, \"" WSE_FACT_VARIANT
+			"\" in this run: the wafer's "
 			"memory or model.recompute was another; to take the parameters alone: "
 			"--set checkpoint.load_checkpoint_states=model",
 			variant, 1u);
 	if (!ret)
-		ret = must_fit(st, f, DATA,
+		ret = must_fit(st, f, WSE_FACT_DATA,
 			       "its place in the text would mean another one; to "
 			       "begin anew with its parameters: --set "
 			       "checkpoint.load_checkpoint_states=model");
-	if (!ret && what == WSE_CKPT_ALL)
-		ret = must_fit(st, f, RATES,
+	if (!ret && job->what == WSE_CKPT_ALL)
+		ret = must_fit(st, f, WSE_FACT_RATES,
 			       "to go on with the new one: --set "
 			       "checkpoint.load_checkpoint_states=model,optimizer,dataloader");
 	else if (!ret)
-		note(st, f, RATES, text);
+		note(st, f, WSE_FACT_RATES, text);
 	return ret;
 }
 
@@ -466,7 +409,24 @@ static int match_hf(const struct wse_st_file *file, const struct arrays *a, enum
 /* what a checkpoint says besides its tensors and the run's facts */
 struct place {
 	uint64_t step, beta1_pow, beta2_pow, epoch, position;
+	const char *chain, *start; /* NULL: it has none */
 };
+
+/* checkpoints of earlier releases have no chain */
+static int get_chain(const struct wse_st_file *st, struct place *at)
+{
+	at->chain = get(st, "chain");
+	at->start = get(st, "chain.start");
+	if (!at->chain && !at->start)
+		return 0;
+	if (!at->chain || !at->start || !wse_chain_is_hash(at->chain) ||
+	    strlen(at->start) >= WSE_CHAIN_START)
+		return wse_fail(-EBADMSG,
+				"its chain is \"%.70s\" from \"%.40s\": no hash and where "
+				"it began",
+				at->chain ? at->chain : "", at->start ? at->start : "");
+	return 0;
+}
 
 /* the batches of an epoch are taken one after the other, and all are whole */
 static int check_place(const struct place *at, const struct wse_train_state *ts)
@@ -480,18 +440,19 @@ static int check_place(const struct place *at, const struct wse_train_state *ts)
 }
 
 /* does it fit? takes [3 * a->tab->n], *n of them */
-static int match_own(const struct wse_st_file *file, const char *path, const struct facts *f,
-		     const struct arrays *a, enum wse_ckpt_load what,
+static int match_own(const struct wse_st_file *file, const char *path, const struct wse_facts *f,
+		     const struct arrays *a, const struct job *job,
 		     const struct wse_train_state *ts, struct place *at, struct wse_st_take *takes,
 		     uint32_t *n, char *text)
 {
+	const enum wse_ckpt_load what = job->what;
 	int all = what == WSE_CKPT_ALL || what == WSE_CKPT_RATES_NEW, ret;
 
 	ret = check_model(file, f, ts, what, text);
 	ret = ret ? ret : find_tensors(file, a, WSE_MEMX_P, takes);
 	*n = a->tab->n;
 	if (!ret && all) {
-		ret = check_run(file, f, ts, what, text);
+		ret = check_run(file, f, ts, job, text);
 		for (uint32_t i = WSE_MEMX_M; i < 3 && a->prefix[i] && !ret; i++) {
 			ret = find_tensors(file, a, i, takes + *n);
 			*n += a->tab->n;
@@ -503,64 +464,160 @@ static int match_own(const struct wse_st_file *file, const char *path, const str
 	}
 	if (!ret && (all || (what == WSE_CKPT_EVAL && get(file, "wse.step"))))
 		ret = get_step(file, path, &at->step);
+	if (!ret && all)
+		ret = get_chain(file, at);
 	return !ret && all ? check_place(at, ts) : ret;
 }
 
-static int load(struct wse_st_file *file, const char *path, struct arrays *a,
-		const struct wse_memx_state *s, const struct facts *f, enum wse_ckpt_load what,
-		struct wse_train_state *ts, char *text)
+/* what the steps to come depend on besides the tensors */
+static void set_state(const struct place *at, const struct wse_memx_cfg *cfg,
+		      struct wse_train_state *ts)
+{
+	char start[WSE_CHAIN_START];
+
+	ts->epoch = at->epoch;
+	ts->position = at->position;
+	if (at->chain) {
+		memcpy(ts->chain, at->chain, sizeof(ts->chain));
+		snprintf(ts->start, sizeof(ts->start), "%s", at->start);
+		return;
+	}
+	snprintf(start, sizeof(start), "step %" PRIu64 " of a run without a chain", at->step);
+	wse_ckpt_start(cfg, ts, start);
+}
+
+/* ts is changed when all is well, at is filled in */
+static int go_through(struct wse_st_file *file, const char *path, const struct job *job,
+		      struct arrays *a, struct wse_train_state *ts, struct place *at, char *text)
 {
 	struct wse_st_take *takes = calloc(3ul * a->tab->n, sizeof(*takes));
+	struct wse_facts *f = calloc(1, sizeof(*f));
 	uint32_t n = a->tab->n;
-	struct place at = {0};
 	int ret, own = !is_hf(a->tab) || get(file, "wse.version");
 
-	if (!takes)
-		return wse_fail(-ENOMEM, "no memory for the table of tensors");
-	ret = own ? match_own(file, path, f, a, what, ts, &at, takes, &n, text)
-		  : match_hf(file, a, what, takes);
-	if (!ret) {
-		ret = wse_st_load(file, takes, n, put, a);
-		if (ret == -ERANGE && own)
-			wse_fail_more(": take an earlier checkpoint");
+	if (!takes || !f) {
+		ret = wse_fail(-ENOMEM, "no memory for the table of tensors");
+		goto out;
 	}
+	wse_run_facts(f, job->cfg, ts);
+	ret = own ? match_own(file, path, f, a, job, ts, at, takes, &n, text)
+		  : match_hf(file, a, job->what, takes);
+	if (ret)
+		goto out;
+	ret = wse_st_load(file, takes, n, job->put, a);
+	if (ret == -ERANGE && own)
+		wse_fail_more(": take an earlier checkpoint");
+	if (!ret && (job->what == WSE_CKPT_ALL || job->what == WSE_CKPT_RATES_NEW))
+		set_state(at, job->cfg, ts);
+out:
 	free(takes);
+	free(f);
+	return ret;
+}
+
+/* opens the file, does the job, and closes it; a is filled in but for what put() wants */
+static int with_file(const char *path, const struct job *job, struct arrays *a,
+		     struct wse_train_state *ts, struct place *at, char *text)
+{
+	struct wse_st_file file;
+	struct wse_memx_state s;
+	int ret = wse_st_open(path, &file);
+
 	if (ret)
 		return ret;
-	*s->step = at.step;
-	if (what != WSE_CKPT_ALL && what != WSE_CKPT_RATES_NEW)
-		return 0;
-	memcpy(s->beta1_pow, &at.beta1_pow, sizeof(at.beta1_pow));
-	memcpy(s->beta2_pow, &at.beta2_pow, sizeof(at.beta2_pow));
-	ts->epoch = at.epoch;
-	ts->position = at.position;
-	return 0;
+	*at = (struct place){0};
+	text[0] = 0;
+	wse_memx_finish(job->mx);
+	wse_memx_state(job->mx, &s);
+	*a = arrays_of(job->mx, &s, &job->cfg->optim);
+	ret = go_through(&file, path, job, a, ts, at, text);
+	wse_st_close(&file);
+	return ret;
 }
 
 int wse_ckpt_load(const char *path, struct wse_memx *mx, const struct wse_memx_cfg *cfg,
 		  enum wse_ckpt_load what, struct wse_train_state *ts, char *changed)
 {
-	struct facts *f = calloc(1, sizeof(*f));
+	const struct job job = {mx, cfg, what, 0, put};
 	struct wse_memx_state s;
-	struct wse_st_file file;
+	struct place at;
 	struct arrays a;
-	int ret = f ? wse_st_open(path, &file) : wse_fail(-ENOMEM, "no memory");
+	int ret = with_file(path, &job, &a, ts, &at, changed);
 
-	if (ret) {
-		free(f);
+	if (ret)
 		return ret;
-	}
-	changed[0] = 0;
-	wse_memx_finish(mx);
 	wse_memx_state(mx, &s);
-	a = arrays_of(mx, &s, &cfg->optim);
-	run_facts(f, cfg, ts);
-	ret = load(&file, path, &a, &s, f, what, ts, changed);
-	if (!ret)
-		wse_memx_refresh(mx);
-	wse_st_close(&file);
-	free(f);
+	*s.step = at.step;
+	if (what == WSE_CKPT_ALL || what == WSE_CKPT_RATES_NEW) {
+		memcpy(s.beta1_pow, &at.beta1_pow, sizeof(at.beta1_pow));
+		memcpy(s.beta2_pow, &at.beta2_pow, sizeof(at.beta2_pow));
+	}
+	wse_memx_refresh(mx);
+	return 0;
+}
+
+int wse_ckpt_look(const char *path, struct wse_memx *mx, const struct wse_memx_cfg *cfg,
+		  struct wse_train_state *ts, uint64_t *step)
+{
+	const struct job job = {mx, cfg, WSE_CKPT_ALL, 1, NULL};
+	char changed[WSE_CHANGED];
+	struct place at;
+	struct arrays a;
+	int ret = with_file(path, &job, &a, ts, &at, changed);
+
+	*step = at.step;
 	return ret;
+}
+
+/* the first element that MemoryX has otherwise */
+static int compare(void *ctx, const struct wse_st_take *t, size_t from, size_t count,
+		   const float *in)
+{
+	struct arrays *a = ctx;
+	float mine[4096];
+	int ret = 0;
+
+	for (size_t at = 0, n; at < count && !a->differs && !ret; at += n) {
+		n = count - at < 4096 ? count - at : 4096;
+		ret = wse_memx_read(a->mx, (enum wse_memx_array)t->array, t->tensor, from + at, n,
+				    mine);
+		for (size_t i = 0; i < n && !ret && !a->differs; i++)
+			if (wse_f2u(mine[i]) != wse_f2u(in[at + i])) {
+				a->differs = 1;
+				wse_fail(0, "%s%s[%zu] is %08x (%g) there, %08x (%g) here",
+					 a->prefix[t->array], a->tab->t[t->tensor].name,
+					 from + at + i, wse_f2u(in[at + i]), in[at + i],
+					 wse_f2u(mine[i]), mine[i]);
+			}
+	}
+	return ret;
+}
+
+int wse_ckpt_compare(const char *path, struct wse_memx *mx, const struct wse_memx_cfg *cfg,
+		     const struct wse_train_state *ts)
+{
+	const struct job job = {mx, cfg, WSE_CKPT_ALL, 1, compare};
+	struct wse_train_state there = *ts;
+	char changed[WSE_CHANGED];
+	struct wse_memx_state s;
+	struct place at;
+	struct arrays a;
+	int ret = with_file(path, &job, &a, &there, &at, changed);
+
+	if (ret)
+		return ret;
+	if (a.differs)
+		return -EILSEQ;
+	wse_memx_state(mx, &s);
+	if (at.step != *s.step || at.beta1_pow != wse_f64_bits(*s.beta1_pow) ||
+	    at.beta2_pow != wse_f64_bits(*s.beta2_pow))
+		return wse_fail(-EILSEQ,
+				"step, beta1_pow and beta2_pow are %" PRIu64 ", %016" PRIx64
+				" and %016" PRIx64 " there, %" PRIu64 ", %016" PRIx64
+				" and %016" PRIx64 " here",
+				at.step, at.beta1_pow, at.beta2_pow, *s.step,
+				wse_f64_bits(*s.beta1_pow), wse_f64_bits(*s.beta2_pow));
+	return 0;
 }
 
 /* a tensor's bytes, after what comes before them */

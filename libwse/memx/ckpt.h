@@ -10,6 +10,7 @@
 
 #include <wse/train.h>
 
+#include "chain.h"
 #include "memx.h"
 
 /* what decides a step's bits besides the tensors, the optimizer and the schedule */
@@ -23,7 +24,12 @@ struct wse_train_state {
 	uint64_t batch, micro_batch;	/* samples */
 	uint32_t rows, cols, lanes;	/* tile shape: decides the order of sums */
 	uint32_t variant;		/* of the graph, likewise; 0 or 1: the plain one */
+	char chain[WSE_CHAIN];		/* the hash of the last step; "": there is no chain */
+	char start[WSE_CHAIN_START];	/* where the chain began: "seed 1", ... */
 };
+
+/* a chain begins: start says with which weights, and the rest of ts is filled in */
+void wse_ckpt_start(const struct wse_memx_cfg *cfg, struct wse_train_state *ts, const char *start);
 
 /* -ERANGE when a parameter or moment is not finite; -errno of the file system. progress may be NULL */
 struct wse_st_progress;
@@ -42,7 +48,21 @@ int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_c
 int wse_ckpt_load(const char *path, struct wse_memx *mx, const struct wse_memx_cfg *cfg,
 		  enum wse_ckpt_load what, struct wse_train_state *ts, char *changed);
 
-/* SHA-256 over tensors and training state, hex [65] */
+/*
+ * Would it be loaded as a whole (WSE_CKPT_ALL)? Then *ts and *step are those of the file, and
+ * nothing else is changed. Errors as of wse_ckpt_load().
+ */
+int wse_ckpt_look(const char *path, struct wse_memx *mx, const struct wse_memx_cfg *cfg,
+		  struct wse_train_state *ts, uint64_t *step);
+
+/*
+ * Are its parameters and moments MemoryX's, bit for bit? -EILSEQ, and the sentence names the first
+ * that differs, or as wse_ckpt_look().
+ */
+int wse_ckpt_compare(const char *path, struct wse_memx *mx, const struct wse_memx_cfg *cfg,
+		     const struct wse_train_state *ts);
+
+/* SHA-256 over tensors and training state, hex [65]; what the chain says is not in it */
 int wse_ckpt_hash(const char *path, char *hex);
 
 #endif

@@ -181,7 +181,7 @@ int wse_st_load(struct wse_st_file *f, const struct wse_st_take *takes, uint32_t
 {
 	int ret = check(f, takes, n);
 
-	if (ret)
+	if (ret || !put)
 		return ret;
 	for (uint32_t i = 0; i < n && !ret; i++)
 		if (takes[i].view->count)

@@ -11,8 +11,10 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "num/decimal.h"
 
-#define HEADER "step,split,loss,learning_rate,gradient_norm,seconds\n"
+#define OLD    "step,split,loss,learning_rate,gradient_norm,seconds"
+#define HEADER OLD ",chain\n"
 
 static int keep(struct wse_metrics *ms, const struct wse_metric *m)
 {
@@ -25,7 +27,8 @@ static int keep(struct wse_metrics *ms, const struct wse_metric *m)
 		ms->m = p;
 		ms->room = room;
 	}
-	ms->m[ms->n++] = *m;
+	ms->m[ms->n] = *m;
+	ms->m[ms->n++].chain = NULL;
 	return 0;
 }
 
@@ -47,9 +50,11 @@ static int put(int fd, const char *text, size_t n)
 /* a whole row in one write: a run that is killed leaves none that is cut short */
 static int write_row(int fd, const struct wse_metric *m)
 {
-	char row[200];
-	int n = snprintf(row, sizeof(row), "%" PRIu64 ",%s,%.7g,%.8g,%.6g,%.3f\n", m->step,
-			 m->held_out ? "held_out" : "train", m->loss, m->lr, m->norm, m->seconds);
+	char row[300], loss[32], lr[32], norm[32];
+	int n = snprintf(row, sizeof(row), "%" PRIu64 ",%s,%s,%s,%s,%.3f,%s\n", m->step,
+			 m->held_out ? "held_out" : "train", wse_f64_text(m->loss, loss),
+			 wse_f64_text(m->lr, lr), wse_f64_text(m->norm, norm), m->seconds,
+			 m->chain ? m->chain : "");
 
 	return put(fd, row, (size_t)n);
 }
@@ -74,14 +79,44 @@ static int slurp(int fd, char **text, size_t *size)
 	return n < 0 ? -errno : 0;
 }
 
-static int read_row(const char *row, struct wse_metric *m)
+/* chain [65] is what m->chain points to, if there is one */
+static int read_row(const char *row, struct wse_metric *m, char *chain)
 {
 	char split[16];
+	int n = sscanf(row, "%" SCNu64 ",%15[a-z_],%lf,%lf,%lf,%lf,%64[^\n]", &m->step, split,
+		       &m->loss, &m->lr, &m->norm, &m->seconds, chain);
 
-	if (sscanf(row, "%" SCNu64 ",%15[a-z_],%lf,%lf,%lf,%lf", &m->step, split, &m->loss, &m->lr,
-		   &m->norm, &m->seconds) != 6)
+	if (n < 6)
 		return -EINVAL;
 	m->held_out = split[0] == 'h';
+	m->chain = n == 7 ? chain : NULL;
+	return 0;
+}
+
+/* the file of a release that knew no chains, with a column for them; *text [*size] is freed */
+static int add_column(char **text, size_t *size)
+{
+	char *now = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&now, &n);
+	int ret;
+
+	if (!f)
+		return -ENOMEM;
+	fputs(HEADER, f);
+	for (const char *p = *text + strlen(OLD) + 1; p < *text + *size; p++) {
+		if (*p == '\n')
+			fputc(',', f);
+		fputc(*p, f);
+	}
+	ret = ferror(f) ? -ENOMEM : 0;
+	if (fclose(f) || ret) {
+		free(now);
+		return -ENOMEM;
+	}
+	free(*text);
+	*text = now;
+	*size = n;
 	return 0;
 }
 
@@ -96,12 +131,13 @@ static int read_back(struct wse_metrics *ms, uint64_t step, char *text, size_t *
 
 	for (char *row = text + kept; row < end; row = next) {
 		struct wse_metric m;
+		char chain[65];
 
 		next = memchr(row, '\n', (size_t)(end - row));
 		if (!next)
 			break;
 		next++;
-		if (read_row(row, &m) || m.step > step)
+		if (read_row(row, &m, chain) || m.step > step)
 			continue;
 		if (keep(ms, &m))
 			return -ENOMEM;
@@ -160,14 +196,19 @@ static int open_file(struct wse_metrics *ms, const char *path)
 	return ms->fd < 0 ? -errno : 0;
 }
 
-static int go_on(struct wse_metrics *ms, const char *path, uint64_t step, char *text, size_t size)
+/* *text [size] is the file's, and may become another */
+static int go_on(struct wse_metrics *ms, const char *path, uint64_t step, char **text, size_t size)
 {
-	size_t all = size;
-	int ret;
+	const size_t all = size;
+	int ret = 0;
 
-	if (size && strncmp(text, HEADER, strlen(HEADER)) && strncmp(HEADER, text, size))
-		return wse_fail(-EINVAL, "%.200s is there, but no history of a run: move it away",
-				path);
+	if (!strncmp(*text, OLD "\n", strlen(OLD) + 1))
+		ret = add_column(text, &size);
+	else if (size && strncmp(*text, HEADER, strlen(HEADER)) && strncmp(HEADER, *text, size))
+		ret = wse_fail(-EINVAL, "%.200s is there, but no history of a run: move it away",
+			       path);
+	if (ret)
+		return ret;
 	if (size < strlen(HEADER)) /* new, or killed while it was */
 		return replace(ms, path, HEADER, strlen(HEADER));
 	if (!step && size > strlen(HEADER)) {
@@ -176,8 +217,8 @@ static int go_on(struct wse_metrics *ms, const char *path, uint64_t step, char *
 		ret = ret ? ret : open_file(ms, path);
 		return ret ? ret : put(ms->fd, HEADER, strlen(HEADER));
 	}
-	ret = read_back(ms, step, text, &size);
-	return ret || size == all ? ret : replace(ms, path, text, size);
+	ret = read_back(ms, step, *text, &size);
+	return ret || size == all ? ret : replace(ms, path, *text, size);
 }
 
 int wse_metrics_open(struct wse_metrics *ms, const char *path, uint64_t step)
@@ -196,11 +237,30 @@ int wse_metrics_open(struct wse_metrics *ms, const char *path, uint64_t step)
 	if (!ret && (fstat(ms->fd, &sb) || !S_ISREG(sb.st_mode)))
 		ret = wse_fail(-EINVAL, "%.200s is no regular file: move it away", path);
 	ret = ret ? ret : slurp(ms->fd, &text, &size);
-	ret = ret ? ret : go_on(ms, path, step, text, size);
+	ret = ret ? ret : go_on(ms, path, step, &text, size);
 	free(text);
 	wse_fail_since(before, ret, "%.200s: %s", path, strerror(-ret));
 	if (ret)
 		wse_metrics_close(ms);
+	return ret;
+}
+
+int wse_metrics_read(const char *path, int (*each)(void *ctx, const struct wse_metric *m),
+		     void *ctx)
+{
+	FILE *f = fopen(path, "re");
+	char row[400], chain[65];
+	struct wse_metric m;
+	int ret = 0;
+
+	if (!f)
+		return -errno;
+	while (!ret && fgets(row, sizeof(row), f))
+		if (strchr(row, '\n') && !read_row(row, &m, chain))
+			ret = each(ctx, &m);
+	if (!ret && ferror(f))
+		ret = -EIO;
+	fclose(f);
 	return ret;
 }
 

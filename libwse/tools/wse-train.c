@@ -37,6 +37,8 @@ static const char usage[] =
 	"  --verify-steps K,... replay these steps in process and compare every bit of the gradients\n"
 	"                       (default: none)\n"
 	"  --verify-device URI  what replays them (default: sim:rtl of the same shape)\n"
+	"  --check F            was the run of checkpoint F what it says? Makes steps again, writes nothing\n"
+	"  --steps A..B         the steps: from its checkpoint of step A (0: from the seed) to B\n"
 	"  --require WHAT       fail unless the held-out loss ends below the text's unigram entropy\n"
 	"                       (unigram), so many nats below it (unigram-0.3), or below the mean of the\n"
 	"                       unigram and bigram entropies (mean) (default: nothing is required)\n"
@@ -128,7 +130,7 @@ static int stop(void *ctx)
 
 struct args {
 	const char *params, *mode, *devices, *data, *model_dir, *max_steps, *checkpoint;
-	const char *verify, *verify_uri, *require, *prompt, *json;
+	const char *verify, *verify_uri, *require, *prompt, *json, *check, *steps;
 	size_t prompt_len; /* 0: up to the first NUL */
 	uint32_t num_wse;
 	int plan, validate, wait;
@@ -178,6 +180,8 @@ static int parse(int argc, char **argv, struct args *a)
 					     {"verify-steps", required_argument, NULL, 'v'},
 					     {"verify-device", required_argument, NULL, 'V'},
 					     {"require", required_argument, NULL, 'r'},
+					     {"check", required_argument, NULL, 'k'},
+					     {"steps", required_argument, NULL, 'K'},
 					     {"help", no_argument, NULL, 'h'},
 					     {NULL, 0, NULL, 0}};
 	char *end, text[100];
@@ -243,6 +247,12 @@ static int parse(int argc, char **argv, struct args *a)
 			break;
 		case 'r':
 			a->require = optarg;
+			break;
+		case 'k':
+			a->check = optarg;
+			break;
+		case 'K':
+			a->steps = optarg;
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -351,6 +361,20 @@ static int plan(struct args *a, struct wse_params *p, const char *uri, uint32_t 
 	if (a->validate)
 		printf("| %s: no faults; fits %u x %s\n", a->params, n, uri);
 	return 0;
+}
+
+/* "A..B", A below B */
+static int read_steps(const char *text, uint64_t *from, uint64_t *to)
+{
+	char *end;
+
+	errno = 0;
+	*from = strtoull(text, &end, 10);
+	if (end == text || strspn(text, "0123456789.") != strlen(text) || strncmp(end, "..", 2))
+		return -EINVAL;
+	text = end + 2;
+	*to = strtoull(text, &end, 10);
+	return end == text || *end || errno || *from >= *to ? -EINVAL : 0;
 }
 
 static int read_verify(const char *list, uint64_t *steps, uint32_t *n)
@@ -488,6 +512,13 @@ static int check_args(const struct args *a, enum wse_mode mode)
 	if (a->verify && (mode == WSE_MODE_EVAL || mode == WSE_MODE_GENERATE))
 		return bad_usage("--verify-steps replays training steps: --mode train or "
 				 "train_and_eval");
+	if (a->check &&
+	    (a->mode || a->checkpoint || a->verify || a->require || a->model_dir || a->max_steps))
+		return bad_usage("--check makes steps of another run again, and takes no --mode, "
+				 "--checkpoint_path, --model_dir, --max_steps, --verify-steps or "
+				 "--require");
+	if (!a->check != !a->steps)
+		return bad_usage("--check F and --steps A..B belong together");
 	if (a->verify_uri && !a->verify)
 		return bad_usage("--verify-device replays nothing without --verify-steps");
 	return 0;
@@ -550,7 +581,7 @@ static int run(const struct args *a, const struct wse_params *p, struct wse_run_
 	end_json(&sc, &res, ret ? wse_error() : NULL);
 	if (ret) {
 		fprintf(stderr, "wse-train: %s\n", wse_error());
-		return 1;
+		return ret == -EINTR ? 130 : 1;
 	}
 	return finish(&res, a->require);
 }
@@ -583,6 +614,12 @@ int main(int argc, char **argv)
 	}
 	if (read_verify(a.verify, verify, &how.nverify))
 		return bad_usage("--verify-steps takes up to 16 numbers from 1 on");
+	if (a.check) {
+		how.mode = WSE_MODE_CHECK;
+		a.checkpoint = a.check;
+		if (read_steps(a.steps, &how.check_from, &how.check_to))
+			return bad_usage("--steps takes A..B, A below B");
+	}
 	how.verify = verify;
 	how.verify_uri = a.verify_uri;
 	how.checkpoint = a.checkpoint;

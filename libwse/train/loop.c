@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "check.h"
 #include "memx/safetensors.h"
 #include "output/metrics.h"
 #include "session.h"
@@ -340,8 +341,12 @@ static int one_step(struct loop *l)
 	took += now() - t0;
 	l->line_seconds += took;
 	l->res->loss = r.loss;
-	m = (struct wse_metric){
-		.step = step, .loss = r.loss, .lr = r.lr, .norm = r.norm, .seconds = seconds(l)};
+	m = (struct wse_metric){.step = step,
+				.loss = r.loss,
+				.lr = r.lr,
+				.norm = r.norm,
+				.seconds = seconds(l),
+				.chain = l->s->state.chain};
 	record(l, &m);
 	l->last = (struct wse_event){.kind = WSE_EVENT_TRAIN,
 				     .step = step,
@@ -611,6 +616,8 @@ int wse_run_session(struct wse_session *s, const struct wse_run *run, const stru
 	ret = check_run(run);
 	if (!ret && (run->mode == WSE_MODE_TRAIN || run->mode == WSE_MODE_TRAIN_AND_EVAL)) {
 		ret = train(l);
+	} else if (!ret && run->mode == WSE_MODE_CHECK) {
+		ret = wse_check_run(s, run, ops);
 	} else if (!ret) {
 		ret = resume(l, WSE_CKPT_EVAL);
 		if (!ret && run->mode == WSE_MODE_EVAL)

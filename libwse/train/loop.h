@@ -32,6 +32,7 @@ struct wse_run {
 	uint64_t verify[WSE_VERIFY_MAX];	/* steps (1...) to replay; all must be run */
 	uint32_t nverify;
 	const char *verify_uri;
+	uint64_t check_from, check_to;	/* WSE_MODE_CHECK: see check.h */
 	int chart; /* the loss curve to the log, too */
 };
 

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/pages.h"
 #include "num/num.h"
+#include "num/sha256.h"
 #include "ops/ops.h"
 
 static int open_device(struct wse_session *s, const char *uri, struct wse_exec **exec)
@@ -150,6 +151,7 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 	struct wse_memx_cfg mc = memx_cfg(cfg);
 	unsigned int before = wse_failures();
 	struct wse_buf_pool pool;
+	char start[40];
 	int ret = 0;
 
 	memset(s, 0, sizeof(*s));
@@ -197,6 +199,8 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 		.lanes = s->tile.lanes,
 		.variant = s->plan.graph.variant,
 	};
+	snprintf(start, sizeof(start), "seed %llu", (unsigned long long)cfg->seed);
+	wse_ckpt_start(&mc, &s->state, start);
 	return 0;
 fail:
 	wse_session_close(s);
@@ -237,10 +241,15 @@ int wse_session_load(struct wse_session *s, const char *path, enum wse_ckpt_load
 {
 	struct wse_memx_cfg mc = memx_cfg(&s->cfg);
 	struct wse_train_state ts = s->state;
-	char changed[WSE_CHANGED];
+	char changed[WSE_CHANGED], hash[65], start[WSE_CHAIN_START];
 	int ret = wse_ckpt_load(path, s->memx, &mc, what, &ts, changed);
 
 	s->torn = ret ? s->torn || ret == -ESTALE : 0;
+	if (!ret && what == WSE_CKPT_MODEL) {
+		ret = wse_ckpt_hash(path, hash);
+		snprintf(start, sizeof(start), "weights of %s", ret ? "an unknown file" : hash);
+		wse_ckpt_start(&mc, &ts, start);
+	}
 	if (ret)
 		return wse_fail_in(ret, "checkpoint %.200s: ", path);
 	if (changed[0])
@@ -443,6 +452,58 @@ int wse_session_check_grads(struct wse_session *s)
 				  s->table->t[bad].name);
 }
 
+/* SHA-256 of the samples of a step, whatever the width of a token is in memory */
+static void hash_samples(const struct wse_session *s, char *hex)
+{
+	const struct wse_model *m = &s->cfg.model;
+	struct wse_sha256 sha;
+
+	wse_sha256_init(&sha);
+	for (uint64_t b = 0; b < s->cfg.batch; b++)
+		for (uint32_t i = 0; i < m->window + m->span; i++) {
+			uint32_t token = (s->samples[b] - m->window)[i];
+
+			wse_sha256_add(&sha, &token, sizeof(token));
+		}
+	wse_sha256_hex(&sha, hex);
+}
+
+void wse_session_batch(const struct wse_session *s, uint64_t step, char *text)
+{
+	const struct wse_train_state *st = &s->state;
+	uint64_t batches = st->samples / st->batch;
+	char order[40] = "in order", hex[65];
+
+	if (!batches) {
+		hash_samples(s, hex);
+		snprintf(text, WSE_CHAIN_BATCH, "%llu samples of hash %s",
+			 (unsigned long long)st->batch, hex);
+		return;
+	}
+	if (st->shuffle)
+		snprintf(order, sizeof(order), "shuffled by %llu",
+			 (unsigned long long)st->shuffle_seed);
+	snprintf(text, WSE_CHAIN_BATCH,
+		 "%llu samples from %llu of epoch %llu, %s, of a text of %llu tokens, checksum "
+		 "%016llx, %llu held out",
+		 (unsigned long long)st->batch,
+		 (unsigned long long)((step - 1) % batches * st->batch),
+		 (unsigned long long)((step - 1) / batches), order,
+		 (unsigned long long)st->text_tokens, (unsigned long long)st->text_sum,
+		 (unsigned long long)st->held_out);
+}
+
+static void chain_step(struct wse_session *s, const struct wse_step_result *r)
+{
+	struct wse_chain_step step = {
+		.step = wse_session_step(s), .loss = r->loss, .lr = r->lr, .norm = r->norm};
+	char batch[WSE_CHAIN_BATCH];
+
+	wse_session_batch(s, step.step, batch);
+	step.batch = batch;
+	wse_chain_add(s->state.chain, &step);
+}
+
 int wse_session_commit(struct wse_session *s, struct wse_step_result *r)
 {
 	int ret;
@@ -454,6 +515,7 @@ int wse_session_commit(struct wse_session *s, struct wse_step_result *r)
 		wse_fail(ret, "the norm of the gradient is not finite");
 	if (ret)
 		return ret;
+	chain_step(s, r);
 	if (!s->cfg.data[0]) /* the batches are the caller's */
 		return 0;
 	s->state.position += s->cfg.batch;

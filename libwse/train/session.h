@@ -57,6 +57,11 @@ int wse_session_compute(struct wse_session *s, struct wse_step_result *r);
 int wse_session_compute_on(struct wse_session *s, const uint16_t *samples,
 			   struct wse_step_result *r);
 int wse_session_commit(struct wse_session *s, struct wse_step_result *r);
+/*
+ * What the chain says of the batch of a step (1 ...), text [WSE_CHAIN_BATCH]; of samples of the
+ * caller's: of those that are being trained on
+ */
+void wse_session_batch(const struct wse_session *s, uint64_t step, char *text);
 /* between the two: -ERANGE when a gradient is not finite; commit would say so */
 int wse_session_check_grads(struct wse_session *s);
 

@@ -325,7 +325,7 @@ static int run_on(struct wse_trainer *t, const struct wse_run_shape *how,
 	char rtl[64];
 	int ret;
 
-	if ((unsigned int)how->mode > WSE_MODE_GENERATE)
+	if ((unsigned int)how->mode > WSE_MODE_CHECK)
 		return wse_fail(-EINVAL, "an unknown enum wse_mode");
 	if (how->nverify > WSE_VERIFY_MAX || (how->nverify && !how->verify))
 		return wse_fail(-EINVAL, "%u steps to verify: at most %d", how->nverify,
@@ -341,6 +341,8 @@ static int run_on(struct wse_trainer *t, const struct wse_run_shape *how,
 	run->cfg = s->cfg;
 	run->checkpoint = how->checkpoint;
 	run->chart = how->chart != 0;
+	run->check_from = how->check_from;
+	run->check_to = how->check_to;
 	for (uint32_t i = 0; i < how->nverify; i++)
 		run->verify[run->nverify++] = how->verify[i];
 	snprintf(rtl, sizeof(rtl), "sim:rtl,rows=%u,cols=%u", s->tile.rows, s->tile.cols);

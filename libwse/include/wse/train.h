@@ -259,7 +259,13 @@ int wse_trainer_generate(struct wse_trainer *t, const struct wse_sampling *how, 
 
 /* ---- a whole run ---- */
 
-enum wse_mode { WSE_MODE_TRAIN, WSE_MODE_EVAL, WSE_MODE_TRAIN_AND_EVAL, WSE_MODE_GENERATE };
+enum wse_mode {
+	WSE_MODE_TRAIN,
+	WSE_MODE_EVAL,
+	WSE_MODE_TRAIN_AND_EVAL,
+	WSE_MODE_GENERATE,
+	WSE_MODE_CHECK, /* was another run what it says? See check_from */
+};
 
 struct wse_progress {
 	uint64_t step, max_steps;
@@ -307,7 +313,14 @@ struct wse_run_shape {
 	void *ctx;
 	/* not 0: at the end the loss curve goes to the log, in braille, for a terminal */
 	uint64_t chart;
-	const void *resv[3];
+	/*
+	 * WSE_MODE_CHECK: checkpoint is one of the run in question, in its folder; steps check_from
+	 * + 1 ... check_to are made again from the checkpoint of step check_from beside it (0: from
+	 * the initial weights), and compared with the hashes in metrics.csv there, and the weights
+	 * with the checkpoint of step check_to, if it is there. Nothing is written.
+	 */
+	uint64_t check_from, check_to;
+	const void *resv[1];
 };
 
 struct wse_run_result {
@@ -325,6 +338,10 @@ struct wse_run_result {
 /*
  * Train, evaluate, checkpoint, draw and sample as the parameters say; wse-train(1) is this call. 0
  * also when it was stopped. On error wse_error() says why, and what was kept; result is valid.
+ *
+ * WSE_MODE_CHECK: 0: the steps are what the run says; -EILSEQ: they are not, and wse_error() names
+ * the first that differs, or what was edited; -ENODATA: there is no hash or checkpoint of them;
+ * -EINTR: stop() ended it.
  */
 int wse_trainer_run(struct wse_trainer *t, const struct wse_run_shape *run,
 		    struct wse_run_result *result);

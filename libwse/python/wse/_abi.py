@@ -99,6 +99,7 @@ WSE_MODE_TRAIN = 0
 WSE_MODE_EVAL = 1
 WSE_MODE_TRAIN_AND_EVAL = 2
 WSE_MODE_GENERATE = 3
+WSE_MODE_CHECK = 4  # was another run what it says? See check_from
 
 # enum wse_event_kind: what the lines of a run say, in numbers
 WSE_EVENT_BEGIN = 0  # step: the one to go on from; samples: held out
@@ -679,6 +680,7 @@ class wse_run_shape(Structure):
     stop: between steps; not 0: checkpoint and end. May be NULL
     event: what the lines say, for programs; may be NULL
     chart: not 0: at the end the loss curve goes to the log, in braille, for a terminal
+    check_from, check_to: WSE_MODE_CHECK: checkpoint is one of the run in question, in its folder; steps check_from + 1 ... check_to are made again from the checkpoint of step check_from beside it (0: from the initial weights), and compared with the hashes in metrics.csv there, and the weights with the checkpoint of step check_to, if it is there. Nothing is written.
     """
 
 
@@ -1131,7 +1133,9 @@ wse_run_shape._fields_ = [
     ("event", CFUNCTYPE(None, c_void_p, POINTER(wse_event))),
     ("ctx", c_void_p),
     ("chart", c_uint64),
-    ("resv", c_void_p * 3),
+    ("check_from", c_uint64),
+    ("check_to", c_uint64),
+    ("resv", c_void_p * 1),
 ]
 
 wse_run_result._fields_ = [
@@ -1624,6 +1628,10 @@ of bytes.
 bind("wse_trainer_run", c_int, POINTER(wse_trainer), POINTER(wse_run_shape), POINTER(wse_run_result), doc="""
 Train, evaluate, checkpoint, draw and sample as the parameters say; wse-train(1) is this call. 0
 also when it was stopped. On error wse_error() says why, and what was kept; result is valid.
+
+WSE_MODE_CHECK: 0: the steps are what the run says; -EILSEQ: they are not, and wse_error() names
+the first that differs, or what was edited; -ENODATA: there is no hash or checkpoint of them;
+-EINTR: stop() ended it.
 """)
 
 bind("wse_json_event", c_int, POINTER(wse_event), POINTER(c_char), c_size_t, doc="""

@@ -75,6 +75,7 @@ WSE_MODE_TRAIN: int
 WSE_MODE_EVAL: int
 WSE_MODE_TRAIN_AND_EVAL: int
 WSE_MODE_GENERATE: int
+WSE_MODE_CHECK: int
 WSE_EVENT_BEGIN: int
 WSE_EVENT_TRAIN: int
 WSE_EVENT_EVAL: int
@@ -491,6 +492,8 @@ class wse_run_shape(Structure):
     event: Any
     ctx: Optional[int]
     chart: int
+    check_from: int
+    check_to: int
     resv: Any
 
 class wse_run_result(Structure):

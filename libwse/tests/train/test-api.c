@@ -145,7 +145,7 @@ static void test_callers_batches(void)
 	struct wse_trainer *a = open_in_order(text_file), *b = open_in_order(NULL),
 			   *c = open_in_order(NULL);
 	static uint16_t samples[3][TOKENS];
-	char text[3 * BATCH + WINDOW], path[80];
+	char text[3 * BATCH + WINDOW], path[80], cmd[200];
 	struct wse_step_result r[2];
 	struct wse_tensor_info x;
 	FILE *f = fopen(text_file, "r");
@@ -177,6 +177,13 @@ static void test_callers_batches(void)
 	ok(!wse_trainer_tensor(b, 0, &x) && !wse_trainer_step_on(b, samples[2], TOKENS, &r[1]) &&
 		   !memcmp(&r[0], &r[1], sizeof(r[0])),
 	   "and change nothing");
+	snprintf(cmd, sizeof(cmd),
+		 "cd %s && cmp b.safetensors c.safetensors && ! cmp -s b.safetensors a.safetensors",
+		 dir);
+	ret = wse_trainer_save(a, strcat(strcpy(path, dir), "/a.safetensors")) |
+	      wse_trainer_save(b, strcat(strcpy(path, dir), "/b.safetensors")) |
+	      wse_trainer_save(c, strcat(strcpy(path, dir), "/c.safetensors")) | system(cmd);
+	ok(!ret, "the chain is of the samples: the same over a break, another one for a text");
 	wse_trainer_close(a);
 	wse_trainer_close(b);
 	wse_trainer_close(c);

@@ -106,7 +106,9 @@ static void ticks(void)
 	wse_metrics_close(&ms);
 }
 
-#define HEADER "step,split,loss,learning_rate,gradient_norm,seconds\n"
+#define OLD    "step,split,loss,learning_rate,gradient_norm,seconds"
+#define HEADER OLD ",chain\n"
+#define HASH   "0123456789012345678901234567890123456789012345678901234567890123"
 
 /* a run from `first` steps on to `last`, on what is in metrics.csv */
 static int run(uint64_t first, uint64_t last, struct wse_metrics *ms)
@@ -171,6 +173,41 @@ static void resumed(void)
 	ok(!ret && !ms.n && !strcmp(content("metrics.csv"), HEADER),
 	   "a header that was cut short %s", ret ? wse_error() : "");
 	wse_metrics_close(&ms);
+	unlink(file("metrics.csv"));
+}
+
+static int row(void *ctx, const struct wse_metric *m)
+{
+	struct wse_metric *all = ctx;
+
+	all[m->step] = *m;
+	return m->chain && strcmp(m->chain, HASH) ? -1 : 0;
+}
+
+/* the chain's column, in a file that has it and in one of an earlier release */
+static void chains(void)
+{
+	struct wse_metric m = {
+		.step = 3, .loss = 0.1 + 0.2, .lr = 1.0 / 3, .norm = 7, .chain = HASH};
+	struct wse_metric all[4] = {{0}};
+	struct wse_metrics ms;
+	FILE *f = fopen(file("metrics.csv"), "w");
+	int ret;
+
+	fputs(OLD "\n1,train,4.5,0.001,1.5,0.010\n2,train,4.25,0.001,1.25,0.020\n", f);
+	fclose(f);
+	ret = wse_metrics_open(&ms, file("metrics.csv"), 2);
+	ret = ret ? ret : wse_metrics_add(&ms, &m);
+	wse_metrics_close(&ms);
+	ok(!ret && !strcmp(content("metrics.csv"), HEADER
+			   "1,train,4.5,0.001,1.5,0.010,\n2,train,4.25,0.001,1.25,0.020,\n"
+			   "3,train,0.30000000000000004,0.3333333333333333,7,0.000," HASH "\n"),
+	   "a file of an earlier release gets the column %s", ret ? wse_error() : "");
+	ret = wse_metrics_read(file("metrics.csv"), row, all);
+	ok(!ret && !all[2].chain && all[2].loss == 4.25 && all[3].chain && all[3].loss == m.loss &&
+		   all[3].lr == m.lr,
+	   "every bit is read back: %d", ret);
+	ok(wse_metrics_read(file("none"), row, all) == -ENOENT, "no file");
 	unlink(file("metrics.csv"));
 }
 
@@ -240,6 +277,7 @@ int main(void)
 	diverging(1e-300, 0.5);
 	ticks();
 	resumed();
+	chains();
 	not_ours();
 	json();
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);

@@ -38,6 +38,8 @@ struct watch {
 	const char *from;	/* a checkpoint by name */
 	uint64_t verify;	/* a step to replay, and where; default 3 */
 	const char *verify_uri;
+	const char *check;	/* a checkpoint whose run is checked, steps */
+	uint64_t check_from, check_to;
 };
 
 static void line(void *ctx, enum wse_log_level level, const char *text)
@@ -80,7 +82,15 @@ static int go(const char *name, const char *const *uris, uint32_t n, const char 
 			       WSE_MODE_TRAIN_AND_EVAL, .uris = uris, .nuris = n,
 			       .checkpoint = w->from ? w->from : resume ? "auto" : NULL,
 			       .verify_uri = w->verify_uri ? w->verify_uri : four[0] };
-	int ret = wse_config_parse("test", yaml, strlen(yaml), sets, nsets, &run.cfg);
+	int ret;
+
+	if (w->check) {
+		run.mode = WSE_MODE_CHECK;
+		run.checkpoint = w->check;
+		run.check_from = w->check_from;
+		run.check_to = w->check_to;
+	}
+	ret = wse_config_parse("test", yaml, strlen(yaml), sets, nsets, &run.cfg);
 
 	if (ret)
 		return ret;
@@ -88,7 +98,7 @@ static int go(const char *name, const char *const *uris, uint32_t n, const char 
 		snprintf(run.cfg.data, sizeof(run.cfg.data), "%s/text", dir);
 	snprintf(run.cfg.model_dir, sizeof(run.cfg.model_dir), "%s/%s", dir, name);
 	run.verify[0] = w->verify ? w->verify : 3;
-	run.nverify = w->verify || (!resume && run.cfg.max_steps >= 3);
+	run.nverify = !w->check && (w->verify || (!resume && run.cfg.max_steps >= 3));
 	return wse_run(&run, &ops, res);
 }
 

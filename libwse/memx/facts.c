@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+/* What a run says of itself. */
+#include "facts.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "num/decimal.h"
+
+static const char *const optim_names[] = {"AdamW", "Adam", "SGD"};
+
+void wse_fact(struct wse_facts *f, enum wse_fact_about about, const char *key, const char *fmt, ...)
+{
+	char *k = f->key[f->n], *v = f->value[f->n];
+	va_list ap;
+
+	snprintf(k, sizeof(f->key[0]), "wse.%s", key);
+	va_start(ap, fmt);
+	vsnprintf(v, sizeof(f->value[0]), fmt, ap);
+	va_end(ap);
+	f->m[f->n] = (struct wse_st_meta){k, v};
+	f->about[f->n++] = about;
+}
+
+static void schedule_facts(struct wse_facts *f, const struct wse_sched_list *list)
+{
+	char key[32], from[32], to[32];
+
+	wse_fact(f, WSE_FACT_RATES, "schedulers", "%u", list->n);
+	for (uint32_t i = 0; i < list->n; i++) {
+		const struct wse_sched *s = &list->s[i];
+
+		snprintf(key, sizeof(key), "schedulers.%u", i);
+		wse_f64_text(s->from, from);
+		if (s->kind == WSE_SCHED_CONSTANT)
+			wse_fact(f, WSE_FACT_RATES, key, "%s from step %" PRIu64, from, s->begin);
+		else
+			wse_fact(f, WSE_FACT_RATES, key,
+				 "%s %s to %s in %" PRIu64 " from step %" PRIu64,
+				 s->kind == WSE_SCHED_LINEAR ? "linear" : "cosine", from,
+				 wse_f64_text(s->to, to), s->total_iters, s->begin);
+	}
+}
+
+void wse_run_facts(struct wse_facts *f, const struct wse_memx_cfg *cfg,
+		   const struct wse_train_state *ts)
+{
+	const struct wse_optim_cfg *o = &cfg->optim;
+	char a[32], b[32], model[200];
+
+	f->n = 0;
+	wse_fact(f, WSE_FACT_SHAPE, "version", "2");
+	cfg->model.family->describe(&cfg->model, model, sizeof(model));
+	wse_fact(f, WSE_FACT_SHAPE, "model", "%s", model);
+	wse_fact(f, WSE_FACT_SHAPE, "optimizer", "%s", optim_names[o->kind]);
+	wse_fact(f, WSE_FACT_SHAPE, "tile", "%ux%ux%u", ts->rows, ts->cols, ts->lanes);
+	wse_fact(f, WSE_FACT_SHAPE, "batch_size", "%" PRIu64, ts->batch);
+	wse_fact(f, WSE_FACT_SHAPE, "micro_batch_size", "%" PRIu64, ts->micro_batch);
+	if (ts->variant > 1)
+		wse_fact(f, WSE_FACT_SHAPE, "variant", WSE_FACT_VARIANT, ts->variant);
+	wse_fact(f, WSE_FACT_DATA, "text", "%" PRIu64 " tokens, checksum %016" PRIx64,
+		 ts->text_tokens, ts->text_sum);
+	if (ts->held_out)
+		wse_fact(f, WSE_FACT_DATA, "held_out_bytes", "%" PRIu64, ts->held_out);
+	else
+		wse_fact(f, WSE_FACT_DATA, "held_out_bytes", "of another text");
+	if (ts->shuffle)
+		wse_fact(f, WSE_FACT_DATA, "shuffle", "true, seed %" PRIu64, ts->shuffle_seed);
+	else
+		wse_fact(f, WSE_FACT_DATA, "shuffle", "false");
+	if (o->kind == WSE_OPTIM_SGD) {
+		wse_fact(f, WSE_FACT_RATES, "momentum", "%s", wse_f64_text(o->momentum, a));
+	} else {
+		wse_fact(f, WSE_FACT_RATES, "betas", "%s, %s", wse_f64_text(o->beta1, a),
+			 wse_f64_text(o->beta2, b));
+		wse_fact(f, WSE_FACT_RATES, "eps", "%s", wse_f64_text(o->eps, a));
+	}
+	wse_fact(f, WSE_FACT_RATES, "weight_decay", "%s", wse_f64_text(o->weight_decay, a));
+	wse_fact(f, WSE_FACT_RATES, "max_gradient_norm", "%s", wse_f64_text(cfg->max_norm, a));
+	schedule_facts(f, &cfg->sched);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a run says of itself in its checkpoints, besides the tensors: keys and values, in the words
+ * of parameter files where these have them.
+ */
+#ifndef WSE_MEMX_FACTS_H
+#define WSE_MEMX_FACTS_H
+
+#include "memx/ckpt.h"
+#include "memx/safetensors.h"
+
+/* what a value is about, and so what a difference means */
+enum wse_fact_about { WSE_FACT_SHAPE, WSE_FACT_DATA, WSE_FACT_RATES, WSE_FACT_STATE };
+
+#define WSE_FACTS 48
+/* of graphs with the plain order of sums nothing is said */
+#define WSE_FACT_VARIANT "%u (order of sums)"
+
+struct wse_facts {
+	uint32_t n;
+	struct wse_st_meta m[WSE_FACTS];
+	char key[WSE_FACTS][40], value[WSE_FACTS][WSE_ST_NAME];
+	enum wse_fact_about about[WSE_FACTS];
+};
+
+/* one more, as "wse.<key>" */
+void wse_fact(struct wse_facts *f, enum wse_fact_about about, const char *key, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* f is filled with those of the run, which all its steps share */
+void wse_run_facts(struct wse_facts *f, const struct wse_memx_cfg *cfg,
+		   const struct wse_train_state *ts);
+
+#endif
