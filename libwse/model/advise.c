@@ -14,16 +14,13 @@ enum {
 	SCALES = 9,  /* with as many rows, twice as many, half, ... 2^4 and 2^-4 as many */
 };
 
-/*
- * an end to it for deep models: a graph is the square of its operations (24 layers: 1000), a plan
- * about four graphs
- */
-#define WORK (50 * 1000 * 1000)
+/* an end to it for deep models: operations of all graphs that are built, about a second */
+#define WORK (250 * 1000)
 
 struct search {
 	const struct wse_model *m;
 	uint64_t batch, micro;
-	int64_t graph, left; /* work of the last graph; of WORK */
+	uint64_t ops; /* of the graphs so far */
 };
 
 struct candidate {
@@ -39,17 +36,20 @@ struct candidate {
 /* in the fewest bytes of all: what fails here is not planned */
 static int may_fit(struct search *s, const struct wse_model *m, const struct wse_tile *tile)
 {
+	const struct wse_model_family *f = m->family;
 	struct wse_failure before;
+	struct wse_model few = *m;
 
-	if (s->left < 0 || m->family->sizes(m, tile, 0))
+	if (s->ops > WORK || f->sizes(m, tile, 0))
 		return 0;
+	if (f->shallow)
+		f->shallow(m, &few);
 	wse_failure_keep(&before, 0);
 	for (uint32_t t = tile->lanes; t <= WSE_TOKENS_MAX; t += tile->lanes) {
 		struct wse_graph g = {0};
-		int ret = m->family->graph(m, tile, t, m->family->modes - 1, &g);
+		int ret = f->graph(&few, tile, t, f->modes - 1, &g);
 
-		s->graph = (int64_t)g.nops * g.nops;
-		s->left -= s->graph;
+		s->ops += g.nops;
 		wse_graph_fini(&g);
 		wse_failure_undo(&before);
 		if (ret != -EINVAL)
@@ -60,10 +60,7 @@ static int may_fit(struct search *s, const struct wse_model *m, const struct wse
 
 static int plans(struct search *s, const struct wse_model *m, const struct wse_tile *tile)
 {
-	if (!may_fit(s, m, tile))
-		return 0;
-	s->left -= 4 * s->graph;
-	return wse_plan_fits(m, tile, s->batch, s->micro);
+	return may_fit(s, m, tile) && wse_plan_fits(m, tile, s->batch, s->micro, &s->ops);
 }
 
 static int by_off(const void *a, const void *b)
@@ -158,7 +155,7 @@ static int find_other(struct search *s, const struct wse_tile *at, struct wse_ti
 void wse_advise_tile(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch,
 		     uint64_t micro_batch, int big)
 {
-	struct search s = {m, batch, micro_batch, 0, WORK};
+	struct search s = {m, batch, micro_batch, 0};
 	const char *before = strstr(wse_error(), ": choose ") ? ", or" : ": choose";
 	struct wse_tile other;
 	char what[300];
@@ -175,7 +172,7 @@ void wse_advise_tile(const struct wse_model *m, const struct wse_tile *tile, uin
 	}
 	if (!big)
 		return;
-	s.left = WORK;
+	s.ops = 0;
 	if (find_narrower(&s, tile, what, sizeof(what)))
 		wse_fail_more("%s %s", before, what);
 	else if (*before == ':' && find_other(&s, tile, &other, what, sizeof(what)))

@@ -31,7 +31,8 @@ struct wse_model_family {
 	/*
 	 * the operations for a tile with t tokens a core, finished (wse_ops_finish); mode: 0 ...
 	 * modes - 1, from the fewest cycles to the fewest bytes; those from `last` on are for
-	 * models that fit with no t otherwise. -EINVAL, -E2BIG as there, in the model's words
+	 * models that fit with no t otherwise. -EINVAL, -E2BIG as there, in the model's words. A
+	 * mode that is none for these sizes is -EINVAL, too: others may go. The last one always is
 	 */
 	int (*graph)(const struct wse_model *m, const struct wse_tile *tile, uint32_t t,
 		     uint32_t mode, struct wse_graph *g);
@@ -47,6 +48,11 @@ struct wse_model_family {
 	 */
 	int (*resize)(const struct wse_model *m, const struct wse_tile *tile, uint32_t n,
 		      struct wse_model *to, char *what, size_t size);
+	/*
+	 * optional: a model of few layers of the same sizes, which takes no more bytes in any mode
+	 * from `last` on. The planner tries it first, for a graph of many layers takes long
+	 */
+	void (*shallow)(const struct wse_model *m, struct wse_model *to);
 	/* one line for checkpoints: what makes two models the same */
 	void (*describe)(const struct wse_model *m, char *text, size_t size);
 	/*

@@ -158,7 +158,32 @@ static const struct mode {
 	{KEEP_INPUT, 0, 1}, {KEEP_INPUT, 1, 1}, {KEEP_INPUT, 1, 2},	{KEEP_INPUT, 1, 4},
 };
 
+enum { MODES = sizeof(modes) / sizeof(*modes) };
+
+/*
+ * Models that do not fit in any of these have the FFN in as many chunks as divide a column's share
+ * of it, the fewest first. A share is at most WSE_COLUMN_MAX / 4 blocks of four features, and no
+ * number up to there has more divisors. The last mode is the largest one.
+ */
+enum { DIVISORS = 48 };
+
 const uint32_t wse_gpt_mode[3] = {0, 2, 4};
+
+/* -EINVAL: so many chunks do not divide n, a column's blocks of the filter */
+static int mode_of(uint32_t n, uint32_t mode, struct mode *to)
+{
+	uint32_t left = MODES + DIVISORS - mode, d = n;
+
+	if (mode < MODES) {
+		*to = modes[mode];
+		return n % to->chunks ? -EINVAL : 0;
+	}
+	/* the left-th divisor from the largest one down */
+	while (d && (left -= n % d == 0))
+		d--;
+	*to = (struct mode){KEEP_INPUT, 1, d};
+	return d ? 0 : -EINVAL;
+}
 
 enum phase { FORWARD, LOSS, BACKWARD };
 
@@ -431,23 +456,25 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 	struct build b = {.g = g,
 			  .m = m,
 			  .cols = tile->cols,
-			  .keep = modes[mode].keep,
-			  .chunks = modes[mode].chunks,
 			  .head = wse_gpt_head_of(m->vocab, tile->cols, t)};
 	size_t tokens = (size_t)t * tile->rows;
 	uint32_t h = m->hidden, rows = h / tile->cols, vocab, final, x, target, vec, dy, d;
 	uint32_t dres = WSE_NO_VALUE, gain, bias;
 	struct wse_norm_op ln;
 	struct block *blocks;
+	struct mode how;
 	int ret;
 
 	wse_graph_init(g, tile, t);
-	while (m->filter / (4 * tile->cols) % b.chunks)
-		b.chunks /= 2;
-	g->variant = b.chunks;
 	ret = wse_gpt_sizes(model, tile, 1);
 	if (ret)
 		return ret;
+	ret = mode_of(m->filter / (4 * tile->cols), mode, &how);
+	if (ret)
+		return wse_fail(ret, "filter_size %u does not come in the chunks of mode %u",
+				m->filter, mode);
+	b.keep = how.keep;
+	b.chunks = g->variant = how.chunks;
 	if (!t || !wse_gpt_sequence_lies(m->seq, tile->rows, t))
 		return wse_fail(-EINVAL,
 				"sequences of %u tokens do not lie on %u rows of %u tokens", m->seq,
@@ -465,7 +492,7 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 		static const char *const files[] = {"forward.elf", "loss.elf", "backward.elf"};
 
 		/* the kernels of a vocabulary in chunks are in loss.elf alone */
-		b.programs[i] = modes[mode].phases || (i == LOSS && b.head.chunks > 1)
+		b.programs[i] = how.phases || (i == LOSS && b.head.chunks > 1)
 					? wse_graph_program(g, files[i], PHASE_END)
 					: wse_graph_kernels(g);
 	}
@@ -515,6 +542,14 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 	wse_op_out(g, OUT_DX, dres);
 	free(blocks);
 	return wse_ops_finish(g);
+}
+
+static void gpt_shallow(const struct wse_model *m, struct wse_model *to)
+{
+	struct wse_gpt *shape = (struct wse_gpt *)to->family_data;
+
+	*to = *m;
+	shape->layers = shape->layers < 2 ? shape->layers : 2;
 }
 
 static void gpt_describe(const struct wse_model *model, char *text, size_t size)
@@ -615,5 +650,7 @@ const struct wse_model_family wse_family_gpt = {
 	.gather = gpt_gather,
 	.leaf = gpt_leaf,
 	.macs = gpt_macs,
-	.modes = sizeof(modes) / sizeof(*modes),
+	.shallow = gpt_shallow,
+	.modes = MODES + DIVISORS,
+	.last = MODES,
 };

@@ -65,24 +65,54 @@ struct tries {
 	int done[WSE_TOKENS_MAX + 1], ret[WSE_TOKENS_MAX + 1];
 	uint32_t mode[WSE_TOKENS_MAX + 1]; /* the first that fits, or the last one */
 	struct wse_failure first;	   /* one that did not go */
+	uint64_t ops;			   /* of the graphs that were built */
 };
+
+static int build(struct tries *y, const struct wse_model *m, uint32_t t, uint32_t mode)
+{
+	struct wse_graph g = {0};
+	int ret = m->family->graph(m, y->tile, t, mode, &g);
+
+	y->ops += g.nops;
+	wse_graph_fini(&g);
+	return ret;
+}
+
+/* as build(), without a graph of all layers where few do not fit either */
+static int try_mode(struct tries *y, uint32_t t, uint32_t mode)
+{
+	const struct wse_model_family *f = y->m->family;
+	struct wse_model few;
+	int ret = 0;
+
+	if (f->shallow && f->last && mode >= f->last) {
+		f->shallow(y->m, &few);
+		ret = build(y, &few, t, mode);
+	}
+	return ret ? ret : build(y, y->m, t, mode);
+}
 
 /* 0: t tokens a core fit; -E2BIG: they do in no mode; else they do not go */
 static int try_tokens(struct tries *y, uint32_t t)
 {
 	const struct wse_model *m = y->m;
 	struct wse_failure before;
-	int ret = -E2BIG;
+	int ret = -EINVAL, r;
 
 	if (y->done[t])
 		return y->ret[t];
 	wse_failure_keep(&before, 0);
-	for (uint32_t mode = m->mode; mode < m->family->modes && ret == -E2BIG; mode++) {
-		struct wse_graph g = {0};
-
-		y->mode[t] = mode;
-		ret = m->family->graph(m, y->tile, t, mode, &g);
-		wse_graph_fini(&g);
+	for (uint32_t mode = m->mode; mode < m->family->modes; mode++) {
+		r = try_mode(y, t, mode);
+		/* a mode that is none for these sizes says nothing about the others */
+		if (r == -EINVAL && mode + 1 < m->family->modes)
+			continue;
+		if (r != -EINVAL || ret != -E2BIG)
+			ret = r;
+		if (r != -EINVAL)
+			y->mode[t] = mode;
+		if (r != -E2BIG)
+			break;
 	}
 	wse_fail_since(before.count, ret, "%s", strerror(-ret));
 	if (ret && ret != -E2BIG && !y->first.err)
@@ -274,17 +304,19 @@ static int find(struct tries *y, uint64_t batch, uint64_t micro, uint32_t *token
 }
 
 int wse_plan_fits(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch,
-		  uint64_t micro_batch)
+		  uint64_t micro_batch, uint64_t *ops)
 {
 	struct tries y = {.m = m, .tile = tile};
 	struct wse_failure before;
 	uint32_t t;
+	int ret;
 
 	wse_failure_keep(&before, 0);
-	if (!find(&y, batch, micro_batch, &t))
-		return 1;
-	wse_failure_undo(&before);
-	return 0;
+	ret = find(&y, batch, micro_batch, &t);
+	if (ret)
+		wse_failure_undo(&before);
+	*ops += y.ops;
+	return !ret;
 }
 
 uint64_t wse_plan_batch(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch,
