@@ -21,6 +21,7 @@ struct oracle {
 	const struct wse_graph *g;
 	void **mem;		       /* [nvalues] */
 	struct wse_shared_buf **grads; /* [nunits] */
+	void **spills;		       /* [nspills] */
 };
 
 /* one operation, with what its unit needs before and after */
@@ -54,7 +55,7 @@ static int oracle_run(struct wse_exec *e, const struct wse_micro_batch *jobs, ui
 	if (!o->g)
 		return -EINVAL;
 	for (uint32_t i = 0; i < n && !ret; i++) {
-		struct wse_oracle_run run = {o->g, &jobs[i], o->mem, o->grads};
+		struct wse_oracle_run run = {o->g, &jobs[i], o->mem, o->grads, o->spills};
 		uint32_t nops = jobs[i].backward ? o->g->nops : o->g->nforward;
 
 		if (jobs[i].backward && o->die_at && ++o->ran > o->die_at)
@@ -82,8 +83,12 @@ static void unprepare(struct oracle *o)
 {
 	for (uint32_t i = 0; o->g && o->mem && i < o->g->nvalues; i++)
 		free(o->mem[i]);
+	for (uint32_t i = 0; o->g && o->spills && i < o->g->nspills; i++)
+		free(o->spills[i]);
 	free(o->mem);
 	free(o->grads);
+	free(o->spills);
+	o->spills = NULL;
 	o->mem = NULL;
 	o->grads = NULL;
 	o->g = NULL;
@@ -114,8 +119,14 @@ static int oracle_prepare(struct wse_exec *e, const struct wse_graph *g)
 	o->g = g;
 	o->mem = calloc(g->nvalues, sizeof(*o->mem));
 	o->grads = calloc(g->nunits + 1, sizeof(*o->grads));
-	if (!o->mem || !o->grads)
+	o->spills = calloc(g->nspills + 1, sizeof(*o->spills));
+	if (!o->mem || !o->grads || !o->spills)
 		ret = -ENOMEM;
+	for (uint32_t i = 0; i < g->nspills && !ret; i++) {
+		o->spills[i] = malloc(wse_spill_bytes(g, i));
+		if (!o->spills[i])
+			ret = -ENOMEM;
+	}
 	for (uint32_t i = 0; i < g->nvalues && !ret; i++) {
 		o->mem[i] = calloc(1, room(g, &g->values[i]));
 		if (!o->mem[i])

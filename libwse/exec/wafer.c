@@ -44,6 +44,8 @@ struct wafer {
 	uint32_t entry[WSE_GRAPH_PROGRAMS][WSE_OP_KINDS];
 	uint32_t loaded;	   /* the program that the cores have, in program order */
 	struct wse_buffer *losses; /* [2][cols][tokens] fp32: every column's, two micro-batches */
+	/* [nspills]: of the micro-batch that runs, for all commands on them are in one queue */
+	struct wse_buffer **spills;
 	struct wse_shared_buf **grads; /* [nunits]: of the micro-batch that is being submitted */
 	struct pending pend[MAX_PENDING];
 	uint32_t npend, first;
@@ -122,6 +124,10 @@ static void unload(struct wafer *w)
 	memset(w->entry, 0, sizeof(w->entry));
 	wse_buffer_destroy(w->losses);
 	w->losses = NULL;
+	for (uint32_t i = 0; w->spills && i < w->g->nspills; i++)
+		wse_buffer_destroy(w->spills[i]);
+	free(w->spills);
+	w->spills = NULL;
 	free(w->grads);
 	w->grads = NULL;
 	w->g = NULL;
@@ -136,7 +142,8 @@ static int wafer_prepare(struct wse_exec *e, const struct wse_graph *g)
 	w->g = g;
 	w->loaded = UINT32_MAX;
 	w->grads = calloc(g->nunits + 1, sizeof(struct wse_shared_buf *));
-	if (!w->grads)
+	w->spills = calloc(g->nspills + 1, sizeof(struct wse_buffer *));
+	if (!w->grads || !w->spills)
 		ret = -ENOMEM;
 	for (uint32_t i = 0; i < g->nprograms && !ret; i++)
 		ret = load_program(w, i);
@@ -145,6 +152,11 @@ static int wafer_prepare(struct wse_exec *e, const struct wse_graph *g)
 					&w->losses);
 		if (ret)
 			wse_fail_in(ret, "losses: ");
+	}
+	for (uint32_t i = 0; i < g->nspills && !ret; i++) {
+		ret = wse_buffer_create(w->dev, wse_spill_bytes(g, i), &w->spills[i]);
+		if (ret)
+			wse_fail_in(ret, "memory for %s: ", g->spills[i].what);
 	}
 	if (ret)
 		unload(w);
@@ -313,6 +325,7 @@ static int one_job(struct wafer *w, const struct wse_micro_batch *job, uint32_t 
 		.device = w->base.id,
 		.entry = (const uint32_t(*)[WSE_OP_KINDS])w->entry,
 		.grads = w->grads,
+		.spills = (const struct wse_buffer *const *)w->spills,
 		.losses = w->losses,
 		.loss_off = (size_t)slot * w->g->tile.cols * wse_graph_tokens(w->g) * 4,
 	};

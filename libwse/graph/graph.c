@@ -29,6 +29,7 @@ void wse_graph_fini(struct wse_graph *g)
 	free(g->values);
 	free(g->units);
 	free(g->ops);
+	free(g->spills);
 	memset(g, 0, sizeof(*g));
 }
 
@@ -230,6 +231,16 @@ uint32_t wse_graph_in(struct wse_graph *g, const char *name, size_t bytes)
 uint32_t wse_graph_out(struct wse_graph *g, const char *name, size_t bytes)
 {
 	return add_io(g, g->out, &g->nout, name, bytes);
+}
+
+uint32_t wse_graph_spill(struct wse_graph *g, const char *what, uint32_t value)
+{
+	struct wse_spill *s = grow(g, &g->spills, &g->nspills, sizeof(*s));
+
+	if (!s)
+		return 0;
+	*s = (struct wse_spill){what, value};
+	return g->nspills - 1;
 }
 
 static int reads(const struct wse_op *op, uint32_t value)

@@ -90,6 +90,12 @@ struct wse_op {
 	uint32_t arg[WSE_OP_ARGS];
 };
 
+/* a value that leaves the cores in the forward pass and comes back as another one later */
+struct wse_spill {
+	const char *what;	/* for the plan */
+	uint32_t value;
+};
+
 #define WSE_GRAPH_IO 8
 #define WSE_GRAPH_PROGRAMS 4
 
@@ -121,6 +127,9 @@ struct wse_graph {
 	uint32_t nunits;
 	struct wse_op *ops;
 	uint32_t nops;
+	/* by number; the memory that they go to is the executor's */
+	struct wse_spill *spills;
+	uint32_t nspills;
 	/* graphs of one model with another order of sums have another; 0 or 1: the plain one */
 	uint32_t variant;
 	uint32_t nforward;	/* operations up to here are the forward pass, the loss included */
@@ -164,6 +173,9 @@ void wse_graph_chunks_back(struct wse_graph *g, uint32_t unit, uint32_t chunks);
  * (wse/model.h); after a failure of memory all are harmless and wse_graph_finish() returns -ENOMEM.
  */
 struct wse_op *wse_graph_op(struct wse_graph *g, uint32_t kind, uint32_t unit, uint32_t program);
+
+/* one more spill; its number */
+uint32_t wse_graph_spill(struct wse_graph *g, const char *what, uint32_t value);
 
 /*
  * Lifetimes, the check of every operation (ops/ops.h does it through `check`), and SRAM places

@@ -137,7 +137,7 @@ static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_ya
 {
 	static const char *const names[] = {"gelu", "relu", "squared_relu", NULL};
 	static const enum wse_activation acts[] = {WSE_GELU, WSE_RELU, WSE_SQUARED_RELU};
-	static const char *const recompute[] = {"auto", "ffn", "block", NULL};
+	static const char *const recompute[] = {"auto", "ffn", "block", "spill", NULL};
 	static const char *const ignored[] = {"mixed_precision", "fp16_type", "loss_scaling",
 					      "loss_weight", "enable_vts"};
 	struct reader *r = &s->r;
@@ -167,8 +167,8 @@ static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_ya
 	if (g.initial.dev != 0.0f)
 		g.dev = g.initial.dev;
 	/*
-	 * what is made again in the backward pass: as little as fits, or at least this; no bit
-	 * depends on it
+	 * what is made again in the backward pass: as little as fits, or at least this; spill: as
+	 * block, and blocks' inputs lie on the host until then. No bit depends on it
 	 */
 	mode = reader_choice(r, m, "recompute", 0, recompute);
 	only_flag(s, m, "use_position_embedding", 1);

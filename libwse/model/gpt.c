@@ -136,6 +136,7 @@ struct block {
 	 * values of the forward pass that the backward pass reads; made again if they are not kept
 	 */
 	uint32_t x; /* bf16: the residual at the block's beginning */
+	uint32_t spill;
 	struct wse_norm_op ln1, ln2;
 	struct wse_attn_op attn;
 	uint32_t a, o, mid, c, g, deriv;
@@ -145,7 +146,8 @@ struct block {
 enum keep {
 	KEEP_ALL,
 	KEEP_ATTENTION, /* norms and FFN are made again */
-	KEEP_INPUT	/* all but the second FFN layer is */
+	KEEP_INPUT,	/* all but the second FFN layer is */
+	SPILL_INPUT	/* as well, and the block's input leaves the cores until then */
 };
 
 /* from the fewest cycles to the fewest bytes */
@@ -156,23 +158,26 @@ static const struct mode {
 } modes[] = {
 	{KEEP_ALL, 0, 1},   {KEEP_ALL, 1, 1},	{KEEP_ATTENTION, 0, 1}, {KEEP_ATTENTION, 1, 1},
 	{KEEP_INPUT, 0, 1}, {KEEP_INPUT, 1, 1}, {KEEP_INPUT, 1, 2},	{KEEP_INPUT, 1, 4},
+	/* bytes that do not depend on the layers: for models that do not fit with any tokens */
+	{SPILL_INPUT, 0, 1}, {SPILL_INPUT, 1, 1}, {SPILL_INPUT, 1, 2}, {SPILL_INPUT, 1, 4},
 };
 
-enum { MODES = sizeof(modes) / sizeof(*modes) };
+enum { MODES = sizeof(modes) / sizeof(*modes), SPILL = 8 };
 
 /*
  * Models that do not fit in any of these have the FFN in as many chunks as divide a column's share
- * of it, the fewest first. A share is at most WSE_COLUMN_MAX / 4 blocks of four features, and no
- * number up to there has more divisors. The last mode is the largest one.
+ * of it, the fewest first, each with the inputs kept and spilled. A share is at most
+ * WSE_COLUMN_MAX / 4 blocks of four features, and no number up to there has more divisors. The last
+ * mode is the largest one.
  */
 enum { DIVISORS = 48 };
 
-const uint32_t wse_gpt_mode[3] = {0, 2, 4};
+const uint32_t wse_gpt_mode[4] = {0, 2, 4, SPILL};
 
 /* -EINVAL: so many chunks do not divide n, a column's blocks of the filter */
 static int mode_of(uint32_t n, uint32_t mode, struct mode *to)
 {
-	uint32_t left = MODES + DIVISORS - mode, d = n;
+	uint32_t left = DIVISORS - (mode - MODES) / 2, d = n;
 
 	if (mode < MODES) {
 		*to = modes[mode];
@@ -181,7 +186,7 @@ static int mode_of(uint32_t n, uint32_t mode, struct mode *to)
 	/* the left-th divisor from the largest one down */
 	while (d && (left -= n % d == 0))
 		d--;
-	*to = (struct mode){KEEP_INPUT, 1, d};
+	*to = (struct mode){(mode - MODES) % 2 ? SPILL_INPUT : KEEP_INPUT, 1, d};
 	return d ? 0 : -EINVAL;
 }
 
@@ -328,6 +333,8 @@ static uint32_t forward_block(struct build *b, struct block *k)
 {
 	uint32_t vec = wse_op_vec_in(b->g, k->vec_unit), mid32, out = WSE_NO_VALUE;
 
+	if (b->keep == SPILL_INPUT)
+		k->spill = wse_op_spill(b->g, k->x, "inputs of blocks");
 	attention(b, k, vec);
 	mid32 = linear(b, k->proj_unit, k->o, vec, k->at.proj, WSE_POST_ADD16, k->x, "residual",
 		       &k->mid);
@@ -373,7 +380,9 @@ static uint32_t backward_block(struct build *b, struct block *k, uint32_t *dres,
 	uint32_t vec = wse_op_vec_in(g, k->vec_unit), d;
 
 	enter(b, FORWARD);
-	if (b->keep == KEEP_INPUT) {
+	if (b->keep == SPILL_INPUT)
+		k->x = wse_op_fill(g, k->spill, "activations");
+	if (b->keep >= KEEP_INPUT) {
 		attention(b, k, vec);
 		linear(b, k->proj_unit, k->o, vec, k->at.proj, WSE_POST_ADD16, k->x, "residual",
 		       &k->mid);
@@ -651,6 +660,6 @@ const struct wse_model_family wse_family_gpt = {
 	.leaf = gpt_leaf,
 	.macs = gpt_macs,
 	.shallow = gpt_shallow,
-	.modes = MODES + DIVISORS,
-	.last = MODES,
+	.modes = MODES + 2 * DIVISORS,
+	.last = SPILL,
 };

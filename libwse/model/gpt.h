@@ -51,9 +51,10 @@ static inline const struct wse_gpt *wse_gpt(const struct wse_model *m)
 }
 
 /*
- * the first mode that makes again: nothing, norms and FFN, all but the second FFN layer of a block
+ * the first mode that makes again: nothing, norms and FFN, all but the second FFN layer of a block;
+ * the first one where a block's input lies on the host meanwhile, too
  */
-extern const uint32_t wse_gpt_mode[3];
+extern const uint32_t wse_gpt_mode[4];
 
 /*
  * -EINVAL when a size is 0, heads do not divide hidden, or seq is above positions; the sentence says which.

@@ -52,6 +52,8 @@ static void costs(const struct wse_model *m, struct wse_plan *p)
 	for (uint32_t i = 0; i < g->nout; i++)
 		if (i != g->logits)
 			p->streamed_out += g->out[i].bytes;
+	for (uint32_t i = 0; i < g->nspills; i++)
+		p->spilled += wse_spill_bytes(g, i);
 	p->useful =
 		(double)macs / ((double)p->cycles * g->tile.lanes * g->tile.rows * g->tile.cols);
 }
@@ -393,6 +395,11 @@ void wse_plan_print(const struct wse_plan *p, const struct wse_model *m, const c
 		 wse_kind_name(g->ops[peak].kind), peak, text);
 	wse_logf(log, i, "streamed         %" PRIu64 " bytes in, %" PRIu64 " out, a micro-batch",
 		 p->streamed_in, p->streamed_out);
+	if (p->spilled)
+		wse_logf(log, i,
+			 "spilled          %u %s: %" PRIu64 " bytes a token to the host and as "
+			 "many back, %" PRIu64 " held there",
+			 g->nspills, g->spills[0].what, p->spilled / p->tokens, p->spilled);
 	wse_logf(log, i,
 		 "predicted        %" PRIu64 " cycles a micro-batch, %.2f of the lanes useful",
 		 p->cycles, p->useful);

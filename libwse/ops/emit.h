@@ -24,6 +24,7 @@ struct wse_emit {
 	const uint32_t (*entry)[WSE_OP_KINDS];	/* [program]: addresses of the start functions */
 	/* [nunits]: where the gradients of this micro-batch go */
 	struct wse_shared_buf **grads;
+	const struct wse_buffer *const *spills;	/* [nspills] */
 	/* binary32 [COLS][T] from loss_off on: every column's */
 	const struct wse_buffer *losses;
 	size_t loss_off;

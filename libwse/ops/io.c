@@ -42,18 +42,25 @@ static int check_rows(const struct wse_graph *g, uint32_t value, const struct ws
 }
 
 /* host [width][T] <-> core [rows][t] */
-static struct wse_copy rows_copy(struct wse_emit *e, struct wse_span s, uint32_t value)
+static struct wse_copy rows_copy(const struct wse_emit *e, uint32_t value)
 {
 	const struct wse_value *v = &e->g->values[value];
 	struct wse_layer l = {e->g->tile.rows, e->g->tile.cols, e->g->t, e->g->nfeat};
 	struct wse_copy c = wse_layer_values(&l, v->rows, element(v));
 
-	c.buf = wse_emit_buffer(e, s.buf);
-	c.off = s.off;
 	c.queue = WSE_QUEUE_RUN;
 	c.sram = v->sram;
 	if (v->shape != WSE_SHAPE_TOKENS)
 		c.cstride = 0;
+	return c;
+}
+
+static struct wse_copy span_copy(struct wse_emit *e, struct wse_span s, uint32_t value)
+{
+	struct wse_copy c = rows_copy(e, value);
+
+	c.buf = wse_emit_buffer(e, s.buf);
+	c.off = s.off;
 	return c;
 }
 
@@ -82,7 +89,7 @@ static int in_check(const struct wse_graph *g, const struct wse_op *op)
 
 static void in_emit(struct wse_emit *e, const struct wse_op *op)
 {
-	struct wse_copy c = rows_copy(e, e->job->in[op->arg[0]], op->out[0]);
+	struct wse_copy c = span_copy(e, e->job->in[op->arg[0]], op->out[0]);
 
 	if (c.buf)
 		wse_emit_cmd(e, wse_cmd_copy_in(c));
@@ -95,11 +102,16 @@ static int in_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 	return 0;
 }
 
-static uint64_t in_cycles(const struct wse_graph *g, const struct wse_op *op)
+static uint64_t rows_in_cycles(const struct wse_graph *g, uint32_t value)
 {
-	const struct wse_value *v = &g->values[op->out[0]];
+	const struct wse_value *v = &g->values[value];
 
 	return wse_copy_in_cycles(cores(g), v->rows, g->t * element(v));
+}
+
+static uint64_t in_cycles(const struct wse_graph *g, const struct wse_op *op)
+{
+	return rows_in_cycles(g, op->out[0]);
 }
 
 const struct wse_op_type wse_type_in = {
@@ -150,7 +162,7 @@ static void out_emit(struct wse_emit *e, const struct wse_op *op)
 
 	if (!s.buf)
 		return;
-	c = rows_copy(e, s, op->in[0]);
+	c = span_copy(e, s, op->in[0]);
 	if (c.buf)
 		wse_emit_cmd(e, wse_cmd_copy_out(c));
 }
@@ -165,14 +177,17 @@ static int out_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 	return 0;
 }
 
+static uint64_t rows_out_cycles(const struct wse_graph *g, uint32_t value)
+{
+	const struct wse_value *v = &g->values[value];
+
+	return wse_copy_out_cycles(cores(g), v->rows, g->t * element(v));
+}
+
 static uint64_t out_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	const struct wse_value *v = &g->values[op->in[0]];
-
 	/* logits are for text, not for training */
-	return op->arg[A_OUTPUT] == g->logits
-		       ? 0
-		       : wse_copy_out_cycles(cores(g), v->rows, g->t * element(v));
+	return op->arg[A_OUTPUT] == g->logits ? 0 : rows_out_cycles(g, op->in[0]);
 }
 
 const struct wse_op_type wse_type_out = {.name = "out",
@@ -180,6 +195,107 @@ const struct wse_op_type wse_type_out = {.name = "out",
 					 .emit = out_emit,
 					 .oracle = out_oracle,
 					 .cycles = out_cycles};
+
+/* ---- out of the cores and back: one queue does both, so a micro-batch is done before the next ---- */
+
+uint32_t wse_op_spill(struct wse_graph *g, uint32_t value, const char *what)
+{
+	struct wse_op *op = wse_graph_op(g, WSE_OP_SPILL, WSE_NO_UNIT, 0);
+
+	op->in[0] = value;
+	op->arg[0] = wse_graph_spill(g, what, value);
+	return op->arg[0];
+}
+
+uint32_t wse_op_fill(struct wse_graph *g, uint32_t spill, const char *what)
+{
+	struct wse_op *op = wse_graph_op(g, WSE_OP_FILL, WSE_NO_UNIT, 0);
+	uint32_t from = spill < g->nspills ? g->spills[spill].value : WSE_NO_VALUE;
+
+	op->arg[0] = spill;
+	if (from < g->nvalues)
+		op->out[0] = wse_graph_value(g, what, g->values[from].type, g->values[from].shape,
+					     g->values[from].rows);
+	return op->out[0];
+}
+
+size_t wse_spill_bytes(const struct wse_graph *g, uint32_t spill)
+{
+	return host_bytes(g, &g->values[g->spills[spill].value]);
+}
+
+static int spill_check(const struct wse_graph *g, const struct wse_op *op)
+{
+	uint32_t value = op->in[0];
+
+	if (op->arg[0] >= g->nspills || g->spills[op->arg[0]].value != value)
+		return wse_fail(-EINVAL, "there is no spill %u of value %u", op->arg[0], value);
+	return wse_check_value(g, value, g->values[value].type, WSE_SHAPE_TOKENS,
+			       g->values[value].rows, "the value");
+}
+
+static int fill_check(const struct wse_graph *g, const struct wse_op *op)
+{
+	const struct wse_value *from;
+
+	if (op->arg[0] >= g->nspills || op->out[0] == WSE_NO_VALUE)
+		return wse_fail(-EINVAL, "there is no spill %u of %u", op->arg[0], g->nspills);
+	from = &g->values[g->spills[op->arg[0]].value];
+	if (from->first == UINT32_MAX || from->first >= g->values[op->out[0]].first)
+		return wse_fail(-EINVAL, "spill %u comes back before it has left", op->arg[0]);
+	return wse_check_value(g, op->out[0], from->type, WSE_SHAPE_TOKENS, from->rows,
+			       "the value");
+}
+
+static void spill_emit(struct wse_emit *e, const struct wse_op *op)
+{
+	struct wse_copy c;
+
+	if (!e->job->backward)
+		return;
+	c = rows_copy(e, op->in[0]);
+	c.buf = e->spills[op->arg[0]];
+	wse_emit_cmd(e, wse_cmd_copy_out(c));
+}
+
+static void fill_emit(struct wse_emit *e, const struct wse_op *op)
+{
+	struct wse_copy c = rows_copy(e, op->out[0]);
+
+	c.buf = e->spills[op->arg[0]];
+	wse_emit_cmd(e, wse_cmd_copy_in(c));
+}
+
+static int spill_oracle(struct wse_oracle_run *o, const struct wse_op *op)
+{
+	if (o->job->backward)
+		memcpy(o->spills[op->arg[0]], wse_oracle_mem(o, op->in[0]),
+		       wse_spill_bytes(o->g, op->arg[0]));
+	return 0;
+}
+
+static int fill_oracle(struct wse_oracle_run *o, const struct wse_op *op)
+{
+	memcpy(wse_oracle_mem(o, op->out[0]), o->spills[op->arg[0]],
+	       wse_spill_bytes(o->g, op->arg[0]));
+	return 0;
+}
+
+static uint64_t spill_cycles(const struct wse_graph *g, const struct wse_op *op)
+{
+	return rows_out_cycles(g, op->in[0]);
+}
+
+const struct wse_op_type wse_type_spill = {.name = "spill",
+					   .check = spill_check,
+					   .emit = spill_emit,
+					   .oracle = spill_oracle,
+					   .cycles = spill_cycles};
+const struct wse_op_type wse_type_fill = {.name = "fill",
+					  .check = fill_check,
+					  .emit = fill_emit,
+					  .oracle = fill_oracle,
+					  .cycles = in_cycles};
 
 /* ---- vectors of a unit, and their gradients ---- */
 

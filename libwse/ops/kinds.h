@@ -26,7 +26,7 @@ enum { WSE_COMMAND_CYCLES = 188 };
 
 /*
  * `lines` lines of some bytes from the host to each of so many cores; and back, where a line is cut
- * into bursts
+ * into bursts and takes 4 cycles at least
  */
 static inline uint64_t wse_copy_in_cycles(uint64_t cores, uint64_t lines, uint64_t bytes)
 {
@@ -35,7 +35,9 @@ static inline uint64_t wse_copy_in_cycles(uint64_t cores, uint64_t lines, uint64
 
 static inline uint64_t wse_copy_out_cycles(uint64_t cores, uint64_t lines, uint64_t bytes)
 {
-	return WSE_COMMAND_CYCLES + 85 + cores * lines * (bytes / 8 + (bytes + 127) / 128);
+	uint64_t line = bytes / 8 + (bytes + 127) / 128;
+
+	return WSE_COMMAND_CYCLES + 85 + cores * lines * (line < 4 ? 4 : line);
 }
 
 #endif

@@ -19,6 +19,7 @@ struct wse_oracle_run {
 	const struct wse_micro_batch *job;
 	void **mem;		/* [nvalues] */
 	struct wse_shared_buf **grads;	/* [nunits] */
+	void **spills;	/* [nspills] */
 };
 
 static inline void *wse_oracle_mem(const struct wse_oracle_run *o, uint32_t value)

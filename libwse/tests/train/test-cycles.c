@@ -231,7 +231,8 @@ int main(int argc, char **argv)
 	static const char *const two[] = {"train_dataloader.batch_size=2",
 					  "train_dataloader.micro_batch_size=2"};
 	static const char *const group[] = {"model.num_heads=2", "model.nonlinearity=relu"};
-	static const char *const eight[] = {"model.max_position_embeddings=32"};
+	static const char *const eight[] = {"model.max_position_embeddings=32",
+					    "model.recompute=spill"};
 	struct wse_device *dev;
 	FILE *f;
 	int fd, ret = SANITIZED ? -ENOTSUP : wse_device_open(URI, &dev);
@@ -253,7 +254,7 @@ int main(int argc, char **argv)
 	fclose(f);
 	step("hidden 64, 16 tokens", gpt, NULL, 0);
 	step("hidden 64, 32 tokens", gpt, two, 2);
-	step("hidden 64, 8 tokens", gpt, eight, 1);
+	step("hidden 64, 8 tokens, inputs spilled", gpt, eight, 2);
 	step("hidden 64, heads over two columns, relu", gpt, group, 2);
 	step("an MLP", mlp, NULL, 0);
 	unlink(text);

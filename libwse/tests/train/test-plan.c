@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * Models that fit a tile by the planner's last modes: the FFN in as many chunks as divide it.
+ * Models that fit a tile by the planner's last modes: the FFN in as many chunks as divide it, and
+ * blocks' inputs that leave the cores and come back. They plan, and they have the bits of a model
+ * that fits without them.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <wse/wse.h>
 
 #include "base/error.h"
 #include "input/config.h"
@@ -24,10 +28,11 @@ static char text[] = "/tmp/wse-plan-XXXXXX";
 struct large {
 	const char *name;
 	uint32_t layers, hidden, heads, filter, vocab, rows, cols;
+	uint32_t spilled;
 	uint32_t chunks; /* 0: any */
 };
 
-static int plan_of(const struct large *l, struct wse_plan *p)
+static int plan_of(const struct large *l, struct wse_model *m, struct wse_plan *p)
 {
 	struct wse_tile tile = {.rows = l->rows, .cols = l->cols, .lanes = 8, .sram = 48 * 1024};
 	struct wse_gpt shape = {.vocab = l->vocab,
@@ -37,24 +42,45 @@ static int plan_of(const struct large *l, struct wse_plan *p)
 				.layers = l->layers,
 				.heads = l->heads,
 				.filter = l->filter,
+				.act = WSE_GELU,
 				.tied = 1,
 				.eps = 1e-5f,
 				.dev = 0.02f};
-	struct wse_model m;
-	int ret = wse_gpt_init(&m, &shape);
+	int ret = wse_gpt_init(m, &shape);
 
-	return ret ? ret : wse_plan_make(&m, &tile, 16, 0, p);
+	return ret ? ret : wse_plan_make(m, &tile, 16, 0, p);
+}
+
+static int said;
+
+/* what --plan prints of spills */
+static void line(void *ctx, enum wse_log_level level, const char *what)
+{
+	const struct wse_plan *p = ctx;
+	char want[100];
+
+	(void)level;
+	snprintf(want, sizeof(want), "spilled          %u inputs of blocks: %llu bytes a token",
+		 p->graph.nspills, (unsigned long long)(p->spilled / p->tokens));
+	said |= !strncmp(what, want, strlen(want));
 }
 
 static void plans(const struct large *l)
 {
 	struct wse_plan p = {0};
-	int ret = plan_of(l, &p);
+	struct wse_exec_cfg log = {line, &p};
+	struct wse_model m;
+	int ret = plan_of(l, &m, &p);
 
-	ok(!ret && p.graph.total <= 48 * 1024 && (!l->chunks || p.graph.variant == l->chunks),
-	   "%s: %u layers on %u x %u cores take %u bytes, FFN in %u chunks%s%s", l->name,
-	   l->layers, l->rows, l->cols, p.graph.total, p.graph.variant, ret ? ": " : "",
-	   ret ? wse_error() : "");
+	said = 0;
+	if (!ret)
+		wse_plan_print(&p, &m, "a tile", &log);
+	ok(!ret && p.graph.total <= 48 * 1024 && (!l->chunks || p.graph.variant == l->chunks) &&
+		   p.spilled == l->spilled * 2ull * l->hidden * p.tokens * l->layers &&
+		   said == (int)l->spilled,
+	   "%s: %u layers on %u x %u cores take %u bytes, FFN in %u chunks, %u spills%s%s",
+	   l->name, l->layers, l->rows, l->cols, p.graph.total, p.graph.variant,
+	   p.graph.nspills, ret ? ": " : "", ret ? wse_error() : "");
 	wse_plan_fini(&p);
 }
 
@@ -107,39 +133,65 @@ static const char yaml[] =
 	"    train_dataloader: {batch_size: 4, micro_batch_size: 1, data_dir: TEXT}\n"
 	"    val_dataloader: {held_out_bytes: 1024}\n";
 
-/* chunks: the planner begins with the first mode that has so many; 0: with all */
-static int open_run(const char *uri, uint32_t chunks, struct wse_session *s)
+struct run {
+	const char *uri;
+	uint32_t devices, rows; /* rows and columns of the tile */
+	int spill;
+	uint32_t chunks; /* 0: the planner begins with its first mode */
+};
+
+/* the first mode with so many chunks, spilled or not, is where the planner begins */
+static uint32_t first_mode(const struct wse_model *m, const struct run *r)
 {
-	struct wse_config_source src = {
-		.name = "test", .text = yaml, .size = sizeof(yaml) - 1, .data = text};
-	struct wse_tile tile = {.rows = 4, .cols = 4, .lanes = 8, .sram = 48 * 1024};
+	struct wse_tile tile = {.rows = r->rows, .cols = r->rows, .lanes = 8, .sram = 48 * 1024};
+	uint32_t mode = 0, found = 0;
+
+	for (; r->chunks && !found; mode += !found) {
+		struct wse_graph g = {0};
+
+		found = !m->family->graph(m, &tile, 16, mode, &g) && g.variant == r->chunks &&
+			!g.nspills == !r->spill;
+		wse_graph_fini(&g);
+		if (mode == m->family->modes)
+			break;
+	}
+	return mode;
+}
+
+static int open_run(const struct run *r, struct wse_session *s)
+{
+	static const char *const small[] = {"model.hidden_size=32", "model.num_heads=2",
+					    "model.filter_size=48",
+					    "model.max_position_embeddings=32",
+					    "train_dataloader.batch_size=2"};
+	struct wse_config_source src = {.name = "test",
+					.text = yaml,
+					.size = sizeof(yaml) - 1,
+					.data = text,
+					.sets = small,
+					.nsets = r->rows == 2 ? 5 : 0};
+	const char *uris[] = {r->uri, r->uri, r->uri};
 	struct wse_faults faults;
 	struct wse_config cfg;
 	int ret = wse_config_read(&src, &cfg, &faults);
 
-	for (; !ret && chunks && cfg.model.mode < cfg.model.family->modes; cfg.model.mode++) {
-		struct wse_graph g = {0};
-		uint32_t n = cfg.model.family->graph(&cfg.model, &tile, 16, cfg.model.mode, &g)
-				     ? 0
-				     : g.variant;
-
-		wse_graph_fini(&g);
-		if (n == chunks)
-			break;
-	}
-	return ret ? ret : wse_session_open(s, &cfg, &uri, 1, NULL);
+	if (!ret)
+		cfg.model.mode = first_mode(&cfg.model, r);
+	return ret ? ret : wse_session_open(s, &cfg, uris, r->devices, NULL);
 }
 
 /* three chunks: other bits than one, a gradient that is as long, and the oracle's bits */
 static void chunks(void)
 {
+	static const struct run runs[] = {{"sim:func,rows=4,cols=4", 1, 4, 0, 0},
+					  {"sim:func,rows=4,cols=4", 1, 4, 0, 3}};
 	struct wse_step_result r[2];
 	struct wse_session s;
 	uint32_t variant[2] = {0};
 	int ret = 0;
 
 	for (uint32_t i = 0; i < 2 && !ret; i++) {
-		ret = open_run("sim:func,rows=4,cols=4", i ? 3 : 0, &s);
+		ret = open_run(&runs[i], &s);
 		if (ret)
 			break;
 		variant[i] = s.plan.graph.variant;
@@ -160,11 +212,93 @@ static void chunks(void)
 	   r[0].norm, r[1].norm);
 }
 
+/* two steps and an evaluation: a checksum over losses, weights and moments, 0 on failure */
+static uint64_t two_steps(const struct run *r, uint32_t *spills, uint32_t *variant)
+{
+	struct wse_step_result step[2];
+	struct wse_memx_state st;
+	struct wse_session s;
+	uint64_t sum = 0, n;
+	double loss[3];
+	int ret = open_run(r, &s);
+
+	for (int i = 0; i < 2 && !ret; i++) {
+		ret = wse_session_compute(&s, &step[i]);
+		ret = ret ? ret : wse_session_commit(&s, &step[i]);
+		loss[i] = step[i].loss;
+	}
+	ret = ret ? ret : wse_session_eval(&s, 1, &loss[2], &n);
+	if (!ret) {
+		wse_memx_finish(s.memx);
+		wse_memx_state(s.memx, &st);
+		sum = wse_checksum64(st.params, st.table->params * 4) ^
+		      wse_checksum64(st.v, st.table->params * 4) ^
+		      wse_checksum64(loss, sizeof(loss));
+		*spills = s.plan.graph.nspills;
+		*variant = s.plan.graph.variant;
+		wse_session_close(&s);
+	}
+	return sum;
+}
+
+/* what is kept on the cores and what is spilled: the same bits; the first run is kept */
+static void same_bits(const struct run *runs, uint32_t n)
+{
+	uint64_t want = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct run *r = &runs[i];
+		uint32_t spills = 0, variant = 0;
+		uint64_t got = two_steps(r, &spills, &variant);
+
+		want = i ? want : got;
+		ok(got && got == want && spills == (r->spill ? 2 : 0) &&
+			   (!r->chunks || variant == r->chunks),
+		   "%u x %s, %u spills, FFN in %u chunks: %s bits%s%s", r->devices, r->uri, spills,
+		   variant, got == want ? "the same" : "other", got ? "" : ": ",
+		   got ? "" : wse_error());
+	}
+}
+
+static void spilled(void)
+{
+	static const struct run whole[] = {
+		{"sim:func,rows=4,cols=4", 1, 4, 0, 1}, {"oracle:rows=4,cols=4", 1, 4, 1, 1},
+		{"sim:func,rows=4,cols=4", 1, 4, 1, 1}, {"sim:func,rows=4,cols=4", 2, 4, 1, 1},
+		{"sim:func,rows=4,cols=4", 3, 4, 1, 1},
+	};
+	static const struct run three[] = {
+		{"sim:func,rows=4,cols=4", 1, 4, 0, 3},
+		{"oracle:rows=4,cols=4", 1, 4, 1, 3},
+		{"sim:func,rows=4,cols=4", 2, 4, 1, 3},
+	};
+	static const struct run rtl[] = {
+		{"sim:func,rows=2,cols=2", 1, 2, 0, 1},
+		{"sim:func,rows=2,cols=2", 1, 2, 1, 1},
+		{"sim:rtl,rows=2,cols=2", 1, 2, 1, 1},
+	};
+	struct wse_device *dev;
+
+	same_bits(whole, 5);
+	same_bits(three, 3);
+	if (wse_device_open("sim:rtl,rows=2,cols=2", &dev)) {
+		same_bits(rtl, 2);
+		return;
+	}
+	wse_device_close(dev);
+	same_bits(rtl, 3);
+}
+
 int main(void)
 {
 	static const struct large large[] = {
-		{"filter 11008", 20, 4096, 32, 11008, 256, 16, 64, 43},
-		{"filter 22016", 2, 8192, 64, 22016, 256, 16, 64, 43},
+		/* name, layers, hidden, heads, filter, vocabulary, tile, spilled, chunks */
+		{"filter 11008", 20, 4096, 32, 11008, 256, 16, 64, 1, 43},
+		{"filter 22016", 2, 8192, 64, 22016, 256, 16, 64, 0, 43},
+		{"6.7B", 32, 4096, 32, 16384, 50257, 16, 64, 1, 0},
+		{"13B", 40, 5120, 40, 20480, 50257, 16, 80, 1, 0},
+		{"NeoX 20B", 44, 6144, 64, 24576, 50257, 16, 64, 1, 0},
+		{"GPT-3 175B", 96, 12288, 96, 49152, 50257, 16, 96, 1, 0},
 	};
 	int fd = mkstemp(text);
 	FILE *f = fdopen(fd, "w");
@@ -180,6 +314,7 @@ int main(void)
 		plans(&large[i]);
 	divisors();
 	chunks();
+	spilled();
 	unlink(text);
 	return tap_end();
 }
