@@ -375,7 +375,7 @@ size_t wse_unit_fwd_bytes(const struct wse_unit *u)
 
 size_t wse_unit_image_bytes(const struct wse_graph *g, const struct wse_unit *u)
 {
-	return 2 * wse_unit_fwd_bytes(u) + (size_t)u->vec_rows * g->tile.cols * 4;
+	return (g->forward ? 1 : 2) * wse_unit_fwd_bytes(u) + (size_t)u->vec_rows * g->tile.cols * 4;
 }
 
 int wse_unit_piece(const struct wse_graph *g, const struct wse_unit *u, uint32_t which,

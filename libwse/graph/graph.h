@@ -133,6 +133,8 @@ struct wse_graph {
 	/* graphs of one model with another order of sums have another; 0 or 1: the plain one */
 	uint32_t variant;
 	uint32_t nforward;	/* operations up to here are the forward pass, the loss included */
+	/* no others are there: units have no gradient and no transposed image */
+	uint32_t forward;
 	struct wse_io in[WSE_GRAPH_IO], out[WSE_GRAPH_IO];
 	uint32_t nin, nout;
 	/* number of the input with the classes, of the output with the losses */
@@ -203,6 +205,7 @@ struct wse_slice wse_unit_slice_back(const struct wse_unit *u, uint32_t chunk);
 size_t wse_unit_grad_floats(const struct wse_graph *g, const struct wse_unit *u);
 /* bf16 [outs][ins], rounded to 64; the transposed one alike */
 size_t wse_unit_fwd_bytes(const struct wse_unit *u);
+/* both (forward: the one) and the vectors behind them */
 size_t wse_unit_image_bytes(const struct wse_graph *g, const struct wse_unit *u);
 
 /*

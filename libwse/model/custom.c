@@ -208,6 +208,7 @@ static int graph(const struct wse_model *m, const struct wse_tile *tile, uint32_
 
 	(void)mode;
 	wse_graph_init(g, tile, t);
+	g->forward = m->forward;
 	g->classes = m->vocab;
 	g->target = g->loss = g->logits = UINT32_MAX;
 	ret = c->ops.graph(c->ctx, g);

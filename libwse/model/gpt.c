@@ -475,6 +475,7 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 	int ret;
 
 	wse_graph_init(g, tile, t);
+	g->forward = model->forward;
 	ret = wse_gpt_sizes(model, tile, 1);
 	if (ret)
 		return ret;
@@ -482,7 +483,7 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 	if (ret)
 		return wse_fail(ret, "filter_size %u does not come in the chunks of mode %u",
 				m->filter, mode);
-	b.keep = how.keep;
+	b.keep = model->forward ? KEEP_ALL : how.keep;
 	b.chunks = g->variant = how.chunks;
 	if (!t || !wse_gpt_sequence_lies(m->seq, tile->rows, t))
 		return wse_fail(-EINVAL,

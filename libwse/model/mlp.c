@@ -289,6 +289,7 @@ static int mlp_graph(const struct wse_model *model, const struct wse_tile *tile,
 	int ret = mlp_sizes(model, tile, 1);
 
 	wse_graph_init(g, tile, t);
+	g->forward = model->forward;
 	if (ret)
 		return ret;
 	program = wse_graph_program(g, PROGRAM, PROGRAM_END);

@@ -39,7 +39,7 @@ static uint64_t program_cycles(const struct wse_graph *g)
 static void costs(const struct wse_model *m, struct wse_plan *p)
 {
 	const struct wse_graph *g = &p->graph;
-	uint64_t macs = m->family->macs(m) * 3 * p->tokens;
+	uint64_t macs = m->family->macs(m) * (m->forward ? 1 : 3) * p->tokens;
 
 	p->cycles = program_cycles(g);
 	p->streamed_in = p->streamed_out = 0;
@@ -47,10 +47,10 @@ static void costs(const struct wse_model *m, struct wse_plan *p)
 		p->cycles += wse_op_type(g->ops[i].kind)->cycles(g, &g->ops[i]);
 	for (uint32_t i = 0; i < g->nunits; i++) {
 		p->streamed_in += wse_unit_image_bytes(g, &g->units[i]);
-		p->streamed_out += wse_unit_grad_floats(g, &g->units[i]) * 4;
+		p->streamed_out += g->forward ? 0 : wse_unit_grad_floats(g, &g->units[i]) * 4;
 	}
 	for (uint32_t i = 0; i < g->nout; i++)
-		if (i != g->logits)
+		if (i == g->loss || (i != g->logits && !g->forward))
 			p->streamed_out += g->out[i].bytes;
 	for (uint32_t i = 0; i < g->nspills; i++)
 		p->spilled += wse_spill_bytes(g, i);
@@ -264,7 +264,7 @@ static int refuse_micro(struct tries *y, uint64_t batch, uint64_t micro, uint32_
 }
 
 /* tokens a core of a plan, and 0 or -E2BIG; any other error with its sentence */
-static int find(struct tries *y, uint64_t batch, uint64_t micro, uint32_t *tokens)
+static int find_in(struct tries *y, uint64_t batch, uint64_t micro, uint32_t *tokens)
 {
 	const struct wse_model *m = y->m;
 	uint64_t all = micro * m->span, rows = y->tile->rows;
@@ -303,6 +303,28 @@ static int find(struct tries *y, uint64_t batch, uint64_t micro, uint32_t *token
 	}
 	*tokens = t;
 	return ret;
+}
+
+/* as find_in(); a forward pass as in training, if there is a plan for that */
+static int find(struct tries *y, uint64_t batch, uint64_t micro, uint32_t *tokens)
+{
+	struct wse_model training = *y->m;
+	struct tries full = {.m = &training, .tile = y->tile};
+	struct wse_failure before;
+	int ret;
+
+	if (!y->m->forward)
+		return find_in(y, batch, micro, tokens);
+	training.forward = 0;
+	wse_failure_keep(&before, 0);
+	ret = find_in(&full, batch, micro, tokens);
+	y->ops += full.ops;
+	if (!ret) {
+		y->mode[*tokens] = full.mode[*tokens];
+		return 0;
+	}
+	wse_failure_undo(&before);
+	return find_in(y, batch, micro, tokens);
 }
 
 int wse_plan_fits(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch,
@@ -374,9 +396,9 @@ void wse_plan_print(const struct wse_plan *p, const struct wse_model *m, const c
 
 	m->family->describe(m, text, sizeof(text));
 	wse_logf(log, i, "model            %s", text);
-	wse_logf(log, i,
-		 "                 %" PRIu64 " multiply-adds a token forward, x 3 in training",
-		 m->family->macs(m));
+	wse_logf(log, i, "                 %" PRIu64 " multiply-adds a token forward, %s",
+		 m->family->macs(m),
+		 g->forward ? "alone: no gradients, no transposed images" : "x 3 in training");
 	wse_logf(log, i, "tile             %u x %u cores, %u lanes (%s)", g->tile.rows,
 		 g->tile.cols, g->tile.lanes, device);
 	wse_logf(log, i, "mapping          hidden along x, tokens along y: %u tokens a core", g->t);

@@ -23,6 +23,10 @@ struct wse_plan {
 };
 
 /*
+ * A model that is `forward` gets a graph of the forward pass alone. If there is a plan to train it
+ * on this tile, that plan's tokens and order of sums are taken, so that an evaluation has the
+ * losses of one during training; else all that fits.
+ *
  * batch, micro_batch: samples; micro_batch 0: choose. -E2BIG when it cannot fit, with the numbers
  * in the sentence; the plan can then be printed all the same. -EINVAL when widths or batch do not
  * divide: tokens is 0. Either sentence ends with what does fit, as far as it was found: ": choose

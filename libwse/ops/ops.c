@@ -83,10 +83,25 @@ uint32_t wse_graph_kernels(struct wse_graph *g)
 	return wse_graph_program(g, "train.elf", KERNELS_END);
 }
 
+/* values are numbered in the order in which operations make them */
+static void cut(struct wse_graph *g)
+{
+	uint32_t n = 0;
+
+	g->nops = g->nforward;
+	for (uint32_t i = 0; i < g->nops; i++)
+		for (int k = 0; k < WSE_OP_OUTS; k++)
+			if (g->ops[i].out[k] != WSE_NO_VALUE && g->ops[i].out[k] >= n)
+				n = g->ops[i].out[k] + 1;
+	g->nvalues = n < g->nvalues ? n : g->nvalues;
+}
+
 int wse_ops_finish(struct wse_graph *g)
 {
 	int ret;
 
+	if (g->forward)
+		cut(g);
 	for (uint32_t i = 0; i < g->nops; i++) {
 		const struct wse_op *op = &g->ops[i];
 		const struct wse_op_type *type = wse_op_type(op->kind);
@@ -100,7 +115,7 @@ int wse_ops_finish(struct wse_graph *g)
 		u->grad_last = i;
 	}
 	ret = wse_graph_finish(g, check, wse_kind_name);
-	return ret && ret != -E2BIG ? ret : check_grads(g, ret);
+	return (ret && ret != -E2BIG) || g->forward ? ret : check_grads(g, ret);
 }
 
 int wse_check_value(const struct wse_graph *g, uint32_t value, enum wse_type type,

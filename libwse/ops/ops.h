@@ -51,7 +51,8 @@ const struct wse_op_type *wse_op_type(uint32_t kind);
 const char *wse_kind_name(uint32_t kind);
 /*
  * wse_graph_finish() with these kinds; also finds which operations write each unit's gradient:
- * -EINVAL when none does
+ * -EINVAL when none does. A graph of the forward pass alone loses the operations after it first,
+ * so that its builder need not know
  */
 int wse_ops_finish(struct wse_graph *g);
 

@@ -348,10 +348,12 @@ static void plan_line(void *ctx, enum wse_log_level level, const char *text)
 }
 
 /* --plan and --validate_only: does the model fit the wafers? The file has no faults */
-static int plan(struct args *a, struct wse_params *p, const char *uri, uint32_t n)
+static int plan(struct args *a, struct wse_params *p, enum wse_mode mode, const char *uri,
+		uint32_t n)
 {
+	int forward = mode == WSE_MODE_EVAL || mode == WSE_MODE_GENERATE;
 	struct wse_plan_info info;
-	int ret = wse_params_plan(p, uri, 0, plan_line, a, &info);
+	int ret = wse_params_plan(p, uri, forward ? WSE_PLAN_FORWARD : 0, plan_line, a, &info);
 
 	fflush(stdout);
 	if (ret) {
@@ -637,7 +639,7 @@ int main(int argc, char **argv)
 	if (a.wait && add_wait(uris, n))
 		goto out;
 	if (a.validate || a.plan)
-		ret = plan(&a, p, uris[0], n);
+		ret = plan(&a, p, how.mode, uris[0], n);
 	else
 		ret = run(&a, p, &how, uris, n);
 out:

@@ -62,15 +62,17 @@ static void fill(const struct wse_config *cfg, const struct wse_plan *p, struct 
 static int plan(const struct wse_params *params, const char *uri, uint32_t flags,
 		const struct wse_exec_cfg *log, struct wse_plan_info *out)
 {
+	struct wse_model m = params->cfg.model;
 	struct wse_exec_info info;
 	struct wse_plan p;
 	int ret;
 
+	m.forward = !!(flags & WSE_PLAN_FORWARD);
 	if (!params->ready)
 		return wse_fail(
 			-EINVAL,
 			"the params are empty: wse_params_read() or wse_params_make() first");
-	if (!uri || flags & ~WSE_PLAN_SHAPE)
+	if (!uri || flags & ~(WSE_PLAN_SHAPE | WSE_PLAN_FORWARD))
 		return wse_fail(-EINVAL, uri ? "unknown flags %#x" : "the URI is NULL", flags);
 	ret = shape_of(uri, &info);
 	if (!ret && !(flags & WSE_PLAN_SHAPE))
@@ -78,11 +80,10 @@ static int plan(const struct wse_params *params, const char *uri, uint32_t flags
 	if (ret)
 		return ret;
 	out->tile = info.tile;
-	ret = wse_plan_make(&params->cfg.model, &info.tile, params->cfg.batch,
-			    params->cfg.micro_batch, &p);
+	ret = wse_plan_make(&m, &info.tile, params->cfg.batch, params->cfg.micro_batch, &p);
 	if (p.tokens) {
 		fill(&params->cfg, &p, out);
-		wse_plan_print(&p, &params->cfg.model, info.name, log);
+		wse_plan_print(&p, &m, info.name, log);
 	}
 	wse_plan_fini(&p);
 	return ret;

@@ -132,7 +132,8 @@ struct wse_plan_info {
 	uint64_t resv[8];
 };
 
-#define WSE_PLAN_SHAPE 1 /* plan for the shape that the URI names; no device is opened */
+#define WSE_PLAN_SHAPE	 1 /* plan for the shape that the URI names; no device is opened */
+#define WSE_PLAN_FORWARD 2 /* the forward pass alone, as for eval and generate */
 
 /*
  * uri as for wse_device_open(). A device that is not there is planned for all the same, with a line

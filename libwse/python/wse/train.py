@@ -108,11 +108,15 @@ class Params(Handle):
         return self._call(lib.wse_params_devices)
 
     @says("wse_params_plan", "wse_plan_info")
-    def plan(self, uri: str, shape_only: bool = False, line: Optional[Log] = None) -> Any:
-        """Does it fit, what does it cost: struct wse_plan_info. line(level, text) gets the plan as text."""
+    def plan(self, uri: str, shape_only: bool = False, line: Optional[Log] = None, forward: bool = False) -> Any:
+        """
+        Does it fit, what does it cost: struct wse_plan_info. line(level, text) gets the plan as text.
+        forward: of the forward pass alone, as for evaluation and text.
+        """
+        flags = (_abi.WSE_PLAN_SHAPE if shape_only else 0) | (_abi.WSE_PLAN_FORWARD if forward else 0)
         info, log = _abi.wse_plan_info(), _log(line) if line else _abi.wse_log_fn()
         with Interrupts():
-            self._call(lib.wse_params_plan, text(uri), _abi.WSE_PLAN_SHAPE if shape_only else 0, log, None, byref(info))
+            self._call(lib.wse_params_plan, text(uri), flags, log, None, byref(info))
         return record(info)
 
 

@@ -289,8 +289,140 @@ static void spilled(void)
 	same_bits(rtl, 3);
 }
 
+/* ---- the forward pass alone ---- */
+
+/* losses [tokens] of inputs that are random, by the forward images of a session */
+static int losses_of(struct wse_session *s, const struct wse_graph *g, const char *uri,
+		     float *losses)
+{
+	const struct wse_image *all = wse_memx_images(s->memx);
+	struct wse_image *images = calloc(g->nunits, sizeof(*images));
+	struct wse_micro_batch job = {.images = images, .scale = 1.0f};
+	struct wse_swarm_step step = {.graph = g, .jobs = &job, .n = 1, .step = 1};
+	struct wse_buf_pool pool;
+	struct wse_swarm *swarm;
+	struct wse_exec *e;
+	int ret = wse_exec_open(uri, NULL, &e);
+
+	ret = ret ? ret : e->ops->prepare(e, g);
+	ret = ret ? ret : wse_swarm_open(&e, 1, NULL, &swarm);
+	if (ret)
+		return ret;
+	e->id = WSE_SWARM_MAX; /* beside the session's own device */
+	pool = wse_swarm_pool(swarm);
+	for (uint32_t i = 0; i < g->nin && !ret; i++) {
+		ret = pool.alloc(pool.ctx, g->in[i].bytes, &job.in[i].buf);
+		for (size_t k = 0; k < g->in[i].bytes / 2 && !ret; k++) {
+			uint64_t r = wse_rng_u64(5, i, k);
+
+			((uint16_t *)job.in[i].buf->ptr)[k] =
+				i == g->target ? (uint16_t)(r % g->classes)
+					       : wse_f32_to_bf16((float)(r % 4096) / 2048 - 1);
+		}
+	}
+	ret = ret ? ret
+		  : pool.alloc(pool.ctx, g->out[g->loss].bytes, &job.out[g->loss].buf);
+	for (uint32_t i = 0; i < g->nunits && !ret; i++) {
+		images[i] = all[i];
+		images[i].tr = (struct wse_span){NULL, 0};
+		ret = e->ops->map(e, images[i].fwd.buf);
+	}
+	ret = ret ? ret : wse_swarm_start(swarm, &step);
+	ret = ret ? ret : wse_swarm_wait(swarm);
+	if (!ret)
+		memcpy(losses, job.out[g->loss].buf->ptr, g->out[g->loss].bytes);
+	for (uint32_t i = 0; i < g->nunits; i++)
+		e->ops->unmap(e, all[i].fwd.buf);
+	wse_swarm_close(swarm);
+	free(images);
+	return ret;
+}
+
+static uint64_t image_bytes(const struct wse_graph *g)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < g->nunits; i++)
+		sum += wse_unit_image_bytes(g, &g->units[i]);
+	return sum;
+}
+
+/* the graph that an evaluation has, beside the one of training whose backward pass is not run */
+static void forward(const char *what, const char *const *sets, uint32_t nsets, int in_chunks)
+{
+	static const char *const uris[] = {"sim:func,rows=4,cols=4", "oracle:rows=4,cols=4"};
+	struct wse_config_source src = {.name = "test",
+					.text = yaml,
+					.size = sizeof(yaml) - 1,
+					.data = text,
+					.sets = sets,
+					.nsets = nsets};
+	float *want = NULL, *got;
+	struct wse_faults faults;
+	struct wse_plan p = {0};
+	struct wse_config cfg;
+	struct wse_session s;
+	struct wse_model m;
+	size_t n = 0;
+	int ret = wse_config_read(&src, &cfg, &faults);
+
+	ret = ret ? ret : wse_session_open(&s, &cfg, uris, 1, NULL);
+	if (!ok(!ret, "%s%s%s", what, ret ? ": " : "", ret ? wse_error() : ""))
+		return;
+	m = cfg.model;
+	m.forward = 1;
+	ret = wse_plan_make(&m, &s.tile, cfg.batch, cfg.micro_batch, &p);
+	ok(!ret && p.graph.nops == s.plan.graph.nforward - s.plan.graph.nspills &&
+		   p.graph.variant == s.plan.graph.variant && !p.graph.nspills &&
+		   (p.graph.variant > 1) == in_chunks && p.graph.total <= s.plan.graph.total &&
+		   p.streamed_in == image_bytes(&p.graph) &&
+		   2 * p.streamed_in > s.plan.streamed_in && p.streamed_in < s.plan.streamed_in,
+	   "%s: %u of %u operations, %u of %u bytes a core, %llu of %llu bytes of images", what,
+	   p.graph.nops, s.plan.graph.nops, p.graph.total, s.plan.graph.total,
+	   (unsigned long long)p.streamed_in, (unsigned long long)s.plan.streamed_in);
+	if (!ret) {
+		n = s.plan.tokens;
+		want = calloc(2 * n, sizeof(*want));
+		ret = losses_of(&s, &s.plan.graph, uris[0], want);
+		got = want + n;
+	}
+	for (int i = 0; i < 2 && !ret; i++) {
+		ret = losses_of(&s, &p.graph, uris[i], got);
+		ok(!ret && want[0] > 1 && !memcmp(got, want, n * sizeof(*want)),
+		   "%s: losses of the whole graph on %s: %g ...%s%s", what, uris[i], want[0],
+		   ret ? ": " : "", ret ? wse_error() : "");
+	}
+	free(want);
+	wse_plan_fini(&p);
+	wse_session_close(&s);
+}
+
+/* a model that no plan trains on this tile is evaluated all the same */
+static void forward_of_large(void)
+{
+	static const struct large wide = {"hidden 4608", 28, 4608, 16, 18432, 50257, 16, 32, 0, 0};
+	struct wse_plan p = {0};
+	struct wse_model m;
+	int ret = plan_of(&wide, &m, &p);
+	uint32_t total = p.graph.total;
+
+	wse_plan_fini(&p);
+	ok(ret == -E2BIG, "%s is not trained on 16 x 32 cores: %u bytes", wide.name, total);
+	m.forward = 1;
+	ret = wse_plan_make(&m, &(struct wse_tile){16, 32, 8, 48 * 1024}, 16, 0, &p);
+	ok(!ret && p.graph.total < 48 * 1024 &&
+		   (double)image_bytes(&p.graph) < 2.02 * (double)m.family->macs(&m),
+	   "its forward pass takes %u, and images of %llu bytes%s%s", p.graph.total,
+	   (unsigned long long)image_bytes(&p.graph), ret ? ": " : "", ret ? wse_error() : "");
+	wse_plan_fini(&p);
+}
+
 int main(void)
 {
+	static const char *const wide[] = {"model.hidden_size=128", "model.filter_size=512",
+					   "train_dataloader.micro_batch_size=2"};
+	static const char *const spill[] = {"model.recompute=spill"};
+
 	static const struct large large[] = {
 		/* name, layers, hidden, heads, filter, vocabulary, tile, spilled, chunks */
 		{"filter 11008", 20, 4096, 32, 11008, 256, 16, 64, 1, 43},
@@ -298,6 +430,7 @@ int main(void)
 		{"6.7B", 32, 4096, 32, 16384, 50257, 16, 64, 1, 0},
 		{"13B", 40, 5120, 40, 20480, 50257, 16, 80, 1, 0},
 		{"NeoX 20B", 44, 6144, 64, 24576, 50257, 16, 64, 1, 0},
+		{"GPT-J 6B's shape", 28, 4096, 16, 16384, 50257, 16, 32, 1, 0},
 		{"GPT-3 175B", 96, 12288, 96, 49152, 50257, 16, 96, 1, 0},
 	};
 	int fd = mkstemp(text);
@@ -315,6 +448,10 @@ int main(void)
 	divisors();
 	chunks();
 	spilled();
+	forward("the forward pass", NULL, 0, 0);
+	forward("with the FFN in chunks", wide, 3, 1);
+	forward("of a model whose inputs are spilled", spill, 1, 0);
+	forward_of_large();
 	unlink(text);
 	return tap_end();
 }
