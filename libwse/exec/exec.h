@@ -57,8 +57,8 @@ struct wse_exec_info {
 
 /* Device cycles, begin to end, and counters of the whole device in between, by ID (WSE_CNT_*). */
 struct wse_exec_cost {
-	uint32_t cycles;	/* first command's start to last completion, below 2^32 */
-	uint32_t last_grad;	/* from the first command's start to the last gradient's arrival */
+	uint64_t cycles;	/* first command's start to last completion */
+	uint64_t last_grad;	/* from the first command's start to the last gradient's arrival */
 	uint64_t count[32];	/* there is room for WSE_CNT_MAX */
 };
 

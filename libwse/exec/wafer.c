@@ -14,14 +14,16 @@
 #include <string.h>
 
 #include "device/device.h"
+#include "exec/clock.h"
 #include "exec/exec.h"
 #include "base/error.h"
 #include "ops/emit.h"
 #include "wse_regs.h"
 
-/* submits that run; and commands after which a batch is submitted */
-#define MAX_PENDING 64
-#define BATCH_CMDS  12
+/* submits that run; and commands, or cycles, after which a batch is submitted */
+#define MAX_PENDING  64
+#define BATCH_CMDS   12
+#define BATCH_CYCLES (1u << 30) /* a submit's own are told in 32 bits */
 
 /* a submit that runs, and what to do when it is done */
 struct pending {
@@ -51,7 +53,7 @@ struct wafer {
 	uint32_t npend, first;
 	/* of the last run */
 	int timed;
-	uint32_t begin, end, last_grad; /* device cycles */
+	uint64_t begin, end, last_grad; /* device cycles, by a clock of this executor's */
 	uint64_t before[WSE_CNT_MAX];
 };
 
@@ -208,13 +210,17 @@ static int wafer_map(struct wse_exec *e, struct wse_shared_buf *buf)
 
 static void note_cycles(struct wafer *w, const struct pending *p)
 {
-	uint32_t begin, end;
+	uint32_t from, to;
+	uint64_t end;
 
-	if (!w->dev->ops->fence_cycles || wse_fence_cycles(p->fence, &begin, &end))
+	if (!w->dev->ops->fence_cycles || wse_fence_cycles(p->fence, &from, &to))
 		return; /* a transport that does not tell */
-	if (!w->timed)
-		w->begin = begin;
-	if (!w->timed || (int32_t)(end - w->end) > 0)
+	if (!w->timed) {
+		w->begin = (1ull << 32) + from; /* above 0, for what ends before it */
+		w->end = w->begin;
+	}
+	end = wse_clock_at(w->end, from) + (uint32_t)(to - from);
+	if (end > w->end)
 		w->end = end;
 	if (p->grad)
 		w->last_grad = end;
@@ -329,12 +335,17 @@ static int one_job(struct wafer *w, const struct wse_micro_batch *job, uint32_t 
 		.losses = w->losses,
 		.loss_off = (size_t)slot * w->g->tile.cols * wse_graph_tokens(w->g) * 4,
 	};
+	uint64_t cycles = 0;
 	int ret = 0;
 
 	for (uint32_t at = 0; at < nops && !ret; at++) {
 		ret = add(w, &e, &p, at, ops, ctx);
-		if (!ret && (p.grad || p.loss || e.n >= BATCH_CMDS || at + 1 == nops))
-			ret = submit(w, &e, &p, ops, ctx);
+		cycles += wse_op_type(w->g->ops[at].kind)->cycles(w->g, &w->g->ops[at]);
+		if (ret || !(p.grad || p.loss || e.n >= BATCH_CMDS || cycles >= BATCH_CYCLES ||
+			     at + 1 == nops))
+			continue;
+		ret = submit(w, &e, &p, ops, ctx);
+		cycles = 0;
 	}
 	return ret;
 }

@@ -24,7 +24,7 @@ struct wse_attn_cost {
 /* a chunk whose products are sums over `group` columns */
 static inline uint64_t wse_attn_gather_cycles(uint32_t group)
 {
-	return group > 1 ? 185 + 12 * group : 0;
+	return group > 1 ? 185 + 12ull * group : 0;
 }
 
 static inline uint64_t wse_attn_cycles(uint32_t t, uint32_t s, uint32_t d, uint32_t heads,
@@ -53,7 +53,7 @@ static inline uint64_t wse_attn_cycles(uint32_t t, uint32_t s, uint32_t d, uint3
 
 	while (d % wide)
 		wide -= fb;
-	sum = c->head + c->group * s * d * g * (keep ? 2 : 3);
+	sum = c->head + c->group * g * s * d * (keep ? 2 : 3);
 	sum += c->block * (s / b * (keep ? 1 : 2) + rows * d / fb);
 	sum += c->own * chunks + c->other * (rows - 1) * chunks;
 	sum += c->exp * ((rows - 1) * t * g + t * (g + 1) / 2);
@@ -86,7 +86,7 @@ static inline uint64_t wse_attn_back_cycles(uint32_t t, uint32_t s, uint32_t d, 
 	uint64_t g = t / 8, keys = 64 / t, b = keys < 4 ? keys : 4, fb = t <= 32 ? 4 : 2,
 		 rows = s / t, chunks = s / keys, sum;
 
-	sum = c->head + c->round * rows + c->group * 5 * s * d * g + c->feature * d * g;
+	sum = c->head + c->round * rows + c->group * g * 5 * s * d + c->feature * g * d;
 	sum += c->block * (2 * (s / b) + 3 * rows * d / fb) + c->own * chunks;
 	sum += 100 * wse_attn_gather_cycles(group) * 2 * chunks;
 	return (c->start + heads * sum) / 100;
