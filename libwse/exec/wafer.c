@@ -48,6 +48,7 @@ struct wafer {
 	struct wse_buffer *losses; /* [2][cols][tokens] fp32: every column's, two micro-batches */
 	/* [nspills]: of the micro-batch that runs, for all commands on them are in one queue */
 	struct wse_buffer **spills;
+	uint64_t budget;	   /* of a stream */
 	struct wse_shared_buf **grads; /* [nunits]: of the micro-batch that is being submitted */
 	struct pending pend[MAX_PENDING];
 	uint32_t npend, first;
@@ -135,6 +136,16 @@ static void unload(struct wafer *w)
 	w->g = NULL;
 }
 
+/* a stream may wait for all of a micro-batch that comes before its start */
+static uint64_t stream_budget(const struct wse_graph *g)
+{
+	uint64_t cycles = 0;
+
+	for (uint32_t i = 0; i < g->nops; i++)
+		cycles += wse_op_type(g->ops[i].kind)->cycles(g, &g->ops[i]);
+	return wse_emit_budget(cycles, WSE_EMIT_STREAM_BUDGET);
+}
+
 static int wafer_prepare(struct wse_exec *e, const struct wse_graph *g)
 {
 	struct wafer *w = (struct wafer *)e;
@@ -143,6 +154,7 @@ static int wafer_prepare(struct wse_exec *e, const struct wse_graph *g)
 	unload(w);
 	w->g = g;
 	w->loaded = UINT32_MAX;
+	w->budget = stream_budget(g);
 	w->grads = calloc(g->nunits + 1, sizeof(struct wse_shared_buf *));
 	w->spills = calloc(g->nspills + 1, sizeof(struct wse_buffer *));
 	if (!w->grads || !w->spills)
@@ -334,6 +346,7 @@ static int one_job(struct wafer *w, const struct wse_micro_batch *job, uint32_t 
 		.spills = (const struct wse_buffer *const *)w->spills,
 		.losses = w->losses,
 		.loss_off = (size_t)slot * w->g->tile.cols * wse_graph_tokens(w->g) * 4,
+		.budget = w->budget,
 	};
 	uint64_t cycles = 0;
 	int ret = 0;

@@ -7,7 +7,21 @@
 
 #include <wse/layer.h>
 
-#define STREAM_BUDGET (1ull << 36) /* cycles: a stream may wait long for its start */
+#include "wse_cmd.h"
+
+uint64_t wse_emit_stream_bytes = 1ull << 30;
+
+uint64_t wse_emit_budget(uint64_t cycles, uint64_t least)
+{
+	uint64_t budget = cycles > WSE_MAX_BUDGET / 100 ? WSE_MAX_BUDGET : 100 * cycles;
+
+	return budget < least ? least : budget;
+}
+
+static uint64_t stream_budget(const struct wse_emit *e)
+{
+	return e->budget ? e->budget : WSE_EMIT_STREAM_BUDGET;
+}
 
 uint32_t wse_emit_addr(const struct wse_emit *e, uint32_t value)
 {
@@ -39,6 +53,8 @@ void wse_emit_start(struct wse_emit *e, const struct wse_op *op, const void *arg
 		.cols = e->g->tile.cols,
 		.entry = e->entry[op->program][op->kind],
 		.closed = 1,
+		.budget = wse_emit_budget(wse_op_type(op->kind)->cycles(e->g, op),
+					  WSE_EMIT_START_BUDGET),
 	};
 
 	memcpy(s.arg, args, size);
@@ -50,21 +66,27 @@ static struct wse_layer layer(const struct wse_emit *e)
 	return (struct wse_layer){e->g->tile.rows, e->g->tile.cols, e->g->t, e->g->nfeat};
 }
 
-/* the stream of a slice of an array at `span` whose rows have `width` elements of `size` bytes */
+/* the stream of a slice of an array at `span` whose rows have `width` elements */
 static void emit_slice(struct wse_emit *e, struct drm_wse_cmd cmd, struct wse_slice slice,
 		       uint32_t width, struct wse_span span)
 {
 	int out = cmd.op == WSE_OP_STREAM_OUT;
 	uint32_t size = out ? 4 : 2;
+	uint64_t most; /* blocks of a command */
 	const struct wse_buffer *buf = wse_emit_buffer(e, span.buf);
 
 	cmd.queue = out ? WSE_QUEUE_OUT : WSE_QUEUE_IN;
-	cmd.budget = STREAM_BUDGET;
+	cmd.budget = stream_budget(e);
 	cmd.bo = buf ? wse_buffer_handle(buf) : 0;
 	cmd.off = span.off + ((uint64_t)slice.out0 * width + slice.in0) * size;
 	cmd.lstride = width * size;
-	if (buf)
+	most = wse_emit_stream_bytes / ((uint64_t)cmd.lstride * cmd.nfeat);
+	most = most ? most : 1;
+	for (uint32_t left = cmd.nline; buf && left; left -= cmd.nline) {
+		cmd.nline = left < most ? left : (uint32_t)most;
 		wse_emit_cmd(e, cmd);
+		cmd.off += (uint64_t)cmd.nline * cmd.nfeat * cmd.lstride;
+	}
 }
 
 void wse_emit_image(struct wse_emit *e, uint32_t unit, uint32_t chunk, int back)
@@ -87,7 +109,7 @@ void wse_emit_index(struct wse_emit *e, uint32_t unit, uint32_t chunk)
 	struct drm_wse_cmd cmd = wse_layer_index(&l, slice.outs, slice.ins);
 
 	cmd.queue = WSE_QUEUE_IN;
-	cmd.budget = STREAM_BUDGET;
+	cmd.budget = stream_budget(e);
 	wse_emit_cmd(e, cmd);
 }
 

@@ -14,8 +14,19 @@
 /* weight and index streams; starts and copies in program order; gradients */
 enum { WSE_QUEUE_IN = 1, WSE_QUEUE_RUN = 2, WSE_QUEUE_OUT = 3 };
 
-#define WSE_EMIT_CMDS 24	/* of one batch; an operation adds at most WSE_EMIT_OP */
-#define WSE_EMIT_OP 4
+#define WSE_EMIT_CMDS 128	/* of one batch */
+
+/*
+ * Bytes of a buffer that one stream spans: a driver without an IOMMU refuses one that spans more
+ * than a piece of the buffer's page list describes, 1 to 2 GiB. What is larger comes as several
+ * commands, cut between blocks: the cores see no difference. Tests set less.
+ */
+extern uint64_t wse_emit_stream_bytes;
+
+/* budgets are 100 x what is predicted, at least these, and at most what a device takes, 2^40 */
+#define WSE_EMIT_START_BUDGET 1000000000ull
+#define WSE_EMIT_STREAM_BUDGET (1ull << 36)
+uint64_t wse_emit_budget(uint64_t cycles, uint64_t least);
 
 struct wse_emit {
 	const struct wse_graph *g;
@@ -28,6 +39,8 @@ struct wse_emit {
 	/* binary32 [COLS][T] from loss_off on: every column's */
 	const struct wse_buffer *losses;
 	size_t loss_off;
+	/* of a stream, which waits for all starts before its own; 0: WSE_EMIT_STREAM_BUDGET */
+	uint64_t budget;
 	struct drm_wse_cmd cmd[WSE_EMIT_CMDS];
 	uint32_t n;
 	int ret;			/* -EINVAL: a buffer that this device was never shown */

@@ -1,12 +1,33 @@
 // SPDX-License-Identifier: MIT
-/* Limits of sizes and counts, each at its edge: what is just below goes, what is just above is refused or wide enough. */
+/*
+ * Limits of sizes and counts, each at its edge: what is just below goes, what is just above is
+ * refused or wide enough.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <stdio.h>
+#include <unistd.h>
+
+#include <wse/wse.h>
+
 #include "exec/clock.h"
+#include "input/config.h"
+#include "num/num.h"
 #include "ops/attn_cycles.h"
+#include "ops/emit.h"
 #include "tap.h"
+#include "train/session.h"
+#include "wse_cmd.h"
+
+#ifdef __SANITIZE_ADDRESS__
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = 0 };
+#endif
+
+static char text[] = "/tmp/wse-limits-XXXXXX";
 
 static void clocks(void)
 {
@@ -38,9 +59,114 @@ static void predictions(void)
 	   (unsigned long long)whole_back);
 }
 
+static void budgets(void)
+{
+	uint64_t least = WSE_EMIT_START_BUDGET, most = WSE_MAX_BUDGET;
+
+	ok(wse_emit_budget(0, least) == least && wse_emit_budget(least / 100, least) == least &&
+		   wse_emit_budget(least / 100 + 1, least) == least + 100,
+	   "a start has a budget of 100 x its predicted cycles, at least %llu",
+	   (unsigned long long)least);
+	ok(wse_emit_budget(most / 100, least) == most / 100 * 100 &&
+		   wse_emit_budget(most / 100 + 1, least) == most &&
+		   wse_emit_budget(UINT64_MAX, least) == most,
+	   "at most the device's %llu", (unsigned long long)most);
+}
+
+/* ---- streams of many commands ---- */
+
+/*
+ * n steps of a GPT; a checksum of its parameters and moments, 0 on failure, and the commands of the
+ * last one
+ */
+static uint64_t steps(const char *uri, int n, uint64_t stream_bytes, uint64_t *cmds)
+{
+	static const char yaml[] =
+		"trainer:\n"
+		"  init:\n"
+		"    model: {name: gpt2, hidden_size: 64, num_hidden_layers: 1, num_heads: 4,\n"
+		"            max_position_embeddings: 64}\n"
+		"    optimizer: {AdamW: {betas: [0.9, 0.95]}}\n"
+		"    schedulers: [{ConstantLR: {learning_rate: 3.0e-3}}]\n"
+		"    loop: {max_steps: 4, eval_frequency: 0}\n"
+		"    sampling: {bytes: 0}\n"
+		"  fit:\n"
+		"    train_dataloader: {batch_size: 1, micro_batch_size: 1, data_dir: TEXT}\n"
+		"    val_dataloader: {held_out_bytes: 1024}\n";
+	struct wse_config_source src = {
+		.name = "test", .text = yaml, .size = sizeof(yaml) - 1, .data = text};
+	struct wse_exec_cost cost = {0};
+	struct wse_faults faults;
+	struct wse_step_result step;
+	struct wse_memx_state st;
+	struct wse_session s;
+	struct wse_config cfg;
+	uint64_t sum = 0;
+	int ret = wse_config_read(&src, &cfg, &faults);
+
+	if (ret)
+		return 0;
+	wse_emit_stream_bytes = stream_bytes;
+	ret = wse_session_open(&s, &cfg, &uri, 1, NULL);
+	for (int i = 0; i < n && !ret; i++) {
+		ret = wse_session_compute(&s, &step);
+		ret = ret ? ret : wse_session_commit(&s, &step);
+	}
+	if (!ret) {
+		ret = wse_swarm_cost(s.swarm, 0, &cost);
+		*cmds = cost.count[WSE_CNT_CMDS];
+		wse_memx_finish(s.memx);
+		wse_memx_state(s.memx, &st);
+		sum = wse_checksum64(st.params, st.table->params * 4) ^
+		      wse_checksum64(st.v, st.table->params * 4);
+	}
+	wse_session_close(&s);
+	wse_emit_stream_bytes = 1ull << 30;
+	return ret ? 0 : sum;
+}
+
+/* a part of 2 KiB is some blocks of the narrow images; of 1 byte, a block */
+static void cuts(const char *uri, int n)
+{
+	static const uint64_t bytes[] = {1ull << 30, 2048, 1};
+	uint64_t sum[3], cmds[3] = {0};
+
+	for (int i = 0; i < 3; i++)
+		sum[i] = steps(uri, n, bytes[i], &cmds[i]);
+	ok(sum[0] && sum[1] == sum[0] && sum[2] == sum[0] && cmds[1] > 3 * cmds[0] &&
+		   cmds[2] > 2 * cmds[1],
+	   "%s: streams of %llu and %llu commands have the bits of those of %llu%s", uri,
+	   (unsigned long long)cmds[1], (unsigned long long)cmds[2],
+	   (unsigned long long)cmds[0], sum[0] && sum[1] && sum[2] ? "" : wse_error());
+}
+
+static void streams(void)
+{
+	struct wse_device *dev;
+	int fd = mkstemp(text), rtl;
+
+	for (int i = 0; i < 400; i++)
+		if (write(fd, "a stream that is cut between blocks\n", 36) != 36)
+			break;
+	close(fd);
+	cuts("sim:func,rows=4,cols=4", 2);
+	rtl = !SANITIZED && !wse_device_open("sim:rtl,rows=4,cols=4", &dev);
+	if (rtl) {
+		wse_device_close(dev);
+		cuts("sim:rtl,rows=4,cols=4", 1);
+	} else {
+		tap_skip(SANITIZED ? "too slow with sanitizers"
+				   : "the RTL is not linked into this program",
+			 "streams of many commands on the RTL");
+	}
+	unlink(text);
+}
+
 int main(void)
 {
 	clocks();
 	predictions();
+	budgets();
+	streams();
 	return tap_end();
 }
