@@ -364,6 +364,9 @@ uint32_t wse_op_wgrad_chunk(struct wse_graph *g, uint32_t program, uint32_t unit
 	return vec;
 }
 
+/* a mover counts the blocks of a gradient in the 16 bits of a descriptor's length */
+#define BLOCKS_MAX 65535u
+
 static int wgrad_check(const struct wse_graph *g, const struct wse_op *op)
 {
 	uint32_t vec = op->out[0];
@@ -371,6 +374,12 @@ static int wgrad_check(const struct wse_graph *g, const struct wse_op *op)
 
 	if (op->unit == WSE_NO_UNIT || g->units[op->unit].weight == WSE_NO_TENSOR)
 		return wse_fail(-EINVAL, "it has no unit with a matrix");
+	if (slice(g, op).outs / g->nfeat > BLOCKS_MAX)
+		return wse_fail(-EINVAL,
+				"the gradient of %u outputs, %u a block at %u tokens a core, has "
+				"more than %u blocks: take fewer outputs, chunks of them, or fewer "
+				"tokens a core",
+				slice(g, op).outs, g->nfeat, g->t, BLOCKS_MAX);
 	ret = wse_check_value(g, op->in[0], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows_in(g, op),
 			      "the layer's input");
 	if (!ret)

@@ -4,10 +4,9 @@
  * refused or wide enough.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <stdio.h>
 #include <unistd.h>
 
 #include <wse/wse.h>
@@ -71,6 +70,41 @@ static void budgets(void)
 		   wse_emit_budget(most / 100 + 1, least) == most &&
 		   wse_emit_budget(UINT64_MAX, least) == most,
 	   "at most the device's %llu", (unsigned long long)most);
+}
+
+/* ---- blocks of a gradient ---- */
+
+/* finishes a graph of one weight gradient on 4 columns; it needs more SRAM than there is */
+static int gradient(uint32_t outs, uint32_t chunks, uint32_t t)
+{
+	struct wse_tile tile = {.rows = 1, .cols = 4, .lanes = 8, .sram = 48 * 1024};
+	uint32_t rows = outs / chunks / 4, program, in, unit, x, dy;
+	struct wse_graph g;
+	int ret;
+
+	wse_graph_init(&g, &tile, t);
+	program = wse_graph_kernels(&g);
+	unit = wse_graph_unit(&g, 0, outs, 16, 1);
+	wse_graph_chunks(&g, unit, chunks, 1);
+	in = wse_graph_in(&g, "x", (size_t)t * 16 * 2);
+	x = wse_op_in(&g, "x", in, WSE_TYPE_BF16, WSE_SHAPE_TOKENS, 4);
+	in = wse_graph_in(&g, "dy", (size_t)t * rows * 4 * 2);
+	dy = wse_op_in(&g, "dy", in, WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows);
+	for (uint32_t i = 0; i < chunks; i++)
+		wse_op_wgrad_chunk(&g, program, unit, i, x, dy, WSE_NO_VALUE, WSE_NO_BIAS);
+	ret = wse_ops_finish(&g);
+	wse_graph_fini(&g);
+	return ret;
+}
+
+static void blocks(void)
+{
+	int most = gradient(65520, 1, 64), more = gradient(65536, 1, 64);
+
+	ok(most == -E2BIG && more == -EINVAL, "65520 blocks of a gradient go, 65536: %s",
+	   wse_error());
+	ok(gradient(65536, 2, 64) == -E2BIG && gradient(65536, 1, 32) == -E2BIG,
+	   "in two chunks they go, or two outputs a block");
 }
 
 /* ---- streams of many commands ---- */
@@ -167,6 +201,7 @@ int main(void)
 	clocks();
 	predictions();
 	budgets();
+	blocks();
 	streams();
 	return tap_end();
 }
