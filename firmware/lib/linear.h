@@ -111,7 +111,7 @@ static __attribute__((noinline)) void setup_lanes(uint32_t x, uint32_t t, uint32
 
 static __attribute__((noinline)) void setup_row(uint32_t bt)
 {
-	uint32_t c = wse_col(), cols = wse_cols();
+	uint32_t c = wse_col(), cols = used_cols();
 
 	routes_ring();
 	wse_dsr_fabin(L_IN, ring_in(c));
@@ -172,7 +172,7 @@ static inline void post_bf16(const struct wse_linear_args *a, uint32_t t, uint32
 
 static __attribute__((noinline)) void linear_post(const struct wse_linear_args *a)
 {
-	uint32_t t = a->t, features = a->nblk / wse_cols() * a->b, n = features * t;
+	uint32_t t = a->t, features = a->nblk / used_cols() * a->b, n = features * t;
 
 	if (a->bias)
 		post_bias(a->y, t, features, (const uint32_t *)a->bias);
@@ -228,7 +228,7 @@ static inline struct word sum_word(uint32_t place, uint32_t cols)
 
 static inline void linear_forward_kernel(const struct wse_linear_args *a)
 {
-	uint32_t cols = wse_cols(), nblk = a->nblk, own = nblk / cols, b = a->b, bt = b * a->t;
+	uint32_t cols = used_cols(), nblk = a->nblk, own = nblk / cols, b = a->b, bt = b * a->t;
 	uint32_t overlap = 2 * bt <= WSE_NACC, y = a->y, place = first_place(cols), half = 0, i, o;
 	uint32_t lanes = WSE_TCW(WSE_ENGINE_L, WSE_TOP_AXPY, L_HALF, L_STREAM, L_X) +
 			 WSE_THEN(T_HALF) + WSE_CLEAR;
@@ -334,7 +334,7 @@ static inline void wgrad_setup(const struct wse_wgrad_args *a)
 
 static inline void linear_wgrad_kernel(const struct wse_wgrad_args *a)
 {
-	uint32_t cols = wse_cols(), own = a->nblk / cols, b = a->b, bt = b * a->t;
+	uint32_t cols = used_cols(), own = a->nblk / cols, b = a->b, bt = b * a->t;
 	uint32_t overlap = 2 * bt <= WSE_NACC, dy = a->dy, place = first_place(cols), half = 0,
 		 begun = 0, i, o;
 	uint32_t lanes =

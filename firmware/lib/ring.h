@@ -10,6 +10,24 @@
 #include "wse_core.h"
 #include "wse_kernel.h"
 
+/*
+ * Columns that the model takes: all of the tile, unless the host says fewer. Then it replaces this
+ * instruction by one that loads their number (wse_program_columns(); the section lists the places
+ * and takes no SRAM), so that the whole tile pays nothing for it.
+ */
+static inline uint32_t used_cols(void)
+{
+	uint32_t dim;
+
+	__asm__ inline volatile("1: csrr %0, %1\n"
+				"\t.pushsection .wse.cols, \"\", @progbits\n"
+				"\t.word 1b\n"
+				"\t.popsection"
+				: "=r"(dim)
+				: "i"(WSE_CSR_DIM));
+	return dim & 0xffff;
+}
+
 /* color on which this core receives from its ring predecessor (sends to its successor) */
 static inline uint32_t ring_in(uint32_t col)
 {
@@ -32,7 +50,7 @@ static inline void routes_stream(void)
 
 static __attribute__((noinline, unused)) void routes_ring(void)
 {
-	uint32_t c = wse_col(), cols = wse_cols();
+	uint32_t c = wse_col(), cols = used_cols();
 
 	if (cols == 1)
 		return;

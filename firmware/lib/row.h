@@ -25,7 +25,7 @@ enum { D_FIN = 12, D_FOUT = 13, D_TMP = 14, D_RES = 15 };
  */
 static __attribute__((noinline, unused)) void row_combine(uint32_t addr, uint32_t t, int max)
 {
-	uint32_t c = wse_col(), cols = wse_cols();
+	uint32_t c = wse_col(), cols = used_cols();
 
 	wse_dsr_mem(D_RES, addr, WSE_DT_FP32, t, 4);
 	wse_dsr_acc(D_TMP, 0, t);

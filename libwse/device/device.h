@@ -113,6 +113,13 @@ void wse_context_get(struct wse_context *ctx);
 void wse_context_put(struct wse_context *ctx);
 void wse_fence_init(struct wse_fence *fence, struct wse_context *ctx);
 
+/* ---- program.c ---- */
+/*
+ * The library's kernels run on the tile's first so many columns, once the program is copied to the
+ * cores again. For one that wse_program_create() made. -ERANGE, -ENOTSUP with words
+ */
+int wse_program_columns(struct wse_program *prog, uint32_t cols);
+
 /* ---- counters.c ---- */
 /* How many objects a scope has; 0: no such scope. */
 uint32_t wse_counter_objects(const struct drm_wse_info *info, uint32_t scope);

@@ -27,6 +27,8 @@ struct wse_program {
 	struct wse_symbol *symbols;
 	uint32_t nsymbols;
 	char *strings;		/* terminated */
+	uint32_t *cols_at;	/* SRAM offsets of the instructions that read how many columns there are */
+	uint32_t ncols_at;
 	struct wse_buffer *buf; /* the image where devices read it, or NULL */
 	uint16_t rows, cols;
 };
@@ -185,6 +187,91 @@ static int read_symbols(const struct file *f, const Elf32_Ehdr *h, struct wse_pr
 	return 0;
 }
 
+/* ---- programs that run on some of a tile's columns (firmware/lib/ring.h: used_cols()) ---- */
+
+#define COLS_SECTION ".wse.cols"
+#define COLS_MAX     2047u /* of an immediate operand */
+
+/* csrr RD, dim; addi RD, zero, COLS */
+#define RD	     0xf80u
+#define READ_DIM     (WSE_CSR_DIM << 20 | 0x2073u)
+#define LOAD_COLS(n) ((uint32_t)(n) << 20 | 0x13u)
+
+static int take_places(const struct file *f, const Elf32_Shdr *h, struct wse_program *prog)
+{
+	const unsigned char *places = at(f, h->sh_offset, h->sh_size);
+	uint32_t n = h->sh_size / 4, word;
+
+	if (!places)
+		return damaged(f, "section " COLS_SECTION);
+	prog->cols_at = calloc(n ? n : 1, sizeof(*prog->cols_at));
+	if (!prog->cols_at)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t where;
+
+		memcpy(&where, places + 4ul * i, 4);
+		where -= WSE_SRAM_BASE;
+		word = 0;
+		if (where % 4 == 0 && where >= prog->start && where <= prog->end - 4)
+			memcpy(&word, prog->image + (where - prog->start), 4);
+		if ((word & ~RD) != READ_DIM)
+			return wse_fail(-ENOEXEC,
+					"%s is damaged: its section " COLS_SECTION " names %#x, "
+					"where nothing reads the columns",
+					f->name, WSE_SRAM_BASE + where);
+		prog->cols_at[prog->ncols_at++] = where;
+	}
+	return 0;
+}
+
+/* a program that does not ask for columns, or was not made for fewer, has no such section */
+static int read_places(const struct file *f, const Elf32_Ehdr *h, struct wse_program *prog)
+{
+	const size_t len = sizeof(COLS_SECTION);
+	Elf32_Shdr names, sec;
+	const char *name;
+
+	if (!h->e_shnum || h->e_shentsize != sizeof(sec) || h->e_shstrndx >= h->e_shnum)
+		return 0;
+	if (!at(f, h->e_shoff, (uint64_t)h->e_shnum * sizeof(sec)))
+		return damaged(f, "section header table");
+	memcpy(&names, f->bytes + h->e_shoff + h->e_shstrndx * sizeof(names), sizeof(names));
+	for (uint32_t i = 0; i < h->e_shnum; i++) {
+		memcpy(&sec, f->bytes + h->e_shoff + i * sizeof(sec), sizeof(sec));
+		name = at(f, (uint64_t)names.sh_offset + sec.sh_name, len);
+		if (name && !memcmp(name, COLS_SECTION, len))
+			return take_places(f, &sec, prog);
+	}
+	return 0;
+}
+
+int wse_program_columns(struct wse_program *prog, uint32_t cols)
+{
+	uint32_t word;
+
+	if (!prog->buf)
+		return -EINVAL;
+	if (cols == prog->cols)
+		return 0;
+	if (!cols || cols > prog->cols || cols > COLS_MAX)
+		return wse_fail(-ERANGE, "%s: on %u of %u columns it does not run: at most %u",
+				prog->name, cols, prog->cols,
+				prog->cols < COLS_MAX ? prog->cols : COLS_MAX);
+	if (!prog->cols_at)
+		return wse_fail(-ENOTSUP,
+				"%s runs on all %u columns alone: use the programs of this release",
+				prog->name, prog->cols);
+	for (uint32_t i = 0; i < prog->ncols_at; i++) {
+		char *p = (char *)prog->buf->ptr + (prog->cols_at[i] - prog->start);
+
+		memcpy(&word, p, 4);
+		word = (word & RD) | LOAD_COLS(cols);
+		memcpy(p, &word, 4);
+	}
+	return 0;
+}
+
 /* the image in a buffer that the device reads */
 static int make_buffer(struct wse_context *ctx, struct wse_program *prog)
 {
@@ -241,6 +328,7 @@ static void program_free(struct wse_program *prog)
 	wse_device_put(prog->dev);
 	free(prog->name);
 	free(prog->image);
+	free(prog->cols_at);
 	free(prog->symbols);
 	free(prog->strings);
 	free(prog);
@@ -269,6 +357,8 @@ static int load_image(struct wse_context *ctx, const struct file *f, int keep,
 	ret = prog->name ? read_segments(f, &h, &info, prog) : -ENOMEM;
 	if (!ret)
 		ret = read_symbols(f, &h, prog);
+	if (!ret)
+		ret = read_places(f, &h, prog);
 	if (!ret)
 		ret = keep ? make_buffer(ctx, prog) : copy_to_cores(ctx, prog);
 	if (!ret)

@@ -115,6 +115,9 @@ static int load_program(struct wafer *w, uint32_t program)
 			"%s ends at %#x, the plan has data from %#x on: use the programs of this "
 			"release",
 			path, wse_program_end(w->prog[program]), p->end);
+	ret = wse_program_columns(w->prog[program], w->g->tile.cols);
+	if (ret)
+		return wse_fail_in(ret, "loading a program of the cores: ");
 	return find_entries(w, program, path);
 }
 

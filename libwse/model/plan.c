@@ -327,16 +327,53 @@ static int find(struct tries *y, uint64_t batch, uint64_t micro, uint32_t *token
 	return find_in(y, batch, micro, tokens);
 }
 
+static int goes_on(const struct wse_model *m, const struct wse_tile *tile)
+{
+	return !m->family->sizes || !m->family->sizes(m, tile, 0);
+}
+
+/*
+ * find() on all columns of the tile or, where the model's heads and widths do not divide by them,
+ * on the most columns that go: the first `used->cols`. What does not go on any is told of all; what
+ * is too large, of those that it lies on, unless most of the tile would be idle.
+ */
+static int find_columns(struct tries *y, const struct wse_tile *tile, struct wse_tile *used,
+			uint64_t batch, uint64_t micro, uint32_t *tokens, struct wse_failure *whole)
+{
+	const struct wse_model *m = y->m;
+	int ret;
+
+	*used = *tile;
+	y->tile = used;
+	ret = find(y, batch, micro, tokens);
+	if (ret != -EINVAL || (m->family->sizes && goes_on(m, tile)))
+		return ret;
+	wse_failure_keep(whole, ret);
+	while (--used->cols && ret == -EINVAL) {
+		if (!goes_on(m, used))
+			continue;
+		*y = (struct tries){.m = m, .tile = used, .ops = y->ops};
+		ret = find(y, batch, micro, tokens);
+		if (!ret || (ret == -E2BIG && used->cols >= tile->cols / 2)) {
+			wse_failure_undo(whole);
+			return ret;
+		}
+	}
+	*used = *tile;
+	return wse_failure_tell(whole);
+}
+
 int wse_plan_fits(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch,
 		  uint64_t micro_batch, uint64_t *ops)
 {
-	struct tries y = {.m = m, .tile = tile};
-	struct wse_failure before;
+	struct tries y = {.m = m};
+	struct wse_failure before, whole;
+	struct wse_tile used;
 	uint32_t t;
 	int ret;
 
 	wse_failure_keep(&before, 0);
-	ret = find(&y, batch, micro_batch, &t);
+	ret = find_columns(&y, tile, &used, batch, micro_batch, &t, &whole);
 	if (ret)
 		wse_failure_undo(&before);
 	*ops += y.ops;
@@ -356,18 +393,23 @@ uint64_t wse_plan_batch(const struct wse_model *m, const struct wse_tile *tile, 
 int wse_plan_make(const struct wse_model *m, const struct wse_tile *tile, uint64_t batch,
 		  uint64_t micro_batch, struct wse_plan *p)
 {
-	struct tries y = {.m = m, .tile = tile};
+	struct tries y = {.m = m};
+	struct wse_failure whole;
+	struct wse_tile used;
 	uint32_t t;
 	int ret;
 
 	memset(p, 0, sizeof(*p));
-	ret = find(&y, batch, micro_batch, &t);
+	p->columns = tile->cols;
+	ret = find_columns(&y, tile, &used, batch, micro_batch, &t, &whole);
+	if (used.cols < tile->cols)
+		snprintf(p->idle, sizeof(p->idle), "%.255s", whole.text);
 	if (ret == -EINVAL)
 		wse_advise_tile(m, tile, batch, micro_batch, 0);
 	if (ret && ret != -E2BIG)
 		return ret;
 	p->mode = y.mode[t];
-	ret = m->family->graph(m, tile, t, p->mode, &p->graph);
+	ret = m->family->graph(m, &used, t, p->mode, &p->graph);
 	if (ret && ret != -E2BIG)
 		return ret;
 	p->tokens = t * tile->rows;
@@ -399,8 +441,12 @@ void wse_plan_print(const struct wse_plan *p, const struct wse_model *m, const c
 	wse_logf(log, i, "                 %" PRIu64 " multiply-adds a token forward, %s",
 		 m->family->macs(m),
 		 g->forward ? "alone: no gradients, no transposed images" : "x 3 in training");
-	wse_logf(log, i, "tile             %u x %u cores, %u lanes (%s)", g->tile.rows,
-		 g->tile.cols, g->tile.lanes, device);
+	wse_logf(log, i, "tile             %u x %u cores, %u lanes (%s)", g->tile.rows, p->columns,
+		 g->tile.lanes, device);
+	if (g->tile.cols < p->columns)
+		wse_logf(log, i,
+			 "                 %u of %u columns; for all of them: %s", g->tile.cols,
+			 p->columns, p->idle);
 	wse_logf(log, i, "mapping          hidden along x, tokens along y: %u tokens a core", g->t);
 	wse_logf(log, i, "micro-batch      %u tokens, %u a step", p->tokens, p->micro_batches);
 	for (uint32_t k = 0; k < g->nops; k++)

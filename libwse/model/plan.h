@@ -12,6 +12,8 @@
 
 struct wse_plan {
 	struct wse_graph graph;		/* what the executors run; wse_plan_fini() frees it */
+	uint32_t columns;		/* of the tile; the model takes the first graph.tile.cols */
+	char idle[256];			/* why it does not take all of them */
 	uint32_t mode;			/* of the family's graph() */
 	uint32_t tokens;		/* per micro-batch */
 	uint32_t micro_batches;		/* per step */

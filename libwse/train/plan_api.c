@@ -57,6 +57,7 @@ static void fill(const struct wse_config *cfg, const struct wse_plan *p, struct 
 	out->streamed_out = p->streamed_out;
 	out->cycles = p->cycles;
 	out->useful = p->useful;
+	out->columns = p->graph.tile.cols;
 }
 
 static int plan(const struct wse_params *params, const char *uri, uint32_t flags,

@@ -74,6 +74,18 @@ static void say_idle(struct wse_session *s, uint32_t n)
 			m, m == 1 ? "" : "es", n - m, n, m, n * samples, samples);
 }
 
+/* the rest of the tile has no work: worth a word, more so where it is most of it */
+static void say_columns(struct wse_session *s)
+{
+	const struct wse_plan *p = &s->plan;
+	uint32_t used = p->graph.tile.cols;
+
+	if (used < p->columns)
+		wse_logf(&s->log, 2 * used < p->columns ? WSE_LOG_WARN : WSE_LOG_INFO,
+			 "%sthe model takes %u of %u columns; for all of them: %s",
+			 2 * used < p->columns ? "" : "| Tile: ", used, p->columns, p->idle);
+}
+
 static int open_devices(struct wse_session *s, const char *const *uris, uint32_t n)
 {
 	struct wse_exec *execs[WSE_SWARM_MAX] = {NULL};
@@ -94,8 +106,10 @@ static int open_devices(struct wse_session *s, const char *const *uris, uint32_t
 	if (!ret)
 		ret = wse_plan_make(&s->cfg.model, &s->tile, s->cfg.batch, s->cfg.micro_batch,
 				    &s->plan);
-	if (!ret)
+	if (!ret) {
+		say_columns(s);
 		say_idle(s, n);
+	}
 	for (uint32_t i = 0; i < n && !ret; i++)
 		ret = prepare_device(s, uris[i], execs[i]);
 	if (!ret)
@@ -121,7 +135,8 @@ static struct wse_memx_cfg memx_cfg(const struct wse_config *cfg)
 static int too_few_samples(struct wse_session *s)
 {
 	uint64_t batch =
-		wse_plan_batch(&s->cfg.model, &s->tile, s->data.ntrain, s->cfg.micro_batch);
+		wse_plan_batch(&s->cfg.model, &s->plan.graph.tile, s->data.ntrain,
+			       s->cfg.micro_batch);
 
 	wse_fail(
 		-EINVAL,
@@ -195,7 +210,7 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 		.batch = cfg->batch,
 		.micro_batch = s->plan.tokens / s->cfg.model.span,
 		.rows = s->tile.rows,
-		.cols = s->tile.cols,
+		.cols = s->plan.graph.tile.cols,
 		.lanes = s->tile.lanes,
 		.variant = s->plan.graph.variant,
 	};

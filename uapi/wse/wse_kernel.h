@@ -6,6 +6,8 @@
  * Geometry: hidden along x, tokens along y. Core (r, c) of a ROWS x COLS tile holds [N / COLS][T] of every value of
  * width N: the features that column c owns, the T tokens of row r, token index fastest. Addresses are absolute
  * (WSE_SRAM_BASE + offset) and multiples of 16; lengths are in elements. binary32 constants travel as their bits.
+ * COLS are the columns that a START takes, the first of the device's: all of them in a program as it is, fewer where libwse
+ * wrote their number into it (used_cols() of firmware/lib/ring.h).
  * In these comments h = width / COLS, and K, N are a linear layer's inputs and outputs.
  */
 #ifndef WSE_KERNEL_H

@@ -128,8 +128,9 @@ struct wse_plan_info {
 	uint32_t mode;
 	uint64_t streamed_in, streamed_out; /* bytes of a micro-batch */
 	uint64_t cycles;	/* predicted, of a micro-batch */
-	double useful;		/* multiply-adds / (cycles * lanes * cores) */
-	uint64_t resv[8];
+	double useful;		/* multiply-adds / (cycles * lanes * cores that are used) */
+	uint64_t columns;	/* of tile.cols that the model takes: the first ones */
+	uint64_t resv[7];
 };
 
 #define WSE_PLAN_SHAPE	 1 /* plan for the shape that the URI names; no device is opened */

@@ -611,7 +611,8 @@ class wse_plan_info(Structure):
     mode: 0: all of it is kept, in one piece; more: parts are made again, or in chunks
     streamed_in, streamed_out: bytes of a micro-batch
     cycles: predicted, of a micro-batch
-    useful: multiply-adds / (cycles * lanes * cores)
+    useful: multiply-adds / (cycles * lanes * cores that are used)
+    columns: of tile.cols that the model takes: the first ones
     """
 
 
@@ -1061,7 +1062,8 @@ wse_plan_info._fields_ = [
     ("streamed_out", c_uint64),
     ("cycles", c_uint64),
     ("useful", c_double),
-    ("resv", c_uint64 * 8),
+    ("columns", c_uint64),
+    ("resv", c_uint64 * 7),
 ]
 
 wse_trainer_info._fields_ = [

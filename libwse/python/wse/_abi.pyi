@@ -427,6 +427,7 @@ class wse_plan_info(Structure):
     streamed_out: int
     cycles: int
     useful: float
+    columns: int
     resv: Any
 
 class wse_trainer_info(Structure):

@@ -515,7 +515,7 @@ static void refused(void)
 		 "choose 32 or 64"},
 		{{"sim:func,rows=4,cols=4", 1, {"model.hidden_size=40", "model.num_heads=4"}, 2},
 		 "choose"},
-		{{"sim:func,rows=4,cols=4", 1, {"model.filter_size=100"}, 1}, "filter_size"},
+		{{"sim:func,rows=4,cols=4", 1, {"model.filter_size=102"}, 1}, "filter_size"},
 		{{"sim:func,rows=4,cols=4",
 		  1,
 		  {"model.max_position_embeddings=512", "val_dataloader.held_out_bytes=8192"},

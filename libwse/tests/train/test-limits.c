@@ -3,6 +3,7 @@
  * Limits of sizes and counts, each at its edge: what is just below goes, what is just above is
  * refused or wide enough.
  */
+#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +12,11 @@
 
 #include <wse/wse.h>
 
+#include "device/device.h"
 #include "exec/clock.h"
 #include "input/config.h"
+#include "model/gpt.h"
+#include "model/plan.h"
 #include "num/num.h"
 #include "ops/attn_cycles.h"
 #include "ops/emit.h"
@@ -109,26 +113,31 @@ static void blocks(void)
 
 /* ---- streams of many commands ---- */
 
-/*
- * n steps of a GPT; a checksum of its parameters and moments, 0 on failure, and the commands of the
- * last one
- */
-static uint64_t steps(const char *uri, int n, uint64_t stream_bytes, uint64_t *cmds)
+static const char gpt[] = "name: gpt2, hidden_size: 64, num_hidden_layers: 1, num_heads: 4,\n"
+			  "            max_position_embeddings: 64";
+
+/* of a run of steps */
+struct seen {
+	uint64_t cmds;	      /* of the last step */
+	uint32_t cols, tiles; /* that the plan has, and the device */
+};
+
+/* n steps of a model; a checksum of its parameters and moments, 0 on failure */
+static uint64_t steps(const char *model, const char *uri, int n, struct seen *seen)
 {
 	static const char yaml[] =
 		"trainer:\n"
 		"  init:\n"
-		"    model: {name: gpt2, hidden_size: 64, num_hidden_layers: 1, num_heads: 4,\n"
-		"            max_position_embeddings: 64}\n"
+		"    model: {%s}\n"
 		"    optimizer: {AdamW: {betas: [0.9, 0.95]}}\n"
 		"    schedulers: [{ConstantLR: {learning_rate: 3.0e-3}}]\n"
 		"    loop: {max_steps: 4, eval_frequency: 0}\n"
 		"    sampling: {bytes: 0}\n"
 		"  fit:\n"
-		"    train_dataloader: {batch_size: 1, micro_batch_size: 1, data_dir: TEXT}\n"
+		"    train_dataloader: {batch_size: %d, data_dir: TEXT}\n"
 		"    val_dataloader: {held_out_bytes: 1024}\n";
-	struct wse_config_source src = {
-		.name = "test", .text = yaml, .size = sizeof(yaml) - 1, .data = text};
+	char all[sizeof(yaml) + 400];
+	struct wse_config_source src = {.name = "test", .text = all, .data = text};
 	struct wse_exec_cost cost = {0};
 	struct wse_faults faults;
 	struct wse_step_result step;
@@ -136,26 +145,27 @@ static uint64_t steps(const char *uri, int n, uint64_t stream_bytes, uint64_t *c
 	struct wse_session s;
 	struct wse_config cfg;
 	uint64_t sum = 0;
-	int ret = wse_config_read(&src, &cfg, &faults);
+	int ret;
 
+	src.size = (size_t)snprintf(all, sizeof(all), yaml, model, strstr(model, "gpt") ? 1 : 64);
+	ret = wse_config_read(&src, &cfg, &faults);
 	if (ret)
 		return 0;
-	wse_emit_stream_bytes = stream_bytes;
 	ret = wse_session_open(&s, &cfg, &uri, 1, NULL);
 	for (int i = 0; i < n && !ret; i++) {
 		ret = wse_session_compute(&s, &step);
 		ret = ret ? ret : wse_session_commit(&s, &step);
 	}
 	if (!ret) {
-		ret = wse_swarm_cost(s.swarm, 0, &cost);
-		*cmds = cost.count[WSE_CNT_CMDS];
+		wse_swarm_cost(s.swarm, 0, &cost); /* the oracle has none */
+		*seen = (struct seen){cost.count[WSE_CNT_CMDS], s.plan.graph.tile.cols,
+				      s.plan.columns};
 		wse_memx_finish(s.memx);
 		wse_memx_state(s.memx, &st);
 		sum = wse_checksum64(st.params, st.table->params * 4) ^
 		      wse_checksum64(st.v, st.table->params * 4);
 	}
 	wse_session_close(&s);
-	wse_emit_stream_bytes = 1ull << 30;
 	return ret ? 0 : sum;
 }
 
@@ -163,18 +173,145 @@ static uint64_t steps(const char *uri, int n, uint64_t stream_bytes, uint64_t *c
 static void cuts(const char *uri, int n)
 {
 	static const uint64_t bytes[] = {1ull << 30, 2048, 1};
-	uint64_t sum[3], cmds[3] = {0};
+	struct seen s[3] = {{0}};
+	uint64_t sum[3];
 
-	for (int i = 0; i < 3; i++)
-		sum[i] = steps(uri, n, bytes[i], &cmds[i]);
-	ok(sum[0] && sum[1] == sum[0] && sum[2] == sum[0] && cmds[1] > 3 * cmds[0] &&
-		   cmds[2] > 2 * cmds[1],
+	for (int i = 0; i < 3; i++) {
+		wse_emit_stream_bytes = bytes[i];
+		sum[i] = steps(gpt, uri, n, &s[i]);
+	}
+	wse_emit_stream_bytes = bytes[0];
+	ok(sum[0] && sum[1] == sum[0] && sum[2] == sum[0] && s[1].cmds > 3 * s[0].cmds &&
+		   s[2].cmds > 2 * s[1].cmds,
 	   "%s: streams of %llu and %llu commands have the bits of those of %llu%s", uri,
-	   (unsigned long long)cmds[1], (unsigned long long)cmds[2],
-	   (unsigned long long)cmds[0], sum[0] && sum[1] && sum[2] ? "" : wse_error());
+	   (unsigned long long)s[1].cmds, (unsigned long long)s[2].cmds,
+	   (unsigned long long)s[0].cmds, sum[0] && sum[1] && sum[2] ? "" : wse_error());
 }
 
-static void streams(void)
+/* ---- some of a tile's columns ---- */
+
+/* the model takes `cols` columns: on a tile that has no others, and on those of the URIs */
+static void columns(const char *model, uint32_t cols, const char *const *uris, int n)
+{
+	char uri[60];
+	struct seen whole = {0}, s;
+	uint64_t want, got;
+
+	snprintf(uri, sizeof(uri), "oracle:rows=4,cols=%u", cols);
+	want = steps(model, uri, 2, &whole);
+	ok(want && whole.cols == cols && whole.tiles == cols, "%.40s... on %s%s", model, uri,
+	   want ? "" : wse_error());
+	for (int i = 0; i < n; i++) {
+		memset(&s, 0, sizeof(s));
+		got = steps(model, uris[i], 2, &s);
+		ok(got && got == want && s.cols == cols && s.tiles > cols,
+		   "the same bits on %u of %u columns, %s%s", s.cols, s.tiles, uris[i],
+		   got ? "" : wse_error());
+	}
+}
+
+static void some_columns(int rtl)
+{
+	static const char *const three[] = {"sim:func,rows=4,cols=4", "oracle:rows=4,cols=5",
+					    "sim:rtl,rows=4,cols=4"},
+				 *const four[] = {"sim:func,rows=4,cols=6"},
+				 *const two[] = {"sim:func,rows=4,cols=3,shuffle=1,seed=5"},
+				 *const one[] = {"sim:func,rows=4,cols=2", "sim:rtl,rows=4,cols=4"};
+
+	/* a head a column; two columns a head, and chunks of the vocabulary; a width; one column */
+	columns("name: gpt2, hidden_size: 48, num_hidden_layers: 1, num_heads: 3,\n"
+		"            max_position_embeddings: 32", 3, three, 2 + rtl);
+	columns("name: gpt2, hidden_size: 64, num_hidden_layers: 1, num_heads: 2,\n"
+		"            vocab_size: 900, max_position_embeddings: 64", 4, four, 1);
+	columns("name: mlp, window: 4, embedding_size: 8, hidden_sizes: [64, 40]", 2, two, 1);
+	columns("name: mlp, window: 4, embedding_size: 9, hidden_sizes: [20]", 1, one, 1 + rtl);
+}
+
+/* the planner alone: published shapes on tiles of other widths */
+static void plans(void)
+{
+	static const struct {
+		uint32_t hidden, heads, cols, used;
+	} shapes[] = {{1600, 25, 64, 50}, {1280, 20, 64, 40}, {768, 12, 64, 48},
+		      {1088, 17, 48, 34}, {4096, 32, 80, 64}, {768, 12, 48, 48}};
+
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
+		struct wse_tile tile = {.rows = 16, .cols = shapes[i].cols, .lanes = 8,
+					.sram = 48 * 1024};
+		struct wse_gpt shape = {.vocab = 256,
+					.hidden = shapes[i].hidden,
+					.layers = 1,
+					.heads = shapes[i].heads,
+					.filter = 4 * shapes[i].hidden,
+					.positions = 128,
+					.seq = 128,
+					.eps = 1e-5f};
+		struct wse_plan p = {0};
+		struct wse_model m;
+		int ret = wse_gpt_init(&m, &shape);
+
+		ret = ret ? ret : wse_plan_make(&m, &tile, 16, 0, &p);
+		ok(!ret && p.graph.tile.cols == shapes[i].used,
+		   "hidden %u, %u heads on %u columns: %u%s", shape.hidden, shape.heads, tile.cols,
+		   p.graph.tile.cols, ret ? wse_error() : "");
+		wse_plan_fini(&p);
+	}
+}
+
+/* where a program's list of places is in its file */
+static size_t list_at(const unsigned char *file)
+{
+	Elf32_Ehdr h;
+	Elf32_Shdr names, sec;
+
+	memcpy(&h, file, sizeof(h));
+	memcpy(&names, file + h.e_shoff + h.e_shstrndx * sizeof(names), sizeof(names));
+	for (uint32_t i = 0; i < h.e_shnum; i++) {
+		memcpy(&sec, file + h.e_shoff + i * sizeof(sec), sizeof(sec));
+		if (!strcmp((const char *)file + names.sh_offset + sec.sh_name, ".wse.cols"))
+			return sec.sh_offset;
+	}
+	return 0;
+}
+
+/* a program's list of places: what is no such instruction is not replaced */
+static void places(void)
+{
+	struct wse_device *dev = NULL;
+	struct wse_context *ctx = NULL;
+	struct wse_program *prog = NULL;
+	unsigned char *file = NULL;
+	char path[600];
+	size_t size = 0, at;
+	int ret = wse_find_file("WSE_KERNELS", "linear.elf", sizeof(path), path), odd = 0, bad = 0;
+
+	ret = ret ? ret : wse_read_file(path, 1u << 24, (void **)&file, &size);
+	ret = ret ? ret : wse_device_open("sim:func,rows=1,cols=4", &dev);
+	ret = ret ? ret : wse_context_create(dev, 0, &ctx);
+	ret = ret ? ret : wse_program_create(ctx, path, &prog);
+	ok(!ret && !wse_program_columns(prog, 4) && !wse_program_columns(prog, 1) &&
+		   wse_program_columns(prog, 5) == -ERANGE &&
+		   wse_program_columns(prog, 0) == -ERANGE,
+	   "a program runs on 1 to 4 of 4 columns: %s", wse_error());
+	wse_program_destroy(prog);
+	prog = NULL;
+	if (!ret)
+		ret = (at = list_at(file)) ? 0 : -ENOENT;
+	if (!ret) {
+		file[at] ^= 4;
+		odd = wse_program_load_memory(ctx, file, size, &prog);
+		file[at] ^= 4;
+		file[at + 3] ^= 0x40;
+		bad = wse_program_load_memory(ctx, file, size, &prog);
+	}
+	ok(!ret && odd == -ENOEXEC && bad == -ENOEXEC && strstr(wse_error(), ".wse.cols"), "%s",
+	   wse_error());
+	free(file);
+	wse_context_destroy(ctx);
+	wse_device_close(dev);
+}
+
+int main(void)
 {
 	struct wse_device *dev;
 	int fd = mkstemp(text), rtl;
@@ -183,25 +320,23 @@ static void streams(void)
 		if (write(fd, "a stream that is cut between blocks\n", 36) != 36)
 			break;
 	close(fd);
-	cuts("sim:func,rows=4,cols=4", 2);
 	rtl = !SANITIZED && !wse_device_open("sim:rtl,rows=4,cols=4", &dev);
-	if (rtl) {
+	if (rtl)
 		wse_device_close(dev);
-		cuts("sim:rtl,rows=4,cols=4", 1);
-	} else {
+	else
 		tap_skip(SANITIZED ? "too slow with sanitizers"
 				   : "the RTL is not linked into this program",
-			 "streams of many commands on the RTL");
-	}
-	unlink(text);
-}
-
-int main(void)
-{
+			 "streams of many commands, and some of its columns, on the RTL");
 	clocks();
 	predictions();
 	budgets();
 	blocks();
-	streams();
+	cuts("sim:func,rows=4,cols=4", 2);
+	if (rtl)
+		cuts("sim:rtl,rows=4,cols=4", 1);
+	places();
+	plans();
+	some_columns(rtl);
+	unlink(text);
 	return tap_end();
 }

@@ -402,9 +402,15 @@ static void refused(void)
 		   strstr(wse_error(), "hidden_size 36"),
 	   "a width the columns do not divide: %s", wse_error());
 	wse_graph_fini(&g);
+	ok(!wse_plan_make(&m, &tile, 64, 64, &plan) && plan.graph.tile.cols == 1 &&
+		   plan.columns == 8 && strstr(plan.idle, "hidden_size 36"),
+	   "its plan has one column: %s", plan.idle);
+	wse_plan_fini(&plan);
+	hidden = 34;
+	wse_mlp_init(&m, 8, 16, 256, &hidden, 1, WSE_RELU);
 	ok(wse_plan_make(&m, &tile, 64, 64, &plan) == -EINVAL && !plan.tokens &&
-		   strstr(wse_error(), "hidden_size 36"),
-	   "nor has it a plan: %s", wse_error());
+		   strstr(wse_error(), "hidden_size 34"),
+	   "what no number of columns divides has none: %s", wse_error());
 	wse_plan_fini(&plan);
 	hidden = 32;
 	wse_mlp_init(&m, 8, 16, 256, &hidden, 1, WSE_RELU);

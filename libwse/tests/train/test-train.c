@@ -95,7 +95,7 @@ static void bad_input(void)
 			     "optimizer={SGD: {}}", "precision.max_gradient_norm=0",
 			     "checkpoint.steps=1"};
 	const char *wide[] = {"model.hidden_sizes=[4096]"};
-	const char *odd[] = {"model.hidden_sizes=[100]"};
+	const char *odd[] = {"model.hidden_sizes=[102]"};
 	const char *tile[] = {"oracle:rows=1,cols=4"};
 	const char *hidden[] = {"model.hidden_sizes=[64, 64]"};
 	int ret = go("nan", four, 1, nan, 4, 0, &w, &res);
