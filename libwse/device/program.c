@@ -194,7 +194,7 @@ static int read_symbols(const struct file *f, const Elf32_Ehdr *h, struct wse_pr
 
 /* csrr RD, dim; addi RD, zero, COLS */
 #define RD	     0xf80u
-#define READ_DIM     (WSE_CSR_DIM << 20 | 0x2073u)
+#define READ_DIM     ((uint32_t)WSE_CSR_DIM << 20 | 0x2073u)
 #define LOAD_COLS(n) ((uint32_t)(n) << 20 | 0x13u)
 
 static int take_places(const struct file *f, const Elf32_Shdr *h, struct wse_program *prog)
