@@ -30,12 +30,37 @@ static inline void chunk_centre(uint32_t y, uint32_t m, uint32_t t, uint32_t v)
 	vv(VSUB, D_A, D_A, D_C);
 }
 
+/* tokens of which each column has at most 64: as classes of this column and chunk, others beyond */
+static uint16_t chunk_own[64];
+
+/*
+ * A vocabulary above 65536 has targets of u32. The classes of a column are at most 16384, so its
+ * own fit u16; 0xffff is none of them.
+ */
+static __attribute__((noinline)) const uint16_t *chunk_narrow(const struct wse_loss_chunk_args *a)
+{
+	const uint32_t *target = (const uint32_t *)a->target;
+	uint32_t first = chunk_first(a), i, n;
+
+	for (i = 0; i < a->t; i++) {
+		n = target[i] - first;
+		chunk_own[i] = (uint16_t)(n < 0xffff ? n : 0xffff);
+	}
+	return chunk_own;
+}
+
+#define CHUNK_WIDE(a)	((a)->classes > 65536)
+
 /* the target's logit, where this column owns it in this chunk */
 static inline void chunk_target(const struct wse_loss_chunk_args *a, uint32_t *zt, uint32_t v)
 {
 	const uint16_t *target = (const uint16_t *)a->target;
 	uint32_t first = chunk_first(a), i, n;
 
+	if (CHUNK_WIDE(a)) {
+		target = chunk_narrow(a);
+		first = 0;
+	}
 	for (i = 0; i < a->t; i++) {
 		n = target[i] - first;
 		if (n < v)
@@ -119,10 +144,16 @@ static inline void loss_grad_kernel(const struct wse_loss_chunk_args *a)
 	uint32_t t = a->t, v = chunk_classes(a), m = a->state, recip = m + 4 * t;
 
 	if (v) {
+		const uint16_t *target = (const uint16_t *)a->target;
+		uint32_t first = chunk_first(a);
+
 		chunk_centre(a->y, m, t, v);
 		loss_exp(a->y, v * t);
-		loss_gradient((const uint16_t *)a->target, a->y, a->dy, recip, t, chunk_first(a), v,
-			      a->scale);
+		if (CHUNK_WIDE(a)) {
+			target = chunk_narrow(a);
+			first = 0;
+		}
+		loss_gradient(target, a->y, a->dy, recip, t, first, v, a->scale);
 	}
 	if (v < a->v)
 		loss_no_gradient(a->dy + 2 * v * t, (a->v - v) * t);

@@ -81,7 +81,8 @@ uint32_t wse_graph_value(struct wse_graph *g, const char *what, enum wse_type ty
 			 enum wse_shape shape, uint32_t rows)
 {
 	static const uint32_t size[] = {
-		[WSE_TYPE_BF16] = 2, [WSE_TYPE_F32] = 4, [WSE_TYPE_U16] = 2, [WSE_TYPE_BYTE] = 1};
+		[WSE_TYPE_BF16] = 2, [WSE_TYPE_F32] = 4, [WSE_TYPE_U16] = 2, [WSE_TYPE_BYTE] = 1,
+		[WSE_TYPE_U32] = 4};
 	uint32_t per = shape == WSE_SHAPE_TOKENS || shape == WSE_SHAPE_SHARED ? g->t : 1;
 	struct wse_value *v = grow(g, &g->values, &g->nvalues, sizeof(*v));
 

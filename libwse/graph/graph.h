@@ -22,6 +22,7 @@
 
 #include "graph/tensor.h"
 #include "graph/tile.h"
+#include "num/token.h"
 
 struct wse_value {
 	const char *what;	/* for the plan: "activations", ... */

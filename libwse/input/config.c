@@ -201,7 +201,7 @@ static void read_text(struct sections *s, struct wse_yaml *y, char *to, size_t s
 			wse_config_refuse(
 				s, proc, "data processor",
 				proc->type == WSE_YAML_SCALAR ? proc->text : "without a name",
-				"remove it, and give a text, a directory of texts or uint16 tokens "
+				"remove it, and give a text, a directory of texts or tokens "
 				"(*.bin) as data_dir, or with --data");
 		if (proc)
 			wse_yaml_use_all(proc);

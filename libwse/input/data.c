@@ -18,7 +18,8 @@
 #define TEXT_MAX (2ull << 30)
 
 /* llm.c's header: 256 int32 of magic, version, tokens, then the tokens */
-enum { LLMC_MAGIC = 20240520, LLMC_MAGIC_32 = 20240801, LLMC_VERSION = 1, LLMC_HEADER = 1024 };
+enum { LLMC_MAGIC = 20240520, LLMC_MAGIC_32 = 20240801, LLMC_HEADER = 1024 };
+enum { LLMC_VERSION = 1, LLMC_VERSION_32 = 7 };
 
 struct text {
 	unsigned char *p;
@@ -83,7 +84,7 @@ static int read_more(struct text *t, const char *path)
 	else if (!S_ISREG(sb.st_mode))
 		ret = wse_fail(-EINVAL,
 			       "%.400s is neither a file nor a directory: give a text file, a "
-			       "directory of them, or uint16 tokens (*.bin)",
+			       "directory of them, or tokens (*.bin)",
 			       path);
 	else if ((uint64_t)sb.st_size > TEXT_MAX - t->n)
 		ret = too_much(path);
@@ -248,72 +249,89 @@ static int check_text(const struct text *t, const char *path, int words)
 	if (kind)
 		return wse_fail(-EINVAL,
 				"%.300s is %s, no text: give a text file, a directory of them, or "
-				"uint16 tokens (*.bin)",
+				"tokens (*.bin)",
 				path, kind);
 	return 0;
 }
 
-/* bytes in front of the tokens: llm.c's header, which must fit the file */
-static int header_of(const struct text *t, const char *path, size_t *skip)
+/*
+ * Bytes of a token of a token file, and bytes in front of them: llm.c's header, which must fit the
+ * file, says both; a file without one has uint32 tokens where the vocabulary does not fit uint16.
+ */
+static int header_of(const struct text *t, const char *path, uint32_t vocab, size_t *skip,
+		     size_t *size)
 {
-	uint32_t h[3] = {0};
+	uint32_t h[3] = {0}, version;
 
 	*skip = 0;
+	*size = 2 * wse_token_places(vocab);
 	if (t->n < sizeof(h))
 		return 0;
 	memcpy(h, t->p, sizeof(h));
-	if (h[0] == LLMC_MAGIC_32)
-		return wse_fail(-EINVAL,
-				"%.300s: llm.c's file of uint32 tokens; only uint16 ones are read",
-				path);
-	if (h[0] != LLMC_MAGIC)
+	if (h[0] != LLMC_MAGIC && h[0] != LLMC_MAGIC_32)
 		return 0;
-	if (h[1] != LLMC_VERSION)
-		return wse_fail(-EINVAL, "%.300s: llm.c's header of version %u; read is %d", path,
-				h[1], LLMC_VERSION);
-	if (t->n < LLMC_HEADER || (t->n - LLMC_HEADER) / 2 != h[2])
+	*size = h[0] == LLMC_MAGIC ? 2 : 4;
+	version = h[0] == LLMC_MAGIC ? LLMC_VERSION : LLMC_VERSION_32;
+	if (h[1] != version)
+		return wse_fail(-EINVAL,
+				"%.300s: llm.c's header of version %u; of uint%zu tokens %u is read",
+				path, h[1], 8 * *size, version);
+	if (t->n < LLMC_HEADER || (t->n - LLMC_HEADER) / *size != h[2])
 		return wse_fail(-EINVAL, "%.300s: llm.c's header says %u tokens, the file has %zu",
-				path, h[2], t->n < LLMC_HEADER ? 0 : (t->n - LLMC_HEADER) / 2);
+				path, h[2],
+				t->n < LLMC_HEADER ? 0 : (t->n - LLMC_HEADER) / *size);
 	*skip = LLMC_HEADER;
 	return 0;
 }
 
-/* bytes or uint16 -> tokens, each below vocab */
+static uint32_t number(const unsigned char *p, size_t size)
+{
+	uint16_t two;
+	uint32_t four;
+
+	if (size == 1)
+		return *p;
+	if (size == 2) {
+		memcpy(&two, p, 2);
+		return two;
+	}
+	memcpy(&four, p, 4);
+	return four;
+}
+
+/* bytes, uint16 or uint32 -> tokens, each below vocab */
 static int to_tokens(const struct text *t, const char *path, uint32_t vocab, int words,
 		     uint16_t **tok, size_t *ntok)
 {
-	uint32_t outside = 0; /* the vocabulary that all are in */
-	size_t skip = 0, n, at = 0;
-	int ret = words ? header_of(t, path, &skip) : 0;
+	uint32_t most = 0;
+	size_t skip = 0, size = 1, n, at = SIZE_MAX;
+	int ret = words ? header_of(t, path, vocab, &skip, &size) : 0;
 
 	if (ret)
 		return ret;
-	if (words && (t->n - skip) % 2)
-		return wse_fail(-EINVAL, "%.300s: %zu bytes are no whole number of uint16 tokens",
-				path, t->n - skip);
-	n = words ? (t->n - skip) / 2 : t->n;
-	*tok = malloc((n + 1) * sizeof(**tok));
+	if ((t->n - skip) % size)
+		return wse_fail(-EINVAL, "%.300s: %zu bytes are no whole number of uint%zu tokens",
+				path, t->n - skip, 8 * size);
+	n = (t->n - skip) / size;
+	*tok = malloc((n + 1) * wse_token_places(vocab) * sizeof(**tok));
 	if (!*tok)
 		return wse_fail(-ENOMEM, "%.300s: no memory for %zu tokens", path, n);
 	*ntok = n;
 	for (size_t i = 0; i < n; i++) {
-		uint16_t v;
+		uint32_t v = number(t->p + skip + size * i, size);
 
-		if (words)
-			memcpy(&v, t->p + skip + 2 * i, 2);
-		else
-			v = t->p[i];
-		if (v >= vocab && !outside)
+		if (v >= vocab && at == SIZE_MAX)
 			at = i;
-		if (v >= vocab && v >= outside)
-			outside = v + 1u;
-		(*tok)[i] = v;
+		most = v > most ? v : most;
+		wse_token_put(*tok, i, vocab, v);
 	}
-	return !outside ? 0
-			: wse_fail(-EINVAL,
-				   "%.300s: token %u at position %zu is outside the vocabulary of "
-				   "%u: choose vocab_size %u",
-				   path, (*tok)[at], at, vocab, outside);
+	if (at == SIZE_MAX)
+		return 0;
+	wse_fail(-EINVAL, "%.300s: token %u at position %zu is outside the vocabulary of %u", path,
+		 number(t->p + skip + size * at, size), at, vocab);
+	if (most < WSE_VOCAB_MAX)
+		wse_fail_more(": choose vocab_size %u", most + 1);
+	return -EINVAL;
 }
 
 static int load(const char *path, uint32_t vocab, uint16_t **tok, size_t *ntok)
@@ -351,7 +369,7 @@ static int entropies(struct wse_data *d)
 {
 	uint32_t v = d->cfg.vocab, *count = calloc(v, sizeof(*count));
 	size_t *end = calloc((size_t)v + 1, sizeof(*end)), i, at = 0;
-	uint16_t *after = malloc(d->ntok * sizeof(*after));
+	uint32_t *after = malloc(d->ntok * sizeof(*after));
 	double n = (double)d->ntok;
 
 	if (!count || !end || !after) {
@@ -361,7 +379,7 @@ static int entropies(struct wse_data *d)
 		return -ENOMEM;
 	}
 	for (i = 0; i < d->ntok; i++)
-		count[d->tok[i]]++;
+		count[wse_token(d->tok, (ptrdiff_t)i, v)]++;
 	for (uint32_t a = 0; a < v; a++) {
 		if (count[a])
 			d->unigram += surprise(count[a], n, n);
@@ -369,7 +387,8 @@ static int entropies(struct wse_data *d)
 		count[a] = 0;
 	}
 	for (i = 1; i < d->ntok; i++)
-		after[end[d->tok[i - 1]]++] = d->tok[i];
+		after[end[wse_token(d->tok, (ptrdiff_t)i - 1, v)]++] =
+			wse_token(d->tok, (ptrdiff_t)i, v);
 	for (uint32_t a = 0; a < v; a++) {
 		size_t begin = at;
 
@@ -381,7 +400,7 @@ static int entropies(struct wse_data *d)
 			count[after[i]] = 0;
 		}
 		/* the last token of the text has no successor: its place stays empty */
-		at += a == d->tok[d->ntok - 1];
+		at += a == wse_token(d->tok, (ptrdiff_t)d->ntok - 1, v);
 	}
 	free(count);
 	free(end);
@@ -495,6 +514,17 @@ int wse_data_cut(struct wse_data *d)
 	return 0;
 }
 
+static uint64_t sum_of(const struct wse_data *d, const uint16_t *tok, size_t n)
+{
+	return wse_checksum64(tok, n * wse_token_places(d->cfg.vocab) * sizeof(*tok));
+}
+
+/* the place of token n */
+static const uint16_t *token_at(const struct wse_data *d, const uint16_t *tok, size_t n)
+{
+	return tok + n * wse_token_places(d->cfg.vocab);
+}
+
 int wse_data_read(const struct wse_data_cfg *cfg, struct wse_data *d)
 {
 	int ret;
@@ -514,8 +544,8 @@ int wse_data_read(const struct wse_data_cfg *cfg, struct wse_data *d)
 		wse_data_close(d);
 		return ret;
 	}
-	d->sum = wse_checksum64(d->tok, d->ntok * sizeof(*d->tok));
-	d->val_sum = d->val == d->tok ? d->sum : wse_checksum64(d->val, d->nval * sizeof(*d->val));
+	d->sum = sum_of(d, d->tok, d->ntok);
+	d->val_sum = d->val == d->tok ? d->sum : sum_of(d, d->val, d->nval);
 	return 0;
 }
 
@@ -547,7 +577,8 @@ const uint16_t *wse_data_train(const struct wse_data *d, uint64_t epoch, uint64_
 		i = wse_rng_permute(d->cfg.shuffle_seed, epoch, d->ntrain, i);
 	while (i >= d->train_n[part])
 		i -= d->train_n[part++];
-	return d->tok + d->train_begin[part] + i * (d->cfg.span ? d->cfg.span : 1);
+	return token_at(d, d->tok,
+			d->train_begin[part] + i * (d->cfg.span ? d->cfg.span : 1));
 }
 
 const uint16_t *wse_data_held(const struct wse_data *d, uint64_t i)
@@ -556,5 +587,6 @@ const uint16_t *wse_data_held(const struct wse_data *d, uint64_t i)
 
 	while (i >= d->held_n[part])
 		i -= d->held_n[part++];
-	return d->val + d->held_begin[part] + i * (d->cfg.span ? d->cfg.span : 1);
+	return token_at(d, d->val,
+			d->held_begin[part] + i * (d->cfg.span ? d->cfg.span : 1));
 }

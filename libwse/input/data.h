@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The text: bytes of a file, or of all text files below a directory in sorted order, or uint16
- * token files (*.bin, as nanoGPT writes them, or with llm.c's header). A sample is `span` targets,
+ * The text: bytes of a file, or of all text files below a directory in sorted order, or
+ * token files (*.bin): uint16 as nanoGPT writes them, uint32 where the vocabulary is above 65536;
+ * llm.c's header says which. A sample is `span` targets,
  * at a multiple of span from where its part of the text begins, and the `window` tokens before the
  * first of them.
  *
@@ -20,6 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "num/token.h"
+
 #define WSE_DATA_CHUNKS 8
 
 struct wse_data_cfg {
@@ -33,7 +36,7 @@ struct wse_data_cfg {
 
 struct wse_data {
 	struct wse_data_cfg cfg;
-	uint16_t *tok, *val;	/* val may be tok */
+	uint16_t *tok, *val;	/* by wse_token() (num/token.h); val may be tok */
 	size_t ntok, nval;
 	size_t train_begin[WSE_DATA_CHUNKS + 1], train_n[WSE_DATA_CHUNKS + 1];
 	size_t held_begin[WSE_DATA_CHUNKS], held_n[WSE_DATA_CHUNKS];

@@ -516,7 +516,7 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 	b.head_unit = wse_graph_unit(g, m->tied ? T_WTE : tensor_of(m->layers, 2), vocab, h, 1);
 	if (b.head.chunks > 1)
 		wse_graph_chunks_in_order(g, b.head_unit, b.head.chunks);
-	g->target = wse_graph_in(g, "targets", tokens * 2);
+	g->target = wse_graph_in(g, "targets", tokens * 2 * wse_token_places(m->vocab));
 	wse_graph_in(g, "rows of the embedding", h * tokens * 2);
 	wse_graph_in(g, "rows of the positions", h * tokens * 2);
 	g->loss = wse_graph_out(g, "losses", tokens * 4);
@@ -525,7 +525,9 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 	g->classes = m->vocab;
 	g->vocab_rows = b.head.rows;
 
-	target = wse_op_in(g, "targets", IN_TARGETS, WSE_TYPE_U16, WSE_SHAPE_SHARED, 1);
+	target = wse_op_in(g, "targets", IN_TARGETS,
+			   m->vocab > WSE_VOCAB_NARROW ? WSE_TYPE_U32 : WSE_TYPE_U16,
+			   WSE_SHAPE_SHARED, 1);
 	x = wse_op_in(g, "inputs", IN_TOKENS, WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows);
 	d = wse_op_in(g, "inputs", IN_POSITIONS, WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows);
 	x = wse_op_add(g, b.program, x, d, "activations");
@@ -588,7 +590,7 @@ static uint32_t row_of(const struct wse_gpt *m, const uint16_t *const *samples, 
 {
 	uint32_t at = t % m->seq;
 
-	return positions ? at : samples[t / m->seq][(int)at - 1];
+	return positions ? at : wse_token(samples[t / m->seq], (int)at - 1, m->vocab);
 }
 
 /* rows [H][T] of the embeddings of the tokens before the targets, and of their positions */

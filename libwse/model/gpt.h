@@ -19,7 +19,7 @@ struct wse_initial {
 
 /* what the family takes at most */
 enum {
-	WSE_GPT_MAX_VOCAB = 65536,
+	WSE_GPT_MAX_VOCAB = WSE_VOCAB_MAX,
 	WSE_GPT_MAX_WIDTH = 1 << 20, /* hidden, filter */
 	WSE_GPT_MAX_LAYERS = 10000,
 	WSE_GPT_MAX_HEADS = 1 << 16,

@@ -75,6 +75,10 @@ struct wse_gpt_head wse_gpt_head_of(uint32_t vocab, uint32_t cols, uint32_t t)
 	uint32_t most = t && t <= 64 ? HEAD_BYTES / (6 * t) / 4 * 4 : per;
 	struct wse_gpt_head h = {.chunks = (per + most - 1) / most};
 
+	/* targets above u16 are known to the kernels of a vocabulary in chunks */
+	if (vocab > WSE_VOCAB_NARROW && h.chunks < 2)
+		h.chunks = 2;
+
 	h.rows = ((per + h.chunks - 1) / h.chunks + 3) / 4 * 4;
 	return h;
 }

@@ -12,7 +12,7 @@
 
 static uint32_t element(const struct wse_value *v)
 {
-	return v->type == WSE_TYPE_F32 ? 4 : 2;
+	return v->type == WSE_TYPE_F32 || v->type == WSE_TYPE_U32 ? 4 : 2;
 }
 
 /* bytes of a value on the host: [width][T], or [rows][T] */

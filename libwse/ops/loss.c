@@ -100,6 +100,9 @@ static int loss_check(const struct wse_graph *g, const struct wse_op *op)
 				    "their gradient");
 	ret = ret ? ret
 		  : wse_check_value(g, op->out[1], WSE_TYPE_F32, WSE_SHAPE_TOKENS, 1, "the loss");
+	if (!ret && g->classes > WSE_VOCAB_NARROW)
+		ret = wse_fail(-EINVAL, "%u classes in one piece: more than %u go in chunks alone",
+			       g->classes, WSE_VOCAB_NARROW);
 	if (!ret && (!g->classes || g->classes > rows * g->tile.cols))
 		ret = wse_fail(-EINVAL, "%u classes, %u logits", g->classes, rows * g->tile.cols);
 	return ret;

@@ -41,7 +41,7 @@ struct wse_loss_chunk {
 	uint32_t first;		/* class of the chunk */
 	uint32_t classes;	/* that exist */
 	uint32_t tokens;
-	const uint16_t *target;
+	const uint16_t *target;	/* by wse_token() */
 	float *state;
 };
 

@@ -20,6 +20,11 @@ static float *state(const struct wse_loss_chunk *k, uint32_t c, uint32_t which, 
 	return k->state + ((size_t)c * S_ROWS + which) * k->tokens + t;
 }
 
+static uint32_t target_of(const struct wse_loss_chunk *k, uint32_t t)
+{
+	return wse_token(k->target, t, k->classes);
+}
+
 /* the classes of column c that exist, as features of the chunk */
 static uint32_t exist(const struct wse_loss_chunk *k, uint32_t c)
 {
@@ -32,7 +37,7 @@ static uint32_t exist(const struct wse_loss_chunk *k, uint32_t c)
 static void part(const struct wse_loss_chunk *k, uint32_t c, uint32_t t, const float *y)
 {
 	float *m = state(k, c, S_MAX, t), *l = state(k, c, S_SUM, t), next, s = 0.0f;
-	uint32_t n = exist(k, c), owned = k->target[t] - (k->first + c * k->v);
+	uint32_t n = exist(k, c), owned = target_of(k, t) - (k->first + c * k->v);
 
 	if (!k->first) {
 		*m = wse_u2f(0xff800000u);
@@ -65,7 +70,7 @@ void wse_loss_part_oracle(const struct wse_loss_chunk *k, const float *y)
 
 static float join(const struct wse_loss_chunk *k, uint32_t t)
 {
-	uint32_t cols = k->tile.cols, owner = k->target[t] % (k->v * cols) / k->v;
+	uint32_t cols = k->tile.cols, owner = target_of(k, t) % (k->v * cols) / k->v;
 	float m = wse_u2f(0xff800000u), s = 0.0f;
 
 	for (uint32_t c = 0; c < cols; c++)
@@ -103,7 +108,7 @@ void wse_loss_grad_oracle(const struct wse_loss_chunk *k, const float *y, float 
 
 			if (k->first + n < k->classes) {
 				p = ew_mul(ew_exp(ew_sub(y[i], m)), r);
-				p = ew_sub(p, k->first + n == k->target[t] ? 1.0f : 0.0f);
+				p = ew_sub(p, k->first + n == target_of(k, t) ? 1.0f : 0.0f);
 				p = ew_mul(p, scale);
 			}
 			dy[i] = wse_f32_to_bf16_ftz(p);
@@ -168,8 +173,9 @@ uint32_t wse_op_loss_grad(struct wse_graph *g, uint32_t program, uint32_t logits
 static int check(const struct wse_graph *g, const struct wse_op *op, uint32_t state)
 {
 	uint32_t chunk = op->arg[A_ROWS] * g->tile.cols;
-	int ret = wse_check_value(g, op->in[IN_TARGET], WSE_TYPE_U16, WSE_SHAPE_SHARED, 1,
-				  "the targets");
+	int ret = wse_check_value(g, op->in[IN_TARGET],
+				  g->classes > WSE_VOCAB_NARROW ? WSE_TYPE_U32 : WSE_TYPE_U16,
+				  WSE_SHAPE_SHARED, 1, "the targets");
 
 	ret = ret ? ret
 		  : wse_check_value(g, state, WSE_TYPE_F32, WSE_SHAPE_TOKENS, S_ROWS,

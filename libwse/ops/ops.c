@@ -121,7 +121,7 @@ int wse_ops_finish(struct wse_graph *g)
 int wse_check_value(const struct wse_graph *g, uint32_t value, enum wse_type type,
 		    enum wse_shape shape, uint32_t rows, const char *what)
 {
-	static const char *const names[] = {"bf16", "binary32", "u16", "bytes"};
+	static const char *const names[] = {"bf16", "binary32", "u16", "bytes", "u32"};
 	static const char *const shapes[] = {"[rows][tokens]", "[rows][tokens], shared", "a vector",
 					     "scratch"};
 	const struct wse_value *v;

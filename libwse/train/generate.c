@@ -145,7 +145,7 @@ static int advance(struct wse_session *s, const struct wse_sampling *how, struct
 	job.backward = 0;
 	job.out[g->logits] = (struct wse_span){s->io.out[g->logits], 0};
 	job.images = wse_memx_images(s->memx);
-	memset(wse_span_ptr(job.in[g->target]), 0, t_all * sizeof(uint16_t));
+	memset(wse_span_ptr(job.in[g->target]), 0, g->in[g->target].bytes);
 	m->family->gather(m, g, st.params, samples, &job);
 	ret = wse_swarm_start(s->swarm, &step);
 	ret = ret ? ret : wse_swarm_wait(s->swarm);

@@ -428,7 +428,8 @@ int wse_session_compute_on(struct wse_session *s, const uint16_t *samples,
 	const struct wse_model *m = &s->cfg.model;
 
 	for (uint32_t b = 0; b < s->cfg.batch; b++)
-		s->samples[b] = samples + (size_t)b * (m->window + m->span) + m->window;
+		s->samples[b] = samples + ((size_t)b * (m->window + m->span) + m->window) *
+						  wse_token_places(m->vocab);
 	return compute(s, r);
 }
 
@@ -476,7 +477,8 @@ static void hash_samples(const struct wse_session *s, char *hex)
 	wse_sha256_init(&sha);
 	for (uint64_t b = 0; b < s->cfg.batch; b++)
 		for (uint32_t i = 0; i < m->window + m->span; i++) {
-			uint32_t token = (s->samples[b] - m->window)[i];
+			uint32_t token = wse_token(s->samples[b], (ptrdiff_t)i - m->window,
+						   m->vocab);
 
 			wse_sha256_add(&sha, &token, sizeof(token));
 		}

@@ -116,6 +116,7 @@ int wse_trainer_info(struct wse_trainer *t, struct wse_trainer_info *info)
 	info->unigram = t->s.data.unigram;
 	info->bigram = t->s.data.bigram;
 	info->max_steps = t->s.cfg.max_steps;
+	info->vocab = t->s.cfg.model.vocab;
 	return leave(t, 0);
 }
 
@@ -157,16 +158,19 @@ static int check_samples(struct wse_session *s, const uint16_t *samples, uint64_
 				"first target and %u targets are %llu",
 				(unsigned long long)n, (unsigned long long)s->cfg.batch, m->window,
 				m->span, (unsigned long long)want);
-	for (uint64_t i = 0; i < n; i++)
-		if (samples[i] >= m->vocab)
+	for (uint64_t i = 0; i < n; i++) {
+		uint32_t token = wse_token(samples, (ptrdiff_t)i, m->vocab);
+
+		if (token >= m->vocab)
 			return wse_fail(-EINVAL,
 					"token %llu of sample %llu is %u: the vocabulary has %u",
 					(unsigned long long)(i % width),
-					(unsigned long long)(i / width), samples[i], m->vocab);
+					(unsigned long long)(i / width), token, m->vocab);
+	}
 	return 0;
 }
 
-int wse_trainer_step_on(struct wse_trainer *t, const uint16_t *samples, uint64_t n,
+int wse_trainer_step_on(struct wse_trainer *t, const void *samples, uint64_t n,
 			struct wse_step_result *result)
 {
 	struct wse_step_result r = {0};

@@ -162,7 +162,7 @@ struct wse_loss_args {
 	uint32_t v;		/* V / COLS */
 	uint32_t scale;		/* binary32 */
 	uint32_t backward;	/* 0: loss alone */
-	uint32_t classes;	/* classes of the whole vocabulary that exist: the rest is padding */
+	uint32_t classes;	/* classes of the whole vocabulary that exist, at most 65536: the rest is padding */
 };
 
 /*
@@ -174,7 +174,7 @@ struct wse_loss_args {
 struct wse_loss_chunk_args {
 	uint32_t y;		/* binary32 [v][T] logits; destroyed */
 	uint32_t dy;		/* bf16 [v][T], loss_grad */
-	uint32_t target;	/* u16 [T], as above */
+	uint32_t target;	/* u16 [T], as above; u32 [T] where classes is above 65536 */
 	uint32_t state;		/* binary32 [4][T] */
 	uint32_t loss;		/* binary32 [T], loss_join: valid in the column that owns the token's target */
 	uint32_t t;

@@ -58,7 +58,7 @@ int wse_model_mlp(const struct wse_mlp_shape *shape, struct wse_model **model);
  * a tile takes: heads, hidden and filter must divide over its columns.
  */
 struct wse_gpt_shape {
-	uint32_t vocab;	    /* 1 ... 65536 */
+	uint32_t vocab;	    /* 1 ... 262144 */
 	uint32_t positions; /* rows of the position table */
 	uint32_t seq;	    /* tokens of a sequence in training; 0: positions */
 	uint32_t hidden, layers, heads;
@@ -154,7 +154,7 @@ struct wse_tile {
 	uint32_t sram;	/* bytes of a core; no sum depends on it */
 };
 
-enum wse_type { WSE_TYPE_BF16, WSE_TYPE_F32, WSE_TYPE_U16, WSE_TYPE_BYTE };
+enum wse_type { WSE_TYPE_BF16, WSE_TYPE_F32, WSE_TYPE_U16, WSE_TYPE_BYTE, WSE_TYPE_U32 };
 
 enum wse_shape {
 	WSE_SHAPE_TOKENS, /* [rows][T] on each core: width rows * COLS, token index fastest */

@@ -168,7 +168,8 @@ struct wse_trainer_info {
 	uint64_t tokens;  /* of the text */
 	double unigram, bigram; /* entropies of the text, nats a token */
 	uint64_t max_steps;	/* of a run, as the parameters say */
-	uint64_t resv[7];
+	uint64_t vocab;		/* tokens are below it */
+	uint64_t resv[6];
 };
 
 int wse_trainer_info(struct wse_trainer *t, struct wse_trainer_info *info);
@@ -191,13 +192,13 @@ int wse_trainer_step(struct wse_trainer *t, struct wse_step_result *result);
 
 /*
  * The same on a batch of the caller's, for trainers without a text (data NULL):
- * samples [batch][window + span], of each the tokens before its first target and then the targets;
- * n: all of them. A checkpoint then has the step, but does not know the batches: which ones come
+ * samples [batch][window + span], of each the tokens before its first target and then the targets:
+ * uint16_t, or uint32_t where the vocabulary is above 65536; n: tokens in all. A checkpoint then has the step, but does not know the batches: which ones come
  * next is the caller's to keep.
  *
  * -EINVAL	n is another number, a token is not below vocab, or the trainer has a text
  */
-int wse_trainer_step_on(struct wse_trainer *t, const uint16_t *samples, uint64_t n,
+int wse_trainer_step_on(struct wse_trainer *t, const void *samples, uint64_t n,
 			struct wse_step_result *result);
 
 /*

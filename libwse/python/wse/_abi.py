@@ -67,6 +67,7 @@ WSE_TYPE_BF16 = 0
 WSE_TYPE_F32 = 1
 WSE_TYPE_U16 = 2
 WSE_TYPE_BYTE = 3
+WSE_TYPE_U32 = 4
 
 # enum wse_shape
 WSE_SHAPE_TOKENS = 0  # [rows][T] on each core: width rows * COLS, token index fastest
@@ -440,7 +441,7 @@ class wse_gpt_shape(Structure):
     block, causal attention, a feed-forward layer, residuals. The plan says which sizes
     a tile takes: heads, hidden and filter must divide over its columns.
 
-    vocab: 1 ... 65536
+    vocab: 1 ... 262144
     positions: rows of the position table
     seq: tokens of a sequence in training; 0: positions
     filter: width of the feed-forward layer; 0: 4 * hidden
@@ -624,6 +625,7 @@ class wse_trainer_info(Structure):
     tokens: of the text
     unigram, bigram: entropies of the text, nats a token
     max_steps: of a run, as the parameters say
+    vocab: tokens are below it
     """
 
 
@@ -1075,7 +1077,8 @@ wse_trainer_info._fields_ = [
     ("unigram", c_double),
     ("bigram", c_double),
     ("max_steps", c_uint64),
-    ("resv", c_uint64 * 7),
+    ("vocab", c_uint64),
+    ("resv", c_uint64 * 6),
 ]
 
 wse_step_result._fields_ = [
@@ -1583,11 +1586,10 @@ from then on, and the step is done again on those that are left.
 -ENODEV, ... of the last device
 """)
 
-bind("wse_trainer_step_on", c_int, POINTER(wse_trainer), POINTER(c_uint16), c_uint64, POINTER(wse_step_result),
-     doc="""
+bind("wse_trainer_step_on", c_int, POINTER(wse_trainer), c_void_p, c_uint64, POINTER(wse_step_result), doc="""
 The same on a batch of the caller's, for trainers without a text (data NULL):
-samples [batch][window + span], of each the tokens before its first target and then the targets;
-n: all of them. A checkpoint then has the step, but does not know the batches: which ones come
+samples [batch][window + span], of each the tokens before its first target and then the targets:
+uint16_t, or uint32_t where the vocabulary is above 65536; n: tokens in all. A checkpoint then has the step, but does not know the batches: which ones come
 next is the caller's to keep.
 
 -EINVAL      n is another number, a token is not below vocab, or the trainer has a text

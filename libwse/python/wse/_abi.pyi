@@ -55,6 +55,7 @@ WSE_TYPE_BF16: int
 WSE_TYPE_F32: int
 WSE_TYPE_U16: int
 WSE_TYPE_BYTE: int
+WSE_TYPE_U32: int
 WSE_SHAPE_TOKENS: int
 WSE_SHAPE_SHARED: int
 WSE_SHAPE_VECTOR: int
@@ -439,6 +440,7 @@ class wse_trainer_info(Structure):
     unigram: float
     bigram: float
     max_steps: int
+    vocab: int
     resv: Any
 
 class wse_step_result(Structure):

@@ -277,13 +277,16 @@ class Trainer(Handle):
     def step_on(self, samples: Any) -> Step:
         """
         One step on samples of one's own, u16 [batch][window + span] (of a GPT 1 + S tokens, of an MLP window + 1): an array
-        of numpy or torch (int16: its bits), or anything with the buffer protocol. For params without data.
+        of numpy or torch (int16: its bits), or anything with the buffer protocol. For params without data. With a vocabulary
+        above 65536 they are u32 (int32: its bits).
         """
-        signed = str(getattr(samples, "dtype", "")).rpartition(".")[2] == "int16"  # torch 1 has no uint16
-        source = numbers_of(samples, "i16" if signed else "u16")
+        wide = self.info.vocab > 65536
+        signed = str(getattr(samples, "dtype", "")).rpartition(".")[2] in ("int16", "int32")  # torch 1 has no unsigned ones
+        source = numbers_of(samples, ("i" if signed else "u") + ("32" if wide else "16"))
         if source.readonly:
             source = memoryview(bytearray(source))
-        tokens = (ctypes.c_uint16 * (len(source) // 2)).from_buffer(source)
+        kind: Any = ctypes.c_uint32 if wide else ctypes.c_uint16
+        tokens = (kind * (len(source) // ctypes.sizeof(kind))).from_buffer(source)
         return self._step(lib.wse_trainer_step_on, tokens, len(tokens))
 
     def steps(self, n: int) -> Iterator[Step]:

@@ -5,6 +5,7 @@
  */
 #include <unistd.h>
 
+#include "num/token.h"
 #include "ops/loss.h"
 #include "rig.h"
 
@@ -67,7 +68,7 @@ struct chunks {
 	struct rig *g;
 	struct wse_loss_chunk k;
 	struct wse_loss_chunk_args a;
-	uint32_t t, chunks, cycles[3];
+	uint32_t t, chunks, apart, cycles[3]; /* apart: chunks from one to the next */
 	float *y, *loss;
 	uint16_t *dy;
 };
@@ -77,6 +78,11 @@ static float *state_row(struct chunks *c, uint32_t which, uint32_t col)
 	return c->k.state + ((size_t)col * 4 + which) * c->k.tokens;
 }
 
+static const float *chunk_logits(const struct chunks *c, uint32_t chunk)
+{
+	return c->y + (size_t)chunk * c->k.v * c->g->tile.cols * c->k.tokens;
+}
+
 /* operands of a kernel: state as the oracle left it */
 static void chunk_operands(struct chunks *c, uint32_t chunk)
 {
@@ -84,14 +90,14 @@ static void chunk_operands(struct chunks *c, uint32_t chunk)
 	uint32_t width = c->k.v * g->tile.cols, tokens = c->k.tokens;
 
 	rig_clear(g);
-	c->k.first = c->a.first = chunk * width;
+	c->k.first = c->a.first = chunk * c->apart * width;
 	c->a.y = rig_alloc(g, c->k.v * c->t * 4);
 	c->a.dy = rig_alloc(g, c->k.v * c->t * 2);
-	c->a.target = rig_alloc(g, c->t * 2);
+	c->a.target = rig_alloc(g, c->t * 2 * wse_token_places(c->k.classes));
 	c->a.state = rig_alloc(g, 4 * c->t * 4);
 	c->a.loss = rig_alloc(g, c->t * 4);
-	rig_rows(g, c->a.y, c->y + (size_t)chunk * width * tokens, width, tokens, 4);
-	rig_tokens(g, c->a.target, c->k.target, tokens, 2);
+	rig_rows(g, c->a.y, chunk_logits(c, chunk), width, tokens, 4);
+	rig_tokens(g, c->a.target, c->k.target, tokens, 2 * wse_token_places(c->k.classes));
 	rig_rows(g, c->a.state, c->k.state, 4 * g->tile.cols, tokens, 4);
 }
 
@@ -111,7 +117,7 @@ static int chunk_part(struct chunks *c, uint32_t chunk)
 	chunk_operands(c, chunk);
 	ret = rig_kernel(c->g, "loss_part", &c->a, sizeof(c->a));
 	c->cycles[0] = c->g->cycles;
-	wse_loss_part_oracle(&c->k, c->y + (size_t)c->k.first * c->k.tokens);
+	wse_loss_part_oracle(&c->k, chunk_logits(c, chunk));
 	expect_state(c, 3);
 	rig_any(c->g, c->a.y, c->k.v * c->t * 4, c->g->tile.rows);
 	return ret ? ret : rig_compare(c->g);
@@ -131,7 +137,7 @@ static int chunk_join(struct chunks *c)
 	rig_tokens(g, c->a.loss, c->loss, c->k.tokens, 4);
 	for (uint32_t i = 0; i < c->k.tokens; i++)
 		for (uint32_t n = 0; n < cols; n++)
-			if (n != c->k.target[i] % (c->k.v * cols) / c->k.v)
+			if (n != wse_token(c->k.target, i, c->k.classes) % (c->k.v * cols) / c->k.v)
 				memset(rig_at(g, g->any, i / c->t, n, c->a.loss + i % c->t * 4), 1,
 				       4);
 	return ret ? ret : rig_compare(g);
@@ -146,21 +152,21 @@ static int chunk_grad(struct chunks *c, uint32_t chunk)
 	chunk_operands(c, chunk);
 	ret = rig_kernel(g, "loss_grad", &c->a, sizeof(c->a));
 	c->cycles[2] = g->cycles;
-	wse_loss_grad_oracle(&c->k, c->y + (size_t)c->k.first * c->k.tokens, rig_float(c->a.scale),
-			     c->dy);
+	wse_loss_grad_oracle(&c->k, chunk_logits(c, chunk), rig_float(c->a.scale), c->dy);
 	rig_rows(g, c->a.dy, c->dy, width, c->k.tokens, 2);
 	rig_any(g, c->a.y, c->k.v * c->t * 4, g->tile.rows);
 	return ret ? ret : rig_compare(g);
 }
 
-static void test_chunks(struct rig *g, uint32_t t, uint32_t v, uint32_t chunks, uint32_t padding,
-			int wild)
+/* apart above 1: a vocabulary of which only some chunks are there, the first and the last ones */
+static void test_chunks(struct rig *g, uint32_t t, uint32_t v, uint32_t chunks, uint32_t apart,
+			uint32_t padding, int wild)
 {
 	uint32_t tokens = t * g->tile.rows, width = v * g->tile.cols, cols = g->tile.cols;
-	uint32_t classes = width * chunks - padding;
+	uint32_t classes = width * ((chunks - 1) * apart + 1) - padding;
 	size_t n = (size_t)width * chunks * tokens;
-	uint16_t *target = malloc(tokens * 2);
-	struct chunks c = {.g = g, .t = t, .chunks = chunks};
+	uint16_t *target = malloc(tokens * 4);
+	struct chunks c = {.g = g, .t = t, .chunks = chunks, .apart = apart};
 	int ret = 0;
 
 	c.k = (struct wse_loss_chunk){.tile = g->tile,
@@ -176,7 +182,12 @@ static void test_chunks(struct rig *g, uint32_t t, uint32_t v, uint32_t chunks, 
 	c.loss = malloc(tokens * 4);
 	fill(c.y, n, wild);
 	for (uint32_t i = 0; i < tokens; i++)
-		target[i] = (uint16_t)(rig_rnd() % classes);
+	{
+		uint32_t class = rig_rnd() % (width * chunks - padding);
+
+		class += class / width * (apart - 1) * width;
+		wse_token_put(target, i, classes, class);
+	}
 	for (uint32_t j = 0; j < chunks && !ret; j++)
 		ret = chunk_part(&c, j);
 	/* a NaN or an infinity in `wild` ones, but no column that never began */
@@ -186,9 +197,10 @@ static void test_chunks(struct rig *g, uint32_t t, uint32_t v, uint32_t chunks, 
 	ret = ret ? ret : chunk_join(&c);
 	for (uint32_t j = 0; j < chunks && !ret; j++)
 		ret = chunk_grad(&c, j);
-	ok(!ret, "%s loss, T %u, %u chunks of %u a column, %u more%s: %u, %u, %u cycles%s%s",
-	   wse_device_uri(g->dev), t, chunks, v, padding, wild ? ", wild" : "", c.cycles[0],
-	   c.cycles[1], c.cycles[2], ret ? ": " : "", ret ? wse_error() : "");
+	ok(!ret, "%s loss, T %u, %u of %u classes, %u chunks of %u%s: %u, %u, %u cycles%s%s",
+	   wse_device_uri(g->dev), t, width * chunks - padding, classes, chunks, v,
+	   wild ? ", wild" : "", c.cycles[0], c.cycles[1], c.cycles[2], ret ? ": " : "",
+	   ret ? wse_error() : "");
 	free(c.k.state);
 	free(target);
 	free(c.y);
@@ -208,12 +220,15 @@ static void test_chunks_on(const char *uri, uint64_t seed, uint32_t many)
 		uint32_t v = 4 + 4 * (rig_rnd() % 4), chunks = 2 + rig_rnd() % 3;
 		uint32_t padding = i % 3 ? rig_rnd() % (v * g.tile.cols) : 0;
 
-		test_chunks(&g, tokens[i % 5], v, chunks, padding, rig_rnd() % 3 == 0);
+		test_chunks(&g, tokens[i % 5], v, chunks, 1, padding, rig_rnd() % 3 == 0);
 	}
+	/* targets of u32: the last chunks are on both sides of 65536, and at 2^18 */
+	test_chunks(&g, 16, 4, 3, (65536 - 2 * g.tile.cols) / (4 * g.tile.cols), 3, 0);
+	test_chunks(&g, 8, 4, 2, (1 << 18) / (4 * g.tile.cols) - 1, 0, 0);
 	/* the last chunk has one class, so that most columns have none of it */
-	test_chunks(&g, 16, 4, 2, 4 * g.tile.cols - 1, 0);
+	test_chunks(&g, 16, 4, 2, 1, 4 * g.tile.cols - 1, 0);
 	/* columns that have no class in any chunk */
-	test_chunks(&g, 8, 4, 1, 4 * g.tile.cols - 3, 0);
+	test_chunks(&g, 8, 4, 1, 1, 4 * g.tile.cols - 3, 0);
 	rig_close(&g);
 }
 

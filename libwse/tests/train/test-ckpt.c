@@ -389,9 +389,12 @@ static void data(void)
 				 .held_out = 64,
 				 .shuffle = 1,
 				 .shuffle_seed = 5};
-	static char text[3000];
+	static char text[3000], headed[1024 + sizeof(uint32_t[600])];
 	static unsigned char seen[3000];
 	uint16_t words[600];
+	uint32_t wide[600];
+	ptrdiff_t first;
+	double pairs;
 	char path[128], bin[128];
 	struct wse_data d;
 	int twice = 0, touched = 0;
@@ -442,8 +445,9 @@ static void data(void)
 	ok(!wse_data_open(&c, &d) && d.ntok == 600 && d.tok[5] == 5, "uint16 tokens");
 	wse_data_close(&d);
 	for (uint32_t i = 0; i < 4; i++) { /* version, too many, too few, uint32 */
-		static const char *const want[] = {"version 2; read is 1", "says 601 tokens",
-						   "the file has 600", "uint32 tokens"};
+		static const char *const want[] = {"version 2; of uint16 tokens 1 is read",
+						   "says 601 tokens", "the file has 600",
+						   "of uint32 tokens 7 is read"};
 		const uint32_t change[] = {2, 601, 599, 20240801};
 		uint32_t bad[256];
 
@@ -463,6 +467,49 @@ static void data(void)
 	put(bin, text, 1024 + sizeof(words));
 	ok(!wse_data_open(&c, &d) && d.ntok == 600, "llm.c's header is skipped");
 	wse_data_close(&d);
+	/* uint32: by llm.c's header, or by a vocabulary that does not fit uint16 */
+	for (int i = 0; i < 600; i++)
+		wide[i] = (uint32_t)(i % 2 ? 100000 + i % 4 : i % 200);
+	c.vocab = 100004;
+	put(bin, wide, sizeof(wide));
+	ok(!wse_data_open(&c, &d) && d.ntok == 600 && wse_token(d.tok, 1, c.vocab) == 100001 &&
+		   wse_token(d.tok, 198, c.vocab) == 198 &&
+		   wse_token(wse_data_train(&d, 0, 0), -4, c.vocab) <= 100003,
+	   "600 uint32 tokens");
+	pairs = d.bigram;
+	first = wse_data_train(&d, 0, 11) - d.tok;
+	wse_data_close(&d);
+	memcpy(headed, (uint32_t[3]){20240801, 7, 600}, 12);
+	memcpy(headed + 1024, wide, sizeof(wide));
+	put(bin, headed, 1024 + sizeof(wide));
+	ok(!wse_data_open(&c, &d) && d.ntok == 600 && d.bigram == pairs &&
+		   wse_data_train(&d, 0, 11) - d.tok == first,
+	   "the same with llm.c's header");
+	wse_data_close(&d);
+	c.vocab = 100003;
+	ok(wse_data_open(&c, &d) == -EINVAL && strstr(wse_error(), "choose vocab_size 100004"),
+	   "%s", wse_error());
+	c.vocab = 256;
+	ok(wse_data_open(&c, &d) == -EINVAL && strstr(wse_error(), "token 100001 at position 1 "),
+	   "%s", wse_error());
+	for (int i = 0; i < 600; i++)
+		wide[i] = words[i];
+	memcpy(headed + 1024, wide, sizeof(wide));
+	put(bin, headed, 1024 + sizeof(wide));
+	ok(!wse_data_open(&c, &d) && d.ntok == 600 && d.tok[577] == words[577],
+	   "uint32 tokens of a small vocabulary");
+	wse_data_close(&d);
+	memcpy(headed, magic, 1024);
+	memcpy(headed + 1024, words, sizeof(words));
+	put(bin, headed, 1024 + sizeof(words));
+	c.vocab = 70000;
+	ok(!wse_data_open(&c, &d) && d.ntok == 600 && wse_token(d.tok, 577, c.vocab) == words[577],
+	   "uint16 tokens, by their header, of a large vocabulary");
+	wse_data_close(&d);
+	put(bin, wide, sizeof(wide) - 2);
+	ok(wse_data_open(&c, &d) == -EINVAL && strstr(wse_error(), "uint32 tokens"), "%s",
+	   wse_error());
+	c.vocab = 256;
 	words[77] = 300;
 	put(bin, words, sizeof(words));
 	ok(wse_data_open(&c, &d) == -EINVAL && strstr(wse_error(), "position 77"), "%s",

@@ -188,6 +188,55 @@ static void cuts(const char *uri, int n)
 	   (unsigned long long)s[0].cmds, sum[0] && sum[1] && sum[2] ? "" : wse_error());
 }
 
+/* ---- a vocabulary whose tokens do not fit 16 bits ---- */
+
+static uint64_t wide_step(const char *uri, int on_samples)
+{
+	enum { VOCAB = 70000, SEQ = 8, N = 4000 };
+	static uint32_t tokens[N];
+	struct wse_gpt_shape shape = {
+		.vocab = VOCAB, .positions = SEQ, .hidden = 20, .layers = 1, .heads = 5};
+	struct wse_train_shape train = {.batch = 2, .lr = 1e-3, .held_out = 200, .in_order = 1};
+	char path[] = "/tmp/wse-limits-XXXXXX.bin";
+	struct wse_trainer *t = NULL;
+	struct wse_params *p = NULL;
+	struct wse_model *m = NULL;
+	struct wse_step_result r[2];
+	int ret = wse_model_gpt(&shape, &m), fd = mkstemps(path, 4);
+
+	for (uint32_t i = 0; i < N; i++)
+		tokens[i] = i % 3 ? VOCAB - 1 - i % 7 : i % 11;
+	if (fd < 0 || write(fd, tokens, sizeof(tokens)) != sizeof(tokens))
+		ret = -EIO;
+	close(fd);
+	train.data = on_samples ? NULL : path;
+	ret = ret ? ret : wse_params_create(&p);
+	ret = ret ? ret : wse_params_make(p, m, &train);
+	ret = ret ? ret : wse_trainer_open(p, &uri, 1, NULL, NULL, &t);
+	for (int i = 0; i < 2 && !ret; i++)
+		ret = on_samples
+			      ? wse_trainer_step_on(t, tokens + i * 2 * (SEQ + 1), 2 * (SEQ + 1), &r[i])
+			      : wse_trainer_step(t, &r[i]);
+	wse_trainer_close(t);
+	wse_params_destroy(p);
+	wse_model_destroy(m);
+	unlink(path);
+	return ret ? 0 : wse_checksum64(r, sizeof(r));
+}
+
+static void vocabulary(void)
+{
+	uint64_t want = wide_step("oracle:rows=1,cols=5", 0),
+		 got = wide_step("sim:func,rows=1,cols=5", 0);
+
+	ok(want && got == want, "70000 classes: two steps of the twin have the oracle's bits%s",
+	   want && got ? "" : wse_error());
+	want = wide_step("oracle:rows=1,cols=5", 1);
+	got = wide_step("sim:func,rows=1,cols=6", 1);
+	ok(want && got == want, "and on samples of uint32_t, on 5 of 6 columns%s",
+	   want && got ? "" : wse_error());
+}
+
 /* ---- some of a tile's columns ---- */
 
 /* the model takes `cols` columns: on a tile that has no others, and on those of the URIs */
@@ -334,6 +383,7 @@ int main(void)
 	cuts("sim:func,rows=4,cols=4", 2);
 	if (rtl)
 		cuts("sim:rtl,rows=4,cols=4", 1);
+	vocabulary();
 	places();
 	plans();
 	some_columns(rtl);
