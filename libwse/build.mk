@@ -4,7 +4,7 @@
 LIBWSE_VERSION := $(shell sed -n 's/^\#define WSE_RELEASE "\(.*\)"/\1/p' uapi/wse/wse_release.h)
 LIBWSE_DIRS := base device device/accel device/sim graph ops model exec memx swarmx input output num train
 LIBWSE_SRC := $(wildcard $(LIBWSE_DIRS:%=libwse/%/*.c))
-LIBWSE_LIBS := -ldrm -lyaml -lcrypto -pthread
+LIBWSE_LIBS := -ldrm -lyaml -lcrypto -ljson-c -lpcre2-8 -pthread
 # paths of a build are compiled in, so that a tree works without being installed
 # what libwse.so exports is what include/wse declares
 HIDDEN := -fvisibility=hidden
