@@ -20,10 +20,11 @@ static struct entry *table;
 static uint32_t used, room;
 
 static const char *const names[] = {
-	[WSE_HANDLE_MODEL] = "model",	  [WSE_HANDLE_PARAMS] = "params",
-	[WSE_HANDLE_TRAINER] = "trainer", [WSE_HANDLE_DEVICE] = "device",
-	[WSE_HANDLE_BUFFER] = "buffer",	  [WSE_HANDLE_CONTEXT] = "context",
-	[WSE_HANDLE_FENCE] = "fence",	  [WSE_HANDLE_PROGRAM] = "program",
+	[WSE_HANDLE_MODEL] = "model",	      [WSE_HANDLE_PARAMS] = "params",
+	[WSE_HANDLE_TRAINER] = "trainer",     [WSE_HANDLE_DEVICE] = "device",
+	[WSE_HANDLE_BUFFER] = "buffer",	      [WSE_HANDLE_CONTEXT] = "context",
+	[WSE_HANDLE_FENCE] = "fence",	      [WSE_HANDLE_PROGRAM] = "program",
+	[WSE_HANDLE_TOKENIZER] = "tokenizer",
 };
 
 /* where an object should be; lock is held, room is not 0 */

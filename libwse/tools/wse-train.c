@@ -10,12 +10,15 @@
 #include <unistd.h>
 #include <wse/wse.h>
 
+#include "wse-train-tokens.h"
+
 #define MAX_SETS   64
 #define MAX_URIS   64
 #define MAX_PROMPT 4096 /* one more than may be */
 
 static const char usage[] =
 	"usage: wse-train --params FILE.yaml [options]\n"
+	"       wse-train --tokenize TEXT --tokenizer DIR --out FILE.bin\n"
 	"  --mode M             train_and_eval (default), train, eval, generate\n"
 	"  --num_wse N          number of wafers (default: the file's num_csx, or 1); also --num_csx\n"
 	"  --devices URI,...    accel:N | sim:rtl,rows=4,cols=4 | sim:func,rows=4,cols=4\n"
@@ -42,6 +45,9 @@ static const char usage[] =
 	"  --require WHAT       fail unless the held-out loss ends below the text's unigram entropy\n"
 	"                       (unigram), so many nats below it (unigram-0.3), or below the mean of the\n"
 	"                       unigram and bigram entropies (mean) (default: nothing is required)\n"
+	"  --tokenize TEXT      write a text's tokens, uint16, to --out, and train nothing; \"-\": standard input\n"
+	"  --tokenizer DIR      what makes them: a folder with tokenizer.json, or vocab.json and merges.txt\n"
+	"  --out FILE.bin       where they go: what --data takes\n"
 	"  --version, --help\n";
 
 static volatile sig_atomic_t interrupted;
@@ -131,6 +137,7 @@ static int stop(void *ctx)
 struct args {
 	const char *params, *mode, *devices, *data, *model_dir, *max_steps, *checkpoint;
 	const char *verify, *verify_uri, *require, *prompt, *json, *check, *steps;
+	const char *tokenize, *tokenizer, *out;
 	size_t prompt_len; /* 0: up to the first NUL */
 	uint32_t num_wse;
 	int plan, validate, wait;
@@ -182,6 +189,9 @@ static int parse(int argc, char **argv, struct args *a)
 					     {"require", required_argument, NULL, 'r'},
 					     {"check", required_argument, NULL, 'k'},
 					     {"steps", required_argument, NULL, 'K'},
+					     {"tokenize", required_argument, NULL, 'T'},
+					     {"tokenizer", required_argument, NULL, 'Z'},
+					     {"out", required_argument, NULL, 'O'},
 					     {"help", no_argument, NULL, 'h'},
 					     {NULL, 0, NULL, 0}};
 	char *end, text[100];
@@ -254,6 +264,15 @@ static int parse(int argc, char **argv, struct args *a)
 		case 'K':
 			a->steps = optarg;
 			break;
+		case 'T':
+			a->tokenize = optarg;
+			break;
+		case 'Z':
+			a->tokenizer = optarg;
+			break;
+		case 'O':
+			a->out = optarg;
+			break;
 		case 'h':
 			fputs(usage, stdout);
 			return 1;
@@ -267,7 +286,12 @@ static int parse(int argc, char **argv, struct args *a)
 	}
 	if (optind < argc)
 		return 1 + bad_usage("everything is given by an option");
-	if (!a->params)
+	if (a->tokenize && (!a->tokenizer || !a->out || a->params))
+		return 1 + bad_usage("--tokenize takes --tokenizer DIR and --out FILE.bin, and no "
+				     "--params");
+	if (!a->tokenize && (a->tokenizer || a->out))
+		return 1 + bad_usage("--tokenizer and --out are options of --tokenize");
+	if (!a->params && !a->tokenize)
 		return 1 + bad_usage("--params is missing");
 	if (a->require && strcmp(a->require, "mean") && below_unigram(a->require) < 0.0)
 		return 1 + bad_usage("--require takes unigram, unigram-NATS or mean");
@@ -605,6 +629,8 @@ int main(int argc, char **argv)
 	ret = parse(argc, argv, &a);
 	if (ret)
 		return ret - 1;
+	if (a.tokenize)
+		return tokenize_file(a.tokenize, a.tokenizer, a.out, is_terminal(STDERR_FILENO));
 	if (set_mode(a.mode, &how.mode))
 		return bad_usage("--mode takes train, eval, train_and_eval or generate");
 	ret = check_args(&a, how.mode);

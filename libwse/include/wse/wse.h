@@ -4,6 +4,7 @@
  *
  *   device.h	devices, buffers, contexts, commands, programs: what a wafer is
  *   model.h	models: ready-made ones, and one's own as a list of operations
+ *   tokens.h	text to tokens and back
  *   train.h	training: MemoryX and SwarmX behind one handle; plans, runs, checkpoints, text
  *
  * Every function returns 0 or a negative errno unless it says otherwise, and sets its outputs
@@ -21,6 +22,7 @@
 #include <wse/device.h>
 #include <wse/error.h>
 #include <wse/model.h>
+#include <wse/tokens.h>
 #include <wse/train.h>
 
 #endif /* WSE_WSE_H */

@@ -544,6 +544,27 @@ class wse_attn_op(Structure):
     """
 
 
+class wse_tokenizer(Structure):
+    pass
+
+
+class wse_tokenizer_info(Structure):
+    """
+    tokens: all numbers from 0 on below it are tokens
+    longest: bytes of the longest one
+    begin: what a text begins after: <|endoftext|>, or else a newline
+    sum: of all that a token's number depends on: equal for equal tokenizers
+    """
+
+
+class wse_tokenize(Structure):
+    """progress: after each MiB; total is 0 where it is not known. Not 0: give up. May be NULL"""
+
+
+class wse_tokenize_result(Structure):
+    """width: bytes of a token in the file"""
+
+
 class wse_params(Structure):
     pass
 
@@ -999,6 +1020,29 @@ wse_attn_op._fields_ = [
     ("max", c_uint32),
     ("recip", c_uint32),
     ("resv", c_uint32 * 4),
+]
+
+wse_tokenizer_info._fields_ = [
+    ("tokens", c_uint32),
+    ("longest", c_uint32),
+    ("begin", c_uint32),
+    ("pad", c_uint32),
+    ("sum", c_uint64),
+    ("resv", c_uint64 * 5),
+]
+
+wse_tokenize._fields_ = [
+    ("progress", CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64, c_uint64)),
+    ("ctx", c_void_p),
+    ("resv", c_uint64 * 4),
+]
+
+wse_tokenize_result._fields_ = [
+    ("bytes", c_uint64),
+    ("tokens", c_uint64),
+    ("width", c_uint32),
+    ("pad", c_uint32),
+    ("resv", c_uint64 * 4),
 ]
 
 wse_override._fields_ = [
@@ -1512,6 +1556,51 @@ the gradients take the place of qkv; dout is destroyed
 bind("wse_op_loss", c_uint32, POINTER(wse_graph), c_uint32, c_uint32, c_uint32, doc="""
 Softmax and cross-entropy: dlogits, bf16; destroys the logits. The losses go to their output.
 
+""")
+
+bind("wse_tokenizer_open", c_int, c_char_p, POINTER(POINTER(wse_tokenizer)), doc="""
+path: tokenizer.json, or a folder that has it, or vocab.json and merges.txt (and perhaps
+added_tokens.json). Any number of threads may use what was opened.
+
+-EINVAL      a file is broken: its line or name, and what is wrong
+-ENOTSUP     it is of another kind of tokenizer
+-ENOENT, ... a file cannot be read
+""")
+
+bind("wse_tokenizer_close", c_int, POINTER(wse_tokenizer), doc="""
+path: tokenizer.json, or a folder that has it, or vocab.json and merges.txt (and perhaps
+added_tokens.json). Any number of threads may use what was opened.
+
+-EINVAL      a file is broken: its line or name, and what is wrong
+-ENOTSUP     it is of another kind of tokenizer
+-ENOENT, ... a file cannot be read
+""")
+
+bind("wse_tokenizer_info", c_int, POINTER(wse_tokenizer), POINTER(wse_tokenizer_info))
+
+bind("wse_tokenizer_encode", c_int, POINTER(wse_tokenizer), c_char_p, c_size_t, POINTER(c_uint32),
+     POINTER(c_size_t), doc="""
+The tokens of text [n], which may be any bytes; the name of a special token in it is that token.
+ids [n]: there are as many as bytes at most. count: how many there are.
+""")
+
+bind("wse_tokenizer_decode", c_int, POINTER(wse_tokenizer), POINTER(c_uint32), c_size_t, POINTER(c_char),
+     c_size_t, POINTER(c_size_t), doc="""
+The bytes of ids [n], without a 0 behind them; text [room], NULL with room 0 to ask for their
+number, which *count is.
+
+-EINVAL      a number is not below the vocabulary's size
+-ENOSPC      room is too small
+""")
+
+bind("wse_tokenize_file", c_int, POINTER(wse_tokenizer), c_char_p, c_char_p, POINTER(wse_tokenize),
+     POINTER(wse_tokenize_result), doc="""
+A text file ("-": standard input) to a file of tokens, uint16 without a header. The text may be
+larger than memory. `to` is the old file or the whole new one, never half of it. how may be NULL.
+
+-EINVAL      `from` is no text, `to` does not end in .bin
+-EINTR       progress gave up
+-ENOSPC, ... of the file system
 """)
 
 bind("wse_params_create", c_int, POINTER(POINTER(wse_params)), doc="""
