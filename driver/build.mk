@@ -60,6 +60,15 @@ install-driver: $(if $(KDIR),$(KO) $(B)/firmware/wse-fw.bin) ## module, firmware
 	@echo "installed; now: modprobe wse. With secure boot the module must be signed first," \
 		"see driver/dkms.conf"
 
+# as root, or with DESTDIR; then `dkms install wse/VERSION`
+DKMS_VERSION = $(LIBWSE_VERSION)
+DKMS_SRC = $(DESTDIR)/usr/src/wse-$(DKMS_VERSION)
+.PHONY: install-dkms
+install-dkms: ## the driver's sources to /usr/src/wse-VERSION, from which DKMS builds it for each kernel
+	@for f in $(filter-out driver/build.mk,$(KO_DEPS)); do \
+		install -D -m 644 $$f $(DKMS_SRC)/$$f || exit; done
+	@sed 's/#MODULE_VERSION#/$(DKMS_VERSION)/' driver/dkms.conf >$(DKMS_SRC)/dkms.conf
+
 # the list of ioctls is a macro, which checkpatch judges as an expression
 LIST := driver/wse_ioctl.h
 LIST_IGNORE := COMPLEX_MACRO,MACRO_ARG_REUSE,MACRO_ARG_UNUSED,TRAILING_SEMICOLON
