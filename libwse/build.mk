@@ -69,7 +69,8 @@ $(INSTALLED)/wse-info: $(patsubst %.c,$(B)/%.o,$(wildcard libwse/tools/*info*.c)
 	$(call short,LINK,$@)$(call c_link,,-Wl$(comma)--start-group $(filter %.a,$^) -Wl$(comma)--end-group $(LIBWSE_LINK) -lpci)
 -include $(wildcard $(INSTALLED)/*.d)
 
-INSTALL_NEEDS := $(INSTALLED)/libwse.so $(INSTALLED)/wse-info $(INSTALLED)/wse-train $(INSTALLED)/libwse.pc $(FW)/wse-fw.bin $(FW_PROGRAMS)
+INSTALL_NEEDS := $(INSTALLED)/libwse.so $(INSTALLED)/wse-info $(INSTALLED)/wse-train $(INSTALLED)/libwse.pc $(FW)/wse-fw.bin $(FW_PROGRAMS) \
+	$(B)/wse-emu $(B)/wse-run
 ALL += $(INSTALL_NEEDS)
 
 .PHONY: install uninstall
