@@ -4,6 +4,8 @@
 SUITES += $(addprefix selftests/,vm/test-vm interfaces layers make-output pages blocks \
 	vm/test-train vm/test-gpt)
 
+BESIDE += --beside selftests/packages
+
 LINT := lint-rtl lint-driver lint-shell lint-spdx lint-format lint-width
 BESIDE += --beside "scripts/lint tap $(LINT)"
 
