@@ -88,6 +88,27 @@ struct wse_retire {
 	uint8_t pick;			/* it was TNEXT: pick_task, wdata, winfo say what was taken */
 	uint8_t pick_task;		/* 0 ... 31, or 255 for a start */
 	uint32_t wdata, winfo;		/* of TNEXT and RECV */
+	uint32_t next_pc;		/* of the instruction that follows */
+};
+
+/* A tensor instruction as ISSUE captured it. */
+struct wse_tensor_ins {
+	uint32_t tcw, scalar;
+	uint32_t dst[4], src1[4], src2[4];	/* words of their DSRs */
+};
+
+/* What a core has beside its scalar state, and its router, for debuggers. Ports: 0 north, east, south, west, ramp. */
+struct wse_core_units {
+	uint32_t dsr[16][4];
+	struct wse_tensor_ins running[3];	/* L, M0, M1; of an engine with the bit `busy` */
+	uint8_t busy, waiting[3];		/* mask of engines; instructions that wait for one, the running one not counted */
+	uint8_t dotq;				/* entries of the DOT queue */
+	uint8_t start, done, reserved;		/* a start is pending; DONE was executed since the last one */
+	uint32_t entry[32], ready, blocked;	/* tasks */
+	uint8_t bind[2][24];			/* [control][color]: task, 0xff: none */
+	uint8_t rx[24], tx[24];			/* route of a color: port, 7: none; ports as a mask */
+	uint8_t queue[5][24], recv[24];		/* wavelets in the router's input queues, in the core's receive queues */
+	uint32_t wait_cause, wait_color;	/* WSE_CAUSE_WAIT_*, 0: it does not wait; ~0: no color */
 };
 
 typedef void (*wse_retire_fn)(void *arg, const struct wse_retire *r);
@@ -109,7 +130,8 @@ struct wse_model_ops {
 	 * Returns early when idle, so that the caller can sleep until the next mmio_write.
 	 */
 	enum wse_stop (*advance)(struct wse_model *m, uint64_t max_cycles, uint64_t *ran);
-	void (*brk)(struct wse_model *m);	/* from a callback: make advance return soon */
+	/* From a callback: make advance return soon; a core with a trace_retire retires nothing more before it does. */
+	void (*brk)(struct wse_model *m);
 	void (*reset)(struct wse_model *m);	/* function-level reset */
 
 	/*
@@ -136,6 +158,8 @@ struct wse_model_ops {
 	 * waiting for it if need be. Picks queue up in order. -ENOTSUP on rtl, which leads.
 	 */
 	int (*replay_pick)(struct wse_model *m, uint32_t core, uint8_t task, uint32_t winfo);
+
+	int (*get_units)(struct wse_model *m, uint32_t core, struct wse_core_units *u);	/* between advances, as get_state */
 };
 
 extern const struct wse_model_ops wse_model_func;

@@ -306,8 +306,10 @@ static int step(struct wse_model *m, uint32_t core, uint64_t max_cycles)
 	m->most = 1;
 	set_limit(m, 1);
 	while (m->now < end && !m->halted) {
-		bool idle = round_once(m, end);
+		bool idle;
 
+		m->brk = false; /* it would hold traced cores */
+		idle = round_once(m, end);
 		if (m->core[core].retired != before) {
 			ret = 0;
 			break;
@@ -338,4 +340,5 @@ const struct wse_model_ops wse_model_func = {
 	.step = step,
 	.trace_retire = twin_trace_retire,
 	.replay_pick = twin_replay_pick,
+	.get_units = twin_get_units,
 };

@@ -33,6 +33,7 @@ constexpr unsigned STUCK = 1400;	// ... after which only a budget can end what e
 enum { SVC_BOOT = 3 };
 
 using Core = CAT(TILE_CLASS, _wse_core);
+using Router = CAT(TILE_CLASS, _wse_router);
 
 struct Model : wse_model {
 	VerilatedContext ctx;
@@ -41,6 +42,7 @@ struct Model : wse_model {
 	void *host;
 	AxiSlave axi;
 	Core *core[N];
+	const Router *router[N];
 	uint64_t now = 0, still = 0;	// still: cycles since something moved
 	bool stop = false;
 	uint32_t irqs = 0;		// requests not delivered yet, a bit per vector
@@ -66,11 +68,13 @@ Model::Model(const struct wse_model_cfg &cfg, const struct wse_host_ops *ops, vo
 {
 	unsigned i = 0;
 
+#define AT(r, c) TOP__wse_top__DOT__u_wafer__DOT__g_row__BRA__##r##__KET____DOT__g_col__BRA__##c##__KET____DOT__
 #define CORE(r, c)                                                                                              \
-	core[i++] = &top.rootp->vlSymsp                                                                         \
-		->TOP__wse_top__DOT__u_wafer__DOT__g_row__BRA__##r##__KET____DOT__g_col__BRA__##c##__KET____DOT__u_core;
+	router[i] = &top.rootp->vlSymsp->CAT(AT(r, c), u_router);                                               \
+	core[i++] = &top.rootp->vlSymsp->CAT(AT(r, c), u_core);
 #include "cores.inc"
 #undef CORE
+#undef AT
 	top.s_bready_i = top.s_rready_i = 1;
 	axi.freeze(top);
 	top.rst_ni = 0;
@@ -133,6 +137,7 @@ void Model::trace()
 		r.pick_task = c->u_rv32__DOT__tr_task;
 		r.wdata = c->u_rv32__DOT__wdata;
 		r.winfo = c->u_rv32__DOT__winfo;
+		r.next_pc = c->u_rv32__DOT__pc;
 		trace_fn[i](trace_arg[i], &r);
 	}
 }
@@ -266,14 +271,24 @@ uint32_t *word(Core *c, uint32_t i)
 	}
 }
 
+// the bytes that a store which has retired will still write: its enables are of a row of 16
+bool to_come(const Core *c, uint32_t at, uint8_t *byte)
+{
+	if (!c->__PVT__ls_req || c->__PVT__ls_row != at >> 4 || !(c->__PVT__ls_we >> (at & 15) & 1))
+		return false;
+	*byte = c->__PVT__ls_wd >> 8 * (at & 3);
+	return true;
+}
+
 int m_peek(struct wse_model *m, uint32_t core, uint32_t addr, void *buf, size_t len)
 {
 	uint8_t *p = static_cast<uint8_t *>(buf);
 
 	if (!range_ok(core, addr, len))
 		return -EINVAL;
-	for (uint32_t a = addr - WSE_SRAM_BASE; len--; a++)
-		*p++ = *word(self(m)->core[core], a / 4) >> 8 * (a & 3);
+	for (uint32_t a = addr - WSE_SRAM_BASE; len--; a++, p++)
+		if (!to_come(self(m)->core[core], a, p))
+			*p = *word(self(m)->core[core], a / 4) >> 8 * (a & 3);
 	return 0;
 }
 
@@ -327,6 +342,113 @@ int m_get_state(struct wse_model *m, uint32_t core, struct wse_core_state *st)
 	st->fault_addr = c->faulted ? c->fault_addr_o : 0;
 	st->wdata = c->u_rv32__DOT__wdata;
 	st->winfo = c->u_rv32__DOT__winfo;
+	return 0;
+}
+
+void get_ins(const VlWide<14> &from, struct wse_tensor_ins *to)
+{
+	to->tcw = from[13];
+	to->scalar = from[12];
+	for (unsigned i = 0; i < 4; i++) {
+		to->dst[i] = from[11 - i];
+		to->src1[i] = from[7 - i];
+		to->src2[i] = from[3 - i];
+	}
+}
+
+// what the scalar side has retired and the other units take at the next clock edge
+void in_flight(const Core *c, struct wse_core_units *u)
+{
+	const uint32_t a = c->__PVT__cmd_a, b = c->__PVT__cmd_b, task = 1u << (a & 31);
+
+	if (c->__PVT__iq_valid && c->__PVT__iq_op < 2) {
+		u->dsr[c->__PVT__iq_idx][2 * c->__PVT__iq_op] = a;
+		u->dsr[c->__PVT__iq_idx][2 * c->__PVT__iq_op + 1] = c->__PVT__iq_op ? b & 0xff : b;
+	}
+	if (c->__PVT__iq_valid && c->__PVT__iq_op == 2)
+		u->waiting[a >> 20 & 3]++;
+	if (c->rt_we_o) {
+		u->rx[c->rt_color_o] = (c->rt_cfg_o & 7) < 5 ? c->rt_cfg_o & 7 : 7;
+		u->tx[c->rt_color_o] = c->rt_cfg_o >> 3 & 31;
+	}
+	if (!c->__PVT__tk_valid)
+		return;
+	switch (c->__PVT__tk_op) {
+	case WSE_TASKOP_BIND:
+	case WSE_TASKOP_CBIND:
+		u->bind[c->__PVT__tk_op == WSE_TASKOP_CBIND][a & 31] = (b & 0xff) == 0xff ? 0xff : b & 31;
+		break;
+	case WSE_TASKOP_ENTRY:
+		u->entry[a & 31] = b;
+		break;
+	case WSE_TASKOP_ACTIVATE:
+		u->ready |= task;
+		break;
+	case WSE_TASKOP_BLOCK:
+		u->blocked |= task;
+		break;
+	case WSE_TASKOP_UNBLOCK:
+		u->blocked &= ~task;
+		break;
+	}
+}
+
+int m_get_units(struct wse_model *m, uint32_t core, struct wse_core_units *u)
+{
+	if (core >= N)
+		return -EINVAL;
+	const Core *c = self(m)->core[core];
+	const Router *r = self(m)->router[core];
+
+	*u = {};
+	for (unsigned i = 0; i < 16; i++) {
+		u->dsr[i][0] = c->__PVT__u_issue__DOT__w0[i];
+		u->dsr[i][1] = c->__PVT__u_issue__DOT__w1[i];
+		u->dsr[i][2] = c->__PVT__u_issue__DOT__w2[i];
+		u->dsr[i][3] = c->__PVT__u_issue__DOT__w3[i];
+	}
+	u->busy = c->__PVT__busy;
+	get_ins(c->__PVT__u_lanes__DOT__ins, &u->running[0]);
+	get_ins(c->__PVT__u_m0__DOT__ins, &u->running[1]);
+	get_ins(c->__PVT__u_m1__DOT__ins, &u->running[2]);
+	for (unsigned i = 0; i < 3; i++) {
+		u->waiting[i] = (c->__PVT__u_issue__DOT__v0 >> i & 1) + (c->__PVT__u_issue__DOT__v1 >> i & 1);
+		if (!(u->busy >> i & 1))
+			u->running[i] = {};
+	}
+	u->dotq = c->__PVT__u_dotq__DOT__count;
+	u->start = c->__PVT__start || c->__PVT__u_tasks__DOT__start;
+	u->done = c->done_o;
+	for (unsigned i = 0; i < 32; i++)
+		u->entry[i] = c->__PVT__u_tasks__DOT__entry[i];
+	u->ready = c->__PVT__u_tasks__DOT__ready;
+	u->blocked = c->__PVT__u_tasks__DOT__blocked;
+	for (unsigned i = 0; i < 24; i++) {
+		u->bind[0][i] = c->__PVT__u_tasks__DOT__dbound >> i & 1 ? c->__PVT__u_tasks__DOT__dtask[i] : 0xff;
+		u->bind[1][i] = c->__PVT__u_tasks__DOT__cbound >> i & 1 ? c->__PVT__u_tasks__DOT__ctask[i] : 0xff;
+		u->recv[i] = (c->__PVT__u_ramp__DOT__n0 >> i & 1) | (c->__PVT__u_ramp__DOT__n1 >> i & 1) << 1 |
+			     (c->__PVT__u_ramp__DOT__n2 >> i & 1) << 2;
+		u->rx[i] = 7;
+		for (unsigned p = 0; p < 5; p++) {
+			unsigned from = (r->__PVT__rp0[p] >> i & 1) | (r->__PVT__rp1[p] >> i & 1) << 1;
+			unsigned to = (r->__PVT__wp0[p] >> i & 1) | (r->__PVT__wp1[p] >> i & 1) << 1;
+
+			if (r->__PVT__nonempty[p] >> i & 1)
+				u->queue[p][i] = to == from ? 4 : (to - from) & 3;
+			if (r->__PVT__rxmask[p] >> i & 1)
+				u->rx[i] = p;
+			u->tx[i] |= (r->__PVT__txmask[p] >> i & 1) << p;
+		}
+	}
+	in_flight(c, u);
+	u->wait_cause = c->wait_cause_o;
+	u->wait_color = c->wait_color_o;
+	// the status is late by two cycles: an instruction that has just retired no longer waits
+	if (c->u_rv32__DOT__tr_valid && u->wait_cause >= WSE_CAUSE_WAIT_TASK &&
+	    u->wait_cause <= WSE_CAUSE_WAIT_ENGINE) {
+		u->wait_cause = u->busy ? WSE_CAUSE_WAIT_L + __builtin_ctz(u->busy) : 0;
+		u->wait_color = ~0u;
+	}
 	return 0;
 }
 
@@ -426,5 +548,5 @@ int m_replay_pick(struct wse_model *, uint32_t, uint8_t, uint32_t) { return -ENO
 
 extern "C" const struct wse_model_ops TILE_OPS = {
 	WSE_MODEL_API, "rtl", m_create, m_destroy, m_mmio_read, m_mmio_write, m_advance, m_brk, m_reset, m_peek,
-	m_poke, m_get_acc, m_get_state, m_set_state, m_boot, m_step, m_trace_retire, m_replay_pick,
+	m_poke, m_get_acc, m_get_state, m_set_state, m_boot, m_step, m_trace_retire, m_replay_pick, m_get_units,
 };

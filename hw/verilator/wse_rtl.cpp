@@ -80,9 +80,14 @@ int trace_retire(struct wse_model *m, uint32_t core, wse_retire_fn fn, void *arg
 
 int replay_pick(struct wse_model *, uint32_t, uint8_t, uint32_t) { return -ENOTSUP; }
 
+int get_units(struct wse_model *m, uint32_t core, struct wse_core_units *u)
+{
+	return m->ops->get_units(m, core, u);
+}
+
 } // namespace
 
 extern "C" const struct wse_model_ops wse_model_rtl = {
 	WSE_MODEL_API, "rtl", create, destroy, mmio_read, mmio_write, advance, brk, reset, peek, poke, get_acc,
-	get_state, set_state, boot, step, trace_retire, replay_pick,
+	get_state, set_state, boot, step, trace_retire, replay_pick, get_units,
 };

@@ -10,6 +10,7 @@ int twin_peek(struct wse_model *m, uint32_t core, uint32_t addr, void *buf, size
 int twin_poke(struct wse_model *m, uint32_t core, uint32_t addr, const void *buf, size_t len);
 int twin_get_acc(struct wse_model *m, uint32_t core, uint32_t acc[128]);
 int twin_get_state(struct wse_model *m, uint32_t core, struct wse_core_state *st);
+int twin_get_units(struct wse_model *m, uint32_t core, struct wse_core_units *u);
 int twin_set_state(struct wse_model *m, uint32_t core, const struct wse_core_state *st);
 int twin_trace_retire(struct wse_model *m, uint32_t core, wse_retire_fn fn, void *arg);
 int twin_replay_pick(struct wse_model *m, uint32_t core, uint8_t task, uint32_t winfo);

@@ -93,6 +93,56 @@ int twin_set_state(struct wse_model *m, uint32_t core, const struct wse_core_sta
 	return 0;
 }
 
+/* the bits that a DSR has */
+static void copy_dsr(uint32_t to[4], const uint32_t from[4])
+{
+	memcpy(to, from, 16);
+	to[3] &= WSE_DSR3_KIND_MASK | WSE_DSR3_DTYPE_MASK;
+}
+
+int twin_get_units(struct wse_model *m, uint32_t core, struct wse_core_units *u)
+{
+	const struct twin_core *c;
+	unsigned int i, p;
+
+	if (core >= m->ncores)
+		return -EINVAL;
+	c = &m->core[core];
+	memset(u, 0, sizeof(*u));
+	for (i = 0; i < WSE_NDSR; i++)
+		copy_dsr(u->dsr[i], c->dsr[i]);
+	for (i = 0; i < 3; i++) {
+		const struct twin_engine *e = &c->eng[i];
+
+		u->busy |= (uint32_t)e->started << i;
+		u->waiting[i] = e->n - e->started;
+		if (!e->started)
+			continue;
+		u->running[i].tcw = e->q[0].tcw;
+		u->running[i].scalar = e->q[0].scalar;
+		copy_dsr(u->running[i].dst, e->q[0].dsr[OPND_DST]);
+		copy_dsr(u->running[i].src1, e->q[0].dsr[OPND_SRC1]);
+		copy_dsr(u->running[i].src2, e->q[0].dsr[OPND_SRC2]);
+	}
+	u->dotq = c->dotq.count;
+	u->start = c->start;
+	u->done = c->done;
+	memcpy(u->entry, c->entry, sizeof(u->entry));
+	u->ready = c->ready;
+	u->blocked = c->blocked;
+	memcpy(u->bind, c->bind, sizeof(u->bind));
+	for (i = 0; i < WSE_NCOLORS; i++)
+		u->rx[i] = c->rx[i] < 5 ? c->rx[i] : 7;
+	memcpy(u->tx, c->tx, sizeof(u->tx));
+	for (i = 0; i < WSE_NCOLORS; i++) {
+		for (p = 0; p < 5; p++)
+			u->queue[p][i] = c->in[p][i].count;
+		u->recv[i] = c->recv[i].count;
+	}
+	twin_core_find_waiter(c, &u->wait_cause, &u->wait_color);
+	return 0;
+}
+
 int twin_trace_retire(struct wse_model *m, uint32_t core, wse_retire_fn fn, void *arg)
 {
 	uint32_t i;
@@ -203,8 +253,9 @@ void twin_trace_exec(struct twin_mesh *m, struct twin_core *c, uint32_t limit)
 			r.pick = f3 == WSE_F3_TNEXT;
 			r.pick_task = r.pick ? c->last_pick : 0;
 		}
+		r.next_pc = c->pc;
 		c->trace(c->trace_arg, &r);
-		if (c->run != WSE_CORE_RUNNING)
+		if (c->run != WSE_CORE_RUNNING || m->dev->brk)
 			return;
 	}
 }

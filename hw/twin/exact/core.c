@@ -239,6 +239,18 @@ bool twin_task_next(struct twin_mesh *m, struct twin_core *c, uint32_t *entry, u
 	return true;
 }
 
+/* before those that have had their turn, or the core that calls brk would run alone */
+static void first_of_next(struct twin_mesh *m, struct twin_core *c)
+{
+	uint32_t *next = m->run[m->cur ^ 1], n = m->nrun;
+
+	twin_wake(m, c);
+	if (m->nrun > n) {
+		next[n] = next[0];
+		next[0] = c->idx;
+	}
+}
+
 /* a core's turn, from where its share of the round has come to */
 static void turn(struct twin_mesh *m, struct twin_core *c, uint32_t limit)
 {
@@ -246,6 +258,10 @@ static void turn(struct twin_mesh *m, struct twin_core *c, uint32_t limit)
 
 	if (c->run != WSE_CORE_RUNNING)
 		return;
+	if (unlikely(c->trace != NULL) && m->dev->brk) { /* it stands where its debugger sees it */
+		first_of_next(m, c);
+		return;
+	}
 	/* most often it has waited for the last of them */
 	if (c->eng[0].n || c->eng[1].n || c->eng[2].n || m->nwork)
 		twin_engines_run(m, c);
