@@ -105,27 +105,113 @@ static void add(float *restrict to, const float *restrict from, size_t n)
 		to[i] = to[i] + from[i];
 }
 
+/*
+ * A subtree whose right sibling is beyond the last leaf is its parent, too: moved up to where it
+ * has a sibling, or is the root. 1 for the root
+ */
+static int move_up(struct wse_part *p, uint32_t leaves)
+{
+	while (p->pos || (1ull << p->level) < leaves) {
+		if ((uint64_t)(p->pos ^ 1) << p->level < leaves)
+			return 0;
+		p->level++;
+		p->pos >>= 1;
+	}
+	return 1;
+}
+
+uint32_t wse_reduce_parts(uint32_t leaves, uint32_t first, uint32_t end,
+			  struct wse_part parts[WSE_REDUCE_PARTS])
+{
+	uint32_t n = 0;
+
+	while (first < end) {
+		struct wse_part p = {0, first}, up = p;
+		uint64_t next = first + 1;
+
+		/* the largest subtree that begins here and ends in the range */
+		for (;;) {
+			uint64_t last;
+
+			parts[n] = p;
+			if (move_up(&up, leaves) || up.pos & 1)
+				break;
+			up = (struct wse_part){up.level + 1, up.pos >> 1};
+			last = ((uint64_t)up.pos + 1) << up.level;
+			last = last < leaves ? last : leaves;
+			if (last > end)
+				break;
+			p = up;
+			next = last;
+		}
+		move_up(&parts[n++], leaves);
+		first = (uint32_t)next;
+	}
+	return n;
+}
+
+uint32_t wse_reduce_left(struct wse_reduce *r, struct wse_node *nodes[WSE_REDUCE_PARTS])
+{
+	uint32_t n = 0;
+
+	pthread_mutex_lock(&r->lock);
+	if (r->root)
+		nodes[n++] = r->root;
+	for (struct wse_node *w = r->waiting; w && n < WSE_REDUCE_PARTS; w = w->next) {
+		uint32_t at = n++;
+
+		for (; at && (uint64_t)nodes[at - 1]->pos << nodes[at - 1]->level >
+				     (uint64_t)w->pos << w->level;
+		     at--)
+			nodes[at] = nodes[at - 1];
+		nodes[at] = w;
+	}
+	pthread_mutex_unlock(&r->lock);
+	return n;
+}
+
+static int is_waiting(const struct wse_reduce *r, struct wse_part p)
+{
+	for (const struct wse_node *n = r->waiting; n; n = n->next)
+		if (n->level == p.level && n->pos == p.pos)
+			return 1;
+	return 0;
+}
+
 int wse_reduce_put(struct wse_reduce *r, uint32_t leaf, struct wse_shared_buf *buf)
 {
+	return wse_reduce_put_node(r, 0, leaf, buf);
+}
+
+int wse_reduce_put_node(struct wse_reduce *r, uint32_t level, uint32_t pos,
+			struct wse_shared_buf *buf)
+{
+	struct wse_part at = {level, pos};
 	struct wse_node *n, *other;
 
 	pthread_mutex_lock(&r->lock);
-	n = take(&r->lent, buf, 0, 0);
-	if (!n || leaf >= r->leaves) {
+	n = level < 32 && (uint64_t)pos << level < r->leaves ? take(&r->lent, buf, 0, 0) : NULL;
+	if (!n || r->root || (!move_up(&at, r->leaves) && is_waiting(r, at))) {
+		if (n) {
+			n->next = r->lent;
+			r->lent = n;
+		}
 		pthread_mutex_unlock(&r->lock);
 		return -EINVAL;
 	}
-	n->level = 0;
-	n->pos = leaf;
-	while (n->pos || (1ull << n->level) < r->leaves) {
-		uint32_t sibling = n->pos ^ 1;
+	n->level = level;
+	n->pos = pos;
+	for (;;) {
+		uint32_t sibling;
+		int whole;
 
-		if ((uint64_t)sibling << n->level >= r->leaves) {
-			/* a right sibling beyond the last leaf: the node moves up as it is */
-			n->level++;
-			n->pos >>= 1;
-			continue;
-		}
+		at = (struct wse_part){n->level, n->pos};
+		whole = move_up(&at, r->leaves);
+		n->level = at.level;
+		n->pos = at.pos;
+		if (whole)
+			break;
+		sibling = at.pos ^ 1;
 		other = take(&r->waiting, NULL, n->level, sibling);
 		if (!other) {
 			n->next = r->waiting;

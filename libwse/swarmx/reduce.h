@@ -33,6 +33,26 @@ void wse_reduce_begin(struct wse_reduce *r, uint32_t leaves);
 int wse_reduce_get(struct wse_reduce *r, struct wse_shared_buf **buf);
 /* thread-safe; adds up as far as partners are there. -EINVAL for a buffer that was not lent */
 int wse_reduce_put(struct wse_reduce *r, uint32_t leaf, struct wse_shared_buf *buf);
+
+/*
+ * A step whose leaves are dealt to several reducers, on this host or another. When all leaves of a
+ * contiguous range are in, what waits are the largest subtrees of the step's tree below which no
+ * leaf is missing; put into one reducer, in any order, they give the bits of one that had all.
+ */
+#define WSE_REDUCE_PARTS 64 /* of a range: at most 2 log2(leaves) */
+
+struct wse_part {
+	uint32_t level, pos;	/* as in wse_node */
+};
+
+/* the subtrees of the range [first, end), ascending; their number, 0 for an empty range */
+uint32_t wse_reduce_parts(uint32_t leaves, uint32_t first, uint32_t end,
+			  struct wse_part parts[WSE_REDUCE_PARTS]);
+/* those that wait, ascending by their first leaf; the complete sum is one, too */
+uint32_t wse_reduce_left(struct wse_reduce *r, struct wse_node *nodes[WSE_REDUCE_PARTS]);
+/* as wse_reduce_put(), for a subtree. -EINVAL also for one that the step does not have */
+int wse_reduce_put_node(struct wse_reduce *r, uint32_t level, uint32_t pos,
+			struct wse_shared_buf *buf);
 /*
  * the sum of all leaves [count], NULL while some are missing; it stays until the next one is taken
  */

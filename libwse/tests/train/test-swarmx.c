@@ -203,6 +203,83 @@ static void row_sums(void)
 	ok(!rows_of(0, &r) && wse_row_sum_put(&s, 1, &r) == -EINVAL && !r.row,
 	   "one of another step is refused");
 	wse_row_sum_fini(&s);
+/* a part of one reducer goes to another, as a message would bring it */
+static int give(struct wse_reduce *to, const struct wse_node *n)
+{
+	struct wse_shared_buf *buf;
+
+	if (wse_reduce_get(to, &buf))
+		return 1;
+	memcpy(buf->ptr, n->buf->ptr, COUNT * sizeof(float));
+	return wse_reduce_put_node(to, n->level, n->pos, buf);
+}
+
+/* cut [ranks + 1]: the leaves dealt; the parts come in another order with each `turn`. 1: wrong */
+static int deal(uint32_t leaves, const uint32_t *cut, uint32_t ranks, uint32_t turn, uint32_t *most)
+{
+	struct wse_reduce r[4], owner;
+	struct wse_node *left[4 * WSE_REDUCE_PARTS];
+	struct wse_part parts[WSE_REDUCE_PARTS];
+	uint32_t n = 0, k;
+	int bad = 0;
+	const float *sum;
+
+	wse_reduce_init(&owner, &heap, COUNT);
+	wse_reduce_begin(&owner, leaves);
+	for (uint32_t i = 0; i < ranks; i++) {
+		wse_reduce_init(&r[i], &heap, COUNT);
+		wse_reduce_begin(&r[i], leaves);
+		bad |= feed(&(struct feeder){&r[i], cut[i], cut[i + 1]}) != NULL;
+		k = wse_reduce_left(&r[i], left + n);
+		bad |= k != wse_reduce_parts(leaves, cut[i], cut[i + 1], parts);
+		for (uint32_t j = 0; j < k; j++)
+			bad |= left[n + j]->level != parts[j].level ||
+			       left[n + j]->pos != parts[j].pos;
+		*most = k > *most ? k : *most;
+		n += k;
+	}
+	for (uint32_t j = 0; j < n; j++)
+		bad |= give(&owner, left[turn & 1 ? (j + turn) % n : n - 1 - j]);
+	bad |= give(&owner, left[0]) != -EINVAL; /* twice */
+	sum = wse_reduce_take(&owner);
+	for (uint32_t i = 0; i < COUNT; i++)
+		bad |= !sum || sum[i] != tree(0, leaves, i);
+	for (uint32_t i = 0; i < ranks; i++)
+		wse_reduce_fini(&r[i]);
+	wse_reduce_fini(&owner);
+	return bad;
+}
+
+static void dealt(void)
+{
+	uint32_t cut[5], most = 0, cases = 0, idle = 0;
+	struct wse_shared_buf *buf;
+	struct wse_reduce r;
+	int bad = 0;
+
+	for (uint32_t leaves = 1; leaves <= 30; leaves++) {
+		for (uint32_t ranks = 1; ranks <= 4; ranks++) {
+			for (uint32_t i = 0; i <= ranks; i++)
+				cut[i] = i * leaves / ranks;
+			idle += ranks > leaves;
+			bad += deal(leaves, cut, ranks, leaves, &most);
+			/* any other cut, ranks without a leaf included */
+			for (uint32_t i = 1; i < ranks; i++)
+				cut[i] = cut[i - 1] + (i * 5 + leaves) % (leaves - cut[i - 1] + 1);
+			bad += deal(leaves, cut, ranks, 1, &most);
+			cases += 2;
+		}
+	}
+	ok(!bad && idle, "%u deals of 1 to 30 leaves to 1 to 4 reducers, %u with idle ones: the bits "
+	   "of one; at most %u subtrees each", cases, idle, most);
+	wse_reduce_init(&r, &heap, COUNT);
+	wse_reduce_begin(&r, 5);
+	bad = wse_reduce_get(&r, &buf) || wse_reduce_put_node(&r, 0, 5, buf) != -EINVAL ||
+	      wse_reduce_put_node(&r, 3, 1, buf) != -EINVAL ||
+	      wse_reduce_put_node(&r, 32, 0, buf) != -EINVAL ||
+	      wse_reduce_put_node(&r, 2, 1, buf);
+	ok(!bad, "a subtree that the step does not have is refused");
+	wse_reduce_fini(&r);
 }
 
 /* a device that takes tokens' targets for gradients; fails as told */
@@ -402,6 +479,7 @@ int main(void)
 
 	reduction();
 	row_sums();
+	dealt();
 	devices();
 	hosts_part();
 	return tap_end();
