@@ -122,6 +122,15 @@ $(B)/libwse/tests/device/test-linear-so: $(B)/libwse/tests/device/test-linear.o 
 	$(call short,LINK,$@)$(CC) $(CFLAGS) -o $@ $< -L$(B) -lwse -Wl,-rpath,'$$ORIGIN/../../..' -pthread -lm
 
 ALL += $(B)/libwse/tests/device/test-linear-so
+
+# the threads of ranks once more, for the race checker: all sources at once, they are few
+TSAN_HOSTS := libwse/tests/train/test-hosts.c $(addprefix libwse/,$(addprefix swarmx/,reduce.c hosts.c exchange.c link_pair.c) \
+	base/error.c base/pages.c num/num.c)
+$(B)/tsan/test-hosts: $(TSAN_HOSTS) $(wildcard libwse/swarmx/*.h) libwse/tests/train/ranks.h
+	@mkdir -p $(@D)
+	$(call short,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) -fsanitize=thread -pthread -o $@ $(TSAN_HOSTS) -lm
+ALL += $(B)/tsan/test-hosts
+BESIDE += --waits $(B)/tsan/test-hosts
 BESIDE += --waits libwse/tests/device/test-tools
 SUITES += $(addprefix libwse/tests/device/,test-symbols test-guest) $(B)/libwse/tests/device/test-linear-so \
 	$(addprefix libwse/tests/train/,test-cli test-tokens test-hashes test-zoo test-install)

@@ -238,6 +238,23 @@ int wse_reduce_put_node(struct wse_reduce *r, uint32_t level, uint32_t pos,
 	return 0;
 }
 
+int wse_reduce_settle(struct wse_reduce *r, struct wse_shared_buf *buf)
+{
+	struct wse_node *n;
+
+	pthread_mutex_lock(&r->lock);
+	n = take(&r->waiting, buf, 0, 0);
+	n = n ? n : take(&r->lent, buf, 0, 0);
+	n = n ? n : take(&r->root, buf, 0, 0);
+	if (n) {
+		spare_list(r, &r->waiting);
+		spare_list(r, &r->root);
+		r->root = n;
+	}
+	pthread_mutex_unlock(&r->lock);
+	return n ? 0 : -EINVAL;
+}
+
 float *wse_reduce_take(struct wse_reduce *r)
 {
 	float *sum = NULL;

@@ -203,6 +203,8 @@ static void row_sums(void)
 	ok(!rows_of(0, &r) && wse_row_sum_put(&s, 1, &r) == -EINVAL && !r.row,
 	   "one of another step is refused");
 	wse_row_sum_fini(&s);
+}
+
 /* a part of one reducer goes to another, as a message would bring it */
 static int give(struct wse_reduce *to, const struct wse_node *n)
 {

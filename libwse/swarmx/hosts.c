@@ -1,0 +1,578 @@
+// SPDX-License-Identifier: MIT
+/* The link's thread: messages under way, signs of life, and the one failure of a run. */
+#include "hosts.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+
+#define BEAT	   1.0	/* seconds between two signs of life */
+#define SILENCE	   3.0	/* after which a rank is given up */
+#define FIRST_SIGN 60.0 /* for a rank that has not come yet: nodes start at different times */
+#define GOODBYE	   1.0	/* for the others to take the news of a failure */
+
+enum { TAG_CONTROL = 1, TAG_DATA };
+enum { HELLO = 1, ALIVE, BYE, FAILED };
+
+/* between any two ranks, of one size */
+struct control {
+	uint32_t kind;
+	int32_t err;
+	char text[WSE_SENTENCE]; /* HELLO: the host's name; FAILED: why */
+};
+
+struct out {
+	struct control c;
+	void *req;
+	struct out *next;
+};
+
+struct peer {
+	struct control in;
+	void *req;
+	double heard; /* time of its last message */
+	int met, bye;
+	char host[64];
+};
+
+struct wse_hosts {
+	struct wse_link *link; /* the thread's, until it is over */
+	uint32_t rank, ranks;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t work, done;
+	int up, closing, over; /* over: the thread makes no more calls */
+	struct wse_failure failure;
+	int told; /* the failure came from another rank, which tells all */
+	/* one swap at a time */
+	const struct wse_host_msg *msgs;
+	uint32_t n;
+	/* the thread's own */
+	void **reqs; /* [room]: of the parts of the swap's messages */
+	uint32_t nreqs, room, left;
+	int bulk; /* some of them are large */
+	struct out *out;
+	struct peer *peer; /* [ranks] */
+};
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static uint32_t next_rank(const struct wse_hosts *h, uint32_t by)
+{
+	return (h->rank + by) % h->ranks;
+}
+
+const char *wse_hosts_name(const struct wse_hosts *h, uint32_t rank, char *text, size_t size)
+{
+	const char *host = h->peer[rank].host;
+
+	snprintf(text, size, host[0] ? "rank %u (%s)" : "rank %u", rank, host);
+	return text;
+}
+
+/* ---- the thread ---- */
+
+/* the first one stays */
+static void set_failure(struct wse_hosts *h, int err)
+{
+	pthread_mutex_lock(&h->lock);
+	if (!h->failure.err)
+		wse_failure_keep(&h->failure, err);
+	pthread_mutex_unlock(&h->lock);
+}
+
+static void link_failed(struct wse_hosts *h, int err)
+{
+	if (err == -EMSGSIZE)
+		wse_fail(err, "the ranks do not agree on the length of a message: do all run the "
+			      "same release?");
+	else
+		wse_fail(err, "the link between the ranks: %s", strerror(-err));
+	set_failure(h, err);
+}
+
+static void tell(struct wse_hosts *h, uint32_t rank, uint32_t kind, int err, const char *text)
+{
+	struct out *o = calloc(1, sizeof(*o));
+	int ret = -ENOMEM;
+
+	if (o) {
+		o->c.kind = kind;
+		o->c.err = err;
+		snprintf(o->c.text, sizeof(o->c.text), "%s", text);
+		ret = h->link->ops->send(h->link, rank, TAG_CONTROL, &o->c, sizeof(o->c), &o->req);
+	}
+	if (ret) {
+		free(o);
+		link_failed(h, ret);
+		return;
+	}
+	o->next = h->out;
+	h->out = o;
+}
+
+static void listen_to(struct wse_hosts *h, uint32_t rank)
+{
+	struct peer *p = &h->peer[rank];
+	int ret = h->link->ops->recv(h->link, rank, TAG_CONTROL, &p->in, sizeof(p->in), &p->req);
+
+	if (ret)
+		link_failed(h, ret);
+}
+
+static void heard(struct wse_hosts *h, uint32_t rank)
+{
+	struct peer *p = &h->peer[rank];
+	char who[96];
+
+	p->heard = now();
+	p->met = 1;
+	p->in.text[sizeof(p->in.text) - 1] = 0;
+	if (p->in.kind == HELLO) {
+		pthread_mutex_lock(&h->lock);
+		snprintf(p->host, sizeof(p->host), "%.63s", p->in.text);
+		pthread_mutex_unlock(&h->lock);
+	} else if (p->in.kind == BYE) {
+		p->bye = 1;
+		return;
+	} else if (p->in.kind == FAILED) {
+		wse_fail(-EHOSTDOWN, "%s ended the run: %.800s",
+			 wse_hosts_name(h, rank, who, sizeof(who)), p->in.text);
+		pthread_mutex_lock(&h->lock);
+		h->told = 1;
+		pthread_mutex_unlock(&h->lock);
+		set_failure(h, -EHOSTDOWN);
+		return;
+	}
+	listen_to(h, rank);
+}
+
+static int has_failed(struct wse_hosts *h)
+{
+	int err;
+
+	pthread_mutex_lock(&h->lock);
+	err = h->failure.err;
+	pthread_mutex_unlock(&h->lock);
+	return err;
+}
+
+static void test_control(struct wse_hosts *h)
+{
+	struct out **at = &h->out, *o;
+
+	while ((o = *at)) {
+		int done = h->link->ops->test(h->link, &o->req);
+
+		if (!done) {
+			at = &o->next;
+			continue;
+		}
+		*at = o->next;
+		free(o);
+		if (done < 0)
+			link_failed(h, done);
+	}
+	for (uint32_t i = 0; i < h->ranks; i++) {
+		int done = h->peer[i].req ? h->link->ops->test(h->link, &h->peer[i].req) : 0;
+
+		if (done < 0)
+			link_failed(h, done);
+		else if (done)
+			heard(h, i);
+	}
+}
+
+/* the rank before this one: silent for too long? */
+static void check_silence(struct wse_hosts *h)
+{
+	uint32_t rank = next_rank(h, h->ranks - 1);
+	struct peer *p = &h->peer[rank];
+	double limit = p->met ? SILENCE : FIRST_SIGN;
+	char who[96];
+
+	if (p->bye || now() - p->heard < limit)
+		return;
+	p->bye = 1; /* it is not told of the failure */
+	wse_hosts_name(h, rank, who, sizeof(who));
+	set_failure(h, wse_fail(-EHOSTDOWN,
+				p->met ? "%s has been silent for %.0f s: it was killed, or its "
+					 "host or the network is gone"
+				       : "%s has not come within %.0f s: see what it printed",
+				who, limit));
+}
+
+/* the parts of a swap's messages, begun in order */
+static int begin_swap(struct wse_hosts *h)
+{
+	uint32_t parts = 0;
+	int ret = 0;
+
+	for (uint32_t i = 0; i < h->n; i++)
+		parts += (uint32_t)((h->msgs[i].bytes + WSE_LINK_BYTES - 1) / WSE_LINK_BYTES);
+	if (parts > h->room) {
+		void **more = realloc(h->reqs, parts * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		h->reqs = more;
+		h->room = parts;
+	}
+	h->nreqs = h->left = 0;
+	h->bulk = 0;
+	for (uint32_t i = 0; i < h->n && !ret; i++) {
+		const struct wse_host_msg *m = &h->msgs[i];
+
+		h->bulk |= m->bytes > 65536;
+		for (size_t at = 0; at < m->bytes && !ret; at += WSE_LINK_BYTES) {
+			size_t n = m->bytes - at < WSE_LINK_BYTES ? m->bytes - at : WSE_LINK_BYTES;
+			char *buf = (char *)m->buf + at;
+			void **req = &h->reqs[h->nreqs];
+
+			ret = m->send ? h->link->ops->send(h->link, m->rank, TAG_DATA, buf, n, req)
+				      : h->link->ops->recv(h->link, m->rank, TAG_DATA, buf, n, req);
+			if (!ret) {
+				h->nreqs++;
+				h->left++;
+			}
+		}
+	}
+	return ret;
+}
+
+static void test_swap(struct wse_hosts *h)
+{
+	for (uint32_t i = 0; i < h->nreqs; i++) {
+		int done = h->reqs[i] ? h->link->ops->test(h->link, &h->reqs[i]) : 0;
+
+		if (done < 0)
+			link_failed(h, done);
+		h->left -= done > 0;
+	}
+}
+
+/* who said goodbye sends nothing more: what of a swap is still under way will not come */
+static void check_left(struct wse_hosts *h, double since)
+{
+	char who[96];
+
+	for (uint32_t i = 0; i < h->n; i++) {
+		const struct peer *p = &h->peer[h->msgs[i].rank];
+		double from = p->heard > since ? p->heard : since;
+
+		if (!p->bye || now() - from < SILENCE)
+			continue;
+		wse_hosts_name(h, h->msgs[i].rank, who, sizeof(who));
+		set_failure(h, wse_fail(-EPROTO,
+					"%s has left the run: all ranks make the same steps", who));
+		return;
+	}
+}
+
+/* the caller's messages end, done or failed */
+static void end_swap(struct wse_hosts *h)
+{
+	pthread_mutex_lock(&h->lock);
+	h->msgs = NULL;
+	pthread_cond_broadcast(&h->done);
+	pthread_mutex_unlock(&h->lock);
+}
+
+/*
+ * until there is work: a link tells nothing by itself, so it is asked, often while much is under
+ * way, and less often the longer it takes
+ */
+static void rest(struct wse_hosts *h, double since, int leaving)
+{
+	double pause = h->left ? (now() - since) / 16 : 2e-3, most = h->left ? 1e-3 : 1e-2;
+	struct timespec until;
+
+	if (h->left && h->bulk)
+		most = 2e-5;
+	pause = pause < 1e-5 ? 1e-5 : pause > most ? most : pause;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += (long)(1e9 * pause);
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&h->lock);
+	if (h->left || (!h->msgs && (leaving || !h->closing) && !h->failure.err))
+		pthread_cond_timedwait(&h->work, &h->lock, &until);
+	pthread_mutex_unlock(&h->lock);
+}
+
+/* the others learn why, and are not waited for */
+static void say_failed(struct wse_hosts *h)
+{
+	double until = now() + GOODBYE;
+
+	for (uint32_t i = 1; i < h->ranks && !h->told; i++)
+		if (!h->peer[next_rank(h, i)].bye)
+			tell(h, next_rank(h, i), FAILED, h->failure.err, h->failure.text);
+	while (h->out && now() < until) {
+		const struct timespec pause = {0, 100000};
+
+		test_control(h);
+		nanosleep(&pause, NULL);
+	}
+	h->link->ops->abort(h->link);
+}
+
+static int is_closing(struct wse_hosts *h)
+{
+	int closing;
+
+	pthread_mutex_lock(&h->lock);
+	closing = h->closing;
+	pthread_mutex_unlock(&h->lock);
+	return closing;
+}
+
+static int all_said_bye(struct wse_hosts *h)
+{
+	for (uint32_t i = 1; i < h->ranks; i++)
+		if (!h->peer[next_rank(h, i)].bye)
+			return 0;
+	return !h->out;
+}
+
+static void serve(struct wse_hosts *h)
+{
+	double beat = now() + BEAT, turn = now(), since = 0.0;
+	int swapping = 0, leaving = 0;
+
+	while (!has_failed(h) && !(leaving && all_said_bye(h))) {
+		double t = now();
+
+		if (t - turn > SILENCE / 2) /* this rank slept: the others may have spoken */
+			for (uint32_t i = 0; i < h->ranks; i++)
+				h->peer[i].heard = t;
+		turn = t;
+		test_control(h);
+		check_silence(h);
+		if (t > beat && h->ranks > 1 && !leaving) {
+			tell(h, next_rank(h, 1), ALIVE, 0, "");
+			beat = t + BEAT;
+		}
+		if (!leaving && is_closing(h)) {
+			leaving = 1;
+			for (uint32_t i = 1; i < h->ranks; i++)
+				tell(h, next_rank(h, i), BYE, 0, "");
+		}
+		if (swapping) {
+			test_swap(h);
+			if (!h->left) {
+				swapping = 0;
+				end_swap(h);
+			} else {
+				check_left(h, since);
+			}
+		} else {
+			const struct wse_host_msg *msgs;
+			int ret = 0;
+
+			pthread_mutex_lock(&h->lock);
+			msgs = h->msgs;
+			pthread_mutex_unlock(&h->lock);
+			if (msgs)
+				ret = begin_swap(h);
+			if (ret)
+				link_failed(h, ret);
+			swapping = msgs && !ret;
+			since = t;
+			if (swapping)
+				continue;
+		}
+		rest(h, since, leaving);
+	}
+	if (has_failed(h))
+		say_failed(h);
+}
+
+static void *thread(void *arg)
+{
+	struct wse_hosts *h = arg;
+	unsigned int before = wse_failures();
+	int ret = h->link->ops->start(h->link);
+
+	if (!ret) {
+		h->rank = h->link->rank;
+		h->ranks = h->link->ranks;
+		h->peer = calloc(h->ranks, sizeof(*h->peer));
+		ret = h->peer ? 0 : -ENOMEM;
+	}
+	if (ret)
+		set_failure(h, wse_fail_since(before, ret, "the link between the ranks: %s",
+					      strerror(-ret)));
+	if (!ret) {
+		snprintf(h->peer[h->rank].host, sizeof(h->peer[0].host), "%s", h->link->host);
+		h->peer[h->rank].bye = 1;
+	}
+	for (uint32_t i = 1; !ret && i < h->ranks; i++) {
+		h->peer[next_rank(h, i)].heard = now();
+		listen_to(h, next_rank(h, i));
+		tell(h, next_rank(h, i), HELLO, 0, h->link->host);
+	}
+	pthread_mutex_lock(&h->lock);
+	h->up = 1;
+	pthread_cond_broadcast(&h->done);
+	pthread_mutex_unlock(&h->lock);
+	if (!ret)
+		serve(h);
+	h->link->ops->close(h->link);
+	pthread_mutex_lock(&h->lock);
+	h->over = 1;
+	h->msgs = NULL;
+	pthread_cond_broadcast(&h->done);
+	pthread_mutex_unlock(&h->lock);
+	return NULL;
+}
+
+/* ---- the caller's side ---- */
+
+int wse_hosts_open(struct wse_link *link, struct wse_hosts **hosts)
+{
+	struct wse_hosts *h = calloc(1, sizeof(*h));
+	pthread_condattr_t clock;
+	int ret = -ENOMEM;
+
+	*hosts = NULL;
+	if (!h)
+		goto fail;
+	h->link = link;
+	pthread_mutex_init(&h->lock, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&h->work, &clock);
+	pthread_cond_init(&h->done, NULL);
+	pthread_condattr_destroy(&clock);
+	ret = -pthread_create(&h->thread, NULL, thread, h);
+	if (ret)
+		goto fail;
+	pthread_mutex_lock(&h->lock);
+	while (!h->up)
+		pthread_cond_wait(&h->done, &h->lock);
+	ret = h->failure.err;
+	pthread_mutex_unlock(&h->lock);
+	if (ret) {
+		wse_failure_tell(&h->failure);
+		wse_hosts_close(h);
+		return ret;
+	}
+	*hosts = h;
+	return 0;
+fail:
+	link->ops->close(link);
+	free(h);
+	return wse_fail(ret, "no link between the ranks: %s", strerror(-ret));
+}
+
+void wse_hosts_close(struct wse_hosts *h)
+{
+	if (!h)
+		return;
+	pthread_mutex_lock(&h->lock);
+	h->closing = 1;
+	pthread_cond_broadcast(&h->work);
+	pthread_mutex_unlock(&h->lock);
+	pthread_join(h->thread, NULL);
+	while (h->out) {
+		struct out *o = h->out;
+
+		h->out = o->next;
+		free(o);
+	}
+	pthread_mutex_destroy(&h->lock);
+	pthread_cond_destroy(&h->work);
+	pthread_cond_destroy(&h->done);
+	free(h->reqs);
+	free(h->peer);
+	free(h);
+}
+
+uint32_t wse_hosts_rank(const struct wse_hosts *h)
+{
+	return h->rank;
+}
+
+uint32_t wse_hosts_ranks(const struct wse_hosts *h)
+{
+	return h->ranks;
+}
+
+int wse_hosts_fail(struct wse_hosts *h, int err)
+{
+	set_failure(h, err);
+	pthread_mutex_lock(&h->lock);
+	pthread_cond_broadcast(&h->work);
+	while (!h->over)
+		pthread_cond_wait(&h->done, &h->lock);
+	pthread_mutex_unlock(&h->lock);
+	return err;
+}
+
+int wse_hosts_failed(struct wse_hosts *h)
+{
+	return has_failed(h);
+}
+
+int wse_hosts_swap(struct wse_hosts *h, const struct wse_host_msg *msgs, uint32_t n)
+{
+	int ret;
+
+	if (!n)
+		return 0;
+	pthread_mutex_lock(&h->lock);
+	h->n = n;
+	h->msgs = h->over ? NULL : msgs;
+	pthread_cond_broadcast(&h->work);
+	while (h->msgs)
+		pthread_cond_wait(&h->done, &h->lock);
+	ret = h->failure.err;
+	pthread_mutex_unlock(&h->lock);
+	return ret ? wse_failure_tell(&h->failure) : 0;
+}
+
+int wse_hosts_spread(struct wse_hosts *h, void *buf, size_t bytes)
+{
+	uint32_t n = h->rank ? 1 : h->ranks - 1;
+	struct wse_host_msg *m = calloc(n + 1, sizeof(*m));
+	int ret;
+
+	if (!m)
+		return wse_fail(-ENOMEM, "no memory");
+	for (uint32_t i = 0; i < n; i++)
+		m[i] = (struct wse_host_msg){h->rank ? 0 : i + 1, !h->rank, buf, bytes};
+	ret = wse_hosts_swap(h, m, n);
+	free(m);
+	return ret;
+}
+
+int wse_hosts_gather(struct wse_hosts *h, const void *mine, void *all, size_t bytes)
+{
+	uint32_t n = h->rank ? 1 : h->ranks - 1;
+	struct wse_host_msg *m = calloc(n + 1, sizeof(*m));
+	int ret;
+
+	if (!m)
+		return wse_fail(-ENOMEM, "no memory");
+	if (h->rank)
+		m[0] = (struct wse_host_msg){0, 1, (void *)mine, bytes};
+	else
+		memcpy(all, mine, bytes);
+	for (uint32_t i = 0; i < n && !h->rank; i++)
+		m[i] = (struct wse_host_msg){i + 1, 0, (char *)all + (i + 1) * bytes, bytes};
+	ret = wse_hosts_swap(h, m, n);
+	free(m);
+	return ret;
+}

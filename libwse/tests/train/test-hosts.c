@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+/* Ranks as threads: sums over ranks against the tree, failures that everyone hears of. */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "heap.h"
+#include "num/num.h"
+#include "ranks.h"
+#include "swarmx/exchange.h"
+#include "tap.h"
+
+/* floats of the units: of one piece, of several */
+static const size_t sizes[] = {37, 1, 2100, (1u << 20) + 5, 64};
+enum { UNITS = sizeof(sizes) / sizeof(sizes[0]) };
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static float leaf(uint32_t m, uint32_t unit, size_t i)
+{
+	return (float)(wse_rng_uniform(unit + 1, m, i & 1023) - 0.5) * (m % 5 == 0 ? 1e4f : 1.0f);
+}
+
+/* the definition in swarmx.h, word for word */
+static float tree(uint32_t a, uint32_t b, uint32_t unit, size_t i)
+{
+	uint32_t h = 1;
+	float left;
+
+	if (b - a == 1)
+		return leaf(a, unit, i);
+	while (2 * h < b - a)
+		h *= 2;
+	left = tree(a, a + h, unit, i);
+	return left + tree(a + h, b, unit, i);
+}
+
+/* a step of `leaves` micro-batches, those of this rank put into r */
+static int put_mine(struct wse_reduce *r, uint32_t units, uint32_t leaves, uint32_t first,
+		    uint32_t end)
+{
+	struct wse_shared_buf *buf;
+	int ret = 0;
+
+	for (uint32_t u = 0; u < units; u++) {
+		wse_reduce_begin(&r[u], leaves);
+		for (uint32_t m = first; m < end && !ret; m++) {
+			ret = wse_reduce_get(&r[u], &buf);
+			for (size_t i = 0; !ret && i < r[u].count; i++)
+				((float *)buf->ptr)[i] = leaf(m, u, i);
+			ret = ret ? ret : wse_reduce_put(&r[u], m, buf);
+		}
+	}
+	return ret;
+}
+
+static int wrong(struct wse_reduce *r, uint32_t units, uint32_t leaves)
+{
+	int bad = 0;
+
+	for (uint32_t u = 0; u < units; u++) {
+		const float *sum = wse_reduce_take(&r[u]);
+		size_t step = r[u].count > 5000 ? 997 : 1;
+
+		for (size_t i = 0; i < r[u].count; i += step)
+			bad |= !sum || sum[i] != tree(0, leaves, u, i);
+		if (sum && r[u].count)
+			bad |= sum[r[u].count - 1] != tree(0, leaves, u, r[u].count - 1);
+	}
+	return bad;
+}
+
+struct sums {
+	uint32_t units, from, to; /* leaves */
+};
+
+static void *sums(void *arg)
+{
+	struct rank *me = arg;
+	struct sums *what = me->arg;
+	struct wse_reduce r[UNITS] = {0};
+	struct wse_exchange *x = NULL;
+	struct wse_hosts *h;
+	uint32_t all[30];
+
+	me->ret = wse_hosts_open(me->link, &h);
+	if (me->ret)
+		return NULL;
+	me->ret = wse_exchange_open(h, &x);
+	for (uint32_t u = 0; u < what->units; u++)
+		wse_reduce_init(&r[u], &heap, sizes[u]);
+	for (uint32_t n = what->from; n <= what->to && !me->ret; n++) {
+		uint32_t cut[RANKS_MAX + 1];
+
+		for (uint32_t i = 0; i <= me->ranks; i++)
+			cut[i] = i * n / me->ranks;
+		for (uint32_t i = 0; i < n; i++)
+			all[i] = i >= cut[me->rank] && i < cut[me->rank + 1] ? 7 * i + n : 0;
+		me->ret = wse_exchange_all(x, all, sizeof(all[0]), cut);
+		for (uint32_t i = 0; i < n && !me->ret; i++)
+			me->ret = all[i] == 7 * i + n ? 0 : -EILSEQ;
+		me->ret = me->ret ? me->ret
+				  : put_mine(r, what->units, n, cut[me->rank], cut[me->rank + 1]);
+		me->ret = me->ret ? me->ret : wse_exchange_sums(x, r, what->units, n, cut);
+		if (!me->ret && wrong(r, what->units, n))
+			me->ret = -EILSEQ;
+	}
+	for (uint32_t u = 0; u < what->units; u++)
+		wse_reduce_fini(&r[u]);
+	wse_exchange_close(x);
+	wse_hosts_close(h);
+	return NULL;
+}
+
+static void exchange(void)
+{
+	struct sums small = {2, 1, 30}, large = {UNITS, 7, 7};
+	struct rank r[RANKS_MAX];
+	int bad = 0;
+
+	for (uint32_t n = 1; n <= RANKS_MAX; n++) {
+		on_ranks(n, sums, &small, r);
+		for (uint32_t i = 0; i < n; i++)
+			bad |= r[i].ret;
+	}
+	ok(!bad, "1 to 30 micro-batches on 1 to 4 ranks, some without any: the documented tree");
+	for (uint32_t n = 1; n <= RANKS_MAX; n++) {
+		on_ranks(n, sums, &large, r);
+		for (uint32_t i = 0; i < n; i++)
+			bad |= r[i].ret;
+	}
+	ok(!bad, "units of several pieces");
+}
+
+enum how { FAILS, VANISHES, LEAVES, OTHER_SIZE };
+
+struct trouble {
+	enum how how;
+	double took[RANKS_MAX];
+};
+
+/* rank 1 makes trouble, the others wait for a message of it or of each other */
+static void *trouble(void *arg)
+{
+	struct rank *me = arg;
+	struct trouble *t = me->arg;
+	uint32_t all[RANKS_MAX] = {0}, one = 1;
+	double begin = now();
+	struct wse_hosts *h;
+
+	me->ret = wse_hosts_open(me->link, &h);
+	if (me->ret) { /* it has heard already */
+		snprintf(me->why, sizeof(me->why), "%s", wse_error());
+		return NULL;
+	}
+	me->ret = wse_hosts_gather(h, &one, all, sizeof(one));
+	if (!me->ret && me->rank == 1 && t->how == VANISHES)
+		wse_link_pair_vanish(me->link);
+	if (!me->ret && me->rank == 1 && t->how == FAILS) {
+		me->ret = wse_hosts_fail(h, wse_fail(-EIO, "the disk of this rank is full"));
+	} else if (!me->ret && me->rank == 1 && t->how == OTHER_SIZE) {
+		uint16_t two = 2;
+
+		me->ret = wse_hosts_gather(h, &two, all, sizeof(two));
+		me->ret = me->ret ? me->ret : wse_hosts_spread(h, &one, sizeof(one));
+	} else if (!me->ret && !(me->rank == 1 && t->how == LEAVES)) {
+		me->ret = wse_hosts_gather(h, &one, all, sizeof(one));
+		me->ret = me->ret ? me->ret : wse_hosts_spread(h, &one, sizeof(one));
+	}
+	snprintf(me->why, sizeof(me->why), "%s", wse_error());
+	t->took[me->rank] = now() - begin;
+	wse_hosts_close(h);
+	return NULL;
+}
+
+static void failures(void)
+{
+	struct rank r[RANKS_MAX];
+	struct trouble t = {.how = FAILS};
+
+	on_ranks(3, trouble, &t, r);
+	ok(r[0].ret == -EHOSTDOWN && r[1].ret == -EIO && r[2].ret == -EHOSTDOWN &&
+		   !strcmp(r[0].why,
+			   "rank 1 (thread 1) ended the run: the disk of this rank is full") &&
+		   !strcmp(r[0].why, r[2].why) && t.took[0] < 2.0 && t.took[2] < 2.0,
+	   "a rank fails: the others end with its sentence in %.2f and %.2f s", t.took[0],
+	   t.took[2]);
+	t.how = VANISHES;
+	on_ranks(3, trouble, &t, r);
+	ok(r[0].ret == -EHOSTDOWN && r[2].ret == -EHOSTDOWN &&
+		   strstr(r[2].why, "rank 1 (thread 1) has been silent for 3 s") &&
+		   strstr(r[0].why,
+			  "rank 2 (thread 2) ended the run: rank 1 (thread 1) has been") &&
+		   t.took[0] < 5.0 && t.took[2] < 5.0,
+	   "a rank vanishes: named on the others in %.2f and %.2f s", t.took[0], t.took[2]);
+	ok(r[1].ret == -EHOSTDOWN && strstr(r[1].why, "rank 0"), "and it sees itself alone: %s",
+	   r[1].why);
+	t.how = LEAVES;
+	on_ranks(3, trouble, &t, r);
+	ok(r[0].ret && strstr(r[0].why, "rank 1 (thread 1) has left the run"),
+	   "a rank that leaves while others wait for it: %s", r[0].why);
+	t.how = OTHER_SIZE;
+	on_ranks(3, trouble, &t, r);
+	ok(strstr(r[0].why, "same release") && strstr(r[1].why, "same release") && r[2].ret,
+	   "messages of another length: %s", r[0].why);
+}
+
+int main(void)
+{
+	exchange();
+	failures();
+	return tap_end();
+}
