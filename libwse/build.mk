@@ -4,7 +4,7 @@
 LIBWSE_VERSION := $(shell sed -n 's/^\#define WSE_RELEASE "\(.*\)"/\1/p' uapi/wse/wse_release.h)
 LIBWSE_DIRS := base device device/accel device/sim graph ops model exec memx swarmx input output num train
 LIBWSE_SRC := $(wildcard $(LIBWSE_DIRS:%=libwse/%/*.c))
-LIBWSE_LIBS := -ldrm -lyaml -lcrypto -ljson-c -lpcre2-8 -pthread
+LIBWSE_LIBS := -ldrm -lyaml -lcrypto -ljson-c -lpcre2-8 -ldl -pthread
 # paths of a build are compiled in, so that a tree works without being installed
 # what libwse.so exports is what include/wse declares
 HIDDEN := -fvisibility=hidden
@@ -48,6 +48,16 @@ $(B)/libwse.pc: libwse/libwse.pc.in libwse/build.mk firmware/build.mk
 		-e 's|-I$${kerneldir}|$(FW_INCLUDES)|; s|^includedir=.*|includedir=$${prefix}/libwse/include|' \
 		-e 's|^Libs: .*|& -Wl,-rpath,$${libdir}|; s|^Cflags: .*|& -I$${prefix}/uapi|' $< > $@
 
+# ---- MPI, where it is: a plug-in that is opened under mpirun and srun ----
+MPICC := $(shell command -v mpicc)
+ifneq ($(MPICC),)
+# what mpicc adds, for our compiler
+MPI_CFLAGS := $(patsubst -I%,-isystem %,$(shell $(MPICC) --showme:compile))
+$(B)/wse-mpi.so: libwse/plugins/link_mpi.c libwse/swarmx/link.h uapi/wse/wse_release.h
+	$(call short,LINK,$@)$(CC) $(CPPFLAGS) $(CFLAGS) $(HIDDEN) $(MPI_CFLAGS) -fPIC -shared -o $@ $< $(shell $(MPICC) --showme:link)
+MPI_PLUGIN := $(B)/wse-mpi.so
+endif
+
 # ---- what is installed: the same objects without the build's paths, tools on the shared library ----
 INSTALLED := $(B)/install
 $(INSTALLED)/libwse.pc: libwse/libwse.pc.in libwse/build.mk firmware/build.mk
@@ -70,7 +80,7 @@ $(INSTALLED)/wse-info: $(patsubst %.c,$(B)/%.o,$(wildcard libwse/tools/*info*.c)
 -include $(wildcard $(INSTALLED)/*.d)
 
 INSTALL_NEEDS := $(INSTALLED)/libwse.so $(INSTALLED)/wse-info $(INSTALLED)/wse-train $(INSTALLED)/libwse.pc $(FW)/wse-fw.bin $(FW_PROGRAMS) \
-	$(B)/wse-emu $(B)/wse-run
+	$(B)/wse-emu $(B)/wse-run $(MPI_PLUGIN)
 ALL += $(INSTALL_NEEDS)
 
 .PHONY: install uninstall

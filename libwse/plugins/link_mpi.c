@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+/*
+ * wse-mpi.so: the link of mpirun and srun, by MPI. libwse opens it when it runs under a launcher,
+ * so that nothing else needs MPI. MPI is begun once in a process and ended at its exit; after a
+ * failure it is not ended, since that would wait for ranks that are gone.
+ */
+#include <errno.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "swarmx/link.h"
+#include "wse_release.h"
+
+struct mpi_link {
+	struct wse_link base;
+	MPI_Comm comm;
+	int started;
+};
+
+struct request {
+	MPI_Request mpi;
+	size_t bytes; /* of a receiver */
+	int sends;
+};
+
+static int failed; /* a run of this process: MPI_Finalize would wait for what is gone */
+
+static void end_mpi(void)
+{
+	int begun = 0, ended = 1;
+
+	MPI_Initialized(&begun);
+	MPI_Finalized(&ended);
+	if (begun && !ended && !failed)
+		MPI_Finalize();
+}
+
+/* errors come back instead of ending the process */
+static int start(struct wse_link *l)
+{
+	struct mpi_link *ml = (struct mpi_link *)l;
+	int begun = 0, level = 0, rank, ranks;
+
+	MPI_Initialized(&begun);
+	if (!begun) {
+		if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS)
+			return -EIO;
+		atexit(end_mpi);
+	} else if (MPI_Query_thread(&level) != MPI_SUCCESS) {
+		return -EIO;
+	}
+	if (level < MPI_THREAD_SERIALIZED)
+		return -ENOTSUP;
+	if (MPI_Comm_dup(MPI_COMM_WORLD, &ml->comm) != MPI_SUCCESS)
+		return -EIO;
+	MPI_Comm_set_errhandler(ml->comm, MPI_ERRORS_RETURN);
+	ml->started = 1;
+	if (MPI_Comm_rank(ml->comm, &rank) != MPI_SUCCESS ||
+	    MPI_Comm_size(ml->comm, &ranks) != MPI_SUCCESS)
+		return -EIO;
+	if (ranks > WSE_LINK_RANKS)
+		return -E2BIG;
+	l->rank = (uint32_t)rank;
+	l->ranks = (uint32_t)ranks;
+	if (gethostname(l->host, sizeof(l->host) - 1))
+		l->host[0] = 0;
+	return 0;
+}
+
+static int begin(struct wse_link *l, int sends, uint32_t rank, uint32_t tag, void *buf,
+		 size_t bytes, void **req)
+{
+	struct mpi_link *ml = (struct mpi_link *)l;
+	struct request *r = calloc(1, sizeof(*r));
+	int ret;
+
+	if (!r)
+		return -ENOMEM;
+	r->bytes = bytes;
+	r->sends = sends;
+	ret = sends ? MPI_Isend(buf, (int)bytes, MPI_BYTE, (int)rank, (int)tag, ml->comm, &r->mpi)
+		    : MPI_Irecv(buf, (int)bytes, MPI_BYTE, (int)rank, (int)tag, ml->comm, &r->mpi);
+	if (ret != MPI_SUCCESS) {
+		free(r);
+		return -EIO;
+	}
+	*req = r;
+	return 0;
+}
+
+static int mpi_send(struct wse_link *l, uint32_t to, uint32_t tag, const void *buf, size_t bytes,
+		    void **req)
+{
+	return begin(l, 1, to, tag, (void *)buf, bytes, req);
+}
+
+static int mpi_recv(struct wse_link *l, uint32_t from, uint32_t tag, void *buf, size_t bytes,
+		    void **req)
+{
+	return begin(l, 0, from, tag, buf, bytes, req);
+}
+
+static int mpi_test(struct wse_link *l, void **req)
+{
+	struct request *r = *req;
+	int done = 0, count = 0, ret, err;
+	MPI_Status st;
+
+	(void)l;
+	ret = MPI_Test(&r->mpi, &done, &st);
+	if (ret == MPI_SUCCESS && !done)
+		return 0;
+	if (ret != MPI_SUCCESS)
+		err = MPI_Error_class(ret, &count) == MPI_SUCCESS && count == MPI_ERR_TRUNCATE
+			      ? -EMSGSIZE
+			      : -EIO;
+	else if (r->sends)
+		err = 1;
+	else
+		err = MPI_Get_count(&st, MPI_BYTE, &count) == MPI_SUCCESS &&
+				      (size_t)count == r->bytes
+			      ? 1
+			      : -EMSGSIZE;
+	free(r);
+	*req = NULL;
+	return err;
+}
+
+static void mpi_abort(struct wse_link *l)
+{
+	(void)l;
+	failed = 1;
+}
+
+static void mpi_close(struct wse_link *l)
+{
+	struct mpi_link *ml = (struct mpi_link *)l;
+
+	if (ml->started && !failed)
+		MPI_Comm_free(&ml->comm);
+	free(ml);
+}
+
+static const struct wse_link_ops ops = {
+	start, mpi_send, mpi_recv, mpi_test, mpi_abort, mpi_close,
+};
+
+__attribute__((visibility("default"))) int wse_link_mpi(const char *release, struct wse_link **link)
+{
+	struct mpi_link *ml;
+
+	if (strcmp(release, WSE_RELEASE))
+		return -EPROTONOSUPPORT;
+	ml = calloc(1, sizeof(*ml));
+	if (!ml)
+		return -ENOMEM;
+	ml->base.ops = &ops;
+	*link = &ml->base;
+	return 0;
+}
