@@ -620,6 +620,22 @@ int wse_ckpt_compare(const char *path, struct wse_memx *mx, const struct wse_mem
 	return 0;
 }
 
+int wse_ckpt_facts(const struct wse_memx_cfg *cfg, const struct wse_train_state *ts, char *text,
+		   size_t size)
+{
+	struct wse_facts *f = calloc(1, sizeof(*f));
+	size_t at = 0;
+
+	if (!f)
+		return -ENOMEM;
+	wse_run_facts(f, cfg, ts);
+	for (uint32_t i = 0; i < f->n && at < size; i++)
+		at += (size_t)snprintf(text + at, size - at, "%s\n%s\n",
+				       f->m[i].key + strlen("wse."), f->m[i].value);
+	free(f);
+	return at < size ? 0 : -ENOSPC;
+}
+
 /* a tensor's bytes, after what comes before them */
 static int hash_piece(void *ctx, const struct wse_st_view *v, uint64_t from, const void *data,
 		      size_t bytes)

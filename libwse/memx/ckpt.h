@@ -48,6 +48,10 @@ int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_c
 int wse_ckpt_load(const char *path, struct wse_memx *mx, const struct wse_memx_cfg *cfg,
 		  enum wse_ckpt_load what, struct wse_train_state *ts, char *changed);
 
+/* what decides the bits of a run, "key\nvalue\n" after each other; -ENOSPC. For ranks to compare */
+int wse_ckpt_facts(const struct wse_memx_cfg *cfg, const struct wse_train_state *ts, char *text,
+		   size_t size);
+
 /*
  * Would it be loaded as a whole (WSE_CKPT_ALL)? Then *ts and *step are those of the file, and
  * nothing else is changed. Errors as of wse_ckpt_load().

@@ -104,7 +104,7 @@ void wse_exchange_close(struct wse_exchange *x)
 	free(x);
 }
 
-static int message(struct wse_exchange *x, uint32_t rank, int send, float *buf, size_t count)
+static int message(struct wse_exchange *x, uint32_t rank, int send, void *buf, size_t count)
 {
 	if (x->nmsgs == x->room) {
 		uint32_t room = 2 * x->room + 64;
@@ -117,6 +117,14 @@ static int message(struct wse_exchange *x, uint32_t rank, int send, float *buf, 
 	}
 	x->msgs[x->nmsgs++] = (struct wse_host_msg){rank, send, buf, count * sizeof(float)};
 	return 0;
+}
+
+/* which subtrees each rank has */
+static void find_parts(struct wse_exchange *x, uint32_t leaves, const uint32_t *cut)
+{
+	for (uint32_t r = 0; r < x->ranks; r++)
+		x->first[r + 1] = x->first[r] + wse_reduce_parts(leaves, cut[r], cut[r + 1],
+								 x->parts + x->first[r]);
 }
 
 /* what this rank has of each unit is what its range leaves; where the sums will be */
@@ -134,9 +142,7 @@ static int take_stock(struct wse_exchange *x, struct wse_reduce *reduce, uint32_
 			return -ENOMEM;
 		x->units = n;
 	}
-	for (uint32_t r = 0; r < x->ranks; r++)
-		x->first[r + 1] = x->first[r] + wse_reduce_parts(leaves, cut[r], cut[r + 1],
-								 x->parts + x->first[r]);
+	find_parts(x, leaves, cut);
 	mine = x->first[x->rank + 1] - x->first[x->rank];
 	for (uint32_t u = 0; u < n; u++) {
 		struct wse_node **node = x->nodes + (size_t)u * WSE_REDUCE_PARTS;
@@ -297,6 +303,77 @@ int wse_exchange_sums(struct wse_exchange *x, struct wse_reduce *reduce, uint32_
 	ret = ret ? ret : rounds(x, reduce, n, leaves);
 	for (uint32_t u = 0; u < n && !ret; u++)
 		ret = wse_reduce_settle(&reduce[u], x->sum[u]);
+	return ret;
+}
+
+/* this rank's parts to all, theirs here: their sizes, then what is in them */
+static int swap_rows(struct wse_exchange *x, struct wse_rows *rows, int sizes)
+{
+	int ret = 0;
+
+	x->nmsgs = 0;
+	for (uint32_t r = 0; r < x->ranks; r++) {
+		for (uint32_t owner = 0; owner < x->ranks; owner++) {
+			if (r == x->rank || (owner != r && owner != x->rank))
+				continue; /* a part goes between its owner and another rank */
+			for (uint32_t i = x->first[owner]; i < x->first[owner + 1] && !ret; i++) {
+				int send = owner == x->rank;
+				size_t n = rows[i].n;
+
+				if (sizes) {
+					ret = message(x, r, send, &rows[i].n, 2);
+					continue;
+				}
+				ret = message(x, r, send, rows[i].row, n);
+				ret = ret ? ret
+					  : message(x, r, send, rows[i].data, n * rows[i].width);
+			}
+		}
+	}
+	return ret ? ret : wse_hosts_swap(x->hosts, x->msgs, x->nmsgs);
+}
+
+static int sum_rows(struct wse_exchange *x, struct wse_row_sum *sum, struct wse_rows *rows)
+{
+	uint32_t all = x->first[x->ranks], mine = x->first[x->rank], ends = x->first[x->rank + 1];
+	struct wse_part at[WSE_REDUCE_PARTS];
+	int ret = wse_row_sum_left(sum, at, rows + mine) == ends - mine ? 0 : -EPROTO;
+
+	ret = ret ? ret : swap_rows(x, rows, 1);
+	for (uint32_t i = 0; i < all && !ret; i++) {
+		if (i >= mine && i < ends)
+			continue;
+		rows[i].row = calloc(rows[i].n + 1, sizeof(*rows[i].row));
+		rows[i].data = calloc((size_t)rows[i].n * rows[i].width + 1, sizeof(float));
+		if (!rows[i].row || !rows[i].data)
+			ret = -ENOMEM;
+	}
+	ret = ret ? ret : swap_rows(x, rows, 0);
+	for (uint32_t i = 0; i < all; i++) {
+		if (ret)
+			wse_rows_fini(&rows[i]);
+		else
+			ret = wse_row_sum_put_node(sum, x->parts[i].level, x->parts[i].pos,
+						   &rows[i]);
+	}
+	return ret;
+}
+
+int wse_exchange_rows(struct wse_exchange *x, struct wse_row_sum *sums, uint32_t n, uint32_t leaves,
+		      const uint32_t *cut)
+{
+	struct wse_rows *rows;
+	int ret = 0;
+
+	find_parts(x, leaves, cut);
+	rows = calloc((size_t)x->ranks * WSE_REDUCE_PARTS, sizeof(*rows));
+	if (!rows)
+		return wse_fail(-ENOMEM, "no memory");
+	for (uint32_t i = 0; i < n && !ret; i++) {
+		memset(rows, 0, (size_t)x->ranks * WSE_REDUCE_PARTS * sizeof(*rows));
+		ret = sum_rows(x, &sums[i], rows);
+	}
+	free(rows);
 	return ret;
 }
 

@@ -9,6 +9,7 @@
 
 #include "swarmx/hosts.h"
 #include "swarmx/reduce.h"
+#include "swarmx/row_sum.h"
 
 struct wse_exchange;
 
@@ -21,6 +22,10 @@ void wse_exchange_close(struct wse_exchange *x);
  * -EPROTO: a micro-batch of this rank is missing.
  */
 int wse_exchange_sums(struct wse_exchange *x, struct wse_reduce *reduce, uint32_t n,
+		      uint32_t leaves, const uint32_t *cut);
+
+/* the same for gradients of few rows, sums [n]: every rank gets all parts and finishes the trees */
+int wse_exchange_rows(struct wse_exchange *x, struct wse_row_sum *sums, uint32_t n,
 		      uint32_t leaves, const uint32_t *cut);
 
 /* rank r has elements [cut[r], cut[r + 1]) of `size` bytes; on return every rank has all of them */

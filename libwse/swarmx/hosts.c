@@ -49,6 +49,7 @@ struct wse_hosts {
 	int up, closing, over; /* over: the thread makes no more calls */
 	struct wse_failure failure;
 	int told; /* the failure came from another rank, which tells all */
+	int mine; /* the caller knows which rank this is */
 	/* one swap at a time */
 	const struct wse_host_msg *msgs;
 	uint32_t n;
@@ -295,7 +296,8 @@ static void end_swap(struct wse_hosts *h)
  */
 static void rest(struct wse_hosts *h, double since, int leaving)
 {
-	double pause = h->left ? (now() - since) / 16 : 2e-3, most = h->left ? 1e-3 : 1e-2;
+	double pause = h->left ? (now() - since) / 16 : 2e-3,
+	       most = h->left || leaving ? 1e-3 : 1e-2;
 	struct timespec until;
 
 	if (h->left && h->bulk)
@@ -512,13 +514,19 @@ uint32_t wse_hosts_ranks(const struct wse_hosts *h)
 
 int wse_hosts_fail(struct wse_hosts *h, int err)
 {
+	char who[96];
+	int first;
+
 	set_failure(h, err);
 	pthread_mutex_lock(&h->lock);
+	first = !h->mine;
+	h->mine = 1;
 	pthread_cond_broadcast(&h->work);
 	while (!h->over)
 		pthread_cond_wait(&h->done, &h->lock);
 	pthread_mutex_unlock(&h->lock);
-	return err;
+	wse_hosts_name(h, h->rank, who, sizeof(who));
+	return first && h->ranks > 1 ? wse_fail_in(err, "%s: ", who) : err;
 }
 
 int wse_hosts_failed(struct wse_hosts *h)

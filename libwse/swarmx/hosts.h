@@ -30,8 +30,10 @@ uint32_t wse_hosts_ranks(const struct wse_hosts *h);
 /* "rank 2 (its host)" */
 const char *wse_hosts_name(const struct wse_hosts *h, uint32_t rank, char *text, size_t size);
 
-/* This rank fails: the others are told why, and end. err and the sentence are those of the caller.
- * Returns err. */
+/*
+ * This rank fails: the others are told why, and end. err and the sentence are those of the caller;
+ * the sentence says which rank it is from then on. Returns err.
+ */
 int wse_hosts_fail(struct wse_hosts *h, int err);
 /* 0, or what the run failed with */
 int wse_hosts_failed(struct wse_hosts *h);

@@ -74,16 +74,22 @@ static int join(struct wse_row_node *n, struct wse_row_node *other)
 
 int wse_row_sum_put(struct wse_row_sum *s, uint32_t leaf, struct wse_rows *rows)
 {
+	return wse_row_sum_put_node(s, 0, leaf, rows);
+}
+
+int wse_row_sum_put_node(struct wse_row_sum *s, uint32_t level, uint32_t pos, struct wse_rows *rows)
+{
 	struct wse_row_node *n = calloc(1, sizeof(*n)), *other;
 	int ret = 0;
 
-	if (!n || leaf >= s->leaves) {
+	if (!n || level >= 32 || (uint64_t)pos << level >= s->leaves) {
 		wse_rows_fini(rows);
 		free(n);
 		return n ? -EINVAL : -ENOMEM;
 	}
 	n->rows = *rows;
-	n->pos = leaf;
+	n->level = level;
+	n->pos = pos;
 	memset(rows, 0, sizeof(*rows));
 	pthread_mutex_lock(&s->lock);
 	while (!ret && (n->pos || (1ull << n->level) < s->leaves)) {
@@ -111,6 +117,33 @@ int wse_row_sum_put(struct wse_row_sum *s, uint32_t leaf, struct wse_rows *rows)
 		s->root = n;
 	pthread_mutex_unlock(&s->lock);
 	return ret;
+}
+
+uint32_t wse_row_sum_left(struct wse_row_sum *s, struct wse_part at[WSE_REDUCE_PARTS],
+			  struct wse_rows rows[WSE_REDUCE_PARTS])
+{
+	struct wse_row_node *n, *next;
+	uint32_t count = 0;
+
+	pthread_mutex_lock(&s->lock);
+	n = s->root ? s->root : s->waiting;
+	for (; n && count < WSE_REDUCE_PARTS; n = next) {
+		uint32_t i = count++;
+
+		for (;
+		     i && (uint64_t)at[i - 1].pos << at[i - 1].level > (uint64_t)n->pos << n->level;
+		     i--) {
+			at[i] = at[i - 1];
+			rows[i] = rows[i - 1];
+		}
+		at[i] = (struct wse_part){n->level, n->pos};
+		rows[i] = n->rows;
+		next = n->next;
+		free(n);
+	}
+	s->root = s->waiting = NULL;
+	pthread_mutex_unlock(&s->lock);
+	return count;
 }
 
 const struct wse_rows *wse_row_sum_take(struct wse_row_sum *s)

@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "graph/rows.h"
+#include "swarmx/reduce.h"
 
 struct wse_row_node {
 	struct wse_rows rows;
@@ -30,6 +31,12 @@ void wse_row_sum_fini(struct wse_row_sum *s);
 void wse_row_sum_begin(struct wse_row_sum *s, uint32_t leaves);
 /* thread-safe; the rows are the sum's from here on, also on error (-EINVAL, -ENOMEM) */
 int wse_row_sum_put(struct wse_row_sum *s, uint32_t leaf, struct wse_rows *rows);
+/* as wse_row_sum_put(), for a subtree of another rank: see wse_reduce_put_node() */
+int wse_row_sum_put_node(struct wse_row_sum *s, uint32_t level, uint32_t pos,
+			 struct wse_rows *rows);
+/* the subtrees that wait, ascending, taken out: the caller's to put again. See wse_reduce_left() */
+uint32_t wse_row_sum_left(struct wse_row_sum *s, struct wse_part at[WSE_REDUCE_PARTS],
+			  struct wse_rows rows[WSE_REDUCE_PARTS]);
 /* the sum of all leaves, NULL while some are missing; it stays until the next one is taken */
 const struct wse_rows *wse_row_sum_take(struct wse_row_sum *s);
 

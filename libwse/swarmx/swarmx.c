@@ -7,8 +7,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "reduce.h"
-#include "row_sum.h"
 
 struct worker {
 	struct wse_swarm *s;
@@ -16,10 +14,11 @@ struct worker {
 	pthread_t thread;
 	uint32_t id;
 	int alive;
-	uint64_t begun, done;	    /* generations of work */
-	uint32_t first, n;	    /* micro-batches of this generation */
-	struct wse_shared_buf *parked[WSE_EXEC_AHEAD]; /* by index: until the host has added to it */
-	struct wse_failure failure; /* of this generation, err 0: none */
+	uint64_t begun, done; /* generations of work */
+	uint32_t first, n;    /* micro-batches of this generation */
+	struct wse_shared_buf
+		*parked[WSE_EXEC_AHEAD]; /* by index: until the host has added to it */
+	struct wse_failure failure;	 /* of this generation, err 0: none */
 };
 
 struct pool_buf {
@@ -308,6 +307,8 @@ int wse_swarm_cost(const struct wse_swarm *s, uint32_t device, struct wse_exec_c
 static void hand_out(struct wse_swarm *s)
 {
 	uint64_t alive = wse_swarm_alive(s), i = 0;
+	uint32_t first = s->step.share ? s->step.first : 0;
+	uint32_t n = s->step.share ? s->step.end - first : s->step.n;
 
 	for (uint32_t l = 0; l < s->nreduce; l++)
 		wse_reduce_begin(&s->reduce[l], s->step.n);
@@ -320,8 +321,8 @@ static void hand_out(struct wse_swarm *s)
 
 		if (!w->alive)
 			continue;
-		w->first = (uint32_t)(i * s->step.n / alive);
-		w->n = (uint32_t)((i + 1) * s->step.n / alive) - w->first;
+		w->first = first + (uint32_t)(i * n / alive);
+		w->n = first + (uint32_t)((i + 1) * n / alive) - w->first;
 		w->begun++;
 		i++;
 	}
@@ -420,6 +421,13 @@ int wse_swarm_wait(struct wse_swarm *s)
 	s->in_flight = 0;
 	if (step_failed(s))
 		return -ECANCELED;
+	if (s->step.share) {
+		int ret = s->step.share(s->step.share_ctx, s->reduce, s->nreduce, s->rows,
+					s->step.host ? s->step.host->nrows : 0);
+
+		if (ret)
+			return ret;
+	}
 	for (uint32_t i = 0; s->step.jobs[0].backward && i < s->nreduce; i++) {
 		s->step.grads[i] = wse_reduce_take(&s->reduce[i]);
 		if (!s->step.grads[i])

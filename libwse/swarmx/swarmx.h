@@ -18,6 +18,8 @@
 #include "exec/exec.h"
 #include "graph/rows.h"
 #include "memx/memx.h"
+#include "swarmx/reduce.h"
+#include "swarmx/row_sum.h"
 
 struct wse_swarm;
 
@@ -61,6 +63,15 @@ struct wse_swarm_step {
 	int (*unit_ready)(void *ctx, uint32_t unit);
 	void *ready_ctx;
 	const struct wse_swarm_host *host; /* NULL: nothing */
+	/*
+	 * of several ranks: this one's devices do [first, end) alone, and share() brings the other
+	 * ranks' part of what jobs give: outputs, and the sums into reduce [units] and rows
+	 * [host.nrows]. NULL: alone
+	 */
+	int (*share)(void *ctx, struct wse_reduce *reduce, uint32_t units,
+		     struct wse_row_sum *rows, uint32_t nrows);
+	void *share_ctx;
+	uint32_t first, end;
 	/* out [graph.nunits]: the sums, valid until the next backward step ends */
 	float **grads;
 	const struct wse_rows **rows; /* out [host.nrows], likewise */

@@ -58,6 +58,40 @@ static void on_signal(int sig)
 	interrupted = 1;
 }
 
+/* a launcher ends the ranks that are left when one is gone: they have nobody to wait for */
+static char left_alone[160];
+
+static void on_launcher(int sig)
+{
+	ssize_t n = write(STDERR_FILENO, left_alone, strlen(left_alone));
+
+	(void)n;
+	_exit(sig == SIGTERM ? 1 : 2);
+}
+
+/*
+ * The first signal asks for a clean end, the second one kills. Of several ranks rank 0 is asked, by
+ * SIGINT or SIGUSR1, which launchers pass on; SIGTERM is what they end a run with that has lost a
+ * rank.
+ */
+static void set_signals(const struct wse_trainer_info *info)
+{
+	struct sigaction ask = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND | SA_RESTART};
+	struct sigaction leave = {.sa_handler = on_launcher};
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
+	int many = info->ranks > 1;
+
+	snprintf(
+		left_alone, sizeof(left_alone),
+		"wse-train: rank %u was ended by the launcher: another rank is gone, or the job was "
+		"stopped; checkpoints are good\n",
+		info->rank);
+	sigaction(SIGINT, info->rank ? &ignore : &ask, NULL);
+	sigaction(SIGTERM, many ? &leave : &ask, NULL);
+	if (many)
+		sigaction(SIGUSR1, info->rank ? &ignore : &ask, NULL);
+}
+
 struct screen {
 	int terminal;
 	int bar;    /* a progress bar is on the last line */
@@ -574,7 +608,7 @@ static int run(const struct args *a, const struct wse_params *p, struct wse_run_
 	       const char *const *uris, uint32_t n)
 {
 	struct screen sc = {.terminal = is_terminal(STDERR_FILENO)};
-	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND | SA_RESTART};
+	struct wse_trainer_info info = {0};
 	struct wse_trainer *t;
 	struct wse_run_result res;
 	int ret;
@@ -594,17 +628,20 @@ static int run(const struct args *a, const struct wse_params *p, struct wse_run_
 	ret = wse_trainer_open(p, uris, n, line, &sc, &t);
 	if (!ret) {
 		/*
-		 * The first signal asks for a clean end, the second one kills. Before this there
-		 * was nothing to keep, and who waits in line for a device shall be able to give up.
+		 * Before this there was nothing to keep, and who waits in line for a device shall be
+		 * able to give up.
 		 */
-		sigaction(SIGINT, &sa, NULL);
-		sigaction(SIGTERM, &sa, NULL);
+		wse_trainer_info(t, &info);
+		set_signals(&info);
 		ret = wse_trainer_run(t, how, &res);
 		wse_trainer_close(t);
 	}
 	if (sc.bar)
 		fputc('\n', stderr);
-	end_json(&sc, &res, ret ? wse_error() : NULL);
+	if (!info.rank)
+		end_json(&sc, &res, ret ? wse_error() : NULL);
+	if (!ret && info.rank)
+		return res.stopped ? 130 : 0;
 	if (ret) {
 		fprintf(stderr, "wse-train: %s\n", wse_error());
 		return ret == -EINTR ? 130 : 1;

@@ -19,6 +19,7 @@
 #include "check.h"
 #include "memx/safetensors.h"
 #include "output/metrics.h"
+#include "ranks.h"
 #include "session.h"
 #include "verify.h"
 
@@ -56,7 +57,7 @@ static double seconds(const struct loop *l)
 static void tell(struct loop *l, struct wse_event e)
 {
 	e.seconds = seconds(l);
-	e.devices = wse_swarm_alive(l->s->swarm);
+	e.devices = wse_session_devices(l->s);
 	if (l->ops->event)
 		l->ops->event(l->ops->ctx, &e);
 }
@@ -171,6 +172,8 @@ static int resume(struct loop *l, enum wse_ckpt_load what)
 					     : 0;
 	wse_logf(&l->log, WSE_LOG_INFO, "| Loading checkpoint %s", l->res->checkpoint);
 	ret = wse_session_load(l->s, l->res->checkpoint, what);
+	if (!ret && l->s->ranks && what != WSE_CKPT_EVAL)
+		return wse_ranks_load(l->s, l->res->checkpoint, what);
 	return ret == -EBADMSG && !named ? damaged(l, ret) : ret;
 }
 
@@ -293,7 +296,7 @@ static int evaluate(struct loop *l)
 	wse_logf(&l->log, WSE_LOG_INFO,
 		 "| Eval Device=WSE x%u, GlobalStep=%" PRIu64 ", Loss=%.5f, Samples=%" PRIu64
 		 " held-out",
-		 wse_swarm_alive(l->s->swarm), m.step, m.loss, samples);
+		 wse_session_devices(l->s), m.step, m.loss, samples);
 	tell(l,
 	     (struct wse_event){
 		     .kind = WSE_EVENT_EVAL, .step = m.step, .loss = m.loss, .samples = samples});
@@ -373,7 +376,7 @@ static void report(struct loop *l)
 			 "| Train Device=WSE x%u, Step=%" PRIu64
 			 ", Loss=%.5f, Rate=%.2f samples/sec, GlobalRate=%.2f samples/sec"
 			 ", LR=%.4g, GradNorm=%.4g, Time=%.2f ms/step",
-			 wse_swarm_alive(l->s->swarm), step, l->res->loss,
+			 wse_session_devices(l->s), step, l->res->loss,
 			 batch * n / (l->line_seconds + 1e-9), rate, l->last.lr, l->last.norm,
 			 1e3 * l->line_seconds / n);
 		l->line_step = step;
@@ -611,6 +614,12 @@ int wse_run_session(struct wse_session *s, const struct wse_run *run, const stru
 	l->lock = l->metrics.fd = -1;
 	l->log = (struct wse_exec_cfg){ops->line, ops->line_ctx};
 	l->begin = now();
+	if (s->ranks && wse_ranks_rank(s->ranks)) { /* rank 0 makes the run */
+		ret = wse_ranks_follow(s, &res->stopped);
+		res->steps = wse_session_step(s);
+		free(l);
+		return ret;
+	}
 	res->unigram = s->data.unigram;
 	res->bigram = s->data.bigram;
 	ret = check_run(run);
@@ -628,6 +637,8 @@ int wse_run_session(struct wse_session *s, const struct wse_run *run, const stru
 	res->steps = wse_session_step(s);
 	if (res->checkpoint[0] && !ret)
 		ret = wse_ckpt_hash(res->checkpoint, res->hash);
+	if (s->ranks)
+		ret = wse_ranks_end(s, ret, res->stopped);
 	wse_metrics_close(&l->metrics);
 	if (l->lock >= 0)
 		close(l->lock);
@@ -648,6 +659,13 @@ int wse_run(const struct wse_run *run, const struct wse_run_ops *ops, struct wse
 		return wse_fail(-ENOMEM, "no memory");
 	ret = check_run(run);
 	ret = ret ? ret : wse_session_open(s, &run->cfg, run->uris, run->nuris, &log);
+	if (run->hosts) {
+		int joined = wse_ranks_join(s, run->hosts, ret);
+
+		if (!ret && joined)
+			wse_session_close(s);
+		ret = joined;
+	}
 	if (!ret) {
 		ret = wse_run_session(s, run, ops, res);
 		wse_session_close(s);

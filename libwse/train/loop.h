@@ -34,6 +34,7 @@ struct wse_run {
 	const char *verify_uri;
 	uint64_t check_from, check_to;	/* WSE_MODE_CHECK: see check.h */
 	int chart; /* the loss curve to the log, too */
+	struct wse_hosts *hosts; /* of wse_run() over several ranks, its own from then on */
 };
 
 /*

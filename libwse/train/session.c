@@ -11,6 +11,7 @@
 #include "num/num.h"
 #include "num/sha256.h"
 #include "ops/ops.h"
+#include "ranks.h"
 
 static int open_device(struct wse_session *s, const char *uri, struct wse_exec **exec)
 {
@@ -190,9 +191,9 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 	ret = wse_memx_open(&mc, &s->plan.graph, &pool, &s->memx);
 	if (!ret) {
 		s->table = wse_session_table(s);
-		s->samples = calloc((size_t)s->plan.micro_batches * s->plan.tokens /
-					    s->cfg.model.span,
-				    sizeof(*s->samples));
+		s->samples =
+			calloc((size_t)s->plan.micro_batches * s->plan.tokens / s->cfg.model.span,
+			       sizeof(*s->samples));
 		ret = s->samples ? wse_slots_open(&s->io, s, &pool, n, 1) : -ENOMEM;
 	}
 	if (ret) {
@@ -224,6 +225,7 @@ fail:
 
 void wse_session_close(struct wse_session *s)
 {
+	wse_ranks_close(s);
 	wse_memx_close(s->memx);
 	wse_swarm_close(s->swarm); /* gives all buffers back */
 	wse_plan_fini(&s->plan);
@@ -295,13 +297,20 @@ static int unit_ready(void *ctx, uint32_t unit)
 	return wse_memx_unit_ready(ctx, unit);
 }
 
-/* the first n micro-batches, of the samples in s->samples */
-static int run_jobs(struct wse_session *s, uint32_t n)
+uint32_t wse_session_devices(struct wse_session *s)
+{
+	return s->ranks ? wse_ranks_devices(s->ranks) : wse_swarm_alive(s->swarm);
+}
+
+/* the first n micro-batches, of the samples in s->samples; shared: each rank does its part */
+static int run_jobs(struct wse_session *s, uint32_t n, int shared)
 {
 	struct wse_swarm_step step = wse_slots_step(&s->io, n);
 	unsigned int before = wse_failures();
 	int ret = check_whole(s);
 
+	if (!ret && shared && s->ranks)
+		ret = wse_ranks_deal(s, &step);
 	if (ret)
 		return ret;
 	step.step = wse_session_step(s) + 1;
@@ -314,6 +323,8 @@ static int run_jobs(struct wse_session *s, uint32_t n)
 				      ret == -ENODEV ? "no device is left" : strerror(-ret));
 	wse_memx_finish(s->memx); /* the rest of the last update, while the first unit runs */
 	ret = wse_swarm_wait(s->swarm);
+	if (ret && s->ranks && wse_ranks_failed(s->ranks))
+		return ret;
 	if (ret)
 		return wse_fail_in(
 			wse_fail_since(before, ret, "%s", strerror(-ret)),
@@ -395,7 +406,7 @@ static int forward(struct wse_session *s, uint32_t micro_batches)
 
 	for (uint32_t i = 0; i < micro_batches; i++)
 		s->io.jobs[i].backward = 0;
-	ret = run_jobs(s, micro_batches);
+	ret = run_jobs(s, micro_batches, 0);
 	for (uint32_t i = 0; i < micro_batches; i++)
 		s->io.jobs[i].backward = 1;
 	return ret;
@@ -407,7 +418,7 @@ static int compute(struct wse_session *s, struct wse_step_result *r)
 	double sum = 0.0;
 	int ret;
 
-	ret = run_jobs(s, s->plan.micro_batches);
+	ret = run_jobs(s, s->plan.micro_batches, 1);
 	ret = ret ? ret : add_losses(s, batch_tokens(s), NULL, &sum);
 	if (ret)
 		return ret;
@@ -523,8 +534,10 @@ static void chain_step(struct wse_session *s, const struct wse_step_result *r)
 
 int wse_session_commit(struct wse_session *s, struct wse_step_result *r)
 {
-	int ret;
+	int ret = s->ranks ? wse_ranks_commit(s) : 0;
 
+	if (ret)
+		return ret;
 	scatter(s);
 	ret = wse_memx_commit(s->memx, &r->norm, &r->lr);
 

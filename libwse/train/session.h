@@ -15,6 +15,8 @@
 #include "swarmx/swarmx.h"
 #include "train/slots.h"
 
+struct wse_ranks;
+
 struct wse_session {
 	struct wse_config cfg;
 	struct wse_exec_cfg log;
@@ -29,6 +31,7 @@ struct wse_session {
 	int scattered;			/* the gradients of the inputs were added to io.sums */
 	const uint16_t **samples;	/* [batch] the first target of each sample of the step */
 	int torn;			/* a load ended half way: the weights are no step's */
+	struct wse_ranks *ranks;	/* ranks.h; NULL: this process is alone */
 };
 
 /* uris [n]; data is not opened when cfg->data is "". */
@@ -46,6 +49,7 @@ int wse_session_save(struct wse_session *s, const char *path,
 int wse_session_load(struct wse_session *s, const char *path, enum wse_ckpt_load what);
 const struct wse_tensor_table *wse_session_table(struct wse_session *s);
 uint64_t wse_session_step(struct wse_session *s);	/* committed steps */
+uint32_t wse_session_devices(struct wse_session *s);	/* that are alive, of all ranks */
 
 /*
  * A step in three parts, so that --verify-steps can look at the gradients in between (before check_grads):

@@ -9,6 +9,7 @@
 #include "model/create.h"
 #include "train/loop.h"
 #include "train/params.h"
+#include "train/ranks.h"
 
 struct wse_trainer {
 	struct wse_session s;
@@ -33,6 +34,25 @@ static int leave(struct wse_trainer *t, int ret)
 	return ret;
 }
 
+/* with the other ranks, where a launcher started this process as one of several */
+static int open_on_ranks(const struct wse_config *cfg, const char *const *uris, uint32_t n,
+			 const struct wse_exec_cfg *log, struct wse_session *s)
+{
+	struct wse_hosts *hosts = NULL;
+	struct wse_link *link;
+	int ret = wse_link_find(&link), joined;
+
+	if (!ret && link)
+		ret = wse_hosts_open(link, &hosts);
+	ret = ret ? ret : wse_session_open(s, cfg, uris, n, log);
+	if (!hosts)
+		return ret;
+	joined = wse_ranks_join(s, hosts, ret);
+	if (!ret && joined)
+		wse_session_close(s);
+	return joined;
+}
+
 static int open_with(const struct wse_config *cfg, const char *const *uris, uint32_t n,
 		     struct wse_trainer *t)
 {
@@ -43,7 +63,7 @@ static int open_with(const struct wse_config *cfg, const char *const *uris, uint
 	for (uint32_t i = 0; i < n && i < WSE_SWARM_MAX && !ret; i++)
 		if (!uris || !uris[i])
 			ret = wse_fail(-EINVAL, "the URI of device %u is NULL", i);
-	ret = ret ? ret : wse_session_open(&t->s, cfg, uris, n, &log);
+	ret = ret ? ret : open_on_ranks(cfg, uris, n, &log, &t->s);
 	if (ret)
 		return wse_fail_since(before, ret, "%s", strerror(-ret));
 	wse_model_get(&t->s.cfg.model);
@@ -109,7 +129,9 @@ int wse_trainer_info(struct wse_trainer *t, struct wse_trainer_info *info)
 		return ret;
 	*info = zero;
 	info->step = wse_session_step(&t->s);
-	info->devices = wse_swarm_alive(t->s.swarm);
+	info->devices = wse_session_devices(&t->s);
+	info->rank = t->s.ranks ? wse_ranks_rank(t->s.ranks) : 0;
+	info->ranks = t->s.ranks ? wse_ranks_ranks(t->s.ranks) : 1;
 	info->tensors = t->s.table->n;
 	info->weights = t->s.table->params;
 	info->tokens = t->s.data.ntok;

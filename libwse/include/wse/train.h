@@ -162,14 +162,15 @@ int wse_trainer_close(struct wse_trainer *t);
 
 struct wse_trainer_info {
 	uint64_t step;	  /* committed steps */
-	uint32_t devices; /* that are alive */
+	uint32_t devices; /* that are alive, of all ranks */
 	uint32_t tensors;
 	uint64_t weights; /* parameters in all */
 	uint64_t tokens;  /* of the text */
 	double unigram, bigram; /* entropies of the text, nats a token */
 	uint64_t max_steps;	/* of a run, as the parameters say */
 	uint64_t vocab;		/* tokens are below it */
-	uint64_t resv[6];
+	uint32_t rank, ranks;	/* of this process, under mpirun or srun; else 0 and 1 */
+	uint64_t resv[5];
 };
 
 int wse_trainer_info(struct wse_trainer *t, struct wse_trainer_info *info);

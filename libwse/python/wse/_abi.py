@@ -641,12 +641,13 @@ class wse_plan_info(Structure):
 class wse_trainer_info(Structure):
     """
     step: committed steps
-    devices: that are alive
+    devices: that are alive, of all ranks
     weights: parameters in all
     tokens: of the text
     unigram, bigram: entropies of the text, nats a token
     max_steps: of a run, as the parameters say
     vocab: tokens are below it
+    rank, ranks: of this process, under mpirun or srun; else 0 and 1
     """
 
 
@@ -1122,7 +1123,9 @@ wse_trainer_info._fields_ = [
     ("bigram", c_double),
     ("max_steps", c_uint64),
     ("vocab", c_uint64),
-    ("resv", c_uint64 * 6),
+    ("rank", c_uint32),
+    ("ranks", c_uint32),
+    ("resv", c_uint64 * 5),
 ]
 
 wse_step_result._fields_ = [

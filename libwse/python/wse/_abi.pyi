@@ -463,6 +463,8 @@ class wse_trainer_info(Structure):
     bigram: float
     max_steps: int
     vocab: int
+    rank: int
+    ranks: int
     resv: Any
 
 class wse_step_result(Structure):

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "swarmx/hosts.h"
 #include "train/loop.h"
 
 static const char yaml[] =
@@ -26,7 +27,10 @@ static const char yaml[] =
 "    train_dataloader: {batch_size: 96, micro_batch_size: 16, data_dir: TEXT}\n"
 "    val_dataloader: {held_out_bytes: 1000}\n";
 
-static char dir[] = "/tmp/wse-test-XXXXXX";
+#ifndef WHOLE_RUN_DIR
+#define WHOLE_RUN_DIR "/tmp/wse-test-XXXXXX"
+#endif
+static char dir[] = WHOLE_RUN_DIR;
 
 struct watch {
 	int no_eval, eval_only;
@@ -40,6 +44,7 @@ struct watch {
 	const char *verify_uri;
 	const char *check;	/* a checkpoint whose run is checked, steps */
 	uint64_t check_from, check_to;
+	struct wse_link *link;	/* to other ranks */
 };
 
 static void line(void *ctx, enum wse_log_level level, const char *text)
@@ -98,8 +103,11 @@ static int go(const char *name, const char *const *uris, uint32_t n, const char 
 		snprintf(run.cfg.data, sizeof(run.cfg.data), "%s/text", dir);
 	snprintf(run.cfg.model_dir, sizeof(run.cfg.model_dir), "%s/%s", dir, name);
 	run.verify[0] = w->verify ? w->verify : 3;
-	run.nverify = !w->check && (w->verify || (!resume && run.cfg.max_steps >= 3));
-	return wse_run(&run, &ops, res);
+	run.nverify =
+		!w->check && (w->verify || (!resume && !w->link && run.cfg.max_steps >= 3));
+	if (w->link)
+		ret = wse_hosts_open(w->link, &run.hosts);
+	return ret ? ret : wse_run(&run, &ops, res);
 }
 
 /* dir/text; 1, after a line for the reader of TAP, where there is none; -1 without a dir */

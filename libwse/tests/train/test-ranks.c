@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+/* Whole runs over several ranks, threads of this process: the checkpoint of one process. */
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "ranks.h"
+#include "tap.h"
+#define WHOLE_RUN_DIR "/dev/shm/wse-test-XXXXXX" /* hundreds of runs, each of which syncs files */
+#include "whole_run.h"
+
+/* a GPT of one block, tied or not, so small that an oracle does a step in milliseconds */
+static const char *const gpt_sets[] = {
+	"model={name: gpt2, vocab_size: 256, max_position_embeddings: 16, hidden_size: 16,"
+	" num_hidden_layers: 1, num_heads: 2, filter_size: 32}",
+};
+
+static const char *const gpt_data = "train_dataloader.micro_batch_size=2";
+
+struct job {
+	const char *name; /* of the folder */
+	const char *const *uris;
+	uint32_t devices; /* of a rank */
+	const char *sets[12];
+	uint32_t nsets;
+	int resume;
+	int odd_rank; /* this one has `odd` in place of the last set */
+	const char *odd;
+	struct wse_run_result res[RANKS_MAX];
+	struct watch w[RANKS_MAX];
+};
+
+static void *one_rank(void *arg)
+{
+	struct rank *me = arg;
+	struct job *j = me->arg;
+	const char *sets[12];
+
+	memcpy(sets, j->sets, sizeof(sets));
+	if (j->odd && (int)me->rank == j->odd_rank)
+		sets[j->nsets - 1] = j->odd;
+	j->w[me->rank].link = me->link;
+	me->ret = go(j->name, j->uris, j->devices, sets, j->nsets, j->resume, &j->w[me->rank],
+		     &j->res[me->rank]);
+	snprintf(me->why, sizeof(me->why), "%s", wse_error());
+	return NULL;
+}
+
+/* 0 and the hash of what rank 0 wrote */
+static int on(uint32_t ranks, struct job *j, struct rank *r, char hash[65])
+{
+	int bad = 0;
+
+	on_ranks(ranks, one_rank, j, r);
+	for (uint32_t i = 0; i < ranks; i++) {
+		bad |= r[i].ret || j->res[i].steps != j->res[0].steps;
+		if (r[i].ret)
+			printf("# rank %u of %u: %s\n", i, ranks, r[i].why);
+		if (i)
+			bad |= j->res[i].checkpoint[0] || j->w[i].last[0];
+	}
+	memcpy(hash, j->res[0].hash, 65);
+	return bad;
+}
+
+static int same_runs(const char *what, const char *const *uris, struct job base, uint32_t most,
+		     uint32_t samples, const uint32_t *leaves, uint32_t n)
+{
+	char one[65], hash[65], batch[64], name[64];
+	struct rank r[RANKS_MAX];
+	uint32_t runs = 0;
+	int bad = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		snprintf(batch, sizeof(batch), "train_dataloader.batch_size=%u",
+			 samples * leaves[i]);
+		base.sets[base.nsets] = batch;
+		for (uint32_t ranks = 1; ranks <= RANKS_MAX; ranks++) {
+			for (uint32_t d = 1; d <= most; d += 2) {
+				struct job j = base;
+
+				snprintf(name, sizeof(name), "%s-%u-%u-%u", what, leaves[i], ranks,
+					 d);
+				j.name = name;
+				j.uris = uris;
+				j.devices = d;
+				j.nsets++;
+				bad |= on(ranks, &j, r, hash);
+				if (!runs++ || (ranks == 1 && d == 1))
+					memcpy(one, hash, 65);
+				if (strcmp(one, hash))
+					bad |= printf("# %s: %s, not %s\n", name, hash, one);
+			}
+		}
+	}
+	return bad ? -1 : (int)runs;
+}
+
+static void same(void)
+{
+	static const uint32_t all[] = {1, 2, 5, 7, 12, 30}, few[] = {1, 6};
+	struct job mlp = {.sets = {"loop.max_steps=2"}, .nsets = 1};
+	struct job gpt = {.sets = {"loop.max_steps=2", gpt_sets[0], gpt_data}, .nsets = 3};
+	int n = same_runs("mlp", four, mlp, 3, 16, all, sizeof(all) / sizeof(all[0]));
+
+	ok(n > 0,
+	   "an MLP, 1 to 30 micro-batches, 1 to 4 ranks of 1 and 3 devices: one hash (%d runs)", n);
+	n = same_runs("gpt", four, gpt, 3, 2, few, sizeof(few) / sizeof(few[0]));
+	ok(n > 0, "a GPT: one hash (%d runs)", n);
+}
+
+/* a checkpoint of any number of ranks goes on on any other */
+static void resumed(void)
+{
+	struct job one = {.name = "all", .uris = four, .devices = 2, .nsets = 1};
+	char whole[65], hash[65];
+	struct rank r[RANKS_MAX];
+	int bad = 0;
+
+	one.sets[0] = "loop.max_steps=6";
+	bad |= on(1, &one, r, whole);
+	for (uint32_t ranks = 1; ranks <= 3; ranks++) {
+		struct job j = {.name = "parts", .uris = four, .devices = 1, .nsets = 1};
+		static const char *const steps[] = {"loop.max_steps=2", "loop.max_steps=4",
+						    "loop.max_steps=6"};
+		char cmd[100];
+
+		for (uint32_t i = 0; i < 3; i++) {
+			j.resume = i > 0;
+			j.sets[0] = steps[i];
+			memset(j.w, 0, sizeof(j.w));
+			bad |= on(1 + (ranks + i) % 4, &j, r, hash);
+		}
+		bad |= strcmp(whole, hash);
+		snprintf(cmd, sizeof(cmd), "rm -rf %s/parts", dir);
+		bad |= system(cmd);
+	}
+	ok(!bad, "1 to 4 ranks go on from checkpoints of 1 to 4: the hash of one run");
+}
+
+static void others(void)
+{
+	static const struct {
+		const char *odd, *says;
+	} odd[] = {
+		{"optimizer.AdamW.weight_decay=0.02",
+		 "rank 1 (thread 1) has weight_decay 0.02, rank 0 (thread 0) has 0.01"},
+		{"train_dataloader.batch_size=32",
+		 "rank 1 (thread 1) has batch_size 32, rank 0 (thread 0) has 96"},
+		{"train_dataloader.data_dir=/usr/share/common-licenses/GPL-3",
+		 "rank 1 (thread 1) has text "},
+		{"model.hidden_sizes=[64]", "rank 1 (thread 1) has parameters "},
+		{"train_dataloader.data_dir=/nonexistent",
+		 "rank 1 (thread 1) ended the run: /nonexistent"},
+	};
+	struct rank r[RANKS_MAX];
+
+	for (uint32_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		struct job j = {.name = "odd", .uris = four, .devices = 1, .nsets = 1};
+
+		j.sets[0] = "loop.max_steps=2";
+		j.odd_rank = 1;
+		j.odd = odd[i].odd;
+		on_ranks(3, one_rank, &j, r);
+		ok(r[0].ret && r[1].ret && r[2].ret && strstr(r[0].why, odd[i].says) &&
+			   strstr(r[2].why, odd[i].says),
+		   "%s: %s", odd[i].odd, r[2].why);
+	}
+}
+
+int main(void)
+{
+	int none = make_text();
+	char cmd[100];
+
+	if (none)
+		return none < 0;
+	same();
+	resumed();
+	others();
+	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
+	ok(!system(cmd), "cleaned up");
+	return tap_end();
+}

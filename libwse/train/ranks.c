@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: MIT
+/* What the ranks of a run say to each other: the same facts, then rank 0's orders. */
+#include "ranks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/pages.h"
+#include "swarmx/exchange.h"
+#include "wse_release.h"
+
+#define FACTS 8192
+
+enum kind { STEP = 1, COMMIT, LOAD, END };
+static const char *const kinds[] = {"nothing", "a step", "a commit", "a checkpoint", "the end"};
+
+/* from rank 0 to all */
+struct order {
+	uint32_t kind, what; /* what: of LOAD, enum wse_ckpt_load; of END, stopped */
+	uint64_t step;	     /* committed so far */
+	uint64_t sum;	     /* STEP: of its samples */
+	char path[WSE_PATH + 64];
+};
+
+/* what a rank has loaded */
+struct loaded {
+	uint64_t step;
+	char hash[65];
+};
+
+struct wse_ranks {
+	struct wse_hosts *hosts;
+	struct wse_exchange *x;
+	uint32_t rank, ranks;
+	struct order order;
+	int have;		 /* an order was received and not yet done */
+	uint32_t *alive;	 /* [ranks] devices */
+	uint32_t *cut;		 /* [ranks + 1] micro-batches */
+	struct wse_exec_cfg log; /* of the caller; what follows says less */
+};
+
+/* lines of text come from rank 0; a warning says whose it is */
+static void quiet(void *ctx, enum wse_log_level level, const char *text)
+{
+	struct wse_ranks *r = ctx;
+	char who[96];
+
+	if (level != WSE_LOG_INFO)
+		wse_logf(&r->log, level, "%s: %s",
+			 wse_hosts_name(r->hosts, r->rank, who, sizeof(who)), text);
+}
+
+/* ---- the facts ---- */
+
+static int make_facts(struct wse_session *s, char *text)
+{
+	struct wse_memx_cfg mc = {
+		.model = s->cfg.model,
+		.optim = s->cfg.optim,
+		.sched = s->cfg.sched,
+		.max_norm = s->cfg.max_norm,
+		.seed = s->cfg.seed,
+	};
+	int n = snprintf(text, FACTS, "release\n%s\nparameters\n%zu\nseed\n%" PRIu64 "\n",
+			 WSE_RELEASE, s->table->params, s->cfg.seed);
+
+	return wse_ckpt_facts(&mc, &s->state, text + n, FACTS - (size_t)n);
+}
+
+/* one line of a text; *at moves on. "" at its end */
+static void next_line(const char **at, char *line, size_t size)
+{
+	size_t n = strcspn(*at, "\n");
+
+	snprintf(line, size, "%.*s", (int)n, *at);
+	*at += n + ((*at)[n] == '\n');
+}
+
+/* the first fact that rank `rank` has otherwise; 0: none */
+static int compare(struct wse_ranks *r, const char *mine, const char *other, uint32_t rank)
+{
+	char key[200], value[400], k[200], v[400], who[96], me[96];
+
+	while (*mine || *other) {
+		next_line(&mine, key, sizeof(key));
+		next_line(&mine, value, sizeof(value));
+		next_line(&other, k, sizeof(k));
+		next_line(&other, v, sizeof(v));
+		if (!strcmp(key, k) && !strcmp(value, v))
+			continue;
+		wse_hosts_name(r->hosts, rank, who, sizeof(who));
+		wse_hosts_name(r->hosts, 0, me, sizeof(me));
+		if (strcmp(key, k))
+			return wse_fail(-EINVAL, "%s has %s %s where %s has %s %s", who, k, v, me,
+					key, value);
+		return wse_fail(-EINVAL,
+				"%s has %s %s, %s has %s: give all ranks the same files and "
+				"options",
+				who, key, v, me, value);
+	}
+	return 0;
+}
+
+static int compare_facts(struct wse_session *s)
+{
+	struct wse_ranks *r = s->ranks;
+	char *mine = calloc(1, FACTS), *all = NULL;
+	uint32_t ok = 1;
+	int ret = mine ? make_facts(s, mine) : -ENOMEM;
+
+	if (!ret && !r->rank) {
+		all = calloc(r->ranks, FACTS);
+		ret = all ? 0 : -ENOMEM;
+	}
+	if (ret)
+		wse_fail(ret, "facts of the run: %s", strerror(-ret));
+	else
+		ret = wse_hosts_gather(r->hosts, mine, all, FACTS);
+	for (uint32_t i = 1; all && !ret && i < r->ranks; i++) {
+		char *other = all + (size_t)i * FACTS;
+
+		other[FACTS - 1] = 0;
+		ret = compare(r, mine, other, i);
+	}
+	/* no rank goes on before all were compared */
+	ret = ret ? ret : wse_hosts_spread(r->hosts, &ok, sizeof(ok));
+	free(mine);
+	free(all);
+	return ret;
+}
+
+/* devices of all ranks, and which micro-batches each rank has: as workers of one process do */
+static int deal(struct wse_session *s)
+{
+	struct wse_ranks *r = s->ranks;
+	uint32_t mine = wse_swarm_alive(s->swarm), m = s->plan.micro_batches;
+	uint64_t devices = 0, before = 0;
+	int ret = wse_hosts_gather(r->hosts, &mine, r->alive, sizeof(mine));
+
+	ret = ret ? ret : wse_hosts_spread(r->hosts, r->alive, r->ranks * sizeof(*r->alive));
+	for (uint32_t i = 0; i < r->ranks && !ret; i++)
+		devices += r->alive[i];
+	for (uint32_t i = 0; i < r->ranks && !ret; i++) {
+		r->cut[i] = (uint32_t)(before * m / devices);
+		before += r->alive[i];
+		r->cut[i + 1] = (uint32_t)(before * m / devices);
+	}
+	return ret;
+}
+
+static void say_idle(struct wse_session *s)
+{
+	uint32_t m = s->plan.micro_batches, n = wse_ranks_devices(s->ranks);
+
+	if (!s->ranks->rank && n > m)
+		wse_logf(&s->log, WSE_LOG_WARN,
+			 "a step has %u micro-batch%s, so %u of the %u wafers of all ranks have no "
+			 "work",
+			 m, m == 1 ? "" : "es", n - m, n);
+}
+
+int wse_ranks_join(struct wse_session *s, struct wse_hosts *hosts, int err)
+{
+	struct wse_ranks *r = err ? NULL : calloc(1, sizeof(*r));
+	int ret = err;
+
+	if (!r) {
+		ret = err ? err : wse_fail(-ENOMEM, "no memory");
+		wse_hosts_fail(hosts, ret);
+		wse_hosts_close(hosts);
+		return ret;
+	}
+	s->ranks = r;
+	r->hosts = hosts;
+	r->rank = wse_hosts_rank(hosts);
+	r->ranks = wse_hosts_ranks(hosts);
+	r->log = s->log;
+	if (r->rank)
+		s->log = (struct wse_exec_cfg){quiet, r};
+	r->alive = calloc(r->ranks, sizeof(*r->alive));
+	r->cut = calloc(r->ranks + 1, sizeof(*r->cut));
+	if (!r->alive || !r->cut)
+		ret = wse_fail(-ENOMEM, "no memory");
+	ret = ret ? ret : wse_exchange_open(hosts, &r->x);
+	ret = ret ? ret : compare_facts(s);
+	ret = ret ? ret : deal(s);
+	if (ret)
+		wse_hosts_fail(hosts, ret);
+	else
+		say_idle(s);
+	return ret;
+}
+
+void wse_ranks_close(struct wse_session *s)
+{
+	struct wse_ranks *r = s->ranks;
+
+	if (!r)
+		return;
+	wse_exchange_close(r->x);
+	wse_hosts_close(r->hosts);
+	free(r->alive);
+	free(r->cut);
+	free(r);
+	s->ranks = NULL;
+}
+
+uint32_t wse_ranks_rank(const struct wse_ranks *r)
+{
+	return r->rank;
+}
+
+uint32_t wse_ranks_ranks(const struct wse_ranks *r)
+{
+	return r->ranks;
+}
+
+uint32_t wse_ranks_devices(const struct wse_ranks *r)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < r->ranks; i++)
+		n += r->alive[i];
+	return n;
+}
+
+int wse_ranks_failed(const struct wse_ranks *r)
+{
+	return wse_hosts_failed(r->hosts);
+}
+
+/* ---- orders ---- */
+
+static int receive(struct wse_ranks *r)
+{
+	int ret = wse_hosts_spread(r->hosts, &r->order, sizeof(r->order));
+
+	r->have = !ret;
+	return ret;
+}
+
+static uint64_t sum_samples(const struct wse_session *s)
+{
+	const struct wse_model *m = &s->cfg.model;
+	uint64_t sum = 0xcbf29ce484222325ull; /* FNV-1a */
+
+	for (uint64_t b = 0; b < s->cfg.batch; b++)
+		for (uint32_t i = 0; i < m->window + m->span; i++)
+			sum = (sum ^ s->samples[b][(ptrdiff_t)i - m->window]) * 0x100000001b3ull;
+	return sum;
+}
+
+/* rank 0 gives the order; the others find the one that they expect */
+static int meet(struct wse_session *s, struct order o)
+{
+	struct wse_ranks *r = s->ranks;
+	int ret = 0;
+
+	if (!r->rank) {
+		r->order = o;
+		return wse_hosts_spread(r->hosts, &r->order, sizeof(r->order));
+	}
+	if (!r->have)
+		ret = receive(r);
+	if (ret)
+		return ret;
+	r->have = 0;
+	if (r->order.kind != o.kind || r->order.step != o.step || r->order.sum != o.sum)
+		ret = wse_fail(
+			-EPROTO,
+			"rank 0 does %s after step %" PRIu64 ", rank %u %s after step %" PRIu64
+			"%s: every rank makes the same calls",
+			kinds[r->order.kind <= END ? r->order.kind : 0], r->order.step, r->rank,
+			kinds[o.kind], o.step, r->order.sum == o.sum ? "" : ", on other samples");
+	return ret ? wse_hosts_fail(r->hosts, ret) : 0;
+}
+
+/* losses of the other ranks' micro-batches, outputs that are kept for the whole step, the sums */
+static int share(void *ctx, struct wse_reduce *reduce, uint32_t units, struct wse_row_sum *rows,
+		 uint32_t nrows)
+{
+	struct wse_session *s = ctx;
+	struct wse_ranks *r = s->ranks;
+	const struct wse_graph *g = &s->plan.graph;
+	uint32_t m = s->plan.micro_batches;
+	int ret = wse_exchange_all(r->x, s->io.losses, s->plan.tokens * sizeof(float), r->cut);
+
+	for (uint32_t i = 0; i < g->nout && !ret && !s->io.per; i++)
+		if (i != g->logits && i != g->loss)
+			ret = wse_exchange_all(r->x, s->io.out[i]->ptr,
+					       wse_align64(g->out[i].bytes), r->cut);
+	ret = ret ? ret : wse_exchange_sums(r->x, reduce, units, m, r->cut);
+	return ret ? ret : wse_exchange_rows(r->x, rows, nrows, m, r->cut);
+}
+
+int wse_ranks_deal(struct wse_session *s, struct wse_swarm_step *step)
+{
+	struct wse_ranks *r = s->ranks;
+	int ret = meet(
+		s,
+		(struct order){.kind = STEP, .step = wse_session_step(s), .sum = sum_samples(s)});
+
+	ret = ret ? ret : deal(s);
+	step->share = share;
+	step->share_ctx = s;
+	step->first = r->cut[r->rank];
+	step->end = r->cut[r->rank + 1];
+	return ret;
+}
+
+int wse_ranks_commit(struct wse_session *s)
+{
+	return meet(s, (struct order){.kind = COMMIT, .step = wse_session_step(s)});
+}
+
+static int what_is_loaded(struct wse_session *s, const char *path, struct loaded *l)
+{
+	memset(l, 0, sizeof(*l));
+	l->step = wse_session_step(s);
+	return wse_ckpt_hash(path, l->hash);
+}
+
+/* the same file on every rank: a folder that is not shared may have another one of this name */
+static int compare_loaded(struct wse_session *s, const char *path)
+{
+	struct wse_ranks *r = s->ranks;
+	struct loaded mine, *all = r->rank ? NULL : calloc(r->ranks, sizeof(*all));
+	int ret = r->rank || all ? what_is_loaded(s, path, &mine) : wse_fail(-ENOMEM, "no memory");
+	char who[96];
+
+	ret = ret ? ret : wse_hosts_gather(r->hosts, &mine, all, sizeof(mine));
+	for (uint32_t i = 1; all && !ret && i < r->ranks; i++)
+		if (all[i].step != mine.step || memcmp(all[i].hash, mine.hash, sizeof(mine.hash)))
+			ret = wse_fail(
+				-EINVAL,
+				"checkpoint %.300s is another file on %s: all ranks need the "
+				"same folder, on storage that they share",
+				path, wse_hosts_name(r->hosts, i, who, sizeof(who)));
+	free(all);
+	return ret;
+}
+
+int wse_ranks_load(struct wse_session *s, const char *path, enum wse_ckpt_load what)
+{
+	struct order o = {.kind = LOAD, .what = what};
+	int ret;
+
+	snprintf(o.path, sizeof(o.path), "%s", path);
+	ret = meet(s, o);
+	return ret ? ret : compare_loaded(s, path);
+}
+
+int wse_ranks_end(struct wse_session *s, int err, int stopped)
+{
+	if (s->ranks->rank)
+		return err;
+	if (err)
+		return wse_hosts_fail(s->ranks->hosts, err);
+	return meet(s,
+		    (struct order){.kind = END, .step = wse_session_step(s), .what = stopped != 0});
+}
+
+static int obey(struct wse_session *s)
+{
+	struct order *o = &s->ranks->order;
+	struct wse_step_result r;
+	int ret;
+
+	switch (o->kind) {
+	case STEP:
+		return wse_session_compute(s, &r);
+	case COMMIT:
+		return wse_session_commit(s, &r);
+	case LOAD:
+		s->ranks->have = 0;
+		o->path[sizeof(o->path) - 1] = 0;
+		ret = wse_session_load(s, o->path, (enum wse_ckpt_load)o->what);
+		return ret ? ret : compare_loaded(s, o->path);
+	default:
+		return wse_fail(-EPROTO, "rank 0 says %u, which is no order", o->kind);
+	}
+}
+
+int wse_ranks_follow(struct wse_session *s, int *stopped)
+{
+	struct wse_ranks *r = s->ranks;
+	int ret;
+
+	do {
+		ret = receive(r);
+		if (!ret && r->order.kind == END) {
+			*stopped = r->order.what != 0;
+			r->have = 0;
+			return 0;
+		}
+		ret = ret ? ret : obey(s);
+	} while (!ret);
+	return wse_hosts_failed(r->hosts) ? ret : wse_hosts_fail(r->hosts, ret);
+}
