@@ -70,9 +70,10 @@ $(INSTALLED)/firmware.o: libwse/device/firmware.c
 $(INSTALLED)/libwse.so: $(INSTALLED_OBJS) $(MODEL_LIBS) libwse/libwse.map
 	$(link_so)
 	@ln -sf libwse.so $(@D)/libwse.so.1
+TRAIN_SRC := $(wildcard libwse/tools/wse-train*.c) libwse/tools/launch.c
 # as any user would: public headers, -lwse; found from where it lies
-$(INSTALLED)/wse-train: $(wildcard libwse/tools/wse-train*.c) $(INSTALLED)/libwse.so
-	$(call short,CC,$@)$(CC) $(CFLAGS) -MMD -MP $(shell pkg-config --cflags libdrm) -Ilibwse/include -Iuapi -o $@ $(filter %.c,$^) \
+$(INSTALLED)/wse-train: $(TRAIN_SRC) $(INSTALLED)/libwse.so
+	$(call short,CC,$@)$(CC) $(CFLAGS) -MMD -MP $(shell pkg-config --cflags libdrm) -Ilibwse/include -Iuapi -o $@ $(TRAIN_SRC) \
 		-L$(@D) -lwse -Wl,-rpath,'$$ORIGIN/../lib'
 # this one looks behind the library: it has it in itself
 $(INSTALLED)/wse-info: $(patsubst %.c,$(B)/%.o,$(wildcard libwse/tools/*info*.c)) $(INSTALLED)/firmware.o $(LIBWSE)
@@ -91,7 +92,7 @@ uninstall: ## what `make install` put there
 
 # ---- tools and benches ----
 $(eval $(call c_program,wse-info,$(wildcard libwse/tools/*info*.c),$(LIBWSE),$(LIBWSE_LINK) -lpci))
-$(eval $(call c_program,wse-train,$(wildcard libwse/tools/wse-train*.c),$(LIBWSE),$(LIBWSE_LINK)))
+$(eval $(call c_program,wse-train,$(TRAIN_SRC),$(LIBWSE),$(LIBWSE_LINK)))
 $(eval $(call c_program,wse-bench,$(wildcard libwse/bench/*.c) $(REF_SRC),$(LIBWSE),$(LIBWSE_LINK) -lopenblas))
 $(eval $(call c_program,gpt-ref-train,libwse/tools/gpt-ref-train.c $(REF_SRC),$(B)/libwse.a,-lopenblas -lm))
 $(eval $(call c_program,gpt-beside,libwse/tools/gpt-beside.c $(REF_SRC),$(LIBWSE),$(LIBWSE_LINK) -lopenblas))
@@ -140,7 +141,7 @@ $(B)/tsan/test-hosts: $(TSAN_HOSTS) $(wildcard libwse/swarmx/*.h) libwse/tests/t
 	@mkdir -p $(@D)
 	$(call short,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) -fsanitize=thread -pthread -o $@ $(TSAN_HOSTS) -lm
 ALL += $(B)/tsan/test-hosts
-BESIDE += --waits $(B)/tsan/test-hosts
+BESIDE += --waits $(B)/tsan/test-hosts --waits libwse/tests/train/test-mpi
 BESIDE += --waits libwse/tests/device/test-tools
 SUITES += $(addprefix libwse/tests/device/,test-symbols test-guest) $(B)/libwse/tests/device/test-linear-so \
 	$(addprefix libwse/tests/train/,test-cli test-tokens test-hashes test-zoo test-install)

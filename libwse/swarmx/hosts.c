@@ -148,12 +148,14 @@ static void heard(struct wse_hosts *h, uint32_t rank)
 		p->bye = 1;
 		return;
 	} else if (p->in.kind == FAILED) {
-		wse_fail(-EHOSTDOWN, "%s ended the run: %.800s",
-			 wse_hosts_name(h, rank, who, sizeof(who)), p->in.text);
+		int err = p->in.err < 0 && p->in.err > -4096 ? p->in.err : -EPROTO;
+
+		wse_fail(err, "%s ended the run: %.800s", wse_hosts_name(h, rank, who, sizeof(who)),
+			 p->in.text);
 		pthread_mutex_lock(&h->lock);
 		h->told = 1;
 		pthread_mutex_unlock(&h->lock);
-		set_failure(h, -EHOSTDOWN);
+		set_failure(h, err);
 		return;
 	}
 	listen_to(h, rank);

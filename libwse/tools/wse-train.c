@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <wse/wse.h>
 
+#include "launch.h"
 #include "wse-train-tokens.h"
 
 #define MAX_SETS   64
@@ -45,6 +46,10 @@ static const char usage[] =
 	"  --require WHAT       fail unless the held-out loss ends below the text's unigram entropy\n"
 	"                       (unigram), so many nats below it (unigram-0.3), or below the mean of the\n"
 	"                       unigram and bigram entropies (mean) (default: nothing is required)\n"
+	"  --launch COMMAND     start this by a launcher, \"mpirun -n 4\" or \"srun --mpi=pmix -n 4\": each\n"
+	"                       of its processes has the devices named here (default: one process)\n"
+	"  --restart N          with --launch and --model_dir: start it again up to N times, from the last\n"
+	"                       checkpoint, when a rank failed and there is a newer one (default: 0)\n"
 	"  --tokenize TEXT      write a text's tokens, uint16, to --out, and train nothing; \"-\": standard input\n"
 	"  --tokenizer DIR      what makes them: a folder with tokenizer.json, or vocab.json and merges.txt\n"
 	"  --out FILE.bin       where they go: what --data takes\n"
@@ -171,9 +176,9 @@ static int stop(void *ctx)
 struct args {
 	const char *params, *mode, *devices, *data, *model_dir, *max_steps, *checkpoint;
 	const char *verify, *verify_uri, *require, *prompt, *json, *check, *steps;
-	const char *tokenize, *tokenizer, *out;
+	const char *tokenize, *tokenizer, *out, *launch;
 	size_t prompt_len; /* 0: up to the first NUL */
-	uint32_t num_wse;
+	uint32_t num_wse, restarts;
 	int plan, validate, wait;
 	const char *sets[MAX_SETS];
 	uint32_t nsets;
@@ -226,6 +231,8 @@ static int parse(int argc, char **argv, struct args *a)
 					     {"tokenize", required_argument, NULL, 'T'},
 					     {"tokenizer", required_argument, NULL, 'Z'},
 					     {"out", required_argument, NULL, 'O'},
+					     {"launch", required_argument, NULL, 'l'},
+					     {"restart", required_argument, NULL, 'R'},
 					     {"help", no_argument, NULL, 'h'},
 					     {NULL, 0, NULL, 0}};
 	char *end, text[100];
@@ -307,6 +314,14 @@ static int parse(int argc, char **argv, struct args *a)
 		case 'O':
 			a->out = optarg;
 			break;
+		case 'l':
+			a->launch = optarg;
+			break;
+		case 'R':
+			a->restarts = (uint32_t)strtoul(optarg, &end, 10);
+			if (end == optarg || *end || *optarg == '-')
+				return 1 + bad_usage("--restart takes a number");
+			break;
 		case 'h':
 			fputs(usage, stdout);
 			return 1;
@@ -327,6 +342,11 @@ static int parse(int argc, char **argv, struct args *a)
 		return 1 + bad_usage("--tokenizer and --out are options of --tokenize");
 	if (!a->params && !a->tokenize)
 		return 1 + bad_usage("--params is missing");
+	if (a->launch && !a->launch[strspn(a->launch, " \t")])
+		return 1 + bad_usage("--launch takes a command, as \"mpirun -n 4\"");
+	if (a->restarts && (!a->launch || !a->model_dir))
+		return 1 + bad_usage("--restart needs --launch, and --model_dir, where checkpoints "
+				     "appear");
 	if (a->require && strcmp(a->require, "mean") && below_unigram(a->require) < 0.0)
 		return 1 + bad_usage("--require takes unigram, unigram-NATS or mean");
 	return 0;
@@ -644,7 +664,7 @@ static int run(const struct args *a, const struct wse_params *p, struct wse_run_
 		return res.stopped ? 130 : 0;
 	if (ret) {
 		fprintf(stderr, "wse-train: %s\n", wse_error());
-		return ret == -EINTR ? 130 : 1;
+		return ret == -EINTR ? 130 : ret == -EBUSY ? 2 : 1; /* 2: another run has the folder */
 	}
 	return finish(&res, a->require);
 }
@@ -673,6 +693,8 @@ int main(int argc, char **argv)
 	ret = check_args(&a, how.mode);
 	if (ret)
 		return ret;
+	if (a.launch)
+		return launch(a.launch, a.restarts, a.model_dir, argc, argv);
 	if (a.max_steps && a.nsets < MAX_SETS) {
 		snprintf(steps, sizeof(steps), "loop.max_steps=%.40s", a.max_steps);
 		a.sets[a.nsets++] = steps;

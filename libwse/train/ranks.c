@@ -152,11 +152,25 @@ static int deal(struct wse_session *s)
 	return ret;
 }
 
-static void say_idle(struct wse_session *s)
+/* what rank 0 says once */
+static void say_ranks(struct wse_session *s)
 {
-	uint32_t m = s->plan.micro_batches, n = wse_ranks_devices(s->ranks);
+	struct wse_ranks *r = s->ranks;
+	uint32_t m = s->plan.micro_batches, n = wse_ranks_devices(r), most = 0;
+	struct wse_part parts[WSE_REDUCE_PARTS];
+	double share = (double)(r->ranks - 1) / r->ranks;
 
-	if (!s->ranks->rank && n > m)
+	for (uint32_t i = 0; i < r->ranks; i++) {
+		uint32_t k = wse_reduce_parts(m, r->cut[i], r->cut[i + 1], parts);
+
+		most = k > most ? k : most;
+	}
+	if (r->rank || r->ranks == 1)
+		return;
+	wse_logf(&s->log, WSE_LOG_INFO,
+		 "| %u ranks, %u wafers; a rank sends up to %.1f MB of gradients a step", r->ranks,
+		 n, 4e-6 * (double)s->table->params * (most + 1) * share);
+	if (n > m)
 		wse_logf(&s->log, WSE_LOG_WARN,
 			 "a step has %u micro-batch%s, so %u of the %u wafers of all ranks have no "
 			 "work",
@@ -191,7 +205,7 @@ int wse_ranks_join(struct wse_session *s, struct wse_hosts *hosts, int err)
 	if (ret)
 		wse_hosts_fail(hosts, ret);
 	else
-		say_idle(s);
+		say_ranks(s);
 	return ret;
 }
 
