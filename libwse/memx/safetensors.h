@@ -96,15 +96,22 @@ struct wse_st_file {
 	const struct wse_st_view **by_name; /* [nviews] */
 	char *text;			/* what names and metadata point into */
 	int fd;
+	/* of an index: its files, in the order of their names; views are theirs, there is no meta */
+	struct wse_st_file *shards;
+	uint32_t nshards;
 };
 
 /*
- * The header; what is wrong is in the sentence: -EBADMSG for a file that is no safetensors file,
+ * A file; an index of several (*.json, see st_index.h); or a directory with model.safetensors.index.json
+ * or model.safetensors. The headers are read; what is wrong is in the sentence: -EBADMSG for a file that is no safetensors file,
  * cut short, whose tensors overlap or leave bytes over, or whose header's checksum does not match;
  * -errno of the file system; -ENOMEM. A file of another program needs no checksums; one with keys
  * of ours ("wse.", "sum.") needs them all.
  */
 int wse_st_open(const char *path, struct wse_st_file *f);
+int wse_st_open_one(const char *path, struct wse_st_file *f); /* a file, no index */
+/* fills by_name from views */
+int wse_st_index_views(struct wse_st_file *f);
 void wse_st_close(struct wse_st_file *f);
 const struct wse_st_view *wse_st_view(const struct wse_st_file *f, const char *name);
 

@@ -14,6 +14,7 @@
 #include "num/num.h"
 #include "safetensors.h"
 #include "st_header.h"
+#include "st_index.h"
 
 #define HEADER_MAX 100000000u /* as the format's own library */
 
@@ -128,7 +129,9 @@ static int check_sum(struct wse_st_view *v, const char *want, char *buffer, wse_
 	return ret;
 }
 
-int wse_st_check(struct wse_st_file *f, wse_st_each each, void *ctx)
+/* views [n] of one file, whose metadata are those of f */
+static int check_views(const struct wse_st_file *f, struct wse_st_view *views, uint32_t n,
+		       wse_st_each each, void *ctx)
 {
 	struct wse_st_meta *meta = malloc((f->nmeta + 1ul) * sizeof(*meta));
 	char *buffer = malloc(WSE_ST_PIECE);
@@ -140,17 +143,28 @@ int wse_st_check(struct wse_st_file *f, wse_st_each each, void *ctx)
 		memcpy(meta, f->meta, f->nmeta * sizeof(*meta));
 	if (!ret)
 		qsort(meta, f->nmeta, sizeof(*meta), by_key);
-	for (uint32_t i = 0; i < f->nviews && !ret; i++) {
+	for (uint32_t i = 0; i < n && !ret; i++) {
 		const char *want = NULL;
 
-		ret = sum_of(&f->views[i], meta, f->nmeta, &want);
+		ret = sum_of(&views[i], meta, f->nmeta, &want);
 		if (!ret && !want && ours)
-			ret = wse_fail(-EBADMSG, "%.64s has no checksum: corrupted",
-				       f->views[i].name);
-		ret = ret ? ret : check_sum(&f->views[i], want, buffer, each, ctx);
+			ret = wse_fail(-EBADMSG, "%.64s has no checksum: corrupted", views[i].name);
+		ret = ret ? ret : check_sum(&views[i], want, buffer, each, ctx);
 	}
 	free(buffer);
 	free(meta);
+	return ret;
+}
+
+int wse_st_check(struct wse_st_file *f, wse_st_each each, void *ctx)
+{
+	uint32_t at = 0;
+	int ret = 0;
+
+	if (!f->nshards)
+		return check_views(f, f->views, f->nviews, each, ctx);
+	for (uint32_t i = 0; i < f->nshards && !ret; at += f->shards[i++].nviews)
+		ret = check_views(&f->shards[i], f->views + at, f->shards[i].nviews, each, ctx);
 	return ret;
 }
 
@@ -178,15 +192,13 @@ static int by_view(const void *a, const void *b)
 		      (*(const struct wse_st_view *const *)b)->name);
 }
 
-static int index_views(struct wse_st_file *f)
+int wse_st_index_views(struct wse_st_file *f)
 {
 	f->by_name = calloc(f->nviews + 1ul, sizeof(*f->by_name));
 	if (!f->by_name)
 		return wse_fail(-ENOMEM, "no memory for its header");
-	for (uint32_t i = 0; i < f->nviews; i++) {
-		f->views[i].fd = f->fd;
+	for (uint32_t i = 0; i < f->nviews; i++)
 		f->by_name[i] = &f->views[i];
-	}
 	qsort(f->by_name, f->nviews, sizeof(*f->by_name), by_view);
 	return 0;
 }
@@ -200,7 +212,9 @@ static int parse(struct wse_st_file *f, const char *header, uint64_t len, uint64
 	memcpy(f->text, header, len);
 	ret = wse_st_header(f->text, len, 8 + len, size - 8 - len, f, &seal);
 	ret = ret ? ret : check_seal(f, header, len, seal);
-	return ret ? ret : index_views(f);
+	for (uint32_t i = 0; i < f->nviews; i++)
+		f->views[i].fd = f->fd;
+	return ret ? ret : wse_st_index_views(f);
 }
 
 static int read_header(struct wse_st_file *f, uint64_t size)
@@ -230,7 +244,7 @@ static int read_header(struct wse_st_file *f, uint64_t size)
 	return ret;
 }
 
-int wse_st_open(const char *path, struct wse_st_file *f)
+int wse_st_open_one(const char *path, struct wse_st_file *f)
 {
 	struct stat sb;
 	int ret = 0;
@@ -247,8 +261,46 @@ int wse_st_open(const char *path, struct wse_st_file *f)
 	return ret;
 }
 
+/* the file in a directory that says what the model is; to [size] */
+static int in_directory(const char *path, char *to, size_t size)
+{
+	static const char *const names[] = {WSE_ST_INDEX, "model.safetensors"};
+
+	for (int i = 0; i < 2; i++)
+		if ((size_t)snprintf(to, size, "%s/%s", path, names[i]) < size && !access(to, F_OK))
+			return 0;
+	return wse_fail(-EINVAL, "a directory without " WSE_ST_INDEX " and model.safetensors: "
+				 "give a file");
+}
+
+int wse_st_open(const char *path, struct wse_st_file *f)
+{
+	char inside[4096];
+	struct stat sb;
+	size_t n;
+	int ret = 0;
+
+	memset(f, 0, sizeof(*f));
+	f->fd = -1;
+	if (!stat(path, &sb) && S_ISDIR(sb.st_mode)) {
+		ret = in_directory(path, inside, sizeof(inside));
+		path = inside;
+	}
+	n = strlen(path);
+	if (!ret && n > 5 && !strcmp(path + n - 5, ".json"))
+		ret = wse_st_open_index(path, f);
+	else if (!ret)
+		ret = wse_st_open_one(path, f);
+	if (ret)
+		wse_st_close(f);
+	return ret;
+}
+
 void wse_st_close(struct wse_st_file *f)
 {
+	for (uint32_t i = 0; i < f->nshards; i++)
+		wse_st_close(&f->shards[i]);
+	free(f->shards);
 	free(f->views);
 	free(f->by_name);
 	free(f->meta);

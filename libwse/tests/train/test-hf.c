@@ -11,6 +11,7 @@
 #include "num/num.h"
 #include "base/error.h"
 #include "ref/gpt_ref.h"
+#include "st_whole.h"
 #include "tap.h"
 
 static char dir[] = "/tmp/wse-test-XXXXXX";
@@ -216,6 +217,176 @@ static void damage(void)
 	free(m.p);
 }
 
+/* ---- several files and an index ---- */
+
+#define SHARD "model-0000%d-of-00002.safetensors"
+
+static char index_text[1 << 15];
+
+/* the file `in` as two shards in dir/sharded, and the text of their index */
+static void split(void)
+{
+	struct st_whole w;
+	char name[64], path[200];
+	size_t at = 0;
+	uint32_t n;
+
+	snprintf(path, sizeof(path), "%s", file("sharded"));
+	mkdir(path, 0700);
+	if (st_whole_read(file("in"), &w))
+		abort();
+	n = w.st.ntensors / 2;
+	at += (size_t)sprintf(index_text, "{\"metadata\": {\"total_size\": 4, \"x\": [1, {\"y\": "
+					  "null}, \"]\"]},\n\"weight_map\": {");
+	for (int i = 0; i < 2; i++) {
+		struct wse_st part = {.ntensors = i ? w.st.ntensors - n : n,
+				      .tensors = w.st.tensors + (i ? n : 0)};
+
+		snprintf(name, sizeof(name), SHARD, i + 1);
+		snprintf(path, sizeof(path), "%s/sharded/%s", dir, name);
+		if (wse_st_write(path, &part))
+			abort();
+		for (uint32_t k = 0; k < part.ntensors; k++)
+			at += (size_t)sprintf(index_text + at, "%s\"%s\": \"%s\"",
+					      i || k ? ", " : "", part.tensors[k].name, name);
+	}
+	sprintf(index_text + at, "}}\n");
+	st_whole_free(&w);
+}
+
+/* the index with `from` as `to` */
+static void put_index(const char *from, const char *to)
+{
+	const char *at = from ? strstr(index_text, from) : NULL;
+	FILE *f = fopen(file("sharded/model.safetensors.index.json"), "w");
+
+	if (!f || (from && !at))
+		abort();
+	if (at)
+		fprintf(f, "%.*s%s%s", (int)(at - index_text), index_text, to, at + strlen(from));
+	else
+		fputs(index_text, f);
+	fclose(f);
+}
+
+static void no_index(const struct model *m, const char *from, const char *to, int err,
+		     const char *says)
+{
+	int ret;
+
+	put_index(from, to);
+	ret = wse_hf_read(file("sharded"), m->table, m->n);
+	ok(ret == err && strstr(wse_error(), says), "%s", wse_error());
+	put_index(NULL, NULL);
+}
+
+static void shards(void)
+{
+	char path[200], other[800];
+	struct model m;
+	struct wse_st_file f;
+	int ret, refused = 0, changed = 0;
+
+	make(&m, 2, 8, 11, 1);
+	if (hf_file("write %s", file("in")))
+		abort();
+	split();
+	put_index(NULL, NULL);
+	ret = wse_hf_read(file("sharded"), m.table, m.n);
+	ok(!ret && !wrong(&m), "a directory with an index: %zu numbers wrong %s", wrong(&m),
+	   ret ? wse_error() : "");
+	for (size_t i = 0; i < m.params; i++)
+		m.p[i] = 1000;
+	ret = wse_hf_read(file("sharded/model.safetensors.index.json"), m.table, m.n);
+	ok(!ret && !wrong(&m), "the index: %zu numbers wrong %s", wrong(&m),
+	   ret ? wse_error() : "");
+	ret = wse_st_open(file("sharded"), &f);
+	ok(!ret && f.nshards == 2 && !wse_st_check(&f, NULL, NULL) && f.nviews == m.n,
+	   "which has two files");
+	if (!ret)
+		wse_st_close(&f);
+
+	no_index(&m, "{", "", -EBADMSG, "the index is damaged near byte 0");
+	no_index(&m, "weight_map", "weights", -EBADMSG, "no weight_map");
+	no_index(&m, index_text, "{}", -EBADMSG, "the index is damaged near byte 1");
+	no_index(&m, index_text, "", -EBADMSG, "the index is damaged near byte 0");
+	no_index(&m, "\"weight_map", "\"weight_map\": {}, \"weight_map", -EBADMSG,
+		 "weight_map is in the index twice");
+	no_index(&m, "}}\n", "}} x", -EBADMSG, "the index is damaged");
+	no_index(&m, "\"weight_map", "\"a\": [[[, \"weight_map", -EBADMSG, "the index is damaged");
+	no_index(&m, "-00001-of", "-00003-of", -ENOENT,
+		 "shard model-00003-of-00002.safetensors: No such file");
+	no_index(&m, "model-00001-of", "../model-00001-of", -EBADMSG,
+		 "the index names the file \"../model-00001-of");
+	no_index(&m, "model-00001-of", "/etc/model-00001-of", -EBADMSG,
+		 "a name of a file beside it");
+	no_index(&m, "model-00001-of-00002.safetensors", "..", -EBADMSG,
+		 "not beginning with a dot");
+	no_index(&m, "model-00001-of-00002.safetensors", "", -EBADMSG, "the file \"\"");
+	no_index(&m, "model-00001-of-00002.safetensors", "model.safetensors.index.json", -EBADMSG,
+		 "shard model.safetensors.index.json: ");
+	no_index(&m, "\"transformer.wte.weight\"", "\"transformer.wt.weight\"", -EBADMSG,
+		 "does not hold transformer.wt.weight, as the index says");
+	no_index(&m, "\"transformer.wte.weight\": \"model-00001-of-00002.safetensors\", ", "",
+		 -EBADMSG, "it holds transformer.wte.weight, which the index does not know");
+	no_index(&m, "\"transformer.wte.weight\": \"model-00001-of",
+		 "\"transformer.wte.weight\": \"model-00002-of", -EBADMSG,
+		 "it holds transformer.wte.weight, which the index has in model-00002-of");
+	no_index(&m, "{\"transformer.wte.weight\"",
+		 "{\"transformer.\\u0077te.weight\": \"model-00001-of-00002.safetensors\", "
+		 "\"transformer.wte.weight\"",
+		 -EBADMSG, "transformer.wte.weight is in the index twice");
+
+	for (size_t i = 0, n = strlen(index_text); i < n; i += 3) { /* the sanitizers watch */
+		char was = index_text[i];
+
+		index_text[i] = "\"{}[]:,\\x9"[i / 3 % 10];
+		put_index(NULL, NULL);
+		refused += wse_hf_read(file("sharded"), m.table, m.n) < 0;
+		index_text[i] = was;
+		changed++;
+	}
+	ok(refused > changed / 2, "an index with a character changed: %d of %d refused", refused,
+	   changed);
+	put_index(NULL, NULL);
+
+	/* a shard of a model of the same tensors, of other sizes; damaged; missing */
+	snprintf(path, sizeof(path), "%s/sharded/" SHARD, dir, 2);
+	snprintf(other, sizeof(other), "mv %s %s/keep", path, dir);
+	if (hf_file("write %s filter=16", file("in")) || system(other))
+		abort();
+	snprintf(other, sizeof(other), "cp %s/sharded/" SHARD " %s/first", dir, 1, dir);
+	if (system(other))
+		abort();
+	split();
+	snprintf(other, sizeof(other), "mv %s/first %s/sharded/" SHARD, dir, dir, 1);
+	if (system(other))
+		abort();
+	ret = wse_hf_read(file("sharded"), m.table, m.n);
+	ok(ret == -EINVAL && strstr(wse_error(), "16 there, "), "a shard of other sizes: %s",
+	   wse_error());
+	snprintf(
+		other, sizeof(other),
+		"mv %s/keep %s && printf x | dd of=%s conv=notrunc bs=1 seek=$(($(stat -c %%s %s) - 9)) "
+		"2>/dev/null",
+		dir, path, path, path);
+	if (system(other))
+		abort();
+	for (size_t i = 0; i < m.params; i++)
+		m.p[i] = 1000;
+	ret = wse_hf_read(file("sharded"), m.table, m.n);
+	ok(ret == -EBADMSG && strstr(wse_error(), "does not match: corrupted") && m.p[0] == 1000,
+	   "a shard that was damaged: %s", wse_error());
+	unlink(path);
+	ret = wse_hf_read(file("sharded"), m.table, m.n);
+	ok(ret == -ENOENT && strstr(wse_error(), "shard model-00002-of-00002.safetensors: No such"),
+	   "%s", wse_error());
+	free(m.p);
+	snprintf(other, sizeof(other), "rm -r %s/sharded", dir);
+	if (system(other))
+		abort();
+}
+
 /* ---- numbers ---- */
 
 /* every F16 and BF16 against the value by its definition */
@@ -300,6 +471,7 @@ int main(void)
 	misfits();
 	twice();
 	damage();
+	shards();
 	halves();
 	out();
 	for (size_t i = 0; i < 5; i++)
