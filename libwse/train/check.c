@@ -43,18 +43,9 @@ struct check {
 
 /* ---- the checkpoint ---- */
 
-static struct wse_memx_cfg memx_cfg(const struct wse_config *cfg)
-{
-	return (struct wse_memx_cfg){.model = cfg->model,
-				     .optim = cfg->optim,
-				     .sched = cfg->sched,
-				     .max_norm = cfg->max_norm,
-				     .seed = cfg->seed};
-}
-
 static int look(struct check *c)
 {
-	struct wse_memx_cfg mc = memx_cfg(&c->s->cfg);
+	struct wse_memx_cfg mc = wse_session_memx_cfg(&c->s->cfg);
 	struct wse_train_state begin;
 	unsigned long long start = 0;
 	const char *slash = strrchr(c->run->checkpoint, '/');
@@ -309,7 +300,7 @@ static int replay(struct check *c)
 /* the checkpoint of the last step, if there is one; *compared: it is bit for bit what was made */
 static int compare_end(struct check *c, int *compared)
 {
-	struct wse_memx_cfg mc = memx_cfg(&c->s->cfg);
+	struct wse_memx_cfg mc = wse_session_memx_cfg(&c->s->cfg);
 	int ret;
 
 	*compared = 0;

@@ -121,7 +121,7 @@ static int open_devices(struct wse_session *s, const char *const *uris, uint32_t
 	return ret;
 }
 
-static struct wse_memx_cfg memx_cfg(const struct wse_config *cfg)
+struct wse_memx_cfg wse_session_memx_cfg(const struct wse_config *cfg)
 {
 	return (struct wse_memx_cfg){
 		.model = cfg->model,
@@ -164,7 +164,7 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 		.shuffle = cfg->shuffle,
 		.shuffle_seed = cfg->shuffle_seed,
 	};
-	struct wse_memx_cfg mc = memx_cfg(cfg);
+	struct wse_memx_cfg mc = wse_session_memx_cfg(cfg);
 	unsigned int before = wse_failures();
 	struct wse_buf_pool pool;
 	char start[40];
@@ -246,7 +246,7 @@ static int check_whole(const struct wse_session *s)
 int wse_session_save(struct wse_session *s, const char *path,
 		     const struct wse_st_progress *progress)
 {
-	struct wse_memx_cfg mc = memx_cfg(&s->cfg);
+	struct wse_memx_cfg mc = wse_session_memx_cfg(&s->cfg);
 	int ret = check_whole(s);
 
 	ret = ret ? ret : wse_ckpt_save(path, s->memx, &mc, &s->state, progress);
@@ -256,7 +256,7 @@ int wse_session_save(struct wse_session *s, const char *path,
 
 int wse_session_load(struct wse_session *s, const char *path, enum wse_ckpt_load what)
 {
-	struct wse_memx_cfg mc = memx_cfg(&s->cfg);
+	struct wse_memx_cfg mc = wse_session_memx_cfg(&s->cfg);
 	struct wse_train_state ts = s->state;
 	char changed[WSE_CHANGED], hash[65], start[WSE_CHAIN_START];
 	int ret = wse_ckpt_load(path, s->memx, &mc, what, &ts, changed);

@@ -39,6 +39,9 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 		     uint32_t n, const struct wse_exec_cfg *log);
 void wse_session_close(struct wse_session *s);
 
+/* what of it MemoryX and checkpoints know */
+struct wse_memx_cfg wse_session_memx_cfg(const struct wse_config *cfg);
+
 /* another device of the same tile shape, ready for the model */
 int wse_session_device(struct wse_session *s, const char *uri, struct wse_exec **exec);
 
