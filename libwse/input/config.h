@@ -41,6 +41,7 @@ struct wse_config {
 	char sample_prompt[WSE_PROMPT];	/* bytes as they are, and a NUL behind them */
 	size_t sample_prompt_len;
 	char ignored[512];		/* keys that make no difference here, ", " between */
+	int forward;			/* to evaluate and to generate: nothing is trained */
 	/* of a plan: what training would need and is not available */
 	char unneeded[512];
 };

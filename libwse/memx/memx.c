@@ -83,7 +83,7 @@ static int find_homes(struct wse_memx *mx)
 		}
 	}
 	for (uint32_t i = 0; i < mx->tab.n; i++) {
-		if (mx->home[i].unit != WSE_NO_UNIT)
+		if (mx->home[i].unit != WSE_NO_UNIT || mx->cfg.forward)
 			continue;
 		mx->own[i] = calloc(mx->tab.t[i].count, sizeof(float));
 		if (!mx->own[i])
@@ -111,19 +111,19 @@ int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph,
 	ret = cfg->model.family->tensors(&cfg->model, &mx->tab);
 	if (!ret) {
 		size_t bytes = mx->tab.params * sizeof(float);
+		int m = !cfg->forward, v = m && cfg->optim.kind != WSE_OPTIM_SGD;
 
 		mx->params = wse_pages_alloc(bytes);
-		mx->m = wse_pages_alloc(bytes);
-		if (cfg->optim.kind != WSE_OPTIM_SGD)
-			mx->v = wse_pages_alloc(bytes);
+		mx->m = m ? wse_pages_alloc(bytes) : NULL;
+		mx->v = v ? wse_pages_alloc(bytes) : NULL;
 		mx->home = calloc(mx->tab.n, sizeof(*mx->home));
 		mx->own = calloc(mx->tab.n, sizeof(*mx->own));
 		mx->adds = calloc(mx->tab.n, sizeof(*mx->adds));
 		mx->bufs = calloc(graph->nunits + 1, sizeof(struct wse_shared_buf *));
 		mx->images = calloc(graph->nunits + 1, sizeof(*mx->images));
 		mx->ready = calloc(graph->nunits + 1, 1);
-		if (!mx->params || !mx->m || (!mx->v && cfg->optim.kind != WSE_OPTIM_SGD) ||
-		    !mx->home || !mx->own || !mx->adds || !mx->bufs || !mx->images || !mx->ready)
+		if (!mx->params || (m && !mx->m) || (v && !mx->v) || !mx->home || !mx->own ||
+		    !mx->adds || !mx->bufs || !mx->images || !mx->ready)
 			ret = -ENOMEM;
 	}
 	ret = ret ? ret : find_homes(mx);

@@ -28,6 +28,7 @@ struct wse_memx_cfg {
 	struct wse_sched_list sched;
 	double max_norm;	/* global gradient norm; 0: no clipping */
 	uint64_t seed;		/* of the initial weights */
+	int forward;		/* nothing is trained: no moments, no gradients, no commit */
 };
 
 /* the graph says how units lie in their images and gradients; it stays until close */

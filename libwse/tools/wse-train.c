@@ -515,7 +515,7 @@ static int finish(const struct wse_run_result *res, const char *require)
 }
 
 /* all that is wrong with the file, a line each */
-static int read_params(const struct args *a, struct wse_params *p)
+static int read_params(const struct args *a, enum wse_mode mode, struct wse_params *p)
 {
 	struct wse_override over = {
 		.sets = a->sets,
@@ -525,6 +525,7 @@ static int read_params(const struct args *a, struct wse_params *p)
 		.prompt = a->prompt,
 		.prompt_len = a->prompt_len,
 		.plan = a->plan || a->validate,
+		.forward = mode == WSE_MODE_EVAL || mode == WSE_MODE_GENERATE,
 	};
 	const char *text;
 	int ret = wse_params_read(p, a->params, &over);
@@ -715,7 +716,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	ret = 2;
-	if (read_prompt(&a) || read_params(&a, p))
+	if (read_prompt(&a) || read_params(&a, how.mode, p))
 		goto out;
 	n = choose_devices(&a, a.num_wse ? a.num_wse : (uint32_t)wse_params_devices(p), list,
 			   sizeof(list), uris);

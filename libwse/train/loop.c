@@ -589,6 +589,9 @@ static int check_run(const struct wse_run *run)
 	if (run->cfg.unneeded[0])
 		return wse_fail(-ENOTSUP, "read for a plan only: not available are %.300s",
 				run->cfg.unneeded);
+	if (run->cfg.forward && run->mode != WSE_MODE_EVAL && run->mode != WSE_MODE_GENERATE)
+		return wse_fail(-EINVAL, "the parameters say forward: they are to evaluate and to "
+					 "generate, not to train");
 	if (!run->cfg.data[0] && run->mode != WSE_MODE_GENERATE)
 		return wse_fail(
 			-EINVAL,

@@ -71,6 +71,7 @@ static int read_file(struct wse_params *p, const char *path, const struct wse_ov
 	ret = wse_config_read_file(path, &src, &p->cfg, &p->faults);
 	if (ret)
 		return ret;
+	p->cfg.forward = over->forward != 0;
 	p->ready = 1;
 	note(p, "training would need what is not available", p->cfg.unneeded);
 	note(p, "not used, as it makes no difference here", p->cfg.ignored);
@@ -227,6 +228,7 @@ static int fill(const struct wse_model *m, const struct wse_train_shape *s, stru
 	c->sample_top_p = 1.0;
 	c->sample_seed = c->seed;
 	c->sample_prompt_len = strlen(c->sample_prompt);
+	c->forward = s->forward != 0;
 	return 0;
 }
 

@@ -129,6 +129,7 @@ struct wse_memx_cfg wse_session_memx_cfg(const struct wse_config *cfg)
 		.sched = cfg->sched,
 		.max_norm = cfg->max_norm,
 		.seed = cfg->seed,
+		.forward = cfg->forward,
 	};
 }
 
@@ -235,6 +236,14 @@ void wse_session_close(struct wse_session *s)
 	memset(s, 0, sizeof(*s));
 }
 
+/* nothing is trained in a session that only evaluates and generates */
+static int check_trains(const struct wse_session *s)
+{
+	return s->cfg.forward ? wse_fail(-EINVAL, "it was opened to evaluate and to generate: it "
+						  "has no optimizer state and no gradients")
+			      : 0;
+}
+
 /* a load that ended half way left nothing to go on from */
 static int check_whole(const struct wse_session *s)
 {
@@ -247,8 +256,9 @@ int wse_session_save(struct wse_session *s, const char *path,
 		     const struct wse_st_progress *progress)
 {
 	struct wse_memx_cfg mc = wse_session_memx_cfg(&s->cfg);
-	int ret = check_whole(s);
+	int ret = check_trains(s);
 
+	ret = ret ? ret : check_whole(s);
 	ret = ret ? ret : wse_ckpt_save(path, s->memx, &mc, &s->state, progress);
 
 	return ret ? wse_fail_in(ret, "checkpoint %.200s: ", path) : 0;
@@ -259,8 +269,9 @@ int wse_session_load(struct wse_session *s, const char *path, enum wse_ckpt_load
 	struct wse_memx_cfg mc = wse_session_memx_cfg(&s->cfg);
 	struct wse_train_state ts = s->state;
 	char changed[WSE_CHANGED], hash[65], start[WSE_CHAIN_START];
-	int ret = wse_ckpt_load(path, s->memx, &mc, what, &ts, changed);
+	int ret = what == WSE_CKPT_ALL || what == WSE_CKPT_RATES_NEW ? check_trains(s) : 0;
 
+	ret = ret ? ret : wse_ckpt_load(path, s->memx, &mc, what, &ts, changed);
 	s->torn = ret ? s->torn || ret == -ESTALE : 0;
 	if (!ret && what == WSE_CKPT_MODEL) {
 		ret = wse_ckpt_hash(path, hash);
@@ -416,9 +427,9 @@ static int forward(struct wse_session *s, uint32_t micro_batches)
 static int compute(struct wse_session *s, struct wse_step_result *r)
 {
 	double sum = 0.0;
-	int ret;
+	int ret = check_trains(s);
 
-	ret = run_jobs(s, s->plan.micro_batches, 1);
+	ret = ret ? ret : run_jobs(s, s->plan.micro_batches, 1);
 	ret = ret ? ret : add_losses(s, batch_tokens(s), NULL, &sum);
 	if (ret)
 		return ret;

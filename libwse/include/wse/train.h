@@ -50,7 +50,12 @@ struct wse_override {
 	const char *model_dir;	 /* likewise */
 	const char *prompt;	 /* likewise; bytes as they are */
 	size_t prompt_len;	 /* 0: up to its first NUL */
-	const void *resv[3];
+	/*
+	 * 1: trainers evaluate and generate only, without memory for optimizer state and gradients:
+	 * they take the weights of a checkpoint (WSE_CKPT_MODEL, _EVAL), and refuse steps
+	 */
+	uint64_t forward;
+	const void *resv[2];
 };
 
 /*
@@ -108,7 +113,8 @@ struct wse_train_shape {
 	uint64_t sample_bytes;	   /* of text that a run shows at its end; 0: none */
 	const char *prompt;	   /* of that; NULL: none */
 	double temperature;	   /* likewise; 0: 0.8 */
-	uint64_t resv[8];
+	uint64_t forward;	   /* as that of struct wse_override */
+	uint64_t resv[7];
 };
 
 /* The model is kept: it may be destroyed. -EINVAL names the member that is wrong, -EBADF. */

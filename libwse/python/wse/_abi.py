@@ -583,6 +583,7 @@ class wse_override(Structure):
     model_dir: likewise
     prompt: likewise; bytes as they are
     prompt_len: 0: up to its first NUL
+    forward: 1: trainers evaluate and generate only, without memory for optimizer state and gradients: they take the weights of a checkpoint (WSE_CKPT_MODEL, _EVAL), and refuse steps
     """
 
 
@@ -621,6 +622,7 @@ class wse_train_shape(Structure):
     sample_bytes: of text that a run shows at its end; 0: none
     prompt: of that; NULL: none
     temperature: likewise; 0: 0.8
+    forward: as that of struct wse_override
     """
 
 
@@ -1054,7 +1056,8 @@ wse_override._fields_ = [
     ("model_dir", c_char_p),
     ("prompt", c_char_p),
     ("prompt_len", c_size_t),
-    ("resv", c_void_p * 3),
+    ("forward", c_uint64),
+    ("resv", c_void_p * 2),
 ]
 
 wse_sched._fields_ = [
@@ -1093,7 +1096,8 @@ wse_train_shape._fields_ = [
     ("sample_bytes", c_uint64),
     ("prompt", c_char_p),
     ("temperature", c_double),
-    ("resv", c_uint64 * 8),
+    ("forward", c_uint64),
+    ("resv", c_uint64 * 7),
 ]
 
 wse_plan_info._fields_ = [

@@ -398,6 +398,7 @@ class wse_override(Structure):
     model_dir: Optional[bytes]
     prompt: Optional[bytes]
     prompt_len: int
+    forward: int
     resv: Any
 
 class wse_sched(Structure):
@@ -435,6 +436,7 @@ class wse_train_shape(Structure):
     sample_bytes: int
     prompt: Optional[bytes]
     temperature: float
+    forward: int
     resv: Any
 
 class wse_plan_info(Structure):

@@ -119,7 +119,7 @@ static void test_own(void)
 }
 
 /* one with data NULL, or one whose samples come in the order of the text */
-static struct wse_trainer *open_in_order(const char *data)
+static struct wse_trainer *open_in_order(const char *data, uint64_t forward)
 {
 	struct wse_train_shape shape = training();
 	struct wse_params *p = NULL;
@@ -129,6 +129,7 @@ static struct wse_trainer *open_in_order(const char *data)
 
 	shape.data = data;
 	shape.in_order = 1;
+	shape.forward = forward;
 	ret = ret ? ret : wse_params_create(&p);
 	ret = ret ? ret : wse_params_make(p, m, &shape);
 	ret = ret ? ret : wse_trainer_open(p, &uri, 1, NULL, NULL, &t);
@@ -142,8 +143,8 @@ static struct wse_trainer *open_in_order(const char *data)
 static void test_callers_batches(void)
 {
 	enum { BATCH = 64, WIDTH = WINDOW + 1, TOKENS = BATCH * WIDTH };
-	struct wse_trainer *a = open_in_order(text_file), *b = open_in_order(NULL),
-			   *c = open_in_order(NULL);
+	struct wse_trainer *a = open_in_order(text_file, 0), *b = open_in_order(NULL, 0),
+			   *c = open_in_order(NULL, 0);
 	static uint16_t samples[3][TOKENS];
 	char text[3 * BATCH + WINDOW], path[80], cmd[200];
 	struct wse_step_result r[2];
@@ -235,6 +236,37 @@ static void test_checkpoint(void)
 	ok(is(wse_trainer_load(a, text_file, WSE_CKPT_ALL), -EBADMSG, text_file),
 	   "a file that is none");
 	ok(is(wse_checkpoint_hash(text_file, hash[0]), -EBADMSG, text_file), "nor has a hash");
+	wse_trainer_close(a);
+	wse_trainer_close(b);
+}
+
+/* a trainer without optimizer state and gradients */
+static void test_forward(void)
+{
+	struct wse_trainer *a = open_in_order(text_file, 0), *b = open_in_order(text_file, 1);
+	struct wse_run_shape run = {.mode = WSE_MODE_TRAIN};
+	struct wse_run_result res;
+	struct wse_step_result r;
+	double loss[2];
+	char path[80];
+	int ret;
+
+	snprintf(path, sizeof(path), "%s/f.safetensors", dir);
+	ret = wse_trainer_step(a, &r) | wse_trainer_save(a, path) |
+	      wse_trainer_eval(a, 0, &loss[0], NULL) | wse_trainer_load(b, path, WSE_CKPT_EVAL) |
+	      wse_trainer_eval(b, 0, &loss[1], NULL);
+	ok(!ret && loss[0] == loss[1], "a forward-only trainer evaluates a checkpoint: %.4f %s",
+	   loss[1], ret ? wse_error() : "");
+	ok(is(wse_trainer_step(b, &r), -EINVAL, "no optimizer state and no gradients") &&
+		   is(wse_trainer_save(b, path), -EINVAL, "no optimizer state") &&
+		   is(wse_trainer_load(b, path, WSE_CKPT_ALL), -EINVAL, "no optimizer state") &&
+		   !wse_trainer_load(b, path, WSE_CKPT_MODEL) &&
+		   !wse_trainer_eval(b, 0, &loss[1], NULL) && loss[0] == loss[1],
+	   "it takes no step and makes no checkpoint");
+	wse_trainer_close(b);
+	b = open_in_order(text_file, 1);
+	ok(is(wse_trainer_run(b, &run, &res), -EINVAL, "to evaluate and to generate, not to train"),
+	   "nor a run");
 	wse_trainer_close(a);
 	wse_trainer_close(b);
 }
@@ -569,6 +601,7 @@ int main(void)
 	test_callers_batches();
 	test_checkpoint();
 	test_weights();
+	test_forward();
 	test_run();
 	test_handles();
 	test_members();

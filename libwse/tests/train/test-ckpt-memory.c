@@ -66,7 +66,7 @@ void __wrap_free(void *p)
 
 #define BOUND (WSE_ST_STRIPE + (6l << 20))
 
-static long before;
+static long before; /* what was live */
 
 static void begin(void)
 {
@@ -113,7 +113,7 @@ static void one(uint32_t filter)
 				   .seed = 1};
 	struct wse_train_state ts = {.batch = 1, .micro_batch = 1};
 	char path[] = "/tmp/wse-test-XXXXXX", changed[WSE_CHANGED], hash[65];
-	struct wse_memx *mx = NULL, *other = NULL;
+	struct wse_memx *mx = NULL, *other = NULL, *forward = NULL;
 	struct wse_graph graph;
 	struct wse_memx_state s;
 	int fd = mkstemp(path), ret = wse_gpt_init(&cfg.model, &shape);
@@ -129,6 +129,15 @@ static void one(uint32_t filter)
 	}
 	wse_memx_state(mx, &s);
 	params = s.table->params;
+	cfg.forward = 1;
+	begin();
+	ret = wse_memx_open(&cfg, &graph, &heap, &forward);
+	/* masters, and twice bf16; large blocks begin at a huge page */
+	ok(!ret && (double)(live - before) < 8.0 * (double)params + 10e6,
+	   "%zu parameters, without training: %.2f bytes each", params,
+	   (double)(live - before) / (double)params);
+	wse_memx_close(forward);
+	cfg.forward = 0;
 	begin();
 	ret = wse_ckpt_save(path, mx, &cfg, &ts, NULL);
 	bounded("written", ret, params);
