@@ -32,7 +32,7 @@ struct wse_model_family {
 	 * the operations for a tile with t tokens a core, finished (wse_ops_finish); mode: 0 ...
 	 * modes - 1, from the fewest cycles to the fewest bytes; those from `last` on are for
 	 * models that fit with no t otherwise. -EINVAL, -E2BIG as there, in the model's words. A
-	 * mode that is none for these sizes is -EINVAL, too: others may go. The last one always is
+	 * mode that is none for these sizes is -EINVAL, too: others may go
 	 */
 	int (*graph)(const struct wse_model *m, const struct wse_tile *tile, uint32_t t,
 		     uint32_t mode, struct wse_graph *g);

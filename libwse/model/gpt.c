@@ -172,10 +172,13 @@ enum { MODES = sizeof(modes) / sizeof(*modes), SPILL = 8 };
  */
 enum { DIVISORS = 48 };
 
+/* of all layers: a graph of more takes long */
+#define MOST_CHUNKS 16384u
+
 const uint32_t wse_gpt_mode[4] = {0, 2, 4, SPILL};
 
-/* -EINVAL: so many chunks do not divide n, a column's blocks of the filter */
-static int mode_of(uint32_t n, uint32_t mode, struct mode *to)
+/* -EINVAL: so many chunks do not divide n, a column's blocks of the filter, or are too many */
+static int mode_of(uint32_t n, uint32_t layers, uint32_t mode, struct mode *to)
 {
 	uint32_t left = DIVISORS - (mode - MODES) / 2, d = n;
 
@@ -187,7 +190,7 @@ static int mode_of(uint32_t n, uint32_t mode, struct mode *to)
 	while (d && (left -= n % d == 0))
 		d--;
 	*to = (struct mode){(mode - MODES) % 2 ? SPILL_INPUT : KEEP_INPUT, 1, d};
-	return d ? 0 : -EINVAL;
+	return d && (d <= 4 || layers <= MOST_CHUNKS / d) ? 0 : -EINVAL;
 }
 
 enum phase { FORWARD, LOSS, BACKWARD };
@@ -479,12 +482,6 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 	ret = wse_gpt_sizes(model, tile, 1);
 	if (ret)
 		return ret;
-	ret = mode_of(m->filter / (4 * tile->cols), mode, &how);
-	if (ret)
-		return wse_fail(ret, "filter_size %u does not come in the chunks of mode %u",
-				m->filter, mode);
-	b.keep = model->forward ? KEEP_ALL : how.keep;
-	b.chunks = g->variant = how.chunks;
 	if (!t || !wse_gpt_sequence_lies(m->seq, tile->rows, t))
 		return wse_fail(-EINVAL,
 				"sequences of %u tokens do not lie on %u rows of %u tokens", m->seq,
@@ -494,6 +491,12 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 			-EINVAL,
 			"a vocabulary of %u in chunks of %u tokens is more than %u a column",
 			m->vocab, t, WSE_COLUMN_MAX);
+	ret = mode_of(m->filter / (4 * tile->cols), m->layers, mode, &how);
+	if (ret)
+		return wse_fail(ret, "filter_size %u does not come in the chunks of mode %u",
+				m->filter, mode);
+	b.keep = model->forward ? KEEP_ALL : how.keep;
+	b.chunks = g->variant = how.chunks;
 	blocks = calloc(m->layers, sizeof(*blocks));
 	if (!blocks)
 		return wse_fail(-ENOMEM, "no memory for %u layers", m->layers);

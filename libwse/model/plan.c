@@ -80,18 +80,38 @@ static int build(struct tries *y, const struct wse_model *m, uint32_t t, uint32_
 	return ret;
 }
 
-/* as build(), without a graph of all layers where few do not fit either */
+static int build_shallow(struct tries *y, uint32_t t, uint32_t mode)
+{
+	struct wse_model few;
+
+	y->m->family->shallow(y->m, &few);
+	return build(y, &few, t, mode);
+}
+
+/*
+ * As build(). Of modes that are a last resort there are many: no graph of all layers is built where
+ * few layers do not fit either
+ */
 static int try_mode(struct tries *y, uint32_t t, uint32_t mode)
 {
-	const struct wse_model_family *f = y->m->family;
-	struct wse_model few;
 	int ret = 0;
 
-	if (f->shallow && f->last && mode >= f->last) {
-		f->shallow(y->m, &few);
-		ret = build(y, &few, t, mode);
-	}
+	if (y->m->family->shallow && mode >= y->m->family->last)
+		ret = build_shallow(y, t, mode);
 	return ret ? ret : build(y, y->m, t, mode);
+}
+
+/* the mode of the fewest bytes, if few layers do not fit in it: no other is tried then. Else 0 */
+static uint32_t too_large(struct tries *y, uint32_t t)
+{
+	const struct wse_model_family *f = y->m->family;
+	uint32_t mode = f->modes - 1;
+
+	if (!f->shallow || build_shallow(y, t, mode) != -E2BIG)
+		return 0;
+	while (mode > f->last && build(y, y->m, t, mode) == -EINVAL)
+		mode--;
+	return mode;
 }
 
 /* 0: t tokens a core fit; -E2BIG: they do in no mode; else they do not go */
@@ -99,21 +119,23 @@ static int try_tokens(struct tries *y, uint32_t t)
 {
 	const struct wse_model *m = y->m;
 	struct wse_failure before;
+	uint32_t least;
 	int ret = -EINVAL, r;
 
 	if (y->done[t])
 		return y->ret[t];
 	wse_failure_keep(&before, 0);
 	for (uint32_t mode = m->mode; mode < m->family->modes; mode++) {
-		r = try_mode(y, t, mode);
+		least = mode == m->family->last ? too_large(y, t) : 0;
+		r = least ? -E2BIG : try_mode(y, t, mode);
 		/* a mode that is none for these sizes says nothing about the others */
 		if (r == -EINVAL && mode + 1 < m->family->modes)
 			continue;
 		if (r != -EINVAL || ret != -E2BIG)
 			ret = r;
 		if (r != -EINVAL)
-			y->mode[t] = mode;
-		if (r != -E2BIG)
+			y->mode[t] = least ? least : mode;
+		if (least || r != -E2BIG)
 			break;
 	}
 	wse_fail_since(before.count, ret, "%s", strerror(-ret));

@@ -118,6 +118,20 @@ static void divisors(void)
 	   wanted, last);
 }
 
+/* no plan, no graph of millions of operations on the way to it, and a batch that does go */
+static void refused(void)
+{
+	static const struct large deep = {"deep", 300, 256, 4, 65536, 256, 4, 4, 0, 0};
+	struct wse_plan p = {0};
+	struct wse_model m;
+	int ret = plan_of(&deep, &m, &p);
+
+	ok(ret == -E2BIG && p.graph.total > 48 * 1024 && p.graph.nops < 300000,
+	   "300 layers and 4096 blocks of four features a column: %u operations, %u bytes",
+	   p.graph.nops, p.graph.total);
+	wse_plan_fini(&p);
+}
+
 /* ---- a model that is run ---- */
 
 static const char yaml[] =
@@ -446,6 +460,7 @@ int main(void)
 	for (size_t i = 0; i < sizeof(large) / sizeof(*large); i++)
 		plans(&large[i]);
 	divisors();
+	refused();
 	chunks();
 	spilled();
 	forward("the forward pass", NULL, 0, 0);
