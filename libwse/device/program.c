@@ -26,8 +26,9 @@ struct wse_program {
 	unsigned char *image;	/* end - start bytes */
 	struct wse_symbol *symbols;
 	uint32_t nsymbols;
-	char *strings;		/* terminated */
-	uint32_t *cols_at;	/* SRAM offsets of the instructions that read how many columns there are */
+	char *strings; /* terminated */
+	uint32_t *
+		cols_at; /* SRAM offsets of the instructions that read how many columns there are */
 	uint32_t ncols_at;
 	struct wse_buffer *buf; /* the image where devices read it, or NULL */
 	uint16_t rows, cols;

@@ -253,7 +253,8 @@ static void pick_losses(struct wafer *w, const struct pending *p)
 	float *loss = wse_span_ptr(p->job->out[g->loss]);
 
 	for (uint32_t i = 0; i < tokens; i++)
-		loss[i] = all[(size_t)(wse_token(target, i, g->classes) % chunk / per) * tokens + i];
+		loss[i] =
+			all[(size_t)(wse_token(target, i, g->classes) % chunk / per) * tokens + i];
 }
 
 /* the oldest submit: wait for it, deliver what it made. An earlier error goes on in ret */

@@ -80,9 +80,11 @@ void wse_graph_classes(struct wse_graph *g, uint32_t width, uint32_t *targets, u
 uint32_t wse_graph_value(struct wse_graph *g, const char *what, enum wse_type type,
 			 enum wse_shape shape, uint32_t rows)
 {
-	static const uint32_t size[] = {
-		[WSE_TYPE_BF16] = 2, [WSE_TYPE_F32] = 4, [WSE_TYPE_U16] = 2, [WSE_TYPE_BYTE] = 1,
-		[WSE_TYPE_U32] = 4};
+	static const uint32_t size[] = {[WSE_TYPE_BF16] = 2,
+					[WSE_TYPE_F32] = 4,
+					[WSE_TYPE_U16] = 2,
+					[WSE_TYPE_BYTE] = 1,
+					[WSE_TYPE_U32] = 4};
 	uint32_t per = shape == WSE_SHAPE_TOKENS || shape == WSE_SHAPE_SHARED ? g->t : 1;
 	struct wse_value *v = grow(g, &g->values, &g->nvalues, sizeof(*v));
 

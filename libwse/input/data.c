@@ -273,13 +273,13 @@ static int header_of(const struct text *t, const char *path, uint32_t vocab, siz
 	*size = h[0] == LLMC_MAGIC ? 2 : 4;
 	version = h[0] == LLMC_MAGIC ? LLMC_VERSION : LLMC_VERSION_32;
 	if (h[1] != version)
-		return wse_fail(-EINVAL,
-				"%.300s: llm.c's header of version %u; of uint%zu tokens %u is read",
-				path, h[1], 8 * *size, version);
+		return wse_fail(
+			-EINVAL,
+			"%.300s: llm.c's header of version %u; of uint%zu tokens %u is read", path,
+			h[1], 8 * *size, version);
 	if (t->n < LLMC_HEADER || (t->n - LLMC_HEADER) / *size != h[2])
 		return wse_fail(-EINVAL, "%.300s: llm.c's header says %u tokens, the file has %zu",
-				path, h[2],
-				t->n < LLMC_HEADER ? 0 : (t->n - LLMC_HEADER) / *size);
+				path, h[2], t->n < LLMC_HEADER ? 0 : (t->n - LLMC_HEADER) / *size);
 	*skip = LLMC_HEADER;
 	return 0;
 }
@@ -577,8 +577,7 @@ const uint16_t *wse_data_train(const struct wse_data *d, uint64_t epoch, uint64_
 		i = wse_rng_permute(d->cfg.shuffle_seed, epoch, d->ntrain, i);
 	while (i >= d->train_n[part])
 		i -= d->train_n[part++];
-	return token_at(d, d->tok,
-			d->train_begin[part] + i * (d->cfg.span ? d->cfg.span : 1));
+	return token_at(d, d->tok, d->train_begin[part] + i * (d->cfg.span ? d->cfg.span : 1));
 }
 
 const uint16_t *wse_data_held(const struct wse_data *d, uint64_t i)
@@ -587,6 +586,5 @@ const uint16_t *wse_data_held(const struct wse_data *d, uint64_t i)
 
 	while (i >= d->held_n[part])
 		i -= d->held_n[part++];
-	return token_at(d, d->val,
-			d->held_begin[part] + i * (d->cfg.span ? d->cfg.span : 1));
+	return token_at(d, d->val, d->held_begin[part] + i * (d->cfg.span ? d->cfg.span : 1));
 }

@@ -466,9 +466,8 @@ void wse_plan_print(const struct wse_plan *p, const struct wse_model *m, const c
 	wse_logf(log, i, "tile             %u x %u cores, %u lanes (%s)", g->tile.rows, p->columns,
 		 g->tile.lanes, device);
 	if (g->tile.cols < p->columns)
-		wse_logf(log, i,
-			 "                 %u of %u columns; for all of them: %s", g->tile.cols,
-			 p->columns, p->idle);
+		wse_logf(log, i, "                 %u of %u columns; for all of them: %s",
+			 g->tile.cols, p->columns, p->idle);
 	wse_logf(log, i, "mapping          hidden along x, tokens along y: %u tokens a core", g->t);
 	wse_logf(log, i, "micro-batch      %u tokens, %u a step", p->tokens, p->micro_batches);
 	for (uint32_t k = 0; k < g->nops; k++)

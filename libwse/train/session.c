@@ -35,11 +35,12 @@ static int prepare_device(struct wse_session *s, const char *uri, struct wse_exe
 
 static int check_shape(struct wse_session *s, const char *uri, struct wse_exec *e)
 {
+	uint32_t used = s->plan.graph.tile.cols; /* 0: there is no plan yet */
 	struct wse_exec_info info;
 
 	e->ops->info(e, &info);
-	if (info.tile.rows != s->tile.rows || info.tile.cols != s->tile.cols ||
-	    info.tile.lanes != s->tile.lanes)
+	if (info.tile.rows != s->tile.rows || info.tile.lanes != s->tile.lanes ||
+	    (info.tile.cols != s->tile.cols && (!used || info.tile.cols < used)))
 		return wse_fail(-EINVAL,
 				"device %.100s has %u x %u cores, the first has "
 				"%u x %u: tile shapes are not mixed",
@@ -136,9 +137,8 @@ struct wse_memx_cfg wse_session_memx_cfg(const struct wse_config *cfg)
 /* the plan is made: a smaller batch must have one, too */
 static int too_few_samples(struct wse_session *s)
 {
-	uint64_t batch =
-		wse_plan_batch(&s->cfg.model, &s->plan.graph.tile, s->data.ntrain,
-			       s->cfg.micro_batch);
+	uint64_t batch = wse_plan_batch(&s->cfg.model, &s->plan.graph.tile, s->data.ntrain,
+					s->cfg.micro_batch);
 
 	wse_fail(
 		-EINVAL,

@@ -42,7 +42,10 @@ void wse_session_close(struct wse_session *s);
 /* what of it MemoryX and checkpoints know */
 struct wse_memx_cfg wse_session_memx_cfg(const struct wse_config *cfg);
 
-/* another device of the same tile shape, ready for the model */
+/*
+ * another device, ready for the model: of the same tile shape, or with other columns but enough of
+ * them
+ */
 int wse_session_device(struct wse_session *s, const char *uri, struct wse_exec **exec);
 
 struct wse_st_progress;

@@ -181,8 +181,7 @@ static void test_chunks(struct rig *g, uint32_t t, uint32_t v, uint32_t chunks, 
 	c.dy = malloc((size_t)width * tokens * 2);
 	c.loss = malloc(tokens * 4);
 	fill(c.y, n, wild);
-	for (uint32_t i = 0; i < tokens; i++)
-	{
+	for (uint32_t i = 0; i < tokens; i++) {
 		uint32_t class = rig_rnd() % (width * chunks - padding);
 
 		class += class / width * (apart - 1) * width;

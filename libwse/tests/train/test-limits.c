@@ -22,6 +22,7 @@
 #include "ops/emit.h"
 #include "tap.h"
 #include "train/session.h"
+#include "train/verify.h"
 #include "wse_cmd.h"
 
 #ifdef __SANITIZE_ADDRESS__
@@ -57,7 +58,8 @@ static void predictions(void)
 		 half_back = wse_attn_back_cycles(64, 1u << 15, 1024, 1, 8),
 		 whole_back = wse_attn_back_cycles(64, 1u << 16, 1024, 1, 8);
 
-	ok(whole > half * 19 / 10 && whole_back > half_back * 19 / 10 && whole_back * 100 > 1ull << 32,
+	ok(whole > half * 19 / 10 && whole_back > half_back * 19 / 10 &&
+		   whole_back * 100 > 1ull << 32,
 	   "attention's predictions have 64 bits: %llu and %llu cycles", (unsigned long long)whole,
 	   (unsigned long long)whole_back);
 }
@@ -125,17 +127,16 @@ struct seen {
 /* n steps of a model; a checksum of its parameters and moments, 0 on failure */
 static uint64_t steps(const char *model, const char *uri, int n, struct seen *seen)
 {
-	static const char yaml[] =
-		"trainer:\n"
-		"  init:\n"
-		"    model: {%s}\n"
-		"    optimizer: {AdamW: {betas: [0.9, 0.95]}}\n"
-		"    schedulers: [{ConstantLR: {learning_rate: 3.0e-3}}]\n"
-		"    loop: {max_steps: 4, eval_frequency: 0}\n"
-		"    sampling: {bytes: 0}\n"
-		"  fit:\n"
-		"    train_dataloader: {batch_size: %d, data_dir: TEXT}\n"
-		"    val_dataloader: {held_out_bytes: 1024}\n";
+	static const char yaml[] = "trainer:\n"
+				   "  init:\n"
+				   "    model: {%s}\n"
+				   "    optimizer: {AdamW: {betas: [0.9, 0.95]}}\n"
+				   "    schedulers: [{ConstantLR: {learning_rate: 3.0e-3}}]\n"
+				   "    loop: {max_steps: 4, eval_frequency: 0}\n"
+				   "    sampling: {bytes: 0}\n"
+				   "  fit:\n"
+				   "    train_dataloader: {batch_size: %d, data_dir: TEXT}\n"
+				   "    val_dataloader: {held_out_bytes: 1024}\n";
 	char all[sizeof(yaml) + 400];
 	struct wse_config_source src = {.name = "test", .text = all, .data = text};
 	struct wse_exec_cost cost = {0};
@@ -153,7 +154,18 @@ static uint64_t steps(const char *model, const char *uri, int n, struct seen *se
 		return 0;
 	ret = wse_session_open(&s, &cfg, &uri, 1, NULL);
 	for (int i = 0; i < n && !ret; i++) {
+		uint32_t used = s.plan.graph.tile.cols;
+		char narrow[40];
+
 		ret = wse_session_compute(&s, &step);
+		/* a replay on a device of other columns */
+		snprintf(narrow, sizeof(narrow), "oracle:rows=4,cols=%u", used + (uint32_t)i);
+		if (!ret && used < s.plan.columns)
+			ret = wse_verify_step(&s, narrow);
+		if (!ret && used > 1) {
+			snprintf(narrow, sizeof(narrow), "oracle:rows=4,cols=%u", used - 1);
+			ret = wse_verify_step(&s, narrow) == -EINVAL ? 0 : -ERANGE;
+		}
 		ret = ret ? ret : wse_session_commit(&s, &step);
 	}
 	if (!ret) {
@@ -214,9 +226,9 @@ static uint64_t wide_step(const char *uri, int on_samples)
 	ret = ret ? ret : wse_params_make(p, m, &train);
 	ret = ret ? ret : wse_trainer_open(p, &uri, 1, NULL, NULL, &t);
 	for (int i = 0; i < 2 && !ret; i++)
-		ret = on_samples
-			      ? wse_trainer_step_on(t, tokens + i * 2 * (SEQ + 1), 2 * (SEQ + 1), &r[i])
-			      : wse_trainer_step(t, &r[i]);
+		ret = on_samples ? wse_trainer_step_on(t, tokens + i * 2 * (SEQ + 1), 2 * (SEQ + 1),
+						       &r[i])
+				 : wse_trainer_step(t, &r[i]);
 	wse_trainer_close(t);
 	wse_params_destroy(p);
 	wse_model_destroy(m);
@@ -269,9 +281,11 @@ static void some_columns(int rtl)
 
 	/* a head a column; two columns a head, and chunks of the vocabulary; a width; one column */
 	columns("name: gpt2, hidden_size: 48, num_hidden_layers: 1, num_heads: 3,\n"
-		"            max_position_embeddings: 32", 3, three, 2 + rtl);
+		"            max_position_embeddings: 32",
+		3, three, 2 + rtl);
 	columns("name: gpt2, hidden_size: 64, num_hidden_layers: 1, num_heads: 2,\n"
-		"            vocab_size: 900, max_position_embeddings: 64", 4, four, 1);
+		"            vocab_size: 900, max_position_embeddings: 64",
+		4, four, 1);
 	columns("name: mlp, window: 4, embedding_size: 8, hidden_sizes: [64, 40]", 2, two, 1);
 	columns("name: mlp, window: 4, embedding_size: 9, hidden_sizes: [20]", 1, one, 1 + rtl);
 }
@@ -285,8 +299,8 @@ static void plans(void)
 		      {1088, 17, 48, 34}, {4096, 32, 80, 64}, {768, 12, 48, 48}};
 
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
-		struct wse_tile tile = {.rows = 16, .cols = shapes[i].cols, .lanes = 8,
-					.sram = 48 * 1024};
+		struct wse_tile tile = {
+			.rows = 16, .cols = shapes[i].cols, .lanes = 8, .sram = 48 * 1024};
 		struct wse_gpt shape = {.vocab = 256,
 					.hidden = shapes[i].hidden,
 					.layers = 1,
