@@ -94,15 +94,15 @@ static void read_precision(struct sections *s, struct wse_yaml *init)
 static int check_prompt(struct sections *s, const struct wse_yaml *at, const char *prompt, size_t n)
 {
 	char text[120] = "";
-	size_t i = 0;
+	size_t i = s->bpe ? n : 0; /* a tokenizer takes any bytes */
 
 	while (i < n && (unsigned char)prompt[i] < s->vocab)
 		i++;
 	if (n >= WSE_PROMPT)
 		snprintf(text, sizeof(text), "must be less than %d bytes", WSE_PROMPT);
-	else if (n && s->vocab > 256)
-		snprintf(text, sizeof(text), "needs a vocabulary of bytes: vocab_size is %u",
-			 s->vocab);
+	else if (n && !s->bpe && s->vocab > 256)
+		snprintf(text, sizeof(text),
+			 "needs a tokenizer: vocab_size is %u, more than that of bytes", s->vocab);
 	else if (i < n)
 		snprintf(text, sizeof(text), "has byte %u at %zu, outside the vocabulary of %u",
 			 (unsigned int)(unsigned char)prompt[i], i, s->vocab);
@@ -122,12 +122,14 @@ static void read_prompt(struct sections *s, struct wse_yaml *y)
 	size_t n;
 
 	snprintf(c->sample_prompt, sizeof(c->sample_prompt), "%s",
-		 s->vocab > 't' && s->vocab <= 256 ? "The " : "");
+		 s->bpe				     ? "The"
+		 : s->vocab > 't' && s->vocab <= 256 ? "The "
+						     : "");
 	reader_word(&s->r, y, "prompt", 0, c->sample_prompt, sizeof(c->sample_prompt));
 	c->sample_prompt_len = strlen(c->sample_prompt);
 	at = y ? wse_yaml_peek(y, "prompt") : NULL;
 	/* once: without sampling, or with a fault about that, the prompt does not matter */
-	if (!option && at && !(wse_yaml_peek(y, "bytes") && s->vocab > 256))
+	if (!option && at && !(wse_yaml_peek(y, "bytes") && s->vocab > 256 && !s->bpe))
 		check_prompt(s, at, c->sample_prompt, c->sample_prompt_len);
 	if (!option)
 		return;
@@ -139,23 +141,77 @@ static void read_prompt(struct sections *s, struct wse_yaml *y)
 	c->sample_prompt_len = n;
 }
 
-/* text is made of bytes: with a larger vocabulary there is none, and a prompt must be in it */
+/*
+ * Text is made of bytes, or by the tokenizer: with a larger vocabulary and none there is no text.
+ * bytes is the older name of tokens, of a time when they were the same.
+ */
 static void read_sampling(struct sections *s, struct wse_yaml *init)
 {
 	struct wse_config *c = s->cfg;
 	struct reader *r = &s->r;
 	struct wse_yaml *y = reader_map(r, init, "sampling", 0);
+	int no_text = s->vocab > 256 && !s->bpe;
+	const char *key;
 
-	c->sample_bytes = reader_u64(r, y, "bytes", 0, s->vocab > 256 ? 0 : 64, 0, 65536);
-	if (c->sample_bytes && s->vocab > 256)
-		reader_fail(r, wse_yaml_peek(y, "bytes"),
-			    "must be 0: text is made of bytes, and vocab_size is %u", s->vocab);
+	key = wse_yaml_peek(y, "tokens") ? "tokens" : "bytes";
+	if (wse_yaml_peek(y, "tokens"))
+		wse_config_ignore_as(s, y, "bytes", "sampling.bytes (tokens is given)");
+	c->sample_tokens = reader_u64(r, y, key, 0, no_text ? 0 : 64, 0, 65536);
+	if (c->sample_tokens && no_text)
+		reader_fail(r, wse_yaml_peek(y, key),
+			    "must be 0: vocab_size is %u, and there is no tokenizer to make text",
+			    s->vocab);
 	c->sample_temperature = reader_real(r, y, "temperature", 0, 0.8, 0.0, 100.0);
 	c->sample_top_k = (uint32_t)reader_u64(r, y, "top_k", 0, 0, 0, 65536);
 	c->sample_top_p = reader_real(r, y, "top_p", 0, 1.0, 1e-6, 1.0);
 	c->sample_seed = reader_u64(r, y, "seed", 0, c->seed, 0, UINT64_MAX);
 	c->samples = (uint32_t)reader_u64(r, y, "samples", 0, 0, 1, 1024);
 	read_prompt(s, y);
+}
+
+static void take_option(struct wse_faults *faults, const char *name, const char *value, char *to)
+{
+	if (value && (!*value || strlen(value) >= WSE_PATH))
+		wse_fault_add(faults, 0, "%s: must be a path of 1 to %d characters", name,
+			      WSE_PATH - 1);
+	else if (value)
+		snprintf(to, WSE_PATH, "%s", value);
+}
+
+/* what makes tokens of text: the option's, or the file's; it is read here to check it */
+static void read_tokenizer(struct sections *s, struct wse_yaml *trainer)
+{
+	struct wse_yaml *data = wse_yaml_peek(wse_yaml_peek(trainer, "fit"), "train_dataloader");
+	struct wse_config *c = s->cfg;
+	struct wse_yaml *at;
+
+	reader_word(&s->r, data, "tokenizer", 0, c->tokenizer, sizeof(c->tokenizer));
+	at = wse_yaml_peek(data, "tokenizer");
+	if (s->src->tokenizer) {
+		take_option(s->r.faults, "--tokenizer", s->src->tokenizer, c->tokenizer);
+		at = NULL;
+	}
+	if (!c->tokenizer[0])
+		return;
+	if (wse_bpe_open(c->tokenizer, &s->bpe)) {
+		if (at)
+			reader_fail(&s->r, at, "cannot be used: %s", wse_error());
+		else
+			wse_fault_add(s->r.faults, 0, "%s", wse_error());
+		return;
+	}
+	if (wse_bpe_size(s->bpe) <= s->vocab)
+		return;
+	if (at)
+		reader_fail(&s->r, at,
+			    "has %u tokens, and model.vocab_size is %u: choose %u, or more",
+			    wse_bpe_size(s->bpe), s->vocab, wse_bpe_size(s->bpe));
+	else
+		wse_fault_add(
+			s->r.faults, 0,
+			"--tokenizer: it has %u tokens, and model.vocab_size is %u: choose %u, "
+			"or more",
+			wse_bpe_size(s->bpe), s->vocab, wse_bpe_size(s->bpe));
 }
 
 static void read_loop(struct sections *s, struct wse_yaml *init)
@@ -289,15 +345,6 @@ static void set_all(struct wse_yaml *root, const struct wse_config_source *src,
 	}
 }
 
-static void take_option(struct wse_faults *faults, const char *name, const char *value, char *to)
-{
-	if (value && (!*value || strlen(value) >= WSE_PATH))
-		wse_fault_add(faults, 0, "%s: must be a path of 1 to %d characters", name,
-			      WSE_PATH - 1);
-	else if (value)
-		snprintf(to, WSE_PATH, "%s", value);
-}
-
 int wse_config_read(const struct wse_config_source *src, struct wse_config *cfg,
 		    struct wse_faults *faults)
 {
@@ -327,6 +374,7 @@ int wse_config_read(const struct wse_config_source *src, struct wse_config *cfg,
 	read_backend(s, init);
 	wse_config_model(s, trainer, init);
 	wse_config_rates(s, init);
+	read_tokenizer(s, trainer);
 	read_loop(s, init);
 	read_fit(s, trainer);
 	take_option(faults, "--data", src->data, cfg->data);
@@ -335,6 +383,7 @@ int wse_config_read(const struct wse_config_source *src, struct wse_config *cfg,
 	wse_yaml_free(root);
 	ret = faults->n ? -EINVAL : 0;
 out:
+	wse_bpe_close(s->bpe);
 	free(s);
 	return wse_faults_say(faults, ret);
 }

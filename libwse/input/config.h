@@ -27,13 +27,14 @@ struct wse_config {
 	uint32_t num_wse;		/* backend.cluster_config.num_csx */
 	char model_dir[WSE_PATH];
 	char data[WSE_PATH];		/* fit.train_dataloader.data_dir */
+	char tokenizer[WSE_PATH];	/* fit.train_dataloader.tokenizer, "" if none */
 	char val_data[WSE_PATH];	/* fit.val_dataloader.data_dir, "" if none */
 	uint64_t held_out;		/* fit.val_dataloader.held_out_bytes */
 	uint64_t batch, micro_batch;	/* samples; micro_batch 0: auto */
 	int shuffle;
 	uint64_t shuffle_seed;
-	uint64_t sample_bytes;		/* trainer.init.sampling: bytes to make */
-	double sample_temperature;	/* 0: the most likely byte */
+	uint64_t sample_tokens;		/* trainer.init.sampling: tokens to make */
+	double sample_temperature;	/* 0: the most likely one */
 	uint32_t sample_top_k;		/* 0: all */
 	double sample_top_p;		/* 1: all */
 	uint64_t sample_seed;		/* "seed", else that of the run */
@@ -51,7 +52,7 @@ struct wse_config_source {
 	size_t size;
 	const char *const *sets;	/* [nsets] "key.path=value", where a path may leave out */
 	uint32_t nsets;			/* "trainer.init." or "trainer.fit." */
-	const char *data, *model_dir;	/* instead of the file's, or NULL */
+	const char *data, *model_dir, *tokenizer;	/* instead of the file's, or NULL */
 	const char *prompt;		/* likewise, bytes kept as they are */
 	size_t prompt_len;		/* 0: up to the first NUL */
 	/*

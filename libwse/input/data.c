@@ -13,6 +13,7 @@
 
 #include "num/num.h"
 #include "base/error.h"
+#include "bpe.h"
 
 /* of a file or of all in a directory; three bytes of memory a byte of text */
 #define TEXT_MAX (2ull << 30)
@@ -334,7 +335,24 @@ static int to_tokens(const struct text *t, const char *path, uint32_t vocab, int
 	return -EINVAL;
 }
 
-static int load(const char *path, uint32_t vocab, uint16_t **tok, size_t *ntok)
+/* text -> the tokenizer's tokens, all of which the vocabulary has */
+static int encode(const struct wse_bpe *bpe, struct text *t, const char *path, uint16_t **tok,
+		  size_t *ntok)
+{
+	struct wse_tokens made = {0};
+	int ret = wse_bpe_encode(bpe, t->p, t->n, &made);
+
+	*tok = ret ? NULL : malloc((made.n + 1) * sizeof(**tok));
+	for (size_t i = 0; *tok && i < made.n; i++)
+		(*tok)[i] = (uint16_t)made.id[i];
+	*ntok = made.n;
+	free(made.id);
+	if (!ret && !*tok)
+		ret = wse_fail(-ENOMEM, "no memory for %zu tokens", *ntok);
+	return ret ? wse_fail_in(ret, "%.300s: ", path) : 0;
+}
+
+static int load(const struct wse_data_cfg *cfg, const char *path, uint16_t **tok, size_t *ntok)
 {
 	struct text t = {0};
 	struct level l = {.path = path};
@@ -353,7 +371,10 @@ static int load(const char *path, uint32_t vocab, uint16_t **tok, size_t *ntok)
 			       t.left_out);
 	else if (!ret && !t.n)
 		ret = wse_fail(-ENODATA, "%.300s: no text in it", path);
-	ret = ret ? ret : to_tokens(&t, path, vocab, words, tok, ntok);
+	if (!ret && cfg->bpe && !words)
+		ret = encode(cfg->bpe, &t, path, tok, ntok);
+	else if (!ret)
+		ret = to_tokens(&t, path, cfg->vocab, words, tok, ntok);
 	free(t.p);
 	return ret;
 }
@@ -531,9 +552,9 @@ int wse_data_read(const struct wse_data_cfg *cfg, struct wse_data *d)
 
 	memset(d, 0, sizeof(*d));
 	d->cfg = *cfg;
-	ret = load(cfg->path, cfg->vocab, &d->tok, &d->ntok);
+	ret = load(cfg, cfg->path, &d->tok, &d->ntok);
 	if (!ret && cfg->val_path) {
-		ret = load(cfg->val_path, cfg->vocab, &d->val, &d->nval);
+		ret = load(cfg, cfg->val_path, &d->val, &d->nval);
 	} else {
 		d->val = d->tok;
 		d->nval = d->ntok;

@@ -2,7 +2,8 @@
 /*
  * The text: bytes of a file, or of all text files below a directory in sorted order, or
  * token files (*.bin): uint16 as nanoGPT writes them, uint32 where the vocabulary is above 65536;
- * llm.c's header says which. A sample is `span` targets,
+ * llm.c's header says which. Bytes of text are tokens, or a tokenizer makes them. A sample is
+ * `span` targets,
  * at a multiple of span from where its part of the text begins, and the `window` tokens before the
  * first of them.
  *
@@ -25,9 +26,12 @@
 
 #define WSE_DATA_CHUNKS 8
 
+struct wse_bpe;
+
 struct wse_data_cfg {
 	const char *path;
 	const char *val_path;	/* NULL: cut the held-out tokens out of path */
+	const struct wse_bpe *bpe;	/* makes tokens of text; NULL: bytes are tokens */
 	uint32_t vocab, window, span;
 	uint64_t held_out;	/* tokens */
 	int shuffle;

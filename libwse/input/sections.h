@@ -3,6 +3,7 @@
 #ifndef WSE_INPUT_SECTIONS_H
 #define WSE_INPUT_SECTIONS_H
 
+#include "bpe.h"
 #include "config.h"
 #include "reader.h"
 
@@ -11,6 +12,7 @@ struct sections {
 	const struct wse_config_source *src;
 	struct wse_config *cfg;
 	uint32_t vocab;
+	struct wse_bpe *bpe; /* NULL: tokens are bytes */
 };
 
 /* one more name in a list with ", " between, each once */

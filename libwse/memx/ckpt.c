@@ -258,6 +258,9 @@ static const char *differs(const struct wse_st_file *st, const struct wse_facts 
 
 	if (have && !strcmp(have, f->m[i].value))
 		return NULL;
+	/* text may be read as tokens of a file first, and be made with their tokenizer later */
+	if (!have && !strcmp(f->m[i].key, "wse.tokenizer"))
+		return NULL;
 	return have ? have : "nothing";
 }
 
@@ -318,6 +321,12 @@ static int check_model(const struct wse_st_file *st, const struct wse_facts *f,
 					"model: \"%.127s\" there, \"%.127s\" in this "
 					"run",
 					model, f->m[i].value);
+		if (!strcmp(f->m[i].key, "wse.tokenizer") && what == WSE_CKPT_EVAL &&
+		    differs(st, f, i))
+			return wse_fail(-EINVAL,
+					"tokenizer: \"%.127s\" there, \"%.127s\" in this run: take "
+					"the one that it was trained with",
+					differs(st, f, i), f->m[i].value);
 		if (!strcmp(f->m[i].key, "wse.text"))
 			same_text = differs(st, f, i) ? NULL : f->m[i].value;
 		if (!strcmp(f->m[i].key, "wse.held_out_bytes"))

@@ -19,6 +19,8 @@ struct wse_train_state {
 	int shuffle;
 	uint64_t shuffle_seed;
 	uint64_t text_tokens, text_sum;	/* which text */
+	uint32_t tokenizer;		/* tokens that it has; 0: none */
+	uint64_t tokenizer_sum;		/* which one */
 	uint64_t held_out;		/* tokens cut out of it; 0: they are from another one */
 	uint64_t samples;		/* of an epoch; 0: the batches are the caller's */
 	uint64_t batch, micro_batch;	/* samples */

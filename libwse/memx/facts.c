@@ -59,6 +59,9 @@ void wse_run_facts(struct wse_facts *f, const struct wse_memx_cfg *cfg,
 	wse_fact(f, WSE_FACT_SHAPE, "micro_batch_size", "%" PRIu64, ts->micro_batch);
 	if (ts->variant > 1)
 		wse_fact(f, WSE_FACT_SHAPE, "variant", WSE_FACT_VARIANT, ts->variant);
+	if (ts->tokenizer)
+		wse_fact(f, WSE_FACT_DATA, "tokenizer", "%u tokens, checksum %016" PRIx64,
+			 ts->tokenizer, ts->tokenizer_sum);
 	wse_fact(f, WSE_FACT_DATA, "text", "%" PRIu64 " tokens, checksum %016" PRIx64,
 		 ts->text_tokens, ts->text_sum);
 	if (ts->held_out)

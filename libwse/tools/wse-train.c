@@ -28,6 +28,8 @@ static const char usage[] =
 	"                       (default: that is an error)\n"
 	"  --data PATH          text file, directory of text files, or uint16 token file (*.bin)\n"
 	"                       (default: the file's train_dataloader.data_dir)\n"
+	"  --tokenizer DIR      what makes tokens of text: a folder with tokenizer.json, or vocab.json and\n"
+	"                       merges.txt (default: train_dataloader.tokenizer, or bytes are tokens)\n"
 	"  --model_dir DIR      checkpoints, metrics.csv, loss.svg (default: the file's, or model_dir)\n"
 	"  --max_steps N        the step to end at (default: the file's)\n"
 	"  --checkpoint_path F  start from F; \"auto\": from the last one in DIR, if any (default: step 0;\n"
@@ -51,7 +53,6 @@ static const char usage[] =
 	"  --restart N          with --launch and --model_dir: start it again up to N times, from the last\n"
 	"                       checkpoint, when a rank failed and there is a newer one (default: 0)\n"
 	"  --tokenize TEXT      write a text's tokens, uint16, to --out, and train nothing; \"-\": standard input\n"
-	"  --tokenizer DIR      what makes them: a folder with tokenizer.json, or vocab.json and merges.txt\n"
 	"  --out FILE.bin       where they go: what --data takes\n"
 	"  --version, --help\n";
 
@@ -338,8 +339,8 @@ static int parse(int argc, char **argv, struct args *a)
 	if (a->tokenize && (!a->tokenizer || !a->out || a->params))
 		return 1 + bad_usage("--tokenize takes --tokenizer DIR and --out FILE.bin, and no "
 				     "--params");
-	if (!a->tokenize && (a->tokenizer || a->out))
-		return 1 + bad_usage("--tokenizer and --out are options of --tokenize");
+	if (!a->tokenize && a->out)
+		return 1 + bad_usage("--out is an option of --tokenize");
 	if (!a->params && !a->tokenize)
 		return 1 + bad_usage("--params is missing");
 	if (a->launch && !a->launch[strspn(a->launch, " \t")])
@@ -521,6 +522,7 @@ static int read_params(const struct args *a, enum wse_mode mode, struct wse_para
 		.sets = a->sets,
 		.nsets = a->nsets,
 		.data = a->data,
+		.tokenizer = a->tokenizer,
 		.model_dir = a->model_dir,
 		.prompt = a->prompt,
 		.prompt_len = a->prompt_len,

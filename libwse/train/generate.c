@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
-/* Text from the model: every sample of a micro-batch is a text of its own. */
+/*
+ * Text from the model: every sample of a micro-batch is a text of its own. Bytes are tokens, or a
+ * tokenizer makes them.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "input/bpe.h"
 #include "num/elementwise.h"
 #include "session.h"
 
@@ -88,8 +92,16 @@ static int pick(const struct wse_sampling *how, const float *logits, size_t stri
 	return ret;
 }
 
+/* what is asked for, in tokens */
+struct request {
+	const struct wse_sampling *how;
+	struct wse_tokens prompt;
+	uint32_t pad;	/* what is before a text */
+	uint32_t vocab; /* tokens below it may be drawn: a model may have more than its tokenizer */
+};
+
 /*
- * A text's history is newlines before a prompt that is shorter than the window, the prompt, and
+ * A text's history is padding (newlines, or the tokenizer's end of text) before a prompt that is shorter than the window, the prompt, and
  * what was made. The next token is predicted from a sample whose first `n` inputs end with the last
  * one of the history; a model with sequences does not look at what comes after them (it is causal).
  */
@@ -105,29 +117,28 @@ static uint32_t inputs_of(const struct wse_model *m, const struct text *t)
 	return (uint32_t)(n < m->span ? n : m->span);
 }
 
-static int open_texts(struct wse_session *s, const struct wse_sampling *how, struct text *texts,
+static int open_texts(struct wse_session *s, const struct request *r, struct text *texts,
 		      uint32_t n)
 {
 	const struct wse_model *m = &s->cfg.model;
-	size_t pad = how->prompt_len < m->window ? m->window - how->prompt_len : 0;
+	size_t pad = r->prompt.n < m->window ? m->window - r->prompt.n : 0;
 
 	for (uint32_t k = 0; k < n; k++) {
 		struct text *t = &texts[k];
 
-		t->len = pad + how->prompt_len;
-		t->history = calloc(t->len + how->n + m->span + 1, sizeof(*t->history));
+		t->len = pad + r->prompt.n;
+		t->history = calloc(t->len + r->how->n + m->span + 1, sizeof(*t->history));
 		if (!t->history)
 			return -ENOMEM;
 		for (size_t i = 0; i < t->len; i++)
-			t->history[i] = i < pad ? '\n' : (unsigned char)how->prompt[i - pad];
+			t->history[i] = (uint16_t)(i < pad ? r->pad : r->prompt.id[i - pad]);
 	}
 	return 0;
 }
 
 /* one more token for every text */
-static int advance(struct wse_session *s, const struct wse_sampling *how, struct text *texts,
-		   uint32_t n, uint32_t first, uint64_t pos, const uint16_t **samples,
-		   double *scratch)
+static int advance(struct wse_session *s, const struct request *r, struct text *texts, uint32_t n,
+		   uint32_t first, uint64_t pos, const uint16_t **samples, double *scratch)
 {
 	const struct wse_graph *g = &s->plan.graph;
 	const struct wse_model *m = &s->cfg.model;
@@ -156,10 +167,10 @@ static int advance(struct wse_session *s, const struct wse_sampling *how, struct
 		for (uint32_t v = 0; v < m->vocab; v++)
 			if (wse_f32_isbad(row[(size_t)v * t_all]))
 				return wse_fail(-ERANGE,
-						"sampling: the logits are not finite at byte %llu",
+						"sampling: the logits are not finite at token %llu",
 						(unsigned long long)pos);
-		ret = pick(how, row, t_all, m->vocab,
-			   wse_rng_uniform(how->seed, STREAM_BASE + first + k, pos), scratch,
+		ret = pick(r->how, row, t_all, r->vocab,
+			   wse_rng_uniform(r->how->seed, STREAM_BASE + first + k, pos), scratch,
 			   &t->history[t->len]);
 	}
 	for (uint32_t k = 0; k < n && !ret; k++)
@@ -167,24 +178,41 @@ static int advance(struct wse_session *s, const struct wse_sampling *how, struct
 	return ret;
 }
 
-/* the texts first ... of a pass: as many as a micro-batch has samples */
-static int one_pass(struct wse_session *s, const struct wse_sampling *how, uint32_t first,
-		    uint32_t n, char *text)
+/* tokens [n] as bytes and a NUL, in text [wse_session_text_room()] */
+static void to_text(const struct wse_session *s, const uint16_t *made, uint64_t n, char *text)
 {
+	for (uint64_t i = 0; i < n; i++) {
+		char byte = (char)made[i];
+		size_t len = 1;
+		const char *p = s->bpe ? wse_bpe_token(s->bpe, made[i], &len) : &byte;
+
+		memcpy(text, p, len);
+		text += len;
+	}
+	*text = 0;
+}
+
+size_t wse_session_text_room(const struct wse_session *s, uint64_t n)
+{
+	return n * (s->bpe ? wse_bpe_longest(s->bpe) : 1) + 1;
+}
+
+/* the texts first ... of a pass: as many as a micro-batch has samples */
+static int one_pass(struct wse_session *s, const struct request *r, uint32_t first, uint32_t n,
+		    char *text)
+{
+	const struct wse_sampling *how = r->how;
 	const uint16_t **samples = calloc(n, sizeof(*samples));
 	struct text *texts = calloc(n, sizeof(*texts));
 	double *scratch = calloc(s->cfg.model.vocab, sizeof(*scratch));
-	int ret = samples && texts && scratch ? open_texts(s, how, texts, n) : -ENOMEM;
+	int ret = samples && texts && scratch ? open_texts(s, r, texts, n) : -ENOMEM;
 
 	for (uint64_t pos = 0; pos < how->n && !ret; pos++)
-		ret = advance(s, how, texts, n, first, pos, samples, scratch);
+		ret = advance(s, r, texts, n, first, pos, samples, scratch);
 	for (uint32_t k = 0; k < n && first + k < how->streams && !ret; k++) {
 		const uint16_t *made = texts[k].history + texts[k].len - how->n;
-		char *to = text + (first + k) * (how->n + 1);
 
-		for (uint64_t i = 0; i < how->n; i++)
-			to[i] = (char)made[i];
-		to[how->n] = 0;
+		to_text(s, made, how->n, text + (first + k) * wse_session_text_room(s, how->n));
 	}
 	for (uint32_t k = 0; texts && k < n; k++)
 		free(texts[k].history);
@@ -194,25 +222,47 @@ static int one_pass(struct wse_session *s, const struct wse_sampling *how, uint3
 	return ret;
 }
 
-int wse_session_generate(struct wse_session *s, const struct wse_sampling *how, char *text)
+/* the prompt's tokens, and what may be drawn */
+static int open_request(struct wse_session *s, const struct wse_sampling *how, struct request *r)
 {
-	uint32_t n = s->plan.tokens / s->cfg.model.span, vocab = s->cfg.model.vocab;
-	unsigned int before = wse_failures();
-	int ret = 0;
+	uint32_t vocab = s->cfg.model.vocab;
 
+	*r = (struct request){.how = how, .pad = '\n', .vocab = vocab};
+	if (s->bpe) {
+		r->pad = wse_bpe_begin_id(s->bpe);
+		r->vocab = wse_bpe_size(s->bpe);
+		return wse_bpe_encode(s->bpe, how->prompt, how->prompt_len, &r->prompt);
+	}
 	if (vocab > 256)
 		return wse_fail(-EINVAL,
-				"text can be made from bytes only: this vocabulary has %u tokens",
+				"text needs a vocabulary of bytes, or a tokenizer: this one has %u "
+				"tokens; give train_dataloader.tokenizer, or --tokenizer",
 				vocab);
-	for (size_t i = 0; i < how->prompt_len; i++)
-		if ((unsigned char)how->prompt[i] >= vocab)
+	r->prompt.id = calloc(how->prompt_len + 1, sizeof(*r->prompt.id));
+	if (!r->prompt.id)
+		return -ENOMEM;
+	for (size_t i = 0; i < how->prompt_len; i++) {
+		r->prompt.id[r->prompt.n++] = (unsigned char)how->prompt[i];
+		if (r->prompt.id[i] >= vocab)
 			return wse_fail(
 				-EINVAL,
 				"byte %zu of the prompt is %u: the vocabulary has %u tokens", i,
-				(unsigned char)how->prompt[i], vocab);
+				r->prompt.id[i], vocab);
+	}
+	return 0;
+}
+
+int wse_session_generate(struct wse_session *s, const struct wse_sampling *how, char *text)
+{
+	uint32_t n = s->plan.tokens / s->cfg.model.span;
+	unsigned int before = wse_failures();
+	struct request r;
+	int ret = open_request(s, how, &r), asked = ret == -EINVAL;
+
 	for (uint32_t first = 0; first < how->streams && !ret; first += n)
-		ret = one_pass(s, how, first, n, text);
-	if (ret && ret != -ERANGE)
+		ret = one_pass(s, &r, first, n, text);
+	free(r.prompt.id);
+	if (ret && ret != -ERANGE && !asked)
 		wse_fail_in(wse_fail_since(before, ret, "%s", strerror(-ret)), "sampling: ");
 	return ret;
 }

@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "check.h"
+#include "input/bpe.h"
 #include "memx/safetensors.h"
 #include "output/metrics.h"
 #include "ranks.h"
@@ -435,15 +436,27 @@ static void show_curve(struct loop *l)
 		wse_logf(&l->log, WSE_LOG_INFO, "| Loss curve in %s", l->path);
 }
 
-/* lines of text; what a terminal should not see is shown as a dot. text [n + 1] is changed */
+/*
+ * Lines of text, which is UTF-8 as far as it goes; what a terminal should not see is shown as dots.
+ * text [n + 1] is changed
+ */
 static void show_sample(struct loop *l, char *text, size_t n)
 {
 	char *next;
 
-	for (size_t j = 0; j < n; j++)
-		if ((unsigned char)text[j] >= 127 ||
-		    ((unsigned char)text[j] < 32 && text[j] != '\n'))
+	for (size_t j = 0; j < n;) {
+		const unsigned char *c = (const unsigned char *)text + j;
+		int len = wse_utf8_char(c, n - j);
+
+		/* U+0080 to U+009F control a terminal, too */
+		if (len > 1 && !(c[0] == 0xc2 && c[1] < 0xa0)) {
+			j += (size_t)len;
+			continue;
+		}
+		if (*c >= 127 || (*c < 32 && *c != '\n'))
 			text[j] = text[j] == '\t' ? ' ' : '.';
+		j++;
+	}
 	text[n] = 0;
 	for (char *p = text; p; p = next) {
 		next = strchr(p, '\n');
@@ -460,22 +473,26 @@ static int sample(struct loop *l, uint32_t streams)
 	struct wse_sampling how = {
 		.prompt = cfg->sample_prompt,
 		.prompt_len = cfg->sample_prompt_len,
-		.n = cfg->sample_bytes,
+		.n = cfg->sample_tokens,
 		.temperature = cfg->sample_temperature,
 		.top_k = cfg->sample_top_k,
 		.top_p = cfg->sample_top_p,
 		.seed = cfg->sample_seed,
 		.streams = cfg->samples ? cfg->samples : streams,
 	};
-	char *made = malloc(how.streams * (how.n + 1));
-	char *text = malloc(how.prompt_len + how.n + 1);
+	size_t room = wse_session_text_room(l->s, how.n);
+	char *made = malloc(how.streams * room);
+	char *text = malloc(how.prompt_len + room);
 	int ret = made && text ? wse_session_generate(l->s, &how, made) : -ENOMEM;
 
 	for (uint32_t i = 0; i < how.streams && !ret; i++) {
+		/* bytes may be NUL, too; of a tokenizer a text ends there */
+		size_t n = l->s->bpe ? strlen(made + i * room) : how.n;
+
 		memcpy(text, how.prompt, how.prompt_len);
-		memcpy(text + how.prompt_len, made + i * (how.n + 1), how.n);
+		memcpy(text + how.prompt_len, made + i * room, n);
 		wse_logf(&l->log, WSE_LOG_INFO, "| Sample %u:", i + 1);
-		show_sample(l, text, how.prompt_len + how.n);
+		show_sample(l, text, how.prompt_len + n);
 	}
 	free(made);
 	free(text);
@@ -578,7 +595,7 @@ static int train(struct loop *l)
 	}
 	if (l->metrics.n)
 		show_curve(l);
-	if (!ret && !l->res->stopped && l->run->cfg.sample_bytes)
+	if (!ret && !l->res->stopped && l->run->cfg.sample_tokens)
 		ret = sample(l, 2);
 	return ret;
 }

@@ -63,6 +63,7 @@ static int read_file(struct wse_params *p, const char *path, const struct wse_ov
 	src.sets = over->sets;
 	src.nsets = over->nsets;
 	src.data = over->data;
+	src.tokenizer = over->tokenizer;
 	src.model_dir = over->model_dir;
 	src.prompt = over->prompt;
 	src.prompt_len = over->prompt_len;
@@ -198,6 +199,7 @@ static int fill(const struct wse_model *m, const struct wse_train_shape *s, stru
 			       (unsigned long long)s->micro_batch, (unsigned long long)s->batch);
 	ret = ret ? ret : text("data", s->data, "", c->data, sizeof(c->data));
 	ret = ret ? ret : text("val_data", s->val_data, "", c->val_data, sizeof(c->val_data));
+	ret = ret ? ret : text("tokenizer", s->tokenizer, "", c->tokenizer, sizeof(c->tokenizer));
 	ret = ret ? ret
 		  : text("model_dir", s->model_dir, "model_dir", c->model_dir,
 			 sizeof(c->model_dir));
@@ -223,7 +225,7 @@ static int fill(const struct wse_model *m, const struct wse_train_shape *s, stru
 	c->micro_batch = s->micro_batch;
 	c->shuffle = !s->in_order;
 	c->shuffle_seed = s->shuffle_seed ? s->shuffle_seed : 1;
-	c->sample_bytes = s->sample_bytes;
+	c->sample_tokens = s->sample_bytes;
 	c->sample_temperature = s->temperature != 0.0 ? s->temperature : 0.8;
 	c->sample_top_p = 1.0;
 	c->sample_seed = c->seed;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/pages.h"
+#include "input/bpe.h"
 #include "num/num.h"
 #include "num/sha256.h"
 #include "ops/ops.h"
@@ -152,6 +153,25 @@ static int too_few_samples(struct wse_session *s)
 	return -EINVAL;
 }
 
+/* what makes tokens of text, and is in the checkpoint */
+static int open_tokenizer(struct wse_session *s, struct wse_data_cfg *dc)
+{
+	uint32_t vocab = s->cfg.model.vocab;
+	int ret = s->cfg.tokenizer[0] ? wse_bpe_open(s->cfg.tokenizer, &s->bpe) : 0;
+
+	if (ret || !s->bpe)
+		return ret;
+	dc->bpe = s->bpe;
+	return wse_bpe_size(s->bpe) <= vocab
+		       ? 0
+		       : wse_fail(
+				 -EINVAL,
+				 "tokenizer %.300s has %u tokens, the model %u: choose vocab_size %u, "
+				 "or more",
+				 s->cfg.tokenizer, wse_bpe_size(s->bpe), vocab,
+				 wse_bpe_size(s->bpe));
+}
+
 int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const char *const *uris,
 		     uint32_t n, const struct wse_exec_cfg *log)
 {
@@ -175,7 +195,8 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 	s->cfg = *cfg;
 	if (log)
 		s->log = *log;
-	if (cfg->data[0])
+	ret = open_tokenizer(s, &dc);
+	if (!ret && cfg->data[0])
 		ret = wse_data_read(&dc, &s->data);
 	ret = ret ? ret : open_devices(s, uris, n);
 	/*
@@ -207,6 +228,8 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 		.shuffle_seed = cfg->shuffle_seed,
 		.text_tokens = s->data.ntok,
 		.text_sum = s->data.sum,
+		.tokenizer = s->bpe ? wse_bpe_size(s->bpe) : 0,
+		.tokenizer_sum = s->bpe ? wse_bpe_sum(s->bpe) : 0,
 		.held_out = s->data.val == s->data.tok ? cfg->held_out : 0,
 		.samples = s->data.ntrain,
 		.batch = cfg->batch,
@@ -232,6 +255,7 @@ void wse_session_close(struct wse_session *s)
 	wse_plan_fini(&s->plan);
 	wse_data_close(&s->data);
 	wse_slots_close(&s->io);
+	wse_bpe_close(s->bpe);
 	free(s->samples);
 	memset(s, 0, sizeof(*s));
 }

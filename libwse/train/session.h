@@ -25,6 +25,7 @@ struct wse_session {
 	struct wse_swarm *swarm;
 	struct wse_memx *memx;
 	struct wse_data data;
+	struct wse_bpe *bpe;		/* the tokenizer, NULL: tokens are bytes, or a file of them */
 	const struct wse_tensor_table *table;	/* of the parameters: MemoryX has them */
 	struct wse_train_state state;
 	struct wse_slots io;		/* micro-batches, and what comes of them */
@@ -85,7 +86,9 @@ int wse_session_probe(struct wse_session *s);
  * one is not finite. *samples is their number */
 int wse_session_eval(struct wse_session *s, uint64_t max_batches, double *loss, uint64_t *samples);
 
-/* continue the prompt in `streams` independent ways; text [streams][n + 1] */
+/* continue the prompt in `streams` independent ways; text [streams][wse_session_text_room(s, n)] */
 int wse_session_generate(struct wse_session *s, const struct wse_sampling *how, char *text);
+/* bytes that n tokens may have, and a NUL */
+size_t wse_session_text_room(const struct wse_session *s, uint64_t n);
 
 #endif

@@ -139,6 +139,7 @@ int wse_trainer_info(struct wse_trainer *t, struct wse_trainer_info *info)
 	info->bigram = t->s.data.bigram;
 	info->max_steps = t->s.cfg.max_steps;
 	info->vocab = t->s.cfg.model.vocab;
+	info->token_bytes = wse_session_text_room(&t->s, 1) - 1;
 	return leave(t, 0);
 }
 

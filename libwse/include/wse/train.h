@@ -55,7 +55,8 @@ struct wse_override {
 	 * they take the weights of a checkpoint (WSE_CKPT_MODEL, _EVAL), and refuse steps
 	 */
 	uint64_t forward;
-	const void *resv[2];
+	const char *tokenizer;	 /* as for wse_tokenizer_open(); NULL: the file's */
+	const void *resv[1];
 };
 
 /*
@@ -110,11 +111,12 @@ struct wse_train_shape {
 	uint64_t eval_frequency;  /* steps between evaluations of a run; 0: at its end */
 	uint64_t eval_batches;	  /* of an evaluation; 0: all held-out samples */
 	uint64_t checkpoint_steps; /* 0: at its end */
-	uint64_t sample_bytes;	   /* of text that a run shows at its end; 0: none */
+	uint64_t sample_bytes;	   /* tokens of text that a run shows at its end; 0: none */
 	const char *prompt;	   /* of that; NULL: none */
 	double temperature;	   /* likewise; 0: 0.8 */
 	uint64_t forward;	   /* as that of struct wse_override */
-	uint64_t resv[7];
+	const char *tokenizer;	   /* makes tokens of text; NULL: bytes are tokens */
+	uint64_t resv[6];
 };
 
 /* The model is kept: it may be destroyed. -EINVAL names the member that is wrong, -EBADF. */
@@ -176,7 +178,8 @@ struct wse_trainer_info {
 	uint64_t max_steps;	/* of a run, as the parameters say */
 	uint64_t vocab;		/* tokens are below it */
 	uint32_t rank, ranks;	/* of this process, under mpirun or srun; else 0 and 1 */
-	uint64_t resv[5];
+	uint64_t token_bytes;	/* of the longest token: 1 without a tokenizer */
+	uint64_t resv[4];
 };
 
 int wse_trainer_info(struct wse_trainer *t, struct wse_trainer_info *info);
@@ -253,8 +256,8 @@ int wse_checkpoint_hash(const char *path, char *hex);
 struct wse_sampling {
 	const char *prompt; /* bytes as they are */
 	size_t prompt_len;
-	uint64_t n;	    /* bytes to make */
-	double temperature; /* 0: the most likely byte */
+	uint64_t n;	    /* tokens to make: bytes, without a tokenizer */
+	double temperature; /* 0: the most likely token */
 	uint32_t top_k;	    /* of the most likely ones; 0: all */
 	double top_p;	    /* of the fewest that have this share; 0, 1: all */
 	uint64_t seed;
@@ -262,8 +265,8 @@ struct wse_sampling {
 };
 
 /*
- * Continues the prompt in `streams` independent ways; text [streams][n + 1]. -EINVAL: no vocabulary
- * of bytes.
+ * Continues the prompt in `streams` independent ways; text [streams][n * token_bytes + 1], with
+ * wse_trainer_info's token_bytes; each ends with a 0. -EINVAL: neither bytes nor a tokenizer.
  */
 int wse_trainer_generate(struct wse_trainer *t, const struct wse_sampling *how, char *text);
 

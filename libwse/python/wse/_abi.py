@@ -584,6 +584,7 @@ class wse_override(Structure):
     prompt: likewise; bytes as they are
     prompt_len: 0: up to its first NUL
     forward: 1: trainers evaluate and generate only, without memory for optimizer state and gradients: they take the weights of a checkpoint (WSE_CKPT_MODEL, _EVAL), and refuse steps
+    tokenizer: as for wse_tokenizer_open(); NULL: the file's
     """
 
 
@@ -619,10 +620,11 @@ class wse_train_shape(Structure):
     eval_frequency: steps between evaluations of a run; 0: at its end
     eval_batches: of an evaluation; 0: all held-out samples
     checkpoint_steps: 0: at its end
-    sample_bytes: of text that a run shows at its end; 0: none
+    sample_bytes: tokens of text that a run shows at its end; 0: none
     prompt: of that; NULL: none
     temperature: likewise; 0: 0.8
     forward: as that of struct wse_override
+    tokenizer: makes tokens of text; NULL: bytes are tokens
     """
 
 
@@ -650,6 +652,7 @@ class wse_trainer_info(Structure):
     max_steps: of a run, as the parameters say
     vocab: tokens are below it
     rank, ranks: of this process, under mpirun or srun; else 0 and 1
+    token_bytes: of the longest token: 1 without a tokenizer
     """
 
 
@@ -672,8 +675,8 @@ class wse_tensor_info(Structure):
 class wse_sampling(Structure):
     """
     prompt: bytes as they are
-    n: bytes to make
-    temperature: 0: the most likely byte
+    n: tokens to make: bytes, without a tokenizer
+    temperature: 0: the most likely token
     top_k: of the most likely ones; 0: all
     top_p: of the fewest that have this share; 0, 1: all
     streams: texts
@@ -1057,7 +1060,8 @@ wse_override._fields_ = [
     ("prompt", c_char_p),
     ("prompt_len", c_size_t),
     ("forward", c_uint64),
-    ("resv", c_void_p * 2),
+    ("tokenizer", c_char_p),
+    ("resv", c_void_p * 1),
 ]
 
 wse_sched._fields_ = [
@@ -1097,7 +1101,8 @@ wse_train_shape._fields_ = [
     ("prompt", c_char_p),
     ("temperature", c_double),
     ("forward", c_uint64),
-    ("resv", c_uint64 * 7),
+    ("tokenizer", c_char_p),
+    ("resv", c_uint64 * 6),
 ]
 
 wse_plan_info._fields_ = [
@@ -1129,7 +1134,8 @@ wse_trainer_info._fields_ = [
     ("vocab", c_uint64),
     ("rank", c_uint32),
     ("ranks", c_uint32),
-    ("resv", c_uint64 * 5),
+    ("token_bytes", c_uint64),
+    ("resv", c_uint64 * 4),
 ]
 
 wse_step_result._fields_ = [
@@ -1722,8 +1728,8 @@ SHA-256 over weights and training state, hexadecimal, [65]. Equal training has e
 """)
 
 bind("wse_trainer_generate", c_int, POINTER(wse_trainer), POINTER(wse_sampling), POINTER(c_char), doc="""
-Continues the prompt in `streams` independent ways; text [streams][n + 1]. -EINVAL: no vocabulary
-of bytes.
+Continues the prompt in `streams` independent ways; text [streams][n * token_bytes + 1], with
+wse_trainer_info's token_bytes; each ends with a 0. -EINVAL: neither bytes nor a tokenizer.
 """)
 
 bind("wse_trainer_run", c_int, POINTER(wse_trainer), POINTER(wse_run_shape), POINTER(wse_run_result), doc="""

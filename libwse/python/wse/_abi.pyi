@@ -399,6 +399,7 @@ class wse_override(Structure):
     prompt: Optional[bytes]
     prompt_len: int
     forward: int
+    tokenizer: Optional[bytes]
     resv: Any
 
 class wse_sched(Structure):
@@ -437,6 +438,7 @@ class wse_train_shape(Structure):
     prompt: Optional[bytes]
     temperature: float
     forward: int
+    tokenizer: Optional[bytes]
     resv: Any
 
 class wse_plan_info(Structure):
@@ -467,6 +469,7 @@ class wse_trainer_info(Structure):
     vocab: int
     rank: int
     ranks: int
+    token_bytes: int
     resv: Any
 
 class wse_step_result(Structure):

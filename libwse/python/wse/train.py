@@ -53,12 +53,15 @@ class Params(Handle):
         data: Optional[Path] = None,  # type: ignore[type-arg]
         model_dir: Optional[Path] = None,
         prompt: Union[str, bytes, None] = None,
+        tokenizer: Optional[Path] = None,
         plan: bool = False,
     ) -> None:
         """A file, with what overrides it; sets: {"loop.max_steps": 5}, or a list of "KEY.PATH=VALUE"."""
         self._create(())
         said = prompt.encode() if isinstance(prompt, str) else prompt
-        over = fill(_abi.wse_override, {"data": data, "model_dir": model_dir, "plan": int(plan)})
+        over = fill(
+            _abi.wse_override, {"data": data, "model_dir": model_dir, "tokenizer": tokenizer, "plan": int(plan)}
+        )
         words = [text(s) for s in ([f"{k}={v}" for k, v in sets.items()] if isinstance(sets, Mapping) else sets)]
         over.sets, over.nsets = (ctypes.c_char_p * len(words))(*words), len(words)
         over.prompt, over.prompt_len = said, len(said or b"")
@@ -339,16 +342,20 @@ class Trainer(Handle):
     @says("wse_trainer_generate", "wse_sampling")
     def generate(self, prompt: Union[str, bytes], n: int, temperature: float = 0.8, **members: Any) -> List[Any]:
         """
-        Texts of n bytes that go on from the prompt, `streams` (1) of them: str for a prompt that is str, else bytes.
+        Texts of n tokens (bytes, without a tokenizer) that go on from the prompt, `streams` (1) of them: str for a prompt that is str, else bytes.
         Others are members of struct wse_sampling.
         """
         said = prompt.encode() if isinstance(prompt, str) else bytes(prompt)
         how = fill(_abi.wse_sampling, {"n": n, "temperature": temperature, "streams": 1, **members})
         how.prompt, how.prompt_len = said, len(said)
-        out = ctypes.create_string_buffer(how.streams * (how.n + 1) or 1)
+        longest = self.info.token_bytes
+        room = how.n * longest + 1
+        out = ctypes.create_string_buffer(how.streams * room or 1)
         with Interrupts():
             self._call(lib.wse_trainer_generate, byref(how), out)
-        texts = [out.raw[i * (n + 1) : i * (n + 1) + n] for i in range(how.streams)]
+        texts = [out.raw[i * room : i * room + room - 1] for i in range(how.streams)]
+        if longest > 1:
+            texts = [t.split(b"\0", 1)[0] for t in texts]
         return [t.decode("utf-8", "replace") for t in texts] if isinstance(prompt, str) else texts
 
     # ---- a whole run ----

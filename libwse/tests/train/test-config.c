@@ -279,9 +279,9 @@ static void prompts(void)
 	prompt("sampling.prompt=az", NULL, 100,
 	       "prompt has byte 122 at 1, outside the vocabulary of 100");
 	prompt(NULL, "a\xc3", 128, "--prompt: has byte 195 at 1, outside");
-	prompt("sampling.prompt=The ", NULL, 1024, "needs a vocabulary of bytes");
-	prompt("sampling.bytes=4", NULL, 1024, "must be 0: text is made of bytes");
-	prompt(NULL, "The ", 1024, "--prompt: needs a vocabulary of bytes");
+	prompt("sampling.prompt=The ", NULL, 1024, "needs a tokenizer: vocab_size is 1024");
+	prompt("sampling.bytes=4", NULL, 1024, "must be 0: vocab_size is 1024, and there is no tokenizer");
+	prompt(NULL, "The ", 1024, "--prompt: needs a tokenizer");
 }
 
 /* bytes as they are, NUL among them; 4095 at the most */
