@@ -16,6 +16,10 @@
 
 #define PIECE (1u << 20) /* bytes that are read at a time */
 
+/* llm.c's header: 256 words of magic, version, tokens; it says of how many bytes they are */
+#define HEADER 1024
+static const uint32_t header16[2] = {20240520, 1}, header32[2] = {20240801, 7};
+
 struct wse_tokenizer {
 	struct wse_bpe *bpe;
 };
@@ -115,7 +119,7 @@ struct writing {
 	int in, out;
 	uint64_t total; /* bytes of the text, 0: not known */
 	struct wse_tokens made;
-	uint16_t *narrow; /* [narrow_room] */
+	uint16_t *narrow; /* [narrow_room] the same in two bytes each */
 	size_t narrow_room;
 	struct wse_tokenize_result done;
 };
@@ -159,35 +163,44 @@ static int open_tokens(struct writing *w)
 				"%.300s: a file of tokens has a name that ends in .bin: others are "
 				"read as text",
 				w->to);
-	if (wse_bpe_size(w->t->bpe) > 65536)
-		return wse_fail(
-			-ENOTSUP,
-			"this vocabulary has %u tokens: files of tokens are of uint16, which "
-			"65,536 fit",
-			wse_bpe_size(w->t->bpe));
+	w->done.width = wse_bpe_size(w->t->bpe) > 65536 ? 4 : 2;
 	if ((size_t)snprintf(w->tmp, sizeof(w->tmp), "%s.tmp", w->to) >= sizeof(w->tmp))
 		return cannot(w->to, ENAMETOOLONG);
 	w->out = open(w->tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	return w->out < 0 ? cannot(w->tmp, errno) : 0;
+	if (w->out < 0)
+		return cannot(w->tmp, errno);
+	return lseek(w->out, HEADER, SEEK_SET) < 0 ? cannot(w->tmp, errno) : 0;
+}
+
+static int narrow(struct writing *w)
+{
+	size_t n = w->made.n;
+
+	if (n > w->narrow_room) {
+		free(w->narrow);
+		w->narrow_room = 0;
+		w->narrow = malloc(2 * n * sizeof(*w->narrow));
+		if (!w->narrow)
+			return wse_fail(-ENOMEM, "no memory for %zu tokens", n);
+		w->narrow_room = 2 * n;
+	}
+	for (size_t i = 0; i < n; i++)
+		w->narrow[i] = (uint16_t)w->made.id[i];
+	return 0;
 }
 
 /* what was made so far */
 static int write_tokens(struct writing *w)
 {
-	size_t n = w->made.n * sizeof(*w->narrow);
-	const char *p;
+	size_t n = w->made.n * w->done.width;
+	const char *p = (const char *)w->made.id;
+	int ret = w->done.width == 2 ? narrow(w) : 0;
 
-	if (w->made.n > w->narrow_room) {
-		free(w->narrow);
-		w->narrow_room = 0;
-		w->narrow = malloc(2 * n);
-		if (!w->narrow)
-			return wse_fail(-ENOMEM, "no memory for %zu tokens", w->made.n);
-		w->narrow_room = 2 * w->made.n;
-	}
-	for (size_t i = 0; i < w->made.n; i++)
-		w->narrow[i] = (uint16_t)w->made.id[i];
-	for (p = (const char *)w->narrow; n;) {
+	if (ret)
+		return ret;
+	if (w->done.width == 2)
+		p = (const char *)w->narrow;
+	while (n) {
 		ssize_t put = write(w->out, p, n);
 
 		if (put < 0 && errno == EINTR)
@@ -199,7 +212,10 @@ static int write_tokens(struct writing *w)
 	}
 	w->done.tokens += w->made.n;
 	w->made.n = 0;
-	return 0;
+	return w->done.tokens <= UINT32_MAX
+		       ? 0
+		       : wse_fail(-EFBIG, "%.300s: more than %u tokens: cut the text", w->to,
+				  UINT32_MAX);
 }
 
 /* text has no NUL bytes; one in 500 and more is binary data, as for --data */
@@ -256,8 +272,12 @@ static int copy(struct writing *w, struct wse_bpe_stream *s, unsigned char *buf,
 
 static int finish(struct writing *w)
 {
-	int ret = fsync(w->out) ? cannot(w->tmp, errno) : 0;
+	const uint32_t *kind = w->done.width == 2 ? header16 : header32;
+	uint32_t header[HEADER / 4] = {kind[0], kind[1], (uint32_t)w->done.tokens};
+	int ret = 0;
 
+	if (pwrite(w->out, header, HEADER, 0) != HEADER || fsync(w->out))
+		ret = cannot(w->tmp, errno);
 	if (close(w->out) && !ret)
 		ret = cannot(w->tmp, errno);
 	w->out = -1;
@@ -304,7 +324,6 @@ int wse_tokenize_file(const struct wse_tokenizer *t, const char *from, const cha
 	w->from = from;
 	w->to = to;
 	w->in = w->out = -1;
-	w->done.width = sizeof(*w->narrow);
 	ret = ret ? ret : write_file(w, how ? how : &none);
 	if (!ret && result)
 		*result = w->done;

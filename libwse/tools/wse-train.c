@@ -52,7 +52,7 @@ static const char usage[] =
 	"                       of its processes has the devices named here (default: one process)\n"
 	"  --restart N          with --launch and --model_dir: start it again up to N times, from the last\n"
 	"                       checkpoint, when a rank failed and there is a newer one (default: 0)\n"
-	"  --tokenize TEXT      write a text's tokens, uint16, to --out, and train nothing; \"-\": standard input\n"
+	"  --tokenize TEXT      write a text's tokens to --out, and train nothing; \"-\": standard input\n"
 	"  --out FILE.bin       where they go: what --data takes\n"
 	"  --version, --help\n";
 

@@ -1608,8 +1608,8 @@ number, which *count is.
 
 bind("wse_tokenize_file", c_int, POINTER(wse_tokenizer), c_char_p, c_char_p, POINTER(wse_tokenize),
      POINTER(wse_tokenize_result), doc="""
-A text file ("-": standard input) to a file of tokens, uint16 without a header. The text may be
-larger than memory. `to` is the old file or the whole new one, never half of it. how may be NULL.
+A text file ("-": standard input) to a file of tokens, with llm.c's header: uint16, or uint32
+where the vocabulary has more than 65,536. The text may be larger than memory. `to` is the old file or the whole new one, never half of it. how may be NULL.
 
 -EINVAL      `from` is no text, `to` does not end in .bin
 -EINTR       progress gave up
