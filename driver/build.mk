@@ -53,6 +53,8 @@ driver: $(KO) ## the kernel module build/wse.ko; of another kernel: make driver 
 install-driver: $(if $(KDIR),$(KO) $(B)/firmware/wse-fw.bin) ## module, firmware and udev rule for the kernel of KDIR=...
 	@[ -n "$(KDIR)" ] || { echo "install-driver: for which kernel?" \
 		"make install-driver KDIR=/lib/modules/$$(uname -r)/build" >&2; exit 1; }
+	@! ls $(DESTDIR)/lib/modules/$(KRELEASE)/updates/dkms/wse.ko* 2>/dev/null || { echo \
+		"install-driver: DKMS has installed that one: apt remove wse-dkms first" >&2; exit 1; }
 	install -D -m 644 $(KO) $(DESTDIR)/lib/modules/$(KRELEASE)/updates/wse.ko
 	install -D -m 644 $(B)/firmware/wse-fw.bin $(DESTDIR)/lib/firmware/wse/wse-fw.bin
 	install -D -m 644 driver/60-wse.rules $(DESTDIR)/lib/udev/rules.d/60-wse.rules
