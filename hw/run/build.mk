@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # wse-run, one bare-metal program on one core, and its tests.
 
-$(eval $(call c_program,wse-run,hw/run/wse_run.c hw/model/elf32.c,$(MODEL_LIBS),$(MODEL_LINK)))
+RUN_SRCS := hw/run/wse_run.c hw/model/elf32.c
+$(eval $(call c_program,wse-run,$(RUN_SRCS),$(GDB_STUB) $(MODEL_LIBS),$(MODEL_LINK)))
 
 ALL += $(B)/wse-run
 SUITES += hw/run/tests/test_run

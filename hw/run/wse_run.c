@@ -9,7 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cause.h"
 #include "elf32.h"
+#include "gdb/gdb.h"
+#include "gdb/server.h"
 #include "model.h"
 #include "wse_regs.h"
 #include "wse_release.h"
@@ -25,17 +28,19 @@ static const char usage[] =
 	"  --rows R, --cols C  shape of the tile (default: 2 x 2)\n"
 	"  --max-cycles N      give up after so many device cycles (default: 1000000000)\n"
 	"  --trace FILE        a line for each instruction (default: none)\n"
+	"  --gdb PORT|SOCKET   wait for gdb at a TCP port of this host or a unix socket\n"
 	"  --version, --help\n";
 
 /* Exit statuses besides the program's own, as timeout(1) and the shell use them. */
 #define EXIT_BUDGET 124 /* did not end in --max-cycles */
 #define EXIT_TRAP   125 /* a trap without a handler, or a wait that cannot end */
 #define EXIT_USAGE  126 /* nothing was run */
+#define EXIT_KILLED 137 /* by the debugger */
 
 #define CHUNK	    65536u /* cycles between two polls of the core */
 
 struct options {
-	const char *program, *model, *trace;
+	const char *program, *model, *trace, *gdb;
 	uint32_t rows, cols, x, y;
 	uint64_t max_cycles;
 };
@@ -48,41 +53,9 @@ struct run {
 	uint64_t retired;
 	bool ended;
 	FILE *trace;
+	struct gdb_stub *gdb; /* NULL: no debugger */
+	struct gdb_server *server;
 };
-
-static const char *cause_name(uint32_t cause)
-{
-	switch (cause) {
-	case WSE_CAUSE_FETCH_MISALIGNED:
-		return "misaligned jump target";
-	case WSE_CAUSE_FETCH_ACCESS:
-		return "instruction fetch outside the SRAM";
-	case WSE_CAUSE_ILLEGAL:
-		return "illegal instruction";
-	case WSE_CAUSE_BREAKPOINT:
-		return "ebreak";
-	case WSE_CAUSE_LOAD_MISALIGNED:
-		return "misaligned load";
-	case WSE_CAUSE_LOAD_ACCESS:
-		return "load outside the SRAM";
-	case WSE_CAUSE_STORE_MISALIGNED:
-		return "misaligned store";
-	case WSE_CAUSE_STORE_ACCESS:
-		return "store outside the SRAM";
-	case WSE_CAUSE_ECALL:
-		return "ecall";
-	case WSE_CAUSE_STREAM_INDEX:
-		return "tensor fault: wavelet index outside the operand";
-	case WSE_CAUSE_BAD_DSR:
-		return "tensor fault: operand not allowed";
-	case WSE_CAUSE_OPERAND_ADDR:
-		return "tensor fault: operand leaves its memory";
-	case WSE_CAUSE_BAD_CTRL:
-		return "tensor fault: unexpected control wavelet";
-	default:
-		return "unknown cause";
-	}
-}
 
 /* A program alone on the wafer has no host: this refuses every bus access. */
 static int no_read(void *host, uint64_t iova, void *buf, size_t len)
@@ -192,6 +165,8 @@ static int load(struct run *run, const struct elf32 *elf)
 /* Why a core that did not end stands still; true if it can never proceed. */
 static bool stuck(const struct run *run, const struct wse_core_state *st, enum wse_stop why)
 {
+	if (run->gdb && !gdb_runs(run->gdb))
+		return false; /* the debugger looks at it */
 	return !run->ended && (st->run != WSE_CORE_RUNNING || why != WSE_STOP_CYCLES);
 }
 
@@ -219,6 +194,58 @@ static void progress(const struct options *o, uint64_t cycles, double *next)
 		*next = now + 0.5;
 }
 
+static enum wse_stop advance(struct run *run, uint64_t cycles, uint64_t *ran)
+{
+	if (!run->gdb)
+		return run->ops->advance(run->model, cycles, ran);
+	gdb_serve(run->server, gdb_runs(run->gdb) ? 0 : -1);
+	return gdb_advance(run->gdb, cycles, ran);
+}
+
+/* Waits for the debugger, which finds the program before its first instruction. */
+static int meet_debugger(struct run *run, const struct options *o)
+{
+	struct gdb_cfg cfg = {
+		.ops = run->ops,
+		.model = run->model,
+		.rows = o->rows,
+		.cols = o->cols,
+		.retire = on_retire,
+		.retire_arg = run,
+		.traced = run->core,
+		.closed = true,
+	};
+	char *path = realpath(o->program, NULL);
+	int err;
+
+	cfg.program = path;
+	err = gdb_create(&cfg, &run->gdb);
+	free(path);
+	if (!err)
+		err = gdb_listen(o->gdb, run->gdb, &run->server);
+	if (err) {
+		fprintf(stderr, "wse-run: cannot wait for gdb at %s: %s\n", o->gdb, strerror(-err));
+		return err;
+	}
+	fprintf(stderr, "wse-run: waits for: gdb-multiarch %s -ex 'target extended-remote %s'\n",
+		o->program, gdb_address(run->server));
+	while (!gdb_has_debugger(run->server))
+		gdb_serve(run->server, -1);
+	return 0;
+}
+
+/*
+ * The program has ended. A stop before that comes first; and gdb still asks a question or two then.
+ */
+static void tell_debugger(struct run *run, unsigned int status)
+{
+	while (gdb_has_debugger(run->server) && !gdb_runs(run->gdb))
+		gdb_serve(run->server, -1);
+	gdb_exited(run->gdb, run->core, status);
+	for (unsigned int i = 0; i < 10 && gdb_has_debugger(run->server); i++)
+		gdb_serve(run->server, 100);
+}
+
 static int execute(struct run *run, const struct options *o, const struct elf32 *elf)
 {
 	struct wse_core_state st;
@@ -229,12 +256,14 @@ static int execute(struct run *run, const struct options *o, const struct elf32 
 	do {
 		uint64_t left = o->max_cycles - cycles;
 
-		why = run->ops->advance(run->model, left < CHUNK ? left : CHUNK, &ran);
+		why = advance(run, left < CHUNK ? left : CHUNK, &ran);
 		cycles += ran;
 		if (run->ops->get_state(run->model, run->core, &st))
 			return EXIT_USAGE;
-		progress(o, cycles, &next);
-	} while (!run->ended && !stuck(run, &st, why) && cycles < o->max_cycles);
+		if (!run->gdb)
+			progress(o, cycles, &next);
+	} while (!run->ended && !stuck(run, &st, why) && cycles < o->max_cycles &&
+		 !(run->gdb && gdb_killed(run->gdb, run->core)));
 	if (next > 0)
 		fputs("\r\033[K", stderr);
 
@@ -242,6 +271,8 @@ static int execute(struct run *run, const struct options *o, const struct elf32 
 		status = (run->host[0] | run->host[1] << 8 | run->host[2] << 16 |
 			  (uint32_t)run->host[3] << 24) >>
 			 1;
+		if (run->gdb)
+			tell_debugger(run, (unsigned int)status);
 		printf("instructions %" PRIu64 " cycles %" PRIu64 " (%s) status %" PRIu64 "\n",
 		       run->retired, cycles,
 		       strcmp(o->model, "rtl") ? "of the twin, no timing: --model rtl has one"
@@ -249,11 +280,16 @@ static int execute(struct run *run, const struct options *o, const struct elf32 
 		       status);
 		return status < 255 ? (int)status : 255;
 	}
+	if (run->gdb && gdb_killed(run->gdb, run->core)) {
+		fprintf(stderr, "wse-run: killed by the debugger, pc 0x%08x, core %u,%u\n", st.pc,
+			o->x, o->y);
+		return EXIT_KILLED;
+	}
 	if (st.run == WSE_CORE_FAULTED) {
 		fprintf(stderr,
 			"wse-run: %s, pc 0x%08x, %s 0x%08x, core %u,%u, after %" PRIu64
 			" instructions%s\n",
-			cause_name(st.fault_cause), st.pc,
+			wse_cause_name(st.fault_cause), st.pc,
 			st.fault_cause == WSE_CAUSE_ILLEGAL ? "instruction" : "address",
 			st.fault_addr, o->x, o->y, run->retired,
 			elf->rvc ? " (it has compressed instructions: build with "
@@ -304,9 +340,11 @@ static int parse_core(const char *text, struct options *o)
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
-		{"model", 1, NULL, 'm'},   {"core", 1, NULL, 'c'}, {"max-cycles", 1, NULL, 'n'},
-		{"rows", 1, NULL, 'R'},	   {"cols", 1, NULL, 'C'}, {"trace", 1, NULL, 't'},
-		{"version", 0, NULL, 'V'}, {"help", 0, NULL, 'h'}, {0},
+		{"model", 1, NULL, 'm'},      {"core", 1, NULL, 'c'},
+		{"max-cycles", 1, NULL, 'n'}, {"rows", 1, NULL, 'R'},
+		{"cols", 1, NULL, 'C'},	      {"trace", 1, NULL, 't'},
+		{"version", 0, NULL, 'V'},    {"help", 0, NULL, 'h'},
+		{"gdb", 1, NULL, 'g'},	      {0},
 	};
 	uint64_t n;
 	int c;
@@ -319,6 +357,9 @@ static int parse(int argc, char **argv, struct options *o)
 			break;
 		case 't':
 			o->trace = optarg;
+			break;
+		case 'g':
+			o->gdb = optarg;
 			break;
 		case 'c':
 			if (parse_core(optarg, o))
@@ -430,8 +471,10 @@ int main(int argc, char **argv)
 	if (load(&run, &elf) || run.ops->trace_retire(run.model, run.core, on_retire, &run) ||
 	    run.ops->boot(run.model, run.core, elf.entry))
 		fprintf(stderr, "wse-run: the %s model refuses to load the program\n", o.model);
-	else
+	else if (!o.gdb || !meet_debugger(&run, &o))
 		status = execute(&run, &o, &elf);
+	gdb_close(run.server);
+	gdb_destroy(run.gdb);
 	run.ops->destroy(run.model);
 out:
 	if (run.trace)
