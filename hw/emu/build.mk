@@ -3,7 +3,7 @@
 
 EMU_SRCS := $(wildcard hw/emu/*.c)
 EMU_TEST := $(addprefix hw/emu/tests/,test_emu.c vu_admin.c vu_client.c)
-$(eval $(call c_program,wse-emu,$(EMU_SRCS),$(MODEL_LIBS),$(MODEL_LINK),$(B)/asan/hw/libwse_twin.a))
+$(eval $(call c_program,wse-emu,$(EMU_SRCS),$(GDB_STUB) $(MODEL_LIBS),$(MODEL_LINK),$(GDB_ASAN)))
 $(eval $(call c_program,hw/emu/tests/test_emu,$(EMU_TEST)))
 $(eval $(call c_test,hw/emu/tests/test_moderate,hw/emu/moderate.c))
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "debugger.h"
 #include "moderate.h"
 #include "wse_regs.h"
 
@@ -21,6 +22,7 @@
 struct emu {
 	struct emu_cfg cfg;
 	struct wse_model *model;
+	struct debugger *debugger; /* NULL: none; under lock */
 	pthread_t thread;
 
 	/*
@@ -190,16 +192,20 @@ static int64_t turn(struct emu *e, uint32_t cycles)
 	int64_t t0, t1, irq, ahead;
 	enum wse_stop why;
 	uint64_t ran = 0;
+	bool held = false;
 
 	apply_writes(e);
 	t0 = now_ns();
-	why = e->cfg.ops->advance(e->model, quantum, &ran);
+	if (e->debugger)
+		why = debugger_advance(e->debugger, quantum, &ran, &held);
+	else
+		why = e->cfg.ops->advance(e->model, quantum, &ran);
 	t1 = now_ns();
 	irq = moderate_run(&e->irq_mod, t1);
 
 	if (quantum == e->quantum)
 		e->quantum = next_quantum(quantum, ran, t1 - t0);
-	if (why == WSE_STOP_IDLE || why == WSE_STOP_HALTED) {
+	if (why == WSE_STOP_IDLE || why == WSE_STOP_HALTED || held) {
 		e->begin = t1;
 		e->device = 0;
 		return irq;
@@ -354,6 +360,48 @@ void emu_bus_master(struct emu *e, bool on)
 	atomic_store(&e->master, on);
 }
 
+static void debugger_lock(void *arg)
+{
+	enter(arg);
+}
+
+static void debugger_unlock(void *arg)
+{
+	struct emu *e = arg;
+
+	leave(e);
+	pthread_mutex_lock(&e->fifo_lock);
+	e->kick = true; /* time may pass now */
+	pthread_mutex_unlock(&e->fifo_lock);
+	wake(e);
+}
+
+int emu_debug(struct emu *e, const char *where, const char *program)
+{
+	struct debugger_cfg cfg = {
+		.gdb.ops = e->cfg.ops,
+		.gdb.model = e->model,
+		.gdb.rows = e->cfg.model.rows,
+		.gdb.cols = e->cfg.model.cols,
+		.gdb.program = program,
+		.where = where,
+		.lock = debugger_lock,
+		.unlock = debugger_unlock,
+		.arg = e,
+	};
+	struct debugger *d;
+	int err;
+
+	enter(e);
+	err = debugger_create(&cfg, &d);
+	if (!err)
+		e->debugger = d;
+	leave(e);
+	if (!err)
+		emu_logf(e->cfg.log, "gdb: target extended-remote %s", debugger_address(d));
+	return err;
+}
+
 int emu_create(const struct emu_cfg *cfg, struct emu **out)
 {
 	struct emu *e = calloc(1, sizeof(*e));
@@ -398,6 +446,7 @@ void emu_destroy(struct emu *e)
 	pthread_mutex_unlock(&e->fifo_lock);
 	wake(e);
 	pthread_join(e->thread, NULL);
+	debugger_destroy(e->debugger);
 	e->cfg.ops->destroy(e->model);
 	pthread_cond_destroy(&e->wake);
 	pthread_cond_destroy(&e->gone);

@@ -42,6 +42,12 @@ struct emu_cfg {
 int emu_create(const struct emu_cfg *cfg, struct emu **e);
 void emu_destroy(struct emu *e);
 
+/*
+ * Serves gdb at a TCP port or a unix socket (gdb_listen()); program: ELF file of the kernels, which
+ * gdb is told, or NULL. Once. 0, or the error of debugger_create().
+ */
+int emu_debug(struct emu *e, const char *where, const char *program);
+
 uint32_t emu_read32(struct emu *e, uint32_t offset);		  /* after all earlier writes */
 void emu_write32(struct emu *e, uint32_t offset, uint32_t value); /* posted */
 void emu_reset(struct emu *e);					  /* function-level */

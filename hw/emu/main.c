@@ -25,11 +25,13 @@ static const char usage[] =
 	"  --threads N            of the host (default: the model's choice)\n"
 	"  --stall MS             after each submission doorbell the client is kept waiting, for tests\n"
 	"  --fault SPEC           dma-read:N,dma-write:N,irq:N: let the Nth fail (default: none)\n"
+	"  --gdb PORT|SOCKET      serve gdb there (default: not at all)\n"
+	"  --program FILE         the kernels' ELF file, which gdb is told to load (default: none)\n"
 	"  --log FILE, --quiet    log to FILE, or nowhere (default: standard error)\n"
 	"  --version, --help\n";
 
 struct options {
-	const char *socket, *model, *log;
+	const char *socket, *model, *log, *gdb, *program;
 	bool quiet;
 	struct emu_cfg emu;
 };
@@ -85,11 +87,23 @@ static int parse_faults(const char *spec, struct emu_faults *f)
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
-		{"socket", 1, NULL, 's'}, {"model", 1, NULL, 'm'},   {"rows", 1, NULL, 'r'},
-		{"cols", 1, NULL, 'c'},	  {"seed", 1, NULL, 'S'},    {"dma-latency", 1, NULL, 'd'},
-		{"clock", 1, NULL, 'k'},  {"threads", 1, NULL, 't'}, {"fault", 1, NULL, 'f'},
-		{"quiet", 0, NULL, 'q'},  {"log", 1, NULL, 'l'},     {"version", 0, NULL, 'V'},
-		{"help", 0, NULL, 'h'},	  {"stall", 1, NULL, 'w'},   {0},
+		{"socket", 1, NULL, 's'},
+		{"model", 1, NULL, 'm'},
+		{"rows", 1, NULL, 'r'},
+		{"cols", 1, NULL, 'c'},
+		{"seed", 1, NULL, 'S'},
+		{"dma-latency", 1, NULL, 'd'},
+		{"clock", 1, NULL, 'k'},
+		{"threads", 1, NULL, 't'},
+		{"fault", 1, NULL, 'f'},
+		{"quiet", 0, NULL, 'q'},
+		{"log", 1, NULL, 'l'},
+		{"version", 0, NULL, 'V'},
+		{"help", 0, NULL, 'h'},
+		{"stall", 1, NULL, 'w'},
+		{"gdb", 1, NULL, 'g'},
+		{"program", 1, NULL, 'p'},
+		{0},
 	};
 	struct wse_model_cfg *m = &o->emu.model;
 	uint64_t n;
@@ -113,6 +127,12 @@ static int parse(int argc, char **argv, struct options *o)
 			break;
 		case 'q':
 			o->quiet = true;
+			break;
+		case 'g':
+			o->gdb = optarg;
+			break;
+		case 'p':
+			o->program = optarg;
 			break;
 		case 'r':
 			if (number("--rows", optarg, 1, 65535, &n))
@@ -212,6 +232,22 @@ static int stop_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
+static int serve_gdb(struct emu *emu, const struct options *o)
+{
+	char *program = o->program ? realpath(o->program, NULL) : NULL;
+	int err;
+
+	if (o->program && !program) {
+		fprintf(stderr, "wse-emu: cannot read %s: %s\n", o->program, strerror(errno));
+		return -errno;
+	}
+	err = emu_debug(emu, o->gdb, program);
+	free(program);
+	if (err)
+		fprintf(stderr, "wse-emu: cannot serve gdb at %s: %s\n", o->gdb, strerror(-err));
+	return err;
+}
+
 int main(int argc, char **argv)
 {
 	struct vu_server *server = NULL;
@@ -258,6 +294,9 @@ int main(int argc, char **argv)
 				o.emu.model.rows, o.emu.model.cols, o.model, strerror(-err));
 		goto out;
 	}
+	err = o.gdb ? serve_gdb(emu, &o) : 0;
+	if (err)
+		goto out;
 	emu_logf(&log, "%s %ux%u on %s", o.model, o.emu.model.rows, o.emu.model.cols, o.socket);
 	err = vu_serve(server, emu, stop_fd);
 	if (err)

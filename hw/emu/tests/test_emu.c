@@ -8,7 +8,9 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -586,6 +588,116 @@ static void test_faults(void)
 	stop(pid, SIGTERM);
 }
 
+/* the body of the debugger's next packet; "" when none comes in time */
+static const char *gdb_hear(int fd)
+{
+	static char body[4096];
+	size_t n = 0;
+	bool in = false;
+	char c;
+
+	while (n + 1 < sizeof(body) && read(fd, &c, 1) == 1) {
+		if (c == '#' && in)
+			break;
+		if (in)
+			body[n++] = c;
+		in |= c == '$';
+	}
+	body[n] = 0;
+	return body;
+}
+
+static void gdb_send_packet(int fd, const char *body)
+{
+	char packet[256];
+	uint8_t sum = 0;
+
+	for (const char *p = body; *p; p++)
+		sum += (uint8_t)*p;
+	snprintf(packet, sizeof(packet), "+$%s#%02x", body, sum);
+	if (write(fd, packet, strlen(packet)) < 0)
+		printf("# the debugger's connection is lost\n");
+}
+
+static const char *gdb_ask(int fd, const char *body)
+{
+	gdb_send_packet(fd, body);
+	return gdb_hear(fd);
+}
+
+static int gdb_dial(const char *path)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	struct timeval second = {10, 0};
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	strcpy(a.sun_path, path);
+	for (int i = 0; i < 500 && connect(fd, (struct sockaddr *)&a, sizeof(a)); i++)
+		usleep(10000);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof(second));
+	return fd;
+}
+
+/* a breakpoint holds a START that the client has given, and the device's time with it */
+static void test_debugger(void)
+{
+	static char path[80];
+	const char *const args[] = {"--gdb", path, "--program", "/bin/true", NULL};
+	const uint32_t code[] = {0x00150513 /* addi a0, a0, 1 */, 0x0000700b /* done x0 */,
+				 0x0000006f /* j . */};
+	struct wse_sqe copy = {
+		.opcode = WSE_OP_COPY_IN,
+		.flags = WSE_SQF_BUF_DIRECT | WSE_SQF_BROADCAST,
+		.rows = 2,
+		.cols = 2,
+		.budget = 1 << 20,
+		.buf = VU_IOVA + VU_DATA,
+		.nline = 1,
+		.len = 16,
+	};
+	struct wse_sqe_start start_all = {
+		.opcode = WSE_OP_START,
+		.flags = WSE_SQF_BOOT,
+		.rows = 2,
+		.cols = 2,
+		.budget = 100000,
+		.entry = WSE_SRAM_BASE,
+	};
+	struct vu_client c;
+	pid_t pid;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/gdb", dir);
+	pid = start(args);
+	fd = gdb_dial(path);
+	ok(strstr(gdb_ask(fd, "qSupported:multiprocess+;swbreak+"), "multiprocess+") != NULL,
+	   "a debugger is served");
+	ok(!strcmp(gdb_ask(fd, "qfThreadInfo"), "mp1.1,p2.1,p3.1,p4.1"),
+	   "it is attached to all cores while none runs");
+	ok(!strcmp(gdb_ask(fd, "Hgp3.1"), "OK") && !strcmp(gdb_ask(fd, "Z0,80000004,4"), "OK"),
+	   "a breakpoint on one");
+	gdb_send_packet(fd, "vCont;c");
+	if (!ready(&c) || !vu_admin_enable(&c))
+		ok(false, "a client");
+	memcpy(c.mem + VU_DATA, code, sizeof(code));
+	ok(vu_admin_run(&c, &copy) == WSE_ST_OK, "the code is there");
+	vu_admin_push(&c, (const struct wse_sqe *)&start_all);
+	ok(strstr(gdb_hear(fd), "thread:p3.1;swbreak:;") != NULL, "the breakpoint is hit");
+	ok(!strcmp(gdb_ask(fd, "pa"), "01000000") && !strcmp(gdb_ask(fd, "p20"), "04000080"),
+	   "registers");
+	ok(vu_client_reg(&c, WSE_REG_MAGIC) == WSE_MAGIC && vu_admin_complete(&c, 200, NULL) < 0,
+	   "registers of the device answer, and the START waits");
+	gdb_send_packet(fd, "vCont;c");
+	ok(vu_admin_complete(&c, 10000, NULL) == WSE_ST_OK, "it ends when the debugger goes on");
+	close(fd);
+	ok(vu_admin_run(&c, &vu_nop) == WSE_ST_OK, "the debugger vanishes: the device lives");
+	fd = gdb_dial(path);
+	ok(!strncmp(gdb_ask(fd, "?"), "T05", 3), "another one comes");
+	vu_client_close(&c);
+	ok(stop(pid, SIGTERM) == 0 && access(path, F_OK), "SIGTERM ends it, gdb's socket is gone");
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	struct vu_client c;
@@ -640,6 +752,7 @@ int main(int argc, char **argv)
 	ok(stop(pid, SIGTERM) == 0, "SIGTERM with a client connected");
 	vu_client_close(&c);
 	test_faults();
+	test_debugger();
 	unlink(logfile);
 	rmdir(dir);
 	return tap_end();
