@@ -111,6 +111,8 @@ struct wse_builder {
 	 * Lists the operations of a micro-batch for a tile (wse_graph_tile()) and a number of
 	 * tokens (wse_graph_tokens()), with the calls below. Called for every number of tokens that
 	 * is tried, and again for the chosen one; a result other than 0 ends it with that error.
+	 * After -EINVAL of all numbers of tokens it is called for the same tile with a column less,
+	 * and so on: widths need not divide by all columns of a device.
 	 */
 	int (*graph)(void *ctx, struct wse_graph *g);
 	/* writes the inputs of a micro-batch */

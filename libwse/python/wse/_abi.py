@@ -479,7 +479,7 @@ class wse_batch(Structure):
 
 class wse_builder(Structure):
     """
-    graph: Lists the operations of a micro-batch for a tile (wse_graph_tile()) and a number of tokens (wse_graph_tokens()), with the calls below. Called for every number of tokens that is tried, and again for the chosen one; a result other than 0 ends it with that error.
+    graph: Lists the operations of a micro-batch for a tile (wse_graph_tile()) and a number of tokens (wse_graph_tokens()), with the calls below. Called for every number of tokens that is tried, and again for the chosen one; a result other than 0 ends it with that error. After -EINVAL of all numbers of tokens it is called for the same tile with a column less, and so on: widths need not divide by all columns of a device.
     gather: writes the inputs of a micro-batch
     scatter: adds the gradients of what gather() read, in token order; NULL: there are none
     """
