@@ -7,6 +7,8 @@ RVCC := riscv64-unknown-elf-gcc
 KERNEL_CFLAGS := -march=rv32im_zicsr -mabi=ilp32 -O2 -g -std=gnu11 -ffreestanding -nostdlib \
 	-nostartfiles -msmall-data-limit=0 -fno-tree-loop-distribute-patterns
 RVFLAGS := $(KERNEL_CFLAGS) $(WARN) -Ifirmware/include -Ifirmware/lib -Iuapi/wse -Iuapi/wse/gen
+# of what is installed: the same bytes wherever the tree lies
+RVHERE := -fdebug-prefix-map=$(CURDIR)=.
 RVLINK := -Wl,--build-id=none,-n,--no-warn-rwx-segments
 # programs of a phase exist because SRAM is short: these flags make them a twentieth smaller, a
 # hundredth slower
@@ -20,9 +22,11 @@ FW := $(B)/firmware
 FW_HDRS := $(wildcard firmware/include/*.h firmware/lib/*.h uapi/wse/*.h) uapi/wse/gen/wse_regs.h
 FW_PROGRAMS := $(patsubst firmware/programs/%.c,$(FW)/%.elf,$(wildcard firmware/programs/*.c))
 
-$(FW)/wse-fw.elf: firmware/runtime/boot.S firmware/runtime/firmware.ld $(FW_HDRS)
+$(FW)/wse-fw.elf: firmware/runtime/boot.S firmware/runtime/firmware.ld $(FW_HDRS) \
+		firmware/build.mk
 	@mkdir -p $(@D)
-	$(call short,RVCC,$@)$(RVCC) $(RVFLAGS) -T firmware/runtime/firmware.ld $(RVLINK) -o $@ $<
+	$(call short,RVCC,$@)$(RVCC) $(RVFLAGS) $(RVHERE) -T firmware/runtime/firmware.ld \
+		$(RVLINK) -o $@ $<
 
 $(eval $(call c_program,firmware/fw-pack,firmware/runtime/fw-pack.c))
 
@@ -33,10 +37,11 @@ $(FW)/wse-fw.bin: $(FW)/wse-fw.elf $(FW)/fw-pack
 	@$(FW)/fw-pack $(FW)/wse-fw.hdr $(FW)/wse-fw.code $@
 
 # the checksum beside a program: make rebuilds a program that has changed since
-$(FW)/%.elf: firmware/programs/%.c firmware/runtime/program.ld $(FW_HDRS)
+$(FW)/%.elf: firmware/programs/%.c firmware/runtime/program.ld $(FW_HDRS) \
+		firmware/build.mk
 	@mkdir -p $(@D)
-	$(call short,RVCC,$@)$(RVCC) $(RVFLAGS) $(RVFLAGS_$*) -T firmware/runtime/program.ld \
-		$(RVLINK) -o $@ $<
+	$(call short,RVCC,$@)$(RVCC) $(RVFLAGS) $(RVFLAGS_$*) $(RVHERE) \
+		-T firmware/runtime/program.ld $(RVLINK) -o $@ $<
 	@cksum <$@ >$@.sum
 FW_CHANGED := $(shell for f in $(FW_PROGRAMS); do \
 	[ ! -e $$f ] || [ "$$(cksum <$$f)" = "$$(cat $$f.sum 2>&1)" ] || echo $$f; done)
