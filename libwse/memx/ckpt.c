@@ -251,48 +251,6 @@ static int get_step(const struct wse_st_file *st, const char *path, uint64_t *st
 	return wse_fail(-EBADMSG, "it is of step %" PRIu64 ", not of the step in its name", *step);
 }
 
-/* NULL when the file says the same as fact i; else what it says */
-static const char *differs(const struct wse_st_file *st, const struct wse_facts *f, uint32_t i)
-{
-	const char *have = get(st, f->m[i].key);
-
-	if (have && !strcmp(have, f->m[i].value))
-		return NULL;
-	/* text may be read as tokens of a file first, and be made with their tokenizer later */
-	if (!have && !strcmp(f->m[i].key, "wse.tokenizer"))
-		return NULL;
-	return have ? have : "nothing";
-}
-
-/* the first difference of one kind is an error, with what to do about it */
-static int must_fit(const struct wse_st_file *st, const struct wse_facts *f,
-		    enum wse_fact_about about, const char *remedy)
-{
-	for (uint32_t i = 0; i < f->n; i++) {
-		const char *have = f->about[i] == about ? differs(st, f, i) : NULL;
-
-		if (have)
-			return wse_fail(-EINVAL, "%s: \"%.127s\" there, \"%.127s\" in this run; %s",
-					f->m[i].key + 4, have, f->m[i].value, remedy);
-	}
-	return 0;
-}
-
-/* all differences of one kind, as a note: "betas: 0.9, 0.95 -> 0.9, 0.99; ..." */
-static void note(const struct wse_st_file *st, const struct wse_facts *f, enum wse_fact_about about,
-		 char *text)
-{
-	size_t n = 0;
-
-	for (uint32_t i = 0; i < f->n && n < WSE_CHANGED; i++) {
-		const char *have = f->about[i] == about ? differs(st, f, i) : NULL;
-
-		if (have)
-			n += (size_t)snprintf(text + n, WSE_CHANGED - n, "%s%s: %s -> %s",
-					      n ? "; " : "", f->m[i].key + 4, have, f->m[i].value);
-	}
-}
-
 /* word by word; the length of sequences is a run's, and no parameter depends on it */
 static int same_model(const char *a, const char *b)
 {
@@ -322,15 +280,15 @@ static int check_model(const struct wse_st_file *st, const struct wse_facts *f,
 					"run",
 					model, f->m[i].value);
 		if (!strcmp(f->m[i].key, "wse.tokenizer") && what == WSE_CKPT_EVAL &&
-		    differs(st, f, i))
+		    wse_facts_differ(st, f, i))
 			return wse_fail(-EINVAL,
 					"tokenizer: \"%.127s\" there, \"%.127s\" in this run: take "
 					"the one that it was trained with",
-					differs(st, f, i), f->m[i].value);
+					wse_facts_differ(st, f, i), f->m[i].value);
 		if (!strcmp(f->m[i].key, "wse.text"))
-			same_text = differs(st, f, i) ? NULL : f->m[i].value;
+			same_text = wse_facts_differ(st, f, i) ? NULL : f->m[i].value;
 		if (!strcmp(f->m[i].key, "wse.held_out_bytes"))
-			held = differs(st, f, i);
+			held = wse_facts_differ(st, f, i);
 	}
 	if (what == WSE_CKPT_EVAL && ts->text_tokens && ts->held_out && same_text && held)
 		snprintf(text, WSE_CHANGED,
@@ -357,12 +315,12 @@ static int check_run(const struct wse_st_file *st, const struct wse_facts *f,
 	int ret = 0;
 
 	for (uint32_t i = WSE_FACT_SHAPE; i <= WSE_FACT_RATES && job->look && !ret; i++)
-		ret = must_fit(st, f, (enum wse_fact_about)i, not_it);
+		ret = wse_facts_must_fit(st, f, (enum wse_fact_about)i, not_it);
 	if (ret)
 		return ret;
-	ret = must_fit(st, f, WSE_FACT_SHAPE,
-		       "a run goes on with what it began with; to take the "
-		       "parameters alone: --set checkpoint.load_checkpoint_states=model");
+	ret = wse_facts_must_fit(st, f, WSE_FACT_SHAPE,
+				 "a run goes on with what it began with; to take the "
+				 "parameters alone: --set checkpoint.load_checkpoint_states=model");
 
 	if (!ret && variant && ts->variant <= 1)
 		ret = wse_fail(
@@ -373,16 +331,17 @@ static int check_run(const struct wse_st_file *st, const struct wse_facts *f,
 			"--set checkpoint.load_checkpoint_states=model",
 			variant, 1u);
 	if (!ret)
-		ret = must_fit(st, f, WSE_FACT_DATA,
-			       "its place in the text would mean another one; to "
-			       "begin anew with its parameters: --set "
-			       "checkpoint.load_checkpoint_states=model");
+		ret = wse_facts_must_fit(st, f, WSE_FACT_DATA,
+					 "its place in the text would mean another one; to "
+					 "begin anew with its parameters: --set "
+					 "checkpoint.load_checkpoint_states=model");
 	if (!ret && job->what == WSE_CKPT_ALL)
-		ret = must_fit(st, f, WSE_FACT_RATES,
-			       "to go on with the new one: --set "
-			       "checkpoint.load_checkpoint_states=model,optimizer,dataloader");
+		ret = wse_facts_must_fit(
+			st, f, WSE_FACT_RATES,
+			"to go on with the new one: --set "
+			"checkpoint.load_checkpoint_states=model,optimizer,dataloader");
 	else if (!ret)
-		note(st, f, WSE_FACT_RATES, text);
+		wse_facts_note(st, f, WSE_FACT_RATES, text);
 	return ret;
 }
 

@@ -2,10 +2,13 @@
 /* What a run says of itself. */
 #include "facts.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/error.h"
 #include "num/decimal.h"
 
 static const char *const optim_names[] = {"AdamW", "Adam", "SGD"};
@@ -82,4 +85,45 @@ void wse_run_facts(struct wse_facts *f, const struct wse_memx_cfg *cfg,
 	wse_fact(f, WSE_FACT_RATES, "weight_decay", "%s", wse_f64_text(o->weight_decay, a));
 	wse_fact(f, WSE_FACT_RATES, "max_gradient_norm", "%s", wse_f64_text(cfg->max_norm, a));
 	schedule_facts(f, &cfg->sched);
+}
+
+/* ---- what a file says, and what this run says ---- */
+
+const char *wse_facts_differ(const struct wse_st_file *st, const struct wse_facts *f, uint32_t i)
+{
+	const char *have = wse_st_get(st->meta, st->nmeta, f->m[i].key);
+
+	if (have && !strcmp(have, f->m[i].value))
+		return NULL;
+	/* text may be read as tokens of a file first, and be made with their tokenizer later */
+	if (!have && !strcmp(f->m[i].key, "wse.tokenizer"))
+		return NULL;
+	return have ? have : "nothing";
+}
+
+int wse_facts_must_fit(const struct wse_st_file *st, const struct wse_facts *f,
+		       enum wse_fact_about about, const char *remedy)
+{
+	for (uint32_t i = 0; i < f->n; i++) {
+		const char *have = f->about[i] == about ? wse_facts_differ(st, f, i) : NULL;
+
+		if (have)
+			return wse_fail(-EINVAL, "%s: \"%.127s\" there, \"%.127s\" in this run; %s",
+					f->m[i].key + 4, have, f->m[i].value, remedy);
+	}
+	return 0;
+}
+
+void wse_facts_note(const struct wse_st_file *st, const struct wse_facts *f,
+		    enum wse_fact_about about, char *text)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < f->n && n < WSE_CHANGED; i++) {
+		const char *have = f->about[i] == about ? wse_facts_differ(st, f, i) : NULL;
+
+		if (have)
+			n += (size_t)snprintf(text + n, WSE_CHANGED - n, "%s%s: %s -> %s",
+					      n ? "; " : "", f->m[i].key + 4, have, f->m[i].value);
+	}
 }

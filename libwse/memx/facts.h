@@ -31,4 +31,13 @@ void wse_fact(struct wse_facts *f, enum wse_fact_about about, const char *key, c
 void wse_run_facts(struct wse_facts *f, const struct wse_memx_cfg *cfg,
 		   const struct wse_train_state *ts);
 
+/* NULL when the file says the same as fact i; else what it says */
+const char *wse_facts_differ(const struct wse_st_file *st, const struct wse_facts *f, uint32_t i);
+/* the first difference of one kind is -EINVAL, and the sentence ends with what to do about it */
+int wse_facts_must_fit(const struct wse_st_file *st, const struct wse_facts *f,
+		       enum wse_fact_about about, const char *remedy);
+/* all differences of one kind: "betas: 0.9, 0.95 -> 0.9, 0.99; ..."; text [WSE_CHANGED] */
+void wse_facts_note(const struct wse_st_file *st, const struct wse_facts *f,
+		    enum wse_fact_about about, char *text);
+
 #endif
