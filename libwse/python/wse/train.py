@@ -368,6 +368,7 @@ class Trainer(Handle):
         checkpoint: Optional[Path] = None,
         verify: Sequence[int] = (),
         verify_device: Optional[str] = None,
+        check: Sequence[int] = (0, 0),
         progress: Optional[Callable[[Any], Any]] = None,
         event: Optional[Callable[[Any], Any]] = None,
         stop: Optional[Callable[[], Any]] = None,
@@ -377,6 +378,7 @@ class Trainer(Handle):
         Train, evaluate, checkpoint, draw and sample as the parameters say: what wse-train does. Returns struct
         wse_run_result as a named tuple. progress(p) and event(e) get named tuples; stop(), asked between steps, ends the run
         with a checkpoint when it is true. So does Ctrl-C: then Interrupted is raised, which has the result.
+        run("check", checkpoint=FILE, check=(A, B)): was the run of that checkpoint what it says? An Error says what differs.
         """
         fields: Dict[str, Any] = {f[0]: f[1] for f in _abi.wse_run_shape._fields_}
         run = fill(
@@ -387,6 +389,8 @@ class Trainer(Handle):
                 "verify": list(verify),
                 "verify_uri": verify_device,
                 "chart": int(chart),
+                "check_from": check[0],
+                "check_to": check[1],
             },
         )
         out, interrupts = _abi.wse_run_result(), Interrupts()
