@@ -48,12 +48,15 @@ static int look(struct check *c)
 	struct wse_memx_cfg mc = wse_session_memx_cfg(&c->s->cfg);
 	struct wse_train_state begin;
 	unsigned long long start = 0;
-	const char *slash = strrchr(c->run->checkpoint, '/');
+	char *slash;
 	int ret;
 
-	snprintf(c->dir, sizeof(c->dir), "%.*s",
-		 slash ? (int)(slash - c->run->checkpoint) + !(slash - c->run->checkpoint) : 1,
-		 slash ? c->run->checkpoint : ".");
+	snprintf(c->dir, sizeof(c->dir), "%s", c->run->checkpoint);
+	slash = strrchr(c->dir, '/');
+	if (slash)
+		slash[slash == c->dir] = 0; /* of "/file": "/" */
+	else
+		snprintf(c->dir, sizeof(c->dir), ".");
 	c->file = c->s->state;
 	ret = wse_ckpt_look(c->run->checkpoint, c->s->memx, &mc, &c->file, &c->step);
 	if (ret)
@@ -155,10 +158,15 @@ static int read_chain(struct check *c)
 
 	snprintf(c->path, sizeof(c->path), "%s/metrics.csv", c->dir);
 	ret = wse_metrics_read(c->path, row, c);
-	if (ret == -ENOENT && c->step == c->to) {
+	if (ret == -ENOENT && c->step == c->to && c->start != c->step) {
 		c->no_metrics = 1; /* the end alone is known */
 		return 0;
 	}
+	if (ret == -ENOENT)
+		return wse_fail(
+			-ENODATA,
+			"%.300s is not there, and the checkpoint has no hash of step %" PRIu64,
+			c->path, c->to);
 	if (ret)
 		return wse_fail_since(before, ret, "%.300s: %s", c->path, strerror(-ret));
 	if (c->n == c->to - c->from)

@@ -231,7 +231,10 @@ int main(void)
 	   ret ? wse_error() : w.said);
 	forge("m/checkpoint_4.safetensors", "lm_head.weight", 20, NULL, NULL);
 	bad("m", 8, 4, 8, -EILSEQ, "step 8 has another hash in");
-	bad("m", 8, 4, 7, -ENOENT, "metrics.csv: No such file");
+	bad("m", 8, 4, 7, -ENODATA,
+	    "metrics.csv is not there, and the checkpoint has no hash of step 7");
+	forge("m/checkpoint_8.safetensors", NULL, 0, "chain", NULL);
+	bad("m", 8, 0, 8, -ENODATA, "the checkpoint has no hash of step 8");
 
 	w = (struct watch){.stop_at = 6};
 	ret = check("run", 8, 4, 8, 1, sets, 2, &w);
