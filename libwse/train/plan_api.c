@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/handle.h"
 #include "model/plan.h"
+#include "train/memory.h"
 #include "train/params.h"
 
 static int shape_of(const char *uri, struct wse_exec_info *info)
@@ -60,6 +61,19 @@ static void fill(const struct wse_config *cfg, const struct wse_plan *p, struct 
 	out->columns = p->graph.tile.cols;
 }
 
+/* one that trains; what an evaluation takes is less */
+static int print_memory(const struct wse_config *cfg, const struct wse_plan *p, const char *uri,
+			const struct wse_exec_cfg *log)
+{
+	uint32_t devices = cfg->num_wse ? cfg->num_wse : 1;
+	struct wse_memory m;
+	int ret = wse_memory_plan(cfg, p, uri, devices, &m);
+
+	if (!ret)
+		wse_memory_print(&m, devices, log);
+	return ret;
+}
+
 static int plan(const struct wse_params *params, const char *uri, uint32_t flags,
 		const struct wse_exec_cfg *log, struct wse_plan_info *out)
 {
@@ -85,6 +99,8 @@ static int plan(const struct wse_params *params, const char *uri, uint32_t flags
 	if (p.tokens) {
 		fill(&params->cfg, &p, out);
 		wse_plan_print(&p, &m, info.name, log);
+		if (!ret && !m.forward)
+			ret = print_memory(&params->cfg, &p, uri, log);
 	}
 	wse_plan_fini(&p);
 	return ret;
