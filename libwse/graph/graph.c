@@ -437,3 +437,27 @@ int wse_unit_piece(const struct wse_graph *g, const struct wse_unit *u, uint32_t
 	}
 	return 1;
 }
+
+/* the inverse of the order above: block b of a tensor, of n blocks a column, is the i-th there */
+static size_t turned(size_t b, size_t n, size_t cols)
+{
+	return b % n * cols + b / n;
+}
+
+size_t wse_unit_piece_of(const struct wse_graph *g, const struct wse_unit *u, uint32_t which,
+			 size_t from)
+{
+	size_t cols = g->tile.cols, parts = which ? u->vec[which - 1].parts : u->parts, h, b;
+
+	if (!which && u->chunks_out > 1 && !u->in_order)
+		return turned(from / u->ins / (u->outs / u->chunks_out / cols), u->chunks_out, cols);
+	if (!which && u->chunks_in > 1) {
+		b = from % u->ins / (u->ins / u->chunks_in / cols);
+		return from / u->ins * cols * u->chunks_in + turned(b, u->chunks_in, cols);
+	}
+	if (!which && parts == 1)
+		return 0;
+	h = which ? u->vec[which - 1].rows / parts : u->outs / parts / cols * (size_t)u->ins;
+	b = from / h; /* part * cols + column */
+	return b % cols * parts + b / cols;
+}

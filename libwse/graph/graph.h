@@ -219,5 +219,8 @@ struct wse_piece {
 };
 int wse_unit_piece(const struct wse_graph *g, const struct wse_unit *u, uint32_t which,
 		   const struct wse_tensor *t, size_t i, struct wse_piece *p);
+/* the number of the piece that has element `from` of the tensor */
+size_t wse_unit_piece_of(const struct wse_graph *g, const struct wse_unit *u, uint32_t which,
+			 size_t from);
 
 #endif

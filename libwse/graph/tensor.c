@@ -60,29 +60,34 @@ void wse_tensor_table_fini(struct wse_tensor_table *tab)
  * value depends on its own place alone, and those between the bounds stay what they are without
  * them.
  */
-static void redraw(const struct wse_tensor *t, uint64_t seed, uint32_t tensor, float *p)
+static void redraw(const struct wse_tensor *t, uint64_t seed, uint32_t tensor, size_t from,
+		   size_t count, float *p)
 {
 	enum { TRIES = 1000 }; /* bounds that reach them hold next to nothing */
 
-	for (size_t j = 0; j < t->count; j++) {
+	for (size_t j = 0; j < count; j++) {
 		for (uint64_t k = 1; k < TRIES && (p[j] < t->low || p[j] > t->high); k++)
-			p[j] = t->mean + t->dev * wse_rng_normal(seed, k << 48 | tensor, j);
+			p[j] = t->mean + t->dev * wse_rng_normal(seed, k << 48 | tensor, from + j);
 		if (p[j] < t->low || p[j] > t->high)
 			p[j] = t->low;
 	}
 }
 
+void wse_tensor_init_part(const struct wse_tensor_table *tab, uint64_t seed, uint32_t tensor,
+			  size_t from, size_t count, float *p)
+{
+	const struct wse_tensor *t = &tab->t[tensor];
+
+	if (t->dev != 0.0f)
+		wse_rng_normals(seed, tensor, from, t->dev, count, p);
+	for (size_t j = 0; j < count && (t->dev == 0.0f || t->mean != 0.0f); j++)
+		p[j] = t->dev != 0.0f ? t->mean + p[j] : t->mean;
+	if (t->low < t->high)
+		redraw(t, seed, tensor, from, count, p);
+}
+
 void wse_tensor_init(const struct wse_tensor_table *tab, uint64_t seed, float *params)
 {
-	for (uint32_t i = 0; i < tab->n; i++) {
-		const struct wse_tensor *t = &tab->t[i];
-		float *p = params + t->off;
-
-		if (t->dev != 0.0f)
-			wse_rng_normals(seed, i, 0, t->dev, t->count, p);
-		for (size_t j = 0; j < t->count && (t->dev == 0.0f || t->mean != 0.0f); j++)
-			p[j] = t->dev != 0.0f ? t->mean + p[j] : t->mean;
-		if (t->low < t->high)
-			redraw(t, seed, i, p);
-	}
+	for (uint32_t i = 0; i < tab->n; i++)
+		wse_tensor_init_part(tab, seed, i, 0, tab->t[i].count, params + tab->t[i].off);
 }

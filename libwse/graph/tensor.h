@@ -38,5 +38,8 @@ void wse_tensor_between(struct wse_tensor_table *tab, uint32_t tensor, float low
 void wse_tensor_table_fini(struct wse_tensor_table *tab);
 /* params [tab->params]; a pure function of (seed, tensor, element) */
 void wse_tensor_init(const struct wse_tensor_table *tab, uint64_t seed, float *params);
+/* elements [from, from + count) of one of them */
+void wse_tensor_init_part(const struct wse_tensor_table *tab, uint64_t seed, uint32_t tensor,
+			  size_t from, size_t count, float *p);
 
 #endif

@@ -9,21 +9,16 @@
 
 #include "base/error.h"
 #include "base/pages.h"
+#include "memx/map.h"
 #include "num/image.h"
 #include "num/num.h"
-
-/* where a tensor's gradient is: the matrix (0) or a vector (1 ...) of a unit */
-struct home {
-	uint32_t unit, which;
-};
 
 struct wse_memx {
 	struct wse_memx_cfg cfg;
 	struct wse_buf_pool pool;
 	const struct wse_graph *g;
 	struct wse_tensor_table tab;
-	struct home *home;     /* [tab.n]; unit WSE_NO_UNIT: the host alone makes its gradient */
-	float *params, *m, *v; /* [tab.params] */
+	struct wse_map map; /* and the store */
 	uint64_t step;
 	double beta1_pow, beta2_pow;
 
@@ -31,14 +26,20 @@ struct wse_memx {
 	float **own;		  /* [tab.n]: arrays of tensors in no unit, NULL for others */
 	float **adds;		  /* [tab.n]: what wse_memx_grads() returns */
 	float *scratch;		  /* the longest vector */
+	void (*give)(void *ctx, uint32_t unit);
+	void *give_ctx;
 	int pending;		  /* a commit whose units are not updated yet */
+	int failed;		  /* -errno of the store: units are of different steps */
 	struct wse_update update;
 
 	struct wse_shared_buf **bufs; /* [nunits]: fwd, tr, vec */
 	struct wse_image *images;
+	struct wse_input *inputs; /* [tab.n] */
+	float **mirror; /* [tab.n]: a tensor of a unit in its own order, for gather */
 
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
+	unsigned char *early; /* [nunits]: the host gathers from it */
 	unsigned char *ready; /* [nunits]: the image of the current step is written */
 };
 
@@ -60,37 +61,61 @@ static int alloc_images(struct wse_memx *mx)
 	return 0;
 }
 
-/* every tensor has one home; where the graph has it twice, the graph is none */
-static int find_homes(struct wse_memx *mx)
+/* gradients of tensors in no unit are the host's, all of them; scratch for those of vectors */
+static int alloc_grads(struct wse_memx *mx)
 {
 	size_t longest = 1;
 
-	for (uint32_t i = 0; i < mx->tab.n; i++)
-		mx->home[i].unit = WSE_NO_UNIT;
-	for (uint32_t i = 0; i < mx->g->nunits; i++) {
-		const struct wse_unit *u = &mx->g->units[i];
-
-		for (uint32_t which = 0; which <= u->nvec; which++) {
-			uint32_t t = which ? u->vec[which - 1].tensor : u->weight;
-
-			if (t == WSE_NO_TENSOR && !which)
-				continue;
-			if (t >= mx->tab.n || mx->home[t].unit != WSE_NO_UNIT)
-				return -EINVAL;
-			mx->home[t] = (struct home){i, which};
-			if (which && mx->tab.t[t].count > longest)
-				longest = mx->tab.t[t].count;
-		}
-	}
 	for (uint32_t i = 0; i < mx->tab.n; i++) {
-		if (mx->home[i].unit != WSE_NO_UNIT || mx->cfg.forward)
-			continue;
-		mx->own[i] = calloc(mx->tab.t[i].count, sizeof(float));
-		if (!mx->own[i])
-			return -ENOMEM;
+		const struct wse_home *h = &mx->map.home[i];
+		size_t count = mx->tab.t[i].count;
+
+		if (h->unit == WSE_NO_UNIT) {
+			mx->own[i] = mx->cfg.forward ? NULL : calloc(count, sizeof(float));
+			if (!mx->own[i] && !mx->cfg.forward)
+				return -ENOMEM;
+		} else if (h->which && count > longest) {
+			longest = count;
+		}
 	}
 	mx->scratch = malloc(longest * sizeof(float));
 	return mx->scratch ? 0 : -ENOMEM;
+}
+
+/*
+ * What inputs are gathered from: a tensor in no unit where it lies; a matrix of a unit from its
+ * image, or from a copy where the image has another order, or the model wants binary32.
+ */
+static int find_inputs(struct wse_memx *mx)
+{
+	for (uint32_t i = 0; i < mx->tab.n; i++) {
+		const struct wse_home *h = &mx->map.home[i];
+		float *array[WSE_MEMX_ARRAYS];
+		int ret;
+
+		if (!(mx->tab.t[i].flags & WSE_TENSOR_INPUT))
+			continue;
+		if (h->unit == WSE_NO_UNIT) {
+			ret = mx->map.store->ops->get(mx->map.store, mx->map.alone[i], array);
+			ret = ret ? ret
+				  : mx->map.store->ops->put(mx->map.store, mx->map.alone[i], 0);
+			if (ret)
+				return ret;
+			mx->inputs[i].f32 = array[WSE_MEMX_P];
+			continue;
+		}
+		mx->early[h->unit] = 1;
+		if (mx->cfg.model.family->leaf && !h->which &&
+		    wse_map_is_plain(&mx->g->units[h->unit])) {
+			mx->inputs[i].bf16 = wse_span_ptr(mx->images[h->unit].fwd);
+			continue;
+		}
+		mx->mirror[i] = wse_pages_alloc(mx->tab.t[i].count * sizeof(float));
+		if (!mx->mirror[i])
+			return -ENOMEM;
+		mx->inputs[i].f32 = mx->mirror[i];
+	}
+	return 0;
 }
 
 int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph,
@@ -109,31 +134,35 @@ int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph,
 	pthread_mutex_init(&mx->lock, NULL);
 	pthread_cond_init(&mx->cond, NULL);
 	ret = cfg->model.family->tensors(&cfg->model, &mx->tab);
+	ret = ret ? ret : wse_map_make(&mx->map, graph, &mx->tab);
+	ret = ret ? ret
+		  : wse_store_ram(&mx->map.pieces,
+				  cfg->forward			       ? 1
+				  : cfg->optim.kind == WSE_OPTIM_SGD ? 2
+								       : 3,
+				  &mx->map.store);
 	if (!ret) {
-		size_t bytes = mx->tab.params * sizeof(float);
-		int m = !cfg->forward, v = m && cfg->optim.kind != WSE_OPTIM_SGD;
-
-		mx->params = wse_pages_alloc(bytes);
-		mx->m = m ? wse_pages_alloc(bytes) : NULL;
-		mx->v = v ? wse_pages_alloc(bytes) : NULL;
-		mx->home = calloc(mx->tab.n, sizeof(*mx->home));
 		mx->own = calloc(mx->tab.n, sizeof(*mx->own));
 		mx->adds = calloc(mx->tab.n, sizeof(*mx->adds));
+		mx->inputs = calloc(mx->tab.n, sizeof(*mx->inputs));
+		mx->mirror = calloc(mx->tab.n, sizeof(*mx->mirror));
 		mx->bufs = calloc(graph->nunits + 1, sizeof(struct wse_shared_buf *));
 		mx->images = calloc(graph->nunits + 1, sizeof(*mx->images));
+		mx->early = calloc(graph->nunits + 1, 1);
 		mx->ready = calloc(graph->nunits + 1, 1);
-		if (!mx->params || (m && !mx->m) || (v && !mx->v) || !mx->home || !mx->own ||
-		    !mx->adds || !mx->bufs || !mx->images || !mx->ready)
+		if (!mx->own || !mx->adds || !mx->inputs || !mx->mirror || !mx->bufs ||
+		    !mx->images || !mx->early || !mx->ready)
 			ret = -ENOMEM;
 	}
-	ret = ret ? ret : find_homes(mx);
+	ret = ret ? ret : alloc_grads(mx);
 	ret = ret ? ret : alloc_images(mx);
+	ret = ret ? ret : find_inputs(mx);
+	ret = ret ? ret : wse_map_init(&mx->map, cfg->seed);
+	ret = ret ? ret : wse_memx_refresh(mx);
 	if (ret) {
 		wse_memx_close(mx);
 		return ret;
 	}
-	wse_tensor_init(&mx->tab, cfg->seed, mx->params);
-	wse_memx_refresh(mx);
 	*memx = mx;
 	return 0;
 }
@@ -147,16 +176,20 @@ void wse_memx_close(struct wse_memx *mx)
 			mx->pool.free(mx->pool.ctx, mx->bufs[i]);
 	for (uint32_t i = 0; mx->own && i < mx->tab.n; i++)
 		free(mx->own[i]);
+	for (uint32_t i = 0; mx->mirror && i < mx->tab.n; i++)
+		free(mx->mirror[i]);
 	free(mx->bufs);
 	free(mx->images);
+	free(mx->inputs);
+	free(mx->mirror);
+	free(mx->early);
 	free(mx->ready);
-	free(mx->home);
 	free(mx->own);
 	free(mx->adds);
 	free(mx->scratch);
-	free(mx->params);
-	free(mx->m);
-	free(mx->v);
+	if (mx->map.store)
+		mx->map.store->ops->close(mx->map.store);
+	wse_map_fini(&mx->map);
 	wse_tensor_table_fini(&mx->tab);
 	pthread_mutex_destroy(&mx->lock);
 	pthread_cond_destroy(&mx->cond);
@@ -167,92 +200,56 @@ void wse_memx_state(struct wse_memx *mx, struct wse_memx_state *state)
 {
 	*state = (struct wse_memx_state){
 		.table = &mx->tab,
-		.params = mx->params,
-		.m = mx->m,
-		.v = mx->v,
 		.step = &mx->step,
 		.beta1_pow = &mx->beta1_pow,
 		.beta2_pow = &mx->beta2_pow,
 	};
 }
 
-/* where these elements lie, NULL: nowhere */
-static float *elements(const struct wse_memx *mx, enum wse_memx_array which, uint32_t tensor,
+/* are there such elements? */
+static int check_range(const struct wse_memx *mx, enum wse_memx_array which, uint32_t tensor,
 		       size_t from, size_t count)
 {
-	float *const arrays[] = {mx->params, mx->m, mx->v};
+	uint32_t last = mx->cfg.optim.kind == WSE_OPTIM_SGD ? WSE_MEMX_M : WSE_MEMX_V;
 
-	if (which > WSE_MEMX_V || !arrays[which] || tensor >= mx->tab.n ||
-	    from > mx->tab.t[tensor].count || count > mx->tab.t[tensor].count - from)
-		return NULL;
-	return arrays[which] + mx->tab.t[tensor].off + from;
+	if ((uint32_t)which > last || tensor >= mx->tab.n || from > mx->tab.t[tensor].count ||
+	    count > mx->tab.t[tensor].count - from)
+		return wse_fail(-EINVAL, "tensor %u has no such elements", tensor);
+	return 0;
 }
 
 int wse_memx_read(struct wse_memx *mx, enum wse_memx_array which, uint32_t tensor, size_t from,
 		  size_t count, float *out)
 {
-	const float *p = elements(mx, which, tensor, from, count);
+	int ret = check_range(mx, which, tensor, from, count);
 
-	if (!p)
-		return wse_fail(-EINVAL, "tensor %u has no such elements", tensor);
-	memcpy(out, p, count * sizeof(*out));
-	return 0;
+	return ret ? ret : wse_map_copy(&mx->map, which, tensor, from, count, out, NULL);
 }
 
 int wse_memx_write(struct wse_memx *mx, enum wse_memx_array which, uint32_t tensor, size_t from,
 		   size_t count, const float *in)
 {
-	float *p = elements(mx, which, tensor, from, count);
+	int ret = check_range(mx, which, tensor, from, count);
 
-	if (!p)
-		return wse_fail(-EINVAL, "tensor %u has no such elements", tensor);
-	memcpy(p, in, count * sizeof(*in));
-	return 0;
+	return ret ? ret : wse_map_copy(&mx->map, which, tensor, from, count, NULL, in);
+}
+
+const struct wse_input *wse_memx_inputs(struct wse_memx *mx)
+{
+	return mx->inputs;
 }
 
 /* ---- images, and the update that they follow ---- */
 
-static void update_range(struct wse_memx *mx, const struct wse_tensor *t, size_t from,
+/* n elements of a tensor, of the arrays and of its gradient */
+static void update_range(struct wse_memx *mx, uint32_t tensor, float *const *array, size_t at,
 			 const float *grad, size_t n)
 {
 	struct wse_update u = mx->update;
-	size_t at = t->off + from;
 
-	u.decay = !!(t->flags & WSE_TENSOR_DECAY);
-	wse_optim_update(&mx->cfg.optim, &u, n, mx->params + at, mx->m + at,
-			 mx->v ? mx->v + at : NULL, grad);
-}
-
-/* pieces [i, end) of a tensor of a unit */
-static void update_pieces(struct wse_memx *mx, uint32_t tensor, size_t i, size_t end)
-{
-	const struct wse_tensor *t = &mx->tab.t[tensor];
-	const struct home *h = &mx->home[tensor];
-	struct wse_piece p;
-
-	for (; i < end && wse_unit_piece(mx->g, &mx->g->units[h->unit], h->which, t, i, &p); i++)
-		update_range(mx, t, p.from, mx->unit_grads[h->unit] + p.at, p.count);
-}
-
-static void update(struct wse_memx *mx, uint32_t tensor)
-{
-	if (mx->own[tensor])
-		update_range(mx, &mx->tab.t[tensor], 0, mx->own[tensor], mx->tab.t[tensor].count);
-	else
-		update_pieces(mx, tensor, 0, SIZE_MAX);
-}
-
-/* a unit and all that is in it; or a tensor that is in none */
-static int early(const struct wse_memx *mx, uint32_t tensor)
-{
-	return mx->own[tensor] || mx->tab.t[tensor].flags & WSE_TENSOR_INPUT;
-}
-
-/* element 0 of the image, if all of it lay as this piece of a tensor does */
-static const float *as_in_image(const struct wse_memx *mx, const struct wse_tensor *t,
-				const struct wse_piece *p)
-{
-	return mx->params + ((ptrdiff_t)(t->off + p->from) - (ptrdiff_t)p->at);
+	u.decay = !!(mx->tab.t[tensor].flags & WSE_TENSOR_DECAY);
+	wse_optim_update(&mx->cfg.optim, &u, n, array[WSE_MEMX_P] + at, array[WSE_MEMX_M] + at,
+			 array[WSE_MEMX_V] ? array[WSE_MEMX_V] + at : NULL, grad);
 }
 
 /* rows [first, end) of the matrix w, of which the transposed image has the inputs chunk by chunk */
@@ -270,51 +267,29 @@ static void write_back_chunks(struct wse_memx *mx, const struct wse_unit *u, con
 	}
 }
 
-/* rows [first, end) of a matrix whose inputs lie chunk by chunk: in as many pieces as row 0 has */
-static void write_in_chunks(struct wse_memx *mx, const struct wse_unit *u, size_t first, size_t end,
-			    uint16_t *fwd, uint16_t *tr)
-{
-	const struct wse_tensor *t = &mx->tab.t[u->weight];
-	struct wse_piece p;
-
-	for (size_t i = 0; wse_unit_piece(mx->g, u, 0, t, i, &p) && p.at < u->ins; i++)
-		wse_bf16_image_part(as_in_image(mx, t, &p), u->outs, u->ins, first, end, p.at,
-				    p.at + p.count, fwd, tr);
-}
-
 /*
- * A pass over the masters of a unit updates them, where that is due, and writes the images, a row
- * of tiles at a time: what the optimizer has written is still in the cache.
+ * A pass over a piece of a unit's matrix updates it, where that is due, and writes the images, a row
+ * of tiles at a time: what the optimizer has written is still in the cache. Rows beyond the tensor
+ * are 0 and stay so.
  */
-static void pass_in_chunks(struct wse_memx *mx, const struct wse_unit *u, int updating,
-			   uint16_t *fwd, uint16_t *tr)
+static void pass_matrix(struct wse_memx *mx, const struct wse_memx_piece *p, float *const *array,
+			int updating)
 {
-	size_t pieces = (size_t)mx->g->tile.cols * u->chunks_in; /* of a row */
+	const struct wse_unit *u = &mx->g->units[p->unit];
+	const struct wse_image *img = &mx->images[p->unit];
+	size_t real = mx->tab.t[u->weight].count / u->ins, last = (size_t)p->row + p->rows;
+	uint16_t *fwd = wse_span_ptr(img->fwd), *tr = wse_span_ptr(img->tr);
+	/* row 0 of the matrix, if all of it lay as this piece does */
+	const float *w = array[WSE_MEMX_P] - (ptrdiff_t)p->at;
 
-	for (size_t first = 0, end; first < u->outs; first = end) {
-		end = wse_image_tile_end(first, u->outs);
-		if (updating)
-			update_pieces(mx, u->weight, first * pieces, end * pieces);
-		write_in_chunks(mx, u, first, end, fwd, tr);
-	}
-}
-
-static void pass_piece(struct wse_memx *mx, const struct wse_unit *u, const struct wse_piece *p,
-		       int updating, uint16_t *fwd, uint16_t *tr)
-{
-	const struct wse_tensor *t = &mx->tab.t[u->weight];
-	const float *w = as_in_image(mx, t, p), *grad = NULL;
-	size_t first = p->at / u->ins, last = first + p->count / u->ins;
-
-	if (updating)
-		grad = mx->unit_grads[mx->home[u->weight].unit];
-	for (size_t end; first < last; first = end) {
-		size_t at = first * u->ins;
+	for (size_t first = p->row, end; first < last; first = end) {
+		size_t at = first * u->ins, some;
 
 		end = wse_image_tile_end(first, last);
-		if (updating)
-			update_range(mx, t, p->from + (at - p->at), grad + at,
-				     (end - first) * u->ins);
+		some = end < real ? end : real;
+		if (updating && first < some)
+			update_range(mx, u->weight, array, at - p->at,
+				     mx->unit_grads[p->unit] + at, (some - first) * u->ins);
 		if (u->chunks_back > 1)
 			write_back_chunks(mx, u, w, first, end, fwd, tr);
 		else
@@ -322,49 +297,58 @@ static void pass_piece(struct wse_memx *mx, const struct wse_unit *u, const stru
 	}
 }
 
-/* the masters in the order of the stream, and transposed; rows beyond the tensor are zero */
-static void pass_matrix(struct wse_memx *mx, const struct wse_unit *u, int updating, uint16_t *fwd,
-			uint16_t *tr)
+/* the vectors at the end of a piece */
+static void pass_vectors(struct wse_memx *mx, const struct wse_memx_piece *p, float *const *array,
+			 int updating)
 {
-	const struct wse_tensor *t = &mx->tab.t[u->weight];
-	size_t rows = t->count / u->ins;
-	struct wse_piece p;
+	const struct wse_unit *u = &mx->g->units[p->unit];
+	struct wse_piece q;
 
-	if (u->chunks_in > 1) {
-		pass_in_chunks(mx, u, updating, fwd, tr);
-		return;
+	for (uint32_t which = 1; which <= u->nvec && updating; which++) {
+		uint32_t tensor = u->vec[which - 1].tensor;
+
+		for (size_t i = 0;
+		     wse_unit_piece(mx->g, u, which, &mx->tab.t[tensor], i, &q); i++)
+			update_range(mx, tensor, array, q.at - p->at,
+				     mx->unit_grads[p->unit] + q.at, q.count);
 	}
-	for (size_t i = 0; wse_unit_piece(mx->g, u, 0, t, i, &p); i++)
-		pass_piece(mx, u, &p, updating, fwd, tr);
-	if (rows == u->outs)
-		return;
-	memset(fwd + t->count, 0, ((size_t)u->outs * u->ins - t->count) * sizeof(*fwd));
-	for (size_t k = 0; k < u->ins; k++)
-		memset(tr + k * u->outs + rows, 0, (u->outs - rows) * sizeof(*tr));
+	memcpy(wse_span_ptr(mx->images[p->unit].vec), array[WSE_MEMX_P] + (p->count - p->vec),
+	       p->vec * sizeof(float));
 }
 
-/* updating: first, what the commit has not updated */
-static void pass_unit(struct wse_memx *mx, uint32_t unit, int updating)
+/* pieces [first, end) of a unit, or of tensors in none */
+static int pass(struct wse_memx *mx, uint32_t first, uint32_t end, int updating)
 {
-	const struct wse_unit *u = &mx->g->units[unit];
-	const struct wse_image *img = &mx->images[unit];
-	size_t matrix = u->weight == WSE_NO_TENSOR ? 0 : (size_t)u->outs * u->ins;
-	float *vec = wse_span_ptr(img->vec);
-	struct wse_piece p;
+	struct wse_store *s = mx->map.store;
+	int ret = 0;
 
-	if (matrix)
-		pass_matrix(mx, u, updating && !early(mx, u->weight), wse_span_ptr(img->fwd),
-			    wse_span_ptr(img->tr));
-	for (uint32_t which = 1; which <= u->nvec; which++) {
-		uint32_t tensor = u->vec[which - 1].tensor;
-		const struct wse_tensor *t = &mx->tab.t[tensor];
+	for (uint32_t k = first; k < end && !ret; k++) {
+		const struct wse_memx_piece *p = &mx->map.pieces.p[k];
+		float *array[WSE_MEMX_ARRAYS];
 
-		if (updating && !early(mx, tensor))
-			update(mx, tensor);
-		for (size_t i = 0; wse_unit_piece(mx->g, u, which, t, i, &p); i++)
-			memcpy(vec + (p.at - matrix), mx->params + t->off + p.from,
-			       p.count * sizeof(float));
+		ret = s->ops->get(s, k, array);
+		if (ret)
+			break;
+		if (p->unit == WSE_NO_UNIT && updating)
+			update_range(mx, p->tensor, array, 0, mx->own[p->tensor] + p->at, p->count);
+		if (p->unit != WSE_NO_UNIT && p->rows)
+			pass_matrix(mx, p, array, updating);
+		if (p->vec)
+			pass_vectors(mx, p, array, updating);
+		ret = s->ops->put(s, k, updating);
 	}
+	return ret;
+}
+
+static int copy_mirror(struct wse_memx *mx, uint32_t unit)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < mx->tab.n && !ret; i++)
+		if (mx->mirror[i] && mx->map.home[i].unit == unit)
+			ret = wse_map_copy(&mx->map, WSE_MEMX_P, i, 0, mx->tab.t[i].count,
+					   mx->mirror[i], NULL);
+	return ret;
 }
 
 static void set_ready(struct wse_memx *mx, uint32_t unit, int ready)
@@ -375,12 +359,45 @@ static void set_ready(struct wse_memx *mx, uint32_t unit, int ready)
 	pthread_mutex_unlock(&mx->lock);
 }
 
-void wse_memx_refresh(struct wse_memx *mx)
+/* updating: first, what the commit has not updated; its gradient is used up then */
+static int pass_unit(struct wse_memx *mx, uint32_t unit, int updating)
 {
-	for (uint32_t i = 0; i < mx->g->nunits; i++) {
-		pass_unit(mx, i, 0);
-		set_ready(mx, i, 1);
-	}
+	int ret = pass(mx, mx->map.pieces.first[unit], mx->map.pieces.first[unit + 1], updating);
+
+	if (!ret && mx->early[unit])
+		ret = copy_mirror(mx, unit);
+	if (ret)
+		return ret;
+	if (updating && mx->give)
+		mx->give(mx->give_ctx, unit);
+	set_ready(mx, unit, 1);
+	return 0;
+}
+
+/* what has been written is of no use any more; a device that waits for an image learns of it */
+static int give_up(struct wse_memx *mx, int err)
+{
+	if (!err)
+		return 0;
+	pthread_mutex_lock(&mx->lock);
+	mx->failed = err;
+	pthread_cond_broadcast(&mx->cond);
+	pthread_mutex_unlock(&mx->lock);
+	return err;
+}
+
+int wse_memx_refresh(struct wse_memx *mx)
+{
+	struct wse_store *s = mx->map.store;
+	int ret = 0;
+
+	mx->failed = 0;
+	mx->pending = 0;
+	if (s->ops->ahead)
+		s->ops->ahead(s, mx->map.pieces.first[0], mx->map.pieces.n);
+	for (uint32_t i = 0; i < mx->g->nunits && !ret; i++)
+		ret = pass_unit(mx, i, 0);
+	return give_up(mx, ret);
 }
 
 const struct wse_image *wse_memx_images(struct wse_memx *mx)
@@ -390,14 +407,23 @@ const struct wse_image *wse_memx_images(struct wse_memx *mx)
 
 int wse_memx_unit_ready(struct wse_memx *mx, uint32_t unit)
 {
+	int ret;
+
 	pthread_mutex_lock(&mx->lock);
-	while (!mx->ready[unit])
+	while (!mx->ready[unit] && !mx->failed)
 		pthread_cond_wait(&mx->cond, &mx->lock);
+	ret = mx->failed ? -ECANCELED : 0;
 	pthread_mutex_unlock(&mx->lock);
-	return 0;
+	return ret;
 }
 
 /* ---- gradients ---- */
+
+void wse_memx_give_back(struct wse_memx *mx, void (*give)(void *ctx, uint32_t unit), void *ctx)
+{
+	mx->give = give;
+	mx->give_ctx = ctx;
+}
 
 float *const *wse_memx_grads(struct wse_memx *mx, float *const *unit)
 {
@@ -408,8 +434,8 @@ float *const *wse_memx_grads(struct wse_memx *mx, float *const *unit)
 		mx->adds[i] = mx->own[i];
 		if (mx->own[i])
 			memset(mx->own[i], 0, t->count * sizeof(float));
-		else if (t->flags & WSE_TENSOR_INPUT && !mx->home[i].which)
-			mx->adds[i] = unit[mx->home[i].unit];
+		else if (t->flags & WSE_TENSOR_INPUT && !mx->map.home[i].which)
+			mx->adds[i] = unit[mx->map.home[i].unit];
 	}
 	return mx->adds;
 }
@@ -417,7 +443,7 @@ float *const *wse_memx_grads(struct wse_memx *mx, float *const *unit)
 /* a gradient as one array: where it lies, or (a vector) gathered into scratch */
 static const float *contiguous(const struct wse_memx *mx, uint32_t tensor)
 {
-	const struct home *h = &mx->home[tensor];
+	const struct wse_home *h = &mx->map.home[tensor];
 	struct wse_piece p;
 
 	if (mx->own[tensor])
@@ -435,7 +461,7 @@ static const float *contiguous(const struct wse_memx *mx, uint32_t tensor)
 void wse_memx_grad(const struct wse_memx *mx, uint32_t tensor, float *out)
 {
 	const struct wse_tensor *t = &mx->tab.t[tensor];
-	const struct home *h = &mx->home[tensor];
+	const struct wse_home *h = &mx->map.home[tensor];
 	struct wse_piece p;
 
 	if (mx->own[tensor]) {
@@ -463,8 +489,10 @@ uint32_t wse_memx_bad_grad(const struct wse_memx *mx)
 int wse_memx_commit(struct wse_memx *mx, double *norm, double *lr)
 {
 	double sum = 0.0;
+	int ret = wse_memx_finish(mx);
 
-	wse_memx_finish(mx);
+	if (ret)
+		return ret;
 	for (uint32_t i = 0; i < mx->tab.n; i++)
 		sum += wse_sum_squares(contiguous(mx, i), mx->tab.t[i].count);
 	*norm = wse_sqrt(sum);
@@ -486,19 +514,25 @@ int wse_memx_commit(struct wse_memx *mx, double *norm, double *lr)
 	mx->pending = 1;
 	for (uint32_t i = 0; i < mx->g->nunits; i++)
 		set_ready(mx, i, 0);
-	for (uint32_t i = 0; i < mx->tab.n; i++)
-		if (early(mx, i))
-			update(mx, i);
-	return 0;
+	ret = pass(mx, 0, mx->map.pieces.first[0], 1);
+	for (uint32_t i = 0; i < mx->g->nunits && !ret; i++)
+		if (mx->early[i])
+			ret = pass_unit(mx, i, 1);
+	return give_up(mx, ret);
 }
 
-void wse_memx_finish(struct wse_memx *mx)
+int wse_memx_finish(struct wse_memx *mx)
 {
-	if (!mx->pending)
-		return;
-	for (uint32_t i = 0; i < mx->g->nunits; i++) {
-		pass_unit(mx, i, 1);
-		set_ready(mx, i, 1);
-	}
+	struct wse_store *s = mx->map.store;
+	int ret = mx->failed;
+
+	if (!mx->pending || ret)
+		return ret;
+	if (s->ops->ahead)
+		s->ops->ahead(s, mx->map.pieces.first[0], mx->map.pieces.n);
+	for (uint32_t i = 0; i < mx->g->nunits && !ret; i++)
+		if (!mx->early[i])
+			ret = pass_unit(mx, i, 1);
 	mx->pending = 0;
+	return give_up(mx, ret);
 }

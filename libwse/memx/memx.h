@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MemoryX: where the weights live. fp32 masters and optimizer state; the bf16 streaming images that
- * all devices read from the same memory. Nothing of a step is written before its commit, so a step
+ * MemoryX: where the weights live. fp32 masters and optimizer state, in the order of the images (map.h) in a
+ * store; the bf16 streaming images that all devices read from the same memory. Nothing of a step is written before its commit, so a step
  * that lost a device is simply run again; after it every device is done, so one set of images is
  * enough.
  *
@@ -11,6 +11,7 @@
 #define WSE_MEMX_MEMX_H
 
 #include "memx/optim.h"
+#include "memx/store.h"
 #include "model/family.h"
 
 /* memory that devices read and write: made once, shared by all (see swarmx/swarmx.h) */
@@ -36,43 +37,44 @@ int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph,
 		  const struct wse_buf_pool *pool, struct wse_memx **memx);
 void wse_memx_close(struct wse_memx *mx);
 
-/* The state that a checkpoint keeps. Arrays are [table.params] floats, one range per tensor. */
+/* The state that a checkpoint keeps, besides its arrays. */
 struct wse_memx_state {
 	const struct wse_tensor_table *table;
-	float *params, *m, *v;	/* v is NULL for SGD */
 	uint64_t *step;		/* committed steps */
 	double *beta1_pow, *beta2_pow;
 };
 void wse_memx_state(struct wse_memx *mx, struct wse_memx_state *state);
 
-/* parameters, and the optimizer's first and second moments: SGD has no V */
-enum wse_memx_array { WSE_MEMX_P, WSE_MEMX_M, WSE_MEMX_V };
-
 /*
- * Elements [from, from + count) of a tensor in its own order, out of one of these arrays or into
- * it; wse_memx_finish() comes before, wse_memx_refresh() after the last write. -EINVAL where there
- * are no such elements, -errno of where they are kept.
+ * Elements [from, from + count) of a tensor in its own order, out of one of the arrays (store.h) or
+ * into it; wse_memx_finish() comes before, wse_memx_refresh() after the last write. -EINVAL where
+ * there are no such elements, -errno of where they are kept.
  */
 int wse_memx_read(struct wse_memx *mx, enum wse_memx_array which, uint32_t tensor, size_t from,
 		  size_t count, float *out);
 int wse_memx_write(struct wse_memx *mx, enum wse_memx_array which, uint32_t tensor, size_t from,
 		   size_t count, const float *in);
-/* after the state was loaded or changed by hand: rebuild the images */
-void wse_memx_refresh(struct wse_memx *mx);
+/* after the state was loaded or changed by hand: rebuild the images. -errno of the store */
+int wse_memx_refresh(struct wse_memx *mx);
+
+/* what inputs are gathered from [table.n], of the committed step: see wse_input in family.h */
+const struct wse_input *wse_memx_inputs(struct wse_memx *mx);
 
 /* images of the current step [graph.nunits] */
 const struct wse_image *wse_memx_images(struct wse_memx *mx);
-/* blocks until the unit's image of the current step is written; 0 */
+/* blocks until the unit's image of the current step is written; -errno when it cannot be */
 int wse_memx_unit_ready(struct wse_memx *mx, uint32_t unit);
 
 /*
  * The gradient of a step. unit [graph.nunits] are the sums over all micro-batches, [outs][ins] and
  * then [COLS][vec_rows], as the reduction tree left them: they are not copied, and stay until
- * wse_memx_finish(). Returns an array [table.n] of where the host adds gradients of what it
+ * they are given back, or wse_memx_finish(). Returns an array [table.n] of where the host adds gradients of what it
  * gathered, each in the tensor's own order: a cleared array for a tensor in no unit, the unit's sum
  * where the tensor is its matrix too, NULL for all others.
  */
 float *const *wse_memx_grads(struct wse_memx *mx, float *const *unit);
+/* who gets the sums back, one by one, when they are used up; NULL (as at first): they stay */
+void wse_memx_give_back(struct wse_memx *mx, void (*give)(void *ctx, uint32_t unit), void *ctx);
 /* the first tensor whose gradient is not finite, WSE_NO_TENSOR: none */
 uint32_t wse_memx_bad_grad(const struct wse_memx *mx);
 /* the gradient of a tensor in its own order into out [count] */
@@ -81,11 +83,11 @@ void wse_memx_grad(const struct wse_memx *mx, uint32_t tensor, float *out);
 /*
  * The end of a step. *norm is the global norm of the gradients (tensors in table order, a matrix in
  * the order of its stream; see wse_sum_squares). -ERANGE, and nothing changed, when it is not
- * finite. Tensors that the host gathers the next inputs from, and those in no unit, are updated at
- * once, units by wse_memx_finish(): the next step's forward may be submitted between the two, its
- * first unit runs while later ones are updated.
+ * finite. Units and tensors that the host gathers the next inputs from are updated at once, the
+ * others by wse_memx_finish(): the next step's forward may be submitted between the two, its first
+ * unit runs while later ones are updated. -errno of the store, after which the state is no step's.
  */
 int wse_memx_commit(struct wse_memx *mx, double *norm, double *lr);
-void wse_memx_finish(struct wse_memx *mx);
+int wse_memx_finish(struct wse_memx *mx);
 
 #endif

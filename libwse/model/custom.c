@@ -257,18 +257,17 @@ static void batch(const struct wse_model *m, const struct wse_graph *g,
 	};
 }
 
-static void gather(const struct wse_model *m, const struct wse_graph *g, const float *params,
-		   const uint16_t *const *samples, struct wse_micro_batch *job)
+static void gather(const struct wse_model *m, const struct wse_graph *g,
+		   const struct wse_input *input, const uint16_t *const *samples,
+		   struct wse_micro_batch *job)
 {
 	const struct custom *c = custom(m);
 	const float *param[c->nparams];
 	void *in[WSE_GRAPH_IO];
 	struct wse_batch b;
 
-	for (uint32_t i = 0; i < c->nparams; i++) {
-		param[i] = params;
-		params += (size_t)c->params[i].rows * (c->params[i].cols ? c->params[i].cols : 1);
-	}
+	for (uint32_t i = 0; i < c->nparams; i++)
+		param[i] = input[i].f32;
 	for (uint32_t i = 0; i < g->nin; i++)
 		in[i] = wse_span_ptr(job->in[i]);
 	batch(m, g, samples, &b);

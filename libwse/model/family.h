@@ -18,6 +18,16 @@ struct wse_model;
 
 #define WSE_LEAVES 4
 
+/*
+ * What a tensor with WSE_TENSOR_INPUT is gathered from: binary32 in its own order, or rows of its
+ * unit's image, which are bf16 of the same. A family with leaf takes either (f32 NULL: the image),
+ * any other gets f32
+ */
+struct wse_input {
+	const float *f32;
+	const uint16_t *bf16;
+};
+
 /* where the host's part of a micro-batch's gradient of a tensor goes */
 struct wse_leaf {
 	float *grad;	       /* added to: its unit's gradient, in the tensor's own order */
@@ -56,11 +66,12 @@ struct wse_model_family {
 	/* one line for checkpoints: what makes two models the same */
 	void (*describe)(const struct wse_model *m, char *text, size_t size);
 	/*
-	 * the inputs of a micro-batch (targets excepted) from params and the tokens before its
+	 * the inputs of a micro-batch (targets excepted) from in [tensor] and the tokens before its
 	 * targets
 	 */
-	void (*gather)(const struct wse_model *m, const struct wse_graph *g, const float *params,
-		       const uint16_t *const *samples, struct wse_micro_batch *job);
+	void (*gather)(const struct wse_model *m, const struct wse_graph *g,
+		       const struct wse_input *in, const uint16_t *const *samples,
+		       struct wse_micro_batch *job);
 	/* adds the gradient of one micro-batch's inputs onto grad [tensor][...], in token order */
 	void (*scatter)(const struct wse_model *m, const struct wse_graph *g,
 			const struct wse_micro_batch *job, const uint16_t *const *samples,

@@ -596,25 +596,31 @@ static uint32_t row_of(const struct wse_gpt *m, const uint16_t *const *samples, 
 	return positions ? at : wse_token(samples[t / m->seq], (int)at - 1, m->vocab);
 }
 
-/* rows [H][T] of the embeddings of the tokens before the targets, and of their positions */
+/* rows [H][T] of a tensor, as bf16: row_of() of every token */
+static void gather_rows(const struct wse_gpt *m, const struct wse_input *in,
+			const uint16_t *const *samples, int positions, uint32_t t_all, uint16_t *to)
+{
+	size_t h = m->hidden;
+
+	for (uint32_t t = 0; t < t_all; t++) {
+		size_t at = row_of(m, samples, positions, t) * h;
+
+		for (size_t j = 0; j < h; j++)
+			to[j * t_all + t] =
+				in->f32 ? wse_f32_to_bf16(in->f32[at + j]) : in->bf16[at + j];
+	}
+}
+
+/* the embeddings of the tokens before the targets, and of their positions */
 static void gpt_gather(const struct wse_model *model, const struct wse_graph *g,
-		       const float *params, const uint16_t *const *samples,
+		       const struct wse_input *in, const uint16_t *const *samples,
 		       struct wse_micro_batch *job)
 {
 	const struct wse_gpt *m = wse_gpt(model);
-	uint32_t t_all = wse_graph_tokens(g), h = m->hidden;
-	uint16_t *x = wse_span_ptr(job->in[IN_TOKENS]), *p = wse_span_ptr(job->in[IN_POSITIONS]);
-	const float *wpe = params + (size_t)m->vocab * h;
+	uint32_t t_all = wse_graph_tokens(g);
 
-	for (uint32_t t = 0; t < t_all; t++) {
-		const float *row = params + (size_t)row_of(m, samples, 0, t) * h;
-		const float *at = wpe + (size_t)row_of(m, samples, 1, t) * h;
-
-		for (uint32_t j = 0; j < h; j++) {
-			x[(size_t)j * t_all + t] = wse_f32_to_bf16(row[j]);
-			p[(size_t)j * t_all + t] = wse_f32_to_bf16(at[j]);
-		}
-	}
+	gather_rows(m, &in[T_WTE], samples, 0, t_all, wse_span_ptr(job->in[IN_TOKENS]));
+	gather_rows(m, &in[T_WPE], samples, 1, t_all, wse_span_ptr(job->in[IN_POSITIONS]));
 }
 
 /* dx [H][T] of every token, in token order, onto its embedding's row and its position's */

@@ -373,7 +373,7 @@ enum { IN_X = 1, OUT_DX = 1 };
 
 /* x [window * embed][T] */
 static void mlp_gather(const struct wse_model *model, const struct wse_graph *g,
-		       const float *params, const uint16_t *const *samples,
+		       const struct wse_input *in, const uint16_t *const *samples,
 		       struct wse_micro_batch *job)
 {
 	uint32_t t_all = wse_graph_tokens(g), win = wse_mlp(model)->window,
@@ -382,7 +382,7 @@ static void mlp_gather(const struct wse_model *model, const struct wse_graph *g,
 
 	for (uint32_t t = 0; t < t_all; t++) {
 		for (uint32_t i = 0; i < win; i++) {
-			const float *row = params + (size_t)samples[t][(int)i - (int)win] * e;
+			const float *row = in[0].f32 + (size_t)samples[t][(int)i - (int)win] * e;
 
 			for (uint32_t j = 0; j < e; j++)
 				x[((size_t)i * e + j) * t_all + t] = wse_f32_to_bf16(row[j]);

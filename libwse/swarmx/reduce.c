@@ -269,3 +269,10 @@ float *wse_reduce_take(struct wse_reduce *r)
 	pthread_mutex_unlock(&r->lock);
 	return sum;
 }
+
+void wse_reduce_give_back(struct wse_reduce *r)
+{
+	pthread_mutex_lock(&r->lock);
+	spare_list(r, &r->held);
+	pthread_mutex_unlock(&r->lock);
+}

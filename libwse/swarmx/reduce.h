@@ -59,5 +59,7 @@ int wse_reduce_settle(struct wse_reduce *r, struct wse_shared_buf *buf);
  * the sum of all leaves [count], NULL while some are missing; it stays until the next one is taken
  */
 float *wse_reduce_take(struct wse_reduce *r);
+/* it is not needed any longer; what is lent next may lie there */
+void wse_reduce_give_back(struct wse_reduce *r);
 
 #endif

@@ -441,3 +441,11 @@ int wse_swarm_wait(struct wse_swarm *s)
 	}
 	return 0;
 }
+
+void wse_swarm_give_back(void *ctx, uint32_t unit)
+{
+	struct wse_swarm *s = ctx;
+
+	if (unit < s->nreduce)
+		wse_reduce_give_back(&s->reduce[unit]);
+}

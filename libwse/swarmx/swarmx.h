@@ -72,7 +72,7 @@ struct wse_swarm_step {
 		     struct wse_row_sum *rows, uint32_t nrows);
 	void *share_ctx;
 	uint32_t first, end;
-	/* out [graph.nunits]: the sums, valid until the next backward step ends */
+	/* out [graph.nunits]: the sums, until given back or the next backward step ends */
 	float **grads;
 	const struct wse_rows **rows; /* out [host.nrows], likewise */
 };
@@ -81,5 +81,7 @@ struct wse_swarm_step {
  * of the last device when none is left. The step's memory must stay until then. */
 int wse_swarm_start(struct wse_swarm *s, const struct wse_swarm_step *step);
 int wse_swarm_wait(struct wse_swarm *s);
+/* a unit's sum is used up: its memory serves the steps to come. ctx: the swarm. From any thread */
+void wse_swarm_give_back(void *ctx, uint32_t unit);
 
 #endif

@@ -35,8 +35,9 @@ static int open_ref(struct ref *r, struct wse_session *s)
 						[WSE_GELU] = GPT_REF_GELU,
 						[WSE_SQUARED_RELU] = GPT_REF_RELU2};
 	const struct wse_gpt *g = wse_gpt(&s->cfg.model);
-	struct wse_memx_state st;
+	const struct wse_tensor_table *tab = s->table;
 	size_t n;
+	int ret;
 
 	if (s->cfg.model.family != &wse_family_gpt)
 		return wse_fail(-EINVAL, "the model is no GPT: take name: gpt2 or gpt3");
@@ -62,12 +63,11 @@ static int open_ref(struct ref *r, struct wse_session *s)
 	};
 	r->batch = (uint32_t)s->cfg.batch;
 	r->seq = s->cfg.model.span;
-	wse_memx_finish(s->memx);
-	wse_memx_state(s->memx, &st);
+	ret = wse_memx_finish(s->memx);
 	n = gpt_ref_nparams(&r->cfg);
-	if (n != st.table->params)
+	if (n != tab->params)
 		return wse_fail(-EINVAL, "the reference has %zu parameters, the model %zu", n,
-				(size_t)st.table->params);
+				(size_t)tab->params);
 	r->params = malloc(n * sizeof(float));
 	r->m = calloc(n, sizeof(float));
 	r->v = calloc(n, sizeof(float));
@@ -75,7 +75,11 @@ static int open_ref(struct ref *r, struct wse_session *s)
 	r->tokens = calloc(r->batch * (r->seq + 1ul), sizeof(*r->tokens));
 	if (!r->params || !r->m || !r->v || !r->grads || !r->tokens)
 		return wse_fail(-ENOMEM, "%s", strerror(ENOMEM));
-	memcpy(r->params, st.params, n * sizeof(float));
+	for (uint32_t i = 0; i < tab->n && !ret; i++)
+		ret = wse_memx_read(s->memx, WSE_MEMX_P, i, 0, tab->t[i].count,
+				    r->params + tab->t[i].off);
+	if (ret)
+		return ret;
 	return gpt_ref_open(&r->model, &r->cfg, r->batch, r->seq, 2);
 }
 

@@ -146,18 +146,19 @@ static int advance(struct wse_session *s, const struct request *r, struct text *
 	struct wse_micro_batch job = s->io.jobs[0];
 	struct wse_swarm_step step = {.graph = g, .jobs = &job, .n = 1};
 	const float *logits = s->io.out[g->logits]->ptr;
-	struct wse_memx_state st;
+	const struct wse_input *in = wse_memx_inputs(s->memx);
 	int ret;
 
 	for (uint32_t k = 0; k < n; k++)
 		samples[k] = texts[k].history + texts[k].len - inputs_of(m, &texts[k]) + 1;
-	wse_memx_state(s->memx, &st);
-	wse_memx_finish(s->memx);
+	ret = wse_memx_finish(s->memx);
+	if (ret)
+		return ret;
 	job.backward = 0;
 	job.out[g->logits] = (struct wse_span){s->io.out[g->logits], 0};
 	job.images = wse_memx_images(s->memx);
 	memset(wse_span_ptr(job.in[g->target]), 0, g->in[g->target].bytes);
-	m->family->gather(m, g, st.params, samples, &job);
+	m->family->gather(m, g, in, samples, &job);
 	ret = wse_swarm_start(s->swarm, &step);
 	ret = ret ? ret : wse_swarm_wait(s->swarm);
 	for (uint32_t k = 0; k < n && !ret; k++) {

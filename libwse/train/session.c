@@ -217,6 +217,7 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 			calloc((size_t)s->plan.micro_batches * s->plan.tokens / s->cfg.model.span,
 			       sizeof(*s->samples));
 		ret = s->samples ? wse_slots_open(&s->io, s, &pool, n, 1) : -ENOMEM;
+		wse_memx_give_back(s->memx, wse_swarm_give_back, s->swarm);
 	}
 	if (ret) {
 		wse_fail_since(before, ret, "%s", strerror(-ret));
@@ -342,7 +343,7 @@ static int run_jobs(struct wse_session *s, uint32_t n, int shared)
 {
 	struct wse_swarm_step step = wse_slots_step(&s->io, n);
 	unsigned int before = wse_failures();
-	int ret = check_whole(s);
+	int ret = check_whole(s), finish;
 
 	if (!ret && shared && s->ranks)
 		ret = wse_ranks_deal(s, &step);
@@ -356,8 +357,11 @@ static int run_jobs(struct wse_session *s, uint32_t n, int shared)
 	if (ret)
 		return wse_fail_since(before, ret, "%s",
 				      ret == -ENODEV ? "no device is left" : strerror(-ret));
-	wse_memx_finish(s->memx); /* the rest of the last update, while the first unit runs */
+	/* the rest of the last update, while the first unit runs */
+	finish = wse_memx_finish(s->memx);
 	ret = wse_swarm_wait(s->swarm);
+	if (finish)
+		return finish;
 	if (ret && s->ranks && wse_ranks_failed(s->ranks))
 		return ret;
 	if (ret)
@@ -379,18 +383,41 @@ static void scatter(struct wse_session *s)
 	wse_slots_scatter(&s->io, wse_memx_grads(s->memx, s->io.sums));
 }
 
-/* where a token's NaN came from, as a plain forward on the host sees it */
-static const char *find_nonfinite(struct wse_session *s, uint64_t token)
+/* all parameters, in the order of the table; NULL: no memory, or the store failed */
+static float *all_params(struct wse_session *s)
+{
+	float *p = malloc(s->table->params * sizeof(*p));
+	int ret = p ? wse_memx_finish(s->memx) : 0;
+
+	for (uint32_t i = 0; p && i < s->table->n && !ret; i++)
+		ret = wse_memx_read(s->memx, WSE_MEMX_P, i, 0, s->table->t[i].count,
+				    p + s->table->t[i].off);
+	if (ret) {
+		free(p);
+		p = NULL;
+	}
+	return p;
+}
+
+/*
+ * where the first NaN of the tokens [first, end) came from, as a plain forward on the host sees it;
+ * *token is its number
+ */
+static const char *find_nonfinite(struct wse_session *s, uint64_t first, uint64_t end,
+				  uint64_t *token)
 {
 	const struct wse_model_family *f = s->cfg.model.family;
-	struct wse_memx_state st;
+	float *params = f->find_nonfinite ? all_params(s) : NULL;
+	const char *where = NULL;
 
-	wse_memx_state(s->memx, &st);
-	return f->find_nonfinite
-		       ? f->find_nonfinite(&s->cfg.model, s->table, st.params, &s->plan.graph,
-					   &s->io.jobs[token / s->plan.tokens],
-					   (uint32_t)(token % s->plan.tokens))
-		       : NULL;
+	for (uint64_t t = first; params && t < end && !where; t++) {
+		where = f->find_nonfinite(&s->cfg.model, s->table, params, &s->plan.graph,
+					  &s->io.jobs[t / s->plan.tokens],
+					  (uint32_t)(t % s->plan.tokens));
+		*token = t;
+	}
+	free(params);
+	return where;
 }
 
 /* the first n losses, in token order, added to *sum; held [0] is the first one's number when they
@@ -400,6 +427,7 @@ static int add_losses(struct wse_session *s, uint64_t n, const uint64_t *held, d
 	unsigned long long step = wse_session_step(s);
 	char who[80];
 	const char *where;
+	uint64_t token;
 
 	for (uint64_t b = 0; b < n; b++) {
 		float loss = s->io.losses[b];
@@ -415,7 +443,7 @@ static int add_losses(struct wse_session *s, uint64_t n, const uint64_t *held, d
 		else
 			snprintf(who, sizeof(who), "step %llu: the loss of token %llu", step + 1,
 				 (unsigned long long)b);
-		where = find_nonfinite(s, b);
+		where = find_nonfinite(s, b, b + 1, &token);
 		return wse_fail(-ERANGE, "%s is not finite; first seen at %s%s", who,
 				where ? "layer " : "the loss", where ? where : "");
 	}
@@ -482,6 +510,8 @@ int wse_session_compute_on(struct wse_session *s, const uint16_t *samples,
 int wse_session_probe(struct wse_session *s)
 {
 	struct wse_failure before;
+	const char *where;
+	uint64_t token = 0;
 	double sum = 0.0;
 
 	next_batch(s);
@@ -489,16 +519,11 @@ int wse_session_probe(struct wse_session *s)
 	if (!forward(s, s->plan.micro_batches))
 		return add_losses(s, batch_tokens(s), NULL, &sum);
 	wse_failure_undo(&before);
-	wse_memx_finish(s->memx);
-	for (uint64_t b = 0; b < batch_tokens(s); b++) {
-		const char *where = find_nonfinite(s, b);
-
-		if (where)
-			return wse_fail(-ERANGE, "step %llu: token %llu is not finite at %s",
-					(unsigned long long)wse_session_step(s) + 1,
-					(unsigned long long)b, where);
-	}
-	return 0;
+	where = find_nonfinite(s, 0, batch_tokens(s), &token);
+	return where ? wse_fail(-ERANGE, "step %llu: token %llu is not finite at %s",
+				(unsigned long long)wse_session_step(s) + 1,
+				(unsigned long long)token, where)
+		     : wse_memx_finish(s->memx);
 }
 
 int wse_session_check_grads(struct wse_session *s)

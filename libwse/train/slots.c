@@ -34,12 +34,10 @@ void wse_slots_gather_one(struct wse_slots *b, struct wse_micro_batch *job,
 	const struct wse_graph *g = &s->plan.graph;
 	uint32_t span = s->cfg.model.span, vocab = s->cfg.model.vocab;
 	uint16_t *target = wse_span_ptr(job->in[g->target]);
-	struct wse_memx_state st;
 
-	wse_memx_state(s->memx, &st);
 	for (uint32_t t = 0; t < s->plan.tokens; t++)
 		wse_token_put(target, t, vocab, wse_token(samples[t / span], t % span, vocab));
-	s->cfg.model.family->gather(&s->cfg.model, g, st.params, samples, job);
+	s->cfg.model.family->gather(&s->cfg.model, g, wse_memx_inputs(s->memx), samples, job);
 }
 
 static const uint16_t *const *samples_at(const struct wse_slots *b, uint32_t index)

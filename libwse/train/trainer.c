@@ -16,6 +16,7 @@ struct wse_trainer {
 	wse_log_fn log;
 	void *log_ctx;
 	unsigned int before; /* wse_failures() when its thread came in */
+	float *tensor;	     /* what wse_trainer_tensor() shows: a copy, in the tensor's order */
 };
 
 static int enter(struct wse_trainer *t)
@@ -116,6 +117,7 @@ int wse_trainer_close(struct wse_trainer *t)
 	m = t->s.cfg.model;
 	wse_session_close(&t->s);
 	wse_model_put(&m);
+	free(t->tensor);
 	free(t);
 	return 0;
 }
@@ -224,38 +226,45 @@ int wse_trainer_eval(struct wse_trainer *t, uint64_t max_batches, double *loss, 
 /* ---- weights ---- */
 
 /* enters; all of a step is written; the row of tensor i, or NULL with the error in ret */
-static int enter_tensor(struct wse_trainer *t, uint32_t i, struct wse_memx_state *st,
-			const struct wse_tensor **row, int *ret)
+static int enter_tensor(struct wse_trainer *t, uint32_t i, const struct wse_tensor **row, int *ret)
 {
+	const struct wse_tensor_table *tab;
 	int entered = enter(t);
 
 	*row = NULL;
 	*ret = 0;
 	if (entered)
 		return entered;
-	wse_memx_finish(t->s.memx);
-	wse_memx_state(t->s.memx, st);
-	if (i < st->table->n)
-		*row = &st->table->t[i];
-	else
-		*ret = wse_fail(-ENOENT, "there is no tensor %u of %u", i, st->table->n);
+	tab = t->s.table;
+	*ret = wse_memx_finish(t->s.memx);
+	if (!*ret && i < tab->n)
+		*row = &tab->t[i];
+	else if (!*ret)
+		*ret = wse_fail(-ENOENT, "there is no tensor %u of %u", i, tab->n);
 	return 0;
 }
 
 int wse_trainer_tensor(struct wse_trainer *t, uint32_t i, struct wse_tensor_info *info)
 {
 	const struct wse_tensor *row;
-	struct wse_memx_state st;
-	int ret, entered = enter_tensor(t, i, &st, &row, &ret);
+	int ret, entered = enter_tensor(t, i, &row, &ret);
+	float *copy;
 
 	if (entered)
 		return entered;
-	if (row)
+	if (row) {
+		copy = realloc(t->tensor, row->count * sizeof(*copy));
+		if (copy)
+			t->tensor = copy;
+		ret = copy ? wse_memx_read(t->s.memx, WSE_MEMX_P, i, 0, row->count, copy)
+			   : wse_fail(-ENOMEM, "no memory for %s", row->name);
+	}
+	if (row && !ret)
 		*info = (struct wse_tensor_info){
 			.name = row->name,
 			.rows = row->dim[0],
 			.cols = row->dim[1],
-			.data = st.params + row->off,
+			.data = t->tensor,
 		};
 	return leave(t, ret);
 }
@@ -263,8 +272,7 @@ int wse_trainer_tensor(struct wse_trainer *t, uint32_t i, struct wse_tensor_info
 int wse_trainer_set_tensor(struct wse_trainer *t, uint32_t i, const float *data, uint64_t n)
 {
 	const struct wse_tensor *row;
-	struct wse_memx_state st;
-	int ret, entered = enter_tensor(t, i, &st, &row, &ret);
+	int ret, entered = enter_tensor(t, i, &row, &ret);
 
 	if (entered)
 		return entered;
@@ -275,10 +283,10 @@ int wse_trainer_set_tensor(struct wse_trainer *t, uint32_t i, const float *data,
 		if (!(data[j] - data[j] == 0.0f))
 			ret = wse_fail(-ERANGE, "%s: element %llu is not finite", row->name,
 				       (unsigned long long)j);
-	if (!ret) {
-		memcpy(st.params + row->off, data, n * sizeof(*data));
-		wse_memx_refresh(t->s.memx);
-	}
+	if (!ret)
+		ret = wse_memx_write(t->s.memx, WSE_MEMX_P, i, 0, n, data);
+	if (!ret)
+		ret = wse_memx_refresh(t->s.memx);
 	return leave(t, ret);
 }
 

@@ -98,7 +98,8 @@ struct wse_batch {
 	uint32_t nsamples;		  /* T / span */
 	/* [nsamples] first target of each; [-window] ... [span - 1] are there */
 	const uint16_t *const *samples;
-	const float *const *param;	  /* [nparams] */
+	/* gather: [nparams]; NULL for parameters without WSE_TENSOR_INPUT */
+	const float *const *param;
 	/* [inputs], in order of wse_graph_in(); the targets are filled in already */
 	void *const *in;
 	const void *const *out;		  /* scatter: [outputs], as the cores made them */

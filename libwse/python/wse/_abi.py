@@ -470,7 +470,7 @@ class wse_batch(Structure):
     tokens: T
     nsamples: T / span
     samples: [nsamples] first target of each; [-window] ... [span - 1] are there
-    param: [nparams]
+    param: gather: [nparams]; NULL for parameters without WSE_TENSOR_INPUT
     in_: [inputs], in order of wse_graph_in(); the targets are filled in already
     out: scatter: [outputs], as the cores made them
     grad: scatter: [nparams]; NULL for parameters without WSE_TENSOR_INPUT

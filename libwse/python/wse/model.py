@@ -228,8 +228,8 @@ class Batch:
         return Array(self._memory(pointers[i], 4 * rows * max(cols, 1), what), "f32", shape)
 
     def param(self, i: int) -> Array:
-        """Parameter i, f32."""
-        return self._tensor(self._b.param, i, f"parameter {i}")
+        """gather: parameter i, f32."""
+        return self._tensor(self._b.param, i, f"parameter {i}: its flags are without WSE_TENSOR_INPUT")
 
     def grad(self, i: int) -> Array:
         """scatter: the gradient of parameter i, f32, to add to."""

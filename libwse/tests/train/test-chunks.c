@@ -16,6 +16,7 @@
 #include "model/plan.h"
 #include "num/num.h"
 #include "ops/ops.h"
+#include "state.h"
 #include "tap.h"
 #include "train/session.h"
 #include "train/verify.h"
@@ -64,7 +65,7 @@ static uint64_t steps(const struct shape *f, const char *uri, uint32_t mode, int
 		      uint32_t *chosen)
 {
 	struct wse_step_result step;
-	struct wse_memx_state st;
+	struct state st;
 	struct wse_session s;
 	char check[64];
 	uint64_t sum = 0;
@@ -79,9 +80,10 @@ static uint64_t steps(const struct shape *f, const char *uri, uint32_t mode, int
 	}
 	if (!ret) {
 		wse_memx_finish(s.memx);
-		wse_memx_state(s.memx, &st);
+		st = state_of(s.memx);
 		sum = wse_checksum64(st.params, st.table->params * 4) ^
 		      wse_checksum64(st.v, st.table->params * 4);
+		state_free(&st);
 		*chosen = s.plan.mode;
 	}
 	wse_session_close(&s);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "memx/hf.h"
 #include "num/num.h"
+#include "state.h"
 #include "tap.h"
 #include "train/loop.h"
 #include "train/session.h"
@@ -100,7 +101,7 @@ static int steps(struct wse_session *s, int n)
 }
 
 /* parameters that are not what hf-file writes */
-static size_t wrong(const struct wse_memx_state *m)
+static size_t wrong(const struct state *m)
 {
 	size_t n = 0;
 
@@ -117,40 +118,43 @@ static size_t wrong(const struct wse_memx_state *m)
 
 static void starts(const char *words, enum wse_ckpt_load what)
 {
-	struct wse_memx_state m;
 	struct wse_session s;
 	size_t moments = 0;
+	struct state m;
 	int ret;
 
 	if (hf_file("write %s " SIZES "%s", file("in"), words))
 		abort();
 	open_session(&s);
 	ret = wse_session_load(&s, file("in"), what);
-	wse_memx_state(s.memx, &m);
+	m = state_of(s.memx);
 	for (size_t i = 0; i < m.table->params; i++)
 		moments += m.m[i] != 0 || m.v[i] != 0;
-	ok(!ret && !wrong(&m) && !moments && !*m.step && !steps(&s, 1),
+	ok(!ret && !wrong(&m) && !moments && !m.step && !steps(&s, 1),
 	   "%s: %zu parameters wrong, %zu moments not 0, step %llu %s", words, wrong(&m), moments,
-	   (unsigned long long)*m.step, ret ? wse_error() : "");
+	   (unsigned long long)m.step, ret ? wse_error() : "");
+	state_free(&m);
 	wse_session_close(&s);
 }
 
 static void refuses(const char *words, enum wse_ckpt_load what, const char *says)
 {
-	struct wse_memx_state m;
 	struct wse_session s;
+	struct state m;
 	uint64_t before;
 	int ret;
 
 	open_session(&s);
 	if (hf_file("write %s " SIZES "%s", file("in"), words))
 		abort();
-	wse_memx_state(s.memx, &m);
+	m = state_of(s.memx);
 	before = wse_checksum64(m.params, m.table->params * sizeof(float));
 	ret = wse_session_load(&s, file("in"), what);
+	state_again(s.memx, &m);
 	ok(ret == -EINVAL && strstr(wse_error(), says) &&
 		   wse_checksum64(m.params, m.table->params * sizeof(float)) == before,
 	   "%s: %s", words, wse_error());
+	state_free(&m);
 	wse_session_close(&s);
 }
 
@@ -172,14 +176,14 @@ static void in(void)
 static void out(void)
 {
 	struct wse_hf_tensor table[64];
-	struct wse_memx_state m;
 	struct wse_session s;
+	struct state m;
 	float *back;
 	int ret;
 
 	open_session(&s);
 	ret = steps(&s, 2);
-	wse_memx_state(s.memx, &m);
+	m = state_of(s.memx);
 	back = calloc(m.table->params, sizeof(float));
 	for (uint32_t i = 0; i < m.table->n; i++) {
 		const struct wse_tensor *t = &m.table->t[i];
@@ -194,12 +198,15 @@ static void out(void)
 	ret = ret ? ret : wse_hf_read(file("trained"), table, m.table->n);
 	ok(!ret && !memcmp(back, m.params, m.table->params * sizeof(float)),
 	   "a checkpoint after two steps, read as a Hugging Face file %s", ret ? wse_error() : "");
-	for (uint32_t i = 0; i < m.table->n; i++)
-		for (uint32_t j = 0; j < m.table->t[i].count; j++)
-			m.params[m.table->t[i].off + j] =
-				value(m.table->t[i].name, j / m.table->t[i].dim[1],
-				      j % m.table->t[i].dim[1]);
-	ret = wse_session_save(&s, file("known"), NULL);
+	for (uint32_t i = 0; i < m.table->n; i++) {
+		const struct wse_tensor *t = &m.table->t[i];
+
+		for (uint32_t j = 0; j < t->count; j++)
+			back[j] = value(t->name, j / t->dim[1], j % t->dim[1]);
+		ret = ret ? ret : wse_memx_write(s.memx, WSE_MEMX_P, i, 0, t->count, back);
+	}
+	state_free(&m);
+	ret = ret ? ret : wse_session_save(&s, file("known"), NULL);
 	ok(!ret && !hf_file("check %s " SIZES "moments=1", file("known")),
 	   "a checkpoint of known numbers, to an independent reader %s", ret ? wse_error() : "");
 	free(back);
@@ -209,8 +216,8 @@ static void out(void)
 /* two steps, a checkpoint, two more: the bits of four */
 static void resumes(void)
 {
-	struct wse_memx_state a, b;
 	struct wse_session one, two;
+	struct state a, b;
 	int ret;
 
 	open_session(&one);
@@ -220,11 +227,13 @@ static void resumes(void)
 	open_session(&two);
 	ret = ret ? ret : wse_session_load(&two, file("two"), WSE_CKPT_ALL);
 	ret = ret ? ret : steps(&two, 2);
-	wse_memx_state(one.memx, &a);
-	wse_memx_state(two.memx, &b);
-	ok(!ret && *b.step == 4 && !memcmp(a.params, b.params, a.table->params * 4) &&
+	a = state_of(one.memx);
+	b = state_of(two.memx);
+	ok(!ret && b.step == 4 && !memcmp(a.params, b.params, a.table->params * 4) &&
 		   !memcmp(a.m, b.m, a.table->params * 4) && !memcmp(a.v, b.v, a.table->params * 4),
 	   "two steps, a checkpoint and two more: the bits of four %s", ret ? wse_error() : "");
+	state_free(&a);
+	state_free(&b);
 	two.torn = 1; /* as after a load that ended half way */
 	ret = steps(&two, 1);
 	ok(ret == -ESTALE && wse_session_save(&two, file("three"), NULL) == -ESTALE &&

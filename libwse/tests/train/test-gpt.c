@@ -18,6 +18,7 @@
 #include "num/num.h"
 #include "ops/ops.h"
 #include "ref/gpt_ref.h"
+#include "state.h"
 #include "tap.h"
 #include "train/session.h"
 #include "train/verify.h"
@@ -111,15 +112,15 @@ static int gradients(struct wse_session *s, float *got, int stored, float *want,
 	uint32_t seq = s->cfg.model.span, batch = (uint32_t)s->cfg.batch;
 	uint16_t *tokens = malloc(batch * (seq + 1ul) * sizeof(*tokens));
 	struct wse_step_result r;
-	struct wse_memx_state st;
 	struct gpt_ref *ref;
+	struct state st;
 	int ret = wse_session_compute(s, &r);
 
 	c.bf16_storage = stored;
 	ret = ret ? ret : wse_session_check_grads(s);
 	if (ret)
 		return ret;
-	wse_memx_state(s->memx, &st);
+	st = state_of(s->memx);
 	for (uint32_t i = 0; i < st.table->n; i++)
 		wse_memx_grad(s->memx, i, got + st.table->t[i].off);
 	for (uint32_t b = 0; b < batch; b++)
@@ -130,6 +131,7 @@ static int gradients(struct wse_session *s, float *got, int stored, float *want,
 		gpt_ref_close(ref);
 	}
 	*loss = r.loss;
+	state_free(&st);
 	free(tokens);
 	return ret;
 }
@@ -215,7 +217,7 @@ static uint64_t three_steps(const struct run *r, uint32_t *mode)
 {
 	struct wse_session s;
 	struct wse_step_result step;
-	struct wse_memx_state st;
+	struct state st;
 	uint64_t sum = 0;
 	int ret = open_run(r, &s);
 
@@ -225,9 +227,10 @@ static uint64_t three_steps(const struct run *r, uint32_t *mode)
 	}
 	if (!ret) {
 		wse_memx_finish(s.memx);
-		wse_memx_state(s.memx, &st);
+		st = state_of(s.memx);
 		sum = wse_checksum64(st.params, st.table->params * 4) ^
 		      wse_checksum64(st.v, st.table->params * 4);
+		state_free(&st);
 		if (mode)
 			*mode = s.plan.mode;
 	}
@@ -366,8 +369,8 @@ static void lost(void)
 
 	for (uint32_t k = 0; k < 2 && !ret; k++) {
 		struct wse_step_result step;
-		struct wse_memx_state st;
 		struct wse_session s;
+		struct state st;
 
 		ret = wse_session_open(&s, &cfg, uris, k + 1, NULL);
 		if (ret)
@@ -375,8 +378,9 @@ static void lost(void)
 		ret = wse_session_compute(&s, &step);
 		ret = ret ? ret : wse_session_commit(&s, &step);
 		wse_memx_finish(s.memx);
-		wse_memx_state(s.memx, &st);
+		st = state_of(s.memx);
 		sum[k] = wse_checksum64(st.m, st.table->params * 4);
+		state_free(&st);
 		alive = wse_swarm_alive(s.swarm);
 		wse_session_close(&s);
 	}

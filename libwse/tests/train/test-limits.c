@@ -20,6 +20,7 @@
 #include "num/num.h"
 #include "ops/attn_cycles.h"
 #include "ops/emit.h"
+#include "state.h"
 #include "tap.h"
 #include "train/session.h"
 #include "train/verify.h"
@@ -142,7 +143,7 @@ static uint64_t steps(const char *model, const char *uri, int n, struct seen *se
 	struct wse_exec_cost cost = {0};
 	struct wse_faults faults;
 	struct wse_step_result step;
-	struct wse_memx_state st;
+	struct state st;
 	struct wse_session s;
 	struct wse_config cfg;
 	uint64_t sum = 0;
@@ -173,9 +174,10 @@ static uint64_t steps(const char *model, const char *uri, int n, struct seen *se
 		*seen = (struct seen){cost.count[WSE_CNT_CMDS], s.plan.graph.tile.cols,
 				      s.plan.columns};
 		wse_memx_finish(s.memx);
-		wse_memx_state(s.memx, &st);
+		st = state_of(s.memx);
 		sum = wse_checksum64(st.params, st.table->params * 4) ^
 		      wse_checksum64(st.v, st.table->params * 4);
+		state_free(&st);
 	}
 	wse_session_close(&s);
 	return ret ? 0 : sum;

@@ -11,6 +11,7 @@
 #include "num/num.h"
 #include "base/error.h"
 #include "heap.h"
+#include "state.h"
 #include "tap.h"
 
 /* ten steps of one number against the textbook in double */
@@ -105,12 +106,12 @@ static void memx(void)
 	uint32_t hidden = 40;
 	struct wse_memx_cfg c = {.max_norm = 1.0, .seed = 9};
 	struct wse_memx *mx, *again;
-	struct wse_memx_state s, s2;
+	struct state s, s2;
 	struct wse_graph graph;
 	const struct wse_image *img;
 	struct reader reader;
 	pthread_t thread;
-	float *g[2], *const *adds, *w, *bias, *out, before, table;
+	float *g[2], *const *adds, *w, *bias, *out, before, table, ramp[40];
 	uint16_t old;
 	double norm, lr;
 	int bad;
@@ -122,17 +123,25 @@ static void memx(void)
 	   "a graph of two units");
 	wse_memx_open(&c, &graph, &heap, &mx);
 	wse_memx_open(&c, &graph, &heap, &again);
-	wse_memx_state(mx, &s);
-	wse_memx_state(again, &s2);
+	s = state_of(mx);
+	s2 = state_of(again);
 	ok(!memcmp(s.params, s2.params, s.table->params * 4), "initial weights by seed");
 	ok(!strcmp(s.table->t[1].name, "transformer.h.0.mlp.c_fc.weight") &&
 		   !strcmp(s.table->t[3].name, "lm_head.weight"),
 	   "names as Hugging Face has them");
+	for (int i = 0; i < 40; i++)
+		ramp[i] = (float)i;
+	bad = wse_memx_write(mx, WSE_MEMX_P, 2, 0, 7, ramp);
+	bad += wse_memx_write(mx, WSE_MEMX_P, 2, 7, 33, ramp + 7);
+	bad += wse_memx_refresh(mx);
+	state_again(mx, &s);
 	w = s.params + s.table->t[1].off;
 	bias = s.params + s.table->t[2].off;
-	for (int i = 0; i < 40; i++)
-		bias[i] = (float)i;
-	wse_memx_refresh(mx);
+	ok(!bad && !memcmp(bias, ramp, sizeof(ramp)), "elements that were written are read");
+	ok(wse_memx_read(mx, WSE_MEMX_P, 2, 39, 2, ramp) == -EINVAL &&
+		   wse_memx_read(mx, WSE_MEMX_V, 2, 0, 1, ramp) == -EINVAL &&
+		   wse_memx_write(mx, WSE_MEMX_P, 5, 0, 1, ramp) == -EINVAL,
+	   "those that are not there are refused");
 	img = wse_memx_images(mx);
 	ok(image_is_right(&img[0], w, bias, 40, 32),
 	   "images are bf16 of the masters, and transposed, and the biases");
@@ -158,13 +167,18 @@ static void memx(void)
 	old = *(uint16_t *)wse_span_ptr(img[0].fwd);
 	ok(old == wse_f32_to_bf16(before), "the image of a unit stays until the commit");
 	bad = wse_memx_commit(mx, &norm, &lr);
-	ok(!bad && norm == 5.0 && lr == 0.5 && *s.step == 1, "commit: norm %g, rate %g", norm, lr);
+	state_again(mx, &s);
+	w = s.params + s.table->t[1].off;
+	ok(!bad && norm == 5.0 && lr == 0.5 && s.step == 1, "commit: norm %g, rate %g", norm, lr);
 	ok(w[0] == before && fabsf(table - s.params[0] - 0.3f) < 1e-5f,
 	   "units are updated after the embedding");
 	reader = (struct reader){mx, old};
 	pthread_create(&thread, NULL, read_image, &reader);
 	wse_memx_finish(mx);
 	pthread_join(thread, NULL);
+	state_again(mx, &s);
+	w = s.params + s.table->t[1].off;
+	bias = s.params + s.table->t[2].off;
 	ok(fabsf(before - w[0] - 0.4f) < 1e-5f, "clipped to norm 1: 0.5 * 4/5");
 	ok(image_is_right(&img[0], w, bias, 40, 32) &&
 		   *(uint16_t *)wse_span_ptr(img[0].fwd) != old && wse_memx_images(mx) == img,
@@ -177,7 +191,9 @@ static void memx(void)
 	adds[0][5] = INFINITY;
 	before = s.params[0];
 	old = *(uint16_t *)wse_span_ptr(img[0].fwd);
-	ok(wse_memx_commit(mx, &norm, &lr) == -ERANGE && *s.step == 1 && s.params[0] == before &&
+	bad = wse_memx_commit(mx, &norm, &lr);
+	state_again(mx, &s);
+	ok(bad == -ERANGE && s.step == 1 && s.params[0] == before &&
 		   *(uint16_t *)wse_span_ptr(img[0].fwd) == old && !wse_memx_unit_ready(mx, 0) &&
 		   wse_memx_bad_grad(mx) == 0,
 	   "an infinite gradient changes nothing");
@@ -185,6 +201,8 @@ static void memx(void)
 	g[1][64 * 40 + 7] = NAN;
 	ok(wse_memx_bad_grad(mx) == 4 && wse_memx_commit(mx, &norm, &lr) == -ERANGE,
 	   "nor does a NaN in a bias");
+	state_free(&s);
+	state_free(&s2);
 	wse_memx_close(mx);
 	wse_memx_close(again);
 	wse_graph_fini(&graph);

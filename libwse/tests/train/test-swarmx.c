@@ -103,6 +103,28 @@ static void reduction(void)
 	ok(worst_nodes <= 8, "a stream of 69 gradients needs %u buffers", worst_nodes);
 }
 
+/* memory of a step of one gradient whose sum is given back, and of one whose sum is held */
+static void given_back(void)
+{
+	struct wse_reduce r;
+	uint32_t nodes[2];
+
+	wse_reduce_init(&r, &heap, COUNT);
+	for (int held = 0; held < 2; held++) {
+		for (int step = 0; step < 3; step++) {
+			wse_reduce_begin(&r, 1);
+			feed(&(struct feeder){&r, 0, 1});
+			wse_reduce_take(&r);
+			if (!held)
+				wse_reduce_give_back(&r);
+		}
+		nodes[held] = r.nodes;
+	}
+	ok(nodes[0] == 1 && nodes[1] == 2, "steps whose sums are given back need %u buffer, not %u",
+	   nodes[0], nodes[1]);
+	wse_reduce_fini(&r);
+}
+
 /* ---- rows ---- */
 
 enum { ROWS = 9, WIDTH = 3, TOKENS = 5 };
@@ -480,6 +502,7 @@ int main(void)
 {
 
 	reduction();
+	given_back();
 	row_sums();
 	dealt();
 	devices();

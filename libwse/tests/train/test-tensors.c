@@ -15,6 +15,8 @@
 #include "base/error.h"
 #include "ops/ops.h"
 #include "heap.h"
+#include "memx/map.h"
+#include "state.h"
 #include "tap.h"
 
 static uint64_t draws;
@@ -84,6 +86,77 @@ static void pieces(void)
 	ok(!bad, "every element of a tensor has one place in its unit's buffer");
 }
 
+/* ---- the state, in the order of the images ---- */
+
+/* parameters are wse_tensor_init()'s, and what is written anywhere is read there, and alone there */
+static int map_is_right(const struct wse_graph *g, const struct wse_tensor_table *tab)
+{
+	float *init = malloc(tab->params * sizeof(*init)), *got = malloc(tab->params * sizeof(*got));
+	struct wse_map m;
+	int bad = wse_map_make(&m, g, tab) || wse_store_ram(&m.pieces, 2, &m.store);
+
+	wse_tensor_init(tab, 5, init);
+	bad += bad || wse_map_init(&m, 5);
+	for (int round = 0; round < 6 && !bad; round++) {
+		uint32_t t = rnd(tab->n);
+		size_t from = rnd((uint32_t)tab->t[t].count);
+		size_t n = rnd((uint32_t)(tab->t[t].count - from)) + 1;
+
+		for (uint32_t i = 0; i < tab->n; i++)
+			bad += wse_map_copy(&m, WSE_MEMX_P, i, 0, tab->t[i].count,
+					    got + tab->t[i].off, NULL) != 0;
+		bad += memcmp(got, init, tab->params * sizeof(*init)) != 0;
+		for (size_t j = 0; j < n; j++)
+			init[tab->t[t].off + from + j] = (float)(round + (int)j);
+		bad += wse_map_copy(&m, WSE_MEMX_P, t, from, n, NULL,
+				    init + tab->t[t].off + from) != 0;
+	}
+	for (uint32_t i = 0; i < tab->n && !bad; i++) {
+		bad += wse_map_copy(&m, WSE_MEMX_M, i, 0, tab->t[i].count, got, NULL) != 0;
+		for (size_t j = 0; j < tab->t[i].count; j++)
+			bad += got[j] != 0;
+	}
+	m.store->ops->close(m.store);
+	wse_map_fini(&m);
+	free(init);
+	free(got);
+	return !bad;
+}
+
+static void maps(void)
+{
+	int bad = 0, kinds[4] = {0};
+
+	for (int k = 0; k < 200; k++) {
+		const struct wse_tile tile = {1, 1 + rnd(4), 8, 1u << 20};
+		struct wse_tensor_table tab = {0};
+		struct wse_graph g;
+		uint32_t kind = rnd(4), parts = kind == 1 ? 3 : 1, cols = tile.cols;
+		uint32_t ins = 8 * cols * (1 + rnd(40)), outs = 8 * (1 + rnd(10)) * cols * parts;
+		uint32_t pad = kind ? 0 : rnd(3);
+
+		wse_graph_init(&g, &tile, 8);
+		wse_tensor_add(&tab, 0, 0, 1.0f, 1 + rnd(30), 1 + rnd(30), "in no unit");
+		wse_tensor_add(&tab, 0, 0.5f, 1.0f, outs - pad, ins, "matrix");
+		wse_tensor_add(&tab, 0, 0, 1.0f, outs - pad, 0, "bias");
+		wse_tensor_add(&tab, 0, 1.0f, 0, 3 * cols, 0, "gain");
+		wse_graph_unit(&g, 1, outs, ins, parts);
+		if (kind == 2)
+			wse_graph_chunks(&g, 0, 2, 1);
+		else if (kind == 3)
+			wse_graph_chunks(&g, 0, 1, 2);
+		wse_graph_unit(&g, WSE_NO_TENSOR, 0, 0, 1);
+		wse_graph_vec(&g, 0, 2, outs, parts);
+		wse_graph_vec(&g, 1, 3, 3 * cols, 1);
+		kinds[kind]++;
+		bad += !map_is_right(&g, &tab);
+		wse_graph_fini(&g);
+		wse_tensor_table_fini(&tab);
+	}
+	ok(!bad && kinds[0] && kinds[1] && kinds[2] && kinds[3],
+	   "200 graphs, parts, chunks and padding: initial values, and what is written is read");
+}
+
 /* ---- a table with more than the graph knows ---- */
 
 static void model(struct wse_model *m, uint32_t hidden)
@@ -111,7 +184,7 @@ static void spare_tensor(void)
 	struct wse_model_family family = wse_family_mlp;
 	struct wse_memx_cfg c = {.seed = 3};
 	struct wse_memx *mx;
-	struct wse_memx_state s;
+	struct state s;
 	struct wse_graph g;
 	float *grads[2], *const *adds, p[NSPARE], m[NSPARE] = {0}, v[NSPARE] = {0};
 	double norm, lr, pow1 = 1, pow2 = 1;
@@ -127,7 +200,7 @@ static void spare_tensor(void)
 	ret = ret ? ret : wse_memx_open(&c, &g, &heap, &mx);
 	if (!ok(!ret, "a table with a tensor that is in no unit"))
 		return;
-	wse_memx_state(mx, &s);
+	s = state_of(mx);
 	memcpy(p, s.params + s.table->t[SPARE].off, sizeof(p));
 	for (int i = 0; i < NSPARE; i++)
 		spread += p[i] != 1.0f && p[i] > -2.0f && p[i] < 4.0f;
@@ -147,11 +220,13 @@ static void spare_tensor(void)
 		same &= !wse_memx_commit(mx, &norm, &lr) &&
 			(step ? norm == 0 : norm > 5.29 && norm < 5.30); /* sqrt(28) */
 		wse_memx_finish(mx);
+		state_again(mx, &s);
 		same &= !memcmp(p, s.params + s.table->t[SPARE].off, sizeof(p)) &&
 			!memcmp(m, s.m + s.table->t[SPARE].off, sizeof(m)) &&
 			!memcmp(v, s.v + s.table->t[SPARE].off, sizeof(v));
 	}
 	ok(same, "the optimizer updates it, and its gradient counts for the norm");
+	state_free(&s);
 	wse_memx_close(mx);
 	wse_graph_fini(&g);
 	free(grads[0]);
@@ -190,9 +265,9 @@ static void unit_images(void)
 	const struct wse_tile tile = {1, COLS, 8, 1u << 20};
 	struct wse_memx_cfg c = {.seed = 3, .model.family = &family};
 	const struct wse_image *img;
-	struct wse_memx_state s;
 	struct wse_memx *mx;
 	struct wse_graph g;
+	struct state s;
 	int bad = 0;
 
 	wse_graph_init(&g, &tile, 8);
@@ -201,7 +276,7 @@ static void unit_images(void)
 	wse_graph_chunks(&g, wse_graph_unit(&g, 2, OUTS, INS, 1), 1, CHUNKS);
 	if (!ok(!wse_memx_open(&c, &g, &heap, &mx), "units of parts, of padding, of chunks"))
 		return;
-	wse_memx_state(mx, &s);
+	s = state_of(mx);
 	img = wse_memx_images(mx);
 	for (uint32_t p = 0; p < PARTS; p++)
 		for (uint32_t col = 0; col < COLS; col++)
@@ -224,6 +299,7 @@ static void unit_images(void)
 		bad += !row_is(&img[2], OUTS, n, w);
 	}
 	ok(!bad, "chunk by chunk, each column's share of the inputs");
+	state_free(&s);
 	wse_memx_close(mx);
 	wse_graph_fini(&g);
 }
@@ -333,6 +409,7 @@ static void gpt_initials(void)
 int main(void)
 {
 	pieces();
+	maps();
 	spare_tensor();
 	unit_images();
 	bounded();

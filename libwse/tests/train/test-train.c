@@ -14,6 +14,7 @@
 #include "train/verify.h"
 #include "gradient.h"
 #include "other_cpu.h"
+#include "state.h"
 #include "tap.h"
 #include "whole_run.h"
 
@@ -147,15 +148,16 @@ static void replay(void)
 static void trained_gradients(struct wse_session *s, struct mlp_ref *ref, uint16_t *context,
 			      uint16_t *target)
 {
-	struct wse_memx_state st;
+	struct state st;
 	struct wse_step_result r;
 	struct distance d;
 	float *grads;
 	int ret = wse_session_compute(s, &r);
 
 	ret = ret ? ret : wse_session_check_grads(s); /* adds the gradients of the inputs */
-	wse_memx_state(s->memx, &st);
+	st = state_of(s->memx);
 	memcpy(ref->params, st.params, ref->tab.params * sizeof(float));
+	state_free(&st);
 	for (int b = 0; b < 128 && !ret; b++) {
 		memcpy(context + b * 8, s->samples[b] - 8, 16);
 		target[b] = s->samples[b][0];

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+/* From a tensor's own order to the order of the images. */
+#include "memx/map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+int wse_map_make(struct wse_map *m, const struct wse_graph *g, const struct wse_tensor_table *tab)
+{
+	int ret;
+
+	*m = (struct wse_map){.g = g, .tab = tab};
+	ret = wse_memx_pieces_make(g, tab, &m->pieces);
+	if (ret)
+		return ret;
+	m->home = malloc((tab->n + 1ul) * sizeof(*m->home));
+	m->alone = calloc(tab->n + 1ul, sizeof(*m->alone));
+	if (!m->home || !m->alone) {
+		wse_map_fini(m);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < tab->n; i++)
+		m->home[i] = (struct wse_home){WSE_NO_UNIT, 0};
+	for (uint32_t i = 0; i < g->nunits; i++) {
+		const struct wse_unit *u = &g->units[i];
+
+		if (u->weight != WSE_NO_TENSOR)
+			m->home[u->weight] = (struct wse_home){i, 0};
+		for (uint32_t which = 1; which <= u->nvec; which++)
+			m->home[u->vec[which - 1].tensor] = (struct wse_home){i, which};
+	}
+	for (uint32_t k = m->pieces.n; k-- > 0;)
+		if (m->pieces.p[k].unit == WSE_NO_UNIT)
+			m->alone[m->pieces.p[k].tensor] = k;
+	return 0;
+}
+
+void wse_map_fini(struct wse_map *m)
+{
+	wse_memx_pieces_fini(&m->pieces);
+	free(m->home);
+	free(m->alone);
+	m->home = NULL;
+	m->alone = NULL;
+}
+
+int wse_map_is_plain(const struct wse_unit *u)
+{
+	return u->parts == 1 && (u->chunks_out <= 1 || u->in_order) && u->chunks_in <= 1;
+}
+
+/* the piece of the state that float `at` of a unit's buffer, or of a tensor in none, lies in */
+static uint32_t piece_at(const struct wse_map *m, uint32_t first, uint32_t end, size_t at)
+{
+	size_t k = first + at / m->pieces.p[first].count; /* all but the last are equal */
+
+	return k < end ? (uint32_t)k : end - 1;
+}
+
+struct copy {
+	const struct wse_map *m;
+	enum wse_memx_array which;
+	uint32_t held; /* a piece that was got, UINT32_MAX: none */
+	float *array[WSE_MEMX_ARRAYS];
+	float *out;
+	const float *in;
+};
+
+static int let_go(struct copy *c)
+{
+	struct wse_store *s = c->m->store;
+	uint32_t held = c->held;
+
+	c->held = UINT32_MAX;
+	return held == UINT32_MAX ? 0 : s->ops->put(s, held, c->in != NULL);
+}
+
+static int hold(struct copy *c, uint32_t piece)
+{
+	struct wse_store *s = c->m->store;
+	int ret = 0;
+
+	if (c->held == piece)
+		return 0;
+	ret = let_go(c);
+	ret = ret ? ret : s->ops->get(s, piece, c->array);
+	if (!ret)
+		c->held = piece;
+	return ret;
+}
+
+/* n floats that lie at `at` ...; pieces [first, end) are those of their unit or tensor */
+static int copy_run(struct copy *c, uint32_t first, uint32_t end, size_t at, size_t n)
+{
+	while (n) {
+		uint32_t k = piece_at(c->m, first, end, at);
+		const struct wse_memx_piece *p = &c->m->pieces.p[k];
+		size_t in = at - p->at, some = p->count - in < n ? p->count - in : n;
+		int ret = hold(c, k);
+
+		if (ret)
+			return ret;
+		if (c->out) {
+			memcpy(c->out, c->array[c->which] + in, some * sizeof(float));
+			c->out += some;
+		} else {
+			memcpy(c->array[c->which] + in, c->in, some * sizeof(float));
+			c->in += some;
+		}
+		at += some;
+		n -= some;
+	}
+	return 0;
+}
+
+int wse_map_copy(const struct wse_map *m, enum wse_memx_array which, uint32_t tensor, size_t from,
+		 size_t count, float *out, const float *in)
+{
+	const struct wse_tensor *t = &m->tab->t[tensor];
+	const struct wse_home *h = &m->home[tensor];
+	struct copy c = {m, which, UINT32_MAX, {NULL}, out, in};
+	const struct wse_unit *u;
+	int ret = 0, end;
+
+	if (h->unit == WSE_NO_UNIT) {
+		uint32_t k = m->alone[tensor], last = k + 1;
+
+		while (last < m->pieces.n && m->pieces.p[last].unit == WSE_NO_UNIT &&
+		       m->pieces.p[last].tensor == tensor)
+			last++;
+		ret = copy_run(&c, k, last, from, count);
+		end = let_go(&c);
+		return ret ? ret : end;
+	}
+	u = &m->g->units[h->unit];
+	while (count && !ret) {
+		size_t i = wse_unit_piece_of(m->g, u, h->which, from), n;
+		struct wse_piece p;
+
+		if (!wse_unit_piece(m->g, u, h->which, t, i, &p))
+			return -EINVAL;
+		n = p.from + p.count - from;
+		n = n < count ? n : count;
+		ret = copy_run(&c, m->pieces.first[h->unit], m->pieces.first[h->unit + 1],
+			       p.at + (from - p.from), n);
+		from += n;
+		count -= n;
+	}
+	end = let_go(&c);
+	return ret ? ret : end;
+}
+
+/* ---- initial values ---- */
+
+/* what of a tensor lies in a piece of the state, p [count]; row: scratch of a row of the matrix */
+static void init_tensor(const struct wse_map *m, uint64_t seed, uint32_t tensor,
+			const struct wse_memx_piece *piece, float *p, float *row)
+{
+	const struct wse_home *h = &m->home[tensor];
+	const struct wse_unit *u = &m->g->units[h->unit];
+	const struct wse_tensor *t = &m->tab->t[tensor];
+	size_t per = (size_t)m->g->tile.cols * u->chunks_in, end = piece->at + piece->count;
+	/* inputs in chunks: as many pieces of a tensor as a row has lie in each row */
+	int rows = !h->which && u->chunks_in > 1;
+	size_t i = rows ? piece->row * per : 0;
+	struct wse_piece q;
+
+	for (; wse_unit_piece(m->g, u, h->which, t, i, &q) && (!rows || q.at < end); i++) {
+		size_t a = q.at > piece->at ? q.at : piece->at;
+		size_t b = q.at + q.count < end ? q.at + q.count : end;
+
+		if (a >= b)
+			continue;
+		if (rows && i % per == 0)
+			wse_tensor_init_part(m->tab, seed, tensor, i / per * u->ins, u->ins, row);
+		if (rows)
+			memcpy(p + (a - piece->at), row + q.from % u->ins, (b - a) * sizeof(*p));
+		else
+			wse_tensor_init_part(m->tab, seed, tensor, q.from + (a - q.at), b - a,
+					     p + (a - piece->at));
+	}
+}
+
+static void init_piece(const struct wse_map *m, uint64_t seed, const struct wse_memx_piece *p,
+		       float *w, float *row)
+{
+	const struct wse_unit *u;
+
+	memset(w, 0, p->count * sizeof(*w)); /* padding */
+	if (p->unit == WSE_NO_UNIT) {
+		wse_tensor_init_part(m->tab, seed, p->tensor, p->at, p->count, w);
+		return;
+	}
+	u = &m->g->units[p->unit];
+	if (p->rows)
+		init_tensor(m, seed, u->weight, p, w, row);
+	for (uint32_t i = 0; i < u->nvec && p->vec; i++)
+		init_tensor(m, seed, u->vec[i].tensor, p, w, row);
+}
+
+int wse_map_init(const struct wse_map *m, uint64_t seed)
+{
+	struct wse_store *s = m->store;
+	uint32_t widest = 1;
+	int ret = 0;
+	float *row;
+
+	for (uint32_t i = 0; i < m->g->nunits; i++)
+		if (m->g->units[i].ins > widest)
+			widest = m->g->units[i].ins;
+	row = malloc(widest * sizeof(*row));
+	if (!row)
+		return -ENOMEM;
+	if (s->ops->ahead)
+		s->ops->ahead(s, 0, m->pieces.n);
+	for (uint32_t k = 0; k < m->pieces.n && !ret; k++) {
+		float *array[WSE_MEMX_ARRAYS];
+
+		ret = s->ops->get(s, k, array);
+		if (ret)
+			break;
+		init_piece(m, seed, &m->pieces.p[k], array[WSE_MEMX_P], row);
+		ret = s->ops->put(s, k, 1);
+	}
+	free(row);
+	return ret;
+}

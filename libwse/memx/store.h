@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where parameters and moments lie, piece by piece (pieces.h). One thread uses a store, and holds one
+ * piece at a time: get, read and write its arrays, put.
+ */
+#ifndef WSE_MEMX_STORE_H
+#define WSE_MEMX_STORE_H
+
+#include "memx/pieces.h"
+
+/* parameters, and the optimizer's first and second moments: SGD has no V */
+enum wse_memx_array { WSE_MEMX_P, WSE_MEMX_M, WSE_MEMX_V };
+
+#define WSE_MEMX_ARRAYS 3
+
+struct wse_store;
+
+struct wse_store_ops {
+	/* array [WSE_MEMX_ARRAYS], each of the piece's floats, NULL for one that there is not */
+	int (*get)(struct wse_store *s, uint32_t piece, float **array);
+	/* dirty: the arrays were written */
+	int (*put)(struct wse_store *s, uint32_t piece, int dirty);
+	/* the pieces first ... end - 1 will be got next, in this order; may be NULL */
+	void (*ahead)(struct wse_store *s, uint32_t first, uint32_t end);
+	void (*close)(struct wse_store *s);
+};
+
+struct wse_store {
+	const struct wse_store_ops *ops;
+};
+
+/*
+ * In memory: all arrays are there at all times, and cleared at first; pieces of a unit lie one
+ * behind the other. The list stays until close. arrays: 2 or 3. -ENOMEM
+ */
+int wse_store_ram(const struct wse_memx_pieces *pieces, uint32_t arrays, struct wse_store **store);
+
+#endif
