@@ -55,8 +55,11 @@ static int alloc_images(struct wse_memx *mx)
 
 		if (ret)
 			return ret;
+		/* nothing is transposed for a forward pass alone */
 		mx->images[i] = (struct wse_image){
-			{mx->bufs[i], 0}, {mx->bufs[i], fwd}, {mx->bufs[i], 2 * fwd}};
+			{mx->bufs[i], 0},
+			{mx->bufs[i], mx->g->forward ? 0 : fwd},
+			{mx->bufs[i], mx->g->forward ? fwd : 2 * fwd}};
 	}
 	return 0;
 }
@@ -210,7 +213,9 @@ void wse_memx_state(struct wse_memx *mx, struct wse_memx_state *state)
 static int check_range(const struct wse_memx *mx, enum wse_memx_array which, uint32_t tensor,
 		       size_t from, size_t count)
 {
-	uint32_t last = mx->cfg.optim.kind == WSE_OPTIM_SGD ? WSE_MEMX_M : WSE_MEMX_V;
+	uint32_t last = mx->cfg.forward			     ? WSE_MEMX_P
+			: mx->cfg.optim.kind == WSE_OPTIM_SGD ? WSE_MEMX_M
+							      : WSE_MEMX_V;
 
 	if ((uint32_t)which > last || tensor >= mx->tab.n || from > mx->tab.t[tensor].count ||
 	    count > mx->tab.t[tensor].count - from)
@@ -278,7 +283,8 @@ static void pass_matrix(struct wse_memx *mx, const struct wse_memx_piece *p, flo
 	const struct wse_unit *u = &mx->g->units[p->unit];
 	const struct wse_image *img = &mx->images[p->unit];
 	size_t real = mx->tab.t[u->weight].count / u->ins, last = (size_t)p->row + p->rows;
-	uint16_t *fwd = wse_span_ptr(img->fwd), *tr = wse_span_ptr(img->tr);
+	uint16_t *fwd = wse_span_ptr(img->fwd);
+	uint16_t *tr = mx->g->forward ? NULL : wse_span_ptr(img->tr);
 	/* row 0 of the matrix, if all of it lay as this piece does */
 	const float *w = array[WSE_MEMX_P] - (ptrdiff_t)p->at;
 
@@ -290,7 +296,7 @@ static void pass_matrix(struct wse_memx *mx, const struct wse_memx_piece *p, flo
 		if (updating && first < some)
 			update_range(mx, u->weight, array, at - p->at,
 				     mx->unit_grads[p->unit] + at, (some - first) * u->ins);
-		if (u->chunks_back > 1)
+		if (u->chunks_back > 1 && tr)
 			write_back_chunks(mx, u, w, first, end, fwd, tr);
 		else
 			wse_bf16_image_part(w, u->outs, u->ins, first, end, 0, u->ins, fwd, tr);
