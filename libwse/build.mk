@@ -4,7 +4,7 @@
 LIBWSE_VERSION := $(shell sed -n 's/^\#define WSE_RELEASE "\(.*\)"/\1/p' uapi/wse/wse_release.h)
 LIBWSE_DIRS := base device device/accel device/sim graph ops model exec memx swarmx input output num train
 LIBWSE_SRC := $(wildcard $(LIBWSE_DIRS:%=libwse/%/*.c))
-LIBWSE_LIBS := -ldrm -lyaml -lcrypto -ljson-c -lpcre2-8 -ldl -pthread
+LIBWSE_LIBS := -ldrm -lyaml -lcrypto -ljson-c -lpcre2-8 -luring -ldl -pthread
 # paths of a build are compiled in, so that a tree works without being installed
 # what libwse.so exports is what include/wse declares
 HIDDEN := -fvisibility=hidden
@@ -121,6 +121,9 @@ LDFLAGS_asan/libwse/tests/train/test-wafer := $(LDFLAGS_libwse/tests/train/test-
 # one counts what is allocated
 LDFLAGS_libwse/tests/train/test-ckpt-memory := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=free
 LDFLAGS_asan/libwse/tests/train/test-ckpt-memory := $(LDFLAGS_libwse/tests/train/test-ckpt-memory)
+# one has disks that are full or fail
+LDFLAGS_libwse/tests/train/test-store := -Wl,--wrap=io_uring_queue_init,--wrap=fallocate,--wrap=pwrite
+LDFLAGS_asan/libwse/tests/train/test-store := $(LDFLAGS_libwse/tests/train/test-store)
 # one cuts its submits into single commands
 LDFLAGS_libwse/tests/train/test-cycles := -Wl,--wrap=wse_submit,--wrap=wse_fence_destroy
 LDFLAGS_asan/libwse/tests/train/test-cycles := $(LDFLAGS_libwse/tests/train/test-cycles)

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "ref/gpt_run.h"
+#include "train/memory.h"
 #include "train/session.h"
 #include "bench.h"
 #include "wse_regs.h"
@@ -176,6 +177,52 @@ static int tokens_vs_reference(struct bench_measure *m)
 	return 0;
 }
 
+static int one_step(struct wse_session *s, double *seconds)
+{
+	double begin = bench_now();
+	struct wse_step_result r;
+	int ret = wse_session_compute(s, &r);
+
+	ret = ret ? ret : wse_session_commit(s, &r);
+	*seconds = bench_now() - begin;
+	return ret;
+}
+
+/* steps of 10 M parameters with their state in a file and in memory, in turns */
+static int file_vs_ram(struct bench_measure *m)
+{
+	enum { STEPS = 3 };
+	static const char uri[] = "sim:func,rows=4,cols=16";
+	static const char *const sets[] = {"model.hidden_size=256", "model.num_hidden_layers=12",
+					   "model_dir=.", "memory_limit=200"};
+	double best[2] = {1e9, 1e9}, t;
+	struct wse_memory memory;
+	struct wse_session s[2];
+	int ret = open_session(&s[0], uri, 1, sets, 3), file;
+
+	if (ret)
+		return ret;
+	ret = open_session(&s[1], uri, 1, sets, 4);
+	if (ret) {
+		wse_session_close(&s[0]);
+		return ret;
+	}
+	ret = wse_memory_of(&s[1].cfg, &s[1].plan, uri, 1, &memory);
+	file = ret ? ret : wse_memory_file(&memory, s[1].cfg.memory_limit);
+	ret = file < 0 ? file : file ? 0 : wse_fail(-EINVAL, "the limit is no limit");
+	for (int i = 0; i <= 2 * STEPS + 1 && !ret; i++) { /* each one's first warms up */
+		ret = one_step(&s[i & 1], &t);
+		if (i > 1 && t < best[i & 1])
+			best[i & 1] = t;
+	}
+	bench_count(m, "ram", "s", best[0]);
+	bench_count(m, "file", "s", best[1]);
+	m->value = best[1] / best[0];
+	wse_session_close(&s[0]);
+	wse_session_close(&s[1]);
+	return ret;
+}
+
 const struct bench bench_gpt[] = {
 	{"gpt_step_cycles", "cycles",
 	 "GPT of hidden 64, 2 layers, one sequence of 64: a micro-batch on the RTL, 4x4 cores",
@@ -187,4 +234,7 @@ const struct bench bench_gpt[] = {
 	 0},
 	{"gpt_tokens_vs_reference", "x",
 	 "nanoGPT's recipe: twin against fp32 OpenBLAS, two threads each", tokens_vs_reference, 0},
+	{"memx_file_vs_ram", "x",
+	 "steps of 10 M parameters, 4x16 cores of a twin: weights in a file, and in memory",
+	 file_vs_ram, 1},
 	{0}};

@@ -237,6 +237,7 @@ static void read_loop(struct sections *s, struct wse_yaml *init)
 	c->log_steps = reader_u64(r, y, "log_steps", 0, 10, 1, UINT32_MAX);
 	read_precision(s, init);
 	c->seed = reader_u64(r, init, "seed", 0, 1, 0, UINT64_MAX);
+	c->memory_limit = reader_u64(r, init, "memory_limit", 0, 0, 0, 1u << 30) * 1000000;
 	snprintf(c->model_dir, sizeof(c->model_dir), "model_dir");
 	reader_word(r, init, "model_dir", 0, c->model_dir, sizeof(c->model_dir));
 	read_sampling(s, init);

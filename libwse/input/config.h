@@ -24,6 +24,7 @@ struct wse_config {
 	uint64_t checkpoint_steps;	/* 0: only at the end */
 	enum wse_ckpt_load load_states;	/* checkpoint.load_checkpoint_states */
 	uint64_t log_steps;
+	uint64_t memory_limit;		/* bytes; 0: none */
 	uint32_t num_wse;		/* backend.cluster_config.num_csx */
 	char model_dir[WSE_PATH];
 	char data[WSE_PATH];		/* fit.train_dataloader.data_dir */

@@ -125,6 +125,7 @@ int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph,
 		  const struct wse_buf_pool *pool, struct wse_memx **memx)
 {
 	struct wse_memx *mx = calloc(1, sizeof(*mx));
+	uint32_t arrays;
 	int ret;
 
 	*memx = NULL;
@@ -138,12 +139,11 @@ int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph,
 	pthread_cond_init(&mx->cond, NULL);
 	ret = cfg->model.family->tensors(&cfg->model, &mx->tab);
 	ret = ret ? ret : wse_map_make(&mx->map, graph, &mx->tab);
-	ret = ret ? ret
-		  : wse_store_ram(&mx->map.pieces,
-				  cfg->forward			       ? 1
-				  : cfg->optim.kind == WSE_OPTIM_SGD ? 2
-								       : 3,
-				  &mx->map.store);
+	arrays = cfg->forward ? 1 : cfg->optim.kind == WSE_OPTIM_SGD ? 2 : 3;
+	if (!ret && cfg->dir)
+		ret = wse_store_file(&mx->map.pieces, arrays, cfg->dir, &mx->map.store);
+	else if (!ret)
+		ret = wse_store_ram(&mx->map.pieces, arrays, &mx->map.store);
 	if (!ret) {
 		mx->own = calloc(mx->tab.n, sizeof(*mx->own));
 		mx->adds = calloc(mx->tab.n, sizeof(*mx->adds));
@@ -228,6 +228,9 @@ int wse_memx_read(struct wse_memx *mx, enum wse_memx_array which, uint32_t tenso
 {
 	int ret = check_range(mx, which, tensor, from, count);
 
+	if (mx->failed)
+		ret = wse_fail(-ESTALE, "the weights are in part those of a step that failed: load "
+					"a checkpoint");
 	return ret ? ret : wse_map_copy(&mx->map, which, tensor, from, count, out, NULL);
 }
 
@@ -517,6 +520,7 @@ int wse_memx_commit(struct wse_memx *mx, double *norm, double *lr)
 	if (mx->cfg.max_norm > 0.0 && *norm > mx->cfg.max_norm)
 		mx->update.grad_scale = (float)(mx->cfg.max_norm / (*norm + 1e-6));
 	mx->step++;
+	mx->map.store->step = mx->step;
 	mx->pending = 1;
 	for (uint32_t i = 0; i < mx->g->nunits; i++)
 		set_ready(mx, i, 0);
@@ -530,10 +534,13 @@ int wse_memx_commit(struct wse_memx *mx, double *norm, double *lr)
 int wse_memx_finish(struct wse_memx *mx)
 {
 	struct wse_store *s = mx->map.store;
-	int ret = mx->failed;
+	int ret = 0;
 
-	if (!mx->pending || ret)
-		return ret;
+	if (mx->failed)
+		return wse_fail(mx->failed, "the weights are in part those of a step that failed: "
+					    "go on from the last checkpoint");
+	if (!mx->pending)
+		return 0;
 	if (s->ops->ahead)
 		s->ops->ahead(s, mx->map.pieces.first[0], mx->map.pieces.n);
 	for (uint32_t i = 0; i < mx->g->nunits && !ret; i++)

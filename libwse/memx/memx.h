@@ -30,6 +30,7 @@ struct wse_memx_cfg {
 	double max_norm;	/* global gradient norm; 0: no clipping */
 	uint64_t seed;		/* of the initial weights */
 	int forward;		/* nothing is trained: no moments, no gradients, no commit */
+	const char *dir;	/* parameters and moments in a file there; NULL: in memory */
 };
 
 /* the graph says how units lie in their images and gradients; it stays until close */

@@ -27,6 +27,7 @@ struct wse_store_ops {
 
 struct wse_store {
 	const struct wse_store_ops *ops;
+	uint64_t step; /* of what is put, for the records of a file */
 };
 
 /*
@@ -34,5 +35,17 @@ struct wse_store {
  * behind the other. The list stays until close. arrays: 2 or 3. -ENOMEM
  */
 int wse_store_ram(const struct wse_memx_pieces *pieces, uint32_t arrays, struct wse_store **store);
+
+/*
+ * In a scratch file without a name in dir, but for tensors in no unit. A record that is not what was
+ * written last is -EBADMSG, a full disk -ENOSPC, each with unit and piece in the sentence.
+ */
+int wse_store_file(const struct wse_memx_pieces *pieces, uint32_t arrays, const char *dir,
+		   struct wse_store **store);
+/* bytes of memory that it takes, and of the file */
+uint64_t wse_store_file_memory(const struct wse_memx_pieces *pieces, uint32_t arrays,
+			       uint64_t *file);
+/* disk.h's; -1: the store is no file */
+int wse_store_file_way(const struct wse_store *s, int *direct);
 
 #endif

@@ -1,73 +1,92 @@
 // SPDX-License-Identifier: MIT
-/* What is allocated, by kind; tests/train/test-memory.c holds the sum against a run's peak. */
+/* What memory of the host a run takes. */
 #include "train/memory.h"
 
-#include <stdio.h>
+#include <errno.h>
 #include <string.h>
 
-#include "exec/exec.h"
+#include "base/error.h"
+#include "memx/store.h"
 
-/* of a core: SRAM, state, decoded and translated code of a kernel that runs */
-#define TWIN_CORE (121u << 10)
-/* libraries, tables, stacks of threads */
-#define PROCESS (10u << 20)
+/* measured: libraries, programs, text; threads and their stacks */
+#define PROCESS (24ull << 20)
+/* a core of the twin with its SRAM and what is decoded of its program */
+#define TWIN_CORE (121ull << 10)
 
-/* buffers of a unit's gradient: what waits in the tree on each device, one that is made */
-static uint64_t buffers(uint32_t micro_batches, uint32_t devices)
+/* buffers of a unit's gradient that one device has at most: a tree of n leaves that come in order */
+static uint64_t buffers(uint64_t n)
 {
-	uint64_t n = 1;
+	uint64_t log = 0;
 
-	devices = devices < micro_batches ? devices : micro_batches;
-	for (uint64_t all = devices; all < micro_batches; all *= 2)
-		n++;
-	/* and the sum of the last step, which stays until the next one is taken */
-	return devices * n + 1;
+	while (2ull << log <= n)
+		log++;
+	return 1 + log;
 }
 
-/* as in slots.c: in slots, or of a whole step; logits of one micro-batch */
-static uint64_t io_bytes(const struct wse_model *model, const struct wse_plan *p, uint32_t devices)
+int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, const char *uri,
+		  uint32_t devices, struct wse_memory *m)
 {
-	const struct wse_graph *g = &p->graph;
-	uint64_t job = 0, jobs = model->family->leaf ? devices * WSE_EXEC_AHEAD : p->micro_batches;
-
-	for (uint32_t i = 0; i < g->nin; i++)
-		job += g->in[i].bytes;
-	for (uint32_t i = 0; i < g->nout; i++)
-		job += i == g->logits ? 0 : g->out[i].bytes;
-	return job * jobs + g->out[g->logits].bytes + p->spilled * devices;
-}
-
-int wse_memory_plan(const struct wse_config *cfg, const struct wse_plan *p, const char *uri,
-		    uint32_t devices, struct wse_memory *m)
-{
-	const struct wse_graph *g = &p->graph;
+	const struct wse_graph *g = &plan->graph;
+	int forward = cfg->forward || g->forward;
+	uint32_t arrays = forward ? 1 : cfg->optim.kind == WSE_OPTIM_SGD ? 2 : 3;
+	uint64_t per = (plan->micro_batches + devices - 1) / devices, io = 0, slots;
 	struct wse_tensor_table tab = {0};
+	struct wse_memx_pieces pieces;
 	int ret = cfg->model.family->tensors(&cfg->model, &tab);
 
 	memset(m, 0, sizeof(*m));
-	m->state = tab.params * (cfg->optim.kind == WSE_OPTIM_SGD ? 8 : 12);
-	wse_tensor_table_fini(&tab);
+	ret = ret ? ret : wse_memx_pieces_make(g, &tab, &pieces);
+	if (ret) {
+		wse_tensor_table_fini(&tab);
+		return wse_fail(ret, "%s", strerror(-ret));
+	}
 	for (uint32_t i = 0; i < g->nunits; i++) {
 		m->images += wse_unit_image_bytes(g, &g->units[i]);
-		m->gradients += 4 * wse_unit_grad_floats(g, &g->units[i]);
+		m->grads += wse_unit_grad_floats(g, &g->units[i]) * sizeof(float) *
+			    (devices < plan->micro_batches ? devices : plan->micro_batches) *
+			    buffers(per);
 	}
-	m->gradients *= buffers(p->micro_batches, devices);
-	m->io = io_bytes(&cfg->model, p, devices);
+	for (uint32_t i = 0; i < pieces.first[0]; i++)
+		m->grads += pieces.p[i].count * sizeof(float);
+	if (forward)
+		m->grads = 0;
+	m->state = arrays * (uint64_t)pieces.floats * sizeof(float);
+	m->state_file = wse_store_file_memory(&pieces, arrays, &m->disk);
+	for (uint32_t i = 0; i < g->nin; i++)
+		io += g->in[i].bytes;
+	for (uint32_t i = 0; i < g->nout; i++)
+		io += i == g->logits ? 0 : g->out[i].bytes;
+	slots = cfg->model.family->leaf ? (per > 1 ? 2ull : 1ull) * devices : plan->micro_batches;
+	m->slots = slots * io + g->out[g->logits].bytes + plan->spilled * devices;
 	if (!strncmp(uri, "sim:func", 8))
-		m->twin = (uint64_t)g->tile.rows * p->columns * TWIN_CORE * devices;
-	m->total = m->state + m->images + m->gradients + m->io + m->twin + PROCESS;
-	return ret;
+		m->cores = (uint64_t)devices * g->tile.rows * plan->columns * TWIN_CORE;
+	m->rest = PROCESS;
+	wse_memx_pieces_fini(&pieces);
+	wse_tensor_table_fini(&tab);
+	return 0;
 }
 
-void wse_memory_print(const struct wse_memory *m, uint32_t devices, const struct wse_exec_cfg *log)
+uint64_t wse_memory_sum(const struct wse_memory *m, int file)
 {
-	char twin[40] = "";
+	return m->images + m->grads + (file ? m->state_file : m->state) + m->slots + m->cores +
+	       m->rest;
+}
 
-	if (m->twin)
-		snprintf(twin, sizeof(twin), ", %.0f cores", (double)m->twin / 1e6);
-	wse_logf(log, WSE_LOG_INFO,
-		 "memory           %.0f MB of this host at the peak with %u device%s: %.0f weights and "
-		 "moments, %.0f images, %.0f gradients, %.0f inputs and outputs%s",
-		 (double)m->total / 1e6, devices, devices == 1 ? "" : "s", (double)m->state / 1e6,
-		 (double)m->images / 1e6, (double)m->gradients / 1e6, (double)m->io / 1e6, twin);
+int wse_memory_file(const struct wse_memory *m, uint64_t limit)
+{
+	uint64_t sum = wse_memory_sum(m, 1), mb = 1000000;
+
+	if (!limit || wse_memory_sum(m, 0) <= limit)
+		return 0;
+	if (sum <= limit && m->state_file < m->state)
+		return 1;
+	if (m->state_file >= m->state)
+		sum = wse_memory_sum(m, 0);
+	return wse_fail(-E2BIG,
+			"memory_limit %llu MB: the run takes %llu MB%s (images %llu, gradients %llu): "
+			"choose %llu or more",
+			(unsigned long long)(limit / mb), (unsigned long long)((sum + mb - 1) / mb),
+			m->state_file < m->state ? " with its weights in a file" : "",
+			(unsigned long long)(m->images / mb), (unsigned long long)(m->grads / mb),
+			(unsigned long long)((sum + mb - 1) / mb));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory of the host that a training run takes at its peak, as --plan prints it. */
+/* What memory of the host a run takes: for memory_limit, and for a plan. */
 #ifndef WSE_TRAIN_MEMORY_H
 #define WSE_TRAIN_MEMORY_H
 
@@ -8,22 +8,25 @@
 
 /* bytes */
 struct wse_memory {
-	uint64_t state;	    /* weights and moments, binary32 */
-	uint64_t images;    /* of the units */
-	uint64_t gradients; /* buffers of the reduction trees */
-	uint64_t io;	    /* inputs and outputs of micro-batches, and what is spilled */
-	uint64_t twin;	    /* cores, where the device is a twin in this process */
-	uint64_t total;	    /* of all these, and what a process takes in any case */
+	uint64_t images, grads;
+	uint64_t state;	     /* parameters and moments in memory */
+	uint64_t state_file; /* what is left of them in memory when they are in a file */
+	uint64_t disk;	     /* and in the file */
+	uint64_t slots;	     /* inputs and outputs */
+	uint64_t cores;	     /* simulated ones */
+	uint64_t rest;	     /* the process itself */
 };
 
+/* -EINVAL, -ENOMEM; uri: of the devices, all alike */
+int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, const char *uri,
+		  uint32_t devices, struct wse_memory *m);
+/* all of it */
+uint64_t wse_memory_sum(const struct wse_memory *m, int file);
+
 /*
- * For so many devices like `uri`, from the second step on. The text is not in it. -ENOMEM: the
- * table of parameters could not be made
+ * Do parameters and moments go to a file, so that the run keeps to the limit (0: none)? 1, 0;
+ * -E2BIG when that is not enough, with the sentence.
  */
-int wse_memory_plan(const struct wse_config *cfg, const struct wse_plan *p, const char *uri,
-		    uint32_t devices, struct wse_memory *m);
-/* the line of --plan */
-void wse_memory_print(const struct wse_memory *m, uint32_t devices,
-		      const struct wse_exec_cfg *log);
+int wse_memory_file(const struct wse_memory *m, uint64_t limit);
 
 #endif

@@ -61,17 +61,24 @@ static void fill(const struct wse_config *cfg, const struct wse_plan *p, struct 
 	out->columns = p->graph.tile.cols;
 }
 
-/* one that trains; what an evaluation takes is less */
-static int print_memory(const struct wse_config *cfg, const struct wse_plan *p, const char *uri,
-			const struct wse_exec_cfg *log)
+/* of all devices that the file asks for, in MB */
+static void print_memory(const struct wse_config *cfg, const struct wse_plan *p, const char *uri,
+			 const struct wse_exec_cfg *log)
 {
-	uint32_t devices = cfg->num_wse ? cfg->num_wse : 1;
+	const double mb = 1e-6;
 	struct wse_memory m;
-	int ret = wse_memory_plan(cfg, p, uri, devices, &m);
 
-	if (!ret)
-		wse_memory_print(&m, devices, log);
-	return ret;
+	if (wse_memory_of(cfg, p, uri, cfg->num_wse ? cfg->num_wse : 1, &m))
+		return;
+	wse_logf(log, WSE_LOG_INFO,
+		 "memory           %.0f MB, %.0f with weights and moments in a file of %.0f",
+		 mb * (double)wse_memory_sum(&m, 0), mb * (double)wse_memory_sum(&m, 1),
+		 mb * (double)m.disk);
+	wse_logf(log, WSE_LOG_INFO,
+		 "                 images %.0f, gradients %.0f, weights and moments %.0f (%.0f), inputs and "
+		 "outputs %.0f, cores %.0f",
+		 mb * (double)m.images, mb * (double)m.grads, mb * (double)m.state,
+		 mb * (double)m.state_file, mb * (double)m.slots, mb * (double)m.cores);
 }
 
 static int plan(const struct wse_params *params, const char *uri, uint32_t flags,
@@ -99,8 +106,7 @@ static int plan(const struct wse_params *params, const char *uri, uint32_t flags
 	if (p.tokens) {
 		fill(&params->cfg, &p, out);
 		wse_plan_print(&p, &m, info.name, log);
-		if (!ret && !m.forward)
-			ret = print_memory(&params->cfg, &p, uri, log);
+		print_memory(&params->cfg, &p, uri, log);
 	}
 	wse_plan_fini(&p);
 	return ret;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/pages.h"
@@ -13,6 +14,7 @@
 #include "num/sha256.h"
 #include "ops/ops.h"
 #include "ranks.h"
+#include "train/memory.h"
 
 static int open_device(struct wse_session *s, const char *uri, struct wse_exec **exec)
 {
@@ -172,6 +174,20 @@ static int open_tokenizer(struct wse_session *s, struct wse_data_cfg *dc)
 				 wse_bpe_size(s->bpe));
 }
 
+/* in model_dir: it has room for checkpoints, which /tmp may not have */
+static int weights_in_file(struct wse_session *s, const struct wse_memory *m,
+			   struct wse_memx_cfg *mc)
+{
+	mc->dir = s->cfg.model_dir[0] ? s->cfg.model_dir : ".";
+	if (mkdir(mc->dir, 0777) && errno != EEXIST)
+		return wse_fail(-errno, "model_dir %.200s: %s", mc->dir, strerror(errno));
+	wse_logf(&s->log, WSE_LOG_INFO,
+		 "| Memory: %llu MB in all; weights and moments in a file of %llu MB in %.200s",
+		 (unsigned long long)(wse_memory_sum(m, 1) / 1000000),
+		 (unsigned long long)(m->disk / 1000000), mc->dir);
+	return 0;
+}
+
 int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const char *const *uris,
 		     uint32_t n, const struct wse_exec_cfg *log)
 {
@@ -187,6 +203,7 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 	};
 	struct wse_memx_cfg mc = wse_session_memx_cfg(cfg);
 	unsigned int before = wse_failures();
+	struct wse_memory memory;
 	struct wse_buf_pool pool;
 	char start[40];
 	int ret = 0;
@@ -210,6 +227,16 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 		ret = too_few_samples(s);
 	if (ret)
 		goto fail;
+	if (cfg->memory_limit) {
+		ret = wse_memory_of(cfg, &s->plan, uris[0], n, &memory);
+		ret = ret ? ret : wse_memory_file(&memory, cfg->memory_limit);
+		if (ret < 0)
+			goto fail;
+		if (ret)
+			ret = weights_in_file(s, &memory, &mc);
+		if (ret)
+			goto fail;
+	}
 	pool = wse_swarm_pool(s->swarm);
 	ret = wse_memx_open(&mc, &s->plan.graph, &pool, &s->memx);
 	if (!ret) {
@@ -222,7 +249,8 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 	}
 	if (ret) {
 		wse_fail_since(before, ret, "%s", strerror(-ret));
-		wse_fail_in(ret, "no memory for buffers and weights: ");
+		if (!mc.dir || ret == -ENOMEM)
+			wse_fail_in(ret, "no memory for buffers and weights: ");
 		goto fail;
 	}
 	s->state = (struct wse_train_state){

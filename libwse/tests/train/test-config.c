@@ -319,6 +319,16 @@ static void bad_sampling(const char *set, const char *want)
 	ok(ret == -EINVAL && strstr(wse_error(), want), "%s: %s", set, wse_error());
 }
 
+static void memory(void)
+{
+	struct wse_config c;
+	int ret = parse(good, "memory_limit=1400", &c);
+
+	ok(!ret && c.memory_limit == 1400000000, "a memory limit of 1400 MB");
+	ret = parse(good, "seed=9", &c);
+	ok(!ret && !c.memory_limit, "none");
+}
+
 static void sampling(void)
 {
 	struct wse_config c;
@@ -475,6 +485,7 @@ int main(void)
 	model_zoo();
 	prompts();
 	long_prompts();
+	memory();
 	sampling();
 	initializer();
 	return tap_end();

@@ -66,7 +66,7 @@ static int run(const char *yaml, const char *uri, uint32_t devices, struct wse_m
 		ret = ret ? ret : wse_session_commit(&s, &r);
 	}
 	wse_memx_finish(s.memx);
-	ret = ret ? ret : wse_memory_plan(&cfg, &s.plan, uri, devices, m);
+	ret = ret ? ret : wse_memory_of(&cfg, &s.plan, uri, devices, m);
 	wse_session_close(&s);
 	return ret;
 }
@@ -76,7 +76,7 @@ static void peak(const char *what, const char *yaml, const char *uri, uint32_t d
 	struct wse_memory m = {0};
 	struct rusage use = {0};
 	int fd[2], status = 1;
-	double off;
+	double off, planned;
 	pid_t pid;
 
 	fflush(stdout);
@@ -93,16 +93,17 @@ static void peak(const char *what, const char *yaml, const char *uri, uint32_t d
 	}
 	close(fd[1]);
 	if (pid < 0 || read(fd[0], &m, sizeof(m)) != sizeof(m))
-		m.total = 1;
+		status = 1;
 	close(fd[0]);
 	if (pid > 0)
 		wait4(pid, &status, 0, &use);
-	off = (double)m.total / ((double)use.ru_maxrss * 1024) - 1;
+	planned = (double)wse_memory_sum(&m, 0);
+	off = planned / ((double)use.ru_maxrss * 1024) - 1;
 	ok(!status && off < 0.1 && off > -0.1,
 	   "%s: %.1f MB planned (%.1f state, %.1f images, %.1f gradients, %.1f twin), %.1f taken, "
 	   "%+.1f %%",
-	   what, (double)m.total / 1e6, (double)m.state / 1e6, (double)m.images / 1e6,
-	   (double)m.gradients / 1e6, (double)m.twin / 1e6, (double)use.ru_maxrss * 1.024e-3,
+	   what, planned / 1e6, (double)m.state / 1e6, (double)m.images / 1e6,
+	   (double)m.grads / 1e6, (double)m.cores / 1e6, (double)use.ru_maxrss * 1.024e-3,
 	   100 * off);
 }
 

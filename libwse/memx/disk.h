@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A scratch file that is read and written behind the caller's back: io_uring with O_DIRECT where system and file
+ * system take both, else a thread with pread and pwrite. It has no name: it is gone with the process.
+ */
+#ifndef WSE_MEMX_DISK_H
+#define WSE_MEMX_DISK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define WSE_DISK_BLOCK 4096u
+
+/* one request; buf, off and len are multiples of WSE_DISK_BLOCK. The rest is the disk's */
+struct wse_disk_io {
+	void *buf;
+	uint64_t off;
+	size_t len;
+	int write;
+	size_t done;
+	int err, finished;
+	struct wse_disk_io *next;
+};
+
+struct wse_disk;
+
+enum { WSE_DISK_IO_URING, WSE_DISK_THREAD };
+
+/* a file of so many bytes in dir; -ENOSPC when there is no room, the sentence says how much */
+int wse_disk_open(const char *dir, uint64_t bytes, struct wse_disk **disk);
+void wse_disk_close(struct wse_disk *d); /* waits for what was begun */
+
+/* which way it goes; direct: past the page cache, or NULL */
+int wse_disk_way(const struct wse_disk *d, int *direct);
+
+/* begin a request; the struct stays until it was waited for */
+void wse_disk_begin(struct wse_disk *d, struct wse_disk_io *io);
+/* 0, -errno; -ENODATA for a file that ends too early */
+int wse_disk_wait(struct wse_disk *d, struct wse_disk_io *io);
+
+#endif

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: MIT
+/* The store in a file beside the one in memory, and disks that are full, faulty, cut or shared. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <liburing.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "heap.h"
+#include "input/config.h"
+#include "memx/disk.h"
+#include "model/gpt.h"
+#include "num/num.h"
+#include "state.h"
+#include "tap.h"
+#include "train/memory.h"
+
+/* ---- a system that misbehaves on demand ---- */
+
+static int no_ring, full, full_now, failing;
+
+int __real_io_uring_queue_init(unsigned int entries, struct io_uring *ring, unsigned int flags);
+int __wrap_io_uring_queue_init(unsigned int entries, struct io_uring *ring, unsigned int flags);
+int __real_fallocate(int fd, int mode, off_t off, off_t len);
+int __wrap_fallocate(int fd, int mode, off_t off, off_t len);
+ssize_t __real_pwrite(int fd, const void *buf, size_t n, off_t off);
+ssize_t __wrap_pwrite(int fd, const void *buf, size_t n, off_t off);
+
+int __wrap_io_uring_queue_init(unsigned int entries, struct io_uring *ring, unsigned int flags)
+{
+	return no_ring ? -EPERM : __real_io_uring_queue_init(entries, ring, flags);
+}
+
+int __wrap_fallocate(int fd, int mode, off_t off, off_t len)
+{
+	if (!full)
+		return __real_fallocate(fd, mode, off, len);
+	errno = ENOSPC;
+	return -1;
+}
+
+/* short now and then; full, when it is to be */
+ssize_t __wrap_pwrite(int fd, const void *buf, size_t n, off_t off)
+{
+	static int calls;
+
+	if (full_now || failing) {
+		errno = full_now ? ENOSPC : EIO;
+		return -1;
+	}
+	if (n > WSE_DISK_BLOCK && ++calls % 3 == 0)
+		n = WSE_DISK_BLOCK;
+	return __real_pwrite(fd, buf, n, off);
+}
+
+/* the scratch file, through a door of our own; -1: there is none */
+static int scratch(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	struct dirent *e;
+	int fd = -1;
+
+	while (d && fd < 0 && (e = readdir(d))) {
+		char path[300], to[300];
+		ssize_t n;
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%.20s", e->d_name);
+		n = readlink(path, to, sizeof(to) - 1);
+		to[n < 0 ? 0 : n] = 0;
+		if (strstr(to, "wse-memx"))
+			fd = open(path, O_RDWR | O_CLOEXEC);
+	}
+	if (d)
+		closedir(d);
+	return fd;
+}
+
+/* ---- a list of pieces: of several units, more than the store has buffers ---- */
+
+enum { UNITS = 20, INS = 96, OUTS = 128 };
+
+struct list {
+	struct wse_graph g;
+	struct wse_tensor_table tab;
+	struct wse_memx_pieces l;
+};
+
+static void make(struct list *t)
+{
+	const struct wse_tile tile = {1, 4, 8, 1u << 20};
+
+	memset(t, 0, sizeof(*t));
+	wse_graph_init(&t->g, &tile, 8);
+	wse_tensor_add(&t->tab, 0, 0, 1.0f, 50, 7, "in no unit");
+	for (uint32_t i = 0; i < UNITS; i++) {
+		uint32_t outs = i == 3 ? 12000 : OUTS; /* one of two pieces */
+
+		wse_tensor_add(&t->tab, 0, 0, 1.0f, outs, INS, "matrix");
+		wse_tensor_add(&t->tab, 0, 0, 1.0f, outs, 0, "bias");
+		wse_graph_unit(&t->g, 1 + 2 * i, outs, INS, 1);
+		wse_graph_vec(&t->g, i, 2 + 2 * i, outs, 1);
+	}
+	if (wse_memx_pieces_make(&t->g, &t->tab, &t->l))
+		abort();
+}
+
+static void unmake(struct list *t)
+{
+	wse_memx_pieces_fini(&t->l);
+	wse_graph_fini(&t->g);
+	wse_tensor_table_fini(&t->tab);
+}
+
+static float value(uint32_t piece, uint64_t round, size_t i)
+{
+	return (float)((piece * 131 + round * 17 + i) % 8191);
+}
+
+/* a pass: every piece is what the last pass left, and is written anew */
+static int pass(struct wse_store *s, const struct wse_memx_pieces *l, uint64_t round, int write)
+{
+	int ret = 0;
+
+	s->step = round;
+	if (s->ops->ahead)
+		s->ops->ahead(s, 0, l->n);
+	for (uint32_t k = 0; k < l->n && !ret; k++) {
+		float *a[WSE_MEMX_ARRAYS];
+		size_t bad = 0;
+
+		ret = s->ops->get(s, k, a);
+		if (ret)
+			return ret;
+		for (size_t i = 0; i < l->p[k].count; i++)
+			for (int w = 0; w < 3; w++) {
+				bad += a[w][i] != (round > 1 ? value(k, round - 1, i) + (float)w
+							     : 0);
+				if (write)
+					a[w][i] = value(k, round, i) + (float)w;
+			}
+		ret = s->ops->put(s, k, write);
+		if (bad)
+			return -EILSEQ;
+	}
+	return ret;
+}
+
+static void passes(const char *dir, int want, const char *what)
+{
+	struct wse_store *s = NULL;
+	struct list t;
+	int ret, way = -1, direct = 0;
+
+	make(&t);
+	ret = wse_store_file(&t.l, 3, dir, &s);
+	for (uint64_t round = 1; round < 5 && !ret; round++)
+		ret = pass(s, &t.l, round, 1);
+	/* in any order */
+	for (uint32_t i = 0; i < 60 && !ret; i++) {
+		uint32_t k = (uint32_t)(wse_rng_u64(3, 0, i) % t.l.n);
+		float *a[WSE_MEMX_ARRAYS];
+
+		ret = s->ops->get(s, k, a);
+		if (!ret && a[1][5] != value(k, 4, 5) + 1)
+			ret = -EILSEQ;
+		ret = ret ? ret : s->ops->put(s, k, 0);
+	}
+	if (s)
+		way = wse_store_file_way(s, &direct);
+	ok(!ret && t.l.n > UNITS + 1 && (want < 0 || way == want), "%s: %s%s, %u pieces%s%s", what,
+	   way == WSE_DISK_IO_URING ? "io_uring" : "a thread", direct ? ", O_DIRECT" : "", t.l.n,
+	   ret ? ": " : "", ret ? wse_error() : "");
+	if (s)
+		s->ops->close(s);
+	unmake(&t);
+}
+
+/* ---- faults ---- */
+
+enum fault { FLIPPED, FOREIGN, OLD, CUT };
+
+static size_t record(const struct wse_memx_pieces *l, uint32_t k)
+{
+	return 4096 + 3 * ((l->p[k].count * 4 + 4095) / 4096 * 4096);
+}
+
+/* what the disk gives back is not what was written */
+static void faulty(const char *dir, enum fault fault, int err, const char *says)
+{
+	struct wse_store *s = NULL;
+	char *a = malloc(1 << 20);
+	size_t at = 0, n;
+	struct list t;
+	int fd, ret;
+
+	make(&t);
+	ret = wse_store_file(&t.l, 3, dir, &s);
+	ret = ret ? ret : pass(s, &t.l, 1, 1);
+	fd = scratch();
+	n = record(&t.l, 1);
+	if (fault == OLD) /* the second record as it was a step before */
+		ret = ret ? ret : pread(fd, a, n, (off_t)n) != (ssize_t)n;
+	ret = ret ? ret : pass(s, &t.l, 2, 1);
+	at = n + 5000;
+	if (fault == FLIPPED) {
+		ret += pread(fd, a, 1, (off_t)at) != 1;
+		a[0] ^= 4;
+		ret += __real_pwrite(fd, a, 1, (off_t)at) != 1;
+	} else if (fault == FOREIGN) { /* the first record in its place */
+		ret += pread(fd, a, n, 0) != (ssize_t)n;
+		ret += __real_pwrite(fd, a, n, (off_t)n) != (ssize_t)n;
+	} else if (fault == OLD) {
+		ret += __real_pwrite(fd, a, n, (off_t)n) != (ssize_t)n;
+	} else {
+		ret += ftruncate(fd, (off_t)n + 4096);
+	}
+	if (!ok(!ret && fd >= 0, "two passes, and then the disk: %s", says))
+		return;
+	ret = pass(s, &t.l, 3, 1);
+	ok(ret == err && strstr(wse_error(), says) && strstr(wse_error(), "unit 1, piece 1 of 1"),
+	   "%s", wse_error());
+	close(fd);
+	s->ops->close(s);
+	unmake(&t);
+	free(a);
+}
+
+static void no_room(const char *dir)
+{
+	struct wse_store *s = NULL;
+	struct list t;
+	int ret;
+
+	make(&t);
+	full = 1;
+	ret = wse_store_file(&t.l, 3, dir, &s);
+	ok(ret == -ENOSPC && !s && strstr(wse_error(), "make room, or raise memory_limit"),
+	   "no room for the file: %s", wse_error());
+	full = 0;
+	ret = wse_store_file(&t.l, 3, "/nowhere/at/all", &s);
+	ok(ret == -ENOENT && strstr(wse_error(), "/nowhere/at/all"), "no such folder: %s",
+	   wse_error());
+	no_ring = 1; /* so that it goes through pwrite() */
+	ret = wse_store_file(&t.l, 3, dir, &s);
+	ret = ret ? ret : pass(s, &t.l, 1, 1);
+	full_now = 1;
+	ret = ret ? ret : pass(s, &t.l, 2, 1);
+	ok(ret == -ENOSPC && strstr(wse_error(), "unit ") && strstr(wse_error(), "make some"),
+	   "a disk that is full in the middle: %s", wse_error());
+	full_now = 0;
+	s->ops->close(s);
+	ret = wse_store_file(&t.l, 3, dir, &s);
+	failing = 1;
+	ret = ret ? ret : pass(s, &t.l, 1, 1);
+	ok(ret == -EIO && strstr(wse_error(), "writing: Input/output error"),
+	   "a disk that fails: %s", wse_error());
+	failing = 0;
+	no_ring = 0;
+	s->ops->close(s);
+	unmake(&t);
+}
+
+/* ---- MemoryX on either ---- */
+
+/* steps with gradients made here; images and state of the last */
+static int train(const struct wse_memx_cfg *cfg, const struct wse_graph *g, int steps, uint64_t *sum)
+{
+	float **grad = calloc(g->nunits, sizeof(*grad)), *const *adds;
+	struct wse_memx *mx;
+	struct state st;
+	double norm, lr;
+	int ret = wse_memx_open(cfg, g, &heap, &mx);
+
+	*sum = 0;
+	if (ret) {
+		free(grad);
+		return ret;
+	}
+	for (uint32_t i = 0; i < g->nunits; i++)
+		grad[i] = malloc(wse_unit_grad_floats(g, &g->units[i]) * sizeof(float));
+	for (int k = 0; k < steps && !ret; k++) {
+		for (uint32_t i = 0; i < g->nunits; i++)
+			for (size_t j = 0; j < wse_unit_grad_floats(g, &g->units[i]); j++)
+				grad[i][j] = (float)((i * 7 + j * 13 + (size_t)k) % 1021) - 510.0f;
+		adds = wse_memx_grads(mx, grad);
+		for (uint32_t i = 0; adds[1] && i < 100; i++)
+			adds[1][i] = (float)i;
+		ret = wse_memx_commit(mx, &norm, &lr);
+		ret = ret ? ret : wse_memx_finish(mx);
+	}
+	if (!ret) {
+		st = state_of(mx);
+		*sum = wse_checksum64(st.params, st.table->params * 4) +
+		       3 * wse_checksum64(st.m, st.table->params * 4) +
+		       5 * wse_checksum64(st.v, st.table->params * 4);
+		for (uint32_t i = 0; i < g->nunits; i++)
+			*sum = *sum * 31 + wse_checksum64(wse_memx_images(mx)[i].fwd.buf->ptr,
+							  wse_unit_image_bytes(g, &g->units[i]));
+		state_free(&st);
+	}
+	wse_memx_close(mx);
+	for (uint32_t i = 0; i < g->nunits; i++)
+		free(grad[i]);
+	free(grad);
+	return ret;
+}
+
+static void same_bits(const char *dir)
+{
+	const struct wse_gpt shape = {.vocab = 500, .positions = 64, .seq = 64, .hidden = 64,
+				      .layers = 4, .heads = 4, .filter = 256, .act = WSE_GELU,
+				      .tied = 1, .eps = 1e-5f, .dev = 0.02f};
+	const struct wse_tile tile = {4, 4, 8, 1u << 20};
+	struct wse_memx_cfg cfg = {.optim = {WSE_OPTIM_ADAMW, 0.9, 0.95, 1e-8, 0, 0.01},
+				   .sched = {1, {{WSE_SCHED_CONSTANT, 0.01, 0.01, 1, 0}}},
+				   .max_norm = 1.0,
+				   .seed = 3};
+	uint64_t ram, file, sgd;
+	struct wse_graph g;
+	int ret = wse_gpt_init(&cfg.model, &shape);
+
+	ret = ret ? ret : cfg.model.family->graph(&cfg.model, &tile, 16, 0, &g);
+	ret = ret ? ret : train(&cfg, &g, 4, &ram);
+	cfg.dir = dir;
+	ret = ret ? ret : train(&cfg, &g, 4, &file);
+	ok(!ret && ram == file, "four steps of a GPT in memory and in a file: the same bits%s%s",
+	   ret ? ": " : "", ret ? wse_error() : "");
+	no_ring = full_now = 1;
+	ret = train(&cfg, &g, 2, &sgd);
+	ok(ret == -ENOSPC && strstr(wse_error(), "unit "), "on a full disk: %s", wse_error());
+	no_ring = full_now = 0;
+	wse_graph_fini(&g);
+}
+
+/* ---- the limit ---- */
+
+static void limits(void)
+{
+	const struct wse_memory m = {.images = 40000000, .grads = 70000000, .state = 120000000,
+				     .state_file = 20000000, .rest = 10000000};
+	const struct wse_memory small = {.images = 1000000, .state = 2000000, .state_file = 3000000};
+
+	ok(!wse_memory_file(&m, 0) && !wse_memory_file(&m, 240000000) &&
+		   wse_memory_file(&m, 239999999) == 1 && wse_memory_file(&m, 140000000) == 1,
+	   "no limit, one that is enough, one that takes a file");
+	ok(wse_memory_file(&m, 139000000) == -E2BIG && strstr(wse_error(), "choose 140 or more"),
+	   "one that is too low: %s", wse_error());
+	ok(wse_memory_file(&small, 2000000) == -E2BIG && strstr(wse_error(), "choose 3 or more"),
+	   "a file would not help: %s", wse_error());
+}
+
+int main(void)
+{
+	char dir[] = "/tmp/wse-store-XXXXXX";
+
+	if (!mkdtemp(dir))
+		return 1;
+	passes(dir, -1, "four passes");
+	no_ring = 1;
+	passes(dir, WSE_DISK_THREAD, "io_uring refused");
+	no_ring = 0;
+	if (!access("/dev/shm", W_OK))
+		passes("/dev/shm", -1, "on tmpfs");
+	faulty(dir, FLIPPED, -EBADMSG, "what is read is not what was written");
+	faulty(dir, FOREIGN, -EBADMSG, "the record is another one");
+	faulty(dir, OLD, -EBADMSG, "the record is another one");
+	faulty(dir, CUT, -EIO, "the file ends too early");
+	no_room(dir);
+	same_bits(dir);
+	limits();
+	ok(!rmdir(dir), "nothing is left in the folder");
+	return tap_end();
+}
