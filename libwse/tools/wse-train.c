@@ -595,11 +595,9 @@ static int check_args(const struct args *a, enum wse_mode mode)
 	if (a->verify && (mode == WSE_MODE_EVAL || mode == WSE_MODE_GENERATE))
 		return bad_usage("--verify-steps replays training steps: --mode train or "
 				 "train_and_eval");
-	if (a->check &&
-	    (a->mode || a->checkpoint || a->verify || a->require || a->model_dir || a->max_steps))
+	if (a->check && (a->mode || a->verify || a->require || a->model_dir || a->max_steps))
 		return bad_usage("--check makes steps of another run again, and takes no --mode, "
-				 "--checkpoint_path, --model_dir, --max_steps, --verify-steps or "
-				 "--require");
+				 "--model_dir, --max_steps, --verify-steps or --require");
 	if (!a->check != !a->steps)
 		return bad_usage("--check F and --steps A..B belong together");
 	if (a->verify_uri && !a->verify)
@@ -706,9 +704,14 @@ int main(int argc, char **argv)
 		return bad_usage("--verify-steps takes up to 16 numbers from 1 on");
 	if (a.check) {
 		how.mode = WSE_MODE_CHECK;
+		how.check_weights = a.checkpoint;
 		a.checkpoint = a.check;
 		if (read_steps(a.steps, &how.check_from, &how.check_to))
 			return bad_usage("--steps takes A..B, A below B");
+		if (how.check_weights && how.check_from)
+			return bad_usage(
+				"--checkpoint_path with --check is what step 0 began with: "
+				"it goes with --steps 0..B");
 	}
 	how.verify = verify;
 	how.verify_uri = a.verify_uri;

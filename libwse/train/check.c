@@ -216,15 +216,20 @@ static int find(struct check *c, uint64_t step)
 static int begin_at_0(struct check *c)
 {
 	const struct wse_train_state *here = &c->s->state;
+	const char *weights = c->run->check_weights;
+	int ret = weights ? wse_session_load(c->s, weights, WSE_CKPT_MODEL) : 0;
 
-	if (!strcmp(c->file.start, here->start))
-		return 0;
+	if (ret || !strcmp(c->file.start, here->start))
+		return ret;
+	if (weights)
+		return wse_fail(-EINVAL, "the run began with %s, %.200s has the %s", c->file.start,
+				weights, here->start);
 	if (!strncmp(c->file.start, "seed ", 5))
 		return wse_fail(-EINVAL, "the run began with %s, the parameters say %s",
 				c->file.start, here->start);
 	return wse_fail(-EINVAL,
-			"the chain begins with %s: steps can be made again from a later checkpoint "
-			"of the run on",
+			"the run began with %s: give this file with --checkpoint_path, or check "
+			"from a later checkpoint of the run on",
 			c->file.start);
 }
 

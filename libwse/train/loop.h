@@ -33,6 +33,7 @@ struct wse_run {
 	uint32_t nverify;
 	const char *verify_uri;
 	uint64_t check_from, check_to;	/* WSE_MODE_CHECK: see check.h */
+	const char *check_weights;	/* likewise; may be NULL */
 	int chart; /* the loss curve to the log, too */
 	struct wse_hosts *hosts; /* of wse_run() over several ranks, its own from then on */
 };

@@ -378,6 +378,7 @@ static int run_on(struct wse_trainer *t, const struct wse_run_shape *how,
 	run->chart = how->chart != 0;
 	run->check_from = how->check_from;
 	run->check_to = how->check_to;
+	run->check_weights = how->check_weights;
 	for (uint32_t i = 0; i < how->nverify; i++)
 		run->verify[run->nverify++] = how->verify[i];
 	snprintf(rtl, sizeof(rtl), "sim:rtl,rows=%u,cols=%u", s->tile.rows, s->tile.cols);

@@ -333,7 +333,7 @@ struct wse_run_shape {
 	 * with the checkpoint of step check_to, if it is there. Nothing is written.
 	 */
 	uint64_t check_from, check_to;
-	const void *resv[1];
+	const char *check_weights; /* where it began with weights of a file: that file; else NULL */
 };
 
 struct wse_run_result {

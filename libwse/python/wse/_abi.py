@@ -712,6 +712,7 @@ class wse_run_shape(Structure):
     event: what the lines say, for programs; may be NULL
     chart: not 0: at the end the loss curve goes to the log, in braille, for a terminal
     check_from, check_to: WSE_MODE_CHECK: checkpoint is one of the run in question, in its folder; steps check_from + 1 ... check_to are made again from the checkpoint of step check_from beside it (0: from the initial weights), and compared with the hashes in metrics.csv there, and the weights with the checkpoint of step check_to, if it is there. Nothing is written.
+    check_weights: where it began with weights of a file: that file; else NULL
     """
 
 
@@ -1198,7 +1199,7 @@ wse_run_shape._fields_ = [
     ("chart", c_uint64),
     ("check_from", c_uint64),
     ("check_to", c_uint64),
-    ("resv", c_void_p * 1),
+    ("check_weights", c_char_p),
 ]
 
 wse_run_result._fields_ = [

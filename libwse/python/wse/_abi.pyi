@@ -527,7 +527,7 @@ class wse_run_shape(Structure):
     chart: int
     check_from: int
     check_to: int
-    resv: Any
+    check_weights: Optional[bytes]
 
 class wse_run_result(Structure):
     steps: int

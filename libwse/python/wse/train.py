@@ -369,6 +369,7 @@ class Trainer(Handle):
         verify: Sequence[int] = (),
         verify_device: Optional[str] = None,
         check: Sequence[int] = (0, 0),
+        check_weights: Optional[Path] = None,
         progress: Optional[Callable[[Any], Any]] = None,
         event: Optional[Callable[[Any], Any]] = None,
         stop: Optional[Callable[[], Any]] = None,
@@ -391,6 +392,7 @@ class Trainer(Handle):
                 "chart": int(chart),
                 "check_from": check[0],
                 "check_to": check[1],
+                "check_weights": check_weights,
             },
         )
         out, interrupts = _abi.wse_run_result(), Interrupts()

@@ -256,7 +256,17 @@ int main(void)
 	w = (struct watch){.no_eval = 1, .from = path};
 	ret = go("tune", four, 2, tune, 3, 1, &w, &res);
 	ok(!ret, "a run that began with weights %s", ret ? wse_error() : "");
-	bad("tune", 8, 0, 8, -EINVAL, "the chain begins with weights of");
+	bad("tune", 8, 0, 8, -EINVAL, "the run began with weights of");
+	w = (struct watch){.check_weights = path};
+	ret = check("tune", 8, 0, 8, 1, sets, 2, &w);
+	ok(!ret && strstr(w.said, "Steps 1 to 8 are"), "which are given: %s",
+	   ret ? wse_error() : w.said);
+	strcpy(strrchr(path, '/'), "/checkpoint_4.safetensors");
+	ret = check("tune", 8, 0, 8, 1, sets, 2, &w);
+	ok(ret == -EINVAL && strstr(wse_error(), "checkpoint_4.safetensors has the weights of"),
+	   "%s", wse_error());
+	ret = check("run", 8, 0, 8, 1, sets, 2, &w);
+	ok(ret == -EINVAL && strstr(wse_error(), "the run began with seed 1, "), "%s", wse_error());
 	w = (struct watch){0};
 	ret = check("tune", 8, 4, 8, 1, sets, 2, &w);
 	ok(!ret && strstr(w.said, "Steps 5 to 8 are"), "later steps of it: %s",

@@ -45,6 +45,7 @@ struct watch {
 	const char *check;	/* a checkpoint whose run is checked, steps */
 	uint64_t check_from, check_to;
 	struct wse_link *link;	/* to other ranks */
+	const char *check_weights;
 };
 
 static void line(void *ctx, enum wse_log_level level, const char *text)
@@ -94,6 +95,7 @@ static int go(const char *name, const char *const *uris, uint32_t n, const char 
 		run.checkpoint = w->check;
 		run.check_from = w->check_from;
 		run.check_to = w->check_to;
+		run.check_weights = w->check_weights;
 	}
 	ret = wse_config_parse("test", yaml, strlen(yaml), sets, nsets, &run.cfg);
 
