@@ -116,7 +116,7 @@ static int write_turned(struct writer *w, const struct wse_st *st, uint32_t i,
 			struct wse_sum64 *sum)
 {
 	const size_t rows = st->tensors[i].dim[0], cols = st->tensors[i].dim[1];
-	size_t most = wse_st_stripe_rows(cols, sizeof(float)), n;
+	size_t most = wse_st_stripe_rows(cols), n;
 	float *stripe, *lines;
 	int ret;
 

@@ -16,13 +16,10 @@
 #define WSE_ST_PIECE  (1u << 20)
 #define WSE_ST_STRIPE (16u << 20)
 
-/*
- * rows of a matrix of `cols` columns that make a stripe: as many as fit, in sixteens, as the
- * checksum wants them
- */
-static inline size_t wse_st_stripe_rows(size_t cols, size_t element)
+/* rows of `cols` floats that make a stripe: as many as fit, in sixteens, as the checksum wants them */
+static inline size_t wse_st_stripe_rows(size_t cols)
 {
-	size_t n = WSE_ST_STRIPE / (cols * element + 1) / 16 * 16;
+	size_t n = WSE_ST_STRIPE / (cols * sizeof(float) + 1) / 16 * 16;
 
 	return n ? n : 16;
 }

@@ -159,7 +159,7 @@ static int take(const struct wse_st_take *t, wse_st_put put, void *ctx)
 	int ret;
 
 	if (t->transposed) {
-		rows = wse_st_stripe_rows(t->rows, size);
+		rows = wse_st_stripe_rows(t->rows);
 		rows = rows < t->cols ? rows : t->cols;
 		/* of a whole tensor the stripe is what it is, of a part a multiple of 16 rows */
 		piece = rows < t->cols ? rows * t->rows * size : (size_t)t->view->bytes;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "input/data.h"
+#include "num/num.h"
 #include "num/sha256.h"
 #include "base/error.h"
 #include "memx/st_load.h"
@@ -266,6 +267,64 @@ static void changes(void)
 	ret = wse_st_load(&f, takes, 2, take, &k);
 	ok(ret == -EBADMSG && !k.n, "and next time before anything is taken: %s", wse_error());
 	wse_st_close(&f);
+}
+
+/* ---- stripes ---- */
+
+enum { ROWS = 16400, COLS = 500 }; /* in memory; a file of half floats has more than a stripe */
+
+static uint16_t half(size_t row, size_t col)
+{
+	return (uint16_t)(0x3f80 + (row * 7 + col * 3) % 1021); /* BF16, finite */
+}
+
+static int take_half(void *ctx, const struct wse_st_take *t, size_t from, size_t count,
+		     const float *in)
+{
+	size_t *wrong = ctx;
+
+	(void)t;
+	for (size_t i = 0; i < count; i++)
+		wrong[0] += wse_f2u(in[i]) != (uint32_t)half((from + i) / COLS, (from + i) % COLS)
+						      << 16;
+	wrong[1] += count;
+	return 0;
+}
+
+/* a transposed matrix of BF16, some rows of the file at a time */
+static void turned(void)
+{
+	uint16_t *line = malloc(ROWS * sizeof(*line));
+	struct wse_st_take t = {.rows = ROWS, .cols = COLS, .transposed = 1};
+	FILE *f = fopen(file("turned"), "w");
+	size_t wrong[2] = {0};
+	struct wse_st_file in;
+	char text[200];
+	uint64_t len = (uint64_t)snprintf(text, sizeof(text),
+					  "{\"w\":{\"dtype\":\"BF16\",\"shape\":[%d,%d],"
+					  "\"data_offsets\":[0,%d]}}",
+					  COLS, ROWS, COLS * ROWS * 2);
+	int ret;
+
+	fwrite(&len, 8, 1, f);
+	fwrite(text, len, 1, f);
+	for (size_t c = 0; c < COLS; c++) {
+		for (size_t r = 0; r < ROWS; r++)
+			line[r] = half(r, c);
+		fwrite(line, sizeof(*line), ROWS, f);
+	}
+	fclose(f);
+	ret = wse_st_open(file("turned"), &in);
+	if (!ret) {
+		t.view = wse_st_view(&in, "w");
+		ret = wse_st_load(&in, &t, 1, take_half, wrong);
+		wse_st_close(&in);
+	}
+	ok(!ret && !wrong[0] && wrong[1] == (size_t)ROWS * COLS && wse_st_stripe_rows(ROWS) < COLS,
+	   "a transposed matrix in stripes of %zu rows: %zu of %zu wrong %s",
+	   wse_st_stripe_rows(ROWS), wrong[0], wrong[1], ret ? wse_error() : "");
+	unlink(file("turned"));
+	free(line);
 }
 
 struct told {
@@ -603,6 +662,7 @@ int main(void)
 	headers();
 	many_tensors();
 	changes();
+	turned();
 	data();
 	binary();
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
