@@ -304,7 +304,7 @@ static int share(void *ctx, struct wse_reduce *reduce, uint32_t units, struct ws
 	int ret = wse_exchange_all(r->x, s->io.losses, s->plan.tokens * sizeof(float), r->cut);
 
 	for (uint32_t i = 0; i < g->nout && !ret && !s->io.per; i++)
-		if (i != g->logits && i != g->loss)
+		if (i != g->logits)
 			ret = wse_exchange_all(r->x, s->io.out[i]->ptr,
 					       wse_align64(g->out[i].bytes), r->cut);
 	ret = ret ? ret : wse_exchange_sums(r->x, reduce, units, m, r->cut);

@@ -298,7 +298,10 @@ int wse_trainer_save(struct wse_trainer *t, const char *path)
 
 	if (ret)
 		return ret;
-	ret = path ? wse_session_save(&t->s, path, NULL) : wse_fail(-EINVAL, "the path is NULL");
+	if (!path)
+		ret = wse_fail(-EINVAL, "the path is NULL");
+	else if (!t->s.ranks || !wse_ranks_rank(t->s.ranks)) /* all ranks have the same */
+		ret = wse_session_save(&t->s, path, NULL);
 	return leave(t, ret);
 }
 

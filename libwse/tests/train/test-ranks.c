@@ -138,6 +138,35 @@ static void resumed(void)
 	ok(!bad, "1 to 4 ranks go on from checkpoints of 1 to 4: the hash of one run");
 }
 
+/* devices that die, all but one of a rank, and a replay by rank 0 */
+static void worse(void)
+{
+	static const char *const dying[] = {"oracle:rows=2,cols=4,die_at=4",
+					    "oracle:rows=2,cols=4"};
+	struct job one = {.name = "healthy", .uris = four, .devices = 2, .nsets = 1};
+	struct job j = {.name = "dying", .uris = dying, .devices = 2, .nsets = 1};
+	struct job v = {.name = "replayed", .uris = four, .devices = 1, .nsets = 1};
+	struct job d = {.name = "dead", .uris = dying, .devices = 1, .nsets = 1};
+	char whole[65], hash[65];
+	struct rank r[RANKS_MAX];
+	int bad;
+
+	one.sets[0] = j.sets[0] = v.sets[0] = d.sets[0] = "loop.max_steps=6";
+	bad = on(1, &one, r, whole) || on(3, &j, r, hash) || strcmp(whole, hash);
+	for (uint32_t i = 0; i < 3; i++)
+		bad |= !j.w[i].repeated;
+	ok(!bad, "a device of each rank dies: it does its range again with the other, same hash");
+	v.w[0].verify = 3;
+	v.w[0].listen = "Step 3: all";
+	bad = on(2, &v, r, hash) || strcmp(whole, hash);
+	ok(!bad && strstr(v.w[0].said, "the same bits"), "rank 0 replays a step of all ranks: %s",
+	   v.w[0].said);
+	on_ranks(2, one_rank, &d, r);
+	ok(r[0].ret && r[1].ret && strstr(r[0].why, "the last device failed") &&
+		   strstr(r[1].why, "the last device failed"),
+	   "a rank without a device ends the run: %s", r[1].why);
+}
+
 static void others(void)
 {
 	static const struct {
@@ -177,6 +206,7 @@ int main(void)
 		return none < 0;
 	same();
 	resumed();
+	worse();
 	others();
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
 	ok(!system(cmd), "cleaned up");
