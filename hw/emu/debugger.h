@@ -10,7 +10,7 @@ struct debugger;
 struct debugger_cfg {
 	struct gdb_cfg gdb;
 	const char *where; /* as gdb_listen() has it */
-	/* around all work on the model; unlock: the model's thread then looks whether time may pass */
+	/* around work on the model; behind it the model's thread looks whether time may pass */
 	void (*lock)(void *arg);
 	void (*unlock)(void *arg);
 	void *arg;

@@ -15,3 +15,9 @@ $(eval $(call c_test,hw/gdb/tests/test_server,,$(GDB_STUB) $(TWIN),-lm,$(GDB_ASA
 
 ALL += $(B)/$(GDB_TEST) $(B)/asan/$(GDB_TEST)
 SUITES += $(B)/$(GDB_TEST) $(B)/asan/$(GDB_TEST) hw/gdb/tests/test_session
+
+# the debugger's session on many cores
+GDB_MANY := hw/gdb/tests/many
+$(eval $(call c_program,$(GDB_MANY),$(GDB_MANY).c hw/twin/tests/dev.c hw/model/elf32.c,\
+	$(GDB_STUB) $(TWIN),-lm))
+ALL += $(B)/$(GDB_MANY)

@@ -384,18 +384,27 @@ static void step(struct gdb_stub *g, uint32_t core, uint32_t from, uint32_t to)
 	c->to = to;
 }
 
+/* gdb hears of the stops of these cores; those of others wait until it resumes them */
+static void hear_of(struct gdb_stub *g, uint32_t core)
+{
+	for (uint32_t i = 0; i < g->ncores; i++)
+		g->core[i].resumed |= g->core[i].attached && (core == ALL || core == i);
+}
+
 /*
- * c, s and r FROM,TO, each for a thread or for the others. Time passes for all cores, so c has
- * nothing to do for one.
+ * c, s and r FROM,TO, each for a thread or for the others. Time passes for all cores: with a thread
+ * of its own gdb steps over a breakpoint and wants to hear of nothing else; with the threads of a
+ * process, or of all, of whatever stops.
  */
 static void v_cont(struct gdb_stub *g, const char *p)
 {
-	uint32_t core, i;
 	bool any = false;
 
 	while (*p == ';') {
 		uint64_t from = 0, to = 0, signal;
+		uint32_t core = ALL;
 		char op = *++p;
+		bool one = false;
 
 		if (!op || !strchr("cCsSr", op))
 			return error(g);
@@ -404,18 +413,19 @@ static void v_cont(struct gdb_stub *g, const char *p)
 			return error(g); /* a core has no signals */
 		if (op == 'r' && (!gdb_number(&p, &from) || *p++ != ',' || !gdb_number(&p, &to)))
 			return error(g);
-		core = ALL;
 		if (*p == ':') {
-			p++;
+			const char *id = ++p;
+
 			if (!parse_thread(g, &p, &core))
 				return error(g);
+			one = core != ALL && strncmp(p - 3, ".-1", 3) && p > id + 1;
 		}
 		any = true;
-		if (op == 'c' || op == 'C')
-			continue;
-		for (i = 0; i < g->ncores; i++)
-			if (g->core[i].attached && (core == ALL || core == i))
+		for (uint32_t i = 0; i < g->ncores && op != 'c' && op != 'C'; i++)
+			if (g->core[i].attached && (core == ALL || core == i) &&
+			    !g->core[i].resumed)
 				step(g, i, (uint32_t)from, (uint32_t)to);
+		hear_of(g, one ? core : ALL);
 	}
 	if (*p || !any)
 		return error(g);
@@ -432,6 +442,7 @@ static void go_on(struct gdb_stub *g, const char *p)
 {
 	uint64_t pc;
 
+	hear_of(g, ALL);
 	if (!*p)
 		return gdb_resume(g);
 	if (!gdb_number(&p, &pc) || *p || !alive(g, g->general))
@@ -655,7 +666,11 @@ void gdb_destroy(struct gdb_stub *g)
 	free(g);
 }
 
-/* Attached from the beginning: the cores that run; if none does yet, all. */
+/*
+ * Attached from the beginning: the cores that run; if none does yet, all. Without a program's file
+ * one alone: gdb 13 asks for the registers' description of the first process, and of one that it is
+ * told to attach to, and takes the others' from the file.
+ */
 void gdb_connect(struct gdb_stub *g)
 {
 	struct wse_core_state st;
@@ -682,6 +697,8 @@ void gdb_connect(struct gdb_stub *g)
 		g->core[i].attached = true;
 	if (!n)
 		g->stop_core = 0;
+	for (i = 0; i < g->ncores && !g->program; i++)
+		g->core[i].attached = i == g->stop_core;
 	g->general = g->stop_core;
 }
 

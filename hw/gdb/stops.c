@@ -147,10 +147,28 @@ int gdb_remove(struct gdb_stub *g, uint32_t core, unsigned int type, uint64_t ad
 	return 0;
 }
 
+static void park(struct gdb_stub *g, uint32_t core, bool on)
+{
+	struct wse_core_state st;
+
+	if (g->cfg.ops->get_state(g->cfg.model, core, &st))
+		return;
+	if (on && st.run != WSE_CORE_RUNNING) /* it has faulted, and stands anyway */
+		return;
+	if (!on && st.run != WSE_CORE_HELD) /* the host has started it anew */
+		return;
+	st.run = on ? WSE_CORE_HELD : WSE_CORE_RUNNING;
+	if (!g->cfg.ops->set_state(g->cfg.model, core, &st))
+		g->core[core].parked = on;
+}
+
 void gdb_forget(struct gdb_stub *g, uint32_t core)
 {
 	struct gdb_core *c = &g->core[core];
 
+	if (c->parked)
+		park(g, core, false);
+	c->parked = c->resumed = false;
 	g->nstops -= c->nbreaks + c->nwatches + c->stepping;
 	free(c->breaks);
 	c->breaks = NULL;
@@ -188,8 +206,23 @@ static void end_steps(struct gdb_stub *g)
 {
 	for (uint32_t i = 0; i < g->ncores; i++) {
 		g->nstops -= g->core[i].stepping;
-		g->core[i].stepping = false;
+		g->core[i].stepping = g->core[i].resumed = false;
 	}
+}
+
+/* true: there were parked cores */
+static bool end_parking(struct gdb_stub *g)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < g->ncores; i++) {
+		if (!g->core[i].parked)
+			continue;
+		park(g, i, false);
+		g->core[i].parked = false;
+		any = true;
+	}
+	return any;
 }
 
 void gdb_report(struct gdb_stub *g, uint32_t core, enum hit hit, unsigned int signal)
@@ -197,6 +230,7 @@ void gdb_report(struct gdb_stub *g, uint32_t core, enum hit hit, unsigned int si
 	struct gdb_core *c = &g->core[core];
 	struct wse_core_state st = {0};
 
+	end_parking(g);
 	g->cfg.ops->get_state(g->cfg.model, core, &st);
 	if (hit == HIT_FAULT) {
 		char line[160];
@@ -251,38 +285,51 @@ static void look_at_watches(struct gdb_stub *g, uint32_t core)
 	}
 }
 
-/* reports one core that has come to a stop. resumed: nothing has run yet */
+/* what has stopped a core, once it has been looked at. resumed: nothing has run yet */
+static void judge(struct gdb_stub *g, uint32_t core, const struct wse_core_state *st, bool resumed)
+{
+	struct gdb_core *c = &g->core[core];
+
+	if (c->nwatches)
+		look_at_watches(g, core);
+	if (st->run != WSE_CORE_FAULTED)
+		c->told = false;
+	else if (!c->told)
+		c->hit = HIT_FAULT;
+	/* reached while another core's stop was reported */
+	if (!c->hit && resumed && st->run == WSE_CORE_RUNNING && st->pc != c->told_pc &&
+	    break_at(c, st->pc))
+		c->hit = HIT_BREAK;
+	if (c->hit == HIT_BREAK && !break_at(c, st->pc))
+		c->hit = HIT_NONE; /* removed since */
+	if (c->hit == HIT_STEP && !c->stepping)
+		c->hit = HIT_NONE; /* of a step that another stop ended */
+	if (c->stepping && !c->hit && st->run != WSE_CORE_RUNNING)
+		c->hit = HIT_STEP; /* it will never */
+}
+
+/*
+ * Reports one core that has come to a stop. One that gdb did not resume is held where it is until
+ * gdb hears of it.
+ */
 static void look(struct gdb_stub *g, bool resumed)
 {
-	struct wse_core_state st;
 	uint32_t i, found = g->ncores;
 
 	g->retired = 0;
 	for (i = 0; i < g->ncores; i++) {
 		struct gdb_core *c = &g->core[i];
+		struct wse_core_state st;
 
 		if (!c->attached || g->cfg.ops->get_state(g->cfg.model, i, &st))
 			continue;
 		g->retired += st.minstret;
-		if (c->nwatches)
-			look_at_watches(g, i);
-		if (st.run != WSE_CORE_FAULTED)
-			c->told = false;
-		else if (!c->told)
-			c->hit = HIT_FAULT;
-		else if (c->stepping)
-			c->hit = HIT_STEP; /* it will never */
-		/* reached while another core's stop was reported */
-		if ((!c->hit && resumed && st.run == WSE_CORE_RUNNING && st.pc != c->told_pc &&
-		     break_at(c, st.pc)))
-			c->hit = HIT_BREAK;
-		if (c->hit == HIT_BREAK && !break_at(c, st.pc))
-			c->hit = HIT_NONE; /* removed since */
-		if (c->hit == HIT_STEP && !c->stepping)
-			c->hit = HIT_NONE; /* of a step that another stop ended */
-		if (c->stepping && st.run == WSE_CORE_HELD)
-			c->hit = HIT_STEP;
-		if (c->hit && (found == g->ncores || (c->stepping && !g->core[found].stepping)))
+		if (c->parked)
+			continue;
+		judge(g, i, &st, resumed);
+		if (c->hit && !c->resumed)
+			park(g, i, true);
+		else if (c->hit && (found == g->ncores || c->stepping))
 			found = i;
 	}
 	if (found < g->ncores)
@@ -315,8 +362,9 @@ static void interrupt(struct gdb_stub *g, unsigned int signal)
 }
 
 /*
- * With watchpoints time passes cycle by cycle (func: an instruction of each core), so that a write
- * of an engine is seen where it happens. That does not tell whether the wafer is idle.
+ * With watchpoints and steps time passes cycle by cycle (func: an instruction of each core), so
+ * that a write of an engine is seen where it happens, and no core runs ahead of a step. That does
+ * not tell whether the wafer is idle.
  */
 static enum wse_stop one_cycle(struct gdb_stub *g, uint32_t core, uint64_t *ran)
 {
@@ -336,30 +384,41 @@ static enum wse_stop one_cycle(struct gdb_stub *g, uint32_t core, uint64_t *ran)
 enum wse_stop gdb_advance(struct gdb_stub *g, uint64_t max_cycles, uint64_t *ran)
 {
 	enum wse_stop why = WSE_STOP_CYCLES;
-	uint32_t watched = g->ncores;
-	uint64_t n, done = 0;
-	bool attached = false;
+	uint32_t singly = g->ncores, nattached = 0, nresumed = 0, one = 0;
+	uint64_t n, done = 0, retired;
 
 	if (ran)
 		*ran = 0;
 	if (!g->running)
 		return WSE_STOP_BREAK;
 	for (uint32_t i = 0; i < g->ncores; i++) {
-		if (g->core[i].nwatches)
-			watched = i;
-		attached |= g->core[i].attached;
+		const struct gdb_core *c = &g->core[i];
+
+		if (c->nwatches || c->stepping)
+			singly = i;
+		nattached += c->attached;
+		nresumed += c->resumed;
+		one = c->resumed ? i : one;
 	}
-	if (!attached) /* as without a debugger */
+	if (!nattached) /* as without a debugger */
 		return g->cfg.ops->advance(g->cfg.model, max_cycles, ran);
+	if (nresumed < nattached) /* gdb steps over a breakpoint */
+		singly = one;
 	while (g->running && done < max_cycles && why == WSE_STOP_CYCLES && !g->interrupted) {
 		n = max_cycles - done < QUANTUM ? max_cycles - done : QUANTUM;
-		if (watched < g->ncores) {
-			why = one_cycle(g, watched, &n);
+		retired = g->retired;
+		if (singly < g->ncores) {
+			why = one_cycle(g, singly, &n);
 		} else {
 			why = g->cfg.ops->advance(g->cfg.model, n, &n);
 			look(g, false);
 		}
 		done += n;
+		/* what gdb lets run waits for what is held: rather miss a stop of that */
+		if (g->running && why == WSE_STOP_IDLE && retired == g->retired && end_parking(g)) {
+			why = WSE_STOP_CYCLES;
+			g->still = 0;
+		}
 	}
 	if (g->running && g->interrupted)
 		interrupt(g, 2);

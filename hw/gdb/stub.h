@@ -29,6 +29,8 @@ struct gdb_core {
 	bool attached, killed;
 	bool told;	    /* that it has faulted */
 	uint8_t hit;	    /* enum hit, not reported yet */
+	bool resumed; /* by the debugger: else its stops wait until it is */
+	bool parked;  /* held meanwhile, where it has stopped */
 	bool stepping;
 	uint32_t from, to;  /* it steps until pc is outside [from, to) */
 	uint32_t told_pc;   /* a breakpoint that was reported: the core passes it; 1: none */

@@ -247,6 +247,45 @@ static void session(struct session *s, const char *model)
 	end(s);
 }
 
+/* two cores at their breakpoints; gdb steps over that of one with a breakpoint behind it */
+static void two_cores(struct session *s, const char *model)
+{
+	struct code c = {s->image, CODE};
+	unsigned int i, good = 0, first;
+	const char *a;
+
+	begin(s, model, 2, 2);
+	put(&c, ADDI(8, 8, 1));
+	put(&c, ADDI(9, 9, 1));
+	put(&c, 0xff9ff06f); /* j .-8 */
+	boot(s, 1, &c);
+	boot(s, 2, &c);
+	greet(s);
+	ask(s, "Hgp2.1");
+	ask(s, "Z0,%x,4", CODE);
+	ask(s, "Hgp3.1");
+	ask(s, "Z0,%x,4", CODE);
+	for (i = 0; i < 4; i++) {
+		a = strstr(ask(s, "vCont;c:p2.-1"), "thread:p");
+		first = a ? (unsigned int)(a[8] - '0') : 0;
+		/* as gdb does: without this breakpoint, with one behind it, and this core alone */
+		ask(s, "z0,%x,4", CODE);
+		ask(s, "Z0,%x,4", CODE + 4);
+		a = strstr(ask(s, "vCont;c:p%u.1", first), "thread:p");
+		good += a && a[8] == (char)('0' + first) && reg(s, 32) == CODE + 4;
+		ask(s, "z0,%x,4", CODE + 4);
+		ask(s, "Z0,%x,4", CODE);
+	}
+	ok(good == 4, "%s: while gdb steps over a breakpoint it hears of that core alone", model);
+	ask(s, "Hgp2.1");
+	ask(s, "z0,%x,4", CODE);
+	good = 0;
+	for (i = 0; i < 3; i++)
+		good += strstr(ask(s, "vCont;c"), "thread:p3.1;swbreak") != NULL;
+	ok(good == 3, "%s: a breakpoint is a core's own", model);
+	end(s);
+}
+
 static void interrupts(void)
 {
 	static struct session s;
@@ -419,13 +458,15 @@ static void fuzz(void)
 
 int main(void)
 {
-	static struct session func, rtl;
+	static struct session func, rtl, more;
 
 	session(&func, "func");
+	two_cores(&more, "func");
 	if (wse_model_find("rtl")) {
 		session(&rtl, "rtl");
 		ok(func.nlog == rtl.nlog && !memcmp(func.log, rtl.log, func.nlog),
 		   "func and rtl: %zu bytes of answers are equal", func.nlog);
+		two_cores(&more, "rtl");
 	} else {
 		printf("# rtl: not built\n");
 	}
