@@ -5,6 +5,7 @@
 
 #include "cause.h"
 #include "stub.h"
+#include "waits.h"
 
 static const char *state_of(const struct wse_core_state *st, const char *what)
 {
@@ -18,24 +19,33 @@ static const char *state_of(const struct wse_core_state *st, const char *what)
 	}
 }
 
+static struct wse_waits waits_of(const struct gdb_stub *g, uint32_t core)
+{
+	const struct wse_wafer w = {g->cfg.ops, g->cfg.model, g->cfg.rows, g->cfg.cols};
+	struct wse_waits found;
+
+	wse_find_waits(&w, core, &found);
+	return found;
+}
+
 void gdb_processes_xml(struct gdb_stub *g)
 {
 	gdb_text(g, "<?xml version=\"1.0\"?><!DOCTYPE target SYSTEM \"osdata.dtd\">"
 		    "<osdata type=\"processes\">");
 	for (uint32_t i = 0; i < g->ncores; i++) {
 		struct wse_core_state st = {0};
-		char what[64], whom[96];
+		const struct wse_waits w = waits_of(g, i);
 
 		g->cfg.ops->get_state(g->cfg.model, i, &st);
-		gdb_waits(g, i, what, sizeof(what), whom, sizeof(whom));
 		gdb_text(
 			g,
 			"<item><column name=\"pid\">%u</column><column name=\"core\">%u,%u</column>"
 			"<column name=\"state\">%s</column><column name=\"pc\">0x%08x</column>"
 			"<column name=\"waits for\">%s</column>"
 			"<column name=\"who has to move\">%s</column></item>",
-			i + 1, core_col(g, i), core_row(g, i), state_of(&st, what), st.pc,
-			st.run == WSE_CORE_FAULTED ? wse_cause_name(st.fault_cause) : what, whom);
+			i + 1, core_col(g, i), core_row(g, i), state_of(&st, w.what), st.pc,
+			st.run == WSE_CORE_FAULTED ? wse_cause_name(st.fault_cause) : w.what,
+			w.whom);
 	}
 	gdb_text(g, "</osdata>");
 }
@@ -191,12 +201,11 @@ static void m_colors(struct gdb_stub *g, uint32_t core, const struct wse_core_un
 
 static void m_waits(struct gdb_stub *g, uint32_t core, const struct wse_core_units *u)
 {
-	char what[64], whom[96];
+	const struct wse_waits w = waits_of(g, core);
 
 	(void)u;
-	gdb_waits(g, core, what, sizeof(what), whom, sizeof(whom));
-	gdb_text(g, *what ? "waits for %s; %s\n" : "does not wait\n", what,
-		 *whom ? whom : "itself");
+	gdb_text(g, *w.what ? "waits for %s; %s\n" : "does not wait\n", w.what,
+		 *w.whom ? w.whom : "itself");
 }
 
 static const struct {

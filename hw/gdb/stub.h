@@ -114,10 +114,6 @@ unsigned int gdb_fault_signal(uint32_t cause);
 void gdb_monitor(struct gdb_stub *g, const char *line);
 void gdb_processes_xml(struct gdb_stub *g);
 
-/* waits.c: what a core waits for, and who would have to move, as two texts */
-void gdb_waits(struct gdb_stub *g, uint32_t core, char *what, size_t nwhat, char *whom,
-	       size_t nwhom);
-
 static inline uint32_t core_row(const struct gdb_stub *g, uint32_t core)
 {
 	return core / g->cfg.cols;

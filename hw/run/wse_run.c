@@ -14,6 +14,7 @@
 #include "gdb/gdb.h"
 #include "gdb/server.h"
 #include "model.h"
+#include "waits.h"
 #include "wse_regs.h"
 #include "wse_release.h"
 
@@ -298,10 +299,15 @@ static int execute(struct run *run, const struct options *o, const struct elf32 
 		return EXIT_TRAP;
 	}
 	if (stuck(run, &st, why)) {
+		const struct wse_wafer wafer = {run->ops, run->model, o->rows, o->cols};
+		struct wse_waits w;
+
+		wse_find_waits(&wafer, run->core, &w);
 		fprintf(stderr,
 			"wse-run: the core waits without end, pc 0x%08x, core %u,%u, after %" PRIu64
-			" instructions\n",
-			st.pc, o->x, o->y, run->retired);
+			" instructions%s%s%s%s\n",
+			st.pc, o->x, o->y, run->retired, *w.what ? ": for " : "", w.what,
+			*w.whom ? "; " : "", w.whom);
 		return EXIT_TRAP;
 	}
 	fprintf(stderr,
