@@ -529,6 +529,7 @@ static void kill_core(struct gdb_stub *g, uint32_t core)
 		st.run = WSE_CORE_HELD;
 		g->cfg.ops->set_state(g->cfg.model, core, &st);
 		g->core[core].killed = true;
+		g->core[core].parked = false;
 	}
 	release(g, core);
 }

@@ -155,8 +155,9 @@ static void park(struct gdb_stub *g, uint32_t core, bool on)
 		return;
 	if (on && st.run != WSE_CORE_RUNNING) /* it has faulted, and stands anyway */
 		return;
-	if (!on && st.run != WSE_CORE_HELD) /* the host has started it anew */
-		return;
+	if (!on && (st.run != WSE_CORE_HELD || st.pc != g->core[core].parked_pc))
+		return; /* the host has reset it meanwhile */
+	g->core[core].parked_pc = st.pc;
 	st.run = on ? WSE_CORE_HELD : WSE_CORE_RUNNING;
 	if (!g->cfg.ops->set_state(g->cfg.model, core, &st))
 		g->core[core].parked = on;

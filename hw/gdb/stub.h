@@ -30,7 +30,8 @@ struct gdb_core {
 	bool told;	    /* that it has faulted */
 	uint8_t hit;	    /* enum hit, not reported yet */
 	bool resumed; /* by the debugger: else its stops wait until it is */
-	bool parked;  /* held meanwhile, where it has stopped */
+	bool parked;  /* held meanwhile, where it has stopped: at parked_pc */
+	uint32_t parked_pc;
 	bool stepping;
 	uint32_t from, to;  /* it steps until pc is outside [from, to) */
 	uint32_t told_pc;   /* a breakpoint that was reported: the core passes it; 1: none */
@@ -87,7 +88,7 @@ void gdb_console(struct gdb_stub *g, const char *text, size_t len);
 bool gdb_number(const char **p, uint64_t *n); /* hexadecimal */
 bool gdb_bytes(const char **p, void *bytes, size_t len);
 
-/* text.c: a document */
+/* a document */
 void gdb_text_begin(struct gdb_stub *g);
 void gdb_text(struct gdb_stub *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
