@@ -3,10 +3,12 @@
  * Byte-level BPE against bpe-reference, which does the same by other means, and files that are
  * broken. WSE_GPT2_TOKENIZER: a folder with GPT-2's vocab.json and merges.txt, which are tried, too.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <wse/tokens.h>
 
 #include "base/error.h"
 #include "input/bpe.h"
@@ -313,6 +315,37 @@ static void test_one_file(void)
 	changed(T, good, "\"id\": 257", "\"id\": null", "the id of \"<x>\"");
 }
 
+static void test_calls(void)
+{
+	static const char text[] = "tile and\0 \xff<|endoftext|>";
+	const size_t n = sizeof(text) - 1;
+	uint32_t ids[sizeof(text)];
+	char back[sizeof(text)] = {0};
+	struct wse_tokenizer_info info;
+	struct wse_tokenizer *t = NULL;
+	size_t count = 0, bytes = 0;
+
+	ok(!wse_tokenizer_open(in("gpt2"), &t) && !wse_tokenizer_info(t, &info) &&
+		   info.tokens == 557 && info.begin == 556 && info.sum,
+	   "wse_tokenizer_info()");
+	ok(!wse_tokenizer_encode(t, text, n, ids, &count) && count &&
+		   ids[count - 1] == info.begin &&
+		   !wse_tokenizer_decode(t, ids, count, NULL, 0, &bytes) && bytes == n &&
+		   !wse_tokenizer_decode(t, ids, count, back, n, &bytes) && !memcmp(text, back, n),
+	   "wse_tokenizer_encode() and the way back");
+	ok(!wse_tokenizer_encode(t, text, 0, ids, &count) && !count, "no text has no tokens");
+	ok(wse_tokenizer_decode(t, ids, 2, back, 1, &bytes) == -ENOSPC, "%s", wse_error());
+	ids[1] = info.tokens;
+	ok(wse_tokenizer_decode(t, ids, 2, back, n, &bytes) == -EINVAL &&
+		   strstr(wse_error(), "ids[1] is 557: the vocabulary has 557 tokens"),
+	   "%s", wse_error());
+	ok(wse_tokenizer_encode(t, NULL, 1, ids, &count) == -EINVAL, "%s", wse_error());
+	ok(!wse_tokenizer_close(t) && wse_tokenizer_close(t) == -EBADF, "%s", wse_error());
+	ok(wse_tokenizer_info(t, &info) == -EBADF && wse_tokenizer_open(NULL, &t) == -EINVAL, "%s",
+	   wse_error());
+	ok(wse_tokenizer_open("/dev/null", &t) == -EINVAL, "%s", wse_error());
+}
+
 static void test_gpt2(void)
 {
 	const char *path = getenv("WSE_GPT2_TOKENIZER");
@@ -354,6 +387,7 @@ int main(void)
 	test_long(in("llama"));
 	test_two_files();
 	test_one_file();
+	test_calls();
 	test_gpt2();
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	if (system(command))

@@ -280,7 +280,8 @@ static void prompts(void)
 	       "prompt has byte 122 at 1, outside the vocabulary of 100");
 	prompt(NULL, "a\xc3", 128, "--prompt: has byte 195 at 1, outside");
 	prompt("sampling.prompt=The ", NULL, 1024, "needs a tokenizer: vocab_size is 1024");
-	prompt("sampling.bytes=4", NULL, 1024, "must be 0: vocab_size is 1024, and there is no tokenizer");
+	prompt("sampling.bytes=4", NULL, 1024,
+	       "must be 0: vocab_size is 1024, and there is no tokenizer");
 	prompt(NULL, "The ", 1024, "--prompt: needs a tokenizer");
 }
 
