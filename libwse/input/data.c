@@ -352,6 +352,27 @@ static int encode(const struct wse_bpe *bpe, struct text *t, const char *path, u
 	return ret ? wse_fail_in(ret, "%.300s: ", path) : 0;
 }
 
+/* a token file whose header says of which tokenizer: it must be this run's */
+static int check_maker(const struct wse_bpe *bpe, const struct text *t, const char *path)
+{
+	uint32_t h[WSE_DATA_MADE_BY + 3];
+	uint64_t sum;
+
+	if (t->n < LLMC_HEADER)
+		return 0;
+	memcpy(h, t->p, sizeof(h));
+	memcpy(&sum, h + WSE_DATA_MADE_BY + 1, sizeof(sum));
+	if ((h[0] != LLMC_MAGIC && h[0] != LLMC_MAGIC_32) || !h[WSE_DATA_MADE_BY] ||
+	    sum == wse_bpe_sum(bpe))
+		return 0;
+	return wse_fail(
+		-EINVAL,
+		"%.300s was made by a tokenizer of %u tokens, checksum %016llx; that of this "
+		"run has %u, checksum %016llx: take the same, or make the file again",
+		path, h[WSE_DATA_MADE_BY], (unsigned long long)sum, wse_bpe_size(bpe),
+		(unsigned long long)wse_bpe_sum(bpe));
+}
+
 static int load(const struct wse_data_cfg *cfg, const char *path, uint16_t **tok, size_t *ntok)
 {
 	struct text t = {0};
@@ -371,6 +392,8 @@ static int load(const struct wse_data_cfg *cfg, const char *path, uint16_t **tok
 			       t.left_out);
 	else if (!ret && !t.n)
 		ret = wse_fail(-ENODATA, "%.300s: no text in it", path);
+	if (!ret && cfg->bpe && words)
+		ret = check_maker(cfg->bpe, &t, path);
 	if (!ret && cfg->bpe && !words)
 		ret = encode(cfg->bpe, &t, path, tok, ntok);
 	else if (!ret)

@@ -26,6 +26,9 @@
 
 #define WSE_DATA_CHUNKS 8
 
+/* words of a token file's header: tokens of the tokenizer that made it, 0: not said; its sum, two */
+#define WSE_DATA_MADE_BY 3
+
 struct wse_bpe;
 
 struct wse_data_cfg {

@@ -13,10 +13,14 @@
 #include "base/error.h"
 #include "base/handle.h"
 #include "input/bpe.h"
+#include "input/data.h"
 
 #define PIECE (1u << 20) /* bytes that are read at a time */
 
-/* llm.c's header: 256 words of magic, version, tokens; it says of how many bytes they are */
+/*
+ * llm.c's header: 256 words of magic, version, tokens; it says of how many bytes they are. Of what it
+ * leaves free, three say which tokenizer it was (WSE_DATA_MADE_BY)
+ */
 #define HEADER 1024
 static const uint32_t header16[2] = {20240520, 1}, header32[2] = {20240801, 7};
 
@@ -274,8 +278,11 @@ static int finish(struct writing *w)
 {
 	const uint32_t *kind = w->done.width == 2 ? header16 : header32;
 	uint32_t header[HEADER / 4] = {kind[0], kind[1], (uint32_t)w->done.tokens};
+	uint64_t sum = wse_bpe_sum(w->t->bpe);
 	int ret = 0;
 
+	header[WSE_DATA_MADE_BY] = wse_bpe_size(w->t->bpe);
+	memcpy(&header[WSE_DATA_MADE_BY + 1], &sum, sizeof(sum));
 	if (pwrite(w->out, header, HEADER, 0) != HEADER || fsync(w->out))
 		ret = cannot(w->tmp, errno);
 	if (close(w->out) && !ret)
