@@ -81,10 +81,10 @@ int wse_tokenizer_encode(const struct wse_tokenizer *t, const char *text, size_t
 	if (!ret && n && (!text || !ids))
 		ret = wse_fail(-EINVAL, "the text or the ids are NULL");
 	ret = ret ? ret : wse_bpe_encode(t->bpe, text, n, &made);
-	if (!ret) {
+	if (!ret && made.n)
 		memcpy(ids, made.id, made.n * sizeof(*ids));
+	if (!ret)
 		*count = made.n;
-	}
 	free(made.id);
 	return ret;
 }
