@@ -20,6 +20,7 @@ struct gdb_server {
 	struct gdb_stub *stub;
 	int listener, conn, event;
 	bool pending; /* bytes wait for room in the socket */
+	bool met;
 	char address[128];
 	char path[108]; /* of the unix socket, to be removed */
 };
@@ -113,6 +114,11 @@ bool gdb_has_debugger(const struct gdb_server *s)
 	return s->conn >= 0;
 }
 
+bool gdb_met_debugger(const struct gdb_server *s)
+{
+	return s->met;
+}
+
 static void hang_up(struct gdb_server *s)
 {
 	close(s->conn);
@@ -151,6 +157,7 @@ static void receive(struct gdb_server *s)
 		ssize_t n = recv(s->conn, buf, sizeof(buf), MSG_DONTWAIT);
 
 		if (n > 0) {
+			s->met = true;
 			gdb_input(s->stub, buf, (size_t)n);
 			flush(s);
 		} else if (n < 0 && (errno == EAGAIN || errno == EINTR)) {

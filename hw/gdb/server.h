@@ -26,6 +26,8 @@ void gdb_wait(struct gdb_server *s, int ms);
 void gdb_turn(struct gdb_server *s);
 void gdb_wake(struct gdb_server *s);
 bool gdb_has_debugger(const struct gdb_server *s);
+/* One has said something, whether it is still there or not. */
+bool gdb_met_debugger(const struct gdb_server *s);
 /* Sends what is left, within a second. */
 void gdb_close(struct gdb_server *s);
 

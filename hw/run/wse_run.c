@@ -230,7 +230,7 @@ static int meet_debugger(struct run *run, const struct options *o)
 	}
 	fprintf(stderr, "wse-run: waits for: gdb-multiarch %s -ex 'target extended-remote %s'\n",
 		o->program, gdb_address(run->server));
-	while (!gdb_has_debugger(run->server))
+	while (!gdb_met_debugger(run->server))
 		gdb_serve(run->server, -1);
 	return 0;
 }

@@ -47,7 +47,7 @@ int main(int argc, char **argv)
 	cfg.model = d.m;
 	if (gdb_create(&cfg, &stub) || gdb_listen(argv[4], stub, &server))
 		return 1;
-	while (!gdb_has_debugger(server))
+	while (!gdb_met_debugger(server))
 		gdb_serve(server, -1);
 	while (gdb_has_debugger(server)) {
 		gdb_serve(server, gdb_runs(stub) ? 0 : -1);
