@@ -247,6 +247,11 @@ int wse_ranks_failed(const struct wse_ranks *r)
 	return wse_hosts_failed(r->hosts);
 }
 
+int wse_ranks_fail(struct wse_ranks *r, int err)
+{
+	return wse_hosts_fail(r->hosts, err);
+}
+
 /* ---- orders ---- */
 
 static int receive(struct wse_ranks *r)

@@ -26,6 +26,8 @@ uint32_t wse_ranks_rank(const struct wse_ranks *r);
 uint32_t wse_ranks_ranks(const struct wse_ranks *r);
 uint32_t wse_ranks_devices(const struct wse_ranks *r);	/* of all, in the last step */
 int wse_ranks_failed(const struct wse_ranks *r);
+/* this rank cannot go on: see wse_hosts_fail() */
+int wse_ranks_fail(struct wse_ranks *r, int err);
 
 /* for session.c: a step begins, step gets this rank's part of it; it is committed */
 int wse_ranks_deal(struct wse_session *s, struct wse_swarm_step *step);

@@ -150,6 +150,15 @@ static int need_text(struct wse_session *s)
 	return s->cfg.data[0] ? 0 : wse_fail(-ENODATA, "the trainer has no text: give params data");
 }
 
+/*
+ * The other ranks wait for this one, unless it is in their steps, too, that a number is not finite:
+ * then all know, and may go on from somewhere else.
+ */
+static int tell_ranks(struct wse_trainer *t, int ret)
+{
+	return ret && ret != -ERANGE && t->s.ranks ? wse_ranks_fail(t->s.ranks, ret) : ret;
+}
+
 int wse_trainer_step(struct wse_trainer *t, struct wse_step_result *result)
 {
 	struct wse_step_result r = {0};
@@ -159,7 +168,7 @@ int wse_trainer_step(struct wse_trainer *t, struct wse_step_result *result)
 		return ret;
 	ret = need_text(&t->s);
 	ret = ret ? ret : wse_session_compute(&t->s, &r);
-	ret = ret ? ret : wse_session_commit(&t->s, &r);
+	ret = tell_ranks(t, ret ? ret : wse_session_commit(&t->s, &r));
 	if (!ret && result)
 		*result = r;
 	return leave(t, ret);
@@ -205,7 +214,7 @@ int wse_trainer_step_on(struct wse_trainer *t, const void *samples, uint64_t n,
 		return ret;
 	ret = check_samples(&t->s, samples, n);
 	ret = ret ? ret : wse_session_compute_on(&t->s, samples, &r);
-	ret = ret ? ret : wse_session_commit(&t->s, &r);
+	ret = tell_ranks(t, ret ? ret : wse_session_commit(&t->s, &r));
 	if (!ret && result)
 		*result = r;
 	return leave(t, ret);

@@ -161,7 +161,9 @@ static void *trouble(void *arg)
 		snprintf(me->why, sizeof(me->why), "%s", wse_error());
 		return NULL;
 	}
+	/* all have met */
 	me->ret = wse_hosts_gather(h, &one, all, sizeof(one));
+	me->ret = me->ret ? me->ret : wse_hosts_spread(h, &one, sizeof(one));
 	if (!me->ret && me->rank == 1 && t->how == VANISHES)
 		wse_link_pair_vanish(me->link);
 	if (!me->ret && me->rank == 1 && t->how == FAILS) {
