@@ -55,11 +55,12 @@ static int alloc_images(struct wse_memx *mx)
 
 		if (ret)
 			return ret;
-		/* nothing is transposed for a forward pass alone */
-		mx->images[i] = (struct wse_image){
-			{mx->bufs[i], 0},
-			{mx->bufs[i], mx->g->forward ? 0 : fwd},
-			{mx->bufs[i], mx->g->forward ? fwd : 2 * fwd}};
+		mx->images[i] = (struct wse_image){.fwd = {mx->bufs[i], 0},
+						   .vec = {mx->bufs[i], fwd}};
+		if (mx->g->forward)
+			continue;
+		mx->images[i].tr = (struct wse_span){mx->bufs[i], fwd};
+		mx->images[i].vec.off = 2 * fwd;
 	}
 	return 0;
 }
@@ -287,7 +288,7 @@ static void pass_matrix(struct wse_memx *mx, const struct wse_memx_piece *p, flo
 	const struct wse_image *img = &mx->images[p->unit];
 	size_t real = mx->tab.t[u->weight].count / u->ins, last = (size_t)p->row + p->rows;
 	uint16_t *fwd = wse_span_ptr(img->fwd);
-	uint16_t *tr = mx->g->forward ? NULL : wse_span_ptr(img->tr);
+	uint16_t *tr = img->tr.buf ? wse_span_ptr(img->tr) : NULL;
 	/* row 0 of the matrix, if all of it lay as this piece does */
 	const float *w = array[WSE_MEMX_P] - (ptrdiff_t)p->at;
 

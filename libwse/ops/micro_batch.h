@@ -36,7 +36,8 @@ static inline void *wse_span_ptr(struct wse_span s)
 /* Streaming images of a unit; read-only for the executor. */
 struct wse_image {
 	struct wse_span fwd;	/* bf16 [outs][ins] */
-	struct wse_span tr;	/* bf16 [ins][outs]: the same values transposed */
+	/* bf16 [ins][outs]: the same values transposed; buf NULL in a graph of the forward pass */
+	struct wse_span tr;
 	struct wse_span vec;	/* binary32 [COLS][vec_rows] */
 };
 

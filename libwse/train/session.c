@@ -210,7 +210,7 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 
 	memset(s, 0, sizeof(*s));
 	s->cfg = *cfg;
-	s->cfg.model.forward = cfg->forward;
+	s->cfg.model.forward = (uint32_t)cfg->forward;
 	if (log)
 		s->log = *log;
 	ret = open_tokenizer(s, &dc);

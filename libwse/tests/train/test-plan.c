@@ -423,6 +423,42 @@ static void forward(const char *what, const char *const *sets, uint32_t nsets, i
 	wse_session_close(&s);
 }
 
+/* a session to evaluate has such a graph and no other, and the losses of one that trains */
+static void forward_session(const char *const *sets, uint32_t nsets)
+{
+	struct wse_config_source src = {.name = "test",
+					.text = yaml,
+					.size = sizeof(yaml) - 1,
+					.data = text,
+					.sets = sets,
+					.nsets = nsets};
+	const char *uri = "sim:func,rows=4,cols=4";
+	uint32_t ops[2] = {0}, units = 0, half = 0;
+	double loss[2] = {0, 1};
+	struct wse_faults faults;
+	struct wse_config cfg;
+	uint64_t n;
+	int ret = wse_config_read(&src, &cfg, &faults);
+
+	for (int i = 0; i < 2 && !ret; i++) {
+		struct wse_session s;
+
+		cfg.forward = i;
+		ret = wse_session_open(&s, &cfg, &uri, 1, NULL);
+		if (ret)
+			break;
+		ret = wse_session_eval(&s, 2, &loss[i], &n);
+		ops[i] = s.plan.graph.nops;
+		units = s.plan.graph.nunits;
+		for (uint32_t u = 0; u < units && i; u++)
+			half += !wse_memx_images(s.memx)[u].tr.buf;
+		wse_session_close(&s);
+	}
+	ok(!ret && loss[0] == loss[1] && ops[1] < ops[0] && half == units,
+	   "a session that evaluates: %u operations of %u, no transposed images, loss %.9g%s%s",
+	   ops[1], ops[0], loss[1], ret ? ": " : "", ret ? wse_error() : "");
+}
+
 /* a model that no plan trains on this tile is evaluated all the same */
 static void forward_of_large(void)
 {
@@ -478,6 +514,8 @@ int main(void)
 	forward("the forward pass", NULL, 0, 0);
 	forward("with the FFN in chunks", wide, 3, 1);
 	forward("of a model whose inputs are spilled", spill, 1, 0);
+	forward_session(NULL, 0);
+	forward_session(wide, 3);
 	forward_of_large();
 	unlink(text);
 	return tap_end();
