@@ -336,15 +336,15 @@ static int to_tokens(const struct text *t, const char *path, uint32_t vocab, int
 }
 
 /* text -> the tokenizer's tokens, all of which the vocabulary has */
-static int encode(const struct wse_bpe *bpe, struct text *t, const char *path, uint16_t **tok,
+static int encode(const struct wse_data_cfg *cfg, struct text *t, const char *path, uint16_t **tok,
 		  size_t *ntok)
 {
 	struct wse_tokens made = {0};
-	int ret = wse_bpe_encode(bpe, t->p, t->n, &made);
+	int ret = wse_bpe_encode(cfg->bpe, t->p, t->n, &made);
 
-	*tok = ret ? NULL : malloc((made.n + 1) * sizeof(**tok));
+	*tok = ret ? NULL : malloc((made.n + 1) * wse_token_places(cfg->vocab) * sizeof(**tok));
 	for (size_t i = 0; *tok && i < made.n; i++)
-		(*tok)[i] = (uint16_t)made.id[i];
+		wse_token_put(*tok, i, cfg->vocab, made.id[i]);
 	*ntok = made.n;
 	free(made.id);
 	if (!ret && !*tok)
@@ -395,7 +395,7 @@ static int load(const struct wse_data_cfg *cfg, const char *path, uint16_t **tok
 	if (!ret && cfg->bpe && words)
 		ret = check_maker(cfg->bpe, &t, path);
 	if (!ret && cfg->bpe && !words)
-		ret = encode(cfg->bpe, &t, path, tok, ntok);
+		ret = encode(cfg, &t, path, tok, ntok);
 	else if (!ret)
 		ret = to_tokens(&t, path, cfg->vocab, words, tok, ntok);
 	free(t.p);

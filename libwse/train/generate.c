@@ -59,7 +59,7 @@ static int cut(const struct wse_sampling *how, const float *logits, size_t strid
 
 /* logits [vocab] with a stride -> a token; u in [0, 1), p [vocab] is scratch. -ENOMEM */
 static int pick(const struct wse_sampling *how, const float *logits, size_t stride, uint32_t vocab,
-		double u, double *p, uint16_t *token)
+		double u, double *p, uint32_t *token)
 {
 	uint32_t best = 0, saved;
 	double sum = 0.0, at = 0.0;
@@ -68,7 +68,7 @@ static int pick(const struct wse_sampling *how, const float *logits, size_t stri
 	for (uint32_t v = 1; v < vocab; v++)
 		if (logits[v * stride] > logits[best * stride])
 			best = v;
-	*token = (uint16_t)best;
+	*token = best;
 	if (how->temperature <= 0.0)
 		return 0;
 	saved = wse_ftz_enter();
@@ -85,7 +85,7 @@ static int pick(const struct wse_sampling *how, const float *logits, size_t stri
 	for (uint32_t v = 0; v < vocab && !ret; v++) {
 		at += p[v];
 		if (at > u * sum) {
-			*token = (uint16_t)v;
+			*token = v;
 			break;
 		}
 	}
@@ -106,7 +106,7 @@ struct request {
  * one of the history; a model with sequences does not look at what comes after them (it is causal).
  */
 struct text {
-	uint16_t *history; /* [room + span]: zeros behind len */
+	uint16_t *history; /* [room + span] by wse_token(): zeros behind len */
 	size_t len;
 };
 
@@ -127,11 +127,13 @@ static int open_texts(struct wse_session *s, const struct request *r, struct tex
 		struct text *t = &texts[k];
 
 		t->len = pad + r->prompt.n;
-		t->history = calloc(t->len + r->how->n + m->span + 1, sizeof(*t->history));
+		t->history = calloc((t->len + r->how->n + m->span + 1) * wse_token_places(m->vocab),
+				    sizeof(*t->history));
 		if (!t->history)
 			return -ENOMEM;
 		for (size_t i = 0; i < t->len; i++)
-			t->history[i] = (uint16_t)(i < pad ? r->pad : r->prompt.id[i - pad]);
+			wse_token_put(t->history, i, m->vocab,
+				      i < pad ? r->pad : r->prompt.id[i - pad]);
 	}
 	return 0;
 }
@@ -147,10 +149,12 @@ static int advance(struct wse_session *s, const struct request *r, struct text *
 	struct wse_swarm_step step = {.graph = g, .jobs = &job, .n = 1};
 	const float *logits = s->io.out[g->logits]->ptr;
 	const struct wse_input *in = wse_memx_inputs(s->memx);
+	uint32_t token;
 	int ret;
 
 	for (uint32_t k = 0; k < n; k++)
-		samples[k] = texts[k].history + texts[k].len - inputs_of(m, &texts[k]) + 1;
+		samples[k] = texts[k].history + (texts[k].len - inputs_of(m, &texts[k]) + 1) *
+							wse_token_places(m->vocab);
 	ret = wse_memx_finish(s->memx);
 	if (ret)
 		return ret;
@@ -172,7 +176,9 @@ static int advance(struct wse_session *s, const struct request *r, struct text *
 						(unsigned long long)pos);
 		ret = pick(r->how, row, t_all, r->vocab,
 			   wse_rng_uniform(r->how->seed, STREAM_BASE + first + k, pos), scratch,
-			   &t->history[t->len]);
+			   &token);
+		if (!ret)
+			wse_token_put(t->history, t->len, m->vocab, token);
 	}
 	for (uint32_t k = 0; k < n && !ret; k++)
 		texts[k].len++;
@@ -183,9 +189,10 @@ static int advance(struct wse_session *s, const struct request *r, struct text *
 static void to_text(const struct wse_session *s, const uint16_t *made, uint64_t n, char *text)
 {
 	for (uint64_t i = 0; i < n; i++) {
-		char byte = (char)made[i];
+		uint32_t token = wse_token(made, (ptrdiff_t)i, s->cfg.model.vocab);
+		char byte = (char)token;
 		size_t len = 1;
-		const char *p = s->bpe ? wse_bpe_token(s->bpe, made[i], &len) : &byte;
+		const char *p = s->bpe ? wse_bpe_token(s->bpe, token, &len) : &byte;
 
 		memcpy(text, p, len);
 		text += len;
@@ -203,6 +210,7 @@ static int one_pass(struct wse_session *s, const struct request *r, uint32_t fir
 		    char *text)
 {
 	const struct wse_sampling *how = r->how;
+	const uint32_t places = wse_token_places(s->cfg.model.vocab);
 	const uint16_t **samples = calloc(n, sizeof(*samples));
 	struct text *texts = calloc(n, sizeof(*texts));
 	double *scratch = calloc(s->cfg.model.vocab, sizeof(*scratch));
@@ -211,7 +219,7 @@ static int one_pass(struct wse_session *s, const struct request *r, uint32_t fir
 	for (uint64_t pos = 0; pos < how->n && !ret; pos++)
 		ret = advance(s, r, texts, n, first, pos, samples, scratch);
 	for (uint32_t k = 0; k < n && first + k < how->streams && !ret; k++) {
-		const uint16_t *made = texts[k].history + texts[k].len - how->n;
+		const uint16_t *made = texts[k].history + (texts[k].len - how->n) * places;
 
 		to_text(s, made, how->n, text + (first + k) * wse_session_text_room(s, how->n));
 	}
