@@ -48,7 +48,7 @@ struct wafer {
 	struct wse_buffer *losses; /* [2][cols][tokens] fp32: every column's, two micro-batches */
 	/* [nspills]: of the micro-batch that runs, for all commands on them are in one queue */
 	struct wse_buffer **spills;
-	uint64_t budget;	   /* of a stream */
+	uint64_t budget;	       /* of a stream */
 	struct wse_shared_buf **grads; /* [nunits]: of the micro-batch that is being submitted */
 	struct pending pend[MAX_PENDING];
 	uint32_t npend, first;

@@ -378,7 +378,8 @@ size_t wse_unit_fwd_bytes(const struct wse_unit *u)
 
 size_t wse_unit_image_bytes(const struct wse_graph *g, const struct wse_unit *u)
 {
-	return (g->forward ? 1 : 2) * wse_unit_fwd_bytes(u) + (size_t)u->vec_rows * g->tile.cols * 4;
+	return (g->forward ? 1 : 2) * wse_unit_fwd_bytes(u) +
+	       (size_t)u->vec_rows * g->tile.cols * 4;
 }
 
 int wse_unit_piece(const struct wse_graph *g, const struct wse_unit *u, uint32_t which,
@@ -450,7 +451,8 @@ size_t wse_unit_piece_of(const struct wse_graph *g, const struct wse_unit *u, ui
 	size_t cols = g->tile.cols, parts = which ? u->vec[which - 1].parts : u->parts, h, b;
 
 	if (!which && u->chunks_out > 1 && !u->in_order)
-		return turned(from / u->ins / (u->outs / u->chunks_out / cols), u->chunks_out, cols);
+		return turned(from / u->ins / (u->outs / u->chunks_out / cols), u->chunks_out,
+			      cols);
 	if (!which && u->chunks_in > 1) {
 		b = from % u->ins / (u->ins / u->chunks_in / cols);
 		return from / u->ins * cols * u->chunks_in + turned(b, u->chunks_in, cols);

@@ -210,11 +210,11 @@ static int make_file(const char *dir, uint64_t bytes, int *fd)
 		return 0;
 	fstatvfs(*fd, &v);
 	if (errno == ENOSPC || (uint64_t)v.f_bavail * v.f_frsize < bytes)
-		return wse_fail(-ENOSPC,
-				"%.200s has %.1f MB left, the weights take %.1f MB there: make room, "
-				"or raise memory_limit",
-				dir, (double)v.f_bavail * (double)v.f_frsize * 1e-6,
-				(double)bytes * 1e-6);
+		return wse_fail(
+			-ENOSPC,
+			"%.200s has %.1f MB left, the weights take %.1f MB there: make room, "
+			"or raise memory_limit",
+			dir, (double)v.f_bavail * (double)v.f_frsize * 1e-6, (double)bytes * 1e-6);
 	if (ftruncate(*fd, (off_t)bytes))
 		return wse_fail(-errno, "a file of %.1f MB in %.200s: %s", (double)bytes * 1e-6,
 				dir, strerror(errno));

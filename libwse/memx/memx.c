@@ -28,14 +28,14 @@ struct wse_memx {
 	float *scratch;		  /* the longest vector */
 	void (*give)(void *ctx, uint32_t unit);
 	void *give_ctx;
-	int pending;		  /* a commit whose units are not updated yet */
-	int failed;		  /* -errno of the store: units are of different steps */
+	int pending; /* a commit whose units are not updated yet */
+	int failed;  /* -errno of the store: units are of different steps */
 	struct wse_update update;
 
 	struct wse_shared_buf **bufs; /* [nunits]: fwd, tr, vec */
 	struct wse_image *images;
 	struct wse_input *inputs; /* [tab.n] */
-	float **mirror; /* [tab.n]: a tensor of a unit in its own order, for gather */
+	float **mirror;		  /* [tab.n]: a tensor of a unit in its own order, for gather */
 
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
@@ -55,8 +55,8 @@ static int alloc_images(struct wse_memx *mx)
 
 		if (ret)
 			return ret;
-		mx->images[i] = (struct wse_image){.fwd = {mx->bufs[i], 0},
-						   .vec = {mx->bufs[i], fwd}};
+		mx->images[i] =
+			(struct wse_image){.fwd = {mx->bufs[i], 0}, .vec = {mx->bufs[i], fwd}};
 		if (mx->g->forward)
 			continue;
 		mx->images[i].tr = (struct wse_span){mx->bufs[i], fwd};
@@ -214,7 +214,7 @@ void wse_memx_state(struct wse_memx *mx, struct wse_memx_state *state)
 static int check_range(const struct wse_memx *mx, enum wse_memx_array which, uint32_t tensor,
 		       size_t from, size_t count)
 {
-	uint32_t last = mx->cfg.forward			     ? WSE_MEMX_P
+	uint32_t last = mx->cfg.forward			      ? WSE_MEMX_P
 			: mx->cfg.optim.kind == WSE_OPTIM_SGD ? WSE_MEMX_M
 							      : WSE_MEMX_V;
 
@@ -298,8 +298,8 @@ static void pass_matrix(struct wse_memx *mx, const struct wse_memx_piece *p, flo
 		end = wse_image_tile_end(first, last);
 		some = end < real ? end : real;
 		if (updating && first < some)
-			update_range(mx, u->weight, array, at - p->at,
-				     mx->unit_grads[p->unit] + at, (some - first) * u->ins);
+			update_range(mx, u->weight, array, at - p->at, mx->unit_grads[p->unit] + at,
+				     (some - first) * u->ins);
 		if (u->chunks_back > 1 && tr)
 			write_back_chunks(mx, u, w, first, end, fwd, tr);
 		else
@@ -317,8 +317,7 @@ static void pass_vectors(struct wse_memx *mx, const struct wse_memx_piece *p, fl
 	for (uint32_t which = 1; which <= u->nvec && updating; which++) {
 		uint32_t tensor = u->vec[which - 1].tensor;
 
-		for (size_t i = 0;
-		     wse_unit_piece(mx->g, u, which, &mx->tab.t[tensor], i, &q); i++)
+		for (size_t i = 0; wse_unit_piece(mx->g, u, which, &mx->tab.t[tensor], i, &q); i++)
 			update_range(mx, tensor, array, q.at - p->at,
 				     mx->unit_grads[p->unit] + q.at, q.count);
 	}

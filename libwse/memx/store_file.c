@@ -71,8 +71,8 @@ static int fail(const struct file *f, uint32_t piece, int err, const char *what)
 {
 	uint32_t unit = f->pieces->p[piece].unit;
 
-	return wse_fail(err, "the weights in a file in %.150s: unit %u, piece %u of %u: %s",
-			f->dir, unit, piece - f->pieces->first[unit] + 1,
+	return wse_fail(err, "the weights in a file in %.150s: unit %u, piece %u of %u: %s", f->dir,
+			unit, piece - f->pieces->first[unit] + 1,
 			f->pieces->first[unit + 1] - f->pieces->first[unit], what);
 }
 
@@ -91,16 +91,18 @@ static int settle(struct file *f, struct slot *s)
 
 		if (memcmp(s->mem, h, sizeof(*h))) {
 			s->state = FREE;
-			return fail(f, s->piece, -EBADMSG,
-				    "the record is another one: something else wrote to the disk; go "
-				    "on from the last checkpoint");
+			return fail(
+				f, s->piece, -EBADMSG,
+				"the record is another one: something else wrote to the disk; go "
+				"on from the last checkpoint");
 		}
-		if (h->sum != wse_checksum64(s->mem + WSE_DISK_BLOCK,
-					     f->arrays * array_bytes(f, s->piece))) {
+		if (h->sum !=
+		    wse_checksum64(s->mem + WSE_DISK_BLOCK, f->arrays * array_bytes(f, s->piece))) {
 			s->state = FREE;
-			return fail(f, s->piece, -EBADMSG,
-				    "what is read is not what was written: the disk is faulty; go on "
-				    "from the last checkpoint on another one");
+			return fail(
+				f, s->piece, -EBADMSG,
+				"what is read is not what was written: the disk is faulty; go on "
+				"from the last checkpoint on another one");
 		}
 	}
 	if (!ret)

@@ -156,10 +156,19 @@ static const struct mode {
 	int phases;	 /* a program a phase */
 	uint32_t chunks; /* of the FFN; more than one is another order of sums */
 } modes[] = {
-	{KEEP_ALL, 0, 1},   {KEEP_ALL, 1, 1},	{KEEP_ATTENTION, 0, 1}, {KEEP_ATTENTION, 1, 1},
-	{KEEP_INPUT, 0, 1}, {KEEP_INPUT, 1, 1}, {KEEP_INPUT, 1, 2},	{KEEP_INPUT, 1, 4},
+	{KEEP_ALL, 0, 1},
+	{KEEP_ALL, 1, 1},
+	{KEEP_ATTENTION, 0, 1},
+	{KEEP_ATTENTION, 1, 1},
+	{KEEP_INPUT, 0, 1},
+	{KEEP_INPUT, 1, 1},
+	{KEEP_INPUT, 1, 2},
+	{KEEP_INPUT, 1, 4},
 	/* bytes that do not depend on the layers: for models that do not fit with any tokens */
-	{SPILL_INPUT, 0, 1}, {SPILL_INPUT, 1, 1}, {SPILL_INPUT, 1, 2}, {SPILL_INPUT, 1, 4},
+	{SPILL_INPUT, 0, 1},
+	{SPILL_INPUT, 1, 1},
+	{SPILL_INPUT, 1, 2},
+	{SPILL_INPUT, 1, 4},
 };
 
 enum { MODES = sizeof(modes) / sizeof(*modes), SPILL = 8 };

@@ -82,11 +82,12 @@ int wse_memory_file(const struct wse_memory *m, uint64_t limit)
 		return 1;
 	if (m->state_file >= m->state)
 		sum = wse_memory_sum(m, 0);
-	return wse_fail(-E2BIG,
-			"memory_limit %llu MB: the run takes %llu MB%s (images %llu, gradients %llu): "
-			"choose %llu or more",
-			(unsigned long long)(limit / mb), (unsigned long long)((sum + mb - 1) / mb),
-			m->state_file < m->state ? " with its weights in a file" : "",
-			(unsigned long long)(m->images / mb), (unsigned long long)(m->grads / mb),
-			(unsigned long long)((sum + mb - 1) / mb));
+	return wse_fail(
+		-E2BIG,
+		"memory_limit %llu MB: the run takes %llu MB%s (images %llu, gradients %llu): "
+		"choose %llu or more",
+		(unsigned long long)(limit / mb), (unsigned long long)((sum + mb - 1) / mb),
+		m->state_file < m->state ? " with its weights in a file" : "",
+		(unsigned long long)(m->images / mb), (unsigned long long)(m->grads / mb),
+		(unsigned long long)((sum + mb - 1) / mb));
 }

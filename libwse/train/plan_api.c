@@ -74,11 +74,12 @@ static void print_memory(const struct wse_config *cfg, const struct wse_plan *p,
 		 "memory           %.0f MB, %.0f with weights and moments in a file of %.0f",
 		 mb * (double)wse_memory_sum(&m, 0), mb * (double)wse_memory_sum(&m, 1),
 		 mb * (double)m.disk);
-	wse_logf(log, WSE_LOG_INFO,
-		 "                 images %.0f, gradients %.0f, weights and moments %.0f (%.0f), inputs and "
-		 "outputs %.0f, cores %.0f",
-		 mb * (double)m.images, mb * (double)m.grads, mb * (double)m.state,
-		 mb * (double)m.state_file, mb * (double)m.slots, mb * (double)m.cores);
+	wse_logf(
+		log, WSE_LOG_INFO,
+		"                 images %.0f, gradients %.0f, weights and moments %.0f (%.0f), inputs and "
+		"outputs %.0f, cores %.0f",
+		mb * (double)m.images, mb * (double)m.grads, mb * (double)m.state,
+		mb * (double)m.state_file, mb * (double)m.slots, mb * (double)m.cores);
 }
 
 static int plan(const struct wse_params *params, const char *uri, uint32_t flags,

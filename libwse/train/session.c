@@ -577,8 +577,8 @@ static void hash_samples(const struct wse_session *s, char *hex)
 	wse_sha256_init(&sha);
 	for (uint64_t b = 0; b < s->cfg.batch; b++)
 		for (uint32_t i = 0; i < m->window + m->span; i++) {
-			uint32_t token = wse_token(s->samples[b], (ptrdiff_t)i - m->window,
-						   m->vocab);
+			uint32_t token =
+				wse_token(s->samples[b], (ptrdiff_t)i - m->window, m->vocab);
 
 			wse_sha256_add(&sha, &token, sizeof(token));
 		}

@@ -352,8 +352,7 @@ static void slots(void)
 /* a device that is lost in the middle of a step: the leaves that it made are made again */
 static void lost(void)
 {
-	static const char *const uris[] = {"oracle:rows=2,cols=2",
-					   "oracle:rows=2,cols=2,die_at=3"};
+	static const char *const uris[] = {"oracle:rows=2,cols=2", "oracle:rows=2,cols=2,die_at=3"};
 	static const char *const sets[] = {"model.hidden_size=32", "train_dataloader.batch_size=6"};
 	struct wse_config_source src = {.name = "test",
 					.text = yaml,

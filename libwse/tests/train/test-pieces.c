@@ -91,8 +91,9 @@ static void one(int *bad, uint32_t *several)
 				       wse_unit_grad_floats(&g, &g.units[i]));
 		*bad += !holds(&l, &g, 0, 0, &tab.t[1]) || !holds(&l, &g, 0, 1, &tab.t[2]) ||
 			!holds(&l, &g, 1, 1, &tab.t[3]);
-		*bad += l.first[2] != l.n || l.floats != (size_t)own * width +
-			wse_unit_grad_floats(&g, &g.units[0]) + wse_unit_grad_floats(&g, &g.units[1]);
+		*bad += l.first[2] != l.n ||
+			l.floats != (size_t)own * width + wse_unit_grad_floats(&g, &g.units[0]) +
+					    wse_unit_grad_floats(&g, &g.units[1]);
 		for (uint32_t i = 0; i < l.n; i++)
 			*bad += l.p[i].count > l.longest;
 		*several += l.first[1] - l.first[0] > 1;
@@ -117,8 +118,8 @@ static void rows(void)
 				bad += (uint64_t)k * width % 4096 == 0;
 	}
 	ok(!bad, "rows of a piece: whole tiles and blocks, and no longer than need be");
-	ok(wse_memx_piece_rows(768) * 768 <= WSE_PIECE_FLOATS &&
-		   wse_memx_piece_rows(12288) == 64 && wse_memx_piece_rows(1) == WSE_PIECE_FLOATS,
+	ok(wse_memx_piece_rows(768) * 768 <= WSE_PIECE_FLOATS && wse_memx_piece_rows(12288) == 64 &&
+		   wse_memx_piece_rows(1) == WSE_PIECE_FLOATS,
 	   "%u rows of 768, %u of 12288", wse_memx_piece_rows(768), wse_memx_piece_rows(12288));
 }
 

@@ -78,9 +78,9 @@ static void plans(const struct large *l)
 	ok(!ret && p.graph.total <= 48 * 1024 && (!l->chunks || p.graph.variant == l->chunks) &&
 		   p.spilled == l->spilled * 2ull * l->hidden * p.tokens * l->layers &&
 		   said == (int)l->spilled,
-	   "%s: %u layers on %u x %u cores take %u bytes, FFN in %u chunks, %u spills%s%s",
-	   l->name, l->layers, l->rows, l->cols, p.graph.total, p.graph.variant,
-	   p.graph.nspills, ret ? ": " : "", ret ? wse_error() : "");
+	   "%s: %u layers on %u x %u cores take %u bytes, FFN in %u chunks, %u spills%s%s", l->name,
+	   l->layers, l->rows, l->cols, p.graph.total, p.graph.variant, p.graph.nspills,
+	   ret ? ": " : "", ret ? wse_error() : "");
 	wse_plan_fini(&p);
 }
 
@@ -174,10 +174,9 @@ static uint32_t first_mode(const struct wse_model *m, const struct run *r)
 
 static int open_run(const struct run *r, struct wse_session *s)
 {
-	static const char *const small[] = {"model.hidden_size=32", "model.num_heads=2",
-					    "model.filter_size=48",
-					    "model.max_position_embeddings=32",
-					    "train_dataloader.batch_size=2"};
+	static const char *const small[] = {
+		"model.hidden_size=32", "model.num_heads=2", "model.filter_size=48",
+		"model.max_position_embeddings=32", "train_dataloader.batch_size=2"};
 	struct wse_config_source src = {.name = "test",
 					.text = yaml,
 					.size = sizeof(yaml) - 1,
@@ -346,8 +345,7 @@ static int losses_of(struct wse_session *s, const struct wse_graph *g, const cha
 					       : wse_f32_to_bf16((float)(r % 4096) / 2048 - 1);
 		}
 	}
-	ret = ret ? ret
-		  : pool.alloc(pool.ctx, g->out[g->loss].bytes, &job.out[g->loss].buf);
+	ret = ret ? ret : pool.alloc(pool.ctx, g->out[g->loss].bytes, &job.out[g->loss].buf);
 	for (uint32_t i = 0; i < g->nunits && !ret; i++) {
 		images[i] = all[i];
 		images[i].tr = (struct wse_span){NULL, 0};

@@ -138,8 +138,8 @@ static int pass(struct wse_store *s, const struct wse_memx_pieces *l, uint64_t r
 			return ret;
 		for (size_t i = 0; i < l->p[k].count; i++)
 			for (int w = 0; w < 3; w++) {
-				bad += a[w][i] != (round > 1 ? value(k, round - 1, i) + (float)w
-							     : 0);
+				bad += a[w][i] !=
+				       (round > 1 ? value(k, round - 1, i) + (float)w : 0);
 				if (write)
 					a[w][i] = value(k, round, i) + (float)w;
 			}
@@ -268,9 +268,10 @@ static void no_room(const char *dir)
 /* ---- MemoryX on either ---- */
 
 /* steps with gradients made here; images and state of the last */
-static int train(const struct wse_memx_cfg *cfg, const struct wse_graph *g, int steps, uint64_t *sum)
+static int train(const struct wse_memx_cfg *cfg, const struct wse_graph *g, int steps,
+		 uint64_t *sum)
 {
-	float **grad = calloc(g->nunits, sizeof(*grad)), *const *adds;
+	float **grad = calloc(g->nunits, sizeof(*grad)), *const * adds;
 	struct wse_memx *mx;
 	struct state st;
 	double norm, lr;
@@ -312,9 +313,17 @@ static int train(const struct wse_memx_cfg *cfg, const struct wse_graph *g, int 
 
 static void same_bits(const char *dir)
 {
-	const struct wse_gpt shape = {.vocab = 500, .positions = 64, .seq = 64, .hidden = 64,
-				      .layers = 4, .heads = 4, .filter = 256, .act = WSE_GELU,
-				      .tied = 1, .eps = 1e-5f, .dev = 0.02f};
+	const struct wse_gpt shape = {.vocab = 500,
+				      .positions = 64,
+				      .seq = 64,
+				      .hidden = 64,
+				      .layers = 4,
+				      .heads = 4,
+				      .filter = 256,
+				      .act = WSE_GELU,
+				      .tied = 1,
+				      .eps = 1e-5f,
+				      .dev = 0.02f};
 	const struct wse_tile tile = {4, 4, 8, 1u << 20};
 	struct wse_memx_cfg cfg = {.optim = {WSE_OPTIM_ADAMW, 0.9, 0.95, 1e-8, 0, 0.01},
 				   .sched = {1, {{WSE_SCHED_CONSTANT, 0.01, 0.01, 1, 0}}},
@@ -341,9 +350,13 @@ static void same_bits(const char *dir)
 
 static void limits(void)
 {
-	const struct wse_memory m = {.images = 40000000, .grads = 70000000, .state = 120000000,
-				     .state_file = 20000000, .rest = 10000000};
-	const struct wse_memory small = {.images = 1000000, .state = 2000000, .state_file = 3000000};
+	const struct wse_memory m = {.images = 40000000,
+				     .grads = 70000000,
+				     .state = 120000000,
+				     .state_file = 20000000,
+				     .rest = 10000000};
+	const struct wse_memory small = {
+		.images = 1000000, .state = 2000000, .state_file = 3000000};
 
 	ok(!wse_memory_file(&m, 0) && !wse_memory_file(&m, 240000000) &&
 		   wse_memory_file(&m, 239999999) == 1 && wse_memory_file(&m, 140000000) == 1,

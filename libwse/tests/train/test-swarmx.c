@@ -294,14 +294,15 @@ static void dealt(void)
 			cases += 2;
 		}
 	}
-	ok(!bad && idle, "%u deals of 1 to 30 leaves to 1 to 4 reducers, %u with idle ones: the bits "
-	   "of one; at most %u subtrees each", cases, idle, most);
+	ok(!bad && idle,
+	   "%u deals of 1 to 30 leaves to 1 to 4 reducers, %u with idle ones: the bits "
+	   "of one; at most %u subtrees each",
+	   cases, idle, most);
 	wse_reduce_init(&r, &heap, COUNT);
 	wse_reduce_begin(&r, 5);
 	bad = wse_reduce_get(&r, &buf) || wse_reduce_put_node(&r, 0, 5, buf) != -EINVAL ||
 	      wse_reduce_put_node(&r, 3, 1, buf) != -EINVAL ||
-	      wse_reduce_put_node(&r, 32, 0, buf) != -EINVAL ||
-	      wse_reduce_put_node(&r, 2, 1, buf);
+	      wse_reduce_put_node(&r, 32, 0, buf) != -EINVAL || wse_reduce_put_node(&r, 2, 1, buf);
 	ok(!bad, "a subtree that the step does not have is refused");
 	wse_reduce_fini(&r);
 }
@@ -416,7 +417,8 @@ static int swarm_step(uint32_t n, uint32_t which, int fail_at, int error, int ke
 	struct wse_graph g;
 	struct wse_model m;
 	float *sum = NULL;
-	struct wse_swarm_step step = {.graph = &g, .jobs = jobs, .n = 11, .grads = &sum, .host = with, .rows = &rows};
+	struct wse_swarm_step step = {
+		.graph = &g, .jobs = jobs, .n = 11, .grads = &sum, .host = with, .rows = &rows};
 	int ret;
 
 	wse_mlp_init(&m, 1, 4, 8, NULL, 0, WSE_RELU);

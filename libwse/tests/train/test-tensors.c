@@ -91,7 +91,8 @@ static void pieces(void)
 /* parameters are wse_tensor_init()'s, and what is written anywhere is read there, and alone there */
 static int map_is_right(const struct wse_graph *g, const struct wse_tensor_table *tab)
 {
-	float *init = malloc(tab->params * sizeof(*init)), *got = malloc(tab->params * sizeof(*got));
+	float *init = malloc(tab->params * sizeof(*init)),
+	      *got = malloc(tab->params * sizeof(*got));
 	struct wse_map m;
 	int bad = wse_map_make(&m, g, tab) || wse_store_ram(&m.pieces, 2, &m.store);
 
