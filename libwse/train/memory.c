@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "memx/store.h"
 
-/* measured: libraries, programs, text; threads and their stacks */
-#define PROCESS (24ull << 20)
+/* measured: libraries, programs, threads and their stacks; the text is not in it */
+#define PROCESS (10ull << 20)
 /* a core of the twin with its SRAM and what is decoded of its program */
 #define TWIN_CORE (121ull << 10)
 
