@@ -283,6 +283,20 @@ static void check_left(struct wse_hosts *h, double since)
 	}
 }
 
+/* the first message that a rank receives comes after all ranks have sent theirs to rank 0 */
+static void all_came(struct wse_hosts *h)
+{
+	int got = 0;
+
+	for (uint32_t i = 0; i < h->n; i++)
+		got |= !h->msgs[i].send;
+	for (uint32_t i = 0; got && i < h->ranks; i++) {
+		if (!h->peer[i].met)
+			h->peer[i].heard = now();
+		h->peer[i].met = 1;
+	}
+}
+
 /* the caller's messages end, done or failed */
 static void end_swap(struct wse_hosts *h)
 {
@@ -377,6 +391,7 @@ static void serve(struct wse_hosts *h)
 			test_swap(h);
 			if (!h->left) {
 				swapping = 0;
+				all_came(h);
 				end_swap(h);
 			} else {
 				check_left(h, since);
