@@ -329,10 +329,13 @@ static bool soon_says(unsigned int dev, const char *file, const char *what)
 	return tries;
 }
 
-/* An evil device of mode 11 is back half a second after it was unbound, and not before. */
+/*
+ * An evil device of mode 11 is back half a second after it was unbound, and not before; one of mode
+ * 14, of which "any" is one, refuses one probe.
+ */
 static void revive(unsigned int dev)
 {
-	int tries = opt.evil == 11 ? 3 : 1;
+	int tries = opt.evil == 11 ? 3 : opt.evil ? 2 : 1;
 
 	if (bound(dev) && !says(dev, "rings", "lost yes") &&
 	    !access("/sys/kernel/debug/accel", F_OK))
