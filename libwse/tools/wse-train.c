@@ -665,9 +665,8 @@ static int run(const struct args *a, const struct wse_params *p, struct wse_run_
 		return res.stopped ? 130 : 0;
 	if (ret) {
 		fprintf(stderr, "wse-train: %s\n", wse_error());
-		return ret == -EINTR   ? 130
-		       : ret == -EBUSY ? 2
-				       : 1; /* 2: another run has the folder */
+		/* another run has the folder: a wrong call */
+		return ret == -EINTR ? 130 : ret == -EALREADY ? 2 : 1;
 	}
 	return finish(&res, a->require);
 }

@@ -99,7 +99,7 @@ static int lock_dir(struct loop *l)
 	if (!flock(l->lock, LOCK_EX | LOCK_NB))
 		return 0;
 	if (errno == EWOULDBLOCK)
-		return wse_fail(-EBUSY,
+		return wse_fail(-EALREADY,
 				"model_dir %.200s: another run is writing there: wait for its end, "
 				"or give another --model_dir",
 				dir);

@@ -271,7 +271,7 @@ static void locked(void)
 	fd = open(path, O_RDONLY | O_DIRECTORY);
 	ret = flock(fd, LOCK_EX | LOCK_NB);
 	ret = ret ? ret : go("ten", four, 1, NULL, 0, 1, &w, &res);
-	ok(ret == -EBUSY && strstr(wse_error(), "another run is writing there") && !w.step, "%s",
+	ok(ret == -EALREADY && strstr(wse_error(), "another run is writing there") && !w.step, "%s",
 	   wse_error());
 	w.eval_only = 1;
 	ret = go("ten", four, 1, NULL, 0, 1, &w, &res);
