@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A scratch file that is read and written behind the caller's back: io_uring with O_DIRECT where system and file
+ * A scratch file that is read ahead and written later: io_uring with O_DIRECT where system and file
  * system take both, else a thread with pread and pwrite. It has no name: it is gone with the process.
  */
 #ifndef WSE_MEMX_DISK_H

@@ -33,7 +33,7 @@ static int open_plugin(struct wse_link **link)
 				"a launcher (mpirun, srun) started this process, and libwse "
 				"was built without MPI: install libopenmpi-dev and build "
 				"again, or unset OMPI_COMM_WORLD_SIZE and PMIX_RANK");
-	/* local: MPI's names are nobody else's business */
+	/* local: only the plug-in sees MPI's names */
 	so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!so)
 		return wse_fail(

@@ -64,7 +64,7 @@ static void on_signal(int sig)
 	interrupted = 1;
 }
 
-/* a launcher ends the ranks that are left when one is gone: they have nobody to wait for */
+/* a launcher ends the ranks that are left when one is gone: no rank waits for another then */
 static char left_alone[160];
 
 static void on_launcher(int sig)
