@@ -7,8 +7,10 @@ MODEL_LIBS := $(TWIN) $(if $(filter rtl,$(MODELS)),$(B)/rtl/libwse_rtl.a)
 MODEL_LINK := $(if $(filter rtl,$(MODELS)),$(RTL_LIBS),-lm)
 
 CFLAGS_hw/model/tests := -D_GNU_SOURCE
-$(eval $(call c_program,hw/model/tests/test_model,$(addprefix hw/,model/tests/test_model.c twin/tests/dev.c),$(MODEL_LIBS),$(MODEL_LINK)))
-$(eval $(call c_program,hw/model/tests/test_units,$(addprefix hw/,model/tests/test_units.c twin/tests/dev.c),$(MODEL_LIBS),$(MODEL_LINK)))
+$(eval $(call c_program,hw/model/tests/test_model,$(addprefix hw/,model/tests/test_model.c \
+	twin/tests/dev.c),$(MODEL_LIBS),$(MODEL_LINK)))
+$(eval $(call c_program,hw/model/tests/test_units,$(addprefix hw/,model/tests/test_units.c \
+	twin/tests/dev.c),$(MODEL_LIBS),$(MODEL_LINK)))
 
 ALL += $(B)/hw/model/tests/test_model $(B)/hw/model/tests/test_units
 SUITES += $(foreach t,model units,$(B)/hw/model/tests/test_$(t) "$(B)/hw/model/tests/test_$(t) rtl")

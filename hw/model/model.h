@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A device model: the one interface between a wafer and whatever it is plugged into (wse-emu, libwse's
- * in-process transport, wse-run, the lockstep judge). Two implementations, `func` (the twin) and
- * `rtl` (Verilator), behave alike in all that hw/doc calls equal.
+ * A device model: the one interface between a wafer and whatever it is plugged into (wse-emu,
+ * libwse's in-process transport, wse-run, the lockstep judge). Two implementations, `func` (the
+ * twin) and `rtl` (Verilator), behave alike in all that hw/doc calls equal.
  *
  * Reference: hw/doc/model.md, which selftests/interfaces holds against this file.
  *
- * Threads: a model has no threads and no locks that a caller sees (cfg.threads). Calls for one model must not overlap;
- * different models are independent. Callbacks run on the calling thread, inside advance, step, mmio_read,
- * mmio_write, reset and boot, and may call nothing of the model but brk.
+ * Threads: a model has no threads and no locks that a caller sees (cfg.threads). Calls for one
+ * model must not overlap; different models are independent. Callbacks run on the calling thread,
+ * inside advance, step, mmio_read, mmio_write, reset and boot, and may call nothing of the model
+ * but brk.
  *
- * Errors are negative errno values. Nothing prints, exits or aborts; a program on the cores can never
- * make a call here fail: it makes fault records.
+ * Errors are negative errno values. Nothing prints, exits or aborts; a program on the cores can
+ * never make a call here fail: it makes fault records.
  */
 #ifndef WSE_MODEL_H
 #define WSE_MODEL_H
@@ -26,37 +27,44 @@ struct wse_model;
 /* What the model needs of its host. All required but dma_at. */
 struct wse_host_ops {
 	/*
-	 * Bus-master access, len bytes at bus address iova. 0, or a negative errno, which the device sees
-	 * as an error response (status DMA_ERROR, or HALTED on a ring).
+	 * Bus-master access, len bytes at bus address iova. 0, or a negative errno, which the
+	 * device sees as an error response (status DMA_ERROR, or HALTED on a ring).
 	 */
 	int (*dma_read)(void *host, uint64_t iova, void *buf, size_t len);
 	int (*dma_write)(void *host, uint64_t iova, const void *buf, size_t len);
 	/* MSI-X request, edge. INTR_MASK has been applied. */
 	void (*irq)(void *host, unsigned int vector);
 	/*
-	 * Optional, asked by func alone: where the len bytes at iova are, which stay there until the call into the model
-	 * returns, to be read without a copy. NULL: dma_read decides, also for what may not be read.
+	 * Optional, asked by func alone: where the len bytes at iova are, which stay there until
+	 * the call into the model returns, to be read without a copy. NULL: dma_read decides, also
+	 * for what may not be read.
 	 */
 	const void *(*dma_at)(void *host, uint64_t iova, size_t len);
 };
 
 struct wse_model_cfg {
 	uint32_t rows, cols;		/* rtl: must be a tile that was built, else -ENOTSUP */
-	uint32_t dma_latency;		/* cycles from a bus request to its first data; 0: default (64) */
-	uint64_t seed;			/* rtl: not 0: random back-pressure and DMA latency, for tests; func: of SHUFFLE */
+	/* cycles from a bus request to its first data; 0: default (64) */
+	uint32_t dma_latency;
+	/* rtl: not 0: random back-pressure and DMA latency, for tests; func: of SHUFFLE */
+	uint64_t seed;
 	uint32_t flags;			/* WSE_MODEL_* */
-	uint32_t threads;		/* host threads the model may use; 0: the model's choice, 1: the caller's alone */
+	/* host threads the model may use; 0: the model's choice, 1: the caller's alone */
+	uint32_t threads;
 };
 
 #define WSE_MODEL_CHECK_RACES	(1u << 0)	/* func: report programs that are not confluent */
 #define WSE_MODEL_SHUFFLE	(1u << 2)	/* func: another order of events for each seed */
-#define WSE_MODEL_EXACT		(1u << 3)	/* func: none of its fast ways, one thread; the same bits, slowly */
-#define WSE_MODEL_HOSTFP	(1u << 1)	/* rtl: the build with host floating point; -ENOTSUP if there is none */
+/* func: none of its fast ways, one thread; the same bits, slowly */
+#define WSE_MODEL_EXACT		(1u << 3)
+/* rtl: the build with host floating point; -ENOTSUP if there is none */
+#define WSE_MODEL_HOSTFP	(1u << 1)
 
 /* Why wse_model_advance() returned. */
 enum wse_stop {
 	WSE_STOP_CYCLES,	/* max_cycles have been run */
-	WSE_STOP_IDLE,		/* nothing executes and nothing can happen until the next mmio_write */
+	/* nothing executes and nothing can happen until the next mmio_write */
+	WSE_STOP_IDLE,
 	WSE_STOP_HALTED,	/* STATUS.HALTED: only a reset helps */
 	WSE_STOP_BREAK,		/* a callback asked for it (brk) */
 };
@@ -84,8 +92,10 @@ struct wse_retire {
 	uint32_t rd, rd_value;		/* rd = 0: none written */
 	uint32_t mem_addr, mem_data;	/* store: address and data; mem_size = 0: no store */
 	uint8_t mem_size;
-	uint8_t trap;			/* the instruction trapped instead (not retired): cause in rd_value */
-	uint8_t pick;			/* it was TNEXT: pick_task, wdata, winfo say what was taken */
+	/* the instruction trapped instead (not retired): cause in rd_value */
+	uint8_t trap;
+	/* it was TNEXT: pick_task, wdata, winfo say what was taken */
+	uint8_t pick;
 	uint8_t pick_task;		/* 0 ... 31, or 255 for a start */
 	uint32_t wdata, winfo;		/* of TNEXT and RECV */
 	uint32_t next_pc;		/* of the instruction that follows */
@@ -97,18 +107,26 @@ struct wse_tensor_ins {
 	uint32_t dst[4], src1[4], src2[4];	/* words of their DSRs */
 };
 
-/* What a core has beside its scalar state, and its router, for debuggers. Ports: 0 north, east, south, west, ramp. */
+/*
+ * What a core has beside its scalar state, and its router, for debuggers. Ports: 0 north, east,
+ * south, west, ramp.
+ */
 struct wse_core_units {
 	uint32_t dsr[16][4];
 	struct wse_tensor_ins running[3];	/* L, M0, M1; of an engine with the bit `busy` */
-	uint8_t busy, waiting[3];		/* mask of engines; instructions that wait for one, the running one not counted */
+	/* mask of engines; instructions that wait for one, the running one not counted */
+	uint8_t busy, waiting[3];
 	uint8_t dotq;				/* entries of the DOT queue */
-	uint8_t start, done, reserved;		/* a start is pending; DONE was executed since the last one */
+	/* a start is pending; DONE was executed since the last one */
+	uint8_t start, done, reserved;
 	uint32_t entry[32], ready, blocked;	/* tasks */
 	uint8_t bind[2][24];			/* [control][color]: task, 0xff: none */
-	uint8_t rx[24], tx[24];			/* route of a color: port, 7: none; ports as a mask */
-	uint8_t queue[5][24], recv[24];		/* wavelets in the router's input queues, in the core's receive queues */
-	uint32_t wait_cause, wait_color;	/* WSE_CAUSE_WAIT_*, 0: it does not wait; ~0: no color */
+	/* route of a color: port, 7: none; ports as a mask */
+	uint8_t rx[24], tx[24];
+	/* wavelets in the router's input queues, in the core's receive queues */
+	uint8_t queue[5][24], recv[24];
+	/* WSE_CAUSE_WAIT_*, 0: it does not wait; ~0: no color */
+	uint32_t wait_cause, wait_color;
 };
 
 typedef void (*wse_retire_fn)(void *arg, const struct wse_retire *r);
@@ -121,45 +139,55 @@ struct wse_model_ops {
 		      struct wse_model **m);
 	void (*destroy)(struct wse_model *m);
 
-	/* BAR0, 32-bit, never waits for the wafer to reach some state. offset is a multiple of 4. */
+	/*
+	 * BAR0, 32-bit, never waits for the wafer to reach some state. offset is a multiple of 4.
+	 */
 	uint32_t (*mmio_read)(struct wse_model *m, uint32_t offset);
 	void (*mmio_write)(struct wse_model *m, uint32_t offset, uint32_t value);
 
 	/*
-	 * Runs at most max_cycles device cycles and says why it stopped; *ran (may be NULL) gets the cycles.
-	 * Returns early when idle, so that the caller can sleep until the next mmio_write.
+	 * Runs at most max_cycles device cycles and says why it stopped; *ran (may be NULL) gets
+	 * the cycles. Returns early when idle, so that the caller can sleep until the next
+	 * mmio_write.
 	 */
 	enum wse_stop (*advance)(struct wse_model *m, uint64_t max_cycles, uint64_t *ran);
-	/* From a callback: make advance return soon; a core with a trace_retire retires nothing more before it does. */
+	/*
+	 * From a callback: make advance return soon; a core with a trace_retire retires nothing
+	 * more before it does.
+	 */
 	void (*brk)(struct wse_model *m);
 	void (*reset)(struct wse_model *m);	/* function-level reset */
 
 	/*
-	 * Debugger access, between advances, without a cycle passing (but for step, and boot on rtl). addr is
-	 * absolute (0x8000...). -EINVAL for a core, a range, an entry or a state that does not exist.
+	 * Debugger access, between advances, without a cycle passing (but for step, and boot on
+	 * rtl). addr is absolute (0x8000...). -EINVAL for a core, a range, an entry or a state that
+	 * does not exist.
 	 */
 	int (*peek)(struct wse_model *m, uint32_t core, uint32_t addr, void *buf, size_t len);
 	int (*poke)(struct wse_model *m, uint32_t core, uint32_t addr, const void *buf, size_t len);
 	int (*get_acc)(struct wse_model *m, uint32_t core, uint32_t acc[128]);
 	int (*get_state)(struct wse_model *m, uint32_t core, struct wse_core_state *st);
 	int (*set_state)(struct wse_model *m, uint32_t core, const struct wse_core_state *st);
-	int (*boot)(struct wse_model *m, uint32_t core, uint32_t pc);	/* as START with BOOT, without a command */
+	/* as START with BOOT, without a command */
+	int (*boot)(struct wse_model *m, uint32_t core, uint32_t pc);
 	/* Runs until this core has retired one more instruction or max_cycles passed (-ETIME). */
 	int (*step)(struct wse_model *m, uint32_t core, uint64_t max_cycles);
 
 	/*
-	 * Called for every retired instruction and trap of a core; fn NULL switches that core off. core ~0u: all.
-	 * Each core has a fn and an arg of its own.
+	 * Called for every retired instruction and trap of a core; fn NULL switches that core off.
+	 * core ~0u: all. Each core has a fn and an arg of its own.
 	 */
 	int (*trace_retire)(struct wse_model *m, uint32_t core, wse_retire_fn fn, void *arg);
 
 	/*
-	 * Replay for lockstep: the next TNEXT of that core takes this task (255: a start) and, of its sources, this winfo,
-	 * waiting for it if need be. Picks queue up in order. -ENOTSUP on rtl, which leads.
+	 * Replay for lockstep: the next TNEXT of that core takes this task (255: a start) and, of
+	 * its sources, this winfo, waiting for it if need be. Picks queue up in order. -ENOTSUP on
+	 * rtl, which leads.
 	 */
 	int (*replay_pick)(struct wse_model *m, uint32_t core, uint8_t task, uint32_t winfo);
 
-	int (*get_units)(struct wse_model *m, uint32_t core, struct wse_core_units *u);	/* between advances, as get_state */
+	/* between advances, as get_state */
+	int (*get_units)(struct wse_model *m, uint32_t core, struct wse_core_units *u);
 };
 
 extern const struct wse_model_ops wse_model_func;

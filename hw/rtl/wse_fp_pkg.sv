@@ -14,9 +14,11 @@ package wse_fp_pkg;
   endfunction
 
   // packs sign, unbounded exponent and a rounded 24-bit significand (or 2^24 after a carry)
-  function automatic logic [31:0] fp_pack(input logic [31:0] sign, input logic [31:0] e, input logic [31:0] m);
+  function automatic logic [31:0] fp_pack(input logic [31:0] sign, input logic [31:0] e,
+                                          input logic [31:0] m);
     logic [31:0] ec;
-    ec = e + (m >> 24);                                        // two's complement; below 1: too small
+    // two's complement; below 1: too small
+    ec = e + (m >> 24);
     fp_pack = sign | ($signed(ec) < 1 ? 32'd0 :
                       $signed(ec) > 254 ? 32'h7f800000 : ((e - 1) << 23) + m);
   endfunction
@@ -67,7 +69,8 @@ package wse_fp_pkg;
     sign = (x ^ y) & 32'h80000000;
     q = ax == 0 || ay == 0 ? sign : r;
     q = ax >= 32'h7f800000 || ay >= 32'h7f800000 ?
-        (ax > 32'h7f800000 || ay > 32'h7f800000 || ax == 0 || ay == 0 ? FpNan : sign | 32'h7f800000) : q;
+        (ax > 32'h7f800000 || ay > 32'h7f800000 || ax == 0 ||
+        ay == 0 ? FpNan : sign | 32'h7f800000) : q;
     fp_mul_special = q;
   endfunction
 
@@ -139,9 +142,11 @@ package wse_fp_pkg;
     v = ((m << 1) >> lo) ;                                     // one fraction bit kept
     v = e > 32'd149 ? m << (e - 32'd150) :
         e < 32'd126 ? 32'd0 :
-        (v >> 1) + (((v & 32'd1) != 0 && ((v & 32'd2) != 0 || ((v << lo) != (m << 1)))) ? 32'd1 : 32'd0);
+        (v >> 1) + (((v & 32'd1) != 0 && ((v & 32'd2) != 0 || ((v << lo) != (m << 1)))) ? 32'd1 :
+            32'd0);
     v = (x >> 31) != 0 ? -v : v;
-    v = e > 32'd157 ? ((x >> 31) != 0 || (a & 32'h7fffffff) > 32'h7f800000 ? 32'h80000000 : 32'h7fffffff) : v;
+    v = e > 32'd157 ? ((x >> 31) != 0 ||
+        (a & 32'h7fffffff) > 32'h7f800000 ? 32'h80000000 : 32'h7fffffff) : v;
     fp_to_int = v;
   endfunction
 

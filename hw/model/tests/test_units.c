@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a debugger needs of a model: get_units, next_pc of records, and brk, behind which a traced core stands.
- * test_units [func|rtl], 2 x 2 cores.
+ * What a debugger needs of a model: get_units, next_pc of records, and brk, behind which a traced
+ * core stands. test_units [func|rtl], 2 x 2 cores.
  */
 #include <errno.h>
 #include <string.h>
@@ -103,7 +103,10 @@ static void units(void)
 	uint32_t word = 0;
 
 	ok(d.ops->get_units(d.m, 4, &u) == -EINVAL, "get_units: no such core: -EINVAL");
-	/* core 0: two wavelets to core 1, which reads one of three; then its mover waits for B_COLOR */
+	/*
+	 * core 0: two wavelets to core 1, which reads one of three; then its mover waits for
+	 * B_COLOR
+	 */
 	route(&c, A_COLOR, WSE_PORT_R, 1u << WSE_PORT_E);
 	send(&c, 11, A_COLOR, false);
 	send(&c, 12, A_COLOR, true);

@@ -1,25 +1,34 @@
 // SPDX-License-Identifier: MIT
 // One core: scalar side, task unit, three engines, SRAM and the core's side of the ramp.
 //
-// Service plane. An operation is presented for one cycle with svc_sel_i; one is accepted every cycle:
-//   1 write 8 bytes   2 read 8 bytes (svc_rdata_*_o is valid 3 cycles after the cycle of the operation)
-//   3 boot: reset the core, run from svc_addr_i (low 16 bits of the pc)   4 start: entry svc_addr_i becomes pending
-//   5 hold: reset the core   6 scrub: hold, and zero SRAM (16 bytes a cycle, svc_busy_o meanwhile)   7 clear done
-// Boot, hold and scrub empty the receive queues; their credits go back to the router. All three clear the core's
-// registers in the 32 cycles that follow.
+// Service plane. An operation is presented for one cycle with svc_sel_i; one is accepted every
+// cycle:
+//   1 write 8 bytes
+//   2 read 8 bytes (svc_rdata_*_o is valid 3 cycles after the cycle of the operation)
+//   3 boot: reset the core, run from svc_addr_i (low 16 bits of the pc)
+//   4 start: entry svc_addr_i becomes pending
+//   5 hold: reset the core
+//   6 scrub: hold, and zero SRAM (16 bytes a cycle, svc_busy_o meanwhile)
+//   7 clear done
+// Boot, hold and scrub empty the receive queues; their credits go back to the router. All three
+// clear the core's registers in the 32 cycles that follow.
 //
 // For the C++ model (names below u_core in the flattened design):
-//   SRAM         u_sram.m0 ... m3 [3072]: byte address 16 r + 4 w is m<w>[r]. After a poke set u_rv32.ib_ok and f_in to 0
-//   accumulators u_lanes.acc[16][8]: accumulator 8 g + l is acc[g][l], or 0 where bit g of u_lanes.clean is set
-//   scalar state u_rv32.x[32], pc, mstatus (add 0x1800: MPP reads 3), mtvec, mepc, mcause, mtval, mscratch, minstret,
-//                mcycle, wdata, winfo; to be changed between two clock edges
-//   run state    run (1: booted), booting, goes (booting: run when that is over), faulted, fault_cause_o, fault_addr_o;
-//                halt: a debugger holds the core: everything stands and can go on. After a change of scalar state or of
-//                halt set u_rv32.redo: an instruction in progress begins again at pc, or retires if
-//                it has had its effect
-//   trace        u_rv32.tr_valid (one cycle, the state has just changed): tr_pc, tr_insn, tr_rd (0: none), tr_value,
-//                store: tr_addr, tr_data, tr_size (bytes; 0: none); tr_trap: cause in tr_value;
-//                tr_pick (TNEXT): tr_task (255: a start), and tr_wdata, tr_winfo (RECV too)
+//   SRAM         u_sram.m0 ... m3 [3072]: byte address 16 r + 4 w is m<w>[r]. After a poke set
+//                u_rv32.ib_ok and f_in to 0
+//   accumulators u_lanes.acc[16][8]: accumulator 8 g + l is acc[g][l], or 0 where bit g of
+//                u_lanes.clean is set
+//   scalar state u_rv32.x[32], pc, mstatus (add 0x1800: MPP reads 3), mtvec, mepc, mcause, mtval,
+//                mscratch, minstret, mcycle, wdata, winfo; to be changed between two clock edges
+//   run state    run (1: booted), booting, goes (booting: run when that is over), faulted,
+//                fault_cause_o, fault_addr_o;
+//                halt: a debugger holds the core: everything stands and can go on. After a change
+//                of scalar state or of halt set u_rv32.redo: an instruction in progress begins
+//                again at pc, or retires if it has had its effect
+//   trace        u_rv32.tr_valid (one cycle, the state has just changed): tr_pc, tr_insn, tr_rd (0:
+//                none), tr_value, store: tr_addr, tr_data, tr_size (bytes; 0: none); tr_trap:
+//                cause in tr_value; tr_pick (TNEXT): tr_task (255: a start), and tr_wdata,
+//                tr_winfo (RECV too)
 
 module wse_core (
   input  logic        clk_i,
@@ -64,7 +73,8 @@ module wse_core (
   output logic        moved_o,
   output logic [31:0] wait_cause_o,
   output logic [31:0] wait_color_o,
-  output wse_regs_pkg::cnt_core_t cnt_o     // what it counts in this cycle; the router adds its wavelets
+  // what it counts in this cycle; the router adds its wavelets
+  output wse_regs_pkg::cnt_core_t cnt_o
 );
 
   // ---- control: held, booting, running, faulted ----
@@ -114,7 +124,8 @@ module wse_core (
   logic [23:0] some, ctrl, claim;
   logic        l_fault, m0_fault, m1_fault;
   logic [31:0] l_fault_cause, m0_fault_cause, m1_fault_cause;
-  logic [31:0] l_fault_color, m0_fault_color, m1_fault_color, l_fault_value, m0_fault_value, m1_fault_value;
+  logic [31:0] l_fault_color, m0_fault_color, m1_fault_color, l_fault_value, m0_fault_value,
+      m1_fault_value;
   logic        m0_wait, m1_wait;
   logic [4:0]  m0_wait_color, m1_wait_color;
   logic        dq_push, dq_end, dq_valid, dq_head_end, m0_dq_pop, m1_dq_pop;
@@ -132,7 +143,8 @@ module wse_core (
   logic [15:0] m0_mwe, m1_mwe;
   logic [11:0] m0_mrow, m1_mrow;
   logic [31:0] m0_mwd, m1_mwd;
-  logic        st_valid, st_ctrl, st_ready, m0t_valid, m0t_ctrl, m0t_room, m0t_ready, m1t_valid, m1t_ctrl, m1t_room;
+  logic        st_valid, st_ctrl, st_ready, m0t_valid, m0t_ctrl, m0t_room, m0t_ready, m1t_valid,
+      m1t_ctrl, m1t_room;
   logic        m1t_ready;
   logic [4:0]  st_color, m0t_color, m1t_color;
   logic [31:0] st_data, m0t_data, m1t_data;
@@ -180,10 +192,13 @@ module wse_core (
     if (run && !faulted && (rv_fault || l_fault || m0_fault || m1_fault)) begin
       faulted <= 1'b1;
       fault_pc_o <= rv_pc;
-      fault_cause_o <= rv_fault ? rv_fault_cause : l_fault ? l_fault_cause : m0_fault ? m0_fault_cause : m1_fault_cause;
+      fault_cause_o <= rv_fault ? rv_fault_cause : l_fault ? l_fault_cause :
+          m0_fault ? m0_fault_cause : m1_fault_cause;
       fault_addr_o <= rv_fault ? rv_fault_addr : '0;
-      fault_color_o <= rv_fault ? '1 : l_fault ? l_fault_color : m0_fault ? m0_fault_color : m1_fault_color;
-      fault_value_o <= rv_fault ? '0 : l_fault ? l_fault_value : m0_fault ? m0_fault_value : m1_fault_value;
+      fault_color_o <= rv_fault ? '1 : l_fault ? l_fault_color : m0_fault ? m0_fault_color :
+          m1_fault_color;
+      fault_value_o <= rv_fault ? '0 : l_fault ? l_fault_value : m0_fault ? m0_fault_value :
+          m1_fault_value;
     end
     case (q_op)
       4'd3, 4'd5, 4'd6: begin
@@ -235,7 +250,8 @@ module wse_core (
 
   // ---- status ----
   always @(posedge clk_i) begin
-    moved_o <= rv_retire || eng_moved != '0 || q_op != '0 || start || goes || scrubbing || ans || tx_valid_o;
+    moved_o <= rv_retire || eng_moved != '0 || q_op != '0 || start || goes || scrubbing || ans ||
+        tx_valid_o;
     retire <= rv_retire;
     wait_cause_o <= '0;
     wait_color_o <= '1;
@@ -296,7 +312,8 @@ module wse_core (
     end
   end
 
-  assign claim = (24'(l_claim) << l_color) | (24'(m0_claim) << m0_color) | (24'(m1_claim) << m1_color);
+  assign claim = (24'(l_claim) << l_color) | (24'(m0_claim) << m0_color) |
+      (24'(m1_claim) << m1_color);
 
   wse_rv32 u_rv32 (
     .clk_i,

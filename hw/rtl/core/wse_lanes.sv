@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Engine L: 8 lanes with the accumulator file. Streams (AXPY, DOT) take one group of 8 elements a cycle:
+// Engine L: 8 lanes with the accumulator file. Streams (AXPY, DOT) take one group of 8 elements a
+// cycle:
 //
-//   head of the receive queue -> address | SRAM read | product | sum (into the accumulators, or DOT's partials)
+//   head of the receive queue -> address | SRAM read | product | sum (into the accumulators, or
+//   DOT's partials)
 //
-// A sum is read and written in one stage, so the same accumulators may follow each other at once. DOT's partials then go
-// through a pipelined tree of adders. Vector operations walk group by group: load, execute, store.
+// A sum is read and written in one stage, so the same accumulators may follow each other at once.
+// DOT's partials then go through a pipelined tree of adders. Vector operations walk group by group:
+// load, execute, store.
 //
-// The accumulator file is a register file; movers read it with one cycle of latency and write it here.
+// The accumulator file is a register file; movers read it with one cycle of latency and write it
+// here.
 
 module wse_lanes (
   input  logic        clk_i,
   input  logic        clr_i,            // held
-  input  logic        stop_i,           // faulted, or held by a debugger: freeze, and port A with it
+  // faulted, or held by a debugger: freeze, and port A with it
+  input  logic        stop_i,
 
   input  logic        ins_valid_i,
   input  wse_tensor_pkg::ins_t ins_i,
@@ -80,10 +85,12 @@ module wse_lanes (
   localparam logic [3:0] Half = wse_regs_pkg::DT_BF16[3:0];
 
   typedef enum logic [3:0] {
-    StIdle, StRefuse, StStream, StDrain, StLast, StEnd, StLoad, StExec, StAdd, StStore, StTree, StFlow
+    StIdle, StRefuse, StStream, StDrain, StLast, StEnd, StLoad, StExec, StAdd, StStore, StTree,
+    StFlow
   } state_e;
 
-  // Accumulator 8 g + l is acc[g][l], or 0 while clean[g]. In a cycle all reads come before all writes.
+  // Accumulator 8 g + l is acc[g][l], or 0 while clean[g]. In a cycle all reads come before all
+  // writes.
   (* nomem2reg *) logic [31:0] acc [16][8] /*verilator public_flat_rw*/;
   logic [15:0] clean /*verilator public_flat_rd*/;
   state_e      state, from;             // from: before this edge
@@ -94,7 +101,8 @@ module wse_lanes (
   logic [31:0] w0, w1, w2;              // words of the DSR
   logic [7:0]  w3;
   logic        dot, bad;
-  logic        failed;                  // a stream that ends in a fault: cause and value wait until it has drained
+  // a stream that ends in a fault: cause and value wait until it has drained
+  logic        failed;
   logic [31:0] cause, value;
 
   // ---- streams ----
@@ -103,7 +111,8 @@ module wse_lanes (
   logic [2:0]  feats;
   logic [4:0]  groups;                  // T / 8
   logic [3:0]  group0;                  // first accumulator / 8
-  logic [4:0]  left;                    // groups of the current wavelet that still have to be addressed
+  // groups of the current wavelet that still have to be addressed
+  logic [4:0]  left;
   logic [11:0] row;
   logic [4:0]  infl;                    // results on their way to the DOT queue
   // stage registers: address out, data there, product there
@@ -208,7 +217,8 @@ module wse_lanes (
 
   // ---- vector operations ----
   logic        d_acc, a_acc, b_acc, d_half, a_half, b_half, b_mem, b_scalar, reduce, mac, vmax;
-  logic [15:0] d_pos, a_pos, b_pos, d_line, a_line, b_line;  // accumulator or byte offset of group and row
+  // accumulator or byte offset of group and row
+  logic [15:0] d_pos, a_pos, b_pos, d_line, a_line, b_line;
   logic [12:0] in_left;                 // groups left in the row, rows left
   logic [15:0] rows_left;
   logic [5:0]  need;                    // rows of SRAM to read: SRC1, SRC2, DST; low and high
@@ -328,10 +338,12 @@ module wse_lanes (
     integer l;
     for (l = 0; l < 8; l++) rv[l] = prod[l];
   endtask
-  task automatic choose;                // the greater one; VMIN: p and q are swapped, so the lesser one
+  // the greater one; VMIN: p and q are swapped, so the lesser one
+  task automatic choose;
     integer l;
     for (l = 0; l < 8; l++)
-      sum[l] = wse_fp_pkg::fp_canon(op == wse_regs_pkg::OpVmin ? (q[l] & more[l]) | (p[l] & ~more[l]) :
+      sum[l] = wse_fp_pkg::fp_canon(op == wse_regs_pkg::OpVmin ?
+          (q[l] & more[l]) | (p[l] & ~more[l]) :
                                     (p[l] & more[l]) | (q[l] & ~more[l]));
   endtask
   task automatic v_masked(input logic gate);
@@ -367,13 +379,14 @@ module wse_lanes (
     pair = wse_fp_pkg::fp_to_bf16(lo) | (wse_fp_pkg::fp_to_bf16(hi) << 16);
   endfunction
   // where the next group of an operand lies
-  function automatic logic [15:0] next_pos(input logic [15:0] pos, input logic [15:0] line, input logic wrap,
-                                           input logic [15:0] s1, input logic is_acc, input logic half);
+  function automatic logic [15:0] next_pos(input logic [15:0] pos, input logic [15:0] line,
+                                           input logic wrap, input logic [15:0] s1,
+                                           input logic is_acc, input logic half);
     next_pos = wrap ? line + s1 : pos + (is_acc ? 16'd8 : half ? 16'd16 : 16'd32);
   endfunction
   // rows to read for a group: per operand, low and high
-  function automatic logic [5:0] needs(input logic aa, input logic ah, input logic bm, input logic bh,
-                                       input logic dm, input logic dh);
+  function automatic logic [5:0] needs(input logic aa, input logic ah, input logic bm,
+                                       input logic bh, input logic dm, input logic dh);
     needs = {dm & ~dh, dm, bm & ~bh, bm, ~aa & ~ah, ~aa};
   endfunction
 
@@ -434,7 +447,8 @@ module wse_lanes (
         if (b_acc) b_from_acc(b_pos[6:3]);
         if (d_acc && mac) d_from_acc(d_pos[6:3]);
         adds = op == wse_regs_pkg::OpVadd || op == wse_regs_pkg::OpVsub || (reduce && !vmax);
-        compares = op == wse_regs_pkg::OpVmax || op == wse_regs_pkg::OpVmin || op == wse_regs_pkg::OpVgate ||
+        compares = op == wse_regs_pkg::OpVmax || op == wse_regs_pkg::OpVmin ||
+            op == wse_regs_pkg::OpVgate ||
                    op == wse_regs_pkg::OpVcgt || vmax;
         if (reduce) v_reduce_operands;
         else if (op == wse_regs_pkg::OpVmin) v_swapped;
@@ -547,7 +561,8 @@ module wse_lanes (
               cause = wse_regs_pkg::CAUSE_BAD_CTRL;
               value = rx_data_i;
               state = StDrain;
-            end else if (!rx_ctrl_i && (3'(rx_data_i[15:14]) >= feats || 16'(rx_data_i[13:0]) >= len1)) begin
+            end else if (!rx_ctrl_i &&
+                (3'(rx_data_i[15:14]) >= feats || 16'(rx_data_i[13:0]) >= len1)) begin
               failed = 1'b1;
               cause = wse_regs_pkg::CAUSE_STREAM_INDEX;
               value = rx_data_i;
@@ -602,7 +617,8 @@ module wse_lanes (
         if (n_now != '0) begin
           a_en_o <= 1'b1;
           a_we_o <= '0;
-          a_row_o <= ((n_now[0] || n_now[1]) ? a_pos[15:4] : (n_now[2] || n_now[3]) ? b_pos[15:4] : d_pos[15:4]) +
+          a_row_o <= ((n_now[0] || n_now[1]) ? a_pos[15:4] : (n_now[2] || n_now[3]) ? b_pos[15:4] :
+              d_pos[15:4]) +
                      12'(n_now[1] || n_now[3] || n_now[5]);
         end
         if (need == '0 && n_now == '0 && n_in == '0) begin
@@ -650,7 +666,8 @@ module wse_lanes (
         end else if (mac || op == wse_regs_pkg::OpVmul) begin
           v_product;
           if (mac) state = StAdd;
-        end else if (op == wse_regs_pkg::OpVadd || op == wse_regs_pkg::OpVsub || op == wse_regs_pkg::OpVmax ||
+        end else if (op == wse_regs_pkg::OpVadd || op == wse_regs_pkg::OpVsub ||
+            op == wse_regs_pkg::OpVmax ||
                      op == wse_regs_pkg::OpVmin) begin
           v_sum;
         end else if (op == wse_regs_pkg::OpVgate || op == wse_regs_pkg::OpVcgt) begin
@@ -734,8 +751,10 @@ module wse_lanes (
         end
       end
 
-      // ---- the next instruction, in the cycle in which a vector operation completes; a DOT's END must have been counted ----
-      if (state == StIdle && from != StLast && from != StRefuse && ins_valid_i && !fault_o && step == 2'd3) begin
+      // ---- the next instruction, in the cycle in which a vector operation completes; a DOT's END
+      // must have been counted ----
+      if (state == StIdle && from != StLast && from != StRefuse && ins_valid_i && !fault_o &&
+          step == 2'd3) begin
         ins = ins_i;
         ins_take_o <= 1'b1;
         step = '0;
@@ -754,7 +773,8 @@ module wse_lanes (
                 ins.b3[7:0] != {Half, Mem} || ins.d0[2:0] != '0 ||
                 (feats != 3'd1 && feats != 3'd2 && feats != 3'd4) || chk_b[0];
           chk_a = '0;
-          chk_d[1] = ins.d0 >= wse_regs_pkg::NACC || 32'(feats) * 32'(ins.b1[15:0]) > wse_regs_pkg::NACC - ins.d0;
+          chk_d[1] = ins.d0 >= wse_regs_pkg::NACC ||
+              32'(feats) * 32'(ins.b1[15:0]) > wse_regs_pkg::NACC - ins.d0;
           base = 32'(ins.b0[15:0]);
           len1 = ins.b2[15:0] == '0 ? 16'd1 : ins.b2[15:0];
           stride1 = 32'($signed(ins.b2[31:16]));
@@ -801,7 +821,8 @@ module wse_lanes (
           from_scalar(ins.scalar);
         end
         if (bad || chk_d[1] || chk_a[1] || chk_b[1]) state = StRefuse;
-        else if (op == OpAxpy && ins.cw[wse_regs_pkg::TCW_CLEAR_LO])    // a refused one does nothing
+        // a refused one does nothing
+        else if (op == OpAxpy && ins.cw[wse_regs_pkg::TCW_CLEAR_LO])
           clean = clean | 16'(((32'd1 << (32'(feats) * 32'(groups))) - 1) << group0);
       end
     end

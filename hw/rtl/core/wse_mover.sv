@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Engines M0 and M1: DST := SRC1, SRC1 + SRC2, SRC1 to two destinations, or SRC1 as value and index, one element a cycle.
+// Engines M0 and M1: DST := SRC1, SRC1 + SRC2, SRC1 to two destinations, or SRC1 as value and
+// index, one element a cycle.
 //
 // The mover reads elements of memory and accumulators ahead into a queue of four per operand; it
 // takes wavelets and DOT results in the cycle in which it takes the element. It takes an element
@@ -85,8 +86,8 @@ module wse_mover (
   logic [3:0]  kd, ka, kb;
   logic        fab_out, fab_in, dq_a, dq_b, madd, tee, midx, mem_a, mem_b, acc_a, acc_b;
 
-  // operands 0 DST, 1 SRC1, 2 SRC2 (or second destination): position, row, elements left in the row.
-  // The position of MIDX's DST is the index of its next wavelet.
+  // operands 0 DST, 1 SRC1, 2 SRC2 (or second destination): position, row, elements left in the
+  // row. The position of MIDX's DST is the index of its next wavelet.
   logic [15:0] pos [3];
   logic [15:0] line [3];
   logic [15:0] left [3];
@@ -94,7 +95,8 @@ module wse_mover (
   logic [15:0] st [3];
   logic [15:0] st1 [3];
   logic [2:0]  half;
-  logic [15:0] shape, shape1, inner, outer;       // elements (or END marks, in outer) still to be taken
+  // elements (or END marks, in outer) still to be taken
+  logic [15:0] shape, shape1, inner, outer;
   logic [15:0] rows [3];                          // rows still to be read ahead
   logic        over;                              // all elements are taken
 
@@ -136,8 +138,9 @@ module wse_mover (
   endfunction
 
   // [first, last] of two operands overlap, in units of their store
-  function automatic logic overlap(input logic [31:0] x0, input logic [31:0] x1, input logic [31:0] x2,
-                                   input logic [31:0] y0, input logic [31:0] y1, input logic [31:0] y2,
+  function automatic logic overlap(input logic [31:0] x0, input logic [31:0] x1,
+                                   input logic [31:0] x2, input logic [31:0] y0,
+                                   input logic [31:0] y1, input logic [31:0] y2,
                                    input logic [3:0] xsize, input logic [3:0] ysize);
     logic signed [35:0] xl, xh, yl, yh;
     xl = $signed({4'd0, x0}) + 36'(wse_tensor_pkg::span(x1, x2, 1'b0));
@@ -152,16 +155,18 @@ module wse_mover (
   endfunction
   // whether a source may be read ahead of the writes to a destination
   function automatic logic [3:0] size_of(input logic [3:0] kind, input logic [3:0] dtype);
-    size_of = kind == wse_regs_pkg::KIND_ACC[3:0] ? 4'd1 : dtype == wse_regs_pkg::DT_BF16[3:0] ? 4'd2 : 4'd4;
+    size_of = kind == wse_regs_pkg::KIND_ACC[3:0] ? 4'd1 :
+        dtype == wse_regs_pkg::DT_BF16[3:0] ? 4'd2 : 4'd4;
   endfunction
-  function automatic logic hazard(input logic [3:0] ks, input logic [3:0] kt,
-                                  input logic [31:0] s0, input logic [31:0] s1, input logic [31:0] s2,
-                                  input logic [3:0] sd,
-                                  input logic [31:0] t0, input logic [31:0] t1, input logic [31:0] t2,
+  function automatic logic hazard(input logic [3:0] ks, input logic [3:0] kt, input logic [31:0] s0,
+                                  input logic [31:0] s1, input logic [31:0] s2,
+                                  input logic [3:0] sd, input logic [31:0] t0,
+                                  input logic [31:0] t1, input logic [31:0] t2,
                                   input logic [3:0] td);
     hazard = ks == kt && wse_tensor_pkg::is_store(ks) &&
              overlap(s0, s1, s2, t0, t1, t2, size_of(ks, sd), size_of(kt, td)) &&
-             !(s0 == t0 && s1 == t1 && s2 == t2 && (sd == td || ks == wse_regs_pkg::KIND_ACC[3:0]) && apart(s1, s2));
+             !(s0 == t0 && s1 == t1 && s2 == t2 &&
+             (sd == td || ks == wse_regs_pkg::KIND_ACC[3:0]) && apart(s1, s2));
   endfunction
 
   task automatic arrivals;
@@ -301,14 +306,17 @@ module wse_mover (
         shape1 = fab_out && set_a ? ins.a2[15:0] : ins.d2[15:0];
         shape1 = shape1 == '0 ? 16'd1 : shape1;
         bad = op < wse_regs_pkg::TOP_MOVE[6:0] || op > wse_regs_pkg::TOP_MIDX[6:0] ||
-              (midx && (!fab_out || !set_a || shape > 16'd4 || 33'(ins.scalar) + 33'(shape1) > 33'h4000)) ||
+              (midx && (!fab_out || !set_a || shape > 16'd4 ||
+              33'(ins.scalar) + 33'(shape1) > 33'h4000)) ||
               (fab_out ? ins.d0 >= wse_regs_pkg::NCOLORS : !set_d) ||
               (fab_in ? ins.a0 >= wse_regs_pkg::NCOLORS : !set_a && !dq_a) ||
               (madd && !set_b && !(dq_b && !dq_a)) || (tee && !set_b) ||
               (send_end && !fab_out) || (to_end && (!fab_out || set_a || set_b)) || shape == '0 ||
               (set_d && chk[0][0]) ||
-              (set_a && (chk[1][0] || !wse_tensor_pkg::same_shape(ins.a1, ins.a2, 32'(shape), 32'(shape1)))) ||
-              (set_b && (chk[2][0] || !wse_tensor_pkg::same_shape(ins.b1, ins.b2, 32'(shape), 32'(shape1))));
+              (set_a && (chk[1][0] || !wse_tensor_pkg::same_shape(ins.a1, ins.a2, 32'(shape),
+              32'(shape1)))) ||
+              (set_b && (chk[2][0] || !wse_tensor_pkg::same_shape(ins.b1, ins.b2, 32'(shape),
+              32'(shape1))));
         if (!set_d) chk[0] = '0;
         if (!set_a) chk[1] = '0;
         if (!set_b) chk[2] = '0;
@@ -379,7 +387,8 @@ module wse_mover (
             mem_req_o <= 1'b1;
             mem_we_o <= enables(pos[0][3:0], half[0]);
             mem_row_o <= pos[0][15:4];
-            mem_wd_o <= half[0] ? wse_fp_pkg::fp_to_bf16(c_r) | (wse_fp_pkg::fp_to_bf16(c_r) << 16) : c_r;
+            mem_wd_o <= half[0] ? wse_fp_pkg::fp_to_bf16(c_r) |
+                (wse_fp_pkg::fp_to_bf16(c_r) << 16) : c_r;
             c_d = 1'b0;
           end
         end
@@ -397,7 +406,8 @@ module wse_mover (
             mem_req_o <= 1'b1;
             mem_we_o <= enables(pos[2][3:0], half[2]);
             mem_row_o <= pos[2][15:4];
-            mem_wd_o <= half[2] ? wse_fp_pkg::fp_to_bf16(c_r) | (wse_fp_pkg::fp_to_bf16(c_r) << 16) : c_r;
+            mem_wd_o <= half[2] ? wse_fp_pkg::fp_to_bf16(c_r) |
+                (wse_fp_pkg::fp_to_bf16(c_r) << 16) : c_r;
             c_t = 1'b0;
           end
         end
@@ -471,7 +481,8 @@ module wse_mover (
       end
       // ---- read ahead ----
       quiet = !c_v && !m_req && !m_in && !acc_used;   // a write of this cycle is not there yet
-      if (state == StRun && (!serial || (quiet && f1 == '0 && f2 == '0) || (quiet && f1 + f2 == 3'd1))) begin
+      if (state == StRun && (!serial || (quiet && f1 == '0 && f2 == '0) ||
+          (quiet && f1 + f2 == 3'd1))) begin
         if (acc_a && rows[1] != '0 && (serial ? f1 == '0 : f1 < 3'd4)) begin
           acc_re_o <= 1'b1;
           acc_ra_o <= pos[1][6:0];
@@ -487,7 +498,8 @@ module wse_mover (
           advance(2'd2);
         end
         if (!m_req) begin
-          if (mem_a && rows[1] != '0 && (serial ? f1 == '0 : f1 < 3'd4) && !(mem_b && f2 < f1 && rows[2] != '0)) begin
+          if (mem_a && rows[1] != '0 && (serial ? f1 == '0 : f1 < 3'd4) &&
+              !(mem_b && f2 < f1 && rows[2] != '0)) begin
             m_req = 1'b1;
             m_b = 1'b0;
             m_at_out = pos[1][3:0];
@@ -536,7 +548,8 @@ module wse_mover (
 
 `ifndef SYNTHESIS
   always @(posedge clk_i) if (!clr_i && !stop_i && state == StRun) begin
-    assert (f1 <= 3'd4 && f2 <= 3'd4 && n1 <= f1 && n2 <= f2) else $error("mover: read-ahead overruns");
+    assert (f1 <= 3'd4 && f2 <= 3'd4 && n1 <= f1 && n2 <= f2)
+        else $error("mover: read-ahead overruns");
     assert (infl <= 3'd3) else $error("mover: %0d wavelets on their way", infl);
   end
 `endif

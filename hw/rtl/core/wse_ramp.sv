@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The core's side of the ramp: receive queues of CHAN_DEPTH wavelets per color, credits both ways, and the one wavelet a
-// cycle that the core sends.
+// The core's side of the ramp: receive queues of CHAN_DEPTH wavelets per color, credits both ways,
+// and the one wavelet a cycle that the core sends.
 //
 // Per-color state is bit-sliced (plane b holds bit b of all colors' counters): one update serves
 // all colors. A reader names a color and sees the head of its queue in the same cycle; it reports
@@ -82,7 +82,8 @@ module wse_ramp (
 
   assign l_slot = {r1[l_color_i], r0[l_color_i]} + 2'(l_pop_i);
   assign l_valid_o = n1[l_color_i] | n2[l_color_i] | (n0[l_color_i] & ~l_pop_i);
-  assign l_ctrl_o = l_slot[1] ? (l_slot[0] ? k3[l_color_i] : k2[l_color_i]) : (l_slot[0] ? k1[l_color_i] : k0[l_color_i]);
+  assign l_ctrl_o = l_slot[1] ? (l_slot[0] ? k3[l_color_i] : k2[l_color_i]) :
+      (l_slot[0] ? k1[l_color_i] : k0[l_color_i]);
   assign l_data_o = data[{l_color_i, l_slot}];
   assign m0_slot = {r1[m0_color_i], r0[m0_color_i]} + 2'(m0_pop_i);
   assign m0_valid_o = n1[m0_color_i] | n2[m0_color_i] | (n0[m0_color_i] & ~m0_pop_i);
@@ -96,7 +97,8 @@ module wse_ramp (
   assign m1_data_o = data[{m1_color_i, m1_slot}];
   assign s_slot = {r1[s_color_i], r0[s_color_i]} + 2'(s_pop_i);
   assign s_valid_o = n1[s_color_i] | n2[s_color_i] | (n0[s_color_i] & ~s_pop_i);
-  assign s_ctrl_o = s_slot[1] ? (s_slot[0] ? k3[s_color_i] : k2[s_color_i]) : (s_slot[0] ? k1[s_color_i] : k0[s_color_i]);
+  assign s_ctrl_o = s_slot[1] ? (s_slot[0] ? k3[s_color_i] : k2[s_color_i]) :
+      (s_slot[0] ? k1[s_color_i] : k0[s_color_i]);
   assign s_data_o = data[{s_color_i, s_slot}];
   assign some_o = n0 | n1 | n2;
   assign ctrl_o = (~r1 & ((~r0 & k0) | (r0 & k1))) | (r1 & ((~r0 & k2) | (r0 & k3)));
@@ -161,7 +163,8 @@ module wse_ramp (
           one = (owed & ~last) != '0 ? owed & ~last : owed;
           one = one & -one;
           last <= one | (one - 24'd1);
-          rx_cr_color_o <= {|(one & 24'hff0000), |(one & 24'h00ff00), |(one & 24'hf0f0f0), |(one & 24'hcccccc),
+          rx_cr_color_o <= {|(one & 24'hff0000), |(one & 24'h00ff00), |(one & 24'hf0f0f0),
+              |(one & 24'hcccccc),
                             |(one & 24'haaaaaa)};
           inc = pop & ~one;
           dec = one & ~pop;
@@ -176,11 +179,12 @@ module wse_ramp (
   // ---- send ----
   logic [23:0] t0, t1, t2;              // credits
   logic        turn;                    // mover 1 goes first
-  logic        last_turn;               // of two movers on one color, mover 1 may take for the last credit
+  // of two movers on one color, mover 1 may take for the last credit
+  logic        last_turn;
   logic        m0_go, m1_go;
 
-  function automatic logic [2:0] pick(input logic [23:0] b0, input logic [23:0] b1, input logic [23:0] b2,
-                                      input logic [4:0] c);
+  function automatic logic [2:0] pick(input logic [23:0] b0, input logic [23:0] b1,
+                                      input logic [23:0] b2, input logic [4:0] c);
     pick = {b2[c], b1[c], b0[c]};
   endfunction
 
@@ -189,12 +193,15 @@ module wse_ramp (
   // movers at once.
   logic        same;
   assign same = m0t_color_i == m1t_color_i;
-  assign m0t_room_o = pick(t0, t1, t2, m0t_color_i) > m0t_infl_i + (same ? m1t_infl_i + 3'(last_turn) : 3'd0) +
+  assign m0t_room_o = pick(t0, t1, t2, m0t_color_i) > m0t_infl_i +
+      (same ? m1t_infl_i + 3'(last_turn) : 3'd0) +
                       3'(st_ready_o && st_color_i == m0t_color_i);
-  assign m1t_room_o = pick(t0, t1, t2, m1t_color_i) > m1t_infl_i + (same ? m0t_infl_i + 3'(!last_turn) : 3'd0) +
+  assign m1t_room_o = pick(t0, t1, t2, m1t_color_i) > m1t_infl_i +
+      (same ? m0t_infl_i + 3'(!last_turn) : 3'd0) +
                       3'(st_ready_o && st_color_i == m1t_color_i);
   assign st_ready_o = st_valid_i && pick(t0, t1, t2, st_color_i) >
-                      (m0t_color_i == st_color_i ? m0t_infl_i : 3'd0) + (m1t_color_i == st_color_i ? m1t_infl_i : 3'd0);
+                      (m0t_color_i == st_color_i ? m0t_infl_i : 3'd0) +
+                      (m1t_color_i == st_color_i ? m1t_infl_i : 3'd0);
   assign m0_go = m0t_valid_i && !st_ready_o;
   assign m1_go = m1t_valid_i && !st_ready_o;
   assign m0t_ready_o = m0_go && !(m1_go && turn);
@@ -233,11 +240,15 @@ module wse_ramp (
 
 `ifndef SYNTHESIS
   always @(posedge clk_i) if (!rst_i) begin
-    assert (!(rx_valid_i && !flush_i && n2[rx_color_i])) else $error("ramp: receive queue of color %0d overflows", rx_color_i);
+    assert (!(rx_valid_i && !flush_i && n2[rx_color_i]))
+        else $error("ramp: receive queue of color %0d overflows", rx_color_i);
     assert ((n2 & (n0 | n1)) == '0) else $error("ramp: more than 4 wavelets");
-    assert (!(tx_cr_valid_i && t2[tx_cr_color_i])) else $error("ramp: credit of color %0d too many", tx_cr_color_i);
-    assert (!(m0t_ready_o && pick(t0, t1, t2, m0t_color_i) == 0)) else $error("ramp: mover 0 sends without a credit");
-    assert (!(m1t_ready_o && pick(t0, t1, t2, m1t_color_i) == 0)) else $error("ramp: mover 1 sends without a credit");
+    assert (!(tx_cr_valid_i && t2[tx_cr_color_i]))
+        else $error("ramp: credit of color %0d too many", tx_cr_color_i);
+    assert (!(m0t_ready_o && pick(t0, t1, t2, m0t_color_i) == 0))
+        else $error("ramp: mover 0 sends without a credit");
+    assert (!(m1t_ready_o && pick(t0, t1, t2, m1t_color_i) == 0))
+        else $error("ramp: mover 1 sends without a credit");
   end
 `endif
 endmodule

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The scalar side: RV32IM_Zicsr, machine mode, and custom-0. One instruction a cycle out of eight cached rows of 16 bytes
-// (direct mapped, with the next row fetched ahead); loads take three cycles, divisions 34, a taken branch that
-// leaves the cached rows three more.
+// The scalar side: RV32IM_Zicsr, machine mode, and custom-0. One instruction a cycle out of eight
+// cached rows of 16 bytes (direct mapped, with the next row fetched ahead); loads take three
+// cycles, divisions 34, a taken branch that leaves the cached rows three more.
 //
 // Retirement trace: state changes and tr_* appear with the same edge.
 
@@ -107,7 +107,8 @@ module wse_rv32 (
 
   typedef enum logic [2:0] {StRun, StLoad, StDiv, StTask, StSend, StHalt} state_e;
   state_e      state;
-  logic        redo /*verilator public_flat_rw*/;        // a debugger changed the state: begin again at pc
+  // a debugger changed the state: begin again at pc
+  logic        redo /*verilator public_flat_rw*/;
   logic        st_req;                    // a load or store is under way
   logic        l_in, l_sent;              // load: data there
   logic [3:0]  l_at;
@@ -117,7 +118,8 @@ module wse_rv32 (
   logic [4:0]  rd, rs1, rs2;
   logic [6:0]  opc, f7;
   logic [2:0]  f3;
-  logic        lands, withdrawn, wr, trap, jump, retire, count_minstret, count_mcycle, taken, ok, wait_now, in_sram;
+  logic        lands, withdrawn, wr, trap, jump, retire, count_minstret, count_mcycle, taken, ok,
+      wait_now, in_sram;
   logic [63:0] p64;
   logic [31:0] dq, dr, dd;                // division
   logic        dneg_q, dneg_r;
@@ -148,7 +150,8 @@ module wse_rv32 (
       wse_regs_pkg::CSR_WINFO[11:0]: old = winfo;
       wse_regs_pkg::CSR_ID[11:0]: old = {row_i, col_i};
       wse_regs_pkg::CSR_DIM[11:0]: old = {rows_i, cols_i};
-      wse_regs_pkg::CSR_CFG[11:0]: old = {16'(wse_regs_pkg::SRAM_BYTES / 1024), wse_regs_pkg::NCOLORS[7:0],
+      wse_regs_pkg::CSR_CFG[11:0]: old =
+          {16'(wse_regs_pkg::SRAM_BYTES / 1024), wse_regs_pkg::NCOLORS[7:0],
                                            wse_regs_pkg::LANES[7:0]};
       default: begin
         old = '0;
@@ -366,7 +369,8 @@ module wse_rv32 (
       end
 
       if (state == StRun) begin
-        in_sram = pc >= wse_regs_pkg::SRAM_BASE && pc < wse_regs_pkg::SRAM_BASE + wse_regs_pkg::SRAM_BYTES;
+        in_sram = pc >= wse_regs_pkg::SRAM_BASE &&
+            pc < wse_regs_pkg::SRAM_BASE + wse_regs_pkg::SRAM_BYTES;
         if (!in_sram) begin
           if (!st_req) begin
             trap = 1'b1;
@@ -432,10 +436,12 @@ module wse_rv32 (
                 tval = target;
                 if ((f3[1:0] == 2'd1 && target[0]) || (f3[1:0] == 2'd2 && target[1:0] != '0)) begin
                   trap = 1'b1;
-                  cause = opc[5] ? wse_regs_pkg::CAUSE_STORE_MISALIGNED : wse_regs_pkg::CAUSE_LOAD_MISALIGNED;
+                  cause = opc[5] ? wse_regs_pkg::CAUSE_STORE_MISALIGNED :
+                      wse_regs_pkg::CAUSE_LOAD_MISALIGNED;
                 end else if (target - wse_regs_pkg::SRAM_BASE >= wse_regs_pkg::SRAM_BYTES) begin
                   trap = 1'b1;
-                  cause = opc[5] ? wse_regs_pkg::CAUSE_STORE_ACCESS : wse_regs_pkg::CAUSE_LOAD_ACCESS;
+                  cause = opc[5] ? wse_regs_pkg::CAUSE_STORE_ACCESS :
+                      wse_regs_pkg::CAUSE_LOAD_ACCESS;
                 end else if (st_req) begin
                   wait_now = 1'b1;
                 end else begin
@@ -513,7 +519,8 @@ module wse_rv32 (
               end else begin
                 csr_rs1 = rs1;
                 csr_read;
-                trap = !ok || f3 == 3'd4 || ((f3[1:0] == 2'd1 || csr_rs1 != '0) && insn[31:30] == 2'd3);
+                trap = !ok || f3 == 3'd4 ||
+                    ((f3[1:0] == 2'd1 || csr_rs1 != '0) && insn[31:30] == 2'd3);
                 res = old;
                 wr = 1'b1;
                 if (!trap && (f3[1:0] == 2'd1 || csr_rs1 != '0)) begin
@@ -548,7 +555,8 @@ module wse_rv32 (
         if (l_sent) begin
           word = l_at[3] ? (l_at[2] ? rd3_i : rd2_i) : (l_at[2] ? rd1_i : rd0_i);
           word = word >> {l_at[1:0], 3'd0};
-          res = f3 == 3'd0 ? {{24{word[7]}}, word[7:0]} : f3 == 3'd1 ? {{16{word[15]}}, word[15:0]} :
+          res = f3 == 3'd0 ? {{24{word[7]}}, word[7:0]} :
+              f3 == 3'd1 ? {{16{word[15]}}, word[15:0]} :
                 f3 == 3'd4 ? word & 32'hff : f3 == 3'd5 ? word & 32'hffff : word;
           l_sent = 1'b0;
           wr = 1'b1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// 48 KiB in rows of 16 bytes, two ports with synchronous read: A for the lanes, B for everything else. Reads give the row
-// of the cycle before; a row read and written at once on the two ports is undefined in the contract (old data here).
+// 48 KiB in rows of 16 bytes, two ports with synchronous read: A for the lanes, B for everything
+// else. Reads give the row of the cycle before; a row read and written at once on the two ports is
+// undefined in the contract (old data here).
 
 module wse_sram (
   input  logic        clk_i,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The task unit: bindings, flags, entries, the pending start; answers TNEXT and RECV of the scalar side.
+// The task unit: bindings, flags, entries, the pending start; answers TNEXT and RECV of the scalar
+// side.
 //
 // A request stays up until the answer (a pulse). The unit examines it once a cycle, pops the
 // wavelet one cycle later and answers with it.
@@ -26,7 +27,8 @@ module wse_tasks (
   input  logic        tnext_i,          // the scalar side waits in TNEXT ...
   input  logic        recv_i,           // ... or in RECV of recv_color_i
   input  logic [4:0]  recv_color_i,
-  input  logic        settled_i,        // no instruction is between queue and engine: claims are complete
+  // no instruction is between queue and engine: claims are complete
+  input  logic        settled_i,
   input  logic [23:0] claim_i,
 
   input  logic [23:0] some_i,           // ramp: colors with a wavelet
@@ -55,7 +57,8 @@ module wse_tasks (
   logic [4:0]  pop_task;
 
   function automatic logic [4:0] index32(input logic [31:0] one);
-    index32 = {|(one & 32'hffff0000), |(one & 32'hff00ff00), |(one & 32'hf0f0f0f0), |(one & 32'hcccccccc),
+    index32 = {|(one & 32'hffff0000), |(one & 32'hff00ff00), |(one & 32'hf0f0f0f0),
+        |(one & 32'hcccccccc),
                |(one & 32'haaaaaaaa)};
   endfunction
 
@@ -89,8 +92,10 @@ module wse_tasks (
     end else begin
       // a completion counts in the cycle in which the engine's claim ends
       if ((act_i | unb_i) != '0) begin
-        ready = ready | (32'(act_i[0]) << task0_i) | (32'(act_i[1]) << task1_i) | (32'(act_i[2]) << task2_i);
-        blocked = blocked & ~((32'(unb_i[0]) << task0_i) | (32'(unb_i[1]) << task1_i) | (32'(unb_i[2]) << task2_i));
+        ready = ready | (32'(act_i[0]) << task0_i) | (32'(act_i[1]) << task1_i) |
+            (32'(act_i[2]) << task2_i);
+        blocked = blocked & ~((32'(unb_i[0]) << task0_i) | (32'(unb_i[1]) << task1_i) |
+            (32'(unb_i[2]) << task2_i));
       end
       if (popping) begin
         popping = 1'b0;

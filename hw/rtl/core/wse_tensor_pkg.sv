@@ -21,7 +21,8 @@ package wse_tensor_pkg;
   endfunction
 
   // bytes from the first to the last element, lowest and highest offset from the base, signed
-  function automatic logic signed [33:0] span(input logic [31:0] w1, input logic [31:0] w2, input logic high);
+  function automatic logic signed [33:0] span(input logic [31:0] w1, input logic [31:0] w2,
+                                              input logic high);
     logic signed [33:0] a, b;
     a = 34'($signed(w1[31:16])) * 34'($signed({1'b0, w1[15:0] - 16'd1}));
     b = w2[15:0] == '0 ? 34'sd0 : 34'($signed(w2[31:16])) * 34'($signed({1'b0, w2[15:0] - 16'd1}));
@@ -29,8 +30,9 @@ package wse_tensor_pkg;
   endfunction
 
   // memory or accumulator operand; the engines have the rules of the others
-  function automatic logic [1:0] check(input logic [31:0] w0, input logic [31:0] w1, input logic [31:0] w2,
-                                       input logic [7:0] w3, input logic [1:0] rule);
+  function automatic logic [1:0] check(input logic [31:0] w0, input logic [31:0] w1,
+                                       input logic [31:0] w2, input logic [7:0] w3,
+                                       input logic [1:0] rule);
     logic bad, acc, half;
     logic [31:0] align, base, size, limit;
     logic signed [35:0] lo, hi;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Router of one core: five ports (0 north, 1 east, 2 south, 3 west, 4 ramp), 24 colors, static routes with
-// multicast, credits per color. Contract: hw/doc/fabric.md.
+// Router of one core: five ports (0 north, 1 east, 2 south, 3 west, 4 ramp), 24 colors, static
+// routes with multicast, credits per color. Contract: hw/doc/fabric.md.
 //
-// A link is three registered signals: head {valid, control, color[4:0]} and data one way, a returned credit
-// {valid, color[4:0]} the other. A wavelet that finds its queue empty and its outputs free leaves in the
-// cycle after it arrived: one cycle a hop.
+// A link is three registered signals: head {valid, control, color[4:0]} and data one way, a
+// returned credit {valid, color[4:0]} the other. A wavelet that finds its queue empty and its
+// outputs free leaves in the cycle after it arrived: one cycle a hop.
 //
-// Colors are bits of 24-bit masks throughout, so that a cycle costs the same for 1 and for 24 colors, both in
-// gates and in simulation. Queues are one memory per input port (a write and a read port each).
+// Colors are bits of 24-bit masks throughout, so that a cycle costs the same for 1 and for 24
+// colors, both in gates and in simulation. Queues are one memory per input port (a write and a read
+// port each).
 
 module wse_router (
   input  logic        clk_i,
@@ -64,7 +65,8 @@ module wse_router (
   logic [31:0] q_w [128];
   logic [31:0] q_r [128];
   logic [23:0] qctl [32];
-  logic [23:0] wp0 [NP];            // slot to be written and read next, bit-sliced: {wp1, wp0} per color
+  // slot to be written and read next, bit-sliced: {wp1, wp0} per color
+  logic [23:0] wp0 [NP];
   logic [23:0] wp1 [NP];
   logic [23:0] rp0 [NP];
   logic [23:0] rp1 [NP];
@@ -251,7 +253,8 @@ module wse_router (
     if (rst_ni && !clear_i) begin
       ChanDepth: assert (!overrun) else $error("a sender overran a channel");
       for (int i = 0; i < int'(NP); i++) begin
-        CreditBound: assert ((c2[i] & (c1[i] | c0[i])) == 24'd0) else $error("more than CHAN_DEPTH credits");
+        CreditBound: assert ((c2[i] & (c1[i] | c0[i])) == 24'd0)
+            else $error("more than CHAN_DEPTH credits");
       end
     end
   end

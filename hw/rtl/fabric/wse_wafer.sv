@@ -38,7 +38,8 @@ module wse_wafer #(
   output wse_port_pkg::status_t st_o,
 
   // all cores together, one cycle late
-  output logic            moved_o,            // an instruction retired, an engine or a router transferred
+  // an instruction retired, an engine or a router transferred
+  output logic            moved_o,
   output logic            any_fault_o,
   // counters: the sum of all counts of a cycle, in lanes of 16 bits; and one counter of one core or
   // link
@@ -311,9 +312,11 @@ module wse_wafer #(
         s_link = s_link + a_link;
       end
       for (i = 0; i < CoreN; i++)
-        wide_core[32'(fold) * CoreN + i] = wide_core[32'(fold) * CoreN + i] + 64'(part_core[fold][16*i +: 16]);
+        wide_core[32'(fold) * CoreN + i] = wide_core[32'(fold) * CoreN + i] +
+            64'(part_core[fold][16*i +: 16]);
       for (i = 0; i < 4 * LinkN; i++)
-        wide_link[32'(fold) * 4 * LinkN + i] = wide_link[32'(fold) * 4 * LinkN + i] + 64'(part_link[fold][16*i +: 16]);
+        wide_link[32'(fold) * 4 * LinkN + i] = wide_link[32'(fold) * 4 * LinkN + i] +
+            64'(part_link[fold][16*i +: 16]);
       part_core[fold] = '0;
       part_link[fold] = '0;
       fold = (fold == Last) ? '0 : fold + 1'b1;

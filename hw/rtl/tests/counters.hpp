@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What is counted in a cycle, as modules hand it on: 16 bits for each counter of a scope, in the order of their IDs.
+// What is counted in a cycle, as modules hand it on: 16 bits for each counter of a scope, in the
+// order of their IDs.
 #ifndef WSE_RTL_COUNTERS_HPP
 #define WSE_RTL_COUNTERS_HPP
 #include <cstdint>
@@ -35,6 +36,7 @@ template <class Port> void counter_put(Port &port, unsigned lane, uint16_t v)
 	if constexpr (std::is_integral_v<Port>)
 		port = Port((port & ~(uint64_t(0xffff) << 16 * lane)) | uint64_t(v) << 16 * lane);
 	else
-		port[lane / 2] = (port[lane / 2] & ~(0xffffu << 16 * (lane % 2))) | uint32_t(v) << 16 * (lane % 2);
+		port[lane / 2] = (port[lane / 2] & ~(0xffffu << 16 * (lane % 2))) |
+				 uint32_t(v) << 16 * (lane % 2);
 }
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Linked with a test that was written for the twin: every name finds the RTL, so the same test judges both. With
- * RTL_SEED not 0 the bus answers at random times.
+ * Linked with a test that was written for the twin: every name finds the RTL, so the same test
+ * judges both. With RTL_SEED not 0 the bus answers at random times.
  */
 #include "model.h"
 

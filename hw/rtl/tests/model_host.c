@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * The host interface against hw/doc/host.md, for any model: model_host [func|rtl] [RxC].
- * Registers, rings, every opcode and every bad member, copies over page lists, start, budgets, deadlocks, fences, faults.
+ * Registers, rings, every opcode and every bad member, copies over page lists, start, budgets,
+ * deadlocks, fences, faults.
  */
 #include <stdlib.h>
 #include <string.h>

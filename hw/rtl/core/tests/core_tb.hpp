@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One wse_core on the bench: service plane, a router's end of the ramp modelled in C++, a small assembler.
+// One wse_core on the bench: service plane, a router's end of the ramp modelled in C++, a small
+// assembler.
 #ifndef WSE_CORE_TB_HPP
 #define WSE_CORE_TB_HPP
 #include <cstdint>
@@ -27,10 +28,12 @@ public:
 	std::deque<Wavelet> out[24];		// what the core has sent
 	int in_credit[24];			// room in the core's receive queue
 	std::deque<unsigned> owed;		// credits that the core will get back
-	int loop[24];				// color that wavelets of this color come back on, -1: none
+	// color that wavelets of this color come back on, -1: none
+	int loop[24];
 	bool stall_out[24];			// keep the credits of a color
 	bool holds = false;			// a debugger holds the core now and then
-	unsigned busy_in = 0, busy_out = 0;	// of 16 cycles, so many without a wavelet or a credit (random)
+	// of 16 cycles, so many without a wavelet or a credit (random)
+	unsigned busy_in = 0, busy_out = 0;
 	unsigned max_owed = 4;
 	uint32_t seed = 1;
 
@@ -115,7 +118,10 @@ public:
 		retired += counted(WSE_CNT_CORE_INSTRET_MASK, WSE_CNT_CORE_INSTRET_SHIFT);
 		lwaits += counted(WSE_CNT_CORE_LWAIT_MASK, WSE_CNT_CORE_LWAIT_SHIFT);
 	}
-	unsigned counted(unsigned mask, unsigned shift) const { return (top.cnt_o & mask) >> shift; }
+	unsigned counted(unsigned mask, unsigned shift) const
+	{
+		return (top.cnt_o & mask) >> shift;
+	}
 	void release(int c)
 	{
 		stall_out[c] = false;
@@ -255,7 +261,8 @@ struct Asm {
 	void spin() { op(0x6f); }
 };
 
-static inline uint32_t tcw(unsigned engine, unsigned op, unsigned d, unsigned a, unsigned b, uint32_t flags = 0)
+static inline uint32_t tcw(unsigned engine, unsigned op, unsigned d, unsigned a, unsigned b,
+			   uint32_t flags = 0)
 {
 	return op | d << WSE_TCW_DST_SHIFT | a << WSE_TCW_SRC1_SHIFT | b << WSE_TCW_SRC2_SHIFT |
 	       engine << WSE_TCW_ENGINE_SHIFT | flags;

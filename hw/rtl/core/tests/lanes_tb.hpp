@@ -33,7 +33,8 @@ struct Operand {
 	uint32_t rows() const { return len1 ? len1 : 1; }
 	int64_t at(uint32_t i, uint32_t j) const
 	{
-		return int64_t(base) - (mem() ? WSE_SRAM_BASE : 0) + int64_t(i) * stride + int64_t(j) * stride1;
+		return int64_t(base) - (mem() ? WSE_SRAM_BASE : 0) + int64_t(i) * stride +
+		       int64_t(j) * stride1;
 	}
 	bool inside() const
 	{
@@ -51,10 +52,13 @@ struct Operand {
 	{
 		unsigned align = acc() ? WSE_LANES : 16;
 
-		return element_ok() && len && len % WSE_LANES == 0 && stride == size() && base % align == 0 &&
-		       stride1 % int(align) == 0;
+		return element_ok() && len && len % WSE_LANES == 0 && stride == size() &&
+		       base % align == 0 && stride1 % int(align) == 0;
 	}
-	bool single_ok() const { return element_ok() && len == 1 && rows() == 1 && base % size() == 0; }
+	bool single_ok() const
+	{
+		return element_ok() && len == 1 && rows() == 1 && base % size() == 0;
+	}
 	bool same_shape(const Operand &o) const { return len == o.len && rows() == o.rows(); }
 };
 
@@ -75,17 +79,21 @@ struct Ins {
 		bool bad, in = src2.inside();
 
 		if (stream()) {
-			bad = src1.kind != WSE_KIND_FABIN || src1.base >= WSE_NCOLORS || !dst.acc() || dst.base % WSE_LANES ||
-			      !src2.mem() || src2.dt != WSE_DT_BF16 || !src2.lane_ok() ||
+			bad = src1.kind != WSE_KIND_FABIN || src1.base >= WSE_NCOLORS ||
+			      !dst.acc() || dst.base % WSE_LANES || !src2.mem() ||
+			      src2.dt != WSE_DT_BF16 || !src2.lane_ok() ||
 			      (feats() != 1 && feats() != 2 && feats() != 4);
 			in = in && uint64_t(dst.base) + feats() * src2.len <= WSE_NACC;
 		} else {
 			bad = twin_vop_kind(op()) == TWIN_VOP_NONE || !src1.lane_ok() ||
-			      !(reduce() ? dst.single_ok() : dst.lane_ok() && dst.same_shape(src1)) ||
+			      !(reduce() ? dst.single_ok()
+					 : dst.lane_ok() && dst.same_shape(src1)) ||
 			      (two() && !(src2.lane_ok() && src2.same_shape(src1)));
 			in = src1.inside() && dst.inside() && (!two() || in);
 		}
-		return bad ? unsigned(WSE_CAUSE_BAD_DSR) : in ? 0u : unsigned(WSE_CAUSE_OPERAND_ADDR);
+		return bad  ? unsigned(WSE_CAUSE_BAD_DSR)
+		       : in ? 0u
+			    : unsigned(WSE_CAUSE_OPERAND_ADDR);
 	}
 };
 
@@ -144,8 +152,10 @@ private:
 					if (n.reduce())
 						part[l] = join(part[l], a);
 					else
-						r[l] = lane_element(n.op(), a, n.two() ? load(n.src2, g + l, j) : n.scalar,
-							       load(n.dst, g + l, j));
+						r[l] = lane_element(n.op(), a,
+								    n.two() ? load(n.src2, g + l, j)
+									    : n.scalar,
+								    load(n.dst, g + l, j));
 				}
 				for (uint32_t l = 0; l < WSE_LANES && !n.reduce(); l++)
 					store(n.dst, g + l, j, r[l]);
@@ -181,7 +191,8 @@ private:
 				return WSE_CAUSE_STREAM_INDEX;
 			memset(part, 0, sizeof(part));
 			for (uint32_t t = 0; t < tokens; t++) {
-				uint32_t *a = &acc[n.dst.base + f * tokens + t], *p = &part[t % WSE_LANES];
+				uint32_t *a = &acc[n.dst.base + f * tokens + t],
+					 *p = &part[t % WSE_LANES];
 				uint32_t x = load(n.src2, t, k);
 
 				if (dot)
@@ -201,7 +212,8 @@ struct Bench : BlockTb<Vwse_lanes> {
 	Wavelets rx_later;
 	unsigned p = 100, p_dots = 100, stops = 0, starve = 0, busy_cycles = 0, waits = 0;
 	bool hold = false;			// a debugger's hold now and then
-	bool others = true;			// movers work on accumulators that are not the instruction's
+	// movers work on accumulators that are not the instruction's
+	bool others = true;
 	uint64_t ran = 0, faults[3] = {};	// stream index, control, operands
 	uint64_t chained_faults = 0;
 
@@ -215,9 +227,11 @@ struct Bench : BlockTb<Vwse_lanes> {
 	}
 	uint32_t any()
 	{
-		static const uint32_t odd[] = {0, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0xffffffff, 1, 0x807fffff,
-					       0x00800000, 0x80800000, 0x7f7fffff, 0xff7f8000, 0x3f800000, 0xbf800000,
-					       0x4f000000, 0xcf000000, 0x4effffff, 0x3f000000, 0x7fffffff};
+		static const uint32_t odd[] = {0,	   0x80000000, 0x7f800000, 0xff800000,
+					       0x7fc00000, 0xffffffff, 1,	   0x807fffff,
+					       0x00800000, 0x80800000, 0x7f7fffff, 0xff7f8000,
+					       0x3f800000, 0xbf800000, 0x4f000000, 0xcf000000,
+					       0x4effffff, 0x3f000000, 0x7fffffff};
 
 		return rng.chance(wild) ? (rng.chance(50) ? rng.pick(odd) : uint32_t(rng.u64())) :
 		       (uint32_t(rng.u64()) & 0x83ffffff) | 0x3c000000;
@@ -248,7 +262,9 @@ struct Bench : BlockTb<Vwse_lanes> {
 		top.rx_ctrl_i = s.rx.empty() ? rng.chance(50) : s.rx.front().ctrl;
 		top.rx_data_i = s.rx.empty() ? uint32_t(rng.u64()) : s.rx.front().data;
 		top.dq_count_i = queued;
-		bool stands = top.stop_i, may_wait = claims && !stands && (s.rx.empty() || (dot && queued + on_way() >= WSE_DOTQ_DEPTH));
+		bool stands = top.stop_i,
+		     may_wait = claims && !stands &&
+				(s.rx.empty() || (dot && queued + on_way() >= WSE_DOTQ_DEPTH));
 
 		for (auto &w : row)
 			w = rng.u64();
@@ -276,7 +292,8 @@ struct Bench : BlockTb<Vwse_lanes> {
 		settle();
 		edge();
 		queued += push - pop;
-		if (!stands) {				// else the port stands, and what it has read
+		// else the port stands, and what it has read
+		if (!stands) {
 			top.a_rd0_i = row[0];
 			top.a_rd1_i = row[1];
 			top.a_rd2_i = row[2];
@@ -330,9 +347,11 @@ struct Bench : BlockTb<Vwse_lanes> {
 		top.stop_i = 0;
 		if (faulted) {
 			faults[in_stream ? must - WSE_CAUSE_STREAM_INDEX > 0 : 2]++;
-			good &= must && top.fault_cause_o == must && top.fault_color_o == fault_color &&
-				top.fault_value_o == value && !acts && !unblocks;
-			good &= step();			// as in the core: the fault stops it one cycle later
+			good &= must && top.fault_cause_o == must &&
+				top.fault_color_o == fault_color && top.fault_value_o == value &&
+				!acts && !unblocks;
+			// as in the core: the fault stops it one cycle later
+			good &= step();
 			top.stop_i = 1;
 			top.ins_valid_i = 0;
 			for (unsigned i = 0; i < 8; i++)
@@ -341,13 +360,16 @@ struct Bench : BlockTb<Vwse_lanes> {
 		} else {
 			top.ins_valid_i = 0;
 			good &= !must && top.act_o == !!(n.cw & WSE_TCW_ACTIVATE_MASK) &&
-				top.unb_o == !!(n.cw & WSE_TCW_UNBLOCK_MASK) && top.task_o == n.cw >> WSE_TCW_TASK_SHIFT;
-			good &= step() && !top.act_o && !top.unb_o && step() && !top.busy_o && !top.a_en_o;
+				top.unb_o == !!(n.cw & WSE_TCW_UNBLOCK_MASK) &&
+				top.task_o == n.cw >> WSE_TCW_TASK_SHIFT;
+			good &= step() && !top.act_o && !top.unb_o && step() && !top.busy_o &&
+				!top.a_en_o;
 		}
 		good &= takes == 1 && acts == (!must && n.cw & WSE_TCW_ACTIVATE_MASK) &&
 			unblocks == (!must && n.cw & WSE_TCW_UNBLOCK_MASK);
 		s.rx.insert(s.rx.end(), rx_later.begin(), rx_later.end());
-		good &= s.mem == want.mem && s.rx == want.rx && s.dots == want.dots && s.macs == want.macs;
+		good &= s.mem == want.mem && s.rx == want.rx && s.dots == want.dots &&
+			s.macs == want.macs;
 		good &= accumulators();
 		if (faulted)
 			good &= boot();
@@ -357,7 +379,8 @@ struct Bench : BlockTb<Vwse_lanes> {
 		ran++;
 		return good;
 	}
-	// vector operations behind each other, as wse_issue offers them; *took: cycles. One that is refused is the last
+	// vector operations behind each other, as wse_issue offers them; *took: cycles. One that is
+	// refused is the last
 	bool chain(const std::vector<Ins> &list, unsigned *took)
 	{
 		unsigned limit = 100000, flags = 0;
@@ -383,7 +406,8 @@ struct Bench : BlockTb<Vwse_lanes> {
 		hold = false;
 		top.stop_i = 0;
 		top.ins_valid_i = 0;
-		good &= takes == runs && acts == flags && faulted == !!must && (!must || top.fault_cause_o == must);
+		good &= takes == runs && acts == flags && faulted == !!must &&
+			(!must || top.fault_cause_o == must);
 		good &= step();
 		if (faulted) {
 			top.stop_i = 1;
@@ -474,12 +498,14 @@ private:
 		top.m1_wa_i = b;
 		top.m1_wd_i = want.acc[b] = v;
 	}
-	// a mover reads or writes accumulators beside the instruction's, not the same ones in one cycle
+	// a mover reads or writes accumulators beside the instruction's, not the same ones in one
+	// cycle
 	void movers(uint32_t *ra, uint32_t *rb)
 	{
 		unsigned a = rng.below(WSE_NACC), b = rng.below(WSE_NACC);
 
-		if (top.m0_re_i || top.m0_we_i || top.m1_we_i) {	// of accumulators() or fill()
+		// of accumulators() or fill()
+		if (top.m0_re_i || top.m0_we_i || top.m1_we_i) {
 			ra[0] = want.acc[top.m0_ra_i];
 			rb[0] = want.acc[top.m0_rb_i];
 			ra[1] = want.acc[top.m1_ra_i];

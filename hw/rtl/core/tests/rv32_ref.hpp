@@ -14,7 +14,10 @@ struct Event {
 	enum { Iq, Task, Route, Send, Done } kind;
 	uint32_t op, idx, a, b;
 
-	bool operator==(const Event &o) const { return kind == o.kind && op == o.op && idx == o.idx && a == o.a && b == o.b; }
+	bool operator==(const Event &o) const
+	{
+		return kind == o.kind && op == o.op && idx == o.idx && a == o.a && b == o.b;
+	}
 };
 
 // what the outside says: of TNEXT and RECV, and of the cycle counter
@@ -24,7 +27,8 @@ struct Outside {
 };
 
 struct Step {
-	uint32_t pc, insn, rd = 0, value = 0;		// rd 0: none; trap: cause in value, mtval in tval
+	// rd 0: none; trap: cause in value, mtval in tval
+	uint32_t pc, insn, rd = 0, value = 0;
 	uint32_t addr = 0, data = 0, size = 0;		// store
 	bool trap = false, halts = false, custom = false;
 	uint32_t tval = 0;
@@ -33,7 +37,8 @@ struct Step {
 };
 
 struct Rv32Ref {
-	uint32_t x[32] = {}, pc, mstatus = 0, mtvec = 0, mepc = 0, mcause = 0, mtval = 0, mscratch = 0, wdata = 0, winfo = 0;
+	uint32_t x[32] = {}, pc, mstatus = 0, mtvec = 0, mepc = 0, mcause = 0, mtval = 0,
+		 mscratch = 0, wdata = 0, winfo = 0;
 	uint64_t minstret = 0;
 	uint32_t row, col, rows, cols;
 	std::vector<uint8_t> mem;
@@ -115,7 +120,8 @@ private:
 		case 1: return uint64_t(sa * sb) >> 32;
 		case 2: return uint64_t(sa * int64_t(uint64_t(b))) >> 32;
 		case 3: return uint64_t(a) * b >> 32;
-		case 4: return b ? uint32_t(sa / sb) : ~0u;	// 64 bits: -2^31 / -1 wraps to itself
+		// 64 bits: -2^31 / -1 wraps to itself
+		case 4: return b ? uint32_t(sa / sb) : ~0u;
 		case 5: return b ? a / b : ~0u;
 		case 6: return b ? uint32_t(sa % sb) : a;
 		default: return b ? a % b : a;
@@ -154,7 +160,9 @@ private:
 		case WSE_CSR_WINFO: v = winfo; return true;
 		case WSE_CSR_ID: v = row << 16 | col; return true;
 		case WSE_CSR_DIM: v = rows << 16 | cols; return true;
-		case WSE_CSR_CFG: v = WSE_SRAM_BYTES / 1024 << 16 | WSE_NCOLORS << 8 | WSE_LANES; return true;
+		case WSE_CSR_CFG:
+			v = WSE_SRAM_BYTES / 1024 << 16 | WSE_NCOLORS << 8 | WSE_LANES;
+			return true;
 		}
 		return false;
 	}
@@ -175,7 +183,8 @@ private:
 		case WSE_CSR_WINFO: winfo = v; break;
 		}
 	}
-	void custom(Step &s, const Outside &out, unsigned rd, unsigned f3, unsigned rs1, unsigned rs2, unsigned f7)
+	void custom(Step &s, const Outside &out, unsigned rd, unsigned f3, unsigned rs1,
+		    unsigned rs2, unsigned f7)
 	{
 		uint32_t a = x[rs1], b = x[rs2];
 		bool ok = !rd || f3 == WSE_F3_DSR || f3 == WSE_F3_TNEXT || f3 == WSE_F3_RECV;
@@ -199,7 +208,8 @@ private:
 			s.event = Event{Event::Route, 0, 0, a & 31, b & 0xff};
 			break;
 		case WSE_F3_TASK:
-			ok &= f7 <= WSE_TASKOP_UNBLOCK && (f7 > WSE_TASKOP_CBIND || (a & 31) < WSE_NCOLORS);
+			ok &= f7 <= WSE_TASKOP_UNBLOCK &&
+			      (f7 > WSE_TASKOP_CBIND || (a & 31) < WSE_NCOLORS);
 			s.event = Event{Event::Task, f7, 0, a, b};
 			break;
 		case WSE_F3_SEND:
@@ -229,7 +239,8 @@ private:
 	void execute(Step &s, const Outside &out, bool &own)
 	{
 		uint32_t i = s.insn, a, b, addr, old;
-		unsigned rd = i >> 7 & 31, f3 = i >> 12 & 7, rs1 = i >> 15 & 31, rs2 = i >> 20 & 31, f7 = i >> 25;
+		unsigned rd = i >> 7 & 31, f3 = i >> 12 & 7, rs1 = i >> 15 & 31, rs2 = i >> 20 & 31,
+			 f7 = i >> 25;
 		int32_t imm = int32_t(i) >> 20;
 		static const unsigned size[] = {1, 2, 4, 0, 1, 2};
 
@@ -247,7 +258,8 @@ private:
 		case 0x6f:
 			s.value = pc + 4;
 			s.rd = rd;
-			jump(pc + (uint32_t(int32_t(i) >> 31 & ~0xfffff) | (i & 0xff000) | (i >> 9 & 0x800) | (i >> 20 & 0x7fe)));
+			jump(pc + (uint32_t(int32_t(i) >> 31 & ~0xfffff) | (i & 0xff000) |
+				   (i >> 9 & 0x800) | (i >> 20 & 0x7fe)));
 			return;
 		case 0x67:
 			if (f3)
@@ -259,9 +271,11 @@ private:
 		case 0x63:
 			if (f3 == 2 || f3 == 3)
 				break;
-			if ((f3 < 4 ? a == b : f3 < 6 ? int32_t(a) < int32_t(b) : a < b) != (f3 & 1))
-				jump(pc + (uint32_t(int32_t(i) >> 31 & ~0xfff) | (i << 4 & 0x800) | (i >> 20 & 0x7e0) |
-					   (i >> 7 & 0x1e)));
+			if ((f3 < 4   ? a == b
+			     : f3 < 6 ? int32_t(a) < int32_t(b)
+				      : a < b) != (f3 & 1))
+				jump(pc + (uint32_t(int32_t(i) >> 31 & ~0xfff) | (i << 4 & 0x800) |
+					   (i >> 20 & 0x7e0) | (i >> 7 & 0x1e)));
 			return;
 		case 0x03:
 			if (f3 == 3 || f3 > 5)
@@ -325,7 +339,11 @@ private:
 
 				if (i >> 30 == 3)
 					break;
-				csr_write(i >> 20, (f3 & 3) == 1 ? v : (f3 & 3) == 2 ? old | v : old & ~v, out, s, own);
+				csr_write(i >> 20,
+					  (f3 & 3) == 1	  ? v
+					  : (f3 & 3) == 2 ? old | v
+							  : old & ~v,
+					  out, s, own);
 			}
 			s.value = old;
 			s.rd = rd;

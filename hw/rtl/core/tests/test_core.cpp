@@ -12,15 +12,17 @@ Tap tap;
 
 uint32_t any(CoreTb &t)
 {
-	static const uint32_t special[] = { 0, 0x80000000, 1, 0x007fffff, 0x00800000, 0x80800000, 0x3f800000, 0x7f7fffff,
-		0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc12345, 0x7f800001, 0x4b000000, 0x4effffff,
-		0xcf000000, 0x3f000000, 0x3fffffff, 0x33800000 };
+	static const uint32_t special[] = {
+		0,	    0x80000000, 1,	    0x007fffff, 0x00800000, 0x80800000, 0x3f800000,
+		0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc12345, 0x7f800001,
+		0x4b000000, 0x4effffff, 0xcf000000, 0x3f000000, 0x3fffffff, 0x33800000};
 	uint32_t r = t.rnd(), v = t.rnd() << 16 ^ t.rnd();
 
 	switch (r % 8) {
 	case 0: return special[t.rnd() % (sizeof(special) / 4)];
 	case 1: return (v & 0x807fffff) | (126 + t.rnd() % 6) << 23;		// near 1
-	case 2: return (v & 0x807fffff) | (60 + t.rnd() % 8) << 23;		// products near 2^-126
+	// products near 2^-126
+	case 2: return (v & 0x807fffff) | (60 + t.rnd() % 8) << 23;
 	case 3: return (v & 0x80ffffff) | 0x3f000000 | (t.rnd() % 2 ? 0x7fff00 : 0);
 	default: return v;
 	}
@@ -54,7 +56,8 @@ static void test_assertions()
 		_exit(0);
 	}
 	waitpid(child, &status, 0);
-	tap.ok(child > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT, "an overfull receive queue fires its assertion");
+	tap.ok(child > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT,
+	       "an overfull receive queue fires its assertion");
 }
 
 int main(int argc, char **argv)
@@ -73,7 +76,8 @@ int main(int argc, char **argv)
 	for (unsigned k = 0; k < 3; k++) {
 		t.busy_in = k * 5;
 		t.busy_out = k * 4;
-		printf("# ramp: %u of 16 cycles without a wavelet, %u without a credit\n", t.busy_in, t.busy_out);
+		printf("# ramp: %u of 16 cycles without a wavelet, %u without a credit\n",
+		       t.busy_in, t.busy_out);
 		test_axpy(t);
 		test_dot(t);
 		test_movers(t);

@@ -14,7 +14,8 @@ inline uint32_t shape(uint32_t len, int32_t stride) { return len | uint32_t(stri
 inline uint32_t mem(uint32_t dt) { return WSE_KIND_MEM | dt << 4; }
 inline void load(CoreTb &t, const Asm &a) { t.write(0, a.w.data(), a.w.size() * 4); }
 
-uint32_t any(CoreTb &t);			// a float: all exponents, special ones and near-ties often
+// a float: all exponents, special ones and near-ties often
+uint32_t any(CoreTb &t);
 inline uint16_t any_bf16(CoreTb &t) { return any(t) >> 16; }
 uint32_t word(CoreTb &t, uint32_t addr);	// of SRAM
 

@@ -31,9 +31,11 @@ void test_arithmetic(CoreTb &t, unsigned rounds)
 		for (unsigned k = 0; k < rounds; k++) {
 			for (int i = 0; i < N; i++) {
 				a[i] = any(t);
-				b[i] = t.rnd() % 8 ? any(t) : a[i] ^ (t.rnd() % 2 << 31) ^ (t.rnd() % 3);
+				b[i] = t.rnd() % 8 ? any(t)
+						   : a[i] ^ (t.rnd() % 2 << 31) ^ (t.rnd() % 3);
 				d[i] = any(t);
-				if (v.op == WSE_TOP_VMUL && !k && i < 64) {	// products around 2^-126 (1 - 2^-25)
+				// products around 2^-126 (1 - 2^-25)
+				if (v.op == WSE_TOP_VMUL && !k && i < 64) {
 					a[i] = 0x00ffffff + (i >> 3);
 					b[i] = 0x3f7ffff8 + (i & 7) - (i & 1 ? 0x00800000 : 0);
 				}
@@ -48,7 +50,8 @@ void test_arithmetic(CoreTb &t, unsigned rounds)
 				uint32_t want = lane_element(v.op, a[i], b[i], d[i]);
 
 				if (r[i] != want && bad++ < 4)
-					printf("# %s %08x %08x %08x: %08x, not %08x\n", v.name, a[i], b[i], d[i], r[i], want);
+					printf("# %s %08x %08x %08x: %08x, not %08x\n", v.name,
+					       a[i], b[i], d[i], r[i], want);
 			}
 			if (t.top.faulted_o)
 				bad++;
@@ -102,7 +105,8 @@ void test_vector_kinds(CoreTb &t)
 			if (one)
 				base[0] += size * (t.rnd() % 5);
 			p.dsr(2 + i, (kind[i] == WSE_KIND_MEM ? WSE_SRAM_BASE + DATA : 0) + base[i],
-			      shape(one ? 1 : len, size), one ? 0 : shape(len1, s1[i]), kind[i] | dt[i] << 4);
+			      shape(one ? 1 : len, size), one ? 0 : shape(len1, s1[i]),
+			      kind[i] | dt[i] << 4);
 		}
 		p.issue(tcw(0, op, 2, 3, 4, scalar ? WSE_TCW_SCALAR_MASK : 0), sv);
 		p.dsr(1, WSE_SRAM_BASE + DATA + 0x7000, shape(128, 4), 0, mem(WSE_DT_FP32));
@@ -134,7 +138,9 @@ void test_vector_kinds(CoreTb &t)
 			else
 				memcpy(sram + at, &x, 4);
 		};
-		auto esize = [&](int i) { return kind[i] == WSE_KIND_ACC ? 1 : dt[i] == WSE_DT_BF16 ? 2 : 4; };
+		auto esize = [&](int i) {
+			return kind[i] == WSE_KIND_ACC ? 1 : dt[i] == WSE_DT_BF16 ? 2 : 4;
+		};
 		uint32_t part[8], x[8];
 
 		for (int l = 0; l < 8; l++)
@@ -149,10 +155,15 @@ void test_vector_kinds(CoreTb &t)
 					uint32_t u = rd(1, at[1]);
 
 					if (reduce)
-						part[l] = max ? twin_flush(twin_f(part[l]) > twin_f(u) ? part[l] : u) :
-							twin_fadd(part[l], u);
+						part[l] =
+							max ? twin_flush(twin_f(part[l]) > twin_f(u)
+										 ? part[l]
+										 : u)
+							    : twin_fadd(part[l], u);
 					else
-						x[l] = lane_element(op, u, scalar ? sv : rd(2, at[2]), rd(0, at[0]));
+						x[l] = lane_element(op, u,
+								    scalar ? sv : rd(2, at[2]),
+								    rd(0, at[0]));
 				}
 				if (!reduce)
 					for (int l = 0; l < 8; l++)
@@ -162,15 +173,21 @@ void test_vector_kinds(CoreTb &t)
 		if (reduce) {
 			for (int k = 4; k; k /= 2)
 				for (int l = 0; l < k; l++)
-					part[l] = max ? twin_flush(twin_f(part[2 * l]) > twin_f(part[2 * l + 1]) ?
-						part[2 * l] : part[2 * l + 1]) : twin_fadd(part[2 * l], part[2 * l + 1]);
+					part[l] =
+						max ? twin_flush(twin_f(part[2 * l]) >
+										 twin_f(part[2 * l +
+											     1])
+									 ? part[2 * l]
+									 : part[2 * l + 1])
+						    : twin_fadd(part[2 * l], part[2 * l + 1]);
 			wr(base[0], part[0]);
 		}
 		memcpy(sram + 0x7000, acc, 512);
 		if (t.top.faulted_o || memcmp(sram, got, sizeof(sram))) {
 			if (bad++ < 3)
-				printf("# op %#x kinds %u%u%u types %u%u%u len %u x %u scalar %d fault %x\n", op, kind[0], kind[1],
-				       kind[2], dt[0], dt[1], dt[2], len, len1, scalar, t.top.faulted_o ? t.top.fault_cause_o : 0);
+				printf("# op %#x kinds %u%u%u types %u%u%u len %u x %u scalar %d fault %x\n",
+				       op, kind[0], kind[1], kind[2], dt[0], dt[1], dt[2], len,
+				       len1, scalar, t.top.faulted_o ? t.top.fault_cause_o : 0);
 		}
 	}
 	tap.ok(!bad, "%u vector operations on operands of all kinds", n);
@@ -193,8 +210,8 @@ static uint16_t mild_bf16(CoreTb &t) { return mild(t) >> 16; }
 
 void test_axpy(CoreTb &t)
 {
-	static const Stream shapes[] = { { 1, 8, 64 }, { 1, 32, 64 }, { 2, 16, 16 }, { 2, 32, 64 }, { 4, 32, 40 }, { 4, 8, 5 },
-		{ 1, 128, 3 } };
+	static const Stream shapes[] = {{1, 8, 64},  {1, 32, 64}, {2, 16, 16}, {2, 32, 64},
+					{4, 32, 40}, {4, 8, 5},	  {1, 128, 3}};
 
 	for (auto &s : shapes) {
 		std::vector<uint16_t> x(s.t * s.k);
@@ -206,9 +223,11 @@ void test_axpy(CoreTb &t)
 			h = mild_bf16(t);
 		p.dsr(0, 0, shape(8, 1), 0, WSE_KIND_ACC);
 		p.dsr(1, 5, shape(1, 1), 0, WSE_KIND_FABIN);
-		p.dsr(2, WSE_SRAM_BASE + DATA, shape(s.t, 2), shape(s.k, s.t * 2), mem(WSE_DT_BF16));
+		p.dsr(2, WSE_SRAM_BASE + DATA, shape(s.t, 2), shape(s.k, s.t * 2),
+		      mem(WSE_DT_BF16));
 		for (int i = 0; i < 3; i++)
-			p.issue(tcw(0, WSE_TOP_AXPY, 0, 1, 2, i == 1 ? 0 : WSE_TCW_CLEAR_MASK), s.b);
+			p.issue(tcw(0, WSE_TOP_AXPY, 0, 1, 2, i == 1 ? 0 : WSE_TCW_CLEAR_MASK),
+				s.b);
 		p.wait(1);
 		p.dsr(0, 0, shape(128, 1), 0, WSE_KIND_ACC);
 		p.dsr(1, WSE_SRAM_BASE + 0xb000, shape(128, 4), 0, mem(WSE_DT_FP32));
@@ -228,12 +247,15 @@ void test_axpy(CoreTb &t)
 					uint16_t h = mild_bf16(t);
 
 					if (t.rnd() % 3 == 0 || (i == 2 && f == 1))
-						continue;		// sparse; one feature without any
+						// sparse; one feature without any
+						continue;
 					t.feed(5, uint32_t(h) << 16 | f << 14 | k);
 					for (unsigned e = 0; e < s.t; e++) {
 						uint32_t *a = &acc[f * s.t + e];
 
-						*a = twin_fadd(*a, twin_fmul(uint32_t(h) << 16, uint32_t(x[k * s.t + e]) << 16));
+						uint32_t v = uint32_t(x[k * s.t + e]) << 16;
+
+						*a = twin_fadd(*a, twin_fmul(uint32_t(h) << 16, v));
 					}
 				}
 			}
@@ -249,7 +271,8 @@ void test_axpy(CoreTb &t)
 
 void test_dot(CoreTb &t)
 {
-	static const Stream shapes[] = { { 1, 8, 64 }, { 1, 32, 64 }, { 2, 32, 64 }, { 4, 32, 40 }, { 4, 16, 9 } };
+	static const Stream shapes[] = {
+		{1, 8, 64}, {1, 32, 64}, {2, 32, 64}, {4, 32, 40}, {4, 16, 9}};
 
 	for (auto &s : shapes) {
 		std::vector<uint16_t> x(s.t * s.k);
@@ -265,12 +288,14 @@ void test_dot(CoreTb &t)
 		p.dsr(3, WSE_SRAM_BASE + 0xb000, shape(128, 4), 0, mem(WSE_DT_FP32));
 		p.issue(tcw(0, WSE_TOP_VMOV, 0, 3, 0));
 		p.dsr(1, 5, shape(1, 1), 0, WSE_KIND_FABIN);
-		p.dsr(2, WSE_SRAM_BASE + DATA, shape(s.t, 2), shape(s.k, s.t * 2), mem(WSE_DT_BF16));
+		p.dsr(2, WSE_SRAM_BASE + DATA, shape(s.t, 2), shape(s.k, s.t * 2),
+		      mem(WSE_DT_BF16));
 		p.dsr(4, 9, shape(2, 1), 0, WSE_KIND_FABOUT);
 		p.dsr(5, 0, shape(1, 1), 0, WSE_KIND_DOTQ);
 		p.issue(tcw(0, WSE_TOP_DOT, 0, 1, 2), s.b);
 		p.issue(tcw(0, WSE_TOP_DOT, 0, 1, 2), s.b);
-		p.issue(tcw(1, WSE_TOP_MOVE, 4, 5, 0, WSE_TCW_UNTIL_END_MASK | WSE_TCW_SEND_END_MASK));
+		p.issue(tcw(1, WSE_TOP_MOVE, 4, 5, 0,
+			    WSE_TCW_UNTIL_END_MASK | WSE_TCW_SEND_END_MASK));
 		p.wait(3);
 		p.done();
 		p.spin();
@@ -289,10 +314,14 @@ void test_dot(CoreTb &t)
 						continue;
 					t.feed(5, f << 14 | k);
 					for (unsigned e = 0; e < s.t; e++)
-						q[e % 8] = twin_fadd(q[e % 8], twin_fmul(dy[f * s.t + e],
-							uint32_t(x[k * s.t + e]) << 16));
-					want.push_back(twin_fadd(twin_fadd(twin_fadd(q[0], q[1]), twin_fadd(q[2], q[3])),
-								twin_fadd(twin_fadd(q[4], q[5]), twin_fadd(q[6], q[7]))));
+						q[e % 8] = twin_fadd(
+							q[e % 8],
+							twin_fmul(dy[f * s.t + e],
+								  uint32_t(x[k * s.t + e]) << 16));
+					want.push_back(twin_fadd(twin_fadd(twin_fadd(q[0], q[1]),
+									   twin_fadd(q[2], q[3])),
+								 twin_fadd(twin_fadd(q[4], q[5]),
+									   twin_fadd(q[6], q[7]))));
 				}
 			}
 			t.feed(5, 1, true);
@@ -323,7 +352,8 @@ void test_dot_products(CoreTb &t, unsigned rounds)
 		for (auto &v : dy) {
 			do
 				v = any(t);
-			while ((v & 0x7f800000) == 0x7f800000);		// infinity times 0 elsewhere in the row
+			// infinity times 0 elsewhere in the row
+			while ((v & 0x7f800000) == 0x7f800000);
 		}
 		p.dsr(0, 0, shape(32, 1), 0, WSE_KIND_ACC);
 		p.dsr(3, WSE_SRAM_BASE + 0xb000, shape(32, 4), 0, mem(WSE_DT_FP32));
@@ -353,7 +383,8 @@ void test_dot_products(CoreTb &t, unsigned rounds)
 		for (unsigned i = 0; !bad && i < 4 * K; i++) {
 			unsigned k = i / 4, f = i % 4, l = k % 8;
 
-			bad += t.out[9][i].data != twin_fadd(0, twin_fmul(dy[8 * f + l], uint32_t(x[8 * k + l]) << 16));
+			bad += t.out[9][i].data !=
+			       twin_fadd(0, twin_fmul(dy[8 * f + l], uint32_t(x[8 * k + l]) << 16));
 		}
 	}
 	tap.ok(!bad, "DOT: %u products as the host's FPU", rounds * 4 * K);
@@ -368,13 +399,16 @@ void test_rates(CoreTb &t)
 
 			p.dsr(0, 0, shape(8, 1), 0, WSE_KIND_ACC);
 			p.dsr(1, 5, shape(1, 1), 0, WSE_KIND_FABIN);
-			p.dsr(2, WSE_SRAM_BASE + DATA, shape(32, 2), shape(64, 64), mem(WSE_DT_BF16));
+			p.dsr(2, WSE_SRAM_BASE + DATA, shape(32, 2), shape(64, 64),
+			      mem(WSE_DT_BF16));
 			p.dsr(4, 9, shape(16, 1), 0, WSE_KIND_FABOUT);
 			p.dsr(5, 0, shape(1, 1), 0, WSE_KIND_DOTQ);
 			if (dot)
 				p.issue(tcw(1, WSE_TOP_MOVE, 4, 5, 0, WSE_TCW_UNTIL_END_MASK));
 			for (int i = 0; i < 16; i++)
-				p.issue(tcw(0, dot ? WSE_TOP_DOT : WSE_TOP_AXPY, 0, 1, 2, dot ? 0 : WSE_TCW_CLEAR_MASK), b);
+				p.issue(tcw(0, dot ? WSE_TOP_DOT : WSE_TOP_AXPY, 0, 1, 2,
+					    dot ? 0 : WSE_TCW_CLEAR_MASK),
+					b);
 			p.wait(3);
 			p.done();
 			p.spin();
@@ -392,7 +426,9 @@ void test_rates(CoreTb &t)
 			bool good = t.finish(1000000) && !t.top.faulted_o;
 			double u = double(t.macs - m0) / double(t.cycles - c0) / 8;
 
-			tap.ok(good && u >= (dot ? 0.75 : 0.85), "%s, T 32, 64 k, %u features: lanes %.3f busy", dot ? "DOT" : "AXPY", b, u);
+			tap.ok(good && u >= (dot ? 0.75 : 0.85),
+			       "%s, T 32, 64 k, %u features: lanes %.3f busy", dot ? "DOT" : "AXPY",
+			       b, u);
 		}
 	}
 	// scalar: 64 times 32 additions; 64 x 8 loads
@@ -403,11 +439,12 @@ void test_rates(CoreTb &t)
 		p.li(S1, 64);
 		uint32_t loop = p.pc();
 		for (int i = 0; i < 24; i++)
-			p.op(loads ? 0u << 20 | S0 << 15 | 2 << 12 | A0 << 7 | 0x03 : 1u << 20 | A0 << 15 | A0 << 7 | 0x13);
+			p.op(loads ? 0u << 20 | S0 << 15 | 2 << 12 | A0 << 7 | 0x03
+				   : 1u << 20 | A0 << 15 | A0 << 7 | 0x13);
 		p.op(0xfffu << 20 | S1 << 15 | S1 << 7 | 0x13);
 		int32_t off = int32_t(loop - p.pc());
-		p.op((off >> 12 & 1u) << 31 | (off >> 5 & 0x3fu) << 25 | S1 << 15 | 1 << 12 | (off >> 1 & 0xfu) << 8 |
-		     (off >> 11 & 1u) << 7 | 0x63);
+		p.op((off >> 12 & 1u) << 31 | (off >> 5 & 0x3fu) << 25 | S1 << 15 | 1 << 12 |
+		     (off >> 1 & 0xfu) << 8 | (off >> 11 & 1u) << 7 | 0x63);
 		p.done();
 		p.spin();
 		t.svc(5);
@@ -417,6 +454,8 @@ void test_rates(CoreTb &t)
 		uint64_t c0 = t.cycles, r0 = t.retired;
 		bool good = t.finish();
 		double cpi = double(t.cycles - c0) / double(t.retired - r0);
-		tap.ok(good && cpi < (loads ? 3.3 : 1.3), "scalar: %.2f cycles per instruction of %s", cpi, loads ? "loads" : "straight code");
+		tap.ok(good && cpi < (loads ? 3.3 : 1.3),
+		       "scalar: %.2f cycles per instruction of %s", cpi,
+		       loads ? "loads" : "straight code");
 	}
 }

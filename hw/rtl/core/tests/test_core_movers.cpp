@@ -9,8 +9,10 @@ void test_movers(CoreTb &t)
 	unsigned bad = 0, n;
 
 	for (n = 0; n < 500; n++) {
-		unsigned op = WSE_TOP_MOVE + t.rnd() % 3, from = n % 2 ? WSE_ENGINE_M0 : WSE_ENGINE_M1;
-		uint32_t acc[128], len = 1 + t.rnd() % 9, len1 = 1 + t.rnd() % 4, kind[3], dt[3], base[3];
+		unsigned op = WSE_TOP_MOVE + t.rnd() % 3,
+			 from = n % 2 ? WSE_ENGINE_M0 : WSE_ENGINE_M1;
+		uint32_t acc[128], len = 1 + t.rnd() % 9, len1 = 1 + t.rnd() % 4, kind[3], dt[3],
+				   base[3];
 		int32_t st[3], s1[3];
 		bool end = t.rnd() % 2;
 		std::vector<uint32_t> feed, want;
@@ -23,10 +25,12 @@ void test_movers(CoreTb &t)
 		}
 		memcpy(acc, sram, 512);
 		for (int i = 0; i < 3; i++) {
-			static const uint32_t k0[] = { WSE_KIND_MEM, WSE_KIND_ACC, WSE_KIND_FABOUT };
+			static const uint32_t k0[] = {WSE_KIND_MEM, WSE_KIND_ACC, WSE_KIND_FABOUT};
 			static const uint32_t k1[] = { WSE_KIND_MEM, WSE_KIND_ACC, WSE_KIND_FABIN };
 
-			kind[i] = i == 0 ? k0[t.rnd() % 3] : i == 1 ? k1[t.rnd() % 3] : k0[t.rnd() % 2];
+			kind[i] = i == 0   ? k0[t.rnd() % 3]
+				  : i == 1 ? k1[t.rnd() % 3]
+					   : k0[t.rnd() % 2];
 			dt[i] = t.rnd() % 3;
 			if (kind[i] == WSE_KIND_ACC) {
 				base[i] = 30 + t.rnd() % 8;
@@ -55,7 +59,9 @@ void test_movers(CoreTb &t)
 		for (int i = 0; i < 3; i++) {
 			bool fab = kind[i] == WSE_KIND_FABIN || kind[i] == WSE_KIND_FABOUT;
 
-			p.dsr(2 + i, fab ? (i ? 3 : 7) : (kind[i] == WSE_KIND_MEM ? WSE_SRAM_BASE + DATA : 0) + base[i],
+			p.dsr(2 + i,
+			      fab ? (i ? 3 : 7)
+				  : (kind[i] == WSE_KIND_MEM ? WSE_SRAM_BASE + DATA : 0) + base[i],
 			      shape(len, st[i]), shape(len1, s1[i]), kind[i] | dt[i] << 4);
 		}
 		end = end && kind[0] == WSE_KIND_FABOUT;
@@ -118,15 +124,20 @@ void test_movers(CoreTb &t)
 		bool fin = t.finish(20000);
 		t.run(10);
 		t.read(DATA, sram_got, sizeof(sram));
-		bool good = fin && !t.top.faulted_o && !memcmp(sram, sram_got, sizeof(sram)) && t.out[7].size() == want.size() + end;
+		bool good = fin && !t.top.faulted_o && !memcmp(sram, sram_got, sizeof(sram)) &&
+			    t.out[7].size() == want.size() + end;
 		for (size_t i = 0; good && i < want.size(); i++)
 			good = t.out[7][i].data == want[i] && !t.out[7][i].ctrl;
 		if (good && end)
 			good = t.out[7].back().ctrl && t.out[7].back().data == 1;
 		if (!good && bad++ < 3)
-			printf("# op %#x kinds %u%u%u types %u%u%u shape %u x %u strides %d,%d %d,%d %d,%d base %x %x %x fin %d fault %x out %zu of %zu\n", op,
-			       kind[0], kind[1], kind[2], dt[0], dt[1], dt[2], len, len1, st[0], s1[0], st[1], s1[1], st[2], s1[2],
-			       base[0], base[1], base[2], fin, t.top.faulted_o ? t.top.fault_cause_o : 0, t.out[7].size(), want.size());
+			printf("# op %#x kinds %u%u%u types %u%u%u "
+			       "shape %u x %u strides %d,%d %d,%d %d,%d base %x %x %x fin %d "
+			       "fault %x out %zu of %zu\n",
+			       op, kind[0], kind[1], kind[2], dt[0], dt[1], dt[2], len, len1, st[0],
+			       s1[0], st[1], s1[1], st[2], s1[2], base[0], base[1], base[2], fin,
+			       t.top.faulted_o ? t.top.fault_cause_o : 0, t.out[7].size(),
+			       want.size());
 	}
 	tap.ok(!bad, "%u moves, sums and tees on operands of all kinds", n);
 
@@ -166,9 +177,12 @@ void test_movers(CoreTb &t)
 			t.feed(5, k);
 			t.feed(11, v);
 			for (unsigned e = 0; e < 32; e++)
-				q[e % 8] = twin_fadd(q[e % 8], twin_fmul(dy[e], uint32_t(x[k * 32 + e]) << 16));
-			want.push_back(twin_fadd(v, twin_fadd(twin_fadd(twin_fadd(q[0], q[1]), twin_fadd(q[2], q[3])),
-							    twin_fadd(twin_fadd(q[4], q[5]), twin_fadd(q[6], q[7])))));
+				q[e % 8] = twin_fadd(
+					q[e % 8], twin_fmul(dy[e], uint32_t(x[k * 32 + e]) << 16));
+			want.push_back(twin_fadd(v, twin_fadd(twin_fadd(twin_fadd(q[0], q[1]),
+									twin_fadd(q[2], q[3])),
+							      twin_fadd(twin_fadd(q[4], q[5]),
+									twin_fadd(q[6], q[7])))));
 		}
 		t.feed(5, 1, true);
 		bool good = t.finish() && !t.top.faulted_o;
@@ -191,34 +205,178 @@ void test_faults(CoreTb &t)
 #define ACC0 { 0, 8 | 1 << 16, 0, WSE_KIND_ACC }
 #define FAB5 { 5, 1, 0, WSE_KIND_FABIN }
 #define XMEM { WSE_SRAM_BASE + 0x4000, 8 | 2 << 16, 4 | 16 << 16, WSE_KIND_MEM }
-		{ "AXPY, k outside", WSE_TOP_AXPY, 0, 0, 1, ACC0, FAB5, XMEM, 4, 0, WSE_CAUSE_STREAM_INDEX, 0, 5, 4 },
-		{ "AXPY, feature outside", WSE_TOP_AXPY, 0, 0, 1, ACC0, FAB5, XMEM, 0x4001, 0, WSE_CAUSE_STREAM_INDEX, 0, 5, 0x4001 },
-		{ "DOT, control without END", WSE_TOP_DOT, 0, 0, 1, ACC0, FAB5, XMEM, 2, 1, WSE_CAUSE_BAD_CTRL, 0, 5, 2 },
-		{ "AXPY, three features", WSE_TOP_AXPY, 0, 0, 3, ACC0, FAB5, XMEM, 0, 0, WSE_CAUSE_BAD_DSR, 0, ~0u, 0 },
-		{ "AXPY, accumulators outside", WSE_TOP_AXPY, 0, 0, 4, { 104, 8, 0, WSE_KIND_ACC }, FAB5, XMEM, 0, 0, WSE_CAUSE_OPERAND_ADDR,
-		  0, ~0u, 0 },
-		{ "AXPY, x outside", WSE_TOP_AXPY, 0, 0, 1, ACC0, FAB5, { 0x8000bff0, 8 | 2 << 16, 2 | 16 << 16, WSE_KIND_MEM }, 0, 0,
-		  WSE_CAUSE_OPERAND_ADDR, 0, ~0u, 0 },
-		{ "VADD, address below SRAM", WSE_TOP_VADD, 0, 0, 0, ACC0, ACC0, { 0x7ffffff0, 8 | 2 << 16, 0, WSE_KIND_MEM }, 0, 0,
-		  WSE_CAUSE_OPERAND_ADDR, 0, ~0u, 0 },
-		{ "VADD, other shape", WSE_TOP_VADD, 0, 0, 0, ACC0, ACC0, { 0, 16 | 1 << 16, 0, WSE_KIND_ACC }, 0, 0, WSE_CAUSE_BAD_DSR, 0,
-		  ~0u, 0 },
-		{ "VADD, unaligned accumulator", WSE_TOP_VADD, 0, 0, 0, { 4, 8 | 1 << 16, 0, WSE_KIND_ACC }, ACC0, ACC0, 0, 0,
-		  WSE_CAUSE_BAD_DSR, 0, ~0u, 0 },
-		{ "no such operation", 0x19, 0, 0, 0, ACC0, ACC0, ACC0, 0, 0, WSE_CAUSE_BAD_DSR, 0, ~0u, 0 },
-		{ "a mover's operation on L", WSE_TOP_MOVE, 0, 0, 0, ACC0, ACC0, ACC0, 0, 0, WSE_CAUSE_BAD_DSR, 0, ~0u, 0 },
-		{ "a lane operation on M0", WSE_TOP_VADD, 1, 0, 0, ACC0, ACC0, ACC0, 0, 0, WSE_CAUSE_BAD_DSR, 0, ~0u, 0 },
-		{ "engine 3", WSE_TOP_MOVE, 3, 0, 0, ACC0, ACC0, ACC0, 0, 0, WSE_CAUSE_BAD_DSR, 0, ~0u, 0 },
-		{ "MOVE, length 0", WSE_TOP_MOVE, 1, 0, 0, { 0, 0, 0, WSE_KIND_ACC }, ACC0, ACC0, 0, 0, WSE_CAUSE_BAD_DSR, 0, ~0u, 0 },
-		{ "MOVE, odd bf16 address", WSE_TOP_MOVE, 1, 0, 0, ACC0, { 0x80004001, 8 | 2 << 16, 0, WSE_KIND_MEM }, ACC0, 0, 0,
-		  WSE_CAUSE_BAD_DSR, 0, ~0u, 0 },
-		{ "MOVE, accumulator -1", WSE_TOP_MOVE, 2, 0, 0, { 6, 8 | 0xffffu << 16, 0, WSE_KIND_ACC }, FAB5, ACC0, 0, 0,
-		  WSE_CAUSE_OPERAND_ADDR, 0, ~0u, 0 },
-		{ "MOVE, color 24", WSE_TOP_MOVE, 2, 0, 0, { 24, 8, 0, WSE_KIND_FABOUT }, ACC0, ACC0, 0, 0, WSE_CAUSE_BAD_DSR, 0, ~0u, 0 },
-		{ "MOVE, memory with UNTIL_END", WSE_TOP_MOVE, 2, WSE_TCW_UNTIL_END_MASK, 0, { 4, 8, 0, WSE_KIND_FABOUT }, XMEM, ACC0, 0, 0,
-		  WSE_CAUSE_BAD_DSR, 0, ~0u, 0 },
-		{ "MOVE, control among elements", WSE_TOP_MOVE, 1, 0, 0, ACC0, FAB5, ACC0, 1, 1, WSE_CAUSE_BAD_CTRL, 0, 5, 1 },
-		{ "MOVE, DSR that was never set", WSE_TOP_MOVE, 1, 0, 0, ACC0, { 0, 0, 0, 0 }, ACC0, 0, 0, WSE_CAUSE_BAD_DSR, 0, ~0u, 0 },
+		{"AXPY, k outside", WSE_TOP_AXPY, 0, 0, 1, ACC0, FAB5, XMEM, 4, 0,
+		 WSE_CAUSE_STREAM_INDEX, 0, 5, 4},
+		{"AXPY, feature outside", WSE_TOP_AXPY, 0, 0, 1, ACC0, FAB5, XMEM, 0x4001, 0,
+		 WSE_CAUSE_STREAM_INDEX, 0, 5, 0x4001},
+		{"DOT, control without END", WSE_TOP_DOT, 0, 0, 1, ACC0, FAB5, XMEM, 2, 1,
+		 WSE_CAUSE_BAD_CTRL, 0, 5, 2},
+		{"AXPY, three features", WSE_TOP_AXPY, 0, 0, 3, ACC0, FAB5, XMEM, 0, 0,
+		 WSE_CAUSE_BAD_DSR, 0, ~0u, 0},
+		{"AXPY, accumulators outside",
+		 WSE_TOP_AXPY,
+		 0,
+		 0,
+		 4,
+		 {104, 8, 0, WSE_KIND_ACC},
+		 FAB5,
+		 XMEM,
+		 0,
+		 0,
+		 WSE_CAUSE_OPERAND_ADDR,
+		 0,
+		 ~0u,
+		 0},
+		{"AXPY, x outside",
+		 WSE_TOP_AXPY,
+		 0,
+		 0,
+		 1,
+		 ACC0,
+		 FAB5,
+		 {0x8000bff0, 8 | 2 << 16, 2 | 16 << 16, WSE_KIND_MEM},
+		 0,
+		 0,
+		 WSE_CAUSE_OPERAND_ADDR,
+		 0,
+		 ~0u,
+		 0},
+		{"VADD, address below SRAM",
+		 WSE_TOP_VADD,
+		 0,
+		 0,
+		 0,
+		 ACC0,
+		 ACC0,
+		 {0x7ffffff0, 8 | 2 << 16, 0, WSE_KIND_MEM},
+		 0,
+		 0,
+		 WSE_CAUSE_OPERAND_ADDR,
+		 0,
+		 ~0u,
+		 0},
+		{"VADD, other shape",
+		 WSE_TOP_VADD,
+		 0,
+		 0,
+		 0,
+		 ACC0,
+		 ACC0,
+		 {0, 16 | 1 << 16, 0, WSE_KIND_ACC},
+		 0,
+		 0,
+		 WSE_CAUSE_BAD_DSR,
+		 0,
+		 ~0u,
+		 0},
+		{"VADD, unaligned accumulator",
+		 WSE_TOP_VADD,
+		 0,
+		 0,
+		 0,
+		 {4, 8 | 1 << 16, 0, WSE_KIND_ACC},
+		 ACC0,
+		 ACC0,
+		 0,
+		 0,
+		 WSE_CAUSE_BAD_DSR,
+		 0,
+		 ~0u,
+		 0},
+		{"no such operation", 0x19, 0, 0, 0, ACC0, ACC0, ACC0, 0, 0, WSE_CAUSE_BAD_DSR, 0,
+		 ~0u, 0},
+		{"a mover's operation on L", WSE_TOP_MOVE, 0, 0, 0, ACC0, ACC0, ACC0, 0, 0,
+		 WSE_CAUSE_BAD_DSR, 0, ~0u, 0},
+		{"a lane operation on M0", WSE_TOP_VADD, 1, 0, 0, ACC0, ACC0, ACC0, 0, 0,
+		 WSE_CAUSE_BAD_DSR, 0, ~0u, 0},
+		{"engine 3", WSE_TOP_MOVE, 3, 0, 0, ACC0, ACC0, ACC0, 0, 0, WSE_CAUSE_BAD_DSR, 0,
+		 ~0u, 0},
+		{"MOVE, length 0",
+		 WSE_TOP_MOVE,
+		 1,
+		 0,
+		 0,
+		 {0, 0, 0, WSE_KIND_ACC},
+		 ACC0,
+		 ACC0,
+		 0,
+		 0,
+		 WSE_CAUSE_BAD_DSR,
+		 0,
+		 ~0u,
+		 0},
+		{"MOVE, odd bf16 address",
+		 WSE_TOP_MOVE,
+		 1,
+		 0,
+		 0,
+		 ACC0,
+		 {0x80004001, 8 | 2 << 16, 0, WSE_KIND_MEM},
+		 ACC0,
+		 0,
+		 0,
+		 WSE_CAUSE_BAD_DSR,
+		 0,
+		 ~0u,
+		 0},
+		{"MOVE, accumulator -1",
+		 WSE_TOP_MOVE,
+		 2,
+		 0,
+		 0,
+		 {6, 8 | 0xffffu << 16, 0, WSE_KIND_ACC},
+		 FAB5,
+		 ACC0,
+		 0,
+		 0,
+		 WSE_CAUSE_OPERAND_ADDR,
+		 0,
+		 ~0u,
+		 0},
+		{"MOVE, color 24",
+		 WSE_TOP_MOVE,
+		 2,
+		 0,
+		 0,
+		 {24, 8, 0, WSE_KIND_FABOUT},
+		 ACC0,
+		 ACC0,
+		 0,
+		 0,
+		 WSE_CAUSE_BAD_DSR,
+		 0,
+		 ~0u,
+		 0},
+		{"MOVE, memory with UNTIL_END",
+		 WSE_TOP_MOVE,
+		 2,
+		 WSE_TCW_UNTIL_END_MASK,
+		 0,
+		 {4, 8, 0, WSE_KIND_FABOUT},
+		 XMEM,
+		 ACC0,
+		 0,
+		 0,
+		 WSE_CAUSE_BAD_DSR,
+		 0,
+		 ~0u,
+		 0},
+		{"MOVE, control among elements", WSE_TOP_MOVE, 1, 0, 0, ACC0, FAB5, ACC0, 1, 1,
+		 WSE_CAUSE_BAD_CTRL, 0, 5, 1},
+		{"MOVE, DSR that was never set",
+		 WSE_TOP_MOVE,
+		 1,
+		 0,
+		 0,
+		 ACC0,
+		 {0, 0, 0, 0},
+		 ACC0,
+		 0,
+		 0,
+		 WSE_CAUSE_BAD_DSR,
+		 0,
+		 ~0u,
+		 0},
 	};
 	for (auto &f : list) {
 		Asm p;
@@ -236,11 +394,13 @@ void test_faults(CoreTb &t)
 		t.run(100);
 		t.feed(5, f.feed, f.ctrl);
 		t.run(300);
-		bool good = t.top.faulted_o && !t.top.done_o && t.top.fault_cause_o == f.cause && t.top.fault_addr_o == f.addr &&
-			    t.top.fault_color_o == f.color && t.top.fault_value_o == f.value;
+		bool good = t.top.faulted_o && !t.top.done_o && t.top.fault_cause_o == f.cause &&
+			    t.top.fault_addr_o == f.addr && t.top.fault_color_o == f.color &&
+			    t.top.fault_value_o == f.value;
 		if (!good)
-			printf("# faulted %d cause %x addr %x color %x value %x\n", t.top.faulted_o, t.top.fault_cause_o,
-			       t.top.fault_addr_o, t.top.fault_color_o, t.top.fault_value_o);
+			printf("# faulted %d cause %x addr %x color %x value %x\n", t.top.faulted_o,
+			       t.top.fault_cause_o, t.top.fault_addr_o, t.top.fault_color_o,
+			       t.top.fault_value_o);
 		tap.ok(good, "fault: %s", f.what);
 	}
 	t.svc(5);

@@ -19,7 +19,8 @@ void test_service(CoreTb &t)
 		v = uint64_t(t.rnd()) << 40 ^ t.rnd();
 	t.write(0x1000, a, sizeof(a));
 	t.read(0x1000, b, sizeof(b));
-	tap.ok(!memcmp(a, b, sizeof(a)), "service plane writes and reads, data 3 cycles after the operation");
+	tap.ok(!memcmp(a, b, sizeof(a)),
+	       "service plane writes and reads, data 3 cycles after the operation");
 	// a read every cycle
 	for (unsigned i = 0; i < 66; i++) {
 		if (i < 64)
@@ -27,7 +28,8 @@ void test_service(CoreTb &t)
 		else
 			t.tick();
 		if (i >= 2)
-			good = good && (t.top.svc_rdata_lo_o | uint64_t(t.top.svc_rdata_hi_o) << 32) == a[i - 2];
+			good = good && (t.top.svc_rdata_lo_o | uint64_t(t.top.svc_rdata_hi_o)
+								       << 32) == a[i - 2];
 	}
 	tap.ok(good, "one read a cycle");
 	t.svc(6);
@@ -59,7 +61,8 @@ void test_service(CoreTb &t)
 	t.feed(4, 777);
 	good = good && t.finish() && word(t, 0x2000) == 777;
 	t.run(4);
-	tap.ok(good && t.in_credit[4] == 4, "boot empties the receive queues and gives their credits back");
+	tap.ok(good && t.in_credit[4] == 4,
+	       "boot empties the receive queues and gives their credits back");
 	// tile reset
 	for (unsigned i = 0; i < 3; i++)
 		t.feed(4, i);
@@ -72,7 +75,8 @@ void test_service(CoreTb &t)
 		t.in_credit[c] = 4;
 	t.owed.clear();
 	t.tick();
-	tap.ok(t.top.held_o && !t.top.done_o && word(t, 0x2000) == 777, "tile reset holds the core, SRAM keeps");
+	tap.ok(t.top.held_o && !t.top.done_o && word(t, 0x2000) == 777,
+	       "tile reset holds the core, SRAM keeps");
 	t.boot();
 	t.run(50);
 	t.feed(4, 778);
@@ -90,11 +94,14 @@ void test_service(CoreTb &t)
 	load(t, q);
 	t.boot();
 	t.run(100);
-	good = !t.top.done_o && t.top.wait_cause_o == WSE_CAUSE_WAIT_TASK && t.top.wait_color_o == ~0u;
+	good = !t.top.done_o && t.top.wait_cause_o == WSE_CAUSE_WAIT_TASK &&
+	       t.top.wait_color_o == ~0u;
 	t.svc(4, 0x1234);
 	good = good && t.finish() && t.top.done_value_o == 5;
-	tap.ok(good && word(t, 0x2008) == 0x80001234 && word(t, 0x200c) == WSE_SRAM_BASE + WSE_ARGS_OFFSET &&
-	       word(t, 0x2010) == 0x8000, "start: TNEXT takes it, DONE with a value");
+	tap.ok(good && word(t, 0x2008) == 0x80001234 &&
+		       word(t, 0x200c) == WSE_SRAM_BASE + WSE_ARGS_OFFSET &&
+		       word(t, 0x2010) == 0x8000,
+	       "start: TNEXT takes it, DONE with a value");
 	t.svc(7);
 	t.run(3);
 	tap.ok(!t.top.done_o, "clear done");
@@ -179,17 +186,19 @@ void test_scalar(CoreTb &t)
 		t.write(0, &b.insn, 4);
 		t.boot();
 		t.finish(300);
-		bool good = t.top.faulted_o && t.top.fault_cause_o == b.cause && t.top.fault_addr_o == b.addr;
+		bool good = t.top.faulted_o && t.top.fault_cause_o == b.cause &&
+			    t.top.fault_addr_o == b.addr;
 		if (!good)
-			printf("# faulted %d cause %x addr %x pc %x\n", t.top.faulted_o, t.top.fault_cause_o, t.top.fault_addr_o,
-			       t.top.fault_pc_o);
+			printf("# faulted %d cause %x addr %x pc %x\n", t.top.faulted_o,
+			       t.top.fault_cause_o, t.top.fault_addr_o, t.top.fault_pc_o);
 		tap.ok(good, "fault: %s", b.what);
 	}
 }
 
 void test_tasks(CoreTb &t)
 {
-	// tasks 3 (color 6), 1 (color 8 control), 5 (flag), 2 (completion of a move): log entries and winfo
+	// tasks 3 (color 6), 1 (color 8 control), 5 (flag), 2 (completion of a move): log entries
+	// and winfo
 	Asm p;
 	p.task(WSE_TASKOP_ENTRY, 1, 0x111);
 	p.task(WSE_TASKOP_ENTRY, 2, 0x222);
@@ -202,7 +211,8 @@ void test_tasks(CoreTb &t)
 	p.task(WSE_TASKOP_ACTIVATE, 5);
 	p.dsr(0, 0, shape(4, 1), 0, WSE_KIND_ACC);
 	p.dsr(1, 6, shape(1, 1), 0, WSE_KIND_FABIN);
-	p.issue(tcw(1, WSE_TOP_MOVE, 0, 1, 0, WSE_TCW_ACTIVATE_MASK | WSE_TCW_UNBLOCK_MASK | 2u << WSE_TCW_TASK_SHIFT));
+	p.issue(tcw(1, WSE_TOP_MOVE, 0, 1, 0,
+		    WSE_TCW_ACTIVATE_MASK | WSE_TCW_UNBLOCK_MASK | 2u << WSE_TCW_TASK_SHIFT));
 	p.li(S1, WSE_SRAM_BASE + 0x2000);
 	uint32_t loop = p.pc();
 	p.tnext(S0);
@@ -214,25 +224,30 @@ void test_tasks(CoreTb &t)
 	p.op(12u << 20 | S1 << 15 | S1 << 7 | 0x13);
 	p.task(WSE_TASKOP_UNBLOCK, 3);
 	int32_t off = int32_t(loop - p.pc());
-	p.op((off >> 20 & 1u) << 31 | (off >> 1 & 0x3ffu) << 21 | (off >> 11 & 1u) << 20 | (off & 0xff000) | 0x6f);
+	p.op((off >> 20 & 1u) << 31 | (off >> 1 & 0x3ffu) << 21 | (off >> 11 & 1u) << 20 |
+	     (off & 0xff000) | 0x6f);
 	t.svc(5);
 	load(t, p);
 	t.boot();
 	t.run(600);
 	bool good = word(t, 0x2000) == 0x555 && word(t, 0x2004) == 0 && word(t, 0x2008) == 0x4000;
 	tap.ok(good, "an activated task runs");
-	// the mover claims color 6: four wavelets go to it, then task 2, then the fifth makes task 3 ready
+	// the mover claims color 6: four wavelets go to it, then task 2, then the fifth makes task
+	// 3 ready
 	for (unsigned i = 0; i < 5; i++)
 		t.feed(6, 0x60 + i);
 	t.run(300);
-	good = word(t, 0x200c) == 0x222 && word(t, 0x2014) == 0x4000 && word(t, 0x2018) == 0x333 && word(t, 0x201c) == 0x64 &&
-	       word(t, 0x2020) == 6;
+	good = word(t, 0x200c) == 0x222 && word(t, 0x2014) == 0x4000 && word(t, 0x2018) == 0x333 &&
+	       word(t, 0x201c) == 0x64 && word(t, 0x2020) == 6;
 	tap.ok(good, "an engine claims its color, its completion unblocks and activates");
 	t.feed(8, 0x81, true);
 	t.feed(6, 0x66);
 	t.run(200);
-	tap.ok(word(t, 0x2024) == 0x111 && word(t, 0x202c) == 0x108 && word(t, 0x2030) == 0x333, "control wavelets have tasks of their own");
-	tap.ok(t.top.wait_cause_o == WSE_CAUSE_WAIT_TASK && t.in_credit[6] == 4 && t.in_credit[8] == 4, "then it waits, all credits given back");
+	tap.ok(word(t, 0x2024) == 0x111 && word(t, 0x202c) == 0x108 && word(t, 0x2030) == 0x333,
+	       "control wavelets have tasks of their own");
+	tap.ok(t.top.wait_cause_o == WSE_CAUSE_WAIT_TASK && t.in_credit[6] == 4 &&
+		       t.in_credit[8] == 4,
+	       "then it waits, all credits given back");
 
 	// SEND waits for room, exactly CHAN_DEPTH fit
 	Asm q;
@@ -246,10 +261,13 @@ void test_tasks(CoreTb &t)
 	t.stall_out[10] = true;
 	t.boot();
 	t.run(300);
-	tap.ok(t.out[10].size() == 4 && !t.top.done_o && t.top.wait_cause_o == WSE_CAUSE_WAIT_SEND && t.top.wait_color_o == 10,
+	tap.ok(t.out[10].size() == 4 && !t.top.done_o &&
+		       t.top.wait_cause_o == WSE_CAUSE_WAIT_SEND && t.top.wait_color_o == 10,
 	       "SEND waits for room: 4 wavelets fit");
 	t.release(10);
-	tap.ok(t.finish() && (t.run(3), t.out[10].size() == 6) && t.out[10][5].ctrl && t.out[10][4].data == 4, "and goes on");
+	tap.ok(t.finish() && (t.run(3), t.out[10].size() == 6) && t.out[10][5].ctrl &&
+		       t.out[10][4].data == 4,
+	       "and goes on");
 	// ISSUE waits when three are under way; RECV
 	Asm r;
 	r.dsr(0, 0, shape(4, 1), 0, WSE_KIND_ACC);
@@ -270,7 +288,8 @@ void test_tasks(CoreTb &t)
 	for (unsigned i = 0; i < 4; i++)
 		t.feed(6, i);
 	t.run(100);
-	good = good && word(t, 0x2000) == 4 && t.top.wait_cause_o == WSE_CAUSE_WAIT_RECV && t.top.wait_color_o == 7;
+	good = good && word(t, 0x2000) == 4 && t.top.wait_cause_o == WSE_CAUSE_WAIT_RECV &&
+	       t.top.wait_color_o == 7;
 	tap.ok(good, "ISSUE waits behind two waiting instructions; RECV waits");
 	t.feed(7, 1);
 	tap.ok(t.finish(), "and gets its wavelet");
@@ -290,8 +309,9 @@ void test_tasks(CoreTb &t)
 	for (unsigned i = 0; i < 9; i++)
 		t.feed(13, i);
 	t.run(300);
-	tap.ok(t.out[12].size() == 4 && t.in[13].size() == 1, "a move takes no wavelet that it cannot send: %zu sent, %zu left",
-	       t.out[12].size(), t.in[13].size());
+	tap.ok(t.out[12].size() == 4 && t.in[13].size() == 1,
+	       "a move takes no wavelet that it cannot send: %zu sent, %zu left", t.out[12].size(),
+	       t.in[13].size());
 	t.release(12);
 	t.finish();
 	t.run(5);
@@ -311,7 +331,8 @@ void test_tasks(CoreTb &t)
 	for (unsigned i = 0; i < 15; i++)
 		t.feed(14, i % 4);
 	t.run(400);
-	tap.ok(t.in[14].size() == 3 && t.in_credit[14] == 0 && t.top.wait_cause_o == WSE_CAUSE_WAIT_ENGINE,
+	tap.ok(t.in[14].size() == 3 && t.in_credit[14] == 0 &&
+		       t.top.wait_cause_o == WSE_CAUSE_WAIT_ENGINE,
 	       "DOT waits for room: 8 results queued, 4 wavelets received");
 	t.in[14].clear();
 	t.boot();
@@ -372,8 +393,10 @@ static bool run_elf(CoreTb &t, const std::string &path, uint32_t *result)
 // what a program is about, if that is outside hw/doc/core.md
 static const char *foreign(const std::string &name)
 {
-	return name == "rv32mi-p-breakpoint" ? "debug triggers" : name == "rv32mi-p-pmpaddr" ? "memory protection" :
-	       name == "rv32ui-p-ma_data" ? "misaligned loads and stores" : nullptr;
+	return name == "rv32mi-p-breakpoint" ? "debug triggers"
+	       : name == "rv32mi-p-pmpaddr"  ? "memory protection"
+	       : name == "rv32ui-p-ma_data"  ? "misaligned loads and stores"
+					     : nullptr;
 }
 
 void test_public(CoreTb &t)
@@ -382,7 +405,8 @@ void test_public(CoreTb &t)
 	std::vector<std::string> names;
 
 	if (!dir) {
-		tap.ok(true, "public rv32ui, rv32um, rv32mi programs # SKIP WSE_RISCV_TESTS does not name a directory of them");
+		tap.ok(true,
+		       "public rv32ui, rv32um, rv32mi programs # SKIP WSE_RISCV_TESTS does not name a directory of them");
 		return;
 	}
 	if (DIR *d = opendir(dir)) {
@@ -407,8 +431,8 @@ void test_public(CoreTb &t)
 		}
 		good = run_elf(t, std::string(dir) + "/" + n, &r);
 		if (!good)
-			printf("# tohost %#x fault %d cause %#x pc %#x\n", r, t.top.faulted_o, t.top.fault_cause_o,
-			       t.top.fault_pc_o);
+			printf("# tohost %#x fault %d cause %#x pc %#x\n", r, t.top.faulted_o,
+			       t.top.fault_cause_o, t.top.fault_pc_o);
 		tap.ok(good, "%s", n.c_str());
 	}
 }

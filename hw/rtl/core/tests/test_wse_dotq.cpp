@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The DOT queue between a producer that keeps to count_o and two movers, against a list: depth, order, END marks.
+// The DOT queue between a producer that keeps to count_o and two movers, against a list: depth,
+// order, END marks.
 #include <deque>
 
 #include "Vwse_dotq.h"
@@ -25,7 +26,8 @@ struct Bench : BlockTb<Vwse_dotq> {
 		tick();
 		top.clr_i = 0;
 	}
-	// one cycle: what stands at the ports is right; take: mover that takes the head if there is one
+	// one cycle: what stands at the ports is right; take: mover that takes the head if there is
+	// one
 	bool step(bool push, int take)
 	{
 		Entry e = {uint32_t(rng.u64()), rng.chance(25)};
@@ -78,17 +80,19 @@ int main(int argc, char **argv)
 
 	for (i = 0; i < 20; i++)
 		good &= tb.step(true, -1);
-	tap.ok(good && tb.pushed == WSE_DOTQ_DEPTH && tb.most == WSE_DOTQ_DEPTH, "DOTQ_DEPTH = %u entries and no more",
-	       WSE_DOTQ_DEPTH);
+	tap.ok(good && tb.pushed == WSE_DOTQ_DEPTH && tb.most == WSE_DOTQ_DEPTH,
+	       "DOTQ_DEPTH = %u entries and no more", WSE_DOTQ_DEPTH);
 	for (i = 0; i < 20; i++)
 		good &= tb.step(false, 0);
-	tap.ok(good && tb.taken == WSE_DOTQ_DEPTH && !tb.top.valid_o, "they come in order, END marks in their places");
+	tap.ok(good && tb.taken == WSE_DOTQ_DEPTH && !tb.top.valid_o,
+	       "they come in order, END marks in their places");
 
 	good = tb.step(true, -1) && tb.step(true, -1);
 	tb.pushed = tb.taken = 0;
 	for (i = 0; i < 1000; i++)
 		good &= tb.step(true, i / 100 % 2);
-	tap.ok(good && tb.pushed == 1000 && tb.taken == 1000, "an entry in and one out in every cycle");
+	tap.ok(good && tb.pushed == 1000 && tb.taken == 1000,
+	       "an entry in and one out in every cycle");
 
 	for (i = 0; i < 5; i++)
 		tb.step(true, -1);
@@ -104,9 +108,11 @@ int main(int argc, char **argv)
 
 		if (tb.rng.below(2000) == 0)
 			tb.clear();
-		good &= tb.step(tb.rng.chance(phase == 1 ? 30 : 80), tb.rng.chance(phase ? 80 : 30) ? int(tb.rng.below(2)) : -1);
+		good &= tb.step(tb.rng.chance(phase == 1 ? 30 : 80),
+				tb.rng.chance(phase ? 80 : 30) ? int(tb.rng.below(2)) : -1);
 	}
-	tap.ok(good && tb.full > 10000 && tb.taken > 100000, "random producers and movers (%u taken, %u times full, stopped at %u)",
-	       tb.taken, tb.full, i);
+	tap.ok(good && tb.full > 10000 && tb.taken > 100000,
+	       "random producers and movers (%u taken, %u times full, stopped at %u)", tb.taken,
+	       tb.full, i);
 	return tap.plan();
 }

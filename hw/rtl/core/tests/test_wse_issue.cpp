@@ -48,8 +48,9 @@ struct Bench : BlockTb<Vwse_issue> {
 		for (auto &q : queue)
 			q.clear();
 	}
-	// One cycle with a command (op < 0: none; an ISSUE only where there was room at the edge before) and engines of the
-	// mask want that take what they see. False: something is not as it must be.
+	// One cycle with a command (op < 0: none; an ISSUE only where there was room at the edge
+	// before) and engines of the mask want that take what they see. False: something is not as
+	// it must be.
 	bool step(int op, unsigned idx, uint32_t a, uint32_t b, unsigned want)
 	{
 		unsigned e = a >> WSE_TCW_ENGINE_SHIFT & 3, taking = top.take_i, take = 0;
@@ -65,7 +66,8 @@ struct Bench : BlockTb<Vwse_issue> {
 		settle();
 		for (unsigned i = 0; i < 3; i++) {
 			bool coming = go && op == 2 && e == i;
-			// from the edge on, until one is taken; what is just being taken is not seen twice
+			// from the edge on, until one is taken; what is just being taken is not
+			// seen twice
 			good &= (top.valid_o >> i & 1) == (!queue[i].empty() && !(taking >> i & 1));
 			if (top.valid_o >> i & 1)
 				good &= !queue[i].empty() && same(i, queue[i].front());
@@ -87,7 +89,8 @@ struct Bench : BlockTb<Vwse_issue> {
 		full = top.full_o;
 		edge();
 		if (go && op == 2) {
-			queue[e].push_back({a, b, dsr[a >> WSE_TCW_DST_SHIFT & 15], dsr[a >> WSE_TCW_SRC1_SHIFT & 15],
+			queue[e].push_back({a, b, dsr[a >> WSE_TCW_DST_SHIFT & 15],
+					    dsr[a >> WSE_TCW_SRC1_SHIFT & 15],
 					    dsr[a >> WSE_TCW_SRC2_SHIFT & 15]});
 			issued++;
 		} else if (go) {
@@ -99,7 +102,8 @@ struct Bench : BlockTb<Vwse_issue> {
 	}
 	bool issue(unsigned engine, unsigned want = 0)
 	{
-		uint32_t cw = (rng.u64() & ~(3u << WSE_TCW_ENGINE_SHIFT)) | engine << WSE_TCW_ENGINE_SHIFT;
+		uint32_t cw = (rng.u64() & ~(3u << WSE_TCW_ENGINE_SHIFT)) |
+			      engine << WSE_TCW_ENGINE_SHIFT;
 
 		return step(2, rng.below(16), cw, rng.u64(), want);
 	}
@@ -114,7 +118,8 @@ private:
 
 	bool same(unsigned engine, const Ins &i)
 	{
-		const auto &w = engine == 0 ? top.l_o : engine == 1 ? top.m0_o : top.m1_o;	// ins_t: word 13 is the first
+		// ins_t: word 13 is the first
+		const auto &w = engine == 0 ? top.l_o : engine == 1 ? top.m0_o : top.m1_o;
 		const Dsr *d[3] = {&i.dst, &i.src1, &i.src2};
 		bool good = w[13] == i.cw && w[12] == i.scalar;
 
@@ -150,7 +155,10 @@ int main(int argc, char **argv)
 	Tap tap;
 
 	for (unsigned d = 0; d < WSE_NDSR; d++)
-		good &= tb.step(2, 0, d << WSE_TCW_DST_SHIFT | (d ^ 5) << WSE_TCW_SRC1_SHIFT | (d ^ 10) << WSE_TCW_SRC2_SHIFT, 0, 0) &&
+		good &= tb.step(2, 0,
+				d << WSE_TCW_DST_SHIFT | (d ^ 5) << WSE_TCW_SRC1_SHIFT |
+					(d ^ 10) << WSE_TCW_SRC2_SHIFT,
+				0, 0) &&
 			tb.idle(1) && tb.idle();
 	tap.ok(good && tb.taken == WSE_NDSR, "after BOOT every DSR is zero");
 
@@ -164,7 +172,8 @@ int main(int argc, char **argv)
 			good &= tb.set(d);		// "DSRs may be changed at once"
 		good &= drain(tb);
 	}
-	tap.ok(good, "an instruction has its control word, its scalar and the DSRs as they were when it was issued");
+	tap.ok(good,
+	       "an instruction has its control word, its scalar and the DSRs as they were when it was issued");
 
 	good = true;
 	for (unsigned e = 0; e < 3; e++) {
@@ -174,36 +183,42 @@ int main(int argc, char **argv)
 		good &= tb.issued == WSE_ENGINE_DEPTH && tb.refused == 10 - WSE_ENGINE_DEPTH;
 	}
 	good &= tb.top.full_o == 7 && tb.top.pending_o == 7;
-	tap.ok(good && drain(tb), "ENGINE_DEPTH = %u instructions wait in front of each engine, whatever the others have",
+	tap.ok(good && drain(tb),
+	       "ENGINE_DEPTH = %u instructions wait in front of each engine, whatever the others have",
 	       WSE_ENGINE_DEPTH);
 
 	good = tb.issue(1) && tb.issue(1) && tb.idle(2);
 	tb.issued = 0;
 	good &= tb.idle() && tb.issue(1) && tb.issue(1) && tb.idle();
-	tap.ok(good && tb.issued == 1 && tb.queue[1].size() == 2 && drain(tb), "one that is taken makes room for one");
+	tap.ok(good && tb.issued == 1 && tb.queue[1].size() == 2 && drain(tb),
+	       "one that is taken makes room for one");
 
 	tb.issued = tb.taken = 0;
 	good = true;
 	for (i = 0; i < 300; i++)
 		good &= tb.issue(i % 3, 7);
-	tap.ok(good && drain(tb) && tb.issued == 300 && tb.taken == 300, "three engines that are free get an instruction each cycle");
+	tap.ok(good && drain(tb) && tb.issued == 300 && tb.taken == 300,
+	       "three engines that are free get an instruction each cycle");
 
 	for (i = 0; i < 9; i++)
 		tb.issue(i % 3);
 	good = tb.idle(5);
 	tb.boot();			// while two are being taken
-	good &= !tb.top.valid_o && !tb.top.pending_o && !tb.top.full_o && tb.idle(7) && tb.issue(0) && tb.idle(1) && tb.idle();
+	good &= !tb.top.valid_o && !tb.top.pending_o && !tb.top.full_o && tb.idle(7) &&
+		tb.issue(0) && tb.idle(1) && tb.idle();
 	tap.ok(good && drain(tb), "BOOT empties the queues");
 
 	tb.issued = tb.refused = tb.taken = 0;
 	good = true;
 	for (i = 0; i < 300000 && good; i++) {
-		unsigned lazy = i / 1000 % 4, what = tb.rng.below(8), want = tb.rng.u64() & (lazy ? tb.rng.u64() : 7);
+		unsigned lazy = i / 1000 % 4, what = tb.rng.below(8),
+			 want = tb.rng.u64() & (lazy ? tb.rng.u64() : 7);
 
 		if (tb.rng.below(3000) == 0)
 			tb.boot();
-		good &= what < 2 ? tb.step(what, tb.rng.below(16), tb.rng.u64(), tb.rng.u64(), want) :
-			what < 7 ? tb.issue(tb.rng.below(3), want) : tb.idle(want);
+		good &= what < 2 ? tb.step(what, tb.rng.below(16), tb.rng.u64(), tb.rng.u64(), want)
+			: what < 7 ? tb.issue(tb.rng.below(3), want)
+				   : tb.idle(want);
 	}
 	tap.ok(good && tb.issued > 50000 && tb.refused > 20000 && tb.taken > 50000,
 	       "random commands and engines (%u issued, %u had to wait, stopped at %u)", tb.issued, tb.refused, i);

@@ -25,8 +25,9 @@ Operand some_store(Rng &r, uint32_t len, uint32_t len1)
 		o.len1 = len1;
 		o.stride = o.size();
 		o.stride1 = acc ? 8 * (int32_t(r.below(8)) - 3) : 16 * (int32_t(r.below(25)) - 8);
-		o.base = acc ? 8 * r.below(16) :
-			 WSE_SRAM_BASE + 16 * (r.chance(60) ? 0x400 + r.below(16) : r.below(WSE_SRAM_BYTES / 16));
+		o.base = acc ? 8 * r.below(16)
+			     : WSE_SRAM_BASE + 16 * (r.chance(60) ? 0x400 + r.below(16)
+								  : r.below(WSE_SRAM_BYTES / 16));
 	} while (!anywhere && !o.inside());
 	return o;
 }
@@ -48,7 +49,8 @@ Operand junk(Rng &r, uint32_t kind, uint32_t base)
 
 uint32_t some_flags(Rng &r)
 {
-	return (r.u64() & (WSE_TCW_ACTIVATE_MASK | WSE_TCW_UNBLOCK_MASK | 0xfff00)) | r.below(32) << WSE_TCW_TASK_SHIFT;
+	return (r.u64() & (WSE_TCW_ACTIVATE_MASK | WSE_TCW_UNBLOCK_MASK | 0xfff00)) |
+	       r.below(32) << WSE_TCW_TASK_SHIFT;
 }
 
 Ins some_vector(Rng &r, unsigned op)
@@ -68,7 +70,10 @@ Ins some_vector(Rng &r, unsigned op)
 		n.dst.len = 1;
 		n.dst.len1 = r.below(2);
 	}
-	n.src2 = !n.two() ? junk(r, r.below(16), r.u64()) : r.chance(20) ? n.src1 : r.chance(20) ? n.dst : some_store(r, len, len1);
+	n.src2 = !n.two()	? junk(r, r.below(16), r.u64())
+		 : r.chance(20) ? n.src1
+		 : r.chance(20) ? n.dst
+				: some_store(r, len, len1);
 	return n;
 }
 
@@ -95,7 +100,8 @@ Ins some_stream(Bench &tb, unsigned op, unsigned wavelets)
 	n.cw = op | some_flags(r) | (r.chance(40) ? unsigned(WSE_TCW_CLEAR_MASK) : 0);
 	n.scalar = b | (r.u64() & ~7u);
 	while (wavelets--)
-		tb.rx_later.push_back({(tb.any() & 0xffff0000) | r.below(b) << 14 | r.below(x.rows()), false});
+		tb.rx_later.push_back(
+			{(tb.any() & 0xffff0000) | r.below(b) << 14 | r.below(x.rows()), false});
 	// the end, and what comes after it
 	tb.rx_later.push_back({uint32_t(r.u64()) | WSE_CTRLW_END_MASK, true});
 	for (unsigned k = r.below(3); k; k--)
@@ -120,7 +126,9 @@ void spoil(Bench &tb, const Ins &n)
 		break;
 	case 2:
 		if (rows < 0x4000)
-			w = {r.below(n.feats()) << 14 | (r.chance(50) ? rows : rows + r.below(0x4000 - rows)), false};
+			w = {r.below(n.feats()) << 14 |
+				     (r.chance(50) ? rows : rows + r.below(0x4000 - rows)),
+			     false};
 		break;
 	}
 }
@@ -135,8 +143,9 @@ void pace(Bench &tb, unsigned i)
 bool complains(const char *what, const Ins &n, bool good)
 {
 	if (!good)
-		printf("# %s: cw %#x scalar %#x kinds %u %u %u types %u %u %u, %u x %u\n", what, n.cw, n.scalar, n.dst.kind,
-		       n.src1.kind, n.src2.kind, n.dst.dt, n.src1.dt, n.src2.dt, n.src1.len, n.src1.rows());
+		printf("# %s: cw %#x scalar %#x kinds %u %u %u types %u %u %u, %u x %u\n", what,
+		       n.cw, n.scalar, n.dst.kind, n.src1.kind, n.src2.kind, n.dst.dt, n.src1.dt,
+		       n.src2.dt, n.src1.len, n.src1.rows());
 	return good;
 }
 
@@ -150,10 +159,13 @@ void test_vectors(Tap &tap, Bench &tb)
 		if (i % 64 == 0)
 			good &= tb.fill();
 		Ins n = some_vector(tb.rng, vector_ops[i % kinds]);
-		tb.rx_later.push_back({uint32_t(tb.rng.u64()), tb.rng.chance(50)});	// of no reader here
+		// of no reader here
+		tb.rx_later.push_back({uint32_t(tb.rng.u64()), tb.rng.chance(50)});
 		good &= complains("vector", n, tb.executes(n));
 	}
-	tap.ok(good, "%u vector operations and reductions, each of %u on operands of all kinds and types", each * kinds, kinds);
+	tap.ok(good,
+	       "%u vector operations and reductions, each of %u on operands of all kinds and types",
+	       each * kinds, kinds);
 }
 
 void test_streams(Tap &tap, Bench &tb, unsigned op, const char *name)
@@ -173,8 +185,9 @@ void test_streams(Tap &tap, Bench &tb, unsigned op, const char *name)
 	}
 	index = tb.faults[0] - index;
 	ctrl = tb.faults[1] - ctrl;
-	tap.ok(good && index > 80 && ctrl > 40, "%u of %s, 1, 2 and 4 features; %u end with STREAM_INDEX, %u with BAD_CTRL", count, name,
-	       unsigned(index), unsigned(ctrl));
+	tap.ok(good && index > 80 && ctrl > 40,
+	       "%u of %s, 1, 2 and 4 features; %u end with STREAM_INDEX, %u with BAD_CTRL", count,
+	       name, unsigned(index), unsigned(ctrl));
 }
 
 // every field of an operand is looked at: one of them changed
@@ -216,8 +229,9 @@ void test_changed(Tap &tap, Bench &tb)
 		if (must && i % 8 == 0)
 			good &= tb.fill();
 	}
-	tap.ok(good && ran > count / 10, "%u instructions with a field changed: %u refused, nothing is done; the others run", count,
-	       unsigned(tb.faults[2] - from));
+	tap.ok(good && ran > count / 10,
+	       "%u instructions with a field changed: %u refused, nothing is done; the others run",
+	       count, unsigned(tb.faults[2] - from));
 }
 
 // limits, by name
@@ -269,7 +283,8 @@ void test_refused(Tap &tap, Bench &tb)
 		gives(WSE_TOP_DOT, cause, change);
 		gives(WSE_TOP_DOTX, cause, change);
 	};
-	const uint32_t bad = WSE_CAUSE_BAD_DSR, addr = WSE_CAUSE_OPERAND_ADDR, top = WSE_SRAM_BASE + WSE_SRAM_BYTES;
+	const uint32_t bad = WSE_CAUSE_BAD_DSR, addr = WSE_CAUSE_OPERAND_ADDR,
+		       top = WSE_SRAM_BASE + WSE_SRAM_BYTES;
 
 	tb.p = tb.p_dots = 100;
 	tb.hold = false;
@@ -301,10 +316,14 @@ void test_refused(Tap &tap, Bench &tb)
 	vectors(addr, [](Ins &n) { n.src1.base = WSE_SRAM_BASE - 16; });
 	vectors(addr, [](Ins &n) { n.src2.base = 0; });
 	vectors(0, [](Ins &n) { n.dst.kind = WSE_KIND_ACC, n.dst.base = 112, n.dst.stride = 1; });
-	vectors(addr, [](Ins &n) { n.dst.kind = WSE_KIND_ACC, n.dst.base = 120, n.dst.stride = 1; });
-	vectors(addr, [](Ins &n) { n.src1.kind = WSE_KIND_ACC, n.src1.base = 128, n.src1.stride = 1; });
-	vectors(addr, [](Ins &n) { n.src1.len1 = n.dst.len1 = n.src2.len1 = 2, n.src1.stride1 = -80; });
-	vectors(0, [](Ins &n) { n.src1.len1 = n.dst.len1 = n.src2.len1 = 2, n.src1.stride1 = -64; });
+	vectors(addr,
+		[](Ins &n) { n.dst.kind = WSE_KIND_ACC, n.dst.base = 120, n.dst.stride = 1; });
+	vectors(addr,
+		[](Ins &n) { n.src1.kind = WSE_KIND_ACC, n.src1.base = 128, n.src1.stride = 1; });
+	vectors(addr,
+		[](Ins &n) { n.src1.len1 = n.dst.len1 = n.src2.len1 = 2, n.src1.stride1 = -80; });
+	vectors(0,
+		[](Ins &n) { n.src1.len1 = n.dst.len1 = n.src2.len1 = 2, n.src1.stride1 = -64; });
 	vectors(addr, [](Ins &n) { n.dst.len = n.src1.len = n.src2.len = 0xfff8; });
 	for (uint32_t b : {0u, 3u, 5u, 6u, 7u, 8u})
 		streams(bad, [=](Ins &n) { n.scalar = b; });
@@ -334,7 +353,9 @@ void test_refused(Tap &tap, Bench &tb)
 	gives(WSE_TOP_VRMAX, bad, [](Ins &n) { n.dst.len = 8; });
 	gives(WSE_TOP_VRMAX, 0, [=](Ins &n) { n.dst.len = 1, n.dst.base = top - 4; });
 	gives(WSE_TOP_VRMAX, addr, [=](Ins &n) { n.dst.len = 1, n.dst.base = top; });
-	tap.ok(good, "%u instructions at the limits of what is allowed: BAD_DSR or OPERAND_ADDR, or they run", cases);
+	tap.ok(good,
+	       "%u instructions at the limits of what is allowed: BAD_DSR or OPERAND_ADDR, or they run",
+	       cases);
 }
 
 // as long as there is room, and as many rows as a DSR can say
@@ -351,7 +372,8 @@ void test_long(Tap &tap, Bench &tb)
 		o.stride = o.size();
 		return o;
 	};
-	Operand halves = whole(WSE_KIND_MEM, WSE_DT_BF16, 0, 8192, 1), words = whole(WSE_KIND_MEM, WSE_DT_FP32, 0x4000, 8192, 1);
+	Operand halves = whole(WSE_KIND_MEM, WSE_DT_BF16, 0, 8192, 1),
+		words = whole(WSE_KIND_MEM, WSE_DT_FP32, 0x4000, 8192, 1);
 	bool good = true;
 	Ins n;
 
@@ -401,7 +423,8 @@ void test_rate(Tap &tap, Bench &tb)
 				n = some_stream(tb, op, 0);
 			} while (n.feats() != b);
 			good &= complains("starved", n, tb.executes(n));
-			tap.ok(good && cycles < 1600 + 40 && waits < 12 && tb.waits > 290 && tb.waits < 304,
+			tap.ok(good && cycles < 1600 + 40 && waits < 12 && tb.waits > 290 &&
+				       tb.waits < 304,
 			       "%s, %u features: 400 wavelets of 4 groups in %u cycles, %u of them waits; 300 without any, %u waits",
 			       names[op - WSE_TOP_AXPY], b, cycles, waits, tb.waits);
 		}
@@ -409,7 +432,8 @@ void test_rate(Tap &tap, Bench &tb)
 	tb.others = true;
 }
 
-// while an instruction runs, the operands of the next one are checked: it begins in the cycle in which the other completes
+// while an instruction runs, the operands of the next one are checked: it begins in the cycle in
+// which the other completes
 void test_chain(Tap &tap, Bench &tb)
 {
 	unsigned took = 0, mixed = 0, rows = 0, cycles, i;
@@ -445,13 +469,15 @@ void test_chain(Tap &tap, Bench &tb)
 			if (tb.rng.chance(3))
 				list.back().src1.len ^= 1;		// BAD_DSR
 			else if (!list.empty() && tb.rng.chance(30))
-				list.back().src1 = list[tb.rng.below(list.size())].dst;	// if its shape fits
+				// if its shape fits
+				list.back().src1 = list[tb.rng.below(list.size())].dst;
 		}
 		good &= complains("sequence", list[0], tb.chain(list, &cycles));
 	}
 	tb.others = true;
 	refused = tb.chained_faults - refused;
-	tap.ok(good && refused > 300 && refused < 2700, "%u sequences of them on each other's results; %u end with one that is refused", i,
+	tap.ok(good && refused > 300 && refused < 2700,
+	       "%u sequences of them on each other's results; %u end with one that is refused", i,
 	       unsigned(refused));
 }
 
@@ -472,7 +498,9 @@ void test_room(Tap &tap, Bench &tb)
 		good &= complains("room", n, tb.executes(n));
 		waits += tb.waits;
 	}
-	tap.ok(good && waits > 10000, "200 of DOT and DOTX with a slow reader: never more than 8 results, the waits (%u) count", waits);
+	tap.ok(good && waits > 10000,
+	       "200 of DOT and DOTX with a slow reader: never more than 8 results, the waits (%u) count",
+	       waits);
 }
 
 // 8 results fill the queue: DOT's END mark waits for its reader, DOTX needs no room any more

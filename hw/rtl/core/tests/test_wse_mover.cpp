@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A mover at its ports, compared with the rules of hw/doc/core.md ("Operand rules", "Movers") and the
-// twin's arithmetic: every kind of operand, elements strictly in order under any stalls; an instruction
-// that is not allowed is a fault without effect.
+// A mover at its ports, compared with the rules of hw/doc/core.md ("Operand rules", "Movers") and
+// the twin's arithmetic: every kind of operand, elements strictly in order under any stalls; an
+// instruction that is not allowed is a fault without effect.
 #include <cstring>
 #include <deque>
 #include <vector>
@@ -29,7 +29,8 @@ struct Operand {
 	uint32_t rows() const { return len1 ? len1 : 1; }
 	int32_t at(uint32_t i, uint32_t j) const
 	{
-		return int32_t(kind == WSE_KIND_MEM ? base - WSE_SRAM_BASE : base) + int32_t(i) * stride + int32_t(j) * stride1;
+		return int32_t(kind == WSE_KIND_MEM ? base - WSE_SRAM_BASE : base) +
+		       int32_t(i) * stride + int32_t(j) * stride1;
 	}
 	bool inside() const
 	{
@@ -79,15 +80,18 @@ struct State {
 	uint32_t run(const Ins &n)
 	{
 		unsigned op = n.cw & WSE_TCW_OP_MASK;
-		const Operand &shape = n.dst.kind == WSE_KIND_FABOUT && n.src1.store() ? n.src1 : n.dst;
+		const Operand &shape =
+			n.dst.kind == WSE_KIND_FABOUT && n.src1.store() ? n.src1 : n.dst;
 		bool madd = op == WSE_TOP_MADD, until = n.cw & WSE_TCW_UNTIL_END_MASK;
 		bool dots = n.src1.kind == WSE_KIND_DOTQ || (madd && n.src2.kind == WSE_KIND_DOTQ);
 
 		for (uint32_t i = 0, j = 0, ends = 0;;) {
-			bool fabric = n.src1.kind == WSE_KIND_FABIN && !(dots && dq.front().ctrl) && rx.front().ctrl;
+			bool fabric = n.src1.kind == WSE_KIND_FABIN && !(dots && dq.front().ctrl) &&
+				      rx.front().ctrl;
 
 			if (fabric || (dots && dq.front().ctrl)) {
-				if (!until || (fabric && (dots || !(rx.front().data & WSE_CTRLW_END_MASK))))
+				if (!until ||
+				    (fabric && (dots || !(rx.front().data & WSE_CTRLW_END_MASK))))
 					return WSE_CAUSE_BAD_CTRL;
 				(fabric ? rx : dq).pop_front();
 				if (++ends == shape.len)
@@ -150,8 +154,9 @@ struct Bench : BlockTb<Vwse_mover> {
 	}
 	uint32_t any()
 	{
-		static const uint32_t odd[] = {0, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0xffffffff, 1, 0x807fffff,
-					       0x00800000, 0x7f7fffff, 0x7f7f8000, 0x3f800000, 0xbf800000};
+		static const uint32_t odd[] = {
+			0,	    0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0xffffffff, 1,
+			0x807fffff, 0x00800000, 0x7f7fffff, 0x7f7f8000, 0x3f800000, 0xbf800000};
 
 		return rng.chance(15) ? rng.pick(odd) : rng.chance(50) ? uint32_t(rng.u64()) :
 		       (uint32_t(rng.u64()) & 0x83ffffff) | 0x3c000000;
@@ -229,8 +234,8 @@ struct Bench : BlockTb<Vwse_mover> {
 		waited |= top.wait_fab_o;
 		return good;
 	}
-	// The instruction with what lies in rx_later and dq_later, compared with what the contract says. Nothing of it is
-	// done when must is BAD_DSR or OPERAND_ADDR.
+	// The instruction with what lies in rx_later and dq_later, compared with what the contract
+	// says. Nothing of it is done when must is BAD_DSR or OPERAND_ADDR.
 	bool executes(const Ins &n, uint32_t must = 0)
 	{
 		State want = s;
@@ -265,14 +270,17 @@ struct Bench : BlockTb<Vwse_mover> {
 			good &= step();
 		good &= faulted == (must != 0) && !(faulted && top.fault_cause_o != must);
 		if (faulted) {
-			bool on_fabric = must == WSE_CAUSE_BAD_CTRL && n.src1.kind == WSE_KIND_FABIN && !end_in_dots;
+			bool on_fabric = must == WSE_CAUSE_BAD_CTRL &&
+					 n.src1.kind == WSE_KIND_FABIN && !end_in_dots;
 
 			good &= !acted && !unblocked;
-			good &= top.fault_color_o == (on_fabric ? color_in : ~0u) && top.fault_value_o == (on_fabric ? bad_value : 0);
+			good &= top.fault_color_o == (on_fabric ? color_in : ~0u) &&
+				top.fault_value_o == (on_fabric ? bad_value : 0);
 			// the core stops, what has left comes to its end, and BOOT follows
 			hold = false;
 			top.stop_i = 0;
-			good &= step();			// as in the core: the fault stops it one cycle later
+			// as in the core: the fault stops it one cycle later
+			good &= step();
 			top.stop_i = 1;
 			for (unsigned i = 0; i < 60; i++)
 				good &= step();
@@ -281,8 +289,10 @@ struct Bench : BlockTb<Vwse_mover> {
 			run_cycles(2);
 			top.clr_i = top.stop_i = 0;
 		} else {
-			good &= acted == bool(n.cw & WSE_TCW_ACTIVATE_MASK) && unblocked == bool(n.cw & WSE_TCW_UNBLOCK_MASK) &&
-				top.task_o == n.cw >> WSE_TCW_TASK_SHIFT && !top.tx_infl_o && !top.mem_req_o && !top.tx_valid_o;
+			good &= acted == bool(n.cw & WSE_TCW_ACTIVATE_MASK) &&
+				unblocked == bool(n.cw & WSE_TCW_UNBLOCK_MASK) &&
+				top.task_o == n.cw >> WSE_TCW_TASK_SHIFT && !top.tx_infl_o &&
+				!top.mem_req_o && !top.tx_valid_o;
 			claims = false;
 			hold = false;
 			top.stop_i = 0;
@@ -290,7 +300,8 @@ struct Bench : BlockTb<Vwse_mover> {
 		}
 		s.rx.insert(s.rx.end(), rx_later.begin(), rx_later.end());
 		s.dq.insert(s.dq.end(), dq_later.begin(), dq_later.end());
-		good &= s.mem == want.mem && !memcmp(s.acc, want.acc, sizeof(s.acc)) && s.tx == want.tx;
+		good &= s.mem == want.mem && !memcmp(s.acc, want.acc, sizeof(s.acc)) &&
+			s.tx == want.tx;
 		good &= s.rx == want.rx && s.dq == want.dq;
 		s.rx.clear();
 		s.dq.clear();
@@ -345,8 +356,13 @@ Operand some_store(Rng &r, uint32_t len, uint32_t len1)
 		o.len1 = len1;
 		o.stride = o.size() * (int32_t(r.below(6)) - 2);
 		o.stride1 = o.size() * (int32_t(r.below(41)) - 12);
-		o.base = o.kind == WSE_KIND_ACC ? r.below(WSE_NACC) :
-			 WSE_SRAM_BASE + o.size() * (r.chance(60) ? 0x4000 / o.size() + r.below(16) : r.below(WSE_SRAM_BYTES / o.size()));
+		o.base =
+			o.kind == WSE_KIND_ACC
+				? r.below(WSE_NACC)
+				: WSE_SRAM_BASE +
+					  o.size() * (r.chance(60)
+							      ? 0x4000 / o.size() + r.below(16)
+							      : r.below(WSE_SRAM_BYTES / o.size()));
 	} while (!o.inside());
 	return o;
 }
@@ -379,11 +395,13 @@ Ins some_ins(Bench &tb)
 		n = len * (len1 ? len1 : 1);
 		i.scalar = r.chance(70) ? r.below(64) : r.below((1 << 14) - 4);
 	}
-	i.dst = until || midx || r.chance(35) ? fabric(WSE_KIND_FABOUT, r.below(24), len, len1) : some_store(r, len, len1);
+	i.dst = until || midx || r.chance(35) ? fabric(WSE_KIND_FABOUT, r.below(24), len, len1)
+					      : some_store(r, len, len1);
 	// MADD until END has its elements from fabric and DOT queue
 	unsigned from = midx ? 0 : until ? (op == WSE_TOP_MADD ? 2 : 2 + r.below(2)) : r.below(4);
-	i.src1 = from < 2 ? some_store(r, len, len1) :
-		 fabric(from == 2 ? WSE_KIND_FABIN : WSE_KIND_DOTQ, r.below(24), r.u64() & 0xffff, r.u64() & 0xffff);
+	i.src1 = from < 2 ? some_store(r, len, len1)
+			  : fabric(from == 2 ? WSE_KIND_FABIN : WSE_KIND_DOTQ, r.below(24),
+				   r.u64() & 0xffff, r.u64() & 0xffff);
 	if (op == WSE_TOP_MADD && (until || (from != 3 && r.chance(30))))
 		i.src2 = fabric(WSE_KIND_DOTQ, r.u64(), r.u64() & 0xffff, 1);
 	else if (op == WSE_TOP_MADD || op == WSE_TOP_MTEE)
@@ -396,9 +414,10 @@ Ins some_ins(Bench &tb)
 		flags |= WSE_TCW_SEND_END_MASK;
 	if (until)
 		flags |= WSE_TCW_UNTIL_END_MASK;
-	i.cw = op | flags | (r.u64() & (WSE_TCW_ACTIVATE_MASK | WSE_TCW_UNBLOCK_MASK)) | r.below(32) << WSE_TCW_TASK_SHIFT |
-	       (r.u64() & 0xfff00);
-	bool fab = i.src1.kind == WSE_KIND_FABIN, dots = i.src1.kind == WSE_KIND_DOTQ || i.src2.kind == WSE_KIND_DOTQ;
+	i.cw = op | flags | (r.u64() & (WSE_TCW_ACTIVATE_MASK | WSE_TCW_UNBLOCK_MASK)) |
+	       r.below(32) << WSE_TCW_TASK_SHIFT | (r.u64() & 0xfff00);
+	bool fab = i.src1.kind == WSE_KIND_FABIN,
+	     dots = i.src1.kind == WSE_KIND_DOTQ || i.src2.kind == WSE_KIND_DOTQ;
 	bool marks_in_rx = until && fab && !dots;
 	for (uint32_t e = 0; e < (until ? len : n); e++) {
 		for (unsigned k = until ? r.below(5) : 1; k; k--) {
@@ -412,7 +431,8 @@ Ins some_ins(Bench &tb)
 		if (until && dots)
 			tb.dq_later.push_back({uint32_t(r.u64()), true});
 	}
-	// what comes after the instruction's share stays; fabric and DOT queue together: "no control wavelets arrive"
+	// what comes after the instruction's share stays; fabric and DOT queue together: "no
+	// control wavelets arrive"
 	for (unsigned k = r.below(4); k; k--) {
 		tb.rx_later.push_back({uint32_t(r.u64()), !(fab && dots) && r.chance(50)});
 		tb.dq_later.push_back({uint32_t(r.u64()), r.chance(50)});
@@ -434,9 +454,11 @@ void test_random(Tap &tap, Bench &tb)
 		Ins n = some_ins(tb);
 		good &= tb.executes(n);
 		if (!good)
-			printf("# cw %#x kinds %u %u %u\n", n.cw, n.dst.kind, n.src1.kind, n.src2.kind);
+			printf("# cw %#x kinds %u %u %u\n", n.cw, n.dst.kind, n.src1.kind,
+			       n.src2.kind);
 	}
-	tap.ok(good && tb.stops > 1000, "20000 random instructions (%u holds of a debugger, stopped at %u)", tb.stops, i);
+	tap.ok(good && tb.stops > 1000,
+	       "20000 random instructions (%u holds of a debugger, stopped at %u)", tb.stops, i);
 }
 
 void test_rate(Tap &tap, Bench &tb)
@@ -461,8 +483,9 @@ void test_rate(Tap &tap, Bench &tb)
 	from = tb.cycles;
 	good &= tb.executes(n);
 	uint64_t acc = tb.cycles - from;
-	tap.ok(good && fab < 520 && acc < 148, "one element a cycle: 500 wavelets in %u cycles, 128 accumulators in %u", unsigned(fab),
-	       unsigned(acc));
+	tap.ok(good && fab < 520 && acc < 148,
+	       "one element a cycle: 500 wavelets in %u cycles, 128 accumulators in %u",
+	       unsigned(fab), unsigned(acc));
 }
 
 void test_ctrl(Tap &tap, Bench &tb)
@@ -481,7 +504,10 @@ void test_ctrl(Tap &tap, Bench &tb)
 		n.src1 = fabric(dots ? WSE_KIND_DOTQ : WSE_KIND_FABIN, 7, 0, 0);
 		for (uint32_t k = 0; k < len; k++)
 			(dots ? tb.dq_later : tb.rx_later)
-				.push_back({k != at ? tb.any() : until ? 2 : uint32_t(tb.rng.u64()), k == at});
+				.push_back({k != at ? tb.any()
+					    : until ? 2
+						    : uint32_t(tb.rng.u64()),
+					    k == at});
 		tb.end_in_dots = dots;
 		good &= tb.executes(n);
 	}
@@ -501,7 +527,8 @@ void test_ctrl(Tap &tap, Bench &tb)
 		tb.dq_later.push_back({tb.any(), false});
 		good &= tb.executes(n);		// only the DOT queue's marks count
 	}
-	tap.ok(good, "a control wavelet or an END mark among elements, and one without END, is BAD_CTRL with color and value");
+	tap.ok(good,
+	       "a control wavelet or an END mark among elements, and one without END, is BAD_CTRL with color and value");
 }
 
 void test_refused(Tap &tap, Bench &tb)
@@ -535,7 +562,9 @@ void test_refused(Tap &tap, Bench &tb)
 	tb.fill();
 	bad([](Ins &n, unsigned) { n.dst.len = 0; });
 	bad([](Ins &n, unsigned) { n.src1.len = 0; });
-	bad([](Ins &n, unsigned) { n.src1 = fabric(WSE_KIND_FABIN, 3, 0, 1), n.dst = fabric(WSE_KIND_FABOUT, 3, 0, 1); });
+	bad([](Ins &n, unsigned) {
+		n.src1 = fabric(WSE_KIND_FABIN, 3, 0, 1), n.dst = fabric(WSE_KIND_FABOUT, 3, 0, 1);
+	});
 	bad([](Ins &n, unsigned) { n.src1.len = 3; });
 	bad([](Ins &n, unsigned) { n.src1.len1 = 2; });
 	bad([](Ins &n, unsigned) { n.dst.base += 2; });
@@ -589,11 +618,21 @@ void test_refused(Tap &tap, Bench &tb)
 	addr([](Ins &n, unsigned) { n.src1.base = WSE_SRAM_BASE - 4; });
 	addr([](Ins &n, unsigned) { n.src1.base = 0; });
 	addr([](Ins &n, unsigned) { n.src1.stride = -24; });
-	addr([](Ins &n, unsigned) { n.dst.len1 = n.src1.len1 = n.src2.len1 = 2, n.src1.stride1 = -68; });
-	addr([](Ins &n, unsigned) { n.dst.len1 = n.src1.len1 = n.src2.len1 = 5, n.dst.stride1 = 0x3000; });
-	addr([](Ins &n, unsigned) { n.dst.kind = WSE_KIND_ACC, n.dst.base = 125, n.dst.stride = 1; });
-	addr([](Ins &n, unsigned) { n.src1.kind = WSE_KIND_ACC, n.src1.base = 128, n.src1.stride = 0; });
-	addr([](Ins &n, unsigned) { n.src1.kind = WSE_KIND_ACC, n.src1.base = 2, n.src1.stride = -1; });
+	addr([](Ins &n, unsigned) {
+		n.dst.len1 = n.src1.len1 = n.src2.len1 = 2, n.src1.stride1 = -68;
+	});
+	addr([](Ins &n, unsigned) {
+		n.dst.len1 = n.src1.len1 = n.src2.len1 = 5, n.dst.stride1 = 0x3000;
+	});
+	addr([](Ins &n, unsigned) {
+		n.dst.kind = WSE_KIND_ACC, n.dst.base = 125, n.dst.stride = 1;
+	});
+	addr([](Ins &n, unsigned) {
+		n.src1.kind = WSE_KIND_ACC, n.src1.base = 128, n.src1.stride = 0;
+	});
+	addr([](Ins &n, unsigned) {
+		n.src1.kind = WSE_KIND_ACC, n.src1.base = 2, n.src1.stride = -1;
+	});
 	addr([](Ins &n, unsigned) { n.dst.len = n.src1.len = n.src2.len = 0xffff; });
 	addr([](Ins &n, unsigned op) {
 		if (op == WSE_TOP_MOVE)
@@ -628,14 +667,18 @@ void test_refused(Tap &tap, Bench &tb)
 	index(dsr, [](Ins &n) { n.src1.len1 = 0, n.scalar = 0x4000; });
 	index(dsr, [](Ins &n) { n.src1.len1 = 0, n.scalar = 0xffffffff; });
 	index(dsr, [](Ins &n) { n.src1.stride = n.src1.stride1 = 0, n.src1.len1 = 0x4000 - 4; });
-	index(dsr, [](Ins &n) { n.src1.stride = n.src1.stride1 = 0, n.scalar = 0, n.src1.len1 = 0xffff; });
+	index(dsr, [](Ins &n) {
+		n.src1.stride = n.src1.stride1 = 0, n.scalar = 0, n.src1.len1 = 0xffff;
+	});
 	index(dsr, [](Ins &n) { n.dst = n.src1; });
 	index(dsr, [](Ins &n) { n.dst.base = 24; });
 	index(dsr, [](Ins &n) { n.cw |= WSE_TCW_UNTIL_END_MASK; });
 	index(dsr, [](Ins &n) { n.src1 = fabric(WSE_KIND_DOTQ, 0, 4, 3); });
 	index(dsr, [](Ins &n) { n.src1 = fabric(WSE_KIND_FABIN, 3, 4, 3); });
-	index(WSE_CAUSE_OPERAND_ADDR, [](Ins &n) { n.src1.base = WSE_SRAM_BASE + WSE_SRAM_BYTES - 16; });
-	tap.ok(good && tb.ran - from == 2 * 3 * 41 + 17, "%u instructions with a forbidden operand: BAD_DSR or OPERAND_ADDR, nothing is done",
+	index(WSE_CAUSE_OPERAND_ADDR,
+	      [](Ins &n) { n.src1.base = WSE_SRAM_BASE + WSE_SRAM_BYTES - 16; });
+	tap.ok(good && tb.ran - from == 2 * 3 * 41 + 17,
+	       "%u instructions with a forbidden operand: BAD_DSR or OPERAND_ADDR, nothing is done",
 	       3 * 41 + 13);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The ramp between a router and the units of a core, both modelled here: CHAN_DEPTH wavelets per color, credits both ways,
-// order within a color, nothing lost or doubled under any stalls. A reader says one cycle later that it took the head; a
-// mover takes an element only when told that there is room and counts it (infl) until it has left.
+// The ramp between a router and the units of a core, both modelled here: CHAN_DEPTH wavelets per
+// color, credits both ways, order within a color, nothing lost or doubled under any stalls. A
+// reader says one cycle later that it took the head; a mover takes an element only when told that
+// there is room and counts it (infl) until it has left.
 #include <deque>
 
 #include "Vwse_ramp.h"
@@ -47,7 +48,8 @@ struct Bench : BlockTb<Vwse_ramp> {
 	{
 		top.rst_i = 1;
 		top.flush_i = 0;
-		top.rx_valid_i = top.tx_cr_valid_i = top.st_valid_i = top.m0t_valid_i = top.m1t_valid_i = 0;
+		top.rx_valid_i = top.tx_cr_valid_i = top.st_valid_i = top.m0t_valid_i =
+			top.m1t_valid_i = 0;
 		top.m0t_infl_i = top.m1t_infl_i = 0;
 		top.m0t_color_i = top.m1t_color_i = 0;
 		for (unsigned r = 0; r < 4; r++) {
@@ -70,7 +72,8 @@ struct Bench : BlockTb<Vwse_ramp> {
 			f.clear();
 		back.clear();
 	}
-	// One cycle. The router sends on a color of the mask rx; readers look at color[] and take if the mask take says so.
+	// One cycle. The router sends on a color of the mask rx; readers look at color[] and take
+	// if the mask take says so.
 	bool step(uint32_t rx, unsigned take, bool flush = false)
 	{
 		bool good = true;
@@ -120,7 +123,8 @@ struct Bench : BlockTb<Vwse_ramp> {
 		}
 		if (flush)
 			for (unsigned c = 0; c < Colors; c++) {
-				owes[c] += queue[c].size();	// those that a reader has just taken are counted already
+				// those that a reader has just taken are counted already
+				owes[c] += queue[c].size();
 				queue[c].clear();
 			}
 		if (top.rx_valid_i) {
@@ -157,7 +161,8 @@ struct Bench : BlockTb<Vwse_ramp> {
 				return false;
 			credits[c]--;
 			back.push_back(c);
-			good &= expect[goes][c].front().data == top.tx_data_o && expect[goes][c].front().ctrl == top.tx_ctrl_o;
+			good &= expect[goes][c].front().data == top.tx_data_o &&
+				expect[goes][c].front().ctrl == top.tx_ctrl_o;
 			expect[goes][c].pop_front();
 			snd[goes].sent++;
 			sent++;
@@ -190,7 +195,8 @@ struct Bench : BlockTb<Vwse_ramp> {
 			for (unsigned n = 0; n < Colors; n += 4) {
 				for (unsigned r = 0; r < 4; r++)
 					color[r] = n + r;
-				good &= step(0, 15) && step(0, 15) && step(0, 15) && step(0, 0) && step(0, 0);
+				good &= step(0, 15) && step(0, 15) && step(0, 15) && step(0, 0) &&
+					step(0, 0);
 			}
 		}
 		for (unsigned c = 0; c < Colors; c++)
@@ -218,8 +224,10 @@ private:
 	}
 	bool look(unsigned take, bool flush)
 	{
-		bool valid[4] = {bool(top.l_valid_o), bool(top.m0_valid_o), bool(top.m1_valid_o), bool(top.s_valid_o)};
-		bool ctrl[4] = {bool(top.l_ctrl_o), bool(top.m0_ctrl_o), bool(top.m1_ctrl_o), bool(top.s_ctrl_o)};
+		bool valid[4] = {bool(top.l_valid_o), bool(top.m0_valid_o), bool(top.m1_valid_o),
+				 bool(top.s_valid_o)};
+		bool ctrl[4] = {bool(top.l_ctrl_o), bool(top.m0_ctrl_o), bool(top.m1_ctrl_o),
+				bool(top.s_ctrl_o)};
 		uint32_t data[4] = {top.l_data_o, top.m0_data_o, top.m1_data_o, top.s_data_o};
 		bool good = true;
 
@@ -283,7 +291,8 @@ private:
 	// who sends in this cycle, and which mover takes an element
 	bool offers()
 	{
-		bool ready[3] = {bool(top.m0t_ready_o), bool(top.m1t_ready_o), bool(top.st_ready_o)};
+		bool ready[3] = {bool(top.m0t_ready_o), bool(top.m1t_ready_o),
+				 bool(top.st_ready_o)};
 		bool room_o[2] = {bool(top.m0t_room_o), bool(top.m1t_room_o)}, good = true;
 
 		goes = -1;
@@ -325,7 +334,8 @@ void test_receive(Tap &tap, Bench &tb)
 			good &= tb.step(1u << c, 0);
 	for (auto &q : tb.queue)
 		good &= q.size() == Depth;
-	tap.ok(good && tb.received == Depth * Colors, "CHAN_DEPTH = %u wavelets of each of %u colors lie in the core", Depth, Colors);
+	tap.ok(good && tb.received == Depth * Colors,
+	       "CHAN_DEPTH = %u wavelets of each of %u colors lie in the core", Depth, Colors);
 	tap.ok(tb.settle_down(), "they are read in order, and each gives one credit back");
 
 	good = true;
@@ -333,7 +343,8 @@ void test_receive(Tap &tap, Bench &tb)
 	tb.color[0] = 7;
 	for (unsigned i = 0; i < 1000; i++)
 		good &= tb.step(1u << 7, 1);
-	tap.ok(good && tb.received > 990 && tb.settle_down(), "one color passes a wavelet every cycle (%u in 1000)", tb.received);
+	tap.ok(good && tb.received > 990 && tb.settle_down(),
+	       "one color passes a wavelet every cycle (%u in 1000)", tb.received);
 
 	// all colors owe credits, four new ones a cycle
 	good = true;
@@ -367,7 +378,8 @@ void test_receive(Tap &tap, Bench &tb)
 			good &= tb.settle_down();
 		tb.p_rx = 100;
 	}
-	tap.ok(good && tb.settle_down(), "BOOT drops what is there and what arrives; every credit goes back");
+	tap.ok(good && tb.settle_down(),
+	       "BOOT drops what is there and what arrives; every credit goes back");
 }
 
 void start(Bench &tb, unsigned who, unsigned color, unsigned n)
@@ -376,7 +388,10 @@ void start(Bench &tb, unsigned who, unsigned color, unsigned n)
 	tb.snd[who].left = n;
 }
 
-bool idle(const Bench &tb, unsigned who) { return !tb.snd[who].left && !tb.snd[who].infl && !tb.snd[who].valid; }
+bool idle(const Bench &tb, unsigned who)
+{
+	return !tb.snd[who].left && !tb.snd[who].infl && !tb.snd[who].valid;
+}
 
 void test_send(Tap &tap, Bench &tb)
 {
@@ -398,7 +413,8 @@ void test_send(Tap &tap, Bench &tb)
 				good &= tb.step(0, 0);
 			good &= tb.sent == Depth + 3 && idle(tb, who);
 		}
-	tap.ok(good && tb.settle_down(), "CHAN_DEPTH wavelets of each color leave without a credit's return, from each sender");
+	tap.ok(good && tb.settle_down(),
+	       "CHAN_DEPTH wavelets of each color leave without a credit's return, from each sender");
 
 	// the last place of a channel goes to any sender, also while another's color is the same
 	good = true;
@@ -413,7 +429,8 @@ void test_send(Tap &tap, Bench &tb)
 			tb.keep = false;
 			good &= tb.settle_down();
 		}
-	tap.ok(good, "the whole of a channel can be filled by one, whatever color the others had last");
+	tap.ok(good,
+	       "the whole of a channel can be filled by one, whatever color the others had last");
 
 	start(tb, 0, 3, 2000);
 	start(tb, 1, 4, 2000);
@@ -446,8 +463,10 @@ void test_send(Tap &tap, Bench &tb)
 			}
 			ok &= tb.step(0, 0);
 		}
-		if (!tap.ok(ok && tb.settle_down(), "%s%s%son one color: never more than its credits",
-			    who[0] ? "mover 0 " : "", who[1] ? "mover 1 " : "", who[2] ? "SEND " : ""))
+		if (!tap.ok(ok && tb.settle_down(),
+			    "%s%s%son one color: never more than its credits",
+			    who[0] ? "mover 0 " : "", who[1] ? "mover 1 " : "",
+			    who[2] ? "SEND " : ""))
 			tb.restart();
 	}
 }
@@ -460,7 +479,8 @@ void test_random(Tap &tap, Bench &tb)
 	tb.received = tb.sent = tb.full = 0;
 	for (i = 0; i < 300000 && good; i++) {
 		if (i % 200 == 0)
-			for (unsigned *p : {&tb.p_rx, &tb.p_pop, &tb.p_back, &tb.p_take, &tb.p_send})
+			for (unsigned *p :
+			     {&tb.p_rx, &tb.p_pop, &tb.p_back, &tb.p_take, &tb.p_send})
 				*p = tb.rng.chance(30) ? 100 : 5 + tb.rng.below(96);
 		if (i % 20000 == 19999)
 			good &= tb.settle_down();
@@ -469,8 +489,10 @@ void test_random(Tap &tap, Bench &tb)
 				tb.move(r);
 		for (unsigned s = 0; s < 3; s++)
 			if (tb.rng.chance(20) && idle(tb, s))
-				start(tb, s, i / 1000 % 2 ? tb.rng.below(3) : tb.rng.below(Colors), tb.rng.below(12));
-		good &= tb.step(i / 3000 % 2 ? 0xffffff : 0xf, tb.rng.below(16), tb.rng.below(2000) == 0);
+				start(tb, s, i / 1000 % 2 ? tb.rng.below(3) : tb.rng.below(Colors),
+				      tb.rng.below(12));
+		good &= tb.step(i / 3000 % 2 ? 0xffffff : 0xf, tb.rng.below(16),
+				tb.rng.below(2000) == 0);
 	}
 	good = good && tb.settle_down();
 	tap.ok(good && tb.received > 50000 && tb.sent > 50000 && tb.full > 5000,

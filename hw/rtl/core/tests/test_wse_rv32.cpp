@@ -12,8 +12,10 @@
 
 namespace {
 
-constexpr uint32_t Base = WSE_SRAM_BASE, Code = 0x4000, Handler = Code, Prologue = Code + 0x100, Data = 0x8000;
-// registers that random instructions leave alone: bases of data, of the end of SRAM, of code, control words of three engines
+constexpr uint32_t Base = WSE_SRAM_BASE, Code = 0x4000, Handler = Code, Prologue = Code + 0x100,
+		   Data = 0x8000;
+// registers that random instructions leave alone: bases of data, of the end of SRAM, of code,
+// control words of three engines
 enum { RData = 8, REdge, RLow, RVec, RCode, RIssue, RKept = RIssue + 3 };
 
 uint32_t itype(uint32_t imm, unsigned rs1, unsigned f3, unsigned rd, unsigned opc)
@@ -30,16 +32,20 @@ uint32_t stype(uint32_t imm, unsigned rs2, unsigned rs1, unsigned f3)
 }
 uint32_t branch(int32_t off, unsigned rs2, unsigned rs1, unsigned f3)
 {
-	return (off >> 12 & 1) << 31 | (off >> 5 & 0x3f) << 25 | rs2 << 20 | rs1 << 15 | f3 << 12 | (off >> 1 & 15) << 8 |
-	       (off >> 11 & 1) << 7 | 0x63;
+	return (off >> 12 & 1) << 31 | (off >> 5 & 0x3f) << 25 | rs2 << 20 | rs1 << 15 | f3 << 12 |
+	       (off >> 1 & 15) << 8 | (off >> 11 & 1) << 7 | 0x63;
 }
 uint32_t jal(int32_t off, unsigned rd)
 {
-	return (off >> 20 & 1) << 31 | (off >> 1 & 0x3ff) << 21 | (off >> 11 & 1) << 20 | (off >> 12 & 0xff) << 12 | rd << 7 | 0x6f;
+	return (off >> 20 & 1) << 31 | (off >> 1 & 0x3ff) << 21 | (off >> 11 & 1) << 20 |
+	       (off >> 12 & 0xff) << 12 | rd << 7 | 0x6f;
 }
 constexpr unsigned Ecall = 0x73, Mret = 0x30200073, FenceI = 0x100f;
 uint32_t csrrw(unsigned n, unsigned rs1, unsigned rd) { return itype(n, rs1, 1, rd, 0x73); }
-uint32_t custom(unsigned f3, unsigned f7, unsigned rd, unsigned rs1, unsigned rs2) { return rtype(f7, rs2, rs1, f3, rd, 0x0b); }
+uint32_t custom(unsigned f3, unsigned f7, unsigned rd, unsigned rs1, unsigned rs2)
+{
+	return rtype(f7, rs2, rs1, f3, rd, 0x0b);
+}
 
 struct Bench : BlockTb<Vwse_rv32> {
 	std::vector<uint8_t> mem = std::vector<uint8_t>(WSE_SRAM_BYTES);
@@ -58,7 +64,8 @@ struct Bench : BlockTb<Vwse_rv32> {
 		top.col_i = ref.col = 2;
 		top.rows_i = ref.rows = 6;
 		top.cols_i = ref.cols = 5;
-		top.ans_i = top.flush_i = top.stop_i = top.if_gnt_i = top.ls_gnt_i = top.tx_ready_i = 0;
+		top.ans_i = top.flush_i = top.stop_i = top.if_gnt_i = top.ls_gnt_i =
+			top.tx_ready_i = 0;
 	}
 	void put(uint32_t off, uint32_t word) { memcpy(&mem[off], &word, 4); }
 	void put(uint32_t off, std::initializer_list<uint32_t> words)
@@ -113,7 +120,8 @@ struct Bench : BlockTb<Vwse_rv32> {
 		rows();
 		answers();
 		if (top.tx_ready_i)
-			events.push_back({Event::Send, top.tx_ctrl_o, top.tx_color_o, top.tx_data_o, 0});
+			events.push_back(
+				{Event::Send, top.tx_ctrl_o, top.tx_color_o, top.tx_data_o, 0});
 		if (top.ls_gnt_i && !port(top.ls_we_o, top.ls_row_o, top.ls_wd_o))
 			return differs("a store's strobes");
 		if (top.if_gnt_i && top.if_row_o >= WSE_SRAM_BYTES / 16)
@@ -124,7 +132,9 @@ struct Bench : BlockTb<Vwse_rv32> {
 		settle();
 		edge();
 		if (top.iq_valid_o)
-			events.push_back({Event::Iq, top.iq_op_o, top.iq_op_o < 2 ? top.iq_idx_o : 0u, top.cmd_a_o, top.cmd_b_o});
+			events.push_back({Event::Iq, top.iq_op_o,
+					  top.iq_op_o < 2 ? top.iq_idx_o : 0u, top.cmd_a_o,
+					  top.cmd_b_o});
 		if (top.tk_valid_o)
 			events.push_back({Event::Task, top.tk_op_o, 0, top.cmd_a_o, top.cmd_b_o});
 		if (top.rt_we_o)
@@ -134,7 +144,8 @@ struct Bench : BlockTb<Vwse_rv32> {
 		if (!compares)
 			return true;
 		if (!r.wse_rv32__DOT__tr_valid)
-			return (!top.retire_o && events.empty() && !top.fault_o) || differs("a command of no instruction");
+			return (!top.retire_o && events.empty() && !top.fault_o) ||
+			       differs("a command of no instruction");
 		return retires(before);
 	}
 	// until n instructions more have retired or trapped, or one halts the core
@@ -161,7 +172,8 @@ struct Bench : BlockTb<Vwse_rv32> {
 			good &= step();
 		for (unsigned i = 0; i < 32; i++)
 			good &= r.wse_rv32__DOT__x[i] == ref.x[i];
-		good &= r.wse_rv32__DOT__minstret == ref.minstret && mem == ref.mem && !top.ls_req_o;
+		good &= r.wse_rv32__DOT__minstret == ref.minstret && mem == ref.mem &&
+			!top.ls_req_o;
 		return good || differs("state in the end");
 	}
 	bool halted() const { return stopped; }
@@ -229,7 +241,8 @@ private:
 
 		if (f3 == WSE_F3_ISSUE)
 			return !(top.iq_full_i >> (a >> WSE_TCW_ENGINE_SHIFT & 3) & 1);
-		return f3 != WSE_F3_SYS || insn >> 25 != WSE_SYSOP_WAIT || !(a & 7 & ~top.eng_idle_i);
+		return f3 != WSE_F3_SYS || insn >> 25 != WSE_SYSOP_WAIT ||
+		       !(a & 7 & ~top.eng_idle_i);
 	}
 	bool retires(uint64_t before)
 	{
@@ -263,9 +276,11 @@ private:
 			return differs(s.trap ? "cause" : "result");
 		if (r.wse_rv32__DOT__tr_rd != s.rd || r.wse_rv32__DOT__tr_size != s.size)
 			return differs("register or size of a store");
-		if (s.size && (r.wse_rv32__DOT__tr_addr != s.addr || r.wse_rv32__DOT__tr_data != s.data))
+		if (s.size &&
+		    (r.wse_rv32__DOT__tr_addr != s.addr || r.wse_rv32__DOT__tr_data != s.data))
 			return differs("store");
-		if (events.size() != s.event.has_value() || (s.event && !(events.front() == *s.event)))
+		if (events.size() != s.event.has_value() ||
+		    (s.event && !(events.front() == *s.event)))
 			return differs("command");
 		events.clear();
 		if (s.custom && !s.trap && !allowed(insn))
@@ -300,15 +315,19 @@ unsigned some_rd(Rng &r)
 
 uint32_t some_csr(Rng &r)
 {
-	static const unsigned csrs[] = {0x300, 0x301, 0x304, 0x340, 0x341, 0x342, 0x343, 0x344, 0xb00, 0xb80, 0xb02, 0xb82, 0xc00,
-					0xc80, 0xc02, 0xc82, 0xf11, 0xf12, 0xf13, 0xf14, WSE_CSR_WDATA, WSE_CSR_WINFO,
-					WSE_CSR_ID, WSE_CSR_DIM, WSE_CSR_CFG, 0x306, 0xc01, 0x7c2, 0xfc3, 0x000};
+	static const unsigned csrs[] = {
+		0x300,	     0x301, 0x304,	   0x340,	  0x341,      0x342,
+		0x343,	     0x344, 0xb00,	   0xb80,	  0xb02,      0xb82,
+		0xc00,	     0xc80, 0xc02,	   0xc82,	  0xf11,      0xf12,
+		0xf13,	     0xf14, WSE_CSR_WDATA, WSE_CSR_WINFO, WSE_CSR_ID, WSE_CSR_DIM,
+		WSE_CSR_CFG, 0x306, 0xc01,	   0x7c2,	  0xfc3,      0x000};
 
 	if (r.chance(5))
 		return itype(0x305, RVec, 1, some_rd(r), 0x73);		// mtvec: low two bits are 0
 	if (r.chance(5))
 		return itype(0x305, 0, 2, some_rd(r), 0x73);
-	return itype(r.pick(csrs), r.below(32), r.chance(90) ? 1 + r.below(3) + 4 * r.below(2) : r.below(8), some_rd(r), 0x73);
+	return itype(r.pick(csrs), r.below(32),
+		     r.chance(90) ? 1 + r.below(3) + 4 * r.below(2) : r.below(8), some_rd(r), 0x73);
 }
 
 uint32_t some_custom(Rng &r)
@@ -332,17 +351,24 @@ uint32_t some_custom(Rng &r)
 	}
 	uint32_t i = custom(f3, f7, rd, rs1, rs2);
 
-	// a bit in a field that must be zero, mostly; not one that makes another register the destination or engine 3
+	// a bit in a field that must be zero, mostly; not one that makes another register the
+	// destination or engine 3
 	if (r.chance(10))
-		i ^= 1u << (f3 == WSE_F3_ISSUE ? 25 + r.below(7) : r.chance(50) ? 20 + r.below(12) : 25 + r.below(7));
+		i ^= 1u << (f3 == WSE_F3_ISSUE ? 25 + r.below(7)
+			    : r.chance(50)     ? 20 + r.below(12)
+					       : 25 + r.below(7));
 	return i;
 }
 
 uint32_t some_insn(Rng &r)
 {
-	static const unsigned bases[] = {RData, RData, RData, REdge, 0}, loads[] = {0, 1, 2, 4, 5}, branches[] = {0, 1, 4, 5, 6, 7};
-	unsigned rd = some_rd(r), rs1 = r.below(32), rs2 = r.below(32), base = r.pick(bases), what = r.below(100);
-	uint32_t imm = base == REdge ? r.below(128) - 64 : r.chance(50) ? 4 * r.below(32) : r.below(4096);
+	static const unsigned bases[] = {RData, RData, RData, REdge, 0}, loads[] = {0, 1, 2, 4, 5},
+			      branches[] = {0, 1, 4, 5, 6, 7};
+	unsigned rd = some_rd(r), rs1 = r.below(32), rs2 = r.below(32), base = r.pick(bases),
+		 what = r.below(100);
+	uint32_t imm = base == REdge  ? r.below(128) - 64
+		       : r.chance(50) ? 4 * r.below(32)
+				      : r.below(4096);
 	int32_t off = 4 * int32_t(r.chance(80) ? 1 + r.below(60) : r.below(40) - 39u);
 
 	if (what < 18)
@@ -354,21 +380,28 @@ uint32_t some_insn(Rng &r)
 	if (what < 44) {
 		unsigned f3 = r.below(8);
 
-		return f3 == 1 || f3 == 5 ? rtype(f3 == 5 ? r.below(2) << 5 : 0, rs2, rs1, f3, rd, 0x13) :
-					    itype(r.below(4096), rs1, f3, rd, 0x13);
+		return f3 == 1 || f3 == 5
+			       ? rtype(f3 == 5 ? r.below(2) << 5 : 0, rs2, rs1, f3, rd, 0x13)
+			       : itype(r.below(4096), rs1, f3, rd, 0x13);
 	}
 	if (what < 50)
 		return (uint32_t(r.u64()) & ~0xfffu) | rd << 7 | (r.chance(50) ? 0x37 : 0x17);
 	if (what < 62)
-		return itype(imm, r.chance(5) ? rs1 : r.chance(10) ? unsigned(RLow) : base, r.pick(loads), rd, 0x03);
+		return itype(imm,
+			     r.chance(5)    ? rs1
+			     : r.chance(10) ? unsigned(RLow)
+					    : base,
+			     r.pick(loads), rd, 0x03);
 	if (what < 74)
 		return stype(imm, rs2, base, r.below(3));
 	if (what < 82)
-		return branch(off + (r.chance(3) ? 2 : 0), r.chance(30) ? rs1 : rs2, rs1, r.pick(branches));
+		return branch(off + (r.chance(3) ? 2 : 0), r.chance(30) ? rs1 : rs2, rs1,
+			      r.pick(branches));
 	if (what < 84)
 		return jal(off + (r.chance(10) ? 2 : 0), rd);
 	if (what < 86)
-		return itype(r.chance(80) ? 4 * r.below(512) : r.below(4096), r.chance(90) ? unsigned(RCode) : rs1, 0, rd, 0x67);
+		return itype(r.chance(80) ? 4 * r.below(512) : r.below(4096),
+			     r.chance(90) ? unsigned(RCode) : rs1, 0, rd, 0x67);
 	if (what < 91)
 		return some_csr(r);
 	if (what < 97)
@@ -376,8 +409,10 @@ uint32_t some_insn(Rng &r)
 	if (what < 98)
 		return r.pick({Ecall, 0x00100073u, 0x10500073u, Mret, 0x0ff0000fu, FenceI, FenceI});
 	if (what < 99)
-		return rtype(r.below(128), rs2, rs1, r.below(8), rd, r.pick({0x13u, 0x33u, 0x73u, 0x0fu, 0x67u}));
-	return (uint32_t(r.u64()) & ~0x7fu) | r.pick({0x2bu, 0x5bu, 0x3bu, 0x07u, 0x00u, 0x01u, 0x7fu});
+		return rtype(r.below(128), rs2, rs1, r.below(8), rd,
+			     r.pick({0x13u, 0x33u, 0x73u, 0x0fu, 0x67u}));
+	return (uint32_t(r.u64()) & ~0x7fu) |
+	       r.pick({0x2bu, 0x5bu, 0x3bu, 0x07u, 0x00u, 0x01u, 0x7fu});
 }
 
 // the instruction words that may not be random: destinations that are kept
@@ -399,8 +434,8 @@ void li(Bench &tb, uint32_t &at, unsigned rd, uint32_t v)
 	at += 8;
 }
 
-// Code of random instructions, and a trap handler that goes on behind the one that trapped, or, when that was none of them,
-// somewhere among them.
+// Code of random instructions, and a trap handler that goes on behind the one that trapped, or,
+// when that was none of them, somewhere among them.
 void program(Bench &tb)
 {
 	uint32_t at = Prologue;
@@ -415,19 +450,23 @@ void program(Bench &tb)
 	}
 	for (uint32_t off = Data - 0x1000; off < WSE_SRAM_BYTES; off += 4)
 		tb.put(off, tb.rng.u64());
-	tb.put(Handler, {itype(0x300, 0, 2, 5, 0x73), itype(0x341, 0, 2, 5, 0x73),	// mstatus; x5 = mepc
-			 0x80000000u | 6 << 7 | 0x37, rtype(0x20, 6, 5, 0, 5, 0x33),
-			 Code | 7 << 7 | 0x37, branch(12, 7, 5, 6),	// in the code?
-			 itype(0xb02, 0, 2, 5, 0x73), rtype(0, 5, 5, 0, 5, 0x33),
-			 itype(4, 5, 0, 5, 0x13), itype(0xffc, 7, 0, 7, 0x13), rtype(0, 7, 5, 7, 5, 0x33),
-			 rtype(0, 6, 5, 0, 5, 0x33), csrrw(0x341, 5, 0), Mret});
+	// mstatus; x5 = mepc
+	tb.put(Handler,
+	       {itype(0x300, 0, 2, 5, 0x73), itype(0x341, 0, 2, 5, 0x73),
+		0x80000000u | 6 << 7 | 0x37, rtype(0x20, 6, 5, 0, 5, 0x33), Code | 7 << 7 | 0x37,
+		branch(12, 7, 5, 6), // in the code?
+		itype(0xb02, 0, 2, 5, 0x73), rtype(0, 5, 5, 0, 5, 0x33), itype(4, 5, 0, 5, 0x13),
+		itype(0xffc, 7, 0, 7, 0x13), rtype(0, 7, 5, 7, 5, 0x33), rtype(0, 6, 5, 0, 5, 0x33),
+		csrrw(0x341, 5, 0), Mret});
 	li(tb, at, RData, Base + Data);
 	li(tb, at, REdge, Base + WSE_SRAM_BYTES);
 	li(tb, at, RLow, Base);
 	li(tb, at, RVec, Base + Handler + 3);
 	li(tb, at, RCode, Base + 4 * tb.rng.below(512));
 	for (unsigned e = 0; e < 3; e++)
-		li(tb, at, RIssue + e, (uint32_t(tb.rng.u64()) & ~(3u << WSE_TCW_ENGINE_SHIFT)) | e << WSE_TCW_ENGINE_SHIFT);
+		li(tb, at, RIssue + e,
+		   (uint32_t(tb.rng.u64()) & ~(3u << WSE_TCW_ENGINE_SHIFT)) |
+			   e << WSE_TCW_ENGINE_SHIFT);
 	tb.put(at, {csrrw(0x305, RVec, 0), itype(0, RCode, 0, 0, 0x67)});
 	tb.boot(Base + Prologue);
 }
@@ -445,12 +484,13 @@ void test_random(Tap &tap, Bench &tb, unsigned programs, bool holds, const char 
 		tb.p_busy = tb.rng.chance(30) ? 0 : tb.rng.below(80);
 		good &= tb.run(1500) && !tb.halted() && tb.same_state();
 	}
-	tap.ok(good && tb.retired > 1000 * programs && tb.traps > 50 * programs && (!holds || tb.held > programs),
-	       "%s: %llu instructions, %llu traps%s%s", name, (unsigned long long)tb.retired, (unsigned long long)tb.traps,
-	       good ? "" : "; differs: ", good ? "" : tb.what);
+	tap.ok(good && tb.retired > 1000 * programs && tb.traps > 50 * programs &&
+		       (!holds || tb.held > programs),
+	       "%s: %llu instructions, %llu traps%s%s", name, (unsigned long long)tb.retired,
+	       (unsigned long long)tb.traps, good ? "" : "; differs: ", good ? "" : tb.what);
 	if (!good)
-		printf("# program %u, pc %#x, instruction %#x\n", i, tb.top.rootp->wse_rv32__DOT__tr_pc,
-		       tb.top.rootp->wse_rv32__DOT__tr_insn);
+		printf("# program %u, pc %#x, instruction %#x\n", i,
+		       tb.top.rootp->wse_rv32__DOT__tr_pc, tb.top.rootp->wse_rv32__DOT__tr_insn);
 	tb.held = 0;
 	tb.holds = false;
 	tb.p_grant = 100;
@@ -458,11 +498,13 @@ void test_random(Tap &tap, Bench &tb, unsigned programs, bool holds, const char 
 }
 
 // mtvec is 0 after BOOT: whatever traps halts the core
-bool halts(Bench &tb, std::initializer_list<uint32_t> code, uint32_t cause, uint32_t addr, uint32_t at = 0)
+bool halts(Bench &tb, std::initializer_list<uint32_t> code, uint32_t cause, uint32_t addr,
+	   uint32_t at = 0)
 {
 	tb.put(0, code);
 	tb.boot(Base + at);
-	bool good = tb.run(20) && tb.halted() && tb.top.fault_cause_o == cause && tb.top.fault_addr_o == addr;
+	bool good = tb.run(20) && tb.halted() && tb.top.fault_cause_o == cause &&
+		    tb.top.fault_addr_o == addr;
 
 	for (unsigned i = 0; i < 30; i++)		// nothing more retires
 		good &= tb.step();
@@ -484,37 +526,78 @@ void test_faults(Tap &tap, Bench &tb)
 	good &= halts(tb, {itype(16, 0, 0, 0, 0x67)}, WSE_CAUSE_FETCH_ACCESS, 16);
 	good &= halts(tb, {0}, WSE_CAUSE_FETCH_MISALIGNED, Base + 2, 2);
 	good &= halts(tb, {0}, WSE_CAUSE_FETCH_ACCESS, Base + WSE_SRAM_BYTES, WSE_SRAM_BYTES);
-	tap.ok(good, "a trap with mtvec = 0 halts: cause and address of each kind, nothing runs afterwards");
+	tap.ok(good,
+	       "a trap with mtvec = 0 halts: cause and address of each kind, nothing runs afterwards");
 
 	// x1 = 24, no color; x2 = 0x100, a switch position
-	static const uint32_t illegal[] = {
-		stype(0, 0, 0, 3), stype(0, 0, 0, 4), stype(0, 0, 0, 7), itype(0, 0, 3, 3, 0x03), itype(0, 0, 6, 3, 0x03),
-		itype(0, 0, 7, 3, 0x03), branch(8, 0, 0, 2), branch(8, 0, 0, 3), itype(0, 0, 1, 3, 0x67), itype(0, 0, 2, 0, 0x0f),
-		itype(0x020, 0, 1, 3, 0x13), itype(0x400, 0, 1, 3, 0x13), itype(0x200, 0, 5, 3, 0x13), rtype(2, 0, 0, 0, 3, 0x33),
-		rtype(0x20, 0, 0, 1, 3, 0x33), rtype(0x21, 0, 0, 0, 3, 0x33), itype(0x10, 0, 0, 0, 0x73), itype(0x102, 0, 0, 0, 0x73),
-		itype(0, 0, 0, 3, 0x73), itype(0x105, 0, 0, 3, 0x73), itype(0x340, 0, 4, 3, 0x73), itype(0x7c2, 0, 2, 3, 0x73),
-		itype(0xc01, 0, 2, 3, 0x73), itype(0xf14, 0, 1, 3, 0x73), itype(0xf14, 2, 2, 3, 0x73), itype(0xc00, 1, 6, 3, 0x73),
-		0x0000002b, 0x00000001, 0x0000007f,
-		custom(WSE_F3_DSR, 0, 16, 0, 0), custom(WSE_F3_DSR, 2, 0, 0, 0), custom(WSE_F3_ISSUE, 1, 0, 0, 0),
-		custom(WSE_F3_ISSUE, 0, 3, 0, 0), custom(WSE_F3_ROUTE, 0, 0, 1, 0), custom(WSE_F3_ROUTE, 0, 0, 2, 0),
-		custom(WSE_F3_ROUTE, 1, 0, 0, 0), custom(WSE_F3_ROUTE, 0, 1, 0, 0), custom(WSE_F3_TASK, 6, 0, 0, 0),
-		custom(WSE_F3_TASK, WSE_TASKOP_BIND, 0, 1, 0), custom(WSE_F3_TASK, WSE_TASKOP_CBIND, 0, 1, 0),
-		custom(WSE_F3_TASK, WSE_TASKOP_BLOCK, 1, 0, 0), custom(WSE_F3_TNEXT, 1, 3, 0, 0), custom(WSE_F3_TNEXT, 0, 3, 4, 0),
-		custom(WSE_F3_TNEXT, 0, 3, 0, 4), custom(WSE_F3_SEND, 0, 0, 0, 1), custom(WSE_F3_SEND, 0, 1, 0, 0),
-		custom(WSE_F3_SEND, 1, 0, 0, 0), custom(WSE_F3_RECV, 0, 3, 1, 0), custom(WSE_F3_RECV, 0, 3, 0, 4),
-		custom(WSE_F3_RECV, 1, 3, 0, 0), custom(WSE_F3_SYS, 2, 0, 0, 0), custom(WSE_F3_SYS, 0, 1, 0, 0),
-		custom(WSE_F3_SYS, 1, 1, 0, 0)};
+	static const uint32_t illegal[] = {stype(0, 0, 0, 3),
+					   stype(0, 0, 0, 4),
+					   stype(0, 0, 0, 7),
+					   itype(0, 0, 3, 3, 0x03),
+					   itype(0, 0, 6, 3, 0x03),
+					   itype(0, 0, 7, 3, 0x03),
+					   branch(8, 0, 0, 2),
+					   branch(8, 0, 0, 3),
+					   itype(0, 0, 1, 3, 0x67),
+					   itype(0, 0, 2, 0, 0x0f),
+					   itype(0x020, 0, 1, 3, 0x13),
+					   itype(0x400, 0, 1, 3, 0x13),
+					   itype(0x200, 0, 5, 3, 0x13),
+					   rtype(2, 0, 0, 0, 3, 0x33),
+					   rtype(0x20, 0, 0, 1, 3, 0x33),
+					   rtype(0x21, 0, 0, 0, 3, 0x33),
+					   itype(0x10, 0, 0, 0, 0x73),
+					   itype(0x102, 0, 0, 0, 0x73),
+					   itype(0, 0, 0, 3, 0x73),
+					   itype(0x105, 0, 0, 3, 0x73),
+					   itype(0x340, 0, 4, 3, 0x73),
+					   itype(0x7c2, 0, 2, 3, 0x73),
+					   itype(0xc01, 0, 2, 3, 0x73),
+					   itype(0xf14, 0, 1, 3, 0x73),
+					   itype(0xf14, 2, 2, 3, 0x73),
+					   itype(0xc00, 1, 6, 3, 0x73),
+					   0x0000002b,
+					   0x00000001,
+					   0x0000007f,
+					   custom(WSE_F3_DSR, 0, 16, 0, 0),
+					   custom(WSE_F3_DSR, 2, 0, 0, 0),
+					   custom(WSE_F3_ISSUE, 1, 0, 0, 0),
+					   custom(WSE_F3_ISSUE, 0, 3, 0, 0),
+					   custom(WSE_F3_ROUTE, 0, 0, 1, 0),
+					   custom(WSE_F3_ROUTE, 0, 0, 2, 0),
+					   custom(WSE_F3_ROUTE, 1, 0, 0, 0),
+					   custom(WSE_F3_ROUTE, 0, 1, 0, 0),
+					   custom(WSE_F3_TASK, 6, 0, 0, 0),
+					   custom(WSE_F3_TASK, WSE_TASKOP_BIND, 0, 1, 0),
+					   custom(WSE_F3_TASK, WSE_TASKOP_CBIND, 0, 1, 0),
+					   custom(WSE_F3_TASK, WSE_TASKOP_BLOCK, 1, 0, 0),
+					   custom(WSE_F3_TNEXT, 1, 3, 0, 0),
+					   custom(WSE_F3_TNEXT, 0, 3, 4, 0),
+					   custom(WSE_F3_TNEXT, 0, 3, 0, 4),
+					   custom(WSE_F3_SEND, 0, 0, 0, 1),
+					   custom(WSE_F3_SEND, 0, 1, 0, 0),
+					   custom(WSE_F3_SEND, 1, 0, 0, 0),
+					   custom(WSE_F3_RECV, 0, 3, 1, 0),
+					   custom(WSE_F3_RECV, 0, 3, 0, 4),
+					   custom(WSE_F3_RECV, 1, 3, 0, 0),
+					   custom(WSE_F3_SYS, 2, 0, 0, 0),
+					   custom(WSE_F3_SYS, 0, 1, 0, 0),
+					   custom(WSE_F3_SYS, 1, 1, 0, 0)};
 	good = true;
 	for (uint32_t i : illegal) {
-		bool ok = halts(tb, {itype(24, 0, 0, 1, 0x13), itype(0x100, 0, 0, 2, 0x13), i}, WSE_CAUSE_ILLEGAL, i);
+		bool ok = halts(tb, {itype(24, 0, 0, 1, 0x13), itype(0x100, 0, 0, 2, 0x13), i},
+				WSE_CAUSE_ILLEGAL, i);
 
 		if (!ok)
 			printf("# %08x\n", i);
 		good &= ok;
 	}
-	tap.ok(good, "%zu words that are no instruction, or have a bit in a field that is not used", sizeof(illegal) / 4);
+	tap.ok(good, "%zu words that are no instruction, or have a bit in a field that is not used",
+	       sizeof(illegal) / 4);
 
-	good = halts(tb, {3u << WSE_TCW_ENGINE_SHIFT | 1 << 7 | 0x37, custom(WSE_F3_ISSUE, 0, 0, 1, 0), itype(1, 0, 0, 2, 0x13)},
+	good = halts(tb,
+		     {3u << WSE_TCW_ENGINE_SHIFT | 1 << 7 | 0x37, custom(WSE_F3_ISSUE, 0, 0, 1, 0),
+		      itype(1, 0, 0, 2, 0x13)},
 		     WSE_CAUSE_BAD_DSR, 0);
 	tap.ok(good && tb.ref.minstret == 2, "ISSUE to engine 3 is a fault; the ISSUE retires");
 
@@ -535,7 +618,8 @@ void test_code(Tap &tap, Bench &tb)
 	li(tb, at, 6, 1 << 20);
 	uint32_t loop = at;
 	tb.put(at, {stype(0, 2, 1, 2), FenceI, jal(int32_t(0x100 - at - 8), 0)});
-	tb.put(0x100, {itype(0, 0, 0, 0, 0x13), rtype(0, 6, 2, 0, 2, 0x33), jal(int32_t(loop - 0x108), 0)});
+	tb.put(0x100, {itype(0, 0, 0, 0, 0x13), rtype(0, 6, 2, 0, 2, 0x33),
+		       jal(int32_t(loop - 0x108), 0)});
 	tb.p_grant = 60;
 	tb.boot(Base);
 	good = tb.run(100) && tb.same_state();
@@ -550,7 +634,8 @@ void test_code(Tap &tap, Bench &tb)
 		tb.put(0, {itype(1, 1, 0, 1, 0x13), itype(1, 2, 0, 2, 0x13), jal(-8, 0)});
 		tb.p_grant = 30 + tb.rng.below(71);
 		tb.boot(Base);
-		for (unsigned n = 20 + tb.rng.below(20); n; n--) {	// what ran before BOOT is forgotten, too
+		// what ran before BOOT is forgotten, too
+		for (unsigned n = 20 + tb.rng.below(20); n; n--) {
 			tb.step();
 			if (r.wse_rv32__DOT__tr_valid && r.wse_rv32__DOT__tr_pc == Base)
 				good &= r.wse_rv32__DOT__tr_insn == itype(1, 1, 0, 1, 0x13);

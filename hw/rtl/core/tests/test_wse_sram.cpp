@@ -43,7 +43,8 @@ struct Bench : BlockTb<Vwse_sram> {
 		memcpy(row.byte, v, 16);
 		return row;
 	}
-	// one cycle; what is not enabled carries noise; false: a port shows something else than it must
+	// one cycle; what is not enabled carries noise; false: a port shows something else than it
+	// must
 	bool step(Access a, Access b)
 	{
 		Access *port[2] = {&a, &b};
@@ -56,7 +57,8 @@ struct Bench : BlockTb<Vwse_sram> {
 				port[p]->data = noise();
 			memcpy(w[p], port[p]->data.byte, 16);
 			if (port[p]->en && !port[p]->we) {
-				out[p] = mem[port[p]->row];		// of the cycle before: what is written now is not seen
+				// of the cycle before: what is written now is not seen
+				out[p] = mem[port[p]->row];
 				known[p] = true;
 			}
 		}
@@ -98,7 +100,8 @@ private:
 		uint32_t got[2][4] = {{top.a_rd0_o, top.a_rd1_o, top.a_rd2_o, top.a_rd3_o},
 				      {top.b_rd0_o, top.b_rd1_o, top.b_rd2_o, top.b_rd3_o}};
 
-		return (!pknown[0] || !memcmp(got[0], past[0].byte, 16)) && (!pknown[1] || !memcmp(got[1], past[1].byte, 16));
+		return (!pknown[0] || !memcmp(got[0], past[0].byte, 16)) &&
+		       (!pknown[1] || !memcmp(got[1], past[1].byte, 16));
 	}
 };
 
@@ -133,7 +136,8 @@ int main(int argc, char **argv)
 
 	good = tb.step({true, 0, 5, {}}, {true, 0, 6, {}});
 	for (i = 0; i < 50; i++)
-		good &= tb.step({}, {}) && tb.step({true, 0xffff, 5, tb.noise()}, {true, 0xffff, 6, tb.noise()});
+		good &= tb.step({}, {}) &&
+			tb.step({true, 0xffff, 5, tb.noise()}, {true, 0xffff, 6, tb.noise()});
 	tap.ok(good, "a row that was read stays on its port until the next read");
 
 	good = true;
@@ -141,7 +145,8 @@ int main(int argc, char **argv)
 		unsigned row = tb.rng.below(Rows);
 		uint16_t we = tb.rng.u64();
 
-		good &= tb.step({true, we, row, tb.noise()}, {true, uint16_t(~we), row, tb.noise()});
+		good &= tb.step({true, we, row, tb.noise()},
+				{true, uint16_t(~we), row, tb.noise()});
 		good &= tb.step({true, 0, row, {}}, {true, 0, row, {}});
 	}
 	tap.ok(good, "both ports write other bytes of one row: all of them land");
@@ -149,7 +154,8 @@ int main(int argc, char **argv)
 	good = true;
 	for (i = 0; i < 2000; i++) {
 		unsigned row = tb.rng.below(Rows);
-		Access w = {true, uint16_t(tb.rng.u64() | 1), row, tb.noise()}, r = {true, 0, row, {}};
+		Access w = {true, uint16_t(tb.rng.u64() | 1), row, tb.noise()},
+		       r = {true, 0, row, {}};
 
 		good &= i % 2 ? tb.step(w, r) : tb.step(r, w);
 	}
@@ -171,7 +177,8 @@ int main(int argc, char **argv)
 		}
 		good &= tb.step(p[0], p[1]);
 	}
-	tap.ok(good && same > 1000, "random accesses of both ports (%u to one row at once, stopped at %u)", same, i);
+	tap.ok(good && same > 1000,
+	       "random accesses of both ports (%u to one row at once, stopped at %u)", same, i);
 
 	good = true;
 	for (i = 0; i < Rows; i++)

@@ -22,7 +22,10 @@ struct Pick {
 	enum { Start, Flag, Fabric } kind;
 	unsigned task, color;
 
-	bool operator==(const Pick &o) const { return kind == o.kind && task == o.task && color == o.color; }
+	bool operator==(const Pick &o) const
+	{
+		return kind == o.kind && task == o.task && color == o.color;
+	}
 };
 
 // what the contract says of the order
@@ -69,7 +72,8 @@ struct Bench : BlockTb<Vwse_tasks> {
 	void boot()
 	{
 		top.clr_i = 1;
-		top.start_i = top.cmd_valid_i = top.act_i = top.unb_i = top.tnext_i = top.recv_i = 0;
+		top.start_i = top.cmd_valid_i = top.act_i = top.unb_i = top.tnext_i = top.recv_i =
+			0;
 		top.init_i = 1;
 		for (unsigned i = 0; i < 32; i++) {
 			top.init_idx_i = i;
@@ -83,8 +87,9 @@ struct Bench : BlockTb<Vwse_tasks> {
 		before.reset();
 		now.reset();
 	}
-	// One cycle with what has been set; then nothing of it remains but a request. Completions: engine e makes or unblocks
-	// its task. False: an answer that is none of the contract's, or none where one was due.
+	// One cycle with what has been set; then nothing of it remains but a request. Completions:
+	// engine e makes or unblocks its task. False: an answer that is none of the contract's, or
+	// none where one was due.
 	bool step()
 	{
 		bool good = true;
@@ -103,7 +108,9 @@ struct Bench : BlockTb<Vwse_tasks> {
 		uint32_t some = 0, ctrl = 0;
 		for (unsigned c = 0; c < Colors; c++) {
 			some |= uint32_t(!m.queue[c].empty()) << c;
-			ctrl |= uint32_t(m.queue[c].empty() ? rng.chance(50) : m.queue[c].front().ctrl) << c;
+			ctrl |= uint32_t(m.queue[c].empty() ? rng.chance(50)
+							    : m.queue[c].front().ctrl)
+				<< c;
 		}
 		top.some_i = some;
 		top.ctrl_i = ctrl;
@@ -137,7 +144,8 @@ struct Bench : BlockTb<Vwse_tasks> {
 			overdue = 0;
 			now.reset();
 			top.start_i = top.cmd_valid_i = top.act_i = top.unb_i = 0;
-			top.tnext_i = top.recv_i = 1;	// of the answer's own cycle: no second answer to it
+			// of the answer's own cycle: no second answer to it
+			top.tnext_i = top.recv_i = 1;
 			top.tnext_i = was_tnext;
 			top.recv_i = !was_tnext;
 			uint32_t left = 0;
@@ -224,23 +232,27 @@ private:
 		switch (p->kind) {
 		case Pick::Start:
 			m.start = false;
-			return top.ans_task_o == 255 && top.ans_entry_o == m.start_pc && winfo == 1u << 15 &&
-			       wdata == WSE_SRAM_BASE + WSE_ARGS_OFFSET;
+			return top.ans_task_o == 255 && top.ans_entry_o == m.start_pc &&
+			       winfo == 1u << 15 && wdata == WSE_SRAM_BASE + WSE_ARGS_OFFSET;
 		case Pick::Flag:
 			m.ready &= ~(1u << p->task);
-			return top.ans_task_o == p->task && top.ans_entry_o == m.entry[p->task] && winfo == 1u << 14 && !wdata;
+			return top.ans_task_o == p->task && top.ans_entry_o == m.entry[p->task] &&
+			       winfo == 1u << 14 && !wdata;
 		default: {
 			Wavelet w = m.queue[p->color].front();
 
 			m.queue[p->color].pop_front();
-			return (recv || (top.ans_task_o == p->task && top.ans_entry_o == m.entry[p->task])) &&
-			       top.s_color_o == p->color && wdata == w.data && winfo == (p->color | uint32_t(w.ctrl) << 8);
+			return (recv || (top.ans_task_o == p->task &&
+					 top.ans_entry_o == m.entry[p->task])) &&
+			       top.s_color_o == p->color && wdata == w.data &&
+			       winfo == (p->color | uint32_t(w.ctrl) << 8);
 		}
 		}
 	}
 	void command()
 	{
-		unsigned a = top.cmd_a_i & 31, t = (top.cmd_b_i & 0xff) == Unbind ? Unbind : top.cmd_b_i & 31;
+		unsigned a = top.cmd_a_i & 31,
+			 t = (top.cmd_b_i & 0xff) == Unbind ? Unbind : top.cmd_b_i & 31;
 
 		switch (top.cmd_op_i) {
 		case WSE_TASKOP_BIND: m.data_task[a] = t; break;
@@ -261,7 +273,8 @@ void test_flags(Tap &tap, Bench &tb)
 		good &= tb.does(WSE_TASKOP_ENTRY, t, tb.rng.u64());
 	good &= tb.waits();
 	tb.cmd(WSE_TASKOP_ACTIVATE, 9);
-	tap.ok(good && tb.next(Pick::Flag, 9) && tb.waits(), "TNEXT waits until a task is ready; the pick clears the flag");
+	tap.ok(good && tb.next(Pick::Flag, 9) && tb.waits(),
+	       "TNEXT waits until a task is ready; the pick clears the flag");
 	tb.boot();
 	for (unsigned t = 0; t < Tasks; t++)
 		good &= tb.does(WSE_TASKOP_ENTRY, t, tb.rng.u64());
@@ -272,17 +285,21 @@ void test_flags(Tap &tap, Bench &tb)
 	tap.ok(good && tb.waits(), "%u tasks, each with its entry: lowest number first", Tasks);
 
 	tb.boot();
-	good = tb.does(WSE_TASKOP_ACTIVATE, 0) && tb.does(WSE_TASKOP_ACTIVATE, 4) && tb.does(WSE_TASKOP_ACTIVATE, 4);
+	good = tb.does(WSE_TASKOP_ACTIVATE, 0) && tb.does(WSE_TASKOP_ACTIVATE, 4) &&
+	       tb.does(WSE_TASKOP_ACTIVATE, 4);
 	tb.start(0x80000120);
-	good &= tb.step() && tb.next(Pick::Start, 255) && tb.next(Pick::Flag, 0) && tb.next(Pick::Flag, 4);
-	tap.ok(good && tb.waits(), "a start comes before all, once, with the address of its arguments; a flag is a flag, not a count");
+	good &= tb.step() && tb.next(Pick::Start, 255) && tb.next(Pick::Flag, 0) &&
+		tb.next(Pick::Flag, 4);
+	tap.ok(good && tb.waits(),
+	       "a start comes before all, once, with the address of its arguments; a flag is a flag, not a count");
 
 	tb.boot();
-	good = tb.does(WSE_TASKOP_BLOCK, 3) && tb.does(WSE_TASKOP_ACTIVATE, 3) && tb.does(WSE_TASKOP_ACTIVATE, 7) &&
-	       tb.next(Pick::Flag, 7) && tb.waits();
+	good = tb.does(WSE_TASKOP_BLOCK, 3) && tb.does(WSE_TASKOP_ACTIVATE, 3) &&
+	       tb.does(WSE_TASKOP_ACTIVATE, 7) && tb.next(Pick::Flag, 7) && tb.waits();
 	tb.tnext = false;
 	good &= tb.does(WSE_TASKOP_UNBLOCK, 3) && tb.next(Pick::Flag, 3);
-	tap.ok(good && tb.waits(), "a blocked task becomes ready, but is not picked before it is unblocked");
+	tap.ok(good && tb.waits(),
+	       "a blocked task becomes ready, but is not picked before it is unblocked");
 
 	tb.boot();
 	good = true;
@@ -291,7 +308,8 @@ void test_flags(Tap &tap, Bench &tb)
 		tb.complete(e, 10 + e, true, false);
 		good &= tb.next(Pick::Flag, 10 + e) && tb.waits(5);
 		tb.tnext = false;
-		good &= tb.step() && tb.does(WSE_TASKOP_BLOCK, 20) && tb.does(WSE_TASKOP_ACTIVATE, 20) && tb.waits(5);
+		good &= tb.step() && tb.does(WSE_TASKOP_BLOCK, 20) &&
+			tb.does(WSE_TASKOP_ACTIVATE, 20) && tb.waits(5);
 		tb.complete(e, 20, false, true);
 		good &= tb.next(Pick::Flag, 20);
 	}
@@ -299,7 +317,8 @@ void test_flags(Tap &tap, Bench &tb)
 	tb.complete(1, 30, true, true);
 	tb.complete(2, 0, true, false);
 	good &= tb.next(Pick::Flag, 0) && tb.next(Pick::Flag, 30) && tb.next(Pick::Flag, 31);
-	tap.ok(good && tb.waits(), "an engine's completion makes its task ready, unblocks it, or both; three at once");
+	tap.ok(good && tb.waits(),
+	       "an engine's completion makes its task ready, unblocks it, or both; three at once");
 }
 
 void test_wavelets(Tap &tap, Bench &tb)
@@ -313,41 +332,50 @@ void test_wavelets(Tap &tap, Bench &tb)
 	tb.tnext = false;
 	tb.boot();
 	for (unsigned c = 0; c < Colors; c++)
-		good &= tb.does(WSE_TASKOP_ENTRY, c, tb.rng.u64()) && tb.does(WSE_TASKOP_BIND, c, Colors - 1 - c);
+		good &= tb.does(WSE_TASKOP_ENTRY, c, tb.rng.u64()) &&
+			tb.does(WSE_TASKOP_BIND, c, Colors - 1 - c);
 	for (unsigned c = 0; c < Colors; c++)
 		tb.wavelet(c);
 	for (unsigned t = 0; t < Colors; t++)
 		good &= tb.next(Pick::Fabric, t, Colors - 1 - t);
-	tap.ok(good && tb.waits(), "a wavelet of a bound color starts its task, with its data and color; the pick pops it");
+	tap.ok(good && tb.waits(),
+	       "a wavelet of a bound color starts its task, with its data and color; the pick pops it");
 
 	tb.boot();
 	good = tb.does(WSE_TASKOP_BIND, 5, 8) && tb.does(WSE_TASKOP_CBIND, 5, 2);
 	tb.wavelet(5);
 	tb.wavelet(5, true);
 	tb.wavelet(5);
-	good &= tb.next(Pick::Fabric, 8, 5) && tb.next(Pick::Fabric, 2, 5) && tb.next(Pick::Fabric, 8, 5) && tb.waits();
+	good &= tb.next(Pick::Fabric, 8, 5) && tb.next(Pick::Fabric, 2, 5) &&
+		tb.next(Pick::Fabric, 8, 5) && tb.waits();
 	tb.tnext = false;
 	good &= tb.does(WSE_TASKOP_CBIND, 5, Unbind);
 	tb.wavelet(5, true);
 	tb.wavelet(5);
 	good &= tb.waits();
 	tb.tnext = false;
-	good &= tb.does(WSE_TASKOP_CBIND, 5, 1) && tb.does(WSE_TASKOP_BIND, 5, Unbind) && tb.next(Pick::Fabric, 1, 5) && tb.waits();
-	tap.ok(good, "data and control wavelets have bindings of their own; only the head counts; 0xff unbinds");
+	good &= tb.does(WSE_TASKOP_CBIND, 5, 1) && tb.does(WSE_TASKOP_BIND, 5, Unbind) &&
+		tb.next(Pick::Fabric, 1, 5) && tb.waits();
+	tap.ok(good,
+	       "data and control wavelets have bindings of their own; only the head counts; 0xff unbinds");
 
 	tb.boot();
-	good = tb.does(WSE_TASKOP_BIND, 20, 6) && tb.does(WSE_TASKOP_BIND, 3, 6) && tb.does(WSE_TASKOP_BIND, 11, 6) &&
-	       tb.does(WSE_TASKOP_BIND, 0, 9) && tb.does(WSE_TASKOP_ACTIVATE, 6) && tb.does(WSE_TASKOP_ACTIVATE, 9);
+	good = tb.does(WSE_TASKOP_BIND, 20, 6) && tb.does(WSE_TASKOP_BIND, 3, 6) &&
+	       tb.does(WSE_TASKOP_BIND, 11, 6) && tb.does(WSE_TASKOP_BIND, 0, 9) &&
+	       tb.does(WSE_TASKOP_ACTIVATE, 6) && tb.does(WSE_TASKOP_ACTIVATE, 9);
 	tb.wavelet(0);
 	tb.wavelet(20);
 	tb.wavelet(11);
 	tb.wavelet(3);
-	good &= tb.next(Pick::Flag, 6) && tb.next(Pick::Fabric, 6, 3) && tb.next(Pick::Fabric, 6, 11) && tb.next(Pick::Fabric, 6, 20) &&
+	good &= tb.next(Pick::Flag, 6) && tb.next(Pick::Fabric, 6, 3) &&
+		tb.next(Pick::Fabric, 6, 11) && tb.next(Pick::Fabric, 6, 20) &&
 		tb.next(Pick::Flag, 9) && tb.next(Pick::Fabric, 9, 0);
-	tap.ok(good && tb.waits(), "of one task the flag first, then the lowest color; the task's number goes before both");
+	tap.ok(good && tb.waits(),
+	       "of one task the flag first, then the lowest color; the task's number goes before both");
 
 	tb.boot();
-	good = tb.does(WSE_TASKOP_BIND, 4, 1) && tb.does(WSE_TASKOP_BIND, 6, 2) && tb.does(WSE_TASKOP_BLOCK, 2);
+	good = tb.does(WSE_TASKOP_BIND, 4, 1) && tb.does(WSE_TASKOP_BIND, 6, 2) &&
+	       tb.does(WSE_TASKOP_BLOCK, 2);
 	tb.wavelet(4);
 	tb.wavelet(6);
 	tb.m.claim = 1u << 4;
@@ -362,7 +390,8 @@ void test_wavelets(Tap &tap, Bench &tb)
 	tb.settled = false;
 	good &= tb.waits();
 	tb.settled = true;
-	tap.ok(good && tb.next(Pick::Flag, 1), "nothing is picked while an instruction may still claim its color");
+	tap.ok(good && tb.next(Pick::Flag, 1),
+	       "nothing is picked while an instruction may still claim its color");
 
 	tb.boot();
 	good = tb.does(WSE_TASKOP_BIND, 13, 0) && tb.does(WSE_TASKOP_ACTIVATE, 0);
@@ -379,11 +408,14 @@ void test_wavelets(Tap &tap, Bench &tb)
 	tb.wavelet(13, true);
 	tb.wavelet(13);
 	good &= tb.step() && tb.step() && tb.step();
-	tap.ok(good && tb.answers == 1 && tb.next(Pick::Start, 255) && tb.next(Pick::Flag, 0) && tb.next(Pick::Fabric, 0, 13),
+	tap.ok(good && tb.answers == 1 && tb.next(Pick::Start, 255) && tb.next(Pick::Flag, 0) &&
+		       tb.next(Pick::Fabric, 0, 13),
 	       "RECV waits for its color only, takes one wavelet of either kind, whatever task waits");
 
 	for (unsigned i = 0; i < 32; i++)
-		good &= tb.does(WSE_TASKOP_ACTIVATE, i) && tb.does(WSE_TASKOP_BIND, i % Colors, i) && tb.does(WSE_TASKOP_BLOCK, i + 16);
+		good &= tb.does(WSE_TASKOP_ACTIVATE, i) &&
+			tb.does(WSE_TASKOP_BIND, i % Colors, i) &&
+			tb.does(WSE_TASKOP_BLOCK, i + 16);
 	tb.start(1);
 	good &= tb.step();
 	tb.boot();
@@ -392,7 +424,8 @@ void test_wavelets(Tap &tap, Bench &tb)
 	good &= tb.waits();
 	tb.tnext = false;
 	for (unsigned t = 0; t < Tasks; t++)
-		good &= tb.does(WSE_TASKOP_ACTIVATE, t) && tb.next(Pick::Flag, t) && tb.top.ans_entry_o == 0;
+		good &= tb.does(WSE_TASKOP_ACTIVATE, t) && tb.next(Pick::Flag, t) &&
+			tb.top.ans_entry_o == 0;
 	tap.ok(good, "BOOT: no binding, no flag, nothing blocked, no start, every entry zero");
 }
 
@@ -418,9 +451,11 @@ void test_random(Tap &tap, Bench &tb)
 			if (tb.top.cmd_valid_i) {
 				bool color = tb.top.cmd_op_i <= WSE_TASKOP_CBIND;
 
-				tb.top.cmd_a_i = tb.rng.below(color ? Colors : few) | (tb.rng.u64() & 0xffffe0);
-				tb.top.cmd_b_i = tb.top.cmd_op_i == WSE_TASKOP_ENTRY ? tb.rng.u64() :
-						 tb.rng.chance(20) ? Unbind : tb.rng.below(few);
+				tb.top.cmd_a_i = tb.rng.below(color ? Colors : few) |
+						 (tb.rng.u64() & 0xffffe0);
+				tb.top.cmd_b_i = tb.top.cmd_op_i == WSE_TASKOP_ENTRY ? tb.rng.u64()
+						 : tb.rng.chance(20)		     ? Unbind
+								     : tb.rng.below(few);
 			} else if (tb.rng.chance(30)) {
 				tb.recv = true;
 				tb.recv_color = tb.rng.below(Colors);
@@ -434,10 +469,12 @@ void test_random(Tap &tap, Bench &tb)
 			tb.wavelet(tb.recv_color, tb.rng.chance(30));
 		for (unsigned e = 0; e < 3; e++)
 			if (tb.rng.chance(10))
-				tb.complete(e, tb.rng.below(few), tb.rng.chance(60), tb.rng.chance(60));
+				tb.complete(e, tb.rng.below(few), tb.rng.chance(60),
+					    tb.rng.chance(60));
 		if (tb.rng.chance(3))
 			tb.start(tb.rng.u64());
-		// Claims come and go, but not between look and pop: what was free has no engine on its way to it.
+		// Claims come and go, but not between look and pop: what was free has no engine on
+		// its way to it.
 		if (!tb.now && tb.rng.chance(20))
 			tb.m.claim ^= 1u << tb.rng.below(Colors);
 		if (tb.m.claim && tb.rng.chance(20))
@@ -445,7 +482,8 @@ void test_random(Tap &tap, Bench &tb)
 		tb.settled = tb.rng.chance(80);
 		good &= tb.step();
 	}
-	tap.ok(good && tb.kinds[0] > 1000 && tb.kinds[1] > 10000 && tb.kinds[2] > 3000 && tb.kinds[3] > 10000,
+	tap.ok(good && tb.kinds[0] > 1000 && tb.kinds[1] > 10000 && tb.kinds[2] > 3000 &&
+		       tb.kinds[3] > 10000,
 	       "random commands, completions, arrivals, claims (%u starts, %u flags, %u wavelets, %u RECVs, stopped at %u)",
 	       tb.kinds[0], tb.kinds[1], tb.kinds[2], tb.kinds[3], i);
 }

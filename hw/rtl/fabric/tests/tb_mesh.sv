@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Bench of wse_wafer with stub cores: ramps and edges are arrays that the C++ side reads and writes.
-// Public signals: arrays of the bench only.
+// Bench of wse_wafer with stub cores: ramps and edges are arrays that the C++ side reads and
+// writes. Public signals: arrays of the bench only.
 
 module tb_mesh #(
   parameter int unsigned ROWS = 4,

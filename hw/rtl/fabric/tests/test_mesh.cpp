@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Router and mesh: random multicast trees on all colors with random back-pressure against a scoreboard,
-// exact channel capacity, rate and latency, unrouted colors, context reset, and an assertion that fires.
+// Router and mesh: random multicast trees on all colors with random back-pressure against a
+// scoreboard, exact channel capacity, rate and latency, unrouted colors, context reset, and an
+// assertion that fires.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -32,7 +33,8 @@ struct Bench {
 	VerilatedContext ctx;
 	std::unique_ptr<Vmesh> top{new Vmesh{&ctx, "mesh"}};
 	uint64_t cycle = 0, popped = 0, macs = 0, linked = 0;	// what the wafer counted
-	// sources 0 ... N-1: ramps; N + c: north port of column c. Sinks likewise: ramps, south ports.
+	// sources 0 ... N-1: ramps; N + c: north port of column c. Sinks likewise: ramps, south
+	// ports.
 	std::deque<Wavelet> out[N + C][K];
 	int credit[N + C][K];
 	std::vector<Wavelet> got[N + C][K];
@@ -50,7 +52,8 @@ struct Bench {
 		auto *t = top->rootp;
 
 		for (int i = 0; i < N; i++)
-			t->tb_mesh__DOT__tx_head[i] = t->tb_mesh__DOT__rx_cr[i] = t->tb_mesh__DOT__rt[i] = 0;
+			t->tb_mesh__DOT__tx_head[i] = t->tb_mesh__DOT__rx_cr[i] =
+				t->tb_mesh__DOT__rt[i] = 0;
 		for (int c = 0; c < C; c++)
 			t->tb_mesh__DOT__n_head[c] = t->tb_mesh__DOT__s_cr[c] = 0;
 	}
@@ -301,7 +304,8 @@ bool rate(double *per_cycle, uint64_t *hops)
 	Bench b;
 	const int n = 1000;
 
-	for (int r = 0; r < R; r++)		// color 0: the north port of column 0 down to every ramp
+	// color 0: the north port of column 0 down to every ramp
+	for (int r = 0; r < R; r++)
 		b.route(r * C, 0, PN, 1 << PR | (r < R - 1 ? 1 << PS : 0));
 	for (int i = 0; i < n; i++)
 		b.out[N][0].push_back({uint32_t(i), 0});
@@ -359,22 +363,26 @@ bool counters(uint64_t *all_links)
 	};
 	for (int n = 0; n < N; n++) {
 		int row = n / C, col = n % C;
-		uint64_t want[4] = {n == C + 2 ? 77u : 0u, n == 0 ? 300u : 0u, col == 1 ? 300u : 0u, n == C + 2 ? 77u : 0u};
-		uint64_t through = (n == 0 || col == 1 ? 300u : 0u) + (n == 2 || n == C + 1 || n == C + 2 ? 77u : 0u);
+		uint64_t want[4] = {n == C + 2 ? 77u : 0u, n == 0 ? 300u : 0u, col == 1 ? 300u : 0u,
+				    n == C + 2 ? 77u : 0u};
+		uint64_t through = (n == 0 || col == 1 ? 300u : 0u) +
+				   (n == 2 || n == C + 1 || n == C + 2 ? 77u : 0u);
 
 		for (int p = 0; p < 4; p++) {
 			links[p] = value(WSE_CNT_LINK, 4 * n + p);
 			good &= links[p] == want[p];
 			sum_links += links[p];
 		}
-		good &= value(WSE_CNT_WAVELET, n) == through && !value(WSE_CNT_INSTRET, n) && row < R;
+		good &= value(WSE_CNT_WAVELET, n) == through && !value(WSE_CNT_INSTRET, n) &&
+			row < R;
 		wavelets += through;
 	}
 	// a stub makes n + 1 multiply-adds a cycle; these are still counting
 	uint64_t first = value(WSE_CNT_MAC, 0), at = b.cycle, second = value(WSE_CNT_MAC, 6);
 
 	good &= first > 2000 && second == 7 * (first + (b.cycle - at));
-	good &= !value(WSE_CNT_WAVELET, N) && !value(WSE_CNT_LINK, 4 * N) && !value(WSE_CNT_CMDS, 0) && !value(200, 0);
+	good &= !value(WSE_CNT_WAVELET, N) && !value(WSE_CNT_LINK, 4 * N) &&
+		!value(WSE_CNT_CMDS, 0) && !value(200, 0);
 	*all_links = sum_links;
 	return good && wavelets == b.popped && sum_links == b.linked;
 }
@@ -459,15 +467,18 @@ int main()
 	t.ok(unrouted(), "wavelets of an unrouted color wait and move once routed");
 	t.ok(edges_closed(), "west, east and north edges take nothing, the south edge does");
 	good = counters(&hops);
-	t.ok(good, "each core's and each link's counters (%llu wavelets by links), their sums are the totals",
+	t.ok(good,
+	     "each core's and each link's counters (%llu wavelets by links), their sums are the totals",
 	     (unsigned long long)hops);
 	t.ok(context_reset(), "context reset empties queues and forgets routes");
 	for (int s = 1; s <= 6; s++) {
 		int send = s & 1 ? 100 : 40, ret = s % 3 == 0 ? 100 : s % 3 == 1 ? 30 : 8;
 
 		good = random_traffic(s, send, ret, 200, &cycles);
-		t.ok(good, "24 random multicast trees, seed %d, send %d %%, return %d %%: nothing lost, order kept "
-		     "(%llu cycles)", s, send, ret, (unsigned long long)cycles);
+		t.ok(good,
+		     "24 random multicast trees, seed %d, send %d %%, return %d %%: nothing lost, order kept "
+		     "(%llu cycles)",
+		     s, send, ret, (unsigned long long)cycles);
 	}
 	t.ok(assertion_fires(), "a sender without credit trips the router's assertion");
 	return t.plan();
