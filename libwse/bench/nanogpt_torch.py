@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""nanoGPT's CPU recipe in PyTorch: the peer of `make train` and of build/gpt-ref-train, which has the same model,
-rates, split of the text and report. On bytes; nine tenths are trained on, the rest is held out.
+"""nanoGPT's CPU recipe in PyTorch: the peer of `make train` and of build/gpt-ref-train, which has
+the same model, rates, split of the text and report. On bytes; nine tenths are trained on, the rest
+is held out.
 
-Written from the published hyperparameters, for Debian 12's python3-torch (1.13) and later. As on the wafer every layer
-has a bias and GELU is its tanh form; nanoGPT itself has no biases and the exact GELU.
+Written from the published hyperparameters, for Debian 12's python3-torch (1.13) and later. As on
+the wafer every layer has a bias and GELU is its tanh form; nanoGPT itself has no biases and the
+exact GELU.
 """
 import argparse
 import math
@@ -16,7 +18,9 @@ try:
     from torch import nn
     from torch.nn import functional as F
 except ImportError:
-    print("nanogpt_torch: skipped, PyTorch is not installed (Debian: apt-get install python3-torch)")
+    print(
+        "nanogpt_torch: skipped, PyTorch is not installed (Debian: apt-get install python3-torch)"
+    )
     sys.exit(0)
 
 VOCAB, BLOCK, LAYERS, HEADS, WIDTH, BATCH = 256, 64, 4, 4, 128, 12
@@ -35,7 +39,10 @@ class Block(nn.Module):
 
     def attention(self, x):
         n, s, _ = x.shape
-        q, k, v = (part.view(n, s, HEADS, WIDTH // HEADS).transpose(1, 2) for part in self.c_attn(x).split(WIDTH, dim=2))
+        q, k, v = (
+            part.view(n, s, HEADS, WIDTH // HEADS).transpose(1, 2)
+            for part in self.c_attn(x).split(WIDTH, dim=2)
+        )
         score = (q @ k.transpose(2, 3)) / math.sqrt(WIDTH // HEADS)
         score = score.masked_fill(self.future[:s, :s], float("-inf"))
         return self.c_proj((F.softmax(score, dim=-1) @ v).transpose(1, 2).reshape(n, s, WIDTH))
@@ -52,7 +59,8 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(Block() for _ in range(LAYERS))
         self.ln_f = nn.LayerNorm(WIDTH)
         for name, p in self.named_parameters():
-            if p.dim() == 2:  # what a block adds to the residual is smaller, so that their sum is not
+            # what a block adds to the residual is smaller, so that their sum is not
+            if p.dim() == 2:
                 nn.init.normal_(p, std=0.02 / math.sqrt(2 * LAYERS) if "c_proj" in name else 0.02)
             elif name.endswith("bias"):
                 nn.init.zeros_(p)
@@ -79,7 +87,7 @@ def held_out(model, text, limit):
     loss = 0.0
     with torch.no_grad():
         for i in range(0, n, BATCH):
-            batch = torch.stack([text[p:p + BLOCK + 1] for p in at[i:i + BATCH]]).long()
+            batch = torch.stack([text[p : p + BLOCK + 1] for p in at[i : i + BATCH]]).long()
             loss += model(batch).item() * len(batch)
     return loss / n
 
@@ -104,17 +112,23 @@ def main():
     model = GPT()
     matrices = [p for p in model.parameters() if p.dim() == 2]
     vectors = [p for p in model.parameters() if p.dim() == 1]
-    optimizer = torch.optim.AdamW([{"params": matrices, "weight_decay": DECAY}, {"params": vectors, "weight_decay": 0.0}],
-                                  lr=RATE, betas=BETAS, eps=1e-8)
-    print(f"{sum(p.numel() for p in model.parameters())} parameters, {len(text)} bytes of text, {len(text) - cut} held out, "
-          f"{args.threads} threads, PyTorch {torch.__version__}")
+    optimizer = torch.optim.AdamW(
+        [{"params": matrices, "weight_decay": DECAY}, {"params": vectors, "weight_decay": 0.0}],
+        lr=RATE,
+        betas=BETAS,
+        eps=1e-8,
+    )
+    print(
+        f"{sum(p.numel() for p in model.parameters())} parameters, {len(text)} bytes of text, {len(text) - cut} held out, "
+        f"{args.threads} threads, PyTorch {torch.__version__}"
+    )
     seconds, loss_sum, since = 0.0, 0.0, 0
     begin = time.monotonic()
     for step in range(args.steps):
         for group in optimizer.param_groups:
             group["lr"] = rate(step, args.steps)
         at = torch.randint(cut - BLOCK, (BATCH,)).tolist()
-        loss = model(torch.stack([text[p:p + BLOCK + 1] for p in at]).long())
+        loss = model(torch.stack([text[p : p + BLOCK + 1] for p in at]).long())
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), CLIP)
@@ -125,8 +139,11 @@ def main():
         if last or (step + 1) % REPORT == 0:
             seconds += time.monotonic() - begin
             held = held_out(model, text[cut:], HELD * 8 if last else HELD)
-            print(f"step {step + 1}: training loss {loss_sum / since:.4f}, held-out loss {held:.4f}, {seconds:.1f} s, "
-                  f"{(step + 1) * BATCH * BLOCK / seconds:.0f} tokens/s", flush=True)
+            print(
+                f"step {step + 1}: training loss {loss_sum / since:.4f}, held-out loss {held:.4f}, {seconds:.1f} s, "
+                f"{(step + 1) * BATCH * BLOCK / seconds:.0f} tokens/s",
+                flush=True,
+            )
             loss_sum, since = 0.0, 0
             begin = time.monotonic()
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The Python package: its ctypes layer is made of the public headers, checked in, and diffed by its test.
+# The Python package: its ctypes layer is made of the public headers, checked in, and diffed by its
+# test.
 
 PYTHON_HEADERS := uapi/wse/wse_release.h uapi/wse/wse_post.h uapi/drm/wse_accel.h \
 	$(addprefix libwse/include/wse/,error.h device.h model.h tokens.h train.h)

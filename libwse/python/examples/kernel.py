@@ -17,8 +17,16 @@ def main(uri, program):
         at = prog.end  # free SRAM begins here
         context.run(
             [
-                wse.start(rows=rows, cols=cols, entry=prog.symbol("add_id"), arg=[0x80000000 + at, 1000], closed=1),
-                wse.copy_out(buf=out, rows=rows, cols=cols, sram=at, len=8, cstride=8, rstride=8 * cols),
+                wse.start(
+                    rows=rows,
+                    cols=cols,
+                    entry=prog.symbol("add_id"),
+                    arg=[0x80000000 + at, 1000],
+                    closed=1,
+                ),
+                wse.copy_out(
+                    buf=out, rows=rows, cols=cols, sram=at, len=8, cstride=8, rstride=8 * cols
+                ),
             ]
         )
         for row in out.array("u32", (rows, cols, 2)).tolist():

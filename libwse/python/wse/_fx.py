@@ -35,7 +35,8 @@ class _Proxy(fx.Proxy):
         return bool(self.value)
 
     def __iter__(self) -> Any:
-        return (operator.getitem(self, i) for i in range(len(self.value)))  # type: ignore[call-overload]
+        # type: ignore[call-overload]
+        return (operator.getitem(self, i) for i in range(len(self.value)))
 
 
 class _Tracer(fx.Tracer):
@@ -60,7 +61,9 @@ class _Tracer(fx.Tracer):
     def proxy(self, node: fx.Node) -> fx.Proxy:
         return _Proxy(node, self)
 
-    def create_proxy(self, kind: str, target: Any, args: Any, kwargs: Any, *more: Any, **options: Any) -> Any:
+    def create_proxy(
+        self, kind: str, target: Any, args: Any, kwargs: Any, *more: Any, **options: Any
+    ) -> Any:
         proxy = super().create_proxy(kind, target, args, kwargs, *more, **options)
         if kind == "output":
             return proxy
@@ -68,7 +71,11 @@ class _Tracer(fx.Tracer):
         forward, self._running = self._forward, True
         try:
             proxy.value = self._run(
-                kind, target, forward, fx.node.map_aggregate(args, plain), fx.node.map_aggregate(kwargs, plain)
+                kind,
+                target,
+                forward,
+                fx.node.map_aggregate(args, plain),
+                fx.node.map_aggregate(kwargs, plain),
             )
         finally:
             self._running = False
@@ -99,7 +106,11 @@ def _user_line() -> str:
 
 def where(node: fx.Node) -> str:
     """What is called, and the line that calls it."""
-    what = str(node.target) if isinstance(node.target, str) else getattr(node.target, "__name__", str(node.target))
+    what = (
+        str(node.target)
+        if isinstance(node.target, str)
+        else getattr(node.target, "__name__", str(node.target))
+    )
     module = node.graph.owning_module
     if node.op == "call_module" and module is not None:
         what += f" ({type(module.get_submodule(what)).__name__})"
@@ -113,7 +124,8 @@ def refuse(node: fx.Node, why: str) -> NoReturn:
 
 
 def _called_with(kind: Any, n: int) -> Any:
-    """The same class, whose forward takes tokens, and labels with n = 2; other parameters have their defaults."""
+    """The same class, whose forward takes tokens, and labels with n = 2; other parameters have
+    their defaults."""
 
     def one(self: Any, tokens: Any) -> Any:
         return kind.forward(self, tokens)
@@ -125,7 +137,8 @@ def _called_with(kind: Any, n: int) -> Any:
 
 
 def trace(module: nn.Module, examples: List[torch.Tensor]) -> Tuple[fx.Graph, Dict[fx.Node, Any]]:
-    """The graph of a module, whose class changes, for one or two inputs; and what all values were."""
+    """The graph of a module, whose class changes, for one or two inputs; and what all values
+    were."""
     tracer = _Tracer(examples)
     module.__class__ = _called_with(type(module), len(examples))
     try:

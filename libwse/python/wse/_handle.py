@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What all objects have in common: handles of the library, errors, structs in and out, callbacks."""
+"""What all objects have in common: handles of the library, errors, structs in and out,
+callbacks."""
 import ctypes
 import difflib
 import errno
@@ -23,7 +24,8 @@ Self = TypeVar("Self", bound="Handle")
 
 
 class Error(OSError):
-    """A call of the library failed: errno, and the sentence of wse_error(), which names the thing and the fix."""
+    """A call of the library failed: errno, and the sentence of wse_error(), which names the thing
+    and the fix."""
 
     def __str__(self) -> str:
         return str(self.strerror)
@@ -43,16 +45,22 @@ def check(result: int) -> int:
     if raised is not None:
         raise raised
     if result < 0:
-        raise Error(-result, (lib.wse_error() or b"").decode("utf-8", "replace") or os.strerror(-result))
+        raise Error(
+            -result, (lib.wse_error() or b"").decode("utf-8", "replace") or os.strerror(-result)
+        )
     return result
 
 
 def callback(
-    kind: Any, function: Callable[..., Any], failed: Any = None, clean: Optional[Callable[..., None]] = None
+    kind: Any,
+    function: Callable[..., Any],
+    failed: Any = None,
+    clean: Optional[Callable[..., None]] = None,
 ) -> Any:
     """
-    A function for the library to call. An exception does not get into C: the call from which the callback came raises
-    it. Until then the library gets `failed`; clean(*arguments) leaves something that it refuses.
+    A function for the library to call. An exception does not get into C: the call from which the
+    callback came raises it. Until then the library gets `failed`; clean(*arguments) leaves
+    something that it refuses.
     """
 
     def call(*arguments: Any) -> Any:
@@ -65,7 +73,15 @@ def callback(
                 _thread.raised = e
             elif not _thread.calls:  # a thread of the library's own
                 hook: Any = sys.unraisablehook
-                hook(_UNRAISABLE(type(e), e, e.__traceback__, "an exception in a callback of libwse", function))
+                hook(
+                    _UNRAISABLE(
+                        type(e),
+                        e,
+                        e.__traceback__,
+                        "an exception in a callback of libwse",
+                        function,
+                    )
+                )
             return failed
 
     return kind(call)
@@ -76,8 +92,9 @@ _UNRAISABLE = namedtuple("_UNRAISABLE", "exc_type exc_value exc_traceback err_ms
 
 class Interrupts:
     """
-    Ctrl-C while the library runs: noticed, and raised when the call has ended. Python would raise it in whatever
-    callback comes next, even before that can catch it. A handler of the user's own stays.
+    Ctrl-C while the library runs: noticed, and raised when the call has ended. Python would raise
+    it in whatever callback comes next, even before that can catch it. A handler of the user's own
+    stays.
     """
 
     def __init__(self) -> None:
@@ -108,7 +125,8 @@ def _destroy(destroy: Callable[[Any], Any], raw: Any, pid: int, _keep: Any) -> N
 
 
 class Handle:
-    """A handle of the library. Closed by close(), at the end of a `with`, or when nothing refers to it any more."""
+    """A handle of the library. Closed by close(), at the end of a `with`, or when nothing refers to
+    it any more."""
 
     _kind = "handle"
     _one_thread = False  # one thread at a time may be in a call
@@ -161,7 +179,10 @@ class Handle:
         if os.getpid() == self._pid:
             with self._lock:
                 if self._users:
-                    raise Error(errno.EBUSY, f"the {self._kind} is in another call: close it when that has ended")
+                    raise Error(
+                        errno.EBUSY,
+                        f"the {self._kind} is in another call: close it when that has ended",
+                    )
                 self._raw = None
         self._raw = None
         self._end()
@@ -178,7 +199,8 @@ class Handle:
 
 @contextmanager
 def using(*handles: Optional[Handle]) -> Iterator[List[Any]]:
-    """The raw handles, for the duration of a call: none of them can be closed by another thread. None stays None."""
+    """The raw handles, for the duration of a call: none of them can be closed by another thread.
+    None stays None."""
     held: List[Handle] = []
     try:
         raw = []
@@ -242,7 +264,11 @@ def _member(name: str, t: Any, value: Any) -> Any:
         if not low <= number <= high:
             raise ValueError(f"{name} {number} is not between {low} and {high}")
         return number
-    if issubclass(t, ctypes._Pointer) and not isinstance(value, (ctypes._Pointer, ctypes.Array)) and value is not None:
+    if (
+        issubclass(t, ctypes._Pointer)
+        and not isinstance(value, (ctypes._Pointer, ctypes.Array))
+        and value is not None
+    ):
         return _array(name, t._type_, value)
     if issubclass(t, ctypes.Array):
         return t(*[_member(name, t._type_, v) for v in value])
@@ -256,7 +282,8 @@ def _array(name: str, t: Any, values: Any) -> Any:
 
 
 def fill(struct: Type[Any], members: Dict[str, Any]) -> Any:
-    """A struct from its members by name. A list fills a pointer, and its length the member n<name>."""
+    """A struct from its members by name. A list fills a pointer, and its length the member
+    n<name>."""
     out = struct()
     types = dict(struct._fields_)
     for name, value in members.items():
@@ -277,7 +304,10 @@ def fill(struct: Type[Any], members: Dict[str, Any]) -> Any:
 @lru_cache(maxsize=None)
 def _record(struct: Any) -> Tuple[Any, Tuple[str, ...]]:
     names = tuple(n for n, _ in struct._fields_ if n != "resv")
-    record = namedtuple(struct.__name__.replace("wse_", "").replace("drm_", "").title().replace("_", ""), names)  # type: ignore[misc]
+    # type: ignore[misc]
+    record = namedtuple(
+        struct.__name__.replace("wse_", "").replace("drm_", "").title().replace("_", ""), names
+    )
     record.__doc__ = struct.__doc__
     return record, names
 

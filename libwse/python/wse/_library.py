@@ -27,7 +27,9 @@ def _load() -> ctypes.CDLL:
             return ctypes.CDLL(path)
         except OSError as e:
             why = why or str(e)
-    raise ImportError(f"libwse.so.1 cannot be loaded ({why}): install libwse, or name the file in WSE_LIBRARY")
+    raise ImportError(
+        f"libwse.so.1 cannot be loaded ({why}): install libwse, or name the file in WSE_LIBRARY"
+    )
 
 
 lib = _load()
@@ -36,7 +38,9 @@ lib = _load()
 def limits(integer: Any) -> "tuple[int, int]":
     """The lowest and the highest number of a ctypes integer."""
     bits = 8 * ctypes.sizeof(integer)
-    return (0, 2**bits - 1) if integer(-1).value > 0 else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    return (
+        (0, 2**bits - 1) if integer(-1).value > 0 else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    )
 
 
 @lru_cache(maxsize=None)
@@ -54,7 +58,11 @@ def _checked(integer: Any) -> Any:
 
 
 def is_integer(t: Any) -> bool:
-    return isinstance(t, type) and issubclass(t, ctypes._SimpleCData) and getattr(t, "_type_") in "bBhHiIlLqQ"
+    return (
+        isinstance(t, type)
+        and issubclass(t, ctypes._SimpleCData)
+        and getattr(t, "_type_") in "bBhHiIlLqQ"
+    )
 
 
 def bind(name: str, result: Any, *arguments: Any, doc: str = "") -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Numbers in memory that is shared without a copy: memoryview, numpy's interface, DLPack in both directions."""
+"""Numbers in memory that is shared without a copy: memoryview, numpy's interface, DLPack in both
+directions."""
 import ctypes
 from typing import Any, Dict, Sequence, Tuple
 
@@ -46,11 +47,18 @@ _DESTRUCTOR = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 _new = _python.PyCapsule_New
 _new.restype, _new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, _DESTRUCTOR]
 # the same calls on an object, and on one that is being freed
-_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", _python))
-_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", _python))
-_rename = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_SetName", _python))
+_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(
+    ("PyCapsule_IsValid", _python)
+)
+_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", _python)
+)
+_rename = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(
+    ("PyCapsule_SetName", _python)
+)
 
-_given: Dict[int, Any] = {}  # what consumers of capsules have: the struct's address, and what keeps the memory
+# what consumers of capsules have: the struct's address, and what keeps the memory
+_given: Dict[int, Any] = {}
 _USED = b"used_dltensor"
 
 
@@ -74,10 +82,12 @@ def mapped(address: int, size: int) -> Any:
 
 class Array:
     """
-    Numbers of one type and a shape, row-major, in memory of another object, which stays as long as this refers to it.
+    Numbers of one type and a shape, row-major, in memory of another object, which stays as long as
+    this refers to it.
 
-    numpy.asarray(a) and torch.from_dlpack(a) take it without a copy, memoryview: a.view. Types are u8, u16, u32, u64, i16,
-    i32, i64, f32, f64 and bf16; memoryview and numpy, which do not know bf16, have its bits as u16.
+    numpy.asarray(a) and torch.from_dlpack(a) take it without a copy, memoryview: a.view. Types are
+    u8, u16, u32, u64, i16, i32, i64, f32, f64 and bf16; memoryview and numpy, which do not know
+    bf16, have its bits as u16.
     """
 
     def __init__(self, memory: Any, dtype: str, shape: Sequence[int], offset: int = 0) -> None:
@@ -92,7 +102,9 @@ class Array:
             size *= n
         whole = memoryview(memory).cast("B")
         if offset < 0 or offset + size > len(whole):
-            raise ValueError(f"{size} bytes from {offset} on are not in memory of {len(whole)} bytes")
+            raise ValueError(
+                f"{size} bytes from {offset} on are not in memory of {len(whole)} bytes"
+            )
         self._bytes = whole[offset : offset + size]
         #: a memoryview of that shape
         self.view = self._bytes.cast(form, self.shape)  # type: ignore[call-overload]
@@ -119,10 +131,13 @@ class Array:
         return self._bytes.tobytes()
 
     def assign(self, numbers: Any) -> None:
-        """Copies as many numbers of the same type from anything with the buffer protocol or DLPack."""
+        """Copies as many numbers of the same type from anything with the buffer protocol or
+        DLPack."""
         source = numbers_of(numbers, self.dtype)
         if len(source) != len(self._bytes):
-            raise ValueError(f"{len(source)} bytes were given for the {len(self._bytes)} of {self!r}")
+            raise ValueError(
+                f"{len(source)} bytes were given for the {len(self._bytes)} of {self!r}"
+            )
         self._bytes[:] = source
 
     def _address(self) -> int:
@@ -130,7 +145,12 @@ class Array:
 
     @property
     def __array_interface__(self) -> Dict[str, Any]:
-        return {"shape": self.shape, "typestr": _TYPES[self.dtype][2], "data": (self._address(), False), "version": 3}
+        return {
+            "shape": self.shape,
+            "typestr": _TYPES[self.dtype][2],
+            "data": (self._address(), False),
+            "version": 3,
+        }
 
     def __dlpack_device__(self) -> Tuple[int, int]:
         return _CPU
@@ -139,7 +159,9 @@ class Array:
         width, code = _TYPES[self.dtype][1], _TYPES[self.dtype][3]
         shape = (ctypes.c_int64 * len(self.shape))(*self.shape)
         managed: Any = _Managed()
-        managed.tensor = _DLTensor(self._address(), *_CPU, len(self.shape), code, 8 * width, 1, shape, None, 0)
+        managed.tensor = _DLTensor(
+            self._address(), *_CPU, len(self.shape), code, 8 * width, 1, shape, None, 0
+        )
         managed.deleter = _delete
         _given[ctypes.addressof(managed)] = managed, shape, self._bytes
         return _new(ctypes.addressof(managed), b"dltensor", _unused)
@@ -169,17 +191,22 @@ def _dlpack_bytes(capsule: Any, dtype: str) -> bytes:
         if t.device_type != _CPU[0]:
             raise ValueError("the tensor is not in the host's memory: .cpu() copies it there")
         if (t.code, t.bits, t.lanes) != (code, 8 * width, 1):
-            raise TypeError(f"{dtype} is expected, and this is a tensor of another type: convert it first")
+            raise TypeError(
+                f"{dtype} is expected, and this is a tensor of another type: convert it first"
+            )
         n = 1
         for i in range(t.ndim - 1, -1, -1):
             if t.strides and t.shape[i] != 1 and t.strides[i] != n:
-                raise ValueError("the tensor is not row-major in one piece: .contiguous() copies it so")
+                raise ValueError(
+                    "the tensor is not row-major in one piece: .contiguous() copies it so"
+                )
             n *= t.shape[i]
         return ctypes.string_at(t.data + t.byte_offset, n * width)
 
 
 def numbers_of(numbers: Any, dtype: str) -> memoryview:
-    """The bytes of numbers of that type: an Array, a buffer, or a DLPack tensor (which is copied)."""
+    """The bytes of numbers of that type: an Array, a buffer, or a DLPack tensor (which is
+    copied)."""
     if isinstance(numbers, Array):
         if numbers.dtype != dtype:
             raise TypeError(f"{dtype} is expected, not {numbers.dtype}")
@@ -194,6 +221,8 @@ def numbers_of(numbers: Any, dtype: str) -> memoryview:
             ) from None
         return memoryview(_dlpack_bytes(numbers.__dlpack__(), dtype))
     form, width = _TYPES[dtype][:2]
-    if view.format.lstrip("<=@") != form and not (view.itemsize == width and dtype == "u64" and view.format == "L"):
+    if view.format.lstrip("<=@") != form and not (
+        view.itemsize == width and dtype == "u64" and view.format == "L"
+    ):
         raise TypeError(f"{dtype} ('{form}') is expected, not numbers of format '{view.format}'")
     return (view if view.c_contiguous else memoryview(view.tobytes())).cast("B")

@@ -44,7 +44,8 @@ class Device(Handle):
         return record(out)
 
     def counters(self, scope: str = "tile", object: int = 0) -> Dict[str, int]:
-        """The counters of the tile, or of one core, link or queue, by name. Those that this library does not know are left out."""
+        """The counters of the tile, or of one core, link or queue, by name. Those that this library
+        does not know are left out."""
         if scope not in _SCOPES:
             raise ValueError(f"scope '{scope}' is none of {', '.join(_SCOPES)}")
         names: List[str] = []
@@ -84,8 +85,9 @@ class Buffer:
     """
     Host memory that the device can reach.
 
-    view() is all of it as a memoryview, array() a part as numbers of a type: neither copies. close() refuses while there
-    are such views (BufferError); without it the memory stays until the last view is gone.
+    view() is all of it as a memoryview, array() a part as numbers of a type: neither copies.
+    close() refuses while there are such views (BufferError); without it the memory stays until the
+    last view is gone.
     """
 
     _kind = "buffer"
@@ -144,7 +146,9 @@ class Buffer:
 
     def close(self) -> None:
         if not self.closed and self._views() is not None:
-            raise BufferError("the buffer has views or arrays that are in use: it can be closed when they are gone")
+            raise BufferError(
+                "the buffer has views or arrays that are in use: it can be closed when they are gone"
+            )
         self._memory.close()
 
     def __enter__(self) -> "Buffer":
@@ -166,7 +170,8 @@ class Fence(Handle):
 
     @says("wse_fence_wait")
     def wait(self, timeout: Optional[float] = None) -> None:
-        """Until the commands are done, at most timeout seconds (TimeoutError's errno: they still run)."""
+        """Until the commands are done, at most timeout seconds (TimeoutError's errno: they still
+        run)."""
         end = None if timeout is None else time.monotonic() + timeout
         while True:  # a slice at a time, so that Ctrl-C gets through
             left = 0.1 if end is None else min(0.1, max(0.0, end - time.monotonic()))

@@ -20,11 +20,13 @@ def _number(member: str, value: Union[int, str]) -> int:
 
 class Graph:
     """
-    The graph that a model's graph() fills in, while it runs. Calls return numbers of values and units; after a failure they
-    are harmless, and the call that needed the graph raises the error.
+    The graph that a model's graph() fills in, while it runs. Calls return numbers of values and
+    units; after a failure they are harmless, and the call that needed the graph raises the error.
     """
 
-    def __init__(self, raw: Any, keep: List[Any], sizes: Dict[int, Tuple[Dict[int, int], Dict[int, int]]]) -> None:
+    def __init__(
+        self, raw: Any, keep: List[Any], sizes: Dict[int, Tuple[Dict[int, int], Dict[int, int]]]
+    ) -> None:
         self._raw, self._keep = raw, keep
         self._kernels: Optional[int] = None
         #: tokens of the micro-batch, of all rows
@@ -38,7 +40,9 @@ class Graph:
 
     def _g(self) -> Any:
         if self._raw is None:
-            raise Error(errno.EBADF, "the graph was made: its operations are added by graph() alone")
+            raise Error(
+                errno.EBADF, "the graph was made: its operations are added by graph() alone"
+            )
         return self._raw
 
     def _text(self, value: Any) -> bytes:
@@ -85,7 +89,11 @@ class Graph:
 
     @says("wse_graph_unit")
     def unit(self, weight: Optional[int], outs: int = 0, ins: int = 0, parts: int = 1) -> int:
-        return int(lib.wse_graph_unit(self._g(), _abi.WSE_NO_TENSOR if weight is None else weight, outs, ins, parts))
+        return int(
+            lib.wse_graph_unit(
+                self._g(), _abi.WSE_NO_TENSOR if weight is None else weight, outs, ins, parts
+            )
+        )
 
     @says("wse_graph_chunks")
     def chunks(self, unit: int, chunks_out: int = 1, chunks_in: int = 1) -> None:
@@ -98,15 +106,26 @@ class Graph:
     @says("wse_graph_value")
     def value(self, what: str, type: Union[int, str], shape: Union[int, str], rows: int) -> int:
         return int(
-            lib.wse_graph_value(self._g(), self._text(what), _number("type", type), _number("shape", shape), rows)
+            lib.wse_graph_value(
+                self._g(), self._text(what), _number("type", type), _number("shape", shape), rows
+            )
         )
 
     # ---- operations ----
 
     @says("wse_op_in")
-    def op_in(self, what: str, input: int, type: Union[int, str], shape: Union[int, str], rows: int) -> int:
+    def op_in(
+        self, what: str, input: int, type: Union[int, str], shape: Union[int, str], rows: int
+    ) -> int:
         return int(
-            lib.wse_op_in(self._g(), self._text(what), input, _number("type", type), _number("shape", shape), rows)
+            lib.wse_op_in(
+                self._g(),
+                self._text(what),
+                input,
+                _number("type", type),
+                _number("shape", shape),
+                rows,
+            )
         )
 
     @says("wse_op_out")
@@ -122,10 +141,13 @@ class Graph:
         lib.wse_op_vec_out(self._g(), unit, grads)
 
     @says("wse_op_linear", "wse_linear_op")
-    def linear(self, unit: int, x: int, vec: Optional[int] = None, both: bool = False, **members: Any) -> Any:
+    def linear(
+        self, unit: int, x: int, vec: Optional[int] = None, both: bool = False, **members: Any
+    ) -> Any:
         """
-        y = pass(x W^T + b). vec: the value with the vectors, without it there is no bias; other members of struct
-        wse_linear_op by name, post as a word ("gelu"). Returns the value; with both, it and the second result.
+        y = pass(x W^T + b). vec: the value with the vectors, without it there is no bias; other
+        members of struct wse_linear_op by name, post as a word ("gelu"). Returns the value; with
+        both, it and the second result.
         """
         if vec is None:
             members.setdefault("bias", _abi.WSE_NO_BIAS)
@@ -156,7 +178,9 @@ class Graph:
         chunk: int = 0,
         program: Optional[int] = None,
     ) -> int:
-        return int(lib.wse_op_wgrad_chunk(self._g(), self._program(program), unit, chunk, x, dy, vec, bias))
+        return int(
+            lib.wse_op_wgrad_chunk(self._g(), self._program(program), unit, chunk, x, dy, vec, bias)
+        )
 
     def _program(self, program: Optional[int]) -> int:
         return self.kernels() if program is None else program
@@ -169,7 +193,8 @@ class Graph:
     def norm(self, x: int, vec: int, what: str = "activations", **members: Any) -> Tuple[int, Any]:
         """The value, and what norm_back() takes; members of struct wse_norm_op by name."""
         op = fill(
-            _abi.wse_norm_op, {"program": self._program(members.pop("program", None)), "x": x, "vec": vec, **members}
+            _abi.wse_norm_op,
+            {"program": self._program(members.pop("program", None)), "x": x, "vec": vec, **members},
         )
         return int(lib.wse_op_norm(self._g(), byref(op), self._text(what))), op
 
@@ -182,7 +207,10 @@ class Graph:
     @says("wse_op_attn", "wse_attn_op")
     def attn(self, qkv: int, **members: Any) -> Tuple[int, Any]:
         """The value, and what attn_back() takes; members of struct wse_attn_op by name."""
-        op = fill(_abi.wse_attn_op, {"program": self._program(members.pop("program", None)), "qkv": qkv, **members})
+        op = fill(
+            _abi.wse_attn_op,
+            {"program": self._program(members.pop("program", None)), "qkv": qkv, **members},
+        )
         return int(lib.wse_op_attn(self._g(), byref(op))), op
 
     @says("wse_op_attn_back")
@@ -195,7 +223,8 @@ class Graph:
 
 
 class Batch:
-    """One micro-batch, as gather() and scatter() see it: views of the library's memory that may not be kept."""
+    """One micro-batch, as gather() and scatter() see it: views of the library's memory that may not
+    be kept."""
 
     def __init__(self, raw: Any, model: "Model", scatter: bool) -> None:
         self._b, self._model, self._scatter = raw.contents, model, scatter
@@ -212,12 +241,15 @@ class Batch:
 
     @property
     def samples(self) -> Array:
-        """u16 [nsamples][window + span]: the tokens before the first target of each sample, and its targets. A copy."""
+        """u16 [nsamples][window + span]: the tokens before the first target of each sample, and its
+        targets. A copy."""
         window, width = self._model._window, self._model._window + self._model._span
         out = bytearray(2 * width * self.nsamples)
         for i in range(self.nsamples):
             first = ctypes.cast(self._b.samples[i], ctypes.c_void_p).value or 0
-            out[2 * width * i : 2 * width * (i + 1)] = ctypes.string_at(first - 2 * window, 2 * width)
+            out[2 * width * i : 2 * width * (i + 1)] = ctypes.string_at(
+                first - 2 * window, 2 * width
+            )
         return Array(out, "u16", [self.nsamples, width])
 
     def _tensor(self, pointers: Any, i: int, what: str) -> Array:
@@ -229,13 +261,17 @@ class Batch:
 
     def param(self, i: int) -> Array:
         """gather: parameter i, f32."""
-        return self._tensor(self._b.param, i, f"parameter {i}: its flags are without WSE_TENSOR_INPUT")
+        return self._tensor(
+            self._b.param, i, f"parameter {i}: its flags are without WSE_TENSOR_INPUT"
+        )
 
     def grad(self, i: int) -> Array:
         """scatter: the gradient of parameter i, f32, to add to."""
         if not self._scatter:
             raise Error(errno.EINVAL, "gather() has no gradients: scatter() adds to them")
-        return self._tensor(self._b.grad, i, f"gradient of parameter {i}: its flags are without WSE_TENSOR_INPUT")
+        return self._tensor(
+            self._b.grad, i, f"gradient of parameter {i}: its flags are without WSE_TENSOR_INPUT"
+        )
 
     def input(self, i: int) -> memoryview:
         """The bytes of input i, by the number that Graph.input() gave it, to be written."""
@@ -276,8 +312,9 @@ class Model(Handle):
     """
     What is trained. Model.mlp() and Model.gpt() are ready-made; one's own is a list of operations:
 
-    graph(g) adds them to a Graph, gather(batch) writes the inputs of a micro-batch, and scatter(batch) adds the gradients
-    of what gather() read. An exception in one of them is raised by the call that needed it.
+    graph(g) adds them to a Graph, gather(batch) writes the inputs of a micro-batch, and
+    scatter(batch) adds the gradients of what gather() read. An exception in one of them is raised
+    by the call that needed it.
     """
 
     _kind = "model"
@@ -292,13 +329,15 @@ class Model(Handle):
         params: Sequence[Dict[str, Any]],
         **members: Any,
     ) -> None:
-        """One's own: parameters are dicts of the members of struct wse_param, others those of struct wse_model_shape."""
+        """One's own: parameters are dicts of the members of struct wse_param, others those of
+        struct wse_model_shape."""
         shape = fill(_abi.wse_model_shape, {"params": list(params), **members})
         self._window, self._span = shape.window, shape.span
         self._shapes = [(shape.params[i].rows, shape.params[i].cols) for i in range(shape.nparams)]
         self._sizes: Dict[int, Tuple[Dict[int, int], Dict[int, int]]] = {}
         strings: List[Any] = []
-        # the callbacks stay as long as a trainer uses the model: they refer to what they need, and not to this object
+        # the callbacks stay as long as a trainer uses the model: they refer to what they need, and
+        # not to this object
         facts = _Facts(self._window, self._span, self._shapes, self._sizes)
 
         def on_graph(_: Any, raw: Any) -> int:

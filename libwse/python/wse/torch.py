@@ -2,18 +2,21 @@
 """
 Modules of torch as models of libwse.
 
-    c = wse.torch.capture(module, torch.zeros(1, 64, dtype=torch.long))     # tokens; and labels, if it takes them
-    with wse.Trainer(wse.Params.make(c.model, data="TEXT", batch=12, lr=1e-3), "sim:func,rows=4,cols=4") as t:
+    c = wse.torch.capture(module, torch.zeros(1, 64, dtype=torch.long)) # tokens; and labels, if it
+    takes them with wse.Trainer(wse.Params.make(c.model, data="TEXT", batch=12, lr=1e-3),
+    "sim:func,rows=4,cols=4") as t:
         c.put(t)                # the module's weights, bit for bit
         for s in t.steps(100):
             print(s.step, s.loss)
         c.get(t)                # and back
 
-The module takes tokens [B][S] and returns logits: of the token that follows each, [B][S][V], if it is a decoder of GPT-2's
-form, or of the one that follows them all, [B][V], if it is an embedding, linear layers and activations. It is captured by
-torch.fx, which tells what was called, where; what libwse has not, is refused by its name and line. Then the module and the
-model that it was taken for are evaluated beside each other, in binary64 on random tokens: what differs is no capture.
-Weights are in MemoryX while a trainer has them, which owns the optimizer; a wafer has no tensors to run op by op.
+The module takes tokens [B][S] and returns logits: of the token that follows each, [B][S][V], if it
+is a decoder of GPT-2's form, or of the one that follows them all, [B][V], if it is an embedding,
+linear layers and activations. It is captured by torch.fx, which tells what was called, where; what
+libwse has not, is refused by its name and line. Then the module and the model that it was taken for
+are evaluated beside each other, in binary64 on random tokens: what differs is no capture. Weights
+are in MemoryX while a trainer has them, which owns the optimizer; a wafer has no tensors to run op
+by op.
 """
 import copy
 import operator
@@ -42,7 +45,16 @@ class _Layer(NamedTuple):
 
 _ACTS = {"GELU": "gelu", "gelu": "gelu", "ReLU": "relu", "relu": "relu"}
 _SAME = ("Identity", "contiguous", "Dropout", "dropout", "clone")  # what changes no value
-_SHAPES = ("view", "reshape", "flatten", "transpose", "permute", "unflatten", "Flatten", "Unflatten")
+_SHAPES = (
+    "view",
+    "reshape",
+    "flatten",
+    "transpose",
+    "permute",
+    "unflatten",
+    "Flatten",
+    "Unflatten",
+)
 _ATTENTION = (
     "matmul",
     "bmm",
@@ -81,7 +93,11 @@ class _Reader:
     def name(self, node: fx.Node) -> str:
         if node.op == "call_module":
             return type(self.modules[str(node.target)]).__name__
-        name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", str(node.target))
+        name = (
+            node.target
+            if isinstance(node.target, str)
+            else getattr(node.target, "__name__", str(node.target))
+        )
         return str(name)
 
     def check_names(self) -> None:
@@ -114,7 +130,9 @@ class _Reader:
 
     def same(self, node: Any) -> Any:
         """Behind what changes no value."""
-        while isinstance(node, fx.Node) and node.op.startswith("call_") and self.name(node) in _SAME:
+        while (
+            isinstance(node, fx.Node) and node.op.startswith("call_") and self.name(node) in _SAME
+        ):
             node = node.args[0]
         return node
 
@@ -129,7 +147,10 @@ class _Reader:
             params = (
                 (own("weight"), own("bias"))
                 if module
-                else (self.parameter(node.args[1], node), self.parameter(_argument(node, 2, "bias", None), node))
+                else (
+                    self.parameter(node.args[1], node),
+                    self.parameter(_argument(node, 2, "bias", None), node),
+                )
             )
             return _Layer("linear", node.args[0], *params, of=node)
         if name in ("LayerNorm", "layer_norm"):
@@ -146,10 +167,17 @@ class _Reader:
             return _Layer("norm", node.args[0], *params, of=node)
         if name in ("Embedding", "embedding"):
             return _Layer(
-                "embed", node.args[0], own("weight") if module else self.parameter(node.args[1], node), of=node
+                "embed",
+                node.args[0],
+                own("weight") if module else self.parameter(node.args[1], node),
+                of=node,
             )
         if name in _ACTS:
-            how = getattr(module, "approximate", None) if module else _argument(node, 1, "approximate", "none")
+            how = (
+                getattr(module, "approximate", None)
+                if module
+                else _argument(node, 1, "approximate", "none")
+            )
             if _ACTS[name] == "gelu" and how != "tanh":
                 refuse(node, 'a wafer computes GELU in its tanh form: approximate="tanh"')
             return _Layer("act", node.args[0], of=_ACTS[name])
@@ -159,7 +187,9 @@ class _Reader:
         layer = self.layer(node)
         if layer is None or layer.kind != kind:
             refuse(
-                self.same(node) if isinstance(node, fx.Node) and self.same(node).op.startswith("call_") else behind,
+                self.same(node)
+                if isinstance(node, fx.Node) and self.same(node).op.startswith("call_")
+                else behind,
                 f"{what} is expected here",
             )
         return layer
@@ -171,10 +201,15 @@ class _Reader:
         return layer
 
     def output(self, with_loss: bool, module: str) -> Tuple[int, fx.Node]:
-        """Which of the outputs is compared (-1: the only one), and the logits: that one, or what its loss is made of."""
+        """Which of the outputs is compared (-1: the only one), and the logits: that one, or what
+        its loss is made of."""
         out = next(n for n in self.graph.nodes if n.op == "output").args[0]
         several = list(out) if isinstance(out, (list, tuple)) else [out]
-        nodes = [(i, n) for i, n in enumerate(several) if isinstance(n, fx.Node) and n.op.startswith("call_")]
+        nodes = [
+            (i, n)
+            for i, n in enumerate(several)
+            if isinstance(n, fx.Node) and n.op.startswith("call_")
+        ]
         if not with_loss:
             if len(nodes) != 1 or any(n is not None for n in several if n is not nodes[0][1]):
                 raise Unsupported(
@@ -194,10 +229,17 @@ class _Reader:
                 node = node.args[0]
             if node.op.startswith("call_") and self.name(node) in _LOSSES:
                 node = self.same(node.args[0])
-                while node.op.startswith("call_") and self.name(node) in (*_SHAPES, *_SAME, "float", "to"):
+                while node.op.startswith("call_") and self.name(node) in (
+                    *_SHAPES,
+                    *_SAME,
+                    "float",
+                    "to",
+                ):
                     node = node.args[0]
                 return (-1 if out is several[i] and not isinstance(out, (list, tuple)) else i), node
-        raise Unsupported(f"{module} returns no cross-entropy of its labels: capture it without labels, by its logits")
+        raise Unsupported(
+            f"{module} returns no cross-entropy of its labels: capture it without labels, by its logits"
+        )
 
     # ---- the two families ----
 
@@ -213,9 +255,13 @@ class _Reader:
             acts.add(layer.of)
             layers.insert(0, self.linear(layer.x, layers[0].of, "a linear layer"))
         if len(acts) > 1:
-            refuse(layers[-1].of, f"all layers have one activation, not {' and '.join(sorted(acts))}")
+            refuse(
+                layers[-1].of, f"all layers have one activation, not {' and '.join(sorted(acts))}"
+            )
         node = self.same(layers[0].x)
-        while isinstance(node, fx.Node) and node.op.startswith("call_") and self.name(node) in _SHAPES:
+        while (
+            isinstance(node, fx.Node) and node.op.startswith("call_") and self.name(node) in _SHAPES
+        ):
             node = self.same(node.args[0])
         embed = self.want("embed", node, layers[0].of, "the embedding of the tokens")
         return layers, embed, acts.pop() if acts else "gelu"
@@ -250,11 +296,17 @@ class _Reader:
         return None
 
     def attention(self, branch: Any) -> Tuple[Dict[str, List[str]], int, Any]:
-        """Parameters of queries, keys, values and of the projection, heads, the norm before them."""
+        """Parameters of queries, keys, values and of the projection, heads, the norm before
+        them."""
         call = self.attention_module(branch)
         if call is not None:
             m, at = self.modules[str(call.target)], str(call.target)
-            if m.in_proj_weight is None or m.in_proj_bias is None or not m.batch_first or m.bias_k is not None:
+            if (
+                m.in_proj_weight is None
+                or m.in_proj_bias is None
+                or not m.batch_first
+                or m.bias_k is not None
+            ):
                 refuse(
                     call,
                     "MultiheadAttention is known with batch_first=True and bias=True, of one width, and without add_bias_kv",
@@ -278,7 +330,11 @@ class _Reader:
         heads: List[int] = []
         self.attended(proj.x, inputs, heads)
         linears = sorted(inputs.values(), key=lambda layer: list(self.graph.nodes).index(layer.of))
-        if len(linears) not in (1, 3) or not heads or any(layer.x is not linears[0].x for layer in linears):
+        if (
+            len(linears) not in (1, 3)
+            or not heads
+            or any(layer.x is not linears[0].x for layer in linears)
+        ):
             refuse(
                 proj.of,
                 "before it queries, keys and values of one input are expected, from one linear layer or three, in heads: "
@@ -327,14 +383,23 @@ class _Reader:
             first = self.linear(act.x, second.of, "the first feed-forward layer")
             ln2 = self.want("norm", first.x, first.of, "a norm before the feed-forward layer")
             if self.same(ln2.x) is not res:
-                refuse(ln2.of, "it reads another value than the residual to which its branch is added")
+                refuse(
+                    ln2.of, "it reads another value than the residual to which its branch is added"
+                )
             start, attended = self.residual(res, ln2.of)
             params, n, behind = self.attention(attended)
             ln1 = self.want("norm", behind, ln2.of, "a norm before the attention")
             if self.same(ln1.x) is not start:
-                refuse(ln1.of, "it reads another value than the residual to which its branch is added")
+                refuse(
+                    ln1.of, "it reads another value than the residual to which its branch is added"
+                )
             params = {f"attn.{k}": v for k, v in params.items()}
-            for name, layer in (("ln_1", ln1), ("ln_2", ln2), ("mlp.c_fc", first), ("mlp.c_proj", second)):
+            for name, layer in (
+                ("ln_1", ln1),
+                ("ln_2", ln2),
+                ("mlp.c_fc", first),
+                ("mlp.c_proj", second),
+            ):
                 params.update({f"{name}.weight": [layer.weight], f"{name}.bias": [layer.bias]})
             blocks.insert(0, params)
             norms += [ln1, ln2]
@@ -345,34 +410,47 @@ class _Reader:
         names = {"transformer.wte.weight": [wte], "transformer.wpe.weight": [wpe]}
         for i, params in enumerate(blocks):
             names.update({f"transformer.h.{i}.{k}": v for k, v in params.items()})
-        names.update({"transformer.ln_f.weight": [norm.weight], "transformer.ln_f.bias": [norm.bias]})
+        names.update(
+            {"transformer.ln_f.weight": [norm.weight], "transformer.ln_f.bias": [norm.bias]}
+        )
         eps = {self.eps(n.of) for n in norms}
         if not blocks:
             refuse(norm.of, "there is no block of attention and feed-forward layers before it")
         if len(acts) > 1 or len(heads) > 1 or len(eps) > 1:
             refuse(
-                norm.of, f"all blocks have one activation, one number of heads and one eps, not {acts}, {heads}, {eps}"
+                norm.of,
+                f"all blocks have one activation, one number of heads and one eps, not {acts}, {heads}, {eps}",
             )
         return names, heads.pop(), acts.pop(), eps.pop(), [wte, head.weight]
 
     def eps(self, node: fx.Node) -> float:
         return float(
-            self.modules[str(node.target)].eps if node.op == "call_module" else _argument(node, 4, "eps", 1e-5)
+            self.modules[str(node.target)].eps
+            if node.op == "call_module"
+            else _argument(node, 4, "eps", 1e-5)
         )
 
     def embeddings(self, node: Any) -> Optional[Tuple[str, str]]:
         """The two tables of which a sum is, tokens' first."""
-        if not isinstance(node, fx.Node) or not node.op.startswith("call_") or self.name(node) not in ("add", "iadd"):
+        if (
+            not isinstance(node, fx.Node)
+            or not node.op.startswith("call_")
+            or self.name(node) not in ("add", "iadd")
+        ):
             return None
         found: List[Tuple[bool, str]] = []
         for a in node.args:
             while (
-                isinstance(a, fx.Node) and a.op.startswith("call_") and self.name(a) in (*_SAME, "getitem", "unsqueeze")
+                isinstance(a, fx.Node)
+                and a.op.startswith("call_")
+                and self.name(a) in (*_SAME, "getitem", "unsqueeze")
             ):
                 a = a.args[0]
             layer = self.layer(a)
             if layer and layer.kind == "embed":
-                found.append((isinstance(layer.x, fx.Node) and layer.x.op == "placeholder", layer.weight))
+                found.append(
+                    (isinstance(layer.x, fx.Node) and layer.x.op == "placeholder", layer.weight)
+                )
             elif isinstance(a, fx.Node) and a.op == "get_attr":
                 found.append((False, str(a.target)))
         tokens = [w for t, w in found if t]
@@ -406,17 +484,25 @@ def _gpt(
             for a in linear(norm(x, at + "ln_1"), at + "attn.c_attn").chunk(3, -1)
         )
         scores = (q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5).masked_fill(future, float("-inf"))
-        x = x + linear((scores.softmax(-1) @ v).transpose(1, 2).reshape(n, s, -1), at + "attn.c_proj")
+        x = x + linear(
+            (scores.softmax(-1) @ v).transpose(1, 2).reshape(n, s, -1), at + "attn.c_proj"
+        )
         x = x + linear(_act(linear(norm(x, at + "ln_2"), at + "mlp.c_fc"), act), at + "mlp.c_proj")
     return F.linear(
-        norm(x, "transformer.ln_f"), p["lm_head.weight"] if "lm_head.weight" in p else p["transformer.wte.weight"]
+        norm(x, "transformer.ln_f"),
+        p["lm_head.weight"] if "lm_head.weight" in p else p["transformer.wte.weight"],
     )
 
 
 def _mlp(p: Dict[str, torch.Tensor], tokens: torch.Tensor, act: str, hidden: int) -> torch.Tensor:
     x = p["transformer.wte.weight"][tokens].flatten(1)
     for i in range(hidden):
-        x = _act(F.linear(x, p[f"transformer.h.{i}.mlp.c_fc.weight"], p[f"transformer.h.{i}.mlp.c_fc.bias"]), act)
+        x = _act(
+            F.linear(
+                x, p[f"transformer.h.{i}.mlp.c_fc.weight"], p[f"transformer.h.{i}.mlp.c_fc.bias"]
+            ),
+            act,
+        )
     return F.linear(x, p["lm_head.weight"], p["lm_head.bias"])
 
 
@@ -428,20 +514,25 @@ def _act(x: torch.Tensor, act: str) -> torch.Tensor:
 
 
 class Captured:
-    """A module as a model: model, what goes to wse.Params.make(); put() and get() take the weights in and out."""
+    """A module as a model: model, what goes to wse.Params.make(); put() and get() take the weights
+    in and out."""
 
     def __init__(self, module: nn.Module, model: Model, names: Dict[str, List[str]]) -> None:
         self.module, self.model = module, model
-        #: parameters of the module behind each parameter of the model; several are one below the other
+        #: parameters of the module behind each parameter of the model; several are one below the
+        #: other
         self.names = names
 
     def _tensors(self, name: str) -> List[torch.Tensor]:
         return [operator.attrgetter(n)(self.module) for n in self.names[name]]
 
     def put(self, trainer: Any) -> None:
-        """The module's weights become the trainer's, bit for bit; the moments of its optimizer stay."""
+        """The module's weights become the trainer's, bit for bit; the moments of its optimizer
+        stay."""
         for name in trainer.tensors:
-            trainer.tensors[name] = torch.cat([t.detach() for t in self._tensors(name)]).contiguous()
+            trainer.tensors[name] = torch.cat(
+                [t.detach() for t in self._tensors(name)]
+            ).contiguous()
 
     def get(self, trainer: Any) -> None:
         """The trainer's weights of the committed step become the module's, bit for bit."""
@@ -452,18 +543,25 @@ class Captured:
                     t.copy_(part)
 
 
-def capture(module: nn.Module, tokens: torch.Tensor, labels: Optional[torch.Tensor] = None) -> Captured:
+def capture(
+    module: nn.Module, tokens: torch.Tensor, labels: Optional[torch.Tensor] = None
+) -> Captured:
     """
-    module as a model of libwse. tokens: an example of its input, [B][S] of int64; S is the length of the sequences that
-    it is trained on, or the window of an MLP. labels: of a module that takes them, too, and returns the mean cross-entropy,
-    alone or among others; they are as the logits are, [B][S] or [B].
+    module as a model of libwse. tokens: an example of its input, [B][S] of int64; S is the length
+    of the sequences that it is trained on, or the window of an MLP. labels: of a module that takes
+    them, too, and returns the mean cross-entropy, alone or among others; they are as the logits
+    are, [B][S] or [B].
     """
     for t in [tokens] if labels is None else [tokens, labels]:
         if t.dtype != torch.long or t is tokens and t.dim() != 2:
-            raise TypeError("tokens are an example of the module's input, int64 [B][S], and labels int64")
+            raise TypeError(
+                "tokens are an example of the module's input, int64 [B][S], and labels int64"
+            )
     name = type(module).__name__
     twin = copy.deepcopy(module).double().eval()  # tracing and binary64 leave the module as it is
-    examples = [t.new_zeros(2, *t.shape[1:]) for t in ([tokens] if labels is None else [tokens, labels])]
+    examples = [
+        t.new_zeros(2, *t.shape[1:]) for t in ([tokens] if labels is None else [tokens, labels])
+    ]
     with torch.no_grad():
         graph, values = trace(twin, examples)
         for node in graph.nodes:
@@ -477,7 +575,9 @@ def capture(module: nn.Module, tokens: torch.Tensor, labels: Optional[torch.Tens
         _compare(twin, want, examples, at, logits.meta["shape"][-1], name)
     left = {n for n, _ in module.named_parameters()} - {p for ps in names.values() for p in ps}
     if left:
-        raise Unsupported(f"{', '.join(sorted(left))}: no layer that was captured has these parameters")
+        raise Unsupported(
+            f"{', '.join(sorted(left))}: no layer that was captured has these parameters"
+        )
     return Captured(module, make(), names)
 
 
@@ -494,7 +594,14 @@ def _read_gpt(reader: _Reader, logits: fx.Node, seq: int) -> _Read:
     params = _parameters(reader.module, names)
     blocks = sum(n.endswith(".ln_1.weight") for n in names)
     positions, hidden = params["transformer.wpe.weight"].shape[-2:]
-    how = {"positions": positions, "seq": seq, "hidden": hidden, "layers": blocks, "heads": heads, "eps": eps}
+    how = {
+        "positions": positions,
+        "seq": seq,
+        "hidden": hidden,
+        "layers": blocks,
+        "heads": heads,
+        "eps": eps,
+    }
     how["filter"] = len(params["transformer.h.0.mlp.c_fc.bias"])
     how["untied"] = int("lm_head.weight" in names)
     vocab = logits.meta["shape"][-1]
@@ -526,7 +633,12 @@ def _parameters(module: nn.Module, names: Dict[str, List[str]]) -> Dict[str, tor
 
 
 def _compare(
-    module: nn.Module, want: Any, examples: Sequence[torch.Tensor], at: int, vocabulary: int, name: str
+    module: nn.Module,
+    want: Any,
+    examples: Sequence[torch.Tensor],
+    at: int,
+    vocabulary: int,
+    name: str,
 ) -> None:
     """Both on random tokens; at: which output is to be compared, -1: the only one."""
     random = torch.Generator().manual_seed(1)
@@ -536,7 +648,11 @@ def _compare(
         a = a[at]
     if len(inputs) == 2:
         b = F.cross_entropy(b.flatten(0, -2), inputs[1].flatten())
-    off = float((a - b).abs().max() / b.abs().max().clamp_min(1e-30)) if a.shape == b.shape else float("inf")
+    off = (
+        float((a - b).abs().max() / b.abs().max().clamp_min(1e-30))
+        if a.shape == b.shape
+        else float("inf")
+    )
     if not off < 1e-9:
         raise Unsupported(
             f"{name} has the layers of a model of libwse but computes something else (off by {off:.1g} of the largest "

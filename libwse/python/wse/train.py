@@ -10,14 +10,30 @@ from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Se
 
 from . import _abi
 from ._abi import lib
-from ._handle import Error, Handle, Interrupts, callback, check, fill, record, says, text, using, word
+from ._handle import (
+    Error,
+    Handle,
+    Interrupts,
+    callback,
+    check,
+    fill,
+    record,
+    says,
+    text,
+    using,
+    word,
+)
 from .array import Array, numbers_of
 from .model import Model
 
 Path = Union[str, bytes, "os.PathLike[Any]"]
 Log = Callable[[int, str], Any]
 
-_LEVELS = {_abi.WSE_LOG_ERROR: logging.ERROR, _abi.WSE_LOG_WARN: logging.WARNING, _abi.WSE_LOG_INFO: logging.INFO}
+_LEVELS = {
+    _abi.WSE_LOG_ERROR: logging.ERROR,
+    _abi.WSE_LOG_WARN: logging.WARNING,
+    _abi.WSE_LOG_INFO: logging.INFO,
+}
 _EVENTS = {
     _abi.WSE_EVENT_BEGIN: "begin",
     _abi.WSE_EVENT_TRAIN: "train",
@@ -39,7 +55,8 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Params(Handle):
-    """What is trained, on which text, and how: a parameter file (wse-train(1)), or Params.make()."""
+    """What is trained, on which text, and how: a parameter file (wse-train(1)), or
+    Params.make()."""
 
     _kind = "params"
     _one_thread = True
@@ -56,13 +73,18 @@ class Params(Handle):
         tokenizer: Optional[Path] = None,
         plan: bool = False,
     ) -> None:
-        """A file, with what overrides it; sets: {"loop.max_steps": 5}, or a list of "KEY.PATH=VALUE"."""
+        """A file, with what overrides it; sets: {"loop.max_steps": 5}, or a list of
+        "KEY.PATH=VALUE"."""
         self._create(())
         said = prompt.encode() if isinstance(prompt, str) else prompt
         over = fill(
-            _abi.wse_override, {"data": data, "model_dir": model_dir, "tokenizer": tokenizer, "plan": int(plan)}
+            _abi.wse_override,
+            {"data": data, "model_dir": model_dir, "tokenizer": tokenizer, "plan": int(plan)},
         )
-        words = [text(s) for s in ([f"{k}={v}" for k, v in sets.items()] if isinstance(sets, Mapping) else sets)]
+        words = [
+            text(s)
+            for s in ([f"{k}={v}" for k, v in sets.items()] if isinstance(sets, Mapping) else sets)
+        ]
         over.sets, over.nsets = (ctypes.c_char_p * len(words))(*words), len(words)
         over.prompt, over.prompt_len = said, len(said or b"")
         try:
@@ -85,7 +107,8 @@ class Params(Handle):
     @classmethod
     @says("wse_params_make", "wse_train_shape", "wse_sched")
     def make(cls, model: Model, **members: Any) -> "Params":
-        """The same without a file: members of struct wse_train_shape; sched: a list of dicts, members of struct wse_sched."""
+        """The same without a file: members of struct wse_train_shape; sched: a list of dicts,
+        members of struct wse_sched."""
         shape = fill(_abi.wse_train_shape, members)
         params = cls.__new__(cls)
         params._create(model._keep)
@@ -111,12 +134,16 @@ class Params(Handle):
         return self._call(lib.wse_params_devices)
 
     @says("wse_params_plan", "wse_plan_info")
-    def plan(self, uri: str, shape_only: bool = False, line: Optional[Log] = None, forward: bool = False) -> Any:
+    def plan(
+        self, uri: str, shape_only: bool = False, line: Optional[Log] = None, forward: bool = False
+    ) -> Any:
         """
-        Does it fit, what does it cost: struct wse_plan_info. line(level, text) gets the plan as text.
-        forward: of the forward pass alone, as for evaluation and text.
+        Does it fit, what does it cost: struct wse_plan_info. line(level, text) gets the plan as
+        text. forward: of the forward pass alone, as for evaluation and text.
         """
-        flags = (_abi.WSE_PLAN_SHAPE if shape_only else 0) | (_abi.WSE_PLAN_FORWARD if forward else 0)
+        flags = (_abi.WSE_PLAN_SHAPE if shape_only else 0) | (
+            _abi.WSE_PLAN_FORWARD if forward else 0
+        )
         info, log = _abi.wse_plan_info(), _log(line) if line else _abi.wse_log_fn()
         with Interrupts():
             self._call(lib.wse_params_plan, text(uri), flags, log, None, byref(info))
@@ -124,7 +151,8 @@ class Params(Handle):
 
 
 class Step(NamedTuple):
-    """What a step was: its number, the mean loss in nats a token, the gradient's norm before clipping, the learning rate."""
+    """What a step was: its number, the mean loss in nats a token, the gradient's norm before
+    clipping, the learning rate."""
 
     step: int
     loss: float
@@ -147,8 +175,8 @@ def _log(function: Optional[Log]) -> Any:
 
 def choose_devices(devices: Union[str, Sequence[str], None], count: int) -> List[str]:
     """
-    URIs as wse-train chooses them: as named, one simulator as often as wafers are wanted; without names the nodes of this
-    machine, or the twin.
+    URIs as wse-train chooses them: as named, one simulator as often as wafers are wanted; without
+    names the nodes of this machine, or the twin.
     """
     if devices is None:
         if os.path.exists("/dev/accel/accel0"):
@@ -161,7 +189,8 @@ def choose_devices(devices: Union[str, Sequence[str], None], count: int) -> List
 
 
 class Tensors(Mapping):  # type: ignore[type-arg]
-    """The parameters of a trainer by name: f32 [rows][cols] or [rows], copies of the committed step; assigning sets them."""
+    """The parameters of a trainer by name: f32 [rows][cols] or [rows], copies of the committed
+    step; assigning sets them."""
 
     def __init__(self, trainer: "Trainer") -> None:
         self._trainer = trainer
@@ -177,7 +206,9 @@ class Tensors(Mapping):  # type: ignore[type-arg]
         try:
             return self._names()[name]
         except KeyError:
-            raise KeyError(f"no parameter '{name}' is in this model: {', '.join(self._names())}") from None
+            raise KeyError(
+                f"no parameter '{name}' is in this model: {', '.join(self._names())}"
+            ) from None
 
     def __getitem__(self, name: str) -> Array:
         out: Array = self._trainer._tensor(self._number(name), True)[1]
@@ -205,7 +236,8 @@ class Trainer(Handle):
             for s in t:
                 print(s.step, s.loss)
 
-    Ctrl-C is noticed when the step has ended. What the library says goes to the logger "wse", or to log(level, text).
+    Ctrl-C is noticed when the step has ended. What the library says goes to the logger "wse", or to
+    log(level, text).
     """
 
     _kind = "trainer"
@@ -232,7 +264,11 @@ class Trainer(Handle):
         self._open(params, devices, num_wse, log)
 
     def _open(
-        self, params: Params, devices: Union[str, Sequence[str], None], num_wse: Optional[int], log: Optional[Log]
+        self,
+        params: Params,
+        devices: Union[str, Sequence[str], None],
+        num_wse: Optional[int],
+        log: Optional[Log],
     ) -> None:
         uris = choose_devices(devices, params.devices if num_wse is None else num_wse)
         if num_wse is not None and len(uris) != num_wse:
@@ -279,12 +315,14 @@ class Trainer(Handle):
     @says("wse_trainer_step_on")
     def step_on(self, samples: Any) -> Step:
         """
-        One step on samples of one's own, u16 [batch][window + span] (of a GPT 1 + S tokens, of an MLP window + 1): an array
-        of numpy or torch (int16: its bits), or anything with the buffer protocol. For params without data. With a vocabulary
-        above 65536 they are u32 (int32: its bits).
+        One step on samples of one's own, u16 [batch][window + span] (of a GPT 1 + S tokens, of an
+        MLP window + 1): an array of numpy or torch (int16: its bits), or anything with the buffer
+        protocol. For params without data. With a vocabulary above 65536 they are u32 (int32: its
+        bits).
         """
         wide = self.info.vocab > 65536
-        signed = str(getattr(samples, "dtype", "")).rpartition(".")[2] in ("int16", "int32")  # torch 1 has no unsigned ones
+        # torch 1 has no unsigned ones
+        signed = str(getattr(samples, "dtype", "")).rpartition(".")[2] in ("int16", "int32")
         source = numbers_of(samples, ("i" if signed else "u") + ("32" if wide else "16"))
         if source.readonly:
             source = memoryview(bytearray(source))
@@ -335,15 +373,19 @@ class Trainer(Handle):
     @says("wse_trainer_load")
     def load(self, path: Path, what: Union[int, str] = "all") -> None:
         """What a checkpoint has: "all", "rates_new", "model" or "eval" (enum wse_ckpt_load)."""
-        self._call(lib.wse_trainer_load, text(path), word("what", what) if isinstance(what, str) else what)
+        self._call(
+            lib.wse_trainer_load, text(path), word("what", what) if isinstance(what, str) else what
+        )
 
     # ---- text ----
 
     @says("wse_trainer_generate", "wse_sampling")
-    def generate(self, prompt: Union[str, bytes], n: int, temperature: float = 0.8, **members: Any) -> List[Any]:
+    def generate(
+        self, prompt: Union[str, bytes], n: int, temperature: float = 0.8, **members: Any
+    ) -> List[Any]:
         """
-        Texts of n tokens (bytes, without a tokenizer) that go on from the prompt, `streams` (1) of them: str for a prompt that is str, else bytes.
-        Others are members of struct wse_sampling.
+        Texts of n tokens (bytes, without a tokenizer) that go on from the prompt, `streams` (1) of
+        them: str for a prompt that is str, else bytes. Others are members of struct wse_sampling.
         """
         said = prompt.encode() if isinstance(prompt, str) else bytes(prompt)
         how = fill(_abi.wse_sampling, {"n": n, "temperature": temperature, "streams": 1, **members})
@@ -376,10 +418,11 @@ class Trainer(Handle):
         chart: bool = False,
     ) -> Any:
         """
-        Train, evaluate, checkpoint, draw and sample as the parameters say: what wse-train does. Returns struct
-        wse_run_result as a named tuple. progress(p) and event(e) get named tuples; stop(), asked between steps, ends the run
-        with a checkpoint when it is true. So does Ctrl-C: then Interrupted is raised, which has the result.
-        run("check", checkpoint=FILE, check=(A, B)): was the run of that checkpoint what it says? An Error says what differs.
+        Train, evaluate, checkpoint, draw and sample as the parameters say: what wse-train does.
+        Returns struct wse_run_result as a named tuple. progress(p) and event(e) get named tuples;
+        stop(), asked between steps, ends the run with a checkpoint when it is true. So does Ctrl-C:
+        then Interrupted is raised, which has the result. run("check", checkpoint=FILE, check=(A,
+        B)): was the run of that checkpoint what it says? An Error says what differs.
         """
         fields: Dict[str, Any] = {f[0]: f[1] for f in _abi.wse_run_shape._fields_}
         run = fill(
@@ -415,11 +458,15 @@ class Trainer(Handle):
 
         # an exception in any of them stops the run, with its checkpoint
         run.stop = callback(
-            fields["stop"], guarded(lambda _: int(bool(failed or interrupts.came or stop and stop()))), 1
+            fields["stop"],
+            guarded(lambda _: int(bool(failed or interrupts.came or stop and stop()))),
+            1,
         )
         if progress:
             show = progress
-            run.progress = callback(fields["progress"], guarded(lambda _, p: show(record(p.contents))))
+            run.progress = callback(
+                fields["progress"], guarded(lambda _, p: show(record(p.contents)))
+            )
         if event:
             run.event = callback(fields["event"], guarded(on_event))
         try:
@@ -439,7 +486,8 @@ class Trainer(Handle):
 
 
 def checkpoint_hash(path: Path) -> str:
-    """SHA-256 over weights and training state of a checkpoint, hexadecimal: equal training has equal hashes."""
+    """SHA-256 over weights and training state of a checkpoint, hexadecimal: equal training has
+    equal hashes."""
     out = ctypes.create_string_buffer(65)
     check(lib.wse_checkpoint_hash(text(path), out))
     return out.value.decode()

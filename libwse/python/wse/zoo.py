@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """
-The Model Zoo's two commands on a parameter file, for those who expect them of Python; wse-train(1) has more.
+The Model Zoo's two commands on a parameter file, for those who expect them of Python; wse-train(1)
+has more.
 
     python3 -m wse.zoo fit PARAMS.yaml          train, with evaluations and checkpoints
     python3 -m wse.zoo validate PARAMS.yaml     the held-out loss of a checkpoint
@@ -17,19 +18,46 @@ MODES = {"fit": "train_and_eval", "validate": "eval"}
 
 def _arguments(argv: Optional[List[str]]) -> argparse.Namespace:
     p = argparse.ArgumentParser(
-        prog="python3 -m wse.zoo", allow_abbrev=False, description="Train or evaluate a model on wafers."
+        prog="python3 -m wse.zoo",
+        allow_abbrev=False,
+        description="Train or evaluate a model on wafers.",
     )
     p.add_argument("command", choices=MODES)
     p.add_argument("params", metavar="PARAMS.yaml")
-    p.add_argument("--num_csx", "--num_wse", type=int, metavar="N", dest="num_wse", help="wafers (default: the file's)")
     p.add_argument(
-        "--devices", metavar="URI,...", help="default: accel:0 ... if they exist, else sim:func,rows=4,cols=4"
+        "--num_csx",
+        "--num_wse",
+        type=int,
+        metavar="N",
+        dest="num_wse",
+        help="wafers (default: the file's)",
+    )
+    p.add_argument(
+        "--devices",
+        metavar="URI,...",
+        help="default: accel:0 ... if they exist, else sim:func,rows=4,cols=4",
     )
     p.add_argument("--data", metavar="PATH", help="text (default: the file's data_dir)")
-    p.add_argument("--model_dir", metavar="DIR", help="checkpoints, metrics.csv, loss.svg (default: the file's)")
-    p.add_argument("--checkpoint_path", metavar="F", help='where to start from; "auto": the last one in DIR, if any')
-    p.add_argument("--max_steps", type=int, metavar="N", help="the step to end at (default: the file's)")
-    p.add_argument("--set", action="append", default=[], metavar="KEY.PATH=VALUE", help="overrides a key of the file")
+    p.add_argument(
+        "--model_dir",
+        metavar="DIR",
+        help="checkpoints, metrics.csv, loss.svg (default: the file's)",
+    )
+    p.add_argument(
+        "--checkpoint_path",
+        metavar="F",
+        help='where to start from; "auto": the last one in DIR, if any',
+    )
+    p.add_argument(
+        "--max_steps", type=int, metavar="N", help="the step to end at (default: the file's)"
+    )
+    p.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY.PATH=VALUE",
+        help="overrides a key of the file",
+    )
     return p.parse_args(argv)
 
 
@@ -51,7 +79,9 @@ def main(argv: Optional[List[str]] = None) -> int:
         with Params(a.params, sets=sets, data=a.data, model_dir=a.model_dir) as params:
             for note in params.notes:
                 print(f"note: {note}", file=sys.stderr)
-            with Trainer(params, a.devices and split_devices(a.devices), a.num_wse, log=_line) as trainer:
+            with Trainer(
+                params, a.devices and split_devices(a.devices), a.num_wse, log=_line
+            ) as trainer:
                 result = trainer.run(MODES[a.command], checkpoint=a.checkpoint_path)
     except ParamsError as e:
         print("\n".join(f"wse.zoo: {fault}" for fault in e.faults), file=sys.stderr)
