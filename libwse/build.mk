@@ -147,6 +147,6 @@ ALL += $(B)/tsan/test-hosts
 BESIDE += --waits $(B)/tsan/test-hosts --waits libwse/tests/train/test-mpi
 BESIDE += --waits libwse/tests/device/test-tools
 SUITES += $(addprefix libwse/tests/device/,test-symbols test-guest) $(B)/libwse/tests/device/test-linear-so \
-	$(addprefix libwse/tests/train/,test-cli test-tokens test-hashes test-zoo test-install)
+	$(addprefix libwse/tests/train/,test-cli test-profile test-tokens test-hashes test-zoo test-install)
 
 include libwse/python/build.mk

@@ -49,7 +49,11 @@ struct wse_transport {
 	int (*submit)(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t n,
 		      struct wse_fence *const *in, uint32_t nin, struct wse_fence **fence);
 	int (*fence_wait)(struct wse_fence *fence, int64_t timeout_ns);
+	/* NULL: a transport that does not tell */
 	int (*fence_cycles)(struct wse_fence *fence, uint32_t *start, uint32_t *end);
+	/* the same of one command of its submit */
+	int (*command_cycles)(struct wse_fence *fence, uint32_t command, uint32_t *start,
+			      uint32_t *end);
 	void (*fence_free)(struct wse_fence *fence);
 };
 

@@ -62,6 +62,20 @@ struct wse_exec_cost {
 	uint64_t count[32];	/* there is room for WSE_CNT_MAX */
 };
 
+/* A command that a device has executed, and for which operation of the graph. */
+struct wse_exec_command {
+	uint32_t device;	/* id of the executor */
+	uint32_t index;		/* of the micro-batch */
+	uint32_t op;		/* number in graph.ops */
+	uint32_t queue;		/* enum of ops/emit.h */
+	uint32_t opcode;	/* WSE_OP_* of wse_regs.h */
+	/* device cycles since the device was opened; a queue's commands follow each other */
+	uint64_t begin, end;
+};
+
+/* Called in the worker's thread, in order of submits; commands of one submit in its order. */
+typedef void (*wse_record_fn)(void *ctx, const struct wse_exec_command *cmd);
+
 struct wse_exec_ops {
 	void (*info)(struct wse_exec *e, struct wse_exec_info *info);
 
@@ -97,6 +111,12 @@ struct wse_exec_ops {
 	 * say
 	 */
 	int (*cost)(struct wse_exec *e, struct wse_exec_cost *cost);
+
+	/*
+	 * optional (may be NULL): tell fn of every command from the next run() on; fn NULL: no
+	 * more. -ENOTSUP where the transport does not say when a command ran
+	 */
+	int (*record)(struct wse_exec *e, wse_record_fn fn, void *ctx);
 
 	void (*close)(struct wse_exec *e);
 };

@@ -33,6 +33,13 @@ struct pending {
 	uint32_t unit;
 	int loss;      /* pick the losses of job */
 	uint32_t slot; /* of the loss scratch */
+	uint32_t ncmd;
+};
+
+/* whose command it is: what wse_exec_command says of it before it ran */
+struct label {
+	uint32_t op;
+	uint16_t queue, opcode;
 };
 
 struct wafer {
@@ -56,6 +63,11 @@ struct wafer {
 	int timed;
 	uint64_t begin, end, last_grad; /* device cycles, by a clock of this executor's */
 	uint64_t before[WSE_CNT_MAX];
+	/* who is told of commands, NULL: nobody is; labels of those in pend, and of the batch */
+	wse_record_fn record;
+	void *record_ctx;
+	struct label (*labels)[WSE_EMIT_CMDS], *label;
+	uint64_t clock; /* of the last command that was told, on the device's own clock */
 };
 
 /* an error of the device: what it was at, before its sentence */
@@ -257,6 +269,35 @@ static void pick_losses(struct wafer *w, const struct pending *p)
 			all[(size_t)(wse_token(target, i, g->classes) % chunk / per) * tokens + i];
 }
 
+/* what the commands of a submit took, which are done */
+static void tell(struct wafer *w, const struct pending *p)
+{
+	const struct label *l = w->labels[w->first];
+
+	for (uint32_t i = 0; i < p->ncmd; i++) {
+		struct wse_exec_command c = {
+			.device = w->base.id,
+			.index = p->job->index,
+			.op = l[i].op,
+			.queue = l[i].queue,
+			.opcode = l[i].opcode,
+		};
+		uint32_t from, to;
+
+		if (w->dev->ops->command_cycles(p->fence, i, &from, &to))
+			return;
+		if (!w->clock)
+			w->clock = (1ull << 32) + from;
+		c.begin = wse_clock_at(w->clock, from);
+		c.end = c.begin + (uint32_t)(to - from);
+		if (c.end > w->clock)
+			w->clock = c.end;
+		c.begin -= 1ull << 32;
+		c.end -= 1ull << 32;
+		w->record(w->record_ctx, &c);
+	}
+}
+
 /* the oldest submit: wait for it, deliver what it made. An earlier error goes on in ret */
 static int reap(struct wafer *w, const struct wse_micro_ops *ops, void *ctx, int ret)
 {
@@ -268,6 +309,8 @@ static int reap(struct wafer *w, const struct wse_micro_ops *ops, void *ctx, int
 	r = wse_fence_wait(p->fence, WSE_FOREVER);
 	if (!r)
 		note_cycles(w, p);
+	if (!r && w->record)
+		tell(w, p);
 	wse_fence_destroy(p->fence);
 	w->first = (w->first + 1) % MAX_PENDING;
 	w->npend--;
@@ -296,8 +339,14 @@ static int submit(struct wafer *w, struct wse_emit *e, struct pending *p,
 		ret = reap(w, ops, ctx, 0);
 	if (!ret && e->n)
 		ret = fail(w, wse_submit(w->ctx, e->cmd, e->n, NULL, 0, &p->fence), "submit");
-	if (!ret && e->n)
-		w->pend[(w->first + w->npend++) % MAX_PENDING] = *p;
+	if (!ret && e->n) {
+		uint32_t at = (w->first + w->npend++) % MAX_PENDING;
+
+		p->ncmd = e->n;
+		w->pend[at] = *p;
+		if (w->record)
+			memcpy(w->labels[at], w->label, e->n * sizeof(*w->label));
+	}
 	e->n = 0;
 	p->grad = NULL;
 	p->loss = 0;
@@ -313,6 +362,7 @@ static int add(struct wafer *w, struct wse_emit *e, struct pending *p, uint32_t 
 	const struct wse_op *op = &w->g->ops[at];
 	const struct wse_op_type *type = wse_op_type(op->kind);
 	const struct wse_unit *u = op->unit == WSE_NO_UNIT ? NULL : &w->g->units[op->unit];
+	uint32_t first = e->n;
 	int ret = 0;
 
 	if (u && ops->unit_ready)
@@ -326,6 +376,8 @@ static int add(struct wafer *w, struct wse_emit *e, struct pending *p, uint32_t 
 		w->loaded = op->program;
 	}
 	type->emit(e, op);
+	for (uint32_t i = first; w->record && i < e->n && i < WSE_EMIT_CMDS; i++)
+		w->label[i] = (struct label){at, (uint16_t)e->cmd[i].queue, (uint16_t)e->cmd[i].op};
 	if (op->kind == WSE_OP_LOSS_OUT)
 		p->loss = 1;
 	if (u && u->grad_last == at) {
@@ -423,6 +475,24 @@ static int wafer_cost(struct wse_exec *e, struct wse_exec_cost *cost)
 	return ret;
 }
 
+static int wafer_record(struct wse_exec *e, wse_record_fn fn, void *ctx)
+{
+	struct wafer *w = (struct wafer *)e;
+
+	if (!w->dev->ops->command_cycles)
+		return -ENOTSUP;
+	if (fn && !w->labels) {
+		/* one more: of the batch that is being made */
+		w->labels = calloc(MAX_PENDING + 1, sizeof(*w->labels));
+		if (!w->labels)
+			return -ENOMEM;
+		w->label = w->labels[MAX_PENDING];
+	}
+	w->record = fn;
+	w->record_ctx = ctx;
+	return 0;
+}
+
 static void wafer_close(struct wse_exec *e)
 {
 	struct wafer *w = (struct wafer *)e;
@@ -434,6 +504,7 @@ static void wafer_close(struct wse_exec *e)
 	unload(w);
 	wse_context_destroy(w->ctx);
 	wse_device_close(w->dev);
+	free(w->labels);
 	free(w);
 	wse_failure_undo(&before);
 }
@@ -447,6 +518,7 @@ static const struct wse_exec_ops wafer_ops = {
 	.unmap = wafer_unmap,
 	.run = wafer_run,
 	.cost = wafer_cost,
+	.record = wafer_record,
 	.close = wafer_close,
 };
 

@@ -198,6 +198,11 @@ static uint32_t rows_out(const struct wse_graph *g, const struct wse_op *op)
 	return (op->arg[A_BACK] ? s.ins : s.outs) / g->tile.cols;
 }
 
+int wse_linear_is_back(const struct wse_op *op)
+{
+	return op->kind == WSE_OP_LINEAR && op->arg[A_BACK];
+}
+
 /* a chunk of the way back that takes its place in a whole value: how many there are, else 1 */
 static uint32_t parts_of(const struct wse_graph *g, const struct wse_op *op)
 {

@@ -49,6 +49,8 @@ struct wse_op_type {
 /* NULL: there is no such kind */
 const struct wse_op_type *wse_op_type(uint32_t kind);
 const char *wse_kind_name(uint32_t kind);
+/* a linear layer on the way back, to its data */
+int wse_linear_is_back(const struct wse_op *op);
 /*
  * wse_graph_finish() with these kinds; also finds which operations write each unit's gradient:
  * -EINVAL when none does. A graph of the forward pass alone loses the operations after it first,

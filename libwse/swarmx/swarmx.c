@@ -294,6 +294,11 @@ uint32_t wse_swarm_alive(const struct wse_swarm *s)
 	return n;
 }
 
+uint32_t wse_swarm_size(const struct wse_swarm *s)
+{
+	return s->n;
+}
+
 int wse_swarm_cost(const struct wse_swarm *s, uint32_t device, struct wse_exec_cost *cost)
 {
 	struct wse_exec *e = device < s->n ? s->w[device].exec : NULL;
@@ -301,6 +306,23 @@ int wse_swarm_cost(const struct wse_swarm *s, uint32_t device, struct wse_exec_c
 	if (!e)
 		return -EINVAL;
 	return e->ops->cost ? e->ops->cost(e, cost) : -ENOTSUP;
+}
+
+int wse_swarm_record(const struct wse_swarm *s, uint32_t device, wse_record_fn fn, void *ctx)
+{
+	struct wse_exec *e = device < s->n ? s->w[device].exec : NULL;
+
+	if (!e)
+		return -EINVAL;
+	return e->ops->record ? e->ops->record(e, fn, ctx) : -ENOTSUP;
+}
+
+int wse_swarm_name(const struct wse_swarm *s, uint32_t device, struct wse_exec_info *info)
+{
+	if (device >= s->n || !s->w[device].exec)
+		return -EINVAL;
+	s->w[device].exec->ops->info(s->w[device].exec, info);
+	return 0;
 }
 
 /* contiguous ranges of the index, as equal as they can be */

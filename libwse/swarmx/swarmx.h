@@ -32,9 +32,16 @@ void wse_swarm_close(struct wse_swarm *s);
 struct wse_buf_pool wse_swarm_pool(struct wse_swarm *s);
 
 uint32_t wse_swarm_alive(const struct wse_swarm *s);
+/* devices, those that have failed included */
+uint32_t wse_swarm_size(const struct wse_swarm *s);
 
 /* what the last step cost a device; between steps. -ENOTSUP when it does not tell */
 int wse_swarm_cost(const struct wse_swarm *s, uint32_t device, struct wse_exec_cost *cost);
+
+/* between steps: what a device executes is told to fn (exec/exec.h). -ENOTSUP, -ENOMEM */
+int wse_swarm_record(const struct wse_swarm *s, uint32_t device, wse_record_fn fn, void *ctx);
+/* its name, for people; 0, or -EINVAL when there is none (any more) */
+int wse_swarm_name(const struct wse_swarm *s, uint32_t device, struct wse_exec_info *info);
 
 /*
  * What the host does with a micro-batch, in the thread of the device that takes it: begin before it

@@ -37,6 +37,8 @@ static const char usage[] =
 	"  --set KEY.PATH=VALUE overrides a key of the file; may be repeated\n"
 	"  --prompt TEXT        what the sampled text goes on from; \"-\": standard input, bytes as they are\n"
 	"                       (default: the file's, or \"The \")\n"
+	"  --profile DIR        where the time goes: timelines of wafers and host, operations\n"
+	"                       by cycles (default: none)\n"
 	"  --log-json FILE      append what happens as JSON, an object a line (default: none)\n"
 	"  --validate_only      check the file and the options, run nothing\n"
 	"  --plan               print mapping, memory and cost, run nothing\n"
@@ -177,6 +179,7 @@ static int stop(void *ctx)
 struct args {
 	const char *params, *mode, *devices, *data, *model_dir, *max_steps, *checkpoint;
 	const char *verify, *verify_uri, *require, *prompt, *json, *check, *steps;
+	const char *profile;
 	const char *tokenize, *tokenizer, *out, *launch;
 	size_t prompt_len; /* 0: up to the first NUL */
 	uint32_t num_wse, restarts;
@@ -221,6 +224,7 @@ static int parse(int argc, char **argv, struct args *a)
 					     {"checkpoint_path", required_argument, NULL, 'c'},
 					     {"set", required_argument, NULL, 'S'},
 					     {"log-json", required_argument, NULL, 'j'},
+					     {"profile", required_argument, NULL, 'f'},
 					     {"version", no_argument, NULL, 1},
 					     {"plan", no_argument, NULL, 'P'},
 					     {"wait", no_argument, NULL, 'w'},
@@ -284,6 +288,9 @@ static int parse(int argc, char **argv, struct args *a)
 			break;
 		case 'j':
 			a->json = optarg;
+			break;
+		case 'f':
+			a->profile = optarg;
 			break;
 		case 1:
 			printf("wse-train %s\n", wse_version());
@@ -654,7 +661,10 @@ static int run(const struct args *a, const struct wse_params *p, struct wse_run_
 		 */
 		wse_trainer_info(t, &info);
 		set_signals(&info);
-		ret = wse_trainer_run(t, how, &res);
+		ret = a->profile ? wse_trainer_profile(t, a->profile) : 0;
+		ret = ret ? ret : wse_trainer_run(t, how, &res);
+		if (!ret && a->profile)
+			ret = wse_trainer_profile(t, NULL);
 		wse_trainer_close(t);
 	}
 	if (sc.bar)

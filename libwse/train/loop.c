@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/dirs.h"
 #include "base/error.h"
 #include "check.h"
 #include "input/bpe.h"
@@ -71,21 +72,10 @@ static const char *in_dir(struct loop *l, const char *name)
 
 static int make_dir(struct loop *l)
 {
-	char path[WSE_PATH];
+	int ret = wse_make_dirs(l->run->cfg.model_dir);
 
-	snprintf(path, sizeof(path), "%s", l->run->cfg.model_dir);
-	for (char *p = path + 1;; p++) {
-		char c = *p;
-
-		if (c && c != '/')
-			continue;
-		*p = 0;
-		if (mkdir(path, 0777) && errno != EEXIST)
-			return wse_fail(-errno, "model_dir %.200s: %s", path, strerror(errno));
-		*p = c;
-		if (!c)
-			return 0;
-	}
+	return ret ? wse_fail(ret, "model_dir %.200s: %s", l->run->cfg.model_dir, strerror(-ret))
+		   : 0;
 }
 
 /* One run at a time writes there; the lock ends with the process, however that ends. */

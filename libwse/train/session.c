@@ -13,6 +13,7 @@
 #include "num/num.h"
 #include "num/sha256.h"
 #include "ops/ops.h"
+#include "profile.h"
 #include "ranks.h"
 #include "train/memory.h"
 
@@ -279,6 +280,11 @@ fail:
 
 void wse_session_close(struct wse_session *s)
 {
+	struct wse_failure before;
+
+	wse_failure_keep(&before, 0);
+	wse_profile_close(s, s->profile);
+	wse_failure_undo(&before);
 	wse_ranks_close(s);
 	wse_memx_close(s->memx);
 	wse_swarm_close(s->swarm); /* gives all buffers back */
@@ -310,11 +316,12 @@ int wse_session_save(struct wse_session *s, const char *path,
 		     const struct wse_st_progress *progress)
 {
 	struct wse_memx_cfg mc = wse_session_memx_cfg(&s->cfg);
+	uint64_t begin = wse_profile_now(s->profile);
 	int ret = check_trains(s);
 
 	ret = ret ? ret : check_whole(s);
 	ret = ret ? ret : wse_ckpt_save(path, s->memx, &mc, &s->state, progress);
-
+	wse_profile_span(s->profile, WSE_SPAN_CHECKPOINT, begin);
 	return ret ? wse_fail_in(ret, "checkpoint %.200s: ", path) : 0;
 }
 
@@ -372,6 +379,7 @@ static int run_jobs(struct wse_session *s, uint32_t n, int shared)
 {
 	struct wse_swarm_step step = wse_slots_step(&s->io, n);
 	unsigned int before = wse_failures();
+	uint64_t begin = wse_profile_now(s->profile);
 	int ret = check_whole(s), finish;
 
 	if (!ret && shared && s->ranks)
@@ -388,7 +396,9 @@ static int run_jobs(struct wse_session *s, uint32_t n, int shared)
 				      ret == -ENODEV ? "no device is left" : strerror(-ret));
 	/* the rest of the last update, while the first unit runs */
 	finish = wse_memx_finish(s->memx);
+	wse_profile_span(s->profile, WSE_SPAN_FINISH, begin);
 	ret = wse_swarm_wait(s->swarm);
+	wse_profile_span(s->profile, WSE_SPAN_MICRO_BATCHES, begin);
 	if (finish)
 		return finish;
 	if (ret && s->ranks && wse_ranks_failed(s->ranks))
@@ -623,12 +633,14 @@ static void chain_step(struct wse_session *s, const struct wse_step_result *r)
 
 int wse_session_commit(struct wse_session *s, struct wse_step_result *r)
 {
+	uint64_t begin = wse_profile_now(s->profile);
 	int ret = s->ranks ? wse_ranks_commit(s) : 0;
 
 	if (ret)
 		return ret;
 	scatter(s);
 	ret = wse_memx_commit(s->memx, &r->norm, &r->lr);
+	wse_profile_span(s->profile, WSE_SPAN_COMMIT, begin);
 
 	if (ret && !wse_session_check_grads(s))
 		wse_fail(ret, "the norm of the gradient is not finite");
@@ -649,6 +661,7 @@ int wse_session_eval(struct wse_session *s, uint64_t max_batches, double *loss, 
 {
 	uint64_t n = s->data.nheld, done = 0, span = s->cfg.model.span;
 	uint64_t per = s->plan.tokens / span; /* samples of a micro-batch */
+	uint64_t begin = wse_profile_now(s->profile);
 	double sum = 0.0;
 
 	if (max_batches && n > max_batches * s->cfg.batch)
@@ -672,6 +685,7 @@ int wse_session_eval(struct wse_session *s, uint64_t max_batches, double *loss, 
 			return ret;
 		done += left;
 	}
+	wse_profile_span(s->profile, WSE_SPAN_EVAL, begin);
 	*loss = sum / (double)(n * span);
 	*samples = n;
 	return 0;

@@ -33,6 +33,7 @@ struct wse_session {
 	const uint16_t **samples;	/* [batch] the first target of each sample of the step */
 	int torn;			/* a load ended half way: the weights are no step's */
 	struct wse_ranks *ranks;	/* ranks.h; NULL: this process is alone */
+	struct wse_profile *profile;	/* profile.h; NULL: none is made */
 };
 
 /* uris [n]; data is not opened when cfg->data is "". */

@@ -9,6 +9,7 @@
 #include "model/create.h"
 #include "train/loop.h"
 #include "train/params.h"
+#include "train/profile.h"
 #include "train/ranks.h"
 
 struct wse_trainer {
@@ -105,6 +106,27 @@ int wse_trainer_open(const struct wse_params *p, const char *const *uris, uint32
 		*out = t;
 	wse_handle_leave(p);
 	return ret;
+}
+
+int wse_trainer_profile(struct wse_trainer *t, const char *dir)
+{
+	struct wse_profile *p;
+	int ret = enter(t);
+
+	if (ret)
+		return ret;
+	p = t->s.profile;
+	if (dir && p) {
+		ret = wse_fail(-EBUSY, "a profile is being recorded: end it first");
+	} else if (dir) {
+		ret = wse_profile_open(&t->s, dir, &t->s.profile);
+	} else if (!p) {
+		ret = wse_fail(-EINVAL, "no profile is being recorded");
+	} else {
+		t->s.profile = NULL;
+		ret = wse_profile_close(&t->s, p);
+	}
+	return leave(t, ret);
 }
 
 int wse_trainer_close(struct wse_trainer *t)

@@ -390,5 +390,6 @@ const struct wse_transport wse_sim_transport = {
 	.submit = sim_submit,
 	.fence_wait = sim_user_wait,
 	.fence_cycles = sim_user_cycles,
+	.command_cycles = sim_command_cycles,
 	.fence_free = sim_user_free,
 };

@@ -96,6 +96,11 @@ struct sim_wait {
 	struct sim_wait *next;
 };
 
+/* device cycles, low halves */
+struct sim_span {
+	uint32_t start, end;
+};
+
 struct sim_fence {
 	atomic_uint refs;
 	struct sim *sim; /* whose time must pass until it signals; valid until then */
@@ -106,10 +111,11 @@ struct sim_fence {
 	int err;
 	uint32_t start, end; /* device cycles */
 	struct sim_wait *waits;
+	struct sim_span cmd[]; /* of its commands */
 };
 
 void sim_cond_init(pthread_cond_t *cond); /* CLOCK_MONOTONIC */
-int sim_fence_create(struct sim *sim, struct sim_fence **fence);
+int sim_fence_create(struct sim *sim, uint32_t commands, struct sim_fence **fence);
 void sim_fence_get(struct sim_fence *fence);
 void sim_fence_put(struct sim_fence *fence);
 void sim_fence_signal(struct sim_fence *fence, int err, uint32_t start, uint32_t end);
@@ -286,6 +292,7 @@ int sim_submit(struct wse_context *ctx, const struct drm_wse_cmd *cmds, uint32_t
 void sim_dep_signalled(struct sim_job *job);
 int sim_user_wait(struct wse_fence *fence, int64_t timeout_ns);
 int sim_user_cycles(struct wse_fence *fence, uint32_t *start, uint32_t *end);
+int sim_command_cycles(struct wse_fence *fence, uint32_t command, uint32_t *start, uint32_t *end);
 void sim_user_free(struct wse_fence *fence);
 /* with sim.lock: until a job of the context is over, or something else has changed */
 void sim_await_job(struct sim_context *ctx);

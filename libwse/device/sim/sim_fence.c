@@ -18,9 +18,9 @@ void sim_cond_init(pthread_cond_t *cond)
 	pthread_condattr_destroy(&attr);
 }
 
-int sim_fence_create(struct sim *sim, struct sim_fence **fence)
+int sim_fence_create(struct sim *sim, uint32_t commands, struct sim_fence **fence)
 {
-	struct sim_fence *f = calloc(1, sizeof(*f));
+	struct sim_fence *f = calloc(1, sizeof(*f) + commands * sizeof(f->cmd[0]));
 
 	if (!f)
 		return -ENOMEM;

@@ -129,7 +129,7 @@ static int job_create(struct sim_context *ctx, const struct drm_wse_cmd *cmds, u
 	atomic_init(&job->ndeps, 1);
 	job->bos = calloc(n, 2 * sizeof(*job->bos));
 	job->deps = calloc(nin ? nin : 1, sizeof(*job->deps));
-	if (!job->bos || !job->deps || sim_fence_create(job->sim, &job->fence))
+	if (!job->bos || !job->deps || sim_fence_create(job->sim, n, &job->fence))
 		goto free;
 	ret = job_fill(job, cmds);
 	if (ret)
@@ -361,8 +361,10 @@ static void note_fault(struct sim *sim, struct sim_ring *ring, const struct sim_
 	wse_context_lose(&ctx->base, "command %u of its submit: %s", slot->index, text);
 }
 
-static void note_cycles(struct sim_job *job, const struct wse_cqe *cqe)
+/* the fence's users look when it has signalled */
+static void note_cycles(struct sim_job *job, uint32_t command, const struct wse_cqe *cqe)
 {
+	job->fence->cmd[command] = (struct sim_span){cqe->start, cqe->end};
 	if (!job->timed || (int32_t)(cqe->start - job->start) < 0)
 		job->start = cqe->start;
 	if (!job->timed || (int32_t)(cqe->end - job->end) > 0)
@@ -377,7 +379,7 @@ void sim_job_complete(struct sim *sim, struct sim_ring *ring, const struct sim_s
 	int err = wse_status_errno(cqe->status >> 1);
 
 	job->left--;
-	note_cycles(job, cqe);
+	note_cycles(job, slot->index, cqe);
 	if (err) {
 		if (!job->err)
 			job->err = err;
@@ -439,6 +441,21 @@ int sim_user_cycles(struct wse_fence *fence, uint32_t *start, uint32_t *end)
 	if (f->done) {
 		*start = f->start;
 		*end = f->end;
+		ret = 0;
+	}
+	pthread_mutex_unlock(&f->lock);
+	return ret;
+}
+
+int sim_command_cycles(struct wse_fence *fence, uint32_t command, uint32_t *start, uint32_t *end)
+{
+	struct sim_fence *f = ((struct sim_user_fence *)fence)->fence;
+	int ret = -EAGAIN;
+
+	pthread_mutex_lock(&f->lock);
+	if (f->done) {
+		*start = f->cmd[command].start;
+		*end = f->cmd[command].end;
 		ret = 0;
 	}
 	pthread_mutex_unlock(&f->lock);

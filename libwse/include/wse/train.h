@@ -232,6 +232,19 @@ int wse_trainer_tensor(struct wse_trainer *t, uint32_t i, struct wse_tensor_info
 /* New values for it; n must be its number of elements. The moments of the optimizer stay. */
 int wse_trainer_set_tensor(struct wse_trainer *t, uint32_t i, const float *data, uint64_t n);
 
+/*
+ * Records from now on where the time goes, into the folder dir: wafers.pftrace, what each device
+ * executes on its queues, in device cycles; host.pftrace, what the trainer does, in its own time
+ * (both for https://ui.perfetto.dev); operations.txt, operations with their cycles and the
+ * planner's, at the end. NULL ends the recording, as wse_trainer_close() does.
+ *
+ * -EEXIST	dir has a profile
+ * -EBUSY	one is being recorded
+ * -EINVAL	NULL, and none is
+ * -ENOSPC ...	of ending one: a file could not be written whole
+ */
+int wse_trainer_profile(struct wse_trainer *t, const char *dir);
+
 /* ---- checkpoints ---- */
 
 /* The file is the old one or the new one, never half of it. -ERANGE: something is not finite. */

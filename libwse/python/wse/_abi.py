@@ -1713,6 +1713,18 @@ New values for it; n must be its number of elements. The moments of the optimize
 
 """)
 
+bind("wse_trainer_profile", c_int, POINTER(wse_trainer), c_char_p, doc="""
+Records from now on where the time goes, into the folder dir: wafers.pftrace, what each device
+executes on its queues, in device cycles; host.pftrace, what the trainer does, in its own time
+(both for https://ui.perfetto.dev); operations.txt, operations with their cycles and the
+planner's, at the end. NULL ends the recording, as wse_trainer_close() does.
+
+-EEXIST      dir has a profile
+-EBUSY       one is being recorded
+-EINVAL      NULL, and none is
+-ENOSPC ...  of ending one: a file could not be written whole
+""")
+
 bind("wse_trainer_save", c_int, POINTER(wse_trainer), c_char_p, doc="""
 The file is the old one or the new one, never half of it. -ERANGE: something is not finite.
 

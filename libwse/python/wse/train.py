@@ -348,6 +348,11 @@ class Trainer(Handle):
             self._call(lib.wse_trainer_eval, max_batches, byref(loss), byref(n))
         return loss.value, n.value
 
+    @says("wse_trainer_profile")
+    def profile(self, dir: Optional[Path]) -> None:
+        """Records from now on where the time goes, into a new folder; None ends that."""
+        self._call(lib.wse_trainer_profile, None if dir is None else text(dir))
+
     # ---- parameters and checkpoints ----
 
     @property

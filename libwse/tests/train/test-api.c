@@ -296,6 +296,29 @@ static void test_weights(void)
 	wse_trainer_close(a);
 }
 
+/* what its files say: test-profile */
+static void test_profile(void)
+{
+	struct wse_model *model = NULL;
+	struct wse_trainer *t;
+	char path[2][80], table[100];
+	int ret;
+
+	t = wse_model_mlp(&mlp, &model) ? NULL : open_model(model, "sim:func,rows=2,cols=2", 2);
+	snprintf(path[0], sizeof(path[0]), "%s/a/profile", dir);
+	snprintf(path[1], sizeof(path[1]), "%s/b", dir);
+	ok(is(wse_trainer_profile(t, NULL), -EINVAL, "no profile"), "no profile to end");
+	ret = wse_trainer_profile(t, path[0]) | wse_trainer_step(t, NULL);
+	ok(!ret && is(wse_trainer_profile(t, path[1]), -EBUSY, "end it first"),
+	   "one profile at a time");
+	ret = wse_trainer_profile(t, NULL) | wse_trainer_step(t, NULL);
+	ok(!ret && is(wse_trainer_profile(t, path[0]), -EEXIST, path[0]), "it is not overwritten");
+	ret = wse_trainer_profile(t, path[1]) | wse_trainer_step(t, NULL);
+	ok(!ret && !wse_trainer_close(t), "another one, which ends with its trainer");
+	snprintf(table, sizeof(table), "%s/operations.txt", path[1]);
+	ok(!access(table, R_OK), "and is whole");
+}
+
 /* ---- a run ---- */
 
 struct watch {
@@ -606,6 +629,7 @@ int main(void)
 	test_checkpoint();
 	test_weights();
 	test_forward();
+	test_profile();
 	test_run();
 	test_handles();
 	test_members();

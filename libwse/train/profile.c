@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: MIT
+#include "train/profile.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/dirs.h"
+#include "base/error.h"
+#include "ops/emit.h"
+#include "output/timeline.h"
+#include "train/session.h"
+
+#define QUEUES	 4
+#define HOST_PID 1
+#define TOP	 10 /* operations in the log */
+
+/* operations of one kind on one tensor of whatever layer: "linear h.*.mlp.c_fc" */
+struct group {
+	char name[96];
+	uint64_t times, cycles, planned;
+};
+
+/* written by the thread of the device alone */
+struct device {
+	int tells;
+	uint64_t track[QUEUES];
+	uint64_t first, last; /* cycles at which the first command began, the last one ended */
+	uint32_t op, index;   /* of the last command */
+	struct {
+		uint64_t times, cycles;
+	} * op_sum; /* [nops] */
+};
+
+struct wse_profile {
+	const struct wse_graph *g;
+	char dir[WSE_PATH];
+	struct wse_timeline *wafers, *host;
+	uint64_t track[2], begin; /* of the host; nanoseconds */
+	uint32_t span_name[WSE_SPANS];
+	uint32_t *op_name; /* [nops] */
+	uint32_t ndevices;
+	struct device device[WSE_SWARM_MAX];
+};
+
+static const char *const span_names[WSE_SPANS] = {
+	[WSE_SPAN_MICRO_BATCHES] = "micro-batches",
+	[WSE_SPAN_FINISH] = "rest of the update",
+	[WSE_SPAN_COMMIT] = "commit",
+	[WSE_SPAN_EVAL] = "evaluation",
+	[WSE_SPAN_CHECKPOINT] = "checkpoint",
+};
+
+static const char *const queue_names[QUEUES] = {
+	[WSE_QUEUE_IN] = "weights in",
+	[WSE_QUEUE_RUN] = "starts and copies",
+	[WSE_QUEUE_OUT] = "gradients out",
+};
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t wse_profile_now(const struct wse_profile *p)
+{
+	return p ? now() : 0;
+}
+
+void wse_profile_span(struct wse_profile *p, enum wse_host_span span, uint64_t begin)
+{
+	if (p && begin)
+		wse_timeline_slice(p->host, p->track[span == WSE_SPAN_FINISH], p->span_name[span],
+				   begin - p->begin, now() - p->begin);
+}
+
+/* "linear h.3.mlp.c_fc", "linear to the data h.3.mlp.c_fc", "add activations" */
+static void name_op(const struct wse_session *s, const struct wse_op *op, char *name, size_t size)
+{
+	const struct wse_graph *g = &s->plan.graph;
+	const struct wse_unit *u = op->unit == WSE_NO_UNIT ? NULL : &g->units[op->unit];
+	uint32_t tensor = !u			       ? WSE_NO_TENSOR
+			  : u->weight != WSE_NO_TENSOR ? u->weight
+			  : u->nvec		       ? u->vec[0].tensor
+						       : WSE_NO_TENSOR;
+	const char *what = "", *end;
+
+	if (tensor != WSE_NO_TENSOR)
+		what = s->table->t[tensor].name;
+	else if (op->out[0] != WSE_NO_VALUE)
+		what = g->values[op->out[0]].what;
+	else if (op->in[0] != WSE_NO_VALUE)
+		what = g->values[op->in[0]].what;
+	end = tensor != WSE_NO_TENSOR ? strrchr(what, '.') : NULL;
+	snprintf(name, size, "%s%s %.*s", wse_kind_name(op->kind),
+		 wse_linear_is_back(op) ? " to the data" : "",
+		 end ? (int)(end - what) : (int)strlen(what), what);
+}
+
+static void name_group(const char *op, char *name, size_t size)
+{
+	size_t n = 0;
+
+	for (; *op && n + 1 < size; op++) {
+		int digit = isdigit((unsigned char)*op), alone = n && name[n - 1] == '.';
+
+		if (digit && alone) { /* the number of a layer */
+			while (isdigit((unsigned char)op[1]))
+				op++;
+			name[n++] = '*';
+		} else {
+			name[n++] = *op;
+		}
+	}
+	name[n] = 0;
+}
+
+/* in the thread of a device */
+static void command(void *ctx, const struct wse_exec_command *c)
+{
+	struct wse_profile *p = ctx;
+	struct device *d = &p->device[c->device];
+
+	if (!d->first)
+		d->first = c->begin;
+	if (c->end > d->last)
+		d->last = c->end;
+	if (c->op != d->op || c->index != d->index)
+		d->op_sum[c->op].times++;
+	d->op = c->op;
+	d->index = c->index;
+	/* streams run beside them */
+	if (c->queue == WSE_QUEUE_RUN)
+		d->op_sum[c->op].cycles += c->end - c->begin;
+	/* the first stream may begin before the first start */
+	wse_timeline_slice(p->wafers, d->track[c->queue], p->op_name[c->op],
+			   c->begin > d->first ? c->begin - d->first : 0, c->end - d->first);
+}
+
+static int open_device(struct wse_session *s, struct wse_profile *p, uint32_t i)
+{
+	struct device *d = &p->device[i];
+	struct wse_exec_info info;
+	char name[96];
+	int ret;
+
+	if (wse_swarm_name(s->swarm, i, &info))
+		return 0; /* it has failed */
+	d->op_sum = calloc(p->g->nops, sizeof(*d->op_sum));
+	d->op = UINT32_MAX;
+	if (!d->op_sum)
+		return -ENOMEM;
+	snprintf(name, sizeof(name), "wafer %u: %s", i, info.name);
+	wse_timeline_process(p->wafers, i + 1, name);
+	for (uint32_t q = WSE_QUEUE_IN; q < QUEUES; q++)
+		d->track[q] = wse_timeline_track(p->wafers, i + 1, q, queue_names[q]);
+	ret = wse_swarm_record(s->swarm, i, command, p);
+	d->tells = !ret;
+	if (ret != -ENOTSUP)
+		return ret;
+	wse_logf(&s->log, WSE_LOG_WARN,
+		 "%s does not say when its commands ran: the profile has the host's time alone",
+		 info.name);
+	return 0;
+}
+
+static int open_file(const char *dir, const char *name, struct wse_timeline **t)
+{
+	char path[WSE_PATH + 32];
+	int ret;
+
+	snprintf(path, sizeof(path), "%.1023s/%s", dir, name);
+	ret = wse_timeline_create(path, t);
+	if (ret == -EEXIST)
+		return wse_fail(ret, "%.300s is there, of an earlier profile: give another folder",
+				path);
+	return ret ? wse_fail(ret, "profile %.300s: %s", path, strerror(-ret)) : 0;
+}
+
+int wse_profile_open(struct wse_session *s, const char *dir, struct wse_profile **out)
+{
+	struct wse_profile *p = calloc(1, sizeof(*p));
+	char name[96];
+	int ret;
+
+	if (!p)
+		return wse_fail(-ENOMEM, "no memory for a profile");
+	p->g = &s->plan.graph;
+	snprintf(p->dir, sizeof(p->dir), "%.1023s", dir);
+	ret = wse_make_dirs(dir);
+	if (ret)
+		wse_fail(ret, "profile %.300s: %s", dir, strerror(-ret));
+	ret = ret ? ret : open_file(dir, "wafers.pftrace", &p->wafers);
+	ret = ret ? ret : open_file(dir, "host.pftrace", &p->host);
+	if (ret)
+		goto fail;
+	wse_timeline_process(p->host, HOST_PID, "trainer");
+	p->track[0] = wse_timeline_track(p->host, HOST_PID, 1, "steps");
+	p->track[1] = wse_timeline_track(p->host, HOST_PID, 2, "MemoryX beside them");
+	for (int i = 0; i < WSE_SPANS; i++)
+		p->span_name[i] = wse_timeline_name(p->host, span_names[i]);
+	p->op_name = calloc(p->g->nops, sizeof(*p->op_name));
+	if (!p->op_name)
+		ret = wse_fail(-ENOMEM, "no memory for a profile");
+	for (uint32_t i = 0; i < p->g->nops && !ret; i++) {
+		name_op(s, &p->g->ops[i], name, sizeof(name));
+		p->op_name[i] = wse_timeline_name(p->wafers, name);
+	}
+	p->begin = now() - 1;
+	p->ndevices = wse_swarm_size(s->swarm);
+	for (uint32_t i = 0; i < p->ndevices && !ret; i++)
+		ret = open_device(s, p, i);
+	if (ret)
+		goto fail;
+	*out = p;
+	return 0;
+fail:
+	wse_timeline_close(p->wafers);
+	wse_timeline_close(p->host);
+	for (uint32_t i = 0; i < p->ndevices; i++) {
+		wse_swarm_record(s->swarm, i, NULL, NULL);
+		free(p->device[i].op_sum);
+	}
+	free(p->op_name);
+	free(p);
+	return ret;
+}
+
+static int dearer(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	if (x->cycles != y->cycles)
+		return x->cycles < y->cycles ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+/* groups [nops], sorted; *busy is the sum of their cycles */
+static uint32_t sum_up(const struct wse_session *s, const struct wse_profile *p,
+		       struct group *groups, uint64_t *busy)
+{
+	uint32_t n = 0, k;
+
+	*busy = 0;
+	for (uint32_t i = 0; i < p->g->nops; i++) {
+		const struct wse_op *op = &p->g->ops[i];
+		uint64_t planned = wse_op_type(op->kind)->cycles(p->g, op);
+		char name[96], group[96];
+
+		name_op(s, op, name, sizeof(name));
+		name_group(name, group, sizeof(group));
+		for (k = 0; k < n && strcmp(groups[k].name, group); k++)
+			;
+		if (k == n)
+			memcpy(groups[n++].name, group, sizeof(group));
+		for (uint32_t d = 0; d < p->ndevices; d++) {
+			const struct device *dev = &p->device[d];
+
+			if (!dev->op_sum)
+				continue;
+			groups[k].times += dev->op_sum[i].times;
+			groups[k].cycles += dev->op_sum[i].cycles;
+			groups[k].planned += planned * dev->op_sum[i].times;
+			*busy += dev->op_sum[i].cycles;
+		}
+	}
+	qsort(groups, n, sizeof(*groups), dearer);
+	return n;
+}
+
+static int write_table(struct wse_session *s, const struct wse_profile *p)
+{
+	struct group *groups = calloc(p->g->nops, sizeof(*groups));
+	char path[WSE_PATH + 32], line[200];
+	uint64_t busy, all = 0;
+	uint32_t n;
+	FILE *f;
+	int ret = 0;
+
+	snprintf(path, sizeof(path), "%.1023s/operations.txt", p->dir);
+	f = groups ? fopen(path, "we") : NULL;
+	if (!f) {
+		ret = groups ? -errno : -ENOMEM;
+		free(groups);
+		return wse_fail(ret, "profile %.300s: %s", path, strerror(-ret));
+	}
+	n = sum_up(s, p, groups, &busy);
+	for (uint32_t d = 0; d < p->ndevices; d++)
+		all += p->device[d].last - p->device[d].first;
+	fprintf(f, "%8s %16s %16s %10s  %s\n", "percent", "cycles", "planned", "times",
+		"operation");
+	for (uint32_t i = 0; i < n; i++) {
+		const struct group *x = &groups[i];
+		double percent = all ? 100.0 * (double)x->cycles / (double)all : 0.0;
+
+		fprintf(f, "%8.2f %16" PRIu64 " %16" PRIu64 " %10" PRIu64 "  %s\n", percent,
+			x->cycles, x->planned, x->times, x->name);
+		if (i >= TOP || !x->cycles)
+			continue;
+		snprintf(line, sizeof(line),
+			 "| Profile: %5.2f %% %s, %" PRIu64 " times %" PRIu64
+			 " cycles, planned %" PRIu64,
+			 percent, x->name, x->times, x->cycles / x->times, x->planned / x->times);
+		wse_logf(&s->log, WSE_LOG_INFO, "%s", line);
+	}
+	fprintf(f, "%8.2f %16" PRIu64 " %16s %10s  %s\n",
+		all ? 100.0 * (double)(all - busy) / (double)all : 0.0, all - busy, "", "",
+		"(between operations)");
+	free(groups);
+	ret = ferror(f);
+	if (fclose(f) || ret)
+		return wse_fail(-EIO, "profile %.300s cannot be written: is the disk full?", path);
+	wse_logf(
+		&s->log, WSE_LOG_INFO,
+		"| Profile in %.300s: operations.txt, wafers.pftrace, host.pftrace (https://ui.perfetto.dev)",
+		p->dir);
+	return 0;
+}
+
+int wse_profile_close(struct wse_session *s, struct wse_profile *p)
+{
+	int ret, failed;
+
+	if (!p)
+		return 0;
+	for (uint32_t i = 0; i < p->ndevices; i++)
+		wse_swarm_record(s->swarm, i, NULL, NULL);
+	failed = wse_timeline_close(p->wafers);
+	ret = wse_timeline_close(p->host);
+	ret = failed ? failed : ret;
+	if (ret)
+		wse_fail(ret, "profile %.300s ends early: %s", p->dir, strerror(-ret));
+	failed = write_table(s, p);
+	for (uint32_t i = 0; i < p->ndevices; i++)
+		free(p->device[i].op_sum);
+	free(p->op_name);
+	free(p);
+	return ret ? ret : failed;
+}
