@@ -21,6 +21,8 @@ void op_random_floats(struct rng *r, uint8_t *bytes, uint32_t n)
 			w = (w & 0x807fffff) | (0x3f800000 + (rng_below(r, 24) << 23) - 0x06000000);
 		else if (k < 9) /* near the smallest normal number */
 			w = (w & 0x80ffffff) | rng_below(r, 4) << 23;
+		else if (k < 11) /* half way between two bf16, or next to it */
+			w = (w & 0xffff0000) | (0x7fff + rng_below(r, 3));
 		memcpy(bytes + i, &w, n - i < 4 ? n - i : 4);
 	}
 }
