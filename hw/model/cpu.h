@@ -2,12 +2,14 @@
 /*
  * Which vector extensions of the processor may be used, as glibc sees it: a user, or a test, can
  * take some away with GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F,-AVX2. All code behind these gives
- * the same bits.
+ * the same bits. Processors that are not x86-64 have none of them.
  */
 #ifndef WSE_MODEL_CPU_H
 #define WSE_MODEL_CPU_H
 
 #include <stdbool.h>
+
+#ifdef __x86_64__
 #include <sys/platform/x86.h>
 
 /* as CPU_FEATURE_ACTIVE, whose shift into the sign bit the sanitizer objects to */
@@ -17,22 +19,25 @@ static inline bool wse_cpu_active(unsigned int index)
 
 	return leaf->active_array[index % 128 / 32] >> index % 32 & 1;
 }
+#define WSE_CPU_ACTIVE(name) wse_cpu_active(x86_cpu_##name)
+#else
+#define WSE_CPU_ACTIVE(name) false
+#endif
 
 static inline bool wse_cpu_avx2(void)
 {
-	return wse_cpu_active(x86_cpu_AVX2);
+	return WSE_CPU_ACTIVE(AVX2);
 }
 
 static inline bool wse_cpu_fma(void)
 {
-	return wse_cpu_active(x86_cpu_FMA);
+	return WSE_CPU_ACTIVE(FMA);
 }
 
 static inline bool wse_cpu_avx512(void)
 {
-	return wse_cpu_avx2() && wse_cpu_active(x86_cpu_AVX512F) &&
-	       wse_cpu_active(x86_cpu_AVX512BW) && wse_cpu_active(x86_cpu_AVX512DQ) &&
-	       wse_cpu_active(x86_cpu_AVX512VL);
+	return wse_cpu_avx2() && WSE_CPU_ACTIVE(AVX512F) && WSE_CPU_ACTIVE(AVX512BW) &&
+	       WSE_CPU_ACTIVE(AVX512DQ) && WSE_CPU_ACTIVE(AVX512VL);
 }
 
 #endif /* WSE_MODEL_CPU_H */

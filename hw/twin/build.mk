@@ -16,7 +16,7 @@ TWIN_FAST_C := $(foreach d,$(addprefix hw/twin/,fast fast/runs fast/vector fast/
 $(eval $(call c_archive,hw/libwse_twin.a,$(filter-out %/alone.c,$(TWIN_EXACT_C)) $(TWIN_FAST_C)))
 $(eval $(call c_archive,hw/libwse_twin_exact.a,$(TWIN_EXACT_C)))
 
-TWIN_TESTS := numerics f32 scalar translate quick ways again queue tensor refusals fabric streams index rounds confluence
+TWIN_TESTS := fp fp_portable numerics f32 scalar translate quick ways again queue tensor refusals fabric streams index rounds confluence
 $(foreach t,$(TWIN_TESTS),$(eval $(call c_test,hw/twin/tests/test_$(t),hw/twin/tests/dev.c,$(TWIN),-lm,$(B)/asan/hw/libwse_twin.a)))
 $(foreach t,gemm parts batch,$(eval $(call c_test,hw/twin/tests/test_$(t),hw/twin/tests/dev.c hw/twin/tests/layer.c,$(TWIN),-lm,$(B)/asan/hw/libwse_twin.a)))
 # these run the firmware's kernels; `build/hw/twin/tests/test_gemm bench` measures

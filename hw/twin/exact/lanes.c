@@ -6,12 +6,12 @@
 #include "twin/exact/lanes.h"
 #include "twin/twin.h"
 
-static void add_scaled(uint32_t *restrict acc, const uint16_t *restrict x, float v, uint32_t n)
+static void add_scaled(uint32_t *restrict acc, const uint16_t *restrict x, uint32_t v, uint32_t n)
 {
 	uint32_t t;
 
 	for (t = 0; t < n; t++)
-		acc[t] = twin_canon(twin_u(twin_f(acc[t]) + v * twin_f((uint32_t)x[t] << 16)));
+		acc[t] = twin_fadd(acc[t], twin_fmul(v, twin_bf16_widen(x[t])));
 }
 
 /* w: a data wavelet that passed the checks */
@@ -22,7 +22,7 @@ static void axpy_one(struct twin_core *c, const struct twin_engine *e, uint32_t 
 						 (int32_t)(w & 0x3fff) * e->o[OPND_SRC2].stride1);
 	uint32_t *acc = &c->acc[(uint32_t)e->o[OPND_DST].base + (w >> 14 & 3) * e->tokens];
 
-	add_scaled(acc, x, twin_f(w & 0xffff0000u), e->tokens);
+	add_scaled(acc, x, w & 0xffff0000u, e->tokens);
 }
 
 static uint32_t dot_one(const struct twin_core *c, const struct twin_engine *e, uint32_t w)
@@ -31,14 +31,16 @@ static uint32_t dot_one(const struct twin_core *c, const struct twin_engine *e, 
 		(const uint16_t *)(const void *)(c->sram + e->o[OPND_SRC2].base +
 						 (int32_t)(w & 0x3fff) * e->o[OPND_SRC2].stride1);
 	const uint32_t *acc = &c->acc[(uint32_t)e->o[OPND_DST].base + (w >> 14 & 3) * e->tokens];
-	float p[WSE_LANES] = {0};
-	uint32_t t, l;
+	uint32_t p[WSE_LANES] = {0};
+	uint32_t t, l, n;
 
 	for (t = 0; t < e->tokens; t += WSE_LANES)
 		for (l = 0; l < WSE_LANES; l++)
-			p[l] = p[l] + twin_f(acc[t + l]) * twin_f((uint32_t)x[t + l] << 16);
-	return twin_canon(
-		twin_u(((p[0] + p[1]) + (p[2] + p[3])) + ((p[4] + p[5]) + (p[6] + p[7]))));
+			p[l] = twin_fadd(p[l], twin_fmul(acc[t + l], twin_bf16_widen(x[t + l])));
+	for (n = WSE_LANES; n > 1; n /= 2)
+		for (l = 0; l < n / 2; l++)
+			p[l] = twin_fadd(p[2 * l], p[2 * l + 1]);
+	return p[0];
 }
 
 void twin_dotq_push(struct twin_core *c, uint32_t v, bool end)

@@ -37,7 +37,7 @@ static inline uint32_t add_f(uint32_t x, uint32_t y)
 
 static inline uint32_t sub_f(uint32_t x, uint32_t y)
 {
-	return twin_canon(twin_u(twin_f(x) - twin_f(y)));
+	return twin_fsub(x, y);
 }
 
 static inline uint32_t mul_f(uint32_t x, uint32_t y)

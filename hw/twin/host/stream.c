@@ -4,7 +4,6 @@
  * wavelets are packed when the port gets to it, a block's results are written when the last of them
  * has arrived.
  */
-#include <emmintrin.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,7 +52,11 @@ static uint64_t row_off(const struct wse_sqe *s, uint32_t col, uint32_t block, u
 	return s->off + ((uint64_t)block * s->nfeat + f) * s->lstride + (uint64_t)col * s->cstride;
 }
 
-__attribute__((target_clones("avx2", "default"))) static void
+/* also made for processors with AVX2, and chosen there */
+#ifdef __x86_64__
+__attribute__((target_clones("avx2", "default")))
+#endif
+static void
 pack(uint32_t *restrict w, const float *restrict v, uint32_t n, unsigned int shift)
 {
 	uint32_t i;
@@ -102,25 +105,30 @@ static int load_rows(struct wse_model *m, struct twin_job *j, uint32_t col, uint
 /* the words that are not zero, most often all or none of four neighbours; w: room for all of them */
 static uint32_t nonzero(uint32_t *w, const uint32_t *v, uint32_t words)
 {
-	const __m128i sign = _mm_set1_epi32((int32_t)0x80000000u), zero = _mm_setzero_si128();
+	const uint64_t size = 0x7fffffff7fffffffull;
 	uint32_t n = 0, k, i;
+	uint64_t a, b;
 
-	for (k = 0; k < words; k += i) {
-		__m128i x = k + 4 <= words ? _mm_loadu_si128((const __m128i *)(const void *)(v + k))
-					   : zero;
-		int none = _mm_movemask_epi8(_mm_cmpeq_epi32(_mm_andnot_si128(sign, x), zero));
+	for (k = 0; k < words; k += 4) {
+		uint32_t left = words - k < 4 ? words - k : 4;
 
-		if (k + 4 <= words && none == 0xffff) {
-			i = 4;
-		} else if (!none) {
-			_mm_storeu_si128((__m128i *)(void *)(w + n), x);
-			n += i = 4;
-		} else {
-			/* what is not sent is written, and written over */
-			for (i = 0; i < 4 && k + i < words; i++) {
-				w[n] = v[k + i];
-				n += (v[k + i] & 0x7fffffffu) != 0;
+		if (left == 4) {
+			memcpy(&a, v + k, 8);
+			memcpy(&b, v + k + 2, 8);
+			a &= size;
+			b &= size;
+			if (!(a | b))
+				continue;
+			if ((uint32_t)a && a >> 32 && (uint32_t)b && b >> 32) {
+				memcpy(w + n, v + k, 16);
+				n += 4;
+				continue;
 			}
+		}
+		/* what is not sent is written, and written over */
+		for (i = 0; i < left; i++) {
+			w[n] = v[k + i];
+			n += (v[k + i] & 0x7fffffffu) != 0;
 		}
 	}
 	return n;
@@ -464,21 +472,32 @@ void twin_out_begin(struct wse_model *m, struct twin_job *j)
 		turn_blocks(m, j, c);
 }
 
-/* four features, all selected, of 32 bits each: [k][f] to [f][k]. How many were taken: whole fours of k */
+typedef uint32_t four __attribute__((vector_size(16), aligned(4), may_alias));
+
+static four load4(const uint32_t *w)
+{
+	return *(const four *)(const void *)w;
+}
+
+/*
+ * Four features, all selected, of 32 bits each: [k][f] to [f][k]. How many were taken: whole fours
+ * of k.
+ */
 static uint32_t take4(struct twin_port_out *p, const uint32_t *w, uint32_t n)
 {
-	uint32_t kcol = p->n / 4, k = p->pos / 4, i, f;
-	float *to = (float *)(void *)p->data + k;
+	uint32_t kcol = p->n / 4, k = p->pos / 4, *to = (uint32_t *)(void *)p->data + k, i;
 
-	for (i = 0; i + 16 <= n; i += 16, to += 4) {
-		const float *from = (const float *)(const void *)(w + i);
-		__m128 r[4];
+	for (i = 0; i + 16 <= n; i += 16, w += 16, to += 4) {
+		four a = load4(w), b = load4(w + 4), c = load4(w + 8), d = load4(w + 12);
+		four ab = __builtin_shuffle(a, b, (four){0, 4, 1, 5});
+		four cd = __builtin_shuffle(c, d, (four){0, 4, 1, 5});
 
-		for (f = 0; f < 4; f++)
-			r[f] = _mm_loadu_ps(from + 4 * f);
-		_MM_TRANSPOSE4_PS(r[0], r[1], r[2], r[3]);
-		for (f = 0; f < 4; f++)
-			_mm_storeu_ps(to + f * kcol, r[f]);
+		*(four *)(void *)to = __builtin_shuffle(ab, cd, (four){0, 1, 4, 5});
+		*(four *)(void *)(to + kcol) = __builtin_shuffle(ab, cd, (four){2, 3, 6, 7});
+		ab = __builtin_shuffle(a, b, (four){2, 6, 3, 7});
+		cd = __builtin_shuffle(c, d, (four){2, 6, 3, 7});
+		*(four *)(void *)(to + 2 * kcol) = __builtin_shuffle(ab, cd, (four){0, 1, 4, 5});
+		*(four *)(void *)(to + 3 * kcol) = __builtin_shuffle(ab, cd, (four){2, 3, 6, 7});
 	}
 	p->pos += i;
 	return i;

@@ -16,6 +16,16 @@
 #include "twin/parts/team.h"
 #include "twin/twin.h"
 
+/* a turn of a loop that looks for another thread's write */
+static inline void twin_pause(void)
+{
+#ifdef __x86_64__
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
 #define SPINS 4000u /* looks for the next step before a thread sleeps: some tens of microseconds */
 
 struct worker {
@@ -50,7 +60,7 @@ static uint32_t step_after(struct twin_team *t, uint32_t seen)
 		now = __atomic_load_n(&t->step, __ATOMIC_ACQUIRE);
 		if (now != seen)
 			return now;
-		__builtin_ia32_pause();
+		twin_pause();
 	}
 	__atomic_fetch_add(&t->asleep, 1, __ATOMIC_SEQ_CST);
 	while ((now = __atomic_load_n(&t->step, __ATOMIC_SEQ_CST)) == seen)
@@ -93,7 +103,7 @@ static void end(struct twin_team *t)
 	for (i = 0; i < SPINS; i++) {
 		if (!__atomic_load_n(&t->left, __ATOMIC_ACQUIRE))
 			return;
-		__builtin_ia32_pause();
+		twin_pause();
 	}
 	__atomic_store_n(&t->waits, true, __ATOMIC_SEQ_CST);
 	while ((left = __atomic_load_n(&t->left, __ATOMIC_SEQ_CST)))
@@ -119,7 +129,7 @@ void twin_team_await(const uint32_t *v, uint32_t least)
 
 	for (i = 0; __atomic_load_n(v, __ATOMIC_ACQUIRE) < least; i++) {
 		if (i < SPINS)
-			__builtin_ia32_pause();
+			twin_pause();
 		else
 			sched_yield();
 	}

@@ -224,7 +224,7 @@ int main(int argc, char **argv)
 		test(&shape[3], WSE_MODEL_EXACT, "one by one");
 		test_ways();
 		test(&shape[3], WSE_MODEL_CHECK_RACES, "looking for races");
-		if (argc == 1) {
+		if (argc == 1 && twin_has_ways()) {
 			without(argv[0], "-AVX512F");
 			without(argv[0], "-AVX512F,-AVX2");
 		}
