@@ -36,6 +36,10 @@ ALL += $(TWIN)
 test-twin-exact: $(TWIN_EXACT_TESTS:%=$(B)/hw/twin/tests/exact/test_%) | $(B)/firmware/wse-fw.bin $(B)/firmware/linear.elf ## the twin's tests on its exact machine alone, built without fast/ and jit/
 	selftests/run-suites $^
 
+.PHONY: test-arm64
+test-arm64: $(B)/firmware/wse-fw.bin $(B)/firmware/linear.elf ## the same, compiled for arm64 and run by QEMU's user mode
+	hw/twin/tests/arm64 $(TWIN_EXACT_TESTS)
+
 .PHONY: mutants
 mutants: $(foreach t,$(TWIN_TESTS) gemm parts,$(B)/hw/twin/tests/test_$(t)) ## do the twin's tests notice when it does not take one of its ways?
 	hw/twin/tests/mutants
