@@ -7,7 +7,7 @@
 #include "twin/jit/translate.h"
 
 #define TWIN_EMIT_ROOM (TWIN_BLOCK_MAX * 128u) /* bytes that a block takes at most */
-#define TWIN_OP_ROOM  2048u		     /* bytes that a way takes at most */
+#define TWIN_OP_ROOM   512u		     /* bytes that the code of an operation takes at most */
 
 struct twin_code {
 	uint8_t *buf;

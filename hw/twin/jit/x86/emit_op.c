@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * x86-64 code of vector instructions that run at their ISSUE: of one way of quick.c each. It looks whether
- * the instruction, its operands' shapes and the engines are still what the way is for, counts, and does the
- * operation: the commonest ones with vectors of its own, the others by their function.
+ * x86-64 code of vector instructions that run at their ISSUE, each for one prepared operation
+ * (quick.h). It checks that the instruction, the shapes of its operands and the engines are those
+ * that the operation was prepared for, counts, and jumps to the operation's function.
  *
  *   rbx  the core   edx  tcw   ecx  scalar   and others as in emit.c
  *   eax, edi, esi, r8 scratch, then rdi, rsi, rdx DST, SRC1, SRC2
- *
- * All results are made before the first is stored. So a NaN among them, which has to become the canonical
- * one, leaves the work to the operation's function, as if nothing had been done.
  */
 #include "twin/fast/quick.h"
 #include "twin/jit/x86/emit_asm.h"
-#include "twin/jit/x86/emit_vector.h"
-
-#define OP(tcw) ((tcw)&WSE_TCW_OP_MASK)
 
 struct operand {
 	const struct twin_shape *s; /* NULL: there is none */
@@ -151,14 +145,15 @@ static size_t acc_at(const struct twin_shape *s)
 	return offsetof(struct twin_core, acc) + s->base * sizeof(uint32_t);
 }
 
-/* where operands in accumulators, or those in the SRAM, are: lea reg, [core + disp32] or
- * mov reg, [the lane's place] */
-static void places(struct emit *e, const struct operand o[3], bool acc)
+/* where operands are: lea reg, [core + disp32] of accumulators, else mov reg, [the lane's place] */
+static void places(struct emit *e, const struct operand o[3])
 {
 	unsigned int i;
 
 	for (i = 0; i < 3; i++) {
-		if (!o[i].s || o[i].s->acc != acc)
+		bool acc = o[i].s && o[i].s->acc;
+
+		if (!o[i].s)
 			continue;
 		e1(e, 0x48);
 		e1(e, acc ? 0x8d : 0x8b);
@@ -168,12 +163,10 @@ static void places(struct emit *e, const struct operand o[3], bool acc)
 }
 
 /* on to the operation's function, with the rows that lie behind the jump */
-static void function(struct emit *e, const struct twin_prepared_op *w, const struct operand o[3])
+static void function(struct emit *e, const struct twin_prepared_op *w)
 {
-	uint8_t *rows;
+	uint8_t *rows = e->p + 10 + 10 + 2;
 
-	places(e, o, true);
-	rows = e->p + 10 + 10 + 2;
 	rows += -(uintptr_t)rows % _Alignof(struct twin_rows);
 	mov_pointer(e, 8, (uint64_t)(uintptr_t)rows);
 	mov_pointer(e, EAX, (uint64_t)(uintptr_t)w->fn);
@@ -181,112 +174,6 @@ static void function(struct emit *e, const struct twin_prepared_op *w, const str
 	e1(e, 0xe0);
 	memcpy(rows, &w->s, sizeof(w->s));
 	e->p = rows + sizeof(w->s);
-}
-
-/* ---- with vectors of its own ---- */
-
-#define TEMP	8u /* behind the results */
-#define CHECKED 9u
-
-/* an operation r = a op b, from VADD on; 0: not here */
-static const struct {
-	uint8_t map, prefix, op;
-	bool real;  /* results may be NaN */
-	bool shift; /* only with a scalar */
-} how[TWIN_VECTOR_OPS] = {
-	[WSE_TOP_VADD - WSE_TOP_VADD] = {1, 0, 0x58, .real = true},
-	[WSE_TOP_VSUB - WSE_TOP_VADD] = {1, 0, 0x5c, .real = true},
-	[WSE_TOP_VMUL - WSE_TOP_VADD] = {1, 0, 0x59, .real = true},
-	[WSE_TOP_VMAC - WSE_TOP_VADD] = {1, 0, 0x59, .real = true},
-	[WSE_TOP_VIADD - WSE_TOP_VADD] = {1, 1, 0xfe},
-	[WSE_TOP_VISUB - WSE_TOP_VADD] = {1, 1, 0xfa},
-	[WSE_TOP_VAND - WSE_TOP_VADD] = {1, 1, 0xdb},
-	[WSE_TOP_VOR - WSE_TOP_VADD] = {1, 1, 0xeb},
-	[WSE_TOP_VXOR - WSE_TOP_VADD] = {1, 1, 0xef},
-	[WSE_TOP_VSHL - WSE_TOP_VADD] = {2, 1, 0x47, .shift = true},
-	[WSE_TOP_VSHR - WSE_TOP_VADD] = {2, 1, 0x45, .shift = true},
-	[WSE_TOP_VSRA - WSE_TOP_VADD] = {2, 1, 0x46, .shift = true},
-};
-
-/* one row of vectors, for whose results there are registers, without rounding to bf16 */
-static bool is_inline(const struct twin_mesh *m, const struct twin_prepared_op *w,
-		      const struct operand o[3])
-{
-	uint32_t op = OP(w->tcw) - WSE_TOP_VADD, words = vector_words(m);
-
-	return how[op].op && w->overlap != TWIN_OVERLAP_SURELY && w->s.rows == 1 &&
-	       !(w->src1 & TWIN_SRC1_ROW) && !(w->s.width % words) && w->s.width / words <= TEMP &&
-	       !o[DST].s->bf16 && !(how[op].shift && o[SRC2].s);
-}
-
-/* vector i of an operand */
-static struct place place(const struct emit *e, const struct operand *o, uint32_t i)
-{
-	uint32_t at = i * vector_words(e->m) * (o->s->bf16 ? 2 : 4);
-
-	return o->s->acc ? (struct place){EBX, acc_at(o->s) + at} : (struct place){o->reg, at};
-}
-
-/* result i, in register i */
-static void result(struct emit *e, const struct twin_prepared_op *w, const struct operand o[3],
-		   uint32_t i)
-{
-	uint32_t n = OP(w->tcw) - WSE_TOP_VADD;
-	struct vector_op op = {how[n].map, how[n].prefix, how[n].op};
-
-	vector_load(e, i, place(e, &o[SRC1], i), o[SRC1].s->bf16);
-	if (o[SRC2].s && !o[SRC2].s->bf16) {
-		vrm(e, op, i, i, place(e, &o[SRC2], i));
-	} else {
-		if (o[SRC2].s)
-			vector_load(e, TEMP, place(e, &o[SRC2], i), true);
-		vrr(e, op, i, i, TEMP);
-	}
-	if (OP(w->tcw) == WSE_TOP_VMAC)
-		vrm(e, (struct vector_op){1, 0, 0x58}, i, i, place(e, &o[DST], i));
-}
-
-/* a jump that is taken where one of n results is a NaN; where its distance lies */
-static uint8_t *check_results(struct emit *e, uint32_t n)
-{
-	uint32_t i;
-
-	for (i = 0; i < n; i += 2) {
-		vector_unordered(e, i ? TEMP : CHECKED, i, i + 1 < n ? i + 1 : i);
-		if (i)
-			vector_either(e, CHECKED, TEMP);
-	}
-	vector_any(e, CHECKED);
-	jcc_to(e, CC_NE, 0);
-	return e->p - 4;
-}
-
-static void operation(struct emit *e, const struct twin_prepared_op *w, const struct operand o[3])
-{
-	uint32_t op = OP(w->tcw) - WSE_TOP_VADD, n = w->s.width / vector_words(e->m), i;
-	uint8_t *nan = NULL;
-
-	if (how[op].shift) {
-		e1(e, 0x83); /* and ecx, 31 */
-		e1(e, 0xe1);
-		e1(e, 31);
-	}
-	if (!o[SRC2].s)
-		vector_broadcast(e, TEMP);
-	for (i = 0; i < n; i++)
-		result(e, w, o, i);
-	if (how[op].real)
-		nan = check_results(e, n);
-	for (i = 0; i < n; i++)
-		vector_store(e, i, place(e, &o[DST], i));
-	vector_end(e);
-	mov_imm(e, EAX, TWIN_INSIDE_ON);
-	e1(e, 0xc3); /* ret */
-	if (!nan)
-		return;
-	i = (uint32_t)(e->p - (nan + 4));
-	memcpy(nan, &i, 4);
-	function(e, w, o);
 }
 
 /* ---- the whole ---- */
@@ -307,11 +194,8 @@ uint32_t twin_emit_op(struct twin_mesh *m, struct twin_code *t, const struct twi
 	guard(&e, w, o);
 	count(&e);
 	complete(&e, w);
-	places(&e, o, false);
-	if (is_inline(m, w, o))
-		operation(&e, w, o);
-	else
-		function(&e, w, o);
+	places(&e, o);
+	function(&e, w);
 	t->at = (here(&e) + 15) & ~15u;
 	return e.start;
 }
