@@ -233,8 +233,8 @@ static void set_limit(struct wse_model *m, uint32_t limit)
 }
 
 /*
- * How many threads work. Nothing depends on it but time; traces are called from the caller's thread.
- * The exact twin has one, unless a test of threads cuts it into parts.
+ * How many threads work. Nothing depends on it but time; traces are called from the caller's
+ * thread. The exact twin has one, unless a test of threads cuts it into parts.
  */
 static uint32_t threads(struct wse_model *m)
 {

@@ -4,13 +4,14 @@
  *
  * Time. The twin runs in rounds: every core that can run gets up to TWIN_QUANTUM scalar
  * instructions, engines run as far as their data allows, and the device's cycle counter then moves
- * by the largest share that a core took. In a tile of one part, cores whose block is through go on in the same round.
- * Confluent programs cannot tell; everything else about time is documented as not equal to the RTL.
+ * by the largest share that a core took. In a tile of one part, cores whose block is through go on
+ * in the same round. Confluent programs cannot tell; everything else about time is documented as
+ * not equal to the RTL.
  *
- * Parts. A large tile is cut into parts (mesh.c), by its shape alone. In a round the cores of a part
- * take their turns by themselves, with the part's own lists and counters; what goes from part to part
- * does so between turns and runs. So any number of threads may run parts beside each other, and the
- * order of events never depends on that number.
+ * Parts. A large tile is cut into parts (mesh.c), by its shape alone. In a round the cores of a
+ * part take their turns by themselves, with the part's own lists and counters; what goes from part
+ * to part does so between turns and runs. So any number of threads may run parts beside each other,
+ * and the order of events never depends on that number.
  */
 #ifndef TWIN_H
 #define TWIN_H
@@ -55,7 +56,8 @@ struct wse_model {
 	unsigned int ndoorbells;
 	/* time */
 	uint64_t now;
-	uint64_t uncounted_cycles;	/* cycles of work already done that `now` does not include yet */
+	/* cycles of work already done that `now` does not include yet */
+	uint64_t uncounted_cycles;
 	uint32_t round; /* cycles of the current round, */
 	uint32_t spent; /* and of what went before that in it */
 	bool moved;	/* something moved in the current round */

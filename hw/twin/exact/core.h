@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A core: its channels, engines and registers. What fast/ and jit/ keep in it (fast.h) lies beside what is used with it. */
+/*
+ * A core: its channels, engines and registers. What fast/ and jit/ keep in it (fast.h) lies beside
+ * what is used with it.
+ */
 #ifndef TWIN_EXACT_CORE_H
 #define TWIN_EXACT_CORE_H
 
@@ -75,17 +78,22 @@ struct twin_opnd {
 	int32_t row, pos;	 /* where the current row starts; where the next element lies */
 };
 
-/* first what a block needs, in few cache lines: the engines of all cores do not fit the first cache */
+/*
+ * first what a block needs, in few cache lines: the engines of all cores do not fit the first cache
+ */
 struct twin_engine {
 	uint64_t busy_to; /* L: device cycle up to which it has had something to do */
 	uint8_t n;	  /* instructions, the running one included */
 	bool started;	  /* q[0] has been checked and runs */
-	bool checked;	  /* q[0] passed the operand checks; the members below stay valid after it completes */
-	bool step_singly;	  /* a batched mover, but now element by element, as much as the channel holds */
+	/* q[0] passed the operand checks; the members below stay valid after it completes */
+	bool checked;
+	/* a batched mover, but now element by element, as much as the channel holds */
+	bool step_singly;
 	uint8_t age;	  /* rounds that it has waited */
 	bool crosses_part;	  /* its run leaves the part: found in this round */
 	/* from here to rows: what the operand checks derive from an instruction */
-	bool end_left __attribute__((aligned(16))); /* only the END wavelet of SEND_END is left to send */
+	/* only the END wavelet of SEND_END is left to send */
+	bool end_left __attribute__((aligned(16)));
 	uint8_t op;
 	bool until_end;
 	bool batched;	    /* mover from memory to the fabric: runs.c hands out its elements */
@@ -200,6 +208,7 @@ struct twin_core {
 };
 
 /* an even number would put the same members of all cores into a few sets of the cache */
-_Static_assert(sizeof(struct twin_core) / 64 % 2, "add or remove pad: an odd number of cache lines");
+_Static_assert(sizeof(struct twin_core) / 64 % 2,
+	       "add or remove pad: an odd number of cache lines");
 
 #endif /* TWIN_EXACT_CORE_H */

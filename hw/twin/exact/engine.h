@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* How an engine begins an instruction and goes on: for engine.c, and for what begins one without its queue. */
+/*
+ * How an engine begins an instruction and goes on: for engine.c, and for what begins one without
+ * its queue.
+ */
 #ifndef TWIN_EXACT_ENGINE_H
 #define TWIN_EXACT_ENGINE_H
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The scalar core: threaded dispatch over predecoded instructions. twin_exec() runs until the budget
- * is used up, the instruction at pc has to wait (c->wait), or the core is no longer running.
+ * The scalar core: threaded dispatch over predecoded instructions. twin_exec() runs until the
+ * budget is used up, the instruction at pc has to wait (c->wait), or the core is no longer running.
  *
- * Instructions are counted where the flow changes, by how far d has come since, and a budget of more
- * than one is looked at there too: it may be exceeded by what lies before the next jump.
+ * Instructions are counted where the flow changes, by how far d has come since, and a budget of
+ * more than one is looked at there too: it may be exceeded by what lies before the next jump.
  */
 #include <string.h>
 
@@ -170,8 +170,8 @@ static void stored(struct twin_core *c, uint32_t off, uint32_t size)
 	NEXT()
 
 /*
- * Begins at pc (left_pc is TWIN_LEFT_NONE), or goes on where translated code was left. Every instruction keeps a dispatch
- * of its own, which is what branch predictors like.
+ * Begins at pc (left_pc is TWIN_LEFT_NONE), or goes on where translated code was left. Every
+ * instruction keeps a dispatch of its own, which is what branch predictors like.
  */
 __attribute__((optimize("no-gcse", "no-crossjumping"), noinline)) static void
 interpret(struct twin_mesh *m, struct twin_core *c, uint32_t limit, uint64_t left_pc,
@@ -457,7 +457,9 @@ void twin_exec(struct twin_mesh *m, struct twin_core *c, uint32_t limit)
 		if (left.pc == TWIN_LEFT_NONE)
 			left.pc = c->pc | TWIN_LEFT_AT;
 	}
-	/* most turns are translated code, to where the core waits next or to the end of its share */
+	/*
+	 * most turns are translated code, to where the core waits next or to the end of its share
+	 */
 	if (likely(left.pc != TWIN_LEFT_NONE && c->run == WSE_CORE_RUNNING &&
 		   (left.pc & TWIN_LEFT_WAITING ||
 		    (!(left.pc & TWIN_LEFT_AT) && left.done >= limit)))) {

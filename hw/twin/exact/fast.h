@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the exact machine knows of the ways that save time: one table. Each part of the mesh has a pointer to it;
- * where that is NULL (WSE_MODEL_EXACT, or a build without fast/ and jit/) the exact machine does everything itself.
+ * What the exact machine knows of the ways that save time: one table. Each part of the mesh has a
+ * pointer to it; where that is NULL (WSE_MODEL_EXACT, or a build without fast/ and jit/) the exact
+ * machine does everything itself.
  *
- * A cache lives in fast/ or jit/ and ends through memory_written, dsr_written and hold, and through twin_mesh.routes,
- * which counts what was written to routes.
+ * A cache lives in fast/ or jit/ and ends through memory_written, dsr_written and hold, and through
+ * twin_mesh.routes, which counts what was written to routes.
  */
 #ifndef TWIN_EXACT_FAST_H
 #define TWIN_EXACT_FAST_H
@@ -21,7 +22,11 @@ struct wse_model;
 
 /* how a translated block was left: at pc, and done instructions of the turn have run */
 struct twin_left {
-	uint64_t pc; /* a jump's target; with _AT the interpreter has to do the instruction, with _WAITING it waits */
+	/*
+	 * a jump's target; with _AT the interpreter has to do the instruction, with _WAITING it
+	 * waits
+	 */
+	uint64_t pc;
 	uint64_t done;
 };
 #define TWIN_LEFT_AT	  1u
@@ -33,8 +38,8 @@ struct twin_left {
 #define TWIN_PAGE_COPIED  2u /* operands in binary32: fast/ */
 
 /*
- * Exponents, as they stand in bf16 and binary32, of values that are not 0; FIRST > LAST where all are 0. NaN and infinity
- * have the greatest.
+ * Exponents, as they stand in bf16 and binary32, of values that are not 0; FIRST > LAST where all
+ * are 0. NaN and infinity have the greatest.
  */
 struct twin_range {
 	int16_t first, last;
@@ -101,7 +106,10 @@ struct twin_fast {
 	uint32_t (*check)(struct twin_mesh *m, struct twin_engine *e, unsigned int which);
 	/* as twin_run_vector() */
 	bool (*run_vector)(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e);
-	/* runs translated code from a word of the SRAM on; done: instructions of the turn so far, of limit */
+	/*
+	 * runs translated code from a word of the SRAM on; done: instructions of the turn so far,
+	 * of limit
+	 */
 	struct twin_left (*enter_block)(struct twin_mesh *m, struct twin_core *c, uint32_t word,
 					uint32_t limit, uint32_t done);
 	/* SRAM bytes were written of which TWIN_PAGE_* had been made */
@@ -114,7 +122,9 @@ struct twin_fast {
 	bool (*run_sources)(struct wse_model *m);
 	/* before a reader looks at the counters of cores and links */
 	void (*settle)(struct wse_model *m);
-	/* a block of a port: bf16 row[nb][nk] as values v[nk][nb], and their range; nb is 1, 2 or 4 */
+	/*
+	 * a block of a port: bf16 row[nb][nk] as values v[nk][nb], and their range; nb is 1, 2 or 4
+	 */
 	struct twin_range (*values)(struct wse_model *m, float *v, const uint16_t *const *row,
 				    uint32_t nk, unsigned int nb);
 };

@@ -11,8 +11,8 @@
 struct twin_port_out;
 
 /*
- * A part of the mesh: what its cores write in a round beside themselves. Of a small tile there is one.
- * Functions that get a part and a core get the core's part.
+ * A part of the mesh: what its cores write in a round beside themselves. Of a small tile there is
+ * one. Functions that get a part and a core get the core's part.
  */
 struct twin_mesh {
 	struct wse_model *dev;
@@ -33,7 +33,8 @@ struct twin_mesh {
 	bool moved;   /* something moved in the current round */
 	bool ended;   /* a core has executed DONE or stopped since the start was looked at */
 	uint32_t round; /* cycles of the current round */
-	uint32_t routes;  /* counts writes to routes: a kept flow with the same count needs no look at its routers */
+	/* counts writes to routes: a kept flow with the same count needs no look at its routers */
+	uint32_t routes;
 	uint32_t inside;  /* wavelets in the input queues of routers */
 	/* run list and fabric work list */
 	uint32_t *run[2];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Sources of wavelets are batched: they hand out single wavelets only when nothing else moves, or after they have
- * waited for a number of rounds, so that channels stay empty while consumers get ready. Until then whole runs pass
- * (fast/runs/), in a build that has them.
+ * Sources of wavelets are batched: they hand out single wavelets only when nothing else moves, or
+ * after they have waited for a number of rounds, so that channels stay empty while consumers get
+ * ready. Until then whole runs pass (fast/runs/), in a build that has them.
  */
 #include "twin/exact/sources.h"
 

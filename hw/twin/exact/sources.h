@@ -5,7 +5,8 @@
 
 #include "twin/twin.h"
 
-enum reach { ANYWHERE, INSIDE, OUTSIDE }; /* runs of movers: all; inside their parts; those that are not */
+/* runs of movers: all; inside their parts; those that are not */
+enum reach { ANYWHERE, INSIDE, OUTSIDE };
 
 /* a port that could not hand out a run; true: it has handed out some wavelets */
 bool twin_port_impatient(struct wse_model *m, unsigned int col);

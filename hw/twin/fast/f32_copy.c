@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Copies in binary32 of what the lanes read again and again, and the range of its values: the bf16 operand
- * of a stream AXPY by rows, that of a DOT by columns. They live until something writes to the memory
- * that they were made of. The first use of an operand makes nothing by rows, as it may be the only one;
- * nor is there a copy by rows when those of all cores would crowd the second cache, where bf16 is half as
- * much to fetch.
+ * Copies in binary32 of what the lanes read again and again, and the range of its values: the bf16
+ * operand of a stream AXPY by rows, that of a DOT by columns. They live until something writes to
+ * the memory that they were made of. The first use of an operand makes nothing by rows, as it may
+ * be the only one; nor is there a copy by rows when those of all cores would crowd the second
+ * cache, where bf16 is half as much to fetch.
  */
 #include <stdlib.h>
 #include <unistd.h>

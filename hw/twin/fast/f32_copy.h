@@ -6,7 +6,9 @@
 #include "twin/fast/kernels/kernels.h"
 #include "twin/twin.h"
 
-/* a checked lane operand, copied by rows (or not, if that is too much), by columns; NULL: not now */
+/*
+ * a checked lane operand, copied by rows (or not, if that is too much), by columns; NULL: not now
+ */
 const struct twin_f32_copy *twin_f32_rows(struct twin_core *c, const struct twin_kernels *k,
 					  const struct twin_opnd *x);
 const struct twin_f32_copy *twin_f32_cols(struct twin_core *c, const struct twin_kernels *k,

@@ -5,7 +5,8 @@
 
 #include "twin/fast/quick.h"
 
-int twin_prepared_create(struct twin_mesh *m); /* what the part's cores share; 0, or -1: no memory */
+/* what the part's cores share; 0, or -1: no memory */
+int twin_prepared_create(struct twin_mesh *m);
 /* struct twin_fast: check, issue */
 uint32_t twin_prepared_check(struct twin_mesh *m, struct twin_engine *e, unsigned int which);
 bool twin_prepared_issue(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, uint32_t scalar);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Vector instructions that run at once. Where a core's engines are idle, a short vector instruction whose
- * operands pass the checks completes before the next scalar instruction can observe it; it needs no queue. Cores issue the same few instructions again and again: what the three last words
- * of a DSR make of it is found once (a shape), what an instruction does with operands of given shapes too
- * (a way). All else, faults included, is engine.c's.
+ * Vector instructions that run at once. Where a core's engines are idle, a short vector instruction
+ * whose operands pass the checks completes before the next scalar instruction can observe it; it
+ * needs no queue. Cores issue the same few instructions again and again: what the three last words
+ * of a DSR make of it is found once (a shape), what an instruction does with operands of given
+ * shapes too (a way). All else, faults included, is engine.c's.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -13,7 +13,8 @@ enum twin_overlap { TWIN_OVERLAP_NEVER, TWIN_OVERLAP_PERHAPS, TWIN_OVERLAP_SUREL
 /* what an instruction does with operands of these shapes */
 struct twin_prepared_op {
 	uint32_t tcw;		/* 0: nothing is known */
-	uint32_t id[3];		/* the shapes' ids: DST, SRC1, SRC2; the last may be TWIN_NO_SHAPE */
+	/* the shapes' ids: DST, SRC1, SRC2; the last may be TWIN_NO_SHAPE */
+	uint32_t id[3];
 	uint32_t ready, wake;	/* tasks that its completion makes ready, does not block */
 	uint16_t cycles, macs;
 	uint8_t overlap;		/* enum twin_overlap of DST and the others */
@@ -26,8 +27,10 @@ struct twin_prepared_op {
 #define TWIN_QUICK_CYCLES (TWIN_EQUANTUM - 2) /* that L may have worked in this round before */
 #define TWIN_NO_SHAPE UINT32_MAX /* a scalar's, as if it were a shape's id */
 
-/* An ISSUE of a translated block calls what `code` says, with edx and ecx as twin_issue_inside() has them: the
- * code of the way that it went the last time, or a jump to twin_issue_inside(). */
+/*
+ * An ISSUE of a translated block calls what `code` says, with edx and ecx as twin_issue_inside()
+ * has them: the code of the way that it went the last time, or a jump to twin_issue_inside().
+ */
 struct twin_site {
 	const void *code;
 	uint32_t pc;
@@ -46,8 +49,10 @@ uint32_t twin_issue_from_inside(struct twin_mesh *m, struct twin_core *c, uint32
 /* enum TWIN_INSIDE_* */
 uint32_t twin_issue_inside(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, uint32_t scalar,
 			   struct twin_site *site);
-/* Looks at the words of operands again that have no id; false: none has one now that had none. Where
- * the instruction's way with them is known and has code, the site says that from now on. */
+/*
+ * Looks at the words of operands again that have no id; false: none has one now that had none.
+ * Where the instruction's way with them is known and has code, the site says that from now on.
+ */
 uint32_t twin_quick_renew(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, uint32_t scalar,
 			  struct twin_site *site);
 /* the code of all ways is gone */

@@ -102,7 +102,9 @@ static int load_rows(struct wse_model *m, struct twin_job *j, uint32_t col, uint
 	return err;
 }
 
-/* the words that are not zero, most often all or none of four neighbours; w: room for all of them */
+/*
+ * the words that are not zero, most often all or none of four neighbours; w: room for all of them
+ */
 static uint32_t nonzero(uint32_t *w, const uint32_t *v, uint32_t words)
 {
 	const uint64_t size = 0x7fffffff7fffffffull;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Translation of hot scalar code to x86-64 (emit.c). A block begins where a jump arrived and goes on, past
- * branches that are not taken, to the first jump or instruction that exec.c keeps for itself
- * (SEND, RECV, most CSRs, signed divisions, traps).
+ * Translation of hot scalar code to x86-64 (emit.c). A block begins where a jump arrived and goes
+ * on, past branches that are not taken, to the first jump or instruction that exec.c keeps for
+ * itself (SEND, RECV, most CSRs, signed divisions, traps).
  *
  * Code does not name a core: cores that run the same words at the same place share it.
  */
@@ -152,7 +152,10 @@ static uint32_t translate(struct twin_mesh *m, struct twin_core *c, uint32_t ind
 	return code > TWIN_NO_BLOCK ? code : 0;
 }
 
-/* twin_core.block of a word, most often without a look at that table: it is a megabyte and more in all */
+/*
+ * twin_core.block of a word, most often without a look at that table: it is a megabyte and more in
+ * all
+ */
 static inline uint32_t block_at(struct twin_core *c, uint32_t word)
 {
 	uint32_t i = (word ^ word >> 3) & (TWIN_NENTERED - 1);

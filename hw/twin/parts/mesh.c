@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The parts of the mesh. How a tile is cut depends on its shape alone, never on threads: the order of
- * events inside a round is a matter of the parts, and device time with it.
+ * The parts of the mesh. How a tile is cut depends on its shape alone, never on threads: the order
+ * of events inside a round is a matter of the parts, and device time with it.
  */
 #include <stdlib.h>
 #include <string.h>

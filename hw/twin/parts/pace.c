@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Whether more than one thread pays. Short rounds cost more to hand over than they take, and on a busy
- * machine the others come late; so a few rounds are timed with one thread and with all, and the rest
- * goes to the faster. They are timed in turns, as what a program's rounds have to do changes; the
- * worst turn of each kind does not count, as another process may have had the processor.
- * Nothing but time depends on it.
+ * Whether more than one thread pays. Short rounds cost more to hand over than they take, and on a
+ * busy machine the others come late; so a few rounds are timed with one thread and with all, and
+ * the rest goes to the faster. They are timed in turns, as what a program's rounds have to do
+ * changes; the worst turn of each kind does not count, as another process may have had the
+ * processor. Nothing but time depends on it.
  */
 #include <string.h>
 #include <time.h>

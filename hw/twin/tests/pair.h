@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The same random programs on a core with the fast paths of vector instructions and on the exact one. */
+/*
+ * The same random programs on a core with the fast paths of vector instructions and on the exact
+ * one.
+ */
 #ifndef WSE_TEST_PAIR_H
 #define WSE_TEST_PAIR_H
 
@@ -37,7 +40,10 @@ static inline bool pair_run(struct pair *p)
 	       ca->blocked == cb->blocked && ca->cnt[WSE_CNT_MAC] == cb->cnt[WSE_CNT_MAC];
 }
 
-/* n programs; look may be NULL, and is called after each. false: there are no such cores here, and that has been said */
+/*
+ * n programs; look may be NULL, and is called after each. false: there are no such cores here, and
+ * that has been said
+ */
 static inline bool pair_compare(struct pair *p, uint32_t n, void (*make)(struct rig *r),
 				void (*look)(const struct pair *p))
 {

@@ -83,14 +83,16 @@ static inline void park(struct code *c)
 }
 
 /* puts a program into one core, into all cores */
-static inline void program(struct dev *d, uint32_t core, void (*emit)(struct code *c, uint32_t core))
+static inline void program(struct dev *d, uint32_t core,
+			   void (*emit)(struct code *c, uint32_t core))
 {
 	static uint8_t image[WSE_SRAM_BYTES];
 	struct code c = {image, (WSE_SRAM_BASE + CODE_AT)};
 
 	memset(image, 0, sizeof(image));
 	emit(&c, core);
-	d->ops->poke(d->m, core, (WSE_SRAM_BASE + CODE_AT), image + CODE_AT, c.pc - (WSE_SRAM_BASE + CODE_AT));
+	d->ops->poke(d->m, core, WSE_SRAM_BASE + CODE_AT, image + CODE_AT,
+		     c.pc - (WSE_SRAM_BASE + CODE_AT));
 }
 
 static inline void program_all(struct dev *d, void (*emit)(struct code *c, uint32_t core))

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Loops that give idle engines the same instructions again (engine.c keeps what the checks made of the last one), beside
- * the exact twin. Transfers go from the ramp to the ramp: movers of all operations, in rows and with strides, AXPY and DOTX fed
- * by MIDX. An operand may have another place in every other round, or from a round on. The core waits for engines or for the
- * task that an instruction makes ready; where its lanes are idle then, it goes on in the round of the run.
+ * Loops that give idle engines the same instructions again (engine.c keeps what the checks made of
+ * the last one), beside the exact twin. Transfers go from the ramp to the ramp: movers of all
+ * operations, in rows and with strides, AXPY and DOTX fed by MIDX. An operand may have another
+ * place in every other round, or from a round on. The core waits for engines or for the task that
+ * an instruction makes ready; where its lanes are idle then, it goes on in the round of the run.
  */
 #include <string.h>
 

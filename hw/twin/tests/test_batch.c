@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A host that is away between two doorbells: a gradient's START is CLOSED, and its streams lie in two
- * other rings. Whatever the order of the doorbells and wherever the host stops, a batch is one event.
+ * A host that is away between two doorbells: a gradient's START is CLOSED, and its streams lie in
+ * two other rings. Whatever the order of the doorbells and wherever the host stops, a batch is one
+ * event.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a program's result may depend on: races are found, and whether wavelets travel in runs or one by one
- * makes no difference, least of all to where a tile gets stuck.
+ * What a program's result may depend on: races are found, and whether wavelets travel in runs or
+ * one by one makes no difference, least of all to where a tile gets stuck.
  */
 #include <string.h>
 

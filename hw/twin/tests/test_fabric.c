@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Routes, capacities, deadlocks, readers of a port that change, and tasks. Streams: test_streams.c. */
+/*
+ * Routes, capacities, deadlocks, readers of a port that change, and tasks. Streams: test_streams.c.
+ */
 #include <string.h>
 
 #include "tile.h"
@@ -271,7 +273,9 @@ static void test_another_color(void)
 	dev_close(&d);
 }
 
-/* core 0 sends four words east, and four more once core 1 has told it that they now go on to core 2 */
+/*
+ * core 0 sends four words east, and four more once core 1 has told it that they now go on to core 2
+ */
 static void emit_rerouted(struct code *c, uint32_t core)
 {
 	uint32_t i;

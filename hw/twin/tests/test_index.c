@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * MIDX and DOTX as attention uses them: a tile of one column, a core's keys and values are [D][T], its mover sends them
- * to its own lanes and to all rows below in one multicast. The five products of hw/doc/core.md ("Attention's
- * products"), bit for bit; delays of the scalar side differ from core to core. RTL and twin are judged by this test.
+ * MIDX and DOTX as attention uses them: a tile of one column, a core's keys and values are [D][T],
+ * its mover sends them to its own lanes and to all rows below in one multicast. The five products
+ * of hw/doc/core.md ("Attention's products"), bit for bit; delays of the scalar side differ from
+ * core to core. RTL and twin are judged by this test.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +102,10 @@ static void products(struct code *c, uint32_t row)
 	}
 }
 
-/* dV[d][t'] = sum over t of X[d][t] P[t'][t] of the own keys: an index, the results by count into memory */
+/*
+ * dV[d][t'] = sum over t of X[d][t] P[t'][t] of the own keys: an index, the results by count into
+ * memory
+ */
 static void gradient(struct code *c, uint32_t row)
 {
 	uint32_t b;

@@ -111,7 +111,10 @@ static void dense_axpy(const struct twin_kernels *k, struct problem *p, uint32_t
 	}
 }
 
-/* bf16 whose products with others of its kind lie about where binary32 ends; below that where the exponent is 63 */
+/*
+ * bf16 whose products with others of its kind lie about where binary32 ends; below that where the
+ * exponent is 63
+ */
 static uint32_t pick_end(uint32_t exponent)
 {
 	uint32_t e = exponent + rnd() % 3;
@@ -176,7 +179,9 @@ static void one_case(const struct twin_kernels *k, struct problem *p, uint32_t *
 		*axpy += p->acc[i] != p->ref[i] && !(soft_nan(p->acc[i]) && soft_nan(p->ref[i]));
 }
 
-/* rows to values and their range, and the range of sums, beside what is told of each number alone */
+/*
+ * rows to values and their range, and the range of sums, beside what is told of each number alone
+ */
 static void one_block(const struct twin_kernels *k, uint32_t *bad)
 {
 	static uint16_t h[4][520];

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Tiles that are cut into parts: any number of threads does the same, event by event. Memory, accumulators, scalar
- * state, counters, completions with their cycles and fault records are compared with those of one thread; what does
- * not depend on the order of events is compared with the tile in one piece.
+ * Tiles that are cut into parts: any number of threads does the same, event by event. Memory,
+ * accumulators, scalar state, counters, completions with their cycles and fault records are
+ * compared with those of one thread; what does not depend on the order of events is compared with
+ * the tile in one piece.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +117,9 @@ static void test_layer(const struct shape *s, uint32_t flags, const char *what)
 	ok(!bad, "2, 3 and 4 threads do exactly the same, %u do not", bad);
 }
 
-/* ---- movers along a path through all cores: most of them end in a deadlock, some in a fault ---- */
+/*
+ * ---- movers along a path through all cores: most of them end in a deadlock, some in a fault ----
+ */
 
 static struct {
 	struct size size;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The rule of two colors (hw/doc/fabric.md, "Routes that change at run time"): in each round every row of a column sends a block
- * southward, north to south, over a color whose route changes at its turn. With two colors the results are the same
- * whatever the order of events, on RTL and twin; with one, WSE_MODEL_SHUFFLE and the race checker see what is wrong.
+ * The rule of two colors (hw/doc/fabric.md, "Routes that change at run time"): in each round every
+ * row of a column sends a block southward, north to south, over a color whose route changes at its
+ * turn. With two colors the results are the same whatever the order of events, on RTL and twin;
+ * with one, WSE_MODEL_SHUFFLE and the race checker see what is wrong.
  */
 #include <string.h>
 
@@ -58,7 +59,10 @@ static void emit(struct code *c, uint32_t core)
 		for (s = 0; s < row; s++)
 			take(c, n, s, color);
 		wait_engines(c, 1);
-		/* the own turn: what came from the north has passed; the other color goes back to the north */
+		/*
+		 * the own turn: what came from the north has passed; the other color goes back to
+		 * the north
+		 */
 		if (row) {
 			route(c, color, WSE_PORT_R, south(row));
 			if (was != color)

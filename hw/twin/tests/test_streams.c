@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Streams through the tile by its edge ports: every shape, page lists, masks, and those that nobody takes. */
+/*
+ * Streams through the tile by its edge ports: every shape, page lists, masks, and those that nobody
+ * takes.
+ */
 #include <stdlib.h>
 #include <string.h>
 

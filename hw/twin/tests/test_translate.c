@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Translated scalar code against the interpreter: random loops, with branches, calls, loads and
- * stores, routes and flags of tasks, traps and code that writes itself, once on a twin that translates and once on one that
- * does not. Registers, memory, counters, routes, flags and fault records must be the same.
+ * stores, routes and flags of tasks, traps and code that writes itself, once on a twin that
+ * translates and once on one that does not. Registers, memory, counters, routes, flags and fault
+ * records must be the same.
  */
 #include <string.h>
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
  * Vector instructions of translated loops (emit_op.c), against the queue of the engine and one
- * element after the other. Loops issue the same few instructions again and again, with operands of all
- * kinds that overlap in all ways, and rewrite bases and shapes between them, some only from a round on:
- * whatever was made of an instruction has to see it. Words of the loop itself are written by a vector
- * instruction, tasks that completion makes ready are taken at once, and some loops issue more than L may
- * work in a round. Memory, accumulators, tasks, cycles and faults must be the same.
+ * element after the other. Loops issue the same few instructions again and again, with operands of
+ * all kinds that overlap in all ways, and rewrite bases and shapes between them, some only from a
+ * round on: whatever was made of an instruction has to see it. Words of the loop itself are written
+ * by a vector instruction, tasks that completion makes ready are taken at once, and some loops
+ * issue more than L may work in a round. Memory, accumulators, tasks, cycles and faults must be the
+ * same.
  */
 #include <string.h>
 
@@ -142,7 +143,10 @@ static void issue_something(struct program *p)
 	}
 }
 
-/* word 0 of a DSR, another one in each round, or two of its words as they are or from a round on not */
+/*
+ * word 0 of a DSR, another one in each round, or two of its words as they are or from a round on
+ * not
+ */
 static void rewrite(struct program *p)
 {
 	uint32_t n = below(STREAM), word, other[4], i, *w = p->dsr[n];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a test claims of the ways through the twin (twin/func.h): that they were taken, without which it would
- * compare the exact way with itself, or that none was. Models of the RTL and the build of the exact machine alone
- * have none.
+ * What a test claims of the ways through the twin (twin/func.h): that they were taken, without
+ * which it would compare the exact way with itself, or that none was. Models of the RTL and the
+ * build of the exact machine alone have none.
  */
 #ifndef WSE_TEST_WAYS_H
 #define WSE_TEST_WAYS_H
@@ -40,7 +40,8 @@ static inline void ways_add(struct twin_ways *sum, const struct wse_model *m)
 /* a floor: the way was taken that often at least */
 #ifndef TEST_RTL
 #define went(w, way, least)                                                               \
-	ok((w)->way >= (least) || !twin_has_ways(), "the way \"%s\" was taken %llu times, %u at least", #way, \
+	ok((w)->way >= (least) || !twin_has_ways(),                                       \
+	   "the way \"%s\" was taken %llu times, %u at least", #way,                      \
 	   (unsigned long long)(w)->way, (unsigned int)(least))
 #else
 #define went(w, way, least) ((void)(w))

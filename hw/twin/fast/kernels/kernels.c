@@ -12,10 +12,15 @@
 #define CELLS		       8
 #define TWO		       1
 #define PAIR		       0
-#define WIDEN(p)	       ((V)_mm_unpacklo_epi16(_mm_setzero_si128(), _mm_loadl_epi64((const __m128i *)(p))))
+#define WIDEN(p)	       ((V)words4(p))
 #define ORDER4(to, a, b, c, d) order4(to, a, b, c, d)
 #define SPLAT(x)	       ((V)_mm_set1_ps(x))
 #define FUSED(a, b, c)	       ((a) * (b) + (c)) /* never: these do not ask for FMA */
+
+static inline __m128i words4(const void *bf16)
+{
+	return _mm_unpacklo_epi16(_mm_setzero_si128(), _mm_loadl_epi64(bf16));
+}
 
 static inline void order4(uint32_t *to, const float *a, const float *b, const float *c,
 			  const float *d)

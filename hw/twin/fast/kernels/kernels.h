@@ -56,9 +56,10 @@ static inline struct twin_range twin_range_join(struct twin_range a, struct twin
 }
 
 /*
- * Is every product of two values of these ranges exact? A product of two bf16 has 16 significant bits, so binary32 holds it
- * as it is unless it is too small or too large: then, and only then, does it matter that a MAC rounds its product
- * (hw/doc/core.md), and a fused one gives other bits. NaN and infinity count as too large.
+ * Is every product of two values of these ranges exact? A product of two bf16 has 16 significant
+ * bits, so binary32 holds it as it is unless it is too small or too large: then, and only then,
+ * does it matter that a MAC rounds its product (hw/doc/core.md), and a fused one gives other bits.
+ * NaN and infinity count as too large.
  */
 static inline bool twin_products_exact(struct twin_range a, struct twin_range b)
 {
@@ -69,7 +70,10 @@ static inline bool twin_products_exact(struct twin_range a, struct twin_range b)
 #define TWIN_RANGE_ANY ((struct twin_range){0, 255}) /* nothing is known of them */
 #define TWIN_EXP_BF16  0x7f80
 
-/* what exponents tell, << 7 as in bf16: the greatest, and the greatest of TWIN_EXP_BF16 less those that are not 0 */
+/*
+ * what exponents tell, << 7 as in bf16: the greatest, and the greatest of TWIN_EXP_BF16 less those
+ * that are not 0
+ */
 struct twin_ends {
 	int16_t last, least;
 };

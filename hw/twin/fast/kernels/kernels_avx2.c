@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* The kernels for AVX2: vectors of eight, sixteen registers. They use FMA only when they are asked to. */
+/*
+ * The kernels for AVX2: vectors of eight, sixteen registers. They use FMA only when they are asked
+ * to.
+ */
 #include <immintrin.h>
 
 #include "twin/exact/fp.h"

@@ -145,7 +145,9 @@ static inline __m512i halves(const uint16_t *a, const uint16_t *b, const uint16_
 
 static struct twin_range values(float *v, const uint16_t *const *row, uint32_t nk, unsigned int nb)
 {
-	/* word 4 k + f gets half 8 f + k of four rows of eight, as its upper one; the same 4 k on */
+	/*
+	 * word 4 k + f gets half 8 f + k of four rows of eight, as its upper one; the same 4 k on
+	 */
 	const __m512i at = _mm512_slli_epi32(
 		_mm512_setr_epi32(0, 8, 16, 24, 1, 9, 17, 25, 2, 10, 18, 26, 3, 11, 19, 27), 16);
 	const __m512i next = _mm512_add_epi32(at, _mm512_set1_epi32(4 << 16));

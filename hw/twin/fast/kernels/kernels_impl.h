@@ -11,7 +11,8 @@
  *	ORDER4(to, a, b, c, d)	vectors at a ... d to memory: a[0] b[0] c[0] d[0] a[1] ...
  *	SPLAT(x)	x in every element
  *	CANON(s)	s, its NaNs canonical; if there is a better way than the one here
- *	FUSED(a, b, c)	a * b + c, rounded once; asked for only where the products need no rounding (kernels.h)
+ *	FUSED(a, b, c)	a * b + c, rounded once; asked for only where the products need no
+ *		rounding (kernels.h)
  *
  * Every sum is formed in stream order, each product rounded, each addition rounded, so all variants
  * give the same bits; wider vectors only work on more sums at once. MXCSR as in fp.h. Once a sum is
@@ -38,8 +39,8 @@ typedef uint16_t NAME(half) __attribute__((vector_size(2 * W), aligned(2), may_a
 #define MAC(a, b, c) (fused ? (V)FUSED(a, b, c) : (V)((c) + (a) * (b)))
 
 /*
- * Values v[nk][nb] into nb x u vectors of sums of each of some cores. x: bf16 rows of one core, stride bytes
- * apart (rows NULL), or binary32 rows of each, tokens apart.
+ * Values v[nk][nb] into nb x u vectors of sums of each of some cores. x: bf16 rows of one core,
+ * stride bytes apart (rows NULL), or binary32 rows of each, tokens apart.
  */
 INLINE void NAME(cells)(float *const *acc, const uint8_t *x, int32_t stride,
 			const float *const *rows, uint32_t tokens, uint32_t at, const float *v,
@@ -141,7 +142,10 @@ INLINE void NAME(two)(float *const *acc, const float *const *r, unsigned int nb,
 		NAME(cells)(acc, NULL, 0, r, u * W, 0, v, nk, 2, 1, u, fused);
 }
 
-/* where one core's sums are few, each addition would wait for the last one: the other core's go in between */
+/*
+ * where one core's sums are few, each addition would wait for the last one: the other core's go in
+ * between
+ */
 static void NAME(axpy_two)(uint32_t *const acc[2], const float *const r[2], uint32_t tokens,
 			   unsigned int nb, const float *v, uint32_t nk, bool fused)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What kernels_impl.h asks for, with vectors of eight: AVX2 has no wider ones, AVX-512 takes them for odd groups of eight tokens. */
+/*
+ * What kernels_impl.h asks for, with vectors of eight: AVX2 has no wider ones, AVX-512 takes them
+ * for odd groups of eight tokens.
+ */
 #define W	8
 #define WIDEN(p)               \
 	((V)_mm256_slli_epi32( \

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The flow that a source fed the last time. Kernels send block after block to the same engines by the same
- * routes, so the flow is kept, and what find.c would check on its way is checked in a row: the routes, the
- * channels, the readers and what their instructions do. Where all of it is unchanged the search would find the
- * same flow; where anything has changed, find.c searches.
+ * The flow that a source fed the last time. Kernels send block after block to the same engines by
+ * the same routes, so the flow is kept, and what find.c would check on its way is checked in a row:
+ * the routes, the channels, the readers and what their instructions do. Where all of it is
+ * unchanged the search would find the same flow; where anything has changed, find.c searches.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,10 @@ static uint32_t routes_of(const struct wse_model *m, const struct kept_set *f, u
 	return routes;
 }
 
-/* have the routes stayed as they were, with nothing on them? Mostly it takes no look at all of them to tell. */
+/*
+ * have the routes stayed as they were, with nothing on them? Mostly it takes no look at all of them
+ * to tell.
+ */
 static bool same_way(const struct wse_model *m, struct kept_set *f)
 {
 	uint32_t inside, routes = routes_of(m, f, &inside);
@@ -54,7 +57,10 @@ static bool same_way(const struct wse_model *m, struct kept_set *f)
 	return true;
 }
 
-/* what has to be the same of a running instruction: its engine's members from end_left to src2, as a word */
+/*
+ * what has to be the same of a running instruction: its engine's members from end_left to src2, as
+ * a word
+ */
 static uint64_t state_of(const struct twin_engine *e)
 {
 	uint64_t v;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Runs in a tile of several parts, by any number of threads. A thread looks for what the north ports
- * of its columns feed, which changes nothing; then every thread passes all the runs through the cores
- * of its own parts, where the memory is that they worked on in their turns. A run that goes on from a
- * part of one thread to one of another waits there for what it needs: all threads go through the sets
- * in the same order, so the one that is furthest behind never waits.
+ * Runs in a tile of several parts, by any number of threads. A thread looks for what the north
+ * ports of its columns feed, which changes nothing; then every thread passes all the runs through
+ * the cores of its own parts, where the memory is that they worked on in their turns. A run that
+ * goes on from a part of one thread to one of another waits there for what it needs: all threads go
+ * through the sets in the same order, so the one that is furthest behind never waits.
  *
  * With one thread the same happens in the same order for every reader.
  */
@@ -177,7 +177,9 @@ static bool reserve(const struct job *j, uint32_t *engines)
 	return true;
 }
 
-/* columns that did not fit the scheme, ENDs that have to be looked at, ports that have waited long */
+/*
+ * columns that did not fit the scheme, ENDs that have to be looked at, ports that have waited long
+ */
 static bool rest_of_ports(struct wse_model *m, struct bulks *b)
 {
 	bool any = false, did;

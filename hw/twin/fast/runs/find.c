@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * What a source feeds: follows routes to everything that would consume a run right now. If every
- * channel on the way is empty, every consumer runs and every join has both of its inputs in the flow,
- * n elements can pass through all of it one after the other and leave every channel as empty as it
- * was. Nothing is changed here but the list of what was found.
+ * channel on the way is empty, every consumer runs and every join has both of its inputs in the
+ * flow, n elements can pass through all of it one after the other and leave every channel as empty
+ * as it was. Nothing is changed here but the list of what was found.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -282,7 +282,10 @@ static struct twin_engine *sender(struct wse_model *m, struct bulk *b, struct tw
 	return NULL;
 }
 
-/* a join of two sources: adds the producer of a node's second input to the flow; false if there is none */
+/*
+ * a join of two sources: adds the producer of a node's second input to the flow; false if there is
+ * none
+ */
 static bool pull(struct wse_model *m, struct flow *s)
 {
 	struct bulk *b = s->b;

@@ -68,7 +68,9 @@ static void words_of(const struct run *r, uint32_t at, uint32_t n, uint32_t *w)
 		*w++ = twin_wavelet(r->v[at - r->at], at, r->shift);
 }
 
-/* whole ks of a dense run, from its element at on; w: what is known of the lanes' operand, or NULL */
+/*
+ * whole ks of a dense run, from its element at on; w: what is known of the lanes' operand, or NULL
+ */
 static void axpy_ks(const struct twin_kernels *k, struct node *x, const struct twin_f32_copy *w,
 		    uint32_t at, uint32_t nk)
 {

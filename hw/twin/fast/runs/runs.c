@@ -2,14 +2,14 @@
 /*
  * Whole runs of wavelets at once. Starting from a source (a north port, or a mover that sends from
  * memory or accumulators) find.c follows the routes to everything that would consume a run right
- * now: engines that read the color, the engines that their results feed in turn, south ports. What it
- * finds can pass n elements on one after the other: a legal order of events, so it is done node by
- * node with arrays (pass.c). In all other cases wavelets move one by one through the exact queues
- * (fabric.c), which is where capacities, and hence deadlocks, are decided.
+ * now: engines that read the color, the engines that their results feed in turn, south ports. What
+ * it finds can pass n elements on one after the other: a legal order of events, so it is done node
+ * by node with arrays (pass.c). In all other cases wavelets move one by one through the exact
+ * queues (fabric.c), which is where capacities, and hence deadlocks, are decided.
  *
  * In a tile of several parts those ports come first that feed nothing outside their columns, then
- * movers that feed nothing outside their parts, then the rest: the first two in any number of threads
- * (columns.c), as such flows do not touch each other.
+ * movers that feed nothing outside their parts, then the rest: the first two in any number of
+ * threads (columns.c), as such flows do not touch each other.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -128,8 +128,10 @@ static bool takes_values(const struct flow *s, const struct twin_port_in *p)
 	return p->dense;
 }
 
-/* the flow that a source fed the last time, where it is searched with the same limits: in a tile of parts those are the flows
- * within them, and those of ports within their columns */
+/*
+ * the flow that a source fed the last time, where it is searched with the same limits: in a tile of
+ * parts those are the flows within them, and those of ports within their columns
+ */
 static struct kept_set *last_set(const struct wse_model *m, const struct bulk *b,
 				 struct kept_set *f, uint32_t i)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs of wavelets: find.c finds what can pass (a flow), pass.c passes it, again.c keeps it, runs.c knows the sources. */
+/*
+ * Runs of wavelets: find.c finds what can pass (a flow), pass.c passes it, again.c keeps it, runs.c
+ * knows the sources.
+ */
 #ifndef TWIN_FAST_RUNS_RUNS_H
 #define TWIN_FAST_RUNS_RUNS_H
 
@@ -12,7 +15,10 @@
 
 struct run { /* an array of data wavelets */
 	const uint32_t *w;
-	/* or, dense, all features of each k in order: the values of a block's elements from place at on */
+	/*
+	 * or, dense, all features of each k in order: the values of a block's elements from place
+	 * at on
+	 */
 	const float *v;
 	uint32_t at;
 	uint8_t dense, shift; /* features of each k: 1, 2 or 4, and its logarithm */
@@ -31,7 +37,8 @@ struct node { /* an engine with its running instruction, or a south port */
 	const struct run *fab, *dot; /* inputs: what others have made, */
 	struct run out;		     /* and what this one does */
 	bool ends;	       /* lanes that take the block's END after the run */
-	uint32_t done;	       /* it has passed its run on: for those whom it feeds on other threads */
+	/* it has passed its run on: for those whom it feeds on other threads */
+	uint32_t done;
 };
 
 struct router { /* that wavelets cross */
@@ -42,7 +49,8 @@ struct router { /* that wavelets cross */
 struct bulk { /* what the search has found, of one flow or more */
 	struct node *node;
 	uint32_t *order; /* nodes, every one after those that feed it */
-	uint8_t *parts;	 /* [node]: the part of each; with from, ends and done: of sets of several threads */
+	/* [node]: the part of each; with from, ends and done: of sets of several threads */
+	uint8_t *parts;
 	uint32_t *sink;
 	uint32_t *slot; /* [3 * core + engine] or [3 * cores + column] -> node + 1 */
 	uint32_t *stack;
@@ -63,7 +71,8 @@ struct flow { /* all that one source feeds, and how many elements can pass throu
 	uint32_t trail;			      /* first router, of hops_all */
 	uint32_t n;
 	struct run run; /* a port's */
-	uint32_t hops, hops_all; /* cores that a wavelet of the source crosses; all wavelets together */
+	/* cores that a wavelet of the source crosses; all wavelets together */
+	uint32_t hops, hops_all;
 	bool stores; /* runs need a scratch */
 	bool values; /* of a port, to lanes that refuse no index */
 	bool end;    /* the block's END comes next */
@@ -77,7 +86,8 @@ struct kept_set { /* the flow that a source fed the last time, see again.c */
 	uint64_t *state; /* of the nodes' engines; of a port its color */
 	bool axpy;	 /* all nodes are lanes with an AXPY, and the source feeds them */
 	uint32_t node_cap, sink_cap;
-	uint64_t crossed, ended; /* data and END wavelets that no counter has counted yet, see twin_runs_settle() */
+	/* data and END wavelets that no counter has counted yet, see twin_runs_settle() */
+	uint64_t crossed, ended;
 };
 
 struct scratch { /* arrays that engines produce */
@@ -92,7 +102,8 @@ struct bulk_worker { /* what a thread needs */
 	struct bulk ports; /* what its columns feed */
 	struct bulk any;   /* of one source at a time */
 	struct scratch one;	       /* of that source */
-	struct scratch r[TWIN_RUNS_LAG]; /* of the columns, in turns: others may still read the last */
+	/* of the columns, in turns: others may still read the last */
+	struct scratch r[TWIN_RUNS_LAG];
 	bool did;
 	uint32_t passed __attribute__((aligned(64))); /* sets that it is through with */
 };
@@ -155,7 +166,9 @@ void twin_runs_forget(struct kept_set *f);
 /* counts what has crossed a kept flow */
 void twin_runs_settle_set(struct wse_model *m, struct kept_set *f);
 
-/* the flow's run, or its END, has crossed the routers: counted at once, or before counters are read */
+/*
+ * the flow's run, or its END, has crossed the routers: counted at once, or before counters are read
+ */
 static inline void twin_runs_crossed(struct wse_model *m, const struct flow *s)
 {
 	if (s->kept)
@@ -205,8 +218,9 @@ static inline void twin_runs_values(struct run *r, const float *v, uint32_t at, 
 void twin_runs_deliver(const struct flow *s, uint32_t first, uint32_t sinks, const struct run *r);
 bool twin_runs_reserve(struct scratch *r, const struct flow *s); /* false: no memory */
 /*
- * Wakes a core that may wait for what a run has been through with. It goes on right after the run if its lanes have nothing
- * to do until then; where they have the next block already its turn can wait for the movers, too, and do both.
+ * Wakes a core that may wait for what a run has been through with. It goes on right after the run
+ * if its lanes have nothing to do until then; where they have the next block already its turn can
+ * wait for the movers, too, and do both.
  */
 static inline void twin_runs_wake(struct twin_mesh *p, struct twin_core *c)
 {

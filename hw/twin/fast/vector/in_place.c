@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Vector instructions of the engine's queue, from and to their operands' places with vectors of the host: groups
- * of LANES strictly in order, as exact/vector.c takes them. Processors with AVX2 only.
+ * Vector instructions of the engine's queue, from and to their operands' places with vectors of the
+ * host: groups of LANES strictly in order, as exact/vector.c takes them. Processors with AVX2 only.
  */
 #include "twin/exact/vector.h"
 #include "twin/exact/vop.h"

@@ -22,7 +22,8 @@ struct twin_rows {
 enum twin_src1 {
 	TWIN_SRC1_WORDS,
 	TWIN_SRC1_BF16,
-	TWIN_SRC1_ROW, /* one row of LANES for all groups, whatever the rows say; of words, of bf16 */
+	/* one row of LANES for all groups, whatever the rows say; of words, of bf16 */
+	TWIN_SRC1_ROW,
 	TWIN_SRC1_BF16_ROW,
 };
 
@@ -35,8 +36,10 @@ enum twin_src2 {
 /* returns 1 */
 typedef uint32_t twin_vector_fn(uint8_t *d, const uint8_t *a, const uint8_t *b, uint32_t scalar,
 				const struct twin_rows *s);
-/* [operation - VADD][twin_vector_variant()]; NULL: no such operation. With AVX-512 two groups at a time: the
- * width is a multiple of 2 LANES, and no operand overlaps DST but at the same place. */
+/*
+ * [operation - VADD][twin_vector_variant()]; NULL: no such operation. With AVX-512 two groups at a
+ * time: the width is a multiple of 2 LANES, and no operand overlaps DST but at the same place.
+ */
 typedef twin_vector_fn *const twin_vector_table[TWIN_VECTOR_OPS][TWIN_VECTOR_VARIANTS];
 extern twin_vector_table twin_vector_avx2, twin_vector_avx512;
 

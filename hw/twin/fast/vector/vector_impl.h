@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Vector operations (uapi/wse/wse.regs has a row of each), included once for each width of vectors with
+ * Vector operations (uapi/wse/wse.regs has a row of each), included once for each width of vectors
+ * with
  *
  *   TABLE	the name of their table
  *   VW		words of a vector
@@ -11,8 +12,8 @@
  *   compare(a, b, p)	what choose(it, yes, no) takes
  *   get, get_row, put, canon, flush, f2i
  *
- * Strictly in order, a vector at a time. A vector of more than LANES words reads a group before the one
- * before it is written: quick.c asks for such only where no operand could tell.
+ * Strictly in order, a vector at a time. A vector of more than LANES words reads a group before the
+ * one before it is written: quick.c asks for such only where no operand could tell.
  */
 /* The terms of the rows' expressions: vop.h has them for one element. */
 #define add_f(x, y)   canon(V(add_ps)(as_f(x), as_f(y)))

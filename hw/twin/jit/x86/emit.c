@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * x86-64 code of translated blocks. Registers of a core are read once and written through, so a block can
- * be left anywhere: a load or store that would trap or that touches memory of which something was
- * made leaves before it does anything, and exec.c does that instruction; so does an ISSUE that finds no room.
- * TNEXT and WAIT that have to wait say so themselves.
+ * x86-64 code of translated blocks. Registers of a core are read once and written through, so a
+ * block can be left anywhere: a load or store that would trap or that touches memory of which
+ * something was made leaves before it does anything, and exec.c does that instruction; so does an
+ * ISSUE that finds no room. TNEXT and WAIT that have to wait say so themselves.
  *
  *   rbx  the core (registers first)	r13  its SRAM		r15  its table of blocks
  *   rbp  the code buffer		r12d instructions run	r14d limit

@@ -12,15 +12,18 @@
 struct twin_code {
 	uint8_t *buf;
 	uint32_t at, leave, leave_index, first; /* offsets: next byte; common exits; first block */
-	uint32_t miss, renew; /* where a way's code goes that does not fit; whose operand has no id */
+	/* where a way's code goes that does not fit; whose operand has no id */
+	uint32_t miss, renew;
 	uint32_t move;	       /* what a lane does whose DSR got another base */
 	uint64_t *generated;   /* counts: the way of func.h */
 	struct twin_site *site; /* of blocks so far */
 	uint32_t nsites;
 };
 
-/* emit_entry.c: the way into blocks and out of them, at the beginning of the buffer: struct twin_left
- * (*)(core, sram, table, code, limit, done) */
+/*
+ * emit_entry.c: the way into blocks and out of them, at the beginning of the buffer: struct
+ * twin_left (*)(core, sram, table, code, limit, done)
+ */
 void twin_emit_entry(struct twin_mesh *m, struct twin_code *t);
 /* may the instruction at a word be one of a block? is it the last one then? */
 bool twin_emits(const struct twin_dec *d, uint32_t index);

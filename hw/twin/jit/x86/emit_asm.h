@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The assembler of emit.c: bytes of x86-64 instructions, and which host registers hold which registers of
- * the core. What rbx to r15 hold is said there.
+ * The assembler of emit.c: bytes of x86-64 instructions, and which host registers hold which
+ * registers of the core. What rbx to r15 hold is said there.
  */
 #ifndef TWIN_JIT_X86_EMIT_ASM_H
 #define TWIN_JIT_X86_EMIT_ASM_H
@@ -24,8 +24,8 @@ static const uint8_t pool[] = {ESI, EDI, 8, 9, 10, 11};
 struct side {	       /* a way out of a block */
 	uint32_t from; /* where its jump's distance lies */
 	uint32_t n;    /* instructions run until there */
-	uint32_t
-		target; /* taken branches: word index; else the instruction that is left to exec.c */
+	/* taken branches: word index; else the instruction that is left to exec.c */
+	uint32_t target;
 	bool taken;
 	uint8_t wait; /* enum twin_wait: what it was seen to wait for */
 };
@@ -136,7 +136,8 @@ static inline void land(struct emit *e, uint8_t *from)
 
 enum { CC_B = 2, CC_AE = 3, CC_E = 4, CC_NE = 5, CC_L = 12, CC_GE = 13 };
 
-static inline void side_exit(struct emit *e, unsigned int cc, uint32_t n, uint32_t target, bool taken)
+static inline void side_exit(struct emit *e, unsigned int cc, uint32_t n, uint32_t target,
+			     bool taken)
 {
 	jcc_to(e, cc, 0);
 	e->side[e->nsides++] = (struct side){here(e) - 4, n, target, taken, WAIT_NONE};

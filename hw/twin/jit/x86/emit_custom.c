@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * x86-64 code of the instructions that RISC-V does not have: operands and ISSUE of the tensor unit, tasks,
- * routes. Registers as in emit.c.
+ * x86-64 code of the instructions that RISC-V does not have: operands and ISSUE of the tensor unit,
+ * tasks, routes. Registers as in emit.c.
  */
 #include <stddef.h>
 #include <string.h>
@@ -88,7 +88,9 @@ static void keep_shape(struct emit *e, unsigned int n, struct given word2, struc
 	land(e, same);
 }
 
-/* words 0 and 1 were written: an operand is another one where word 1 has changed, else it has moved */
+/*
+ * words 0 and 1 were written: an operand is another one where word 1 has changed, else it has moved
+ */
 static void keep_base(struct emit *e, unsigned int n, struct given word0, struct given word1)
 {
 	uint8_t *none, *other, *same;

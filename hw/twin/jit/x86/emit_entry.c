@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The beginning of the code buffer: the way into translated blocks and out of them, and what blocks and
- * the code of ways have in common. Registers are as emit.c says.
+ * The beginning of the code buffer: the way into translated blocks and out of them, and what blocks
+ * and the code of ways have in common. Registers are as emit.c says.
  */
 #include "twin/jit/x86/emit_asm.h"
 
@@ -29,8 +29,10 @@ static void lane_page(struct emit *e, size_t end, uint32_t less, size_t page)
 	lane_op(e, 0x88, ECX, page);
 }
 
-/* what refresh() in quick.c does where word 0 alone was written of a DSR that is an operand: eax is it, the lane is at rbx + rdx. All
- * registers but eax, ecx, edx stay. */
+/*
+ * what refresh() in quick.c does where word 0 alone was written of a DSR that is an operand: eax is
+ * it, the lane is at rbx + rdx. All registers but eax, ecx, edx stay.
+ */
 static void emit_move(struct emit *e)
 {
 	uint8_t *acc, *out[3], *same;
@@ -82,8 +84,10 @@ static void get_site(struct emit *e)
 	e->p += sizeof(code);
 }
 
-/* where the code of ways goes that does not fit: to twin_issue_inside() with edx and ecx as they are, or
- * once more where words of an operand had been written, but its shape is the same */
+/*
+ * where the code of ways goes that does not fit: to twin_issue_inside() with edx and ecx as they
+ * are, or once more where words of an operand had been written, but its shape is the same
+ */
 static void emit_misses(struct emit *e)
 {
 	static const uint8_t push[] = {0x52, 0x51, 0x41, 0x50}; /* rdx, rcx, r8 */
