@@ -12,6 +12,7 @@ CFLAGS_libwse := $(HIDDEN) -fPIC -pthread -DWSE_BUILD_FIRMWARE='"$(abspath $(B)/
 # inner loops that want vectors; -O3 changes no bit (no -ffast-math, no contraction)
 CFLAGS_libwse/ops := -O3
 CFLAGS_libwse/memx/optim.c := -O3
+CFLAGS_libwse/memx/store_image.c := -O3
 CFLAGS_libwse/num/image.c := -O3
 CFLAGS_libwse/num/normal.c := -O3
 CFLAGS_libwse/swarmx/reduce.c := -O3
@@ -95,6 +96,7 @@ $(eval $(call c_program,wse-info,$(wildcard libwse/tools/*info*.c),$(LIBWSE),$(L
 $(eval $(call c_program,wse-train,$(TRAIN_SRC),$(LIBWSE),$(LIBWSE_LINK)))
 $(eval $(call c_program,wse-bench,$(wildcard libwse/bench/*.c) $(REF_SRC),$(LIBWSE),$(LIBWSE_LINK) -lopenblas))
 $(eval $(call c_program,gpt-ref-train,libwse/tools/gpt-ref-train.c $(REF_SRC),$(B)/libwse.a,-lopenblas -lm))
+$(eval $(call c_program,gpt-shards,libwse/tools/gpt-shards.c $(REF_SRC),$(LIBWSE),$(LIBWSE_LINK) -lopenblas))
 $(eval $(call c_program,gpt-beside,libwse/tools/gpt-beside.c $(REF_SRC),$(LIBWSE),$(LIBWSE_LINK) -lopenblas))
 
 # the RTL's cycles: `make test` holds what takes seconds against the file, a change of them writes it anew
@@ -104,7 +106,7 @@ bench-baseline: $(B)/wse-bench $(FW)/wse-fw.bin $(FW_PROGRAMS) ## record the RTL
 	$< --cycles > $(B)/cycles.new && mv $(B)/cycles.new $(CYCLES)
 SUITES += "$(B)/wse-bench --check-cycles $(CYCLES)"
 
-ALL += $(B)/libwse.a $(B)/libwse.so.1 $(B)/libwse.so $(B)/libwse.pc $(B)/wse-info $(B)/wse-train $(B)/wse-bench $(B)/gpt-ref-train $(B)/gpt-beside
+ALL += $(B)/libwse.a $(B)/libwse.so.1 $(B)/libwse.so $(B)/libwse.pc $(B)/wse-info $(B)/wse-train $(B)/wse-bench $(B)/gpt-ref-train $(B)/gpt-beside $(B)/gpt-shards
 
 # ---- tests: one program each, with and without sanitizers ----
 DEVICE_TESTS := $(patsubst %.c,%,$(wildcard libwse/tests/device/test-*.c))

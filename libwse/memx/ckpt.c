@@ -495,7 +495,8 @@ static int with_file(const char *path, const struct job *job, struct arrays *a,
 		return ret;
 	*at = (struct place){0};
 	text[0] = 0;
-	wse_memx_finish(job->mx);
+	if (job->put != put || !job->cfg->forward) /* else all that there is will be written */
+		wse_memx_finish(job->mx);
 	wse_memx_state(job->mx, &s);
 	*a = arrays_of(job->mx, &s, &job->cfg->optim);
 	ret = go_through(&file, path, job, a, ts, at, text);

@@ -99,17 +99,19 @@ static int copy_run(struct copy *c, uint32_t first, uint32_t end, size_t at, siz
 		uint32_t k = piece_at(c->m, first, end, at);
 		const struct wse_memx_piece *p = &c->m->pieces.p[k];
 		size_t in = at - p->at, some = p->count - in < n ? p->count - in : n;
-		int ret = hold(c, k);
+		struct wse_store *s = c->m->store;
+		int ret = s->ops->copy ? s->ops->copy(s, k, in, some, c->out, c->in) : hold(c, k);
 
 		if (ret)
 			return ret;
-		if (c->out) {
+		if (!s->ops->copy && c->out)
 			memcpy(c->out, c->array[c->which] + in, some * sizeof(float));
-			c->out += some;
-		} else {
+		else if (!s->ops->copy)
 			memcpy(c->array[c->which] + in, c->in, some * sizeof(float));
+		if (c->out)
+			c->out += some;
+		else
 			c->in += some;
-		}
 		at += some;
 		n -= some;
 	}

@@ -30,6 +30,7 @@ struct wse_memx {
 	void *give_ctx;
 	int pending; /* a commit whose units are not updated yet */
 	int failed;  /* -errno of the store: units are of different steps */
+	int unset;   /* forward: nothing was loaded, and the initial values are not made either */
 	struct wse_update update;
 
 	struct wse_shared_buf **bufs; /* [nunits]: fwd, tr, vec */
@@ -87,6 +88,27 @@ static int alloc_grads(struct wse_memx *mx)
 }
 
 /*
+ * Where nothing is trained the images are all there is of the weights, unless the model gathers its
+ * inputs from binary32, as models of one's own do.
+ */
+static int images_alone(const struct wse_memx_cfg *cfg)
+{
+	return cfg->forward && cfg->model.family->leaf;
+}
+
+static int open_store(struct wse_memx *mx)
+{
+	const struct wse_memx_cfg *cfg = &mx->cfg;
+	uint32_t arrays = cfg->forward ? 1 : cfg->optim.kind == WSE_OPTIM_SGD ? 2 : 3;
+
+	if (images_alone(cfg))
+		return wse_store_image(&mx->map.pieces, mx->g, mx->images, &mx->map.store);
+	if (cfg->dir)
+		return wse_store_file(&mx->map.pieces, arrays, cfg->dir, &mx->map.store);
+	return wse_store_ram(&mx->map.pieces, arrays, &mx->map.store);
+}
+
+/*
  * What inputs are gathered from: a tensor in no unit where it lies; a matrix of a unit from its
  * image, or from a copy where the image has another order, or the model wants binary32.
  */
@@ -99,6 +121,10 @@ static int find_inputs(struct wse_memx *mx)
 
 		if (!(mx->tab.t[i].flags & WSE_TENSOR_INPUT))
 			continue;
+		if (h->unit == WSE_NO_UNIT && images_alone(&mx->cfg)) {
+			mx->inputs[i].bf16 = wse_store_image_rows(mx->map.store, mx->map.alone[i]);
+			continue;
+		}
 		if (h->unit == WSE_NO_UNIT) {
 			ret = mx->map.store->ops->get(mx->map.store, mx->map.alone[i], array);
 			ret = ret ? ret
@@ -126,7 +152,6 @@ int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph,
 		  const struct wse_buf_pool *pool, struct wse_memx **memx)
 {
 	struct wse_memx *mx = calloc(1, sizeof(*mx));
-	uint32_t arrays;
 	int ret;
 
 	*memx = NULL;
@@ -140,11 +165,6 @@ int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph,
 	pthread_cond_init(&mx->cond, NULL);
 	ret = cfg->model.family->tensors(&cfg->model, &mx->tab);
 	ret = ret ? ret : wse_map_make(&mx->map, graph, &mx->tab);
-	arrays = cfg->forward ? 1 : cfg->optim.kind == WSE_OPTIM_SGD ? 2 : 3;
-	if (!ret && cfg->dir)
-		ret = wse_store_file(&mx->map.pieces, arrays, cfg->dir, &mx->map.store);
-	else if (!ret)
-		ret = wse_store_ram(&mx->map.pieces, arrays, &mx->map.store);
 	if (!ret) {
 		mx->own = calloc(mx->tab.n, sizeof(*mx->own));
 		mx->adds = calloc(mx->tab.n, sizeof(*mx->adds));
@@ -160,9 +180,12 @@ int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph,
 	}
 	ret = ret ? ret : alloc_grads(mx);
 	ret = ret ? ret : alloc_images(mx);
+	ret = ret ? ret : open_store(mx);
 	ret = ret ? ret : find_inputs(mx);
-	ret = ret ? ret : wse_map_init(&mx->map, cfg->seed);
+	if (!ret && !cfg->forward)
+		ret = wse_map_init(&mx->map, cfg->seed);
 	ret = ret ? ret : wse_memx_refresh(mx);
+	mx->unset = cfg->forward;
 	if (ret) {
 		wse_memx_close(mx);
 		return ret;
@@ -371,8 +394,11 @@ static void set_ready(struct wse_memx *mx, uint32_t unit, int ready)
 /* updating: first, what the commit has not updated; its gradient is used up then */
 static int pass_unit(struct wse_memx *mx, uint32_t unit, int updating)
 {
-	int ret = pass(mx, mx->map.pieces.first[unit], mx->map.pieces.first[unit + 1], updating);
+	int ret = 0;
 
+	if (!images_alone(&mx->cfg))
+		ret = pass(mx, mx->map.pieces.first[unit], mx->map.pieces.first[unit + 1],
+			   updating);
 	if (!ret && mx->early[unit])
 		ret = copy_mirror(mx, unit);
 	if (ret)
@@ -402,6 +428,7 @@ int wse_memx_refresh(struct wse_memx *mx)
 
 	mx->failed = 0;
 	mx->pending = 0;
+	mx->unset = 0;
 	if (s->ops->ahead)
 		s->ops->ahead(s, mx->map.pieces.first[0], mx->map.pieces.n);
 	for (uint32_t i = 0; i < mx->g->nunits && !ret; i++)
@@ -539,6 +566,10 @@ int wse_memx_finish(struct wse_memx *mx)
 	if (mx->failed)
 		return wse_fail(mx->failed, "the weights are in part those of a step that failed: "
 					    "go on from the last checkpoint");
+	if (mx->unset) {
+		ret = wse_map_init(&mx->map, mx->cfg.seed);
+		return ret ? give_up(mx, ret) : wse_memx_refresh(mx);
+	}
 	if (!mx->pending)
 		return 0;
 	if (s->ops->ahead)

@@ -29,7 +29,11 @@ struct wse_memx_cfg {
 	struct wse_sched_list sched;
 	double max_norm;	/* global gradient norm; 0: no clipping */
 	uint64_t seed;		/* of the initial weights */
-	int forward;		/* nothing is trained: no moments, no gradients, no commit */
+	/*
+	 * nothing is trained: no moments, no gradients, no commit. Of a family with leaf there are
+	 * the images alone, whose matrices are bf16: wse_memx_read() gives what was written rounded
+	 */
+	int forward;
 	const char *dir;	/* parameters and moments in a file there; NULL: in memory */
 };
 
@@ -90,5 +94,9 @@ void wse_memx_grad(const struct wse_memx *mx, uint32_t tensor, float *out);
  */
 int wse_memx_commit(struct wse_memx *mx, double *norm, double *lr);
 int wse_memx_finish(struct wse_memx *mx);
+/*
+ * forward: weights are loaded, or else the first wse_memx_finish() makes the initial ones, which
+ * takes its time of a large model; so it comes before the first use of images and inputs
+ */
 
 #endif

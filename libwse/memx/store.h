@@ -7,6 +7,7 @@
 #define WSE_MEMX_STORE_H
 
 #include "memx/pieces.h"
+#include "ops/micro_batch.h"
 
 /* parameters, and the optimizer's first and second moments: SGD has no V */
 enum wse_memx_array { WSE_MEMX_P, WSE_MEMX_M, WSE_MEMX_V };
@@ -20,6 +21,12 @@ struct wse_store_ops {
 	int (*get)(struct wse_store *s, uint32_t piece, float **array);
 	/* dirty: the arrays were written */
 	int (*put)(struct wse_store *s, uint32_t piece, int dirty);
+	/*
+	 * parameters [from, from + count) of a piece to `out`, or from `in`, the other is NULL;
+	 * may be NULL: get and put do it
+	 */
+	int (*copy)(struct wse_store *s, uint32_t piece, size_t from, size_t count, float *out,
+		    const float *in);
 	/* the pieces first ... end - 1 will be got next, in this order; may be NULL */
 	void (*ahead)(struct wse_store *s, uint32_t first, uint32_t end);
 	void (*close)(struct wse_store *s);
@@ -45,6 +52,17 @@ int wse_store_file(const struct wse_memx_pieces *pieces, uint32_t arrays, const 
 /* bytes of memory that it takes, and of the file */
 uint64_t wse_store_file_memory(const struct wse_memx_pieces *pieces, uint32_t arrays,
 			       uint64_t *file);
+/*
+ * The images themselves, of a session that trains nothing: parameters alone, rounded to bf16 but for
+ * the vectors of units. Clears them. All stay until close. -ENOMEM
+ */
+int wse_store_image(const struct wse_memx_pieces *pieces, const struct wse_graph *g,
+		    const struct wse_image *images, struct wse_store **store);
+/* a piece of a tensor in no unit, and its others behind it; NULL: another store, or piece */
+const uint16_t *wse_store_image_rows(const struct wse_store *store, uint32_t piece);
+/* bytes of memory that it takes besides the images, once weights are loaded */
+uint64_t wse_store_image_memory(const struct wse_memx_pieces *pieces);
+
 /* disk.h's; -1: the store is no file */
 int wse_store_file_way(const struct wse_store *s, int *direct);
 

@@ -52,6 +52,10 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 		m->grads = 0;
 	m->state = arrays * (uint64_t)pieces.floats * sizeof(float);
 	m->state_file = wse_store_file_memory(&pieces, arrays, &m->disk);
+	if (forward && cfg->model.family->leaf) { /* the images are all there is */
+		m->state = m->state_file = wse_store_image_memory(&pieces);
+		m->disk = 0;
+	}
 	for (uint32_t i = 0; i < g->nin; i++)
 		io += g->in[i].bytes;
 	for (uint32_t i = 0; i < g->nout; i++)

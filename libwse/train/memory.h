@@ -11,7 +11,7 @@ struct wse_memory {
 	uint64_t images, grads;
 	uint64_t state;	     /* parameters and moments in memory */
 	uint64_t state_file; /* what is left of them in memory when they are in a file */
-	uint64_t disk;	     /* and in the file */
+	uint64_t disk;	     /* and in the file; 0: there is none to have */
 	uint64_t slots;	     /* inputs and outputs */
 	uint64_t cores;	     /* simulated ones */
 	uint64_t rest;	     /* the process itself */

@@ -70,10 +70,16 @@ static void print_memory(const struct wse_config *cfg, const struct wse_plan *p,
 
 	if (wse_memory_of(cfg, p, uri, cfg->num_wse ? cfg->num_wse : 1, &m))
 		return;
-	wse_logf(log, WSE_LOG_INFO,
-		 "memory           %.0f MB, %.0f with weights and moments in a file of %.0f",
-		 mb * (double)wse_memory_sum(&m, 0), mb * (double)wse_memory_sum(&m, 1),
-		 mb * (double)m.disk);
+	if (m.disk)
+		wse_logf(
+			log, WSE_LOG_INFO,
+			"memory           %.0f MB, %.0f with weights and moments in a file of %.0f",
+			mb * (double)wse_memory_sum(&m, 0), mb * (double)wse_memory_sum(&m, 1),
+			mb * (double)m.disk);
+	else
+		wse_logf(log, WSE_LOG_INFO,
+			 "memory           %.0f MB: the weights are the images, bf16",
+			 mb * (double)wse_memory_sum(&m, 0));
 	wse_logf(
 		log, WSE_LOG_INFO,
 		"                 images %.0f, gradients %.0f, weights and moments %.0f (%.0f), inputs and "

@@ -382,6 +382,8 @@ static int run_jobs(struct wse_session *s, uint32_t n, int shared)
 	uint64_t begin = wse_profile_now(s->profile);
 	int ret = check_whole(s), finish;
 
+	if (!ret && s->cfg.forward) /* images and inputs are there before anybody waits for them */
+		ret = wse_memx_finish(s->memx);
 	if (!ret && shared && s->ranks)
 		ret = wse_ranks_deal(s, &step);
 	if (ret)

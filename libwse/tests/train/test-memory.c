@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "ref/gpt_shards.h"
 #include "tap.h"
 #include "train/memory.h"
 #include "train/session.h"
@@ -46,32 +47,56 @@ enum { SANITIZED = 1 };
 enum { SANITIZED = 0 };
 #endif
 
-/* in a process of its own: what it planned goes into *m */
-static int run(const char *yaml, const char *uri, uint32_t devices, struct wse_memory *m)
+struct how {
+	const char *yaml, *set, *uri;
+	uint32_t devices;
+	const char *weights; /* to evaluate, and not to train; NULL: training */
+};
+
+static int read_config(const struct how *h, struct wse_config *cfg)
 {
-	struct wse_config_source src = {
-		.name = "test", .text = yaml, .size = strlen(yaml), .data = text};
-	const char *uris[] = {uri, uri};
-	struct wse_step_result r;
+	struct wse_config_source src = {.name = "test",
+					.text = h->yaml,
+					.size = strlen(h->yaml),
+					.sets = &h->set,
+					.nsets = h->set != NULL,
+					.data = text};
 	struct wse_faults faults;
+
+	return wse_config_read(&src, cfg, &faults);
+}
+
+/* in a process of its own: what it planned goes into *m */
+static int run(const struct how *h, struct wse_memory *m)
+{
+	const char *uris[] = {h->uri, h->uri};
+	struct wse_step_result r;
 	struct wse_config cfg;
 	struct wse_session s;
-	int ret = wse_config_read(&src, &cfg, &faults);
+	uint64_t samples;
+	double loss;
+	int ret = read_config(h, &cfg);
 
-	ret = ret ? ret : wse_session_open(&s, &cfg, uris, devices, NULL);
+	cfg.forward = h->weights != NULL;
+	ret = ret ? ret : wse_session_open(&s, &cfg, uris, h->devices, NULL);
 	if (ret)
 		return ret;
-	for (int i = 0; i < 2 && !ret; i++) {
+	if (h->weights) {
+		ret = wse_session_load(&s, h->weights, WSE_CKPT_EVAL);
+		ret = ret ? ret : wse_session_eval(&s, 1, &loss, &samples);
+	}
+	for (int i = 0; i < 2 && !ret && !h->weights; i++) {
 		ret = wse_session_compute(&s, &r);
 		ret = ret ? ret : wse_session_commit(&s, &r);
 	}
 	wse_memx_finish(s.memx);
-	ret = ret ? ret : wse_memory_of(&cfg, &s.plan, uri, devices, m);
+	ret = ret ? ret : wse_memory_of(&cfg, &s.plan, h->uri, h->devices, m);
 	wse_session_close(&s);
 	return ret;
 }
 
-static void peak(const char *what, const char *yaml, const char *uri, uint32_t devices)
+/* bytes that it took */
+static double peak(const char *what, const struct how *h)
 {
 	struct wse_memory m = {0};
 	struct rusage use = {0};
@@ -81,10 +106,10 @@ static void peak(const char *what, const char *yaml, const char *uri, uint32_t d
 
 	fflush(stdout);
 	if (pipe(fd))
-		return;
+		return 0;
 	pid = fork();
 	if (!pid) {
-		int ret = run(yaml, uri, devices, &m);
+		int ret = run(h, &m);
 
 		if (ret)
 			printf("# %s\n", wse_error());
@@ -105,6 +130,38 @@ static void peak(const char *what, const char *yaml, const char *uri, uint32_t d
 	   what, planned / 1e6, (double)m.state / 1e6, (double)m.images / 1e6,
 	   (double)m.grads / 1e6, (double)m.cores / 1e6, (double)use.ru_maxrss * 1.024e-3,
 	   100 * off);
+	return (double)use.ru_maxrss * 1024;
+}
+
+/* two depths of one model: what a parameter takes of a session that trains nothing */
+static void forward(const char *type)
+{
+	static const char *const sets[] = {"model.num_hidden_layers=12",
+					   "model.num_hidden_layers=30"};
+	char dir[] = "/tmp/wse-memory-XXXXXX", cmd[100], what[100];
+	double bytes[2], params[2];
+
+	if (!mkdtemp(dir))
+		return;
+	snprintf(cmd, sizeof(cmd), "rm -r %s", dir);
+	for (int i = 0; i < 2; i++) {
+		struct how h = {gpt, sets[i], "sim:func,rows=8,cols=16", 1, dir};
+		struct wse_tensor_table tab = {0};
+		struct wse_config cfg;
+
+		if (read_config(&h, &cfg) || cfg.model.family->tensors(&cfg.model, &tab) ||
+		    gpt_shards_write(&cfg.model, 1, dir, type, 20000000))
+			return;
+		params[i] = (double)tab.params;
+		snprintf(what, sizeof(what), "%.1f M evaluated from files of %s", params[i] / 1e6,
+			 type);
+		wse_tensor_table_fini(&tab);
+		bytes[i] = peak(what, &h);
+	}
+	bytes[1] = (bytes[1] - bytes[0]) / (params[1] - params[0]);
+	ok(bytes[1] < 2.2, "%.3f bytes a parameter more", bytes[1]);
+	if (system(cmd))
+		ok(0, "%s", cmd);
 }
 
 int main(void)
@@ -122,9 +179,14 @@ int main(void)
 	if (SANITIZED) {
 		tap_skip("sanitizers take memory of their own", "peaks of runs");
 	} else {
-		peak("a GPT of 10.7 M, one micro-batch", gpt, "sim:func,rows=8,cols=16", 1);
-		peak("an MLP of 7.1 M, four micro-batches", mlp, "sim:func,rows=4,cols=16", 1);
-		peak("on two devices", mlp, "sim:func,rows=4,cols=16", 2);
+		peak("a GPT of 10.7 M, one micro-batch",
+		     &(struct how){gpt, NULL, "sim:func,rows=8,cols=16", 1, NULL});
+		peak("an MLP of 7.1 M, four micro-batches",
+		     &(struct how){mlp, NULL, "sim:func,rows=4,cols=16", 1, NULL});
+		peak("on two devices",
+		     &(struct how){mlp, NULL, "sim:func,rows=4,cols=16", 2, NULL});
+		forward("F32");
+		forward("BF16");
 	}
 	unlink(text);
 	return tap_end();
