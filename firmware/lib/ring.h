@@ -28,6 +28,20 @@ static inline uint32_t used_cols(void)
 	return dim & 0xffff;
 }
 
+/* rows likewise (wse_program_rows()): of the kernels that a model of fewer rows runs */
+static inline uint32_t used_rows(void)
+{
+	uint32_t dim;
+
+	__asm__ inline volatile("1: csrr %0, %1\n"
+				"\t.pushsection .wse.rows, \"\", @progbits\n"
+				"\t.word 1b\n"
+				"\t.popsection"
+				: "=r"(dim)
+				: "i"(WSE_CSR_DIM));
+	return dim >> 16;
+}
+
 /* color on which this core receives from its ring predecessor (sends to its successor) */
 static inline uint32_t ring_in(uint32_t col)
 {
@@ -43,7 +57,7 @@ static inline void routes_stream(void)
 {
 	uint32_t tx = WSE_TX(R);
 
-	if (wse_row() + 1 < wse_rows())
+	if (wse_row() + 1 < used_rows())
 		tx |= WSE_TX(S);
 	wse_route(WSE_COLOR_STREAM, WSE_RX(N) | tx);
 }

@@ -123,6 +123,11 @@ void wse_fence_init(struct wse_fence *fence, struct wse_context *ctx);
  * cores again. For one that wse_program_create() made. -ERANGE, -ENOTSUP with words
  */
 int wse_program_columns(struct wse_program *prog, uint32_t cols);
+/*
+ * The same of rows. Where a model of other rows ran before, rows.elf comes first: weights that are
+ * ahead of their start would take the old way
+ */
+int wse_program_rows(struct wse_program *prog, uint32_t rows);
 
 /* ---- counters.c ---- */
 /* How many objects a scope has; 0: no such scope. */

@@ -27,9 +27,10 @@ struct wse_program {
 	struct wse_symbol *symbols;
 	uint32_t nsymbols;
 	char *strings; /* terminated */
-	uint32_t *
-		cols_at; /* SRAM offsets of the instructions that read how many columns there are */
-	uint32_t ncols_at;
+	struct places {
+		uint32_t *at; /* SRAM offsets of the instructions that read the tile's shape */
+		uint32_t n;
+	} cols_at, rows_at;	/* for its columns, for its rows */
 	struct wse_buffer *buf; /* the image where devices read it, or NULL */
 	uint16_t rows, cols;
 };
@@ -188,25 +189,32 @@ static int read_symbols(const struct file *f, const Elf32_Ehdr *h, struct wse_pr
 	return 0;
 }
 
-/* ---- programs that run on some of a tile's columns (firmware/lib/ring.h: used_cols()) ---- */
+/*
+ * ---- programs that run on some of a tile's columns, or rows (firmware/lib/ring.h: used_cols(),
+ * used_rows()) ----
+ */
 
 #define COLS_SECTION ".wse.cols"
+#define ROWS_SECTION ".wse.rows"
 #define COLS_MAX     2047u /* of an immediate operand */
 
-/* csrr RD, dim; addi RD, zero, COLS */
+/* csrr RD, dim, which has rows and columns; addi RD, zero, COLS; lui RD, ROWS << 4 */
 #define RD	     0xf80u
 #define READ_DIM     ((uint32_t)WSE_CSR_DIM << 20 | 0x2073u)
 #define LOAD_COLS(n) ((uint32_t)(n) << 20 | 0x13u)
+#define LOAD_ROWS(n) ((uint32_t)(n) << 16 | 0x37u)
 
-static int take_places(const struct file *f, const Elf32_Shdr *h, struct wse_program *prog)
+static int take_places(const struct file *f, const Elf32_Shdr *h, const char *section,
+		       const struct wse_program *prog, struct places *to)
 {
 	const unsigned char *places = at(f, h->sh_offset, h->sh_size);
 	uint32_t n = h->sh_size / 4, word;
 
 	if (!places)
-		return damaged(f, "section " COLS_SECTION);
-	prog->cols_at = calloc(n ? n : 1, sizeof(*prog->cols_at));
-	if (!prog->cols_at)
+		return wse_fail(-ENOEXEC, "%s is damaged: its section %s leads out of the file",
+				f->name, section);
+	to->at = calloc(n ? n : 1, sizeof(*to->at));
+	if (!to->at)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t where;
@@ -218,10 +226,10 @@ static int take_places(const struct file *f, const Elf32_Shdr *h, struct wse_pro
 			memcpy(&word, prog->image + (where - prog->start), 4);
 		if ((word & ~RD) != READ_DIM)
 			return wse_fail(-ENOEXEC,
-					"%s is damaged: its section " COLS_SECTION " names %#x, "
-					"where nothing reads the columns",
-					f->name, WSE_SRAM_BASE + where);
-		prog->cols_at[prog->ncols_at++] = where;
+					"%s is damaged: its section %s names %#x, "
+					"where nothing reads the tile's shape",
+					f->name, section, WSE_SRAM_BASE + where);
+		to->at[to->n++] = where;
 	}
 	return 0;
 }
@@ -232,25 +240,40 @@ static int read_places(const struct file *f, const Elf32_Ehdr *h, struct wse_pro
 	const size_t len = sizeof(COLS_SECTION);
 	Elf32_Shdr names, sec;
 	const char *name;
+	int ret = 0;
 
 	if (!h->e_shnum || h->e_shentsize != sizeof(sec) || h->e_shstrndx >= h->e_shnum)
 		return 0;
 	if (!at(f, h->e_shoff, (uint64_t)h->e_shnum * sizeof(sec)))
 		return damaged(f, "section header table");
 	memcpy(&names, f->bytes + h->e_shoff + h->e_shstrndx * sizeof(names), sizeof(names));
-	for (uint32_t i = 0; i < h->e_shnum; i++) {
+	for (uint32_t i = 0; i < h->e_shnum && !ret; i++) {
 		memcpy(&sec, f->bytes + h->e_shoff + i * sizeof(sec), sizeof(sec));
 		name = at(f, (uint64_t)names.sh_offset + sec.sh_name, len);
-		if (name && !memcmp(name, COLS_SECTION, len))
-			return take_places(f, &sec, prog);
+		if (name && !memcmp(name, COLS_SECTION, len) && !prog->cols_at.at)
+			ret = take_places(f, &sec, COLS_SECTION, prog, &prog->cols_at);
+		else if (name && !memcmp(name, ROWS_SECTION, len) && !prog->rows_at.at)
+			ret = take_places(f, &sec, ROWS_SECTION, prog, &prog->rows_at);
 	}
-	return 0;
+	return ret;
+}
+
+/* `load` instead of what reads the shape there */
+static void load_instead(struct wse_program *prog, const struct places *places, uint32_t load)
+{
+	uint32_t word;
+
+	for (uint32_t i = 0; i < places->n; i++) {
+		char *p = (char *)prog->buf->ptr + (places->at[i] - prog->start);
+
+		memcpy(&word, p, 4);
+		word = (word & RD) | load;
+		memcpy(p, &word, 4);
+	}
 }
 
 int wse_program_columns(struct wse_program *prog, uint32_t cols)
 {
-	uint32_t word;
-
 	if (!prog->buf)
 		return -EINVAL;
 	if (cols == prog->cols)
@@ -259,17 +282,28 @@ int wse_program_columns(struct wse_program *prog, uint32_t cols)
 		return wse_fail(-ERANGE, "%s: on %u of %u columns it does not run: at most %u",
 				prog->name, cols, prog->cols,
 				prog->cols < COLS_MAX ? prog->cols : COLS_MAX);
-	if (!prog->cols_at)
+	if (!prog->cols_at.at)
 		return wse_fail(-ENOTSUP,
 				"%s runs on all %u columns alone: use the programs of this release",
 				prog->name, prog->cols);
-	for (uint32_t i = 0; i < prog->ncols_at; i++) {
-		char *p = (char *)prog->buf->ptr + (prog->cols_at[i] - prog->start);
+	load_instead(prog, &prog->cols_at, LOAD_COLS(cols));
+	return 0;
+}
 
-		memcpy(&word, p, 4);
-		word = (word & RD) | LOAD_COLS(cols);
-		memcpy(p, &word, 4);
-	}
+int wse_program_rows(struct wse_program *prog, uint32_t rows)
+{
+	if (!prog->buf)
+		return -EINVAL;
+	if (rows == prog->rows)
+		return 0;
+	if (!rows || rows > prog->rows)
+		return wse_fail(-ERANGE, "%s: on %u of %u rows it does not run", prog->name, rows,
+				prog->rows);
+	if (!prog->rows_at.at)
+		return wse_fail(-ENOTSUP,
+				"%s runs on all %u rows alone: use the programs of this release",
+				prog->name, prog->rows);
+	load_instead(prog, &prog->rows_at, LOAD_ROWS(rows));
 	return 0;
 }
 
@@ -329,7 +363,8 @@ static void program_free(struct wse_program *prog)
 	wse_device_put(prog->dev);
 	free(prog->name);
 	free(prog->image);
-	free(prog->cols_at);
+	free(prog->cols_at.at);
+	free(prog->rows_at.at);
 	free(prog->symbols);
 	free(prog->strings);
 	free(prog);

@@ -80,9 +80,10 @@ struct wse_exec_ops {
 	void (*info)(struct wse_exec *e, struct wse_exec_info *info);
 
 	/*
-	 * Load what a graph needs, which is finished (ops/ops.h) and stays until close. -E2BIG with
-	 * the numbers in the sentence when a program is larger than the graph believes. Called
-	 * before any run.
+	 * Load what a graph needs, which is finished (ops/ops.h) and stays until the next one or
+	 * close; it may take the first rows and columns of the tile alone. -E2BIG with the numbers
+	 * in the sentence when a program is larger than the graph believes. Called before any run,
+	 * and between runs for another graph; after an error there is none.
 	 */
 	int (*prepare)(struct wse_exec *e, const struct wse_graph *g);
 

@@ -114,7 +114,7 @@ static int oracle_prepare(struct wse_exec *e, const struct wse_graph *g)
 	int ret = 0;
 
 	unprepare(o);
-	if (g->tile.rows != o->rows || g->tile.cols > o->cols)
+	if (g->tile.rows > o->rows || g->tile.cols > o->cols)
 		return -EINVAL;
 	o->g = g;
 	o->mem = calloc(g->nvalues, sizeof(*o->mem));

@@ -52,6 +52,7 @@ struct wafer {
 	struct wse_program *prog[WSE_GRAPH_PROGRAMS];
 	uint32_t entry[WSE_GRAPH_PROGRAMS][WSE_OP_KINDS];
 	uint32_t loaded;	   /* the program that the cores have, in program order */
+	uint32_t rows;		   /* that the last graph took; 0: there was none */
 	struct wse_buffer *losses; /* [2][cols][tokens] fp32: every column's, two micro-batches */
 	/* [nspills]: of the micro-batch that runs, for all commands on them are in one queue */
 	struct wse_buffer **spills;
@@ -128,6 +129,7 @@ static int load_program(struct wafer *w, uint32_t program)
 			"release",
 			path, wse_program_end(w->prog[program]), p->end);
 	ret = wse_program_columns(w->prog[program], w->g->tile.cols);
+	ret = ret ? ret : wse_program_rows(w->prog[program], w->g->tile.rows);
 	if (ret)
 		return wse_fail_in(ret, "loading a program of the cores: ");
 	return find_entries(w, program, path);
@@ -161,12 +163,44 @@ static uint64_t stream_budget(const struct wse_graph *g)
 	return wse_emit_budget(cycles, WSE_EMIT_STREAM_BUDGET);
 }
 
+/* weights of the next graph wait until its first start, which says where they go */
+static int close_stream(struct wafer *w)
+{
+	struct wse_start start = {.queue = WSE_QUEUE_RUN,
+				  .rows = w->info.rows,
+				  .cols = w->info.cols,
+				  .closed = 1,
+				  .budget = WSE_EMIT_START_BUDGET};
+	struct wse_program *prog = NULL;
+	struct drm_wse_cmd cmd[2];
+	char path[512];
+	int ret = wse_find_file("WSE_KERNELS", "rows.elf", sizeof(path), path);
+
+	if (ret)
+		return wse_fail(ret, "there is no program rows.elf for the cores: use the programs "
+				     "of this release");
+	ret = wse_program_create(w->ctx, path, &prog);
+	ret = ret ? ret : wse_program_symbol(prog, "close_stream", &start.entry);
+	if (!ret) {
+		cmd[0] = wse_program_copy(prog, WSE_QUEUE_RUN);
+		cmd[1] = wse_cmd_start(start);
+		ret = wse_submit_wait(w->ctx, cmd, 2, WSE_FOREVER);
+	}
+	wse_program_destroy(prog);
+	return fail(w, ret, "a change of rows");
+}
+
 static int wafer_prepare(struct wse_exec *e, const struct wse_graph *g)
 {
 	struct wafer *w = (struct wafer *)e;
 	int ret = 0;
 
 	unload(w);
+	if (w->rows && w->rows != g->tile.rows)
+		ret = close_stream(w);
+	if (ret)
+		return ret;
+	w->rows = g->tile.rows;
 	w->g = g;
 	w->loaded = UINT32_MAX;
 	w->budget = stream_budget(g);

@@ -299,6 +299,16 @@ uint32_t wse_swarm_size(const struct wse_swarm *s)
 	return s->n;
 }
 
+int wse_swarm_prepare(struct wse_swarm *s, const struct wse_graph *g)
+{
+	int ret = s->in_flight ? -EINVAL : 0;
+
+	for (uint32_t i = 0; i < s->n && !ret; i++)
+		if (s->w[i].alive)
+			ret = s->w[i].exec->ops->prepare(s->w[i].exec, g);
+	return ret;
+}
+
 int wse_swarm_cost(const struct wse_swarm *s, uint32_t device, struct wse_exec_cost *cost)
 {
 	struct wse_exec *e = device < s->n ? s->w[device].exec : NULL;

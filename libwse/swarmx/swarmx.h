@@ -31,6 +31,12 @@ void wse_swarm_close(struct wse_swarm *s);
 /* buffers made by the first device, mapped once by all others; all are given back by close */
 struct wse_buf_pool wse_swarm_pool(struct wse_swarm *s);
 
+/*
+ * Between steps: another graph for all devices that are alive, with units of the same sizes. The
+ * first error, after which a device may have none
+ */
+int wse_swarm_prepare(struct wse_swarm *s, const struct wse_graph *g);
+
 uint32_t wse_swarm_alive(const struct wse_swarm *s);
 /* devices, those that have failed included */
 uint32_t wse_swarm_size(const struct wse_swarm *s);

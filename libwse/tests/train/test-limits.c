@@ -324,7 +324,7 @@ static void plans(void)
 }
 
 /* where a program's list of places is in its file */
-static size_t list_at(const unsigned char *file)
+static size_t list_at(const unsigned char *file, const char *section)
 {
 	Elf32_Ehdr h;
 	Elf32_Shdr names, sec;
@@ -333,14 +333,15 @@ static size_t list_at(const unsigned char *file)
 	memcpy(&names, file + h.e_shoff + h.e_shstrndx * sizeof(names), sizeof(names));
 	for (uint32_t i = 0; i < h.e_shnum; i++) {
 		memcpy(&sec, file + h.e_shoff + i * sizeof(sec), sizeof(sec));
-		if (!strcmp((const char *)file + names.sh_offset + sec.sh_name, ".wse.cols"))
+		if (!strcmp((const char *)file + names.sh_offset + sec.sh_name, section))
 			return sec.sh_offset;
 	}
 	return 0;
 }
 
 /* a program's list of places: what is no such instruction is not replaced */
-static void places(void)
+static void places(const char *section, const char *uri, const char *what,
+		   int (*set)(struct wse_program *prog, uint32_t n))
 {
 	struct wse_device *dev = NULL;
 	struct wse_context *ctx = NULL;
@@ -351,17 +352,16 @@ static void places(void)
 	int ret = wse_find_file("WSE_KERNELS", "linear.elf", sizeof(path), path), odd = 0, bad = 0;
 
 	ret = ret ? ret : wse_read_file(path, 1u << 24, (void **)&file, &size);
-	ret = ret ? ret : wse_device_open("sim:func,rows=1,cols=4", &dev);
+	ret = ret ? ret : wse_device_open(uri, &dev);
 	ret = ret ? ret : wse_context_create(dev, 0, &ctx);
 	ret = ret ? ret : wse_program_create(ctx, path, &prog);
-	ok(!ret && !wse_program_columns(prog, 4) && !wse_program_columns(prog, 1) &&
-		   wse_program_columns(prog, 5) == -ERANGE &&
-		   wse_program_columns(prog, 0) == -ERANGE,
-	   "a program runs on 1 to 4 of 4 columns: %s", wse_error());
+	ok(!ret && !set(prog, 4) && !set(prog, 1) && set(prog, 5) == -ERANGE &&
+		   set(prog, 0) == -ERANGE,
+	   "a program runs on 1 to 4 of 4 %s: %s", what, wse_error());
 	wse_program_destroy(prog);
 	prog = NULL;
 	if (!ret)
-		ret = (at = list_at(file)) ? 0 : -ENOENT;
+		ret = (at = list_at(file, section)) ? 0 : -ENOENT;
 	if (!ret) {
 		file[at] ^= 4;
 		odd = wse_program_load_memory(ctx, file, size, &prog);
@@ -369,7 +369,7 @@ static void places(void)
 		file[at + 3] ^= 0x40;
 		bad = wse_program_load_memory(ctx, file, size, &prog);
 	}
-	ok(!ret && odd == -ENOEXEC && bad == -ENOEXEC && strstr(wse_error(), ".wse.cols"), "%s",
+	ok(!ret && odd == -ENOEXEC && bad == -ENOEXEC && strstr(wse_error(), section), "%s",
 	   wse_error());
 	free(file);
 	wse_context_destroy(ctx);
@@ -400,7 +400,8 @@ int main(void)
 	if (rtl)
 		cuts("sim:rtl,rows=4,cols=4", 1);
 	vocabulary();
-	places();
+	places(".wse.cols", "sim:func,rows=1,cols=4", "columns", wse_program_columns);
+	places(".wse.rows", "sim:func,rows=4,cols=1", "rows", wse_program_rows);
 	plans();
 	some_columns(rtl);
 	unlink(text);
