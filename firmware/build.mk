@@ -16,8 +16,10 @@ RVSMALL := -fno-move-loop-invariants -fno-tree-ch -fno-thread-jumps
 RVFLAGS_forward := $(RVSMALL)
 RVFLAGS_backward := $(RVSMALL)
 RVFLAGS_loss := $(RVSMALL)
-# the program with all kernels
-RVFLAGS_train := $(addprefix -include ,$(sort $(wildcard firmware/lib/*.h)))
+RVFLAGS_cached := $(RVSMALL)
+# the program with all kernels of training
+TRAIN_HDRS := $(filter-out %/attn_past.h,$(wildcard firmware/lib/*.h))
+RVFLAGS_train := $(addprefix -include ,$(sort $(TRAIN_HDRS)))
 FW := $(B)/firmware
 FW_HDRS := $(wildcard firmware/include/*.h firmware/lib/*.h uapi/wse/*.h) uapi/wse/gen/wse_regs.h
 FW_PROGRAMS := $(patsubst firmware/programs/%.c,$(FW)/%.elf,$(wildcard firmware/programs/*.c))

@@ -71,25 +71,55 @@ static uint64_t cores(const struct wse_graph *g)
 
 /* ---- in ---- */
 
+enum { A_NUMBER, A_PART, A_PARTS }; /* of the input or output; which part of how many */
+
 uint32_t wse_op_in(struct wse_graph *g, const char *what, uint32_t input, enum wse_type type,
 		   enum wse_shape shape, uint32_t rows)
+{
+	return wse_op_in_part(g, what, input, type, shape, rows, 0, 1);
+}
+
+uint32_t wse_op_in_part(struct wse_graph *g, const char *what, uint32_t input, enum wse_type type,
+			enum wse_shape shape, uint32_t rows, uint32_t part, uint32_t parts)
 {
 	struct wse_op *op = wse_graph_op(g, WSE_OP_IN, WSE_NO_UNIT, 0);
 	uint32_t v = wse_graph_value(g, what, type, shape, rows);
 
 	op->out[0] = v;
-	op->arg[0] = input;
+	op->arg[A_NUMBER] = input;
+	op->arg[A_PART] = part;
+	op->arg[A_PARTS] = parts;
 	return v;
+}
+
+static int check_part(const struct wse_op *op)
+{
+	return op->arg[A_PART] < op->arg[A_PARTS]
+		       ? 0
+		       : wse_fail(-EINVAL, "an input or output of %u parts has no part %u",
+				  op->arg[A_PARTS], op->arg[A_PART]);
 }
 
 static int in_check(const struct wse_graph *g, const struct wse_op *op)
 {
-	return check_rows(g, op->out[0], g->in, op->arg[0], g->nin, 1);
+	int ret = check_part(op);
+
+	return ret ? ret
+		   : check_rows(g, op->out[0], g->in, op->arg[A_NUMBER], g->nin, op->arg[A_PARTS]);
+}
+
+/* where a value is in the job's input or output */
+static struct wse_span part_span(const struct wse_graph *g, struct wse_span s,
+				 const struct wse_op *op, uint32_t value)
+{
+	s.off += op->arg[A_PART] * host_bytes(g, &g->values[value]);
+	return s;
 }
 
 static void in_emit(struct wse_emit *e, const struct wse_op *op)
 {
-	struct wse_copy c = span_copy(e, e->job->in[op->arg[0]], op->out[0]);
+	struct wse_span s = part_span(e->g, e->job->in[op->arg[A_NUMBER]], op, op->out[0]);
+	struct wse_copy c = span_copy(e, s, op->out[0]);
 
 	if (c.buf)
 		wse_emit_cmd(e, wse_cmd_copy_in(c));
@@ -97,8 +127,10 @@ static void in_emit(struct wse_emit *e, const struct wse_op *op)
 
 static int in_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 {
-	memcpy(wse_oracle_mem(o, op->out[0]), wse_span_ptr(o->job->in[op->arg[0]]),
-	       o->g->in[op->arg[0]].bytes);
+	struct wse_span s = part_span(o->g, o->job->in[op->arg[A_NUMBER]], op, op->out[0]);
+
+	memcpy(wse_oracle_mem(o, op->out[0]), wse_span_ptr(s),
+	       host_bytes(o->g, &o->g->values[op->out[0]]));
 	return 0;
 }
 
@@ -119,8 +151,6 @@ const struct wse_op_type wse_type_in = {
 
 /* ---- out: only where the job wants it ---- */
 
-enum { A_OUTPUT, A_PART, A_PARTS };
-
 void wse_op_out(struct wse_graph *g, uint32_t output, uint32_t value)
 {
 	wse_op_out_part(g, output, value, 0, 1);
@@ -132,32 +162,22 @@ void wse_op_out_part(struct wse_graph *g, uint32_t output, uint32_t value, uint3
 	struct wse_op *op = wse_graph_op(g, WSE_OP_OUT, WSE_NO_UNIT, 0);
 
 	op->in[0] = value;
-	op->arg[A_OUTPUT] = output;
+	op->arg[A_NUMBER] = output;
 	op->arg[A_PART] = part;
 	op->arg[A_PARTS] = parts;
 }
 
 static int out_check(const struct wse_graph *g, const struct wse_op *op)
 {
-	if (op->arg[A_PART] >= op->arg[A_PARTS])
-		return wse_fail(-EINVAL, "an output of %u parts has no part %u", op->arg[A_PARTS],
-				op->arg[A_PART]);
-	return check_rows(g, op->in[0], g->out, op->arg[A_OUTPUT], g->nout, op->arg[A_PARTS]);
-}
+	int ret = check_part(op);
 
-/* where the value goes in the job's output */
-static struct wse_span out_span(const struct wse_graph *g, const struct wse_micro_batch *job,
-				const struct wse_op *op)
-{
-	struct wse_span s = job->out[op->arg[A_OUTPUT]];
-
-	s.off += op->arg[A_PART] * host_bytes(g, &g->values[op->in[0]]);
-	return s;
+	return ret ? ret
+		   : check_rows(g, op->in[0], g->out, op->arg[A_NUMBER], g->nout, op->arg[A_PARTS]);
 }
 
 static void out_emit(struct wse_emit *e, const struct wse_op *op)
 {
-	struct wse_span s = out_span(e->g, e->job, op);
+	struct wse_span s = part_span(e->g, e->job->out[op->arg[A_NUMBER]], op, op->in[0]);
 	struct wse_copy c;
 
 	if (!s.buf)
@@ -169,7 +189,7 @@ static void out_emit(struct wse_emit *e, const struct wse_op *op)
 
 static int out_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 {
-	struct wse_span s = out_span(o->g, o->job, op);
+	struct wse_span s = part_span(o->g, o->job->out[op->arg[A_NUMBER]], op, op->in[0]);
 
 	if (s.buf)
 		memcpy(wse_span_ptr(s), wse_oracle_mem(o, op->in[0]),
@@ -187,7 +207,7 @@ static uint64_t rows_out_cycles(const struct wse_graph *g, uint32_t value)
 static uint64_t out_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
 	/* logits are for text, not for training */
-	return op->arg[A_OUTPUT] == g->logits ? 0 : rows_out_cycles(g, op->in[0]);
+	return op->arg[A_NUMBER] == g->logits ? 0 : rows_out_cycles(g, op->in[0]);
 }
 
 const struct wse_op_type wse_type_out = {.name = "out",

@@ -13,6 +13,7 @@
 WSE_HOST_OPS(WSE_HOST_ROW)
 WSE_KERNELS(WSE_KERNEL_ROW)
 WSE_KERNELS_CHUNKS(WSE_KERNEL_ROW)
+WSE_KERNELS_PAST(WSE_KERNEL_ROW)
 
 /* -EINVAL with words unless the value is what an operation wants; rows of a core */
 int wse_check_value(const struct wse_graph *g, uint32_t value, enum wse_type type,

@@ -26,7 +26,7 @@
 #define WSE_KERNEL_KIND(kind, name, args) WSE_OP_##kind,
 enum wse_op_kind {
 	WSE_HOST_OPS(WSE_HOST_KIND) WSE_KERNELS(WSE_KERNEL_KIND) WSE_KERNELS_CHUNKS(WSE_KERNEL_KIND)
-		WSE_OP_KINDS
+		WSE_KERNELS_PAST(WSE_KERNEL_KIND) WSE_OP_KINDS
 };
 
 struct wse_emit;
@@ -65,6 +65,10 @@ int wse_ops_finish(struct wse_graph *g);
 uint32_t wse_op_map(struct wse_graph *g, enum wse_op_kind kind, uint32_t program, uint32_t a,
 		    uint32_t b, const char *what);
 
+/* an input that comes as several values, one behind the other: part 0 ... parts - 1 of it */
+uint32_t wse_op_in_part(struct wse_graph *g, const char *what, uint32_t input, enum wse_type type,
+			enum wse_shape shape, uint32_t rows, uint32_t part, uint32_t parts);
+
 /* an output whose rows are made in parts, one behind the other: part 0 ... parts - 1 of it */
 void wse_op_out_part(struct wse_graph *g, uint32_t output, uint32_t value, uint32_t part,
 		     uint32_t parts);
@@ -77,6 +81,13 @@ uint32_t wse_op_spill(struct wse_graph *g, uint32_t value, const char *what);
 uint32_t wse_op_fill(struct wse_graph *g, uint32_t spill, const char *what);
 /* bytes of a spill on the host: [width][T] of a micro-batch */
 size_t wse_spill_bytes(const struct wse_graph *g, uint32_t spill);
+
+/*
+ * Attention of a row of cores to what came before: past bf16 [2][h][longest] of a core, as rows of
+ * T, count u16, shared (struct wse_attn_past_args). Shapes d, heads, group as struct wse_attn_op's.
+ */
+uint32_t wse_op_attn_past(struct wse_graph *g, uint32_t program, uint32_t qkv, uint32_t past,
+			  uint32_t count, uint32_t d, uint32_t heads, uint32_t group);
 
 /* the forward pass ends with it: the losses [T] of every column go out */
 void wse_op_loss_out(struct wse_graph *g, uint32_t loss, uint32_t target);

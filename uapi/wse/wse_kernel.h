@@ -151,6 +151,26 @@ static inline uint32_t wse_attn_back_work(uint32_t t, uint32_t s, uint32_t d, ui
 	return 4 * t + 2 * t * t + (wse_attn_keeps_ds(t, s, d) ? 2 * s * t : 2 * t * t + 4 * t * d);
 }
 
+/*
+ * The same of one row of cores a sequence, whose earlier tokens were done before: the row has tokens
+ * [n t, (n + 1) t) of a sequence of at most s, keys and values of the n t before them come from the
+ * host, those of its own are in qkv. The same bits as of row n of s / t rows.
+ */
+struct wse_attn_past_args {
+	uint32_t qkv;		/* bf16 [3][h][T]: q, k, v */
+	uint32_t past;		/* bf16 [2][h][s]: k, v; those of the first n t tokens are read */
+	uint32_t count;		/* u16: n */
+	uint32_t o;		/* bf16 [h][T], out */
+	uint32_t work;		/* wse_attn_past_work() bytes */
+	uint32_t t, s, d, heads, group;
+};
+
+/* scores, then P, of all keys; a maximum and a sum a token */
+static inline uint32_t wse_attn_past_work(uint32_t t, uint32_t s)
+{
+	return 4 * s * t + 8 * t;
+}
+
 /* softmax cross-entropy over the columns; dy = bf16((softmax - onehot) * scale), of padding 0; t at most 64 */
 struct wse_loss_args {
 	uint32_t y;		/* binary32 [V / COLS][T] logits; destroyed */
@@ -187,7 +207,7 @@ struct wse_loss_chunk_args {
 /*
  * Kernels: X(KIND, entry, its struct). The entry is the start function in the programs; libwse makes the operation
  * WSE_OP_KIND of it, whose row is wse_type_entry in the operation's file. Those of WSE_KERNELS are in train.elf; those of
- * a vocabulary in chunks in loss.elf alone.
+ * a vocabulary in chunks in loss.elf alone; that of text with a past in cached.elf.
  */
 #define WSE_KERNELS(X) \
 	X(LINEAR, linear_forward, wse_linear_args) \
@@ -202,10 +222,13 @@ struct wse_loss_chunk_args {
 	X(LOSS_PART, loss_part, wse_loss_chunk_args) \
 	X(LOSS_JOIN, loss_join, wse_loss_chunk_args) \
 	X(LOSS_GRAD, loss_grad, wse_loss_chunk_args)
+#define WSE_KERNELS_PAST(X) \
+	X(ATTN_PAST, attn_past, wse_attn_past_args)
 
 #define WSE_KERNEL_FITS(kind, entry, args) \
 	_Static_assert(sizeof(struct args) <= 64, #args ": a START has 16 argument words");
 WSE_KERNELS(WSE_KERNEL_FITS)
 WSE_KERNELS_CHUNKS(WSE_KERNEL_FITS)
+WSE_KERNELS_PAST(WSE_KERNEL_FITS)
 
 #endif /* WSE_KERNEL_H */

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Causal attention of one row of cores, a sequence's last tokens, to keys and values that were made
+ * before (entry attn_past, struct wse_attn_past_args). libwse/ops/attn_past.c defines it.
+ *
+ * It is attn.h's kernel in the row that comes last in a sequence, but that nobody is north of it:
+ * keys and values of the past lie in the core's own memory, and mover 0 sends them to the lanes
+ * as it sends its own there. The order of every sum is that of attn.h, so the bits are. All scores
+ * are kept: what does not fit is not generated with a past.
+ */
+#ifndef WSE_ATTN_PAST_H
+#define WSE_ATTN_PAST_H
+
+#include "attn.h"
+
+/* keys and values of the past: consecutive rows are s tokens apart */
+static uint32_t past_rows16;
+
+/* as attn_max() */
+static inline void past_max(uint32_t k, uint32_t past, uint32_t q, uint32_t s, uint32_t max)
+{
+	uint32_t r, i, a, own;
+
+	attn_chunks(k, q);
+	attn_again_acc(T_ROW, ATTN_CHUNK, 1);
+	vs(VMIN, T_ROW, T_ROW, 0xff800000);
+	attn_rows_acc(D_A, 0, A.keys);
+	for (r = 0; r <= A.row; r++) {
+		own = r == A.row;
+		WSE_DSR_HALF(T_SRC, 1, (own ? A.rows16 : past_rows16) + A.d, KIND_16);
+		for (i = 0; i < A.t; i += A.keys) {
+			attn_chunk(own ? k : past, i, 1);
+			a = own ? i & ~7u : 0;
+			if (own) {
+				attn_see(i);
+				attn_dsr(V0, a, 8 + (1 << 16), A.rows_acc + A.keys, KIND_ACC);
+				vv(VMIN, V0, T_MSK, V0);
+			}
+			attn_dsr(V0, a, A.row_acc - a, A.rows_acc + A.keys, KIND_ACC);
+			attn_dsr(V1, ATTN_CHUNK + a, A.row_acc - a, A.keys, KIND_ACC);
+			vv(VMAX, V1, V0, V1);
+			attn_rows32(D_B, s, A.keys);
+			vv(VMOV, D_B, D_A, 0);
+			s += 4 * A.keys * A.t;
+		}
+		past += 2 * A.t;
+	}
+	attn_again32(D_B, max, 1);
+	vv(VMOV, D_B, T_ROW, 0);
+}
+
+/* a block of fb features: keys of an array into accumulators that are set already, or cleared */
+static __attribute__((noinline)) void past_block(uint32_t src, uint32_t rows16, uint32_t from,
+						 uint32_t keys, uint32_t acc)
+{
+	attn_dsr(T_SRC, src, rows16 + A.fb, keys + (2 << 16), KIND_16);
+	wse_issue_index(WSE_ENGINE_M0, T_OUT, T_SRC, from, WSE_SEND_END);
+	WSE_DSR_HALF(T_ACC, 0, acc, 0);
+	wse_issue(from ? ATTN_AXPY : ATTN_AXPY + WSE_CLEAR, A.fb);
+}
+
+/* out [d][t] = (sum over keys of v p) * row, as attn_sums() of all rows; p bf16 [keys][t] */
+static inline void past_sums(uint32_t v, uint32_t past, uint32_t p, uint32_t out, uint32_t row)
+{
+	uint32_t n = A.row * A.t, f, i;
+
+	attn_rows16(T_X, p, n + A.t);
+	attn_again_acc(T_ACC, 0, 1);
+	attn_rows_acc(D_A, 0, A.wide);
+	attn_again32(T_ROW, row, A.wide);
+	for (f = 0; f < A.d; f += A.wide) {
+		for (i = 0; i < A.wide; i += A.fb) {
+			if (n)
+				past_block(past, past_rows16, 0, n, i * A.t);
+			past_block(v, A.rows16, n, A.t, i * A.t);
+			past += (past_rows16 >> 16) * A.fb;
+			v += 2 * A.t * A.fb;
+		}
+		attn_rows16(T_DST, out, A.wide);
+		vv(VMUL, T_DST, D_A, T_ROW);
+		out += 2 * A.t * A.wide;
+	}
+}
+
+static inline void attn_past_kernel(const struct wse_attn_past_args *a)
+{
+	uint32_t t = a->t, q = a->qkv, o = a->o, past = a->past, p = a->work, r, i;
+	uint32_t max = p + 4 * a->s * t, l = max + 4 * t, part, ppart, head;
+
+	attn_setup(t, t, a->d, a->group);
+	A.row = *(const volatile uint16_t *)a->count;
+	past_rows16 = a->s << 17;
+	head = 2 * a->s * a->d;
+	part = A.head * a->heads;
+	ppart = head * a->heads;
+	for (i = 0; i < a->heads; i++) {
+		uint32_t k = q + part, v = k + part;
+
+		past_max(k, past, q, p, max);
+		for (r = 0; r <= A.row; r++) /* P in place of scores */
+			attn_p(k, q, p + 4 * t * t * r, r, p + 2 * t * t * r, max);
+		attn_l(p, l, t * (A.row + 1), 0);
+		attn_recip(l);
+		past_sums(v, past + ppart, p, o, l);
+		q += A.head;
+		o += A.head;
+		past += head;
+	}
+	attn_done();
+}
+
+#endif /* WSE_ATTN_PAST_H */

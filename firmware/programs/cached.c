@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The kernels of a transformer that makes text with the keys and values of what came before:
+ * blocks, and logits without a loss.
+ */
+#define LINEAR_POSTS                                                                             \
+	(1u << WSE_POST_NONE | 1u << WSE_POST_BF16 | 1u << WSE_POST_RELU | 1u << WSE_POST_GELU | \
+	 1u << WSE_POST_RELU2 | 1u << WSE_POST_ADD16 | 1u << WSE_POST_ADD32)
+
+#include "../lib/add.h"
+#include "../lib/attn_past.h"
+#include "../lib/linear.h"
+#include "../lib/norm.h"
+
+WSE_KERNEL(add, wse_add_args)
+WSE_KERNEL(linear_forward, wse_linear_args)
+WSE_KERNEL(norm, wse_norm_args)
+WSE_KERNELS_PAST(WSE_KERNEL_OF)

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Attention of a row of cores to keys and values that came before, as an operation. By definition it
+ * is what the last row of a sequence of n + 1 rows has of the attention over all of them.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "ops/attn_cycles.h"
+#include "ops/emit.h"
+#include "ops/kinds.h"
+#include "ops/oracle.h"
+#include "ops/scalar_attn.h"
+
+enum { A_D, A_HEADS, A_GROUP };
+enum { IN_QKV, IN_PAST, IN_COUNT };
+enum { OUT_O, OUT_WORK };
+
+/* tokens of the longest sequence */
+static uint32_t longest(const struct wse_graph *g, const struct wse_op *op)
+{
+	return g->values[op->in[IN_PAST]].rows * g->t / (2 * op->arg[A_D] * op->arg[A_HEADS]);
+}
+
+uint32_t wse_op_attn_past(struct wse_graph *g, uint32_t program, uint32_t qkv, uint32_t past,
+			  uint32_t count, uint32_t d, uint32_t heads, uint32_t group)
+{
+	struct wse_op *op = wse_graph_op(g, WSE_OP_ATTN_PAST, WSE_NO_UNIT, program);
+	uint32_t o = wse_graph_value(g, "activations", WSE_TYPE_BF16, WSE_SHAPE_TOKENS, d * heads);
+	uint32_t s = past < g->nvalues ? g->values[past].rows * g->t / (2 * d * heads) : 0;
+
+	op->in[IN_QKV] = qkv;
+	op->in[IN_PAST] = past;
+	op->in[IN_COUNT] = count;
+	op->out[OUT_O] = o;
+	op->out[OUT_WORK] = wse_graph_value(g, "attention", WSE_TYPE_BYTE, WSE_SHAPE_WORK,
+					    wse_attn_past_work(g->t, s));
+	op->arg[A_D] = d;
+	op->arg[A_HEADS] = heads;
+	op->arg[A_GROUP] = group;
+	return o;
+}
+
+static int past_check(const struct wse_graph *g, const struct wse_op *op)
+{
+	uint32_t heads = op->arg[A_HEADS], h = op->arg[A_D] * heads, s;
+	int ret = wse_check_value(g, op->in[IN_QKV], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, 3 * h,
+				  "queries, keys and values");
+
+	ret = ret ? ret
+		  : wse_check_value(g, op->in[IN_COUNT], WSE_TYPE_U16, WSE_SHAPE_SHARED, 1,
+				    "the rows of the past");
+	if (!ret && op->in[IN_PAST] == WSE_NO_VALUE)
+		ret = wse_fail(-EINVAL, "keys and values of the past are missing");
+	s = ret ? 0 : longest(g, op);
+	/* a step from row to row has 15 bits in elements */
+	if (!ret && (!s || s % g->t || s > 16384))
+		ret = wse_fail(-EINVAL, "sequences of %u tokens are not rows of %u, up to 16384", s,
+			       g->t);
+	ret = ret ? ret
+		  : wse_check_value(g, op->in[IN_PAST], WSE_TYPE_BF16, WSE_SHAPE_TOKENS,
+				    2 * h * (s / g->t), "keys and values of the past");
+	ret = ret ? ret
+		  : wse_check_value(g, op->out[OUT_O], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, h,
+				    "the result");
+	if (!ret && (!op->arg[A_GROUP] || g->tile.cols % op->arg[A_GROUP] ||
+		     (op->arg[A_GROUP] > 1 && heads > 1)))
+		ret = wse_fail(-EINVAL, "%u heads a column, each over %u of %u columns", heads,
+			       op->arg[A_GROUP], g->tile.cols);
+	return ret;
+}
+
+static void past_emit(struct wse_emit *e, const struct wse_op *op)
+{
+	struct wse_attn_past_args a = {
+		.qkv = wse_emit_addr(e, op->in[IN_QKV]),
+		.past = wse_emit_addr(e, op->in[IN_PAST]),
+		.count = wse_emit_addr(e, op->in[IN_COUNT]),
+		.o = wse_emit_addr(e, op->out[OUT_O]),
+		.work = wse_emit_addr(e, op->out[OUT_WORK]),
+		.t = e->g->t,
+		.s = longest(e->g, op),
+		.d = op->arg[A_D],
+		.heads = op->arg[A_HEADS],
+		.group = op->arg[A_GROUP],
+	};
+
+	wse_emit_kernel(e, op, a);
+}
+
+/* row r of cores: all n + 1 rows of its sequence in arrays of their own, o being the last one's */
+static int row_oracle(const struct wse_graph *g, const struct wse_op *op, uint32_t r, uint32_t n,
+		      const uint16_t *qkv, const uint16_t *past, uint16_t *o)
+{
+	uint32_t cols = g->tile.cols, t = g->t, h = op->arg[A_D] * op->arg[A_HEADS];
+	uint32_t chunks = longest(g, op) / t;
+	size_t all = wse_graph_tokens(g), tokens = (n + 1ul) * t, width = (size_t)h * cols;
+	struct wse_tile tile = {n + 1, cols, g->tile.lanes, 0};
+	struct wse_attn_shape shape = {(uint32_t)tokens, (uint32_t)tokens, op->arg[A_D],
+				       op->arg[A_HEADS], op->arg[A_GROUP]};
+	uint16_t *x = calloc(3 * width * tokens, 2), *y = calloc(width * tokens, 2);
+	float *stat = calloc(2 * width * tokens, sizeof(*stat));
+	int ret = x && y && stat ? 0 : -ENOMEM;
+
+	for (size_t f = 0; f < 3 * width && !ret; f++) {
+		size_t c = f / (3 * h), in = f % (3 * h);
+
+		for (uint32_t k = 0; k < n && in >= h; k++)
+			memcpy(x + f * tokens + k * t,
+			       past + (((c * 2 * h + in - h) * chunks) + k) * all + r * t, 2 * t);
+		memcpy(x + f * tokens + n * t, qkv + f * all + r * t, 2 * t);
+	}
+	ret = ret ? ret : wse_attn_oracle(&tile, &shape, x, y, stat, stat + width * tokens);
+	for (size_t f = 0; f < width && !ret; f++)
+		memcpy(o + f * all + r * t, y + f * tokens + n * t, 2 * t);
+	free(x);
+	free(y);
+	free(stat);
+	return ret;
+}
+
+static int past_oracle(struct wse_oracle_run *run, const struct wse_op *op)
+{
+	const struct wse_graph *g = run->g;
+	const uint16_t *count = wse_oracle_mem(run, op->in[IN_COUNT]);
+	int ret = 0;
+
+	for (uint32_t r = 0; r < g->tile.rows && !ret; r++) {
+		uint32_t n = count[r * g->t];
+
+		if ((n + 1) * g->t > longest(g, op))
+			return wse_fail(-EINVAL, "row %u has a past of %u rows", r, n);
+		ret = row_oracle(g, op, r, n, wse_oracle_mem(run, op->in[IN_QKV]),
+				 wse_oracle_mem(run, op->in[IN_PAST]),
+				 wse_oracle_mem(run, op->out[OUT_O]));
+	}
+	return ret;
+}
+
+/* of the longest past */
+static uint64_t past_cycles(const struct wse_graph *g, const struct wse_op *op)
+{
+	return WSE_COMMAND_CYCLES + wse_attn_past_cycles(g->t, longest(g, op), op->arg[A_D],
+							 op->arg[A_HEADS], op->arg[A_GROUP]);
+}
+
+const struct wse_op_type wse_type_attn_past = {.name = "attention with a past",
+					       .entry = "attn_past",
+					       .check = past_check,
+					       .emit = past_emit,
+					       .oracle = past_oracle,
+					       .cycles = past_cycles};

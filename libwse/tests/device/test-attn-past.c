@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Attention with a past on every in-process model: a row of cores that has the last tokens of a
+ * sequence, and the keys and values before them, has the bits of that row in the attention over all
+ * rows, whatever the rows beside it have. Nothing else is touched, and of the past no more is read.
+ */
+#include <math.h>
+#include <unistd.h>
+
+#include "num/num.h"
+#include "ops/attn_cycles.h"
+#include "ops/scalar_attn.h"
+#include "rig.h"
+
+struct shape {
+	uint32_t t, s, d, heads, group;
+};
+
+static uint16_t *numbers(size_t n, float scale, int wild)
+{
+	uint16_t *v = malloc(n * sizeof(*v));
+	uint64_t seed = rig_rnd();
+
+	for (size_t i = 0; i < n; i++) {
+		v[i] = wse_f32_to_bf16(wse_rng_normal(seed, 0, i) * scale);
+		if (wild && rig_rnd() % 29 == 0)
+			v[i] = (uint16_t)(rig_number(1) >> 16);
+	}
+	return v;
+}
+
+/* arrays of all rows of cores, as a host has them */
+struct data {
+	uint16_t *qkv, *past, *count, *o;
+};
+
+/* row r of cores, after n rows of tokens: a sequence of n + 1 rows of its own */
+static void fill_row(const struct rig *g, const struct shape *s, struct data *d, uint32_t r,
+		     uint32_t n, int wild)
+{
+	uint32_t h = s->d * s->heads, width = h * g->tile.cols, tokens = (n + 1) * s->t;
+	uint32_t all = s->t * g->tile.rows, chunks = s->s / s->t;
+	struct wse_tile tile = {n + 1, g->tile.cols, g->tile.lanes, 0};
+	struct wse_attn_shape shape = {tokens, tokens, s->d, s->heads, s->group};
+	uint16_t *x = numbers((size_t)3 * width * tokens, 1.5f / powf((float)s->d, 0.25f), wild);
+	uint16_t *o = malloc((size_t)width * tokens * 2);
+	float *stat = malloc((size_t)width * tokens * 8);
+
+	if (wse_attn_oracle(&tile, &shape, x, o, stat, stat + (size_t)width * tokens)) {
+		printf("Bail out! the oracle refuses a shape\n");
+		exit(1);
+	}
+	for (uint32_t f = 0; f < 3 * width; f++) {
+		uint32_t c = f / (3 * h), in = f % (3 * h);
+
+		memcpy(d->qkv + (size_t)f * all + r * s->t, x + (size_t)f * tokens + n * s->t,
+		       2 * s->t);
+		for (uint32_t k = 0; k < n && in >= h; k++)
+			memcpy(d->past + ((size_t)(c * 2 * h + in - h) * chunks + k) * all +
+				       r * s->t,
+			       x + (size_t)f * tokens + k * s->t, 2 * s->t);
+	}
+	for (uint32_t f = 0; f < width; f++)
+		memcpy(d->o + (size_t)f * all + r * s->t, o + (size_t)f * tokens + n * s->t,
+		       2 * s->t);
+	for (uint32_t i = 0; i < s->t; i++)
+		d->count[r * s->t + i] = (uint16_t)n;
+	free(x);
+	free(o);
+	free(stat);
+}
+
+/* full: all rows have the longest past */
+static void test_shape(struct rig *g, const struct shape *s, int wild, int full)
+{
+	uint32_t h = s->d * s->heads, width = h * g->tile.cols, all = s->t * g->tile.rows;
+	uint32_t chunks = s->s / s->t, work = wse_attn_past_work(s->t, s->s), planned;
+	struct wse_attn_past_args a = {
+		.t = s->t, .s = s->s, .d = s->d, .heads = s->heads, .group = s->group};
+	struct data d = {.qkv = malloc((size_t)3 * width * all * 2),
+			 .past = malloc((size_t)2 * width * chunks * all * 2),
+			 .count = malloc(all * 2),
+			 .o = malloc((size_t)width * all * 2)};
+	int ret;
+
+	/* what is not of the past is none of the kernel's business: NaN */
+	memset(d.past, 0xff, (size_t)2 * width * chunks * all * 2);
+	for (uint32_t r = 0; r < g->tile.rows; r++)
+		fill_row(g, s, &d, r, full ? chunks - 1 : rig_rnd() % chunks, wild);
+	rig_clear(g);
+	a.qkv = rig_alloc(g, 3 * h * s->t * 2);
+	a.past = rig_alloc(g, 2 * h * s->s * 2);
+	a.count = rig_alloc(g, s->t * 2);
+	a.o = rig_alloc(g, h * s->t * 2);
+	a.work = rig_alloc(g, work);
+	rig_rows(g, a.qkv, d.qkv, 3 * width, all, 2);
+	rig_rows(g, a.past, d.past, 2 * width * chunks, all, 2);
+	rig_tokens(g, a.count, d.count, all, 2);
+	ret = rig_kernel(g, "attn_past", &a, sizeof(a));
+	rig_rows(g, a.o, d.o, width, all, 2);
+	rig_any(g, a.work, work, g->tile.rows);
+	ret = ret ? ret : rig_compare(g);
+	ok(!ret, "%s: t %u, s %u, d %u, %u %s%s%s, %u cycles%s%s", wse_device_uri(g->dev), s->t,
+	   s->s, s->d, s->group > 1 ? s->group : s->heads,
+	   s->group > 1 ? "columns a head" : "heads a column", wild ? ", wild" : "",
+	   full ? ", full" : "", g->cycles, ret ? ": " : "", ret ? wse_error() : "");
+	planned = (uint32_t)wse_attn_past_cycles(s->t, s->s, s->d, s->heads, s->group);
+	if (full && !strncmp(wse_device_uri(g->dev), "sim:rtl", 7))
+		ok(fabs((double)planned / g->cycles - 1) <= 0.1, "planned %u cycles, %+.1f %%",
+		   planned, 100 * ((double)planned / g->cycles - 1));
+	free(d.qkv);
+	free(d.past);
+	free(d.count);
+	free(d.o);
+}
+
+static void test_device(const char *uri, const struct shape *shapes, size_t n)
+{
+	struct rig g;
+
+	if (rig_open_program(&g, uri, "cached.elf"))
+		return;
+	rig_seed = 1;
+	for (size_t i = 0; i < n; i++) {
+		test_shape(&g, &shapes[i], i % 3 == 2, 0);
+		test_shape(&g, &shapes[i], 0, 1);
+	}
+	rig_close(&g);
+}
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+int main(void)
+{
+	static const struct shape alone[] = {
+		{8, 32, 16, 1, 1},  {16, 64, 16, 2, 1}, {8, 64, 8, 3, 1},   {32, 64, 8, 1, 1},
+		{8, 128, 16, 1, 1}, {64, 128, 4, 1, 1}, {24, 72, 12, 1, 1}, {16, 16, 64, 1, 1},
+	};
+	static const struct shape group2[] = {
+		{8, 32, 16, 1, 2}, {16, 48, 8, 1, 2}, {32, 64, 4, 1, 2}};
+	static const struct shape group4[] = {
+		{8, 64, 8, 1, 4}, {16, 64, 16, 1, 4}, {8, 24, 16, 1, 2}};
+
+	alarm(600);
+	test_device("sim:func,rows=1,cols=1", alone, COUNT(alone));
+	test_device("sim:func,rows=4,cols=4,races=1", alone, COUNT(alone));
+	test_device("sim:func,rows=3,cols=2,shuffle=1,seed=7", group2, COUNT(group2));
+	test_device("sim:func,rows=2,cols=4,races=1", group4, COUNT(group4));
+	test_device("sim:rtl,rows=2,cols=2", alone, COUNT(alone));
+	test_device("sim:rtl,rows=2,cols=2", group2, COUNT(group2));
+	test_device("sim:rtl,rows=4,cols=4", group4, COUNT(group4));
+	return tap_end();
+}
