@@ -11,6 +11,7 @@
 #include "input/bpe.h"
 #include "num/elementwise.h"
 #include "session.h"
+#include "train/generate_past.h"
 
 #define STREAM_BASE 0x73616d706c65ull /* of the random numbers: apart from the tensors' */
 
@@ -138,50 +139,111 @@ static int open_texts(struct wse_session *s, const struct request *r, struct tex
 	return 0;
 }
 
-/* one more token for every text */
-static int advance(struct wse_session *s, const struct request *r, struct text *texts, uint32_t n,
-		   uint32_t first, uint64_t pos, const uint16_t **samples, double *scratch)
+/* of texts that are made at once */
+struct pass {
+	struct wse_session *s;
+	const struct request *r;
+	struct text *texts;
+	uint32_t n, first;	   /* texts; the number of the first one */
+	struct wse_gen_past *past; /* NULL: the whole window is computed for each token */
+	const uint16_t **samples;  /* [n], and as many as a micro-batch has */
+	double *scratch;
+};
+
+/* a text's next token, from logits [vocab] with a stride */
+static int draw(struct pass *p, uint32_t k, const float *row, size_t stride, uint64_t pos)
 {
-	const struct wse_graph *g = &s->plan.graph;
-	const struct wse_model *m = &s->cfg.model;
-	uint32_t t_all = s->plan.tokens;
-	struct wse_micro_batch job = s->io.jobs[0];
-	struct wse_swarm_step step = {.graph = g, .jobs = &job, .n = 1};
-	const float *logits = s->io.out[g->logits]->ptr;
-	const struct wse_input *in = wse_memx_inputs(s->memx);
+	const uint32_t vocab = p->s->cfg.model.vocab;
+	const struct request *r = p->r;
+	struct text *t = &p->texts[k];
 	uint32_t token;
 	int ret;
 
-	for (uint32_t k = 0; k < n; k++)
-		samples[k] = texts[k].history + (texts[k].len - inputs_of(m, &texts[k]) + 1) *
-							wse_token_places(m->vocab);
-	ret = wse_memx_finish(s->memx);
+	for (uint32_t v = 0; v < vocab; v++)
+		if (wse_f32_isbad(row[(size_t)v * stride]))
+			return wse_fail(-ERANGE,
+					"sampling: the logits are not finite at token %llu",
+					(unsigned long long)pos);
+	ret = pick(r->how, row, stride, r->vocab,
+		   wse_rng_uniform(r->how->seed, STREAM_BASE + p->first + k, pos), p->scratch,
+		   &token);
+	if (!ret)
+		wse_token_put(t->history, t->len, vocab, token);
+	return ret;
+}
+
+static void find_samples(struct pass *p)
+{
+	const struct wse_model *m = &p->s->cfg.model;
+
+	for (uint32_t k = 0; k < p->n; k++)
+		p->samples[k] =
+			p->texts[k].history + (p->texts[k].len - inputs_of(m, &p->texts[k]) + 1) *
+						      wse_token_places(m->vocab);
+}
+
+/* one more token for the texts from k0 on that a micro-batch has room for, from the whole window */
+static int advance_whole(struct pass *p, uint32_t k0, uint64_t pos)
+{
+	struct wse_session *s = p->s;
+	const struct wse_graph *g = &s->plan.graph;
+	const struct wse_model *m = &s->cfg.model;
+	uint32_t t_all = s->plan.tokens, per = t_all / m->span;
+	struct wse_micro_batch job = s->io.jobs[0];
+	struct wse_swarm_step step = {.graph = g, .jobs = &job, .n = 1};
+	const float *logits = s->io.out[g->logits]->ptr;
+	int ret = wse_memx_finish(s->memx);
+
 	if (ret)
 		return ret;
+	for (uint32_t k = p->n; k < k0 + per; k++) /* the last one fills up */
+		p->samples[k] = p->samples[p->n - 1];
 	job.backward = 0;
 	job.out[g->logits] = (struct wse_span){s->io.out[g->logits], 0};
 	job.images = wse_memx_images(s->memx);
 	memset(wse_span_ptr(job.in[g->target]), 0, g->in[g->target].bytes);
-	m->family->gather(m, g, in, samples, &job);
+	m->family->gather(m, g, wse_memx_inputs(s->memx), p->samples + k0, &job);
 	ret = wse_swarm_start(s->swarm, &step);
 	ret = ret ? ret : wse_swarm_wait(s->swarm);
-	for (uint32_t k = 0; k < n && !ret; k++) {
-		struct text *t = &texts[k];
-		const float *row = logits + k * m->span + inputs_of(m, t) - 1;
+	for (uint32_t k = 0; k < per && k0 + k < p->n && !ret; k++)
+		ret = draw(p, k0 + k, logits + k * m->span + inputs_of(m, &p->texts[k0 + k]) - 1,
+			   t_all, pos);
+	return ret;
+}
 
-		for (uint32_t v = 0; v < m->vocab; v++)
-			if (wse_f32_isbad(row[(size_t)v * t_all]))
-				return wse_fail(-ERANGE,
-						"sampling: the logits are not finite at token %llu",
-						(unsigned long long)pos);
-		ret = pick(r->how, row, t_all, r->vocab,
-			   wse_rng_uniform(r->how->seed, STREAM_BASE + first + k, pos), scratch,
-			   &token);
-		if (!ret)
-			wse_token_put(t->history, t->len, m->vocab, token);
+/* all texts are equally long: they begin with one prompt */
+static int advance_past(struct pass *p, uint64_t pos)
+{
+	uint32_t n = inputs_of(&p->s->cfg.model, &p->texts[0]);
+	const float *logits;
+	size_t stride;
+	int ret = wse_gen_past_logits(p->past, p->samples, n, &logits, &stride);
+
+	for (uint32_t k = 0; k < p->n && !ret; k++)
+		ret = draw(p, k, logits + wse_gen_past_at(p->past, k, n), stride, pos);
+	return ret;
+}
+
+/*
+ * one more token for every text. A window that is full moves on with each token, and with it all
+ * positions: nothing that was computed is of use then
+ */
+static int advance(struct pass *p, uint64_t pos)
+{
+	const struct wse_model *m = &p->s->cfg.model;
+	int ret = 0;
+
+	if (p->past && p->texts[0].len - m->window + 1 > m->span) {
+		ret = wse_gen_past_close(p->past);
+		p->past = NULL;
 	}
-	for (uint32_t k = 0; k < n && !ret; k++)
-		texts[k].len++;
+	find_samples(p);
+	if (p->past)
+		ret = advance_past(p, pos);
+	for (uint32_t k = 0; k < p->n && !p->past && !ret; k += p->s->plan.tokens / m->span)
+		ret = advance_whole(p, k, pos);
+	for (uint32_t k = 0; k < p->n && !ret; k++)
+		p->texts[k].len++;
 	return ret;
 }
 
@@ -205,30 +267,55 @@ size_t wse_session_text_room(const struct wse_session *s, uint64_t n)
 	return n * (s->bpe ? wse_bpe_longest(s->bpe) : 1) + 1;
 }
 
-/* the texts first ... of a pass: as many as a micro-batch has samples */
+/* is the first token within the window? Then there is a past */
+static int open_past(struct pass *p)
+{
+	const struct wse_model *m = &p->s->cfg.model;
+	unsigned int before = wse_failures();
+	struct wse_failure none;
+	int ret;
+
+	if (p->s->whole_window || p->texts[0].len - m->window + 1 > m->span)
+		return 0;
+	wse_failure_keep(&none, 0);
+	ret = wse_gen_past_open(p->s, p->n, &p->past);
+	if (ret == -ENOTSUP || ret == -E2BIG)
+		return wse_failure_undo(&none);
+	return wse_fail_since(before, ret, "%s", strerror(-ret));
+}
+
+/* n texts from number `first` on */
 static int one_pass(struct wse_session *s, const struct request *r, uint32_t first, uint32_t n,
 		    char *text)
 {
 	const struct wse_sampling *how = r->how;
 	const uint32_t places = wse_token_places(s->cfg.model.vocab);
-	const uint16_t **samples = calloc(n, sizeof(*samples));
-	struct text *texts = calloc(n, sizeof(*texts));
-	double *scratch = calloc(s->cfg.model.vocab, sizeof(*scratch));
-	int ret = samples && texts && scratch ? open_texts(s, r, texts, n) : -ENOMEM;
+	struct pass p = {.s = s, .r = r, .n = n, .first = first};
+	struct wse_failure failure;
+	int ret, closed;
 
+	p.samples = calloc((size_t)n + s->plan.tokens, sizeof(*p.samples));
+	p.texts = calloc(n, sizeof(*p.texts));
+	p.scratch = calloc(s->cfg.model.vocab, sizeof(*p.scratch));
+	ret = p.samples && p.texts && p.scratch ? open_texts(s, r, p.texts, n) : -ENOMEM;
+	ret = ret ? ret : open_past(&p);
 	for (uint64_t pos = 0; pos < how->n && !ret; pos++)
-		ret = advance(s, r, texts, n, first, pos, samples, scratch);
-	for (uint32_t k = 0; k < n && first + k < how->streams && !ret; k++) {
-		const uint16_t *made = texts[k].history + (texts[k].len - how->n) * places;
+		ret = advance(&p, pos);
+	for (uint32_t k = 0; k < n && !ret; k++) {
+		const uint16_t *made = p.texts[k].history + (p.texts[k].len - how->n) * places;
 
 		to_text(s, made, how->n, text + (first + k) * wse_session_text_room(s, how->n));
 	}
-	for (uint32_t k = 0; texts && k < n; k++)
-		free(texts[k].history);
-	free(samples);
-	free(texts);
-	free(scratch);
-	return ret;
+	wse_failure_keep(&failure, ret);
+	closed = wse_gen_past_close(p.past);
+	if (ret)
+		wse_failure_undo(&failure);
+	for (uint32_t k = 0; p.texts && k < n; k++)
+		free(p.texts[k].history);
+	free(p.samples);
+	free(p.texts);
+	free(p.scratch);
+	return ret ? ret : closed;
 }
 
 /* the prompt's tokens, and what may be drawn */
@@ -263,13 +350,16 @@ static int open_request(struct wse_session *s, const struct wse_sampling *how, s
 
 int wse_session_generate(struct wse_session *s, const struct wse_sampling *how, char *text)
 {
-	uint32_t n = s->plan.tokens / s->cfg.model.span;
+	uint32_t most = s->plan.tokens / s->cfg.model.span, rows = s->plan.graph.tile.rows, n;
 	unsigned int before = wse_failures();
 	struct request r;
 	int ret = open_request(s, how, &r), asked = ret == -EINVAL;
 
-	for (uint32_t first = 0; first < how->streams && !ret; first += n)
+	most = most > rows ? most : rows;
+	for (uint32_t first = 0; first < how->streams && !ret; first += n) {
+		n = how->streams - first < most ? how->streams - first : most;
 		ret = one_pass(s, &r, first, n, text);
+	}
 	free(r.prompt.id);
 	if (ret && ret != -ERANGE && !asked)
 		wse_fail_in(wse_fail_since(before, ret, "%s", strerror(-ret)), "sampling: ");

@@ -31,6 +31,8 @@ struct wse_session {
 	struct wse_slots io;		/* micro-batches, and what comes of them */
 	int scattered;			/* the gradients of the inputs were added to io.sums */
 	const uint16_t **samples;	/* [batch] the first target of each sample of the step */
+	int whole_window;		/* texts are made without a past: for tests, and to compare */
+	uint64_t rows_made;		/* starts of a row of cores with a past */
 	int torn;			/* a load ended half way: the weights are no step's */
 	struct wse_ranks *ranks;	/* ranks.h; NULL: this process is alone */
 	struct wse_profile *profile;	/* profile.h; NULL: none is made */
