@@ -143,7 +143,7 @@ static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_ya
 	struct reader *r = &s->r;
 	struct wse_yaml *data = wse_yaml_peek(wse_yaml_peek(trainer, "fit"), "train_dataloader");
 	uint32_t before = r->faults->n, missing = r->nmissing;
-	struct wse_gpt g = {0};
+	struct wse_gpt g = {.learned = 1};
 	int mode, act;
 
 	g.vocab = (uint32_t)reader_u64(r, m, "vocab_size", 0, 256, 2, WSE_GPT_MAX_VOCAB);

@@ -77,6 +77,7 @@ int wse_model_gpt(const struct wse_gpt_shape *s, struct wse_model **model)
 		.tied = !s->untied,
 		.eps = s->eps != 0.0f ? s->eps : 1e-5f,
 		.dev = s->dev != 0.0f ? s->dev : 0.02f,
+		.learned = 1,
 	};
 	struct wse_model m;
 

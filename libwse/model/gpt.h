@@ -3,7 +3,8 @@
  * A decoder-only transformer, GPT-2's and GPT-3's form: learned positions, layer norm before each
  * half of a block, causal attention, a feed-forward layer, residuals, an output layer that may
  * share the embedding's weights. A vocabulary whose logits do not fit a core comes in chunks,
- * twice: for the loss, and again for the gradient.
+ * twice: for the loss, and again for the gradient. The members from `norm` on say in what GPT-J,
+ * GPT-NeoX and LLaMA differ from that.
  */
 #ifndef WSE_MODEL_GPT_H
 #define WSE_MODEL_GPT_H
@@ -26,6 +27,11 @@ enum {
 	WSE_GPT_MAX_POSITIONS = 1 << 16,
 };
 
+enum wse_gpt_norm { WSE_GPT_NORM_LAYER, WSE_GPT_NORM_RMS };
+
+/* attention, then the FFN on its sum; or both read the block's input, through one norm or two */
+enum wse_gpt_block { WSE_GPT_SERIAL, WSE_GPT_PARALLEL_ONE, WSE_GPT_PARALLEL_TWO };
+
 struct wse_gpt {
 	uint32_t vocab;		/* tokens; embedding rows */
 	uint32_t positions;	/* rows of the position table; a sequence is not longer */
@@ -41,6 +47,18 @@ struct wse_gpt {
 	 */
 	float dev;		/* standard deviation, where initial.dev is 0 */
 	struct wse_initial initial, embed, residual;
+	/* GPT-2 and GPT-3: all 0 but learned */
+	enum wse_gpt_norm norm;
+	enum wse_gpt_block block;
+	uint32_t kv_heads; /* 0: as many as heads */
+	uint32_t rotary;   /* leading elements of a head that turn, even; 0: none */
+	/* element i turns with i + rotary / 2 (NeoX, LLaMA), not with its neighbour (GPT-J) */
+	uint32_t rotary_halves;
+	float rotary_base;  /* 0: 10000 */
+	float rotary_scale; /* positions are divided by it; 0: 1 */
+	uint32_t learned;   /* a table of positions */
+	uint32_t gated;	    /* SwiGLU: act(gate) x up */
+	uint32_t no_qkv_bias, no_proj_bias, no_ffn_bias, head_bias;
 };
 
 extern const struct wse_model_family wse_family_gpt;

@@ -22,6 +22,30 @@ static struct wse_near near_width(uint64_t n, uint64_t of, uint64_t max)
 	return near;
 }
 
+/* -EINVAL: a form of which the graph lacks a part, by its name */
+static int refuse_form(const struct wse_gpt *m)
+{
+	const struct {
+		uint32_t is;
+		const char *what;
+	} forms[] = {{m->norm != WSE_GPT_NORM_LAYER, "RMS norm"},
+		     {m->block != WSE_GPT_SERIAL, "attention and FFN side by side"},
+		     {m->kv_heads && m->kv_heads != m->heads, "keys shared by queries' heads"},
+		     {m->rotary != 0, "rotary positions"},
+		     {!m->learned, "a model without a table of positions"},
+		     {m->gated, "SwiGLU"},
+		     {m->no_qkv_bias, "queries, keys and values without bias"},
+		     {m->no_proj_bias, "attention's output layer without bias"},
+		     {m->no_ffn_bias, "an FFN without bias"},
+		     {m->head_bias, "an output layer with bias"}};
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+		if (forms[i].is)
+			return wse_fail(-EINVAL, "%s: the wafer's GPT does not have it yet",
+					forms[i].what);
+	return 0;
+}
+
 int wse_gpt_init(struct wse_model *model, const struct wse_gpt *shape)
 {
 	const struct {
@@ -52,6 +76,8 @@ int wse_gpt_init(struct wse_model *model, const struct wse_gpt *shape)
 				"max_sequence_length %u is more than max_position_embeddings %u: "
 				"choose %u, or max_position_embeddings %u",
 				shape->seq, shape->positions, shape->positions, shape->seq);
+	if (refuse_form(shape))
+		return -EINVAL;
 	memset(model, 0, sizeof(*model));
 	model->family = &wse_family_gpt;
 	model->vocab = shape->vocab;

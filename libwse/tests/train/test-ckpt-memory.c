@@ -107,7 +107,8 @@ static void one(uint32_t filter)
 				.act = WSE_GELU,
 				.tied = 1,
 				.eps = 1e-5f,
-				.dev = 0.02f};
+				.dev = 0.02f,
+				.learned = 1};
 	struct wse_memx_cfg cfg = {.optim = {.kind = WSE_OPTIM_SGD},
 				   .sched = {1, {{WSE_SCHED_CONSTANT, 1, 1, 1, 0}}},
 				   .seed = 1};

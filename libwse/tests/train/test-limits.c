@@ -310,7 +310,8 @@ static void plans(void)
 					.filter = 4 * shapes[i].hidden,
 					.positions = 128,
 					.seq = 128,
-					.eps = 1e-5f};
+					.eps = 1e-5f,
+					.learned = 1};
 		struct wse_plan p = {0};
 		struct wse_model m;
 		int ret = wse_gpt_init(&m, &shape);

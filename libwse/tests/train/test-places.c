@@ -199,7 +199,8 @@ static void many_layers(void)
 				      .heads = 4,
 				      .act = WSE_GELU,
 				      .filter = 16,
-				      .tied = 1};
+				      .tied = 1,
+				      .learned = 1};
 	struct wse_model m;
 	struct wse_graph g = {0};
 	char text[200] = "";

@@ -45,7 +45,8 @@ static int plan_of(const struct large *l, struct wse_model *m, struct wse_plan *
 				.act = WSE_GELU,
 				.tied = 1,
 				.eps = 1e-5f,
-				.dev = 0.02f};
+				.dev = 0.02f,
+				.learned = 1};
 	int ret = wse_gpt_init(m, &shape);
 
 	return ret ? ret : wse_plan_make(m, &tile, 16, 0, p);
@@ -96,7 +97,8 @@ static void divisors(void)
 				.heads = 4,
 				.filter = 16 * 60,
 				.eps = 1e-5f,
-				.dev = 0.02f};
+				.dev = 0.02f,
+				.learned = 1};
 	uint32_t seen[61] = {0}, found = 0, wanted = 0, last = 0;
 	struct wse_model m;
 

@@ -323,7 +323,8 @@ static void same_bits(const char *dir)
 				      .act = WSE_GELU,
 				      .tied = 1,
 				      .eps = 1e-5f,
-				      .dev = 0.02f};
+				      .dev = 0.02f,
+				      .learned = 1};
 	const struct wse_tile tile = {4, 4, 8, 1u << 20};
 	struct wse_memx_cfg cfg = {.optim = {WSE_OPTIM_ADAMW, 0.9, 0.95, 1e-8, 0, 0.01},
 				   .sched = {1, {{WSE_SCHED_CONSTANT, 0.01, 0.01, 1, 0}}},

@@ -366,7 +366,8 @@ static void gpt_initials(void)
 				.heads = 4,
 				.act = WSE_GELU,
 				.filter = 256,
-				.dev = 0.02f};
+				.dev = 0.02f,
+				.learned = 1};
 	static const struct {
 		const char *name;
 		float low, high;
