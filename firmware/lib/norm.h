@@ -8,12 +8,21 @@
  * in accumulators where t <= 16, else in memory. A quantity per feature (gain, bias) is a scalar
  * operand. A kernel sets descriptors when the size of a chunk changes, at most for the last chunk;
  * between chunks only their bases move.
+ *
+ * A program that defines KERNELS_FULL also has the forms without mean (RMS norm) or without bias;
+ * in others those are always there.
  */
 #ifndef WSE_NORM_H
 #define WSE_NORM_H
 
 #include "kernel.h"
 #include "row.h"
+
+#ifdef KERNELS_FULL
+#define NORM_HAS(place)	(place)
+#else
+#define NORM_HAS(place)	((void)(place), 1)
+#endif
 
 /* descriptors: matrices of a chunk, rows of t, accumulators; N_ONE, N_TWO: a row of t of these */
 enum {
@@ -91,13 +100,25 @@ static inline void norm_rstd(uint32_t addr, uint32_t t, uint32_t inv_width, uint
 	}
 }
 
+/* of a chunk, into its accumulators */
+static inline void norm_xhat(uint32_t mean)
+{
+	if (NORM_HAS(mean)) {
+		vv(VSUB, N_ACC, N_X, N_MEAN);
+		vv(VMUL, N_ACC, N_ACC, N_RSTD);
+	} else {
+		vv(VMUL, N_ACC, N_X, N_RSTD);
+	}
+}
+
 /* sum of centred squares over this core's features: accumulators 0 ... t-1 */
 static inline void norm_squares(const struct wse_norm_args *a)
 {
 	uint32_t t = a->t, h = a->h, x = a->x, shaped = 0, n;
 	uint32_t chunk = (norm_holds(t) ? HELD_MEAN : WSE_NACC) / t - 1;
 
-	norm_hold(HELD_MEAN, a->mean, t);
+	if (NORM_HAS(a->mean))
+		norm_hold(HELD_MEAN, a->mean, t);
 	acc_zero(0, t);
 	for (; h; h -= n, x += 2 * n * t) {
 		n = h < chunk ? h : chunk;
@@ -108,7 +129,10 @@ static inline void norm_squares(const struct wse_norm_args *a)
 			shaped = n;
 		}
 		wse_dsr_base(N_X, x, t, 2);
-		vv(VSUB, N_ACC, N_X, N_MEAN);
+		if (NORM_HAS(a->mean))
+			vv(VSUB, N_ACC, N_X, N_MEAN);
+		else
+			vv(VMOV, N_ACC, N_X, 0);
 		vv(VMAC, N_SUM, N_ACC, N_ACC);
 	}
 }
@@ -130,10 +154,14 @@ static inline void norm_out(const struct wse_norm_args *a)
 			shaped = n;
 		}
 		wse_dsr_base(N_X, x, t, 2);
-		vv(VSUB, N_ACC, N_X, N_MEAN);
-		vv(VMUL, N_ACC, N_ACC, N_RSTD);
+		norm_xhat(a->mean);
 		for (i = n, acc = 0; i; i--, acc += t, out += 2 * t) {
 			wse_dsr_base(N_ONE, acc, t, 1);
+			if (!NORM_HAS(a->bias)) {
+				wse_dsr_base(N_OUT, out, t, 2);
+				vs(VMUL, N_OUT, N_ONE, *gain++);
+				continue;
+			}
 			vs(VMUL, N_ONE, N_ONE, *gain++);
 			wse_dsr_base(N_OUT, out, t, 2);
 			vs(VADD, N_OUT, N_ONE, *bias++);
@@ -146,13 +174,15 @@ static inline void norm_kernel(const struct wse_norm_args *a)
 	uint32_t t = a->t;
 
 	routes_ring();
-	acc_zero(0, t);
-	dsr_repeat_acc(N_SUM, 0, t, a->h);
-	dsr_rows(N_X, a->x, WSE_DT_BF16, t, a->h);
-	vv(VADD, N_SUM, N_SUM, N_X);
-	row_combine(a->mean, t, 0);
-	wse_dsr_mem(N_ONE, a->mean, WSE_DT_FP32, t, 4);
-	vs(VMUL, N_ONE, N_ONE, a->inv_width);
+	if (NORM_HAS(a->mean)) {
+		acc_zero(0, t);
+		dsr_repeat_acc(N_SUM, 0, t, a->h);
+		dsr_rows(N_X, a->x, WSE_DT_BF16, t, a->h);
+		vv(VADD, N_SUM, N_SUM, N_X);
+		row_combine(a->mean, t, 0);
+		wse_dsr_mem(N_ONE, a->mean, WSE_DT_FP32, t, 4);
+		vs(VMUL, N_ONE, N_ONE, a->inv_width);
+	}
 	norm_squares(a);
 	row_combine(a->rstd, t, 0);
 	norm_rstd(a->rstd, t, a->inv_width, a->eps);
@@ -164,23 +194,30 @@ static inline void norm_kernel(const struct wse_norm_args *a)
  * First pass over the features: dy * xhat for the gain's gradient and, times the gain, for a sum
  * over features; dy for the bias's gradient; then dy * gain replaces dy and is summed over
  * features, too. The pass reads a gain before its gradient replaces it. Sums: accumulators 0 ...
- * 2t-1, or work where they do not fit.
+ * 2t-1 (t-1 without a mean), or work where they do not fit.
  */
+static inline uint32_t norm_back_nsums(const struct wse_norm_back_args *a)
+{
+	return NORM_HAS(a->mean) ? 2 * a->t : a->t;
+}
+
 static inline void norm_back_sums(const struct wse_norm_back_args *a)
 {
 	uint32_t t = a->t, h = a->h, x = a->x, dy = a->dy, dgain = a->dgain, dbias = a->dbias, gain,
 		 acc, n, i;
 	uint32_t room = t <= WSE_NACC / 4, first = room ? 2 * t : 0, shaped = 0;
 	uint32_t chunk = ((norm_holds(t) ? HELD_MEAN : WSE_NACC) - first) / 2 / t;
+	uint32_t second = NORM_HAS(a->mean) ? t : 0;
 
-	norm_hold(HELD_MEAN, a->mean, t);
+	if (NORM_HAS(a->mean))
+		norm_hold(HELD_MEAN, a->mean, t);
 	norm_hold(HELD_RSTD, a->rstd, t);
 	acc_zero(0, 2 * t);
-	wse_dsr_acc(N_OUT, t, t);
+	wse_dsr_acc(N_OUT, second, t);
 	wse_dsr_mem(N_MORE, a->work, WSE_DT_FP32, 2 * t, 4);
 	if (!room) {
 		vv(VMOV, N_MORE, N_ONE, 0);
-		wse_dsr_mem(N_OUT, a->work + 4 * t, WSE_DT_FP32, t, 4);
+		wse_dsr_mem(N_OUT, a->work + 4 * second, WSE_DT_FP32, t, 4);
 	}
 	wse_dsr_acc(N_ONE, 0, t);
 	wse_dsr_acc(N_TWO, 0, t);
@@ -202,8 +239,7 @@ static inline void norm_back_sums(const struct wse_norm_back_args *a)
 		wse_dsr_base(N_X, x, t, 2);
 		wse_dsr_base(N_DY, dy, t, 4);
 		vv(VMOV, N_MORE, N_DY, 0);
-		vv(VSUB, N_ACC, N_X, N_MEAN);
-		vv(VMUL, N_ACC, N_ACC, N_RSTD);
+		norm_xhat(a->mean);
 		vv(VMUL, N_ACC, N_ACC, N_MORE);
 		for (i = n, acc = first; i; i--, acc += t) {
 			gain = *(const uint32_t *)(a->gain + (dgain - a->dgain));
@@ -212,13 +248,15 @@ static inline void norm_back_sums(const struct wse_norm_back_args *a)
 			wse_dsr_base(N_DGAIN, dgain, 1, 4);
 			wse_dsr_base(N_DBIAS, dbias, 1, 4);
 			vv(VRSUM, N_DGAIN, N_ONE, 0);
-			vv(VRSUM, N_DBIAS, N_TWO, 0);
+			if (NORM_HAS(a->dbias))
+				vv(VRSUM, N_DBIAS, N_TWO, 0);
 			vs(VMAC, N_OUT, N_ONE, gain);
 			vs(VMUL, N_TWO, N_TWO, gain);
 			dgain += 4;
 			dbias += 4;
 		}
-		vv(VADD, N_SUM, N_SUM, N_MORE);
+		if (NORM_HAS(a->mean))
+			vv(VADD, N_SUM, N_SUM, N_MORE);
 		vv(VMOV, N_DY, N_MORE, 0);
 	}
 	if (!room) {
@@ -228,11 +266,11 @@ static inline void norm_back_sums(const struct wse_norm_back_args *a)
 	}
 }
 
-/* second pass: dx. Rows of t in work: mean of dy * gain, mean of that times xhat */
+/* second pass: dx. Rows of t in work: mean of dy * gain (if x has a mean), mean of that times xhat */
 static inline void norm_back_dx(const struct wse_norm_back_args *a)
 {
 	uint32_t t = a->t, h = a->h, x = a->x, dy = a->dy, dres = a->dres, dres16 = a->dres16, n;
-	uint32_t slope = a->work + 4 * t, half = norm_holds(t) ? HELD_MG / 2 : WSE_NACC / 2,
+	uint32_t slope = a->work + (NORM_HAS(a->mean) ? 4 * t : 0), half = norm_holds(t) ? HELD_MG / 2 : WSE_NACC / 2,
 		 chunk = half / t, shaped = 0;
 
 	/* the factor of x - mean */
@@ -259,10 +297,15 @@ static inline void norm_back_dx(const struct wse_norm_back_args *a)
 		wse_dsr_base(N_DY, dy, t, 4);
 		wse_dsr_base(N_OUT, dres, t, 4);
 		wse_dsr_base(N_OUT2, dres16, t, 2);
-		vv(VSUB, N_ACC, N_X, N_MEAN);
-		vv(VMUL, N_ACC, N_ACC, N_ONE);
-		vv(VSUB, N_SUM, N_DY, N_TWO);
-		vv(VMUL, N_SUM, N_SUM, N_RSTD);
+		if (NORM_HAS(a->mean)) {
+			vv(VSUB, N_ACC, N_X, N_MEAN);
+			vv(VMUL, N_ACC, N_ACC, N_ONE);
+			vv(VSUB, N_SUM, N_DY, N_TWO);
+			vv(VMUL, N_SUM, N_SUM, N_RSTD);
+		} else {
+			vv(VMUL, N_ACC, N_X, N_ONE);
+			vv(VMUL, N_SUM, N_DY, N_RSTD);
+		}
 		vv(VSUB, N_ACC, N_SUM, N_ACC);
 		if (a->add)
 			vv(VADD, N_ACC, N_OUT, N_ACC);
@@ -278,9 +321,10 @@ static inline void norm_back_kernel(const struct wse_norm_back_args *a)
 	norm_back_sums(a);
 	wse_wait(1);
 	column_sum(a->dgain, a->h);
-	column_sum(a->dbias, a->h);
-	row_combine(a->work, 2 * a->t, 0);
-	wse_dsr_mem(N_ONE, a->work, WSE_DT_FP32, 2 * a->t, 4);
+	if (NORM_HAS(a->dbias))
+		column_sum(a->dbias, a->h);
+	row_combine(a->work, norm_back_nsums(a), 0);
+	wse_dsr_mem(N_ONE, a->work, WSE_DT_FP32, norm_back_nsums(a), 4);
 	vs(VMUL, N_ONE, N_ONE, a->inv_width);
 	norm_back_dx(a);
 	wse_wait(1 | 4);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Layer norm and its backward pass. First as scalar loops (the orders are in norm.h), then as
+ * Layer norm, RMS norm and their backward pass. First as scalar loops (the orders are in norm.h), then as
  * operations.
  */
 #include "ops/norm.h"
@@ -24,11 +24,15 @@ struct terms {
 	int second;
 };
 
+/* without a mean as it is */
+static float centred(uint16_t x, const float *mean, uint32_t t)
+{
+	return mean ? ew_sub(wse_bf16_to_f32(x), mean[t]) : wse_bf16_to_f32(x);
+}
+
 static float xhat_of(const struct wse_norm_back *b, uint32_t tokens, uint32_t n, uint32_t t)
 {
-	float x = wse_bf16_to_f32(b->x[(size_t)n * tokens + t]);
-
-	return ew_mul(ew_sub(x, b->mean[t]), b->rstd[t]);
+	return ew_mul(centred(b->x[(size_t)n * tokens + t], b->mean, t), b->rstd[t]);
 }
 
 /*
@@ -46,7 +50,7 @@ static float add_term(const struct terms *a, uint32_t n, uint32_t t, float s)
 	}
 	x = wse_bf16_to_f32(a->x[i]);
 	if (a->second) {
-		x = ew_sub(x, a->mean[t]);
+		x = centred(a->x[i], a->mean, t);
 		x = ew_mul(x, x);
 	}
 	return ew_add(s, x);
@@ -77,16 +81,17 @@ void wse_norm_oracle(const struct wse_tile *tile, uint32_t width, uint32_t token
 	uint32_t saved = wse_ftz_enter();
 
 	for (uint32_t t = 0; t < tokens; t++) {
-		mean[t] = ew_mul(sum_over_row(tile, width, &first, t), inv_width);
+		if (mean)
+			mean[t] = ew_mul(sum_over_row(tile, width, &first, t), inv_width);
 		rstd[t] = ew_mul(sum_over_row(tile, width, &second, t), inv_width);
 		rstd[t] = ew_rsqrt(ew_add(rstd[t], eps));
 	}
 	for (uint32_t n = 0; n < width; n++) {
 		for (uint32_t t = 0; t < tokens; t++) {
 			size_t i = (size_t)n * tokens + t;
-			float v = ew_mul(ew_sub(wse_bf16_to_f32(x[i]), mean[t]), rstd[t]);
+			float v = ew_mul(ew_mul(centred(x[i], mean, t), rstd[t]), gain[n]);
 
-			out[i] = wse_f32_to_bf16_ftz(ew_add(ew_mul(v, gain[n]), bias[n]));
+			out[i] = wse_f32_to_bf16_ftz(bias ? ew_add(v, bias[n]) : v);
 		}
 	}
 	wse_ftz_leave(saved);
@@ -121,7 +126,8 @@ static void vector_gradients(const struct wse_tile *tile, uint32_t tokens, uint3
 		dbias = r ? ew_add(dbias, lane_tree(tile, lb)) : lane_tree(tile, lb);
 	}
 	b->dgain[n] = dgain;
-	b->dbias[n] = dbias;
+	if (b->dbias)
+		b->dbias[n] = dbias;
 }
 
 void wse_norm_back_oracle(const struct wse_tile *tile, uint32_t width, uint32_t tokens,
@@ -132,15 +138,18 @@ void wse_norm_back_oracle(const struct wse_tile *tile, uint32_t width, uint32_t 
 	uint32_t saved = wse_ftz_enter();
 
 	for (uint32_t t = 0; t < tokens; t++) {
-		float mg = ew_mul(sum_over_row(tile, width, &first, t), b->inv_width);
+		float mg = b->mean ? ew_mul(sum_over_row(tile, width, &first, t), b->inv_width) : 0;
 		float mgx = ew_mul(sum_over_row(tile, width, &second, t), b->inv_width);
 		float slope = ew_mul(ew_mul(mgx, b->rstd[t]), b->rstd[t]);
 
 		for (uint32_t n = 0; n < width; n++) {
 			size_t i = (size_t)n * tokens + t;
 			float g = ew_mul(b->dy[i], b->gain[n]);
-			float d = ew_sub(wse_bf16_to_f32(b->x[i]), b->mean[t]);
-			float dx = ew_sub(ew_mul(ew_sub(g, mg), b->rstd[t]), ew_mul(d, slope));
+			float d = centred(b->x[i], b->mean, t);
+			float dx;
+
+			g = ew_mul(b->mean ? ew_sub(g, mg) : g, b->rstd[t]);
+			dx = ew_sub(g, ew_mul(d, slope));
 
 			b->dres[i] = b->add ? ew_add(b->dres[i], dx) : dx;
 			b->dres16[i] = wse_f32_to_bf16_ftz(b->dres[i]);
@@ -173,7 +182,9 @@ uint32_t wse_op_norm(struct wse_graph *g, struct wse_norm_op *n, const char *wha
 	struct wse_op *op = wse_graph_op(g, WSE_OP_NORM, WSE_NO_UNIT, n->program);
 	uint32_t y = wse_graph_value(g, what, WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows_of(g, n->x));
 
-	n->mean = wse_graph_value(g, "statistics", WSE_TYPE_F32, WSE_SHAPE_SHARED, 1);
+	n->mean = WSE_NO_VALUE;
+	if (!n->rms)
+		n->mean = wse_graph_value(g, "statistics", WSE_TYPE_F32, WSE_SHAPE_SHARED, 1);
 	n->rstd = wse_graph_value(g, "statistics", WSE_TYPE_F32, WSE_SHAPE_SHARED, 1);
 	op->in[IN_X] = n->x;
 	op->in[IN_VEC] = n->vec;
@@ -214,6 +225,19 @@ uint32_t wse_op_norm_back(struct wse_graph *g, const struct wse_norm_op *n, uint
 	return dres16;
 }
 
+static int has_bias(const struct wse_op *op)
+{
+	return op->arg[A_BIAS] != WSE_NO_BIAS;
+}
+
+/* mean: of the operation's values */
+static int norm_full(const struct wse_op *op)
+{
+	uint32_t back = op->kind == WSE_OP_NORM_BACK;
+
+	return !has_bias(op) || (back ? op->in[IN_MEAN] : op->out[OUT_MEAN]) == WSE_NO_VALUE;
+}
+
 static int check_common(const struct wse_graph *g, const struct wse_op *op, uint32_t mean,
 			uint32_t rstd)
 {
@@ -222,12 +246,13 @@ static int check_common(const struct wse_graph *g, const struct wse_op *op, uint
 	int ret = wse_check_value(g, op->in[IN_X], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows,
 				  "the input");
 
-	ret = ret ? ret : wse_check_value(g, mean, WSE_TYPE_F32, WSE_SHAPE_SHARED, 1, "the mean");
+	if (!ret && mean != WSE_NO_VALUE)
+		ret = wse_check_value(g, mean, WSE_TYPE_F32, WSE_SHAPE_SHARED, 1, "the mean");
 	ret = ret ? ret
 		  : wse_check_value(g, rstd, WSE_TYPE_F32, WSE_SHAPE_SHARED, 1, "the deviation");
 	if (!ret && (vec == WSE_NO_VALUE || g->values[vec].shape != WSE_SHAPE_VECTOR ||
 		     op->arg[A_GAIN] + rows > g->values[vec].rows ||
-		     op->arg[A_BIAS] + rows > g->values[vec].rows))
+		     (has_bias(op) && op->arg[A_BIAS] + rows > g->values[vec].rows)))
 		ret = wse_fail(-EINVAL, "there are no %u gains at %u and biases at %u of value %u",
 			       rows, op->arg[A_GAIN], op->arg[A_BIAS], vec);
 	return ret;
@@ -267,7 +292,7 @@ static void norm_emit(struct wse_emit *e, const struct wse_op *op)
 		.x = wse_emit_addr(e, op->in[IN_X]),
 		.out = wse_emit_addr(e, op->out[OUT_Y]),
 		.gain = vec + 4 * op->arg[A_GAIN],
-		.bias = vec + 4 * op->arg[A_BIAS],
+		.bias = has_bias(op) ? vec + 4 * op->arg[A_BIAS] : 0,
 		.mean = wse_emit_addr(e, op->out[OUT_MEAN]),
 		.rstd = wse_emit_addr(e, op->out[OUT_RSTD]),
 		.work = wse_emit_addr(e, op->out[OUT_WORK]),
@@ -292,7 +317,7 @@ static void norm_back_emit(struct wse_emit *e, const struct wse_op *op)
 		.dres = wse_emit_addr(e, op->out[OUT_DRES]),
 		.dres16 = wse_emit_addr(e, op->out[OUT_DRES16]),
 		.dgain = vec + 4 * op->arg[A_GAIN],
-		.dbias = vec + 4 * op->arg[A_BIAS],
+		.dbias = has_bias(op) ? vec + 4 * op->arg[A_BIAS] : 0,
 		.work = wse_emit_addr(e, op->out[OUT_BACK_WORK]),
 		.t = e->g->t,
 		.h = rows,
@@ -322,12 +347,13 @@ static int norm_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 		return -ENOMEM;
 	for (uint32_t n = 0; n < width; n++) {
 		vec[n] = *vec_at(o, op->in[IN_VEC], op->arg[A_GAIN], rows, n);
-		vec[width + n] = *vec_at(o, op->in[IN_VEC], op->arg[A_BIAS], rows, n);
+		if (has_bias(op))
+			vec[width + n] = *vec_at(o, op->in[IN_VEC], op->arg[A_BIAS], rows, n);
 	}
 	wse_norm_oracle(&tile, width, wse_graph_tokens(o->g), wse_oracle_mem(o, op->in[IN_X]), vec,
-			vec + width, wse_u2f(inv_width(o->g, rows)), wse_u2f(op->arg[A_EPS]),
-			wse_oracle_mem(o, op->out[OUT_Y]), wse_oracle_mem(o, op->out[OUT_MEAN]),
-			wse_oracle_mem(o, op->out[OUT_RSTD]));
+			has_bias(op) ? vec + width : NULL, wse_u2f(inv_width(o->g, rows)),
+			wse_u2f(op->arg[A_EPS]), wse_oracle_mem(o, op->out[OUT_Y]),
+			wse_oracle_mem(o, op->out[OUT_MEAN]), wse_oracle_mem(o, op->out[OUT_RSTD]));
 	free(vec);
 	return 0;
 }
@@ -348,7 +374,7 @@ static int norm_back_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 		.dres = wse_oracle_mem(o, op->out[OUT_DRES]),
 		.dres16 = wse_oracle_mem(o, op->out[OUT_DRES16]),
 		.dgain = vec + width,
-		.dbias = vec + 2 * width,
+		.dbias = has_bias(op) ? vec + 2 * width : NULL,
 	};
 
 	if (!vec)
@@ -358,7 +384,8 @@ static int norm_back_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 	wse_norm_back_oracle(&tile, width, wse_graph_tokens(o->g), &b);
 	for (uint32_t n = 0; n < width; n++) {
 		*vec_at(o, op->in[IN_VEC], op->arg[A_GAIN], rows, n) = vec[width + n];
-		*vec_at(o, op->in[IN_VEC], op->arg[A_BIAS], rows, n) = vec[2 * width + n];
+		if (has_bias(op))
+			*vec_at(o, op->in[IN_VEC], op->arg[A_BIAS], rows, n) = vec[2 * width + n];
 	}
 	free(vec);
 	return 0;
@@ -388,12 +415,14 @@ static uint64_t norm_back_cycles(const struct wse_graph *g, const struct wse_op 
 
 const struct wse_op_type wse_type_norm = {.name = "norm",
 					  .entry = "norm",
+					  .full = norm_full,
 					  .check = norm_check,
 					  .emit = norm_emit,
 					  .oracle = norm_oracle,
 					  .cycles = norm_cycles};
 const struct wse_op_type wse_type_norm_back = {.name = "norm, backward",
 					       .entry = "norm_back",
+					       .full = norm_full,
 					       .check = norm_back_check,
 					       .emit = norm_back_emit,
 					       .oracle = norm_back_oracle,

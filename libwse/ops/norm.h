@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer norm over the width and its backward pass, in the exact order of a wafer's sums (firmware/lib/norm.h).
+ * Layer norm and RMS norm over the width and their backward pass, in the exact order of a wafer's sums (firmware/lib/norm.h).
  * inv = 1 / width in binary32. A sum over features f of a token:
  *   column c:  s[c] = +0.0; for its features ascending: s[c] = s[c] + value
  *   the row:   S = s[1]; S = S + s[2] ... + s[cols-1]; S = S + s[0] (cols = 1: S = s[0])
@@ -16,6 +16,8 @@
  *     row r:   lane l = +0.0, + value[Lj+l] for j ascending over the row's tokens, L lanes;
  *              d[r] = ((l0+l1)+(l2+l3)) + ((l4+l5)+(l6+l7)), with four lanes (l0+l1)+(l2+l3)
  *     the column: north to south, ((d[0] + d[1]) + d[2]) + ...
+ *
+ * RMS norm has no mean: x stands for x - mean, and dx = (g * rstd) - (x * c). Without a bias nothing is added.
  */
 #ifndef WSE_OPS_NORM_H
 #define WSE_OPS_NORM_H
@@ -24,7 +26,10 @@
 
 #include "graph/tile.h"
 
-/* x: bf16 [width][tokens]; gain, bias: [width]; out: bf16 [width][tokens]; mean, rstd: [tokens] */
+/*
+ * x: bf16 [width][tokens]; gain, bias: [width]; out: bf16 [width][tokens]; mean, rstd: [tokens].
+ * bias NULL: none; mean NULL: RMS norm
+ */
 void wse_norm_oracle(const struct wse_tile *tile, uint32_t width, uint32_t tokens,
 		     const uint16_t *x, const float *gain, const float *bias, float inv_width,
 		     float eps, uint16_t *out, float *mean, float *rstd);
@@ -33,12 +38,12 @@ struct wse_norm_back {
 	const float *dy;	  /* [width][tokens] */
 	const uint16_t *x;	  /* bf16 [width][tokens] */
 	const float *gain;	  /* [width] */
-	const float *mean, *rstd; /* [tokens] */
+	const float *mean, *rstd; /* [tokens]; mean NULL: RMS norm */
 	float inv_width;
 	int add;
 	float *dres;	   /* [width][tokens] */
 	uint16_t *dres16;  /* bf16 [width][tokens] */
-	float *dgain, *dbias; /* [width], not gain */
+	float *dgain, *dbias; /* [width], not gain; dbias NULL: none */
 };
 
 void wse_norm_back_oracle(const struct wse_tile *tile, uint32_t width, uint32_t tokens,

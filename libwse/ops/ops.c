@@ -4,10 +4,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 
-/* where data may begin above every version of the program with all kernels */
+/* where data may begin above every version of the program with the kernels of GPT-2's form */
 #define KERNELS_END		 0x4400u
 
 #define HOST(kind, name)	 &wse_type_##name,
@@ -83,6 +84,32 @@ uint32_t wse_graph_kernels(struct wse_graph *g)
 	return wse_graph_program(g, "train.elf", KERNELS_END);
 }
 
+/* programs, and those with all kernels, which take their place where an operation needs it */
+static const struct wse_graph_program plain[] = {{"train.elf", 0},
+						 {"forward.elf", 0},
+						 {"backward.elf", 0}},
+				      full[] = {{"full.elf", 0x4c00},
+						{"full_forward.elf", 0x2c00},
+						{"full_backward.elf", 0x2c00}};
+
+static void choose_programs(struct wse_graph *g)
+{
+	for (uint32_t i = 0; i < g->nops; i++) {
+		const struct wse_op_type *type = wse_op_type(g->ops[i].kind);
+		struct wse_graph_program *p = &g->programs[g->ops[i].program];
+
+		if (!type || !type->full || g->ops[i].program >= g->nprograms ||
+		    !type->full(&g->ops[i]))
+			continue;
+		for (size_t k = 0; k < sizeof(plain) / sizeof(*plain); k++)
+			if (!strcmp(p->file, plain[k].file))
+				*p = full[k];
+	}
+	for (uint32_t i = 0; i < g->nprograms; i++)
+		if (g->programs[i].end > g->base)
+			g->base = g->programs[i].end;
+}
+
 /* values are numbered in the order in which operations make them */
 static void cut(struct wse_graph *g)
 {
@@ -102,6 +129,7 @@ int wse_ops_finish(struct wse_graph *g)
 
 	if (g->forward)
 		cut(g);
+	choose_programs(g);
 	for (uint32_t i = 0; i < g->nops; i++) {
 		const struct wse_op *op = &g->ops[i];
 		const struct wse_op_type *type = wse_op_type(op->kind);

@@ -38,6 +38,8 @@ struct wse_op_type {
 	const char *name;
 	const char *entry;	/* start function of the kernel, NULL: no kernel */
 	uint32_t writes_grad;	/* enum wse_grad_part: of its unit */
+	/* optional: its form is in the programs with all kernels alone (ops.c) */
+	int (*full)(const struct wse_op *op);
 	/* -EINVAL, and the sentence says which shape does not fit */
 	int (*check)(const struct wse_graph *g, const struct wse_op *op);
 	void (*emit)(struct wse_emit *e, const struct wse_op *op);

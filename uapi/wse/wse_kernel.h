@@ -72,7 +72,10 @@ struct wse_add_args {
 	uint32_t n;
 };
 
-/* layer norm over the width: out = bf16((x - mean) * rstd * gain + bias); t at most 64, out may be x */
+/*
+ * Layer norm over the width: out = bf16((x - mean) * rstd * gain + bias); t at most 64, out may be x. mean 0: RMS norm,
+ * of x as it is; bias 0: none is added. Both in the programs with all kernels (full.elf and its phases) alone.
+ */
 struct wse_norm_args {
 	uint32_t x;		/* bf16 [h][T] */
 	uint32_t out;		/* bf16 [h][T] */
@@ -89,7 +92,7 @@ static inline uint32_t wse_norm_work(uint32_t t)
 	return 4 * 4 * t;
 }
 
-/* its backward pass. dres = add ? dres + dx : dx, also as bf16; t at most 64 */
+/* its backward pass. dres = add ? dres + dx : dx, also as bf16; t at most 64; mean and dbias 0 as above */
 struct wse_norm_back_args {
 	uint32_t dy;		/* binary32 [h][T]; destroyed */
 	uint32_t x;		/* bf16 [h][T] */

@@ -260,14 +260,15 @@ uint32_t wse_op_wgrad_chunk(struct wse_graph *g, uint32_t program, uint32_t unit
 uint32_t wse_op_add(struct wse_graph *g, uint32_t program, uint32_t a, uint32_t b,
 		    const char *what);
 
-/* layer norm over the width */
+/* layer norm over the width; rms: RMS norm, of x without its mean */
 struct wse_norm_op {
 	uint32_t program;
 	uint32_t x;		/* bf16 */
-	uint32_t vec, gain, bias; /* value with the vectors, places in it */
+	uint32_t vec, gain, bias; /* value with the vectors, places in it; bias: or WSE_NO_BIAS */
 	float eps;
-	uint32_t mean, rstd; /* out: kept for the backward pass */
-	uint32_t resv[4];
+	uint32_t mean, rstd; /* out: kept for the backward pass; rms: no mean */
+	uint32_t rms;
+	uint32_t resv[3];
 };
 
 uint32_t wse_op_norm(struct wse_graph *g, struct wse_norm_op *n, const char *what);

@@ -525,11 +525,11 @@ class wse_linear_op(Structure):
 
 class wse_norm_op(Structure):
     """
-    layer norm over the width
+    layer norm over the width; rms: RMS norm, of x without its mean
 
     x: bf16
-    vec, gain, bias: value with the vectors, places in it
-    mean, rstd: out: kept for the backward pass
+    vec, gain, bias: value with the vectors, places in it; bias: or WSE_NO_BIAS
+    mean, rstd: out: kept for the backward pass; rms: no mean
     """
 
 
@@ -1015,7 +1015,8 @@ wse_norm_op._fields_ = [
     ("eps", c_float),
     ("mean", c_uint32),
     ("rstd", c_uint32),
-    ("resv", c_uint32 * 4),
+    ("rms", c_uint32),
+    ("resv", c_uint32 * 3),
 ]
 
 wse_attn_op._fields_ = [

@@ -352,6 +352,7 @@ class wse_norm_op(Structure):
     eps: float
     mean: int
     rstd: int
+    rms: int
     resv: Any
 
 class wse_attn_op(Structure):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Layer norm of train.elf, forward and backward, against its oracle: the same bits, and nothing
- * else touched.
+ * else touched; of full.elf and its phases without mean, too (RMS norm), and without bias.
  */
 #include <unistd.h>
 
@@ -11,7 +11,13 @@
 struct shape {
 	uint32_t t, h; /* tokens of a core, features of a column */
 	int wild;
+	int rms, no_bias;
 };
+
+static const char *form(const struct shape *s)
+{
+	return s->rms ? s->no_bias ? ", RMS" : ", RMS with bias" : s->no_bias ? ", no bias" : "";
+}
 
 /* activations as they are: a mean that is not 0, deviations of 1 or so; `wild`: anything */
 static void fill(uint16_t *x, size_t n, int wild)
@@ -35,27 +41,29 @@ static void test_forward(struct rig *g, const struct shape *s, int inplace)
 	a.x = rig_alloc(g, size * 2);
 	a.out = inplace ? a.x : rig_alloc(g, size * 2);
 	a.gain = rig_alloc(g, s->h * 4);
-	a.bias = rig_alloc(g, s->h * 4);
-	a.mean = rig_alloc(g, s->t * 4);
+	a.bias = s->no_bias ? 0 : rig_alloc(g, s->h * 4);
+	a.mean = s->rms ? 0 : rig_alloc(g, s->t * 4);
 	a.rstd = rig_alloc(g, s->t * 4);
 	a.work = rig_alloc(g, wse_norm_work(s->t));
 	a.inv_width = rig_bits(1.0f / (float)width);
 	a.eps = rig_bits(1e-5f);
 	rig_rows(g, a.x, x, width, tokens, 2);
 	rig_vector(g, a.gain, gain, width, 0);
-	rig_vector(g, a.bias, bias, width, 0);
+	if (a.bias)
+		rig_vector(g, a.bias, bias, width, 0);
 	ret = rig_kernel(g, "norm", &a, sizeof(a));
-	wse_norm_oracle(&g->tile, width, tokens, x, gain, bias, 1.0f / (float)width, 1e-5f, out,
-			mean, rstd);
+	wse_norm_oracle(&g->tile, width, tokens, x, gain, a.bias ? bias : NULL, 1.0f / (float)width,
+			1e-5f, out, a.mean ? mean : NULL, rstd);
 	rig_rows(g, a.out, out, width, tokens, 2);
-	rig_tokens(g, a.mean, mean, tokens, 4);
+	if (a.mean)
+		rig_tokens(g, a.mean, mean, tokens, 4);
 	rig_tokens(g, a.rstd, rstd, tokens, 4);
 	rig_any(g, a.work, wse_norm_work(s->t), g->tile.rows);
 	if (!ret)
 		ret = rig_compare(g);
-	ok(!ret, "%s norm, T %u, %u features%s%s: %u cycles%s%s", wse_device_uri(g->dev), s->t,
-	   s->h, inplace ? ", in place" : "", s->wild ? ", wild" : "", g->cycles, ret ? ": " : "",
-	   ret ? wse_error() : "");
+	ok(!ret, "%s norm, T %u, %u features%s%s%s: %u cycles%s%s", wse_device_uri(g->dev), s->t,
+	   s->h, form(s), inplace ? ", in place" : "", s->wild ? ", wild" : "", g->cycles,
+	   ret ? ": " : "", ret ? wse_error() : "");
 	free(x);
 	free(out);
 	free(gain);
@@ -79,14 +87,14 @@ static void test_backward(struct rig *g, const struct shape *s, int add, int inp
 	struct wse_norm_back b = {.dy = dy,
 				  .x = x,
 				  .gain = gain,
-				  .mean = mean,
+				  .mean = s->rms ? NULL : mean,
 				  .rstd = rstd,
 				  .inv_width = 1.0f / (float)width,
 				  .add = add,
 				  .dres = dres,
 				  .dres16 = dres16,
 				  .dgain = dgain,
-				  .dbias = dbias};
+				  .dbias = s->no_bias ? NULL : dbias};
 	int ret;
 
 	fill(x, n, s->wild);
@@ -94,18 +102,19 @@ static void test_backward(struct rig *g, const struct shape *s, int add, int inp
 	a.dy = rig_alloc(g, size * 4);
 	a.x = rig_alloc(g, size * 2);
 	a.gain = rig_alloc(g, s->h * 4);
-	a.mean = rig_alloc(g, s->t * 4);
+	a.mean = s->rms ? 0 : rig_alloc(g, s->t * 4);
 	a.rstd = rig_alloc(g, s->t * 4);
 	a.dres = rig_alloc(g, size * 4);
 	a.dres16 = rig_alloc(g, size * 2);
 	a.dgain = inplace ? a.gain : rig_alloc(g, s->h * 4);
-	a.dbias = rig_alloc(g, s->h * 4);
+	a.dbias = s->no_bias ? 0 : rig_alloc(g, s->h * 4);
 	a.work = rig_alloc(g, wse_norm_work(s->t));
 	a.inv_width = rig_bits(b.inv_width);
 	rig_rows(g, a.dy, dy, width, tokens, 4);
 	rig_rows(g, a.x, x, width, tokens, 2);
 	rig_vector(g, a.gain, gain, width, 0);
-	rig_tokens(g, a.mean, mean, tokens, 4);
+	if (a.mean)
+		rig_tokens(g, a.mean, mean, tokens, 4);
 	rig_tokens(g, a.rstd, rstd, tokens, 4);
 	rig_rows(g, a.dres, dres, width, tokens, 4);
 	ret = rig_kernel(g, "norm_back", &a, sizeof(a));
@@ -113,16 +122,18 @@ static void test_backward(struct rig *g, const struct shape *s, int add, int inp
 	rig_rows(g, a.dres, dres, width, tokens, 4);
 	rig_rows(g, a.dres16, dres16, width, tokens, 2);
 	rig_vector(g, a.dgain, dgain, width, last);
-	rig_vector(g, a.dbias, dbias, width, last);
+	if (a.dbias)
+		rig_vector(g, a.dbias, dbias, width, last);
 	rig_any(g, a.dy, size * 4, g->tile.rows);
 	rig_any(g, a.work, wse_norm_work(s->t), g->tile.rows);
 	rig_any(g, a.dgain, s->h * 4, last);
-	rig_any(g, a.dbias, s->h * 4, last);
+	if (a.dbias)
+		rig_any(g, a.dbias, s->h * 4, last);
 	if (!ret)
 		ret = rig_compare(g);
-	ok(!ret, "%s norm_back, T %u, %u features%s%s%s: %u cycles%s%s", wse_device_uri(g->dev),
-	   s->t, s->h, add ? ", added" : "", inplace ? ", in place" : "", s->wild ? ", wild" : "",
-	   g->cycles, ret ? ": " : "", ret ? wse_error() : "");
+	ok(!ret, "%s norm_back, T %u, %u features%s%s%s%s: %u cycles%s%s", wse_device_uri(g->dev),
+	   s->t, s->h, form(s), add ? ", added" : "", inplace ? ", in place" : "",
+	   s->wild ? ", wild" : "", g->cycles, ret ? ": " : "", ret ? wse_error() : "");
 	free(x);
 	free(dres16);
 	free(dy);
@@ -139,6 +150,7 @@ static void test_device(const char *uri, const char *program, uint64_t seed, uin
 {
 	static const uint32_t tokens[] = {8, 16, 24, 32, 40, 64};
 	struct rig g;
+	int full = !strncmp(program, "full", 4);
 	struct shape s;
 
 	if (rig_open_program(&g, uri, program))
@@ -148,9 +160,11 @@ static void test_device(const char *uri, const char *program, uint64_t seed, uin
 		s.t = tokens[i % 6];
 		s.h = 1 + rig_rnd() % 20;
 		s.wild = rig_rnd() % 4 == 0;
-		if (strcmp(program, "backward.elf"))
+		s.rms = full && i % 3 < 2;
+		s.no_bias = full && i % 3 % 2 == 0;
+		if (!strstr(program, "backward.elf"))
 			test_forward(&g, &s, i & 1);
-		if (strcmp(program, "forward.elf"))
+		if (!strstr(program, "forward.elf"))
 			test_backward(&g, &s, rig_rnd() & 1, rig_rnd() & 1);
 	}
 	rig_close(&g);
@@ -168,5 +182,12 @@ int main(void)
 	test_device("sim:rtl,rows=4,cols=4", "train.elf", 9, 3);
 	test_device("sim:func,rows=2,cols=2", "forward.elf", 7, 6);
 	test_device("sim:func,rows=2,cols=2", "backward.elf", 8, 6);
+	test_device("sim:func,rows=1,cols=1", "full.elf", 10, 12);
+	test_device("sim:func,rows=2,cols=3,shuffle=1,seed=3", "full.elf", 11, 12);
+	test_device("sim:func,rows=4,cols=4,races=1", "full.elf", 12, 12);
+	test_device("sim:rtl,rows=2,cols=2,seed=7", "full.elf", 13, 6);
+	test_device("sim:rtl,rows=4,cols=4", "full.elf", 14, 6);
+	test_device("sim:func,rows=2,cols=2", "full_forward.elf", 15, 6);
+	test_device("sim:func,rows=2,cols=2", "full_backward.elf", 16, 6);
 	return tap_end();
 }

@@ -167,6 +167,7 @@ static void test_post(void)
 
 struct norm64 {
 	double x[WIDTH * TOKENS], gain[WIDTH], bias[WIDTH], r[WIDTH * TOKENS];
+	int rms;
 };
 
 static double norm64(const struct norm64 *a, double *out)
@@ -176,7 +177,7 @@ static double norm64(const struct norm64 *a, double *out)
 	for (uint32_t t = 0; t < TOKENS; t++) {
 		double mean = 0, var = 0;
 
-		for (uint32_t n = 0; n < WIDTH; n++)
+		for (uint32_t n = 0; n < WIDTH && !a->rms; n++)
 			mean += a->x[n * TOKENS + t] / WIDTH;
 		for (uint32_t n = 0; n < WIDTH; n++)
 			var += pow(a->x[n * TOKENS + t] - mean, 2) / WIDTH;
@@ -206,7 +207,8 @@ static void differences(struct norm64 *a, double *of, size_t n, double *grad)
 	}
 }
 
-static void test_norm(const struct wse_tile *tile)
+/* rms: without mean and bias */
+static void test_norm(const struct wse_tile *tile, int rms)
 {
 	enum { N = WIDTH * TOKENS };
 	static struct norm64 a;
@@ -217,6 +219,13 @@ static void test_norm(const struct wse_tile *tile)
 	struct wse_norm_back b = {dy, x,    gain,   mean,  rstd, 1.0f / WIDTH,
 				  0,  dres, dres16, dgain, dbias};
 
+	const char *what = rms ? "RMS norm" : "norm";
+
+	a.rms = rms;
+	if (rms) {
+		b.mean = NULL;
+		b.dbias = NULL;
+	}
 	for (uint32_t i = 0; i < N; i++) {
 		x[i] = wse_f32_to_bf16(2 + normal(7, i));
 		a.x[i] = wse_bf16_to_f32(x[i]);
@@ -224,22 +233,26 @@ static void test_norm(const struct wse_tile *tile)
 	}
 	for (uint32_t i = 0; i < WIDTH; i++) {
 		a.gain[i] = gain[i] = 1 + normal(9, i) / 4;
-		a.bias[i] = bias[i] = normal(10, i);
+		a.bias[i] = bias[i] = rms ? 0 : normal(10, i);
 	}
-	wse_norm_oracle(tile, WIDTH, TOKENS, x, gain, bias, 1.0f / WIDTH, 1e-5f, out, mean, rstd);
+	wse_norm_oracle(tile, WIDTH, TOKENS, x, gain, rms ? NULL : bias, 1.0f / WIDTH, 1e-5f, out,
+			rms ? NULL : mean, rstd);
 	norm64(&a, want);
 	widen(out, N, got);
-	ok(worst(want, got, N) < 1.0 / 256, "%ux%u: norm", tile->rows, tile->cols);
+	ok(worst(want, got, N) < 1.0 / 256, "%ux%u: %s", tile->rows, tile->cols, what);
 	wse_norm_back_oracle(tile, WIDTH, TOKENS, &b);
 	differences(&a, a.x, N, want);
-	ok(worst(want, dres, N) < 1e-5, "%ux%u: norm back, by differences: %.2g off", tile->rows,
-	   tile->cols, worst(want, dres, N));
+	ok(worst(want, dres, N) < 1e-5, "%ux%u: %s back, by differences: %.2g off", tile->rows,
+	   tile->cols, what, worst(want, dres, N));
 	widen(dres16, N, got);
 	ok(worst(want, got, N) < 1.0 / 256, "%ux%u: its copy in bf16", tile->rows, tile->cols);
 	differences(&a, a.gain, WIDTH, want);
 	ok(worst(want, dgain, WIDTH) < 1e-5, "%ux%u: gain gradient", tile->rows, tile->cols);
-	differences(&a, a.bias, WIDTH, want);
-	ok(worst(want, dbias, WIDTH) < 1e-5, "%ux%u: bias gradient", tile->rows, tile->cols);
+	if (!rms) {
+		differences(&a, a.bias, WIDTH, want);
+		ok(worst(want, dbias, WIDTH) < 1e-5, "%ux%u: bias gradient", tile->rows,
+		   tile->cols);
+	}
 	memcpy(got, dres, sizeof(got));
 	b.add = 1;
 	wse_norm_back_oracle(tile, WIDTH, TOKENS, &b);
@@ -366,7 +379,8 @@ int main(void)
 	test_post();
 	for (size_t i = 0; i < sizeof(tiles) / sizeof(tiles[0]); i++) {
 		test_linear(&tiles[i]);
-		test_norm(&tiles[i]);
+		test_norm(&tiles[i], 0);
+		test_norm(&tiles[i], 1);
 		test_loss(&tiles[i], WIDTH);
 		test_loss(&tiles[i], WIDTH - 7);
 		test_chunks(&tiles[i], WIDTH);

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+/* forward.elf with every form of its kernels (full.c). */
+#define KERNELS_FULL
+#define LINEAR_POSTS                                                                              \
+	(1u << WSE_POST_BF16 | 1u << WSE_POST_RELU | 1u << WSE_POST_GELU | 1u << WSE_POST_RELU2 | \
+	 1u << WSE_POST_ADD16 | 1u << WSE_POST_ADD32)
+
+#include "../lib/add.h"
+#include "../lib/attn.h"
+#include "../lib/linear.h"
+#include "../lib/norm.h"
+
+WSE_KERNEL(add, wse_add_args)
+WSE_KERNEL(attn, wse_attn_args)
+WSE_KERNEL(linear_forward, wse_linear_args)
+WSE_KERNEL(norm, wse_norm_args)
