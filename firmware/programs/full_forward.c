@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* forward.elf with every form of its kernels (full.c). */
+/* forward.elf with every form of its kernels, and those of full.c alone. */
 #define KERNELS_FULL
 #define LINEAR_POSTS                                                                              \
 	(1u << WSE_POST_BF16 | 1u << WSE_POST_RELU | 1u << WSE_POST_GELU | 1u << WSE_POST_RELU2 | \
@@ -9,8 +9,10 @@
 #include "../lib/attn.h"
 #include "../lib/linear.h"
 #include "../lib/norm.h"
+#include "../lib/rope.h"
 
 WSE_KERNEL(add, wse_add_args)
 WSE_KERNEL(attn, wse_attn_args)
 WSE_KERNEL(linear_forward, wse_linear_args)
 WSE_KERNEL(norm, wse_norm_args)
+WSE_KERNELS_FULL(WSE_KERNEL_OF)

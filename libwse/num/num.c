@@ -69,6 +69,19 @@ double wse_log(double x)
 	return e * ln2 + 2.0 * s * p;
 }
 
+/* exp x = 2^n exp f, f at most half of ln 2: the Taylor series to f^16 */
+double wse_exp(double x)
+{
+	const double ln2 = 0.69314718055994530942;
+	double n = x / ln2 + (x < 0 ? -0.5 : 0.5), p = 1.0;
+
+	n = (double)(int)n;
+	x -= n * ln2;
+	for (int i = 16; i >= 1; i--)
+		p = p * x / i + 1.0;
+	return p * u2d((uint64_t)(1023 + (int)n) << 52);
+}
+
 /* quadrants by symmetry, then the Taylor series of sine or cosine on [0, pi/4] */
 double wse_cos_turns(double turns)
 {

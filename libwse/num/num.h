@@ -84,6 +84,7 @@ double wse_sqrt(double x);
 float wse_sqrtf(float x);
 
 double wse_log(double x);		/* x > 0 and normal */
+double wse_exp(double x);		/* -700 <= x <= 700 */
 double wse_cos_turns(double turns);	/* cos(2 pi turns), turns in [0, 1) */
 
 /* counter-based random numbers: a pure function of (seed, stream, index), no state to keep */

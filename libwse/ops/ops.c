@@ -15,7 +15,8 @@
 #define KERNEL(kind, name, args) &wse_type_##name,
 static const struct wse_op_type *const types[WSE_OP_KINDS] = {
 	/* in the order of enum wse_op_kind */
-	WSE_HOST_OPS(HOST) WSE_KERNELS(KERNEL) WSE_KERNELS_CHUNKS(KERNEL) WSE_KERNELS_PAST(KERNEL)};
+	WSE_HOST_OPS(HOST) WSE_KERNELS(KERNEL) WSE_KERNELS_CHUNKS(KERNEL) WSE_KERNELS_FULL(KERNEL)
+		WSE_KERNELS_PAST(KERNEL)};
 
 const struct wse_op_type *wse_op_type(uint32_t kind)
 {

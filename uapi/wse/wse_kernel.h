@@ -174,6 +174,21 @@ static inline uint32_t wse_attn_past_work(uint32_t t, uint32_t s)
 	return 4 * s * t + 8 * t;
 }
 
+/*
+ * Rotary positions, in place: features 2 i and 2 i + 1 of a head turn by the token's angle of pair i, i < pairs; backward
+ * by minus the angle. A head may span `group` columns, a divisor of COLS, each with d of its features and their pairs.
+ */
+struct wse_rope_args {
+	uint32_t x;		/* bf16 [heads][d][T]: of queries, then of keys */
+	uint32_t table;		/* binary32 [2][pairs][T]: cosines, then sines, of a whole head's pairs */
+	uint32_t t;		/* at most 64 */
+	uint32_t d;		/* even */
+	uint32_t heads, pairs, group;
+	uint32_t back;		/* 0 or 1 */
+};
+
+#define WSE_ROPE_SUMS	64	/* elements of a chunk: half of the accumulators */
+
 /* softmax cross-entropy over the columns; dy = bf16((softmax - onehot) * scale), of padding 0; t at most 64 */
 struct wse_loss_args {
 	uint32_t y;		/* binary32 [V / COLS][T] logits; destroyed */
@@ -210,7 +225,8 @@ struct wse_loss_chunk_args {
 /*
  * Kernels: X(KIND, entry, its struct). The entry is the start function in the programs; libwse makes the operation
  * WSE_OP_KIND of it, whose row is wse_type_entry in the operation's file. Those of WSE_KERNELS are in train.elf; those of
- * a vocabulary in chunks in loss.elf alone; that of text with a past in cached.elf.
+ * WSE_KERNELS_FULL in full.elf and its phases, beside them; those of a vocabulary in chunks in loss.elf
+ * alone; that of text with a past in cached.elf.
  */
 #define WSE_KERNELS(X) \
 	X(LINEAR, linear_forward, wse_linear_args) \
@@ -221,6 +237,8 @@ struct wse_loss_chunk_args {
 	X(ATTN, attn, wse_attn_args) \
 	X(ATTN_BACK, attn_back, wse_attn_back_args) \
 	X(LOSS, loss, wse_loss_args)
+#define WSE_KERNELS_FULL(X) \
+	X(ROPE, rope, wse_rope_args)
 #define WSE_KERNELS_CHUNKS(X) \
 	X(LOSS_PART, loss_part, wse_loss_chunk_args) \
 	X(LOSS_JOIN, loss_join, wse_loss_chunk_args) \
@@ -231,6 +249,7 @@ struct wse_loss_chunk_args {
 #define WSE_KERNEL_FITS(kind, entry, args) \
 	_Static_assert(sizeof(struct args) <= 64, #args ": a START has 16 argument words");
 WSE_KERNELS(WSE_KERNEL_FITS)
+WSE_KERNELS_FULL(WSE_KERNEL_FITS)
 WSE_KERNELS_CHUNKS(WSE_KERNEL_FITS)
 WSE_KERNELS_PAST(WSE_KERNEL_FITS)
 

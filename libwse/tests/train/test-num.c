@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "model/rotary.h"
 #include "num/elementwise.h"
 #include "tap.h"
 
@@ -107,9 +108,30 @@ static void elementwise(void)
 	   "relu");
 }
 
+/* 4 pairs of 8 elements, sequences of 5000 tokens, of which the table has one and a half */
+static void angles(void)
+{
+	enum { PAIRS = 4, SEQ = 5000, ALL = 7500 };
+	static float table[2 * PAIRS * ALL];
+	double off = 0;
+
+	wse_rotary_table(PAIRS, 500000.0f, 4.0f, SEQ, ALL, table);
+	for (int i = 0; i < PAIRS; i++)
+		for (int t = 0; t < ALL; t++) {
+			double a = t % SEQ / 4.0 * pow(500000.0, -2.0 * i / (2 * PAIRS));
+
+			off = fmax(off, fabs(table[i * ALL + t] - cos(a)));
+			off = fmax(off, fabs(table[(PAIRS + i) * ALL + t] - sin(a)));
+		}
+	ok(off < 1e-7, "angles of rotary positions, error %.1e", off);
+	wse_rotary_table(1, 0.0f, 0.0f, SEQ, SEQ, table);
+	ok(fabs(table[1] - cos(1.0)) < 1e-7 && fabs(table[SEQ + 1] - sin(1.0)) < 1e-7,
+	   "the first pair turns by a radian a token");
+}
+
 static void host(void)
 {
-	double e_log = 0, e_cos = 0, sum = 0, sq = 0;
+	double e_log = 0, e_exp = 0, e_cos = 0, sum = 0, sq = 0;
 	int n = 200000, twice = 0;
 	static unsigned char seen[1000];
 
@@ -118,6 +140,8 @@ static void host(void)
 
 		e_log = e > e_log ? e : e_log;
 		e = fabs(wse_cos_turns((double)i / n) - cos(2 * M_PI * i / n));
+		x = (i - n / 2) * 6.9e-3;
+		e_exp = fmax(e_exp, fabs(wse_exp(x) / exp(x) - 1));
 		e_cos = e > e_cos ? e : e_cos;
 	}
 	for (int i = 0; i < n; i++) {
@@ -127,6 +151,7 @@ static void host(void)
 		sq += v * v;
 	}
 	ok(e_log < 2e-14, "log in double, error %.1e", e_log);
+	ok(e_exp < 2e-13, "exp in double, error %.1e of the value", e_exp);
 	ok(e_cos < 2e-14, "cos in double, error %.1e", e_cos);
 	ok(wse_sqrt(2.0) == sqrt(2.0) && wse_sqrtf(2.0f) == sqrtf(2.0f), "sqrt is IEEE's");
 	ok(fabs(sum / n) < 0.01 && fabs(sq / n - 1) < 0.01, "normal: mean %.4f var %.4f", sum / n,
@@ -152,5 +177,6 @@ int main(void)
 	ftz();
 	elementwise();
 	host();
+	angles();
 	return tap_end();
 }

@@ -12,6 +12,7 @@
 #include "ops/linear.h"
 #include "ops/loss.h"
 #include "ops/norm.h"
+#include "ops/rope.h"
 #include "tap.h"
 
 #define TOKENS 32u
@@ -261,6 +262,48 @@ static void test_norm(const struct wse_tile *tile, int rms)
 	ok(worst(want, dres, N) < 1e-6, "%ux%u: norm back adds", tile->rows, tile->cols);
 }
 
+/* ---- rotary positions ---- */
+
+/* against binary64, forward; and backward, which turns back; the features behind the pairs stay */
+static void test_rope(void)
+{
+	enum { D = 6, HEADS = 2, N = HEADS * D * TOKENS };
+	struct wse_rope r = {TOKENS, D, HEADS, 4, 2, 0}; /* pairs 2 ... 3 of 4, of a column's 3 */
+	static float table[2 * 4 * TOKENS];
+	static uint16_t x[N], was[N];
+	double off = 0, back = 0;
+	int stay = 1;
+
+	for (uint32_t i = 0; i < 4 * TOKENS; i++) {
+		table[i] = (float)cos(0.1 * i);
+		table[4 * TOKENS + i] = (float)sin(0.1 * i);
+	}
+	for (uint32_t i = 0; i < N; i++)
+		was[i] = x[i] = normal16(15, i);
+	wse_rope_oracle(&r, table, x);
+	for (uint32_t h = 0; h < HEADS; h++)
+		for (uint32_t i = 0; i < 2; i++)
+			for (uint32_t t = 0; t < TOKENS; t++) {
+				size_t at = (h * D + 2 * i) * TOKENS + t;
+				double w = 0.1 * ((2 + i) * TOKENS + t);
+				double a = wse_bf16_to_f32(was[at]);
+				double b = wse_bf16_to_f32(was[at + TOKENS]);
+
+				off = fmax(off, fabs(wse_bf16_to_f32(x[at]) -
+						     (a * cos(w) - b * sin(w))));
+				off = fmax(off, fabs(wse_bf16_to_f32(x[at + TOKENS]) -
+						     (a * sin(w) + b * cos(w))));
+			}
+	r.back = 1;
+	wse_rope_oracle(&r, table, x);
+	for (uint32_t i = 0; i < N; i++) {
+		back = fmax(back, fabs(wse_bf16_to_f32(x[i]) - wse_bf16_to_f32(was[i])));
+		stay &= i / TOKENS % D < 4 || x[i] == was[i];
+	}
+	ok(off < 4.0 / 256 && back < 6.0 / 256 && stay,
+	   "pairs turn, %.2g off, and turn back, %.2g off", off, back);
+}
+
 /* ---- loss ---- */
 
 static double loss64(const double *y, uint32_t classes, uint32_t target)
@@ -377,6 +420,7 @@ int main(void)
 	ok(a[0] == 0x3f80 && a[1] == WSE_BF16_NAN, "add rounds once, and has one NaN");
 	test_rsqrt();
 	test_post();
+	test_rope();
 	for (size_t i = 0; i < sizeof(tiles) / sizeof(tiles[0]); i++) {
 		test_linear(&tiles[i]);
 		test_norm(&tiles[i], 0);
