@@ -11,19 +11,32 @@
 
 #include <wse/model.h>
 
+#define WSE_TENSOR_NAME 64
+
+/* How files have a tensor's rows; all 0: as they are. */
+struct wse_tensor_file {
+	/* as several tensors, one after the other, whose names are in braces: "attn.{q,k,v}_proj" */
+	uint32_t rows[3];
+	/* or as [heads][3][...], of which the table has [3][heads][...] */
+	uint32_t heads;
+};
+
 struct wse_tensor {
-	char name[64];		/* as Hugging Face names it */
+	char name[WSE_TENSOR_NAME]; /* as Hugging Face names it */
 	size_t off, count;	/* in floats */
 	uint32_t ndim, dim[2];	/* row-major */
 	uint32_t flags;
 	float mean, dev;	/* initial values: mean + dev * normal(seed, tensor, element) */
 	float low, high;	/* unless 0, 0: one that is not between them is drawn again */
+	struct wse_tensor_file file;
 };
 
 struct wse_tensor_table {
 	uint32_t n, room;
 	size_t params;		/* floats in all */
 	struct wse_tensor *t;
+	/* of Hugging Face's names, which files may lack; NULL: "transformer." */
+	const char *prefix;
 };
 
 /* the tensor's number, WSE_NO_TENSOR without memory; d1 = 0: a vector */

@@ -276,7 +276,7 @@ static int check_model(const struct wse_st_file *st, const struct wse_facts *f,
 	for (uint32_t i = 0; i < f->n; i++) {
 		if (!strcmp(f->m[i].key, "wse.model") && model && !same_model(model, f->m[i].value))
 			return wse_fail(-EINVAL,
-					"model: \"%.127s\" there, \"%.127s\" in this "
+					"model: \"%.255s\" there, \"%.255s\" in this "
 					"run",
 					model, f->m[i].value);
 		if (!strcmp(f->m[i].key, "wse.tokenizer") && what == WSE_CKPT_EVAL &&

@@ -50,7 +50,7 @@ void wse_run_facts(struct wse_facts *f, const struct wse_memx_cfg *cfg,
 		   const struct wse_train_state *ts)
 {
 	const struct wse_optim_cfg *o = &cfg->optim;
-	char a[32], b[32], model[200];
+	char a[32], b[32], model[WSE_FACT_VALUE];
 
 	f->n = 0;
 	wse_fact(f, WSE_FACT_SHAPE, "version", "2");
@@ -108,7 +108,7 @@ int wse_facts_must_fit(const struct wse_st_file *st, const struct wse_facts *f,
 		const char *have = f->about[i] == about ? wse_facts_differ(st, f, i) : NULL;
 
 		if (have)
-			return wse_fail(-EINVAL, "%s: \"%.127s\" there, \"%.127s\" in this run; %s",
+			return wse_fail(-EINVAL, "%s: \"%.255s\" there, \"%.255s\" in this run; %s",
 					f->m[i].key + 4, have, f->m[i].value, remedy);
 	}
 	return 0;

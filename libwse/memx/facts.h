@@ -12,14 +12,15 @@
 /* what a value is about, and so what a difference means */
 enum wse_fact_about { WSE_FACT_SHAPE, WSE_FACT_DATA, WSE_FACT_RATES, WSE_FACT_STATE };
 
-#define WSE_FACTS 48
+#define WSE_FACTS	48
+#define WSE_FACT_VALUE 256 /* bytes; a model's is the longest */
 /* of graphs with the plain order of sums nothing is said */
 #define WSE_FACT_VARIANT "%u (order of sums)"
 
 struct wse_facts {
 	uint32_t n;
 	struct wse_st_meta m[WSE_FACTS];
-	char key[WSE_FACTS][40], value[WSE_FACTS][WSE_ST_NAME];
+	char key[WSE_FACTS][40], value[WSE_FACTS][WSE_FACT_VALUE];
 	enum wse_fact_about about[WSE_FACTS];
 };
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "model/gpt_sizes.h"
+#include "model/gpt_tensors.h"
 #include "num/num.h"
 #include "ops/ops.h"
 
@@ -27,99 +28,9 @@ static const struct {
 	[WSE_SQUARED_RELU] = {"squared_relu", WSE_POST_RELU2, WSE_POST_MUL},
 };
 
-/* ---- parameters ---- */
-
-enum { T_WTE, T_WPE, T_BLOCKS };
-/* of a block, in the table's order */
-enum {
-	B_LN1_G,
-	B_LN1_B,
-	B_QKV_W,
-	B_QKV_B,
-	B_PROJ_W,
-	B_PROJ_B,
-	B_LN2_G,
-	B_LN2_B,
-	B_FC_W,
-	B_FC_B,
-	B_FC2_W,
-	B_FC2_B,
-	B_TENSORS
-};
-
-static uint32_t tensor_of(uint32_t layer, uint32_t which)
-{
-	return T_BLOCKS + layer * B_TENSORS + which;
-}
-
-static void norm_tensors(struct wse_tensor_table *tab, uint32_t width, const char *name)
-{
-	wse_tensor_add(tab, 0, 1.0f, 0.0f, width, 0, "%s.weight", name);
-	wse_tensor_add(tab, 0, 0.0f, 0.0f, width, 0, "%s.bias", name);
-}
-
-static void matrix(struct wse_tensor_table *tab, uint32_t flags, const struct wse_initial *initial,
-		   uint32_t rows, uint32_t cols, const char *name)
-{
-	uint32_t t = wse_tensor_add(tab, WSE_TENSOR_DECAY | flags, initial->mean, initial->dev,
-				    rows, cols, "%s.weight", name);
-
-	wse_tensor_between(tab, t, initial->low, initial->high);
-}
-
-static void linear_tensors(struct wse_tensor_table *tab, uint32_t outs, uint32_t ins,
-			   const struct wse_initial *initial, const char *name)
-{
-	matrix(tab, WSE_TENSOR_TRANSPOSED, initial, outs, ins, name);
-	wse_tensor_add(tab, 0, 0.0f, 0.0f, outs, 0, "%s.bias", name);
-}
-
-/* what a model's initial weights are, the ones that are not given from those that are */
-static void initials(const struct wse_gpt *m, struct wse_initial *layers, struct wse_initial *embed,
-		     struct wse_initial *residual)
-{
-	/* GPT-2: what adds to the residual is smaller the more layers add to it */
-	double less = wse_sqrt(2.0 * m->layers);
-
-	*layers = m->initial.dev != 0.0f ? m->initial : (struct wse_initial){.dev = m->dev};
-	*embed = m->embed.dev != 0.0f ? m->embed : *layers;
-	*residual = m->residual;
-	if (m->residual.dev == 0.0f)
-		*residual = (struct wse_initial){
-			(float)(layers->mean / less), (float)(layers->dev / less),
-			(float)(layers->low / less), (float)(layers->high / less)};
-}
-
 static int gpt_tensors(const struct wse_model *model, struct wse_tensor_table *tab)
 {
-	const struct wse_gpt *m = wse_gpt(model);
-	struct wse_initial layers, embed, residual;
-	uint32_t h = m->hidden, last;
-	char name[40];
-
-	initials(m, &layers, &embed, &residual);
-	matrix(tab, WSE_TENSOR_INPUT, &embed, m->vocab, h, "transformer.wte");
-	matrix(tab, WSE_TENSOR_INPUT, &embed, m->positions, h, "transformer.wpe");
-	for (uint32_t l = 0; l < m->layers; l++) {
-		snprintf(name, sizeof(name), "transformer.h.%u.ln_1", l);
-		norm_tensors(tab, h, name);
-		snprintf(name, sizeof(name), "transformer.h.%u.attn.c_attn", l);
-		linear_tensors(tab, 3 * h, h, &layers, name);
-		snprintf(name, sizeof(name), "transformer.h.%u.attn.c_proj", l);
-		linear_tensors(tab, h, h, &residual, name);
-		snprintf(name, sizeof(name), "transformer.h.%u.ln_2", l);
-		norm_tensors(tab, h, name);
-		snprintf(name, sizeof(name), "transformer.h.%u.mlp.c_fc", l);
-		linear_tensors(tab, m->filter, h, &layers, name);
-		snprintf(name, sizeof(name), "transformer.h.%u.mlp.c_proj", l);
-		linear_tensors(tab, h, m->filter, &residual, name);
-	}
-	norm_tensors(tab, h, "transformer.ln_f");
-	if (!m->tied)
-		wse_tensor_add(tab, WSE_TENSOR_DECAY, 0.0f, m->dev, m->vocab, h, "lm_head.weight");
-	/* a table that ran out of memory is shorter than it should be */
-	last = tensor_of(m->layers, 0) + 2 + !m->tied;
-	return tab->n == last ? 0 : -ENOMEM;
+	return wse_gpt_make_tensors(wse_gpt(model), tab);
 }
 
 /* ---- the graph ---- */
@@ -260,20 +171,22 @@ static void add_units(const struct build *b, struct block *k, uint32_t layer)
 {
 	struct wse_graph *g = b->g;
 	uint32_t h = b->m->hidden, f = b->m->filter, v = wse_graph_unit(g, WSE_NO_TENSOR, 0, 0, 1);
+	struct wse_gpt_block_tensors t;
 
+	wse_gpt_block_tensors_of(b->m, layer, &t);
 	k->vec_unit = v;
-	k->at.ln1_g = wse_graph_vec(g, v, tensor_of(layer, B_LN1_G), h, 1);
-	k->at.ln1_b = wse_graph_vec(g, v, tensor_of(layer, B_LN1_B), h, 1);
-	k->at.qkv = wse_graph_vec(g, v, tensor_of(layer, B_QKV_B), 3 * h, 3);
-	k->at.proj = wse_graph_vec(g, v, tensor_of(layer, B_PROJ_B), h, 1);
-	k->at.ln2_g = wse_graph_vec(g, v, tensor_of(layer, B_LN2_G), h, 1);
-	k->at.ln2_b = wse_graph_vec(g, v, tensor_of(layer, B_LN2_B), h, 1);
-	k->at.fc = wse_graph_vec(g, v, tensor_of(layer, B_FC_B), f, 1);
-	k->at.fc2 = wse_graph_vec(g, v, tensor_of(layer, B_FC2_B), h, 1);
-	k->qkv_unit = wse_graph_unit(g, tensor_of(layer, B_QKV_W), 3 * h, h, 3);
-	k->proj_unit = wse_graph_unit(g, tensor_of(layer, B_PROJ_W), h, h, 1);
-	k->fc_unit = wse_graph_unit(g, tensor_of(layer, B_FC_W), f, h, 1);
-	k->fc2_unit = wse_graph_unit(g, tensor_of(layer, B_FC2_W), h, f, 1);
+	k->at.ln1_g = wse_graph_vec(g, v, t.ln1_g, h, 1);
+	k->at.ln1_b = wse_graph_vec(g, v, t.ln1_b, h, 1);
+	k->at.qkv = wse_graph_vec(g, v, t.qkv_b, 3 * h, 3);
+	k->at.proj = wse_graph_vec(g, v, t.proj_b, h, 1);
+	k->at.ln2_g = wse_graph_vec(g, v, t.ln2_g, h, 1);
+	k->at.ln2_b = wse_graph_vec(g, v, t.ln2_b, h, 1);
+	k->at.fc = wse_graph_vec(g, v, t.fc_b, f, 1);
+	k->at.fc2 = wse_graph_vec(g, v, t.fc2_b, h, 1);
+	k->qkv_unit = wse_graph_unit(g, t.qkv_w, 3 * h, h, 3);
+	k->proj_unit = wse_graph_unit(g, t.proj_w, h, h, 1);
+	k->fc_unit = wse_graph_unit(g, t.fc_w, f, h, 1);
+	k->fc2_unit = wse_graph_unit(g, t.fc2_w, h, f, 1);
 	wse_graph_chunks(g, k->fc_unit, b->chunks, 1);
 	wse_graph_chunks(g, k->fc2_unit, 1, b->chunks);
 }
@@ -467,6 +380,9 @@ static uint32_t head_in_chunks(struct build *b, uint32_t x, uint32_t target)
 	return dx;
 }
 
+/* of the table's rows: what a micro-batch's inputs are gathered from */
+enum { T_WTE, T_WPE };
+
 enum { IN_TARGETS, IN_TOKENS, IN_POSITIONS };
 enum { OUT_LOSSES, OUT_DX, OUT_LOGITS };
 
@@ -482,6 +398,7 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 	uint32_t h = m->hidden, rows = h / tile->cols, vocab, final, x, target, vec, dy, d;
 	uint32_t dres = WSE_NO_VALUE, gain, bias;
 	struct wse_norm_op ln;
+	struct wse_gpt_tensors all;
 	struct block *blocks;
 	struct mode how;
 	int ret;
@@ -519,13 +436,14 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 					: wse_graph_kernels(g);
 	}
 	enter(&b, FORWARD);
+	wse_gpt_tensors_of(m, &all);
 	vocab = b.head.chunks * b.head.rows * tile->cols;
 	for (uint32_t l = 0; l < m->layers; l++)
 		add_units(&b, &blocks[l], l);
 	final = wse_graph_unit(g, WSE_NO_TENSOR, 0, 0, 1);
-	gain = wse_graph_vec(g, final, tensor_of(m->layers, 0), h, 1);
-	bias = wse_graph_vec(g, final, tensor_of(m->layers, 1), h, 1);
-	b.head_unit = wse_graph_unit(g, m->tied ? T_WTE : tensor_of(m->layers, 2), vocab, h, 1);
+	gain = wse_graph_vec(g, final, all.ln_f_g, h, 1);
+	bias = wse_graph_vec(g, final, all.ln_f_b, h, 1);
+	b.head_unit = wse_graph_unit(g, all.head_w, vocab, h, 1);
 	if (b.head.chunks > 1)
 		wse_graph_chunks_in_order(g, b.head_unit, b.head.chunks);
 	g->target = wse_graph_in(g, "targets", tokens * 2 * wse_token_places(m->vocab));
@@ -592,6 +510,7 @@ static void gpt_describe(const struct wse_model *model, char *text, size_t size)
 		"gpt layers=%u hidden=%u heads=%u filter=%u vocab=%u positions=%u seq=%u act=%s%s%s",
 		m->layers, m->hidden, m->heads, m->filter, m->vocab, m->positions, m->seq,
 		acts[m->act].name, m->tied ? "" : " untied", eps);
+	wse_gpt_describe_form(m, text, size);
 }
 
 /* ---- what goes in and comes back ---- */

@@ -27,6 +27,9 @@ enum {
 	WSE_GPT_MAX_POSITIONS = 1 << 16,
 };
 
+/* beside the activations that a program may ask for: that of a gate */
+#define WSE_SILU ((enum wse_activation)4)
+
 enum wse_gpt_norm { WSE_GPT_NORM_LAYER, WSE_GPT_NORM_RMS };
 
 /* attention, then the FFN on its sum; or both read the block's input, through one norm or two */

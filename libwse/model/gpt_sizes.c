@@ -34,6 +34,7 @@ static int refuse_form(const struct wse_gpt *m)
 		     {m->rotary != 0, "rotary positions"},
 		     {!m->learned, "a model without a table of positions"},
 		     {m->gated, "SwiGLU"},
+		     {!m->gated && m->act == WSE_SILU, "SiLU without a gate"},
 		     {m->no_qkv_bias, "queries, keys and values without bias"},
 		     {m->no_proj_bias, "attention's output layer without bias"},
 		     {m->no_ffn_bias, "an FFN without bias"},

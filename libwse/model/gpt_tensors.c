@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT
+/* The parameters of a GPT: which there are, their names, their initial values. */
+#include "model/gpt_tensors.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "num/num.h"
+
+/* ---- names ---- */
+
+static const struct names {
+	const char *prefix, *wte, *wpe, *layer, *ln_f, *head;
+	const char *ln1, *qkv, *proj, *ln2, *fc, *gated, *fc2;
+	uint32_t flags;	 /* of the matrices of a block */
+	int interleaved; /* files have queries, keys and values head by head */
+} families[] = {
+	[WSE_GPT_NAMES_GPT2] = {"transformer.", "wte", "wpe", "h", "ln_f", "lm_head", "ln_1",
+				"attn.c_attn", "attn.c_proj", "ln_2", "mlp.c_fc",
+				"mlp.{c_gate,c_fc}", "mlp.c_proj", WSE_TENSOR_TRANSPOSED, 0},
+	[WSE_GPT_NAMES_GPTJ] = {"transformer.", "wte", "wpe", "h", "ln_f", "lm_head", "ln_1",
+				"attn.{q,k,v}_proj", "attn.out_proj", "ln_2", "mlp.fc_in",
+				"mlp.{fc_gate,fc_in}", "mlp.fc_out", 0, 0},
+	[WSE_GPT_NAMES_NEOX] = {"gpt_neox.", "embed_in", "embed_positions", "layers",
+				"final_layer_norm", "embed_out", "input_layernorm",
+				"attention.query_key_value", "attention.dense",
+				"post_attention_layernorm", "mlp.dense_h_to_4h",
+				"mlp.{dense_gate,dense_h_to_4h}", "mlp.dense_4h_to_h", 0, 1},
+	[WSE_GPT_NAMES_LLAMA] = {"model.", "embed_tokens", "embed_positions", "layers", "norm",
+				 "lm_head", "input_layernorm", "self_attn.{q,k,v}_proj",
+				 "self_attn.o_proj", "post_attention_layernorm", "mlp.up_proj",
+				 "mlp.{gate,up}_proj", "mlp.down_proj", 0, 0},
+};
+
+enum wse_gpt_names wse_gpt_names_of(const struct wse_gpt *m)
+{
+	if (m->norm == WSE_GPT_NORM_RMS)
+		return WSE_GPT_NAMES_LLAMA;
+	if (m->block == WSE_GPT_PARALLEL_TWO || (m->rotary && m->rotary_halves))
+		return WSE_GPT_NAMES_NEOX;
+	return m->block == WSE_GPT_PARALLEL_ONE || m->rotary ? WSE_GPT_NAMES_GPTJ
+							     : WSE_GPT_NAMES_GPT2;
+}
+
+/* ---- numbers ---- */
+
+/* of a thing that the form has, or not */
+static uint32_t next(uint32_t *n, int has)
+{
+	return has ? (*n)++ : WSE_NO_TENSOR;
+}
+
+/* of a block whose first tensor is n; their number */
+static uint32_t block_from(const struct wse_gpt *m, uint32_t n, struct wse_gpt_block_tensors *to)
+{
+	const int two = m->block != WSE_GPT_PARALLEL_ONE, layer = m->norm == WSE_GPT_NORM_LAYER;
+	const uint32_t first = n;
+
+	to->ln1_g = next(&n, 1);
+	to->ln1_b = next(&n, layer);
+	to->qkv_w = next(&n, 1);
+	to->qkv_b = next(&n, !m->no_qkv_bias);
+	to->proj_w = next(&n, 1);
+	to->proj_b = next(&n, !m->no_proj_bias);
+	to->ln2_g = next(&n, two);
+	to->ln2_b = next(&n, two && layer);
+	to->fc_w = next(&n, 1);
+	to->fc_b = next(&n, !m->no_ffn_bias);
+	to->fc2_w = next(&n, 1);
+	to->fc2_b = next(&n, !m->no_ffn_bias);
+	return n - first;
+}
+
+void wse_gpt_block_tensors_of(const struct wse_gpt *m, uint32_t layer,
+			      struct wse_gpt_block_tensors *to)
+{
+	const uint32_t first = 1 + !!m->learned;
+
+	block_from(m, first + layer * block_from(m, first, to), to);
+}
+
+uint32_t wse_gpt_tensors_of(const struct wse_gpt *m, struct wse_gpt_tensors *to)
+{
+	struct wse_gpt_block_tensors k;
+	uint32_t n = 0;
+
+	to->wte = next(&n, 1);
+	to->wpe = next(&n, m->learned != 0);
+	n += m->layers * block_from(m, n, &k);
+	to->ln_f_g = next(&n, 1);
+	to->ln_f_b = next(&n, m->norm == WSE_GPT_NORM_LAYER);
+	to->head_w = m->tied ? to->wte : next(&n, 1);
+	to->head_b = next(&n, m->head_bias != 0);
+	return n;
+}
+
+/* ---- the table ---- */
+
+static uint32_t matrix(struct wse_tensor_table *tab, uint32_t flags,
+		       const struct wse_initial *initial, uint32_t rows, uint32_t cols,
+		       const char *name)
+{
+	uint32_t t = wse_tensor_add(tab, WSE_TENSOR_DECAY | flags, initial->mean, initial->dev,
+				    rows, cols, "%s.weight", name);
+
+	wse_tensor_between(tab, t, initial->low, initial->high);
+	return t;
+}
+
+static uint32_t vector(struct wse_tensor_table *tab, int has, float mean, uint32_t n,
+		       const char *name, const char *what)
+{
+	return has ? wse_tensor_add(tab, 0, mean, 0.0f, n, 0, "%s.%s", name, what) : WSE_NO_TENSOR;
+}
+
+static void norm(const struct wse_gpt *m, struct wse_tensor_table *tab, const char *name)
+{
+	vector(tab, 1, 1.0f, m->hidden, name, "weight");
+	vector(tab, m->norm == WSE_GPT_NORM_LAYER, 0.0f, m->hidden, name, "bias");
+}
+
+static void in_file(struct wse_tensor_table *tab, uint32_t t, const struct wse_tensor_file *as)
+{
+	if (t < tab->n)
+		tab->t[t].file = *as;
+}
+
+/* a layer of outs rows, and its bias, which files may have in other ways */
+static void linear(struct wse_tensor_table *tab, const struct names *f,
+		   const struct wse_initial *initial, uint32_t outs, uint32_t ins, int no_bias,
+		   const char *name, const struct wse_tensor_file *as)
+{
+	in_file(tab, matrix(tab, f->flags, initial, outs, ins, name), as);
+	in_file(tab, vector(tab, !no_bias, 0.0f, outs, name, "bias"), as);
+}
+
+/* what a model's initial weights are, the ones that are not given from those that are */
+static void initials(const struct wse_gpt *m, struct wse_initial *layers, struct wse_initial *embed,
+		     struct wse_initial *residual)
+{
+	/* GPT-2: what adds to the residual is smaller the more layers add to it */
+	double less = wse_sqrt(2.0 * m->layers);
+
+	*layers = m->initial.dev != 0.0f ? m->initial : (struct wse_initial){.dev = m->dev};
+	*embed = m->embed.dev != 0.0f ? m->embed : *layers;
+	*residual = m->residual;
+	if (m->residual.dev == 0.0f)
+		*residual = (struct wse_initial){
+			(float)(layers->mean / less), (float)(layers->dev / less),
+			(float)(layers->low / less), (float)(layers->high / less)};
+}
+
+static const char *in_block(const struct names *f, uint32_t layer, const char *what, char *name)
+{
+	snprintf(name, WSE_TENSOR_NAME, "%s%s.%u.%s", f->prefix, f->layer, layer, what);
+	return name;
+}
+
+static void block(const struct wse_gpt *m, struct wse_tensor_table *tab, const struct names *f,
+		  const struct wse_initial *layers, const struct wse_initial *residual, uint32_t l)
+{
+	const uint32_t h = m->hidden, kv = wse_gpt_kv_width(m), n = m->filter;
+	const struct wse_tensor_file one = {0}, gated = {.rows = {n, n}};
+	struct wse_tensor_file qkv = {0};
+	char name[WSE_TENSOR_NAME];
+
+	/* a name with braces has its parts apart */
+	if (strchr(f->qkv, '{'))
+		qkv = (struct wse_tensor_file){.rows = {h, kv, kv}};
+	else if (f->interleaved && kv == h)
+		qkv.heads = m->heads;
+	norm(m, tab, in_block(f, l, f->ln1, name));
+	linear(tab, f, layers, h + 2 * kv, h, m->no_qkv_bias, in_block(f, l, f->qkv, name), &qkv);
+	linear(tab, f, residual, h, h, m->no_proj_bias, in_block(f, l, f->proj, name), &one);
+	if (m->block != WSE_GPT_PARALLEL_ONE)
+		norm(m, tab, in_block(f, l, f->ln2, name));
+	linear(tab, f, layers, m->gated ? 2 * n : n, h, m->no_ffn_bias,
+	       in_block(f, l, m->gated ? f->gated : f->fc, name), m->gated ? &gated : &one);
+	linear(tab, f, residual, h, n, m->no_ffn_bias, in_block(f, l, f->fc2, name), &one);
+}
+
+int wse_gpt_make_tensors(const struct wse_gpt *m, struct wse_tensor_table *tab)
+{
+	const struct names *f = &families[wse_gpt_names_of(m)];
+	/* an output layer stands beside what the prefix is of */
+	struct wse_initial layers, embed, residual, head = {.dev = m->dev};
+	struct wse_gpt_tensors all;
+	char name[WSE_TENSOR_NAME];
+
+	initials(m, &layers, &embed, &residual);
+	tab->prefix = f->prefix;
+	snprintf(name, sizeof(name), "%s%s", f->prefix, f->wte);
+	matrix(tab, WSE_TENSOR_INPUT, &embed, m->vocab, m->hidden, name);
+	snprintf(name, sizeof(name), "%s%s", f->prefix, f->wpe);
+	if (m->learned)
+		matrix(tab, WSE_TENSOR_INPUT, &embed, m->positions, m->hidden, name);
+	for (uint32_t l = 0; l < m->layers; l++)
+		block(m, tab, f, &layers, &residual, l);
+	snprintf(name, sizeof(name), "%s%s", f->prefix, f->ln_f);
+	norm(m, tab, name);
+	if (!m->tied)
+		matrix(tab, 0, &head, m->vocab, m->hidden, f->head);
+	vector(tab, m->head_bias != 0, 0.0f, m->vocab, f->head, "bias");
+	/* a table that ran out of memory is shorter than it should be */
+	return tab->n == wse_gpt_tensors_of(m, &all) ? 0 : -ENOMEM;
+}
+
+/* ---- in words ---- */
+
+/* the shortest decimal that is this number */
+static const char *decimal(float x, char *text, size_t size)
+{
+	for (int digits = 1; digits <= 9; digits++) {
+		snprintf(text, size, "%.*g", digits, (double)x);
+		if (strtof(text, NULL) == x)
+			break;
+	}
+	return text;
+}
+
+__attribute__((format(printf, 3, 4))) static void append(char *text, size_t size,
+							 const char *format, ...)
+{
+	const size_t at = strlen(text);
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text + at, size - at, format, ap);
+	va_end(ap);
+}
+
+void wse_gpt_describe_form(const struct wse_gpt *m, char *text, size_t size)
+{
+	static const char *const blocks[] = {"", " parallel=1", " parallel=2"};
+	const struct {
+		int is;
+		const char *word;
+	} words[] = {{m->norm == WSE_GPT_NORM_RMS, " rms"},
+		     {m->gated != 0, " gated"},
+		     {m->learned && m->rotary, " learned"},
+		     {!m->learned && !m->rotary, " no_positions"}};
+	char number[32];
+
+	if (wse_gpt_kv_width(m) != m->hidden)
+		append(text, size, " kv_heads=%u", m->kv_heads);
+	if (m->rotary)
+		append(text, size, " rotary=%u%s", m->rotary,
+		       m->rotary_halves ? "/halves" : "/pairs");
+	if (m->rotary && m->rotary_base != 0.0f && m->rotary_base != 10000.0f)
+		append(text, size, " base=%s", decimal(m->rotary_base, number, sizeof(number)));
+	if (m->rotary && m->rotary_scale != 0.0f && m->rotary_scale != 1.0f)
+		append(text, size, " scale=%s", decimal(m->rotary_scale, number, sizeof(number)));
+	append(text, size, "%s", blocks[m->block]);
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (words[i].is)
+			append(text, size, "%s", words[i].word);
+	if (!m->no_qkv_bias && !m->no_proj_bias && !m->no_ffn_bias && !m->head_bias)
+		return;
+	append(text, size, " bias=%s%s%s%s%s", m->no_qkv_bias ? "" : "q",
+	       m->no_proj_bias ? "" : "p", m->no_ffn_bias ? "" : "f", m->head_bias ? "h" : "",
+	       m->no_qkv_bias && m->no_proj_bias && m->no_ffn_bias && !m->head_bias ? "none" : "");
+}
