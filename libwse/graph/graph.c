@@ -193,8 +193,29 @@ uint32_t wse_graph_vec(struct wse_graph *g, uint32_t unit, uint32_t tensor, uint
 	}
 	/* a kernel wants each at a multiple of 16 bytes */
 	at = round_up(u->vec_rows, 4);
-	u->vec[u->nvec++] = (struct wse_unit_vec){tensor, at, rows, parts};
+	u->vec[u->nvec++] =
+		(struct wse_unit_vec){.tensor = tensor, .at = at, .rows = rows, .parts = parts};
 	u->vec_rows = at + rows;
+	return at;
+}
+
+void wse_graph_heads(struct wse_graph *g, uint32_t unit, const struct wse_heads *h, int in)
+{
+	if (unit >= g->nunits)
+		return;
+	if (in)
+		g->units[unit].in_heads = *h;
+	else
+		g->units[unit].heads = *h;
+}
+
+uint32_t wse_graph_vec_heads(struct wse_graph *g, uint32_t unit, uint32_t tensor,
+			     const struct wse_heads *h)
+{
+	uint32_t at = wse_graph_vec(g, unit, tensor, (h->heads + 2 * h->kv) * h->d, 1);
+
+	if (unit < g->nunits && g->units[unit].nvec)
+		g->units[unit].vec[g->units[unit].nvec - 1].heads = *h;
 	return at;
 }
 
@@ -297,11 +318,14 @@ static int check_unit(const struct wse_graph *g, uint32_t i, uint32_t at, const 
 				"op %u (%s): unit %u: %u outputs in %u chunks and %u inputs in %u "
 				"are not both multiples of 4 x %u columns",
 				at, name, i, u->outs, u->chunks_out, u->ins, ins, g->tile.cols);
-	if ((u->parts > 1) + (u->chunks_out > 1) + (u->chunks_in > 1) + (u->chunks_back > 1) > 1)
+	if ((u->parts > 1 && (u->chunks_out == 1 || u->in_order)) + (u->chunks_out > 1) +
+		    (u->chunks_in > 1) + (u->chunks_back > 1) + (u->heads.heads > 0) +
+		    (u->in_heads.heads > 0) >
+	    1)
 		return wse_fail(-EINVAL,
 				"op %u (%s): unit %u: of parts and chunks only one may be above 1",
 				at, name, i);
-	if (!u->outs || !u->ins || !u->parts || u->outs % (u->parts * g->tile.cols))
+	if (!u->outs || !u->ins || !u->parts || u->outs % (u->parts * u->chunks_out * g->tile.cols))
 		return wse_fail(-EINVAL,
 				"op %u (%s): unit %u: %u outputs, %u inputs and %u parts on %u "
 				"columns",
@@ -380,86 +404,4 @@ size_t wse_unit_image_bytes(const struct wse_graph *g, const struct wse_unit *u)
 {
 	return (g->forward ? 1 : 2) * wse_unit_fwd_bytes(u) +
 	       (size_t)u->vec_rows * g->tile.cols * 4;
-}
-
-int wse_unit_piece(const struct wse_graph *g, const struct wse_unit *u, uint32_t which,
-		   const struct wse_tensor *t, size_t i, struct wse_piece *p)
-{
-	size_t cols = g->tile.cols;
-
-	if (!which) {
-		size_t h = u->outs / u->parts / cols, c = i / u->parts, part = i % u->parts;
-
-		if (u->weight == WSE_NO_TENSOR)
-			return 0;
-		if (u->chunks_out > 1 && !u->in_order) {
-			size_t rows = u->outs / u->chunks_out / cols;
-
-			*p = (struct wse_piece){.from = (i % cols * u->chunks_out + i / cols) *
-							rows * u->ins,
-						.at = i * rows * u->ins,
-						.count = rows * u->ins};
-			return i < cols * u->chunks_out;
-		}
-		if (u->chunks_in > 1) {
-			size_t k = u->ins / u->chunks_in / cols, n = cols * u->chunks_in;
-			size_t in_row = i % n, row = i / n * u->ins;
-
-			*p = (struct wse_piece){
-				.from = row + (in_row % cols * u->chunks_in + in_row / cols) * k,
-				.at = row + in_row * k,
-				.count = k};
-			return i < n * u->outs;
-		}
-		if (u->parts == 1) {
-			*p = (struct wse_piece){0, 0, t->count};
-			return !i;
-		}
-		*p = (struct wse_piece){.from = (part * h * cols + c * h) * u->ins,
-					.at = i * h * u->ins,
-					.count = h * u->ins};
-		return c < cols;
-	}
-	if (which > u->nvec)
-		return 0;
-	{
-		const struct wse_unit_vec *v = &u->vec[which - 1];
-		size_t matrix = u->weight == WSE_NO_TENSOR ? 0 : (size_t)u->outs * u->ins;
-		size_t c = i / v->parts, part = i % v->parts, h = v->rows / v->parts;
-
-		*p = (struct wse_piece){.from = (part * cols + c) * h,
-					.at = matrix + c * u->vec_rows + v->at + part * h,
-					.count = h};
-		/* padded beyond the tensor's end */
-		if (c >= cols || p->from >= t->count)
-			return 0;
-		if (p->count > t->count - p->from)
-			p->count = t->count - p->from;
-	}
-	return 1;
-}
-
-/* the inverse of the order above: block b of a tensor, of n blocks a column, is the i-th there */
-static size_t turned(size_t b, size_t n, size_t cols)
-{
-	return b % n * cols + b / n;
-}
-
-size_t wse_unit_piece_of(const struct wse_graph *g, const struct wse_unit *u, uint32_t which,
-			 size_t from)
-{
-	size_t cols = g->tile.cols, parts = which ? u->vec[which - 1].parts : u->parts, h, b;
-
-	if (!which && u->chunks_out > 1 && !u->in_order)
-		return turned(from / u->ins / (u->outs / u->chunks_out / cols), u->chunks_out,
-			      cols);
-	if (!which && u->chunks_in > 1) {
-		b = from % u->ins / (u->ins / u->chunks_in / cols);
-		return from / u->ins * cols * u->chunks_in + turned(b, u->chunks_in, cols);
-	}
-	if (!which && parts == 1)
-		return 0;
-	h = which ? u->vec[which - 1].rows / parts : u->outs / parts / cols * (size_t)u->ins;
-	b = from / h; /* part * cols + column */
-	return b % cols * parts + b / cols;
 }

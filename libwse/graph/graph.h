@@ -37,12 +37,36 @@ struct wse_value {
 };
 
 /*
+ * How attention's heads lie. A tensor has the queries of all heads, the keys of `kv` heads, their
+ * values, d features each. Where `kv` is a multiple of COLS a column has kv / COLS of these heads and
+ * the queries that share them; else COLS / kv columns have one, each d / (COLS / kv) features of
+ * it and of every query's head that shares it. In a column: queries by head, keys, values. halves:
+ * feature i of the first `halves` of a head of queries or keys stands before feature i + halves / 2,
+ * as a pair.
+ */
+struct wse_heads {
+	uint32_t heads, kv, d, halves; /* heads 0: none */
+};
+
+/* columns that a head spans; heads of queries and of keys that such a group of columns has */
+static inline uint32_t wse_heads_group(const struct wse_heads *h, uint32_t cols)
+{
+	return h->kv < cols ? cols / h->kv : 1;
+}
+
+static inline uint32_t wse_heads_of(uint32_t heads, uint32_t group, uint32_t cols)
+{
+	return (uint32_t)((uint64_t)heads * group / cols);
+}
+
+/*
  * vectors of a unit, packed for a copy: column c has [rows] floats, of each vector N / COLS in turn
  */
 struct wse_unit_vec {
 	uint32_t tensor;
 	uint32_t at, rows;	/* floats of a column: where its part begins, and how many */
 	uint32_t parts;		/* as a unit's: rows / parts of each of `parts` vectors */
+	struct wse_heads heads;	/* as a unit's */
 };
 
 #define WSE_UNIT_VECS 16
@@ -61,7 +85,8 @@ struct wse_unit {
 	 * A matrix that is used a chunk at a time: chunk j is a column's j-th share of its outputs
 	 * (chunks_out) or inputs (chunks_in). In the image chunks lie one behind the other: (chunk
 	 * j, column c, i) is row (element of a row) (j * COLS + c) * h + i, h the features of a
-	 * column and chunk. Only one of parts, chunks_out, chunks_in is above 1.
+	 * column and chunk. Of parts and chunks only one is above 1, but that chunks of outputs may
+	 * have parts: row (chunk j, column c, part p, i) is ((j * COLS + c) * parts + p) * h + i.
 	 */
 	uint32_t chunks_out, chunks_in;
 	/*
@@ -72,6 +97,8 @@ struct wse_unit {
 	uint32_t chunks_back;
 	/* chunks_out whose rows lie as in the tensor: row n is of chunk n / (outs / chunks_out) */
 	uint32_t in_order;
+	struct wse_heads heads;	   /* its rows are queries, keys and values, in a head's order */
+	struct wse_heads in_heads; /* its inputs are what attention makes of them, in that order */
 	uint32_t nvec;
 	struct wse_unit_vec vec[WSE_UNIT_VECS];
 	uint32_t vec_rows;	/* floats of a column */
@@ -171,6 +198,11 @@ void wse_graph_chunks_in_order(struct wse_graph *g, uint32_t unit, uint32_t chun
 /* the way back to the data in chunks: for a unit that has no others */
 void wse_graph_chunks_back(struct wse_graph *g, uint32_t unit, uint32_t chunks);
 
+/* rows (in: inputs) of a unit, or a vector, as heads lie */
+void wse_graph_heads(struct wse_graph *g, uint32_t unit, const struct wse_heads *h, int in);
+uint32_t wse_graph_vec_heads(struct wse_graph *g, uint32_t unit, uint32_t tensor,
+			     const struct wse_heads *h);
+
 /*
  * One more operation; an operation's own file fills it in. The calls that builders use are public
  * (wse/model.h); after a failure of memory all are harmless and wse_graph_finish() returns -ENOMEM.
@@ -219,6 +251,8 @@ struct wse_piece {
 };
 int wse_unit_piece(const struct wse_graph *g, const struct wse_unit *u, uint32_t which,
 		   const struct wse_tensor *t, size_t i, struct wse_piece *p);
+/* pieces of a row of the matrix; 0: a piece has whole rows */
+size_t wse_unit_row_pieces(const struct wse_graph *g, const struct wse_unit *u);
 /* the number of the piece that has element `from` of the tensor */
 size_t wse_unit_piece_of(const struct wse_graph *g, const struct wse_unit *u, uint32_t which,
 			 size_t from);

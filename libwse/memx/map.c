@@ -49,7 +49,8 @@ void wse_map_fini(struct wse_map *m)
 
 int wse_map_is_plain(const struct wse_unit *u)
 {
-	return u->parts == 1 && (u->chunks_out <= 1 || u->in_order) && u->chunks_in <= 1;
+	return u->parts == 1 && (u->chunks_out <= 1 || u->in_order) && u->chunks_in <= 1 &&
+	       !u->heads.heads && !u->in_heads.heads;
 }
 
 /* the piece of the state that float `at` of a unit's buffer, or of a tensor in none, lies in */
@@ -164,9 +165,9 @@ static void init_tensor(const struct wse_map *m, uint64_t seed, uint32_t tensor,
 	const struct wse_home *h = &m->home[tensor];
 	const struct wse_unit *u = &m->g->units[h->unit];
 	const struct wse_tensor *t = &m->tab->t[tensor];
-	size_t per = (size_t)m->g->tile.cols * u->chunks_in, end = piece->at + piece->count;
-	/* inputs in chunks: as many pieces of a tensor as a row has lie in each row */
-	int rows = !h->which && u->chunks_in > 1;
+	size_t per = wse_unit_row_pieces(m->g, u), end = piece->at + piece->count;
+	/* inputs in another order: as many pieces of a tensor as a row has lie in each row */
+	int rows = !h->which && per;
 	size_t i = rows ? piece->row * per : 0;
 	struct wse_piece q;
 

@@ -64,6 +64,7 @@ static void one(int *bad, uint32_t *several)
 	uint32_t parts = 1 + 2 * rnd(2), ins = widths[rnd(8)] * tile.cols;
 	uint32_t h = 4 * (1 + rnd(ins < 1000 ? 700 : 300)), outs = h * tile.cols * parts;
 	uint32_t pad = parts == 1 ? rnd(3) : 0, own = 1 + rnd(5000), width = 1 + rnd(600);
+	uint32_t vec_parts = 1;
 	struct wse_tensor_table tab = {0};
 	struct wse_memx_pieces l;
 	struct wse_graph g;
@@ -75,12 +76,16 @@ static void one(int *bad, uint32_t *several)
 	wse_tensor_add(&tab, 0, 0, 0, outs - pad, 0, "bias");
 	wse_tensor_add(&tab, 0, 0, 0, 3 * tile.cols, 0, "gain");
 	wse_graph_unit(&g, 1, outs, ins, parts);
-	if (parts == 1 && rnd(2))
+	if (parts == 1 && rnd(2)) {
 		wse_graph_chunks_in_order(&g, 0, h / 4);
-	else if (parts == 1 && !pad && ins % (8 * tile.cols) == 0)
+		vec_parts = h / 4;
+	} else if (parts > 1 && rnd(2)) {
+		wse_graph_chunks(&g, 0, h / 4, 1);
+	}
+	if (parts == 1 && vec_parts == 1 && !pad && ins % (8 * tile.cols) == 0)
 		wse_graph_chunks(&g, 0, 1, 2);
 	wse_graph_unit(&g, WSE_NO_TENSOR, 0, 0, 1);
-	wse_graph_vec(&g, 0, 2, outs, 1);
+	wse_graph_vec(&g, 0, 2, outs, vec_parts);
 	wse_graph_vec(&g, 1, 3, 3 * tile.cols, 1);
 	ret = wse_memx_pieces_make(&g, &tab, &l);
 	*bad += ret != 0;

@@ -408,9 +408,104 @@ static void gpt_initials(void)
 	wse_tensor_table_fini(&tab);
 }
 
+/* the place of a tensor's element in its unit, by the pieces in turn and by the piece of it */
+static size_t place_of(const struct wse_graph *g, uint32_t which, const struct wse_tensor *t,
+		       size_t from, int *bad)
+{
+	const struct wse_unit *u = &g->units[0];
+	size_t i = wse_unit_piece_of(g, u, which, from);
+	struct wse_piece p;
+
+	*bad += !wse_unit_piece(g, u, which, t, i, &p) || from < p.from || from - p.from >= p.count;
+	return p.at + (from - p.from);
+}
+
+/*
+ * queries, keys and values of every number of heads, columns and columns a head: where each feature
+ * must be, by words of its own
+ */
+static void heads(void)
+{
+	uint32_t shared = 0, spread = 0;
+	int bad = 0;
+
+	for (int k = 0; k < 300; k++) {
+		const struct wse_tile tile = {1, 1 + rnd(4), 8, 1u << 20};
+		uint32_t kv = rnd(2) ? tile.cols * (1 + rnd(2)) : 1, queries = 1 + rnd(3);
+		uint32_t group = kv < tile.cols ? tile.cols : 1, own = 4 * (1 + rnd(2));
+		struct wse_heads h = {kv * queries, kv, own * group, 0};
+		uint32_t width = h.heads * h.d, outs = width + 2 * kv * h.d;
+		uint32_t per = outs / tile.cols, qc = h.heads * group / tile.cols;
+		struct wse_tensor_table tab = {0};
+		unsigned char *taken;
+		struct wse_graph g;
+
+		if (rnd(2))
+			h.halves = 2 * (1 + rnd(h.d / 2));
+		shared += queries > 1;
+		spread += queries > 1 && group > 1;
+		wse_graph_init(&g, &tile, 8);
+		wse_tensor_add(&tab, 0, 0, 0, outs, 8 * tile.cols, "qkv");
+		wse_tensor_add(&tab, 0, 0, 0, outs, 0, "bias");
+		wse_tensor_add(&tab, 0, 0, 0, 4 * tile.cols, width, "proj");
+		wse_graph_unit(&g, 0, outs, 8 * tile.cols, 1);
+		wse_graph_heads(&g, 0, &h, 0);
+		bad += wse_graph_vec_heads(&g, 0, 1, &h) != 0;
+		taken = calloc(1, wse_unit_grad_floats(&g, &g.units[0]));
+		for (uint32_t which = 0; which < 2; which++)
+			bad += !pieces_are_right(&g, &g.units[0], which, &tab.t[which], taken);
+		free(taken);
+		for (uint32_t n = 0; n < outs; n++) {
+			uint32_t head = n / h.d, f = n % h.d, c, in, j;
+
+			/* a pair is i, i + halves / 2 */
+			if (head < h.heads + kv && f < h.halves)
+				f = f % (h.halves / 2) * 2 + f / (h.halves / 2);
+			if (head < h.heads) {
+				c = head / qc * group;
+				in = head % qc;
+			} else {
+				uint32_t kc = kv * group / tile.cols;
+
+				j = (head - h.heads) % kv;
+				c = j / kc * group;
+				in = qc + (head - h.heads) / kv * kc + j % kc;
+			}
+			c += f / own;
+			j = c * per + in * own + f % own;
+			bad += place_of(&g, 0, &tab.t[0], n * 8ul * tile.cols + 3, &bad) !=
+			       j * 8ul * tile.cols + 3;
+			bad += place_of(&g, 1, &tab.t[1], n, &bad) !=
+			       outs * 8ul * tile.cols + c * g.units[0].vec_rows + in * own +
+				       f % own;
+		}
+		wse_graph_fini(&g);
+		/* inputs of the next layer stand where the queries of the same features do */
+		wse_graph_init(&g, &tile, 8);
+		wse_graph_unit(&g, 2, 4 * tile.cols, width, 1);
+		wse_graph_heads(&g, 0, &h, 1);
+		taken = calloc(1, wse_unit_grad_floats(&g, &g.units[0]));
+		bad += !pieces_are_right(&g, &g.units[0], 0, &tab.t[2], taken);
+		free(taken);
+		for (uint32_t n = 0; n < width; n++) {
+			uint32_t head = n / h.d, f = n % h.d, c = head / qc * group + f / own;
+
+			bad += place_of(&g, 0, &tab.t[2], 2ul * width + n, &bad) !=
+			       2ul * width + (c * qc + head % qc) * own + f % own;
+		}
+		wse_graph_fini(&g);
+		wse_tensor_table_fini(&tab);
+	}
+	ok(!bad && shared > 50 && spread > 20,
+	   "300 shapes of heads: each feature where it should be, %u with shared keys, %u of these "
+	   "over columns",
+	   shared, spread);
+}
+
 int main(void)
 {
 	pieces();
+	heads();
 	maps();
 	spare_tensor();
 	unit_images();

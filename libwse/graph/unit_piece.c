@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+/* Where the tensors of a unit lie in its image, its gradient and its vectors: piece by piece. */
+#include "graph/graph.h"
+
+/*
+ * Where a row of queries, keys and values lies: in a tensor, by its place in the image (or the
+ * column's vectors, one behind the other), and the other way round.
+ */
+struct lie {
+	size_t d, own, group; /* features of a head, of them a column's, columns that have it */
+	size_t q, kv, heads, all_kv; /* heads of a group of columns; of the tensor */
+};
+
+static struct lie lie_of(const struct wse_heads *h, size_t cols)
+{
+	size_t group = wse_heads_group(h, (uint32_t)cols);
+
+	return (struct lie){.d = h->d,
+			    .own = h->d / group,
+			    .group = group,
+			    .q = h->heads * group / cols,
+			    .kv = h->kv * group / cols,
+			    .heads = h->heads,
+			    .all_kv = h->kv};
+}
+
+/* features of a head as pairs: 2 i is feature i, 2 i + 1 that of the second half */
+static size_t unpaired(size_t f, size_t halves)
+{
+	return f < halves ? f % 2 * (halves / 2) + f / 2 : f;
+}
+
+static size_t paired(size_t f, size_t halves)
+{
+	if (f >= halves)
+		return f;
+	return f < halves / 2 ? 2 * f : 2 * (f - halves / 2) + 1;
+}
+
+static size_t row_in_tensor(const struct wse_heads *h, size_t cols, size_t at)
+{
+	struct lie l = lie_of(h, cols);
+	size_t per = (l.q + 2 * l.kv) * l.own, c = at / per, head = at % per / l.own, part = 0;
+	size_t f = c % l.group * l.own + at % l.own, g = c / l.group;
+
+	if (head >= l.q) {
+		part = 1 + (head - l.q) / l.kv;
+		head = l.heads + (part - 1) * l.all_kv + g * l.kv + (head - l.q) % l.kv;
+	} else {
+		head += g * l.q;
+	}
+	return head * l.d + (part < 2 ? unpaired(f, h->halves) : f);
+}
+
+static size_t row_in_image(const struct wse_heads *h, size_t cols, size_t from)
+{
+	struct lie l = lie_of(h, cols);
+	size_t head = from / l.d, f = from % l.d, g, in;
+
+	if (head < l.heads + l.all_kv)
+		f = paired(f, h->halves);
+	if (head < l.heads) {
+		g = head / l.q;
+		in = head % l.q;
+	} else {
+		size_t k = (head - l.heads) % l.all_kv;
+
+		g = k / l.kv;
+		in = l.q + (head - l.heads) / l.all_kv * l.kv + k % l.kv;
+	}
+	return (g * l.group + f / l.own) * (l.q + 2 * l.kv) * l.own + in * l.own + f % l.own;
+}
+
+/* an input of the layer behind attention, in blocks of a column's features of a head */
+static size_t block_in_tensor(const struct lie *l, size_t b)
+{
+	size_t c = b / l->q;
+
+	return (c / l->group * l->q + b % l->q) * l->group + c % l->group;
+}
+
+static size_t block_in_image(const struct lie *l, size_t b)
+{
+	size_t head = b / l->group;
+
+	return (head / l->q * l->group + b % l->group) * l->q + head % l->q;
+}
+
+size_t wse_unit_row_pieces(const struct wse_graph *g, const struct wse_unit *u)
+{
+	if (u->chunks_in > 1)
+		return (size_t)g->tile.cols * u->chunks_in;
+	return u->in_heads.heads ? u->ins / lie_of(&u->in_heads, g->tile.cols).own : 0;
+}
+
+static int matrix_piece(const struct wse_graph *g, const struct wse_unit *u,
+			const struct wse_tensor *t, size_t i, struct wse_piece *p)
+{
+	size_t cols = g->tile.cols, n = wse_unit_row_pieces(g, u), h, c, part;
+
+	if (u->weight == WSE_NO_TENSOR)
+		return 0;
+	if (n) {
+		size_t k = u->ins / n, at = i % n, row = i / n * u->ins;
+		struct lie l = u->in_heads.heads ? lie_of(&u->in_heads, cols) : (struct lie){0};
+		size_t from = u->in_heads.heads ? block_in_tensor(&l, at)
+						: at % cols * u->chunks_in + at / cols;
+
+		*p = (struct wse_piece){.from = row + from * k, .at = row + at * k, .count = k};
+		return i < n * u->outs;
+	}
+	if (u->heads.heads) {
+		*p = (struct wse_piece){.from = row_in_tensor(&u->heads, cols, i) * u->ins,
+					.at = i * u->ins,
+					.count = u->ins};
+		return i < u->outs;
+	}
+	if (u->parts == 1 && (u->chunks_out == 1 || u->in_order)) {
+		*p = (struct wse_piece){0, 0, t->count};
+		return !i;
+	}
+	h = u->outs / u->parts / u->chunks_out / cols;
+	part = i % u->parts;
+	c = i / u->parts % cols;
+	*p = (struct wse_piece){.from = ((part * cols + c) * u->chunks_out + i / u->parts / cols) *
+					h * u->ins,
+				.at = i * h * u->ins,
+				.count = h * u->ins};
+	return i < u->parts * u->chunks_out * cols;
+}
+
+int wse_unit_piece(const struct wse_graph *g, const struct wse_unit *u, uint32_t which,
+		   const struct wse_tensor *t, size_t i, struct wse_piece *p)
+{
+	size_t matrix = u->weight == WSE_NO_TENSOR ? 0 : (size_t)u->outs * u->ins;
+	size_t cols = g->tile.cols, h;
+	const struct wse_unit_vec *v;
+
+	if (!which)
+		return matrix_piece(g, u, t, i, p);
+	if (which > u->nvec)
+		return 0;
+	v = &u->vec[which - 1];
+	if (v->heads.heads) {
+		*p = (struct wse_piece){.from = row_in_tensor(&v->heads, cols, i),
+					.at = matrix + i / v->rows * u->vec_rows + v->at +
+					      i % v->rows,
+					.count = 1};
+		return i < v->rows * cols;
+	}
+	h = v->rows / v->parts;
+	*p = (struct wse_piece){.from = i * h,
+				.at = matrix + i % cols * u->vec_rows + v->at + i / cols * h,
+				.count = h};
+	/* padded beyond the tensor's end */
+	if (i >= v->parts * cols || p->from >= t->count)
+		return 0;
+	if (p->count > t->count - p->from)
+		p->count = t->count - p->from;
+	return 1;
+}
+
+/* the inverse of the order above: block b of a tensor, of n blocks a column, is the i-th there */
+static size_t turned(size_t b, size_t n, size_t cols)
+{
+	return b % n * cols + b / n;
+}
+
+size_t wse_unit_piece_of(const struct wse_graph *g, const struct wse_unit *u, uint32_t which,
+			 size_t from)
+{
+	size_t cols = g->tile.cols, n = wse_unit_row_pieces(g, u), b, per;
+
+	if (which) {
+		const struct wse_unit_vec *v = &u->vec[which - 1];
+
+		return v->heads.heads ? row_in_image(&v->heads, cols, from)
+				      : from / (v->rows / v->parts);
+	}
+	if (n) {
+		b = from % u->ins / (u->ins / n);
+		if (u->in_heads.heads) {
+			struct lie l = lie_of(&u->in_heads, cols);
+
+			b = block_in_image(&l, b);
+		} else {
+			b = turned(b, u->chunks_in, cols);
+		}
+		return from / u->ins * n + b;
+	}
+	if (u->heads.heads)
+		return row_in_image(&u->heads, cols, from / u->ins);
+	if (u->parts == 1 && (u->chunks_out == 1 || u->in_order))
+		return 0;
+	per = cols * u->chunks_out;
+	b = from / u->ins / (u->outs / u->parts / per); /* part * per + column * chunks + chunk */
+	return turned(b % per, u->chunks_out, cols) * u->parts + b / per;
+}
