@@ -3,6 +3,7 @@
 #include "model/gpt_sizes.h"
 
 #include <errno.h>
+#include <float.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,22 +29,43 @@ static int refuse_form(const struct wse_gpt *m)
 	const struct {
 		uint32_t is;
 		const char *what;
-	} forms[] = {{m->norm != WSE_GPT_NORM_LAYER, "RMS norm"},
-		     {m->block != WSE_GPT_SERIAL, "attention and FFN side by side"},
-		     {m->kv_heads && m->kv_heads != m->heads, "keys shared by queries' heads"},
-		     {m->rotary != 0, "rotary positions"},
-		     {!m->learned, "a model without a table of positions"},
+	} forms[] = {{m->kv_heads && m->kv_heads != m->heads, "keys shared by queries' heads"},
 		     {m->gated, "SwiGLU"},
-		     {!m->gated && m->act == WSE_SILU, "SiLU without a gate"},
-		     {m->no_qkv_bias, "queries, keys and values without bias"},
-		     {m->no_proj_bias, "attention's output layer without bias"},
-		     {m->no_ffn_bias, "an FFN without bias"},
-		     {m->head_bias, "an output layer with bias"}};
+		     {!m->gated && m->act == WSE_SILU, "SiLU without a gate"}};
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
 		if (forms[i].is)
 			return wse_fail(-EINVAL, "%s: the wafer's GPT does not have it yet",
 					forms[i].what);
+	return 0;
+}
+
+/* angles are position / scale * base ^ -x: finite, and their turns a number that has a fraction */
+#define SCALE_LEAST 1e-3f
+
+static int check_rotary(const struct wse_gpt *m)
+{
+	uint32_t d = m->hidden / m->heads;
+
+	if (m->rotary > d)
+		return wse_fail(-EINVAL,
+				"rotary_dim %u is more than the %u features of a head: choose %u",
+				m->rotary, d, d - d % 2);
+	if (m->rotary % 2) {
+		wse_fail(-EINVAL, "rotary_dim %u is odd: features turn in pairs", m->rotary);
+		wse_near_say("", wse_near_multiple(m->rotary, 2, d));
+		return -EINVAL;
+	}
+	if (m->rotary && m->rotary_base != 0.0f &&
+	    !(m->rotary_base >= 1.0f && m->rotary_base <= FLT_MAX))
+		return wse_fail(-EINVAL,
+				"the base of rotary positions is %g: choose 1 or more (10000)",
+				m->rotary_base);
+	if (m->rotary && m->rotary_scale != 0.0f &&
+	    !(m->rotary_scale >= SCALE_LEAST && m->rotary_scale <= FLT_MAX))
+		return wse_fail(-EINVAL,
+				"the scale of rotary positions is %g: choose %g or more (1)",
+				m->rotary_scale, SCALE_LEAST);
 	return 0;
 }
 
@@ -77,7 +99,7 @@ int wse_gpt_init(struct wse_model *model, const struct wse_gpt *shape)
 				"max_sequence_length %u is more than max_position_embeddings %u: "
 				"choose %u, or max_position_embeddings %u",
 				shape->seq, shape->positions, shape->positions, shape->seq);
-	if (refuse_form(shape))
+	if (refuse_form(shape) || check_rotary(shape))
 		return -EINVAL;
 	memset(model, 0, sizeof(*model));
 	model->family = &wse_family_gpt;

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A block of a GPT, forward and back: attention and FFN one after the other, or side by side on one
+ * norm of the block's input or on two.
+ */
+#include "model/gpt_build.h"
+#include "num/num.h"
+#include "ops/rope.h"
+
+static const struct {
+	enum wse_post post, back;
+} acts[] = {
+	[WSE_GELU] = {WSE_POST_GELU, WSE_POST_MUL},
+	[WSE_RELU] = {WSE_POST_RELU, WSE_POST_GATE},
+	[WSE_SQUARED_RELU] = {WSE_POST_RELU2, WSE_POST_MUL},
+};
+
+struct wse_norm_op wse_gpt_norm_of(const struct build *b, uint32_t x, uint32_t vec, uint32_t gain,
+				   uint32_t bias)
+{
+	return (struct wse_norm_op){.program = b->program,
+				    .x = x,
+				    .vec = vec,
+				    .gain = gain,
+				    .bias = bias,
+				    .eps = b->m->eps,
+				    .rms = b->m->norm == WSE_GPT_NORM_RMS};
+}
+
+uint32_t wse_gpt_linear(const struct build *b, uint32_t unit, uint32_t x, uint32_t vec,
+			uint32_t bias, enum wse_post post, uint32_t aux, const char *what,
+			uint32_t *out2)
+{
+	return wse_op_linear(b->g,
+			     &(struct wse_linear_op){.program = b->program,
+						     .unit = unit,
+						     .x = x,
+						     .vec = vec,
+						     .bias = bias,
+						     .post = post,
+						     .aux = aux,
+						     .chunk = b->chunk,
+						     .what = what},
+			     out2);
+}
+
+uint32_t wse_gpt_linear_back(const struct build *b, uint32_t unit, uint32_t dy, enum wse_post post,
+			     uint32_t aux)
+{
+	return wse_op_linear(
+		b->g,
+		&(struct wse_linear_op){.program = b->program,
+					.unit = unit,
+					.back = 1,
+					.x = dy,
+					.bias = WSE_NO_BIAS,
+					.post = post,
+					.aux = aux,
+					.over = aux != WSE_NO_VALUE && post != WSE_POST_ADD32,
+					.chunk = b->chunk,
+					.what = "gradients"},
+		NULL);
+}
+
+/* heads of queries and of keys as they lie on the columns */
+static struct wse_heads heads_of(const struct wse_gpt *m)
+{
+	return (struct wse_heads){.heads = m->heads,
+				  .kv = m->kv_heads ? m->kv_heads : m->heads,
+				  .d = m->hidden / m->heads,
+				  .halves = m->rotary_halves ? m->rotary : 0};
+}
+
+/* queries, keys and values of as many heads, features in their order: three equal parts */
+static int in_parts(const struct wse_heads *h)
+{
+	return h->heads == h->kv && !h->halves;
+}
+
+void wse_gpt_add_units(const struct build *b, struct block *k, uint32_t layer)
+{
+	struct wse_graph *g = b->g;
+	uint32_t h = b->m->hidden, f = b->m->filter, v = wse_graph_unit(g, WSE_NO_TENSOR, 0, 0, 1);
+	uint32_t halves = b->m->gated ? 2 : 1, qkv = h + 2 * wse_gpt_kv_width(b->m);
+	struct wse_heads heads = heads_of(b->m);
+	struct wse_gpt_block_tensors t;
+
+	wse_gpt_block_tensors_of(b->m, layer, &t);
+	k->vec_unit = v;
+	k->at.ln1_g = place_vec(g, v, t.ln1_g, h, 1);
+	k->at.ln1_b = place_vec(g, v, t.ln1_b, h, 1);
+	k->at.qkv = t.qkv_b == WSE_NO_TENSOR || in_parts(&heads)
+			    ? place_vec(g, v, t.qkv_b, qkv, 3)
+			    : wse_graph_vec_heads(g, v, t.qkv_b, &heads);
+	k->at.proj = place_vec(g, v, t.proj_b, h, 1);
+	k->at.ln2_g = place_vec(g, v, t.ln2_g, h, 1);
+	k->at.ln2_b = place_vec(g, v, t.ln2_b, h, 1);
+	k->at.fc = place_vec(g, v, t.fc_b, f, 1);
+	k->at.fc2 = place_vec(g, v, t.fc2_b, h, 1);
+	k->qkv_unit = wse_graph_unit(g, t.qkv_w, qkv, h, in_parts(&heads) ? 3 : 1);
+	k->proj_unit = wse_graph_unit(g, t.proj_w, h, h, 1);
+	k->fc_unit = wse_graph_unit(g, t.fc_w, halves * f, h, halves);
+	k->fc2_unit = wse_graph_unit(g, t.fc2_w, h, f, 1);
+	if (!in_parts(&heads))
+		wse_graph_heads(g, k->qkv_unit, &heads, 0);
+	if (heads.kv < b->cols && heads.heads > heads.kv)
+		wse_graph_heads(g, k->proj_unit, &heads, 1);
+	wse_graph_chunks(g, k->fc_unit, b->chunks, 1);
+	wse_graph_chunks(g, k->fc2_unit, 1, b->chunks);
+}
+
+static void norm_again(const struct build *b, struct wse_norm_op *n, uint32_t vec)
+{
+	n->program = b->program;
+	n->vec = vec;
+}
+
+static void rotate(const struct build *b, const struct block *k, int back)
+{
+	struct wse_heads h = heads_of(b->m);
+	uint32_t group = wse_heads_group(&h, b->cols);
+
+	if (!b->m->rotary)
+		return;
+	wse_op_rope(b->g,
+		    &(struct wse_rope_op){.program = b->program,
+					  .qkv = k->attn.qkv,
+					  .table = b->angles,
+					  .d = h.d / group,
+					  .heads = wse_heads_of(h.heads + h.kv, group, b->cols),
+					  .pairs = b->m->rotary / 2,
+					  .group = group,
+					  .back = back});
+}
+
+/* x -> o: norm, q, k and v, attention */
+static void attention(const struct build *b, struct block *k, uint32_t vec)
+{
+	struct wse_heads h = heads_of(b->m);
+	uint32_t group = wse_heads_group(&h, b->cols);
+
+	k->ln1 = wse_gpt_norm_of(b, k->x, vec, k->at.ln1_g, k->at.ln1_b);
+	k->a = wse_op_norm(b->g, &k->ln1, "activations");
+	k->attn = (struct wse_attn_op){.program = b->program,
+				       .d = h.d / group,
+				       .heads = wse_heads_of(h.heads, group, b->cols),
+				       .group = group};
+	k->attn.qkv = wse_op_linear(b->g,
+				    &(struct wse_linear_op){.program = b->program,
+							    .unit = k->qkv_unit,
+							    .x = k->a,
+							    .vec = vec,
+							    .bias = k->at.qkv,
+							    .post = WSE_POST_BF16,
+							    .aux = WSE_NO_VALUE,
+							    .scale = 1.0f / wse_sqrtf((float)h.d),
+							    .nscale = b->m->hidden / b->cols,
+							    .what = "activations"},
+				    NULL);
+	rotate(b, k, 0);
+	k->o = wse_op_attn(b->g, &k->attn);
+}
+
+/* the FFN's input: a norm of the sum behind attention, or of the block's input */
+static void ffn_norm(const struct build *b, struct block *k, uint32_t vec)
+{
+	uint32_t x = b->m->block == WSE_GPT_SERIAL ? k->mid : k->x;
+
+	if (b->m->block == WSE_GPT_PARALLEL_ONE) {
+		k->c = k->a;
+		return;
+	}
+	k->ln2 = wse_gpt_norm_of(b, x, vec, k->at.ln2_g, k->at.ln2_b);
+	k->c = wse_op_norm(b->g, &k->ln2, "activations");
+}
+
+/* place of a chunk's biases in a column */
+static uint32_t chunk_bias(const struct build *b, const struct block *k, uint32_t chunk)
+{
+	return k->at.fc == WSE_NO_BIAS ? WSE_NO_BIAS
+				       : k->at.fc + chunk * (b->m->filter / b->cols / b->chunks);
+}
+
+/* c -> g and its derivative: a chunk of the first FFN layer */
+static void ffn(struct build *b, struct block *k, uint32_t vec, uint32_t chunk)
+{
+	b->chunk = chunk;
+	k->g = wse_gpt_linear(b, k->fc_unit, k->c, vec, chunk_bias(b, k, chunk),
+			      acts[b->m->act].post, WSE_NO_VALUE, "activations", &k->deriv);
+	b->chunk = 0;
+}
+
+/*
+ * The residual is bf16 where a block begins, so that a block can be made again from its input with
+ * the same bits, and binary32 within it. Chunks of the FFN are added to the residual one after the
+ * other, the bias with the first.
+ */
+uint32_t wse_gpt_forward_block(struct build *b, struct block *k)
+{
+	uint32_t vec = wse_op_vec_in(b->g, k->vec_unit), mid32, out = WSE_NO_VALUE;
+
+	if (b->keep == SPILL_INPUT)
+		k->spill = wse_op_spill(b->g, k->x, "inputs of blocks");
+	attention(b, k, vec);
+	mid32 = wse_gpt_linear(b, k->proj_unit, k->o, vec, k->at.proj, WSE_POST_ADD16, k->x,
+			       "residual", b->m->block == WSE_GPT_SERIAL ? &k->mid : NULL);
+	ffn_norm(b, k, vec);
+	for (uint32_t j = 0; j < b->chunks; j++) {
+		ffn(b, k, vec, j);
+		b->chunk = j;
+		mid32 = wse_gpt_linear(b, k->fc2_unit, k->g, vec, j ? WSE_NO_BIAS : k->at.fc2,
+				       WSE_POST_ADD32, mid32, "residual",
+				       j + 1 == b->chunks ? &out : NULL);
+		b->chunk = 0;
+	}
+	return out;
+}
+
+/* the FFN's backward pass, a chunk at a time: the gradient of c, binary32 */
+static uint32_t ffn_back(struct build *b, struct block *k, uint32_t vec, uint32_t dy)
+{
+	uint32_t d, dc = WSE_NO_VALUE;
+
+	for (uint32_t j = 0; j < b->chunks; j++) {
+		if (b->keep != KEEP_ALL) {
+			enter(b, FORWARD);
+			ffn(b, k, vec, j);
+		}
+		enter(b, BACKWARD);
+		wse_op_wgrad_chunk(b->g, b->program, k->fc2_unit, j, k->g, dy,
+				   j ? WSE_NO_VALUE : vec, j ? WSE_NO_BIAS : k->at.fc2);
+		b->chunk = j;
+		d = wse_gpt_linear_back(b, k->fc2_unit, dy, acts[b->m->act].back,
+					b->m->act == WSE_RELU ? k->g : k->deriv);
+		wse_op_wgrad_chunk(b->g, b->program, k->fc_unit, j, k->c, d, vec,
+				   chunk_bias(b, k, j));
+		dc = wse_gpt_linear_back(b, k->fc_unit, d, j ? WSE_POST_ADD32 : WSE_POST_NONE, dc);
+		b->chunk = 0;
+	}
+	return dc;
+}
+
+/* what is not kept of the way to the FFN's input and, with the inputs alone, of attention */
+static void make_again(struct build *b, struct block *k, uint32_t vec)
+{
+	int one = b->m->block == WSE_GPT_PARALLEL_ONE;
+
+	enter(b, FORWARD);
+	if (b->keep == SPILL_INPUT)
+		k->x = wse_op_fill(b->g, k->spill, "activations");
+	if (b->keep >= KEEP_INPUT) {
+		attention(b, k, vec);
+		if (b->m->block == WSE_GPT_SERIAL)
+			wse_gpt_linear(b, k->proj_unit, k->o, vec, k->at.proj, WSE_POST_ADD16, k->x,
+				       "residual", &k->mid);
+	} else if (b->keep != KEEP_ALL && one) {
+		norm_again(b, &k->ln1, vec);
+		k->a = wse_op_norm(b->g, &k->ln1, "activations");
+	}
+	if (b->keep != KEEP_ALL)
+		ffn_norm(b, k, vec);
+}
+
+uint32_t wse_gpt_backward_block(struct build *b, struct block *k, uint32_t *dres, uint32_t dy)
+{
+	struct wse_graph *g = b->g;
+	uint32_t vec = wse_op_vec_in(g, k->vec_unit), d, dc, mid;
+	enum wse_gpt_block form = b->m->block;
+
+	make_again(b, k, vec);
+	dc = ffn_back(b, k, vec, dy);
+	if (form != WSE_GPT_PARALLEL_ONE) {
+		norm_again(b, &k->ln2, vec);
+		mid = wse_op_norm_back(g, &k->ln2, dc, dres);
+		if (form == WSE_GPT_SERIAL)
+			dy = mid;
+	}
+	wse_op_wgrad(g, b->program, k->proj_unit, k->o, dy, vec, k->at.proj);
+	d = wse_gpt_linear_back(b, k->proj_unit, dy, WSE_POST_BF16, WSE_NO_VALUE);
+	k->attn.program = b->program;
+	wse_op_attn_back(g, &k->attn, k->o, d);
+	rotate(b, k, 1);
+	/* once more even where attention was: 2 h T bytes for the time between are worth a norm */
+	if (b->keep != KEEP_ALL && form != WSE_GPT_PARALLEL_ONE) {
+		enter(b, FORWARD);
+		norm_again(b, &k->ln1, vec);
+		k->a = wse_op_norm(g, &k->ln1, "activations");
+		enter(b, BACKWARD);
+	}
+	wse_op_wgrad(g, b->program, k->qkv_unit, k->a, k->attn.qkv, vec, k->at.qkv);
+	if (form == WSE_GPT_PARALLEL_ONE) /* the norm's output went both ways */
+		d = wse_gpt_linear_back(b, k->qkv_unit, k->attn.qkv, WSE_POST_ADD32, dc);
+	else
+		d = wse_gpt_linear_back(b, k->qkv_unit, k->attn.qkv, WSE_POST_NONE, WSE_NO_VALUE);
+	norm_again(b, &k->ln1, vec);
+	dy = wse_op_norm_back(g, &k->ln1, d, dres);
+	wse_op_vec_out(g, k->vec_unit, vec);
+	return dy;
+}

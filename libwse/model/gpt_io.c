@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+/* Embeddings in, and their gradients. */
+#include "model/gpt_io.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "model/rotary.h"
+#include "num/num.h"
+
+/* of the table's rows: what a micro-batch's inputs are gathered from */
+enum { T_WTE, T_WPE };
+
+/* the row of the embedding, or of the positions, that token t reads */
+static uint32_t row_of(const struct wse_gpt *m, const uint16_t *const *samples, int positions,
+		       uint32_t t)
+{
+	uint32_t at = t % m->seq;
+
+	return positions ? at : wse_token(samples[t / m->seq], (int)at - 1, m->vocab);
+}
+
+/* rows [H][T] of a tensor, as bf16: row_of() of every token */
+static void gather_rows(const struct wse_gpt *m, const struct wse_input *in,
+			const uint16_t *const *samples, int positions, uint32_t t_all, uint16_t *to)
+{
+	size_t h = m->hidden;
+
+	for (uint32_t t = 0; t < t_all; t++) {
+		size_t at = row_of(m, samples, positions, t) * h;
+
+		for (size_t j = 0; j < h; j++)
+			to[j * t_all + t] =
+				in->f32 ? wse_f32_to_bf16(in->f32[at + j]) : in->bf16[at + j];
+	}
+}
+
+/* the embeddings of the tokens before the targets, and of their positions, or angles of these */
+void wse_gpt_gather(const struct wse_model *model, const struct wse_graph *g,
+		    const struct wse_input *in, const uint16_t *const *samples,
+		    struct wse_micro_batch *job)
+{
+	const struct wse_gpt *m = wse_gpt(model);
+	uint32_t t_all = wse_graph_tokens(g);
+
+	gather_rows(m, &in[T_WTE], samples, 0, t_all, wse_span_ptr(job->in[IN_TOKENS]));
+	if (m->learned)
+		gather_rows(m, &in[T_WPE], samples, 1, t_all, wse_span_ptr(job->in[IN_POSITIONS]));
+	if (m->rotary)
+		wse_rotary_table(m->rotary / 2, m->rotary_base, m->rotary_scale, m->seq, t_all,
+				 wse_span_ptr(job->in[wse_gpt_in_angles(m)]));
+}
+
+/* dx [H][T] of every token, in token order, onto its embedding's row and its position's */
+int wse_gpt_leaf(const struct wse_model *model, const struct wse_graph *g,
+		 const struct wse_micro_batch *job, const uint16_t *const *samples,
+		 const struct wse_leaf *leaf)
+{
+	const struct wse_gpt *m = wse_gpt(model);
+	uint32_t t_all = wse_graph_tokens(g), h = m->hidden;
+	const float *dx = wse_span_ptr(job->out[OUT_DX]);
+	uint32_t *of = malloc(t_all * sizeof(*of));
+	int ret = of ? 0 : -ENOMEM;
+
+	for (uint32_t i = T_WTE; i <= (m->learned ? T_WPE : T_WTE) && !ret; i++) {
+		for (uint32_t t = 0; t < t_all; t++)
+			of[t] = row_of(m, samples, i == T_WPE, t);
+		if (!leaf[i].grad) {
+			ret = wse_rows_make(leaf[i].rows, of, dx, t_all, h);
+			continue;
+		}
+		for (uint32_t t = 0; t < t_all; t++) {
+			float *row = leaf[i].grad + (size_t)of[t] * h;
+
+			for (uint32_t j = 0; j < h; j++)
+				row[j] += dx[(size_t)j * t_all + t];
+		}
+	}
+	free(of);
+	return ret;
+}

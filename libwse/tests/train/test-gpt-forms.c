@@ -1,0 +1,515 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The forms in which GPT-J, GPT-NeoX and LLaMA differ from GPT-2, as graphs: the same bits on oracle,
+ * twin and RTL, on any number of devices, with and without recomputation; and what they compute,
+ * against a plain forward pass in binary64.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "input/config.h"
+#include "model/gpt.h"
+#include "model/gpt_tensors.h"
+#include "num/num.h"
+#include "ops/ops.h"
+#include "state.h"
+#include "tap.h"
+#include "train/session.h"
+#include "train/verify.h"
+
+static const char yaml[] =
+	"trainer:\n"
+	"  init:\n"
+	"    model: {name: gpt2, hidden_size: 64, num_hidden_layers: 2, num_heads: 4,\n"
+	"            max_position_embeddings: 32}\n"
+	"    optimizer: {AdamW: {betas: [0.9, 0.95], weight_decay: 0.01}}\n"
+	"    schedulers: [{ConstantLR: {learning_rate: 3.0e-3}}]\n"
+	"    precision: {max_gradient_norm: 1.0}\n"
+	"    loop: {max_steps: 20, eval_frequency: 0}\n"
+	"    sampling: {bytes: 0}\n"
+	"  fit:\n"
+	"    train_dataloader: {batch_size: 3, micro_batch_size: 1, data_dir: TEXT}\n"
+	"    val_dataloader: {held_out_bytes: 1024}\n";
+
+static char text[] = "/tmp/wse-forms-XXXXXX";
+
+#define GPTJ                                                                             \
+	.block = WSE_GPT_PARALLEL_ONE, .rotary = 8, .no_qkv_bias = 1, .no_proj_bias = 1, \
+	.head_bias = 1
+#define NEOX .block = WSE_GPT_PARALLEL_TWO, .rotary = 4, .rotary_halves = 1
+
+struct form {
+	const char *name;
+	struct wse_gpt m; /* sizes that are 0 are those of the file above */
+};
+
+static const struct form forms[] = {
+	{"RMS norm, no biases, untied",
+	 {.norm = WSE_GPT_NORM_RMS,
+	  .learned = 1,
+	  .no_qkv_bias = 1,
+	  .no_proj_bias = 1,
+	  .no_ffn_bias = 1}},
+	{"an output layer with bias", {.learned = 1, .head_bias = 1}},
+	{"rotary positions, all of a head, tied", {.rotary = 16, .tied = 1}},
+	{"GPT-J's", {GPTJ}},
+	{"GPT-NeoX's", {NEOX}},
+	{"GPT-NeoX's, two columns a head", {NEOX, .heads = 2}},
+	{"GPT-J's, two heads a column, a vocabulary in chunks",
+	 {GPTJ, .heads = 8, .vocab = 2000, .rotary_base = 500000.0f, .rotary_scale = 2.0f}},
+};
+
+struct run {
+	const char *uri;
+	uint32_t devices;
+	const char *sets[4];
+	uint32_t nsets;
+};
+
+/* a session of a form */
+static int open_run(const struct run *r, const struct form *f, struct wse_session *s)
+{
+	struct wse_config_source src = {.name = "test",
+					.text = yaml,
+					.size = sizeof(yaml) - 1,
+					.sets = r->sets,
+					.nsets = r->nsets,
+					.data = text};
+	const char *uris[4] = {r->uri, r->uri, r->uri, r->uri};
+	struct wse_gpt m = f->m;
+	const struct wse_gpt *was;
+	struct wse_faults faults;
+	struct wse_config cfg;
+	uint32_t mode;
+	int ret = wse_config_read(&src, &cfg, &faults);
+
+	if (ret)
+		return ret;
+	was = wse_gpt(&cfg.model);
+	mode = cfg.model.mode;
+	m.vocab = m.vocab ? m.vocab : was->vocab;
+	m.heads = m.heads ? m.heads : was->heads;
+	m.positions = was->positions;
+	m.seq = was->seq;
+	m.hidden = was->hidden;
+	m.layers = was->layers;
+	m.filter = m.filter ? m.filter : was->filter;
+	m.act = m.gated ? WSE_SILU : was->act;
+	m.eps = was->eps;
+	m.dev = 0.1f; /* angles and gates matter from the first step on */
+	ret = wse_gpt_init(&cfg.model, &m);
+	cfg.model.mode = mode;
+	return ret ? ret : wse_session_open(s, &cfg, uris, r->devices, NULL);
+}
+
+/* two steps; a checksum over all parameters and moments, 0 on failure */
+static uint64_t two_steps(const struct run *r, const struct form *f, struct wse_plan *plan)
+{
+	struct wse_session s;
+	struct wse_step_result step;
+	struct state st;
+	uint64_t sum = 0;
+	int ret = open_run(r, f, &s);
+
+	if (ret)
+		return 0;
+	for (int i = 0; i < 2 && !ret; i++) {
+		ret = wse_session_compute(&s, &step);
+		ret = ret ? ret : wse_session_commit(&s, &step);
+	}
+	if (!ret) {
+		wse_memx_finish(s.memx);
+		st = state_of(s.memx);
+		sum = wse_checksum64(st.params, st.table->params * 4) ^
+		      wse_checksum64(st.v, st.table->params * 4);
+		state_free(&st);
+		if (plan)
+			*plan = s.plan;
+	}
+	wse_session_close(&s);
+	return ret ? 0 : sum;
+}
+
+static void same_bits(const struct form *f)
+{
+	static const struct run runs[] = {
+		{"oracle:rows=2,cols=4", 1, {0}, 0},
+		{"sim:func,rows=2,cols=4", 3, {0}, 0},
+		{"sim:func,rows=2,cols=4", 1, {"model.recompute=ffn"}, 1},
+		{"sim:func,rows=2,cols=4", 2, {"model.recompute=block"}, 1},
+		{"sim:func,rows=2,cols=4", 1, {"model.recompute=spill"}, 1},
+	};
+	const struct run one = {"sim:func,rows=2,cols=4", 1, {0}, 0};
+	uint64_t want = two_steps(&one, f, NULL);
+
+	ok(want != 0, "%s: two steps%s%s", f->name, want ? "" : ": ", want ? "" : wse_error());
+	for (size_t i = 0; i < sizeof(runs) / sizeof(*runs) && want; i++) {
+		struct wse_plan plan = {0};
+		uint64_t got = two_steps(&runs[i], f, &plan);
+
+		ok(got && got == want, "the same bits on %u x %s, mode %u%s%s", runs[i].devices,
+		   runs[i].uri, plan.mode, got ? "" : ": ", got ? "" : wse_error());
+		if (runs[i].nsets)
+			ok(plan.mode >= wse_gpt_mode[i - 1], "recomputation as asked for");
+	}
+}
+
+/* one step of a block on the RTL, and on the twin */
+static void on_rtl(const struct form *f)
+{
+	static const char *const uris[] = {"sim:func,rows=2,cols=2",
+					   "sim:rtl,rows=2,cols=2,seed=3"};
+	struct wse_step_result step;
+	double norm[2] = {0}, loss[2] = {0};
+	int ret = 0;
+
+	for (int i = 0; i < 2 && !ret; i++) {
+		const struct run r = {
+			uris[i],
+			1,
+			{"train_dataloader.batch_size=1", "model.num_hidden_layers=1"},
+			2};
+		struct wse_session s;
+
+		ret = open_run(&r, f, &s);
+		if (ret == -ENOTSUP) {
+			tap_skip(wse_error(), "%s on the RTL", f->name);
+			return;
+		}
+		if (ret)
+			break;
+		ret = wse_session_compute(&s, &step);
+		/* every gradient, bit by bit */
+		ret = ret || !i ? ret : wse_verify_step(&s, "oracle:rows=2,cols=2");
+		loss[i] = step.loss;
+		ret = ret ? ret : wse_session_commit(&s, &step);
+		norm[i] = step.norm;
+		wse_session_close(&s);
+	}
+	ok(!ret && loss[0] == loss[1] && norm[0] == norm[1] && norm[0] != 0,
+	   "%s: a step on the RTL is the twin's and the oracle's%s%s", f->name, ret ? ": " : "",
+	   ret ? wse_error() : "");
+}
+
+/* a model that needs a program for each phase: they end where the plan says */
+static void phases(const struct form *f)
+{
+	static const struct run r = {"sim:func,rows=2,cols=4",
+				     1,
+				     {"model.hidden_size=128", "train_dataloader.batch_size=2",
+				      "train_dataloader.micro_batch_size=2"},
+				     3};
+	struct wse_step_result step;
+	struct wse_session s;
+	int ret = open_run(&r, f, &s);
+	int full = 0;
+
+	for (uint32_t i = 0; i < s.plan.graph.nprograms && !ret; i++)
+		full += !strncmp(s.plan.graph.programs[i].file, "full_", 5);
+	ok(!ret && full == 2, "%s, hidden 128: %d programs of phases with all kernels, mode %u%s%s",
+	   f->name, full, s.plan.mode, ret ? ": " : "", ret ? wse_error() : "");
+	if (ret)
+		return;
+	ret = wse_session_compute(&s, &step);
+	ret = ret ? ret : wse_verify_step(&s, "oracle:rows=2,cols=4");
+	ok(!ret, "and the oracle's bits%s%s", ret ? ": " : "", ret ? wse_error() : "");
+	wse_session_close(&s);
+}
+
+/* what no form has is refused in a sentence */
+static void refused(void)
+{
+	static const struct {
+		struct wse_gpt m;
+		const char *words;
+	} all[] = {
+		{{.rotary = 7}, "rotary_dim 7 is odd: features turn in pairs: choose 6 or 8"},
+		{{.rotary = 18}, "rotary_dim 18 is more than the 16 features of a head: choose 16"},
+		{{.rotary = 8, .rotary_base = -1}, "choose 1 or more (10000)"},
+		{{.rotary = 8, .rotary_scale = NAN}, "choose 0.001 or more (1)"},
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		const struct form f = {"", all[i].m};
+		const struct run r = {"oracle:rows=2,cols=4", 1, {0}, 0};
+		struct wse_session s;
+		int ret = open_run(&r, &f, &s);
+
+		ok(ret == -EINVAL && strstr(wse_error(), all[i].words), "%s",
+		   ret ? wse_error() : "not refused");
+		if (!ret)
+			wse_session_close(&s);
+	}
+}
+
+/* ---- the same in binary64, as the papers say it ---- */
+
+struct exact {
+	const struct wse_gpt *m;
+	const struct wse_tensor_table *tab;
+	const double *p; /* parameters, in the table's order */
+	uint32_t seq;
+};
+
+static const double *tensor(const struct exact *e, uint32_t t)
+{
+	return t == WSE_NO_TENSOR ? NULL : e->p + e->tab->t[t].off;
+}
+
+/* y [seq][outs] = x [seq][ins] w^T + bias */
+static void product(const struct exact *e, uint32_t w, uint32_t bias, const double *x, double *y,
+		    uint32_t outs, uint32_t ins)
+{
+	const double *a = tensor(e, w), *b = tensor(e, bias);
+
+	for (uint32_t t = 0; t < e->seq; t++)
+		for (uint32_t n = 0; n < outs; n++) {
+			double s = b ? b[n] : 0;
+
+			for (uint32_t k = 0; k < ins; k++)
+				s += a[(size_t)n * ins + k] * x[(size_t)t * ins + k];
+			y[(size_t)t * outs + n] = s;
+		}
+}
+
+static void normed(const struct exact *e, uint32_t gain, uint32_t bias, const double *x, double *y)
+{
+	const double *g = tensor(e, gain), *b = tensor(e, bias);
+	uint32_t h = e->m->hidden;
+
+	for (uint32_t t = 0; t < e->seq; t++, x += h, y += h) {
+		double mean = 0, var = 0;
+
+		for (uint32_t i = 0; i < h && e->m->norm == WSE_GPT_NORM_LAYER; i++)
+			mean += x[i] / h;
+		for (uint32_t i = 0; i < h; i++)
+			var += (x[i] - mean) * (x[i] - mean) / h;
+		for (uint32_t i = 0; i < h; i++)
+			y[i] = (x[i] - mean) / sqrt(var + e->m->eps) * g[i] + (b ? b[i] : 0);
+	}
+}
+
+/* the head x [d] of position t */
+static void turned(const struct wse_gpt *m, double *x, uint32_t t)
+{
+	double base = m->rotary_base != 0 ? m->rotary_base : 10000;
+	double scale = m->rotary_scale != 0 ? m->rotary_scale : 1;
+
+	for (uint32_t i = 0; i < m->rotary / 2; i++) {
+		double w = t / scale * pow(base, -2.0 * i / m->rotary), a, b;
+		double *first = m->rotary_halves ? &x[i] : &x[2 * i];
+		double *second = m->rotary_halves ? &x[i + m->rotary / 2] : &x[2 * i + 1];
+
+		a = *first;
+		b = *second;
+		*first = a * cos(w) - b * sin(w);
+		*second = b * cos(w) + a * sin(w);
+	}
+}
+
+/* qkv [seq][heads and twice kv, of d] -> o [seq][heads * d] */
+static void attended(const struct exact *e, double *qkv, double *o)
+{
+	const struct wse_gpt *m = e->m;
+	uint32_t kv = m->kv_heads ? m->kv_heads : m->heads, d = m->hidden / m->heads;
+	uint32_t width = m->hidden + 2 * kv * d;
+
+	for (uint32_t t = 0; t < e->seq; t++)
+		for (uint32_t a = 0; a < m->heads + kv; a++)
+			turned(m, qkv + (size_t)t * width + a * d, t);
+	memset(o, 0, sizeof(*o) * e->seq * m->hidden);
+	for (uint32_t t = 0; t < e->seq; t++)
+		for (uint32_t a = 0; a < m->heads; a++) {
+			const double *q = qkv + (size_t)t * width + a * d;
+			uint32_t of = a / (m->heads / kv);
+			double p[64], sum = 0;
+
+			for (uint32_t u = 0; u <= t; u++) {
+				const double *k = qkv + (size_t)u * width + m->hidden + of * d;
+				double s = 0;
+
+				for (uint32_t f = 0; f < d; f++)
+					s += q[f] * k[f];
+				sum += p[u] = exp(s / sqrt(d));
+			}
+			for (uint32_t u = 0; u <= t; u++)
+				for (uint32_t f = 0; f < d; f++)
+					o[(size_t)t * m->hidden + a * d + f] +=
+						p[u] / sum *
+						qkv[(size_t)u * width + m->hidden + (kv + of) * d +
+						    f];
+		}
+}
+
+/* what the FFN's first layer makes, y [seq][filter], or [seq][2 filter] of gate and factor */
+static void activated(const struct wse_gpt *m, uint32_t seq, double *y)
+{
+	uint32_t f = m->filter, per = m->gated ? 2 * f : f;
+
+	for (uint32_t t = 0; t < seq; t++)
+		for (uint32_t i = 0; i < f; i++) {
+			double v = y[(size_t)t * per + i], u;
+
+			u = sqrt(2 / M_PI) * (v + 0.044715 * v * v * v);
+			y[(size_t)t * f + i] =
+				m->gated ? v / (1 + exp(-v)) * y[(size_t)t * per + f + i]
+					 : 0.5 * v * (1 + tanh(u));
+		}
+}
+
+static void add_to(double *x, const double *y, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		x[i] += y[i];
+}
+
+/* the mean loss of tokens [seq + 1] */
+static double exact_loss(const struct exact *e, const uint16_t *tokens)
+{
+	const struct wse_gpt *m = e->m;
+	uint32_t h = m->hidden, qkv = h + 2 * wse_gpt_kv_width(m);
+	size_t n = (size_t)e->seq * h;
+	double *x = calloc(n, 8), *a = calloc(n, 8), *o = calloc(n, 8), *y = calloc(n, 8);
+	double *wide = calloc((size_t)e->seq * (qkv + 2 * m->filter + m->vocab), 8), loss = 0;
+	struct wse_gpt_tensors all;
+
+	wse_gpt_tensors_of(m, &all);
+	for (uint32_t t = 0; t < e->seq; t++)
+		for (uint32_t i = 0; i < h; i++) {
+			x[t * h + i] = tensor(e, all.wte)[(size_t)tokens[t] * h + i];
+			if (m->learned)
+				x[t * h + i] += tensor(e, all.wpe)[(size_t)t * h + i];
+		}
+	for (uint32_t l = 0; l < m->layers; l++) {
+		struct wse_gpt_block_tensors k;
+
+		wse_gpt_block_tensors_of(m, l, &k);
+		normed(e, k.ln1_g, k.ln1_b, x, a);
+		product(e, k.qkv_w, k.qkv_b, a, wide, qkv, h);
+		attended(e, wide, o);
+		product(e, k.proj_w, k.proj_b, o, y, h, h);
+		if (m->block == WSE_GPT_SERIAL)
+			add_to(x, y, n);
+		if (m->block != WSE_GPT_PARALLEL_ONE)
+			normed(e, k.ln2_g, k.ln2_b, x, a);
+		if (m->block != WSE_GPT_SERIAL)
+			add_to(x, y, n);
+		product(e, k.fc_w, k.fc_b, a, wide, m->filter * (m->gated ? 2 : 1), h);
+		activated(m, e->seq, wide);
+		product(e, k.fc2_w, k.fc2_b, wide, y, h, m->filter);
+		add_to(x, y, n);
+	}
+	normed(e, all.ln_f_g, all.ln_f_b, x, a);
+	product(e, all.head_w, all.head_b, a, wide, m->vocab, h);
+	for (uint32_t t = 0; t < e->seq; t++) {
+		double sum = 0;
+
+		for (uint32_t v = 0; v < m->vocab; v++)
+			sum += exp(wide[(size_t)t * m->vocab + v]);
+		loss += (log(sum) - wide[(size_t)t * m->vocab + tokens[t + 1]]) / e->seq;
+	}
+	free(x);
+	free(a);
+	free(o);
+	free(y);
+	free(wide);
+	return loss;
+}
+
+/*
+ * The loss, and the gradient of every tensor g: along g / |g| the exact loss rises by |g|. A
+ * gradient that is longer, shorter or points elsewhere does not.
+ */
+static void against_exact(const struct form *f)
+{
+	const struct run r = {"sim:func,rows=2,cols=4",
+			      1,
+			      {"train_dataloader.batch_size=1", "model.num_hidden_layers=1"},
+			      2};
+	double worst = 0, loss, total = 0, *p = NULL;
+	struct wse_step_result step;
+	const char *where = "";
+	struct wse_session s;
+	uint32_t compared = 0;
+	struct exact e;
+	struct state st;
+	float *got;
+	int ret = open_run(&r, f, &s);
+
+	if (!ok(!ret, "%s: one block%s%s", f->name, ret ? ": " : "", ret ? wse_error() : ""))
+		return;
+	ret = wse_session_compute(&s, &step);
+	ret = ret ? ret : wse_session_check_grads(&s);
+	st = state_of(s.memx);
+	got = malloc(st.table->params * sizeof(*got));
+	p = malloc(st.table->params * sizeof(*p));
+	for (uint32_t i = 0; i < st.table->n; i++)
+		wse_memx_grad(s.memx, i, got + st.table->t[i].off);
+	for (size_t i = 0; i < st.table->params; i++) {
+		p[i] = st.params[i];
+		total += (double)got[i] * got[i];
+	}
+	e = (struct exact){wse_gpt(&s.cfg.model), st.table, p, s.cfg.model.span};
+	loss = exact_loss(&e, s.samples[0] - 1);
+	ok(!ret && fabs(step.loss - loss) < 2e-3 * loss, "%s: loss %.5f, exactly %.5f%s%s", f->name,
+	   step.loss, loss, ret ? ": " : "", ret ? wse_error() : "");
+	for (uint32_t i = 0; i < st.table->n && !ret; i++) {
+		const struct wse_tensor *t = &st.table->t[i];
+		double gg = 0, rise[2], off, d;
+
+		for (size_t j = t->off; j < t->off + t->count; j++)
+			gg += (double)got[j] * got[j];
+		if (gg <= 1e-7 * total)
+			continue;
+		d = 1e-4 / sqrt(gg);
+		for (int way = 0; way < 2; way++) {
+			for (size_t j = t->off; j < t->off + t->count; j++)
+				p[j] = st.params[j] + (way ? d : -d) * got[j];
+			rise[way] = exact_loss(&e, s.samples[0] - 1);
+		}
+		for (size_t j = t->off; j < t->off + t->count; j++)
+			p[j] = st.params[j];
+		off = fabs((rise[1] - rise[0]) / 2e-4 / sqrt(gg) - 1);
+		compared++;
+		if (off > worst) {
+			worst = off;
+			where = t->name;
+		}
+	}
+	ok(!ret && worst < 0.015 && compared + 3 >= st.table->n,
+	   "%s: %u of %u gradients by differences, worst %.2f %% off, %s", f->name, compared,
+	   st.table->n, 100 * worst, where);
+	free(got);
+	free(p);
+	state_free(&st);
+	wse_session_close(&s);
+}
+
+int main(void)
+{
+	FILE *f;
+	int fd = mkstemp(text);
+
+	f = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!f)
+		return 1;
+	for (uint64_t i = 0; i < 40000; i++) /* words that repeat */
+		fputc("etaoin shrdlu\n"[wse_rng_u64(7, 0, i / 5 * 3 % 97 + i % 5) % 14], f);
+	fclose(f);
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+		same_bits(&forms[i]);
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+		against_exact(&forms[i]);
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+		on_rtl(&forms[i]);
+	phases(&forms[0]);
+	phases(&forms[3]);
+	refused();
+	unlink(text);
+	return tap_end();
+}
