@@ -23,6 +23,13 @@
 #include "kernel.h"
 #include "row.h"
 
+#ifdef KERNELS_FULL
+#include "swiglu.h"
+#ifndef LINEAR_POSTS
+#define LINEAR_POSTS	((2u << WSE_POST_MUL2) - 1)
+#endif
+#endif
+
 #ifndef LINEAR_POSTS
 #define LINEAR_POSTS	((2u << WSE_POST_RELU2) - 1)
 #endif
@@ -207,6 +214,12 @@ static __attribute__((noinline)) void linear_post(const struct wse_linear_args *
 			vv(VMOV, D_B, D_A, 0);
 		}
 	}
+#ifdef KERNELS_FULL
+	if (LINEAR_HAS(SWIGLU, a))
+		post_swiglu(a->y, a->out, a->out2, n / 2);
+	if (LINEAR_HAS(MUL2, a))
+		post_mul2(a->y, a->out, a->aux, n);
+#endif
 }
 
 /* ---- forward, and backward to the data with the transposed image ---- */

@@ -141,6 +141,7 @@ static inline void norm_out(const struct wse_norm_args *a)
 {
 	const uint32_t *gain = (const uint32_t *)a->gain, *bias = (const uint32_t *)a->bias;
 	uint32_t t = a->t, h = a->h, x = a->x, out = a->out, shaped = 0, n, i, acc;
+	uint32_t biased = NORM_HAS(a->bias);
 	uint32_t chunk = (norm_holds(t) ? HELD_MEAN : WSE_NACC) / t;
 
 	norm_hold(HELD_RSTD, a->rstd, t);
@@ -157,7 +158,7 @@ static inline void norm_out(const struct wse_norm_args *a)
 		norm_xhat(a->mean);
 		for (i = n, acc = 0; i; i--, acc += t, out += 2 * t) {
 			wse_dsr_base(N_ONE, acc, t, 1);
-			if (!NORM_HAS(a->bias)) {
+			if (!biased) {
 				wse_dsr_base(N_OUT, out, t, 2);
 				vs(VMUL, N_OUT, N_ONE, *gain++);
 				continue;
@@ -207,7 +208,7 @@ static inline void norm_back_sums(const struct wse_norm_back_args *a)
 		 acc, n, i;
 	uint32_t room = t <= WSE_NACC / 4, first = room ? 2 * t : 0, shaped = 0;
 	uint32_t chunk = ((norm_holds(t) ? HELD_MEAN : WSE_NACC) - first) / 2 / t;
-	uint32_t second = NORM_HAS(a->mean) ? t : 0;
+	uint32_t second = NORM_HAS(a->mean) ? t : 0, biased = NORM_HAS(a->dbias);
 
 	if (NORM_HAS(a->mean))
 		norm_hold(HELD_MEAN, a->mean, t);
@@ -248,7 +249,7 @@ static inline void norm_back_sums(const struct wse_norm_back_args *a)
 			wse_dsr_base(N_DGAIN, dgain, 1, 4);
 			wse_dsr_base(N_DBIAS, dbias, 1, 4);
 			vv(VRSUM, N_DGAIN, N_ONE, 0);
-			if (NORM_HAS(a->dbias))
+			if (biased)
 				vv(VRSUM, N_DBIAS, N_TWO, 0);
 			vs(VMAC, N_OUT, N_ONE, gain);
 			vs(VMUL, N_TWO, N_TWO, gain);

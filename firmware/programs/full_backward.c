@@ -3,7 +3,7 @@
 #define KERNELS_FULL
 #define LINEAR_POSTS                                                                            \
 	(1u << WSE_POST_NONE | 1u << WSE_POST_BF16 | 1u << WSE_POST_GATE | 1u << WSE_POST_MUL | \
-	 1u << WSE_POST_ADD32)
+	 1u << WSE_POST_ADD32 | 1u << WSE_POST_MUL2)
 
 #include "../lib/attn_back.h"
 #include "../lib/linear.h"

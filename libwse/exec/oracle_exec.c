@@ -98,9 +98,12 @@ static void unprepare(struct oracle *o)
 static size_t room(const struct wse_graph *g, const struct wse_value *v)
 {
 	size_t n = v->rows;
+	uint32_t sums = v->bytes_at_start / (4 * g->t); /* there may be more of them than rows */
 
 	if (v->shape == WSE_SHAPE_WORK)
 		return (size_t)v->bytes * g->tile.rows * g->tile.cols;
+	if (v->shape == WSE_SHAPE_TOKENS && sums > n)
+		n = sums;
 	if (v->shape != WSE_SHAPE_SHARED)
 		n *= g->tile.cols;
 	if (v->shape != WSE_SHAPE_VECTOR)

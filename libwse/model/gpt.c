@@ -16,8 +16,10 @@
  */
 #define PHASE_END 0x2600u
 
-static const char *const acts[] = {
-	[WSE_GELU] = "gelu", [WSE_RELU] = "relu", [WSE_SQUARED_RELU] = "squared_relu"};
+static const char *const acts[] = {[WSE_GELU] = "gelu",
+				   [WSE_RELU] = "relu",
+				   [WSE_SQUARED_RELU] = "squared_relu",
+				   [WSE_SILU] = "silu"};
 
 static int gpt_tensors(const struct wse_model *model, struct wse_tensor_table *tab)
 {

@@ -13,6 +13,7 @@ static const struct {
 	[WSE_GELU] = {WSE_POST_GELU, WSE_POST_MUL},
 	[WSE_RELU] = {WSE_POST_RELU, WSE_POST_GATE},
 	[WSE_SQUARED_RELU] = {WSE_POST_RELU2, WSE_POST_MUL},
+	[WSE_SILU] = {WSE_POST_SWIGLU, WSE_POST_MUL2}, /* gated, always */
 };
 
 struct wse_norm_op wse_gpt_norm_of(const struct build *b, uint32_t x, uint32_t vec, uint32_t gain,

@@ -199,6 +199,20 @@ static inline float ew_relu_back(float act, float dx)
 }
 
 /*
+ * SwiGLU: silu(g) u, silu(g) = g s, s = 1 / (1 + w), w = exp(-g), its argument clamped to 80; dg, du
+ * are the derivatives: (s (1 + g (1 - s))) u with w s for 1 - s, and silu(g).
+ */
+static inline float ew_swiglu(float g, float u, float *dg, float *du)
+{
+	float w = ew_exp(ew_min(80.0f, ew_mul(g, -1.0f)));
+	float s = ew_recip(ew_add(w, 1.0f));
+
+	*du = ew_mul(g, s);
+	*dg = ew_mul(ew_mul(ew_add(ew_mul(ew_mul(w, s), g), 1.0f), s), u);
+	return ew_mul(*du, u);
+}
+
+/*
  * GELU, tanh form: 0.5 y (1 + tanh u) = y s, s = 1 / (1 + w), w = exp(-2u),
  * u = sqrt(2/pi) (y + 0.044715 y^3).
  * y is clamped to [-10, 10] inside (s is 0 or 1 to the last bit beyond), and exp's argument to

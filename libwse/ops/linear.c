@@ -93,6 +93,9 @@ static void post_element(const struct wse_linear_post *p, int scaled, size_t i, 
 	case WSE_POST_MUL:
 		p->out[i] = bf16_of(ew_mul(wse_bf16_to_f32(aux16[i]), *y));
 		break;
+	case WSE_POST_SWIGLU: /* know other elements, too */
+	case WSE_POST_MUL2:
+		break;
 	case WSE_POST_ADD16:
 	case WSE_POST_ADD32:
 		if (p->post == WSE_POST_ADD16)
@@ -104,6 +107,27 @@ static void post_element(const struct wse_linear_post *p, int scaled, size_t i, 
 			p->out2[i] = bf16_of(*y);
 		break;
 	}
+}
+
+/* a column's features of sums: gate and factor; y [2 half][tokens] */
+static void post_swiglu(const struct wse_linear_post *p, const float *y, size_t first, size_t half)
+{
+	for (size_t i = 0; i < half; i++) {
+		float dg, du;
+
+		p->out[first / 2 + i] = bf16_of(ew_swiglu(y[i], y[half + i], &dg, &du));
+		p->out2[first + i] = bf16_of(dg);
+		p->out2[first + half + i] = bf16_of(du);
+	}
+}
+
+static void post_mul2(const struct wse_linear_post *p, const float *y, size_t first, size_t n)
+{
+	const uint16_t *aux = p->aux;
+
+	for (size_t i = 0; i < 2 * n; i++)
+		p->out[2 * first + i] =
+			bf16_of(ew_mul(wse_bf16_to_f32(aux[2 * first + i]), y[i % n]));
 }
 
 void wse_linear_post_oracle(const struct wse_tile *tile, uint32_t outs, uint32_t tokens,
@@ -119,6 +143,12 @@ void wse_linear_post_oracle(const struct wse_tile *tile, uint32_t outs, uint32_t
 				y[i] = ew_add(y[i], p->bias[n]);
 			post_element(p, n % per < p->nscale, i, &y[i]);
 		}
+	}
+	for (size_t n = (size_t)per * tokens, i = 0; i < n * tile->cols; i += n) {
+		if (p->post == WSE_POST_SWIGLU)
+			post_swiglu(p, y + i, i, n / 2);
+		if (p->post == WSE_POST_MUL2)
+			post_mul2(p, y + i, i, n);
 	}
 	wse_ftz_leave(saved);
 }
@@ -218,7 +248,7 @@ static int keeps_sums(uint32_t post)
 
 static int makes_derivative(uint32_t post)
 {
-	return post == WSE_POST_GELU || post == WSE_POST_RELU2;
+	return post == WSE_POST_GELU || post == WSE_POST_RELU2 || post == WSE_POST_SWIGLU;
 }
 
 uint32_t wse_op_linear(struct wse_graph *g, const struct wse_linear_op *l, uint32_t *out2)
@@ -242,7 +272,7 @@ uint32_t wse_op_linear(struct wse_graph *g, const struct wse_linear_op *l, uint3
 			wse_graph_value(g, "sums", WSE_TYPE_BYTE, WSE_SHAPE_WORK, rows * g->t * 4);
 	} else {
 		v = wse_graph_value(g, l->what, keeps_sums(l->post) ? WSE_TYPE_F32 : WSE_TYPE_BF16,
-				    WSE_SHAPE_TOKENS, rows);
+				    WSE_SHAPE_TOKENS, rows * wse_post_out(l->post) / WSE_POST_SAME);
 		if (v != WSE_NO_VALUE)
 			g->values[v].bytes_at_start = rows * g->t * 4;
 	}
@@ -271,16 +301,19 @@ static int linear_check(const struct wse_graph *g, const struct wse_op *op)
 	chunks = u->chunks_out * u->chunks_in * (op->arg[A_BACK] ? u->chunks_back : 1);
 	if (op->arg[A_CHUNK] && op->arg[A_CHUNK] >= chunks)
 		return wse_fail(-EINVAL, "unit %u has no chunk %u", op->unit, op->arg[A_CHUNK]);
-	if (post > WSE_POST_RELU2)
+	if (post > WSE_POST_RELU2 && post != WSE_POST_SWIGLU && post != WSE_POST_MUL2)
 		return wse_fail(-EINVAL, "there is no pass %u", post);
 	if (whole != rows && post != WSE_POST_GATE && post != WSE_POST_MUL)
 		return wse_fail(-EINVAL, "pass %u does not work on a part of a value", post);
 	ret = wse_check_value(g, op->in[IN_X], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows_in(g, op),
 			      "the input");
-	if (!ret && post >= WSE_POST_GATE && post <= WSE_POST_ADD32)
+	if (!ret && post == WSE_POST_SWIGLU && (rows % 2 || op->out[OUT_SECOND] == WSE_NO_VALUE))
+		ret = wse_fail(-EINVAL, "%u features are no halves, or have no derivatives", rows);
+	if (!ret && ((post >= WSE_POST_GATE && post <= WSE_POST_ADD32) || post == WSE_POST_MUL2))
 		ret = wse_check_value(g, op->in[IN_AUX],
 				      post == WSE_POST_ADD32 ? WSE_TYPE_F32 : WSE_TYPE_BF16,
-				      WSE_SHAPE_TOKENS, whole, "the pass's second operand");
+				      WSE_SHAPE_TOKENS, whole * wse_post_aux(post) / WSE_POST_SAME,
+				      "the pass's second operand");
 	if (!ret && op->arg[A_BIAS] != WSE_NO_BIAS) {
 		uint32_t vec = op->in[IN_VEC];
 
@@ -290,9 +323,11 @@ static int linear_check(const struct wse_graph *g, const struct wse_op *op)
 				       op->arg[A_BIAS], vec);
 	}
 	if (!ret)
-		ret = wse_check_value(g, op->out[OUT_Y],
-				      keeps_sums(post) ? WSE_TYPE_F32 : WSE_TYPE_BF16,
-				      WSE_SHAPE_TOKENS, whole, "the result");
+		ret = wse_check_value(
+			g, op->out[OUT_Y], keeps_sums(post) ? WSE_TYPE_F32 : WSE_TYPE_BF16,
+			WSE_SHAPE_TOKENS, whole * wse_post_out(post) / WSE_POST_SAME, "the result");
+	if (!ret && post == WSE_POST_MUL2 && op->out[OUT_SUMS] == WSE_NO_VALUE)
+		ret = wse_fail(-EINVAL, "its result does not lie at its sums");
 	if (!ret && op->out[OUT_SUMS] != WSE_NO_VALUE)
 		ret = keeps_sums(post)
 			      ? wse_fail(-EINVAL, "the result is the sums: it has no others")
@@ -304,6 +339,11 @@ static int linear_check(const struct wse_graph *g, const struct wse_op *op)
 		ret = wse_check_value(g, op->out[OUT_SECOND], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, rows,
 				      "the second result");
 	return ret;
+}
+
+static int linear_full(const struct wse_op *op)
+{
+	return op->arg[A_POST] == WSE_POST_SWIGLU || op->arg[A_POST] == WSE_POST_MUL2;
 }
 
 static void linear_emit(struct wse_emit *e, const struct wse_op *op)
@@ -554,6 +594,7 @@ static int wgrad_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 
 const struct wse_op_type wse_type_linear_forward = {.name = "linear",
 						    .entry = "linear_forward",
+						    .full = linear_full,
 						    .check = linear_check,
 						    .emit = linear_emit,
 						    .oracle = linear_oracle,

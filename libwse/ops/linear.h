@@ -39,6 +39,18 @@ struct wse_linear_post {
 	uint32_t nscale; /* features of each column */
 };
 
+/* how many times as many rows a pass makes, or reads beside the sums, as there are sums: halves */
+enum { WSE_POST_SAME = 2 };
+static inline uint32_t wse_post_out(uint32_t post)
+{
+	return post == WSE_POST_SWIGLU ? 1 : post == WSE_POST_MUL2 ? 4 : WSE_POST_SAME;
+}
+
+static inline uint32_t wse_post_aux(uint32_t post)
+{
+	return post == WSE_POST_MUL2 ? 4 : WSE_POST_SAME;
+}
+
 /* y: the sums; afterwards what a kernel leaves there if out is not y */
 void wse_linear_post_oracle(const struct wse_tile *tile, uint32_t outs, uint32_t tokens,
 			    const struct wse_linear_post *p, float *y);

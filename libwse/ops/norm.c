@@ -400,13 +400,23 @@ static uint64_t norm_cycles(const struct wse_graph *g, const struct wse_op *op)
 	 */
 	uint64_t shorter = (h % (room / t - 1) != 0) + (h % (room / t) != 0);
 
+	/* no sums of x; from 17 tokens on the mean lies in memory, as x does */
+	uint64_t rms = op->out[OUT_MEAN] != WSE_NO_VALUE
+			       ? 0
+			       : 100 + 20 * g->tile.cols + (t > 16 ? 3 * h * t / 4 : 0);
+
 	return WSE_COMMAND_CYCLES + (t <= 8 ? 640 : 394 + 6 * t) + 40 * g->tile.cols +
-	       95 * shorter + 2 * h * t;
+	       95 * shorter + 2 * h * t - rms;
 }
 
 static uint64_t norm_back_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
 	uint64_t feature = 24 + g->t * 47 / 10; /* scalar operands, then the lanes */
+
+	if (op->in[IN_MEAN] == WSE_NO_VALUE)
+		feature -= g->t > 16 ? 20 : 12;
+	if (!has_bias(op))
+		feature -= 5;
 
 	/* beyond 32 tokens the sums have no room in the accumulators */
 	return WSE_COMMAND_CYCLES + (g->t > 32 ? 1450 : 900) +

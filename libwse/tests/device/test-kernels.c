@@ -33,7 +33,10 @@ struct shape {
 	int wild;
 };
 
-/* what a pass needs beside the sums: size of an element of aux, is there out, out2 */
+/*
+ * what a pass needs beside the sums: size of an element of aux, is there out, out2; no name: no
+ * such pass
+ */
 static const struct {
 	const char *name;
 	uint8_t aux, out, out2;
@@ -42,7 +45,8 @@ static const struct {
 	[WSE_POST_RELU] = {"relu", 0, 1, 0},   [WSE_POST_GELU] = {"gelu", 0, 1, 1},
 	[WSE_POST_GATE] = {"gate", 2, 1, 0},   [WSE_POST_MUL] = {"mul", 2, 1, 0},
 	[WSE_POST_ADD16] = {"add16", 2, 0, 1}, [WSE_POST_ADD32] = {"add32", 4, 0, 1},
-	[WSE_POST_RELU2] = {"relu2", 0, 1, 1},
+	[WSE_POST_RELU2] = {"relu2", 0, 1, 1}, [WSE_POST_SWIGLU] = {"swiglu", 0, 1, 1},
+	[WSE_POST_MUL2] = {"mul2", 2, 1, 0},
 };
 
 static struct wse_stream stream_of(const struct rig *g, const struct wse_buffer *buf,
@@ -84,15 +88,19 @@ enum place { APART, AT_Y, AT_AUX };
 static void test_forward(struct rig *g, const struct shape *s, enum wse_post post, int bias,
 			 enum place place)
 {
-	int at_aux = place == AT_AUX && posts[post].aux == 2, at_y = place == AT_Y;
+	/* the way back through SwiGLU makes as many bytes as there are sums, and reads these twice */
+	int at_aux = place == AT_AUX && posts[post].aux == 2,
+	    at_y = place == AT_Y && post != WSE_POST_MUL2;
 	uint32_t tokens = s->t * g->tile.rows, k = s->kc * g->tile.cols, n = s->nc * g->tile.cols;
 	uint32_t size = s->nc * s->t, scale = 0x3e800000 + (rig_rnd() << 8 & 0x7fff00);
 	uint16_t *w = rig_numbers((size_t)n * k, 2, 0),
 		 *x = rig_numbers((size_t)k * tokens, 2, s->wild);
-	uint16_t *out = malloc((size_t)n * tokens * 2), *out2 = malloc((size_t)n * tokens * 2);
+	uint16_t *out = malloc((size_t)n * tokens * 4), *out2 = malloc((size_t)n * tokens * 2);
 	float *b = rig_numbers(n, 4, 0), *y = malloc((size_t)n * tokens * 4);
-	void *aux =
-		posts[post].aux ? rig_numbers((size_t)n * tokens, posts[post].aux, s->wild) : NULL;
+	void *aux = posts[post].aux ? rig_numbers((size_t)n * tokens * 2, posts[post].aux, s->wild)
+				    : NULL;
+	/* rows of what it makes and reads beside the sums, of half of the latter's */
+	uint32_t outs = n * wse_post_out(post) / 2, auxs = n * wse_post_aux(post) / 2;
 	int has_out2 = posts[post].out2 && (posts[post].out || !at_y), ret;
 	struct wse_linear_args a = {.t = s->t, .k = s->kc, .b = s->b, .post = post};
 	struct wse_linear_post p = {.post = post, .bias = bias ? b : NULL, .aux = aux};
@@ -107,11 +115,11 @@ static void test_forward(struct rig *g, const struct shape *s, enum wse_post pos
 		rig_vector(g, a.bias, b, n, 0);
 	}
 	if (aux) {
-		a.aux = rig_alloc(g, size * posts[post].aux);
-		rig_rows(g, a.aux, aux, n, tokens, posts[post].aux);
+		a.aux = rig_alloc(g, auxs / g->tile.cols * s->t * posts[post].aux);
+		rig_rows(g, a.aux, aux, auxs, tokens, posts[post].aux);
 	}
 	if (posts[post].out) {
-		a.out = at_y ? a.y : at_aux ? a.aux : rig_alloc(g, size * 2);
+		a.out = at_y ? a.y : at_aux ? a.aux : rig_alloc(g, outs / g->tile.cols * s->t * 2);
 		p.out = out;
 	}
 	if (has_out2) {
@@ -130,9 +138,10 @@ static void test_forward(struct rig *g, const struct shape *s, enum wse_post pos
 	wse_linear_post_oracle(&g->tile, n, tokens, &p, y);
 	rig_rows(g, a.y, y, n, tokens, 4);
 	if (p.out)
-		rig_rows(g, a.out, out, n, tokens, 2);
+		rig_rows(g, a.out, out, outs, tokens, 2);
 	if (p.out && at_y)
-		rig_any(g, a.y + size * 2, size * 2, g->tile.rows);
+		rig_any(g, a.y + outs / g->tile.cols * s->t * 2,
+			size * 4 - outs / g->tile.cols * s->t * 2, g->tile.rows);
 	if (p.out2)
 		rig_rows(g, a.out2, out2, n, tokens, 2);
 	if (!ret)
@@ -256,16 +265,23 @@ static void random_shape(struct shape *s, uint32_t t)
 	s->wild = rig_rnd() % 4 == 0;
 }
 
-static void test_device(const char *uri, uint64_t seed, int many)
+static int has_pass(const char *program, uint32_t post)
+{
+	return posts[post].name && (post < WSE_POST_SWIGLU || !strncmp(program, "full", 4));
+}
+
+static void test_device(const char *uri, const char *program, uint64_t seed, int many)
 {
 	static const uint32_t tokens[] = {8, 16, 32, 64};
 	struct rig g;
 	struct shape s;
 
-	if (rig_open(&g, uri))
+	if (rig_open_program(&g, uri, program))
 		return;
 	rig_seed = seed;
 	for (uint32_t post = 0; post < sizeof(posts) / sizeof(posts[0]); post++) {
+		if (!has_pass(program, post))
+			continue;
 		for (uint32_t i = 0; i < (many ? 8u : 2u); i++) {
 			random_shape(&s, tokens[many ? i % 4 : rig_rnd() % 4]);
 			test_forward(&g, &s, post, many ? i / 4 : i, rig_rnd() % 3);
@@ -290,6 +306,10 @@ static void test_phase(const char *program, uint32_t has, int wgrad)
 		struct wse_linear_args a = {.t = 16, .k = 8, .nblk = 4, .b = 4, .post = post};
 		uint16_t *w = rig_numbers(16 * 16, 2, 0);
 
+		if (!posts[post].name) {
+			free(w);
+			continue;
+		}
 		if (rig_open_program(&g, "sim:func,rows=2,cols=2", program)) {
 			free(w);
 			return;
@@ -311,14 +331,17 @@ static void test_phase(const char *program, uint32_t has, int wgrad)
 int main(void)
 {
 	alarm(600);
-	test_device("sim:func,rows=1,cols=1", 1, 1);
-	test_device("sim:func,rows=2,cols=2,races=1", 2, 1);
-	test_device("sim:func,rows=2,cols=2,shuffle=1,seed=7", 2, 1);
-	test_device("sim:func,rows=2,cols=3,shuffle=1,seed=3", 3, 1);
-	test_device("sim:func,rows=4,cols=4", 4, 1);
-	test_device("sim:rtl,rows=2,cols=2", 5, 0);
-	test_device("sim:rtl,rows=2,cols=2,seed=7", 6, 0);
-	test_device("sim:rtl,rows=4,cols=4,seed=9", 7, 0);
+	test_device("sim:func,rows=1,cols=1", "train.elf", 1, 1);
+	test_device("sim:func,rows=2,cols=2,races=1", "train.elf", 2, 1);
+	test_device("sim:func,rows=2,cols=2,shuffle=1,seed=7", "train.elf", 2, 1);
+	test_device("sim:func,rows=2,cols=3,shuffle=1,seed=3", "train.elf", 3, 1);
+	test_device("sim:func,rows=4,cols=4", "train.elf", 4, 1);
+	test_device("sim:rtl,rows=2,cols=2", "train.elf", 5, 0);
+	test_device("sim:rtl,rows=2,cols=2,seed=7", "train.elf", 6, 0);
+	test_device("sim:rtl,rows=4,cols=4,seed=9", "train.elf", 7, 0);
+	test_device("sim:func,rows=2,cols=3,races=1", "full.elf", 8, 1);
+	test_device("sim:rtl,rows=2,cols=2,seed=7", "full.elf", 9, 0);
+	test_device("sim:rtl,rows=4,cols=4", "full.elf", 10, 0);
 	test_phase("forward.elf",
 		   1 << WSE_POST_BF16 | 1 << WSE_POST_RELU | 1 << WSE_POST_GELU |
 			   1 << WSE_POST_RELU2 | 1 << WSE_POST_ADD16 | 1 << WSE_POST_ADD32,
@@ -326,6 +349,15 @@ int main(void)
 	test_phase("backward.elf",
 		   1 << WSE_POST_NONE | 1 << WSE_POST_BF16 | 1 << WSE_POST_GATE |
 			   1 << WSE_POST_MUL | 1 << WSE_POST_ADD32,
+		   1);
+	test_phase("full_forward.elf",
+		   1 << WSE_POST_BF16 | 1 << WSE_POST_RELU | 1 << WSE_POST_GELU |
+			   1 << WSE_POST_RELU2 | 1 << WSE_POST_ADD16 | 1 << WSE_POST_ADD32 |
+			   1 << WSE_POST_SWIGLU,
+		   0);
+	test_phase("full_backward.elf",
+		   1 << WSE_POST_NONE | 1 << WSE_POST_BF16 | 1 << WSE_POST_GATE |
+			   1 << WSE_POST_MUL | 1 << WSE_POST_ADD32 | 1 << WSE_POST_MUL2,
 		   1);
 	test_phase("loss.elf", 1 << WSE_POST_NONE | 1 << WSE_POST_BF16 | 1 << WSE_POST_ADD32, 1);
 	return tap_end();

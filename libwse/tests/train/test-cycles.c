@@ -16,6 +16,7 @@
 
 #include "input/config.h"
 #include "model/plan.h"
+#include "model/gpt.h"
 #include "num/num.h"
 #include "ops/emit.h"
 #include "ops/kinds.h"
@@ -132,8 +133,29 @@ static void close_to(uint64_t plan, uint64_t count, const char *what, const char
 	   (unsigned long long)plan, (unsigned long long)count, 100 * off);
 }
 
+/* a form of a GPT beside that of the file */
+typedef void form_fn(struct wse_gpt *m);
+
+static void llama(struct wse_gpt *m)
+{
+	m->norm = WSE_GPT_NORM_RMS;
+	m->learned = 0;
+	m->rotary = m->hidden / m->heads;
+	m->rotary_halves = m->gated = m->no_qkv_bias = m->no_proj_bias = m->no_ffn_bias = 1;
+	m->act = WSE_SILU;
+	m->filter = 176;
+}
+
+static void gptj(struct wse_gpt *m)
+{
+	m->block = WSE_GPT_PARALLEL_ONE;
+	m->learned = m->tied = 0;
+	m->rotary = 8;
+	m->no_qkv_bias = m->no_proj_bias = m->head_bias = 1;
+}
+
 static int open_session(struct wse_session *s, const char *yaml, const char *uri,
-			const char *const *sets, uint32_t nsets)
+			const char *const *sets, uint32_t nsets, form_fn *form)
 {
 	struct wse_config_source src = {.name = "test",
 					.text = yaml,
@@ -147,7 +169,13 @@ static int open_session(struct wse_session *s, const char *yaml, const char *uri
 
 	if (ret)
 		return ret;
-	return wse_session_open(s, &cfg, &uri, 1, NULL);
+	if (form) {
+		struct wse_gpt m = *wse_gpt(&cfg.model);
+
+		form(&m);
+		ret = wse_gpt_init(&cfg.model, &m);
+	}
+	return ret ? ret : wse_session_open(s, &cfg, &uri, 1, NULL);
 }
 
 static uint32_t is_out(const struct wse_graph *g, const struct wse_op *op)
@@ -199,13 +227,14 @@ static void check_kinds(const char *what, const struct wse_graph *g)
 	close_to(forward[0], forward[1], what, "the forward pass");
 }
 
-static void step(const char *what, const char *yaml, const char *const *sets, uint32_t nsets)
+static void step(const char *what, const char *yaml, const char *const *sets, uint32_t nsets,
+		 form_fn *form)
 {
 	for (int cut = 0; cut < 2; cut++) {
 		struct wse_exec_cost cost = {0};
 		struct wse_step_result r;
 		struct wse_session s = {0};
-		int ret = open_session(&s, yaml, URI, sets, nsets);
+		int ret = open_session(&s, yaml, URI, sets, nsets, form);
 
 		seen.n = 0;
 		seen.cut = cut;
@@ -252,11 +281,14 @@ int main(int argc, char **argv)
 	for (uint64_t i = 0; i < 40000; i++) /* words that repeat */
 		fputc("etaoin shrdlu\n"[wse_rng_u64(7, 0, i / 5 * 3 % 97 + i % 5) % 14], f);
 	fclose(f);
-	step("hidden 64, 16 tokens", gpt, NULL, 0);
-	step("hidden 64, 32 tokens", gpt, two, 2);
-	step("hidden 64, 8 tokens, inputs spilled", gpt, eight, 2);
-	step("hidden 64, heads over two columns, relu", gpt, group, 2);
-	step("an MLP", mlp, NULL, 0);
+	step("hidden 64, 16 tokens", gpt, NULL, 0, NULL);
+	step("hidden 64, 32 tokens", gpt, two, 2, NULL);
+	step("hidden 64, 8 tokens, inputs spilled", gpt, eight, 2, NULL);
+	step("hidden 64, heads over two columns, relu", gpt, group, 2, NULL);
+	step("LLaMA's form, 16 tokens", gpt, NULL, 0, llama);
+	step("LLaMA's form, 32 tokens", gpt, two, 2, llama);
+	step("GPT-J's form, 16 tokens", gpt, NULL, 0, gptj);
+	step("an MLP", mlp, NULL, 0, NULL);
 	unlink(text);
 	return tap_end();
 }

@@ -43,6 +43,10 @@ static char text[] = "/tmp/wse-forms-XXXXXX";
 	.head_bias = 1
 #define NEOX .block = WSE_GPT_PARALLEL_TWO, .rotary = 4, .rotary_halves = 1
 
+#define LLAMA                                                                                     \
+	.norm = WSE_GPT_NORM_RMS, .rotary = 16, .rotary_halves = 1, .gated = 1, .no_qkv_bias = 1, \
+	.no_proj_bias = 1, .no_ffn_bias = 1
+
 struct form {
 	const char *name;
 	struct wse_gpt m; /* sizes that are 0 are those of the file above */
@@ -62,6 +66,7 @@ static const struct form forms[] = {
 	{"GPT-NeoX's, two columns a head", {NEOX, .heads = 2}},
 	{"GPT-J's, two heads a column, a vocabulary in chunks",
 	 {GPTJ, .heads = 8, .vocab = 2000, .rotary_base = 500000.0f, .rotary_scale = 2.0f}},
+	{"LLaMA's, filter 176", {LLAMA, .filter = 176}},
 };
 
 struct run {
@@ -509,6 +514,7 @@ int main(void)
 		on_rtl(&forms[i]);
 	phases(&forms[0]);
 	phases(&forms[3]);
+	phases(&forms[7]);
 	refused();
 	unlink(text);
 	return tap_end();
