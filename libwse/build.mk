@@ -19,7 +19,7 @@ CFLAGS_libwse/swarmx/reduce.c := -O3
 # fp32 references with OpenBLAS, of benches and tests
 REF_SRC := $(wildcard libwse/ref/*.c)
 OPENBLAS_CFLAGS := $(shell pkg-config --cflags openblas 2>/dev/null)
-CFLAGS_libwse/ref := $(OPENBLAS_CFLAGS) -O3
+CFLAGS_libwse/ref := $(OPENBLAS_CFLAGS) -O3 -fvisibility=default
 CFLAGS_libwse/bench := $(OPENBLAS_CFLAGS)
 CFLAGS_libwse/tools/gpt-ref-train.c := $(OPENBLAS_CFLAGS)
 CFLAGS_libwse/tools/gpt-beside.c := $(OPENBLAS_CFLAGS)
@@ -108,6 +108,11 @@ SUITES += "$(B)/wse-bench --check-cycles $(CYCLES)"
 
 ALL += $(B)/libwse.a $(B)/libwse.so.1 $(B)/libwse.so $(B)/libwse.pc $(B)/wse-info $(B)/wse-train $(B)/wse-bench $(B)/gpt-ref-train $(B)/gpt-beside $(B)/gpt-shards
 
+# one reference for Python's ctypes: a test holds it against PyTorch
+$(B)/ref.so: $(patsubst %.c,$(B)/%.o,$(wildcard libwse/ref/decoder_*.c)) $(B)/libwse/num/num.o $(B)/libwse/num/normal.o
+	$(call short,LINK,$@)$(CC) $(CFLAGS) -shared -Wl,-z,defs -o $@ $^ -lopenblas -pthread -lm
+ALL += $(B)/ref.so
+
 # ---- tests: one program each, with and without sanitizers ----
 DEVICE_TESTS := $(patsubst %.c,%,$(wildcard libwse/tests/device/test-*.c))
 TRAIN_TESTS := $(patsubst %.c,%,$(wildcard libwse/tests/train/test-*.c))
@@ -149,6 +154,7 @@ ALL += $(B)/tsan/test-hosts
 BESIDE += --waits $(B)/tsan/test-hosts --waits libwse/tests/train/test-mpi
 BESIDE += --waits libwse/tests/device/test-tools --beside libwse/examples/labs/test-labs
 SUITES += $(addprefix libwse/tests/device/,test-symbols test-guest) $(B)/libwse/tests/device/test-linear-so \
-	$(addprefix libwse/tests/train/,test-cli test-profile test-tokens test-hashes test-zoo test-install)
+	$(addprefix libwse/tests/train/,test-cli test-profile test-tokens test-hashes test-zoo test-install \
+	test-decoder-torch)
 
 include libwse/python/build.mk

@@ -8,7 +8,12 @@
 
 #include "model/gpt.h"
 
-enum wse_gpt_names { WSE_GPT_NAMES_GPT2, WSE_GPT_NAMES_GPTJ, WSE_GPT_NAMES_NEOX, WSE_GPT_NAMES_LLAMA };
+enum wse_gpt_names {
+	WSE_GPT_NAMES_GPT2,
+	WSE_GPT_NAMES_GPTJ,
+	WSE_GPT_NAMES_NEOX,
+	WSE_GPT_NAMES_LLAMA
+};
 
 /* RMS norm is LLaMA's, one norm of a parallel block GPT-J's, halves that turn NeoX's */
 enum wse_gpt_names wse_gpt_names_of(const struct wse_gpt *m);
@@ -39,7 +44,7 @@ static inline uint32_t wse_gpt_kv_width(const struct wse_gpt *m)
 
 /* the table; -ENOMEM */
 int wse_gpt_make_tensors(const struct wse_gpt *m, struct wse_tensor_table *tab);
-/* appends to text [size] in what the form differs from GPT-2's, for checkpoints; nothing for that */
+/* appends to text [size] in what the form differs from GPT-2's, for checkpoints */
 void wse_gpt_describe_form(const struct wse_gpt *m, char *text, size_t size);
 
 #endif

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+/* The reference's parameters: which there are, their names and their order in files. */
+#include "decoder_ref.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "num/num.h"
+
+int decoder_check(const struct decoder_cfg *c)
+{
+	const uint32_t kv = c->kv_heads ? c->kv_heads : c->heads;
+
+	if (!c->vocab || !c->hidden || !c->layers || !c->heads || !c->filter)
+		return -EINVAL;
+	if (c->hidden % c->heads || c->heads % kv || c->rotary % 2 ||
+	    c->rotary > c->hidden / c->heads)
+		return -EINVAL;
+	return c->family == DECODER_NEOX && kv != c->heads ? -EINVAL : 0;
+}
+
+/* ---- the list, as it is in a file ---- */
+
+/* names of a layer's parts; '#' stands for the layer. Rows and columns: V, H, F, K: keys' width */
+struct line {
+	const char *name;
+	char rows, cols; /* cols 0: a vector */
+};
+
+static const struct line gptj[] = {{"transformer.h.#.ln_1.weight", 'H', 0},
+				   {"transformer.h.#.ln_1.bias", 'H', 0},
+				   {"transformer.h.#.attn.q_proj.weight", 'H', 'H'},
+				   {"transformer.h.#.attn.k_proj.weight", 'K', 'H'},
+				   {"transformer.h.#.attn.v_proj.weight", 'K', 'H'},
+				   {"transformer.h.#.attn.out_proj.weight", 'H', 'H'},
+				   {"transformer.h.#.mlp.fc_in.weight", 'F', 'H'},
+				   {"transformer.h.#.mlp.fc_in.bias", 'F', 0},
+				   {"transformer.h.#.mlp.fc_out.weight", 'H', 'F'},
+				   {"transformer.h.#.mlp.fc_out.bias", 'H', 0},
+				   {NULL, 0, 0}};
+static const struct line neox[] = {{"gpt_neox.layers.#.input_layernorm.weight", 'H', 0},
+				   {"gpt_neox.layers.#.input_layernorm.bias", 'H', 0},
+				   {"gpt_neox.layers.#.post_attention_layernorm.weight", 'H', 0},
+				   {"gpt_neox.layers.#.post_attention_layernorm.bias", 'H', 0},
+				   {"gpt_neox.layers.#.attention.query_key_value.weight", '3', 'H'},
+				   {"gpt_neox.layers.#.attention.query_key_value.bias", '3', 0},
+				   {"gpt_neox.layers.#.attention.dense.weight", 'H', 'H'},
+				   {"gpt_neox.layers.#.attention.dense.bias", 'H', 0},
+				   {"gpt_neox.layers.#.mlp.dense_h_to_4h.weight", 'F', 'H'},
+				   {"gpt_neox.layers.#.mlp.dense_h_to_4h.bias", 'F', 0},
+				   {"gpt_neox.layers.#.mlp.dense_4h_to_h.weight", 'H', 'F'},
+				   {"gpt_neox.layers.#.mlp.dense_4h_to_h.bias", 'H', 0},
+				   {NULL, 0, 0}};
+static const struct line llama[] = {{"model.layers.#.input_layernorm.weight", 'H', 0},
+				    {"model.layers.#.self_attn.q_proj.weight", 'H', 'H'},
+				    {"model.layers.#.self_attn.k_proj.weight", 'K', 'H'},
+				    {"model.layers.#.self_attn.v_proj.weight", 'K', 'H'},
+				    {"model.layers.#.self_attn.o_proj.weight", 'H', 'H'},
+				    {"model.layers.#.post_attention_layernorm.weight", 'H', 0},
+				    {"model.layers.#.mlp.gate_proj.weight", 'F', 'H'},
+				    {"model.layers.#.mlp.up_proj.weight", 'F', 'H'},
+				    {"model.layers.#.mlp.down_proj.weight", 'H', 'F'},
+				    {NULL, 0, 0}};
+/* before the layers one, behind them the rest; the output layer last */
+static const struct {
+	struct line first, rest[4];
+	const struct line *layer;
+} families[] = {
+	[DECODER_GPTJ] = {{"transformer.wte.weight", 'V', 'H'},
+			  {{"transformer.ln_f.weight", 'H', 0},
+			   {"transformer.ln_f.bias", 'H', 0},
+			   {"lm_head.bias", 'V', 0},
+			   {"lm_head.weight", 'V', 'H'}},
+			  gptj},
+	[DECODER_NEOX] = {{"gpt_neox.embed_in.weight", 'V', 'H'},
+			  {{"gpt_neox.final_layer_norm.weight", 'H', 0},
+			   {"gpt_neox.final_layer_norm.bias", 'H', 0},
+			   {"embed_out.weight", 'V', 'H'}},
+			  neox},
+	[DECODER_LLAMA] = {{"model.embed_tokens.weight", 'V', 'H'},
+			   {{"model.norm.weight", 'H', 0}, {"lm_head.weight", 'V', 'H'}},
+			   llama},
+};
+
+static uint32_t size_of(const struct decoder_cfg *c, char what)
+{
+	switch (what) {
+	case 'V':
+		return c->vocab;
+	case 'F':
+		return c->filter;
+	case '3':
+		return 3 * c->hidden;
+	case 'K':
+		return c->hidden / c->heads * (c->kv_heads ? c->kv_heads : c->heads);
+	default:
+		return what ? c->hidden : 1;
+	}
+}
+
+static uint32_t lines_of(const struct decoder_cfg *c)
+{
+	uint32_t n = 0;
+
+	while (families[c->family].layer[n].name)
+		n++;
+	return n;
+}
+
+/* the i-th line of the file, and its layer */
+static const struct line *line_of(const struct decoder_cfg *c, uint32_t i, uint32_t *layer)
+{
+	const uint32_t n = lines_of(c);
+
+	*layer = i ? (i - 1) / n : 0;
+	if (!i)
+		return &families[c->family].first;
+	return *layer < c->layers ? &families[c->family].layer[(i - 1) % n]
+				  : &families[c->family].rest[i - 1 - n * c->layers];
+}
+
+uint32_t decoder_ntensors(const struct decoder_cfg *c)
+{
+	uint32_t n = 1 + lines_of(c) * c->layers, rest = 0;
+
+	while (rest < 4 && families[c->family].rest[rest].name)
+		rest++;
+	return n + rest - !!c->tied;
+}
+
+struct decoder_tensor decoder_tensor(const struct decoder_cfg *c, uint32_t i)
+{
+	struct decoder_tensor t = {.off = 0};
+	const struct line *line;
+	uint32_t layer;
+	char *to = t.name;
+
+	for (uint32_t k = 0; k <= i; k++) {
+		t.off += t.count;
+		line = line_of(c, k, &layer);
+		t.ndim = line->cols ? 2 : 1;
+		t.dim[0] = size_of(c, line->rows);
+		t.dim[1] = size_of(c, line->cols);
+		t.count = (size_t)t.dim[0] * t.dim[1];
+	}
+	for (const char *p = line->name; *p; p++)
+		to += *p == '#' ? sprintf(to, "%u", layer) : sprintf(to, "%c", *p);
+	return t;
+}
+
+size_t decoder_nparams(const struct decoder_cfg *c)
+{
+	struct decoder_tensor t = decoder_tensor(c, decoder_ntensors(c) - 1);
+
+	return t.off + t.count;
+}
+
+static int ends(const char *name, const char *tail)
+{
+	const size_t n = strlen(name), m = strlen(tail);
+
+	return n >= m && !strcmp(name + n - m, tail);
+}
+
+void decoder_init(const struct decoder_cfg *c, uint64_t seed, float *params)
+{
+	static const char *const adding[] = {"out_proj.weight", "fc_out.weight",
+					     "dense.weight",	"4h_to_h.weight",
+					     "o_proj.weight",	"down_proj.weight"};
+
+	for (uint32_t i = 0; i < decoder_ntensors(c); i++) {
+		struct decoder_tensor t = decoder_tensor(c, i);
+		double dev = t.ndim == 2 ? 0.02 : 0.0;
+
+		for (size_t k = 0; k < sizeof(adding) / sizeof(*adding); k++)
+			if (ends(t.name, adding[k]))
+				dev = 0.02 / sqrt(2.0 * c->layers);
+		for (size_t j = 0; j < t.count; j++)
+			params[t.off + j] = (float)(dev * wse_rng_normal(seed, i, j)) +
+					    (t.ndim == 1 && ends(t.name, "weight") ? 1.0f : 0.0f);
+	}
+}

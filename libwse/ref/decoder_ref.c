@@ -1,0 +1,560 @@
+// SPDX-License-Identifier: MIT
+/*
+ * GPT-J, GPT-NeoX and LLaMA in plain fp32, for a reader and for comparison: every part a pair of
+ * forward and backward, one sequence of S tokens after the other, OpenBLAS for the matrix products
+ * and loops for the rest. Arrays are row-major, a row is a token, matrices are [out][in]; what a
+ * block computes is in the header. Nothing of the trainer's arithmetic is shared with it.
+ */
+#include "decoder_ref.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- parameters and what is kept of a forward pass ---- */
+
+/* of a block, parameters or their gradients; NULL: the family has none */
+struct weights {
+	float *n1_g, *n1_b, *n2_g, *n2_b;
+	/* [QW][H], QW = H + 2 KV; GPT-J's and LLaMA's three matrices lie one behind the other */
+	float *qkv, *qkv_b;
+	float *proj, *proj_b; /* [H][H] */
+	float *fc, *fc_b;     /* [F][H]; LLaMA [2 F][H]: gate, then up */
+	float *fc2, *fc2_b;   /* [H][F] */
+};
+
+/* outside of the blocks */
+struct ends {
+	float *wte, *norm_g, *norm_b, *head, *head_b;
+};
+
+struct kept {
+	float *x;		  /* [S][H] the block's input */
+	float *a, *rstd1, *mean1; /* norm 1 of it; [S] */
+	float *qkv;		  /* [S][QW], queries and keys turned */
+	float *p;		  /* [NH][S][S] softmax of the scores */
+	float *o;		  /* [S][H] heads side by side */
+	float *y;		  /* [S][H] what norm 2 reads */
+	float *c, *rstd2, *mean2;
+	float *u; /* [S][FW] what the activation reads; FW = F, LLaMA 2 F */
+	float *f; /* [S][F] its output */
+};
+
+struct run {
+	const struct decoder_cfg *c;
+	uint32_t s, d, group; /* tokens, width of a head, query heads of a key head */
+	uint32_t qw, fw;      /* widths of qkv and of u */
+	int serial, gated;
+	struct kept *block;			   /* [L] */
+	float *x, *xn, *rstd, *mean;		   /* [S][H] behind the blocks, its norm */
+	float *logits;				   /* [S][V], later their gradient */
+	float *dx, *dy, *da, *dqkv, *du, *df, *dp; /* as what they are gradients of */
+	float *mem;
+};
+
+static float *named(const struct decoder_cfg *c, float *flat, const char *name)
+{
+	for (uint32_t i = 0; flat && i < decoder_ntensors(c); i++) {
+		struct decoder_tensor t = decoder_tensor(c, i);
+
+		if (!strcmp(t.name, name))
+			return flat + t.off;
+	}
+	return NULL;
+}
+
+/* a block's part, under the layer's prefix */
+static float *part(const struct decoder_cfg *c, float *flat, uint32_t layer, const char *what)
+{
+	static const char *const prefix[] = {"transformer.h", "gpt_neox.layers", "model.layers"};
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s.%u.%s", prefix[c->family], layer, what);
+	return named(c, flat, name);
+}
+
+static struct weights weights_of(const struct decoder_cfg *c, float *w, uint32_t l)
+{
+	if (c->family == DECODER_GPTJ)
+		return (struct weights){
+			.n1_g = part(c, w, l, "ln_1.weight"),
+			.n1_b = part(c, w, l, "ln_1.bias"),
+			.qkv = part(c, w, l, "attn.q_proj.weight"),
+			.proj = part(c, w, l, "attn.out_proj.weight"),
+			.fc = part(c, w, l, "mlp.fc_in.weight"),
+			.fc_b = part(c, w, l, "mlp.fc_in.bias"),
+			.fc2 = part(c, w, l, "mlp.fc_out.weight"),
+			.fc2_b = part(c, w, l, "mlp.fc_out.bias"),
+		};
+	if (c->family == DECODER_LLAMA)
+		return (struct weights){
+			.n1_g = part(c, w, l, "input_layernorm.weight"),
+			.n2_g = part(c, w, l, "post_attention_layernorm.weight"),
+			.qkv = part(c, w, l, "self_attn.q_proj.weight"),
+			.proj = part(c, w, l, "self_attn.o_proj.weight"),
+			.fc = part(c, w, l, "mlp.gate_proj.weight"),
+			.fc2 = part(c, w, l, "mlp.down_proj.weight"),
+		};
+	return (struct weights){
+		.n1_g = part(c, w, l, "input_layernorm.weight"),
+		.n1_b = part(c, w, l, "input_layernorm.bias"),
+		.n2_g = part(c, w, l, "post_attention_layernorm.weight"),
+		.n2_b = part(c, w, l, "post_attention_layernorm.bias"),
+		.qkv = part(c, w, l, "attention.query_key_value.weight"),
+		.qkv_b = part(c, w, l, "attention.query_key_value.bias"),
+		.proj = part(c, w, l, "attention.dense.weight"),
+		.proj_b = part(c, w, l, "attention.dense.bias"),
+		.fc = part(c, w, l, "mlp.dense_h_to_4h.weight"),
+		.fc_b = part(c, w, l, "mlp.dense_h_to_4h.bias"),
+		.fc2 = part(c, w, l, "mlp.dense_4h_to_h.weight"),
+		.fc2_b = part(c, w, l, "mlp.dense_4h_to_h.bias"),
+	};
+}
+
+static struct ends ends_of(const struct decoder_cfg *c, float *w)
+{
+	struct ends e;
+
+	if (c->family == DECODER_NEOX)
+		e = (struct ends){named(c, w, "gpt_neox.embed_in.weight"),
+				  named(c, w, "gpt_neox.final_layer_norm.weight"),
+				  named(c, w, "gpt_neox.final_layer_norm.bias"),
+				  named(c, w, "embed_out.weight"), NULL};
+	else if (c->family == DECODER_LLAMA)
+		e = (struct ends){named(c, w, "model.embed_tokens.weight"),
+				  named(c, w, "model.norm.weight"), NULL,
+				  named(c, w, "lm_head.weight"), NULL};
+	else
+		e = (struct ends){named(c, w, "transformer.wte.weight"),
+				  named(c, w, "transformer.ln_f.weight"),
+				  named(c, w, "transformer.ln_f.bias"),
+				  named(c, w, "lm_head.weight"), named(c, w, "lm_head.bias")};
+	if (c->tied)
+		e.head = e.wte;
+	return e;
+}
+
+/* hands out the workspace; with mem = NULL it only counts */
+static size_t place(struct run *r)
+{
+	const struct decoder_cfg *c = r->c;
+	const size_t s = r->s, h = c->hidden, f = c->filter;
+	size_t at = 0;
+
+#define TAKE(field, count) (field = r->mem ? r->mem + at : NULL, at += (count))
+	for (uint32_t l = 0; l < c->layers; l++) {
+		struct kept *k = &r->block[l];
+
+		TAKE(k->x, s * h), TAKE(k->a, s * h), TAKE(k->rstd1, s), TAKE(k->mean1, s);
+		TAKE(k->qkv, s * r->qw), TAKE(k->p, c->heads * s * s), TAKE(k->o, s * h);
+		TAKE(k->y, s * h), TAKE(k->c, s * h), TAKE(k->rstd2, s), TAKE(k->mean2, s);
+		TAKE(k->u, s * r->fw), TAKE(k->f, s * f);
+	}
+	TAKE(r->x, s * h), TAKE(r->xn, s * h), TAKE(r->rstd, s), TAKE(r->mean, s);
+	TAKE(r->logits, s * c->vocab), TAKE(r->dx, s * h), TAKE(r->dy, s * h), TAKE(r->da, s * h);
+	TAKE(r->dqkv, s * r->qw), TAKE(r->du, s * r->fw), TAKE(r->df, s * f), TAKE(r->dp, s * s);
+#undef TAKE
+	return at;
+}
+
+/* ---- linear ---- */
+
+/* y [n][out] = x [n][in] w^T + bias, which may be NULL */
+static void linear(float *y, const float *x, const float *w, const float *bias, size_t n,
+		   uint32_t in, uint32_t out)
+{
+	for (size_t i = 0; i < n && bias; i++)
+		memcpy(y + i * out, bias, out * sizeof(*y));
+	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, (int)out, (int)in, 1.0f, x,
+		    (int)in, w, (int)in, bias ? 1.0f : 0.0f, y, (int)out);
+}
+
+/* dx [n][in] = dy w, or += (add); dw += dy^T x; dbias += sums, may be NULL */
+static void linear_back(float *dx, int add, float *dw, float *dbias, const float *dy,
+			const float *x, const float *w, size_t n, uint32_t in, uint32_t out)
+{
+	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n, (int)in, (int)out, 1.0f, dy,
+		    (int)out, w, (int)in, add ? 1.0f : 0.0f, dx, (int)in);
+	cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)out, (int)in, (int)n, 1.0f, dy,
+		    (int)out, x, (int)in, 1.0f, dw, (int)in);
+	for (size_t i = 0; i < n && dbias; i++)
+		for (uint32_t j = 0; j < out; j++)
+			dbias[j] += dy[i * out + j];
+}
+
+/* ---- norm: RMS where it has no bias ---- */
+
+/* y = (x - mean) rstd gain + bias, rstd = 1 / sqrt(mean((x - mean)^2) + eps); RMS: mean 0 */
+static void norm(const struct run *r, float *y, float *mean, float *rstd, const float *x,
+		 const float *gain, const float *bias)
+{
+	const uint32_t h = r->c->hidden;
+
+	for (uint32_t t = 0; t < r->s; t++, x += h, y += h) {
+		double m = 0.0, v = 0.0;
+
+		for (uint32_t j = 0; j < h && bias; j++)
+			m += x[j];
+		m /= h;
+		for (uint32_t j = 0; j < h; j++)
+			v += (x[j] - m) * (x[j] - m);
+		mean[t] = (float)m;
+		rstd[t] = (float)(1.0 / sqrt(v / h + r->c->eps));
+		for (uint32_t j = 0; j < h; j++)
+			y[j] = (x[j] - mean[t]) * rstd[t] * gain[j] + (bias ? bias[j] : 0.0f);
+	}
+}
+
+/* dx += rstd (g - mean(g) - xhat mean(g xhat)), g = dy gain; RMS: without mean(g) */
+static void norm_back(const struct run *r, float *dx, float *dgain, float *dbias, const float *dy,
+		      const float *x, const float *mean, const float *rstd, const float *gain)
+{
+	const uint32_t h = r->c->hidden;
+
+	for (uint32_t t = 0; t < r->s; t++, x += h, dx += h, dy += h) {
+		double sum = 0.0, sumx = 0.0;
+
+		for (uint32_t j = 0; j < h; j++) {
+			float xhat = (x[j] - mean[t]) * rstd[t];
+
+			sum += dbias ? dy[j] * gain[j] : 0.0f;
+			sumx += dy[j] * gain[j] * xhat;
+			dgain[j] += dy[j] * xhat;
+			if (dbias)
+				dbias[j] += dy[j];
+		}
+		for (uint32_t j = 0; j < h; j++) {
+			float xhat = (x[j] - mean[t]) * rstd[t];
+
+			dx[j] += rstd[t] *
+				 (dy[j] * gain[j] - (float)(sum / h) - xhat * (float)(sumx / h));
+		}
+	}
+}
+
+/* ---- attention ---- */
+
+enum { Q, K, V };
+
+/* where head i of queries, keys or values begins in a row of qkv */
+static uint32_t column(const struct run *r, int what, uint32_t i)
+{
+	const uint32_t h = r->c->hidden, kv = (r->qw - h) / 2;
+
+	if (r->c->family == DECODER_NEOX) /* [head][3][d] */
+		return (3 * i + (uint32_t)what) * r->d;
+	return (what == Q ? 0 : what == K ? h : h + kv) + i * r->d;
+}
+
+/* turns the pairs of all queries and keys: forward by the token's angle, back by its negative */
+static void turn(const struct run *r, float *qkv, int back)
+{
+	const struct decoder_cfg *c = r->c;
+	const uint32_t half = c->rotary / 2, kv = c->heads / r->group;
+	const double base = c->base != 0.0f ? c->base : 10000.0;
+	const double scale = c->scale != 0.0f ? c->scale : 1.0;
+
+	for (uint32_t t = 0; t < r->s; t++)
+		for (uint32_t i = 0; i < half; i++) {
+			double angle = t / scale * pow(base, -2.0 * i / c->rotary);
+			float co = (float)cos(angle), si = (float)(back ? -sin(angle) : sin(angle));
+			/* which two elements of a head a pair is */
+			uint32_t one = c->family == DECODER_GPTJ ? 2 * i : i;
+			uint32_t two = c->family == DECODER_GPTJ ? 2 * i + 1 : i + half;
+
+			for (uint32_t n = 0; n < c->heads + kv; n++) {
+				float *p = qkv + (size_t)t * r->qw +
+					   (n < c->heads ? column(r, Q, n)
+							 : column(r, K, n - c->heads));
+				float a = p[one], b = p[two];
+
+				p[one] = a * co - b * si;
+				p[two] = b * co + a * si;
+			}
+		}
+}
+
+/* p [NH][S][S] = softmax(q k^T / sqrt(d)) of the past, o = p v */
+static void attention(const struct run *r, struct kept *k)
+{
+	const uint32_t s = r->s, h = r->c->hidden, d = r->d, w = r->qw;
+	const float scale = 1.0f / sqrtf((float)d);
+
+	turn(r, k->qkv, 0);
+	memset(k->o, 0, (size_t)s * h * sizeof(*k->o));
+	for (uint32_t n = 0; n < r->c->heads; n++) {
+		const float *q = k->qkv + column(r, Q, n), *v = k->qkv + column(r, V, n / r->group);
+		const float *key = k->qkv + column(r, K, n / r->group);
+
+		for (uint32_t t = 0; t < s; t++) {
+			float *p = k->p + ((size_t)n * s + t) * s,
+			      *o = k->o + (size_t)t * h + n * d;
+			float max = -INFINITY;
+			double sum = 0.0;
+
+			for (uint32_t u = 0; u <= t; u++) {
+				p[u] = scale * cblas_sdot((int)d, q + (size_t)t * w, 1,
+							  key + (size_t)u * w, 1);
+				max = p[u] > max ? p[u] : max;
+			}
+			for (uint32_t u = 0; u <= t; u++)
+				sum += p[u] = expf(p[u] - max);
+			for (uint32_t u = 0; u <= t; u++) {
+				p[u] = (float)(p[u] / sum);
+				cblas_saxpy((int)d, p[u], v + (size_t)u * w, 1, o, 1);
+			}
+		}
+	}
+}
+
+/* dout [S][H] -> dqkv: ds = p (dout v - sum over u of p dout v), and what q and k make of it */
+static void attention_back(const struct run *r, const struct kept *k, const float *dout)
+{
+	const uint32_t s = r->s, h = r->c->hidden, d = r->d, w = r->qw;
+	const float scale = 1.0f / sqrtf((float)d);
+
+	memset(r->dqkv, 0, (size_t)s * w * sizeof(*r->dqkv));
+	for (uint32_t n = 0; n < r->c->heads; n++) {
+		const uint32_t qc = column(r, Q, n), kc = column(r, K, n / r->group);
+		const uint32_t vc = column(r, V, n / r->group);
+
+		for (uint32_t t = 0; t < s; t++) {
+			const float *p = k->p + ((size_t)n * s + t) * s;
+			const float *dy = dout + (size_t)t * h + n * d;
+			double dot = 0.0;
+
+			for (uint32_t u = 0; u <= t; u++) {
+				const size_t row = (size_t)u * w;
+
+				r->dp[u] = cblas_sdot((int)d, dy, 1, k->qkv + row + vc, 1);
+				dot += (double)p[u] * r->dp[u];
+				cblas_saxpy((int)d, p[u], dy, 1, r->dqkv + row + vc, 1);
+			}
+			for (uint32_t u = 0; u <= t; u++) {
+				float ds = scale * p[u] * (r->dp[u] - (float)dot);
+
+				cblas_saxpy((int)d, ds, k->qkv + (size_t)u * w + kc, 1,
+					    r->dqkv + (size_t)t * w + qc, 1);
+				cblas_saxpy((int)d, ds, k->qkv + (size_t)t * w + qc, 1,
+					    r->dqkv + (size_t)u * w + kc, 1);
+			}
+		}
+	}
+	turn(r, r->dqkv, 1);
+}
+
+/* ---- activation ---- */
+
+static float activate(enum decoder_act act, float y, float *derivative)
+{
+	const double a = 0.7978845608028654, b = 0.044715; /* sqrt(2 / pi) */
+	double s, t;
+
+	switch (act) {
+	case DECODER_GELU: /* y Phi(y) */
+		s = 0.5 * (1.0 + erf(y * 0.7071067811865476));
+		*derivative = (float)(s + y * 0.3989422804014327 * exp(-0.5 * y * y));
+		return (float)(y * s);
+	case DECODER_GELU_TANH:
+		t = tanh(a * (y + b * y * y * y));
+		*derivative = (float)(0.5 * (1.0 + t) +
+				      0.5 * y * (1.0 - t * t) * a * (1.0 + 3.0 * b * y * y));
+		return (float)(0.5 * y * (1.0 + t));
+	case DECODER_SILU:
+		s = 1.0 / (1.0 + exp(-y));
+		*derivative = (float)(s + y * s * (1.0 - s));
+		return (float)(y * s);
+	default:
+		*derivative = y > 0.0f ? 1.0f : 0.0f;
+		return y > 0.0f ? y : 0.0f;
+	}
+}
+
+/* u [S][FW] -> f [S][F] */
+static void act_forward(const struct run *r, struct kept *k)
+{
+	const uint32_t n = r->c->filter;
+	float unused;
+
+	for (uint32_t t = 0; t < r->s; t++)
+		for (uint32_t j = 0; j < n; j++) {
+			const float *u = k->u + (size_t)t * r->fw;
+			float y = activate(r->c->act, u[j], &unused);
+
+			k->f[(size_t)t * n + j] = r->gated ? y * u[n + j] : y;
+		}
+}
+
+/* df -> du */
+static void act_back(const struct run *r, const struct kept *k)
+{
+	const uint32_t n = r->c->filter;
+
+	for (uint32_t t = 0; t < r->s; t++)
+		for (uint32_t j = 0; j < n; j++) {
+			const float *u = k->u + (size_t)t * r->fw;
+			float d, y = activate(r->c->act, u[j], &d), df = r->df[(size_t)t * n + j];
+
+			r->du[(size_t)t * r->fw + j] = df * d * (r->gated ? u[n + j] : 1.0f);
+			if (r->gated)
+				r->du[(size_t)t * r->fw + n + j] = df * y;
+		}
+}
+
+/* ---- blocks ---- */
+
+static void add(float *to, const float *from, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] += from[i];
+}
+
+/* k->x -> out: what is added goes through da and dy, which are free in a forward pass */
+static void block(const struct run *r, struct kept *k, const struct weights *w, float *out)
+{
+	const struct decoder_cfg *c = r->c;
+	const uint32_t h = c->hidden;
+	const size_t all = (size_t)r->s * h;
+	const float *ffn_in = k->c;
+
+	norm(r, k->a, k->mean1, k->rstd1, k->x, w->n1_g, w->n1_b);
+	linear(k->qkv, k->a, w->qkv, w->qkv_b, r->s, h, r->qw);
+	attention(r, k);
+	linear(r->da, k->o, w->proj, w->proj_b, r->s, h, h);
+	memcpy(k->y, k->x, all * sizeof(*k->y));
+	if (r->serial)
+		add(k->y, r->da, all);
+	if (w->n2_g)
+		norm(r, k->c, k->mean2, k->rstd2, k->y, w->n2_g, w->n2_b);
+	else
+		ffn_in = k->a;
+	linear(k->u, ffn_in, w->fc, w->fc_b, r->s, h, r->fw);
+	act_forward(r, k);
+	linear(r->dy, k->f, w->fc2, w->fc2_b, r->s, c->filter, h);
+	for (size_t i = 0; i < all; i++)
+		out[i] = k->x[i] + r->da[i] + r->dy[i];
+}
+
+/* dx: the gradient of the block's output, then that of its input; g: gradients */
+static void block_back(const struct run *r, const struct kept *k, const struct weights *w,
+		       const struct weights *g)
+{
+	const struct decoder_cfg *c = r->c;
+	const uint32_t h = c->hidden;
+	const size_t all = (size_t)r->s * h;
+
+	linear_back(r->df, 0, g->fc2, g->fc2_b, r->dx, k->f, w->fc2, r->s, c->filter, h);
+	act_back(r, k);
+	/* dy: of attention's output; in a serial block all that reads k->y is behind it */
+	memcpy(r->dy, r->dx, all * sizeof(*r->dy));
+	if (w->n2_g) {
+		linear_back(r->da, 0, g->fc, g->fc_b, r->du, k->c, w->fc, r->s, h, r->fw);
+		norm_back(r, r->dx, g->n2_g, g->n2_b, r->da, k->y, k->mean2, k->rstd2, w->n2_g);
+		if (r->serial)
+			memcpy(r->dy, r->dx, all * sizeof(*r->dy));
+	}
+	/* xn is free by now: the gradient of o */
+	linear_back(r->xn, 0, g->proj, g->proj_b, r->dy, k->o, w->proj, r->s, h, h);
+	attention_back(r, k, r->xn);
+	linear_back(r->da, 0, g->qkv, g->qkv_b, r->dqkv, k->a, w->qkv, r->s, h, r->qw);
+	if (!w->n2_g) /* GPT-J: both read the same norm */
+		linear_back(r->da, 1, g->fc, g->fc_b, r->du, k->a, w->fc, r->s, h, r->fw);
+	norm_back(r, r->dx, g->n1_g, g->n1_b, r->da, k->x, k->mean1, k->rstd1, w->n1_g);
+}
+
+/* ---- the model ---- */
+
+/* logits [S][V] -> sum of the losses; logits become (softmax - target) x scale */
+static double cross_entropy(const struct run *r, const uint32_t *next, float scale)
+{
+	const uint32_t n = r->c->vocab;
+	double loss = 0.0;
+
+	for (uint32_t t = 0; t < r->s; t++) {
+		float *y = r->logits + (size_t)t * n, max = y[0], target = y[next[t]];
+		double sum = 0.0;
+
+		for (uint32_t i = 1; i < n; i++)
+			max = y[i] > max ? y[i] : max;
+		for (uint32_t i = 0; i < n; i++)
+			sum += y[i] = expf(y[i] - max);
+		for (uint32_t i = 0; i < n; i++)
+			y[i] = (float)(y[i] / sum) * scale;
+		y[next[t]] -= scale;
+		loss += log(sum) - (target - max);
+	}
+	return loss;
+}
+
+/* tokens [S + 1] of one sequence; logits and grads may be NULL; the sum of the losses */
+static double sequence(const struct run *r, float *params, const uint32_t *tokens, float *grads,
+		       float *logits, float scale)
+{
+	const struct decoder_cfg *c = r->c;
+	const uint32_t h = c->hidden, s = r->s;
+	const struct ends e = ends_of(c, params), g = ends_of(c, grads);
+	double loss;
+
+	for (uint32_t t = 0; t < s; t++)
+		memcpy(r->x + (size_t)t * h, e.wte + (size_t)tokens[t] * h, h * sizeof(float));
+	for (uint32_t l = 0; l < c->layers; l++) {
+		struct weights w = weights_of(c, params, l);
+
+		memcpy(r->block[l].x, r->x, (size_t)s * h * sizeof(float));
+		block(r, &r->block[l], &w, r->x);
+	}
+	norm(r, r->xn, r->mean, r->rstd, r->x, e.norm_g, e.norm_b);
+	linear(r->logits, r->xn, e.head, e.head_b, s, h, c->vocab);
+	if (logits)
+		memcpy(logits, r->logits, (size_t)s * c->vocab * sizeof(float));
+	loss = cross_entropy(r, tokens + 1, scale);
+	if (!grads)
+		return loss;
+	linear_back(r->da, 0, g.head, g.head_b, r->logits, r->xn, e.head, s, h, c->vocab);
+	memset(r->dx, 0, (size_t)s * h * sizeof(float));
+	norm_back(r, r->dx, g.norm_g, g.norm_b, r->da, r->x, r->mean, r->rstd, e.norm_g);
+	for (uint32_t l = c->layers; l-- > 0;) {
+		struct weights w = weights_of(c, params, l), gw = weights_of(c, grads, l);
+
+		block_back(r, &r->block[l], &w, &gw);
+	}
+	for (uint32_t t = 0; t < s; t++)
+		add(g.wte + (size_t)tokens[t] * h, r->dx + (size_t)t * h, h);
+	return loss;
+}
+
+double decoder_loss(const struct decoder_cfg *c, const float *params, const uint32_t *tokens,
+		    uint32_t b, uint32_t s, float *grads, float *logits)
+{
+	const uint32_t kv = c->kv_heads ? c->kv_heads : c->heads;
+	struct run r = {.c = c,
+			.s = s,
+			.d = c->hidden / c->heads,
+			.group = c->heads / kv,
+			.qw = c->hidden + 2 * (c->hidden / c->heads * kv),
+			.gated = c->family == DECODER_LLAMA,
+			.serial = c->family == DECODER_LLAMA ||
+				  (c->family == DECODER_NEOX && c->serial)};
+	double loss = NAN;
+
+	r.fw = r.gated ? 2 * c->filter : c->filter;
+	r.block = calloc(c->layers, sizeof(*r.block));
+	r.mem = r.block ? calloc(place(&r), sizeof(float)) : NULL;
+	if (r.mem) {
+		place(&r);
+		loss = 0.0;
+		if (grads)
+			memset(grads, 0, decoder_nparams(c) * sizeof(*grads));
+		/* parameters are read alone; the same struct has their gradients */
+		for (uint32_t i = 0; i < b; i++)
+			loss += sequence(&r, (float *)(uintptr_t)params, tokens + i * (s + 1),
+					 grads, logits ? logits + (size_t)i * s * c->vocab : NULL,
+					 1.0f / (float)(b * s));
+		loss /= b * s;
+	}
+	free(r.block);
+	free(r.mem);
+	return loss;
+}
