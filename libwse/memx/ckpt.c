@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "chain.h"
+#include "entries.h"
 #include "facts.h"
 #include "hf.h"
 #include "num/decimal.h"
@@ -29,69 +30,103 @@ static const char *moment_prefix(const struct wse_optim_cfg *optim, int which)
 /* is it a model that Hugging Face has, too? Then a checkpoint is a file that both read */
 static int is_hf(const struct wse_tensor_table *tab)
 {
+	if (tab->prefix)
+		return 1;
 	for (uint32_t i = 0; i < tab->n; i++)
 		if (tab->t[i].flags & WSE_TENSOR_TRANSPOSED)
 			return 1;
 	return 0;
 }
 
-/* a tensor's shape in the file */
-static void file_dims(const struct wse_tensor *t, uint32_t *dim)
+/* an entry's shape in the file */
+static void file_dims(const struct wse_entry *e, uint32_t *dim)
 {
-	const int swap = (t->flags & WSE_TENSOR_TRANSPOSED) != 0;
-
-	dim[0] = t->dim[swap];
-	dim[1] = t->dim[!swap];
+	dim[0] = e->dim[e->transposed];
+	dim[1] = e->dim[!e->transposed];
 }
 
-/* where the tensors of a file come from or go to; an array's are all there, in the table's order */
+/* where the entries of a file come from or go to; an array's are all there, in the table's order */
 struct arrays {
 	struct wse_memx *mx;
 	const struct wse_tensor_table *tab;
+	struct wse_entry *e;
+	uint32_t n;
 	const char *prefix[3]; /* of names, by enum wse_memx_array; NULL: no more */
 	int differs;	       /* compare(): an element does, which the sentence names */
 };
 
-static struct arrays arrays_of(struct wse_memx *mx, const struct wse_memx_state *s,
-			       const struct wse_optim_cfg *optim)
+static int arrays_init(struct arrays *a, struct wse_memx *mx, const struct wse_memx_state *s,
+		       const struct wse_optim_cfg *optim)
 {
-	return (struct arrays){
-		mx, s->table, {"", moment_prefix(optim, 0), moment_prefix(optim, 1)}, 0};
+	*a = (struct arrays){.mx = mx,
+			     .tab = s->table,
+			     .prefix = {"", moment_prefix(optim, 0), moment_prefix(optim, 1)}};
+	a->e = wse_entries(s->table, &a->n);
+	return a->e ? 0 : wse_fail(-ENOMEM, "no memory for the list of tensors");
 }
 
 /* "" if that is too long: no file has it */
-static void file_name(const struct arrays *a, uint32_t array, uint32_t tensor, char *name)
+static void file_name(const struct arrays *a, uint32_t array, uint32_t entry, char *name)
 {
-	if ((size_t)snprintf(name, WSE_ST_NAME, "%s%s", a->prefix[array], a->tab->t[tensor].name) >=
+	if ((size_t)snprintf(name, WSE_ST_NAME, "%s%s", a->prefix[array], a->e[entry].name) >=
 	    WSE_ST_NAME)
 		name[0] = 0;
 }
 
-/* for the writer: tensors of all arrays, one after the other; a number that is not finite ends it */
+/* a run of an entry's elements */
+struct move {
+	const struct arrays *a;
+	enum wse_memx_array array;
+	uint32_t tensor;
+};
+
+static int read_run(void *ctx, size_t at, size_t count, float *data)
+{
+	const struct move *m = ctx;
+
+	return wse_memx_read(m->a->mx, m->array, m->tensor, at, count, data);
+}
+
+static int write_run(void *ctx, size_t at, size_t count, float *data)
+{
+	const struct move *m = ctx;
+
+	return wse_memx_write(m->a->mx, m->array, m->tensor, at, count, data);
+}
+
+static int move(const struct arrays *a, uint32_t array, uint32_t entry, wse_entry_run fn,
+		size_t from, size_t count, float *data)
+{
+	struct move m = {a, (enum wse_memx_array)array, a->e[entry].tensor};
+
+	return wse_entry_each(&a->e[entry], from, count, data, fn, &m);
+}
+
+/* for the writer: entries of all arrays, one after the other; a number that is not finite ends it */
 static int floats(void *ctx, uint32_t i, size_t from, size_t count, float *out)
 {
 	const struct arrays *a = ctx;
-	uint32_t array = i / a->tab->n, tensor = i % a->tab->n;
-	int ret = wse_memx_read(a->mx, (enum wse_memx_array)array, tensor, from, count, out);
+	uint32_t array = i / a->n, entry = i % a->n;
+	int ret = move(a, array, entry, read_run, from, count, out);
 
 	for (size_t j = 0; j < count && !ret; j++)
 		if (wse_f32_isbad(out[j]))
 			ret = wse_fail(-ERANGE, "%s%s[%zu] is not finite", a->prefix[array],
-				       a->tab->t[tensor].name, from + j);
+				       a->e[entry].name, from + j);
 	return ret;
 }
 
 static void add_tensors(struct wse_st *st, const struct arrays *a)
 {
 	for (uint32_t array = 0; array < 3 && a->prefix[array]; array++)
-		for (uint32_t i = 0; i < a->tab->n; i++) {
+		for (uint32_t i = 0; i < a->n; i++) {
 			struct wse_st_tensor *t = &st->tensors[st->ntensors++];
 
 			file_name(a, array, i, t->name);
-			t->ndim = a->tab->t[i].ndim;
-			file_dims(&a->tab->t[i], t->dim);
-			t->count = a->tab->t[i].count;
-			t->transposed = (a->tab->t[i].flags & WSE_TENSOR_TRANSPOSED) != 0;
+			t->ndim = a->e[i].ndim;
+			file_dims(&a->e[i], t->dim);
+			t->count = (size_t)a->e[i].dim[0] * a->e[i].dim[1];
+			t->transposed = a->e[i].transposed;
 		}
 }
 
@@ -132,8 +167,8 @@ int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_c
 
 	wse_memx_finish(mx);
 	wse_memx_state(mx, &s);
-	a = arrays_of(mx, &s, &cfg->optim);
-	st.tensors = calloc(3 * s.table->n, sizeof(*st.tensors));
+	if (!arrays_init(&a, mx, &s, &cfg->optim))
+		st.tensors = calloc(3 * a.n, sizeof(*st.tensors));
 	if (st.tensors && f) {
 		wse_run_facts(f, cfg, ts);
 		wse_fact(f, WSE_FACT_STATE, "step", "%" PRIu64, *s.step);
@@ -153,11 +188,12 @@ int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_c
 		ret = wse_st_write(path, &st);
 	}
 	free(st.tensors);
+	free(a.e);
 	free(f);
 	return wse_fail_since(before, ret, "%s", strerror(-ret));
 }
 
-static int check_tensor(const struct wse_st_file *file, const struct wse_tensor *want,
+static int check_tensor(const struct wse_st_file *file, const struct wse_entry *want,
 			const char *name)
 {
 	const struct wse_st_view *v = wse_st_view(file, name);
@@ -174,33 +210,28 @@ static int check_tensor(const struct wse_st_file *file, const struct wse_tensor 
 	return 0;
 }
 
-/* every tensor of an array is there and has its shape: takes [tab->n] */
+/* every entry of an array is there and has its shape: takes [a->n] */
 static int find_tensors(const struct wse_st_file *file, const struct arrays *a, uint32_t array,
 			struct wse_st_take *takes)
 {
 	int ret = 0;
 
-	for (uint32_t i = 0; i < a->tab->n && !ret; i++) {
-		const struct wse_tensor *t = &a->tab->t[i];
+	for (uint32_t i = 0; i < a->n && !ret; i++) {
+		const struct wse_entry *e = &a->e[i];
 		char name[WSE_ST_NAME];
 
 		file_name(a, array, i, name);
-		ret = check_tensor(file, t, name);
-		takes[i] = (struct wse_st_take){wse_st_view(file, name),
-						t->dim[0],
-						t->dim[1],
-						(t->flags & WSE_TENSOR_TRANSPOSED) != 0,
-						array,
-						i};
+		ret = check_tensor(file, e, name);
+		takes[i] = (struct wse_st_take){wse_st_view(file, name), e->dim[0], e->dim[1],
+						e->transposed,		 array,	    i};
 	}
 	return ret;
 }
 
 static int put(void *ctx, const struct wse_st_take *t, size_t from, size_t count, const float *in)
 {
-	const struct arrays *a = ctx;
-
-	return wse_memx_write(a->mx, (enum wse_memx_array)t->array, t->tensor, from, count, in);
+	/* what write_run() gets is read alone */
+	return move(ctx, t->array, t->tensor, write_run, from, count, (float *)(uintptr_t)in);
 }
 
 static const char *get(const struct wse_st_file *st, const char *key)
@@ -345,7 +376,7 @@ static int check_run(const struct wse_st_file *st, const struct wse_facts *f,
 	return ret;
 }
 
-/* parameters alone, of a file that transformers may have written; takes [a->tab->n] */
+/* parameters alone, of a file that transformers may have written; takes [a->n] */
 static int match_hf(const struct wse_st_file *file, const struct arrays *a, enum wse_ckpt_load what,
 		    struct wse_st_take *takes)
 {
@@ -357,19 +388,16 @@ static int match_hf(const struct wse_st_file *file, const struct arrays *a, enum
 				"it is no checkpoint of a run: it has no step and no optimizer "
 				"state; to begin anew with its parameters: --set "
 				"checkpoint.load_checkpoint_states=model");
-	table = calloc(a->tab->n, sizeof(*table));
+	table = calloc(a->n, sizeof(*table));
 	if (!table)
 		return wse_fail(-ENOMEM, "no memory for the table of tensors");
-	for (uint32_t i = 0; i < a->tab->n; i++) {
-		const struct wse_tensor *t = &a->tab->t[i];
+	for (uint32_t i = 0; i < a->n; i++) {
+		const struct wse_entry *e = &a->e[i];
 
-		table[i] = (struct wse_hf_tensor){t->name,
-						  t->ndim,
-						  {t->dim[0], t->dim[1]},
-						  (t->flags & WSE_TENSOR_TRANSPOSED) != 0,
-						  NULL};
+		table[i] = (struct wse_hf_tensor){
+			e->name, e->ndim, {e->dim[0], e->dim[1]}, e->transposed, NULL};
 	}
-	ret = wse_hf_match(file, table, a->tab->n, takes);
+	ret = wse_hf_match(file, table, a->n, takes);
 	free(table);
 	return ret;
 }
@@ -407,7 +435,7 @@ static int check_place(const struct place *at, const struct wse_train_state *ts)
 	return wse_fail(-EBADMSG, "its place in the text is not that of step %" PRIu64, at->step);
 }
 
-/* does it fit? takes [3 * a->tab->n], *n of them */
+/* does it fit? takes [3 * a->n], *n of them */
 static int match_own(const struct wse_st_file *file, const char *path, const struct wse_facts *f,
 		     const struct arrays *a, const struct job *job,
 		     const struct wse_train_state *ts, struct place *at, struct wse_st_take *takes,
@@ -418,12 +446,12 @@ static int match_own(const struct wse_st_file *file, const char *path, const str
 
 	ret = check_model(file, f, ts, what, text);
 	ret = ret ? ret : find_tensors(file, a, WSE_MEMX_P, takes);
-	*n = a->tab->n;
+	*n = a->n;
 	if (!ret && all) {
 		ret = check_run(file, f, ts, job, text);
 		for (uint32_t i = WSE_MEMX_M; i < 3 && a->prefix[i] && !ret; i++) {
 			ret = find_tensors(file, a, i, takes + *n);
-			*n += a->tab->n;
+			*n += a->n;
 		}
 		ret = ret ? ret : get_power(file, "beta1_pow", &at->beta1_pow);
 		ret = ret ? ret : get_power(file, "beta2_pow", &at->beta2_pow);
@@ -458,9 +486,9 @@ static void set_state(const struct place *at, const struct wse_memx_cfg *cfg,
 static int go_through(struct wse_st_file *file, const char *path, const struct job *job,
 		      struct arrays *a, struct wse_train_state *ts, struct place *at, char *text)
 {
-	struct wse_st_take *takes = calloc(3ul * a->tab->n, sizeof(*takes));
+	struct wse_st_take *takes = calloc(3ul * a->n, sizeof(*takes));
 	struct wse_facts *f = calloc(1, sizeof(*f));
-	uint32_t n = a->tab->n;
+	uint32_t n = a->n;
 	int ret, own = !is_hf(a->tab) || get(file, "wse.version");
 
 	if (!takes || !f) {
@@ -498,8 +526,9 @@ static int with_file(const char *path, const struct job *job, struct arrays *a,
 	if (job->put != put || !job->cfg->forward) /* else all that there is will be written */
 		wse_memx_finish(job->mx);
 	wse_memx_state(job->mx, &s);
-	*a = arrays_of(job->mx, &s, &job->cfg->optim);
-	ret = go_through(&file, path, job, a, ts, at, text);
+	ret = arrays_init(a, job->mx, &s, &job->cfg->optim);
+	ret = ret ? ret : go_through(&file, path, job, a, ts, at, text);
+	free(a->e);
 	wse_st_close(&file);
 	return ret;
 }
@@ -548,15 +577,14 @@ static int compare(void *ctx, const struct wse_st_take *t, size_t from, size_t c
 
 	for (size_t at = 0, n; at < count && !a->differs && !ret; at += n) {
 		n = count - at < 4096 ? count - at : 4096;
-		ret = wse_memx_read(a->mx, (enum wse_memx_array)t->array, t->tensor, from + at, n,
-				    mine);
+		ret = move(a, t->array, t->tensor, read_run, from + at, n, mine);
 		for (size_t i = 0; i < n && !ret && !a->differs; i++)
 			if (wse_f2u(mine[i]) != wse_f2u(in[at + i])) {
 				a->differs = 1;
 				wse_fail(0, "%s%s[%zu] is %08x (%g) there, %08x (%g) here",
-					 a->prefix[t->array], a->tab->t[t->tensor].name,
-					 from + at + i, wse_f2u(in[at + i]), in[at + i],
-					 wse_f2u(mine[i]), mine[i]);
+					 a->prefix[t->array], a->e[t->tensor].name, from + at + i,
+					 wse_f2u(in[at + i]), in[at + i], wse_f2u(mine[i]),
+					 mine[i]);
 			}
 	}
 	return ret;

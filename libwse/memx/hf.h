@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GPT-2 files as Hugging Face's transformers reads and writes them: safetensors with the names
- * "transformer.h.0.attn.c_attn.weight", ..., the weights of the four Conv1D layers of a block lying
- * as [in][out].
+ * Files of GPT-2, GPT-J, GPT-NeoX and LLaMA as Hugging Face's transformers reads and writes them:
+ * safetensors with the names "transformer.h.0.attn.c_attn.weight", "model.layers.0.mlp.up_proj.weight",
+ * ..., the weights of the four Conv1D layers of GPT-2's blocks lying as [in][out].
  */
 #ifndef WSE_MEMX_HF_H
 #define WSE_MEMX_HF_H
@@ -14,7 +14,7 @@ struct wse_st_take;
 
 /* A tensor of the model; a model is a table of them. */
 struct wse_hf_tensor {
-	/* with "transformer.", lm_head.weight only if it is not tied to wte */
+	/* with the family's prefix; the output layer only if it is not tied to the embedding */
 	const char *name;
 	/* in memory: matrices [out][in], embeddings [row][width], vectors [n][1] */
 	uint32_t ndim, dim[2];
@@ -23,9 +23,9 @@ struct wse_hf_tensor {
 };
 
 /*
- * Fills every tensor of the table from the file. Names may lack "transformer."; F32, F16 and BF16
- * are read; the attention's mask buffers and our checkpoints' optimizer tensors are skipped; an
- * lm_head.weight equal to wte is taken for tied. Whatever else differs is -EINVAL (names, shapes,
+ * Fills every tensor of the table from the file. Names may lack the prefix; F32, F16 and BF16
+ * are read; the attention's buffers (masks, angles) and our checkpoints' optimizer tensors are
+ * skipped; an lm_head.weight equal to wte is taken for tied. The family is that of the table. Whatever else differs is -EINVAL (names, shapes,
  * types) or -ERANGE (a number that is not finite), and the sentence says what, with both values.
  * Else errors as of wse_st_open() and wse_st_load(). Nothing is changed on error but -ESTALE.
  */
