@@ -132,18 +132,20 @@ static void read_initial(struct sections *s, struct wse_yaml *m, const char *key
 	*to = (struct wse_initial){(float)mean, (float)dev, (float)low, (float)high};
 }
 
-/* gpt2 and gpt3, with the Model Zoo's keys; they differ in names only where attention is dense */
-static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_yaml *m)
+/* decoders, with the Model Zoo's keys; gpt2 and gpt3 differ in names only where attention is dense */
+static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_yaml *m,
+		     enum wse_decoder of)
 {
-	static const char *const names[] = {"gelu", "relu", "squared_relu", NULL};
-	static const enum wse_activation acts[] = {WSE_GELU, WSE_RELU, WSE_SQUARED_RELU};
+	static const char *const names[] = {"gelu", "relu", "squared_relu", "swiglu", NULL};
+	static const enum wse_activation acts[] = {WSE_GELU, WSE_RELU, WSE_SQUARED_RELU, WSE_SILU};
 	static const char *const recompute[] = {"auto", "ffn", "block", "spill", NULL};
 	static const char *const ignored[] = {"mixed_precision", "fp16_type", "loss_scaling",
 					      "loss_weight", "enable_vts"};
 	struct reader *r = &s->r;
 	struct wse_yaml *data = wse_yaml_peek(wse_yaml_peek(trainer, "fit"), "train_dataloader");
 	uint32_t before = r->faults->n, missing = r->nmissing;
-	struct wse_gpt g = {.learned = 1};
+	struct wse_gpt g = {0};
+	uint32_t most;
 	int mode, act;
 
 	g.vocab = (uint32_t)reader_u64(r, m, "vocab_size", 0, 256, 2, WSE_GPT_MAX_VOCAB);
@@ -152,13 +154,16 @@ static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_ya
 	g.heads = (uint32_t)reader_u64(r, m, "num_heads", 1, 0, 1, WSE_GPT_MAX_HEADS);
 	g.filter =
 		(uint32_t)reader_u64(r, m, "filter_size", 0, 4ull * g.hidden, 8, WSE_GPT_MAX_WIDTH);
-	g.positions = (uint32_t)reader_u64(r, m, "max_position_embeddings", 1, 0, 8,
-					   WSE_GPT_MAX_POSITIONS);
+	most = wse_config_form(s, m, of, &g);
+	g.positions = (uint32_t)reader_u64(r, m, "max_position_embeddings", 1, 0, 8, most);
 	g.seq = (uint32_t)reader_u64(r, data, "max_sequence_length", 0, g.positions, 8,
 				     WSE_GPT_MAX_POSITIONS);
 	act = reader_choice(r, m, "nonlinearity", 0, names);
 	g.act = acts[act < 0 ? 0 : act];
-	g.tied = (uint32_t)reader_flag(r, m, "share_embedding_weights", 1);
+	if (of == WSE_DECODER_LLAMA && !wse_yaml_peek(m, "nonlinearity"))
+		g.act = WSE_SILU;
+	g.gated = g.act == WSE_SILU;
+	wse_config_window(s, m, &g);
 	g.eps = (float)reader_real(r, m, "layer_norm_epsilon", 0, 1e-5, 1e-12, 1.0);
 	g.dev = (float)reader_real(r, m, "initializer_range", 0, 0.02, 1e-6, 10.0);
 	read_initial(s, m, "initializer", &g.initial);
@@ -172,11 +177,6 @@ static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_ya
 	 */
 	mode = reader_choice(r, m, "recompute", 0, recompute);
 	only_flag(s, m, "use_position_embedding", 1);
-	only_flag(s, m, "use_projection_bias_in_attention", 1);
-	only_flag(s, m, "use_ffn_bias_in_attention", 1);
-	only_flag(s, m, "use_ffn_bias", 1);
-	only_flag(s, m, "use_bias_in_output", 0);
-	only_word(s, m, "position_embedding_type", "learned");
 	only_word(s, m, "attention_type", "scaled_dot_product");
 	no_dropout(s, m);
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
@@ -192,7 +192,15 @@ static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_ya
 
 void wse_config_model(struct sections *s, struct wse_yaml *trainer, struct wse_yaml *init)
 {
-	static const char *const names[] = {"mlp", "gpt2", "gpt3", NULL};
+	static const char *const names[] = {"mlp",	"gpt2",	 "gpt3",    "gptj",
+					    "gpt_neox", "llama", "mistral", NULL};
+	static const enum wse_decoder decoders[] = {0,
+						    WSE_DECODER_GPT2,
+						    WSE_DECODER_GPT2,
+						    WSE_DECODER_GPTJ,
+						    WSE_DECODER_NEOX,
+						    WSE_DECODER_LLAMA,
+						    WSE_DECODER_LLAMA};
 	struct wse_yaml *m = reader_map(&s->r, init, "model", 1);
 	int family = reader_choice(&s->r, m, "name", 1, names);
 
@@ -201,5 +209,5 @@ void wse_config_model(struct sections *s, struct wse_yaml *trainer, struct wse_y
 	else if (family == 0)
 		read_mlp(s, m);
 	else
-		read_gpt(s, trainer, m);
+		read_gpt(s, trainer, m, decoders[family]);
 }

@@ -5,6 +5,7 @@
 
 #include "bpe.h"
 #include "config.h"
+#include "model/gpt.h"
 #include "reader.h"
 
 struct sections {
@@ -31,5 +32,14 @@ void wse_config_refuse(struct sections *s, struct wse_yaml *y, const char *what,
 /* the sections that have files of their own */
 void wse_config_model(struct sections *s, struct wse_yaml *trainer, struct wse_yaml *init);
 void wse_config_rates(struct sections *s, struct wse_yaml *init);
+
+
+enum wse_decoder { WSE_DECODER_GPT2, WSE_DECODER_GPTJ, WSE_DECODER_NEOX, WSE_DECODER_LLAMA };
+
+/* the form of a decoder whose hidden_size and num_heads are read; how many positions it may have */
+uint32_t wse_config_form(struct sections *s, struct wse_yaml *m, enum wse_decoder of,
+			 struct wse_gpt *g);
+/* windows of attention, once the length of sequences is known */
+void wse_config_window(struct sections *s, struct wse_yaml *m, const struct wse_gpt *g);
 
 #endif

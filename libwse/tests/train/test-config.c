@@ -422,7 +422,7 @@ int main(void)
 	mistake("window: 8", "window: eight", "line 11", "whole number");
 	mistake("window: 8", "window: -8", "line 11", "whole number");
 	mistake("window: 8", "window: [8]", "line 11", "whole number");
-	mistake("name: mlp", "name: gptj", "line 10", "accepted: mlp or gpt2 or gpt3");
+	mistake("name: mlp", "name: gptk", "line 10", "accepted: mlp or gpt2 or gpt3 or gptj");
 	mistake("gelu", "swish", "line 15", "relu or gelu");
 	mistake("shuffle: false", "shuffle: maybe", "line 48", "true or false");
 	mistake("hidden_size: 64", "hidden_sizes: [64]", "line 13", "contradicts");

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Parameter files of decoders, by the Model Zoo's keys: which form each of them gives, and what is
+ * refused by its line.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "input/config.h"
+#include "model/gpt.h"
+#include "tap.h"
+
+static int read_model(const char *model, struct wse_config *c)
+{
+	char text[4096];
+
+	snprintf(text, sizeof(text),
+		 "trainer:\n"
+		 "  init:\n"
+		 "    model: {%s}\n"
+		 "    optimizer: {AdamW: {}}\n"
+		 "    schedulers: [{ConstantLR: {learning_rate: 1.0e-3}}]\n"
+		 "    loop: {max_steps: 1}\n"
+		 "    sampling: {bytes: 0}\n"
+		 "  fit:\n"
+		 "    train_dataloader: {batch_size: 1, data_dir: nowhere}\n"
+		 "    val_dataloader: {held_out_bytes: 64}\n",
+		 model);
+	return wse_config_parse("f.yaml", text, strlen(text), NULL, 0, c);
+}
+
+#define SIZES                                                                                 \
+	"vocab_size: 256, hidden_size: 64, num_hidden_layers: 2, num_heads: 8, filter_size: " \
+	"96, max_position_embeddings: 32, "
+
+static const struct wse_gpt sizes = {.vocab = 256,
+				     .positions = 32,
+				     .seq = 32,
+				     .hidden = 64,
+				     .layers = 2,
+				     .heads = 8,
+				     .filter = 96,
+				     .act = WSE_GELU,
+				     .eps = 1e-5f,
+				     .dev = 0.02f};
+
+static int same_form(const struct wse_gpt *a, const struct wse_gpt *b)
+{
+	return a->norm == b->norm && a->block == b->block && a->kv_heads == b->kv_heads &&
+	       a->rotary == b->rotary && a->rotary_halves == b->rotary_halves &&
+	       a->rotary_base == b->rotary_base && a->rotary_scale == b->rotary_scale &&
+	       a->learned == b->learned && a->gated == b->gated &&
+	       a->no_qkv_bias == b->no_qkv_bias && a->no_proj_bias == b->no_proj_bias &&
+	       a->no_ffn_bias == b->no_ffn_bias && a->head_bias == b->head_bias &&
+	       a->tied == b->tied && a->act == b->act && a->hidden == b->hidden &&
+	       a->heads == b->heads && a->filter == b->filter && a->seq == b->seq;
+}
+
+static void gives(const char *what, const char *model, struct wse_gpt want)
+{
+	struct wse_config c;
+	int ret = read_model(model, &c);
+
+	ok(!ret && same_form(wse_gpt(&c.model), &want), "%s%s%s", what, ret ? ": " : "",
+	   ret ? wse_error() : "");
+}
+
+static void refused(const char *model, const char *says)
+{
+	struct wse_config c;
+	int ret = read_model(model, &c);
+
+	ok(ret == -EINVAL && strstr(wse_error(), "line 3") && strstr(wse_error(), says), "%s",
+	   ret ? wse_error() : model);
+}
+
+static void forms(void)
+{
+	struct wse_gpt m = sizes;
+
+	m.learned = m.tied = 1;
+	gives("gpt3 is what it was", "name: gpt3, " SIZES, m);
+
+	m = sizes;
+	m.block = WSE_GPT_PARALLEL_ONE;
+	m.no_qkv_bias = m.no_proj_bias = m.head_bias = 1;
+	m.rotary = 2;
+	m.rotary_base = 10000.0f;
+	m.rotary_scale = 1.0f;
+	gives("gptj as the family is", "name: gptj, " SIZES, m);
+	m.rotary = 6;
+	gives("gptj in the words of the published file",
+	      "name: gptj, " SIZES "position_embedding_type: rotary, rotary_dim: 6, "
+	      "share_embedding_weights: false, use_projection_bias_in_attention: false, "
+	      "use_ffn_bias_in_attention: false, use_ffn_bias: true, use_bias_in_output: true, "
+	      "nonlinearity: gelu, attention_type: scaled_dot_product, "
+	      "attention_dropout_rate: 0.0, residual_dropout_rate: 0.0, "
+	      "embedding_dropout_rate: 0.0, layer_norm_epsilon: 1.0e-05, loss_scaling: "
+	      "num_tokens, loss_weight: 1.0",
+	      m);
+	m.block = WSE_GPT_PARALLEL_TWO;
+	m.rotary_halves = 1;
+	m.no_qkv_bias = m.no_proj_bias = m.head_bias = 0;
+	gives("GPT-NeoX as the Model Zoo calls it: gptj with two norms",
+	      "name: gptj, " SIZES "rotary_dim: 6, use_untied_layer_norm: true, "
+	      "use_projection_bias_in_attention: true, use_ffn_bias_in_attention: true, "
+	      "use_bias_in_output: false",
+	      m);
+	m.rotary = 2;
+	gives("gpt_neox", "name: gpt_neox, " SIZES, m);
+	m.block = WSE_GPT_SERIAL;
+	gives("gpt_neox in series", "name: gpt_neox, " SIZES "use_parallel_residual: false", m);
+
+	m = sizes;
+	m.norm = WSE_GPT_NORM_RMS;
+	m.gated = m.no_qkv_bias = m.no_proj_bias = m.no_ffn_bias = 1;
+	m.act = WSE_SILU;
+	m.rotary = 8;
+	m.rotary_halves = 1;
+	m.rotary_base = 10000.0f;
+	m.rotary_scale = 1.0f;
+	gives("llama as the family is", "name: llama, " SIZES, m);
+	m.tied = 1;
+	m.rotary_base = 500000.0f;
+	m.rotary_scale = 4.0f;
+	gives("llama in the words of the published files",
+	      "name: llama, " SIZES "position_embedding_type: rotary, rotary_dim: 8, "
+	      "rope_theta: 500000.0, pos_scaling_factor: 4.0, pos_scaling_type: linear, "
+	      "share_embedding_weights: true, norm_type: rmsnorm, nonlinearity: swiglu, "
+	      "use_ffn_bias: false, use_projection_bias_in_attention: false, "
+	      "use_ffn_bias_in_attention: false, use_bias_in_output: false, "
+	      "embedding_layer_norm: false, attention_module: aiayn_attention",
+	      m);
+}
+
+static void faults(void)
+{
+	refused("name: gptj, " SIZES "rotary_dim: 5", "rotary_dim 5 is odd");
+	refused("name: gptj, " SIZES "rotary_dim: 10",
+		"rotary_dim 10 is more than the 8 features of a head: choose 8");
+	refused("name: llama, " SIZES "extra_attention_params: {num_kv_groups: 3}",
+		"num_kv_groups 3 heads of keys do not divide num_heads 8: choose 2");
+	refused("name: llama, " SIZES "attention_num_kv_heads: 5",
+		"5 heads of keys do not divide num_heads 8: choose 4");
+	refused("name: llama, " SIZES "attention_module: multiquery_attention",
+		"wants extra_attention_params");
+	refused("name: llama, " SIZES "attention_module: aiayn_attention, "
+		"extra_attention_params: {num_kv_groups: 4}",
+		"is for attention_module: multiquery_attention");
+	refused("name: llama, " SIZES "pos_scaling_type: llama3, pos_scaling_factor: 8.0, "
+		"pos_scaling_extra_args: {low_freq_factor: 1.0}",
+		"pos_scaling_type \"llama3\" is a scaling of rotary positions that is not there");
+	refused("name: llama, " SIZES "pos_scaling_type: yarn", "\"yarn\" is a scaling");
+	refused("name: llama, " SIZES "pos_scaling_extra_args: {low_freq_factor: 1.0}",
+		"pos_scaling_extra_args is unknown");
+	refused("name: mistral, " SIZES "attention_sliding_window_length: 16",
+		"16 is a sliding window, which is not there: with sequences of up to that many "
+		"tokens (max_sequence_length 16)");
+	refused("name: mistral, " SIZES "attention_inner_dim: 32", "must be hidden_size, 64");
+	refused("name: gptj, " SIZES "position_embedding_type: alibi",
+		"accepted: learned or rotary");
+	refused("name: llama, " SIZES "norm_type: biasless-layernorm",
+		"accepted: layernorm or rmsnorm");
+	refused("name: llama, " SIZES "rotary_dims: 8", "(did you mean rotary_dim?)");
+	refused("name: gpt3, " SIZES "rotary_dim: 8", "rotary_dim is unknown");
+	refused("name: llama, " SIZES "embedding_layer_norm: true", "must be false");
+	refused("name: bloom, " SIZES, "accepted: mlp or gpt2 or gpt3 or gptj or gpt_neox");
+}
+
+/* a window that no sequence is longer than makes no difference */
+static void windows(void)
+{
+	struct wse_config c;
+	int ret = read_model("name: mistral, " SIZES "attention_sliding_window_length: 32", &c);
+
+	ok(!ret, "a window as long as the sequences is none%s%s", ret ? ": " : "",
+	   ret ? wse_error() : "");
+	ret = read_model("name: mistral, " SIZES "attention_sliding_window_length: null", &c);
+	ok(!ret, "null is no window%s%s", ret ? ": " : "", ret ? wse_error() : "");
+}
+
+int main(void)
+{
+	forms();
+	faults();
+	windows();
+	return tap_end();
+}
