@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT
+/*
+ * GPT-J, GPT-NeoX and LLaMA on the wafer: gradients against the plain fp32 reference on ten shapes,
+ * the same bits on any number of devices, recomputed, and resumed from a checkpoint.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "gradient.h"
+#include "input/config.h"
+#include "memx/entries.h"
+#include "model/gpt.h"
+#include "num/num.h"
+#include "ops/ops.h"
+#include "ref/decoder_ref.h"
+#include "state.h"
+#include "tap.h"
+#include "train/session.h"
+#include "train/verify.h"
+
+static char text[] = "/tmp/wse-decoders-XXXXXX", saved[] = "/tmp/wse-decoders-XXXXXX.safetensors";
+
+/* a session of this model, 64 wide */
+static int open_run(const char *model, const char *uri, uint32_t devices, struct wse_session *s)
+{
+	const char *uris[4] = {uri, uri, uri, uri};
+	struct wse_faults faults;
+	struct wse_config cfg;
+	char yaml[2048];
+	const struct wse_config_source src = {
+		.name = "test",
+		.text = yaml,
+		.size = (size_t)snprintf(
+			yaml, sizeof(yaml),
+			"trainer:\n"
+			"  init:\n"
+			"    model: {hidden_size: 64,\n"
+			"            max_position_embeddings: 64, layer_norm_epsilon: 1.0e-5, %s}\n"
+			"    optimizer: {AdamW: {betas: [0.9, 0.95], weight_decay: 0.01}}\n"
+			"    schedulers: [{ConstantLR: {learning_rate: 3.0e-3}}]\n"
+			"    precision: {max_gradient_norm: 1.0}\n"
+			"    loop: {max_steps: 20, eval_frequency: 0}\n"
+			"    sampling: {bytes: 0}\n"
+			"  fit:\n"
+			"    train_dataloader: {batch_size: 4, micro_batch_size: 1, data_dir: TEXT}\n"
+			"    val_dataloader: {held_out_bytes: 1024}\n",
+			model),
+		.data = text};
+	int ret = wse_config_read(&src, &cfg, &faults);
+
+	memset(s, 0, sizeof(*s));
+	return ret ? ret : wse_session_open(s, &cfg, uris, devices, NULL);
+}
+
+static struct decoder_cfg ref_cfg(const struct wse_gpt *m)
+{
+	return (struct decoder_cfg){
+		.family = m->norm == WSE_GPT_NORM_RMS	     ? DECODER_LLAMA
+			  : m->block == WSE_GPT_PARALLEL_ONE ? DECODER_GPTJ
+							     : DECODER_NEOX,
+		.vocab = m->vocab,
+		.hidden = m->hidden,
+		.layers = m->layers,
+		.heads = m->heads,
+		.kv_heads = m->kv_heads,
+		.filter = m->filter,
+		.rotary = m->rotary,
+		.base = m->rotary_base,
+		.scale = m->rotary_scale,
+		.act = m->act == WSE_SILU   ? DECODER_SILU
+		       : m->act == WSE_RELU ? DECODER_RELU
+					    : DECODER_GELU_TANH,
+		.eps = m->eps,
+		.serial = m->block == WSE_GPT_SERIAL,
+		.tied = (int)m->tied,
+	};
+}
+
+/* between the table's order and the reference's, which is that of files: both by name */
+struct way {
+	const struct wse_tensor *t;
+	float *flat;
+	int back;
+};
+
+static int run(void *ctx, size_t at, size_t count, float *data)
+{
+	const struct way *w = ctx;
+	float *here = w->flat + w->t->off + at;
+
+	memcpy(w->back ? here : data, w->back ? data : here, count * sizeof(*data));
+	return 0;
+}
+
+/* table [params] -> ref [nparams], or back; how many elements found their places */
+static size_t reorder(const struct wse_tensor_table *tab, const struct decoder_cfg *c, float *table,
+		      float *ref, int back)
+{
+	struct wse_entry *e;
+	size_t found = 0;
+	uint32_t n;
+
+	e = wse_entries(tab, &n);
+	for (uint32_t i = 0; e && i < n; i++)
+		for (uint32_t k = 0; k < decoder_ntensors(c); k++) {
+			struct decoder_tensor t = decoder_tensor(c, k);
+			struct way w = {&tab->t[e[i].tensor], table, back};
+
+			if (strcmp(t.name, e[i].name) ||
+			    t.count != (size_t)e[i].dim[0] * e[i].dim[1])
+				continue;
+			wse_entry_each(&e[i], 0, t.count, ref + t.off, run, &w);
+			found += t.count;
+		}
+	free(e);
+	return found;
+}
+
+/* gradients of one step in the table's order, beside the reference's */
+static int gradients(struct wse_session *s, float *got, float *want, double *loss, double *ref_loss)
+{
+	const struct decoder_cfg c = ref_cfg(wse_gpt(&s->cfg.model));
+	uint32_t seq = s->cfg.model.span, batch = (uint32_t)s->cfg.batch;
+	uint32_t *tokens = malloc(batch * (seq + 1ul) * sizeof(*tokens));
+	float *params = malloc(s->table->params * sizeof(*params));
+	float *grads = malloc(s->table->params * sizeof(*grads));
+	struct wse_step_result r;
+	struct state st;
+	int ret = wse_session_compute(s, &r);
+
+	ret = ret ? ret : wse_session_check_grads(s);
+	ret = ret ? ret : decoder_check(&c);
+	if (ret)
+		goto out;
+	st = state_of(s->memx);
+	for (uint32_t i = 0; i < st.table->n; i++)
+		wse_memx_grad(s->memx, i, got + st.table->t[i].off);
+	for (uint32_t b = 0; b < batch; b++)
+		for (uint32_t t = 0; t <= seq; t++)
+			tokens[b * (seq + 1) + t] = s->samples[b][(int)t - 1];
+	if (decoder_nparams(&c) != st.table->params ||
+	    reorder(st.table, &c, st.params, params, 0) != st.table->params) {
+		ret = -EINVAL;
+	} else {
+		*ref_loss = decoder_loss(&c, params, tokens, batch, seq, grads, NULL);
+		reorder(st.table, &c, want, grads, 1);
+		*loss = r.loss;
+	}
+	state_free(&st);
+out:
+	free(tokens);
+	free(params);
+	free(grads);
+	return ret;
+}
+
+static double whole(size_t n, const float *a, const float *b)
+{
+	double dd = 0, bb = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		dd += ((double)a[i] - b[i]) * ((double)a[i] - b[i]);
+		bb += (double)b[i] * b[i];
+	}
+	return sqrt(dd / bb);
+}
+
+static void reference(const char *what, const char *uri, const char *model)
+{
+	struct wse_session s;
+	float *got, *want;
+	double loss = 0, ref_loss = 1;
+	struct distance d;
+	int ret = open_run(model, uri, 1, &s);
+
+	if (ret) {
+		ok(0, "%s: %s", what, wse_error());
+		return;
+	}
+	got = malloc(s.table->params * sizeof(*got));
+	want = malloc(s.table->params * sizeof(*want));
+	ret = gradients(&s, got, want, &loss, &ref_loss);
+	if (ok(!ret, "%s: a step%s%s", what, ret ? ": " : "", ret ? wse_error() : "")) {
+		d = gradient_distance(s.table, got, want);
+		ok(gradient_close(d) && fabs(loss - ref_loss) < 1e-3 * ref_loss,
+		   "%s: worst tensor %.3f %%, cosine %.6f, small ones %.1e, whole %.3f %%; loss "
+		   "%.5f, fp32 %.5f",
+		   what, 100 * d.l2, d.cosine, d.small, 100 * whole(s.table->params, got, want),
+		   loss, ref_loss);
+	}
+	free(got);
+	free(want);
+	wse_session_close(&s);
+}
+
+/* ---- the same bits ---- */
+
+static uint64_t sum_of(struct wse_session *s)
+{
+	struct state st;
+	uint64_t sum;
+
+	wse_memx_finish(s->memx);
+	st = state_of(s->memx);
+	sum = wse_checksum64(st.params, st.table->params * 4) ^
+	      wse_checksum64(st.v, st.table->params * 4);
+	state_free(&st);
+	return sum;
+}
+
+static int steps(struct wse_session *s, int n)
+{
+	struct wse_step_result step;
+	int ret = 0;
+
+	for (int i = 0; i < n && !ret; i++) {
+		ret = wse_session_compute(s, &step);
+		ret = ret ? ret : wse_session_commit(s, &step);
+	}
+	return ret;
+}
+
+/* four steps; a checksum over all parameters and moments, 0 on failure */
+static uint64_t four_steps(const char *model, const char *uri, uint32_t devices)
+{
+	struct wse_session s;
+	uint64_t sum = 0;
+
+	if (!open_run(model, uri, devices, &s)) {
+		sum = steps(&s, 4) ? 0 : sum_of(&s);
+		wse_session_close(&s);
+	}
+	return sum;
+}
+
+/* two steps, a checkpoint, and two more by another session */
+static uint64_t resumed(const char *model, const char *uri)
+{
+	struct wse_session s;
+	uint64_t sum = 0;
+	int ret = open_run(model, uri, 1, &s);
+
+	if (ret)
+		return 0;
+	ret = steps(&s, 2);
+	ret = ret ? ret : wse_session_save(&s, saved, NULL);
+	wse_session_close(&s);
+	ret = ret ? ret : open_run(model, uri, 1, &s);
+	if (ret)
+		return 0;
+	ret = wse_session_load(&s, saved, WSE_CKPT_ALL);
+	ret = ret ? ret : steps(&s, 2);
+	sum = ret ? 0 : sum_of(&s);
+	wse_session_close(&s);
+	return sum;
+}
+
+static void same_bits(const char *what, const char *model)
+{
+	const char *twin = "sim:func,rows=4,cols=4";
+	char again[512];
+	uint64_t want = four_steps(model, twin, 1), got;
+
+	ok(want != 0, "%s: four steps%s%s", what, want ? "" : ": ", want ? "" : wse_error());
+	for (uint32_t devices = 2; devices <= 3; devices++) {
+		got = four_steps(model, twin, devices);
+		ok(got && got == want, "%s: the same bits on %u devices%s%s", what, devices,
+		   got ? "" : ": ", got ? "" : wse_error());
+	}
+	got = four_steps(model, "oracle:rows=4,cols=4", 1);
+	ok(got && got == want, "%s: on the oracle", what);
+	snprintf(again, sizeof(again), "%s, recompute: block", model);
+	got = four_steps(again, twin, 1);
+	ok(got && got == want, "%s: recomputed", what);
+	got = resumed(model, twin);
+	ok(got && got == want, "%s: resumed%s%s", what, got ? "" : ": ", got ? "" : wse_error());
+}
+
+/* layers, heads */
+#define SIZES(l, n) "num_hidden_layers: " #l ", num_heads: " #n ", "
+#define GPTJ(l, n)  SIZES(l, n) "name: gptj, nonlinearity: gelu"
+#define NEOX(l, n)  SIZES(l, n) "name: gpt_neox, nonlinearity: gelu"
+#define LLAMA(l, n) SIZES(l, n) "name: llama"
+
+int main(void)
+{
+	int fd = mkstemp(text), other = mkstemps(saved, 12);
+
+	if (fd < 0 || other < 0)
+		return 1;
+	for (uint32_t i = 0; i < 16384; i++) {
+		char c = "the quick brown fox jumps over a lazy dog. "[wse_rng_u64(1, i / 7, i) %
+								       43];
+
+		if (write(fd, &c, 1) != 1)
+			return 1;
+	}
+	close(fd);
+	close(other);
+	reference("GPT-J, rotary 4 of 16", "sim:func,rows=4,cols=4", GPTJ(2, 4));
+	reference("GPT-J, a head over two columns", "sim:func,rows=4,cols=8",
+		  GPTJ(2, 4) ", rotary_dim: 16");
+	reference("GPT-J, tied, 4 heads a column", "sim:func,rows=4,cols=2",
+		  GPTJ(2, 8) ", share_embedding_weights: true");
+	reference("NeoX, rotary 4 of 16", "sim:func,rows=4,cols=4", NEOX(2, 4));
+	reference("NeoX, all of 16, four layers", "sim:func,rows=4,cols=4",
+		  NEOX(4, 4) ", rotary_dim: 16");
+	reference("NeoX, in series, a head over two columns", "sim:func,rows=2,cols=8",
+		  NEOX(2, 4) ", use_parallel_residual: false");
+	reference("LLaMA", "sim:func,rows=4,cols=4", LLAMA(2, 4) ", filter_size: 176");
+	reference("LLaMA, tied, base 500000, positions / 4", "sim:func,rows=4,cols=4",
+		  LLAMA(2, 4) ", filter_size: 176, share_embedding_weights: true, "
+			      "rope_theta: 500000, pos_scaling_factor: 4");
+	reference("LLaMA, a head over two columns", "sim:func,rows=2,cols=8", LLAMA(2, 4));
+	reference("LLaMA, four layers, rotary 8 of 16", "sim:func,rows=4,cols=4",
+		  LLAMA(4, 4) ", rotary_dim: 8");
+	same_bits("GPT-J", GPTJ(2, 4));
+	same_bits("NeoX", NEOX(2, 4));
+	same_bits("LLaMA", LLAMA(2, 4));
+	unlink(text);
+	unlink(saved);
+	return tap_end();
+}
