@@ -72,9 +72,10 @@ static struct decoder_cfg ref_cfg(const struct wse_gpt *m)
 		.rotary = m->rotary,
 		.base = m->rotary_base,
 		.scale = m->rotary_scale,
-		.act = m->act == WSE_SILU   ? DECODER_SILU
-		       : m->act == WSE_RELU ? DECODER_RELU
-					    : DECODER_GELU_TANH,
+		/* GELU by tanh is 1 in enum wse_activation, whatever its name */
+		.act = m->act == WSE_SILU ? DECODER_SILU
+		       : m->act == 1	  ? DECODER_GELU_TANH
+					  : DECODER_GELU,
 		.eps = m->eps,
 		.serial = m->block == WSE_GPT_SERIAL,
 		.tied = (int)m->tied,
