@@ -106,6 +106,21 @@ bench-baseline: $(B)/wse-bench $(FW)/wse-fw.bin $(FW_PROGRAMS) ## record the RTL
 	$< --cycles > $(B)/cycles.new && mv $(B)/cycles.new $(CYCLES)
 SUITES += "$(B)/wse-bench --check-cycles $(CYCLES)"
 
+# wide tiles take minutes to build, so `make test` has small ones alone
+WIDE_TILES := 1x48g4 2x48g4 2x8 16x2
+WIDE_CYCLES := libwse/bench/wide.baseline
+.PHONY: wide wide-baseline wide-tiles
+wide-tiles:
+	$(MAKE) $(call job_tiles,2x2 4x4 2x4g2 $(WIDE_TILES)) $(B)/wse-bench $(B)/libwse/tests/train/test-cycles \
+		$(FW)/wse-fw.bin $(FW_PROGRAMS)
+
+wide: wide-tiles ## wide tiles of the RTL: cycles as recorded, planned against counted
+	$(B)/wse-bench --wide --check-cycles $(WIDE_CYCLES)
+	$(B)/libwse/tests/train/test-cycles --wide
+
+wide-baseline: wide-tiles ## record the RTL's cycles on wide tiles in libwse/bench/wide.baseline
+	$(B)/wse-bench --wide --cycles > $(B)/wide.new && mv $(B)/wide.new $(WIDE_CYCLES)
+
 ALL += $(B)/libwse.a $(B)/libwse.so.1 $(B)/libwse.so $(B)/libwse.pc $(B)/wse-info $(B)/wse-train $(B)/wse-bench $(B)/gpt-ref-train $(B)/gpt-beside $(B)/gpt-shards
 
 # one reference for Python's ctypes: a test holds it against PyTorch

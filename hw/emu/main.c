@@ -277,6 +277,7 @@ int main(int argc, char **argv)
 		say_socket_error(o.socket, err);
 		goto out;
 	}
+	o.emu.model.group = wse_model_group(o.emu.model.cols);
 	o.emu.dma = dma;
 	o.emu.log = &log;
 	o.emu.irq = vu_irq;
@@ -286,9 +287,9 @@ int main(int argc, char **argv)
 		if (err == -ENOTSUP)
 			fprintf(stderr,
 				"wse-emu: no %ux%u tile of the %s model was built: "
-				"make tile ROWS=%u COLS=%u\n",
+				"make tile ROWS=%u COLS=%u GROUP=%u\n",
 				o.emu.model.rows, o.emu.model.cols, o.model, o.emu.model.rows,
-				o.emu.model.cols);
+				o.emu.model.cols, o.emu.model.group);
 		else
 			fprintf(stderr, "wse-emu: cannot make a %ux%u %s model: %s\n",
 				o.emu.model.rows, o.emu.model.cols, o.model, strerror(-err));

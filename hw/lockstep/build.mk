@@ -4,15 +4,16 @@
 $(eval $(call c_program,wse-lockstep,$(wildcard hw/lockstep/*.c),$(MODEL_LIBS),$(MODEL_LINK)))
 
 ALL += $(B)/wse-lockstep
-# nine million instructions on 2x2, almost three on 4x4; on a busy machine no longer than so many
-# seconds; and some of which the twin is not traced, so that it translates: these must reach its
-# ways of tensor instructions
+# nine million instructions on 2x2, almost three on 4x4, some where two columns share a bus; on a
+# busy machine no longer than so many seconds; and some of which the twin is not traced, so that it
+# translates: these must reach its ways of tensor instructions
 LS_REACH := known=50,runs=50
 ifneq ($(shell grep -m1 -o avx2 /proc/cpuinfo),)
 LS_REACH := $(LS_REACH),quick=200,grouped=20,again=50
 endif
 SUITES += hw/lockstep/tests/test_judge "$(B)/wse-lockstep --tap --insns 9000000 --seconds 120" \
 	"$(B)/wse-lockstep --tap --seconds 60 --rows 4 --cols 4 --parts --insns 2700000 --seed 7000" \
+	"$(B)/wse-lockstep --tap --seconds 60 --rows 2 --cols 4 --group 2 --insns 1500000 --seed 4000" \
 	"$(B)/wse-lockstep --tap --ends --insns 1000000 --seconds 300 --seed 9000 --reach $(LS_REACH)"
 
 .PHONY: lockstep-long

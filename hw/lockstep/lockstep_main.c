@@ -20,6 +20,8 @@ static const char usage[] =
 	"Runs random programs on the leading model and the following one, and compares.\n"
 	"  --lead MODEL, --follow MODEL  func or rtl (default: rtl leads, func follows)\n"
 	"  --rows R, --cols C  shape of the tile (default: 2 x 2)\n"
+	"  --group G           columns that share a bus to the host; 0: all one bus (default: 0 below 16\n"
+	"                      columns, else 4)\n"
 	"  --seed S            of the first program (default: 1)\n"
 	"  --programs N, --insns N, --seconds N  stop after so many programs, instructions or\n"
 	"                      seconds, whichever comes first (default: 1000000 instructions)\n"
@@ -42,7 +44,7 @@ static const char usage[] =
 
 struct options {
 	uint64_t programs, insns, seed, inject;
-	uint32_t rows, cols, seconds, commands;
+	uint32_t rows, cols, group, seconds, commands;
 	const char *lead, *follow, *kind, *coverage, *reach;
 	bool calm, shuffle, exact, ends, parts, keep_going, tap, verbose;
 };
@@ -138,18 +140,31 @@ static int check_floors(const char *list)
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
-		{"programs", 1, NULL, 'p'},   {"insns", 1, NULL, 'n'},
-		{"seed", 1, NULL, 's'},	      {"rows", 1, NULL, 'R'},
-		{"cols", 1, NULL, 'C'},	      {"lead", 1, NULL, 'l'},
-		{"follow", 1, NULL, 'f'},     {"kind", 1, NULL, 'k'},
-		{"inject", 1, NULL, 'i'},     {"seconds", 1, NULL, 'S'},
-		{"commands", 1, NULL, 'm'},   {"coverage", 1, NULL, 'C' + 256},
-		{"calm", 0, NULL, 'c'},	      {"shuffle", 0, NULL, 'u'},
-		{"exact", 0, NULL, 'e'},      {"ends", 0, NULL, 'E'},
-		{"parts", 0, NULL, 'P'},      {"reach", 1, NULL, 'r'},
-		{"keep-going", 0, NULL, 'g'}, {"tap", 0, NULL, 't'},
-		{"verbose", 0, NULL, 'v'},    {"version", 0, NULL, 'V'},
-		{"help", 0, NULL, 'h'},	      {0},
+		{"programs", 1, NULL, 'p'},
+		{"insns", 1, NULL, 'n'},
+		{"seed", 1, NULL, 's'},
+		{"rows", 1, NULL, 'R'},
+		{"cols", 1, NULL, 'C'},
+		{"group", 1, NULL, 'G'},
+		{"lead", 1, NULL, 'l'},
+		{"follow", 1, NULL, 'f'},
+		{"kind", 1, NULL, 'k'},
+		{"inject", 1, NULL, 'i'},
+		{"seconds", 1, NULL, 'S'},
+		{"commands", 1, NULL, 'm'},
+		{"coverage", 1, NULL, 'C' + 256},
+		{"calm", 0, NULL, 'c'},
+		{"shuffle", 0, NULL, 'u'},
+		{"exact", 0, NULL, 'e'},
+		{"ends", 0, NULL, 'E'},
+		{"parts", 0, NULL, 'P'},
+		{"reach", 1, NULL, 'r'},
+		{"keep-going", 0, NULL, 'g'},
+		{"tap", 0, NULL, 't'},
+		{"verbose", 0, NULL, 'v'},
+		{"version", 0, NULL, 'V'},
+		{"help", 0, NULL, 'h'},
+		{0},
 	};
 	int c, at;
 
@@ -159,6 +174,7 @@ static int parse(int argc, char **argv, struct options *o)
 		.seed = 1,
 		.rows = 2,
 		.cols = 2,
+		.group = UINT32_MAX,
 		.lead = "rtl",
 		.follow = "func",
 	};
@@ -186,6 +202,10 @@ static int parse(int argc, char **argv, struct options *o)
 		case 'C':
 			err = number("cols", optarg, 1, 64, &n);
 			o->cols = (uint32_t)n;
+			break;
+		case 'G':
+			err = number("group", optarg, 0, 64, &n);
+			o->group = (uint32_t)n;
 			break;
 		case 'S':
 			err = number("seconds", optarg, 1, 1000000, &n);
@@ -250,6 +270,13 @@ static int parse(int argc, char **argv, struct options *o)
 	}
 	if (optind < argc) {
 		fprintf(stderr, "wse-lockstep: unexpected argument '%s'\n", argv[optind]);
+		return -EINVAL;
+	}
+	if (o->group == UINT32_MAX)
+		o->group = wse_model_group(o->cols);
+	if (o->group && o->cols % o->group) {
+		fprintf(stderr, "wse-lockstep: --group %u does not divide the %u columns\n",
+			o->group, o->cols);
 		return -EINVAL;
 	}
 	if (o->ends && o->inject) {
@@ -425,6 +452,7 @@ static int campaign(const struct options *o, struct ls_program *p, struct ls_jud
 	struct wse_model_cfg cfg = {
 		.rows = o->rows,
 		.cols = o->cols,
+		.group = o->group,
 		.seed = o->calm ? 0 : o->seed | 1,
 		.flags = (o->shuffle ? WSE_MODEL_SHUFFLE : 0) | (o->exact ? WSE_MODEL_EXACT : 0) |
 			 (o->parts ? TWIN_MODEL_PARTS : 0),
@@ -448,9 +476,9 @@ static int campaign(const struct options *o, struct ls_program *p, struct ls_jud
 			continue;
 		result = 1;
 		printf("# difference: %s\n# again: wse-lockstep --lead %s --follow %s --rows %u "
-		       "--cols %u --programs 1 "
+		       "--cols %u --group %u --programs 1 "
 		       "--seed %" PRIu64 "%s%s%s%s%s%s%s   (%s)\n",
-		       j->what, o->lead, o->follow, o->rows, o->cols, p->seed,
+		       j->what, o->lead, o->follow, o->rows, o->cols, o->group, p->seed,
 		       o->kind ? " --kind " : "", o->kind ? o->kind : "", o->calm ? " --calm" : "",
 		       o->shuffle ? " --shuffle" : "", o->exact ? " --exact" : "",
 		       o->ends ? " --ends" : "", o->parts ? " --parts" : "", p->kind);

@@ -43,15 +43,23 @@ struct wse_host_ops {
 };
 
 struct wse_model_cfg {
-	uint32_t rows, cols;		/* rtl: must be a tile that was built, else -ENOTSUP */
+	uint32_t rows, cols;		/* rtl: with `group` a tile that was built, else -ENOTSUP */
 	/* cycles from a bus request to its first data; 0: default (64) */
 	uint32_t dma_latency;
+	/* columns that share a bus (FEATURES.GROUP), a divisor of cols; 0: one bus for all */
+	uint32_t group;
 	/* rtl: not 0: random back-pressure and DMA latency, for tests; func: of SHUFFLE */
 	uint64_t seed;
 	uint32_t flags;			/* WSE_MODEL_* */
 	/* host threads the model may use; 0: the model's choice, 1: the caller's alone */
 	uint32_t threads;
 };
+
+/* The groups that a tile has if its user says nothing: one bus does not feed many columns (hw/doc/arithmetic.md). */
+static inline uint32_t wse_model_group(uint32_t cols)
+{
+	return cols >= 16 && cols % 4 == 0 ? 4 : 0;
+}
 
 #define WSE_MODEL_CHECK_RACES	(1u << 0)	/* func: report programs that are not confluent */
 #define WSE_MODEL_SHUFFLE	(1u << 2)	/* func: another order of events for each seed */

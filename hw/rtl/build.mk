@@ -23,27 +23,28 @@ RTL_V := $(foreach d,hw/rtl $(RTL_DIRS),-I$(d))
 BENCH_INC := $(foreach d,hw/rtl $(RTL_DIRS),-I$(d)/tests) -Ihw -Ihw/model -Iuapi -Iuapi/wse -Iuapi/wse/gen -isystem /usr/include/libdrm
 
 # All C++ of the model is one file: most of a small one's compile time is its headers.
-# $(1) module, $(2) options of Verilator, packages among them
-BLOCK_INC = -isystem $(B)/rtl/block-$(1) -isystem $(VERILATOR_ROOT)/include -isystem $(VERILATOR_ROOT)/include/vltstd $(BENCH_INC)
+# $(1) module, $(2) options of Verilator, packages among them, $(3) as $(5) of block
+BLOCK_INC = -isystem $(B)/rtl/block-$(1)$(3) -isystem $(VERILATOR_ROOT)/include -isystem $(VERILATOR_ROOT)/include/vltstd $(BENCH_INC)
 define build_block
 	@mkdir -p $(@D)
-	@rm -rf $(B)/rtl/block-$(1)
+	@rm -rf $(B)/rtl/block-$(1)$(3)
 	$(call short,RTL,$@)verilator --cc --assert -O3 --unroll-count 2 -Wno-fatal -Wno-lint -Werror-UNOPTFLAT --output-split 0 \
-		$(RTL_V) --top-module $(1) -Mdir $(B)/rtl/block-$(1) --prefix V$(1) \
-		hw/rtl/wse_regs_pkg.sv hw/rtl/wse_port_pkg.sv $(2) $(call rtl,$(1)) > $(B)/rtl/block-$(1).log 2>&1 || \
-		{ cat $(B)/rtl/block-$(1).log; false; }
-	@for f in $(B)/rtl/block-$(1)/*.cpp; do echo "#include \"$${f##*/}\""; done > $(B)/rtl/block-$(1)/all.cc
-	$(call short,CXX,$(B)/rtl/block-$(1)/all.o)$(RTL_CXX) -O1 -w $(RTL_COMMON) $(RTL_INC) -I$(B)/rtl/block-$(1) -c -o $(B)/rtl/block-$(1)/all.o $(B)/rtl/block-$(1)/all.cc
+		$(RTL_V) --top-module $(1) -Mdir $(B)/rtl/block-$(1)$(3) --prefix V$(1) \
+		hw/rtl/wse_regs_pkg.sv hw/rtl/wse_port_pkg.sv $(2) $(call rtl,$(1)) > $(B)/rtl/block-$(1)$(3).log 2>&1 || \
+		{ cat $(B)/rtl/block-$(1)$(3).log; false; }
+	@for f in $(B)/rtl/block-$(1)$(3)/*.cpp; do echo "#include \"$${f##*/}\""; done > $(B)/rtl/block-$(1)$(3)/all.cc
+	$(call short,CXX,$(B)/rtl/block-$(1)$(3)/all.o)$(RTL_CXX) -O1 -w $(RTL_COMMON) $(RTL_INC) -I$(B)/rtl/block-$(1)$(3) -c -o $(B)/rtl/block-$(1)$(3)/all.o $(B)/rtl/block-$(1)$(3)/all.cc
 	$(call short,LINK,$@)$(RTL_CXX) -O1 -Wall -Wextra -Werror $(RTL_COMMON) $(BLOCK_INC) -o $@ $(dir $(call rtl,$(1)))tests/test_$(1).cpp \
-		$(B)/rtl/block-$(1)/all.o $(filter %.a,$^) $(RTL_RUNTIME) -pthread -latomic
+		$(B)/rtl/block-$(1)$(3)/all.o $(filter %.a,$^) $(RTL_RUNTIME) -pthread -latomic
 endef
 
-# $(1) module, $(2) modules that it instantiates, $(3) options of Verilator, $(4) headers and archives of the bench
+# $(1) module, $(2) modules that it instantiates, $(3) options of Verilator, $(4) headers and archives of the bench,
+# $(5) behind the names of what is built, where a module is tested more than once
 define block
-BLOCKS += $(B)/rtl/tests/test_$(1)
-$(B)/rtl/tests/test_$(1): $(call rtl,wse_regs_pkg wse_port_pkg $(1) $(2)) $(dir $(call rtl,$(1)))tests/test_$(1).cpp \
+BLOCKS += $(B)/rtl/tests/test_$(1)$(5)
+$(B)/rtl/tests/test_$(1)$(5): $(call rtl,wse_regs_pkg wse_port_pkg $(1) $(2)) $(dir $(call rtl,$(1)))tests/test_$(1).cpp \
 		hw/rtl/tests/block_tb.hpp hw/rtl/tests/tap.hpp hw/rtl/build.mk $(REGS) $(4) $(RTL_RUNTIME)
-	$$(call build_block,$(1),$(3))
+	$$(call build_block,$(1),$(3),$(5))
 endef
 
 # executors: a command, the host's memory
@@ -52,7 +53,7 @@ STREAM_V := wse_stream_cmd wse_stream_mask wse_cmd wse_xlate wse_fp_pkg
 STREAM_TB := $(EXEC_TB) hw/rtl/host/tests/stream_tb.hpp hw/twin/exact/fp.h
 FP_PKG := hw/rtl/wse_fp_pkg.sv
 
-$(eval $(call block,wse_bar,,-GROWS=3 -GCOLS=5 -GNQ=3 -GHOSTFP=1,hw/rtl/tests/counters.hpp))
+$(eval $(call block,wse_bar,,-GROWS=3 -GCOLS=5 -GNQ=3 -GHOSTFP=1 -GGROUP=5,hw/rtl/tests/counters.hpp))
 $(eval $(call block,wse_check,,-GROWS=3 -GCOLS=5,uapi/wse/wse_cmd.h uapi/drm/wse_accel.h $(TWIN)))
 $(eval $(call block,wse_dma))
 $(eval $(call block,wse_queue,wse_check,-GROWS=3 -GCOLS=5 -GNQ=5,hw/rtl/host/tests/queue_tb.hpp))
@@ -62,6 +63,8 @@ $(eval $(call block,wse_start,,-GROWS=3 -GCOLS=5,$(EXEC_TB)))
 $(eval $(call block,wse_stream_mask,wse_xlate,-GCOLS=3,$(EXEC_TB)))
 $(eval $(call block,wse_stream_in,$(STREAM_V),-GCOLS=3 $(FP_PKG),$(STREAM_TB)))
 $(eval $(call block,wse_stream_out,$(STREAM_V),-GCOLS=3 $(FP_PKG),$(STREAM_TB)))
+$(eval $(call block,wse_stream_out,$(STREAM_V),-GCOLS=3 -GWORDS=8 $(FP_PKG),$(STREAM_TB),_8))
+$(eval $(call block,wse_io_join,,-GN=5))
 $(eval $(call block,wse_xlate))
 
 # the core's
@@ -110,3 +113,5 @@ yosys: ## elaborate every module of the RTL in Yosys
 lint-rtl: ## Verilator's lint of the RTL, every waiver with its reason in hw/rtl/lint.vlt
 	verilator --lint-only -Wall --unroll-count 2 --top-module wse_top $(RTL_V) hw/rtl/lint.vlt hw/verilator/tile.vlt \
 		$(RTL_PKGS) hw/rtl/wse_top.sv
+	verilator --lint-only -Wall --unroll-count 2 --top-module wse_top -GCOLS=8 -GGROUP=4 $(RTL_V) hw/rtl/lint.vlt \
+		hw/verilator/tile.vlt $(RTL_PKGS) hw/rtl/wse_top.sv

@@ -53,7 +53,7 @@ package wse_regs_pkg;
   localparam int unsigned QUEUES_COUNT_HI = 7;  // queue pairs, the admin pair included
   localparam int unsigned QUEUES_DEPTH_LOG2_LO = 8;
   localparam int unsigned QUEUES_DEPTH_LOG2_HI = 15;  // log2 of the deepest ring
-  localparam logic [31:0] REG_FEATURES               = 32'h14;  // optional features, one bit each
+  localparam logic [31:0] REG_FEATURES               = 32'h14;  // optional features
   localparam int unsigned FEATURES_SWITCH_LO = 0;
   localparam int unsigned FEATURES_SWITCH_HI = 0;  // switch positions in the routers (reserved, reads 0)
   localparam int unsigned FEATURES_FILTER_LO = 1;
@@ -62,6 +62,8 @@ package wse_regs_pkg;
   localparam int unsigned FEATURES_SPARES_HI = 2;  // spare columns and a fuse map (reserved, reads 0)
   localparam int unsigned FEATURES_HOSTFP_LO = 3;
   localparam int unsigned FEATURES_HOSTFP_HI = 3;  // built with host floating point in place of gates
+  localparam int unsigned FEATURES_GROUP_LO = 16;
+  localparam int unsigned FEATURES_GROUP_HI = 31;  // columns of a port group, which has a bus of its own to the host's memory (ABI 1.3); 0: one bus for all columns
   localparam logic [31:0] REG_CTRL                   = 32'h18;  // control
   localparam int unsigned CTRL_EN_LO = 0;
   localparam int unsigned CTRL_EN_HI = 0;  // 1 starts the admin queue (its base and size registers must be set); 0 stops and resets the device
@@ -136,14 +138,14 @@ package wse_regs_pkg;
   localparam logic [31:0] CNT_COUNT                  = 32'h9;  // counters that there are
   // what a tile counts in a cycle
   typedef struct packed {
-    logic [3:0] dma_wr;
-    logic [3:0] dma_rd;
+    logic [11:0] dma_wr;
+    logic [11:0] dma_rd;
   } cnt_tile_t;
   localparam int unsigned CNT_TILE_N = 2;
-  localparam int unsigned CNT_TILE_BITS = 8;
+  localparam int unsigned CNT_TILE_BITS = 24;
   localparam logic [8*CNT_TILE_N-1:0] CNT_TILE_IDS = {8'd4, 8'd3};
-  function automatic logic [16*CNT_TILE_N-1:0] cnt_tile_spread(input logic [7:0] x);
-    cnt_tile_spread = {16'(x[7:4]), 16'(x[3:0])};
+  function automatic logic [16*CNT_TILE_N-1:0] cnt_tile_spread(input logic [23:0] x);
+    cnt_tile_spread = {16'(x[23:12]), 16'(x[11:0])};
   endfunction
   // what a core counts in a cycle
   typedef struct packed {

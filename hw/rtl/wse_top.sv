@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The device: wafer and host interface. It has the ports of a vendor's PCIe bridge: AXI4-Lite
-// target for BAR0, AXI4 master for DMA, MSI-X requests.
+// target for BAR0, AXI4 masters for DMA, MSI-X requests.
 
 module wse_top #(
   parameter int unsigned ROWS = 4,
   parameter int unsigned COLS = 4,
   parameter int unsigned NQ = 5,
-  parameter bit HOSTFP = 1'b0
+  parameter bit HOSTFP = 1'b0,
+  parameter int unsigned GROUP = 0,       // columns of a port group; 0: one bus for all
+  parameter int unsigned NP = GROUP == 0 ? 1 : 1 + COLS / (GROUP + 32'(GROUP == 0))   // AXI masters
 ) (
   input  logic            clk_i,
   input  logic            rst_ni,
@@ -25,28 +27,28 @@ module wse_top #(
   output logic            s_rvalid_o,
   input  logic            s_rready_i,
   output logic [31:0]     s_rdata_o,
-  // AXI4 master
-  output logic            m_arvalid_o,
-  input  logic            m_arready_i,
-  output logic [63:0]     m_araddr_o,
-  output logic [7:0]      m_arlen_o,
-  input  logic            m_rvalid_i,
-  output logic            m_rready_o,
-  input  logic [63:0]     m_rdata_i,
-  input  logic [1:0]      m_rresp_i,
-  input  logic            m_rlast_i,
-  output logic            m_awvalid_o,
-  input  logic            m_awready_i,
-  output logic [63:0]     m_awaddr_o,
-  output logic [7:0]      m_awlen_o,
-  output logic            m_wvalid_o,
-  input  logic            m_wready_i,
-  output logic [63:0]     m_wdata_o,
-  output logic [7:0]      m_wstrb_o,
-  output logic            m_wlast_o,
-  input  logic            m_bvalid_i,
-  output logic            m_bready_o,
-  input  logic [1:0]      m_bresp_i,
+  // AXI4 masters: 0 of rings and copies (and, without groups, of streams), 1 + g of group g
+  output logic [NP-1:0]     m_arvalid_o,
+  input  logic [NP-1:0]     m_arready_i,
+  output logic [64*NP-1:0]  m_araddr_o,
+  output logic [8*NP-1:0]   m_arlen_o,
+  input  logic [NP-1:0]     m_rvalid_i,
+  output logic [NP-1:0]     m_rready_o,
+  input  logic [64*NP-1:0]  m_rdata_i,
+  input  logic [2*NP-1:0]   m_rresp_i,
+  input  logic [NP-1:0]     m_rlast_i,
+  output logic [NP-1:0]     m_awvalid_o,
+  input  logic [NP-1:0]     m_awready_i,
+  output logic [64*NP-1:0]  m_awaddr_o,
+  output logic [8*NP-1:0]   m_awlen_o,
+  output logic [NP-1:0]     m_wvalid_o,
+  input  logic [NP-1:0]     m_wready_i,
+  output logic [64*NP-1:0]  m_wdata_o,
+  output logic [8*NP-1:0]   m_wstrb_o,
+  output logic [NP-1:0]     m_wlast_o,
+  input  logic [NP-1:0]     m_bvalid_i,
+  output logic [NP-1:0]     m_bready_o,
+  input  logic [2*NP-1:0]   m_bresp_i,
   // MSI-X requests
   output logic            irq_o,
   output logic [4:0]      irq_vec_o,
@@ -89,7 +91,11 @@ module wse_top #(
 
   assign moved_o = moved | edge_moved;
 
-  wse_host #(.ROWS(ROWS), .COLS(COLS), .NQ(NQ), .HOSTFP(HOSTFP)) u_host (
+  if (GROUP != 0 && COLS % GROUP != 0) begin : g_refused
+    $error("GROUP does not divide COLS");
+  end
+
+  wse_host #(.ROWS(ROWS), .COLS(COLS), .NQ(NQ), .HOSTFP(HOSTFP), .GROUP(GROUP), .NP(NP)) u_host (
     .clk_i, .rst_ni,
     .dbg_valid_i, .dbg_ready_o, .dbg_op_i, .dbg_addr_i, .dbg_row_i, .dbg_col_i,
     .s_awvalid_i, .s_awready_o, .s_awaddr_i, .s_wvalid_i, .s_wready_o, .s_wdata_i, .s_bvalid_o,

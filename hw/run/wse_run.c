@@ -413,7 +413,8 @@ static int parse(int argc, char **argv, struct options *o)
 static int open_model(struct run *run, const struct options *o)
 {
 	static const struct wse_host_ops alone = {no_read, no_write, no_irq, NULL};
-	struct wse_model_cfg cfg = {.rows = o->rows, .cols = o->cols};
+	struct wse_model_cfg cfg = {
+		.rows = o->rows, .cols = o->cols, .group = wse_model_group(o->cols)};
 	int err;
 
 	run->ops = wse_model_find(o->model);
@@ -430,8 +431,8 @@ static int open_model(struct run *run, const struct options *o)
 	if (err == -ENOTSUP)
 		fprintf(stderr,
 			"wse-run: no %ux%u tile of the %s model was built: "
-			"make tile ROWS=%u COLS=%u\n",
-			o->rows, o->cols, o->model, o->rows, o->cols);
+			"make tile ROWS=%u COLS=%u GROUP=%u\n",
+			o->rows, o->cols, o->model, o->rows, o->cols, cfg.group);
 	else if (err)
 		fprintf(stderr, "wse-run: cannot make a %ux%u %s model: %s\n", o->rows, o->cols,
 			o->model, strerror(-err));

@@ -51,6 +51,8 @@ static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *op
 		return -EINVAL;
 	if (!cfg->rows || !cfg->cols || cfg->rows > 0xffff || cfg->cols > 0xffff)
 		return -EINVAL;
+	if (cfg->group && cfg->cols % cfg->group)
+		return -EINVAL;
 	n = (size_t)cfg->rows * cfg->cols;
 	if (n >= 1u << 24)
 		return -ENOTSUP;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The host's memory behind the tile's AXI4 port: bursts become calls of dma_read and dma_write. Answers come in
-// order after a latency; with a seed, latency and readiness are random.
+// The host's memory behind one of the tile's AXI4 ports: bursts become calls of dma_read and dma_write. Answers come
+// in order after a latency; with a seed, latency and readiness are random, and of each port others.
 #ifndef WSE_AXI_SLAVE_HPP
 #define WSE_AXI_SLAVE_HPP
 
@@ -8,8 +8,40 @@
 #include <cstring>
 #include <deque>
 
+#include "verilated.h"
+
 extern "C" {
 #include "model.h"
+}
+
+// Element i of w bits of a port that has one of each AXI port side by side: up to 64 bits are a number, more are words
+template <class T> uint64_t axi_get(const T &v, unsigned w, unsigned i)
+{
+	return w == 64 ? uint64_t(v) : uint64_t(v) >> w * i & ((1ull << w % 64) - 1);
+}
+
+template <std::size_t N> uint64_t axi_get(const VlWide<N> &v, unsigned w, unsigned i)
+{
+	uint64_t x = v[w * i / 32] >> w * i % 32;	// widths divide 32, but 64 does not
+
+	return w == 64 ? x | uint64_t(v[2 * i + 1]) << 32 : x & ((1ull << w) - 1);
+}
+
+template <class T> void axi_set(T &v, unsigned w, unsigned i, uint64_t x)
+{
+	uint64_t ones = w == 64 ? ~0ull : (1ull << w) - 1, sh = w == 64 ? 0 : w * i;
+
+	v = T((uint64_t(v) & ~(ones << sh)) | x << sh);
+}
+
+template <std::size_t N> void axi_set(VlWide<N> &v, unsigned w, unsigned i, uint64_t x)
+{
+	uint32_t ones = w < 32 ? (1u << w) - 1 : ~0u, sh = w * i % 32;
+	auto &word = v[w * i / 32];
+
+	word = (word & ~(ones << sh)) | uint32_t(x) << sh;
+	if (w == 64)
+		v[2 * i + 1] = uint32_t(x >> 32);
 }
 
 class AxiSlave {
@@ -19,6 +51,7 @@ class AxiSlave {
 
 	const struct wse_host_ops *ops;
 	void *host;
+	unsigned p;			// the port
 	uint64_t latency, rng;
 	std::deque<Read> reads;
 	std::deque<Write> writes;
@@ -59,47 +92,55 @@ class AxiSlave {
 	}
 
 public:
-	AxiSlave(const struct wse_model_cfg &cfg, const struct wse_host_ops *o, void *h)
-		: ops(o), host(h), latency(cfg.dma_latency ? cfg.dma_latency : 64), rng(cfg.seed) {}
+	AxiSlave(const struct wse_model_cfg &cfg, const struct wse_host_ops *o, void *h, unsigned port)
+		: ops(o), host(h), p(port), latency(cfg.dma_latency ? cfg.dma_latency : 64),
+		  rng(cfg.seed)
+	{
+		if (rng)
+			for (unsigned i = 0; i < 16 * port; i++)
+				random();
+	}
 
 	bool quiet() const { return reads.empty() && writes.empty() && answers.empty(); }
 
 	// before the clock edge of cycle now: drives the tile's inputs, takes what its outputs offer
 	template <class Top> void drive(Top &t, uint64_t now)
 	{
-		bool ready = !rng || random() & 3;
+		bool ready = !rng || random() & 3, rvalid = false, bvalid = false;
+		bool arready = ready && reads.size() < 64, awready = ready && writes.size() < 16;
+		bool wready = !rng || random() & 3;
 
-		t.m_arready_i = ready && reads.size() < 64;
-		t.m_awready_i = ready && writes.size() < 16;
-		t.m_wready_i = !rng || random() & 3;
-		t.m_rvalid_i = 0;
+		axi_set(t.m_arready_i, 1, p, arready);
+		axi_set(t.m_awready_i, 1, p, awready);
+		axi_set(t.m_wready_i, 1, p, wready);
 		if (!reads.empty() && reads.front().due <= now && (!rng || random() & 7)) {
 			const Read &r = reads.front();
 
 			if (!at)
 				error = ops->dma_read(host, r.addr, buf, r.beats * 8) != 0;
-			t.m_rvalid_i = 1;
-			t.m_rdata_i = error ? 0 : buf[at];
-			t.m_rresp_i = error ? 2 : 0;
-			t.m_rlast_i = at + 1 == r.beats;
+			rvalid = true;
+			axi_set(t.m_rdata_i, 64, p, error ? 0 : buf[at]);
+			axi_set(t.m_rresp_i, 2, p, error ? 2 : 0);
+			axi_set(t.m_rlast_i, 1, p, at + 1 == r.beats);
 		}
-		t.m_bvalid_i = 0;
+		axi_set(t.m_rvalid_i, 1, p, rvalid);
 		if (!answers.empty() && answers.front() >> 1 <= now) {
-			t.m_bvalid_i = 1;
-			t.m_bresp_i = answers.front() & 1 ? 2 : 0;
+			bvalid = true;
+			axi_set(t.m_bresp_i, 2, p, answers.front() & 1 ? 2 : 0);
 		}
-		if (t.m_arvalid_o && t.m_arready_i)
-			reads.push_back({t.m_araddr_o, now + delay(), t.m_arlen_o + 1u});
-		if (t.m_awvalid_o && t.m_awready_i)
-			writes.push_back({t.m_awaddr_o, t.m_awlen_o + 1u});
-		if (t.m_wvalid_o && t.m_wready_i)
-			beats.push_back({t.m_wdata_o, t.m_wstrb_o});
+		axi_set(t.m_bvalid_i, 1, p, bvalid);
+		if (arready && axi_get(t.m_arvalid_o, 1, p))
+			reads.push_back({axi_get(t.m_araddr_o, 64, p), now + delay(), unsigned(axi_get(t.m_arlen_o, 8, p)) + 1});
+		if (awready && axi_get(t.m_awvalid_o, 1, p))
+			writes.push_back({axi_get(t.m_awaddr_o, 64, p), unsigned(axi_get(t.m_awlen_o, 8, p)) + 1});
+		if (wready && axi_get(t.m_wvalid_o, 1, p))
+			beats.push_back({axi_get(t.m_wdata_o, 64, p), uint8_t(axi_get(t.m_wstrb_o, 8, p))});
 		// the tile always takes answers
-		if (t.m_rvalid_i && ++at == reads.front().beats) {
+		if (rvalid && ++at == reads.front().beats) {
 			reads.pop_front();
 			at = 0;
 		}
-		if (t.m_bvalid_i)
+		if (bvalid)
 			answers.pop_front();
 		if (!writes.empty() && beats.size() >= writes.front().beats) {
 			bool bad = store(writes.front());
@@ -113,7 +154,11 @@ public:
 	// a cycle in which the bus does not move
 	template <class Top> void freeze(Top &t)
 	{
-		t.m_arready_i = t.m_awready_i = t.m_wready_i = t.m_rvalid_i = t.m_bvalid_i = 0;
+		axi_set(t.m_arready_i, 1, p, 0);
+		axi_set(t.m_awready_i, 1, p, 0);
+		axi_set(t.m_wready_i, 1, p, 0);
+		axi_set(t.m_rvalid_i, 1, p, 0);
+		axi_set(t.m_bvalid_i, 1, p, 0);
 	}
 };
 #endif

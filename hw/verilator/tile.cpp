@@ -2,12 +2,13 @@
 // One tile behind hw/model.h. Compiled once per tile that is built, with
 //	TILE_CLASS	the Verilated class
 //	TILE_OPS	name of the wse_model_ops to define
-//	TILE_ROWS, TILE_COLS
+//	TILE_ROWS, TILE_COLS, TILE_GROUP
 // and, in cores.inc, one line CORE(row, col) per core.
 #include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <new>
+#include <vector>
 
 #define STR(x) STR1(x)
 #define STR1(x) #x
@@ -28,6 +29,7 @@ extern "C" const struct wse_model_ops TILE_OPS;
 namespace {
 
 constexpr unsigned N = TILE_ROWS * TILE_COLS;
+constexpr unsigned Ports = TILE_GROUP ? 1 + TILE_COLS / (TILE_GROUP + !TILE_GROUP) : 1;	// AXI masters
 constexpr unsigned SETTLE = 128;	// cycles without a move after which nothing is under way in a core
 constexpr unsigned STUCK = 1400;	// ... after which only a budget can end what executes (CLOSED looks at 1024)
 enum { SVC_BOOT = 3 };
@@ -40,7 +42,7 @@ struct Model : wse_model {
 	TILE_CLASS top;
 	struct wse_host_ops host_ops;
 	void *host;
-	AxiSlave axi;
+	std::vector<AxiSlave> axi;	// of rings and copies first
 	Core *core[N];
 	const Router *router[N];
 	uint64_t now = 0, still = 0;	// still: cycles since something moved
@@ -56,6 +58,8 @@ struct Model : wse_model {
 	uint64_t &cycles() { return top.rootp->vlSymsp->TOP__wse_top__DOT__u_host__DOT__u_bar.cycle; }
 	void edge();
 	void tick();
+	void freeze();
+	bool quiet() const;
 	void trace();
 	void deliver();
 	uint64_t jump(uint64_t max);
@@ -64,7 +68,7 @@ struct Model : wse_model {
 };
 
 Model::Model(const struct wse_model_cfg &cfg, const struct wse_host_ops *ops, void *h)
-	: top(&ctx, "tile"), host_ops(*ops), host(h), axi(cfg, &host_ops, h)
+	: top(&ctx, "tile"), host_ops(*ops), host(h)
 {
 	unsigned i = 0;
 
@@ -75,8 +79,10 @@ Model::Model(const struct wse_model_cfg &cfg, const struct wse_host_ops *ops, vo
 #include "cores.inc"
 #undef CORE
 #undef AT
+	for (unsigned p = 0; p < Ports; p++)
+		axi.emplace_back(cfg, &host_ops, h, p);
 	top.s_bready_i = top.s_rready_i = 1;
-	axi.freeze(top);
+	freeze();
 	top.rst_ni = 0;
 	for (i = 0; i < 4; i++)
 		edge();
@@ -102,8 +108,23 @@ void Model::edge()
 
 void Model::tick()
 {
-	axi.drive(top, now);
+	for (AxiSlave &a : axi)
+		a.drive(top, now);
 	edge();
+}
+
+void Model::freeze()
+{
+	for (AxiSlave &a : axi)
+		a.freeze(top);
+}
+
+bool Model::quiet() const
+{
+	for (const AxiSlave &a : axi)
+		if (!a.quiet())
+			return false;
+	return true;
 }
 
 void Model::deliver()
@@ -165,7 +186,7 @@ uint32_t Model::read(uint32_t offset)
 {
 	uint32_t v;
 
-	axi.freeze(top);
+	freeze();
 	top.s_araddr_i = offset & 0xfffc;
 	top.s_arvalid_i = 1;
 	edge();
@@ -182,7 +203,7 @@ void Model::write(uint32_t offset, uint32_t value)
 	// a write that resets is answered when the bus has come to rest, so the bus must run
 	bool bus = (offset & 0xfffc) == WSE_REG_CTRL;
 
-	axi.freeze(top);
+	freeze();
 	top.s_awaddr_i = offset & 0xfffc;
 	top.s_wdata_i = value;
 	top.s_awvalid_i = top.s_wvalid_i = 1;
@@ -194,7 +215,7 @@ void Model::write(uint32_t offset, uint32_t value)
 		else
 			edge();
 	}
-	axi.freeze(top);
+	freeze();
 	edge();
 	edge();
 	deliver();			// a vector that was unmasked
@@ -237,7 +258,7 @@ enum wse_stop m_advance(struct wse_model *m, uint64_t max_cycles, uint64_t *ran)
 		done++;
 		if (t->irqs)
 			t->deliver();
-		if (t->still < SETTLE || !t->axi.quiet())
+		if (t->still < SETTLE || !t->quiet())
 			continue;
 		if (t->top.idle_o) {
 			why = WSE_STOP_IDLE;
@@ -489,7 +510,7 @@ int m_boot(struct wse_model *m, uint32_t core, uint32_t pc)
 
 	if (core >= N || pc < WSE_SRAM_BASE || pc - WSE_SRAM_BASE >= WSE_SRAM_BYTES || pc & 3)
 		return -EINVAL;
-	t->axi.freeze(t->top);
+	t->freeze();
 	t->top.dbg_op_i = SVC_BOOT;
 	t->top.dbg_addr_i = pc & 0xffff;
 	t->top.dbg_row_i = core / TILE_COLS;

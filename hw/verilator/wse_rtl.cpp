@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-// wse_model_rtl: picks the tile that was built for cfg.rows x cfg.cols and hands every call on to it.
+// wse_model_rtl: picks the tile that was built for cfg's rows, columns and groups and hands every call on to it.
 #include <cerrno>
 
 extern "C" {
 #include "wse_rtl.h"
 }
 
-// one line per tile: TILE(rows, cols, hostfp)
-#define TILE(r, c, h) extern "C" const struct wse_model_ops wse_rtl_##r##x##c##_##h;
+// one line per tile: TILE(rows, cols, group, hostfp)
+#define TILE(r, c, p, h) extern "C" const struct wse_model_ops wse_rtl_##r##x##c##g##p##_##h;
 #include "tiles.inc"
 #undef TILE
 
 namespace {
 
-#define TILE(r, c, h) { r, c, h, &wse_rtl_##r##x##c##_##h },
+#define TILE(r, c, p, h) { r, c, p, h, &wse_rtl_##r##x##c##g##p##_##h },
 const struct wse_rtl_tile tiles[] = {
 #include "tiles.inc"
 };
@@ -25,9 +25,11 @@ int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *ops, void
 
 	if (!cfg || !ops || !ops->dma_read || !ops->dma_write || !ops->irq || !m || !cfg->rows || !cfg->cols)
 		return -EINVAL;
+	if (cfg->group && cfg->cols % cfg->group)
+		return -EINVAL;
 	hostfp = !!(cfg->flags & WSE_MODEL_HOSTFP);
 	for (const auto &t : tiles)
-		if (t.rows == cfg->rows && t.cols == cfg->cols && t.hostfp == hostfp)
+		if (t.rows == cfg->rows && t.cols == cfg->cols && t.group == cfg->group && t.hostfp == hostfp)
 			return t.ops->create(cfg, ops, host, m);
 	return -ENOTSUP;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Between wse_rtl.cpp (which tile?) and the tiles (tile.cpp, compiled once per ROWS x COLS and arithmetic). */
+/* Between wse_rtl.cpp (which tile?) and the tiles (tile.cpp, compiled once per ROWS x COLS, group and arithmetic). */
 #ifndef WSE_RTL_H
 #define WSE_RTL_H
 
@@ -11,7 +11,7 @@ struct wse_model {
 };
 
 struct wse_rtl_tile {
-	uint32_t rows, cols;
+	uint32_t rows, cols, group;
 	int hostfp;
 	const struct wse_model_ops *ops;
 };

@@ -37,6 +37,7 @@ extern const struct bench bench_host[];
 extern const struct bench bench_driver[];
 extern const struct bench bench_kernels[];
 extern const struct bench bench_gpt[];
+extern const struct bench bench_wide[];
 
 /* A counter that is there already gets the new value. */
 void bench_count(struct bench_measure *m, const char *name, const char *unit, double value);

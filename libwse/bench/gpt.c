@@ -17,6 +17,7 @@
 #include "train/memory.h"
 #include "train/session.h"
 #include "bench.h"
+#include "gpt.h"
 #include "wse_regs.h"
 
 #define TEXT_BYTES 65536u
@@ -44,9 +45,8 @@ static void make_text(char *text)
 		n += (size_t)snprintf(text + n, 24, "%u and %x ", i, i * 7919u);
 }
 
-/* n devices of one uri; sets: configuration on top of the above */
-static int open_session(struct wse_session *s, const char *uri, uint32_t n, const char *const *sets,
-			uint32_t nsets)
+int bench_session(struct wse_session *s, const char *uri, uint32_t n, const char *const *sets,
+		  uint32_t nsets)
 {
 	static char text[TEXT_BYTES + 64];
 	char path[] = "/tmp/wse-bench-XXXXXX";
@@ -90,7 +90,7 @@ static int rtl_step(uint32_t hidden, struct wse_exec_cost *cost, struct bench_me
 
 	snprintf(set, sizeof(set), "model.hidden_size=%u", hidden);
 	if (last.hidden != hidden) {
-		ret = open_session(&s, "sim:rtl,rows=4,cols=4", 1, sets, 1);
+		ret = bench_session(&s, "sim:rtl,rows=4,cols=4", 1, sets, 1);
 		if (ret)
 			return ret;
 		ret = wse_session_compute(&s, &r);
@@ -149,7 +149,7 @@ static int tokens_vs_reference(struct bench_measure *m)
 	struct wse_step_result r;
 	struct wse_session s;
 	struct gpt_run run;
-	int ret = open_session(&s, "sim:func,rows=12,cols=4", 2, sets, 4); /* as `make train` */
+	int ret = bench_session(&s, "sim:func,rows=12,cols=4", 2, sets, 4); /* as `make train` */
 
 	if (ret)
 		return ret;
@@ -198,11 +198,11 @@ static int file_vs_ram(struct bench_measure *m)
 	double best[2] = {1e9, 1e9}, t;
 	struct wse_memory memory;
 	struct wse_session s[2];
-	int ret = open_session(&s[0], uri, 1, sets, 3), file;
+	int ret = bench_session(&s[0], uri, 1, sets, 3), file;
 
 	if (ret)
 		return ret;
-	ret = open_session(&s[1], uri, 1, sets, 4);
+	ret = bench_session(&s[1], uri, 1, sets, 4);
 	if (ret) {
 		wse_session_close(&s[0]);
 		return ret;

@@ -13,54 +13,42 @@
 #include <wse/layer.h>
 
 #include "bench.h"
+#include "kernels.h"
 #include "wse_regs.h"
 
-#define ROWS 4u
-#define COLS 4u
-#define T    16u
-#define URI  "sim:rtl,rows=4,cols=4"
-
-struct kernels {
-	struct wse_device *dev;
-	struct wse_context *ctx;
-	struct wse_program *prog;
-	struct wse_buffer *w, *dw;
-	uint32_t base; /* address of the free SRAM */
-};
-
-/* a layer; features: of a column */
-struct layer {
-	uint32_t k, t, b, features;
-	int wgrad, bias;
-	enum wse_post post;
-};
+#define ROWS   4u
+#define COLS   4u
+#define T      16u
 
 #define BUFFER (1u << 20) /* zeros, more than any layer here has */
 
-static int kernels_open(struct kernels *s)
+int bench_kernels_open(struct bench_kernel_tile *s, uint32_t rows, uint32_t cols, size_t bytes)
 {
 	const char *dir = getenv("WSE_KERNELS");
-	char path[4096];
+	char path[4096], uri[64];
 	int ret;
 
 	memset(s, 0, sizeof(*s));
+	s->rows = rows;
+	s->cols = cols;
 	snprintf(path, sizeof(path), "%s/train.elf", dir ? dir : WSE_BUILD_FIRMWARE);
-	ret = wse_device_open(URI, &s->dev);
+	snprintf(uri, sizeof(uri), "sim:rtl,rows=%u,cols=%u", rows, cols);
+	ret = wse_device_open(uri, &s->dev);
 	if (ret)
 		return ret;
 	ret = wse_context_create(s->dev, 0, &s->ctx);
 	if (!ret)
 		ret = wse_program_load(s->ctx, path, &s->prog);
 	if (!ret)
-		ret = wse_buffer_create(s->dev, BUFFER, &s->w);
+		ret = wse_buffer_create(s->dev, bytes, &s->w);
 	if (!ret)
-		ret = wse_buffer_create(s->dev, BUFFER, &s->dw);
+		ret = wse_buffer_create(s->dev, bytes, &s->dw);
 	if (!ret)
 		s->base = WSE_SRAM_BASE + wse_program_end(s->prog);
 	return ret;
 }
 
-static void kernels_close(struct kernels *s)
+void bench_kernels_close(struct bench_kernel_tile *s)
 {
 	wse_program_destroy(s->prog);
 	wse_buffer_destroy(s->w);
@@ -69,10 +57,10 @@ static void kernels_close(struct kernels *s)
 	wse_device_close(s->dev);
 }
 
-static struct drm_wse_cmd start_of(const struct kernels *s, const char *kernel, const void *args,
-				   size_t size)
+static struct drm_wse_cmd start_of(const struct bench_kernel_tile *s, const char *kernel,
+				   const void *args, size_t size)
 {
-	struct wse_start start = {.queue = 1, .rows = ROWS, .cols = COLS};
+	struct wse_start start = {.queue = 1, .rows = s->rows, .cols = s->cols};
 
 	wse_program_symbol(s->prog, kernel, &start.entry);
 	memcpy(start.arg, args, size);
@@ -80,7 +68,8 @@ static struct drm_wse_cmd start_of(const struct kernels *s, const char *kernel, 
 }
 
 /* device cycles of commands, or a negative errno */
-static int64_t cycles_of(const struct kernels *s, const struct drm_wse_cmd *cmds, uint32_t n)
+static int64_t cycles_of(const struct bench_kernel_tile *s, const struct drm_wse_cmd *cmds,
+			 uint32_t n)
 {
 	struct wse_fence *fence;
 	uint32_t begin, end;
@@ -95,15 +84,14 @@ static int64_t cycles_of(const struct kernels *s, const struct drm_wse_cmd *cmds
 	return ret ? ret : (int64_t)(end - begin);
 }
 
-/* device cycles of one layer, its streams and its start, or a negative errno */
-static int64_t layer_cycles(const struct kernels *s, const struct layer *l)
+int64_t bench_layer_cycles(const struct bench_kernel_tile *s, const struct bench_layer *l)
 {
 	uint32_t x = s->base, y = x + l->k * l->t * 2, elements = l->features * l->t, n = 0;
 	struct wse_linear_args forward = {.x = x,
 					  .y = y,
 					  .t = l->t,
 					  .k = l->k,
-					  .nblk = COLS * l->features / l->b,
+					  .nblk = s->cols * l->features / l->b,
 					  .b = l->b,
 					  .post = l->post,
 					  .bias = l->bias ? y + elements * 6 : 0,
@@ -117,8 +105,8 @@ static int64_t layer_cycles(const struct kernels *s, const struct layer *l)
 				       .nblk = forward.nblk,
 				       .b = l->b,
 				       .db = l->bias ? y + elements * 6 : 0};
-	struct wse_layer shape = {ROWS, COLS, l->t, l->b};
-	uint32_t ins = l->k * COLS, outs = l->features * COLS;
+	struct wse_layer shape = {s->rows, s->cols, l->t, l->b};
+	uint32_t ins = l->k * s->cols, outs = l->features * s->cols;
 	struct drm_wse_cmd in =
 		l->wgrad ? wse_layer_index(&shape, outs, ins) : wse_layer_image(&shape, outs, ins);
 	struct drm_wse_cmd out = wse_layer_grads(&shape, outs, ins);
@@ -141,14 +129,15 @@ static int64_t layer_cycles(const struct kernels *s, const struct layer *l)
 /*
  * cycles of one more block: 16 features a column against 32; rest: what is left without any block
  */
-static int block_cycles(const struct kernels *s, struct layer l, double *cycles, double *rest)
+static int block_cycles(const struct bench_kernel_tile *s, struct bench_layer l, double *cycles,
+			double *rest)
 {
 	int64_t few, many;
 
 	l.features = 16;
-	few = layer_cycles(s, &l);
+	few = bench_layer_cycles(s, &l);
 	l.features = 32;
-	many = layer_cycles(s, &l);
+	many = bench_layer_cycles(s, &l);
 	if (few < 0 || many < 0)
 		return (int)(few < 0 ? few : many);
 	*cycles = (double)(many - few) / (COLS * 16 / l.b);
@@ -160,7 +149,7 @@ static int linear_block_cycles(struct bench_measure *m)
 {
 	static const struct {
 		const char *name;
-		struct layer layer;
+		struct bench_layer layer;
 	} rows[] = {
 		{"forward_k16_t16", {.k = 16, .t = 16, .b = 4}},
 		{"forward_k16_t16_bias", {.k = 16, .t = 16, .b = 4, .bias = 1}},
@@ -173,9 +162,9 @@ static int linear_block_cycles(struct bench_measure *m)
 		{"wgrad_k64_t16", {.k = 64, .t = 16, .b = 4, .wgrad = 1}},
 		{"wgrad_k64_t32", {.k = 64, .t = 32, .b = 2, .wgrad = 1}},
 	};
-	struct kernels s;
+	struct bench_kernel_tile s;
 	double cycles = 0, rest = 0;
-	int ret = kernels_open(&s);
+	int ret = bench_kernels_open(&s, ROWS, COLS, BUFFER);
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && !ret; i++) {
 		ret = block_cycles(&s, rows[i].layer, &cycles, &rest);
@@ -187,19 +176,20 @@ static int linear_block_cycles(struct bench_measure *m)
 		if (!i || i + 1 == sizeof(rows) / sizeof(rows[0]))
 			bench_count(m, i ? "wgrad_rest" : "forward_rest", "cycles", rest);
 	}
-	kernels_close(&s);
+	bench_kernels_close(&s);
 	return ret;
 }
 
 /* cycles of a pass, an element: with it against without */
-static int pass_cycles(const struct kernels *s, enum wse_post post, int bias, double *cycles)
+static int pass_cycles(const struct bench_kernel_tile *s, enum wse_post post, int bias,
+		       double *cycles)
 {
-	struct layer l = {.k = 16, .t = 16, .b = 4, .features = 64};
-	int64_t with, without = layer_cycles(s, &l);
+	struct bench_layer l = {.k = 16, .t = 16, .b = 4, .features = 64};
+	int64_t with, without = bench_layer_cycles(s, &l);
 
 	l.post = post;
 	l.bias = bias;
-	with = layer_cycles(s, &l);
+	with = bench_layer_cycles(s, &l);
 	if (with < 0 || without < 0)
 		return (int)(with < 0 ? with : without);
 	*cycles = (double)(with - without) / (l.features * l.t);
@@ -222,9 +212,9 @@ static int gelu_cycles_element(struct bench_measure *m)
 		{"add16_and_bf16", WSE_POST_ADD16, 0},
 		{"add32_and_bf16", WSE_POST_ADD32, 0},
 	};
-	struct kernels s;
+	struct bench_kernel_tile s;
 	double cycles = 0;
-	int ret = kernels_open(&s);
+	int ret = bench_kernels_open(&s, ROWS, COLS, BUFFER);
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && !ret; i++) {
 		ret = pass_cycles(&s, rows[i].post, rows[i].bias, &cycles);
@@ -232,7 +222,7 @@ static int gelu_cycles_element(struct bench_measure *m)
 		if (!i)
 			m->value = cycles;
 	}
-	kernels_close(&s);
+	bench_kernels_close(&s);
 	return ret;
 }
 
@@ -243,8 +233,8 @@ static int gelu_cycles_element(struct bench_measure *m)
 static int norm_cycles(struct bench_measure *m)
 {
 	enum { H = 16, N = H * T };
-	struct kernels s;
-	int ret = kernels_open(&s);
+	struct bench_kernel_tile s;
+	int ret = bench_kernels_open(&s, ROWS, COLS, BUFFER);
 	uint32_t a = s.base, b = a + 4 * N, c = b + 4 * N, vec = c + 4 * N, tok = vec + 16 * H,
 		 work = tok + 8 * T;
 	struct wse_norm_args norm = {a,	   b, vec, vec + 4 * H, tok,	   tok + 4 * T,
@@ -278,7 +268,7 @@ static int norm_cycles(struct bench_measure *m)
 		if (i < 2)
 			m->value += (double)cycles;
 	}
-	kernels_close(&s);
+	bench_kernels_close(&s);
 	return ret ? ret : cycles < 0 ? (int)cycles : 0;
 }
 

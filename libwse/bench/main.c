@@ -126,6 +126,7 @@ static int run(const struct bench *b, const struct options *o)
 
 static const struct bench *const tables[] = {bench_gemm, bench_kernels, bench_scalar, bench_train,
 					     bench_gpt,	 bench_host,	bench_driver};
+static const struct bench *const wide[] = {bench_wide};
 
 static int usage(FILE *f)
 {
@@ -141,11 +142,15 @@ static int usage(FILE *f)
 		"  --cycles      the figures in device cycles of the RTL alone, each once: the same "
 		"every time\n"
 		"  --check-cycles FILE  those that take seconds against FILE, TAP\n"
+		"  --wide        those of wide tiles instead of all others\n"
 		"  --version, --help\n"
 		"benchmarks:\n");
 	for (i = 0; i < COUNT(tables); i++)
 		for (b = tables[i]; b->name; b++)
 			fprintf(f, "  %-24s %s\n", b->name, b->what);
+	fprintf(f, "with --wide, on tiles that `make wide` builds:\n");
+	for (b = bench_wide; b->name; b++)
+		fprintf(f, "  %-24s %s\n", b->name, b->what);
 	return f == stdout ? 0 : 2;
 }
 
@@ -160,9 +165,10 @@ static int bad_option(const char *arg)
 int main(int argc, char **argv)
 {
 	const struct bench *b;
+	const struct bench *const *of = tables;
 	const char *check = NULL;
 	struct options o = {0};
-	int n = 0, failed = 0;
+	int n = 0, failed = 0, cycles = 0, count = COUNT(tables);
 	int i, t;
 
 	for (i = 1; i < argc; i++) {
@@ -173,9 +179,11 @@ int main(int argc, char **argv)
 		else if (!strcmp(argv[i], "--only") && i + 1 < argc)
 			o.only = argv[++i];
 		else if (!strcmp(argv[i], "--cycles"))
-			return bench_cycles(tables, COUNT(tables));
+			cycles = 1;
 		else if (!strcmp(argv[i], "--check-cycles") && i + 1 < argc)
 			check = argv[++i];
+		else if (!strcmp(argv[i], "--wide"))
+			of = wide, count = COUNT(wide);
 		else if (!strcmp(argv[i], "--version"))
 			return printf("wse-bench " WSE_RELEASE "\n") < 0;
 		else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
@@ -183,10 +191,12 @@ int main(int argc, char **argv)
 		else
 			return bad_option(argv[i]);
 	}
+	if (cycles)
+		return bench_cycles(of, count);
 	if (check)
-		return bench_check_cycles(tables, COUNT(tables), check, o.only);
-	for (t = 0; t < COUNT(tables); t++)
-		for (b = tables[t]; b->name; b++) {
+		return bench_check_cycles(of, count, check, o.only);
+	for (t = 0; t < count; t++)
+		for (b = of[t]; b->name; b++) {
 			if (o.only && strcmp(o.only, b->name))
 				continue;
 			failed |= run(b, &o);

@@ -155,7 +155,7 @@ struct wse_uri {
 	char model[16]; /* sim: "func", "rtl" */
 	uint32_t rows, cols;
 	uint64_t seed;
-	uint32_t threads, hostfp, races, shuffle, exact, latency, pages;
+	uint32_t threads, hostfp, races, shuffle, exact, latency, pages, group;
 };
 
 int wse_uri_parse(const char *text, struct wse_uri *uri);

@@ -8,6 +8,7 @@
 #include "base/decimal.h"
 #include "base/error.h"
 #include "device.h"
+#include "model.h"
 
 static int bad(const char *text, const char *what)
 {
@@ -49,7 +50,7 @@ static int parse_option(const char *p, const char *end, struct wse_uri *uri)
 		{"threads", &uri->threads, 0, 1024}, {"hostfp", &uri->hostfp, 0, 1},
 		{"races", &uri->races, 0, 1},	     {"shuffle", &uri->shuffle, 0, 1},
 		{"exact", &uri->exact, 0, 1},	     {"latency", &uri->latency, 1, 1000000},
-		{"pages", &uri->pages, 12, 30},
+		{"pages", &uri->pages, 12, 30},	     {"group", &uri->group, 0, 65535},
 	};
 	const char *eq = memchr(p, '=', (size_t)(end - p));
 	uint64_t v;
@@ -84,6 +85,7 @@ int wse_uri_parse(const char *text, struct wse_uri *uri)
 	if (strncmp(text, "sim:", 4))
 		return bad(text, "it starts with neither accel: nor sim:");
 	uri->sim = true;
+	uri->group = UINT32_MAX;
 	p = text + 4;
 	end = p + strcspn(p, ",");
 	if (end == p || (size_t)(end - p) >= sizeof(uri->model))
@@ -100,5 +102,12 @@ int wse_uri_parse(const char *text, struct wse_uri *uri)
 	}
 	if (!uri->rows || !uri->cols)
 		return bad(text, "rows= and cols= are missing");
+	if (uri->group == UINT32_MAX)
+		uri->group = wse_model_group(uri->cols);
+	if (uri->group && uri->cols % uri->group) {
+		snprintf(what, sizeof(what), "port groups of %u columns do not divide %u columns",
+			 uri->group, uri->cols);
+		return bad(text, what);
+	}
 	return 0;
 }

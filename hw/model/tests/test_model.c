@@ -79,6 +79,7 @@ static void creation(bool rtl)
 	const struct wse_host_ops good = {none_read, none_write, none_irq, NULL};
 	struct wse_host_ops host;
 	struct wse_model_cfg cfg = {.rows = 2, .cols = 2};
+	struct wse_model *m = NULL;
 
 	ok(d.ops->api == WSE_MODEL_API && !strcmp(d.ops->name, rtl ? "rtl" : "func"),
 	   "API and name");
@@ -96,6 +97,9 @@ static void creation(bool rtl)
 	ok(make(&host, 2, 2, 0) == -EINVAL, "no irq: -EINVAL");
 	ok(make(NULL, 2, 2, 0) == -EINVAL && d.ops->create(&cfg, &good, NULL, NULL) == -EINVAL,
 	   "null pointers: -EINVAL");
+	cfg.group = 4;
+	ok(d.ops->create(&cfg, &good, NULL, &m) == -EINVAL && !m,
+	   "port groups that do not divide the columns: -EINVAL");
 	ok(make(&good, 61, 3, 0) == (rtl ? -ENOTSUP : 0),
 	   "61 x 3 cores: func has any shape, rtl what was built");
 	ok(make(&good, 0xffff, 0xffff, 0) == -ENOTSUP, "more cores than any model has: -ENOTSUP");

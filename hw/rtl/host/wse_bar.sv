@@ -6,7 +6,8 @@ module wse_bar #(
   parameter int unsigned ROWS = 4,
   parameter int unsigned COLS = 4,
   parameter int unsigned NQ = 5,
-  parameter bit HOSTFP = 1'b0
+  parameter bit HOSTFP = 1'b0,
+  parameter int unsigned GROUP = 0
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -179,7 +180,9 @@ module wse_bar #(
             d = wse_regs_pkg::NCOLORS << wse_regs_pkg::CORE_COLORS_LO |
                 wse_regs_pkg::LANES << wse_regs_pkg::CORE_LANES_LO | wse_regs_pkg::SRAM_BYTES >> 10;
           wse_regs_pkg::REG_QUEUES: d = 32'd10 << wse_regs_pkg::QUEUES_DEPTH_LOG2_LO | 32'(NQ);
-          wse_regs_pkg::REG_FEATURES: d = 32'(HOSTFP) << wse_regs_pkg::FEATURES_HOSTFP_LO;
+          wse_regs_pkg::REG_FEATURES:
+            d = 32'(GROUP) << wse_regs_pkg::FEATURES_GROUP_LO |
+                32'(HOSTFP) << wse_regs_pkg::FEATURES_HOSTFP_LO;
           wse_regs_pkg::REG_CTRL: d = 32'(en);
           wse_regs_pkg::REG_STATUS:
             d = 32'(any_fault_i) << wse_regs_pkg::STATUS_FAULT_LO | 32'(busy_i) << wse_regs_pkg::STATUS_BUSY_LO |

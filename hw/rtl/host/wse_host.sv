@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The host interface: registers, queues, executors and bus master, with the service plane and the edge links
-// towards the wafer.
+// The host interface: registers, queues, executors and bus masters, with the service plane and the
+// edge links towards the wafer. Without port groups one bus master serves all; with them each group of
+// GROUP columns has its stream executors and a bus master of its own.
 
 module wse_host #(
   parameter int unsigned ROWS = 4,
   parameter int unsigned COLS = 4,
   parameter int unsigned NQ = 5,
-  parameter bit HOSTFP = 1'b0
+  parameter bit HOSTFP = 1'b0,
+  parameter int unsigned GROUP = 0,       // columns of a port group; 0: one bus for all
+  parameter int unsigned NP = GROUP == 0 ? 1 : 1 + COLS / (GROUP + 32'(GROUP == 0))   // AXI masters
 ) (
   input  logic            clk_i,
   input  logic            rst_ni,
@@ -25,28 +28,28 @@ module wse_host #(
   output logic            s_rvalid_o,
   input  logic            s_rready_i,
   output logic [31:0]     s_rdata_o,
-  // AXI4 master
-  output logic            m_arvalid_o,
-  input  logic            m_arready_i,
-  output logic [63:0]     m_araddr_o,
-  output logic [7:0]      m_arlen_o,
-  input  logic            m_rvalid_i,
-  output logic            m_rready_o,
-  input  logic [63:0]     m_rdata_i,
-  input  logic [1:0]      m_rresp_i,
-  input  logic            m_rlast_i,
-  output logic            m_awvalid_o,
-  input  logic            m_awready_i,
-  output logic [63:0]     m_awaddr_o,
-  output logic [7:0]      m_awlen_o,
-  output logic            m_wvalid_o,
-  input  logic            m_wready_i,
-  output logic [63:0]     m_wdata_o,
-  output logic [7:0]      m_wstrb_o,
-  output logic            m_wlast_o,
-  input  logic            m_bvalid_i,
-  output logic            m_bready_o,
-  input  logic [1:0]      m_bresp_i,
+  // AXI4 masters: 0 of rings and copies (and, without groups, of streams), 1 + g of group g
+  output logic [NP-1:0]     m_arvalid_o,
+  input  logic [NP-1:0]     m_arready_i,
+  output logic [64*NP-1:0]  m_araddr_o,
+  output logic [8*NP-1:0]   m_arlen_o,
+  input  logic [NP-1:0]     m_rvalid_i,
+  output logic [NP-1:0]     m_rready_o,
+  input  logic [64*NP-1:0]  m_rdata_i,
+  input  logic [2*NP-1:0]   m_rresp_i,
+  input  logic [NP-1:0]     m_rlast_i,
+  output logic [NP-1:0]     m_awvalid_o,
+  input  logic [NP-1:0]     m_awready_i,
+  output logic [64*NP-1:0]  m_awaddr_o,
+  output logic [8*NP-1:0]   m_awlen_o,
+  output logic [NP-1:0]     m_wvalid_o,
+  input  logic [NP-1:0]     m_wready_i,
+  output logic [64*NP-1:0]  m_wdata_o,
+  output logic [8*NP-1:0]   m_wstrb_o,
+  output logic [NP-1:0]     m_wlast_o,
+  input  logic [NP-1:0]     m_bvalid_i,
+  output logic [NP-1:0]     m_bready_o,
+  input  logic [2*NP-1:0]   m_bresp_i,
   // MSI-X requests
   output logic            irq_o,
   output logic [4:0]      irq_vec_o,
@@ -113,6 +116,9 @@ module wse_host #(
   logic [7:0]  wstrb2;
   logic        wrsp_err;
 
+  logic [NP-1:0] quiet_p;
+  logic [4*NP-1:0] rd_bytes, wr_bytes;
+
   // executors
   logic [3:0]  ld, go, abort, abort_status, ack, done, ld_idx;
   logic [63:0] ld_word;
@@ -138,7 +144,7 @@ module wse_host #(
   // a slow bus is no deadlock: a request without its answer counts as a move
   assign edge_moved = in_moved | out_moved | !quiet;
 
-  wse_bar #(.ROWS(ROWS), .COLS(COLS), .NQ(NQ), .HOSTFP(HOSTFP)) u_bar (
+  wse_bar #(.ROWS(ROWS), .COLS(COLS), .NQ(NQ), .HOSTFP(HOSTFP), .GROUP(GROUP)) u_bar (
     .clk_i, .rst_ni,
     .awvalid_i(s_awvalid_i), .awready_o(s_awready_o), .awaddr_i(s_awaddr_i),
     .wvalid_i(s_wvalid_i), .wready_o(s_wready_o), .wdata_i(s_wdata_i),
@@ -225,7 +231,7 @@ module wse_host #(
   );
 
   wse_dma u_dma (
-    .clk_i, .rst_ni, .flush_i(flush), .quiet_o(quiet),
+    .clk_i, .rst_ni, .flush_i(flush), .quiet_o(quiet_p[0]),
     .rreq_valid_i(rreq_valid), .rreq_ready_o(rreq_ready),
     .rreq_addr0_i(rreq_addr0), .rreq_addr1_i(rreq_addr1), .rreq_addr2_i(rreq_addr2),
     .rreq_addr3_i(rreq_addr3), .rreq_beats0_i(6'd16), .rreq_beats1_i(rreq_beats1),
@@ -238,40 +244,120 @@ module wse_host #(
     .wreq_beats1_i(wreq_beats1), .wreq_beats2_i(wreq_beats2), .wdat_valid_i(wdat_valid),
     .wdat_ready_o(wdat_ready), .wdat_data0_i(wdat0), .wdat_data1_i(wdat1), .wdat_data2_i(wdat2),
     .wdat_strb2_i(wstrb2), .wrsp_valid_o(wrsp_valid), .wrsp_err_o(wrsp_err), .wrsp_addr_o(wrsp_addr),
-    .rd_bytes_o(cnt_tile.dma_rd), .wr_bytes_o(cnt_tile.dma_wr),
-    .arvalid_o(m_arvalid_o), .arready_i(m_arready_i), .araddr_o(m_araddr_o), .arlen_o(m_arlen_o),
-    .rvalid_i(m_rvalid_i), .rready_o(m_rready_o), .rdata_i(m_rdata_i), .rresp_i(m_rresp_i),
-    .rlast_i(m_rlast_i), .awvalid_o(m_awvalid_o), .awready_i(m_awready_i), .awaddr_o(m_awaddr_o),
-    .awlen_o(m_awlen_o), .wvalid_o(m_wvalid_o), .wready_i(m_wready_i), .wdata_o(m_wdata_o),
-    .wstrb_o(m_wstrb_o), .wlast_o(m_wlast_o), .bvalid_i(m_bvalid_i), .bready_o(m_bready_o),
-    .bresp_i(m_bresp_i)
+    .rd_bytes_o(rd_bytes[3:0]), .wr_bytes_o(wr_bytes[3:0]),
+    .arvalid_o(m_arvalid_o[0]), .arready_i(m_arready_i[0]), .araddr_o(m_araddr_o[63:0]), .arlen_o(m_arlen_o[7:0]),
+    .rvalid_i(m_rvalid_i[0]), .rready_o(m_rready_o[0]), .rdata_i(m_rdata_i[63:0]), .rresp_i(m_rresp_i[1:0]),
+    .rlast_i(m_rlast_i[0]), .awvalid_o(m_awvalid_o[0]), .awready_i(m_awready_i[0]), .awaddr_o(m_awaddr_o[63:0]),
+    .awlen_o(m_awlen_o[7:0]), .wvalid_o(m_wvalid_o[0]), .wready_i(m_wready_i[0]), .wdata_o(m_wdata_o[63:0]),
+    .wstrb_o(m_wstrb_o[7:0]), .wlast_o(m_wlast_o[0]), .bvalid_i(m_bvalid_i[0]), .bready_o(m_bready_o[0]),
+    .bresp_i(m_bresp_i[1:0])
   );
 
-  wse_stream_in #(.COLS(COLS)) u_stream_in (
-    .clk_i, .rst_ni(rst_n), .clear_i(tile_clear_o),
-    .ld_i(ld[1]), .ld_idx_i(ld_idx), .ld_word_i(ld_word), .go_i(go[1]), .abort_i(abort[1]),
-    .abort_status_i(abort_status), .done_o(done[1]), .status_o(status1),
-    .iova_o(iova1), .port_o(port1), .nports_o(nports1), .color_o(color1), .moved_o(in_moved),
-    .ack_i(ack[1]),
-    .rreq_valid_o(rreq_valid[2]), .rreq_ready_i(rreq_ready[2]), .rreq_addr_o(rreq_addr2),
-    .rreq_beats_o(rreq_beats2), .rreq_tag_o(rreq_tag2), .rd_valid_i(rd_valid[2]), .rd_data_i(rd_data),
-    .rd_beat_i(rd_beat), .rd_last_i(rd_last), .rd_err_i(rd_err), .rd_tag_i(rd_tag), .rd_addr_i(rd_addr),
-    .north_head_o, .north_data_o, .north_cr_i
-  );
+  // what the ports have moved in the last cycle
+  always_comb begin : p_sum
+    integer i;
+    cnt_tile = '0;
+    for (i = 0; i < NP; i++) begin
+      cnt_tile.dma_rd = cnt_tile.dma_rd + 12'(rd_bytes[4*i +: 4]);
+      cnt_tile.dma_wr = cnt_tile.dma_wr + 12'(wr_bytes[4*i +: 4]);
+    end
+  end
+  assign quiet = &quiet_p;
 
-  wse_stream_out #(.COLS(COLS)) u_stream_out (
-    .clk_i, .rst_ni(rst_n), .clear_i(tile_clear_o),
-    .ld_i(ld[2]), .ld_idx_i(ld_idx), .ld_word_i(ld_word), .go_i(go[2]), .abort_i(abort[2]),
-    .abort_status_i(abort_status), .done_o(done[2]), .status_o(status2),
-    .iova_o(iova2), .port_o(port2), .nports_o(nports2), .color_o(color2), .moved_o(out_moved),
-    .ack_i(ack[2]),
-    .rreq_valid_o(rreq_valid[3]), .rreq_ready_i(rreq_ready[3]), .rreq_addr_o(rreq_addr3),
-    .rreq_beats_o(rreq_beats3), .rreq_tag_o(rreq_tag3), .rd_valid_i(rd_valid[3]), .rd_data_i(rd_data),
-    .rd_last_i(rd_last), .rd_err_i(rd_err), .rd_tag_i(rd_tag), .rd_addr_i(rd_addr),
-    .wreq_valid_o(wreq_valid[2]), .wreq_ready_i(wreq_ready[2]), .wreq_addr_o(wreq_addr2),
-    .wreq_beats_o(wreq_beats2), .wdat_valid_o(wdat_valid[2]), .wdat_ready_i(wdat_ready[2]),
-    .wdat_data_o(wdat2), .wdat_strb_o(wstrb2), .wrsp_valid_i(wrsp_valid[2]), .wrsp_err_i(wrsp_err),
-    .wrsp_addr_i(wrsp_addr),
-    .south_head_i, .south_data_i, .south_cr_o
-  );
+  if (GROUP == 0) begin : g_one
+      wse_stream_in #(.COLS(COLS)) u_stream_in (
+        .clk_i, .rst_ni(rst_n), .clear_i(tile_clear_o), .c0_i(16'd0),
+        .ld_i(ld[1]), .ld_idx_i(ld_idx), .ld_word_i(ld_word), .go_i(go[1]), .abort_i(abort[1]),
+        .abort_status_i(abort_status), .done_o(done[1]), .status_o(status1),
+        .iova_o(iova1), .port_o(port1), .nports_o(nports1), .color_o(color1), .moved_o(in_moved),
+        .ack_i(ack[1]),
+        .rreq_valid_o(rreq_valid[2]), .rreq_ready_i(rreq_ready[2]), .rreq_addr_o(rreq_addr2),
+        .rreq_beats_o(rreq_beats2), .rreq_tag_o(rreq_tag2), .rd_valid_i(rd_valid[2]), .rd_data_i(rd_data),
+        .rd_beat_i(rd_beat), .rd_last_i(rd_last), .rd_err_i(rd_err), .rd_tag_i(rd_tag), .rd_addr_i(rd_addr),
+        .north_head_o, .north_data_o, .north_cr_i
+      );
+
+      wse_stream_out #(.COLS(COLS)) u_stream_out (
+        .clk_i, .rst_ni(rst_n), .clear_i(tile_clear_o), .c0_i(16'd0),
+        .ld_i(ld[2]), .ld_idx_i(ld_idx), .ld_word_i(ld_word), .go_i(go[2]), .abort_i(abort[2]),
+        .abort_status_i(abort_status), .done_o(done[2]), .status_o(status2),
+        .iova_o(iova2), .port_o(port2), .nports_o(nports2), .color_o(color2), .moved_o(out_moved),
+        .ack_i(ack[2]),
+        .rreq_valid_o(rreq_valid[3]), .rreq_ready_i(rreq_ready[3]), .rreq_addr_o(rreq_addr3),
+        .rreq_beats_o(rreq_beats3), .rreq_tag_o(rreq_tag3), .rd_valid_i(rd_valid[3]), .rd_data_i(rd_data),
+        .rd_last_i(rd_last), .rd_err_i(rd_err), .rd_tag_i(rd_tag), .rd_addr_i(rd_addr),
+        .wreq_valid_o(wreq_valid[2]), .wreq_ready_i(wreq_ready[2]), .wreq_addr_o(wreq_addr2),
+        .wreq_beats_o(wreq_beats2), .wdat_valid_o(wdat_valid[2]), .wdat_ready_i(wdat_ready[2]),
+        .wdat_data_o(wdat2), .wdat_strb_o(wstrb2), .wrsp_valid_i(wrsp_valid[2]), .wrsp_err_i(wrsp_err),
+        .wrsp_addr_i(wrsp_addr),
+        .south_head_i, .south_data_i, .south_cr_o
+      );
+  end else begin : g_groups
+    localparam int unsigned NG = COLS / GROUP;
+
+    logic [NG-1:0]    in_done, out_done, port_moved;
+    logic [4*NG-1:0]  in_status, out_status;
+    logic [64*NG-1:0] in_iova, out_iova;
+    logic [16*NG-1:0] in_port, out_port, in_nports, out_nports;
+    logic [5*NG-1:0]  in_color, out_color;
+    logic             in_abort, out_abort;
+    logic [3:0]       in_abort_status, out_abort_status;
+
+    assign rreq_valid[3:2] = '0;
+    assign {rreq_addr2, rreq_addr3} = '0;
+    assign {rreq_beats2, rreq_beats3} = '0;
+    assign {rreq_tag2, rreq_tag3} = '0;
+    assign {wreq_valid[2], wdat_valid[2]} = '0;
+    assign {wreq_addr2, wdat2} = '0;
+    assign wreq_beats2 = '0;
+    assign wstrb2 = '0;
+    assign in_moved = |port_moved;
+    assign out_moved = 1'b0;
+    assign color1 = in_color[4:0];             // the same in all
+    assign color2 = out_color[4:0];
+
+    wse_io_join #(.N(NG)) u_join_in (
+      .clk_i, .rst_ni(rst_n), .go_i(go[1]), .abort_i(abort[1]), .abort_status_i(abort_status),
+      .ack_i(ack[1]), .done_o(done[1]), .status_o(status1), .iova_o(iova1), .port_o(port1),
+      .nports_o(nports1), .abort_o(in_abort), .abort_status_o(in_abort_status), .done_i(in_done),
+      .status_i(in_status), .iova_i(in_iova), .port_i(in_port), .nports_i(in_nports)
+    );
+    wse_io_join #(.N(NG)) u_join_out (
+      .clk_i, .rst_ni(rst_n), .go_i(go[2]), .abort_i(abort[2]), .abort_status_i(abort_status),
+      .ack_i(ack[2]), .done_o(done[2]), .status_o(status2), .iova_o(iova2), .port_o(port2),
+      .nports_o(nports2), .abort_o(out_abort), .abort_status_o(out_abort_status), .done_i(out_done),
+      .status_i(out_status), .iova_i(out_iova), .port_i(out_port), .nports_i(out_nports)
+    );
+
+    for (genvar g = 0; g < NG; g++) begin : g_group
+      wse_io_group #(.COLS(GROUP)) u_group (
+        .clk_i, .rst_ni, .dev_rst_ni(rst_n), .flush_i(flush), .quiet_o(quiet_p[g+1]),
+        .clear_i(tile_clear_o), .c0_i(16'(g * GROUP)),
+        .ld_i(ld[2:1]), .ld_idx_i(ld_idx), .ld_word_i(ld_word), .go_i(go[2:1]),
+        .abort_i({out_abort, in_abort}), .abort0_status_i(in_abort_status),
+        .abort1_status_i(out_abort_status), .ack_i(ack[2:1]), .done_o({out_done[g], in_done[g]}),
+        .status0_o(in_status[4*g +: 4]), .status1_o(out_status[4*g +: 4]),
+        .iova0_o(in_iova[64*g +: 64]), .iova1_o(out_iova[64*g +: 64]),
+        .port0_o(in_port[16*g +: 16]), .port1_o(out_port[16*g +: 16]),
+        .nports0_o(in_nports[16*g +: 16]), .nports1_o(out_nports[16*g +: 16]),
+        .color0_o(in_color[5*g +: 5]), .color1_o(out_color[5*g +: 5]), .moved_o(port_moved[g]),
+        .rd_bytes_o(rd_bytes[4*g+4 +: 4]), .wr_bytes_o(wr_bytes[4*g+4 +: 4]),
+        .arvalid_o(m_arvalid_o[g+1]), .arready_i(m_arready_i[g+1]),
+        .araddr_o(m_araddr_o[64*g+64 +: 64]), .arlen_o(m_arlen_o[8*g+8 +: 8]),
+        .rvalid_i(m_rvalid_i[g+1]), .rready_o(m_rready_o[g+1]), .rdata_i(m_rdata_i[64*g+64 +: 64]),
+        .rresp_i(m_rresp_i[2*g+2 +: 2]), .rlast_i(m_rlast_i[g+1]), .awvalid_o(m_awvalid_o[g+1]),
+        .awready_i(m_awready_i[g+1]), .awaddr_o(m_awaddr_o[64*g+64 +: 64]),
+        .awlen_o(m_awlen_o[8*g+8 +: 8]), .wvalid_o(m_wvalid_o[g+1]), .wready_i(m_wready_i[g+1]),
+        .wdata_o(m_wdata_o[64*g+64 +: 64]), .wstrb_o(m_wstrb_o[8*g+8 +: 8]),
+        .wlast_o(m_wlast_o[g+1]), .bvalid_i(m_bvalid_i[g+1]), .bready_o(m_bready_o[g+1]),
+        .bresp_i(m_bresp_i[2*g+2 +: 2]),
+        .north_head_o(north_head_o[7*GROUP*g +: 7*GROUP]),
+        .north_data_o(north_data_o[32*GROUP*g +: 32*GROUP]),
+        .north_cr_i(north_cr_i[6*GROUP*g +: 6*GROUP]),
+        .south_head_i(south_head_i[7*GROUP*g +: 7*GROUP]),
+        .south_data_i(south_data_i[32*GROUP*g +: 32*GROUP]),
+        .south_cr_o(south_cr_o[6*GROUP*g +: 6*GROUP])
+      );
+    end
+  end
 endmodule

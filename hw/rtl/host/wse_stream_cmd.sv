@@ -8,6 +8,7 @@ module wse_stream_cmd #(
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
+  input  logic [15:0]         c0_i,             // the tile's column that is the first of these
   input  wse_port_pkg::ld_t   ld_i,             // words of the submission entry, then go
   input  logic [63:0]         ld_word_i,
   input  logic                go_i,
@@ -39,7 +40,7 @@ module wse_stream_cmd #(
   wse_cmd u_cmd (.clk_i, .ld_i, .ld_word_i, .cmd_o);
 
   wse_stream_mask #(.COLS(COLS)) u_mask (
-    .clk_i, .rst_ni, .go_i(go_i && cmd_o.masked), .stop_i, .direct_i(cmd_o.mask_direct), .shift_i(cmd_o.mshift),
+    .clk_i, .rst_ni, .c0_i, .go_i(go_i && cmd_o.masked), .stop_i, .direct_i(cmd_o.mask_direct), .shift_i(cmd_o.mshift),
     .base_i(cmd_o.mask), .moff_i(cmd_o.moff), .rstride_i(cmd_o.rstride), .mcstride_i(cmd_o.mcstride),
     .nblk_i(cmd_o.nline), .kcol_i(cmd_o.kcol), .nfeat_i(cmd_o.nfeat), .col0_i(cmd_o.col0), .cols_i(cmd_o.cols),
     .valid_o(m_valid_o), .word_o(m_word_o), .pop_i(m_pop_i), .rreq_valid_o(m_req.valid), .rreq_ready_i,

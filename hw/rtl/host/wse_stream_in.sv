@@ -9,6 +9,7 @@ module wse_stream_in #(
   input  logic        clk_i,
   input  logic        rst_ni,
   input  logic        clear_i,          // context reset: all credits are back
+  input  logic [15:0] c0_i,             // the tile's column that is the first of these
   // command: words of the submission entry, then go; result until ack
   input  logic        ld_i,
   input  logic [3:0]  ld_idx_i,
@@ -105,7 +106,8 @@ module wse_stream_in #(
     .hit_o(hit), .addr_o(addr), .entry_addr_o(entry), .fill_i(fill), .fill_data_i(rd_data_i)
   );
   wse_stream_cmd #(.COLS(COLS)) u_cmd (
-    .clk_i, .rst_ni, .ld_i({ld_i, ld_idx_i}), .ld_word_i, .go_i, .stop_i(m_stop), .cmd_o(cmd), .m_valid_o(m_valid),
+    .clk_i, .rst_ni, .c0_i, .ld_i({ld_i, ld_idx_i}), .ld_word_i, .go_i, .stop_i(m_stop), .cmd_o(cmd),
+    .m_valid_o(m_valid),
     .m_word_o(m_word), .m_pop_i(m_pop), .d_req_i({d_valid, d_beats, d_tag}), .d_addr_i(d_addr), .d_ready_o(d_ready),
     .rreq_o(rreq), .rreq_addr_o, .rreq_ready_i, .rd_i({rd_valid_i, rd_err_i, rd_tag_i}), .rd_data_i
   );
@@ -155,7 +157,7 @@ module wse_stream_in #(
         for (i = 0; i < N; i++) begin
           f_room[i] = Words;
           f_wp[i] = '0;
-          f_row[i] = cmd.off + (64'($unsigned(i / 4)) - 64'(cmd.col0)) * 64'(cmd.cstride) +
+          f_row[i] = cmd.off + (64'($unsigned(i / 4)) + 64'(c0_i) - 64'(cmd.col0)) * 64'(cmd.cstride) +
                      64'($unsigned(i % 4)) * 64'(cmd.lstride);
           f_blk[i] = '0;
           f_w[i] = '0;
@@ -167,7 +169,7 @@ module wse_stream_in #(
           p_k[c] = '0;
           p_f[c] = '0;
           p_end[c] = 1'b0;
-          p_run[c] = 16'(c) - cmd.col0 < cmd.cols;
+          p_run[c] = 16'(c) + c0_i - cmd.col0 < cmd.cols;
         end
       end
       // in the cycle of go the address and the mask are still those of the previous command
@@ -265,7 +267,7 @@ module wse_stream_in #(
           d_valid <= 1'b0;
         end else if (!d_valid && !page_wait && !fill && !stop && !index_only && !go_i) begin
           found = f_blk[sel] != cmd.nline && f_room[sel] >= 5'd4 && 3'(sel[1:0]) < cmd.nfeat &&
-                  (16'(sel) >> 2) - cmd.col0 < cmd.cols;
+                  (16'(sel) >> 2) + c0_i - cmd.col0 < cmd.cols;
           if (found) begin
             n = 6'd4;
             if (16'(n) > run_words - f_w[sel]) n = 6'(run_words - f_w[sel]);
@@ -294,7 +296,7 @@ module wse_stream_in #(
         port_o <= '0;
         for (c = COLS - 1; c >= 0; c--)
           if (p_run[c]) begin
-            port_o <= 16'(c);
+            port_o <= 16'(c) + c0_i;
             waiting = waiting + 16'd1;
           end
         nports_o <= waiting;

@@ -8,6 +8,7 @@ module wse_stream_mask #(
 ) (
   input  logic              clk_i,
   input  logic              rst_ni,
+  input  logic [15:0]       c0_i,             // the tile's column that is the first of these
   input  logic              go_i,             // a masked command begins
   input  logic              stop_i,
   input  logic              direct_i,
@@ -74,7 +75,7 @@ module wse_stream_mask #(
         for (i = 0; i < N; i++) begin
           have_q[i] = 2'd0;
           asked_q[i] = 2'd0;
-          row_q[i] = moff_i + (64'($unsigned(i / 4)) - 64'(col0_i)) * 64'(mcstride_i) +
+          row_q[i] = moff_i + (64'($unsigned(i / 4)) + 64'(c0_i) - 64'(col0_i)) * 64'(mcstride_i) +
                      64'($unsigned(i % 4)) * 64'(rstride_i);
           w_q[i] = 16'd0;
           blk_q[i] = 32'd0;
@@ -103,7 +104,7 @@ module wse_stream_mask #(
         end else if (!rreq_valid_o && !wait_q && !fill && !go_i) begin
           // the row chosen in the last cycle, if it wants a word
           found = asked_q[sel] != 2'd2 && blk_q[sel] != nblk_i && 3'(sel[1:0]) < nfeat_i &&
-                  (16'(sel) >> 2) - col0_i < cols_i;
+                  (16'(sel) >> 2) + c0_i - col0_i < cols_i;
           if (found) begin
             rreq_valid_o <= 1'b1;
             rreq_addr_o <= hit ? addr : {entry[63:3], 3'b0};

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Executor of STREAM_OUT with the south ports. A port gathers the elements of each feature of the
-// block into a chunk of up to 32 bytes that does not cross a 32-byte boundary of the buffer; a
-// finished chunk waits in its own bank for the bus, while the next one fills the other.
+// block into a chunk of up to WORDS words that does not cross a boundary of that many; a finished
+// chunk waits in its own bank for the bus, while the next one fills the other. A burst has the
+// chunk's words from the first one that something is in to the last.
 
 module wse_stream_out #(
-  parameter int unsigned COLS = 4
+  parameter int unsigned COLS = 4,
+  parameter int unsigned WORDS = 4      // of a chunk, 8 bytes each: 4 or 8
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
   input  logic        clear_i,          // context reset: the ports are empty
+  input  logic [15:0] c0_i,             // the tile's column that is the first of these
   // command: words of the submission entry, then go; result until ack
   input  logic        ld_i,
   input  logic [3:0]  ld_idx_i,
@@ -57,7 +60,8 @@ module wse_stream_out #(
   localparam int unsigned N = 4 * COLS;
   localparam int unsigned IW = $clog2(N);
   localparam int unsigned QW = $clog2(24 * COLS);
-  localparam logic [2:0] Words = 3'd4;          // of a chunk
+  localparam int unsigned WW = $clog2(WORDS);
+  localparam int unsigned CB = WW + 3;          // bits of a byte's place in a chunk
 
   wse_port_pkg::cmd_t cmd;
   wse_port_pkg::rreq_t rreq;
@@ -76,17 +80,20 @@ module wse_stream_out #(
   logic [COLS-1:0] p_run;
   // chunk that fills, per {column, feature}
   logic [63:0] g_row [N];                       // offset of the run
-  logic [63:0] g_data [8*N];                    // {column, feature, bank, word}
-  logic [31:0] g_strb [2*N];
+  logic [63:0] g_data [2*WORDS*N];                  // {column, feature, bank, word}
+  logic [8*WORDS-1:0] g_strb [2*N];
   logic [N-1:0] g_bank;                         // the other bank holds the chunk on its way out
-  logic [63:0] g_off [N];                       // offset of the chunk
+  logic [63:0] g_off [N];                       // offset of the chunk's first word
+  logic [WW-1:0] g_last [N];                    // the last one, of the chunk
   logic [N-1:0] g_any;                          // something is in it
   // chunk on its way out
   logic [63:0] o_off [N];
+  logic [WW-1:0] o_last [N];
   logic [N-1:0] o_valid;
   logic [IW-1:0] sel, cur;                      // asks for the bus, is on it
   logic        page_wait, w_pend;
-  logic [2:0]  w_left;
+  logic [WW:0] w_left, w_n;
+  logic [WW-1:0] w_at;
   logic [6:0]  rd_out, wr_out;
 
   logic [N-1:0] m_valid, m_pop;
@@ -97,7 +104,7 @@ module wse_stream_out #(
   logic [63:0] addr, entry, d_addr, boff;
   logic [IW-1:0] ix;
   logic [IW:0] ox;
-  logic [31:0] strb;
+  logic [8*WORDS-1:0] strb;
   logic [QW-1:0] qx;
   logic [3:0]  want, ready;
   logic [2:0]  pick;
@@ -115,7 +122,8 @@ module wse_stream_out #(
     .hit_o(hit), .addr_o(addr), .entry_addr_o(entry), .fill_i(fill), .fill_data_i(rd_data_i)
   );
   wse_stream_cmd #(.COLS(COLS)) u_cmd (
-    .clk_i, .rst_ni, .ld_i({ld_i, ld_idx_i}), .ld_word_i, .go_i, .stop_i(m_stop), .cmd_o(cmd), .m_valid_o(m_valid),
+    .clk_i, .rst_ni, .c0_i, .ld_i({ld_i, ld_idx_i}), .ld_word_i, .go_i, .stop_i(m_stop), .cmd_o(cmd),
+    .m_valid_o(m_valid),
     .m_word_o(m_word), .m_pop_i(m_pop), .d_req_i({d_valid, 6'd1, 24'd1}), .d_addr_i(d_addr), .d_ready_o(d_ready),
     .rreq_o(rreq), .rreq_addr_o, .rreq_ready_i, .rd_i({rd_valid_i, rd_err_i, rd_tag_i}), .rd_data_i
   );
@@ -162,13 +170,13 @@ module wse_stream_out #(
         o_valid = '0;
         for (i = 0; i < N; i++)
           g_row[i] = cmd.off + (cmd.direct ? cmd.buf_addr : 64'd0) +
-                     (64'($unsigned(i / 4)) - 64'(cmd.col0)) * 64'(cmd.cstride) +
+                     (64'($unsigned(i / 4)) + 64'(c0_i) - 64'(cmd.col0)) * 64'(cmd.cstride) +
                      64'($unsigned(i % 4)) * 64'(cmd.lstride);
         for (c = 0; c < COLS; c++) begin
           p_blk[c] = '0;
           p_k[c] = '0;
           p_f[c] = '0;
-          p_run[c] = 16'(c) - cmd.col0 < cmd.cols;
+          p_run[c] = 16'(c) + c0_i - cmd.col0 < cmd.cols;
         end
       end
       if (run) begin
@@ -198,12 +206,13 @@ module wse_stream_out #(
         end
 
         // the bus takes a chunk
-        if (w_left != 3'd0 && wdat_ready_i) begin
-          w_left = w_left - 3'd1;
+        if (w_left != '0 && wdat_ready_i) begin
+          w_left = w_left - (WW+1)'(1);
           ox = {cur, ~g_bank[cur]};
-          wdat_data_o <= g_data[{ox, 2'(Words - w_left)}];
-          wdat_strb_o <= 8'(g_strb[ox] >> {2'(Words - w_left), 3'd0});
-          if (w_left == 3'd0) begin
+          w_at = w_at + WW'(1);
+          wdat_data_o <= g_data[{ox, w_at}];
+          wdat_strb_o <= 8'(g_strb[ox] >> {w_at, 3'd0});
+          if (w_left == '0) begin
             wdat_valid_o <= 1'b0;
             o_valid[cur] = 1'b0;
           end
@@ -213,19 +222,21 @@ module wse_stream_out #(
           w_pend = 1'b0;
           cur = sel;
           ox = {cur, ~g_bank[cur]};
-          w_left = Words;
+          w_left = w_n;
+          w_at = o_off[cur][CB-1:3];
           wdat_valid_o <= 1'b1;
-          wdat_data_o <= g_data[{ox, 2'd0}];
-          wdat_strb_o <= g_strb[ox][7:0];
+          wdat_data_o <= g_data[{ox, w_at}];
+          wdat_strb_o <= 8'(g_strb[ox] >> {w_at, 3'd0});
           wr_out = wr_out + 7'd1;
         end
         if (d_valid && d_ready) d_valid <= 1'b0;
         if (!w_pend && !page_wait && !fill && !d_valid) begin
-          if (o_valid[sel] && !(w_left != 3'd0 && sel == cur) && !stop) begin
+          if (o_valid[sel] && !(w_left != '0 && sel == cur) && !stop) begin
             if (hit) begin
               wreq_valid_o <= 1'b1;
               wreq_addr_o <= {addr[63:3], 3'b0};
-              wreq_beats_o <= 6'(Words);
+              w_n = (WW+1)'(o_last[sel] - o_off[sel][CB-1:3]) + (WW+1)'(1);
+              wreq_beats_o <= 6'(w_n);
               w_pend = 1'b1;
             end else begin
               d_valid <= 1'b1;
@@ -234,7 +245,7 @@ module wse_stream_out #(
             end
           end else begin                                 // the next one that has something
             for (i = 0; i < 4; i++)
-              if (!o_valid[sel] || (w_left != 3'd0 && sel == cur)) sel = sel == IW'(N - 1) ? '0 : sel + IW'(1);
+              if (!o_valid[sel] || (w_left != '0 && sel == cur)) sel = sel == IW'(N - 1) ? '0 : sel + IW'(1);
           end
         end
         if (stop) begin
@@ -270,16 +281,17 @@ module wse_stream_out #(
                 boff = g_row[ix] + (half ? {47'd0, p_k[c], 1'b0} :
                                                                             {46'd0, p_k[c], 2'b00});
                 ox = {ix, g_bank[ix]};
-                strb = g_any[ix] ? g_strb[ox] : 32'd0;
-                if (!g_any[ix]) g_off[ix] = {boff[63:5], 5'd0};
+                strb = g_any[ix] ? g_strb[ox] : '0;
+                if (!g_any[ix]) g_off[ix] = {boff[63:3], 3'd0};
+                g_last[ix] = boff[CB-1:3];
                 g_any[ix] = 1'b1;
                 if (half) begin
                   val = wse_fp_pkg::fp_to_bf16(val);
-                  g_data[{ox, boff[4:3]}][{boff[2:1], 4'd0} +: 16] = val[15:0];
-                  g_strb[ox] = strb | (32'h3 << {boff[4:1], 1'b0});
+                  g_data[{ox, boff[CB-1:3]}][{boff[2:1], 4'd0} +: 16] = val[15:0];
+                  g_strb[ox] = strb | ((8*WORDS)'(3) << {boff[CB-1:1], 1'b0});
                 end else begin
-                  g_data[{ox, boff[4:3]}][{boff[2], 5'd0} +: 32] = val;
-                  g_strb[ox] = strb | (32'hf << {boff[4:2], 2'b00});
+                  g_data[{ox, boff[CB-1:3]}][{boff[2], 5'd0} +: 32] = val;
+                  g_strb[ox] = strb | ((8*WORDS)'(15) << {boff[CB-1:2], 2'b00});
                 end
                 q_rp[qx] = slot + 2'd1;
                 q_n[qx] = q_n[qx] - 3'd1;
@@ -294,7 +306,7 @@ module wse_stream_out #(
                 for (f = 0; f < 4; f++) begin
                   ix = IW'(4 * c + f);
                   boff = g_row[ix] + (half ? {47'd0, nk, 1'b0} : {46'd0, nk, 2'b00});
-                  if (f < 32'(cmd.nfeat) && (wlast || boff[4:0] == 5'd0) && g_any[ix]) begin
+                  if (f < 32'(cmd.nfeat) && (wlast || boff[CB-1:0] == '0) && g_any[ix]) begin
                     if (o_valid[ix]) close = 1'b0;
                   end
                 end
@@ -302,9 +314,10 @@ module wse_stream_out #(
                   for (f = 0; f < 4; f++) begin
                     ix = IW'(4 * c + f);
                     boff = g_row[ix] + (half ? {47'd0, nk, 1'b0} : {46'd0, nk, 2'b00});
-                    if (f < 32'(cmd.nfeat) && (wlast || boff[4:0] == 5'd0) && g_any[ix]) begin
+                    if (f < 32'(cmd.nfeat) && (wlast || boff[CB-1:0] == '0) && g_any[ix]) begin
                       g_bank[ix] = ~g_bank[ix];
                       o_off[ix] = g_off[ix];
+                      o_last[ix] = g_last[ix];
                       o_valid[ix] = 1'b1;
                       g_any[ix] = 1'b0;
                     end
@@ -327,12 +340,12 @@ module wse_stream_out #(
         port_o <= '0;
         for (c = COLS - 1; c >= 0; c--)
           if (p_run[c]) begin
-            port_o <= 16'(c);
+            port_o <= 16'(c) + c0_i;
             waiting = waiting + 16'd1;
           end
         nports_o <= waiting;
         // when stopped, the mask may have made a request in the previous cycle
-        if (((stop && m_stop) || (p_run == '0 && o_valid == '0)) && rd_out == 7'd0 && wr_out == 7'd0 && w_left == 3'd0 &&
+        if (((stop && m_stop) || (p_run == '0 && o_valid == '0)) && rd_out == 7'd0 && wr_out == 7'd0 && w_left == '0 &&
             !wreq_valid_o && !rreq_valid_o) begin
           run = 1'b0;
           page_wait = 1'b0;

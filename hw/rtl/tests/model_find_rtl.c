@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Linked with a test that was written for the twin: every name finds the RTL, so the same test
- * judges both. With RTL_SEED not 0 the bus answers at random times.
+ * judges both. With RTL_SEED not 0 the bus answers at random times; with RTL_GROUPS the tile is the
+ * one whose columns have buses of their own: one group of two columns, three of one, two of two,
+ * three of four.
  */
 #include "model.h"
 
@@ -17,6 +19,9 @@ static int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *op
 	struct wse_model_cfg c = *cfg;
 
 	c.seed = RTL_SEED;
+#ifdef RTL_GROUPS
+	c.group = c.cols == 12 ? 4 : c.cols == 3 ? 1 : c.cols == 1 ? 0 : 2;
+#endif
 	c.flags &= ~WSE_MODEL_CHECK_RACES;
 	return wse_model_rtl.create(&c, ops, host, m);
 }

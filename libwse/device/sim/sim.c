@@ -94,13 +94,17 @@ static int create_model(struct sim *sim, const struct wse_uri *uri)
 		.seed = uri->seed,
 		.threads = uri->threads,
 		.dma_latency = uri->latency,
+		.group = uri->group,
 		.flags = (uri->hostfp ? WSE_MODEL_HOSTFP : 0) |
 			 (uri->races ? WSE_MODEL_CHECK_RACES : 0) |
 			 (uri->shuffle ? WSE_MODEL_SHUFFLE : 0) |
 			 (uri->exact ? WSE_MODEL_EXACT : 0),
 	};
+	char buses[48] = "one bus";
 	int ret;
 
+	if (uri->group)
+		snprintf(buses, sizeof(buses), "a bus for each %u columns", uri->group);
 	sim->ops = wse_model_find(uri->model);
 	if (!sim->ops || sim->ops->api != WSE_MODEL_API) {
 		return wse_fail(-ENOTSUP, "the model \"%s\" is not linked into this program: %s",
@@ -112,9 +116,9 @@ static int create_model(struct sim *sim, const struct wse_uri *uri)
 	if (ret == -ENOTSUP && !strcmp(uri->model, "rtl") && !uri->hostfp)
 		wse_fail(
 			ret,
-			"the model rtl was not built for %u x %u cores: `make tile ROWS=%u COLS=%u "
-			"&& make` builds it, or use sim:func",
-			uri->rows, uri->cols, uri->rows, uri->cols);
+			"the model rtl was not built for %u x %u cores with %s: `make tile ROWS=%u "
+			"COLS=%u GROUP=%u && make` builds it, or use sim:func",
+			uri->rows, uri->cols, buses, uri->rows, uri->cols, uri->group);
 	else if (ret == -ENOTSUP)
 		wse_fail(ret, "the model %s was not built for %u x %u cores%s", uri->model,
 			 uri->rows, uri->cols, uri->hostfp ? " with host floating point" : "");

@@ -54,6 +54,8 @@ struct wse_program;
  *   shuffle=1		func: another order of events for each seed (a result must not depend on it)
  *   exact=1		func: none of the ways that save time, one thread (the same result, slowly: where
  *			it is another one, a fast way is wrong)
+ *   group=N		columns that share a bus to the host, a divisor of cols; 0: one bus for all
+ *			(default: 4 where there are 16 columns or more and 4 divides them, else 0)
  *   latency=N		cycles from a DMA request to its first data
  *   pages=N		12 ... 30: buffers are scattered over pages of 2^N bytes and named by page
  * lists

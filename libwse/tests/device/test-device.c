@@ -502,6 +502,8 @@ static void test_uris(void)
 		"sim:func,rows=4,cols=-1",
 		"sim:func,rows=4,cols=4,",
 		"sim:func,rows=4,cols=4,what=1",
+		"sim:func,rows=4,cols=4,group=3",
+		"sim:func,rows=4,cols=4,group=8",
 		"sim:func,rows=4,cols=4x",
 		"sim:func,rows,cols=4",
 		"sim:func,rows=99999999999999999999,cols=1",

@@ -69,7 +69,7 @@ typedef uint64_t __le64;
 #define WSE_QUEUES_COUNT_MASK	0xff	/* queue pairs, the admin pair included */
 #define WSE_QUEUES_DEPTH_LOG2_SHIFT	8
 #define WSE_QUEUES_DEPTH_LOG2_MASK	0xff00	/* log2 of the deepest ring */
-#define WSE_REG_FEATURES             0x14	/* optional features, one bit each */
+#define WSE_REG_FEATURES             0x14	/* optional features */
 #define WSE_FEATURES_SWITCH_SHIFT	0
 #define WSE_FEATURES_SWITCH_MASK	0x1	/* switch positions in the routers (reserved, reads 0) */
 #define WSE_FEATURES_FILTER_SHIFT	1
@@ -78,6 +78,8 @@ typedef uint64_t __le64;
 #define WSE_FEATURES_SPARES_MASK	0x4	/* spare columns and a fuse map (reserved, reads 0) */
 #define WSE_FEATURES_HOSTFP_SHIFT	3
 #define WSE_FEATURES_HOSTFP_MASK	0x8	/* built with host floating point in place of gates */
+#define WSE_FEATURES_GROUP_SHIFT	16
+#define WSE_FEATURES_GROUP_MASK	0xffff0000	/* columns of a port group, which has a bus of its own to the host's memory (ABI 1.3); 0: one bus for all columns */
 #define WSE_REG_CTRL                 0x18	/* control */
 #define WSE_CTRL_EN_SHIFT	0
 #define WSE_CTRL_EN_MASK	0x1	/* 1 starts the admin queue (its base and size registers must be set); 0 stops and resets the device */

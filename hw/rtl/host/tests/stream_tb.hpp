@@ -156,16 +156,30 @@ struct StreamJob {
 template <class Top> struct StreamTb : ExecTb<Top> {
 	HostBus bus;
 	bool running = false;
+	unsigned c0 = 0;			// the tile's column that is the first of these
 
 	explicit StreamTb(uint64_t seed) : ExecTb<Top>(seed), bus(seed + 1)
 	{
 		this->top.clear_i = 0;
+		this->top.c0_i = 0;
 		this->top.rd_valid_i = 0;
 	}
+	// These columns may be some of a larger tile's, and the command may have columns on both sides of them.
 	void start(const StreamJob &j)
 	{
+		wse_sqe s = j.sqe;
+		unsigned left, right;
+
+		c0 = this->rng.pick({0u, 0u, 3u, 65000u});
+		left = j.cmd.col0 ? 0 : this->rng.below(c0 < 4 ? c0 + 1 : 4);
+		right = j.cmd.col0 + j.cmd.cols == Cols ? this->rng.below(4) : 0;
+		s.col0 = uint16_t(s.col0 + c0 - left);
+		s.cols = uint16_t(s.cols + left + right);
+		s.off -= uint64_t(left) * s.cstride;
+		s.moff -= uint64_t(left) * s.mcstride;
+		this->top.c0_i = c0;
 		running = true;
-		this->begin(j.sqe);
+		this->begin(s);
 	}
 	// done means that nothing is on its way any more
 	bool rest()
@@ -189,7 +203,7 @@ template <class Top> struct StreamTb : ExecTb<Top> {
 	bool deadlock(unsigned lowest, unsigned n, unsigned color)
 	{
 		this->abort(WSE_ST_DEADLOCK);
-		return this->wait_done(100) && this->top.status_o == WSE_ST_DEADLOCK && this->top.port_o == lowest &&
+		return this->wait_done(100) && this->top.status_o == WSE_ST_DEADLOCK && this->top.port_o == lowest + c0 &&
 		       this->top.nports_o == n && this->top.color_o == color && rest();
 	}
 	bool refused()

@@ -14,7 +14,7 @@
 
 namespace {
 
-constexpr unsigned Rows = 3, Cols = 5, Queues = 3;	// as in blocks.mk, HOSTFP is 1
+constexpr unsigned Rows = 3, Cols = 5, Queues = 3;	// as in blocks.mk, HOSTFP is 1, GROUP 5
 constexpr unsigned NCnt = WSE_CNT_COUNT;
 
 // registers that the host writes and the device sees
@@ -23,7 +23,7 @@ const uint16_t Plain[] = {WSE_REG_AQ_SIZE, WSE_REG_ASQ_LO, WSE_REG_ASQ_HI, WSE_R
 			  WSE_REG_CNT_SEL};
 const struct { uint16_t off; uint32_t value; } Fixed[] = {
 	{WSE_REG_MAGIC, WSE_MAGIC}, {WSE_REG_ABI, WSE_ABI_MAJOR << 16 | WSE_ABI_MINOR}, {WSE_REG_TILE, Cols << 16 | Rows},
-	{WSE_REG_CORE, 24u << 24 | 8 << 16 | 48}, {WSE_REG_QUEUES, 10 << 8 | Queues}, {WSE_REG_FEATURES, 1 << 3},
+	{WSE_REG_CORE, 24u << 24 | 8 << 16 | 48}, {WSE_REG_QUEUES, 10 << 8 | Queues}, {WSE_REG_FEATURES, 5 << 16 | 1 << 3},
 };
 
 struct Pair { uint64_t a, b; };		// a 64-bit counter before and after an edge: a read at that edge may give either
@@ -145,8 +145,8 @@ struct Bench : BlockTb<Vwse_bar> {
 		if (id < NCnt && counter_scope[id] == WSE_SCOPE_LINK)
 			return counter_get(top.cnt_link_i, counter_lane(id));
 		switch (id) {
-		case WSE_CNT_DMA_RD: return top.cnt_tile_i & 15;
-		case WSE_CNT_DMA_WR: return top.cnt_tile_i >> 4;
+		case WSE_CNT_DMA_RD: return top.cnt_tile_i & 0xfff;
+		case WSE_CNT_DMA_WR: return top.cnt_tile_i >> 12;
 		case WSE_CNT_CMDS: return top.cnt_queue_i;
 		}
 		return 1;	// the cycle counter
@@ -224,7 +224,7 @@ struct Bench : BlockTb<Vwse_bar> {
 			count_nothing();
 		} else if (events) {
 			each_lane([&](unsigned) { return rng.chance(80) ? rng.u64() : 0; });
-			top.cnt_tile_i = rng.u64();
+			top.cnt_tile_i = rng.u64() & 0xffffff;
 			top.cnt_queue_i = rng.chance(30);
 			top.cnt_which_i = rng.below(Queues);
 			top.fault_tail_i = rng.u64();
@@ -469,7 +469,7 @@ void test_counters(Tap &tap, uint64_t seed)
 
 	tb.finish();
 	tb.each_lane([](unsigned n) { return 0xffff - 3 * n; });	// each overflows its lower half at another time
-	tb.top.cnt_tile_i = 0x38;
+	tb.top.cnt_tile_i = 0x3008;
 	tb.top.cnt_queue_i = 1;
 	tb.top.cnt_which_i = 1;
 	tb.steps(70000);

@@ -18,7 +18,7 @@ struct Bench : BlockTb<Vwse_stream_mask> {
 	unsigned every = 0;			// a port takes a word every so many cycles, 0: at random
 	// the command
 	uint64_t moff = 0;
-	unsigned rstride = 0, mcstride = 0, nblk = 0, kcol = 0, nfeat = 1, col0 = 0, cols = 1;
+	unsigned c0 = 0, rstride = 0, mcstride = 0, nblk = 0, kcol = 0, nfeat = 1, col0 = 0, cols = 1;
 	// the ports
 	unsigned taken[N] = {};			// words of {column, feature}
 	uint64_t took[N] = {};			// cycle of the last one
@@ -106,7 +106,8 @@ struct Bench : BlockTb<Vwse_stream_mask> {
 		top.nblk_i = nblk;
 		top.kcol_i = kcol;
 		top.nfeat_i = nfeat;
-		top.col0_i = col0;
+		top.c0_i = c0;
+		top.col0_i = c0 + col0;
 		top.cols_i = cols;
 		for (unsigned i = 0; i < N; i++)
 			taken[i] = 0;
@@ -134,6 +135,7 @@ struct Bench : BlockTb<Vwse_stream_mask> {
 		eager = rng.pick({100u, 50u, 3u});
 		every = 0;
 		nfeat = rng.pick({1u, 2u, 4u});
+		c0 = rng.pick({0u, 3u, 65000u});
 		col0 = rng.below(Cols);
 		cols = 1 + rng.below(Cols - col0);
 		kcol = 1 + rng.below(rng.pick({1u, 8u, 64u, 65u, 300u, 300u, 1500u}));

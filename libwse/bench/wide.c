@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A wide tile of the RTL, 1x48 cores with a bus for each four columns, which `make wide` builds:
+ * how busy the lanes are in the layers of a GPT block of width 768, and a whole micro-batch of
+ * width 192.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include <wse/wse.h>
+
+#include "base/error.h"
+#include "bench.h"
+#include "gpt.h"
+#include "kernels.h"
+#include "train/session.h"
+#include "wse_regs.h"
+
+#define COLS  48u
+#define URI   "sim:rtl,rows=1,cols=48"
+#define K     16u /* inputs of a column: hidden 768 */
+#define QKV   48u /* features of a column of the projections to queries, keys and values */
+#define LANES (8.0 * COLS)
+
+/* lane-cycles with a multiply-add of each token, input and output, over all lane-cycles */
+static int busy(struct bench_measure *m, int wgrad)
+{
+	static const struct {
+		const char *name;
+		uint32_t t, b;
+	} rows[] = {{"t32", 32, 2}, {"t16", 16, 4}};
+	struct bench_kernel_tile s;
+	int ret = bench_kernels_open(&s, 1, COLS, (size_t)K * COLS * QKV * COLS * 4 + 4096);
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && !ret; i++) {
+		struct bench_layer l = {
+			.k = K, .t = rows[i].t, .b = rows[i].b, .features = QKV, .wgrad = wgrad};
+		int64_t cycles = bench_layer_cycles(&s, &l);
+		double macs = (double)K * COLS * QKV * COLS * l.t;
+
+		if (cycles < 0) {
+			ret = (int)cycles;
+			break;
+		}
+		bench_count(m, rows[i].name, "cycles", (double)cycles);
+		if (!i)
+			m->value = macs / ((double)cycles * LANES);
+		else
+			bench_count(m, "busy_t16", "of lanes", macs / ((double)cycles * LANES));
+	}
+	bench_kernels_close(&s);
+	return ret;
+}
+
+static int linear_busy(struct bench_measure *m)
+{
+	return busy(m, 0);
+}
+
+static int wgrad_busy(struct bench_measure *m)
+{
+	return busy(m, 1);
+}
+
+/* one step of a GPT whose filter is as wide as it is */
+static int step(const char *uri, struct wse_exec_cost *cost, struct wse_step_result *r,
+		double *planned)
+{
+	static const char *const sets[] = {"model.hidden_size=192", "model.num_heads=12",
+					   "model.filter_size=192", "model.num_hidden_layers=1",
+					   "model.max_position_embeddings=32"};
+	struct wse_session s;
+	int ret = bench_session(&s, uri, 1, sets, 5);
+
+	if (ret)
+		return ret;
+	ret = wse_session_compute(&s, r);
+	ret = ret ? ret : wse_swarm_cost(s.swarm, 0, cost);
+	ret = ret ? ret : wse_session_commit(&s, r);
+	*planned = (double)s.plan.cycles;
+	wse_session_close(&s);
+	return ret;
+}
+
+/* and the twin's with one bus must have its bits: the sum of all gradients' squares says so */
+static int step_cycles(struct bench_measure *m)
+{
+	struct wse_step_result r, twin;
+	struct wse_exec_cost cost;
+	double planned;
+	int ret = step("sim:func,rows=1,cols=48,group=0", &cost, &twin, &planned);
+
+	ret = ret ? ret : step(URI, &cost, &r, &planned);
+	if (ret)
+		return ret;
+	if (r.loss != twin.loss || r.norm != twin.norm)
+		return wse_fail(-EIO, "loss %.17g and norm %.17g, the twin has %.17g and %.17g",
+				r.loss, r.norm, twin.loss, twin.norm);
+	bench_count(m, "step_cycles", "cycles", cost.cycles);
+	bench_count(m, "planned_cycles", "cycles", planned);
+	m->value = cost.cycles;
+	return 0;
+}
+
+const struct bench bench_wide[] = {
+	{"wide_linear_busy", "of lanes",
+	 "a layer 768 to 2304 on the RTL, 1x48 cores, 32 tokens each, 12 buses", linear_busy, 0},
+	{"wide_wgrad_busy", "of lanes", "its gradient of the weights", wgrad_busy, 0},
+	{"wide_step_cycles", "cycles",
+	 "GPT of hidden 192, one layer, 32 tokens: a micro-batch on the RTL, 1x48 cores",
+	 step_cycles, 1},
+	{0},
+};
