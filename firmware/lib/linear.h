@@ -31,7 +31,7 @@
 #endif
 
 #ifndef LINEAR_POSTS
-#define LINEAR_POSTS	((2u << WSE_POST_RELU2) - 1)
+#define LINEAR_POSTS	((2u << WSE_POST_GELU) - 1)
 #endif
 
 /* descriptors; the two halves are neighbours, and the first has an even number */
@@ -138,7 +138,7 @@ static inline void post_bias(uint32_t y, uint32_t t, uint32_t features, const ui
 	}
 }
 
-static inline void post_gelu(uint32_t y, uint32_t out, uint32_t deriv, uint32_t n)
+static inline void post_gelu(uint32_t y, uint32_t out, uint32_t deriv, uint32_t n, uint32_t erf)
 {
 	uint32_t shaped = 0, m;
 
@@ -154,7 +154,7 @@ static inline void post_gelu(uint32_t y, uint32_t out, uint32_t deriv, uint32_t 
 		wse_dsr_base(D_A, y, 8, 4);
 		wse_dsr_base(D_B, out, 8, 2);
 		wse_dsr_base(D_C, deriv, 8, 2);
-		vgelu(D_B, D_C, D_A);
+		vgelu(D_B, D_C, D_A, erf);
 	}
 }
 
@@ -201,8 +201,8 @@ static __attribute__((noinline)) void linear_post(const struct wse_linear_args *
 		vv(VADD, D_C, D_A, D_A);
 		vv(VMUL, D_B, D_A, D_A);
 	}
-	if (LINEAR_HAS(GELU, a))
-		post_gelu(a->y, a->out, a->out2, n);
+	if (LINEAR_HAS(GELU, a) || LINEAR_HAS(GELU_NEW, a))
+		post_gelu(a->y, a->out, a->out2, n, LINEAR_HAS(GELU, a));
 	if (LINEAR_HAS(GATE, a))
 		vv(VGATE, D_B, D_C, D_A);
 	if (LINEAR_HAS(MUL, a))

@@ -196,19 +196,43 @@ static inline void vgelu_setup(uint32_t n)
 	vec_const(D_K4, vec_80, n);
 }
 
+/* ew_gelu()'s polynomials: of the exponent, of its derivative */
+union vgelu_coef {
+	float f;
+	uint32_t u;
+};
+static const union vgelu_coef vgelu_coef[6] __attribute__((unused)) = {
+	{7.689957497456e-4f},  {-7.434680070528e-2f}, {-1.595168772983f},
+	{-3.844978748728e-3f}, {2.230404021159e-1f},  {1.595168772983f},
+};
+
+/* V3 = the polynomial of V3 with coefficients k [3] at an argument of at most 3.75^2; uses V2 */
+VEC_FN void vgelu_erf(const union vgelu_coef *k)
+{
+	vs(VMIN, V3, V3, WSE_F32(14.0625f));
+	vs(VMUL, V2, V3, k[0].u);
+	vs(VADD, V2, V2, k[1].u);
+	vv(VMUL, V3, V2, V3);
+	vs(VADD, V3, V3, k[2].u);
+}
+
 /*
- * out = gelu(y), deriv = d gelu / dy; y, out, deriv are memory DSRs, out may lie at y. Uses V0 ...
- * V3 alone, so that 32 elements fit: it computes again what exp overwrites (the clamped y, its
- * square).
+ * out = gelu(y), deriv = d gelu / dy; y, out, deriv are memory DSRs, out may lie at y; erf:
+ * ew_gelu(), else ew_gelu_new(). Uses V0 ... V3 alone, so that 32 elements fit: it computes again
+ * what exp overwrites (the clamped y, its square).
  */
-static inline void vgelu(uint32_t out, uint32_t deriv, uint32_t y)
+static inline void vgelu(uint32_t out, uint32_t deriv, uint32_t y, uint32_t erf)
 {
 	vv(VMIN, V0, D_K2, y);
 	vv(VMAX, V0, D_K3, V0);				/* c */
-	vv(VMUL, V1, V0, V0);				/* q */
-	vs(VMUL, V1, V1, WSE_F32(-0.0713548162726f));
-	vs(VADD, V1, V1, WSE_F32(-1.5957691216057f));
-	vv(VMUL, V0, V0, V1);				/* m */
+	vv(VMUL, V3, V0, V0);				/* q */
+	if (__builtin_expect(erf, 0)) { /* the tanh form has the way without a jump */
+		vgelu_erf(vgelu_coef);
+	} else {
+		vs(VMUL, V3, V3, WSE_F32(-0.0713548162726f));
+		vs(VADD, V3, V3, WSE_F32(-1.5957691216057f));
+	}
+	vv(VMUL, V0, V0, V3);				/* m */
 	vv(VMIN, V0, D_K4, V0);
 	vexp(V2, V0);					/* w */
 	vs(VADD, V0, V2, WSE_F32(1.0f));
@@ -217,10 +241,14 @@ static inline void vgelu(uint32_t out, uint32_t deriv, uint32_t y)
 	vv(VMIN, V0, D_K2, y);
 	vv(VMAX, V0, D_K3, V0);
 	vv(VMUL, V3, V0, V0);
-	vs(VMUL, V3, V3, WSE_F32(0.2140644488178f));
-	vs(VADD, V3, V3, WSE_F32(1.5957691216057f));
 	vv(VMUL, V0, V0, V1);				/* c s */
 	vv(VMUL, V0, V0, V2);
+	if (__builtin_expect(erf, 0)) {
+		vgelu_erf(vgelu_coef + 3);
+	} else {
+		vs(VMUL, V3, V3, WSE_F32(0.2140644488178f));
+		vs(VADD, V3, V3, WSE_F32(1.5957691216057f));
+	}
 	vv(VMUL, V0, V0, V3);
 	vv(VADD, deriv, V1, V0);
 	vv(VMUL, out, y, V1);

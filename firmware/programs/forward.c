@@ -2,9 +2,10 @@
 /*
  * The kernels of a transformer's blocks in the forward phase. Backward, loss: backward.c, loss.c.
  */
-#define LINEAR_POSTS                                                                              \
-	(1u << WSE_POST_BF16 | 1u << WSE_POST_RELU | 1u << WSE_POST_GELU | 1u << WSE_POST_RELU2 | \
-	 1u << WSE_POST_ADD16 | 1u << WSE_POST_ADD32)
+#define LINEAR_POSTS                                                             \
+	(1u << WSE_POST_BF16 | 1u << WSE_POST_RELU | 1u << WSE_POST_GELU |       \
+	 1u << WSE_POST_GELU_NEW | 1u << WSE_POST_RELU2 | 1u << WSE_POST_ADD16 | \
+	 1u << WSE_POST_ADD32)
 
 #include "../lib/add.h"
 #include "../lib/attn.h"

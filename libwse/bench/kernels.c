@@ -203,6 +203,7 @@ static int gelu_cycles_element(struct bench_measure *m)
 		enum wse_post post;
 		int bias;
 	} rows[] = {
+		{"gelu_new", WSE_POST_GELU_NEW, 0},
 		{"gelu", WSE_POST_GELU, 0},
 		{"bias", WSE_POST_NONE, 1},
 		{"bf16", WSE_POST_BF16, 0},

@@ -25,7 +25,7 @@ int main(int argc, char **argv)
 					    .hidden = 64,
 					    .layers = 2,
 					    .heads = 4,
-					    .activation = WSE_GELU};
+					    .activation = WSE_GELU_NEW};
 	struct wse_model *model;
 	int ret;
 

@@ -37,7 +37,7 @@ static int graph(void *ctx, struct wse_graph *g)
 						    .unit = u0,
 						    .x = x,
 						    .vec = wse_op_vec_in(g, u0),
-						    .post = WSE_POST_GELU,
+						    .post = WSE_POST_GELU_NEW,
 						    .aux = WSE_NO_VALUE,
 						    .what = "activations"},
 			    &deriv);

@@ -17,7 +17,7 @@ int main(int argc, char **argv)
 					    .embed = 16,
 					    .nhidden = 2,
 					    .hidden = hidden,
-					    .activation = WSE_GELU};
+					    .activation = WSE_GELU_NEW};
 	const struct wse_train_shape training = {
 		.data = argv[1], .batch = 256, .lr = 2e-3, .max_norm = 1.0};
 	struct wse_model *model = NULL;

@@ -42,9 +42,17 @@ static uint32_t read_hidden(struct reader *r, struct wse_yaml *m, uint32_t *hidd
 	return n;
 }
 
+/*
+ * gelu is the exact form, by erf, everywhere; Hugging Face has three names for that by tanh, whose
+ * formulas differ in the order of their factors alone
+ */
+#define GELUS	  "gelu", "gelu_new", "gelu_pytorch_tanh", "gelu_fast"
+#define GELU_ACTS WSE_GELU, WSE_GELU_NEW, WSE_GELU_NEW, WSE_GELU_NEW
+
 static void read_mlp(struct sections *s, struct wse_yaml *m)
 {
-	static const char *const acts[] = {"relu", "gelu", NULL};
+	static const char *const names[] = {"relu", GELUS, NULL};
+	static const enum wse_activation acts[] = {WSE_RELU, GELU_ACTS};
 	struct reader *r = &s->r;
 	uint32_t hidden[WSE_MLP_MAX_LINEAR], n, window, embed, before = r->faults->n;
 	uint32_t missing = r->nmissing;
@@ -53,7 +61,7 @@ static void read_mlp(struct sections *s, struct wse_yaml *m)
 	window = (uint32_t)reader_u64(r, m, "window", 1, 0, 1, 4096);
 	embed = (uint32_t)reader_u64(r, m, "embedding_size", 1, 0, 1, 4096);
 	s->vocab = (uint32_t)reader_u64(r, m, "vocab_size", 0, 256, 2, 65536);
-	act = reader_choice(r, m, "nonlinearity", 0, acts);
+	act = reader_choice(r, m, "nonlinearity", 0, names);
 	n = read_hidden(r, m, hidden);
 	if (!m || r->faults->n != before || r->nmissing != missing)
 		return;
@@ -62,7 +70,7 @@ static void read_mlp(struct sections *s, struct wse_yaml *m)
 			    "%u x window %u is more than %u: choose %u", embed, window,
 			    WSE_MLP_MAX_INPUT, WSE_MLP_MAX_INPUT / window);
 	else if (wse_mlp_init(&s->cfg->model, window, embed, s->vocab, hidden, n,
-			      (enum wse_activation)act))
+			      acts[act < 0 ? 0 : act]))
 		reader_fail(r, m, "sizes are out of range");
 }
 
@@ -136,8 +144,8 @@ static void read_initial(struct sections *s, struct wse_yaml *m, const char *key
 static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_yaml *m,
 		     enum wse_decoder of)
 {
-	static const char *const names[] = {"gelu", "relu", "squared_relu", "swiglu", NULL};
-	static const enum wse_activation acts[] = {WSE_GELU, WSE_RELU, WSE_SQUARED_RELU, WSE_SILU};
+	static const char *const names[] = {GELUS, "relu", "squared_relu", "swiglu", NULL};
+	static const enum wse_activation acts[] = {GELU_ACTS, WSE_RELU, WSE_SQUARED_RELU, WSE_SILU};
 	static const char *const recompute[] = {"auto", "ffn", "block", "spill", NULL};
 	static const char *const ignored[] = {"mixed_precision", "fp16_type", "loss_scaling",
 					      "loss_weight", "enable_vts"};

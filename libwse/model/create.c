@@ -50,8 +50,9 @@ int wse_model_mlp(const struct wse_mlp_shape *s, struct wse_model **model)
 {
 	struct wse_model m;
 
-	if (s->activation > WSE_GELU)
-		return wse_fail(-EINVAL, "activation %u: WSE_RELU or WSE_GELU", s->activation);
+	if (s->activation > WSE_GELU || s->activation == WSE_SQUARED_RELU)
+		return wse_fail(-EINVAL, "activation %u: WSE_RELU, WSE_GELU or WSE_GELU_NEW",
+				s->activation);
 	if (s->nhidden && !s->hidden)
 		return wse_fail(-EINVAL, "%u hidden layers without their widths", s->nhidden);
 	if (wse_mlp_init(&m, s->window, s->embed, s->vocab, s->hidden, s->nhidden,
@@ -81,9 +82,11 @@ int wse_model_gpt(const struct wse_gpt_shape *s, struct wse_model **model)
 	};
 	struct wse_model m;
 
-	if (s->activation > WSE_SQUARED_RELU)
-		return wse_fail(-EINVAL, "activation %u: WSE_RELU, WSE_GELU or WSE_SQUARED_RELU",
-				s->activation);
+	if (s->activation > WSE_GELU)
+		return wse_fail(
+			-EINVAL,
+			"activation %u: WSE_RELU, WSE_GELU, WSE_GELU_NEW or WSE_SQUARED_RELU",
+			s->activation);
 	shape.act = (enum wse_activation)s->activation;
 	if (!(shape.eps > 0.0f && shape.eps < 1.0f && shape.dev > 0.0f && shape.dev < 100.0f))
 		return wse_fail(-EINVAL, "eps %g, dev %g: must be above 0, below 1 and 100",

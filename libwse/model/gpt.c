@@ -16,7 +16,12 @@
  */
 #define PHASE_END 0x2600u
 
-static const char *const acts[] = {[WSE_GELU] = "gelu",
+/*
+ * In files and their hashes, where gelu has been the form by tanh from the beginning: that by erf,
+ * which parameter files call gelu, is gelu_erf there, so that neither is taken for the other
+ */
+static const char *const acts[] = {[WSE_GELU] = "gelu_erf",
+				   [WSE_GELU_NEW] = "gelu",
 				   [WSE_RELU] = "relu",
 				   [WSE_SQUARED_RELU] = "squared_relu",
 				   [WSE_SILU] = "silu"};

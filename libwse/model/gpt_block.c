@@ -11,6 +11,7 @@ static const struct {
 	enum wse_post post, back;
 } acts[] = {
 	[WSE_GELU] = {WSE_POST_GELU, WSE_POST_MUL},
+	[WSE_GELU_NEW] = {WSE_POST_GELU_NEW, WSE_POST_MUL},
 	[WSE_RELU] = {WSE_POST_RELU, WSE_POST_GATE},
 	[WSE_SQUARED_RELU] = {WSE_POST_RELU2, WSE_POST_MUL},
 	[WSE_SILU] = {WSE_POST_SWIGLU, WSE_POST_MUL2}, /* gated, always */

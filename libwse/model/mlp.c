@@ -279,6 +279,16 @@ static uint32_t back(struct wse_graph *g, struct wse_linear_op op)
 	return dy;
 }
 
+/* name: in files, as in gpt.c */
+static const struct {
+	const char *name;
+	enum wse_post post, back;
+} acts[] = {
+	[WSE_GELU] = {"gelu_erf", WSE_POST_GELU, WSE_POST_MUL},
+	[WSE_GELU_NEW] = {"gelu", WSE_POST_GELU_NEW, WSE_POST_MUL},
+	[WSE_RELU] = {"relu", WSE_POST_RELU, WSE_POST_GATE},
+};
+
 static int mlp_graph(const struct wse_model *model, const struct wse_tile *tile, uint32_t t,
 		     uint32_t mode, struct wse_graph *g)
 {
@@ -319,9 +329,7 @@ static int mlp_graph(const struct wse_model *model, const struct wse_tile *tile,
 								   .x = act[l],
 								   .vec = vec,
 								   .aux = WSE_NO_VALUE,
-								   .post = m->act == WSE_GELU
-										   ? WSE_POST_GELU
-										   : WSE_POST_RELU,
+								   .post = acts[m->act].post,
 								   .what = "activations"},
 					   &deriv[l + 1]);
 	}
@@ -339,7 +347,7 @@ static int mlp_graph(const struct wse_model *model, const struct wse_tile *tile,
 	dy = wse_op_loss(g, program, x, target);
 
 	for (uint32_t l = last + 1; l-- > 0;) {
-		int gelu = m->act == WSE_GELU;
+		int gated = m->act == WSE_RELU;
 
 		vec = wse_op_wgrad(g, program, l, act[l], dy, WSE_NO_VALUE, 0);
 		wse_op_vec_out(g, l, vec);
@@ -348,13 +356,11 @@ static int mlp_graph(const struct wse_model *model, const struct wse_tile *tile,
 						    .back = 1,
 						    .x = dy,
 						    .bias = WSE_NO_BIAS,
-						    .aux = !l	  ? WSE_NO_VALUE
-							   : gelu ? deriv[l]
-								  : act[l],
+						    .aux = !l	   ? WSE_NO_VALUE
+							   : gated ? act[l]
+								   : deriv[l],
 						    .over = !!l,
-						    .post = !l	   ? WSE_POST_NONE
-							    : gelu ? WSE_POST_MUL
-								   : WSE_POST_GATE,
+						    .post = l ? acts[m->act].back : WSE_POST_NONE,
 						    .what = "gradients"});
 	}
 	wse_op_out(g, dx, dy);
@@ -366,7 +372,7 @@ static void mlp_describe(const struct wse_model *model, char *text, size_t size)
 	const struct wse_mlp *m = wse_mlp(model);
 
 	snprintf(text, size, "mlp window=%u embed=%u vocab=%u act=%s layers=%u", m->window,
-		 m->embed, m->vocab, m->act == WSE_RELU ? "relu" : "gelu", m->nlinear);
+		 m->embed, m->vocab, acts[m->act].name, m->nlinear);
 }
 
 enum { IN_X = 1, OUT_DX = 1 };

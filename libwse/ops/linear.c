@@ -78,8 +78,10 @@ static void post_element(const struct wse_linear_post *p, int scaled, size_t i, 
 	case WSE_POST_RELU:
 		p->out[i] = bf16_of(ew_relu(*y));
 		break;
+	case WSE_POST_GELU_NEW:
 	case WSE_POST_GELU:
-		p->out[i] = bf16_of(ew_gelu(*y, &d));
+		a = p->post == WSE_POST_GELU ? ew_gelu(*y, &d) : ew_gelu_new(*y, &d);
+		p->out[i] = bf16_of(a);
 		p->out2[i] = bf16_of(d);
 		break;
 	case WSE_POST_RELU2:
@@ -248,7 +250,8 @@ static int keeps_sums(uint32_t post)
 
 static int makes_derivative(uint32_t post)
 {
-	return post == WSE_POST_GELU || post == WSE_POST_RELU2 || post == WSE_POST_SWIGLU;
+	return post == WSE_POST_GELU_NEW || post == WSE_POST_GELU || post == WSE_POST_RELU2 ||
+	       post == WSE_POST_SWIGLU;
 }
 
 uint32_t wse_op_linear(struct wse_graph *g, const struct wse_linear_op *l, uint32_t *out2)
@@ -301,7 +304,7 @@ static int linear_check(const struct wse_graph *g, const struct wse_op *op)
 	chunks = u->chunks_out * u->chunks_in * (op->arg[A_BACK] ? u->chunks_back : 1);
 	if (op->arg[A_CHUNK] && op->arg[A_CHUNK] >= chunks)
 		return wse_fail(-EINVAL, "unit %u has no chunk %u", op->unit, op->arg[A_CHUNK]);
-	if (post > WSE_POST_RELU2 && post != WSE_POST_SWIGLU && post != WSE_POST_MUL2)
+	if (post > WSE_POST_MUL2)
 		return wse_fail(-EINVAL, "there is no pass %u", post);
 	if (whole != rows && post != WSE_POST_GATE && post != WSE_POST_MUL)
 		return wse_fail(-EINVAL, "pass %u does not work on a part of a value", post);

@@ -25,12 +25,14 @@ static inline uint64_t wse_post_cost(uint32_t post, int copy)
 		return 0;
 	case WSE_POST_BF16:
 		return 60;
-	case WSE_POST_GELU:
+	case WSE_POST_GELU_NEW:
 		return 860;
 	case WSE_POST_SWIGLU: /* of both halves */
 		return 380;
 	case WSE_POST_MUL2:
 		return 144;
+	case WSE_POST_GELU:
+		return 985;
 	case WSE_POST_ADD16:
 	case WSE_POST_ADD32:
 		return copy ? 155 : 100;

@@ -400,9 +400,14 @@ static float activate(enum gpt_ref_act act, float y, float *derivative)
 {
 	float s;
 
-	if (act == GPT_REF_GELU) {
+	if (act == GPT_REF_GELU_NEW) {
 		s = 1.0f / (1.0f + expf(-GELU_A * (y + GELU_B * y * y * y)));
 		*derivative = s + y * s * (1.0f - s) * GELU_A * (1.0f + 3.0f * GELU_B * y * y);
+		return y * s;
+	}
+	if (act == GPT_REF_GELU) {
+		s = 0.5f * erfcf(-0.70710678f * y);
+		*derivative = s + y * 0.39894228f * expf(-0.5f * y * y);
 		return y * s;
 	}
 	*derivative = 0.0f;

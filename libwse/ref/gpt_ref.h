@@ -8,9 +8,10 @@
 
 /* of its own: the reference shares nothing with what it judges */
 enum gpt_ref_act {
-	GPT_REF_GELU,	/* tanh form: what the wafer computes, and GPT-2's "gelu_new" */
+	GPT_REF_GELU_NEW,	/* tanh form, GPT-2's "gelu_new" */
 	GPT_REF_RELU,
 	GPT_REF_RELU2,	/* relu(y)^2 */
+	GPT_REF_GELU,	/* y Phi(y), by erf */
 };
 
 struct gpt_ref_cfg {

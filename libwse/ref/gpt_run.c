@@ -18,7 +18,7 @@ const struct gpt_recipe gpt_recipe_nanogpt = {
 		.layers = 4,
 		.heads = 4,
 		.filter = 512,
-		.act = GPT_REF_GELU,
+		.act = GPT_REF_GELU_NEW,
 		.eps = 1e-5f,
 		.tied = 1},
 	.adamw = {.beta1 = 0.9f, .beta2 = 0.99f, .eps = 1e-8f, .decay = 0.1f, .clip = 1.0f},

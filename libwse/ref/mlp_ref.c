@@ -103,6 +103,8 @@ static float act_forward(enum wse_activation act, float y)
 {
 	if (act == WSE_RELU)
 		return y > 0.0f ? y : 0.0f;
+	if (act == WSE_GELU)
+		return 0.5f * y * erfcf(-0.70710678f * y);
 	return 0.5f * y * (1.0f + tanhf(GELU_A * (y + GELU_B * y * y * y)));
 }
 
@@ -112,6 +114,8 @@ static float act_backward(enum wse_activation act, float y)
 
 	if (act == WSE_RELU)
 		return y > 0.0f ? 1.0f : 0.0f;
+	if (act == WSE_GELU)
+		return 0.5f * erfcf(-0.70710678f * y) + y * 0.39894228f * expf(-0.5f * y * y);
 	t = tanhf(GELU_A * (y + GELU_B * y * y * y));
 	return 0.5f * (1.0f + t) +
 	       0.5f * y * (1.0f - t * t) * GELU_A * (1.0f + 3.0f * GELU_B * y * y);

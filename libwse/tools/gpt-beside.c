@@ -32,6 +32,7 @@ struct ref {
 static int open_ref(struct ref *r, struct wse_session *s)
 {
 	static const enum gpt_ref_act acts[] = {[WSE_RELU] = GPT_REF_RELU,
+						[WSE_GELU_NEW] = GPT_REF_GELU_NEW,
 						[WSE_GELU] = GPT_REF_GELU,
 						[WSE_SQUARED_RELU] = GPT_REF_RELU2};
 	const struct wse_gpt *g = wse_gpt(&s->cfg.model);

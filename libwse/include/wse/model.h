@@ -32,7 +32,12 @@ int wse_model_destroy(struct wse_model *model);
 
 /* ---- ready-made models ---- */
 
-enum wse_activation { WSE_RELU, WSE_GELU, WSE_SQUARED_RELU /* of a GPT alone */ };
+enum wse_activation {
+	WSE_RELU,
+	WSE_GELU_NEW,	   /* GELU's tanh form: Hugging Face's gelu_new, approximate="tanh" */
+	WSE_SQUARED_RELU,  /* of a GPT alone */
+	WSE_GELU,	   /* y Phi(y), by erf: PyTorch's and the Model Zoo's gelu */
+};
 
 /*
  * The last `window` tokens are looked up in an embedding table, concatenated, and go through linear

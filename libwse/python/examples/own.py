@@ -28,7 +28,7 @@ def graph(g):
 
     x = g.op_in("activations", inputs, "bf16", "tokens", INPUTS // g.tile.cols)
     t = g.op_in("targets", targets, "u16", "shared", 1)
-    act, deriv = g.linear(u0, x, vec=g.vec_in(u0), post="gelu", both=True, what="activations")
+    act, deriv = g.linear(u0, x, vec=g.vec_in(u0), post="gelu_new", both=True, what="activations")
     y = g.linear(u1, act, vec=g.vec_in(u1), what="logits")
     g.op_out(logits, y)
     dy = g.loss(y, t)

@@ -10,7 +10,7 @@ import wse
 
 
 def main(text, device="sim:func,rows=4,cols=4", steps=100):
-    model = wse.Model.mlp(vocab=256, window=8, embed=16, hidden=[128, 128], activation="gelu")
+    model = wse.Model.mlp(vocab=256, window=8, embed=16, hidden=[128, 128], activation="gelu_new")
     params = wse.Params.make(model, data=text, batch=256, lr=2e-3, max_norm=1.0)
     with wse.Trainer(params, device) as trainer:
         for s in trainer.steps(int(steps)):

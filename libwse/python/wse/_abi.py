@@ -45,19 +45,21 @@ WSE_VERIFY_MAX = 16
 WSE_POST_NONE = 0  # y = s
 WSE_POST_BF16 = 1  # out = bf16(s); the first nscale features bf16(s * scale)
 WSE_POST_RELU = 2  # out = bf16(max(0, s)), NaN gets through
-WSE_POST_GELU = 3  # out = bf16(gelu(s)), out2 = bf16(gelu'(s))
+WSE_POST_GELU_NEW = 3  # out = bf16(gelu(s)), out2 = bf16(gelu'(s)); gelu's tanh form
 WSE_POST_GATE = 4  # out = bf16(s where aux > 0, else 0); aux bf16: backward through ReLU
 WSE_POST_MUL = 5  # out = bf16(s * aux); aux bf16: backward through an activation by its derivative
 WSE_POST_ADD16 = 6  # y = aux + s; aux bf16; out2 = bf16(y) if out2 is not 0
 WSE_POST_RELU2 = 8  # r = max(0, s); out = bf16(r * r), out2 = bf16(r + r), its derivative; y = r
+WSE_POST_GELU = 9  # as GELU_NEW, of the exact form, by erf
 WSE_POST_ADD32 = 7  # y = aux + s; aux binary32; out2 = bf16(y) if out2 is not 0
 WSE_POST_SWIGLU = 10
 WSE_POST_MUL2 = 11  # the way back through it: out = bf16(s * aux), twice: aux and out have twice the features, out is not y
 
 # enum wse_activation
 WSE_RELU = 0
-WSE_GELU = 1
+WSE_GELU_NEW = 1  # GELU's tanh form: Hugging Face's gelu_new, approximate="tanh"
 WSE_SQUARED_RELU = 2  # of a GPT alone
+WSE_GELU = 3  # y Phi(y), by erf: PyTorch's and the Model Zoo's gelu
 
 # enum wse_tensor_flags
 WSE_TENSOR_DECAY = 1  # weight decay applies

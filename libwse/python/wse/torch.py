@@ -44,6 +44,7 @@ class _Layer(NamedTuple):
 
 
 _ACTS = {"GELU": "gelu", "gelu": "gelu", "ReLU": "relu", "relu": "relu"}
+_GELUS = {"none": "gelu", "tanh": "gelu_new"}  # by what torch calls approximate
 _SAME = ("Identity", "contiguous", "Dropout", "dropout", "clone")  # what changes no value
 _SHAPES = (
     "view",
@@ -178,9 +179,10 @@ class _Reader:
                 if module
                 else _argument(node, 1, "approximate", "none")
             )
-            if _ACTS[name] == "gelu" and how != "tanh":
-                refuse(node, 'a wafer computes GELU in its tanh form: approximate="tanh"')
-            return _Layer("act", node.args[0], of=_ACTS[name])
+            act = _GELUS.get(str(how)) if _ACTS[name] == "gelu" else _ACTS[name]
+            if act is None:
+                refuse(node, f"a wafer computes no GELU with approximate={how!r}")
+            return _Layer("act", node.args[0], of=act)
         return None
 
     def want(self, kind: str, node: Any, behind: fx.Node, what: str) -> _Layer:
@@ -264,7 +266,7 @@ class _Reader:
         ):
             node = self.same(node.args[0])
         embed = self.want("embed", node, layers[0].of, "the embedding of the tokens")
-        return layers, embed, acts.pop() if acts else "gelu"
+        return layers, embed, acts.pop() if acts else "gelu_new"
 
     def residual(self, node: Any, behind: fx.Node) -> Tuple[Any, Any]:
         """A sum: the residual, and what is added to it."""
@@ -507,7 +509,7 @@ def _mlp(p: Dict[str, torch.Tensor], tokens: torch.Tensor, act: str, hidden: int
 
 
 def _act(x: torch.Tensor, act: str) -> torch.Tensor:
-    return F.relu(x) if act == "relu" else F.gelu(x, approximate="tanh")
+    return F.relu(x) if act == "relu" else F.gelu(x, approximate="tanh" if act == "gelu_new" else "none")
 
 
 # ---- the result ----

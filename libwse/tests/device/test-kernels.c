@@ -42,11 +42,11 @@ static const struct {
 	uint8_t aux, out, out2;
 } posts[] = {
 	[WSE_POST_NONE] = {"none", 0, 0, 0},   [WSE_POST_BF16] = {"bf16", 0, 1, 0},
-	[WSE_POST_RELU] = {"relu", 0, 1, 0},   [WSE_POST_GELU] = {"gelu", 0, 1, 1},
+	[WSE_POST_RELU] = {"relu", 0, 1, 0},   [WSE_POST_GELU_NEW] = {"gelu_new", 0, 1, 1},
 	[WSE_POST_GATE] = {"gate", 2, 1, 0},   [WSE_POST_MUL] = {"mul", 2, 1, 0},
 	[WSE_POST_ADD16] = {"add16", 2, 0, 1}, [WSE_POST_ADD32] = {"add32", 4, 0, 1},
-	[WSE_POST_RELU2] = {"relu2", 0, 1, 1}, [WSE_POST_SWIGLU] = {"swiglu", 0, 1, 1},
-	[WSE_POST_MUL2] = {"mul2", 2, 1, 0},
+	[WSE_POST_RELU2] = {"relu2", 0, 1, 1}, [WSE_POST_GELU] = {"gelu", 0, 1, 1},
+	[WSE_POST_SWIGLU] = {"swiglu", 0, 1, 1}, [WSE_POST_MUL2] = {"mul2", 2, 1, 0},
 };
 
 static struct wse_stream stream_of(const struct rig *g, const struct wse_buffer *buf,
@@ -343,8 +343,9 @@ int main(void)
 	test_device("sim:rtl,rows=2,cols=2,seed=7", "full.elf", 9, 0);
 	test_device("sim:rtl,rows=4,cols=4", "full.elf", 10, 0);
 	test_phase("forward.elf",
-		   1 << WSE_POST_BF16 | 1 << WSE_POST_RELU | 1 << WSE_POST_GELU |
-			   1 << WSE_POST_RELU2 | 1 << WSE_POST_ADD16 | 1 << WSE_POST_ADD32,
+		   1 << WSE_POST_BF16 | 1 << WSE_POST_RELU | 1 << WSE_POST_GELU_NEW |
+			   1 << WSE_POST_GELU | 1 << WSE_POST_RELU2 | 1 << WSE_POST_ADD16 |
+			   1 << WSE_POST_ADD32,
 		   0);
 	test_phase("backward.elf",
 		   1 << WSE_POST_NONE | 1 << WSE_POST_BF16 | 1 << WSE_POST_GATE |

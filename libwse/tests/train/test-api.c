@@ -28,7 +28,7 @@ static const struct wse_mlp_shape mlp = {.vocab = VOCAB,
 					 .embed = EMBED,
 					 .nhidden = 1,
 					 .hidden = one_hidden,
-					 .activation = WSE_GELU};
+					 .activation = WSE_GELU_NEW};
 
 static struct wse_train_shape training(void)
 {

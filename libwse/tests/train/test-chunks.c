@@ -172,7 +172,7 @@ static void refused(void)
 
 int main(void)
 {
-	static const struct shape gelu = {"[64, 96]", "gelu", 8, 8, 64, 96, 32},
+	static const struct shape gelu = {"[64, 96]", "gelu_new", 8, 8, 64, 96, 32},
 				  relu = {"[80, 64]", "relu", 4, 8, 64, 64, 32},
 				  deep = {"[104, 160, 160, 248]", "relu", 8, 16, 64, 128, 64},
 				  last = {"[992]", "relu", 8, 8, 256, 512, 256};

@@ -104,7 +104,7 @@ static void one(uint32_t filter)
 				.layers = 1,
 				.heads = 2,
 				.filter = filter,
-				.act = WSE_GELU,
+				.act = WSE_GELU_NEW,
 				.tied = 1,
 				.eps = 1e-5f,
 				.dev = 0.02f,

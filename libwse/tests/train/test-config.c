@@ -25,7 +25,7 @@ static const char good[] =
 "      embedding_size: 16\n"
 "      hidden_size: 64\n"
 "      num_hidden_layers: 2\n"
-"      nonlinearity: gelu\n"
+"      nonlinearity: gelu_new\n"
 "    optimizer:\n"
 "      AdamW:\n"
 "        betas: [0.8, 0.99]\n"
@@ -160,7 +160,9 @@ static void ten_faults(void)
 	ok(ret == -EINVAL && f.n == 10 && right == 10, "ten faults, ten messages, by line");
 	ok(strstr(f.f[1].text, "lacks the key \"window\"") &&
 		   strstr(f.f[2].text, "(did you mean embedding_size?); accepted there: name,") &&
-		   strstr(f.f[4].text, "(did you mean gelu?); accepted: relu or gelu") &&
+		   strstr(f.f[4].text,
+			  "(did you mean gelu?); accepted: relu or gelu or gelu_new or gelu_pytorch_tanh or "
+			  "gelu_fast") &&
 		   strstr(f.f[7].text, "(it belongs to trainer.fit.train_dataloader)"),
 	   "with the nearest names");
 }
@@ -401,7 +403,7 @@ int main(void)
 	ok(!ret, "a good file%s%s", ret ? ": " : "", ret ? wse_error() : "");
 	m = wse_mlp(&c.model);
 	ok(c.model.family == &wse_family_mlp && m->nlinear == 3 && m->width[0] == 128 &&
-		   m->width[1] == 64 && m->width[3] == 256 && m->act == WSE_GELU &&
+		   m->width[1] == 64 && m->width[3] == 256 && m->act == WSE_GELU_NEW &&
 		   c.model.vocab == 256 && c.model.window == 8 && c.model.span == 1,
 	   "model");
 	ok(c.sched.n == 2 && c.sched.s[1].begin == 10 && c.sched.s[1].from == 0.01 &&
@@ -423,7 +425,7 @@ int main(void)
 	mistake("window: 8", "window: -8", "line 11", "whole number");
 	mistake("window: 8", "window: [8]", "line 11", "whole number");
 	mistake("name: mlp", "name: gptk", "line 10", "accepted: mlp or gpt2 or gpt3 or gptj");
-	mistake("gelu", "swish", "line 15", "relu or gelu");
+	mistake("gelu_new", "swish", "line 15", "relu or gelu");
 	mistake("shuffle: false", "shuffle: maybe", "line 48", "true or false");
 	mistake("hidden_size: 64", "hidden_sizes: [64]", "line 13", "contradicts");
 	mistake("AdamW:", "Lion:", "line 16", "AdamW, Adam, SGD");

@@ -265,10 +265,11 @@ static void others(void)
 
 	other(shorter, WSE_CKPT_MODEL, NULL);
 	other(shorter, WSE_CKPT_EVAL, NULL);
-	other(shorter, WSE_CKPT_ALL, "seq=8 act=gelu\" in this run; a run goes on with what");
+	other(shorter, WSE_CKPT_ALL, "seq=8 act=gelu_erf\" in this run; a run goes on with what");
 	other("model.layer_norm_epsilon=1.0e-6", WSE_CKPT_MODEL, "eps=1e-06\" in this run");
 	other("model.layer_norm_epsilon=1.0e-6", WSE_CKPT_ALL, "eps=1e-06\" in this run");
-	other("model.nonlinearity=relu", WSE_CKPT_EVAL, "act=gelu\" there");
+	other("model.nonlinearity=relu", WSE_CKPT_EVAL, "act=gelu_erf\" there");
+	other("model.nonlinearity=gelu_new", WSE_CKPT_EVAL, "act=gelu\" in this run");
 	other("model.num_heads=1", WSE_CKPT_MODEL, "heads=2 ");
 	other("model.num_hidden_layers=1", WSE_CKPT_MODEL, "layers=2 ");
 }

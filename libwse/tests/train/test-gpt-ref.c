@@ -98,8 +98,10 @@ static double act(enum gpt_ref_act a, double y)
 {
 	double relu = y > 0 ? y : 0;
 
-	if (a == GPT_REF_GELU)
+	if (a == GPT_REF_GELU_NEW)
 		return y / (1 + exp(-2 * sqrt(2 / M_PI) * (y + 0.044715 * y * y * y)));
+	if (a == GPT_REF_GELU)
+		return y * erfc(-y / sqrt(2)) / 2;
 	return a == GPT_REF_RELU ? relu : relu * relu;
 }
 
@@ -576,7 +578,9 @@ int main(void)
 	struct gpt_ref_cfg c = small;
 
 	sizes();
-	gradients("GELU, tied, 2 layers, 4 heads", c, 2, 8, 2);
+	gradients("GELU's tanh form, tied, 2 layers, 4 heads", c, 2, 8, 2);
+	c.act = GPT_REF_GELU;
+	gradients("GELU by erf", c, 2, 8, 2);
 	c.act = GPT_REF_RELU;
 	c.tied = 0;
 	gradients("ReLU, output layer of its own", c, 1, 5, 1);

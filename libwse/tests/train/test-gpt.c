@@ -73,6 +73,7 @@ static int open_run(const struct run *r, struct wse_session *s)
 static struct gpt_ref_cfg ref_cfg(const struct wse_session *s)
 {
 	static const enum gpt_ref_act acts[] = {[WSE_RELU] = GPT_REF_RELU,
+						[WSE_GELU_NEW] = GPT_REF_GELU_NEW,
 						[WSE_GELU] = GPT_REF_GELU,
 						[WSE_SQUARED_RELU] = GPT_REF_RELU2};
 	const struct wse_gpt *m = wse_gpt(&s->cfg.model);
@@ -603,6 +604,8 @@ int main(void)
 				 "model.share_embedding_weights=false"},
 				3},
 		  "hidden 32, untied, two heads a column, squared ReLU");
+	reference(&(struct run){"sim:func,rows=4,cols=4", 1, {"model.nonlinearity=gelu"}, 1},
+		  "GELU by erf");
 	reference(&(struct run){"sim:func,rows=4,cols=4", 1, {"model.num_heads=2"}, 1},
 		  "two heads on four columns");
 	reference(&(struct run){"oracle:rows=1,cols=4",

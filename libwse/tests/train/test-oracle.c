@@ -381,7 +381,10 @@ static void reference(enum wse_activation act)
 		worst = fmax(worst, fabs((up - down) / (2 * h) / g2 - 1));
 	}
 	ok(worst < 0.02, "reference against finite differences, %s: worst %.4f",
-	   act == WSE_RELU ? "relu" : "gelu", worst);
+	   act == WSE_RELU   ? "relu"
+	   : act == WSE_GELU ? "gelu"
+			     : "gelu_new",
+	   worst);
 	mlp_ref_close(&r);
 }
 
@@ -430,12 +433,14 @@ static void refused(void)
 int main(void)
 {
 	reference(WSE_RELU);
+	reference(WSE_GELU_NEW);
 	reference(WSE_GELU);
 	orders();
 	compare("relu, 1 hidden layer", "oracle:rows=4,cols=4", WSE_RELU, 1);
 	compare("relu, 3 hidden layers", "oracle:rows=2,cols=4", WSE_RELU, 3);
-	compare("gelu, 3 hidden layers", "oracle:rows=1,cols=1", WSE_GELU, 3);
 	compare("gelu, 2 hidden layers", "oracle:rows=2,cols=2", WSE_GELU, 2);
+	compare("gelu_new, 3 hidden layers", "oracle:rows=1,cols=1", WSE_GELU_NEW, 3);
+	compare("gelu_new, 2 hidden layers", "oracle:rows=2,cols=2", WSE_GELU_NEW, 2);
 	refused();
 	return tap_end();
 }

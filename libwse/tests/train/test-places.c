@@ -197,7 +197,7 @@ static void many_layers(void)
 				      .hidden = 16,
 				      .layers = 10000,
 				      .heads = 4,
-				      .act = WSE_GELU,
+				      .act = WSE_GELU_NEW,
 				      .filter = 16,
 				      .tied = 1,
 				      .learned = 1};

@@ -42,7 +42,7 @@ static int plan_of(const struct large *l, struct wse_model *m, struct wse_plan *
 				.layers = l->layers,
 				.heads = l->heads,
 				.filter = l->filter,
-				.act = WSE_GELU,
+				.act = WSE_GELU_NEW,
 				.tied = 1,
 				.eps = 1e-5f,
 				.dev = 0.02f,

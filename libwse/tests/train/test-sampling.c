@@ -12,7 +12,7 @@
 #define MODEL_GPT \
 	"{name: gpt2, hidden_size: 8, num_hidden_layers: 1, num_heads: 2, max_position_embeddings: 16}"
 #define MODEL_MLP \
-	"{name: mlp, window: 4, embedding_size: 8, hidden_sizes: [32], nonlinearity: gelu}"
+	"{name: mlp, window: 4, embedding_size: 8, hidden_sizes: [32], nonlinearity: gelu_new}"
 
 static const char yaml[] = "trainer:\n"
 			   "  init:\n"

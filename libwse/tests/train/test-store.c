@@ -320,7 +320,7 @@ static void same_bits(const char *dir)
 				      .layers = 4,
 				      .heads = 4,
 				      .filter = 256,
-				      .act = WSE_GELU,
+				      .act = WSE_GELU_NEW,
 				      .tied = 1,
 				      .eps = 1e-5f,
 				      .dev = 0.02f,

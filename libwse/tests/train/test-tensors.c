@@ -364,7 +364,7 @@ static void gpt_initials(void)
 				.hidden = 64,
 				.layers = 2,
 				.heads = 4,
-				.act = WSE_GELU,
+				.act = WSE_GELU_NEW,
 				.filter = 256,
 				.dev = 0.02f,
 				.learned = 1};

@@ -255,7 +255,7 @@ int main(int argc, char **argv)
 	other_cpu(dir, hash);
 	replay();
 	bad_input();
-	learning("model.nonlinearity=gelu");
+	learning("model.nonlinearity=gelu_new");
 	learning("model.nonlinearity=relu");
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
 	return system(cmd) ? 1 : tap_end();

@@ -35,7 +35,7 @@ static const char yaml[] =
 	"trainer:\n"
 	"  init:\n"
 	"    model: {name: mlp, window: 8, embedding_size: 8, hidden_sizes: [64, 32], "
-	"nonlinearity: gelu}\n"
+	"nonlinearity: gelu_new}\n"
 	"    optimizer: {AdamW: {betas: [0.9, 0.95], weight_decay: 0.01}}\n"
 	"    schedulers: [{ConstantLR: {learning_rate: 5.0e-3}}]\n"
 	"    precision: {max_gradient_norm: 1.0}\n"
@@ -199,14 +199,22 @@ static void compare(const struct shape *sh, const char *uri, const char *other)
 static void shapes(void)
 {
 	static const struct shape all[] = {
-		{1, 1, 8, "gelu", "[32]"},	    {1, 1, 16, "relu", "[16, 16]"},
-		{1, 4, 64, "gelu", "[16]"},	    {2, 2, 8, "relu", "[32]"},
-		{2, 2, 16, "gelu", "[64]"},	    {2, 2, 32, "gelu", "[64, 32]"},
-		{2, 2, 16, "relu", "[64, 32, 48]"}, {2, 4, 8, "gelu", "[32, 64, 32]"},
-		{2, 4, 16, "relu", "[64]"},	    {2, 4, 32, "relu", "[64, 16]"},
-		{4, 4, 8, "gelu", "[64]"},	    {4, 4, 16, "gelu", "[32, 32]"},
-		{4, 4, 32, "relu", "[48, 64, 32]"}, {3, 2, 16, "gelu", "[40]"},
-		{4, 2, 24, "gelu", "[16, 32, 16]"}, {2, 2, 8, "gelu", "[]"},
+		{1, 1, 8, "gelu_new", "[32]"},
+		{1, 1, 16, "relu", "[16, 16]"},
+		{1, 4, 64, "gelu_new", "[16]"},
+		{2, 2, 8, "relu", "[32]"},
+		{2, 2, 16, "gelu_new", "[64]"},
+		{2, 2, 32, "gelu_new", "[64, 32]"},
+		{2, 2, 16, "relu", "[64, 32, 48]"},
+		{2, 4, 8, "gelu_new", "[32, 64, 32]"},
+		{2, 4, 16, "relu", "[64]"},
+		{2, 4, 32, "relu", "[64, 16]"},
+		{4, 4, 8, "gelu_new", "[64]"},
+		{4, 4, 16, "gelu_new", "[32, 32]"},
+		{4, 4, 32, "relu", "[48, 64, 32]"},
+		{3, 2, 16, "gelu_new", "[40]"},
+		{4, 2, 24, "gelu_new", "[16, 32, 16]"},
+		{2, 2, 8, "gelu_new", "[]"},
 	};
 	char uri[60], oracle[60];
 
@@ -222,9 +230,9 @@ static void shapes(void)
 /* one step on the RTL against the twin, and the RTL's own cost against the plan */
 static void rtl(void)
 {
-	static const struct shape all[] = {{2, 2, 16, "gelu", "[32]"},
+	static const struct shape all[] = {{2, 2, 16, "gelu_new", "[32]"},
 					   {2, 2, 8, "relu", "[16, 32]"},
-					   {2, 2, 32, "gelu", "[32]"},
+					   {2, 2, 32, "gelu_new", "[32]"},
 					   {4, 4, 16, "relu", "[32]"}};
 	struct wse_device *dev;
 	char uri[60], twin[60];
@@ -449,7 +457,7 @@ static void memory(void)
 	wse_device_close(dev);
 	tile = (struct wse_tile){4, 4, 8, info.sram_kib * 1024};
 	h[0] = 16;
-	wse_mlp_init(&m, 8, 8, 256, h, 1, WSE_GELU);
+	wse_mlp_init(&m, 8, 8, 256, h, 1, WSE_GELU_NEW);
 	ret = ret ? ret : m.family->graph(&m, &tile, 16, 0, &g);
 	ok(!ret && end <= g.base && end + 2048 > g.base && g.nprograms == 1 &&
 		   !strcmp(g.programs[0].file, "mlp.elf") && g.programs[0].end == g.base,
@@ -457,7 +465,7 @@ static void memory(void)
 	wse_graph_fini(&g);
 	/* the widest that fits uses what is left, and the total is what is really taken */
 	for (h[0] = 16; h[0] <= 4096 && good; h[0] += 16) {
-		wse_mlp_init(&m, 8, 8, 256, h, 1, WSE_GELU);
+		wse_mlp_init(&m, 8, 8, 256, h, 1, WSE_GELU_NEW);
 		ret = m.family->graph(&m, &tile, 16, 0, &g);
 		good &= g.total == high_water(&g) && (ret == -E2BIG) == (g.total > tile.sram);
 		total = ret ? total : g.total;
@@ -508,7 +516,7 @@ static void cycles(const char *model)
 		snprintf(set[1], 80, "model.embedding_size=32");
 		snprintf(set[2], 80, "train_dataloader.micro_batch_size=64");
 		snprintf(set[3], 80, "train_dataloader.batch_size=64");
-		snprintf(set[4], 80, "model.nonlinearity=gelu");
+		snprintf(set[4], 80, "model.nonlinearity=gelu_new");
 		ret = open_session(&s, uri, sets, 5);
 		ret = ret ? ret : wse_session_compute(&s, &r);
 		ret = ret ? ret : wse_swarm_cost(s.swarm, 0, &cost);

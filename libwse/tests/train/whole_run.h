@@ -14,7 +14,7 @@
 static const char yaml[] =
 "trainer:\n"
 "  init:\n"
-"    model: {name: mlp, window: 8, embedding_size: 8, hidden_sizes: [64, 32], nonlinearity: gelu}\n"
+"    model: {name: mlp, window: 8, embedding_size: 8, hidden_sizes: [64, 32], nonlinearity: gelu_new}\n"
 "    optimizer: {AdamW: {betas: [0.9, 0.95], weight_decay: 0.01}}\n"
 "    schedulers: [{CosineDecayLR: {initial_learning_rate: 5.0e-3, end_learning_rate: 1.0e-3,"
 " total_iters: 100}}]\n"
