@@ -3,6 +3,7 @@
 #include "optim.h"
 
 #include <immintrin.h>
+#include <string.h>
 
 #include "cpu.h"
 #include "num/num.h"
@@ -144,6 +145,7 @@ void wse_optim_update(const struct wse_optim_cfg *cfg, const struct wse_update *
 #define BLOCK 4096u
 #define SIDE  4u /* blocks side by side: each is a chain of additions that wait for one another */
 #define LINE  16u
+#define SUMS  64u /* blocks whose sums are added at a time: sides of both kinds are whole */
 #define AHEAD \
 	(8u * LINE) /* what is asked for early: the processor follows no eight blocks itself */
 
@@ -192,26 +194,18 @@ __attribute__((target("avx2"))) static void squares8(const float *g, double sum[
 	_mm256_storeu_pd(sum + SIDE, high);
 }
 
-double wse_sum_squares(const float *g, size_t n)
+size_t wse_square_blocks(const float *g, size_t n, double *b)
 {
 	size_t at = 0, wide = wse_cpu_avx2() ? n / (2 * SIDE * BLOCK) * (2 * SIDE * BLOCK) : 0;
-	double sum = 0.0;
+	double *first = b;
 
-	for (; at < wide; at += 2 * SIDE * BLOCK) {
-		double b[2 * SIDE];
-
+	for (; at < wide; at += 2 * SIDE * BLOCK, b += 2 * SIDE)
 		squares8(g + at, b);
-		for (unsigned int j = 0; j < 2 * SIDE; j++)
-			sum += b[j];
-	}
-	for (; at + SIDE * BLOCK <= n; at += SIDE * BLOCK) {
-		double b[SIDE] = {0};
-
+	for (; at + SIDE * BLOCK <= n; at += SIDE * BLOCK, b += SIDE) {
+		memset(b, 0, SIDE * sizeof(*b));
 		for (size_t i = at; i < at + BLOCK; i++)
 			for (unsigned int j = 0; j < SIDE; j++)
 				b[j] += (double)g[i + j * BLOCK] * (double)g[i + j * BLOCK];
-		for (unsigned int j = 0; j < SIDE; j++)
-			sum += b[j];
 	}
 	for (; at < n; at += BLOCK) {
 		size_t end = at + BLOCK < n ? at + BLOCK : n;
@@ -219,7 +213,21 @@ double wse_sum_squares(const float *g, size_t n)
 
 		for (size_t i = at; i < end; i++)
 			block += (double)g[i] * (double)g[i];
-		sum += block;
+		*b++ = block;
+	}
+	return (size_t)(b - first);
+}
+
+double wse_sum_squares(const float *g, size_t n)
+{
+	double sum = 0.0, b[SUMS];
+
+	for (size_t at = 0; at < n; at += SUMS * BLOCK) {
+		size_t left = n - at, some = left < SUMS * BLOCK ? left : SUMS * BLOCK;
+		size_t blocks = wse_square_blocks(g + at, some, b);
+
+		for (size_t j = 0; j < blocks; j++)
+			sum += b[j];
 	}
 	return sum;
 }

@@ -40,5 +40,7 @@ void wse_optim_update(const struct wse_optim_cfg *cfg, const struct wse_update *
  * the block sums in ascending order. The bits do not depend on which thread computes a block.
  */
 double wse_sum_squares(const float *g, size_t n);
+/* the block sums alone, b [n / 4096, rounded up]; their number */
+size_t wse_square_blocks(const float *g, size_t n, double *b);
 
 #endif

@@ -80,7 +80,7 @@ INLINE void turn(__m128i *r)
 }
 
 struct image {
-	const float *w;
+	const float *w;	       /* NULL: plain is there */
 	size_t n, k;	       /* of the whole */
 	size_t n0, n1, k0, k1; /* the part that is wanted */
 	uint16_t *plain, *turned;
@@ -137,9 +137,14 @@ INLINE void turn_tile(struct tile *t)
 		if (rows < TILE || cols < TILE)                                                 \
 			memset(&t, 0, sizeof(t));                                               \
 		for (size_t i = 0; i < rows; i++) {                                             \
-			const float *w = m->w + (n0 + i) * m->k + k0;                           \
+			const float *w;                                                         \
 			size_t j = 0;                                                           \
                                                                                                 \
+			if (!m->w) {                                                            \
+				memcpy(t.plain[i], m->plain + (n0 + i) * m->k + k0, 2 * cols);  \
+				continue;                                                       \
+			}                                                                       \
+			w = m->w + (n0 + i) * m->k + k0;                                        \
 			for (; j + wide <= cols; j += wide)                                     \
 				convert_##name(w + j, &t.plain[i][j]);                          \
 			for (; j < cols; j++)                                                   \

@@ -19,7 +19,7 @@ static inline size_t wse_image_tile_end(size_t i, size_t end)
 
 /*
  * w [n][k] to bf16 (wse_f32_to_bf16 of each element): plain [n][k] and, of the same values, turned
- * [k][n]. Either may be NULL.
+ * [k][n]. Either may be NULL; w is NULL where plain is there already, and is read.
  */
 void wse_bf16_image(const float *w, size_t n, size_t k, uint16_t *plain, uint16_t *turned);
 /* of it rows n0 <= i < n1, columns k0 <= j < k1; best at multiples of WSE_IMAGE_TILE */

@@ -55,6 +55,10 @@ static void images(void)
 				wse_bf16_image_by(variant, w, n, k, a, NULL);
 				for (size_t i = 0; i < n * k; i++)
 					bad += a[i] != wse_f32_to_bf16(w[i]);
+				memcpy(w, b, n * k * 2); /* what is wanted of a again */
+				memset(b, 0, n * k * 2);
+				wse_bf16_image_by(variant, NULL, n, k, a, b);
+				bad += memcmp(w, b, n * k * 2) != 0;
 			}
 			free(w);
 			free(a);
@@ -131,11 +135,15 @@ static void adam(enum wse_optim_kind kind)
 
 static void squares(void)
 {
-	static const size_t sizes[] = {0, 1, 4095, 4096, 4097, 16383, 16384, 16385, 50001};
-	float *g = malloc(50001 * sizeof(*g));
+	enum { COUNT = 65 * 4096 + 7 };
+	static const size_t sizes[] = {0,     1,     4095,  4096,      4097,
+				       16383, 16384, 16385, 64 * 4096, COUNT};
+	float *g = malloc(COUNT * sizeof(*g));
+	double b[COUNT / 4096 + 1];
 	uint32_t bad = 0;
+	size_t n;
 
-	for (size_t i = 0; i < 50001; i++)
+	for (size_t i = 0; i < COUNT; i++)
 		g[i] = wse_rng_normal(1, 2, i);
 	for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
 		double sum = 0.0, block;
@@ -147,6 +155,11 @@ static void squares(void)
 			sum += block;
 		}
 		bad += wse_sum_squares(g, sizes[s]) != sum;
+		n = wse_square_blocks(g, sizes[s], b);
+		sum = 0.0;
+		for (size_t j = 0; j < n; j++)
+			sum += b[j];
+		bad += n != (sizes[s] + 4095) / 4096 || wse_sum_squares(g, sizes[s]) != sum;
 	}
 	ok(!bad, "sums of squares: %u differ", bad);
 	free(g);
