@@ -207,7 +207,7 @@ static int file_vs_ram(struct bench_measure *m)
 		wse_session_close(&s[0]);
 		return ret;
 	}
-	ret = wse_memory_of(&s[1].cfg, &s[1].plan, uri, 1, &memory);
+	ret = wse_memory_of(&s[1].cfg, &s[1].plan, uri, 1, 1, &memory);
 	file = ret ? ret : wse_memory_file(&memory, s[1].cfg.memory_limit);
 	ret = file < 0 ? file : file ? 0 : wse_fail(-EINVAL, "the limit is no limit");
 	for (int i = 0; i <= 2 * STEPS + 1 && !ret; i++) { /* each one's first warms up */

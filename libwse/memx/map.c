@@ -8,14 +8,22 @@
 
 #include "base/error.h"
 
-int wse_map_make(struct wse_map *m, const struct wse_graph *g, const struct wse_tensor_table *tab)
+int wse_map_make(struct wse_map *m, const struct wse_graph *g, const struct wse_tensor_table *tab,
+		 uint32_t rank, uint32_t ranks)
 {
 	int ret;
 
-	*m = (struct wse_map){.g = g, .tab = tab};
+	*m = (struct wse_map){.g = g, .tab = tab, .rank = rank, .ranks = ranks};
 	ret = wse_memx_pieces_make(g, tab, &m->pieces);
 	if (ret)
 		return ret;
+	m->slot = calloc(m->pieces.n + 1ul, sizeof(*m->slot));
+	ret = m->slot ? wse_memx_pieces_deal(&m->pieces, g->nunits, rank, ranks, &m->kept, m->slot)
+		      : -ENOMEM;
+	if (ret) {
+		wse_map_fini(m);
+		return ret;
+	}
 	m->home = malloc((tab->n + 1ul) * sizeof(*m->home));
 	m->alone = calloc(tab->n + 1ul, sizeof(*m->alone));
 	if (!m->home || !m->alone) {
@@ -41,10 +49,34 @@ int wse_map_make(struct wse_map *m, const struct wse_graph *g, const struct wse_
 void wse_map_fini(struct wse_map *m)
 {
 	wse_memx_pieces_fini(&m->pieces);
+	wse_memx_pieces_fini(&m->kept);
 	free(m->home);
 	free(m->alone);
+	free(m->slot);
 	m->home = NULL;
 	m->alone = NULL;
+	m->slot = NULL;
+}
+
+int wse_map_has(const struct wse_map *m, uint32_t piece)
+{
+	return m->slot[piece] != m->slot[piece + 1];
+}
+
+int wse_map_get(const struct wse_map *m, uint32_t piece, float **array)
+{
+	return m->store->ops->get(m->store, m->slot[piece], array);
+}
+
+int wse_map_put(const struct wse_map *m, uint32_t piece, int dirty)
+{
+	return m->store->ops->put(m->store, m->slot[piece], dirty);
+}
+
+void wse_map_ahead(const struct wse_map *m, uint32_t first, uint32_t end)
+{
+	if (m->store->ops->ahead)
+		m->store->ops->ahead(m->store, m->slot[first], m->slot[end]);
 }
 
 int wse_map_is_plain(const struct wse_unit *u)
@@ -72,22 +104,20 @@ struct copy {
 
 static int let_go(struct copy *c)
 {
-	struct wse_store *s = c->m->store;
 	uint32_t held = c->held;
 
 	c->held = UINT32_MAX;
-	return held == UINT32_MAX ? 0 : s->ops->put(s, held, c->in != NULL);
+	return held == UINT32_MAX ? 0 : wse_map_put(c->m, held, c->in != NULL);
 }
 
 static int hold(struct copy *c, uint32_t piece)
 {
-	struct wse_store *s = c->m->store;
 	int ret = 0;
 
 	if (c->held == piece)
 		return 0;
 	ret = let_go(c);
-	ret = ret ? ret : s->ops->get(s, piece, c->array);
+	ret = ret ? ret : wse_map_get(c->m, piece, c->array);
 	if (!ret)
 		c->held = piece;
 	return ret;
@@ -101,13 +131,19 @@ static int copy_run(struct copy *c, uint32_t first, uint32_t end, size_t at, siz
 		const struct wse_memx_piece *p = &c->m->pieces.p[k];
 		size_t in = at - p->at, some = p->count - in < n ? p->count - in : n;
 		struct wse_store *s = c->m->store;
-		int ret = s->ops->copy ? s->ops->copy(s, k, in, some, c->out, c->in) : hold(c, k);
+		int here = wse_map_has(c->m, k), ret;
 
+		if (!here)
+			ret = c->m->elsewhere(c->m->ctx, c->which, k, in, some, c->out, c->in);
+		else if (s->ops->copy)
+			ret = s->ops->copy(s, c->m->slot[k], in, some, c->out, c->in);
+		else
+			ret = hold(c, k);
 		if (ret)
 			return ret;
-		if (!s->ops->copy && c->out)
+		if (here && !s->ops->copy && c->out)
 			memcpy(c->out, c->array[c->which] + in, some * sizeof(float));
-		else if (!s->ops->copy)
+		else if (here && !s->ops->copy)
 			memcpy(c->array[c->which] + in, c->in, some * sizeof(float));
 		if (c->out)
 			c->out += some;
@@ -206,28 +242,33 @@ static void init_piece(const struct wse_map *m, uint64_t seed, const struct wse_
 
 int wse_map_init(const struct wse_map *m, uint64_t seed)
 {
-	struct wse_store *s = m->store;
+	size_t longest = m->kept.n < m->pieces.n ? m->pieces.longest : 1;
 	uint32_t widest = 1;
+	float *row, *other; /* other: a piece that another rank keeps */
 	int ret = 0;
-	float *row;
 
 	for (uint32_t i = 0; i < m->g->nunits; i++)
 		if (m->g->units[i].ins > widest)
 			widest = m->g->units[i].ins;
 	row = malloc(widest * sizeof(*row));
-	if (!row)
-		return -ENOMEM;
-	if (s->ops->ahead)
-		s->ops->ahead(s, 0, m->pieces.n);
+	other = malloc(longest * sizeof(*other));
+	if (!row || !other)
+		ret = -ENOMEM;
+	else
+		wse_map_ahead(m, 0, m->pieces.n);
 	for (uint32_t k = 0; k < m->pieces.n && !ret; k++) {
+		const struct wse_memx_piece *p = &m->pieces.p[k];
+		int here = wse_map_has(m, k);
 		float *array[WSE_MEMX_ARRAYS];
 
-		ret = s->ops->get(s, k, array);
+		ret = here ? wse_map_get(m, k, array) : 0;
 		if (ret)
 			break;
-		init_piece(m, seed, &m->pieces.p[k], array[WSE_MEMX_P], row);
-		ret = s->ops->put(s, k, 1);
+		init_piece(m, seed, p, here ? array[WSE_MEMX_P] : other, row);
+		ret = here ? wse_map_put(m, k, 1)
+			   : m->elsewhere(m->ctx, WSE_MEMX_P, k, 0, p->count, NULL, other);
 	}
+	free(other);
 	free(row);
 	return ret;
 }

@@ -19,12 +19,31 @@ struct wse_map {
 	struct wse_home *home;	      /* [tab.n] */
 	uint32_t *alone;	      /* [tab.n]: the first piece of a tensor that is in no unit */
 	struct wse_memx_pieces pieces;
-	struct wse_store *store;      /* the caller's */
+	uint32_t rank, ranks;	      /* of a run: a rank keeps its part of the pieces */
+	struct wse_memx_pieces kept;  /* which */
+	uint32_t *slot;		      /* [pieces.n + 1]: their number in `kept` */
+	struct wse_store *store;      /* of what is kept; the caller's */
+	/* floats [from, from + n) of a piece that another rank keeps; the caller's. out or in is NULL */
+	int (*elsewhere)(void *ctx, enum wse_memx_array which, uint32_t piece, size_t from,
+			 size_t n, float *out, const float *in);
+	void *ctx;
 };
 
-/* graph and table stay until fini. -EINVAL when a tensor of a unit has another home, -ENOMEM */
-int wse_map_make(struct wse_map *m, const struct wse_graph *g, const struct wse_tensor_table *tab);
+/*
+ * graph and table stay until fini; ranks 1: all pieces are kept. -EINVAL when a tensor of a unit has
+ * another home, -ENOMEM
+ */
+int wse_map_make(struct wse_map *m, const struct wse_graph *g, const struct wse_tensor_table *tab,
+		 uint32_t rank, uint32_t ranks);
 void wse_map_fini(struct wse_map *m);
+
+/* does this rank keep the piece? */
+int wse_map_has(const struct wse_map *m, uint32_t piece);
+/* of a piece that is kept: as the store does */
+int wse_map_get(const struct wse_map *m, uint32_t piece, float **array);
+int wse_map_put(const struct wse_map *m, uint32_t piece, int dirty);
+/* what is kept of pieces [first, end) will be got next */
+void wse_map_ahead(const struct wse_map *m, uint32_t first, uint32_t end);
 
 /* elements [from, from + count) of a tensor, in its own order: to `out`, or from `in`; one is NULL */
 int wse_map_copy(const struct wse_map *m, enum wse_memx_array which, uint32_t tensor, size_t from,

@@ -18,7 +18,10 @@ struct wse_memx {
 	struct wse_buf_pool pool;
 	const struct wse_graph *g;
 	struct wse_tensor_table tab;
-	struct wse_map map; /* and the store */
+	struct wse_map map;	/* and the store */
+	struct wse_share share; /* of several ranks */
+	double *squares;	/* [tab.n]: of the gradients of the step, where it is shared */
+	int squared;
 	uint64_t step;
 	double beta1_pow, beta2_pow;
 
@@ -104,8 +107,8 @@ static int open_store(struct wse_memx *mx)
 	if (images_alone(cfg))
 		return wse_store_image(&mx->map.pieces, mx->g, mx->images, &mx->map.store);
 	if (cfg->dir)
-		return wse_store_file(&mx->map.pieces, arrays, cfg->dir, &mx->map.store);
-	return wse_store_ram(&mx->map.pieces, arrays, &mx->map.store);
+		return wse_store_file(&mx->map.kept, arrays, cfg->dir, &mx->map.store);
+	return wse_store_ram(&mx->map.kept, arrays, &mx->map.store);
 }
 
 /*
@@ -126,9 +129,8 @@ static int find_inputs(struct wse_memx *mx)
 			continue;
 		}
 		if (h->unit == WSE_NO_UNIT) {
-			ret = mx->map.store->ops->get(mx->map.store, mx->map.alone[i], array);
-			ret = ret ? ret
-				  : mx->map.store->ops->put(mx->map.store, mx->map.alone[i], 0);
+			ret = wse_map_get(&mx->map, mx->map.alone[i], array);
+			ret = ret ? ret : wse_map_put(&mx->map, mx->map.alone[i], 0);
 			if (ret)
 				return ret;
 			mx->inputs[i].f32 = array[WSE_MEMX_P];
@@ -141,7 +143,7 @@ static int find_inputs(struct wse_memx *mx)
 			continue;
 		}
 		mx->mirror[i] = wse_pages_alloc(mx->tab.t[i].count * sizeof(float));
-		if (!mx->mirror[i])
+		if (!mx->mirror[i] || (mx->map.ranks > 1 && wse_share_whole(&mx->share, h->unit)))
 			return -ENOMEM;
 		mx->inputs[i].f32 = mx->mirror[i];
 	}
@@ -164,8 +166,11 @@ int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph,
 	pthread_mutex_init(&mx->lock, NULL);
 	pthread_cond_init(&mx->cond, NULL);
 	ret = cfg->model.family->tensors(&cfg->model, &mx->tab);
-	ret = ret ? ret : wse_map_make(&mx->map, graph, &mx->tab);
+	if (!ret)
+		ret = wse_map_make(&mx->map, graph, &mx->tab, cfg->rank,
+				   cfg->ranks ? cfg->ranks : 1);
 	if (!ret) {
+		mx->squares = calloc(mx->tab.n, sizeof(*mx->squares));
 		mx->own = calloc(mx->tab.n, sizeof(*mx->own));
 		mx->adds = calloc(mx->tab.n, sizeof(*mx->adds));
 		mx->inputs = calloc(mx->tab.n, sizeof(*mx->inputs));
@@ -175,11 +180,16 @@ int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph,
 		mx->early = calloc(graph->nunits + 1, 1);
 		mx->ready = calloc(graph->nunits + 1, 1);
 		if (!mx->own || !mx->adds || !mx->inputs || !mx->mirror || !mx->bufs ||
-		    !mx->images || !mx->early || !mx->ready)
+		    !mx->images || !mx->early || !mx->ready || !mx->squares)
 			ret = -ENOMEM;
 	}
 	ret = ret ? ret : alloc_grads(mx);
 	ret = ret ? ret : alloc_images(mx);
+	if (!ret && mx->map.ranks > 1) {
+		ret = wse_share_make(&mx->share, &mx->map, mx->images);
+		mx->map.elsewhere = wse_share_elsewhere;
+		mx->map.ctx = &mx->share;
+	}
 	ret = ret ? ret : open_store(mx);
 	ret = ret ? ret : find_inputs(mx);
 	if (!ret && !cfg->forward)
@@ -214,6 +224,8 @@ void wse_memx_close(struct wse_memx *mx)
 	free(mx->own);
 	free(mx->adds);
 	free(mx->scratch);
+	free(mx->squares);
+	wse_share_fini(&mx->share);
 	if (mx->map.store)
 		mx->map.store->ops->close(mx->map.store);
 	wse_map_fini(&mx->map);
@@ -231,6 +243,32 @@ void wse_memx_state(struct wse_memx *mx, struct wse_memx_state *state)
 		.beta1_pow = &mx->beta1_pow,
 		.beta2_pow = &mx->beta2_pow,
 	};
+}
+
+void wse_memx_join(struct wse_memx *mx, const struct wse_memx_peers *peers)
+{
+	mx->share.peers = *peers;
+}
+
+const struct wse_memx_pieces *wse_memx_pieces(const struct wse_memx *mx)
+{
+	return &mx->map.pieces;
+}
+
+int wse_memx_piece(struct wse_memx *mx, uint32_t piece, enum wse_memx_array which, float *out)
+{
+	float *array[WSE_MEMX_ARRAYS];
+	int ret;
+
+	if (piece >= mx->map.pieces.n || (uint32_t)which >= WSE_MEMX_ARRAYS ||
+	    !wse_map_has(&mx->map, piece))
+		return wse_fail(-EINVAL, "piece %u is not this rank's", piece);
+	ret = wse_map_get(&mx->map, piece, array);
+	if (ret)
+		return ret;
+	if (array[which])
+		memcpy(out, array[which], mx->map.pieces.p[piece].count * sizeof(*out));
+	return wse_map_put(&mx->map, piece, 0);
 }
 
 /* are there such elements? */
@@ -302,7 +340,7 @@ static void write_back_chunks(struct wse_memx *mx, const struct wse_unit *u, con
 /*
  * A pass over a piece of a unit's matrix updates it, where that is due, and writes the images, a row
  * of tiles at a time: what the optimizer has written is still in the cache. Rows beyond the tensor
- * are 0 and stay so.
+ * are 0 and stay so. Without parameters the plain image is there, and the transposed one is made.
  */
 static void pass_matrix(struct wse_memx *mx, const struct wse_memx_piece *p, float *const *array,
 			int updating)
@@ -313,7 +351,7 @@ static void pass_matrix(struct wse_memx *mx, const struct wse_memx_piece *p, flo
 	uint16_t *fwd = wse_span_ptr(img->fwd);
 	uint16_t *tr = img->tr.buf ? wse_span_ptr(img->tr) : NULL;
 	/* row 0 of the matrix, if all of it lay as this piece does */
-	const float *w = array[WSE_MEMX_P] - (ptrdiff_t)p->at;
+	const float *w = array[WSE_MEMX_P] ? array[WSE_MEMX_P] - (ptrdiff_t)p->at : NULL;
 
 	for (size_t first = p->row, end; first < last; first = end) {
 		size_t at = first * u->ins, some;
@@ -351,14 +389,15 @@ static void pass_vectors(struct wse_memx *mx, const struct wse_memx_piece *p, fl
 /* pieces [first, end) of a unit, or of tensors in none */
 static int pass(struct wse_memx *mx, uint32_t first, uint32_t end, int updating)
 {
-	struct wse_store *s = mx->map.store;
 	int ret = 0;
 
 	for (uint32_t k = first; k < end && !ret; k++) {
 		const struct wse_memx_piece *p = &mx->map.pieces.p[k];
 		float *array[WSE_MEMX_ARRAYS];
 
-		ret = s->ops->get(s, k, array);
+		if (!wse_map_has(&mx->map, k))
+			continue;
+		ret = wse_map_get(&mx->map, k, array);
 		if (ret)
 			break;
 		if (p->unit == WSE_NO_UNIT && updating)
@@ -367,7 +406,35 @@ static int pass(struct wse_memx *mx, uint32_t first, uint32_t end, int updating)
 			pass_matrix(mx, p, array, updating);
 		if (p->vec)
 			pass_vectors(mx, p, array, updating);
-		ret = s->ops->put(s, k, updating);
+		if (mx->share.whole && p->unit != WSE_NO_UNIT && mx->share.whole[p->unit])
+			memcpy(mx->share.whole[p->unit] + p->at, array[WSE_MEMX_P],
+			       p->count * sizeof(float));
+		ret = wse_map_put(&mx->map, k, updating);
+	}
+	return ret;
+}
+
+/*
+ * The rest of a unit's images, of which other ranks have the pieces: as bf16 they are there, or come
+ * after an update; transposed they are made here.
+ */
+static int pass_others(struct wse_memx *mx, uint32_t unit, int updating)
+{
+	const struct wse_memx_pieces *l = &mx->map.pieces;
+	int ret = updating ? wse_share_images(&mx->share, unit) : 0;
+
+	for (uint32_t k = l->first[unit]; k < l->first[unit + 1] && !ret; k++) {
+		const struct wse_memx_piece *p = &l->p[k];
+		float *array[WSE_MEMX_ARRAYS] = {NULL};
+
+		if (wse_map_has(&mx->map, k))
+			continue;
+		if (mx->share.whole[unit])
+			array[WSE_MEMX_P] = mx->share.whole[unit] + p->at;
+		if (p->rows && (array[WSE_MEMX_P] || mx->images[unit].tr.buf))
+			pass_matrix(mx, p, array, 0);
+		if (p->vec && array[WSE_MEMX_P])
+			pass_vectors(mx, p, array, 0);
 	}
 	return ret;
 }
@@ -399,6 +466,8 @@ static int pass_unit(struct wse_memx *mx, uint32_t unit, int updating)
 	if (!images_alone(&mx->cfg))
 		ret = pass(mx, mx->map.pieces.first[unit], mx->map.pieces.first[unit + 1],
 			   updating);
+	if (!ret && mx->map.ranks > 1)
+		ret = pass_others(mx, unit, updating);
 	if (!ret && mx->early[unit])
 		ret = copy_mirror(mx, unit);
 	if (ret)
@@ -423,14 +492,12 @@ static int give_up(struct wse_memx *mx, int err)
 
 int wse_memx_refresh(struct wse_memx *mx)
 {
-	struct wse_store *s = mx->map.store;
 	int ret = 0;
 
 	mx->failed = 0;
 	mx->pending = 0;
 	mx->unset = 0;
-	if (s->ops->ahead)
-		s->ops->ahead(s, mx->map.pieces.first[0], mx->map.pieces.n);
+	wse_map_ahead(&mx->map, mx->map.pieces.first[0], mx->map.pieces.n);
 	for (uint32_t i = 0; i < mx->g->nunits && !ret; i++)
 		ret = pass_unit(mx, i, 0);
 	return give_up(mx, ret);
@@ -464,6 +531,7 @@ void wse_memx_give_back(struct wse_memx *mx, void (*give)(void *ctx, uint32_t un
 float *const *wse_memx_grads(struct wse_memx *mx, float *const *unit)
 {
 	mx->unit_grads = unit;
+	mx->squared = 0;
 	for (uint32_t i = 0; i < mx->tab.n; i++) {
 		const struct wse_tensor *t = &mx->tab.t[i];
 
@@ -510,7 +578,10 @@ void wse_memx_grad(const struct wse_memx *mx, uint32_t tensor, float *out)
 
 uint32_t wse_memx_bad_grad(const struct wse_memx *mx)
 {
-	for (uint32_t i = 0; i < mx->tab.n; i++) {
+	for (uint32_t i = 0; i < mx->tab.n && mx->map.ranks > 1; i++)
+		if (!(mx->squares[i] - mx->squares[i] == 0.0)) /* no sum of squares overflows */
+			return i;
+	for (uint32_t i = 0; i < mx->tab.n && mx->map.ranks == 1; i++) {
 		const float *g = contiguous(mx, i);
 
 		for (size_t j = 0; j < mx->tab.t[i].count; j++)
@@ -520,6 +591,20 @@ uint32_t wse_memx_bad_grad(const struct wse_memx *mx)
 	return WSE_NO_TENSOR;
 }
 
+int wse_memx_squares(struct wse_memx *mx)
+{
+	int ret;
+
+	if (mx->map.ranks == 1 || mx->squared)
+		return 0;
+	ret = wse_share_squares(&mx->share, mx->unit_grads, mx->scratch, mx->squares);
+	for (uint32_t i = 0; i < mx->tab.n && !ret; i++)
+		if (mx->own[i])
+			mx->squares[i] = wse_sum_squares(mx->own[i], mx->tab.t[i].count);
+	mx->squared = !ret;
+	return ret;
+}
+
 /* ---- the end of a step ---- */
 
 int wse_memx_commit(struct wse_memx *mx, double *norm, double *lr)
@@ -527,10 +612,12 @@ int wse_memx_commit(struct wse_memx *mx, double *norm, double *lr)
 	double sum = 0.0;
 	int ret = wse_memx_finish(mx);
 
+	ret = ret ? ret : wse_memx_squares(mx);
 	if (ret)
 		return ret;
 	for (uint32_t i = 0; i < mx->tab.n; i++)
-		sum += wse_sum_squares(contiguous(mx, i), mx->tab.t[i].count);
+		sum += mx->map.ranks > 1 ? mx->squares[i]
+					 : wse_sum_squares(contiguous(mx, i), mx->tab.t[i].count);
 	*norm = wse_sqrt(sum);
 	*lr = wse_sched_rate(&mx->cfg.sched, mx->step);
 	if (!(sum - sum == 0.0)) /* NaN or infinite */
@@ -558,9 +645,13 @@ int wse_memx_commit(struct wse_memx *mx, double *norm, double *lr)
 	return give_up(mx, ret);
 }
 
+int wse_memx_pending(const struct wse_memx *mx)
+{
+	return mx->pending;
+}
+
 int wse_memx_finish(struct wse_memx *mx)
 {
-	struct wse_store *s = mx->map.store;
 	int ret = 0;
 
 	if (mx->failed)
@@ -572,8 +663,7 @@ int wse_memx_finish(struct wse_memx *mx)
 	}
 	if (!mx->pending)
 		return 0;
-	if (s->ops->ahead)
-		s->ops->ahead(s, mx->map.pieces.first[0], mx->map.pieces.n);
+	wse_map_ahead(&mx->map, mx->map.pieces.first[0], mx->map.pieces.n);
 	for (uint32_t i = 0; i < mx->g->nunits && !ret; i++)
 		if (!mx->early[i])
 			ret = pass_unit(mx, i, 1);

@@ -11,6 +11,7 @@
 #define WSE_MEMX_MEMX_H
 
 #include "memx/optim.h"
+#include "memx/share.h"
 #include "memx/store.h"
 #include "model/family.h"
 
@@ -35,12 +36,23 @@ struct wse_memx_cfg {
 	 */
 	int forward;
 	const char *dir;	/* parameters and moments in a file there; NULL: in memory */
+	uint32_t rank, ranks;	/* of a run; ranks 0: alone */
 };
 
 /* the graph says how units lie in their images and gradients; it stays until close */
 int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph,
 		  const struct wse_buf_pool *pool, struct wse_memx **memx);
 void wse_memx_close(struct wse_memx *mx);
+
+/*
+ * Of several ranks: from here on commit, finish and squares are made by all ranks together, and what is
+ * read of another rank's piece is fetched.
+ */
+void wse_memx_join(struct wse_memx *mx, const struct wse_memx_peers *peers);
+/* the pieces of all ranks; until close */
+const struct wse_memx_pieces *wse_memx_pieces(const struct wse_memx *mx);
+/* an array of a piece that this rank keeps, out [count]: for one that fetches it. -EINVAL, -errno */
+int wse_memx_piece(struct wse_memx *mx, uint32_t piece, enum wse_memx_array which, float *out);
 
 /* The state that a checkpoint keeps, besides its arrays. */
 struct wse_memx_state {
@@ -80,8 +92,13 @@ int wse_memx_unit_ready(struct wse_memx *mx, uint32_t unit);
 float *const *wse_memx_grads(struct wse_memx *mx, float *const *unit);
 /* who gets the sums back, one by one, when they are used up; NULL (as at first): they stay */
 void wse_memx_give_back(struct wse_memx *mx, void (*give)(void *ctx, uint32_t unit), void *ctx);
-/* the first tensor whose gradient is not finite, WSE_NO_TENSOR: none */
+/* the first tensor whose gradient is not finite, WSE_NO_TENSOR: none; of several ranks after squares */
 uint32_t wse_memx_bad_grad(const struct wse_memx *mx);
+/*
+ * Of several ranks, each of which has the sums of its own pieces: their squares, to all, once a step; a
+ * commit would do it, too. Alone: nothing
+ */
+int wse_memx_squares(struct wse_memx *mx);
 /* the gradient of a tensor in its own order into out [count] */
 void wse_memx_grad(const struct wse_memx *mx, uint32_t tensor, float *out);
 
@@ -93,10 +110,12 @@ void wse_memx_grad(const struct wse_memx *mx, uint32_t tensor, float *out);
  * unit runs while later ones are updated. -errno of the store, after which the state is no step's.
  */
 int wse_memx_commit(struct wse_memx *mx, double *norm, double *lr);
-int wse_memx_finish(struct wse_memx *mx);
 /*
  * forward: weights are loaded, or else the first wse_memx_finish() makes the initial ones, which
  * takes its time of a large model; so it comes before the first use of images and inputs
  */
+int wse_memx_finish(struct wse_memx *mx);
+/* is there anything to finish? */
+int wse_memx_pending(const struct wse_memx *mx);
 
 #endif

@@ -109,6 +109,27 @@ int wse_memx_pieces_make(const struct wse_graph *g, const struct wse_tensor_tabl
 	return ret;
 }
 
+int wse_memx_pieces_deal(const struct wse_memx_pieces *whole, uint32_t nunits, uint32_t rank,
+			 uint32_t ranks, struct wse_memx_pieces *kept, uint32_t *slot)
+{
+	memset(kept, 0, sizeof(*kept));
+	kept->p = calloc(whole->n + 1ul, sizeof(*kept->p));
+	kept->first = calloc(nunits + 1ul, sizeof(*kept->first));
+	if (!kept->p || !kept->first) {
+		wse_memx_pieces_fini(kept);
+		return -ENOMEM;
+	}
+	for (uint32_t k = 0; k < whole->n; k++) {
+		slot[k] = kept->n;
+		if (k < whole->first[0] || wse_memx_piece_owner(k, ranks) == rank)
+			add(kept, &whole->p[k]);
+	}
+	slot[whole->n] = kept->n;
+	for (uint32_t i = 0; i <= nunits; i++)
+		kept->first[i] = slot[whole->first[i]];
+	return 0;
+}
+
 void wse_memx_pieces_fini(struct wse_memx_pieces *list)
 {
 	free(list->p);

@@ -39,4 +39,17 @@ int wse_memx_pieces_make(const struct wse_graph *g, const struct wse_tensor_tabl
 			 struct wse_memx_pieces *list);
 void wse_memx_pieces_fini(struct wse_memx_pieces *list);
 
+/* which of so many ranks has a unit's piece; those of tensors in no unit are every rank's */
+static inline uint32_t wse_memx_piece_owner(uint32_t piece, uint32_t ranks)
+{
+	return piece % ranks;
+}
+
+/*
+ * What a rank has, as a list: kept. slot [n + 1]: of each piece of the whole the number in it, of one
+ * that it has not got that of the next that it has. -ENOMEM
+ */
+int wse_memx_pieces_deal(const struct wse_memx_pieces *whole, uint32_t nunits, uint32_t rank,
+			 uint32_t ranks, struct wse_memx_pieces *kept, uint32_t *slot);
+
 #endif

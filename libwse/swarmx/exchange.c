@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Subtrees to the owners of pieces, sums back. */
+/* Subtrees to the owners of pieces. */
 #include "exchange.h"
 
 #include <errno.h>
@@ -9,40 +9,32 @@
 #include "base/error.h"
 #include "base/pages.h"
 
-#define PIECE (1u << 20) /* floats, at most */
-#define OWN   4		 /* pieces that a rank finishes at once */
-
-struct piece {
-	uint32_t unit, owner;
-	size_t at;
-	uint32_t count;
-};
+#define OWN 2 /* pieces that a rank finishes at once */
 
 struct wse_exchange {
 	struct wse_hosts *hosts;
 	uint32_t rank, ranks;
+	const struct wse_memx_pieces *pieces;
 	struct wse_reduce fin[OWN];  /* trees that this rank finishes, of a piece each */
 	struct wse_shared_buf **got; /* [OWN][parts]: where they come in */
 	struct wse_host_msg *msgs;
 	uint32_t nmsgs, room;
+	/* of the step */
+	uint32_t leaves;
 	struct wse_part *parts; /* [nparts]: of all ranks, ascending */
 	uint32_t *first;	/* [ranks + 1]: of a rank's parts */
-	/* [units][WSE_REDUCE_PARTS]: this rank's; where the unit's sum will be */
-	struct wse_node **nodes;
-	struct wse_shared_buf **sum;
-	uint32_t units;
 };
 
-/* buffers of a whole piece, however long the one is that they are for */
+/* buffers of the longest piece, however long the one is that they are for */
 static int piece_alloc(void *ctx, size_t size, struct wse_shared_buf **buf)
 {
+	const struct wse_memx_pieces *pieces = ctx;
 	struct wse_shared_buf *b = calloc(1, sizeof(*b));
 
-	(void)ctx;
 	(void)size;
 	if (!b)
 		return -ENOMEM;
-	b->size = PIECE * sizeof(float);
+	b->size = pieces->longest * sizeof(float);
 	b->ptr = wse_pages_alloc(b->size);
 	if (!b->ptr) {
 		free(b);
@@ -59,17 +51,18 @@ static void piece_free(void *ctx, struct wse_shared_buf *buf)
 	free(buf);
 }
 
-static const struct wse_buf_pool pieces = {piece_alloc, piece_free, NULL};
-
-int wse_exchange_open(struct wse_hosts *hosts, struct wse_exchange **x)
+int wse_exchange_open(struct wse_hosts *hosts, const struct wse_memx_pieces *pieces,
+		      struct wse_exchange **x)
 {
 	struct wse_exchange *e = calloc(1, sizeof(*e));
+	const struct wse_buf_pool pool = {piece_alloc, piece_free, (void *)pieces};
 	int ret = e ? 0 : -ENOMEM;
 
 	*x = NULL;
 	if (ret)
 		return wse_fail(ret, "no memory");
 	e->hosts = hosts;
+	e->pieces = pieces;
 	e->rank = wse_hosts_rank(hosts);
 	e->ranks = wse_hosts_ranks(hosts);
 	e->parts = calloc((size_t)e->ranks * WSE_REDUCE_PARTS, sizeof(*e->parts));
@@ -78,7 +71,7 @@ int wse_exchange_open(struct wse_hosts *hosts, struct wse_exchange **x)
 	if (!e->parts || !e->first || !e->got)
 		ret = -ENOMEM;
 	for (uint32_t i = 0; i < OWN && !ret; i++)
-		ret = wse_reduce_init(&e->fin[i], &pieces, PIECE);
+		ret = wse_reduce_init(&e->fin[i], &pool, pieces->longest);
 	if (ret) {
 		wse_exchange_close(e);
 		return wse_fail(ret, "no memory");
@@ -92,19 +85,22 @@ void wse_exchange_close(struct wse_exchange *x)
 	if (!x)
 		return;
 	for (uint32_t i = 0; i < OWN; i++) {
-		x->fin[i].count = x->fin[i].count ? PIECE : 0;
+		x->fin[i].count = x->fin[i].count ? x->pieces->longest : 0;
 		wse_reduce_fini(&x->fin[i]);
 	}
 	free(x->parts);
 	free(x->first);
 	free(x->got);
 	free(x->msgs);
-	free(x->nodes);
-	free(x->sum);
 	free(x);
 }
 
-static int message(struct wse_exchange *x, uint32_t rank, int send, void *buf, size_t count)
+uint64_t wse_exchange_memory(const struct wse_memx_pieces *pieces, uint32_t parts)
+{
+	return (uint64_t)OWN * parts * pieces->longest * sizeof(float);
+}
+
+static int message(struct wse_exchange *x, uint32_t rank, int send, void *buf, size_t bytes)
 {
 	if (x->nmsgs == x->room) {
 		uint32_t room = 2 * x->room + 64;
@@ -115,60 +111,50 @@ static int message(struct wse_exchange *x, uint32_t rank, int send, void *buf, s
 		x->msgs = more;
 		x->room = room;
 	}
-	x->msgs[x->nmsgs++] = (struct wse_host_msg){rank, send, buf, count * sizeof(float)};
+	x->msgs[x->nmsgs++] = (struct wse_host_msg){rank, send, buf, bytes};
 	return 0;
 }
 
-/* which subtrees each rank has */
-static void find_parts(struct wse_exchange *x, uint32_t leaves, const uint32_t *cut)
+void wse_exchange_begin(struct wse_exchange *x, uint32_t leaves, const uint32_t *cut)
 {
+	x->leaves = leaves;
 	for (uint32_t r = 0; r < x->ranks; r++)
 		x->first[r + 1] = x->first[r] + wse_reduce_parts(leaves, cut[r], cut[r + 1],
 								 x->parts + x->first[r]);
 }
 
-/* what this rank has of each unit is what its range leaves; where the sums will be */
-static int take_stock(struct wse_exchange *x, struct wse_reduce *reduce, uint32_t n,
-		      uint32_t leaves, const uint32_t *cut)
+static uint32_t owner_of(const struct wse_exchange *x, uint32_t piece)
 {
-	uint32_t mine;
+	return wse_memx_piece_owner(piece, x->ranks);
+}
 
-	if (x->units < n) {
-		free(x->nodes);
-		free(x->sum);
-		x->nodes = calloc((size_t)n * WSE_REDUCE_PARTS, sizeof(struct wse_node *));
-		x->sum = calloc(n, sizeof(struct wse_shared_buf *));
-		if (!x->nodes || !x->sum)
-			return -ENOMEM;
-		x->units = n;
-	}
-	find_parts(x, leaves, cut);
-	mine = x->first[x->rank + 1] - x->first[x->rank];
-	for (uint32_t u = 0; u < n; u++) {
-		struct wse_node **node = x->nodes + (size_t)u * WSE_REDUCE_PARTS;
-		const struct wse_part *part = x->parts + x->first[x->rank];
-		int ret = 0;
+/*
+ * What this rank has of the unit is what its range leaves, node [WSE_REDUCE_PARTS]; where the sum
+ * will be: in the first of them
+ */
+static int take_stock(struct wse_exchange *x, struct wse_reduce *reduce, struct wse_node **node,
+		      struct wse_shared_buf **sum)
+{
+	const struct wse_part *part = x->parts + x->first[x->rank];
+	uint32_t mine = x->first[x->rank + 1] - x->first[x->rank];
 
-		if (wse_reduce_left(&reduce[u], node) != mine)
+	if (wse_reduce_left(reduce, node) != mine)
+		return -EPROTO;
+	for (uint32_t i = 0; i < mine; i++)
+		if (node[i]->level != part[i].level || node[i]->pos != part[i].pos)
 			return -EPROTO;
-		for (uint32_t i = 0; i < mine; i++)
-			if (node[i]->level != part[i].level || node[i]->pos != part[i].pos)
-				return -EPROTO;
-		if (mine)
-			x->sum[u] = node[0]->buf;
-		else
-			ret = wse_reduce_get(&reduce[u], &x->sum[u]);
-		if (ret)
-			return ret;
-	}
+	if (!mine)
+		return wse_reduce_get(reduce, sum);
+	*sum = node[0]->buf;
 	return 0;
 }
 
 /* this rank finishes the tree of a piece: its own parts are copied, those of others come */
-static int gather_parts(struct wse_exchange *x, uint32_t k, const struct piece *p)
+static int gather_parts(struct wse_exchange *x, uint32_t k, const struct wse_memx_piece *p,
+			struct wse_node *const *own)
 {
 	struct wse_shared_buf **got = x->got + (size_t)k * x->ranks * WSE_REDUCE_PARTS;
-	struct wse_node **own = x->nodes + (size_t)p->unit * WSE_REDUCE_PARTS;
+	size_t bytes = p->count * sizeof(float);
 	int ret = 0;
 
 	for (uint32_t r = 0; r < x->ranks; r++) {
@@ -177,41 +163,29 @@ static int gather_parts(struct wse_exchange *x, uint32_t k, const struct piece *
 			if (ret)
 				break;
 			if (r != x->rank)
-				ret = message(x, r, 0, got[i]->ptr, p->count);
+				ret = message(x, r, 0, got[i]->ptr, bytes);
 			else
 				memcpy(got[i]->ptr, (float *)own[i - x->first[r]]->buf->ptr + p->at,
-				       p->count * sizeof(float));
+				       bytes);
 		}
 	}
 	return ret;
 }
 
-static int send_parts(struct wse_exchange *x, const struct piece *p)
+static int send_parts(struct wse_exchange *x, uint32_t owner, const struct wse_memx_piece *p,
+		      struct wse_node *const *own)
 {
-	struct wse_node **own = x->nodes + (size_t)p->unit * WSE_REDUCE_PARTS;
 	uint32_t mine = x->first[x->rank + 1] - x->first[x->rank];
 	int ret = 0;
 
 	for (uint32_t i = 0; i < mine && !ret; i++)
-		ret = message(x, p->owner, 1, (float *)own[i]->buf->ptr + p->at, p->count);
+		ret = message(x, owner, 1, (float *)own[i]->buf->ptr + p->at,
+			      p->count * sizeof(float));
 	return ret;
 }
 
-/* the sum of a piece, from its owner to all */
-static int spread_sum(struct wse_exchange *x, const struct piece *p)
-{
-	float *sum = (float *)x->sum[p->unit]->ptr + p->at;
-	int ret = 0;
-
-	if (p->owner != x->rank)
-		return message(x, p->owner, 0, sum, p->count);
-	for (uint32_t r = 0; r < x->ranks && !ret; r++)
-		if (r != x->rank)
-			ret = message(x, r, 1, sum, p->count);
-	return ret;
-}
-
-static int finish_tree(struct wse_exchange *x, uint32_t k, const struct piece *p)
+static int finish_tree(struct wse_exchange *x, uint32_t k, const struct wse_memx_piece *p,
+		       float *unit)
 {
 	struct wse_shared_buf **got = x->got + (size_t)k * x->ranks * WSE_REDUCE_PARTS;
 	const float *sum;
@@ -226,84 +200,85 @@ static int finish_tree(struct wse_exchange *x, uint32_t k, const struct piece *p
 	sum = wse_reduce_take(&x->fin[k]);
 	if (!sum)
 		return -EPROTO;
-	memcpy((float *)x->sum[p->unit]->ptr + p->at, sum, p->count * sizeof(float));
+	memcpy(unit + p->at, sum, p->count * sizeof(float));
+	wse_reduce_give_back(&x->fin[k]);
 	return 0;
 }
 
-/* the next piece after p; 0: there is none. A unit of no floats has none */
-static int next_piece(const struct wse_exchange *x, const struct wse_reduce *reduce, uint32_t n,
-		      struct piece *p)
-{
-	size_t left;
-
-	p->at += p->count;
-	while (p->unit < n && p->at >= reduce[p->unit].count) {
-		p->unit++;
-		p->at = 0;
-	}
-	if (p->unit >= n)
-		return 0;
-	left = reduce[p->unit].count - p->at;
-	p->count = (uint32_t)(left < PIECE ? left : PIECE);
-	p->owner = (p->owner + 1) % x->ranks;
-	return 1;
-}
-
 /*
- * Rounds: the parts of some pieces go to their owners while the sums of the round before come back.
- * Every rank makes the same messages in the same order, so no message says what it is.
+ * Some pieces, as many a rank as it finishes at once. Every rank makes the same messages in the same
+ * order, so no message says what it is.
  */
-static int rounds(struct wse_exchange *x, struct wse_reduce *reduce, uint32_t n, uint32_t leaves)
+static int pieces_of(struct wse_exchange *x, uint32_t first, uint32_t end,
+		     struct wse_node *const *own, float *unit)
 {
-	struct piece at = {.owner = x->ranks - 1}, *now, *before, *t;
-	uint32_t nnow, nbefore = 0, most = x->ranks * OWN, k;
+	uint32_t k = 0;
 	int ret = 0;
 
-	now = calloc(most, sizeof(*now));
-	before = calloc(most, sizeof(*before));
-	if (!now || !before)
-		ret = -ENOMEM;
-	while (!ret) {
-		for (nnow = 0; nnow < most && next_piece(x, reduce, n, &at); nnow++)
-			now[nnow] = at;
-		if (!nnow && !nbefore)
-			break;
-		x->nmsgs = k = 0;
-		for (uint32_t i = 0; i < nnow && !ret; i++) {
-			if (now[i].owner != x->rank) {
-				ret = send_parts(x, &now[i]);
-				continue;
-			}
-			x->fin[k].count = now[i].count;
-			wse_reduce_begin(&x->fin[k], leaves);
-			ret = gather_parts(x, k++, &now[i]);
+	x->nmsgs = 0;
+	for (uint32_t i = first; i < end && !ret; i++) {
+		const struct wse_memx_piece *p = &x->pieces->p[i];
+		uint32_t owner = owner_of(x, i);
+
+		if (owner != x->rank) {
+			ret = send_parts(x, owner, p, own);
+			continue;
 		}
-		for (uint32_t i = 0; i < nbefore && !ret; i++)
-			ret = spread_sum(x, &before[i]);
-		ret = ret ? ret : wse_hosts_swap(x->hosts, x->msgs, x->nmsgs);
-		k = 0;
-		for (uint32_t i = 0; i < nnow && !ret; i++)
-			if (now[i].owner == x->rank)
-				ret = finish_tree(x, k++, &now[i]);
-		t = before;
-		before = now;
-		now = t;
-		nbefore = nnow;
+		x->fin[k].count = p->count;
+		wse_reduce_begin(&x->fin[k], x->leaves);
+		ret = gather_parts(x, k++, p, own);
 	}
-	free(now);
-	free(before);
+	ret = ret ? ret : wse_hosts_swap(x->hosts, x->msgs, x->nmsgs);
+	k = 0;
+	for (uint32_t i = first; i < end && !ret; i++)
+		if (owner_of(x, i) == x->rank)
+			ret = finish_tree(x, k++, &x->pieces->p[i], unit);
 	return ret;
 }
 
-int wse_exchange_sums(struct wse_exchange *x, struct wse_reduce *reduce, uint32_t n,
-		      uint32_t leaves, const uint32_t *cut)
+int wse_exchange_unit(struct wse_exchange *x, struct wse_reduce *reduce, uint32_t unit)
 {
-	int ret = take_stock(x, reduce, n, leaves, cut);
+	uint32_t first = x->pieces->first[unit], end = x->pieces->first[unit + 1];
+	struct wse_node *own[WSE_REDUCE_PARTS];
+	struct wse_shared_buf *sum;
+	int ret = take_stock(x, reduce, own, &sum);
 
-	ret = ret ? ret : rounds(x, reduce, n, leaves);
-	for (uint32_t u = 0; u < n && !ret; u++)
-		ret = wse_reduce_settle(&reduce[u], x->sum[u]);
-	return ret;
+	for (uint32_t i = first, next; i < end && !ret; i = next) {
+		next = end - i < OWN * x->ranks ? end : i + OWN * x->ranks;
+		ret = pieces_of(x, i, next, own, sum->ptr);
+	}
+	return ret ? ret : wse_reduce_settle(reduce, sum);
+}
+
+int wse_exchange_collect(struct wse_exchange *x, uint32_t unit, float *sum)
+{
+	int ret = 0;
+
+	x->nmsgs = 0;
+	for (uint32_t i = x->pieces->first[unit]; i < x->pieces->first[unit + 1] && !ret; i++) {
+		const struct wse_memx_piece *p = &x->pieces->p[i];
+		uint32_t owner = owner_of(x, i);
+
+		if (owner && (!x->rank || owner == x->rank))
+			ret = message(x, x->rank ? 0 : owner, x->rank != 0, sum + p->at,
+				      p->count * sizeof(float));
+	}
+	return ret ? ret : wse_hosts_swap(x->hosts, x->msgs, x->nmsgs);
+}
+
+int wse_exchange_spread(struct wse_exchange *x, const struct wse_memx_part *part, uint32_t n)
+{
+	int ret = 0;
+
+	x->nmsgs = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		if (part[i].rank != x->rank)
+			ret = ret ? ret : message(x, part[i].rank, 0, part[i].at, part[i].bytes);
+		for (uint32_t r = 0; part[i].rank == x->rank && r < x->ranks && !ret; r++)
+			if (r != x->rank)
+				ret = message(x, r, 1, part[i].at, part[i].bytes);
+	}
+	return ret ? ret : wse_hosts_swap(x->hosts, x->msgs, x->nmsgs);
 }
 
 /* this rank's parts to all, theirs here: their sizes, then what is in them */
@@ -321,12 +296,14 @@ static int swap_rows(struct wse_exchange *x, struct wse_rows *rows, int sizes)
 				size_t n = rows[i].n;
 
 				if (sizes) {
-					ret = message(x, r, send, &rows[i].n, 2);
+					ret = message(x, r, send, &rows[i].n,
+						      2 * sizeof(rows[i].n));
 					continue;
 				}
-				ret = message(x, r, send, rows[i].row, n);
+				ret = message(x, r, send, rows[i].row, n * sizeof(*rows[i].row));
 				ret = ret ? ret
-					  : message(x, r, send, rows[i].data, n * rows[i].width);
+					  : message(x, r, send, rows[i].data,
+						    n * rows[i].width * sizeof(float));
 			}
 		}
 	}
@@ -359,13 +336,11 @@ static int sum_rows(struct wse_exchange *x, struct wse_row_sum *sum, struct wse_
 	return ret;
 }
 
-int wse_exchange_rows(struct wse_exchange *x, struct wse_row_sum *sums, uint32_t n, uint32_t leaves,
-		      const uint32_t *cut)
+int wse_exchange_rows(struct wse_exchange *x, struct wse_row_sum *sums, uint32_t n)
 {
 	struct wse_rows *rows;
 	int ret = 0;
 
-	find_parts(x, leaves, cut);
 	rows = calloc((size_t)x->ranks * WSE_REDUCE_PARTS, sizeof(*rows));
 	if (!rows)
 		return wse_fail(-ENOMEM, "no memory");

@@ -238,6 +238,20 @@ int wse_reduce_put_node(struct wse_reduce *r, uint32_t level, uint32_t pos,
 	return 0;
 }
 
+int wse_reduce_drop(struct wse_reduce *r, struct wse_shared_buf *buf)
+{
+	struct wse_node *n;
+
+	pthread_mutex_lock(&r->lock);
+	n = take(&r->lent, buf, 0, 0);
+	if (n) {
+		n->next = r->spare;
+		r->spare = n;
+	}
+	pthread_mutex_unlock(&r->lock);
+	return n ? 0 : -EINVAL;
+}
+
 int wse_reduce_settle(struct wse_reduce *r, struct wse_shared_buf *buf)
 {
 	struct wse_node *n;

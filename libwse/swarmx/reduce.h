@@ -53,6 +53,8 @@ uint32_t wse_reduce_left(struct wse_reduce *r, struct wse_node *nodes[WSE_REDUCE
 /* as wse_reduce_put(), for a subtree. -EINVAL also for one that the step does not have */
 int wse_reduce_put_node(struct wse_reduce *r, uint32_t level, uint32_t pos,
 			struct wse_shared_buf *buf);
+/* what was lent is not put: nothing of it is needed. -EINVAL for a buffer that was not lent */
+int wse_reduce_drop(struct wse_reduce *r, struct wse_shared_buf *buf);
 /* the sum of all leaves came into this buffer, which waits or is lent; what else waits is dropped */
 int wse_reduce_settle(struct wse_reduce *r, struct wse_shared_buf *buf);
 /*

@@ -37,6 +37,9 @@ struct wse_swarm {
 	struct wse_swarm_step step;
 	struct wse_reduce *reduce; /* [nreduce]: one a unit */
 	uint32_t nreduce;
+	/* of several ranks, [nunits]: the order in which units are complete; leaves that are in; shared */
+	uint32_t *order, *in;
+	unsigned char *shared;
 	struct wse_row_sum rows[WSE_SWARM_ROWS]; /* [nrows] */
 	uint32_t nrows;
 	struct pool_buf *bufs;
@@ -67,6 +70,25 @@ static int grad_get(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_
 	return wse_reduce_get(&s->reduce[unit], buf);
 }
 
+/* a leaf of a unit; of one that was shared, which a repeated step makes again, there is a sum already */
+static int put_leaf(struct wse_swarm *s, uint32_t unit, uint32_t index, struct wse_shared_buf *buf)
+{
+	int ret;
+
+	if (!s->step.share_unit)
+		return wse_reduce_put(&s->reduce[unit], index, buf);
+	if (s->shared[unit])
+		return wse_reduce_drop(&s->reduce[unit], buf);
+	ret = wse_reduce_put(&s->reduce[unit], index, buf);
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&s->lock);
+	if (++s->in[unit] == s->step.end - s->step.first)
+		pthread_cond_broadcast(&s->cond);
+	pthread_mutex_unlock(&s->lock);
+	return 0;
+}
+
 static int grad_put(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_buf *buf)
 {
 	struct worker *w = ctx;
@@ -78,7 +100,7 @@ static int grad_put(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_
 		w->parked[index % WSE_EXEC_AHEAD] = buf;
 		return 0;
 	}
-	return wse_reduce_put(&s->reduce[unit], index, buf);
+	return put_leaf(s, unit, index, buf);
 }
 
 static int begin(void *ctx, uint32_t index)
@@ -115,7 +137,7 @@ static int done(void *ctx, uint32_t index)
 	}
 	w->parked[index % WSE_EXEC_AHEAD] = NULL;
 	if (!ret && buf)
-		ret = wse_reduce_put(&s->reduce[h->parked], index, buf);
+		ret = put_leaf(s, h->parked, index, buf);
 	return ret;
 }
 
@@ -211,6 +233,9 @@ void wse_swarm_close(struct wse_swarm *s)
 	for (uint32_t i = 0; i < s->nrows; i++)
 		wse_row_sum_fini(&s->rows[i]);
 	free(s->reduce);
+	free(s->order);
+	free(s->in);
+	free(s->shared);
 	while (s->bufs) {
 		struct pool_buf *b = s->bufs;
 
@@ -342,8 +367,13 @@ static void hand_out(struct wse_swarm *s)
 	uint32_t first = s->step.share ? s->step.first : 0;
 	uint32_t n = s->step.share ? s->step.end - first : s->step.n;
 
-	for (uint32_t l = 0; l < s->nreduce; l++)
+	for (uint32_t l = 0; l < s->nreduce; l++) {
+		if (s->step.share_unit && s->shared[l])
+			continue;
 		wse_reduce_begin(&s->reduce[l], s->step.n);
+		if (s->step.share_unit)
+			s->in[l] = 0;
+	}
 	for (uint32_t i = 0; i < s->nrows; i++)
 		wse_row_sum_begin(&s->rows[i], s->step.n);
 	__atomic_store_n(&s->failed, 0, __ATOMIC_RELAXED);
@@ -390,6 +420,33 @@ static int make_reductions(struct wse_swarm *s, const struct wse_graph *g, uint3
 	return 0;
 }
 
+/* units as a backward pass completes them: those whose gradient is written first, and last the parked */
+static int order_units(struct wse_swarm *s, const struct wse_swarm_step *step)
+{
+	const struct wse_graph *g = step->graph;
+	uint32_t parked = step->host ? step->host->parked : WSE_NO_UNIT, n = g->nunits;
+
+	if (!s->order) {
+		s->order = calloc(n + 1ul, sizeof(*s->order));
+		s->in = calloc(n + 1ul, sizeof(*s->in));
+		s->shared = calloc(n + 1ul, 1);
+	}
+	if (!s->order || !s->in || !s->shared)
+		return -ENOMEM;
+	for (uint32_t u = 0; u < n; u++) {
+		uint32_t at = u;
+
+		for (; at && u != parked &&
+		       (s->order[at - 1] == parked ||
+			g->units[s->order[at - 1]].grad_last > g->units[u].grad_last);
+		     at--)
+			s->order[at] = s->order[at - 1];
+		s->order[at] = u;
+	}
+	memset(s->shared, 0, n);
+	return 0;
+}
+
 int wse_swarm_start(struct wse_swarm *s, const struct wse_swarm_step *step)
 {
 	int ret;
@@ -399,6 +456,8 @@ int wse_swarm_start(struct wse_swarm *s, const struct wse_swarm_step *step)
 	if (!wse_swarm_alive(s))
 		return -ENODEV;
 	ret = make_reductions(s, step->graph, step->host ? step->host->nrows : 0);
+	if (!ret && step->share_unit)
+		ret = order_units(s, step);
 	if (ret)
 		return ret;
 	s->step = *step;
@@ -433,33 +492,83 @@ static const struct wse_failure *collect(struct wse_swarm *s)
 	return lost;
 }
 
-int wse_swarm_wait(struct wse_swarm *s)
+/* all workers come to their end, on those that are left if need be; -errno of the last device */
+static int complete(struct wse_swarm *s)
 {
 	const struct wse_failure *lost;
 
-	if (!s->in_flight)
-		return -EINVAL;
 	while ((lost = collect(s))) {
-		if (!wse_swarm_alive(s)) {
-			s->in_flight = 0;
+		if (!wse_swarm_alive(s))
 			return wse_failure_tell(lost);
-		}
 		wse_logf(&s->log, WSE_LOG_WARN,
 			 "nothing was committed: step %llu is repeated on "
 			 "the remaining %u",
 			 (unsigned long long)s->step.step, wse_swarm_alive(s));
 		hand_out(s);
 	}
-	s->in_flight = 0;
-	if (step_failed(s))
-		return -ECANCELED;
-	if (s->step.share) {
-		int ret = s->step.share(s->step.share_ctx, s->reduce, s->nreduce, s->rows,
-					s->step.host ? s->step.host->nrows : 0);
+	return step_failed(s) ? -ECANCELED : 0;
+}
 
-		if (ret)
+static int all_done(const struct wse_swarm *s)
+{
+	for (uint32_t d = 0; d < s->n; d++)
+		if (s->w[d].begun != s->w[d].done)
+			return 0;
+	return 1;
+}
+
+/* until the leaves of this rank are in, or all workers are done: whether they are */
+static int wait_unit(struct wse_swarm *s, uint32_t unit)
+{
+	int in;
+
+	pthread_mutex_lock(&s->lock);
+	while (s->in[unit] < s->step.end - s->step.first && !all_done(s))
+		pthread_cond_wait(&s->cond, &s->lock);
+	in = s->in[unit] == s->step.end - s->step.first;
+	pthread_mutex_unlock(&s->lock);
+	return in;
+}
+
+static int share_units(struct wse_swarm *s)
+{
+	for (uint32_t i = 0; i < s->nreduce; i++) {
+		uint32_t unit = s->order[i];
+		int ret;
+
+		if (!wait_unit(s, unit)) {
+			ret = complete(s);
+			if (ret)
+				return ret;
+			if (!wait_unit(s, unit))
+				return -EPROTO; /* an executor that kept a gradient */
+		}
+		ret = s->step.share_unit(s->step.share_ctx, &s->reduce[unit], unit);
+		if (ret) {
+			__atomic_store_n(&s->failed, 1, __ATOMIC_RELAXED);
+			collect(s);
 			return ret;
+		}
+		s->shared[unit] = 1;
 	}
+	return 0;
+}
+
+int wse_swarm_wait(struct wse_swarm *s)
+{
+	int ret = 0;
+
+	if (!s->in_flight)
+		return -EINVAL;
+	if (s->step.share_unit && s->step.jobs[0].backward)
+		ret = share_units(s);
+	ret = ret ? ret : complete(s);
+	s->in_flight = 0;
+	if (!ret && s->step.share)
+		ret = s->step.share(s->step.share_ctx, s->rows,
+				    s->step.host ? s->step.host->nrows : 0);
+	if (ret)
+		return ret;
 	for (uint32_t i = 0; s->step.jobs[0].backward && i < s->nreduce; i++) {
 		s->step.grads[i] = wse_reduce_take(&s->reduce[i]);
 		if (!s->step.grads[i])

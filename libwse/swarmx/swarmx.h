@@ -77,12 +77,13 @@ struct wse_swarm_step {
 	void *ready_ctx;
 	const struct wse_swarm_host *host; /* NULL: nothing */
 	/*
-	 * of several ranks: this one's devices do [first, end) alone, and share() brings the other
-	 * ranks' part of what jobs give: outputs, and the sums into reduce [units] and rows
-	 * [host.nrows]. NULL: alone
+	 * of several ranks: this one's devices do [first, end) alone. In wait(), share_unit() brings the
+	 * other ranks' part of a unit's sum into its reduce as soon as all of this rank's is there,
+	 * unit after unit as a backward pass completes them, while the devices go on; after all,
+	 * share() does so for outputs and rows [host.nrows]. NULL: alone
 	 */
-	int (*share)(void *ctx, struct wse_reduce *reduce, uint32_t units,
-		     struct wse_row_sum *rows, uint32_t nrows);
+	int (*share_unit)(void *ctx, struct wse_reduce *reduce, uint32_t unit);
+	int (*share)(void *ctx, struct wse_row_sum *rows, uint32_t nrows);
 	void *share_ctx;
 	uint32_t first, end;
 	/* out [graph.nunits]: the sums, until given back or the next backward step ends */

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "num/decimal.h"
 #include "output/metrics.h"
+#include "train/ranks.h"
 
 /* what the run says of a step */
 struct claim {
@@ -213,11 +214,18 @@ static int find(struct check *c, uint64_t step)
 	return !access(c->path, F_OK);
 }
 
+static int load(struct check *c, const char *path, enum wse_ckpt_load what)
+{
+	int ret = wse_session_load(c->s, path, what);
+
+	return !ret && c->s->ranks ? wse_ranks_load(c->s, path, what) : ret;
+}
+
 static int begin_at_0(struct check *c)
 {
 	const struct wse_train_state *here = &c->s->state;
 	const char *weights = c->run->check_weights;
-	int ret = weights ? wse_session_load(c->s, weights, WSE_CKPT_MODEL) : 0;
+	int ret = weights ? load(c, weights, WSE_CKPT_MODEL) : 0;
 
 	if (ret || !strcmp(c->file.start, here->start))
 		return ret;
@@ -247,7 +255,7 @@ static int begin(struct check *c)
 				"there are checkpoints of %s",
 				c->path, steps);
 	}
-	ret = wse_session_load(c->s, c->path, WSE_CKPT_ALL);
+	ret = load(c, c->path, WSE_CKPT_ALL);
 	if (ret)
 		return ret;
 	if (wse_session_step(c->s) != c->from)
@@ -310,10 +318,17 @@ static int replay(struct check *c)
 	return ret;
 }
 
+static int compare(void *ctx)
+{
+	struct check *c = ctx;
+	struct wse_memx_cfg mc = wse_session_memx_cfg(&c->s->cfg);
+
+	return wse_ckpt_compare(c->path, c->s->memx, &mc, &c->s->state);
+}
+
 /* the checkpoint of the last step, if there is one; *compared: it is bit for bit what was made */
 static int compare_end(struct check *c, int *compared)
 {
-	struct wse_memx_cfg mc = wse_session_memx_cfg(&c->s->cfg);
 	int ret;
 
 	*compared = 0;
@@ -324,7 +339,7 @@ static int compare_end(struct check *c, int *compared)
 				c->to, c->run->checkpoint, c->from + 1);
 	if (!find(c, c->to))
 		return 0;
-	ret = wse_ckpt_compare(c->path, c->s->memx, &mc, &c->s->state);
+	ret = wse_ranks_read_first(c->s, compare, c);
 	*compared = !ret;
 	if (ret == -EILSEQ)
 		return wse_fail_in(ret,

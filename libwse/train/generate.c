@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "input/bpe.h"
 #include "num/elementwise.h"
+#include "ranks.h"
 #include "session.h"
 #include "train/generate_past.h"
 
@@ -356,6 +357,8 @@ int wse_session_generate(struct wse_session *s, const struct wse_sampling *how, 
 	int ret = open_request(s, how, &r), asked = ret == -EINVAL;
 
 	most = most > rows ? most : rows;
+	if (!ret && wse_memx_pending(s->memx)) /* rank 0's own, but for this */
+		ret = wse_ranks_meet(s, WSE_TOGETHER_FINISH, 0);
 	for (uint32_t first = 0; first < how->streams && !ret; first += n) {
 		n = how->streams - first < most ? how->streams - first : most;
 		ret = one_pass(s, &r, first, n, text);

@@ -163,7 +163,7 @@ static int resume(struct loop *l, enum wse_ckpt_load what)
 					     : 0;
 	wse_logf(&l->log, WSE_LOG_INFO, "| Loading checkpoint %s", l->res->checkpoint);
 	ret = wse_session_load(l->s, l->res->checkpoint, what);
-	if (!ret && l->s->ranks && what != WSE_CKPT_EVAL)
+	if (!ret && l->s->ranks)
 		return wse_ranks_load(l->s, l->res->checkpoint, what);
 	return ret == -EBADMSG && !named ? damaged(l, ret) : ret;
 }
@@ -517,8 +517,11 @@ static int failed(struct loop *l, int err, int keep)
 	char kept[WSE_PATH + 64];
 
 	wse_failure_keep(&failure, err);
-	/* after NaN or a replay that differs, the state before the step is in doubt, too */
-	if (keep && err != -ERANGE && err != -EILSEQ && save_last(l))
+	/*
+	 * after NaN or a replay that differs, the state before the step is in doubt, too; of several
+	 * ranks each has a part of it, and none can be asked for it in the middle of a step
+	 */
+	if (keep && !l->s->ranks && err != -ERANGE && err != -EILSEQ && save_last(l))
 		wse_logf(&l->log, WSE_LOG_ERROR, "%s", wse_error());
 	snprintf(kept, sizeof(kept), "%s", l->res->checkpoint);
 	if (err == -ERANGE && kept[0] && wse_session_step(l->s) == l->first)
@@ -668,7 +671,12 @@ int wse_run(const struct wse_run *run, const struct wse_run_ops *ops, struct wse
 	if (!s)
 		return wse_fail(-ENOMEM, "no memory");
 	ret = check_run(run);
-	ret = ret ? ret : wse_session_open(s, &run->cfg, run->uris, run->nuris, &log);
+	if (!ret && run->hosts)
+		ret = wse_session_open_part(s, &run->cfg, run->uris, run->nuris, &log,
+					    wse_hosts_rank(run->hosts),
+					    wse_hosts_ranks(run->hosts));
+	else if (!ret)
+		ret = wse_session_open(s, &run->cfg, run->uris, run->nuris, &log);
 	if (run->hosts) {
 		int joined = wse_ranks_join(s, run->hosts, ret);
 

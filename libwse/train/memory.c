@@ -3,10 +3,12 @@
 #include "train/memory.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "memx/store.h"
+#include "swarmx/exchange.h"
 
 /* measured: libraries, programs, threads and their stacks; the text is not in it */
 #define PROCESS (10ull << 20)
@@ -23,35 +25,61 @@ static uint64_t buffers(uint64_t n)
 	return 1 + log;
 }
 
+/* what the exchange of a step takes, and who reads or serves a checkpoint */
+static uint64_t exchange(const struct wse_plan *plan, const struct wse_memx_pieces *pieces,
+			 uint32_t ranks)
+{
+	struct wse_part parts[WSE_REDUCE_PARTS];
+	uint64_t m = plan->micro_batches;
+	uint32_t n = 0;
+
+	for (uint32_t r = 0; r < ranks; r++)
+		n += wse_reduce_parts(plan->micro_batches, (uint32_t)(r * m / ranks),
+				      (uint32_t)((r + 1) * m / ranks), parts);
+	return wse_exchange_memory(pieces, n) + pieces->longest * sizeof(float);
+}
+
 int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, const char *uri,
-		  uint32_t devices, struct wse_memory *m)
+		  uint32_t devices, uint32_t ranks, struct wse_memory *m)
 {
 	const struct wse_graph *g = &plan->graph;
 	int forward = cfg->forward || g->forward;
 	uint32_t arrays = forward ? 1 : cfg->optim.kind == WSE_OPTIM_SGD ? 2 : 3;
-	uint64_t per = (plan->micro_batches + devices - 1) / devices, io = 0, slots;
+	uint32_t all = devices * ranks;
+	uint64_t per = (plan->micro_batches + all - 1) / all, io = 0, slots;
+	uint32_t mine = (plan->micro_batches + ranks - 1) / ranks;
+	struct wse_memx_pieces pieces = {0}, kept;
 	struct wse_tensor_table tab = {0};
-	struct wse_memx_pieces pieces;
+	uint32_t *slot = NULL;
 	int ret = cfg->model.family->tensors(&cfg->model, &tab);
 
 	memset(m, 0, sizeof(*m));
 	ret = ret ? ret : wse_memx_pieces_make(g, &tab, &pieces);
+	if (!ret) {
+		slot = calloc(pieces.n + 1ul, sizeof(*slot));
+		ret = slot ? wse_memx_pieces_deal(&pieces, g->nunits, 0, forward ? 1 : ranks,
+						  &kept, slot)
+			   : -ENOMEM;
+		free(slot);
+	}
 	if (ret) {
+		wse_memx_pieces_fini(&pieces);
 		wse_tensor_table_fini(&tab);
 		return wse_fail(ret, "%s", strerror(-ret));
 	}
 	for (uint32_t i = 0; i < g->nunits; i++) {
 		m->images += wse_unit_image_bytes(g, &g->units[i]);
 		m->grads += wse_unit_grad_floats(g, &g->units[i]) * sizeof(float) *
-			    (devices < plan->micro_batches ? devices : plan->micro_batches) *
-			    buffers(per);
+			    (devices < mine ? devices : mine) * buffers(per);
 	}
 	for (uint32_t i = 0; i < pieces.first[0]; i++)
 		m->grads += pieces.p[i].count * sizeof(float);
 	if (forward)
 		m->grads = 0;
-	m->state = arrays * (uint64_t)pieces.floats * sizeof(float);
-	m->state_file = wse_store_file_memory(&pieces, arrays, &m->disk);
+	if (ranks > 1 && !forward)
+		m->exchange = exchange(plan, &pieces, ranks);
+	m->state = arrays * (uint64_t)kept.floats * sizeof(float);
+	m->state_file = wse_store_file_memory(&kept, arrays, &m->disk);
 	if (forward && cfg->model.family->leaf) { /* the images are all there is */
 		m->state = m->state_file = wse_store_image_memory(&pieces);
 		m->disk = 0;
@@ -65,6 +93,7 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 	if (!strncmp(uri, "sim:func", 8))
 		m->cores = (uint64_t)devices * g->tile.rows * plan->columns * TWIN_CORE;
 	m->rest = PROCESS;
+	wse_memx_pieces_fini(&kept);
 	wse_memx_pieces_fini(&pieces);
 	wse_tensor_table_fini(&tab);
 	return 0;
@@ -73,7 +102,7 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 uint64_t wse_memory_sum(const struct wse_memory *m, int file)
 {
 	return m->images + m->grads + (file ? m->state_file : m->state) + m->slots + m->cores +
-	       m->rest;
+	       m->exchange + m->rest;
 }
 
 int wse_memory_file(const struct wse_memory *m, uint64_t limit)

@@ -68,7 +68,7 @@ static void print_memory(const struct wse_config *cfg, const struct wse_plan *p,
 	const double mb = 1e-6;
 	struct wse_memory m;
 
-	if (wse_memory_of(cfg, p, uri, cfg->num_wse ? cfg->num_wse : 1, &m))
+	if (wse_memory_of(cfg, p, uri, cfg->num_wse ? cfg->num_wse : 1, 1, &m))
 		return;
 	if (m.disk)
 		wse_logf(

@@ -15,15 +15,33 @@
 
 #define FACTS 8192
 
-enum kind { STEP = 1, COMMIT, LOAD, END };
-static const char *const kinds[] = {"nothing", "a step", "a commit", "a checkpoint", "the end"};
+static const char *const kinds[] = {
+	"nothing",
+	"a step",
+	"a commit",
+	"a look at the gradients",
+	"an evaluation",
+	"a look at the next step",
+	"the end of a step",
+	"a replay",
+	"a checkpoint",
+	"a tensor",
+	"a load",
+	"the end",
+};
 
 /* from rank 0 to all */
 struct order {
-	uint32_t kind, what; /* what: of LOAD, enum wse_ckpt_load; of END, stopped */
-	uint64_t step;	     /* committed so far */
-	uint64_t sum;	     /* STEP: of its samples */
+	uint32_t kind;	/* enum wse_together */
+	uint32_t flags; /* of LOAD, enum wse_ckpt_load; of END, stopped */
+	uint64_t step;	/* committed so far */
+	uint64_t what;	/* STEP: checksum of its samples; EVAL, TENSOR: how many, which */
 	char path[WSE_PATH + 64];
+};
+
+/* what the rank that reads asks for; piece UINT32_MAX: it has read */
+struct request {
+	uint32_t piece, which;
 };
 
 /* what a rank has loaded */
@@ -38,6 +56,7 @@ struct wse_ranks {
 	uint32_t rank, ranks;
 	struct order order;
 	int have;		 /* an order was received and not yet done */
+	int reading;		 /* the others serve this rank */
 	uint32_t *alive;	 /* [ranks] devices */
 	uint32_t *cut;		 /* [ranks + 1] micro-batches */
 	struct wse_exec_cfg log; /* of the caller; what follows says less */
@@ -133,11 +152,13 @@ static int compare_facts(struct wse_session *s)
 	return ret;
 }
 
-/* devices of all ranks, and which micro-batches each rank has: as workers of one process do */
-static int deal(struct wse_session *s)
+/*
+ * Devices of all ranks, and which of n micro-batches each rank has: as the workers of one process do
+ */
+static int deal(struct wse_session *s, uint32_t n)
 {
 	struct wse_ranks *r = s->ranks;
-	uint32_t mine = wse_swarm_alive(s->swarm), m = s->plan.micro_batches;
+	uint32_t mine = wse_swarm_alive(s->swarm);
 	uint64_t devices = 0, before = 0;
 	int ret = wse_hosts_gather(r->hosts, &mine, r->alive, sizeof(mine));
 
@@ -145,9 +166,9 @@ static int deal(struct wse_session *s)
 	for (uint32_t i = 0; i < r->ranks && !ret; i++)
 		devices += r->alive[i];
 	for (uint32_t i = 0; i < r->ranks && !ret; i++) {
-		r->cut[i] = (uint32_t)(before * m / devices);
+		r->cut[i] = (uint32_t)(before * n / devices);
 		before += r->alive[i];
-		r->cut[i + 1] = (uint32_t)(before * m / devices);
+		r->cut[i + 1] = (uint32_t)(before * n / devices);
 	}
 	return ret;
 }
@@ -167,14 +188,132 @@ static void say_ranks(struct wse_session *s)
 	}
 	if (r->rank || r->ranks == 1)
 		return;
-	wse_logf(&s->log, WSE_LOG_INFO,
-		 "| %u ranks, %u wafers; a rank sends up to %.1f MB of gradients a step", r->ranks,
-		 n, 4e-6 * (double)s->table->params * (most + 1) * share);
+	wse_logf(
+		&s->log, WSE_LOG_INFO,
+		"| %u ranks, %u wafers; a rank sends up to %.1f MB of gradients and %.1f MB of images "
+		"a step",
+		r->ranks, n, 4e-6 * (double)s->table->params * most * share,
+		2e-6 * (double)s->table->params * share);
 	if (n > m)
 		wse_logf(&s->log, WSE_LOG_WARN,
 			 "a step has %u micro-batch%s, so %u of the %u wafers of all ranks have no "
 			 "work",
 			 m, m == 1 ? "" : "es", n - m, n);
+}
+
+/* ---- weights of other ranks ---- */
+
+static int spread(void *ctx, const struct wse_memx_part *part, uint32_t n)
+{
+	struct wse_ranks *r = ctx;
+
+	return wse_exchange_spread(r->x, part, n);
+}
+
+/* the owner is in serve() */
+static int fetch(void *ctx, uint32_t piece, enum wse_memx_array which, float *to, size_t count)
+{
+	struct wse_ranks *r = ctx;
+	uint32_t owner = wse_memx_piece_owner(piece, r->ranks);
+	struct request ask = {piece, which};
+	const struct wse_host_msg m[] = {
+		{owner, 1, &ask, sizeof(ask)},
+		{owner, 0, to, count * sizeof(*to)},
+	};
+
+	if (!r->reading)
+		return wse_fail(-ENOTSUP,
+				"rank %u keeps this part of the weights: every rank "
+				"makes the same calls",
+				owner);
+	return wse_hosts_swap(r->hosts, m, 2);
+}
+
+/* what rank `reader` asks for, until it has read */
+static int serve(struct wse_session *s, uint32_t reader)
+{
+	struct wse_ranks *r = s->ranks;
+	const struct wse_memx_pieces *l = wse_memx_pieces(s->memx);
+	float *piece = malloc(l->longest * sizeof(*piece));
+	struct request ask;
+	int ret = piece ? 0 : wse_fail(-ENOMEM, "no memory for a piece of the weights");
+
+	while (!ret) {
+		struct wse_host_msg m = {reader, 0, &ask, sizeof(ask)};
+
+		ret = wse_hosts_swap(r->hosts, &m, 1);
+		if (ret || ask.piece == UINT32_MAX)
+			break;
+		ret = wse_memx_piece(s->memx, ask.piece, (enum wse_memx_array)ask.which, piece);
+		if (ret)
+			break;
+		m = (struct wse_host_msg){reader, 1, piece, l->p[ask.piece].count * sizeof(*piece)};
+		ret = wse_hosts_swap(r->hosts, &m, 1);
+	}
+	free(piece);
+	return ret;
+}
+
+static int has_read(struct wse_ranks *r)
+{
+	struct wse_host_msg *m = calloc(r->ranks, sizeof(*m));
+	struct request ask = {UINT32_MAX, 0};
+	uint32_t n = 0;
+	int ret;
+
+	if (!m)
+		return wse_fail(-ENOMEM, "no memory");
+	for (uint32_t i = 0; i < r->ranks; i++)
+		if (i != r->rank)
+			m[n++] = (struct wse_host_msg){i, 1, &ask, sizeof(ask)};
+	ret = wse_hosts_swap(r->hosts, m, n);
+	free(m);
+	return ret;
+}
+
+static int read_one(struct wse_session *s, uint32_t reader, int (*read)(void *ctx), void *ctx)
+{
+	struct wse_ranks *r = s->ranks;
+	struct wse_failure why;
+	int ret;
+
+	if (r->rank != reader)
+		return serve(s, reader);
+	r->reading = 1;
+	ret = read(ctx);
+	r->reading = 0;
+	wse_failure_keep(&why, ret);
+	if (has_read(
+		    r)) /* what was read is good all the same; the next call says that the run failed */
+		wse_failure_undo(&why);
+	return ret ? wse_failure_tell(&why) : 0;
+}
+
+int wse_ranks_read_first(struct wse_session *s, int (*read)(void *ctx), void *ctx)
+{
+	int ret = wse_ranks_meet(s, WSE_TOGETHER_SERVE, 0);
+
+	if (!ret)
+		ret = s->ranks ? read_one(s, 0, read, ctx) : read(ctx);
+	return ret;
+}
+
+int wse_ranks_read_all(struct wse_session *s, int (*read)(void *ctx), void *ctx)
+{
+	struct wse_failure why;
+	int ret = 0, one;
+
+	for (uint32_t i = 0; s->ranks && i < s->ranks->ranks; i++) {
+		wse_failure_keep(&why, ret);
+		one = read_one(s, i, read, ctx);
+		if (i == s->ranks->rank)
+			ret = one;
+		else if (one) /* what this rank reads is good all the same */
+			wse_hosts_fail(s->ranks->hosts, one);
+		if (i != s->ranks->rank)
+			wse_failure_undo(&why);
+	}
+	return s->ranks ? ret : read(ctx);
 }
 
 int wse_ranks_join(struct wse_session *s, struct wse_hosts *hosts, int err)
@@ -199,13 +338,15 @@ int wse_ranks_join(struct wse_session *s, struct wse_hosts *hosts, int err)
 	r->cut = calloc(r->ranks + 1, sizeof(*r->cut));
 	if (!r->alive || !r->cut)
 		ret = wse_fail(-ENOMEM, "no memory");
-	ret = ret ? ret : wse_exchange_open(hosts, &r->x);
+	ret = ret ? ret : wse_exchange_open(hosts, wse_memx_pieces(s->memx), &r->x);
 	ret = ret ? ret : compare_facts(s);
-	ret = ret ? ret : deal(s);
-	if (ret)
+	ret = ret ? ret : deal(s, s->plan.micro_batches);
+	if (ret) {
 		wse_hosts_fail(hosts, ret);
-	else
-		say_ranks(s);
+		return ret;
+	}
+	wse_memx_join(s->memx, &(struct wse_memx_peers){spread, fetch, r});
+	say_ranks(s);
 	return ret;
 }
 
@@ -262,7 +403,7 @@ static int receive(struct wse_ranks *r)
 	return ret;
 }
 
-static uint64_t sum_samples(const struct wse_session *s)
+uint64_t wse_ranks_samples(const struct wse_session *s)
 {
 	const struct wse_model *m = &s->cfg.model;
 	uint64_t sum = 0xcbf29ce484222325ull; /* FNV-1a */
@@ -288,42 +429,63 @@ static int meet(struct wse_session *s, struct order o)
 	if (ret)
 		return ret;
 	r->have = 0;
-	if (r->order.kind != o.kind || r->order.step != o.step || r->order.sum != o.sum)
-		ret = wse_fail(
-			-EPROTO,
-			"rank 0 does %s after step %" PRIu64 ", rank %u %s after step %" PRIu64
-			"%s: every rank makes the same calls",
-			kinds[r->order.kind <= END ? r->order.kind : 0], r->order.step, r->rank,
-			kinds[o.kind], o.step, r->order.sum == o.sum ? "" : ", on other samples");
+	if (r->order.kind != o.kind || r->order.step != o.step || r->order.what != o.what)
+		ret = wse_fail(-EPROTO,
+			       "rank 0 does %s after step %" PRIu64
+			       ", rank %u %s after step %" PRIu64
+			       "%s: every rank makes the same calls",
+			       kinds[r->order.kind <= WSE_TOGETHER_END ? r->order.kind : 0],
+			       r->order.step, r->rank, kinds[o.kind], o.step,
+			       r->order.what == o.what	     ? ""
+			       : o.kind == WSE_TOGETHER_STEP ? ", on other samples"
+							     : ", of something else");
 	return ret ? wse_hosts_fail(r->hosts, ret) : 0;
 }
 
-/* losses of the other ranks' micro-batches, outputs that are kept for the whole step, the sums */
-static int share(void *ctx, struct wse_reduce *reduce, uint32_t units, struct wse_row_sum *rows,
-		 uint32_t nrows)
+int wse_ranks_meet(struct wse_session *s, enum wse_together kind, uint64_t what)
+{
+	int ret;
+
+	if (!s->ranks)
+		return 0;
+	ret = meet(s, (struct order){.kind = kind, .step = wse_session_step(s), .what = what});
+	if (!ret && kind != WSE_TOGETHER_STEP)
+		ret = wse_memx_finish(s->memx);
+	return ret;
+}
+
+static int share_unit(void *ctx, struct wse_reduce *reduce, uint32_t unit)
+{
+	struct wse_session *s = ctx;
+
+	return wse_exchange_unit(s->ranks->x, reduce, unit);
+}
+
+/* losses of the other ranks' micro-batches, outputs that are kept for the whole step, rows */
+static int share(void *ctx, struct wse_row_sum *rows, uint32_t nrows)
 {
 	struct wse_session *s = ctx;
 	struct wse_ranks *r = s->ranks;
 	const struct wse_graph *g = &s->plan.graph;
-	uint32_t m = s->plan.micro_batches;
 	int ret = wse_exchange_all(r->x, s->io.losses, s->plan.tokens * sizeof(float), r->cut);
 
+	if (ret || !s->io.jobs[0].backward)
+		return ret;
 	for (uint32_t i = 0; i < g->nout && !ret && !s->io.per; i++)
 		if (i != g->logits)
 			ret = wse_exchange_all(r->x, s->io.out[i]->ptr,
 					       wse_align64(g->out[i].bytes), r->cut);
-	ret = ret ? ret : wse_exchange_sums(r->x, reduce, units, m, r->cut);
-	return ret ? ret : wse_exchange_rows(r->x, rows, nrows, m, r->cut);
+	return ret ? ret : wse_exchange_rows(r->x, rows, nrows);
 }
 
 int wse_ranks_deal(struct wse_session *s, struct wse_swarm_step *step)
 {
 	struct wse_ranks *r = s->ranks;
-	int ret = meet(
-		s,
-		(struct order){.kind = STEP, .step = wse_session_step(s), .sum = sum_samples(s)});
+	int ret = deal(s, step->n);
 
-	ret = ret ? ret : deal(s);
+	if (!ret)
+		wse_exchange_begin(r->x, step->n, r->cut);
+	step->share_unit = share_unit;
 	step->share = share;
 	step->share_ctx = s;
 	step->first = r->cut[r->rank];
@@ -331,9 +493,13 @@ int wse_ranks_deal(struct wse_session *s, struct wse_swarm_step *step)
 	return ret;
 }
 
-int wse_ranks_commit(struct wse_session *s)
+int wse_ranks_collect(struct wse_session *s)
 {
-	return meet(s, (struct order){.kind = COMMIT, .step = wse_session_step(s)});
+	int ret = wse_ranks_meet(s, WSE_TOGETHER_COLLECT, 0);
+
+	for (uint32_t i = 0; s->ranks && i < s->plan.graph.nunits && !ret; i++)
+		ret = wse_exchange_collect(s->ranks->x, i, s->io.sums[i]);
+	return ret;
 }
 
 static int what_is_loaded(struct wse_session *s, const char *path, struct loaded *l)
@@ -365,7 +531,7 @@ static int compare_loaded(struct wse_session *s, const char *path)
 
 int wse_ranks_load(struct wse_session *s, const char *path, enum wse_ckpt_load what)
 {
-	struct order o = {.kind = LOAD, .what = what};
+	struct order o = {.kind = WSE_TOGETHER_LOAD, .step = wse_session_step(s), .flags = what};
 	int ret;
 
 	snprintf(o.path, sizeof(o.path), "%s", path);
@@ -379,25 +545,46 @@ int wse_ranks_end(struct wse_session *s, int err, int stopped)
 		return err;
 	if (err)
 		return wse_hosts_fail(s->ranks->hosts, err);
-	return meet(s,
-		    (struct order){.kind = END, .step = wse_session_step(s), .what = stopped != 0});
+	return meet(s, (struct order){.kind = WSE_TOGETHER_END,
+				      .step = wse_session_step(s),
+				      .flags = stopped != 0});
+}
+
+static int nothing(void *ctx)
+{
+	(void)ctx;
+	return 0;
 }
 
 static int obey(struct wse_session *s)
 {
 	struct order *o = &s->ranks->order;
 	struct wse_step_result r;
+	uint64_t samples;
+	double loss;
 	int ret;
 
 	switch (o->kind) {
-	case STEP:
+	case WSE_TOGETHER_STEP:
 		return wse_session_compute(s, &r);
-	case COMMIT:
+	case WSE_TOGETHER_COMMIT:
 		return wse_session_commit(s, &r);
-	case LOAD:
+	case WSE_TOGETHER_CHECK:
+		return wse_session_check_grads(s);
+	case WSE_TOGETHER_EVAL:
+		return wse_session_eval(s, o->what, &loss, &samples);
+	case WSE_TOGETHER_PROBE:
+		return wse_session_probe(s);
+	case WSE_TOGETHER_FINISH:
+		return wse_ranks_meet(s, WSE_TOGETHER_FINISH, 0);
+	case WSE_TOGETHER_COLLECT:
+		return wse_ranks_collect(s);
+	case WSE_TOGETHER_SERVE:
+		return wse_ranks_read_first(s, nothing, NULL);
+	case WSE_TOGETHER_LOAD:
 		s->ranks->have = 0;
 		o->path[sizeof(o->path) - 1] = 0;
-		ret = wse_session_load(s, o->path, (enum wse_ckpt_load)o->what);
+		ret = wse_session_load(s, o->path, (enum wse_ckpt_load)o->flags);
 		return ret ? ret : compare_loaded(s, o->path);
 	default:
 		return wse_fail(-EPROTO, "rank 0 says %u, which is no order", o->kind);
@@ -411,12 +598,12 @@ int wse_ranks_follow(struct wse_session *s, int *stopped)
 
 	do {
 		ret = receive(r);
-		if (!ret && r->order.kind == END) {
-			*stopped = r->order.what != 0;
+		if (!ret && r->order.kind == WSE_TOGETHER_END) {
+			*stopped = r->order.flags != 0;
 			r->have = 0;
 			return 0;
 		}
 		ret = ret ? ret : obey(s);
 	} while (!ret);
-	return wse_hosts_failed(r->hosts) ? ret : wse_hosts_fail(r->hosts, ret);
+	return wse_hosts_fail(r->hosts, ret);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session on several ranks: processes that each have devices and the whole state of the run.
- * Rank 0 makes the run, writes its files and says what happens; each step it says to the others is
- * shared, everything else (evaluations, samples, replays) it does by itself. Each rank commits each
- * step, from the same sums: the same bits.
+ * A session on several ranks: processes that each have devices, all images, and their part of the parameters and
+ * moments (memx/share.h). Rank 0 makes the run, writes its files and says what happens; steps and evaluations are
+ * shared, samples and replays it makes by itself. The others do as its orders say.
  *
- * Programs that make their steps themselves (wse_trainer_step()) do so on every rank.
+ * Programs that make their steps themselves (wse_trainer_step()) do so on every rank, in the same order: then each
+ * order is one that this rank expects.
  */
 #ifndef WSE_TRAIN_RANKS_H
 #define WSE_TRAIN_RANKS_H
@@ -29,9 +29,39 @@ int wse_ranks_failed(const struct wse_ranks *r);
 /* this rank cannot go on: see wse_hosts_fail() */
 int wse_ranks_fail(struct wse_ranks *r, int err);
 
-/* for session.c: a step begins, step gets this rank's part of it; it is committed */
+/* what ranks do together */
+enum wse_together {
+	WSE_TOGETHER_STEP = 1,
+	WSE_TOGETHER_COMMIT,
+	WSE_TOGETHER_CHECK,   /* the squares of the gradients */
+	WSE_TOGETHER_EVAL,    /* how many batches */
+	WSE_TOGETHER_PROBE,   /* a forward of the next step */
+	WSE_TOGETHER_FINISH,  /* the rest of the last update */
+	WSE_TOGETHER_COLLECT, /* all sums of the step, to rank 0 */
+	WSE_TOGETHER_SERVE,   /* rank 0 reads the weights of all */
+	WSE_TOGETHER_TENSOR,  /* each rank reads one, which */
+	WSE_TOGETHER_LOAD,
+	WSE_TOGETHER_END,
+};
+
+/*
+ * Rank 0: it begins; the others, in a call of their own: is it this? `what` is compared. The rest of
+ * the last update comes first, except before a step, which has it beside it. Alone: nothing.
+ */
+int wse_ranks_meet(struct wse_session *s, enum wse_together kind, uint64_t what);
+/* for session.c, after that: step.n micro-batches begin, step gets this rank's part of them */
 int wse_ranks_deal(struct wse_session *s, struct wse_swarm_step *step);
-int wse_ranks_commit(struct wse_session *s);
+/* a checksum of the samples of a step */
+uint64_t wse_ranks_samples(const struct wse_session *s);
+/* rank 0 gets all sums of the step into s->io.sums */
+int wse_ranks_collect(struct wse_session *s);
+
+/*
+ * read() may read what other ranks keep: on rank 0 alone, or on one rank
+ * after the other. The others serve it meanwhile. Alone: read() and nothing else
+ */
+int wse_ranks_read_first(struct wse_session *s, int (*read)(void *ctx), void *ctx);
+int wse_ranks_read_all(struct wse_session *s, int (*read)(void *ctx), void *ctx);
 
 /* rank 0: what it has loaded, the others load and compare */
 int wse_ranks_load(struct wse_session *s, const char *path, enum wse_ckpt_load what);

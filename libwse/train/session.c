@@ -192,6 +192,13 @@ static int weights_in_file(struct wse_session *s, const struct wse_memory *m,
 int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const char *const *uris,
 		     uint32_t n, const struct wse_exec_cfg *log)
 {
+	return wse_session_open_part(s, cfg, uris, n, log, 0, 0);
+}
+
+int wse_session_open_part(struct wse_session *s, const struct wse_config *cfg,
+			  const char *const *uris, uint32_t n, const struct wse_exec_cfg *log,
+			  uint32_t rank, uint32_t ranks)
+{
 	struct wse_data_cfg dc = {
 		.path = cfg->data,
 		.val_path = cfg->val_data[0] ? cfg->val_data : NULL,
@@ -229,7 +236,7 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 	if (ret)
 		goto fail;
 	if (cfg->memory_limit) {
-		ret = wse_memory_of(cfg, &s->plan, uris[0], n, &memory);
+		ret = wse_memory_of(cfg, &s->plan, uris[0], n, ranks ? ranks : 1, &memory);
 		ret = ret ? ret : wse_memory_file(&memory, cfg->memory_limit);
 		if (ret < 0)
 			goto fail;
@@ -239,6 +246,9 @@ int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const 
 			goto fail;
 	}
 	pool = wse_swarm_pool(s->swarm);
+	/* each rank has all that it evaluates with */
+	mc.rank = cfg->forward ? 0 : rank;
+	mc.ranks = cfg->forward ? 0 : ranks;
 	ret = wse_memx_open(&mc, &s->plan.graph, &pool, &s->memx);
 	if (!ret) {
 		s->table = wse_session_table(s);
@@ -312,15 +322,29 @@ static int check_whole(const struct wse_session *s)
 		       : 0;
 }
 
+struct saving {
+	struct wse_session *s;
+	const char *path;
+	const struct wse_st_progress *progress;
+};
+
+static int save(void *ctx)
+{
+	const struct saving *a = ctx;
+	struct wse_memx_cfg mc = wse_session_memx_cfg(&a->s->cfg);
+
+	return wse_ckpt_save(a->path, a->s->memx, &mc, &a->s->state, a->progress);
+}
+
 int wse_session_save(struct wse_session *s, const char *path,
 		     const struct wse_st_progress *progress)
 {
-	struct wse_memx_cfg mc = wse_session_memx_cfg(&s->cfg);
+	struct saving a = {s, path, progress};
 	uint64_t begin = wse_profile_now(s->profile);
 	int ret = check_trains(s);
 
 	ret = ret ? ret : check_whole(s);
-	ret = ret ? ret : wse_ckpt_save(path, s->memx, &mc, &s->state, progress);
+	ret = ret ? ret : wse_ranks_read_first(s, save, &a);
 	wse_profile_span(s->profile, WSE_SPAN_CHECKPOINT, begin);
 	return ret ? wse_fail_in(ret, "checkpoint %.200s: ", path) : 0;
 }
@@ -374,8 +398,8 @@ uint32_t wse_session_devices(struct wse_session *s)
 	return s->ranks ? wse_ranks_devices(s->ranks) : wse_swarm_alive(s->swarm);
 }
 
-/* the first n micro-batches, of the samples in s->samples; shared: each rank does its part */
-static int run_jobs(struct wse_session *s, uint32_t n, int shared)
+/* the first n micro-batches, of the samples in s->samples; of several ranks each does its part */
+static int run_jobs(struct wse_session *s, uint32_t n)
 {
 	struct wse_swarm_step step = wse_slots_step(&s->io, n);
 	unsigned int before = wse_failures();
@@ -384,7 +408,7 @@ static int run_jobs(struct wse_session *s, uint32_t n, int shared)
 
 	if (!ret && s->cfg.forward) /* images and inputs are there before anybody waits for them */
 		ret = wse_memx_finish(s->memx);
-	if (!ret && shared && s->ranks)
+	if (!ret && s->ranks)
 		ret = wse_ranks_deal(s, &step);
 	if (ret)
 		return ret;
@@ -403,7 +427,8 @@ static int run_jobs(struct wse_session *s, uint32_t n, int shared)
 	wse_profile_span(s->profile, WSE_SPAN_MICRO_BATCHES, begin);
 	if (finish)
 		return finish;
-	if (ret && s->ranks && wse_ranks_failed(s->ranks))
+	/* another rank failed; this one may have, too, and then says so */
+	if (ret && s->ranks && wse_ranks_failed(s->ranks) && wse_swarm_alive(s->swarm))
 		return ret;
 	if (ret)
 		return wse_fail_in(
@@ -416,28 +441,47 @@ static int run_jobs(struct wse_session *s, uint32_t n, int shared)
  * The gradients of what the host gathered. Once a step, and not before it is needed: until then
  * s->io.sums is what the devices made, which a replay compares.
  */
-static void scatter(struct wse_session *s)
+static int scatter(struct wse_session *s)
 {
-	if (s->scattered)
-		return;
+	int ret;
+
+	if (!s->scattered)
+		wse_slots_scatter(&s->io, wse_memx_grads(s->memx, s->io.sums));
 	s->scattered = 1;
-	wse_slots_scatter(&s->io, wse_memx_grads(s->memx, s->io.sums));
+	ret = wse_memx_squares(s->memx);
+	s->squared = !ret;
+	return ret;
+}
+
+struct all_params {
+	struct wse_session *s;
+	float *p;
+};
+
+static int read_params(void *ctx)
+{
+	struct all_params *a = ctx;
+	const struct wse_tensor_table *tab = a->s->table;
+	int ret = 0;
+
+	for (uint32_t i = 0; a->p && i < tab->n && !ret; i++)
+		ret = wse_memx_read(a->s->memx, WSE_MEMX_P, i, 0, tab->t[i].count,
+				    a->p + tab->t[i].off);
+	return ret;
 }
 
 /* all parameters, in the order of the table; NULL: no memory, or the store failed */
 static float *all_params(struct wse_session *s)
 {
-	float *p = malloc(s->table->params * sizeof(*p));
-	int ret = p ? wse_memx_finish(s->memx) : 0;
+	struct all_params a = {s, malloc(s->table->params * sizeof(*a.p))};
+	int ret = wse_memx_finish(s->memx);
 
-	for (uint32_t i = 0; p && i < s->table->n && !ret; i++)
-		ret = wse_memx_read(s->memx, WSE_MEMX_P, i, 0, s->table->t[i].count,
-				    p + s->table->t[i].off);
+	ret = ret ? ret : wse_ranks_read_all(s, read_params, &a);
 	if (ret) {
-		free(p);
-		p = NULL;
+		free(a.p);
+		a.p = NULL;
 	}
-	return p;
+	return a.p;
 }
 
 /*
@@ -510,7 +554,7 @@ static int forward(struct wse_session *s, uint32_t micro_batches)
 
 	for (uint32_t i = 0; i < micro_batches; i++)
 		s->io.jobs[i].backward = 0;
-	ret = run_jobs(s, micro_batches, 0);
+	ret = run_jobs(s, micro_batches);
 	for (uint32_t i = 0; i < micro_batches; i++)
 		s->io.jobs[i].backward = 1;
 	return ret;
@@ -522,12 +566,14 @@ static int compute(struct wse_session *s, struct wse_step_result *r)
 	double sum = 0.0;
 	int ret = check_trains(s);
 
-	ret = ret ? ret : run_jobs(s, s->plan.micro_batches, 1);
+	if (!ret && s->ranks)
+		ret = wse_ranks_meet(s, WSE_TOGETHER_STEP, wse_ranks_samples(s));
+	ret = ret ? ret : run_jobs(s, s->plan.micro_batches);
 	ret = ret ? ret : add_losses(s, batch_tokens(s), NULL, &sum);
 	if (ret)
 		return ret;
 	r->loss = sum / (double)batch_tokens(s);
-	s->scattered = 0;
+	s->scattered = s->squared = 0;
 	return 0;
 }
 
@@ -554,11 +600,17 @@ int wse_session_probe(struct wse_session *s)
 	const char *where;
 	uint64_t token = 0;
 	double sum = 0.0;
+	int ret = wse_ranks_meet(s, WSE_TOGETHER_PROBE, 0);
 
+	if (ret)
+		return ret;
 	next_batch(s);
 	wse_failure_keep(&before, 0);
-	if (!forward(s, s->plan.micro_batches))
+	ret = forward(s, s->plan.micro_batches);
+	if (!ret)
 		return add_losses(s, batch_tokens(s), NULL, &sum);
+	if (s->ranks)
+		return ret;
 	wse_failure_undo(&before);
 	where = find_nonfinite(s, 0, batch_tokens(s), &token);
 	return where ? wse_fail(-ERANGE, "step %llu: token %llu is not finite at %s",
@@ -569,9 +621,12 @@ int wse_session_probe(struct wse_session *s)
 
 int wse_session_check_grads(struct wse_session *s)
 {
+	int ret = s->squared ? 0 : wse_ranks_meet(s, WSE_TOGETHER_CHECK, 0);
 	uint32_t bad;
 
-	scatter(s);
+	ret = ret ? ret : scatter(s);
+	if (ret)
+		return ret;
 	bad = wse_memx_bad_grad(s->memx);
 	return bad == WSE_NO_TENSOR
 		       ? 0
@@ -636,11 +691,11 @@ static void chain_step(struct wse_session *s, const struct wse_step_result *r)
 int wse_session_commit(struct wse_session *s, struct wse_step_result *r)
 {
 	uint64_t begin = wse_profile_now(s->profile);
-	int ret = s->ranks ? wse_ranks_commit(s) : 0;
+	int ret = wse_ranks_meet(s, WSE_TOGETHER_COMMIT, 0);
 
+	ret = ret ? ret : scatter(s);
 	if (ret)
 		return ret;
-	scatter(s);
 	ret = wse_memx_commit(s->memx, &r->norm, &r->lr);
 	wse_profile_span(s->profile, WSE_SPAN_COMMIT, begin);
 
@@ -665,7 +720,10 @@ int wse_session_eval(struct wse_session *s, uint64_t max_batches, double *loss, 
 	uint64_t per = s->plan.tokens / span; /* samples of a micro-batch */
 	uint64_t begin = wse_profile_now(s->profile);
 	double sum = 0.0;
+	int ret = wse_ranks_meet(s, WSE_TOGETHER_EVAL, max_batches);
 
+	if (ret)
+		return ret;
 	if (max_batches && n > max_batches * s->cfg.batch)
 		n = max_batches * s->cfg.batch;
 	if (!n)
@@ -677,7 +735,6 @@ int wse_session_eval(struct wse_session *s, uint64_t max_batches, double *loss, 
 	while (done < n) {
 		uint64_t left = n - done < s->cfg.batch ? n - done : s->cfg.batch;
 		uint32_t m = (uint32_t)((left + per - 1) / per);
-		int ret;
 
 		for (uint64_t b = 0; b < m * per; b++) /* the last sample fills up */
 			s->samples[b] = wse_data_held(&s->data, done + (b < left ? b : left - 1));

@@ -30,6 +30,7 @@ struct wse_session {
 	struct wse_train_state state;
 	struct wse_slots io;		/* micro-batches, and what comes of them */
 	int scattered;			/* the gradients of the inputs were added to io.sums */
+	int squared;			/* the squares of the gradients went to all ranks */
 	const uint16_t **samples;	/* [batch] the first target of each sample of the step */
 	int whole_window;		/* texts are made without a past: for tests, and to compare */
 	uint64_t rows_made;		/* starts of a row of cores with a past */
@@ -41,6 +42,10 @@ struct wse_session {
 /* uris [n]; data is not opened when cfg->data is "". */
 int wse_session_open(struct wse_session *s, const struct wse_config *cfg, const char *const *uris,
 		     uint32_t n, const struct wse_exec_cfg *log);
+/* one that will join others (ranks.h): with this rank's part of the weights. ranks 0: alone */
+int wse_session_open_part(struct wse_session *s, const struct wse_config *cfg,
+			  const char *const *uris, uint32_t n, const struct wse_exec_cfg *log,
+			  uint32_t rank, uint32_t ranks);
 void wse_session_close(struct wse_session *s);
 
 /* what of it MemoryX and checkpoints know */

@@ -46,7 +46,11 @@ static int open_on_ranks(const struct wse_config *cfg, const char *const *uris, 
 
 	if (!ret && link)
 		ret = wse_hosts_open(link, &hosts);
-	ret = ret ? ret : wse_session_open(s, cfg, uris, n, log);
+	if (!ret && hosts)
+		ret = wse_session_open_part(s, cfg, uris, n, log, wse_hosts_rank(hosts),
+					    wse_hosts_ranks(hosts));
+	else if (!ret)
+		ret = wse_session_open(s, cfg, uris, n, log);
 	if (!hosts)
 		return ret;
 	joined = wse_ranks_join(s, hosts, ret);
@@ -167,6 +171,14 @@ int wse_trainer_info(struct wse_trainer *t, struct wse_trainer_info *info)
 	return leave(t, 0);
 }
 
+/* of several ranks the whole of it at once: what a program asks of one rank next needs no other one */
+static int commit(struct wse_trainer *t, struct wse_step_result *r)
+{
+	int ret = wse_session_commit(&t->s, r);
+
+	return !ret && t->s.ranks ? wse_memx_finish(t->s.memx) : ret;
+}
+
 static int need_text(struct wse_session *s)
 {
 	return s->cfg.data[0] ? 0 : wse_fail(-ENODATA, "the trainer has no text: give params data");
@@ -190,7 +202,7 @@ int wse_trainer_step(struct wse_trainer *t, struct wse_step_result *result)
 		return ret;
 	ret = need_text(&t->s);
 	ret = ret ? ret : wse_session_compute(&t->s, &r);
-	ret = tell_ranks(t, ret ? ret : wse_session_commit(&t->s, &r));
+	ret = tell_ranks(t, ret ? ret : commit(t, &r));
 	if (!ret && result)
 		*result = r;
 	return leave(t, ret);
@@ -236,7 +248,7 @@ int wse_trainer_step_on(struct wse_trainer *t, const void *samples, uint64_t n,
 		return ret;
 	ret = check_samples(&t->s, samples, n);
 	ret = ret ? ret : wse_session_compute_on(&t->s, samples, &r);
-	ret = tell_ranks(t, ret ? ret : wse_session_commit(&t->s, &r));
+	ret = tell_ranks(t, ret ? ret : commit(t, &r));
 	if (!ret && result)
 		*result = r;
 	return leave(t, ret);
@@ -275,21 +287,35 @@ static int enter_tensor(struct wse_trainer *t, uint32_t i, const struct wse_tens
 	return 0;
 }
 
+struct reading {
+	struct wse_trainer *t;
+	uint32_t tensor;
+	const struct wse_tensor *row;
+};
+
+static int read_tensor(void *ctx)
+{
+	const struct reading *r = ctx;
+	float *copy = realloc(r->t->tensor, r->row->count * sizeof(*copy));
+
+	if (!copy)
+		return wse_fail(-ENOMEM, "no memory for %s", r->row->name);
+	r->t->tensor = copy;
+	return wse_memx_read(r->t->s.memx, WSE_MEMX_P, r->tensor, 0, r->row->count, copy);
+}
+
 int wse_trainer_tensor(struct wse_trainer *t, uint32_t i, struct wse_tensor_info *info)
 {
 	const struct wse_tensor *row;
 	int ret, entered = enter_tensor(t, i, &row, &ret);
-	float *copy;
+	struct reading r = {t, i, row};
 
 	if (entered)
 		return entered;
-	if (row) {
-		copy = realloc(t->tensor, row->count * sizeof(*copy));
-		if (copy)
-			t->tensor = copy;
-		ret = copy ? wse_memx_read(t->s.memx, WSE_MEMX_P, i, 0, row->count, copy)
-			   : wse_fail(-ENOMEM, "no memory for %s", row->name);
-	}
+	if (row)
+		ret = wse_ranks_meet(&t->s, WSE_TOGETHER_TENSOR, i);
+	if (row && !ret)
+		ret = wse_ranks_read_all(&t->s, read_tensor, &r);
 	if (row && !ret)
 		*info = (struct wse_tensor_info){
 			.name = row->name,
@@ -331,7 +357,7 @@ int wse_trainer_save(struct wse_trainer *t, const char *path)
 		return ret;
 	if (!path)
 		ret = wse_fail(-EINVAL, "the path is NULL");
-	else if (!t->s.ranks || !wse_ranks_rank(t->s.ranks)) /* all ranks have the same */
+	else /* rank 0 writes it, with what the others keep */
 		ret = wse_session_save(&t->s, path, NULL);
 	return leave(t, ret);
 }

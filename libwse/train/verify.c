@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "num/num.h"
+#include "ranks.h"
 
 struct replay {
 	struct wse_swarm *swarm;
@@ -159,8 +160,9 @@ int wse_verify_step(struct wse_session *s, const char *uri)
 	struct replay r = {0};
 	unsigned int before = wse_failures();
 	struct wse_exec *e = NULL;
-	int ret = wse_session_device(s, uri, &e);
+	int ret = wse_ranks_collect(s);
 
+	ret = ret ? ret : wse_session_device(s, uri, &e);
 	if (ret)
 		return ret;
 	ret = wse_swarm_open(&e, 1, &s->log, &r.swarm);

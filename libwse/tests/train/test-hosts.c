@@ -62,18 +62,47 @@ static int put_mine(struct wse_reduce *r, uint32_t units, uint32_t leaves, uint3
 	return ret;
 }
 
-static int wrong(struct wse_reduce *r, uint32_t units, uint32_t leaves)
+/* pieces of 2^20 floats at most, one behind the other */
+static void cut_pieces(struct wse_memx_piece *p, uint32_t *first, struct wse_memx_pieces *list)
+{
+	*list = (struct wse_memx_pieces){.p = p, .first = first};
+	for (uint32_t u = 0; u < UNITS; u++) {
+		first[u] = list->n;
+		for (size_t at = 0; at < sizes[u]; at += p[list->n++].count) {
+			size_t left = sizes[u] - at, some = left < 1u << 20 ? left : 1u << 20;
+
+			p[list->n] = (struct wse_memx_piece){.unit = u, .at = at, .count = some};
+			list->longest = some > list->longest ? some : list->longest;
+		}
+	}
+	first[UNITS] = list->n;
+}
+
+/* this rank's pieces of the sums, and on rank 0 then all */
+static int wrong(struct wse_reduce *r, const struct wse_memx_pieces *list, struct rank *me,
+		 struct wse_exchange *x, uint32_t units, uint32_t leaves)
 {
 	int bad = 0;
 
 	for (uint32_t u = 0; u < units; u++) {
-		const float *sum = wse_reduce_take(&r[u]);
-		size_t step = r[u].count > 5000 ? 997 : 1;
+		float *sum = wse_reduce_take(&r[u]);
 
-		for (size_t i = 0; i < r[u].count; i += step)
-			bad |= !sum || sum[i] != tree(0, leaves, u, i);
-		if (sum && r[u].count)
-			bad |= sum[r[u].count - 1] != tree(0, leaves, u, r[u].count - 1);
+		if (!sum)
+			return -EPROTO;
+		for (uint32_t k = list->first[u]; k < list->first[u + 1]; k++) {
+			const struct wse_memx_piece *p = &list->p[k];
+			size_t step = p->count > 5000 ? 997 : 1;
+
+			if (k % me->ranks != me->rank)
+				continue;
+			for (size_t i = p->at; i < p->at + p->count; i += step)
+				bad |= sum[i] != tree(0, leaves, u, i);
+			bad |= sum[p->at + p->count - 1] !=
+			       tree(0, leaves, u, p->at + p->count - 1);
+		}
+		bad |= wse_exchange_collect(x, u, sum) != 0;
+		for (size_t i = 0; i < r[u].count && !me->rank; i += 611)
+			bad |= sum[i] != tree(0, leaves, u, i);
 	}
 	return bad;
 }
@@ -87,14 +116,17 @@ static void *sums(void *arg)
 	struct rank *me = arg;
 	struct sums *what = me->arg;
 	struct wse_reduce r[UNITS] = {0};
+	struct wse_memx_piece pieces[2 * UNITS];
+	uint32_t all[30], first[UNITS + 1];
+	struct wse_memx_pieces list;
 	struct wse_exchange *x = NULL;
 	struct wse_hosts *h;
-	uint32_t all[30];
 
 	me->ret = wse_hosts_open(me->link, &h);
 	if (me->ret)
 		return NULL;
-	me->ret = wse_exchange_open(h, &x);
+	cut_pieces(pieces, first, &list);
+	me->ret = wse_exchange_open(h, &list, &x);
 	for (uint32_t u = 0; u < what->units; u++)
 		wse_reduce_init(&r[u], &heap, sizes[u]);
 	for (uint32_t n = what->from; n <= what->to && !me->ret; n++) {
@@ -109,8 +141,11 @@ static void *sums(void *arg)
 			me->ret = all[i] == 7 * i + n ? 0 : -EILSEQ;
 		me->ret = me->ret ? me->ret
 				  : put_mine(r, what->units, n, cut[me->rank], cut[me->rank + 1]);
-		me->ret = me->ret ? me->ret : wse_exchange_sums(x, r, what->units, n, cut);
-		if (!me->ret && wrong(r, what->units, n))
+		if (!me->ret)
+			wse_exchange_begin(x, n, cut);
+		for (uint32_t u = 0; u < what->units && !me->ret; u++)
+			me->ret = wse_exchange_unit(x, &r[u], u);
+		if (!me->ret && wrong(r, &list, me, x, what->units, n))
 			me->ret = -EILSEQ;
 	}
 	for (uint32_t u = 0; u < what->units; u++)

@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "ranks.h"
 #include "ref/gpt_shards.h"
 #include "tap.h"
 #include "train/memory.h"
+#include "train/ranks.h"
 #include "train/session.h"
 
 static const char gpt[] =
@@ -49,8 +51,13 @@ enum { SANITIZED = 0 };
 
 struct how {
 	const char *yaml, *set, *uri;
-	uint32_t devices;
+	uint32_t devices, ranks;
 	const char *weights; /* to evaluate, and not to train; NULL: training */
+};
+
+struct job {
+	const struct how *how;
+	struct wse_memory m[RANKS_MAX]; /* as planned */
 };
 
 static int read_config(const struct how *h, struct wse_config *cfg)
@@ -66,10 +73,12 @@ static int read_config(const struct how *h, struct wse_config *cfg)
 	return wse_config_read(&src, cfg, &faults);
 }
 
-/* in a process of its own: what it planned goes into *m */
-static int run(const struct how *h, struct wse_memory *m)
+/* alone: link NULL */
+static int use(struct job *j, struct wse_link *link, uint32_t rank)
 {
+	const struct how *h = j->how;
 	const char *uris[] = {h->uri, h->uri};
+	struct wse_hosts *hosts = NULL;
 	struct wse_step_result r;
 	struct wse_config cfg;
 	struct wse_session s;
@@ -78,7 +87,13 @@ static int run(const struct how *h, struct wse_memory *m)
 	int ret = read_config(h, &cfg);
 
 	cfg.forward = h->weights != NULL;
-	ret = ret ? ret : wse_session_open(&s, &cfg, uris, h->devices, NULL);
+	if (!ret && link)
+		ret = wse_hosts_open(link, &hosts);
+	ret = ret ? ret
+		  : wse_session_open_part(&s, &cfg, uris, h->devices, NULL, rank,
+					  hosts ? h->ranks : 0);
+	if (!ret && hosts)
+		ret = wse_ranks_join(&s, hosts, 0);
 	if (ret)
 		return ret;
 	if (h->weights) {
@@ -89,14 +104,45 @@ static int run(const struct how *h, struct wse_memory *m)
 		ret = wse_session_compute(&s, &r);
 		ret = ret ? ret : wse_session_commit(&s, &r);
 	}
-	wse_memx_finish(s.memx);
-	ret = ret ? ret : wse_memory_of(&cfg, &s.plan, h->uri, h->devices, m);
+	ret = ret ? ret : wse_memx_finish(s.memx);
+	ret = ret ? ret
+		  : wse_memory_of(&cfg, &s.plan, h->uri, h->devices, h->ranks, &j->m[rank]);
 	wse_session_close(&s);
 	return ret;
 }
 
-/* bytes that it took */
-static double peak(const char *what, const struct how *h)
+static void *one_rank(void *arg)
+{
+	struct rank *me = arg;
+
+	me->ret = use(me->arg, me->link, me->rank);
+	snprintf(me->why, sizeof(me->why), "%s", wse_error());
+	return NULL;
+}
+
+/* in a process of its own: what it planned goes into *m, of a rank */
+static int run(const struct how *h, struct wse_memory *m)
+{
+	struct job j = {.how = h};
+	struct rank r[RANKS_MAX];
+	int ret = 0;
+
+	if (h->ranks == 1) {
+		ret = use(&j, NULL, 0);
+	} else {
+		on_ranks(h->ranks, one_rank, &j, r);
+		for (uint32_t i = 0; i < h->ranks; i++) {
+			ret = ret ? ret : r[i].ret;
+			if (r[i].ret)
+				printf("# rank %u: %s\n", i, r[i].why);
+		}
+	}
+	*m = j.m[0];
+	return ret;
+}
+
+/* bytes that it took; *plan gets what was planned of a rank, unless it is NULL */
+static double peak(const char *what, const struct how *h, struct wse_memory *plan)
 {
 	struct wse_memory m = {0};
 	struct rusage use = {0};
@@ -122,7 +168,10 @@ static double peak(const char *what, const struct how *h)
 	close(fd[0]);
 	if (pid > 0)
 		wait4(pid, &status, 0, &use);
-	planned = (double)wse_memory_sum(&m, 0);
+	if (plan)
+		*plan = m;
+	/* ranks are threads here: they share the process itself */
+	planned = (double)(h->ranks * (wse_memory_sum(&m, 0) - m.rest) + m.rest);
 	off = planned / ((double)use.ru_maxrss * 1024) - 1;
 	ok(!status && off < 0.1 && off > -0.1,
 	   "%s: %.1f MB planned (%.1f state, %.1f images, %.1f gradients, %.1f twin), %.1f taken, "
@@ -145,7 +194,7 @@ static void forward(const char *type)
 		return;
 	snprintf(cmd, sizeof(cmd), "rm -r %s", dir);
 	for (int i = 0; i < 2; i++) {
-		struct how h = {gpt, sets[i], "sim:func,rows=8,cols=16", 1, dir};
+		struct how h = {gpt, sets[i], "sim:func,rows=8,cols=16", 1, 1, dir};
 		struct wse_tensor_table tab = {0};
 		struct wse_config cfg;
 
@@ -156,7 +205,7 @@ static void forward(const char *type)
 		snprintf(what, sizeof(what), "%.1f M evaluated from files of %s", params[i] / 1e6,
 			 type);
 		wse_tensor_table_fini(&tab);
-		bytes[i] = peak(what, &h);
+		bytes[i] = peak(what, &h, NULL);
 	}
 	bytes[1] = (bytes[1] - bytes[0]) / (params[1] - params[0]);
 	ok(bytes[1] < 2.2, "%.3f bytes a parameter more", bytes[1]);
@@ -179,12 +228,19 @@ int main(void)
 	if (SANITIZED) {
 		tap_skip("sanitizers take memory of their own", "peaks of runs");
 	} else {
+		static const char tile[] = "sim:func,rows=4,cols=16";
+		struct wse_memory one, part;
+
 		peak("a GPT of 10.7 M, one micro-batch",
-		     &(struct how){gpt, NULL, "sim:func,rows=8,cols=16", 1, NULL});
+		     &(struct how){gpt, NULL, "sim:func,rows=8,cols=16", 1, 1, NULL}, NULL);
 		peak("an MLP of 7.1 M, four micro-batches",
-		     &(struct how){mlp, NULL, "sim:func,rows=4,cols=16", 1, NULL});
-		peak("on two devices",
-		     &(struct how){mlp, NULL, "sim:func,rows=4,cols=16", 2, NULL});
+		     &(struct how){mlp, NULL, tile, 1, 1, NULL}, &one);
+		peak("on two devices", &(struct how){mlp, NULL, tile, 2, 1, NULL}, NULL);
+		peak("on two ranks", &(struct how){mlp, NULL, tile, 1, 2, NULL}, &part);
+		ok(part.state > one.state * 45 / 100 && part.state < one.state * 60 / 100,
+		   "a rank of two keeps %.0f %% of parameters and moments",
+		   100.0 * (double)part.state / (double)one.state);
+		peak("on four ranks", &(struct how){mlp, NULL, tile, 1, 4, NULL}, NULL);
 		forward("F32");
 		forward("BF16");
 	}

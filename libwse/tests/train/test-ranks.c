@@ -68,6 +68,7 @@ static int same_runs(const char *what, const char *const *uris, struct job base,
 {
 	char one[65], hash[65], batch[64], name[64];
 	struct rank r[RANKS_MAX];
+	double held_out = 0.0;
 	uint32_t runs = 0;
 	int bad = 0;
 
@@ -86,10 +87,14 @@ static int same_runs(const char *what, const char *const *uris, struct job base,
 				j.devices = d;
 				j.nsets++;
 				bad |= on(ranks, &j, r, hash);
-				if (!runs++ || (ranks == 1 && d == 1))
+				if (!runs++ || (ranks == 1 && d == 1)) {
 					memcpy(one, hash, 65);
-				if (strcmp(one, hash))
-					bad |= printf("# %s: %s, not %s\n", name, hash, one);
+					held_out = j.res[0].held_out;
+				}
+				if (strcmp(one, hash) || !j.res[0].evaluated ||
+				    held_out != j.res[0].held_out)
+					bad |= printf("# %s: %s, not %s; %a, not %a\n", name, hash,
+						      one, j.res[0].held_out, held_out);
 			}
 		}
 	}
@@ -104,7 +109,9 @@ static void same(void)
 	int n = same_runs("mlp", four, mlp, 3, 16, all, sizeof(all) / sizeof(all[0]));
 
 	ok(n > 0,
-	   "an MLP, 1 to 30 micro-batches, 1 to 4 ranks of 1 and 3 devices: one hash (%d runs)", n);
+	   "an MLP, 1 to 30 micro-batches, 1 to 4 ranks of 1 and 3 devices: one hash, one held-out "
+	   "loss (%d runs)",
+	   n);
 	n = same_runs("gpt", four, gpt, 3, 2, few, sizeof(few) / sizeof(few[0]));
 	ok(n > 0, "a GPT: one hash (%d runs)", n);
 }
@@ -167,6 +174,39 @@ static void worse(void)
 	   "a rank without a device ends the run: %s", r[1].why);
 }
 
+/* what rank 0 says of the weights it reads on all ranks */
+static void reads(void)
+{
+	struct job one = {.name = "nan-1", .uris = four, .devices = 1, .nsets = 2};
+	struct job many = one, run = {.name = "proved", .uris = four, .devices = 1, .nsets = 1};
+	char hash[65], path[200], *where;
+	struct rank r[RANKS_MAX];
+	int bad;
+
+	one.sets[0] = many.sets[0] = run.sets[0] = "loop.max_steps=6";
+	one.sets[1] = many.sets[1] = "schedulers=[{ConstantLR: {learning_rate: 1.0e+6}}]";
+	many.name = "nan-3";
+	on_ranks(1, one_rank, &one, r);
+	where = strstr(r[0].why, "step ");
+	snprintf(path, sizeof(path), "%.100s", where ? where : "no such thing");
+	path[strcspn(path, ";")] = 0;
+	on_ranks(3, one_rank, &many, r);
+	for (uint32_t i = 0; i < 3; i++)
+		ok(r[i].ret && strstr(r[i].why, "; first seen at layer ") && strstr(r[i].why, path),
+		   "a number that is not finite is found on rank %u: %s", i, r[i].why);
+	bad = on(2, &run, r, hash);
+	snprintf(path, sizeof(path), "%s/proved/checkpoint_6.safetensors", dir);
+	for (uint32_t i = 0; i < 3; i++) {
+		run.w[i].check = path;
+		run.w[i].check_from = 5;
+		run.w[i].check_to = 6;
+	}
+	run.w[0].listen = "are what the run says";
+	on_ranks(3, one_rank, &run, r);
+	ok(!bad && !r[0].ret && !r[2].ret && strstr(run.w[0].said, "every weight and moment"),
+	   "a run of 2 ranks is proved by 3: %s%s", run.w[0].said, r[0].ret ? r[0].why : "");
+}
+
 static void others(void)
 {
 	static const struct {
@@ -207,6 +247,7 @@ int main(void)
 	same();
 	resumed();
 	worse();
+	reads();
 	others();
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
 	ok(!system(cmd), "cleaned up");

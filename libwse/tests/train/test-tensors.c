@@ -94,7 +94,7 @@ static int map_is_right(const struct wse_graph *g, const struct wse_tensor_table
 	float *init = malloc(tab->params * sizeof(*init)),
 	      *got = malloc(tab->params * sizeof(*got));
 	struct wse_map m;
-	int bad = wse_map_make(&m, g, tab) || wse_store_ram(&m.pieces, 2, &m.store);
+	int bad = wse_map_make(&m, g, tab, 0, 1) || wse_store_ram(&m.kept, 2, &m.store);
 
 	wse_tensor_init(tab, 5, init);
 	bad += bad || wse_map_init(&m, 5);
