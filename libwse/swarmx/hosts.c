@@ -15,6 +15,7 @@
 #define SILENCE	   3.0	/* after which a rank is given up */
 #define FIRST_SIGN 60.0 /* for a rank that has not come yet: nodes start at different times */
 #define GOODBYE	   1.0	/* for the others to take the news of a failure */
+#define BUSY	   2e-3 /* a large message that is under way is looked after so long without a pause */
 
 enum { TAG_CONTROL = 1, TAG_DATA };
 enum { HELLO = 1, ALIVE, BYE, FAILED };
@@ -56,7 +57,8 @@ struct wse_hosts {
 	/* the thread's own */
 	void **reqs; /* [room]: of the parts of the swap's messages */
 	uint32_t nreqs, room, left;
-	int bulk; /* some of them are large */
+	int bulk;     /* some of them are large */
+	double moved; /* when the last one was done, or the swap began */
 	struct out *out;
 	struct peer *peer; /* [ranks] */
 };
@@ -262,6 +264,8 @@ static void test_swap(struct wse_hosts *h)
 		if (done < 0)
 			link_failed(h, done);
 		h->left -= done > 0;
+		if (done)
+			h->moved = now();
 	}
 }
 
@@ -308,15 +312,15 @@ static void end_swap(struct wse_hosts *h)
 
 /*
  * until there is work: a link tells nothing by itself, so it is asked, often while much is under
- * way, and less often the longer it takes
+ * way, and less often the longer nothing has come: the other rank is not there yet
  */
-static void rest(struct wse_hosts *h, double since, int leaving)
+static void rest(struct wse_hosts *h, int leaving)
 {
-	double pause = h->left ? (now() - since) / 16 : 2e-3,
-	       most = h->left || leaving ? 1e-3 : 1e-2;
+	double quiet = now() - h->moved, pause = h->left ? quiet / 16 : 2e-3,
+	       most = h->left ? 4e-3 : leaving ? 1e-3 : 1e-2;
 	struct timespec until;
 
-	if (h->left && h->bulk)
+	if (h->left && h->bulk && quiet < BUSY)
 		most = 2e-5;
 	pause = pause < 1e-5 ? 1e-5 : pause > most ? most : pause;
 	clock_gettime(CLOCK_MONOTONIC, &until);
@@ -408,11 +412,11 @@ static void serve(struct wse_hosts *h)
 			if (ret)
 				link_failed(h, ret);
 			swapping = msgs && !ret;
-			since = t;
+			since = h->moved = t;
 			if (swapping)
 				continue;
 		}
-		rest(h, since, leaving);
+		rest(h, leaving);
 	}
 	if (has_failed(h))
 		say_failed(h);
