@@ -166,7 +166,7 @@ $(B)/tsan/test-hosts: $(TSAN_HOSTS) $(wildcard libwse/swarmx/*.h) libwse/tests/t
 	@mkdir -p $(@D)
 	$(call short,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) -fsanitize=thread -pthread -o $@ $(TSAN_HOSTS) -lm
 ALL += $(B)/tsan/test-hosts
-BESIDE += --waits $(B)/tsan/test-hosts --waits libwse/tests/train/test-mpi
+BESIDE += --waits $(B)/tsan/test-hosts --waits libwse/tests/train/test-mpi --waits libwse/tests/train/test-slurm
 BESIDE += --waits libwse/tests/device/test-tools --beside libwse/examples/labs/test-labs
 SUITES += $(addprefix libwse/tests/device/,test-symbols test-guest) $(B)/libwse/tests/device/test-linear-so \
 	$(addprefix libwse/tests/train/,test-cli test-profile test-tokens test-hashes test-zoo test-install \
