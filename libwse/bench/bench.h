@@ -38,6 +38,10 @@ extern const struct bench bench_driver[];
 extern const struct bench bench_kernels[];
 extern const struct bench bench_gpt[];
 extern const struct bench bench_wide[];
+extern const struct bench bench_ranks[];
+
+/* this process is one of mpirun's: steps for the figure mpi_overhead */
+int bench_rank(void);
 
 /* A counter that is there already gets the new value. */
 void bench_count(struct bench_measure *m, const char *name, const char *unit, double value);

@@ -46,7 +46,7 @@ static void make_text(char *text)
 }
 
 int bench_session(struct wse_session *s, const char *uri, uint32_t n, const char *const *sets,
-		  uint32_t nsets)
+		  uint32_t nsets, uint32_t rank, uint32_t ranks)
 {
 	static char text[TEXT_BYTES + 64];
 	char path[] = "/tmp/wse-bench-XXXXXX";
@@ -69,9 +69,16 @@ int bench_session(struct wse_session *s, const char *uri, uint32_t n, const char
 		close(fd);
 	snprintf(cfg.data, sizeof(cfg.data), "%s", path);
 	memset(s, 0, sizeof(*s));
-	ret = ret ? ret : wse_session_open(s, &cfg, uris, n, NULL);
+	ret = ret ? ret : wse_session_open_part(s, &cfg, uris, n, NULL, rank, ranks);
 	unlink(path);
 	return ret;
+}
+
+/* n devices of one uri; sets: configuration on top of the above */
+static int open_session(struct wse_session *s, const char *uri, uint32_t n, const char *const *sets,
+			uint32_t nsets)
+{
+	return bench_session(s, uri, n, sets, nsets, 0, 0);
 }
 
 /* one micro-batch on the RTL; its cycles are the same every time, so each width runs once */
@@ -90,7 +97,7 @@ static int rtl_step(uint32_t hidden, struct wse_exec_cost *cost, struct bench_me
 
 	snprintf(set, sizeof(set), "model.hidden_size=%u", hidden);
 	if (last.hidden != hidden) {
-		ret = bench_session(&s, "sim:rtl,rows=4,cols=4", 1, sets, 1);
+		ret = open_session(&s, "sim:rtl,rows=4,cols=4", 1, sets, 1);
 		if (ret)
 			return ret;
 		ret = wse_session_compute(&s, &r);
@@ -149,7 +156,7 @@ static int tokens_vs_reference(struct bench_measure *m)
 	struct wse_step_result r;
 	struct wse_session s;
 	struct gpt_run run;
-	int ret = bench_session(&s, "sim:func,rows=12,cols=4", 2, sets, 4); /* as `make train` */
+	int ret = open_session(&s, "sim:func,rows=12,cols=4", 2, sets, 4); /* as `make train` */
 
 	if (ret)
 		return ret;
@@ -198,11 +205,11 @@ static int file_vs_ram(struct bench_measure *m)
 	double best[2] = {1e9, 1e9}, t;
 	struct wse_memory memory;
 	struct wse_session s[2];
-	int ret = bench_session(&s[0], uri, 1, sets, 3), file;
+	int ret = open_session(&s[0], uri, 1, sets, 3), file;
 
 	if (ret)
 		return ret;
-	ret = bench_session(&s[1], uri, 1, sets, 4);
+	ret = open_session(&s[1], uri, 1, sets, 4);
 	if (ret) {
 		wse_session_close(&s[0]);
 		return ret;

@@ -125,7 +125,7 @@ static int run(const struct bench *b, const struct options *o)
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
 static const struct bench *const tables[] = {bench_gemm, bench_kernels, bench_scalar, bench_train,
-					     bench_gpt,	 bench_host,	bench_driver};
+					     bench_gpt,	 bench_ranks,	bench_host,   bench_driver};
 static const struct bench *const wide[] = {bench_wide};
 
 static int usage(FILE *f)
@@ -142,7 +142,8 @@ static int usage(FILE *f)
 		"  --cycles      the figures in device cycles of the RTL alone, each once: the same "
 		"every time\n"
 		"  --check-cycles FILE  those that take seconds against FILE, TAP\n"
-		"  --wide        those of wide tiles instead of all others\n"
+					     bench_gpt,	 bench_ranks,	bench_host,   bench_driver};
+static const struct bench *const wide[] = {bench_wide};
 		"  --version, --help\n"
 		"benchmarks:\n");
 	for (i = 0; i < COUNT(tables); i++)
@@ -160,6 +161,15 @@ static int bad_option(const char *arg)
 		strcmp(arg, "--only") && strcmp(arg, "--check-cycles") ? "is no option"
 								       : "needs a name");
 	return 2;
+}
+
+static int as_rank(void)
+{
+	int ret = bench_rank();
+
+	if (ret)
+		fprintf(stderr, "wse-bench: %s\n", wse_error());
+	return ret != 0;
 }
 
 int main(int argc, char **argv)
@@ -182,8 +192,8 @@ int main(int argc, char **argv)
 			cycles = 1;
 		else if (!strcmp(argv[i], "--check-cycles") && i + 1 < argc)
 			check = argv[++i];
-		else if (!strcmp(argv[i], "--wide"))
-			of = wide, count = COUNT(wide);
+					     bench_gpt,	 bench_ranks,	bench_host,   bench_driver};
+static const struct bench *const wide[] = {bench_wide};
 		else if (!strcmp(argv[i], "--version"))
 			return printf("wse-bench " WSE_RELEASE "\n") < 0;
 		else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))

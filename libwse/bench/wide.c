@@ -70,7 +70,7 @@ static int step(const char *uri, struct wse_exec_cost *cost, struct wse_step_res
 					   "model.filter_size=192", "model.num_hidden_layers=1",
 					   "model.max_position_embeddings=32"};
 	struct wse_session s;
-	int ret = bench_session(&s, uri, 1, sets, 5);
+	int ret = bench_session(&s, uri, 1, sets, 5, 0, 0);
 
 	if (ret)
 		return ret;

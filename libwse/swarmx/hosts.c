@@ -317,7 +317,9 @@ static void end_swap(struct wse_hosts *h)
 static void rest(struct wse_hosts *h, int leaving)
 {
 	double quiet = now() - h->moved, pause = h->left ? quiet / 16 : 2e-3,
-	       most = h->left ? 4e-3 : leaving ? 1e-3 : 1e-2;
+	       most = h->left	? 4e-3
+		      : leaving ? 1e-3
+				: 1e-2;
 	struct timespec until;
 
 	if (h->left && h->bulk && quiet < BUSY)

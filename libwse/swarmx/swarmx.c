@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/error.h"
 
@@ -43,7 +44,34 @@ struct wse_swarm {
 	struct wse_row_sum rows[WSE_SWARM_ROWS]; /* [nrows] */
 	uint32_t nrows;
 	struct pool_buf *bufs;
+	int waiting;	   /* no unit of this step was ready yet */
+	double ended, gap; /* when the last device was done with the last backward pass; 0: none */
 };
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* the first unit of a step is there */
+static void begun(struct wse_swarm *s)
+{
+	pthread_mutex_lock(&s->lock);
+	if (s->waiting && s->ended > 0.0)
+		s->gap = now() - s->ended;
+	if (s->waiting)
+		s->ended = 0.0;
+	__atomic_store_n(&s->waiting, 0, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&s->lock);
+}
+
+double wse_swarm_gap(const struct wse_swarm *s)
+{
+	return s->gap;
+}
 
 static int step_failed(struct wse_swarm *s)
 {
@@ -54,9 +82,15 @@ static int unit_ready(void *ctx, uint32_t unit)
 {
 	struct wse_swarm *s = ((struct worker *)ctx)->s;
 
+	int ret = 0;
+
 	if (step_failed(s))
 		return -ECANCELED;
-	return s->step.unit_ready ? s->step.unit_ready(s->step.ready_ctx, unit) : 0;
+	if (s->step.unit_ready)
+		ret = s->step.unit_ready(s->step.ready_ctx, unit);
+	if (!ret && __atomic_load_n(&s->waiting, __ATOMIC_RELAXED))
+		begun(s);
+	return ret;
 }
 
 static int grad_get(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_buf **buf)
@@ -167,6 +201,8 @@ static void *worker(void *arg)
 		if (ret)
 			__atomic_store_n(&s->failed, 1, __ATOMIC_RELAXED);
 		w->done = w->begun;
+		if (w->n && s->step.jobs[w->first].backward)
+			s->ended = now();
 		pthread_cond_broadcast(&s->cond);
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -462,6 +498,10 @@ int wse_swarm_start(struct wse_swarm *s, const struct wse_swarm_step *step)
 		return ret;
 	s->step = *step;
 	s->in_flight = 1;
+	s->gap = 0.0;
+	s->waiting = 1;
+	if (!step->jobs[0].backward)
+		s->ended = 0.0;
 	hand_out(s);
 	return 0;
 }

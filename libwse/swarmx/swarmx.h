@@ -50,6 +50,12 @@ int wse_swarm_record(const struct wse_swarm *s, uint32_t device, wse_record_fn f
 int wse_swarm_name(const struct wse_swarm *s, uint32_t device, struct wse_exec_info *info);
 
 /*
+ * Seconds in which no device had work between two steps: from the end of the last one's backward pass on the last
+ * device to the first unit of this one on the first. 0 unless both are training steps, one behind the other
+ */
+double wse_swarm_gap(const struct wse_swarm *s);
+
+/*
  * What the host does with a micro-batch, in the thread of the device that takes it: begin before it
  * is read, done when it is complete. One that is repeated on another device begins again.
  *

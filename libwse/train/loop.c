@@ -37,9 +37,12 @@ struct loop {
 	uint64_t first;	       /* step at which this process began */
 	uint64_t line_step;    /* of the last log line */
 	double line_seconds;   /* that its steps took, evaluations and checkpoints not counted */
+	double line_exposed;   /* in which devices waited for the end of the step before */
+	uint64_t line_gaps;    /* of so many of the steps */
 	struct wse_event last; /* of the last step */
 	uint64_t saved;	       /* step of the last checkpoint, UINT64_MAX if none */
 	uint64_t due;	       /* step whose checkpoint waits for proof, likewise */
+	int saved_before;      /* in the last step, before its commit */
 	char path[WSE_PATH + 64];
 };
 
@@ -316,17 +319,47 @@ static int replay(struct loop *l, uint64_t step)
 	return ret;
 }
 
+/*
+ * What of the exchange of ranks is not hidden behind the devices' work: gradients of the last layers,
+ * norm, the first images. A checkpoint or a replay in the gap is not counted.
+ */
+static void note_gap(struct loop *l, int saved)
+{
+	double gap = wse_swarm_gap(l->s->swarm);
+
+	if (!l->s->ranks)
+		return;
+	if (gap > 0.0 && !l->saved_before) {
+		l->line_exposed += gap;
+		l->line_gaps++;
+	}
+	l->saved_before = saved;
+}
+
+/* "" unless there are several ranks and steps behind each other */
+static const char *exposed(const struct loop *l, double step, char *text, size_t size)
+{
+	double gap = l->line_gaps ? l->line_exposed / (double)l->line_gaps : 0.0;
+
+	text[0] = 0;
+	if (l->line_gaps)
+		snprintf(text, size, ", Exposed=%.2f ms/step (%.1f %%)", 1e3 * gap,
+			 100.0 * gap / step);
+	return text;
+}
+
 static int one_step(struct loop *l)
 {
 	uint64_t step = wse_session_step(l->s) + 1;
 	struct wse_step_result r;
 	struct wse_metric m;
 	double t0 = now(), took;
-	int ret = wse_session_compute(l->s, &r);
+	int ret = wse_session_compute(l->s, &r), saved;
 
 	took = now() - t0;
 	if (!ret && is_asked(l, step))
 		ret = replay(l, step);
+	saved = l->due == wse_session_step(l->s) || is_asked(l, step);
 	ret = ret ? ret : save_due(l);
 	t0 = now();
 	ret = ret ? ret : wse_session_commit(l->s, &r);
@@ -334,6 +367,7 @@ static int one_step(struct loop *l)
 		return ret;
 	took += now() - t0;
 	l->line_seconds += took;
+	note_gap(l, saved);
 	l->res->loss = r.loss;
 	m = (struct wse_metric){.step = step,
 				.loss = r.loss,
@@ -359,6 +393,7 @@ static void report(struct loop *l)
 	double batch = (double)l->run->cfg.batch;
 	double rate = batch * (double)(step - l->first) / (now() - l->begin + 1e-9);
 	double n = (double)(step - l->line_step);
+	char text[64];
 	struct wse_progress p = {step, max, l->res->loss, rate,
 				 (double)(max - step) * batch / (rate + 1e-9)};
 
@@ -366,12 +401,14 @@ static void report(struct loop *l)
 		wse_logf(&l->log, WSE_LOG_INFO,
 			 "| Train Device=WSE x%u, Step=%" PRIu64
 			 ", Loss=%.5f, Rate=%.2f samples/sec, GlobalRate=%.2f samples/sec"
-			 ", LR=%.4g, GradNorm=%.4g, Time=%.2f ms/step",
+			 ", LR=%.4g, GradNorm=%.4g, Time=%.2f ms/step%s",
 			 wse_session_devices(l->s), step, l->res->loss,
 			 batch * n / (l->line_seconds + 1e-9), rate, l->last.lr, l->last.norm,
-			 1e3 * l->line_seconds / n);
+			 1e3 * l->line_seconds / n,
+			 exposed(l, l->line_seconds / n, text, sizeof(text)));
 		l->line_step = step;
-		l->line_seconds = 0.0;
+		l->line_seconds = l->line_exposed = 0.0;
+		l->line_gaps = 0;
 	}
 	if (l->ops->progress)
 		l->ops->progress(l->ops->ctx, &p);

@@ -308,7 +308,9 @@ int wse_ranks_read_all(struct wse_session *s, int (*read)(void *ctx), void *ctx)
 		one = read_one(s, i, read, ctx);
 		if (i == s->ranks->rank)
 			ret = one;
-		else if (one) /* what this rank reads is good all the same */
+		else if (one &&
+			 !wse_hosts_failed(
+				 s->ranks->hosts)) /* what this rank reads is good all the same */
 			wse_hosts_fail(s->ranks->hosts, one);
 		if (i != s->ranks->rank)
 			wse_failure_undo(&why);

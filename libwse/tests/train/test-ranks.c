@@ -202,6 +202,8 @@ static void reads(void)
 		run.w[i].check_to = 6;
 	}
 	run.w[0].listen = "are what the run says";
+	ok(strstr(run.w[0].last, ", Exposed="), "what of the exchange is not hidden: %s",
+	   run.w[0].last);
 	on_ranks(3, one_rank, &run, r);
 	ok(!bad && !r[0].ret && !r[2].ret && strstr(run.w[0].said, "every weight and moment"),
 	   "a run of 2 ranks is proved by 3: %s%s", run.w[0].said, r[0].ret ? r[0].why : "");
