@@ -3,10 +3,10 @@
  * The kernels of a transformer that makes text with the keys and values of what came before:
  * blocks, and logits without a loss.
  */
-#define LINEAR_POSTS                                                             \
-	(1u << WSE_POST_NONE | 1u << WSE_POST_BF16 | 1u << WSE_POST_RELU |        \
-	 1u << WSE_POST_GELU | 1u << WSE_POST_GELU_NEW | 1u << WSE_POST_RELU2 | \
-	 1u << WSE_POST_ADD16 | 1u << WSE_POST_ADD32)
+#define LINEAR_POSTS                                                                             \
+	(1u << WSE_POST_NONE | 1u << WSE_POST_BF16 | 1u << WSE_POST_RELU | 1u << WSE_POST_GELU | \
+	 1u << WSE_POST_GELU_NEW | 1u << WSE_POST_RELU2 | 1u << WSE_POST_ADD16 |                 \
+	 1u << WSE_POST_ADD32)
 
 #include "../lib/add.h"
 #include "../lib/attn_past.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* forward.elf with every form of its kernels, and those of full.c alone. */
 #define KERNELS_FULL
-#define LINEAR_POSTS                                                            \
+#define LINEAR_POSTS                                                             \
 	(1u << WSE_POST_BF16 | 1u << WSE_POST_RELU | 1u << WSE_POST_GELU |       \
 	 1u << WSE_POST_GELU_NEW | 1u << WSE_POST_RELU2 | 1u << WSE_POST_ADD16 | \
 	 1u << WSE_POST_ADD32 | 1u << WSE_POST_SWIGLU)

@@ -142,8 +142,8 @@ static int usage(FILE *f)
 		"  --cycles      the figures in device cycles of the RTL alone, each once: the same "
 		"every time\n"
 		"  --check-cycles FILE  those that take seconds against FILE, TAP\n"
-					     bench_gpt,	 bench_ranks,	bench_host,   bench_driver};
-static const struct bench *const wide[] = {bench_wide};
+		"  --wide        those of wide tiles instead of all others\n"
+		"  --rank        one of the two ranks of mpi_overhead, which starts them by mpirun\n"
 		"  --version, --help\n"
 		"benchmarks:\n");
 	for (i = 0; i < COUNT(tables); i++)
@@ -192,8 +192,10 @@ int main(int argc, char **argv)
 			cycles = 1;
 		else if (!strcmp(argv[i], "--check-cycles") && i + 1 < argc)
 			check = argv[++i];
-					     bench_gpt,	 bench_ranks,	bench_host,   bench_driver};
-static const struct bench *const wide[] = {bench_wide};
+		else if (!strcmp(argv[i], "--wide"))
+			of = wide, count = COUNT(wide);
+		else if (!strcmp(argv[i], "--rank"))
+			return as_rank();
 		else if (!strcmp(argv[i], "--version"))
 			return printf("wse-bench " WSE_RELEASE "\n") < 0;
 		else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))

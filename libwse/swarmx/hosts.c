@@ -54,6 +54,7 @@ struct wse_hosts {
 	/* one swap at a time */
 	const struct wse_host_msg *msgs;
 	uint32_t n;
+	uint64_t carried[2]; /* bytes that were received, sent */
 	/* the thread's own */
 	void **reqs; /* [room]: of the parts of the swap's messages */
 	uint32_t nreqs, room, left;
@@ -240,6 +241,7 @@ static int begin_swap(struct wse_hosts *h)
 		const struct wse_host_msg *m = &h->msgs[i];
 
 		h->bulk |= m->bytes > 65536;
+		h->carried[m->send != 0] += m->bytes;
 		for (size_t at = 0; at < m->bytes && !ret; at += WSE_LINK_BYTES) {
 			size_t n = m->bytes - at < WSE_LINK_BYTES ? m->bytes - at : WSE_LINK_BYTES;
 			char *buf = (char *)m->buf + at;
@@ -555,6 +557,12 @@ int wse_hosts_fail(struct wse_hosts *h, int err)
 int wse_hosts_failed(struct wse_hosts *h)
 {
 	return has_failed(h);
+}
+
+void wse_hosts_carried(const struct wse_hosts *h, uint64_t *out, uint64_t *in)
+{
+	*out = h->carried[1];
+	*in = h->carried[0];
 }
 
 int wse_hosts_swap(struct wse_hosts *h, const struct wse_host_msg *msgs, uint32_t n)

@@ -37,6 +37,8 @@ const char *wse_hosts_name(const struct wse_hosts *h, uint32_t rank, char *text,
 int wse_hosts_fail(struct wse_hosts *h, int err);
 /* 0, or what the run failed with */
 int wse_hosts_failed(struct wse_hosts *h);
+/* bytes that the caller's messages have carried so far, out of this rank and into it; between calls */
+void wse_hosts_carried(const struct wse_hosts *h, uint64_t *out, uint64_t *in);
 
 struct wse_host_msg {
 	uint32_t rank;	/* of the other side */

@@ -42,6 +42,8 @@ static const char usage[] =
 	"  --log-json FILE      append what happens as JSON, an object a line (default: none)\n"
 	"  --validate_only      check the file and the options, run nothing\n"
 	"  --plan               print mapping, memory and cost, run nothing\n"
+	"  --ranks N            with --plan: for N processes of a launcher, also what the network carries\n"
+	"                       (default: 1)\n"
 	"  --verify-steps K,... replay these steps in process and compare every bit of the gradients\n"
 	"                       (default: none)\n"
 	"  --verify-device URI  what replays them (default: sim:rtl of the same shape)\n"
@@ -183,6 +185,7 @@ struct args {
 	const char *tokenize, *tokenizer, *out, *launch;
 	size_t prompt_len; /* 0: up to the first NUL */
 	uint32_t num_wse, restarts;
+	uint32_t ranks; /* of a plan, 0: alone */
 	int plan, validate, wait;
 	const char *sets[MAX_SETS];
 	uint32_t nsets;
@@ -238,6 +241,7 @@ static int parse(int argc, char **argv, struct args *a)
 					     {"out", required_argument, NULL, 'O'},
 					     {"launch", required_argument, NULL, 'l'},
 					     {"restart", required_argument, NULL, 'R'},
+					     {"ranks", required_argument, NULL, 'N'},
 					     {"help", no_argument, NULL, 'h'},
 					     {NULL, 0, NULL, 0}};
 	char *end, text[100];
@@ -330,6 +334,11 @@ static int parse(int argc, char **argv, struct args *a)
 			if (end == optarg || *end || *optarg == '-')
 				return 1 + bad_usage("--restart takes a number");
 			break;
+		case 'N':
+			a->ranks = (uint32_t)strtoul(optarg, &end, 10);
+			if (end == optarg || *end || *optarg == '-' || !a->ranks || a->ranks > 1024)
+				return 1 + bad_usage("--ranks takes a number from 1 to 1024");
+			break;
 		case 'h':
 			fputs(usage, stdout);
 			return 1;
@@ -352,6 +361,9 @@ static int parse(int argc, char **argv, struct args *a)
 		return 1 + bad_usage("--params is missing");
 	if (a->launch && !a->launch[strspn(a->launch, " \t")])
 		return 1 + bad_usage("--launch takes a command, as \"mpirun -n 4\"");
+	if (a->ranks && !a->plan)
+		return 1 + bad_usage("--ranks is an option of --plan; to start ranks: --launch "
+				     "\"mpirun -n 4\"");
 	if (a->restarts && (!a->launch || !a->model_dir))
 		return 1 + bad_usage("--restart needs --launch, and --model_dir, where checkpoints "
 				     "appear");
@@ -439,7 +451,9 @@ static int plan(struct args *a, struct wse_params *p, enum wse_mode mode, const 
 {
 	int forward = mode == WSE_MODE_EVAL || mode == WSE_MODE_GENERATE;
 	struct wse_plan_info info;
-	int ret = wse_params_plan(p, uri, forward ? WSE_PLAN_FORWARD : 0, plan_line, a, &info);
+	int ret = wse_params_plan(
+		p, uri, (forward ? WSE_PLAN_FORWARD : 0) | a->ranks << WSE_PLAN_RANKS_SHIFT,
+		plan_line, a, &info);
 
 	fflush(stdout);
 	if (ret) {

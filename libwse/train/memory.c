@@ -57,8 +57,8 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 	ret = ret ? ret : wse_memx_pieces_make(g, &tab, &pieces);
 	if (!ret) {
 		slot = calloc(pieces.n + 1ul, sizeof(*slot));
-		ret = slot ? wse_memx_pieces_deal(&pieces, g->nunits, 0, forward ? 1 : ranks,
-						  &kept, slot)
+		ret = slot ? wse_memx_pieces_deal(&pieces, g->nunits, 0, forward ? 1 : ranks, &kept,
+						  slot)
 			   : -ENOMEM;
 		free(slot);
 	}

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 /* The public call on plans: a device's shape, or the one that its URI names. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/handle.h"
 #include "model/plan.h"
+#include "swarmx/link.h"
 #include "train/memory.h"
+#include "train/network.h"
 #include "train/params.h"
 
 static int shape_of(const char *uri, struct wse_exec_info *info)
@@ -61,21 +64,46 @@ static void fill(const struct wse_config *cfg, const struct wse_plan *p, struct 
 	out->columns = p->graph.tile.cols;
 }
 
-/* of all devices that the file asks for, in MB */
+/* bytes of a step out of one rank and into it, in MB */
+static void print_network(const struct wse_config *cfg, const struct wse_plan *p, uint32_t ranks,
+			  const struct wse_exec_cfg *log)
+{
+	const double mb = 1e-6;
+	struct wse_network n;
+
+	if (wse_network_of(cfg, p, ranks, &n))
+		return;
+	wse_logf(log, WSE_LOG_INFO,
+		 "network          %u ranks, a step of one: %.1f MB out, %.1f in at most", ranks,
+		 mb * (double)wse_carried_sum(&n.out), mb * (double)wse_carried_sum(&n.in));
+	wse_logf(
+		log, WSE_LOG_INFO,
+		"                 gradients %.1f out, %.1f in (%u partial sum%s of a layer), images "
+		"%.1f, %.1f, losses %.3f, %.3f, norm %.3f, %.3f",
+		mb * (double)n.out.grads, mb * (double)n.in.grads, n.nodes, n.nodes == 1 ? "" : "s",
+		mb * (double)n.out.images, mb * (double)n.in.images, mb * (double)n.out.losses,
+		mb * (double)n.in.losses, mb * (double)n.out.squares, mb * (double)n.in.squares);
+}
+
+/* of all devices that the file asks for, in MB; of a rank where there are several */
 static void print_memory(const struct wse_config *cfg, const struct wse_plan *p, const char *uri,
-			 const struct wse_exec_cfg *log)
+			 uint32_t ranks, const struct wse_exec_cfg *log)
 {
 	const double mb = 1e-6;
 	struct wse_memory m;
+	char exchange[40];
 
-	if (wse_memory_of(cfg, p, uri, cfg->num_wse ? cfg->num_wse : 1, 1, &m))
+	exchange[0] = 0;
+	if (wse_memory_of(cfg, p, uri, cfg->num_wse ? cfg->num_wse : 1, ranks, &m))
 		return;
+	if (m.exchange)
+		snprintf(exchange, sizeof(exchange), ", exchange %.0f", mb * (double)m.exchange);
 	if (m.disk)
 		wse_logf(
 			log, WSE_LOG_INFO,
-			"memory           %.0f MB, %.0f with weights and moments in a file of %.0f",
-			mb * (double)wse_memory_sum(&m, 0), mb * (double)wse_memory_sum(&m, 1),
-			mb * (double)m.disk);
+			"memory           %.0f MB%s, %.0f with weights and moments in a file of %.0f",
+			mb * (double)wse_memory_sum(&m, 0), ranks > 1 ? " a rank" : "",
+			mb * (double)wse_memory_sum(&m, 1), mb * (double)m.disk);
 	else
 		wse_logf(log, WSE_LOG_INFO,
 			 "memory           %.0f MB: the weights are the images, bf16",
@@ -83,14 +111,15 @@ static void print_memory(const struct wse_config *cfg, const struct wse_plan *p,
 	wse_logf(
 		log, WSE_LOG_INFO,
 		"                 images %.0f, gradients %.0f, weights and moments %.0f (%.0f), inputs and "
-		"outputs %.0f, cores %.0f",
+		"outputs %.0f, cores %.0f%s",
 		mb * (double)m.images, mb * (double)m.grads, mb * (double)m.state,
-		mb * (double)m.state_file, mb * (double)m.slots, mb * (double)m.cores);
+		mb * (double)m.state_file, mb * (double)m.slots, mb * (double)m.cores, exchange);
 }
 
 static int plan(const struct wse_params *params, const char *uri, uint32_t flags,
 		const struct wse_exec_cfg *log, struct wse_plan_info *out)
 {
+	uint32_t ranks = flags >> WSE_PLAN_RANKS_SHIFT;
 	struct wse_model m = params->cfg.model;
 	struct wse_exec_info info;
 	struct wse_plan p;
@@ -101,6 +130,9 @@ static int plan(const struct wse_params *params, const char *uri, uint32_t flags
 		return wse_fail(
 			-EINVAL,
 			"the params are empty: wse_params_read() or wse_params_make() first");
+	flags -= ranks << WSE_PLAN_RANKS_SHIFT;
+	if (ranks > WSE_LINK_RANKS)
+		return wse_fail(-EINVAL, "%u ranks: at most %d", ranks, WSE_LINK_RANKS);
 	if (!uri || flags & ~(WSE_PLAN_SHAPE | WSE_PLAN_FORWARD))
 		return wse_fail(-EINVAL, uri ? "unknown flags %#x" : "the URI is NULL", flags);
 	ret = shape_of(uri, &info);
@@ -113,7 +145,9 @@ static int plan(const struct wse_params *params, const char *uri, uint32_t flags
 	if (p.tokens) {
 		fill(&params->cfg, &p, out);
 		wse_plan_print(&p, &m, info.name, log);
-		print_memory(&params->cfg, &p, uri, log);
+		print_memory(&params->cfg, &p, uri, ranks ? ranks : 1, log);
+		if (ranks > 1 && !m.forward)
+			print_network(&params->cfg, &p, ranks, log);
 	}
 	wse_plan_fini(&p);
 	return ret;

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/pages.h"
 #include "swarmx/exchange.h"
+#include "train/network.h"
 #include "wse_release.h"
 
 #define FACTS 8192
@@ -177,23 +178,16 @@ static int deal(struct wse_session *s, uint32_t n)
 static void say_ranks(struct wse_session *s)
 {
 	struct wse_ranks *r = s->ranks;
-	uint32_t m = s->plan.micro_batches, n = wse_ranks_devices(r), most = 0;
-	struct wse_part parts[WSE_REDUCE_PARTS];
-	double share = (double)(r->ranks - 1) / r->ranks;
+	uint32_t m = s->plan.micro_batches, n = wse_ranks_devices(r);
+	struct wse_network net;
 
-	for (uint32_t i = 0; i < r->ranks; i++) {
-		uint32_t k = wse_reduce_parts(m, r->cut[i], r->cut[i + 1], parts);
-
-		most = k > most ? k : most;
-	}
-	if (r->rank || r->ranks == 1)
+	if (r->rank || r->ranks == 1 || wse_network_of(&s->cfg, &s->plan, r->ranks, &net))
 		return;
 	wse_logf(
 		&s->log, WSE_LOG_INFO,
 		"| %u ranks, %u wafers; a rank sends up to %.1f MB of gradients and %.1f MB of images "
 		"a step",
-		r->ranks, n, 4e-6 * (double)s->table->params * most * share,
-		2e-6 * (double)s->table->params * share);
+		r->ranks, n, 1e-6 * (double)net.out.grads, 1e-6 * (double)net.out.images);
 	if (n > m)
 		wse_logf(&s->log, WSE_LOG_WARN,
 			 "a step has %u micro-batch%s, so %u of the %u wafers of all ranks have no "
@@ -388,6 +382,11 @@ uint32_t wse_ranks_devices(const struct wse_ranks *r)
 int wse_ranks_failed(const struct wse_ranks *r)
 {
 	return wse_hosts_failed(r->hosts);
+}
+
+void wse_ranks_carried(const struct wse_ranks *r, uint64_t *out, uint64_t *in)
+{
+	wse_hosts_carried(r->hosts, out, in);
 }
 
 int wse_ranks_fail(struct wse_ranks *r, int err)

@@ -26,6 +26,8 @@ uint32_t wse_ranks_rank(const struct wse_ranks *r);
 uint32_t wse_ranks_ranks(const struct wse_ranks *r);
 uint32_t wse_ranks_devices(const struct wse_ranks *r);	/* of all, in the last step */
 int wse_ranks_failed(const struct wse_ranks *r);
+/* see wse_hosts_carried() */
+void wse_ranks_carried(const struct wse_ranks *r, uint64_t *out, uint64_t *in);
 /* this rank cannot go on: see wse_hosts_fail() */
 int wse_ranks_fail(struct wse_ranks *r, int err);
 

@@ -143,6 +143,8 @@ struct wse_plan_info {
 
 #define WSE_PLAN_SHAPE	 1 /* plan for the shape that the URI names; no device is opened */
 #define WSE_PLAN_FORWARD 2 /* the forward pass alone, as for eval and generate */
+/* N << this: of N ranks (mpirun, srun) with such devices each: a rank's memory, and the network */
+#define WSE_PLAN_RANKS_SHIFT 16
 
 /*
  * uri as for wse_device_open(). A device that is not there is planned for all the same, with a line

@@ -39,6 +39,7 @@ WSE_NO_BIAS = 0xffffffff
 WSE_SCHED_MAX = 8
 WSE_PLAN_SHAPE = 1  # plan for the shape that the URI names; no device is opened
 WSE_PLAN_FORWARD = 2  # the forward pass alone, as for eval and generate
+WSE_PLAN_RANKS_SHIFT = 16
 WSE_VERIFY_MAX = 16
 
 # enum wse_post: a linear layer's pass over its sums, after the last block; s = sum, or sum + bias where there is a bias

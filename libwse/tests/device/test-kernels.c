@@ -41,11 +41,11 @@ static const struct {
 	const char *name;
 	uint8_t aux, out, out2;
 } posts[] = {
-	[WSE_POST_NONE] = {"none", 0, 0, 0},   [WSE_POST_BF16] = {"bf16", 0, 1, 0},
-	[WSE_POST_RELU] = {"relu", 0, 1, 0},   [WSE_POST_GELU_NEW] = {"gelu_new", 0, 1, 1},
-	[WSE_POST_GATE] = {"gate", 2, 1, 0},   [WSE_POST_MUL] = {"mul", 2, 1, 0},
-	[WSE_POST_ADD16] = {"add16", 2, 0, 1}, [WSE_POST_ADD32] = {"add32", 4, 0, 1},
-	[WSE_POST_RELU2] = {"relu2", 0, 1, 1}, [WSE_POST_GELU] = {"gelu", 0, 1, 1},
+	[WSE_POST_NONE] = {"none", 0, 0, 0},	 [WSE_POST_BF16] = {"bf16", 0, 1, 0},
+	[WSE_POST_RELU] = {"relu", 0, 1, 0},	 [WSE_POST_GELU_NEW] = {"gelu_new", 0, 1, 1},
+	[WSE_POST_GATE] = {"gate", 2, 1, 0},	 [WSE_POST_MUL] = {"mul", 2, 1, 0},
+	[WSE_POST_ADD16] = {"add16", 2, 0, 1},	 [WSE_POST_ADD32] = {"add32", 4, 0, 1},
+	[WSE_POST_RELU2] = {"relu2", 0, 1, 1},	 [WSE_POST_GELU] = {"gelu", 0, 1, 1},
 	[WSE_POST_SWIGLU] = {"swiglu", 0, 1, 1}, [WSE_POST_MUL2] = {"mul2", 2, 1, 0},
 };
 

@@ -12,6 +12,7 @@
 #include "ref/gpt_shards.h"
 #include "tap.h"
 #include "train/memory.h"
+#include "train/network.h"
 #include "train/ranks.h"
 #include "train/session.h"
 
@@ -58,6 +59,8 @@ struct how {
 struct job {
 	const struct how *how;
 	struct wse_memory m[RANKS_MAX]; /* as planned */
+	/* bytes out of a rank and into it of the second step, and as planned */
+	uint64_t out[RANKS_MAX], in[RANKS_MAX], planned_out, planned_in;
 };
 
 static int read_config(const struct how *h, struct wse_config *cfg)
@@ -79,6 +82,7 @@ static int use(struct job *j, struct wse_link *link, uint32_t rank)
 	const struct how *h = j->how;
 	const char *uris[] = {h->uri, h->uri};
 	struct wse_hosts *hosts = NULL;
+	struct wse_network n;
 	struct wse_step_result r;
 	struct wse_config cfg;
 	struct wse_session s;
@@ -101,12 +105,26 @@ static int use(struct job *j, struct wse_link *link, uint32_t rank)
 		ret = ret ? ret : wse_session_eval(&s, 1, &loss, &samples);
 	}
 	for (int i = 0; i < 2 && !ret && !h->weights; i++) {
+		uint64_t out = 0, in = 0;
+
+		if (hosts)
+			wse_ranks_carried(s.ranks, &out, &in);
 		ret = wse_session_compute(&s, &r);
 		ret = ret ? ret : wse_session_commit(&s, &r);
+		ret = ret ? ret : wse_memx_finish(s.memx);
+		if (hosts)
+			wse_ranks_carried(s.ranks, &j->out[rank], &j->in[rank]);
+		j->out[rank] -= out;
+		j->in[rank] -= in;
+	}
+	if (!ret && !rank)
+		ret = wse_network_of(&cfg, &s.plan, h->ranks, &n);
+	if (!ret && !rank) {
+		j->planned_out = wse_carried_sum(&n.out);
+		j->planned_in = wse_carried_sum(&n.in);
 	}
 	ret = ret ? ret : wse_memx_finish(s.memx);
-	ret = ret ? ret
-		  : wse_memory_of(&cfg, &s.plan, h->uri, h->devices, h->ranks, &j->m[rank]);
+	ret = ret ? ret : wse_memory_of(&cfg, &s.plan, h->uri, h->devices, h->ranks, &j->m[rank]);
 	wse_session_close(&s);
 	return ret;
 }
@@ -213,6 +231,30 @@ static void forward(const char *type)
 		ok(0, "%s", cmd);
 }
 
+/* what the network carries, against what the plan says of the rank with most */
+static void network(const char *what, const char *yaml, const char *uri, uint32_t ranks)
+{
+	struct how h = {yaml, NULL, uri, 1, ranks, NULL};
+	struct job j = {.how = &h};
+	uint64_t out = 0, in = 0;
+	struct rank r[RANKS_MAX];
+	int ret = 0;
+
+	on_ranks(ranks, one_rank, &j, r);
+	for (uint32_t i = 0; i < ranks; i++) {
+		ret |= r[i].ret;
+		if (r[i].ret)
+			printf("# rank %u: %s\n", i, r[i].why);
+		out = j.out[i] > out ? j.out[i] : out;
+		in = j.in[i] > in ? j.in[i] : in;
+	}
+	ok(!ret && out > j.planned_out / 100 * 98 && out < j.planned_out / 100 * 102 &&
+		   in > j.planned_in / 100 * 98 && in < j.planned_in / 100 * 102,
+	   "%s, %u ranks: %.2f MB out and %.2f in planned, %.2f and %.2f carried", what, ranks,
+	   (double)j.planned_out / 1e6, (double)j.planned_in / 1e6, (double)out / 1e6,
+	   (double)in / 1e6);
+}
+
 int main(void)
 {
 	int fd = mkstemp(text);
@@ -244,6 +286,8 @@ int main(void)
 		forward("F32");
 		forward("BF16");
 	}
+	for (uint32_t ranks = 2; ranks <= 4; ranks++)
+		network("the MLP", mlp, "oracle:rows=4,cols=16", ranks);
 	unlink(text);
 	return tap_end();
 }

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+/* What the network carries for a training step of several ranks. */
+#include "train/network.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/pages.h"
+#include "memx/map.h"
+#include "swarmx/reduce.h"
+
+static void at_least(struct wse_carried *most, struct wse_carried c)
+{
+	if (wse_carried_sum(&c) > wse_carried_sum(most))
+		*most = c;
+}
+
+/* is its matrix gathered from as fp32? Then it comes so, and not as bf16 */
+static int is_whole(const struct wse_config *cfg, const struct wse_tensor_table *tab,
+		    const struct wse_unit *u)
+{
+	int whole = 0;
+
+	if (u->weight != WSE_NO_TENSOR && tab->t[u->weight].flags & WSE_TENSOR_INPUT)
+		whole = !cfg->model.family->leaf || !wse_map_is_plain(u);
+	for (uint32_t i = 0; i < u->nvec; i++)
+		whole |= (tab->t[u->vec[i].tensor].flags & WSE_TENSOR_INPUT) != 0;
+	return whole;
+}
+
+/* its micro-batches, and the sums that they leave */
+static uint32_t nodes_of(const struct wse_plan *plan, uint32_t rank, uint32_t ranks, uint32_t *n)
+{
+	struct wse_part parts[WSE_REDUCE_PARTS];
+	uint64_t m = plan->micro_batches;
+	uint32_t first = (uint32_t)(rank * m / ranks), end = (uint32_t)((rank + 1) * m / ranks);
+
+	*n = end - first;
+	return wse_reduce_parts(plan->micro_batches, first, end, parts);
+}
+
+static void one_rank(const struct wse_config *cfg, const struct wse_plan *plan,
+		     const struct wse_tensor_table *tab, const struct wse_memx_pieces *pieces,
+		     uint32_t rank, uint32_t ranks, uint32_t all, struct wse_network *n)
+{
+	const struct wse_graph *g = &plan->graph;
+	uint64_t floats = 0, images = 0, mine = 0, image = 0, io = 4ull * plan->tokens, out;
+	uint64_t others = ranks - 1;
+	uint32_t jobs, nodes = nodes_of(plan, rank, ranks, &jobs);
+
+	for (uint32_t k = pieces->first[0]; k < pieces->n; k++) {
+		const struct wse_memx_piece *p = &pieces->p[k];
+		int owns = wse_memx_piece_owner(k, ranks) == rank;
+		uint64_t bytes = 2 * (p->count - p->vec) + 4 * p->vec;
+
+		if (is_whole(cfg, tab, &g->units[p->unit]))
+			bytes = 4 * p->count;
+		floats += p->count;
+		images += bytes;
+		mine += owns ? p->count : 0;
+		image += owns ? bytes : 0;
+	}
+	for (uint32_t i = 0; i < g->nout && !cfg->model.family->leaf; i++)
+		io += i == g->logits ? 0 : wse_align64(g->out[i].bytes);
+	out = mine / 4096 * 8;
+	at_least(&n->out, (struct wse_carried){4 * nodes * (floats - mine), others * image,
+					       others * jobs * io, others * out});
+	at_least(&n->in,
+		 (struct wse_carried){4 * (all - nodes) * mine, images - image,
+				      (plan->micro_batches - jobs) * io, floats / 4096 * 8 - out});
+	n->nodes = nodes > n->nodes ? nodes : n->nodes;
+}
+
+int wse_network_of(const struct wse_config *cfg, const struct wse_plan *plan, uint32_t ranks,
+		   struct wse_network *n)
+{
+	struct wse_memx_pieces pieces = {0};
+	struct wse_tensor_table tab = {0};
+	uint32_t all = 0, jobs;
+	int ret = cfg->model.family->tensors(&cfg->model, &tab);
+
+	memset(n, 0, sizeof(*n));
+	ret = ret ? ret : wse_memx_pieces_make(&plan->graph, &tab, &pieces);
+	for (uint32_t r = 0; r < ranks && !ret; r++)
+		all += nodes_of(plan, r, ranks, &jobs);
+	for (uint32_t r = 0; r < ranks && !ret; r++)
+		one_rank(cfg, plan, &tab, &pieces, r, ranks, all, n);
+	wse_memx_pieces_fini(&pieces);
+	wse_tensor_table_fini(&tab);
+	return ret ? wse_fail(ret, "%s", strerror(-ret)) : 0;
+}
