@@ -238,3 +238,12 @@ int wse_past_make(const struct wse_graph *of, uint32_t texts, struct wse_past *p
 		wse_graph_fini(&p->g);
 	return ret;
 }
+
+uint64_t wse_past_cycles(const struct wse_past *p)
+{
+	uint64_t cycles = 0;
+
+	for (uint32_t i = 0; i < p->g.nops; i++)
+		cycles += wse_op_type(p->g.ops[i].kind)->cycles(&p->g, &p->g.ops[i]);
+	return cycles;
+}

@@ -32,5 +32,7 @@ struct wse_past {
  * past does not fit the cores; -ENOMEM
  */
 int wse_past_make(const struct wse_graph *of, uint32_t texts, struct wse_past *p);
+/* predicted, of a token in a row whose keys and values were made; of the longest past */
+uint64_t wse_past_cycles(const struct wse_past *p);
 
 #endif

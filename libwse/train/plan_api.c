@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/handle.h"
 #include "model/plan.h"
+#include "ops/past.h"
 #include "swarmx/link.h"
 #include "train/memory.h"
 #include "train/network.h"
@@ -116,6 +117,33 @@ static void print_memory(const struct wse_config *cfg, const struct wse_plan *p,
 		mb * (double)m.state_file, mb * (double)m.slots, mb * (double)m.cores, exchange);
 }
 
+/* what a token of text costs, of models that look at sequences */
+static void print_text(const struct wse_plan *p, const struct wse_exec_cfg *log)
+{
+	struct wse_failure before;
+	struct wse_past past;
+	uint64_t cycles;
+	int ret;
+
+	wse_failure_keep(&before, 0);
+	ret = wse_past_make(&p->graph, 1, &past);
+	if (ret == -E2BIG)
+		wse_logf(log, WSE_LOG_INFO,
+			 "text             the whole window for each token: with a past, %.300s",
+			 wse_error());
+	if (ret) {
+		wse_failure_undo(&before);
+		return;
+	}
+	cycles = wse_past_cycles(&past);
+	wse_logf(log, WSE_LOG_INFO,
+		 "text             a row of cores a token: %u bytes per core, %llu cycles, %.1f MB "
+		 "of keys and values on the host",
+		 past.g.total, (unsigned long long)cycles,
+		 1e-6 * (double)past.g.in[past.past].bytes);
+	wse_graph_fini(&past.g);
+}
+
 static int plan(const struct wse_params *params, const char *uri, uint32_t flags,
 		const struct wse_exec_cfg *log, struct wse_plan_info *out)
 {
@@ -146,7 +174,9 @@ static int plan(const struct wse_params *params, const char *uri, uint32_t flags
 		fill(&params->cfg, &p, out);
 		wse_plan_print(&p, &m, info.name, log);
 		print_memory(&params->cfg, &p, uri, ranks ? ranks : 1, log);
-		if (ranks > 1 && !m.forward)
+		if (m.forward)
+			print_text(&p, log);
+		else if (ranks > 1)
 			print_network(&params->cfg, &p, ranks, log);
 	}
 	wse_plan_fini(&p);

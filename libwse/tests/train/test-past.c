@@ -97,6 +97,26 @@ static uint64_t generate(struct wse_session *s, const struct shape *h, int whole
 	return s->rows_made - before;
 }
 
+/* of the last row that was made, against what --plan says; the planner's are held to 10 % as well */
+static void test_cycles(struct wse_session *s, const struct shape *h)
+{
+	struct wse_exec_cost cost;
+	struct wse_past p;
+	double planned;
+
+	if (strncmp(h->uri, "sim:rtl", 7))
+		return;
+	if (wse_past_make(&s->plan.graph, 1, &p) || wse_swarm_cost(s->swarm, 0, &cost)) {
+		ok(0, "%s: no cost: %s", h->what, wse_error());
+		return;
+	}
+	planned = (double)wse_past_cycles(&p);
+	wse_graph_fini(&p.g);
+	ok(planned / (double)cost.cycles < 1.15 && planned / (double)cost.cycles > 0.9,
+	   "%s: a token in %llu cycles, %+.1f %% planned of the longest past", h->what,
+	   (unsigned long long)cost.cycles, 100 * (planned / (double)cost.cycles - 1));
+}
+
 /* after n inputs: the logits of the whole window, and those with a past, made in two goes */
 static int same_logits(struct wse_session *s, const struct shape *h, uint32_t n)
 {
@@ -126,6 +146,7 @@ static int same_logits(struct wse_session *s, const struct shape *h, uint32_t n)
 		bad += wse_f2u(whole[(size_t)v * t + n - 1]) != wse_f2u(past[v * stride]);
 	if (wse_gen_past_close(p))
 		return 0;
+	test_cycles(s, h);
 	return !bad;
 }
 
