@@ -31,6 +31,9 @@
  * with the earliest step (of several, the one that sends in this step) can always proceed. No step
  * waits for the host.
  *
+ * Heads of queries that share keys and values (in a program with KERNELS_FULL) each take them in
+ * turn, as if they were their own.
+ *
  * A head that spans columns: each column has some of the features. Mover 1 adds the columns'
  * products of a chunk, west to east; the results come back westward from the last column, and the
  * routers on the way forward them (attn_gather). That is the last part of the step, and no row to
@@ -413,9 +416,14 @@ static inline void attn_kernel(const struct wse_attn_args *a)
 
 	attn_setup(t, a->s, a->d, a->group);
 	part = A.head * a->heads;
+#ifdef KERNELS_FULL
+	uint32_t share = a->heads / a->kv, left = share, k = q + part, v = k + A.head * a->kv;
+#endif
 	for (i = 0; i < a->heads; i++) {
+#ifndef KERNELS_FULL
 		uint32_t k = q + part, v = k + part;
 
+#endif
 		attn_max(k, q, keep ? p : 0, max);
 		for (r = 0; r <= A.row; r++) {
 			if (keep) {	/* P in place of scores */
@@ -441,6 +449,13 @@ static inline void attn_kernel(const struct wse_attn_args *a)
 		o += A.head;
 		max += 4 * t;
 		l += 4 * t;
+#ifdef KERNELS_FULL
+		if (!--left) {
+			left = share;
+			k += A.head;
+			v += A.head;
+		}
+#endif
 	}
 	attn_done();
 }

@@ -116,6 +116,36 @@ static inline void attn_ds(uint32_t v, uint32_t g, uint32_t r, uint32_t p, uint3
 	}
 }
 
+#ifdef KERNELS_FULL
+/*
+ * Behind a head of those that share keys and values: adds its gradients of these, bf16 [2][d][t] at
+ * sums, to the binary32 ones behind them, and after the last head rounds them into k and v. Nothing
+ * else runs meanwhile: mover 1 has stored the gradients, and the next head's come after this.
+ */
+static __attribute__((noinline)) void attn_share(uint32_t sums, uint32_t k, uint32_t v, int first,
+						 int last)
+{
+	uint32_t n = A.head / 2, all = sums + 2 * A.head;
+
+	wse_wait(7);
+	vec_mem(D_A, sums, WSE_DT_BF16, 2 * n);
+	vec_mem(D_B, all, WSE_DT_FP32, 2 * n);
+	if (first)
+		vv(VMOV, D_B, D_A, 0);
+	else
+		vv(VADD, D_B, D_B, D_A);
+	if (last) {
+		vec_mem(D_A, k, WSE_DT_BF16, n);
+		vec_mem(D_B, all, WSE_DT_FP32, n);
+		vv(VMOV, D_A, D_B, 0);
+		vec_mem(D_A, v, WSE_DT_BF16, n);
+		vec_mem(D_B, all + 4 * n, WSE_DT_FP32, n);
+		vv(VMOV, D_A, D_B, 0);
+	}
+	wse_wait(1);
+}
+#endif
+
 static inline void attn_back_kernel(const struct wse_attn_back_args *a)
 {
 	uint32_t t = a->t, tt = 2 * t * t, keep = wse_attn_keeps_ds(t, a->s, a->d), i, r;
@@ -123,9 +153,18 @@ static inline void attn_back_kernel(const struct wse_attn_back_args *a)
 
 	attn_setup(t, a->s, a->d, a->group);
 	routes_kgrad();
+#ifdef KERNELS_FULL
+	uint32_t share = a->heads / a->kv, nth = 0, k = a->qkv + A.head * a->heads,
+		 v = k + A.head * a->kv;
+#endif
 	for (i = 0; i < a->heads; i++) {
+#ifdef KERNELS_FULL
+		uint32_t q = a->qkv + A.head * i, dk = share > 1 ? a->sums : k,
+			 dv = share > 1 ? a->sums + A.head : v;
+#else
 		uint32_t q = a->qkv + A.head * i, k = q + A.head * a->heads,
-			 v = k + A.head * a->heads;
+			 v = k + A.head * a->heads, dk = k, dv = v;
+#endif
 		uint32_t g = a->dout + A.head * i;
 
 		attn_back_row(g, a->o + A.head * i, a->recip + 4 * t * i, dot);
@@ -134,21 +173,31 @@ static inline void attn_back_kernel(const struct wse_attn_back_args *a)
 				attn_turn();
 			attn_p(k, q, 0, r, p, a->max + 4 * t * i);
 			attn_ds(v, g, r, p, ds + step * r, dot);
-			attn_to_keys(g, p, r, v);
+			attn_to_keys(g, p, r, dv);
 			if (keep)
 				continue;
 			attn_sums(k, ds, r, carry, carry, 0, a->scale);
-			attn_to_keys(q, ds, r, k);
+			attn_to_keys(q, ds, r, dk);
 		}
 		attn_next_round();
 		if (keep) {
 			attn_sums(k, ds, ALL_ROWS, 0, g, 0, a->scale);
 			for (r = 0; r <= A.row; r++)
-				attn_to_keys(q, ds + step * r, r, k);
+				attn_to_keys(q, ds + step * r, r, dk);
 		}
 		attn_rows16(D_A, keep ? g : carry, A.d);
 		attn_rows16(D_B, q, A.d);
 		vv(VMOV, D_B, D_A, 0);
+#ifdef KERNELS_FULL
+		nth++;
+		if (share > 1)
+			attn_share(a->sums, k, v, nth == 1, nth == share);
+		if (nth == share) {
+			nth = 0;
+			k += A.head;
+			v += A.head;
+		}
+#endif
 	}
 	attn_done();
 }

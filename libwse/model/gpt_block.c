@@ -146,7 +146,8 @@ static void attention(const struct build *b, struct block *k, uint32_t vec)
 	k->attn = (struct wse_attn_op){.program = b->program,
 				       .d = h.d / group,
 				       .heads = wse_heads_of(h.heads, group, b->cols),
-				       .group = group};
+				       .group = group,
+				       .kv = wse_heads_of(h.kv, group, b->cols)};
 	k->attn.qkv = wse_op_linear(b->g,
 				    &(struct wse_linear_op){.program = b->program,
 							    .unit = k->qkv_unit,

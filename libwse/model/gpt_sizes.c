@@ -29,8 +29,7 @@ static int refuse_form(const struct wse_gpt *m)
 	const struct {
 		uint32_t is;
 		const char *what;
-	} forms[] = {{m->kv_heads && m->kv_heads != m->heads, "keys shared by queries' heads"},
-		     {m->gated && m->act != WSE_SILU, "a gate of another activation than SiLU"},
+	} forms[] = {{m->gated && m->act != WSE_SILU, "a gate of another activation than SiLU"},
 		     {m->gated && !m->no_ffn_bias, "SwiGLU with biases"},
 		     {!m->gated && m->act == WSE_SILU, "SiLU without a gate"}};
 
@@ -39,6 +38,29 @@ static int refuse_form(const struct wse_gpt *m)
 			return wse_fail(-EINVAL, "%s: the wafer's GPT does not have it yet",
 					forms[i].what);
 	return 0;
+}
+
+static uint32_t kv_heads(const struct wse_gpt *m)
+{
+	return m->kv_heads ? m->kv_heads : m->heads;
+}
+
+/* -EINVAL unless heads of queries share those of keys and values evenly */
+static int check_kv(const struct wse_gpt *m)
+{
+	struct wse_near near = {kv_heads(m), kv_heads(m)};
+
+	if (m->heads % kv_heads(m) == 0)
+		return 0;
+	while (near.below > 1 && m->heads % near.below)
+		near.below--;
+	while (near.above < m->heads && m->heads % near.above)
+		near.above++;
+	if (near.above > m->heads)
+		near.above = 0;
+	wse_fail(-EINVAL, "num_kv_groups %u does not divide num_heads %u", m->kv_heads, m->heads);
+	wse_near_say("", near);
+	return -EINVAL;
 }
 
 /* angles are position / scale * base ^ -x: finite, and their turns a number that has a fraction */
@@ -100,7 +122,7 @@ int wse_gpt_init(struct wse_model *model, const struct wse_gpt *shape)
 				"max_sequence_length %u is more than max_position_embeddings %u: "
 				"choose %u, or max_position_embeddings %u",
 				shape->seq, shape->positions, shape->positions, shape->seq);
-	if (refuse_form(shape) || check_rotary(shape))
+	if (refuse_form(shape) || check_kv(shape) || check_rotary(shape))
 		return -EINVAL;
 	memset(model, 0, sizeof(*model));
 	model->family = &wse_family_gpt;
@@ -133,19 +155,22 @@ struct wse_gpt_head wse_gpt_head_of(uint32_t vocab, uint32_t cols, uint32_t t)
 	return h;
 }
 
-/* whole heads on whole columns: a column has some, or a head has some columns */
-static int heads_lie(uint32_t heads, uint32_t cols)
+/*
+ * Whole heads of keys on whole columns, with the queries that share them: a column has some, or one
+ * has some columns.
+ */
+static int heads_lie(uint32_t kv, uint32_t cols)
 {
-	return heads > cols ? heads % cols == 0 : cols % heads == 0;
+	return kv > cols ? kv % cols == 0 : cols % kv == 0;
 }
 
 /* hidden_size is a multiple of it: four features, or more, of every head and on every column */
-static uint32_t hidden_unit(uint32_t heads, uint32_t cols)
+static uint32_t hidden_unit(uint32_t heads, uint32_t kv, uint32_t cols)
 {
-	return 4 * (heads > cols ? heads : cols);
+	return 4 * heads * (kv < cols ? cols / kv : 1);
 }
 
-/* the widest of its three, of queries, keys and values together */
+/* the widest of its three, of queries, keys and values together where none are shared */
 static uint32_t widest_hidden(uint32_t cols)
 {
 	uint64_t most = (uint64_t)WSE_COLUMN_MAX / 3 * cols;
@@ -184,10 +209,10 @@ static uint32_t nearest_heads(const struct wse_gpt *m, uint32_t cols)
 	int kept = 0;
 
 	for (uint32_t h = 1; h <= m->heads + cols; h++) {
-		int keeps = m->hidden % hidden_unit(h, cols) == 0;
+		int keeps = heads_lie(h, cols) && m->hidden % hidden_unit(h, h, cols) == 0;
 
 		near = h < m->heads ? m->heads - h : h - m->heads;
-		if (!heads_lie(h, cols) || hidden_unit(h, cols) > widest_hidden(cols) ||
+		if (!heads_lie(h, cols) || hidden_unit(h, h, cols) > widest_hidden(cols) ||
 		    keeps < kept || (keeps == kept && near >= least))
 			continue;
 		best = h;
@@ -212,11 +237,42 @@ static uint32_t widest_filter(uint32_t cols)
 	return most < WIDEST ? (uint32_t)most : WIDEST;
 }
 
+/* heads of keys that divide those of queries and lie on the columns: the nearest */
+static uint32_t nearest_kv(const struct wse_gpt *m, uint32_t cols)
+{
+	uint32_t best = 0, least = UINT32_MAX;
+
+	for (uint32_t k = 1; k <= m->heads; k++) {
+		uint32_t near = k < kv_heads(m) ? kv_heads(m) - k : k - kv_heads(m);
+
+		if (m->heads % k || !heads_lie(k, cols) || near >= least ||
+		    m->hidden % hidden_unit(m->heads, k, cols))
+			continue;
+		best = k;
+		least = near;
+	}
+	return best;
+}
+
+static int refuse_kv(const struct wse_gpt *m, uint32_t cols)
+{
+	uint32_t kv = nearest_kv(m, cols);
+
+	wse_fail(-EINVAL, "num_kv_groups %u is neither a multiple nor a divisor of the %u columns",
+		 m->kv_heads, cols);
+	if (kv)
+		wse_fail_more(": choose %u", kv);
+	return -EINVAL;
+}
+
 static int refuse_heads(const struct wse_gpt *m, uint32_t cols)
 {
 	uint32_t heads = nearest_heads(m, cols);
-	uint32_t hidden = nearest_width(m->hidden, hidden_unit(heads, cols), widest_hidden(cols));
+	uint32_t hidden =
+		nearest_width(m->hidden, hidden_unit(heads, heads, cols), widest_hidden(cols));
 
+	if (kv_heads(m) != m->heads)
+		return refuse_kv(m, cols);
 	wse_fail(-EINVAL,
 		 "num_heads %u is neither a multiple nor a divisor of the %u columns: choose %u",
 		 m->heads, cols, heads);
@@ -227,7 +283,7 @@ static int refuse_heads(const struct wse_gpt *m, uint32_t cols)
 
 static int refuse_hidden(const struct wse_gpt *m, uint32_t cols)
 {
-	uint32_t unit = hidden_unit(m->heads, cols), most = widest_hidden(cols);
+	uint32_t unit = hidden_unit(m->heads, kv_heads(m), cols), most = widest_hidden(cols);
 	struct wse_near near = near_width(m->hidden, unit, most);
 
 	if (m->hidden > most)
@@ -235,6 +291,11 @@ static int refuse_hidden(const struct wse_gpt *m, uint32_t cols)
 			 "hidden_size %u: queries, keys and values are more than %u a column, of "
 			 "%u columns",
 			 m->hidden, WSE_COLUMN_MAX, cols);
+	else if (kv_heads(m) != m->heads)
+		wse_fail(-EINVAL,
+			 "hidden_size %u is not a multiple of %u: %u heads (num_heads), each over "
+			 "%u columns, have 4 features or more on each",
+			 m->hidden, unit, m->heads, unit / 4 / m->heads);
 	else
 		wse_fail(-EINVAL, "hidden_size %u is not a multiple of 4 x %u %s = %u", m->hidden,
 			 unit / 4, m->heads > cols ? "heads (num_heads)" : "columns", unit);
@@ -300,9 +361,9 @@ int wse_gpt_sizes(const struct wse_model *model, const struct wse_tile *tile, in
 	const struct wse_gpt *m = wse_gpt(model);
 	uint32_t cols = tile->cols, t = tile->lanes;
 
-	if (!heads_lie(m->heads, cols))
+	if (!heads_lie(kv_heads(m), cols))
 		return say ? refuse_heads(m, cols) : -EINVAL;
-	if (m->hidden % hidden_unit(m->heads, cols) || m->hidden > widest_hidden(cols))
+	if (m->hidden % hidden_unit(m->heads, kv_heads(m), cols) || m->hidden > widest_hidden(cols))
 		return say ? refuse_hidden(m, cols) : -EINVAL;
 	if (m->filter % (4 * cols) || m->filter > widest_filter(cols))
 		return say ? refuse_filter(m, cols) : -EINVAL;
@@ -326,9 +387,13 @@ int wse_gpt_resize(const struct wse_model *model, const struct wse_tile *tile, u
 	struct wse_gpt m = *old;
 	int narrower;
 
-	if (!heads_lie(m.heads, cols))
-		m.heads = nearest_heads(&m, cols);
-	unit = hidden_unit(m.heads, cols);
+	/* a head of queries of its own for each of keys goes wherever that many heads do */
+	if (!heads_lie(kv_heads(&m), cols)) {
+		m.kv_heads = kv_heads(&m) == m.heads ? 0 : nearest_kv(&m, cols);
+		if (!m.kv_heads)
+			m.heads = nearest_heads(&m, cols);
+	}
+	unit = hidden_unit(m.heads, kv_heads(&m), cols);
 	widest = nearest_width(m.hidden, unit, widest_hidden(cols));
 	if (!sequence_goes(m.seq, tile))
 		m.seq = (uint32_t)near_sequence(m.seq, tile).below;
@@ -345,6 +410,8 @@ int wse_gpt_resize(const struct wse_model *model, const struct wse_tile *tile, u
 	memcpy(to->family_data, &m, sizeof(m));
 	what[0] = 0;
 	wse_say_size(what, size, "num_heads", m.heads, old->heads);
+	if (kv_heads(old) != old->heads)
+		wse_say_size(what, size, "num_kv_groups", kv_heads(&m), kv_heads(old));
 	wse_say_size(what, size, "hidden_size", m.hidden, old->hidden);
 	/*
 	 * named with another hidden_size even if it stays: a file that leaves it out has 4 x

@@ -12,10 +12,15 @@
 #include "ops/oracle.h"
 #include "ops/scalar_attn.h"
 
-enum { A_D, A_HEADS, A_GROUP };
+enum { A_D, A_HEADS, A_GROUP, A_KV };
 enum { IN_QKV, IN_O, IN_DOUT, IN_MAX, IN_RECIP };
 enum { OUT_O, OUT_MAX, OUT_RECIP, OUT_WORK };
-enum { OUT_DQKV, OUT_BACK_WORK };
+enum { OUT_DQKV, OUT_BACK_WORK, OUT_BACK_SUMS };
+
+static uint32_t kv_of(const struct wse_attn_op *a)
+{
+	return a->kv ? a->kv : a->heads;
+}
 
 uint32_t wse_op_attn(struct wse_graph *g, struct wse_attn_op *a)
 {
@@ -34,6 +39,7 @@ uint32_t wse_op_attn(struct wse_graph *g, struct wse_attn_op *a)
 	op->arg[A_D] = a->d;
 	op->arg[A_HEADS] = a->heads;
 	op->arg[A_GROUP] = a->group;
+	op->arg[A_KV] = kv_of(a);
 	return o;
 }
 
@@ -52,14 +58,27 @@ void wse_op_attn_back(struct wse_graph *g, const struct wse_attn_op *a, uint32_t
 	op->arg[A_D] = a->d;
 	op->arg[A_HEADS] = a->heads;
 	op->arg[A_GROUP] = a->group;
+	op->arg[A_KV] = kv_of(a);
+	if (kv_of(a) != a->heads)
+		op->out[OUT_BACK_SUMS] = wse_graph_value(g, "attention", WSE_TYPE_BYTE,
+							 WSE_SHAPE_WORK, wse_attn_sums(g->t, a->d));
+}
+
+static int attn_full(const struct wse_op *op)
+{
+	return op->arg[A_KV] != op->arg[A_HEADS];
 }
 
 static int attn_check(const struct wse_graph *g, const struct wse_op *op)
 {
 	int back = op->kind == WSE_OP_ATTN_BACK;
-	uint32_t heads = op->arg[A_HEADS], h = op->arg[A_D] * heads;
-	int ret = wse_check_value(g, op->in[IN_QKV], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, 3 * h,
-				  "queries, keys and values");
+	uint32_t heads = op->arg[A_HEADS], h = op->arg[A_D] * heads, kv = op->arg[A_KV];
+	int ret;
+
+	if (!kv || heads % kv)
+		return wse_fail(-EINVAL, "%u heads of queries do not share %u of keys", heads, kv);
+	ret = wse_check_value(g, op->in[IN_QKV], WSE_TYPE_BF16, WSE_SHAPE_TOKENS,
+			      h + 2 * op->arg[A_D] * kv, "queries, keys and values");
 
 	ret = ret ? ret
 		  : wse_check_value(g, back ? op->in[IN_O] : op->out[OUT_O], WSE_TYPE_BF16,
@@ -73,8 +92,7 @@ static int attn_check(const struct wse_graph *g, const struct wse_op *op)
 	if (!ret && back)
 		ret = wse_check_value(g, op->in[IN_DOUT], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, h,
 				      "the gradient");
-	if (!ret && (!op->arg[A_GROUP] || g->tile.cols % op->arg[A_GROUP] ||
-		     (op->arg[A_GROUP] > 1 && heads > 1)))
+	if (!ret && (!op->arg[A_GROUP] || g->tile.cols % op->arg[A_GROUP]))
 		ret = wse_fail(-EINVAL, "%u heads a column, each over %u of %u columns", heads,
 			       op->arg[A_GROUP], g->tile.cols);
 	if (!ret && (g->seq % g->t || wse_graph_tokens(g) % g->seq))
@@ -98,6 +116,7 @@ static void attn_emit(struct wse_emit *e, const struct wse_op *op)
 		.d = op->arg[A_D],
 		.heads = op->arg[A_HEADS],
 		.group = op->arg[A_GROUP],
+		.kv = op->arg[A_KV],
 	};
 
 	wse_emit_kernel(e, op, a);
@@ -123,6 +142,8 @@ static void attn_back_emit(struct wse_emit *e, const struct wse_op *op)
 		.heads = op->arg[A_HEADS],
 		.group = op->arg[A_GROUP],
 		.scale = wse_f2u(score_scale(op)),
+		.kv = op->arg[A_KV],
+		.sums = wse_emit_addr(e, op->out[OUT_BACK_SUMS]),
 	};
 
 	wse_emit_kernel(e, op, a);
@@ -130,8 +151,8 @@ static void attn_back_emit(struct wse_emit *e, const struct wse_op *op)
 
 static struct wse_attn_shape shape_of(const struct wse_graph *g, const struct wse_op *op)
 {
-	return (struct wse_attn_shape){wse_graph_tokens(g), g->seq, op->arg[A_D], op->arg[A_HEADS],
-				       op->arg[A_GROUP]};
+	return (struct wse_attn_shape){wse_graph_tokens(g), g->seq,	      op->arg[A_D],
+				       op->arg[A_HEADS],    op->arg[A_GROUP], op->arg[A_KV]};
 }
 
 static int attn_run_oracle(struct wse_oracle_run *o, const struct wse_op *op)
@@ -165,17 +186,21 @@ static uint64_t attn_cycles(const struct wse_graph *g, const struct wse_op *op)
 static uint64_t attn_back_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
 	return WSE_COMMAND_CYCLES +
-	       wse_attn_back_cycles(g->t, g->seq, op->arg[A_D], op->arg[A_HEADS], op->arg[A_GROUP]);
+	       wse_attn_back_cycles(g->t, g->seq, op->arg[A_D], op->arg[A_HEADS],
+				    op->arg[A_GROUP]) +
+	       (attn_full(op) ? wse_attn_share_cycles(g->t, op->arg[A_D], op->arg[A_HEADS]) : 0);
 }
 
 const struct wse_op_type wse_type_attn = {.name = "attention",
 					  .entry = "attn",
+					  .full = attn_full,
 					  .check = attn_check,
 					  .emit = attn_emit,
 					  .oracle = attn_run_oracle,
 					  .cycles = attn_cycles};
 const struct wse_op_type wse_type_attn_back = {.name = "attention, backward",
 					       .entry = "attn_back",
+					       .full = attn_full,
 					       .check = attn_check,
 					       .emit = attn_back_emit,
 					       .oracle = attn_back_run_oracle,

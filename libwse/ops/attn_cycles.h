@@ -129,4 +129,10 @@ static inline uint64_t wse_attn_back_cycles(uint32_t t, uint32_t s, uint32_t d, 
 	return (c->start + heads * sum) / 100;
 }
 
+/* adding up the gradients of keys and values that heads share */
+static inline uint64_t wse_attn_share_cycles(uint32_t t, uint32_t d, uint32_t heads)
+{
+	return heads * (100 + 2ull * t * d);
+}
+
 #endif

@@ -89,7 +89,7 @@ uint32_t wse_graph_kernels(struct wse_graph *g)
 static const struct wse_graph_program plain[] = {{"train.elf", 0},
 						 {"forward.elf", 0},
 						 {"backward.elf", 0}},
-				      full[] = {{"full.elf", 0x4c00},
+				      full[] = {{"full.elf", 0x4e00},
 						{"full_forward.elf", 0x2c00},
 						{"full_backward.elf", 0x2c00}};
 

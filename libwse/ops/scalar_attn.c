@@ -192,10 +192,21 @@ static float *widened(float *to, const uint16_t *from, size_t n)
 	return to + n;
 }
 
+static uint32_t kv_of(const struct wse_attn_shape *s)
+{
+	return s->kv ? s->kv : s->heads;
+}
+
+/* features of a column: queries, keys and values */
+static size_t column_of(const struct wse_attn_shape *s)
+{
+	return (size_t)s->d * (s->heads + 2 * kv_of(s));
+}
+
 static int whole_init(struct whole *w, const struct wse_tile *tile, const struct wse_attn_shape *s,
 		      int back)
 {
-	size_t width = (size_t)s->d * s->heads * tile->cols, st;
+	size_t width = (size_t)s->d * s->heads * tile->cols, all = column_of(s) * tile->cols, st;
 
 	memset(w, 0, sizeof(*w));
 	w->s = *s;
@@ -206,11 +217,11 @@ static int whole_init(struct whole *w, const struct wse_tile *tile, const struct
 	w->t = s->tokens / tile->rows;
 	if (w->t % 8 || w->t > 1024 || s->s % w->t || s->tokens % s->s)
 		return -EINVAL;
-	if (s->group > 1 && (s->heads != 1 || tile->cols % s->group))
+	if ((s->group > 1 && tile->cols % s->group) || s->heads % kv_of(s))
 		return -EINVAL;
 	w->rho = s->s / w->t;
 	st = (size_t)s->s * w->t;
-	w->in = malloc(sizeof(float) * width * s->tokens * (back ? 6 : 3));
+	w->in = malloc(sizeof(float) * (all + (back ? 3 * width : 0)) * s->tokens);
 	w->score = malloc(sizeof(float) * st);
 	w->p = malloc(sizeof(float) * st * (back ? w->rho : 1));
 	w->ds = malloc(sizeof(float) * st * w->rho);
@@ -239,8 +250,9 @@ static uint32_t group_of(const struct wse_attn_shape *s)
 static struct part part_of(const struct whole *w, uint32_t c, uint32_t a, uint32_t first,
 			   uint32_t i)
 {
-	size_t h = (size_t)w->s.d * w->s.heads, n = w->s.tokens;
-	const float *q = w->in + (c * 3 * h + a * w->s.d) * n;
+	size_t h = (size_t)w->s.d * w->s.heads, kv = (size_t)w->s.d * kv_of(&w->s), n = w->s.tokens;
+	const float *of = w->in + c * column_of(&w->s) * n;
+	const float *k = of + (h + a / (w->s.heads / kv_of(&w->s)) * w->s.d) * n;
 
 	return (struct part){
 		.t = w->t,
@@ -249,11 +261,11 @@ static struct part part_of(const struct whole *w, uint32_t c, uint32_t a, uint32
 		.own = w->s.d,
 		.lanes = w->tile->lanes,
 		.stride = n,
-		.in = 3 * h * n,
+		.in = column_of(&w->s) * n,
 		.out = h * n,
-		.q = q + first + i * w->t,
-		.k = q + h * n + first,
-		.v = q + 2 * h * n + first,
+		.q = of + a * w->s.d * n + first + i * w->t,
+		.k = k + first,
+		.v = k + kv * n + first,
 		.s = w->score,
 		.p = w->p,
 		.dot = w->dot,
@@ -261,18 +273,28 @@ static struct part part_of(const struct whole *w, uint32_t c, uint32_t a, uint32
 	};
 }
 
+/*
+ * The next head, as numbers of (column, head of it), of those that begin in a column; a head is
+ * known by its row of max, the other columns of its group have the same
+ */
+static uint32_t next_head(const struct wse_attn_shape *s, uint32_t head)
+{
+	head++;
+	return head % s->heads ? head : head + (group_of(s) - 1) * s->heads;
+}
+
 int wse_attn_oracle(const struct wse_tile *tile, const struct wse_attn_shape *shape,
 		    const uint16_t *qkv, uint16_t *o, float *max, float *recip)
 {
-	size_t width = (size_t)shape->d * shape->heads * tile->cols, n = shape->tokens;
+	size_t n = shape->tokens;
 	struct whole w;
 	uint32_t saved = wse_ftz_enter();
 	int ret = whole_init(&w, tile, shape, 0);
 
 	if (!ret)
-		widened(w.in, qkv, 3 * width * n);
-	/* a head is known by its row of max; the other columns of its group have the same */
-	for (uint32_t head = 0; !ret && head < shape->heads * tile->cols; head += group_of(shape))
+		widened(w.in, qkv, column_of(shape) * tile->cols * n);
+	for (uint32_t head = 0; !ret && head < shape->heads * tile->cols;
+	     head = next_head(shape, head))
 		for (uint32_t tok = 0; tok < n; tok += w.t) {
 			uint32_t i = tok / w.t % w.rho, first = tok - i * w.t;
 			struct part p =
@@ -282,8 +304,8 @@ int wse_attn_oracle(const struct wse_tile *tile, const struct wse_attn_shape *sh
 			p.m = m;
 			forward(&p, o + head * shape->d * n + tok, m, r);
 			for (uint32_t c = 1; c < group_of(shape); c++) {
-				memcpy(m + c * n, m, w.t * sizeof(*m));
-				memcpy(r + c * n, r, w.t * sizeof(*r));
+				memcpy(m + c * shape->heads * n, m, w.t * sizeof(*m));
+				memcpy(r + c * shape->heads * n, r, w.t * sizeof(*r));
 			}
 		}
 	whole_free(&w);
@@ -291,9 +313,19 @@ int wse_attn_oracle(const struct wse_tile *tile, const struct wse_attn_shape *sh
 	return ret;
 }
 
-/* feature f of one head of one sequence; parts of its rows hold g (or q), P and dS */
-static void to_keys(const struct whole *w, const struct part *rows, uint32_t f, uint16_t *dk,
-		    uint16_t *dv)
+/* the first head's gradient, then the sum with the next one's; binary32, and as stored */
+static void share(float *sum, uint16_t *out, float d, int first)
+{
+	*sum = first ? through_bf16(d) : ew_add(*sum, through_bf16(d));
+	*out = wse_f32_to_bf16_ftz(*sum);
+}
+
+/*
+ * feature f of one head of one sequence; parts of its rows hold g (or q), P and dS. sums [2][s]: of
+ * the heads that share the keys, of which this is the first
+ */
+static void to_keys(const struct whole *w, const struct part *rows, uint32_t f, int first,
+		    float *sums, uint16_t *dk, uint16_t *dv)
 {
 	size_t st = (size_t)w->s.s * w->t;
 
@@ -309,8 +341,8 @@ static void to_keys(const struct whole *w, const struct part *rows, uint32_t f, 
 			sk = i + 1 == w->rho ? k : ew_add(sk, k);
 			sv = i + 1 == w->rho ? v : ew_add(sv, v);
 		}
-		dk[key] = wse_f32_to_bf16_ftz(sk);
-		dv[key] = wse_f32_to_bf16_ftz(sv);
+		share(&sums[key], &dk[key], sk, first);
+		share(&sums[w->s.s + key], &dv[key], sv, first);
 	}
 }
 
@@ -319,23 +351,28 @@ int wse_attn_back_oracle(const struct wse_tile *tile, const struct wse_attn_shap
 			 const float *max, const float *recip, float scale, uint16_t *dqkv)
 {
 	size_t h = (size_t)shape->d * shape->heads, width = h * tile->cols, n = shape->tokens;
-	float *wo = NULL, *wdout = NULL, *g = NULL;
+	size_t kv = (size_t)shape->d * kv_of(shape), column = column_of(shape);
+	float *wo = NULL, *wdout = NULL, *g = NULL, *sums = NULL;
 	struct part *rows = NULL;
 	struct whole w;
 	uint32_t saved = wse_ftz_enter();
 	int ret = whole_init(&w, tile, shape, 1);
 
 	if (!ret) {
-		wo = widened(w.in, qkv, 3 * width * n);
+		wo = widened(w.in, qkv, column * tile->cols * n);
 		wdout = widened(wo, o, width * n);
 		g = widened(wdout, dout, width * n);
 		rows = calloc(w.rho, sizeof(*rows));
-		ret = rows ? 0 : -ENOMEM;
+		sums = malloc(sizeof(*sums) * 2 * n * shape->d * group_of(shape));
+		ret = rows && sums ? 0 : -ENOMEM;
 	}
-	for (uint32_t head = 0; !ret && head < shape->heads * tile->cols; head += group_of(shape))
+	for (uint32_t head = 0; !ret && head < shape->heads * tile->cols;
+	     head = next_head(shape, head))
 		for (uint32_t first = 0; first < n; first += shape->s) {
 			uint32_t c = head / shape->heads, a = head % shape->heads;
-			uint16_t *dq = dqkv + (c * 3 * h + a * shape->d) * n + first;
+			uint32_t heads = shape->heads / kv_of(shape); /* that share keys */
+			uint16_t *dq = dqkv + (c * column + a * shape->d) * n + first;
+			uint16_t *dk = dqkv + (c * column + h + a / heads * shape->d) * n + first;
 
 			for (uint32_t i = 0; i < w.rho; i++) {
 				size_t tok = first + i * w.t, at = head * shape->d * n + tok;
@@ -350,12 +387,14 @@ int wse_attn_back_oracle(const struct wse_tile *tile, const struct wse_attn_shap
 				backward(p, wo + at, wdout + at, scale, dq + i * w.t);
 			}
 			for (uint32_t f = 0; f < rows->d; f++) {
-				uint16_t *to = dq + row_of(rows, f, rows->in);
+				uint16_t *to = dk + row_of(rows, f, rows->in);
 
-				to_keys(&w, rows, f, to + h * n, to + 2 * h * n);
+				to_keys(&w, rows, f, a % heads == 0, sums + 2 * (f * n + first), to,
+					to + kv * n);
 			}
 		}
 	free(rows);
+	free(sums);
 	whole_free(&w);
 	wse_ftz_leave(saved);
 	return ret;

@@ -5,8 +5,11 @@
  *
  * Column c owns `heads` heads of d features: h = d * heads. qkv has 3 h cols rows; row c * 3 h + p * h + a * d + f is
  * feature f of head a of the column's queries (p = 0, scaled by 1 / sqrt(d) already), keys (1) or values (2). o has
- * h cols rows, max and recip heads * cols. A row of cores holds T = tokens / rows tokens, a sequence lies in
- * s / T rows of them. u16 is bf16. A head may span a group of columns, each with d of its features (heads = 1); then
+ * h cols rows, max and recip heads * cols. Heads of queries may share keys and values, heads / kv of them one: keys
+ * and values then have kv heads, and in dqkv stand the sums of their gradients, of queries' heads ascending:
+ *   dk = bf16(bf16(dk of the first) + bf16(dk of the next) + ...)
+ * A row of cores holds T = tokens / rows tokens, a sequence lies in
+ * s / T rows of them. u16 is bf16. A head may span a group of columns, each with d of its features; then
  * max and recip are the same for all of them, and the sums over f below are those of the columns, added west to east.
  *
  * For the token t of row i of its sequence, keys t' = 0 ... (i + 1) T - 1 counted from the sequence's start, those
@@ -34,7 +37,8 @@ struct wse_attn_shape {
 	uint32_t s;	 /* tokens of a sequence: a multiple of T that divides tokens */
 	uint32_t d;	 /* features of a head, of those that a column has */
 	uint32_t heads;	 /* of a column */
-	uint32_t group;	 /* columns of a head; more than 1 only if heads is 1 */
+	uint32_t group;	 /* columns of a head */
+	uint32_t kv;	 /* heads of keys and values, a divisor of heads; 0: heads */
 };
 
 /* -EINVAL: the shape does not fit the tile; -ENOMEM */

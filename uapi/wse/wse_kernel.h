@@ -110,8 +110,10 @@ struct wse_norm_back_args {
 /*
  * Causal attention of the heads that this column owns (d features each: h = heads * d). Sequences of s tokens lie
  * over s / t neighbouring rows, tokens ascending southward; s / t divides ROWS. q comes scaled by 1 / sqrt(d).
- * t: a multiple of 8 up to 64; d: a multiple of 4. A head may span `group` columns, a divisor of COLS: then heads is 1,
- * d are the features that each of them owns, and q is scaled for d * group. group 0 is 1.
+ * t: a multiple of 8 up to 64; d: a multiple of 4. A head may span `group` columns, a divisor of COLS: then d are the
+ * features that each of them owns, and q is scaled for d * group. group 0 is 1.
+ * Heads of queries may share those of keys and values, heads / kv of them one: q [heads][d][T], k and v [kv][d][T]. The
+ * programs with all kernels alone read kv; in others it is heads.
  */
 struct wse_attn_args {
 	uint32_t qkv;		/* bf16 [3][h][T]: q, k, v */
@@ -119,6 +121,7 @@ struct wse_attn_args {
 	uint32_t max, recip;	/* binary32 [heads][T] each, out, kept: m and 1 / l */
 	uint32_t work;		/* wse_attn_work() bytes */
 	uint32_t t, s, d, heads, group;
+	uint32_t kv;
 };
 
 #define WSE_ATTN_SCORES	2048	/* s * t up to which a core keeps all scores of a head; beyond they are made twice */
@@ -139,7 +142,15 @@ struct wse_attn_back_args {
 	uint32_t work;		/* wse_attn_back_work() bytes */
 	uint32_t t, s, d, heads, group;
 	uint32_t scale;		/* binary32: 1 / sqrt(d) */
+	uint32_t kv;		/* as above */
+	uint32_t sums;		/* wse_attn_sums() bytes; 0 where heads do not share keys */
 };
+
+/* gradients of a shared head's keys and values: of a head of queries in bf16, and their sums */
+static inline uint32_t wse_attn_sums(uint32_t t, uint32_t d)
+{
+	return 12 * t * d;
+}
 
 /* does a core keep dS of all keys: where it is small, or smaller than that of a row's keys and sums of dq */
 static inline int wse_attn_keeps_ds(uint32_t t, uint32_t s, uint32_t d)

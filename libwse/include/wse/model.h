@@ -289,9 +289,14 @@ struct wse_attn_op {
 	uint32_t program;
 	uint32_t qkv;	     /* bf16, [3][heads * d] rows */
 	uint32_t d, heads;   /* features of a head that a column has, heads of a column */
-	uint32_t group;	     /* columns of a head; more than 1 only if heads is 1 */
+	uint32_t group;	     /* columns of a head */
 	uint32_t max, recip; /* out: kept for the backward pass */
-	uint32_t resv[4];
+	/*
+	 * heads of keys and values, each shared by heads / kv of queries; 0: heads. qkv has
+	 * (heads + 2 kv) * d rows
+	 */
+	uint32_t kv;
+	uint32_t resv[3];
 };
 
 uint32_t wse_op_attn(struct wse_graph *g, struct wse_attn_op *a);

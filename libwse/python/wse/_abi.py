@@ -544,8 +544,9 @@ class wse_attn_op(Structure):
 
     qkv: bf16, [3][heads * d] rows
     d, heads: features of a head that a column has, heads of a column
-    group: columns of a head; more than 1 only if heads is 1
+    group: columns of a head
     max, recip: out: kept for the backward pass
+    kv: heads of keys and values, each shared by heads / kv of queries; 0: heads. qkv has (heads + 2 kv) * d rows
     """
 
 
@@ -1032,7 +1033,8 @@ wse_attn_op._fields_ = [
     ("group", c_uint32),
     ("max", c_uint32),
     ("recip", c_uint32),
-    ("resv", c_uint32 * 4),
+    ("kv", c_uint32),
+    ("resv", c_uint32 * 3),
 ]
 
 wse_tokenizer_info._fields_ = [

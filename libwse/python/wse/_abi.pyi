@@ -368,6 +368,7 @@ class wse_attn_op(Structure):
     group: int
     max: int
     recip: int
+    kv: int
     resv: Any
 
 class wse_tokenizer(Structure): ...

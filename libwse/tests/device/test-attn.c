@@ -18,13 +18,20 @@
  */
 struct shape {
 	uint32_t t, s, d, heads, group;
+	uint32_t kv; /* 0: heads do not share keys, which full.elf alone can */
 };
+
+static uint32_t kv_of(const struct shape *s)
+{
+	return s->kv ? s->kv : s->heads;
+}
 
 /* what both sides compute on; tokens are those of all rows, width the features of all columns */
 struct data {
 	struct wse_attn_shape s;
 	uint32_t width, heads; /* of all columns */
-	uint16_t *qkv, *dout;  /* [3 width][tokens] [width][tokens] */
+	uint32_t all;	       /* width of queries, keys and values */
+	uint16_t *qkv, *dout;  /* [all][tokens] [width][tokens] */
 	uint16_t *o, *dqkv;    /* the oracle's */
 	float *max, *recip;    /* [heads][tokens] */
 	float scale;
@@ -48,15 +55,16 @@ static void data_init(struct data *d, const struct wse_tile *tile, const struct 
 {
 	size_t n;
 
-	*d = (struct data){.s = {s->t * tile->rows, s->s, s->d, s->heads, s->group},
+	*d = (struct data){.s = {s->t * tile->rows, s->s, s->d, s->heads, s->group, s->kv},
+			   .all = s->d * (s->heads + 2 * kv_of(s)) * tile->cols,
 			   .width = s->d * s->heads * tile->cols,
 			   .heads = s->heads * tile->cols,
 			   .scale = 1 / sqrtf((float)s->d)};
 	n = (size_t)d->width * d->s.tokens;
-	d->qkv = numbers(3 * n, 1.5f / powf((float)s->d, 0.25f), wild);
+	d->qkv = numbers((size_t)d->all * d->s.tokens, 1.5f / powf((float)s->d, 0.25f), wild);
 	d->dout = numbers(n, 1, wild);
 	d->o = malloc(n * 2);
-	d->dqkv = malloc(3 * n * 2);
+	d->dqkv = malloc((size_t)d->all * d->s.tokens * 2);
 	d->max = malloc(n * 4);
 	d->recip = malloc(n * 4);
 	if (wse_attn_oracle(tile, &d->s, d->qkv, d->o, d->max, d->recip) ||
@@ -98,28 +106,38 @@ static void test_cycles(const struct rig *g, const char *what, uint32_t cycles, 
 static void test_shape(struct rig *g, const struct shape *s, int wild)
 {
 	uint32_t h = s->d * s->heads, tokens = s->t * g->tile.rows, cycles = 0;
-	struct wse_attn_args a = {
-		.t = s->t, .s = s->s, .d = s->d, .heads = s->heads, .group = s->group};
-	struct wse_attn_back_args b = {
-		.t = s->t, .s = s->s, .d = s->d, .heads = s->heads, .group = s->group};
+	struct wse_attn_args a = {.t = s->t,
+				  .s = s->s,
+				  .d = s->d,
+				  .heads = s->heads,
+				  .group = s->group,
+				  .kv = kv_of(s)};
+	struct wse_attn_back_args b = {.t = s->t,
+				       .s = s->s,
+				       .d = s->d,
+				       .heads = s->heads,
+				       .group = s->group,
+				       .kv = kv_of(s)};
+	uint32_t shared = kv_of(s) == s->heads ? 0 : wse_attn_sums(s->t, s->d);
 	uint32_t work = wse_attn_work(s->t, s->s, s->d, s->heads);
 	uint32_t work_back = wse_attn_back_work(s->t, s->s, s->d, s->heads);
 	struct data d;
 	char name[160];
 	int ret;
 
-	snprintf(name, sizeof(name), "%s: t %u, s %u, d %u, %u %s%s", wse_device_uri(g->dev), s->t,
-		 s->s, s->d, s->group > 1 ? s->group : s->heads,
-		 s->group > 1 ? "columns a head" : "heads a column", wild ? ", wild" : "");
+	snprintf(name, sizeof(name), "%s: t %u, s %u, d %u, %u heads of %u, %u columns each%s",
+		 wse_device_uri(g->dev), s->t, s->s, s->d, s->heads, kv_of(s), s->group,
+		 wild ? ", wild" : "");
 	data_init(&d, &g->tile, s, wild);
 	rig_clear(g);
-	a.qkv = rig_alloc(g, 3 * h * s->t * 2);
+	a.qkv = rig_alloc(g, d.all / g->tile.cols * s->t * 2);
 	a.o = rig_alloc(g, h * s->t * 2);
 	b.dout = rig_alloc(g, h * s->t * 2);
 	a.max = rig_alloc(g, s->heads * s->t * 4);
 	a.recip = rig_alloc(g, s->heads * s->t * 4);
 	a.work = rig_alloc(g, work > work_back ? work : work_back);
-	rig_rows(g, a.qkv, d.qkv, 3 * d.width, tokens, 2);
+	b.sums = shared ? rig_alloc(g, shared) : 0;
+	rig_rows(g, a.qkv, d.qkv, d.all, tokens, 2);
 	rig_rows(g, b.dout, d.dout, d.width, tokens, 2);
 	ret = rig_load(g);
 	rig_rows(g, a.o, d.o, d.width, tokens, 2);
@@ -138,7 +156,9 @@ static void test_shape(struct rig *g, const struct shape *s, int wild)
 	b.recip = a.recip;
 	b.work = a.work;
 	b.scale = rig_bits(d.scale);
-	rig_rows(g, a.qkv, d.dqkv, 3 * d.width, tokens, 2);
+	rig_rows(g, a.qkv, d.dqkv, d.all, tokens, 2);
+	if (shared)
+		rig_any(g, b.sums, shared, g->tile.rows);
 	rig_any(g, b.dout, h * s->t * 2, g->tile.rows);
 	rig_any(g, a.work, work_back, g->tile.rows);
 	if (!ret)
@@ -146,20 +166,26 @@ static void test_shape(struct rig *g, const struct shape *s, int wild)
 	ok(!ret, "%s: backward, %u cycles%s%s", name, cycles, ret ? ": " : "",
 	   ret ? wse_error() : "");
 	test_cycles(g, "backward", cycles,
-		    wse_attn_back_cycles(s->t, s->s, s->d, s->heads, s->group));
+		    wse_attn_back_cycles(s->t, s->s, s->d, s->heads, s->group) +
+			    (shared ? wse_attn_share_cycles(s->t, s->d, s->heads) : 0));
 	data_free(&d);
 }
 
-static void test_device(const char *uri, const struct shape *shapes, size_t n)
+static void test_program(const char *uri, const char *program, const struct shape *shapes, size_t n)
 {
 	struct rig g;
 
-	if (rig_open(&g, uri))
+	if (rig_open_program(&g, uri, program))
 		return;
 	rig_seed = 1;
 	for (size_t i = 0; i < n; i++)
 		test_shape(&g, &shapes[i], i % 3 == 2);
 	rig_close(&g);
+}
+
+static void test_device(const char *uri, const struct shape *shapes, size_t n)
+{
+	test_program(uri, "train.elf", shapes, n);
 }
 
 /*
@@ -199,31 +225,46 @@ int main(void)
 	 * were
 	 */
 	static const struct shape one[] = {
-		{8, 8, 8, 1, 1},   {16, 16, 16, 2, 1}, {32, 32, 8, 1, 1},
-		{64, 64, 8, 1, 1}, {24, 24, 12, 1, 1}, {40, 40, 8, 1, 1},
+		{8, 8, 8, 1, 1, 0},   {16, 16, 16, 2, 1, 0}, {32, 32, 8, 1, 1, 0},
+		{64, 64, 8, 1, 1, 0}, {24, 24, 12, 1, 1, 0}, {40, 40, 8, 1, 1, 0},
 	};
 	static const struct shape two[] = {
-		{16, 32, 16, 1, 1}, {8, 16, 32, 2, 1}, {32, 64, 8, 1, 1},
-		{16, 16, 64, 1, 1}, {64, 64, 8, 1, 1}, {32, 64, 16, 2, 1},
+		{16, 32, 16, 1, 1, 0}, {8, 16, 32, 2, 1, 0}, {32, 64, 8, 1, 1, 0},
+		{16, 16, 64, 1, 1, 0}, {64, 64, 8, 1, 1, 0}, {32, 64, 16, 2, 1, 0},
 	};
 	static const struct shape four[] = {
-		{16, 64, 16, 1, 1}, {8, 32, 8, 3, 1},	{8, 8, 64, 1, 1},
-		{16, 32, 8, 2, 1},  {32, 64, 16, 1, 1}, {16, 64, 32, 1, 1},
-		{16, 64, 64, 1, 1}, {64, 256, 8, 1, 1}, {32, 128, 16, 1, 1},
+		{16, 64, 16, 1, 1, 0}, {8, 32, 8, 3, 1, 0},   {8, 8, 64, 1, 1, 0},
+		{16, 32, 8, 2, 1, 0},  {32, 64, 16, 1, 1, 0}, {16, 64, 32, 1, 1, 0},
+		{16, 64, 64, 1, 1, 0}, {64, 256, 8, 1, 1, 0}, {32, 128, 16, 1, 1, 0},
 	};
 	static const struct shape group2[] = {
-		{16, 32, 8, 1, 2},  {8, 8, 16, 1, 2},	{32, 64, 4, 1, 2},
-		{64, 128, 8, 1, 2}, {16, 64, 16, 1, 1},
+		{16, 32, 8, 1, 2, 0},  {8, 8, 16, 1, 2, 0},   {32, 64, 4, 1, 2, 0},
+		{64, 128, 8, 1, 2, 0}, {16, 64, 16, 1, 1, 0},
 	};
 	static const struct shape group4[] = {
-		{16, 64, 16, 1, 4},
-		{8, 16, 8, 1, 4},
-		{16, 32, 16, 1, 2},
-		{32, 128, 4, 1, 4},
+		{16, 64, 16, 1, 4, 0},
+		{8, 16, 8, 1, 4, 0},
+		{16, 32, 16, 1, 2, 0},
+		{32, 128, 4, 1, 4, 0},
 	};
 	static const struct shape group3[] = {
-		{8, 32, 8, 1, 3}, {24, 24, 4, 1, 3}, {16, 16, 8, 1, 6}};
-	static const struct shape tall[] = {{8, 128, 16, 1, 4}, {8, 64, 8, 2, 1}};
+		{8, 32, 8, 1, 3, 0}, {24, 24, 4, 1, 3, 0}, {16, 16, 8, 1, 6, 0}};
+	static const struct shape tall[] = {{8, 128, 16, 1, 4, 0}, {8, 64, 8, 2, 1, 0}};
+	/* two, three or all heads of queries share keys, on a column or over some */
+	static const struct shape shared[] = {
+		{16, 32, 8, 2, 1, 1}, {8, 16, 8, 6, 1, 2},   {32, 64, 8, 4, 1, 4},
+		{64, 64, 4, 3, 1, 1}, {16, 16, 16, 4, 1, 2}, {8, 16, 8, 2, 2, 1},
+		{16, 32, 4, 4, 2, 2}, {32, 64, 4, 3, 2, 1},  {64, 128, 4, 2, 2, 1},
+		{24, 48, 4, 2, 1, 1},
+	};
+	static const struct shape shared4[] = {
+		{16, 64, 8, 2, 1, 1},
+		{32, 128, 8, 2, 1, 1},
+		{8, 32, 8, 2, 4, 1},
+		{16, 64, 4, 3, 4, 1},
+	};
+	/* several heads on several columns, each with keys of its own: in every program */
+	static const struct shape several[] = {{16, 32, 4, 2, 2, 0}, {8, 16, 8, 3, 2, 0}};
 	char uri[64];
 
 	alarm(600);
@@ -244,6 +285,18 @@ int main(void)
 	test_device("sim:rtl,rows=2,cols=2", group2, 4);
 	test_device("sim:rtl,rows=4,cols=4", four, COUNT(four));
 	test_device("sim:rtl,rows=4,cols=4", group4, COUNT(group4));
+	test_device("sim:func,rows=4,cols=4,races=1", several, COUNT(several));
+	test_program("sim:func,rows=2,cols=2", "full.elf", shared, COUNT(shared));
+	test_program("sim:func,rows=4,cols=4,races=1", "full.elf", shared4, COUNT(shared4));
+	test_program("sim:func,rows=4,cols=4", "full.elf", group4, COUNT(group4));
+	for (int seed = 1; seed <= 4; seed++) {
+		snprintf(uri, sizeof(uri), "sim:func,rows=8,cols=4,shuffle=1,seed=%d", seed);
+		test_program(uri, "full.elf", shared, COUNT(shared));
+		test_program(uri, "full.elf", shared4, COUNT(shared4));
+	}
+	test_device("sim:rtl,rows=2,cols=2", several, COUNT(several));
+	test_program("sim:rtl,rows=2,cols=2,seed=5", "full.elf", shared, COUNT(shared));
+	test_program("sim:rtl,rows=4,cols=4", "full.elf", shared4, COUNT(shared4));
 	test_deadlock("sim:func,rows=2,cols=1");
 	test_deadlock("sim:rtl,rows=2,cols=2");
 	return tap_end();

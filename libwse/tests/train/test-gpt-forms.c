@@ -47,6 +47,10 @@ static char text[] = "/tmp/wse-forms-XXXXXX";
 	.norm = WSE_GPT_NORM_RMS, .rotary = 16, .rotary_halves = 1, .gated = 1, .no_qkv_bias = 1, \
 	.no_proj_bias = 1, .no_ffn_bias = 1
 
+#define LLAMA8                                                                                   \
+	.norm = WSE_GPT_NORM_RMS, .rotary = 8, .rotary_halves = 1, .gated = 1, .no_qkv_bias = 1, \
+	.no_proj_bias = 1, .no_ffn_bias = 1, .heads = 8
+
 struct form {
 	const char *name;
 	struct wse_gpt m; /* sizes that are 0 are those of the file above */
@@ -67,6 +71,10 @@ static const struct form forms[] = {
 	{"GPT-J's, two heads a column, a vocabulary in chunks",
 	 {GPTJ, .heads = 8, .vocab = 2000, .rotary_base = 500000.0f, .rotary_scale = 2.0f}},
 	{"LLaMA's, filter 176", {LLAMA, .filter = 176}},
+	{"LLaMA's, two heads a column share one of keys", {LLAMA8, .kv_heads = 4}},
+	{"LLaMA's, two heads share one of keys over two columns", {LLAMA, .kv_heads = 2}},
+	{"LLaMA's, one head of keys over all columns", {LLAMA, .kv_heads = 1}},
+	{"GPT-NeoX's with biases, keys shared over two columns", {NEOX, .kv_heads = 2}},
 };
 
 struct run {
@@ -237,6 +245,11 @@ static void refused(void)
 		{{.rotary = 18}, "rotary_dim 18 is more than the 16 features of a head: choose 16"},
 		{{.rotary = 8, .rotary_base = -1}, "choose 1 or more (10000)"},
 		{{.rotary = 8, .rotary_scale = NAN}, "choose 0.001 or more (1)"},
+		{{.heads = 8, .kv_heads = 3},
+		 "num_kv_groups 3 does not divide num_heads 8: choose 2 or 4"},
+		{{.heads = 4, .kv_heads = 8},
+		 "num_kv_groups 8 does not divide num_heads 4: choose 4"},
+		{{.gated = 1}, "SwiGLU with biases"},
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
