@@ -267,12 +267,14 @@ static inline void norm_back_sums(const struct wse_norm_back_args *a)
 	}
 }
 
-/* second pass: dx. Rows of t in work: mean of dy * gain (if x has a mean), mean of that times xhat */
+/*
+ * second pass: dx. Rows of t in work: mean of dy * gain (if x has a mean), mean of that times xhat
+ */
 static inline void norm_back_dx(const struct wse_norm_back_args *a)
 {
 	uint32_t t = a->t, h = a->h, x = a->x, dy = a->dy, dres = a->dres, dres16 = a->dres16, n;
-	uint32_t slope = a->work + (NORM_HAS(a->mean) ? 4 * t : 0), half = norm_holds(t) ? HELD_MG / 2 : WSE_NACC / 2,
-		 chunk = half / t, shaped = 0;
+	uint32_t slope = a->work + (NORM_HAS(a->mean) ? 4 * t : 0);
+	uint32_t half = norm_holds(t) ? HELD_MG / 2 : WSE_NACC / 2, chunk = half / t, shaped = 0;
 
 	/* the factor of x - mean */
 	wse_dsr_mem(N_ONE, slope, WSE_DT_FP32, t, 4);

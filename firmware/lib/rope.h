@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rotary positions: neighbouring features of queries and keys turn by their token's angle, in
- * place (struct wse_rope_args). libwse/ops/rope.h defines every rounding. A chunk is as many pairs as
- * fill half of the accumulators; cosines and sines of it serve all heads.
+ * place (struct wse_rope_args). libwse/ops/rope.h defines every rounding. A chunk is as many pairs
+ * as fill half of the accumulators; cosines and sines of it serve all heads.
  */
 #ifndef WSE_ROPE_H
 #define WSE_ROPE_H
@@ -15,7 +15,7 @@ enum { R_FIRST = V0, R_SECOND, R_COS, R_SIN, R_ACC /* and the next */, R_ACC2 };
 
 static inline void rope_kernel(const struct wse_rope_args *a)
 {
-	uint32_t t = a->t, half = a->d / 2, head = 2 * t * a->d, first = 0, pairs = a->pairs, i, n, m;
+	uint32_t t = a->t, half = a->d / 2, head = 2 * t * a->d, pairs = a->pairs, first, i, n, m;
 	uint32_t neg = a->back ? R_ACC2 : R_ACC, x = a->x, cos = a->table, sin, at;
 
 	/* this column's place among those of a head */

@@ -38,11 +38,11 @@ struct wse_value {
 
 /*
  * How attention's heads lie. A tensor has the queries of all heads, the keys of `kv` heads, their
- * values, d features each. Where `kv` is a multiple of COLS a column has kv / COLS of these heads and
- * the queries that share them; else COLS / kv columns have one, each d / (COLS / kv) features of
- * it and of every query's head that shares it. In a column: queries by head, keys, values. halves:
- * feature i of the first `halves` of a head of queries or keys stands before feature i + halves / 2,
- * as a pair.
+ * values, d features each. Where `kv` is a multiple of COLS a column has kv / COLS of these heads
+ * and the queries that share them; else COLS / kv columns have one, each d / (COLS / kv) features
+ * of it and of every head of queries that shares it. In a column: queries by head, keys, values.
+ * halves: of a head of queries or keys, feature i of the first `halves` stands before feature
+ * i + halves / 2, as a pair.
  */
 struct wse_heads {
 	uint32_t heads, kv, d, halves; /* heads 0: none */
@@ -97,8 +97,8 @@ struct wse_unit {
 	uint32_t chunks_back;
 	/* chunks_out whose rows lie as in the tensor: row n is of chunk n / (outs / chunks_out) */
 	uint32_t in_order;
-	struct wse_heads heads;	   /* its rows are queries, keys and values, in a head's order */
-	struct wse_heads in_heads; /* its inputs are what attention makes of them, in that order */
+	/* its rows are queries, keys and values; its inputs are what attention makes of them */
+	struct wse_heads heads, in_heads;
 	uint32_t nvec;
 	struct wse_unit_vec vec[WSE_UNIT_VECS];
 	uint32_t vec_rows;	/* floats of a column */

@@ -64,8 +64,9 @@ static inline uint32_t place_vec(struct wse_graph *g, uint32_t unit, uint32_t te
 
 struct wse_norm_op wse_gpt_norm_of(const struct build *b, uint32_t x, uint32_t vec, uint32_t gain,
 			   uint32_t bias);
-uint32_t wse_gpt_linear(const struct build *b, uint32_t unit, uint32_t x, uint32_t vec, uint32_t bias,
-		enum wse_post post, uint32_t aux, const char *what, uint32_t *out2);
+uint32_t wse_gpt_linear(const struct build *b, uint32_t unit, uint32_t x, uint32_t vec,
+			uint32_t bias, enum wse_post post, uint32_t aux, const char *what,
+			uint32_t *out2);
 /* to the data, through a unit's transposed image */
 uint32_t wse_gpt_linear_back(const struct build *b, uint32_t unit, uint32_t dy, enum wse_post post,
 		     uint32_t aux);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Layer norm, RMS norm and their backward pass. First as scalar loops (the orders are in norm.h), then as
- * operations.
+ * Layer norm, RMS norm and their backward pass. First as scalar loops (the orders are in norm.h),
+ * then as operations.
  */
 #include "ops/norm.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layer norm and RMS norm over the width and their backward pass, in the exact order of a wafer's sums (firmware/lib/norm.h).
+ * Layer norm and RMS norm over the width and their backward pass, in the exact order of a wafer's
+ * sums (firmware/lib/norm.h).
  * inv = 1 / width in binary32. A sum over features f of a token:
  *   column c:  s[c] = +0.0; for its features ascending: s[c] = s[c] + value
  *   the row:   S = s[1]; S = S + s[2] ... + s[cols-1]; S = S + s[0] (cols = 1: S = s[0])
@@ -17,7 +18,8 @@
  *              d[r] = ((l0+l1)+(l2+l3)) + ((l4+l5)+(l6+l7)), with four lanes (l0+l1)+(l2+l3)
  *     the column: north to south, ((d[0] + d[1]) + d[2]) + ...
  *
- * RMS norm has no mean: x stands for x - mean, and dx = (g * rstd) - (x * c). Without a bias nothing is added.
+ * RMS norm has no mean: x stands for x - mean, and dx = (g * rstd) - (x * c). Without a bias nothing
+ * is added.
  */
 #ifndef WSE_OPS_NORM_H
 #define WSE_OPS_NORM_H

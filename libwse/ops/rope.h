@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rotary positions, exactly as the wafer does them (firmware/lib/rope.h). Features 2 i and 2 i + 1 of a head, a and b,
- * turn by the angle of pair i at the token, i < pairs; the features behind them stay. With c, s the angle's cosine and
- * sine (binary32):
+ * Rotary positions, exactly as the wafer does them (firmware/lib/rope.h). Features 2 i and 2 i + 1
+ * of a head, a and b, turn by the angle of pair i at the token, i < pairs; the features behind them
+ * stay. With c, s the angle's cosine and sine (binary32):
  *   forward   a' = bf16(((b * s) * -1) + a * c), b' = bf16((a * s) + b * c)
  *   backward  a' = bf16((b * s) + a * c),        b' = bf16(((a * s) * -1) + b * c)
  * Products are rounded, then the sum.
@@ -13,9 +13,8 @@
 #include "ops/ops.h"
 
 /*
- * x: bf16 [heads][d][tokens], one behind the other with `stride` elements between the heads, some heads of a column;
- * table: [2][all][tokens], cosines, then sines, of all pairs of a head, of which [first, first + d / 2) are this
- * column's
+ * x: bf16 [heads][d][tokens] of a column; table: [2][all][tokens], cosines, then sines, of all
+ * pairs of a head, of which [first, first + d / 2) are the column's
  */
 struct wse_rope {
 	uint32_t tokens, d, heads, all, first;
@@ -25,8 +24,9 @@ struct wse_rope {
 void wse_rope_oracle(const struct wse_rope *r, const float *table, uint16_t *x);
 
 /*
- * Queries and keys of every head turn in place, forward or back: qkv is [queries, keys, values][T], `heads` are those of
- * both in a column with d features each, and a head spans `group` columns. table: binary32 [2][pairs][T], shared.
+ * Queries and keys of every head turn in place, forward or back: qkv is [queries, keys, values][T],
+ * `heads` are those of both in a column with d features each, and a head spans `group` columns.
+ * table: binary32 [2][pairs][T], shared.
  */
 struct wse_rope_op {
 	uint32_t program, qkv, table;

@@ -5,8 +5,9 @@
  *
  * Column c owns `heads` heads of d features: h = d * heads. qkv has 3 h cols rows; row c * 3 h + p * h + a * d + f is
  * feature f of head a of the column's queries (p = 0, scaled by 1 / sqrt(d) already), keys (1) or values (2). o has
- * h cols rows, max and recip heads * cols. Heads of queries may share keys and values, heads / kv of them one: keys
- * and values then have kv heads, and in dqkv stand the sums of their gradients, of queries' heads ascending:
+ * h cols rows, max and recip heads * cols. Heads of queries may share keys and values, heads / kv
+ * of them one: keys and values then have kv heads, and in dqkv stand the sums of their gradients, of
+ * queries' heads ascending:
  *   dk = bf16(bf16(dk of the first) + bf16(dk of the next) + ...)
  * A row of cores holds T = tokens / rows tokens, a sequence lies in
  * s / T rows of them. u16 is bf16. A head may span a group of columns, each with d of its features; then

@@ -20,7 +20,8 @@ enum wse_post {
 	 * half the features; out2 = bf16(d out / dg), then bf16(d out / du), of all
 	 */
 	WSE_POST_SWIGLU = 10,
-	WSE_POST_MUL2 = 11,	/* the way back through it: out = bf16(s * aux), twice: aux and out have twice the features, out is not y */
+	/* the way back through it: out = bf16(s * aux), twice: aux and out have twice the features; out is not y */
+	WSE_POST_MUL2 = 11,
 };
 
 #endif

@@ -54,7 +54,7 @@ WSE_POST_RELU2 = 8  # r = max(0, s); out = bf16(r * r), out2 = bf16(r + r), its 
 WSE_POST_GELU = 9  # as GELU_NEW, of the exact form, by erf
 WSE_POST_ADD32 = 7  # y = aux + s; aux binary32; out2 = bf16(y) if out2 is not 0
 WSE_POST_SWIGLU = 10
-WSE_POST_MUL2 = 11  # the way back through it: out = bf16(s * aux), twice: aux and out have twice the features, out is not y
+WSE_POST_MUL2 = 11
 
 # enum wse_activation
 WSE_RELU = 0
