@@ -191,17 +191,18 @@ static inline void norm_kernel(const struct wse_norm_args *a)
 	wse_wait(1);
 }
 
+/* sums over features: of dy * gain times xhat and, if x has a mean, of dy * gain before it */
+static inline uint32_t norm_back_nsums(const struct wse_norm_back_args *a)
+{
+	return NORM_HAS(a->mean) ? 2 * a->t : a->t;
+}
+
 /*
  * First pass over the features: dy * xhat for the gain's gradient and, times the gain, for a sum
  * over features; dy for the bias's gradient; then dy * gain replaces dy and is summed over
  * features, too. The pass reads a gain before its gradient replaces it. Sums: accumulators 0 ...
  * 2t-1 (t-1 without a mean), or work where they do not fit.
  */
-static inline uint32_t norm_back_nsums(const struct wse_norm_back_args *a)
-{
-	return NORM_HAS(a->mean) ? 2 * a->t : a->t;
-}
-
 static inline void norm_back_sums(const struct wse_norm_back_args *a)
 {
 	uint32_t t = a->t, h = a->h, x = a->x, dy = a->dy, dgain = a->dgain, dbias = a->dbias, gain,

@@ -249,7 +249,10 @@ struct wse_linear_op {
 	uint32_t resv[4];
 };
 
-/* out2: the second result, or NULL: GELU's derivative, or the bf16 copy of WSE_POST_ADD* */
+/*
+ * out2: the second result, or NULL: GELU's derivative, SwiGLU's by both halves, or the bf16 copy of
+ * WSE_POST_ADD*
+ */
 uint32_t wse_op_linear(struct wse_graph *g, const struct wse_linear_op *l, uint32_t *out2);
 /*
  * dW of a unit into its gradient; db at `bias` of value vec, which is made if it is WSE_NO_VALUE.

@@ -135,6 +135,27 @@ static void elementwise(void)
 	   "relu");
 }
 
+static void swiglu(void)
+{
+	double off = 0;
+	float dg, du, out;
+	uint32_t saved = wse_ftz_enter();
+
+	for (int i = -30000; i <= 30000; i++) {
+		double g = i * 1e-3, u = 1 + 1e-4 * i, s = 1 / (1 + exp(-g));
+
+		out = ew_swiglu((float)g, (float)u, &dg, &du);
+		off = fmax(off, fabs(out - g * s * u) / (1 + fabs(g * s * u)));
+		off = fmax(off, fabs(du - g * s) / (1 + fabs(g * s)));
+		off = fmax(off, fabs(dg - s * (1 + g * (1 - s)) * u) / (1 + fabs(u)));
+	}
+	out = ew_swiglu(-1e30f, 1.0f, &dg, &du);
+	wse_ftz_leave(saved);
+	ok(off < 1e-6, "SwiGLU and its derivatives, error %.1e", off);
+	ok(fabs(out) < 1e-4 && isnan(ew_swiglu(NAN, 1.0f, &dg, &du)) && isnan(dg) && isnan(du),
+	   "a gate that is far off closes (%.1e), a NaN gets through", out);
+}
+
 /* 4 pairs of 8 elements, sequences of 5000 tokens, of which the table has one and a half */
 static void angles(void)
 {
@@ -205,5 +226,6 @@ int main(void)
 	elementwise();
 	host();
 	angles();
+	swiglu();
 	return tap_end();
 }
