@@ -82,13 +82,14 @@ static int check_rotary(const struct wse_gpt *m)
 	if (m->rotary && m->rotary_base != 0.0f &&
 	    !(m->rotary_base >= 1.0f && m->rotary_base <= FLT_MAX))
 		return wse_fail(-EINVAL,
-				"the base of rotary positions is %g: choose 1 or more (10000)",
+				"rope_theta %g is not a base of angles: choose 1 or more (10000)",
 				m->rotary_base);
 	if (m->rotary && m->rotary_scale != 0.0f &&
 	    !(m->rotary_scale >= SCALE_LEAST && m->rotary_scale <= FLT_MAX))
-		return wse_fail(-EINVAL,
-				"the scale of rotary positions is %g: choose %g or more (1)",
-				m->rotary_scale, SCALE_LEAST);
+		return wse_fail(
+			-EINVAL,
+			"pos_scaling_factor %g does not scale positions: choose %g or more (1)",
+			m->rotary_scale, SCALE_LEAST);
 	return 0;
 }
 
@@ -383,7 +384,7 @@ int wse_gpt_resize(const struct wse_model *model, const struct wse_tile *tile, u
 		   struct wse_model *to, char *what, size_t size)
 {
 	const struct wse_gpt *old = wse_gpt(model);
-	uint32_t cols = tile->cols, unit, widest;
+	uint32_t cols = tile->cols, unit, widest, d;
 	struct wse_gpt m = *old;
 	int narrower;
 
@@ -405,6 +406,10 @@ int wse_gpt_resize(const struct wse_model *model, const struct wse_tile *tile, u
 	if (m.hidden < old->hidden)
 		m.filter = (uint32_t)((uint64_t)m.hidden * m.filter / old->hidden);
 	m.filter = nearest_width(m.filter, 4 * cols, widest_filter(cols));
+	/* all of a head still turns; a file that leaves it out has another part of another head */
+	d = m.hidden / m.heads;
+	if (m.rotary > d || old->rotary == old->hidden / old->heads)
+		m.rotary = m.rotary ? d : 0;
 	*to = *model;
 	to->span = m.seq;
 	memcpy(to->family_data, &m, sizeof(m));
@@ -419,6 +424,9 @@ int wse_gpt_resize(const struct wse_model *model, const struct wse_tile *tile, u
 	 */
 	wse_say_size(what, size, "filter_size", m.filter,
 		     m.hidden == old->hidden ? old->filter : 0);
+	if (m.rotary)
+		wse_say_size(what, size, "rotary_dim", m.rotary,
+			     d == old->hidden / old->heads ? old->rotary : 0);
 	wse_say_size(what, size, "max_sequence_length", m.seq, old->seq);
 	return narrower ? 0 : -ERANGE;
 }

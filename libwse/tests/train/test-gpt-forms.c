@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "input/config.h"
 #include "model/gpt.h"
+#include "model/gpt_sizes.h"
 #include "model/gpt_tensors.h"
 #include "num/num.h"
 #include "ops/ops.h"
@@ -243,8 +244,10 @@ static void refused(void)
 	} all[] = {
 		{{.rotary = 7}, "rotary_dim 7 is odd: features turn in pairs: choose 6 or 8"},
 		{{.rotary = 18}, "rotary_dim 18 is more than the 16 features of a head: choose 16"},
-		{{.rotary = 8, .rotary_base = -1}, "choose 1 or more (10000)"},
-		{{.rotary = 8, .rotary_scale = NAN}, "choose 0.001 or more (1)"},
+		{{.rotary = 8, .rotary_base = -1},
+		 "rope_theta -1 is not a base of angles: choose 1 or more (10000)"},
+		{{.rotary = 8, .rotary_scale = NAN},
+		 "pos_scaling_factor nan does not scale positions: choose 0.001 or more (1)"},
 		{{.heads = 8, .kv_heads = 3},
 		 "num_kv_groups 3 does not divide num_heads 8: choose 2 or 4"},
 		{{.heads = 4, .kv_heads = 8},
@@ -262,6 +265,50 @@ static void refused(void)
 		   ret ? wse_error() : "not refused");
 		if (!ret)
 			wse_session_close(&s);
+	}
+}
+
+/* narrower models of a form: each is one, lies on the tile, and is what the words say */
+static void resized(void)
+{
+	static const struct {
+		struct wse_gpt m;
+		uint32_t cols, n;
+		const char *words;
+	} all[] = {
+		{{LLAMA, .kv_heads = 2},
+		 4,
+		 1,
+		 "hidden_size 32 and filter_size 128 and rotary_dim 8"},
+		{{LLAMA, .kv_heads = 2}, 3, 2, "num_heads 3 and num_kv_groups 3"},
+		{{GPTJ, .heads = 8}, 3, 2, "num_heads"},
+		{{NEOX}, 4, 2, "rotary_dim 4"},
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		const struct wse_tile tile = {2, all[i].cols, 8, 48 * 1024};
+		struct wse_model model, to = {0};
+		struct wse_gpt m = all[i].m;
+		const struct wse_gpt *got;
+		char what[256];
+		int ret;
+
+		m.vocab = 256;
+		m.positions = m.seq = 32;
+		m.hidden = 64;
+		m.layers = 2;
+		m.heads = m.heads ? m.heads : 4;
+		m.filter = 256;
+		m.act = m.gated ? WSE_SILU : WSE_GELU;
+		ret = wse_gpt_init(&model, &m);
+		if (!ret)
+			wse_gpt_resize(&model, &tile, all[i].n, &to, what, sizeof(what));
+		got = wse_gpt(&to);
+		m = *got;
+		ok(!ret && strstr(what, all[i].words) && !wse_gpt_init(&model, &m) &&
+			   !wse_gpt_sizes(&to, &tile, 1),
+		   "on %u columns, %u units wide: %s%s%s", all[i].cols, all[i].n, what,
+		   ret ? ": " : "", ret ? wse_error() : "");
 	}
 }
 
@@ -529,6 +576,7 @@ int main(void)
 	phases(&forms[3]);
 	phases(&forms[7]);
 	refused();
+	resized();
 	unlink(text);
 	return tap_end();
 }
