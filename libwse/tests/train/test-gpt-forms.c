@@ -12,12 +12,13 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "exact_gpt.h"
 #include "input/config.h"
 #include "model/gpt.h"
 #include "model/gpt_sizes.h"
-#include "model/gpt_tensors.h"
 #include "num/num.h"
 #include "ops/ops.h"
+#include "ops/rope.h"
 #include "state.h"
 #include "tap.h"
 #include "train/session.h"
@@ -268,6 +269,79 @@ static void refused(void)
 	}
 }
 
+/* which program a form's graph names */
+static void programs(void)
+{
+	static const struct {
+		struct wse_gpt m;
+		const char *file;
+	} all[] = {{{.learned = 1}, "train.elf"},
+		   {{.learned = 1, .head_bias = 1, .no_qkv_bias = 1}, "train.elf"},
+		   {{.learned = 1, .kv_heads = 1}, "full.elf"},
+		   {{.rotary = 8}, "full.elf"}};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		const struct form f = {"", all[i].m};
+		const struct run r = {"oracle:rows=2,cols=4", 1, {0}, 0};
+		struct wse_session s;
+		int ret = open_run(&r, &f, &s);
+
+		ok(!ret && s.plan.graph.nprograms == 1 &&
+			   !strcmp(s.plan.graph.programs[0].file, all[i].file) &&
+			   s.plan.graph.base == s.plan.graph.programs[0].end,
+		   "form %zu is in %s%s%s", i, all[i].file, ret ? ": " : "",
+		   ret ? wse_error() : "");
+		if (!ret)
+			wse_session_close(&s);
+	}
+}
+
+/* operations of graphs of one's own that none of these models has */
+static void bad_operations(void)
+{
+	static const char *const words[] = {
+		"4 heads of queries do not share 3 of keys",
+		"9 pairs of a head of 16 features on each of 1 columns",
+		"its result does not lie at its sums",
+		"the pass's second operand (value 1) has 16 features a column where 32 are needed",
+	};
+	const struct wse_tile tile = {2, 2, 8, 48 * 1024};
+
+	for (uint32_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		struct wse_linear_op l = {.post = WSE_POST_MUL2, .bias = WSE_NO_BIAS};
+		struct wse_attn_op a = {.d = 16, .heads = 4, .group = 1, .kv = 3};
+		struct wse_rope_op r = {.d = 16, .heads = 8, .pairs = 9, .group = 1};
+		struct wse_graph g;
+		uint32_t x, y;
+		int ret;
+
+		wse_graph_init(&g, &tile, 8);
+		wse_graph_sequence(&g, 16);
+		wse_graph_kernels(&g);
+		wse_graph_in(&g, "x", 160 * 2ul * 16 * 2);
+		wse_graph_in(&g, "y", 16 * 2ul * 16 * 2);
+		x = wse_op_in(&g, "x", 0, WSE_TYPE_BF16, WSE_SHAPE_TOKENS, 160);
+		y = wse_op_in(&g, "y", 1, WSE_TYPE_BF16, WSE_SHAPE_TOKENS, 16);
+		a.qkv = r.qkv = x;
+		r.table = l.x = l.aux = y;
+		if (i == 0)
+			wse_op_attn(&g, &a);
+		if (i == 1)
+			wse_op_rope(&g, &r);
+		if (i >= 2) {
+			l.unit = wse_graph_unit(&g, 0, i == 2 ? 16 : 32, 32, 1);
+			l.aux = i == 2 ? wse_op_in(&g, "y", 1, WSE_TYPE_BF16, WSE_SHAPE_TOKENS, 16)
+				       : y;
+			l.over = i == 3;
+			wse_op_linear(&g, &l, NULL);
+		}
+		ret = wse_ops_finish(&g);
+		ok(ret == -EINVAL && strstr(wse_error(), words[i]), "%s",
+		   ret ? wse_error() : "not refused");
+		wse_graph_fini(&g);
+	}
+}
+
 /* narrower models of a form: each is one, lies on the tile, and is what the words say */
 static void resized(void)
 {
@@ -312,179 +386,7 @@ static void resized(void)
 	}
 }
 
-/* ---- the same in binary64, as the papers say it ---- */
-
-struct exact {
-	const struct wse_gpt *m;
-	const struct wse_tensor_table *tab;
-	const double *p; /* parameters, in the table's order */
-	uint32_t seq;
-};
-
-static const double *tensor(const struct exact *e, uint32_t t)
-{
-	return t == WSE_NO_TENSOR ? NULL : e->p + e->tab->t[t].off;
-}
-
-/* y [seq][outs] = x [seq][ins] w^T + bias */
-static void product(const struct exact *e, uint32_t w, uint32_t bias, const double *x, double *y,
-		    uint32_t outs, uint32_t ins)
-{
-	const double *a = tensor(e, w), *b = tensor(e, bias);
-
-	for (uint32_t t = 0; t < e->seq; t++)
-		for (uint32_t n = 0; n < outs; n++) {
-			double s = b ? b[n] : 0;
-
-			for (uint32_t k = 0; k < ins; k++)
-				s += a[(size_t)n * ins + k] * x[(size_t)t * ins + k];
-			y[(size_t)t * outs + n] = s;
-		}
-}
-
-static void normed(const struct exact *e, uint32_t gain, uint32_t bias, const double *x, double *y)
-{
-	const double *g = tensor(e, gain), *b = tensor(e, bias);
-	uint32_t h = e->m->hidden;
-
-	for (uint32_t t = 0; t < e->seq; t++, x += h, y += h) {
-		double mean = 0, var = 0;
-
-		for (uint32_t i = 0; i < h && e->m->norm == WSE_GPT_NORM_LAYER; i++)
-			mean += x[i] / h;
-		for (uint32_t i = 0; i < h; i++)
-			var += (x[i] - mean) * (x[i] - mean) / h;
-		for (uint32_t i = 0; i < h; i++)
-			y[i] = (x[i] - mean) / sqrt(var + e->m->eps) * g[i] + (b ? b[i] : 0);
-	}
-}
-
-/* the head x [d] of position t */
-static void turned(const struct wse_gpt *m, double *x, uint32_t t)
-{
-	double base = m->rotary_base != 0 ? m->rotary_base : 10000;
-	double scale = m->rotary_scale != 0 ? m->rotary_scale : 1;
-
-	for (uint32_t i = 0; i < m->rotary / 2; i++) {
-		double w = t / scale * pow(base, -2.0 * i / m->rotary), a, b;
-		double *first = m->rotary_halves ? &x[i] : &x[2 * i];
-		double *second = m->rotary_halves ? &x[i + m->rotary / 2] : &x[2 * i + 1];
-
-		a = *first;
-		b = *second;
-		*first = a * cos(w) - b * sin(w);
-		*second = b * cos(w) + a * sin(w);
-	}
-}
-
-/* qkv [seq][heads and twice kv, of d] -> o [seq][heads * d] */
-static void attended(const struct exact *e, double *qkv, double *o)
-{
-	const struct wse_gpt *m = e->m;
-	uint32_t kv = m->kv_heads ? m->kv_heads : m->heads, d = m->hidden / m->heads;
-	uint32_t width = m->hidden + 2 * kv * d;
-
-	for (uint32_t t = 0; t < e->seq; t++)
-		for (uint32_t a = 0; a < m->heads + kv; a++)
-			turned(m, qkv + (size_t)t * width + a * d, t);
-	memset(o, 0, sizeof(*o) * e->seq * m->hidden);
-	for (uint32_t t = 0; t < e->seq; t++)
-		for (uint32_t a = 0; a < m->heads; a++) {
-			const double *q = qkv + (size_t)t * width + a * d;
-			uint32_t of = a / (m->heads / kv);
-			double p[64], sum = 0;
-
-			for (uint32_t u = 0; u <= t; u++) {
-				const double *k = qkv + (size_t)u * width + m->hidden + of * d;
-				double s = 0;
-
-				for (uint32_t f = 0; f < d; f++)
-					s += q[f] * k[f];
-				sum += p[u] = exp(s / sqrt(d));
-			}
-			for (uint32_t u = 0; u <= t; u++)
-				for (uint32_t f = 0; f < d; f++)
-					o[(size_t)t * m->hidden + a * d + f] +=
-						p[u] / sum *
-						qkv[(size_t)u * width + m->hidden + (kv + of) * d +
-						    f];
-		}
-}
-
-/* what the FFN's first layer makes, y [seq][filter], or [seq][2 filter] of gate and factor */
-static void activated(const struct wse_gpt *m, uint32_t seq, double *y)
-{
-	uint32_t f = m->filter, per = m->gated ? 2 * f : f;
-
-	for (uint32_t t = 0; t < seq; t++)
-		for (uint32_t i = 0; i < f; i++) {
-			double v = y[(size_t)t * per + i], u;
-
-			u = sqrt(2 / M_PI) * (v + 0.044715 * v * v * v);
-			y[(size_t)t * f + i] =
-				m->gated ? v / (1 + exp(-v)) * y[(size_t)t * per + f + i]
-					 : 0.5 * v * (1 + tanh(u));
-		}
-}
-
-static void add_to(double *x, const double *y, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		x[i] += y[i];
-}
-
-/* the mean loss of tokens [seq + 1] */
-static double exact_loss(const struct exact *e, const uint16_t *tokens)
-{
-	const struct wse_gpt *m = e->m;
-	uint32_t h = m->hidden, qkv = h + 2 * wse_gpt_kv_width(m);
-	size_t n = (size_t)e->seq * h;
-	double *x = calloc(n, 8), *a = calloc(n, 8), *o = calloc(n, 8), *y = calloc(n, 8);
-	double *wide = calloc((size_t)e->seq * (qkv + 2 * m->filter + m->vocab), 8), loss = 0;
-	struct wse_gpt_tensors all;
-
-	wse_gpt_tensors_of(m, &all);
-	for (uint32_t t = 0; t < e->seq; t++)
-		for (uint32_t i = 0; i < h; i++) {
-			x[t * h + i] = tensor(e, all.wte)[(size_t)tokens[t] * h + i];
-			if (m->learned)
-				x[t * h + i] += tensor(e, all.wpe)[(size_t)t * h + i];
-		}
-	for (uint32_t l = 0; l < m->layers; l++) {
-		struct wse_gpt_block_tensors k;
-
-		wse_gpt_block_tensors_of(m, l, &k);
-		normed(e, k.ln1_g, k.ln1_b, x, a);
-		product(e, k.qkv_w, k.qkv_b, a, wide, qkv, h);
-		attended(e, wide, o);
-		product(e, k.proj_w, k.proj_b, o, y, h, h);
-		if (m->block == WSE_GPT_SERIAL)
-			add_to(x, y, n);
-		if (m->block != WSE_GPT_PARALLEL_ONE)
-			normed(e, k.ln2_g, k.ln2_b, x, a);
-		if (m->block != WSE_GPT_SERIAL)
-			add_to(x, y, n);
-		product(e, k.fc_w, k.fc_b, a, wide, m->filter * (m->gated ? 2 : 1), h);
-		activated(m, e->seq, wide);
-		product(e, k.fc2_w, k.fc2_b, wide, y, h, m->filter);
-		add_to(x, y, n);
-	}
-	normed(e, all.ln_f_g, all.ln_f_b, x, a);
-	product(e, all.head_w, all.head_b, a, wide, m->vocab, h);
-	for (uint32_t t = 0; t < e->seq; t++) {
-		double sum = 0;
-
-		for (uint32_t v = 0; v < m->vocab; v++)
-			sum += exp(wide[(size_t)t * m->vocab + v]);
-		loss += (log(sum) - wide[(size_t)t * m->vocab + tokens[t + 1]]) / e->seq;
-	}
-	free(x);
-	free(a);
-	free(o);
-	free(y);
-	free(wide);
-	return loss;
-}
+/* ---- what they compute ---- */
 
 /*
  * The loss, and the gradient of every tensor g: along g / |g| the exact loss rises by |g|. A
@@ -577,6 +479,8 @@ int main(void)
 	phases(&forms[7]);
 	refused();
 	resized();
+	programs();
+	bad_operations();
 	unlink(text);
 	return tap_end();
 }
