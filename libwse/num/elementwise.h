@@ -186,18 +186,6 @@ static inline float ew_log(float s)
 	return ew_add(p, ew_mul(s, 0.0f));
 }
 
-/* forward: the fp32 sum with bias; what is stored is its bf16. -0 stays -0 */
-static inline float ew_relu(float y)
-{
-	return ew_max(0.0f, y);
-}
-
-/* backward: dx where the stored activation is above zero, else +0 */
-static inline float ew_relu_back(float act, float dx)
-{
-	return ew_gate(act, dx);
-}
-
 /*
  * SwiGLU: silu(g) u, silu(g) = g s, s = 1 / (1 + w), w = exp(-g), its argument clamped to 80; dg, du
  * are the derivatives: (s (1 + g (1 - s))) u with w s for 1 - s, and silu(g).
@@ -210,6 +198,18 @@ static inline float ew_swiglu(float g, float u, float *dg, float *du)
 	*du = ew_mul(g, s);
 	*dg = ew_mul(ew_mul(ew_add(ew_mul(ew_mul(w, s), g), 1.0f), s), u);
 	return ew_mul(*du, u);
+}
+
+/* forward: the fp32 sum with bias; what is stored is its bf16. -0 stays -0 */
+static inline float ew_relu(float y)
+{
+	return ew_max(0.0f, y);
+}
+
+/* backward: dx where the stored activation is above zero, else +0 */
+static inline float ew_relu_back(float act, float dx)
+{
+	return ew_gate(act, dx);
 }
 
 /*
