@@ -200,15 +200,30 @@ static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_ya
 
 void wse_config_model(struct sections *s, struct wse_yaml *trainer, struct wse_yaml *init)
 {
-	static const char *const names[] = {"mlp",	"gpt2",	 "gpt3",    "gptj",
-					    "gpt_neox", "llama", "mistral", NULL};
-	static const enum wse_decoder decoders[] = {0,
-						    WSE_DECODER_GPT2,
-						    WSE_DECODER_GPT2,
-						    WSE_DECODER_GPTJ,
-						    WSE_DECODER_NEOX,
-						    WSE_DECODER_LLAMA,
-						    WSE_DECODER_LLAMA};
+	/*
+	 * the Model Zoo's names: one that is here may still have keys that are refused, so that it
+	 * is they that are named
+	 */
+	static const char *const names[] = {
+		"mlp",	  "gpt2", "gpt3", "gptj",  "gpt_neox",	 "llama",     "mistral", "mixtral",
+		"gemma2", "btlm", "jais", "bloom", "santacoder", "starcoder", "falcon",	 NULL};
+	static const enum wse_decoder decoders[] = {
+		0,
+		WSE_DECODER_GPT2,
+		WSE_DECODER_GPT2,
+		WSE_DECODER_GPTJ,
+		WSE_DECODER_NEOX,
+		WSE_DECODER_LLAMA,
+		WSE_DECODER_LLAMA,
+		WSE_DECODER_LLAMA,
+		WSE_DECODER_LLAMA,
+		WSE_DECODER_GPT2,
+		WSE_DECODER_GPT2,
+		WSE_DECODER_GPT2,
+		WSE_DECODER_GPT2,
+		WSE_DECODER_GPT2,
+		WSE_DECODER_GPTJ, /* side by side, without biases, few heads of keys */
+	};
 	struct wse_yaml *m = reader_map(&s->r, init, "model", 1);
 	int family = reader_choice(&s->r, m, "name", 1, names);
 

@@ -166,7 +166,9 @@ static void faults(void)
 	refused("name: llama, " SIZES "rotary_dims: 8", "(did you mean rotary_dim?)");
 	refused("name: gpt3, " SIZES "rotary_dim: 8", "rotary_dim is unknown");
 	refused("name: llama, " SIZES "embedding_layer_norm: true", "must be false");
-	refused("name: bloom, " SIZES, "accepted: mlp or gpt2 or gpt3 or gptj or gpt_neox");
+	refused("name: opt, " SIZES, "accepted: mlp or gpt2 or gpt3 or gptj or gpt_neox");
+	refused("name: bloom, " SIZES "position_embedding_type: alibi",
+		"position_embedding_type is \"alibi\"");
 }
 
 /* a window that no sequence is longer than makes no difference */
