@@ -45,7 +45,7 @@ static int open_run(const char *model, const char *uri, uint32_t devices, struct
 			"    schedulers: [{ConstantLR: {learning_rate: 3.0e-3}}]\n"
 			"    precision: {max_gradient_norm: 1.0}\n"
 			"    loop: {max_steps: 20, eval_frequency: 0}\n"
-			"    sampling: {bytes: 0}\n"
+			"    sampling: {bytes: 8}\n"
 			"  fit:\n"
 			"    train_dataloader: {batch_size: 4, micro_batch_size: 1, data_dir: TEXT}\n"
 			"    val_dataloader: {held_out_bytes: 1024}\n",
@@ -282,11 +282,103 @@ static void same_bits(const char *what, const char *model)
 	ok(got && got == want, "%s: resumed%s%s", what, got ? "" : ": ", got ? "" : wse_error());
 }
 
+/* ---- logits ---- */
+
+/* of one micro-batch, logits [vocab][tokens] as they come */
+static int forward(struct wse_session *s, const uint16_t *const *samples)
+{
+	const struct wse_graph *g = &s->plan.graph;
+	const struct wse_model *m = &s->cfg.model;
+	struct wse_micro_batch job = s->io.jobs[0];
+	struct wse_swarm_step step = {.graph = g, .jobs = &job, .n = 1};
+	int ret = wse_memx_finish(s->memx);
+
+	job.backward = 0;
+	job.out[g->logits] = (struct wse_span){s->io.out[g->logits], 0};
+	job.images = wse_memx_images(s->memx);
+	memset(wse_span_ptr(job.in[g->target]), 0, g->in[g->target].bytes);
+	m->family->gather(m, g, wse_memx_inputs(s->memx), samples, &job);
+	ret = ret ? ret : wse_swarm_start(s->swarm, &step);
+	return ret ? ret : wse_swarm_wait(s->swarm);
+}
+
+enum { TEXTS = 16, SEQ = 64 };
+
+/*
+ * 1,024 positions of random tokens: the same largest logit as the reference's, which PyTorch's are
+ * (test-decoder-torch); at all positions where the reference's two largest are further apart than
+ * four of bf16's roundings of them
+ */
+static void logits(const char *what, const char *model)
+{
+	static uint16_t tokens[SEQ + 1];
+	const uint16_t *samples[1] = {tokens + 1};
+	uint32_t wide[SEQ + 1], same = 0, all = 0, clear = 0, wrong = 0, v_all;
+	double far = 0, large = 0;
+	struct decoder_cfg c;
+	struct wse_session s;
+	float *params, *want;
+	struct state st;
+	int ret = open_run(model, "sim:func,rows=4,cols=4", 1, &s);
+
+	if (ret) {
+		ok(0, "%s: %s", what, wse_error());
+		return;
+	}
+	c = ref_cfg(wse_gpt(&s.cfg.model));
+	v_all = c.vocab;
+	st = state_of(s.memx);
+	params = malloc(st.table->params * sizeof(*params));
+	want = malloc(SEQ * v_all * sizeof(*want));
+	reorder(st.table, &c, st.params, params, 0);
+	for (uint32_t n = 0; n < TEXTS && !ret; n++) {
+		const float *got = s.io.out[s.plan.graph.logits]->ptr;
+
+		for (uint32_t t = 0; t <= SEQ; t++)
+			wide[t] = tokens[t] = (uint16_t)(wse_rng_u64(3, n, t) % v_all);
+		ret = forward(&s, samples);
+		decoder_loss(&c, params, wide, 1, SEQ, NULL, want);
+		for (uint32_t t = 0; t < SEQ && !ret; t++, all++) {
+			uint32_t best = 0, top = 0;
+			float second = -INFINITY;
+
+			for (uint32_t v = 0; v < v_all; v++) {
+				float y = got[v * SEQ + t], ref = want[t * v_all + v];
+
+				best = y > got[best * SEQ + t] ? v : best;
+				top = ref > want[t * v_all + top] ? v : top;
+				far = fmax(far, fabs(y - ref));
+				large = fmax(large, fabs(ref));
+			}
+			same += best == top;
+			for (uint32_t v = 0; v < v_all; v++)
+				if (v != top && want[t * v_all + v] > second)
+					second = want[t * v_all + v];
+			if (want[t * v_all + top] * (1 - 0x1p-6f) > second) {
+				clear++;
+				wrong += best != top;
+			}
+		}
+	}
+	ok(!ret && all == TEXTS * SEQ && same >= 0.98 * all && clear > 0.8 * all && !wrong &&
+		   far < 0.01 * large,
+	   "%s: the largest logit of %u of %u positions, of all %u where it is clear; %.3f "
+	   "apart at most, of up to %.1f",
+	   what, same, all, clear, far, large);
+	state_free(&st);
+	free(params);
+	free(want);
+	wse_session_close(&s);
+}
+
 /* layers, heads */
 #define SIZES(l, n) "num_hidden_layers: " #l ", num_heads: " #n ", "
 #define GPTJ(l, n)  SIZES(l, n) "name: gptj, nonlinearity: gelu"
 #define NEOX(l, n)  SIZES(l, n) "name: gpt_neox, nonlinearity: gelu"
 #define LLAMA(l, n) SIZES(l, n) "name: llama"
+/* weights far from those that training begins with, so that one logit is the largest */
+#define RANDOM	  ", initializer_range: 0.05"
+#define GROUPS(n) ", extra_attention_params: {num_kv_groups: " #n "}"
 
 int main(void)
 {
@@ -318,11 +410,17 @@ int main(void)
 		  LLAMA(2, 4) ", filter_size: 176, share_embedding_weights: true, "
 			      "rope_theta: 500000, pos_scaling_factor: 4");
 	reference("LLaMA, a head over two columns", "sim:func,rows=2,cols=8", LLAMA(2, 4));
+	reference("LLaMA, 2 of 4 heads of keys", "sim:func,rows=4,cols=2", LLAMA(2, 4) GROUPS(2));
+	reference("LLaMA, one head of keys over 4 columns", "sim:func,rows=4,cols=4",
+		  LLAMA(2, 4) GROUPS(1));
 	reference("LLaMA, four layers, rotary 8 of 16", "sim:func,rows=4,cols=4",
 		  LLAMA(4, 4) ", rotary_dim: 8");
 	same_bits("GPT-J", GPTJ(2, 4));
 	same_bits("NeoX", NEOX(2, 4));
-	same_bits("LLaMA", LLAMA(2, 4));
+	same_bits("LLaMA, 2 of 4 heads of keys", LLAMA(2, 4) GROUPS(2));
+	logits("GPT-J", GPTJ(2, 4) RANDOM);
+	logits("NeoX", NEOX(2, 4) RANDOM);
+	logits("LLaMA, 2 of 4 heads of keys", LLAMA(2, 4) GROUPS(2) RANDOM);
 	unlink(text);
 	unlink(saved);
 	return tap_end();
