@@ -160,7 +160,7 @@ $(B)/libwse/tests/device/test-linear-so: $(B)/libwse/tests/device/test-linear.o 
 ALL += $(B)/libwse/tests/device/test-linear-so
 
 # the threads of ranks once more, for the race checker: all sources at once, they are few
-TSAN_HOSTS := libwse/tests/train/test-hosts.c $(addprefix libwse/,$(addprefix swarmx/,reduce.c hosts.c exchange.c row_sum.c link_pair.c) \
+TSAN_HOSTS := libwse/tests/train/test-hosts.c $(addprefix libwse/,$(addprefix swarmx/,reduce.c hosts.c exchange.c row_sum.c link_pair.c lifeline.c) \
 	base/error.c base/pages.c num/num.c graph/rows.c)
 $(B)/tsan/test-hosts: $(TSAN_HOSTS) $(wildcard libwse/swarmx/*.h) libwse/tests/train/ranks.h
 	@mkdir -p $(@D)

@@ -65,6 +65,7 @@ static int start(struct wse_link *l)
 		return -E2BIG;
 	l->rank = (uint32_t)rank;
 	l->ranks = (uint32_t)ranks;
+	l->processes = 1; /* MPI_Comm_dup() is a call of all ranks */
 	if (gethostname(l->host, sizeof(l->host) - 1))
 		l->host[0] = 0;
 	return 0;

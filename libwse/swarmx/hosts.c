@@ -10,9 +10,11 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "swarmx/lifeline.h"
 
-#define BEAT	   1.0	/* seconds between two signs of life */
+#define BEAT	   0.25 /* seconds between two signs of life */
 #define SILENCE	   3.0	/* after which a rank is given up */
+#define ENDED	   0.5	/* likewise, when its process seems to have ended: two beats are missing */
 #define FIRST_SIGN 60.0 /* for a rank that has not come yet: nodes start at different times */
 #define GOODBYE	   1.0	/* for the others to take the news of a failure */
 #define BUSY	   2e-3 /* a large message that is under way is looked after so long without a pause */
@@ -24,7 +26,7 @@ enum { HELLO = 1, ALIVE, BYE, FAILED };
 struct control {
 	uint32_t kind;
 	int32_t err;
-	char text[WSE_SENTENCE]; /* HELLO: the host's name; FAILED: why */
+	char text[WSE_SENTENCE]; /* HELLO: the host's name, and lifeline.h's; FAILED: why */
 };
 
 struct out {
@@ -61,7 +63,8 @@ struct wse_hosts {
 	int bulk;     /* some of them are large */
 	double moved; /* when the last one was done, or the swap began */
 	struct out *out;
-	struct peer *peer; /* [ranks] */
+	struct peer *peer;	  /* [ranks] */
+	struct wse_lifeline line; /* to the rank before this one */
 };
 
 static double now(void)
@@ -144,9 +147,14 @@ static void heard(struct wse_hosts *h, uint32_t rank)
 	p->met = 1;
 	p->in.text[sizeof(p->in.text) - 1] = 0;
 	if (p->in.kind == HELLO) {
+		size_t len = strcspn(p->in.text, "\n");
+
 		pthread_mutex_lock(&h->lock);
-		snprintf(p->host, sizeof(p->host), "%.63s", p->in.text);
+		snprintf(p->host, sizeof(p->host), "%.*s", (int)(len < 63 ? len : 63), p->in.text);
 		pthread_mutex_unlock(&h->lock);
+		if (rank == next_rank(h, h->ranks - 1) && p->in.text[len])
+			wse_lifeline_to(&h->line, p->in.text + len + 1,
+					!strcmp(p->host, h->link->host));
 	} else if (p->in.kind == BYE) {
 		p->bye = 1;
 		return;
@@ -205,11 +213,19 @@ static void check_silence(struct wse_hosts *h)
 {
 	uint32_t rank = next_rank(h, h->ranks - 1);
 	struct peer *p = &h->peer[rank];
-	double limit = p->met ? SILENCE : FIRST_SIGN;
+	/* of processes that began together the first sign is soon there */
+	double limit = p->met || h->link->processes ? SILENCE : FIRST_SIGN;
+	int ended = !p->bye && wse_lifeline_lost(&h->line);
 	char who[96];
 
-	if (p->bye || now() - p->heard < limit)
+	if (p->bye || now() - p->heard < (ended ? ENDED : limit))
 		return;
+	if (ended) {
+		p->bye = 1;
+		wse_hosts_name(h, rank, who, sizeof(who));
+		set_failure(h, wse_fail(-EHOSTDOWN, "%s is gone: its process has ended", who));
+		return;
+	}
 	p->bye = 1; /* it is not told of the failure */
 	wse_hosts_name(h, rank, who, sizeof(who));
 	set_failure(h, wse_fail(-EHOSTDOWN,
@@ -426,6 +442,22 @@ static void serve(struct wse_hosts *h)
 		say_failed(h);
 }
 
+/* its host, and where a process that ends is noticed */
+static void hello(struct wse_hosts *h, int failed)
+{
+	char text[WSE_SENTENCE - 64] = "", all[WSE_SENTENCE];
+
+	h->line.listens = h->line.fd = -1;
+	if (!failed && h->link->processes && h->ranks > 1)
+		wse_lifeline_open(&h->line, text, sizeof(text));
+	snprintf(all, sizeof(all), text[0] ? "%.63s\n%s" : "%.63s", h->link->host, text);
+	for (uint32_t i = 1; !failed && i < h->ranks; i++) {
+		h->peer[next_rank(h, i)].heard = now();
+		listen_to(h, next_rank(h, i));
+		tell(h, next_rank(h, i), HELLO, 0, all);
+	}
+}
+
 static void *thread(void *arg)
 {
 	struct wse_hosts *h = arg;
@@ -445,17 +477,14 @@ static void *thread(void *arg)
 		snprintf(h->peer[h->rank].host, sizeof(h->peer[0].host), "%s", h->link->host);
 		h->peer[h->rank].bye = 1;
 	}
-	for (uint32_t i = 1; !ret && i < h->ranks; i++) {
-		h->peer[next_rank(h, i)].heard = now();
-		listen_to(h, next_rank(h, i));
-		tell(h, next_rank(h, i), HELLO, 0, h->link->host);
-	}
+	hello(h, ret);
 	pthread_mutex_lock(&h->lock);
 	h->up = 1;
 	pthread_cond_broadcast(&h->done);
 	pthread_mutex_unlock(&h->lock);
 	if (!ret)
 		serve(h);
+	wse_lifeline_close(&h->line);
 	h->link->ops->close(h->link);
 	pthread_mutex_lock(&h->lock);
 	h->over = 1;

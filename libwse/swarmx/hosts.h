@@ -3,8 +3,9 @@
  * The ranks of a run as one thing that works or fails: a thread that makes all calls of the link,
  * hears whether the other ranks are alive, and tells them when this one fails.
  *
- * Each second a rank says to the next one that it is alive; 3 s of silence, and the rank that
- * listens ends the run, with a sentence that names the silent one. The first failure of a rank is
+ * Four times a second a rank says to the next one that it is alive; 3 s of silence, and the rank
+ * that listens ends the run, with a sentence that names the silent one. Where ranks are processes,
+ * a TCP connection says when one has ended (lifeline.h): half a second of silence will do then. The first failure of a rank is
  * everyone's: all calls return it from then on, on every rank.
  */
 #ifndef WSE_SWARMX_HOSTS_H

@@ -37,6 +37,7 @@ struct wse_link {
 	const struct wse_link_ops *ops;
 	uint32_t rank, ranks;
 	char host[64];	/* this rank's, for people */
+	int processes;	/* ranks are processes, and start() returns when all of them have begun it */
 };
 
 #define WSE_LINK_RANKS 1024	/* at most */

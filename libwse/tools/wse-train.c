@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 #include <wse/wse.h>
 
@@ -73,10 +74,20 @@ static char left_alone[160];
 
 static void on_launcher(int sig)
 {
-	ssize_t n = write(STDERR_FILENO, left_alone, strlen(left_alone));
+	const struct itimerval soon = {.it_value = {.tv_usec = 700000}};
+	static volatile sig_atomic_t asked;
+	ssize_t n;
+
+	/* which rank is gone the trainer may know in a moment */
+	if (sig == SIGTERM && !asked) {
+		asked = 1;
+		setitimer(ITIMER_REAL, &soon, NULL);
+		return;
+	}
+	n = write(STDERR_FILENO, left_alone, strlen(left_alone));
 
 	(void)n;
-	_exit(sig == SIGTERM ? 1 : 2);
+	_exit(sig == SIGTERM || sig == SIGALRM ? 1 : 2);
 }
 
 /*
@@ -87,7 +98,7 @@ static void on_launcher(int sig)
 static void set_signals(const struct wse_trainer_info *info)
 {
 	struct sigaction ask = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND | SA_RESTART};
-	struct sigaction leave = {.sa_handler = on_launcher};
+	struct sigaction leave = {.sa_handler = on_launcher, .sa_flags = SA_RESTART};
 	struct sigaction ignore = {.sa_handler = SIG_IGN};
 	int many = info->ranks > 1;
 
@@ -98,6 +109,8 @@ static void set_signals(const struct wse_trainer_info *info)
 		info->rank);
 	sigaction(SIGINT, info->rank ? &ignore : &ask, NULL);
 	sigaction(SIGTERM, many ? &leave : &ask, NULL);
+	if (many)
+		sigaction(SIGALRM, &leave, NULL);
 	if (many)
 		sigaction(SIGUSR1, info->rank ? &ignore : &ask, NULL);
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* Ranks as threads: sums over ranks against the tree, failures that everyone hears of. */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -10,6 +12,7 @@
 #include "num/num.h"
 #include "ranks.h"
 #include "swarmx/exchange.h"
+#include "swarmx/lifeline.h"
 #include "tap.h"
 
 /* floats of the units: of one piece, of several */
@@ -250,8 +253,59 @@ static void failures(void)
 	   "messages of another length: %s", r[0].why);
 }
 
+/* 1: lost within so many seconds */
+static int lost_in(struct wse_lifeline *l, double seconds)
+{
+	double begin = now();
+
+	while (!wse_lifeline_lost(l) && now() - begin < seconds)
+		usleep(1000);
+	return wse_lifeline_lost(l);
+}
+
+/* a process is killed: the kernel says so, whatever it was doing */
+static void lifeline(void)
+{
+	static const char *const wrong[] = {"", "x", "0 127.0.0.1", "70000 127.0.0.1",
+					    "1 127.0.0.1 300.1.1.1 \n"};
+	char text[WSE_SENTENCE] = "";
+	struct wse_lifeline l, mine;
+	int fd[2], before, bad = 0;
+	pid_t pid;
+
+	fflush(stdout);
+	if (pipe(fd))
+		return;
+	pid = fork();
+	if (!pid) {
+		wse_lifeline_open(&l, text, sizeof(text));
+		if (write(fd[1], text, sizeof(text)) == sizeof(text))
+			pause();
+		_exit(1);
+	}
+	bad = read(fd[0], text, sizeof(text)) != sizeof(text);
+	wse_lifeline_open(&mine, (char[16]){""}, 16);
+	wse_lifeline_to(&mine, text, 1);
+	before = lost_in(&mine, 0.3);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	ok(!bad && mine.made && !before && lost_in(&mine, 10.0),
+	   "a process that is killed is noticed by its connection (port and addresses %s)", text);
+	wse_lifeline_close(&mine);
+	for (unsigned int i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		wse_lifeline_open(&mine, text, sizeof(text));
+		wse_lifeline_to(&mine, wrong[i], 1);
+		bad |= lost_in(&mine, 0.05) || mine.made;
+		wse_lifeline_close(&mine);
+	}
+	ok(!bad, "where there is nothing to connect to nothing is lost");
+	close(fd[0]);
+	close(fd[1]);
+}
+
 int main(void)
 {
+	lifeline();
 	exchange();
 	failures();
 	return tap_end();
