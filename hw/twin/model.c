@@ -131,7 +131,7 @@ struct turns {
 	bool taken[TWIN_PARTS_MAX];
 };
 
-/* its own parts, where their memory is; then those that the others have not come to */
+/* a thread's own parts, whose memory is near; then those that other threads have not begun */
 static void run_parts(void *arg, uint32_t thread)
 {
 	struct turns *t = arg;
@@ -229,7 +229,10 @@ static void set_limit(struct wse_model *m, uint32_t limit)
 
 	for (i = 0; i < m->nmesh; i++) {
 		m->mesh[i].limit = limit;
-		/* a step is one instruction; what runs parts knows their run lists alone */
+		/*
+		 * a step is one instruction, and the threads of parts know no other lists than
+		 * their own
+		 */
 		m->mesh[i].may_resume = limit > 1 && m->nmesh == 1 && !m->mesh[i].shuffle;
 	}
 }

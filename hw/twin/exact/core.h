@@ -79,7 +79,7 @@ struct twin_opnd {
 };
 
 /*
- * first what a block needs, in few cache lines: the engines of all cores do not fit the first cache
+ * first what a block needs: few cache lines, as the engines of all cores do not fit the first cache
  */
 struct twin_engine {
 	uint64_t busy_to; /* L: device cycle up to which it has had something to do */

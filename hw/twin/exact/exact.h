@@ -79,10 +79,7 @@ static inline void twin_engine_complete(struct twin_mesh *m, struct twin_core *c
 /* an engine's fault: the record has no address */
 void twin_tensor_fault(struct twin_mesh *m, struct twin_core *c, uint32_t cause, uint32_t color,
 		       uint32_t value);
-/*
- * operand.c: TWIN_RULE_* that a DSR's words keep, with the whole range in its store; *o: the
- * operand
- */
+/* operand.c: TWIN_RULE_* that a DSR's words keep, its range inside its store; *o: the operand */
 unsigned int twin_operand_rule(const uint32_t dsr[4], struct twin_opnd *o);
 /* operand.c: 0, or the CAUSE_* of the violation */
 uint32_t twin_engine_check(struct twin_engine *e, unsigned int which);
@@ -116,10 +113,7 @@ bool twin_fabric_move(struct twin_mesh *m, struct twin_core *c, unsigned int col
 void twin_fabric_clear(struct wse_model *m);
 struct twin_core *twin_neighbour(struct twin_mesh *m, const struct twin_core *c, unsigned int port);
 
-/*
- * L has wavelets again: the time since its last work counts as waiting; cycles: those of the new
- * work
- */
+/* L has wavelets again: the time since its last work is waiting; cycles: those of the new work */
 static inline void twin_lane_work(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e,
 				  uint32_t cycles)
 {

@@ -3,8 +3,8 @@
  * The scalar core: threaded dispatch over predecoded instructions. twin_exec() runs until the
  * budget is used up, the instruction at pc has to wait (c->wait), or the core is no longer running.
  *
- * Instructions are counted where the flow changes, by how far d has come since, and a budget of
- * more than one is looked at there too: it may be exceeded by what lies before the next jump.
+ * Instructions are counted where the flow changes, by how far d has come since. A budget of more
+ * than one is checked there, too: instructions before the next jump may exceed it.
  */
 #include <string.h>
 
@@ -457,9 +457,7 @@ void twin_exec(struct twin_mesh *m, struct twin_core *c, uint32_t limit)
 		if (left.pc == TWIN_LEFT_NONE)
 			left.pc = c->pc | TWIN_LEFT_AT;
 	}
-	/*
-	 * most turns are translated code, to where the core waits next or to the end of its share
-	 */
+	/* most turns are translated code, up to the core's next wait or the end of its share */
 	if (likely(left.pc != TWIN_LEFT_NONE && c->run == WSE_CORE_RUNNING &&
 		   (left.pc & TWIN_LEFT_WAITING ||
 		    (!(left.pc & TWIN_LEFT_AT) && left.done >= limit)))) {

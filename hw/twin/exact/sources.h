@@ -5,7 +5,7 @@
 
 #include "twin/twin.h"
 
-/* runs of movers: all; inside their parts; those that are not */
+/* runs of movers: all; those inside their parts; the others */
 enum reach { ANYWHERE, INSIDE, OUTSIDE };
 
 /* a port that could not hand out a run; true: it has handed out some wavelets */

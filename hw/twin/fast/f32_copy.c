@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Copies in binary32 of what the lanes read again and again, and the range of its values: the bf16
- * operand of a stream AXPY by rows, that of a DOT by columns. They live until something writes to
- * the memory that they were made of. The first use of an operand makes nothing by rows, as it may
- * be the only one; nor is there a copy by rows when those of all cores would crowd the second
- * cache, where bf16 is half as much to fetch.
+ * Copies in binary32 of operands that the lanes read again and again, with the range of their
+ * values: the bf16 operand of a stream AXPY by rows, that of a DOT by columns. A copy ends when
+ * something writes to the memory that it was made of. The first use of an operand makes no copy by
+ * rows, as it may be the only use; nor is there one when the copies of all cores would fill more
+ * than half of the second cache, where bf16 is half as much to fetch.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -79,7 +79,7 @@ static bool reserve(struct twin_f32_copy *w, size_t n)
 	return w->v;
 }
 
-/* the operand from now on is another one */
+/* another operand takes the place of the copy's */
 static void take(struct twin_core *c, struct twin_f32_copy *w, const struct twin_opnd *x)
 {
 	int32_t span = x->stride1 * (int32_t)(x->len1 - 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Instructions of engines that were checked before. Cores issue the same few again and again: what
- * the checks made of an instruction's words and DSRs depends on nothing else, so it is kept. An
- * idle engine begins such an instruction without its queue.
+ * Instructions of engines that passed their checks before. Cores issue the same few again and
+ * again. The result of the checks depends on the instruction's words and DSRs alone, so it is kept.
+ * An idle engine begins such an instruction without its queue.
  */
 #include <emmintrin.h>
 #include <stdlib.h>
@@ -29,10 +29,7 @@ int twin_prepared_create(struct twin_mesh *m)
 	return 0;
 }
 
-/*
- * the DSRs of an instruction, in pieces as they were written: wider loads would have to wait for
- * the stores
- */
+/* an instruction's DSRs, in the pieces in which they were written: a wider load waits for stores */
 struct dsrs {
 	__m128i d, a, b;
 };
@@ -112,10 +109,7 @@ static inline void begin_again(struct twin_mesh *m, struct twin_core *c, struct 
 	twin_engine_start(m, c, e, which);
 }
 
-/*
- * begins a checked instruction in an idle engine; false: it is not in the cache, and nothing was
- * done
- */
+/* an idle engine begins a checked instruction; false: it is not in the cache, nothing was done */
 static inline bool begin_known(struct twin_mesh *m, struct twin_core *c, struct twin_engine *e,
 			       unsigned int which, uint32_t tcw, uint32_t scalar)
 {

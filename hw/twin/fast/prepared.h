@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Instructions of engines that were checked before. */
+/* Instructions of engines that passed their checks before. */
 #ifndef TWIN_FAST_PREPARED_H
 #define TWIN_FAST_PREPARED_H
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Vector instructions that run at once. Where a core's engines are idle, a short vector instruction
- * whose operands pass the checks completes before the next scalar instruction can observe it; it
- * needs no queue. Cores issue the same few instructions again and again: what the three last words
- * of a DSR make of it is found once (a shape), what an instruction does with operands of given
- * shapes too (a way). All else, faults included, is engine.c's.
+ * Vector instructions that run at their ISSUE. Where a core's engines are idle, a short vector
+ * instruction whose operands pass the checks completes before the next scalar instruction can
+ * observe it; it needs no queue. Cores issue the same few instructions again and again. The last
+ * three words of a DSR describe an operand's shape, which is found once; so is what an instruction
+ * does with operands of given shapes (a prepared operation). engine.c does all else, faults
+ * included.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +71,7 @@ static inline bool is_shape(const struct twin_shape *s, const uint32_t dsr[4])
 			    ((s->base ^ dsr[0]) & s->fixed));
 }
 
-/* where a shape is known or is to be; of four places, as one that is made again is another one */
+/* the place of a shape, known or new; one of four, as a shape that is made again gets a new id */
 static struct twin_shape *known_shape(struct twin_mesh *m, const uint32_t dsr[4])
 {
 	bool acc = (dsr[3] & WSE_DSR3_KIND_MASK) == WSE_KIND_ACC;
@@ -105,7 +106,7 @@ static void find_shape(struct twin_mesh *m, struct twin_shape *s, const uint32_t
 	*s = *known;
 }
 
-/* what its words now make of a DSR */
+/* takes a DSR's words again: the lane gets an id if they are an operand that fits */
 static void refresh(struct twin_mesh *m, struct twin_core *c, struct twin_lane *l,
 		    const uint32_t dsr[4])
 {
@@ -143,8 +144,10 @@ void twin_quick_hold(struct twin_mesh *m, struct twin_core *c)
 	none->at = (uint8_t *)m->quicks;
 }
 
-/* may its rows be written from here? Not where translated code lies: it may be the caller. What was
- * copied of them is forgotten. */
+/*
+ * may its rows be written from here? Not where translated code lies, which may be the caller.
+ * Copies of them end.
+ */
 static bool may_write(struct twin_core *c, const struct twin_lane *d)
 {
 	uint32_t page, flags = 0;
@@ -265,7 +268,7 @@ static enum twin_src1 rows_of(struct twin_rows *s, const struct twin_shape *d,
 	return again ? src1 | TWIN_SRC1_ROW : src1;
 }
 
-/* how the instruction does it; false: not here */
+/* prepares the operation; false: quick.c does not do it */
 static bool find_op(struct twin_mesh *m, struct twin_prepared_op *w, uint32_t tcw,
 		    const struct twin_shape *d, const struct twin_shape *a,
 		    const struct twin_shape *b)
@@ -309,7 +312,7 @@ static __attribute__((noinline)) uint32_t in_order(const struct twin_prepared_op
 	return twin_vector_avx2[op][variant](o->d->at, o->a->at, o->b->at, scalar, &s);
 }
 
-/* the instruction with its way, which fits */
+/* runs the instruction by the operation that was prepared for it */
 static inline uint32_t run(struct twin_mesh *m, struct twin_core *c,
 			   const struct twin_prepared_op *w, const struct operands *o,
 			   uint32_t scalar)
@@ -333,7 +336,7 @@ static inline bool is_op(const struct twin_prepared_op *w, uint32_t tcw, const s
 		 (w->id[2] ^ o->b->id));
 }
 
-/* where a way is known or is to be */
+/* the place of a prepared operation, known or new */
 static struct twin_prepared_op *place_of(struct twin_mesh *m, uint32_t tcw,
 					 const struct operands *o)
 {
@@ -348,7 +351,7 @@ static struct twin_prepared_op *place_of(struct twin_mesh *m, uint32_t tcw,
 	return first;
 }
 
-/* the way of an instruction that may run now, and its operands; NULL: it may not */
+/* an instruction's prepared operation and operands; NULL: it may not run now */
 static struct twin_prepared_op *op_of(struct twin_mesh *m, struct twin_core *c, uint32_t tcw,
 				      struct operands *o)
 {
@@ -413,7 +416,7 @@ uint32_t twin_issue_inside(struct twin_mesh *m, struct twin_core *c, uint32_t tc
 		       : twin_issue_from_inside(m, c, tcw, scalar);
 }
 
-/* an operand of which words were written; true: it has an id again */
+/* looks at an operand again whose words were written; true: it has an id again */
 static bool renew(struct twin_mesh *m, struct twin_core *c, uint32_t n)
 {
 	struct twin_lane *l = &c->lane[n];

@@ -19,17 +19,17 @@ struct twin_prepared_op {
 	uint16_t cycles, macs;
 	uint8_t overlap;		/* enum twin_overlap of DST and the others */
 	uint8_t src1;		/* enum twin_src1 */
-	uint8_t uses;		/* how often translated code came here, while it has no code */
+	uint8_t uses;		/* ISSUEs from translated code so far, while it has no code */
 	struct twin_rows s;
-	twin_vector_fn *fn;	/* right where they surely overlap, and where they do not */
+	twin_vector_fn *fn;	/* for operands that surely overlap, or do not overlap */
 	const void *code;	/* emit_op.c's; NULL: none */
 };
 #define TWIN_QUICK_CYCLES (TWIN_EQUANTUM - 2) /* that L may have worked in this round before */
 #define TWIN_NO_SHAPE UINT32_MAX /* a scalar's, as if it were a shape's id */
 
 /*
- * An ISSUE of a translated block calls what `code` says, with edx and ecx as twin_issue_inside()
- * has them: the code of the way that it went the last time, or a jump to twin_issue_inside().
+ * An ISSUE of a translated block calls `code`, with edx and ecx as twin_issue_inside() gets them:
+ * the code of the operation that it did last, or a jump to twin_issue_inside().
  */
 struct twin_site {
 	const void *code;
@@ -42,7 +42,7 @@ void twin_quick_hold(struct twin_mesh *m, struct twin_core *c); /* struct twin_f
 bool twin_issue_quick(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, uint32_t scalar);
 /* ISSUE from translated code: the interpreter has to do it; done, go on; done, but leave */
 enum { TWIN_INSIDE_NOT, TWIN_INSIDE_ON, TWIN_INSIDE_LEAVE };
-/* prepared.c: in all cases; what follows is tried before */
+/* prepared.c: in all cases; the function after this one is tried first */
 uint32_t twin_issue_from_inside(struct twin_mesh *m, struct twin_core *c, uint32_t tcw,
 				uint32_t scalar);
 
@@ -50,15 +50,15 @@ uint32_t twin_issue_from_inside(struct twin_mesh *m, struct twin_core *c, uint32
 uint32_t twin_issue_inside(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, uint32_t scalar,
 			   struct twin_site *site);
 /*
- * Looks at the words of operands again that have no id; false: none has one now that had none.
- * Where the instruction's way with them is known and has code, the site says that from now on.
+ * Looks again at the words of operands that have no id; false: none of those got one. Where the
+ * operation on them has code, the site calls that from now on.
  */
 uint32_t twin_quick_renew(struct twin_mesh *m, struct twin_core *c, uint32_t tcw, uint32_t scalar,
 			  struct twin_site *site);
-/* the code of all ways is gone */
+/* the code of all operations is gone */
 void twin_quick_forget(struct twin_mesh *m);
 
-/* translate.c: the code of a way with operands of these shapes, b may be NULL; NULL: it has none */
+/* translate.c: the code of an operation on operands of these shapes, b may be NULL; NULL: none */
 const void *twin_translate_op(struct twin_mesh *m, const struct twin_prepared_op *w,
 			      const struct twin_shape *d, const struct twin_shape *a,
 			      const struct twin_shape *b);

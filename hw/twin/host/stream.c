@@ -127,7 +127,7 @@ static uint32_t nonzero(uint32_t *w, const uint32_t *v, uint32_t words)
 				continue;
 			}
 		}
-		/* what is not sent is written, and written over */
+		/* each word is written; one that is not sent is overwritten by the next */
 		for (i = 0; i < left; i++) {
 			w[n] = v[k + i];
 			n += (v[k + i] & 0x7fffffffu) != 0;

@@ -152,10 +152,7 @@ static uint32_t translate(struct twin_mesh *m, struct twin_core *c, uint32_t ind
 	return code > TWIN_NO_BLOCK ? code : 0;
 }
 
-/*
- * twin_core.block of a word, most often without a look at that table: it is a megabyte and more in
- * all
- */
+/* twin_core.block of a word, mostly without reading that table, which fits no near cache */
 static inline uint32_t block_at(struct twin_core *c, uint32_t word)
 {
 	uint32_t i = (word ^ word >> 3) & (TWIN_NENTERED - 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that a model lends its work to; all of it is done before the model returns to its caller.
- * Work comes in steps of a fraction of a millisecond: threads look for the next one for a while
- * before they sleep.
+ * Threads that do a model's work; all of it is done before the model returns to its caller. Work
+ * comes in steps of a fraction of a millisecond: threads look for the next one for a while before
+ * they sleep.
  */
 #ifndef TWIN_PARTS_TEAM_H
 #define TWIN_PARTS_TEAM_H
@@ -27,8 +27,7 @@ void twin_team_run(struct twin_team *t, uint32_t n, twin_team_fn *fn, void *arg)
 void twin_team_await(const uint32_t *v, uint32_t least);
 
 /*
- * models of this process come and go; how many threads each of them should take of that many
- * processors
+ * a model of this process comes or goes; how many threads each should take of that many processors
  */
 void twin_team_enter(int models);
 uint32_t twin_team_share(uint32_t cpus);

@@ -13,7 +13,7 @@
 
 static struct dev dev;
 
-/* firmware: DONE, then tasks for ever */
+/* firmware: DONE, then tasks without end */
 static void load_loop(struct dev *d)
 {
 	uint8_t image[64] = {0};

@@ -134,7 +134,7 @@ static void make_program(struct rig *r)
 	put(&c, i_type(0x13, 0, 11, 11, -1));
 	put(&c, b_type(1, 11, 0, (int32_t)(top - c.pc)));
 	wait_engines(&c, 7);
-	recv(&c, 0, WSE_SRAM_BASE); /* for ever; TNEXT would take the tasks */
+	recv(&c, 0, WSE_SRAM_BASE); /* without end; TNEXT would take the tasks */
 	memset(r->image + BESIDE, 0, 0x100);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Streams through the tile by its edge ports: every shape, page lists, masks, and those that nobody
- * takes.
+ * Streams through the tile by its edge ports: every shape, page lists, masks, and those that no
+ * core reads.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -347,7 +347,7 @@ static void test_stuck_streams(void)
 		   f->ncores == 2 && !f->pc,
 	   "the record names its lowest port");
 	s.opcode = WSE_OP_STREAM_OUT;
-	is(dev_do(&d, 1, &s, &e), WSE_ST_DEADLOCK, "a stream-out that nobody feeds");
+	is(dev_do(&d, 1, &s, &e), WSE_ST_DEADLOCK, "a stream-out that no core feeds");
 	f = dev_fault(&d, &e);
 	ok(f->cause == WSE_CAUSE_WAIT_PORT && f->row == 1 && f->col == 1 && f->ncores == 2,
 	   "the record names its lowest port");

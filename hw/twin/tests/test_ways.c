@@ -300,7 +300,7 @@ static void make_program(struct rig *r)
 	put(&p.c, ADDI(LEFT, LEFT, -1));
 	put(&p.c, b_type(1, LEFT, 0, (int32_t)(top - p.c.pc)));
 	wait_engines(&p.c, 7);
-	recv(&p.c, 0, WSE_SRAM_BASE); /* for ever; TNEXT would take the tasks */
+	recv(&p.c, 0, WSE_SRAM_BASE); /* without end; TNEXT would take the tasks */
 }
 
 static uint32_t ends;

@@ -70,10 +70,7 @@ static inline bool twin_products_exact(struct twin_range a, struct twin_range b)
 #define TWIN_RANGE_ANY ((struct twin_range){0, 255}) /* nothing is known of them */
 #define TWIN_EXP_BF16  0x7f80
 
-/*
- * what exponents tell, << 7 as in bf16: the greatest, and the greatest of TWIN_EXP_BF16 less those
- * that are not 0
- */
+/* of exponents, << 7 as in bf16: the greatest, and TWIN_EXP_BF16 less the least that is not 0 */
 struct twin_ends {
 	int16_t last, least;
 };

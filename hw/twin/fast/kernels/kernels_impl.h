@@ -142,10 +142,7 @@ INLINE void NAME(two)(float *const *acc, const float *const *r, unsigned int nb,
 		NAME(cells)(acc, NULL, 0, r, u * W, 0, v, nk, 2, 1, u, fused);
 }
 
-/*
- * where one core's sums are few, each addition would wait for the last one: the other core's go in
- * between
- */
+/* where one core's sums are few, each addition waits for the last one: another core's go between */
 static void NAME(axpy_two)(uint32_t *const acc[2], const float *const r[2], uint32_t tokens,
 			   unsigned int nb, const float *v, uint32_t nk, bool fused)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What kernels_impl.h asks for, with vectors of eight: AVX2 has no wider ones, AVX-512 takes them
- * for odd groups of eight tokens.
+ * What kernels_impl.h asks for, with vectors of eight: for AVX2, and for AVX-512 where the number
+ * of tokens is no multiple of sixteen.
  */
 #define W	8
 #define WIDEN(p)               \

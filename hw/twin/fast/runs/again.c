@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * The flow that a source fed the last time. Kernels send block after block to the same engines by
- * the same routes, so the flow is kept, and what find.c would check on its way is checked in a row:
- * the routes, the channels, the readers and what their instructions do. Where all of it is
- * unchanged the search would find the same flow; where anything has changed, find.c searches.
+ * the same routes, so the flow is kept. What find.c checks on its way is checked in a row: the
+ * routes, the channels, the readers and what their instructions do. Where all of it is unchanged
+ * find.c would find the same flow; where anything has changed, find.c searches.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -42,8 +42,7 @@ static uint32_t routes_of(const struct wse_model *m, const struct kept_set *f, u
 }
 
 /*
- * have the routes stayed as they were, with nothing on them? Mostly it takes no look at all of them
- * to tell.
+ * are the routes as they were, with nothing on them? Mostly the counts of writes and wavelets tell.
  */
 static bool same_way(const struct wse_model *m, struct kept_set *f)
 {
@@ -58,8 +57,7 @@ static bool same_way(const struct wse_model *m, struct kept_set *f)
 }
 
 /*
- * what has to be the same of a running instruction: its engine's members from end_left to src2, as
- * a word
+ * what has to be the same of an engine's running instruction: members end_left to src2, as a word
  */
 static uint64_t state_of(const struct twin_engine *e)
 {

@@ -2,9 +2,9 @@
 /*
  * Runs in a tile of several parts, by any number of threads. A thread looks for what the north
  * ports of its columns feed, which changes nothing; then every thread passes all the runs through
- * the cores of its own parts, where the memory is that they worked on in their turns. A run that
- * goes on from a part of one thread to one of another waits there for what it needs: all threads go
- * through the sets in the same order, so the one that is furthest behind never waits.
+ * the cores of its own parts, where the memory is that they worked on in their turns. Where a run
+ * goes on from a part of one thread to a part of another, the latter waits for its input. All
+ * threads go through the flows in the same order, so the one that is furthest behind never waits.
  *
  * With one thread the same happens in the same order for every reader.
  */
@@ -27,7 +27,7 @@ struct job {
 
 /* ---- ports: what they feed ---- */
 
-/* what threads have to know of the nodes beside */
+/* what a thread needs to know of nodes of other threads */
 static void link_nodes(const struct flow *s)
 {
 	struct bulk *b = s->b;
@@ -153,7 +153,7 @@ static void pass(void *arg, uint32_t thread)
 			w->did |= inside(&j->m->mesh[i], w);
 }
 
-/* room for what all sets produce; false: no memory, and nothing is passed */
+/* room for what all flows produce; false: no memory, nothing is passed */
 static bool reserve(const struct job *j, uint32_t *engines)
 {
 	const struct flow *most = NULL;
@@ -178,7 +178,8 @@ static bool reserve(const struct job *j, uint32_t *engines)
 }
 
 /*
- * columns that did not fit the scheme, ENDs that have to be looked at, ports that have waited long
+ * flows that leave their column, ENDs that readers have to be ready for, ports that have waited
+ * long
  */
 static bool rest_of_ports(struct wse_model *m, struct bulks *b)
 {

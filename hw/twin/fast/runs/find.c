@@ -282,10 +282,7 @@ static struct twin_engine *sender(struct wse_model *m, struct bulk *b, struct tw
 	return NULL;
 }
 
-/*
- * a join of two sources: adds the producer of a node's second input to the flow; false if there is
- * none
- */
+/* a join: adds the producer of a node's second input to the flow; false if there is none */
 static bool pull(struct wse_model *m, struct flow *s)
 {
 	struct bulk *b = s->b;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Passes a run of n elements through the nodes that runs.c has found. */
+/* Passes a run of n elements through the nodes of a flow. */
 #include <emmintrin.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,9 +68,7 @@ static void words_of(const struct run *r, uint32_t at, uint32_t n, uint32_t *w)
 		*w++ = twin_wavelet(r->v[at - r->at], at, r->shift);
 }
 
-/*
- * whole ks of a dense run, from its element at on; w: what is known of the lanes' operand, or NULL
- */
+/* whole ks of a dense run, from its element at on; w: the copy of the lanes' operand, or NULL */
 static void axpy_ks(const struct twin_kernels *k, struct node *x, const struct twin_f32_copy *w,
 		    uint32_t at, uint32_t nk)
 {

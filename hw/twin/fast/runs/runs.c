@@ -129,8 +129,8 @@ static bool takes_values(const struct flow *s, const struct twin_port_in *p)
 }
 
 /*
- * the flow that a source fed the last time, where it is searched with the same limits: in a tile of
- * parts those are the flows within them, and those of ports within their columns
+ * the flow that a source fed the last time; NULL where the search has other limits now. In a tile
+ * of parts flows within parts are kept, and those of ports within their columns.
  */
 static struct kept_set *last_set(const struct wse_model *m, const struct bulk *b,
 				 struct kept_set *f, uint32_t i)

@@ -16,8 +16,8 @@
 struct run { /* an array of data wavelets */
 	const uint32_t *w;
 	/*
-	 * or, dense, all features of each k in order: the values of a block's elements from place
-	 * at on
+	 * or, dense, the values of a block's elements from place at on, all features of each k in
+	 * order
 	 */
 	const float *v;
 	uint32_t at;
@@ -32,12 +32,12 @@ struct node { /* an engine with its running instruction, or a south port */
 	uint32_t slot;
 	uint8_t which;
 	bool need_fab, need_dot, got_fab, got_dot;
-	uint32_t first, sinks; /* whom it feeds: bulk.sink[first ...] */
+	uint32_t first, sinks; /* what it feeds: bulk.sink[first ...] */
 	struct node *from;     /* feeds it by the fabric; NULL: a north port, or no node */
 	const struct run *fab, *dot; /* inputs: what others have made, */
 	struct run out;		     /* and what this one does */
 	bool ends;	       /* lanes that take the block's END after the run */
-	/* it has passed its run on: for those whom it feeds on other threads */
+	/* its run has passed on: for nodes of other threads that it feeds */
 	uint32_t done;
 };
 
@@ -46,7 +46,7 @@ struct router { /* that wavelets cross */
 	uint8_t part, color, port, tx; /* in by port, out by tx */
 };
 
-struct bulk { /* what the search has found, of one flow or more */
+struct bulk { /* what find.c has found, of one flow or more */
 	struct node *node;
 	uint32_t *order; /* nodes, every one after those that feed it */
 	/* [node]: the part of each; with from, ends and done: of sets of several threads */
@@ -96,7 +96,7 @@ struct scratch { /* arrays that engines produce */
 	size_t cap, used;
 };
 
-#define TWIN_RUNS_LAG 4u /* sets that one thread may be ahead of another */
+#define TWIN_RUNS_LAG 4u /* flows that one thread may be ahead of another */
 
 struct bulk_worker { /* what a thread needs */
 	struct bulk ports; /* what its columns feed */
@@ -105,7 +105,7 @@ struct bulk_worker { /* what a thread needs */
 	/* of the columns, in turns: others may still read the last */
 	struct scratch r[TWIN_RUNS_LAG];
 	bool did;
-	uint32_t passed __attribute__((aligned(64))); /* sets that it is through with */
+	uint32_t passed __attribute__((aligned(64))); /* flows that it has passed */
 };
 
 struct column { /* what a north port feeds */
@@ -116,7 +116,7 @@ struct column { /* what a north port feeds */
 struct bulks { /* wse_model.bulk */
 	struct bulk_worker *w[TWIN_PARTS_MAX];
 	struct column *column; /* [cols] */
-	/* sets of the last time: of ports, [cols], and movers, [2 * ncores] */
+	/* kept flows: of ports, [cols], and of movers, [2 * ncores] */
 	struct kept_set *port, *mover;
 };
 
@@ -166,9 +166,7 @@ void twin_runs_forget(struct kept_set *f);
 /* counts what has crossed a kept flow */
 void twin_runs_settle_set(struct wse_model *m, struct kept_set *f);
 
-/*
- * the flow's run, or its END, has crossed the routers: counted at once, or before counters are read
- */
+/* counts what has crossed the flow's routers: now, or of a kept flow before counters are read */
 static inline void twin_runs_crossed(struct wse_model *m, const struct flow *s)
 {
 	if (s->kept)
@@ -218,9 +216,9 @@ static inline void twin_runs_values(struct run *r, const float *v, uint32_t at, 
 void twin_runs_deliver(const struct flow *s, uint32_t first, uint32_t sinks, const struct run *r);
 bool twin_runs_reserve(struct scratch *r, const struct flow *s); /* false: no memory */
 /*
- * Wakes a core that may wait for what a run has been through with. It goes on right after the run
- * if its lanes have nothing to do until then; where they have the next block already its turn can
- * wait for the movers, too, and do both.
+ * Wakes a core that may wait for an instruction that a run has completed. The core resumes right
+ * after the run if its lanes are idle; where they have the next block already, its turn can wait
+ * for the movers, too.
  */
 static inline void twin_runs_wake(struct twin_mesh *p, struct twin_core *c)
 {

@@ -98,10 +98,7 @@ FORCED __m256i f2i(__m256 f)
 #define compare(a, b, p) _mm256_cmp_ps(a, b, p)
 #include "twin/fast/vector/vector_impl.h"
 
-/*
- * the sum or the maximum of two, but for the form of NaN and tiny ones: final() does that once for
- * all
- */
+/* the sum or the maximum of two; final() then makes NaN canonical and flushes, once for all */
 FORCED __m256 either(bool max, __m256 a, __m256 b)
 {
 	return max ? _mm256_blendv_ps(b, a, _mm256_cmp_ps(a, b, _CMP_GT_OQ)) : _mm256_add_ps(a, b);

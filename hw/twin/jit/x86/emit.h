@@ -12,7 +12,7 @@
 struct twin_code {
 	uint8_t *buf;
 	uint32_t at, leave, leave_index, first; /* offsets: next byte; common exits; first block */
-	/* where a way's code goes that does not fit; whose operand has no id */
+	/* where an operation's code goes that does not fit; where an operand has no id */
 	uint32_t miss, renew;
 	uint32_t move;	       /* what a lane does whose DSR got another base */
 	uint64_t *generated;   /* counts: the way of func.h */
@@ -31,8 +31,7 @@ bool twin_emit_ends(const struct twin_dec *d);
 /* the code of n instructions from word index on; its offset */
 uint32_t twin_emit_block(struct twin_mesh *m, struct twin_code *t, const struct twin_dec *dec,
 			 uint32_t index, uint32_t n);
-/* emit_op.c: the code of a vector instruction that goes this way, see quick.h; its offset, 0: there
- * is none */
+/* emit_op.c: the code of a prepared operation (quick.h); its offset, 0: there is none */
 uint32_t twin_emit_op(struct twin_mesh *m, struct twin_code *t, const struct twin_prepared_op *w,
 		      const struct twin_shape *d, const struct twin_shape *a,
 		      const struct twin_shape *b);

@@ -88,9 +88,7 @@ static void keep_shape(struct emit *e, unsigned int n, struct given word2, struc
 	land(e, same);
 }
 
-/*
- * words 0 and 1 were written: an operand is another one where word 1 has changed, else it has moved
- */
+/* words 0 and 1 were written: another operand where word 1 has changed, else it has moved */
 static void keep_base(struct emit *e, unsigned int n, struct given word0, struct given word1)
 {
 	uint8_t *none, *other, *same;
@@ -138,7 +136,7 @@ static void call(struct emit *e, uint64_t fn)
 	memset(e->guest, -1, sizeof(e->guest));
 }
 
-/* the same of an ISSUE at pc that may have a way: what its site says */
+/* the same of an ISSUE at pc that may have a prepared operation: what its site says */
 static void call_site(struct emit *e, uint32_t pc)
 {
 	struct twin_site *site = &e->t->site[e->t->nsites++];

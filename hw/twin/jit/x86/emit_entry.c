@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The beginning of the code buffer: the way into translated blocks and out of them, and what blocks
- * and the code of ways have in common. Registers are as emit.c says.
+ * and the code of operations have in common. Registers are as emit.c says.
  */
 #include "twin/jit/x86/emit_asm.h"
 
@@ -30,8 +30,8 @@ static void lane_page(struct emit *e, size_t end, uint32_t less, size_t page)
 }
 
 /*
- * what refresh() in quick.c does where word 0 alone was written of a DSR that is an operand: eax is
- * it, the lane is at rbx + rdx. All registers but eax, ecx, edx stay.
+ * What refresh() in quick.c does where only word 0 of an operand's DSR was written: eax is that
+ * word, the lane is at rbx + rdx. All registers but eax, ecx, edx stay.
  */
 static void emit_move(struct emit *e)
 {
@@ -85,8 +85,9 @@ static void get_site(struct emit *e)
 }
 
 /*
- * where the code of ways goes that does not fit: to twin_issue_inside() with edx and ecx as they
- * are, or once more where words of an operand had been written, but its shape is the same
+ * Where the code of an operation that does not fit jumps to: twin_issue_inside(), with edx and ecx
+ * as they are; or the site's code once more, where words of an operand were written but its shape
+ * is the same.
  */
 static void emit_misses(struct emit *e)
 {
