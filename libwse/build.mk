@@ -59,6 +59,15 @@ $(B)/wse-mpi.so: libwse/plugins/link_mpi.c libwse/swarmx/link.h uapi/wse/wse_rel
 MPI_PLUGIN := $(B)/wse-mpi.so
 endif
 
+# ---- HDF5, where it is: a plug-in that is opened for such data ----
+HDF5_LIBS := $(shell pkg-config --libs hdf5-serial 2>/dev/null || pkg-config --libs hdf5 2>/dev/null)
+ifneq ($(HDF5_LIBS),)
+HDF5_CFLAGS := $(patsubst -I%,-isystem %,$(shell pkg-config --cflags hdf5-serial 2>/dev/null || pkg-config --cflags hdf5))
+$(B)/wse-hdf5.so: libwse/plugins/hdf5.c libwse/input/hdf5.h uapi/wse/wse_release.h
+	$(call short,LINK,$@)$(CC) $(CPPFLAGS) $(CFLAGS) $(HIDDEN) $(HDF5_CFLAGS) -fPIC -shared -o $@ $< $(HDF5_LIBS)
+HDF5_PLUGIN := $(B)/wse-hdf5.so
+endif
+
 # ---- what is installed: the same objects without the build's paths, tools on the shared library ----
 INSTALLED := $(B)/install
 $(INSTALLED)/libwse.pc: libwse/libwse.pc.in libwse/build.mk firmware/build.mk
@@ -82,7 +91,7 @@ $(INSTALLED)/wse-info: $(patsubst %.c,$(B)/%.o,$(wildcard libwse/tools/*info*.c)
 -include $(wildcard $(INSTALLED)/*.d)
 
 INSTALL_NEEDS := $(INSTALLED)/libwse.so $(INSTALLED)/wse-info $(INSTALLED)/wse-train $(INSTALLED)/libwse.pc $(FW)/wse-fw.bin $(FW_PROGRAMS) \
-	$(B)/wse-emu $(B)/wse-run $(MPI_PLUGIN)
+	$(B)/wse-emu $(B)/wse-run $(MPI_PLUGIN) $(HDF5_PLUGIN)
 ALL += $(INSTALL_NEEDS)
 
 .PHONY: install uninstall
@@ -146,6 +155,11 @@ LDFLAGS_asan/libwse/tests/train/test-ckpt-memory := $(LDFLAGS_libwse/tests/train
 # one has disks that are full or fail
 LDFLAGS_libwse/tests/train/test-store := -Wl,--wrap=io_uring_queue_init,--wrap=fallocate,--wrap=pwrite
 LDFLAGS_asan/libwse/tests/train/test-store := $(LDFLAGS_libwse/tests/train/test-store)
+# one writes HDF5 files
+CFLAGS_libwse/tests/train/test-hdf5.c := $(HDF5_CFLAGS)
+LDFLAGS_libwse/tests/train/test-hdf5 := $(HDF5_LIBS)
+LDFLAGS_asan/libwse/tests/train/test-hdf5 := $(HDF5_LIBS)
+$(B)/libwse/tests/train/test-hdf5 $(B)/asan/libwse/tests/train/test-hdf5: | $(HDF5_PLUGIN)
 # one cuts its submits into single commands
 LDFLAGS_libwse/tests/train/test-cycles := -Wl,--wrap=wse_submit,--wrap=wse_fence_destroy
 LDFLAGS_asan/libwse/tests/train/test-cycles := $(LDFLAGS_libwse/tests/train/test-cycles)

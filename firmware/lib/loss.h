@@ -18,11 +18,12 @@
 static uint32_t loss_onehot[64] __attribute__((aligned(16))); /* 8 x 8 identity, binary32 */
 
 /*
- * dy of v classes from `first` on = (e / S - onehot) * scale; S by its reciprocal [t], e at y.
+ * dy of v classes from `first` on = (e / S - onehot) * scale, or * scales [t] unless these are 0; S
+ * by its reciprocal [t], e at y.
  * Subtracting 0 changes nothing, so the loop processes only groups with a 1.
  */
 LOSS_FN void loss_gradient(const uint16_t *target, uint32_t y, uint32_t dy, uint32_t recip,
-			   uint32_t t, uint32_t first, uint32_t v, uint32_t scale)
+			   uint32_t t, uint32_t first, uint32_t v, uint32_t scale, uint32_t scales)
 {
 	uint32_t i, n;
 
@@ -40,7 +41,12 @@ LOSS_FN void loss_gradient(const uint16_t *target, uint32_t y, uint32_t dy, uint
 		vv(VSUB, D_B, D_B, D_C);
 	}
 	dsr_rows(D_B, dy, WSE_DT_BF16, t, v);
-	vs(VMUL, D_B, D_A, scale);
+	if (!scales) {
+		vs(VMUL, D_B, D_A, scale);
+		return;
+	}
+	dsr_repeat(D_C, scales, t, v);
+	vv(VMUL, D_B, D_A, D_C);
 }
 
 /* n elements at dy of absent classes */
@@ -139,7 +145,8 @@ static inline void loss_kernel(const struct wse_loss_args *a)
 	loss_values(row, zt, a->loss, recip, t);
 
 	if (a->backward && v)
-		loss_gradient(target, a->y, a->dy, recip, t, first, v, a->scale);
+		loss_gradient(target, a->y, a->dy, recip, t, first, v, a->scale,
+			      a->scales);
 	if (a->backward && v < a->v)
 		loss_no_gradient(a->dy + 2 * v * t, (a->v - v) * t);
 	wse_wait(1);

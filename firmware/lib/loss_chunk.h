@@ -153,7 +153,7 @@ static inline void loss_grad_kernel(const struct wse_loss_chunk_args *a)
 			target = chunk_narrow(a);
 			first = 0;
 		}
-		loss_gradient(target, a->y, a->dy, recip, t, first, v, a->scale);
+		loss_gradient(target, a->y, a->dy, recip, t, first, v, a->scale, a->scales);
 	}
 	if (v < a->v)
 		loss_no_gradient(a->dy + 2 * v * t, (a->v - v) * t);

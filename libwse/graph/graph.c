@@ -21,6 +21,7 @@ void wse_graph_init(struct wse_graph *g, const struct wse_tile *tile, uint32_t t
 	g->tile = *tile;
 	g->t = t;
 	g->seq = 1;
+	g->scale_in = g->scales = WSE_NO_VALUE;
 	g->nfeat = t <= 16 ? 4 : t <= 32 ? 2 : 1;
 }
 

@@ -167,6 +167,11 @@ struct wse_graph {
 	uint32_t nin, nout;
 	/* number of the input with the classes, of the output with the losses */
 	uint32_t target, loss;
+	/*
+	 * the input with the scales of the loss, and their value: binary32 [T] in place of a
+	 * micro-batch's scale, 0 for tokens that do not count; WSE_NO_VALUE: there are none
+	 */
+	uint32_t scale_in, scales;
 	uint32_t logits;	/* number of the output with the logits, for text */
 	uint32_t classes;	/* that exist; the rest of the vocabulary is padding */
 	/* classes of a column (and chunk, where logits come in chunks), padding included */

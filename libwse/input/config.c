@@ -245,12 +245,46 @@ static void read_loop(struct sections *s, struct wse_yaml *init)
 	read_listeners(s, init, "loggers", "logger", loggers);
 }
 
-/* data_dir, unless an option names the text; a data processor reads what libwse does not */
+/* a list of folders with HDF5 files, one a line */
+static void read_list(struct sections *s, const struct wse_yaml *list, char *to, size_t size)
+{
+	size_t n = 0;
+
+	for (const struct wse_yaml *c = list->child; c; c = c->next) {
+		if (c->type != WSE_YAML_SCALAR || strchr(c->text, '\n')) {
+			reader_fail(&s->r, c, "must be the name of a folder");
+			return;
+		}
+		n += (size_t)snprintf(to + n, n < size ? size - n : 0, "%s\n", c->text);
+		if (n >= size) {
+			reader_fail(&s->r, list, "has more than %zu characters in all", size - 1);
+			return;
+		}
+	}
+	if (!n)
+		reader_fail(&s->r, list, "must be a folder or a list of folders");
+}
+
+/*
+ * data_dir, unless an option names the text. Of the Model Zoo's data processors those of HDF5 files
+ * are here
+ */
 static void read_text(struct sections *s, struct wse_yaml *y, char *to, size_t size)
 {
 	struct wse_yaml *proc = reader_want(&s->r, y, "data_processor", 0);
 	struct wse_yaml *dir = reader_want(&s->r, y, "data_dir", 0);
 
+	if (proc && !s->src->data && proc->type == WSE_YAML_SCALAR &&
+	    (!strcmp(proc->text, "GptHDF5DataProcessor") ||
+	     !strcmp(proc->text, "GptHDF5MapDataProcessor"))) {
+		if (dir && dir->type == WSE_YAML_LIST) {
+			read_list(s, dir, to, size);
+			wse_yaml_use_all(dir);
+		} else {
+			reader_word(&s->r, y, "data_dir", 1, to, size);
+		}
+		return;
+	}
 	if (s->src->data || proc) {
 		if (proc && s->src->data)
 			wse_config_note(s->cfg->ignored, sizeof(s->cfg->ignored), "data_processor");

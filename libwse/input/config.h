@@ -32,6 +32,11 @@ struct wse_config {
 	char val_data[WSE_PATH];	/* fit.val_dataloader.data_dir, "" if none */
 	uint64_t held_out;		/* fit.val_dataloader.held_out_bytes */
 	uint64_t batch, micro_batch;	/* samples; micro_batch 0: auto */
+	/*
+	 * of a sample's loss, the sum over its tokens (loss_scaling batch_size); 0: the mean over
+	 * all tokens that count (num_tokens)
+	 */
+	double loss_weight;
 	int shuffle;
 	uint64_t shuffle_seed;
 	uint64_t sample_tokens;		/* trainer.init.sampling: tokens to make */

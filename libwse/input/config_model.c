@@ -99,6 +99,21 @@ static void no_dropout(struct sections *s, struct wse_yaml *m)
 				    "must be 0: there is no dropout");
 }
 
+/* what a loss is divided by; num_tokens has no weight, as in the Model Zoo */
+static void read_loss(struct sections *s, struct wse_yaml *m)
+{
+	static const char *const scalings[] = {"num_tokens", "batch_size", NULL};
+	int scaling = reader_choice(&s->r, m, "loss_scaling", 0, scalings);
+
+	if (scaling == 1)
+		s->cfg->loss_weight = reader_real(&s->r, m, "loss_weight", 0, 1.0, 1e-12, 1e12);
+	else
+		wse_config_ignore(s, m, "loss_weight");
+	if (reader_real(&s->r, m, "label_smoothing", 0, 0.0, 0.0, 1.0) != 0.0)
+		reader_fail(&s->r, wse_yaml_peek(m, "label_smoothing"),
+			    "must be 0: targets are single tokens");
+}
+
 static int is_word(const struct wse_yaml *y, const char *word)
 {
 	return y && y->type == WSE_YAML_SCALAR && !strcmp(y->text, word);
@@ -147,8 +162,7 @@ static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_ya
 	static const char *const names[] = {GELUS, "relu", "squared_relu", "swiglu", NULL};
 	static const enum wse_activation acts[] = {GELU_ACTS, WSE_RELU, WSE_SQUARED_RELU, WSE_SILU};
 	static const char *const recompute[] = {"auto", "ffn", "block", "spill", NULL};
-	static const char *const ignored[] = {"mixed_precision", "fp16_type", "loss_scaling",
-					      "loss_weight", "enable_vts"};
+	static const char *const ignored[] = {"mixed_precision", "fp16_type", "enable_vts"};
 	struct reader *r = &s->r;
 	struct wse_yaml *data = wse_yaml_peek(wse_yaml_peek(trainer, "fit"), "train_dataloader");
 	uint32_t before = r->faults->n, missing = r->nmissing;
@@ -187,6 +201,7 @@ static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_ya
 	only_flag(s, m, "use_position_embedding", 1);
 	only_word(s, m, "attention_type", "scaled_dot_product");
 	no_dropout(s, m);
+	read_loss(s, m);
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
 		wse_config_ignore(s, m, ignored[i]);
 	s->vocab = g.vocab;

@@ -14,6 +14,7 @@
 #include "num/num.h"
 #include "base/error.h"
 #include "bpe.h"
+#include "hdf5.h"
 
 /* of a file or of all in a directory; three bytes of memory a byte of text */
 #define TEXT_MAX (2ull << 30)
@@ -373,12 +374,15 @@ static int check_maker(const struct wse_bpe *bpe, const struct text *t, const ch
 		(unsigned long long)wse_bpe_sum(bpe));
 }
 
-static int load(const struct wse_data_cfg *cfg, const char *path, uint16_t **tok, size_t *ntok)
+static int load(const struct wse_data_cfg *cfg, const char *path, uint16_t **tok, size_t *ntok,
+		uint8_t **mask)
 {
 	struct text t = {0};
 	struct level l = {.path = path};
 	int words, tree, ret;
 
+	if (wse_hdf5_is(path))
+		return wse_hdf5_load(path, cfg->vocab, cfg->span, tok, mask, ntok);
 	if (stat(path, &l.sb))
 		return is_link(path) ? no_target(path, errno) : cannot(path, errno);
 	tree = S_ISDIR(l.sb.st_mode);
@@ -509,7 +513,34 @@ uint64_t wse_data_tokens(const struct wse_data *d, uint64_t samples)
 {
 	size_t held = d->val == d->tok ? (size_t)d->cfg.held_out : 0, n = pieces(held) + 1;
 
+	if (d->apart)
+		return samples * d->stride + (held + d->cfg.span - 1) / d->cfg.span * d->stride;
+
 	return held + n * (d->cfg.window + (samples + n - 1) / n * (d->cfg.span ? d->cfg.span : 1));
+}
+
+/* whole samples: those at the end are held out, unless they have files of their own */
+static int cut_samples(struct wse_data *d)
+{
+	uint64_t n = d->ntok / d->stride, held = d->nval / d->stride;
+
+	if (d->val == d->tok) {
+		held = (d->cfg.held_out + d->cfg.span - 1) / d->cfg.span;
+		if (held >= n)
+			return wse_fail(-EINVAL,
+					"%.128s: all of its %llu samples would be held out: choose "
+					"val_dataloader.held_out_bytes %u, or give a "
+					"val_dataloader.data_dir",
+					d->cfg.path, (unsigned long long)n, d->cfg.span);
+		n -= held;
+		d->held_begin[0] = n * d->stride + 1;
+	} else {
+		d->held_begin[0] = 1;
+	}
+	d->train_begin[0] = 1;
+	d->train_n[0] = d->ntrain = n;
+	d->held_n[0] = d->nheld = held;
+	return 0;
 }
 
 int wse_data_cut(struct wse_data *d)
@@ -518,6 +549,8 @@ int wse_data_cut(struct wse_data *d)
 	size_t span = d->cfg.span ? d->cfg.span : 1;
 	size_t chunks = pieces(held), chunk, part, at = 0;
 
+	if (d->apart)
+		return cut_samples(d);
 	chunk = chunks ? held / chunks : 0;
 	if (chunks && chunk < span)
 		return wse_fail(
@@ -558,9 +591,29 @@ int wse_data_cut(struct wse_data *d)
 	return 0;
 }
 
-static uint64_t sum_of(const struct wse_data *d, const uint16_t *tok, size_t n)
+static uint64_t sum_of(const struct wse_data *d, const uint16_t *tok, size_t n, const uint8_t *mask)
 {
-	return wse_checksum64(tok, n * wse_token_places(d->cfg.vocab) * sizeof(*tok));
+	uint64_t sum = wse_checksum64(tok, n * wse_token_places(d->cfg.vocab) * sizeof(*tok));
+
+	return mask ? sum + 3 * wse_checksum64(mask, n) : sum;
+}
+
+/* samples of HDF5 files are a sequence each: for models that take one token before the first target */
+static int check_kinds(const struct wse_data *d)
+{
+	const struct wse_data_cfg *c = &d->cfg;
+
+	if (c->val_path && wse_hdf5_is(c->val_path) != d->apart)
+		return wse_fail(-EINVAL,
+				"%.200s and %.200s: text to train on and held-out text are both of "
+				"HDF5 files, or neither is",
+				c->path, c->val_path);
+	if (d->apart && c->window != 1)
+		return wse_fail(-EINVAL,
+				"%.300s: samples of HDF5 files are for GPTs; the model "
+				"is none",
+				c->path);
+	return 0;
 }
 
 /* the place of token n */
@@ -575,21 +628,26 @@ int wse_data_read(const struct wse_data_cfg *cfg, struct wse_data *d)
 
 	memset(d, 0, sizeof(*d));
 	d->cfg = *cfg;
-	ret = load(cfg, cfg->path, &d->tok, &d->ntok);
+	d->stride = cfg->span ? cfg->span : 1;
+	d->apart = wse_hdf5_is(cfg->path);
+	ret = check_kinds(d);
+	ret = ret ? ret : load(cfg, cfg->path, &d->tok, &d->ntok, &d->mask);
 	if (!ret && cfg->val_path) {
-		ret = load(cfg, cfg->val_path, &d->val, &d->nval);
+		ret = load(cfg, cfg->val_path, &d->val, &d->nval, &d->val_mask);
 	} else {
 		d->val = d->tok;
 		d->nval = d->ntok;
 	}
+	if (d->apart)
+		d->stride = cfg->span + 1ul;
 	if (!ret)
 		ret = entropies(d);
 	if (ret) {
 		wse_data_close(d);
 		return ret;
 	}
-	d->sum = sum_of(d, d->tok, d->ntok);
-	d->val_sum = d->val == d->tok ? d->sum : sum_of(d, d->val, d->nval);
+	d->sum = sum_of(d, d->tok, d->ntok, d->mask);
+	d->val_sum = d->val == d->tok ? d->sum : sum_of(d, d->val, d->nval, d->val_mask);
 	return 0;
 }
 
@@ -607,9 +665,12 @@ int wse_data_open(const struct wse_data_cfg *cfg, struct wse_data *d)
 
 void wse_data_close(struct wse_data *d)
 {
-	if (d->val != d->tok)
+	if (d->val != d->tok) {
 		free(d->val);
+		free(d->val_mask);
+	}
 	free(d->tok);
+	free(d->mask);
 	memset(d, 0, sizeof(*d));
 }
 
@@ -621,7 +682,7 @@ const uint16_t *wse_data_train(const struct wse_data *d, uint64_t epoch, uint64_
 		i = wse_rng_permute(d->cfg.shuffle_seed, epoch, d->ntrain, i);
 	while (i >= d->train_n[part])
 		i -= d->train_n[part++];
-	return token_at(d, d->tok, d->train_begin[part] + i * (d->cfg.span ? d->cfg.span : 1));
+	return token_at(d, d->tok, d->train_begin[part] + i * d->stride);
 }
 
 const uint16_t *wse_data_held(const struct wse_data *d, uint64_t i)
@@ -630,5 +691,20 @@ const uint16_t *wse_data_held(const struct wse_data *d, uint64_t i)
 
 	while (i >= d->held_n[part])
 		i -= d->held_n[part++];
-	return token_at(d, d->val, d->held_begin[part] + i * (d->cfg.span ? d->cfg.span : 1));
+	return token_at(d, d->val, d->held_begin[part] + i * d->stride);
+}
+
+static const uint8_t *mask_at(const uint16_t *tok, size_t n, const uint8_t *mask, uint32_t places,
+			      const uint16_t *sample)
+{
+	return mask && sample >= tok && sample < tok + n * places ? mask + (sample - tok) / places
+								  : NULL;
+}
+
+const uint8_t *wse_data_mask(const struct wse_data *d, const uint16_t *sample)
+{
+	uint32_t places = wse_token_places(d->cfg.vocab);
+	const uint8_t *mask = mask_at(d->tok, d->ntok, d->mask, places, sample);
+
+	return mask ? mask : mask_at(d->val, d->nval, d->val_mask, places, sample);
 }

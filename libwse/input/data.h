@@ -7,6 +7,8 @@
  * at a multiple of span from where its part of the text begins, and the `window` tokens before the
  * first of them.
  *
+ * Or the Model Zoo's HDF5 files (hdf5.h), whose samples are one sequence each and have a loss mask.
+ *
  * A symbolic link in a directory is read as what it leads to, sorted by the link's own name; a text
  * that has two names is read twice. One that leads nowhere, or back to a directory in which it
  * lies, is an error. Names that begin with a dot are passed over.
@@ -44,6 +46,10 @@ struct wse_data_cfg {
 struct wse_data {
 	struct wse_data_cfg cfg;
 	uint16_t *tok, *val;	/* by wse_token() (num/token.h); val may be tok */
+	/* of each token: does it count as a target? NULL: all do */
+	uint8_t *mask, *val_mask;
+	int apart;		/* a sample has its tokens for itself: HDF5 files */
+	size_t stride;		/* tokens from a sample to the next: span, unless they are apart */
 	size_t ntok, nval;
 	size_t train_begin[WSE_DATA_CHUNKS + 1], train_n[WSE_DATA_CHUNKS + 1];
 	size_t held_begin[WSE_DATA_CHUNKS], held_n[WSE_DATA_CHUNKS];
@@ -64,6 +70,9 @@ int wse_data_open(const struct wse_data_cfg *cfg, struct wse_data *d);
 /* tokens of a text that has so many training samples */
 uint64_t wse_data_tokens(const struct wse_data *d, uint64_t samples);
 void wse_data_close(struct wse_data *d);
+
+/* [span] of a sample that one of these gave: its targets that count are not 0; NULL: all count */
+const uint8_t *wse_data_mask(const struct wse_data *d, const uint16_t *sample);
 
 /* the first target of a sample: target[-window] ... target[-1] are before it */
 const uint16_t *wse_data_train(const struct wse_data *d, uint64_t epoch, uint64_t i);

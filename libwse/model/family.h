@@ -104,6 +104,7 @@ struct wse_model {
 	uint32_t window, span;	/* of a sample */
 	uint32_t mode;		/* the first that the planner tries; 0: all */
 	uint32_t forward;	/* its graphs are the forward pass alone: struct wse_graph */
+	uint32_t masked;	/* some tokens do not count: a loss has a scale a token */
 	_Alignas(8) unsigned char family_data[256];	/* the family's own struct */
 };
 

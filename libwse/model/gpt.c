@@ -240,6 +240,8 @@ static int gpt_graph(const struct wse_model *model, const struct wse_tile *tile,
 	enter(&b, LOSS);
 	if (b.head_bias != WSE_NO_BIAS)
 		b.head_vec = wse_op_vec_in(g, b.head_unit);
+	if (model->masked)
+		wse_op_loss_scales(g);
 	d = b.head.chunks > 1 ? head_in_chunks(&b, x, target) : whole_head(&b, x, target);
 	if (b.head_bias != WSE_NO_BIAS)
 		wse_op_vec_out(g, b.head_unit, b.head_vec);

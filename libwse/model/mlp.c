@@ -344,6 +344,8 @@ static int mlp_graph(const struct wse_model *model, const struct wse_tile *tile,
 						  .what = "logits"},
 			  NULL);
 	wse_op_out(g, g->logits, x);
+	if (model->masked)
+		wse_op_loss_scales(g);
 	dy = wse_op_loss(g, program, x, target);
 
 	for (uint32_t l = last + 1; l-- > 0;) {

@@ -33,7 +33,8 @@ static float sum_of_exp(const struct wse_tile *tile, uint32_t width, uint32_t cl
 }
 
 void wse_loss_oracle(const struct wse_tile *tile, uint32_t width, uint32_t classes, uint32_t tokens,
-		     const float *y, const uint16_t *target, float scale, float *loss, uint16_t *dy)
+		     const float *y, const uint16_t *target, const struct wse_loss_scale *scale,
+		     float *loss, uint16_t *dy)
 {
 	uint32_t saved = wse_ftz_enter();
 
@@ -50,7 +51,8 @@ void wse_loss_oracle(const struct wse_tile *tile, uint32_t width, uint32_t class
 
 			if (n < classes) {
 				p = ew_mul(ew_exp(ew_sub(y[(size_t)n * tokens], m)), r);
-				p = ew_mul(ew_sub(p, n == target[t] ? 1.0f : 0.0f), scale);
+				p = ew_mul(ew_sub(p, n == target[t] ? 1.0f : 0.0f),
+					   wse_loss_scale(scale, t));
 			}
 			dy[(size_t)n * tokens + t] = wse_f32_to_bf16_ftz(p);
 		}
@@ -71,6 +73,7 @@ uint32_t wse_op_loss(struct wse_graph *g, uint32_t program, uint32_t logits, uin
 	work = wse_graph_value(g, "loss", WSE_TYPE_BYTE, WSE_SHAPE_WORK, 12 * g->t);
 	op->in[0] = logits;
 	op->in[1] = target;
+	op->in[2] = g->scales;
 	op->out[0] = dy;
 	op->out[1] = loss;
 	op->out[2] = work;
@@ -88,6 +91,13 @@ void wse_op_loss_out(struct wse_graph *g, uint32_t loss, uint32_t target)
 	g->nforward = g->nops;
 }
 
+void wse_op_loss_scales(struct wse_graph *g)
+{
+	g->scale_in = wse_graph_in(g, "scales of the loss", (size_t)wse_graph_tokens(g) * 4);
+	g->scales =
+		wse_op_in(g, "scales of the loss", g->scale_in, WSE_TYPE_F32, WSE_SHAPE_SHARED, 1);
+}
+
 static int loss_check(const struct wse_graph *g, const struct wse_op *op)
 {
 	uint32_t logits = op->in[0], rows = logits == WSE_NO_VALUE ? 0 : g->values[logits].rows;
@@ -100,6 +110,9 @@ static int loss_check(const struct wse_graph *g, const struct wse_op *op)
 				    "their gradient");
 	ret = ret ? ret
 		  : wse_check_value(g, op->out[1], WSE_TYPE_F32, WSE_SHAPE_TOKENS, 1, "the loss");
+	if (!ret && op->in[2] != WSE_NO_VALUE)
+		ret = wse_check_value(g, op->in[2], WSE_TYPE_F32, WSE_SHAPE_SHARED, 1,
+				      "the scales");
 	if (!ret && g->classes > WSE_VOCAB_NARROW)
 		ret = wse_fail(-EINVAL, "%u classes in one piece: more than %u go in chunks alone",
 			       g->classes, WSE_VOCAB_NARROW);
@@ -120,6 +133,7 @@ static void loss_emit(struct wse_emit *e, const struct wse_op *op)
 		.v = e->g->values[op->in[0]].rows,
 		.backward = !!e->job->backward,
 		.classes = e->g->classes,
+		.scales = wse_emit_addr(e, op->in[2]),
 	};
 
 	memcpy(&a.scale, &e->job->scale, sizeof(a.scale));
@@ -129,10 +143,11 @@ static void loss_emit(struct wse_emit *e, const struct wse_op *op)
 static int loss_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 {
 	struct wse_tile tile = o->g->tile;
+	const struct wse_loss_scale scale = {o->job->scale, wse_oracle_mem(o, op->in[2])};
 
 	wse_loss_oracle(&tile, o->g->values[op->in[0]].rows * tile.cols, o->g->classes,
 			wse_graph_tokens(o->g), wse_oracle_mem(o, op->in[0]),
-			wse_oracle_mem(o, op->in[1]), o->job->scale, wse_oracle_mem(o, op->out[1]),
+			wse_oracle_mem(o, op->in[1]), &scale, wse_oracle_mem(o, op->out[1]),
 			wse_oracle_mem(o, op->out[0]));
 	return 0;
 }

@@ -8,6 +8,7 @@
  *   column c:  s[c] = +0.0; for its features ascending: s[c] = s[c] + e
  *   the row:   S = s[1]; S = S + s[2] ... + s[cols-1]; S = S + s[0] (cols = 1: S = s[0])
  *   loss = ew_log(S) - z[target]; dy = bf16((e * ew_recip(S) - onehot) * scale), of padding +0
+ * scale is one of all tokens, or has one a token: 0 for those that do not count
  *
  * The same of a vocabulary in chunks (firmware/lib/loss_chunk.h): chunk j has the classes from j v cols on, and column c
  * owns v of them from there + c v on. Of each column c, chunks ascending, from m[c] = -inf, l[c] = +0.0:
@@ -24,13 +25,23 @@
 
 #include "graph/tile.h"
 
+struct wse_loss_scale {
+	float all;
+	const float *each; /* [tokens]; NULL: all */
+};
+
+static inline float wse_loss_scale(const struct wse_loss_scale *s, uint32_t t)
+{
+	return s->each ? s->each[t] : s->all;
+}
+
 /*
  * y: logits [width][tokens]; target: [tokens], below classes; loss: [tokens]; dy: bf16
  * [width][tokens] or NULL
  */
 void wse_loss_oracle(const struct wse_tile *tile, uint32_t width, uint32_t classes, uint32_t tokens,
-		     const float *y, const uint16_t *target, float scale, float *loss,
-		     uint16_t *dy);
+		     const float *y, const uint16_t *target, const struct wse_loss_scale *scale,
+		     float *loss, uint16_t *dy);
 
 /*
  * the parts of a chunk's operations on a token; m, l, z of the state lie at [cols][4][tokens] + t
@@ -48,7 +59,7 @@ struct wse_loss_chunk {
 /* y: logits of the chunk [v * cols][tokens]; dy: bf16, alike; loss: [tokens] */
 void wse_loss_part_oracle(const struct wse_loss_chunk *k, const float *y);
 void wse_loss_join_oracle(const struct wse_loss_chunk *k, float *loss);
-void wse_loss_grad_oracle(const struct wse_loss_chunk *k, const float *y, float scale,
-			  uint16_t *dy);
+void wse_loss_grad_oracle(const struct wse_loss_chunk *k, const float *y,
+			  const struct wse_loss_scale *scale, uint16_t *dy);
 
 #endif

@@ -97,7 +97,8 @@ void wse_loss_join_oracle(const struct wse_loss_chunk *k, float *loss)
 	wse_ftz_leave(saved);
 }
 
-void wse_loss_grad_oracle(const struct wse_loss_chunk *k, const float *y, float scale, uint16_t *dy)
+void wse_loss_grad_oracle(const struct wse_loss_chunk *k, const float *y,
+			  const struct wse_loss_scale *scale, uint16_t *dy)
 {
 	uint32_t saved = wse_ftz_enter();
 
@@ -109,7 +110,7 @@ void wse_loss_grad_oracle(const struct wse_loss_chunk *k, const float *y, float 
 			if (k->first + n < k->classes) {
 				p = ew_mul(ew_exp(ew_sub(y[i], m)), r);
 				p = ew_sub(p, k->first + n == target_of(k, t) ? 1.0f : 0.0f);
-				p = ew_mul(p, scale);
+				p = ew_mul(p, wse_loss_scale(scale, t));
 			}
 			dy[i] = wse_f32_to_bf16_ftz(p);
 		}
@@ -120,7 +121,7 @@ void wse_loss_grad_oracle(const struct wse_loss_chunk *k, const float *y, float 
 /* ---- the operations ---- */
 
 enum { A_FIRST, A_ROWS };
-enum { IN_TARGET, IN_STATE, IN_LOGITS };
+enum { IN_TARGET, IN_STATE, IN_LOGITS, IN_SCALES };
 enum { OUT_STATE, OUT_RESULT, OUT_LOGITS };
 
 uint32_t wse_op_loss_part(struct wse_graph *g, uint32_t program, uint32_t logits, uint32_t target,
@@ -163,6 +164,7 @@ uint32_t wse_op_loss_grad(struct wse_graph *g, uint32_t program, uint32_t logits
 	op->in[IN_TARGET] = target;
 	op->in[IN_STATE] = state;
 	op->in[IN_LOGITS] = op->out[OUT_LOGITS] = logits;
+	op->in[IN_SCALES] = g->scales;
 	op->out[OUT_RESULT] = dy;
 	op->arg[A_FIRST] = first;
 	op->arg[A_ROWS] = rows;
@@ -211,6 +213,9 @@ static int grad_check(const struct wse_graph *g, const struct wse_op *op)
 {
 	int ret = check(g, op, op->in[IN_STATE]);
 
+	if (!ret && op->in[IN_SCALES] != WSE_NO_VALUE)
+		ret = wse_check_value(g, op->in[IN_SCALES], WSE_TYPE_F32, WSE_SHAPE_SHARED, 1,
+				      "the scales");
 	return ret ? ret
 		   : wse_check_value(g, op->out[OUT_RESULT], WSE_TYPE_BF16, WSE_SHAPE_TOKENS,
 				     op->arg[A_ROWS], "their gradient");
@@ -234,6 +239,7 @@ static void emit(struct wse_emit *e, const struct wse_op *op)
 		.v = op->arg[A_ROWS],
 		.first = op->arg[A_FIRST],
 		.classes = e->g->classes,
+		.scales = op->kind == WSE_OP_LOSS_GRAD ? wse_emit_addr(e, op->in[IN_SCALES]) : 0,
 	};
 
 	memcpy(&a.scale, &e->job->scale, sizeof(a.scale));
@@ -259,7 +265,10 @@ static int oracle(struct wse_oracle_run *o, const struct wse_op *op)
 	else if (op->kind == WSE_OP_LOSS_JOIN)
 		wse_loss_join_oracle(&k, result);
 	else
-		wse_loss_grad_oracle(&k, y, o->job->scale, result);
+		wse_loss_grad_oracle(&k, y,
+				     &(struct wse_loss_scale){o->job->scale,
+							      wse_oracle_mem(o, op->in[IN_SCALES])},
+				     result);
 	return 0;
 }
 

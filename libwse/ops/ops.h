@@ -91,6 +91,11 @@ size_t wse_spill_bytes(const struct wse_graph *g, uint32_t spill);
 uint32_t wse_op_attn_past(struct wse_graph *g, uint32_t program, uint32_t qkv, uint32_t past,
 			  uint32_t count, uint32_t d, uint32_t heads, uint32_t group);
 
+/*
+ * from here on losses have a scale a token, an input of the graph: before the loss, and after the
+ * other inputs
+ */
+void wse_op_loss_scales(struct wse_graph *g);
 /* the forward pass ends with it: the losses [T] of every column go out */
 void wse_op_loss_out(struct wse_graph *g, uint32_t loss, uint32_t target);
 

@@ -224,6 +224,7 @@ int wse_session_open_part(struct wse_session *s, const struct wse_config *cfg,
 	ret = open_tokenizer(s, &dc);
 	if (!ret && cfg->data[0])
 		ret = wse_data_read(&dc, &s->data);
+	s->cfg.model.masked = s->data.mask || s->data.val_mask;
 	ret = ret ? ret : open_devices(s, uris, n);
 	/*
 	 * a text is read before a device is waited for, and cut when there is a plan: what fits it
@@ -517,7 +518,7 @@ static int add_losses(struct wse_session *s, uint64_t n, const uint64_t *held, d
 	for (uint64_t b = 0; b < n; b++) {
 		float loss = s->io.losses[b];
 
-		*sum += loss;
+		*sum += wse_slots_counts(&s->io, b) ? loss : 0.0f;
 		if (!wse_f32_isbad(loss))
 			continue;
 		if (held)
@@ -564,15 +565,17 @@ static int forward(struct wse_session *s, uint32_t micro_batches)
 static int compute(struct wse_session *s, struct wse_step_result *r)
 {
 	double sum = 0.0;
+	uint64_t n;
 	int ret = check_trains(s);
 
 	if (!ret && s->ranks)
 		ret = wse_ranks_meet(s, WSE_TOGETHER_STEP, wse_ranks_samples(s));
+	ret = ret ? ret : wse_slots_scale(&s->io, &n);
 	ret = ret ? ret : run_jobs(s, s->plan.micro_batches);
 	ret = ret ? ret : add_losses(s, batch_tokens(s), NULL, &sum);
 	if (ret)
 		return ret;
-	r->loss = sum / (double)batch_tokens(s);
+	r->loss = sum / (double)n;
 	s->scattered = s->squared = 0;
 	return 0;
 }
@@ -719,6 +722,7 @@ int wse_session_eval(struct wse_session *s, uint64_t max_batches, double *loss, 
 	uint64_t n = s->data.nheld, done = 0, span = s->cfg.model.span;
 	uint64_t per = s->plan.tokens / span; /* samples of a micro-batch */
 	uint64_t begin = wse_profile_now(s->profile);
+	uint64_t tokens = 0;
 	double sum = 0.0;
 	int ret = wse_ranks_meet(s, WSE_TOGETHER_EVAL, max_batches);
 
@@ -742,10 +746,14 @@ int wse_session_eval(struct wse_session *s, uint64_t max_batches, double *loss, 
 		ret = ret ? ret : add_losses(s, left * span, &done, &sum);
 		if (ret)
 			return ret;
+		for (uint64_t i = 0; i < left * span; i++)
+			tokens += (uint64_t)wse_slots_counts(&s->io, i);
 		done += left;
 	}
 	wse_profile_span(s->profile, WSE_SPAN_EVAL, begin);
-	*loss = sum / (double)(n * span);
+	if (!tokens)
+		return wse_fail(-ENODATA, "no held-out token counts: their loss masks are all 0");
+	*loss = sum / (double)tokens;
 	*samples = n;
 	return 0;
 }

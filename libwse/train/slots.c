@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/pages.h"
 #include "session.h"
 
@@ -27,6 +28,22 @@ static void place(struct wse_slots *b, struct wse_micro_batch *job, size_t slot)
 				(struct wse_span){b->out[i], slot * wse_align64(g->out[i].bytes)};
 }
 
+/* of a micro-batch, where not all tokens count */
+static void scales(const struct wse_slots *b, struct wse_micro_batch *job,
+		   const uint16_t *const *samples)
+{
+	const struct wse_session *s = b->s;
+	uint32_t span = s->cfg.model.span;
+	float *scale = wse_span_ptr(job->in[s->plan.graph.scale_in]);
+
+	for (uint32_t t = 0; t < s->plan.tokens; t += span) {
+		const uint8_t *mask = wse_data_mask(&s->data, samples[t / span]);
+
+		for (uint32_t i = 0; i < span; i++)
+			scale[t + i] = !mask || mask[i] ? job->scale : 0.0f;
+	}
+}
+
 void wse_slots_gather_one(struct wse_slots *b, struct wse_micro_batch *job,
 			  const uint16_t *const *samples)
 {
@@ -37,7 +54,36 @@ void wse_slots_gather_one(struct wse_slots *b, struct wse_micro_batch *job,
 
 	for (uint32_t t = 0; t < s->plan.tokens; t++)
 		wse_token_put(target, t, vocab, wse_token(samples[t / span], t % span, vocab));
+	if (g->scale_in != WSE_NO_VALUE)
+		scales(b, job, samples);
 	s->cfg.model.family->gather(&s->cfg.model, g, wse_memx_inputs(s->memx), samples, job);
+}
+
+int wse_slots_counts(const struct wse_slots *b, uint64_t i)
+{
+	const struct wse_session *s = b->s;
+	uint32_t span = s->cfg.model.span;
+	const uint8_t *mask = wse_data_mask(&s->data, s->samples[i / span]);
+
+	return !mask || mask[i % span];
+}
+
+int wse_slots_scale(struct wse_slots *b, uint64_t *n)
+{
+	const struct wse_session *s = b->s;
+	uint64_t all = s->cfg.batch * s->cfg.model.span;
+	float scale;
+
+	*n = s->cfg.model.masked ? 0 : all;
+	for (uint64_t i = 0; i < all && s->cfg.model.masked; i++)
+		*n += (uint64_t)wse_slots_counts(b, i);
+	if (!*n)
+		return wse_fail(-EINVAL, "no token of the batch counts: its loss masks are all 0");
+	scale = s->cfg.loss_weight != 0.0 ? (float)(s->cfg.loss_weight / (double)s->cfg.batch)
+					  : 1.0f / (float)*n;
+	for (uint32_t k = 0; k < s->plan.micro_batches; k++)
+		b->jobs[k].scale = scale;
+	return 0;
 }
 
 static const uint16_t *const *samples_at(const struct wse_slots *b, uint32_t index)
@@ -143,7 +189,6 @@ int wse_slots_open(struct wse_slots *b, struct wse_session *s, const struct wse_
 		b->jobs[k] = (struct wse_micro_batch){
 			.index = k,
 			.backward = 1,
-			.scale = 1.0f / (float)(s->cfg.batch * s->cfg.model.span),
 		};
 		place(b, &b->jobs[k], k % slots);
 	}

@@ -36,6 +36,13 @@ void wse_slots_gather(struct wse_slots *b, uint32_t n);
 /* of one of them */
 void wse_slots_gather_one(struct wse_slots *b, struct wse_micro_batch *job,
 			  const uint16_t *const *samples);
+/*
+ * the scale of the gradient for the batch in s->samples, in all jobs; *n: tokens of it that count.
+ * -EINVAL: none does
+ */
+int wse_slots_scale(struct wse_slots *b, uint64_t *n);
+/* does token i of the samples in s->samples count? */
+int wse_slots_counts(const struct wse_slots *b, uint64_t i);
 /* a step of the first n, without what is about the run */
 struct wse_swarm_step wse_slots_step(struct wse_slots *b, uint32_t n);
 /* the gradients of the inputs of all, onto those of a step: wse_memx_grads() */

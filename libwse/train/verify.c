@@ -52,8 +52,10 @@ static int run(struct wse_session *s, struct wse_exec *e, struct replay *r)
 		memcpy(r->io.in[i]->ptr, s->io.in[i]->ptr, s->io.in[i]->size);
 	if (ret)
 		return ret;
-	for (uint32_t k = 0; k < s->plan.micro_batches; k++)
+	for (uint32_t k = 0; k < s->plan.micro_batches; k++) {
 		r->io.jobs[k].images = images;
+		r->io.jobs[k].scale = s->io.jobs[k].scale;
+	}
 	step = wse_slots_step(&r->io, s->plan.micro_batches);
 	step.step = wse_session_step(s) + 1;
 	ret = wse_swarm_start(r->swarm, &step);

@@ -212,6 +212,7 @@ struct wse_loss_args {
 	uint32_t scale;		/* binary32 */
 	uint32_t backward;	/* 0: loss alone */
 	uint32_t classes;	/* classes of the whole vocabulary that exist, at most 65536: the rest is padding */
+	uint32_t scales;	/* binary32 [T] in place of scale, 0 for tokens that do not count; 0: scale */
 };
 
 /*
@@ -231,6 +232,7 @@ struct wse_loss_chunk_args {
 	uint32_t first;		/* class of the chunk; loss_part of 0 begins */
 	uint32_t classes;	/* that exist */
 	uint32_t scale;		/* binary32, loss_grad */
+	uint32_t scales;	/* as above */
 };
 
 /*

@@ -16,21 +16,35 @@ static void fill(float *y, size_t n, int wild)
 		y[i] = wild ? rig_float(rig_number(1)) : (float)(rig_rnd() % 8192) / 1024 - 4.0f;
 }
 
+/* a scale a token, some of them 0, in every other test: else NULL */
+static const float *scales(float *each, uint32_t tokens)
+{
+	static unsigned int tests;
+
+	for (uint32_t i = 0; i < tokens; i++)
+		each[i] = i % 3 ? 1.0f / (float)(1 + i % 7) : 0.0f;
+	return tests++ % 2 ? each : NULL;
+}
+
 static void test_loss(struct rig *g, uint32_t t, uint32_t v, uint32_t padding, int backward,
 		      int wild)
 {
 	uint32_t tokens = t * g->tile.rows, width = v * g->tile.cols, classes = width - padding;
-	uint32_t scale = rig_bits(1.0f / (float)tokens);
+	struct wse_loss_scale scale = {.all = 1.0f / (float)tokens};
 	size_t n = (size_t)width * tokens;
-	float *y = malloc(n * 4), *loss = malloc(tokens * 4);
+	float *y = malloc(n * 4), *loss = malloc(tokens * 4), *each = malloc(tokens * 4);
 	uint16_t *dy = malloc(n * 2), *target = malloc(tokens * 2);
-	struct wse_loss_args a = {
-		.t = t, .v = v, .scale = scale, .backward = (uint32_t)backward, .classes = classes};
+	struct wse_loss_args a = {.t = t,
+				  .v = v,
+				  .scale = rig_bits(scale.all),
+				  .backward = (uint32_t)backward,
+				  .classes = classes};
 	int ret;
 
 	fill(y, n, wild);
 	for (uint32_t i = 0; i < tokens; i++)
 		target[i] = (uint16_t)(rig_rnd() % classes);
+	scale.each = scales(each, tokens);
 	rig_clear(g);
 	a.y = rig_alloc(g, v * t * 4);
 	a.dy = rig_alloc(g, v * t * 2);
@@ -39,8 +53,12 @@ static void test_loss(struct rig *g, uint32_t t, uint32_t v, uint32_t padding, i
 	a.work = rig_alloc(g, 3 * t * 4);
 	rig_rows(g, a.y, y, width, tokens, 4);
 	rig_tokens(g, a.target, target, tokens, 2);
+	if (scale.each) {
+		a.scales = rig_alloc(g, t * 4);
+		rig_tokens(g, a.scales, each, tokens, 4);
+	}
 	ret = rig_kernel(g, "loss", &a, sizeof(a));
-	wse_loss_oracle(&g->tile, width, classes, tokens, y, target, rig_float(scale), loss,
+	wse_loss_oracle(&g->tile, width, classes, tokens, y, target, &scale, loss,
 			backward ? dy : NULL);
 	if (backward)
 		rig_rows(g, a.dy, dy, width, tokens, 2);
@@ -53,12 +71,13 @@ static void test_loss(struct rig *g, uint32_t t, uint32_t v, uint32_t padding, i
 	rig_any(g, a.work, 3 * t * 4, g->tile.rows);
 	if (!ret)
 		ret = rig_compare(g);
-	ok(!ret, "%s loss, T %u, %u classes, %u more%s%s: %u cycles%s%s", wse_device_uri(g->dev), t,
-	   classes, padding, backward ? ", backward" : "", wild ? ", wild" : "", g->cycles,
-	   ret ? ": " : "", ret ? wse_error() : "");
+	ok(!ret, "%s loss, T %u, %u classes, %u more%s%s%s: %u cycles%s%s", wse_device_uri(g->dev),
+	   t, classes, padding, backward ? ", backward" : "", scale.each ? ", masked" : "",
+	   wild ? ", wild" : "", g->cycles, ret ? ": " : "", ret ? wse_error() : "");
 	free(y);
 	free(loss);
 	free(dy);
+	free(each);
 	free(target);
 }
 
@@ -69,7 +88,8 @@ struct chunks {
 	struct wse_loss_chunk k;
 	struct wse_loss_chunk_args a;
 	uint32_t t, chunks, apart, cycles[3]; /* apart: chunks from one to the next */
-	float *y, *loss;
+	float *y, *loss, *each;
+	const float *scales; /* each, or NULL: a.scale */
 	uint16_t *dy;
 };
 
@@ -96,6 +116,9 @@ static void chunk_operands(struct chunks *c, uint32_t chunk)
 	c->a.target = rig_alloc(g, c->t * 2 * wse_token_places(c->k.classes));
 	c->a.state = rig_alloc(g, 4 * c->t * 4);
 	c->a.loss = rig_alloc(g, c->t * 4);
+	c->a.scales = c->scales ? rig_alloc(g, c->t * 4) : 0;
+	if (c->scales)
+		rig_tokens(g, c->a.scales, c->each, tokens, 4);
 	rig_rows(g, c->a.y, chunk_logits(c, chunk), width, tokens, 4);
 	rig_tokens(g, c->a.target, c->k.target, tokens, 2 * wse_token_places(c->k.classes));
 	rig_rows(g, c->a.state, c->k.state, 4 * g->tile.cols, tokens, 4);
@@ -152,7 +175,8 @@ static int chunk_grad(struct chunks *c, uint32_t chunk)
 	chunk_operands(c, chunk);
 	ret = rig_kernel(g, "loss_grad", &c->a, sizeof(c->a));
 	c->cycles[2] = g->cycles;
-	wse_loss_grad_oracle(&c->k, chunk_logits(c, chunk), rig_float(c->a.scale), c->dy);
+	wse_loss_grad_oracle(&c->k, chunk_logits(c, chunk),
+			     &(struct wse_loss_scale){rig_float(c->a.scale), c->scales}, c->dy);
 	rig_rows(g, c->a.dy, c->dy, width, c->k.tokens, 2);
 	rig_any(g, c->a.y, c->k.v * c->t * 4, g->tile.rows);
 	return ret ? ret : rig_compare(g);
@@ -180,6 +204,8 @@ static void test_chunks(struct rig *g, uint32_t t, uint32_t v, uint32_t chunks, 
 	c.y = malloc(n * 4);
 	c.dy = malloc((size_t)width * tokens * 2);
 	c.loss = malloc(tokens * 4);
+	c.each = malloc(tokens * 4);
+	c.scales = scales(c.each, tokens);
 	fill(c.y, n, wild);
 	for (uint32_t i = 0; i < tokens; i++) {
 		uint32_t class = rig_rnd() % (width * chunks - padding);
@@ -205,6 +231,7 @@ static void test_chunks(struct rig *g, uint32_t t, uint32_t v, uint32_t chunks, 
 	free(c.y);
 	free(c.dy);
 	free(c.loss);
+	free(c.each);
 }
 
 static void test_chunks_on(const char *uri, uint64_t seed, uint32_t many)

@@ -612,7 +612,7 @@ static void binary(void)
 		words[i] = i % 400 ? 'a' : 0;
 	snprintf(path, sizeof(path), "%s", file("x.h5"));
 	put(path, hdf5, sizeof(hdf5));
-	no_text(path, -EINVAL, "x.h5 is an HDF5 file, no text");
+	no_text(path, -EINVAL, "x.h5: samples of HDF5 files are for GPTs");
 	snprintf(path, sizeof(path), "%s", file("x.bin"));
 	put(path, hdf5, sizeof(hdf5));
 	no_text(path, -EINVAL, "x.bin is an HDF5 file, no text");
@@ -631,8 +631,8 @@ static void binary(void)
 	no_text(path, -EINVAL, "fifo is neither");
 	snprintf(dir2, sizeof(dir2), "%s", file("tree"));
 	mkdir(dir2, 0777);
-	put(file("tree/a.h5"), words, sizeof(words));
-	put(file("tree/b.h5"), hdf5, sizeof(hdf5));
+	put(file("tree/a.dat"), words, sizeof(words));
+	put(file("tree/b.dat"), hdf5, sizeof(hdf5));
 	no_text(dir2, -ENODATA, "2 files with NUL bytes were left out");
 	snprintf(path, sizeof(path), "%s", file("tree/huge"));
 	put(path, "", 0);

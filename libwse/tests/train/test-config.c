@@ -197,12 +197,12 @@ static const char zoo[] =
 "    loggers: [ProgressLogger: {}, TensorBoardLogger: {dir: x}]\n"
 "  fit:\n"
 "    train_dataloader:\n"
-"      data_processor: GptHDF5DataProcessor\n"
+"      data_processor: SyntheticDataProcessor\n"
 "      data_dir: [./train/0, ./train/1]\n"
 "      batch_size: 64\n"
 "      num_workers: 1\n"
 "    val_dataloader: &val\n"
-"      data_processor: GptHDF5DataProcessor\n"
+"      data_processor: SyntheticDataProcessor\n"
 "      data_dir: ./val\n"
 "      batch_size: 64\n"
 "      shuffle: false\n"
@@ -215,6 +215,9 @@ static void model_zoo(void)
 	static struct wse_faults f;
 	struct wse_config_source src = {.name = "zoo.yaml"};
 	struct wse_config c;
+	static const char *const hdf5[] = {
+		"train_dataloader.data_processor=GptHDF5MapDataProcessor",
+		"val_dataloader.data_processor=GptHDF5DataProcessor"};
 	char text[4096];
 	int ret;
 
@@ -226,18 +229,25 @@ static void model_zoo(void)
 	ok(ret == -EINVAL && f.n == 4 &&
 		   strstr(f.f[0].text, "is the callback ScopedTrainFlags, which is not") &&
 		   strstr(f.f[1].text, "logger TensorBoardLogger, which") &&
-		   strstr(f.f[2].text, "data processor GptHDF5DataProcessor, which") &&
+		   strstr(f.f[2].text, "data processor SyntheticDataProcessor, which") &&
 		   strstr(f.f[3].text, "val_dataloader.data_processor"),
 	   "training refuses by name: %s", f.f[2].text);
 	src.plan = 1;
 	ret = wse_config_read(&src, &c, &f);
 	ok(!ret && !strcmp(c.unneeded, "callback ScopedTrainFlags, logger TensorBoardLogger, "
-				       "data processor GptHDF5DataProcessor"),
+				       "data processor SyntheticDataProcessor"),
 	   "a plan names them: %s", c.unneeded);
 	ok(strstr(c.ignored, "precision_opt_level") && strstr(c.ignored, "validate_all") &&
 		   strstr(c.ignored, "validate,"),
 	   "ignored: %s", c.ignored);
 	src.plan = 0;
+	src.sets = hdf5;
+	src.nsets = 2;
+	ret = wse_config_read(&src, &c, &f);
+	ok(ret == -EINVAL && f.n == 2 && !strcmp(c.data, "./train/0\n./train/1\n") &&
+		   !strcmp(c.val_data, "./val"),
+	   "those of HDF5 files are there, and take lists of folders");
+	src.nsets = 0;
 	src.data = "my.txt";
 	ret = wse_config_read(&src, &c, &f);
 	ok(ret == -EINVAL && f.n == 2 && !strcmp(c.data, "my.txt") && !c.val_data[0] &&

@@ -322,6 +322,8 @@ static void test_rope(void)
 
 /* ---- loss ---- */
 
+static const struct wse_loss_scale eighth = {.all = 0.125f};
+
 static double loss64(const double *y, uint32_t classes, uint32_t target)
 {
 	double s = 0;
@@ -360,7 +362,7 @@ static void test_loss(const struct wse_tile *tile, uint32_t classes)
 			z[n] += 1e-5;
 		}
 	}
-	wse_loss_oracle(tile, WIDTH, classes, TOKENS, y, target, 0.125f, loss, dy);
+	wse_loss_oracle(tile, WIDTH, classes, TOKENS, y, target, &eighth, loss, dy);
 	widen(dy, N, got);
 	for (uint32_t i = classes * TOKENS; i < N; i++)
 		padding &= dy[i] == 0;
@@ -408,9 +410,9 @@ static void test_chunks(const struct wse_tile *tile, uint32_t classes)
 		wse_loss_part_oracle(&k, y + k.first * TOKENS);
 	wse_loss_join_oracle(&k, loss);
 	for (k.first = 0; k.first < WIDTH; k.first += chunk)
-		wse_loss_grad_oracle(&k, y + k.first * TOKENS, 0.125f, dy + k.first * TOKENS);
+		wse_loss_grad_oracle(&k, y + k.first * TOKENS, &eighth, dy + k.first * TOKENS);
 	widen(dy, N, got);
-	wse_loss_oracle(tile, WIDTH, classes, TOKENS, y, target, 0.125f, whole, dy1);
+	wse_loss_oracle(tile, WIDTH, classes, TOKENS, y, target, &eighth, whole, dy1);
 	widen(dy1, N, whole_dy);
 	ok(worst(wloss, loss, TOKENS) < 1e-6, "%ux%u: loss of %u classes in chunks of %u: %.2g off",
 	   tile->rows, tile->cols, classes, chunk, worst(wloss, loss, TOKENS));
