@@ -36,39 +36,6 @@ static void read_backend(struct sections *s, struct wse_yaml *init)
 		wse_config_ignore(s, cluster, vendor[i]);
 }
 
-/*
- * trainer.init.callbacks and .loggers: what libwse always does is accepted, the rest is not there
- */
-static void read_listeners(struct sections *s, struct wse_yaml *init, const char *key,
-			   const char *what, const char *const *always)
-{
-	struct wse_yaml *list = reader_want(&s->r, init, key, 0);
-	char remedy[160];
-
-	if (!list)
-		return;
-	if (list->type != WSE_YAML_LIST) {
-		reader_fail(&s->r, list, "must be a list");
-		wse_yaml_use_all(list);
-		return;
-	}
-	for (struct wse_yaml *c = list->child; c; c = c->next) {
-		const char *name = c->type == WSE_YAML_SCALAR  ? c->text
-				   : c->child && c->child->key ? c->child->key
-							       : "without a name";
-		int i = 0;
-
-		while (always[i] && strcmp(always[i], name))
-			i++;
-		wse_yaml_use_all(c);
-		if (always[i])
-			continue;
-		snprintf(remedy, sizeof(remedy), "remove it (%s%s%s is always on)", always[0],
-			 always[1] ? ", as " : "", always[1] ? always[1] : "");
-		wse_config_refuse(s, c, what, name, remedy);
-	}
-}
-
 static void read_precision(struct sections *s, struct wse_yaml *init)
 {
 	static const char *const types[] = {"bfloat16", NULL};
@@ -217,8 +184,6 @@ static void read_tokenizer(struct sections *s, struct wse_yaml *trainer)
 static void read_loop(struct sections *s, struct wse_yaml *init)
 {
 	static const char *const states[] = {"all", "model,optimizer,dataloader", "model", NULL};
-	static const char *const callbacks[] = {"ComputeNorm", "CheckLoss", NULL};
-	static const char *const loggers[] = {"ProgressLogger", NULL};
 	struct reader *r = &s->r;
 	struct wse_yaml *y = reader_map(r, init, "loop", 1);
 	struct wse_config *c = s->cfg;
@@ -241,8 +206,7 @@ static void read_loop(struct sections *s, struct wse_yaml *init)
 	snprintf(c->model_dir, sizeof(c->model_dir), "model_dir");
 	reader_word(r, init, "model_dir", 0, c->model_dir, sizeof(c->model_dir));
 	read_sampling(s, init);
-	read_listeners(s, init, "callbacks", "callback", callbacks);
-	read_listeners(s, init, "loggers", "logger", loggers);
+	wse_config_listeners(s, init);
 }
 
 /* a list of folders with HDF5 files, one a line */

@@ -47,6 +47,10 @@ struct wse_config {
 	uint32_t samples;		/* 0: two after training, one for generate */
 	char sample_prompt[WSE_PROMPT];	/* bytes as they are, and a NUL behind them */
 	size_t sample_prompt_len;
+	/* callbacks and loggers: 0 and "" if they are not there */
+	uint64_t keep_checkpoints;	/* KeepNCheckpoints: the last n stay */
+	int count_params, log_flops;	/* CountParams, FlopUtilization: a line each */
+	char tensorboard[WSE_PATH];	/* TensorBoardLogger: folder, in model_dir unless absolute */
 	char ignored[512];		/* keys that make no difference here, ", " between */
 	int forward;			/* to evaluate and to generate: nothing is trained */
 	/* of a plan: what training would need and is not available */

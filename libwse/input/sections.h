@@ -31,6 +31,7 @@ void wse_config_refuse(struct sections *s, struct wse_yaml *y, const char *what,
 		       const char *remedy);
 /* the sections that have files of their own */
 void wse_config_model(struct sections *s, struct wse_yaml *trainer, struct wse_yaml *init);
+void wse_config_listeners(struct sections *s, struct wse_yaml *init);
 void wse_config_rates(struct sections *s, struct wse_yaml *init);
 
 

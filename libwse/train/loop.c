@@ -21,6 +21,8 @@
 #include "input/bpe.h"
 #include "memx/safetensors.h"
 #include "output/metrics.h"
+#include "output/tensorboard.h"
+#include "keep.h"
 #include "ranks.h"
 #include "session.h"
 #include "verify.h"
@@ -32,6 +34,7 @@ struct loop {
 	struct wse_exec_cfg log;
 	struct wse_session *s;
 	struct wse_metrics metrics;
+	int board;	       /* TensorBoard's file, -1: none */
 	int lock;	       /* of model_dir, -1: none */
 	double begin;	       /* seconds */
 	uint64_t first;	       /* step at which this process began */
@@ -216,6 +219,22 @@ static void wrote(void *ctx, uint64_t done, uint64_t total)
 		 (double)(total - done) / rate);
 }
 
+/* a checkpoint that cannot be removed is no reason to stop a run for */
+static void keep(struct loop *l, uint64_t step)
+{
+	uint64_t n = l->run->cfg.keep_checkpoints;
+	const char *dir = l->run->cfg.model_dir[0] ? l->run->cfg.model_dir : ".";
+	uint32_t removed;
+	int ret = n ? wse_keep_checkpoints(dir, step, n, &removed) : 0;
+
+	if (ret)
+		wse_logf(&l->log, WSE_LOG_WARN, "%.200s: an old checkpoint is still there: %s", dir,
+			 strerror(-ret));
+	else if (n && removed)
+		wse_logf(&l->log, WSE_LOG_INFO,
+			 "| Removed %u checkpoints, the last %" PRIu64 " stay", removed, n);
+}
+
 static int save(struct loop *l)
 {
 	uint64_t step = wse_session_step(l->s);
@@ -233,6 +252,7 @@ static int save(struct loop *l)
 	l->saved = step;
 	memcpy(l->res->checkpoint, l->path, sizeof(l->path));
 	wse_logf(&l->log, WSE_LOG_INFO, "| Saved checkpoint %s", l->path);
+	keep(l, step);
 	tell(l, (struct wse_event){.kind = WSE_EVENT_CHECKPOINT, .step = step, .text = l->path});
 	return 0;
 }
@@ -276,6 +296,18 @@ static void record(struct loop *l, const struct wse_metric *m)
 		wse_logf(&l->log, WSE_LOG_WARN, "metrics.csv ends here: %s", strerror(-ret));
 }
 
+/* likewise */
+static void board(struct loop *l, uint64_t step, const struct wse_scalar *s, uint32_t n)
+{
+	int ret = l->board < 0 ? 0 : wse_tensorboard_add(l->board, step, s, n);
+
+	if (!ret)
+		return;
+	wse_logf(&l->log, WSE_LOG_WARN, "TensorBoard's events end here: %s", strerror(-ret));
+	close(l->board);
+	l->board = -1;
+}
+
 static int evaluate(struct loop *l)
 {
 	struct wse_metric m = {.step = wse_session_step(l->s), .held_out = 1};
@@ -295,6 +327,7 @@ static int evaluate(struct loop *l)
 	     (struct wse_event){
 		     .kind = WSE_EVENT_EVAL, .step = m.step, .loss = m.loss, .samples = samples});
 	record(l, &m);
+	board(l, m.step, &(struct wse_scalar){"eval/loss", m.loss}, 1);
 	return 0;
 }
 
@@ -387,6 +420,19 @@ static int one_step(struct loop *l)
 	return 0;
 }
 
+/* of n steps, recomputation not counted; utilization: of the lanes, as the plan predicts it */
+static void say_flops(struct loop *l, double n)
+{
+	const struct wse_plan *p = &l->s->plan;
+	double macs = 3.0 * (double)l->s->cfg.model.family->macs(&l->s->cfg.model);
+	double tokens = (double)p->tokens * p->micro_batches;
+
+	wse_logf(&l->log, WSE_LOG_INFO,
+		 "| FLOPs a step=%.4g, Rate=%.4g FLOP/s, planned utilization=%.3f",
+		 2.0 * macs * tokens, 2.0 * macs * tokens * n / (l->line_seconds + 1e-9),
+		 p->useful);
+}
+
 static void report(struct loop *l)
 {
 	uint64_t step = wse_session_step(l->s), max = l->run->cfg.max_steps;
@@ -406,6 +452,15 @@ static void report(struct loop *l)
 			 batch * n / (l->line_seconds + 1e-9), rate, l->last.lr, l->last.norm,
 			 1e3 * l->line_seconds / n,
 			 exposed(l, l->line_seconds / n, text, sizeof(text)));
+		board(l, step,
+		      (struct wse_scalar[]){
+			      {"loss", l->res->loss},
+			      {"learning_rate", l->last.lr},
+			      {"gradient_norm", l->last.norm},
+			      {"samples_per_second", batch * n / (l->line_seconds + 1e-9)}},
+		      4);
+		if (l->run->cfg.log_flops)
+			say_flops(l, n);
 		l->line_step = step;
 		l->line_seconds = l->line_exposed = 0.0;
 		l->line_gaps = 0;
@@ -582,6 +637,20 @@ static void say_rest(struct loop *l)
 			 n / batch, batch, n % batch);
 }
 
+static int open_board(struct loop *l)
+{
+	const char *to = l->run->cfg.tensorboard;
+	char path[2 * WSE_PATH];
+	int ret;
+
+	if (!to[0])
+		return 0;
+	snprintf(path, sizeof(path), "%s%s%s", *to == '/' ? "" : l->run->cfg.model_dir,
+		 *to == '/' ? "" : "/", to);
+	ret = wse_tensorboard_open(path, &l->board);
+	return ret ? wse_fail(ret, "TensorBoardLogger: %.300s: %s", path, strerror(-ret)) : 0;
+}
+
 static int train(struct loop *l)
 {
 	int ret;
@@ -610,6 +679,12 @@ static int train(struct loop *l)
 		 "%.4f nats; %" PRIu64 " held out",
 		 l->s->data.ntok, l->s->data.unigram, l->s->data.bigram, l->s->data.nheld);
 	say_rest(l);
+	if (l->run->cfg.count_params)
+		wse_logf(&l->log, WSE_LOG_INFO, "| Parameters: %zu in %u tensors",
+			 l->s->table->params, l->s->table->n);
+	ret = open_board(l);
+	if (ret)
+		return ret;
 	l->begin = now();
 	tell(l, (struct wse_event){.kind = WSE_EVENT_BEGIN,
 				   .step = l->first,
@@ -661,7 +736,7 @@ int wse_run_session(struct wse_session *s, const struct wse_run *run, const stru
 	l->res = res;
 	l->s = s;
 	l->saved = l->due = UINT64_MAX;
-	l->lock = l->metrics.fd = -1;
+	l->lock = l->metrics.fd = l->board = -1;
 	l->log = (struct wse_exec_cfg){ops->line, ops->line_ctx};
 	l->begin = now();
 	if (s->ranks && wse_ranks_rank(s->ranks)) { /* rank 0 makes the run */
@@ -692,6 +767,8 @@ int wse_run_session(struct wse_session *s, const struct wse_run *run, const stru
 	wse_metrics_close(&l->metrics);
 	if (l->lock >= 0)
 		close(l->lock);
+	if (l->board >= 0)
+		close(l->board);
 	free(l);
 	return ret;
 }

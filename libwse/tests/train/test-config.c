@@ -194,7 +194,7 @@ static const char zoo[] =
 "    callbacks:\n"
 "    - ComputeNorm: {}\n"
 "    - ScopedTrainFlags: {a: 1}\n"
-"    loggers: [ProgressLogger: {}, TensorBoardLogger: {dir: x}]\n"
+"    loggers: [ProgressLogger: {}, WandbLogger: {dir: x}]\n"
 "  fit:\n"
 "    train_dataloader:\n"
 "      data_processor: SyntheticDataProcessor\n"
@@ -228,13 +228,13 @@ static void model_zoo(void)
 	ret = wse_config_read(&src, &c, &f);
 	ok(ret == -EINVAL && f.n == 4 &&
 		   strstr(f.f[0].text, "is the callback ScopedTrainFlags, which is not") &&
-		   strstr(f.f[1].text, "logger TensorBoardLogger, which") &&
+		   strstr(f.f[1].text, "logger WandbLogger, which") &&
 		   strstr(f.f[2].text, "data processor SyntheticDataProcessor, which") &&
 		   strstr(f.f[3].text, "val_dataloader.data_processor"),
 	   "training refuses by name: %s", f.f[2].text);
 	src.plan = 1;
 	ret = wse_config_read(&src, &c, &f);
-	ok(!ret && !strcmp(c.unneeded, "callback ScopedTrainFlags, logger TensorBoardLogger, "
+	ok(!ret && !strcmp(c.unneeded, "callback ScopedTrainFlags, logger WandbLogger, "
 				       "data processor SyntheticDataProcessor"),
 	   "a plan names them: %s", c.unneeded);
 	ok(strstr(c.ignored, "precision_opt_level") && strstr(c.ignored, "validate_all") &&
