@@ -21,9 +21,13 @@ struct maker {
 /* what is done there and nowhere else */
 enum what { COPY, DROP, ATTENTION, NO };
 
-static enum what what_of(uint32_t kind)
+static enum what what_of(const struct wse_op *op)
 {
-	switch (kind) {
+	const struct wse_op_type *type = wse_op_type(op->kind);
+
+	if (type->full && type->full(op)) /* cached.elf has the forms of GPT-2's kind */
+		return NO;
+	switch (op->kind) {
 	case WSE_OP_LOSS:
 	case WSE_OP_LOSS_PART:
 	case WSE_OP_LOSS_JOIN:
@@ -73,7 +77,7 @@ static uint32_t made(struct maker *m, uint32_t value)
 static int is_read(const struct wse_graph *g, uint32_t value)
 {
 	for (uint32_t i = 0; i < g->nforward; i++)
-		for (int k = 0; k < WSE_OP_INS && what_of(g->ops[i].kind) != DROP; k++)
+		for (int k = 0; k < WSE_OP_INS && what_of(&g->ops[i]) != DROP; k++)
 			if (g->ops[i].in[k] == value)
 				return 1;
 	return 0;
@@ -160,7 +164,7 @@ static int look(const struct wse_graph *of, struct wse_past *p)
 {
 	for (uint32_t i = 0; i < of->nforward; i++) {
 		const struct wse_op *op = &of->ops[i];
-		enum what what = what_of(op->kind);
+		enum what what = what_of(op);
 		uint32_t rows = what == ATTENTION ? of->values[op->in[0]].rows : 0;
 
 		if (what == NO)
@@ -207,11 +211,11 @@ static int build(struct maker *m, uint32_t texts)
 	for (uint32_t i = 0; i < of->nforward; i++) {
 		const struct wse_op *op = &of->ops[i];
 
-		if (what_of(op->kind) == ATTENTION)
+		if (what_of(op) == ATTENTION)
 			attention(m, op);
 		else if (op->kind == WSE_OP_OUT)
 			copy_out(m, op);
-		else if (what_of(op->kind) == COPY && op->kind != WSE_OP_IN)
+		else if (what_of(op) == COPY && op->kind != WSE_OP_IN)
 			copy_op(m, op);
 	}
 	g->nforward = g->nops;
