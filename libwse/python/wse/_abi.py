@@ -1548,8 +1548,8 @@ a unit's vectors, binary32; their gradients, from a value of that shape
 """)
 
 bind("wse_op_linear", c_uint32, POINTER(wse_graph), POINTER(wse_linear_op), POINTER(c_uint32), doc="""
-out2: the second result, or NULL: GELU's derivative, or the bf16 copy of WSE_POST_ADD*
-
+out2: the second result, or NULL: GELU's derivative, SwiGLU's by both halves, or the bf16 copy of
+WSE_POST_ADD*
 """)
 
 bind("wse_op_wgrad", c_uint32, POINTER(wse_graph), c_uint32, c_uint32, c_uint32, c_uint32, c_uint32, c_uint32,
