@@ -16,6 +16,7 @@ CFLAGS_libwse/memx/store_image.c := -O3
 CFLAGS_libwse/num/image.c := -O3
 CFLAGS_libwse/num/normal.c := -O3
 CFLAGS_libwse/swarmx/reduce.c := -O3
+CFLAGS_libwse/memx/grad_file.c := -O3
 # fp32 references with OpenBLAS, of benches and tests
 REF_SRC := $(wildcard libwse/ref/*.c)
 OPENBLAS_CFLAGS := $(shell pkg-config --cflags openblas 2>/dev/null)
@@ -23,6 +24,7 @@ CFLAGS_libwse/ref := $(OPENBLAS_CFLAGS) -O3 -fvisibility=default
 CFLAGS_libwse/bench := $(OPENBLAS_CFLAGS)
 CFLAGS_libwse/tools/gpt-ref-train.c := $(OPENBLAS_CFLAGS)
 CFLAGS_libwse/tools/gpt-beside.c := $(OPENBLAS_CFLAGS)
+CFLAGS_libwse/tools/gpt-slice.c := $(OPENBLAS_CFLAGS)
 CFLAGS_libwse/tests/device := -Ilibwse/device
 
 # $(LIBWSE): what a program that uses the library links, models included
@@ -108,6 +110,13 @@ $(eval $(call c_program,gpt-ref-train,libwse/tools/gpt-ref-train.c $(REF_SRC),$(
 $(eval $(call c_program,gpt-shards,libwse/tools/gpt-shards.c $(REF_SRC),$(LIBWSE),$(LIBWSE_LINK) -lopenblas))
 $(eval $(call c_program,gpt-beside,libwse/tools/gpt-beside.c $(REF_SRC),$(LIBWSE),$(LIBWSE_LINK) -lopenblas))
 
+$(eval $(call c_program,gpt-slice,libwse/tools/gpt-slice.c $(REF_SRC),$(LIBWSE),$(LIBWSE_LINK) -lopenblas))
+
+# large models, hours of them: `make big BIG="111m-file neox-block"` makes some. In no test
+.PHONY: big
+big: $(B)/wse-train $(B)/gpt-slice $(FW)/wse-fw.bin $(FW_PROGRAMS) ## large models' memory and time, into libwse/bench/big.md
+	libwse/bench/big $(BIG)
+
 # the RTL's cycles: `make test` holds what takes seconds against the file, a change of them writes it anew
 CYCLES := libwse/bench/cycles.baseline
 .PHONY: bench-baseline
@@ -130,7 +139,7 @@ wide: wide-tiles ## wide tiles of the RTL: cycles as recorded, planned against c
 wide-baseline: wide-tiles ## record the RTL's cycles on wide tiles in libwse/bench/wide.baseline
 	$(B)/wse-bench --wide --cycles > $(B)/wide.new && mv $(B)/wide.new $(WIDE_CYCLES)
 
-ALL += $(B)/libwse.a $(B)/libwse.so.1 $(B)/libwse.so $(B)/libwse.pc $(B)/wse-info $(B)/wse-train $(B)/wse-bench $(B)/gpt-ref-train $(B)/gpt-beside $(B)/gpt-shards
+ALL += $(B)/libwse.a $(B)/libwse.so.1 $(B)/libwse.so $(B)/libwse.pc $(B)/wse-info $(B)/wse-train $(B)/wse-bench $(B)/gpt-ref-train $(B)/gpt-beside $(B)/gpt-shards $(B)/gpt-slice
 
 # one reference for Python's ctypes: a test holds it against PyTorch
 $(B)/ref.so: $(patsubst %.c,$(B)/%.o,$(wildcard libwse/ref/decoder_*.c)) $(B)/libwse/num/num.o $(B)/libwse/num/normal.o
@@ -160,6 +169,10 @@ CFLAGS_libwse/tests/train/test-hdf5.c := $(HDF5_CFLAGS)
 LDFLAGS_libwse/tests/train/test-hdf5 := $(HDF5_LIBS)
 LDFLAGS_asan/libwse/tests/train/test-hdf5 := $(HDF5_LIBS)
 $(B)/libwse/tests/train/test-hdf5 $(B)/asan/libwse/tests/train/test-hdf5: | $(HDF5_PLUGIN)
+LDFLAGS_libwse/tests/train/test-image-file := $(LDFLAGS_libwse/tests/train/test-store)
+LDFLAGS_asan/libwse/tests/train/test-image-file := $(LDFLAGS_libwse/tests/train/test-store)
+LDFLAGS_libwse/tests/train/test-grad-file := $(LDFLAGS_libwse/tests/train/test-store)
+LDFLAGS_asan/libwse/tests/train/test-grad-file := $(LDFLAGS_libwse/tests/train/test-store)
 # one cuts its submits into single commands
 LDFLAGS_libwse/tests/train/test-cycles := -Wl,--wrap=wse_submit,--wrap=wse_fence_destroy
 LDFLAGS_asan/libwse/tests/train/test-cycles := $(LDFLAGS_libwse/tests/train/test-cycles)
@@ -174,11 +187,12 @@ $(B)/libwse/tests/device/test-linear-so: $(B)/libwse/tests/device/test-linear.o 
 ALL += $(B)/libwse/tests/device/test-linear-so
 
 # the threads of ranks once more, for the race checker: all sources at once, they are few
-TSAN_HOSTS := libwse/tests/train/test-hosts.c $(addprefix libwse/,$(addprefix swarmx/,reduce.c hosts.c exchange.c row_sum.c link_pair.c lifeline.c) \
+TSAN_HOSTS := libwse/tests/train/test-hosts.c $(addprefix libwse/,$(addprefix swarmx/,reduce.c bank.c hosts.c exchange.c row_sum.c link_pair.c lifeline.c) \
+	memx/grad_file.c memx/records.c memx/disk.c \
 	base/error.c base/pages.c num/num.c graph/rows.c)
 $(B)/tsan/test-hosts: $(TSAN_HOSTS) $(wildcard libwse/swarmx/*.h) libwse/tests/train/ranks.h
 	@mkdir -p $(@D)
-	$(call short,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) -fsanitize=thread -pthread -o $@ $(TSAN_HOSTS) -lm
+	$(call short,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) -fsanitize=thread -pthread -o $@ $(TSAN_HOSTS) -luring -lm
 ALL += $(B)/tsan/test-hosts
 BESIDE += --waits $(B)/tsan/test-hosts --waits libwse/tests/train/test-mpi --waits libwse/tests/train/test-slurm
 BESIDE += --waits libwse/tests/device/test-tools --beside libwse/examples/labs/test-labs

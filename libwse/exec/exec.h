@@ -33,11 +33,23 @@ struct wse_micro_ops {
 	 * earlier units already run); 0, or -ECANCELED when the step is being given up */
 	int (*unit_ready)(void *ctx, uint32_t unit);
 	/*
+	 * Optional, in place of unit_ready: images come and go. The unit's are in memory when this
+	 * returns 0, and their spans are valid, until as many calls of unit_done. wait 0: -EAGAIN
+	 * where it would wait; who has taken a unit does not wait, but is done with it first
+	 */
+	int (*unit_take)(void *ctx, uint32_t unit, int wait);
+	void (*unit_done)(void *ctx, uint32_t unit);
+	/*
 	 * borrow a buffer of wse_unit_grad_floats() floats for a unit's gradient of one micro-batch
 	 */
 	int (*grad_get)(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_buf **buf);
 	/* the gradient is complete: hand the buffer over. SwarmX reduces it at once */
 	int (*grad_put)(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_buf *buf);
+	/*
+	 * Optional: is there room for another unit's gradient? 0: first hand over what is complete,
+	 * if anything of this device will be
+	 */
+	int (*grad_room)(void *ctx, uint32_t unit);
 	/*
 	 * Optional. begin: the executor is about to read a micro-batch, whose spans are valid and
 	 * inputs written when this returns. done: all its outputs are written and all its gradients

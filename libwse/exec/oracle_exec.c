@@ -33,11 +33,17 @@ static int step(struct oracle *o, struct wse_oracle_run *run, uint32_t at,
 	uint32_t index = run->job->index;
 	int ret = 0;
 
-	if (u && ops->unit_ready)
+	if (u && ops->unit_take)
+		ret = ops->unit_take(ctx, op->unit, 1);
+	else if (u && ops->unit_ready)
 		ret = ops->unit_ready(ctx, op->unit);
-	if (!ret && u && u->grad_first == at)
+	if (ret)
+		return ret;
+	if (u && u->grad_first == at)
 		ret = ops->grad_get(ctx, index, op->unit, &o->grads[op->unit]);
 	ret = ret ? ret : wse_op_type(op->kind)->oracle(run, op);
+	if (u && ops->unit_take)
+		ops->unit_done(ctx, op->unit);
 	if (!ret && u && u->grad_last == at) {
 		ret = ops->grad_put(ctx, index, op->unit, o->grads[op->unit]);
 		if (!ret && run->job->backward && o->die_at && o->ran == o->die_at)

@@ -23,6 +23,7 @@
 /* submits that run; and commands, or cycles, after which a batch is submitted */
 #define MAX_PENDING  64
 #define BATCH_CMDS   12
+#define BATCH_UNITS  16
 #define BATCH_CYCLES (1u << 30) /* a submit's own are told in 32 bits */
 
 /* a submit that runs, and what to do when it is done */
@@ -31,8 +32,9 @@ struct pending {
 	const struct wse_micro_batch *job;
 	struct wse_shared_buf *grad; /* complete: to hand over, or NULL */
 	uint32_t unit;
-	int loss;      /* pick the losses of job */
-	uint32_t slot; /* of the loss scratch */
+	int loss;			     /* pick the losses of job */
+	uint32_t slot;			     /* of the loss scratch */
+	uint32_t units[BATCH_UNITS], nunits; /* that are taken for it */
 	uint32_t ncmd;
 };
 
@@ -58,6 +60,7 @@ struct wafer {
 	struct wse_buffer **spills;
 	uint64_t budget;	       /* of a stream */
 	struct wse_shared_buf **grads; /* [nunits]: of the micro-batch that is being submitted */
+	uint32_t taken;		       /* units of batches that are not done */
 	struct pending pend[MAX_PENDING];
 	uint32_t npend, first;
 	/* of the last run */
@@ -332,6 +335,15 @@ static void tell(struct wafer *w, const struct pending *p)
 	}
 }
 
+static void units_done(struct wafer *w, struct pending *p, const struct wse_micro_ops *ops,
+		       void *ctx)
+{
+	for (uint32_t i = 0; i < p->nunits && ops; i++)
+		ops->unit_done(ctx, p->units[i]);
+	w->taken -= p->nunits;
+	p->nunits = 0;
+}
+
 /* the oldest submit: wait for it, deliver what it made. An earlier error goes on in ret */
 static int reap(struct wafer *w, const struct wse_micro_ops *ops, void *ctx, int ret)
 {
@@ -346,6 +358,7 @@ static int reap(struct wafer *w, const struct wse_micro_ops *ops, void *ctx, int
 	if (!r && w->record)
 		tell(w, p);
 	wse_fence_destroy(p->fence);
+	units_done(w, p, ops, ctx);
 	w->first = (w->first + 1) % MAX_PENDING;
 	w->npend--;
 	/* a submit that was refused because the context is lost: the fence knows why it is */
@@ -381,9 +394,45 @@ static int submit(struct wafer *w, struct wse_emit *e, struct pending *p,
 		if (w->record)
 			memcpy(w->labels[at], w->label, e->n * sizeof(*w->label));
 	}
+	if (ret || !e->n)
+		units_done(w, p, ops, ctx);
 	e->n = 0;
+	p->nunits = 0;
 	p->grad = NULL;
 	p->loss = 0;
+	return ret;
+}
+
+/* the unit's images are in memory until the batch is done; what is complete makes room for them */
+static int take_unit(struct wafer *w, struct wse_emit *e, struct pending *p, uint32_t unit,
+		     const struct wse_micro_ops *ops, void *ctx)
+{
+	int ret = 0;
+
+	if (!ops->unit_take)
+		return ops->unit_ready ? ops->unit_ready(ctx, unit) : 0;
+	for (uint32_t i = 0; i < p->nunits; i++)
+		if (p->units[i] == unit)
+			return 0;
+	if (p->nunits == BATCH_UNITS)
+		ret = submit(w, e, p, ops, ctx);
+	while (!ret && (ret = ops->unit_take(ctx, unit, !w->taken)) == -EAGAIN)
+		ret = e->n || p->nunits ? submit(w, e, p, ops, ctx) : reap(w, ops, ctx, 0);
+	if (ret)
+		return ret;
+	p->units[p->nunits++] = unit;
+	w->taken++;
+	return 0;
+}
+
+/* gradients that are complete are handed over while there is no room for another */
+static int make_room(struct wafer *w, struct wse_emit *e, struct pending *p, uint32_t unit,
+		     const struct wse_micro_ops *ops, void *ctx)
+{
+	int ret = 0;
+
+	while (!ret && ops->grad_room && !ops->grad_room(ctx, unit) && (w->npend || e->n))
+		ret = e->n ? submit(w, e, p, ops, ctx) : reap(w, ops, ctx, 0);
 	return ret;
 }
 
@@ -399,10 +448,12 @@ static int add(struct wafer *w, struct wse_emit *e, struct pending *p, uint32_t 
 	uint32_t first = e->n;
 	int ret = 0;
 
-	if (u && ops->unit_ready)
-		ret = ops->unit_ready(ctx, op->unit);
+	if (u && u->grad_first == at)
+		ret = make_room(w, e, p, op->unit, ops, ctx);
 	if (!ret && u && u->grad_first == at)
 		ret = ops->grad_get(ctx, p->job->index, op->unit, &w->grads[op->unit]);
+	if (!ret && u)
+		ret = take_unit(w, e, p, op->unit, ops, ctx);
 	if (ret)
 		return ret;
 	if (type->entry && op->program != w->loaded) {
@@ -450,6 +501,7 @@ static int one_job(struct wafer *w, const struct wse_micro_batch *job, uint32_t 
 		ret = submit(w, &e, &p, ops, ctx);
 		cycles = 0;
 	}
+	units_done(w, &p, ops, ctx);
 	return ret;
 }
 
@@ -469,6 +521,7 @@ static int wafer_run(struct wse_exec *e, const struct wse_micro_batch *jobs, uin
 		return -EINVAL;
 	w->npend = 0;
 	w->first = 0;
+	w->taken = 0;
 	w->timed = 0;
 	/* a driver does not say when a command began: see wafer_cost() */
 	if (!strncmp(wse_device_uri(w->dev), "sim:", 4))

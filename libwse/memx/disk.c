@@ -194,7 +194,7 @@ static int go_direct(int fd)
 	return ok;
 }
 
-static int make_file(const char *dir, uint64_t bytes, int *fd)
+static int make_file(const char *dir, const char *what, uint64_t bytes, int *fd)
 {
 	struct statvfs v = {0};
 	char path[4200];
@@ -210,18 +210,18 @@ static int make_file(const char *dir, uint64_t bytes, int *fd)
 		return 0;
 	fstatvfs(*fd, &v);
 	if (errno == ENOSPC || (uint64_t)v.f_bavail * v.f_frsize < bytes)
-		return wse_fail(
-			-ENOSPC,
-			"%.200s has %.1f MB left, the weights take %.1f MB there: make room, "
-			"or raise memory_limit",
-			dir, (double)v.f_bavail * (double)v.f_frsize * 1e-6, (double)bytes * 1e-6);
+		return wse_fail(-ENOSPC,
+				"%.200s has %.1f MB left, the %s take %.1f MB there: make room, "
+				"or raise memory_limit",
+				dir, (double)v.f_bavail * (double)v.f_frsize * 1e-6, what,
+				(double)bytes * 1e-6);
 	if (ftruncate(*fd, (off_t)bytes))
 		return wse_fail(-errno, "a file of %.1f MB in %.200s: %s", (double)bytes * 1e-6,
 				dir, strerror(errno));
 	return 0;
 }
 
-int wse_disk_open(const char *dir, uint64_t bytes, struct wse_disk **disk)
+int wse_disk_open(const char *dir, const char *what, uint64_t bytes, struct wse_disk **disk)
 {
 	struct wse_disk *d = calloc(1, sizeof(*d));
 	int ret;
@@ -229,7 +229,7 @@ int wse_disk_open(const char *dir, uint64_t bytes, struct wse_disk **disk)
 	if (!d)
 		return wse_fail(-ENOMEM, "no memory");
 	d->last = &d->first;
-	ret = make_file(dir, bytes, &d->fd);
+	ret = make_file(dir, what, bytes, &d->fd);
 	if (ret)
 		goto fail;
 	pthread_mutex_init(&d->lock, NULL);

@@ -26,8 +26,11 @@ struct wse_disk;
 
 enum { WSE_DISK_IO_URING, WSE_DISK_THREAD };
 
-/* a file of so many bytes in dir; -ENOSPC when there is no room, the sentence says how much */
-int wse_disk_open(const char *dir, uint64_t bytes, struct wse_disk **disk);
+/*
+ * a file of so many bytes in dir for what ("weights"); -ENOSPC when there is no room, the sentence
+ * says how much
+ */
+int wse_disk_open(const char *dir, const char *what, uint64_t bytes, struct wse_disk **disk);
 void wse_disk_close(struct wse_disk *d); /* waits for what was begun */
 
 /* which way it goes; direct: past the page cache, or NULL */

@@ -3,12 +3,14 @@
 #include "memx/memx.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/pages.h"
+#include "memx/image_file.h"
 #include "memx/map.h"
 #include "num/image.h"
 #include "num/num.h"
@@ -20,15 +22,18 @@ struct wse_memx {
 	struct wse_tensor_table tab;
 	struct wse_map map;	/* and the store */
 	struct wse_share share; /* of several ranks */
-	double *squares;	/* [tab.n]: of the gradients of the step, where it is shared */
+	/* [tab.n]: of gradients that are shared among ranks, or in the file; NaN: not finite */
+	double *squares;
 	int squared;
 	uint64_t step;
 	double beta1_pow, beta2_pow;
 
-	float *const *unit_grads; /* [nunits] */
-	float **own;		  /* [tab.n]: arrays of tensors in no unit, NULL for others */
-	float **adds;		  /* [tab.n]: what wse_memx_grads() returns */
-	float *scratch;		  /* the longest vector */
+	float *const *unit_grads;    /* [nunits], NULL: in the file */
+	struct wse_grad_file *gfile; /* NULL: gradients are in memory */
+	float *grad_piece;	     /* [pieces.longest]: from the file */
+	float **own;		     /* [tab.n]: arrays of tensors in no unit, NULL for others */
+	float **adds;		     /* [tab.n]: what wse_memx_grads() returns */
+	float *scratch;		     /* the longest vector */
 	void (*give)(void *ctx, uint32_t unit);
 	void *give_ctx;
 	int pending; /* a commit whose units are not updated yet */
@@ -38,8 +43,9 @@ struct wse_memx {
 
 	struct wse_shared_buf **bufs; /* [nunits]: fwd, tr, vec */
 	struct wse_image *images;
-	struct wse_input *inputs; /* [tab.n] */
-	float **mirror;		  /* [tab.n]: a tensor of a unit in its own order, for gather */
+	struct wse_image_file *ifile; /* NULL: all images are in memory */
+	struct wse_input *inputs;     /* [tab.n] */
+	float **mirror;		      /* [tab.n]: a tensor of a unit in its own order, for gather */
 
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
@@ -51,20 +57,23 @@ struct wse_memx {
 
 static int alloc_images(struct wse_memx *mx)
 {
+	if (mx->cfg.dir && mx->cfg.image_room && !mx->cfg.forward) {
+		/* what inputs are gathered from stays where it is */
+		for (uint32_t i = 0; i < mx->tab.n; i++)
+			if (mx->tab.t[i].flags & WSE_TENSOR_INPUT &&
+			    mx->map.home[i].unit != WSE_NO_UNIT)
+				mx->early[mx->map.home[i].unit] = 1;
+		return wse_image_file_open(mx->g, mx->early, mx->cfg.image_room, mx->cfg.dir,
+					   &mx->pool, mx->images, &mx->ifile);
+	}
 	for (uint32_t i = 0; i < mx->g->nunits; i++) {
 		const struct wse_unit *u = &mx->g->units[i];
-		size_t fwd = wse_unit_fwd_bytes(u);
 		int ret =
 			mx->pool.alloc(mx->pool.ctx, wse_unit_image_bytes(mx->g, u), &mx->bufs[i]);
 
 		if (ret)
 			return ret;
-		mx->images[i] =
-			(struct wse_image){.fwd = {mx->bufs[i], 0}, .vec = {mx->bufs[i], fwd}};
-		if (mx->g->forward)
-			continue;
-		mx->images[i].tr = (struct wse_span){mx->bufs[i], fwd};
-		mx->images[i].vec.off = 2 * fwd;
+		mx->images[i] = wse_image_spans(mx->g, u, mx->bufs[i]);
 	}
 	return 0;
 }
@@ -88,6 +97,46 @@ static int alloc_grads(struct wse_memx *mx)
 	}
 	mx->scratch = malloc(longest * sizeof(float));
 	return mx->scratch ? 0 : -ENOMEM;
+}
+
+/* of a tensor of a unit, as its sum leaves the memory: the thread is a device's */
+static void look_at(void *ctx, uint32_t unit, const float *grad)
+{
+	struct wse_memx *mx = ctx;
+	const struct wse_unit *u = &mx->g->units[unit];
+	struct wse_piece p;
+
+	for (uint32_t which = u->weight == WSE_NO_TENSOR; which <= u->nvec; which++) {
+		uint32_t tensor = which ? u->vec[which - 1].tensor : u->weight;
+		const struct wse_tensor *t = &mx->tab.t[tensor];
+		float *vec = which ? malloc(t->count * sizeof(*vec)) : NULL;
+
+		for (size_t i = 0; vec && wse_unit_piece(mx->g, u, which, t, i, &p); i++)
+			memcpy(vec + p.from, grad + p.at, p.count * sizeof(*vec));
+		/* without memory the step ends: its norm is not finite */
+		mx->squares[tensor] =
+			which && !vec ? NAN : wse_sum_squares(which ? vec : grad, t->count);
+		free(vec);
+	}
+}
+
+static int open_grad_file(struct wse_memx *mx)
+{
+	const struct wse_memx_cfg *cfg = &mx->cfg;
+	int ret;
+
+	if (!cfg->dir || !cfg->grad_places || cfg->forward)
+		return 0;
+	mx->grad_piece = malloc((mx->map.pieces.longest + 1) * sizeof(float));
+	if (!mx->grad_piece)
+		return -ENOMEM;
+	ret = wse_grad_file_open(&mx->map.pieces, mx->g->nunits, cfg->grad_places, cfg->dir,
+				 &mx->gfile);
+	if (ret)
+		return ret;
+	wse_grad_file_look(mx->gfile, look_at, mx);
+	wse_grad_file_step(mx->gfile, 1);
+	return 0;
 }
 
 /*
@@ -184,6 +233,7 @@ int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph,
 			ret = -ENOMEM;
 	}
 	ret = ret ? ret : alloc_grads(mx);
+	ret = ret ? ret : open_grad_file(mx);
 	ret = ret ? ret : alloc_images(mx);
 	if (!ret && mx->map.ranks > 1) {
 		ret = wse_share_make(&mx->share, &mx->map, mx->images);
@@ -226,6 +276,9 @@ void wse_memx_close(struct wse_memx *mx)
 	free(mx->scratch);
 	free(mx->squares);
 	wse_share_fini(&mx->share);
+	free(mx->grad_piece);
+	wse_grad_file_close(mx->gfile);
+	wse_image_file_close(mx->ifile);
 	if (mx->map.store)
 		mx->map.store->ops->close(mx->map.store);
 	wse_map_fini(&mx->map);
@@ -343,7 +396,7 @@ static void write_back_chunks(struct wse_memx *mx, const struct wse_unit *u, con
  * are 0 and stay so. Without parameters the plain image is there, and the transposed one is made.
  */
 static void pass_matrix(struct wse_memx *mx, const struct wse_memx_piece *p, float *const *array,
-			int updating)
+			const float *grad)
 {
 	const struct wse_unit *u = &mx->g->units[p->unit];
 	const struct wse_image *img = &mx->images[p->unit];
@@ -358,8 +411,8 @@ static void pass_matrix(struct wse_memx *mx, const struct wse_memx_piece *p, flo
 
 		end = wse_image_tile_end(first, last);
 		some = end < real ? end : real;
-		if (updating && first < some)
-			update_range(mx, u->weight, array, at - p->at, mx->unit_grads[p->unit] + at,
+		if (grad && first < some)
+			update_range(mx, u->weight, array, at - p->at, grad + (at - p->at),
 				     (some - first) * u->ins);
 		if (u->chunks_back > 1 && tr)
 			write_back_chunks(mx, u, w, first, end, fwd, tr);
@@ -370,20 +423,35 @@ static void pass_matrix(struct wse_memx *mx, const struct wse_memx_piece *p, flo
 
 /* the vectors at the end of a piece */
 static void pass_vectors(struct wse_memx *mx, const struct wse_memx_piece *p, float *const *array,
-			 int updating)
+			 const float *grad)
 {
 	const struct wse_unit *u = &mx->g->units[p->unit];
 	struct wse_piece q;
 
-	for (uint32_t which = 1; which <= u->nvec && updating; which++) {
+	for (uint32_t which = 1; which <= u->nvec && grad; which++) {
 		uint32_t tensor = u->vec[which - 1].tensor;
 
 		for (size_t i = 0; wse_unit_piece(mx->g, u, which, &mx->tab.t[tensor], i, &q); i++)
-			update_range(mx, tensor, array, q.at - p->at,
-				     mx->unit_grads[p->unit] + q.at, q.count);
+			update_range(mx, tensor, array, q.at - p->at, grad + (q.at - p->at),
+				     q.count);
 	}
 	memcpy(wse_span_ptr(mx->images[p->unit].vec), array[WSE_MEMX_P] + (p->count - p->vec),
 	       p->vec * sizeof(float));
+}
+
+/* the gradient of a piece [count] */
+static int piece_grad(const struct wse_memx *mx, const struct wse_memx_piece *p, const float **grad)
+{
+	if (p->unit == WSE_NO_UNIT) {
+		*grad = mx->own[p->tensor] + p->at;
+		return 0;
+	}
+	if (mx->unit_grads[p->unit]) {
+		*grad = mx->unit_grads[p->unit] + p->at;
+		return 0;
+	}
+	*grad = mx->grad_piece;
+	return wse_memx_sum(mx, mx->unit_grads, p->unit, p->at, p->count, mx->grad_piece);
 }
 
 /* pieces [first, end) of a unit, or of tensors in none */
@@ -394,18 +462,20 @@ static int pass(struct wse_memx *mx, uint32_t first, uint32_t end, int updating)
 	for (uint32_t k = first; k < end && !ret; k++) {
 		const struct wse_memx_piece *p = &mx->map.pieces.p[k];
 		float *array[WSE_MEMX_ARRAYS];
+		const float *grad = NULL;
 
 		if (!wse_map_has(&mx->map, k))
 			continue;
-		ret = wse_map_get(&mx->map, k, array);
+		ret = updating ? piece_grad(mx, p, &grad) : 0;
+		ret = ret ? ret : wse_map_get(&mx->map, k, array);
 		if (ret)
 			break;
 		if (p->unit == WSE_NO_UNIT && updating)
-			update_range(mx, p->tensor, array, 0, mx->own[p->tensor] + p->at, p->count);
+			update_range(mx, p->tensor, array, 0, grad, p->count);
 		if (p->unit != WSE_NO_UNIT && p->rows)
-			pass_matrix(mx, p, array, updating);
+			pass_matrix(mx, p, array, grad);
 		if (p->vec)
-			pass_vectors(mx, p, array, updating);
+			pass_vectors(mx, p, array, grad);
 		if (mx->share.whole && p->unit != WSE_NO_UNIT && mx->share.whole[p->unit])
 			memcpy(mx->share.whole[p->unit] + p->at, array[WSE_MEMX_P],
 			       p->count * sizeof(float));
@@ -432,9 +502,9 @@ static int pass_others(struct wse_memx *mx, uint32_t unit, int updating)
 		if (mx->share.whole[unit])
 			array[WSE_MEMX_P] = mx->share.whole[unit] + p->at;
 		if (p->rows && (array[WSE_MEMX_P] || mx->images[unit].tr.buf))
-			pass_matrix(mx, p, array, 0);
+			pass_matrix(mx, p, array, NULL);
 		if (p->vec && array[WSE_MEMX_P])
-			pass_vectors(mx, p, array, 0);
+			pass_vectors(mx, p, array, NULL);
 	}
 	return ret;
 }
@@ -461,8 +531,10 @@ static void set_ready(struct wse_memx *mx, uint32_t unit, int ready)
 /* updating: first, what the commit has not updated; its gradient is used up then */
 static int pass_unit(struct wse_memx *mx, uint32_t unit, int updating)
 {
-	int ret = 0;
+	int ret = mx->ifile ? wse_image_file_begin(mx->ifile, unit) : 0, end;
 
+	if (ret)
+		return ret;
 	if (!images_alone(&mx->cfg))
 		ret = pass(mx, mx->map.pieces.first[unit], mx->map.pieces.first[unit + 1],
 			   updating);
@@ -470,6 +542,8 @@ static int pass_unit(struct wse_memx *mx, uint32_t unit, int updating)
 		ret = pass_others(mx, unit, updating);
 	if (!ret && mx->early[unit])
 		ret = copy_mirror(mx, unit);
+	end = mx->ifile ? wse_image_file_end(mx->ifile, unit, mx->step, !ret) : 0;
+	ret = ret ? ret : end;
 	if (ret)
 		return ret;
 	if (updating && mx->give)
@@ -520,7 +594,61 @@ int wse_memx_unit_ready(struct wse_memx *mx, uint32_t unit)
 	return ret;
 }
 
+int wse_memx_images_move(const struct wse_memx *mx)
+{
+	return mx->ifile != NULL;
+}
+
+uint64_t wse_memx_image_reads(const struct wse_memx *mx)
+{
+	return mx->ifile ? wse_image_file_reads(mx->ifile) : 0;
+}
+
+int wse_memx_unit_take(struct wse_memx *mx, uint32_t unit, int wait)
+{
+	int ready, ret;
+
+	pthread_mutex_lock(&mx->lock);
+	ready = mx->ready[unit] || mx->failed;
+	pthread_mutex_unlock(&mx->lock);
+	if (!ready && !wait)
+		return -EAGAIN;
+	ret = wse_memx_unit_ready(mx, unit);
+	return ret || !mx->ifile ? ret : wse_image_file_take(mx->ifile, unit, wait);
+}
+
+void wse_memx_unit_done(struct wse_memx *mx, uint32_t unit)
+{
+	if (mx->ifile)
+		wse_image_file_done(mx->ifile, unit);
+}
+
 /* ---- gradients ---- */
+
+struct wse_grad_file *wse_memx_grad_file(struct wse_memx *mx)
+{
+	return mx->gfile;
+}
+
+const unsigned char *wse_memx_host_units(const struct wse_memx *mx)
+{
+	return mx->cfg.model.family->leaf ? NULL : mx->early;
+}
+
+int wse_memx_sum(const struct wse_memx *mx, float *const *sums, uint32_t unit, size_t at, size_t n,
+		 float *out)
+{
+	uint32_t place;
+
+	if (sums[unit]) {
+		memcpy(out, sums[unit] + at, n * sizeof(*out));
+		return 0;
+	}
+	place = mx->gfile ? wse_grad_file_held(mx->gfile, unit) : WSE_NO_PLACE;
+	if (place == WSE_NO_PLACE)
+		return wse_fail(-ENODATA, "unit %u has no gradient", unit);
+	return wse_grad_file_read(mx->gfile, unit, place, at, n, out);
+}
 
 void wse_memx_give_back(struct wse_memx *mx, void (*give)(void *ctx, uint32_t unit), void *ctx)
 {
@@ -544,6 +672,12 @@ float *const *wse_memx_grads(struct wse_memx *mx, float *const *unit)
 	return mx->adds;
 }
 
+/* is the gradient of a tensor in the file? Then it was looked at on its way */
+static int in_file(const struct wse_memx *mx, uint32_t tensor)
+{
+	return !mx->own[tensor] && !mx->unit_grads[mx->map.home[tensor].unit];
+}
+
 /* a gradient as one array: where it lies, or (a vector) gathered into scratch */
 static const float *contiguous(const struct wse_memx *mx, uint32_t tensor)
 {
@@ -562,28 +696,35 @@ static const float *contiguous(const struct wse_memx *mx, uint32_t tensor)
 	return mx->scratch;
 }
 
-void wse_memx_grad(const struct wse_memx *mx, uint32_t tensor, float *out)
+int wse_memx_grad(const struct wse_memx *mx, uint32_t tensor, float *out)
 {
 	const struct wse_tensor *t = &mx->tab.t[tensor];
 	const struct wse_home *h = &mx->map.home[tensor];
 	struct wse_piece p;
+	int ret = 0;
 
 	if (mx->own[tensor]) {
 		memcpy(out, mx->own[tensor], t->count * sizeof(float));
-		return;
+		return 0;
 	}
-	for (size_t i = 0; wse_unit_piece(mx->g, &mx->g->units[h->unit], h->which, t, i, &p); i++)
-		memcpy(out + p.from, mx->unit_grads[h->unit] + p.at, p.count * sizeof(float));
+	for (size_t i = 0;
+	     !ret && wse_unit_piece(mx->g, &mx->g->units[h->unit], h->which, t, i, &p); i++)
+		ret = wse_memx_sum(mx, mx->unit_grads, h->unit, p.at, p.count, out + p.from);
+	return ret;
 }
 
 uint32_t wse_memx_bad_grad(const struct wse_memx *mx)
 {
-	for (uint32_t i = 0; i < mx->tab.n && mx->map.ranks > 1; i++)
-		if (!(mx->squares[i] - mx->squares[i] == 0.0)) /* no sum of squares overflows */
-			return i;
-	for (uint32_t i = 0; i < mx->tab.n && mx->map.ranks == 1; i++) {
-		const float *g = contiguous(mx, i);
+	for (uint32_t i = 0; i < mx->tab.n; i++) {
+		const float *g;
 
+		/* squares of binary32 numbers are in the range of a double */
+		if (mx->map.ranks > 1 || in_file(mx, i)) {
+			if (!(mx->squares[i] - mx->squares[i] == 0.0))
+				return i;
+			continue;
+		}
+		g = contiguous(mx, i);
 		for (size_t j = 0; j < mx->tab.t[i].count; j++)
 			if (wse_f32_isbad(g[j]))
 				return i;
@@ -616,8 +757,9 @@ int wse_memx_commit(struct wse_memx *mx, double *norm, double *lr)
 	if (ret)
 		return ret;
 	for (uint32_t i = 0; i < mx->tab.n; i++)
-		sum += mx->map.ranks > 1 ? mx->squares[i]
-					 : wse_sum_squares(contiguous(mx, i), mx->tab.t[i].count);
+		sum += mx->map.ranks > 1 || in_file(mx, i)
+			       ? mx->squares[i]
+			       : wse_sum_squares(contiguous(mx, i), mx->tab.t[i].count);
 	*norm = wse_sqrt(sum);
 	*lr = wse_sched_rate(&mx->cfg.sched, mx->step);
 	if (!(sum - sum == 0.0)) /* NaN or infinite */
@@ -635,6 +777,8 @@ int wse_memx_commit(struct wse_memx *mx, double *norm, double *lr)
 		mx->update.grad_scale = (float)(mx->cfg.max_norm / (*norm + 1e-6));
 	mx->step++;
 	mx->map.store->step = mx->step;
+	if (mx->gfile)
+		wse_grad_file_step(mx->gfile, mx->step + 1);
 	mx->pending = 1;
 	for (uint32_t i = 0; i < mx->g->nunits; i++)
 		set_ready(mx, i, 0);

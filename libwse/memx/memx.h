@@ -10,6 +10,7 @@
 #ifndef WSE_MEMX_MEMX_H
 #define WSE_MEMX_MEMX_H
 
+#include "memx/grad_file.h"
 #include "memx/optim.h"
 #include "memx/share.h"
 #include "memx/store.h"
@@ -37,6 +38,9 @@ struct wse_memx_cfg {
 	int forward;
 	const char *dir;	/* parameters and moments in a file there; NULL: in memory */
 	uint32_t rank, ranks;	/* of a run; ranks 0: alone */
+	/* of gradients, in a file there, too (grad_file.h); 0: in memory */
+	uint32_t grad_places;
+	uint64_t image_room; /* bytes of images that are in memory, the others in a file; 0: all are */
 };
 
 /* the graph says how units lie in their images and gradients; it stays until close */
@@ -81,13 +85,27 @@ const struct wse_input *wse_memx_inputs(struct wse_memx *mx);
 const struct wse_image *wse_memx_images(struct wse_memx *mx);
 /* blocks until the unit's image of the current step is written; -errno when it cannot be */
 int wse_memx_unit_ready(struct wse_memx *mx, uint32_t unit);
+/* do images come and go? Then units are taken, and wse_memx_images() is about those that are */
+int wse_memx_images_move(const struct wse_memx *mx);
+uint64_t wse_memx_image_reads(const struct wse_memx *mx); /* units that came from the file so far */
+/*
+ * unit_ready, and the image is in memory until done. wait 0: -EAGAIN, and nothing was done, where it
+ * would wait for others; who has taken one does not wait
+ */
+int wse_memx_unit_take(struct wse_memx *mx, uint32_t unit, int wait);
+void wse_memx_unit_done(struct wse_memx *mx, uint32_t unit);
+
+/* the file of gradients, for those who make them; NULL: there is none. Open until close */
+struct wse_grad_file *wse_memx_grad_file(struct wse_memx *mx);
+/* [graph.nunits]: units onto whose sums the host adds after a step; their sums stay in memory */
+const unsigned char *wse_memx_host_units(const struct wse_memx *mx);
 
 /*
  * The gradient of a step. unit [graph.nunits] are the sums over all micro-batches, [outs][ins] and
  * then [COLS][vec_rows], as the reduction tree left them: they are not copied, and stay until
  * they are given back, or wse_memx_finish(). Returns an array [table.n] of where the host adds gradients of what it
  * gathered, each in the tensor's own order: a cleared array for a tensor in no unit, the unit's sum
- * where the tensor is its matrix too, NULL for all others.
+ * where the tensor is its matrix too, NULL for all others. unit[i] NULL: it is in the file, and stays there.
  */
 float *const *wse_memx_grads(struct wse_memx *mx, float *const *unit);
 /* who gets the sums back, one by one, when they are used up; NULL (as at first): they stay */
@@ -99,8 +117,11 @@ uint32_t wse_memx_bad_grad(const struct wse_memx *mx);
  * commit would do it, too. Alone: nothing
  */
 int wse_memx_squares(struct wse_memx *mx);
-/* the gradient of a tensor in its own order into out [count] */
-void wse_memx_grad(const struct wse_memx *mx, uint32_t tensor, float *out);
+/* the gradient of a tensor in its own order into out [count]; -errno of the file */
+int wse_memx_grad(const struct wse_memx *mx, uint32_t tensor, float *out);
+/* floats [at, at + n) of a unit's sum */
+int wse_memx_sum(const struct wse_memx *mx, float *const *sums, uint32_t unit, size_t at, size_t n,
+		 float *out);
 
 /*
  * The end of a step. *norm is the global norm of the gradients (tensors in table order, a matrix in

@@ -1,239 +1,78 @@
 // SPDX-License-Identifier: MIT
-/*
- * The store in a file: a record a piece, its header and its arrays in whole blocks. Two pieces are read ahead, up to
- * three are written behind; what was written and is still here is not read again. Tensors in no unit stay in memory.
- */
+/* The store in a file: a record a piece, of its arrays. Tensors in no unit stay in memory. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/pages.h"
 #include "memx/disk.h"
+#include "memx/records.h"
 #include "memx/store.h"
-#include "num/num.h"
-
-#define SLOTS 6u /* one that is used, AHEAD that are read, the others are written */
-#define AHEAD 2u
-
-/* the first block of a record; it must be what is remembered of its last writing */
-struct header {
-	char magic[8];
-	uint32_t unit, piece;
-	uint64_t run; /* one file of many */
-	uint64_t step;
-	uint64_t sum; /* of the arrays */
-};
-
-enum state { FREE, READING, READY, USED, WRITING };
-
-struct slot {
-	struct wse_disk_io io;
-	char *mem; /* [longest record] */
-	enum state state;
-	uint32_t piece;
-	uint64_t turn; /* when it was used last */
-};
 
 struct file {
 	struct wse_store base;
-	const struct wse_memx_pieces *pieces;
 	uint32_t arrays, host; /* pieces below host are in memory */
-	struct wse_disk *disk;
-	struct slot slot[SLOTS];
-	uint64_t turn;
+	struct wse_records *records;
+	struct wse_record *list; /* [pieces - host] */
 	uint32_t ahead_end;
-	uint64_t *off;	  /* [pieces] */
-	struct header *h; /* [pieces]: as written last; magic "": never, all 0 */
+	size_t *at; /* [host]: where such a piece begins */
 	float *ram[WSE_MEMX_ARRAYS];
-	char dir[200];
 };
 
-static size_t blocks(size_t bytes)
+/* of a piece in the file; arrays begin at blocks */
+static size_t array_bytes(const struct wse_memx_piece *p)
 {
-	return (bytes + WSE_DISK_BLOCK - 1) / WSE_DISK_BLOCK * WSE_DISK_BLOCK;
+	return (p->count * sizeof(float) + WSE_DISK_BLOCK - 1) / WSE_DISK_BLOCK * WSE_DISK_BLOCK;
 }
 
-static size_t array_bytes(const struct file *f, uint32_t piece)
+/* [pieces - host]; NULL: no memory */
+static struct wse_record *make_list(const struct wse_memx_pieces *l, uint32_t arrays)
 {
-	return blocks(f->pieces->p[piece].count * sizeof(float));
-}
+	uint32_t host = l->first[0];
+	struct wse_record *list = calloc(l->n - host + 1ul, sizeof(*list));
 
-static size_t record_bytes(const struct file *f, uint32_t piece)
-{
-	return WSE_DISK_BLOCK + f->arrays * array_bytes(f, piece);
-}
+	for (uint32_t i = host; i < l->n && list; i++) {
+		const struct wse_memx_piece *p = &l->p[i];
 
-/* the sentence with unit and piece */
-static int fail(const struct file *f, uint32_t piece, int err, const char *what)
-{
-	uint32_t unit = f->pieces->p[piece].unit;
-
-	return wse_fail(err, "the weights in a file in %.150s: unit %u, piece %u of %u: %s", f->dir,
-			unit, piece - f->pieces->first[unit] + 1,
-			f->pieces->first[unit + 1] - f->pieces->first[unit], what);
-}
-
-/* a write or a read that was begun has come to its end */
-static int settle(struct file *f, struct slot *s)
-{
-	int writing = s->state == WRITING, ret;
-	char text[200];
-
-	if (s->state != READING && s->state != WRITING)
-		return 0;
-	ret = wse_disk_wait(f->disk, &s->io);
-	s->state = ret ? FREE : READY;
-	if (!ret && !writing) {
-		const struct header *h = &f->h[s->piece];
-
-		if (memcmp(s->mem, h, sizeof(*h))) {
-			s->state = FREE;
-			return fail(
-				f, s->piece, -EBADMSG,
-				"the record is another one: something else wrote to the disk; go "
-				"on from the last checkpoint");
-		}
-		if (h->sum !=
-		    wse_checksum64(s->mem + WSE_DISK_BLOCK, f->arrays * array_bytes(f, s->piece))) {
-			s->state = FREE;
-			return fail(
-				f, s->piece, -EBADMSG,
-				"what is read is not what was written: the disk is faulty; go on "
-				"from the last checkpoint on another one");
-		}
+		list[i - host] = (struct wse_record){
+			.bytes = arrays * array_bytes(p),
+			.unit = p->unit,
+			.piece = i - l->first[p->unit] + 1,
+			.pieces = l->first[p->unit + 1] - l->first[p->unit],
+		};
 	}
-	if (!ret)
-		return 0;
-	if (ret == -ENODATA && !writing)
-		return fail(f, s->piece, -EIO,
-			    "the file ends too early: it was cut; go on from the last checkpoint");
-	if (ret == -ENOSPC || ret == -ENODATA)
-		return fail(f, s->piece, -ENOSPC,
-			    "no room is left: make some, or raise memory_limit, and go on from the "
-			    "last checkpoint");
-	snprintf(text, sizeof(text), "%s: %s", writing ? "writing" : "reading", strerror(-ret));
-	return fail(f, s->piece, ret, text);
-}
-
-static struct slot *find(struct file *f, uint32_t piece)
-{
-	for (uint32_t i = 0; i < SLOTS; i++)
-		if (f->slot[i].state != FREE && f->slot[i].piece == piece)
-			return &f->slot[i];
-	return NULL;
-}
-
-/* a slot for another piece: a free one, else the one that was used longest ago */
-static int take(struct file *f, struct slot **slot)
-{
-	struct slot *s = NULL;
-	int ret;
-
-	for (uint32_t i = 0; i < SLOTS; i++) {
-		struct slot *c = &f->slot[i];
-
-		if (c->state == FREE) {
-			s = c;
-			break;
-		}
-		if (c->state != USED && c->state != READING && (!s || c->turn < s->turn))
-			s = c;
-	}
-	for (uint32_t i = 0; i < SLOTS && !s; i++) /* what was read ahead in vain */
-		if (f->slot[i].state == READING)
-			s = &f->slot[i];
-	if (!s)
-		return -EBUSY;
-	ret = settle(f, s);
-	s->state = FREE;
-	*slot = s;
-	return ret;
-}
-
-static void begin(struct file *f, struct slot *s, uint32_t piece, int write)
-{
-	s->piece = piece;
-	s->state = write ? WRITING : READING;
-	s->turn = ++f->turn;
-	s->io.buf = s->mem;
-	s->io.off = f->off[piece];
-	s->io.len = record_bytes(f, piece);
-	s->io.write = write;
-	wse_disk_begin(f->disk, &s->io);
-}
-
-static int read_ahead(struct file *f, uint32_t piece)
-{
-	for (uint32_t k = piece + 1; k <= piece + AHEAD && k < f->ahead_end; k++) {
-		struct slot *s;
-		int ret;
-
-		if (!f->h[k].magic[0] || find(f, k))
-			continue;
-		ret = take(f, &s);
-		if (ret)
-			return ret;
-		begin(f, s, k, 0);
-	}
-	return 0;
+	return list;
 }
 
 static int file_get(struct wse_store *base, uint32_t piece, float **array)
 {
 	struct file *f = (struct file *)base;
-	struct slot *s;
+	size_t bytes;
+	void *mem;
 	int ret;
 
 	memset(array, 0, WSE_MEMX_ARRAYS * sizeof(*array));
 	if (piece < f->host) {
 		for (uint32_t i = 0; i < f->arrays; i++)
-			array[i] = f->ram[i] + f->off[piece];
+			array[i] = f->ram[i] + f->at[piece];
 		return 0;
 	}
-	s = find(f, piece);
-	if (!s) {
-		ret = take(f, &s);
-		if (ret)
-			return ret;
-		s->piece = piece;
-		if (f->h[piece].magic[0])
-			begin(f, s, piece, 0);
-		else
-			memset(s->mem, 0, record_bytes(f, piece));
-	}
-	ret = settle(f, s);
-	if (ret)
-		return ret;
-	s->state = USED;
-	s->turn = ++f->turn;
-	for (uint32_t i = 0; i < f->arrays; i++)
-		array[i] = (float *)(void *)(s->mem + WSE_DISK_BLOCK + i * array_bytes(f, piece));
-	return read_ahead(f, piece);
+	piece -= f->host;
+	ret = wse_records_get(f->records, piece, f->ahead_end, &mem);
+	bytes = f->list[piece].bytes / f->arrays;
+	for (uint32_t i = 0; i < f->arrays && !ret; i++)
+		array[i] = (float *)(void *)((char *)mem + i * bytes);
+	return ret;
 }
 
 static int file_put(struct wse_store *base, uint32_t piece, int dirty)
 {
 	struct file *f = (struct file *)base;
-	struct slot *s = piece < f->host ? NULL : find(f, piece);
-	struct header *h = &f->h[piece];
 
-	if (!s)
+	if (piece < f->host)
 		return 0;
-	s->state = READY;
-	if (!dirty)
-		return 0;
-	memcpy(h->magic, "WSEMEMX1", sizeof(h->magic));
-	h->unit = f->pieces->p[piece].unit;
-	h->piece = piece;
-	h->run = (uint64_t)(uintptr_t)f ^ (uint64_t)getpid() << 32;
-	h->step = base->step;
-	h->sum = wse_checksum64(s->mem + WSE_DISK_BLOCK, f->arrays * array_bytes(f, piece));
-	memcpy(s->mem, h, sizeof(*h));
-	begin(f, s, piece, 1);
-	return 0;
+	return wse_records_put(f->records, piece - f->host, dirty, base->step);
 }
 
 static void file_ahead(struct wse_store *base, uint32_t first, uint32_t end)
@@ -241,21 +80,18 @@ static void file_ahead(struct wse_store *base, uint32_t first, uint32_t end)
 	struct file *f = (struct file *)base;
 
 	(void)first;
-	f->ahead_end = end;
+	f->ahead_end = end > f->host ? end - f->host : 0;
 }
 
 static void file_close(struct wse_store *base)
 {
 	struct file *f = (struct file *)base;
 
-	if (f->disk)
-		wse_disk_close(f->disk);
-	for (uint32_t i = 0; i < SLOTS; i++)
-		free(f->slot[i].mem);
+	wse_records_close(f->records);
 	for (int i = 0; i < WSE_MEMX_ARRAYS; i++)
 		free(f->ram[i]);
-	free(f->off);
-	free(f->h);
+	free(f->list);
+	free(f->at);
 	free(f);
 }
 
@@ -269,55 +105,34 @@ static const struct wse_store_ops file_ops = {
 uint64_t wse_store_file_memory(const struct wse_memx_pieces *pieces, uint32_t arrays,
 			       uint64_t *file)
 {
-	uint64_t host = 0;
+	struct wse_record *list = make_list(pieces, arrays);
+	uint64_t host = 0, slots = 0;
 
 	*file = 0;
-	for (uint32_t i = 0; i < pieces->n; i++) {
-		if (i < pieces->first[0])
-			host += pieces->p[i].count;
-		else
-			*file += WSE_DISK_BLOCK +
-				 arrays * blocks(pieces->p[i].count * sizeof(float));
-	}
-	return arrays * host * sizeof(float) +
-	       SLOTS * (WSE_DISK_BLOCK + arrays * blocks(pieces->longest * sizeof(float)));
+	for (uint32_t i = 0; i < pieces->first[0]; i++)
+		host += pieces->p[i].count;
+	if (list)
+		slots = wse_records_memory(list, pieces->n - pieces->first[0], file);
+	free(list);
+	return arrays * host * sizeof(float) + slots;
 }
 
-/* where records are, and host pieces in memory; buffers */
-static int alloc(struct file *f)
+static int alloc(struct file *f, const struct wse_memx_pieces *l)
 {
-	const struct wse_memx_pieces *l = f->pieces;
-	size_t longest = 0, host = 0;
-	uint64_t off = 0;
+	size_t host = 0;
 
-	f->off = calloc(l->n + 1ul, sizeof(*f->off));
-	f->h = calloc(l->n + 1ul, sizeof(*f->h));
-	if (!f->off || !f->h)
+	f->list = make_list(l, f->arrays);
+	f->at = calloc(f->host + 1ul, sizeof(*f->at));
+	if (!f->list || !f->at)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < l->n; i++) {
-		if (i < f->host) {
-			f->off[i] = host;
-			host += l->p[i].count;
-			continue;
-		}
-		f->off[i] = off;
-		off += record_bytes(f, i);
-		if (record_bytes(f, i) > longest)
-			longest = record_bytes(f, i);
+	for (uint32_t i = 0; i < f->host; i++) {
+		f->at[i] = host;
+		host += l->p[i].count;
 	}
-	f->off[l->n] = off;
 	for (uint32_t i = 0; i < f->arrays; i++) {
 		f->ram[i] = wse_pages_alloc((host + 1) * sizeof(float));
 		if (!f->ram[i])
 			return -ENOMEM;
-	}
-	for (uint32_t i = 0; i < SLOTS && longest; i++) {
-		void *mem;
-
-		if (posix_memalign(&mem, WSE_DISK_BLOCK, longest))
-			return -ENOMEM;
-		f->slot[i].mem = mem;
-		memset(mem, 0, WSE_DISK_BLOCK); /* the rest of a header's block */
 	}
 	return 0;
 }
@@ -331,15 +146,13 @@ int wse_store_file(const struct wse_memx_pieces *pieces, uint32_t arrays, const 
 	if (!f)
 		return wse_fail(-ENOMEM, "no memory");
 	f->base.ops = &file_ops;
-	f->pieces = pieces;
 	f->arrays = arrays;
 	f->host = pieces->first[0];
-	snprintf(f->dir, sizeof(f->dir), "%s", dir);
-	ret = alloc(f);
+	ret = alloc(f, pieces);
 	if (ret)
-		wse_fail(ret, "no memory for the buffers of the weights' file");
-	if (!ret)
-		ret = wse_disk_open(dir, f->off[pieces->n] + WSE_DISK_BLOCK, &f->disk);
+		wse_fail(ret, "no memory for weights that stay there");
+	else
+		ret = wse_records_open(dir, "weights", f->list, pieces->n - f->host, &f->records);
 	if (ret) {
 		file_close(&f->base);
 		return ret;
@@ -350,5 +163,6 @@ int wse_store_file(const struct wse_memx_pieces *pieces, uint32_t arrays, const 
 
 int wse_store_file_way(const struct wse_store *s, int *direct)
 {
-	return s->ops == &file_ops ? wse_disk_way(((const struct file *)s)->disk, direct) : -1;
+	return s->ops == &file_ops ? wse_records_way(((const struct file *)s)->records, direct)
+				   : -1;
 }

@@ -99,7 +99,7 @@ static int row_oracle(const struct wse_graph *g, const struct wse_op *op, uint32
 	size_t all = wse_graph_tokens(g), tokens = (n + 1ul) * t, width = (size_t)h * cols;
 	struct wse_tile tile = {n + 1, cols, g->tile.lanes, 0};
 	struct wse_attn_shape shape = {(uint32_t)tokens, (uint32_t)tokens, op->arg[A_D],
-				       op->arg[A_HEADS], op->arg[A_GROUP]};
+				       op->arg[A_HEADS], op->arg[A_GROUP], 0};
 	uint16_t *x = calloc(3 * width * tokens, 2), *y = calloc(width * tokens, 2);
 	float *stat = calloc(2 * width * tokens, sizeof(*stat));
 	int ret = x && y && stat ? 0 : -ENOMEM;

@@ -11,7 +11,32 @@ int wse_reduce_init(struct wse_reduce *r, const struct wse_buf_pool *pool, size_
 	memset(r, 0, sizeof(*r));
 	r->pool = *pool;
 	r->count = count;
+	pthread_cond_init(&r->written, NULL);
 	return -pthread_mutex_init(&r->lock, NULL);
+}
+
+void wse_reduce_in_file(struct wse_reduce *r, struct wse_grad_file *file, uint32_t unit, int stays,
+			struct wse_bank *bank)
+{
+	r->file = file;
+	r->unit = unit;
+	r->stays = stays;
+	r->bank = bank;
+}
+
+/* a node is not needed any more: its buffer, or its place in the file, serves another */
+static void spare(struct wse_reduce *r, struct wse_node *n)
+{
+	if (!r->bank) {
+		n->next = r->spare;
+		r->spare = n;
+		return;
+	}
+	if (n->buf)
+		wse_bank_put(r->bank, n->buf);
+	else if (r->file)
+		wse_grad_file_drop(r->file, r->unit, n->place);
+	free(n);
 }
 
 static void spare_list(struct wse_reduce *r, struct wse_node **list)
@@ -20,8 +45,7 @@ static void spare_list(struct wse_reduce *r, struct wse_node **list)
 		struct wse_node *n = *list;
 
 		*list = n->next;
-		n->next = r->spare;
-		r->spare = n;
+		spare(r, n);
 	}
 }
 
@@ -40,10 +64,12 @@ void wse_reduce_fini(struct wse_reduce *r)
 {
 	if (!r->count)
 		return;
+	r->file = NULL;
 	wse_reduce_begin(r, 0);
 	spare_list(r, &r->held);
 	free_list(r, r->spare);
 	pthread_mutex_destroy(&r->lock);
+	pthread_cond_destroy(&r->written);
 	memset(r, 0, sizeof(*r));
 }
 
@@ -67,8 +93,12 @@ int wse_reduce_get(struct wse_reduce *r, struct wse_shared_buf **buf)
 	if (n) {
 		r->spare = n->next;
 	} else {
+		size_t bytes = r->count * sizeof(float);
+
 		n = calloc(1, sizeof(*n));
-		ret = n ? r->pool.alloc(r->pool.ctx, r->count * sizeof(float), &n->buf) : -ENOMEM;
+		ret = !n	? -ENOMEM
+		      : r->bank ? wse_bank_get(r->bank, bytes, &n->buf)
+				: r->pool.alloc(r->pool.ctx, bytes, &n->buf);
 		if (!ret)
 			r->nodes++;
 	}
@@ -150,11 +180,54 @@ uint32_t wse_reduce_parts(uint32_t leaves, uint32_t first, uint32_t end,
 	return n;
 }
 
+uint32_t wse_reduce_waiting(uint32_t leaves, uint32_t devices)
+{
+	struct wse_part parts[WSE_REDUCE_PARTS];
+	uint32_t most = 0;
+
+	for (uint64_t n = 1; n <= devices && n <= leaves; n++) {
+		uint32_t sum = 0;
+
+		for (uint64_t d = 0; d < n; d++) {
+			uint32_t first = (uint32_t)(d * leaves / n), own = 0, k;
+
+			for (uint32_t end = first + 1; end <= (d + 1) * leaves / n; end++) {
+				k = wse_reduce_parts(leaves, first, end, parts);
+				own = k > own ? k : own;
+			}
+			sum += own;
+		}
+		most = sum > most ? sum : most;
+	}
+	return most;
+}
+
+/* nodes in the file come into memory */
+static int bring_back(struct wse_reduce *r, struct wse_node *n)
+{
+	int ret = 0;
+
+	for (; n && !ret; n = n->next) {
+		if (n->buf)
+			continue;
+		ret = wse_bank_get(r->bank, r->count * sizeof(float), &n->buf);
+		if (ret)
+			break;
+		ret = wse_grad_file_read(r->file, r->unit, n->place, 0, r->count, n->buf->ptr);
+		wse_grad_file_drop(r->file, r->unit, n->place);
+	}
+	return ret;
+}
+
 uint32_t wse_reduce_left(struct wse_reduce *r, struct wse_node *nodes[WSE_REDUCE_PARTS])
 {
 	uint32_t n = 0;
 
 	pthread_mutex_lock(&r->lock);
+	if (bring_back(r, r->root) || bring_back(r, r->waiting)) {
+		pthread_mutex_unlock(&r->lock);
+		return 0;
+	}
 	if (r->root)
 		nodes[n++] = r->root;
 	for (struct wse_node *w = r->waiting; w && n < WSE_REDUCE_PARTS; w = w->next) {
@@ -178,6 +251,70 @@ static int is_waiting(const struct wse_reduce *r, struct wse_part p)
 	return 0;
 }
 
+/* with the lock: the node that waits there, once it is not on its way to the file; NULL: none */
+static struct wse_node *take_sibling(struct wse_reduce *r, uint32_t level, uint32_t pos)
+{
+	struct wse_node *n;
+
+	do {
+		for (n = r->waiting; n && (n->level != level || n->pos != pos); n = n->next)
+			;
+		if (n && n->busy)
+			pthread_cond_wait(&r->written, &r->lock);
+	} while (n && n->busy);
+	return take(&r->waiting, NULL, level, pos);
+}
+
+/*
+ * With the lock, which is left meanwhile: a node goes to the file, where there is one with room; the
+ * buffer serves the next gradient.
+ */
+static int write_out(struct wse_reduce *r, struct wse_node *n, int root)
+{
+	int ret;
+
+	if (!r->file || (root && r->stays))
+		return 0;
+	n->busy = 1;
+	pthread_mutex_unlock(&r->lock);
+	ret = root ? wse_grad_file_root(r->file, r->unit, n->buf->ptr, &n->place)
+		   : wse_grad_file_put(r->file, r->unit, n->buf->ptr, &n->place);
+	pthread_mutex_lock(&r->lock);
+	n->busy = 0;
+	if (!ret) {
+		wse_bank_put(r->bank, n->buf);
+		n->buf = NULL;
+	}
+	pthread_cond_broadcast(&r->written);
+	return ret == -EAGAIN ? 0 : ret;
+}
+
+/*
+ * With the lock, which is left meanwhile: left + right, into the left one's buffer, or the one that
+ * is in memory. The other is spare then. The sum
+ */
+static struct wse_node *merge(struct wse_reduce *r, struct wse_node *n, struct wse_node *other,
+			      int *err)
+{
+	pthread_mutex_unlock(&r->lock);
+	if (!other->buf) {
+		*err = wse_grad_file_add(r->file, r->unit, other->place, n->buf->ptr);
+		free(other);
+		pthread_mutex_lock(&r->lock);
+		return n;
+	}
+	if (other->pos < n->pos) {
+		struct wse_node *t = n;
+
+		n = other;
+		other = t;
+	}
+	add(n->buf->ptr, other->buf->ptr, r->count);
+	pthread_mutex_lock(&r->lock);
+	spare(r, other);
+	return n;
+}
+
 int wse_reduce_put(struct wse_reduce *r, uint32_t leaf, struct wse_shared_buf *buf)
 {
 	return wse_reduce_put_node(r, 0, leaf, buf);
@@ -187,7 +324,8 @@ int wse_reduce_put_node(struct wse_reduce *r, uint32_t level, uint32_t pos,
 			struct wse_shared_buf *buf)
 {
 	struct wse_part at = {level, pos};
-	struct wse_node *n, *other;
+	struct wse_node *n, *other, **list;
+	int ret = 0;
 
 	pthread_mutex_lock(&r->lock);
 	n = level < 32 && (uint64_t)pos << level < r->leaves ? take(&r->lent, buf, 0, 0) : NULL;
@@ -201,41 +339,32 @@ int wse_reduce_put_node(struct wse_reduce *r, uint32_t level, uint32_t pos,
 	}
 	n->level = level;
 	n->pos = pos;
-	for (;;) {
-		uint32_t sibling;
+	while (!ret) {
 		int whole;
 
 		at = (struct wse_part){n->level, n->pos};
 		whole = move_up(&at, r->leaves);
 		n->level = at.level;
 		n->pos = at.pos;
-		if (whole)
-			break;
-		sibling = at.pos ^ 1;
-		other = take(&r->waiting, NULL, n->level, sibling);
-		if (!other) {
-			n->next = r->waiting;
-			r->waiting = n;
-			pthread_mutex_unlock(&r->lock);
-			return 0;
+		other = whole ? NULL : take_sibling(r, n->level, at.pos ^ 1);
+		if (other) {
+			n = merge(r, n, other, &ret);
+			n->level++;
+			n->pos >>= 1;
+			continue;
 		}
-		if (sibling < n->pos) { /* left + right, into the left one's buffer */
-			struct wse_node *t = n;
-
-			n = other;
-			other = t;
-		}
+		list = whole ? &r->root : &r->waiting;
+		n->next = *list;
+		*list = n;
+		ret = write_out(r, n, whole);
 		pthread_mutex_unlock(&r->lock);
-		add(n->buf->ptr, other->buf->ptr, r->count);
-		pthread_mutex_lock(&r->lock);
-		other->next = r->spare;
-		r->spare = other;
-		n->level++;
-		n->pos >>= 1;
+		return ret;
 	}
-	r->root = n;
+	/* it is no sum: the next step takes it back */
+	n->next = r->lent;
+	r->lent = n;
 	pthread_mutex_unlock(&r->lock);
-	return 0;
+	return ret;
 }
 
 int wse_reduce_drop(struct wse_reduce *r, struct wse_shared_buf *buf)
@@ -269,6 +398,16 @@ int wse_reduce_settle(struct wse_reduce *r, struct wse_shared_buf *buf)
 	return n ? 0 : -EINVAL;
 }
 
+int wse_reduce_whole(struct wse_reduce *r)
+{
+	int whole;
+
+	pthread_mutex_lock(&r->lock);
+	whole = r->root != NULL;
+	pthread_mutex_unlock(&r->lock);
+	return whole;
+}
+
 float *wse_reduce_take(struct wse_reduce *r)
 {
 	float *sum = NULL;
@@ -278,7 +417,9 @@ float *wse_reduce_take(struct wse_reduce *r)
 		spare_list(r, &r->held);
 		r->held = r->root;
 		r->root = NULL;
-		sum = r->held->buf->ptr;
+		sum = r->held->buf ? r->held->buf->ptr : NULL;
+		if (r->file)
+			wse_grad_file_hold(r->file, r->unit, sum ? WSE_NO_PLACE : r->held->place);
 	}
 	pthread_mutex_unlock(&r->lock);
 	return sum;
@@ -287,6 +428,8 @@ float *wse_reduce_take(struct wse_reduce *r)
 void wse_reduce_give_back(struct wse_reduce *r)
 {
 	pthread_mutex_lock(&r->lock);
+	if (r->file)
+		wse_grad_file_hold(r->file, r->unit, WSE_NO_PLACE);
 	spare_list(r, &r->held);
 	pthread_mutex_unlock(&r->lock);
 }

@@ -6,11 +6,14 @@
 #include <pthread.h>
 #include <stdint.h>
 
-#include "memx/memx.h"
+#include "memx/grad_file.h"
+#include "swarmx/bank.h"
 
 /* a gradient buffer, or a partial sum in one, waiting for its partner */
 struct wse_node {
-	struct wse_shared_buf *buf;
+	struct wse_shared_buf *buf; /* NULL: it is in the file, at place */
+	uint32_t place;
+	int busy; /* on its way there */
 	struct wse_node *next;
 	uint32_t level, pos;	/* the sum over leaves [pos 2^level, (pos + 1) 2^level) below n */
 };
@@ -24,10 +27,22 @@ struct wse_reduce {
 	struct wse_node *root;	/* set when the sum is complete */
 	struct wse_node *held;	/* the sum of the last step, which MemoryX still reads */
 	uint32_t nodes;		/* buffers in all, for the memory test */
+	/* NULL: all that waits is in memory. bank: where buffers come from, and go to, with a file */
+	struct wse_grad_file *file;
+	struct wse_bank *bank;
+	uint32_t unit;		/* of the file */
+	int stays;		/* the sum of a step is in memory all the same */
+	pthread_cond_t written;
 };
 
 int wse_reduce_init(struct wse_reduce *r, const struct wse_buf_pool *pool, size_t count);
 void wse_reduce_fini(struct wse_reduce *r);
+/*
+ * Before the first step: what waits for a partner lies in the file, and, unless it stays, the sum of a
+ * step. Both are closed and freed by the caller, the file before or after fini.
+ */
+void wse_reduce_in_file(struct wse_reduce *r, struct wse_grad_file *file, uint32_t unit, int stays,
+			struct wse_bank *bank);
 /* begin a step, or begin it again: whatever waits or is lent is dropped */
 void wse_reduce_begin(struct wse_reduce *r, uint32_t leaves);
 int wse_reduce_get(struct wse_reduce *r, struct wse_shared_buf **buf);
@@ -48,7 +63,12 @@ struct wse_part {
 /* the subtrees of the range [first, end), ascending; their number, 0 for an empty range */
 uint32_t wse_reduce_parts(uint32_t leaves, uint32_t first, uint32_t end,
 			  struct wse_part parts[WSE_REDUCE_PARTS]);
-/* those that wait, ascending by their first leaf; the complete sum is one, too */
+/* so many wait for their partner at most, when as many devices at most take equal ranges in order */
+uint32_t wse_reduce_waiting(uint32_t leaves, uint32_t devices);
+/*
+ * those that wait, ascending by their first leaf; the complete sum is one, too. All are in memory
+ * then; 0 when one cannot be read from the file
+ */
 uint32_t wse_reduce_left(struct wse_reduce *r, struct wse_node *nodes[WSE_REDUCE_PARTS]);
 /* as wse_reduce_put(), for a subtree. -EINVAL also for one that the step does not have */
 int wse_reduce_put_node(struct wse_reduce *r, uint32_t level, uint32_t pos,
@@ -57,8 +77,11 @@ int wse_reduce_put_node(struct wse_reduce *r, uint32_t level, uint32_t pos,
 int wse_reduce_drop(struct wse_reduce *r, struct wse_shared_buf *buf);
 /* the sum of all leaves came into this buffer, which waits or is lent; what else waits is dropped */
 int wse_reduce_settle(struct wse_reduce *r, struct wse_shared_buf *buf);
+/* is the sum of all leaves there? */
+int wse_reduce_whole(struct wse_reduce *r);
 /*
- * the sum of all leaves [count], NULL while some are missing; it stays until the next one is taken
+ * the sum of all leaves [count], NULL while some are missing, and where it is in the file
+ * (wse_grad_file_held()); it stays until the next one is taken
  */
 float *wse_reduce_take(struct wse_reduce *r);
 /* it is not needed any longer; what is lent next may lie there */

@@ -17,6 +17,7 @@ struct worker {
 	int alive;
 	uint64_t begun, done; /* generations of work */
 	uint32_t first, n;    /* micro-batches of this generation */
+	size_t lent;	      /* bytes of gradients that it makes */
 	struct wse_shared_buf
 		*parked[WSE_EXEC_AHEAD]; /* by index: until the host has added to it */
 	struct wse_failure failure;	 /* of this generation, err 0: none */
@@ -46,6 +47,9 @@ struct wse_swarm {
 	struct pool_buf *bufs;
 	int waiting;	   /* no unit of this step was ready yet */
 	double ended, gap; /* when the last device was done with the last backward pass; 0: none */
+	struct wse_grad_file *file; /* NULL: gradients are in memory */
+	const unsigned char *stays;
+	struct wse_bank bank; /* with a file */
 };
 
 static double now(void)
@@ -93,14 +97,46 @@ static int unit_ready(void *ctx, uint32_t unit)
 	return ret;
 }
 
-static int grad_get(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_buf **buf)
+static int unit_take(void *ctx, uint32_t unit, int wait)
 {
 	struct wse_swarm *s = ((struct worker *)ctx)->s;
 
 	if (step_failed(s))
 		return -ECANCELED;
+	return s->step.unit_take(s->step.ready_ctx, unit, wait);
+}
+
+static void unit_done(void *ctx, uint32_t unit)
+{
+	struct wse_swarm *s = ((struct worker *)ctx)->s;
+
+	s->step.unit_done(s->step.ready_ctx, unit);
+}
+
+static size_t grad_bytes(const struct wse_swarm *s, uint32_t unit)
+{
+	return s->reduce[unit].count * sizeof(float);
+}
+
+static int grad_room(void *ctx, uint32_t unit)
+{
+	struct worker *w = ctx;
+	struct wse_swarm *s = w->s;
+
+	return !s->file || unit >= s->nreduce || !w->lent ||
+	       w->lent + grad_bytes(s, unit) <= WSE_SWARM_AT_A_TIME;
+}
+
+static int grad_get(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_buf **buf)
+{
+	struct worker *w = ctx;
+	struct wse_swarm *s = w->s;
+
+	if (step_failed(s))
+		return -ECANCELED;
 	if (unit >= s->nreduce || index >= s->step.n)
 		return -EINVAL;
+	w->lent += grad_bytes(s, unit);
 	return wse_reduce_get(&s->reduce[unit], buf);
 }
 
@@ -130,6 +166,7 @@ static int grad_put(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_
 
 	if (unit >= s->nreduce)
 		return -EINVAL;
+	w->lent -= grad_bytes(s, unit);
 	if (s->step.host && unit == s->step.host->parked) {
 		w->parked[index % WSE_EXEC_AHEAD] = buf;
 		return 0;
@@ -175,7 +212,24 @@ static int done(void *ctx, uint32_t index)
 	return ret;
 }
 
-static const struct wse_micro_ops swarm_ops = {unit_ready, grad_get, grad_put, begin, done};
+static const struct wse_micro_ops swarm_ops = {
+	.unit_ready = unit_ready,
+	.grad_get = grad_get,
+	.grad_put = grad_put,
+	.grad_room = grad_room,
+	.begin = begin,
+	.done = done,
+};
+/* images come and go */
+static const struct wse_micro_ops taking_ops = {
+	.unit_take = unit_take,
+	.unit_done = unit_done,
+	.grad_get = grad_get,
+	.grad_put = grad_put,
+	.grad_room = grad_room,
+	.begin = begin,
+	.done = done,
+};
 
 static void *worker(void *arg)
 {
@@ -193,8 +247,8 @@ static void *worker(void *arg)
 			break;
 		pthread_mutex_unlock(&s->lock);
 		if (w->n)
-			ret = w->exec->ops->run(w->exec, s->step.jobs + w->first, w->n, &swarm_ops,
-						w);
+			ret = w->exec->ops->run(w->exec, s->step.jobs + w->first, w->n,
+						s->step.unit_take ? &taking_ops : &swarm_ops, w);
 		pthread_mutex_lock(&s->lock);
 		wse_fail_since(before, ret, "%s", strerror(-ret));
 		wse_failure_keep(&w->failure, ret);
@@ -268,6 +322,8 @@ void wse_swarm_close(struct wse_swarm *s)
 		wse_reduce_fini(&s->reduce[l]);
 	for (uint32_t i = 0; i < s->nrows; i++)
 		wse_row_sum_fini(&s->rows[i]);
+	if (s->file)
+		wse_bank_fini(&s->bank);
 	free(s->reduce);
 	free(s->order);
 	free(s->in);
@@ -419,6 +475,7 @@ static void hand_out(struct wse_swarm *s)
 
 		if (!w->alive)
 			continue;
+		w->lent = 0;
 		w->first = first + (uint32_t)(i * n / alive);
 		w->n = first + (uint32_t)((i + 1) * n / alive) - w->first;
 		w->begun++;
@@ -444,6 +501,9 @@ static int make_reductions(struct wse_swarm *s, const struct wse_graph *g, uint3
 
 		if (ret)
 			return ret;
+		if (s->file)
+			wse_reduce_in_file(&s->reduce[i], s->file, i, s->stays && s->stays[i],
+					   &s->bank);
 		s->nreduce++;
 	}
 	while (s->nrows < nrows) {
@@ -483,6 +543,41 @@ static int order_units(struct wse_swarm *s, const struct wse_swarm_step *step)
 	return 0;
 }
 
+uint64_t wse_swarm_grad_bytes(const struct wse_graph *g, uint32_t devices, uint32_t n,
+			      uint32_t parked)
+{
+	uint64_t most = 0, sum = 0, held = 0, ahead = n / devices < WSE_EXEC_AHEAD ? 1 : 0;
+
+	for (uint32_t i = 0; i < g->nunits; i++) {
+		uint64_t bytes = wse_unit_grad_floats(g, &g->units[i]) * sizeof(float);
+
+		if (i == parked) {
+			held = bytes * (WSE_EXEC_AHEAD - ahead);
+			continue;
+		}
+		sum += bytes;
+		most = bytes > most ? bytes : most;
+	}
+	if (most < WSE_SWARM_AT_A_TIME)
+		most = sum < WSE_SWARM_AT_A_TIME ? sum : WSE_SWARM_AT_A_TIME;
+	return (n < devices ? n : devices) * (most + held);
+}
+
+static uint32_t parked_unit(const struct wse_swarm_host *h)
+{
+	return h ? h->parked : WSE_NO_UNIT;
+}
+
+void wse_swarm_grad_file(struct wse_swarm *s, struct wse_grad_file *file,
+			 const unsigned char *stays)
+{
+	struct wse_buf_pool pool = wse_swarm_pool(s);
+
+	if (!wse_bank_init(&s->bank, &pool))
+		s->file = file;
+	s->stays = stays;
+}
+
 int wse_swarm_start(struct wse_swarm *s, const struct wse_swarm_step *step)
 {
 	int ret;
@@ -496,6 +591,9 @@ int wse_swarm_start(struct wse_swarm *s, const struct wse_swarm_step *step)
 		ret = order_units(s, step);
 	if (ret)
 		return ret;
+	if (s->file)
+		wse_bank_limit(&s->bank, wse_swarm_grad_bytes(step->graph, wse_swarm_alive(s),
+							      step->n, parked_unit(step->host)));
 	s->step = *step;
 	s->in_flight = 1;
 	s->gap = 0.0;
@@ -610,9 +708,9 @@ int wse_swarm_wait(struct wse_swarm *s)
 	if (ret)
 		return ret;
 	for (uint32_t i = 0; s->step.jobs[0].backward && i < s->nreduce; i++) {
-		s->step.grads[i] = wse_reduce_take(&s->reduce[i]);
-		if (!s->step.grads[i])
+		if (!wse_reduce_whole(&s->reduce[i]))
 			return -EPROTO; /* an executor that kept a gradient */
+		s->step.grads[i] = wse_reduce_take(&s->reduce[i]);
 	}
 	for (uint32_t i = 0; s->step.jobs[0].backward && s->step.host && i < s->step.host->nrows;
 	     i++) {

@@ -36,6 +36,21 @@ struct wse_buf_pool wse_swarm_pool(struct wse_swarm *s);
  * first error, after which a device may have none
  */
 int wse_swarm_prepare(struct wse_swarm *s, const struct wse_graph *g);
+/*
+ * Before the first step: gradients lie in a file where they wait, and so do the sums of a step, but
+ * of units that stay [units]; NULL: none does. The file is the caller's, open until the last step.
+ */
+void wse_swarm_grad_file(struct wse_swarm *s, struct wse_grad_file *file,
+			 const unsigned char *stays);
+
+/* of gradients a device makes so many bytes at a time, or one */
+#define WSE_SWARM_AT_A_TIME (64u << 20)
+/*
+ * bytes of the gradients that are in memory all the same: those that n micro-batches' devices are
+ * making, and those of the unit that is parked
+ */
+uint64_t wse_swarm_grad_bytes(const struct wse_graph *g, uint32_t devices, uint32_t n,
+			      uint32_t parked);
 
 uint32_t wse_swarm_alive(const struct wse_swarm *s);
 /* devices, those that have failed included */
@@ -80,7 +95,10 @@ struct wse_swarm_step {
 	uint32_t n;
 	uint64_t step;			/* for messages */
 	int (*unit_ready)(void *ctx, uint32_t unit);
-	void *ready_ctx;
+	/* exec.h's, in place of unit_ready; NULL: images stay where they are */
+	int (*unit_take)(void *ctx, uint32_t unit, int wait);
+	void (*unit_done)(void *ctx, uint32_t unit);
+	void *ready_ctx; /* of all three */
 	const struct wse_swarm_host *host; /* NULL: nothing */
 	/*
 	 * of several ranks: this one's devices do [first, end) alone. In wait(), share_unit() brings the
@@ -92,7 +110,10 @@ struct wse_swarm_step {
 	int (*share)(void *ctx, struct wse_row_sum *rows, uint32_t nrows);
 	void *share_ctx;
 	uint32_t first, end;
-	/* out [graph.nunits]: the sums, until given back or the next backward step ends */
+	/*
+	 * out [graph.nunits]: the sums, until given back or the next backward step ends; NULL: in
+	 * the file
+	 */
 	float **grads;
 	const struct wse_rows **rows; /* out [host.nrows], likewise */
 };

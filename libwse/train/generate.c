@@ -204,6 +204,7 @@ static int advance_whole(struct pass *p, uint32_t k0, uint64_t pos)
 	job.images = wse_memx_images(s->memx);
 	memset(wse_span_ptr(job.in[g->target]), 0, g->in[g->target].bytes);
 	m->family->gather(m, g, wse_memx_inputs(s->memx), p->samples + k0, &job);
+	wse_session_images(s, &step);
 	ret = wse_swarm_start(s->swarm, &step);
 	ret = ret ? ret : wse_swarm_wait(s->swarm);
 	for (uint32_t k = 0; k < per && k0 + k < p->n && !ret; k++)

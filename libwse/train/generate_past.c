@@ -128,6 +128,7 @@ static int run(struct wse_gen_past *p, int logits)
 
 	g->nforward = logits ? g->nops : p->past.last_made;
 	p->job.images = wse_memx_images(p->s->memx);
+	wse_session_images(p->s, &step);
 	ret = wse_swarm_start(p->s->swarm, &step);
 	ret = ret ? ret : wse_swarm_wait(p->s->swarm);
 	p->s->rows_made += !ret;

@@ -7,8 +7,11 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "memx/grad_file.h"
+#include "memx/image_file.h"
 #include "memx/store.h"
 #include "swarmx/exchange.h"
+#include "swarmx/swarmx.h"
 
 /* measured: libraries, programs, threads and their stacks; the text is not in it */
 #define PROCESS (10ull << 20)
@@ -37,6 +40,56 @@ static uint64_t exchange(const struct wse_plan *plan, const struct wse_memx_piec
 		n += wse_reduce_parts(plan->micro_batches, (uint32_t)(r * m / ranks),
 				      (uint32_t)((r + 1) * m / ranks), parts);
 	return wse_exchange_memory(pieces, n) + pieces->longest * sizeof(float);
+}
+
+/* is a unit's matrix what inputs are gathered from? */
+static int is_input(const struct wse_graph *g, const struct wse_tensor_table *tab, uint32_t unit)
+{
+	uint32_t t = g->units[unit].weight;
+
+	return t != WSE_NO_TENSOR && tab->t[t].flags & WSE_TENSOR_INPUT;
+}
+
+/* the unit whose gradient the host adds to before it is a leaf, as slots.c has it */
+static uint32_t parked_unit(const struct wse_config *cfg, const struct wse_graph *g,
+			    const struct wse_tensor_table *tab)
+{
+	for (uint32_t i = 0; i < g->nunits && cfg->model.family->leaf; i++)
+		if (is_input(g, tab, i))
+			return i;
+	return WSE_NO_UNIT;
+}
+
+/* what of images is in memory when they are in a file; without memory: no less */
+static void images_in_file(const struct wse_graph *g, const struct wse_tensor_table *tab,
+			   uint32_t devices, struct wse_memory *m)
+{
+	unsigned char *stays = calloc(g->nunits + 1ul, 1);
+
+	m->images_file = m->images;
+	for (uint32_t i = 0; i < g->nunits && stays; i++)
+		stays[i] = (unsigned char)is_input(g, tab, i);
+	if (stays)
+		m->images_file =
+			wse_image_file_memory(g, stays, devices, &m->image_room, &m->images_disk);
+	free(stays);
+}
+
+/* what of gradients is in memory when they are in a file */
+static void grads_in_file(const struct wse_config *cfg, const struct wse_plan *plan,
+			  const struct wse_tensor_table *tab, const struct wse_memx_pieces *pieces,
+			  uint32_t devices, struct wse_memory *m)
+{
+	const struct wse_graph *g = &plan->graph;
+
+	m->places = wse_reduce_waiting(plan->micro_batches, devices);
+	m->grads_file =
+		wse_swarm_grad_bytes(g, devices, plan->micro_batches, parked_unit(cfg, g, tab)) +
+		wse_grad_file_memory(pieces, m->places, &m->grads_disk) +
+		pieces->longest * sizeof(float);
+	for (uint32_t i = 0; i < g->nunits && !cfg->model.family->leaf; i++)
+		if (is_input(g, tab, i))
+			m->grads_file += wse_unit_grad_floats(g, &g->units[i]) * sizeof(float);
 }
 
 int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, const char *uri,
@@ -72,10 +125,21 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 		m->grads += wse_unit_grad_floats(g, &g->units[i]) * sizeof(float) *
 			    (devices < mine ? devices : mine) * buffers(per);
 	}
-	for (uint32_t i = 0; i < pieces.first[0]; i++)
+	images_in_file(g, &tab, devices, m);
+	grads_in_file(cfg, plan, &tab, &pieces, devices, m);
+	for (uint32_t i = 0; i < pieces.first[0]; i++) {
 		m->grads += pieces.p[i].count * sizeof(float);
+		m->grads_file += pieces.p[i].count * sizeof(float);
+	}
 	if (forward)
-		m->grads = 0;
+		m->grads = m->grads_file = m->grads_disk = m->images_disk = 0;
+	/* what is shared among ranks, and what is all there is of the weights, is in memory */
+	if (forward || ranks > 1) {
+		m->images_file = m->images;
+		m->grads_file = m->grads;
+		m->image_room = m->images_disk = m->grads_disk = 0;
+		m->places = 0;
+	}
 	if (ranks > 1 && !forward)
 		m->exchange = exchange(plan, &pieces, ranks);
 	m->state = arrays * (uint64_t)kept.floats * sizeof(float);
@@ -99,28 +163,45 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 	return 0;
 }
 
-uint64_t wse_memory_sum(const struct wse_memory *m, int file)
+uint64_t wse_memory_sum(const struct wse_memory *m, enum wse_memory_files files)
 {
-	return m->images + m->grads + (file ? m->state_file : m->state) + m->slots + m->cores +
+	return (files >= WSE_FILES_IMAGES ? m->images_file : m->images) +
+	       (files >= WSE_FILES_GRADS ? m->grads_file : m->grads) +
+	       (files >= WSE_FILES_STATE ? m->state_file : m->state) + m->slots + m->cores +
 	       m->exchange + m->rest;
+}
+
+uint64_t wse_memory_disk(const struct wse_memory *m, enum wse_memory_files files)
+{
+	return (files >= WSE_FILES_STATE ? m->disk : 0) +
+	       (files >= WSE_FILES_GRADS ? m->grads_disk : 0) +
+	       (files >= WSE_FILES_IMAGES ? m->images_disk : 0);
 }
 
 int wse_memory_file(const struct wse_memory *m, uint64_t limit)
 {
-	uint64_t sum = wse_memory_sum(m, 1), mb = 1000000;
+	static const char *const with[] = {"", " with its weights in a file",
+					   " with weights and gradients in files",
+					   " with weights, gradients and images in files"};
+	enum wse_memory_files best = WSE_FILES_NONE;
+	uint64_t mb = 1000000, sum;
 
-	if (!limit || wse_memory_sum(m, 0) <= limit)
-		return 0;
-	if (sum <= limit && m->state_file < m->state)
-		return 1;
-	if (m->state_file >= m->state)
-		sum = wse_memory_sum(m, 0);
+	if (!limit)
+		return WSE_FILES_NONE;
+	for (enum wse_memory_files f = WSE_FILES_NONE; f <= WSE_FILES_IMAGES; f++) {
+		if (wse_memory_sum(m, f) <= limit)
+			return (int)f;
+		if (wse_memory_sum(m, f) < wse_memory_sum(m, best))
+			best = f;
+	}
+	sum = wse_memory_sum(m, best);
 	return wse_fail(
 		-E2BIG,
 		"memory_limit %llu MB: the run takes %llu MB%s (images %llu, gradients %llu): "
 		"choose %llu or more",
 		(unsigned long long)(limit / mb), (unsigned long long)((sum + mb - 1) / mb),
-		m->state_file < m->state ? " with its weights in a file" : "",
-		(unsigned long long)(m->images / mb), (unsigned long long)(m->grads / mb),
+		with[best],
+		(unsigned long long)((best >= WSE_FILES_IMAGES ? m->images_file : m->images) / mb),
+		(unsigned long long)((best >= WSE_FILES_GRADS ? m->grads_file : m->grads) / mb),
 		(unsigned long long)((sum + mb - 1) / mb));
 }

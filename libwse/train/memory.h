@@ -6,9 +6,19 @@
 #include "input/config.h"
 #include "model/plan.h"
 
+/* what lies in scratch files, each with all before it */
+enum wse_memory_files { WSE_FILES_NONE, WSE_FILES_STATE, WSE_FILES_GRADS, WSE_FILES_IMAGES };
+
 /* bytes */
 struct wse_memory {
-	uint64_t images, grads;
+	uint64_t images;
+	uint64_t images_file; /* what of them is in memory when they are in a file */
+	uint64_t images_disk; /* and in the file */
+	uint64_t image_room;  /* of images_file: units that come and go */
+	uint64_t grads;	     /* gradients in memory */
+	uint64_t grads_file; /* what is left of them in memory when they are in a file */
+	uint64_t grads_disk; /* and in the file */
+	uint32_t places;     /* that a unit's gradient has there */
 	uint64_t state;	     /* parameters and moments in memory */
 	uint64_t state_file; /* what is left of them in memory when they are in a file */
 	uint64_t disk;	     /* and in the file; 0: there is none to have */
@@ -21,11 +31,12 @@ struct wse_memory {
 /* -EINVAL, -ENOMEM; uri: of the devices, all alike; of a rank of `ranks` that has so many: 1 is alone */
 int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, const char *uri,
 		  uint32_t devices, uint32_t ranks, struct wse_memory *m);
-/* all of it */
-uint64_t wse_memory_sum(const struct wse_memory *m, int file);
+/* all of it, and what is in files */
+uint64_t wse_memory_sum(const struct wse_memory *m, enum wse_memory_files files);
+uint64_t wse_memory_disk(const struct wse_memory *m, enum wse_memory_files files);
 
 /*
- * Do parameters and moments go to a file, so that the run keeps to the limit (0: none)? 1, 0;
+ * What goes to files, so that the run keeps to the limit (0: none): an enum wse_memory_files, or
  * -E2BIG when that is not enough, with the sentence.
  */
 int wse_memory_file(const struct wse_memory *m, uint64_t limit);

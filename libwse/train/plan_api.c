@@ -99,22 +99,33 @@ static void print_memory(const struct wse_config *cfg, const struct wse_plan *p,
 		return;
 	if (m.exchange)
 		snprintf(exchange, sizeof(exchange), ", exchange %.0f", mb * (double)m.exchange);
-	if (m.disk)
+	if (!m.disk)
+		wse_logf(log, WSE_LOG_INFO,
+			 "memory           %.0f MB: the weights are the images, bf16",
+			 mb * (double)wse_memory_sum(&m, WSE_FILES_NONE));
+	else if (!m.grads_disk)
 		wse_logf(
 			log, WSE_LOG_INFO,
 			"memory           %.0f MB%s, %.0f with weights and moments in a file of %.0f",
-			mb * (double)wse_memory_sum(&m, 0), ranks > 1 ? " a rank" : "",
-			mb * (double)wse_memory_sum(&m, 1), mb * (double)m.disk);
+			mb * (double)wse_memory_sum(&m, WSE_FILES_NONE), ranks > 1 ? " a rank" : "",
+			mb * (double)wse_memory_sum(&m, WSE_FILES_STATE), mb * (double)m.disk);
 	else
-		wse_logf(log, WSE_LOG_INFO,
-			 "memory           %.0f MB: the weights are the images, bf16",
-			 mb * (double)wse_memory_sum(&m, 0));
+		wse_logf(
+			log, WSE_LOG_INFO,
+			"memory           %.0f MB, %.0f with weights and moments in a file of %.0f, "
+			"%.0f with gradients in one of %.0f, too, %.0f with images in one of %.0f",
+			mb * (double)wse_memory_sum(&m, WSE_FILES_NONE),
+			mb * (double)wse_memory_sum(&m, WSE_FILES_STATE), mb * (double)m.disk,
+			mb * (double)wse_memory_sum(&m, WSE_FILES_GRADS), mb * (double)m.grads_disk,
+			mb * (double)wse_memory_sum(&m, WSE_FILES_IMAGES),
+			mb * (double)m.images_disk);
 	wse_logf(
 		log, WSE_LOG_INFO,
-		"                 images %.0f, gradients %.0f, weights and moments %.0f (%.0f), inputs and "
-		"outputs %.0f, cores %.0f%s",
-		mb * (double)m.images, mb * (double)m.grads, mb * (double)m.state,
-		mb * (double)m.state_file, mb * (double)m.slots, mb * (double)m.cores, exchange);
+		"                 images %.0f (%.0f), gradients %.0f (%.0f), weights and moments %.0f "
+		"(%.0f), inputs and outputs %.0f, cores %.0f%s",
+		mb * (double)m.images, mb * (double)m.images_file, mb * (double)m.grads,
+		mb * (double)m.grads_file, mb * (double)m.state, mb * (double)m.state_file,
+		mb * (double)m.slots, mb * (double)m.cores, exchange);
 }
 
 /* what a token of text costs, of models that look at sequences */

@@ -176,16 +176,21 @@ static int open_tokenizer(struct wse_session *s, struct wse_data_cfg *dc)
 }
 
 /* in model_dir: it has room for checkpoints, which /tmp may not have */
-static int weights_in_file(struct wse_session *s, const struct wse_memory *m,
-			   struct wse_memx_cfg *mc)
+static int use_files(struct wse_session *s, const struct wse_memory *m, enum wse_memory_files files,
+		     struct wse_memx_cfg *mc)
 {
 	mc->dir = s->cfg.model_dir[0] ? s->cfg.model_dir : ".";
+	mc->grad_places = files >= WSE_FILES_GRADS ? m->places : 0;
+	if (files >= WSE_FILES_IMAGES) /* more units stay where the limit allows it */
+		mc->image_room = m->image_room + s->cfg.memory_limit - wse_memory_sum(m, files);
 	if (mkdir(mc->dir, 0777) && errno != EEXIST)
 		return wse_fail(-errno, "model_dir %.200s: %s", mc->dir, strerror(errno));
-	wse_logf(&s->log, WSE_LOG_INFO,
-		 "| Memory: %llu MB in all; weights and moments in a file of %llu MB in %.200s",
-		 (unsigned long long)(wse_memory_sum(m, 1) / 1000000),
-		 (unsigned long long)(m->disk / 1000000), mc->dir);
+	wse_logf(&s->log, WSE_LOG_INFO, "| Memory: %llu MB in all; weights%s %llu MB in %.200s",
+		 (unsigned long long)(wse_memory_sum(m, files) / 1000000),
+		 mc->image_room	   ? ", moments, gradients and images in files of"
+		 : mc->grad_places ? ", moments and gradients in files of"
+				   : " and moments in a file of",
+		 (unsigned long long)(wse_memory_disk(m, files) / 1000000), mc->dir);
 	return 0;
 }
 
@@ -242,7 +247,7 @@ int wse_session_open_part(struct wse_session *s, const struct wse_config *cfg,
 		if (ret < 0)
 			goto fail;
 		if (ret)
-			ret = weights_in_file(s, &memory, &mc);
+			ret = use_files(s, &memory, (enum wse_memory_files)ret, &mc);
 		if (ret)
 			goto fail;
 	}
@@ -258,6 +263,9 @@ int wse_session_open_part(struct wse_session *s, const struct wse_config *cfg,
 			       sizeof(*s->samples));
 		ret = s->samples ? wse_slots_open(&s->io, s, &pool, n, 1) : -ENOMEM;
 		wse_memx_give_back(s->memx, wse_swarm_give_back, s->swarm);
+		if (mc.grad_places)
+			wse_swarm_grad_file(s->swarm, wse_memx_grad_file(s->memx),
+					    wse_memx_host_units(s->memx));
 	}
 	if (ret) {
 		wse_fail_since(before, ret, "%s", strerror(-ret));
@@ -394,6 +402,25 @@ static int unit_ready(void *ctx, uint32_t unit)
 	return wse_memx_unit_ready(ctx, unit);
 }
 
+static int unit_take(void *ctx, uint32_t unit, int wait)
+{
+	return wse_memx_unit_take(ctx, unit, wait);
+}
+
+static void unit_done(void *ctx, uint32_t unit)
+{
+	wse_memx_unit_done(ctx, unit);
+}
+
+void wse_session_images(struct wse_session *s, struct wse_swarm_step *step)
+{
+	step->ready_ctx = s->memx;
+	if (!wse_memx_images_move(s->memx))
+		return;
+	step->unit_take = unit_take;
+	step->unit_done = unit_done;
+}
+
 uint32_t wse_session_devices(struct wse_session *s)
 {
 	return s->ranks ? wse_ranks_devices(s->ranks) : wse_swarm_alive(s->swarm);
@@ -415,7 +442,7 @@ static int run_jobs(struct wse_session *s, uint32_t n)
 		return ret;
 	step.step = wse_session_step(s) + 1;
 	step.unit_ready = unit_ready;
-	step.ready_ctx = s->memx;
+	wse_session_images(s, &step);
 	wse_slots_gather(&s->io, n);
 	ret = wse_swarm_start(s->swarm, &step);
 	if (ret)

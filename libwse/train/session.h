@@ -57,6 +57,9 @@ struct wse_memx_cfg wse_session_memx_cfg(const struct wse_config *cfg);
  */
 int wse_session_device(struct wse_session *s, const char *uri, struct wse_exec **exec);
 
+/* a step's images, where they come and go: they are taken unit by unit */
+void wse_session_images(struct wse_session *s, struct wse_swarm_step *step);
+
 struct wse_st_progress;
 int wse_session_save(struct wse_session *s, const char *path,
 		     const struct wse_st_progress *progress); /* may be NULL */

@@ -10,6 +10,8 @@
 #include "num/num.h"
 #include "ranks.h"
 
+#define SOME (1u << 20) /* floats of a gradient that are compared at a time */
+
 struct replay {
 	struct wse_swarm *swarm;
 	struct wse_slots io;
@@ -97,16 +99,24 @@ static int compare_unit(struct wse_session *s, const char *uri, const struct rep
 			uint32_t unit)
 {
 	const struct wse_unit *u = &s->plan.graph.units[unit];
-	const float *a = s->io.sums[unit], *b = r->io.sums[unit];
-	size_t n = wse_unit_grad_floats(&s->plan.graph, u), own;
+	size_t n = wse_unit_grad_floats(&s->plan.graph, u), own, some;
+	float *a = malloc(SOME * sizeof(*a));
+	int ret = a ? 0 : wse_fail(-ENOMEM, "no memory");
 
-	for (size_t i = next_difference(a, b, 0, n); i < n; i = next_difference(a, b, i + 1, n)) {
-		const char *what = tensor_at(s, u, i, &own);
+	for (size_t at = 0; at < n && !ret; at += some) {
+		const float *b = r->io.sums[unit] + at;
 
-		if (what)
-			return differ(s, what, own, uri, a, b, i);
+		some = n - at < SOME ? n - at : SOME;
+		ret = wse_memx_sum(s->memx, s->io.sums, unit, at, some, a);
+		for (size_t i = ret ? some : next_difference(a, b, 0, some); i < some && !ret;
+		     i = next_difference(a, b, i + 1, some)) {
+			const char *what = tensor_at(s, u, at + i, &own);
+
+			ret = what ? differ(s, what, own, uri, a, b, i) : 0;
+		}
 	}
-	return 0;
+	free(a);
+	return ret;
 }
 
 static int compare_output(struct wse_session *s, const char *uri, const struct replay *r,
@@ -162,8 +172,13 @@ int wse_verify_step(struct wse_session *s, const char *uri)
 	struct replay r = {0};
 	unsigned int before = wse_failures();
 	struct wse_exec *e = NULL;
-	int ret = wse_ranks_collect(s);
+	int ret;
 
+	if (wse_memx_images_move(s->memx))
+		return wse_fail(-ENOTSUP,
+				"a step is not replayed while images are in a file: raise "
+				"memory_limit, or leave out --verify-steps");
+	ret = wse_ranks_collect(s);
 	ret = ret ? ret : wse_session_device(s, uri, &e);
 	if (ret)
 		return ret;

@@ -29,6 +29,9 @@ static const char gpt[] =
 	"    train_dataloader: {batch_size: 1, micro_batch_size: 1, data_dir: TEXT}\n"
 	"    val_dataloader: {held_out_bytes: 1024}\n";
 
+/* of four micro-batches two sums wait while the last is made */
+static const char four[] = "train_dataloader.batch_size=4";
+
 /* the weights of a large model, micro-batches of a small one */
 static const char mlp[] =
 	"trainer:\n"
@@ -54,10 +57,13 @@ struct how {
 	const char *yaml, *set, *uri;
 	uint32_t devices, ranks;
 	const char *weights; /* to evaluate, and not to train; NULL: training */
+	enum wse_memory_files files;
 };
 
 struct job {
 	const struct how *how;
+	uint64_t limit; /* of memory; 0: none */
+	int steps;
 	struct wse_memory m[RANKS_MAX]; /* as planned */
 	/* bytes out of a rank and into it of the second step, and as planned */
 	uint64_t out[RANKS_MAX], in[RANKS_MAX], planned_out, planned_in;
@@ -91,6 +97,8 @@ static int use(struct job *j, struct wse_link *link, uint32_t rank)
 	int ret = read_config(h, &cfg);
 
 	cfg.forward = h->weights != NULL;
+	cfg.memory_limit = j->limit;
+	snprintf(cfg.model_dir, sizeof(cfg.model_dir), "/tmp");
 	if (!ret && link)
 		ret = wse_hosts_open(link, &hosts);
 	ret = ret ? ret
@@ -104,7 +112,7 @@ static int use(struct job *j, struct wse_link *link, uint32_t rank)
 		ret = wse_session_load(&s, h->weights, WSE_CKPT_EVAL);
 		ret = ret ? ret : wse_session_eval(&s, 1, &loss, &samples);
 	}
-	for (int i = 0; i < 2 && !ret && !h->weights; i++) {
+	for (int i = 0; i < j->steps && !ret && !h->weights; i++) {
 		uint64_t out = 0, in = 0;
 
 		if (hosts)
@@ -139,9 +147,9 @@ static void *one_rank(void *arg)
 }
 
 /* in a process of its own: what it planned goes into *m, of a rank */
-static int run(const struct how *h, struct wse_memory *m)
+static int run(const struct how *h, uint64_t limit, int steps, struct wse_memory *m)
 {
-	struct job j = {.how = h};
+	struct job j = {.how = h, .limit = limit, .steps = steps};
 	struct rank r[RANKS_MAX];
 	int ret = 0;
 
@@ -159,44 +167,60 @@ static int run(const struct how *h, struct wse_memory *m)
 	return ret;
 }
 
+/* the child's exit status, what it planned and what it used; -1: no child */
+static int child(const struct how *h, uint64_t limit, int steps, struct wse_memory *m,
+		 struct rusage *use)
+{
+	int fd[2], status = 1;
+	pid_t pid;
+
+	fflush(stdout);
+	if (pipe(fd))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		int ret = run(h, limit, steps, m);
+
+		if (ret)
+			printf("# %s\n", wse_error());
+		fflush(stdout);
+		_exit(ret || write(fd[1], m, sizeof(*m)) != sizeof(*m));
+	}
+	close(fd[1]);
+	if (pid < 0 || read(fd[0], m, sizeof(*m)) != sizeof(*m))
+		status = -1;
+	close(fd[0]);
+	if (pid > 0 && wait4(pid, &status, 0, use) != pid)
+		status = -1;
+	return status;
+}
+
 /* bytes that it took; *plan gets what was planned of a rank, unless it is NULL */
 static double peak(const char *what, const struct how *h, struct wse_memory *plan)
 {
 	struct wse_memory m = {0};
 	struct rusage use = {0};
-	int fd[2], status = 1;
+	uint64_t limit = 0;
 	double off, planned;
-	pid_t pid;
+	int status = 0;
 
-	fflush(stdout);
-	if (pipe(fd))
-		return 0;
-	pid = fork();
-	if (!pid) {
-		int ret = run(h, &m);
-
-		if (ret)
-			printf("# %s\n", wse_error());
-		fflush(stdout);
-		_exit(ret || write(fd[1], &m, sizeof(m)) != sizeof(m));
+	if (h->files) {
+		status = child(h, 0, 0, &m, &use);
+		limit = wse_memory_sum(&m, h->files);
 	}
-	close(fd[1]);
-	if (pid < 0 || read(fd[0], &m, sizeof(m)) != sizeof(m))
-		status = 1;
-	close(fd[0]);
-	if (pid > 0)
-		wait4(pid, &status, 0, &use);
+	status = status ? status : child(h, limit, 2, &m, &use);
 	if (plan)
 		*plan = m;
 	/* ranks are threads here: they share the process itself */
-	planned = (double)(h->ranks * (wse_memory_sum(&m, 0) - m.rest) + m.rest);
+	planned = (double)(h->ranks * (wse_memory_sum(&m, h->files) - m.rest) + m.rest);
 	off = planned / ((double)use.ru_maxrss * 1024) - 1;
-	ok(!status && off < 0.1 && off > -0.1,
+	ok(!status && wse_memory_file(&m, limit) == (int)h->files && off < 0.1 && off > -0.1,
 	   "%s: %.1f MB planned (%.1f state, %.1f images, %.1f gradients, %.1f twin), %.1f taken, "
 	   "%+.1f %%",
-	   what, planned / 1e6, (double)m.state / 1e6, (double)m.images / 1e6,
-	   (double)m.grads / 1e6, (double)m.cores / 1e6, (double)use.ru_maxrss * 1.024e-3,
-	   100 * off);
+	   what, planned / 1e6, (double)(h->files ? m.state_file : m.state) / 1e6,
+	   (double)(h->files >= WSE_FILES_IMAGES ? m.images_file : m.images) / 1e6,
+	   (double)(h->files >= WSE_FILES_GRADS ? m.grads_file : m.grads) / 1e6,
+	   (double)m.cores / 1e6, (double)use.ru_maxrss * 1.024e-3, 100 * off);
 	return (double)use.ru_maxrss * 1024;
 }
 
@@ -212,7 +236,7 @@ static void forward(const char *type)
 		return;
 	snprintf(cmd, sizeof(cmd), "rm -r %s", dir);
 	for (int i = 0; i < 2; i++) {
-		struct how h = {gpt, sets[i], "sim:func,rows=8,cols=16", 1, 1, dir};
+		struct how h = {gpt, sets[i], "sim:func,rows=8,cols=16", 1, 1, dir, WSE_FILES_NONE};
 		struct wse_tensor_table tab = {0};
 		struct wse_config cfg;
 
@@ -234,8 +258,8 @@ static void forward(const char *type)
 /* what the network carries, against what the plan says of the rank with most */
 static void network(const char *what, const char *yaml, const char *uri, uint32_t ranks)
 {
-	struct how h = {yaml, NULL, uri, 1, ranks, NULL};
-	struct job j = {.how = &h};
+	struct how h = {yaml, NULL, uri, 1, ranks, NULL, WSE_FILES_NONE};
+	struct job j = {.how = &h, .steps = 2};
 	uint64_t out = 0, in = 0;
 	struct rank r[RANKS_MAX];
 	int ret = 0;
@@ -270,19 +294,35 @@ int main(void)
 	if (SANITIZED) {
 		tap_skip("sanitizers take memory of their own", "peaks of runs");
 	} else {
-		static const char tile[] = "sim:func,rows=4,cols=16";
+		static const char tile[] = "sim:func,rows=4,cols=16",
+				  wide[] = "sim:func,rows=8,cols=16";
+		static const struct {
+			const char *what;
+			struct how how;
+		} of[] = {
+			{"a GPT of 10.7 M, one micro-batch",
+			 {gpt, NULL, wide, 1, 1, NULL, WSE_FILES_NONE}},
+			{"weights in a file", {gpt, NULL, wide, 1, 1, NULL, WSE_FILES_STATE}},
+			{"four micro-batches", {gpt, four, wide, 1, 1, NULL, WSE_FILES_NONE}},
+			{"weights in a file", {gpt, four, wide, 1, 1, NULL, WSE_FILES_STATE}},
+			{"gradients, too", {gpt, four, wide, 1, 1, NULL, WSE_FILES_GRADS}},
+			{"on two devices", {gpt, four, wide, 2, 1, NULL, WSE_FILES_GRADS}},
+			{"images, too", {gpt, four, wide, 1, 1, NULL, WSE_FILES_IMAGES}},
+			{"an MLP of 7.1 M on two devices",
+			 {mlp, NULL, tile, 2, 1, NULL, WSE_FILES_NONE}},
+			{"on four ranks", {mlp, NULL, tile, 1, 4, NULL, WSE_FILES_NONE}},
+		};
 		struct wse_memory one, part;
 
-		peak("a GPT of 10.7 M, one micro-batch",
-		     &(struct how){gpt, NULL, "sim:func,rows=8,cols=16", 1, 1, NULL}, NULL);
+		for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++)
+			peak(of[i].what, &of[i].how, NULL);
 		peak("an MLP of 7.1 M, four micro-batches",
-		     &(struct how){mlp, NULL, tile, 1, 1, NULL}, &one);
-		peak("on two devices", &(struct how){mlp, NULL, tile, 2, 1, NULL}, NULL);
-		peak("on two ranks", &(struct how){mlp, NULL, tile, 1, 2, NULL}, &part);
+		     &(struct how){mlp, NULL, tile, 1, 1, NULL, WSE_FILES_NONE}, &one);
+		peak("on two ranks", &(struct how){mlp, NULL, tile, 1, 2, NULL, WSE_FILES_NONE},
+		     &part);
 		ok(part.state > one.state * 45 / 100 && part.state < one.state * 60 / 100,
 		   "a rank of two keeps %.0f %% of parameters and moments",
 		   100.0 * (double)part.state / (double)one.state);
-		peak("on four ranks", &(struct how){mlp, NULL, tile, 1, 4, NULL}, NULL);
 		forward("F32");
 		forward("BF16");
 	}

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
 /* The store in a file beside the one in memory, and disks that are full, faulty, cut or shared. */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <liburing.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "bad_disk.h"
 #include "base/error.h"
 #include "heap.h"
 #include "input/config.h"
@@ -19,66 +17,6 @@
 #include "state.h"
 #include "tap.h"
 #include "train/memory.h"
-
-/* ---- a system that misbehaves on demand ---- */
-
-static int no_ring, full, full_now, failing;
-
-int __real_io_uring_queue_init(unsigned int entries, struct io_uring *ring, unsigned int flags);
-int __wrap_io_uring_queue_init(unsigned int entries, struct io_uring *ring, unsigned int flags);
-int __real_fallocate(int fd, int mode, off_t off, off_t len);
-int __wrap_fallocate(int fd, int mode, off_t off, off_t len);
-ssize_t __real_pwrite(int fd, const void *buf, size_t n, off_t off);
-ssize_t __wrap_pwrite(int fd, const void *buf, size_t n, off_t off);
-
-int __wrap_io_uring_queue_init(unsigned int entries, struct io_uring *ring, unsigned int flags)
-{
-	return no_ring ? -EPERM : __real_io_uring_queue_init(entries, ring, flags);
-}
-
-int __wrap_fallocate(int fd, int mode, off_t off, off_t len)
-{
-	if (!full)
-		return __real_fallocate(fd, mode, off, len);
-	errno = ENOSPC;
-	return -1;
-}
-
-/* short now and then; full, when it is to be */
-ssize_t __wrap_pwrite(int fd, const void *buf, size_t n, off_t off)
-{
-	static int calls;
-
-	if (full_now || failing) {
-		errno = full_now ? ENOSPC : EIO;
-		return -1;
-	}
-	if (n > WSE_DISK_BLOCK && ++calls % 3 == 0)
-		n = WSE_DISK_BLOCK;
-	return __real_pwrite(fd, buf, n, off);
-}
-
-/* the scratch file, through a door of our own; -1: there is none */
-static int scratch(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	struct dirent *e;
-	int fd = -1;
-
-	while (d && fd < 0 && (e = readdir(d))) {
-		char path[300], to[300];
-		ssize_t n;
-
-		snprintf(path, sizeof(path), "/proc/self/fd/%.20s", e->d_name);
-		n = readlink(path, to, sizeof(to) - 1);
-		to[n < 0 ? 0 : n] = 0;
-		if (strstr(to, "wse-memx"))
-			fd = open(path, O_RDWR | O_CLOEXEC);
-	}
-	if (d)
-		closedir(d);
-	return fd;
-}
 
 /* ---- a list of pieces: of several units, more than the store has buffers ---- */
 
@@ -352,17 +290,24 @@ static void same_bits(const char *dir)
 static void limits(void)
 {
 	const struct wse_memory m = {.images = 40000000,
+				     .images_file = 15000000,
 				     .grads = 70000000,
+				     .grads_file = 30000000,
 				     .state = 120000000,
 				     .state_file = 20000000,
 				     .rest = 10000000};
 	const struct wse_memory small = {
-		.images = 1000000, .state = 2000000, .state_file = 3000000};
+		.images = 1000000, .grads_file = 1000000, .state = 2000000, .state_file = 3000000};
 
 	ok(!wse_memory_file(&m, 0) && !wse_memory_file(&m, 240000000) &&
-		   wse_memory_file(&m, 239999999) == 1 && wse_memory_file(&m, 140000000) == 1,
-	   "no limit, one that is enough, one that takes a file");
-	ok(wse_memory_file(&m, 139000000) == -E2BIG && strstr(wse_error(), "choose 140 or more"),
+		   wse_memory_file(&m, 239999999) == WSE_FILES_STATE &&
+		   wse_memory_file(&m, 140000000) == WSE_FILES_STATE &&
+		   wse_memory_file(&m, 139999999) == WSE_FILES_GRADS &&
+		   wse_memory_file(&m, 100000000) == WSE_FILES_GRADS &&
+		   wse_memory_file(&m, 99999999) == WSE_FILES_IMAGES &&
+		   wse_memory_file(&m, 75000000) == WSE_FILES_IMAGES,
+	   "no limit, one that is enough, those that take files");
+	ok(wse_memory_file(&m, 74000000) == -E2BIG && strstr(wse_error(), "choose 75 or more"),
 	   "one that is too low: %s", wse_error());
 	ok(wse_memory_file(&small, 2000000) == -E2BIG && strstr(wse_error(), "choose 3 or more"),
 	   "a file would not help: %s", wse_error());

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Gradients in a scratch file: partial sums that wait for their partner, and the sum of a step until its unit is
+ * updated. A unit's gradient lies there by the pieces of the state (pieces.h), in one of several places. Any thread.
+ */
+#ifndef WSE_MEMX_GRAD_FILE_H
+#define WSE_MEMX_GRAD_FILE_H
+
+#include "memx/pieces.h"
+
+struct wse_grad_file;
+
+/* units [nunits] of the list, which stays until close; places: of each unit. As wse_records_open() */
+int wse_grad_file_open(const struct wse_memx_pieces *pieces, uint32_t nunits, uint32_t places,
+		       const char *dir, struct wse_grad_file **file);
+void wse_grad_file_close(struct wse_grad_file *f);
+
+/* bytes of memory that it takes, and of the file */
+uint64_t wse_grad_file_memory(const struct wse_memx_pieces *pieces, uint32_t places,
+			      uint64_t *file);
+
+/* of the step that comes, for the records */
+void wse_grad_file_step(struct wse_grad_file *f, uint64_t step);
+/* who sees a step's sum before it leaves the memory, in the thread that completes it */
+typedef void (*wse_grad_look)(void *ctx, uint32_t unit, const float *grad);
+void wse_grad_file_look(struct wse_grad_file *f, wse_grad_look look, void *ctx);
+
+/* a whole gradient goes to the file. -EAGAIN: no place is free, and nothing was done */
+int wse_grad_file_put(struct wse_grad_file *f, uint32_t unit, const float *grad, uint32_t *place);
+/* likewise the sum of a step, which is looked at before */
+int wse_grad_file_root(struct wse_grad_file *f, uint32_t unit, const float *grad, uint32_t *place);
+/*
+ * grad becomes the sum of both, and the place is free then. Which one is the left operand changes no
+ * bit of a number
+ */
+int wse_grad_file_add(struct wse_grad_file *f, uint32_t unit, uint32_t place, float *grad);
+/* floats [at, at + n) of it */
+int wse_grad_file_read(struct wse_grad_file *f, uint32_t unit, uint32_t place, size_t at, size_t n,
+		       float *out);
+void wse_grad_file_drop(struct wse_grad_file *f, uint32_t unit, uint32_t place);
+
+/* where MemoryX finds a unit's sum; WSE_NO_PLACE: it is in memory */
+#define WSE_NO_PLACE UINT32_MAX
+void wse_grad_file_hold(struct wse_grad_file *f, uint32_t unit, uint32_t place);
+uint32_t wse_grad_file_held(const struct wse_grad_file *f, uint32_t unit);
+
+/* gradients written so far, whole ones: a test asks for it */
+uint64_t wse_grad_file_written(const struct wse_grad_file *f);
+
+#endif

@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: MIT
+/* Gradients in a file: the tree's sums, whoever puts what when; disks that are full or faulty; whole steps. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "bad_disk.h"
+#include "base/error.h"
+#include "heap.h"
+#include "num/num.h"
+#include "state.h"
+#include "swarmx/reduce.h"
+#include "tap.h"
+#include "train/memory.h"
+#include "train/session.h"
+#include "train/verify.h"
+
+/* ---- units: one small, one of two pieces ---- */
+
+enum { UNITS = 2, SMALL = 0, LARGE = 1 };
+
+struct list {
+	struct wse_graph g;
+	struct wse_tensor_table tab;
+	struct wse_memx_pieces l;
+};
+
+static void make(struct list *t)
+{
+	const struct wse_tile tile = {1, 4, 8, 1u << 20};
+
+	memset(t, 0, sizeof(*t));
+	wse_graph_init(&t->g, &tile, 8);
+	wse_tensor_add(&t->tab, 0, 0, 1.0f, 50, 7, "in no unit");
+	for (uint32_t i = 0; i < UNITS; i++) {
+		uint32_t outs = i == LARGE ? 12000 : 20;
+
+		wse_tensor_add(&t->tab, 0, 0, 1.0f, outs, 96, "matrix");
+		wse_tensor_add(&t->tab, 0, 0, 1.0f, outs, 0, "bias");
+		wse_graph_unit(&t->g, 1 + 2 * i, outs, 96, 1);
+		wse_graph_vec(&t->g, i, 2 + 2 * i, outs, 1);
+	}
+	if (wse_memx_pieces_make(&t->g, &t->tab, &t->l))
+		abort();
+}
+
+static void unmake(struct list *t)
+{
+	wse_memx_pieces_fini(&t->l);
+	wse_graph_fini(&t->g);
+	wse_tensor_table_fini(&t->tab);
+}
+
+static size_t floats(const struct list *t, uint32_t unit)
+{
+	return wse_unit_grad_floats(&t->g, &t->g.units[unit]);
+}
+
+/* ---- the tree ---- */
+
+static float leaf(uint32_t m, size_t i)
+{
+	return (float)((m * 7919u + (uint32_t)i * 31u) % 1009u) * (m % 5 == 0 ? 1e3f : 0.37f) -
+	       91.0f;
+}
+
+/* the definition in swarmx.h, word for word */
+static float tree(uint32_t a, uint32_t b, size_t i)
+{
+	uint32_t h = 1;
+	float left;
+
+	if (b - a == 1)
+		return leaf(a, i);
+	while (2 * h < b - a)
+		h *= 2;
+	left = tree(a, a + h, i);
+	return left + tree(a + h, b, i);
+}
+
+struct feeder {
+	struct wse_reduce *r;
+	uint32_t first, end;
+};
+
+static void *feed(void *arg)
+{
+	struct feeder *f = arg;
+	struct wse_shared_buf *buf;
+
+	for (uint32_t m = f->first; m < f->end; m++) {
+		if (wse_reduce_get(f->r, &buf))
+			return arg;
+		for (size_t i = 0; i < f->r->count; i++)
+			((float *)buf->ptr)[i] = leaf(m, i);
+		if (wse_reduce_put(f->r, m, buf))
+			return arg;
+	}
+	return NULL;
+}
+
+/* leaves from several threads; their number that failed */
+static int feed_all(struct wse_reduce *r, uint32_t leaves, uint32_t threads)
+{
+	struct feeder f[4];
+	pthread_t th[4];
+	void *bad;
+	int errors = 0;
+
+	wse_reduce_begin(r, leaves);
+	for (uint32_t d = 0; d < threads; d++) {
+		f[d] = (struct feeder){r, d * leaves / threads, (d + 1) * leaves / threads};
+		pthread_create(&th[d], NULL, feed, &f[d]);
+	}
+	for (uint32_t d = 0; d < threads; d++) {
+		pthread_join(th[d], &bad);
+		errors += bad != NULL;
+	}
+	return errors;
+}
+
+/* elements of the sum that are not the tree's, a few of them looked at */
+static size_t wrong(const float *sum, size_t n, uint32_t leaves)
+{
+	size_t bad = 0, step = n > 10000 ? 977 : 13;
+
+	for (size_t i = 0; i < n; i += step)
+		bad += sum[i] != tree(0, leaves, i);
+	return bad + (sum[n - 1] != tree(0, leaves, n - 1));
+}
+
+struct seen {
+	const struct list *t;
+	uint32_t leaves, times;
+	size_t wrong;
+};
+
+static void look(void *ctx, uint32_t unit, const float *grad)
+{
+	struct seen *s = ctx;
+
+	s->times++;
+	s->wrong += wrong(grad, floats(s->t, unit), s->leaves);
+}
+
+/* one step; places 0: as many as are needed */
+static void step(const struct list *t, const char *dir, uint32_t unit, uint32_t leaves,
+		 uint32_t threads, uint32_t places, struct seen *seen, uint64_t *written,
+		 size_t *total)
+{
+	struct wse_grad_file *f = NULL;
+	size_t n = floats(t, unit);
+	float *sum = malloc(n * sizeof(*sum));
+	struct wse_bank bank;
+	struct wse_reduce r;
+	uint32_t held;
+	int ret;
+
+	if (!places)
+		places = wse_reduce_waiting(leaves, threads) + 1;
+	ret = wse_grad_file_open(&t->l, UNITS, places, dir, &f);
+	if (ret)
+		abort();
+	*seen = (struct seen){.t = t, .leaves = leaves};
+	wse_grad_file_look(f, look, seen);
+	wse_bank_init(&bank, &heap);
+	wse_bank_limit(&bank, 1);
+	wse_reduce_init(&r, &heap, n);
+	wse_reduce_in_file(&r, f, unit, 0, &bank);
+	seen->wrong += (size_t)feed_all(&r, leaves, threads);
+	seen->wrong += !wse_reduce_whole(&r);
+	if (wse_reduce_take(&r)) { /* there was no place for it */
+		seen->wrong += wse_grad_file_held(f, unit) != WSE_NO_PLACE;
+	} else {
+		held = wse_grad_file_held(f, unit);
+		seen->wrong += held == WSE_NO_PLACE ||
+			       wse_grad_file_read(f, unit, held, 0, n, sum) ||
+			       wrong(sum, n, leaves);
+	}
+	*total = bank.total;
+	/* the next one begins while it is held; both go */
+	seen->leaves = 2;
+	seen->wrong += (size_t)feed_all(&r, 2, 1);
+	wse_reduce_give_back(&r);
+	wse_reduce_take(&r);
+	wse_reduce_give_back(&r);
+	*written = wse_grad_file_written(f);
+	wse_reduce_fini(&r);
+	wse_bank_fini(&bank);
+	wse_grad_file_close(f);
+	free(sum);
+}
+
+static void trees(const char *dir, const char *how)
+{
+	struct seen seen;
+	struct list t;
+	size_t bad = 0, total, kept = 0;
+	uint64_t written, all = 0;
+
+	make(&t);
+	for (uint32_t leaves = 1; leaves <= 40; leaves += leaves < 12 ? 1 : 9) {
+		for (uint32_t threads = 1; threads <= 4; threads++) {
+			step(&t, dir, SMALL, leaves, threads, 0, &seen, &written, &total);
+			bad += seen.wrong + (seen.times != 2);
+			all += written;
+			kept += total;
+		}
+	}
+	ok(!bad && all > 500 && !kept,
+	   "%s: 1 to 40 gradients from 1 to 4 threads: the documented tree, %llu written, nothing is "
+	   "left in memory",
+	   how, (unsigned long long)all);
+	step(&t, dir, LARGE, 7, 2, 0, &seen, &written, &total);
+	ok(!seen.wrong && written > 3, "a unit of two pieces, %zu of its numbers differ",
+	   seen.wrong);
+	step(&t, dir, SMALL, 23, 1, 0, &seen, &all, &total);
+	step(&t, dir, SMALL, 23, 1, 2, &seen, &written, &total);
+	ok(!seen.wrong && written < all,
+	   "two places, where five are needed: the rest is in memory");
+	unmake(&t);
+}
+
+/* what a rank gives to others is in memory */
+static void left(const char *dir)
+{
+	struct wse_node *node[WSE_REDUCE_PARTS];
+	struct wse_grad_file *f = NULL;
+	struct wse_bank bank;
+	struct wse_reduce r;
+	struct list t;
+	uint32_t n;
+	int bad = 0;
+
+	make(&t);
+	if (wse_grad_file_open(&t.l, UNITS, 8, dir, &f))
+		abort();
+	wse_bank_init(&bank, &heap);
+	wse_reduce_init(&r, &heap, floats(&t, SMALL));
+	wse_reduce_in_file(&r, f, SMALL, 0, &bank);
+	wse_reduce_begin(&r, 16);
+	feed(&(struct feeder){&r, 0, 7});
+	n = wse_reduce_left(&r, node);
+	for (uint32_t i = 0, first = 0; i < n; i++) {
+		uint32_t end = first + (1u << node[i]->level);
+
+		bad += !node[i]->buf || *(float *)node[i]->buf->ptr != tree(first, end, 0);
+		first = end;
+	}
+	ok(n == 3 && !bad && wse_grad_file_written(f) == 7, "subtrees of 4, 2 and 1 come back");
+	wse_reduce_fini(&r);
+	wse_bank_fini(&bank);
+	wse_grad_file_close(f);
+	unmake(&t);
+}
+
+/* ---- faults ---- */
+
+/* a cut file may be made longer again by a write that was on its way: the record is seen to be wrong all the same */
+static int says(int how)
+{
+	static const char *const what[] = {"no room is left", "not what was written",
+					   "the file ends too early"};
+
+	return strstr(wse_error(), what[how]) ||
+	       (how == 2 && (strstr(wse_error(), "the record is another one") || says(1)));
+}
+
+static void faults(const char *dir)
+{
+	struct wse_grad_file *f = NULL;
+	struct wse_bank bank;
+	struct wse_reduce r;
+	struct list t;
+	char byte = 0x55;
+	void *bad;
+	int fd, ret;
+
+	make(&t);
+	full = 1;
+	ret = wse_grad_file_open(&t.l, UNITS, 3, dir, &f);
+	ok(ret == -ENOSPC && !f && strstr(wse_error(), "the gradients take"), "no room: %s",
+	   wse_error());
+	full = 0;
+	no_ring = 1;
+	for (int how = 0; how < 3; how++) {
+		if (wse_grad_file_open(&t.l, UNITS, 4, dir, &f))
+			abort();
+		fd = scratch();
+		wse_bank_init(&bank, &heap);
+		wse_reduce_init(&r, &heap, floats(&t, LARGE));
+		wse_reduce_in_file(&r, f, LARGE, 0, &bank);
+		wse_reduce_begin(&r, 16);
+		full_now = how == 0;
+		/* more waits than there are slots for, so that the disk is asked */
+		bad = feed(&(struct feeder){&r, 0, 15});
+		full_now = 0;
+		if (how == 1) /* behind the first record, which is of the other unit */
+			for (off_t at = 5000; at < 20 << 20; at += 4096)
+				__real_pwrite(fd, &byte, 1, at);
+		if (how == 2)
+			bad = ftruncate(fd, 4096) ? &r : bad;
+		if (how)
+			bad = bad ? NULL : feed(&(struct feeder){&r, 15, 16});
+		ok(bad && strstr(wse_error(), "the gradients in a file in") &&
+			   strstr(wse_error(), "unit 1, piece ") && says(how),
+		   "%s", wse_error());
+		close(fd);
+		wse_reduce_fini(&r);
+		wse_bank_fini(&bank);
+		wse_grad_file_close(f);
+	}
+	no_ring = 0;
+	unmake(&t);
+}
+
+/* ---- whole steps ---- */
+
+static const char gpt[] =
+	"trainer:\n"
+	"  init:\n"
+	"    model: {name: gpt2, hidden_size: 128, num_hidden_layers: 4, num_heads: 4,\n"
+	"            max_position_embeddings: 64}\n"
+	"    optimizer: {AdamW: {betas: [0.9, 0.95]}}\n"
+	"    precision: {max_gradient_norm: 1.0}\n"
+	"    schedulers: [{ConstantLR: {learning_rate: 3.0e-3}}]\n"
+	"    loop: {max_steps: 1, eval_frequency: 0}\n"
+	"    sampling: {bytes: 0}\n"
+	"  fit:\n"
+	"    train_dataloader: {batch_size: 7, micro_batch_size: 1, data_dir: TEXT}\n"
+	"    val_dataloader: {held_out_bytes: 1024}\n";
+
+/* it scatters gradients of its embedding after the step */
+static const char mlp[] =
+	"trainer:\n"
+	"  init:\n"
+	"    model: {name: mlp, window: 8, embedding_size: 32, hidden_sizes: [256, 256, 256, 256,\n"
+	"            256, 256, 256, 256, 256, 256, 256, 256]}\n"
+	"    optimizer: {SGD: {momentum: 0.9}}\n"
+	"    precision: {max_gradient_norm: 1.0}\n"
+	"    schedulers: [{ConstantLR: {learning_rate: 3.0e-3}}]\n"
+	"    loop: {max_steps: 1, eval_frequency: 0}\n"
+	"    sampling: {bytes: 0}\n"
+	"  fit:\n"
+	"    train_dataloader: {batch_size: 320, micro_batch_size: 64, data_dir: TEXT}\n"
+	"    val_dataloader: {held_out_bytes: 1024}\n";
+
+static char text[] = "/tmp/wse-grads-XXXXXX";
+static const char uri[] = "sim:func,rows=4,cols=4";
+
+struct outcome {
+	uint64_t sum;	   /* of the state */
+	double loss, norm; /* of the last step */
+	uint64_t written, reads;
+	int fault;
+};
+
+/* three steps, of which the second is replayed */
+static int run(const char *yaml, const char *dir, enum wse_memory_files files, uint32_t devices,
+	       struct outcome *o)
+{
+	struct wse_config_source src = {
+		.name = "test", .text = yaml, .size = strlen(yaml), .data = text};
+	const char *uris[] = {uri, uri, uri};
+	struct wse_step_result r = {0};
+	struct wse_faults faults;
+	struct wse_memory m;
+	struct wse_config cfg;
+	struct wse_session s;
+	struct state st;
+	int ret = wse_config_read(&src, &cfg, &faults);
+
+	*o = (struct outcome){.fault = o->fault};
+	ret = ret ? ret : wse_session_open(&s, &cfg, uris, devices, NULL);
+	if (!ret && files) {
+		ret = wse_memory_of(&cfg, &s.plan, uri, devices, &m);
+		wse_session_close(&s);
+		cfg.memory_limit = wse_memory_sum(&m, files);
+		snprintf(cfg.model_dir, sizeof(cfg.model_dir), "%s", dir);
+		if (!ret && wse_memory_file(&m, cfg.memory_limit) != (int)files)
+			ret = wse_fail(-EINVAL, "the limit does not ask for that");
+		ret = ret ? ret : wse_session_open(&s, &cfg, uris, devices, NULL);
+	}
+	if (ret)
+		return ret;
+	for (int i = 0; i < 3 && !ret; i++) {
+		full_now = o->fault && i == 2;
+		ret = wse_session_compute(&s, &r);
+		if (!ret && i == 1 && files < WSE_FILES_IMAGES)
+			ret = wse_verify_step(&s, uri);
+		else if (!ret && i == 1)
+			ret = wse_verify_step(&s, uri) == -ENOTSUP ? 0 : -EPROTO;
+		ret = ret ? ret : wse_session_check_grads(&s);
+		ret = ret ? ret : wse_session_commit(&s, &r);
+	}
+	ret = ret ? ret : wse_memx_finish(s.memx);
+	full_now = 0;
+	if (!ret) {
+		st = state_of(s.memx);
+		o->sum = wse_checksum64(st.params, st.table->params * 4) +
+			 3 * wse_checksum64(st.m, st.table->params * 4);
+		o->loss = r.loss;
+		o->norm = r.norm;
+		state_free(&st);
+	}
+	if (wse_memx_grad_file(s.memx))
+		o->written = wse_grad_file_written(wse_memx_grad_file(s.memx));
+	o->reads = wse_memx_image_reads(s.memx);
+	wse_session_close(&s);
+	return ret;
+}
+
+static void whole(const char *dir, const char *what, const char *yaml, uint64_t expect)
+{
+	struct outcome ram = {0}, o = {0};
+	uint64_t written = 0;
+	int ret = run(yaml, dir, WSE_FILES_NONE, 1, &ram), bad = 0;
+
+	for (int files = WSE_FILES_STATE; files <= WSE_FILES_IMAGES && !ret; files++) {
+		for (uint32_t devices = 1; devices <= 3 && !ret; devices++) {
+			ret = run(yaml, dir, (enum wse_memory_files)files, devices, &o);
+			bad += o.sum != ram.sum || o.loss != ram.loss || o.norm != ram.norm;
+			bad += (files >= WSE_FILES_IMAGES) != (o.reads > 100);
+			bad += (files >= WSE_FILES_GRADS) != (o.written > 0);
+			written = o.written > written ? o.written : written;
+		}
+	}
+	ok(!ret && !bad && written >= expect,
+	   "%s: weights, gradients, images in files, 1 to 3 devices, a step replayed: the bits of memory "
+	   "(%llu gradients written)%s%s",
+	   what, (unsigned long long)written, ret ? ": " : "", ret ? wse_error() : "");
+}
+
+static void full_run(const char *dir)
+{
+	struct outcome o = {.fault = 1};
+	int ret;
+
+	no_ring = 1;
+	ret = run(gpt, dir, WSE_FILES_GRADS, 1, &o);
+	no_ring = 0;
+	ok(ret == -ENOSPC && strstr(wse_error(), "unit ") && strstr(wse_error(), "no room is left"),
+	   "the third step on a full disk: %s", wse_error());
+}
+
+int main(void)
+{
+	char dir[] = "/tmp/wse-grad-file-XXXXXX";
+	int fd = mkstemp(text);
+	FILE *f = fdopen(fd, "w");
+
+	if (!mkdtemp(dir) || !f)
+		return 1;
+	for (uint32_t i = 0, x = 1; i < 20000; i++) {
+		x = x * 1664525 + 1013904223;
+		fputc((int)(i * 7 % 40 + (x >> 24) % 24), f);
+	}
+	fclose(f);
+	trees(dir, "io_uring, where there is one");
+	no_ring = 1;
+	trees(dir, "a thread");
+	no_ring = 0;
+	left(dir);
+	faults(dir);
+	whole(dir, "a GPT", gpt, 3 * 7 * 19);
+	whole(dir, "an MLP", mlp, 3 * 5 * 13);
+	full_run(dir);
+	unlink(text);
+	ok(!rmdir(dir), "nothing is left in the folder");
+	return tap_end();
+}
