@@ -197,7 +197,7 @@ ALL += $(B)/tsan/test-hosts
 BESIDE += --waits $(B)/tsan/test-hosts --waits libwse/tests/train/test-mpi --waits libwse/tests/train/test-slurm
 BESIDE += --waits libwse/tests/device/test-tools --beside libwse/examples/labs/test-labs
 SUITES += $(addprefix libwse/tests/device/,test-symbols test-guest) $(B)/libwse/tests/device/test-linear-so \
-	$(addprefix libwse/tests/train/,test-cli test-profile test-tokens test-hashes test-zoo test-install \
-	test-decoder-torch)
+	$(addprefix libwse/tests/train/,test-cli test-profile test-tokens test-hashes test-zoo \
+	test-zoo-decoders test-install test-decoder-torch)
 
 include libwse/python/build.mk
