@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "input/hf_config.h"
 #include "base/pages.h"
 #include "input/bpe.h"
 #include "num/num.h"
@@ -365,6 +366,7 @@ int wse_session_load(struct wse_session *s, const char *path, enum wse_ckpt_load
 	char changed[WSE_CHANGED], hash[65], start[WSE_CHAIN_START];
 	int ret = what == WSE_CKPT_ALL || what == WSE_CKPT_RATES_NEW ? check_trains(s) : 0;
 
+	ret = ret ? ret : wse_hf_config_check(path, &s->cfg.model);
 	ret = ret ? ret : wse_ckpt_load(path, s->memx, &mc, what, &ts, changed);
 	s->torn = ret ? s->torn || ret == -ESTALE : 0;
 	if (!ret && what == WSE_CKPT_MODEL) {

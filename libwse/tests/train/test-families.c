@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "input/hf_config.h"
 #include "memx/entries.h"
 #include "memx/hf.h"
 #include "memx/st_load.h"
@@ -478,6 +479,97 @@ static void others(void)
 		"lm_head.weight is not in it: its output layer is tied to embed_tokens");
 }
 
+/* ---- config.json beside weights ---- */
+
+static char dir[] = "/tmp/wse-families-XXXXXX";
+
+static void config(const char *what, const struct wse_gpt *shape, const char *json,
+		   const char *says)
+{
+	struct wse_model m = {.family = &wse_family_gpt};
+	char file[64];
+	FILE *f;
+	int ret;
+
+	snprintf(file, sizeof(file), "%s/config.json", dir);
+	f = fopen(file, "w");
+	if (!f)
+		abort();
+	fputs(json, f);
+	fclose(f);
+	memcpy(m.family_data, shape, sizeof(*shape));
+	ret = wse_hf_config_check(dir, &m);
+	ok(says ? ret == -EINVAL && strstr(wse_error(), says) : !ret, "%s: %s", what,
+	   ret ? wse_error() : "as the file has it");
+	unlink(file);
+}
+
+#define LLAMA_JSON                                                                            \
+	"\"model_type\": \"llama\", \"hidden_size\": 16, \"num_hidden_layers\": 1, "          \
+	"\"num_attention_heads\": 4, \"num_key_value_heads\": 2, \"intermediate_size\": 40, " \
+	"\"vocab_size\": 24, \"hidden_act\": \"silu\", \"tie_word_embeddings\": false, "      \
+	"\"rms_norm_eps\": 1e-05"
+
+static void configs(void)
+{
+	struct wse_gpt llama = small[3].shape, neox = small[2].shape, j = small[1].shape;
+
+	if (!mkdtemp(dir))
+		abort();
+	llama.act = WSE_SILU;
+	llama.eps = neox.eps = j.eps = 1e-5f;
+	neox.act = j.act = (enum wse_activation)3; /* GELU by erf */
+	config("LLaMA", &llama, "{" LLAMA_JSON ", \"rope_theta\": 10000.0, \"rope_scaling\": null}",
+	       NULL);
+	config("another base", &llama, "{" LLAMA_JSON ", \"rope_theta\": 500000.0}",
+	       "config.json: rope_theta is 500000 there, 10000 in this model");
+	llama.heads = 2;
+	llama.rotary = 8;
+	config("heads, which no tensor tells", &llama, "{" LLAMA_JSON "}",
+	       "config.json: num_heads is 4 there, 2 in this model");
+	config("a head of another width", &llama, "{" LLAMA_JSON ", \"head_dim\": 4}",
+	       "head_dim is 4 there, 8 in this model");
+	llama = small[3].shape;
+	llama.act = WSE_SILU;
+	llama.eps = 1e-5f;
+	config("scaling", &llama,
+	       "{" LLAMA_JSON ", \"rope_scaling\": {\"rope_type\": \"llama3\", \"factor\": 8}}",
+	       "rope_scaling is \"llama3\", a scaling of rotary positions that is not there");
+	config("linear scaling", &llama,
+	       "{" LLAMA_JSON ", \"rope_scaling\": {\"type\": \"linear\", \"factor\": 4}}",
+	       "pos_scaling_factor is 4 there, 1 in this model");
+	config("a window", &llama,
+	       "{" LLAMA_JSON ", \"sliding_window\": 4, \"use_sliding_window\": true}",
+	       "sliding_window is 4, which is not there");
+	config("a window that is long enough", &llama, "{" LLAMA_JSON ", \"sliding_window\": 8}",
+	       NULL);
+	config("another family", &neox, "{" LLAMA_JSON "}",
+	       "it is a LLaMA, this model is a GPT-NeoX");
+	config("a model that is not here", &neox, "{\"model_type\": \"opt\"}",
+	       "model_type is \"opt\"; gpt2, gptj, gpt_neox, llama and mistral are read");
+	config("no model", &neox, "{}", "no model_type");
+	config("no JSON", &neox, "{\"model_type\": ", "config.json: line 1");
+	neox.rotary = 4; /* all of a head */
+	config("GPT-NeoX", &neox,
+	       "{\"model_type\": \"gpt_neox\", \"hidden_size\": 16, \"rotary_pct\": 1.0, "
+	       "\"num_attention_heads\": 4, \"hidden_act\": \"gelu\", "
+	       "\"rotary_emb_base\": 10000, \"tie_word_embeddings\": false}",
+	       NULL);
+	config("another activation", &neox,
+	       "{\"model_type\": \"gpt_neox\", \"rotary_pct\": 1.0, \"hidden_act\": \"gelu_new\", "
+	       "\"use_parallel_residual\": false}",
+	       "use_parallel_residual is 0 there, 1 in this model; the activation is gelu_new there, "
+	       "gelu in this model");
+	config("GPT-J", &j,
+	       "{\"model_type\": \"gptj\", \"n_embd\": 16, \"n_head\": 4, \"n_layer\": 1, "
+	       "\"n_inner\": null, \"rotary_dim\": 2, \"vocab_size\": 24, "
+	       "\"tie_word_embeddings\": false, \"layer_norm_epsilon\": 1e-05}",
+	       NULL);
+	config("an odd rotary dimension", &j, "{\"model_type\": \"gptj\", \"rotary_dim\": 3}",
+	       "rotary_dim is 3 there, 2 in this model");
+	rmdir(dir);
+}
+
 int main(void)
 {
 	int fd = mkstemp(path);
@@ -490,6 +582,7 @@ int main(void)
 	files();
 	orders();
 	others();
+	configs();
 	unlink(path);
 	return tap_end();
 }

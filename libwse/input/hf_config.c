@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+/* Hugging Face's config.json against the model of a parameter file. */
+#include "hf_config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "json_file.h"
+#include "model/gpt_tensors.h"
+
+/* ---- what the file says ---- */
+
+static json_object *entry(json_object *root, const char *key)
+{
+	json_object *v = NULL;
+
+	return json_object_object_get_ex(root, key, &v) ? v : NULL; /* null is NULL, too */
+}
+
+static double number(json_object *root, const char *key, double fallback)
+{
+	json_object *v = entry(root, key);
+
+	return v ? json_object_get_double(v) : fallback;
+}
+
+static int flag(json_object *root, const char *key, int fallback)
+{
+	json_object *v = entry(root, key);
+
+	return v ? json_object_get_boolean(v) : fallback;
+}
+
+static const char *word(json_object *root, const char *key)
+{
+	json_object *v = entry(root, key);
+
+	return v && json_object_is_type(v, json_type_string) ? json_object_get_string(v) : NULL;
+}
+
+/* one of two names, as the families have them */
+static double either(json_object *root, const char *one, const char *two, double fallback)
+{
+	return number(root, one, number(root, two, fallback));
+}
+
+/* the types that there are here, and what their files call things */
+static const struct type {
+	const char *name, *prose;
+	enum wse_gpt_names names;
+} types[] = {{"gpt2", "GPT-2", WSE_GPT_NAMES_GPT2},
+	     {"gptj", "GPT-J", WSE_GPT_NAMES_GPTJ},
+	     {"gpt_neox", "GPT-NeoX", WSE_GPT_NAMES_NEOX},
+	     {"llama", "LLaMA", WSE_GPT_NAMES_LLAMA},
+	     {"mistral", "LLaMA", WSE_GPT_NAMES_LLAMA}};
+
+enum { TYPES = sizeof(types) / sizeof(*types) };
+
+static const char *prose(enum wse_gpt_names names)
+{
+	for (int i = 0; i < TYPES; i++)
+		if (types[i].names == names)
+			return types[i].prose;
+	return "";
+}
+
+/* ---- beside the model ---- */
+
+struct compare {
+	int ret;
+};
+
+static void differ(struct compare *c, const char *key, double there, double here)
+{
+	/* numbers of a file, and what binary32 keeps of them */
+	if (fabs(there - here) <= 1e-6 * fabs(here))
+		return;
+	if (!c->ret)
+		c->ret = wse_fail(-EINVAL, "config.json: ");
+	else
+		wse_fail_more("; ");
+	wse_fail_more("%s is %g there, %g in this model", key, there, here);
+}
+
+static void check_sizes(struct compare *c, json_object *j, const struct wse_gpt *m)
+{
+	const double heads = either(j, "num_attention_heads", "n_head", m->heads);
+
+	differ(c, "hidden_size", either(j, "hidden_size", "n_embd", m->hidden), m->hidden);
+	differ(c, "num_hidden_layers", either(j, "num_hidden_layers", "n_layer", m->layers),
+	       m->layers);
+	differ(c, "num_heads", heads, m->heads);
+	differ(c, "num_kv_groups", number(j, "num_key_value_heads", heads),
+	       m->kv_heads ? m->kv_heads : m->heads);
+	differ(c, "filter_size", either(j, "intermediate_size", "n_inner", m->filter), m->filter);
+	differ(c, "vocab_size", number(j, "vocab_size", m->vocab), m->vocab);
+}
+
+/* -EINVAL: a scaling that is not there */
+static int read_scale(json_object *j, double *scale)
+{
+	json_object *s = entry(j, "rope_scaling");
+	const char *type = s ? word(s, "rope_type") : NULL;
+
+	*scale = 1.0;
+	if (!s)
+		return 0;
+	type = type ? type : word(s, "type");
+	if (type && !strcmp(type, "linear")) {
+		*scale = number(s, "factor", 1.0);
+		return 0;
+	}
+	if (type && !strcmp(type, "default"))
+		return 0;
+	return wse_fail(-EINVAL,
+			"config.json: rope_scaling is \"%s\", a scaling of rotary positions that "
+			"is not there: linear is",
+			type ? type : "without a type");
+}
+
+static int check_rotary(struct compare *c, json_object *j, const struct wse_gpt *m,
+			enum wse_gpt_names names)
+{
+	const double d = m->hidden / m->heads;
+	double rotary = 0, scale;
+	int ret = read_scale(j, &scale);
+
+	if (names == WSE_GPT_NAMES_GPTJ)
+		rotary = number(j, "rotary_dim", 64);
+	else if (names == WSE_GPT_NAMES_NEOX)
+		rotary = floor(number(j, "rotary_pct", 0.25) * d);
+	else if (names == WSE_GPT_NAMES_LLAMA)
+		rotary = d;
+	if (ret || !rotary)
+		return ret;
+	differ(c, "head_dim", number(j, "head_dim", d), d);
+	differ(c, "rotary_dim", rotary, m->rotary);
+	differ(c, "rope_theta", either(j, "rope_theta", "rotary_emb_base", 10000.0),
+	       m->rotary_base != 0.0f ? m->rotary_base : 10000.0);
+	differ(c, "pos_scaling_factor", scale, m->rotary_scale != 0.0f ? m->rotary_scale : 1.0);
+	return 0;
+}
+
+static void check_form(struct compare *c, json_object *j, const struct wse_gpt *m,
+		       enum wse_gpt_names names)
+{
+	const double eps = names == WSE_GPT_NAMES_LLAMA	 ? number(j, "rms_norm_eps", 1e-6)
+			   : names == WSE_GPT_NAMES_NEOX ? number(j, "layer_norm_eps", 1e-5)
+							 : number(j, "layer_norm_epsilon", 1e-5);
+
+	differ(c, "layer_norm_epsilon", eps, m->eps);
+	if (names == WSE_GPT_NAMES_NEOX)
+		differ(c, "use_parallel_residual", flag(j, "use_parallel_residual", 1),
+		       m->block != WSE_GPT_SERIAL);
+	differ(c, "share_embedding_weights",
+	       flag(j, "tie_word_embeddings", names == WSE_GPT_NAMES_GPT2), m->tied != 0);
+}
+
+/*
+ * by their numbers in enum wse_activation, which are what they compute: 1 is GELU by tanh, 3 by erf
+ */
+static const struct {
+	const char *name;
+	int act;
+} acts[] = {{"gelu_new", 1}, {"gelu_fast", 1}, {"gelu_pytorch_tanh", 1}, {"gelu", 3}, {"relu", 0},
+	    {"silu", 4},     {"swish", 4}};
+
+static void check_act(struct compare *c, json_object *j, const struct wse_gpt *m)
+{
+	const char *there = word(j, "hidden_act"), *here = "squared_relu";
+	int act = -1;
+
+	there = there ? there : word(j, "activation_function");
+	if (!there)
+		return;
+	for (size_t i = sizeof(acts) / sizeof(*acts); i-- > 0;) {
+		if (!strcmp(acts[i].name, there))
+			act = acts[i].act;
+		if (acts[i].act == (int)m->act)
+			here = acts[i].name;
+	}
+	if (act == (int)m->act)
+		return;
+	if (!c->ret)
+		c->ret = wse_fail(-EINVAL, "config.json: ");
+	else
+		wse_fail_more("; ");
+	wse_fail_more("the activation is %.40s there, %s in this model", there, here);
+}
+
+/* windows that sequences of this run are longer than */
+static int check_window(json_object *j, const struct wse_gpt *m)
+{
+	double window = number(j, "sliding_window", 0);
+
+	if (!flag(j, "use_sliding_window", 1) || window <= 0 || window >= m->seq)
+		return 0;
+	return wse_fail(-EINVAL,
+			"config.json: sliding_window is %g, which is not there: with sequences of "
+			"up to that many tokens (max_sequence_length) it would be none",
+			window);
+}
+
+static int check(json_object *j, const struct wse_gpt *m)
+{
+	const enum wse_gpt_names names = wse_gpt_names_of(m);
+	const char *type = word(j, "model_type");
+	struct compare c = {0};
+	int i = 0, ret;
+
+	if (!type)
+		return wse_fail(-EINVAL,
+				"config.json has no model_type: no model of Hugging Face's");
+	while (i < TYPES && strcmp(types[i].name, type))
+		i++;
+	if (i == TYPES)
+		return wse_fail(-EINVAL,
+				"config.json: model_type is \"%.60s\"; gpt2, gptj, gpt_neox, llama "
+				"and mistral are read",
+				type);
+	if (types[i].names != names)
+		return wse_fail(-EINVAL, "config.json: it is a %s, this model is a %s",
+				types[i].prose, prose(names));
+	ret = check_window(j, m);
+	if (ret)
+		return ret;
+	check_sizes(&c, j, m);
+	ret = check_rotary(&c, j, m, names);
+	if (ret)
+		return ret;
+	check_form(&c, j, m, names);
+	check_act(&c, j, m);
+	return c.ret;
+}
+
+int wse_hf_config_check(const char *path, const struct wse_model *model)
+{
+	json_object *root;
+	char file[4096];
+	struct stat st;
+	int ret;
+
+	if (model->family != &wse_family_gpt || stat(path, &st) || !S_ISDIR(st.st_mode) ||
+	    (size_t)snprintf(file, sizeof(file), "%s/config.json", path) >= sizeof(file) ||
+	    stat(file, &st))
+		return 0;
+	ret = wse_json_read(file, "config.json", &root);
+	if (ret)
+		return ret;
+	ret = check(root, wse_gpt(model));
+	json_object_put(root);
+	return ret;
+}

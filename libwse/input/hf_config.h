@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Hugging Face's config.json beside weights: what the tensors do not tell of a model. */
+#ifndef WSE_INPUT_HF_CONFIG_H
+#define WSE_INPUT_HF_CONFIG_H
+
+#include "model/family.h"
+
+/*
+ * path: a checkpoint. A directory of Hugging Face's with a config.json must be of this model: its
+ * family, heads, rotary positions, norms, activation. Anything else is none of this function's
+ * business: 0. -EINVAL: all that differs, "config.json: num_heads is 32 there, 16 in this model";
+ * a file that is no JSON, or a model that there is none of here
+ */
+int wse_hf_config_check(const char *path, const struct wse_model *model);
+
+#endif
