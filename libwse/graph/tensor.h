@@ -35,7 +35,7 @@ struct wse_tensor_table {
 	uint32_t n, room;
 	size_t params;		/* floats in all */
 	struct wse_tensor *t;
-	/* of Hugging Face's names, which files may lack; NULL: "transformer." */
+	/* of Hugging Face's names, "model."; NULL: a model of one's own */
 	const char *prefix;
 };
 

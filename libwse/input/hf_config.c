@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-/* Hugging Face's config.json against the model of a parameter file. */
+/* Hugging Face's config.json: against the model of a parameter file, and made from one. */
 #include "hf_config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "json_file.h"
@@ -253,5 +256,130 @@ int wse_hf_config_check(const char *path, const struct wse_model *model)
 		return ret;
 	ret = check(root, wse_gpt(model));
 	json_object_put(root);
+	return ret;
+}
+
+/* ---- the file for a model ---- */
+
+static const char *act_name(const struct wse_gpt *m)
+{
+	for (size_t i = 0; i < sizeof(acts) / sizeof(*acts); i++)
+		if (acts[i].act == (int)m->act)
+			return acts[i].name;
+	return NULL;
+}
+
+/* is this form one that the family has there? */
+static int is_theirs(const struct wse_gpt *m, enum wse_gpt_names names)
+{
+	const uint32_t d = m->hidden / m->heads, biases = !m->no_qkv_bias + !m->no_proj_bias;
+	const int scaled = m->rotary_scale != 0.0f && m->rotary_scale != 1.0f;
+	const int based = m->rotary_base != 0.0f && m->rotary_base != 10000.0f;
+	const int shared = wse_gpt_kv_width(m) != m->hidden;
+
+	if (!act_name(m) || m->learned != (names == WSE_GPT_NAMES_GPT2))
+		return 0;
+	switch (names) {
+	case WSE_GPT_NAMES_GPT2:
+		return !shared && !m->gated && biases == 2 && !m->no_ffn_bias && !m->head_bias;
+	case WSE_GPT_NAMES_GPTJ:
+		return !shared && !m->gated && !biases && !m->no_ffn_bias && m->head_bias &&
+		       m->block == WSE_GPT_PARALLEL_ONE && m->rotary && !m->rotary_halves &&
+		       !scaled && !based;
+	case WSE_GPT_NAMES_NEOX:
+		return !shared && !m->gated && biases == 2 && !m->no_ffn_bias && !m->head_bias &&
+		       m->block != WSE_GPT_PARALLEL_ONE && m->rotary;
+	default:
+		return m->gated && !biases && m->no_ffn_bias && !m->head_bias &&
+		       m->block == WSE_GPT_SERIAL && m->rotary == d && m->rotary_halves;
+	}
+}
+
+/* the shortest decimal that is this number */
+static const char *decimal(float x, char *text)
+{
+	for (int digits = 1; digits <= 9; digits++) {
+		snprintf(text, 32, "%.*g", digits, (double)x);
+		if (strtof(text, NULL) == x)
+			break;
+	}
+	return text;
+}
+
+static void put_rotary(FILE *f, const struct wse_gpt *m, const char *base)
+{
+	char text[32];
+
+	fprintf(f, "  \"%s\": %s,\n", base,
+		decimal(m->rotary_base != 0.0f ? m->rotary_base : 10000.0f, text));
+	if (m->rotary_scale != 0.0f && m->rotary_scale != 1.0f)
+		fprintf(f, "  \"rope_scaling\": {\"type\": \"linear\", \"factor\": %s},\n",
+			decimal(m->rotary_scale, text));
+}
+
+static void put(FILE *f, const struct wse_gpt *m, enum wse_gpt_names names)
+{
+	static const char *const kind[] = {"GPT2LMHeadModel", "GPTJForCausalLM",
+					   "GPTNeoXForCausalLM", "LlamaForCausalLM"};
+	/* GPT-2's and GPT-J's words, then the others' */
+	static const char *const words[][6] = {
+		{"n_embd", "n_layer", "n_head", "n_inner", "n_positions", "activation_function"},
+		{"hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
+		 "max_position_embeddings", "hidden_act"}};
+	const char *const *w = words[names >= WSE_GPT_NAMES_NEOX];
+	static const char *const eps[] = {"layer_norm_epsilon", "layer_norm_epsilon",
+					  "layer_norm_eps", "rms_norm_eps"};
+	char number[32];
+
+	fprintf(f, "{\n  \"architectures\": [\"%s\"],\n  \"model_type\": \"%s\",\n", kind[names],
+		types[names].name);
+	fprintf(f, "  \"%s\": %u,\n  \"%s\": %u,\n  \"%s\": %u,\n  \"%s\": %u,\n  \"%s\": %u,\n",
+		w[0], m->hidden, w[1], m->layers, w[2], m->heads, w[3], m->filter, w[4],
+		m->positions);
+	fprintf(f, "  \"%s\": \"%s\",\n  \"%s\": %s,\n", w[5], act_name(m), eps[names],
+		decimal(m->eps, number));
+	if (names == WSE_GPT_NAMES_GPTJ)
+		fprintf(f, "  \"rotary_dim\": %u,\n", m->rotary);
+	if (names == WSE_GPT_NAMES_NEOX) {
+		fprintf(f, "  \"rotary_pct\": %.9g,\n", (double)m->rotary / (m->hidden / m->heads));
+		fprintf(f, "  \"use_parallel_residual\": %s,\n",
+			m->block == WSE_GPT_SERIAL ? "false" : "true");
+		put_rotary(f, m, "rotary_emb_base");
+	}
+	if (names == WSE_GPT_NAMES_LLAMA) {
+		fprintf(f, "  \"num_key_value_heads\": %u,\n",
+			m->kv_heads ? m->kv_heads : m->heads);
+		put_rotary(f, m, "rope_theta");
+	}
+	fprintf(f, "  \"vocab_size\": %u,\n  \"tie_word_embeddings\": %s,\n", m->vocab,
+		m->tied ? "true" : "false");
+	fputs("  \"torch_dtype\": \"float32\"\n}\n", f);
+}
+
+int wse_hf_config_write(const char *dir, const struct wse_model *model)
+{
+	const struct wse_gpt *m = wse_gpt(model);
+	char file[4096];
+	int fd, ret = 0;
+	FILE *f;
+
+	if (model->family != &wse_family_gpt || !is_theirs(m, wse_gpt_names_of(m)))
+		return 0;
+	if ((size_t)snprintf(file, sizeof(file), "%s/config.json", dir) >= sizeof(file))
+		return -ENAMETOOLONG;
+	fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return errno == EEXIST ? 0 : -errno;
+	f = fdopen(fd, "w");
+	if (!f) {
+		close(fd);
+		return -ENOMEM;
+	}
+	put(f, m, wse_gpt_names_of(m));
+	ret = ferror(f) ? -EIO : 0;
+	if (fclose(f) && !ret)
+		ret = -errno;
+	if (ret)
+		unlink(file);
 	return ret;
 }

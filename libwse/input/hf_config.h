@@ -13,4 +13,11 @@
  */
 int wse_hf_config_check(const char *path, const struct wse_model *model);
 
+/*
+ * dir/config.json, by which transformers opens weights that lie beside it as model.safetensors; one
+ * that is there stays. Nothing for a model that Hugging Face has no family for. -errno of the file
+ * system
+ */
+int wse_hf_config_write(const char *dir, const struct wse_model *model);
+
 #endif

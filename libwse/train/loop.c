@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "check.h"
 #include "input/bpe.h"
+#include "input/hf_config.h"
 #include "memx/safetensors.h"
 #include "output/metrics.h"
 #include "output/tensorboard.h"
@@ -251,6 +252,9 @@ static int save(struct loop *l)
 		return ret;
 	l->saved = step;
 	memcpy(l->res->checkpoint, l->path, sizeof(l->path));
+	ret = wse_hf_config_write(l->run->cfg.model_dir, &l->s->cfg.model);
+	if (ret)
+		wse_logf(&l->log, WSE_LOG_WARN, "no config.json: %s", strerror(-ret));
 	wse_logf(&l->log, WSE_LOG_INFO, "| Saved checkpoint %s", l->path);
 	keep(l, step);
 	tell(l, (struct wse_event){.kind = WSE_EVENT_CHECKPOINT, .step = step, .text = l->path});

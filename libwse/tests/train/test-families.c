@@ -567,6 +567,60 @@ static void configs(void)
 	       NULL);
 	config("an odd rotary dimension", &j, "{\"model_type\": \"gptj\", \"rotary_dim\": 3}",
 	       "rotary_dim is 3 there, 2 in this model");
+}
+
+/* what is written beside checkpoints: what transformers asks for, and what we take back */
+static void written(void)
+{
+	static const char want[] = "{\n  \"architectures\": [\"LlamaForCausalLM\"],\n"
+				   "  \"model_type\": \"llama\",\n  \"hidden_size\": 16,\n"
+				   "  \"num_hidden_layers\": 1,\n  \"num_attention_heads\": 4,\n"
+				   "  \"intermediate_size\": 40,\n"
+				   "  \"max_position_embeddings\": 8,\n"
+				   "  \"hidden_act\": \"silu\",\n  \"rms_norm_eps\": 1e-05,\n"
+				   "  \"num_key_value_heads\": 2,\n  \"rope_theta\": 5e+05,\n"
+				   "  \"rope_scaling\": {\"type\": \"linear\", \"factor\": 4},\n"
+				   "  \"vocab_size\": 24,\n  \"tie_word_embeddings\": false,\n"
+				   "  \"torch_dtype\": \"float32\"\n}\n";
+	char file[64], text[1024] = "";
+
+	snprintf(file, sizeof(file), "%s/config.json", dir);
+	for (uint32_t i = 0; i < SMALLS; i++) {
+		struct wse_model m = {.family = &wse_family_gpt};
+		struct wse_gpt g = small[i].shape;
+		FILE *f;
+		int ret;
+
+		g.positions = 8;
+		g.eps = 1e-5f;
+		g.act = i == 3 ? WSE_SILU : (enum wse_activation)1;
+		if (i == 3) {
+			g.rotary_base = 500000.0f;
+			g.rotary_scale = 4.0f;
+		}
+		memcpy(m.family_data, &g, sizeof(g));
+		ret = wse_hf_config_write(dir, &m);
+		f = fopen(file, "r");
+		ok(!ret && f, "%s: a config.json", small[i].name);
+		if (f && i == 3)
+			ret = !fread(text, 1, sizeof(text) - 1, f);
+		if (f)
+			fclose(f);
+		ret = wse_hf_config_check(dir, &m);
+		ok(!ret, "%s: it is this model's%s%s", small[i].name, ret ? ": " : "",
+		   ret ? wse_error() : "");
+		g.heads = 8;
+		memcpy(m.family_data, &g, sizeof(g));
+		ok(!wse_hf_config_write(dir, &m) && wse_hf_config_check(dir, &m) == -EINVAL,
+		   "%s: one that is there stays: %s", small[i].name, wse_error());
+		unlink(file);
+		g = small[i].shape;
+		g.gated = !g.gated;
+		memcpy(m.family_data, &g, sizeof(g));
+		ok(!wse_hf_config_write(dir, &m) && access(file, F_OK),
+		   "%s with another FFN: no family of theirs, no file", small[i].name);
+	}
+	ok(!strcmp(text, want), "LLaMA's, word by word");
 	rmdir(dir);
 }
 
@@ -583,6 +637,7 @@ int main(void)
 	orders();
 	others();
 	configs();
+	written();
 	unlink(path);
 	return tap_end();
 }
