@@ -89,7 +89,7 @@ struct twin_engine {
 	bool checked;
 	/* a batched mover, but now element by element, as much as the channel holds */
 	bool step_singly;
-	uint8_t age;	  /* rounds that it has waited */
+	uint16_t age;	  /* rounds that it has waited */
 	bool crosses_part;	  /* its run leaves the part: found in this round */
 	/* from here to rows: what the operand checks derive from an instruction */
 	/* only the END wavelet of SEND_END is left to send */

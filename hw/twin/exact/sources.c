@@ -6,11 +6,20 @@
  */
 #include "twin/exact/sources.h"
 
-#define SINGLE_STEP_AFTER 32 /* rounds a source waits for its consumers while others move */
+/*
+ * Rounds a source waits for its consumers while others move. What holds a consumer up comes to it core by core, so on a
+ * large tile they get ready later.
+ */
+#define SINGLE_STEP_AFTER 32
+#define PATIENCE	  2
 
 static uint32_t single_step_after(struct twin_mesh *p)
 {
-	return likely(!p->shuffle) ? SINGLE_STEP_AFTER : twin_shuffle_below(p, SINGLE_STEP_AFTER);
+	uint32_t far = PATIENCE * (p->rows + p->cols);
+
+	if (unlikely(p->shuffle))
+		return twin_shuffle_below(p, SINGLE_STEP_AFTER);
+	return far > SINGLE_STEP_AFTER ? far : SINGLE_STEP_AFTER;
 }
 
 bool twin_port_impatient(struct wse_model *m, unsigned int col)

@@ -53,7 +53,8 @@ struct twin_result { /* how a job ended */
 
 struct twin_port_in {	    /* stream-in of a column */
 	bool busy, fresh;   /* fresh: before its first block */
-	uint8_t color, age; /* age: rounds that it has waited */
+	uint8_t color;
+	uint16_t age; /* rounds that it has waited */
 	uint32_t block;
 	uint32_t *w; /* wavelets of the block; behind them room for values and masks */
 	size_t room; /* bytes there, which stay for the next command */
