@@ -173,6 +173,9 @@ LDFLAGS_libwse/tests/train/test-image-file := $(LDFLAGS_libwse/tests/train/test-
 LDFLAGS_asan/libwse/tests/train/test-image-file := $(LDFLAGS_libwse/tests/train/test-store)
 LDFLAGS_libwse/tests/train/test-grad-file := $(LDFLAGS_libwse/tests/train/test-store)
 LDFLAGS_asan/libwse/tests/train/test-grad-file := $(LDFLAGS_libwse/tests/train/test-store)
+# one asks the twin behind a session
+LDFLAGS_libwse/tests/train/test-tall := -Wl,--wrap=wse_device_open
+LDFLAGS_asan/libwse/tests/train/test-tall := $(LDFLAGS_libwse/tests/train/test-tall)
 # one cuts its submits into single commands
 LDFLAGS_libwse/tests/train/test-cycles := -Wl,--wrap=wse_submit,--wrap=wse_fence_destroy
 LDFLAGS_asan/libwse/tests/train/test-cycles := $(LDFLAGS_libwse/tests/train/test-cycles)
