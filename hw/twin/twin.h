@@ -35,7 +35,6 @@ struct wse_model {
 	struct twin_core *core;
 	uint8_t *sram;
 	struct twin_dec *dec;
-	size_t dec_bytes;
 	uint32_t *block;
 	struct twin_mesh *mesh; /* [nmesh] */
 	uint32_t nmesh;

@@ -17,7 +17,6 @@
 #define DEV_RING 64u /* entries of every ring */
 #define DEV_FAULTS 16u
 #define DEV_DATA 0x100000u    /* first byte of host memory free for tests */
-#define DEV_BAD 0xdead0000ull /* bus addresses from here on give errors */
 
 struct dev_queue {
 	uint64_t sq, cq;
