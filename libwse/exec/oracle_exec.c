@@ -82,7 +82,8 @@ static void oracle_info(struct wse_exec *e, struct wse_exec_info *info)
 
 	memset(info, 0, sizeof(*info));
 	snprintf(info->name, sizeof(info->name), "oracle %ux%u", o->rows, o->cols);
-	info->tile = (struct wse_tile){o->rows, o->cols, LANES, 48 * 1024};
+	info->tile = (struct wse_tile){
+		.rows = o->rows, .cols = o->cols, .lanes = LANES, .sram = 48 * 1024};
 }
 
 static void unprepare(struct oracle *o)

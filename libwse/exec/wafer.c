@@ -87,8 +87,11 @@ static void wafer_info(struct wse_exec *e, struct wse_exec_info *info)
 	memset(info, 0, sizeof(*info));
 	snprintf(info->name, sizeof(info->name), "%.40s %ux%u", wse_device_uri(w->dev),
 		 w->info.rows, w->info.cols);
-	info->tile = (struct wse_tile){w->info.rows, w->info.cols, w->info.lanes,
-				       w->info.sram_kib * 1024};
+	info->tile = (struct wse_tile){.rows = w->info.rows,
+				       .cols = w->info.cols,
+				       .lanes = w->info.lanes,
+				       .sram = w->info.sram_kib * 1024,
+				       .group = w->info.features >> WSE_FEATURES_GROUP_SHIFT};
 }
 
 /* ---- programs ---- */

@@ -59,8 +59,11 @@ static inline uint64_t wse_attn_cycles(uint32_t t, uint32_t s, uint32_t d, uint3
 	sum += c->exp * ((rows - 1) * t * g + t * (g + 1) / 2);
 	if (keep && rows > 1)
 		sum += c->round * (d / wide);
+	/* rows wait for those above: at t = 8 the wavelets, from 32 on the lanes are slower than that */
+	if (t > 8 && t < 32 && rows > 4)
+		sum += 4800 * (rows - 4) * (rows - 4);
 	sum += 100 * wse_attn_gather_cycles(group) * rows * chunks * (keep ? 1 : 2);
-	return (c->start + heads * sum) / 100;
+	return (c->start + heads * sum) / 100 + (group > 1 ? 150 : 0);
 }
 
 /*
@@ -125,8 +128,8 @@ static inline uint64_t wse_attn_back_cycles(uint32_t t, uint32_t s, uint32_t d, 
 
 	sum = c->head + c->round * rows + c->group * g * 5 * s * d + c->feature * g * d;
 	sum += c->block * (2 * (s / b) + 3 * rows * d / fb) + c->own * chunks;
-	sum += 100 * wse_attn_gather_cycles(group) * 2 * chunks;
-	return (c->start + heads * sum) / 100;
+	sum += 100 * (wse_attn_gather_cycles(group) + (group > 1 && t <= 8 ? 20 : 0)) * 2 * chunks;
+	return (c->start + heads * sum) / 100 + (group > 1 ? 280 : 0);
 }
 
 /* adding up the gradients of keys and values that heads share */

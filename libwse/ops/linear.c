@@ -382,7 +382,7 @@ static uint64_t linear_cycles(const struct wse_graph *g, const struct wse_op *op
 
 	if (op->arg[A_BIAS] != WSE_NO_BIAS)
 		post += WSE_BIAS_COST;
-	return WSE_COMMAND_CYCLES + wse_linear_cycles(g, rows_in(g, op), rows_out(g, op), post);
+	return wse_start_cycles(g) + wse_linear_cycles(g, rows_in(g, op), rows_out(g, op), post);
 }
 
 /* ---- gradient of the weights ---- */
@@ -461,7 +461,7 @@ static void wgrad_emit(struct wse_emit *e, const struct wse_op *op)
 
 static uint64_t wgrad_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	return WSE_COMMAND_CYCLES +
+	return wse_start_cycles(g) +
 	       wse_wgrad_cycles(g, rows_in(g, op), rows_out(g, op), op->arg[A_BIAS] != WSE_NO_BIAS);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Device cycles of the START of a linear layer and of a weight gradient, for the planner: fitted to
- * the RTL (t 8 to 64, k 4 to 192, tiles of 2x2 and 4x4; tests/train/test-cycles.c holds them
- * against it). k, outs: features of a column. A block takes as long as the slowest of those that
- * work on it: the lanes, the trip of its sums round the row, the links down the column, the host's
- * memory with the weights or their gradients.
+ * the RTL (t 8 to 64, k 4 to 64, tiles of 1x48, 2x2, 2x8, 4x4 and 16x2; tests/train/test-cycles.c
+ * holds them against it). k, outs: features of a column. A block takes as long as the slowest of
+ * those that work on it: the lanes, the trip of its sums round the row and down the columns, the
+ * bus with the weights or their gradients.
  */
 #ifndef WSE_OPS_LINEAR_CYCLES_H
 #define WSE_OPS_LINEAR_CYCLES_H
@@ -43,32 +43,95 @@ static inline uint64_t wse_post_cost(uint32_t post, int copy)
 
 enum { WSE_BIAS_COST = 74 };
 
+/* columns that share a bus to the host's memory */
+static inline uint64_t wse_bus_columns(const struct wse_graph *g)
+{
+	return g->tile.group && g->tile.group < g->tile.cols ? g->tile.group : g->tile.cols;
+}
+
+/* the first block comes later to rows below the fourth: each takes so many cycles more */
+static inline uint64_t wse_deep(const struct wse_graph *g, uint64_t row)
+{
+	return g->tile.rows > 4 ? (g->tile.rows - 4) * row : 0;
+}
+
+/* what a block waits for, in hundredths of a cycle */
+struct wse_block_cost {
+	uint64_t lanes, trip, port;
+};
+
+/*
+ * n blocks, behind what comes before the first: the bus begins earlier, as there is room for what it
+ * brings or takes
+ */
+static inline uint64_t wse_blocks_cycles(const struct wse_block_cost *c, uint64_t first, uint64_t n)
+{
+	return wse_most(first + n * wse_most(c->lanes, c->trip) / 100, 350 + n * c->port / 100);
+}
+
+/*
+ * A block's sums go round the row while the next one's products are made: a cycle a sum, and what
+ * begins and ends it, the longer the more features a block has.
+ */
+static inline struct wse_block_cost wse_linear_block(const struct wse_graph *g, uint64_t k)
+{
+	uint64_t b = g->nfeat, t = g->t, cols = wse_bus_columns(g);
+	uint64_t least = cols > 8 ? 300 : 200, run = wse_most(least, k * 25);
+	uint64_t less = t <= 8 ? 14 : t <= 24 ? 4 : 0, each = b >= 4 ? 300 : b == 2 ? 50 : 0;
+
+	return (struct wse_block_cost){
+		.lanes = 100 * (b * k * (t / g->tile.lanes) + (t <= 8 ? 39 : 5)),
+		.trip = 100 * (b * t + 35 - less) + each * k,
+		/* each run of a feature has requests of its own */
+		.port = b * cols * run,
+	};
+}
+
 static inline uint64_t wse_linear_cycles(const struct wse_graph *g, uint64_t k, uint64_t outs,
 					 uint64_t post)
 {
-	uint64_t b = g->nfeat, cols = g->tile.cols, feature = k * (g->t / g->tile.lanes);
-	/* short features cost the lanes more of what they do between two */
-	uint64_t lanes = b * (feature + (feature < 48 ? 3 : 0)) + 4, trip = b * g->t + 36;
-	uint64_t host = b * cols * (260 + 24 * k) / 100;
+	uint64_t cols = g->tile.cols;
+	struct wse_block_cost block = wse_linear_block(g, k);
 
-	return 310 + 41 * cols + outs * cols / b * wse_most(lanes, wse_most(trip, host)) +
+	return wse_blocks_cycles(&block, 420 + 14 * cols + wse_deep(g, 3), outs * cols / g->nfeat) +
 	       outs * g->t * post / 100;
+}
+
+/*
+ * With rows, the links to the south carry the stream and the sums, a wavelet of each an element: two
+ * cycles at best, and a part of one more where the two meet, which each row below the first adds to.
+ */
+static inline struct wse_block_cost wse_wgrad_block(const struct wse_graph *g, uint64_t k)
+{
+	uint64_t b = g->nfeat, t = g->t, rows = g->tile.rows;
+	uint64_t element = rows == 1 ? 124 : rows == 2 ? 196 : 229;
+	uint64_t each = rows == 1 ? (b >= 4 ? 300 : b == 2 ? 220 : 100)
+				  : (b >= 4 ? 690 : b == 2 ? 340 : 100);
+	uint64_t from = t <= 8 ? 18 : t <= 24 ? 32 : b == 1 ? 42 : 34, alone = t <= 8 ? 11 : t <= 24 ? 7 : 2;
+	uint64_t link = b * k * element + (t <= 8 ? 3400 : 6300);
+	struct wse_block_cost c = {
+		/* behind the last feature, the lane tree's last result */
+		.lanes = 100 * (b * k * (t / g->tile.lanes) + (b >= 4 ? 8 : 12)),
+		.trip = 100 * (b * t + from + (rows == 1 ? alone : 0)) + each * k,
+		/* bursts of up to 32 bytes, or of 64 without a pause */
+		.port = b * wse_bus_columns(g) *
+			(g->tile.group ? wse_most(300, k * 50) : (k + 7) / 8 * 420),
+	};
+
+	if (b >= 4)
+		c.trip = wse_most(c.trip, link);
+	return c;
 }
 
 static inline uint64_t wse_wgrad_cycles(const struct wse_graph *g, uint64_t k, uint64_t outs,
 					int bias)
 {
-	uint64_t b = g->nfeat, cols = g->tile.cols, feature = k * (g->t / g->tile.lanes);
-	uint64_t trip = b * g->t + 48, host = cols * k / 2, link = g->tile.rows > 1 ? k * 260 / 100 : 0;
+	struct wse_block_cost block = wse_wgrad_block(g, k);
+	uint64_t cols = g->tile.cols;
 
-	/*
-	 * the links to the south carry the stream and the sums, a wavelet of each an element: two
-	 * cycles at best, and half a one more where the two meet
-	 */
-	host = wse_most(host, link);
-	/* the lane tree of a feature's last result, hidden the better the longer a feature is */
-	feature += feature <= 32 ? 20 : feature < 80 ? 30 - feature * 5 / 16 : 4;
-	return 350 + 48 * cols + outs * cols / b * wse_most(b * wse_most(feature, host), trip) +
+	uint64_t first = (g->t <= 8 ? 350 + 48 * cols : 470 + 18 * cols) + wse_deep(g, 13);
+
+	return wse_blocks_cycles(&block, first, outs * cols / g->nfeat) +
 	       (bias ? outs * (48 + g->t) / 4 : 0);
 }
 

@@ -273,25 +273,25 @@ static int oracle(struct wse_oracle_run *o, const struct wse_op *op)
 }
 
 /* from kernels on the RTL (tests/device/test-loss.c prints them), the start included */
-enum { PART_CYCLES = 6, PART_TOKEN = 10, PART_ONCE = 140, GRAD_CYCLES = 7, GRAD_ONCE = 100 };
-enum { JOIN_TOKEN = 20, JOIN_HOP = 15, JOIN_ONCE = 720 };
+enum { PART_CYCLES = 6, PART_TOKEN = 2, PART_ONCE = 140, GRAD_CYCLES = 7, GRAD_ONCE = 100 };
+enum { JOIN_TOKEN = 25, JOIN_HOP = 35, JOIN_ONCE = 400 };
 
 static uint64_t part_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	return WSE_COMMAND_CYCLES + (uint64_t)g->t * (op->arg[A_ROWS] * PART_CYCLES + PART_TOKEN) +
+	return wse_start_cycles(g) + (uint64_t)g->t * (op->arg[A_ROWS] * PART_CYCLES + PART_TOKEN) +
 	       PART_ONCE;
 }
 
 static uint64_t join_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
 	(void)op;
-	return WSE_COMMAND_CYCLES + (uint64_t)g->t * JOIN_TOKEN + 2 * JOIN_HOP * g->tile.cols +
+	return wse_start_cycles(g) + (uint64_t)g->t * JOIN_TOKEN + 2 * JOIN_HOP * g->tile.cols +
 	       JOIN_ONCE;
 }
 
 static uint64_t grad_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	return WSE_COMMAND_CYCLES + (uint64_t)g->t * op->arg[A_ROWS] * GRAD_CYCLES + GRAD_ONCE;
+	return wse_start_cycles(g) + (uint64_t)g->t * op->arg[A_ROWS] * GRAD_CYCLES + GRAD_ONCE;
 }
 
 const struct wse_op_type wse_type_loss_part = {.name = "loss of a chunk",

@@ -399,19 +399,23 @@ static uint64_t norm_cycles(const struct wse_graph *g, const struct wse_op *op)
 	 * for itself
 	 */
 	uint64_t shorter = (h % (room / t - 1) != 0) + (h % (room / t) != 0);
+	uint64_t row = 184ull * g->tile.cols / 10; /* the sums go round */
 
 	/* no sums of x; from 17 tokens on the mean lies in memory, as x does */
 	uint64_t rms = op->out[OUT_MEAN] != WSE_NO_VALUE
 			       ? 0
 			       : 100 + 20 * g->tile.cols + (t > 16 ? 3 * h * t / 4 : 0);
 
-	return WSE_COMMAND_CYCLES + (t <= 8 ? 640 : 394 + 6 * t) + 40 * g->tile.cols +
-	       95 * shorter + 2 * h * t - rms;
+	if (t <= 8)
+		return wse_start_cycles(g) + 742 + row + h * 51 / 2 - rms;
+	return wse_start_cycles(g) + 480 + 6 * t + row + 95 * shorter + 2 * h * t - rms;
 }
 
 static uint64_t norm_back_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	uint64_t feature = 24 + g->t * 47 / 10; /* scalar operands, then the lanes */
+	/* tenths of a cycle: scalar operands, then the lanes; the sums go round */
+	uint64_t feature = g->t <= 8 ? 690 : 155 + g->t * 481 / 10;
+	uint64_t row = 108ull * g->tile.cols;
 
 	if (op->in[IN_MEAN] == WSE_NO_VALUE)
 		feature -= g->t > 16 ? 20 : 12;
@@ -419,8 +423,8 @@ static uint64_t norm_back_cycles(const struct wse_graph *g, const struct wse_op 
 		feature -= 5;
 
 	/* beyond 32 tokens the sums have no room in the accumulators */
-	return WSE_COMMAND_CYCLES + (g->t > 32 ? 1450 : 900) +
-	       g->values[op->in[IN_X]].rows * feature;
+	return wse_start_cycles(g) + (g->t <= 8 ? 839 : 880 + g->t * 7 / 4) +
+	       (g->t > 32 ? 550 : 0) + (g->values[op->in[IN_X]].rows * feature + row) / 10;
 }
 
 const struct wse_op_type wse_type_norm = {.name = "norm",

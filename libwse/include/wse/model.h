@@ -160,6 +160,8 @@ struct wse_tile {
 	uint32_t rows, cols;
 	uint32_t lanes; /* 4 or 8: tokens of a core are a multiple */
 	uint32_t sram;	/* bytes of a core; no sum depends on it */
+	/* columns that share a bus to the host, 0: all; time alone depends on it */
+	uint32_t group;
 };
 
 enum wse_type { WSE_TYPE_BF16, WSE_TYPE_F32, WSE_TYPE_U16, WSE_TYPE_BYTE, WSE_TYPE_U32 };

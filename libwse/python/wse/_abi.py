@@ -510,6 +510,7 @@ class wse_tile(Structure):
 
     lanes: 4 or 8: tokens of a core are a multiple
     sram: bytes of a core; no sum depends on it
+    group: columns that share a bus to the host, 0: all; time alone depends on it
     """
 
 
@@ -993,6 +994,7 @@ wse_tile._fields_ = [
     ("cols", c_uint32),
     ("lanes", c_uint32),
     ("sram", c_uint32),
+    ("group", c_uint32),
 ]
 
 wse_linear_op._fields_ = [

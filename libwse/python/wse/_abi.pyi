@@ -331,6 +331,7 @@ class wse_tile(Structure):
     cols: int
     lanes: int
     sram: int
+    group: int
 
 class wse_linear_op(Structure):
     program: int

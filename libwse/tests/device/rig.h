@@ -293,7 +293,10 @@ static int rig_open_program(struct rig *g, const char *uri, const char *program)
 		return ret;
 	}
 	wse_device_info(g->dev, &info);
-	g->tile = (struct wse_tile){info.rows, info.cols, info.lanes, info.sram_kib * 1024};
+	g->tile = (struct wse_tile){.rows = info.rows,
+				    .cols = info.cols,
+				    .lanes = info.lanes,
+				    .sram = info.sram_kib * 1024};
 	g->base = wse_program_end(g->prog);
 	g->end = info.sram_kib * 1024 - 1088;
 	size = (size_t)info.rows * info.cols * (g->end - g->base);

@@ -96,7 +96,7 @@ static size_t differ(struct wse_memx *a, struct wse_memx *b, const struct wse_te
 
 static void one(uint32_t filter)
 {
-	const struct wse_tile tile = {2, 2, 8, 1u << 30};
+	const struct wse_tile tile = {.rows = 2, .cols = 2, .lanes = 8, .sram = 1u << 30};
 	struct wse_gpt shape = {.vocab = 16,
 				.positions = 16,
 				.seq = 16,

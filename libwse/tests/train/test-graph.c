@@ -216,7 +216,7 @@ static void model(struct wse_model *m, uint32_t hidden)
 	wse_mlp_init(m, 4, 4, 32, &hidden, 1, WSE_RELU);
 }
 
-static const struct wse_tile small = {2, 2, 8, 1u << 20};
+static const struct wse_tile small = {.rows = 2, .cols = 2, .lanes = 8, .sram = 1u << 20};
 
 /* a finished graph as its builder left it before wse_ops_finish() */
 static void unfinish(struct wse_graph *g)

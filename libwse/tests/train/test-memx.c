@@ -102,7 +102,7 @@ static int image_is_right(const struct wse_image *img, const float *w, const flo
 
 static void memx(void)
 {
-	const struct wse_tile tile = {2, 2, 8, 1u << 20};
+	const struct wse_tile tile = {.rows = 2, .cols = 2, .lanes = 8, .sram = 1u << 20};
 	uint32_t hidden = 40;
 	struct wse_memx_cfg c = {.max_norm = 1.0, .seed = 9};
 	struct wse_memx *mx, *again;

@@ -19,7 +19,7 @@
 #define WIDTH  24u
 #define OUTS   12u
 
-static const struct wse_tile tiles[] = {{2, 3, 8, 0}, {1, 1, 8, 0}, {4, 2, 4, 0}};
+static const struct wse_tile tiles[] = {{2, 3, 8, 0, 0}, {1, 1, 8, 0, 0}, {4, 2, 4, 0, 0}};
 
 static float normal(uint64_t stream, uint64_t i)
 {
@@ -105,7 +105,7 @@ static void test_linear(const struct wse_tile *tile)
 /* every pass over the sums, by its definition */
 static void test_post(void)
 {
-	const struct wse_tile tile = {1, 2, 8, 0};
+	const struct wse_tile tile = {.rows = 1, .cols = 2, .lanes = 8, .sram = 0};
 	static const char *const names[] = {"none", "bf16",  "relu",  "gelu_new", "gate",
 					    "mul",  "add16", "add32", "relu2",	  "gelu"};
 	float bias[4] = {0.5f, -0.25f, 1.0f, 0.0f}, aux32[32], y[32], out[32], out2[32];

@@ -391,7 +391,7 @@ static void reference(enum wse_activation act)
 /* what does not divide, by the model, the planner and the device */
 static void refused(void)
 {
-	const struct wse_tile tile = {2, 8, 8, 1u << 20};
+	const struct wse_tile tile = {.rows = 2, .cols = 8, .lanes = 8, .sram = 1u << 20};
 	uint32_t hidden = 36;
 	struct wse_plan plan;
 	struct wse_model m;

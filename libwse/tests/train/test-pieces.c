@@ -59,7 +59,7 @@ static int holds(const struct wse_memx_pieces *l, const struct wse_graph *g, uin
 
 static void one(int *bad, uint32_t *several)
 {
-	const struct wse_tile tile = {1, 1 + rnd(3), 8, 1u << 20};
+	const struct wse_tile tile = {.rows = 1, .cols = 1 + rnd(3), .lanes = 8, .sram = 1u << 20};
 	static const uint32_t widths[] = {4, 12, 100, 256, 1000, 2048, 3072, 10000};
 	uint32_t parts = 1 + 2 * rnd(2), ins = widths[rnd(8)] * tile.cols;
 	uint32_t h = 4 * (1 + rnd(ins < 1000 ? 700 : 300)), outs = h * tile.cols * parts;
@@ -130,7 +130,7 @@ static void rows(void)
 
 static void foreign(void)
 {
-	const struct wse_tile tile = {1, 2, 8, 1u << 20};
+	const struct wse_tile tile = {.rows = 1, .cols = 2, .lanes = 8, .sram = 1u << 20};
 	struct wse_tensor_table tab = {0};
 	struct wse_memx_pieces l;
 	struct wse_graph g;

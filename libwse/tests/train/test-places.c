@@ -150,7 +150,10 @@ static void places(void)
 	int bad = 0;
 
 	for (int k = 0; k < 400; k++) {
-		const struct wse_tile tile = {1 + rnd(4), 1 + rnd(4), 8, 10000 + rnd(90000)};
+		const struct wse_tile tile = {.rows = 1 + rnd(4),
+					      .cols = 1 + rnd(4),
+					      .lanes = 8,
+					      .sram = 10000 + rnd(90000)};
 		struct wse_graph g;
 		uint64_t all = 0;
 		int ret;
@@ -190,7 +193,7 @@ static void places(void)
 /* as many layers as a parameter file may ask for, on cores with room for them */
 static void many_layers(void)
 {
-	const struct wse_tile tile = {1, 4, 8, 1u << 30};
+	const struct wse_tile tile = {.rows = 1, .cols = 4, .lanes = 8, .sram = 1u << 30};
 	const struct wse_gpt shape = {.vocab = 256,
 				      .positions = 8,
 				      .seq = 8,

@@ -471,7 +471,9 @@ static void forward_of_large(void)
 	wse_plan_fini(&p);
 	ok(ret == -E2BIG, "%s is not trained on 16 x 32 cores: %u bytes", wide.name, total);
 	m.forward = 1;
-	ret = wse_plan_make(&m, &(struct wse_tile){16, 32, 8, 48 * 1024}, 16, 0, &p);
+	ret = wse_plan_make(
+		&m, &(struct wse_tile){.rows = 16, .cols = 32, .lanes = 8, .sram = 48 * 1024}, 16,
+		0, &p);
 	ok(!ret && p.graph.total < 48 * 1024 &&
 		   (double)image_bytes(&p.graph) < 2.02 * (double)m.family->macs(&m),
 	   "its forward pass takes %u, and images of %llu bytes%s%s", p.graph.total,

@@ -30,7 +30,7 @@ struct list {
 
 static void make(struct list *t)
 {
-	const struct wse_tile tile = {1, 4, 8, 1u << 20};
+	const struct wse_tile tile = {.rows = 1, .cols = 4, .lanes = 8, .sram = 1u << 20};
 
 	memset(t, 0, sizeof(*t));
 	wse_graph_init(&t->g, &tile, 8);
@@ -263,7 +263,7 @@ static void same_bits(const char *dir)
 				      .eps = 1e-5f,
 				      .dev = 0.02f,
 				      .learned = 1};
-	const struct wse_tile tile = {4, 4, 8, 1u << 20};
+	const struct wse_tile tile = {.rows = 4, .cols = 4, .lanes = 8, .sram = 1u << 20};
 	struct wse_memx_cfg cfg = {.optim = {WSE_OPTIM_ADAMW, 0.9, 0.95, 1e-8, 0, 0.01},
 				   .sched = {1, {{WSE_SCHED_CONSTANT, 0.01, 0.01, 1, 0}}},
 				   .max_norm = 1.0,

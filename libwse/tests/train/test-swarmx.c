@@ -413,7 +413,7 @@ static int swarm_step(uint32_t n, uint32_t which, int fail_at, int error, int ke
 	struct wse_exec *execs[4];
 	struct wse_micro_batch jobs[11] = {0};
 	struct wse_swarm *s;
-	const struct wse_tile tile = {1, 1, 8, 1u << 20};
+	const struct wse_tile tile = {.rows = 1, .cols = 1, .lanes = 8, .sram = 1u << 20};
 	struct wse_graph g;
 	struct wse_model m;
 	float *sum = NULL;

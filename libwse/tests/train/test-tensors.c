@@ -55,7 +55,8 @@ static void pieces(void)
 	int bad = 0;
 
 	for (int k = 0; k < 200; k++) {
-		const struct wse_tile tile = {1, 1 + rnd(4), 8, 1u << 20};
+		const struct wse_tile tile = {
+			.rows = 1, .cols = 1 + rnd(4), .lanes = 8, .sram = 1u << 20};
 		struct wse_tensor_table tab = {0};
 		struct wse_graph g;
 		uint32_t parts = 1 + 2 * rnd(2), h = 4 * (1 + rnd(3)), ins = 4 * tile.cols;
@@ -129,7 +130,8 @@ static void maps(void)
 	int bad = 0, kinds[4] = {0};
 
 	for (int k = 0; k < 200; k++) {
-		const struct wse_tile tile = {1, 1 + rnd(4), 8, 1u << 20};
+		const struct wse_tile tile = {
+			.rows = 1, .cols = 1 + rnd(4), .lanes = 8, .sram = 1u << 20};
 		struct wse_tensor_table tab = {0};
 		struct wse_graph g;
 		uint32_t kind = rnd(4), parts = kind == 1 ? 3 : 1, cols = tile.cols;
@@ -165,7 +167,7 @@ static void model(struct wse_model *m, uint32_t hidden)
 	wse_mlp_init(m, 4, 4, 32, &hidden, 1, WSE_RELU);
 }
 
-static const struct wse_tile small = {2, 2, 8, 1u << 20};
+static const struct wse_tile small = {.rows = 2, .cols = 2, .lanes = 8, .sram = 1u << 20};
 
 enum { SPARE = 5, NSPARE = 7 };
 
@@ -263,7 +265,7 @@ static int row_is(const struct wse_image *img, uint32_t outs, uint32_t row, cons
 static void unit_images(void)
 {
 	const struct wse_model_family family = {.name = "three", .tensors = matrices};
-	const struct wse_tile tile = {1, COLS, 8, 1u << 20};
+	const struct wse_tile tile = {.rows = 1, .cols = COLS, .lanes = 8, .sram = 1u << 20};
 	struct wse_memx_cfg c = {.seed = 3, .model.family = &family};
 	const struct wse_image *img;
 	struct wse_memx *mx;

@@ -455,7 +455,7 @@ static void memory(void)
 	wse_program_destroy(prog);
 	wse_context_destroy(ctx);
 	wse_device_close(dev);
-	tile = (struct wse_tile){4, 4, 8, info.sram_kib * 1024};
+	tile = (struct wse_tile){.rows = 4, .cols = 4, .lanes = 8, .sram = info.sram_kib * 1024};
 	h[0] = 16;
 	wse_mlp_init(&m, 8, 8, 256, h, 1, WSE_GELU_NEW);
 	ret = ret ? ret : m.family->graph(&m, &tile, 16, 0, &g);
