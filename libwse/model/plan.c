@@ -449,6 +449,48 @@ void wse_plan_fini(struct wse_plan *plan)
 	wse_graph_fini(&plan->graph);
 }
 
+static enum wse_bound bound_of(const struct wse_graph *g, const struct wse_op *op)
+{
+	const struct wse_op_type *type = wse_op_type(op->kind);
+
+	if (type->bound)
+		return type->bound(g, op);
+	return type->entry ? WSE_BOUND_CORE : WSE_BOUND_COPIES;
+}
+
+/* what the cycles are spent on, for each kind of operation and of all; kinds below 1 % are in the sum alone */
+static void print_bounds(const struct wse_plan *p, const struct wse_exec_cfg *log)
+{
+	static const char *const names[WSE_BOUNDS] = {"lanes", "trip of sums", "port", "copies",
+						      "core"};
+	uint64_t of[WSE_OP_KINDS + 1][WSE_BOUNDS] = {{0}}, sum, c;
+	const struct wse_graph *g = &p->graph;
+	char text[160];
+	size_t n;
+
+	of[WSE_OP_KINDS][WSE_BOUND_COPIES] = program_cycles(g);
+	for (uint32_t i = 0; i < g->nops; i++) {
+		c = wse_op_type(g->ops[i].kind)->cycles(g, &g->ops[i]);
+		of[g->ops[i].kind][bound_of(g, &g->ops[i])] += c;
+		of[WSE_OP_KINDS][bound_of(g, &g->ops[i])] += c;
+	}
+	for (uint32_t k = 0; k <= WSE_OP_KINDS; k++) {
+		sum = n = 0;
+		text[0] = 0;
+		for (int b = 0; b < WSE_BOUNDS; b++)
+			sum += of[k][b];
+		if (sum * 100 < p->cycles || !sum)
+			continue;
+		for (int b = 0; b < WSE_BOUNDS; b++)
+			if (of[k][b] && n < sizeof(text))
+				n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s %.0f %%",
+						      n ? ", " : "", names[b],
+						      100.0 * (double)of[k][b] / (double)p->cycles);
+		wse_logf(log, WSE_LOG_INFO, "%-16s %s: %s", k == WSE_OP_KINDS ? "bound by" : "",
+			 k == WSE_OP_KINDS ? "all" : wse_kind_name(k), text);
+	}
+}
+
 void wse_plan_print(const struct wse_plan *p, const struct wse_model *m, const char *device,
 		    const struct wse_exec_cfg *log)
 {
@@ -492,4 +534,5 @@ void wse_plan_print(const struct wse_plan *p, const struct wse_model *m, const c
 	wse_logf(log, i,
 		 "predicted        %" PRIu64 " cycles a micro-batch, %.2f of the lanes useful",
 		 p->cycles, p->useful);
+	print_bounds(p, log);
 }

@@ -376,6 +376,13 @@ static void linear_emit(struct wse_emit *e, const struct wse_op *op)
 	wse_emit_kernel(e, op, a);
 }
 
+static enum wse_bound linear_bound(const struct wse_graph *g, const struct wse_op *op)
+{
+	struct wse_block_cost c = wse_linear_block(g, rows_in(g, op));
+
+	return wse_block_bound(&c);
+}
+
 static uint64_t linear_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
 	uint64_t post = wse_post_cost(op->arg[A_POST], op->out[OUT_SECOND] != WSE_NO_VALUE);
@@ -457,6 +464,13 @@ static void wgrad_emit(struct wse_emit *e, const struct wse_op *op)
 	wse_emit_index(e, op->unit, op->arg[A_CHUNK]);
 	wse_emit_grads(e, op->unit, op->arg[A_CHUNK]);
 	wse_emit_kernel(e, op, a);
+}
+
+static enum wse_bound wgrad_bound(const struct wse_graph *g, const struct wse_op *op)
+{
+	struct wse_block_cost c = wse_wgrad_block(g, rows_in(g, op));
+
+	return wse_block_bound(&c);
 }
 
 static uint64_t wgrad_cycles(const struct wse_graph *g, const struct wse_op *op)
@@ -601,11 +615,13 @@ const struct wse_op_type wse_type_linear_forward = {.name = "linear",
 						    .check = linear_check,
 						    .emit = linear_emit,
 						    .oracle = linear_oracle,
-						    .cycles = linear_cycles};
+						    .cycles = linear_cycles,
+						    .bound = linear_bound};
 const struct wse_op_type wse_type_linear_wgrad = {.name = "weight gradient",
 						  .entry = "linear_wgrad",
 						  .writes_grad = WSE_GRAD_MATRIX,
 						  .check = wgrad_check,
 						  .emit = wgrad_emit,
 						  .oracle = wgrad_oracle,
-						  .cycles = wgrad_cycles};
+						  .cycles = wgrad_cycles,
+						  .bound = wgrad_bound};

@@ -10,6 +10,7 @@
 #define WSE_OPS_LINEAR_CYCLES_H
 
 #include "graph/graph.h"
+#include "ops/ops.h"
 #include "wse_kernel.h"
 
 static inline uint64_t wse_most(uint64_t a, uint64_t b)
@@ -67,6 +68,13 @@ struct wse_block_cost {
 static inline uint64_t wse_blocks_cycles(const struct wse_block_cost *c, uint64_t first, uint64_t n)
 {
 	return wse_most(first + n * wse_most(c->lanes, c->trip) / 100, 350 + n * c->port / 100);
+}
+
+static inline enum wse_bound wse_block_bound(const struct wse_block_cost *c)
+{
+	if (c->port > wse_most(c->lanes, c->trip))
+		return WSE_BOUND_PORT;
+	return c->trip > c->lanes ? WSE_BOUND_TRIP : WSE_BOUND_LANES;
 }
 
 /*

@@ -34,6 +34,16 @@ struct wse_oracle_run;
 
 enum wse_grad_part { WSE_GRAD_MATRIX = 1, WSE_GRAD_VECTORS = 2 };
 
+/* what an operation's cycles are spent on: the slowest of those that work on it */
+enum wse_bound {
+	WSE_BOUND_LANES,  /* multiply-adds */
+	WSE_BOUND_TRIP,	  /* sums on their way round the row and down the columns */
+	WSE_BOUND_PORT,	  /* the bus with weights or their gradients */
+	WSE_BOUND_COPIES, /* the host interface, core by core */
+	WSE_BOUND_CORE,	  /* scalar code, wavelets and vectors of a core: what has no figures of its own */
+	WSE_BOUNDS
+};
+
 struct wse_op_type {
 	const char *name;
 	const char *entry;	/* start function of the kernel, NULL: no kernel */
@@ -46,6 +56,8 @@ struct wse_op_type {
 	int (*oracle)(struct wse_oracle_run *o, const struct wse_op *op);
 	/* device cycles of one micro-batch, as the planner adds them up */
 	uint64_t (*cycles)(const struct wse_graph *g, const struct wse_op *op);
+	/* NULL: WSE_BOUND_CORE with a kernel, WSE_BOUND_COPIES without */
+	enum wse_bound (*bound)(const struct wse_graph *g, const struct wse_op *op);
 };
 
 /* NULL: there is no such kind */
