@@ -91,7 +91,8 @@ static void wafer_info(struct wse_exec *e, struct wse_exec_info *info)
 				       .cols = w->info.cols,
 				       .lanes = w->info.lanes,
 				       .sram = w->info.sram_kib * 1024,
-				       .group = w->info.features >> WSE_FEATURES_GROUP_SHIFT};
+				       .group = (w->info.features & WSE_FEATURES_GROUP_MASK) >>
+						WSE_FEATURES_GROUP_SHIFT};
 }
 
 /* ---- programs ---- */

@@ -44,9 +44,14 @@ static void __attribute__((format(printf, 2, 3))) problem(struct report *r, cons
 
 static void print_info(const struct drm_wse_info *i)
 {
+	uint32_t group = (i->features & WSE_FEATURES_GROUP_MASK) >> WSE_FEATURES_GROUP_SHIFT;
+
 	printf("  %u x %u cores, %u lanes, %u KiB SRAM, %u colors, %u I/O queues, ABI %u.%u%s\n",
 	       i->rows, i->cols, i->lanes, i->sram_kib, i->colors, i->queues, i->abi_major,
 	       i->abi_minor, i->features & WSE_FEATURES_HOSTFP_MASK ? ", host floating point" : "");
+	if (group)
+		printf("  a bus to the host's memory for each %u columns, and one for rings and copies\n",
+		       group);
 }
 
 static void print_firmware(struct report *r, const struct drm_wse_info *i, const char *fix)
