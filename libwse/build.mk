@@ -199,6 +199,11 @@ $(B)/tsan/test-hosts: $(TSAN_HOSTS) $(wildcard libwse/swarmx/*.h) libwse/tests/t
 ALL += $(B)/tsan/test-hosts
 BESIDE += --waits $(B)/tsan/test-hosts --waits libwse/tests/train/test-mpi --waits libwse/tests/train/test-slurm
 BESIDE += --waits libwse/tests/device/test-tools --beside libwse/examples/labs/test-labs
+BESIDE += --waits libwse/tests/device/test-tools
+
+.PHONY: test-kills
+test-kills: $(B)/wse-train $(MPI_PLUGIN) ## ranks killed at 20 random moments; minutes, no part of `make test`
+	libwse/tests/train/test-kills
 SUITES += $(addprefix libwse/tests/device/,test-symbols test-guest) $(B)/libwse/tests/device/test-linear-so \
 	$(addprefix libwse/tests/train/,test-cli test-profile test-tokens test-hashes test-zoo \
 	test-zoo-decoders test-install test-decoder-torch)
