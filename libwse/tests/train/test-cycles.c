@@ -297,7 +297,7 @@ static void wide(const char *only)
 		snprintf(uri, sizeof(uri), "sim:rtl,rows=%u,cols=%u", of[i].rows, of[i].cols);
 		snprintf(what, sizeof(what), "%s, %u features, %u tokens a core", of[i].tile,
 			 of[i].width, of[i].span * of[i].batch / of[i].rows);
-		step(what, uri, gpt, sets, n);
+		step(what, uri, gpt, sets, n, NULL);
 	}
 }
 
