@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +19,8 @@
 
 /* of a file or of all in a directory; three bytes of memory a byte of text */
 #define TEXT_MAX (2ull << 30)
+/* tokens whose entropies are taken: four bytes each while they are counted */
+#define ENTROPY_MAX ((size_t)1 << 26)
 
 /* llm.c's header: 256 int32 of magic, version, tokens, then the tokens */
 enum { LLMC_MAGIC = 20240520, LLMC_MAGIC_32 = 20240801, LLMC_HEADER = 1024 };
@@ -28,7 +31,16 @@ struct text {
 	size_t n, room;
 	uint32_t left_out; /* files of a directory that are no text */
 	uint32_t links;	   /* directories that were entered by a symbolic link */
+	int mapped;	   /* p is a file that was mapped, not memory */
 };
+
+static void text_free(struct text *t)
+{
+	if (t->mapped && t->n)
+		munmap(t->p, t->n);
+	else if (!t->mapped)
+		free(t->p);
+}
 
 static int cannot(const char *path, int err)
 {
@@ -73,7 +85,18 @@ static int read_all(struct text *t, int fd, const char *path)
 	}
 }
 
-static int read_more(struct text *t, const char *path)
+static int map_all(struct text *t, int fd, size_t n, const char *path)
+{
+	void *p = n ? mmap(NULL, n, PROT_READ, MAP_SHARED, fd, 0) : NULL;
+
+	if (p == MAP_FAILED)
+		return cannot(path, errno);
+	*t = (struct text){.p = p, .n = n, .mapped = 1};
+	return 0;
+}
+
+/* map: t has nothing yet, and the file is only looked at */
+static int read_more(struct text *t, const char *path, int map)
 {
 	/* O_NONBLOCK: a FIFO is opened, and refused by name */
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), ret;
@@ -88,6 +111,8 @@ static int read_more(struct text *t, const char *path)
 			       "%.400s is neither a file nor a directory: give a text file, a "
 			       "directory of them, or tokens (*.bin)",
 			       path);
+	else if (map)
+		ret = map_all(t, fd, (size_t)sb.st_size, path);
 	else if ((uint64_t)sb.st_size > TEXT_MAX - t->n)
 		ret = too_much(path);
 	else
@@ -174,7 +199,7 @@ static int read_entry(struct text *t, const struct level *up, const char *name)
 		return read_below(t, &l, link);
 	if (!S_ISREG(l.sb.st_mode) && !link)
 		return 0;
-	ret = read_more(t, sub);
+	ret = read_more(t, sub, 0);
 	if (!ret && t->n > before && memchr(t->p + before, 0, t->n - before)) {
 		t->n = before;
 		t->left_out++;
@@ -301,12 +326,47 @@ static uint32_t number(const unsigned char *p, size_t size)
 	return four;
 }
 
-/* bytes, uint16 or uint32 -> tokens, each below vocab */
-static int to_tokens(const struct text *t, const char *path, uint32_t vocab, int words,
-		     uint16_t **tok, size_t *ntok)
+/* the largest of n tokens */
+static uint32_t largest(const unsigned char *p, size_t n, size_t size)
 {
 	uint32_t most = 0;
-	size_t skip = 0, size = 1, n, at = SIZE_MAX;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t v = number(p + size * i, size);
+
+		most = v > most ? v : most;
+	}
+	return most;
+}
+
+/* -EINVAL: a token is not below vocab */
+static int check_tokens(const unsigned char *p, size_t n, size_t size, uint32_t vocab,
+			const char *path)
+{
+	uint32_t most = size == 1   ? largest(p, n, 1)
+			: size == 2 ? largest(p, n, 2)
+				    : largest(p, n, 4);
+	size_t at = 0;
+
+	if (most < vocab || !n)
+		return 0;
+	while (number(p + size * at, size) < vocab)
+		at++;
+	wse_fail(-EINVAL, "%.300s: token %u at position %zu is outside the vocabulary of %u", path,
+		 number(p + size * at, size), at, vocab);
+	if (most < WSE_VOCAB_MAX)
+		wse_fail_more(": choose vocab_size %u", most + 1);
+	return -EINVAL;
+}
+
+/*
+ * bytes, uint16 or uint32 -> tokens, each below vocab. A file of tokens that are as wide as in
+ * memory stays mapped: then it is *map, and *tok lies in it
+ */
+static int to_tokens(struct text *t, const char *path, uint32_t vocab, int words, uint16_t **tok,
+		     size_t *ntok, struct wse_data_map *map)
+{
+	size_t skip = 0, size = 1, n;
 	int ret = words ? header_of(t, path, vocab, &skip, &size) : 0;
 
 	if (ret)
@@ -315,25 +375,25 @@ static int to_tokens(const struct text *t, const char *path, uint32_t vocab, int
 		return wse_fail(-EINVAL, "%.300s: %zu bytes are no whole number of uint%zu tokens",
 				path, t->n - skip, 8 * size);
 	n = (t->n - skip) / size;
+	ret = check_tokens(t->p + skip, n, size, vocab, path);
+	if (ret)
+		return ret;
+	if (t->mapped && size == 2ul * wse_token_places(vocab)) {
+		*map = (struct wse_data_map){t->p, t->n};
+		*tok = (uint16_t *)(void *)(t->p + skip);
+		*ntok = n;
+		t->n = 0; /* it is no longer ours */
+		return 0;
+	}
+	if (n > TEXT_MAX)
+		return too_much(path);
 	*tok = malloc((n + 1) * wse_token_places(vocab) * sizeof(**tok));
 	if (!*tok)
 		return wse_fail(-ENOMEM, "%.300s: no memory for %zu tokens", path, n);
 	*ntok = n;
-	for (size_t i = 0; i < n; i++) {
-		uint32_t v = number(t->p + skip + size * i, size);
-
-		if (v >= vocab && at == SIZE_MAX)
-			at = i;
-		most = v > most ? v : most;
-		wse_token_put(*tok, i, vocab, v);
-	}
-	if (at == SIZE_MAX)
-		return 0;
-	wse_fail(-EINVAL, "%.300s: token %u at position %zu is outside the vocabulary of %u", path,
-		 number(t->p + skip + size * at, size), at, vocab);
-	if (most < WSE_VOCAB_MAX)
-		wse_fail_more(": choose vocab_size %u", most + 1);
-	return -EINVAL;
+	for (size_t i = 0; i < n; i++)
+		wse_token_put(*tok, i, vocab, number(t->p + skip + size * i, size));
+	return 0;
 }
 
 /* text -> the tokenizer's tokens, all of which the vocabulary has */
@@ -375,7 +435,7 @@ static int check_maker(const struct wse_bpe *bpe, const struct text *t, const ch
 }
 
 static int load(const struct wse_data_cfg *cfg, const char *path, uint16_t **tok, size_t *ntok,
-		uint8_t **mask)
+		uint8_t **mask, struct wse_data_map *map)
 {
 	struct text t = {0};
 	struct level l = {.path = path};
@@ -387,7 +447,7 @@ static int load(const struct wse_data_cfg *cfg, const char *path, uint16_t **tok
 		return is_link(path) ? no_target(path, errno) : cannot(path, errno);
 	tree = S_ISDIR(l.sb.st_mode);
 	words = !tree && is_token_file(path);
-	ret = tree ? read_tree(&t, &l) : read_more(&t, path);
+	ret = tree ? read_tree(&t, &l) : read_more(&t, path, words);
 	if (!ret && !tree)
 		ret = check_text(&t, path, words);
 	if (!ret && !t.n && t.left_out)
@@ -401,8 +461,8 @@ static int load(const struct wse_data_cfg *cfg, const char *path, uint16_t **tok
 	if (!ret && cfg->bpe && !words)
 		ret = encode(cfg, &t, path, tok, ntok);
 	else if (!ret)
-		ret = to_tokens(&t, path, cfg->vocab, words, tok, ntok);
-	free(t.p);
+		ret = to_tokens(&t, path, cfg->vocab, words, tok, ntok, map);
+	text_free(&t);
 	return ret;
 }
 
@@ -417,8 +477,9 @@ static int entropies(struct wse_data *d)
 {
 	uint32_t v = d->cfg.vocab, *count = calloc(v, sizeof(*count));
 	size_t *end = calloc((size_t)v + 1, sizeof(*end)), i, at = 0;
-	uint32_t *after = malloc(d->ntok * sizeof(*after));
-	double n = (double)d->ntok;
+	size_t ntok = d->ntok < ENTROPY_MAX ? d->ntok : ENTROPY_MAX;
+	uint32_t *after = malloc(ntok * sizeof(*after));
+	double n = (double)ntok;
 
 	if (!count || !end || !after) {
 		free(count);
@@ -426,7 +487,7 @@ static int entropies(struct wse_data *d)
 		free(after);
 		return -ENOMEM;
 	}
-	for (i = 0; i < d->ntok; i++)
+	for (i = 0; i < ntok; i++)
 		count[wse_token(d->tok, (ptrdiff_t)i, v)]++;
 	for (uint32_t a = 0; a < v; a++) {
 		if (count[a])
@@ -434,7 +495,7 @@ static int entropies(struct wse_data *d)
 		end[a + 1] = end[a] + count[a];
 		count[a] = 0;
 	}
-	for (i = 1; i < d->ntok; i++)
+	for (i = 1; i < ntok; i++)
 		after[end[wse_token(d->tok, (ptrdiff_t)i - 1, v)]++] =
 			wse_token(d->tok, (ptrdiff_t)i, v);
 	for (uint32_t a = 0; a < v; a++) {
@@ -448,7 +509,7 @@ static int entropies(struct wse_data *d)
 			count[after[i]] = 0;
 		}
 		/* the last token of the text has no successor: its place stays empty */
-		at += a == wse_token(d->tok, (ptrdiff_t)d->ntok - 1, v);
+		at += a == wse_token(d->tok, (ptrdiff_t)ntok - 1, v);
 	}
 	free(count);
 	free(end);
@@ -631,9 +692,9 @@ int wse_data_read(const struct wse_data_cfg *cfg, struct wse_data *d)
 	d->stride = cfg->span ? cfg->span : 1;
 	d->apart = wse_hdf5_is(cfg->path);
 	ret = check_kinds(d);
-	ret = ret ? ret : load(cfg, cfg->path, &d->tok, &d->ntok, &d->mask);
+	ret = ret ? ret : load(cfg, cfg->path, &d->tok, &d->ntok, &d->mask, &d->map);
 	if (!ret && cfg->val_path) {
-		ret = load(cfg, cfg->val_path, &d->val, &d->nval, &d->val_mask);
+		ret = load(cfg, cfg->val_path, &d->val, &d->nval, &d->val_mask, &d->val_map);
 	} else {
 		d->val = d->tok;
 		d->nval = d->ntok;
@@ -663,13 +724,21 @@ int wse_data_open(const struct wse_data_cfg *cfg, struct wse_data *d)
 	return ret;
 }
 
+static void tokens_free(uint16_t *tok, const struct wse_data_map *map)
+{
+	if (map->p)
+		munmap(map->p, map->n);
+	else
+		free(tok);
+}
+
 void wse_data_close(struct wse_data *d)
 {
 	if (d->val != d->tok) {
-		free(d->val);
+		tokens_free(d->val, &d->val_map);
 		free(d->val_mask);
 	}
-	free(d->tok);
+	tokens_free(d->tok, &d->map);
 	free(d->mask);
 	memset(d, 0, sizeof(*d));
 }

@@ -2,7 +2,8 @@
 /*
  * The text: bytes of a file, or of all text files below a directory in sorted order, or
  * token files (*.bin): uint16 as nanoGPT writes them, uint32 where the vocabulary is above 65536;
- * llm.c's header says which. Bytes of text are tokens, or a tokenizer makes them. A sample is
+ * llm.c's header says which. Token files whose tokens are as wide as those in memory are mapped: they
+ * may be larger than it. Bytes of text are tokens, or a tokenizer makes them. A sample is
  * `span` targets,
  * at a multiple of span from where its part of the text begins, and the `window` tokens before the
  * first of them.
@@ -46,6 +47,11 @@ struct wse_data_cfg {
 struct wse_data {
 	struct wse_data_cfg cfg;
 	uint16_t *tok, *val;	/* by wse_token() (num/token.h); val may be tok */
+	/* files of tokens that are as memory has them are mapped: tok and val lie in them */
+	struct wse_data_map {
+		void *p;
+		size_t n; /* bytes */
+	} map, val_map;
 	/* of each token: does it count as a target? NULL: all do */
 	uint8_t *mask, *val_mask;
 	int apart;		/* a sample has its tokens for itself: HDF5 files */
@@ -55,6 +61,7 @@ struct wse_data {
 	size_t held_begin[WSE_DATA_CHUNKS], held_n[WSE_DATA_CHUNKS];
 	uint64_t ntrain, nheld;	/* samples */
 	uint64_t sum, val_sum;	/* checksums of tok and val: which text it was */
+	/* of the first 2^26 tokens: */
 	double unigram, bigram;	/* entropies of the text in nats; bigram: of a token given the one
 				 * before it */
 };

@@ -501,7 +501,9 @@ static void data(void)
 	for (int i = 0; i < 600; i++)
 		words[i] = (uint16_t)(i % 200);
 	put(bin, words, sizeof(words));
-	ok(!wse_data_open(&c, &d) && d.ntok == 600 && d.tok[5] == 5, "uint16 tokens");
+	ok(!wse_data_open(&c, &d) && d.ntok == 600 && d.tok[5] == 5 && d.map.n == 1200 &&
+		   (void *)d.tok == d.map.p,
+	   "uint16 tokens, where the file is mapped");
 	wse_data_close(&d);
 	for (uint32_t i = 0; i < 4; i++) { /* version, too many, too few, uint32 */
 		static const char *const want[] = {"version 2; of uint16 tokens 1 is read",
@@ -524,7 +526,8 @@ static void data(void)
 	memcpy(text, magic, 1024);
 	memcpy(text + 1024, words, sizeof(words));
 	put(bin, text, 1024 + sizeof(words));
-	ok(!wse_data_open(&c, &d) && d.ntok == 600, "llm.c's header is skipped");
+	ok(!wse_data_open(&c, &d) && d.ntok == 600 && (char *)d.tok == (char *)d.map.p + 1024,
+	   "llm.c's header is skipped");
 	wse_data_close(&d);
 	/* uint32: by llm.c's header, or by a vocabulary that does not fit uint16 */
 	for (int i = 0; i < 600; i++)
