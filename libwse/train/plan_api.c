@@ -187,6 +187,8 @@ static int plan(const struct wse_params *params, const char *uri, uint32_t flags
 	if (p.tokens) {
 		fill(&params->cfg, &p, out);
 		wse_plan_print(&p, &m, info.name, log);
+		wse_logf(log, WSE_LOG_INFO, "parameters       %llu",
+			 (unsigned long long)out->weights);
 		print_memory(&params->cfg, &p, uri, ranks ? ranks : 1, log);
 		if (m.forward)
 			print_text(&p, log);
