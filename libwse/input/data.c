@@ -589,10 +589,11 @@ static int cut_samples(struct wse_data *d)
 		held = (d->cfg.held_out + d->cfg.span - 1) / d->cfg.span;
 		if (held >= n)
 			return wse_fail(-EINVAL,
-					"%.128s: all of its %llu samples would be held out: choose "
+					"%.*s: all of its %llu samples would be held out: choose "
 					"val_dataloader.held_out_bytes %u, or give a "
 					"val_dataloader.data_dir",
-					d->cfg.path, (unsigned long long)n, d->cfg.span);
+					wse_hdf5_first(d->cfg.path), d->cfg.path,
+					(unsigned long long)n, d->cfg.span);
 		n -= held;
 		d->held_begin[0] = n * d->stride + 1;
 	} else {
@@ -666,14 +667,14 @@ static int check_kinds(const struct wse_data *d)
 
 	if (c->val_path && wse_hdf5_is(c->val_path) != d->apart)
 		return wse_fail(-EINVAL,
-				"%.200s and %.200s: text to train on and held-out text are both of "
+				"%.*s and %.*s: text to train on and held-out text are both of "
 				"HDF5 files, or neither is",
-				c->path, c->val_path);
+				wse_hdf5_first(c->path), c->path, wse_hdf5_first(c->val_path),
+				c->val_path);
 	if (d->apart && c->window != 1)
 		return wse_fail(-EINVAL,
-				"%.300s: samples of HDF5 files are for GPTs; the model "
-				"is none",
-				c->path);
+				"%.*s: samples of HDF5 files are for GPTs; the model is none",
+				wse_hdf5_first(c->path), c->path);
 	return 0;
 }
 

@@ -70,6 +70,13 @@ int wse_hdf5_is(const char *path)
 	return is_dir(path) ? count(path, wanted) > 0 && !count(path, other) : is_name(path);
 }
 
+int wse_hdf5_first(const char *path)
+{
+	size_t n = strcspn(path, "\n");
+
+	return n < 200 ? (int)n : 200;
+}
+
 static int open_plugin(struct wse_hdf5_calls *calls)
 {
 	char path[PATH_MAX];
@@ -243,7 +250,7 @@ int wse_hdf5_load(const char *path, uint32_t vocab, uint32_t s, uint16_t **tok, 
 		p += n;
 	}
 	if (!ret && !l.n)
-		ret = wse_fail(-ENODATA, "%.300s: no samples in it", path);
+		ret = wse_fail(-ENODATA, "%.*s: no samples in it", wse_hdf5_first(path), path);
 	if (ret || !l.masked) {
 		free(l.mask);
 		l.mask = NULL;

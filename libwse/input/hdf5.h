@@ -31,6 +31,9 @@ typedef int (*wse_hdf5_plugin_fn)(const char *release, struct wse_hdf5_calls *ca
  */
 int wse_hdf5_is(const char *path);
 
+/* for sentences, "%.*s": the length of a path, of the first one of a list; at most 200 */
+int wse_hdf5_first(const char *path);
+
 /*
  * All samples, files of a directory in the order of their names: *tok, by wse_token(), [n][1 + S]:
  * the first input and the labels; *mask [n][1 + S]: does it count as a label; NULL: all but the

@@ -82,6 +82,9 @@ void wse_run_facts(struct wse_facts *f, const struct wse_memx_cfg *cfg,
 			 wse_f64_text(o->beta2, b));
 		wse_fact(f, WSE_FACT_RATES, "eps", "%s", wse_f64_text(o->eps, a));
 	}
+	if (ts->loss_weight != 0.0)
+		wse_fact(f, WSE_FACT_RATES, "loss_weight", "%s a sample",
+			 wse_f64_text(ts->loss_weight, a));
 	wse_fact(f, WSE_FACT_RATES, "weight_decay", "%s", wse_f64_text(o->weight_decay, a));
 	wse_fact(f, WSE_FACT_RATES, "max_gradient_norm", "%s", wse_f64_text(cfg->max_norm, a));
 	schedule_facts(f, &cfg->sched);

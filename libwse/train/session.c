@@ -11,6 +11,7 @@
 #include "input/hf_config.h"
 #include "base/pages.h"
 #include "input/bpe.h"
+#include "input/hdf5.h"
 #include "num/num.h"
 #include "num/sha256.h"
 #include "ops/ops.h"
@@ -147,9 +148,10 @@ static int too_few_samples(struct wse_session *s)
 
 	wse_fail(
 		-EINVAL,
-		"%.200s: %llu training samples are less than a batch of %llu: give a text of %llu or "
+		"%.*s: %llu training samples are less than a batch of %llu: give a text of %llu or "
 		"more",
-		s->cfg.data, (unsigned long long)s->data.ntrain, (unsigned long long)s->cfg.batch,
+		wse_hdf5_first(s->cfg.data), s->cfg.data, (unsigned long long)s->data.ntrain,
+		(unsigned long long)s->cfg.batch,
 		(unsigned long long)wse_data_tokens(&s->data, s->cfg.batch));
 	if (batch)
 		wse_fail_more(", or choose train_dataloader.batch_size %llu",
@@ -284,6 +286,7 @@ int wse_session_open_part(struct wse_session *s, const struct wse_config *cfg,
 		.held_out = s->data.val == s->data.tok ? cfg->held_out : 0,
 		.samples = s->data.ntrain,
 		.batch = cfg->batch,
+		.loss_weight = cfg->loss_weight,
 		.micro_batch = s->plan.tokens / s->cfg.model.span,
 		.rows = s->tile.rows,
 		.cols = s->plan.graph.tile.cols,

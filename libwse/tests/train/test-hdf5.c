@@ -340,6 +340,22 @@ static uint64_t steps(const char *uri, uint32_t n, const char *const *sets, uint
 	return sum;
 }
 
+/* a run does not go on with another scale of its loss unless it is told to */
+static void weighed(const char *const *sets)
+{
+	static const char twin[] = "sim:func,rows=4,cols=4";
+	struct wse_session a, b;
+	int ret = open_run(&a, twin, 1, sets, 2, "ref");
+
+	ret = ret ? ret : wse_session_save(&a, in("w"), NULL);
+	ret = ret ? ret : open_run(&b, twin, 1, (const char *[]){sets[0]}, 1, "ref");
+	ok(!ret && wse_session_load(&b, in("w"), WSE_CKPT_ALL) == -EINVAL &&
+		   strstr(wse_error(), "loss_weight: \"0.015625 a sample\" there"),
+	   "%s", wse_error());
+	wse_session_close(&a);
+	wse_session_close(&b);
+}
+
 static void same_bits(void)
 {
 	static const char *const weight[] = {"model.loss_scaling=batch_size",
@@ -362,6 +378,7 @@ static void same_bits(void)
 	ok(sum != steps(twin, 1, NULL, 0, "ref", &b) &&
 		   fabs(b.norm * COUNT / S - a.norm) < 0.02 * a.norm,
 	   "batch_size: a sample's tokens are not divided by those that count");
+	weighed(weight);
 	mkdir(in("all"), 0700);
 	write_samples(in("all/a.h5"), all, N);
 	sum = steps(twin, 1, weight, 2, "all", &a);
