@@ -97,7 +97,7 @@ static int row_oracle(const struct wse_graph *g, const struct wse_op *op, uint32
 	uint32_t cols = g->tile.cols, t = g->t, h = op->arg[A_D] * op->arg[A_HEADS];
 	uint32_t chunks = longest(g, op) / t;
 	size_t all = wse_graph_tokens(g), tokens = (n + 1ul) * t, width = (size_t)h * cols;
-	struct wse_tile tile = {n + 1, cols, g->tile.lanes, 0};
+	struct wse_tile tile = {.rows = n + 1, .cols = cols, .lanes = g->tile.lanes};
 	struct wse_attn_shape shape = {(uint32_t)tokens, (uint32_t)tokens, op->arg[A_D],
 				       op->arg[A_HEADS], op->arg[A_GROUP], 0};
 	uint16_t *x = calloc(3 * width * tokens, 2), *y = calloc(width * tokens, 2);
@@ -143,7 +143,7 @@ static int past_oracle(struct wse_oracle_run *run, const struct wse_op *op)
 static uint64_t past_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
 	return wse_start_cycles(g) + wse_attn_past_cycles(g->t, longest(g, op), op->arg[A_D],
-							 op->arg[A_HEADS], op->arg[A_GROUP]);
+							  op->arg[A_HEADS], op->arg[A_GROUP]);
 }
 
 const struct wse_op_type wse_type_attn_past = {.name = "attention with a past",

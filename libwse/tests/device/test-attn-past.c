@@ -40,8 +40,8 @@ static void fill_row(const struct rig *g, const struct shape *s, struct data *d,
 {
 	uint32_t h = s->d * s->heads, width = h * g->tile.cols, tokens = (n + 1) * s->t;
 	uint32_t all = s->t * g->tile.rows, chunks = s->s / s->t;
-	struct wse_tile tile = {n + 1, g->tile.cols, g->tile.lanes, 0};
-	struct wse_attn_shape shape = {tokens, tokens, s->d, s->heads, s->group};
+	struct wse_tile tile = {.rows = n + 1, .cols = g->tile.cols, .lanes = g->tile.lanes};
+	struct wse_attn_shape shape = {tokens, tokens, s->d, s->heads, s->group, 0};
 	uint16_t *x = numbers((size_t)3 * width * tokens, 1.5f / powf((float)s->d, 0.25f), wild);
 	uint16_t *o = malloc((size_t)width * tokens * 2);
 	float *stat = malloc((size_t)width * tokens * 8);

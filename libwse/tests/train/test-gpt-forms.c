@@ -305,7 +305,7 @@ static void bad_operations(void)
 		"its result does not lie at its sums",
 		"the pass's second operand (value 1) has 16 features a column where 32 are needed",
 	};
-	const struct wse_tile tile = {2, 2, 8, 48 * 1024};
+	const struct wse_tile tile = {.rows = 2, .cols = 2, .lanes = 8, .sram = 48 * 1024};
 
 	for (uint32_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
 		struct wse_linear_op l = {.post = WSE_POST_MUL2, .bias = WSE_NO_BIAS};
@@ -360,7 +360,8 @@ static void resized(void)
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
-		const struct wse_tile tile = {2, all[i].cols, 8, 48 * 1024};
+		const struct wse_tile tile = {
+			.rows = 2, .cols = all[i].cols, .lanes = 8, .sram = 48 * 1024};
 		struct wse_model model, to = {0};
 		struct wse_gpt m = all[i].m;
 		const struct wse_gpt *got;

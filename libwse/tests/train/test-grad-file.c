@@ -27,7 +27,7 @@ struct list {
 
 static void make(struct list *t)
 {
-	const struct wse_tile tile = {1, 4, 8, 1u << 20};
+	const struct wse_tile tile = {.rows = 1, .cols = 4, .lanes = 8, .sram = 1u << 20};
 
 	memset(t, 0, sizeof(*t));
 	wse_graph_init(&t->g, &tile, 8);
@@ -373,7 +373,7 @@ static int run(const char *yaml, const char *dir, enum wse_memory_files files, u
 	*o = (struct outcome){.fault = o->fault};
 	ret = ret ? ret : wse_session_open(&s, &cfg, uris, devices, NULL);
 	if (!ret && files) {
-		ret = wse_memory_of(&cfg, &s.plan, uri, devices, &m);
+		ret = wse_memory_of(&cfg, &s.plan, uri, devices, 1, &m);
 		wse_session_close(&s);
 		cfg.memory_limit = wse_memory_sum(&m, files);
 		snprintf(cfg.model_dir, sizeof(cfg.model_dir), "%s", dir);

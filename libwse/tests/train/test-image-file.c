@@ -50,7 +50,7 @@ static size_t bytes(const struct rig *r, uint32_t unit)
 /* unit 3 stays, unit 5 has two records, the rest are small */
 static int make(struct rig *r, const char *dir)
 {
-	const struct wse_tile tile = {1, 4, 8, 1u << 20};
+	const struct wse_tile tile = {.rows = 1, .cols = 4, .lanes = 8, .sram = 1u << 20};
 	uint64_t file;
 
 	memset(r, 0, sizeof(*r));

@@ -432,7 +432,8 @@ static void heads(void)
 	int bad = 0;
 
 	for (int k = 0; k < 300; k++) {
-		const struct wse_tile tile = {1, 1 + rnd(4), 8, 1u << 20};
+		const struct wse_tile tile = {
+			.rows = 1, .cols = 1 + rnd(4), .lanes = 8, .sram = 1u << 20};
 		uint32_t kv = rnd(2) ? tile.cols * (1 + rnd(2)) : 1, queries = 1 + rnd(3);
 		uint32_t group = kv < tile.cols ? tile.cols : 1, own = 4 * (1 + rnd(2));
 		struct wse_heads h = {kv * queries, kv, own * group, 0};
