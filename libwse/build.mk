@@ -2,7 +2,8 @@
 # libwse (build/libwse.a, build/libwse.so.1), its tools, references, benches and tests.
 
 LIBWSE_VERSION := $(shell sed -n 's/^\#define WSE_RELEASE "\(.*\)"/\1/p' uapi/wse/wse_release.h)
-LIBWSE_DIRS := base device device/accel device/sim graph ops model exec memx swarmx input output num train
+LIBWSE_DIRS := base device device/accel device/sim graph ops model exec memx swarmx input output \
+	num train
 LIBWSE_SRC := $(wildcard $(LIBWSE_DIRS:%=libwse/%/*.c))
 LIBWSE_LIBS := -ldrm -lyaml -lcrypto -ljson-c -lpcre2-8 -luring -ldl -pthread
 # paths of a build are compiled in, so that a tree works without being installed
@@ -34,7 +35,8 @@ LIBWSE_LINK := $(MODEL_LINK) $(LIBWSE_LIBS)
 
 $(eval $(call c_archive,libwse.a,$(LIBWSE_SRC)))
 
-link_so = $(call short,LINK,$@)$(CC) $(CFLAGS) -shared -Wl,-soname,libwse.so.1 -Wl,--version-script=libwse/libwse.map -Wl,--exclude-libs,ALL -Wl,-z,defs \
+link_so = $(call short,LINK,$@)$(CC) $(CFLAGS) -shared -Wl,-soname,libwse.so.1 \
+	-Wl,--version-script=libwse/libwse.map -Wl,--exclude-libs,ALL -Wl,-z,defs \
 	-o $@ $(filter %.o,$^) $(call pull_models,$^) $(MODEL_LIBS) $(LIBWSE_LINK)
 $(B)/libwse.so.1: $(LIBWSE_SRC:%.c=$(B)/%.o) $(MODEL_LIBS) libwse/libwse.map
 	$(link_so)
@@ -57,20 +59,25 @@ ifneq ($(MPICC),)
 # what mpicc adds, for our compiler
 MPI_CFLAGS := $(patsubst -I%,-isystem %,$(shell $(MPICC) --showme:compile))
 $(B)/wse-mpi.so: libwse/plugins/link_mpi.c libwse/swarmx/link.h uapi/wse/wse_release.h
-	$(call short,LINK,$@)$(CC) $(CPPFLAGS) $(CFLAGS) $(HIDDEN) $(MPI_CFLAGS) -fPIC -shared -o $@ $< $(shell $(MPICC) --showme:link)
+	$(call short,LINK,$@)$(CC) $(CPPFLAGS) $(CFLAGS) $(HIDDEN) $(MPI_CFLAGS) -fPIC -shared \
+		-o $@ $< $(shell $(MPICC) --showme:link)
 MPI_PLUGIN := $(B)/wse-mpi.so
 endif
 
 # ---- HDF5, where it is: a plug-in that is opened for such data ----
-HDF5_LIBS := $(shell pkg-config --libs hdf5-serial 2>/dev/null || pkg-config --libs hdf5 2>/dev/null)
+HDF5_LIBS := $(shell pkg-config --libs hdf5-serial 2>/dev/null || pkg-config --libs hdf5 \
+	2>/dev/null)
 ifneq ($(HDF5_LIBS),)
-HDF5_CFLAGS := $(patsubst -I%,-isystem %,$(shell pkg-config --cflags hdf5-serial 2>/dev/null || pkg-config --cflags hdf5))
+HDF5_CFLAGS := $(patsubst -I%,-isystem %,$(shell pkg-config --cflags hdf5-serial 2>/dev/null || \
+	pkg-config --cflags hdf5))
 $(B)/wse-hdf5.so: libwse/plugins/hdf5.c libwse/input/hdf5.h uapi/wse/wse_release.h
-	$(call short,LINK,$@)$(CC) $(CPPFLAGS) $(CFLAGS) $(HIDDEN) $(HDF5_CFLAGS) -fPIC -shared -o $@ $< $(HDF5_LIBS)
+	$(call short,LINK,$@)$(CC) $(CPPFLAGS) $(CFLAGS) $(HIDDEN) $(HDF5_CFLAGS) -fPIC -shared \
+		-o $@ $< $(HDF5_LIBS)
 HDF5_PLUGIN := $(B)/wse-hdf5.so
 endif
 
-# ---- what is installed: the same objects without the build's paths, tools on the shared library ----
+# ---- what is installed: the same objects without the build's paths, tools on the shared library
+# ----
 INSTALLED := $(B)/install
 $(INSTALLED)/libwse.pc: libwse/libwse.pc.in libwse/build.mk firmware/build.mk
 	@mkdir -p $(@D)
@@ -85,42 +92,57 @@ $(INSTALLED)/libwse.so: $(INSTALLED_OBJS) $(MODEL_LIBS) libwse/libwse.map
 TRAIN_SRC := $(wildcard libwse/tools/wse-train*.c) libwse/tools/launch.c
 # as any user would: public headers, -lwse; found from where it lies
 $(INSTALLED)/wse-train: $(TRAIN_SRC) $(INSTALLED)/libwse.so
-	$(call short,CC,$@)$(CC) $(CFLAGS) -MMD -MP $(shell pkg-config --cflags libdrm) -Ilibwse/include -Iuapi -o $@ $(TRAIN_SRC) \
+	$(call short,CC,$@)$(CC) $(CFLAGS) -MMD -MP $(shell pkg-config --cflags libdrm) \
+		-Ilibwse/include -Iuapi -o $@ $(TRAIN_SRC) \
 		-L$(@D) -lwse -Wl,-rpath,'$$ORIGIN/../lib'
 # this one looks behind the library: it has it in itself
-$(INSTALLED)/wse-info: $(patsubst %.c,$(B)/%.o,$(wildcard libwse/tools/*info*.c)) $(INSTALLED)/firmware.o $(LIBWSE)
-	$(call short,LINK,$@)$(call c_link,,-Wl$(comma)--start-group $(filter %.a,$^) -Wl$(comma)--end-group $(LIBWSE_LINK) -lpci)
+$(INSTALLED)/wse-info: $(patsubst %.c,$(B)/%.o,$(wildcard libwse/tools/*info*.c)) \
+	$(INSTALLED)/firmware.o $(LIBWSE)
+	$(call short,LINK,$@)$(call c_link,,-Wl$(comma)--start-group $(filter %.a,$^) \
+		-Wl$(comma)--end-group $(LIBWSE_LINK) -lpci)
 -include $(wildcard $(INSTALLED)/*.d)
 
-INSTALL_NEEDS := $(INSTALLED)/libwse.so $(INSTALLED)/wse-info $(INSTALLED)/wse-train $(INSTALLED)/libwse.pc $(FW)/wse-fw.bin $(FW_PROGRAMS) \
+INSTALL_NEEDS := $(INSTALLED)/libwse.so $(INSTALLED)/wse-info $(INSTALLED)/wse-train \
+	$(INSTALLED)/libwse.pc $(FW)/wse-fw.bin $(FW_PROGRAMS) \
 	$(B)/wse-emu $(B)/wse-run $(MPI_PLUGIN) $(HDF5_PLUGIN)
 ALL += $(INSTALL_NEEDS)
 
 .PHONY: install uninstall
-install: $(INSTALL_NEEDS) ## library, headers, tools, firmware and man pages to DESTDIR/PREFIX (/usr/local)
-	DESTDIR='$(DESTDIR)' PREFIX='$(or $(PREFIX),/usr/local)' VERSION=$(LIBWSE_VERSION) scripts/install install
+install: $(INSTALL_NEEDS) ## library, headers, tools, firmware and man pages to DESTDIR/PREFIX \
+	(/usr/local)
+	DESTDIR='$(DESTDIR)' PREFIX='$(or $(PREFIX),/usr/local)' VERSION=$(LIBWSE_VERSION) \
+		scripts/install install
 uninstall: ## what `make install` put there
-	DESTDIR='$(DESTDIR)' PREFIX='$(or $(PREFIX),/usr/local)' VERSION=$(LIBWSE_VERSION) scripts/install uninstall
+	DESTDIR='$(DESTDIR)' PREFIX='$(or $(PREFIX),/usr/local)' VERSION=$(LIBWSE_VERSION) \
+		scripts/install uninstall
 
 # ---- tools and benches ----
 $(eval $(call c_program,wse-info,$(wildcard libwse/tools/*info*.c),$(LIBWSE),$(LIBWSE_LINK) -lpci))
 $(eval $(call c_program,wse-train,$(TRAIN_SRC),$(LIBWSE),$(LIBWSE_LINK)))
-$(eval $(call c_program,wse-bench,$(wildcard libwse/bench/*.c) $(REF_SRC),$(LIBWSE),$(LIBWSE_LINK) -lopenblas))
-$(eval $(call c_program,gpt-ref-train,libwse/tools/gpt-ref-train.c $(REF_SRC),$(B)/libwse.a,-lopenblas -lm))
-$(eval $(call c_program,gpt-shards,libwse/tools/gpt-shards.c $(REF_SRC),$(LIBWSE),$(LIBWSE_LINK) -lopenblas))
-$(eval $(call c_program,gpt-beside,libwse/tools/gpt-beside.c $(REF_SRC),$(LIBWSE),$(LIBWSE_LINK) -lopenblas))
+$(eval $(call c_program,wse-bench,$(wildcard libwse/bench/*.c) $(REF_SRC),$(LIBWSE),$(LIBWSE_LINK) \
+	-lopenblas))
+$(eval $(call c_program,gpt-ref-train,libwse/tools/gpt-ref-train.c \
+	$(REF_SRC),$(B)/libwse.a,-lopenblas -lm))
+$(eval $(call c_program,gpt-shards,libwse/tools/gpt-shards.c $(REF_SRC),$(LIBWSE),$(LIBWSE_LINK) \
+	-lopenblas))
+$(eval $(call c_program,gpt-beside,libwse/tools/gpt-beside.c $(REF_SRC),$(LIBWSE),$(LIBWSE_LINK) \
+	-lopenblas))
 
-$(eval $(call c_program,gpt-slice,libwse/tools/gpt-slice.c $(REF_SRC),$(LIBWSE),$(LIBWSE_LINK) -lopenblas))
+$(eval $(call c_program,gpt-slice,libwse/tools/gpt-slice.c $(REF_SRC),$(LIBWSE),$(LIBWSE_LINK) \
+	-lopenblas))
 
 # large models, hours of them: `make big BIG="111m-file neox-block"` makes some. In no test
 .PHONY: big
-big: $(B)/wse-train $(B)/gpt-slice $(FW)/wse-fw.bin $(FW_PROGRAMS) ## large models' memory and time, into libwse/bench/big.md
+big: $(B)/wse-train $(B)/gpt-slice $(FW)/wse-fw.bin $(FW_PROGRAMS) ## large \
+	models' memory and time, into libwse/bench/big.md
 	libwse/bench/big $(BIG)
 
-# the RTL's cycles: `make test` holds what takes seconds against the file, a change of them writes it anew
+# the RTL's cycles: `make test` holds what takes seconds against the file, a change of them writes
+# it anew
 CYCLES := libwse/bench/cycles.baseline
 .PHONY: bench-baseline
-bench-baseline: $(B)/wse-bench $(FW)/wse-fw.bin $(FW_PROGRAMS) ## record the RTL's cycles in libwse/bench/cycles.baseline
+bench-baseline: $(B)/wse-bench $(FW)/wse-fw.bin $(FW_PROGRAMS) ## record the \
+	RTL's cycles in libwse/bench/cycles.baseline
 	$< --cycles > $(B)/cycles.new && mv $(B)/cycles.new $(CYCLES)
 SUITES += "$(B)/wse-bench --check-cycles $(CYCLES)"
 
@@ -129,7 +151,8 @@ WIDE_TILES := 1x48g4 2x48g4 2x8 16x2
 WIDE_CYCLES := libwse/bench/wide.baseline
 .PHONY: wide wide-baseline wide-tiles
 wide-tiles:
-	$(MAKE) $(call job_tiles,2x2 4x4 2x4g2 $(WIDE_TILES)) $(B)/wse-bench $(B)/libwse/tests/train/test-cycles \
+	$(MAKE) $(call job_tiles,2x2 4x4 2x4g2 $(WIDE_TILES)) $(B)/wse-bench \
+		$(B)/libwse/tests/train/test-cycles \
 		$(FW)/wse-fw.bin $(FW_PROGRAMS)
 
 wide: wide-tiles ## wide tiles of the RTL: cycles as recorded, planned against counted
@@ -139,10 +162,12 @@ wide: wide-tiles ## wide tiles of the RTL: cycles as recorded, planned against c
 wide-baseline: wide-tiles ## record the RTL's cycles on wide tiles in libwse/bench/wide.baseline
 	$(B)/wse-bench --wide --cycles > $(B)/wide.new && mv $(B)/wide.new $(WIDE_CYCLES)
 
-ALL += $(B)/libwse.a $(B)/libwse.so.1 $(B)/libwse.so $(B)/libwse.pc $(B)/wse-info $(B)/wse-train $(B)/wse-bench $(B)/gpt-ref-train $(B)/gpt-beside $(B)/gpt-shards $(B)/gpt-slice
+ALL += $(B)/libwse.a $(B)/libwse.so.1 $(B)/libwse.so $(B)/libwse.pc $(B)/wse-info $(B)/wse-train \
+	$(B)/wse-bench $(B)/gpt-ref-train $(B)/gpt-beside $(B)/gpt-shards $(B)/gpt-slice
 
 # one reference for Python's ctypes: a test holds it against PyTorch
-$(B)/ref.so: $(patsubst %.c,$(B)/%.o,$(wildcard libwse/ref/decoder_*.c)) $(B)/libwse/num/num.o $(B)/libwse/num/normal.o
+$(B)/ref.so: $(patsubst %.c,$(B)/%.o,$(wildcard libwse/ref/decoder_*.c)) $(B)/libwse/num/num.o \
+	$(B)/libwse/num/normal.o
 	$(call short,LINK,$@)$(CC) $(CFLAGS) -shared -Wl,-z,defs -o $@ $^ -lopenblas -pthread -lm
 ALL += $(B)/ref.so
 
@@ -151,18 +176,22 @@ DEVICE_TESTS := $(patsubst %.c,%,$(wildcard libwse/tests/device/test-*.c))
 TRAIN_TESTS := $(patsubst %.c,%,$(wildcard libwse/tests/train/test-*.c))
 # one has a model of its own, that misbehaves on demand
 MOCK_TEST := libwse/tests/device/test-mock
-$(eval $(call c_test,$(MOCK_TEST),libwse/tests/device/mock-model.c,$(B)/libwse.a,$(LIBWSE_LIBS),$(B)/asan/libwse.a))
+$(eval $(call c_test,$(MOCK_TEST),libwse/tests/device/mock-model.c,\
+	$(B)/libwse.a,$(LIBWSE_LIBS),$(B)/asan/libwse.a))
 # one plays a kernel of another release
-LDFLAGS_libwse/tests/device/test-versions := -Wl,--wrap=drmGetVersion,--wrap=drmFreeVersion,--wrap=drmIoctl
+LDFLAGS_libwse/tests/device/test-versions \
+	:= -Wl,--wrap=drmGetVersion,--wrap=drmFreeVersion,--wrap=drmIoctl
 LDFLAGS_asan/libwse/tests/device/test-versions := $(LDFLAGS_libwse/tests/device/test-versions)
 # one looks over the executor's shoulder
 LDFLAGS_libwse/tests/train/test-wafer := -Wl,--wrap=wse_exec_open_wafer
 LDFLAGS_asan/libwse/tests/train/test-wafer := $(LDFLAGS_libwse/tests/train/test-wafer)
 # one counts what is allocated
-LDFLAGS_libwse/tests/train/test-ckpt-memory := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=free
+LDFLAGS_libwse/tests/train/test-ckpt-memory \
+	:= -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=free
 LDFLAGS_asan/libwse/tests/train/test-ckpt-memory := $(LDFLAGS_libwse/tests/train/test-ckpt-memory)
 # one has disks that are full or fail
-LDFLAGS_libwse/tests/train/test-store := -Wl,--wrap=io_uring_queue_init,--wrap=fallocate,--wrap=pwrite
+LDFLAGS_libwse/tests/train/test-store \
+	:= -Wl,--wrap=io_uring_queue_init,--wrap=fallocate,--wrap=pwrite
 LDFLAGS_asan/libwse/tests/train/test-store := $(LDFLAGS_libwse/tests/train/test-store)
 # one writes HDF5 files
 CFLAGS_libwse/tests/train/test-hdf5.c := $(HDF5_CFLAGS)
@@ -179,32 +208,43 @@ LDFLAGS_asan/libwse/tests/train/test-tall := $(LDFLAGS_libwse/tests/train/test-t
 # one cuts its submits into single commands
 LDFLAGS_libwse/tests/train/test-cycles := -Wl,--wrap=wse_submit,--wrap=wse_fence_destroy
 LDFLAGS_asan/libwse/tests/train/test-cycles := $(LDFLAGS_libwse/tests/train/test-cycles)
-$(foreach t,$(filter-out $(MOCK_TEST),$(DEVICE_TESTS)),$(eval $(call c_test,$(t),,$(LIBWSE),$(LIBWSE_LINK),$(LIBWSE_ASAN))))
-$(foreach t,$(TRAIN_TESTS),$(eval $(call c_test,$(t),$(REF_SRC),$(LIBWSE),$(LIBWSE_LINK) -lopenblas,$(LIBWSE_ASAN))))
-$(foreach t,$(DEVICE_TESTS) $(TRAIN_TESTS),$(B)/$(t) $(B)/asan/$(t)): | $(FW)/wse-fw.bin $(FW_PROGRAMS)
+$(foreach t,$(filter-out $(MOCK_TEST),$(DEVICE_TESTS)),$(eval \
+	$(call c_test,$(t),,$(LIBWSE),$(LIBWSE_LINK),$(LIBWSE_ASAN))))
+$(foreach t,$(TRAIN_TESTS),$(eval $(call c_test,$(t),$(REF_SRC),$(LIBWSE),$(LIBWSE_LINK) \
+	-lopenblas,$(LIBWSE_ASAN))))
+$(foreach t,$(DEVICE_TESTS) $(TRAIN_TESTS),$(B)/$(t) $(B)/asan/$(t)): | $(FW)/wse-fw.bin \
+	$(FW_PROGRAMS)
 
 # the same program on the shared library: every device and nothing but the exported names
-$(B)/libwse/tests/device/test-linear-so: $(B)/libwse/tests/device/test-linear.o $(B)/libwse.so | $(FW)/wse-fw.bin $(FW_PROGRAMS)
-	$(call short,LINK,$@)$(CC) $(CFLAGS) -o $@ $< -L$(B) -lwse -Wl,-rpath,'$$ORIGIN/../../..' -pthread -lm
+$(B)/libwse/tests/device/test-linear-so: $(B)/libwse/tests/device/test-linear.o $(B)/libwse.so \
+	| $(FW)/wse-fw.bin $(FW_PROGRAMS)
+	$(call short,LINK,$@)$(CC) $(CFLAGS) -o $@ $< -L$(B) -lwse -Wl,-rpath,'$$ORIGIN/../../..' \
+		-pthread -lm
 
 ALL += $(B)/libwse/tests/device/test-linear-so
 
 # the threads of ranks once more, for the race checker: all sources at once, they are few
-TSAN_HOSTS := libwse/tests/train/test-hosts.c $(addprefix libwse/,$(addprefix swarmx/,reduce.c bank.c hosts.c exchange.c row_sum.c link_pair.c lifeline.c) \
+TSAN_HOSTS := libwse/tests/train/test-hosts.c \
+	$(addprefix libwse/,$(addprefix swarmx/,reduce.c bank.c hosts.c exchange.c row_sum.c \
+	link_pair.c lifeline.c) \
 	memx/grad_file.c memx/records.c memx/disk.c \
 	base/error.c base/pages.c num/num.c graph/rows.c)
 $(B)/tsan/test-hosts: $(TSAN_HOSTS) $(wildcard libwse/swarmx/*.h) libwse/tests/train/ranks.h
 	@mkdir -p $(@D)
-	$(call short,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) -fsanitize=thread -pthread -o $@ $(TSAN_HOSTS) -luring -lm
+	$(call short,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) -fsanitize=thread -pthread -o $@ \
+		$(TSAN_HOSTS) -luring -lm
 ALL += $(B)/tsan/test-hosts
-BESIDE += --waits $(B)/tsan/test-hosts --waits libwse/tests/train/test-mpi --waits libwse/tests/train/test-slurm
+BESIDE += --waits $(B)/tsan/test-hosts --waits libwse/tests/train/test-mpi --waits \
+	libwse/tests/train/test-slurm
 BESIDE += --waits libwse/tests/device/test-tools --beside libwse/examples/labs/test-labs
 BESIDE += --waits libwse/tests/device/test-tools
 
 .PHONY: test-kills
-test-kills: $(B)/wse-train $(MPI_PLUGIN) ## ranks killed at 20 random moments; minutes, no part of `make test`
+test-kills: $(B)/wse-train $(MPI_PLUGIN) ## ranks killed at 20 random moments; minutes, no part of \
+	`make test`
 	libwse/tests/train/test-kills
-SUITES += $(addprefix libwse/tests/device/,test-symbols test-guest) $(B)/libwse/tests/device/test-linear-so \
+SUITES += $(addprefix libwse/tests/device/,test-symbols test-guest) \
+	$(B)/libwse/tests/device/test-linear-so \
 	$(addprefix libwse/tests/train/,test-cli test-profile test-tokens test-hashes test-zoo \
 	test-zoo-decoders test-install test-decoder-torch)
 

@@ -55,7 +55,10 @@ struct wse_model_cfg {
 	uint32_t threads;
 };
 
-/* The groups that a tile has if its user says nothing: one bus does not feed many columns (hw/doc/arithmetic.md). */
+/*
+ * The groups that a tile has if its user says nothing: one bus does not feed many columns
+ * (hw/doc/arithmetic.md).
+ */
 static inline uint32_t wse_model_group(uint32_t cols)
 {
 	return cols >= 16 && cols % 4 == 0 ? 4 : 0;

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: MIT
-# The RTL's benches and lint. One module with assertions and its bench, FOLDER/tests/test_MODULE.cpp on block_tb.hpp:
+# The RTL's benches and lint. One module with assertions and its bench, FOLDER/tests/test_MODULE.cpp
+# on block_tb.hpp:
 #	make build/rtl/tests/test_wse_bar && build/rtl/tests/test_wse_bar [SEED]
 
 RTL_DIRS := $(addprefix hw/rtl/,core fabric host)
-RTL_PKGS := hw/rtl/wse_regs_pkg.sv hw/rtl/wse_port_pkg.sv hw/rtl/wse_fp_pkg.sv hw/rtl/core/wse_tensor_pkg.sv
+RTL_PKGS := hw/rtl/wse_regs_pkg.sv hw/rtl/wse_port_pkg.sv hw/rtl/wse_fp_pkg.sv \
+	hw/rtl/core/wse_tensor_pkg.sv
 RTL_SRC := $(wildcard hw/rtl/*.sv $(RTL_DIRS:%=%/*.sv))
 RTL_CXX := $(shell command -v clang++-19 || command -v clang++ || echo g++)
-RTL_ARCH := $(shell grep -q -m1 avx2 /proc/cpuinfo && grep -q -m1 bmi2 /proc/cpuinfo && echo -march=x86-64-v3)
+RTL_ARCH := $(shell grep -q -m1 avx2 /proc/cpuinfo && grep -q -m1 bmi2 /proc/cpuinfo && \
+	echo -march=x86-64-v3)
 # for libwse.so, as in build-tile; hidden, so that calls stay direct
 RTL_PIC := -fPIC -fvisibility=hidden
 RTL_CXXFLAGS := $(strip -O3 $(RTL_ARCH))
 VERILATOR_ROOT ?= $(shell verilator --getenv VERILATOR_ROOT 2>/dev/null)
-RTL_INC := -Ihw/verilator -Ihw -Ihw/model -Iuapi/wse/gen -isystem $(VERILATOR_ROOT)/include -isystem $(VERILATOR_ROOT)/include/vltstd
+RTL_INC := -Ihw/verilator -Ihw -Ihw/model -Iuapi/wse/gen -isystem $(VERILATOR_ROOT)/include \
+	-isystem $(VERILATOR_ROOT)/include/vltstd
 RTL_COMMON := -std=gnu++17 -ffp-contract=off -D_Static_assert=static_assert
 # what a C program needs besides the archive
 RTL_LIBS := -lstdc++ -lm -pthread -latomic
@@ -20,40 +24,53 @@ RTL_RUNTIME := $(B)/rtl/verilated.o
 # where the modules are
 rtl = $(foreach m,$(1),$(filter %/$(m).sv,$(RTL_SRC)))
 RTL_V := $(foreach d,hw/rtl $(RTL_DIRS),-I$(d))
-BENCH_INC := $(foreach d,hw/rtl $(RTL_DIRS),-I$(d)/tests) -Ihw -Ihw/model -Iuapi -Iuapi/wse -Iuapi/wse/gen -isystem /usr/include/libdrm
+BENCH_INC := $(foreach d,hw/rtl $(RTL_DIRS),-I$(d)/tests) -Ihw -Ihw/model -Iuapi -Iuapi/wse \
+	-Iuapi/wse/gen -isystem /usr/include/libdrm
 
 # All C++ of the model is one file: most of a small one's compile time is its headers.
 # $(1) module, $(2) options of Verilator, packages among them, $(3) as $(5) of block
-BLOCK_INC = -isystem $(B)/rtl/block-$(1)$(3) -isystem $(VERILATOR_ROOT)/include -isystem $(VERILATOR_ROOT)/include/vltstd $(BENCH_INC)
+BLOCK_INC = -isystem $(B)/rtl/block-$(1)$(3) -isystem $(VERILATOR_ROOT)/include \
+	-isystem $(VERILATOR_ROOT)/include/vltstd $(BENCH_INC)
 define build_block
 	@mkdir -p $(@D)
 	@rm -rf $(B)/rtl/block-$(1)$(3)
-	$(call short,RTL,$@)verilator --cc --assert -O3 --unroll-count 2 -Wno-fatal -Wno-lint -Werror-UNOPTFLAT --output-split 0 \
+	$(call short,RTL,$@)verilator --cc --assert -O3 --unroll-count 2 -Wno-fatal -Wno-lint \
+		-Werror-UNOPTFLAT --output-split 0 \
 		$(RTL_V) --top-module $(1) -Mdir $(B)/rtl/block-$(1)$(3) --prefix V$(1) \
-		hw/rtl/wse_regs_pkg.sv hw/rtl/wse_port_pkg.sv $(2) $(call rtl,$(1)) > $(B)/rtl/block-$(1)$(3).log 2>&1 || \
+		hw/rtl/wse_regs_pkg.sv hw/rtl/wse_port_pkg.sv $(2) $(call rtl,$(1)) \
+		> $(B)/rtl/block-$(1)$(3).log 2>&1 || \
 		{ cat $(B)/rtl/block-$(1)$(3).log; false; }
-	@for f in $(B)/rtl/block-$(1)$(3)/*.cpp; do echo "#include \"$${f##*/}\""; done > $(B)/rtl/block-$(1)$(3)/all.cc
-	$(call short,CXX,$(B)/rtl/block-$(1)$(3)/all.o)$(RTL_CXX) -O1 -w $(RTL_COMMON) $(RTL_INC) -I$(B)/rtl/block-$(1)$(3) -c -o $(B)/rtl/block-$(1)$(3)/all.o $(B)/rtl/block-$(1)$(3)/all.cc
-	$(call short,LINK,$@)$(RTL_CXX) -O1 -Wall -Wextra -Werror $(RTL_COMMON) $(BLOCK_INC) -o $@ $(dir $(call rtl,$(1)))tests/test_$(1).cpp \
+	@for f in $(B)/rtl/block-$(1)$(3)/*.cpp; do echo "#include \"$${f##*/}\""; done \
+		> $(B)/rtl/block-$(1)$(3)/all.cc
+	$(call short,CXX,$(B)/rtl/block-$(1)$(3)/all.o)$(RTL_CXX) -O1 -w $(RTL_COMMON) $(RTL_INC) \
+		-I$(B)/rtl/block-$(1)$(3) -c -o $(B)/rtl/block-$(1)$(3)/all.o \
+		$(B)/rtl/block-$(1)$(3)/all.cc
+	$(call short,LINK,$@)$(RTL_CXX) -O1 -Wall -Wextra -Werror $(RTL_COMMON) $(BLOCK_INC) -o $@ \
+		$(dir $(call rtl,$(1)))tests/test_$(1).cpp \
 		$(B)/rtl/block-$(1)$(3)/all.o $(filter %.a,$^) $(RTL_RUNTIME) -pthread -latomic
 endef
 
-# $(1) module, $(2) modules that it instantiates, $(3) options of Verilator, $(4) headers and archives of the bench,
+# $(1) module, $(2) modules that it instantiates, $(3) options of Verilator, $(4) headers and
+# archives of the bench,
 # $(5) behind the names of what is built, where a module is tested more than once
 define block
 BLOCKS += $(B)/rtl/tests/test_$(1)$(5)
-$(B)/rtl/tests/test_$(1)$(5): $(call rtl,wse_regs_pkg wse_port_pkg $(1) $(2)) $(dir $(call rtl,$(1)))tests/test_$(1).cpp \
-		hw/rtl/tests/block_tb.hpp hw/rtl/tests/tap.hpp hw/rtl/build.mk $(REGS) $(4) $(RTL_RUNTIME)
+$(B)/rtl/tests/test_$(1)$(5): $(call rtl,wse_regs_pkg wse_port_pkg $(1) $(2)) \
+	$(dir $(call rtl,$(1)))tests/test_$(1).cpp \
+		hw/rtl/tests/block_tb.hpp hw/rtl/tests/tap.hpp hw/rtl/build.mk $(REGS) $(4) \
+		$(RTL_RUNTIME)
 	$$(call build_block,$(1),$(3),$(5))
 endef
 
 # executors: a command, the host's memory
-EXEC_TB := $(addprefix hw/rtl/host/tests/,exec_tb.hpp host_mem.hpp) uapi/wse/wse_cmd.h uapi/drm/wse_accel.h
+EXEC_TB := $(addprefix hw/rtl/host/tests/,exec_tb.hpp host_mem.hpp) uapi/wse/wse_cmd.h \
+	uapi/drm/wse_accel.h
 STREAM_V := wse_stream_cmd wse_stream_mask wse_cmd wse_xlate wse_fp_pkg
 STREAM_TB := $(EXEC_TB) hw/rtl/host/tests/stream_tb.hpp hw/twin/exact/fp.h
 FP_PKG := hw/rtl/wse_fp_pkg.sv
 
-$(eval $(call block,wse_bar,,-GROWS=3 -GCOLS=5 -GNQ=3 -GHOSTFP=1 -GGROUP=5,hw/rtl/tests/counters.hpp))
+$(eval $(call block,wse_bar,,-GROWS=3 -GCOLS=5 -GNQ=3 -GHOSTFP=1 \
+	-GGROUP=5,hw/rtl/tests/counters.hpp))
 $(eval $(call block,wse_check,,-GROWS=3 -GCOLS=5,uapi/wse/wse_cmd.h uapi/drm/wse_accel.h $(TWIN)))
 $(eval $(call block,wse_dma))
 $(eval $(call block,wse_queue,wse_check,-GROWS=3 -GCOLS=5 -GNQ=5,hw/rtl/host/tests/queue_tb.hpp))
@@ -77,30 +94,42 @@ $(eval $(call block,wse_ramp))
 $(eval $(call block,wse_tasks))
 $(eval $(call block,wse_rv32,,,$(CORE_TB)/rv32_ref.hpp))
 $(eval $(call block,wse_mover,$(TENSOR_V),$(TENSOR_OPT),hw/twin/exact/fp.h))
-$(eval $(call block,wse_lanes,$(TENSOR_V),$(TENSOR_OPT),$(CORE_TB)/lanes_tb.hpp $(CORE_TB)/lanes_ref.hpp hw/twin/exact/fp.h hw/twin/exact/vop.h))
+$(eval $(call block,wse_lanes,$(TENSOR_V),$(TENSOR_OPT),$(CORE_TB)/lanes_tb.hpp \
+	$(CORE_TB)/lanes_ref.hpp hw/twin/exact/fp.h hw/twin/exact/vop.h))
 $(eval $(call block,wse_issue,wse_tensor_pkg,hw/rtl/core/wse_tensor_pkg.sv))
 
-# ---- benches of more than one module: $(1) top, $(2) sources, $(3) benches, $(4) options, $(5) more dependencies ----
+# ---- benches of more than one module: $(1) top, $(2) sources, $(3) benches, $(4) options, $(5)
+# more dependencies ----
 define bench
 $(B)/rtl/tests/test_$(1): $(2) $(3) hw/rtl/tests/tap.hpp $(REGS) $(5)
 	@mkdir -p $$(@D)
 	@rm -rf $(B)/rtl/$(1)	# its makefiles stop at headers that are gone
-	$$(call short,RTL,$$@)verilator --cc --exe --build --assert -Wno-fatal -Wno-lint $(RTL_V) -Mdir $(B)/rtl/$(1) -O3 --unroll-count 2 $(4) \
+	$$(call short,RTL,$$@)verilator --cc --exe --build --assert -Wno-fatal -Wno-lint $(RTL_V) \
+		-Mdir $(B)/rtl/$(1) -O3 --unroll-count 2 $(4) \
 		-CFLAGS "-w $(RTL_COMMON) $(patsubst -I%,-I$(CURDIR)/%,$(BENCH_INC))" -LDFLAGS "-latomic" \
-		-o $(CURDIR)/$$@ $(2) $(3:%=$(CURDIR)/%) > $(B)/rtl/$(1).log 2>&1 || { cat $(B)/rtl/$(1).log; false; }
+		-o $(CURDIR)/$$@ $(2) $(3:%=$(CURDIR)/%) > $(B)/rtl/$(1).log 2>&1 || { \
+		cat $(B)/rtl/$(1).log; false; }
 BLOCKS += $(B)/rtl/tests/test_$(1)
 endef
 
 # router and mesh alone, with a stub in the core's place
-$(eval $(call bench,mesh,$(call rtl,wse_regs_pkg wse_port_pkg wse_router wse_wafer) $(addprefix hw/rtl/fabric/tests/,wse_core_stub.sv tb_mesh.sv),\
-	hw/rtl/fabric/tests/test_mesh.cpp,--top-module tb_mesh --prefix Vmesh -CFLAGS -O2,hw/rtl/tests/counters.hpp))
+$(eval $(call bench,mesh,$(call rtl,wse_regs_pkg wse_port_pkg wse_router wse_wafer) \
+	$(addprefix hw/rtl/fabric/tests/,wse_core_stub.sv tb_mesh.sv),\
+	hw/rtl/fabric/tests/test_mesh.cpp,--top-module tb_mesh --prefix Vmesh \
+	-CFLAGS -O2,hw/rtl/tests/counters.hpp))
 # the arithmetic alone
-$(eval $(call bench,fp,$(FP_PKG) hw/rtl/tests/tb_fp.sv,hw/rtl/tests/test_fp.cpp,--top-module tb_fp --prefix Vfp -CFLAGS -O2))
-# the whole core. WSE_RISCV_TESTS=dir makes it run the public rv32ui, rv32um and rv32mi programs (riscv-tests built with
+$(eval $(call bench,fp,$(FP_PKG) hw/rtl/tests/tb_fp.sv,hw/rtl/tests/test_fp.cpp,--top-module tb_fp \
+	--prefix Vfp -CFLAGS -O2))
+# the whole core. WSE_RISCV_TESTS=dir makes it run the public rv32ui, rv32um and rv32mi programs
+# (riscv-tests built with
 # -march=rv32im_zicsr, the "p" environment) of that directory, too
-$(eval $(call bench,core,$(call rtl,$(addprefix wse_,regs_pkg fp_pkg tensor_pkg sram dotq ramp issue tasks lanes mover rv32 core)),\
-	$(addprefix $(CORE_TB)/,test_core.cpp test_core_lanes.cpp test_core_movers.cpp test_core_scalar.cpp),\
-	--top-module wse_core --prefix Vwse_core -CFLAGS -O1,$(addprefix $(CORE_TB)/,test_core.hpp core_tb.hpp lanes_ref.hpp) hw/twin/exact/fp.h hw/twin/exact/vop.h))
+$(eval $(call bench,core,$(call rtl,$(addprefix wse_,regs_pkg fp_pkg tensor_pkg sram dotq ramp \
+	issue tasks lanes mover rv32 core)),\
+	$(addprefix $(CORE_TB)/,test_core.cpp test_core_lanes.cpp test_core_movers.cpp \
+	test_core_scalar.cpp),\
+	--top-module wse_core --prefix Vwse_core \
+	-CFLAGS -O1,$(addprefix $(CORE_TB)/,test_core.hpp core_tb.hpp lanes_ref.hpp) \
+	hw/twin/exact/fp.h hw/twin/exact/vop.h))
 
 ALL += $(BLOCKS)
 BESIDE += --beside hw/rtl/tests/test-yosys
@@ -111,7 +140,9 @@ yosys: ## elaborate every module of the RTL in Yosys
 	hw/rtl/tests/test-yosys
 
 lint-rtl: ## Verilator's lint of the RTL, every waiver with its reason in hw/rtl/lint.vlt
-	verilator --lint-only -Wall --unroll-count 2 --top-module wse_top $(RTL_V) hw/rtl/lint.vlt hw/verilator/tile.vlt \
+	verilator --lint-only -Wall --unroll-count 2 --top-module wse_top $(RTL_V) hw/rtl/lint.vlt \
+		hw/verilator/tile.vlt \
 		$(RTL_PKGS) hw/rtl/wse_top.sv
-	verilator --lint-only -Wall --unroll-count 2 --top-module wse_top -GCOLS=8 -GGROUP=4 $(RTL_V) hw/rtl/lint.vlt \
+	verilator --lint-only -Wall --unroll-count 2 --top-module wse_top -GCOLS=8 -GGROUP=4 \
+		$(RTL_V) hw/rtl/lint.vlt \
 		hw/verilator/tile.vlt $(RTL_PKGS) hw/rtl/wse_top.sv

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The host's memory behind one of the tile's AXI4 ports: bursts become calls of dma_read and dma_write. Answers come
-// in order after a latency; with a seed, latency and readiness are random, and of each port others.
+// The host's memory behind one of the tile's AXI4 ports: bursts become calls of dma_read and
+// dma_write. Answers come in order after a latency; with a seed, latency and readiness are random,
+// and of each port others.
 #ifndef WSE_AXI_SLAVE_HPP
 #define WSE_AXI_SLAVE_HPP
 
@@ -14,7 +15,8 @@ extern "C" {
 #include "model.h"
 }
 
-// Element i of w bits of a port that has one of each AXI port side by side: up to 64 bits are a number, more are words
+// Element i of w bits of a port that has one of each AXI port side by side: up to 64 bits are a
+// number, more are words
 template <class T> uint64_t axi_get(const T &v, unsigned w, unsigned i)
 {
 	return w == 64 ? uint64_t(v) : uint64_t(v) >> w * i & ((1ull << w % 64) - 1);
@@ -92,18 +94,18 @@ class AxiSlave {
 	}
 
 public:
-	AxiSlave(const struct wse_model_cfg &cfg, const struct wse_host_ops *o, void *h, unsigned port)
-		: ops(o), host(h), p(port), latency(cfg.dma_latency ? cfg.dma_latency : 64),
-		  rng(cfg.seed)
-	{
-		if (rng)
-			for (unsigned i = 0; i < 16 * port; i++)
-				random();
+  AxiSlave(const struct wse_model_cfg &cfg, const struct wse_host_ops *o, void *h, unsigned port)
+      : ops(o), host(h), p(port), latency(cfg.dma_latency ? cfg.dma_latency : 64), rng(cfg.seed)
+  {
+	  if (rng)
+		  for (unsigned i = 0; i < 16 * port; i++)
+			  random();
 	}
 
 	bool quiet() const { return reads.empty() && writes.empty() && answers.empty(); }
 
-	// before the clock edge of cycle now: drives the tile's inputs, takes what its outputs offer
+	// before the clock edge of cycle now: drives the tile's inputs, takes what its outputs
+	// offer
 	template <class Top> void drive(Top &t, uint64_t now)
 	{
 		bool ready = !rng || random() & 3, rvalid = false, bvalid = false;
@@ -130,11 +132,14 @@ public:
 		}
 		axi_set(t.m_bvalid_i, 1, p, bvalid);
 		if (arready && axi_get(t.m_arvalid_o, 1, p))
-			reads.push_back({axi_get(t.m_araddr_o, 64, p), now + delay(), unsigned(axi_get(t.m_arlen_o, 8, p)) + 1});
+			reads.push_back({axi_get(t.m_araddr_o, 64, p), now + delay(),
+					 unsigned(axi_get(t.m_arlen_o, 8, p)) + 1});
 		if (awready && axi_get(t.m_awvalid_o, 1, p))
-			writes.push_back({axi_get(t.m_awaddr_o, 64, p), unsigned(axi_get(t.m_awlen_o, 8, p)) + 1});
+			writes.push_back({axi_get(t.m_awaddr_o, 64, p),
+					  unsigned(axi_get(t.m_awlen_o, 8, p)) + 1});
 		if (wready && axi_get(t.m_wvalid_o, 1, p))
-			beats.push_back({axi_get(t.m_wdata_o, 64, p), uint8_t(axi_get(t.m_wstrb_o, 8, p))});
+			beats.push_back(
+				{axi_get(t.m_wdata_o, 64, p), uint8_t(axi_get(t.m_wstrb_o, 8, p))});
 		// the tile always takes answers
 		if (rvalid && ++at == reads.front().beats) {
 			reads.pop_front();

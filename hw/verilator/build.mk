@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-# RTL to a model: build/rtl/libwse_rtl.a with the tiles of $(TILES), Verilator's runtime compiled once.
-# `make tile ROWS=8 COLS=8` builds another tile into the archive, which stays there: what was built once is built again
-# when the RTL changes. `rm -r build/rtl/tile-8x8` drops it; TILES says otherwise. GROUP=4: each 4 columns have a bus of
-# their own (tile-8x8g4), 0: one for all; without GROUP it is what wse_model_group() says.
+# RTL to a model: build/rtl/libwse_rtl.a with the tiles of $(TILES), Verilator's runtime compiled
+# once.
+# `make tile ROWS=8 COLS=8` builds another tile into the archive, which stays there: what was built
+# once is built again when the RTL changes. `rm -r build/rtl/tile-8x8` drops it; TILES says
+# otherwise. GROUP=4: each 4 columns have a bus of their own (tile-8x8g4), 0: one for all; without
+# GROUP it is what wse_model_group() says.
 
 BUILT_TILES := $(patsubst $(B)/rtl/tile-%/.done,%,$(sort $(wildcard $(B)/rtl/tile-*x*/.done)))
 ifeq ($(origin TILES),undefined)
@@ -14,15 +16,19 @@ job_tiles = TILES="$(if $(filter file,$(origin TILES)),$(sort $(1) $(BUILT_TILES
 # of the command line only: environments have been seen with ROWS and COLS of a terminal
 ifneq ($(filter command,$(origin ROWS) $(origin COLS)),)
 ifneq ($(shell echo 'x$(ROWS) x$(COLS)' | grep -cE '^x[1-9][0-9]{0,2} x[1-9][0-9]{0,2}$$'),1)
-$(error a tile needs ROWS and COLS, numbers from 1 to 999, not ROWS=$(ROWS) COLS=$(COLS): make tile ROWS=8 COLS=8)
+$(error a tile needs ROWS and COLS, numbers from 1 to 999, not ROWS=$(ROWS) COLS=$(COLS): make \
+	tile ROWS=8 COLS=8)
 endif
-TILE_GROUP := $(if $(filter command,$(origin GROUP)),$(GROUP),$(shell echo $$(($(COLS) >= 16 && $(COLS) % 4 == 0 ? 4 : 0))))
+TILE_GROUP := $(if $(filter command,$(origin GROUP)),$(GROUP),$(shell \
+	echo $$(($(COLS) >= 16 && $(COLS) % 4 == 0 ? 4 : 0))))
 ifneq ($(shell echo 'x$(TILE_GROUP)' | grep -cE '^x(0|[1-9][0-9]{0,2})$$'),1)
-$(error GROUP is a number of columns, or 0 for one bus, not $(TILE_GROUP): make tile ROWS=1 COLS=48 GROUP=4)
+$(error GROUP is a number of columns, or 0 for one bus, not $(TILE_GROUP): make tile ROWS=1 \
+	COLS=48 GROUP=4)
 endif
 ifneq ($(TILE_GROUP),0)
 ifneq ($(shell echo $$(($(COLS) % $(TILE_GROUP)))),0)
-$(error port groups of GROUP=$(TILE_GROUP) columns do not divide COLS=$(COLS): GROUP is a divisor of it, or 0 for one bus)
+$(error port groups of GROUP=$(TILE_GROUP) columns do not divide COLS=$(COLS): GROUP is a divisor \
+	of it, or 0 for one bus)
 endif
 endif
 TILE_ASKED := $(ROWS)x$(COLS)$(if $(filter-out 0,$(TILE_GROUP)),g$(TILE_GROUP))
@@ -35,19 +41,23 @@ tile_words = $(subst x, ,$(subst g, ,$(1)))$(if $(findstring g,$(1)),, 0)
 
 TILE_DEPS := $(RTL_SRC) $(wildcard hw/verilator/*) hw/model/model.h $(REGS)
 
-# of the runtime a cycle calls what is in headers, which the model compiles; the rest starts, ends and reports
+# of the runtime a cycle calls what is in headers, which the model compiles; the rest starts, ends
+# and reports
 $(RTL_RUNTIME): hw/verilator/build.mk
 	@mkdir -p $(@D)
-	$(call short,CXX,$@)for f in verilated verilated_threads verilated_dpi; do echo "#include <$$f.cpp>"; done | \
+	$(call short,CXX,$@)for f in verilated verilated_threads verilated_dpi; do \
+		echo "#include <$$f.cpp>"; done | \
 		$(RTL_CXX) -O0 -w -std=gnu++17 $(RTL_PIC) $(RTL_INC) -x c++ -c -o $@ -
 
 $(B)/rtl/tile-%/.done: $(TILE_DEPS)
-	$(call short,RTL,$(@D))CXX=$(RTL_CXX) CXXFLAGS="$(RTL_CXXFLAGS)" hw/verilator/build-tile $(call tile_words,$*) $(@D)
+	$(call short,RTL,$(@D))CXX=$(RTL_CXX) CXXFLAGS="$(RTL_CXXFLAGS)" hw/verilator/build-tile \
+		$(call tile_words,$*) $(@D)
 	@touch $@
 
 # the same with assertions, for the tests
 $(B)/rtl/assert-%/.done: $(TILE_DEPS)
-	$(call short,RTL,$(@D))CXX=$(RTL_CXX) CXXFLAGS=-O0 hw/verilator/build-tile $(call tile_words,$*) $(@D) --assert
+	$(call short,RTL,$(@D))CXX=$(RTL_CXX) CXXFLAGS=-O0 hw/verilator/build-tile \
+		$(call tile_words,$*) $(@D) --assert
 	@touch $@
 
 # written when its content changes, so that another value of TILES rebuilds what depends on it
@@ -56,24 +66,29 @@ tiles_inc = @mkdir -p $(@D); for t in $(1); do echo "$$t"; done | \
 	sed -E 's/^[0-9]+x[0-9]+$$/&g0/; s/^([0-9]+)x([0-9]+)g([0-9]+)$$/TILE(\1, \2, \3, 0)/' > $@.new; \
 	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
-# $(eval $(call rtl_archive,OUT.a,FOLDER,TILES,KIND)): tiles built as KIND-RxC, listed in build/FOLDER/tiles.inc
+# $(eval $(call rtl_archive,OUT.a,FOLDER,TILES,KIND)): tiles built as KIND-RxC, listed in
+# build/FOLDER/tiles.inc
 define rtl_archive
 $(B)/$(2)/tiles.inc: FORCE
 	$$(call tiles_inc,$(3))
 
-$(B)/$(2)/wse_rtl.o: hw/verilator/wse_rtl.cpp hw/verilator/wse_rtl.h hw/model/model.h $(B)/$(2)/tiles.inc
-	$$(call short,CXX,$$@)$(RTL_CXX) -O2 -Wall -Wextra -Werror $(RTL_COMMON) $(RTL_PIC) -I$(B)/$(2) $(RTL_INC) -c -o $$@ $$<
+$(B)/$(2)/wse_rtl.o: hw/verilator/wse_rtl.cpp hw/verilator/wse_rtl.h hw/model/model.h \
+	$(B)/$(2)/tiles.inc
+	$$(call short,CXX,$$@)$(RTL_CXX) -O2 -Wall -Wextra -Werror $(RTL_COMMON) $(RTL_PIC) \
+		-I$(B)/$(2) $(RTL_INC) -c -o $$@ $$<
 
 $(B)/$(1): $(B)/$(2)/wse_rtl.o $(RTL_RUNTIME) $(3:%=$(B)/rtl/$(4)-%/.done)
 	@rm -f $$@
-	$$(call short,AR,$$@)ar rcs $$@ $$(filter %.o,$$^) $(if $(3),$$$$(ls $(3:%=$(B)/rtl/$(4)-%/*.o)))
+	$$(call short,AR,$$@)ar rcs $$@ $$(filter %.o,$$^) \
+		$(if $(3),$$$$(ls $(3:%=$(B)/rtl/$(4)-%/*.o)))
 endef
 
 $(eval $(call rtl_archive,rtl/libwse_rtl.a,rtl,$(TILES),tile))
 
 ALL += $(B)/rtl/libwse_rtl.a
 
-# ---- tests: small tiles with assertions, judged by the tests of the host contract and by those of the twin ----
+# ---- tests: small tiles with assertions, judged by the tests of the host contract and by those of
+# the twin ----
 RTL_TEST_TILES := 1x1 1x3 2x2 2x3 3x2 3x3 2x2g2 2x3g1 3x2g2 3x3g1 2x4g2 1x12g4
 $(eval $(call rtl_archive,rtl/libwse_rtl_test.a,rtl/test,$(RTL_TEST_TILES),assert))
 
@@ -81,21 +96,31 @@ RTL_TEST_C := hw/twin/tests/dev.c hw/rtl/tests/model_find_rtl.c
 RTL_TEST_LIBS := $(B)/rtl/libwse_rtl_test.a $(TWIN)
 # $(1) output, $(2) source, $(3) options
 define rtl_test
-$(B)/rtl/tests/$(1): $(2) $(RTL_TEST_C) $(wildcard hw/twin/tests/*.h) selftests/tap.h hw/model/model.h $(REGS) $(RTL_TEST_LIBS)
+$(B)/rtl/tests/$(1): $(2) $(RTL_TEST_C) $(wildcard hw/twin/tests/*.h) selftests/tap.h \
+	hw/model/model.h $(REGS) $(RTL_TEST_LIBS)
 	@mkdir -p $$(@D)
-	$$(call short,CC,$$@)$(CC) $(CFLAGS) -D_GNU_SOURCE $(3) $(CPPFLAGS) -o $$@ $(2) $(RTL_TEST_C) $(RTL_TEST_LIBS) $(RTL_LIBS)
+	$$(call short,CC,$$@)$(CC) $(CFLAGS) -D_GNU_SOURCE $(3) $(CPPFLAGS) -o $$@ $(2) \
+		$(RTL_TEST_C) $(RTL_TEST_LIBS) $(RTL_LIBS)
 ALL += $(B)/rtl/tests/$(1)
 SUITES += $(B)/rtl/tests/$(1)
 endef
 $(eval $(call rtl_test,model_host,hw/rtl/tests/model_host.c))
-$(foreach t,queue fabric streams index rounds,$(eval $(call rtl_test,test_$(t),hw/twin/tests/test_$(t).c,-DTEST_RTL)))
-$(foreach t,queue fabric streams index rounds,$(eval $(call rtl_test,seed_$(t),hw/twin/tests/test_$(t).c,-DTEST_RTL -DRTL_SEED=0x9e3779b97f4a7c15ull)))
+$(foreach t,queue fabric streams index rounds,$(eval \
+	$(call rtl_test,test_$(t),hw/twin/tests/test_$(t).c,-DTEST_RTL)))
+$(foreach t,queue fabric streams index rounds,$(eval \
+	$(call rtl_test,seed_$(t),hw/twin/tests/test_$(t).c,-DTEST_RTL \
+	-DRTL_SEED=0x9e3779b97f4a7c15ull)))
 # the same where columns have buses of their own
-$(foreach t,queue streams,$(eval $(call rtl_test,group_$(t),hw/twin/tests/test_$(t).c,-DTEST_RTL -DRTL_GROUPS)))
-$(foreach t,queue streams,$(eval $(call rtl_test,group_seed_$(t),hw/twin/tests/test_$(t).c,-DTEST_RTL -DRTL_GROUPS -DRTL_SEED=0x9e3779b97f4a7c15ull)))
+$(foreach t,queue streams,$(eval $(call rtl_test,group_$(t),hw/twin/tests/test_$(t).c,-DTEST_RTL \
+	-DRTL_GROUPS)))
+$(foreach t,queue streams,$(eval $(call \
+	rtl_test,group_seed_$(t),hw/twin/tests/test_$(t).c,-DTEST_RTL -DRTL_GROUPS \
+	-DRTL_SEED=0x9e3779b97f4a7c15ull)))
 $(eval $(call rtl_test,test_batch,hw/twin/tests/test_batch.c,hw/twin/tests/layer.c))
-$(eval $(call rtl_test,seed_batch,hw/twin/tests/test_batch.c,hw/twin/tests/layer.c -DRTL_SEED=0x9e3779b97f4a7c15ull))
-$(B)/rtl/tests/test_batch $(B)/rtl/tests/seed_batch: hw/twin/tests/layer.c | $(B)/firmware/wse-fw.bin $(B)/firmware/linear.elf
+$(eval $(call rtl_test,seed_batch,hw/twin/tests/test_batch.c,hw/twin/tests/layer.c \
+	-DRTL_SEED=0x9e3779b97f4a7c15ull))
+$(B)/rtl/tests/test_batch $(B)/rtl/tests/seed_batch: hw/twin/tests/layer.c \
+	| $(B)/firmware/wse-fw.bin $(B)/firmware/linear.elf
 SUITES += hw/rtl/tests/test-tiles
 
 .PHONY: tile FORCE

@@ -1,9 +1,9 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: MIT
-# Verilator writes one function per instance of a module, because each names its own neighbours (an input is
-# replaced by what drives it) and numbers its temporaries. For 16 cores that is 16 times the C++, the compile time
-# and the instruction cache. This script makes functions that differ in nothing else into one that takes the
-# neighbours as arguments:
+# Verilator writes one function per instance of a module, because each names its own neighbours (an
+# input is replaced by what drives it) and numbers its temporaries. For 16 cores that is 16 times
+# the C++, the compile time and the instruction cache. This script makes functions that differ in
+# nothing else into one that takes the neighbours as arguments:
 #	dedup.pl DIR PREFIX		rewrites DIR/PREFIX_*__DepSet_*.cpp after verilating
 use strict;
 use warnings;
@@ -62,7 +62,8 @@ for my $file (sort glob("$dir/${prefix}_*__DepSet_*.cpp")) {
 			next;
 		}
 		my $args = join('', map { ", $type{$refs[$_]}& near$_" } 0 .. $#refs);
-		(my $key = "$class$args $plain") =~ s/\s+//g;	# lines break elsewhere when names are longer
+		# lines break elsewhere when names are longer
+		(my $key = "$class$args $plain") =~ s/\s+//g;
 		if (!exists $first{$key}) {
 			$first{$key} = "${class}__shared_" . scalar(keys %first);
 			push @out, "${attr}void $first{$key}($class* vlSelf$args) {\n", $plain;

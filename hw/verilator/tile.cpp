@@ -29,9 +29,12 @@ extern "C" const struct wse_model_ops TILE_OPS;
 namespace {
 
 constexpr unsigned N = TILE_ROWS * TILE_COLS;
-constexpr unsigned Ports = TILE_GROUP ? 1 + TILE_COLS / (TILE_GROUP + !TILE_GROUP) : 1;	// AXI masters
-constexpr unsigned SETTLE = 128;	// cycles without a move after which nothing is under way in a core
-constexpr unsigned STUCK = 1400;	// ... after which only a budget can end what executes (CLOSED looks at 1024)
+// AXI masters
+constexpr unsigned Ports = TILE_GROUP ? 1 + TILE_COLS / (TILE_GROUP + !TILE_GROUP) : 1;
+// cycles without a move after which nothing is under way in a core
+constexpr unsigned SETTLE = 128;
+// ... after which only a budget can end what executes (CLOSED looks at 1024)
+constexpr unsigned STUCK = 1400;
 enum { SVC_BOOT = 3 };
 
 using Core = CAT(TILE_CLASS, _wse_core);
@@ -53,9 +56,13 @@ struct Model : wse_model {
 	void *trace_arg[N] = {};
 
 	Model(const struct wse_model_cfg &cfg, const struct wse_host_ops *ops, void *h);
-	// the scopes of a Verilated class sign off with the thread's context, which may be a later model's
+	// the scopes of a Verilated class sign off with the thread's context, which may be a later
+	// model's
 	~Model() { Verilated::threadContextp(&ctx); }
-	uint64_t &cycles() { return top.rootp->vlSymsp->TOP__wse_top__DOT__u_host__DOT__u_bar.cycle; }
+	uint64_t &cycles()
+	{
+		return top.rootp->vlSymsp->TOP__wse_top__DOT__u_host__DOT__u_bar.cycle;
+	}
 	void edge();
 	void tick();
 	void freeze();
@@ -72,9 +79,10 @@ Model::Model(const struct wse_model_cfg &cfg, const struct wse_host_ops *ops, vo
 {
 	unsigned i = 0;
 
-#define AT(r, c) TOP__wse_top__DOT__u_wafer__DOT__g_row__BRA__##r##__KET____DOT__g_col__BRA__##c##__KET____DOT__
-#define CORE(r, c)                                                                                              \
-	router[i] = &top.rootp->vlSymsp->CAT(AT(r, c), u_router);                                               \
+#define AT(r, c) \
+  TOP__wse_top__DOT__u_wafer__DOT__g_row__BRA__##r##__KET____DOT__g_col__BRA__##c##__KET____DOT__
+#define CORE(r, c)                                                \
+	router[i] = &top.rootp->vlSymsp->CAT(AT(r, c), u_router); \
 	core[i++] = &top.rootp->vlSymsp->CAT(AT(r, c), u_core);
 #include "cores.inc"
 #undef CORE
@@ -224,7 +232,8 @@ void Model::write(uint32_t offset, uint32_t value)
 
 Model *self(struct wse_model *m) { return static_cast<Model *>(m); }
 
-int m_create(const struct wse_model_cfg *cfg, const struct wse_host_ops *ops, void *host, struct wse_model **m)
+int m_create(const struct wse_model_cfg *cfg, const struct wse_host_ops *ops, void *host,
+	     struct wse_model **m)
 {
 	Model *n = new (std::nothrow) Model(*cfg, ops, host);
 
@@ -237,7 +246,10 @@ int m_create(const struct wse_model_cfg *cfg, const struct wse_host_ops *ops, vo
 
 void m_destroy(struct wse_model *m) { delete self(m); }
 uint32_t m_mmio_read(struct wse_model *m, uint32_t offset) { return self(m)->read(offset); }
-void m_mmio_write(struct wse_model *m, uint32_t offset, uint32_t value) { self(m)->write(offset, value); }
+void m_mmio_write(struct wse_model *m, uint32_t offset, uint32_t value)
+{
+	self(m)->write(offset, value);
+}
 void m_brk(struct wse_model *m) { self(m)->stop = true; }
 void m_reset(struct wse_model *m) { self(m)->write(WSE_REG_CTRL, WSE_CTRL_RST_MASK); }
 
@@ -336,7 +348,8 @@ int m_get_acc(struct wse_model *m, uint32_t core, uint32_t acc[128])
 	for (unsigned i = 0; i < 128; i++) {
 		const Core *c = self(m)->core[core];
 
-		acc[i] = c->u_lanes__DOT__clean >> i / 8 & 1 ? 0 : c->u_lanes__DOT__acc[i / 8][i % 8];
+		acc[i] = c->u_lanes__DOT__clean >> i / 8 & 1 ? 0
+							     : c->u_lanes__DOT__acc[i / 8][i % 8];
 	}
 	return 0;
 }
@@ -358,7 +371,9 @@ int m_get_state(struct wse_model *m, uint32_t core, struct wse_core_state *st)
 	st->mscratch = c->u_rv32__DOT__mscratch;
 	st->minstret = c->u_rv32__DOT__minstret;
 	st->mcycle = c->u_rv32__DOT__mcycle;
-	st->run = c->faulted ? WSE_CORE_FAULTED : (c->run || c->goes) && !c->halt ? WSE_CORE_RUNNING : WSE_CORE_HELD;
+	st->run = c->faulted			    ? WSE_CORE_FAULTED
+		  : (c->run || c->goes) && !c->halt ? WSE_CORE_RUNNING
+						    : WSE_CORE_HELD;
 	st->fault_cause = c->faulted ? c->fault_cause_o : 0;
 	st->fault_addr = c->faulted ? c->fault_addr_o : 0;
 	st->wdata = c->u_rv32__DOT__wdata;
@@ -397,7 +412,8 @@ void in_flight(const Core *c, struct wse_core_units *u)
 	switch (c->__PVT__tk_op) {
 	case WSE_TASKOP_BIND:
 	case WSE_TASKOP_CBIND:
-		u->bind[c->__PVT__tk_op == WSE_TASKOP_CBIND][a & 31] = (b & 0xff) == 0xff ? 0xff : b & 31;
+		u->bind[c->__PVT__tk_op == WSE_TASKOP_CBIND][a & 31] =
+			(b & 0xff) == 0xff ? 0xff : b & 31;
 		break;
 	case WSE_TASKOP_ENTRY:
 		u->entry[a & 31] = b;
@@ -433,7 +449,8 @@ int m_get_units(struct wse_model *m, uint32_t core, struct wse_core_units *u)
 	get_ins(c->__PVT__u_m0__DOT__ins, &u->running[1]);
 	get_ins(c->__PVT__u_m1__DOT__ins, &u->running[2]);
 	for (unsigned i = 0; i < 3; i++) {
-		u->waiting[i] = (c->__PVT__u_issue__DOT__v0 >> i & 1) + (c->__PVT__u_issue__DOT__v1 >> i & 1);
+		u->waiting[i] = (c->__PVT__u_issue__DOT__v0 >> i & 1) +
+				(c->__PVT__u_issue__DOT__v1 >> i & 1);
 		if (!(u->busy >> i & 1))
 			u->running[i] = {};
 	}
@@ -445,14 +462,21 @@ int m_get_units(struct wse_model *m, uint32_t core, struct wse_core_units *u)
 	u->ready = c->__PVT__u_tasks__DOT__ready;
 	u->blocked = c->__PVT__u_tasks__DOT__blocked;
 	for (unsigned i = 0; i < 24; i++) {
-		u->bind[0][i] = c->__PVT__u_tasks__DOT__dbound >> i & 1 ? c->__PVT__u_tasks__DOT__dtask[i] : 0xff;
-		u->bind[1][i] = c->__PVT__u_tasks__DOT__cbound >> i & 1 ? c->__PVT__u_tasks__DOT__ctask[i] : 0xff;
-		u->recv[i] = (c->__PVT__u_ramp__DOT__n0 >> i & 1) | (c->__PVT__u_ramp__DOT__n1 >> i & 1) << 1 |
+		u->bind[0][i] = c->__PVT__u_tasks__DOT__dbound >> i & 1
+					? c->__PVT__u_tasks__DOT__dtask[i]
+					: 0xff;
+		u->bind[1][i] = c->__PVT__u_tasks__DOT__cbound >> i & 1
+					? c->__PVT__u_tasks__DOT__ctask[i]
+					: 0xff;
+		u->recv[i] = (c->__PVT__u_ramp__DOT__n0 >> i & 1) |
+			     (c->__PVT__u_ramp__DOT__n1 >> i & 1) << 1 |
 			     (c->__PVT__u_ramp__DOT__n2 >> i & 1) << 2;
 		u->rx[i] = 7;
 		for (unsigned p = 0; p < 5; p++) {
-			unsigned from = (r->__PVT__rp0[p] >> i & 1) | (r->__PVT__rp1[p] >> i & 1) << 1;
-			unsigned to = (r->__PVT__wp0[p] >> i & 1) | (r->__PVT__wp1[p] >> i & 1) << 1;
+			unsigned from = (r->__PVT__rp0[p] >> i & 1) | (r->__PVT__rp1[p] >> i & 1)
+									      << 1;
+			unsigned to = (r->__PVT__wp0[p] >> i & 1) | (r->__PVT__wp1[p] >> i & 1)
+									    << 1;
 
 			if (r->__PVT__nonempty[p] >> i & 1)
 				u->queue[p][i] = to == from ? 4 : (to - from) & 3;
@@ -568,6 +592,8 @@ int m_replay_pick(struct wse_model *, uint32_t, uint8_t, uint32_t) { return -ENO
 } // namespace
 
 extern "C" const struct wse_model_ops TILE_OPS = {
-	WSE_MODEL_API, "rtl", m_create, m_destroy, m_mmio_read, m_mmio_write, m_advance, m_brk, m_reset, m_peek,
-	m_poke, m_get_acc, m_get_state, m_set_state, m_boot, m_step, m_trace_retire, m_replay_pick, m_get_units,
+	WSE_MODEL_API, "rtl",	       m_create,      m_destroy,   m_mmio_read,
+	m_mmio_write,  m_advance,      m_brk,	      m_reset,	   m_peek,
+	m_poke,	       m_get_acc,      m_get_state,   m_set_state, m_boot,
+	m_step,	       m_trace_retire, m_replay_pick, m_get_units,
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// wse_model_rtl: picks the tile that was built for cfg's rows, columns and groups and hands every call on to it.
+// wse_model_rtl: picks the tile that was built for cfg's rows, columns and groups and hands every
+// call on to it.
 #include <cerrno>
 
 extern "C" {
@@ -19,17 +20,20 @@ const struct wse_rtl_tile tiles[] = {
 };
 #undef TILE
 
-int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *ops, void *host, struct wse_model **m)
+int create(const struct wse_model_cfg *cfg, const struct wse_host_ops *ops, void *host,
+	   struct wse_model **m)
 {
 	int hostfp;
 
-	if (!cfg || !ops || !ops->dma_read || !ops->dma_write || !ops->irq || !m || !cfg->rows || !cfg->cols)
+	if (!cfg || !ops || !ops->dma_read || !ops->dma_write || !ops->irq || !m || !cfg->rows ||
+	    !cfg->cols)
 		return -EINVAL;
 	if (cfg->group && cfg->cols % cfg->group)
 		return -EINVAL;
 	hostfp = !!(cfg->flags & WSE_MODEL_HOSTFP);
 	for (const auto &t : tiles)
-		if (t.rows == cfg->rows && t.cols == cfg->cols && t.group == cfg->group && t.hostfp == hostfp)
+		if (t.rows == cfg->rows && t.cols == cfg->cols && t.group == cfg->group &&
+		    t.hostfp == hostfp)
 			return t.ops->create(cfg, ops, host, m);
 	return -ENOTSUP;
 }
@@ -41,7 +45,10 @@ void destroy(struct wse_model *m)
 }
 
 uint32_t mmio_read(struct wse_model *m, uint32_t offset) { return m->ops->mmio_read(m, offset); }
-void mmio_write(struct wse_model *m, uint32_t offset, uint32_t v) { m->ops->mmio_write(m, offset, v); }
+void mmio_write(struct wse_model *m, uint32_t offset, uint32_t v)
+{
+	m->ops->mmio_write(m, offset, v);
+}
 void brk(struct wse_model *m) { m->ops->brk(m); }
 void reset(struct wse_model *m) { m->ops->reset(m); }
 
@@ -60,7 +67,10 @@ int poke(struct wse_model *m, uint32_t core, uint32_t addr, const void *buf, siz
 	return m->ops->poke(m, core, addr, buf, len);
 }
 
-int get_acc(struct wse_model *m, uint32_t core, uint32_t acc[128]) { return m->ops->get_acc(m, core, acc); }
+int get_acc(struct wse_model *m, uint32_t core, uint32_t acc[128])
+{
+	return m->ops->get_acc(m, core, acc);
+}
 
 int get_state(struct wse_model *m, uint32_t core, struct wse_core_state *st)
 {
@@ -90,6 +100,7 @@ int get_units(struct wse_model *m, uint32_t core, struct wse_core_units *u)
 } // namespace
 
 extern "C" const struct wse_model_ops wse_model_rtl = {
-	WSE_MODEL_API, "rtl", create, destroy, mmio_read, mmio_write, advance, brk, reset, peek, poke, get_acc,
-	get_state, set_state, boot, step, trace_retire, replay_pick, get_units,
+	WSE_MODEL_API, "rtl", create,	    destroy,	 mmio_read, mmio_write, advance,
+	brk,	       reset, peek,	    poke,	 get_acc,   get_state,	set_state,
+	boot,	       step,  trace_retire, replay_pick, get_units,
 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Between wse_rtl.cpp (which tile?) and the tiles (tile.cpp, compiled once per ROWS x COLS, group and arithmetic). */
+/*
+ * Between wse_rtl.cpp (which tile?) and the tiles (tile.cpp, compiled once per ROWS x COLS, group
+ * and arithmetic).
+ */
 #ifndef WSE_RTL_H
 #define WSE_RTL_H
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The driver's path, measured in the guest: a nop from submit to the signalled fence, beside a 4 KiB read of
- * QEMU's own nvme in the same guest. To run it:
- *	selftests/vm/run --device "func 4x4" --nvme --module build/wse.ko --firmware build/firmware/wse-fw.bin:wse/wse-fw.bin \
+ * The driver's path, measured in the guest: a nop from submit to the signalled fence, beside a 4
+ * KiB read of QEMU's own nvme in the same guest. To run it:
+ *	selftests/vm/run --device "func 4x4" --nvme --module build/wse.ko --firmware
+ *	build/firmware/wse-fw.bin:wse/wse-fw.bin \
  *		--add build/wse-bench -- wse-bench --only driver_rtt_vs_nvme
  */
 #define _GNU_SOURCE

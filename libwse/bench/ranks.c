@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What MPI costs: the same step by two ranks of one device each, and by one process of two, in turns.
- * The ranks are this program under mpirun; rank 0 has the other session, too.
+ * What MPI costs: the same step by two ranks of one device each, and by one process of two, in
+ * turns. The ranks are this program under mpirun; rank 0 has the other session, too.
  */
 #include <errno.h>
 #include <limits.h>

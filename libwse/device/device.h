@@ -92,8 +92,9 @@ struct wse_fence {
 
 /*
  * ---- device.c ----
- * What users hold are handles (base/handle.h): public functions look whether theirs exists. Inside, objects are counted;
- * one may live on when its handle is gone, so here a context's device is used by its ops and wse_buffer_put() alone.
+ * What users hold are handles (base/handle.h): public functions look whether theirs exists. Inside,
+ * objects are counted; one may live on when its handle is gone, so here a context's device is used
+ * by its ops and wse_buffer_put() alone.
  */
 int wse_device_init(struct wse_device *dev, const struct wse_transport *ops, const char *uri);
 void wse_device_fini(struct wse_device *dev);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * One linear layer, Y = X W^T, on a wafer, with the cycles that it takes, and the same sums on the host:
+ * One linear layer, Y = X W^T, on a wafer, with the cycles that it takes, and the same sums on the
+ * host:
  *
  *	linear [DEVICE]
  *

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A model of one's own, as a list of operations: the last 8 bytes are looked up in an embedding, one layer with GELU,
- * one to the logits.
+ * A model of one's own, as a list of operations: the last 8 bytes are looked up in an embedding,
+ * one layer with GELU, one to the logits.
  *
  *	own FILE [DEVICE [STEPS]]
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the trainer asks of a wafer: run micro-batches of a graph. The trainer above this line knows nothing of
- * queues, firmware or transports; an executor below it knows nothing of models, optimizers or files.
+ * What the trainer asks of a wafer: run micro-batches of a graph. The trainer above this line knows
+ * nothing of queues, firmware or transports; an executor below it knows nothing of models,
+ * optimizers or files.
  *
  * An executor is used by one thread at a time (each device has its own worker thread), different
  * executors run in parallel. All sizes are in bytes, all counts in elements, all arrays row-major,
@@ -53,7 +54,8 @@ struct wse_micro_ops {
 	/*
 	 * Optional. begin: the executor is about to read a micro-batch, whose spans are valid and
 	 * inputs written when this returns. done: all its outputs are written and all its gradients
-	 * handed over. In the order of the index; at most WSE_EXEC_AHEAD have begun and are not done
+	 * handed over. In the order of the index; at most WSE_EXEC_AHEAD have begun and are not
+	 * done
 	 */
 	int (*begin)(void *ctx, uint32_t index);
 	int (*done)(void *ctx, uint32_t index);

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A model as a wafer runs it: a list of operations over values and units, made by a model's builder for one tile
- * and one number of tokens per core. Executor, oracle, planner, MemoryX and SwarmX walk this list and know no
- * model.
+ * A model as a wafer runs it: a list of operations over values and units, made by a model's builder
+ * for one tile and one number of tokens per core. Executor, oracle, planner, MemoryX and SwarmX
+ * walk this list and know no model.
  *
- *   value   what lies in the cores' SRAM: core (r, c) holds [rows][T] of it (features along x, tokens along y), or
- *           [rows] of a vector. It lives from the operation that makes it to the last one that reads it.
- *   unit    what streams: a weight matrix with its two images and its gradient, and vectors (biases, gains) that
- *           are copied in and whose gradients are copied out. MemoryX updates units in order of their number.
+ *   value   what lies in the cores' SRAM: core (r, c) holds [rows][T] of it (features along x,
+ *           tokens along y), or
+ *           [rows] of a vector. It lives from the operation that makes it to the last one that
+ *           reads it.
+ *   unit    what streams: a weight matrix with its two images and its gradient, and vectors
+ *           (biases, gains) that
+ *           are copied in and whose gradients are copied out. MemoryX updates units in order of
+ *           their number.
  *   op      an operation of a kind (ops/ops.h), with the values that it reads and writes.
  *
  * Includes go one way: graph <- ops <- model, exec <- memx, swarmx <- train.

@@ -15,7 +15,9 @@
 
 /* How files have a tensor's rows; all 0: as they are. */
 struct wse_tensor_file {
-	/* as several tensors, one after the other, whose names are in braces: "attn.{q,k,v}_proj" */
+	/*
+	 * as several tensors, one after the other, whose names are in braces: "attn.{q,k,v}_proj"
+	 */
 	uint32_t rows[3];
 	/* or as [heads][3][...], of which the table has [3][heads][...] */
 	uint32_t heads;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Byte-level BPE, as GPT-2 and LLaMA 3 have it: text becomes numbers below the size of a vocabulary,
- * and they become the same bytes again.
+ * Byte-level BPE, as GPT-2 and LLaMA 3 have it: text becomes numbers below the size of a
+ * vocabulary, and they become the same bytes again.
  *
  *   text -> special tokens and what lies between them -> words (a regular expression) -> bytes, a
- *   token each -> merges: of all neighbours the pair of the lowest rank, the leftmost of equal ones,
+ *   token each -> merges: of all neighbours the pair of the lowest rank, the leftmost of equal
+ *   ones,
  *   becomes one token, until none is left
  *
  * Text that no match of the expression covers is a word, too. A byte that is no part of UTF-8 is a

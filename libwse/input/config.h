@@ -50,7 +50,8 @@ struct wse_config {
 	/* callbacks and loggers: 0 and "" if they are not there */
 	uint64_t keep_checkpoints;	/* KeepNCheckpoints: the last n stay */
 	int count_params, log_flops;	/* CountParams, FlopUtilization: a line each */
-	char tensorboard[WSE_PATH];	/* TensorBoardLogger: folder, in model_dir unless absolute */
+	/* TensorBoardLogger: folder, in model_dir unless absolute */
+	char tensorboard[WSE_PATH];
 	char ignored[512];		/* keys that make no difference here, ", " between */
 	int forward;			/* to evaluate and to generate: nothing is trained */
 	/* of a plan: what training would need and is not available */

@@ -155,7 +155,9 @@ static void read_initial(struct sections *s, struct wse_yaml *m, const char *key
 	*to = (struct wse_initial){(float)mean, (float)dev, (float)low, (float)high};
 }
 
-/* decoders, with the Model Zoo's keys; gpt2 and gpt3 differ in names only where attention is dense */
+/*
+ * decoders, with the Model Zoo's keys; gpt2 and gpt3 differ in names only where attention is dense
+ */
 static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_yaml *m,
 		     enum wse_decoder of)
 {

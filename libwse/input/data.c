@@ -660,7 +660,9 @@ static uint64_t sum_of(const struct wse_data *d, const uint16_t *tok, size_t n, 
 	return mask ? sum + 3 * wse_checksum64(mask, n) : sum;
 }
 
-/* samples of HDF5 files are a sequence each: for models that take one token before the first target */
+/*
+ * samples of HDF5 files are a sequence each: for models that take one token before the first target
+ */
 static int check_kinds(const struct wse_data *d)
 {
 	const struct wse_data_cfg *c = &d->cfg;

@@ -2,8 +2,8 @@
 /*
  * The text: bytes of a file, or of all text files below a directory in sorted order, or
  * token files (*.bin): uint16 as nanoGPT writes them, uint32 where the vocabulary is above 65536;
- * llm.c's header says which. Token files whose tokens are as wide as those in memory are mapped: they
- * may be larger than it. Bytes of text are tokens, or a tokenizer makes them. A sample is
+ * llm.c's header says which. Token files whose tokens are as wide as those in memory are mapped:
+ * they may be larger than it. Bytes of text are tokens, or a tokenizer makes them. A sample is
  * `span` targets,
  * at a multiple of span from where its part of the text begins, and the `window` tokens before the
  * first of them.
@@ -29,7 +29,9 @@
 
 #define WSE_DATA_CHUNKS 8
 
-/* words of a token file's header: tokens of the tokenizer that made it, 0: not said; its sum, two */
+/*
+ * words of a token file's header: tokens of the tokenizer that made it, 0: not said; its sum, two
+ */
 #define WSE_DATA_MADE_BY 3
 
 struct wse_bpe;

@@ -27,7 +27,8 @@ struct wse_hdf5_calls {
 typedef int (*wse_hdf5_plugin_fn)(const char *release, struct wse_hdf5_calls *calls);
 
 /*
- * is it a file *.h5 or *.hdf5, a directory with nothing but some (and *.json), or a list, one a line?
+ * is it a file *.h5 or *.hdf5, a directory with nothing but some (and *.json), or a list, one a
+ * line?
  */
 int wse_hdf5_is(const char *path);
 

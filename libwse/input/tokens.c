@@ -18,8 +18,8 @@
 #define PIECE (1u << 20) /* bytes that are read at a time */
 
 /*
- * llm.c's header: 256 words of magic, version, tokens; it says of how many bytes they are. Of what it
- * leaves free, three say which tokenizer it was (WSE_DATA_MADE_BY)
+ * llm.c's header: 256 words of magic, version, tokens; it says of how many bytes they are. Of what
+ * it leaves free, three say which tokenizer it was (WSE_DATA_MADE_BY)
  */
 #define HEADER 1024
 static const uint32_t header16[2] = {20240520, 1}, header32[2] = {20240801, 7};

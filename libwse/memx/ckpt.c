@@ -102,7 +102,9 @@ static int move(const struct arrays *a, uint32_t array, uint32_t entry, wse_entr
 	return wse_entry_each(&a->e[entry], from, count, data, fn, &m);
 }
 
-/* for the writer: entries of all arrays, one after the other; a number that is not finite ends it */
+/*
+ * for the writer: entries of all arrays, one after the other; a number that is not finite ends it
+ */
 static int floats(void *ctx, uint32_t i, size_t from, size_t count, float *out)
 {
 	const struct arrays *a = ctx;

@@ -34,7 +34,9 @@ struct wse_train_state {
 /* a chain begins: start says with which weights, and the rest of ts is filled in */
 void wse_ckpt_start(const struct wse_memx_cfg *cfg, struct wse_train_state *ts, const char *start);
 
-/* -ERANGE when a parameter or moment is not finite; -errno of the file system. progress may be NULL */
+/*
+ * -ERANGE when a parameter or moment is not finite; -errno of the file system. progress may be NULL
+ */
 struct wse_st_progress;
 int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_cfg *cfg,
 		  const struct wse_train_state *ts, const struct wse_st_progress *progress);

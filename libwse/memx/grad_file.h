@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Gradients in a scratch file: partial sums that wait for their partner, and the sum of a step until its unit is
- * updated. A unit's gradient lies there by the pieces of the state (pieces.h), in one of several places. Any thread.
+ * Gradients in a scratch file: partial sums that wait for their partner, and the sum of a step
+ * until its unit is updated. A unit's gradient lies there by the pieces of the state (pieces.h), in
+ * one of several places. Any thread.
  */
 #ifndef WSE_MEMX_GRAD_FILE_H
 #define WSE_MEMX_GRAD_FILE_H
@@ -10,7 +11,9 @@
 
 struct wse_grad_file;
 
-/* units [nunits] of the list, which stays until close; places: of each unit. As wse_records_open() */
+/*
+ * units [nunits] of the list, which stays until close; places: of each unit. As wse_records_open()
+ */
 int wse_grad_file_open(const struct wse_memx_pieces *pieces, uint32_t nunits, uint32_t places,
 		       const char *dir, struct wse_grad_file **file);
 void wse_grad_file_close(struct wse_grad_file *f);
@@ -30,8 +33,8 @@ int wse_grad_file_put(struct wse_grad_file *f, uint32_t unit, const float *grad,
 /* likewise the sum of a step, which is looked at before */
 int wse_grad_file_root(struct wse_grad_file *f, uint32_t unit, const float *grad, uint32_t *place);
 /*
- * grad becomes the sum of both, and the place is free then. Which one is the left operand changes no
- * bit of a number
+ * grad becomes the sum of both, and the place is free then. Which one is the left operand changes
+ * no bit of a number
  */
 int wse_grad_file_add(struct wse_grad_file *f, uint32_t unit, uint32_t place, float *grad);
 /* floats [at, at + n) of it */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Files of GPT-2, GPT-J, GPT-NeoX and LLaMA as Hugging Face's transformers reads and writes them:
- * safetensors with the names "transformer.h.0.attn.c_attn.weight", "model.layers.0.mlp.up_proj.weight",
- * ..., the weights of the four Conv1D layers of GPT-2's blocks lying as [in][out].
+ * safetensors with the names "transformer.h.0.attn.c_attn.weight",
+ * "model.layers.0.mlp.up_proj.weight", ..., the weights of the four Conv1D layers of GPT-2's blocks
+ * lying as [in][out].
  */
 #ifndef WSE_MEMX_HF_H
 #define WSE_MEMX_HF_H
@@ -25,9 +26,10 @@ struct wse_hf_tensor {
 /*
  * Fills every tensor of the table from the file. Names may lack the prefix; F32, F16 and BF16
  * are read; the attention's buffers (masks, angles) and our checkpoints' optimizer tensors are
- * skipped; an lm_head.weight equal to wte is taken for tied. The family is that of the table. Whatever else differs is -EINVAL (names, shapes,
- * types) or -ERANGE (a number that is not finite), and the sentence says what, with both values.
- * Else errors as of wse_st_open() and wse_st_load(). Nothing is changed on error but -ESTALE.
+ * skipped; an lm_head.weight equal to wte is taken for tied. The family is that of the table.
+ * Whatever else differs is -EINVAL (names, shapes, types) or -ERANGE (a number that is not finite),
+ * and the sentence says what, with both values. Else errors as of wse_st_open() and wse_st_load().
+ * Nothing is changed on error but -ESTALE.
  */
 int wse_hf_read(const char *path, const struct wse_hf_tensor *table, uint32_t n);
 /* what of an open file goes where: takes [n] for wse_st_load(), tensor being the table's number */

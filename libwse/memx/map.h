@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MemoryX keeps its state in the order of the images; this is the way from a tensor's own order to there. Checkpoints,
- * initial values and the calls that show a tensor take it, a step does not.
+ * MemoryX keeps its state in the order of the images; this is the way from a tensor's own order to
+ * there. Checkpoints, initial values and the calls that show a tensor take it, a step does not.
  */
 #ifndef WSE_MEMX_MAP_H
 #define WSE_MEMX_MAP_H
@@ -23,15 +23,18 @@ struct wse_map {
 	struct wse_memx_pieces kept;  /* which */
 	uint32_t *slot;		      /* [pieces.n + 1]: their number in `kept` */
 	struct wse_store *store;      /* of what is kept; the caller's */
-	/* floats [from, from + n) of a piece that another rank keeps; the caller's. out or in is NULL */
+	/*
+	 * floats [from, from + n) of a piece that another rank keeps; the caller's. out or in is
+	 * NULL
+	 */
 	int (*elsewhere)(void *ctx, enum wse_memx_array which, uint32_t piece, size_t from,
 			 size_t n, float *out, const float *in);
 	void *ctx;
 };
 
 /*
- * graph and table stay until fini; ranks 1: all pieces are kept. -EINVAL when a tensor of a unit has
- * another home, -ENOMEM
+ * graph and table stay until fini; ranks 1: all pieces are kept. -EINVAL when a tensor of a unit
+ * has another home, -ENOMEM
  */
 int wse_map_make(struct wse_map *m, const struct wse_graph *g, const struct wse_tensor_table *tab,
 		 uint32_t rank, uint32_t ranks);
@@ -45,7 +48,9 @@ int wse_map_put(const struct wse_map *m, uint32_t piece, int dirty);
 /* what is kept of pieces [first, end) will be got next */
 void wse_map_ahead(const struct wse_map *m, uint32_t first, uint32_t end);
 
-/* elements [from, from + count) of a tensor, in its own order: to `out`, or from `in`; one is NULL */
+/*
+ * elements [from, from + count) of a tensor, in its own order: to `out`, or from `in`; one is NULL
+ */
 int wse_map_copy(const struct wse_map *m, enum wse_memx_array which, uint32_t tensor, size_t from,
 		 size_t count, float *out, const float *in);
 

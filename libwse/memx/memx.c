@@ -391,9 +391,10 @@ static void write_back_chunks(struct wse_memx *mx, const struct wse_unit *u, con
 }
 
 /*
- * A pass over a piece of a unit's matrix updates it, where that is due, and writes the images, a row
- * of tiles at a time: what the optimizer has written is still in the cache. Rows beyond the tensor
- * are 0 and stay so. Without parameters the plain image is there, and the transposed one is made.
+ * A pass over a piece of a unit's matrix updates it, where that is due, and writes the images, a
+ * row of tiles at a time: what the optimizer has written is still in the cache. Rows beyond the
+ * tensor are 0 and stay so. Without parameters the plain image is there, and the transposed one is
+ * made.
  */
 static void pass_matrix(struct wse_memx *mx, const struct wse_memx_piece *p, float *const *array,
 			const float *grad)
@@ -485,8 +486,8 @@ static int pass(struct wse_memx *mx, uint32_t first, uint32_t end, int updating)
 }
 
 /*
- * The rest of a unit's images, of which other ranks have the pieces: as bf16 they are there, or come
- * after an update; transposed they are made here.
+ * The rest of a unit's images, of which other ranks have the pieces: as bf16 they are there, or
+ * come after an update; transposed they are made here.
  */
 static int pass_others(struct wse_memx *mx, uint32_t unit, int updating)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MemoryX: where the weights live. fp32 masters and optimizer state, in the order of the images (map.h) in a
- * store; the bf16 streaming images that all devices read from the same memory. Nothing of a step is written before its commit, so a step
- * that lost a device is simply run again; after it every device is done, so one set of images is
- * enough.
+ * MemoryX: where the weights live. fp32 masters and optimizer state, in the order of the images
+ * (map.h) in a store; the bf16 streaming images that all devices read from the same memory. Nothing
+ * of a step is written before its commit, so a step that lost a device is simply run again; after
+ * it every device is done, so one set of images is enough.
  *
  * One thread (the loop's) calls it; only wse_memx_unit_ready() is for the devices' threads.
  */
@@ -40,7 +40,8 @@ struct wse_memx_cfg {
 	uint32_t rank, ranks;	/* of a run; ranks 0: alone */
 	/* of gradients, in a file there, too (grad_file.h); 0: in memory */
 	uint32_t grad_places;
-	uint64_t image_room; /* bytes of images that are in memory, the others in a file; 0: all are */
+	/* bytes of images that are in memory, the others in a file; 0: all are */
+	uint64_t image_room;
 };
 
 /* the graph says how units lie in their images and gradients; it stays until close */
@@ -49,13 +50,15 @@ int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph,
 void wse_memx_close(struct wse_memx *mx);
 
 /*
- * Of several ranks: from here on commit, finish and squares are made by all ranks together, and what is
- * read of another rank's piece is fetched.
+ * Of several ranks: from here on commit, finish and squares are made by all ranks together, and
+ * what is read of another rank's piece is fetched.
  */
 void wse_memx_join(struct wse_memx *mx, const struct wse_memx_peers *peers);
 /* the pieces of all ranks; until close */
 const struct wse_memx_pieces *wse_memx_pieces(const struct wse_memx *mx);
-/* an array of a piece that this rank keeps, out [count]: for one that fetches it. -EINVAL, -errno */
+/*
+ * an array of a piece that this rank keeps, out [count]: for one that fetches it. -EINVAL, -errno
+ */
 int wse_memx_piece(struct wse_memx *mx, uint32_t piece, enum wse_memx_array which, float *out);
 
 /* The state that a checkpoint keeps, besides its arrays. */
@@ -89,8 +92,8 @@ int wse_memx_unit_ready(struct wse_memx *mx, uint32_t unit);
 int wse_memx_images_move(const struct wse_memx *mx);
 uint64_t wse_memx_image_reads(const struct wse_memx *mx); /* units that came from the file so far */
 /*
- * unit_ready, and the image is in memory until done. wait 0: -EAGAIN, and nothing was done, where it
- * would wait for others; who has taken one does not wait
+ * unit_ready, and the image is in memory until done. wait 0: -EAGAIN, and nothing was done, where
+ * it would wait for others; who has taken one does not wait
  */
 int wse_memx_unit_take(struct wse_memx *mx, uint32_t unit, int wait);
 void wse_memx_unit_done(struct wse_memx *mx, uint32_t unit);
@@ -103,18 +106,22 @@ const unsigned char *wse_memx_host_units(const struct wse_memx *mx);
 /*
  * The gradient of a step. unit [graph.nunits] are the sums over all micro-batches, [outs][ins] and
  * then [COLS][vec_rows], as the reduction tree left them: they are not copied, and stay until
- * they are given back, or wse_memx_finish(). Returns an array [table.n] of where the host adds gradients of what it
- * gathered, each in the tensor's own order: a cleared array for a tensor in no unit, the unit's sum
- * where the tensor is its matrix too, NULL for all others. unit[i] NULL: it is in the file, and stays there.
+ * they are given back, or wse_memx_finish(). Returns an array [table.n] of where the host adds
+ * gradients of what it gathered, each in the tensor's own order: a cleared array for a tensor in no
+ * unit, the unit's sum where the tensor is its matrix too, NULL for all others. unit[i] NULL: it is
+ * in the file, and stays there.
  */
 float *const *wse_memx_grads(struct wse_memx *mx, float *const *unit);
 /* who gets the sums back, one by one, when they are used up; NULL (as at first): they stay */
 void wse_memx_give_back(struct wse_memx *mx, void (*give)(void *ctx, uint32_t unit), void *ctx);
-/* the first tensor whose gradient is not finite, WSE_NO_TENSOR: none; of several ranks after squares */
+/*
+ * the first tensor whose gradient is not finite, WSE_NO_TENSOR: none; of several ranks after
+ * squares
+ */
 uint32_t wse_memx_bad_grad(const struct wse_memx *mx);
 /*
- * Of several ranks, each of which has the sums of its own pieces: their squares, to all, once a step; a
- * commit would do it, too. Alone: nothing
+ * Of several ranks, each of which has the sums of its own pieces: their squares, to all, once a
+ * step; a commit would do it, too. Alone: nothing
  */
 int wse_memx_squares(struct wse_memx *mx);
 /* the gradient of a tensor in its own order into out [count]; -errno of the file */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pieces of a model's state: what MemoryX reads, updates and writes at once, and what hosts share out.
- * A pure function of graph and tensor table.
+ * The pieces of a model's state: what MemoryX reads, updates and writes at once, and what hosts
+ * share out. A pure function of graph and tensor table.
  *
- * A piece is some rows of one unit's matrix, in the order of its image: float i of the piece belongs to
- * float at + i of the unit's gradient buffer (wse_unit_grad_floats()). Rows are whole, and begin at a
- * multiple of 32 (tiles of images) and of 4096 floats (blocks of the gradient's norm). The vectors of a
- * unit are at the end of its last piece. A tensor that is in no unit has pieces of its own rows.
+ * A piece is some rows of one unit's matrix, in the order of its image: float i of the piece
+ * belongs to float at + i of the unit's gradient buffer (wse_unit_grad_floats()). Rows are whole,
+ * and begin at a multiple of 32 (tiles of images) and of 4096 floats (blocks of the gradient's
+ * norm). The vectors of a unit are at the end of its last piece. A tensor that is in no unit has
+ * pieces of its own rows.
  */
 #ifndef WSE_MEMX_PIECES_H
 #define WSE_MEMX_PIECES_H
@@ -20,7 +21,8 @@ struct wse_memx_piece {
 	uint32_t tensor; /* the matrix, or that tensor; WSE_NO_TENSOR: vectors alone */
 	size_t at, count;
 	uint32_t row, rows; /* of the matrix, or of that tensor, padding included */
-	size_t vec;	    /* floats of vectors, the last ones of count; 0 but in a unit's last piece */
+	/* floats of vectors, the last ones of count; 0 but in a unit's last piece */
+	size_t vec;
 };
 
 struct wse_memx_pieces {
@@ -46,8 +48,8 @@ static inline uint32_t wse_memx_piece_owner(uint32_t piece, uint32_t ranks)
 }
 
 /*
- * What a rank has, as a list: kept. slot [n + 1]: of each piece of the whole the number in it, of one
- * that it has not got that of the next that it has. -ENOMEM
+ * What a rank has, as a list: kept. slot [n + 1]: of each piece of the whole the number in it, of
+ * one that it has not got that of the next that it has. -ENOMEM
  */
 int wse_memx_pieces_deal(const struct wse_memx_pieces *whole, uint32_t nunits, uint32_t rank,
 			 uint32_t ranks, struct wse_memx_pieces *kept, uint32_t *slot);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records in a scratch file (disk.h), by number: each has its place and its length, and is read and written as a whole.
- * Some are read ahead, some are written behind; what was written and is still here is not read again. A record that is
- * not what was written last is an error, with unit and piece in the sentence. One thread at a time.
+ * Records in a scratch file (disk.h), by number: each has its place and its length, and is read and
+ * written as a whole. Some are read ahead, some are written behind; what was written and is still
+ * here is not read again. A record that is not what was written last is an error, with unit and
+ * piece in the sentence. One thread at a time.
  */
 #ifndef WSE_MEMX_RECORDS_H
 #define WSE_MEMX_RECORDS_H

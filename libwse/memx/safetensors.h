@@ -16,7 +16,9 @@
 #define WSE_ST_PIECE  (1u << 20)
 #define WSE_ST_STRIPE (16u << 20)
 
-/* rows of `cols` floats that make a stripe: as many as fit, in sixteens, as the checksum wants them */
+/*
+ * rows of `cols` floats that make a stripe: as many as fit, in sixteens, as the checksum wants them
+ */
 static inline size_t wse_st_stripe_rows(size_t cols)
 {
 	size_t n = WSE_ST_STRIPE / (cols * sizeof(float) + 1) / 16 * 16;
@@ -57,7 +59,9 @@ struct wse_st {
 	uint32_t ntensors, nmeta;
 	struct wse_st_tensor *tensors;
 	struct wse_st_meta *meta;
-	/* elements [from, from + count) of tensor number i as they lie; an error ends the writing */
+	/*
+	 * elements [from, from + count) of tensor number i as they lie; an error ends the writing
+	 */
 	int (*floats)(void *ctx, uint32_t i, size_t from, size_t count, float *out);
 	void *floats_ctx;
 	const struct wse_st_progress *progress; /* may be NULL */
@@ -93,15 +97,18 @@ struct wse_st_file {
 	const struct wse_st_view **by_name; /* [nviews] */
 	char *text;			/* what names and metadata point into */
 	int fd;
-	/* of an index: its files, in the order of their names; views are theirs, there is no meta */
+	/*
+	 * of an index: its files, in the order of their names; views are theirs, there is no meta
+	 */
 	struct wse_st_file *shards;
 	uint32_t nshards;
 };
 
 /*
- * A file; an index of several (*.json, see st_index.h); or a directory with model.safetensors.index.json
- * or model.safetensors. The headers are read; what is wrong is in the sentence: -EBADMSG for a file that is no safetensors file,
- * cut short, whose tensors overlap or leave bytes over, or whose header's checksum does not match;
+ * A file; an index of several (*.json, see st_index.h); or a directory with
+ * model.safetensors.index.json or model.safetensors. The headers are read; what is wrong is in the
+ * sentence: -EBADMSG for a file that is no safetensors file, cut short, whose tensors overlap or
+ * leave bytes over, or whose header's checksum does not match;
  * -errno of the file system; -ENOMEM. A file of another program needs no checksums; one with keys
  * of ours ("wse.", "sum.") needs them all.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the ranks of a run give each other of a step. The owner of a piece (pieces.h) has its parameters and moments
- * and the sum of its gradient; the others get its streaming image, as bf16, and all get the squares of all gradients,
- * so that each knows the norm.
+ * What the ranks of a run give each other of a step. The owner of a piece (pieces.h) has its
+ * parameters and moments and the sum of its gradient; the others get its streaming image, as bf16,
+ * and all get the squares of all gradients, so that each knows the norm.
  */
 #ifndef WSE_MEMX_SHARE_H
 #define WSE_MEMX_SHARE_H
@@ -28,7 +28,8 @@ struct wse_share {
 	const struct wse_map *map;
 	const struct wse_image *images; /* [nunits], of every rank */
 	struct wse_memx_peers peers;	/* spread NULL: there are none yet */
-	float **whole; /* [nunits]: parameters that every rank has, as the unit's images lie; or NULL */
+	/* [nunits]: parameters that every rank has, as the unit's images lie; or NULL */
+	float **whole;
 	double *squares; /* sums of blocks, of rank 0's pieces, of rank 1's, ... */
 	size_t *at;	 /* [pieces.n]: the first of a piece */
 	size_t *first;	 /* [ranks + 1] */
@@ -51,8 +52,8 @@ int wse_share_elsewhere(void *share, enum wse_memx_array which, uint32_t piece, 
 
 /*
  * The sum of squares of every tensor's gradient, sum [tab.n], as wse_sum_squares() has it; those in
- * no unit are the caller's. grads [nunits] have the sums of this rank's pieces; scratch: the longest
- * vector. Every rank gets all of them.
+ * no unit are the caller's. grads [nunits] have the sums of this rank's pieces; scratch: the
+ * longest vector. Every rank gets all of them.
  */
 int wse_share_squares(struct wse_share *s, float *const *grads, float *scratch, double *sum);
 

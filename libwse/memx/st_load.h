@@ -25,8 +25,8 @@ typedef int (*wse_st_put)(void *ctx, const struct wse_st_take *t, size_t from, s
  * Two passes over the file: the first one compares all checksums and looks for numbers that are not
  * finite among what is taken (takes [n]): -EBADMSG, -ERANGE and -errno of the file system come from
  * there, before the first put(). What fails in the second one, as another program wrote to the file
- * in between or the disk lost it, is -ESTALE: part of the tensors have been put. put NULL: the first
- * pass alone.
+ * in between or the disk lost it, is -ESTALE: part of the tensors have been put. put NULL: the
+ * first pass alone.
  */
 int wse_st_load(struct wse_st_file *f, const struct wse_st_take *takes, uint32_t n, wse_st_put put,
 		void *ctx);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where parameters and moments lie, piece by piece (pieces.h). One thread uses a store, and holds one
- * piece at a time: get, read and write its arrays, put.
+ * Where parameters and moments lie, piece by piece (pieces.h). One thread uses a store, and holds
+ * one piece at a time: get, read and write its arrays, put.
  */
 #ifndef WSE_MEMX_STORE_H
 #define WSE_MEMX_STORE_H
@@ -44,8 +44,8 @@ struct wse_store {
 int wse_store_ram(const struct wse_memx_pieces *pieces, uint32_t arrays, struct wse_store **store);
 
 /*
- * In a scratch file without a name in dir, but for tensors in no unit. A record that is not what was
- * written last is -EBADMSG, a full disk -ENOSPC, each with unit and piece in the sentence.
+ * In a scratch file without a name in dir, but for tensors in no unit. A record that is not what
+ * was written last is -EBADMSG, a full disk -ENOSPC, each with unit and piece in the sentence.
  */
 int wse_store_file(const struct wse_memx_pieces *pieces, uint32_t arrays, const char *dir,
 		   struct wse_store **store);
@@ -53,8 +53,8 @@ int wse_store_file(const struct wse_memx_pieces *pieces, uint32_t arrays, const 
 uint64_t wse_store_file_memory(const struct wse_memx_pieces *pieces, uint32_t arrays,
 			       uint64_t *file);
 /*
- * The images themselves, of a session that trains nothing: parameters alone, rounded to bf16 but for
- * the vectors of units. Clears them. All stay until close. -ENOMEM
+ * The images themselves, of a session that trains nothing: parameters alone, rounded to bf16 but
+ * for the vectors of units. Clears them. All stay until close. -ENOMEM
  */
 int wse_store_image(const struct wse_memx_pieces *pieces, const struct wse_graph *g,
 		    const struct wse_image *images, struct wse_store **store);

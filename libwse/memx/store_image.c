@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The store of a session that trains nothing: the images are what it keeps. A piece is made binary32
- * of its unit's image when it is got, and rounded into it when it is put; vectors are binary32 in
- * the image as well. bf16 made wider and rounded again is what it was, so nothing is lost on the way.
+ * The store of a session that trains nothing: the images are what it keeps. A piece is made
+ * binary32 of its unit's image when it is got, and rounded into it when it is put; vectors are
+ * binary32 in the image as well. bf16 made wider and rounded again is what it was, so nothing is
+ * lost on the way.
  */
 #include <errno.h>
 #include <stdlib.h>

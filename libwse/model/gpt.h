@@ -78,8 +78,9 @@ static inline const struct wse_gpt *wse_gpt(const struct wse_model *m)
 extern const uint32_t wse_gpt_mode[4];
 
 /*
- * -EINVAL when a size is 0, heads do not divide hidden, or seq is above positions; the sentence says which.
- * Tensors: wte, wpe, those of the blocks in Hugging Face's order, ln_f, lm_head unless tied.
+ * -EINVAL when a size is 0, heads do not divide hidden, or seq is above positions; the sentence
+ * says which. Tensors: wte, wpe, those of the blocks in Hugging Face's order, ln_f, lm_head unless
+ * tied.
  */
 int wse_gpt_init(struct wse_model *m, const struct wse_gpt *shape);
 

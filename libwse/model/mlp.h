@@ -46,8 +46,10 @@ static inline uint32_t wse_mlp_bias(uint32_t layer)
 	return 2 + 2 * layer;
 }
 
-/* -EINVAL when a size is 0 or the number of layers is out of range. Tensors: wte, then weight [N][K] and bias [N]
- * of each layer */
+/*
+ * -EINVAL when a size is 0 or the number of layers is out of range. Tensors: wte, then weight
+ * [N][K] and bias [N] of each layer
+ */
 int wse_mlp_init(struct wse_model *m, uint32_t window, uint32_t embed, uint32_t vocab,
 		 const uint32_t *hidden, uint32_t nhidden, enum wse_activation act);
 

@@ -458,7 +458,10 @@ static enum wse_bound bound_of(const struct wse_graph *g, const struct wse_op *o
 	return type->entry ? WSE_BOUND_CORE : WSE_BOUND_COPIES;
 }
 
-/* what the cycles are spent on, for each kind of operation and of all; kinds below 1 % are in the sum alone */
+/*
+ * what the cycles are spent on, for each kind of operation and of all; kinds below 1 % are in the
+ * sum alone
+ */
 static void print_bounds(const struct wse_plan *p, const struct wse_exec_cfg *log)
 {
 	static const char *const names[WSE_BOUNDS] = {"lanes", "trip of sums", "port", "copies",

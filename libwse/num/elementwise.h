@@ -187,8 +187,8 @@ static inline float ew_log(float s)
 }
 
 /*
- * SwiGLU: silu(g) u, silu(g) = g s, s = 1 / (1 + w), w = exp(-g), its argument clamped to 80; dg, du
- * are the derivatives: (s (1 + g (1 - s))) u with w s for 1 - s, and silu(g).
+ * SwiGLU: silu(g) u, silu(g) = g s, s = 1 / (1 + w), w = exp(-g), its argument clamped to 80; dg,
+ * du are the derivatives: (s (1 + g (1 - s))) u with w s for 1 - s, and silu(g).
  */
 static inline float ew_swiglu(float g, float u, float *dg, float *du)
 {
@@ -247,9 +247,9 @@ static inline float ew_gelu_new(float y, float *deriv)
  * The exact form, y Phi(y) = 0.5 y (1 + erf(y / sqrt 2)): "gelu" of PyTorch and Hugging Face.
  *
  * m = log(Phi / (1 - Phi)) is odd; c (a + b q + e q^2) is the polynomial of this form that is
- * nearest to it on [-3.75, 3.75], 1.1e-3 off at most. So gelu is within 1.1e-3 of itself there (bf16
- * rounds by up to 3.9e-3), and within 1.0e-4. Beyond, q stays 3.75^2 and m goes on in a line: gelu is
- * 7e-5 off at most, below -10 by less than 1.6e-11 |y|. The derivative is within 2.3e-4 of
+ * nearest to it on [-3.75, 3.75], 1.1e-3 off at most. So gelu is within 1.1e-3 of itself there
+ * (bf16 rounds by up to 3.9e-3), and within 1.0e-4. Beyond, q stays 3.75^2 and m goes on in a line:
+ * gelu is 7e-5 off at most, below -10 by less than 1.6e-11 |y|. The derivative is within 2.3e-4 of
  * Phi(y) + y phi(y). tests/train/test-num.c measures all of that.
  */
 static inline float ew_gelu(float y, float *deriv)

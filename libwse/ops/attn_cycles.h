@@ -59,7 +59,10 @@ static inline uint64_t wse_attn_cycles(uint32_t t, uint32_t s, uint32_t d, uint3
 	sum += c->exp * ((rows - 1) * t * g + t * (g + 1) / 2);
 	if (keep && rows > 1)
 		sum += c->round * (d / wide);
-	/* rows wait for those above: at t = 8 the wavelets, from 32 on the lanes are slower than that */
+	/*
+	 * rows wait for those above: at t = 8 the wavelets, from 32 on the lanes are slower than
+	 * that
+	 */
 	if (t > 8 && t < 32 && rows > 4)
 		sum += 4800 * (rows - 4) * (rows - 4);
 	sum += 100 * wse_attn_gather_cycles(group) * rows * chunks * (keep ? 1 : 2);
@@ -67,8 +70,8 @@ static inline uint64_t wse_attn_cycles(uint32_t t, uint32_t s, uint32_t d, uint3
 }
 
 /*
- * With a past: all of a sequence's keys are the row's own, and all scores are kept. Fitted to the RTL
- * (t 8 to 64, 1 to 12 rows of a past, d 4 to 64: within 10 %)
+ * With a past: all of a sequence's keys are the row's own, and all scores are kept. Fitted to the
+ * RTL (t 8 to 64, 1 to 12 rows of a past, d 4 to 64: within 10 %)
  */
 static inline uint64_t wse_attn_past_cycles(uint32_t t, uint32_t s, uint32_t d, uint32_t heads,
 					    uint32_t group)

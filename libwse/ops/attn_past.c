@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Attention of a row of cores to keys and values that came before, as an operation. By definition it
- * is what the last row of a sequence of n + 1 rows has of the attention over all of them.
+ * Attention of a row of cores to keys and values that came before, as an operation. By definition
+ * it is what the last row of a sequence of n + 1 rows has of the attention over all of them.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -216,7 +216,10 @@ const struct wse_op_type wse_type_out = {.name = "out",
 					 .oracle = out_oracle,
 					 .cycles = out_cycles};
 
-/* ---- out of the cores and back: one queue does both, so a micro-batch is done before the next ---- */
+/*
+ * ---- out of the cores and back: one queue does both, so a micro-batch is done before the next
+ * ----
+ */
 
 uint32_t wse_op_spill(struct wse_graph *g, uint32_t value, const char *what)
 {

@@ -27,8 +27,8 @@ int wse_check_value(const struct wse_graph *g, uint32_t value, enum wse_type typ
 enum { WSE_COMMAND_CYCLES = 188 };
 
 /*
- * The same of a START: it looks at every core before and behind what they do, 2.9 cycles a core; of 16
- * cores that lies in the figures of the operations, which were measured there
+ * The same of a START: it looks at every core before and behind what they do, 2.9 cycles a core; of
+ * 16 cores that lies in the figures of the operations, which were measured there
  */
 static inline uint64_t wse_start_cycles(const struct wse_graph *g)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streamed linear layers as scalar loops, in the exact order of a wafer's sums (firmware/lib/linear.h).
+ * Streamed linear layers as scalar loops, in the exact order of a wafer's sums
+ * (firmware/lib/linear.h).
  *
- * Forward, y[n][t] = sum_k w[n][k] x[k][t], K inputs, N outputs; to the data the same with the transposed image:
+ * Forward, y[n][t] = sum_k w[n][k] x[k][t], K inputs, N outputs; to the data the same with the
+ * transposed image:
  *   column c:  p[c] = +0.0; for k in [c K/cols, (c+1) K/cols) ascending: p[c] = p[c] + w * x
  *              (the product is rounded, then the sum)
  *   the row:   owner o = n / (N/cols); s = p[o+1]; s = s + p[o+2] ... + p[cols-1] + p[0] + ...

@@ -62,8 +62,8 @@ struct wse_block_cost {
 };
 
 /*
- * n blocks, behind what comes before the first: the bus begins earlier, as there is room for what it
- * brings or takes
+ * n blocks, behind what comes before the first: the bus begins earlier, as there is room for what
+ * it brings or takes
  */
 static inline uint64_t wse_blocks_cycles(const struct wse_block_cost *c, uint64_t first, uint64_t n)
 {
@@ -106,8 +106,9 @@ static inline uint64_t wse_linear_cycles(const struct wse_graph *g, uint64_t k, 
 }
 
 /*
- * With rows, the links to the south carry the stream and the sums, a wavelet of each an element: two
- * cycles at best, and a part of one more where the two meet, which each row below the first adds to.
+ * With rows, the links to the south carry the stream and the sums, a wavelet of each an element:
+ * two cycles at best, and a part of one more where the two meet, which each row below the first
+ * adds to.
  */
 static inline struct wse_block_cost wse_wgrad_block(const struct wse_graph *g, uint64_t k)
 {
@@ -115,7 +116,13 @@ static inline struct wse_block_cost wse_wgrad_block(const struct wse_graph *g, u
 	uint64_t element = rows == 1 ? 124 : rows == 2 ? 196 : 229;
 	uint64_t each = rows == 1 ? (b >= 4 ? 300 : b == 2 ? 220 : 100)
 				  : (b >= 4 ? 690 : b == 2 ? 340 : 100);
-	uint64_t from = t <= 8 ? 18 : t <= 24 ? 32 : b == 1 ? 42 : 34, alone = t <= 8 ? 11 : t <= 24 ? 7 : 2;
+	uint64_t from = t <= 8	  ? 18
+			: t <= 24 ? 32
+			: b == 1  ? 42
+				  : 34,
+		 alone = t <= 8	   ? 11
+			 : t <= 24 ? 7
+				   : 2;
 	uint64_t link = b * k * element + (t <= 8 ? 3400 : 6300);
 	struct wse_block_cost c = {
 		/* behind the last feature, the lane tree's last result */

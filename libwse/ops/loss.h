@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Softmax cross-entropy of a token's logits y[n], in the exact order of a wafer's sums (firmware/lib/loss.h). Column c
- * owns the features n with n / (width / cols) == c; those from `classes` on are padding and take no part.
+ * Softmax cross-entropy of a token's logits y[n], in the exact order of a wafer's sums
+ * (firmware/lib/loss.h). Column c owns the features n with n / (width / cols) == c; those from
+ * `classes` on are padding and take no part.
  *
  *   m = max_n y from -inf, NaN skipped (then neither order nor the sign of zero matters)
  *   z = y - m; e = ew_exp(z)
@@ -10,13 +11,16 @@
  *   loss = ew_log(S) - z[target]; dy = bf16((e * ew_recip(S) - onehot) * scale), of padding +0
  * scale is one of all tokens, or has one a token: 0 for those that do not count
  *
- * The same of a vocabulary in chunks (firmware/lib/loss_chunk.h): chunk j has the classes from j v cols on, and column c
- * owns v of them from there + c v on. Of each column c, chunks ascending, from m[c] = -inf, l[c] = +0.0:
+ * The same of a vocabulary in chunks (firmware/lib/loss_chunk.h): chunk j has the classes from j v
+ * cols on, and column c owns v of them from there + c v on. Of each column c, chunks ascending,
+ * from m[c] = -inf, l[c] = +0.0:
  *   m' = max(m[c], its y of the chunk); s = +0.0, s = s + ew_exp(y - m') for its classes ascending
- *   l[c] = l[c] * ew_exp(m[c] - m') + s; m[c] = m'; nothing happens where none of its classes exists
+ *   l[c] = l[c] * ew_exp(m[c] - m') + s; m[c] = m'; nothing happens where none of its classes
+ *   exists
  * After the last one:
  *   M = max_c m[c]; p[c] = l[c] * ew_exp(m[c] - M); S = sum of p along the row as above
- *   loss = ew_log(S) - (y[target] - M); dy = bf16((ew_exp(y - M) * ew_recip(S) - onehot) * scale), of padding +0
+ *   loss = ew_log(S) - (y[target] - M); dy = bf16((ew_exp(y - M) * ew_recip(S) - onehot) * scale),
+ *   of padding +0
  */
 #ifndef WSE_OPS_LOSS_H
 #define WSE_OPS_LOSS_H

@@ -12,14 +12,15 @@
  *
  * Backward, xhat = (x - mean) * rstd:
  *   g = dy * gain;  a = (sum of g) * inv;  b = (sum of (xhat * dy) * gain) * inv
- *   c = (b * rstd) * rstd;  dx = ((g - a) * rstd) - ((x - mean) * c);  dres = dres + dx, or dx;  dres16 = bf16(dres)
+ *   c = (b * rstd) * rstd;  dx = ((g - a) * rstd) - ((x - mean) * c); dres = dres + dx, or dx;
+ *                           dres16 = bf16(dres)
  *   dgain = sum over tokens of xhat * dy, dbias = sum over tokens of dy:
  *     row r:   lane l = +0.0, + value[Lj+l] for j ascending over the row's tokens, L lanes;
  *              d[r] = ((l0+l1)+(l2+l3)) + ((l4+l5)+(l6+l7)), with four lanes (l0+l1)+(l2+l3)
  *     the column: north to south, ((d[0] + d[1]) + d[2]) + ...
  *
- * RMS norm has no mean: x stands for x - mean, and dx = (g * rstd) - (x * c). Without a bias nothing
- * is added.
+ * RMS norm has no mean: x stands for x - mean, and dx = (g * rstd) - (x * c). Without a bias
+ * nothing is added.
  */
 #ifndef WSE_OPS_NORM_H
 #define WSE_OPS_NORM_H

@@ -40,7 +40,8 @@ enum wse_bound {
 	WSE_BOUND_TRIP,	  /* sums on their way round the row and down the columns */
 	WSE_BOUND_PORT,	  /* the bus with weights or their gradients */
 	WSE_BOUND_COPIES, /* the host interface, core by core */
-	WSE_BOUND_CORE,	  /* scalar code, wavelets and vectors of a core: what has no figures of its own */
+	/* scalar code, wavelets and vectors of a core: what has no figures of its own */
+	WSE_BOUND_CORE,
 	WSE_BOUNDS
 };
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The scalar definition of the operations: arrays of the whole tile, in the types that the wafer stores.
+ * The scalar definition of the operations: arrays of the whole tile, in the types that the wafer
+ * stores.
  *
- *   WSE_SHAPE_TOKENS   [rows * COLS][T], T = tokens of the micro-batch; row r of the tile has [r t, (r + 1) t)
+ *   WSE_SHAPE_TOKENS   [rows * COLS][T], T = tokens of the micro-batch; row r of the tile has [r t,
+ *                      (r + 1) t)
  *   WSE_SHAPE_SHARED   [rows][T]
  *   WSE_SHAPE_VECTOR   [COLS][rows]
  *

@@ -27,9 +27,9 @@ struct wse_past {
 };
 
 /*
- * Of a finished graph, for texts in the first `texts` rows of its tile. -ENOTSUP for one that has no
- * attention over several rows, or an operation that cached.elf has no kernel for; -E2BIG where the
- * past does not fit the cores; -ENOMEM
+ * Of a finished graph, for texts in the first `texts` rows of its tile. -ENOTSUP for one that has
+ * no attention over several rows, or an operation that cached.elf has no kernel for; -E2BIG where
+ * the past does not fit the cores; -ENOMEM
  */
 int wse_past_make(const struct wse_graph *of, uint32_t texts, struct wse_past *p);
 /* predicted, of a token in a row whose keys and values were made; of the longest past */

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Causal attention, exactly as the wafer does it (firmware/lib/attn.h, attn_back.h): pure functions on flat arrays
- * [width][tokens of the micro-batch], token index fastest, with the order of every sum.
+ * Causal attention, exactly as the wafer does it (firmware/lib/attn.h, attn_back.h): pure functions
+ * on flat arrays [width][tokens of the micro-batch], token index fastest, with the order of every
+ * sum.
  *
- * Column c owns `heads` heads of d features: h = d * heads. qkv has 3 h cols rows; row c * 3 h + p * h + a * d + f is
- * feature f of head a of the column's queries (p = 0, scaled by 1 / sqrt(d) already), keys (1) or values (2). o has
- * h cols rows, max and recip heads * cols. Heads of queries may share keys and values, heads / kv
- * of them one: keys and values then have kv heads, and in dqkv stand the sums of their gradients, of
- * queries' heads ascending:
+ * Column c owns `heads` heads of d features: h = d * heads. qkv has 3 h cols rows; row c * 3 h + p
+ * * h + a * d + f is feature f of head a of the column's queries (p = 0, scaled by 1 / sqrt(d)
+ * already), keys (1) or values (2). o has h cols rows, max and recip heads * cols. Heads of queries
+ * may share keys and values, heads / kv of them one: keys and values then have kv heads, and in
+ * dqkv stand the sums of their gradients, of queries' heads ascending:
  *   dk = bf16(bf16(dk of the first) + bf16(dk of the next) + ...)
  * A row of cores holds T = tokens / rows tokens, a sequence lies in
- * s / T rows of them. u16 is bf16. A head may span a group of columns, each with d of its features; then
- * max and recip are the same for all of them, and the sums over f below are those of the columns, added west to east.
+ * s / T rows of them. u16 is bf16. A head may span a group of columns, each with d of its features;
+ * then max and recip are the same for all of them, and the sums over f below are those of the
+ * columns, added west to east.
  *
- * For the token t of row i of its sequence, keys t' = 0 ... (i + 1) T - 1 counted from the sequence's start, those
- * behind t masked:
- *   s[t']  = +0, + k[f][t'] * q[f][t] for f ascending (product rounded, then the sum, here and below)
+ * For the token t of row i of its sequence, keys t' = 0 ... (i + 1) T - 1 counted from the
+ * sequence's start, those behind t masked:
+ *   s[t']  = +0, + k[f][t'] * q[f][t] for f ascending (product rounded, then the sum, here and
+ *          below)
  *   m      = max from -inf over t' ascending of s, masked ones as -inf; a NaN is skipped
  *   P[t']  = bf16(ew_soft_exp(s - m)), +0 where masked
  *   l      = +0, + P for t' ascending;	r = ew_recip(l)
@@ -24,8 +27,10 @@
  *   dP[t'] = +0, + v[f][t'] * g[f] for f ascending
  *   dS[t'] = bf16((dP - D) * P)
  *   dq[f]  = bf16((+0, + k[f][t'] * dS[t'] for t' ascending) * scale)
- * and for a key t' of row j of its sequence, over the rows i of the sequence from the last one north to j:
- *   part   = lanes and tree as in linear.h over row i's tokens of g[f][t] * P[t'][t] (dv), of q[f][t] * dS[t'][t] (dk)
+ * and for a key t' of row j of its sequence, over the rows i of the sequence from the last one
+ * north to j:
+ *   part   = lanes and tree as in linear.h over row i's tokens of g[f][t] * P[t'][t] (dv), of
+ *          q[f][t] * dS[t'][t] (dk)
  *   dv, dk = bf16(part of the last row, + part of the row before ... + part of row j)
  */
 #ifndef WSE_OPS_SCALAR_ATTN_H

@@ -26,12 +26,14 @@ struct wse_metrics {
 /*
  * Open path for a run that is at `step`: rows up to there are read back and kept, later ones (of a
  * run that was killed after its last checkpoint) are dropped, because their steps are made again.
- * Loss, rate and norm are there to their last bit. A file of a release without chains gets a column.
- * The file grows only; when rows are dropped it is replaced by a new one at once. A run from step 0
- * moves an old one to path.1 (.2, ...). path NULL: keep in memory only.
+ * Loss, rate and norm are there to their last bit. A file of a release without chains gets a
+ * column. The file grows only; when rows are dropped it is replaced by a new one at once. A run
+ * from step 0 moves an old one to path.1 (.2, ...). path NULL: keep in memory only.
  */
 int wse_metrics_open(struct wse_metrics *ms, const char *path, uint64_t step);
-/* every row of a file that is only read, in its order; each() may end it. -errno, or what it said */
+/*
+ * every row of a file that is only read, in its order; each() may end it. -errno, or what it said
+ */
 int wse_metrics_read(const char *path, int (*each)(void *ctx, const struct wse_metric *m),
 		     void *ctx);
 /* after an error (a full disk) the file is left as it is and the rest stays in memory */

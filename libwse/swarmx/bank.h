@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Buffers for gradients of all units, where these do not stay in memory: one that is given back serves the next. */
+/*
+ * Buffers for gradients of all units, where these do not stay in memory: one that is given back
+ * serves the next.
+ */
 #ifndef WSE_SWARMX_BANK_H
 #define WSE_SWARMX_BANK_H
 

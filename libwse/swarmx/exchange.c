@@ -206,8 +206,8 @@ static int finish_tree(struct wse_exchange *x, uint32_t k, const struct wse_memx
 }
 
 /*
- * Some pieces, as many a rank as it finishes at once. Every rank makes the same messages in the same
- * order, so no message says what it is.
+ * Some pieces, as many a rank as it finishes at once. Every rank makes the same messages in the
+ * same order, so no message says what it is.
  */
 static int pieces_of(struct wse_exchange *x, uint32_t first, uint32_t end,
 		     struct wse_node *const *own, float *unit)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sums of a step over ranks. The gradient of each unit is cut into pieces (memx/pieces.h); the subtrees that a
- * rank is left with go, piece by piece, to the piece's owner, who finishes the tree. So each value crosses the network
- * once, and every rank adds up as much as another.
+ * The sums of a step over ranks. The gradient of each unit is cut into pieces (memx/pieces.h); the
+ * subtrees that a rank is left with go, piece by piece, to the piece's owner, who finishes the
+ * tree. So each value crosses the network once, and every rank adds up as much as another.
  */
 #ifndef WSE_SWARMX_EXCHANGE_H
 #define WSE_SWARMX_EXCHANGE_H
@@ -26,9 +26,9 @@ void wse_exchange_begin(struct wse_exchange *x, uint32_t leaves, const uint32_t 
 
 /*
  * This rank has put its micro-batches into the unit's reduce; on return that has the sum of all in
- * the pieces that are this rank's, and nothing of use in the others. Every rank calls it for the same
- * units in the same order, those without a micro-batch, too. -EPROTO: a micro-batch of this rank is
- * missing.
+ * the pieces that are this rank's, and nothing of use in the others. Every rank calls it for the
+ * same units in the same order, those without a micro-batch, too. -EPROTO: a micro-batch of this
+ * rank is missing.
  */
 int wse_exchange_unit(struct wse_exchange *x, struct wse_reduce *reduce, uint32_t unit);
 /* after that: rank 0 gets all pieces of it, sum [floats of the unit] */

@@ -17,7 +17,8 @@
 #define ENDED	   0.5	/* likewise, when its process seems to have ended: two beats are missing */
 #define FIRST_SIGN 60.0 /* for a rank that has not come yet: nodes start at different times */
 #define GOODBYE	   1.0	/* for the others to take the news of a failure */
-#define BUSY	   2e-3 /* a large message that is under way is looked after so long without a pause */
+/* a large message that is under way is looked after so long without a pause */
+#define BUSY 2e-3
 
 enum { TAG_CONTROL = 1, TAG_DATA };
 enum { HELLO = 1, ALIVE, BYE, FAILED };

@@ -5,8 +5,8 @@
  *
  * Four times a second a rank says to the next one that it is alive; 3 s of silence, and the rank
  * that listens ends the run, with a sentence that names the silent one. Where ranks are processes,
- * a TCP connection says when one has ended (lifeline.h): half a second of silence will do then. The first failure of a rank is
- * everyone's: all calls return it from then on, on every rank.
+ * a TCP connection says when one has ended (lifeline.h): half a second of silence will do then. The
+ * first failure of a rank is everyone's: all calls return it from then on, on every rank.
  */
 #ifndef WSE_SWARMX_HOSTS_H
 #define WSE_SWARMX_HOSTS_H
@@ -38,7 +38,9 @@ const char *wse_hosts_name(const struct wse_hosts *h, uint32_t rank, char *text,
 int wse_hosts_fail(struct wse_hosts *h, int err);
 /* 0, or what the run failed with */
 int wse_hosts_failed(struct wse_hosts *h);
-/* bytes that the caller's messages have carried so far, out of this rank and into it; between calls */
+/*
+ * bytes that the caller's messages have carried so far, out of this rank and into it; between calls
+ */
 void wse_hosts_carried(const struct wse_hosts *h, uint64_t *out, uint64_t *in);
 
 struct wse_host_msg {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A TCP connection from one rank to another on which nothing is sent: when a process ends, however it does, its kernel
- * says so at once. It is a hint: where it cannot be made (a firewall, no IPv4) signs of life have to do.
+ * A TCP connection from one rank to another on which nothing is sent: when a process ends, however
+ * it does, its kernel says so at once. It is a hint: where it cannot be made (a firewall, no IPv4)
+ * signs of life have to do.
  *
  * No call waits. One thread uses it.
  */

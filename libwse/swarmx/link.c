@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Is this process one of several that a launcher started? Then by which link it finds the others. */
+/*
+ * Is this process one of several that a launcher started? Then by which link it finds the others.
+ */
 #include "link.h"
 
 #include <dlfcn.h>

@@ -27,7 +27,9 @@ struct wse_link_ops {
 		    void **req);
 	/* 1: done, and *req is gone; 0: not yet; -EMSGSIZE: a message of another length came */
 	int (*test)(struct wse_link *l, void **req);
-	/* the run failed: no buffer is touched any more, no rank is waited for. Only close follows */
+	/*
+	 * the run failed: no buffer is touched any more, no rank is waited for. Only close follows
+	 */
 	void (*abort)(struct wse_link *l);
 	/* after the last request; works before start, too */
 	void (*close)(struct wse_link *l);
@@ -37,7 +39,8 @@ struct wse_link {
 	const struct wse_link_ops *ops;
 	uint32_t rank, ranks;
 	char host[64];	/* this rank's, for people */
-	int processes;	/* ranks are processes, and start() returns when all of them have begun it */
+	/* ranks are processes, and start() returns when all of them have begun it */
+	int processes;
 };
 
 #define WSE_LINK_RANKS 1024	/* at most */

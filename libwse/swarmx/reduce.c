@@ -266,8 +266,8 @@ static struct wse_node *take_sibling(struct wse_reduce *r, uint32_t level, uint3
 }
 
 /*
- * With the lock, which is left meanwhile: a node goes to the file, where there is one with room; the
- * buffer serves the next gradient.
+ * With the lock, which is left meanwhile: a node goes to the file, where there is one with room;
+ * the buffer serves the next gradient.
  */
 static int write_out(struct wse_reduce *r, struct wse_node *n, int root)
 {

@@ -27,7 +27,9 @@ struct wse_reduce {
 	struct wse_node *root;	/* set when the sum is complete */
 	struct wse_node *held;	/* the sum of the last step, which MemoryX still reads */
 	uint32_t nodes;		/* buffers in all, for the memory test */
-	/* NULL: all that waits is in memory. bank: where buffers come from, and go to, with a file */
+	/*
+	 * NULL: all that waits is in memory. bank: where buffers come from, and go to, with a file
+	 */
 	struct wse_grad_file *file;
 	struct wse_bank *bank;
 	uint32_t unit;		/* of the file */
@@ -38,8 +40,8 @@ struct wse_reduce {
 int wse_reduce_init(struct wse_reduce *r, const struct wse_buf_pool *pool, size_t count);
 void wse_reduce_fini(struct wse_reduce *r);
 /*
- * Before the first step: what waits for a partner lies in the file, and, unless it stays, the sum of a
- * step. Both are closed and freed by the caller, the file before or after fini.
+ * Before the first step: what waits for a partner lies in the file, and, unless it stays, the sum
+ * of a step. Both are closed and freed by the caller, the file before or after fini.
  */
 void wse_reduce_in_file(struct wse_reduce *r, struct wse_grad_file *file, uint32_t unit, int stays,
 			struct wse_bank *bank);
@@ -63,7 +65,9 @@ struct wse_part {
 /* the subtrees of the range [first, end), ascending; their number, 0 for an empty range */
 uint32_t wse_reduce_parts(uint32_t leaves, uint32_t first, uint32_t end,
 			  struct wse_part parts[WSE_REDUCE_PARTS]);
-/* so many wait for their partner at most, when as many devices at most take equal ranges in order */
+/*
+ * so many wait for their partner at most, when as many devices at most take equal ranges in order
+ */
 uint32_t wse_reduce_waiting(uint32_t leaves, uint32_t devices);
 /*
  * those that wait, ascending by their first leaf; the complete sum is one, too. All are in memory
@@ -75,7 +79,9 @@ int wse_reduce_put_node(struct wse_reduce *r, uint32_t level, uint32_t pos,
 			struct wse_shared_buf *buf);
 /* what was lent is not put: nothing of it is needed. -EINVAL for a buffer that was not lent */
 int wse_reduce_drop(struct wse_reduce *r, struct wse_shared_buf *buf);
-/* the sum of all leaves came into this buffer, which waits or is lent; what else waits is dropped */
+/*
+ * the sum of all leaves came into this buffer, which waits or is lent; what else waits is dropped
+ */
 int wse_reduce_settle(struct wse_reduce *r, struct wse_shared_buf *buf);
 /* is the sum of all leaves there? */
 int wse_reduce_whole(struct wse_reduce *r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The same tree as reduce.h's, over gradients that have few rows of a tensor: a row that a leaf does
- * not have is left out of the sum, not added as 0.
+ * The same tree as reduce.h's, over gradients that have few rows of a tensor: a row that a leaf
+ * does not have is left out of the sum, not added as 0.
  */
 #ifndef WSE_SWARMX_ROW_SUM_H
 #define WSE_SWARMX_ROW_SUM_H

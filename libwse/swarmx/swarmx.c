@@ -39,7 +39,10 @@ struct wse_swarm {
 	struct wse_swarm_step step;
 	struct wse_reduce *reduce; /* [nreduce]: one a unit */
 	uint32_t nreduce;
-	/* of several ranks, [nunits]: the order in which units are complete; leaves that are in; shared */
+	/*
+	 * of several ranks, [nunits]: the order in which units are complete; leaves that are in;
+	 * shared
+	 */
 	uint32_t *order, *in;
 	unsigned char *shared;
 	struct wse_row_sum rows[WSE_SWARM_ROWS]; /* [nrows] */
@@ -140,7 +143,10 @@ static int grad_get(void *ctx, uint32_t index, uint32_t unit, struct wse_shared_
 	return wse_reduce_get(&s->reduce[unit], buf);
 }
 
-/* a leaf of a unit; of one that was shared, which a repeated step makes again, there is a sum already */
+/*
+ * a leaf of a unit; of one that was shared, which a repeated step makes again, there is a sum
+ * already
+ */
 static int put_leaf(struct wse_swarm *s, uint32_t unit, uint32_t index, struct wse_shared_buf *buf)
 {
 	int ret;
@@ -516,7 +522,10 @@ static int make_reductions(struct wse_swarm *s, const struct wse_graph *g, uint3
 	return 0;
 }
 
-/* units as a backward pass completes them: those whose gradient is written first, and last the parked */
+/*
+ * units as a backward pass completes them: those whose gradient is written first, and last the
+ * parked
+ */
 static int order_units(struct wse_swarm *s, const struct wse_swarm_step *step)
 {
 	const struct wse_graph *g = step->graph;

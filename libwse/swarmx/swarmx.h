@@ -65,8 +65,9 @@ int wse_swarm_record(const struct wse_swarm *s, uint32_t device, wse_record_fn f
 int wse_swarm_name(const struct wse_swarm *s, uint32_t device, struct wse_exec_info *info);
 
 /*
- * Seconds in which no device had work between two steps: from the end of the last one's backward pass on the last
- * device to the first unit of this one on the first. 0 unless both are training steps, one behind the other
+ * Seconds in which no device had work between two steps: from the end of the last one's backward
+ * pass on the last device to the first unit of this one on the first. 0 unless both are training
+ * steps, one behind the other
  */
 double wse_swarm_gap(const struct wse_swarm *s);
 
@@ -101,10 +102,10 @@ struct wse_swarm_step {
 	void *ready_ctx; /* of all three */
 	const struct wse_swarm_host *host; /* NULL: nothing */
 	/*
-	 * of several ranks: this one's devices do [first, end) alone. In wait(), share_unit() brings the
-	 * other ranks' part of a unit's sum into its reduce as soon as all of this rank's is there,
-	 * unit after unit as a backward pass completes them, while the devices go on; after all,
-	 * share() does so for outputs and rows [host.nrows]. NULL: alone
+	 * of several ranks: this one's devices do [first, end) alone. In wait(), share_unit()
+	 * brings the other ranks' part of a unit's sum into its reduce as soon as all of this
+	 * rank's is there, unit after unit as a backward pass completes them, while the devices go
+	 * on; after all, share() does so for outputs and rows [host.nrows]. NULL: alone
 	 */
 	int (*share_unit)(void *ctx, struct wse_reduce *reduce, uint32_t unit);
 	int (*share)(void *ctx, struct wse_row_sum *rows, uint32_t nrows);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * gpt-slice: slices of three gradients of a GPT's first step against the plain fp32 reference. The step was made at a
- * rate of 0 without clipping, on the first sample of a text of bytes: its checkpoint has the weights that it began
- * with, and in AdamW's first moment (1 - beta1) times the gradient.
+ * gpt-slice: slices of three gradients of a GPT's first step against the plain fp32 reference. The
+ * step was made at a rate of 0 without clipping, on the first sample of a text of bytes: its
+ * checkpoint has the weights that it began with, and in AdamW's first moment (1 - beta1) times the
+ * gradient.
  */
 #include <cblas.h>
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* wse-train --launch: a parent, without MPI, of a launcher that starts wse-train on several hosts. */
+/*
+ * wse-train --launch: a parent, without MPI, of a launcher that starts wse-train on several hosts.
+ */
 #ifndef WSE_TOOLS_LAUNCH_H
 #define WSE_TOOLS_LAUNCH_H
 

@@ -683,8 +683,8 @@ static int run(const struct args *a, const struct wse_params *p, struct wse_run_
 	ret = wse_trainer_open(p, uris, n, line, &sc, &t);
 	if (!ret) {
 		/*
-		 * Before this there was nothing to keep, and who waits in line for a device shall be
-		 * able to give up.
+		 * Before this there was nothing to keep, and who waits in line for a device shall
+		 * be able to give up.
 		 */
 		wse_trainer_info(t, &info);
 		set_signals(&info);

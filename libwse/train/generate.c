@@ -103,9 +103,10 @@ struct request {
 };
 
 /*
- * A text's history is padding (newlines, or the tokenizer's end of text) before a prompt that is shorter than the window, the prompt, and
- * what was made. The next token is predicted from a sample whose first `n` inputs end with the last
- * one of the history; a model with sequences does not look at what comes after them (it is causal).
+ * A text's history is padding (newlines, or the tokenizer's end of text) before a prompt that is
+ * shorter than the window, the prompt, and what was made. The next token is predicted from a sample
+ * whose first `n` inputs end with the last one of the history; a model with sequences does not look
+ * at what comes after them (it is causal).
  */
 struct text {
 	uint16_t *history; /* [room + span] by wse_token(): zeros behind len */

@@ -357,8 +357,8 @@ static int replay(struct loop *l, uint64_t step)
 }
 
 /*
- * What of the exchange of ranks is not hidden behind the devices' work: gradients of the last layers,
- * norm, the first images. A checkpoint or a replay in the gap is not counted.
+ * What of the exchange of ranks is not hidden behind the devices' work: gradients of the last
+ * layers, norm, the first images. A checkpoint or a replay in the gap is not counted.
  */
 static void note_gap(struct loop *l, int saved)
 {
@@ -614,8 +614,8 @@ static int failed(struct loop *l, int err, int keep)
 
 	wse_failure_keep(&failure, err);
 	/*
-	 * after NaN or a replay that differs, the state before the step is in doubt, too; of several
-	 * ranks each has a part of it, and none can be asked for it in the middle of a step
+	 * after NaN or a replay that differs, the state before the step is in doubt, too; of
+	 * several ranks each has a part of it, and none can be asked for it in the middle of a step
 	 */
 	if (keep && !l->s->ranks && err != -ERANGE && err != -EILSEQ && save_last(l))
 		wse_logf(&l->log, WSE_LOG_ERROR, "%s", wse_error());

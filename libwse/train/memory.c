@@ -18,7 +18,9 @@
 /* a core of the twin with its SRAM and what is decoded of its program */
 #define TWIN_CORE (121ull << 10)
 
-/* buffers of a unit's gradient that one device has at most: a tree of n leaves that come in order */
+/*
+ * buffers of a unit's gradient that one device has at most: a tree of n leaves that come in order
+ */
 static uint64_t buffers(uint64_t n)
 {
 	uint64_t log = 0;

@@ -24,11 +24,15 @@ struct wse_memory {
 	uint64_t disk;	     /* and in the file; 0: there is none to have */
 	uint64_t slots;	     /* inputs and outputs */
 	uint64_t cores;	     /* simulated ones */
-	uint64_t exchange;   /* of several ranks: sums of the others, and a piece for one that reads */
+	/* of several ranks: sums of the others, and a piece for one that reads */
+	uint64_t exchange;
 	uint64_t rest;	     /* the process itself */
 };
 
-/* -EINVAL, -ENOMEM; uri: of the devices, all alike; of a rank of `ranks` that has so many: 1 is alone */
+/*
+ * -EINVAL, -ENOMEM; uri: of the devices, all alike; of a rank of `ranks` that has so many: 1 is
+ * alone
+ */
 int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, const char *uri,
 		  uint32_t devices, uint32_t ranks, struct wse_memory *m);
 /* all of it, and what is in files */

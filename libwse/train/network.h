@@ -21,7 +21,9 @@ struct wse_network {
 	struct wse_carried out, in; /* of the rank that sends most, and of the one that gets most */
 };
 
-/* ranks with as many devices each. What changes from step to step is not in it: gradients of rows. */
+/*
+ * ranks with as many devices each. What changes from step to step is not in it: gradients of rows.
+ */
 int wse_network_of(const struct wse_config *cfg, const struct wse_plan *plan, uint32_t ranks,
 		   struct wse_network *n);
 

@@ -154,7 +154,8 @@ static int compare_facts(struct wse_session *s)
 }
 
 /*
- * Devices of all ranks, and which of n micro-batches each rank has: as the workers of one process do
+ * Devices of all ranks, and which of n micro-batches each rank has: as the workers of one process
+ * do
  */
 static int deal(struct wse_session *s, uint32_t n)
 {
@@ -278,7 +279,8 @@ static int read_one(struct wse_session *s, uint32_t reader, int (*read)(void *ct
 	r->reading = 0;
 	wse_failure_keep(&why, ret);
 	if (has_read(
-		    r)) /* what was read is good all the same; the next call says that the run failed */
+		    /* what was read is good all the same; the next call says that the run failed */
+		    r))
 		wse_failure_undo(&why);
 	return ret ? wse_failure_tell(&why) : 0;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session on several ranks: processes that each have devices, all images, and their part of the parameters and
- * moments (memx/share.h). Rank 0 makes the run, writes its files and says what happens; steps and evaluations are
- * shared, samples and replays it makes by itself. The others do as its orders say.
+ * A session on several ranks: processes that each have devices, all images, and their part of the
+ * parameters and moments (memx/share.h). Rank 0 makes the run, writes its files and says what
+ * happens; steps and evaluations are shared, samples and replays it makes by itself. The others do
+ * as its orders say.
  *
- * Programs that make their steps themselves (wse_trainer_step()) do so on every rank, in the same order: then each
- * order is one that this rank expects.
+ * Programs that make their steps themselves (wse_trainer_step()) do so on every rank, in the same
+ * order: then each order is one that this rank expects.
  */
 #ifndef WSE_TRAIN_RANKS_H
 #define WSE_TRAIN_RANKS_H
@@ -47,8 +48,8 @@ enum wse_together {
 };
 
 /*
- * Rank 0: it begins; the others, in a call of their own: is it this? `what` is compared. The rest of
- * the last update comes first, except before a step, which has it beside it. Alone: nothing.
+ * Rank 0: it begins; the others, in a call of their own: is it this? `what` is compared. The rest
+ * of the last update comes first, except before a step, which has it beside it. Alone: nothing.
  */
 int wse_ranks_meet(struct wse_session *s, enum wse_together kind, uint64_t what);
 /* for session.c, after that: step.n micro-batches begin, step gets this rank's part of them */

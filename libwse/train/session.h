@@ -25,14 +25,16 @@ struct wse_session {
 	struct wse_swarm *swarm;
 	struct wse_memx *memx;
 	struct wse_data data;
-	struct wse_bpe *bpe;		/* the tokenizer, NULL: tokens are bytes, or a file of them */
+	/* the tokenizer, NULL: tokens are bytes, or a file of them */
+	struct wse_bpe *bpe;
 	const struct wse_tensor_table *table;	/* of the parameters: MemoryX has them */
 	struct wse_train_state state;
 	struct wse_slots io;		/* micro-batches, and what comes of them */
 	int scattered;			/* the gradients of the inputs were added to io.sums */
 	int squared;			/* the squares of the gradients went to all ranks */
 	const uint16_t **samples;	/* [batch] the first target of each sample of the step */
-	int whole_window;		/* texts are made without a past: for tests, and to compare */
+	/* texts are made without a past: for tests, and to compare */
+	int whole_window;
 	uint64_t rows_made;		/* starts of a row of cores with a past */
 	int torn;			/* a load ended half way: the weights are no step's */
 	struct wse_ranks *ranks;	/* ranks.h; NULL: this process is alone */
@@ -70,8 +72,9 @@ uint64_t wse_session_step(struct wse_session *s);	/* committed steps */
 uint32_t wse_session_devices(struct wse_session *s);	/* that are alive, of all ranks */
 
 /*
- * A step in three parts, so that --verify-steps can look at the gradients in between (before check_grads):
- * compute leaves outputs and the sums of the gradients; commit updates and moves the data loader on.
+ * A step in three parts, so that --verify-steps can look at the gradients in between (before
+ * check_grads): compute leaves outputs and the sums of the gradients; commit updates and moves the
+ * data loader on.
  * -ERANGE: loss or gradient is not finite (the sentence names the layer), nothing is changed.
  */
 int wse_session_compute(struct wse_session *s, struct wse_step_result *r);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The micro-batches of a step: their inputs, outputs and losses. A model that has its gradients in the leaves of the
- * tree (family.h, leaf) gets slots, as many a device as it has micro-batches at once: inputs are gathered when a
- * device takes a micro-batch, outputs are used up when it is complete. Any other has them for the whole step:
- * gathered before it, scattered in token order after it.
+ * The micro-batches of a step: their inputs, outputs and losses. A model that has its gradients in
+ * the leaves of the tree (family.h, leaf) gets slots, as many a device as it has micro-batches at
+ * once: inputs are gathered when a device takes a micro-batch, outputs are used up when it is
+ * complete. Any other has them for the whole step: gathered before it, scattered in token order
+ * after it.
  */
 #ifndef WSE_TRAIN_SLOTS_H
 #define WSE_TRAIN_SLOTS_H

@@ -171,7 +171,9 @@ int wse_trainer_info(struct wse_trainer *t, struct wse_trainer_info *info)
 	return leave(t, 0);
 }
 
-/* of several ranks the whole of it at once: what a program asks of one rank next needs no other one */
+/*
+ * of several ranks the whole of it at once: what a program asks of one rank next needs no other one
+ */
 static int commit(struct wse_trainer *t, struct wse_step_result *r)
 {
 	int ret = wse_session_commit(&t->s, r);

@@ -236,7 +236,9 @@ static void counter(char *p)
 	define(name, at + 4, "upper half");
 }
 
-/* Counters of a scope, each shown with its name and its place among them; from the last one down. */
+/*
+ * Counters of a scope, each shown with its name and its place among them; from the last one down.
+ */
 static void each_counter(unsigned int scope, void (*show)(const struct counter *c, int first))
 {
 	unsigned long i;
@@ -260,7 +262,10 @@ static void show_id(const struct counter *c, int first)
 	printf("%s8'd%lu", first ? "" : ", ", (unsigned long)(c - counters));
 }
 
-/* Lanes are written from the last one down, as the fields are: bit is the first of those not seen yet. */
+/*
+ * Lanes are written from the last one down, as the fields are: bit is the first of those not seen
+ * yet.
+ */
 static unsigned long lane_bit;
 
 static void show_lane(const struct counter *c, int first)
@@ -422,7 +427,10 @@ static void vop_list(const char *name, bool reduce)
 	printf("\n");
 }
 
-/* Is op a code of that kind? A comparison for each, which simulators and synthesis make the least of. */
+/*
+ * Is op a code of that kind? A comparison for each, which simulators and synthesis make the least
+ * of.
+ */
 static void sv_vop_kind(unsigned int kind)
 {
 	const char *name = vop_kinds[kind];

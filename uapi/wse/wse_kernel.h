@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the host and the kernels of firmware/ share: programs, entries, argument words, colors, what a linear
- * layer does with its sums. Compiled by both compilers; a START carries one of these structs as its 16 words.
+ * What the host and the kernels of firmware/ share: programs, entries, argument words, colors, what
+ * a linear layer does with its sums. Compiled by both compilers; a START carries one of these
+ * structs as its 16 words.
  *
- * Geometry: hidden along x, tokens along y. Core (r, c) of a ROWS x COLS tile holds [N / COLS][T] of every value of
- * width N: the features that column c owns, the T tokens of row r, token index fastest. Addresses are absolute
- * (WSE_SRAM_BASE + offset) and multiples of 16; lengths are in elements. binary32 constants travel as their bits.
- * COLS are the columns that a START takes, the first of the device's: all of them in a program as it is, fewer where libwse
- * wrote their number into it (used_cols() of firmware/lib/ring.h).
+ * Geometry: hidden along x, tokens along y. Core (r, c) of a ROWS x COLS tile holds [N / COLS][T]
+ * of every value of width N: the features that column c owns, the T tokens of row r, token index
+ * fastest. Addresses are absolute (WSE_SRAM_BASE + offset) and multiples of 16; lengths are in
+ * elements. binary32 constants travel as their bits. COLS are the columns that a START takes, the
+ * first of the device's: all of them in a program as it is, fewer where libwse wrote their number
+ * into it (used_cols() of firmware/lib/ring.h).
  * In these comments h = width / COLS, and K, N are a linear layer's inputs and outputs.
  */
 #ifndef WSE_KERNEL_H
@@ -22,8 +24,8 @@
 #include "wse_post.h"
 
 /*
- * Colors. Two where the sender alternates: a color whose route changes at run time must not be used again before
- * every router on its way has seen the change (hw/doc/fabric.md).
+ * Colors. Two where the sender alternates: a color whose route changes at run time must not be used
+ * again before every router on its way has seen the change (hw/doc/fabric.md).
  */
 enum wse_color {
 	WSE_COLOR_STREAM = 0,	/* weights and indices, north edge to every core of a column */
@@ -33,14 +35,16 @@ enum wse_color {
 	WSE_COLOR_RESULT = 6,	/* results of kernels of one's own */
 	WSE_COLOR_KEYS = 7,	/* 7 and 8: keys and values southward, by round */
 	WSE_COLOR_INDEX = 9,	/* index of DOTX, ramp to ramp */
-	WSE_COLOR_KGRAD = 10,	/* 10 and 11: dK, dV northward, row r sends on WSE_COLOR_KGRAD + (r & 1) */
+	/* 10 and 11: dK, dV northward, row r sends on WSE_COLOR_KGRAD + (r & 1) */
+	WSE_COLOR_KGRAD = 10,
 	WSE_COLOR_GROUP = 12,	/* 12 and 13: head groups eastward, by column */
 	WSE_COLOR_GROUP_BACK = 14, /* head groups' result westward */
 };
 
 /*
- * Y = X W^T: the streamed product, forward and to the data (with the transposed image). `out` may be y: the pass
- * reads element i at 4 i before it writes it at 2 i. `out` and `out2` may be a bf16 aux, too.
+ * Y = X W^T: the streamed product, forward and to the data (with the transposed image). `out` may
+ * be y: the pass reads element i at 4 i before it writes it at 2 i. `out` and `out2` may be a bf16
+ * aux, too.
  */
 struct wse_linear_args {
 	uint32_t x;		/* bf16 [K / COLS][T] */
@@ -58,7 +62,10 @@ struct wse_linear_args {
 	uint32_t nscale;	/* features of this core that it multiplies: the first ones */
 };
 
-/* dW = dY^T X, and the bias gradient: sums over this core's tokens by the lanes and their tree, then north to south */
+/*
+ * dW = dY^T X, and the bias gradient: sums over this core's tokens by the lanes and their tree,
+ * then north to south
+ */
 struct wse_wgrad_args {
 	uint32_t x;		/* bf16 [K / COLS][T] */
 	uint32_t dy;		/* bf16 [N / COLS][T] */
@@ -73,8 +80,9 @@ struct wse_add_args {
 };
 
 /*
- * Layer norm over the width: out = bf16((x - mean) * rstd * gain + bias); t at most 64, out may be x. mean 0: RMS norm,
- * of x as it is; bias 0: none is added. Both in the programs with all kernels (full.elf and its phases) alone.
+ * Layer norm over the width: out = bf16((x - mean) * rstd * gain + bias); t at most 64, out may be
+ * x. mean 0: RMS norm, of x as it is; bias 0: none is added. Both in the programs with all kernels
+ * (full.elf and its phases) alone.
  */
 struct wse_norm_args {
 	uint32_t x;		/* bf16 [h][T] */
@@ -92,7 +100,10 @@ static inline uint32_t wse_norm_work(uint32_t t)
 	return 4 * 4 * t;
 }
 
-/* its backward pass. dres = add ? dres + dx : dx, also as bf16; t at most 64; mean and dbias 0 as above */
+/*
+ * its backward pass. dres = add ? dres + dx : dx, also as bf16; t at most 64; mean and dbias 0 as
+ * above
+ */
 struct wse_norm_back_args {
 	uint32_t dy;		/* binary32 [h][T]; destroyed */
 	uint32_t x;		/* bf16 [h][T] */
@@ -108,12 +119,13 @@ struct wse_norm_back_args {
 };
 
 /*
- * Causal attention of the heads that this column owns (d features each: h = heads * d). Sequences of s tokens lie
- * over s / t neighbouring rows, tokens ascending southward; s / t divides ROWS. q comes scaled by 1 / sqrt(d).
- * t: a multiple of 8 up to 64; d: a multiple of 4. A head may span `group` columns, a divisor of COLS: then d are the
- * features that each of them owns, and q is scaled for d * group. group 0 is 1.
- * Heads of queries may share those of keys and values, heads / kv of them one: q [heads][d][T], k and v [kv][d][T]. The
- * programs with all kernels alone read kv; in others it is heads.
+ * Causal attention of the heads that this column owns (d features each: h = heads * d). Sequences
+ * of s tokens lie over s / t neighbouring rows, tokens ascending southward; s / t divides ROWS. q
+ * comes scaled by 1 / sqrt(d). t: a multiple of 8 up to 64; d: a multiple of 4. A head may span
+ * `group` columns, a divisor of COLS: then d are the features that each of them owns, and q is
+ * scaled for d * group. group 0 is 1. Heads of queries may share those of keys and values, heads /
+ * kv of them one: q [heads][d][T], k and v [kv][d][T]. The programs with all kernels alone read kv;
+ * in others it is heads.
  */
 struct wse_attn_args {
 	uint32_t qkv;		/* bf16 [3][h][T]: q, k, v */
@@ -124,7 +136,8 @@ struct wse_attn_args {
 	uint32_t kv;
 };
 
-#define WSE_ATTN_SCORES	2048	/* s * t up to which a core keeps all scores of a head; beyond they are made twice */
+/* s * t up to which a core keeps all scores of a head; beyond they are made twice */
+#define WSE_ATTN_SCORES	2048
 
 /* scores, then P; or P of a row's keys and sums of o */
 static inline uint32_t wse_attn_work(uint32_t t, uint32_t s, uint32_t d, uint32_t heads)
@@ -152,7 +165,10 @@ static inline uint32_t wse_attn_sums(uint32_t t, uint32_t d)
 	return 12 * t * d;
 }
 
-/* does a core keep dS of all keys: where it is small, or smaller than that of a row's keys and sums of dq */
+/*
+ * does a core keep dS of all keys: where it is small, or smaller than that of a row's keys and sums
+ * of dq
+ */
 static inline int wse_attn_keeps_ds(uint32_t t, uint32_t s, uint32_t d)
 {
 	return s * t <= WSE_ATTN_SCORES / 2 || s <= t + 2 * d;
@@ -166,9 +182,9 @@ static inline uint32_t wse_attn_back_work(uint32_t t, uint32_t s, uint32_t d, ui
 }
 
 /*
- * The same of one row of cores a sequence, whose earlier tokens were done before: the row has tokens
- * [n t, (n + 1) t) of a sequence of at most s, keys and values of the n t before them come from the
- * host, those of its own are in qkv. The same bits as of row n of s / t rows.
+ * The same of one row of cores a sequence, whose earlier tokens were done before: the row has
+ * tokens [n t, (n + 1) t) of a sequence of at most s, keys and values of the n t before them come
+ * from the host, those of its own are in qkv. The same bits as of row n of s / t rows.
  */
 struct wse_attn_past_args {
 	uint32_t qkv;		/* bf16 [3][h][T]: q, k, v */
@@ -186,12 +202,14 @@ static inline uint32_t wse_attn_past_work(uint32_t t, uint32_t s)
 }
 
 /*
- * Rotary positions, in place: features 2 i and 2 i + 1 of a head turn by the token's angle of pair i, i < pairs; backward
- * by minus the angle. A head may span `group` columns, a divisor of COLS, each with d of its features and their pairs.
+ * Rotary positions, in place: features 2 i and 2 i + 1 of a head turn by the token's angle of pair
+ * i, i < pairs; backward by minus the angle. A head may span `group` columns, a divisor of COLS,
+ * each with d of its features and their pairs.
  */
 struct wse_rope_args {
 	uint32_t x;		/* bf16 [heads][d][T]: of queries, then of keys */
-	uint32_t table;		/* binary32 [2][pairs][T]: cosines, then sines, of a whole head's pairs */
+	/* binary32 [2][pairs][T]: cosines, then sines, of a whole head's pairs */
+	uint32_t table;
 	uint32_t t;		/* at most 64 */
 	uint32_t d;		/* even */
 	uint32_t heads, pairs, group;
@@ -200,7 +218,10 @@ struct wse_rope_args {
 
 #define WSE_ROPE_SUMS	64	/* elements of a chunk: half of the accumulators */
 
-/* softmax cross-entropy over the columns; dy = bf16((softmax - onehot) * scale), of padding 0; t at most 64 */
+/*
+ * softmax cross-entropy over the columns; dy = bf16((softmax - onehot) * scale), of padding 0; t at
+ * most 64
+ */
 struct wse_loss_args {
 	uint32_t y;		/* binary32 [V / COLS][T] logits; destroyed */
 	uint32_t dy;		/* bf16 [V / COLS][T] */
@@ -211,22 +232,26 @@ struct wse_loss_args {
 	uint32_t v;		/* V / COLS */
 	uint32_t scale;		/* binary32 */
 	uint32_t backward;	/* 0: loss alone */
-	uint32_t classes;	/* classes of the whole vocabulary that exist, at most 65536: the rest is padding */
-	uint32_t scales;	/* binary32 [T] in place of scale, 0 for tokens that do not count; 0: scale */
+	/* classes of the whole vocabulary that exist, at most 65536: the rest is padding */
+	uint32_t classes;
+	/* binary32 [T] in place of scale, 0 for tokens that do not count; 0: scale */
+	uint32_t scales;
 };
 
 /*
- * The same of a vocabulary that comes in chunks of v * COLS classes: column c has [first + c v, first + (c + 1) v) of the
- * chunk that begins with class `first`. Once through all chunks with loss_part, then loss_join, then once more with
- * loss_grad. The state of a column lies in [4][T] between them: its maximum, its sum of exp, the target's logit and
- * scratch; after loss_join the maximum of all classes and 1 / their sum come first. t at most 64.
+ * The same of a vocabulary that comes in chunks of v * COLS classes: column c has [first + c v,
+ * first + (c + 1) v) of the chunk that begins with class `first`. Once through all chunks with
+ * loss_part, then loss_join, then once more with loss_grad. The state of a column lies in [4][T]
+ * between them: its maximum, its sum of exp, the target's logit and scratch; after loss_join the
+ * maximum of all classes and 1 / their sum come first. t at most 64.
  */
 struct wse_loss_chunk_args {
 	uint32_t y;		/* binary32 [v][T] logits; destroyed */
 	uint32_t dy;		/* bf16 [v][T], loss_grad */
 	uint32_t target;	/* u16 [T], as above; u32 [T] where classes is above 65536 */
 	uint32_t state;		/* binary32 [4][T] */
-	uint32_t loss;		/* binary32 [T], loss_join: valid in the column that owns the token's target */
+	/* binary32 [T], loss_join: valid in the column that owns the token's target */
+	uint32_t loss;
 	uint32_t t;
 	uint32_t v;		/* classes of a column and chunk */
 	uint32_t first;		/* class of the chunk; loss_part of 0 begins */
@@ -236,10 +261,10 @@ struct wse_loss_chunk_args {
 };
 
 /*
- * Kernels: X(KIND, entry, its struct). The entry is the start function in the programs; libwse makes the operation
- * WSE_OP_KIND of it, whose row is wse_type_entry in the operation's file. Those of WSE_KERNELS are in train.elf; those of
- * WSE_KERNELS_FULL in full.elf and its phases, beside them; those of a vocabulary in chunks in loss.elf
- * alone; that of text with a past in cached.elf.
+ * Kernels: X(KIND, entry, its struct). The entry is the start function in the programs; libwse
+ * makes the operation WSE_OP_KIND of it, whose row is wse_type_entry in the operation's file. Those
+ * of WSE_KERNELS are in train.elf; those of WSE_KERNELS_FULL in full.elf and its phases, beside
+ * them; those of a vocabulary in chunks in loss.elf alone; that of text with a past in cached.elf.
  */
 #define WSE_KERNELS(X) \
 	X(LINEAR, linear_forward, wse_linear_args) \

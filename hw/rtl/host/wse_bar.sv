@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// BAR0: the AXI4-Lite target, capability and control registers, counters, doorbells, interrupt requests. An
-// access takes a fixed number of cycles whatever the wafer does.
+// BAR0: the AXI4-Lite target, capability and control registers, counters, doorbells, interrupt
+// requests. An access takes a fixed number of cycles whatever the wafer does.
 
 module wse_bar #(
   parameter int unsigned ROWS = 4,
@@ -82,13 +82,15 @@ module wse_bar #(
   logic [63:0] qcnt [8*QueueN];            // of each queue
   logic [63:0] one;                        // the counter that cnt_sel_o names
   logic [31:0] one_hi;
-  logic        sel_held;                   // answer of a write to CNT_SEL: given so late that the next read sees its counter
+  // answer of a write to CNT_SEL: given so late that the next read sees its counter
+  logic        sel_held;
   logic [16*TileN-1:0] tile;
   logic [16*QueueN-1:0] queue;
   logic [31:0] mask, irq_pending;
   logic        en, rst_req;
   logic [4:0]  rst_len;                    // cycles of a device reset still to go
-  logic        b_held;                     // answer of a write that resets: given when the reset is over
+  // answer of a write that resets: given when the reset is over
+  logic        b_held;
   logic [15:0] a;
   logic [31:0] d, hot;
 
@@ -185,8 +187,10 @@ module wse_bar #(
                 32'(HOSTFP) << wse_regs_pkg::FEATURES_HOSTFP_LO;
           wse_regs_pkg::REG_CTRL: d = 32'(en);
           wse_regs_pkg::REG_STATUS:
-            d = 32'(any_fault_i) << wse_regs_pkg::STATUS_FAULT_LO | 32'(busy_i) << wse_regs_pkg::STATUS_BUSY_LO |
-                32'(halted_i) << wse_regs_pkg::STATUS_HALTED_LO | 32'(rdy_i) << wse_regs_pkg::STATUS_RDY_LO;
+            d = 32'(any_fault_i) << wse_regs_pkg::STATUS_FAULT_LO |
+                32'(busy_i) << wse_regs_pkg::STATUS_BUSY_LO |
+                32'(halted_i) << wse_regs_pkg::STATUS_HALTED_LO |
+                32'(rdy_i) << wse_regs_pkg::STATUS_RDY_LO;
           wse_regs_pkg::REG_CYCLES_LO: {cycle_hi, d} = cycle;
           wse_regs_pkg::REG_CYCLES_HI: d = cycle_hi;
           wse_regs_pkg::REG_INTR_MASK: d = mask;
@@ -234,8 +238,10 @@ module wse_bar #(
         id = 32'(wse_regs_pkg::CNT_QUEUE_IDS[8*i +: 8]);
         cnt[id] = cnt[id] + 64'(queue[16*i +: 16]);
         if (queue != '0)
-          qcnt[32'(cnt_which_i) * QueueN + i] = qcnt[32'(cnt_which_i) * QueueN + i] + 64'(queue[16*i +: 16]);
-        if (32'(cnt_sel_o[31:24]) == id && cnt_sel_o[23:0] < 24'(NQ)) one = qcnt[32'(cnt_sel_o[2:0]) * QueueN + i];
+          qcnt[32'(cnt_which_i) * QueueN + i] = qcnt[32'(cnt_which_i) * QueueN + i] +
+              64'(queue[16*i +: 16]);
+        if (32'(cnt_sel_o[31:24]) == id && cnt_sel_o[23:0] < 24'(NQ)) one =
+            qcnt[32'(cnt_sel_o[2:0]) * QueueN + i];
       end
       // interrupts: masked events stay pending
       if (irq_set_i) irq_pending = irq_pending | (32'd1 << irq_set_vec_i);

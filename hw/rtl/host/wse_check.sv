@@ -66,8 +66,10 @@ module wse_check #(
   localparam logic [NM-1:0] M_RESV = NM'(1) << 26;
   localparam logic [NM-1:0] Rect = M_ROW0 | M_COL0 | M_ROWS | M_COLS;
   localparam logic [NM-1:0] Strides = M_NLINE | M_LSTRIDE | M_CSTRIDE | M_RSTRIDE;
-  localparam logic [NM-1:0] Args = M_NLINE | M_LSTRIDE | M_SSTRIDE | M_CSTRIDE | M_RSTRIDE | M_KCOL | M_NFEAT |
-                                   M_QUEUE | M_SEQ | M_MCSTRIDE | M_RESV;   // overlaid by START's words
+  localparam logic [NM-1:0] Args = M_NLINE | M_LSTRIDE | M_SSTRIDE | M_CSTRIDE | M_RSTRIDE |
+      M_KCOL | M_NFEAT |
+                                   // overlaid by START's words
+                                   M_QUEUE | M_SEQ | M_MCSTRIDE | M_RESV;
 
   logic [NM-1:0] present, named, wrong, pick;
   logic [7:0]    okflags;
@@ -87,7 +89,8 @@ module wse_check #(
       start = op == 8'(wse_regs_pkg::OP_START);
       scrub = op == 8'(wse_regs_pkg::OP_SCRUB);
       known = op <= 8'(wse_regs_pkg::OP_FENCE) ||
-              (admin_i && op >= 8'(wse_regs_pkg::OP_CREATE_QUEUE) && op <= 8'(wse_regs_pkg::OP_SCRUB));
+              (admin_i && op >= 8'(wse_regs_pkg::OP_CREATE_QUEUE) &&
+              op <= 8'(wse_regs_pkg::OP_SCRUB));
       direct = |(flags & 8'(wse_regs_pkg::SQF_BUF_DIRECT));
       mdirect = |(flags & 8'(wse_regs_pkg::SQF_MASK_DIRECT));
       masked = |(flags & 8'(wse_regs_pkg::SQF_MASKED));
@@ -101,14 +104,17 @@ module wse_check #(
       case (32'(op))
         wse_regs_pkg::OP_NOP: named = M_BUDGET;
         wse_regs_pkg::OP_COPY_IN, wse_regs_pkg::OP_COPY_OUT: begin
-          named = M_PSHIFT | Rect | M_BUDGET | M_BUFA | M_OFF | M_SRAM | M_LEN | Strides | M_SSTRIDE;
+          named = M_PSHIFT | Rect | M_BUDGET | M_BUFA | M_OFF | M_SRAM | M_LEN | Strides |
+          M_SSTRIDE;
           okflags = 8'(wse_regs_pkg::SQF_BUF_DIRECT) |
                     (op == 8'(wse_regs_pkg::OP_COPY_IN) ? 8'(wse_regs_pkg::SQF_BROADCAST) : 8'd0);
         end
         wse_regs_pkg::OP_STREAM_IN, wse_regs_pkg::OP_STREAM_OUT: begin
-          named = M_PSHIFT | M_MSHIFT | M_COL0 | M_COLS | M_COLOR | M_ETYPE | M_BUDGET | M_BUFA | M_OFF | M_MASK |
+          named = M_PSHIFT | M_MSHIFT | M_COL0 | M_COLS | M_COLOR | M_ETYPE | M_BUDGET | M_BUFA |
+          M_OFF | M_MASK |
                   M_MOFF | Strides | M_KCOL | M_NFEAT | M_MCSTRIDE;
-          okflags = 8'(wse_regs_pkg::SQF_BUF_DIRECT | wse_regs_pkg::SQF_MASK_DIRECT | wse_regs_pkg::SQF_MASKED) |
+          okflags = 8'(wse_regs_pkg::SQF_BUF_DIRECT | wse_regs_pkg::SQF_MASK_DIRECT |
+              wse_regs_pkg::SQF_MASKED) |
                     (op == 8'(wse_regs_pkg::OP_STREAM_IN) ?
                      8'(wse_regs_pkg::SQF_DROP_ZERO | wse_regs_pkg::SQF_INDEX_ONLY) : 8'd0);
         end
@@ -123,14 +129,17 @@ module wse_check #(
         default: named = M_BUDGET;
       endcase
 
-      present = {resv, |mcstride, |seq, |queue, |nfeat, |kcol, |rstride, |cstride, |sstride, |lstride, |nline,
-                      |len, |sram, |moff, |mask, |off, |bufa, |budget, |etype, |color, |cols, |rows, |col0, |row0,
+      present = {resv, |mcstride, |seq, |queue, |nfeat, |kcol, |rstride, |cstride, |sstride,
+          |lstride, |nline,
+                      |len, |sram, |moff, |mask, |off, |bufa, |budget, |etype, |color, |cols, |rows,
+                      |col0, |row0,
                       |mshift, |pshift, |(flags & ~okflags)};
 
       bad_rect = (copy || start || scrub || stream) &&
                       (cols == 16'd0 || 17'(col0) + 17'(cols) > 17'(COLS) ||
                        (!stream && (rows == 16'd0 || 17'(row0) + 17'(rows) > 17'(ROWS))));
-      sram_end = 64'(sram) + 64'(len) + (nline == 32'd0 ? 64'd0 : (64'(nline) - 64'd1) * 64'(sstride));
+      sram_end = 64'(sram) + 64'(len) +
+          (nline == 32'd0 ? 64'd0 : (64'(nline) - 64'd1) * 64'(sstride));
       bad_addr = (copy && sram_end > 64'(wse_regs_pkg::SRAM_BYTES)) ||
                       (start && (sram < wse_regs_pkg::SRAM_BASE ||
                                  sram - wse_regs_pkg::SRAM_BASE >= wse_regs_pkg::SRAM_BYTES));
@@ -142,12 +151,14 @@ module wse_check #(
         if (budget == 64'd0) wrong = wrong | M_BUDGET;
       end
       if (copy || stream) begin
-        if (!direct && !index_only && (pshift < ShiftMin || pshift > ShiftMax)) wrong = wrong | M_PSHIFT;
+        if (!direct && !index_only && (pshift < ShiftMin || pshift > ShiftMax)) wrong = wrong |
+            M_PSHIFT;
         if (!index_only && bufa[2:0] != 3'd0) wrong = wrong | M_BUFA;
         if (!index_only && off[2:0] != 3'd0) wrong = wrong | M_OFF;
         if (nline == 32'd0) wrong = wrong | M_NLINE;
         if (!index_only && lstride[2:0] != 3'd0) wrong = wrong | M_LSTRIDE;
-        if (!index_only && (cstride[2:0] != 3'd0 || (bcast && cstride != 32'd0))) wrong = wrong | M_CSTRIDE;
+        if (!index_only && (cstride[2:0] != 3'd0 || (bcast && cstride != 32'd0))) wrong = wrong |
+            M_CSTRIDE;
         if (rstride[2:0] != 3'd0 || (bcast && rstride != 32'd0)) wrong = wrong | M_RSTRIDE;
       end
       if (copy) begin
@@ -157,20 +168,23 @@ module wse_check #(
       end
       if (stream) begin
         if (index_only && |(flags & 8'(wse_regs_pkg::SQF_DROP_ZERO))) wrong = wrong | M_FLAGS;
-        if (masked && !mdirect && (mshift < ShiftMin || mshift > ShiftMax)) wrong = wrong | M_MSHIFT;
+        if (masked && !mdirect && (mshift < ShiftMin || mshift > ShiftMax)) wrong = wrong |
+            M_MSHIFT;
         if (color >= 8'(wse_regs_pkg::NCOLORS)) wrong = wrong | M_COLOR;
         if (etype > 8'(wse_regs_pkg::ETYPE_RAW32)) wrong = wrong | M_ETYPE;
         if (masked && mask[2:0] != 3'd0) wrong = wrong | M_MASK;
         if (moff[2:0] != 3'd0) wrong = wrong | M_MOFF;
         if (kcol == 16'd0 || kcol > KMax) wrong = wrong | M_KCOL;
-        if (!(nfeat == 8'd1 || (!raw32 && (nfeat == 8'd2 || nfeat == 8'd4)))) wrong = wrong | M_NFEAT;
+        if (!(nfeat == 8'd1 || (!raw32 && (nfeat == 8'd2 || nfeat == 8'd4)))) wrong = wrong |
+            M_NFEAT;
         if (mcstride[2:0] != 3'd0) wrong = wrong | M_MCSTRIDE;
       end
       if (start && sram[1:0] != 2'd0) wrong = wrong | M_SRAM;
       if (op == 8'(wse_regs_pkg::OP_CREATE_QUEUE)) begin
         if (bufa[11:0] != 12'd0) wrong = wrong | M_BUFA;
         if (mask[11:0] != 12'd0) wrong = wrong | M_MASK;
-        if (entries < 17'd2 || entries > 17'(wse_regs_pkg::MAX_DEPTH) || (entries & (entries - 17'd1)) != 17'd0 ||
+        if (entries < 17'd2 || entries > 17'(wse_regs_pkg::MAX_DEPTH) ||
+            (entries & (entries - 17'd1)) != 17'd0 ||
             seq[31:16] >= 16'd32)
           wrong = wrong | M_SEQ;
       end

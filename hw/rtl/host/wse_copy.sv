@@ -56,7 +56,8 @@ module wse_copy #(
 );
   /*verilator no_inline_module*/
 
-  localparam logic [7:0] Depth = 8'd128;   // words of the memory between: covers 64 cycles of latency and more
+  // words of the memory between: covers 64 cycles of latency and more
+  localparam logic [7:0] Depth = 8'd128;
   localparam logic [3:0] OpWrite = 4'd1, OpRead = 4'd2;
 
   // command
@@ -98,7 +99,8 @@ module wse_copy #(
 
   wse_cmd u_cmd (.clk_i, .ld_i({ld_i, ld_idx_i}), .ld_word_i, .cmd_o(cmd));
   wse_xlate u_xlate (
-    .clk_i, .clear_i(clear), .direct_i(cmd.direct), .base_i(cmd.buf_addr), .shift_i(cmd.pshift), .off_i(h_off),
+    .clk_i, .clear_i(clear), .direct_i(cmd.direct), .base_i(cmd.buf_addr), .shift_i(cmd.pshift),
+    .off_i(h_off),
     .hit_o(hit), .addr_o(addr), .entry_addr_o(entry), .fill_i(fill), .fill_data_i(rd_data_i)
   );
   assign clear = go_i;
@@ -210,7 +212,8 @@ module wse_copy #(
           svc_valid_o <= 1'b0;
           if (!stop && !s_end && (out ? (s_go != 8'd0) : (count != 8'd0))) begin
             svc_valid_o <= 1'b1;
-            settle = 3'd7;         // the end must see this word: svc_valid_o still reads 0 in this cycle
+            // the end must see this word: svc_valid_o still reads 0 in this cycle
+            settle = 3'd7;
             svc_op_o <= out ? OpRead : OpWrite;
             svc_addr_o <= s_addr;
             svc_wdata_o <= in_valid && rp == wp ? in_data : mem[rp];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The bus master: read and write bursts of up to four clients over one AXI4 port (64-bit, INCR, one id, answers
-// in order). Clients must keep two rules: a burst lies within a 4 KiB page and is 8-byte aligned, and they
-// take returned beats at once.
+// The bus master: read and write bursts of up to four clients over one AXI4 port (64-bit, INCR, one
+// id, answers in order). Clients must keep two rules: a burst lies within a 4 KiB page and is
+// 8-byte aligned, and they take returned beats at once.
 //
 //   readers  0 submission entries, 1 copy, 2 stream in, 3 stream out
 //   writers  0 completions and fault records, 1 copy, 2 stream out
@@ -113,7 +113,8 @@ module wse_dma (
     if (!wreq_valid_i[wsel]) wsel = (wsel == 2'd2) ? 2'd0 : wsel + 2'd1;
     if (!wreq_valid_i[wsel]) wsel = (wsel == 2'd2) ? 2'd0 : wsel + 2'd1;
     wtake = wbusy && (!wvalid_o || wready_i);
-    wend = wtake && wdat_valid_i[wcur] && wleft == 6'd1;   // the next burst follows in the next cycle
+    // the next burst follows in the next cycle
+    wend = wtake && wdat_valid_i[wcur] && wleft == 6'd1;
     wgo = wreq_valid_i[wsel] && !flush_i && (!wbusy || wend) && (!awvalid_o || awready_i) &&
           (wf_wp - wf_rp != 5'(WN));
     wreq_ready_o = wgo ? 3'b1 << wsel : 3'b0;
@@ -122,7 +123,8 @@ module wse_dma (
 
   assign rready_o = 1'b1;
   assign bready_o = 1'b1;
-  assign quiet_o = (rf_wp == rf_rp) && (wf_wp == wf_rp) && !wbusy && !wvalid_o && !awvalid_o && !arvalid_o;
+  assign quiet_o = (rf_wp == rf_rp) && (wf_wp == wf_rp) && !wbusy && !wvalid_o && !awvalid_o &&
+      !arvalid_o;
 
   function automatic logic [3:0] ones8(input logic [7:0] x);
     ones8 = 4'(x[0]) + 4'(x[1]) + 4'(x[2]) + 4'(x[3]) + 4'(x[4]) + 4'(x[5]) + 4'(x[6]) + 4'(x[7]);
@@ -228,10 +230,14 @@ module wse_dma (
 `ifndef SYNTHESIS
   always @(posedge clk_i) begin
     if (rst_ni) begin
-      RdAligned: assert (!arvalid_o || (araddr_o[2:0] == 3'd0 && arlen_o < 8'd32)) else $error("read burst");
-      RdInPage: assert (!arvalid_o || 13'(araddr_o[11:3]) + 13'(arlen_o) < 13'd512) else $error("read over a page");
-      WrAligned: assert (!awvalid_o || (awaddr_o[2:0] == 3'd0 && awlen_o < 8'd32)) else $error("write burst");
-      WrInPage: assert (!awvalid_o || 13'(awaddr_o[11:3]) + 13'(awlen_o) < 13'd512) else $error("write over a page");
+      RdAligned: assert (!arvalid_o || (araddr_o[2:0] == 3'd0 && arlen_o < 8'd32))
+          else $error("read burst");
+      RdInPage: assert (!arvalid_o || 13'(araddr_o[11:3]) + 13'(arlen_o) < 13'd512)
+          else $error("read over a page");
+      WrAligned: assert (!awvalid_o || (awaddr_o[2:0] == 3'd0 && awlen_o < 8'd32))
+          else $error("write burst");
+      WrInPage: assert (!awvalid_o || 13'(awaddr_o[11:3]) + 13'(awlen_o) < 13'd512)
+          else $error("write over a page");
     end
   end
 `endif

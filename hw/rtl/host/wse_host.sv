@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The host interface: registers, queues, executors and bus masters, with the service plane and the
-// edge links towards the wafer. Without port groups one bus master serves all; with them each group of
-// GROUP columns has its stream executors and a bus master of its own.
+// edge links towards the wafer. Without port groups one bus master serves all; with them each group
+// of GROUP columns has its stream executors and a bus master of its own.
 
 module wse_host #(
   parameter int unsigned ROWS = 4,
@@ -88,7 +88,8 @@ module wse_host #(
   input  logic [63:0]     cnt_val_i,
   output logic            idle_o,            // nothing to do before the next doorbell
   output logic            halted_o,
-  output logic            edge_moved_o      // an edge port transferred, or the bus has not answered yet
+  // an edge port transferred, or the bus has not answered yet
+  output logic            edge_moved_o
 );
 
   logic        rst_n, flush, quiet;
@@ -157,7 +158,8 @@ module wse_host #(
     .fault_tail_i(fault_tail), .fault_lost_i(fault_lost),
     .rdy_i(rdy), .halted_i(halted), .busy_i(busy), .any_fault_i,
     .db_valid_o(db_valid), .db_index_o(db_index), .db_value_o(db_value),
-    .cnt_core_i, .cnt_link_i, .cnt_tile_i(cnt_tile), .cnt_queue_i(cnt_queue), .cnt_which_i(cnt_which),
+    .cnt_core_i, .cnt_link_i, .cnt_tile_i(cnt_tile), .cnt_queue_i(cnt_queue),
+    .cnt_which_i(cnt_which),
     .cnt_sel_o, .cnt_val_i,
     .irq_set_i(q_irq), .irq_set_vec_i(q_irq_vec), .irq_o, .irq_vec_o
   );
@@ -201,20 +203,24 @@ module wse_host #(
     .rd_tag_i(rd_tag), .rd_addr_i(rd_addr),
     .wreq_valid_o(wreq_valid[1]), .wreq_ready_i(wreq_ready[1]), .wreq_addr_o(wreq_addr1),
     .wreq_beats_o(wreq_beats1), .wdat_valid_o(wdat_valid[1]), .wdat_ready_i(wdat_ready[1]),
-    .wdat_data_o(wdat1), .wrsp_valid_i(wrsp_valid[1]), .wrsp_err_i(wrsp_err), .wrsp_addr_i(wrsp_addr)
+    .wdat_data_o(wdat1), .wrsp_valid_i(wrsp_valid[1]), .wrsp_err_i(wrsp_err),
+    .wrsp_addr_i(wrsp_addr)
   );
 
   wse_start #(.ROWS(ROWS), .COLS(COLS)) u_start (
     .clk_i, .rst_ni(rst_n),
     .ld_i(ld[3]), .ld_idx_i(ld_idx), .ld_word_i(ld_word), .go_i(go[3]), .abort_i(abort[3]),
     .abort_status_i(abort_status), .closed_o(closed), .done_o(done[3]),
-    .status_o(status3), .f_row_o(f_row), .f_col_o(f_col), .f_ncores_o(f_ncores), .f_cause_o(f_cause),
+    .status_o(status3), .f_row_o(f_row), .f_col_o(f_col), .f_ncores_o(f_ncores),
+    .f_cause_o(f_cause),
     .f_pc_o(f_pc), .f_addr_o(f_addr), .f_color_o(f_color), .f_value_o(f_value), .ack_i(ack[3]),
     .svc_valid_o(a_valid), .svc_op_o(a_op), .svc_addr_o(a_addr), .svc_wdata_o(a_wdata),
     .svc_rows_o(a_rows), .svc_cols_o(a_cols), .svc_busy_i,
-    .st_en_o, .st_core_o, .st_held_i(st_i.held), .st_done_i(st_i.done), .st_done_value_i(st_i.done_value),
+    .st_en_o, .st_core_o, .st_held_i(st_i.held), .st_done_i(st_i.done),
+    .st_done_value_i(st_i.done_value),
     .st_faulted_i(st_i.faulted), .st_fault_cause_i(st_i.fault_cause), .st_fault_pc_i(st_i.fault_pc),
-    .st_fault_addr_i(st_i.fault_addr), .st_fault_color_i(st_i.fault_color), .st_fault_value_i(st_i.fault_value),
+    .st_fault_addr_i(st_i.fault_addr), .st_fault_color_i(st_i.fault_color),
+    .st_fault_value_i(st_i.fault_value),
     .st_wait_cause_i(st_i.wait_cause), .st_wait_color_i(st_i.wait_color)
   );
 
@@ -226,7 +232,8 @@ module wse_host #(
     .b_rows_i(b_rows), .b_cols_i(b_cols), .b_core_i(b_core),
     .d_valid_i(dbg_valid_i), .d_ready_o(dbg_ready_o), .d_op_i(dbg_op_i), .d_addr_i(dbg_addr_i),
     .d_row_i(dbg_row_i), .d_col_i(dbg_col_i),
-    .svc_op_o(svc_o.op), .svc_addr_o(svc_o.addr), .svc_wdata_lo_o, .svc_wdata_hi_o, .svc_rows_o, .svc_cols_o,
+    .svc_op_o(svc_o.op), .svc_addr_o(svc_o.addr), .svc_wdata_lo_o, .svc_wdata_hi_o, .svc_rows_o,
+    .svc_cols_o,
     .svc_rd_core_o(svc_o.rd_core), .rd_valid_o(svc_rd_valid)
   );
 
@@ -243,13 +250,19 @@ module wse_host #(
     .wreq_addr1_i(wreq_addr1), .wreq_addr2_i(wreq_addr2), .wreq_beats0_i(wreq_beats0),
     .wreq_beats1_i(wreq_beats1), .wreq_beats2_i(wreq_beats2), .wdat_valid_i(wdat_valid),
     .wdat_ready_o(wdat_ready), .wdat_data0_i(wdat0), .wdat_data1_i(wdat1), .wdat_data2_i(wdat2),
-    .wdat_strb2_i(wstrb2), .wrsp_valid_o(wrsp_valid), .wrsp_err_o(wrsp_err), .wrsp_addr_o(wrsp_addr),
+    .wdat_strb2_i(wstrb2), .wrsp_valid_o(wrsp_valid), .wrsp_err_o(wrsp_err),
+    .wrsp_addr_o(wrsp_addr),
     .rd_bytes_o(rd_bytes[3:0]), .wr_bytes_o(wr_bytes[3:0]),
-    .arvalid_o(m_arvalid_o[0]), .arready_i(m_arready_i[0]), .araddr_o(m_araddr_o[63:0]), .arlen_o(m_arlen_o[7:0]),
-    .rvalid_i(m_rvalid_i[0]), .rready_o(m_rready_o[0]), .rdata_i(m_rdata_i[63:0]), .rresp_i(m_rresp_i[1:0]),
-    .rlast_i(m_rlast_i[0]), .awvalid_o(m_awvalid_o[0]), .awready_i(m_awready_i[0]), .awaddr_o(m_awaddr_o[63:0]),
-    .awlen_o(m_awlen_o[7:0]), .wvalid_o(m_wvalid_o[0]), .wready_i(m_wready_i[0]), .wdata_o(m_wdata_o[63:0]),
-    .wstrb_o(m_wstrb_o[7:0]), .wlast_o(m_wlast_o[0]), .bvalid_i(m_bvalid_i[0]), .bready_o(m_bready_o[0]),
+    .arvalid_o(m_arvalid_o[0]), .arready_i(m_arready_i[0]), .araddr_o(m_araddr_o[63:0]),
+    .arlen_o(m_arlen_o[7:0]),
+    .rvalid_i(m_rvalid_i[0]), .rready_o(m_rready_o[0]), .rdata_i(m_rdata_i[63:0]),
+    .rresp_i(m_rresp_i[1:0]),
+    .rlast_i(m_rlast_i[0]), .awvalid_o(m_awvalid_o[0]), .awready_i(m_awready_i[0]),
+    .awaddr_o(m_awaddr_o[63:0]),
+    .awlen_o(m_awlen_o[7:0]), .wvalid_o(m_wvalid_o[0]), .wready_i(m_wready_i[0]),
+    .wdata_o(m_wdata_o[63:0]),
+    .wstrb_o(m_wstrb_o[7:0]), .wlast_o(m_wlast_o[0]), .bvalid_i(m_bvalid_i[0]),
+    .bready_o(m_bready_o[0]),
     .bresp_i(m_bresp_i[1:0])
   );
 
@@ -272,8 +285,10 @@ module wse_host #(
         .iova_o(iova1), .port_o(port1), .nports_o(nports1), .color_o(color1), .moved_o(in_moved),
         .ack_i(ack[1]),
         .rreq_valid_o(rreq_valid[2]), .rreq_ready_i(rreq_ready[2]), .rreq_addr_o(rreq_addr2),
-        .rreq_beats_o(rreq_beats2), .rreq_tag_o(rreq_tag2), .rd_valid_i(rd_valid[2]), .rd_data_i(rd_data),
-        .rd_beat_i(rd_beat), .rd_last_i(rd_last), .rd_err_i(rd_err), .rd_tag_i(rd_tag), .rd_addr_i(rd_addr),
+        .rreq_beats_o(rreq_beats2), .rreq_tag_o(rreq_tag2), .rd_valid_i(rd_valid[2]),
+        .rd_data_i(rd_data),
+        .rd_beat_i(rd_beat), .rd_last_i(rd_last), .rd_err_i(rd_err), .rd_tag_i(rd_tag),
+        .rd_addr_i(rd_addr),
         .north_head_o, .north_data_o, .north_cr_i
       );
 
@@ -284,11 +299,13 @@ module wse_host #(
         .iova_o(iova2), .port_o(port2), .nports_o(nports2), .color_o(color2), .moved_o(out_moved),
         .ack_i(ack[2]),
         .rreq_valid_o(rreq_valid[3]), .rreq_ready_i(rreq_ready[3]), .rreq_addr_o(rreq_addr3),
-        .rreq_beats_o(rreq_beats3), .rreq_tag_o(rreq_tag3), .rd_valid_i(rd_valid[3]), .rd_data_i(rd_data),
+        .rreq_beats_o(rreq_beats3), .rreq_tag_o(rreq_tag3), .rd_valid_i(rd_valid[3]),
+        .rd_data_i(rd_data),
         .rd_last_i(rd_last), .rd_err_i(rd_err), .rd_tag_i(rd_tag), .rd_addr_i(rd_addr),
         .wreq_valid_o(wreq_valid[2]), .wreq_ready_i(wreq_ready[2]), .wreq_addr_o(wreq_addr2),
         .wreq_beats_o(wreq_beats2), .wdat_valid_o(wdat_valid[2]), .wdat_ready_i(wdat_ready[2]),
-        .wdat_data_o(wdat2), .wdat_strb_o(wstrb2), .wrsp_valid_i(wrsp_valid[2]), .wrsp_err_i(wrsp_err),
+        .wdat_data_o(wdat2), .wdat_strb_o(wstrb2), .wrsp_valid_i(wrsp_valid[2]),
+        .wrsp_err_i(wrsp_err),
         .wrsp_addr_i(wrsp_addr),
         .south_head_i, .south_data_i, .south_cr_o
       );

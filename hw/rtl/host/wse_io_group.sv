@@ -90,7 +90,8 @@ module wse_io_group #(
     .clk_i, .rst_ni, .flush_i, .quiet_o,
     .rreq_valid_i(rreq_valid), .rreq_ready_o(rreq_ready),
     .rreq_addr0_i('0), .rreq_addr1_i('0), .rreq_addr2_i(rreq_addr2), .rreq_addr3_i(rreq_addr3),
-    .rreq_beats0_i('0), .rreq_beats1_i('0), .rreq_beats2_i(rreq_beats2), .rreq_beats3_i(rreq_beats3),
+    .rreq_beats0_i('0), .rreq_beats1_i('0), .rreq_beats2_i(rreq_beats2),
+    .rreq_beats3_i(rreq_beats3),
     .rreq_tag1_i('0), .rreq_tag2_i(rreq_tag2), .rreq_tag3_i(rreq_tag3),
     .rd_valid_o(rd_valid), .rd_data_o(rd_data), .rd_beat_o(rd_beat), .rd_last_o(rd_last),
     .rd_err_o(rd_err), .rd_tag_o(rd_tag), .rd_addr_o(rd_addr),
@@ -108,10 +109,13 @@ module wse_io_group #(
     .clk_i, .rst_ni(dev_rst_ni), .clear_i, .c0_i,
     .ld_i(ld_i[0]), .ld_idx_i, .ld_word_i, .go_i(go_i[0]), .abort_i(abort_i[0]),
     .abort_status_i(abort0_status_i), .done_o(done_o[0]), .status_o(status0_o), .iova_o(iova0_o),
-    .port_o(port0_o), .nports_o(nports0_o), .color_o(color0_o), .moved_o(in_moved), .ack_i(ack_i[0]),
+    .port_o(port0_o), .nports_o(nports0_o), .color_o(color0_o), .moved_o(in_moved),
+    .ack_i(ack_i[0]),
     .rreq_valid_o(rreq_valid[2]), .rreq_ready_i(rreq_ready[2]), .rreq_addr_o(rreq_addr2),
-    .rreq_beats_o(rreq_beats2), .rreq_tag_o(rreq_tag2), .rd_valid_i(rd_valid[2]), .rd_data_i(rd_data),
-    .rd_beat_i(rd_beat), .rd_last_i(rd_last), .rd_err_i(rd_err), .rd_tag_i(rd_tag), .rd_addr_i(rd_addr),
+    .rreq_beats_o(rreq_beats2), .rreq_tag_o(rreq_tag2), .rd_valid_i(rd_valid[2]),
+    .rd_data_i(rd_data),
+    .rd_beat_i(rd_beat), .rd_last_i(rd_last), .rd_err_i(rd_err), .rd_tag_i(rd_tag),
+    .rd_addr_i(rd_addr),
     .north_head_o, .north_data_o, .north_cr_i
   );
 
@@ -120,9 +124,11 @@ module wse_io_group #(
     .clk_i, .rst_ni(dev_rst_ni), .clear_i, .c0_i,
     .ld_i(ld_i[1]), .ld_idx_i, .ld_word_i, .go_i(go_i[1]), .abort_i(abort_i[1]),
     .abort_status_i(abort1_status_i), .done_o(done_o[1]), .status_o(status1_o), .iova_o(iova1_o),
-    .port_o(port1_o), .nports_o(nports1_o), .color_o(color1_o), .moved_o(out_moved), .ack_i(ack_i[1]),
+    .port_o(port1_o), .nports_o(nports1_o), .color_o(color1_o), .moved_o(out_moved),
+    .ack_i(ack_i[1]),
     .rreq_valid_o(rreq_valid[3]), .rreq_ready_i(rreq_ready[3]), .rreq_addr_o(rreq_addr3),
-    .rreq_beats_o(rreq_beats3), .rreq_tag_o(rreq_tag3), .rd_valid_i(rd_valid[3]), .rd_data_i(rd_data),
+    .rreq_beats_o(rreq_beats3), .rreq_tag_o(rreq_tag3), .rd_valid_i(rd_valid[3]),
+    .rd_data_i(rd_data),
     .rd_last_i(rd_last), .rd_err_i(rd_err), .rd_tag_i(rd_tag), .rd_addr_i(rd_addr),
     .wreq_valid_o(wreq_valid[2]), .wreq_ready_i(wreq_ready[2]), .wreq_addr_o(wreq_addr),
     .wreq_beats_o(wreq_beats), .wdat_valid_o(wdat_valid[2]), .wdat_ready_i(wdat_ready[2]),
@@ -131,5 +137,6 @@ module wse_io_group #(
   );
 
   logic unused;
-  assign unused = &{1'b0, rreq_ready[1:0], rd_valid[1:0], wreq_ready[1:0], wdat_ready[1:0], wrsp_valid[1:0]};
+  assign unused = &{1'b0, rreq_ready[1:0], rd_valid[1:0], wreq_ready[1:0], wdat_ready[1:0],
+      wrsp_valid[1:0]};
 endmodule

@@ -89,11 +89,14 @@ module wse_queue #(
   /*verilator no_inline_module*/
 
   localparam logic [2:0] LastQ = 3'(NQ - 1);
-  localparam logic [10:0] Still = 11'd1024;        // cycles without a move that make a CLOSED start a deadlock
+  // cycles without a move that make a CLOSED start a deadlock
+  localparam logic [10:0] Still = 11'd1024;
   localparam logic [8:0] Look = 9'd256;            // cycles looked at after a budget is used up
 
-  localparam logic [3:0] SScan = 4'd0, SFetch = 4'd1, SFetched = 4'd2, SCheck = 4'd3, SJudge = 4'd4, SLoad = 4'd5,
-                         SAbort = 4'd6, SClear = 4'd7, SFault = 4'd8, SCqe = 4'd9, SReq = 4'd10, SData = 4'd11,
+  localparam logic [3:0] SScan = 4'd0, SFetch = 4'd1, SFetched = 4'd2, SCheck = 4'd3, SJudge = 4'd4,
+      SLoad = 4'd5,
+                         SAbort = 4'd6, SClear = 4'd7, SFault = 4'd8, SCqe = 4'd9, SReq = 4'd10,
+                         SData = 4'd11,
                          SRsp = 4'd12, SHalt = 4'd13, SFetchReq = 4'd14;
   localparam logic [2:0] QEmpty = 3'd0, QWait = 3'd1, QRun = 3'd2, QFence = 3'd3, QDone = 3'd4;
 
@@ -110,7 +113,8 @@ module wse_queue #(
   logic [31:0] completed [8];
   logic [2:0]  qs [8];
   logic [7:0]  exists, phase, pending;    // pending: entries not fetched yet
-  logic [15:0] kept_tail [8];             // came with MORE: counts with the last doorbell of its batch
+  // came with MORE: counts with the last doorbell of its batch
+  logic [15:0] kept_tail [8];
   logic [7:0]  kept;
   // the command of a queue
   (* nomem2reg *)                         // one state writes it, another reads it: a memory
@@ -168,12 +172,14 @@ module wse_queue #(
   logic [31:0] db_at;
 
   wse_check #(.ROWS(ROWS), .COLS(COLS)) u_check (
-    .clk_i, .ld_i(ck_ld), .ld_idx_i(ck_idx), .ld_word_i(ck_word), .eval_i(ck_eval), .admin_i(ck_admin),
+    .clk_i, .ld_i(ck_ld), .ld_idx_i(ck_idx), .ld_word_i(ck_word), .eval_i(ck_eval),
+    .admin_i(ck_admin),
     .status_o(c_status), .off_o(c_off), .opcode_o(c_op), .cid_o(c_cid),
     .budget_o(c_budget), .buf_o(c_buf), .mask_o(c_mask), .queue_o(c_queue), .seq_o(c_seq)
   );
 
-  assign fault_ok = fault_base_i != 64'd0 && fault_size_i != 32'd0 && fault_size_i <= wse_regs_pkg::MAX_DEPTH &&
+  assign fault_ok = fault_base_i != 64'd0 && fault_size_i != 32'd0 &&
+      fault_size_i <= wse_regs_pkg::MAX_DEPTH &&
                     (fault_size_i & (fault_size_i - 32'd1)) == 32'd0;
 
   always @(posedge clk_i) begin : p_seq
@@ -214,8 +220,10 @@ module wse_queue #(
       if (en_i && !exists[0]) begin
         nx = aq_size_i[15:0];
         lim = aq_size_i[31:16];
-        if (nx == 16'd0 || nx >= 16'(wse_regs_pkg::MAX_DEPTH) || (nx & (nx + 16'd1)) != 16'd0 || lim == 16'd0 ||
-            lim >= 16'(wse_regs_pkg::MAX_DEPTH) || (lim & (lim + 16'd1)) != 16'd0 || asq_i[11:0] != 12'd0 ||
+        if (nx == 16'd0 || nx >= 16'(wse_regs_pkg::MAX_DEPTH) || (nx & (nx + 16'd1)) != 16'd0 ||
+            lim == 16'd0 ||
+            lim >= 16'(wse_regs_pkg::MAX_DEPTH) || (lim & (lim + 16'd1)) != 16'd0 ||
+            asq_i[11:0] != 12'd0 ||
             acq_i[11:0] != 12'd0) begin
           halted_o <= 1'b1;               // rings that cannot be
           st = SHalt;
@@ -284,7 +292,8 @@ module wse_queue #(
             end
           end
         end
-        if (act[3] && !silent[3] && !expired[3] && closed_i && still == Still && pending == 8'd0 && !act[0] &&
+        if (act[3] && !silent[3] && !expired[3] && closed_i && still == Still && pending == 8'd0 &&
+            !act[0] &&
             !one) begin
           one = 1'b1;
           expired[3] = 1'b1;
@@ -331,8 +340,8 @@ module wse_queue #(
               if (fstat != 4'(wse_regs_pkg::ST_OK)) st = SFault;
             end
           end else begin
-            // No queue's turn is passed over: so a fence sees that its queue was deleted before that id is given again.
-            // One that does not exist is empty.
+            // No queue's turn is passed over: so a fence sees that its queue was deleted before
+            // that id is given again. One that does not exist is empty.
             scan_q = (scan_q == LastQ) ? 3'd0 : scan_q + 3'd1;
             q = fq;
             tq = fence_q[q];
@@ -356,7 +365,8 @@ module wse_queue #(
                 if (!exists[tq[2:0]] || !ahead[31]) begin
                   did = 1'b1;
                   t_end[q] = cycle_i[31:0];
-                  res[q] = exists[tq[2:0]] ? 4'(wse_regs_pkg::ST_OK) : 4'(wse_regs_pkg::ST_BAD_FENCE);
+                  res[q] = exists[tq[2:0]] ? 4'(wse_regs_pkg::ST_OK) :
+                      4'(wse_regs_pkg::ST_BAD_FENCE);
                   res_fault[q] = '1;
                   qs[q] = QDone;
                   if (!exists[tq[2:0]]) begin
@@ -418,7 +428,8 @@ module wse_queue #(
               wse_regs_pkg::OP_STREAM_OUT, wse_regs_pkg::OP_START, wse_regs_pkg::OP_SCRUB: begin
                 exec[q] = (c_op == 8'(wse_regs_pkg::OP_STREAM_IN)) ? 2'd1 :
                           (c_op == 8'(wse_regs_pkg::OP_STREAM_OUT)) ? 2'd2 :
-                          (c_op == 8'(wse_regs_pkg::OP_START) || c_op == 8'(wse_regs_pkg::OP_SCRUB)) ? 2'd3 : 2'd0;
+                          (c_op == 8'(wse_regs_pkg::OP_START) ||
+                              c_op == 8'(wse_regs_pkg::OP_SCRUB)) ? 2'd3 : 2'd0;
                 budget[q] = (c_op == 8'(wse_regs_pkg::OP_SCRUB)) ? '1 : c_budget;
                 qs[q] = QWait;
               end
@@ -498,7 +509,8 @@ module wse_queue #(
               abort_status_o <= 4'(wse_regs_pkg::ST_OK);
               fired = 1'b1;
             end
-          end else if ((act & silent) == 4'd0) st = (c_op == 8'(wse_regs_pkg::OP_CTX_RESET)) ? SClear : SScan;
+          end else if ((act & silent) == 4'd0) st = (c_op == 8'(wse_regs_pkg::OP_CTX_RESET)) ?
+              SClear : SScan;
           else begin
             for (i = 0; i < 4; i++) begin
               if (act[i] && silent[i] && done_i[i]) begin

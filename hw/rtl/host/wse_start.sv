@@ -52,12 +52,15 @@ module wse_start #(
 );
   /*verilator no_inline_module*/
 
-  localparam logic [3:0] OpWrite = 4'd1, OpBoot = 4'd3, OpStart = 4'd4, OpHold = 4'd5, OpScrub = 4'd6,
+  localparam logic [3:0] OpWrite = 4'd1, OpBoot = 4'd3, OpStart = 4'd4, OpHold = 4'd5,
+  OpScrub = 4'd6,
                          OpClear = 4'd7;
   localparam logic [15:0] Args = 16'(wse_regs_pkg::ARGS_OFFSET);
 
-  localparam logic [3:0] SIdle = 4'd0, SHeld = 4'd1, SClear = 4'd2, SArgs = 4'd3, SGo = 4'd4, SSettle = 4'd5,
-                         SWatch = 4'd6, SBlame = 4'd7, SScrub = 4'd8, SScrubWait = 4'd9, SHold = 4'd10;
+  localparam logic [3:0] SIdle = 4'd0, SHeld = 4'd1, SClear = 4'd2, SArgs = 4'd3, SGo = 4'd4,
+      SSettle = 4'd5,
+                         SWatch = 4'd6, SBlame = 4'd7, SScrub = 4'd8, SScrubWait = 4'd9,
+                         SHold = 4'd10;
 
   logic        scrub, boot;
   logic [15:0] row0, col0, rows, cols;
@@ -73,7 +76,8 @@ module wse_start #(
   logic        p0, p1, last0, last1;         // a core is on its way, it is the last one
   logic [15:0] pr0, pc0, pr1, pc1;
   logic [15:0] n_held, n_fault, n_bad, n_open;
-  logic        ended;                        // the pass before saw a fault or a bad value: this one counts them
+  // the pass before saw a fault or a bad value: this one counts them
+  logic        ended;
   logic        take, scanned;
 
   always @(posedge clk_i) begin
@@ -102,7 +106,8 @@ module wse_start #(
       if (ack_i) done_o <= 1'b0;
       if (go_i) begin
         status_o <= 4'(wse_regs_pkg::ST_OK);
-        f_row_o <= '0; f_col_o <= '0; f_ncores_o <= '0; f_cause_o <= '0; f_pc_o <= '0; f_addr_o <= '0;
+        f_row_o <= '0; f_col_o <= '0; f_ncores_o <= '0; f_cause_o <= '0; f_pc_o <= '0;
+            f_addr_o <= '0;
         f_color_o <= '1; f_value_o <= '0;
         svc_rows_o <= ROWS'(((64'd1 << rows) - 64'd1) << row0);
         svc_cols_o <= COLS'(((64'd1 << cols) - 64'd1) << col0);

@@ -12,7 +12,8 @@ module wse_stream_cmd #(
   input  wse_port_pkg::ld_t   ld_i,             // words of the submission entry, then go
   input  logic [63:0]         ld_word_i,
   input  logic                go_i,
-  input  logic                stop_i,           // at rest, or ending early: the mask asks for nothing more
+  // at rest, or ending early: the mask asks for nothing more
+  input  logic                stop_i,
   output wse_port_pkg::cmd_t  cmd_o,
   // mask words, as in wse_stream_mask
   output logic [4*COLS-1:0]   m_valid_o,
@@ -40,10 +41,14 @@ module wse_stream_cmd #(
   wse_cmd u_cmd (.clk_i, .ld_i, .ld_word_i, .cmd_o);
 
   wse_stream_mask #(.COLS(COLS)) u_mask (
-    .clk_i, .rst_ni, .c0_i, .go_i(go_i && cmd_o.masked), .stop_i, .direct_i(cmd_o.mask_direct), .shift_i(cmd_o.mshift),
-    .base_i(cmd_o.mask), .moff_i(cmd_o.moff), .rstride_i(cmd_o.rstride), .mcstride_i(cmd_o.mcstride),
-    .nblk_i(cmd_o.nline), .kcol_i(cmd_o.kcol), .nfeat_i(cmd_o.nfeat), .col0_i(cmd_o.col0), .cols_i(cmd_o.cols),
-    .valid_o(m_valid_o), .word_o(m_word_o), .pop_i(m_pop_i), .rreq_valid_o(m_req.valid), .rreq_ready_i,
+    .clk_i, .rst_ni, .c0_i, .go_i(go_i && cmd_o.masked), .stop_i, .direct_i(cmd_o.mask_direct),
+    .shift_i(cmd_o.mshift),
+    .base_i(cmd_o.mask), .moff_i(cmd_o.moff), .rstride_i(cmd_o.rstride),
+    .mcstride_i(cmd_o.mcstride),
+    .nblk_i(cmd_o.nline), .kcol_i(cmd_o.kcol), .nfeat_i(cmd_o.nfeat), .col0_i(cmd_o.col0),
+    .cols_i(cmd_o.cols),
+    .valid_o(m_valid_o), .word_o(m_word_o), .pop_i(m_pop_i), .rreq_valid_o(m_req.valid),
+    .rreq_ready_i,
     .rreq_addr_o(m_addr), .rreq_tag_o(m_req.tag), .rd_valid_i(rd_i.valid), .rd_data_i,
     .rd_err_i(rd_i.err), .rd_tag_i(rd_i.tag)
   );

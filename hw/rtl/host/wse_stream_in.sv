@@ -20,7 +20,8 @@ module wse_stream_in #(
   output logic        done_o,
   output logic [3:0]  status_o,
   output logic [63:0] iova_o,
-  output logic [15:0] port_o,           // lowest column that has not finished, how many, on which color
+  // lowest column that has not finished, how many, on which color
+  output logic [15:0] port_o,
   output logic [15:0] nports_o,
   output logic [4:0]  color_o,
   output logic        moved_o,
@@ -102,13 +103,16 @@ module wse_stream_in #(
   assign fill = rd_valid_i && rd_tag_i[1:0] == 2'd1 && !rd_err_i;
 
   wse_xlate u_xlate (
-    .clk_i, .clear_i(go_i), .direct_i(cmd.direct), .base_i(cmd.buf_addr), .shift_i(cmd.pshift), .off_i(off),
+    .clk_i, .clear_i(go_i), .direct_i(cmd.direct), .base_i(cmd.buf_addr), .shift_i(cmd.pshift),
+    .off_i(off),
     .hit_o(hit), .addr_o(addr), .entry_addr_o(entry), .fill_i(fill), .fill_data_i(rd_data_i)
   );
   wse_stream_cmd #(.COLS(COLS)) u_cmd (
-    .clk_i, .rst_ni, .c0_i, .ld_i({ld_i, ld_idx_i}), .ld_word_i, .go_i, .stop_i(m_stop), .cmd_o(cmd),
+    .clk_i, .rst_ni, .c0_i, .ld_i({ld_i, ld_idx_i}), .ld_word_i, .go_i, .stop_i(m_stop),
+    .cmd_o(cmd),
     .m_valid_o(m_valid),
-    .m_word_o(m_word), .m_pop_i(m_pop), .d_req_i({d_valid, d_beats, d_tag}), .d_addr_i(d_addr), .d_ready_o(d_ready),
+    .m_word_o(m_word), .m_pop_i(m_pop), .d_req_i({d_valid, d_beats, d_tag}), .d_addr_i(d_addr),
+    .d_ready_o(d_ready),
     .rreq_o(rreq), .rreq_addr_o, .rreq_ready_i, .rd_i({rd_valid_i, rd_err_i, rd_tag_i}), .rd_data_i
   );
   assign color_o = cmd.color;
@@ -131,7 +135,8 @@ module wse_stream_in #(
     if (!rst_ni || clear_i) for (i = 0; i < 24 * COLS; i++) cr[i] = 3'(wse_regs_pkg::CHAN_DEPTH);
     else
       for (c = 0; c < COLS; c++)
-        if (north_cr_i[6*c+5]) cr[24*c + 32'(north_cr_i[6*c +: 5])] = cr[24*c + 32'(north_cr_i[6*c +: 5])] + 3'd1;
+        if (north_cr_i[6*c+5]) cr[24*c + 32'(north_cr_i[6*c +: 5])] =
+            cr[24*c + 32'(north_cr_i[6*c +: 5])] + 3'd1;
     if (!rst_ni) begin
       run = 1'b0;
       d_valid <= 1'b0;
@@ -157,7 +162,8 @@ module wse_stream_in #(
         for (i = 0; i < N; i++) begin
           f_room[i] = Words;
           f_wp[i] = '0;
-          f_row[i] = cmd.off + (64'($unsigned(i / 4)) + 64'(c0_i) - 64'(cmd.col0)) * 64'(cmd.cstride) +
+          f_row[i] = cmd.off + (64'($unsigned(i / 4)) +
+              64'(c0_i) - 64'(cmd.col0)) * 64'(cmd.cstride) +
                      64'($unsigned(i % 4)) * 64'(cmd.lstride);
           f_blk[i] = '0;
           f_w[i] = '0;
@@ -215,9 +221,12 @@ module wse_stream_in #(
               for (f = 0; f < 4; f++) begin
                 ix = IW'(4 * c + f);
                 at = {ix, r_rp[ix]};
-                v[f] = index_only ? 32'd0 : element(in_valid && in_at == at ? rd_data_i : ring[at], p_k[c]);
-                ready[f] = (index_only || r_have[ix] != 5'd0) && (!cmd.masked || (m_valid[ix] && !m_pop[ix]));
-                want[f] = (!cmd.masked || m_word[{ix, p_k[c][5:0]}]) && !(dropz && v[f][30:0] == 31'd0) &&
+                v[f] = index_only ? 32'd0 :
+                    element(in_valid && in_at == at ? rd_data_i : ring[at], p_k[c]);
+                ready[f] = (index_only || r_have[ix] != 5'd0) &&
+                    (!cmd.masked || (m_valid[ix] && !m_pop[ix]));
+                want[f] = (!cmd.masked || m_word[{ix, p_k[c][5:0]}]) &&
+                    !(dropz && v[f][30:0] == 31'd0) &&
                           f >= 32'(p_f[c]) && f < 32'(cmd.nfeat);
               end
               pick = want[0] ? 3'd0 : want[1] ? 3'd1 : want[2] ? 3'd2 : want[3] ? 3'd3 : 3'd4;
@@ -226,7 +235,7 @@ module wse_stream_in #(
                 val = v[pick[1:0]];
                 nh_d[7*c +: 7] = {2'b10, color_o};
                 nd_d[32*c +: 32] = cmd.etype == 8'(wse_regs_pkg::ETYPE_RAW32) ? val :
-                                                                                val | {16'd0, pick[1:0], p_k[c][13:0]};
+                    val | {16'd0, pick[1:0], p_k[c][13:0]};
                 cr[24*c + 32'(color_o)] = cr[24*c + 32'(color_o)] - 3'd1;
                 moved_o <= 1'b1;
                 p_f[c] = pick + 3'd1;
@@ -234,7 +243,8 @@ module wse_stream_in #(
               end
               if (take && want == 4'd0) begin            // on to the next k
                 wlast = p_k[c] == cmd.kcol - 16'd1;
-                wpop = wlast || (cmd.etype == 8'(wse_regs_pkg::ETYPE_BF16) ? p_k[c][1:0] == 2'd3 : p_k[c][0]);
+                wpop = wlast || (cmd.etype == 8'(wse_regs_pkg::ETYPE_BF16) ? p_k[c][1:0] == 2'd3 :
+                    p_k[c][0]);
                 for (f = 0; f < 4; f++) begin
                   ix = IW'(4 * c + f);
                   if (f < 32'(cmd.nfeat)) begin
@@ -316,7 +326,8 @@ module wse_stream_in #(
 `ifndef SYNTHESIS
   always @(posedge clk_i) begin
     if (rst_ni && run)
-      for (int i = 0; i < int'(N); i++) Room: assert (r_have[i] <= Words && f_room[i] <= Words) else $error("ring");
+      for (int i = 0; i < int'(N); i++) Room: assert (r_have[i] <= Words && f_room[i] <= Words)
+          else $error("ring");
   end
 `endif
 endmodule

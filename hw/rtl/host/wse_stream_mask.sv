@@ -24,7 +24,8 @@ module wse_stream_mask #(
   input  logic [15:0]       cols_i,
   // a word for {column, feature}
   output logic [4*COLS-1:0] valid_o,
-  output logic [256*COLS-1:0] word_o,         // 64 bits each; changes before valid_o says so, or in the cycle
+  // 64 bits each; changes before valid_o says so, or in the cycle
+  output logic [256*COLS-1:0] word_o,
                                               // after a pop
   input  logic [4*COLS-1:0] pop_i,
   // bus; tag 1:0 is 2 for a word, 3 for a page-list entry, 23:6 {column, feature}

@@ -22,7 +22,8 @@ module wse_stream_out #(
   output logic        done_o,
   output logic [3:0]  status_o,
   output logic [63:0] iova_o,
-  output logic [15:0] port_o,           // lowest column that has not finished, how many, on which color
+  // lowest column that has not finished, how many, on which color
+  output logic [15:0] port_o,
   output logic [15:0] nports_o,
   output logic [4:0]  color_o,
   output logic        moved_o,
@@ -117,14 +118,17 @@ module wse_stream_out #(
   assign fill = rd_valid_i && rd_tag_i[1:0] == 2'd1 && !rd_err_i;
 
   wse_xlate u_xlate (
-    .clk_i, .clear_i(go_i), .direct_i(cmd.direct), .base_i(cmd.direct ? 64'd0 : cmd.buf_addr), .shift_i(cmd.pshift),
+    .clk_i, .clear_i(go_i), .direct_i(cmd.direct), .base_i(cmd.direct ? 64'd0 : cmd.buf_addr),
+    .shift_i(cmd.pshift),
     .off_i(o_off[sel]),
     .hit_o(hit), .addr_o(addr), .entry_addr_o(entry), .fill_i(fill), .fill_data_i(rd_data_i)
   );
   wse_stream_cmd #(.COLS(COLS)) u_cmd (
-    .clk_i, .rst_ni, .c0_i, .ld_i({ld_i, ld_idx_i}), .ld_word_i, .go_i, .stop_i(m_stop), .cmd_o(cmd),
+    .clk_i, .rst_ni, .c0_i, .ld_i({ld_i, ld_idx_i}), .ld_word_i, .go_i, .stop_i(m_stop),
+    .cmd_o(cmd),
     .m_valid_o(m_valid),
-    .m_word_o(m_word), .m_pop_i(m_pop), .d_req_i({d_valid, 6'd1, 24'd1}), .d_addr_i(d_addr), .d_ready_o(d_ready),
+    .m_word_o(m_word), .m_pop_i(m_pop), .d_req_i({d_valid, 6'd1, 24'd1}), .d_addr_i(d_addr),
+    .d_ready_o(d_ready),
     .rreq_o(rreq), .rreq_addr_o, .rreq_ready_i, .rd_i({rd_valid_i, rd_err_i, rd_tag_i}), .rd_data_i
   );
   assign color_o = cmd.color;
@@ -245,7 +249,8 @@ module wse_stream_out #(
             end
           end else begin                                 // the next one that has something
             for (i = 0; i < 4; i++)
-              if (!o_valid[sel] || (w_left != '0 && sel == cur)) sel = sel == IW'(N - 1) ? '0 : sel + IW'(1);
+              if (!o_valid[sel] || (w_left != '0 && sel == cur)) sel = sel == IW'(N - 1) ? '0 :
+                  sel + IW'(1);
           end
         end
         if (stop) begin
@@ -263,7 +268,8 @@ module wse_stream_out #(
             for (f = 0; f < 4; f++) begin
               ix = IW'(4 * c + f);
               ready[f] = f >= 32'(cmd.nfeat) || !cmd.masked || (m_valid[ix] && !m_pop[ix]);
-              want[f] = (!cmd.masked || m_word[{ix, p_k[c][5:0]}]) && f >= 32'(p_f[c]) && f < 32'(cmd.nfeat);
+              want[f] = (!cmd.masked || m_word[{ix, p_k[c][5:0]}]) && f >= 32'(p_f[c]) &&
+                  f < 32'(cmd.nfeat);
             end
             pick = want[0] ? 3'd0 : want[1] ? 3'd1 : want[2] ? 3'd2 : want[3] ? 3'd3 : 3'd4;
             if (q_n[qx] != 3'd0 && q_ctl[4 * c + 32'(slot)][color_o]) begin
@@ -321,7 +327,8 @@ module wse_stream_out #(
                       o_valid[ix] = 1'b1;
                       g_any[ix] = 1'b0;
                     end
-                    if (f < 32'(cmd.nfeat)) m_pop[ix] <= cmd.masked && (wlast || p_k[c][5:0] == 6'd63);
+                    if (f < 32'(cmd.nfeat)) m_pop[ix] <= cmd.masked &&
+                        (wlast || p_k[c][5:0] == 6'd63);
                     if (wlast) g_row[ix] = g_row[ix] + 64'(cmd.nfeat) * 64'(cmd.lstride);
                   end
                   p_f[c] = 3'd0;
@@ -345,7 +352,8 @@ module wse_stream_out #(
           end
         nports_o <= waiting;
         // when stopped, the mask may have made a request in the previous cycle
-        if (((stop && m_stop) || (p_run == '0 && o_valid == '0)) && rd_out == 7'd0 && wr_out == 7'd0 && w_left == '0 &&
+        if (((stop && m_stop) || (p_run == '0 && o_valid == '0)) && rd_out == 7'd0 &&
+            wr_out == 7'd0 && w_left == '0 &&
             !wreq_valid_o && !rreq_valid_o) begin
           run = 1'b0;
           page_wait = 1'b0;

@@ -7,8 +7,8 @@
 #include "twin/exact/sources.h"
 
 /*
- * Rounds a source waits for its consumers while others move. What holds a consumer up comes to it core by core, so on a
- * large tile they get ready later.
+ * Rounds a source waits for its consumers while others move. What holds a consumer up comes to it
+ * core by core, so on a large tile they get ready later.
  */
 #define SINGLE_STEP_AFTER 32
 #define PATIENCE	  2

@@ -43,16 +43,20 @@ struct wse_program;
  *   accel:N				/dev/accel/accelN
  *   accel:/dev/accel/accelN
  *   sim:func,rows=R,cols=C		the twin in this process, any shape
- *   sim:rtl,rows=R,cols=C		the Verilated RTL in this process, in the shapes that were built
+ *   sim:rtl,rows=R,cols=C		the Verilated RTL in this process, in the shapes that were
+ *                          built
  * and for sim, each optional:
  *   seed=N		not 0: random back-pressure and DMA latency (a result must not depend on it)
- *   threads=N		func: host threads a large tile may use; 0 (default): its share of the processors,
- *			more than 8, or than one for 64 cores, is the same as that, as is any number for
+ *   threads=N		func: host threads a large tile may use; 0 (default): its share of the
+ *              processors,
+ *			more than 8, or than one for 64 cores, is the same as that, as is any number
+ *   for
  *			tiles of less than 256 cores (no result depends on it)
  *   hostfp=1		rtl: the build with host floating point
  *   races=1		func: report programs that are not confluent
  *   shuffle=1		func: another order of events for each seed (a result must not depend on it)
- *   exact=1		func: none of the ways that save time, one thread (the same result, slowly: where
+ *   exact=1		func: none of the ways that save time, one thread (the same result, slowly:
+ *            where
  *			it is another one, a fast way is wrong)
  *   group=N		columns that share a bus to the host, a divisor of cols; 0: one bus for all
  *			(default: 4 where there are 16 columns or more and 4 divides them, else 0)
@@ -388,8 +392,9 @@ WSE_INLINE struct drm_wse_cmd wse_cmd_nop(uint32_t queue)
 
 /*
  * Reads an RV32 ELF (a file, or size bytes at image), copies it to every core, and waits for that.
- * Programs are linked with firmware/runtime/program.ld, above the resident firmware (info.fw_end). A name without '/'
- * that is no file here is one of the library's own programs, such as "linear.elf" (FILES in wse(7)).
+ * Programs are linked with firmware/runtime/program.ld, above the resident firmware (info.fw_end).
+ * A name without '/' that is no file here is one of the library's own programs, such as
+ * "linear.elf" (FILES in wse(7)).
  *
  * -ENOEXEC	no ELF executable for RV32 (see wse_error()), or damaged
  * -ERANGE	a segment leaves the SRAM

@@ -112,8 +112,8 @@ static inline struct drm_wse_cmd wse_layer_grads(const struct wse_layer *l, uint
 }
 
 /*
- * START of a kernel on all cores, on queue; args: one of the structs of wse_kernel.h, of size bytes,
- * 64 at most
+ * START of a kernel on all cores, on queue; args: one of the structs of wse_kernel.h, of size
+ * bytes, 64 at most
  */
 static inline struct drm_wse_cmd wse_layer_start(const struct wse_layer *l, uint32_t queue,
 						 uint32_t entry, const void *args, size_t size)

@@ -27,7 +27,9 @@ extern "C" {
 struct wse_model;
 struct wse_graph;
 
-/* -EBADF	it is no model, or was destroyed before. Trainers keep what they use. NULL is ignored */
+/*
+ * -EBADF it is no model, or was destroyed before. Trainers keep what they use. NULL is ignored
+ */
 int wse_model_destroy(struct wse_model *model);
 
 /* ---- ready-made models ---- */
@@ -137,8 +139,9 @@ struct wse_model_shape {
 };
 
 /*
- * shape is copied; ops and ctx stay until the model and all trainers that use it are gone. Callbacks
- * are called by the thread that is in a call on params or trainer, and must not call those.
+ * shape is copied; ops and ctx stay until the model and all trainers that use it are gone.
+ * Callbacks are called by the thread that is in a call on params or trainer, and must not call
+ * those.
  *
  * -EINVAL	a size or a name is missing, out of range, or there twice
  */

@@ -70,7 +70,8 @@ struct wse_tokenize_result {
 
 /*
  * A text file ("-": standard input) to a file of tokens, with llm.c's header: uint16, or uint32
- * where the vocabulary has more than 65,536. The text may be larger than memory. `to` is the old file or the whole new one, never half of it. how may be NULL.
+ * where the vocabulary has more than 65,536. The text may be larger than memory. `to` is the old
+ * file or the whole new one, never half of it. how may be NULL.
  *
  * -EINVAL	`from` is no text, `to` does not end in .bin
  * -EINTR	progress gave up

@@ -152,7 +152,8 @@ struct wse_plan_info {
  *
  * -EINVAL	widths or batch do not divide, or the URI is none (then info->tile is 0)
  * -E2BIG	it does not fit into a core; info and lines say by how much
- * wse_error() has sizes that do divide, or a tile that it does fit, under the names of parameter files
+ * wse_error() has sizes that do divide, or a tile that it does fit, under the names of parameter
+ * files
  */
 int wse_params_plan(struct wse_params *p, const char *uri, uint32_t flags, wse_log_fn line,
 		    void *ctx, struct wse_plan_info *info);
@@ -205,8 +206,8 @@ int wse_trainer_step(struct wse_trainer *t, struct wse_step_result *result);
 /*
  * The same on a batch of the caller's, for trainers without a text (data NULL):
  * samples [batch][window + span], of each the tokens before its first target and then the targets:
- * uint16_t, or uint32_t where the vocabulary is above 65536; n: tokens in all. A checkpoint then has the step, but does not know the batches: which ones come
- * next is the caller's to keep.
+ * uint16_t, or uint32_t where the vocabulary is above 65536; n: tokens in all. A checkpoint then
+ * has the step, but does not know the batches: which ones come next is the caller's to keep.
  *
  * -EINVAL	n is another number, a token is not below vocab, or the trainer has a text
  */

@@ -10,7 +10,9 @@ import wse
 
 
 def main(text, device="sim:func,rows=4,cols=4", steps=100):
-    model = wse.Model.gpt(vocab=256, positions=32, hidden=64, layers=2, heads=4, activation="gelu_new")
+    model = wse.Model.gpt(
+        vocab=256, positions=32, hidden=64, layers=2, heads=4, activation="gelu_new"
+    )
     params = wse.Params.make(model, data=text, batch=16, lr=2e-3, max_norm=1.0)
     with wse.Trainer(params, device) as trainer:
         for s in trainer.steps(int(steps)):

@@ -47,10 +47,10 @@ WSE_POST_NONE = 0  # y = s
 WSE_POST_BF16 = 1  # out = bf16(s); the first nscale features bf16(s * scale)
 WSE_POST_RELU = 2  # out = bf16(max(0, s)), NaN gets through
 WSE_POST_GELU_NEW = 3  # out = bf16(gelu(s)), out2 = bf16(gelu'(s)); gelu's tanh form
-WSE_POST_GATE = 4  # out = bf16(s where aux > 0, else 0); aux bf16: backward through ReLU
-WSE_POST_MUL = 5  # out = bf16(s * aux); aux bf16: backward through an activation by its derivative
+WSE_POST_GATE = 4
+WSE_POST_MUL = 5
 WSE_POST_ADD16 = 6  # y = aux + s; aux bf16; out2 = bf16(y) if out2 is not 0
-WSE_POST_RELU2 = 8  # r = max(0, s); out = bf16(r * r), out2 = bf16(r + r), its derivative; y = r
+WSE_POST_RELU2 = 8
 WSE_POST_GELU = 9  # as GELU_NEW, of the exact form, by erf
 WSE_POST_ADD32 = 7  # y = aux + s; aux binary32; out2 = bf16(y) if out2 is not 0
 WSE_POST_SWIGLU = 10
@@ -1241,16 +1241,20 @@ uri:
   accel:N                            /dev/accel/accelN
   accel:/dev/accel/accelN
   sim:func,rows=R,cols=C             the twin in this process, any shape
-  sim:rtl,rows=R,cols=C              the Verilated RTL in this process, in the shapes that were built
+  sim:rtl,rows=R,cols=C              the Verilated RTL in this process, in the shapes that were
+                         built
 and for sim, each optional:
   seed=N             not 0: random back-pressure and DMA latency (a result must not depend on it)
-  threads=N          func: host threads a large tile may use; 0 (default): its share of the processors,
-                     more than 8, or than one for 64 cores, is the same as that, as is any number for
+  threads=N          func: host threads a large tile may use; 0 (default): its share of the
+             processors,
+                     more than 8, or than one for 64 cores, is the same as that, as is any number
+  for
                      tiles of less than 256 cores (no result depends on it)
   hostfp=1           rtl: the build with host floating point
   races=1            func: report programs that are not confluent
   shuffle=1          func: another order of events for each seed (a result must not depend on it)
-  exact=1            func: none of the ways that save time, one thread (the same result, slowly: where
+  exact=1            func: none of the ways that save time, one thread (the same result, slowly:
+           where
                      it is another one, a fast way is wrong)
   group=N            columns that share a bus to the host, a divisor of cols; 0: one bus for all
                      (default: 4 where there are 16 columns or more and 4 divides them, else 0)
@@ -1405,8 +1409,9 @@ bind("wse_cmd_nop", drm_wse_cmd, c_uint32)
 
 bind("wse_program_load", c_int, POINTER(wse_context), c_char_p, POINTER(POINTER(wse_program)), doc="""
 Reads an RV32 ELF (a file, or size bytes at image), copies it to every core, and waits for that.
-Programs are linked with firmware/runtime/program.ld, above the resident firmware (info.fw_end). A name without '/'
-that is no file here is one of the library's own programs, such as "linear.elf" (FILES in wse(7)).
+Programs are linked with firmware/runtime/program.ld, above the resident firmware (info.fw_end).
+A name without '/' that is no file here is one of the library's own programs, such as
+"linear.elf" (FILES in wse(7)).
 
 -ENOEXEC     no ELF executable for RV32 (see wse_error()), or damaged
 -ERANGE      a segment leaves the SRAM
@@ -1417,8 +1422,9 @@ and what open(2), wse_submit() and wse_fence_wait() return
 bind("wse_program_load_memory", c_int, POINTER(wse_context), c_void_p, c_size_t, POINTER(POINTER(wse_program)),
      doc="""
 Reads an RV32 ELF (a file, or size bytes at image), copies it to every core, and waits for that.
-Programs are linked with firmware/runtime/program.ld, above the resident firmware (info.fw_end). A name without '/'
-that is no file here is one of the library's own programs, such as "linear.elf" (FILES in wse(7)).
+Programs are linked with firmware/runtime/program.ld, above the resident firmware (info.fw_end).
+A name without '/' that is no file here is one of the library's own programs, such as
+"linear.elf" (FILES in wse(7)).
 
 -ENOEXEC     no ELF executable for RV32 (see wse_error()), or damaged
 -ERANGE      a segment leaves the SRAM
@@ -1470,8 +1476,9 @@ bind("wse_model_gpt", c_int, POINTER(wse_gpt_shape), POINTER(POINTER(wse_model))
 
 bind("wse_model_create", c_int, POINTER(wse_model_shape), POINTER(wse_builder), c_void_p,
      POINTER(POINTER(wse_model)), doc="""
-shape is copied; ops and ctx stay until the model and all trainers that use it are gone. Callbacks
-are called by the thread that is in a call on params or trainer, and must not call those.
+shape is copied; ops and ctx stay until the model and all trainers that use it are gone.
+Callbacks are called by the thread that is in a call on params or trainer, and must not call
+those.
 
 -EINVAL      a size or a name is missing, out of range, or there twice
 """)
@@ -1622,7 +1629,8 @@ number, which *count is.
 bind("wse_tokenize_file", c_int, POINTER(wse_tokenizer), c_char_p, c_char_p, POINTER(wse_tokenize),
      POINTER(wse_tokenize_result), doc="""
 A text file ("-": standard input) to a file of tokens, with llm.c's header: uint16, or uint32
-where the vocabulary has more than 65,536. The text may be larger than memory. `to` is the old file or the whole new one, never half of it. how may be NULL.
+where the vocabulary has more than 65,536. The text may be larger than memory. `to` is the old
+file or the whole new one, never half of it. how may be NULL.
 
 -EINVAL      `from` is no text, `to` does not end in .bin
 -EINTR       progress gave up
@@ -1670,7 +1678,8 @@ of WSE_LOG_WARN. line gets the plan as text; may be NULL.
 
 -EINVAL      widths or batch do not divide, or the URI is none (then info->tile is 0)
 -E2BIG       it does not fit into a core; info and lines say by how much
-wse_error() has sizes that do divide, or a tile that it does fit, under the names of parameter files
+wse_error() has sizes that do divide, or a tile that it does fit, under the names of parameter
+files
 """)
 
 bind("wse_trainer_open", c_int, POINTER(wse_params), POINTER(c_char_p), c_uint32, wse_log_fn, c_void_p,
@@ -1704,8 +1713,8 @@ from then on, and the step is done again on those that are left.
 bind("wse_trainer_step_on", c_int, POINTER(wse_trainer), c_void_p, c_uint64, POINTER(wse_step_result), doc="""
 The same on a batch of the caller's, for trainers without a text (data NULL):
 samples [batch][window + span], of each the tokens before its first target and then the targets:
-uint16_t, or uint32_t where the vocabulary is above 65536; n: tokens in all. A checkpoint then has the step, but does not know the batches: which ones come
-next is the caller's to keep.
+uint16_t, or uint32_t where the vocabulary is above 65536; n: tokens in all. A checkpoint then
+has the step, but does not know the batches: which ones come next is the caller's to keep.
 
 -EINVAL      n is another number, a token is not below vocab, or the trainer has a text
 """)

@@ -509,7 +509,11 @@ def _mlp(p: Dict[str, torch.Tensor], tokens: torch.Tensor, act: str, hidden: int
 
 
 def _act(x: torch.Tensor, act: str) -> torch.Tensor:
-    return F.relu(x) if act == "relu" else F.gelu(x, approximate="tanh" if act == "gelu_new" else "none")
+    return (
+        F.relu(x)
+        if act == "relu"
+        else F.gelu(x, approximate="tanh" if act == "gelu_new" else "none")
+    )
 
 
 # ---- the result ----

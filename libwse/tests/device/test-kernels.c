@@ -88,7 +88,9 @@ enum place { APART, AT_Y, AT_AUX };
 static void test_forward(struct rig *g, const struct shape *s, enum wse_post post, int bias,
 			 enum place place)
 {
-	/* the way back through SwiGLU makes as many bytes as there are sums, and reads these twice */
+	/*
+	 * the way back through SwiGLU makes as many bytes as there are sums, and reads these twice
+	 */
 	int at_aux = place == AT_AUX && posts[post].aux == 2,
 	    at_y = place == AT_Y && post != WSE_POST_MUL2;
 	uint32_t tokens = s->t * g->tile.rows, k = s->kc * g->tile.cols, n = s->nc * g->tile.cols;

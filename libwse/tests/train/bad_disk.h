@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Disks that are full, failing or short on demand, and a door to the scratch file: for programs that
- * are linked with --wrap=io_uring_queue_init, fallocate and pwrite.
+ * Disks that are full, failing or short on demand, and a door to the scratch file: for programs
+ * that are linked with --wrap=io_uring_queue_init, fallocate and pwrite.
  */
 #ifndef WSE_TESTS_TRAIN_BAD_DISK_H
 #define WSE_TESTS_TRAIN_BAD_DISK_H

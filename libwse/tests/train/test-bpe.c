@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Byte-level BPE against bpe-reference, which does the same by other means, and files that are
- * broken. WSE_GPT2_TOKENIZER: a folder with GPT-2's vocab.json and merges.txt, which are tried, too.
+ * broken. WSE_GPT2_TOKENIZER: a folder with GPT-2's vocab.json and merges.txt, which are tried,
+ * too.
  */
 #include <errno.h>
 #include <stdlib.h>

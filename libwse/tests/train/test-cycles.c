@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the planner believes that a step takes, against the RTL's cycles: every kind of operation, the forward pass and
- * the whole. The executor's submits are cut into single commands on their way to the device (the linker sends
- * wse_submit() through here), so that each has an end of its own.
+ * What the planner believes that a step takes, against the RTL's cycles: every kind of operation,
+ * the forward pass and the whole. The executor's submits are cut into single commands on their way
+ * to the device (the linker sends wse_submit() through here), so that each has an end of its own.
  * --table prints every operation; --wide looks at wide and high tiles, which `make wide` builds,
  * or at those of one shape: --wide 2x48.
  */
@@ -129,7 +129,9 @@ static int verbose;
 static void close_to(uint64_t plan, uint64_t count, const char *what, const char *of)
 {
 	double off = (double)plan / (double)count - 1;
-	/* of some hundred cycles: what streams behind them on the same bus have fetched meanwhile */
+	/*
+	 * of some hundred cycles: what streams behind them on the same bus have fetched meanwhile
+	 */
 	int little = llabs((long long)plan - (long long)count) <= 100;
 
 	ok(fabs(off) <= 0.06 || little, "%s, %s: %llu cycles planned, %llu counted, %+.1f %%", what,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The forms in which GPT-J, GPT-NeoX and LLaMA differ from GPT-2, as graphs: the same bits on oracle,
- * twin and RTL, on any number of devices, with and without recomputation; and what they compute,
- * against a plain forward pass in binary64.
+ * The forms in which GPT-J, GPT-NeoX and LLaMA differ from GPT-2, as graphs: the same bits on
+ * oracle, twin and RTL, on any number of devices, with and without recomputation; and what they
+ * compute, against a plain forward pass in binary64.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Gradients in a file: the tree's sums, whoever puts what when; disks that are full or faulty; whole steps. */
+/*
+ * Gradients in a file: the tree's sums, whoever puts what when; disks that are full or faulty;
+ * whole steps.
+ */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdlib.h>
@@ -256,7 +259,10 @@ static void left(const char *dir)
 
 /* ---- faults ---- */
 
-/* a cut file may be made longer again by a write that was on its way: the record is seen to be wrong all the same */
+/*
+ * a cut file may be made longer again by a write that was on its way: the record is seen to be
+ * wrong all the same
+ */
 static int says(int how)
 {
 	static const char *const what[] = {"no room is left", "not what was written",

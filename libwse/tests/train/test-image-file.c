@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Images in a file: units come and go, by several threads; no more are in memory than there is room; bad disks. */
+/*
+ * Images in a file: units come and go, by several threads; no more are in memory than there is
+ * room; bad disks.
+ */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdlib.h>
@@ -154,7 +157,10 @@ static void come_and_go(const char *dir, const char *how)
 	most = in_memory;
 }
 
-/* a cut file may be made longer again by a write that was on its way: the record is seen to be wrong all the same */
+/*
+ * a cut file may be made longer again by a write that was on its way: the record is seen to be
+ * wrong all the same
+ */
 static int says(int how)
 {
 	static const char *const what[] = {"no room is left", "not what was written",

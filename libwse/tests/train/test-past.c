@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Text with the keys and values of what came before: the tokens of the whole window, bit for bit, on
- * oracle, twin and RTL; and a session that trains on afterwards as if there had been no text.
+ * Text with the keys and values of what came before: the tokens of the whole window, bit for bit,
+ * on oracle, twin and RTL; and a session that trains on afterwards as if there had been no text.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -97,7 +97,9 @@ static uint64_t generate(struct wse_session *s, const struct shape *h, int whole
 	return s->rows_made - before;
 }
 
-/* of the last row that was made, against what --plan says; the planner's are held to 10 % as well */
+/*
+ * of the last row that was made, against what --plan says; the planner's are held to 10 % as well
+ */
 static void test_cycles(struct wse_session *s, const struct shape *h)
 {
 	struct wse_exec_cost cost;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* A GPT on a tile of many rows: sources wait for consumers that get ready late, so that whole runs pass. */
+/*
+ * A GPT on a tile of many rows: sources wait for consumers that get ready late, so that whole runs
+ * pass.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -89,7 +89,9 @@ static void pieces(void)
 
 /* ---- the state, in the order of the images ---- */
 
-/* parameters are wse_tensor_init()'s, and what is written anywhere is read there, and alone there */
+/*
+ * parameters are wse_tensor_init()'s, and what is written anywhere is read there, and alone there
+ */
 static int map_is_right(const struct wse_graph *g, const struct wse_tensor_table *tab)
 {
 	float *init = malloc(tab->params * sizeof(*init)),

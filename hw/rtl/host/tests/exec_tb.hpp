@@ -59,7 +59,8 @@ template <class Top> struct ExecTb : BlockTb<Top> {
 		step();
 		top.abort_i = 0;
 	}
-	// runs for some cycles, then the queue ends it; early: it was not done before. True: it came to rest in time, with that status or done
+	// runs for some cycles, then the queue ends it; early: it was not done before. True: it
+	// came to rest in time, with that status or done
 	bool abort_at_random(unsigned status, unsigned max, bool *early)
 	{
 		unsigned n = rng.below(rng.pick({4u, 12u, 60u, 400u, 4000u}));
@@ -69,7 +70,8 @@ template <class Top> struct ExecTb : BlockTb<Top> {
 		*early = !top.done_o;
 		if (*early)
 			abort(status);
-		return wait_done(max) && (top.status_o == WSE_ST_OK || (*early && top.status_o == status));
+		return wait_done(max) &&
+		       (top.status_o == WSE_ST_OK || (*early && top.status_o == status));
 	}
 	bool wait_done(unsigned max)
 	{

@@ -75,10 +75,12 @@ struct HostMem {
 			return buf;
 		}
 		for (uint64_t off = 0; off < size; off += 1ull << pshift)
-			buf.pages.push_back(map(rng, std::min<uint64_t>(size - off, 1ull << pshift), 1ull << pshift, 0));
+			buf.pages.push_back(map(rng, std::min<uint64_t>(size - off, 1ull << pshift),
+						1ull << pshift, 0));
 		buf.b.addr = map(rng, 8 * buf.pages.size(), 4096, 8 * rng.below(512));
 		for (size_t i = 0; i < buf.pages.size(); i++) {
-			uint64_t entry = buf.pages[i] | (rng.u64() & ((1ull << pshift) - 1));	// low bits do not count
+			// low bits do not count
+			uint64_t entry = buf.pages[i] | (rng.u64() & ((1ull << pshift) - 1));
 
 			for (int j = 0; j < 8; j++)
 				*at(buf.b.addr + 8 * i + j) = uint8_t(entry >> 8 * j);
@@ -90,7 +92,8 @@ struct HostMem {
 	{
 		for (auto &p : piece)
 			for (unsigned i = 0; i < 4096; i++)
-				if (p.second[i] != before.piece[p.first][i] && p.second[i] != after.piece[p.first][i])
+				if (p.second[i] != before.piece[p.first][i] &&
+				    p.second[i] != after.piece[p.first][i])
 					return false;
 		return true;
 	}
@@ -112,29 +115,42 @@ static inline unsigned random_pshift(Rng &rng)
 	return rng.pick({0u, 0u, 12u, 12u, 12u, 13u, 16u, 21u, 30u});
 }
 
-template <class T> auto set_beat(T &t, unsigned beat, int) -> decltype(t.rd_beat_i = 0, void()) { t.rd_beat_i = beat; }
+template <class T> auto set_beat(T &t, unsigned beat, int) -> decltype(t.rd_beat_i = 0, void())
+{
+	t.rd_beat_i = beat;
+}
 template <class T> void set_beat(T &, unsigned, long) {}
-template <class T> auto read_beats(T &t, int) -> decltype(t.rreq_beats_o, 0u) { return t.rreq_beats_o; }
+template <class T> auto read_beats(T &t, int) -> decltype(t.rreq_beats_o, 0u)
+{
+	return t.rreq_beats_o;
+}
 template <class T> unsigned read_beats(T &, long) { return 1; }
-template <class T> auto set_read(T &t, bool last, uint64_t addr, int) -> decltype(t.rd_last_i = 0, void())
+template <class T>
+auto set_read(T &t, bool last, uint64_t addr, int) -> decltype(t.rd_last_i = 0, void())
 {
 	t.rd_last_i = last;
 	t.rd_addr_i = addr;
 }
 template <class T> void set_read(T &, bool, uint64_t, long) {}
-template <class T> auto write_strobe(T &t, int) -> decltype(t.wdat_strb_o, 0u) { return t.wdat_strb_o; }
+template <class T> auto write_strobe(T &t, int) -> decltype(t.wdat_strb_o, 0u)
+{
+	return t.wdat_strb_o;
+}
 template <class T> unsigned write_strobe(T &, long) { return 0xff; }
 
-// As wse_dma: requests are granted at once or later, answers are in order, what comes back is taken at once.
+// As wse_dma: requests are granted at once or later, answers are in order, what comes back is taken
+// at once.
 struct HostBus {
 	HostMem mem;
 	Rng rng;
 	unsigned latency = 20, jitter = 20;		// cycles from request to answer
-	unsigned grant = 70, flow = 80;			// percent of the cycles in which a request is taken, a beat moves
+	// percent of the cycles in which a request is taken, a beat moves
+	unsigned grant = 70, flow = 80;
 	unsigned outstanding = 0;			// bursts of reads and writes
 	bool good = true;				// false: the client broke a promise
 	uint64_t now = 0;
-	std::vector<uint64_t> refusals;			// addresses of bursts that were answered with an error
+	// addresses of bursts that were answered with an error
+	std::vector<uint64_t> refusals;
 
 	explicit HostBus(uint64_t seed) : rng(seed) {}
 	void pace()
@@ -205,7 +221,8 @@ struct HostBus {
 		t.wdat_ready_i = left && rng.chance(flow);
 		if (t.wdat_ready_i && t.wdat_valid_o)
 			store(t.wdat_data_o, write_strobe(t, 0));
-		t.wrsp_valid_i = !responses.empty() && responses.front().due <= now && rng.chance(flow);
+		t.wrsp_valid_i =
+			!responses.empty() && responses.front().due <= now && rng.chance(flow);
 		t.wrsp_err_i = rng.below(2);
 		t.wrsp_addr_i = rng.u64();
 		if (t.wrsp_valid_i) {
@@ -246,11 +263,18 @@ private:
 		outstanding++;
 		last_read = std::max(last_read, now + latency + rng.below(jitter));
 		for (unsigned i = 0; i < beats; i++) {
-			Answer a = {rng.u64(), addr, last_read, tag, i, i + 1 == beats, mem.refuses(addr + 8 * i)};
+			Answer a = {rng.u64(),
+				    addr,
+				    last_read,
+				    tag,
+				    i,
+				    i + 1 == beats,
+				    mem.refuses(addr + 8 * i)};
 			const uint8_t *p = mem.at(addr + 8 * i);
 
 			if (!p)
-				broken("read of %llx, which the device was not given", (unsigned long long)(addr + 8 * i));
+				broken("read of %llx, which the device was not given",
+				       (unsigned long long)(addr + 8 * i));
 			else if (!a.err)
 				memcpy(&a.data, p, 8);
 			answers.push_back(a);
@@ -261,7 +285,8 @@ private:
 		uint8_t *p = mem.at(wr_addr);
 
 		if (!p && strobe)
-			broken("write to %llx, which the device was not given", (unsigned long long)wr_addr);
+			broken("write to %llx, which the device was not given",
+			       (unsigned long long)wr_addr);
 		if (mem.refuses(wr_addr))
 			wr_err = true;
 		else if (p)

@@ -15,7 +15,8 @@
 
 constexpr unsigned Queues = 5, Rows = 3, Cols = 5;	// as in blocks.mk
 constexpr uint64_t Base = 0x7654000000ull, Arena = 0x100000;
-constexpr uint64_t SqAt = Base, CqAt = Base + 0x80000, FaultAt = Base + 0xc0040, RingPitch = 0x10000;
+constexpr uint64_t SqAt = Base, CqAt = Base + 0x80000, FaultAt = Base + 0xc0040,
+		   RingPitch = 0x10000;
 
 struct Record {			// what a fault record must say
 	unsigned status = 0;
@@ -68,18 +69,22 @@ struct QueueTb : BlockTb<Vwse_queue> {
 	Queue q[8];
 	Exec ex[4];
 	std::deque<std::pair<unsigned, uint32_t>> bells;	// doorbells to be rung
-	std::deque<std::pair<unsigned, uint32_t>> bad;		// out of range, whose records are due
-	std::map<unsigned, Record> records;			// written, not named by a completion yet
+	// out of range, whose records are due
+	std::deque<std::pair<unsigned, uint32_t>> bad;
+	// written, not named by a completion yet
+	std::map<unsigned, Record> records;
 	unsigned fault_tail = 0, fault_lost = 0, fault_size = 0;
 	int unsignalled[32] = {};
-	uint64_t refuse_read = 0, refuse_write = 0;		// addresses that answer with an error
+	// addresses that answer with an error
+	uint64_t refuse_read = 0, refuse_write = 0;
 	bool halting = false;
 	bool lossy = false;		// more doorbells out of range than the device remembers
 	std::vector<Ended> ended;
 	uint16_t next_cid = 1;
 	uint64_t head_moved = 0, idle_at = 0, bell_at = 0;
 	unsigned uncounted[8] = {};		// completions that the counters have not seen yet
-	unsigned moved_percent = 50, stall = 0, bus_latency = 8, completions = 0, clears = 0, runs = 0;
+	unsigned moved_percent = 50, stall = 0, bus_latency = 8, completions = 0, clears = 0,
+		 runs = 0;
 	int move_once = -1;
 	uint64_t now = 0;
 	const char *wrong = nullptr;
@@ -100,7 +105,8 @@ struct QueueTb : BlockTb<Vwse_queue> {
 	}
 	void quiet()
 	{
-		top.db_valid_i = top.rreq_ready_i = top.rd_valid_i = top.wreq_ready_i = top.wdat_ready_i = 0;
+		top.db_valid_i = top.rreq_ready_i = top.rd_valid_i = top.wreq_ready_i =
+			top.wdat_ready_i = 0;
 		top.wrsp_valid_i = top.done_i = top.moved_i = top.closed_i = 0;
 	}
 	void check(bool good, const char *what, unsigned arg = 0)
@@ -113,12 +119,14 @@ struct QueueTb : BlockTb<Vwse_queue> {
 	bool verdict(Tap &tap, bool good, const char *what)
 	{
 		if (wrong)
-			printf("# cycle %llu: %s (%u)\n", (unsigned long long)now, wrong, wrong_arg);
+			printf("# cycle %llu: %s (%u)\n", (unsigned long long)now, wrong,
+			       wrong_arg);
 		return tap.ok(good && !wrong, "%s", what);
 	}
 	uint64_t *at(uint64_t addr)
 	{
-		check(addr >= Base && addr < Base + Arena && addr % 8 == 0, "an address that the host has not given");
+		check(addr >= Base && addr < Base + Arena && addr % 8 == 0,
+		      "an address that the host has not given");
 		return &mem[wrong ? 0 : (addr - Base) / 8];
 	}
 
@@ -146,7 +154,10 @@ struct QueueTb : BlockTb<Vwse_queue> {
 		step();
 		check(top.rdy_o && !top.halted_o, "not ready");
 	}
-	unsigned room(unsigned i) const { return (q[i].sq_free - q[i].sq_tail - 1 + q[i].size) % q[i].size; }
+	unsigned room(unsigned i) const
+	{
+		return (q[i].sq_free - q[i].sq_tail - 1 + q[i].size) % q[i].size;
+	}
 	Command &post(unsigned i, Command c, bool ring = true)
 	{
 		Queue &u = q[i];
@@ -205,7 +216,8 @@ struct QueueTb : BlockTb<Vwse_queue> {
 			consume(i);
 			step();
 		}
-		check(bells.empty() && q[i].expected.empty(), "a queue that does not come to its end", i);
+		check(bells.empty() && q[i].expected.empty(),
+		      "a queue that does not come to its end", i);
 	}
 
 	// ---- one cycle ----
@@ -216,7 +228,8 @@ struct QueueTb : BlockTb<Vwse_queue> {
 		drive_bell();
 		top.moved_i = move_once >= 0 ? !move_once-- : rng.chance(moved_percent);
 		top.cycle_i = now;
-		bool rreq = top.rreq_valid_o && top.rreq_ready_i, wreq = top.wreq_valid_o && top.wreq_ready_i;
+		bool rreq = top.rreq_valid_o && top.rreq_ready_i,
+		     wreq = top.wreq_valid_o && top.wreq_ready_i;
 		bool wdat = top.wdat_valid_o && top.wdat_ready_i;
 		uint64_t raddr = top.rreq_addr_o, waddr = top.wreq_addr_o, data = top.wdat_data_o;
 		unsigned beats = top.wreq_beats_o;
@@ -225,14 +238,16 @@ struct QueueTb : BlockTb<Vwse_queue> {
 		now++;
 		if (top.idle_o)
 			idle_at = now;
-		check(idle_at <= bell_at || !(top.rreq_valid_o || top.wreq_valid_o || top.ld_o), "idle, and then it works without a doorbell");
+		check(idle_at <= bell_at || !(top.rreq_valid_o || top.wreq_valid_o || top.ld_o),
+		      "idle, and then it works without a doorbell");
 		if (rreq) {
 			check(!rd.active && !halting, "a read too many");
 			judge_fetch(raddr);
 			rd = {true, raddr, now + rng.below(2 * bus_latency + 1), 0};
 		}
 		if (wreq) {
-			check(wr.state == 0 && !halting && (beats == 2 || beats == 8), "a write too many, or of another length");
+			check(wr.state == 0 && !halting && (beats == 2 || beats == 8),
+			      "a write too many, or of another length");
 			wr.state = 1;
 			wr.addr = waddr;
 			wr.beats = beats;
@@ -248,8 +263,9 @@ struct QueueTb : BlockTb<Vwse_queue> {
 		}
 		see_execs();
 		see_irq();
-		check(top.fault_tail_o == fault_tail && top.fault_lost_o <= fault_lost + bad.size() + Queues &&
-		      (lossy || top.fault_lost_o >= fault_lost),
+		check(top.fault_tail_o == fault_tail &&
+			      top.fault_lost_o <= fault_lost + bad.size() + Queues &&
+			      (lossy || top.fault_lost_o >= fault_lost),
 		      "FAULT_TAIL or FAULT_LOST", top.fault_lost_o);
 	}
 	void steps(unsigned n)
@@ -335,7 +351,8 @@ struct QueueTb : BlockTb<Vwse_queue> {
 		for (unsigned x = 0; x < 4; x++) {
 			Exec &e = ex[x];
 
-			if (e.state == Exec::Running && (now >= e.until || (e.aborts && now >= e.abort_at))) {
+			if (e.state == Exec::Running &&
+			    (now >= e.until || (e.aborts && now >= e.abort_at))) {
 				e.state = Exec::Done;
 				if (now < e.until)
 					e.status = e.abort_status;
@@ -365,7 +382,8 @@ struct QueueTb : BlockTb<Vwse_queue> {
 					top.f_value_i = rng.u64();
 				}
 			}
-			top.done_i = e.state == Exec::Done ? top.done_i | 1 << x : top.done_i & ~(1 << x);
+			top.done_i = e.state == Exec::Done ? top.done_i | 1 << x
+							   : top.done_i & ~(1 << x);
 			*status[x] = e.state == Exec::Done ? e.status : rng.below(16);
 		}
 	}
@@ -381,16 +399,19 @@ struct QueueTb : BlockTb<Vwse_queue> {
 	}
 	void see_execs()
 	{
-		check(!(top.go_o & (top.go_o - 1)) && !(top.ld_o & (top.ld_o - 1)), "two executors at once");
+		check(!(top.go_o & (top.go_o - 1)) && !(top.ld_o & (top.ld_o - 1)),
+		      "two executors at once");
 		for (unsigned x = 0; x < 4; x++) {
 			Exec &e = ex[x];
 
 			if (top.ack_o >> x & 1) {
-				check(e.state == Exec::Done, "ack of an executor that is not done", x);
+				check(e.state == Exec::Done, "ack of an executor that is not done",
+				      x);
 				e = Exec();
 			}
 			if (top.ld_o >> x & 1) {
-				check(e.state == Exec::Idle, "an entry for an executor that works", x);
+				check(e.state == Exec::Idle, "an entry for an executor that works",
+				      x);
 				e.words[top.ld_idx_o & 15] = top.ld_word_o;
 			}
 			if (top.abort_o >> x & 1 && e.state == Exec::Running) {
@@ -400,7 +421,9 @@ struct QueueTb : BlockTb<Vwse_queue> {
 			}
 			if (top.go_o >> x & 1)
 				started(x);
-			check(!top.tile_clear_o || e.state != Exec::Running || (e.queue == 0 && x == 3), "reset under a command", x);
+			check(!top.tile_clear_o || e.state != Exec::Running ||
+				      (e.queue == 0 && x == 3),
+			      "reset under a command", x);
 		}
 		clears += top.tile_clear_o;
 	}
@@ -429,7 +452,8 @@ struct QueueTb : BlockTb<Vwse_queue> {
 				return;
 			}
 		}
-		check(false, "a command that is not the oldest of its queue, or changed on its way", x);
+		check(false, "a command that is not the oldest of its queue, or changed on its way",
+		      x);
 	}
 	bool fault_room() const { return fault_size && fault_tail - top.fault_head_i < fault_size; }
 	void move_fault_head(unsigned to)
@@ -440,12 +464,14 @@ struct QueueTb : BlockTb<Vwse_queue> {
 	void see_irq()
 	{
 		if (top.cnt_o) {
-			check(uncounted[top.cnt_which_o] > 0, "a command is counted that has not completed", top.cnt_which_o);
+			check(uncounted[top.cnt_which_o] > 0,
+			      "a command is counted that has not completed", top.cnt_which_o);
 			uncounted[top.cnt_which_o]--;
 		}
 		if (!top.irq_o)
 			return;
-		if (!top.irq_vec_o && !unsignalled[0] && !bad.empty() && !fault_room()) {	// its record was dropped
+		// its record was dropped
+		if (!top.irq_vec_o && !unsignalled[0] && !bad.empty() && !fault_room()) {
 			bad.pop_front();
 			fault_lost++;
 			return;
@@ -483,22 +509,27 @@ struct QueueTb : BlockTb<Vwse_queue> {
 
 		check(fault_size && wr.addr == FaultAt + 64ull * (fault_tail & (fault_size - 1)) &&
 		      fault_tail - top.fault_head_i < fault_size, "place of a fault record", slot);
-		check(f->seq == fault_tail && f->cycle <= now && !f->resv[0] && !f->resv[1] && !f->resv[2], "a record's number");
+		check(f->seq == fault_tail && f->cycle <= now && !f->resv[0] && !f->resv[1] &&
+			      !f->resv[2],
+		      "a record's number");
 		fault_tail++;
 		if (f->status == WSE_ST_BAD_DOORBELL) {
 			while (lossy && !bad.empty() && f->value != bad.front().second) {
 				bad.pop_front();
 				fault_lost++;
 			}
-			check(!bad.empty() && f->queue == bad.front().first && f->value == bad.front().second && !f->cid &&
-			      f->color == ~0u && !f->addr, "record of a doorbell", f->value);
+			check(!bad.empty() && f->queue == bad.front().first &&
+				      f->value == bad.front().second && !f->cid &&
+				      f->color == ~0u && !f->addr,
+			      "record of a doorbell", f->value);
 			if (!bad.empty())
 				bad.pop_front();
 			unsignalled[0]++;
 			return;
 		}
 		check(f->queue < Queues && q[f->queue].exists && !q[f->queue].expected.empty() &&
-		      q[f->queue].expected.front().s.cid == f->cid, "a record of no command", f->cid);
+			      q[f->queue].expected.front().s.cid == f->cid,
+		      "a record of no command", f->cid);
 		if (wrong)
 			return;
 		const Command &c = q[f->queue].expected.front();
@@ -512,28 +543,41 @@ struct QueueTb : BlockTb<Vwse_queue> {
 		bool stream = c.exec == 1 || c.exec == 2, dma = f.status == WSE_ST_DMA_ERROR;
 
 		if (!c.started) {
-			check(f.color == ~0u && !f.cause && !f.pc && !f.value && !f.iova && !f.ncores && !f.row && !f.col &&
-			      (c.addr < 0 || f.addr == unsigned(c.addr)), "record of a refused command", f.addr);
+			check(f.color == ~0u && !f.cause && !f.pc && !f.value && !f.iova &&
+				      !f.ncores && !f.row && !f.col &&
+				      (c.addr < 0 || f.addr == unsigned(c.addr)),
+			      "record of a refused command", f.addr);
 		} else if (c.exec == 3) {
-			check(f.row == top.f_row_i && f.col == top.f_col_i && f.ncores == top.f_ncores_i && f.cause == top.f_cause_i &&
-			      f.pc == top.f_pc_i && f.addr == top.f_addr_i && f.color == top.f_color_i && f.value == top.f_value_i,
+			check(f.row == top.f_row_i && f.col == top.f_col_i &&
+				      f.ncores == top.f_ncores_i && f.cause == top.f_cause_i &&
+				      f.pc == top.f_pc_i && f.addr == top.f_addr_i &&
+				      f.color == top.f_color_i && f.value == top.f_value_i,
 			      "record of a start");
 		} else {
-			check(!dma || f.iova == (c.exec == 0 ? top.iova0_i : c.exec == 1 ? top.iova1_i : top.iova2_i), "iova");
+			check(!dma || f.iova == (c.exec == 0   ? top.iova0_i
+						 : c.exec == 1 ? top.iova1_i
+							       : top.iova2_i),
+			      "iova");
 			if (stream && !dma)
-				check(f.cause == WSE_CAUSE_WAIT_PORT && f.row == (c.exec == 1 ? 0 : Rows - 1) &&
-				      f.col == (c.exec == 1 ? top.port1_i : top.port2_i) &&
-				      f.ncores == (c.exec == 1 ? top.nports1_i : top.nports2_i) &&
-				      f.color == (c.exec == 1 ? top.color1_i : top.color2_i), "record of a port");
+				check(f.cause == WSE_CAUSE_WAIT_PORT &&
+					      f.row == (c.exec == 1 ? 0 : Rows - 1) &&
+					      f.col == (c.exec == 1 ? top.port1_i : top.port2_i) &&
+					      f.ncores == (c.exec == 1 ? top.nports1_i
+								       : top.nports2_i) &&
+					      f.color ==
+						      (c.exec == 1 ? top.color1_i : top.color2_i),
+				      "record of a port");
 			else
-				check(f.color == ~0u && !f.cause && !f.ncores, "record of a DMA error");
+				check(f.color == ~0u && !f.cause && !f.ncores,
+				      "record of a DMA error");
 		}
 	}
 	void judge_completion(unsigned i)
 	{
 		const struct wse_cqe *e = (const struct wse_cqe *)wr.data;
 		Queue &u = q[i];
-		unsigned slot = (wr.addr - u.cq) / 16, status = e->status >> 1, next = (u.cq_tail + 1) % u.size;
+		unsigned slot = (wr.addr - u.cq) / 16, status = e->status >> 1,
+			 next = (u.cq_tail + 1) % u.size;
 
 		check(wr.addr == u.cq + 16 * u.cq_tail, "place of a completion", slot);
 		check(next != u.cq_head, "a completion without room", i);
@@ -547,23 +591,29 @@ struct QueueTb : BlockTb<Vwse_queue> {
 
 		check(e->cid == c.s.cid, "completions in order, one each", e->cid);
 		check((e->sqhd - head + u.size) % u.size < u.expected.size(), "SQHD", e->sqhd);
-		check(e->end - e->start <= now && uint32_t(now) - e->end <= now, "times of a command");
+		check(e->end - e->start <= now && uint32_t(now) - e->end <= now,
+		      "times of a command");
 		if (c.fence && c.status == WSE_ST_OK)
-			check(status == WSE_ST_OK ? ahead >= 0 : status == WSE_ST_BAD_FENCE && c.other_deleted,
+			check(status == WSE_ST_OK ? ahead >= 0
+						  : status == WSE_ST_BAD_FENCE && c.other_deleted,
 			      "a fence that was not met", c.s.queue);
 		else
 			check(status == c.status, "status", status);
 		if (c.exec >= 0) {
-			check(c.started && c.over && int32_t(e->end - uint32_t(c.over)) >= -1, "complete before it was executed", i);
-			check(e->start == uint32_t(c.go - 1) || e->start == uint32_t(c.go), "start of a command");
+			check(c.started && c.over && int32_t(e->end - uint32_t(c.over)) >= -1,
+			      "complete before it was executed", i);
+			check(e->start == uint32_t(c.go - 1) || e->start == uint32_t(c.go),
+			      "start of a command");
 		}
 		if (status == WSE_ST_OK) {
 			check(e->fault == 0xffff, "a fault record for nothing");
 		} else if (e->fault == 0xffff) {
-			check(!fault_room() || now - head_moved < 1000, "no fault record although there is room");
+			check(!fault_room() || now - head_moved < 1000,
+			      "no fault record although there is room");
 			fault_lost++;
 		} else {
-			check(records.count(e->fault) && records[e->fault].status == status, "link to the fault record", e->fault);
+			check(records.count(e->fault) && records[e->fault].status == status,
+			      "link to the fault record", e->fault);
 			records.erase(e->fault);
 		}
 		u.expected.pop_front();
@@ -580,7 +630,8 @@ struct QueueTb : BlockTb<Vwse_queue> {
 	void at_rest(unsigned i)
 	{
 		for (unsigned x = 0; x < 4; x++)
-			check(ex[x].state == Exec::Idle || ex[x].queue != int(i), "an executor still works for a queue that is gone", x);
+			check(ex[x].state == Exec::Idle || ex[x].queue != int(i),
+			      "an executor still works for a queue that is gone", x);
 	}
 	struct wse_sqe c_of(const struct wse_cqe &e)	// the entry that was just completed
 	{

@@ -32,7 +32,8 @@ struct StreamJob {
 	unsigned row_bytes() const { return (bytes() * cmd.kcol + 7) & ~7u; }
 	uint64_t off(unsigned n, unsigned c, unsigned k) const
 	{
-		return cmd.off + uint64_t(n) * cmd.lstride + uint64_t(c) * cmd.cstride + uint64_t(k) * bytes();
+		return cmd.off + uint64_t(n) * cmd.lstride + uint64_t(c) * cmd.cstride +
+		       uint64_t(k) * bytes();
 	}
 	uint64_t end() const { return off(rows() - 1, cmd.cols - 1, 0) + row_bytes(); }
 	bool selected(HostMem &mem, unsigned n, unsigned c, unsigned k) const
@@ -41,7 +42,9 @@ struct StreamJob {
 
 		if (!flag(DRM_WSE_CMD_MASKED))
 			return true;
-		mem.get(mask, cmd.moff + uint64_t(n) * cmd.rstride + uint64_t(c) * cmd.mcstride + k / 8, &byte, 1);
+		mem.get(mask,
+			cmd.moff + uint64_t(n) * cmd.rstride + uint64_t(c) * cmd.mcstride + k / 8,
+			&byte, 1);
 		return byte >> (k & 7) & 1;
 	}
 
@@ -91,7 +94,8 @@ struct StreamJob {
 			cmd.off = cmd.lstride = cmd.cstride = 0;
 		}
 	}
-	// buffers in a new memory, pshift < 0: of any kind; false: the driver would not let this command pass
+	// buffers in a new memory, pshift < 0: of any kind; false: the driver would not let this
+	// command pass
 	bool lay(Rng &g, HostMem &mem, int pshift = -1)
 	{
 		mem = HostMem();
@@ -100,8 +104,8 @@ struct StreamJob {
 		if (wse_cmd_has_bo(&cmd))
 			buf = mem.alloc(g, end(), pshift < 0 ? random_pshift(g) : pshift);
 		if (flag(DRM_WSE_CMD_MASKED)) {
-			uint64_t size = cmd.moff + uint64_t(rows() - 1) * cmd.rstride + (cmd.cols - 1) * cmd.mcstride +
-					(cmd.kcol + 63) / 64 * 8;
+			uint64_t size = cmd.moff + uint64_t(rows() - 1) * cmd.rstride +
+					(cmd.cols - 1) * cmd.mcstride + (cmd.kcol + 63) / 64 * 8;
 
 			mask = mem.alloc(g, size, pshift < 0 ? random_pshift(g) : pshift);
 			for (uint64_t o = 0; o < size; o++) {
@@ -113,7 +117,8 @@ struct StreamJob {
 			}
 		}
 		wse_cmd_encode(&cmd, uint16_t(g.u64()), &buf.b, &mask.b, &sqe);
-		if (!flag(DRM_WSE_CMD_MASKED)) {	// members that no flag calls for are not looked at
+		// members that no flag calls for are not looked at
+		if (!flag(DRM_WSE_CMD_MASKED)) {
 			sqe.mask = g.u64();
 			sqe.moff = g.u64();
 			sqe.mcstride = uint32_t(g.u64());
@@ -126,7 +131,8 @@ struct StreamJob {
 		}
 		return true;
 	}
-	// every row of every column on pages of its own: more of values and mask than are remembered
+	// every row of every column on pages of its own: more of values and mask than are
+	// remembered
 	void spread(Rng &g)
 	{
 		cmd.flags = DRM_WSE_CMD_MASKED;
@@ -144,7 +150,9 @@ struct StreamJob {
 	{
 		unsigned n = g.below(rows()), c = g.below(cmd.cols), k = g.below(cmd.kcol);
 		const HostBuf &b = of_mask ? mask : buf;
-		uint64_t o = of_mask ? cmd.moff + uint64_t(n) * cmd.rstride + uint64_t(c) * cmd.mcstride + k / 8 : off(n, c, k);
+		uint64_t o = of_mask ? cmd.moff + uint64_t(n) * cmd.rstride +
+					       uint64_t(c) * cmd.mcstride + k / 8
+				     : off(n, c, k);
 
 		if (!b.b.direct && g.below(2))
 			return b.b.addr + 8 * (o >> b.b.pshift);
@@ -164,7 +172,8 @@ template <class Top> struct StreamTb : ExecTb<Top> {
 		this->top.c0_i = 0;
 		this->top.rd_valid_i = 0;
 	}
-	// These columns may be some of a larger tile's, and the command may have columns on both sides of them.
+	// These columns may be some of a larger tile's, and the command may have columns on both
+	// sides of them.
 	void start(const StreamJob &j)
 	{
 		wse_sqe s = j.sqe;
@@ -203,12 +212,14 @@ template <class Top> struct StreamTb : ExecTb<Top> {
 	bool deadlock(unsigned lowest, unsigned n, unsigned color)
 	{
 		this->abort(WSE_ST_DEADLOCK);
-		return this->wait_done(100) && this->top.status_o == WSE_ST_DEADLOCK && this->top.port_o == lowest + c0 &&
-		       this->top.nports_o == n && this->top.color_o == color && rest();
+		return this->wait_done(100) && this->top.status_o == WSE_ST_DEADLOCK &&
+		       this->top.port_o == lowest + c0 && this->top.nports_o == n &&
+		       this->top.color_o == color && rest();
 	}
 	bool refused()
 	{
-		return this->top.status_o == WSE_ST_DMA_ERROR && bus.was_refused(this->top.iova_o) && rest();
+		return this->top.status_o == WSE_ST_DMA_ERROR &&
+		       bus.was_refused(this->top.iova_o) && rest();
 	}
 };
 #endif

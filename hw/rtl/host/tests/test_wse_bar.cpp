@@ -18,15 +18,19 @@ constexpr unsigned Rows = 3, Cols = 5, Queues = 3;	// as in blocks.mk, HOSTFP is
 constexpr unsigned NCnt = WSE_CNT_COUNT;
 
 // registers that the host writes and the device sees
-const uint16_t Plain[] = {WSE_REG_AQ_SIZE, WSE_REG_ASQ_LO, WSE_REG_ASQ_HI, WSE_REG_ACQ_LO, WSE_REG_ACQ_HI,
-			  WSE_REG_FAULT_LO, WSE_REG_FAULT_HI, WSE_REG_FAULT_SIZE, WSE_REG_FAULT_HEAD,
+const uint16_t Plain[] = {WSE_REG_AQ_SIZE,  WSE_REG_ASQ_LO,	WSE_REG_ASQ_HI,
+			  WSE_REG_ACQ_LO,   WSE_REG_ACQ_HI,	WSE_REG_FAULT_LO,
+			  WSE_REG_FAULT_HI, WSE_REG_FAULT_SIZE, WSE_REG_FAULT_HEAD,
 			  WSE_REG_CNT_SEL};
-const struct { uint16_t off; uint32_t value; } Fixed[] = {
-	{WSE_REG_MAGIC, WSE_MAGIC}, {WSE_REG_ABI, WSE_ABI_MAJOR << 16 | WSE_ABI_MINOR}, {WSE_REG_TILE, Cols << 16 | Rows},
-	{WSE_REG_CORE, 24u << 24 | 8 << 16 | 48}, {WSE_REG_QUEUES, 10 << 8 | Queues}, {WSE_REG_FEATURES, 5 << 16 | 1 << 3},
+const struct { uint16_t off; uint32_t value;
+} Fixed[] = {
+	{WSE_REG_MAGIC, WSE_MAGIC},	    {WSE_REG_ABI, WSE_ABI_MAJOR << 16 | WSE_ABI_MINOR},
+	{WSE_REG_TILE, Cols << 16 | Rows},  {WSE_REG_CORE, 24u << 24 | 8 << 16 | 48},
+	{WSE_REG_QUEUES, 10 << 8 | Queues}, {WSE_REG_FEATURES, 5 << 16 | 1 << 3},
 };
 
-struct Pair { uint64_t a, b; };		// a 64-bit counter before and after an edge: a read at that edge may give either
+// a 64-bit counter before and after an edge: a read at that edge may give either
+struct Pair { uint64_t a, b; };
 
 struct Access {
 	bool write;
@@ -43,7 +47,8 @@ struct Bench : BlockTb<Vwse_bar> {
 	uint64_t clock = 0, cnt[NCnt] = {};
 	Pair latch[NCnt + 1] = {};	// the last is the cycle counter
 	uint64_t queue_cnt[8] = {};
-	std::vector<uint64_t> shown, val = {0};	// what CNT_VAL may have been in the last cycles; what it is by what was read
+	// what CNT_VAL may have been in the last cycles; what it is by what was read
+	std::vector<uint64_t> shown, val = {0};
 	unsigned irq_age = 0, irqs = 0, bells = 0, resets = 0;
 	// masters
 	bool w_busy = false, w_sent = false, r_busy = false, r_sent = false;
@@ -65,7 +70,8 @@ struct Bench : BlockTb<Vwse_bar> {
 		count_nothing();
 		top.cnt_which_i = 0;
 		top.cnt_val_i = 0;
-		top.fault_tail_i = top.fault_lost_i = top.rdy_i = top.halted_i = top.busy_i = top.any_fault_i = 0;
+		top.fault_tail_i = top.fault_lost_i = top.rdy_i = top.halted_i = top.busy_i =
+			top.any_fault_i = 0;
 		reset();
 		in_reset = 1;
 	}
@@ -94,7 +100,8 @@ struct Bench : BlockTb<Vwse_bar> {
 	bool verdict(Tap &tap, bool good, const char *what)
 	{
 		if (wrong)
-			printf("# cycle %llu: %s (0x%x)\n", (unsigned long long)cycles, wrong, wrong_off);
+			printf("# cycle %llu: %s (0x%x)\n", (unsigned long long)cycles, wrong,
+			       wrong_off);
 		return tap.ok(good && !wrong, "%s", what);
 	}
 
@@ -113,7 +120,9 @@ struct Bench : BlockTb<Vwse_bar> {
 				return f.value;
 		switch (off) {
 		case WSE_REG_CTRL: return en;
-		case WSE_REG_STATUS: return top.any_fault_i << 3 | top.busy_i << 2 | top.halted_i << 1 | top.rdy_i;
+		case WSE_REG_STATUS:
+			return top.any_fault_i << 3 | top.busy_i << 2 | top.halted_i << 1 |
+			       top.rdy_i;
 		case WSE_REG_INTR_MASK: return mask;
 		case WSE_REG_FAULT_TAIL: return top.fault_tail_i;
 		case WSE_REG_FAULT_LOST: return top.fault_lost_i;
@@ -124,9 +133,14 @@ struct Bench : BlockTb<Vwse_bar> {
 	{
 		if (off == WSE_REG_CYCLES_LO || off == WSE_REG_CYCLES_HI)
 			return NCnt;
-		return off >= WSE_CNT_BASE && off < WSE_CNT_BASE + 8 * NCnt ? (off - WSE_CNT_BASE) / 8 : -1;
+		return off >= WSE_CNT_BASE && off < WSE_CNT_BASE + 8 * NCnt
+			       ? (off - WSE_CNT_BASE) / 8
+			       : -1;
 	}
-	static bool is_val(uint16_t off) { return off == WSE_REG_CNT_VAL_LO || off == WSE_REG_CNT_VAL_HI; }
+	static bool is_val(uint16_t off)
+	{
+		return off == WSE_REG_CNT_VAL_LO || off == WSE_REG_CNT_VAL_HI;
+	}
 	// the wafer's answer to a CNT_SEL: any number, 0 of 0
 	static uint64_t of_wafer(uint32_t sel) { return sel * 0x9e3779b97f4a7c15ull; }
 	uint64_t selected() const
@@ -244,7 +258,8 @@ struct Bench : BlockTb<Vwse_bar> {
 
 		drive();
 		settle();
-		check(top.awready_o == top.wready_o && (!top.awready_o || (top.awvalid_i && top.wvalid_i)),
+		check(top.awready_o == top.wready_o &&
+			      (!top.awready_o || (top.awvalid_i && top.wvalid_i)),
 		      "address and data are taken together");
 		took_w = top.awready_o;
 		took_r = top.arvalid_i && top.arready_o;
@@ -292,11 +307,14 @@ struct Bench : BlockTb<Vwse_bar> {
 		edge();
 		after(took_w, took_r, ended_b, ended_r, bell, irq_could, mask_old);
 	}
-	void after(bool took_w, bool took_r, bool ended_b, bool ended_r, bool bell, uint32_t irq_could, uint32_t mask_old)
+	void after(bool took_w, bool took_r, bool ended_b, bool ended_r, bool bell,
+		   uint32_t irq_could, uint32_t mask_old)
 	{
-		// reset: held until the bus is quiet, then for 16 cycles; the write that asked for it is answered afterwards
+		// reset: held until the bus is quiet, then for 16 cycles; the write that asked for
+		// it is answered afterwards
 		if (in_reset) {
-			check(since_quiet > 16 || (!top.dev_rst_no && top.flush_o), "reset too short");
+			check(since_quiet > 16 || (!top.dev_rst_no && top.flush_o),
+			      "reset too short");
 			check(!top.en_o, "EN in a reset");
 			if (top.dev_rst_no) {
 				in_reset = 0;
@@ -319,11 +337,14 @@ struct Bench : BlockTb<Vwse_bar> {
 		} else if (top.bvalid_o) {
 			check(w_busy && w_sent && !in_reset, "a write answered too early");
 		}
-		if (w_busy && !in_reset && !was_reset && (w_sent ? !top.bvalid_o : top.awvalid_i && top.wvalid_i))
+		if (w_busy && !in_reset && !was_reset &&
+		    (w_sent ? !top.bvalid_o : top.awvalid_i && top.wvalid_i))
 			check(w_wait++ < 4, "a write without answer");
 		check(top.db_valid_o == bell, "doorbell");
 		if (bell) {
-			check(top.db_index_o == (w.off - WSE_DB_BASE) / 4 && top.db_value_o == w.data, "doorbell's index or value");
+			check(top.db_index_o == (w.off - WSE_DB_BASE) / 4 &&
+				      top.db_value_o == w.data,
+			      "doorbell's index or value");
 			bells++;
 		}
 		// reads: answered in any state, and only once
@@ -351,13 +372,17 @@ struct Bench : BlockTb<Vwse_bar> {
 		r_data = top.rdata_o;
 		if (r_reset) {			// capabilities only; the rest is about to be reset
 			for (const auto &f : Fixed)
-				check(f.off != r.off || f.value == r_data, "a capability in a reset", r.off);
+				check(f.off != r.off || f.value == r_data,
+				      "a capability in a reset", r.off);
 		} else if (is_val(r.off)) {
 			bool met = false;
 
 			if (!r_hi)	// of those that it may have been, those that it was
 				val.erase(std::remove_if(val.begin(), val.end(),
-							 [&](uint64_t v) { return uint32_t(v) != r_data; }), val.end());
+							 [&](uint64_t v) {
+								 return uint32_t(v) != r_data;
+							 }),
+					  val.end());
 			for (uint64_t v : val)
 				met |= !r_hi || v >> 32 == r_data;
 			check(met, "a selected counter", r.off);
@@ -367,13 +392,15 @@ struct Bench : BlockTb<Vwse_bar> {
 			// which of the two it was also decides the upper half
 			Pair &l = latch[r_cnt];
 
-			check(r_data == uint32_t(l.a) || r_data == uint32_t(l.b), "lower half of a counter", r.off);
+			check(r_data == uint32_t(l.a) || r_data == uint32_t(l.b),
+			      "lower half of a counter", r.off);
 			if (r_data != uint32_t(l.a))
 				l.a = l.b;
 			else if (r_data != uint32_t(l.b))
 				l.b = l.a;
 		} else {
-			check(r_data == r_pair.a >> 32 || r_data == r_pair.b >> 32, "latched half of a counter", r.off);
+			check(r_data == r_pair.a >> 32 || r_data == r_pair.b >> 32,
+			      "latched half of a counter", r.off);
 		}
 	}
 	void see_registers()
@@ -381,10 +408,14 @@ struct Bench : BlockTb<Vwse_bar> {
 		if (in_reset || was_reset)
 			return;
 		check(top.en_o == en && top.aq_size_o == reg[WSE_REG_AQ_SIZE / 4] &&
-		      top.asq_o == (reg[WSE_REG_ASQ_LO / 4] | uint64_t(reg[WSE_REG_ASQ_HI / 4]) << 32) &&
-		      top.acq_o == (reg[WSE_REG_ACQ_LO / 4] | uint64_t(reg[WSE_REG_ACQ_HI / 4]) << 32) &&
-		      top.fault_base_o == (reg[WSE_REG_FAULT_LO / 4] | uint64_t(reg[WSE_REG_FAULT_HI / 4]) << 32) &&
-		      top.fault_size_o == reg[WSE_REG_FAULT_SIZE / 4] && top.fault_head_o == reg[WSE_REG_FAULT_HEAD / 4],
+			      top.asq_o == (reg[WSE_REG_ASQ_LO / 4] |
+					    uint64_t(reg[WSE_REG_ASQ_HI / 4]) << 32) &&
+			      top.acq_o == (reg[WSE_REG_ACQ_LO / 4] |
+					    uint64_t(reg[WSE_REG_ACQ_HI / 4]) << 32) &&
+			      top.fault_base_o == (reg[WSE_REG_FAULT_LO / 4] |
+						   uint64_t(reg[WSE_REG_FAULT_HI / 4]) << 32) &&
+			      top.fault_size_o == reg[WSE_REG_FAULT_SIZE / 4] &&
+			      top.fault_head_o == reg[WSE_REG_FAULT_HEAD / 4],
 		      "what the device sees of the registers");
 		check(top.cycle_o == clock, "the cycle counter");
 		check(top.cnt_sel_o == reg[WSE_REG_CNT_SEL / 4], "what the wafer sees of CNT_SEL");
@@ -441,9 +472,11 @@ void test_map(Tap &tap, uint64_t seed)
 
 		n += v != 0;
 		// the cycle counter's halves and the capabilities are all that is not 0
-		good &= !v || tb.value(off) == v || Bench::counter(off) == int(NCnt) || off == WSE_REG_CNT_CYCLES_LO;
+		good &= !v || tb.value(off) == v || Bench::counter(off) == int(NCnt) ||
+			off == WSE_REG_CNT_CYCLES_LO;
 	}
-	tb.verdict(tap, good && n == sizeof(Fixed) / sizeof(*Fixed) + 2, "after reset: capabilities, the cycle counter, else 0");
+	tb.verdict(tap, good && n == sizeof(Fixed) / sizeof(*Fixed) + 2,
+		   "after reset: capabilities, the cycle counter, else 0");
 
 	for (unsigned off = 0; off < WSE_BAR0_SIZE && !tb.wrong; off += 4)
 		if (off != WSE_REG_CTRL)
@@ -451,14 +484,16 @@ void test_map(Tap &tap, uint64_t seed)
 	good = tb.bells == 2 * WSE_MAX_QUEUES;
 	for (unsigned off = 0; off < WSE_BAR0_SIZE && !tb.wrong; off += 4)
 		tb.read(off);
-	tb.verdict(tap, good, "ones written to every offset: only what is rw keeps them, only doorbells ring");
+	tb.verdict(tap, good,
+		   "ones written to every offset: only what is rw keeps them, only doorbells ring");
 	for (uint16_t p : Plain)
 		for (unsigned bit = 0; bit < 32; bit++) {
 			tb.write(p, 1u << bit);
 			good &= tb.read(p) == 1u << bit;
 		}
 	tb.write(WSE_REG_CTRL, ~3u);
-	tb.verdict(tap, good && tb.read(WSE_REG_CTRL) == 0 && tb.resets == 0, "every bit of every rw register by itself; CTRL has two bits");
+	tb.verdict(tap, good && tb.read(WSE_REG_CTRL) == 0 && tb.resets == 0,
+		   "every bit of every rw register by itself; CTRL has two bits");
 }
 
 void test_counters(Tap &tap, uint64_t seed)
@@ -468,7 +503,8 @@ void test_counters(Tap &tap, uint64_t seed)
 	uint32_t lo, hi;
 
 	tb.finish();
-	tb.each_lane([](unsigned n) { return 0xffff - 3 * n; });	// each overflows its lower half at another time
+	// each overflows its lower half at another time
+	tb.each_lane([](unsigned n) { return 0xffff - 3 * n; });
 	tb.top.cnt_tile_i = 0x3008;
 	tb.top.cnt_queue_i = 1;
 	tb.top.cnt_which_i = 1;
@@ -486,7 +522,8 @@ void test_counters(Tap &tap, uint64_t seed)
 	tb.write(WSE_REG_CNT_SEL, WSE_CNT_CMDS << WSE_CNT_SEL_ID_SHIFT | 1);
 	lo = tb.read(WSE_REG_CNT_VAL_LO);
 	good = lo > 70000 && lo == tb.read(WSE_REG_CNT_CMDS_LO) && tb.read(WSE_REG_CNT_VAL_HI) == 0;
-	for (uint32_t sel : {WSE_CNT_CMDS << 24, WSE_CNT_CMDS << 24 | int(Queues), WSE_CNT_MAC << 24 | 7, WSE_CNT_LINK << 24 | 3}) {
+	for (uint32_t sel : {WSE_CNT_CMDS << 24, WSE_CNT_CMDS << 24 | int(Queues),
+			     WSE_CNT_MAC << 24 | 7, WSE_CNT_LINK << 24 | 3}) {
 		uint64_t is;
 
 		tb.write(WSE_REG_CNT_SEL, sel);
@@ -503,7 +540,8 @@ void test_counters(Tap &tap, uint64_t seed)
 	good = lo >= 0xfffffff0 && hi == 1;
 	lo = tb.read(WSE_REG_CYCLES_LO);
 	hi = tb.read(WSE_REG_CYCLES_HI);
-	tb.verdict(tap, good && lo < 0x1000 && hi == 2, "the cycle counter over 2^33: halves that belong together");
+	tb.verdict(tap, good && lo < 0x1000 && hi == 2,
+		   "the cycle counter over 2^33: halves that belong together");
 	tb.read(WSE_REG_CYCLES_LO);
 	tb.write(WSE_REG_CTRL, WSE_CTRL_RST_MASK);
 	good = true;
@@ -534,7 +572,8 @@ void test_irq(Tap &tap, uint64_t seed)
 	for (unsigned v = 0; v < 32; v++)
 		raise(v);
 	tb.steps(40);
-	tb.verdict(tap, tb.irqs == 32 && !tb.irq_pending, "32 vectors raised in a row: 32 requests");
+	tb.verdict(tap, tb.irqs == 32 && !tb.irq_pending,
+		   "32 vectors raised in a row: 32 requests");
 
 	tb.write(WSE_REG_INTR_MASK, 0x80000081);
 	for (unsigned v : {0, 7, 31, 5})
@@ -547,14 +586,16 @@ void test_irq(Tap &tap, uint64_t seed)
 	good &= tb.irqs == 37;
 	tb.write(WSE_REG_INTR_MASK, 0);
 	tb.steps(40);
-	tb.verdict(tap, good && tb.irqs == 38, "masked vectors are remembered, once, and come when they are unmasked");
+	tb.verdict(tap, good && tb.irqs == 38,
+		   "masked vectors are remembered, once, and come when they are unmasked");
 
 	tb.write(WSE_REG_INTR_MASK, ~0u);
 	raise(3);
 	tb.steps(5);
 	tb.write(WSE_REG_CTRL, WSE_CTRL_RST_MASK);
 	tb.steps(60);
-	tb.verdict(tap, tb.irqs == 38 && tb.read(WSE_REG_INTR_MASK) == 0, "a reset forgets mask and vectors");
+	tb.verdict(tap, tb.irqs == 38 && tb.read(WSE_REG_INTR_MASK) == 0,
+		   "a reset forgets mask and vectors");
 }
 
 void test_reset(Tap &tap, uint64_t seed)
@@ -603,7 +644,9 @@ void test_reset(Tap &tap, uint64_t seed)
 		good &= tb.read(WSE_REG_CTRL) == 0;
 	}
 	tb.write(WSE_REG_CTRL, 0);
-	tb.verdict(tap, good && tb.resets == 3, "CTRL.RST, EN 1 -> 0: the bus comes to rest, all is reset, then the write is answered");
+	tb.verdict(
+		tap, good && tb.resets == 3,
+		"CTRL.RST, EN 1 -> 0: the bus comes to rest, all is reset, then the write is answered");
 }
 
 // A master that asks for the next word before it takes the last one.
@@ -671,7 +714,8 @@ void test_random(Tap &tap, uint64_t seed)
 		tb.events = 0;
 		tb.steps(40);
 	}
-	printf("# %u accesses, %u doorbells, %u vectors, %u resets\n", accesses, tb.bells, tb.irqs, tb.resets);
+	printf("# %u accesses, %u doorbells, %u vectors, %u resets\n", accesses, tb.bells, tb.irqs,
+	       tb.resets);
 	tb.verdict(tap, accesses > 30000 && tb.bells > 3000 && tb.irqs > 3000 && tb.resets > 25,
 		   "random reads and writes at the same time, with stalls, events and resets");
 }

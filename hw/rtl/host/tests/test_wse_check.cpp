@@ -12,7 +12,8 @@
 
 extern "C" {
 #include "model.h"
-uint16_t twin_check_sqe(const struct wse_model *m, const struct wse_sqe *s, bool admin, uint32_t *off);
+uint16_t twin_check_sqe(const struct wse_model *m, const struct wse_sqe *s, bool admin,
+			uint32_t *off);
 }
 
 namespace {
@@ -55,7 +56,8 @@ struct Bench : BlockTb<Vwse_check> {
 	bool members(const Sqe &s) const
 	{
 		return top.opcode_o == s.opcode && top.cid_o == s.cid && top.budget_o == s.budget &&
-		       top.buf_o == s.buf && top.mask_o == s.mask && top.queue_o == s.queue && top.seq_o == s.seq;
+		       top.buf_o == s.buf && top.mask_o == s.mask && top.queue_o == s.queue &&
+		       top.seq_o == s.seq;
 	}
 };
 
@@ -64,9 +66,17 @@ struct Bench : BlockTb<Vwse_check> {
 bool is_copy(unsigned op) { return op == WSE_OP_COPY_IN || op == WSE_OP_COPY_OUT; }
 bool is_stream(unsigned op) { return op == WSE_OP_STREAM_IN || op == WSE_OP_STREAM_OUT; }
 
-enum : unsigned {		// who names a member
-	COPY = 1, STREAM = 2, START = 4, FENCE = 8, CREATE = 16, DELETE = 32, SCRUB = 64, BARE = 128,
-	RECT = COPY | START | SCRUB, ADMIN = CREATE | DELETE | SCRUB | BARE,
+enum : unsigned { // who names a member
+	COPY = 1,
+	STREAM = 2,
+	START = 4,
+	FENCE = 8,
+	CREATE = 16,
+	DELETE = 32,
+	SCRUB = 64,
+	BARE = 128,
+	RECT = COPY | START | SCRUB,
+	ADMIN = CREATE | DELETE | SCRUB | BARE,
 };
 
 unsigned kind(unsigned op)
@@ -88,15 +98,33 @@ const struct Member {
 	unsigned off, size, named;
 } Members[] = {
 #define M(m, named) {#m, offsetof(Sqe, m), sizeof(Sqe::m), named}
-	M(pshift, COPY | STREAM), M(mshift, STREAM), M(row0, RECT), M(col0, RECT | STREAM), M(rows, RECT),
-	M(cols, RECT | STREAM), M(color, STREAM), M(etype, STREAM), M(budget, COPY | STREAM | START | ADMIN),
-	M(buf, COPY | STREAM | CREATE), M(off, COPY | STREAM), M(mask, STREAM | CREATE), M(moff, STREAM),
-	M(sram, COPY | START), M(len, COPY),
+	M(pshift, COPY | STREAM),
+	M(mshift, STREAM),
+	M(row0, RECT),
+	M(col0, RECT | STREAM),
+	M(rows, RECT),
+	M(cols, RECT | STREAM),
+	M(color, STREAM),
+	M(etype, STREAM),
+	M(budget, COPY | STREAM | START | ADMIN),
+	M(buf, COPY | STREAM | CREATE),
+	M(off, COPY | STREAM),
+	M(mask, STREAM | CREATE),
+	M(moff, STREAM),
+	M(sram, COPY | START),
+	M(len, COPY),
 	// from here on START's argument words
-	M(nline, COPY | STREAM | START), M(lstride, COPY | STREAM | START), M(sstride, COPY | START),
-	M(cstride, COPY | STREAM | START), M(rstride, COPY | STREAM | START), M(kcol, STREAM | START),
-	M(nfeat, STREAM | START), M(queue, FENCE | CREATE | DELETE | START), M(seq, FENCE | CREATE | START),
-	M(mcstride, STREAM | START), M(resv, START),
+	M(nline, COPY | STREAM | START),
+	M(lstride, COPY | STREAM | START),
+	M(sstride, COPY | START),
+	M(cstride, COPY | STREAM | START),
+	M(rstride, COPY | STREAM | START),
+	M(kcol, STREAM | START),
+	M(nfeat, STREAM | START),
+	M(queue, FENCE | CREATE | DELETE | START),
+	M(seq, FENCE | CREATE | START),
+	M(mcstride, STREAM | START),
+	M(resv, START),
 #undef M
 };
 
@@ -106,7 +134,8 @@ unsigned flags_of(unsigned op)
 	case WSE_OP_COPY_IN: return WSE_SQF_BUF_DIRECT | WSE_SQF_BROADCAST;
 	case WSE_OP_COPY_OUT: return WSE_SQF_BUF_DIRECT;
 	case WSE_OP_STREAM_IN:
-		return WSE_SQF_BUF_DIRECT | WSE_SQF_MASK_DIRECT | WSE_SQF_MASKED | WSE_SQF_DROP_ZERO | WSE_SQF_INDEX_ONLY;
+		return WSE_SQF_BUF_DIRECT | WSE_SQF_MASK_DIRECT | WSE_SQF_MASKED |
+		       WSE_SQF_DROP_ZERO | WSE_SQF_INDEX_ONLY;
 	case WSE_OP_STREAM_OUT: return WSE_SQF_BUF_DIRECT | WSE_SQF_MASK_DIRECT | WSE_SQF_MASKED;
 	case WSE_OP_START: return WSE_SQF_BOOT | WSE_SQF_CLOSED;
 	default: return 0;
@@ -127,11 +156,14 @@ Verdict contract(const Sqe &s, bool admin)
 	bad(s.flags & ~flags_of(op), offsetof(Sqe, flags));
 	for (const Member &m : Members)
 		for (unsigned i = 0; i < m.size; i++)
-			bad(!(m.named & k || (op == WSE_OP_NOP && m.off == offsetof(Sqe, budget))) &&
-			    ((const uint8_t *)&s)[m.off + i], m.off);
+			bad(!(m.named & k ||
+			      (op == WSE_OP_NOP && m.off == offsetof(Sqe, budget))) &&
+				    ((const uint8_t *)&s)[m.off + i],
+			    m.off);
 	if (worst != ~0u)
 		return {WSE_ST_BAD_FIELD, worst};
-	if (k & RECT && (!s.rows || !s.cols || s.row0 + s.rows > (int)Rows || s.col0 + s.cols > (int)Cols))
+	if (k & RECT &&
+	    (!s.rows || !s.cols || s.row0 + s.rows > (int)Rows || s.col0 + s.cols > (int)Cols))
 		return {WSE_ST_BAD_RECT, offsetof(Sqe, row0)};
 	if (stream && (!s.cols || s.col0 + s.cols > (int)Cols))
 		return {WSE_ST_BAD_RECT, offsetof(Sqe, row0)};
@@ -144,13 +176,15 @@ Verdict contract(const Sqe &s, bool admin)
 		if (end > WSE_SRAM_BYTES)
 			return {WSE_ST_BAD_ADDR, offsetof(Sqe, sram)};
 	}
-	if (op == WSE_OP_START && (s.sram < WSE_SRAM_BASE || s.sram >= WSE_SRAM_BASE + WSE_SRAM_BYTES))
+	if (op == WSE_OP_START &&
+	    (s.sram < WSE_SRAM_BASE || s.sram >= WSE_SRAM_BASE + WSE_SRAM_BYTES))
 		return {WSE_ST_BAD_ADDR, offsetof(Sqe, sram)};
 
 	if (copy || stream || op == WSE_OP_START)
 		bad(!s.budget, offsetof(Sqe, budget));
 	if (copy || stream) {
-		bad(!only && !(s.flags & WSE_SQF_BUF_DIRECT) && !pages(s.pshift), offsetof(Sqe, pshift));
+		bad(!only && !(s.flags & WSE_SQF_BUF_DIRECT) && !pages(s.pshift),
+		    offsetof(Sqe, pshift));
 		bad(!only && s.buf % 8, offsetof(Sqe, buf));
 		bad(!only && s.off % 8, offsetof(Sqe, off));
 		bad(!s.nline, offsetof(Sqe, nline));
@@ -165,14 +199,16 @@ Verdict contract(const Sqe &s, bool admin)
 	}
 	if (stream) {
 		bad(only && s.flags & WSE_SQF_DROP_ZERO, offsetof(Sqe, flags));
-		bad(masked && !(s.flags & WSE_SQF_MASK_DIRECT) && !pages(s.mshift), offsetof(Sqe, mshift));
+		bad(masked && !(s.flags & WSE_SQF_MASK_DIRECT) && !pages(s.mshift),
+		    offsetof(Sqe, mshift));
 		bad(masked && s.mask % 8, offsetof(Sqe, mask));
 		bad(s.moff % 8, offsetof(Sqe, moff));
 		bad(s.mcstride % 8, offsetof(Sqe, mcstride));
 		bad(s.color >= WSE_NCOLORS, offsetof(Sqe, color));
 		bad(s.etype > WSE_ETYPE_RAW32, offsetof(Sqe, etype));
 		bad(!s.kcol || s.kcol > 1 << 14, offsetof(Sqe, kcol));
-		bad(s.nfeat != 1 && (s.etype == WSE_ETYPE_RAW32 || (s.nfeat != 2 && s.nfeat != 4)), offsetof(Sqe, nfeat));
+		bad(s.nfeat != 1 && (s.etype == WSE_ETYPE_RAW32 || (s.nfeat != 2 && s.nfeat != 4)),
+		    offsetof(Sqe, nfeat));
 	}
 	bad(op == WSE_OP_START && s.sram % 4, offsetof(Sqe, sram));
 	if (op == WSE_OP_CREATE_QUEUE) {
@@ -180,7 +216,8 @@ Verdict contract(const Sqe &s, bool admin)
 
 		bad(s.buf % 4096, offsetof(Sqe, buf));
 		bad(s.mask % 4096, offsetof(Sqe, mask));
-		bad(n < 2 || n > WSE_MAX_DEPTH || n & (n - 1) || s.seq >> 16 > 31, offsetof(Sqe, seq));
+		bad(n < 2 || n > WSE_MAX_DEPTH || n & (n - 1) || s.seq >> 16 > 31,
+		    offsetof(Sqe, seq));
 	}
 	if (worst != ~0u)
 		return {WSE_ST_BAD_FIELD, worst};
@@ -189,8 +226,9 @@ Verdict contract(const Sqe &s, bool admin)
 
 // ---- entries ----
 
-const uint8_t Ops[] = {WSE_OP_NOP, WSE_OP_COPY_IN, WSE_OP_COPY_OUT, WSE_OP_STREAM_IN, WSE_OP_STREAM_OUT, WSE_OP_START,
-		       WSE_OP_FENCE, WSE_OP_CREATE_QUEUE, WSE_OP_DELETE_QUEUE, WSE_OP_CTX_RESET, WSE_OP_SCRUB};
+const uint8_t Ops[] = {WSE_OP_NOP,	    WSE_OP_COPY_IN,   WSE_OP_COPY_OUT, WSE_OP_STREAM_IN,
+		       WSE_OP_STREAM_OUT,   WSE_OP_START,     WSE_OP_FENCE,    WSE_OP_CREATE_QUEUE,
+		       WSE_OP_DELETE_QUEUE, WSE_OP_CTX_RESET, WSE_OP_SCRUB};
 
 Sqe good(unsigned op)
 {
@@ -260,8 +298,9 @@ Sqe good(unsigned op)
 bool show(bool same, const Sqe &s, bool admin, Verdict got, Verdict want, const char *whose)
 {
 	if (!same) {
-		printf("# opcode 0x%02x flags 0x%02x%s: status %u member at %u; %s: status %u member at %u\n#", s.opcode,
-		       s.flags, admin ? " admin" : "", got.status, got.off, whose, want.status, want.off);
+		printf("# opcode 0x%02x flags 0x%02x%s: status %u member at %u; %s: status %u member at %u\n#",
+		       s.opcode, s.flags, admin ? " admin" : "", got.status, got.off, whose,
+		       want.status, want.off);
 		for (unsigned i = 0; i < sizeof(s); i++)
 			printf("%s%02x", i % 8 ? "" : " ", ((const uint8_t *)&s)[i]);
 		printf("\n");
@@ -277,32 +316,101 @@ struct Wrong {
 	unsigned status, named;
 };
 
-#define W(kinds, m, value, status, named) {kinds, offsetof(Sqe, m), sizeof(Sqe::m), value, status, offsetof(Sqe, named)}
+#define W(kinds, m, value, status, named)                                                    \
+	{                                                                                    \
+		kinds, offsetof(Sqe, m), sizeof(Sqe::m), value, status, offsetof(Sqe, named) \
+	}
 #define F(kinds, m, value) W(kinds, m, value, WSE_ST_BAD_FIELD, m)
 #define A(kinds, m, value) W(kinds, m, value, WSE_ST_BAD_ADDR, sram)
 #define R(kinds, m, value) W(kinds, m, value, WSE_ST_BAD_RECT, row0)
 const Wrong Wrongs[] = {
-	F(COPY | STREAM, pshift, 11), F(COPY | STREAM, pshift, 31), F(COPY | STREAM, pshift, 0), F(COPY | STREAM, pshift, 255),
-	F(STREAM, mshift, 11), F(STREAM, mshift, 31), F(STREAM, mshift, 44),
-	R(RECT, row0, 2), R(RECT, row0, 0xffff), R(RECT, row0, 0xfffe), R(RECT | STREAM, col0, 2), R(RECT | STREAM, col0, 0xffff),
-	R(RECT, rows, 0), R(RECT, rows, 3), R(RECT, rows, 0xffff), R(RECT | STREAM, cols, 0), R(RECT | STREAM, cols, 5),
-	R(RECT | STREAM, cols, 0xffff), F(STREAM, row0, 1), F(STREAM, rows, 1),
-	F(STREAM, color, 24), F(STREAM, color, 32), F(STREAM, color, 255), F(STREAM, etype, 3), F(STREAM, etype, 4),
-	F(STREAM, etype, 128), F(COPY | STREAM | START, budget, 0), F(FENCE, budget, 1), F(FENCE, budget, 1ull << 63),
-	F(COPY | STREAM, buf, 0x10004), F(COPY | STREAM, buf, 0x10001), F(COPY | STREAM, off, 4), F(COPY | STREAM, off, 2),
-	F(STREAM, mask, 0x20004), F(STREAM, mask, 0x20001), F(STREAM, moff, 4), F(STREAM, moff, 1),
-	F(COPY, sram, 0x1004), F(COPY, sram, 0x1001), A(COPY, sram, 0xbcf8), A(COPY, sram, 0xfffffff8), A(COPY, sram, 0x10000),
-	A(COPY, len, 0xadf0), A(COPY, len, 0xfffffff8), F(COPY, len, 0), F(COPY, len, 0xfc), F(COPY, len, 0xff),
-	F(COPY | STREAM, nline, 0), A(COPY, nline, 0xfffffff8), A(COPY, nline, 171), F(COPY, sstride, 0x104), F(COPY, sstride, 1),
-	A(COPY, sstride, 0x80000000), A(COPY, sstride, 0xfffffff8), F(COPY | STREAM, lstride, 0x104), F(COPY | STREAM, lstride, 1),
-	F(COPY | STREAM, cstride, 4), F(COPY | STREAM, cstride, 2), F(COPY | STREAM, rstride, 4), F(COPY | STREAM, rstride, 1),
-	F(STREAM, kcol, 0), F(STREAM, kcol, 16385), F(STREAM, kcol, 0xffff), F(STREAM, nfeat, 0), F(STREAM, nfeat, 3),
-	F(STREAM, nfeat, 5), F(STREAM, nfeat, 8), F(STREAM, nfeat, 0x84), F(STREAM, mcstride, 4), F(STREAM, mcstride, 1),
-	A(START, sram, WSE_SRAM_BASE - 4), A(START, sram, WSE_SRAM_BASE + WSE_SRAM_BYTES), A(START, sram, 0), A(START, sram, 0xfffffffc),
-	F(START, sram, WSE_SRAM_BASE + 2), F(START, sram, WSE_SRAM_BASE + 1),
-	F(CREATE, buf, 0x30800), F(CREATE, buf, 0x30008), F(CREATE, mask, 0x40800), F(CREATE, mask, 0x40001),
-	F(CREATE, seq, 0), F(CREATE, seq, 2), F(CREATE, seq, 1024), F(CREATE, seq, 2047), F(CREATE, seq, 0xffff),
-	F(CREATE, seq, 32u << 16 | 63), F(CREATE, seq, 0x8000u << 16 | 63),
+	F(COPY | STREAM, pshift, 11),
+	F(COPY | STREAM, pshift, 31),
+	F(COPY | STREAM, pshift, 0),
+	F(COPY | STREAM, pshift, 255),
+	F(STREAM, mshift, 11),
+	F(STREAM, mshift, 31),
+	F(STREAM, mshift, 44),
+	R(RECT, row0, 2),
+	R(RECT, row0, 0xffff),
+	R(RECT, row0, 0xfffe),
+	R(RECT | STREAM, col0, 2),
+	R(RECT | STREAM, col0, 0xffff),
+	R(RECT, rows, 0),
+	R(RECT, rows, 3),
+	R(RECT, rows, 0xffff),
+	R(RECT | STREAM, cols, 0),
+	R(RECT | STREAM, cols, 5),
+	R(RECT | STREAM, cols, 0xffff),
+	F(STREAM, row0, 1),
+	F(STREAM, rows, 1),
+	F(STREAM, color, 24),
+	F(STREAM, color, 32),
+	F(STREAM, color, 255),
+	F(STREAM, etype, 3),
+	F(STREAM, etype, 4),
+	F(STREAM, etype, 128),
+	F(COPY | STREAM | START, budget, 0),
+	F(FENCE, budget, 1),
+	F(FENCE, budget, 1ull << 63),
+	F(COPY | STREAM, buf, 0x10004),
+	F(COPY | STREAM, buf, 0x10001),
+	F(COPY | STREAM, off, 4),
+	F(COPY | STREAM, off, 2),
+	F(STREAM, mask, 0x20004),
+	F(STREAM, mask, 0x20001),
+	F(STREAM, moff, 4),
+	F(STREAM, moff, 1),
+	F(COPY, sram, 0x1004),
+	F(COPY, sram, 0x1001),
+	A(COPY, sram, 0xbcf8),
+	A(COPY, sram, 0xfffffff8),
+	A(COPY, sram, 0x10000),
+	A(COPY, len, 0xadf0),
+	A(COPY, len, 0xfffffff8),
+	F(COPY, len, 0),
+	F(COPY, len, 0xfc),
+	F(COPY, len, 0xff),
+	F(COPY | STREAM, nline, 0),
+	A(COPY, nline, 0xfffffff8),
+	A(COPY, nline, 171),
+	F(COPY, sstride, 0x104),
+	F(COPY, sstride, 1),
+	A(COPY, sstride, 0x80000000),
+	A(COPY, sstride, 0xfffffff8),
+	F(COPY | STREAM, lstride, 0x104),
+	F(COPY | STREAM, lstride, 1),
+	F(COPY | STREAM, cstride, 4),
+	F(COPY | STREAM, cstride, 2),
+	F(COPY | STREAM, rstride, 4),
+	F(COPY | STREAM, rstride, 1),
+	F(STREAM, kcol, 0),
+	F(STREAM, kcol, 16385),
+	F(STREAM, kcol, 0xffff),
+	F(STREAM, nfeat, 0),
+	F(STREAM, nfeat, 3),
+	F(STREAM, nfeat, 5),
+	F(STREAM, nfeat, 8),
+	F(STREAM, nfeat, 0x84),
+	F(STREAM, mcstride, 4),
+	F(STREAM, mcstride, 1),
+	A(START, sram, WSE_SRAM_BASE - 4),
+	A(START, sram, WSE_SRAM_BASE + WSE_SRAM_BYTES),
+	A(START, sram, 0),
+	A(START, sram, 0xfffffffc),
+	F(START, sram, WSE_SRAM_BASE + 2),
+	F(START, sram, WSE_SRAM_BASE + 1),
+	F(CREATE, buf, 0x30800),
+	F(CREATE, buf, 0x30008),
+	F(CREATE, mask, 0x40800),
+	F(CREATE, mask, 0x40001),
+	F(CREATE, seq, 0),
+	F(CREATE, seq, 2),
+	F(CREATE, seq, 1024),
+	F(CREATE, seq, 2047),
+	F(CREATE, seq, 0xffff),
+	F(CREATE, seq, 32u << 16 | 63),
+	F(CREATE, seq, 0x8000u << 16 | 63),
 };
 #undef F
 #undef A
@@ -315,17 +423,21 @@ void test_members(Tap &tap, Bench &tb)
 
 	for (unsigned op = 0; op < 256; op++)
 		for (bool admin : {false, true}) {
-			bool known = op <= WSE_OP_FENCE || (admin && op >= WSE_OP_CREATE_QUEUE && op <= WSE_OP_SCRUB);
+			bool known = op <= WSE_OP_FENCE ||
+				     (admin && op >= WSE_OP_CREATE_QUEUE && op <= WSE_OP_SCRUB);
 			Sqe s = good(op);
 			Verdict want = {known ? 0u : unsigned(WSE_ST_BAD_OPCODE), 0};
 
 			if (!known && tb.rng.chance(50))
-				memset((char *)&s + 4, 0xff, sizeof(s) - 4);	// the opcode comes first
+				// the opcode comes first
+				memset((char *)&s + 4, 0xff, sizeof(s) - 4);
 			n++;
 			bad += !show(tb.judge(s, admin) == want, s, admin, tb.last, want, "wanted");
 			bad += !tb.members(s);
 		}
-	tap.ok(!bad, "all opcodes, admin's on the admin ring only; members come out as they came in (%u entries)", n);
+	tap.ok(!bad,
+	       "all opcodes, admin's on the admin ring only; members come out as they came in (%u entries)",
+	       n);
 
 	n = bad = 0;
 	for (uint8_t op : Ops)
@@ -344,7 +456,8 @@ void test_members(Tap &tap, Bench &tb)
 	n = bad = 0;
 	for (uint8_t op : Ops)
 		for (const Member &m : Members) {
-			if (m.named & kind(op) || (op == WSE_OP_NOP && m.off == offsetof(Sqe, budget)))
+			if (m.named & kind(op) ||
+			    (op == WSE_OP_NOP && m.off == offsetof(Sqe, budget)))
 				continue;
 			for (unsigned bit = 0; bit < 8 * m.size; bit++) {
 				Sqe s = good(op);
@@ -352,7 +465,8 @@ void test_members(Tap &tap, Bench &tb)
 
 				((uint8_t *)&s)[m.off + bit / 8] |= 1 << bit % 8;
 				n++;
-				bad += !show(tb.judge(s, true) == want, s, true, tb.last, want, "wanted");
+				bad += !show(tb.judge(s, true) == want, s, true, tb.last, want,
+					     "wanted");
 			}
 		}
 	tap.ok(!bad, "every bit of every member that an opcode does not name (%u entries)", n);
@@ -443,9 +557,38 @@ void test_flags(Tap &tap, Bench &tb)
 
 uint64_t limit(Rng &rng)
 {
-	static const uint64_t at[] = {0, 1, 2, 3, 4, 5, 8, 11, 12, 16, 23, 24, 30, 31, 32, 63, 64, 255, 1023, 1024, 4095, 4096, 16384,
-				      0xbfc0, WSE_SRAM_BYTES, 0xffff, 0x10000, WSE_SRAM_BASE,
-				      WSE_SRAM_BASE + WSE_SRAM_BYTES, 0xffffffff, 1ull << 32, 1ull << 63};
+	static const uint64_t at[] = {0,
+				      1,
+				      2,
+				      3,
+				      4,
+				      5,
+				      8,
+				      11,
+				      12,
+				      16,
+				      23,
+				      24,
+				      30,
+				      31,
+				      32,
+				      63,
+				      64,
+				      255,
+				      1023,
+				      1024,
+				      4095,
+				      4096,
+				      16384,
+				      0xbfc0,
+				      WSE_SRAM_BYTES,
+				      0xffff,
+				      0x10000,
+				      WSE_SRAM_BASE,
+				      WSE_SRAM_BASE + WSE_SRAM_BYTES,
+				      0xffffffff,
+				      1ull << 32,
+				      1ull << 63};
 	uint64_t v = rng.pick(at);
 
 	switch (rng.below(4)) {
@@ -507,21 +650,28 @@ void test_random(Tap &tap, Bench &tb, unsigned n)
 		uint16_t status = twin_check_sqe(twin, &s, admin, &off);
 
 		bad += !show(got == want, s, admin, got, want, "contract");
-		bad_twin += !show(got == Verdict{status, off}, s, admin, got, {status, off}, "twin");
+		bad_twin +=
+			!show(got == Verdict{status, off}, s, admin, got, {status, off}, "twin");
 		seen[got.status & 15]++;
 	}
 	wse_model_func.destroy(twin);
-	tap.ok(!bad, "%u random entries as the contract says (%u good, %u opcode, %u field, %u rectangle, %u address)", i,
-	       seen[WSE_ST_OK], seen[WSE_ST_BAD_OPCODE], seen[WSE_ST_BAD_FIELD], seen[WSE_ST_BAD_RECT], seen[WSE_ST_BAD_ADDR]);
+	tap.ok(!bad,
+	       "%u random entries as the contract says (%u good, %u opcode, %u field, %u rectangle, %u address)",
+	       i, seen[WSE_ST_OK], seen[WSE_ST_BAD_OPCODE], seen[WSE_ST_BAD_FIELD],
+	       seen[WSE_ST_BAD_RECT], seen[WSE_ST_BAD_ADDR]);
 	tap.ok(!bad_twin, "the same status and the same member as the twin");
-	tap.ok(seen[WSE_ST_OK] > n / 10 && seen[WSE_ST_BAD_OPCODE] > n / 100 && seen[WSE_ST_BAD_FIELD] > n / 10 &&
-	       seen[WSE_ST_BAD_RECT] > n / 100 && seen[WSE_ST_BAD_ADDR] > n / 100, "no verdict is rare");
+	tap.ok(seen[WSE_ST_OK] > n / 10 && seen[WSE_ST_BAD_OPCODE] > n / 100 &&
+		       seen[WSE_ST_BAD_FIELD] > n / 10 && seen[WSE_ST_BAD_RECT] > n / 100 &&
+		       seen[WSE_ST_BAD_ADDR] > n / 100,
+	       "no verdict is rare");
 }
 
-// A driver's command. Its own members (handles, sizes) are right, so that device and driver decide on the same grounds.
+// A driver's command. Its own members (handles, sizes) are right, so that device and driver decide
+// on the same grounds.
 void random_command(Rng &rng, struct drm_wse_cmd *c)
 {
-	static const uint8_t ops[] = {WSE_OP_COPY_IN, WSE_OP_COPY_OUT, WSE_OP_STREAM_IN, WSE_OP_STREAM_OUT, WSE_OP_START};
+	static const uint8_t ops[] = {WSE_OP_COPY_IN, WSE_OP_COPY_OUT, WSE_OP_STREAM_IN,
+				      WSE_OP_STREAM_OUT, WSE_OP_START};
 	static const uint32_t values[] = {0, 1, 3, 4, 8, 12, 16, 64, 0x100, 0x1000, 0x4000};
 	auto small = [&] { return rng.chance(80) ? rng.below(64) * 8 : rng.pick(values); };
 	bool copy, stream;
@@ -547,7 +697,8 @@ void random_command(Rng &rng, struct drm_wse_cmd *c)
 	c->bo = copy || stream;
 	c->mask_bo = wse_cmd_has_mask(c);
 	if (c->op == WSE_OP_START) {
-		c->sram = WSE_SRAM_BASE + (rng.chance(90) ? rng.below(WSE_SRAM_BYTES + 16) & ~3u : rng.below(0x20000) - 64);
+		c->sram = WSE_SRAM_BASE + (rng.chance(90) ? rng.below(WSE_SRAM_BYTES + 16) & ~3u
+							  : rng.below(0x20000) - 64);
 		for (uint32_t &a : c->arg)
 			a = rng.u64();
 		return;
@@ -584,8 +735,10 @@ void test_driver(Tap &tap, Bench &tb, unsigned n)
 	for (i = 0; i < n && same; i++) {
 		struct drm_wse_cmd c;
 		Sqe s;
-		struct wse_buf buf = {tb.rng.u64() & ~7ull, 12 + tb.rng.below(19), tb.rng.chance(30), ~0ull};
-		struct wse_buf mask = {tb.rng.u64() & ~7ull, 12 + tb.rng.below(19), tb.rng.chance(30), ~0ull};
+		struct wse_buf buf = {tb.rng.u64() & ~7ull, 12 + tb.rng.below(19),
+				      tb.rng.chance(30), ~0ull};
+		struct wse_buf mask = {tb.rng.u64() & ~7ull, 12 + tb.rng.below(19),
+				       tb.rng.chance(30), ~0ull};
 		int ret;
 
 		if (buf.direct)
@@ -593,12 +746,14 @@ void test_driver(Tap &tap, Bench &tb, unsigned n)
 		if (mask.direct)
 			mask.pshift = 0;
 		random_command(tb.rng, &c);
-		// INDEX_ONLY: the driver looks at the members of a buffer that is named, the device never does
+		// INDEX_ONLY: the driver looks at the members of a buffer that is named, the device
+		// never does
 		if (c.flags & DRM_WSE_CMD_INDEX_ONLY && c.op == WSE_OP_STREAM_IN)
 			c.bo = c.off = c.lstride = c.cstride = 0;
 		ret = wse_cmd_check(&g, &c, ~0ull, ~0ull);
 		wse_cmd_encode(&c, i, &buf, &mask, &s);
-		same = show((tb.judge(s, false).status == WSE_ST_OK) == !ret, s, false, tb.last, {unsigned(-ret), 0}, "driver");
+		same = show((tb.judge(s, false).status == WSE_ST_OK) == !ret, s, false, tb.last,
+			    {unsigned(-ret), 0}, "driver");
 		(ret ? refused : accepted)++;
 	}
 	tap.ok(same && accepted > n / 10 && refused > n / 10,

@@ -13,7 +13,8 @@ namespace {
 
 constexpr unsigned Rows = 3, Cols = 4, N = Rows * Cols;		// as in blocks.mk
 constexpr unsigned Limit = 1000000;				// cycles that no command here needs
-enum { OpWrite = 1, OpRead = 2 };				// of the service plane, as in wse_core
+// of the service plane, as in wse_core
+enum { OpWrite = 1, OpRead = 2 };
 const wse_geom Geom = {Rows, Cols, WSE_SRAM_BYTES, WSE_NCOLORS, 4};
 
 using Sram = std::vector<std::vector<uint8_t>>;			// [N][WSE_SRAM_BYTES]
@@ -21,12 +22,14 @@ using Sram = std::vector<std::vector<uint8_t>>;			// [N][WSE_SRAM_BYTES]
 struct Bench : ExecTb<Vwse_copy> {
 	HostBus bus;
 	Sram sram;
-	unsigned ready = 70;			// percent of the cycles in which the service plane is free
+	// percent of the cycles in which the service plane is free
+	unsigned ready = 70;
 	bool running = false;
 	struct Op { unsigned op, addr, rows, cols, core; uint64_t data; };
 	std::deque<Op> plane;			// cycles from a grant to the cores
 	struct Word { bool valid; uint64_t data; };
-	std::deque<Word> back;			// and from a read to its word: wse_service's promise
+	// and from a read to its word: wse_service's promise
+	std::deque<Word> back;
 
 	explicit Bench(uint64_t seed) : ExecTb(seed), bus(seed + 1)
 	{
@@ -62,12 +65,13 @@ struct Bench : ExecTb<Vwse_copy> {
 		top.svc_ready_i = rng.chance(ready);
 		plane.push_back(Op{});
 		if (top.svc_valid_o && top.svc_ready_i) {
-			plane.back() = {top.svc_op_o, top.svc_addr_o, top.svc_rows_o, top.svc_cols_o, top.svc_core_o,
-					top.svc_wdata_o};
+			plane.back() = {top.svc_op_o,	top.svc_addr_o, top.svc_rows_o,
+					top.svc_cols_o, top.svc_core_o, top.svc_wdata_o};
 			if (top.svc_addr_o & 7 || top.svc_addr_o >= WSE_SRAM_BYTES)
 				bus.broken("SRAM address %x", top.svc_addr_o);
-			if (top.svc_op_o == OpRead && (top.svc_rows_o != 1u << top.svc_core_o / Cols ||
-						       top.svc_cols_o != 1u << top.svc_core_o % Cols))
+			if (top.svc_op_o == OpRead &&
+			    (top.svc_rows_o != 1u << top.svc_core_o / Cols ||
+			     top.svc_cols_o != 1u << top.svc_core_o % Cols))
 				bus.broken("a read that is not one core's");
 		}
 	}
@@ -96,7 +100,8 @@ struct Job {
 	void shape(bool apart)
 	{
 		Rng &g = b.rng;
-		unsigned pad = apart ? 0 : 3;	// of 4: a stride that may be smaller than what it strides over
+		// of 4: a stride that may be smaller than what it strides over
+		unsigned pad = apart ? 0 : 3;
 
 		cmd = {};
 		cmd.op = g.below(2) ? WSE_OP_COPY_IN : WSE_OP_COPY_OUT;
@@ -112,9 +117,12 @@ struct Job {
 		cmd.sram = 8 * g.below(WSE_SRAM_BYTES / 8);
 		cmd.off = 8 * g.below(g.pick({1u, 40u, 2000u}));
 		cmd.sstride = g.below(4) < pad ? 8 * g.below(20) : cmd.len + 8 * g.below(4);
-		cmd.lstride = g.below(4) < pad ? 8 * g.below(20) : cmd.len + 8 * g.below(g.pick({2u, 900u}));
-		cmd.cstride = g.below(4) < pad ? 8 * g.below(20) : cmd.nline * cmd.lstride + 8 * g.below(4);
-		cmd.rstride = g.below(4) < pad ? 8 * g.below(20) : cmd.cols * cmd.cstride + 8 * g.below(4);
+		cmd.lstride = g.below(4) < pad ? 8 * g.below(20)
+					       : cmd.len + 8 * g.below(g.pick({2u, 900u}));
+		cmd.cstride = g.below(4) < pad ? 8 * g.below(20)
+					       : cmd.nline * cmd.lstride + 8 * g.below(4);
+		cmd.rstride = g.below(4) < pad ? 8 * g.below(20)
+					       : cmd.cols * cmd.cstride + 8 * g.below(4);
 		if (cmd.op == WSE_OP_COPY_IN && g.below(3) == 0) {
 			cmd.flags = DRM_WSE_CMD_BROADCAST;
 			cmd.cstride = cmd.rstride = 0;
@@ -123,7 +131,8 @@ struct Job {
 	void finish(unsigned pshift)
 	{
 		uint64_t end = cmd.off + cmd.len + uint64_t(cmd.nline - 1) * cmd.lstride +
-			       uint64_t(cmd.cols - 1) * cmd.cstride + uint64_t(cmd.rows - 1) * cmd.rstride;
+			       uint64_t(cmd.cols - 1) * cmd.cstride +
+			       uint64_t(cmd.rows - 1) * cmd.rstride;
 
 		b.bus.mem = HostMem();
 		buf = b.bus.mem.alloc(b.rng, end, pshift);
@@ -132,7 +141,8 @@ struct Job {
 	bool in() const { return cmd.op == WSE_OP_COPY_IN; }
 	uint64_t off(unsigned r, unsigned c, unsigned l) const
 	{
-		return cmd.off + uint64_t(r) * cmd.rstride + uint64_t(c) * cmd.cstride + uint64_t(l) * cmd.lstride;
+		return cmd.off + uint64_t(r) * cmd.rstride + uint64_t(c) * cmd.cstride +
+		       uint64_t(l) * cmd.lstride;
 	}
 	// the contract: row-major cores, line by line
 	void expect(HostMem &mem, Sram &sram)
@@ -142,7 +152,8 @@ struct Job {
 		for (unsigned r = 0; r < cmd.rows; r++)
 			for (unsigned c = 0; c < cmd.cols; c++)
 				for (unsigned l = 0; l < cmd.nline; l++) {
-					uint8_t *at = &sram[(cmd.row0 + r) * Cols + cmd.col0 + c][cmd.sram + l * cmd.sstride];
+					uint8_t *at = &sram[(cmd.row0 + r) * Cols + cmd.col0 + c]
+							   [cmd.sram + l * cmd.sstride];
 
 					if (in())
 						mem.get(buf, off(r, c, l), at, cmd.len);
@@ -174,7 +185,8 @@ bool copies(Bench &b, bool apart, unsigned pshift)
 	Sram sram = b.sram;
 
 	j.expect(mem, sram);
-	return j.start_and_finish() && b.top.status_o == WSE_ST_OK && b.bus.mem == mem && b.sram == sram;
+	return j.start_and_finish() && b.top.status_o == WSE_ST_OK && b.bus.mem == mem &&
+	       b.sram == sram;
 }
 
 // whatever has been moved has been moved to its place
@@ -193,7 +205,8 @@ bool refused(Bench &b)
 	b.pace();
 	Job j(b, true, random_pshift(b.rng));
 	bool cast = j.cmd.flags & DRM_WSE_CMD_BROADCAST;
-	uint64_t off = j.off(cast ? 0 : b.rng.below(j.cmd.rows), cast ? 0 : b.rng.below(j.cmd.cols), b.rng.below(j.cmd.nline)) +
+	uint64_t off = j.off(cast ? 0 : b.rng.below(j.cmd.rows), cast ? 0 : b.rng.below(j.cmd.cols),
+			     b.rng.below(j.cmd.nline)) +
 		       8 * b.rng.below(j.cmd.len / 8);
 	bool entry = !j.buf.b.direct && b.rng.below(3) == 0;
 
@@ -205,7 +218,8 @@ bool refused(Bench &b)
 	b.bus.refusals.clear();
 	if (!j.start_and_finish() || b.top.status_o != WSE_ST_DMA_ERROR)
 		return false;
-	if (!b.bus.was_refused(b.top.iova_o) || !between(b.sram, was, sram) || !b.bus.mem.between(old, mem))
+	if (!b.bus.was_refused(b.top.iova_o) || !between(b.sram, was, sram) ||
+	    !b.bus.mem.between(old, mem))
 		return false;
 	b.bus.mem.refuse_nothing();
 	return copies(b, false, random_pshift(b.rng));
@@ -268,18 +282,26 @@ int main(int argc, char **argv)
 	uint64_t cycles = 0;
 	unsigned words = 0;
 
-	t.ok(many(b, 300, [&](Bench &) { return copies(b, true, 0); }), "rectangles, lines, strides, broadcast in one piece of memory");
-	t.ok(many(b, 300, [&](Bench &) { return copies(b, true, b.rng.pick({12u, 13u, 16u, 21u, 30u})); }), "the same behind page lists");
+	t.ok(many(b, 300, [&](Bench &) { return copies(b, true, 0); }),
+	     "rectangles, lines, strides, broadcast in one piece of memory");
+	t.ok(many(b, 300,
+		  [&](Bench &) {
+			  return copies(b, true, b.rng.pick({12u, 13u, 16u, 21u, 30u}));
+		  }),
+	     "the same behind page lists");
 	t.ok(many(b, 300, [&](Bench &) { return copies(b, false, random_pshift(b.rng)); }),
 	     "strides that overlap: row-major cores, line by line, the last one stays");
-	t.ok(many(b, 300, refused), "DMA_ERROR names a request that failed; nothing lands elsewhere; the next command is clean");
-	t.ok(many(b, 400, [&](Bench &) { return aborted(b, WSE_ST_TIMEOUT); }), "TIMEOUT at any cycle: every byte old or new; the next command is clean");
-	t.ok(many(b, 200, [&](Bench &) { return aborted(b, WSE_ST_OK); }), "context reset at any cycle; the next command is clean");
+	t.ok(many(b, 300, refused),
+	     "DMA_ERROR names a request that failed; nothing lands elsewhere; the next command is clean");
+	t.ok(many(b, 400, [&](Bench &) { return aborted(b, WSE_ST_TIMEOUT); }),
+	     "TIMEOUT at any cycle: every byte old or new; the next command is clean");
+	t.ok(many(b, 200, [&](Bench &) { return aborted(b, WSE_ST_OK); }),
+	     "context reset at any cycle; the next command is clean");
 	for (int in = 1; in >= 0; in--) {
 		bool good = many(b, 1, [&](Bench &) { return fast(b, in, &cycles, &words); });
 
-		t.ok(good, "%s: %u words in %llu cycles with 64 cycles of latency", in ? "in" : "out", words,
-		     (unsigned long long)cycles);
+		t.ok(good, "%s: %u words in %llu cycles with 64 cycles of latency",
+		     in ? "in" : "out", words, (unsigned long long)cycles);
 	}
 	return t.plan();
 }

@@ -29,8 +29,10 @@ uint64_t word_at(uint64_t addr) { return (addr ^ addr >> 29) * 0x9e3779b97f4a7c1
 struct Bench : BlockTb<Vwse_dma> {
 	// clients
 	Burst want_r[Readers], want_w[Writers];
-	unsigned ask_r[Readers], ask_w[Writers];	// percent of cycles in which an idle client asks
-	std::deque<Beat> to_send;			// of the writer whose burst was granted last
+	// percent of cycles in which an idle client asks
+	unsigned ask_r[Readers], ask_w[Writers];
+	// of the writer whose burst was granted last
+	std::deque<Beat> to_send;
 	unsigned sending = Writers;
 	std::deque<Burst> granted_r, granted_w;		// not answered yet
 	unsigned got_beats = 0, grants_r[Readers] = {}, grants_w[Writers] = {};
@@ -48,7 +50,11 @@ struct Bench : BlockTb<Vwse_dma> {
 	// what the clients must see after the next edge
 	struct { bool valid, last, err; unsigned beat; uint64_t data; Burst b; } see_r = {};
 	struct { bool valid, err; Burst b; } see_w = {};
-	struct { bool ar, aw, w; uint64_t araddr, awaddr, wdata; unsigned arlen, awlen, strb, last; } held = {};
+	struct {
+		bool ar, aw, w;
+		uint64_t araddr, awaddr, wdata;
+		unsigned arlen, awlen, strb, last;
+	} held = {};
 	const char *wrong = nullptr;
 
 	explicit Bench(uint64_t seed) : BlockTb(seed)
@@ -78,12 +84,15 @@ struct Bench : BlockTb<Vwse_dma> {
 		// often at the page's start or end
 		uint64_t word = rng.chance(30) ? room : rng.chance(20) ? 0 : rng.below(room + 1);
 
-		return {client, beats, client ? rng.below(1 << 24) : 0, (rng.u64() & ~0xfffull) + 8 * word};
+		return {client, beats, client ? rng.below(1 << 24) : 0,
+			(rng.u64() & ~0xfffull) + 8 * word};
 	}
 	void show_requests()
 	{
-		uint64_t *addr[] = {&top.rreq_addr0_i, &top.rreq_addr1_i, &top.rreq_addr2_i, &top.rreq_addr3_i};
-		CData *beats[] = {&top.rreq_beats0_i, &top.rreq_beats1_i, &top.rreq_beats2_i, &top.rreq_beats3_i};
+		uint64_t *addr[] = {&top.rreq_addr0_i, &top.rreq_addr1_i, &top.rreq_addr2_i,
+				    &top.rreq_addr3_i};
+		CData *beats[] = {&top.rreq_beats0_i, &top.rreq_beats1_i, &top.rreq_beats2_i,
+				  &top.rreq_beats3_i};
 		IData *tag[] = {nullptr, &top.rreq_tag1_i, &top.rreq_tag2_i, &top.rreq_tag3_i};
 		uint64_t *waddr[] = {&top.wreq_addr0_i, &top.wreq_addr1_i, &top.wreq_addr2_i};
 		CData *wbeats[] = {&top.wreq_beats0_i, &top.wreq_beats1_i, &top.wreq_beats2_i};
@@ -125,7 +134,8 @@ struct Bench : BlockTb<Vwse_dma> {
 		top.arready_i = rng.chance(ready_percent);
 		top.awready_i = rng.chance(ready_percent);
 		top.wready_i = rng.chance(ready_percent);
-		top.rvalid_i = answer && !reads.empty() && reads.front().due <= cycles && rng.chance(ready_percent);
+		top.rvalid_i = answer && !reads.empty() && reads.front().due <= cycles &&
+			       rng.chance(ready_percent);
 		top.rdata_i = rng.u64();
 		top.rresp_i = rng.below(4);
 		top.rlast_i = rng.below(2);
@@ -135,7 +145,8 @@ struct Bench : BlockTb<Vwse_dma> {
 			bool err = rng.chance(error_percent);
 
 			top.rdata_i = err ? rng.u64() : word_at(b.addr + 8 * r_beat);
-			top.rresp_i = err ? 2 + rng.below(2) : rng.below(2);	// SLVERR, DECERR; OKAY, EXOKAY
+			// SLVERR, DECERR; OKAY, EXOKAY
+			top.rresp_i = err ? 2 + rng.below(2) : rng.below(2);
 			top.rlast_i = r_beat + 1 == b.beats;
 			see_r = {!flushing, bool(top.rlast_i), err, r_beat, top.rdata_i, b};
 			read_bytes += err ? 0 : 8;
@@ -156,9 +167,14 @@ struct Bench : BlockTb<Vwse_dma> {
 	}
 	void take_grants()
 	{
-		check(!(top.rreq_ready_o & ~top.rreq_valid_i) && !(top.wreq_ready_o & ~top.wreq_valid_i), "grant without request");
-		check(!(top.rreq_ready_o & (top.rreq_ready_o - 1)) && !(top.wreq_ready_o & (top.wreq_ready_o - 1)), "two grants");
-		check(!flushing || (!top.rreq_ready_o && !top.wreq_ready_o && !top.wdat_ready_o), "grant while flushing");
+		check(!(top.rreq_ready_o & ~top.rreq_valid_i) &&
+			      !(top.wreq_ready_o & ~top.wreq_valid_i),
+		      "grant without request");
+		check(!(top.rreq_ready_o & (top.rreq_ready_o - 1)) &&
+			      !(top.wreq_ready_o & (top.wreq_ready_o - 1)),
+		      "two grants");
+		check(!flushing || (!top.rreq_ready_o && !top.wreq_ready_o && !top.wdat_ready_o),
+		      "grant while flushing");
 		for (unsigned i = 0; i < Readers; i++)
 			if (top.rreq_ready_o >> i & 1) {
 				expect_ar.push_back(want_r[i]);
@@ -184,7 +200,8 @@ struct Bench : BlockTb<Vwse_dma> {
 				for (unsigned k = 0; k < want_w[i].beats; k++) {
 					unsigned strb = 0xff;
 
-					// only the last client writes parts of words: an odd start, an odd end, anything
+					// only the last client writes parts of words: an odd start,
+					// an odd end, anything
 					if (i == 2 && !k)
 						strb = 0xff << rng.below(8) & 0xff;
 					else if (i == 2 && k + 1 == want_w[i].beats)
@@ -200,26 +217,42 @@ struct Bench : BlockTb<Vwse_dma> {
 	{
 		check(top.rready_o && top.bready_o, "answers are taken at once");
 		if (held.ar)
-			check(top.arvalid_o && top.araddr_o == held.araddr && top.arlen_o == held.arlen, "AR changed while it waited");
+			check(top.arvalid_o && top.araddr_o == held.araddr &&
+				      top.arlen_o == held.arlen,
+			      "AR changed while it waited");
 		if (held.aw)
-			check(top.awvalid_o && top.awaddr_o == held.awaddr && top.awlen_o == held.awlen, "AW changed while it waited");
+			check(top.awvalid_o && top.awaddr_o == held.awaddr &&
+				      top.awlen_o == held.awlen,
+			      "AW changed while it waited");
 		if (held.w)
-			check(top.wvalid_o && top.wdata_o == held.wdata && top.wstrb_o == held.strb && top.wlast_o == held.last,
+			check(top.wvalid_o && top.wdata_o == held.wdata &&
+				      top.wstrb_o == held.strb && top.wlast_o == held.last,
 			      "W changed while it waited");
-		held = {top.arvalid_o && !top.arready_i, top.awvalid_o && !top.awready_i, top.wvalid_o && !top.wready_i,
-			top.araddr_o, top.awaddr_o, top.wdata_o, top.arlen_o, top.awlen_o, top.wstrb_o, top.wlast_o};
+		held = {top.arvalid_o && !top.arready_i,
+			top.awvalid_o && !top.awready_i,
+			top.wvalid_o && !top.wready_i,
+			top.araddr_o,
+			top.awaddr_o,
+			top.wdata_o,
+			top.arlen_o,
+			top.awlen_o,
+			top.wstrb_o,
+			top.wlast_o};
 		if (top.arvalid_o && top.arready_i) {
 			check(!expect_ar.empty() && expect_ar.front().addr == top.araddr_o &&
-			      expect_ar.front().beats == top.arlen_o + 1u, "AR is not the burst that was asked for");
+				      expect_ar.front().beats == top.arlen_o + 1u,
+			      "AR is not the burst that was asked for");
 			check(reads.size() < MaxReads, "too many reads");
 			if (!expect_ar.empty()) {
-				reads.push_back({expect_ar.front(), cycles + (latency ? rng.below(2 * latency) : 0)});
+				reads.push_back({expect_ar.front(),
+						 cycles + (latency ? rng.below(2 * latency) : 0)});
 				expect_ar.pop_front();
 			}
 		}
 		if (top.awvalid_o && top.awready_i) {
 			check(!expect_aw.empty() && expect_aw.front().addr == top.awaddr_o &&
-			      expect_aw.front().beats == top.awlen_o + 1u, "AW is not the burst that was asked for");
+				      expect_aw.front().beats == top.awlen_o + 1u,
+			      "AW is not the burst that was asked for");
 			if (!expect_aw.empty()) {
 				writes.push_back(expect_aw.front());
 				expect_aw.pop_front();
@@ -229,7 +262,8 @@ struct Bench : BlockTb<Vwse_dma> {
 			if (expect_w.empty()) {
 				check(flushing && top.wstrb_o == 0, "data that no client gave");
 			} else {
-				check(expect_w.front() == Beat{top.wdata_o, top.wstrb_o}, "W is not what the client gave");
+				check(expect_w.front() == Beat{top.wdata_o, top.wstrb_o},
+				      "W is not what the client gave");
 				expect_w.pop_front();
 			}
 			w_beats++;
@@ -239,7 +273,8 @@ struct Bench : BlockTb<Vwse_dma> {
 			}
 		}
 		while (!writes.empty() && !bursts_w.empty()) {
-			check(writes.front().beats == bursts_w.front(), "a write burst of another length than its address said");
+			check(writes.front().beats == bursts_w.front(),
+			      "a write burst of another length than its address said");
 			writes.pop_front();
 			bursts_w.pop_front();
 			answers++;
@@ -252,16 +287,19 @@ struct Bench : BlockTb<Vwse_dma> {
 		check(top.rd_valid_o == want, "read data for the wrong client, or none");
 		if (see_r.valid) {
 			got_beats++;
-			check(top.rd_data_o == see_r.data && top.rd_beat_o == see_r.beat && top.rd_last_o == see_r.last &&
-			      top.rd_err_o == see_r.err && top.rd_addr_o == see_r.b.addr &&
-			      (!see_r.b.client || top.rd_tag_o == see_r.b.tag), "a beat's data, number, last, error, tag or address");
+			check(top.rd_data_o == see_r.data && top.rd_beat_o == see_r.beat &&
+				      top.rd_last_o == see_r.last && top.rd_err_o == see_r.err &&
+				      top.rd_addr_o == see_r.b.addr &&
+				      (!see_r.b.client || top.rd_tag_o == see_r.b.tag),
+			      "a beat's data, number, last, error, tag or address");
 			if (see_r.last)
 				granted_r.pop_front();
 		}
 		want = see_w.valid ? 1 << see_w.b.client : 0;
 		check(top.wrsp_valid_o == want, "a write's answer for the wrong client, or none");
 		if (see_w.valid)
-			check(top.wrsp_err_o == see_w.err && top.wrsp_addr_o == see_w.b.addr, "a write's error or address");
+			check(top.wrsp_err_o == see_w.err && top.wrsp_addr_o == see_w.b.addr,
+			      "a write's error or address");
 		counted_rd += top.rd_bytes_o;
 		counted_wr += top.wr_bytes_o;
 	}
@@ -272,7 +310,8 @@ struct Bench : BlockTb<Vwse_dma> {
 		settle();
 		take_bus();
 		// what is granted now is withdrawn after the edge
-		unsigned r = top.rreq_valid_i & ~top.rreq_ready_o, w = top.wreq_valid_i & ~top.wreq_ready_o;
+		unsigned r = top.rreq_valid_i & ~top.rreq_ready_o,
+			 w = top.wreq_valid_i & ~top.wreq_ready_o;
 		unsigned d = top.wdat_valid_i & ~top.wdat_ready_o;
 
 		take_grants();
@@ -299,10 +338,12 @@ struct Bench : BlockTb<Vwse_dma> {
 	{
 		ask(0, 0);
 		while (max-- && !wrong &&
-		       (top.rreq_valid_i || top.wreq_valid_i || sending < Writers || !granted_r.empty() || !granted_w.empty()))
+		       (top.rreq_valid_i || top.wreq_valid_i || sending < Writers ||
+			!granted_r.empty() || !granted_w.empty()))
 			step();
 		steps(2);
-		return !wrong && granted_r.empty() && granted_w.empty() && sending == Writers && top.quiet_o;
+		return !wrong && granted_r.empty() && granted_w.empty() && sending == Writers &&
+		       top.quiet_o;
 	}
 	bool verdict(Tap &tap, bool good, const char *what)
 	{
@@ -326,7 +367,8 @@ void test_each(Tap &tap, uint64_t seed)
 		if (tb.wrong)
 			printf("# client %u: %s\n", i, tb.wrong);
 	}
-	tap.ok(good, "each client alone: bursts of 1 to 32 beats, up to the end of a page, odd starts and ends of bytes");
+	tap.ok(good,
+	       "each client alone: bursts of 1 to 32 beats, up to the end of a page, odd starts and ends of bytes");
 }
 
 void test_limits(Tap &tap, uint64_t seed)
@@ -339,7 +381,8 @@ void test_limits(Tap &tap, uint64_t seed)
 	tb.steps(500);
 	for (unsigned g : tb.grants_r)
 		n += g;
-	tb.verdict(tap, n == MaxReads && tb.reads.size() == MaxReads && !tb.top.quiet_o, "64 reads outstanding, no more");
+	tb.verdict(tap, n == MaxReads && tb.reads.size() == MaxReads && !tb.top.quiet_o,
+		   "64 reads outstanding, no more");
 	tb.answer = true;
 	tb.verdict(tap, tb.drain() && tb.got_beats > MaxReads, "and all are answered");
 	tb.answer = false;
@@ -402,7 +445,9 @@ void test_random(Tap &tap, uint64_t seed)
 		bursts += g;
 	printf("# %u bursts, %u beats read\n", bursts, tb.got_beats);
 	tb.verdict(tap, good && bursts > 3000, "random clients, stalls, latencies and errors");
-	tb.verdict(tap, tb.counted_rd == tb.read_bytes && tb.counted_wr == tb.written_bytes && tb.counted_wr,
+	tb.verdict(tap,
+		   tb.counted_rd == tb.read_bytes && tb.counted_wr == tb.written_bytes &&
+			   tb.counted_wr,
 		   "the byte counters: what arrived without error, what the strobes named");
 }
 
@@ -423,7 +468,8 @@ void test_flush(Tap &tap, uint64_t seed)
 		tb.steps(1 + tb.rng.below(200));
 		outstanding += !tb.reads.empty();
 		cut += tb.sending < Writers;
-		// The device's reset: the clients are gone, whatever they show. The bus gets what it was promised.
+		// The device's reset: the clients are gone, whatever they show. The bus gets what
+		// it was promised.
 		tb.flushing = true;
 		tb.top.flush_i = 1;
 		if (tb.rng.chance(50)) {
@@ -436,8 +482,8 @@ void test_flush(Tap &tap, uint64_t seed)
 			if (tb.top.quiet_o)
 				break;
 		}
-		good &= tb.top.quiet_o && tb.reads.empty() && tb.writes.empty() && !tb.answers && !tb.w_beats &&
-			tb.expect_ar.empty() && tb.expect_aw.empty();
+		good &= tb.top.quiet_o && tb.reads.empty() && tb.writes.empty() && !tb.answers &&
+			!tb.w_beats && tb.expect_ar.empty() && tb.expect_aw.empty();
 		tb.steps(20);
 		good &= tb.top.quiet_o && !tb.wrong;
 		tb.granted_r.clear();
@@ -493,8 +539,10 @@ int main(int argc, char **argv)
 	test_fair(tap, seed);
 	test_random(tap, seed);
 	test_flush(tap, seed);
-	tap.ok(!fires(seed, false, 0x1f00, 32) && !fires(seed, true, 0x1ff8, 1) && fires(seed, false, 0x1f08, 32) &&
-	       fires(seed, false, 0x1004, 1) && fires(seed, true, 0x1ff8, 2) && fires(seed, true, 0x1001, 1) &&
-	       fires(seed, true, 0x1000, 33), "assertions fire for a burst over a page, unaligned, too long; and not before");
+	tap.ok(!fires(seed, false, 0x1f00, 32) && !fires(seed, true, 0x1ff8, 1) &&
+		       fires(seed, false, 0x1f08, 32) && fires(seed, false, 0x1004, 1) &&
+		       fires(seed, true, 0x1ff8, 2) && fires(seed, true, 0x1001, 1) &&
+		       fires(seed, true, 0x1000, 33),
+	       "assertions fire for a burst over a page, unaligned, too long; and not before");
 	return tap.plan();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Five groups as one executor: done with the last of them, the lowest port, the number of ports, a DMA error before all
-// else; one that fails stops the others.
+// Five groups as one executor: done with the last of them, the lowest port, the number of ports, a
+// DMA error before all else; one that fails stops the others.
 #include "Vwse_io_join.h"
 #include "rtl/tests/block_tb.hpp"
 #include "wse_regs.h"
@@ -19,7 +19,8 @@ struct Group {
 
 struct Bench : BlockTb<Vwse_io_join> {
 	Group g[N];
-	unsigned spurious = 0;		// aborts that a group without a command, or of a later one, saw
+	// aborts that a group without a command, or of a later one, saw
+	unsigned spurious = 0;
 
 	explicit Bench(uint64_t seed) : BlockTb(seed)
 	{
@@ -36,9 +37,10 @@ struct Bench : BlockTb<Vwse_io_join> {
 			top.status_i |= g[i].status << 4 * i;
 			top.iova_i[2 * i] = uint32_t(g[i].iova);
 			top.iova_i[2 * i + 1] = uint32_t(g[i].iova >> 32);
-			top.port_i[i / 2] = (top.port_i[i / 2] & ~(0xffffu << 16 * (i % 2))) | g[i].port << 16 * (i % 2);
-			top.nports_i[i / 2] =
-				(top.nports_i[i / 2] & ~(0xffffu << 16 * (i % 2))) | g[i].nports << 16 * (i % 2);
+			top.port_i[i / 2] = (top.port_i[i / 2] & ~(0xffffu << 16 * (i % 2))) |
+					    g[i].port << 16 * (i % 2);
+			top.nports_i[i / 2] = (top.nports_i[i / 2] & ~(0xffffu << 16 * (i % 2))) |
+					      g[i].nports << 16 * (i % 2);
 		}
 	}
 	void step()
@@ -76,7 +78,8 @@ struct Bench : BlockTb<Vwse_io_join> {
 		}
 		edge();
 	}
-	// a command in which so many groups fail, aborted after some cycles or not; true: the join says what it should
+	// a command in which so many groups fail, aborted after some cycles or not; true: the join
+	// says what it should
 	bool command(unsigned failing, unsigned abort_after, unsigned status)
 	{
 		unsigned lowest = ~0u, all = 0, want = WSE_ST_OK, t = 0, longest = 0;
@@ -107,14 +110,16 @@ struct Bench : BlockTb<Vwse_io_join> {
 		for (unsigned i = N; i--; ) {
 			all += g[i].nports;
 			lowest = g[i].nports ? g[i].port : lowest;
-			if (g[i].status == WSE_ST_DMA_ERROR || (want != WSE_ST_DMA_ERROR && g[i].status)) {
+			if (g[i].status == WSE_ST_DMA_ERROR ||
+			    (want != WSE_ST_DMA_ERROR && g[i].status)) {
 				want = g[i].status;
 				iova = g[i].iova;
 			}
 		}
 		// all have ended, and who had not failed before the first failure was stopped
 		bool good = top.done_o && top.status_o == want && top.nports_o == all &&
-			    (!all || top.port_o == lowest) && (!want || top.iova_o == iova) && (aborted || failing || !want) &&
+			    (!all || top.port_o == lowest) && (!want || top.iova_o == iova) &&
+			    (aborted || failing || !want) &&
 			    t <= longest + (failing || aborted ? 12 : 3);
 
 		for (const Group &x : g)
@@ -137,12 +142,16 @@ int main(int argc, char **argv)
 	Tap t;
 	Bench b(bench_seed(argc, argv));
 
-	t.ok(many(b, 500, [](Bench &x) { return x.command(0, ~0u, 0); }), "done with the last group, status OK");
+	t.ok(many(b, 500, [](Bench &x) { return x.command(0, ~0u, 0); }),
+	     "done with the last group, status OK");
 	t.ok(many(b, 2000, [](Bench &x) { return x.command(1 + x.rng.below(3), ~0u, 0); }),
 	     "a group with a DMA error ends the others; the lowest one's address counts");
 	t.ok(many(b, 1000, [](Bench &x) { return x.command(0, x.rng.below(60), WSE_ST_TIMEOUT); }),
 	     "an abort reaches all: the lowest port that waits, and how many");
-	t.ok(many(b, 1000, [](Bench &x) { return x.command(x.rng.below(3), x.rng.below(60), WSE_ST_DEADLOCK); }),
+	t.ok(many(b, 1000,
+		  [](Bench &x) {
+			  return x.command(x.rng.below(3), x.rng.below(60), WSE_ST_DEADLOCK);
+		  }),
 	     "both at any cycles: a DMA error goes before");
 	t.ok(!b.spurious, "no group is stopped by the command before");
 	return t.plan();

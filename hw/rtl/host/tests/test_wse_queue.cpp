@@ -24,7 +24,8 @@ Command fence(unsigned queue, uint32_t seq)
 // a good command for executor x
 Command run(unsigned x, unsigned work, uint64_t budget = 1u << 30, unsigned result = WSE_ST_OK)
 {
-	static const uint8_t op[] = {WSE_OP_COPY_IN, WSE_OP_STREAM_IN, WSE_OP_STREAM_OUT, WSE_OP_START};
+	static const uint8_t op[] = {WSE_OP_COPY_IN, WSE_OP_STREAM_IN, WSE_OP_STREAM_OUT,
+				     WSE_OP_START};
 	Command c = bare(op[x]);
 
 	c.s.budget = budget;
@@ -80,7 +81,9 @@ Command destroy(unsigned i)
 }
 
 struct Bench : QueueTb {
-	explicit Bench(uint64_t seed, unsigned size = 8, unsigned faults = 16, unsigned open_up_to = Queues - 1) : QueueTb(seed)
+	explicit Bench(uint64_t seed, unsigned size = 8, unsigned faults = 16,
+		       unsigned open_up_to = Queues - 1)
+	    : QueueTb(seed)
 	{
 		enable(16, faults);
 		for (unsigned i = 1; i <= open_up_to; i++)
@@ -100,7 +103,8 @@ void test_rings(Tap &tap, uint64_t seed)
 			tb.bells.push_back({2, tb.q[1].sq_tail});	// one doorbell for all
 			tb.drain();
 		}
-		tb.verdict(tap, tb.q[1].completed == 150, "a ring of 4 filled 50 times: entries at the wrap, phases");
+		tb.verdict(tap, tb.q[1].completed == 150,
+			   "a ring of 4 filled 50 times: entries at the wrap, phases");
 	}
 	{
 		Bench tb(seed, 2);
@@ -121,7 +125,8 @@ void test_rings(Tap &tap, uint64_t seed)
 		}
 		bool full = tb.q[2].completed == 7 && tb.top.idle_o && tb.q[2].expected.size() == 7;
 
-		tb.verdict(tap, full && tb.drain() && tb.q[2].completed == 14, "a full completion ring waits for the host");
+		tb.verdict(tap, full && tb.drain() && tb.q[2].completed == 14,
+			   "a full completion ring waits for the host");
 	}
 	{
 		Bench tb(seed, 8);
@@ -135,7 +140,8 @@ void test_rings(Tap &tap, uint64_t seed)
 		tb.steps(500);
 		none &= tb.q[3].completed == 1;
 		tb.bells.push_back({6, 2});
-		tb.verdict(tap, tb.drain() && none && tb.q[3].completed == 2, "entries count when their doorbell rings");
+		tb.verdict(tap, tb.drain() && none && tb.q[3].completed == 2,
+			   "entries count when their doorbell rings");
 	}
 	// a host that stops between any two doorbells of a batch, in any order of its queues
 	for (unsigned first = 1; first < Queues; first++) {
@@ -148,11 +154,16 @@ void test_rings(Tap &tap, uint64_t seed)
 			for (unsigned j = 1; j < Queues; j++)
 				none &= !tb.q[j].completed;
 			tb.post(i, bare(WSE_OP_NOP), false);
-			tb.bells.push_back({2 * i, tb.q[i].sq_tail | (k == Queues - 2 ? 0 : WSE_DB_MORE_MASK)});
-			tb.post(0, fence(0, 0));			// the admin queue goes its own way
+			tb.bells.push_back(
+				{2 * i,
+				 tb.q[i].sq_tail | (k == Queues - 2 ? 0 : WSE_DB_MORE_MASK)});
+			// the admin queue goes its own way
+			tb.post(0, fence(0, 0));
 			tb.steps(3000);
 		}
-		tb.verdict(tap, none && tb.drain() && tb.q[1].completed == 1 && tb.q[Queues - 1].completed == 1,
+		tb.verdict(tap,
+			   none && tb.drain() && tb.q[1].completed == 1 &&
+				   tb.q[Queues - 1].completed == 1,
 			   "MORE: no entry of a batch is fetched before the last doorbell");
 	}
 	{
@@ -169,7 +180,9 @@ void test_rings(Tap &tap, uint64_t seed)
 		tb.post(0, create(3, 8, 6));
 		tb.drain_queue(0);
 		tb.post(4, bare(WSE_OP_NOP));
-		tb.verdict(tap, tb.drain() && tb.q[4].completed == 1 && !tb.q[1].completed && !tb.q[2].completed,
+		tb.verdict(tap,
+			   tb.drain() && tb.q[4].completed == 1 && !tb.q[1].completed &&
+				   !tb.q[2].completed,
 			   "CTX_RESET forgets what came with MORE");
 		tb.post(1, bare(WSE_OP_NOP), false);
 		tb.bells.push_back({2, tb.q[1].sq_tail | WSE_DB_MORE_MASK});
@@ -178,7 +191,8 @@ void test_rings(Tap &tap, uint64_t seed)
 		tb.post(0, create(1, 8, 6));
 		tb.drain_queue(0);
 		tb.post(4, bare(WSE_OP_NOP));
-		tb.verdict(tap, tb.drain() && tb.q[4].completed == 2 && !tb.q[1].completed, "and so does a queue that is deleted");
+		tb.verdict(tap, tb.drain() && tb.q[4].completed == 2 && !tb.q[1].completed,
+			   "and so does a queue that is deleted");
 	}
 	{
 		Bench tb(seed, 8);
@@ -195,14 +209,17 @@ void test_rings(Tap &tap, uint64_t seed)
 		tb.steps(500);
 		good &= !tb.q[1].completed;
 		tb.bells.push_back({4, 0});
-		tb.verdict(tap, good && tb.drain() && tb.q[1].completed == 1, "MORE where it is not defined is out of range");
+		tb.verdict(tap, good && tb.drain() && tb.q[1].completed == 1,
+			   "MORE where it is not defined is out of range");
 	}
 	{
 		QueueTb a(seed), b(seed), c(seed), d(seed);
 		bool good = true;
-		struct { QueueTb *tb; uint32_t size; uint64_t sq, cq; } bad[] = {
-			{&a, 15u << 16 | 14, SqAt, CqAt}, {&b, 0, SqAt, CqAt}, {&c, 15u << 16 | 15, SqAt + 64, CqAt},
-			{&d, 1024u << 16 | 1023, SqAt, CqAt}};
+		struct { QueueTb *tb; uint32_t size; uint64_t sq, cq;
+		} bad[] = {{&a, 15u << 16 | 14, SqAt, CqAt},
+			   {&b, 0, SqAt, CqAt},
+			   {&c, 15u << 16 | 15, SqAt + 64, CqAt},
+			   {&d, 1024u << 16 | 1023, SqAt, CqAt}};
 
 		for (auto &x : bad) {
 			x.tb->top.aq_size_i = x.size;
@@ -233,7 +250,8 @@ void test_refusals(Tap &tap, uint64_t seed)
 	c = run(3, 1);
 	c.s.sram = 0;
 	tb.post(1, refused(c, WSE_ST_BAD_ADDR, 56));
-	tb.post(1, refused(fence(1, 6), WSE_ST_BAD_FENCE, 87));		// five are complete, itself is the sixth
+	// five are complete, itself is the sixth
+	tb.post(1, refused(fence(1, 6), WSE_ST_BAD_FENCE, 87));
 	tb.post(1, fence(1, 5));
 	tb.post(1, refused(fence(Queues, 0), WSE_ST_BAD_FENCE, 87));
 	tb.post(1, refused(fence(255, 0), WSE_ST_BAD_FENCE, 87));
@@ -251,7 +269,8 @@ void test_refusals(Tap &tap, uint64_t seed)
 	tb.post(0, create(4, 16, 31));
 	tb.drain();
 	tb.post(4, fence(0, 1));
-	tb.verdict(tap, tb.drain() && tb.fault_tail == 14 && !tb.runs, "refused commands: status, record, the member's name; the queue goes on");
+	tb.verdict(tap, tb.drain() && tb.fault_tail == 14 && !tb.runs,
+		   "refused commands: status, record, the member's name; the queue goes on");
 }
 
 void test_faults(Tap &tap, uint64_t seed)
@@ -266,7 +285,8 @@ void test_faults(Tap &tap, uint64_t seed)
 					tb.drain();
 					tb.move_fault_head(tb.fault_tail);
 				}
-		tb.verdict(tap, tb.fault_tail == 10, "records say what the executor says: bus address, port, core");
+		tb.verdict(tap, tb.fault_tail == 10,
+			   "records say what the executor says: bus address, port, core");
 	}
 	{
 		Bench tb(seed, 16, 4);
@@ -280,14 +300,17 @@ void test_faults(Tap &tap, uint64_t seed)
 		for (int i = 0; i < 5; i++)
 			tb.post(1, refused(bare(0x7f), WSE_ST_BAD_OPCODE, 0));
 		good &= tb.drain() && tb.fault_tail == 7 && tb.fault_lost == 5;
-		tb.verdict(tap, good, "a full ring of fault records: dropped, counted, the completion names none");
+		tb.verdict(
+			tap, good,
+			"a full ring of fault records: dropped, counted, the completion names none");
 	}
 	{
 		Bench tb(seed, 16, 0);
 
 		tb.post(1, refused(bare(0x7f), WSE_ST_BAD_OPCODE, 0));
 		tb.ring_bad(2, 16);
-		tb.verdict(tap, tb.drain() && tb.fault_tail == 0 && tb.fault_lost == 2, "no ring of fault records: counted as lost");
+		tb.verdict(tap, tb.drain() && tb.fault_tail == 0 && tb.fault_lost == 2,
+			   "no ring of fault records: counted as lost");
 	}
 	{
 		Bench tb(seed, 8, 16, 3);
@@ -300,7 +323,9 @@ void test_faults(Tap &tap, uint64_t seed)
 		bool good = tb.drain() && tb.fault_tail == 6;
 
 		tb.post(1, bare(WSE_OP_NOP));
-		tb.verdict(tap, good && tb.drain(), "doorbells out of range: record, vector 0, the doorbell keeps its value");
+		tb.verdict(
+			tap, good && tb.drain(),
+			"doorbells out of range: record, vector 0, the doorbell keeps its value");
 	}
 	{
 		Bench tb(seed, 8, 64, 3);
@@ -314,7 +339,9 @@ void test_faults(Tap &tap, uint64_t seed)
 		tb.bad.clear();
 		tb.lossy = false;
 		tb.stall = 0;
-		tb.verdict(tap, tb.drain() && tb.fault_lost && tb.fault_tail >= 8 && tb.fault_tail + tb.fault_lost == 40,
+		tb.verdict(tap,
+			   tb.drain() && tb.fault_lost && tb.fault_tail >= 8 &&
+				   tb.fault_tail + tb.fault_lost == 40,
 			   "40 of them at once: each is a record or counted as lost");
 	}
 }
@@ -333,7 +360,8 @@ void test_fences(Tap &tap, uint64_t seed)
 		bool waits = !tb.q[1].completed && tb.q[2].completed == 1 && tb.top.idle_o;
 
 		tb.post(3, run(0, 300));
-		tb.verdict(tap, tb.drain() && waits, "fences that are met later, over three queues");
+		tb.verdict(tap, tb.drain() && waits,
+			   "fences that are met later, over three queues");
 	}
 	{
 		Bench tb(seed, 8);
@@ -349,14 +377,16 @@ void test_fences(Tap &tap, uint64_t seed)
 		met &= tb.q[1].expected.size() == 1;
 		tb.post(0, destroy(2));
 		tb.q[1].expected.front().other_deleted = true;
-		tb.verdict(tap, tb.drain() && met && tb.q[1].completed == 5, "counts modulo 2^32; a fence whose queue is deleted ends with BAD_FENCE");
+		tb.verdict(
+			tap, tb.drain() && met && tb.q[1].completed == 5,
+			"counts modulo 2^32; a fence whose queue is deleted ends with BAD_FENCE");
 	}
 	{
 		unsigned i;
 		bool good = true;
 
-		// DELETE and CREATE one after the other: the fence does not take the new queue for the old one, whatever else
-		// the device is busy with between them
+		// DELETE and CREATE one after the other: the fence does not take the new queue for
+		// the old one, whatever else the device is busy with between them
 		for (i = 0; i < 3000 && good; i++) {
 			Bench tb(seed + i, 8, 64, 2);
 
@@ -374,9 +404,11 @@ void test_fences(Tap &tap, uint64_t seed)
 			}
 			good = tb.drain(5000);
 			if (!good)
-				printf("# seed %llu: %s\n", (unsigned long long)(seed + i), tb.wrong);
+				printf("# seed %llu: %s\n", (unsigned long long)(seed + i),
+				       tb.wrong);
 		}
-		tap.ok(good, "a queue deleted and created at once under a waiting fence, %u times", i);
+		tap.ok(good, "a queue deleted and created at once under a waiting fence, %u times",
+		       i);
 	}
 }
 
@@ -407,12 +439,14 @@ void test_budgets(Tap &tap, uint64_t seed)
 		tb.post(2, hang(x, 700));
 		e = until_end(tb);
 		// nothing moves: watched for 256 cycles; a copy is never stuck
-		good &= e.status == (x ? WSE_ST_DEADLOCK : WSE_ST_TIMEOUT) && e.ran >= (x ? 956 : 700) && e.ran < (x ? 986 : 730);
+		good &= e.status == (x ? WSE_ST_DEADLOCK : WSE_ST_TIMEOUT) &&
+			e.ran >= (x ? 956 : 700) && e.ran < (x ? 986 : 730);
 		good &= tb.drain();
 		if (tb.wrong)
 			printf("# executor %u: %s (%u)\n", x, tb.wrong, tb.wrong_arg);
 	}
-	tap.ok(good, "a budget used up: TIMEOUT while something moves, DEADLOCK when nothing does for 256 cycles");
+	tap.ok(good,
+	       "a budget used up: TIMEOUT while something moves, DEADLOCK when nothing does for 256 cycles");
 
 	good = true;
 	for (unsigned at : {2u, 100u, 250u}) {
@@ -424,7 +458,8 @@ void test_budgets(Tap &tap, uint64_t seed)
 			tb.step();
 		tb.move_once = 500 + at;
 		e = until_end(tb);
-		good &= e.status == WSE_ST_TIMEOUT && e.ran >= 500 + at - 1 && e.ran < 500 + at + 20 && !tb.wrong;
+		good &= e.status == WSE_ST_TIMEOUT && e.ran >= 500 + at - 1 &&
+			e.ran < 500 + at + 20 && !tb.wrong;
 	}
 	tap.ok(good, "one move in those 256 cycles makes it a TIMEOUT");
 	{
@@ -440,7 +475,9 @@ void test_budgets(Tap &tap, uint64_t seed)
 		good &= tb.drain() && tb.ended.size() == 4;
 		for (const Ended &d : tb.ended)
 			good &= d.status == WSE_ST_OK;
-		tb.verdict(tap, good, "a budget does not run while executor or fence is waited for; the largest does not overflow");
+		tb.verdict(
+			tap, good,
+			"a budget does not run while executor or fence is waited for; the largest does not overflow");
 	}
 	{
 		Bench tb(seed, 8);
@@ -472,7 +509,9 @@ void test_budgets(Tap &tap, uint64_t seed)
 		tb.post(1, hang(3, 4000));
 		e = until_end(tb);
 		good &= e.status == WSE_ST_DEADLOCK && e.ran > 4000 && tb.drain();
-		tb.verdict(tap, good, "CLOSED: a deadlock after 1024 still cycles, but not under a copy or with entries in a ring");
+		tb.verdict(
+			tap, good,
+			"CLOSED: a deadlock after 1024 still cycles, but not under a copy or with entries in a ring");
 	}
 	{
 		Bench tb(seed, 8);
@@ -514,9 +553,11 @@ void test_resets(Tap &tap, uint64_t seed)
 		}
 		good &= tb.drain();
 		if (tb.wrong)
-			printf("# seed %llu: %s (%u)\n", (unsigned long long)(seed + i), tb.wrong, tb.wrong_arg);
+			printf("# seed %llu: %s (%u)\n", (unsigned long long)(seed + i), tb.wrong,
+			       tb.wrong_arg);
 	}
-	tap.ok(good, "CTX_RESET in mid-flight: no completions, executors at rest, tile reset, rings as new");
+	tap.ok(good,
+	       "CTX_RESET in mid-flight: no completions, executors at rest, tile reset, rings as new");
 
 	good = true;
 	for (unsigned i = 0; i < 100 && good; i++) {
@@ -533,11 +574,14 @@ void test_resets(Tap &tap, uint64_t seed)
 		while (!tb.q[0].expected.empty() && !tb.wrong)
 			tb.step();
 		tb.post(2, run(i % 4, 50));
-		good &= tb.drain() && tb.q[2].completed == 1 && tb.q[3].completed == 1 && !tb.clears;
+		good &= tb.drain() && tb.q[2].completed == 1 && tb.q[3].completed == 1 &&
+			!tb.clears;
 		if (tb.wrong)
-			printf("# seed %llu: %s (%u)\n", (unsigned long long)(seed + i), tb.wrong, tb.wrong_arg);
+			printf("# seed %llu: %s (%u)\n", (unsigned long long)(seed + i), tb.wrong,
+			       tb.wrong_arg);
 	}
-	tap.ok(good, "DELETE_QUEUE stops its command without a completion; others of the same executor go on");
+	tap.ok(good,
+	       "DELETE_QUEUE stops its command without a completion; others of the same executor go on");
 
 	good = true;
 	for (unsigned i = 0; i < 60 && good; i++) {
@@ -549,11 +593,13 @@ void test_resets(Tap &tap, uint64_t seed)
 		tb.quiet();
 		tb.top.en_i = 0;
 		tb.reset(1);
-		good &= !tb.top.rdy_o && !tb.top.busy_o && !tb.top.rreq_valid_o && !tb.top.wreq_valid_o && !tb.top.wdat_valid_o &&
-			!tb.top.go_o && !tb.top.abort_o && !tb.top.irq_o && !tb.top.fault_tail_o;
+		good &= !tb.top.rdy_o && !tb.top.busy_o && !tb.top.rreq_valid_o &&
+			!tb.top.wreq_valid_o && !tb.top.wdat_valid_o && !tb.top.go_o &&
+			!tb.top.abort_o && !tb.top.irq_o && !tb.top.fault_tail_o;
 		for (unsigned k = 0; k < 300; k++) {
 			tb.tick();
-			good &= !tb.top.rreq_valid_o && !tb.top.wreq_valid_o && !tb.top.go_o && !tb.top.irq_o && !tb.top.busy_o;
+			good &= !tb.top.rreq_valid_o && !tb.top.wreq_valid_o && !tb.top.go_o &&
+				!tb.top.irq_o && !tb.top.busy_o;
 		}
 	}
 	tap.ok(good, "a reset in mid-flight: silence until EN");
@@ -570,7 +616,8 @@ void test_resets(Tap &tap, uint64_t seed)
 			tb.refuse_write = how == 1 ? tb.q[2].cq : FaultAt;
 		tb.post(2, how == 2 ? refused(bare(0x7f), WSE_ST_BAD_OPCODE, 0) : bare(WSE_OP_NOP));
 		tb.steps(600);
-		good &= tb.top.halted_o && tb.halting && tb.ex[3].aborts && !tb.q[2].completed && !tb.wrong;
+		good &= tb.top.halted_o && tb.halting && tb.ex[3].aborts && !tb.q[2].completed &&
+			!tb.wrong;
 		tb.post(3, bare(WSE_OP_NOP));
 		tb.steps(600);
 		good &= !tb.q[3].completed && !tb.wrong;
@@ -580,7 +627,8 @@ void test_resets(Tap &tap, uint64_t seed)
 
 Command random_command(QueueTb &tb, unsigned i)
 {
-	static const unsigned results[] = {WSE_ST_OK, WSE_ST_OK, WSE_ST_OK, WSE_ST_DMA_ERROR, WSE_ST_CORE_FAULT};
+	static const unsigned results[] = {WSE_ST_OK, WSE_ST_OK, WSE_ST_OK, WSE_ST_DMA_ERROR,
+					   WSE_ST_CORE_FAULT};
 	unsigned n = tb.rng.below(10), j = tb.rng.below(Queues), x = tb.rng.below(4);
 
 	if (n < 3)
@@ -598,7 +646,8 @@ Command random_command(QueueTb &tb, unsigned i)
 	return run(x, tb.rng.below(300), 1u << 30, x ? tb.rng.pick(results) : WSE_ST_OK);
 }
 
-// All queues at once. Admin commands come when the rings they concern are not touched, as a driver does it.
+// All queues at once. Admin commands come when the rings they concern are not touched, as a driver
+// does it.
 void test_random(Tap &tap, uint64_t seed)
 {
 	Bench tb(seed, 8, 64);
@@ -615,17 +664,23 @@ void test_random(Tap &tap, uint64_t seed)
 				if (tb.room(i) && tb.rng.chance(20)) {
 					tb.post(i, random_command(tb, i), false);
 					if (tb.rng.chance(80))
-						tb.bells.push_back({2 * i, tb.q[i].sq_tail | (i && tb.rng.chance(40) ? WSE_DB_MORE_MASK : 0)});
+						tb.bells.push_back(
+							{2 * i, tb.q[i].sq_tail |
+									(i && tb.rng.chance(40)
+										 ? WSE_DB_MORE_MASK
+										 : 0)});
 				}
 				if (tb.rng.chance(5))
 					tb.bells.push_back({2 * i, tb.q[i].sq_tail});
 				if (tb.rng.chance(10))
 					tb.consume(i);
 				if (tb.rng.chance(1) && tb.bad.size() < 4)
-					tb.ring_bad(2 * i + tb.rng.below(2), tb.q[i].size + tb.rng.below(4));
+					tb.ring_bad(2 * i + tb.rng.below(2),
+						    tb.q[i].size + tb.rng.below(4));
 			}
 			if (tb.rng.chance(2))
-				tb.move_fault_head(tb.fault_tail - tb.rng.below(3) * (tb.fault_tail > 70));
+				tb.move_fault_head(tb.fault_tail -
+						   tb.rng.below(3) * (tb.fault_tail > 70));
 			tb.step();
 		}
 		for (unsigned i = 0; i < Queues; i++)
@@ -655,7 +710,8 @@ void test_random(Tap &tap, uint64_t seed)
 				for (Command &c : u.expected)
 					c.other_deleted |= c.fence && c.s.queue == i;
 			tb.post(0, destroy(i));
-			tb.drain();		// fences on it that were not fetched yet end now, too
+			// fences on it that were not fetched yet end now, too
+			tb.drain();
 			tb.post(0, create(i, 2 << tb.rng.below(4), tb.rng.below(32)));
 			deletes++;
 		}
@@ -668,12 +724,13 @@ void test_random(Tap &tap, uint64_t seed)
 		tb.drain();
 		tb.records.clear();
 	}
-	printf("# %u completions, %u commands executed, %u fault records, %u lost, %u resets, %u deletions\n", tb.completions, tb.runs,
-	       tb.fault_tail, tb.fault_lost, resets, deletes);
+	printf("# %u completions, %u commands executed, %u fault records, %u lost, %u resets, %u deletions\n",
+	       tb.completions, tb.runs, tb.fault_tail, tb.fault_lost, resets, deletes);
 	tb.steps(20);
 	for (unsigned left : tb.uncounted)
 		tb.check(!left, "a completion that was not counted", left);
-	tb.verdict(tap, tb.completions > 4000 && tb.runs > 2000 && tb.fault_tail > 500, "random traffic on five queues with stalls");
+	tb.verdict(tap, tb.completions > 4000 && tb.runs > 2000 && tb.fault_tail > 500,
+		   "random traffic on five queues with stalls");
 }
 
 } // namespace

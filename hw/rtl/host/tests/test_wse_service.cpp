@@ -20,7 +20,8 @@ struct Op {
 };
 
 struct Bench : BlockTb<Vwse_service> {
-	std::deque<std::optional<uint16_t>> flight;	// cores of the reads on their way; front: due now
+	// cores of the reads on their way; front: due now
+	std::deque<std::optional<uint16_t>> flight;
 	std::optional<uint16_t> due;
 	unsigned reads = 0;
 
@@ -49,16 +50,25 @@ struct Bench : BlockTb<Vwse_service> {
 		top.d_row_i = rng.below(Rows);
 		top.d_col_i = rng.below(Cols);
 	}
-	// The operation that must be on the bus after the next edge: start, then debugger, then copy.
+	// The operation that must be on the bus after the next edge: start, then debugger, then
+	// copy.
 	Op granted() const
 	{
 		if (top.a_valid_i)
-			return {top.a_op_i, top.a_addr_i, top.a_rows_i, top.a_cols_i, top.a_wdata_i, true, false, 0};
+			return {top.a_op_i,    top.a_addr_i, top.a_rows_i, top.a_cols_i,
+				top.a_wdata_i, true,	     false,	   0};
 		if (top.d_valid_i)
-			return {top.d_op_i, top.d_addr_i, 1u << top.d_row_i, 1u << top.d_col_i, 0, false, false, 0};
+			return {top.d_op_i,
+				top.d_addr_i,
+				1u << top.d_row_i,
+				1u << top.d_col_i,
+				0,
+				false,
+				false,
+				0};
 		if (top.b_valid_i)
-			return {top.b_op_i, top.b_addr_i, top.b_rows_i, top.b_cols_i, top.b_wdata_i, true, true,
-				top.b_core_i};
+			return {top.b_op_i,    top.b_addr_i, top.b_rows_i, top.b_cols_i,
+				top.b_wdata_i, true,	     true,	   top.b_core_i};
 		return {};
 	}
 	// one cycle; false: something on the bus or in the answers is not as it must be
@@ -68,13 +78,16 @@ struct Bench : BlockTb<Vwse_service> {
 		Op op = granted();
 
 		settle();
-		good = top.d_ready_o == !top.a_valid_i && top.b_ready_o == (!top.a_valid_i && !top.d_valid_i);
+		good = top.d_ready_o == !top.a_valid_i &&
+		       top.b_ready_o == (!top.a_valid_i && !top.d_valid_i);
 		edge();
 		good &= top.svc_op_o == op.op;
 		if (op.op) {
-			good &= top.svc_addr_o == op.addr && top.svc_rows_o == op.rows && top.svc_cols_o == op.cols;
+			good &= top.svc_addr_o == op.addr && top.svc_rows_o == op.rows &&
+				top.svc_cols_o == op.cols;
 			if (op.has_data)
-				good &= (top.svc_wdata_lo_o | uint64_t(top.svc_wdata_hi_o) << 32) == op.data;
+				good &= (top.svc_wdata_lo_o | uint64_t(top.svc_wdata_hi_o) << 32) ==
+					op.data;
 			if (op.has_core)
 				good &= top.svc_rd_core_o == op.core;
 		}
@@ -83,7 +96,8 @@ struct Bench : BlockTb<Vwse_service> {
 		flight.pop_front();
 		good &= top.rd_valid_o == due.has_value();
 		reads += due.has_value();
-		flight.push_back(mine && op.op == OpRead ? std::optional<uint16_t>(op.core) : std::nullopt);
+		flight.push_back(mine && op.op == OpRead ? std::optional<uint16_t>(op.core)
+							 : std::nullopt);
 		return good;
 	}
 };
@@ -97,13 +111,18 @@ void test_operations(Tap &tap, uint64_t seed)
 		for (unsigned op = 1; op < 16; op++) {
 			tb.none();
 			tb.noise();
-			(from == 0 ? tb.top.a_op_i : from == 1 ? tb.top.b_op_i : tb.top.d_op_i) = op;
-			(from == 0 ? tb.top.a_valid_i : from == 1 ? tb.top.b_valid_i : tb.top.d_valid_i) = 1;
+			(from == 0   ? tb.top.a_op_i
+			 : from == 1 ? tb.top.b_op_i
+				     : tb.top.d_op_i) = op;
+			(from == 0   ? tb.top.a_valid_i
+			 : from == 1 ? tb.top.b_valid_i
+				     : tb.top.d_valid_i) = 1;
 			good &= tb.step();
 			tb.none();
 			good &= tb.step();		// one cycle long
 		}
-	tap.ok(good, "every operation of each requester is on the bus for one cycle, with its address, data, rectangle");
+	tap.ok(good,
+	       "every operation of each requester is on the bus for one cycle, with its address, data, rectangle");
 
 	good = true;
 	for (unsigned row = 0; row < Rows; row++)
@@ -112,7 +131,8 @@ void test_operations(Tap &tap, uint64_t seed)
 			tb.top.d_valid_i = 1;
 			tb.top.d_row_i = row;
 			tb.top.d_col_i = col;
-			good &= tb.step() && tb.top.svc_rows_o == 1u << row && tb.top.svc_cols_o == 1u << col;
+			good &= tb.step() && tb.top.svc_rows_o == 1u << row &&
+				tb.top.svc_cols_o == 1u << col;
 		}
 	tb.none();
 	tap.ok(good, "the debugger's operation reaches exactly its core");
@@ -159,7 +179,8 @@ void test_reads(Tap &tap, uint64_t seed)
 	tb.none();
 	for (int i = 0; i < 8; i++)
 		good &= tb.step();
-	tap.ok(good && tb.reads == 101, "reads that are not the copy executor's, or that waited, announce no word");
+	tap.ok(good && tb.reads == 101,
+	       "reads that are not the copy executor's, or that waited, announce no word");
 }
 
 void test_random(Tap &tap, uint64_t seed)
@@ -171,8 +192,14 @@ void test_random(Tap &tap, uint64_t seed)
 	for (i = 0; i < 100000 && good; i++) {
 		// a requester that waits holds its request
 		bool b_waits = tb.top.b_valid_i && (tb.top.a_valid_i || tb.top.d_valid_i);
-		Op held = {tb.top.b_op_i, tb.top.b_addr_i, tb.top.b_rows_i, tb.top.b_cols_i, tb.top.b_wdata_i, true,
-			   true, tb.top.b_core_i};
+		Op held = {tb.top.b_op_i,
+			   tb.top.b_addr_i,
+			   tb.top.b_rows_i,
+			   tb.top.b_cols_i,
+			   tb.top.b_wdata_i,
+			   true,
+			   true,
+			   tb.top.b_core_i};
 
 		tb.noise();
 		tb.top.a_valid_i = tb.rng.chance(20);
@@ -191,7 +218,8 @@ void test_random(Tap &tap, uint64_t seed)
 		}
 		good &= tb.step();
 	}
-	tap.ok(good && tb.reads > 10000, "100000 random cycles of three requesters (%u reads, stopped at %d)", tb.reads, i);
+	tap.ok(good && tb.reads > 10000,
+	       "100000 random cycles of three requesters (%u reads, stopped at %d)", tb.reads, i);
 
 	tb.none();
 	tb.top.b_valid_i = 1;
@@ -200,7 +228,8 @@ void test_random(Tap &tap, uint64_t seed)
 	tb.step();
 	tb.reset(1);
 	tb.none();
-	good = tb.top.svc_op_o == 0 && tb.top.svc_rows_o == 0 && tb.top.svc_cols_o == 0 && !tb.top.rd_valid_o;
+	good = tb.top.svc_op_o == 0 && tb.top.svc_rows_o == 0 && tb.top.svc_cols_o == 0 &&
+	       !tb.top.rd_valid_o;
 	for (i = 0; i < 8; i++) {
 		tb.tick();
 		good &= tb.top.svc_op_o == 0 && !tb.top.rd_valid_o;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// START and SCRUB against a model of the cores behind the service plane: argument words, entry, rectangles of every
-// shape, ends in any order, faults and values, cores held, aborts (budget, deadlock, context reset) at any cycle.
+// START and SCRUB against a model of the cores behind the service plane: argument words, entry,
+// rectangles of every shape, ends in any order, faults and values, cores held, aborts (budget,
+// deadlock, context reset) at any cycle.
 #include <algorithm>
 #include <deque>
 #include <set>
@@ -18,7 +19,8 @@ enum { OpWrite = 1, OpBoot = 3, OpStart = 4, OpHold = 5, OpScrub = 6, OpClear = 
 
 struct Core {
 	bool held = false, done = false, faulted = false, running = false;
-	uint32_t value = 0, cause = 0, pc = 0, addr = 0, color = 0, fvalue = 0, wait_cause = 0, wait_color = 0;
+	uint32_t value = 0, cause = 0, pc = 0, addr = 0, color = 0, fvalue = 0, wait_cause = 0,
+		 wait_color = 0;
 	uint32_t arg[16] = {}, entry = 0;
 	unsigned starts = 0, boots = 0, holds = 0, scrubs = 0, touched = 0, scrubbing = 0;
 	// what it will do with its next start, and when
@@ -122,7 +124,8 @@ struct Bench : ExecTb<Vwse_start> {
 		plane.pop_front();
 		plane.push_back(Op{});
 		if (top.svc_valid_o)
-			plane.back() = {top.svc_op_o, top.svc_addr_o, top.svc_rows_o, top.svc_cols_o, top.svc_wdata_o};
+			plane.back() = {top.svc_op_o, top.svc_addr_o, top.svc_rows_o,
+					top.svc_cols_o, top.svc_wdata_o};
 		top.svc_busy_i = busy;
 	}
 	// cores as an earlier start may have left them: whatever they show must not count
@@ -145,8 +148,8 @@ struct Bench : ExecTb<Vwse_start> {
 	}
 	Fault fault()
 	{
-		return {top.status_o, top.f_row_o, top.f_col_o, top.f_ncores_o, top.f_cause_o, top.f_pc_o, top.f_addr_o,
-			top.f_color_o, top.f_value_o};
+		return {top.status_o, top.f_row_o,  top.f_col_o,   top.f_ncores_o, top.f_cause_o,
+			top.f_pc_o,   top.f_addr_o, top.f_color_o, top.f_value_o};
 	}
 };
 
@@ -220,8 +223,8 @@ struct Case {
 		for (Core &c : b.core) {
 			bool is = inside.count(&c);
 
-			if (c.starts != (is && !boot) || c.boots != (is && boot) || c.holds || c.scrubs ||
-			    (!is && c.touched))
+			if (c.starts != (is && !boot) || c.boots != (is && boot) || c.holds ||
+			    c.scrubs || (!is && c.touched))
 				return false;
 			if (is && (memcmp(c.arg, cmd.arg, sizeof(c.arg)) || c.entry != cmd.sram))
 				return false;
@@ -295,7 +298,8 @@ bool verdict(Bench &b, unsigned faults, unsigned values)
 		k->will_fault = dice < faults;
 		k->will_say = !k->will_fault && dice < faults + values ? 1 + b.rng.below(1000) : 0;
 		if (!k->will_fault && !k->will_say && b.rng.below(3) == 0)
-			k->after = Never;		// does not matter, unless no other core ends badly
+			// does not matter, unless no other core ends badly
+			k->after = Never;
 		if (k->will_fault && !nf++)
 			first_fault = int(i);
 		if (k->will_say && !nv++)
@@ -308,10 +312,24 @@ bool verdict(Bench &b, unsigned faults, unsigned values)
 	if (nf) {
 		const Core *k = c.in[first_fault];
 
-		want = {WSE_ST_CORE_FAULT, c.row(first_fault), c.col(first_fault), nf, k->cause, k->pc, k->addr, k->color,
+		want = {WSE_ST_CORE_FAULT,
+			c.row(first_fault),
+			c.col(first_fault),
+			nf,
+			k->cause,
+			k->pc,
+			k->addr,
+			k->color,
 			k->fvalue};
 	} else {
-		want = {WSE_ST_KERNEL_ERROR, c.row(first_value), c.col(first_value), nv, 0, 0, 0, ~0u,
+		want = {WSE_ST_KERNEL_ERROR,
+			c.row(first_value),
+			c.col(first_value),
+			nv,
+			0,
+			0,
+			0,
+			~0u,
 			c.in[first_value]->will_say};
 	}
 	return c.run(500) && b.fault() == want && c.delivered() && b.acknowledge();
@@ -344,7 +362,8 @@ bool late_fault(Bench &b)
 	return b.acknowledge();
 }
 
-// Some cores never end; the queue says how the budget ran out, at any moment from the first cycle on.
+// Some cores never end; the queue says how the budget ran out, at any moment from the first cycle
+// on.
 bool blamed(Bench &b, bool early)
 {
 	Case c(b, random_rect(b.rng), b.rng.below(2));
@@ -355,7 +374,8 @@ bool blamed(Bench &b, bool early)
 		Core *k = c.in[i];
 
 		k->held = k->faulted = false;
-		k->will_fault = !early && b.rng.below(4) == 0;	// in this cycle: too late to be the verdict
+		// in this cycle: too late to be the verdict
+		k->will_fault = !early && b.rng.below(4) == 0;
 		k->after = k->will_fault || b.rng.below(2) ? Never : 0;
 		if (b.rng.below(4) == 0) {
 			k->wait_cause = 0;
@@ -377,12 +397,21 @@ bool blamed(Bench &b, bool early)
 	for (size_t i = 0; i < c.in.size(); i++)
 		if ((early || !c.in[i]->done) && !n++)	// no core had begun if early
 			first = int(i);
-	Fault want = {status, c.row(first), c.col(first), n, c.in[first]->wait_cause, 0, 0, c.in[first]->wait_color, 0};
+	Fault want = {status,
+		      c.row(first),
+		      c.col(first),
+		      n,
+		      c.in[first]->wait_cause,
+		      0,
+		      0,
+		      c.in[first]->wait_color,
+		      0};
 
 	return b.fault() == want && b.acknowledge();
 }
 
-// The budget runs out just as the last core executes DONE: complete, or late, but never late without a core to name.
+// The budget runs out just as the last core executes DONE: complete, or late, but never late
+// without a core to name.
 bool photo_finish(Bench &b)
 {
 	Case c(b, random_rect(b.rng), b.rng.below(2));
@@ -449,7 +478,8 @@ bool scrub(Bench &b, Rect rc)
 	for (Core &k : b.core) {
 		bool is = inside.count(&k);
 
-		if (k.scrubs != is || k.boots || k.starts || k.touched || k.scrubbing || (is && !k.held))
+		if (k.scrubs != is || k.boots || k.starts || k.touched || k.scrubbing ||
+		    (is && !k.held))
 			return false;
 	}
 	return b.acknowledge();
@@ -474,21 +504,28 @@ int main(int argc, char **argv)
 
 	for (int boot = 0; boot < 2; boot++) {
 		i = 0;
-		t.ok(many(b, unsigned(rects.size()), [&](Bench &) { return ends(b, rects[i++], boot); }),
+		t.ok(many(b, unsigned(rects.size()),
+			  [&](Bench &) { return ends(b, rects[i++], boot); }),
 		     "%s: arguments, entry and end of every rectangle of a %ux%u tile, whatever the cores showed before",
 		     boot ? "BOOT" : "START", Rows, Cols);
 	}
 	t.ok(many(b, 300, held), "a held core: NOT_BOOTED names the lowest, nothing is sent");
-	t.ok(many(b, 300, [&](Bench &) { return verdict(b, 30, 0); }), "CORE_FAULT: the lowest core's record, how many");
-	t.ok(many(b, 300, [&](Bench &) { return verdict(b, 0, 30); }), "KERNEL_ERROR: the lowest core's value, how many");
-	t.ok(many(b, 300, [&](Bench &) { return verdict(b, 20, 40); }), "a fault outweighs a value");
+	t.ok(many(b, 300, [&](Bench &) { return verdict(b, 30, 0); }),
+	     "CORE_FAULT: the lowest core's record, how many");
+	t.ok(many(b, 300, [&](Bench &) { return verdict(b, 0, 30); }),
+	     "KERNEL_ERROR: the lowest core's value, how many");
+	t.ok(many(b, 300, [&](Bench &) { return verdict(b, 20, 40); }),
+	     "a fault outweighs a value");
 	t.ok(many(b, 300, late_fault), "faults at any time");
-	t.ok(many(b, 300, [&](Bench &) { return blamed(b, false); }), "budget or deadlock: the lowest core that waits, what for, pc 0");
-	t.ok(many(b, 300, [&](Bench &) { return blamed(b, true); }), "in the first cycles, too: an earlier start's DONE does not count");
+	t.ok(many(b, 300, [&](Bench &) { return blamed(b, false); }),
+	     "budget or deadlock: the lowest core that waits, what for, pc 0");
+	t.ok(many(b, 300, [&](Bench &) { return blamed(b, true); }),
+	     "in the first cycles, too: an earlier start's DONE does not count");
 	t.ok(many(b, 1000, photo_finish), "DONE as the budget runs out: complete or named");
 	t.ok(many(b, 300, reset_any_time), "context reset at any cycle, then a start");
 	i = 0;
-	t.ok(many(b, unsigned(rects.size()), [&](Bench &) { return scrub(b, rects[i++]); }), "SCRUB of every rectangle, complete when no core is busy");
+	t.ok(many(b, unsigned(rects.size()), [&](Bench &) { return scrub(b, rects[i++]); }),
+	     "SCRUB of every rectangle, complete when no core is busy");
 	t.ok(many(b, 50, closed), "CLOSED is told to the queue");
 	return t.plan();
 }

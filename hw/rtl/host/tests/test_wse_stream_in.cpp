@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// STREAM_IN from a model of the host's memory to one of the routers behind the north edge, against hw/doc/fabric.md:
-// types, features, masks, zeros dropped, indices alone, END; back-pressure, refused accesses, aborts at any cycle.
+// STREAM_IN from a model of the host's memory to one of the routers behind the north edge, against
+// hw/doc/fabric.md: types, features, masks, zeros dropped, indices alone, END; back-pressure,
+// refused accesses, aborts at any cycle.
 #include <deque>
 #include <vector>
 
@@ -13,9 +14,11 @@ constexpr unsigned Limit = 2000000;		// cycles that no command here needs
 
 struct Bench : StreamTb<Vwse_stream_in> {
 	std::vector<Wavelet> got[Cols];
-	std::deque<unsigned> owed[Cols];	// colors of the credits that a router has not given back
+	// colors of the credits that a router has not given back
+	std::deque<unsigned> owed[Cols];
 	unsigned held[Cols][WSE_NCOLORS] = {};
-	unsigned back[Cols] = {};		// percent of the cycles in which a column gives one back
+	// percent of the cycles in which a column gives one back
+	unsigned back[Cols] = {};
 	unsigned color = 0;
 
 	explicit Bench(uint64_t seed) : StreamTb(seed)
@@ -33,8 +36,12 @@ struct Bench : StreamTb<Vwse_stream_in> {
 			unsigned head = top.north_head_o >> 7 * c & 0x7f, k = head & 31;
 
 			if (head & 0x40) {
-				if (k != color || !running || ++held[c][k] > WSE_CHAN_DEPTH || !top.moved_o)
-					bus.broken("a wavelet of color %u (%u) on column %u: %s, %u held, %s", k, color, c, running ? "" : "no command", held[c][k], top.moved_o ? "" : "not moved");
+				if (k != color || !running || ++held[c][k] > WSE_CHAN_DEPTH ||
+				    !top.moved_o)
+					bus.broken(
+						"a wavelet of color %u (%u) on column %u: %s, %u held, %s",
+						k, color, c, running ? "" : "no command",
+						held[c][k], top.moved_o ? "" : "not moved");
 				got[c].push_back({top.north_data_o[c], bool(head & 0x20)});
 				owed[c].push_back(k);
 			}
@@ -74,7 +81,8 @@ struct Bench : StreamTb<Vwse_stream_in> {
 	}
 };
 
-// zeros of both signs, NaN, infinities, subnormals, halves: what rounding and DROP_ZERO may stumble over
+// zeros of both signs, NaN, infinities, subnormals, halves: what rounding and DROP_ZERO may stumble
+// over
 uint32_t value(Rng &g, unsigned zeros)
 {
 	uint32_t v = uint32_t(g.u64());
@@ -132,7 +140,10 @@ struct Job : StreamJob {
 				for (unsigned k = 0; k < cmd.kcol; k++)
 					for (unsigned f = 0; f < cmd.nfeat; f++)
 						if (sent(mem, blk * cmd.nfeat + f, c, k, &v))
-							w.push_back({cmd.etype == WSE_ETYPE_RAW32 ? v : v | f << 14 | k, false});
+							w.push_back({cmd.etype == WSE_ETYPE_RAW32
+									     ? v
+									     : v | f << 14 | k,
+								     false});
 				if (cmd.etype != WSE_ETYPE_RAW32)
 					w.push_back({WSE_CTRLW_END_MASK, true});
 			}
@@ -148,7 +159,8 @@ struct Job : StreamJob {
 	bool arrived(Bench &b, bool all)
 	{
 		for (unsigned c = 0; c < Cols; c++)
-			if (b.got[c].size() > want[c].size() || (all && b.got[c].size() != want[c].size()) ||
+			if (b.got[c].size() > want[c].size() ||
+			    (all && b.got[c].size() != want[c].size()) ||
 			    !std::equal(b.got[c].begin(), b.got[c].end(), want[c].begin()))
 				return false;
 		return true;
@@ -188,7 +200,8 @@ bool one_type(Bench &b, unsigned etype, unsigned nfeat, unsigned flags)
 	return run(b, j);
 }
 
-bool lists(Bench &b)		// two page lists at a time, and most of their entries not remembered
+// two page lists at a time, and most of their entries not remembered
+bool lists(Bench &b)
 {
 	Job j;
 
@@ -257,7 +270,8 @@ bool aborted(Bench &b, unsigned status)
 	return streams(b);
 }
 
-// Columns that take nothing: the port comes to rest, and the record names the lowest one that is not through.
+// Columns that take nothing: the port comes to rest, and the record names the lowest one that is
+// not through.
 bool stuck(Bench &b)
 {
 	Job j;
@@ -327,21 +341,31 @@ int main(int argc, char **argv)
 
 	for (unsigned e = 0; e < 3; e++)
 		for (unsigned f = 1; f <= (e == WSE_ETYPE_RAW32 ? 1 : 4); f *= 2)
-			t.ok(many(b, 40, [&](Bench &) {
-				unsigned fl = b.rng.below(2) ? DRM_WSE_CMD_MASKED : 0;
+			t.ok(many(b, 40,
+				  [&](Bench &) {
+					  unsigned fl = b.rng.below(2) ? DRM_WSE_CMD_MASKED : 0;
 
-				return one_type(b, e, f, fl) && one_type(b, e, f, fl | DRM_WSE_CMD_DROP_ZERO) &&
-				       one_type(b, e, f, fl | DRM_WSE_CMD_INDEX_ONLY);
-			}), "%s, %u a block: every element once and in order, zeros dropped, indices alone, END", types[e], f);
-	t.ok(many(b, 500, streams), "shapes, strides, masks and page lists at random, columns stall at random");
+					  return one_type(b, e, f, fl) &&
+						 one_type(b, e, f, fl | DRM_WSE_CMD_DROP_ZERO) &&
+						 one_type(b, e, f, fl | DRM_WSE_CMD_INDEX_ONLY);
+				  }),
+			     "%s, %u a block: every element once and in order, zeros dropped, indices alone, END",
+			     types[e], f);
+	t.ok(many(b, 500, streams),
+	     "shapes, strides, masks and page lists at random, columns stall at random");
 	t.ok(many(b, 60, lists), "two page lists at a time, more pages than are remembered");
 	t.ok(many(b, 3, deep), "the largest KCOL");
-	t.ok(many(b, 300, refused), "DMA_ERROR of values, mask or a list; the next stream is clean");
-	t.ok(many(b, 600, [&](Bench &) { return aborted(b, WSE_ST_TIMEOUT); }), "TIMEOUT at any cycle: what went was right; the next stream is clean");
-	t.ok(many(b, 300, [&](Bench &) { return aborted(b, WSE_ST_OK); }), "context reset at any cycle; the next stream is clean");
-	t.ok(many(b, 200, stuck), "columns without room: at rest, DEADLOCK names the lowest, how many, the color");
+	t.ok(many(b, 300, refused),
+	     "DMA_ERROR of values, mask or a list; the next stream is clean");
+	t.ok(many(b, 600, [&](Bench &) { return aborted(b, WSE_ST_TIMEOUT); }),
+	     "TIMEOUT at any cycle: what went was right; the next stream is clean");
+	t.ok(many(b, 300, [&](Bench &) { return aborted(b, WSE_ST_OK); }),
+	     "context reset at any cycle; the next stream is clean");
+	t.ok(many(b, 200, stuck),
+	     "columns without room: at rest, DEADLOCK names the lowest, how many, the color");
 	bool good = many(b, 1, [&](Bench &) { return fast(b, &cycles, &wavelets); });
 
-	t.ok(good, "%zu wavelets into each of %u columns in %llu cycles", wavelets, Cols, (unsigned long long)cycles);
+	t.ok(good, "%zu wavelets into each of %u columns in %llu cycles", wavelets, Cols,
+	     (unsigned long long)cycles);
 	return t.plan();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The mask words of a stream against hw/doc/fabric.md: the bit of (n, c, k) is bit k & 7 of byte MOFF + n * RSTRIDE +
-// c * MCSTRIDE + k / 8. Ports take their words at random times; other answers pass on the same bus.
+// The mask words of a stream against hw/doc/fabric.md: the bit of (n, c, k) is bit k & 7 of byte
+// MOFF + n * RSTRIDE + c * MCSTRIDE + k / 8. Ports take their words at random times; other answers
+// pass on the same bus.
 #include <vector>
 
 #include "Vwse_stream_mask.h"
@@ -14,11 +15,14 @@ constexpr unsigned Cols = 3, N = 4 * Cols;	// as in blocks.mk
 struct Bench : BlockTb<Vwse_stream_mask> {
 	HostBus bus;
 	HostBuf buf;
-	unsigned eager = 50;			// percent of the cycles in which a port takes a word that is there
-	unsigned every = 0;			// a port takes a word every so many cycles, 0: at random
+	// percent of the cycles in which a port takes a word that is there
+	unsigned eager = 50;
+	// a port takes a word every so many cycles, 0: at random
+	unsigned every = 0;
 	// the command
 	uint64_t moff = 0;
-	unsigned c0 = 0, rstride = 0, mcstride = 0, nblk = 0, kcol = 0, nfeat = 1, col0 = 0, cols = 1;
+	unsigned c0 = 0, rstride = 0, mcstride = 0, nblk = 0, kcol = 0, nfeat = 1, col0 = 0,
+		 cols = 1;
 	// the ports
 	unsigned taken[N] = {};			// words of {column, feature}
 	uint64_t took[N] = {};			// cycle of the last one
@@ -33,7 +37,10 @@ struct Bench : BlockTb<Vwse_stream_mask> {
 		reset();
 	}
 	unsigned words() const { return (kcol + 63) / 64; }
-	bool used(unsigned i) const { return i / 4 >= col0 && i / 4 < col0 + cols && i % 4 < nfeat; }
+	bool used(unsigned i) const
+	{
+		return i / 4 >= col0 && i / 4 < col0 + cols && i % 4 < nfeat;
+	}
 	bool all_taken() const
 	{
 		for (unsigned i = 0; i < N; i++)
@@ -45,7 +52,8 @@ struct Bench : BlockTb<Vwse_stream_mask> {
 	bool right(unsigned i)
 	{
 		uint64_t blk = taken[i] / words(), w = taken[i] % words();
-		uint64_t off = moff + (blk * nfeat + i % 4) * rstride + uint64_t(i / 4 - col0) * mcstride;
+		uint64_t off =
+			moff + (blk * nfeat + i % 4) * rstride + uint64_t(i / 4 - col0) * mcstride;
 		uint64_t shown = top.word_o[2 * i] | uint64_t(top.word_o[2 * i + 1]) << 32;
 
 		for (unsigned k = 64 * w; k < kcol && k < 64 * w + 64; k++) {
@@ -78,9 +86,11 @@ struct Bench : BlockTb<Vwse_stream_mask> {
 				bus.broken("column %u feature %u word %u", i / 4, i % 4, taken[i]);
 				continue;
 			}
-			bool due = every ? !taken[i] || cycles >= took[i] + every : rng.chance(eager);
+			bool due =
+				every ? !taken[i] || cycles >= took[i] + every : rng.chance(eager);
 
-			if (every && due && taken[i] && !there && used(i) && taken[i] < nblk * words())
+			if (every && due && taken[i] && !there && used(i) &&
+			    taken[i] < nblk * words())
 				waited++;
 			if (!there || !due)
 				continue;
@@ -147,7 +157,8 @@ struct Bench : BlockTb<Vwse_stream_mask> {
 	}
 	void lay(unsigned density, unsigned pshift)
 	{
-		uint64_t size = moff + uint64_t(nblk * nfeat - 1) * rstride + (cols - 1) * mcstride + 8 * words();
+		uint64_t size = moff + uint64_t(nblk * nfeat - 1) * rstride +
+				(cols - 1) * mcstride + 8 * words();
 
 		bus.mem = HostMem();
 		buf = bus.mem.alloc(rng, size, pshift);
@@ -190,12 +201,13 @@ bool stopped(Bench &b)
 	return b.bus.good && whole(b);
 }
 
-// The stream stops when an access is refused: no word of that answer may be taken for a mask before.
+// The stream stops when an access is refused: no word of that answer may be taken for a mask
+// before.
 bool refused(Bench &b)
 {
 	b.shape();
-	uint64_t off = b.moff + uint64_t(b.rng.below(b.nblk * b.nfeat)) * b.rstride + b.rng.below(b.cols) * b.mcstride +
-		       8 * b.rng.below(b.words());
+	uint64_t off = b.moff + uint64_t(b.rng.below(b.nblk * b.nfeat)) * b.rstride +
+		       b.rng.below(b.cols) * b.mcstride + 8 * b.rng.below(b.words());
 	bool entry = !b.buf.b.direct && b.rng.below(2);
 
 	b.bus.mem.refuse(entry ? b.buf.b.addr + 8 * (off >> b.buf.b.pshift) : b.buf.bus(off), 8);
@@ -238,9 +250,13 @@ int main(int argc, char **argv)
 	Tap t;
 	Bench b(bench_seed(argc, argv));
 
-	t.ok(many(b, 400, whole), "every word of every column and feature once and in order: shapes, densities, offsets, page lists");
-	t.ok(many(b, 300, stopped), "stopped at any cycle: no request begins after; the next stream is clean");
-	t.ok(many(b, 200, refused), "a refused word or page entry is no mask; the next stream is clean");
-	t.ok(many(b, 1, ahead), "words are read ahead: a port at full rate never waits behind 70 cycles of latency");
+	t.ok(many(b, 400, whole),
+	     "every word of every column and feature once and in order: shapes, densities, offsets, page lists");
+	t.ok(many(b, 300, stopped),
+	     "stopped at any cycle: no request begins after; the next stream is clean");
+	t.ok(many(b, 200, refused),
+	     "a refused word or page entry is no mask; the next stream is clean");
+	t.ok(many(b, 1, ahead),
+	     "words are read ahead: a port at full rate never waits behind 70 cycles of latency");
 	return t.plan();
 }

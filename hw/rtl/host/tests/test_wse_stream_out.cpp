@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// STREAM_OUT from a model of the routers in front of the south edge to one of the host's memory, against
-// hw/doc/fabric.md: types, features, masks, control wavelets, other colors; refused accesses, streams cut short, aborts.
+// STREAM_OUT from a model of the routers in front of the south edge to one of the host's memory,
+// against hw/doc/fabric.md: types, features, masks, control wavelets, other colors; refused
+// accesses, streams cut short, aborts.
 #include <deque>
 #include <vector>
 
@@ -13,9 +14,11 @@ constexpr unsigned Limit = 2000000;		// cycles that no command here needs
 
 struct Bench : StreamTb<Vwse_stream_out> {
 	std::deque<Wavelet> todo[Cols][WSE_NCOLORS];	// not sent yet
-	std::deque<uint32_t> line[Cols][WSE_NCOLORS];	// data wavelets that no command has taken, sent or not
+	// data wavelets that no command has taken, sent or not
+	std::deque<uint32_t> line[Cols][WSE_NCOLORS];
 	unsigned credit[Cols][WSE_NCOLORS];
-	unsigned send[Cols] = {};			// percent of the cycles in which a column sends, if it may
+	// percent of the cycles in which a column sends, if it may
+	unsigned send[Cols] = {};
 
 	explicit Bench(uint64_t seed) : StreamTb(seed)
 	{
@@ -43,7 +46,8 @@ struct Bench : StreamTb<Vwse_stream_out> {
 		for (unsigned c = 0; c < Cols; c++) {
 			unsigned cr = top.south_cr_o >> 6 * c & 0x3f, from = rng.below(WSE_NCOLORS);
 
-			if (cr & 0x20 && (!running || !top.moved_o || ++credit[c][cr & 31] > WSE_CHAN_DEPTH))
+			if (cr & 0x20 &&
+			    (!running || !top.moved_o || ++credit[c][cr & 31] > WSE_CHAN_DEPTH))
 				bus.broken("a credit of color %u for column %u", cr & 31, c);
 			top.south_data_i[c] = uint32_t(rng.u64());
 			if (!rng.chance(send[c]))
@@ -54,7 +58,8 @@ struct Bench : StreamTb<Vwse_stream_out> {
 				if (todo[c][k].empty() || !credit[c][k])
 					continue;
 				credit[c][k]--;
-				top.south_head_i |= (0x40 | unsigned(todo[c][k].front().ctl) << 5 | k) << 7 * c;
+				top.south_head_i |=
+					(0x40 | unsigned(todo[c][k].front().ctl) << 5 | k) << 7 * c;
 				top.south_data_i[c] = todo[c][k].front().data;
 				todo[c][k].pop_front();
 				break;
@@ -74,7 +79,8 @@ struct Bench : StreamTb<Vwse_stream_out> {
 			uint32_t v = uint32_t(rng.u64());
 
 			switch (rng.below(6)) {
-			case 0: v &= 0x807fffff; break;			// what rounding to bf16 may stumble over
+			// what rounding to bf16 may stumble over
+			case 0: v &= 0x807fffff; break;
 			case 1: v |= 0x7f800000; break;
 			case 2: v = (v & 0xffff0000) | 0x8000; break;
 			default: break;
@@ -128,7 +134,8 @@ struct Job : StreamJob {
 				for (unsigned k = 0; k < cmd.kcol; k++)
 					need[i] += selected(b.bus.mem, n, c, k);
 			if (need[i] > line.size())
-				b.feed(i, cmd.color, need[i] - line.size() + b.rng.below(3), control);
+				b.feed(i, cmd.color, need[i] - line.size() + b.rng.below(3),
+				       control);
 			for (unsigned blk = 0; blk < cmd.nline; blk++)
 				for (unsigned k = 0; k < cmd.kcol; k++)
 					for (unsigned f = 0; f < cmd.nfeat; f++) {
@@ -144,12 +151,14 @@ struct Job : StreamJob {
 					}
 		}
 		for (unsigned i = b.rng.below(4); i--; )	// other colors pass by, or wait
-			b.feed(b.rng.below(Cols), b.rng.below(WSE_NCOLORS), b.rng.below(8), control);
+			b.feed(b.rng.below(Cols), b.rng.below(WSE_NCOLORS), b.rng.below(8),
+			       control);
 	}
 	void taken()
 	{
 		for (unsigned i = 0; i < Cols; i++)
-			b.line[i][cmd.color].erase(b.line[i][cmd.color].begin(), b.line[i][cmd.color].begin() + need[i]);
+			b.line[i][cmd.color].erase(b.line[i][cmd.color].begin(),
+						   b.line[i][cmd.color].begin() + need[i]);
 	}
 	bool run()
 	{
@@ -198,7 +207,8 @@ bool one_type(Bench &b, unsigned etype, unsigned nfeat, bool masked)
 	return j.run();
 }
 
-bool lists(Bench &b)		// two page lists at a time, and most of their entries not remembered
+// two page lists at a time, and most of their entries not remembered
+bool lists(Bench &b)
 {
 	Job j(b);
 
@@ -263,7 +273,8 @@ bool aborted(Bench &b, unsigned status)
 	HostMem old = b.bus.mem;
 
 	b.start(j);
-	if (!b.abort_at_random(status, b.bus.drain(), &early) || !b.rest() || !b.bus.mem.between(old, j.want))
+	if (!b.abort_at_random(status, b.bus.drain(), &early) || !b.rest() ||
+	    !b.bus.mem.between(old, j.want))
 		return false;
 	if (!early && !(b.bus.mem == j.want))
 		return false;
@@ -271,7 +282,8 @@ bool aborted(Bench &b, unsigned status)
 	return streams(b);
 }
 
-// The wafer sends less than the command wants: the port comes to rest, and the record names the lowest column that waits.
+// The wafer sends less than the command wants: the port comes to rest, and the record names the
+// lowest column that waits.
 bool cut_short(Bench &b)
 {
 	Job j(b);
@@ -282,7 +294,8 @@ bool cut_short(Bench &b)
 	j.random();
 	for (unsigned c = 0; c < Cols; c++) {
 		auto &todo = b.todo[c][j.cmd.color];
-		unsigned keep = b.rng.below(3) ? prefix(todo, b.rng.below(j.need[c] + 1)) : unsigned(todo.size());
+		unsigned keep = b.rng.below(3) ? prefix(todo, b.rng.below(j.need[c] + 1))
+					       : unsigned(todo.size());
 		unsigned data = 0;
 
 		todo.resize(std::min<size_t>(todo.size(), keep));
@@ -335,7 +348,8 @@ bool fast(Bench &b, uint64_t *cycles, unsigned *words)
 
 	*cycles = b.cycles - *cycles;
 	*words = Cols * j.need[0] / 2;
-	return good && *cycles < 2 * *words;		// 4 B a cycle: what hw/doc/arithmetic.md counts on
+	// 4 B a cycle: what hw/doc/arithmetic.md counts on
+	return good && *cycles < 2 * *words;
 }
 
 } // namespace
@@ -350,18 +364,29 @@ int main(int argc, char **argv)
 
 	for (unsigned e = 0; e < 3; e++)
 		for (unsigned f = 1; f <= (e == WSE_ETYPE_RAW32 ? 1 : 4); f *= 2)
-			t.ok(many(b, 60, [&](Bench &) { return one_type(b, e, f, false) && one_type(b, e, f, true); }),
-			     "%s, %u a block: every selected element in its place, all other bytes as they were", types[e], f);
-	t.ok(many(b, 400, streams), "shapes, strides, masks, page lists, control wavelets and other colors at random");
+			t.ok(many(b, 60,
+				  [&](Bench &) {
+					  return one_type(b, e, f, false) &&
+						 one_type(b, e, f, true);
+				  }),
+			     "%s, %u a block: every selected element in its place, all other bytes as they were",
+			     types[e], f);
+	t.ok(many(b, 400, streams),
+	     "shapes, strides, masks, page lists, control wavelets and other colors at random");
 	t.ok(many(b, 60, lists), "two page lists at a time, more pages than are remembered");
 	t.ok(many(b, 3, deep), "the largest KCOL");
-	t.ok(many(b, 300, refused), "DMA_ERROR of a write, the mask or a list; the next stream is clean");
-	t.ok(many(b, 600, [&](Bench &) { return aborted(b, WSE_ST_TIMEOUT); }), "TIMEOUT at any cycle: every byte old or new; the next stream is clean");
-	t.ok(many(b, 300, [&](Bench &) { return aborted(b, WSE_ST_OK); }), "context reset at any cycle; the next stream is clean");
-	t.ok(many(b, 200, cut_short), "a stream cut short: at rest, DEADLOCK names the lowest column, how many, the color");
+	t.ok(many(b, 300, refused),
+	     "DMA_ERROR of a write, the mask or a list; the next stream is clean");
+	t.ok(many(b, 600, [&](Bench &) { return aborted(b, WSE_ST_TIMEOUT); }),
+	     "TIMEOUT at any cycle: every byte old or new; the next stream is clean");
+	t.ok(many(b, 300, [&](Bench &) { return aborted(b, WSE_ST_OK); }),
+	     "context reset at any cycle; the next stream is clean");
+	t.ok(many(b, 200, cut_short),
+	     "a stream cut short: at rest, DEADLOCK names the lowest column, how many, the color");
 	bool good = many(b, 1, [&](Bench &) { return fast(b, &cycles, &words); });
 
 	// this bench's bus leaves a cycle between two bursts: 5 for 4 words, and the page lists
-	t.ok(good && cycles < words * 3 / 2, "%u words from %u columns in %llu cycles", words, Cols, (unsigned long long)cycles);
+	t.ok(good && cycles < words * 3 / 2, "%u words from %u columns in %llu cycles", words, Cols,
+	     (unsigned long long)cycles);
 	return t.plan();
 }

@@ -33,7 +33,8 @@ struct Bench : BlockTb<Vwse_xlate> {
 	{
 		auto e = list.find(page);
 
-		return e != list.end() ? e->second : list[page] = rng.u64();	// low bits, too, which do not count
+		// low bits, too, which do not count
+		return e != list.end() ? e->second : list[page] = rng.u64();
 	}
 	bool hit(uint64_t off)
 	{
@@ -66,7 +67,8 @@ struct Bench : BlockTb<Vwse_xlate> {
 			hits++;
 			good &= top.direct_i || read.count(page);
 		}
-		return good && top.addr_o == (top.direct_i ? top.base_i + off : (entry(page) & ~low) | (off & low));
+		return good && top.addr_o == (top.direct_i ? top.base_i + off
+							   : (entry(page) & ~low) | (off & low));
 	}
 };
 
@@ -85,7 +87,8 @@ int main(int argc, char **argv)
 		for (int j = 0; j < 4; j++)
 			good &= tb.access(tb.rng.u64() >> tb.rng.below(64));
 	}
-	tap.ok(good && !tb.misses, "a contiguous piece: base and offset, no list, whatever the page size says");
+	tap.ok(good && !tb.misses,
+	       "a contiguous piece: base and offset, no list, whatever the page size says");
 
 	good = true;
 	for (unsigned shift = 12; shift <= 30; shift++) {
@@ -93,7 +96,8 @@ int main(int argc, char **argv)
 
 		tb.another(false, 0x123456000, shift);
 		for (uint64_t page = 0; page < 9; page++)
-			good &= tb.access(page * size) && tb.access(page * size + size - 1) && tb.access(page * size + size / 2);
+			good &= tb.access(page * size) && tb.access(page * size + size - 1) &&
+				tb.access(page * size + size / 2);
 		good &= tb.access(0) && tb.access((1ull << 63) + 5) && tb.access(~0ull);
 	}
 	tap.ok(good, "page sizes 4 KiB to 1 GiB: first, middle and last byte of pages");
@@ -106,7 +110,8 @@ int main(int argc, char **argv)
 		good &= tb.hit(page << 12);
 	for (unsigned bit = 2; bit < 52; bit++)
 		good &= !tb.hit((6ull ^ 1ull << bit) << 12);
-	tap.ok(good, "four neighbouring pages are remembered, and none that differs in one bit is taken for them");
+	tap.ok(good,
+	       "four neighbouring pages are remembered, and none that differs in one bit is taken for them");
 
 	good = true;
 	tb.another(false, 0x2000, 12);
@@ -138,6 +143,7 @@ int main(int argc, char **argv)
 			}
 		}
 	}
-	tap.ok(good && tb.hits > 10000 && tb.misses > 10000, "random lists and walks (%u hits, %u misses)", tb.hits, tb.misses);
+	tap.ok(good && tb.hits > 10000 && tb.misses > 10000,
+	       "random lists and walks (%u hits, %u misses)", tb.hits, tb.misses);
 	return tap.plan();
 }

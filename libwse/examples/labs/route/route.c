@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * y = W x on 2 x 2 cores. Core (row, column) has W's 8 x 8 block of its place, and the 8 elements of
- * x that belong to its column. Each core makes the sums of its block; the west core sends its eight
- * to the east core, which adds its own and keeps y.
+ * y = W x on 2 x 2 cores. Core (row, column) has W's 8 x 8 block of its place, and the 8 elements
+ * of x that belong to its column. Each core makes the sums of its block; the west core sends its
+ * eight to the east core, which adds its own and keeps y.
  */
 #include "wse_core.h"
 
