@@ -19,7 +19,7 @@ RTL_INC := -Ihw/verilator -Ihw -Ihw/model -Iuapi/wse/gen -isystem $(VERILATOR_RO
 RTL_COMMON := -std=gnu++17 -ffp-contract=off -D_Static_assert=static_assert
 # what a C program needs besides the archive
 RTL_LIBS := -lstdc++ -lm -pthread -latomic
-RTL_RUNTIME := $(B)/rtl/verilated.o
+RTL_RUNTIME := $(B)/rtl/runtime.o
 
 # where the modules are
 rtl = $(foreach m,$(1),$(filter %/$(m).sv,$(RTL_SRC)))
