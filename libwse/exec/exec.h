@@ -78,9 +78,10 @@ struct wse_exec_cost {
 
 /* A command that a device has executed, and for which operation of the graph. */
 struct wse_exec_command {
+	const struct wse_graph *graph;	/* the one that was prepared */
 	uint32_t device;	/* id of the executor */
 	uint32_t index;		/* of the micro-batch */
-	uint32_t op;		/* number in graph.ops */
+	uint32_t op;		/* number in graph->ops */
 	uint32_t queue;		/* enum of ops/emit.h */
 	uint32_t opcode;	/* WSE_OP_* of wse_regs.h */
 	/* device cycles since the device was opened; a queue's commands follow each other */

@@ -317,6 +317,7 @@ static void tell(struct wafer *w, const struct pending *p)
 
 	for (uint32_t i = 0; i < p->ncmd; i++) {
 		struct wse_exec_command c = {
+			.graph = w->g,
 			.device = w->base.id,
 			.index = p->job->index,
 			.op = l[i].op,

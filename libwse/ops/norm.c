@@ -406,9 +406,13 @@ static uint64_t norm_cycles(const struct wse_graph *g, const struct wse_op *op)
 			       ? 0
 			       : 100 + 20 * g->tile.cols + (t > 16 ? 3 * h * t / 4 : 0);
 
-	if (t <= 8)
-		return wse_start_cycles(g) + 742 + row + h * 51 / 2 - rms;
-	return wse_start_cycles(g) + 480 + 6 * t + row + 95 * shorter + 2 * h * t - rms;
+	uint64_t sum =
+		t <= 8 ? 742 + row + h * 51 / 2 : 480 + 6 * t + row + 95 * shorter + 2 * h * t;
+
+	/* with a mean, among all forms of the kernel */
+	if (!rms && !strncmp(g->programs[op->program].file, "full", 4))
+		sum += sum / 20;
+	return wse_start_cycles(g) + sum - rms;
 }
 
 static uint64_t norm_back_cycles(const struct wse_graph *g, const struct wse_op *op)
@@ -418,9 +422,9 @@ static uint64_t norm_back_cycles(const struct wse_graph *g, const struct wse_op 
 	uint64_t row = 108ull * g->tile.cols;
 
 	if (op->in[IN_MEAN] == WSE_NO_VALUE)
-		feature -= g->t > 16 ? 20 : 12;
+		feature -= g->t > 16 ? 225 : 120;
 	if (!has_bias(op))
-		feature -= 5;
+		feature -= 50;
 
 	/* beyond 32 tokens the sums have no room in the accumulators */
 	return wse_start_cycles(g) + (g->t <= 8 ? 839 : 880 + g->t * 7 / 4) +

@@ -31,6 +31,7 @@ struct device {
 	uint64_t track[QUEUES];
 	uint64_t first, last; /* cycles at which the first command began, the last one ended */
 	uint32_t op, index;   /* of the last command */
+	uint64_t other;	      /* cycles of another graph's operations */
 	struct {
 		uint64_t times, cycles;
 	} * op_sum; /* [nops] */
@@ -43,6 +44,7 @@ struct wse_profile {
 	uint64_t track[2], begin; /* of the host; nanoseconds */
 	uint32_t span_name[WSE_SPANS];
 	uint32_t *op_name; /* [nops] */
+	uint32_t other;	   /* what operations of another graph are called */
 	uint32_t ndevices;
 	struct device device[WSE_SWARM_MAX];
 };
@@ -127,21 +129,27 @@ static void command(void *ctx, const struct wse_exec_command *c)
 {
 	struct wse_profile *p = ctx;
 	struct device *d = &p->device[c->device];
+	uint64_t busy;
 
 	if (!d->first)
 		d->first = c->begin;
 	if (c->end > d->last)
 		d->last = c->end;
+	/* the first stream may begin before the first start */
+	wse_timeline_slice(p->wafers, d->track[c->queue],
+			   c->graph == p->g ? p->op_name[c->op] : p->other,
+			   c->begin > d->first ? c->begin - d->first : 0, c->end - d->first);
+	/* streams run beside them */
+	busy = c->queue == WSE_QUEUE_RUN ? c->end - c->begin : 0;
+	if (c->graph != p->g) {
+		d->other += busy;
+		return;
+	}
 	if (c->op != d->op || c->index != d->index)
 		d->op_sum[c->op].times++;
 	d->op = c->op;
 	d->index = c->index;
-	/* streams run beside them */
-	if (c->queue == WSE_QUEUE_RUN)
-		d->op_sum[c->op].cycles += c->end - c->begin;
-	/* the first stream may begin before the first start */
-	wse_timeline_slice(p->wafers, d->track[c->queue], p->op_name[c->op],
-			   c->begin > d->first ? c->begin - d->first : 0, c->end - d->first);
+	d->op_sum[c->op].cycles += busy;
 }
 
 static int open_device(struct wse_session *s, struct wse_profile *p, uint32_t i)
@@ -213,6 +221,7 @@ int wse_profile_open(struct wse_session *s, const char *dir, struct wse_profile 
 		name_op(s, &p->g->ops[i], name, sizeof(name));
 		p->op_name[i] = wse_timeline_name(p->wafers, name);
 	}
+	p->other = wse_timeline_name(p->wafers, "text with a past");
 	p->begin = now() - 1;
 	p->ndevices = wse_swarm_size(s->swarm);
 	for (uint32_t i = 0; i < p->ndevices && !ret; i++)
@@ -279,7 +288,7 @@ static int write_table(struct wse_session *s, const struct wse_profile *p)
 {
 	struct group *groups = calloc(p->g->nops, sizeof(*groups));
 	char path[WSE_PATH + 32], line[200];
-	uint64_t busy, all = 0;
+	uint64_t busy, all = 0, other = 0;
 	uint32_t n;
 	FILE *f;
 	int ret = 0;
@@ -292,8 +301,10 @@ static int write_table(struct wse_session *s, const struct wse_profile *p)
 		return wse_fail(ret, "profile %.300s: %s", path, strerror(-ret));
 	}
 	n = sum_up(s, p, groups, &busy);
-	for (uint32_t d = 0; d < p->ndevices; d++)
+	for (uint32_t d = 0; d < p->ndevices; d++) {
 		all += p->device[d].last - p->device[d].first;
+		other += p->device[d].other;
+	}
 	fprintf(f, "%8s %16s %16s %10s  %s\n", "percent", "cycles", "planned", "times",
 		"operation");
 	for (uint32_t i = 0; i < n; i++) {
@@ -310,6 +321,10 @@ static int write_table(struct wse_session *s, const struct wse_profile *p)
 			 percent, x->name, x->times, x->cycles / x->times, x->planned / x->times);
 		wse_logf(&s->log, WSE_LOG_INFO, "%s", line);
 	}
+	busy += other;
+	if (other)
+		fprintf(f, "%8.2f %16" PRIu64 " %16s %10s  %s\n",
+			100.0 * (double)other / (double)all, other, "", "", "(text with a past)");
 	fprintf(f, "%8.2f %16" PRIu64 " %16s %10s  %s\n",
 		all ? 100.0 * (double)(all - busy) / (double)all : 0.0, all - busy, "", "",
 		"(between operations)");

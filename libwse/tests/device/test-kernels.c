@@ -355,8 +355,8 @@ int main(void)
 		   1);
 	test_phase("full_forward.elf",
 		   1 << WSE_POST_BF16 | 1 << WSE_POST_RELU | 1 << WSE_POST_GELU |
-			   1 << WSE_POST_RELU2 | 1 << WSE_POST_ADD16 | 1 << WSE_POST_ADD32 |
-			   1 << WSE_POST_SWIGLU,
+			   1 << WSE_POST_GELU_NEW | 1 << WSE_POST_RELU2 | 1 << WSE_POST_ADD16 |
+			   1 << WSE_POST_ADD32 | 1 << WSE_POST_SWIGLU,
 		   0);
 	test_phase("full_backward.elf",
 		   1 << WSE_POST_NONE | 1 << WSE_POST_BF16 | 1 << WSE_POST_GATE |
