@@ -67,7 +67,7 @@ struct wafer {
 	int timed;
 	uint64_t begin, end, last_grad; /* device cycles, by a clock of this executor's */
 	uint64_t before[WSE_CNT_MAX];
-	/* who is told of commands, NULL: nobody is; labels of those in pend, and of the batch */
+	/* who is told of commands, or NULL; labels of those in pend, and of the batch */
 	wse_record_fn record;
 	void *record_ctx;
 	struct label (*labels)[WSE_EMIT_CMDS], *label;

@@ -16,7 +16,7 @@
 struct window {
 	struct wse_shared_buf *buf; /* NULL: it is not */
 	uint32_t users;
-	int moving; /* between file and memory: nobody else touches it */
+	int moving; /* between file and memory: no other thread touches it */
 	int whole;  /* it is what was written last */
 	uint64_t turn;
 };
@@ -236,7 +236,7 @@ static int make_room(struct wse_image_file *f, uint32_t unit)
 	return 0;
 }
 
-/* waits until the window is nobody's and has memory, and takes it for moving */
+/* waits until no thread has the window and it has memory, and takes it for moving */
 static int grab(struct wse_image_file *f, uint32_t unit, int alone, int wait)
 {
 	struct window *w = &f->w[unit];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The initial weights of a model as a model in several files, as transformers writes one that is
- * large: for tests and measurements of sizes that nobody has a file of. Written by pieces.
+ * large: for tests and measurements of sizes of which no file is at hand. Written by pieces.
  */
 #ifndef GPT_SHARDS_H
 #define GPT_SHARDS_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Gradients in a file: the tree's sums, whoever puts what when; disks that are full or faulty;
- * whole steps.
+ * Gradients in a file: the tree's sums, in any order of leaves and threads; disks that are full or
+ * faulty; whole steps.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
