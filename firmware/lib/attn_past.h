@@ -3,7 +3,7 @@
  * Causal attention of one row of cores, a sequence's last tokens, to keys and values that were made
  * before (entry attn_past, struct wse_attn_past_args). libwse/ops/attn_past.c defines it.
  *
- * It is attn.h's kernel in the row that comes last in a sequence, but that nobody is north of it:
+ * It is attn.h's kernel in the row that comes last in a sequence, but that no row is north of it:
  * keys and values of the past lie in the core's own memory, and mover 0 sends them to the lanes
  * as it sends its own there. The order of every sum is that of attn.h, so the bits are. All scores
  * are kept: what does not fit is not generated with a past.

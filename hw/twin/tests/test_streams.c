@@ -366,7 +366,7 @@ static void test_stuck_streams(void)
 
 /*
  * One column's memory fails while the others' works; where columns have a bus each, one bus answers
- * with errors while the others go on. hold: some columns wait for ever beside it.
+ * with errors while the others go on. hold: some columns wait beside it and do not end.
  */
 static void test_error_beside(uint8_t opcode, bool hold)
 {

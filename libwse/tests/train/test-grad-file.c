@@ -426,7 +426,7 @@ static void whole(const char *dir, const char *what, const char *yaml, uint64_t 
 		for (uint32_t devices = 1; devices <= 3 && !ret; devices++) {
 			ret = run(yaml, dir, (enum wse_memory_files)files, devices, &o);
 			bad += o.sum != ram.sum || o.loss != ram.loss || o.norm != ram.norm;
-			bad += (files >= WSE_FILES_IMAGES) != (o.reads > 50);
+			bad += (files >= WSE_FILES_IMAGES) != (o.reads * devices > 200);
 			bad += (files >= WSE_FILES_GRADS) != (o.written > 0);
 			written = o.written > written ? o.written : written;
 		}
