@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "chain.h"
-#include "entries.h"
+#include "ckpt_order.h"
 #include "facts.h"
 #include "hf.h"
 #include "num/decimal.h"
@@ -45,28 +45,19 @@ static void file_dims(const struct wse_entry *e, uint32_t *dim)
 	dim[1] = e->dim[!e->transposed];
 }
 
-/* where the entries of a file come from or go to; an array's are all there, in the table's order */
-struct arrays {
-	struct wse_memx *mx;
-	const struct wse_tensor_table *tab;
-	struct wse_entry *e;
-	uint32_t n;
-	const char *prefix[3]; /* of names, by enum wse_memx_array; NULL: no more */
-	int differs;	       /* compare(): an element does, which the sentence names */
-};
-
-static int arrays_init(struct arrays *a, struct wse_memx *mx, const struct wse_memx_state *s,
-		       const struct wse_optim_cfg *optim)
+static int arrays_init(struct wse_ckpt_arrays *a, struct wse_memx *mx,
+		       const struct wse_memx_state *s, const struct wse_optim_cfg *optim)
 {
-	*a = (struct arrays){.mx = mx,
-			     .tab = s->table,
-			     .prefix = {"", moment_prefix(optim, 0), moment_prefix(optim, 1)}};
+	*a = (struct wse_ckpt_arrays){
+		.mx = mx,
+		.tab = s->table,
+		.prefix = {"", moment_prefix(optim, 0), moment_prefix(optim, 1)}};
 	a->e = wse_entries(s->table, &a->n);
 	return a->e ? 0 : wse_fail(-ENOMEM, "no memory for the list of tensors");
 }
 
 /* "" if that is too long: no file has it */
-static void file_name(const struct arrays *a, uint32_t array, uint32_t entry, char *name)
+static void file_name(const struct wse_ckpt_arrays *a, uint32_t array, uint32_t entry, char *name)
 {
 	if ((size_t)snprintf(name, WSE_ST_NAME, "%s%s", a->prefix[array], a->e[entry].name) >=
 	    WSE_ST_NAME)
@@ -75,7 +66,7 @@ static void file_name(const struct arrays *a, uint32_t array, uint32_t entry, ch
 
 /* a run of an entry's elements */
 struct move {
-	const struct arrays *a;
+	const struct wse_ckpt_arrays *a;
 	enum wse_memx_array array;
 	uint32_t tensor;
 };
@@ -94,7 +85,7 @@ static int write_run(void *ctx, size_t at, size_t count, float *data)
 	return wse_memx_write(m->a->mx, m->array, m->tensor, at, count, data);
 }
 
-static int move(const struct arrays *a, uint32_t array, uint32_t entry, wse_entry_run fn,
+static int move(const struct wse_ckpt_arrays *a, uint32_t array, uint32_t entry, wse_entry_run fn,
 		size_t from, size_t count, float *data)
 {
 	struct move m = {a, (enum wse_memx_array)array, a->e[entry].tensor};
@@ -107,7 +98,7 @@ static int move(const struct arrays *a, uint32_t array, uint32_t entry, wse_entr
  */
 static int floats(void *ctx, uint32_t i, size_t from, size_t count, float *out)
 {
-	const struct arrays *a = ctx;
+	const struct wse_ckpt_arrays *a = ctx;
 	uint32_t array = i / a->n, entry = i % a->n;
 	int ret = move(a, array, entry, read_run, from, count, out);
 
@@ -118,7 +109,7 @@ static int floats(void *ctx, uint32_t i, size_t from, size_t count, float *out)
 	return ret;
 }
 
-static void add_tensors(struct wse_st *st, const struct arrays *a)
+static void add_tensors(struct wse_st *st, const struct wse_ckpt_arrays *a)
 {
 	for (uint32_t array = 0; array < 3 && a->prefix[array]; array++)
 		for (uint32_t i = 0; i < a->n; i++) {
@@ -163,7 +154,7 @@ int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_c
 	struct wse_facts *f = calloc(1, sizeof(*f));
 	unsigned int before = wse_failures();
 	struct wse_memx_state s;
-	struct arrays a;
+	struct wse_ckpt_arrays a;
 	struct wse_st st = {.floats = floats, .floats_ctx = &a, .progress = progress};
 	int ret = -ENOMEM;
 
@@ -187,6 +178,7 @@ int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_c
 		st.meta = f->m;
 		st.nmeta = f->n;
 		add_tensors(&st, &a);
+		st.all = wse_memx_is_far(mx) ? wse_ckpt_place_all : NULL;
 		ret = wse_st_write(path, &st);
 	}
 	free(st.tensors);
@@ -213,8 +205,8 @@ static int check_tensor(const struct wse_st_file *file, const struct wse_entry *
 }
 
 /* every entry of an array is there and has its shape: takes [a->n] */
-static int find_tensors(const struct wse_st_file *file, const struct arrays *a, uint32_t array,
-			struct wse_st_take *takes)
+static int find_tensors(const struct wse_st_file *file, const struct wse_ckpt_arrays *a,
+			uint32_t array, struct wse_st_take *takes)
 {
 	int ret = 0;
 
@@ -379,8 +371,8 @@ static int check_run(const struct wse_st_file *st, const struct wse_facts *f,
 }
 
 /* parameters alone, of a file that transformers may have written; takes [a->n] */
-static int match_hf(const struct wse_st_file *file, const struct arrays *a, enum wse_ckpt_load what,
-		    struct wse_st_take *takes)
+static int match_hf(const struct wse_st_file *file, const struct wse_ckpt_arrays *a,
+		    enum wse_ckpt_load what, struct wse_st_take *takes)
 {
 	struct wse_hf_tensor *table;
 	int ret;
@@ -439,7 +431,7 @@ static int check_place(const struct place *at, const struct wse_train_state *ts)
 
 /* does it fit? takes [3 * a->n], *n of them */
 static int match_own(const struct wse_st_file *file, const char *path, const struct wse_facts *f,
-		     const struct arrays *a, const struct job *job,
+		     const struct wse_ckpt_arrays *a, const struct job *job,
 		     const struct wse_train_state *ts, struct place *at, struct wse_st_take *takes,
 		     uint32_t *n, char *text)
 {
@@ -486,7 +478,8 @@ static void set_state(const struct place *at, const struct wse_memx_cfg *cfg,
 
 /* ts is changed when all is well, at is filled in */
 static int go_through(struct wse_st_file *file, const char *path, const struct job *job,
-		      struct arrays *a, struct wse_train_state *ts, struct place *at, char *text)
+		      struct wse_ckpt_arrays *a, struct wse_train_state *ts, struct place *at,
+		      char *text)
 {
 	struct wse_st_take *takes = calloc(3ul * a->n, sizeof(*takes));
 	struct wse_facts *f = calloc(1, sizeof(*f));
@@ -502,7 +495,10 @@ static int go_through(struct wse_st_file *file, const char *path, const struct j
 		  : match_hf(file, a, job->what, takes);
 	if (ret)
 		goto out;
-	ret = wse_st_load(file, takes, n, job->put, a);
+	if (job->put && wse_memx_is_far(job->mx))
+		ret = wse_ckpt_fetch_all(file, a, takes, n, job->put);
+	else
+		ret = wse_st_load(file, takes, n, job->put, a);
 	if (ret == -ERANGE && own)
 		wse_fail_more(": take an earlier checkpoint");
 	if (!ret && (job->what == WSE_CKPT_ALL || job->what == WSE_CKPT_RATES_NEW))
@@ -514,7 +510,7 @@ out:
 }
 
 /* opens the file, does the job, and closes it; a is filled in but for what put() wants */
-static int with_file(const char *path, const struct job *job, struct arrays *a,
+static int with_file(const char *path, const struct job *job, struct wse_ckpt_arrays *a,
 		     struct wse_train_state *ts, struct place *at, char *text)
 {
 	struct wse_st_file file;
@@ -541,7 +537,7 @@ int wse_ckpt_load(const char *path, struct wse_memx *mx, const struct wse_memx_c
 	const struct job job = {mx, cfg, what, 0, put};
 	struct wse_memx_state s;
 	struct place at;
-	struct arrays a;
+	struct wse_ckpt_arrays a;
 	int ret = with_file(path, &job, &a, ts, &at, changed);
 
 	if (ret)
@@ -562,7 +558,7 @@ int wse_ckpt_look(const char *path, struct wse_memx *mx, const struct wse_memx_c
 	const struct job job = {mx, cfg, WSE_CKPT_ALL, 1, NULL};
 	char changed[WSE_CHANGED];
 	struct place at;
-	struct arrays a;
+	struct wse_ckpt_arrays a;
 	int ret = with_file(path, &job, &a, ts, &at, changed);
 
 	*step = at.step;
@@ -573,7 +569,7 @@ int wse_ckpt_look(const char *path, struct wse_memx *mx, const struct wse_memx_c
 static int compare(void *ctx, const struct wse_st_take *t, size_t from, size_t count,
 		   const float *in)
 {
-	struct arrays *a = ctx;
+	struct wse_ckpt_arrays *a = ctx;
 	float mine[4096];
 	int ret = 0;
 
@@ -600,7 +596,7 @@ int wse_ckpt_compare(const char *path, struct wse_memx *mx, const struct wse_mem
 	char changed[WSE_CHANGED];
 	struct wse_memx_state s;
 	struct place at;
-	struct arrays a;
+	struct wse_ckpt_arrays a;
 	int ret = with_file(path, &job, &a, &there, &at, changed);
 
 	if (ret)

@@ -74,3 +74,42 @@ int wse_entry_each(const struct wse_entry *e, size_t from, size_t count, float *
 	}
 	return ret;
 }
+
+/* elements [a, b) of a tensor that are all an entry's, from elements behind the first asked for */
+static int parts(const struct wse_entry *e, uint32_t entry, size_t a, size_t b, size_t from,
+		 wse_entry_part fn, void *ctx)
+{
+	const size_t base = (size_t)e->row * e->dim[1];
+	const size_t run = e->heads ? e->dim[0] / (3 * e->heads) * e->dim[1] : b - a;
+	int ret = 0;
+
+	if (!e->heads)
+		return fn(ctx, entry, a - base, b - a, a - from);
+	for (size_t n; a < b && !ret; a += n) {
+		size_t k = (a - base) / run, in = (a - base) % run;
+
+		n = run - in < b - a ? run - in : b - a;
+		k = k % e->heads * 3 + k / e->heads;
+		ret = fn(ctx, entry, k * run + in, n, a - from);
+	}
+	return ret;
+}
+
+int wse_entry_parts(const struct wse_entry *list, uint32_t n, uint32_t tensor, size_t from,
+		    size_t count, wse_entry_part fn, void *ctx)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < n && !ret; i++) {
+		const struct wse_entry *e = &list[i];
+		size_t a = (size_t)e->row * e->dim[1], b = a + (size_t)e->dim[0] * e->dim[1];
+
+		if (e->tensor != tensor)
+			continue;
+		a = a < from ? from : a;
+		b = b < from + count ? b : from + count;
+		if (a < b)
+			ret = parts(e, i, a, b, from, fn, ctx);
+	}
+	return ret;
+}

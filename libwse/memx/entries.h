@@ -31,4 +31,14 @@ typedef int (*wse_entry_run)(void *ctx, size_t at, size_t count, float *data);
 int wse_entry_each(const struct wse_entry *e, size_t from, size_t count, float *data,
 		   wse_entry_run fn, void *ctx);
 
+/* elements [from, from + count) of an entry, `at` elements behind the first that was asked for */
+typedef int (*wse_entry_part)(void *ctx, uint32_t entry, size_t from, size_t count, size_t at);
+
+/*
+ * the other way round: elements [from, from + count) of a tensor as runs of elements of its
+ * entries; list [n] is what wse_entries() made
+ */
+int wse_entry_parts(const struct wse_entry *list, uint32_t n, uint32_t tensor, size_t from,
+		    size_t count, wse_entry_part fn, void *ctx);
+
 #endif

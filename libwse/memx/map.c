@@ -14,6 +14,7 @@ int wse_map_make(struct wse_map *m, const struct wse_graph *g, const struct wse_
 	int ret;
 
 	*m = (struct wse_map){.g = g, .tab = tab, .rank = rank, .ranks = ranks};
+	m->held.piece = UINT32_MAX;
 	ret = wse_memx_pieces_make(g, tab, &m->pieces);
 	if (ret)
 		return ret;
@@ -63,9 +64,34 @@ int wse_map_has(const struct wse_map *m, uint32_t piece)
 	return m->slot[piece] != m->slot[piece + 1];
 }
 
-int wse_map_get(const struct wse_map *m, uint32_t piece, float **array)
+static int let_go(struct wse_map *m)
 {
-	return m->store->ops->get(m->store, m->slot[piece], array);
+	uint32_t held = m->held.piece;
+
+	m->held.piece = UINT32_MAX;
+	return held == UINT32_MAX ? 0 : wse_map_put(m, held, m->held.dirty);
+}
+
+/* for a copy: until another one is got */
+static int hold(struct wse_map *m, uint32_t piece)
+{
+	int ret = 0;
+
+	if (m->held.piece == piece)
+		return 0;
+	ret = wse_map_get(m, piece, m->held.array);
+	if (!ret) {
+		m->held.piece = piece;
+		m->held.dirty = 0;
+	}
+	return ret;
+}
+
+int wse_map_get(struct wse_map *m, uint32_t piece, float **array)
+{
+	int ret = let_go(m);
+
+	return ret ? ret : m->store->ops->get(m->store, m->slot[piece], array);
 }
 
 int wse_map_put(const struct wse_map *m, uint32_t piece, int dirty)
@@ -94,33 +120,23 @@ static uint32_t piece_at(const struct wse_map *m, uint32_t first, uint32_t end, 
 }
 
 struct copy {
-	const struct wse_map *m;
+	struct wse_map *m;
 	enum wse_memx_array which;
-	uint32_t held; /* a piece that was got, UINT32_MAX: none */
-	float *array[WSE_MEMX_ARRAYS];
 	float *out;
 	const float *in;
 };
 
-static int let_go(struct copy *c)
+/* n floats from `in` on of the piece that is held */
+static void copy_held(struct copy *c, size_t in, size_t n)
 {
-	uint32_t held = c->held;
+	float *there = c->m->held.array[c->which] + in;
 
-	c->held = UINT32_MAX;
-	return held == UINT32_MAX ? 0 : wse_map_put(c->m, held, c->in != NULL);
-}
-
-static int hold(struct copy *c, uint32_t piece)
-{
-	int ret = 0;
-
-	if (c->held == piece)
-		return 0;
-	ret = let_go(c);
-	ret = ret ? ret : wse_map_get(c->m, piece, c->array);
-	if (!ret)
-		c->held = piece;
-	return ret;
+	if (c->out) {
+		memcpy(c->out, there, n * sizeof(float));
+		return;
+	}
+	memcpy(there, c->in, n * sizeof(float));
+	c->m->held.dirty = 1;
 }
 
 /* n floats that lie at `at` ...; pieces [first, end) are those of their unit or tensor */
@@ -138,13 +154,11 @@ static int copy_run(struct copy *c, uint32_t first, uint32_t end, size_t at, siz
 		else if (s->ops->copy)
 			ret = s->ops->copy(s, c->m->slot[k], in, some, c->out, c->in);
 		else
-			ret = hold(c, k);
+			ret = hold(c->m, k);
 		if (ret)
 			return ret;
-		if (here && !s->ops->copy && c->out)
-			memcpy(c->out, c->array[c->which] + in, some * sizeof(float));
-		else if (here && !s->ops->copy)
-			memcpy(c->array[c->which] + in, c->in, some * sizeof(float));
+		if (here && !s->ops->copy)
+			copy_held(c, in, some);
 		if (c->out)
 			c->out += some;
 		else
@@ -155,14 +169,14 @@ static int copy_run(struct copy *c, uint32_t first, uint32_t end, size_t at, siz
 	return 0;
 }
 
-int wse_map_copy(const struct wse_map *m, enum wse_memx_array which, uint32_t tensor, size_t from,
+int wse_map_copy(struct wse_map *m, enum wse_memx_array which, uint32_t tensor, size_t from,
 		 size_t count, float *out, const float *in)
 {
 	const struct wse_tensor *t = &m->tab->t[tensor];
 	const struct wse_home *h = &m->home[tensor];
-	struct copy c = {m, which, UINT32_MAX, {NULL}, out, in};
+	struct copy c = {m, which, out, in};
 	const struct wse_unit *u;
-	int ret = 0, end;
+	int ret = 0;
 
 	if (h->unit == WSE_NO_UNIT) {
 		uint32_t k = m->alone[tensor], last = k + 1;
@@ -170,9 +184,7 @@ int wse_map_copy(const struct wse_map *m, enum wse_memx_array which, uint32_t te
 		while (last < m->pieces.n && m->pieces.p[last].unit == WSE_NO_UNIT &&
 		       m->pieces.p[last].tensor == tensor)
 			last++;
-		ret = copy_run(&c, k, last, from, count);
-		end = let_go(&c);
-		return ret ? ret : end;
+		return copy_run(&c, k, last, from, count);
 	}
 	u = &m->g->units[h->unit];
 	while (count && !ret) {
@@ -188,8 +200,68 @@ int wse_map_copy(const struct wse_map *m, enum wse_memx_array which, uint32_t te
 		from += n;
 		count -= n;
 	}
-	end = let_go(&c);
-	return ret ? ret : end;
+	return ret;
+}
+
+/* ---- in the order in which they are kept ---- */
+
+/* rows of a matrix that lie in a piece, as runs that follow each other in the tensor, too */
+static int matrix_runs(const struct wse_map *m, const struct wse_memx_piece *p,
+		       enum wse_memx_array which, wse_map_run fn, void *ctx)
+{
+	const struct wse_unit *u = &m->g->units[p->unit];
+	const struct wse_tensor *t = &m->tab->t[u->weight];
+	size_t per = wse_unit_row_pieces(m->g, u), end = p->at + p->count - p->vec, at = p->at, n;
+	size_t from = 0, count = 0;
+	struct wse_piece q = {0, 0, u->ins};
+	int ret = 0;
+
+	if (!per && !wse_unit_piece(m->g, u, 0, t, 0, &q))
+		return -EINVAL;
+	for (size_t next; at < end && !ret; at += n) {
+		if (per) { /* inputs in another order: rows lie as they are */
+			q = (struct wse_piece){at, at, end - at};
+			if (at >= t->count)
+				break;
+		} else if (!wse_unit_piece(m->g, u, 0, t, at / q.count, &q)) {
+			break; /* rows beyond the tensor */
+		}
+		next = q.from + (at - q.at);
+		n = q.at + q.count < end ? q.at + q.count - at : end - at;
+		if (next >= t->count)
+			continue;
+		n = t->count - next < n ? t->count - next : n;
+		if (count && next != from + count) {
+			ret = fn(ctx, which, u->weight, from, count);
+			count = 0;
+		}
+		from = count ? from : next;
+		count += n;
+	}
+	return ret || !count ? ret : fn(ctx, which, u->weight, from, count);
+}
+
+int wse_map_runs(struct wse_map *m, uint32_t arrays, wse_map_run fn, void *ctx)
+{
+	int ret = 0;
+
+	wse_map_ahead(m, 0, m->pieces.n);
+	for (uint32_t i = 0; i < m->pieces.n * arrays && !ret; i++) {
+		const struct wse_memx_piece *p = &m->pieces.p[i / arrays];
+		enum wse_memx_array which = (enum wse_memx_array)(i % arrays);
+		const struct wse_unit *u;
+
+		if (p->unit == WSE_NO_UNIT) {
+			ret = fn(ctx, which, p->tensor, p->at, p->count);
+			continue;
+		}
+		u = &m->g->units[p->unit];
+		ret = p->rows ? matrix_runs(m, p, which, fn, ctx) : 0;
+		for (uint32_t v = 0; v < u->nvec && p->vec && !ret; v++)
+			ret = fn(ctx, which, u->vec[v].tensor, 0,
+				 m->tab->t[u->vec[v].tensor].count);
+	}
+	return ret;
 }
 
 /* ---- initial values ---- */
@@ -240,7 +312,7 @@ static void init_piece(const struct wse_map *m, uint64_t seed, const struct wse_
 		init_tensor(m, seed, u->vec[i].tensor, p, w, row);
 }
 
-int wse_map_init(const struct wse_map *m, uint64_t seed)
+int wse_map_init(struct wse_map *m, uint64_t seed)
 {
 	size_t longest = m->kept.n < m->pieces.n ? m->pieces.longest : 1;
 	uint32_t widest = 1;

@@ -23,6 +23,12 @@ struct wse_map {
 	struct wse_memx_pieces kept;  /* which */
 	uint32_t *slot;		      /* [pieces.n + 1]: their number in `kept` */
 	struct wse_store *store;      /* of what is kept; the caller's */
+	/* the piece that was copied last: it stays, as what is copied next is often in it, too */
+	struct {
+		uint32_t piece; /* UINT32_MAX: there is none */
+		int dirty;
+		float *array[WSE_MEMX_ARRAYS];
+	} held;
 	/*
 	 * floats [from, from + n) of a piece that another rank keeps; the caller's. out or in is
 	 * NULL
@@ -43,7 +49,7 @@ void wse_map_fini(struct wse_map *m);
 /* does this rank keep the piece? */
 int wse_map_has(const struct wse_map *m, uint32_t piece);
 /* of a piece that is kept: as the store does */
-int wse_map_get(const struct wse_map *m, uint32_t piece, float **array);
+int wse_map_get(struct wse_map *m, uint32_t piece, float **array);
 int wse_map_put(const struct wse_map *m, uint32_t piece, int dirty);
 /* what is kept of pieces [first, end) will be got next */
 void wse_map_ahead(const struct wse_map *m, uint32_t first, uint32_t end);
@@ -51,11 +57,22 @@ void wse_map_ahead(const struct wse_map *m, uint32_t first, uint32_t end);
 /*
  * elements [from, from + count) of a tensor, in its own order: to `out`, or from `in`; one is NULL
  */
-int wse_map_copy(const struct wse_map *m, enum wse_memx_array which, uint32_t tensor, size_t from,
+int wse_map_copy(struct wse_map *m, enum wse_memx_array which, uint32_t tensor, size_t from,
 		 size_t count, float *out, const float *in);
 
+/* elements [from, from + count) of a tensor, whole rows of a matrix, are in the piece at hand */
+typedef int (*wse_map_run)(void *ctx, enum wse_memx_array which, uint32_t tensor, size_t from,
+			   size_t count);
+
+/*
+ * The first `arrays` arrays of all tensors, all elements once, in the order in which they are kept:
+ * who copies each run when it is told of it gets every piece once, whatever the tensors' shapes.
+ * What fn() said first that is not 0.
+ */
+int wse_map_runs(struct wse_map *m, uint32_t arrays, wse_map_run fn, void *ctx);
+
 /* all parameters as wse_tensor_init() has them, all moments 0 */
-int wse_map_init(const struct wse_map *m, uint64_t seed);
+int wse_map_init(struct wse_map *m, uint64_t seed);
 
 /* is a unit's matrix in its image what it is in its tensor, row by row? */
 int wse_map_is_plain(const struct wse_unit *u);

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/pages.h"
 #include "memx/image_file.h"
-#include "memx/map.h"
 #include "num/image.h"
 #include "num/num.h"
 
@@ -355,6 +354,31 @@ int wse_memx_write(struct wse_memx *mx, enum wse_memx_array which, uint32_t tens
 	int ret = check_range(mx, which, tensor, from, count);
 
 	return ret ? ret : wse_map_copy(&mx->map, which, tensor, from, count, NULL, in);
+}
+
+int wse_memx_is_far(const struct wse_memx *mx)
+{
+	return mx->map.ranks > 1 || (mx->cfg.dir && !images_alone(&mx->cfg));
+}
+
+int wse_memx_runs(struct wse_memx *mx, uint32_t arrays, wse_map_run fn, void *ctx)
+{
+	return wse_map_runs(&mx->map, arrays, fn, ctx);
+}
+
+size_t wse_memx_longest(const struct wse_memx *mx)
+{
+	size_t longest = mx->map.pieces.longest;
+
+	for (uint32_t i = 0; i < mx->tab.n; i++) /* a vector's run is all of it */
+		if (mx->map.home[i].which && mx->tab.t[i].count > longest)
+			longest = mx->tab.t[i].count;
+	return longest;
+}
+
+void wse_memx_moved(const struct wse_memx *mx, uint64_t *in, uint64_t *out)
+{
+	wse_store_file_moved(mx->map.store, in, out);
 }
 
 const struct wse_input *wse_memx_inputs(struct wse_memx *mx)

@@ -40,6 +40,7 @@ struct wse_records {
 	struct wse_disk *disk;
 	struct slot slot[SLOTS];
 	uint64_t turn;
+	uint64_t in, out; /* bytes that were read and written */
 	uint64_t *off;	  /* [n + 1] */
 	struct header *h; /* [n]: as written last; magic "": no content */
 	char what[40], dir[200];
@@ -160,6 +161,7 @@ static void begin(struct wse_records *r, struct slot *s, uint32_t record, int wr
 	s->io.off = r->off[record];
 	s->io.len = on_disk(r->list, record);
 	s->io.write = write;
+	*(write ? &r->out : &r->in) += s->io.len;
 	wse_disk_begin(r->disk, &s->io);
 }
 
@@ -333,6 +335,12 @@ int wse_records_open(const char *dir, const char *what, const struct wse_record 
 	}
 	*records = r;
 	return 0;
+}
+
+void wse_records_moved(const struct wse_records *r, uint64_t *in, uint64_t *out)
+{
+	*in = r->in;
+	*out = r->out;
 }
 
 int wse_records_way(const struct wse_records *r, int *direct)

@@ -40,6 +40,8 @@ void wse_records_drop(struct wse_records *r, uint32_t record);
 
 /* bytes of memory for the slots, and of the file */
 uint64_t wse_records_memory(const struct wse_record *list, uint32_t n, uint64_t *file);
+/* bytes that were read from the file and written to it so far: a test asks for it */
+void wse_records_moved(const struct wse_records *r, uint64_t *in, uint64_t *out);
 /* disk.h's */
 int wse_records_way(const struct wse_records *r, int *direct);
 

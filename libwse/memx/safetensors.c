@@ -14,6 +14,7 @@
 
 #include "num/num.h"
 #include "st_header.h"
+#include "st_place.h"
 
 static int write_all(int fd, const void *data, size_t n)
 {
@@ -50,7 +51,7 @@ struct writer {
 static void wrote(struct writer *w, size_t bytes)
 {
 	w->done += bytes;
-	if (bytes == PIECE)
+	if (bytes >= PIECE)
 		sync_file_range(w->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
 	if (w->done > BEHIND && w->done % (BEHIND / 4) < bytes)
 		sync_file_range(w->fd, 0, (off_t)(w->done - BEHIND), SYNC_FILE_RANGE_WAIT_BEFORE);
@@ -239,6 +240,48 @@ static int make_header(const struct wse_st *st, const uint64_t *sums, char **out
 	return 0;
 }
 
+/* ---- in another order ---- */
+
+/* where the writer is, and the tensor that comes out of its places */
+struct finishing {
+	struct writer *w;
+	struct wse_sum64 sum;
+};
+
+static int finished(void *ctx, const void *data, size_t bytes)
+{
+	struct finishing *f = ctx;
+
+	wse_sum64_add(&f->sum, data, bytes);
+	wrote(f->w, bytes);
+	return 0;
+}
+
+/* the file is at its first tensor */
+static int write_all_places(struct writer *w, const struct wse_st *st, uint64_t *sums)
+{
+	off_t begin = lseek(w->fd, 0, SEEK_CUR);
+	struct finishing f = {.w = w};
+	struct wse_st_places p;
+	int ret;
+
+	if (begin < 0)
+		return -errno;
+	ret = wse_st_places_open(&p, w->fd, st, (uint64_t)begin);
+	if (ret)
+		return ret;
+	ret = st->all(st->floats_ctx, wse_st_place, &p);
+	if (!ret && p.placed != w->total)
+		ret = -EINVAL;
+	for (uint32_t i = 0; i < st->ntensors && !ret; i++) {
+		wse_sum64_begin(&f.sum);
+		ret = wse_st_places_finish(&p, i, finished, &f);
+		sums[i] = wse_sum64_end(&f.sum);
+	}
+	wse_st_places_close(&p);
+	return ret;
+}
+
 /* tensors first, as the header has their checksums: its place is left open */
 static int write_file(int fd, const struct wse_st *st)
 {
@@ -252,7 +295,9 @@ static int write_file(int fd, const struct wse_st *st)
 		ret = -errno;
 	for (uint32_t i = 0; i < st->ntensors; i++)
 		w.total += st->tensors[i].count * sizeof(float);
-	for (uint32_t i = 0; i < st->ntensors && !ret; i++)
+	if (!ret && st->all)
+		ret = write_all_places(&w, st, sums);
+	for (uint32_t i = 0; i < st->ntensors && !ret && !st->all; i++)
 		ret = write_tensor(&w, st, i, &sums[i]);
 	free(header);
 	header = NULL;
@@ -274,7 +319,7 @@ int wse_st_write(const char *path, const struct wse_st *st)
 
 	if ((size_t)snprintf(tmp, sizeof(tmp), "%s.tmp", path) >= sizeof(tmp))
 		return -ENAMETOOLONG;
-	fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	fd = open(tmp, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return -errno;
 	ret = write_file(fd, st);

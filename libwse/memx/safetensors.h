@@ -55,6 +55,10 @@ struct wse_st_progress {
 	void *ctx;
 };
 
+/* takes elements [from, from + count) of tensor number i as they lie; -errno of the file */
+typedef int (*wse_st_place_fn)(void *places, uint32_t i, size_t from, size_t count,
+			       const float *data);
+
 struct wse_st {
 	uint32_t ntensors, nmeta;
 	struct wse_st_tensor *tensors;
@@ -63,7 +67,13 @@ struct wse_st {
 	 * elements [from, from + count) of tensor number i as they lie; an error ends the writing
 	 */
 	int (*floats)(void *ctx, uint32_t i, size_t from, size_t count, float *out);
-	void *floats_ctx;
+	/*
+	 * NULL, or: gives all elements of all tensors to place(), each once, in an order of its
+	 * own, of transposed tensors whole lines; then floats() is not called. An error ends the
+	 * writing
+	 */
+	int (*all)(void *ctx, wse_st_place_fn place, void *places);
+	void *floats_ctx;			/* of either */
 	const struct wse_st_progress *progress; /* may be NULL */
 };
 

@@ -31,4 +31,14 @@ typedef int (*wse_st_put)(void *ctx, const struct wse_st_take *t, size_t from, s
 int wse_st_load(struct wse_st_file *f, const struct wse_st_take *takes, uint32_t n, wse_st_put put,
 		void *ctx);
 
+/* elements [from, from + count) of takes[take] as they lie in memory, of transposed ones lines */
+typedef int (*wse_st_fetch_fn)(void *file, uint32_t take, size_t from, size_t count, float *out);
+
+/*
+ * The same, but the second pass is all()'s, who fetches every element of every take once, in an
+ * order of its own.
+ */
+int wse_st_load_all(struct wse_st_file *f, const struct wse_st_take *takes, uint32_t n,
+		    int (*all)(void *ctx, wse_st_fetch_fn fetch, void *file), void *ctx);
+
 #endif

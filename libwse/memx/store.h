@@ -63,6 +63,8 @@ const uint16_t *wse_store_image_rows(const struct wse_store *store, uint32_t pie
 /* bytes of memory that it takes besides the images, once weights are loaded */
 uint64_t wse_store_image_memory(const struct wse_memx_pieces *pieces);
 
+/* bytes that were read from the file and written to it so far; 0: the store is no file */
+void wse_store_file_moved(const struct wse_store *s, uint64_t *in, uint64_t *out);
 /* disk.h's; -1: the store is no file */
 int wse_store_file_way(const struct wse_store *s, int *direct);
 

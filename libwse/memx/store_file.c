@@ -166,3 +166,10 @@ int wse_store_file_way(const struct wse_store *s, int *direct)
 	return s->ops == &file_ops ? wse_records_way(((const struct file *)s)->records, direct)
 				   : -1;
 }
+
+void wse_store_file_moved(const struct wse_store *s, uint64_t *in, uint64_t *out)
+{
+	*in = *out = 0;
+	if (s->ops == &file_ops)
+		wse_records_moved(((const struct file *)s)->records, in, out);
+}

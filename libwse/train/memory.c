@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "memx/grad_file.h"
 #include "memx/image_file.h"
+#include "memx/st_place.h"
 #include "memx/store.h"
 #include "swarmx/exchange.h"
 #include "swarmx/swarmx.h"
@@ -42,6 +43,24 @@ static uint64_t exchange(const struct wse_plan *plan, const struct wse_memx_piec
 		n += wse_reduce_parts(plan->micro_batches, (uint32_t)(r * m / ranks),
 				      (uint32_t)((r + 1) * m / ranks), parts);
 	return wse_exchange_memory(pieces, n) + pieces->longest * sizeof(float);
+}
+
+/* what a checkpoint takes that is written or read in the order of the pieces: ckpt_order.h */
+static uint64_t far(const struct wse_tensor_table *tab, const struct wse_memx_pieces *pieces)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < tab->n; i++) {
+		struct wse_st_tensor t = {.dim = {tab->t[i].dim[1], tab->t[i].dim[0]},
+					  .count = tab->t[i].count,
+					  .transposed =
+						  (tab->t[i].flags & WSE_TENSOR_TRANSPOSED) != 0};
+		const struct wse_st st = {.ntensors = 1, .tensors = &t};
+		uint64_t n = wse_st_places_memory(&st);
+
+		most = n > most ? n : most;
+	}
+	return most + pieces->longest * sizeof(float);
 }
 
 /* is a unit's matrix what inputs are gathered from? */
@@ -145,7 +164,7 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 	if (ranks > 1 && !forward)
 		m->exchange = exchange(plan, &pieces, ranks);
 	m->state = arrays * (uint64_t)kept.floats * sizeof(float);
-	m->state_file = wse_store_file_memory(&kept, arrays, &m->disk);
+	m->state_file = wse_store_file_memory(&kept, arrays, &m->disk) + far(&tab, &pieces);
 	if (forward && cfg->model.family->leaf) { /* the images are all there is */
 		m->state = m->state_file = wse_store_image_memory(&pieces);
 		m->disk = 0;
