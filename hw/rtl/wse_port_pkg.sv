@@ -46,4 +46,10 @@ package wse_port_pkg;
     logic [31:0] fault_cause, fault_pc, fault_addr, fault_color, fault_value;
     logic [31:0] wait_cause, wait_color;
   } status_t;
+
+  // all cores of START's rectangle together: some core is held, has not executed DONE, has faulted
+  // or executed DONE with a value other than 0
+  typedef struct packed {
+    logic        held, open, bad;
+  } any_t;
 endpackage

@@ -82,6 +82,9 @@ module wse_top #(
   logic st_en;
   logic [15:0] st_core;
   wse_port_pkg::status_t st;
+  logic [ROWS-1:0] st_rows;
+  logic [COLS-1:0] st_cols;
+  wse_port_pkg::any_t st_any;
   logic moved;
   logic any_fault;
   logic [16*wse_regs_pkg::CNT_CORE_N-1:0] cnt_core;
@@ -109,7 +112,7 @@ module wse_top #(
     .svc_wdata_lo_o(svc_wdata_lo), .svc_wdata_hi_o(svc_wdata_hi), .svc_rows_o(svc_rows),
     .svc_cols_o(svc_cols), .svc_rdata_lo_i(svc_rdata_lo),
     .svc_rdata_hi_i(svc_rdata_hi), .svc_busy_i(svc_busy), .st_en_o(st_en), .st_core_o(st_core),
-    .st_i(st),
+    .st_i(st), .st_rows_o(st_rows), .st_cols_o(st_cols), .st_any_i(st_any),
     .moved_i(moved), .any_fault_i(any_fault), .cnt_core_i(cnt_core), .cnt_link_i(cnt_link),
     .cnt_sel_o(cnt_sel), .cnt_val_i(cnt_val), .idle_o, .halted_o,
     .edge_moved_o(edge_moved)
@@ -123,6 +126,7 @@ module wse_top #(
     .svc_rows_i(svc_rows), .svc_cols_i(svc_cols), .svc_rd_core_i(svc.rd_core),
     .svc_rdata_lo_o(svc_rdata_lo), .svc_rdata_hi_o(svc_rdata_hi), .svc_busy_o(svc_busy),
     .st_en_i(st_en), .st_core_i(st_core), .st_o(st),
+    .st_rows_i(st_rows), .st_cols_i(st_cols), .st_any_o(st_any),
     .moved_o(moved), .any_fault_o(any_fault), .cnt_core_o(cnt_core), .cnt_link_o(cnt_link),
     .cnt_sel_i(cnt_sel), .cnt_val_o(cnt_val)
   );

@@ -59,7 +59,7 @@ static int add_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 
 static uint64_t add_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	return wse_start_cycles(g) + 90 + (uint64_t)g->values[op->out[0]].rows * g->t * 64 / 100;
+	return WSE_START_CYCLES + 90 + (uint64_t)g->values[op->out[0]].rows * g->t * 64 / 100;
 }
 
 const struct wse_op_type wse_type_add = {.name = "add",

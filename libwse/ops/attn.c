@@ -179,13 +179,13 @@ static int attn_back_run_oracle(struct wse_oracle_run *o, const struct wse_op *o
 
 static uint64_t attn_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	return wse_start_cycles(g) +
+	return WSE_START_CYCLES +
 	       wse_attn_cycles(g->t, g->seq, op->arg[A_D], op->arg[A_HEADS], op->arg[A_GROUP]);
 }
 
 static uint64_t attn_back_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	return wse_start_cycles(g) +
+	return WSE_START_CYCLES +
 	       wse_attn_back_cycles(g->t, g->seq, op->arg[A_D], op->arg[A_HEADS],
 				    op->arg[A_GROUP]) +
 	       (attn_full(op) ? wse_attn_share_cycles(g->t, op->arg[A_D], op->arg[A_HEADS]) : 0);

@@ -142,7 +142,7 @@ static int past_oracle(struct wse_oracle_run *run, const struct wse_op *op)
 /* of the longest past */
 static uint64_t past_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	return wse_start_cycles(g) + wse_attn_past_cycles(g->t, longest(g, op), op->arg[A_D],
+	return WSE_START_CYCLES + wse_attn_past_cycles(g->t, longest(g, op), op->arg[A_D],
 							  op->arg[A_HEADS], op->arg[A_GROUP]);
 }
 

@@ -389,7 +389,7 @@ static uint64_t linear_cycles(const struct wse_graph *g, const struct wse_op *op
 
 	if (op->arg[A_BIAS] != WSE_NO_BIAS)
 		post += WSE_BIAS_COST;
-	return wse_start_cycles(g) + wse_linear_cycles(g, rows_in(g, op), rows_out(g, op), post);
+	return WSE_START_CYCLES + wse_linear_cycles(g, rows_in(g, op), rows_out(g, op), post);
 }
 
 /* ---- gradient of the weights ---- */
@@ -475,7 +475,7 @@ static enum wse_bound wgrad_bound(const struct wse_graph *g, const struct wse_op
 
 static uint64_t wgrad_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	return wse_start_cycles(g) +
+	return WSE_START_CYCLES +
 	       wse_wgrad_cycles(g, rows_in(g, op), rows_out(g, op), op->arg[A_BIAS] != WSE_NO_BIAS);
 }
 

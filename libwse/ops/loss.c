@@ -158,7 +158,7 @@ static uint64_t loss_cycles(const struct wse_graph *g, const struct wse_op *op)
 	uint64_t t = g->t, logit = 64ull * g->values[op->in[0]].rows / 10;
 
 	/* maximum and sum go round the row, token behind token */
-	return wse_start_cycles(g) + 325 + g->tile.cols * (40 + t * 8 / 10) + t * (80 + logit);
+	return WSE_START_CYCLES + 325 + g->tile.cols * (40 + t * 8 / 10) + t * (80 + logit);
 }
 
 const struct wse_op_type wse_type_loss = {.name = "loss",

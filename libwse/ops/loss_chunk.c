@@ -278,20 +278,20 @@ enum { JOIN_TOKEN = 25, JOIN_HOP = 35, JOIN_ONCE = 400 };
 
 static uint64_t part_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	return wse_start_cycles(g) + (uint64_t)g->t * (op->arg[A_ROWS] * PART_CYCLES + PART_TOKEN) +
+	return WSE_START_CYCLES + (uint64_t)g->t * (op->arg[A_ROWS] * PART_CYCLES + PART_TOKEN) +
 	       PART_ONCE;
 }
 
 static uint64_t join_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
 	(void)op;
-	return wse_start_cycles(g) + (uint64_t)g->t * JOIN_TOKEN + 2 * JOIN_HOP * g->tile.cols +
+	return WSE_START_CYCLES + (uint64_t)g->t * JOIN_TOKEN + 2 * JOIN_HOP * g->tile.cols +
 	       JOIN_ONCE;
 }
 
 static uint64_t grad_cycles(const struct wse_graph *g, const struct wse_op *op)
 {
-	return wse_start_cycles(g) + (uint64_t)g->t * op->arg[A_ROWS] * GRAD_CYCLES + GRAD_ONCE;
+	return WSE_START_CYCLES + (uint64_t)g->t * op->arg[A_ROWS] * GRAD_CYCLES + GRAD_ONCE;
 }
 
 const struct wse_op_type wse_type_loss_part = {.name = "loss of a chunk",

@@ -412,7 +412,7 @@ static uint64_t norm_cycles(const struct wse_graph *g, const struct wse_op *op)
 	/* with a mean, among all forms of the kernel */
 	if (!rms && !strncmp(g->programs[op->program].file, "full", 4))
 		sum += sum / 20;
-	return wse_start_cycles(g) + sum - rms;
+	return WSE_START_CYCLES + sum - rms;
 }
 
 static uint64_t norm_back_cycles(const struct wse_graph *g, const struct wse_op *op)
@@ -427,7 +427,7 @@ static uint64_t norm_back_cycles(const struct wse_graph *g, const struct wse_op 
 		feature -= 50;
 
 	/* beyond 32 tokens the sums have no room in the accumulators */
-	return wse_start_cycles(g) + (g->t <= 8 ? 839 : 880 + g->t * 7 / 4) +
+	return WSE_START_CYCLES + (g->t <= 8 ? 839 : 880 + g->t * 7 / 4) +
 	       (g->t > 32 ? 550 : 0) + (g->values[op->in[IN_X]].rows * feature + row) / 10;
 }
 

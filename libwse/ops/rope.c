@@ -123,7 +123,7 @@ static uint64_t rope_cycles(const struct wse_graph *g, const struct wse_op *op)
 	uint64_t half = op->arg[A_D] / 2, pairs = op->arg[A_PAIRS] < half ? op->arg[A_PAIRS] : half;
 	uint64_t per = WSE_ROPE_SUMS / g->t, chunks = (pairs + per - 1) / per;
 
-	return wse_start_cycles(g) + 217 + op->arg[A_HEADS] * (chunks * 11 + pairs * g->t * 14 / 5);
+	return WSE_START_CYCLES + 217 + op->arg[A_HEADS] * (chunks * 11 + pairs * g->t * 14 / 5);
 }
 
 const struct wse_op_type wse_type_rope = {.name = "rotary positions",

@@ -36,6 +36,10 @@ module wse_wafer #(
   input  logic            st_en_i,
   input  logic [15:0]     st_core_i,
   output wse_port_pkg::status_t st_o,
+  // the cores of st_rows x st_cols together, 2 cycles late: a register for each row, one for all
+  input  logic [ROWS-1:0] st_rows_i,
+  input  logic [COLS-1:0] st_cols_i,
+  output wse_port_pkg::any_t st_any_o,
 
   // all cores together, one cycle late
   // an instruction retired, an engine or a router transferred
@@ -230,10 +234,14 @@ module wse_wafer #(
 
   // sums and selection; internal values blocking
   logic        mv, flt, bsy;
+  logic        r_held [ROWS];                 // of START's cores in each row
+  logic        r_open [ROWS];
+  logic        r_bad [ROWS];
+  wse_port_pkg::any_t any;
   logic [15:0] rd_q0, rd_q1, rd_q2;
 
   always @(posedge clk_i) begin : p_seq
-    integer i;
+    integer i, k, n;
     mv = 1'b0;
     flt = 1'b0;
     bsy = 1'b0;
@@ -245,6 +253,21 @@ module wse_wafer #(
     moved_o <= mv;
     any_fault_o <= flt;
     svc_busy_o <= bsy;
+
+    any = '0;
+    for (i = 0; i < ROWS; i++) any = any | {r_held[i], r_open[i], r_bad[i]};
+    st_any_o <= any;
+    for (i = 0; i < ROWS; i++) begin
+      any = '0;
+      if (st_rows_i[i]) begin
+        for (k = 0; k < COLS; k++) begin
+          n = i * COLS + k;
+          if (st_cols_i[k])
+            any = any | {held[n], !done[n], faulted[n] | (done[n] && done_value[n] != 32'd0)};
+        end
+      end
+      {r_held[i], r_open[i], r_bad[i]} = any;
+    end
 
     // SRAM reads take 3 cycles in the core; the number of the core travels beside them
     svc_rdata_lo_o <= rdata_lo[IW'(rd_q2)];

@@ -80,6 +80,9 @@ module wse_host #(
   output logic            st_en_o,
   output logic [15:0]     st_core_o,
   input  wse_port_pkg::status_t st_i,
+  output logic [ROWS-1:0] st_rows_o,
+  output logic [COLS-1:0] st_cols_o,
+  input  wse_port_pkg::any_t st_any_i,
   input  logic            moved_i,
   input  logic            any_fault_i,
   input  logic [16*wse_regs_pkg::CNT_CORE_N-1:0] cnt_core_i,
@@ -142,6 +145,9 @@ module wse_host #(
   assign dev_rst_no = rst_n;
   assign halted_o = halted;
   assign edge_moved_o = edge_moved;
+  // START's rectangle, from its begin on
+  assign st_rows_o = a_rows;
+  assign st_cols_o = a_cols;
   // a slow bus is no deadlock: a request without its answer counts as a move
   assign edge_moved = in_moved | out_moved | !quiet;
 
@@ -216,6 +222,7 @@ module wse_host #(
     .f_pc_o(f_pc), .f_addr_o(f_addr), .f_color_o(f_color), .f_value_o(f_value), .ack_i(ack[3]),
     .svc_valid_o(a_valid), .svc_op_o(a_op), .svc_addr_o(a_addr), .svc_wdata_o(a_wdata),
     .svc_rows_o(a_rows), .svc_cols_o(a_cols), .svc_busy_i,
+    .any_held_i(st_any_i.held), .any_open_i(st_any_i.open), .any_bad_i(st_any_i.bad),
     .st_en_o, .st_core_o, .st_held_i(st_i.held), .st_done_i(st_i.done),
     .st_done_value_i(st_i.done_value),
     .st_faulted_i(st_i.faulted), .st_fault_cause_i(st_i.fault_cause), .st_fault_pc_i(st_i.fault_pc),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Executor of START and SCRUB: operations for a rectangle of cores over the service plane. It
-// examines cores one a cycle, row-major, in repeated passes until the verdict is clear; the fault
-// record names the lowest core of a state.
+// Executor of START and SCRUB: operations for a rectangle of cores over the service plane. The wafer
+// says whether any core of the rectangle is held, not done or has ended badly; only to name and
+// count cores in a fault record does the executor examine them, one a cycle, row-major. The record
+// names the lowest core of a state.
 
 module wse_start #(
   parameter int unsigned ROWS = 4,
@@ -35,6 +36,10 @@ module wse_start #(
   output logic [ROWS-1:0] svc_rows_o,
   output logic [COLS-1:0] svc_cols_o,
   input  logic            svc_busy_i,
+  // of the cores in svc_rows x svc_cols, 2 cycles late
+  input  logic            any_held_i,
+  input  logic            any_open_i,        // not done
+  input  logic            any_bad_i,         // faulted, or done with a value other than 0
   // status of one core, one cycle after st_core_o
   output logic            st_en_o,
   output logic [15:0]     st_core_o,
@@ -60,7 +65,7 @@ module wse_start #(
   localparam logic [3:0] SIdle = 4'd0, SHeld = 4'd1, SClear = 4'd2, SArgs = 4'd3, SGo = 4'd4,
       SSettle = 4'd5,
                          SWatch = 4'd6, SBlame = 4'd7, SScrub = 4'd8, SScrubWait = 4'd9,
-                         SHold = 4'd10;
+                         SHold = 4'd10, SNotBooted = 4'd11, SName = 4'd12;
 
   logic        scrub, boot;
   logic [15:0] row0, col0, rows, cols;
@@ -76,8 +81,6 @@ module wse_start #(
   logic        p0, p1, last0, last1;         // a core is on its way, it is the last one
   logic [15:0] pr0, pc0, pr1, pc1;
   logic [15:0] n_held, n_fault, n_bad, n_open;
-  // the pass before saw a fault or a bad value: this one counts them
-  logic        ended;
   logic        take, scanned;
 
   always @(posedge clk_i) begin
@@ -113,7 +116,6 @@ module wse_start #(
         svc_cols_o <= COLS'(((64'd1 << cols) - 64'd1) << col0);
         state = scrub ? SHold : boot ? SClear : SHeld;
         scanning = 1'b0;
-        ended = 1'b0;
         cnt = '0;
         verdict = '0;
         started = 1'b0;
@@ -121,7 +123,7 @@ module wse_start #(
 
       // one pass over the rectangle
       scanned = 1'b0;
-      if (state == SHeld || state == SWatch || state == SBlame) begin
+      if (state == SNotBooted || state == SName || state == SBlame) begin
         if (!scanning) begin
           scanning = 1'b1;
           s_issue = 1'b1;
@@ -132,7 +134,7 @@ module wse_start #(
           // judge the present st_*
           if (p1) begin
             take = 1'b0;
-            if (state == SHeld) begin
+            if (state == SNotBooted) begin
               take = st_held_i && n_held == 16'd0;
               if (st_held_i) n_held = n_held + 16'd1;
             end else if (state == SBlame) begin
@@ -152,7 +154,7 @@ module wse_start #(
             if (take) begin
               f_row_o <= pr1;
               f_col_o <= pc1;
-              f_pc_o <= (state == SWatch && st_faulted_i) ? st_fault_pc_i : 32'd0;
+              f_pc_o <= (state == SName && st_faulted_i) ? st_fault_pc_i : 32'd0;
               f_cause_o <= '0;
               f_addr_o <= '0;
               f_color_o <= '1;
@@ -160,7 +162,7 @@ module wse_start #(
               if (state == SBlame) begin
                 f_cause_o <= st_wait_cause_i;
                 f_color_o <= st_wait_color_i;
-              end else if (state == SWatch) begin
+              end else if (state == SName) begin
                 if (st_faulted_i) begin
                   f_cause_o <= st_fault_cause_i;
                   f_addr_o <= st_fault_addr_i;
@@ -192,13 +194,17 @@ module wse_start #(
       end else st_en_o <= 1'b0;
 
       case (state)
-        SHeld: if (scanned) begin
+        SHeld: begin                          // until the wafer speaks of this rectangle
+          cnt = cnt + 4'd1;
+          if (cnt == 4'd4) state = any_held_i ? SNotBooted : SClear;
+        end
+        SNotBooted: if (scanned) begin
           if (n_held != 16'd0) begin
             status_o <= 4'(wse_regs_pkg::ST_NOT_BOOTED);
             f_ncores_o <= n_held;
             done_o <= 1'b1;
             state = SIdle;
-          end else state = SClear;
+          end else state = SClear;            // a debugger has booted them since
         end
         SClear: begin
           svc_valid_o <= 1'b1;
@@ -226,26 +232,25 @@ module wse_start #(
           cnt = cnt + 4'd1;
           if (cnt == 4'd8) state = SWatch;
         end
-        SWatch: if (scanned) begin
-          // cores that end together may end in the middle of a pass: a whole pass after it names
-          // and counts them all
-          if (!ended) begin
-            ended = n_fault != 16'd0 || n_bad != 16'd0;
-            if (!ended && n_open == 16'd0) begin
-              done_o <= 1'b1;
-              state = SIdle;
-            end
-          end else if (n_fault != 16'd0) begin
+        SWatch: begin
+          if (any_bad_i) state = SName;
+          else if (!any_open_i) begin
+            done_o <= 1'b1;
+            state = SIdle;
+          end
+        end
+        SName: if (scanned) begin
+          if (n_fault != 16'd0) begin
             status_o <= 4'(wse_regs_pkg::ST_CORE_FAULT);
             f_ncores_o <= n_fault;
             done_o <= 1'b1;
             state = SIdle;
-          end else begin
+          end else if (n_bad != 16'd0) begin
             status_o <= 4'(wse_regs_pkg::ST_KERNEL_ERROR);
-            f_ncores_o <= n_bad == 16'd0 ? 16'd1 : n_bad;   // it may have said another value since
+            f_ncores_o <= n_bad;
             done_o <= 1'b1;
             state = SIdle;
-          end
+          end else state = SWatch;            // it has executed DONE again since, with 0
         end
         SBlame: if (scanned) begin
           if (n_open == 16'd0) state = SWatch;       // the last DONE came meanwhile: it is complete
@@ -278,7 +283,7 @@ module wse_start #(
       endcase
 
       if (abort_i && state != SIdle && state != SBlame &&
-          (!ended || abort_status_i == 4'(wse_regs_pkg::ST_OK))) begin
+          (state != SName || abort_status_i == 4'(wse_regs_pkg::ST_OK))) begin
         verdict = abort_status_i;
         scanning = 1'b0;
         if (abort_status_i == 4'(wse_regs_pkg::ST_OK)) begin   // reset: needs no waiting core

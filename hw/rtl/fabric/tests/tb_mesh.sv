@@ -18,6 +18,11 @@ module tb_mesh #(
   logic [5:0]  rx_cr [ROWS*COLS]   /*verilator public_flat_rw*/;
   logic [13:0] rt [ROWS*COLS]      /*verilator public_flat_rw*/;
 
+  logic [3:0]  st [ROWS*COLS]      /*verilator public_flat_rw*/;
+  logic [ROWS-1:0] st_rows         /*verilator public_flat_rw*/;
+  logic [COLS-1:0] st_cols         /*verilator public_flat_rw*/;
+  logic [2:0]  st_any              /*verilator public_flat_rd*/;
+
   logic [6:0]  n_head [COLS] /*verilator public_flat_rw*/;
   logic [31:0] n_data [COLS] /*verilator public_flat_rw*/;
   logic [5:0]  n_cr [COLS]   /*verilator public_flat_rd*/;
@@ -52,6 +57,7 @@ module tb_mesh #(
     .svc_rows_i('0), .svc_cols_i('0), .svc_rd_core_i('0),
     .svc_rdata_lo_o(), .svc_rdata_hi_o(), .svc_busy_o(),
     .st_en_i(1'b0), .st_core_i('0), .st_o(),
+    .st_rows_i(st_rows), .st_cols_i(st_cols), .st_any_o(st_any),
     .moved_o(moved), .any_fault_o(), .cnt_core_o(sum), .cnt_link_o(sum_link), .cnt_sel_i(cnt_sel),
     .cnt_val_o(cnt_val)
   );

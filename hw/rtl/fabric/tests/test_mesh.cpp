@@ -449,6 +449,48 @@ bool assertion_fires()
 	return !(WIFEXITED(st) && WEXITSTATUS(st) == 0);
 }
 
+// what the cores of a rectangle show together, for every rectangle: held, not done, ended badly; a
+// register for each row and one for all, behind that of the core
+bool together()
+{
+	constexpr int Late = 3;
+	Bench b;
+	auto *t = b.top->rootp;
+	std::deque<uint8_t> due;
+
+	for (int n = 0; n < 20000; n++) {
+		int r0 = b.rng() % R, c0 = b.rng() % C, rows = 1 + b.rng() % (R - r0),
+		    cols = 1 + b.rng() % (C - c0), rare = n / 100 % 4;
+		uint8_t want = 0;
+
+		// mostly all cores agree: that is when one alone counts
+		for (int i = 0; i < N; i++)
+			t->tb_mesh__DOT__st[i] = b.chance(rare ? 4 * rare : 50) ? b.rng() % 16 : 4;
+		if (n % 10 == 0) {
+			t->tb_mesh__DOT__st_rows = ((1 << rows) - 1) << r0;
+			t->tb_mesh__DOT__st_cols = ((1 << cols) - 1) << c0;
+			due.clear();
+			b.tick();	// the rectangle is no register of the core's
+		}
+		for (int i = 0; i < N; i++) {
+			int st = t->tb_mesh__DOT__st[i], done = st >> 2 & 1;
+
+			if (t->tb_mesh__DOT__st_rows >> (i / C) & 1 &&
+			    t->tb_mesh__DOT__st_cols >> (i % C) & 1)
+				want |= (st >> 3) << 2 | !done << 1 |
+					((st & 1) || (done && (st >> 1 & 1)));
+		}
+		due.push_back(want);
+		b.tick();
+		if (due.size() < Late)
+			continue;
+		if (t->tb_mesh__DOT__st_any != due.front())
+			return false;
+		due.pop_front();
+	}
+	return true;
+}
+
 } // namespace
 
 int main()
@@ -470,6 +512,7 @@ int main()
 	t.ok(good,
 	     "each core's and each link's counters (%llu wavelets by links), their sums are the totals",
 	     (unsigned long long)hops);
+	t.ok(together(), "any rectangle: whether a core of it is held, not done, has ended badly");
 	t.ok(context_reset(), "context reset empties queues and forgets routes");
 	for (int s = 1; s <= 6; s++) {
 		int send = s & 1 ? 100 : 40, ret = s % 3 == 0 ? 100 : s % 3 == 1 ? 30 : 8;

@@ -51,6 +51,7 @@ module wse_core (
   logic [31:0] tx_data;
   logic [5:0]  rx_cr;
   logic [13:0] rt;                     // valid, color, config
+  logic [3:0]  st;                     // held, done, with a value other than 0, faulted
   int          id;
 
   always @(posedge clk_i) begin
@@ -59,6 +60,7 @@ module wse_core (
     tx_data = tb_mesh.tx_data[id];
     rx_cr = tb_mesh.rx_cr[id];
     rt = tb_mesh.rt[id];
+    st = tb_mesh.st[id];
     tx_valid_o <= tx_head[6];
     tx_ctrl_o <= tx_head[5];
     tx_color_o <= tx_head[4:0];
@@ -75,10 +77,8 @@ module wse_core (
   assign svc_rdata_lo_o = '0;
   assign svc_rdata_hi_o = '0;
   assign svc_busy_o = 1'b0;
-  assign held_o = 1'b1;
-  assign done_o = 1'b0;
-  assign done_value_o = '0;
-  assign faulted_o = 1'b0;
+  assign {held_o, done_o, faulted_o} = {st[3:2], st[0]};
+  assign done_value_o = {st[1], 31'd0};
   assign fault_cause_o = '0;
   assign fault_pc_o = '0;
   assign fault_addr_o = '0;
