@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* gdb's packets, as its manual has them ("Remote Protocol"): a table of names and functions. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "stub.h"
@@ -54,7 +51,7 @@ static void ok(struct gdb_stub *g)
 	gdb_say(g, "OK");
 }
 
-static void error(struct gdb_stub *g)
+void gdb_error(struct gdb_stub *g)
 {
 	g->nreply = 0;
 	gdb_say(g, "E01");
@@ -65,7 +62,7 @@ static void answer(struct gdb_stub *g, bool good)
 	if (good)
 		ok(g);
 	else
-		error(g);
+		gdb_error(g);
 }
 
 static bool alive(const struct gdb_stub *g, uint32_t core)
@@ -135,86 +132,13 @@ static void q_attached(struct gdb_stub *g, const char *p)
 	gdb_say(g, "1"); /* so that gdb leaves by detaching */
 }
 
-static void threads_xml(struct gdb_stub *g)
-{
-	gdb_text(g, "<?xml version=\"1.0\"?><threads>");
-	for (uint32_t i = 0; i < g->ncores; i++) {
-		if (!g->core[i].attached)
-			continue;
-		gdb_text(g,
-			 g->multi ? "<thread id=\"p%x.1\" name=\"core %u,%u\"/>"
-				  : "<thread id=\"%x\" name=\"core %u,%u\"/>",
-			 i + 1, core_col(g, i), core_row(g, i));
-	}
-	gdb_text(g, "</threads>");
-}
-
-static void osdata_xml(struct gdb_stub *g)
-{
-	gdb_text(g, "<?xml version=\"1.0\"?><!DOCTYPE target SYSTEM \"osdata.dtd\">"
-		    "<osdata type=\"types\"><item><column name=\"Type\">processes</column>"
-		    "<column name=\"Description\">cores, and what they wait for</column>"
-		    "<column name=\"Title\">Cores</column></item></osdata>");
-}
-
-/* OBJECT:read:ANNEX:OFFSET,LENGTH. A document is made when its beginning is asked for. */
-static void q_xfer(struct gdb_stub *g, const char *p)
-{
-	static const struct {
-		const char *head;
-		void (*make)(struct gdb_stub *g);
-	} doc[] = {
-		{"features:read:target.xml:", gdb_target_xml},
-		{"threads:read::", threads_xml},
-		{"osdata:read:processes:", gdb_processes_xml},
-		{"osdata:read::", osdata_xml},
-	};
-	uint64_t offset, len;
-	void (*make)(struct gdb_stub * g) = NULL;
-	bool program = false;
-	size_t i;
-
-	for (i = 0; i < sizeof(doc) / sizeof(doc[0]) && !make; i++) {
-		if (!strncmp(p, doc[i].head, strlen(doc[i].head))) {
-			make = doc[i].make;
-			p += strlen(doc[i].head);
-		}
-	}
-	if (!make && g->program && !strncmp(p, "exec-file:read:", 15)) {
-		program = true;
-		p = strchr(p + 15, ':');
-		p = p ? p + 1 : "";
-	}
-	if (!make && !program)
-		return; /* not supported */
-	if (!gdb_number(&p, &offset) || *p++ != ',' || !gdb_number(&p, &len) || *p)
-		return error(g);
-	if (!offset) {
-		gdb_text_begin(g);
-		if (make)
-			make(g);
-		else
-			gdb_text(g, "%s", g->program);
-	}
-	if (g->text_short || offset > g->ntext)
-		return error(g);
-	/* half: what is escaped takes two bytes */
-	if (len > PACKET_MAX / 2)
-		len = PACKET_MAX / 2;
-	gdb_say(g, offset + len < g->ntext ? "m" : "l");
-	if (len > g->ntext - offset)
-		len = g->ntext - offset;
-	memcpy(g->reply + g->nreply, g->text + offset, len);
-	g->nreply += len;
-}
-
 static void q_command(struct gdb_stub *g, const char *p)
 {
 	char line[256];
 	size_t n = strlen(p) / 2;
 
 	if (n >= sizeof(line) || !gdb_bytes(&p, line, n))
-		return error(g);
+		return gdb_error(g);
 	line[n] = 0;
 	gdb_text_begin(g);
 	gdb_monitor(g, line);
@@ -242,7 +166,7 @@ static void c_read_reg(struct gdb_stub *g, const char *p)
 
 	if (!gdb_number(&p, &reg) || *p || reg > 0xffff ||
 	    !gdb_read_reg(g, g->general, (uint32_t)reg))
-		error(g);
+		gdb_error(g);
 }
 
 static void c_write_reg(struct gdb_stub *g, const char *p)
@@ -275,7 +199,7 @@ static void c_read_memory(struct gdb_stub *g, const char *p)
 
 	if (!range(&p, sizeof(bytes) - 8, &addr, &len) || *p ||
 	    g->cfg.ops->peek(g->cfg.model, g->general, addr, bytes, len))
-		return error(g);
+		return gdb_error(g);
 	gdb_say_hex(g, bytes, len);
 }
 
@@ -291,7 +215,7 @@ static void c_write_memory(struct gdb_stub *g, const char *p)
 
 	if (!range(&p, sizeof(bytes), &addr, &len) || *p++ != ':' || !gdb_bytes(&p, bytes, len) ||
 	    *p)
-		return error(g);
+		return gdb_error(g);
 	write_memory(g, addr, bytes, len);
 }
 
@@ -301,7 +225,7 @@ static void c_write_binary(struct gdb_stub *g, const char *p)
 
 	if (!range(&p, PACKET_MAX, &addr, &len) || *p++ != ':' ||
 	    g->in + g->nin - p != (ptrdiff_t)len)
-		return error(g);
+		return gdb_error(g);
 	write_memory(g, addr, p, len);
 }
 
@@ -316,7 +240,7 @@ static void stop_at(struct gdb_stub *g, const char *p, bool insert)
 	p += 2;
 	if (!gdb_number(&p, &addr) || *p++ != ',' || !gdb_number(&p, &kind) ||
 	    !alive(g, g->general))
-		return error(g);
+		return gdb_error(g);
 	err = insert ? gdb_insert(g, g->general, type, addr, kind)
 		     : gdb_remove(g, g->general, type, addr, kind);
 	answer(g, !err);
@@ -340,10 +264,10 @@ static void c_thread(struct gdb_stub *g, const char *p)
 	char op = *p;
 
 	if (op != 'g' && op != 'c')
-		return error(g);
+		return gdb_error(g);
 	p++;
 	if (!parse_thread(g, &p, &core) || *p)
-		return error(g);
+		return gdb_error(g);
 	if (op == 'g' && core != ALL)
 		g->general = core;
 	ok(g);
@@ -407,17 +331,17 @@ static void v_cont(struct gdb_stub *g, const char *p)
 		bool one = false;
 
 		if (!op || !strchr("cCsSr", op))
-			return error(g);
+			return gdb_error(g);
 		p++;
 		if ((op == 'C' || op == 'S') && !gdb_number(&p, &signal))
-			return error(g); /* a core has no signals */
+			return gdb_error(g); /* a core has no signals */
 		if (op == 'r' && (!gdb_number(&p, &from) || *p++ != ',' || !gdb_number(&p, &to)))
-			return error(g);
+			return gdb_error(g);
 		if (*p == ':') {
 			const char *id = ++p;
 
 			if (!parse_thread(g, &p, &core))
-				return error(g);
+				return gdb_error(g);
 			one = core != ALL && strncmp(p - 3, ".-1", 3) && p > id + 1;
 		}
 		any = true;
@@ -428,7 +352,7 @@ static void v_cont(struct gdb_stub *g, const char *p)
 		hear_of(g, one ? core : ALL);
 	}
 	if (*p || !any)
-		return error(g);
+		return gdb_error(g);
 	gdb_resume(g);
 }
 
@@ -446,15 +370,15 @@ static void go_on(struct gdb_stub *g, const char *p)
 	if (!*p)
 		return gdb_resume(g);
 	if (!gdb_number(&p, &pc) || *p || !alive(g, g->general))
-		return error(g);
+		return gdb_error(g);
 	/* with an address: from there */
 	struct wse_core_state st;
 
 	if (g->cfg.ops->get_state(g->cfg.model, g->general, &st))
-		return error(g);
+		return gdb_error(g);
 	st.pc = (uint32_t)pc;
 	if (g->cfg.ops->set_state(g->cfg.model, g->general, &st))
-		return error(g);
+		return gdb_error(g);
 	gdb_resume(g);
 }
 
@@ -482,7 +406,7 @@ static bool parse_pid(struct gdb_stub *g, const char *p, uint32_t *core)
 	return true;
 }
 
-static void release(struct gdb_stub *g, uint32_t core)
+void gdb_release(struct gdb_stub *g, uint32_t core)
 {
 	gdb_forget(g, core);
 	for (uint32_t i = 0; i < g->ncores; i++)
@@ -497,11 +421,11 @@ static void c_detach(struct gdb_stub *g, const char *p)
 
 	if (*p == ';') {
 		if (!parse_pid(g, p + 1, &core))
-			return error(g);
-		release(g, core);
+			return gdb_error(g);
+		gdb_release(g, core);
 	} else {
 		for (core = 0; core < g->ncores; core++)
-			release(g, core);
+			gdb_release(g, core);
 	}
 	ok(g);
 }
@@ -511,7 +435,7 @@ static void v_attach(struct gdb_stub *g, const char *p)
 	uint32_t core;
 
 	if (*p++ != ';' || !parse_pid(g, p, &core))
-		return error(g);
+		return gdb_error(g);
 	g->running = false;
 	g->core[core].attached = true;
 	g->core[core].told_pc = 1;
@@ -531,7 +455,7 @@ static void kill_core(struct gdb_stub *g, uint32_t core)
 		g->core[core].killed = true;
 		g->core[core].parked = false;
 	}
-	release(g, core);
+	gdb_release(g, core);
 }
 
 static void v_kill(struct gdb_stub *g, const char *p)
@@ -539,7 +463,7 @@ static void v_kill(struct gdb_stub *g, const char *p)
 	uint32_t core;
 
 	if (*p++ != ';' || !parse_pid(g, p, &core))
-		return error(g);
+		return gdb_error(g);
 	kill_core(g, core);
 	ok(g);
 }
@@ -572,7 +496,7 @@ static const struct command {
 } command[] = {
 	{"qSupported", q_supported, REPLIES},
 	{"QStartNoAckMode", q_start_no_ack, REPLIES},
-	{"qXfer:", q_xfer, REPLIES},
+	{"qXfer:", gdb_xfer, REPLIES},
 	{"qfThreadInfo", q_first_threads, REPLIES},
 	{"qsThreadInfo", q_next_threads, REPLIES},
 	{"qAttached", q_attached, REPLIES},
@@ -620,109 +544,4 @@ void gdb_command(struct gdb_stub *g, char *packet, size_t len)
 		return;
 	}
 	gdb_send(g); /* not known: empty */
-}
-
-/* --- the stub --- */
-
-int gdb_create(const struct gdb_cfg *cfg, struct gdb_stub **out)
-{
-	struct gdb_stub *g;
-
-	if (!cfg->ops->get_units)
-		return -EINVAL;
-	g = calloc(1, sizeof(*g));
-	if (!g)
-		return -ENOMEM;
-	g->cfg = *cfg;
-	g->ncores = cfg->rows * cfg->cols;
-	g->core = calloc(g->ncores, sizeof(*g->core));
-	g->last = malloc(2 * PACKET_MAX + 8);
-	g->program = cfg->program ? strdup(cfg->program) : NULL;
-	g->running = true;
-	g->stop_signal = 5;
-	if (!g->core || !g->last || (cfg->program && !g->program)) {
-		gdb_destroy(g);
-		return -ENOMEM;
-	}
-	if (cfg->retire)
-		g->traced = true; /* as gdb_disconnect() finds and leaves it */
-	gdb_disconnect(g);
-	*out = g;
-	return 0;
-}
-
-void gdb_destroy(struct gdb_stub *g)
-{
-	if (!g)
-		return;
-	if (g->core)
-		for (uint32_t i = 0; i < g->ncores; i++)
-			free(g->core[i].breaks);
-	g->cfg.ops->trace_retire(g->cfg.model, ~0u, NULL, NULL);
-	free(g->core);
-	free(g->last);
-	free(g->program);
-	free(g->out);
-	free(g->text);
-	free(g);
-}
-
-/*
- * Attached from the beginning: the cores that run; if none does yet, all. Without a program's file
- * one alone: gdb 13 asks for the registers' description of the first process, and of one that it is
- * told to attach to, and takes the others' from the file.
- */
-void gdb_connect(struct gdb_stub *g)
-{
-	struct wse_core_state st;
-	uint32_t i, n = 0;
-
-	g->connected = true;
-	g->running = g->interrupted = g->multi = g->no_ack = g->choked = false;
-	g->swbreak = g->hwbreak = false;
-	g->in_state = IN_IDLE;
-	g->nout = g->nlast = 0;
-	g->stop_signal = 5;
-	for (i = g->ncores; i-- > 0;) {
-		struct gdb_core *c = &g->core[i];
-
-		c->attached =
-			!g->cfg.ops->get_state(g->cfg.model, i, &st) && st.run != WSE_CORE_HELD;
-		c->told_pc = 1;
-		c->told = st.run == WSE_CORE_FAULTED;
-		if (c->attached)
-			g->stop_core = i;
-		n += c->attached;
-	}
-	for (i = 0; i < g->ncores && !n; i++)
-		g->core[i].attached = true;
-	if (!n)
-		g->stop_core = 0;
-	for (i = 0; i < g->ncores && !g->program; i++)
-		g->core[i].attached = i == g->stop_core;
-	g->general = g->stop_core;
-}
-
-void gdb_disconnect(struct gdb_stub *g)
-{
-	g->connected = false;
-	for (uint32_t i = 0; i < g->ncores; i++)
-		gdb_forget(g, i);
-	g->running = true;
-	g->nout = 0;
-}
-
-void gdb_exited(struct gdb_stub *g, uint32_t core, unsigned int status)
-{
-	if (!g->connected || !g->core[core].attached)
-		return;
-	g->nreply = 0;
-	gdb_say(g, g->multi ? "W%02x;process:%x" : "W%02x", status & 0xff, core + 1);
-	gdb_send(g);
-	release(g, core);
-}
-
-bool gdb_killed(const struct gdb_stub *g, uint32_t core)
-{
-	return g->core[core].killed;
 }

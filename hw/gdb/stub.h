@@ -95,6 +95,11 @@ void gdb_text(struct gdb_stub *g, const char *format, ...) __attribute__((format
 /* commands.c */
 void gdb_command(struct gdb_stub *g, char *packet, size_t len);
 void gdb_say_thread(struct gdb_stub *g, uint32_t core);
+void gdb_error(struct gdb_stub *g);			 /* the reply is E01 */
+void gdb_release(struct gdb_stub *g, uint32_t core); /* from the debugger; the last one: all run */
+
+/* xfer.c: OBJECT:read:ANNEX:OFFSET,LENGTH, behind qXfer: */
+void gdb_xfer(struct gdb_stub *g, const char *p);
 
 /* regs.c: 0, or false for a register that does not exist or cannot be set */
 void gdb_target_xml(struct gdb_stub *g);
