@@ -10,6 +10,11 @@ RVFLAGS := $(KERNEL_CFLAGS) $(WARN) -Ifirmware/include -Ifirmware/lib -Iuapi/wse
 # of what is installed: the same bytes wherever the tree lies
 RVHERE := -fdebug-prefix-map=$(CURDIR)=.
 RVLINK := -Wl,--build-id=none,-n,--no-warn-rwx-segments
+# the argument words, where the linker scripts' own value is not that of wse.regs
+FW_ARGS := $(shell awk '$$1 == "const" && $$2 == "ARGS_OFFSET" { print $$3 }' uapi/wse/wse.regs)
+ifneq ($(FW_ARGS),0xbfc0)
+RVLINK := $(RVLINK),--defsym=__wse_args=0x80000000+$(FW_ARGS)
+endif
 # programs of a phase exist because SRAM is short: these flags make them a twentieth smaller, a
 # hundredth slower
 RVSMALL := -fno-move-loop-invariants -fno-tree-ch -fno-thread-jumps

@@ -22,6 +22,10 @@ lint-width: ## code within 100 columns, documents within 200
 format: ## clang-format over every .c file
 	scripts/lint format -i
 
+.PHONY: test-sram
+test-sram: all ## cores of 64 KiB, built beside this tree: lockstep, and a GPT's step
+	selftests/test-sram
+
 # Two small wafers on the twin; override on the command line, for example
 #	make vm VM_DEVICES='--device "rtl 2x2" --iommu intel'
 VM_DEVICES ?= --device "func 4x4" --device "func 4x4"

@@ -112,6 +112,46 @@ static void end_struct(void)
 	sname[0] = 0;
 }
 
+/*
+ * Of these the layers below know more than the number: another one is work in hw/rtl and hw/twin,
+ * and must not pass for a setting. What may change has a rule instead.
+ */
+static void check_const(const char *name, unsigned long v)
+{
+	static const struct {
+		const char *name;
+		unsigned long v;
+		const char *why;
+	} fixed[] = {
+		{"LANES", 8, "LANES is 8: lanes, accumulators and sums have that width"},
+		{"NACC", 128, "NACC is 128: operands and descriptors have seven bits for one"},
+		{"NCOLORS", 24, "NCOLORS is 24: routes, masks and queues have a bit for each"},
+		{"NTASKS", 32, "NTASKS is 32: a word has a bit for each"},
+		{"NDSR", 16, "NDSR is 16: instructions have four bits for one"},
+		{"NARGS", 16, "NARGS is 16: START's entry carries them"},
+		{"CHAN_DEPTH", 4, "CHAN_DEPTH is 4: credits have three bits"},
+		{"ENGINE_DEPTH", 2, "ENGINE_DEPTH is 2: results of random programs depend on it"},
+	};
+	static unsigned long sram;
+	static char text[160];
+
+	for (unsigned int i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
+		if (strcmp(name, fixed[i].name) || v == fixed[i].v)
+			continue;
+		snprintf(text, sizeof(text), "%s in hw/rtl and hw/twin, whatever this says",
+			 fixed[i].why);
+		die(text);
+	}
+	if (!strcmp(name, "SRAM_BYTES")) {
+		if (v != 0xc000 && v != 0x10000)
+			die("SRAM_BYTES is 48 or 64 KiB: an address in it has 16 bits, and "
+			    "lockstep's programs take 40 KiB");
+		sram = v;
+	} else if (!strcmp(name, "ARGS_OFFSET") && v != sram - 64) {
+		die("ARGS_OFFSET is SRAM_BYTES - 64, its last 64 bytes: change both");
+	}
+}
+
 static void thead(const char *cols, const char *rule)
 {
 	if (out == OUT_MD && !table) {
@@ -566,9 +606,7 @@ static void line(char *p)
 		cguard(0);
 		a = word(&p);
 		b = word(&p);
-		if (!strcmp(a, "LANES") && number(b) != 8)
-			die("LANES is 8: the lanes, their accumulators and sums have that width in "
-			    "hw/rtl/core and hw/twin, whatever this says");
+		check_const(a, number(b));
 		thead("| name | value | |", "|---|---|---|");
 		define(a, number(b), p);
 	} else if (!strcmp(kind, "counter")) {

@@ -14,8 +14,8 @@
 // clear the core's registers in the 32 cycles that follow.
 //
 // For the C++ model (names below u_core in the flattened design):
-//   SRAM         u_sram.m0 ... m3 [3072]: byte address 16 r + 4 w is m<w>[r]. After a poke set
-//                u_rv32.ib_ok and f_in to 0
+//   SRAM         u_sram.m0 ... m3 [SRAM_BYTES / 16]: byte address 16 r + 4 w is m<w>[r]. After a
+//                poke set u_rv32.ib_ok and f_in to 0
 //   accumulators u_lanes.acc[16][8]: accumulator 8 g + l is acc[g][l], or 0 where bit g of
 //                u_lanes.clean is set
 //   scalar state u_rv32.x[32], pc, mstatus (add 0x1800: MPP reads 3), mtvec, mepc, mcause, mtval,
@@ -175,7 +175,7 @@ module wse_core (
     q_hi <= svc_wdata_hi_i;
     if (scrubbing && q_op != 4'd1 && q_op != 4'd2) begin
       scrub_row <= scrub_row + 12'd1;
-      scrubbing <= scrub_row != 12'd3071;
+      scrubbing <= scrub_row != 12'(wse_regs_pkg::SRAM_BYTES / 16 - 1);
     end
     if (booting) begin
       boot_idx <= boot_idx + 5'd1;

@@ -642,7 +642,8 @@ module wse_rv32 (
       // ---- fetch: the row of pc, else the next one ----
       if (!f_out && (state == StRun || state == StLoad || state == StDiv)) begin
         f_want = has(pc[15:4]) || (f_in && f_in_row == pc[15:4]) ? pc[15:4] + 12'd1 : pc[15:4];
-        if (!has(f_want) && !(f_in && f_in_row == f_want) && f_want < 12'd3072) begin
+        if (!has(f_want) && !(f_in && f_in_row == f_want) &&
+            32'(f_want) < wse_regs_pkg::SRAM_BYTES / 16) begin
           f_out = 1'b1;
           f_row = f_want;
           if_req_o <= 1'b1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// 48 KiB in rows of 16 bytes, two ports with synchronous read: A for the lanes, B for everything
-// else. Reads give the row of the cycle before; a row read and written at once on the two ports is
-// undefined in the contract (old data here).
+// SRAM_BYTES in rows of 16 bytes, two ports with synchronous read: A for the lanes, B for
+// everything else. Reads give the row of the cycle before; a row read and written at once on the
+// two ports is undefined in the contract (old data here).
 
 module wse_sram (
   input  logic        clk_i,
@@ -30,7 +30,7 @@ module wse_sram (
   output logic [31:0] b_rd2_o,
   output logic [31:0] b_rd3_o
 );
-  localparam int unsigned Rows = 3072;
+  localparam int unsigned Rows = wse_regs_pkg::SRAM_BYTES / 16;
 
   // Word w of row r is mw[r]: byte address 16 r + 4 w. Blocking assignment, after both reads,
   // writes it: a simulator's shortest way to make a read give the old data. nomem2reg keeps it a

@@ -19,6 +19,8 @@
 #define TWIN_NWORDS (WSE_SRAM_BYTES / 4)
 #define TWIN_CODE_PAGE 8 /* log2 of the bytes that one flag of twin_core.code covers */
 #define TWIN_NPAGES (WSE_SRAM_BYTES >> TWIN_CODE_PAGE)
+/* to an odd number of cache lines a core, whose flags of pages fill one for each 16 KiB of SRAM */
+#define TWIN_CORE_PAD (WSE_SRAM_BYTES >> 14 & 1 ? 64 : 128)
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -204,11 +206,11 @@ struct twin_core {
 	void *trace_arg;
 	struct twin_pick *picks;
 	uint32_t npicks, pick_at;
-	uint8_t pad[64];
+	uint8_t pad[TWIN_CORE_PAD];
 };
 
 /* an even number would put the same members of all cores into a few sets of the cache */
 _Static_assert(sizeof(struct twin_core) / 64 % 2,
-	       "add or remove pad: an odd number of cache lines");
+	       "change TWIN_CORE_PAD: an odd number of cache lines");
 
 #endif /* TWIN_EXACT_CORE_H */
