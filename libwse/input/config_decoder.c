@@ -32,26 +32,55 @@ static int is_word(const struct wse_yaml *y, const char *word)
 	return y && y->type == WSE_YAML_SCALAR && !strcmp(y->text, word);
 }
 
-/* a position is divided by a factor, all features alike; other scalings are other angles */
+/* LLaMA 3's numbers; the Model Zoo's and Hugging Face's names for them are the same */
+static void read_llama3(struct sections *s, struct wse_yaml *m, struct wse_gpt *g)
+{
+	struct wse_yaml *extra = reader_map(&s->r, m, "pos_scaling_extra_args", 0);
+	struct wse_yaml *high = wse_yaml_peek(extra, "high_freq_factor");
+	uint32_t before = s->r.faults->n;
+
+	g->rotary_low = (float)reader_real(&s->r, extra, "low_freq_factor", 0, 1.0, 1e-3, 1e6);
+	g->rotary_high = (float)reader_real(&s->r, extra, "high_freq_factor", 0, 4.0, 1e-3, 1e6);
+	g->rotary_original = (float)reader_u64(&s->r, extra, "original_max_position_embeddings", 0,
+					       8192, 1, 1u << 24);
+	if (s->r.faults->n == before && !(g->rotary_low < g->rotary_high)) {
+		reader_fail(&s->r, high ? high : extra,
+			    "%s%g must be more than low_freq_factor %g: the published "
+			    "ones are 4 and 1",
+			    high ? "" : "high_freq_factor ", g->rotary_high, g->rotary_low);
+		g->rotary_original = 0.0f;
+	}
+}
+
+/* a position is divided by a factor, for all features alike or for slow ones */
 static void read_scaling(struct sections *s, struct wse_yaml *m, struct wse_gpt *g)
 {
 	struct wse_yaml *type = reader_want(&s->r, m, "pos_scaling_type", 0);
 	struct wse_yaml *extra = wse_yaml_peek(m, "pos_scaling_extra_args");
 
 	g->rotary_scale = (float)reader_real(&s->r, m, "pos_scaling_factor", 0, 1.0, 1e-3, 1e6);
-	if (!type || is_word(type, "linear"))
-		return; /* with extra arguments it would be another type */
+	if (is_word(type, "llama3"))
+		read_llama3(s, m, g);
+	if (!type || is_word(type, "llama3"))
+		return;
+	/* without a type extra arguments are an unknown key: they would be another type's */
+	if (is_word(type, "linear") && (!extra || is_word(extra, "null"))) {
+		reader_want(&s->r, m, "pos_scaling_extra_args", 0);
+		return;
+	}
 	if (extra)
 		wse_yaml_use_all(extra);
 	reader_want(&s->r, m, "pos_scaling_extra_args", 0);
-	if (type->type == WSE_YAML_SCALAR)
+	if (is_word(type, "linear"))
+		reader_fail(&s->r, extra, "is of another scaling than linear: take it away");
+	else if (type->type == WSE_YAML_SCALAR)
 		reader_fail(&s->r, type,
 			    "\"%s\" is a scaling of rotary positions that is not there: give "
-			    "linear, or take both pos_scaling keys away and train sequences of "
-			    "the length before it",
+			    "linear or llama3, or take the pos_scaling keys away and train "
+			    "sequences of the length before it",
 			    type->text);
 	else
-		reader_fail(&s->r, type, "must be linear");
+		reader_fail(&s->r, type, "must be linear or llama3");
 }
 
 static void read_positions(struct sections *s, struct wse_yaml *m, enum wse_decoder of,

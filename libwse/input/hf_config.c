@@ -77,16 +77,28 @@ struct compare {
 	int ret;
 };
 
+/* what stands before the next difference */
+static void differ_begin(struct compare *c)
+{
+	if (!c->ret)
+		c->ret = wse_fail(-EINVAL, "config.json: ");
+	else
+		wse_fail_more("; ");
+}
+
 static void differ(struct compare *c, const char *key, double there, double here)
 {
 	/* numbers of a file, and what binary32 keeps of them */
 	if (fabs(there - here) <= 1e-6 * fabs(here))
 		return;
-	if (!c->ret)
-		c->ret = wse_fail(-EINVAL, "config.json: ");
-	else
-		wse_fail_more("; ");
+	differ_begin(c);
 	wse_fail_more("%s is %g there, %g in this model", key, there, here);
+}
+
+static void differ_in_words(struct compare *c, const char *key, const char *there, const char *here)
+{
+	differ_begin(c);
+	wse_fail_more("%s is %.40s there, %s in this model", key, there, here);
 }
 
 static void check_sizes(struct compare *c, json_object *j, const struct wse_gpt *m)
@@ -103,34 +115,60 @@ static void check_sizes(struct compare *c, json_object *j, const struct wse_gpt 
 	differ(c, "vocab_size", number(j, "vocab_size", m->vocab), m->vocab);
 }
 
-/* -EINVAL: a scaling that is not there */
-static int read_scale(json_object *j, double *scale)
+/* by which rotary positions are scaled; original 0: all features alike */
+struct scaling {
+	double factor, low, high, original;
+};
+
+/* newer files have the base and the scaling in one map */
+static json_object *rope_map(json_object *j)
 {
 	json_object *s = entry(j, "rope_scaling");
+
+	return s ? s : entry(j, "rope_parameters");
+}
+
+/* -EINVAL: a scaling that is not there */
+static int read_scaling(json_object *j, struct scaling *to)
+{
+	json_object *s = rope_map(j);
 	const char *type = s ? word(s, "rope_type") : NULL;
 
-	*scale = 1.0;
+	*to = (struct scaling){.factor = 1.0};
 	if (!s)
 		return 0;
 	type = type ? type : word(s, "type");
-	if (type && !strcmp(type, "linear")) {
-		*scale = number(s, "factor", 1.0);
-		return 0;
-	}
 	if (type && !strcmp(type, "default"))
 		return 0;
-	return wse_fail(-EINVAL,
-			"config.json: rope_scaling is \"%s\", a scaling of rotary positions that "
-			"is not there: linear is",
-			type ? type : "without a type");
+	if (!type || (strcmp(type, "linear") && strcmp(type, "llama3")))
+		return wse_fail(-EINVAL,
+				"config.json: rope_scaling is \"%s\", a scaling of rotary "
+				"positions that is not there: linear and llama3 are",
+				type ? type : "without a type");
+	to->factor = number(s, "factor", 1.0);
+	if (!strcmp(type, "linear"))
+		return 0;
+	to->low = number(s, "low_freq_factor", 1.0);
+	to->high = number(s, "high_freq_factor", 4.0);
+	to->original = number(s, "original_max_position_embeddings", 8192.0);
+	return 0;
+}
+
+static double theta_of(json_object *j)
+{
+	json_object *s = rope_map(j);
+	double fallback = s ? number(s, "rope_theta", 10000.0) : 10000.0;
+
+	return either(j, "rope_theta", "rotary_emb_base", fallback);
 }
 
 static int check_rotary(struct compare *c, json_object *j, const struct wse_gpt *m,
 			enum wse_gpt_names names)
 {
 	const double d = m->hidden / m->heads;
-	double rotary = 0, scale;
-	int ret = read_scale(j, &scale);
+	struct scaling scaling;
+	double rotary = 0;
+	int ret = read_scaling(j, &scaling);
 
 	if (names == WSE_GPT_NAMES_GPTJ)
 		rotary = number(j, "rotary_dim", 64);
@@ -142,9 +180,18 @@ static int check_rotary(struct compare *c, json_object *j, const struct wse_gpt 
 		return ret;
 	differ(c, "head_dim", number(j, "head_dim", d), d);
 	differ(c, "rotary_dim", rotary, m->rotary);
-	differ(c, "rope_theta", either(j, "rope_theta", "rotary_emb_base", 10000.0),
-	       m->rotary_base != 0.0f ? m->rotary_base : 10000.0);
-	differ(c, "pos_scaling_factor", scale, m->rotary_scale != 0.0f ? m->rotary_scale : 1.0);
+	differ(c, "rope_theta", theta_of(j), m->rotary_base != 0.0f ? m->rotary_base : 10000.0);
+	differ(c, "pos_scaling_factor", scaling.factor,
+	       m->rotary_scale != 0.0f ? m->rotary_scale : 1.0);
+	if ((scaling.original != 0.0) != (m->rotary_original != 0.0f)) {
+		differ_in_words(c, "pos_scaling_type",
+				scaling.original != 0.0 ? "llama3" : "linear",
+				m->rotary_original != 0.0f ? "llama3" : "linear");
+		return 0;
+	}
+	differ(c, "low_freq_factor", scaling.low, m->rotary_low);
+	differ(c, "high_freq_factor", scaling.high, m->rotary_high);
+	differ(c, "original_max_position_embeddings", scaling.original, m->rotary_original);
 	return 0;
 }
 
@@ -186,13 +233,8 @@ static void check_act(struct compare *c, json_object *j, const struct wse_gpt *m
 		if (acts[i].act == (int)m->act)
 			here = acts[i].name;
 	}
-	if (act == (int)m->act)
-		return;
-	if (!c->ret)
-		c->ret = wse_fail(-EINVAL, "config.json: ");
-	else
-		wse_fail_more("; ");
-	wse_fail_more("the activation is %.40s there, %s in this model", there, here);
+	if (act != (int)m->act)
+		differ_in_words(c, "the activation", there, here);
 }
 
 /* windows that sequences of this run are longer than */
@@ -306,15 +348,30 @@ static const char *decimal(float x, char *text)
 	return text;
 }
 
+/* the same, and no integer: transformers wants it so */
+static const char *real(float x, char *text)
+{
+	decimal(x, text);
+	return strpbrk(text, ".en") ? text : strcat(text, ".0");
+}
+
 static void put_rotary(FILE *f, const struct wse_gpt *m, const char *base)
 {
 	char text[32];
 
 	fprintf(f, "  \"%s\": %s,\n", base,
 		decimal(m->rotary_base != 0.0f ? m->rotary_base : 10000.0f, text));
-	if (m->rotary_scale != 0.0f && m->rotary_scale != 1.0f)
+	if (m->rotary_original != 0.0f) {
+		fprintf(f, "  \"rope_scaling\": {\"rope_type\": \"llama3\", \"factor\": %s, ",
+			real(m->rotary_scale != 0.0f ? m->rotary_scale : 1.0f, text));
+		fprintf(f, "\"low_freq_factor\": %s, ", real(m->rotary_low, text));
+		fprintf(f, "\"high_freq_factor\": %s, ", real(m->rotary_high, text));
+		fprintf(f, "\"original_max_position_embeddings\": %.0f},\n",
+			(double)m->rotary_original);
+	} else if (m->rotary_scale != 0.0f && m->rotary_scale != 1.0f) {
 		fprintf(f, "  \"rope_scaling\": {\"type\": \"linear\", \"factor\": %s},\n",
 			decimal(m->rotary_scale, text));
+	}
 }
 
 static void put(FILE *f, const struct wse_gpt *m, enum wse_gpt_names names)

@@ -41,13 +41,15 @@ void wse_gpt_gather(const struct wse_model *model, const struct wse_graph *g,
 		    struct wse_micro_batch *job)
 {
 	const struct wse_gpt *m = wse_gpt(model);
+	const struct wse_rotary rotary = {m->rotary / 2, m->rotary_base, m->rotary_scale,
+					  m->rotary_low, m->rotary_high, m->rotary_original};
 	uint32_t t_all = wse_graph_tokens(g);
 
 	gather_rows(m, &in[T_WTE], samples, 0, t_all, wse_span_ptr(job->in[IN_TOKENS]));
 	if (m->learned)
 		gather_rows(m, &in[T_WPE], samples, 1, t_all, wse_span_ptr(job->in[IN_POSITIONS]));
 	if (m->rotary)
-		wse_rotary_table(m->rotary / 2, m->rotary_base, m->rotary_scale, m->seq, t_all,
+		wse_rotary_table(&rotary, m->seq, t_all,
 				 wse_span_ptr(job->in[wse_gpt_in_angles(m)]));
 }
 

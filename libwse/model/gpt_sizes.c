@@ -90,6 +90,14 @@ static int check_rotary(const struct wse_gpt *m)
 			-EINVAL,
 			"pos_scaling_factor %g does not scale positions: choose %g or more (1)",
 			m->rotary_scale, SCALE_LEAST);
+	if (m->rotary && m->rotary_original != 0.0f &&
+	    !(m->rotary_original >= 1.0f && m->rotary_original <= FLT_MAX && m->rotary_low > 0.0f &&
+	      m->rotary_low < m->rotary_high && m->rotary_high <= FLT_MAX))
+		return wse_fail(-EINVAL,
+				"low_freq_factor %g and high_freq_factor %g of %g "
+				"original_max_position_embeddings are no scaling: choose a low one "
+				"above 0 and a greater high one (1, 4 and 8192)",
+				m->rotary_low, m->rotary_high, m->rotary_original);
 	return 0;
 }
 

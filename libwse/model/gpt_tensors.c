@@ -253,6 +253,11 @@ void wse_gpt_describe_form(const struct wse_gpt *m, char *text, size_t size)
 		append(text, size, " base=%s", decimal(m->rotary_base, number, sizeof(number)));
 	if (m->rotary && m->rotary_scale != 0.0f && m->rotary_scale != 1.0f)
 		append(text, size, " scale=%s", decimal(m->rotary_scale, number, sizeof(number)));
+	if (m->rotary && m->rotary_original != 0.0f) {
+		append(text, size, " llama3=%s", decimal(m->rotary_low, number, sizeof(number)));
+		append(text, size, "-%s", decimal(m->rotary_high, number, sizeof(number)));
+		append(text, size, "/%s", decimal(m->rotary_original, number, sizeof(number)));
+	}
 	append(text, size, "%s", blocks[m->block]);
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (words[i].is)

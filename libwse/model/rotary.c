@@ -4,15 +4,30 @@
 
 #include "num/num.h"
 
-void wse_rotary_table(uint32_t pairs, float base, float scale, uint32_t seq, uint32_t tokens,
-		      float *table)
+/* turns a token of pair i */
+static double speed_of(const struct wse_rotary *r, uint32_t i)
 {
 	const double two_pi = 6.28318530717958647693;
-	double ln = wse_log(base != 0.0f ? base : 10000.0), by = scale != 0.0f ? scale : 1.0;
+	double ln = wse_log(r->base != 0.0f ? r->base : 10000.0);
+	double by = r->scale != 0.0f ? r->scale : 1.0, speed = wse_exp(-ln * i / r->pairs), turns;
 
-	for (uint32_t i = 0; i < pairs; i++) {
-		double speed = wse_exp(-ln * i / pairs) / by / two_pi; /* turns a token */
-		float *cos = table + (uint64_t)i * tokens, *sin = cos + (uint64_t)pairs * tokens;
+	if (r->original == 0.0f)
+		return speed / by / two_pi;
+	speed /= two_pi;
+	turns = r->original * speed;
+	if (turns > r->high)
+		return speed;
+	if (turns < r->low)
+		return speed / by;
+	turns = (turns - r->low) / ((double)r->high - r->low);
+	return (1.0 - turns) * (speed / by) + turns * speed;
+}
+
+void wse_rotary_table(const struct wse_rotary *r, uint32_t seq, uint32_t tokens, float *table)
+{
+	for (uint32_t i = 0; i < r->pairs; i++) {
+		float *cos = table + (uint64_t)i * tokens, *sin = cos + (uint64_t)r->pairs * tokens;
+		double speed = speed_of(r, i);
 
 		for (uint32_t t = 0; t < tokens && t < seq; t++) {
 			double turns = t * speed, quarter;

@@ -6,10 +6,22 @@
 #include <stdint.h>
 
 /*
- * table [2][pairs][tokens]: cosine and sine of the angle by which pair i turns at token t, whose
- * position is p = t % seq: p / scale * base ^ (-i / pairs). base 0: 10000; scale 0: 1.
+ * Pair i turns by p / scale * base ^ (-i / pairs) at position p; base 0: 10000; scale 0: 1.
+ *
+ * original 0: all pairs are scaled alike ("linear"). Else LLaMA 3's scaling, of a model that was
+ * trained with `original` positions: a pair with more than `high` turns in them is not scaled, one
+ * with fewer than `low` is, and between them the speed goes from the one to the other evenly.
  */
-void wse_rotary_table(uint32_t pairs, float base, float scale, uint32_t seq, uint32_t tokens,
-		      float *table);
+struct wse_rotary {
+	uint32_t pairs;
+	float base, scale;
+	float low, high, original;
+};
+
+/*
+ * table [2][pairs][tokens]: cosine and sine of the angle by which pair i turns at token t, whose
+ * position is t % seq
+ */
+void wse_rotary_table(const struct wse_rotary *r, uint32_t seq, uint32_t tokens, float *table);
 
 #endif

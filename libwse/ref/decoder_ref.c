@@ -248,17 +248,30 @@ static uint32_t column(const struct run *r, int what, uint32_t i)
 	return (what == Q ? 0 : what == K ? h : h + kv) + i * r->d;
 }
 
+/* radians a token of pair i */
+static double speed(const struct decoder_cfg *c, uint32_t i)
+{
+	const double base = c->base != 0.0f ? c->base : 10000.0;
+	const double scale = c->scale != 0.0f ? c->scale : 1.0, pi = 3.14159265358979323846;
+	const double fast = pow(base, -2.0 * i / c->rotary), turns = c->original * fast / (2 * pi);
+	double mix;
+
+	if (c->original == 0.0f)
+		return fast / scale;
+	mix = (turns - c->low) / (c->high - c->low);
+	mix = mix < 0.0 ? 0.0 : mix > 1.0 ? 1.0 : mix;
+	return mix * fast + (1.0 - mix) * fast / scale;
+}
+
 /* turns the pairs of all queries and keys: forward by the token's angle, back by its negative */
 static void turn(const struct run *r, float *qkv, int back)
 {
 	const struct decoder_cfg *c = r->c;
 	const uint32_t half = c->rotary / 2, kv = c->heads / r->group;
-	const double base = c->base != 0.0f ? c->base : 10000.0;
-	const double scale = c->scale != 0.0f ? c->scale : 1.0;
 
 	for (uint32_t t = 0; t < r->s; t++)
 		for (uint32_t i = 0; i < half; i++) {
-			double angle = t / scale * pow(base, -2.0 * i / c->rotary);
+			double angle = t * speed(c, i);
 			float co = (float)cos(angle), si = (float)(back ? -sin(angle) : sin(angle));
 			/* which two elements of a head a pair is */
 			uint32_t one = c->family == DECODER_GPTJ ? 2 * i : i;

@@ -28,6 +28,12 @@ struct decoder_cfg {
 	uint32_t filter;   /* F */
 	uint32_t rotary;   /* leading elements of a head that turn, even */
 	float base, scale; /* pair i of token t turns by t / scale * base^(-2 i / rotary) */
+	/*
+	 * original 0: so it does. Else LLaMA 3's scaling: a pair that turns more than `high` times
+	 * in `original` tokens has scale 1, one that turns less than `low` times has `scale`, and
+	 * between them the speed is mixed, in proportion to the turns
+	 */
+	float low, high, original;
 	enum decoder_act act; /* LLaMA's gate too */
 	float eps;
 	int serial; /* of NeoX: use_parallel_residual false */

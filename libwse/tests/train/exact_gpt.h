@@ -64,7 +64,14 @@ static void turned(const struct wse_gpt *m, double *x, uint32_t t)
 	double scale = m->rotary_scale != 0 ? m->rotary_scale : 1;
 
 	for (uint32_t i = 0; i < m->rotary / 2; i++) {
-		double w = t / scale * pow(base, -2.0 * i / m->rotary), a, b;
+		double w = pow(base, -2.0 * i / m->rotary), a = 1, b;
+
+		/* LLaMA 3's: of how many turns in `original` tokens the speed is the scaled one */
+		if (m->rotary_original != 0)
+			a = (m->rotary_high - m->rotary_original * w / (2 * M_PI)) /
+			    (m->rotary_high - m->rotary_low);
+		a = fmin(fmax(a, 0), 1);
+		w *= t * (1 - a + a / scale);
 		double *first = m->rotary_halves ? &x[i] : &x[2 * i];
 		double *second = m->rotary_halves ? &x[i + m->rotary / 2] : &x[2 * i + 1];
 

@@ -51,11 +51,13 @@ static int same_form(const struct wse_gpt *a, const struct wse_gpt *b)
 	return a->norm == b->norm && a->block == b->block && a->kv_heads == b->kv_heads &&
 	       a->rotary == b->rotary && a->rotary_halves == b->rotary_halves &&
 	       a->rotary_base == b->rotary_base && a->rotary_scale == b->rotary_scale &&
-	       a->learned == b->learned && a->gated == b->gated &&
-	       a->no_qkv_bias == b->no_qkv_bias && a->no_proj_bias == b->no_proj_bias &&
-	       a->no_ffn_bias == b->no_ffn_bias && a->head_bias == b->head_bias &&
-	       a->tied == b->tied && a->act == b->act && a->hidden == b->hidden &&
-	       a->heads == b->heads && a->filter == b->filter && a->seq == b->seq;
+	       a->rotary_low == b->rotary_low && a->rotary_high == b->rotary_high &&
+	       a->rotary_original == b->rotary_original && a->learned == b->learned &&
+	       a->gated == b->gated && a->no_qkv_bias == b->no_qkv_bias &&
+	       a->no_proj_bias == b->no_proj_bias && a->no_ffn_bias == b->no_ffn_bias &&
+	       a->head_bias == b->head_bias && a->tied == b->tied && a->act == b->act &&
+	       a->hidden == b->hidden && a->heads == b->heads && a->filter == b->filter &&
+	       a->seq == b->seq;
 }
 
 static void gives(const char *what, const char *model, struct wse_gpt want)
@@ -133,6 +135,20 @@ static void forms(void)
 	      "use_ffn_bias_in_attention: false, use_bias_in_output: false, "
 	      "embedding_layer_norm: false, attention_module: aiayn_attention",
 	      m);
+	m.rotary_scale = 8.0f;
+	m.rotary_low = 1.0f;
+	m.rotary_high = 4.0f;
+	m.rotary_original = 8192.0f;
+	gives("llama3 scaling in the words of the published files",
+	      "name: llama, " SIZES "rope_theta: 500000.0, pos_scaling_type: llama3, "
+	      "pos_scaling_factor: 8.0, pos_scaling_extra_args: {high_freq_factor: 4.0, "
+	      "low_freq_factor: 1.0, original_max_position_embeddings: 8192}, "
+	      "share_embedding_weights: true",
+	      m);
+	gives("and without its numbers, which have the same defaults",
+	      "name: llama, " SIZES "rope_theta: 500000.0, pos_scaling_type: llama3, "
+	      "pos_scaling_factor: 8.0, share_embedding_weights: true",
+	      m);
 }
 
 static void faults(void)
@@ -150,8 +166,14 @@ static void faults(void)
 		"extra_attention_params: {num_kv_groups: 4}",
 		"is for attention_module: multiquery_attention");
 	refused("name: llama, " SIZES "pos_scaling_type: llama3, pos_scaling_factor: 8.0, "
-		"pos_scaling_extra_args: {low_freq_factor: 1.0}",
-		"pos_scaling_type \"llama3\" is a scaling of rotary positions that is not there");
+		"pos_scaling_extra_args: {low_freq_factor: 4.0}",
+		"pos_scaling_extra_args high_freq_factor 4 must be more than low_freq_factor 4");
+	refused("name: llama, " SIZES "pos_scaling_type: llama3, "
+		"pos_scaling_extra_args: {low_freq: 4.0}",
+		"pos_scaling_extra_args.low_freq is unknown; accepted there: low_freq_factor");
+	refused("name: llama, " SIZES "pos_scaling_type: linear, "
+		"pos_scaling_extra_args: {low_freq_factor: 4.0}",
+		"pos_scaling_extra_args is of another scaling than linear");
 	refused("name: llama, " SIZES "pos_scaling_type: yarn", "\"yarn\" is a scaling");
 	refused("name: llama, " SIZES "pos_scaling_extra_args: {low_freq_factor: 1.0}",
 		"pos_scaling_extra_args is unknown");

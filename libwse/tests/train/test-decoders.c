@@ -72,6 +72,9 @@ static struct decoder_cfg ref_cfg(const struct wse_gpt *m)
 		.rotary = m->rotary,
 		.base = m->rotary_base,
 		.scale = m->rotary_scale,
+		.low = m->rotary_low,
+		.high = m->rotary_high,
+		.original = m->rotary_original,
 		/* GELU by tanh is 1 in enum wse_activation, whatever its name */
 		.act = m->act == WSE_SILU ? DECODER_SILU
 		       : m->act == 1	  ? DECODER_GELU_TANH
@@ -409,6 +412,9 @@ int main(void)
 	reference("LLaMA, tied, base 500000, positions / 4", "sim:func,rows=4,cols=4",
 		  LLAMA(2, 4) ", filter_size: 176, share_embedding_weights: true, "
 			      "rope_theta: 500000, pos_scaling_factor: 4");
+	reference("LLaMA 3, slow pairs / 8", "sim:func,rows=4,cols=4",
+		  LLAMA(2, 4) ", pos_scaling_type: llama3, pos_scaling_factor: 8, rope_theta: 100, "
+			      "pos_scaling_extra_args: {original_max_position_embeddings: 64}");
 	reference("LLaMA, a head over two columns", "sim:func,rows=2,cols=8", LLAMA(2, 4));
 	reference("LLaMA, 2 of 4 heads of keys", "sim:func,rows=4,cols=2", LLAMA(2, 4) GROUPS(2));
 	reference("LLaMA, one head of keys over 4 columns", "sim:func,rows=4,cols=4",

@@ -534,7 +534,35 @@ static void configs(void)
 	llama.eps = 1e-5f;
 	config("scaling", &llama,
 	       "{" LLAMA_JSON ", \"rope_scaling\": {\"rope_type\": \"llama3\", \"factor\": 8}}",
-	       "rope_scaling is \"llama3\", a scaling of rotary positions that is not there");
+	       "pos_scaling_factor is 8 there, 1 in this model; pos_scaling_type is llama3 there, "
+	       "linear in this model");
+	config("a scaling of another kind", &llama,
+	       "{" LLAMA_JSON ", \"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 8}}",
+	       "rope_scaling is \"yarn\", a scaling of rotary positions that is not there: linear "
+	       "and llama3 are");
+	llama.rotary_base = 500000.0f;
+	llama.rotary_scale = 8.0f;
+	llama.rotary_low = 1.0f;
+	llama.rotary_high = 4.0f;
+	llama.rotary_original = 8192.0f;
+	config("LLaMA 3.1", &llama,
+	       "{" LLAMA_JSON ", \"rope_theta\": 500000.0, \"rope_scaling\": {\"factor\": 8.0, "
+	       "\"low_freq_factor\": 1.0, \"high_freq_factor\": 4.0, "
+	       "\"original_max_position_embeddings\": 8192, \"rope_type\": \"llama3\"}}",
+	       NULL);
+	config("LLaMA 3.1, in one map", &llama,
+	       "{" LLAMA_JSON ", \"rope_parameters\": {\"rope_theta\": 500000.0, \"factor\": 8.0, "
+	       "\"original_max_position_embeddings\": 8192, \"rope_type\": \"llama3\"}}",
+	       NULL);
+	config("other factors", &llama,
+	       "{" LLAMA_JSON ", \"rope_theta\": 500000.0, \"rope_scaling\": {\"factor\": 8.0, "
+	       "\"low_freq_factor\": 2.0, \"high_freq_factor\": 8.0, "
+	       "\"original_max_position_embeddings\": 4096, \"rope_type\": \"llama3\"}}",
+	       "low_freq_factor is 2 there, 1 in this model; high_freq_factor is 8 there, 4 in this "
+	       "model; original_max_position_embeddings is 4096 there, 8192 in this model");
+	llama = small[3].shape;
+	llama.act = WSE_SILU;
+	llama.eps = 1e-5f;
 	config("linear scaling", &llama,
 	       "{" LLAMA_JSON ", \"rope_scaling\": {\"type\": \"linear\", \"factor\": 4}}",
 	       "pos_scaling_factor is 4 there, 1 in this model");
@@ -567,6 +595,37 @@ static void configs(void)
 	       NULL);
 	config("an odd rotary dimension", &j, "{\"model_type\": \"gptj\", \"rotary_dim\": 3}",
 	       "rotary_dim is 3 there, 2 in this model");
+}
+
+static void written_llama3(const char *file)
+{
+	static const char want[] =
+		"\n  \"rope_theta\": 5e+05,\n  \"rope_scaling\": {\"rope_type\": \"llama3\", "
+		"\"factor\": 32.0, \"low_freq_factor\": 1.0, \"high_freq_factor\": 4.0, "
+		"\"original_max_position_embeddings\": 8192},\n";
+	struct wse_model m = {.family = &wse_family_gpt};
+	struct wse_gpt g = small[3].shape;
+	char text[1024] = "";
+	FILE *f;
+	int ret;
+
+	g.positions = 8;
+	g.eps = 1e-5f;
+	g.act = WSE_SILU;
+	g.rotary_base = 500000.0f;
+	g.rotary_scale = 32.0f;
+	g.rotary_low = 1.0f;
+	g.rotary_high = 4.0f;
+	g.rotary_original = 8192.0f;
+	memcpy(m.family_data, &g, sizeof(g));
+	ret = wse_hf_config_write(dir, &m);
+	f = fopen(file, "r");
+	if (!f || !fread(text, 1, sizeof(text) - 1, f))
+		abort();
+	fclose(f);
+	ok(!ret && strstr(text, want) && !wse_hf_config_check(dir, &m), "LLaMA 3.2's scaling:%s",
+	   strstr(text, want) ? want : text);
+	unlink(file);
 }
 
 /* what is written beside checkpoints: what transformers asks for, and what we take back */
@@ -621,6 +680,7 @@ static void written(void)
 		   "%s with another FFN: no family of theirs, no file", small[i].name);
 	}
 	ok(!strcmp(text, want), "LLaMA's, word by word");
+	written_llama3(file);
 	rmdir(dir);
 }
 

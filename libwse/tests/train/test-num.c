@@ -161,9 +161,15 @@ static void angles(void)
 {
 	enum { PAIRS = 4, SEQ = 5000, ALL = 7500 };
 	static float table[2 * PAIRS * ALL];
+	static const struct wse_rotary linear = {PAIRS, 500000.0f, 4.0f, 0, 0, 0},
+				       one = {.pairs = 1};
+	/* in 8192 tokens the pairs turn 1304, 49, 1.84 and 0.07 times */
+	static const struct wse_rotary llama3 = {PAIRS, 500000.0f, 8.0f, 1.0f, 4.0f, 8192.0f};
+	const double mix = (8192 / (2 * M_PI) * pow(500000.0, -0.5) - 1) / 3;
+	const double by[PAIRS] = {1, 1, mix + (1 - mix) / 8, 0.125};
 	double off = 0;
 
-	wse_rotary_table(PAIRS, 500000.0f, 4.0f, SEQ, ALL, table);
+	wse_rotary_table(&linear, SEQ, ALL, table);
 	for (int i = 0; i < PAIRS; i++)
 		for (int t = 0; t < ALL; t++) {
 			double a = t % SEQ / 4.0 * pow(500000.0, -2.0 * i / (2 * PAIRS));
@@ -172,9 +178,20 @@ static void angles(void)
 			off = fmax(off, fabs(table[(PAIRS + i) * ALL + t] - sin(a)));
 		}
 	ok(off < 1e-7, "angles of rotary positions, error %.1e", off);
-	wse_rotary_table(1, 0.0f, 0.0f, SEQ, SEQ, table);
+	wse_rotary_table(&one, SEQ, SEQ, table);
 	ok(fabs(table[1] - cos(1.0)) < 1e-7 && fabs(table[SEQ + 1] - sin(1.0)) < 1e-7,
 	   "the first pair turns by a radian a token");
+	wse_rotary_table(&llama3, SEQ, SEQ, table);
+	off = 0;
+	for (int i = 0; i < PAIRS; i++)
+		for (int t = 0; t < SEQ; t++) {
+			double a = t * by[i] * pow(500000.0, -0.25 * i);
+
+			off = fmax(off, fabs(table[i * SEQ + t] - cos(a)));
+			off = fmax(off, fabs(table[(PAIRS + i) * SEQ + t] - sin(a)));
+		}
+	ok(off < 1e-7 && mix > 0.2 && mix < 0.4,
+	   "LLaMA 3's: two fast pairs, one between, a slow one; error %.1e", off);
 }
 
 static void host(void)
