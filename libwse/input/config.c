@@ -195,9 +195,9 @@ static void read_loop(struct sections *s, struct wse_yaml *init)
 	c->checkpoint_steps = reader_u64(r, y, "steps", 0, 0, 0, UINT32_MAX);
 	c->load_states =
 		(enum wse_ckpt_load)reader_choice(r, y, "load_checkpoint_states", 0, states);
-	if (reader_flag(r, y, "save_initial_checkpoint", 0))
-		reader_fail(r, wse_yaml_peek(y, "save_initial_checkpoint"),
-			    "must be false: the seed makes the initial weights again");
+	c->save_initial = reader_flag(r, y, "save_initial_checkpoint", 0);
+	/* a checkpoint fits the model here, tensor by tensor, whatever this says */
+	wse_config_ignore(s, y, "disable_strict_checkpoint_loading");
 	y = reader_map(r, init, "logging", 0);
 	c->log_steps = reader_u64(r, y, "log_steps", 0, 10, 1, UINT32_MAX);
 	read_precision(s, init);
@@ -267,6 +267,24 @@ static void read_text(struct sections *s, struct wse_yaml *y, char *to, size_t s
 		reader_word(&s->r, y, "data_dir", 0, to, size);
 }
 
+/* what a dataloader of the Model Zoo says of its tokens */
+static void read_tokens(struct sections *s, struct wse_yaml *y)
+{
+	struct wse_yaml *list = reader_want(&s->r, y, "data_transforms", 0), *name;
+	uint64_t vocab = reader_u64(&s->r, y, "vocab_size", 0, s->vocab, 1, 1u << 30);
+
+	if (vocab != s->vocab)
+		reader_fail(&s->r, wse_yaml_peek(y, "vocab_size"),
+			    "%llu is not the model's, %u: give that, or leave it out",
+			    (unsigned long long)vocab, s->vocab);
+	if (!list || !list->child)
+		return;
+	name = wse_yaml_peek(list->child, "name");
+	wse_config_refuse(s, list, "data transform",
+			  name && name->type == WSE_YAML_SCALAR ? name->text : "without a name",
+			  "take it away, and give data to which it was done");
+}
+
 static void read_fit(struct sections *s, struct wse_yaml *trainer)
 {
 	static const char *const loading[] = {"num_workers", "prefetch_factor",
@@ -303,8 +321,10 @@ static void read_fit(struct sections *s, struct wse_yaml *trainer)
 			"trained on");
 	for (size_t i = 0; i < nloading; i++)
 		wse_config_ignore(s, y, loading[i]);
+	read_tokens(s, y);
 	y = reader_map(r, fit, "val_dataloader", 0);
 	read_text(s, y, c->val_data, sizeof(c->val_data));
+	read_tokens(s, y);
 	c->held_out = reader_u64(r, y, "held_out_bytes", 0, 2048, 1, 1u << 30);
 	for (size_t i = 0; i < nloading; i++)
 		wse_config_ignore(s, y, loading[i]);

@@ -22,6 +22,7 @@ struct wse_config {
 	uint64_t eval_frequency;	/* steps between evaluations; 0: only at the end */
 	uint64_t eval_steps;		/* batches of an evaluation; 0: all held-out samples */
 	uint64_t checkpoint_steps;	/* 0: only at the end */
+	int save_initial;		/* a checkpoint of step 0, too */
 	enum wse_ckpt_load load_states;	/* checkpoint.load_checkpoint_states */
 	uint64_t log_steps;
 	uint64_t memory_limit;		/* bytes; 0: none */

@@ -232,7 +232,8 @@ int reader_kind(struct reader *r, struct wse_yaml *y, const char *const *names,
 	if (!y)
 		return -1;
 	for (int i = 0; names[i]; i++)
-		if (c && !c->next && !strcmp(c->key, names[i])) {
+		/* as the Model Zoo reads them: adamw is AdamW */
+		if (c && !c->next && !strcasecmp(c->key, names[i])) {
 			*args = reader_map(r, y, c->key, 1);
 			return i;
 		}

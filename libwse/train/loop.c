@@ -480,6 +480,8 @@ static int steps(struct loop *l)
 
 	if (evals && !wse_session_step(l->s))
 		ret = evaluate(l);
+	if (cfg->save_initial && !wse_session_step(l->s))
+		l->due = 0;
 	while (!ret && wse_session_step(l->s) < cfg->max_steps) {
 		uint64_t step;
 

@@ -439,8 +439,8 @@ int main(void)
 	mistake("shuffle: false", "shuffle: maybe", "line 48", "true or false");
 	mistake("hidden_size: 64", "hidden_sizes: [64]", "line 13", "contradicts");
 	mistake("AdamW:", "Lion:", "line 16", "AdamW, Adam, SGD");
-	mistake("AdamW:", "adamw:", "line 16",
-		"AdamW, Adam, SGD; it has \"adamw\" (did you mean AdamW?)");
+	mistake("AdamW:", "adamsw:", "line 16",
+		"AdamW, Adam, SGD; it has \"adamsw\" (did you mean AdamW?)");
 	mistake("AdamW:", "SGD: {momentum: 0}\n      AdamW:", "line 16",
 		"it has \"SGD\", \"AdamW\"");
 	mistake("CosineDecayLR", "StepLR", "line 28", "CosineDecayLR");
@@ -465,6 +465,16 @@ int main(void)
 	setting("model.num_hidden_layers=1000", 0, "from 0 to 31, not \"1000\"");
 	setting("seed.deeper=1", 0, "no such place");
 	setting("optimizer=adamw", 0, "it has \"adamw\" (did you mean AdamW?)");
+	setting("optimizer={adamw: {betas: [0.8, 0.99]}}", 1, "");
+	setting("optimizer={sgd: {}}", 1, "");
+	setting("train_dataloader.vocab_size=256", 1, "");
+	setting("train_dataloader.vocab_size=50257", 0,
+		"trainer.fit.train_dataloader.vocab_size 50257 is not the model's, 256");
+	setting("val_dataloader.data_transforms=[{name: add_sink_tokens, num_sink_tokens: 512}]", 0,
+		"data_transforms is the data transform add_sink_tokens, which is not available");
+	setting("val_dataloader.data_transforms=[]", 1, "");
+	setting("checkpoint.save_initial_checkpoint=true", 1, "");
+	setting("checkpoint.disable_strict_checkpoint_loading=true", 1, "");
 	setting("optimizer=[AdamW]", 0, "it has a list");
 	setting("optimizer={}", 0, "it has nothing");
 	setting("loop=7", 0, "must hold keys of its own, not \"7\"");
