@@ -26,7 +26,7 @@
 #ifdef KERNELS_FULL
 #include "swiglu.h"
 #ifndef LINEAR_POSTS
-#define LINEAR_POSTS	((2u << WSE_POST_MUL2) - 1)
+#define LINEAR_POSTS	((2u << WSE_POST_SCALE) - 1)
 #endif
 #endif
 
@@ -190,6 +190,8 @@ static __attribute__((noinline)) void linear_post(const struct wse_linear_args *
 	vec_mem(D_C, a->aux, a->post == WSE_POST_ADD32 ? WSE_DT_FP32 : WSE_DT_BF16, n);
 	if (LINEAR_HAS(BF16, a))
 		post_bf16(a, t, n);
+	if (LINEAR_HAS(SCALE, a))
+		vs(VMUL, D_A, D_A, a->scale);
 	if (LINEAR_HAS(RELU, a)) {
 		vec_const(D_K, vec_zero, n);
 		vv(VMAX, D_B, D_K, D_A);

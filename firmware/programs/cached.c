@@ -6,7 +6,7 @@
 #define LINEAR_POSTS                                                                             \
 	(1u << WSE_POST_NONE | 1u << WSE_POST_BF16 | 1u << WSE_POST_RELU | 1u << WSE_POST_GELU | \
 	 1u << WSE_POST_GELU_NEW | 1u << WSE_POST_RELU2 | 1u << WSE_POST_ADD16 |                 \
-	 1u << WSE_POST_ADD32)
+	 1u << WSE_POST_ADD32 | 1u << WSE_POST_SCALE)
 
 #include "../lib/add.h"
 #include "../lib/attn_past.h"

@@ -3,8 +3,9 @@
  * The kernels of the output layer, of the loss and of their backward pass, also for a vocabulary in
  * chunks (ADD32: the gradient of the data, over its chunks).
  */
-#define LINEAR_POSTS (1u << WSE_POST_NONE | 1u << WSE_POST_BF16 | 1u << WSE_POST_ADD32)
-#define LOSS_FN	     static __attribute__((noinline))
+#define LINEAR_POSTS \
+	(1u << WSE_POST_NONE | 1u << WSE_POST_BF16 | 1u << WSE_POST_ADD32 | 1u << WSE_POST_SCALE)
+#define LOSS_FN static __attribute__((noinline))
 
 #include "../lib/linear.h"
 #include "../lib/loss.h"

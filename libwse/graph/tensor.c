@@ -37,6 +37,7 @@ uint32_t wse_tensor_add(struct wse_tensor_table *tab, uint32_t flags, float mean
 	t->flags = flags;
 	t->mean = mean;
 	t->dev = dev;
+	t->rate = 1.0f;
 	tab->params += t->count;
 	return tab->n++;
 }
@@ -47,6 +48,12 @@ void wse_tensor_between(struct wse_tensor_table *tab, uint32_t tensor, float low
 		return;
 	tab->t[tensor].low = low;
 	tab->t[tensor].high = high;
+}
+
+void wse_tensor_rate(struct wse_tensor_table *tab, uint32_t tensor, float rate)
+{
+	if (tensor < tab->n)
+		tab->t[tensor].rate = rate;
 }
 
 void wse_tensor_table_fini(struct wse_tensor_table *tab)

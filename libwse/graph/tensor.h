@@ -30,6 +30,7 @@ struct wse_tensor {
 	uint32_t flags;
 	float mean, dev;	/* initial values: mean + dev * normal(seed, tensor, element) */
 	float low, high;	/* unless 0, 0: one that is not between them is drawn again */
+	float rate;		/* of the learning rate, 1: all of it */
 	struct wse_tensor_file file;
 };
 
@@ -50,6 +51,8 @@ uint32_t wse_tensor_add(struct wse_tensor_table *tab, uint32_t flags, float mean
  * for
  */
 void wse_tensor_between(struct wse_tensor_table *tab, uint32_t tensor, float low, float high);
+/* updates take `rate` times the learning rate */
+void wse_tensor_rate(struct wse_tensor_table *tab, uint32_t tensor, float rate);
 void wse_tensor_table_fini(struct wse_tensor_table *tab);
 /* params [tab->params]; a pure function of (seed, tensor, element) */
 void wse_tensor_init(const struct wse_tensor_table *tab, uint64_t seed, float *params);

@@ -170,6 +170,7 @@ static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_ya
 	uint32_t before = r->faults->n, missing = r->nmissing;
 	struct wse_gpt g = {0};
 	uint32_t most;
+	double range;
 	int mode, act;
 
 	g.vocab = (uint32_t)reader_u64(r, m, "vocab_size", 0, 256, 2, WSE_GPT_MAX_VOCAB);
@@ -193,8 +194,12 @@ static void read_gpt(struct sections *s, struct wse_yaml *trainer, struct wse_ya
 	read_initial(s, m, "initializer", &g.initial);
 	read_initial(s, m, "embedding_initializer", &g.embed);
 	read_initial(s, m, "output_layer_initializer", &g.residual);
+	read_initial(s, m, "ffn_initializer", &g.ffn);
+	read_initial(s, m, "ffn_output_layer_initializer", &g.ffn_residual);
+	range = g.dev;
 	if (g.initial.dev != 0.0f)
 		g.dev = g.initial.dev;
+	wse_config_mup(s, wse_yaml_peek(trainer, "init"), m, range, &g);
 	/*
 	 * what is made again in the backward pass: as little as fits, or at least this; spill: as
 	 * block, and blocks' inputs lie on the host until then. No bit depends on it

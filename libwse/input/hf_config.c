@@ -115,6 +115,19 @@ static void check_sizes(struct compare *c, json_object *j, const struct wse_gpt 
 	differ(c, "vocab_size", number(j, "vocab_size", m->vocab), m->vocab);
 }
 
+/* no family that is read has muP's factors there */
+static void check_factors(struct compare *c, const struct wse_gpt *m)
+{
+	const double d = m->hidden / m->heads, scores = m->score_scale;
+
+	if (m->embed_scale != 0.0f)
+		differ(c, "embeddings_scale", 1.0, m->embed_scale);
+	if (scores != 0.0)
+		differ(c, "the scale of scores", 1.0 / sqrt(d), scores);
+	if (m->logits_scale != 0.0f)
+		differ(c, "the scale of logits", 1.0, m->logits_scale);
+}
+
 /* by which rotary positions are scaled; original 0: all features alike */
 struct scaling {
 	double factor, low, high, original;
@@ -274,6 +287,7 @@ static int check(json_object *j, const struct wse_gpt *m)
 	if (ret)
 		return ret;
 	check_sizes(&c, j, m);
+	check_factors(&c, m);
 	ret = check_rotary(&c, j, m, names);
 	if (ret)
 		return ret;
@@ -319,7 +333,8 @@ static int is_theirs(const struct wse_gpt *m, enum wse_gpt_names names)
 	const int based = m->rotary_base != 0.0f && m->rotary_base != 10000.0f;
 	const int shared = wse_gpt_kv_width(m) != m->hidden;
 
-	if (!act_name(m) || m->learned != (names == WSE_GPT_NAMES_GPT2))
+	if (!act_name(m) || m->embed_scale != 0.0f || m->score_scale != 0.0f ||
+	    m->logits_scale != 0.0f || m->learned != (names == WSE_GPT_NAMES_GPT2))
 		return 0;
 	switch (names) {
 	case WSE_GPT_NAMES_GPT2:

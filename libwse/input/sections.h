@@ -40,6 +40,9 @@ enum wse_decoder { WSE_DECODER_GPT2, WSE_DECODER_GPTJ, WSE_DECODER_NEOX, WSE_DEC
 /* the form of a decoder whose hidden_size and num_heads are read; how many positions it may have */
 uint32_t wse_config_form(struct sections *s, struct wse_yaml *m, enum wse_decoder of,
 			 struct wse_gpt *g);
+/* muP, once sizes and initializers are read; range: initializer_range */
+void wse_config_mup(struct sections *s, struct wse_yaml *init, struct wse_yaml *m, double range,
+		    struct wse_gpt *g);
 /* windows of attention, once the length of sequences is known */
 void wse_config_window(struct sections *s, struct wse_yaml *m, const struct wse_gpt *g);
 

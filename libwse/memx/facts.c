@@ -88,6 +88,11 @@ void wse_run_facts(struct wse_facts *f, const struct wse_memx_cfg *cfg,
 	wse_fact(f, WSE_FACT_RATES, "weight_decay", "%s", wse_f64_text(o->weight_decay, a));
 	wse_fact(f, WSE_FACT_RATES, "max_gradient_norm", "%s", wse_f64_text(cfg->max_norm, a));
 	schedule_facts(f, &cfg->sched);
+	model[0] = 0;
+	if (cfg->model.family->rates)
+		cfg->model.family->rates(&cfg->model, model, sizeof(model));
+	if (model[0])
+		wse_fact(f, WSE_FACT_RATES, "adjust_learning_rate", "%s", model);
 }
 
 /* ---- what a file says, and what this run says ---- */

@@ -395,6 +395,7 @@ static void update_range(struct wse_memx *mx, uint32_t tensor, float *const *arr
 	struct wse_update u = mx->update;
 
 	u.decay = !!(mx->tab.t[tensor].flags & WSE_TENSOR_DECAY);
+	u.lr *= mx->tab.t[tensor].rate;
 	wse_optim_update(&mx->cfg.optim, &u, n, array[WSE_MEMX_P] + at, array[WSE_MEMX_M] + at,
 			 array[WSE_MEMX_V] ? array[WSE_MEMX_V] + at : NULL, grad);
 }

@@ -92,6 +92,8 @@ struct wse_model_family {
 	const char *(*find_nonfinite)(const struct wse_model *m, const struct wse_tensor_table *tab,
 				      const float *params, const struct wse_graph *g,
 				      const struct wse_micro_batch *job, uint32_t t);
+	/* optional: which tensors have a part of the learning rate, in words; "": none */
+	void (*rates)(const struct wse_model *m, char *text, size_t size);
 	/* multiply-adds of the forward pass for one token; a training step does 3 x as many */
 	uint64_t (*macs)(const struct wse_model *m);
 	uint32_t modes;
@@ -105,6 +107,8 @@ struct wse_model {
 	uint32_t mode;		/* the first that the planner tries; 0: all */
 	uint32_t forward;	/* its graphs are the forward pass alone: struct wse_graph */
 	uint32_t masked;	/* some tokens do not count: a loss has a scale a token */
+	/* logits are the output layer's sums times this, which their gradient takes, too; 0: 1 */
+	float logits_scale;
 	_Alignas(8) unsigned char family_data[256];	/* the family's own struct */
 };
 

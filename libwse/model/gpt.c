@@ -93,8 +93,21 @@ static uint32_t head_bias(const struct build *b)
 
 static uint32_t logits(const struct build *b, uint32_t x)
 {
-	return wse_gpt_linear(b, b->head_unit, x, b->head_vec, head_bias(b), WSE_POST_NONE,
-			      WSE_NO_VALUE, "logits", NULL);
+	const float scale = b->m->logits_scale;
+
+	return wse_op_linear(
+		b->g,
+		&(struct wse_linear_op){.program = b->program,
+					.unit = b->head_unit,
+					.x = x,
+					.vec = b->head_vec,
+					.bias = head_bias(b),
+					.post = scale != 0.0f ? WSE_POST_SCALE : WSE_POST_NONE,
+					.aux = WSE_NO_VALUE,
+					.scale = scale,
+					.chunk = b->chunk,
+					.what = "logits"},
+		NULL);
 }
 
 /* the loss of x, and the gradient of x: binary32 */
@@ -304,6 +317,7 @@ const struct wse_model_family wse_family_gpt = {
 	.describe = gpt_describe,
 	.gather = wse_gpt_gather,
 	.leaf = wse_gpt_leaf,
+	.rates = wse_gpt_describe_rates,
 	.macs = gpt_macs,
 	.shallow = gpt_shallow,
 	.modes = MODES + 2 * DIVISORS,

@@ -35,6 +35,18 @@ enum wse_gpt_norm { WSE_GPT_NORM_LAYER, WSE_GPT_NORM_RMS };
 /* attention, then the FFN on its sum; or both read the block's input, through one norm or two */
 enum wse_gpt_block { WSE_GPT_SERIAL, WSE_GPT_PARALLEL_ONE, WSE_GPT_PARALLEL_TWO };
 
+/* matrices that may have learning rates of their own */
+enum wse_gpt_rate {
+	WSE_GPT_RATE_WTE,
+	WSE_GPT_RATE_WPE,
+	WSE_GPT_RATE_QKV,
+	WSE_GPT_RATE_PROJ,
+	WSE_GPT_RATE_FC,
+	WSE_GPT_RATE_FC2,
+	WSE_GPT_RATE_HEAD,
+	WSE_GPT_RATES
+};
+
 struct wse_gpt {
 	uint32_t vocab;		/* tokens; embedding rows */
 	uint32_t positions;	/* rows of the position table; a sequence is not longer */
@@ -50,6 +62,8 @@ struct wse_gpt {
 	 */
 	float dev;		/* standard deviation, where initial.dev is 0 */
 	struct wse_initial initial, embed, residual;
+	/* the FFN's, where they are others: its first layer, its second */
+	struct wse_initial ffn, ffn_residual;
 	/* GPT-2 and GPT-3: all 0 but learned */
 	enum wse_gpt_norm norm;
 	enum wse_gpt_block block;
@@ -64,6 +78,12 @@ struct wse_gpt {
 	uint32_t learned;   /* a table of positions */
 	uint32_t gated;	    /* SwiGLU: act(gate) x up */
 	uint32_t no_qkv_bias, no_proj_bias, no_ffn_bias, head_bias;
+	/*
+	 * Maximal update parametrization (muP), each 0 where it is not: the embeddings' sum, scores
+	 * of attention (0: 1 / sqrt(d)) and logits are multiplied by these
+	 */
+	float embed_scale, score_scale, logits_scale;
+	float rate[WSE_GPT_RATES]; /* of the learning rate; 0: 1 */
 };
 
 extern const struct wse_model_family wse_family_gpt;

@@ -135,6 +135,12 @@ static void rotate(const struct build *b, const struct block *k, int back)
 					  .back = back});
 }
 
+/* of queries, by which keys are multiplied then */
+static float score_scale(const struct build *b, uint32_t d)
+{
+	return b->m->score_scale != 0.0f ? b->m->score_scale : 1.0f / wse_sqrtf((float)d);
+}
+
 /* x -> o: norm, q, k and v, attention */
 static void attention(const struct build *b, struct block *k, uint32_t vec)
 {
@@ -147,7 +153,8 @@ static void attention(const struct build *b, struct block *k, uint32_t vec)
 				       .d = h.d / group,
 				       .heads = wse_heads_of(h.heads, group, b->cols),
 				       .group = group,
-				       .kv = wse_heads_of(h.kv, group, b->cols)};
+				       .kv = wse_heads_of(h.kv, group, b->cols),
+				       .scale = b->m->score_scale};
 	k->attn.qkv = wse_op_linear(b->g,
 				    &(struct wse_linear_op){.program = b->program,
 							    .unit = k->qkv_unit,
@@ -156,7 +163,7 @@ static void attention(const struct build *b, struct block *k, uint32_t vec)
 							    .bias = k->at.qkv,
 							    .post = WSE_POST_BF16,
 							    .aux = WSE_NO_VALUE,
-							    .scale = 1.0f / wse_sqrtf((float)h.d),
+							    .scale = score_scale(b, h.d),
 							    .nscale = b->m->hidden / b->cols,
 							    .what = "activations"},
 				    NULL);

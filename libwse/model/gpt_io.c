@@ -20,6 +20,14 @@ static uint32_t row_of(const struct wse_gpt *m, const uint16_t *const *samples, 
 	return positions ? at : wse_token(samples[t / m->seq], (int)at - 1, m->vocab);
 }
 
+/* an element of the table as bf16, then times the embeddings' scale */
+static uint16_t element(const struct wse_gpt *m, const struct wse_input *in, size_t at)
+{
+	uint16_t x = in->f32 ? wse_f32_to_bf16(in->f32[at]) : in->bf16[at];
+
+	return m->embed_scale != 0.0f ? wse_f32_to_bf16(wse_bf16_to_f32(x) * m->embed_scale) : x;
+}
+
 /* rows [H][T] of a tensor, as bf16: row_of() of every token */
 static void gather_rows(const struct wse_gpt *m, const struct wse_input *in,
 			const uint16_t *const *samples, int positions, uint32_t t_all, uint16_t *to)
@@ -30,8 +38,7 @@ static void gather_rows(const struct wse_gpt *m, const struct wse_input *in,
 		size_t at = row_of(m, samples, positions, t) * h;
 
 		for (size_t j = 0; j < h; j++)
-			to[j * t_all + t] =
-				in->f32 ? wse_f32_to_bf16(in->f32[at + j]) : in->bf16[at + j];
+			to[j * t_all + t] = element(m, in, at + j);
 	}
 }
 
@@ -62,7 +69,16 @@ int wse_gpt_leaf(const struct wse_model *model, const struct wse_graph *g,
 	uint32_t t_all = wse_graph_tokens(g), h = m->hidden;
 	const float *dx = wse_span_ptr(job->out[OUT_DX]);
 	uint32_t *of = malloc(t_all * sizeof(*of));
+	float *scaled = NULL;
 	int ret = of ? 0 : -ENOMEM;
+
+	if (m->embed_scale != 0.0f) {
+		scaled = malloc((size_t)h * t_all * sizeof(*scaled));
+		ret = scaled ? ret : -ENOMEM;
+		for (size_t i = 0; scaled && i < (size_t)h * t_all; i++)
+			scaled[i] = dx[i] * m->embed_scale;
+		dx = scaled;
+	}
 
 	for (uint32_t i = T_WTE; i <= (m->learned ? T_WPE : T_WTE) && !ret; i++) {
 		for (uint32_t t = 0; t < t_all; t++)
@@ -78,6 +94,7 @@ int wse_gpt_leaf(const struct wse_model *model, const struct wse_graph *g,
 				row[j] += dx[(size_t)j * t_all + t];
 		}
 	}
+	free(scaled);
 	free(of);
 	return ret;
 }

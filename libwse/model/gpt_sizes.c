@@ -138,6 +138,7 @@ int wse_gpt_init(struct wse_model *model, const struct wse_gpt *shape)
 	model->vocab = shape->vocab;
 	model->window = 1;
 	model->span = shape->seq;
+	model->logits_scale = shape->logits_scale;
 	memcpy(model->family_data, shape, sizeof(*shape));
 	return 0;
 }

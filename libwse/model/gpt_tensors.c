@@ -99,14 +99,21 @@ uint32_t wse_gpt_tensors_of(const struct wse_gpt *m, struct wse_gpt_tensors *to)
 
 /* ---- the table ---- */
 
-static uint32_t matrix(struct wse_tensor_table *tab, uint32_t flags,
-		       const struct wse_initial *initial, uint32_t rows, uint32_t cols,
-		       const char *name)
+/* what a matrix begins with, and how fast it changes */
+struct course {
+	struct wse_initial initial;
+	float rate;
+};
+
+static uint32_t matrix(struct wse_tensor_table *tab, uint32_t flags, const struct course *course,
+		       uint32_t rows, uint32_t cols, const char *name)
 {
+	const struct wse_initial *initial = &course->initial;
 	uint32_t t = wse_tensor_add(tab, WSE_TENSOR_DECAY | flags, initial->mean, initial->dev,
 				    rows, cols, "%s.weight", name);
 
 	wse_tensor_between(tab, t, initial->low, initial->high);
+	wse_tensor_rate(tab, t, course->rate != 0.0f ? course->rate : 1.0f);
 	return t;
 }
 
@@ -129,28 +136,40 @@ static void in_file(struct wse_tensor_table *tab, uint32_t t, const struct wse_t
 }
 
 /* a layer of outs rows, and its bias, which files may have in other ways */
-static void linear(struct wse_tensor_table *tab, const struct names *f,
-		   const struct wse_initial *initial, uint32_t outs, uint32_t ins, int no_bias,
-		   const char *name, const struct wse_tensor_file *as)
+static void linear(struct wse_tensor_table *tab, const struct names *f, const struct course *course,
+		   uint32_t outs, uint32_t ins, int no_bias, const char *name,
+		   const struct wse_tensor_file *as)
 {
-	in_file(tab, matrix(tab, f->flags, initial, outs, ins, name), as);
+	in_file(tab, matrix(tab, f->flags, course, outs, ins, name), as);
 	in_file(tab, vector(tab, !no_bias, 0.0f, outs, name, "bias"), as);
 }
 
-/* what a model's initial weights are, the ones that are not given from those that are */
-static void initials(const struct wse_gpt *m, struct wse_initial *layers, struct wse_initial *embed,
-		     struct wse_initial *residual)
+/* GPT-2: what adds to the residual is smaller the more layers add to it */
+static struct wse_initial smaller(const struct wse_gpt *m, const struct wse_initial *i)
 {
-	/* GPT-2: what adds to the residual is smaller the more layers add to it */
 	double less = wse_sqrt(2.0 * m->layers);
 
-	*layers = m->initial.dev != 0.0f ? m->initial : (struct wse_initial){.dev = m->dev};
-	*embed = m->embed.dev != 0.0f ? m->embed : *layers;
-	*residual = m->residual;
-	if (m->residual.dev == 0.0f)
-		*residual = (struct wse_initial){
-			(float)(layers->mean / less), (float)(layers->dev / less),
-			(float)(layers->low / less), (float)(layers->high / less)};
+	return (struct wse_initial){(float)(i->mean / less), (float)(i->dev / less),
+				    (float)(i->low / less), (float)(i->high / less)};
+}
+
+/* of all matrices [WSE_GPT_RATES]: initial weights that are not given come from those that are */
+static void courses(const struct wse_gpt *m, struct course *to)
+{
+	const struct wse_initial layers =
+		m->initial.dev != 0.0f ? m->initial : (struct wse_initial){.dev = m->dev};
+	const struct wse_initial residual =
+		m->residual.dev != 0.0f ? m->residual : smaller(m, &layers);
+
+	to[WSE_GPT_RATE_WTE].initial = m->embed.dev != 0.0f ? m->embed : layers;
+	to[WSE_GPT_RATE_WPE].initial = to[WSE_GPT_RATE_WTE].initial;
+	to[WSE_GPT_RATE_QKV].initial = layers;
+	to[WSE_GPT_RATE_PROJ].initial = residual;
+	to[WSE_GPT_RATE_FC].initial = m->ffn.dev != 0.0f ? m->ffn : layers;
+	to[WSE_GPT_RATE_FC2].initial = m->ffn_residual.dev != 0.0f ? m->ffn_residual : residual;
+	to[WSE_GPT_RATE_HEAD].initial = (struct wse_initial){.dev = m->dev};
+	for (int i = 0; i < WSE_GPT_RATES; i++)
+		to[i].rate = m->rate[i];
 }
 
 static const char *in_block(const struct names *f, uint32_t layer, const char *what, char *name)
@@ -160,7 +179,7 @@ static const char *in_block(const struct names *f, uint32_t layer, const char *w
 }
 
 static void block(const struct wse_gpt *m, struct wse_tensor_table *tab, const struct names *f,
-		  const struct wse_initial *layers, const struct wse_initial *residual, uint32_t l)
+		  const struct course *of, uint32_t l)
 {
 	const uint32_t h = m->hidden, kv = wse_gpt_kv_width(m), n = m->filter;
 	const struct wse_tensor_file one = {0}, gated = {.rows = {n, n}};
@@ -173,36 +192,39 @@ static void block(const struct wse_gpt *m, struct wse_tensor_table *tab, const s
 	else if (f->interleaved && kv == h)
 		qkv.heads = m->heads;
 	norm(m, tab, in_block(f, l, f->ln1, name));
-	linear(tab, f, layers, h + 2 * kv, h, m->no_qkv_bias, in_block(f, l, f->qkv, name), &qkv);
-	linear(tab, f, residual, h, h, m->no_proj_bias, in_block(f, l, f->proj, name), &one);
+	linear(tab, f, &of[WSE_GPT_RATE_QKV], h + 2 * kv, h, m->no_qkv_bias,
+	       in_block(f, l, f->qkv, name), &qkv);
+	linear(tab, f, &of[WSE_GPT_RATE_PROJ], h, h, m->no_proj_bias, in_block(f, l, f->proj, name),
+	       &one);
 	if (m->block != WSE_GPT_PARALLEL_ONE)
 		norm(m, tab, in_block(f, l, f->ln2, name));
-	linear(tab, f, layers, m->gated ? 2 * n : n, h, m->no_ffn_bias,
+	linear(tab, f, &of[WSE_GPT_RATE_FC], m->gated ? 2 * n : n, h, m->no_ffn_bias,
 	       in_block(f, l, m->gated ? f->gated : f->fc, name), m->gated ? &gated : &one);
-	linear(tab, f, residual, h, n, m->no_ffn_bias, in_block(f, l, f->fc2, name), &one);
+	linear(tab, f, &of[WSE_GPT_RATE_FC2], h, n, m->no_ffn_bias, in_block(f, l, f->fc2, name),
+	       &one);
 }
 
 int wse_gpt_make_tensors(const struct wse_gpt *m, struct wse_tensor_table *tab)
 {
 	const struct names *f = &families[wse_gpt_names_of(m)];
 	/* an output layer stands beside what the prefix is of */
-	struct wse_initial layers, embed, residual, head = {.dev = m->dev};
+	struct course of[WSE_GPT_RATES];
 	struct wse_gpt_tensors all;
 	char name[WSE_TENSOR_NAME];
 
-	initials(m, &layers, &embed, &residual);
+	courses(m, of);
 	tab->prefix = f->prefix;
 	snprintf(name, sizeof(name), "%s%s", f->prefix, f->wte);
-	matrix(tab, WSE_TENSOR_INPUT, &embed, m->vocab, m->hidden, name);
+	matrix(tab, WSE_TENSOR_INPUT, &of[WSE_GPT_RATE_WTE], m->vocab, m->hidden, name);
 	snprintf(name, sizeof(name), "%s%s", f->prefix, f->wpe);
 	if (m->learned)
-		matrix(tab, WSE_TENSOR_INPUT, &embed, m->positions, m->hidden, name);
+		matrix(tab, WSE_TENSOR_INPUT, &of[WSE_GPT_RATE_WPE], m->positions, m->hidden, name);
 	for (uint32_t l = 0; l < m->layers; l++)
-		block(m, tab, f, &layers, &residual, l);
+		block(m, tab, f, of, l);
 	snprintf(name, sizeof(name), "%s%s", f->prefix, f->ln_f);
 	norm(m, tab, name);
 	if (!m->tied)
-		matrix(tab, 0, &head, m->vocab, m->hidden, f->head);
+		matrix(tab, 0, &of[WSE_GPT_RATE_HEAD], m->vocab, m->hidden, f->head);
 	vector(tab, m->head_bias != 0, 0.0f, m->vocab, f->head, "bias");
 	/* a table that ran out of memory is shorter than it should be */
 	return tab->n == wse_gpt_tensors_of(m, &all) ? 0 : -ENOMEM;
@@ -232,6 +254,23 @@ __attribute__((format(printf, 3, 4))) static void append(char *text, size_t size
 	va_end(ap);
 }
 
+void wse_gpt_describe_rates(const struct wse_model *model, char *text, size_t size)
+{
+	static const char *const names[] = {
+		[WSE_GPT_RATE_WTE] = "wte",  [WSE_GPT_RATE_WPE] = "wpe",
+		[WSE_GPT_RATE_QKV] = "qkv",  [WSE_GPT_RATE_PROJ] = "proj",
+		[WSE_GPT_RATE_FC] = "fc",    [WSE_GPT_RATE_FC2] = "fc2",
+		[WSE_GPT_RATE_HEAD] = "head"};
+	const float *rate = wse_gpt(model)->rate;
+	char number[32];
+
+	text[0] = 0;
+	for (int i = 0; i < WSE_GPT_RATES; i++)
+		if (rate[i] != 0.0f)
+			append(text, size, "%s%s %s", text[0] ? ", " : "", names[i],
+			       decimal(rate[i], number, sizeof(number)));
+}
+
 void wse_gpt_describe_form(const struct wse_gpt *m, char *text, size_t size)
 {
 	static const char *const blocks[] = {"", " parallel=1", " parallel=2"};
@@ -258,6 +297,12 @@ void wse_gpt_describe_form(const struct wse_gpt *m, char *text, size_t size)
 		append(text, size, "-%s", decimal(m->rotary_high, number, sizeof(number)));
 		append(text, size, "/%s", decimal(m->rotary_original, number, sizeof(number)));
 	}
+	if (m->embed_scale != 0.0f)
+		append(text, size, " embed=%s", decimal(m->embed_scale, number, sizeof(number)));
+	if (m->score_scale != 0.0f)
+		append(text, size, " scores=%s", decimal(m->score_scale, number, sizeof(number)));
+	if (m->logits_scale != 0.0f)
+		append(text, size, " logits=%s", decimal(m->logits_scale, number, sizeof(number)));
 	append(text, size, "%s", blocks[m->block]);
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (words[i].is)

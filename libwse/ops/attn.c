@@ -12,7 +12,7 @@
 #include "ops/oracle.h"
 #include "ops/scalar_attn.h"
 
-enum { A_D, A_HEADS, A_GROUP, A_KV };
+enum { A_D, A_HEADS, A_GROUP, A_KV, A_SCALE };
 enum { IN_QKV, IN_O, IN_DOUT, IN_MAX, IN_RECIP };
 enum { OUT_O, OUT_MAX, OUT_RECIP, OUT_WORK };
 enum { OUT_DQKV, OUT_BACK_WORK, OUT_BACK_SUMS };
@@ -59,6 +59,7 @@ void wse_op_attn_back(struct wse_graph *g, const struct wse_attn_op *a, uint32_t
 	op->arg[A_HEADS] = a->heads;
 	op->arg[A_GROUP] = a->group;
 	op->arg[A_KV] = kv_of(a);
+	op->arg[A_SCALE] = wse_f2u(a->scale);
 	if (kv_of(a) != a->heads)
 		op->out[OUT_BACK_SUMS] = wse_graph_value(g, "attention", WSE_TYPE_BYTE,
 							 WSE_SHAPE_WORK, wse_attn_sums(g->t, a->d));
@@ -124,6 +125,8 @@ static void attn_emit(struct wse_emit *e, const struct wse_op *op)
 
 static float score_scale(const struct wse_op *op)
 {
+	if (op->arg[A_SCALE])
+		return wse_u2f(op->arg[A_SCALE]);
 	return 1.0f / wse_sqrtf((float)(op->arg[A_D] * op->arg[A_GROUP]));
 }
 

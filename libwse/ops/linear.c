@@ -72,6 +72,9 @@ static void post_element(const struct wse_linear_post *p, int scaled, size_t i, 
 	switch (p->post) {
 	case WSE_POST_NONE:
 		break;
+	case WSE_POST_SCALE:
+		*y = ew_mul(*y, p->scale);
+		break;
 	case WSE_POST_BF16:
 		p->out[i] = bf16_of(scaled ? ew_mul(*y, p->scale) : *y);
 		break;
@@ -245,7 +248,8 @@ static uint32_t parts_of(const struct wse_graph *g, const struct wse_op *op)
 /* the result is binary32, in the place of the sums; else bf16, there too, but of half the size */
 static int keeps_sums(uint32_t post)
 {
-	return post == WSE_POST_NONE || post == WSE_POST_ADD16 || post == WSE_POST_ADD32;
+	return post == WSE_POST_NONE || post == WSE_POST_ADD16 || post == WSE_POST_ADD32 ||
+	       post == WSE_POST_SCALE;
 }
 
 static int makes_derivative(uint32_t post)
@@ -304,7 +308,7 @@ static int linear_check(const struct wse_graph *g, const struct wse_op *op)
 	chunks = u->chunks_out * u->chunks_in * (op->arg[A_BACK] ? u->chunks_back : 1);
 	if (op->arg[A_CHUNK] && op->arg[A_CHUNK] >= chunks)
 		return wse_fail(-EINVAL, "unit %u has no chunk %u", op->unit, op->arg[A_CHUNK]);
-	if (post > WSE_POST_MUL2)
+	if (post > WSE_POST_SCALE)
 		return wse_fail(-EINVAL, "there is no pass %u", post);
 	if (whole != rows && post != WSE_POST_GATE && post != WSE_POST_MUL)
 		return wse_fail(-EINVAL, "pass %u does not work on a part of a value", post);
@@ -346,7 +350,8 @@ static int linear_check(const struct wse_graph *g, const struct wse_op *op)
 
 static int linear_full(const struct wse_op *op)
 {
-	return op->arg[A_POST] == WSE_POST_SWIGLU || op->arg[A_POST] == WSE_POST_MUL2;
+	return op->arg[A_POST] == WSE_POST_SWIGLU || op->arg[A_POST] == WSE_POST_MUL2 ||
+	       op->arg[A_POST] == WSE_POST_SCALE;
 }
 
 static void linear_emit(struct wse_emit *e, const struct wse_op *op)

@@ -289,11 +289,16 @@ static void turn(const struct run *r, float *qkv, int back)
 		}
 }
 
+static float score_scale(const struct run *r)
+{
+	return r->c->score_scale != 0.0f ? r->c->score_scale : 1.0f / sqrtf((float)r->d);
+}
+
 /* p [NH][S][S] = softmax(q k^T / sqrt(d)) of the past, o = p v */
 static void attention(const struct run *r, struct kept *k)
 {
 	const uint32_t s = r->s, h = r->c->hidden, d = r->d, w = r->qw;
-	const float scale = 1.0f / sqrtf((float)d);
+	const float scale = score_scale(r);
 
 	turn(r, k->qkv, 0);
 	memset(k->o, 0, (size_t)s * h * sizeof(*k->o));
@@ -326,7 +331,7 @@ static void attention(const struct run *r, struct kept *k)
 static void attention_back(const struct run *r, const struct kept *k, const float *dout)
 {
 	const uint32_t s = r->s, h = r->c->hidden, d = r->d, w = r->qw;
-	const float scale = 1.0f / sqrtf((float)d);
+	const float scale = score_scale(r);
 
 	memset(r->dqkv, 0, (size_t)s * w * sizeof(*r->dqkv));
 	for (uint32_t n = 0; n < r->c->heads; n++) {
@@ -417,6 +422,12 @@ static void act_back(const struct run *r, const struct kept *k)
 }
 
 /* ---- blocks ---- */
+
+static void times(float *x, float by, size_t n)
+{
+	for (size_t i = 0; i < n && by != 0.0f; i++)
+		x[i] *= by;
+}
 
 static void add(float *to, const float *from, size_t n)
 {
@@ -512,6 +523,7 @@ static double sequence(const struct run *r, float *params, const uint32_t *token
 
 	for (uint32_t t = 0; t < s; t++)
 		memcpy(r->x + (size_t)t * h, e.wte + (size_t)tokens[t] * h, h * sizeof(float));
+	times(r->x, c->embed_scale, (size_t)s * h);
 	for (uint32_t l = 0; l < c->layers; l++) {
 		struct weights w = weights_of(c, params, l);
 
@@ -520,11 +532,13 @@ static double sequence(const struct run *r, float *params, const uint32_t *token
 	}
 	norm(r, r->xn, r->mean, r->rstd, r->x, e.norm_g, e.norm_b);
 	linear(r->logits, r->xn, e.head, e.head_b, s, h, c->vocab);
+	times(r->logits, c->logits_scale, (size_t)s * c->vocab);
 	if (logits)
 		memcpy(logits, r->logits, (size_t)s * c->vocab * sizeof(float));
 	loss = cross_entropy(r, tokens + 1, scale);
 	if (!grads)
 		return loss;
+	times(r->logits, c->logits_scale, (size_t)s * c->vocab);
 	linear_back(r->da, 0, g.head, g.head_b, r->logits, r->xn, e.head, s, h, c->vocab);
 	memset(r->dx, 0, (size_t)s * h * sizeof(float));
 	norm_back(r, r->dx, g.norm_g, g.norm_b, r->da, r->x, r->mean, r->rstd, e.norm_g);
@@ -533,6 +547,7 @@ static double sequence(const struct run *r, float *params, const uint32_t *token
 
 		block_back(r, &r->block[l], &w, &gw);
 	}
+	times(r->dx, c->embed_scale, (size_t)s * h);
 	for (uint32_t t = 0; t < s; t++)
 		add(g.wte + (size_t)tokens[t] * h, r->dx + (size_t)t * h, h);
 	return loss;

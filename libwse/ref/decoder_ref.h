@@ -34,6 +34,8 @@ struct decoder_cfg {
 	 * between them the speed is mixed, in proportion to the turns
 	 */
 	float low, high, original;
+	/* muP, each 0 where it is not: embeddings times it; q k times it, not 1 / sqrt(d); logits */
+	float embed_scale, score_scale, logits_scale;
 	enum decoder_act act; /* LLaMA's gate too */
 	float eps;
 	int serial; /* of NeoX: use_parallel_residual false */

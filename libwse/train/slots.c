@@ -81,6 +81,8 @@ int wse_slots_scale(struct wse_slots *b, uint64_t *n)
 		return wse_fail(-EINVAL, "no token of the batch counts: its loss masks are all 0");
 	scale = s->cfg.loss_weight != 0.0 ? (float)(s->cfg.loss_weight / (double)s->cfg.batch)
 					  : 1.0f / (float)*n;
+	if (s->cfg.model.logits_scale != 0.0f)
+		scale *= s->cfg.model.logits_scale;
 	for (uint32_t k = 0; k < s->plan.micro_batches; k++)
 		b->jobs[k].scale = scale;
 	return 0;

@@ -34,6 +34,8 @@ enum wse_post {
 	 * out is not y
 	 */
 	WSE_POST_MUL2 = 11,
+	/* y = s * scale; in the programs with all kernels, and in those that make logits */
+	WSE_POST_SCALE = 12,
 };
 
 #endif

@@ -304,7 +304,8 @@ struct wse_attn_op {
 	 * (heads + 2 kv) * d rows
 	 */
 	uint32_t kv;
-	uint32_t resv[3];
+	float scale; /* by which q is scaled already; 0: 1 / sqrt(d * group) */
+	uint32_t resv[2];
 };
 
 uint32_t wse_op_attn(struct wse_graph *g, struct wse_attn_op *a);

@@ -55,6 +55,7 @@ WSE_POST_GELU = 9  # as GELU_NEW, of the exact form, by erf
 WSE_POST_ADD32 = 7  # y = aux + s; aux binary32; out2 = bf16(y) if out2 is not 0
 WSE_POST_SWIGLU = 10
 WSE_POST_MUL2 = 11
+WSE_POST_SCALE = 12
 
 # enum wse_activation
 WSE_RELU = 0
@@ -548,6 +549,7 @@ class wse_attn_op(Structure):
     group: columns of a head
     max, recip: out: kept for the backward pass
     kv: heads of keys and values, each shared by heads / kv of queries; 0: heads. qkv has (heads + 2 kv) * d rows
+    scale: by which q is scaled already; 0: 1 / sqrt(d * group)
     """
 
 
@@ -1036,7 +1038,8 @@ wse_attn_op._fields_ = [
     ("max", c_uint32),
     ("recip", c_uint32),
     ("kv", c_uint32),
-    ("resv", c_uint32 * 3),
+    ("scale", c_float),
+    ("resv", c_uint32 * 2),
 ]
 
 wse_tokenizer_info._fields_ = [

@@ -49,6 +49,7 @@ WSE_POST_GELU: int
 WSE_POST_ADD32: int
 WSE_POST_SWIGLU: int
 WSE_POST_MUL2: int
+WSE_POST_SCALE: int
 WSE_RELU: int
 WSE_GELU_NEW: int
 WSE_SQUARED_RELU: int
@@ -370,6 +371,7 @@ class wse_attn_op(Structure):
     max: int
     recip: int
     kv: int
+    scale: float
     resv: Any
 
 class wse_tokenizer(Structure): ...

@@ -47,6 +47,7 @@ static const struct {
 	[WSE_POST_ADD16] = {"add16", 2, 0, 1},	 [WSE_POST_ADD32] = {"add32", 4, 0, 1},
 	[WSE_POST_RELU2] = {"relu2", 0, 1, 1},	 [WSE_POST_GELU] = {"gelu", 0, 1, 1},
 	[WSE_POST_SWIGLU] = {"swiglu", 0, 1, 1}, [WSE_POST_MUL2] = {"mul2", 2, 1, 0},
+	[WSE_POST_SCALE] = {"scale", 0, 0, 0},
 };
 
 static struct wse_stream stream_of(const struct rig *g, const struct wse_buffer *buf,
@@ -362,6 +363,9 @@ int main(void)
 		   1 << WSE_POST_NONE | 1 << WSE_POST_BF16 | 1 << WSE_POST_GATE |
 			   1 << WSE_POST_MUL | 1 << WSE_POST_ADD32 | 1 << WSE_POST_MUL2,
 		   1);
-	test_phase("loss.elf", 1 << WSE_POST_NONE | 1 << WSE_POST_BF16 | 1 << WSE_POST_ADD32, 1);
+	test_phase("loss.elf",
+		   1 << WSE_POST_NONE | 1 << WSE_POST_BF16 | 1 << WSE_POST_ADD32 |
+			   1 << WSE_POST_SCALE,
+		   1);
 	return tap_end();
 }

@@ -105,7 +105,8 @@ static void attended(const struct exact *e, double *qkv, double *o)
 
 				for (uint32_t f = 0; f < d; f++)
 					s += q[f] * k[f];
-				sum += p[u] = exp(s / sqrt(d));
+				sum += p[u] = exp(m->score_scale != 0 ? s * m->score_scale
+								      : s / sqrt(d));
 			}
 			for (uint32_t u = 0; u <= t; u++)
 				for (uint32_t f = 0; f < d; f++)
@@ -154,6 +155,7 @@ static double exact_loss(const struct exact *e, const uint16_t *tokens)
 			x[t * h + i] = tensor(e, all.wte)[(size_t)tokens[t] * h + i];
 			if (m->learned)
 				x[t * h + i] += tensor(e, all.wpe)[(size_t)t * h + i];
+			x[t * h + i] *= m->embed_scale != 0 ? m->embed_scale : 1;
 		}
 	for (uint32_t l = 0; l < m->layers; l++) {
 		struct wse_gpt_block_tensors k;
@@ -176,6 +178,8 @@ static double exact_loss(const struct exact *e, const uint16_t *tokens)
 	}
 	normed(e, all.ln_f_g, all.ln_f_b, x, a);
 	product(e, all.head_w, all.head_b, a, wide, m->vocab, h);
+	for (size_t i = 0; i < (size_t)e->seq * m->vocab; i++)
+		wide[i] *= m->logits_scale != 0 ? m->logits_scale : 1;
 	for (uint32_t t = 0; t < e->seq; t++) {
 		double sum = 0;
 

@@ -4,6 +4,7 @@
  * refused by its line.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -193,6 +194,80 @@ static void faults(void)
 		"position_embedding_type is \"alibi\"");
 }
 
+static int near(double a, double b)
+{
+	return fabs(a - b) <= 1e-6 * fabs(b);
+}
+
+#define MUP                                                                          \
+	"mup_base_hidden_size: 16, mup_base_filter_size: 24, embeddings_scale: 10, " \
+	"scale_qk_dot_by_d: true, output_logits_alpha: 2.0"
+#define CUT(std) "{name: truncated_normal, mean: 0.0, std: " #std "}"
+
+/* 4 times as wide as the base, 2 layers, heads of 8 features */
+static void mup(void)
+{
+	struct wse_config c;
+	int ret = read_model("name: gpt3, " SIZES MUP
+			     ", initializer: " CUT(0.08) ", output_layer_initializer: " CUT(0.16),
+			     &c);
+	const struct wse_gpt *g = wse_gpt(&c.model);
+
+	ok(!ret && near(g->embed_scale, 10) && near(g->score_scale, 0.125) &&
+		   near(g->logits_scale, 0.5) && near(c.model.logits_scale, 0.5),
+	   "muP: factors of embeddings, scores and logits%s%s", ret ? ": " : "",
+	   ret ? wse_error() : "");
+	ok(!ret && near(g->initial.dev, 0.04) && near(g->initial.low, -0.08) &&
+		   near(g->ffn.dev, 0.04) && near(g->residual.dev, 0.04) &&
+		   near(g->ffn_residual.dev, 0.005) && near(g->ffn_residual.high, 0.01) &&
+		   near(g->embed.dev, 0.02) && near(g->embed.low, -0.04),
+	   "initial weights: %g, FFN %g; into the residual %g, FFN %g; embeddings %g",
+	   g->initial.dev, g->ffn.dev, g->residual.dev, g->ffn_residual.dev, g->embed.dev);
+	ok(!ret && near(g->rate[WSE_GPT_RATE_QKV], 0.25) &&
+		   near(g->rate[WSE_GPT_RATE_PROJ], 0.25) && near(g->rate[WSE_GPT_RATE_FC], 0.25) &&
+		   near(g->rate[WSE_GPT_RATE_FC2], 0.25) && g->rate[WSE_GPT_RATE_WTE] == 0 &&
+		   g->rate[WSE_GPT_RATE_WPE] == 0,
+	   "learning rates of the blocks' matrices");
+	ret = read_model("name: gptj, " SIZES MUP ", attention_logits_alpha: 4.0, "
+			 "scale_output_logits_by_d: false",
+			 &c);
+	ok(!ret && near(g->score_scale, 0.5) && g->logits_scale == 0,
+	   "a factor of scores; logits by the root, 2 / 2: none%s%s", ret ? ": " : "",
+	   ret ? wse_error() : "");
+	ret = read_model("name: gpt3, " SIZES "attention_logits_alpha: 3.0, output_logits_alpha: 2",
+			 &c);
+	ok(!ret && near(g->score_scale, 3 / sqrt(8)) && g->logits_scale == 0 &&
+		   strstr(c.ignored, "output_logits_alpha"),
+	   "without a base output_logits_alpha is ignored by name%s%s", ret ? ": " : "",
+	   ret ? wse_error() : "");
+	ret = read_model("name: gpt3, " SIZES "lr_adjustment_groups: {fast: {scale: 3, "
+			 "param_filter_patterns: '*ffn*linear*weight'}, all: {scale: 0.5, "
+			 "param_filter_patterns: ['*embedding*weight', '*proj_?_dense*.weight']}}",
+			 &c);
+	ok(!ret && near(g->rate[WSE_GPT_RATE_FC], 3) && near(g->rate[WSE_GPT_RATE_FC2], 3) &&
+		   near(g->rate[WSE_GPT_RATE_WTE], 0.5) && near(g->rate[WSE_GPT_RATE_WPE], 0.5) &&
+		   near(g->rate[WSE_GPT_RATE_QKV], 0.5) && g->rate[WSE_GPT_RATE_PROJ] == 0,
+	   "groups of learning rates by globs%s%s", ret ? ": " : "", ret ? wse_error() : "");
+	refused("name: gpt3, " SIZES "mup_base_hidden_size: 16",
+		"mup_base_hidden_size wants mup_base_filter_size beside it");
+	refused("name: gpt3, " SIZES MUP ", output_logits_scale: 0.3",
+		"beside mup_base_hidden_size give output_logits_alpha");
+	refused("name: gpt3, " SIZES "lr_adjustment_groups: {a: {scale: 3, "
+		"param_filter_patterns: '*layers.1.ffn*weight'}}",
+		"lr_adjustment_groups.a has transformer_decoder.layers.1.ffn.ffn.0.linear_layer.weight "
+		"and not transformer_decoder.layers.0.ffn.ffn.0.linear_layer.weight");
+	refused("name: gpt3, " SIZES "lr_adjustment_groups: {a: {scale: 3, "
+		"param_filter_patterns: '*'}}",
+		"vectors have the learning rate itself");
+	refused("name: gpt3, " SIZES "lr_adjustment_groups: {a: {scale: 3, param_filter_patterns: "
+		"'*ffn*linear*weight'}, b: {scale: 2, param_filter_patterns: '*linear*weight'}}",
+		"b has the tensors of group a, too, with another scale");
+	refused("name: gpt3, " SIZES MUP ", lr_adjustment_groups: {decoder_attention: "
+		"{param_filter_patterns: '*attn*dense*weight'}, decoder_input_ffn: "
+		"{param_filter_patterns: '*ffn.ffn.0*weight'}}",
+		"lacks the group decoder_output_ffn, whose scale muP sets");
+}
+
 /* a window that no sequence is longer than makes no difference */
 static void windows(void)
 {
@@ -210,5 +285,6 @@ int main(void)
 	forms();
 	faults();
 	windows();
+	mup();
 	return tap_end();
 }

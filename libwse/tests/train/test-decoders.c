@@ -79,6 +79,9 @@ static struct decoder_cfg ref_cfg(const struct wse_gpt *m)
 		.act = m->act == WSE_SILU ? DECODER_SILU
 		       : m->act == 1	  ? DECODER_GELU_TANH
 					  : DECODER_GELU,
+		.embed_scale = m->embed_scale,
+		.score_scale = m->score_scale,
+		.logits_scale = m->logits_scale,
 		.eps = m->eps,
 		.serial = m->block == WSE_GPT_SERIAL,
 		.tied = (int)m->tied,
@@ -380,7 +383,10 @@ static void logits(const char *what, const char *model)
 #define NEOX(l, n)  SIZES(l, n) "name: gpt_neox, nonlinearity: gelu"
 #define LLAMA(l, n) SIZES(l, n) "name: llama"
 /* weights far from those that training begins with, so that one logit is the largest */
-#define RANDOM	  ", initializer_range: 0.05"
+#define RANDOM ", initializer_range: 0.05"
+#define MUP                                                                            \
+	", mup_base_hidden_size: 32, mup_base_filter_size: 128, embeddings_scale: 4, " \
+	"output_logits_alpha: 2.22, scale_qk_dot_by_d: true, attention_logits_alpha: 4"
 #define GROUPS(n) ", extra_attention_params: {num_kv_groups: " #n "}"
 
 int main(void)
@@ -421,6 +427,8 @@ int main(void)
 		  LLAMA(2, 4) GROUPS(1));
 	reference("LLaMA, four layers, rotary 8 of 16", "sim:func,rows=4,cols=4",
 		  LLAMA(4, 4) ", rotary_dim: 8");
+	reference("GPT-J, muP", "sim:func,rows=4,cols=4", GPTJ(2, 4) MUP);
+	same_bits("GPT-J, muP", GPTJ(2, 4) MUP);
 	same_bits("GPT-J", GPTJ(2, 4));
 	same_bits("NeoX", NEOX(2, 4));
 	same_bits("LLaMA, 2 of 4 heads of keys", LLAMA(2, 4) GROUPS(2));

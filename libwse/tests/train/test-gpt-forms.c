@@ -53,6 +53,9 @@ static char text[] = "/tmp/wse-forms-XXXXXX";
 	.norm = WSE_GPT_NORM_RMS, .rotary = 8, .rotary_halves = 1, .gated = 1, .no_qkv_bias = 1, \
 	.no_proj_bias = 1, .no_ffn_bias = 1, .heads = 8
 
+/* the factors; in which order products of tensors are formed depends on none of them */
+#define MUP .embed_scale = 2.2f, .score_scale = 0.19f, .logits_scale = 0.55f
+
 struct form {
 	const char *name;
 	struct wse_gpt m; /* sizes that are 0 are those of the file above */
@@ -80,6 +83,9 @@ static const struct form forms[] = {
 	{"LLaMA's, two heads share one of keys over two columns", {LLAMA, .kv_heads = 2}},
 	{"LLaMA's, one head of keys over all columns", {LLAMA, .kv_heads = 1}},
 	{"GPT-NeoX's with biases, keys shared over two columns", {NEOX, .kv_heads = 2}},
+	{"muP, tied", {.learned = 1, .tied = 1, MUP}},
+	{"muP of GPT-J's, a head over two columns, a vocabulary in chunks",
+	 {GPTJ, .heads = 2, .vocab = 2000, MUP}},
 };
 
 struct run {
@@ -237,6 +243,63 @@ static void phases(const struct form *f)
 	ret = ret ? ret : wse_verify_step(&s, "oracle:rows=2,cols=4");
 	ok(!ret, "and the oracle's bits%s%s", ret ? ": " : "", ret ? wse_error() : "");
 	wse_session_close(&s);
+}
+
+/* the difference that a step makes of a tensor, as long as its rate */
+static void rates(void)
+{
+	static const struct run r = {
+		"oracle:rows=2,cols=4", 1, {"train_dataloader.batch_size=1"}, 1};
+	static const char *const halved = "transformer.h.1.mlp.c_proj.weight";
+	const struct form forms[2] = {{"", {.learned = 1}},
+				      {"", {.learned = 1, .rate = {[WSE_GPT_RATE_FC2] = 0.5f}}}};
+	float *p[2] = {NULL}, *begin = NULL;
+	double off = 0, moved = 0;
+	struct wse_step_result step;
+	size_t others = 0, n = 0;
+	struct wse_session s;
+	struct state st;
+	int ret = 0;
+
+	for (int i = 0; i < 2 && !ret; i++) {
+		ret = open_run(&r, &forms[i], &s);
+		if (ret)
+			break;
+		st = state_of(s.memx);
+		n = st.table->params;
+		if (!i)
+			begin = malloc(n * sizeof(*begin));
+		memcpy(begin, st.params, n * sizeof(*begin));
+		state_free(&st);
+		ret = wse_session_compute(&s, &step);
+		ret = ret ? ret : wse_session_commit(&s, &step);
+		wse_memx_finish(s.memx);
+		st = state_of(s.memx);
+		p[i] = malloc(n * sizeof(**p));
+		memcpy(p[i], st.params, n * sizeof(**p));
+		for (uint32_t k = 0; i && k < st.table->n; k++) {
+			const struct wse_tensor *t = &st.table->t[k];
+			int fc2 = strstr(t->name, "mlp.c_proj.weight") != NULL;
+
+			for (size_t j = t->off; j < t->off + t->count; j++) {
+				double d = p[0][j] - begin[j];
+
+				others += !fc2 && p[0][j] != p[1][j];
+				if (strcmp(t->name, halved))
+					continue;
+				off = fmax(off, fabs(p[1][j] - begin[j] - d / 2));
+				moved = fmax(moved, fabs(d));
+			}
+		}
+		state_free(&st);
+		wse_session_close(&s);
+	}
+	ok(!ret && !others && off < 1e-4 * moved && moved > 0,
+	   "half a learning rate: half the way, off by %.1e of %.1e; %zu other numbers differ%s%s",
+	   off, moved, others, ret ? ": " : "", ret ? wse_error() : "");
+	free(p[0]);
+	free(p[1]);
+	free(begin);
 }
 
 /* what no form has is refused in a sentence */
@@ -481,6 +544,7 @@ int main(void)
 	phases(&forms[0]);
 	phases(&forms[3]);
 	phases(&forms[7]);
+	rates();
 	refused();
 	resized();
 	programs();
