@@ -1,31 +1,22 @@
 // SPDX-License-Identifier: MIT
 /* trainer.init.optimizer and .schedulers. */
+#include <string.h>
+
 #include "sections.h"
 
-static void read_optimizer(struct sections *s, struct wse_yaml *init, double *lr,
-			   const struct wse_yaml **lr_node)
+/*
+ * one that the Model Zoo has: its state is rows and columns of whole matrices, and its step takes
+ * the root mean square of a tensor, where updates go by pieces that ranks and files share
+ */
+static int is_adafactor(const struct wse_yaml *y)
 {
-	static const char *const names[] = {"AdamW", "Adam", "SGD", NULL};
-	struct wse_optim_cfg *o = &s->cfg->optim;
-	struct wse_yaml *args, *betas;
-	struct reader *r = &s->r;
+	return y && y->type == WSE_YAML_MAP && y->child && !strcmp(y->child->key, "Adafactor");
+}
 
-	o->kind = (enum wse_optim_kind)reader_kind(r, reader_want(r, init, "optimizer", 1), names,
-						   &args);
-	*lr = reader_real(r, args, "learning_rate", 0, 0.0, 0.0, 1e6);
-	*lr_node = args ? wse_yaml_peek(args, "learning_rate") : NULL;
-	o->weight_decay = reader_real(r, args, "weight_decay", 0, 0.0, 0.0, 1e3);
-	if (o->kind == WSE_OPTIM_SGD) {
-		o->momentum = reader_real(r, args, "momentum", 0, 0.0, 0.0, 1.0);
-		return;
-	}
-	o->eps = reader_real(r, args, "eps", 0, 1e-8, 1e-20, 1.0);
-	o->beta1 = 0.9;
-	o->beta2 = 0.999;
-	if (!reader_flag(r, args, "correct_bias", 1))
-		reader_fail(r, wse_yaml_peek(args, "correct_bias"),
-			    "must be true: the moments are always corrected");
-	betas = reader_want(r, args, "betas", 0);
+static void read_betas(struct reader *r, struct wse_yaml *args, struct wse_optim_cfg *o)
+{
+	struct wse_yaml *betas = reader_want(r, args, "betas", 0);
+
 	if (!betas)
 		return;
 	if (betas->type != WSE_YAML_LIST || !betas->child || !betas->child->next ||
@@ -35,6 +26,46 @@ static void read_optimizer(struct sections *s, struct wse_yaml *init, double *lr
 	}
 	o->beta1 = reader_to_real(r, betas->child, 0.0, 0.999999);
 	o->beta2 = reader_to_real(r, betas->child->next, 0.0, 0.9999999);
+}
+
+static void read_optimizer(struct sections *s, struct wse_yaml *init, double *lr,
+			   const struct wse_yaml **lr_node)
+{
+	static const char *const names[] = {"AdamW", "Adam", "SGD", "Lion", NULL};
+	struct wse_optim_cfg *o = &s->cfg->optim;
+	struct wse_yaml *y, *args;
+	struct reader *r = &s->r;
+
+	*lr = 0.0;
+	*lr_node = NULL;
+	y = reader_want(r, init, "optimizer", 1);
+	if (is_adafactor(y)) {
+		reader_fail(
+			r, y,
+			"is Adafactor, which is not available: its step takes means over whole "
+			"tensors, and moments are kept by parts of them; take Lion, which keeps "
+			"one moment, or AdamW");
+		wse_yaml_use_all(y);
+		o->kind = (enum wse_optim_kind) - 1;
+		return;
+	}
+	o->kind = (enum wse_optim_kind)reader_kind(r, y, names, &args);
+	*lr = reader_real(r, args, "learning_rate", 0, 0.0, 0.0, 1e6);
+	*lr_node = args ? wse_yaml_peek(args, "learning_rate") : NULL;
+	o->weight_decay = reader_real(r, args, "weight_decay", 0, 0.0, 0.0, 1e3);
+	if (o->kind == WSE_OPTIM_SGD) {
+		o->momentum = reader_real(r, args, "momentum", 0, 0.0, 0.0, 1.0);
+		return;
+	}
+	o->beta1 = 0.9;
+	o->beta2 = o->kind == WSE_OPTIM_LION ? 0.99 : 0.999;
+	read_betas(r, args, o);
+	if (o->kind == WSE_OPTIM_LION)
+		return;
+	o->eps = reader_real(r, args, "eps", 0, 1e-8, 1e-20, 1.0);
+	if (!reader_flag(r, args, "correct_bias", 1))
+		reader_fail(r, wse_yaml_peek(args, "correct_bias"),
+			    "must be true: the moments are always corrected");
 }
 
 static void read_schedule(struct sections *s, struct wse_yaml *y, uint64_t begin, int nested);
@@ -64,6 +95,8 @@ static void read_sequence(struct sections *s, struct wse_yaml *args, uint64_t be
 			stones = NULL;
 		} else if (stones) {
 			begin = reader_to_u64(r, stone, begin + 1, UINT32_MAX);
+		} else if (list->n && list->s[list->n - 1].kind == WSE_SCHED_INVERSE_SQRT) {
+			reader_fail(r, c, "has no end: put it last, or give milestones");
 		} else if (list->n) {
 			begin += list->s[list->n - 1].total_iters;
 		}
@@ -75,26 +108,33 @@ static void read_sequence(struct sections *s, struct wse_yaml *args, uint64_t be
 
 static void read_schedule(struct sections *s, struct wse_yaml *y, uint64_t begin, int nested)
 {
-	static const char *const names[] = {"ConstantLR", "LinearLR", "CosineDecayLR",
-					    "SequentialLR", NULL};
+	static const char *const names[] = {"ConstantLR",    "LinearLR",
+					    "CosineDecayLR", "InverseSquareRootDecayLR",
+					    "SequentialLR",  NULL};
+	enum { SEQUENCE = 4 };
 	struct wse_sched_list *list = &s->cfg->sched;
 	struct wse_sched sched = {.begin = begin};
 	struct reader *r = &s->r;
 	struct wse_yaml *args;
 	int which = reader_kind(r, y, names, &args);
 
-	if (which == 3 && nested)
+	if (which == SEQUENCE && nested)
 		reader_fail(r, y, "cannot hold another SequentialLR");
-	else if (which == 3)
+	else if (which == SEQUENCE)
 		read_sequence(s, args, begin);
-	if (which == 3 && nested)
+	if (which == SEQUENCE && nested)
 		wse_yaml_use_all(y);
-	if (which < 0 || which == 3)
+	if (which < 0 || which == SEQUENCE)
 		return;
 	sched.kind = (enum wse_sched_kind)which;
 	if (sched.kind == WSE_SCHED_CONSTANT) {
 		sched.from = sched.to = reader_real(r, args, "learning_rate", 1, 0.0, 0.0, 1e6);
 		sched.total_iters = reader_u64(r, args, "total_iters", 0, 1, 1, UINT32_MAX);
+	} else if (sched.kind == WSE_SCHED_INVERSE_SQRT) {
+		sched.from = reader_real(r, args, "initial_learning_rate", 0, 1.0, 0.0, 1e6) *
+			     reader_real(r, args, "scale", 0, 1.0, 0.0, 1e6);
+		sched.to = sched.from;
+		sched.total_iters = reader_u64(r, args, "warmup_steps", 0, 1, 1, UINT32_MAX);
 	} else {
 		sched.from = reader_real(r, args, "initial_learning_rate", 1, 0.0, 0.0, 1e6);
 		sched.to = reader_real(r, args, "end_learning_rate", 1, 0.0, 0.0, 1e6);
@@ -130,7 +170,7 @@ void wse_config_rates(struct sections *s, struct wse_yaml *init)
 	} else if (lr_node) {
 		s->cfg->sched.n = 1;
 		s->cfg->sched.s[0] = (struct wse_sched){WSE_SCHED_CONSTANT, lr, lr, 1, 0};
-	} else if (optim && optim->type == WSE_YAML_MAP && s->cfg->optim.kind <= WSE_OPTIM_SGD) {
+	} else if (optim && optim->type == WSE_YAML_MAP && s->cfg->optim.kind <= WSE_OPTIM_LION) {
 		reader_fail(r, optim,
 			    "has no learning rate: give learning_rate, or trainer.init.schedulers");
 	}

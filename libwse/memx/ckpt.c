@@ -24,7 +24,9 @@ static const char *moment_prefix(const struct wse_optim_cfg *optim, int which)
 {
 	if (optim->kind == WSE_OPTIM_SGD)
 		return which == 0 ? "optimizer.momentum_buffer." : NULL;
-	return which == 0 ? "optimizer.exp_avg." : which == 1 ? "optimizer.exp_avg_sq." : NULL;
+	if (which == 0)
+		return "optimizer.exp_avg.";
+	return which == 1 && optim->kind != WSE_OPTIM_LION ? "optimizer.exp_avg_sq." : NULL;
 }
 
 /* is it a model that Hugging Face has, too? Then a checkpoint is a file that both read */

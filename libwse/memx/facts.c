@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "num/decimal.h"
 
-static const char *const optim_names[] = {"AdamW", "Adam", "SGD"};
+static const char *const optim_names[] = {"AdamW", "Adam", "SGD", "Lion"};
 
 void wse_fact(struct wse_facts *f, enum wse_fact_about about, const char *key, const char *fmt, ...)
 {
@@ -38,6 +38,10 @@ static void schedule_facts(struct wse_facts *f, const struct wse_sched_list *lis
 		wse_f64_text(s->from, from);
 		if (s->kind == WSE_SCHED_CONSTANT)
 			wse_fact(f, WSE_FACT_RATES, key, "%s from step %" PRIu64, from, s->begin);
+		else if (s->kind == WSE_SCHED_INVERSE_SQRT)
+			wse_fact(f, WSE_FACT_RATES, key,
+				 "inverse_sqrt %s after %" PRIu64 " from step %" PRIu64, from,
+				 s->total_iters, s->begin);
 		else
 			wse_fact(f, WSE_FACT_RATES, key,
 				 "%s %s to %s in %" PRIu64 " from step %" PRIu64,
@@ -80,7 +84,8 @@ void wse_run_facts(struct wse_facts *f, const struct wse_memx_cfg *cfg,
 	} else {
 		wse_fact(f, WSE_FACT_RATES, "betas", "%s, %s", wse_f64_text(o->beta1, a),
 			 wse_f64_text(o->beta2, b));
-		wse_fact(f, WSE_FACT_RATES, "eps", "%s", wse_f64_text(o->eps, a));
+		if (o->kind != WSE_OPTIM_LION)
+			wse_fact(f, WSE_FACT_RATES, "eps", "%s", wse_f64_text(o->eps, a));
 	}
 	if (ts->loss_weight != 0.0)
 		wse_fact(f, WSE_FACT_RATES, "loss_weight", "%s a sample",

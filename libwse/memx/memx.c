@@ -150,7 +150,7 @@ static int images_alone(const struct wse_memx_cfg *cfg)
 static int open_store(struct wse_memx *mx)
 {
 	const struct wse_memx_cfg *cfg = &mx->cfg;
-	uint32_t arrays = cfg->forward ? 1 : cfg->optim.kind == WSE_OPTIM_SGD ? 2 : 3;
+	uint32_t arrays = cfg->forward ? 1 : wse_optim_arrays(&cfg->optim);
 
 	if (images_alone(cfg))
 		return wse_store_image(&mx->map.pieces, mx->g, mx->images, &mx->map.store);
@@ -327,11 +327,9 @@ int wse_memx_piece(struct wse_memx *mx, uint32_t piece, enum wse_memx_array whic
 static int check_range(const struct wse_memx *mx, enum wse_memx_array which, uint32_t tensor,
 		       size_t from, size_t count)
 {
-	uint32_t last = mx->cfg.forward			      ? WSE_MEMX_P
-			: mx->cfg.optim.kind == WSE_OPTIM_SGD ? WSE_MEMX_M
-							      : WSE_MEMX_V;
+	uint32_t arrays = mx->cfg.forward ? 1 : wse_optim_arrays(&mx->cfg.optim);
 
-	if ((uint32_t)which > last || tensor >= mx->tab.n || from > mx->tab.t[tensor].count ||
+	if ((uint32_t)which >= arrays || tensor >= mx->tab.n || from > mx->tab.t[tensor].count ||
 	    count > mx->tab.t[tensor].count - from)
 		return wse_fail(-EINVAL, "tensor %u has no such elements", tensor);
 	return 0;

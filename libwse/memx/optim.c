@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* AdamW, Adam, SGD with momentum; constant, linear and cosine schedules in sequence. */
+/* AdamW, Adam, SGD with momentum, Lion; schedules in sequence. */
 #include "optim.h"
 
 #include <immintrin.h>
@@ -19,6 +19,8 @@ double wse_sched_rate(const struct wse_sched_list *list, uint64_t step)
 	step -= s->begin;
 	if (s->kind == WSE_SCHED_CONSTANT)
 		return s->from;
+	if (s->kind == WSE_SCHED_INVERSE_SQRT)
+		return s->from / wse_sqrt((double)(step > s->total_iters ? step : s->total_iters));
 	if (step >= s->total_iters)
 		return s->to;
 	x = (double)step / (double)s->total_iters;
@@ -129,6 +131,32 @@ static void sgd(const struct wse_optim_cfg *cfg, const struct wse_update *u, siz
 	}
 }
 
+/*
+ * p = (1 - lr wd) p - lr sign(beta1 m + (1 - beta1) g); m = beta2 m + (1 - beta2) g. The sign of 0
+ * is 0, and so is that of a NaN, which no gradient of a step has.
+ */
+static void lion(const struct wse_optim_cfg *cfg, const struct wse_update *u, size_t n, float *p,
+		 float *m, const float *g)
+{
+	const float b1 = (float)cfg->beta1, a1 = (float)(1.0 - cfg->beta1);
+	const float b2 = (float)cfg->beta2, a2 = (float)(1.0 - cfg->beta2);
+	const float lr = (float)u->lr, scale = u->grad_scale;
+	const float keep = u->decay ? (float)(1.0 - u->lr * cfg->weight_decay) : 1.0f;
+
+	for (size_t i = 0; i < n; i++) {
+		float gi = g[i] * scale, c = b1 * m[i] + a1 * gi;
+		float step = (c > 0.0f ? lr : 0.0f) - (c < 0.0f ? lr : 0.0f);
+
+		p[i] = keep * p[i] - step;
+		m[i] = b2 * m[i] + a2 * gi;
+	}
+}
+
+uint32_t wse_optim_arrays(const struct wse_optim_cfg *cfg)
+{
+	return cfg->kind == WSE_OPTIM_SGD || cfg->kind == WSE_OPTIM_LION ? 2 : 3;
+}
+
 void wse_optim_update(const struct wse_optim_cfg *cfg, const struct wse_update *u, size_t n,
 		      float *p, float *m, float *v, const float *g)
 {
@@ -136,6 +164,10 @@ void wse_optim_update(const struct wse_optim_cfg *cfg, const struct wse_update *
 
 	if (cfg->kind == WSE_OPTIM_SGD) {
 		sgd(cfg, u, n, p, m, g);
+		return;
+	}
+	if (cfg->kind == WSE_OPTIM_LION) {
+		lion(cfg, u, n, p, m, g);
 		return;
 	}
 	a = constants(cfg, u);

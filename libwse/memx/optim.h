@@ -10,10 +10,13 @@
 
 struct wse_optim_cfg {
 	enum wse_optim_kind kind;
-	double beta1, beta2, eps;	/* AdamW, Adam */
+	double beta1, beta2, eps;	/* AdamW, Adam; Lion has no eps */
 	double momentum;		/* SGD */
-	double weight_decay;		/* AdamW: decoupled; Adam, SGD: added to the gradient */
+	double weight_decay;		/* AdamW, Lion: decoupled; else added to the gradient */
 };
+
+/* arrays of a parameter: itself and the moments that the optimizer keeps of it; 2 or 3 */
+uint32_t wse_optim_arrays(const struct wse_optim_cfg *cfg);
 
 struct wse_sched_list {
 	uint32_t n;
@@ -31,7 +34,9 @@ struct wse_update {
 	int decay;			/* 0 for biases */
 };
 
-/* p, m, v [n] in place, g [n] read-only; v is unused by SGD. Element by element: no order. */
+/*
+ * p, m, v [n] in place, g [n] read-only; v is unused by SGD and Lion. Element by element: no order.
+ */
 void wse_optim_update(const struct wse_optim_cfg *cfg, const struct wse_update *u, size_t n,
 		      float *p, float *m, float *v, const float *g);
 

@@ -9,7 +9,7 @@
 #include "memx/pieces.h"
 #include "ops/micro_batch.h"
 
-/* parameters, and the optimizer's first and second moments: SGD has no V */
+/* parameters, and the optimizer's first and second moments: SGD and Lion have no V */
 enum wse_memx_array { WSE_MEMX_P, WSE_MEMX_M, WSE_MEMX_V };
 
 #define WSE_MEMX_ARRAYS 3

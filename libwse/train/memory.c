@@ -118,7 +118,7 @@ int wse_memory_of(const struct wse_config *cfg, const struct wse_plan *plan, con
 {
 	const struct wse_graph *g = &plan->graph;
 	int forward = cfg->forward || g->forward;
-	uint32_t arrays = forward ? 1 : cfg->optim.kind == WSE_OPTIM_SGD ? 2 : 3;
+	uint32_t arrays = forward ? 1 : wse_optim_arrays(&cfg->optim);
 	uint32_t all = devices * ranks;
 	uint64_t per = (plan->micro_batches + all - 1) / all, io = 0, slots;
 	uint32_t mine = (plan->micro_batches + ranks - 1) / ranks;

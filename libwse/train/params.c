@@ -141,8 +141,8 @@ static int fill_optim(const struct wse_train_shape *s, struct wse_optim_cfg *o)
 {
 	int ret;
 
-	if (s->optimizer > WSE_OPTIM_SGD)
-		return wse_fail(-EINVAL, "optimizer %u: WSE_OPTIM_ADAMW, _ADAM or _SGD",
+	if (s->optimizer > WSE_OPTIM_LION)
+		return wse_fail(-EINVAL, "optimizer %u: WSE_OPTIM_ADAMW, _ADAM, _SGD or _LION",
 				s->optimizer);
 	o->kind = (enum wse_optim_kind)s->optimizer;
 	o->weight_decay = s->weight_decay;
@@ -152,8 +152,10 @@ static int fill_optim(const struct wse_train_shape *s, struct wse_optim_cfg *o)
 		return ret ? ret : check_range("momentum", s->momentum, 0.0, 1.0);
 	}
 	o->beta1 = s->beta1 != 0.0 ? s->beta1 : 0.9;
-	o->beta2 = s->beta2 != 0.0 ? s->beta2 : 0.999;
+	o->beta2 = s->beta2 != 0.0 ? s->beta2 : o->kind == WSE_OPTIM_LION ? 0.99 : 0.999;
 	o->eps = s->eps != 0.0 ? s->eps : 1e-8;
+	if (o->kind == WSE_OPTIM_LION && s->eps != 0.0)
+		return wse_fail(-EINVAL, "eps: Lion has none: leave it 0");
 	ret = ret ? ret : check_range("beta1", o->beta1, 0.0, 0.999999);
 	ret = ret ? ret : check_range("beta2", o->beta2, 0.0, 0.9999999);
 	return ret ? ret : check_range("eps", o->eps, 1e-20, 1.0);
@@ -175,7 +177,7 @@ static int fill_sched(const struct wse_train_shape *s, struct wse_sched_list *li
 	for (uint32_t i = 0; i < s->nsched && !ret; i++) {
 		const struct wse_sched *e = &s->sched[i];
 
-		if ((unsigned int)e->kind > WSE_SCHED_COSINE || !e->total_iters ||
+		if ((unsigned int)e->kind > WSE_SCHED_INVERSE_SQRT || !e->total_iters ||
 		    (i ? e->begin <= s->sched[i - 1].begin : e->begin != 0))
 			ret = wse_fail(
 				-EINVAL,

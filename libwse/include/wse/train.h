@@ -73,8 +73,13 @@ const char *wse_params_note(const struct wse_params *p, uint32_t i);
 /* How many wafers the file asks for; 1 if it does not say. -EBADF. */
 int wse_params_devices(const struct wse_params *p);
 
-enum wse_optim_kind { WSE_OPTIM_ADAMW, WSE_OPTIM_ADAM, WSE_OPTIM_SGD };
-enum wse_sched_kind { WSE_SCHED_CONSTANT, WSE_SCHED_LINEAR, WSE_SCHED_COSINE };
+enum wse_optim_kind { WSE_OPTIM_ADAMW, WSE_OPTIM_ADAM, WSE_OPTIM_SGD, WSE_OPTIM_LION };
+enum wse_sched_kind {
+	WSE_SCHED_CONSTANT,
+	WSE_SCHED_LINEAR,
+	WSE_SCHED_COSINE,
+	WSE_SCHED_INVERSE_SQRT, /* from / the root of the larger one of step and total_iters */
+};
 
 #define WSE_SCHED_MAX 8
 
@@ -100,7 +105,7 @@ struct wse_train_shape {
 	uint64_t shuffle_seed; /* 0: 1 */
 	uint32_t in_order;     /* 1: samples are not shuffled */
 	uint32_t optimizer;    /* enum wse_optim_kind */
-	double beta1, beta2, eps; /* 0: 0.9, 0.999, 1e-8 */
+	double beta1, beta2, eps; /* 0: 0.9, 0.999 (Lion: 0.99), 1e-8 (Lion has none) */
 	double momentum;	  /* SGD */
 	double weight_decay;
 	double lr;		  /* constant, where there is no schedule */

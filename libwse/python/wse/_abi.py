@@ -90,11 +90,13 @@ WSE_LOG_INFO = 2
 WSE_OPTIM_ADAMW = 0
 WSE_OPTIM_ADAM = 1
 WSE_OPTIM_SGD = 2
+WSE_OPTIM_LION = 3
 
 # enum wse_sched_kind
 WSE_SCHED_CONSTANT = 0
 WSE_SCHED_LINEAR = 1
 WSE_SCHED_COSINE = 2
+WSE_SCHED_INVERSE_SQRT = 3  # from / the root of the larger one of step and total_iters
 
 # enum wse_ckpt_load: what to take out of a checkpoint
 WSE_CKPT_ALL = 0  # go on as if there had been no break
@@ -620,7 +622,7 @@ class wse_train_shape(Structure):
     shuffle_seed: 0: 1
     in_order: 1: samples are not shuffled
     optimizer: enum wse_optim_kind
-    beta1, beta2, eps: 0: 0.9, 0.999, 1e-8
+    beta1, beta2, eps: 0: 0.9, 0.999 (Lion: 0.99), 1e-8 (Lion has none)
     momentum: SGD
     lr: constant, where there is no schedule
     sched: [nsched]

@@ -438,9 +438,9 @@ int main(void)
 	mistake("gelu_new", "swish", "line 15", "relu or gelu");
 	mistake("shuffle: false", "shuffle: maybe", "line 48", "true or false");
 	mistake("hidden_size: 64", "hidden_sizes: [64]", "line 13", "contradicts");
-	mistake("AdamW:", "Lion:", "line 16", "AdamW, Adam, SGD");
+	mistake("AdamW:", "Lamb:", "line 16", "AdamW, Adam, SGD, Lion");
 	mistake("AdamW:", "adamsw:", "line 16",
-		"AdamW, Adam, SGD; it has \"adamsw\" (did you mean AdamW?)");
+		"AdamW, Adam, SGD, Lion; it has \"adamsw\" (did you mean AdamW?)");
 	mistake("AdamW:", "SGD: {momentum: 0}\n      AdamW:", "line 16",
 		"it has \"SGD\", \"AdamW\"");
 	mistake("CosineDecayLR", "StepLR", "line 28", "CosineDecayLR");
