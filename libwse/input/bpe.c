@@ -4,12 +4,14 @@
 #include "bpe_tables.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "num/sha256.h"
+#include "spm.h"
 
 struct wse_bpe_pair *wse_bpe_pair(const struct wse_bpe *b, uint32_t left, uint32_t right)
 {
@@ -178,13 +180,16 @@ static void sum(struct wse_bpe *b)
 int wse_bpe_open(const char *path, struct wse_bpe **out)
 {
 	struct wse_bpe *b = calloc(1, sizeof(*b));
-	int ret;
+	char file[PATH_MAX];
+	int ret, spm;
 
 	if (!b)
 		return wse_fail(-ENOMEM, "no memory");
-	ret = wse_bpe_read(path, b);
-	ret = ret ? ret : index_words(b);
-	if (!ret) {
+	spm = wse_spm_find(path, file, sizeof(file));
+	ret = spm ? wse_spm_read(file, b) : wse_bpe_read(path, b);
+	if (!ret && !spm)
+		ret = index_words(b);
+	if (!ret && !spm) {
 		index_special(b);
 		ret = compile(b);
 	}
@@ -192,7 +197,8 @@ int wse_bpe_open(const char *path, struct wse_bpe **out)
 		wse_bpe_close(b);
 		return wse_fail_in(ret, "tokenizer %.300s: ", path);
 	}
-	sum(b);
+	if (!spm)
+		sum(b);
 	*out = b;
 	return 0;
 }
@@ -210,6 +216,7 @@ void wse_bpe_close(struct wse_bpe *b)
 	free(b->word);
 	free(b->special);
 	free(b->pattern);
+	wse_spm_free(b->spm);
 	pcre2_code_free(b->code);
 	free(b);
 }
@@ -222,6 +229,11 @@ uint32_t wse_bpe_size(const struct wse_bpe *b)
 uint64_t wse_bpe_sum(const struct wse_bpe *b)
 {
 	return b->sum;
+}
+
+int wse_bpe_prefix(const struct wse_bpe *b)
+{
+	return b->spm && b->spm->prefix;
 }
 
 uint32_t wse_bpe_longest(const struct wse_bpe *b)

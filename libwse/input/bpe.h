@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Byte-level BPE, as GPT-2 and LLaMA 3 have it: text becomes numbers below the size of a
- * vocabulary, and they become the same bytes again.
+ * Tokenizers: SentencePiece's kind (spm.h), and byte-level BPE, as GPT-2 and LLaMA 3 have it: text
+ * becomes numbers below the size of a vocabulary, and they become the same bytes again.
  *
  *   text -> special tokens and what lies between them -> words (a regular expression) -> bytes, a
  *   token each -> merges: of all neighbours the pair of the lowest rank, the leftmost of equal
@@ -22,7 +22,8 @@ struct wse_bpe;
 
 /*
  * path: tokenizer.json, or a folder that has it, or vocab.json and merges.txt (and perhaps
- * added_tokens.json). What has been opened is not changed: any number of threads may use it.
+ * added_tokens.json), or a file *.model of SentencePiece, or a folder that has it as
+ * tokenizer.model. What has been opened is not changed: any number of threads may use it.
  *
  * -EINVAL	a file is broken, or of another kind of tokenizer: which line or name, what to do
  * -ENOENT, ...	a file cannot be read
@@ -36,7 +37,9 @@ uint64_t wse_bpe_sum(const struct wse_bpe *b);
 uint32_t wse_bpe_longest(const struct wse_bpe *b);	/* bytes of the longest token */
 /* the bytes of a token, which may have NUL; *n is 0 for an id that is none */
 const char *wse_bpe_token(const struct wse_bpe *b, uint32_t id, size_t *n);
-/* what a text begins after: <|endoftext|>, or else a newline */
+/* 1: the tokens of a text begin with a space that is not its own (SentencePiece) */
+int wse_bpe_prefix(const struct wse_bpe *b);
+/* what a text begins after: <|endoftext|>, SentencePiece's bos, or else a newline */
 uint32_t wse_bpe_begin_id(const struct wse_bpe *b);
 
 /* tokens that grow; zeros to begin with, free(id) in the end */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "spm.h"
 
 #define PIECE (1u << 20) /* bytes of a text that are looked at at a time */
 
@@ -25,7 +26,9 @@ struct wse_bpe_stream {
 	unsigned char *buf; /* the text that is not encoded yet */
 	size_t n, room;
 	size_t piece;
-	size_t want; /* bytes from which on more of it may be encoded */
+	size_t want;		   /* bytes from which on more of it may be encoded */
+	int begun;		   /* something was added */
+	const unsigned char *word; /* SentencePiece's: the text of places */
 
 	uint32_t *id, *prev, *next, *rank; /* [word_room] */
 	uint64_t *heap;			   /* [3 * word_room] */
@@ -100,9 +103,29 @@ static int room_for(struct wse_bpe_stream *s, size_t n)
 	return 0;
 }
 
+enum { FREE, ALONE }; /* id[] of a place of SentencePiece's kind: may it merge? */
+
+/* the piece of text [n], or WSE_BPE_NONE */
+static uint32_t piece_of(const struct wse_bpe *b, const unsigned char *p, size_t n)
+{
+	return n > b->spm->longest ? WSE_BPE_NONE : b->word[wse_bpe_word(b, (const char *)p, n)];
+}
+
+static uint32_t spm_rank(const struct wse_bpe_stream *s, uint32_t i, size_t n)
+{
+	uint32_t right = s->next[i], id;
+
+	if (right >= n || s->id[i] == ALONE || s->id[right] == ALONE)
+		return WSE_BPE_NONE;
+	id = piece_of(s->b, s->word + i, s->next[right] - i);
+	return id == WSE_BPE_NONE ? WSE_BPE_NONE : s->b->spm->rank[id];
+}
+
 /* what place i and the one behind it are together; n: the word's bytes */
 static uint32_t rank_at(const struct wse_bpe_stream *s, uint32_t i, size_t n)
 {
+	if (s->b->spm)
+		return spm_rank(s, i, n);
 	return s->next[i] < n ? wse_bpe_pair(s->b, s->id[i], s->id[s->next[i]])->rank
 			      : WSE_BPE_NONE;
 }
@@ -126,7 +149,8 @@ static void merge_all(struct wse_bpe_stream *s, size_t n)
 		if (s->rank[i] != e >> 32)
 			continue;
 		gone = s->next[i];
-		s->id[i] = b->made[e >> 32];
+		if (!b->spm)
+			s->id[i] = b->made[e >> 32];
 		s->rank[gone] = WSE_BPE_NONE;
 		s->next[i] = s->next[gone];
 		if (s->next[i] < n)
@@ -173,6 +197,64 @@ static int encode_word(struct wse_bpe_stream *s, const unsigned char *p, size_t 
 	merge_all(s, n);
 	for (uint32_t i = 0; i < n && !ret; i = s->next[i])
 		ret = emit(out, s->id[i]);
+	return ret;
+}
+
+/* SentencePiece's: UTF-8 that no piece goes beyond; each of its characters is a place at first */
+static int encode_pieces(struct wse_bpe_stream *s, const unsigned char *p, size_t n,
+			 struct wse_tokens *out)
+{
+	const struct wse_bpe *b = s->b;
+	uint32_t last = 0;
+	int ret;
+
+	if (n >= WSE_BPE_NONE)
+		return wse_fail(-E2BIG, "%zu bytes without a place to cut them", n);
+	ret = room_for(s, n);
+	if (ret)
+		return ret;
+	s->word = p;
+	s->nheap = 0;
+	for (uint32_t i = 0; i < n; last = i, i = s->next[i]) {
+		size_t user = wse_spm_user(b, p + i, n - i);
+		int len = wse_utf8_char(p + i, n - i);
+
+		s->id[i] = user ? ALONE : FREE;
+		s->prev[i] = last;
+		s->next[i] = i + (uint32_t)(user ? user : len > 0 ? (size_t)len : 1);
+		s->rank[i] = WSE_BPE_NONE;
+	}
+	for (uint32_t i = 0; i < n; i = s->next[i])
+		renew(s, i, n);
+	merge_all(s, n);
+	for (uint32_t i = 0; i < n && !ret; i = s->next[i]) {
+		uint32_t id = piece_of(b, p + i, s->next[i] - i);
+
+		if (id != WSE_BPE_NONE)
+			ret = emit(out, id);
+		for (uint32_t k = i; k < s->next[i] && id == WSE_BPE_NONE && !ret; k++)
+			ret = emit(out, b->byte_id[p[k]]);
+	}
+	return ret;
+}
+
+/* the most that is merged at a time where a text can be cut */
+#define CUT 8192u
+
+/* as encode_words() */
+static int encode_cuts(struct wse_bpe_stream *s, const unsigned char *text, size_t n, int open,
+		       size_t *done, struct wse_tokens *out)
+{
+	size_t pos = 0, end, last = open ? wse_spm_cut(s->b->spm, text, n) : n;
+	int ret = 0;
+
+	for (; pos < last && !ret; pos = end) {
+		end = last - pos > CUT ? pos + wse_spm_cut(s->b->spm, text + pos, CUT) : last;
+		if (end == pos)
+			end = last;
+		ret = encode_pieces(s, text + pos, end - pos, out);
+	}
+	*done = pos;
 	return ret;
 }
 
@@ -224,11 +306,13 @@ static const uint32_t *special_at(const struct wse_bpe *b, const unsigned char *
 static int encode_words(struct wse_bpe_stream *s, const unsigned char *text, size_t n, int open,
 			size_t *done, struct wse_tokens *out)
 {
-	const PCRE2_SIZE *at = pcre2_get_ovector_pointer(s->match);
+	const PCRE2_SIZE *at = s->match ? pcre2_get_ovector_pointer(s->match) : NULL;
 	uint32_t flags = PCRE2_NO_UTF_CHECK | PCRE2_NOTEMPTY | (open ? PCRE2_PARTIAL_HARD : 0);
 	size_t pos = 0;
 	int ret = 0;
 
+	if (s->b->spm)
+		return encode_cuts(s, text, n, open, done, out);
 	while (pos < n && !ret) {
 		int rc = pcre2_match(s->b->code, text, n, pos, flags, s->match, s->how);
 		size_t begin = n, end = n;
@@ -333,6 +417,9 @@ int wse_bpe_stream_open(const struct wse_bpe *b, size_t piece, struct wse_bpe_st
 		return wse_fail(-ENOMEM, "no memory");
 	s->b = b;
 	s->want = s->piece = piece ? piece : PIECE;
+	*out = s;
+	if (b->spm)
+		return 0;
 	s->match = pcre2_match_data_create_from_pattern(b->code, NULL);
 	s->how = pcre2_match_context_create(NULL);
 	s->stack = pcre2_jit_stack_create(64 << 10, 64 << 20, NULL);
@@ -341,7 +428,6 @@ int wse_bpe_stream_open(const struct wse_bpe *b, size_t piece, struct wse_bpe_st
 		return wse_fail(-ENOMEM, "no memory");
 	}
 	pcre2_jit_stack_assign(s->how, NULL, s->stack);
-	*out = s;
 	return 0;
 }
 
@@ -350,6 +436,10 @@ int wse_bpe_stream_add(struct wse_bpe_stream *s, const void *text, size_t n, str
 	const unsigned char *p = text;
 	int ret = 0;
 
+	if (n && !s->begun) {
+		s->begun = 1;
+		ret = wse_bpe_prefix(s->b) ? wse_bpe_stream_add(s, " ", 1, out) : 0;
+	}
 	while (n && !ret) {
 		size_t part = s->n < s->want ? s->want - s->n : 1;
 
@@ -379,6 +469,7 @@ int wse_bpe_stream_end(struct wse_bpe_stream *s, struct wse_tokens *out)
 	int ret = s->n ? encode_some(s, 1, out) : 0;
 
 	s->n = 0;
+	s->begun = 0;
 	s->want = s->piece;
 	return ret;
 }

@@ -591,7 +591,8 @@ int wse_bpe_read(const char *path, struct wse_bpe *b)
 		ret = from_two(&r, path);
 	else
 		ret = wse_fail(-ENOENT,
-			       "neither tokenizer.json nor vocab.json (with merges.txt) is there");
+			       "neither tokenizer.json, vocab.json (with merges.txt) nor a "
+			       "tokenizer.model of SentencePiece is there");
 	free(r.tokens);
 	free(r.both);
 	return ret;

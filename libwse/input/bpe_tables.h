@@ -17,7 +17,10 @@ struct wse_bpe_pair {
 	uint32_t rank;	/* WSE_BPE_NONE: an empty place */
 };
 
+struct wse_spm;
+
 struct wse_bpe {
+	struct wse_spm *spm; /* SentencePiece's kind (spm.h), without merges, special and pattern */
 	uint32_t n;	/* tokens */
 	char *bytes;	/* of all tokens, one behind the other */
 	size_t *at;	/* [n + 1] where each begins in bytes */

@@ -100,6 +100,11 @@ int wse_tokenizer_decode(const struct wse_tokenizer *t, const uint32_t *ids, siz
 	for (size_t i = 0; i < n && !ret; i++) {
 		const char *p = wse_bpe_token(t->bpe, ids[i], &len);
 
+		if (!i && len && *p == ' ' && wse_bpe_prefix(t->bpe)) { /* not the text's */
+			p++;
+			if (!--len)
+				continue;
+		}
 		if (!len)
 			ret = wse_fail(-EINVAL, "ids[%zu] is %u: the vocabulary has %u tokens", i,
 				       ids[i], wse_bpe_size(t->bpe));

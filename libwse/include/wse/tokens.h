@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tokens: text to numbers below the size of a vocabulary, and back. Byte-level BPE, as GPT-2 and
- * LLaMA 3 have it: any bytes can be encoded, and come back.
+ * LLaMA 3 have it, and SentencePiece's BPE, as LLaMA 2 has it: any bytes can be encoded, and come
+ * back.
  */
 #ifndef WSE_WSE_TOKENS_H
 #define WSE_WSE_TOKENS_H
@@ -18,7 +19,8 @@ struct wse_tokenizer;
 
 /*
  * path: tokenizer.json, or a folder that has it, or vocab.json and merges.txt (and perhaps
- * added_tokens.json). Any number of threads may use what was opened.
+ * added_tokens.json), or SentencePiece's *.model, or a folder that has it as tokenizer.model. Any
+ * number of threads may use what was opened.
  *
  * -EINVAL	a file is broken: its line or name, and what is wrong
  * -ENOTSUP	it is of another kind of tokenizer
@@ -30,7 +32,7 @@ int wse_tokenizer_close(struct wse_tokenizer *t);
 struct wse_tokenizer_info {
 	uint32_t tokens;  /* all numbers from 0 on below it are tokens */
 	uint32_t longest; /* bytes of the longest one */
-	uint32_t begin;	  /* what a text begins after: <|endoftext|>, or else a newline */
+	uint32_t begin;	  /* what a text begins after: <|endoftext|>, <s>, or else a newline */
 	uint32_t pad;
 	uint64_t sum; /* of all that a token's number depends on: equal for equal tokenizers */
 	uint64_t resv[5];
@@ -39,14 +41,15 @@ struct wse_tokenizer_info {
 int wse_tokenizer_info(const struct wse_tokenizer *t, struct wse_tokenizer_info *info);
 
 /*
- * The tokens of text [n], which may be any bytes; the name of a special token in it is that token.
- * ids [n]: there are as many as bytes at most. count: how many there are.
+ * The tokens of text [n], which may be any bytes; the name of a special token in it is that token,
+ * but for SentencePiece, which puts a space before a text. ids [n + 1]: there are as many as bytes
+ * at most, and that space. count: how many there are.
  */
 int wse_tokenizer_encode(const struct wse_tokenizer *t, const char *text, size_t n, uint32_t *ids,
 			 size_t *count);
 /*
- * The bytes of ids [n], without a 0 behind them; text [room], NULL with room 0 to ask for their
- * number, which *count is.
+ * The bytes of ids [n], the tokens of a text from its beginning, without a 0 behind them; text
+ * [room], NULL with room 0 to ask for their number, which *count is.
  *
  * -EINVAL	a number is not below the vocabulary's size
  * -ENOSPC	room is too small

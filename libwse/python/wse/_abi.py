@@ -563,7 +563,7 @@ class wse_tokenizer_info(Structure):
     """
     tokens: all numbers from 0 on below it are tokens
     longest: bytes of the longest one
-    begin: what a text begins after: <|endoftext|>, or else a newline
+    begin: what a text begins after: <|endoftext|>, <s>, or else a newline
     sum: of all that a token's number depends on: equal for equal tokenizers
     """
 
@@ -1598,7 +1598,8 @@ Softmax and cross-entropy: dlogits, bf16; destroys the logits. The losses go to 
 
 bind("wse_tokenizer_open", c_int, c_char_p, POINTER(POINTER(wse_tokenizer)), doc="""
 path: tokenizer.json, or a folder that has it, or vocab.json and merges.txt (and perhaps
-added_tokens.json). Any number of threads may use what was opened.
+added_tokens.json), or SentencePiece's *.model, or a folder that has it as tokenizer.model. Any
+number of threads may use what was opened.
 
 -EINVAL      a file is broken: its line or name, and what is wrong
 -ENOTSUP     it is of another kind of tokenizer
@@ -1607,7 +1608,8 @@ added_tokens.json). Any number of threads may use what was opened.
 
 bind("wse_tokenizer_close", c_int, POINTER(wse_tokenizer), doc="""
 path: tokenizer.json, or a folder that has it, or vocab.json and merges.txt (and perhaps
-added_tokens.json). Any number of threads may use what was opened.
+added_tokens.json), or SentencePiece's *.model, or a folder that has it as tokenizer.model. Any
+number of threads may use what was opened.
 
 -EINVAL      a file is broken: its line or name, and what is wrong
 -ENOTSUP     it is of another kind of tokenizer
@@ -1618,14 +1620,15 @@ bind("wse_tokenizer_info", c_int, POINTER(wse_tokenizer), POINTER(wse_tokenizer_
 
 bind("wse_tokenizer_encode", c_int, POINTER(wse_tokenizer), c_char_p, c_size_t, POINTER(c_uint32),
      POINTER(c_size_t), doc="""
-The tokens of text [n], which may be any bytes; the name of a special token in it is that token.
-ids [n]: there are as many as bytes at most. count: how many there are.
+The tokens of text [n], which may be any bytes; the name of a special token in it is that token,
+but for SentencePiece, which puts a space before a text. ids [n + 1]: there are as many as bytes
+at most, and that space. count: how many there are.
 """)
 
 bind("wse_tokenizer_decode", c_int, POINTER(wse_tokenizer), POINTER(c_uint32), c_size_t, POINTER(c_char),
      c_size_t, POINTER(c_size_t), doc="""
-The bytes of ids [n], without a 0 behind them; text [room], NULL with room 0 to ask for their
-number, which *count is.
+The bytes of ids [n], the tokens of a text from its beginning, without a 0 behind them; text
+[room], NULL with room 0 to ask for their number, which *count is.
 
 -EINVAL      a number is not below the vocabulary's size
 -ENOSPC      room is too small

@@ -233,7 +233,7 @@ static void test_two_files(void)
 
 	bytes_json(vocab, ", \"ab\": 256, \"abc\": 257");
 	mkdir(in("two"), 0777);
-	refused(in("two"), "neither tokenizer.json nor vocab.json");
+	refused(in("two"), "neither tokenizer.json, vocab.json (with merges.txt) nor");
 	refused(in("nowhere"), "No such file");
 	spill("two/vocab.json", vocab, strlen(vocab));
 	refused(in("two"), "merges.txt: No such file");
