@@ -2,7 +2,6 @@
 /* wse-train: the command line of the trainer. All printing of the trainer happens here. */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,54 +11,8 @@
 #include <wse/wse.h>
 
 #include "launch.h"
+#include "wse-train-args.h"
 #include "wse-train-tokens.h"
-
-#define MAX_SETS   64
-#define MAX_URIS   64
-#define MAX_PROMPT 4096 /* one more than may be */
-
-static const char usage[] =
-	"usage: wse-train --params FILE.yaml [options]\n"
-	"       wse-train --tokenize TEXT --tokenizer DIR --out FILE.bin\n"
-	"  --mode M             train_and_eval (default), train, eval, generate\n"
-	"  --num_wse N          number of wafers (default: the file's num_csx, or 1); also --num_csx\n"
-	"  --devices URI,...    accel:N | sim:rtl,rows=4,cols=4 | sim:func,rows=4,cols=4\n"
-	"                       (default: accel:0 ... if they exist, else sim:func,rows=4,cols=4)\n"
-	"  --wait               wait in line for a device that another process has leased\n"
-	"                       (default: that is an error)\n"
-	"  --data PATH          text file, directory of text files, or uint16 token file (*.bin)\n"
-	"                       (default: the file's train_dataloader.data_dir)\n"
-	"  --tokenizer DIR      what makes tokens of text: a folder with tokenizer.json, or vocab.json and\n"
-	"                       merges.txt (default: train_dataloader.tokenizer, or bytes are tokens)\n"
-	"  --model_dir DIR      checkpoints, metrics.csv, loss.svg (default: the file's, or model_dir)\n"
-	"  --max_steps N        the step to end at (default: the file's)\n"
-	"  --checkpoint_path F  start from F; \"auto\": from the last one in DIR, if any (default: step 0;\n"
-	"                       for eval and generate the last one)\n"
-	"  --set KEY.PATH=VALUE overrides a key of the file; may be repeated\n"
-	"  --prompt TEXT        what the sampled text goes on from; \"-\": standard input, bytes as they are\n"
-	"                       (default: the file's, or \"The \")\n"
-	"  --profile DIR        where the time goes: timelines of wafers and host, operations\n"
-	"                       by cycles (default: none)\n"
-	"  --log-json FILE      append what happens as JSON, an object a line (default: none)\n"
-	"  --validate_only      check the file and the options, run nothing\n"
-	"  --plan               print mapping, memory and cost, run nothing\n"
-	"  --ranks N            with --plan: for N processes of a launcher, also what the network carries\n"
-	"                       (default: 1)\n"
-	"  --verify-steps K,... replay these steps in process and compare every bit of the gradients\n"
-	"                       (default: none)\n"
-	"  --verify-device URI  what replays them (default: sim:rtl of the same shape)\n"
-	"  --check F            was the run of checkpoint F what it says? Makes steps again, writes nothing\n"
-	"  --steps A..B         the steps: from its checkpoint of step A (0: from the seed) to B\n"
-	"  --require WHAT       fail unless the held-out loss ends below the text's unigram entropy\n"
-	"                       (unigram), so many nats below it (unigram-0.3), or below the mean of the\n"
-	"                       unigram and bigram entropies (mean) (default: nothing is required)\n"
-	"  --launch COMMAND     start this by a launcher, \"mpirun -n 4\" or \"srun --mpi=pmix -n 4\": each\n"
-	"                       of its processes has the devices named here (default: one process)\n"
-	"  --restart N          with --launch and --model_dir: start it again up to N times, from the last\n"
-	"                       checkpoint, when a rank failed and there is a newer one (default: 0)\n"
-	"  --tokenize TEXT      write a text's tokens to --out, and train nothing; \"-\": standard input\n"
-	"  --out FILE.bin       where they go: what --data takes\n"
-	"  --version, --help\n";
 
 static volatile sig_atomic_t interrupted;
 
@@ -191,200 +144,6 @@ static int stop(void *ctx)
 	return interrupted;
 }
 
-struct args {
-	const char *params, *mode, *devices, *data, *model_dir, *max_steps, *checkpoint;
-	const char *verify, *verify_uri, *require, *prompt, *json, *check, *steps;
-	const char *profile;
-	const char *tokenize, *tokenizer, *out, *launch;
-	size_t prompt_len; /* 0: up to the first NUL */
-	uint32_t num_wse, restarts;
-	uint32_t ranks; /* of a plan, 0: alone */
-	int plan, validate, wait;
-	const char *sets[MAX_SETS];
-	uint32_t nsets;
-};
-
-static int bad_usage(const char *what)
-{
-	fprintf(stderr, "wse-train: %s; see wse-train --help\n", what);
-	return 2;
-}
-
-/* "unigram" or "unigram-NATS": how far below, -1 for another text */
-static double below_unigram(const char *require)
-{
-	char *end;
-	double nats;
-
-	if (strncmp(require, "unigram", 7))
-		return -1.0;
-	if (!require[7])
-		return 0.0;
-	nats = strtod(require + 8, &end);
-	return require[7] == '-' && end != require + 8 && !*end && nats >= 0.0 ? nats : -1.0;
-}
-
-/* 0 to go on, else the exit status + 1 */
-static int parse(int argc, char **argv, struct args *a)
-{
-	static const struct option opts[] = {{"params", required_argument, NULL, 'p'},
-					     {"mode", required_argument, NULL, 'm'},
-					     {"num_wse", required_argument, NULL, 'n'},
-					     {"num_csx", required_argument, NULL, 'n'},
-					     {"prompt", required_argument, NULL, 'i'},
-					     {"validate_only", no_argument, NULL, 'C'},
-					     {"devices", required_argument, NULL, 'd'},
-					     {"data", required_argument, NULL, 't'},
-					     {"model_dir", required_argument, NULL, 'o'},
-					     {"max_steps", required_argument, NULL, 's'},
-					     {"checkpoint_path", required_argument, NULL, 'c'},
-					     {"set", required_argument, NULL, 'S'},
-					     {"log-json", required_argument, NULL, 'j'},
-					     {"profile", required_argument, NULL, 'f'},
-					     {"version", no_argument, NULL, 1},
-					     {"plan", no_argument, NULL, 'P'},
-					     {"wait", no_argument, NULL, 'w'},
-					     {"verify-steps", required_argument, NULL, 'v'},
-					     {"verify-device", required_argument, NULL, 'V'},
-					     {"require", required_argument, NULL, 'r'},
-					     {"check", required_argument, NULL, 'k'},
-					     {"steps", required_argument, NULL, 'K'},
-					     {"tokenize", required_argument, NULL, 'T'},
-					     {"tokenizer", required_argument, NULL, 'Z'},
-					     {"out", required_argument, NULL, 'O'},
-					     {"launch", required_argument, NULL, 'l'},
-					     {"restart", required_argument, NULL, 'R'},
-					     {"ranks", required_argument, NULL, 'N'},
-					     {"help", no_argument, NULL, 'h'},
-					     {NULL, 0, NULL, 0}};
-	char *end, text[100];
-	int o;
-
-	opterr = 0; /* one line, ours */
-	while ((o = getopt_long(argc, argv, ":h", opts, NULL)) != -1) {
-		switch (o) {
-		case 'p':
-			a->params = optarg;
-			break;
-		case 'm':
-			a->mode = optarg;
-			break;
-		case 'n':
-			a->num_wse = (uint32_t)strtoul(optarg, &end, 10);
-			if (*end || !a->num_wse || a->num_wse > MAX_URIS)
-				return 1 + bad_usage("--num_wse takes a number from 1 to 64");
-			break;
-		case 'd':
-			a->devices = optarg;
-			break;
-		case 't':
-			a->data = optarg;
-			break;
-		case 'o':
-			a->model_dir = optarg;
-			break;
-		case 's':
-			a->max_steps = optarg;
-			break;
-		case 'c':
-			a->checkpoint = optarg;
-			break;
-		case 'S':
-			if (a->nsets == MAX_SETS)
-				return 1 + bad_usage("too many --set");
-			a->sets[a->nsets++] = optarg;
-			break;
-		case 'P':
-			a->plan = 1;
-			break;
-		case 'w':
-			a->wait = 1;
-			break;
-		case 'C':
-			a->validate = 1;
-			break;
-		case 'j':
-			a->json = optarg;
-			break;
-		case 'f':
-			a->profile = optarg;
-			break;
-		case 1:
-			printf("wse-train %s\n", wse_version());
-			return 1;
-		case 'i':
-			a->prompt = optarg;
-			break;
-		case 'v':
-			a->verify = optarg;
-			break;
-		case 'V':
-			a->verify_uri = optarg;
-			break;
-		case 'r':
-			a->require = optarg;
-			break;
-		case 'k':
-			a->check = optarg;
-			break;
-		case 'K':
-			a->steps = optarg;
-			break;
-		case 'T':
-			a->tokenize = optarg;
-			break;
-		case 'Z':
-			a->tokenizer = optarg;
-			break;
-		case 'O':
-			a->out = optarg;
-			break;
-		case 'l':
-			a->launch = optarg;
-			break;
-		case 'R':
-			a->restarts = (uint32_t)strtoul(optarg, &end, 10);
-			if (end == optarg || *end || *optarg == '-')
-				return 1 + bad_usage("--restart takes a number");
-			break;
-		case 'N':
-			a->ranks = (uint32_t)strtoul(optarg, &end, 10);
-			if (end == optarg || *end || *optarg == '-' || !a->ranks || a->ranks > 1024)
-				return 1 + bad_usage("--ranks takes a number from 1 to 1024");
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			return 1;
-		default:
-			snprintf(text, sizeof(text),
-				 o == ':' ? "%.60s needs a value"
-					  : "%.60s is no option, or takes no value",
-				 argv[optind - 1]);
-			return 1 + bad_usage(text);
-		}
-	}
-	if (optind < argc)
-		return 1 + bad_usage("everything is given by an option");
-	if (a->tokenize && (!a->tokenizer || !a->out || a->params))
-		return 1 + bad_usage("--tokenize takes --tokenizer DIR and --out FILE.bin, and no "
-				     "--params");
-	if (!a->tokenize && a->out)
-		return 1 + bad_usage("--out is an option of --tokenize");
-	if (!a->params && !a->tokenize)
-		return 1 + bad_usage("--params is missing");
-	if (a->launch && !a->launch[strspn(a->launch, " \t")])
-		return 1 + bad_usage("--launch takes a command, as \"mpirun -n 4\"");
-	if (a->ranks && !a->plan)
-		return 1 + bad_usage("--ranks is an option of --plan; to start ranks: --launch "
-				     "\"mpirun -n 4\"");
-	if (a->restarts && (!a->launch || !a->model_dir))
-		return 1 + bad_usage("--restart needs --launch, and --model_dir, where checkpoints "
-				     "appear");
-	if (a->require && strcmp(a->require, "mean") && below_unigram(a->require) < 0.0)
-		return 1 + bad_usage("--require takes unigram, unigram-NATS or mean");
-	return 0;
-}
-
 /* "sim:rtl,rows=4,cols=4,accel:0": a part with a colon begins a device; list is changed. 0 when
  * there are too many */
 static uint32_t split_devices(char *list, const char **uris)
@@ -478,34 +237,6 @@ static int plan(struct args *a, struct wse_params *p, enum wse_mode mode, const 
 	return 0;
 }
 
-/* "A..B", A below B */
-static int read_steps(const char *text, uint64_t *from, uint64_t *to)
-{
-	char *end;
-
-	errno = 0;
-	*from = strtoull(text, &end, 10);
-	if (end == text || strspn(text, "0123456789.") != strlen(text) || strncmp(end, "..", 2))
-		return -EINVAL;
-	text = end + 2;
-	*to = strtoull(text, &end, 10);
-	return end == text || *end || errno || *from >= *to ? -EINVAL : 0;
-}
-
-static int read_verify(const char *list, uint64_t *steps, uint32_t *n)
-{
-	while (list && *list) {
-		char *end;
-		unsigned long long k = strtoull(list, &end, 10);
-
-		if (end == list || !k || (*end && *end != ',') || *n == WSE_VERIFY_MAX)
-			return -EINVAL;
-		steps[(*n)++] = k;
-		list = *end ? end + 1 : end;
-	}
-	return 0;
-}
-
 /* the last line of the JSON log: how the run ended */
 static void end_json(struct screen *sc, const struct wse_run_result *res, const char *why)
 {
@@ -573,40 +304,6 @@ static int read_params(const struct args *a, enum wse_mode mode, struct wse_para
 	return ret;
 }
 
-/* --prompt -: one byte too many is an error of the configuration */
-static int read_prompt(struct args *a)
-{
-	static char text[MAX_PROMPT + 1];
-	ssize_t n = 1;
-
-	if (!a->prompt || strcmp(a->prompt, "-"))
-		return 0;
-	while (a->prompt_len < MAX_PROMPT && n > 0) {
-		n = read(STDIN_FILENO, text + a->prompt_len, MAX_PROMPT - a->prompt_len);
-		if (n < 0 && errno == EINTR)
-			n = 1;
-		else
-			a->prompt_len += n > 0 ? (size_t)n : 0;
-	}
-	if (n < 0)
-		fprintf(stderr, "wse-train: --prompt -: %s\n", strerror(errno));
-	a->prompt = text;
-	return n < 0 ? -errno : 0;
-}
-
-static int set_mode(const char *name, enum wse_mode *mode)
-{
-	static const char *const names[] = {"train", "eval", "train_and_eval", "generate"};
-
-	*mode = WSE_MODE_TRAIN_AND_EVAL;
-	for (unsigned int i = 0; name && i < 4; i++)
-		if (!strcmp(name, names[i])) {
-			*mode = (enum wse_mode)i;
-			return 0;
-		}
-	return name ? -EINVAL : 0;
-}
-
 /*
  * a closed stdout would become the number of the next file that is opened, and the log land there
  */
@@ -619,24 +316,6 @@ static void open_std_fds(void)
 	while (fd >= 0 && fd <= STDERR_FILENO);
 	if (fd >= 0)
 		close(fd);
-}
-
-/* options that contradict each other; 0 or the exit status */
-static int check_args(const struct args *a, enum wse_mode mode)
-{
-	if (a->require && (mode == WSE_MODE_TRAIN || mode == WSE_MODE_GENERATE))
-		return bad_usage("--require needs a held-out loss: --mode train_and_eval or eval");
-	if (a->verify && (mode == WSE_MODE_EVAL || mode == WSE_MODE_GENERATE))
-		return bad_usage("--verify-steps replays training steps: --mode train or "
-				 "train_and_eval");
-	if (a->check && (a->mode || a->verify || a->require || a->model_dir || a->max_steps))
-		return bad_usage("--check makes steps of another run again, and takes no --mode, "
-				 "--model_dir, --max_steps, --verify-steps or --require");
-	if (!a->check != !a->steps)
-		return bad_usage("--check F and --steps A..B belong together");
-	if (a->verify_uri && !a->verify)
-		return bad_usage("--verify-device replays nothing without --verify-steps");
-	return 0;
 }
 
 /* --wait: the same devices, each with ",wait"; 0 or the exit status */

@@ -18,13 +18,13 @@
 #include "base/dirs.h"
 #include "base/error.h"
 #include "check.h"
-#include "input/bpe.h"
 #include "input/hf_config.h"
 #include "memx/safetensors.h"
 #include "output/metrics.h"
 #include "output/tensorboard.h"
 #include "keep.h"
 #include "ranks.h"
+#include "samples.h"
 #include "session.h"
 #include "verify.h"
 
@@ -524,69 +524,6 @@ static void show_curve(struct loop *l)
 		wse_logf(&l->log, WSE_LOG_INFO, "| Loss curve in %s", l->path);
 }
 
-/*
- * Lines of text, which is UTF-8 as far as it goes; what a terminal should not see is shown as dots.
- * text [n + 1] is changed
- */
-static void show_sample(struct loop *l, char *text, size_t n)
-{
-	char *next;
-
-	for (size_t j = 0; j < n;) {
-		const unsigned char *c = (const unsigned char *)text + j;
-		int len = wse_utf8_char(c, n - j);
-
-		/* U+0080 to U+009F control a terminal, too */
-		if (len > 1 && !(c[0] == 0xc2 && c[1] < 0xa0)) {
-			j += (size_t)len;
-			continue;
-		}
-		if (*c >= 127 || (*c < 32 && *c != '\n'))
-			text[j] = text[j] == '\t' ? ' ' : '.';
-		j++;
-	}
-	text[n] = 0;
-	for (char *p = text; p; p = next) {
-		next = strchr(p, '\n');
-		if (next)
-			*next++ = 0;
-		wse_logf(&l->log, WSE_LOG_INFO, "    %s", p);
-	}
-}
-
-/* the prompt and what the model makes of it, as often as asked for */
-static int sample(struct loop *l, uint32_t streams)
-{
-	const struct wse_config *cfg = &l->run->cfg;
-	struct wse_sampling how = {
-		.prompt = cfg->sample_prompt,
-		.prompt_len = cfg->sample_prompt_len,
-		.n = cfg->sample_tokens,
-		.temperature = cfg->sample_temperature,
-		.top_k = cfg->sample_top_k,
-		.top_p = cfg->sample_top_p,
-		.seed = cfg->sample_seed,
-		.streams = cfg->samples ? cfg->samples : streams,
-	};
-	size_t room = wse_session_text_room(l->s, how.n);
-	char *made = malloc(how.streams * room);
-	char *text = malloc(how.prompt_len + room);
-	int ret = made && text ? wse_session_generate(l->s, &how, made) : -ENOMEM;
-
-	for (uint32_t i = 0; i < how.streams && !ret; i++) {
-		/* bytes may be NUL, too; of a tokenizer a text ends there */
-		size_t n = l->s->bpe ? strlen(made + i * room) : how.n;
-
-		memcpy(text, how.prompt, how.prompt_len);
-		memcpy(text + how.prompt_len, made + i * room, n);
-		wse_logf(&l->log, WSE_LOG_INFO, "| Sample %u:", i + 1);
-		show_sample(l, text, how.prompt_len + n);
-	}
-	free(made);
-	free(text);
-	return ret;
-}
-
 /* a step that is asked for and never comes, or a device that is missing at the end of a long run */
 static int check_verify(struct loop *l)
 {
@@ -707,7 +644,7 @@ static int train(struct loop *l)
 	if (l->metrics.n)
 		show_curve(l);
 	if (!ret && !l->res->stopped && l->run->cfg.sample_tokens)
-		ret = sample(l, 2);
+		ret = wse_session_sample(l->s, &l->run->cfg, 2, &l->log);
 	return ret;
 }
 
@@ -763,7 +700,7 @@ int wse_run_session(struct wse_session *s, const struct wse_run *run, const stru
 		if (!ret && run->mode == WSE_MODE_EVAL)
 			ret = evaluate(l);
 		else if (!ret)
-			ret = sample(l, 1);
+			ret = wse_session_sample(l->s, &l->run->cfg, 1, &l->log);
 	}
 	res->steps = wse_session_step(s);
 	if (res->checkpoint[0] && !ret)

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line of wse-train. */
+#ifndef WSE_TRAIN_ARGS_H
+#define WSE_TRAIN_ARGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <wse/wse.h>
+
+#define MAX_SETS   64
+#define MAX_URIS   64
+#define MAX_PROMPT 4096 /* one more than may be */
+
+struct args {
+	const char *params, *mode, *devices, *data, *model_dir, *max_steps, *checkpoint;
+	const char *verify, *verify_uri, *require, *prompt, *json, *check, *steps;
+	const char *profile;
+	const char *tokenize, *tokenizer, *out, *launch;
+	size_t prompt_len; /* 0: up to the first NUL */
+	uint32_t num_wse, restarts;
+	uint32_t ranks; /* of a plan, 0: alone */
+	int plan, validate, wait;
+	const char *sets[MAX_SETS];
+	uint32_t nsets;
+};
+
+/* a line on stderr; the exit status */
+int bad_usage(const char *what);
+/* "unigram" or "unigram-NATS": how far below, -1 for another text */
+double below_unigram(const char *require);
+/* 0 to go on, else the exit status + 1 */
+int parse(int argc, char **argv, struct args *a);
+/* "A..B", A below B */
+int read_steps(const char *text, uint64_t *from, uint64_t *to);
+int read_verify(const char *list, uint64_t *steps, uint32_t *n);
+/* --prompt -: one byte too many is an error of the configuration */
+int read_prompt(struct args *a);
+int set_mode(const char *name, enum wse_mode *mode);
+/* options that contradict each other; 0 or the exit status */
+int check_args(const struct args *a, enum wse_mode mode);
+
+#endif
