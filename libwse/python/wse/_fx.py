@@ -52,6 +52,8 @@ class _Tracer(fx.Tracer):
     def call_module(self, m: nn.Module, forward: Any, args: Any, kwargs: Any) -> Any:
         if self._running:
             return forward(*args, **kwargs)
+        if all(m is not own for own in self.root.modules()):
+            return forward(*args, **kwargs)  # made in forward(): what it calls is traced
         self._forward = forward
         return super().call_module(m, forward, args, kwargs)
 

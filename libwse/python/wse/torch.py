@@ -14,7 +14,8 @@ The module takes tokens [B][S] and returns logits: of the token that follows eac
 is a decoder of GPT-2's form, or of the one that follows them all, [B][V], if it is an embedding,
 linear layers and activations. It is captured by torch.fx, which tells what was called, where; what
 libwse has not, is refused by its name and line. Then the module and the model that it was taken for
-are evaluated beside each other, in binary64 on random tokens: what differs is no capture. Weights
+are evaluated beside each other, in binary64 on random weights and tokens: what differs is no
+capture. Weights
 are in MemoryX while a trainer has them, which owns the optimizer; a wafer has no tensors to run op
 by op.
 """
@@ -25,6 +26,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 import torch
 from torch import fx, nn
 from torch.nn import functional as F
+from torch.overrides import TorchFunctionMode
 
 from ._fx import Unsupported, refuse, trace
 from .model import Model
@@ -102,7 +104,7 @@ class _Reader:
         return str(name)
 
     def check_names(self) -> None:
-        known = (*_ACTS, *_SAME, *_SHAPES, *_ATTENTION, *_LAYERS, *_LOSSES, "mean")
+        known = (*_ACTS, *_SAME, *_SHAPES, *_ATTENTION, *_LAYERS, *_LOSSES, "mean", "sum", "long")
         for node in self.graph.nodes:
             if node.op in ("placeholder", "output", "get_attr"):
                 continue
@@ -225,6 +227,8 @@ class _Reader:
                 "div",
                 "mul",
                 "mean",
+                "sum",
+                "to",
                 *_SHAPES,
                 *_SAME,
             ):
@@ -569,6 +573,7 @@ def capture(
         t.new_zeros(2, *t.shape[1:]) for t in ([tokens] if labels is None else [tokens, labels])
     ]
     with torch.no_grad():
+        _scatter_weights(twin)
         graph, values = trace(twin, examples)
         for node in graph.nodes:
             value = values.get(node)
@@ -638,6 +643,30 @@ def _parameters(module: nn.Module, names: Dict[str, List[str]]) -> Dict[str, tor
     return {k: torch.cat([operator.attrgetter(n)(module) for n in v]) for k, v in names.items()}
 
 
+_SHORT = (torch.float32, torch.float16, torch.bfloat16)
+
+
+class _Exact(TorchFunctionMode):
+    """Casts to a shorter format, as of scores before a softmax, stay in binary64."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func in (torch.Tensor.float, torch.Tensor.half, torch.Tensor.bfloat16):
+            return args[0].double()
+        long = lambda a: torch.float64 if a in _SHORT else a  # noqa: E731
+        return func(
+            *[long(a) if isinstance(a, torch.dtype) else a for a in args],
+            **{k: long(a) if isinstance(a, torch.dtype) else a for k, a in (kwargs or {}).items()},
+        )
+
+
+def _scatter_weights(module: nn.Module) -> None:
+    """Weights under which every layer counts: those of a start may be 0, or all but."""
+    random = torch.Generator().manual_seed(1)
+    for p in module.parameters():
+        std = p.shape[-1] ** -0.5 if p.dim() > 1 else 0.5
+        p.copy_(torch.randn(p.shape, generator=random, dtype=p.dtype) * std)
+
+
 def _compare(
     module: nn.Module,
     want: Any,
@@ -649,7 +678,8 @@ def _compare(
     """Both on random tokens; at: which output is to be compared, -1: the only one."""
     random = torch.Generator().manual_seed(1)
     inputs = [torch.randint(vocabulary, e.shape, generator=random) for e in examples]
-    a, b = module(*inputs), want(inputs[0])
+    with _Exact():
+        a, b = module(*inputs), want(inputs[0])
     if at >= 0:
         a = a[at]
     if len(inputs) == 2:
