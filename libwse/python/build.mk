@@ -9,4 +9,5 @@ PYTHON_HEADERS := uapi/wse/wse_release.h uapi/wse/wse_post.h uapi/drm/wse_accel.
 python: ## the Python package's ctypes layer from libwse's public headers
 	libwse/python/abi-gen libwse/python/wse $(PYTHON_HEADERS)
 
-BESIDE += $(addprefix --beside libwse/python/tests/,test-abi test-wse test-examples test-torch)
+BESIDE += $(addprefix --beside libwse/python/tests/,test-abi test-wse test-examples test-torch \
+	test-cerebras)
