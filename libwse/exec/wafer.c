@@ -441,6 +441,15 @@ static int make_room(struct wafer *w, struct wse_emit *e, struct pending *p, uin
 	return ret;
 }
 
+/* gradients that are not made are 0: a masked stream leaves their places as they are */
+static void clear_grad(const struct wafer *w, const struct wse_micro_batch *job, uint32_t unit)
+{
+	const struct wse_unit *u = &w->g->units[unit];
+
+	if (wse_image_grad_mask(&job->images[unit]))
+		memset(w->grads[unit]->ptr, 0, (size_t)u->outs * u->ins * sizeof(float));
+}
+
 /*
  * one operation's commands into the batch; its unit's images are ready, its gradient has a buffer
  */
@@ -457,6 +466,8 @@ static int add(struct wafer *w, struct wse_emit *e, struct pending *p, uint32_t 
 		ret = make_room(w, e, p, op->unit, ops, ctx);
 	if (!ret && u && u->grad_first == at)
 		ret = ops->grad_get(ctx, p->job->index, op->unit, &w->grads[op->unit]);
+	if (!ret && u && u->grad_first == at)
+		clear_grad(w, p->job, op->unit);
 	if (!ret && u)
 		ret = take_unit(w, e, p, op->unit, ops, ctx);
 	if (ret)

@@ -53,6 +53,19 @@ struct wse_image wse_image_spans(const struct wse_graph *g, const struct wse_uni
 	return img;
 }
 
+/* where a unit's images are now, buf NULL: nowhere; its mask stays in memory */
+static void place(struct wse_image_file *f, uint32_t unit, struct wse_shared_buf *buf)
+{
+	struct wse_image old = f->images[unit], now = {0};
+
+	if (buf)
+		now = wse_image_spans(f->g, &f->g->units[unit], buf);
+	now.mask = old.mask;
+	now.mask_tr = old.mask_tr;
+	now.dense_grad = old.dense_grad;
+	f->images[unit] = now;
+}
+
 /* records of all units that do not stay; first [nunits + 1]; NULL: no memory */
 static struct wse_record *make_list(const struct wse_graph *g, const unsigned char *stays,
 				    uint32_t *first)
@@ -211,7 +224,7 @@ static int evict(struct wse_image_file *f)
 	f->w[oldest].buf = NULL;
 	f->w[oldest].whole = 0;
 	f->used -= bytes_of(f, oldest);
-	f->images[oldest] = (struct wse_image){0};
+	place(f, oldest, NULL);
 	return 1;
 }
 
@@ -232,7 +245,7 @@ static int make_room(struct wse_image_file *f, uint32_t unit)
 		return wse_fail(ret, "no memory for the images of unit %u", unit);
 	f->used += bytes;
 	w->whole = 0;
-	f->images[unit] = wse_image_spans(f->g, &f->g->units[unit], w->buf);
+	place(f, unit, w->buf);
 	return 0;
 }
 

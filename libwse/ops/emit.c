@@ -7,6 +7,7 @@
 
 #include <wse/layer.h>
 
+#include "graph/mask.h"
 #include "wse_cmd.h"
 
 uint64_t wse_emit_stream_bytes = 1ull << 30;
@@ -66,6 +67,21 @@ static struct wse_layer layer(const struct wse_emit *e)
 	return (struct wse_layer){e->g->tile.rows, e->g->tile.cols, e->g->t, e->g->nfeat};
 }
 
+/* only elements of a slice travel whose bit is 1; of a mask whose buf is NULL all do */
+static void emit_mask(struct wse_emit *e, struct drm_wse_cmd *cmd, const struct wse_mask_shape *m,
+		      struct wse_slice slice, struct wse_span mask)
+{
+	const struct wse_buffer *buf = mask.buf ? wse_emit_buffer(e, mask.buf) : NULL;
+
+	if (!buf)
+		return;
+	cmd->flags |= DRM_WSE_CMD_MASKED;
+	cmd->mask_bo = wse_buffer_handle(buf);
+	cmd->moff = mask.off + wse_mask_byte(m, slice.out0, slice.in0);
+	cmd->rstride = m->rstride;
+	cmd->mcstride = m->mcstride;
+}
+
 /* the stream of a slice of an array at `span` whose rows have `width` elements */
 static void emit_slice(struct wse_emit *e, struct drm_wse_cmd cmd, struct wse_slice slice,
 		       uint32_t width, struct wse_span span)
@@ -86,6 +102,7 @@ static void emit_slice(struct wse_emit *e, struct drm_wse_cmd cmd, struct wse_sl
 		cmd.nline = left < most ? left : (uint32_t)most;
 		wse_emit_cmd(e, cmd);
 		cmd.off += (uint64_t)cmd.nline * cmd.nfeat * cmd.lstride;
+		cmd.moff += (uint64_t)cmd.nline * cmd.nfeat * cmd.rstride;
 	}
 }
 
@@ -94,12 +111,26 @@ void wse_emit_image(struct wse_emit *e, uint32_t unit, uint32_t chunk, int back)
 	const struct wse_unit *u = &e->g->units[unit];
 	const struct wse_image *img = &e->job->images[unit];
 	struct wse_slice s = back ? wse_unit_slice_back(u, chunk) : wse_unit_slice(u, chunk);
+	struct wse_mask_shape m = wse_mask_shape(e->g, u, back);
 	struct wse_layer l = layer(e);
+	struct drm_wse_cmd cmd;
 
 	if (back)
 		s = (struct wse_slice){s.in0, s.ins, s.out0, s.outs};
-	emit_slice(e, wse_layer_image(&l, s.outs, s.ins), s, back ? u->outs : u->ins,
-		   back ? img->tr : img->fwd);
+	cmd = wse_layer_image(&l, s.outs, s.ins);
+	emit_mask(e, &cmd, &m, s, back ? img->mask_tr : img->mask);
+	emit_slice(e, cmd, s, back ? u->outs : u->ins, back ? img->tr : img->fwd);
+}
+
+/* of what comes back: the image's own, or none */
+static void emit_grad_mask(struct wse_emit *e, struct drm_wse_cmd *cmd, uint32_t unit,
+			   struct wse_slice slice)
+{
+	const struct wse_image *img = &e->job->images[unit];
+	struct wse_mask_shape m = wse_mask_shape(e->g, &e->g->units[unit], 0);
+
+	if (wse_image_grad_mask(img))
+		emit_mask(e, cmd, &m, slice, img->mask);
 }
 
 void wse_emit_index(struct wse_emit *e, uint32_t unit, uint32_t chunk)
@@ -110,6 +141,7 @@ void wse_emit_index(struct wse_emit *e, uint32_t unit, uint32_t chunk)
 
 	cmd.queue = WSE_QUEUE_IN;
 	cmd.budget = stream_budget(e);
+	emit_grad_mask(e, &cmd, unit, slice);
 	wse_emit_cmd(e, cmd);
 }
 
@@ -118,7 +150,8 @@ void wse_emit_grads(struct wse_emit *e, uint32_t unit, uint32_t chunk)
 	const struct wse_unit *u = &e->g->units[unit];
 	struct wse_slice s = wse_unit_slice(u, chunk);
 	struct wse_layer l = layer(e);
+	struct drm_wse_cmd cmd = wse_layer_grads(&l, s.outs, s.ins);
 
-	emit_slice(e, wse_layer_grads(&l, s.outs, s.ins), s, u->ins,
-		   (struct wse_span){e->grads[unit], 0});
+	emit_grad_mask(e, &cmd, unit, s);
+	emit_slice(e, cmd, s, u->ins, (struct wse_span){e->grads[unit], 0});
 }

@@ -12,6 +12,7 @@
 #include "num/elementwise.h"
 #include "num/num.h"
 #include "base/error.h"
+#include "graph/mask.h"
 #include "ops/emit.h"
 #include "ops/kinds.h"
 #include "ops/linear_cycles.h"
@@ -30,8 +31,9 @@ static four_t widen4(const uint16_t *p)
 	return (four_t)(__builtin_convertvector(h, four_bits_t) << 16);
 }
 
-void wse_linear_oracle(const struct wse_tile *tile, uint32_t ins, uint32_t outs, uint32_t tokens,
-		       const uint16_t *w, const uint16_t *x, float *y)
+void wse_linear_oracle_some(const struct wse_tile *tile, uint32_t ins, uint32_t outs,
+			    uint32_t tokens, const uint16_t *w, const unsigned char *keep,
+			    const uint16_t *x, float *y)
 {
 	uint32_t per = ins / tile->cols, saved = wse_ftz_enter();
 
@@ -46,9 +48,12 @@ void wse_linear_oracle(const struct wse_tile *tile, uint32_t ins, uint32_t outs,
 				uint32_t c = (owner + i) % tile->cols;
 				four_t p = {0};
 
-				for (uint32_t k = c * per; k < (c + 1) * per; k++)
+				for (uint32_t k = c * per; k < (c + 1) * per; k++) {
+					if (keep && !keep[(size_t)n * ins + k])
+						continue;
 					p = p + widen4(x + (size_t)k * tokens + t) *
 							wse_bf16_to_f32(row[k]);
+				}
 				s = i == 1 ? p : s + p;
 			}
 			for (uint32_t j = 0; j < 4; j++)
@@ -56,6 +61,12 @@ void wse_linear_oracle(const struct wse_tile *tile, uint32_t ins, uint32_t outs,
 		}
 	}
 	wse_ftz_leave(saved);
+}
+
+void wse_linear_oracle(const struct wse_tile *tile, uint32_t ins, uint32_t outs, uint32_t tokens,
+		       const uint16_t *w, const uint16_t *x, float *y)
+{
+	wse_linear_oracle_some(tile, ins, outs, tokens, w, NULL, x, y);
 }
 
 static uint16_t bf16_of(float f)
@@ -508,6 +519,29 @@ static uint16_t *chunk_of_image(const struct wse_oracle_run *o, const struct wse
 	return w;
 }
 
+/* which of its weights are there, likewise; *keep NULL: all are */
+static int chunk_of_mask(const struct wse_oracle_run *o, const struct wse_op *op,
+			 unsigned char **keep)
+{
+	const struct wse_unit *u = &o->g->units[op->unit];
+	const struct wse_image *img = &o->job->images[op->unit];
+	int back = (int)op->arg[A_BACK];
+	struct wse_mask_shape m = wse_mask_shape(o->g, u, back);
+	struct wse_span bits = back ? img->mask_tr : img->mask;
+	struct wse_slice s = slice(o->g, op);
+
+	*keep = NULL;
+	if (!bits.buf)
+		return 0;
+	if (back)
+		s = (struct wse_slice){s.in0, s.ins, s.out0, s.outs};
+	*keep = malloc((size_t)s.outs * s.ins);
+	for (size_t i = 0; *keep && i < (size_t)s.outs * s.ins; i++)
+		(*keep)[i] = (unsigned char)wse_mask_get(&m, wse_span_ptr(bits), s.out0 + i / s.ins,
+							 s.in0 + i % s.ins);
+	return *keep ? 0 : -ENOMEM;
+}
+
 /* rows of a chunk [cols][rows][tokens] out of those of its value, or into them */
 static void chunk_rows(const struct wse_oracle_run *o, const struct wse_op *op, uint16_t *chunk,
 		       uint16_t *value, int into)
@@ -560,14 +594,18 @@ static int linear_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 		.nscale = op->arg[A_NSCALE],
 	};
 	uint16_t *w = chunk_of_image(o, op);
-	int ret = 0;
+	unsigned char *keep;
+	int ret = w ? chunk_of_mask(o, op, &keep) : -ENOMEM;
 
-	if (!w)
-		return -ENOMEM;
+	if (ret) {
+		free(w);
+		return ret;
+	}
 	if (op->arg[A_BIAS] != WSE_NO_BIAS) {
 		bias = malloc(outs * sizeof(*bias));
 		if (!bias) {
 			free(w);
+			free(keep);
 			return -ENOMEM;
 		}
 		for (uint32_t n = 0; n < outs; n++)
@@ -575,12 +613,14 @@ static int linear_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 				      op->arg[A_BIAS] + n % rows];
 		post.bias = bias;
 	}
-	wse_linear_oracle(&tile, ins, outs, tokens, w, wse_oracle_mem(o, op->in[IN_X]), y);
+	wse_linear_oracle_some(&tile, ins, outs, tokens, w, keep, wse_oracle_mem(o, op->in[IN_X]),
+			       y);
 	if (parts_of(g, op) > 1)
 		ret = post_part(o, op, post, y);
 	else
 		wse_linear_post_oracle(&tile, outs, tokens, &post, y);
 	free(w);
+	free(keep);
 	free(bias);
 	return ret;
 }
@@ -596,11 +636,16 @@ static int wgrad_oracle(struct wse_oracle_run *o, const struct wse_op *op)
 	float *dw = malloc((size_t)s.outs * s.ins * sizeof(*dw)),
 	      *db = malloc(s.outs * sizeof(*db));
 	float *to = o->grads[op->unit]->ptr, *vec = wse_oracle_mem(o, op->out[0]);
+	const unsigned char *bits = wse_image_grad_mask(&o->job->images[op->unit]);
+	struct wse_mask_shape m = wse_mask_shape(g, u, 0);
 	int ret = dw && db ? 0 : -ENOMEM;
 
 	if (!ret) {
 		wse_linear_wgrad_oracle(&tile, s.ins, s.outs, tokens, wse_oracle_mem(o, op->in[0]),
 					dy, dw);
+		for (size_t i = 0; bits && i < (size_t)s.outs * s.ins; i++)
+			if (!wse_mask_get(&m, bits, s.out0 + i / s.ins, s.in0 + i % s.ins))
+				dw[i] = 0.0f;
 		for (uint32_t r = 0; r < s.outs; r++)
 			memcpy(to + (size_t)(s.out0 + r) * u->ins + s.in0, dw + (size_t)r * s.ins,
 			       s.ins * sizeof(*dw));

@@ -27,6 +27,10 @@
 /* w: bf16 [outs][ins]; x: bf16 [ins][tokens]; y: [outs][tokens], the sums without bias */
 void wse_linear_oracle(const struct wse_tile *tile, uint32_t ins, uint32_t outs, uint32_t tokens,
 		       const uint16_t *w, const uint16_t *x, float *y);
+/* the same of the weights that are there alone: keep [outs][ins], 0: it is not sent; NULL: all */
+void wse_linear_oracle_some(const struct wse_tile *tile, uint32_t ins, uint32_t outs,
+			    uint32_t tokens, const uint16_t *w, const unsigned char *keep,
+			    const uint16_t *x, float *y);
 
 /*
  * the pass over the sums: members as in struct wse_linear_args, arrays [outs][tokens], bias [outs]

@@ -39,7 +39,19 @@ struct wse_image {
 	/* bf16 [ins][outs]: the same values transposed; buf NULL in a graph of the forward pass */
 	struct wse_span tr;
 	struct wse_span vec;	/* binary32 [COLS][vec_rows] */
+	/*
+	 * bits of both (graph/mask.h): weights without one are neither sent nor have a gradient;
+	 * buf NULL: all are there
+	 */
+	struct wse_span mask, mask_tr;
+	int dense_grad;		/* they have a gradient all the same, in this step */
 };
+
+/* which gradients come back: NULL, or the bits of the mask */
+static inline const unsigned char *wse_image_grad_mask(const struct wse_image *img)
+{
+	return img->mask.buf && !img->dense_grad ? wse_span_ptr(img->mask) : NULL;
+}
 
 /* One micro-batch of T tokens: all arrays are [width][T], row-major. */
 struct wse_micro_batch {

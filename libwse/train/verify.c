@@ -50,6 +50,9 @@ static int run(struct wse_session *s, struct wse_exec *e, struct replay *r)
 
 	for (uint32_t i = 0; i < g->nunits && !ret; i++)
 		ret = e->ops->map(e, images[i].fwd.buf);
+	for (uint32_t i = 0; i < g->nunits && !ret; i++)
+		if (images[i].mask.buf)
+			ret = e->ops->map(e, images[i].mask.buf);
 	for (uint32_t i = 0; i < g->nin && !ret && !r->io.per; i++)
 		memcpy(r->io.in[i]->ptr, s->io.in[i]->ptr, s->io.in[i]->size);
 	if (ret)
@@ -69,8 +72,11 @@ static void unmap(struct wse_session *s, struct wse_exec *e)
 {
 	const struct wse_image *images = wse_memx_images(s->memx);
 
-	for (uint32_t i = 0; i < s->plan.graph.nunits; i++)
+	for (uint32_t i = 0; i < s->plan.graph.nunits; i++) {
 		e->ops->unmap(e, images[i].fwd.buf);
+		if (images[i].mask.buf)
+			e->ops->unmap(e, images[i].mask.buf);
+	}
 }
 
 /*

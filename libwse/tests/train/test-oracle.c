@@ -63,8 +63,9 @@ static void images(const struct wse_mlp *m, const struct wse_tensor_table *tab, 
 		bufs[3 * l] = buffer((size_t)n_all * k_all * 2);
 		bufs[3 * l + 1] = buffer((size_t)n_all * k_all * 2);
 		bufs[3 * l + 2] = buffer(n_all * sizeof(float));
-		img[l] = (struct wse_image){
-			{&bufs[3 * l], 0}, {&bufs[3 * l + 1], 0}, {&bufs[3 * l + 2], 0}};
+		img[l] = (struct wse_image){.fwd = {&bufs[3 * l], 0},
+					    .tr = {&bufs[3 * l + 1], 0},
+					    .vec = {&bufs[3 * l + 2], 0}};
 		fwd = bufs[3 * l].ptr;
 		tr = bufs[3 * l + 1].ptr;
 		for (uint32_t n = 0; n < n_all; n++)
