@@ -393,6 +393,7 @@ int wse_config_read(const struct wse_config_source *src, struct wse_config *cfg,
 	read_backend(s, init);
 	wse_config_model(s, trainer, init);
 	wse_config_rates(s, init);
+	wse_config_sparsity(s, init);
 	read_tokenizer(s, trainer);
 	read_loop(s, init);
 	read_fit(s, trainer);

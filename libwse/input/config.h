@@ -16,6 +16,7 @@ struct wse_config {
 	struct wse_model model;
 	struct wse_optim_cfg optim;
 	struct wse_sched_list sched;
+	struct wse_sparsity sparsity;	/* n 0: all weights are there */
 	double max_norm;		/* precision.max_gradient_norm, 0: off */
 	uint64_t seed;			/* trainer.init.seed */
 	uint64_t max_steps;		/* loop.max_steps */

@@ -53,9 +53,22 @@ static int arrays_init(struct wse_ckpt_arrays *a, struct wse_memx *mx,
 	*a = (struct wse_ckpt_arrays){
 		.mx = mx,
 		.tab = s->table,
-		.prefix = {"", moment_prefix(optim, 0), moment_prefix(optim, 1)}};
+		.masks = wse_memx_masks(mx),
+		.prefix = {"", moment_prefix(optim, 0), moment_prefix(optim, 1), "mask."}};
 	a->e = wse_entries(s->table, &a->n);
-	return a->e ? 0 : wse_fail(-ENOMEM, "no memory for the list of tensors");
+	a->masked = calloc(a->n + 1ul, sizeof(*a->masked));
+	if (!a->e || !a->masked)
+		return wse_fail(-ENOMEM, "no memory for the list of tensors");
+	for (uint32_t i = 0; i < a->n; i++)
+		if (wse_masks_has(a->masks, a->e[i].tensor))
+			a->masked[a->nmasked++] = i;
+	return 0;
+}
+
+static void arrays_fini(struct wse_ckpt_arrays *a)
+{
+	free(a->e);
+	free(a->masked);
 }
 
 /* "" if that is too long: no file has it */
@@ -77,6 +90,10 @@ static int read_run(void *ctx, size_t at, size_t count, float *data)
 {
 	const struct move *m = ctx;
 
+	if (m->array == (enum wse_memx_array)WSE_CKPT_MASKS) {
+		wse_masks_read(m->a->masks, m->tensor, at, count, data);
+		return 0;
+	}
 	return wse_memx_read(m->a->mx, m->array, m->tensor, at, count, data);
 }
 
@@ -84,6 +101,10 @@ static int write_run(void *ctx, size_t at, size_t count, float *data)
 {
 	const struct move *m = ctx;
 
+	if (m->array == (enum wse_memx_array)WSE_CKPT_MASKS) {
+		wse_masks_write(m->a->masks, m->tensor, at, count, data);
+		return 0;
+	}
 	return wse_memx_write(m->a->mx, m->array, m->tensor, at, count, data);
 }
 
@@ -96,12 +117,15 @@ static int move(const struct wse_ckpt_arrays *a, uint32_t array, uint32_t entry,
 }
 
 /*
- * for the writer: entries of all arrays, one after the other; a number that is not finite ends it
+ * for the writer: entries of all arrays, one after the other, then masks; a number that is not
+ * finite ends it
  */
 static int floats(void *ctx, uint32_t i, size_t from, size_t count, float *out)
 {
 	const struct wse_ckpt_arrays *a = ctx;
-	uint32_t array = i / a->n, entry = i % a->n;
+	uint32_t arrays = a->prefix[2] ? 3 : a->prefix[1] ? 2 : 1, mask = i - arrays * a->n;
+	uint32_t array = i < arrays * a->n ? i / a->n : WSE_CKPT_MASKS;
+	uint32_t entry = array == WSE_CKPT_MASKS ? a->masked[mask] : i % a->n;
 	int ret = move(a, array, entry, read_run, from, count, out);
 
 	for (size_t j = 0; j < count && !ret; j++)
@@ -111,18 +135,27 @@ static int floats(void *ctx, uint32_t i, size_t from, size_t count, float *out)
 	return ret;
 }
 
+static void add_tensor(struct wse_st *st, const struct wse_ckpt_arrays *a, uint32_t array,
+		       uint32_t entry)
+{
+	struct wse_st_tensor *t = &st->tensors[st->ntensors++];
+	const struct wse_entry *e = &a->e[entry];
+
+	file_name(a, array, entry, t->name);
+	t->ndim = e->ndim;
+	file_dims(e, t->dim);
+	t->count = (size_t)e->dim[0] * e->dim[1];
+	t->transposed = e->transposed;
+}
+
 static void add_tensors(struct wse_st *st, const struct wse_ckpt_arrays *a)
 {
-	for (uint32_t array = 0; array < 3 && a->prefix[array]; array++)
-		for (uint32_t i = 0; i < a->n; i++) {
-			struct wse_st_tensor *t = &st->tensors[st->ntensors++];
-
-			file_name(a, array, i, t->name);
-			t->ndim = a->e[i].ndim;
-			file_dims(&a->e[i], t->dim);
-			t->count = (size_t)a->e[i].dim[0] * a->e[i].dim[1];
-			t->transposed = a->e[i].transposed;
-		}
+	for (uint32_t array = 0; array < WSE_MEMX_ARRAYS && a->prefix[array]; array++)
+		for (uint32_t i = 0; i < a->n; i++)
+			add_tensor(st, a, array, i);
+	for (uint32_t i = 0; i < a->nmasked; i++)
+		add_tensor(st, a, WSE_CKPT_MASKS, a->masked[i]);
+	st->nbytes = a->nmasked;
 }
 
 void wse_ckpt_start(const struct wse_memx_cfg *cfg, struct wse_train_state *ts, const char *start)
@@ -163,7 +196,7 @@ int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_c
 	wse_memx_finish(mx);
 	wse_memx_state(mx, &s);
 	if (!arrays_init(&a, mx, &s, &cfg->optim))
-		st.tensors = calloc(3 * a.n, sizeof(*st.tensors));
+		st.tensors = calloc(4ul * a.n, sizeof(*st.tensors));
 	if (st.tensors && f) {
 		wse_run_facts(f, cfg, ts);
 		wse_fact(f, WSE_FACT_STATE, "step", "%" PRIu64, *s.step);
@@ -184,7 +217,7 @@ int wse_ckpt_save(const char *path, struct wse_memx *mx, const struct wse_memx_c
 		ret = wse_st_write(path, &st);
 	}
 	free(st.tensors);
-	free(a.e);
+	arrays_fini(&a);
 	free(f);
 	return wse_fail_since(before, ret, "%s", strerror(-ret));
 }
@@ -220,6 +253,123 @@ static int find_tensors(const struct wse_st_file *file, const struct wse_ckpt_ar
 		ret = check_tensor(file, e, name);
 		takes[i] = (struct wse_st_take){wse_st_view(file, name), e->dim[0], e->dim[1],
 						e->transposed,		 array,	    i};
+	}
+	return ret;
+}
+
+/* ---- masks ---- */
+
+static int mask_bytes(void *ctx, const struct wse_st_view *v, uint64_t from, const void *data,
+		      size_t bytes)
+{
+	const unsigned char *p = data;
+	uint64_t *ones = ctx;
+
+	for (size_t i = 0; i < bytes; i++) {
+		if (p[i] > 1)
+			return wse_fail(-EBADMSG, "%s[%" PRIu64 "] is %u: a mask has 0 and 1",
+					v->name, from + i, p[i]);
+		*ones += p[i];
+	}
+	return 0;
+}
+
+/* how many weights of an entry are there, as the section says */
+static uint64_t wanted(const struct wse_ckpt_arrays *a, const struct wse_entry *e)
+{
+	uint64_t n = (uint64_t)e->dim[0] * e->dim[1];
+
+	for (uint32_t i = 0; i < a->masks->nparts; i++) {
+		const struct wse_sparse_part *p = &a->masks->part[i];
+
+		if (p->tensor == e->tensor && p->row >= e->row && p->row < e->row + e->dim[0])
+			n -= p->count - p->keep;
+	}
+	return n;
+}
+
+/* a mask as it is in the file: its shape, its bytes, how many ones */
+static int check_mask(const struct wse_ckpt_arrays *a, const struct wse_entry *e,
+		      const struct wse_st_view *v, enum wse_ckpt_load what)
+{
+	char piece[4096];
+	uint64_t ones = 0, left;
+	uint32_t dim[2];
+	int ret = 0;
+
+	file_dims(e, dim);
+	if (wse_st_type(v) != WSE_ST_U8 || v->ndim != 2)
+		return wse_fail(-EBADMSG, "%s is no matrix of U8", v->name);
+	if (v->dim[0] != dim[0] || v->dim[1] != dim[1])
+		return wse_fail(-EINVAL, "%s is %u x %u there, %u x %u in this model", v->name,
+				v->dim[0], v->dim[1], dim[0], dim[1]);
+	for (uint64_t at = 0; at < v->bytes && !ret; at += sizeof(piece)) {
+		left = v->bytes - at < sizeof(piece) ? v->bytes - at : sizeof(piece);
+		ret = wse_st_pread(v, at, left, piece);
+		ret = ret ? ret : mask_bytes(&ones, v, at, piece, left);
+	}
+	if (!ret && !ones)
+		return wse_fail(-EINVAL, "%s leaves no weight", v->name);
+	if (!ret && what != WSE_CKPT_EVAL && !a->masks->cfg->file[0] && ones != wanted(a, e))
+		return wse_fail(-EINVAL,
+				"%s has %" PRIu64 " weights, the sparsity of this run leaves "
+				"%" PRIu64 ": give it the level of the file, or the file as "
+				"sparsity.mask_file",
+				v->name, ones, wanted(a, e));
+	return ret;
+}
+
+/* -EINVAL when a mask is of a tensor that has none here */
+static int check_others(const struct wse_st_file *file, const struct wse_ckpt_arrays *a)
+{
+	const size_t n = strlen(a->prefix[WSE_CKPT_MASKS]);
+
+	for (uint32_t i = 0; i < file->nviews; i++) {
+		const char *name = file->views[i].name;
+		uint32_t k = 0;
+
+		if (strncmp(name, a->prefix[WSE_CKPT_MASKS], n))
+			continue;
+		while (k < a->nmasked && strcmp(a->e[a->masked[k]].name, name + n))
+			k++;
+		if (k < a->nmasked)
+			continue;
+		for (k = 0; k < a->n && strcmp(a->e[k].name, name + n); k++)
+			;
+		return k < a->n ? wse_fail(-EINVAL,
+					   "%s is there, and in this run %s has no mask: give a "
+					   "sparsity.param_filter that it matches",
+					   name, name + n)
+				: wse_fail(-EINVAL, "%s is there, and this model has no %s", name,
+					   name + n);
+	}
+	return 0;
+}
+
+/* takes [*n ...]: those of the masks, if there are any; to a dense run none matters */
+static int find_masks(const struct wse_st_file *file, const struct wse_ckpt_arrays *a,
+		      enum wse_ckpt_load what, struct wse_st_take *takes, uint32_t *n)
+{
+	int any = what == WSE_CKPT_ALL || what == WSE_CKPT_RATES_NEW;
+	int ret = a->nmasked ? check_others(file, a) : 0;
+	char name[WSE_ST_NAME];
+
+	/* weights alone may come without: without all of them */
+	for (uint32_t i = 0; i < a->nmasked && !any; i++) {
+		file_name(a, WSE_CKPT_MASKS, a->masked[i], name);
+		any = wse_st_view(file, name) != NULL;
+	}
+	for (uint32_t i = 0; i < a->nmasked && any && !ret; i++) {
+		const struct wse_entry *e = &a->e[a->masked[i]];
+		const struct wse_st_view *v;
+
+		file_name(a, WSE_CKPT_MASKS, a->masked[i], name);
+		v = wse_st_view(file, name);
+		if (!v)
+			return wse_fail(-EINVAL, "%s is not in it", name);
+		ret = check_mask(a, e, v, what);
+		takes[(*n)++] = (struct wse_st_take){
+			v, e->dim[0], e->dim[1], e->transposed, WSE_CKPT_MASKS, a->masked[i]};
 	}
 	return ret;
 }
@@ -357,6 +507,11 @@ static int check_run(const struct wse_st_file *st, const struct wse_facts *f,
 			"memory or model.recompute was another; to take the parameters alone: "
 			"--set checkpoint.load_checkpoint_states=model",
 			variant, 1u);
+	if (!ret && get(st, "wse.sparsity") && !job->cfg->sparsity.n)
+		ret = wse_fail(-EINVAL,
+			       "sparsity: \"%.100s\" there, none in this run; to go on with all "
+			       "weights: --set checkpoint.load_checkpoint_states=model",
+			       get(st, "wse.sparsity"));
 	if (!ret)
 		ret = wse_facts_must_fit(st, f, WSE_FACT_DATA,
 					 "its place in the text would mean another one; to "
@@ -402,6 +557,7 @@ static int match_hf(const struct wse_st_file *file, const struct wse_ckpt_arrays
 struct place {
 	uint64_t step, beta1_pow, beta2_pow, epoch, position;
 	const char *chain, *start; /* NULL: it has none */
+	int masks;		   /* it has some */
 };
 
 /* checkpoints of earlier releases have no chain */
@@ -431,7 +587,7 @@ static int check_place(const struct place *at, const struct wse_train_state *ts)
 	return wse_fail(-EBADMSG, "its place in the text is not that of step %" PRIu64, at->step);
 }
 
-/* does it fit? takes [3 * a->n], *n of them */
+/* does it fit? takes [4 * a->n], *n of them */
 static int match_own(const struct wse_st_file *file, const char *path, const struct wse_facts *f,
 		     const struct wse_ckpt_arrays *a, const struct job *job,
 		     const struct wse_train_state *ts, struct place *at, struct wse_st_take *takes,
@@ -454,6 +610,7 @@ static int match_own(const struct wse_st_file *file, const char *path, const str
 		ret = ret ? ret : get_number(file, "epoch", 10, &at->epoch);
 		ret = ret ? ret : get_number(file, "position", 10, &at->position);
 	}
+	ret = ret ? ret : find_masks(file, a, what, takes, n);
 	if (!ret && (all || (what == WSE_CKPT_EVAL && get(file, "wse.step"))))
 		ret = get_step(file, path, &at->step);
 	if (!ret && all)
@@ -483,7 +640,7 @@ static int go_through(struct wse_st_file *file, const char *path, const struct j
 		      struct wse_ckpt_arrays *a, struct wse_train_state *ts, struct place *at,
 		      char *text)
 {
-	struct wse_st_take *takes = calloc(3ul * a->n, sizeof(*takes));
+	struct wse_st_take *takes = calloc(4ul * a->n, sizeof(*takes));
 	struct wse_facts *f = calloc(1, sizeof(*f));
 	uint32_t n = a->n;
 	int ret, own = !is_hf(a->tab) || get(file, "wse.version");
@@ -497,6 +654,7 @@ static int go_through(struct wse_st_file *file, const char *path, const struct j
 		  : match_hf(file, a, job->what, takes);
 	if (ret)
 		goto out;
+	at->masks = n && takes[n - 1].array == WSE_CKPT_MASKS;
 	if (job->put && wse_memx_is_far(job->mx))
 		ret = wse_ckpt_fetch_all(file, a, takes, n, job->put);
 	else
@@ -528,7 +686,7 @@ static int with_file(const char *path, const struct job *job, struct wse_ckpt_ar
 	wse_memx_state(job->mx, &s);
 	ret = arrays_init(a, job->mx, &s, &job->cfg->optim);
 	ret = ret ? ret : go_through(&file, path, job, a, ts, at, text);
-	free(a->e);
+	arrays_fini(a);
 	wse_st_close(&file);
 	return ret;
 }
@@ -550,8 +708,40 @@ int wse_ckpt_load(const char *path, struct wse_memx *mx, const struct wse_memx_c
 		memcpy(s.beta1_pow, &at.beta1_pow, sizeof(at.beta1_pow));
 		memcpy(s.beta2_pow, &at.beta2_pow, sizeof(at.beta2_pow));
 	}
-	wse_memx_refresh(mx);
-	return 0;
+	if (at.masks)
+		wse_masks_count(wse_memx_masks(mx));
+	else if (what == WSE_CKPT_MODEL)
+		ret = wse_memx_masks_again(mx);
+	return ret ? ret : wse_memx_refresh(mx);
+}
+
+int wse_ckpt_masks(const char *path, struct wse_memx *mx, const struct wse_memx_cfg *cfg)
+{
+	struct wse_st_take *takes = NULL;
+	struct wse_memx_state s;
+	struct wse_st_file file;
+	struct wse_ckpt_arrays a;
+	uint32_t n = 0;
+	int ret = wse_st_open(path, &file);
+
+	if (ret)
+		return wse_fail_in(ret, "sparsity.mask_file %.200s: ", path);
+	wse_memx_finish(mx);
+	wse_memx_state(mx, &s);
+	ret = arrays_init(&a, mx, &s, &cfg->optim);
+	if (!ret)
+		takes = calloc(a.n + 1ul, sizeof(*takes));
+	if (!ret && !takes)
+		ret = wse_fail(-ENOMEM, "no memory for the table of tensors");
+	ret = ret ? ret : find_masks(&file, &a, WSE_CKPT_ALL, takes, &n);
+	ret = ret ? ret : wse_st_load(&file, takes, n, put, &a);
+	free(takes);
+	arrays_fini(&a);
+	wse_st_close(&file);
+	if (ret)
+		return wse_fail_in(ret, "sparsity.mask_file %.200s: ", path);
+	wse_masks_count(wse_memx_masks(mx));
+	return wse_memx_refresh(mx);
 }
 
 int wse_ckpt_look(const char *path, struct wse_memx *mx, const struct wse_memx_cfg *cfg,

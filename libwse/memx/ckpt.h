@@ -57,6 +57,9 @@ int wse_ckpt_load(const char *path, struct wse_memx *mx, const struct wse_memx_c
 int wse_ckpt_facts(const struct wse_memx_cfg *cfg, const struct wse_train_state *ts, char *text,
 		   size_t size);
 
+/* the masks of a file alone: where the sparsity section names one. Errors as of wse_ckpt_load() */
+int wse_ckpt_masks(const char *path, struct wse_memx *mx, const struct wse_memx_cfg *cfg);
+
 /*
  * Would it be loaded as a whole (WSE_CKPT_ALL)? Then *ts and *step are those of the file, and
  * nothing else is changed. Errors as of wse_ckpt_load().

@@ -45,7 +45,7 @@ static uint32_t count_arrays(const struct wse_ckpt_arrays *a)
 {
 	uint32_t n = 0;
 
-	while (n < 3 && a->prefix[n])
+	while (n < WSE_MEMX_ARRAYS && a->prefix[n])
 		n++;
 	return n;
 }
@@ -99,17 +99,39 @@ static int fetch_run(void *ctx, enum wse_memx_array which, uint32_t tensor, size
 	return wse_entry_parts(k->a->e, k->a->n, tensor, from, count, fetch_part, k);
 }
 
+/* masks are in memory: in the order of the file, by whole lines */
+static int fetch_mask(const struct fetching *k, uint32_t i)
+{
+	const struct wse_st_take *t = &k->takes[i];
+	const size_t lines = WSE_ST_PIECE / t->cols ? WSE_ST_PIECE / t->cols : 1;
+	float *data = malloc(lines * t->cols * sizeof(*data));
+	int ret = data ? 0 : wse_fail(-ENOMEM, "no memory to read it");
+
+	for (size_t at = 0, n; at < t->rows && !ret; at += n) {
+		n = t->rows - at < lines ? t->rows - at : lines;
+		ret = k->fetch(k->file, i, at * t->cols, n * t->cols, data);
+		ret = ret ? ret : k->put(k->a, t, at * t->cols, n * t->cols, data);
+	}
+	free(data);
+	return ret;
+}
+
 static int fetch_all(void *ctx, wse_st_fetch_fn fetch, void *file)
 {
 	struct fetching *k = ctx;
 	uint32_t arrays = 0;
+	int ret;
 
 	k->fetch = fetch;
 	k->file = file;
 	for (uint32_t i = 0; i < k->n; i++)
-		if (k->takes[i].array >= arrays)
+		if (k->takes[i].array >= arrays && k->takes[i].array < WSE_CKPT_MASKS)
 			arrays = k->takes[i].array + 1;
-	return wse_memx_runs(k->a->mx, arrays, fetch_run, k);
+	ret = wse_memx_runs(k->a->mx, arrays, fetch_run, k);
+	for (uint32_t i = 0; i < k->n && !ret; i++)
+		if (k->takes[i].array == WSE_CKPT_MASKS)
+			ret = fetch_mask(k, i);
+	return ret;
 }
 
 int wse_ckpt_fetch_all(struct wse_st_file *f, struct wse_ckpt_arrays *a,
@@ -123,7 +145,8 @@ int wse_ckpt_fetch_all(struct wse_st_file *f, struct wse_ckpt_arrays *a,
 	for (uint32_t i = 0; i < 3 * a->n && take; i++)
 		take[i] = n;
 	for (uint32_t i = 0; i < n && take; i++)
-		take[takes[i].array * a->n + takes[i].tensor] = i;
+		if (takes[i].array < WSE_CKPT_MASKS)
+			take[takes[i].array * a->n + takes[i].tensor] = i;
 	k.take = take;
 	ret = take && k.data ? wse_st_load_all(f, takes, n, fetch_all, &k)
 			     : wse_fail(-ENOMEM, "no memory to read it");

@@ -11,14 +11,19 @@
 #include "memx.h"
 #include "st_load.h"
 
+#define WSE_CKPT_MASKS WSE_MEMX_ARRAYS /* masks stand behind the arrays */
+
 /* where the entries of a file come from or go to; an array's are all there, in the table's order */
 struct wse_ckpt_arrays {
 	struct wse_memx *mx;
 	const struct wse_tensor_table *tab;
 	struct wse_entry *e;
 	uint32_t n;
-	const char *prefix[3]; /* of names, by enum wse_memx_array; NULL: no more */
-	int differs;	       /* an element does, which the sentence names */
+	/* of names, by enum wse_memx_array, NULL: no more; and of masks */
+	const char *prefix[WSE_CKPT_MASKS + 1];
+	struct wse_masks *masks;
+	uint32_t *masked, nmasked; /* entries that have one */
+	int differs;		   /* an element does, which the sentence names */
 };
 
 /*
@@ -27,7 +32,10 @@ struct wse_ckpt_arrays {
  */
 int wse_ckpt_place_all(void *arrays, wse_st_place_fn place, void *places);
 
-/* wse_st_load(), but for the order; array and tensor of a take are an array's and an entry's */
+/*
+ * wse_st_load(), but for the order; array and tensor of a take are an array's, or WSE_CKPT_MASKS,
+ * and an entry's
+ */
 int wse_ckpt_fetch_all(struct wse_st_file *f, struct wse_ckpt_arrays *a,
 		       const struct wse_st_take *takes, uint32_t n, wse_st_put put);
 

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "num/decimal.h"
+#include "num/num.h"
 
 static const char *const optim_names[] = {"AdamW", "Adam", "SGD", "Lion"};
 
@@ -50,6 +51,30 @@ static void schedule_facts(struct wse_facts *f, const struct wse_sched_list *lis
 	}
 }
 
+/* of dense runs nothing is said */
+static void sparse_facts(struct wse_facts *f, const struct wse_sparsity *s)
+{
+	static const char *const algorithms[] = {"static", "set", "rigl"};
+	char key[32], level[32], drop[32], least[32];
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct wse_sparse_group *g = &s->g[i];
+
+		snprintf(key, sizeof(key), i ? "sparsity.%u" : "sparsity", i);
+		wse_fact(f, WSE_FACT_SHAPE, key, "%s %s, %s, filter %016" PRIx64,
+			 s->file[0] ? "masks of a file" : wse_f64_text(g->level, level),
+			 g->init == WSE_SPARSE_TOPK ? "topk" : "random", algorithms[g->algorithm],
+			 wse_checksum64(g->filter, strlen(g->filter)));
+		if (g->algorithm == WSE_SPARSE_STATIC)
+			continue;
+		snprintf(key, sizeof(key), i ? "sparsity_update.%u" : "sparsity_update", i);
+		wse_fact(f, WSE_FACT_RATES, key,
+			 "drop_fraction %s to %s in %" PRIu64 ", freq %" PRIu64 ", stop %" PRIu64,
+			 wse_f64_text(g->drop, drop), wse_f64_text(g->drop_least, least),
+			 g->half_period, g->freq, g->stop);
+	}
+}
+
 void wse_run_facts(struct wse_facts *f, const struct wse_memx_cfg *cfg,
 		   const struct wse_train_state *ts)
 {
@@ -66,6 +91,7 @@ void wse_run_facts(struct wse_facts *f, const struct wse_memx_cfg *cfg,
 	wse_fact(f, WSE_FACT_SHAPE, "micro_batch_size", "%" PRIu64, ts->micro_batch);
 	if (ts->variant > 1)
 		wse_fact(f, WSE_FACT_SHAPE, "variant", WSE_FACT_VARIANT, ts->variant);
+	sparse_facts(f, &cfg->sparsity);
 	if (ts->tokenizer)
 		wse_fact(f, WSE_FACT_DATA, "tokenizer", "%u tokens, checksum %016" PRIx64,
 			 ts->tokenizer, ts->tokenizer_sum);

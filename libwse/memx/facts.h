@@ -12,7 +12,7 @@
 /* what a value is about, and so what a difference means */
 enum wse_fact_about { WSE_FACT_SHAPE, WSE_FACT_DATA, WSE_FACT_RATES, WSE_FACT_STATE };
 
-#define WSE_FACTS	48
+#define WSE_FACTS	64
 #define WSE_FACT_VALUE 256 /* bytes; a model's is the longest */
 /* of graphs with the plain order of sums nothing is said */
 #define WSE_FACT_VARIANT "%u (order of sums)"

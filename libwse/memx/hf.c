@@ -251,7 +251,7 @@ static int check_tensor(const struct family *fam, const struct wse_st_file *f,
 						v->dim[1] == dim[0]
 					? ": it lies as [out][in], Hugging Face's as [in][out]"
 					: "");
-	if (wse_st_type(v) == WSE_ST_OTHER)
+	if (wse_st_type(v) >= WSE_ST_U8)
 		return wse_fail(-EINVAL, "%s is of type %s there; F32, F16 and BF16 are read",
 				v->name, v->dtype);
 	return 0;

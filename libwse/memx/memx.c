@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/pages.h"
+#include "memx/choose.h"
 #include "memx/image_file.h"
 #include "num/image.h"
 #include "num/num.h"
@@ -39,6 +40,9 @@ struct wse_memx {
 	int failed;  /* -errno of the store: units are of different steps */
 	int unset;   /* forward: nothing was loaded, and the initial values are not made either */
 	struct wse_update update;
+	struct wse_masks masks;
+	int chosen; /* the masks of after this step are */
+	int cut;    /* of several ranks: masks are to be made of the weights that were loaded */
 
 	struct wse_shared_buf **bufs; /* [nunits]: fwd, tr, vec */
 	struct wse_image *images;
@@ -241,8 +245,11 @@ int wse_memx_open(const struct wse_memx_cfg *cfg, const struct wse_graph *graph,
 	}
 	ret = ret ? ret : open_store(mx);
 	ret = ret ? ret : find_inputs(mx);
+	ret = ret ? ret : wse_masks_open(&mx->masks, &mx->cfg.sparsity, &mx->map, &mx->pool);
 	if (!ret && !cfg->forward)
 		ret = wse_map_init(&mx->map, cfg->seed);
+	if (!ret && !cfg->forward)
+		ret = wse_choose_first(&mx->masks, cfg->seed);
 	ret = ret ? ret : wse_memx_refresh(mx);
 	mx->unset = cfg->forward;
 	if (ret) {
@@ -264,6 +271,7 @@ void wse_memx_close(struct wse_memx *mx)
 		free(mx->own[i]);
 	for (uint32_t i = 0; mx->mirror && i < mx->tab.n; i++)
 		free(mx->mirror[i]);
+	wse_masks_close(&mx->masks);
 	free(mx->bufs);
 	free(mx->images);
 	free(mx->inputs);
@@ -413,6 +421,15 @@ static void write_back_chunks(struct wse_memx *mx, const struct wse_unit *u, con
 	}
 }
 
+/* weights that are not there any more, or not yet, and their moments */
+static void clear_range(struct wse_memx *mx, const struct wse_memx_piece *p, float *const *array,
+			size_t at, size_t n)
+{
+	for (uint32_t i = 0; i < WSE_MEMX_ARRAYS; i++)
+		if (array[i])
+			wse_masks_clear(&mx->masks, p->unit, at, n, array[i] + (at - p->at));
+}
+
 /*
  * A pass over a piece of a unit's matrix updates it, where that is due, and writes the images, a
  * row of tiles at a time: what the optimizer has written is still in the cache. Rows beyond the
@@ -438,6 +455,8 @@ static void pass_matrix(struct wse_memx *mx, const struct wse_memx_piece *p, flo
 		if (grad && first < some)
 			update_range(mx, u->weight, array, at - p->at, grad + (at - p->at),
 				     (some - first) * u->ins);
+		if (mx->masks.moving && wse_masks_bits(&mx->masks, p->unit) && first < some)
+			clear_range(mx, p, array, at, (some - first) * u->ins);
 		if (u->chunks_back > 1 && tr)
 			write_back_chunks(mx, u, w, first, end, fwd, tr);
 		else
@@ -478,6 +497,13 @@ static int piece_grad(const struct wse_memx *mx, const struct wse_memx_piece *p,
 	return wse_memx_sum(mx, mx->unit_grads, p->unit, p->at, p->count, mx->grad_piece);
 }
 
+/* of a piece's gradient what is not used: grad [count] */
+static void clear_grad(const struct wse_memx *mx, const struct wse_memx_piece *p, float *grad)
+{
+	if (p->unit != WSE_NO_UNIT && p->rows && wse_masks_bits(&mx->masks, p->unit))
+		wse_masks_clear(&mx->masks, p->unit, p->at, p->count - p->vec, grad);
+}
+
 /* pieces [first, end) of a unit, or of tensors in none */
 static int pass(struct wse_memx *mx, uint32_t first, uint32_t end, int updating)
 {
@@ -494,6 +520,8 @@ static int pass(struct wse_memx *mx, uint32_t first, uint32_t end, int updating)
 		ret = ret ? ret : wse_map_get(&mx->map, k, array);
 		if (ret)
 			break;
+		if (grad && grad == mx->grad_piece && mx->masks.moving)
+			clear_grad(mx, p, mx->grad_piece);
 		if (p->unit == WSE_NO_UNIT && updating)
 			update_range(mx, p->tensor, array, 0, grad, p->count);
 		if (p->unit != WSE_NO_UNIT && p->rows)
@@ -503,7 +531,7 @@ static int pass(struct wse_memx *mx, uint32_t first, uint32_t end, int updating)
 		if (mx->share.whole && p->unit != WSE_NO_UNIT && mx->share.whole[p->unit])
 			memcpy(mx->share.whole[p->unit] + p->at, array[WSE_MEMX_P],
 			       p->count * sizeof(float));
-		ret = wse_map_put(&mx->map, k, updating);
+		ret = wse_map_put(&mx->map, k, updating || mx->masks.moving);
 	}
 	return ret;
 }
@@ -588,6 +616,21 @@ static int give_up(struct wse_memx *mx, int err)
 	return err;
 }
 
+/* a step after which weights come by their gradients makes those of all */
+static void want_grads(struct wse_memx *mx)
+{
+	const struct wse_masks *m = &mx->masks;
+
+	for (uint32_t i = 0; i < mx->g->nunits; i++)
+		mx->images[i].dense_grad = 0;
+	for (uint32_t i = 0; i < m->nparts; i++) {
+		const struct wse_sparse_group *g = &m->cfg->g[m->part[i].group];
+
+		if (g->algorithm == WSE_SPARSE_RIGL && wse_sparse_is_due(g, mx->step + 1))
+			mx->images[mx->map.home[m->part[i].tensor].unit].dense_grad = 1;
+	}
+}
+
 int wse_memx_refresh(struct wse_memx *mx)
 {
 	int ret = 0;
@@ -595,10 +638,65 @@ int wse_memx_refresh(struct wse_memx *mx)
 	mx->failed = 0;
 	mx->pending = 0;
 	mx->unset = 0;
+	wse_masks_turn(&mx->masks);
+	wse_masks_forget(&mx->masks);
+	wse_masks_show(&mx->masks, mx->images);
+	want_grads(mx);
+	mx->masks.moving = mx->masks.there && !mx->cfg.forward;
 	wse_map_ahead(&mx->map, mx->map.pieces.first[0], mx->map.pieces.n);
 	for (uint32_t i = 0; i < mx->g->nunits && !ret; i++)
 		ret = pass_unit(mx, i, 0);
+	mx->masks.moving = 0;
 	return give_up(mx, ret);
+}
+
+struct wse_masks *wse_memx_masks(struct wse_memx *mx)
+{
+	return &mx->masks;
+}
+
+static int look_at_piece(void *ctx, uint32_t piece, const float **p, const float **grad)
+{
+	struct wse_memx *mx = ctx;
+	float *array[WSE_MEMX_ARRAYS];
+	int ret = grad ? piece_grad(mx, &mx->map.pieces.p[piece], grad) : 0;
+
+	ret = ret ? ret : wse_map_get(&mx->map, piece, array);
+	*p = ret ? NULL : array[WSE_MEMX_P];
+	return ret;
+}
+
+static int looked_at_piece(void *ctx, uint32_t piece)
+{
+	struct wse_memx *mx = ctx;
+
+	return wse_map_put(&mx->map, piece, 0);
+}
+
+static struct wse_choose_source source(struct wse_memx *mx)
+{
+	return (struct wse_choose_source){look_at_piece, looked_at_piece, mx, &mx->share.peers};
+}
+
+int wse_memx_masks_again(struct wse_memx *mx)
+{
+	const struct wse_choose_source from = source(mx);
+
+	mx->cut = mx->map.ranks > 1 && !mx->cfg.forward;
+	if (mx->cut)
+		wse_choose_all(&mx->masks);
+	return mx->cfg.forward || mx->cut ? 0 : wse_choose_largest(&mx->masks, &from);
+}
+
+int wse_memx_cut(struct wse_memx *mx)
+{
+	const struct wse_choose_source from = source(mx);
+	int ret = mx->cut ? wse_choose_largest(&mx->masks, &from) : 0;
+
+	if (!ret && mx->cut)
+		ret = wse_memx_refresh(mx);
+	mx->cut = 0;
+	return ret;
 }
 
 const struct wse_image *wse_memx_images(struct wse_memx *mx)
@@ -684,6 +782,7 @@ float *const *wse_memx_grads(struct wse_memx *mx, float *const *unit)
 {
 	mx->unit_grads = unit;
 	mx->squared = 0;
+	mx->chosen = 0;
 	for (uint32_t i = 0; i < mx->tab.n; i++) {
 		const struct wse_tensor *t = &mx->tab.t[i];
 
@@ -756,12 +855,62 @@ uint32_t wse_memx_bad_grad(const struct wse_memx *mx)
 	return WSE_NO_TENSOR;
 }
 
+/* the squares of a gradient in the file, without what is not used of it */
+static int square_again(struct wse_memx *mx, uint32_t unit)
+{
+	const struct wse_memx_pieces *l = &mx->map.pieces;
+	const uint32_t tensor = mx->g->units[unit].weight;
+	double *b = malloc((l->longest / 4096 + 1) * sizeof(*b)), sum = 0.0;
+	int ret = b ? 0 : -ENOMEM;
+
+	for (uint32_t k = l->first[unit]; k < l->first[unit + 1] && !ret; k++) {
+		const struct wse_memx_piece *p = &l->p[k];
+		size_t n = p->count - p->vec, left = mx->tab.t[tensor].count - p->at, blocks;
+		const float *grad;
+
+		ret = piece_grad(mx, p, &grad);
+		if (ret)
+			break;
+		clear_grad(mx, p, mx->grad_piece);
+		blocks = wse_square_blocks(grad, n < left ? n : left, b);
+		for (size_t i = 0; i < blocks; i++)
+			sum += b[i];
+	}
+	free(b);
+	mx->squares[tensor] = sum;
+	return ret;
+}
+
+/* where masks change after this step: to what, and gradients of the weights that stay */
+static int choose_masks(struct wse_memx *mx)
+{
+	const struct wse_choose_source from = source(mx);
+	const struct wse_memx_pieces *l = &mx->map.pieces;
+	int any = 0, ret;
+
+	if (mx->chosen || !mx->masks.nparts)
+		return 0;
+	wse_masks_forget(&mx->masks);
+	ret = wse_choose_step(&mx->masks, &from, mx->cfg.seed, mx->step + 1, &any);
+	for (uint32_t i = 0; i < mx->g->nunits && any && !ret; i++) {
+		if (!wse_masks_bits(&mx->masks, i))
+			continue;
+		if (!mx->unit_grads[i])
+			ret = square_again(mx, i);
+		for (uint32_t k = l->first[i]; k < l->first[i + 1] && mx->unit_grads[i]; k++)
+			if (wse_map_has(&mx->map, k))
+				clear_grad(mx, &l->p[k], mx->unit_grads[i] + l->p[k].at);
+	}
+	mx->chosen = !ret;
+	return ret;
+}
+
 int wse_memx_squares(struct wse_memx *mx)
 {
-	int ret;
+	int ret = choose_masks(mx);
 
-	if (mx->map.ranks == 1 || mx->squared)
-		return 0;
+	if (ret || mx->map.ranks == 1 || mx->squared)
+		return ret;
 	ret = wse_share_squares(&mx->share, mx->unit_grads, mx->scratch, mx->squares);
 	for (uint32_t i = 0; i < mx->tab.n && !ret; i++)
 		if (mx->own[i])
@@ -804,6 +953,10 @@ int wse_memx_commit(struct wse_memx *mx, double *norm, double *lr)
 	if (mx->gfile)
 		wse_grad_file_step(mx->gfile, mx->step + 1);
 	mx->pending = 1;
+	mx->masks.moving = wse_masks_turn(&mx->masks);
+	if (mx->masks.moving)
+		wse_masks_show(&mx->masks, mx->images);
+	want_grads(mx);
 	for (uint32_t i = 0; i < mx->g->nunits; i++)
 		set_ready(mx, i, 0);
 	ret = pass(mx, 0, mx->map.pieces.first[0], 1);
@@ -836,5 +989,7 @@ int wse_memx_finish(struct wse_memx *mx)
 		if (!mx->early[i])
 			ret = pass_unit(mx, i, 1);
 	mx->pending = 0;
+	mx->masks.moving = 0;
+	wse_masks_forget(&mx->masks);
 	return give_up(mx, ret);
 }

@@ -12,6 +12,7 @@
 
 #include "memx/grad_file.h"
 #include "memx/map.h"
+#include "memx/mask.h"
 #include "memx/optim.h"
 #include "memx/share.h"
 #include "memx/store.h"
@@ -43,6 +44,7 @@ struct wse_memx_cfg {
 	uint32_t grad_places;
 	/* bytes of images that are in memory, the others in a file; 0: all are */
 	uint64_t image_room;
+	struct wse_sparsity sparsity; /* n 0: all weights are there */
 };
 
 /* the graph says how units lie in their images and gradients; it stays until close */
@@ -69,6 +71,16 @@ struct wse_memx_state {
 	double *beta1_pow, *beta2_pow;
 };
 void wse_memx_state(struct wse_memx *mx, struct wse_memx_state *state);
+
+/* which weights are there; what is written into it holds from wse_memx_refresh() on */
+struct wse_masks *wse_memx_masks(struct wse_memx *mx);
+/*
+ * Weights were loaded that have no masks: those of the largest magnitudes get one, where that is
+ * how masks begin. Before wse_memx_refresh(); of several ranks, once all have loaded them,
+ * wse_memx_cut() does it
+ */
+int wse_memx_masks_again(struct wse_memx *mx);
+int wse_memx_cut(struct wse_memx *mx);
 
 /*
  * Elements [from, from + count) of a tensor in its own order, out of one of the arrays (store.h) or

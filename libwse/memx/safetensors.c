@@ -60,10 +60,10 @@ static void wrote(struct writer *w, size_t bytes)
 }
 
 /* the next bytes of a tensor, in pieces that stay in the cache from the checksum to the disk */
-static int put(struct writer *w, struct wse_sum64 *sum, const float *data, size_t count)
+static int put_bytes(struct writer *w, struct wse_sum64 *sum, const void *data, size_t n)
 {
-	size_t n = count * sizeof(float), part;
-	const char *p = (const char *)data;
+	const char *p = data;
+	size_t part;
 	int ret;
 
 	for (; n; n -= part, p += part) {
@@ -75,6 +75,32 @@ static int put(struct writer *w, struct wse_sum64 *sum, const float *data, size_
 		wrote(w, part);
 	}
 	return 0;
+}
+
+static int is_bytes(const struct wse_st *st, uint32_t i)
+{
+	return i >= st->ntensors - st->nbytes;
+}
+
+static uint64_t bytes_of(const struct wse_st *st, uint32_t i)
+{
+	return st->tensors[i].count * (is_bytes(st, i) ? 1 : sizeof(float));
+}
+
+static int put(struct writer *w, struct wse_sum64 *sum, int bytes, const float *data, size_t count)
+{
+	unsigned char byte[4096];
+	int ret = 0;
+
+	if (!bytes)
+		return put_bytes(w, sum, data, count * sizeof(*data));
+	for (size_t n; count && !ret; count -= n, data += n) {
+		n = count < sizeof(byte) ? count : sizeof(byte);
+		for (size_t i = 0; i < n; i++)
+			byte[i] = (unsigned char)data[i];
+		ret = put_bytes(w, sum, byte, n);
+	}
+	return ret;
 }
 
 /* elements [from, from + count) of tensor i as they lie in memory */
@@ -128,7 +154,7 @@ static int write_turned(struct writer *w, const struct wse_st *st, uint32_t i,
 	for (size_t r = 0; r < rows && !ret; r += n) {
 		n = rows - r < most ? rows - r : most;
 		ret = turn(st, i, r, n, stripe, lines);
-		ret = ret ? ret : put(w, sum, stripe, n * cols);
+		ret = ret ? ret : put(w, sum, is_bytes(st, i), stripe, n * cols);
 	}
 	free(stripe);
 	free(lines);
@@ -145,7 +171,7 @@ static int write_straight(struct writer *w, const struct wse_st *st, uint32_t i,
 	for (size_t at = 0, n; at < count && !ret; at += n) {
 		n = count - at < most ? count - at : most;
 		ret = get(st, i, at, n, piece);
-		ret = ret ? ret : put(w, sum, piece, n);
+		ret = ret ? ret : put(w, sum, is_bytes(st, i), piece, n);
 	}
 	free(piece);
 	return ret;
@@ -203,12 +229,13 @@ static int header_text(const struct wse_st *st, const uint64_t *sums, FILE *f, s
 	for (uint32_t i = 0; i < st->ntensors; i++) {
 		const struct wse_st_tensor *t = &st->tensors[i];
 
-		fprintf(f, ",\"%s\":{\"dtype\":\"F32\",\"shape\":[%u", t->name, t->dim[0]);
+		fprintf(f, ",\"%s\":{\"dtype\":\"%s\",\"shape\":[%u", t->name,
+			is_bytes(st, i) ? "U8" : "F32", t->dim[0]);
 		if (t->ndim == 2)
 			fprintf(f, ",%u", t->dim[1]);
 		fprintf(f, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", off,
-			off + t->count * sizeof(float));
-		off += t->count * sizeof(float);
+			off + bytes_of(st, i));
+		off += bytes_of(st, i);
 	}
 	fputc('}', f);
 	while (ftell(f) % 8)
@@ -257,9 +284,11 @@ static int finished(void *ctx, const void *data, size_t bytes)
 	return 0;
 }
 
-/* the file is at its first tensor */
+/* the file is at its first tensor; then it is behind the floats */
 static int write_all_places(struct writer *w, const struct wse_st *st, uint64_t *sums)
 {
+	const uint32_t n = st->ntensors - st->nbytes;
+	uint64_t total = 0;
 	off_t begin = lseek(w->fd, 0, SEEK_CUR);
 	struct finishing f = {.w = w};
 	struct wse_st_places p;
@@ -271,14 +300,18 @@ static int write_all_places(struct writer *w, const struct wse_st *st, uint64_t 
 	if (ret)
 		return ret;
 	ret = st->all(st->floats_ctx, wse_st_place, &p);
-	if (!ret && p.placed != w->total)
+	for (uint32_t i = 0; i < n; i++)
+		total += bytes_of(st, i);
+	if (!ret && p.placed != total)
 		ret = -EINVAL;
-	for (uint32_t i = 0; i < st->ntensors && !ret; i++) {
+	for (uint32_t i = 0; i < n && !ret; i++) {
 		wse_sum64_begin(&f.sum);
 		ret = wse_st_places_finish(&p, i, finished, &f);
 		sums[i] = wse_sum64_end(&f.sum);
 	}
 	wse_st_places_close(&p);
+	if (!ret && lseek(w->fd, begin + (off_t)total, SEEK_SET) < 0)
+		ret = -errno;
 	return ret;
 }
 
@@ -288,16 +321,19 @@ static int write_file(int fd, const struct wse_st *st)
 	uint64_t *sums = calloc(st->ntensors + 1, sizeof(*sums));
 	struct writer w = {.fd = fd, .progress = st->progress};
 	char *header = NULL;
+	uint32_t i = 0;
 	size_t len = 0;
 	int ret = sums ? make_header(st, NULL, &header, &len) : -ENOMEM;
 
 	if (!ret && lseek(fd, (off_t)len, SEEK_SET) < 0)
 		ret = -errno;
-	for (uint32_t i = 0; i < st->ntensors; i++)
-		w.total += st->tensors[i].count * sizeof(float);
-	if (!ret && st->all)
+	for (uint32_t k = 0; k < st->ntensors; k++)
+		w.total += bytes_of(st, k);
+	if (!ret && st->all) {
+		i = st->ntensors - st->nbytes;
 		ret = write_all_places(&w, st, sums);
-	for (uint32_t i = 0; i < st->ntensors && !ret && !st->all; i++)
+	}
+	for (; i < st->ntensors && !ret; i++)
 		ret = write_tensor(&w, st, i, &sums[i]);
 	free(header);
 	header = NULL;

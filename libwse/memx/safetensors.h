@@ -17,13 +17,13 @@
 #define WSE_ST_STRIPE (16u << 20)
 
 /*
- * rows of `cols` floats that make a stripe: as many as fit, in sixteens, as the checksum wants them
+ * rows of `cols` elements that make a stripe: as many as fit, in 32s, as the checksum wants them
  */
 static inline size_t wse_st_stripe_rows(size_t cols)
 {
-	size_t n = WSE_ST_STRIPE / (cols * sizeof(float) + 1) / 16 * 16;
+	size_t n = WSE_ST_STRIPE / (cols * sizeof(float) + 1) / 32 * 32;
 
-	return n ? n : 16;
+	return n ? n : 32;
 }
 
 /*
@@ -38,7 +38,7 @@ const char *wse_st_get(const struct wse_st_meta *meta, uint32_t n, const char *k
 
 /* ---- writer ---- */
 
-struct wse_st_tensor {		/* dtype is F32 always */
+struct wse_st_tensor {		/* dtype is F32, but of a file's last ones */
 	char name[WSE_ST_NAME];
 	uint32_t ndim, dim[2];
 	size_t count;		/* floats */
@@ -68,13 +68,14 @@ struct wse_st {
 	 */
 	int (*floats)(void *ctx, uint32_t i, size_t from, size_t count, float *out);
 	/*
-	 * NULL, or: gives all elements of all tensors to place(), each once, in an order of its
-	 * own, of transposed tensors whole lines; then floats() is not called. An error ends the
-	 * writing
+	 * NULL, or: gives all elements of all tensors of F32 to place(), each once, in an order of
+	 * its own, of transposed tensors whole lines; then floats() gives those of U8 alone. An
+	 * error ends the writing
 	 */
 	int (*all)(void *ctx, wse_st_place_fn place, void *places);
-	void *floats_ctx;			/* of either */
+	void *floats_ctx;			/* of both */
 	const struct wse_st_progress *progress; /* may be NULL */
+	uint32_t nbytes; /* the last ones are U8, of floats from 0 to 255 */
 };
 
 /*

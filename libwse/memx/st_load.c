@@ -13,7 +13,7 @@
 
 enum wse_st_type wse_st_type(const struct wse_st_view *v)
 {
-	static const char *const names[] = {"F32", "F16", "BF16"};
+	static const char *const names[] = {"F32", "F16", "BF16", "U8"};
 
 	for (int i = 0; i < WSE_ST_OTHER; i++)
 		if (!strcmp(v->dtype, names[i]))
@@ -23,7 +23,7 @@ enum wse_st_type wse_st_type(const struct wse_st_view *v)
 
 static size_t element_bytes(enum wse_st_type type)
 {
-	return type == WSE_ST_F32 ? sizeof(float) : sizeof(uint16_t);
+	return type == WSE_ST_F32 ? sizeof(float) : type == WSE_ST_U8 ? 1 : sizeof(uint16_t);
 }
 
 static float f16(uint16_t h)
@@ -42,6 +42,10 @@ static const float *floats(enum wse_st_type type, const void *data, size_t n, fl
 
 	if (type == WSE_ST_F32)
 		return data;
+	for (size_t i = 0; i < n && type == WSE_ST_U8; i++)
+		room[i] = (float)((const unsigned char *)data)[i];
+	if (type == WSE_ST_U8)
+		return room;
 	for (size_t i = 0; i < n; i++)
 		room[i] = type == WSE_ST_F16 ? f16(h[i]) : wse_bf16_to_f32(h[i]);
 	return room;
@@ -69,7 +73,7 @@ static uint64_t add_bits(enum wse_st_type type, const void *data, uint64_t at, s
 	const uint16_t *h = data;
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n && type < WSE_ST_U8; i++)
 		sum += (type == WSE_ST_F32 ? w[i] : h[i]) * (2 * (at + i) + 1);
 	return sum;
 }
@@ -79,7 +83,7 @@ static int look_at(void *ctx, const struct wse_st_view *v, uint64_t from, const 
 {
 	struct look *l = ctx;
 	const enum wse_st_type type = wse_st_type(v);
-	const size_t n = type == WSE_ST_OTHER ? 0 : bytes / element_bytes(type);
+	const size_t n = type >= WSE_ST_U8 ? 0 : bytes / element_bytes(type);
 	const float *p;
 
 	if (l->bad || !l->taken[v - l->f->views])

@@ -6,7 +6,7 @@
 #include "memx/safetensors.h"
 
 /* types of which numbers are read */
-enum wse_st_type { WSE_ST_F32, WSE_ST_F16, WSE_ST_BF16, WSE_ST_OTHER };
+enum wse_st_type { WSE_ST_F32, WSE_ST_F16, WSE_ST_BF16, WSE_ST_U8, WSE_ST_OTHER };
 
 enum wse_st_type wse_st_type(const struct wse_st_view *v);
 

@@ -78,13 +78,7 @@ static void quiet(void *ctx, enum wse_log_level level, const char *text)
 
 static int make_facts(struct wse_session *s, char *text)
 {
-	struct wse_memx_cfg mc = {
-		.model = s->cfg.model,
-		.optim = s->cfg.optim,
-		.sched = s->cfg.sched,
-		.max_norm = s->cfg.max_norm,
-		.seed = s->cfg.seed,
-	};
+	struct wse_memx_cfg mc = wse_session_memx_cfg(&s->cfg);
 	int n = snprintf(text, FACTS, "release\n%s\nparameters\n%zu\nseed\n%" PRIu64 "\n",
 			 WSE_RELEASE, s->table->params, s->cfg.seed);
 
@@ -529,7 +523,7 @@ static int compare_loaded(struct wse_session *s, const char *path)
 				"same folder, on storage that they share",
 				path, wse_hosts_name(r->hosts, i, who, sizeof(who)));
 	free(all);
-	return ret;
+	return ret ? ret : wse_memx_cut(s->memx);
 }
 
 int wse_ranks_load(struct wse_session *s, const char *path, enum wse_ckpt_load what)

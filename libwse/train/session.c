@@ -137,6 +137,7 @@ struct wse_memx_cfg wse_session_memx_cfg(const struct wse_config *cfg)
 		.max_norm = cfg->max_norm,
 		.seed = cfg->seed,
 		.forward = cfg->forward,
+		.sparsity = cfg->sparsity,
 	};
 }
 
@@ -276,6 +277,10 @@ int wse_session_open_part(struct wse_session *s, const struct wse_config *cfg,
 			wse_fail_in(ret, "no memory for buffers and weights: ");
 		goto fail;
 	}
+	if (mc.sparsity.file[0] && !mc.forward)
+		ret = wse_ckpt_masks(mc.sparsity.file, s->memx, &mc);
+	if (ret)
+		goto fail;
 	s->state = (struct wse_train_state){
 		.shuffle = cfg->shuffle,
 		.shuffle_seed = cfg->shuffle_seed,

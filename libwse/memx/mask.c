@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+/* The masks of a run. */
+#include "memx/mask.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "memx/memx.h"
+
+static size_t back_at(const struct wse_unit_mask *u)
+{
+	return wse_mask_bytes(&u->fwd);
+}
+
+static int open_unit(struct wse_masks *m, uint32_t unit)
+{
+	const struct wse_unit *u = &m->g->units[unit];
+	struct wse_unit_mask *k = &m->unit[unit];
+	size_t bytes;
+	int ret;
+
+	if (k->buf)
+		return 0;
+	k->fwd = wse_mask_shape(m->g, u, 0);
+	k->back = wse_mask_shape(m->g, u, 1);
+	bytes = wse_mask_bytes(&k->fwd) + (m->g->forward ? 0 : wse_mask_bytes(&k->back));
+	ret = m->pool->alloc(m->pool->ctx, bytes, &k->buf);
+	if (ret)
+		return wse_fail(ret, "no memory for the mask of %s", m->tab->t[u->weight].name);
+	memset(k->buf->ptr, 0, bytes);
+	return 0;
+}
+
+/* of a run of a tensor's elements: where they lie in the unit's matrix, one behind the other */
+static size_t run_at(const struct wse_masks *m, uint32_t tensor, size_t from, size_t count,
+		     size_t *n)
+{
+	const struct wse_unit *u = &m->g->units[m->map->home[tensor].unit];
+	struct wse_piece p = {0};
+
+	wse_unit_piece(m->g, u, 0, &m->tab->t[tensor], wse_unit_piece_of(m->g, u, 0, from), &p);
+	*n = p.from + p.count - from;
+	*n = *n < count ? *n : count;
+	return p.at + (from - p.from);
+}
+
+/* all of a tensor's weights are there */
+static void fill(struct wse_masks *m, uint32_t tensor)
+{
+	const struct wse_sparse_part all = {.tensor = tensor};
+	unsigned char ones[256];
+
+	memset(ones, 1, sizeof(ones));
+	for (size_t at = 0, n, count = m->tab->t[tensor].count; at < count; at += n) {
+		n = count - at < sizeof(ones) ? count - at : sizeof(ones);
+		wse_masks_put(m, &all, at, n, ones);
+	}
+}
+
+int wse_masks_open(struct wse_masks *m, const struct wse_sparsity *cfg, const struct wse_map *map,
+		   const struct wse_buf_pool *pool)
+{
+	uint32_t n, k = 0;
+	int ret = 0;
+
+	*m = (struct wse_masks){.cfg = cfg, .g = map->g, .tab = map->tab, .map = map, .pool = pool};
+	if (!cfg || !cfg->n)
+		return 0;
+	m->part = wse_sparse_parts(map->tab, cfg, &n);
+	m->unit = calloc(map->g->nunits + 1ul, sizeof(*m->unit));
+	if (!m->part || !m->unit)
+		return wse_fail(-ENOMEM, "no memory for masks");
+	for (uint32_t i = 0; i < n && !ret; i++) {
+		const struct wse_home *h = &map->home[m->part[i].tensor];
+
+		if (m->part[i].group == UINT32_MAX)
+			continue;
+		if (h->unit == WSE_NO_UNIT || h->which)
+			ret = wse_fail(-EINVAL, "%s does not stream: it cannot be sparse",
+				       m->part[i].name);
+		else
+			ret = open_unit(m, h->unit);
+		m->part[k++] = m->part[i];
+	}
+	m->nparts = k;
+	for (uint32_t i = 0; i < k && !ret; i++)
+		if (!i || m->part[i].tensor != m->part[i - 1].tensor)
+			fill(m, m->part[i].tensor);
+	return ret;
+}
+
+void wse_masks_close(struct wse_masks *m)
+{
+	for (uint32_t i = 0; m->unit && i < m->g->nunits; i++) {
+		if (m->unit[i].buf)
+			m->pool->free(m->pool->ctx, m->unit[i].buf);
+		free(m->unit[i].next);
+	}
+	free(m->unit);
+	free(m->part);
+	memset(m, 0, sizeof(*m));
+}
+
+int wse_masks_has(const struct wse_masks *m, uint32_t tensor)
+{
+	for (uint32_t i = 0; i < m->nparts; i++)
+		if (m->part[i].tensor == tensor)
+			return 1;
+	return 0;
+}
+
+/* ---- what streams read ---- */
+
+/* row k of the transposed image is what the columns of this one have of input k */
+static void transpose(const struct wse_masks *m, uint32_t unit)
+{
+	const struct wse_unit *u = &m->g->units[unit];
+	const struct wse_unit_mask *k = &m->unit[unit];
+	unsigned char *fwd = k->buf->ptr, *back = fwd + back_at(k);
+	size_t cols = m->g->tile.cols, n = u->chunks_back, h = u->ins / n / cols;
+
+	memset(back, 0, wse_mask_bytes(&k->back));
+	for (size_t row = 0; row < u->ins; row++) {
+		/* in chunks, row (chunk j, column c, i) is input (c, j, i) */
+		size_t j = row / h / cols, c = row / h % cols;
+		size_t in = n > 1 ? (c * n + j) * h + row % h : row;
+
+		for (size_t o = 0; o < u->outs; o++)
+			if (wse_mask_get(&k->fwd, fwd, o, in))
+				wse_mask_set(&k->back, back, row, o, 1);
+	}
+}
+
+void wse_masks_show(struct wse_masks *m, struct wse_image *images)
+{
+	for (uint32_t i = 0; m->unit && i < m->g->nunits; i++) {
+		struct wse_unit_mask *k = &m->unit[i];
+
+		if (!k->buf)
+			continue;
+		images[i].mask = (struct wse_span){m->there ? k->buf : NULL, 0};
+		if (m->g->forward)
+			continue;
+		images[i].mask_tr = (struct wse_span){m->there ? k->buf : NULL, back_at(k)};
+		transpose(m, i);
+	}
+}
+
+/* ---- a tensor's own order ---- */
+
+void wse_masks_put(struct wse_masks *m, const struct wse_sparse_part *p, size_t from, size_t count,
+		   const unsigned char *bytes)
+{
+	const uint32_t unit = m->map->home[p->tensor].unit;
+	struct wse_unit_mask *k = &m->unit[unit];
+	unsigned char *bits = k->next ? k->next : k->buf->ptr;
+	size_t width = k->fwd.width, n, at;
+
+	for (from += p->from; count; from += n, count -= n, bytes += n) {
+		at = run_at(m, p->tensor, from, count, &n);
+		for (size_t i = 0; i < n; i++)
+			wse_mask_set(&k->fwd, bits, (at + i) / width, (at + i) % width, bytes[i]);
+	}
+}
+
+void wse_masks_read(const struct wse_masks *m, uint32_t tensor, size_t from, size_t count,
+		    float *out)
+{
+	const uint32_t unit = m->map->home[tensor].unit;
+	const struct wse_unit_mask *k = &m->unit[unit];
+	size_t width = k->fwd.width, n, at;
+
+	for (; count; from += n, count -= n, out += n) {
+		at = run_at(m, tensor, from, count, &n);
+		for (size_t i = 0; i < n; i++)
+			out[i] = (float)wse_mask_get(&k->fwd, k->buf->ptr, (at + i) / width,
+						     (at + i) % width);
+	}
+}
+
+void wse_masks_write(struct wse_masks *m, uint32_t tensor, size_t from, size_t count,
+		     const float *in)
+{
+	const struct wse_sparse_part all = {.tensor = tensor};
+	unsigned char bytes[256];
+
+	for (size_t n; count; from += n, count -= n, in += n) {
+		n = count < sizeof(bytes) ? count : sizeof(bytes);
+		for (size_t i = 0; i < n; i++)
+			bytes[i] = in[i] != 0.0f;
+		wse_masks_put(m, &all, from, n, bytes);
+	}
+}
+
+void wse_masks_count(struct wse_masks *m)
+{
+	float bit[256];
+
+	for (uint32_t i = 0; i < m->nparts; i++) {
+		struct wse_sparse_part *p = &m->part[i];
+
+		p->keep = 0;
+		for (size_t at = 0, n; at < p->count; at += n) {
+			n = p->count - at < 256 ? p->count - at : 256;
+			wse_masks_read(m, p->tensor, p->from + at, n, bit);
+			for (size_t k = 0; k < n; k++)
+				p->keep += bit[k] != 0.0f;
+		}
+	}
+	m->there = m->nparts != 0;
+}
+
+/* ---- what follows them ---- */
+
+void wse_masks_clear(const struct wse_masks *m, uint32_t unit, size_t at, size_t n, float *x)
+{
+	const struct wse_unit_mask *k = &m->unit[unit];
+	const unsigned char *bits = k->buf->ptr;
+	size_t width = k->fwd.width, row = at / width, j = at % width;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t b = wse_mask_byte(&k->fwd, row, j);
+		unsigned int keep = bits[b] & (k->next ? k->next[b] : 0xffu);
+
+		if (!(keep >> (j % k->fwd.run % 8) & 1))
+			x[i] = 0.0f;
+		if (++j == width) {
+			j = 0;
+			row++;
+		}
+	}
+}
+
+int wse_masks_turn(struct wse_masks *m)
+{
+	int any = 0;
+
+	for (uint32_t i = 0; m->unit && i < m->g->nunits; i++) {
+		struct wse_unit_mask *k = &m->unit[i];
+		unsigned char *now = k->next ? k->buf->ptr : NULL;
+
+		for (size_t b = 0; now && b < wse_mask_bytes(&k->fwd); b++) {
+			unsigned char stays = now[b] & k->next[b];
+
+			now[b] = k->next[b];
+			k->next[b] = stays;
+		}
+		any |= now != NULL;
+	}
+	return any;
+}
+
+void wse_masks_forget(struct wse_masks *m)
+{
+	for (uint32_t i = 0; m->unit && i < m->g->nunits; i++) {
+		free(m->unit[i].next);
+		m->unit[i].next = NULL;
+	}
+}

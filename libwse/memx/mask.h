@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The masks of a run, in the order of the images (graph/mask.h): which weights are there. The
+ * others are 0, as are their moments and gradients; every rank has the masks of all pieces. What
+ * changes them, and by which order of weights, is choose.h's.
+ */
+#ifndef WSE_MEMX_MASK_H
+#define WSE_MEMX_MASK_H
+
+#include "graph/mask.h"
+#include "memx/map.h"
+#include "memx/sparsity.h"
+#include "ops/micro_batch.h"
+
+struct wse_buf_pool;
+
+struct wse_unit_mask {
+	struct wse_shared_buf *buf; /* the image's bits, those of the transposed one; NULL: dense */
+	struct wse_mask_shape fwd, back;
+	unsigned char *next; /* chosen for after this step: as those of the image; or NULL */
+};
+
+struct wse_masks {
+	const struct wse_sparsity *cfg;
+	const struct wse_graph *g;
+	const struct wse_tensor_table *tab;
+	const struct wse_map *map;
+	struct wse_sparse_part *part; /* those that have a mask, by tensor and row */
+	uint32_t nparts;
+	struct wse_unit_mask *unit; /* [nunits] */
+	const struct wse_buf_pool *pool;
+	int there;  /* they were made or read: streams go by them */
+	int moving; /* they have changed, and masters have to follow */
+};
+
+/* cfg NULL or empty: there are none. All stay until close. -EINVAL, -ENOMEM */
+int wse_masks_open(struct wse_masks *m, const struct wse_sparsity *cfg, const struct wse_map *map,
+		   const struct wse_buf_pool *pool);
+void wse_masks_close(struct wse_masks *m);
+
+static inline unsigned char *wse_masks_bits(const struct wse_masks *m, uint32_t unit)
+{
+	return m->unit && m->unit[unit].buf ? m->unit[unit].buf->ptr : NULL;
+}
+
+/* their place into the images, once they are there; and the transposed bits, by the others */
+void wse_masks_show(struct wse_masks *m, struct wse_image *images);
+/* the bits of a part's element are set or cleared: of the next mask, if there is one */
+void wse_masks_put(struct wse_masks *m, const struct wse_sparse_part *p, size_t from, size_t count,
+		   const unsigned char *bytes);
+/* 1 or 0 each; a tensor's elements outside its parts are 1 */
+void wse_masks_read(const struct wse_masks *m, uint32_t tensor, size_t from, size_t count,
+		    float *out);
+void wse_masks_write(struct wse_masks *m, uint32_t tensor, size_t from, size_t count,
+		     const float *in);
+/* what was written is all there is: how many weights each part has */
+void wse_masks_count(struct wse_masks *m);
+/* has it one? */
+int wse_masks_has(const struct wse_masks *m, uint32_t tensor);
+
+/* floats [at, at + n) of a unit's matrix, x [n]: those in no mask, or in but one of both, are 0 */
+void wse_masks_clear(const struct wse_masks *m, uint32_t unit, size_t at, size_t n, float *x);
+/*
+ * The next masks are the masks from here on, and next has what is in the old ones, too, until it is
+ * forgotten. Were there any?
+ */
+int wse_masks_turn(struct wse_masks *m);
+void wse_masks_forget(struct wse_masks *m);
+
+#endif

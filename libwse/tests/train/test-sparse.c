@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Training with masks: the same bits on oracle and twin, on 1 to 3 devices, with state in memory or
+ * in files, and as a dense run whose gradients are masked by hand; what is left out is 0, and
+ * counts are exact.
+ */
+#include <errno.h>
+
+#include "sparse.h"
+#include "tap.h"
+#include "train/verify.h"
+#include "wse_regs.h"
+
+#define GPT "vocab_size: 128, num_heads: 4, max_position_embeddings: 16"
+
+static const struct sparse_case cases[] = {
+	{"mlp",
+	 "name: mlp, window: 4, embedding_size: 8, hidden_sizes: [64, 32], nonlinearity: gelu",
+	 "batch_size: 96, micro_batch_size: 32", "{sparsity: 0.75, param_filter: '*'}"},
+	{"gpt2, queries, keys and values in one",
+	 "name: gpt2, hidden_size: 32, num_hidden_layers: 2, filter_size: 64, " GPT,
+	 "batch_size: 6, micro_batch_size: 2", "{sparsity: 0.75}"},
+	{"gpt2, queries alone",
+	 "name: gpt2, hidden_size: 32, num_hidden_layers: 1, filter_size: 64, " GPT,
+	 "batch_size: 6, micro_batch_size: 2",
+	 "[{sparsity: 0.9, param_filter: '*proj_q_dense_layer.weight'},"
+	 " {sparsity: 0.5, param_filter: ['*.ffn.1.linear_layer.weight']}]"},
+	{"gpt2, a block made again",
+	 "name: gpt2, hidden_size: 32, num_hidden_layers: 2, filter_size: 64, recompute: block, " GPT,
+	 "batch_size: 6, micro_batch_size: 2", "0.75"},
+	{"gpt2, blocks' inputs on the host",
+	 "name: gpt2, hidden_size: 32, num_hidden_layers: 2, filter_size: 64, recompute: spill, " GPT,
+	 "batch_size: 6, micro_batch_size: 2", "{sparsity: 0.75, init_method: topk}"},
+	{"llama: GQA, SwiGLU, its own output layer",
+	 "name: llama, hidden_size: 32, num_hidden_layers: 2, filter_size: 64, "
+	 "attention_module: multiquery_attention, extra_attention_params: {num_kv_groups: 2}, "
+	 "share_embedding_weights: false, position_embedding_type: rotary, rotary_dim: 8, " GPT,
+	 "batch_size: 6, micro_batch_size: 2",
+	 "[{sparsity: 0.75}, {sparsity: 0.25, param_filter: lm_head.weight}]"},
+	{"gptj",
+	 "name: gptj, hidden_size: 32, num_hidden_layers: 1, filter_size: 64, rotary_dim: 8, " GPT,
+	 "batch_size: 6, micro_batch_size: 2", "{sparsity: 0.6}"},
+	{"neox, head by head in files",
+	 "name: gpt_neox, hidden_size: 32, num_hidden_layers: 1, filter_size: 64, rotary_dim: 8, " GPT,
+	 "batch_size: 6, micro_batch_size: 2", "{sparsity: 0.6}"},
+};
+
+enum { NCASES = sizeof(cases) / sizeof(*cases) };
+
+/* so large that files take less memory */
+static const struct sparse_case large[] = {
+	{"gpt2, 4 blocks",
+	 "name: gpt2, hidden_size: 128, num_hidden_layers: 4, num_heads: 4, "
+	 "max_position_embeddings: 32",
+	 "batch_size: 6, micro_batch_size: 2", "{sparsity: 0.75}"},
+	{"mlp, 12 layers",
+	 "name: mlp, window: 8, embedding_size: 32, hidden_sizes: [256, 256, 256, 256, 256, 256, "
+	 "256, 256, 256, 256, 256, 256]",
+	 "batch_size: 192, micro_batch_size: 32", "{sparsity: 0.75}"},
+};
+
+/* how a run is done besides the case */
+struct how {
+	const char *uri;
+	uint32_t devices, steps;
+	enum wse_memory_files files;
+	int by_hand; /* dense streams, and gradients are cleared here */
+	const char *replay;
+	const char *sparsity; /* in place of the case's */
+};
+
+struct came {
+	uint64_t sum, mac, other; /* other: gradients that are not used and were not 0 */
+	double loss, norm;
+	int grads_file;
+	uint64_t image_reads;
+};
+
+/* the streams of this session go without masks */
+static void show_none(struct wse_session *s)
+{
+	struct wse_image *images = (struct wse_image *)(uintptr_t)wse_memx_images(s->memx);
+
+	for (uint32_t i = 0; i < s->plan.graph.nunits; i++)
+		images[i].mask.buf = images[i].mask_tr.buf = NULL;
+}
+
+/* what is in no mask of the sums of gradients: how much is not 0, and cleared where it is asked */
+static uint64_t unused(struct wse_session *s, int clear)
+{
+	const struct wse_masks *m = wse_memx_masks(s->memx);
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < s->plan.graph.nunits; i++) {
+		const struct wse_unit *u = &s->plan.graph.units[i];
+		size_t count = (size_t)u->outs * u->ins;
+		float *kept;
+
+		if (!wse_masks_bits(m, i) || !s->io.sums[i])
+			continue;
+		kept = malloc(count * sizeof(*kept));
+		memcpy(kept, s->io.sums[i], count * sizeof(*kept));
+		wse_masks_clear(m, i, 0, count, kept);
+		for (size_t k = 0; k < count; k++)
+			n += wse_f2u(kept[k]) != wse_f2u(s->io.sums[i][k]);
+		if (clear)
+			memcpy(s->io.sums[i], kept, count * sizeof(*kept));
+		free(kept);
+	}
+	return n;
+}
+
+static int steps_of(struct wse_session *s, const struct how *h, struct came *r)
+{
+	struct wse_step_result step = {0};
+	struct wse_exec_cost cost;
+	int ret = 0;
+
+	for (uint32_t i = 0; i < h->steps && !ret; i++) {
+		if (h->by_hand)
+			show_none(s);
+		ret = wse_session_compute(s, &step);
+		if (!ret && !wse_swarm_cost(s->swarm, 0, &cost))
+			r->mac += cost.count[WSE_CNT_MAC];
+		if (!ret && h->replay && i + 1 == h->steps)
+			ret = wse_verify_step(s, h->replay);
+		r->other += unused(s, h->by_hand);
+		ret = ret ? ret : wse_session_commit(s, &step);
+	}
+	r->loss = step.loss;
+	r->norm = step.norm;
+	return ret;
+}
+
+static int run(const struct sparse_case *c, const struct how *h, struct came *r)
+{
+	const char *uris[] = {h->uri, h->uri, h->uri};
+	char dir[] = "/tmp/wse-sparse-dir-XXXXXX";
+	struct wse_memory m;
+	struct wse_config cfg;
+	struct wse_session s;
+	int ret = sparse_config(c, h->sparsity ? h->sparsity : c->sparsity, &cfg);
+
+	*r = (struct came){0};
+	ret = ret ? ret : wse_session_open(&s, &cfg, uris, h->devices, NULL);
+	if (!ret && h->files) {
+		ret = wse_memory_of(&cfg, &s.plan, h->uri, h->devices, 1, &m);
+		wse_session_close(&s);
+		cfg.memory_limit = wse_memory_sum(&m, h->files);
+		snprintf(cfg.model_dir, sizeof(cfg.model_dir), "%s", mkdtemp(dir));
+		ret = ret ? ret : wse_session_open(&s, &cfg, uris, h->devices, NULL);
+	}
+	if (ret)
+		return ret;
+	ret = steps_of(&s, h, r);
+	r->sum = ret ? 0 : sparse_sum(&s);
+	r->grads_file = wse_memx_grad_file(s.memx) != NULL;
+	r->image_reads = wse_memx_image_reads(s.memx);
+	wse_session_close(&s);
+	if (h->files)
+		rmdir(dir);
+	return ret;
+}
+
+static int same(const struct came *a, const struct came *b)
+{
+	return a->sum && a->sum == b->sum && a->loss == b->loss && a->norm == b->norm;
+}
+
+static void same_bits(const struct sparse_case *c)
+{
+	const struct how oracle = {.uri = "oracle:rows=2,cols=2", .devices = 1, .steps = 3};
+	struct how h = oracle;
+	struct came want, got, dense;
+	int ret = run(c, &oracle, &want);
+
+	ok(!ret && !want.other,
+	   "%s: three steps on the oracle; no gradient of what is left out%s%s", c->what,
+	   ret ? ": " : "", ret ? wse_error() : "");
+	h.uri = "sim:func,rows=2,cols=2";
+	h.replay = "oracle:rows=2,cols=2";
+	ret = run(c, &h, &got);
+	ok(!ret && same(&want, &got), "%s: the twin has these bits%s%s", c->what, ret ? ": " : "",
+	   ret ? wse_error() : "");
+	h.replay = NULL;
+	h.by_hand = 1;
+	ret = run(c, &h, &dense);
+	ok(!ret && same(&want, &dense) && dense.other && got.mac < dense.mac,
+	   "%s: those of dense streams with gradients masked by hand; %.2f of the multiply-adds%s%s",
+	   c->what, (double)got.mac / (double)(dense.mac + 1), ret ? ": " : "",
+	   ret ? wse_error() : "");
+	for (uint32_t n = 2; n <= 3; n++) {
+		h = oracle;
+		h.devices = n;
+		ret = run(c, &h, &got);
+		ok(!ret && same(&want, &got), "%s: those of %u devices", c->what, n);
+	}
+}
+
+/* level 0, in each of its forms, is no section at all */
+static void level_0(void)
+{
+	static const char *const none[] = {
+		"0", "{sparsity: 0.0, algorithm: rigl, update: {freq: 2}}", "[{sparsity: 0}]"};
+	struct how h = {
+		.uri = "oracle:rows=2,cols=2", .devices = 1, .steps = 3, .sparsity = "null"};
+	struct came want, got;
+	int ret = run(&cases[1], &h, &want);
+
+	for (int i = 0; i < 3; i++) {
+		h.sparsity = none[i];
+		ret = ret ? ret : run(&cases[1], &h, &got);
+		ok(!ret && same(&want, &got), "sparsity: %s is the dense run, bit for bit",
+		   none[i]);
+	}
+}
+
+/* p, m and v of what is left out are 0, and so many weights are there */
+static void counts(const struct sparse_case *c)
+{
+	const char *uri = "oracle:rows=2,cols=2";
+	struct wse_step_result step;
+	struct wse_config cfg;
+	struct wse_session s;
+	struct state st;
+	int ret = sparse_config(c, c->sparsity, &cfg);
+	uint64_t wrong = 0, parts = 0, empty = 0;
+
+	ret = ret ? ret : wse_session_open(&s, &cfg, &uri, 1, NULL);
+	if (!ok(!ret, "%s is opened%s%s", c->what, ret ? ": " : "", ret ? wse_error() : ""))
+		return;
+	for (int i = 0; i < 2 && !ret; i++) {
+		ret = wse_session_compute(&s, &step);
+		ret = ret ? ret : wse_session_commit(&s, &step);
+	}
+	ret = ret ? ret : wse_memx_finish(s.memx);
+	st = state_of(s.memx);
+	for (uint32_t i = 0; i < wse_memx_masks(s.memx)->nparts && !ret; i++) {
+		const struct wse_sparse_part *p = &wse_memx_masks(s.memx)->part[i];
+		const struct wse_tensor *t = &st.table->t[p->tensor];
+		unsigned char *bytes = malloc(p->count);
+		size_t n = 0;
+
+		sparse_bits(&s, p, bytes);
+		for (size_t k = 0; k < p->count; k++) {
+			size_t at = t->off + p->from + k;
+
+			n += bytes[k];
+			if (bytes[k])
+				empty += wse_f2u(st.params[at]) == 0;
+			else
+				wrong += wse_f2u(st.params[at]) || wse_f2u(st.m[at]) ||
+					 wse_f2u(st.v[at]);
+		}
+		wrong += n != p->keep;
+		parts++;
+		free(bytes);
+	}
+	ok(!ret && parts && !wrong && !empty,
+	   "%s: %llu matrices have as many weights as asked, what is left out is +0 with its moments",
+	   c->what, (unsigned long long)parts);
+	state_free(&st);
+	wse_session_close(&s);
+}
+
+/* weights and moments, gradients, and images in files */
+static void files(const struct sparse_case *c, const char *sparsity, enum wse_memory_files most)
+{
+	static const char *const what[] = {"", "weights", "gradients, too,", "images, too,"};
+	struct how h = {
+		.uri = "sim:func,rows=2,cols=4", .devices = 1, .steps = 4, .sparsity = sparsity};
+	struct came want, got;
+	int ret = run(c, &h, &want);
+
+	for (enum wse_memory_files f = WSE_FILES_STATE; f <= most; f++) {
+		h.files = f;
+		ret = ret ? ret : run(c, &h, &got);
+		ok(!ret && same(&want, &got) && got.grads_file == (f >= WSE_FILES_GRADS) &&
+			   !got.image_reads == (f < WSE_FILES_IMAGES),
+		   "%s, %s: the same bits with %s in files%s%s", c->what, sparsity, what[f],
+		   ret ? ": " : "", ret ? wse_error() : "");
+	}
+}
+
+static void rtl(void)
+{
+	const struct how h = {.uri = "sim:func,rows=2,cols=2",
+			      .devices = 1,
+			      .steps = 1,
+			      .replay = "sim:rtl,rows=2,cols=2"};
+	struct came r;
+	int ret = run(&cases[2], &h, &r);
+
+	if (ret == -ENOENT || ret == -ENODEV) {
+		tap_skip("there is no RTL of 2x2", "a step replayed on the RTL");
+		return;
+	}
+	ok(!ret && r.sum, "%s: a step of the twin, replayed on the RTL%s%s", cases[2].what,
+	   ret ? ": " : "", ret ? wse_error() : "");
+}
+
+int main(void)
+{
+	if (sparse_begin()) {
+		printf("Bail out! no text\n");
+		return 1;
+	}
+	for (int i = 0; i < NCASES; i++)
+		same_bits(&cases[i]);
+	for (int i = 0; i < NCASES; i++)
+		counts(&cases[i]);
+	level_0();
+	files(&large[0], "{sparsity: 0.75}", WSE_FILES_GRADS);
+	files(&large[0], "{sparsity: 0.75, algorithm: rigl, update: {freq: 2}}", WSE_FILES_GRADS);
+	files(&large[1], "{sparsity: 0.75, algorithm: rigl, update: {freq: 2}}", WSE_FILES_IMAGES);
+	rtl();
+	sparse_done();
+	return tap_end();
+}
