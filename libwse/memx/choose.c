@@ -143,7 +143,7 @@ int wse_choose_first(struct wse_masks *m, uint64_t seed)
 
 	for (uint32_t i = 0; i < m->nparts && !ret; i++)
 		ret = first_of_part(m, &m->part[i], seed);
-	m->there = !ret;
+	m->there = !ret && m->nparts;
 	return ret;
 }
 
