@@ -34,7 +34,7 @@ struct decoder_cfg {
 	 * between them the speed is mixed, in proportion to the turns
 	 */
 	float low, high, original;
-	/* muP, each 0 where it is not: embeddings times it; q k times it, not 1 / sqrt(d); logits */
+	/* muP, each 0 where it is not: of embeddings; of q k, not 1 / sqrt(d); of logits */
 	float embed_scale, score_scale, logits_scale;
 	enum decoder_act act; /* LLaMA's gate too */
 	float eps;
