@@ -22,6 +22,7 @@ RVFLAGS_forward := $(RVSMALL)
 RVFLAGS_backward := $(RVSMALL)
 RVFLAGS_loss := $(RVSMALL)
 RVFLAGS_cached := $(RVSMALL)
+RVFLAGS_full_cached := $(RVSMALL)
 RVFLAGS_full_forward := $(RVSMALL)
 RVFLAGS_full_backward := $(RVSMALL)
 # the programs with all kernels of training: of GPT-2's form, and of every form

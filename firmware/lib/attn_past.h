@@ -92,10 +92,18 @@ static inline void attn_past_kernel(const struct wse_attn_past_args *a)
 	past_rows16 = a->s << 17;
 	head = 2 * a->s * a->d;
 	part = A.head * a->heads;
+#ifdef KERNELS_FULL
+	uint32_t share = a->heads / a->kv, left = share, k = q + part, v = k + A.head * a->kv;
+
+	ppart = head * a->kv;
+#else
 	ppart = head * a->heads;
+#endif
 	for (i = 0; i < a->heads; i++) {
+#ifndef KERNELS_FULL
 		uint32_t k = q + part, v = k + part;
 
+#endif
 		past_max(k, past, q, p, max);
 		for (r = 0; r <= A.row; r++) /* P in place of scores */
 			attn_p(k, q, p + 4 * t * t * r, r, p + 2 * t * t * r, max);
@@ -104,6 +112,13 @@ static inline void attn_past_kernel(const struct wse_attn_past_args *a)
 		past_sums(v, past + ppart, p, o, l);
 		q += A.head;
 		o += A.head;
+#ifdef KERNELS_FULL
+		if (--left)
+			continue;
+		left = share;
+		k += A.head;
+		v += A.head;
+#endif
 		past += head;
 	}
 	attn_done();

@@ -14,22 +14,23 @@
 #include "ops/oracle.h"
 #include "ops/scalar_attn.h"
 
-enum { A_D, A_HEADS, A_GROUP };
+enum { A_D, A_HEADS, A_GROUP, A_KV };
 enum { IN_QKV, IN_PAST, IN_COUNT };
 enum { OUT_O, OUT_WORK };
 
 /* tokens of the longest sequence */
 static uint32_t longest(const struct wse_graph *g, const struct wse_op *op)
 {
-	return g->values[op->in[IN_PAST]].rows * g->t / (2 * op->arg[A_D] * op->arg[A_HEADS]);
+	return g->values[op->in[IN_PAST]].rows * g->t / (2 * op->arg[A_D] * op->arg[A_KV]);
 }
 
 uint32_t wse_op_attn_past(struct wse_graph *g, uint32_t program, uint32_t qkv, uint32_t past,
-			  uint32_t count, uint32_t d, uint32_t heads, uint32_t group)
+			  uint32_t count, const struct wse_attn_op *a)
 {
+	uint32_t d = a->d, heads = a->heads, kv = a->kv ? a->kv : heads;
 	struct wse_op *op = wse_graph_op(g, WSE_OP_ATTN_PAST, WSE_NO_UNIT, program);
 	uint32_t o = wse_graph_value(g, "activations", WSE_TYPE_BF16, WSE_SHAPE_TOKENS, d * heads);
-	uint32_t s = past < g->nvalues ? g->values[past].rows * g->t / (2 * d * heads) : 0;
+	uint32_t s = past < g->nvalues ? g->values[past].rows * g->t / (2 * d * kv) : 0;
 
 	op->in[IN_QKV] = qkv;
 	op->in[IN_PAST] = past;
@@ -39,15 +40,31 @@ uint32_t wse_op_attn_past(struct wse_graph *g, uint32_t program, uint32_t qkv, u
 					    wse_attn_past_work(g->t, s));
 	op->arg[A_D] = d;
 	op->arg[A_HEADS] = heads;
-	op->arg[A_GROUP] = group;
+	op->arg[A_GROUP] = a->group;
+	op->arg[A_KV] = kv;
 	return o;
+}
+
+/* features of keys that a column has */
+static uint32_t keys_of(const struct wse_op *op)
+{
+	return op->arg[A_D] * op->arg[A_KV];
+}
+
+static int past_full(const struct wse_op *op)
+{
+	return op->arg[A_KV] != op->arg[A_HEADS];
 }
 
 static int past_check(const struct wse_graph *g, const struct wse_op *op)
 {
-	uint32_t heads = op->arg[A_HEADS], h = op->arg[A_D] * heads, s;
-	int ret = wse_check_value(g, op->in[IN_QKV], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, 3 * h,
-				  "queries, keys and values");
+	uint32_t heads = op->arg[A_HEADS], h = op->arg[A_D] * heads, kv = op->arg[A_KV], s;
+	int ret;
+
+	if (!kv || heads % kv)
+		return wse_fail(-EINVAL, "%u heads of queries do not share %u of keys", heads, kv);
+	ret = wse_check_value(g, op->in[IN_QKV], WSE_TYPE_BF16, WSE_SHAPE_TOKENS,
+			      h + 2 * keys_of(op), "queries, keys and values");
 
 	ret = ret ? ret
 		  : wse_check_value(g, op->in[IN_COUNT], WSE_TYPE_U16, WSE_SHAPE_SHARED, 1,
@@ -61,12 +78,11 @@ static int past_check(const struct wse_graph *g, const struct wse_op *op)
 			       g->t);
 	ret = ret ? ret
 		  : wse_check_value(g, op->in[IN_PAST], WSE_TYPE_BF16, WSE_SHAPE_TOKENS,
-				    2 * h * (s / g->t), "keys and values of the past");
+				    2 * keys_of(op) * (s / g->t), "keys and values of the past");
 	ret = ret ? ret
 		  : wse_check_value(g, op->out[OUT_O], WSE_TYPE_BF16, WSE_SHAPE_TOKENS, h,
 				    "the result");
-	if (!ret && (!op->arg[A_GROUP] || g->tile.cols % op->arg[A_GROUP] ||
-		     (op->arg[A_GROUP] > 1 && heads > 1)))
+	if (!ret && (!op->arg[A_GROUP] || g->tile.cols % op->arg[A_GROUP]))
 		ret = wse_fail(-EINVAL, "%u heads a column, each over %u of %u columns", heads,
 			       op->arg[A_GROUP], g->tile.cols);
 	return ret;
@@ -85,6 +101,7 @@ static void past_emit(struct wse_emit *e, const struct wse_op *op)
 		.d = op->arg[A_D],
 		.heads = op->arg[A_HEADS],
 		.group = op->arg[A_GROUP],
+		.kv = op->arg[A_KV],
 	};
 
 	wse_emit_kernel(e, op, a);
@@ -95,21 +112,22 @@ static int row_oracle(const struct wse_graph *g, const struct wse_op *op, uint32
 		      const uint16_t *qkv, const uint16_t *past, uint16_t *o)
 {
 	uint32_t cols = g->tile.cols, t = g->t, h = op->arg[A_D] * op->arg[A_HEADS];
-	uint32_t chunks = longest(g, op) / t;
+	uint32_t chunks = longest(g, op) / t, keys = keys_of(op), per = h + 2 * keys;
 	size_t all = wse_graph_tokens(g), tokens = (n + 1ul) * t, width = (size_t)h * cols;
 	struct wse_tile tile = {.rows = n + 1, .cols = cols, .lanes = g->tile.lanes};
 	struct wse_attn_shape shape = {(uint32_t)tokens, (uint32_t)tokens, op->arg[A_D],
-				       op->arg[A_HEADS], op->arg[A_GROUP], 0};
-	uint16_t *x = calloc(3 * width * tokens, 2), *y = calloc(width * tokens, 2);
+				       op->arg[A_HEADS], op->arg[A_GROUP], op->arg[A_KV]};
+	uint16_t *x = calloc((size_t)per * cols * tokens, 2), *y = calloc(width * tokens, 2);
 	float *stat = calloc(2 * width * tokens, sizeof(*stat));
 	int ret = x && y && stat ? 0 : -ENOMEM;
 
-	for (size_t f = 0; f < 3 * width && !ret; f++) {
-		size_t c = f / (3 * h), in = f % (3 * h);
+	for (size_t f = 0; f < (size_t)per * cols && !ret; f++) {
+		size_t c = f / per, in = f % per;
 
 		for (uint32_t k = 0; k < n && in >= h; k++)
 			memcpy(x + f * tokens + k * t,
-			       past + (((c * 2 * h + in - h) * chunks) + k) * all + r * t, 2 * t);
+			       past + (((c * 2 * keys + in - h) * chunks) + k) * all + r * t,
+			       2 * t);
 		memcpy(x + f * tokens + n * t, qkv + f * all + r * t, 2 * t);
 	}
 	ret = ret ? ret : wse_attn_oracle(&tile, &shape, x, y, stat, stat + width * tokens);
@@ -148,6 +166,7 @@ static uint64_t past_cycles(const struct wse_graph *g, const struct wse_op *op)
 
 const struct wse_op_type wse_type_attn_past = {.name = "attention with a past",
 					       .entry = "attn_past",
+					       .full = past_full,
 					       .check = past_check,
 					       .emit = past_emit,
 					       .oracle = past_oracle,

@@ -88,10 +88,12 @@ uint32_t wse_graph_kernels(struct wse_graph *g)
 /* programs, and those with all kernels, which take their place where an operation needs it */
 static const struct wse_graph_program plain[] = {{"train.elf", 0},
 						 {"forward.elf", 0},
-						 {"backward.elf", 0}},
+						 {"backward.elf", 0},
+						 {"cached.elf", 0}},
 				      full[] = {{"full.elf", 0x4e00},
 						{"full_forward.elf", 0x2c00},
-						{"full_backward.elf", 0x2c00}};
+						{"full_backward.elf", 0x2c00},
+						{"full_cached.elf", 0x2800}};
 
 static void choose_programs(struct wse_graph *g)
 {

@@ -98,11 +98,11 @@ uint32_t wse_op_fill(struct wse_graph *g, uint32_t spill, const char *what);
 size_t wse_spill_bytes(const struct wse_graph *g, uint32_t spill);
 
 /*
- * Attention of a row of cores to what came before: past bf16 [2][h][longest] of a core, as rows of
- * T, count u16, shared (struct wse_attn_past_args). Shapes d, heads, group as struct wse_attn_op's.
+ * Attention of a row of cores to what came before: past bf16 [2][kv * d][longest] of a core, as
+ * rows of T, count u16, shared (struct wse_attn_past_args). a: its d, heads, kv and group.
  */
 uint32_t wse_op_attn_past(struct wse_graph *g, uint32_t program, uint32_t qkv, uint32_t past,
-			  uint32_t count, uint32_t d, uint32_t heads, uint32_t group);
+			  uint32_t count, const struct wse_attn_op *a);
 
 /*
  * from here on losses have a scale a token, an input of the graph: before the loss, and after the

@@ -23,10 +23,6 @@ enum what { COPY, DROP, ATTENTION, NO };
 
 static enum what what_of(const struct wse_op *op)
 {
-	const struct wse_op_type *type = wse_op_type(op->kind);
-
-	if (type->full && type->full(op)) /* cached.elf has the forms of GPT-2's kind */
-		return NO;
 	switch (op->kind) {
 	case WSE_OP_LOSS:
 	case WSE_OP_LOSS_PART:
@@ -42,6 +38,7 @@ static enum what what_of(const struct wse_op *op)
 	case WSE_OP_LINEAR:
 	case WSE_OP_ADD:
 	case WSE_OP_NORM:
+	case WSE_OP_ROPE:
 		return COPY;
 	default:
 		return NO;
@@ -134,15 +131,16 @@ static void copy_out(struct maker *m, const struct wse_op *op)
 /* the row's q, k and v go out before what came before comes in */
 static void attention(struct maker *m, const struct wse_op *op)
 {
+	const struct wse_attn_op a = {
+		.d = op->arg[0], .heads = op->arg[1], .group = op->arg[2], .kv = op->arg[3]};
 	struct wse_past *p = m->p;
 	uint32_t qkv = mapped(m, op->in[0]), past, o;
 
 	wse_op_out_part(&p->g, p->made, qkv, m->layer, p->layers);
 	p->last_made = p->g.nops;
 	past = wse_op_in_part(&p->g, "keys and values", p->past, WSE_TYPE_BF16, WSE_SHAPE_TOKENS,
-			      p->rows / 3 * 2 * p->chunks, m->layer, p->layers);
-	o = wse_op_attn_past(&p->g, m->program, qkv, past, m->count, op->arg[0], op->arg[1],
-			     op->arg[2]);
+			      2 * p->keys * p->chunks, m->layer, p->layers);
+	o = wse_op_attn_past(&p->g, m->program, qkv, past, m->count, &a);
 	m->value[op->out[0]] = o;
 	m->layer++;
 }
@@ -172,8 +170,10 @@ static int look(const struct wse_graph *of, struct wse_past *p)
 					wse_kind_name(op->kind));
 		if (what == ATTENTION && p->layers++ && rows != p->rows)
 			return wse_fail(-ENOTSUP, "no text with a past: layers of several widths");
-		if (what == ATTENTION)
-			p->rows = rows;
+		if (what != ATTENTION)
+			continue;
+		p->rows = rows;
+		p->keys = op->arg[0] * op->arg[3];
 	}
 	p->chunks = of->seq / of->t;
 	return p->layers && p->chunks > 1
@@ -187,7 +187,7 @@ static int build(struct maker *m, uint32_t texts)
 	struct wse_past *p = m->p;
 	struct wse_graph *g = &p->g;
 	struct wse_tile tile = of->tile;
-	size_t tokens, core;
+	size_t tokens, column;
 
 	tile.rows = texts;
 	wse_graph_init(g, &tile, of->t);
@@ -199,13 +199,13 @@ static int build(struct maker *m, uint32_t texts)
 	m->program = wse_graph_program(g, "cached.elf", CACHED_END);
 	copy_units(m);
 	tokens = wse_graph_tokens(g);
-	core = (size_t)p->rows * tile.cols * tokens * 2;
+	column = tile.cols * tokens * 2; /* bytes of a row of values */
 	g->logits = wse_graph_out(g, "logits", of_tokens(m, of->out[of->logits].bytes));
-	p->made = wse_graph_out(g, "new keys and values", p->layers * core);
+	p->made = wse_graph_out(g, "new keys and values", p->layers * p->rows * column);
 	for (uint32_t i = 0; i < of->nforward; i++) /* the inputs that there are, first of all */
 		if (of->ops[i].kind == WSE_OP_IN)
 			copy_in(m, &of->ops[i]);
-	p->past = wse_graph_in(g, "keys and values", p->layers * (core / 3 * 2 * p->chunks));
+	p->past = wse_graph_in(g, "keys and values", p->layers * column * 2 * p->keys * p->chunks);
 	p->count = wse_graph_in(g, "rows of the past", tokens * 2);
 	m->count = wse_op_in(g, "rows of the past", p->count, WSE_TYPE_U16, WSE_SHAPE_SHARED, 1);
 	for (uint32_t i = 0; i < of->nforward; i++) {

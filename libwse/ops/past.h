@@ -13,11 +13,12 @@ struct wse_past {
 	struct wse_graph g;	/* wse_graph_fini() */
 	uint32_t layers;	/* operations of attention */
 	uint32_t rows;		/* bf16 of a core's q, k and v: [rows][T] */
+	uint32_t keys;		/* and of k, or v, alone */
 	uint32_t chunks;	/* rows of cores that a whole window has */
 	/*
 	 * Inputs of the graph: from[i] of the model's own is input i, for i below nfrom; then
-	 * `past`, bf16 [layers][COLS][2][rows / 3][chunks][tokens], and `count`, u16 [tokens].
-	 * Outputs: g.logits, and `made`, bf16 [layers][COLS][3][rows / 3][tokens]: q, k, v.
+	 * `past`, bf16 [layers][COLS][2][keys][chunks][tokens], and `count`, u16 [tokens].
+	 * Outputs: g.logits, and `made`, bf16 [layers][COLS][rows][tokens]: q, k, v.
 	 */
 	uint32_t nfrom, from[WSE_GRAPH_IO];
 	uint32_t element[WSE_GRAPH_IO]; /* bytes, of input i */
@@ -28,7 +29,7 @@ struct wse_past {
 
 /*
  * Of a finished graph, for texts in the first `texts` rows of its tile. -ENOTSUP for one that has
- * no attention over several rows, or an operation that cached.elf has no kernel for; -E2BIG where
+ * no attention over several rows, or an operation that text has no kernel for; -E2BIG where
  * the past does not fit the cores; -ENOMEM
  */
 int wse_past_make(const struct wse_graph *of, uint32_t texts, struct wse_past *p);

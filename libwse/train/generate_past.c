@@ -139,15 +139,15 @@ static int run(struct wse_gen_past *p, int logits)
 static void keep(struct wse_gen_past *p, uint32_t chunk)
 {
 	const struct wse_past *past = &p->past;
-	const size_t h = past->rows / 3, n = wse_graph_tokens(&past->g);
+	const size_t keys = 2 * past->keys, n = wse_graph_tokens(&past->g);
 	const size_t columns = (size_t)past->layers * past->g.tile.cols;
 	const uint16_t *from = wse_span_ptr(p->job.out[past->made]);
 	uint16_t *to = wse_span_ptr(p->job.in[past->past]);
 
 	for (size_t c = 0; c < columns; c++)
-		for (size_t f = 0; f < 2 * h; f++)
-			memcpy(to + ((c * 2 * h + f) * past->chunks + chunk) * n,
-			       from + (c * 3 * h + h + f) * n, n * sizeof(*to));
+		for (size_t f = 0; f < keys; f++)
+			memcpy(to + ((c * keys + f) * past->chunks + chunk) * n,
+			       from + ((c + 1) * past->rows - keys + f) * n, n * sizeof(*to));
 }
 
 int wse_gen_past_logits(struct wse_gen_past *p, const uint16_t *const *samples, uint32_t n,

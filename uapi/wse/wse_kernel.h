@@ -188,11 +188,13 @@ static inline uint32_t wse_attn_back_work(uint32_t t, uint32_t s, uint32_t d, ui
  */
 struct wse_attn_past_args {
 	uint32_t qkv;		/* bf16 [3][h][T]: q, k, v */
-	uint32_t past;		/* bf16 [2][h][s]: k, v; those of the first n t tokens are read */
+	/* bf16 [2][kv * d][s]: k, v; those of the first n t tokens are read */
+	uint32_t past;
 	uint32_t count;		/* u16: n */
 	uint32_t o;		/* bf16 [h][T], out */
 	uint32_t work;		/* wse_attn_past_work() bytes */
 	uint32_t t, s, d, heads, group;
+	uint32_t kv;		/* as of struct wse_attn_args; full_cached.elf alone reads it */
 };
 
 /* scores, then P, of all keys; a maximum and a sum a token */
@@ -264,7 +266,8 @@ struct wse_loss_chunk_args {
  * Kernels: X(KIND, entry, its struct). The entry is the start function in the programs; libwse
  * makes the operation WSE_OP_KIND of it, whose row is wse_type_entry in the operation's file. Those
  * of WSE_KERNELS are in train.elf; those of WSE_KERNELS_FULL in full.elf and its phases, beside
- * them; those of a vocabulary in chunks in loss.elf alone; that of text with a past in cached.elf.
+ * them; those of a vocabulary in chunks in loss.elf alone; that of text with a past in cached.elf
+ * and full_cached.elf.
  */
 #define WSE_KERNELS(X) \
 	X(LINEAR, linear_forward, wse_linear_args) \

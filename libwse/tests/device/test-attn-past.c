@@ -14,7 +14,14 @@
 
 struct shape {
 	uint32_t t, s, d, heads, group;
+	uint32_t kv; /* heads of keys; 0: heads */
 };
+
+/* rows of q, k and v that a column has */
+static uint32_t rows_of(const struct shape *s)
+{
+	return s->d * (s->heads + 2 * (s->kv ? s->kv : s->heads));
+}
 
 static uint16_t *numbers(size_t n, float scale, int wild)
 {
@@ -39,10 +46,11 @@ static void fill_row(const struct rig *g, const struct shape *s, struct data *d,
 		     uint32_t n, int wild)
 {
 	uint32_t h = s->d * s->heads, width = h * g->tile.cols, tokens = (n + 1) * s->t;
-	uint32_t all = s->t * g->tile.rows, chunks = s->s / s->t;
+	uint32_t all = s->t * g->tile.rows, chunks = s->s / s->t, per = rows_of(s);
 	struct wse_tile tile = {.rows = n + 1, .cols = g->tile.cols, .lanes = g->tile.lanes};
-	struct wse_attn_shape shape = {tokens, tokens, s->d, s->heads, s->group, 0};
-	uint16_t *x = numbers((size_t)3 * width * tokens, 1.5f / powf((float)s->d, 0.25f), wild);
+	struct wse_attn_shape shape = {tokens, tokens, s->d, s->heads, s->group, s->kv};
+	uint16_t *x =
+		numbers((size_t)per * g->tile.cols * tokens, 1.5f / powf((float)s->d, 0.25f), wild);
 	uint16_t *o = malloc((size_t)width * tokens * 2);
 	float *stat = malloc((size_t)width * tokens * 8);
 
@@ -50,13 +58,13 @@ static void fill_row(const struct rig *g, const struct shape *s, struct data *d,
 		printf("Bail out! the oracle refuses a shape\n");
 		exit(1);
 	}
-	for (uint32_t f = 0; f < 3 * width; f++) {
-		uint32_t c = f / (3 * h), in = f % (3 * h);
+	for (uint32_t f = 0; f < per * g->tile.cols; f++) {
+		uint32_t c = f / per, in = f % per;
 
 		memcpy(d->qkv + (size_t)f * all + r * s->t, x + (size_t)f * tokens + n * s->t,
 		       2 * s->t);
 		for (uint32_t k = 0; k < n && in >= h; k++)
-			memcpy(d->past + ((size_t)(c * 2 * h + in - h) * chunks + k) * all +
+			memcpy(d->past + ((size_t)(c * (per - h) + in - h) * chunks + k) * all +
 				       r * s->t,
 			       x + (size_t)f * tokens + k * s->t, 2 * s->t);
 	}
@@ -74,35 +82,38 @@ static void fill_row(const struct rig *g, const struct shape *s, struct data *d,
 static void test_shape(struct rig *g, const struct shape *s, int wild, int full)
 {
 	uint32_t h = s->d * s->heads, width = h * g->tile.cols, all = s->t * g->tile.rows;
+	uint32_t per = rows_of(s), qkvs = per * g->tile.cols, keys = (per - h) * g->tile.cols;
 	uint32_t chunks = s->s / s->t, work = wse_attn_past_work(s->t, s->s), planned;
 	struct wse_attn_past_args a = {
 		.t = s->t, .s = s->s, .d = s->d, .heads = s->heads, .group = s->group};
-	struct data d = {.qkv = malloc((size_t)3 * width * all * 2),
-			 .past = malloc((size_t)2 * width * chunks * all * 2),
+	struct data d = {.qkv = malloc((size_t)qkvs * all * 2),
+			 .past = malloc((size_t)keys * chunks * all * 2),
 			 .count = malloc(all * 2),
 			 .o = malloc((size_t)width * all * 2)};
 	int ret;
 
 	/* what is not of the past is none of the kernel's business: NaN */
-	memset(d.past, 0xff, (size_t)2 * width * chunks * all * 2);
+	memset(d.past, 0xff, (size_t)keys * chunks * all * 2);
+	a.kv = s->kv ? s->kv : s->heads;
 	for (uint32_t r = 0; r < g->tile.rows; r++)
 		fill_row(g, s, &d, r, full ? chunks - 1 : rig_rnd() % chunks, wild);
 	rig_clear(g);
-	a.qkv = rig_alloc(g, 3 * h * s->t * 2);
-	a.past = rig_alloc(g, 2 * h * s->s * 2);
+	a.qkv = rig_alloc(g, per * s->t * 2);
+	a.past = rig_alloc(g, (per - h) * s->s * 2);
 	a.count = rig_alloc(g, s->t * 2);
 	a.o = rig_alloc(g, h * s->t * 2);
 	a.work = rig_alloc(g, work);
-	rig_rows(g, a.qkv, d.qkv, 3 * width, all, 2);
-	rig_rows(g, a.past, d.past, 2 * width * chunks, all, 2);
+	rig_rows(g, a.qkv, d.qkv, qkvs, all, 2);
+	rig_rows(g, a.past, d.past, keys * chunks, all, 2);
 	rig_tokens(g, a.count, d.count, all, 2);
 	ret = rig_kernel(g, "attn_past", &a, sizeof(a));
 	rig_rows(g, a.o, d.o, width, all, 2);
 	rig_any(g, a.work, work, g->tile.rows);
 	ret = ret ? ret : rig_compare(g);
-	ok(!ret, "%s: t %u, s %u, d %u, %u %s%s%s, %u cycles%s%s", wse_device_uri(g->dev), s->t,
-	   s->s, s->d, s->group > 1 ? s->group : s->heads,
-	   s->group > 1 ? "columns a head" : "heads a column", wild ? ", wild" : "",
+	ok(!ret,
+	   "%s: t %u, s %u, d %u, %u heads of queries, %u of keys, over %u columns%s%s, %u "
+	   "cycles%s%s",
+	   wse_device_uri(g->dev), s->t, s->s, s->d, s->heads, a.kv, s->group, wild ? ", wild" : "",
 	   full ? ", full" : "", g->cycles, ret ? ": " : "", ret ? wse_error() : "");
 	planned = (uint32_t)wse_attn_past_cycles(s->t, s->s, s->d, s->heads, s->group);
 	if (full && !strncmp(wse_device_uri(g->dev), "sim:rtl", 7))
@@ -114,11 +125,11 @@ static void test_shape(struct rig *g, const struct shape *s, int wild, int full)
 	free(d.o);
 }
 
-static void test_device(const char *uri, const struct shape *shapes, size_t n)
+static void test_device(const char *uri, const char *program, const struct shape *shapes, size_t n)
 {
 	struct rig g;
 
-	if (rig_open_program(&g, uri, "cached.elf"))
+	if (rig_open_program(&g, uri, program))
 		return;
 	rig_seed = 1;
 	for (size_t i = 0; i < n; i++) {
@@ -133,21 +144,32 @@ static void test_device(const char *uri, const struct shape *shapes, size_t n)
 int main(void)
 {
 	static const struct shape alone[] = {
-		{8, 32, 16, 1, 1},  {16, 64, 16, 2, 1}, {8, 64, 8, 3, 1},   {32, 64, 8, 1, 1},
-		{8, 128, 16, 1, 1}, {64, 128, 4, 1, 1}, {24, 72, 12, 1, 1}, {16, 16, 64, 1, 1},
+		{8, 32, 16, 1, 1, 0},  {16, 64, 16, 2, 1, 0}, {8, 64, 8, 3, 1, 0},
+		{32, 64, 8, 1, 1, 0},  {8, 128, 16, 1, 1, 0}, {64, 128, 4, 1, 1, 0},
+		{24, 72, 12, 1, 1, 0}, {16, 16, 64, 1, 1, 0},
 	};
 	static const struct shape group2[] = {
-		{8, 32, 16, 1, 2}, {16, 48, 8, 1, 2}, {32, 64, 4, 1, 2}};
+		{8, 32, 16, 1, 2, 0}, {16, 48, 8, 1, 2, 0}, {32, 64, 4, 1, 2, 0}};
 	static const struct shape group4[] = {
-		{8, 64, 8, 1, 4}, {16, 64, 16, 1, 4}, {8, 24, 16, 1, 2}};
+		{8, 64, 8, 1, 4, 0}, {16, 64, 16, 1, 4, 0}, {8, 24, 16, 1, 2, 0}};
+
+	/* heads of queries that share keys, on a column and over several */
+	static const struct shape shared[] = {{8, 32, 8, 4, 1, 2},
+					      {16, 64, 8, 3, 1, 1},
+					      {8, 64, 16, 2, 1, 2},
+					      {8, 32, 8, 2, 2, 1},
+					      {16, 48, 4, 4, 2, 2}};
 
 	alarm(600);
-	test_device("sim:func,rows=1,cols=1", alone, COUNT(alone));
-	test_device("sim:func,rows=4,cols=4,races=1", alone, COUNT(alone));
-	test_device("sim:func,rows=3,cols=2,shuffle=1,seed=7", group2, COUNT(group2));
-	test_device("sim:func,rows=2,cols=4,races=1", group4, COUNT(group4));
-	test_device("sim:rtl,rows=2,cols=2", alone, COUNT(alone));
-	test_device("sim:rtl,rows=2,cols=2", group2, COUNT(group2));
-	test_device("sim:rtl,rows=4,cols=4", group4, COUNT(group4));
+	test_device("sim:func,rows=1,cols=1", "cached.elf", alone, COUNT(alone));
+	test_device("sim:func,rows=4,cols=4,races=1", "cached.elf", alone, COUNT(alone));
+	test_device("sim:func,rows=3,cols=2,shuffle=1,seed=7", "cached.elf", group2, COUNT(group2));
+	test_device("sim:func,rows=2,cols=4,races=1", "cached.elf", group4, COUNT(group4));
+	test_device("sim:func,rows=3,cols=2,shuffle=1,seed=7", "full_cached.elf", shared,
+		    COUNT(shared));
+	test_device("sim:rtl,rows=2,cols=2", "full_cached.elf", shared, COUNT(shared));
+	test_device("sim:rtl,rows=2,cols=2", "cached.elf", alone, COUNT(alone));
+	test_device("sim:rtl,rows=2,cols=2", "cached.elf", group2, COUNT(group2));
+	test_device("sim:rtl,rows=4,cols=4", "cached.elf", group4, COUNT(group4));
 	return tap_end();
 }

@@ -244,6 +244,27 @@ static void none(void)
 	wse_session_close(&s);
 }
 
+#define MODEL(name)                                                \
+	"model={" name ", hidden_size: 32, num_hidden_layers: 2, " \
+	"max_position_embeddings: 64, num_heads: "
+
+/* rotary positions, RMS norm, SwiGLU, heads that share keys, factors of muP */
+static const struct {
+	const char *name, *model;
+} families[] = {
+	{"GPT-J", MODEL("name: gptj") "4, rotary_dim: 4}"},
+	{"GPT-NeoX, one head over the columns", MODEL("name: gpt_neox") "1, rotary_dim: 8}"},
+	{"LLaMA 3, two heads of keys",
+	 MODEL("name: llama") "4, extra_attention_params: {num_kv_groups: 2}, filter_size: 48, "
+			      "pos_scaling_type: llama3, pos_scaling_factor: 8, pos_scaling_extra_args: "
+			      "{original_max_position_embeddings: 32}}"},
+	{"LLaMA, one head of keys over the columns",
+	 MODEL("name: llama") "4, extra_attention_params: {num_kv_groups: 1}, filter_size: 48}"},
+	{"GPT-2 with muP's factors",
+	 MODEL("name: gpt2") "4, embeddings_scale: 2, attention_logits_alpha: 0.5, "
+			     "mup_base_hidden_size: 16, mup_base_filter_size: 64}"},
+};
+
 int main(void)
 {
 	static const char *const devices[] = {"oracle:rows=4,cols=2", "sim:func,rows=4,cols=2",
@@ -277,6 +298,18 @@ int main(void)
 				      "a head over the columns, 8 tokens a row"},
 		      !rtl);
 	}
+	for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++)
+		for (int k = 0; k < 3; k++) {
+			int rtl = k == 2;
+
+			check(&(struct shape){devices[k],
+					      {families[i].model, "model.initializer_range=0.3"},
+					      rtl ? 1 : 3,
+					      rtl ? 9 : 20,
+					      rtl ? 2 : 50,
+					      families[i].name},
+			      0);
+		}
 	wafers = 2;
 	check(&(struct shape){devices[1], {NULL}, 5, 20, 30, "two devices"}, 1);
 	wafers = 1;
