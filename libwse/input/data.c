@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: MIT
-/* Reading text and token files, cutting out the held-out part, finding samples. */
+/* Token files, cutting out the held-out part, finding samples. */
 #include "data.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "num/num.h"
 #include "base/error.h"
 #include "bpe.h"
 #include "hdf5.h"
+#include "text.h"
 
-/* of a file or of all in a directory; three bytes of memory a byte of text */
-#define TEXT_MAX (2ull << 30)
 /* tokens whose entropies are taken: four bytes each while they are counted */
 #define ENTROPY_MAX ((size_t)1 << 26)
 
@@ -26,266 +22,11 @@
 enum { LLMC_MAGIC = 20240520, LLMC_MAGIC_32 = 20240801, LLMC_HEADER = 1024 };
 enum { LLMC_VERSION = 1, LLMC_VERSION_32 = 7 };
 
-struct text {
-	unsigned char *p;
-	size_t n, room;
-	uint32_t left_out; /* files of a directory that are no text */
-	uint32_t links;	   /* directories that were entered by a symbolic link */
-	int mapped;	   /* p is a file that was mapped, not memory */
-};
-
-static void text_free(struct text *t)
-{
-	if (t->mapped && t->n)
-		munmap(t->p, t->n);
-	else if (!t->mapped)
-		free(t->p);
-}
-
-static int cannot(const char *path, int err)
-{
-	return wse_fail(-err, "%.400s: %s", path, strerror(err));
-}
-
-static int grow(struct text *t)
-{
-	size_t room = t->room * 2 + (1u << 20);
-	unsigned char *p = realloc(t->p, room);
-
-	if (!p)
-		return -ENOMEM;
-	t->p = p;
-	t->room = room;
-	return 0;
-}
-
-static int too_much(const char *path)
-{
-	return wse_fail(-EFBIG, "%.400s: more than %llu MiB of text: give a part of it", path,
-			TEXT_MAX >> 20);
-}
-
-static int read_all(struct text *t, int fd, const char *path)
-{
-	for (;;) {
-		ssize_t n;
-
-		if (t->room - t->n < 65536 && grow(t))
-			return cannot(path, ENOMEM);
-		n = read(fd, t->p + t->n, t->room - t->n);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return cannot(path, errno);
-		if (!n)
-			return 0;
-		t->n += (size_t)n;
-		if (t->n > TEXT_MAX)
-			return too_much(path);
-	}
-}
-
-static int map_all(struct text *t, int fd, size_t n, const char *path)
-{
-	void *p = n ? mmap(NULL, n, PROT_READ, MAP_SHARED, fd, 0) : NULL;
-
-	if (p == MAP_FAILED)
-		return cannot(path, errno);
-	*t = (struct text){.p = p, .n = n, .mapped = 1};
-	return 0;
-}
-
-/* map: t has nothing yet, and the file is only looked at */
-static int read_more(struct text *t, const char *path, int map)
-{
-	/* O_NONBLOCK: a FIFO is opened, and refused by name */
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), ret;
-	struct stat sb;
-
-	if (fd < 0)
-		return cannot(path, errno);
-	if (fstat(fd, &sb))
-		ret = cannot(path, errno);
-	else if (!S_ISREG(sb.st_mode))
-		ret = wse_fail(-EINVAL,
-			       "%.400s is neither a file nor a directory: give a text file, a "
-			       "directory of them, or tokens (*.bin)",
-			       path);
-	else if (map)
-		ret = map_all(t, fd, (size_t)sb.st_size, path);
-	else if ((uint64_t)sb.st_size > TEXT_MAX - t->n)
-		ret = too_much(path);
-	else
-		ret = read_all(t, fd, path);
-	close(fd);
-	return ret;
-}
-
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-	return strcmp((*a)->d_name, (*b)->d_name); /* not alphasort: no locale */
-}
-
-/* a directory that is being read, and the one in which it was found */
-struct level {
-	const struct level *up;
-	const char *path;
-	struct stat sb;
-};
-
-/* links may lead to a directory by many ways: 2^32 of them fit in 32 directories */
-enum { DEPTH_MAX = 32, LINKS_MAX = 65536 };
-
-static int read_tree(struct text *t, const struct level *l);
-
-static int is_link(const char *path)
-{
-	struct stat sb;
-
-	return !lstat(path, &sb) && S_ISLNK(sb.st_mode);
-}
-
-static int no_target(const char *path, int err)
-{
-	char to[128];
-	ssize_t n = readlink(path, to, sizeof(to) - 1);
-
-	to[n > 0 ? n : 0] = 0;
-	return wse_fail(-err,
-			"%.300s: a symbolic link to %s, which cannot be opened (%s): "
-			"mend the link or remove it",
-			path, to, strerror(err));
-}
-
-/* a directory in a directory, by a link or without one */
-static int read_below(struct text *t, struct level *l, int link)
-{
-	int depth = 0;
-
-	for (const struct level *u = l->up; u; u = u->up, depth++)
-		if (u->sb.st_dev == l->sb.st_dev && u->sb.st_ino == l->sb.st_ino)
-			return wse_fail(-ELOOP,
-					"%.220s leads back to %.200s, in which it lies: remove the "
-					"link",
-					l->path, u->path);
-	if (depth > DEPTH_MAX)
-		return cannot(l->path, ELOOP);
-	if (link && ++t->links > LINKS_MAX)
-		return wse_fail(-ELOOP, "%.400s: more than %d links to directories were followed",
-				l->path, LINKS_MAX);
-	return read_tree(t, l);
-}
-
-/*
- * One entry of a directory. A link is read as what it leads to, at the place of its own name. A
- * file with a NUL byte is no text and is left out; so is what is neither a file nor a directory,
- * unless a link leads to it.
- */
-static int read_entry(struct text *t, const struct level *up, const char *name)
-{
-	size_t before = t->n;
-	char sub[4096];
-	struct level l = {up, sub, {0}};
-	int link, ret;
-
-	if (name[0] == '.')
-		return 0;
-	if ((size_t)snprintf(sub, sizeof(sub), "%s/%s", up->path, name) >= sizeof(sub))
-		return cannot(up->path, ENAMETOOLONG);
-	link = is_link(sub);
-	if (stat(sub, &l.sb))
-		return link ? no_target(sub, errno) : cannot(sub, errno);
-	if (S_ISDIR(l.sb.st_mode))
-		return read_below(t, &l, link);
-	if (!S_ISREG(l.sb.st_mode) && !link)
-		return 0;
-	ret = read_more(t, sub, 0);
-	if (!ret && t->n > before && memchr(t->p + before, 0, t->n - before)) {
-		t->n = before;
-		t->left_out++;
-	}
-	return ret;
-}
-
-static int read_tree(struct text *t, const struct level *l)
-{
-	struct dirent **list;
-	int n, ret = 0;
-
-	n = scandir(l->path, &list, NULL, by_name);
-	if (n < 0)
-		return cannot(l->path, errno);
-	for (int i = 0; i < n; i++) {
-		if (!ret)
-			ret = read_entry(t, l, list[i]->d_name);
-		free(list[i]);
-	}
-	free(list);
-	return ret;
-}
-
-static int is_token_file(const char *path)
-{
-	size_t n = strlen(path);
-
-	return n > 4 && !strcmp(path + n - 4, ".bin");
-}
-
-/* what a file that is no text says it is, NULL if it does not say */
-static const char *kind_of(const struct text *t)
-{
-	static const struct {
-		const char *name;
-		size_t n;
-		const char *magic;
-	} kinds[] = {
-		{"an HDF5 file", 8, "\x89HDF\r\n\x1a\n"},
-		{"gzip data", 2, "\x1f\x8b"},
-		{"zstd data", 4, "\x28\xb5\x2f\xfd"},
-		{"xz data", 6,
-		 "\xfd"
-		 "7zXZ\0"},
-		{"bzip2 data", 3, "BZh"},
-		{"a zip archive", 4, "PK\3\4"},
-		{"a Parquet file", 4, "PAR1"},
-		{"an Arrow file", 6, "ARROW1"},
-		{"a NumPy array", 6, "\x93NUMPY"},
-		{"an ELF file", 4,
-		 "\x7f"
-		 "ELF"},
-		{"a PNG picture", 4, "\x89PNG"},
-		{"a PDF document", 5, "%PDF-"},
-	};
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (t->n >= kinds[i].n && !memcmp(t->p, kinds[i].magic, kinds[i].n))
-			return kinds[i].name;
-	return NULL;
-}
-
-/* text has no NUL bytes; one in 500 and more is binary data of whatever kind */
-static int check_text(const struct text *t, const char *path, int words)
-{
-	const char *kind = kind_of(t);
-	size_t nuls = 0;
-
-	for (size_t i = 0; i < t->n && !words; i++)
-		nuls += !t->p[i];
-	if (!kind && nuls && nuls >= t->n / 500)
-		kind = "binary data (it has NUL bytes)";
-	if (kind)
-		return wse_fail(-EINVAL,
-				"%.300s is %s, no text: give a text file, a directory of them, or "
-				"tokens (*.bin)",
-				path, kind);
-	return 0;
-}
-
 /*
  * Bytes of a token of a token file, and bytes in front of them: llm.c's header, which must fit the
  * file, says both; a file without one has uint32 tokens where the vocabulary does not fit uint16.
  */
-static int header_of(const struct text *t, const char *path, uint32_t vocab, size_t *skip,
+static int header_of(const struct wse_text *t, const char *path, uint32_t vocab, size_t *skip,
 		     size_t *size)
 {
 	uint32_t h[3] = {0}, version;
@@ -363,8 +104,8 @@ static int check_tokens(const unsigned char *p, size_t n, size_t size, uint32_t 
  * bytes, uint16 or uint32 -> tokens, each below vocab. A file of tokens that are as wide as in
  * memory stays mapped: then it is *map, and *tok lies in it
  */
-static int to_tokens(struct text *t, const char *path, uint32_t vocab, int words, uint16_t **tok,
-		     size_t *ntok, struct wse_data_map *map)
+static int to_tokens(struct wse_text *t, const char *path, uint32_t vocab, int words,
+		     uint16_t **tok, size_t *ntok, struct wse_data_map *map)
 {
 	size_t skip = 0, size = 1, n;
 	int ret = words ? header_of(t, path, vocab, &skip, &size) : 0;
@@ -385,8 +126,8 @@ static int to_tokens(struct text *t, const char *path, uint32_t vocab, int words
 		t->n = 0; /* it is no longer ours */
 		return 0;
 	}
-	if (n > TEXT_MAX)
-		return too_much(path);
+	if (n > WSE_TEXT_MAX)
+		return wse_text_too_much(path);
 	*tok = malloc((n + 1) * wse_token_places(vocab) * sizeof(**tok));
 	if (!*tok)
 		return wse_fail(-ENOMEM, "%.300s: no memory for %zu tokens", path, n);
@@ -397,8 +138,8 @@ static int to_tokens(struct text *t, const char *path, uint32_t vocab, int words
 }
 
 /* text -> the tokenizer's tokens, all of which the vocabulary has */
-static int encode(const struct wse_data_cfg *cfg, struct text *t, const char *path, uint16_t **tok,
-		  size_t *ntok)
+static int encode(const struct wse_data_cfg *cfg, struct wse_text *t, const char *path,
+		  uint16_t **tok, size_t *ntok)
 {
 	struct wse_tokens made = {0};
 	int ret = wse_bpe_encode(cfg->bpe, t->p, t->n, &made);
@@ -414,7 +155,7 @@ static int encode(const struct wse_data_cfg *cfg, struct text *t, const char *pa
 }
 
 /* a token file whose header says of which tokenizer: it must be this run's */
-static int check_maker(const struct wse_bpe *bpe, const struct text *t, const char *path)
+static int check_maker(const struct wse_bpe *bpe, const struct wse_text *t, const char *path)
 {
 	uint32_t h[WSE_DATA_MADE_BY + 3];
 	uint64_t sum;
@@ -437,19 +178,20 @@ static int check_maker(const struct wse_bpe *bpe, const struct text *t, const ch
 static int load(const struct wse_data_cfg *cfg, const char *path, uint16_t **tok, size_t *ntok,
 		uint8_t **mask, struct wse_data_map *map)
 {
-	struct text t = {0};
-	struct level l = {.path = path};
+	struct wse_text t = {0};
+	struct wse_text_level l = {.path = path};
 	int words, tree, ret;
 
 	if (wse_hdf5_is(path))
 		return wse_hdf5_load(path, cfg->vocab, cfg->span, tok, mask, ntok);
 	if (stat(path, &l.sb))
-		return is_link(path) ? no_target(path, errno) : cannot(path, errno);
+		return wse_text_is_link(path) ? wse_text_no_target(path, errno)
+					      : wse_text_cannot(path, errno);
 	tree = S_ISDIR(l.sb.st_mode);
-	words = !tree && is_token_file(path);
-	ret = tree ? read_tree(&t, &l) : read_more(&t, path, words);
+	words = !tree && wse_text_is_tokens(path);
+	ret = tree ? wse_text_read_tree(&t, &l) : wse_text_read_file(&t, path, words);
 	if (!ret && !tree)
-		ret = check_text(&t, path, words);
+		ret = wse_text_check(&t, path, words);
 	if (!ret && !t.n && t.left_out)
 		ret = wse_fail(-ENODATA,
 			       "%.300s: no text in it: %u files with NUL bytes were left out", path,
@@ -462,7 +204,7 @@ static int load(const struct wse_data_cfg *cfg, const char *path, uint16_t **tok
 		ret = encode(cfg, &t, path, tok, ntok);
 	else if (!ret)
 		ret = to_tokens(&t, path, cfg->vocab, words, tok, ntok, map);
-	text_free(&t);
+	wse_text_free(&t);
 	return ret;
 }
 
